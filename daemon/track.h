@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tracker: which process had which code mapped where. Fed by per-CPU perf events (MMAP2 with
+ * build-id, COMM, FORK, EXIT), opened before the running processes are scanned, so nothing falls
+ * between; where perf_event_open is refused, by /proc alone.
+ *
+ * Workload: thousands of processes, hundreds of mappings each, a few thousand look-ups a second.
+ * Memory is bounded; what ended is forgotten after a grace time, so late bursts still resolve.
+ * Not thread-safe: the event loop owns it. Pointers handed out are valid until the next dispatch.
+ */
+#ifndef PP_TRACK_H
+#define PP_TRACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pathprof/build_id.h"
+#include "pathprof/error.h"
+
+struct pp_track;
+
+struct pp_track_config {
+	pid_t only_pid;	  /* 0: the whole system; else this process and its descendants */
+	bool no_perf;	  /* as if perf_event_open were refused (tests) */
+};
+
+struct pp_track_process {
+	pid_t pid;
+	uint64_t start_time; /* clock ticks since boot, as in /proc/PID/stat */
+	uint32_t exec_cnt;
+	char comm[16];
+	char container[128];		/* from its cgroup; "" for none */
+	char exe[256];			/* path of its executable as first mapped, "" unknown */
+	struct pathprof_build_id exe_id;
+	int is_64bit;			/* 1 yes, 0 no, -1 unknown */
+};
+
+/* Where an address lies: the key of everything stored. */
+struct pp_location {
+	struct pathprof_build_id id;
+	uint64_t offset;  /* file offset; for JIT code the address itself */
+	const char *name; /* mapped path, container-relative: for people, never a key */
+};
+
+struct pp_track_stats {
+	uint64_t processes, mappings; /* known now */
+	uint64_t events, lost;	      /* perf records seen, lost by the kernel */
+	uint64_t repairs;	      /* look-ups that needed a fresh read of /proc/PID/maps */
+	bool perf;		      /* false: /proc only */
+};
+
+int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *config,
+		 struct pathprof_error *error);
+/* NULL-safe. */
+void pp_track_free(struct pp_track *track);
+/* An epoll descriptor: readable when dispatch has work. */
+int pp_track_fd(struct pp_track *track);
+/* Applies every event that is there, in the order of time. Call before resolving a burst. */
+int pp_track_dispatch(struct pp_track *track);
+/* NULL when unknown even to /proc. */
+const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pid);
+/*
+ * The mapping of pid that held address at time_ns (CLOCK_MONOTONIC; 0: now). -ESRCH unknown
+ * process, -ENOENT no such mapping (after a repair was tried).
+ */
+int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64_t address,
+		     struct pp_location *ret_location);
+/* Symbol of generated code from /tmp/perf-PID.map (read in the target's mount namespace). -ENOENT. */
+int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, char *name,
+			size_t name_size, uint64_t *ret_start, uint64_t *ret_len_bytes);
+void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_stats);
+
+#endif

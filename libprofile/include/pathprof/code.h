@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * Code of one ELF file: its bytes, symbols, source lines, instructions, and the blocks of a path.
+ * All positions are file offsets. ELF and DWARF are read by elfutils (libelf, libdwfl: separate
+ * debug files by build-id and debuglink, debuginfod when DEBUGINFOD_URLS is set), instructions by
+ * Zydis.
+ *
+ * Files come from outside: every offset and count in them is checked, a bad file is -EINVAL or
+ * -EBADMSG with one line, never a crash. One handle, one thread.
+ */
+#ifndef PATHPROF_CODE_H
+#define PATHPROF_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/build_id.h"
+#include "pathprof/error.h"
+
+struct pathprof_code;
+
+/*
+ * Opens path. expect (NULL: any): a file of another identity is refused with -ESTALE, never
+ * guessed at.
+ */
+int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
+		       const struct pathprof_build_id *expect, struct pathprof_error *error);
+/* NULL-safe. */
+void pathprof_code_free(struct pathprof_code *code);
+
+/* -ERANGE when offset lies in no executable segment. */
+int pathprof_code_offset_to_vaddr(const struct pathprof_code *code, uint64_t offset,
+				  uint64_t *ret_vaddr);
+int pathprof_code_vaddr_to_offset(const struct pathprof_code *code, uint64_t vaddr,
+				  uint64_t *ret_offset);
+
+/*
+ * The function offset lies in. ret_name belongs to code. Without a symbol: -ENOENT, but when
+ * .eh_frame knows the function's bounds *ret_start is set to its start and *ret_name to NULL, 0.
+ */
+int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const char **ret_name,
+			   uint64_t *ret_start);
+/* -ENOENT without line information. *ret_file belongs to code. */
+int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char **ret_file,
+		       int *ret_line);
+
+/* One instruction: its length in bytes, its text (Intel syntax, targets as file offsets' symbols
+ * where known); -ENOEXEC when undecodable, -ERANGE outside code. */
+int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char *text,
+			      size_t text_size, unsigned int *ret_len_bytes);
+
+/* A straight run of a path: instructions [start, end), then how it went on. */
+struct pathprof_block {
+	uint64_t start, end; /* file offsets; end is after the last instruction */
+	uint32_t kind;	     /* PERF_BR_* of its last instruction, 0: none (path ended by cap) */
+	int taken;	     /* for a conditional: 1 or 0 */
+};
+typedef int pathprof_block_fn(void *context, const struct pathprof_block *block);
+
+/*
+ * The blocks of a Ball-Larus-like path, in order, by reading the code from `start` and following
+ * `outcomes`. Calls do not end a block's path (the callee is another path). -EBADMSG when the
+ * code does not have that path.
+ */
+int pathprof_code_walk(struct pathprof_code *code, uint64_t start, uint32_t length,
+		       uint32_t outcomes, pathprof_block_fn *fn, void *context,
+		       struct pathprof_error *error);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * From branches to paths: the path stack of the core over one burst (EOPP 5.2).
+ *
+ * A burst starts and ends in the middle of paths. Nothing is counted before the first push nor
+ * after the last pop, and a return on an empty stack leads into a caller whose start is unknown:
+ * nothing is counted until the next push.
+ */
+#ifndef PATHPROF_PATHS_H
+#define PATHPROF_PATHS_H
+
+#include <stdint.h>
+
+#include "pathprof/abi.h"
+
+enum pathprof_mapping {
+	PATHPROF_MAPPING_BL,  /* Ball-Larus-like: EOPP table 5.1 */
+	PATHPROF_MAPPING_WPP, /* whole program path: EOPP table 5.2 */
+};
+
+/* A path seen whole in a burst. Addresses are those of the profiled process. */
+struct pathprof_path_seen {
+	uint64_t start;    /* address where the path began */
+	uint32_t length;   /* branches on it, 0..32 */
+	uint32_t outcomes; /* bit i: branch i was taken */
+	uint32_t span;     /* taken branches from its push to its pop */
+	double weight;     /* n / (n - span), n = taken branches of the burst: undoes the bias of a
+			      short window against long paths (Horvitz-Thompson) */
+};
+
+typedef void pathprof_path_fn(void *context, const struct pathprof_path_seen *path);
+
+/*
+ * Calls fn for each path seen whole, in the order they end. branches[branch_cnt] in the order
+ * executed. Pure; any thread. Returns the number of paths, or -EINVAL when a record's kind or
+ * count is out of range (nothing is reported then).
+ */
+int pathprof_paths_of_burst(const struct pathprof_branch *branches, uint32_t branch_cnt,
+			    enum pathprof_mapping mapping, pathprof_path_fn *fn, void *context);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * A profile being taken: what was counted since its window began. Paths and edges are keyed by
+ * (binary, file offset), processes by (pid, start time, exec count). Everything is in memory and
+ * bounded; the store writes it in one transaction when the window closes.
+ *
+ * Ownership: the profile copies all strings. Indices are stable until clear. Not thread-safe: one
+ * owner. Allocation failure and a full table are counted in `drops`, never fatal.
+ */
+#ifndef PATHPROF_PROFILE_H
+#define PATHPROF_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/abi.h"
+#include "pathprof/build_id.h"
+
+/* Why something that was seen is not in the profile; each has a counter. */
+enum pathprof_drop {
+	PATHPROF_DROP_UNRESOLVED,   /* branch outside every known mapping */
+	PATHPROF_DROP_TABLE_FULL,   /* the profile's memory bound was reached */
+	PATHPROF_DROP_QUEUE_FULL,   /* the daemon did not read in time */
+	PATHPROF_DROP_MALFORMED,    /* a record that cannot be */
+	PATHPROF_DROP_TRACED,       /* target already has a tracer */
+	PATHPROF_DROP_32BIT,	    /* target is not 64-bit code */
+	PATHPROF_DROP_SECCOMP,	    /* target runs under seccomp */
+	PATHPROF_DROP_GONE,	    /* target ended, blocked or left user space before it was stopped */
+	PATHPROF_DROP_DENIED,	    /* no right to trace the target */
+	PATHPROF_DROP_STOPPED,	    /* target was in a group stop */
+	PATHPROF_DROP_BUDGET,	    /* sample passed over: the overhead budget was spent */
+	PATHPROF_DROP_TRACKER_LOST, /* mapping events lost by the kernel */
+	PATHPROF_DROP_CNT,
+};
+/* Short fixed names ("unresolved", "table-full", ...), NULL when out of range. */
+const char *pathprof_drop_name(enum pathprof_drop drop);
+
+enum pathprof_basis {
+	PATHPROF_BASIS_TIME = 1,     /* samples on a clock: where time goes */
+	PATHPROF_BASIS_BRANCHES = 2, /* samples on a branch count: how often it runs */
+};
+const char *pathprof_basis_name(enum pathprof_basis basis);
+/* "step", "swlbr", "lbr" for PATHPROF_SOURCE_*. */
+const char *pathprof_source_name(uint32_t source);
+/* "full", "syscall", ... for PATHPROF_END_*. */
+const char *pathprof_end_name(uint32_t end);
+
+struct pathprof_binary {
+	struct pathprof_build_id id;
+	char *name; /* path as the profiled process names it, or "[vdso]", "jit:PID" */
+};
+
+struct pathprof_process {
+	uint32_t pid;
+	uint64_t start_time; /* clock ticks since boot */
+	uint32_t exec_cnt;
+	char *comm;
+	char *container; /* cgroup or container name, "" for none */
+	uint32_t binary; /* index of its executable, UINT32_MAX when unknown */
+};
+
+struct pathprof_path_count {
+	uint32_t process, binary;
+	uint64_t start; /* file offset */
+	uint32_t length, outcomes;
+	uint64_t samples; /* times seen whole */
+	double weight;	  /* sum of the weights: see pathprof_path_seen */
+};
+
+struct pathprof_edge_count {
+	uint32_t process;
+	uint32_t from_binary, to_binary;
+	uint64_t from, to; /* file offsets */
+	uint64_t count, mispredicted;
+};
+
+/* Totals of one window. */
+struct pathprof_totals {
+	uint64_t bursts, branches, taken, steps, paths;
+	uint64_t stopped_ns;	       /* time targets were held */
+	uint64_t source_cpu_ns;	       /* CPU time of the source itself */
+	uint64_t ends[PATHPROF_END_CNT]; /* bursts by PATHPROF_END_* */
+	uint64_t drops[PATHPROF_DROP_CNT];
+};
+
+struct pathprof_profile {
+	int64_t begin_ns, end_ns; /* CLOCK_REALTIME; end 0 while open */
+	uint32_t source;	  /* PATHPROF_SOURCE_* */
+	enum pathprof_basis basis;
+	uint32_t taken_wanted; /* taken branches asked for in a burst */
+	struct pathprof_totals totals;
+
+	struct pathprof_binary *binaries;
+	struct pathprof_process *processes;
+	struct pathprof_path_count *paths;
+	struct pathprof_edge_count *edges;
+	uint32_t binary_cnt, process_cnt, path_cnt, edge_cnt;
+	struct pathprof_profile_index *index; /* private */
+};
+
+#define PATHPROF_NO_INDEX UINT32_MAX
+
+/* max_bytes bounds the tables' memory. -ENOMEM. */
+int pathprof_profile_init(struct pathprof_profile *p, size_t max_bytes);
+/* Empties it for the next window, keeps the memory and the bound. */
+void pathprof_profile_clear(struct pathprof_profile *p);
+void pathprof_profile_release(struct pathprof_profile *p);
+
+/* Index of the entry, added when new; PATHPROF_NO_INDEX when the table is full (and counted). */
+uint32_t pathprof_profile_binary(struct pathprof_profile *p, const struct pathprof_build_id *id,
+				 const char *name);
+uint32_t pathprof_profile_process(struct pathprof_profile *p,
+				  const struct pathprof_process *process);
+void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add);
+void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof_edge_count *add);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The store of one host: closed profile windows in SQLite (WAL, one writer, many readers). The
+ * schema is schema/sqlite/; migrations only go forward and carry a version.
+ *
+ * Crash safety: a window is written in one transaction when it closes. A process killed at any
+ * moment loses at most the open window, never the file.
+ *
+ * One connection, one thread. Errors: negative errno with one line in `error`; a file that is no
+ * database or is damaged is -EBADMSG, a newer schema -EPROTO, a second writer -EBUSY.
+ */
+#ifndef PATHPROF_STORE_H
+#define PATHPROF_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pathprof/error.h"
+#include "pathprof/profile.h"
+
+struct pathprof_store;
+
+enum pathprof_store_mode {
+	PATHPROF_STORE_READ,  /* must exist; sees closed windows while a daemon writes */
+	PATHPROF_STORE_WRITE, /* created and migrated when needed; one writer at a time (flock) */
+};
+
+int pathprof_store_open(struct pathprof_store **ret_store, const char *file,
+			enum pathprof_store_mode mode, struct pathprof_error *error);
+/* NULL-safe. */
+void pathprof_store_free(struct pathprof_store *store);
+
+/* Writes one closed window, all of it or nothing. ret_id: its window id. */
+int pathprof_store_add_window(struct pathprof_store *store, const struct pathprof_profile *profile,
+			      int64_t *ret_id, struct pathprof_error *error);
+
+/*
+ * The daemon's own state, for `pathprofctl status`: one row, overwritten. text is a JSON object.
+ */
+int pathprof_store_set_status(struct pathprof_store *store, const char *json,
+			      struct pathprof_error *error);
+/* Caller frees *ret_json. -ENOENT when no daemon ever wrote one. */
+int pathprof_store_status(struct pathprof_store *store, char **ret_json,
+			  struct pathprof_error *error);
+
+/* What to select; zero or NULL: no restriction. */
+struct pathprof_filter {
+	int64_t since_ns, until_ns; /* CLOCK_REALTIME; windows that overlap [since, until) */
+	uint32_t pid;
+	const char *comm;
+	const char *binary;    /* path, file name, or build-id prefix in hex (4 digits or more) */
+	const char *container; /* name or prefix */
+	int64_t window;	       /* one window only */
+	uint32_t limit;	       /* rows; 0: all */
+};
+
+/* Rows are valid during the callback only. A non-zero return stops the query and is returned. */
+struct pathprof_path_row {
+	int64_t id; /* PATH-ID: stable in this store */
+	struct pathprof_build_id binary_id;
+	const char *binary_name;
+	uint64_t start; /* file offset */
+	uint32_t length, outcomes;
+	uint64_t samples;
+	double weight;
+	double share; /* of the weight of everything the filter selects, 0..1 */
+};
+struct pathprof_edge_row {
+	struct pathprof_build_id from_id, to_id;
+	const char *from_name, *to_name;
+	uint64_t from, to;
+	uint64_t count, mispredicted;
+	double share;
+};
+struct pathprof_binary_row {
+	int64_t id;
+	struct pathprof_build_id binary_id;
+	const char *name;
+	int64_t first_seen_ns, last_seen_ns;
+	uint64_t samples; /* paths seen whole in it */
+	double weight, share;
+};
+struct pathprof_process_row {
+	int64_t id;
+	uint32_t pid, exec_cnt;
+	uint64_t start_time;
+	const char *comm, *container, *binary_name;
+	int64_t first_seen_ns, last_seen_ns;
+	uint64_t samples;
+	double weight, share;
+};
+struct pathprof_window_row {
+	int64_t id, begin_ns, end_ns;
+	uint32_t source;
+	enum pathprof_basis basis;
+	uint32_t taken_wanted;
+	struct pathprof_totals totals;
+};
+
+typedef int pathprof_path_row_fn(void *context, const struct pathprof_path_row *row);
+typedef int pathprof_edge_row_fn(void *context, const struct pathprof_edge_row *row);
+typedef int pathprof_binary_row_fn(void *context, const struct pathprof_binary_row *row);
+typedef int pathprof_process_row_fn(void *context, const struct pathprof_process_row *row);
+typedef int pathprof_window_row_fn(void *context, const struct pathprof_window_row *row);
+
+/* Heaviest first. Paths are summed over processes and windows. */
+int pathprof_store_paths(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 pathprof_path_row_fn *fn, void *context, struct pathprof_error *error);
+int pathprof_store_edges(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 pathprof_edge_row_fn *fn, void *context, struct pathprof_error *error);
+int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_filter *filter,
+			    pathprof_binary_row_fn *fn, void *context,
+			    struct pathprof_error *error);
+int pathprof_store_processes(struct pathprof_store *store, const struct pathprof_filter *filter,
+			     pathprof_process_row_fn *fn, void *context,
+			     struct pathprof_error *error);
+/* Newest first. */
+int pathprof_store_windows(struct pathprof_store *store, const struct pathprof_filter *filter,
+			   pathprof_window_row_fn *fn, void *context, struct pathprof_error *error);
+/* One path by id (the filter's other fields still select what is summed). -ENOENT. */
+int pathprof_store_path(struct pathprof_store *store, int64_t id,
+			const struct pathprof_filter *filter, pathprof_path_row_fn *fn,
+			void *context, struct pathprof_error *error);
+
+/* Names of generated code, valid for one JIT identity. */
+int pathprof_store_add_jit_symbol(struct pathprof_store *store,
+				  const struct pathprof_build_id *id, uint64_t start,
+				  uint64_t len_bytes, const char *name,
+				  struct pathprof_error *error);
+/* -ENOENT when offset has none. name holds name_size bytes. */
+int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
+			      uint64_t offset, char *name, size_t name_size, uint64_t *ret_start);
+
+struct pathprof_retention {
+	uint64_t max_bytes;   /* database and WAL together; 0: no bound */
+	int64_t max_age_ns;   /* windows that ended earlier go; 0: no bound */
+};
+/* Drops oldest windows until both bounds hold, and what only they referred to. */
+int pathprof_store_retain(struct pathprof_store *store, const struct pathprof_retention *retention,
+			  uint64_t *ret_windows_removed, struct pathprof_error *error);
+/* Bytes on disk: database, WAL and shared-memory file. */
+int pathprof_store_size(struct pathprof_store *store, uint64_t *ret_bytes);
+/* Integrity: 0 sound; -EBADMSG and the first trouble in error. */
+int pathprof_store_check(struct pathprof_store *store, struct pathprof_error *error);
+
+#endif
