@@ -30,8 +30,7 @@ PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathpr
 
 all: $(PROGRAMS)
 
-include $(wildcard tests/*.mk)
-
+# ---------------------------------------------------------------- objects
 # Two builds of everything: obj, and san (address and undefined-behaviour sanitizers).
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -39,4 +38,47 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/san/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
+$(BUILD)/obj/%.o: $(BUILD)/gen/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/san/%.o: $(BUILD)/gen/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -U_FORTIFY_SOURCE -c -o $@ $<
 
+# The migrations travel inside the programs: one string a file, in order of name.
+$(BUILD)/gen/schema.c: $(SCHEMA)
+	@mkdir -p $(@D)
+	{ echo '#include <stddef.h>'; echo '#include "pathprof/schema.h"'; \
+	  echo 'const char *const pathprof_schema_sqlite[] = {'; \
+	  for f in $(SCHEMA); do \
+	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $$f; echo ,; done; \
+	  echo 'NULL};'; } > $@
+
+LIB := $(BUILD)/libpathprof.a
+LIB_SAN := $(BUILD)/libpathprof-san.a
+$(LIB): $(call obj,obj,$(LIB_SRC)) $(BUILD)/obj/schema.o
+	rm -f $@; $(AR) rcs $@ $^
+$(LIB_SAN): $(call obj,san,$(LIB_SRC)) $(BUILD)/san/schema.o
+	rm -f $@; $(AR) rcs $@ $^
+
+link = @mkdir -p $(@D); $(CC) $(CFLAGS) $(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS)
+
+$(BUILD)/bin/pathprof-lab: $(call obj,obj,$(LAB_SRC)) $(LIB)
+	$(call link)
+$(BUILD)/bin/pathprofd: $(call obj,obj,$(DAEMON_SRC) daemon/main.c) $(LIB)
+	$(call link)
+$(BUILD)/bin/pathprofctl: $(call obj,obj,$(CTL_SRC)) $(LIB)
+	$(call link)
+
+# ---------------------------------------------------------------- tests
+$(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC)) $(LIB)
+	$(call link) -lcunit
+$(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC)) $(LIB_SAN)
+	$(call link,$(SAN)) -lcunit
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+clean:
+	rm -rf $(BUILD)
+.PHONY: all clean run check check-vm bench lint fuzz install deb dkms
+.DELETE_ON_ERROR:
