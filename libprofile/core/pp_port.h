@@ -71,9 +71,11 @@ __extension__ typedef long long __s64;
 #if defined(__KERNEL__) || defined(__bpf__) || !__STDC_HOSTED__
 #define PP_SPLIT_MAX 2048
 #define PP_HPT_MAX   2048
+#define PP_ASSOC_MAX 16
 #else
-#define PP_SPLIT_MAX (1 << 20)
-#define PP_HPT_MAX   (1 << 20)
+#define PP_SPLIT_MAX 65536
+#define PP_HPT_MAX   65536
+#define PP_ASSOC_MAX 256
 #endif
 
 #endif
