@@ -16,11 +16,11 @@
 #include "pp_tagged.h"
 
 struct pp_compress_config {
-	__u32 sampler;	  /* enum pp_sampler */
-	__u32 rate;	  /* r, 1 or more */
-	__u32 bits;	  /* log2 of substreams or sets; 0: one stream, nothing is hashed */
+	__u32 sampler;    /* enum pp_sampler */
+	__u32 rate;       /* r, 1 or more */
+	__u32 bits;       /* log2 of substreams or sets; 0: one stream, nothing is hashed */
 	__u32 assoc_size; /* k of A_k; 0: none */
-	__u32 tag_bits;	  /* tagged only, 1..8 */
+	__u32 tag_bits;   /* tagged only, 1..8 */
 	__u32 pad;
 	struct pp_tagged_config tagged;
 };

@@ -20,7 +20,7 @@
 
 struct pp_hash {
 	__u16 part[16][256]; /* [byte of pc 0..7, byte of word 8..15][value] -> folded to bits */
-	__u16 high;	     /* what four zero high bytes (two of each operand) contribute */
+	__u16 high;          /* what four zero high bytes (two of each operand) contribute */
 	__u16 bits;
 	__u32 pad;
 	__u8 permutation[256];

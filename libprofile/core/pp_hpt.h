@@ -14,7 +14,7 @@
 #include "pp_types.h"
 
 #define PP_HPT_WAYS_MAX 16
-#define PP_HPT_VALID	((__u64)1 << 63) /* in pp_hpt_entry.desc */
+#define PP_HPT_VALID    ((__u64)1 << 63) /* in pp_hpt_entry.desc */
 
 struct pp_hpt_config {
 	__u32 bits; /* log2 of sets */
@@ -28,7 +28,7 @@ struct pp_hpt_entry {
 };
 
 struct pp_hpt {
-	__u32 scratch, pad; /* for PP_LAUNDER */
+	__u32 scratch, pad;                                      /* for PP_LAUNDER */
 	struct pp_hpt_entry entry[PP_HPT_MAX + PP_HPT_WAYS_MAX]; /* masked set + way */
 };
 

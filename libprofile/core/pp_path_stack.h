@@ -29,10 +29,10 @@ enum pp_class {
 };
 
 /* Operations; update and update-count exclude one another. */
-#define PP_OP_UPDATE	   1
+#define PP_OP_UPDATE       1
 #define PP_OP_UPDATE_COUNT 2
-#define PP_OP_POP	   4
-#define PP_OP_PUSH	   8
+#define PP_OP_POP          4
+#define PP_OP_PUSH         8
 
 enum pp_extend {
 	PP_EXTEND_NONE = 0,
@@ -42,9 +42,9 @@ enum pp_extend {
 
 struct pp_path_config {
 	__u8 ops[PP_CLASS_CNT]; /* the table: PP_OP_* by class */
-	__u32 max_length;	/* 1..PP_PATH_LENGTH_MAX branches */
-	__u32 extend;		/* enum pp_extend */
-	__u32 extensions;	/* m: most extensions of one path */
+	__u32 max_length;       /* 1..PP_PATH_LENGTH_MAX branches */
+	__u32 extend;           /* enum pp_extend */
+	__u32 extensions;       /* m: most extensions of one path */
 	__u32 pad;
 };
 
@@ -53,7 +53,7 @@ struct pp_path_entry {
 	__u64 desc; /* PP_DESC() */
 	__u64 events;
 	__u32 extended; /* extension counter */
-	__u32 born;	/* low bits of pp_path_stack.taken when it was pushed */
+	__u32 born;     /* low bits of pp_path_stack.taken when it was pushed */
 };
 
 struct pp_path_stack {

@@ -24,7 +24,7 @@ __extension__ typedef long long __s64;
 #endif
 
 #define PP_INLINE static __inline__ __attribute__((always_inline, unused))
-#define PP_STATIC_ASSERT(cond, name) \
+#define PP_STATIC_ASSERT(cond, name)                                                               \
 	typedef char pp_assert_##name[(cond) ? 1 : -1] __attribute__((unused))
 #define PP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define PP_UNLIKELY(x) __builtin_expect(!!(x), 0)

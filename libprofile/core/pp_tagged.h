@@ -37,7 +37,7 @@ struct pp_tagged_config {
 };
 
 struct pp_tagged {
-	__u32 scratch, pad; /* for PP_LAUNDER */
+	__u32 scratch, pad;                                              /* for PP_LAUNDER */
 	struct pp_tagged_entry entry[PP_SPLIT_MAX + PP_TAGGED_WAYS_MAX]; /* masked set + way */
 };
 

@@ -29,13 +29,13 @@ enum pp_tnv_rule {
 };
 
 struct pp_tnv_config {
-	__u32 size;	      /* N: entries, even, 2..PP_TNV_MAX; default 10 */
-	__u32 clear;	      /* clear interval, executions; default 2000 */
-	__u32 rule;	      /* enum pp_tnv_rule */
-	__u32 converge;	      /* convergence interval, executions; default 2000 */
-	__u32 increase_ppm;   /* bounds of PP_TNV_BOUNDED */
+	__u32 size;         /* N: entries, even, 2..PP_TNV_MAX; default 10 */
+	__u32 clear;        /* clear interval, executions; default 2000 */
+	__u32 rule;         /* enum pp_tnv_rule */
+	__u32 converge;     /* convergence interval, executions; default 2000 */
+	__u32 increase_ppm; /* bounds of PP_TNV_BOUNDED */
 	__u32 decrease_ppm;
-	__u32 backoff;	      /* first back-off, executions; default 10000 */
+	__u32 backoff;        /* first back-off, executions; default 10000 */
 	__u32 backoff_max;    /* exponential: doubles up to this */
 	__u32 backoff_random; /* 1: a random back-off in [backoff, backoff_max) instead */
 	__u32 pad;
@@ -49,13 +49,13 @@ struct pp_tnv_entry {
 struct pp_tnv {
 	__u64 executed; /* executions, profiled or not */
 	__u64 profiled;
-	__u64 same;	    /* profiled executions equal to the one before: MRV (LVP) */
-	__u64 last;	    /* value of the last profiled execution */
+	__u64 same;         /* profiled executions equal to the one before: MRV (LVP) */
+	__u64 last;         /* value of the last profiled execution */
 	__u64 paused_until; /* executed, while paused; else 0 */
 	__u32 since_clear;
 	__u32 since_test;
 	__u32 invariance_ppm; /* at the last convergence test */
-	__u32 backoff;	      /* the last one; 0: none yet */
+	__u32 backoff;        /* the last one; 0: none yet */
 	__u32 used;
 	__u32 scratch; /* for PP_LAUNDER */
 	struct pp_tnv_entry entry[PP_TNV_MAX];
@@ -137,10 +137,11 @@ PP_INLINE void pp_tnv_clear_bottom(struct pp_tnv *t, const struct pp_tnv_config 
 	__u32 half = config->size / 2;
 	__u64 middle = t->entry[PP_MASK(half - 1, PP_TNV_MAX - 1)].count;
 
-	if (t->used <= half || t->since_clear < config->clear || t->since_clear < 2 * middle)
+	if (t->since_clear < config->clear || t->since_clear < 2 * middle)
 		return;
-	t->used = half;
 	t->since_clear = 0;
+	if (t->used > half)
+		t->used = half;
 }
 
 /* Inv-top: the share of profiled executions that the first `top` entries hold. */
@@ -161,17 +162,17 @@ PP_INLINE __u32 pp_tnv_invariance_ppm(const struct pp_tnv *t, __u32 top)
 PP_INLINE void pp_tnv_pause(struct pp_tnv *t, const struct pp_tnv_config *config,
 			    struct pp_random *random)
 {
-	__u64 span = config->backoff_max > config->backoff ? config->backoff_max - config->backoff
-							   : 1;
+	__u64 span =
+		config->backoff_max > config->backoff ? config->backoff_max - config->backoff : 1;
 
 	if (config->backoff_random)
-		t->backoff = config->backoff +
-			     (__u32)(((pp_random_next(random) >> 32) * span) >> 32);
+		t->backoff =
+			config->backoff + (__u32)(((pp_random_next(random) >> 32) * span) >> 32);
 	else if (!t->backoff)
 		t->backoff = config->backoff;
 	else
-		t->backoff = t->backoff < config->backoff_max / 2 ? t->backoff * 2
-								  : config->backoff_max;
+		t->backoff =
+			t->backoff < config->backoff_max / 2 ? t->backoff * 2 : config->backoff_max;
 	t->paused_until = t->executed + t->backoff;
 }
 

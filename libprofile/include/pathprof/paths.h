@@ -9,6 +9,7 @@
 #ifndef PATHPROF_PATHS_H
 #define PATHPROF_PATHS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "pathprof/abi.h"
@@ -37,5 +38,40 @@ typedef void pathprof_path_fn(void *context, const struct pathprof_path_seen *pa
  */
 int pathprof_paths_of_burst(const struct pathprof_branch *branches, uint32_t branch_cnt,
 			    enum pathprof_mapping mapping, pathprof_path_fn *fn, void *context);
+
+/*
+ * The same for a whole stream: a path stack of 32 entries under any setting.
+ */
+enum pathprof_extend {
+	PATHPROF_EXTEND_NONE,
+	PATHPROF_EXTEND_LOOP, /* a path goes on over backward branches */
+	PATHPROF_EXTEND_CALL, /* a path goes on over calls, until they return */
+};
+
+struct pathprof_path_settings {
+	enum pathprof_mapping mapping;
+	uint32_t max_length; /* 1..32 branches */
+	enum pathprof_extend extend;
+	uint32_t extensions; /* most extensions of one path */
+};
+
+struct pathprof_path_popped {
+	uint64_t start, events;
+	uint32_t length, outcomes;
+};
+
+struct pathprof_path_stack;
+
+/* -EINVAL, -ENOMEM. */
+int pathprof_path_stack_new(struct pathprof_path_stack **ret_stack,
+			    const struct pathprof_path_settings *settings);
+void pathprof_path_stack_free(struct pathprof_path_stack *stack);
+/* One branch that carries `events`. true: *ret_path was popped. */
+bool pathprof_path_stack_step(struct pathprof_path_stack *stack,
+			      const struct pathprof_branch *branch, uint64_t events,
+			      struct pathprof_path_popped *ret_path);
+/* Pops what is on the stack, top first. false: empty, *ret_path untouched. */
+bool pathprof_path_stack_drain(struct pathprof_path_stack *stack,
+			       struct pathprof_path_popped *ret_path);
 
 #endif

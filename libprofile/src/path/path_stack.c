@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* The core's path stack behind the library's interface: whole streams and single bursts. */
+#include "pathprof/paths.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../core/pp_path_stack.h"
+
+struct pathprof_path_stack {
+	struct pp_path_config config;
+	struct pp_path_stack stack;
+};
+
+static void set_mapping(struct pp_path_config *config, enum pathprof_mapping mapping)
+{
+	if (mapping == PATHPROF_MAPPING_WPP)
+		pp_path_config_wpp(config);
+	else
+		pp_path_config_bl(config);
+}
+
+int pathprof_path_stack_new(struct pathprof_path_stack **ret_stack,
+			    const struct pathprof_path_settings *settings)
+{
+	struct pathprof_path_stack *s;
+
+	if (settings->max_length < 1 || settings->max_length > PP_PATH_LENGTH_MAX)
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	set_mapping(&s->config, settings->mapping);
+	s->config.max_length = settings->max_length;
+	s->config.extend = settings->extend;
+	s->config.extensions = settings->extensions;
+	*ret_stack = s;
+	return 0;
+}
+
+void pathprof_path_stack_free(struct pathprof_path_stack *stack)
+{
+	free(stack);
+}
+
+static struct pp_branch to_core(const struct pathprof_branch *b, uint64_t events)
+{
+	return (struct pp_branch){.from = b->from,
+				  .target = b->target,
+				  .next = b->next,
+				  .info = PP_BRANCH_INFO(b->kind, b->taken != 0),
+				  .events = events};
+}
+
+static struct pathprof_path_popped from_core(const struct pp_path *p)
+{
+	return (struct pathprof_path_popped){.start = p->start,
+					     .events = p->events,
+					     .length = PP_DESC_LENGTH(p->desc),
+					     .outcomes = PP_DESC_OUTCOMES(p->desc)};
+}
+
+bool pathprof_path_stack_step(struct pathprof_path_stack *stack,
+			      const struct pathprof_branch *branch, uint64_t events,
+			      struct pathprof_path_popped *ret_path)
+{
+	struct pp_branch b = to_core(branch, events);
+	struct pp_path path;
+
+	if (!pp_path_stack_step(&stack->stack, &stack->config, &b, &path))
+		return false;
+	*ret_path = from_core(&path);
+	return true;
+}
+
+bool pathprof_path_stack_drain(struct pathprof_path_stack *stack,
+			       struct pathprof_path_popped *ret_path)
+{
+	struct pp_path path;
+
+	if (!stack->stack.depth)
+		return false;
+	pp_path_pop(&stack->stack, &path);
+	*ret_path = from_core(&path);
+	return true;
+}
+
+static bool records_are_sound(const struct pathprof_branch *branches, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (branches[i].kind == PP_KIND_NONE || branches[i].kind >= PP_KIND_CNT ||
+		    branches[i].taken > 1)
+			return false;
+	return cnt <= PATHPROF_BURST_MAX;
+}
+
+static uint32_t count_taken(const struct pathprof_branch *branches, uint32_t cnt)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		taken += branches[i].taken;
+	return taken;
+}
+
+int pathprof_paths_of_burst(const struct pathprof_branch *branches, uint32_t branch_cnt,
+			    enum pathprof_mapping mapping, pathprof_path_fn *fn, void *context)
+{
+	struct pp_path_config config;
+	struct pp_path_stack stack = {.depth = 0};
+	struct pp_path path;
+	uint32_t taken;
+	int paths = 0;
+
+	if (!records_are_sound(branches, branch_cnt))
+		return -EINVAL;
+	set_mapping(&config, mapping);
+	taken = count_taken(branches, branch_cnt);
+	for (uint32_t i = 0; i < branch_cnt; i++) {
+		struct pp_branch b = to_core(&branches[i], 1);
+
+		if (!pp_path_stack_step(&stack, &config, &b, &path))
+			continue;
+		/* A path pushed by a not-taken branch may span the whole window: one place. */
+		uint32_t places = path.span < taken ? taken - (uint32_t)path.span : 1;
+		struct pathprof_path_seen seen = {.start = path.start,
+						  .length = PP_DESC_LENGTH(path.desc),
+						  .outcomes = PP_DESC_OUTCOMES(path.desc),
+						  .span = (uint32_t)path.span,
+						  .weight = taken ? (double)taken / places : 1};
+		fn(context, &seen);
+		paths++;
+	}
+	return paths;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* The core's compressors behind the library's interface, and the notation that names them. */
+#include "pathprof/compress.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../core/pp_compress.h"
+
+struct pathprof_compressor {
+	struct pp_compress_config config;
+	uint32_t flushed; /* slots of the second level already read out */
+	struct pp_compress state;
+};
+
+/* A decimal number without sign or leading junk; false unless 1 <= n <= max. */
+static bool parse_number(const char **at, uint32_t max, uint32_t *ret_number)
+{
+	uint64_t n = 0;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	while (isdigit((unsigned char)**at)) {
+		n = n * 10 + (uint64_t)(*(*at)++ - '0');
+		if (n > UINT32_MAX)
+			return false;
+	}
+	if (n < 1 || n > max)
+		return false;
+	*ret_number = (uint32_t)n;
+	return true;
+}
+
+static bool accept(const char **at, const char *token)
+{
+	size_t len = strlen(token);
+
+	if (strncmp(*at, token, len) != 0)
+		return false;
+	*at += len;
+	return true;
+}
+
+/* R256, P256 or CR256. */
+static bool parse_sampler(const char **at, struct pp_compress_config *config)
+{
+	if (accept(at, "CR"))
+		config->sampler = PP_SAMPLER_COUNTING_RANDOM;
+	else if (accept(at, "R"))
+		config->sampler = PP_SAMPLER_RANDOM;
+	else if (accept(at, "P"))
+		config->sampler = PP_SAMPLER_PERIODIC;
+	else
+		return false;
+	return parse_number(at, UINT32_MAX, &config->rate);
+}
+
+/* n = 1 << *ret_bits, and no more than the tables hold. */
+static bool parse_size(const char **at, uint32_t ways, uint32_t *ret_bits)
+{
+	uint32_t n;
+
+	if (!parse_number(at, PP_SPLIT_MAX, &n) || n % ways)
+		return false;
+	n /= ways;
+	if (n & (n - 1))
+		return false;
+	*ret_bits = (uint32_t)__builtin_ctz(n);
+	return true;
+}
+
+static bool parse_first_level(const char **at, struct pp_compress_config *config)
+{
+	if (accept(at, "H["))
+		return parse_sampler(at, config) && accept(at, "]") &&
+		       parse_size(at, 1, &config->bits);
+	if (!accept(at, "T["))
+		return parse_sampler(at, config);
+	config->sampler = PP_SAMPLER_TAGGED;
+	return parse_number(at, UINT32_MAX, &config->rate) && accept(at, "]") &&
+	       parse_size(at, config->tagged.ways, &config->bits);
+}
+
+static int parse_notation(const char *notation, struct pp_compress_config *config,
+			  struct pathprof_error *error)
+{
+	const char *at = notation;
+
+	if (!parse_first_level(&at, config) ||
+	    (accept(&at, "A") && !parse_number(&at, PP_ASSOC_MAX, &config->assoc_size)) || *at)
+		return pathprof_fail(error, -EINVAL,
+				     "compressor '%s': not understood from '%s' on; write R256, "
+				     "P256, CR256, H[P256]2048 or T[256]2048 (tables: a power of "
+				     "two, at most %u), and A16 (at most %u) behind it if wanted",
+				     notation, at, PP_SPLIT_MAX, PP_ASSOC_MAX);
+	return 0;
+}
+
+static int set_options(struct pp_compress_config *config,
+		       const struct pathprof_compress_options *options,
+		       struct pathprof_error *error)
+{
+	config->tagged.ways = options->ways ? options->ways : 2;
+	config->tag_bits = options->tag_bits ? options->tag_bits : 2;
+	config->tagged.replace = options->replace ? options->replace : 7;
+	if (config->tagged.ways > PP_TAGGED_WAYS_MAX)
+		return pathprof_fail(error, -EINVAL, "ways: %u is above %u", config->tagged.ways,
+				     PP_TAGGED_WAYS_MAX);
+	if (config->tag_bits > 8)
+		return pathprof_fail(error, -EINVAL, "tag bits: %u is above 8", config->tag_bits);
+	if (config->tagged.replace > UINT16_MAX)
+		return pathprof_fail(error, -EINVAL, "replace: %u is above %u",
+				     config->tagged.replace, UINT16_MAX);
+	return 0;
+}
+
+int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const char *notation,
+			    const struct pathprof_compress_options *options,
+			    struct pathprof_error *error)
+{
+	static const struct pathprof_compress_options defaults;
+	struct pp_compress_config config = {0};
+	struct pathprof_compressor *c;
+	int r;
+
+	if (!options)
+		options = &defaults;
+	r = set_options(&config, options, error);
+	if (r == 0)
+		r = parse_notation(notation, &config, error);
+	if (r < 0)
+		return r;
+	config.tagged.rate = config.rate;
+	config.tagged.evict = options->evict ? options->evict : config.rate / 2;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return pathprof_fail(error, -ENOMEM, "compressor '%s': out of memory", notation);
+	c->config = config;
+	pp_compress_init(&c->state, &config, options->seed);
+	*ret_compressor = c;
+	return 0;
+}
+
+void pathprof_compressor_free(struct pathprof_compressor *compressor)
+{
+	free(compressor);
+}
+
+static struct pathprof_message from_core(const struct pp_message *m)
+{
+	return (struct pathprof_message){m->tuple.pc, m->tuple.word, m->count};
+}
+
+bool pathprof_compressor_step(struct pathprof_compressor *compressor, uint64_t pc, uint64_t word,
+			      struct pathprof_message *ret_message)
+{
+	struct pp_tuple tuple = {pc, word};
+	struct pp_message message;
+
+	if (!pp_compress_step(&compressor->state, &compressor->config, &tuple, &message))
+		return false;
+	*ret_message = from_core(&message);
+	return true;
+}
+
+bool pathprof_compressor_flush(struct pathprof_compressor *compressor,
+			       struct pathprof_message *ret_message)
+{
+	struct pp_assoc *assoc = &compressor->state.assoc;
+
+	if (compressor->flushed >= assoc->used) {
+		assoc->used = compressor->flushed = 0;
+		return false;
+	}
+	*ret_message = from_core(&assoc->entry[compressor->flushed++]);
+	return true;
+}
+
+void pathprof_hash_init(struct pathprof_hash *ret_hash)
+{
+	pp_hash_permutation(ret_hash->permutation);
+}
+
+uint64_t pathprof_hash_index(const struct pathprof_hash *hash, uint64_t pc, uint64_t word,
+			     unsigned int bits)
+{
+	return pp_hash_index_plain(hash->permutation, pc, word, bits);
+}
