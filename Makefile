@@ -70,15 +70,92 @@ $(BUILD)/bin/pathprofd: $(call obj,obj,$(DAEMON_SRC) daemon/main.c) $(LIB)
 $(BUILD)/bin/pathprofctl: $(call obj,obj,$(CTL_SRC)) $(LIB)
 	$(call link)
 
+# ---------------------------------------------------------------- packages
+# What is missing is installed by apt, before anything is compiled.
+BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
+	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev \
+	libncurses-dev
+CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
+	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
+	valgrind binutils git bsdutils
+
 # ---------------------------------------------------------------- tests
 $(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC)) $(LIB)
 	$(call link) -lcunit
 $(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC)) $(LIB_SAN)
 	$(call link,$(SAN)) -lcunit
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+# Programs of one file each. Workloads stand alone; the others use what they test.
+WORKLOADS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/workloads/*.c))
+HELPERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/truth/*.c tests/tools/*.c \
+	tests/bench/*.c))
+$(WORKLOADS): $(BUILD)/tests/%: tests/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -pthread -o $@ $<
+$(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC)) $(LIB)
+	$(call link) -pthread
+
+programs-for-tests: $(PROGRAMS) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san
+
+# ---------------------------------------------------------------- fuzzing
+FUZZ_SECONDS ?= 60
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+$(BUILD)/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CLANG) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CSTD) $(FUZZ_FLAGS) \
+		-fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+$(BUILD)/fuzz/obj/schema.o: $(BUILD)/gen/schema.c
+	@mkdir -p $(@D)
+	$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
+$(BUILD)/fuzz/lib.a: $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(LIB_SRC) $(DAEMON_SRC)) \
+		$(BUILD)/fuzz/obj/schema.o
+	rm -f $@; $(AR) rcs $@ $^
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.o $(BUILD)/fuzz/lib.a
+	$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+# ---------------------------------------------------------------- what people call
+need-build:
+	@tools/need $(BUILD_PACKAGES)
+need-check: need-build
+	@tools/need $(CHECK_PACKAGES)
+
+run: need-build
+	@$(MAKE) --no-print-directory -j2 all
+	@DURATION=$(DURATION) BUILD=$(BUILD) tools/demo
+
+check: need-check
+	@$(MAKE) --no-print-directory -j2 programs-for-tests
+	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
+	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tests/run
+
+bench: need-build
+	@$(MAKE) --no-print-directory -j2 programs-for-bench
+	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
+programs-for-bench: $(filter $(BUILD)/tests/bench/%,$(HELPERS))
+
+lint: need-check
+	@tests/lint/run
+
+fuzz: need-check
+	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
+	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
+
+PREFIX ?= /usr
+install: all
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/pathprofd.service
+	install -D -m 644 systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
+	for m in docs/man/*.[1-8]; do \
+		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
+	install -D -m 644 docs/completion/pathprofctl \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pathprofctl
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all clean run check check-vm bench lint fuzz install deb dkms
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+.PHONY: all clean run check bench lint fuzz install need-build need-check programs-for-tests \
+	programs-for-bench
 .DELETE_ON_ERROR:
+.SECONDARY:
