@@ -2,7 +2,9 @@
 # The only makefile. `make run` and `make check` need nothing before them on a fresh Debian 12.
 
 BUILD := build
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CLANG ?= clang
 CSTD := -std=gnu11
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
