@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Settings: an INI file (inih), its drop-ins in order of name, then the command line. One static
+ * table of keys (config.c) drives reading, --check-config and --print-config.
+ *
+ * Workload: read at the start and on SIGHUP. A file is hostile until read: whatever is unknown,
+ * malformed, out of range, repeated or too long is refused with one line that names file and
+ * line, and nothing of it takes effect. Pure but for reading files; any thread.
+ */
+#ifndef PP_CONFIG_H
+#define PP_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "pathprof/error.h"
+
+#define PP_CONFIG_FILE     "/etc/pathprof/pathprofd.conf"
+#define PP_CONFIG_PATH_MAX 1024
+
+enum pp_config_source {
+	PP_CONFIG_SOURCE_AUTO, /* the best one that can run here */
+	PP_CONFIG_SOURCE_STEP,
+};
+
+/* Every number is a uint64_t, so that the table of keys can point at it. */
+struct pp_config {
+	uint64_t source;       /* enum pp_config_source */
+	uint64_t overhead_ppm; /* share of all CPUs' time */
+	uint64_t window_ns;
+	uint64_t taken_wanted; /* taken branches a burst */
+	uint64_t frequency_hz;
+	uint64_t mapping;       /* enum pathprof_mapping */
+	uint64_t pin;           /* 0 or 1 */
+	uint64_t max_use_bytes; /* 0: no bound */
+	uint64_t keep_free_bytes;
+	uint64_t max_retention_ns;        /* 0: no bound */
+	uint64_t memory_max_bytes;        /* of the open window's tables */
+	char db_path[PP_CONFIG_PATH_MAX]; /* "": the default, see pp_config_db_path */
+};
+
+void pp_config_defaults(struct pp_config *ret_config);
+
+/*
+ * Sets one key from text. -EINVAL (bad value), -ERANGE (out of range), -ENOENT (no such key):
+ * error says what was wanted, *config is unchanged.
+ */
+int pp_config_set(struct pp_config *config, const char *section, const char *name,
+		  const char *value, struct pathprof_error *error);
+
+/* Applies one file's text. name is for messages. *config is unchanged on failure: -EINVAL. */
+int pp_config_parse(struct pp_config *config, const char *name, const char *text, size_t len_bytes,
+		    struct pathprof_error *error);
+
+/*
+ * Applies file and file.d/ *.conf. A missing file is an error (-ENOENT) when required, else no
+ * change; its drop-ins count either way. *config is unchanged on failure.
+ */
+int pp_config_load(struct pp_config *config, const char *file, bool required,
+		   struct pathprof_error *error);
+
+/* The settings as a file, without comments. */
+void pp_config_print(const struct pp_config *config, FILE *to);
+/* The defaults as a file in which every key is commented out and explained. */
+void pp_config_print_defaults(FILE *to);
+
+/*
+ * Takes over from *wanted what can change while running. Names of the keys that differ but need a
+ * restart go to ret_rest, split by blanks ("" for none).
+ */
+void pp_config_adopt(struct pp_config *config, const struct pp_config *wanted, char *ret_rest,
+		     size_t rest_size);
+
+/*
+ * Where the store lies: the setting, else $STATE_DIRECTORY, else /var/lib/pathprof for root and
+ * $XDG_STATE_HOME/pathprof for anybody else. -ENAMETOOLONG; -ENOENT without a home.
+ */
+int pp_config_db_path(const struct pp_config *config, char *ret_path, size_t path_size);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon tells its operator: to the journal, with fields, when systemd connected standard
+ * error to it; else one line `pathprofd: ...` on standard error. Never on standard output.
+ *
+ * Workload: a few lines an hour; whoever may say the same thing often asks pp_log_once first.
+ * One thread (the event loop); init before the first line.
+ */
+#ifndef PP_LOG_H
+#define PP_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <syslog.h>
+
+/* Finds out where lines go. most: least important priority that is still shown (LOG_INFO). */
+void pp_log_init(int most);
+
+/* priority as syslog(3): LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG. */
+void pp_log(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Which errors of one kind have been reported: a bit an errno. All zero: none. */
+struct pp_log_seen {
+	uint64_t bits[4];
+};
+
+/* true the first time code (an errno, either sign) is passed since seen was zeroed. */
+bool pp_log_once(struct pp_log_seen *seen, int code);
+bool pp_log_any(const struct pp_log_seen *seen);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The open window: bursts go in, become paths and edges keyed by (build-id, offset), and the
+ * whole is handed to the store when the window closes.
+ *
+ * Workload: up to a few hundred bursts of some hundred branches a second, a close every second to
+ * every minute. Memory is bounded by the profile's tables. One owner, the event loop. What cannot
+ * be kept is counted in the profile's totals, never an error.
+ */
+#ifndef PP_WINDOW_H
+#define PP_WINDOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/abi.h"
+#include "pathprof/error.h"
+#include "pathprof/paths.h"
+#include "pathprof/profile.h"
+#include "source.h"
+#include "track.h"
+
+struct pp_window;
+
+/* Who knows what lies at an address: the tracker, or a test. The functions are those of track.h. */
+struct pp_resolver {
+	void *context;
+	int (*dispatch)(void *context);
+	const struct pp_track_process *(*process)(void *context, pid_t pid);
+	int (*resolve)(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
+		       struct pp_location *ret_location);
+	int (*jit_symbol)(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
+			  uint64_t *ret_start, uint64_t *ret_len_bytes);
+};
+
+/* Where a closed window goes: the store, or a test. The functions are those of store.h. */
+struct pp_window_sink {
+	void *context;
+	int (*add_window)(void *context, const struct pathprof_profile *profile,
+			  struct pathprof_error *error);
+	int (*add_jit_symbol)(void *context, const struct pathprof_build_id *id, uint64_t start,
+			      uint64_t len_bytes, const char *name, struct pathprof_error *error);
+};
+
+struct pp_window_config {
+	enum pathprof_mapping mapping;
+	uint32_t source; /* PATHPROF_SOURCE_* */
+	enum pathprof_basis basis;
+	uint32_t taken_wanted;
+	size_t memory_max_bytes;
+};
+
+/* Opens the first window. resolver is copied, its context must outlive the window. -ENOMEM. */
+int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *config,
+		  const struct pp_resolver *resolver);
+/* NULL-safe. */
+void pp_window_free(struct pp_window *window);
+
+/* A pp_burst_fn: context is the window. */
+void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
+			 const struct pathprof_branch *branches);
+
+/* Adds what the source did from `before` to `now`: time held, its CPU time, what it passed over. */
+void pp_window_account(struct pp_window *window, const struct pp_source_stats *before,
+		       const struct pp_source_stats *now);
+
+/* cnt mapping events that the kernel lost. */
+void pp_window_lost(struct pp_window *window, uint64_t cnt);
+
+/*
+ * Ends the window, hands it over and opens the next, whatever the sink answers: its error is
+ * returned, and the window is gone then.
+ */
+int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
+		    struct pathprof_error *error);
+
+/* For the bursts of the next window: call right after a close. */
+void pp_window_set_taken(struct pp_window *window, uint32_t taken_wanted);
+
+/* The open window; valid until the window is freed, its content until the next close. */
+const struct pathprof_profile *pp_window_profile(const struct pp_window *window);
+
+/* The sink that writes to a store, the resolver that asks a tracker. */
+struct pathprof_store;
+struct pp_window_sink pp_window_store_sink(struct pathprof_store *store);
+struct pp_resolver pp_window_track_resolver(struct pp_track *track);
+
+#endif

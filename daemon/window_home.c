@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A window's surroundings in the daemon: the tracker to ask, the store to write to. */
+#include "window.h"
+
+#include "pathprof/store.h"
+
+static int dispatch(void *context)
+{
+	return pp_track_dispatch(context);
+}
+
+static const struct pp_track_process *process(void *context, pid_t pid)
+{
+	return pp_track_process(context, pid);
+}
+
+static int resolve(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
+		   struct pp_location *ret_location)
+{
+	return pp_track_resolve(context, pid, time_ns, address, ret_location);
+}
+
+static int jit_symbol(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
+		      uint64_t *ret_start, uint64_t *ret_len_bytes)
+{
+	return pp_track_jit_symbol(context, pid, address, name, name_size, ret_start,
+				   ret_len_bytes);
+}
+
+struct pp_resolver pp_window_track_resolver(struct pp_track *track)
+{
+	return (struct pp_resolver){track, dispatch, process, resolve, jit_symbol};
+}
+
+static int add_window(void *context, const struct pathprof_profile *profile,
+		      struct pathprof_error *error)
+{
+	int64_t id;
+
+	return pathprof_store_add_window(context, profile, &id, error);
+}
+
+static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
+			  uint64_t len_bytes, const char *name, struct pathprof_error *error)
+{
+	return pathprof_store_add_jit_symbol(context, id, start, len_bytes, name, error);
+}
+
+struct pp_window_sink pp_window_store_sink(struct pathprof_store *store)
+{
+	return (struct pp_window_sink){store, add_window, add_jit_symbol};
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Names of generated code. Asked for when the window closes, not when an address first appears: a
+ * compiler writes its symbol file some time after the code. Workload: mostly nothing to do, else
+ * a few thousand addresses in a few hundred functions; sorting them makes it one look-up a
+ * function.
+ */
+#include "window_jit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+/* Most addresses looked at in one window; the heavier ones are not preferred. */
+#define PLACES_MAX 16384
+
+struct place {
+	uint32_t pid, binary;
+	uint64_t address;
+};
+
+struct places {
+	struct place *items;
+	size_t cnt;
+};
+
+static void note(const struct pathprof_profile *profile, struct places *places, uint32_t process,
+		 uint32_t binary, uint64_t address)
+{
+	if (process >= profile->process_cnt || binary >= profile->binary_cnt ||
+	    profile->binaries[binary].id.kind != PATHPROF_ID_JIT || places->cnt == PLACES_MAX)
+		return;
+	places->items[places->cnt++] =
+		(struct place){profile->processes[process].pid, binary, address};
+}
+
+static void gather(const struct pathprof_profile *profile, struct places *places)
+{
+	for (uint32_t i = 0; i < profile->path_cnt; i++) {
+		const struct pathprof_path_count *path = &profile->paths[i];
+
+		note(profile, places, path->process, path->binary, path->start);
+	}
+	for (uint32_t i = 0; i < profile->edge_cnt; i++) {
+		const struct pathprof_edge_count *edge = &profile->edges[i];
+
+		note(profile, places, edge->process, edge->from_binary, edge->from);
+		note(profile, places, edge->process, edge->to_binary, edge->to);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->binary != y->binary)
+		return x->binary < y->binary ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static int has_jit(const struct pathprof_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->binary_cnt; i++)
+		if (profile->binaries[i].id.kind == PATHPROF_ID_JIT)
+			return 1;
+	return 0;
+}
+
+static int store_symbols(const struct pathprof_profile *profile, const struct places *places,
+			 const struct pp_resolver *resolver, const struct pp_window_sink *sink,
+			 struct pathprof_error *error)
+{
+	uint32_t binary = PATHPROF_NO_INDEX;
+	uint64_t start = 0, len = 0;
+	char name[512];
+
+	for (size_t i = 0; i < places->cnt; i++) {
+		const struct place *p = &places->items[i];
+		int r;
+
+		if (p->binary == binary && p->address >= start && p->address - start < len)
+			continue;
+		binary = PATHPROF_NO_INDEX;
+		if (resolver->jit_symbol(resolver->context, (pid_t)p->pid, p->address, name,
+					 sizeof(name), &start, &len) < 0)
+			continue;
+		binary = p->binary;
+		r = sink->add_jit_symbol(sink->context, &profile->binaries[binary].id, start, len,
+					 name, error);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int pp_window_store_jit(const struct pathprof_profile *profile, const struct pp_resolver *resolver,
+			const struct pp_window_sink *sink, struct pathprof_error *error)
+{
+	struct places places = {0};
+	_cleanup_free_ struct place *items = NULL;
+
+	if (!has_jit(profile))
+		return 0;
+	items = calloc(PLACES_MAX, sizeof(*items));
+	if (!items)
+		return pathprof_fail(error, -ENOMEM, "names of generated code: out of memory");
+	places.items = items;
+	gather(profile, &places);
+	qsort(items, places.cnt, sizeof(*items), compare);
+	return store_symbols(profile, &places, resolver, sink, error);
+}
