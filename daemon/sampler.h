@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds threads that are running user code just now. Two ways behind one operations struct:
+ * cpu-clock events where perf_event_open is allowed, a scan of /proc where it is not.
+ *
+ * Workload: asked a few times a second on the default budget, up to some thousand times in tests.
+ * Not thread-safe; each sampler belongs to the stepper that opened it. May allocate: the stepper
+ * holds no target while it asks.
+ */
+#ifndef PP_SAMPLER_H
+#define PP_SAMPLER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pp_sampler_config {
+	pid_t only_pid; /* 0: the whole system; else this process, its threads and descendants */
+	uint32_t frequency_hz;
+	pid_t exclude[2]; /* processes never reported: the daemon and the stepper */
+};
+
+struct pp_sample {
+	pid_t pid, tid;
+	uint64_t time_ns; /* CLOCK_MONOTONIC when it was seen running */
+};
+
+struct pp_sampler {
+	const struct pp_sampler_ops *ops;
+};
+
+struct pp_sampler_ops {
+	const char *name;
+	int (*open)(struct pp_sampler **ret_sampler, const struct pp_sampler_config *config);
+	/* Becomes readable when pick may find something. */
+	int (*fd)(struct pp_sampler *sampler);
+	/*
+	 * One thread, each with the probability of its share of the time: 1, or 0 when there is
+	 * none. *seen grows by the samples that were looked at, the picked one included.
+	 */
+	int (*pick)(struct pp_sampler *sampler, struct pp_sample *ret_sample, uint64_t *seen);
+	/* NULL-safe. */
+	void (*free)(struct pp_sampler *sampler);
+};
+
+extern const struct pp_sampler_ops pp_sampler_perf;
+extern const struct pp_sampler_ops pp_sampler_proc;
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Samples by reading /proc, for machines that refuse perf_event_open: a thread whose user time
+ * grew since the last scan and that is runnable now is taken, with the probability of its growth.
+ * A scan of a thousand processes takes some 10 ms, so there is at most one every 50 ms, and its
+ * CPU time is charged to the budget like all else; a process whose time stood still is not looked
+ * into. Coarse against cpu-clock events: user time counts in ticks of 10 ms, and the thread may
+ * have left user code since; the stepper finds that out.
+ *
+ * One thread. One bounded table of the times last seen; when it is full all is forgotten, which
+ * costs one scan in which everything looks new. Source: proc(5).
+ */
+#include "sampler.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "step_engine.h"
+
+#define TABLE_SLOTS    (1u << 15)
+#define TABLE_FILL_MAX (TABLE_SLOTS / 4 * 3)
+#define PERIOD_MIN_NS  (50 * PP_NSEC_PER_MSEC)
+#define DEPTH_MAX      64
+
+struct entry {
+	int64_t key; /* a thread's id, or the negative id of a process; 0: free */
+	uint64_t start_time;
+	uint64_t utime_ticks;
+};
+
+struct table {
+	uint32_t cnt;
+	struct entry entries[TABLE_SLOTS];
+};
+
+struct proc_sampler {
+	struct pp_sampler base;
+	struct pp_sampler_config config;
+	int timer_fd;
+	uint64_t random;
+	struct table *table;
+	struct pp_sample choice;
+	uint64_t weight; /* growth of all candidates so far, ticks */
+};
+
+static uint64_t next_random(struct proc_sampler *sampler)
+{
+	uint64_t x = sampler->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return sampler->random = x;
+}
+
+/* The entry of key, or the free slot where it belongs. */
+static struct entry *find(struct table *table, int64_t key)
+{
+	uint32_t slot = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15ull >> 49);
+
+	while (table->entries[slot].key && table->entries[slot].key != key)
+		slot = (slot + 1) % TABLE_SLOTS;
+	return &table->entries[slot];
+}
+
+/* Remembers the time and returns by how much it grew since the last look; -1: a new one. */
+static int64_t growth(struct proc_sampler *sampler, int64_t key, const struct pp_step_stat *stat)
+{
+	struct entry *entry = find(sampler->table, key);
+	int64_t grown = -1;
+
+	if (!entry->key && sampler->table->cnt++ == TABLE_FILL_MAX) {
+		memset(sampler->table, 0, sizeof(*sampler->table));
+		return -1;
+	}
+	if (entry->key && entry->start_time == stat->start_time &&
+	    entry->utime_ticks <= stat->utime_ticks)
+		grown = (int64_t)(stat->utime_ticks - entry->utime_ticks);
+	*entry = (struct entry){key, stat->start_time, stat->utime_ticks};
+	return grown;
+}
+
+static void consider(struct proc_sampler *sampler, pid_t pid, pid_t tid)
+{
+	struct pp_step_stat stat;
+	int64_t grown;
+
+	if (pp_step_read_stat(pid, tid, &stat))
+		return;
+	grown = growth(sampler, tid, &stat);
+	if (grown <= 0 || stat.state != 'R')
+		return;
+	sampler->weight += (uint64_t)grown;
+	if (next_random(sampler) % sampler->weight < (uint64_t)grown)
+		sampler->choice = (struct pp_sample){pid, tid, pp_step_now()};
+}
+
+static void scan_threads(struct proc_sampler *sampler, pid_t pid)
+{
+	char path[32];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0)
+			consider(sampler, pid, tid);
+	}
+	closedir(dir);
+}
+
+static bool is_wanted(const struct proc_sampler *sampler, pid_t pid,
+		      const struct pp_step_stat *stat)
+{
+	pid_t ancestor = pid;
+	pid_t parent = stat->ppid;
+
+	if (pid == sampler->config.exclude[0] || pid == sampler->config.exclude[1])
+		return false;
+	if (!sampler->config.only_pid)
+		return true;
+	for (int depth = 0; ancestor > 1 && depth < DEPTH_MAX; depth++) {
+		struct pp_step_stat up;
+
+		if (ancestor == sampler->config.only_pid)
+			return true;
+		ancestor = parent;
+		if (ancestor <= 1 || pp_step_read_stat(ancestor, ancestor, &up))
+			return false;
+		parent = up.ppid;
+	}
+	return false;
+}
+
+static void scan_process(struct proc_sampler *sampler, pid_t pid)
+{
+	struct pp_step_stat stat;
+
+	if (pp_step_read_stat(pid, 0, &stat))
+		return;
+	/* A new process is looked into as well, so that its threads have a past next time. */
+	if (growth(sampler, -(int64_t)pid, &stat) && is_wanted(sampler, pid, &stat))
+		scan_threads(sampler, pid);
+}
+
+static void scan(struct proc_sampler *sampler)
+{
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0)
+			scan_process(sampler, pid);
+	}
+	closedir(dir);
+}
+
+static void proc_free(struct pp_sampler *base)
+{
+	struct proc_sampler *sampler = (struct proc_sampler *)base;
+
+	if (!sampler)
+		return;
+	if (sampler->timer_fd >= 0)
+		close(sampler->timer_fd);
+	free(sampler->table);
+	free(sampler);
+}
+
+static uint64_t scan_period_ns(const struct pp_sampler_config *config)
+{
+	uint64_t period_ns = PP_NSEC_PER_SEC / config->frequency_hz;
+
+	return period_ns > PERIOD_MIN_NS ? period_ns : PERIOD_MIN_NS;
+}
+
+static int proc_open(struct pp_sampler **ret_sampler, const struct pp_sampler_config *config)
+{
+	struct proc_sampler *sampler = calloc(1, sizeof(*sampler));
+	uint64_t period_ns = scan_period_ns(config);
+	struct itimerspec period = {
+		.it_interval = {(time_t)(period_ns / PP_NSEC_PER_SEC),
+				(long)(period_ns % PP_NSEC_PER_SEC)},
+		.it_value = {0, 1},
+	};
+
+	if (!sampler)
+		return -ENOMEM;
+	sampler->base.ops = &pp_sampler_proc;
+	sampler->config = *config;
+	sampler->table = calloc(1, sizeof(*sampler->table));
+	sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (getrandom(&sampler->random, sizeof(sampler->random), GRND_NONBLOCK) < 0 ||
+	    !sampler->random)
+		sampler->random = pp_step_now() | 1;
+	if (sampler->timer_fd < 0 || !sampler->table ||
+	    timerfd_settime(sampler->timer_fd, 0, &period, NULL)) {
+		proc_free(&sampler->base);
+		return -ENOMEM;
+	}
+	*ret_sampler = &sampler->base;
+	return 0;
+}
+
+static int proc_fd(struct pp_sampler *base)
+{
+	return ((struct proc_sampler *)base)->timer_fd;
+}
+
+static int proc_pick(struct pp_sampler *base, struct pp_sample *ret_sample, uint64_t *seen)
+{
+	struct proc_sampler *sampler = (struct proc_sampler *)base;
+	uint64_t ticks;
+
+	if (read(sampler->timer_fd, &ticks, sizeof(ticks)) < 0)
+		return 0;
+	sampler->weight = 0;
+	scan(sampler);
+	if (!sampler->weight)
+		return 0;
+	*seen += 1;
+	*ret_sample = sampler->choice;
+	return 1;
+}
+
+const struct pp_sampler_ops pp_sampler_proc = {
+	.name = "proc",
+	.open = proc_open,
+	.fd = proc_fd,
+	.pick = proc_pick,
+	.free = proc_free,
+};

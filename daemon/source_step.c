@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The step source: starts the stepper process, reads its records, and puts the one thing right
+ * that a killed stepper may leave behind, a thread tied to one CPU. No ptrace call is made here:
+ * a daemon may be killed at any time, and a tracer may not.
+ *
+ * Workload: tens of bursts a second on the default budget, thousands in tests. The event loop owns
+ * it; no locks. The burst handed to the callback lives in the source's buffer until the next one.
+ */
+#include "source_step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "step_engine.h"
+
+#define START_TIMEOUT_MS 5000
+#define END_TIMEOUT_MS   5000
+#define RECORD_MAX_BYTES (sizeof(struct pp_step_record))
+#define CHILD_FD         3
+#define TAKEN_DEFAULT    32
+#define RATE_DEFAULT_HZ  99
+
+struct step_source {
+	struct pp_source base;
+	struct pp_source_config config;
+	uint32_t flags;
+	int fd;
+	pid_t stepper; /* 0: not running, or already waited for */
+	struct pp_step_hold *hold;
+	struct pp_step_stats stats;
+	uint64_t malformed;
+	bool heard; /* statistics have come at least once */
+	union {
+		struct pp_step_header header;
+		struct pp_step_record record;
+		struct pp_step_stats stats;
+	} buffer;
+};
+
+/* ---- the child */
+
+static int null_streams(void)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	if (fd < 0)
+		return -errno;
+	for (int stream = 0; stream < 3; stream++)
+		if (dup2(fd, stream) < 0)
+			return -errno;
+	if (fd > 2)
+		close(fd);
+	return 0;
+}
+
+/*
+ * In the child: nothing of the daemon's is kept but the socket, so that no pipe or database stays
+ * open behind its back. Only what is safe after fork in a threaded program.
+ */
+static _Noreturn void become_stepper(int fd, uint32_t flags)
+{
+	char number[] = {'0' + CHILD_FD, 0};
+	char name[] = "pathprof-step";
+	char option[] = "--stepper";
+	char *const argv[] = {name, option, number, NULL};
+
+	/* Above the standard streams, wherever the daemon had it. */
+	fd = fcntl(fd, F_DUPFD, CHILD_FD + 1);
+	if (fd < 0 || null_streams() || dup2(fd, CHILD_FD) < 0 || close_range(CHILD_FD + 1, ~0u, 0))
+		_exit(127);
+	if (flags & PP_SOURCE_STEP_FORK)
+		_exit(pp_step_main(CHILD_FD));
+	execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+/* ---- starting */
+
+static struct pp_step_config config_message(const struct step_source *source)
+{
+	return (struct pp_step_config){
+		.header = {sizeof(struct pp_step_config), PP_STEP_VERSION, PP_STEP_TYPE_CONFIG},
+		.only_pid = source->config.only_pid,
+		.daemon_pid = getpid(),
+		.taken_wanted = source->config.taken_wanted,
+		.overhead_ppm = source->config.overhead_ppm,
+		.frequency_hz = source->config.frequency_hz,
+		.pin = source->config.pin,
+		.flags = source->flags & ~(uint32_t)PP_SOURCE_STEP_FORK,
+	};
+}
+
+static int send_first(const struct step_source *source, int page_fd)
+{
+	struct pp_step_config config = config_message(source);
+	struct iovec part = {&config, sizeof(config)};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &page_fd, sizeof(int));
+	return sendmsg(source->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* Maps the hold page and sends it off with the configuration. */
+static int share_page(struct step_source *source)
+{
+	int fd = memfd_create("pathprof-hold", MFD_CLOEXEC);
+	int code = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, sizeof(*source->hold)))
+		code = -errno;
+	if (!code) {
+		source->hold = mmap(NULL, sizeof(*source->hold), PROT_READ | PROT_WRITE, MAP_SHARED,
+				    fd, 0);
+		if (source->hold == MAP_FAILED) {
+			source->hold = NULL;
+			code = -errno;
+		}
+	}
+	if (!code)
+		code = send_first(source, fd);
+	close(fd);
+	return code;
+}
+
+static int start_stepper(struct step_source *source)
+{
+	int pair[2];
+	int code;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	source->fd = pair[0];
+	code = share_page(source);
+	if (!code) {
+		source->stepper = fork();
+		if (source->stepper == 0)
+			become_stepper(pair[1], source->flags);
+		if (source->stepper < 0) {
+			code = -errno;
+			source->stepper = 0;
+		}
+	}
+	close(pair[1]);
+	return code;
+}
+
+static struct pp_source_config complete(const struct pp_source_config *config)
+{
+	struct pp_source_config whole = *config;
+
+	if (!whole.taken_wanted)
+		whole.taken_wanted = TAKEN_DEFAULT;
+	if (!whole.frequency_hz)
+		whole.frequency_hz = RATE_DEFAULT_HZ;
+	return whole;
+}
+
+/* ---- records */
+
+static bool is_branch(const struct pathprof_branch *branch)
+{
+	return branch->kind >= 1 && branch->kind <= 6 && branch->taken <= 1;
+}
+
+static bool is_burst(const struct pathprof_burst *burst, const struct pathprof_branch *branches,
+		     size_t len_bytes)
+{
+	if (len_bytes < sizeof(*burst) || burst->size_bytes != len_bytes ||
+	    burst->version != PATHPROF_ABI_VERSION || burst->branch_cnt > PATHPROF_BURST_MAX ||
+	    burst->end >= PATHPROF_END_CNT || burst->taken_cnt > burst->branch_cnt)
+		return false;
+	if (len_bytes != sizeof(*burst) + burst->branch_cnt * sizeof(*branches))
+		return false;
+	for (uint32_t i = 0; i < burst->branch_cnt; i++)
+		if (!is_branch(&branches[i]))
+			return false;
+	return true;
+}
+
+static bool is_stats(const struct pp_step_stats *stats, size_t len_bytes)
+{
+	return len_bytes == sizeof(*stats) && stats->header.size_bytes == len_bytes &&
+	       stats->header.version == PP_STEP_VERSION;
+}
+
+static void take_record(struct step_source *source, size_t len_bytes, pp_burst_fn *fn,
+			void *context)
+{
+	uint16_t type = len_bytes >= sizeof(struct pp_step_header) ? source->buffer.header.type : 0;
+
+	if (type == PP_STEP_TYPE_STATS && is_stats(&source->buffer.stats, len_bytes)) {
+		source->stats = source->buffer.stats;
+		source->heard = true;
+	} else if (type == PATHPROF_SOURCE_STEP &&
+		   is_burst(&source->buffer.record.burst, source->buffer.record.branches,
+			    len_bytes)) {
+		if (fn)
+			fn(context, &source->buffer.record.burst, source->buffer.record.branches);
+	} else {
+		source->malformed++;
+	}
+}
+
+/* 0: nothing more for now, -EPIPE: nor ever. */
+static int read_records(struct step_source *source, pp_burst_fn *fn, void *context)
+{
+	for (;;) {
+		ssize_t len_bytes = recv(source->fd, &source->buffer, sizeof(source->buffer),
+					 MSG_DONTWAIT | MSG_TRUNC);
+
+		if (len_bytes < 0 && errno == EINTR)
+			continue;
+		if (len_bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return 0;
+		if (len_bytes <= 0)
+			return -EPIPE;
+		take_record(source, (size_t)len_bytes, fn, context);
+	}
+}
+
+/* ---- ending */
+
+static bool wait_ended(pid_t pid, int timeout_ms)
+{
+	struct timespec pause = {0, PP_NSEC_PER_MSEC};
+
+	for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms++) {
+		pid_t got = waitpid(pid, NULL, WNOHANG);
+
+		if (got == pid || (got < 0 && errno == ECHILD))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/*
+ * Never by SIGKILL: that could kill its target. One that does not end in time still has a target
+ * that sleeps in the kernel, and goes when that wakes.
+ */
+static void end_stepper(struct step_source *source)
+{
+	if (!source->stepper || !wait_ended(source->stepper, END_TIMEOUT_MS))
+		return;
+	source->stepper = 0;
+	pp_step_unpin_orphan(source->hold);
+	source->hold->pinned = 0;
+}
+
+static void step_free(struct pp_source *base)
+{
+	struct step_source *source = (struct step_source *)base;
+
+	if (!source)
+		return;
+	if (source->fd >= 0)
+		close(source->fd);
+	end_stepper(source);
+	if (source->hold)
+		munmap(source->hold, sizeof(*source->hold));
+	free(source);
+}
+
+/* ---- operations */
+
+static int await_answer(struct step_source *source, struct pathprof_error *error)
+{
+	struct pollfd wanted = {.fd = source->fd, .events = POLLIN};
+	int code = 0;
+
+	while (!source->heard && !code) {
+		int ready = poll(&wanted, 1, START_TIMEOUT_MS);
+
+		if (ready == 0)
+			return pathprof_fail(error, -ETIMEDOUT,
+					     "step: the stepper does not answer");
+		if (ready > 0)
+			code = read_records(source, NULL, NULL);
+	}
+	if (!source->heard)
+		return pathprof_fail(error, -EPIPE,
+				     "step: the stepper ended at once: is %s executable?",
+				     "/proc/self/exe");
+	if (source->stats.error)
+		return pathprof_fail(error, source->stats.error,
+				     "step: no way to find running threads: %s",
+				     strerror(-source->stats.error));
+	return 0;
+}
+
+int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_config *config,
+			uint32_t flags, struct pathprof_error *error)
+{
+	struct step_source *source = calloc(1, sizeof(*source));
+	int code;
+
+	if (!source)
+		return pathprof_fail(error, -ENOMEM, "step: out of memory");
+	source->base.ops = &pp_source_step;
+	source->config = complete(config);
+	source->flags = flags;
+	source->fd = -1;
+	code = start_stepper(source);
+	if (code)
+		pathprof_fail(error, code, "step: cannot start the stepper: %s", strerror(-code));
+	else
+		code = await_answer(source, error);
+	if (code) {
+		step_free(&source->base);
+		return code;
+	}
+	*ret_source = &source->base;
+	return 0;
+}
+
+static int step_open(struct pp_source **ret_source, const struct pp_source_config *config,
+		     struct pathprof_error *error)
+{
+	return pp_source_step_open(ret_source, config, 0, error);
+}
+
+static int step_fd(struct pp_source *base)
+{
+	return ((struct step_source *)base)->fd;
+}
+
+static int step_drain(struct pp_source *base, pp_burst_fn *fn, void *context)
+{
+	struct step_source *source = (struct step_source *)base;
+	int code = read_records(source, fn, context);
+
+	if (code == -EPIPE)
+		end_stepper(source);
+	return code;
+}
+
+static const char *sampler_name(uint32_t sampler)
+{
+	switch (sampler) {
+	case PP_STEP_SAMPLER_PERF:
+		return "cpu-clock";
+	case PP_STEP_SAMPLER_PROC:
+		return "proc";
+	default:
+		return "none";
+	}
+}
+
+static void step_stats(struct pp_source *base, struct pp_source_stats *ret_stats)
+{
+	const struct step_source *source = (const struct step_source *)base;
+
+	*ret_stats = (struct pp_source_stats){
+		.samples = source->stats.samples,
+		.bursts = source->stats.bursts,
+		.steps = source->stats.steps,
+		.stopped_ns = source->stats.stopped_ns,
+		.cpu_ns = source->stats.cpu_ns,
+		.sampler = sampler_name(source->stats.sampler),
+	};
+	memcpy(ret_stats->drops, source->stats.drops, sizeof(ret_stats->drops));
+	ret_stats->drops[PATHPROF_DROP_MALFORMED] += source->malformed;
+}
+
+static int step_configure(struct pp_source *base, const struct pp_source_config *config)
+{
+	struct step_source *source = (struct step_source *)base;
+	struct pp_step_config message;
+
+	source->config = complete(config);
+	message = config_message(source);
+	if (send(source->fd, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Whether ptrace works here at all: on a child of our own, which no policy should refuse. */
+static int try_child(void)
+{
+	pid_t child = fork();
+	int status;
+	int code = 0;
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	if (ptrace(PTRACE_SEIZE, child, NULL, NULL))
+		code = -errno;
+	kill(child, SIGKILL);
+	while (waitpid(child, &status, __WALL) < 0 && errno == EINTR)
+		;
+	return code;
+}
+
+static int step_probe(struct pathprof_error *why)
+{
+#if defined(__x86_64__)
+	int code = try_child();
+
+	if (code)
+		return pathprof_fail(
+			why, code,
+			"step: ptrace is refused (%s): in a container allow CAP_SYS_PTRACE, "
+			"and see /proc/sys/kernel/yama/ptrace_scope",
+			strerror(-code));
+	return 0;
+#else
+	return pathprof_fail(why, -EOPNOTSUPP, "step: x86-64 only");
+#endif
+}
+
+pid_t pp_source_step_pid(const struct pp_source *base)
+{
+	return ((const struct step_source *)base)->stepper;
+}
+
+uint64_t pp_source_step_restarts(const struct pp_source *base)
+{
+	return ((const struct step_source *)base)->stats.restarts;
+}
+
+const struct pp_source_ops pp_source_step = {
+	.name = "step",
+	.probe = step_probe,
+	.open = step_open,
+	.fd = step_fd,
+	.drain = step_drain,
+	.stats = step_stats,
+	.configure = step_configure,
+	.free = step_free,
+};

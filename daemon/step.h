@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon and its stepper process say to each other. The stepper does all the ptrace work
+ * so that a daemon that dies, however, leaves no thread with its trap flag set; docs/stepping.md
+ * has the reasoning.
+ *
+ * Transport: one SOCK_SEQPACKET pair. Up go bursts (struct pathprof_burst and its branches) and
+ * statistics, down goes the configuration; the first one carries the descriptor of the hold page.
+ * End of file on the socket ends the stepper.
+ */
+#ifndef PP_STEP_H
+#define PP_STEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/abi.h"
+#include "pathprof/profile.h"
+
+#define PP_STEP_VERSION 1
+
+/* Lies where the first members of struct pathprof_burst do; type shares the place of source. */
+struct pp_step_header {
+	uint32_t size_bytes;
+	uint16_t version;
+	uint16_t type; /* PATHPROF_SOURCE_STEP: a burst; else PP_STEP_TYPE_* */
+};
+#define PP_STEP_TYPE_CONFIG 0x100
+#define PP_STEP_TYPE_STATS  0x101
+
+/* For tests: the stepper steps over pushf and popf as if they were harmless. */
+#define PP_STEP_NO_LOOKAHEAD 1
+/* For tests: as if perf_event_open were refused. */
+#define PP_STEP_NO_PERF 2
+
+struct pp_step_config {
+	struct pp_step_header header;
+	int32_t only_pid;
+	int32_t daemon_pid; /* never profiled */
+	uint32_t taken_wanted;
+	uint32_t overhead_ppm;
+	uint32_t frequency_hz;
+	uint32_t pin;
+	uint32_t flags;
+	uint32_t pad;
+};
+
+#define PP_STEP_SAMPLER_PERF 1
+#define PP_STEP_SAMPLER_PROC 2
+
+/* Running totals. The first one is the stepper's answer to its first configuration. */
+struct pp_step_stats {
+	struct pp_step_header header;
+	uint32_t sampler; /* PP_STEP_SAMPLER_*; 0 when there is none */
+	int32_t error;    /* -errno: the stepper cannot run and has ended */
+	uint64_t samples, bursts, steps;
+	uint64_t stopped_ns, cpu_ns;
+	uint64_t restarts; /* system calls started again because our interrupt broke them off */
+	uint64_t drops[PATHPROF_DROP_CNT];
+};
+
+/*
+ * The page both map: which thread the stepper has tied to one CPU. Written by the stepper alone;
+ * read by the daemon, and only once the stepper is dead. `pinned` is stored last on the way in and
+ * first on the way out (release; the reader's acquire is in source_step.c).
+ */
+struct pp_step_hold {
+	int32_t pid, tid;
+	int32_t cpu;
+	uint32_t pinned;
+	uint64_t start_time;
+};
+
+_Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),
+	       "step: type");
+_Static_assert(sizeof(struct pp_step_config) == 40, "step: config");
+_Static_assert(sizeof(struct pp_step_stats) == 64 + 8 * PATHPROF_DROP_CNT, "step: stats");
+
+/* The stepper process: returns its exit status when the socket fd reaches its end. */
+int pp_step_main(int fd);
+
+#endif

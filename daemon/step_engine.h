@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of the stepper process, as they see each other: inspection (step_proc.c), holding and
+ * letting go (step_target.c), affinity (step_pin.c), stepping (step_burst.c), budget
+ * (step_budget.c). One thread, no locks. Nothing here allocates: a target may be held.
+ */
+#ifndef PP_STEP_ENGINE_H
+#define PP_STEP_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+#include <time.h>
+
+#include "step.h"
+
+#define PP_NSEC_PER_SEC  1000000000ull
+#define PP_NSEC_PER_MSEC 1000000ull
+
+static inline uint64_t pp_step_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * PP_NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t pp_step_now(void)
+{
+	return pp_step_clock(CLOCK_MONOTONIC);
+}
+
+/* ---- step_proc.c: what /proc says about a thread; -errno when it is gone or hidden */
+
+struct pp_step_stat {
+	char state;
+	pid_t ppid;
+	int cpu; /* where it last ran */
+	uint32_t thread_cnt;
+	uint64_t utime_ticks;
+	uint64_t start_time; /* clock ticks since boot */
+};
+
+/* Signal sets: bit N - 1 stands for signal N. */
+struct pp_step_status {
+	char state;
+	pid_t tracer;
+	int seccomp;
+	uint64_t pending; /* the thread's and its process' */
+	uint64_t blocked, ignored, caught;
+};
+
+/* tid 0: the whole process, times summed over its threads. */
+int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat);
+int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status);
+/* 1 when the executable is 64-bit x86, 0 when it is not. */
+int pp_step_is_64bit(pid_t pid, uint64_t start_time);
+/* False when the thread sleeps in a system call. */
+bool pp_step_is_running(pid_t pid, pid_t tid);
+
+/* ---- step_target.c */
+
+struct pp_step_target {
+	pid_t pid, tid;
+	uint64_t start_time;
+	uint64_t interrupted_ns; /* CLOCK_MONOTONIC of the PTRACE_INTERRUPT */
+	uint64_t stopped_ns;     /* CLOCK_MONOTONIC of the first stop */
+	uint64_t sigmask;        /* to be put back when mask_changed */
+	bool mask_changed;
+	bool stepped; /* at least one PTRACE_SINGLESTEP was given */
+	bool pinned;
+	int cpu;          /* valid while pinned */
+	bool self_pinned; /* the stepper's own mask is narrowed */
+	struct user_regs_struct regs;
+};
+
+enum pp_step_stop {
+	PP_STEP_STOP_OURS,   /* PTRACE_INTERRUPT took effect */
+	PP_STEP_STOP_STEP,   /* one instruction was executed */
+	PP_STEP_STOP_SIGNAL, /* about to receive a signal, which detach has to hand on */
+	PP_STEP_STOP_GROUP,  /* the whole process is being stopped */
+	PP_STEP_STOP_GONE,   /* ended, and its end is consumed */
+	PP_STEP_STOP_DYING,  /* killed while stopped; its end is still to be consumed */
+	PP_STEP_STOP_LATE,   /* no stop before the deadline */
+};
+
+/* Seized threads that could not be let go at once, for they were not stopped. */
+#define PP_STEP_LIMBO_MAX 64
+struct pp_step_limbo {
+	uint32_t cnt;
+	struct pp_step_target targets[PP_STEP_LIMBO_MAX];
+};
+
+struct pp_step_pin {
+	bool enabled;
+	uint32_t cpu_cnt; /* CPUs online */
+	struct pp_step_hold *hold;
+};
+
+struct pp_step_holder {
+	struct pp_step_limbo limbo;
+	struct pp_step_pin pin;
+	uint64_t restarts;
+};
+
+#define PP_STEP_HELD PATHPROF_DROP_CNT
+/*
+ * Stops target (pid and tid set, the rest zero) at a place where it may be stepped, with its
+ * registers read. PP_STEP_HELD, or why not; then it is untouched, or let go.
+ */
+enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_target *target);
+/* Waits for the next stop of target until deadline_ns; *ret_signal for STOP_SIGNAL only. */
+enum pp_step_stop pp_step_wait(const struct pp_step_target *target, uint64_t deadline_ns,
+			       int *ret_signal);
+/* Lets go of a target whose last stop was `stop`, handing on `signal` if there was one. */
+void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *target,
+		     enum pp_step_stop stop, int signal);
+/* Lets go of those in limbo that have stopped or ended since. Never waits. */
+void pp_step_poll_limbo(struct pp_step_holder *holder);
+/* How many of those in limbo may have their trap flag set: to leave them would kill them. */
+uint32_t pp_step_limbo_stepped(const struct pp_step_limbo *limbo);
+
+/* ---- step_pin.c */
+
+/* Ties a stopped target and the stepper to the CPU where target last ran, if that is allowed. */
+void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target);
+void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target);
+/* Undoes the pin of a dead stepper. */
+void pp_step_unpin_orphan(const struct pp_step_hold *hold);
+
+/* ---- step_burst.c */
+
+struct pp_step_limits {
+	uint32_t taken_wanted;
+	uint32_t step_max;
+	uint64_t time_ns;
+	bool lookahead; /* false in one test only */
+};
+
+struct pp_step_record {
+	struct pathprof_burst burst;
+	struct pathprof_branch branches[PATHPROF_BURST_MAX];
+};
+
+/* Steps a held target, fills record (all but stopped_ns), lets target go. */
+void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
+		   const struct pp_step_limits *limits, struct pp_step_record *record);
+
+/* ---- step_budget.c: a token bucket of nanoseconds */
+
+struct pp_step_budget {
+	uint64_t rate_ppm; /* tokens earned per million ns of wall time, all CPUs together */
+	int64_t tokens_ns;
+	uint64_t refilled_ns; /* CLOCK_MONOTONIC */
+	uint64_t cost_ns;     /* moving average of what a burst costs */
+};
+
+void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, uint32_t cpu_cnt,
+			 uint64_t now_ns);
+/* A new rate; tokens and average stay. */
+void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_ppm,
+			      uint32_t cpu_cnt);
+/* Time spent, whatever for. */
+void pp_step_budget_charge(struct pp_step_budget *budget, uint64_t spent_ns);
+/* What one burst cost altogether, to foresee the next. Charges nothing. */
+void pp_step_budget_learn(struct pp_step_budget *budget, uint64_t burst_ns);
+/* How long to wait until a burst fits: 0 now, UINT64_MAX never. */
+uint64_t pp_step_budget_wait(struct pp_step_budget *budget, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stepper process: takes samples, turns those the budget allows into bursts, sends them up.
+ * Woken a few times a second on the default budget. It must outlive whatever kills its daemon just
+ * long enough to let its target go: it takes no signal that can be blocked, and leaves when the
+ * socket ends, not before no target can be harmed.
+ *
+ * One thread, no locks. The state is static: nothing is allocated while a target is held; only the
+ * samplers allocate. Messages: step.h. A full socket costs the burst, never the target's time.
+ */
+#include "step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sampler.h"
+#include "step_engine.h"
+
+#define STATS_PERIOD_NS  (PP_NSEC_PER_SEC / 2)
+#define LIMBO_PERIOD_NS  (50 * PP_NSEC_PER_MSEC)
+#define TIME_MAX_NS      (50 * PP_NSEC_PER_MSEC)
+#define STEPS_BASE       512
+#define STEPS_A_TAKEN    64
+#define CONFIG_TIMEOUT_S 10
+
+struct stepper {
+	int fd;
+	bool ended; /* the socket has */
+	uint32_t flags;
+	struct pp_sampler *sampler;
+	struct pp_step_holder holder;
+	struct pp_step_budget budget;
+	struct pp_step_limits limits;
+	struct pp_step_stats stats;
+	uint64_t cpu_ns; /* CLOCK_PROCESS_CPUTIME_ID when last charged */
+	uint64_t stats_due_ns;
+	struct pp_step_record record;
+};
+static struct stepper stepper;
+
+/* ---- becoming hard to kill */
+
+static void on_signal(int signal)
+{
+}
+
+/*
+ * SIGALRM stays open to break off waitpid, SIGCHLD opens in ppoll only; both handlers are empty
+ * and without SA_RESTART.
+ */
+static void block_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	sigset_t all;
+
+	sigaction(SIGALRM, &action, NULL);
+	sigaction(SIGCHLD, &action, NULL);
+	sigfillset(&all);
+	sigdelset(&all, SIGALRM);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+static void spare_from_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	/* Allowed with CAP_SYS_RESOURCE only; without it nothing is lost but the precaution. */
+	if (write(fd, "-1000", 5) != 5) {
+		close(fd);
+		return;
+	}
+	close(fd);
+}
+
+static void harden(void)
+{
+	prctl(PR_SET_NAME, "pathprof-step");
+	block_signals();
+	setsid();
+	spare_from_oom();
+}
+
+/* ---- messages */
+
+static bool is_config(const struct pp_step_config *config, ssize_t len_bytes)
+{
+	return len_bytes == (ssize_t)sizeof(*config) &&
+	       config->header.size_bytes == sizeof(*config) &&
+	       config->header.version == PP_STEP_VERSION &&
+	       config->header.type == PP_STEP_TYPE_CONFIG && config->taken_wanted > 0 &&
+	       config->taken_wanted <= PATHPROF_BURST_MAX && config->frequency_hz > 0;
+}
+
+static uint32_t cpus_online(void)
+{
+	long cnt = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cnt > 0 ? (uint32_t)cnt : 1;
+}
+
+static void apply(const struct pp_step_config *config)
+{
+	stepper.flags = config->flags;
+	stepper.holder.pin.cpu_cnt = cpus_online();
+	stepper.holder.pin.enabled = config->pin && stepper.holder.pin.hold;
+	stepper.limits = (struct pp_step_limits){
+		.taken_wanted = config->taken_wanted,
+		.step_max = STEPS_BASE + STEPS_A_TAKEN * config->taken_wanted,
+		.time_ns = TIME_MAX_NS,
+		.lookahead = !(config->flags & PP_STEP_NO_LOOKAHEAD),
+	};
+	pp_step_budget_configure(&stepper.budget, config->overhead_ppm, stepper.holder.pin.cpu_cnt);
+}
+
+/* The first message, and the descriptor of the hold page with it (-1: there was none). */
+static int receive_first(int fd, struct pp_step_config *ret_config, int *ret_page_fd)
+{
+	struct pp_step_config config;
+	struct iovec part = {&config, sizeof(config)};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	struct timeval timeout = {.tv_sec = CONFIG_TIMEOUT_S};
+	struct cmsghdr *header;
+	ssize_t len_bytes;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	len_bytes = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	if (len_bytes < 0)
+		return -errno;
+	if (!is_config(&config, len_bytes))
+		return -EBADMSG;
+	header = CMSG_FIRSTHDR(&message);
+	*ret_page_fd = -1;
+	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_page_fd, CMSG_DATA(header), sizeof(int));
+	*ret_config = config;
+	return 0;
+}
+
+/* Without the page nobody could undo a pin: then nothing is pinned. */
+static struct pp_step_hold *map_hold(int page_fd)
+{
+	void *page = MAP_FAILED;
+
+	if (page_fd < 0)
+		return NULL;
+	page = mmap(NULL, sizeof(struct pp_step_hold), PROT_READ | PROT_WRITE, MAP_SHARED, page_fd,
+		    0);
+	close(page_fd);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+/* 0, -EAGAIN when the daemon does not keep up; any other error means that it is gone. */
+static int send_up(const void *data, size_t len_bytes)
+{
+	if (send(stepper.fd, data, len_bytes, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		return 0;
+	if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR)
+		return -EAGAIN;
+	stepper.ended = true;
+	return -EPIPE;
+}
+
+static void send_stats(void)
+{
+	stepper.stats.header =
+		(struct pp_step_header){sizeof(stepper.stats), PP_STEP_VERSION, PP_STEP_TYPE_STATS};
+	stepper.stats.cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+	stepper.stats.restarts = stepper.holder.restarts;
+	send_up(&stepper.stats, sizeof(stepper.stats));
+}
+
+static void send_burst(void)
+{
+	const struct pathprof_burst *burst = &stepper.record.burst;
+
+	if (send_up(burst, burst->size_bytes) == -EAGAIN)
+		stepper.stats.drops[PATHPROF_DROP_QUEUE_FULL]++;
+	else
+		stepper.stats.bursts++;
+}
+
+static void receive(void)
+{
+	struct pp_step_config config;
+	ssize_t len_bytes = recv(stepper.fd, &config, sizeof(config), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (len_bytes == 0 ||
+	    (len_bytes < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+		stepper.ended = true;
+	else if (is_config(&config, len_bytes))
+		apply(&config);
+}
+
+/* ---- bursts */
+
+static void charge_cpu(void)
+{
+	uint64_t cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+
+	pp_step_budget_charge(&stepper.budget, cpu_ns - stepper.cpu_ns);
+	stepper.cpu_ns = cpu_ns;
+}
+
+/* The time target was held: charged, told, and learnt from when a burst came of it. */
+static void charge_hold(const struct pp_step_target *target, bool held)
+{
+	uint64_t cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID) - stepper.cpu_ns;
+	uint64_t hold_ns = target->interrupted_ns ? pp_step_now() - target->interrupted_ns : 0;
+
+	stepper.stats.stopped_ns += hold_ns;
+	stepper.record.burst.stopped_ns = hold_ns;
+	pp_step_budget_charge(&stepper.budget, hold_ns);
+	if (held)
+		pp_step_budget_learn(&stepper.budget, hold_ns + cpu_ns);
+	charge_cpu();
+}
+
+static void profile(const struct pp_sample *sample)
+{
+	struct pp_step_target target = {.pid = sample->pid, .tid = sample->tid};
+	enum pathprof_drop drop = pp_step_catch(&stepper.holder, &target);
+	bool held = drop == PP_STEP_HELD;
+
+	if (held)
+		pp_step_burst(&stepper.holder, &target, &stepper.limits, &stepper.record);
+	else
+		stepper.stats.drops[drop]++;
+	charge_hold(&target, held);
+	if (!held)
+		return;
+	stepper.stats.steps += stepper.record.burst.step_cnt;
+	send_burst();
+}
+
+static void sample(void)
+{
+	struct pp_sample picked;
+	uint64_t seen = 0;
+	int found = stepper.sampler->ops->pick(stepper.sampler, &picked, &seen);
+
+	stepper.stats.samples += seen;
+	if (found == 1)
+		profile(&picked);
+	stepper.stats.drops[PATHPROF_DROP_BUDGET] += seen - (found == 1);
+}
+
+/* ---- the loop */
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Sleeps until there is something to do; whether the sampler may be asked. */
+static bool wait_for_work(uint64_t budget_wait_ns)
+{
+	const struct pp_step_limbo *limbo = &stepper.holder.limbo;
+	bool may_sample = !budget_wait_ns && limbo->cnt < PP_STEP_LIMBO_MAX;
+	uint64_t now_ns = pp_step_now();
+	uint64_t wait_ns = stepper.stats_due_ns > now_ns ? stepper.stats_due_ns - now_ns : 0;
+	struct pollfd fds[2] = {{.fd = stepper.fd, .events = POLLIN}, {.events = POLLIN}};
+	struct timespec timeout;
+	sigset_t mask;
+
+	if (budget_wait_ns)
+		wait_ns = min_u64(wait_ns, budget_wait_ns);
+	if (limbo->cnt)
+		wait_ns = min_u64(wait_ns, LIMBO_PERIOD_NS);
+	timeout = (struct timespec){(time_t)(wait_ns / PP_NSEC_PER_SEC),
+				    (long)(wait_ns % PP_NSEC_PER_SEC)};
+	fds[1].fd = may_sample ? stepper.sampler->ops->fd(stepper.sampler) : -1;
+	sigfillset(&mask);
+	sigdelset(&mask, SIGCHLD);
+	if (ppoll(fds, 2, &timeout, &mask) <= 0)
+		return false;
+	if (fds[0].revents)
+		receive();
+	return may_sample && fds[1].revents;
+}
+
+static void run(void)
+{
+	while (!stepper.ended) {
+		uint64_t now_ns = pp_step_now();
+
+		if (now_ns >= stepper.stats_due_ns) {
+			stepper.stats_due_ns = now_ns + STATS_PERIOD_NS;
+			stepper.holder.pin.cpu_cnt = cpus_online();
+			send_stats();
+		}
+		charge_cpu();
+		if (wait_for_work(pp_step_budget_wait(&stepper.budget, now_ns)) && !stepper.ended)
+			sample();
+		if (stepper.holder.limbo.cnt)
+			pp_step_poll_limbo(&stepper.holder);
+	}
+}
+
+/* To exit with a target in mid-step would kill it; one that sleeps in the kernel takes its time. */
+static void wind_down(void)
+{
+	struct timespec pause = {0, PP_NSEC_PER_MSEC};
+
+	pp_step_poll_limbo(&stepper.holder);
+	while (pp_step_limbo_stepped(&stepper.holder.limbo)) {
+		nanosleep(&pause, NULL);
+		pp_step_poll_limbo(&stepper.holder);
+	}
+	send_stats();
+}
+
+static int open_sampler(const struct pp_step_config *config)
+{
+	struct pp_sampler_config wanted = {
+		.only_pid = config->only_pid,
+		.frequency_hz = config->frequency_hz,
+		.exclude = {config->daemon_pid, getpid()},
+	};
+	int code = -ENOSYS;
+
+	stepper.stats.sampler = PP_STEP_SAMPLER_PERF;
+	if (!(config->flags & PP_STEP_NO_PERF))
+		code = pp_sampler_perf.open(&stepper.sampler, &wanted);
+	if (!code)
+		return 0;
+	stepper.stats.sampler = PP_STEP_SAMPLER_PROC;
+	return pp_sampler_proc.open(&stepper.sampler, &wanted);
+}
+
+static int start(int fd)
+{
+	struct pp_step_config config;
+	int page_fd = -1;
+	int code = receive_first(fd, &config, &page_fd);
+
+	if (code)
+		return code;
+	stepper.holder.pin.hold = map_hold(page_fd);
+	pp_step_budget_init(&stepper.budget, config.overhead_ppm, cpus_online(), pp_step_now());
+	apply(&config);
+	return open_sampler(&config);
+}
+
+int pp_step_main(int fd)
+{
+	stepper = (struct stepper){.fd = fd};
+	harden();
+	stepper.stats.error = start(fd);
+	if (stepper.stats.error) {
+		stepper.stats.sampler = 0;
+		send_stats();
+		return EXIT_FAILURE;
+	}
+	run();
+	wind_down();
+	stepper.sampler->ops->free(stepper.sampler);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Ties a held thread and the stepper to one CPU for the length of a burst. Every step is two
+ * wake-ups; on one CPU they are plain context switches, between two CPUs the idle one has to be
+ * woken by an interrupt, which under virtualisation costs more than all the rest. The scheduler
+ * always prefers the idle CPU, so only affinity helps. docs/stepping.md has figures and risks.
+ *
+ * Rules: only a thread that may run on every CPU is tied; it is tied and untied while stopped, so
+ * that it can neither fork nor clone in between and hand the narrow mask down; untied with a mask
+ * of ones, which says "wherever the cpuset allows"; whoever else sets a mask meanwhile wins.
+ *
+ * Source: sched_setaffinity(2).
+ */
+#include "step_engine.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CPU_MAX   8192
+#define WORD_BITS 64
+#define WORD_CNT  (CPU_MAX / WORD_BITS)
+
+struct cpu_mask {
+	unsigned long words[WORD_CNT];
+};
+
+/* The C library's functions would fail on machines with more CPUs than a cpu_set_t holds. */
+static int get_mask(pid_t tid, struct cpu_mask *ret_mask)
+{
+	memset(ret_mask, 0, sizeof(*ret_mask));
+	return syscall(SYS_sched_getaffinity, tid, sizeof(*ret_mask), ret_mask) < 0 ? -1 : 0;
+}
+
+static int set_mask(pid_t tid, const struct cpu_mask *mask)
+{
+	return (int)syscall(SYS_sched_setaffinity, tid, sizeof(*mask), mask);
+}
+
+static int set_all(pid_t tid)
+{
+	struct cpu_mask all;
+
+	memset(&all, 0xff, sizeof(all));
+	return set_mask(tid, &all);
+}
+
+static int set_one(pid_t tid, int cpu)
+{
+	struct cpu_mask one = {{0}};
+
+	one.words[cpu / WORD_BITS] = 1ul << (cpu % WORD_BITS);
+	return set_mask(tid, &one);
+}
+
+static uint32_t count(const struct cpu_mask *mask)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < WORD_CNT; i++)
+		cnt += (uint32_t)__builtin_popcountl(mask->words[i]);
+	return cnt;
+}
+
+static bool is_only(const struct cpu_mask *mask, int cpu)
+{
+	return count(mask) == 1 && mask->words[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1;
+}
+
+static void publish(struct pp_step_hold *hold, const struct pp_step_target *target)
+{
+	hold->pid = target->pid;
+	hold->tid = target->tid;
+	hold->cpu = target->cpu;
+	hold->start_time = target->start_time;
+	__atomic_store_n(&hold->pinned, 1, __ATOMIC_RELEASE);
+}
+
+void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target)
+{
+	struct pp_step_stat stat;
+	struct cpu_mask mask;
+
+	if (!pin->enabled || pin->cpu_cnt < 2)
+		return;
+	if (get_mask(target->tid, &mask) || count(&mask) != pin->cpu_cnt)
+		return;
+	if (pp_step_read_stat(target->pid, target->tid, &stat) || stat.cpu < 0 ||
+	    stat.cpu >= CPU_MAX)
+		return;
+	target->cpu = stat.cpu;
+	target->self_pinned = !set_one(0, stat.cpu);
+	if (!target->self_pinned)
+		return;
+	publish(pin->hold, target);
+	target->pinned = !set_one(target->tid, stat.cpu);
+	if (!target->pinned)
+		pp_step_unpin(pin, target);
+}
+
+void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target)
+{
+	struct cpu_mask mask;
+
+	if (target->pinned && !get_mask(target->tid, &mask) && is_only(&mask, target->cpu))
+		set_all(target->tid);
+	if (target->self_pinned) {
+		__atomic_store_n(&pin->hold->pinned, 0, __ATOMIC_RELEASE);
+		set_all(0);
+	}
+	target->pinned = target->self_pinned = false;
+}
+
+void pp_step_unpin_orphan(const struct pp_step_hold *hold)
+{
+	struct pp_step_stat stat;
+	struct cpu_mask mask;
+
+	if (!__atomic_load_n(&hold->pinned, __ATOMIC_ACQUIRE) || hold->cpu < 0 ||
+	    hold->cpu >= CPU_MAX)
+		return;
+	/* The process' start time, so that a reused number is left alone. */
+	if (pp_step_read_stat(hold->pid, hold->pid, &stat) || stat.start_time != hold->start_time)
+		return;
+	if (!get_mask(hold->tid, &mask) && is_only(&mask, hold->cpu))
+		set_all(hold->tid);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What /proc tells about a thread before and while it is held. A handful of small reads a sample;
+ * one buffer on the stack each. Nothing is kept but which executables proved to be 64-bit: a few
+ * hundred entries, direct-mapped, overwritten at will. The stepper's one thread owns it.
+ *
+ * Source: proc(5); the field numbers of stat are counted from there.
+ */
+#include "step_engine.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads the head of a file into text, which is terminated. Bytes read or -errno. */
+static ssize_t read_head(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t len_bytes;
+	int code = 0;
+
+	if (fd < 0)
+		return -errno;
+	len_bytes = read(fd, text, size - 1);
+	if (len_bytes < 0)
+		code = -errno;
+	close(fd);
+	if (code)
+		return code;
+	text[len_bytes] = 0;
+	return len_bytes;
+}
+
+static ssize_t read_task_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+{
+	char path[64];
+
+	if (tid)
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return read_head(path, text, size);
+}
+
+/* The numbers behind the state letter: field[0] is field 4 of proc(5). */
+static size_t parse_fields(const char *text, uint64_t *field, size_t field_max)
+{
+	size_t cnt = 0;
+
+	while (cnt < field_max) {
+		char *end;
+		uint64_t value = (uint64_t)strtoll(text, &end, 10);
+
+		if (end == text)
+			break;
+		field[cnt++] = value;
+		text = end;
+	}
+	return cnt;
+}
+
+#define STAT_FIELD(number) ((number)-4)
+
+int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat)
+{
+	char text[1024];
+	uint64_t field[STAT_FIELD(39) + 1];
+	ssize_t len_bytes = read_task_file(pid, tid, "stat", text, sizeof(text));
+	const char *behind_name;
+
+	if (len_bytes < 0)
+		return (int)len_bytes;
+	/* The name may hold blanks and parentheses: what counts is the last one. */
+	behind_name = strrchr(text, ')');
+	if (!behind_name || strlen(behind_name) < 4)
+		return -EBADMSG;
+	if (parse_fields(behind_name + 3, field, STAT_FIELD(39) + 1) <= STAT_FIELD(39))
+		return -EBADMSG;
+	*ret_stat = (struct pp_step_stat){
+		.state = behind_name[2],
+		.ppid = (pid_t)field[STAT_FIELD(4)],
+		.utime_ticks = field[STAT_FIELD(14)],
+		.thread_cnt = (uint32_t)field[STAT_FIELD(20)],
+		.start_time = field[STAT_FIELD(22)],
+		.cpu = (int)field[STAT_FIELD(39)],
+	};
+	return 0;
+}
+
+/* Text behind "\nname:\t", NULL when there is no such line. */
+static const char *status_line(const char *text, const char *name)
+{
+	char key[32];
+	const char *line;
+
+	snprintf(key, sizeof(key), "\n%s:\t", name);
+	line = strstr(text, key);
+	return line ? line + strlen(key) : NULL;
+}
+
+static uint64_t status_number(const char *text, const char *name, int base)
+{
+	const char *line = status_line(text, name);
+
+	return line ? strtoull(line, NULL, base) : 0;
+}
+
+int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
+{
+	char text[4096];
+	ssize_t len_bytes = read_task_file(pid, tid, "status", text, sizeof(text));
+	const char *state;
+
+	if (len_bytes < 0)
+		return (int)len_bytes;
+	state = status_line(text, "State");
+	if (!state || !status_line(text, "SigCgt"))
+		return -EBADMSG;
+	*ret_status = (struct pp_step_status){
+		.state = state[0],
+		.tracer = (pid_t)status_number(text, "TracerPid", 10),
+		.seccomp = (int)status_number(text, "Seccomp", 10),
+		.pending = status_number(text, "SigPnd", 16) | status_number(text, "ShdPnd", 16),
+		.blocked = status_number(text, "SigBlk", 16),
+		.ignored = status_number(text, "SigIgn", 16),
+		.caught = status_number(text, "SigCgt", 16),
+	};
+	return 0;
+}
+
+/*
+ * Only "yes" is remembered: should the process execute a 32-bit program later, its code segment
+ * gives that away at the stop, whereas a stale "no" would never be found out.
+ */
+struct known_64bit {
+	pid_t pid;
+	uint64_t start_time;
+};
+static struct known_64bit known_64bit[512];
+
+int pp_step_is_64bit(pid_t pid, uint64_t start_time)
+{
+	struct known_64bit *known = &known_64bit[(uint32_t)pid % 512];
+	char header[EI_NIDENT + 5];
+	char path[32];
+	ssize_t len_bytes;
+
+	if (known->pid == pid && known->start_time == start_time)
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	len_bytes = read_head(path, header, sizeof(header));
+	if (len_bytes < 0)
+		return (int)len_bytes;
+	if (len_bytes < EI_NIDENT + 4 || memcmp(header, ELFMAG, SELFMAG) ||
+	    header[EI_CLASS] != ELFCLASS64 || header[EI_NIDENT + 2] != EM_X86_64)
+		return 0;
+	*known = (struct known_64bit){pid, start_time};
+	return 1;
+}
+
+bool pp_step_is_running(pid_t pid, pid_t tid)
+{
+	char text[64];
+	struct pp_step_stat stat;
+
+	/* "running", or number and arguments of the call it sleeps in. */
+	if (read_task_file(pid, tid, "syscall", text, sizeof(text)) > 0)
+		return !strncmp(text, "running", 7);
+	return !pp_step_read_stat(pid, tid, &stat) && stat.state == 'R';
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Holding a thread and letting it go so that it never finds out. One thread is held at a time, for
+ * some milliseconds, a few times a second; those that could not be let go yet (they were killed,
+ * or sleep in the kernel where no interrupt reaches them) wait in limbo and are polled.
+ *
+ * What may go wrong at each stop, and what is owed to the target, stands in docs/stepping.md. The
+ * rules in short: a signal or a group stop that gets in between is handed on by the detach; a
+ * system call that our interrupt broke off is started again; SIGTRAP is never left to the kernel
+ * to force while the target blocks or ignores it; every end is consumed.
+ *
+ * Locking: none, the stepper's one thread. Ownership: targets are values. No allocation.
+ * Source: ptrace(2), signal(7); Linux kernel/signal.c and kernel/ptrace.c.
+ */
+#include "step_engine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#define USER_CS_64 0x33
+#define EFLAGS_TF  0x100
+/* How long a runnable thread may take to reach its stop; it may have to wait for a CPU. */
+#define STOP_TIMEOUT_NS (20 * PP_NSEC_PER_MSEC)
+#define TICK_US         5000
+
+/* The kernel's own codes for "start this call again"; user space never sees them. */
+#define KERNEL_ERESTARTSYS           512
+#define KERNEL_ERESTART_RESTARTBLOCK 516
+
+#define SIGNAL_BIT(number) (1ull << ((number)-1))
+/* Signals that do nothing unless caught. */
+#define DEFAULT_IGNORED                                                                            \
+	(SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGCONT))
+
+/*
+ * waitpid knows no time-out: a repeating SIGALRM breaks it off. Repeating, for one that came just
+ * before waitpid slept would be lost.
+ */
+static void tick(bool on)
+{
+	struct itimerval interval = {0};
+
+	if (on)
+		interval.it_interval.tv_usec = interval.it_value.tv_usec = TICK_US;
+	setitimer(ITIMER_REAL, &interval, NULL);
+}
+
+static enum pp_step_stop classify(pid_t tid, int status, int *ret_signal)
+{
+	int signal = WSTOPSIG(status);
+	siginfo_t info;
+
+	if (!WIFSTOPPED(status))
+		return PP_STEP_STOP_GONE;
+	if (status >> 16 == PTRACE_EVENT_STOP)
+		return signal == SIGTRAP ? PP_STEP_STOP_OURS : PP_STEP_STOP_GROUP;
+	if (signal == SIGTRAP) {
+		if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info))
+			return PP_STEP_STOP_DYING;
+		if (info.si_code == TRAP_TRACE)
+			return PP_STEP_STOP_STEP;
+	}
+	*ret_signal = signal;
+	return PP_STEP_STOP_SIGNAL;
+}
+
+enum pp_step_stop pp_step_wait(const struct pp_step_target *target, uint64_t deadline_ns,
+			       int *ret_signal)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(target->tid, &status, __WALL | (deadline_ns ? 0 : WNOHANG));
+
+		if (pid == target->tid)
+			return classify(pid, status, ret_signal);
+		if (pid < 0 && errno == ECHILD)
+			return PP_STEP_STOP_GONE;
+		if (pid == 0 || pp_step_now() >= deadline_ns)
+			return PP_STEP_STOP_LATE;
+	}
+}
+
+/* ---- before touching it */
+
+static enum pathprof_drop check_status(const struct pp_step_status *status)
+{
+	uint64_t trap = SIGNAL_BIT(SIGTRAP);
+
+	if (status->tracer)
+		return PATHPROF_DROP_TRACED;
+	if (status->state == 'T' || status->state == 't')
+		return PATHPROF_DROP_STOPPED;
+	if (status->state != 'R')
+		return PATHPROF_DROP_GONE;
+	if (status->seccomp)
+		return PATHPROF_DROP_SECCOMP;
+	/* A forced SIGTRAP would reset the disposition, an unblocked one would be delivered. */
+	if ((status->ignored | status->pending) & trap)
+		return PATHPROF_DROP_DENIED;
+	return PP_STEP_HELD;
+}
+
+static enum pathprof_drop check(struct pp_step_target *target)
+{
+	struct pp_step_stat leader;
+	struct pp_step_status status;
+	enum pathprof_drop drop;
+	int is_64bit;
+
+	if (pp_step_read_stat(target->pid, target->pid, &leader) ||
+	    pp_step_read_status(target->pid, target->tid, &status))
+		return PATHPROF_DROP_GONE;
+	target->start_time = leader.start_time;
+	drop = check_status(&status);
+	if (drop != PP_STEP_HELD)
+		return drop;
+	is_64bit = pp_step_is_64bit(target->pid, leader.start_time);
+	if (is_64bit == -EACCES || is_64bit == -EPERM)
+		return PATHPROF_DROP_DENIED;
+	if (is_64bit < 0)
+		return PATHPROF_DROP_GONE;
+	/* To interrupt a sleeping call could show; what is left of that risk, see restart_call. */
+	if (is_64bit && !pp_step_is_running(target->pid, target->tid))
+		return PATHPROF_DROP_GONE;
+	return is_64bit ? PP_STEP_HELD : PATHPROF_DROP_32BIT;
+}
+
+static enum pathprof_drop why_not_seized(const struct pp_step_target *target, int code)
+{
+	struct pp_step_status status;
+
+	if (code != EPERM || pp_step_read_status(target->pid, target->tid, &status))
+		return PATHPROF_DROP_GONE;
+	if (status.tracer)
+		return PATHPROF_DROP_TRACED;
+	if (status.state == 'Z' || status.state == 'X')
+		return PATHPROF_DROP_GONE;
+	return PATHPROF_DROP_DENIED;
+}
+
+/* ---- system calls in the way */
+
+static bool in_call(const struct user_regs_struct *regs)
+{
+	return (long)regs->orig_rax >= 0;
+}
+
+/* The kernel will start this call again, or hand -EINTR to a handler, once it is let go. */
+static bool restart_pending(const struct user_regs_struct *regs)
+{
+	long result = (long)regs->rax;
+
+	return in_call(regs) && (result == -EINTR || (result <= -KERNEL_ERESTARTSYS &&
+						      result >= -KERNEL_ERESTART_RESTARTBLOCK));
+}
+
+/* A signal that would have broken off the call without us; if in doubt, there is one. */
+static bool owed_signal(const struct pp_step_target *target, int signal)
+{
+	struct pp_step_status status;
+	uint64_t ignored;
+
+	if (pp_step_read_status(target->pid, target->tid, &status))
+		return true;
+	ignored = status.ignored | (DEFAULT_IGNORED & ~status.caught);
+	if (signal)
+		status.pending |= SIGNAL_BIT(signal);
+	return status.pending & ~status.blocked & ~ignored;
+}
+
+/*
+ * Some calls (epoll_wait, sigtimedwait, semop, ...) return EINTR whenever the thread is woken for
+ * a signal, and our interrupt looks like one. Done over they wait for their whole time again, but
+ * they had only just begun: the thread was running when it was seized. Not close: it has closed.
+ */
+static void restart_call(struct pp_step_holder *holder, const struct pp_step_target *target,
+			 int signal)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, target->tid, NULL, &regs))
+		return;
+	if (!in_call(&regs) || (long)regs.rax != -EINTR || regs.cs != USER_CS_64 ||
+	    regs.orig_rax == SYS_close || owed_signal(target, signal))
+		return;
+	regs.rax = regs.orig_rax;
+	regs.orig_rax = (unsigned long long)-1;
+	regs.rip -= 2; /* syscall and int 0x80 alike */
+	if (!ptrace(PTRACE_SETREGS, target->tid, NULL, &regs))
+		holder->restarts++;
+}
+
+/* ---- at the first stop */
+
+static enum pathprof_drop check_registers(const struct user_regs_struct *regs)
+{
+	if (regs->cs != USER_CS_64)
+		return PATHPROF_DROP_32BIT;
+	/* It steps itself. */
+	if (regs->eflags & EFLAGS_TF)
+		return PATHPROF_DROP_TRACED;
+	return restart_pending(regs) ? PATHPROF_DROP_GONE : PP_STEP_HELD;
+}
+
+/*
+ * The trap after a step is a forced SIGTRAP: to a thread that blocks SIGTRAP the kernel would
+ * unblock it and reset the process' handler to the default, for good.
+ */
+static int open_sigtrap(struct pp_step_target *target)
+{
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, target->tid, sizeof(mask), &mask))
+		return -errno;
+	target->sigmask = mask;
+	if (!(mask & SIGNAL_BIT(SIGTRAP)))
+		return 0;
+	mask &= ~SIGNAL_BIT(SIGTRAP);
+	if (ptrace(PTRACE_SETSIGMASK, target->tid, sizeof(mask), &mask))
+		return -errno;
+	target->mask_changed = true;
+	return 0;
+}
+
+static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_target *target)
+{
+	enum pathprof_drop drop;
+
+	if (ptrace(PTRACE_GETREGS, target->tid, NULL, &target->regs))
+		return PATHPROF_DROP_GONE;
+	drop = check_registers(&target->regs);
+	if (drop != PP_STEP_HELD)
+		return drop;
+	if (open_sigtrap(target))
+		return PATHPROF_DROP_GONE;
+	pp_step_pin(&holder->pin, target);
+	return PP_STEP_HELD;
+}
+
+enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_target *target)
+{
+	enum pathprof_drop drop = check(target);
+	enum pp_step_stop stop;
+	int signal = 0;
+
+	if (drop != PP_STEP_HELD)
+		return drop;
+	target->interrupted_ns = pp_step_now();
+	if (ptrace(PTRACE_SEIZE, target->tid, NULL, NULL))
+		return why_not_seized(target, errno);
+	/* Fails only when it has just died; the wait then finds its end. */
+	ptrace(PTRACE_INTERRUPT, target->tid, NULL, NULL);
+	tick(true);
+	stop = pp_step_wait(target, target->interrupted_ns + STOP_TIMEOUT_NS, &signal);
+	target->stopped_ns = pp_step_now();
+	/* Before our first step a trace trap can only be the target's own. */
+	if (stop == PP_STEP_STOP_STEP) {
+		stop = PP_STEP_STOP_SIGNAL;
+		signal = SIGTRAP;
+	}
+	drop = stop == PP_STEP_STOP_GROUP ? PATHPROF_DROP_STOPPED : PATHPROF_DROP_GONE;
+	if (stop == PP_STEP_STOP_OURS)
+		drop = prepare(holder, target);
+	if (drop != PP_STEP_HELD)
+		pp_step_release(holder, target, stop, signal);
+	return drop;
+}
+
+/* ---- letting go */
+
+static void enter_limbo(struct pp_step_limbo *limbo, const struct pp_step_target *target)
+{
+	if (limbo->cnt < PP_STEP_LIMBO_MAX)
+		limbo->targets[limbo->cnt++] = *target;
+}
+
+static bool is_stopped(enum pp_step_stop stop)
+{
+	return stop != PP_STEP_STOP_GONE && stop != PP_STEP_STOP_DYING && stop != PP_STEP_STOP_LATE;
+}
+
+/* PTRACE_DETACH takes the trap flag back that PTRACE_SINGLESTEP has set. */
+static bool detach(struct pp_step_holder *holder, struct pp_step_target *target,
+		   enum pp_step_stop stop, int signal)
+{
+	if (!target->stepped && stop != PP_STEP_STOP_GROUP)
+		restart_call(holder, target, signal);
+	if (target->mask_changed)
+		ptrace(PTRACE_SETSIGMASK, target->tid, sizeof(target->sigmask), &target->sigmask);
+	return !ptrace(PTRACE_DETACH, target->tid, NULL, (long)signal);
+}
+
+void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *target,
+		     enum pp_step_stop stop, int signal)
+{
+	tick(false);
+	pp_step_unpin(&holder->pin, target);
+	if (stop == PP_STEP_STOP_GONE)
+		return;
+	if (is_stopped(stop) && detach(holder, target, stop, signal))
+		return;
+	enter_limbo(&holder->limbo, target);
+}
+
+void pp_step_poll_limbo(struct pp_step_holder *holder)
+{
+	struct pp_step_limbo *limbo = &holder->limbo;
+
+	for (uint32_t i = limbo->cnt; i-- > 0;) {
+		struct pp_step_target target = limbo->targets[i];
+		int signal = 0;
+		enum pp_step_stop stop = pp_step_wait(&target, 0, &signal);
+
+		if (stop == PP_STEP_STOP_LATE)
+			continue;
+		limbo->targets[i] = limbo->targets[--limbo->cnt];
+		if (stop == PP_STEP_STOP_STEP && !target.stepped)
+			signal = SIGTRAP;
+		pp_step_release(holder, &target, stop, signal);
+	}
+}
+
+uint32_t pp_step_limbo_stepped(const struct pp_step_limbo *limbo)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < limbo->cnt; i++)
+		cnt += limbo->targets[i].stepped;
+	return cnt;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Runs a command under the step source and writes every burst, raw and in order, to a file.
+ *
+ *     bursts [-t TAKEN] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-p PID] [-u] [-l] [-m]
+ *            OUT [CMD ARGS...]
+ *
+ * -x starts the command as `truth` does; -p watches a running process instead; -u leaves targets
+ * unpinned; -l switches look-ahead off (the negative control); -m finds threads by /proc. After
+ * SECONDS or BURSTS the source is closed and the command runs on unwatched. Exit status: the
+ * command's, 128 + signal when one ended it, 125 for trouble of ours. One line of figures on
+ * standard error.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../daemon/source_step.h"
+#include "../../daemon/step_engine.h"
+#include "launch.h"
+
+#define EXIT_TROUBLE 125
+
+struct options {
+	struct pp_source_config config;
+	uint32_t flags;
+	uint64_t seconds, bursts;
+	int fixed;
+	const char *out;
+	char **command;
+};
+
+struct sink {
+	FILE *file;
+	uint64_t cnt, branches, empty;
+	uint64_t stopped_ns, stopped_max_ns, steps;
+	uint64_t ends[PATHPROF_END_CNT];
+};
+
+static void keep(void *context, const struct pathprof_burst *burst,
+		 const struct pathprof_branch *branches)
+{
+	struct sink *sink = context;
+
+	fwrite(burst, sizeof(*burst), 1, sink->file);
+	fwrite(branches, sizeof(*branches), burst->branch_cnt, sink->file);
+	sink->cnt++;
+	sink->branches += burst->branch_cnt;
+	sink->empty += !burst->branch_cnt;
+	sink->stopped_ns += burst->stopped_ns;
+	sink->steps += burst->step_cnt;
+	if (burst->stopped_ns > sink->stopped_max_ns)
+		sink->stopped_max_ns = burst->stopped_ns;
+	sink->ends[burst->end]++;
+}
+
+static int parse(int argc, char **argv, struct options *ret_options)
+{
+	struct options options = {
+		.config = {.taken_wanted = 32,
+			   .overhead_ppm = 600000,
+			   .frequency_hz = 1000,
+			   .pin = true},
+		.seconds = 3600,
+		.bursts = UINT64_MAX,
+	};
+	int letter;
+
+	while ((letter = getopt(argc, argv, "+t:b:f:s:n:p:xulm")) != -1) {
+		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
+
+		switch (letter) {
+		case 't':
+			options.config.taken_wanted = (uint32_t)number;
+			break;
+		case 'b':
+			options.config.overhead_ppm = (uint32_t)number;
+			break;
+		case 'f':
+			options.config.frequency_hz = (uint32_t)number;
+			break;
+		case 's':
+			options.seconds = number;
+			break;
+		case 'n':
+			options.bursts = number;
+			break;
+		case 'p':
+			options.config.only_pid = (pid_t)number;
+			break;
+		case 'x':
+			options.fixed = 1;
+			break;
+		case 'u':
+			options.config.pin = false;
+			break;
+		case 'l':
+			options.flags |= PP_STEP_NO_LOOKAHEAD;
+			break;
+		case 'm':
+			options.flags |= PP_STEP_NO_PERF;
+			break;
+		default:
+			return -EINVAL;
+		}
+	}
+	if (optind >= argc || (optind + 1 >= argc) != (options.config.only_pid != 0))
+		return -EINVAL;
+	options.out = argv[optind];
+	options.command = argv + optind + 1;
+	*ret_options = options;
+	return 0;
+}
+
+/* The command, held back until something can be read from the pipe. */
+static pid_t start_command(const struct options *options, int *ret_go)
+{
+	int gate[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(gate))
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		close(gate[1]);
+		if (read(gate[0], &byte, 1) != 1)
+			_exit(EXIT_TROUBLE);
+		close(gate[0]);
+		if (options->fixed)
+			launch_fixed(options->command);
+		execvp(options->command[0], options->command);
+		perror(options->command[0]);
+		_exit(127);
+	}
+	close(gate[0]);
+	*ret_go = gate[1];
+	return pid;
+}
+
+/* True when the command has ended. */
+static int has_ended(pid_t pid, int *ret_status)
+{
+	if (pid <= 0)
+		return 0;
+	return waitpid(pid, ret_status, WNOHANG) == pid;
+}
+
+static int watch(struct pp_source *source, const struct options *options, pid_t command,
+		 struct sink *sink, int *ret_status)
+{
+	uint64_t end_ns = pp_step_now() + options->seconds * PP_NSEC_PER_SEC;
+	int ended = 0;
+
+	while (!ended && pp_step_now() < end_ns && sink->cnt < options->bursts) {
+		struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};
+
+		if (poll(&wanted, 1, 20) > 0 && source->ops->drain(source, keep, sink)) {
+			fprintf(stderr, "bursts: the stepper has died\n");
+			break;
+		}
+		if (command > 0)
+			ended = has_ended(command, ret_status);
+		else
+			ended = kill(options->config.only_pid, 0) && errno == ESRCH;
+	}
+	return ended;
+}
+
+static void print_figures(struct pp_source *source, const struct sink *sink, uint64_t wall_ns)
+{
+	struct pp_source_stats stats;
+
+	source->ops->stats(source, &stats);
+	fprintf(stderr,
+		"bursts: %llu bursts %llu empty %llu branches %llu steps %llu us_held_a_burst "
+		"%.2f us_held_a_step %llu us_longest %.3f%% held %.3f%% cpu, %s, %llu samples, "
+		"%llu restarts; ends",
+		(unsigned long long)sink->cnt, (unsigned long long)sink->empty,
+		(unsigned long long)sink->branches, (unsigned long long)sink->steps,
+		(unsigned long long)(sink->cnt ? sink->stopped_ns / sink->cnt / 1000 : 0),
+		sink->steps ? (double)sink->stopped_ns / (double)sink->steps / 1000 : 0.0,
+		(unsigned long long)sink->stopped_max_ns / 1000,
+		100.0 * (double)stats.stopped_ns / (double)wall_ns,
+		100.0 * (double)stats.cpu_ns / (double)wall_ns, stats.sampler,
+		(unsigned long long)stats.samples,
+		(unsigned long long)pp_source_step_restarts(source));
+	for (int i = 0; i < PATHPROF_END_CNT; i++)
+		if (sink->ends[i])
+			fprintf(stderr, " %d:%llu", i, (unsigned long long)sink->ends[i]);
+	fprintf(stderr, "; drops");
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
+		if (stats.drops[i])
+			fprintf(stderr, " %d:%llu", i, (unsigned long long)stats.drops[i]);
+	fprintf(stderr, "\n");
+}
+
+/* Whatever the stepper still has to say, statistics at least. */
+static void settle(struct pp_source *source, struct sink *sink)
+{
+	struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};
+
+	for (int i = 0; i < 6; i++)
+		if (poll(&wanted, 1, 100) > 0 && source->ops->drain(source, keep, sink))
+			break;
+}
+
+static int exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct pathprof_error error = {""};
+	struct pp_source *source;
+	struct sink sink = {0};
+	uint64_t begin_ns;
+	pid_t command = 0;
+	int go = -1;
+	int status = 0;
+	int ended;
+
+	if (argc == 3 && !strcmp(argv[1], "--stepper"))
+		return pp_step_main(atoi(argv[2]));
+	if (parse(argc, argv, &options)) {
+		fprintf(stderr, "usage: see the head of bursts.c\n");
+		return EXIT_TROUBLE;
+	}
+	sink.file = fopen(options.out, "wb");
+	if (!sink.file) {
+		perror(options.out);
+		return EXIT_TROUBLE;
+	}
+	if (!options.config.only_pid)
+		options.config.only_pid = command = start_command(&options, &go);
+	if (pp_source_step_open(&source, &options.config, options.flags, &error)) {
+		fprintf(stderr, "bursts: %s\n", error.text);
+		return EXIT_TROUBLE;
+	}
+	begin_ns = pp_step_now();
+	if (command > 0 && write(go, "g", 1) != 1)
+		return EXIT_TROUBLE;
+	close(go);
+	ended = watch(source, &options, command, &sink, &status);
+	begin_ns = pp_step_now() - begin_ns;
+	settle(source, &sink);
+	print_figures(source, &sink, begin_ns);
+	source->ops->free(source);
+	fclose(sink.file);
+	if (command > 0 && !ended)
+		waitpid(command, &status, 0);
+	return exit_status(status);
+}
