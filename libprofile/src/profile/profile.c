@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * A profile being taken.
+ *
+ * Workload: millions of additions to some ten thousand distinct paths, then one walk over all of
+ * them and a clear. Entries lie in plain arrays (the walk, stable indices); beside each array
+ * stands an open-addressing table of entry numbers with linear probing, at most half full.
+ * Nothing is ever removed singly, so there are no tombstones.
+ *
+ * Bound: arrays, tables and strings together stay within max_bytes. While an array is being moved
+ * its old copy exists too.
+ *
+ * Keys come from profiled programs, which may be hostile: the hash has a random seed.
+ *
+ * Locking: none, one owner. Ownership: all strings are copied.
+ */
+#include "pathprof/profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define NAME_MAX_BYTES  4096
+#define PATH_LENGTH_MAX 32
+#define FIRST_ENTRIES   64
+
+/* One array and the table that finds its entries. */
+struct table {
+	uint32_t *slots;    /* entry number + 1, 0: free */
+	uint32_t slot_cnt;  /* a power of two, or 0 */
+	uint32_t entry_max; /* room in the array */
+};
+
+struct pathprof_profile_index {
+	size_t max_bytes, used_bytes;
+	uint64_t seed;
+	struct table binaries, processes, paths, edges;
+};
+
+static const char *const drop_names[PATHPROF_DROP_CNT] = {
+	[PATHPROF_DROP_UNRESOLVED] = "unresolved", [PATHPROF_DROP_TABLE_FULL] = "table-full",
+	[PATHPROF_DROP_QUEUE_FULL] = "queue-full", [PATHPROF_DROP_MALFORMED] = "malformed",
+	[PATHPROF_DROP_TRACED] = "traced",         [PATHPROF_DROP_32BIT] = "32bit",
+	[PATHPROF_DROP_SECCOMP] = "seccomp",       [PATHPROF_DROP_GONE] = "gone",
+	[PATHPROF_DROP_DENIED] = "denied",         [PATHPROF_DROP_STOPPED] = "stopped",
+	[PATHPROF_DROP_BUDGET] = "budget",         [PATHPROF_DROP_TRACKER_LOST] = "tracker-lost",
+};
+
+static const char *const end_names[PATHPROF_END_CNT] = {
+	[PATHPROF_END_FULL] = "full",       [PATHPROF_END_SYSCALL] = "syscall",
+	[PATHPROF_END_FLAGS] = "flags",     [PATHPROF_END_TRAP] = "trap",
+	[PATHPROF_END_FAR] = "far",         [PATHPROF_END_SS] = "ss",
+	[PATHPROF_END_TSX] = "tsx",         [PATHPROF_END_REP] = "rep",
+	[PATHPROF_END_FETCH] = "fetch",     [PATHPROF_END_SIGNAL] = "signal",
+	[PATHPROF_END_DISCONT] = "discont", [PATHPROF_END_STEPS] = "steps",
+	[PATHPROF_END_TIME] = "time",       [PATHPROF_END_EXIT] = "exit",
+};
+
+const char *pathprof_drop_name(enum pathprof_drop drop)
+{
+	return (unsigned int)drop < PATHPROF_DROP_CNT ? drop_names[drop] : NULL;
+}
+
+const char *pathprof_end_name(uint32_t end)
+{
+	return end < PATHPROF_END_CNT ? end_names[end] : NULL;
+}
+
+const char *pathprof_basis_name(enum pathprof_basis basis)
+{
+	switch (basis) {
+	case PATHPROF_BASIS_TIME:
+		return "time";
+	case PATHPROF_BASIS_BRANCHES:
+		return "branches";
+	}
+	return NULL;
+}
+
+const char *pathprof_source_name(uint32_t source)
+{
+	switch (source) {
+	case PATHPROF_SOURCE_STEP:
+		return "step";
+	case PATHPROF_SOURCE_SWLBR:
+		return "swlbr";
+	case PATHPROF_SOURCE_LBR:
+		return "lbr";
+	}
+	return NULL;
+}
+
+/* ---------------------------------------------------------------- hashes */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t hash_id(uint64_t seed, const struct pathprof_build_id *id)
+{
+	uint64_t hash = mix(seed, (uint64_t)id->kind << 8 | id->len_bytes);
+
+	for (unsigned int i = 0; i < id->len_bytes; i++)
+		hash = mix(hash, id->bytes[i]);
+	return hash;
+}
+
+static uint64_t hash_process(uint64_t seed, const struct pathprof_process *p)
+{
+	return mix(mix(seed, (uint64_t)p->pid << 32 | p->exec_cnt), p->start_time);
+}
+
+static uint64_t hash_path(uint64_t seed, const struct pathprof_path_count *p)
+{
+	uint64_t hash = mix(seed, (uint64_t)p->process << 32 | p->binary);
+
+	return mix(mix(hash, p->start), (uint64_t)p->length << 32 | p->outcomes);
+}
+
+static uint64_t hash_edge(uint64_t seed, const struct pathprof_edge_count *e)
+{
+	uint64_t hash = mix(seed, (uint64_t)e->from_binary << 32 | e->to_binary);
+
+	return mix(mix(mix(hash, e->process), e->from), e->to);
+}
+
+static bool same_process(const struct pathprof_process *a, const struct pathprof_process *b)
+{
+	return a->pid == b->pid && a->start_time == b->start_time && a->exec_cnt == b->exec_cnt;
+}
+
+static bool same_path(const struct pathprof_path_count *a, const struct pathprof_path_count *b)
+{
+	return a->start == b->start && a->outcomes == b->outcomes && a->length == b->length &&
+	       a->process == b->process && a->binary == b->binary;
+}
+
+static bool same_edge(const struct pathprof_edge_count *a, const struct pathprof_edge_count *b)
+{
+	return a->from == b->from && a->to == b->to && a->process == b->process &&
+	       a->from_binary == b->from_binary && a->to_binary == b->to_binary;
+}
+
+/* ---------------------------------------------------------------- memory within the bound */
+
+static bool has_room(const struct pathprof_profile_index *index, size_t bytes)
+{
+	return bytes <= index->max_bytes - index->used_bytes;
+}
+
+static bool grow_array(struct pathprof_profile_index *index, void **array, size_t entry_bytes,
+		       struct table *table, uint32_t entry_max)
+{
+	size_t more_bytes = (size_t)(entry_max - table->entry_max) * entry_bytes;
+
+	if (!has_room(index, more_bytes))
+		return false;
+	void *bigger = realloc(*array, (size_t)entry_max * entry_bytes);
+	if (!bigger)
+		return false;
+	*array = bigger;
+	table->entry_max = entry_max;
+	index->used_bytes += more_bytes;
+	return true;
+}
+
+/* Room for one more entry in the array. Doubles; near the bound it takes what is left. */
+static bool array_room(struct pathprof_profile_index *index, void **array, size_t entry_bytes,
+		       struct table *table, uint32_t entry_cnt)
+{
+	if (entry_cnt < table->entry_max)
+		return true;
+	if (table->entry_max >= UINT32_MAX / 4)
+		return false;
+	uint32_t doubled = table->entry_max ? 2 * table->entry_max : FIRST_ENTRIES;
+	if (grow_array(index, array, entry_bytes, table, doubled))
+		return true;
+	return grow_array(index, array, entry_bytes, table,
+			  table->entry_max + table->entry_max / 8 + 1);
+}
+
+static void slot_put(struct table *table, uint64_t hash, uint32_t entry)
+{
+	uint32_t mask = table->slot_cnt - 1, i = (uint32_t)hash & mask;
+
+	while (table->slots[i])
+		i = (i + 1) & mask;
+	table->slots[i] = entry + 1;
+}
+
+typedef uint64_t hash_entry_fn(const struct pathprof_profile *p, uint32_t entry);
+
+static bool slots_room(struct pathprof_profile *p, struct table *table, uint32_t entry_cnt,
+		       hash_entry_fn *hash_entry)
+{
+	if (2 * (uint64_t)(entry_cnt + 1) <= table->slot_cnt)
+		return true;
+	uint32_t slot_cnt = table->slot_cnt ? 2 * table->slot_cnt : 2 * FIRST_ENTRIES;
+	size_t more_bytes = (size_t)(slot_cnt - table->slot_cnt) * sizeof(*table->slots);
+	if (!has_room(p->index, more_bytes))
+		return false;
+	uint32_t *slots = calloc(slot_cnt, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(table->slots);
+	table->slots = slots;
+	table->slot_cnt = slot_cnt;
+	p->index->used_bytes += more_bytes;
+	for (uint32_t i = 0; i < entry_cnt; i++)
+		slot_put(table, hash_entry(p, i), i);
+	return true;
+}
+
+static uint64_t hash_binary_entry(const struct pathprof_profile *p, uint32_t entry)
+{
+	return hash_id(p->index->seed, &p->binaries[entry].id);
+}
+
+static uint64_t hash_process_entry(const struct pathprof_profile *p, uint32_t entry)
+{
+	return hash_process(p->index->seed, &p->processes[entry]);
+}
+
+static uint64_t hash_path_entry(const struct pathprof_profile *p, uint32_t entry)
+{
+	return hash_path(p->index->seed, &p->paths[entry]);
+}
+
+static uint64_t hash_edge_entry(const struct pathprof_profile *p, uint32_t entry)
+{
+	return hash_edge(p->index->seed, &p->edges[entry]);
+}
+
+/* ---------------------------------------------------------------- strings */
+
+static void string_free(struct pathprof_profile_index *index, char *text)
+{
+	if (text)
+		index->used_bytes -= strlen(text) + 1;
+	free(text);
+}
+
+static char *string_copy(struct pathprof_profile_index *index, const char *text)
+{
+	size_t len = strnlen(text ? text : "", NAME_MAX_BYTES);
+
+	if (!has_room(index, len + 1))
+		return NULL;
+	char *copy = len ? strndup(text, len) : strdup("");
+	if (copy)
+		index->used_bytes += len + 1;
+	return copy;
+}
+
+/* The newest name that says something wins; without memory the old one stays. */
+static void string_update(struct pathprof_profile_index *index, char **text, const char *newer)
+{
+	if (!newer || !newer[0] || !strncmp(*text, newer, NAME_MAX_BYTES))
+		return;
+	char *copy = string_copy(index, newer);
+	if (!copy)
+		return;
+	string_free(index, *text);
+	*text = copy;
+}
+
+static void strings_free(struct pathprof_profile *p)
+{
+	for (uint32_t i = 0; i < p->binary_cnt; i++)
+		string_free(p->index, p->binaries[i].name);
+	for (uint32_t i = 0; i < p->process_cnt; i++) {
+		string_free(p->index, p->processes[i].comm);
+		string_free(p->index, p->processes[i].container);
+	}
+}
+
+/* ---------------------------------------------------------------- life */
+
+int pathprof_profile_init(struct pathprof_profile *p, size_t max_bytes)
+{
+	struct pathprof_profile_index *index = calloc(1, sizeof(*index));
+
+	if (!index)
+		return -ENOMEM;
+	index->max_bytes = max_bytes;
+	/* Early in boot there may be no entropy yet; then the address of the heap has to do. */
+	if (getrandom(&index->seed, sizeof(index->seed), GRND_NONBLOCK) < 0)
+		index->seed = (uint64_t)(uintptr_t)index;
+	*p = (struct pathprof_profile){.index = index};
+	return 0;
+}
+
+static void slots_clear(struct table *table)
+{
+	if (table->slots)
+		memset(table->slots, 0, table->slot_cnt * sizeof(*table->slots));
+}
+
+void pathprof_profile_clear(struct pathprof_profile *p)
+{
+	struct pathprof_profile_index *index = p->index;
+
+	strings_free(p);
+	slots_clear(&index->binaries);
+	slots_clear(&index->processes);
+	slots_clear(&index->paths);
+	slots_clear(&index->edges);
+	*p = (struct pathprof_profile){
+		.binaries = p->binaries,
+		.processes = p->processes,
+		.paths = p->paths,
+		.edges = p->edges,
+		.index = index,
+	};
+}
+
+void pathprof_profile_release(struct pathprof_profile *p)
+{
+	if (!p->index)
+		return;
+	strings_free(p);
+	free(p->index->binaries.slots);
+	free(p->index->processes.slots);
+	free(p->index->paths.slots);
+	free(p->index->edges.slots);
+	free(p->binaries);
+	free(p->processes);
+	free(p->paths);
+	free(p->edges);
+	free(p->index);
+	*p = (struct pathprof_profile){0};
+}
+
+/* ---------------------------------------------------------------- binaries */
+
+static uint32_t find_binary(const struct pathprof_profile *p, uint64_t hash,
+			    const struct pathprof_build_id *id)
+{
+	const struct table *table = &p->index->binaries;
+	uint32_t mask = table->slot_cnt - 1;
+
+	if (!table->slot_cnt)
+		return PATHPROF_NO_INDEX;
+	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
+		uint32_t entry = table->slots[i] - 1;
+
+		if (pathprof_build_id_equal(&p->binaries[entry].id, id))
+			return entry;
+	}
+	return PATHPROF_NO_INDEX;
+}
+
+static uint32_t new_binary(struct pathprof_profile *p, uint64_t hash,
+			   const struct pathprof_build_id *id, const char *name)
+{
+	struct pathprof_profile_index *index = p->index;
+	struct table *table = &index->binaries;
+
+	if (!array_room(index, (void **)&p->binaries, sizeof(*p->binaries), table, p->binary_cnt) ||
+	    !slots_room(p, table, p->binary_cnt, hash_binary_entry))
+		return PATHPROF_NO_INDEX;
+	char *copy = string_copy(index, name);
+	if (!copy)
+		return PATHPROF_NO_INDEX;
+	slot_put(table, hash, p->binary_cnt);
+	p->binaries[p->binary_cnt] = (struct pathprof_binary){.id = *id, .name = copy};
+	return p->binary_cnt++;
+}
+
+uint32_t pathprof_profile_binary(struct pathprof_profile *p, const struct pathprof_build_id *id,
+				 const char *name)
+{
+	if (id->len_bytes > PATHPROF_BUILD_ID_MAX || id->kind > PATHPROF_ID_JIT) {
+		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
+		return PATHPROF_NO_INDEX;
+	}
+	uint64_t hash = hash_id(p->index->seed, id);
+	uint32_t entry = find_binary(p, hash, id);
+	if (entry != PATHPROF_NO_INDEX) {
+		if (!p->binaries[entry].name[0])
+			string_update(p->index, &p->binaries[entry].name, name);
+		return entry;
+	}
+	entry = new_binary(p, hash, id, name);
+	if (entry == PATHPROF_NO_INDEX)
+		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
+	return entry;
+}
+
+/* ---------------------------------------------------------------- processes */
+
+static uint32_t find_process(const struct pathprof_profile *p, uint64_t hash,
+			     const struct pathprof_process *process)
+{
+	const struct table *table = &p->index->processes;
+	uint32_t mask = table->slot_cnt - 1;
+
+	if (!table->slot_cnt)
+		return PATHPROF_NO_INDEX;
+	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
+		uint32_t entry = table->slots[i] - 1;
+
+		if (same_process(&p->processes[entry], process))
+			return entry;
+	}
+	return PATHPROF_NO_INDEX;
+}
+
+static uint32_t new_process(struct pathprof_profile *p, uint64_t hash,
+			    const struct pathprof_process *process)
+{
+	struct pathprof_profile_index *index = p->index;
+	struct table *table = &index->processes;
+
+	if (!array_room(index, (void **)&p->processes, sizeof(*p->processes), table,
+			p->process_cnt) ||
+	    !slots_room(p, table, p->process_cnt, hash_process_entry))
+		return PATHPROF_NO_INDEX;
+	char *comm = string_copy(index, process->comm);
+	char *container = string_copy(index, process->container);
+	if (!comm || !container) {
+		string_free(index, comm);
+		string_free(index, container);
+		return PATHPROF_NO_INDEX;
+	}
+	slot_put(table, hash, p->process_cnt);
+	struct pathprof_process *entry = &p->processes[p->process_cnt];
+	*entry = *process;
+	entry->comm = comm;
+	entry->container = container;
+	return p->process_cnt++;
+}
+
+/* What was learned since: a thread may rename itself, a process may move to another container. */
+static void update_process(struct pathprof_profile *p, struct pathprof_process *entry,
+			   const struct pathprof_process *process)
+{
+	string_update(p->index, &entry->comm, process->comm);
+	string_update(p->index, &entry->container, process->container);
+	if (entry->binary == PATHPROF_NO_INDEX)
+		entry->binary = process->binary;
+}
+
+uint32_t pathprof_profile_process(struct pathprof_profile *p,
+				  const struct pathprof_process *process)
+{
+	if (process->binary != PATHPROF_NO_INDEX && process->binary >= p->binary_cnt) {
+		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
+		return PATHPROF_NO_INDEX;
+	}
+	uint64_t hash = hash_process(p->index->seed, process);
+	uint32_t entry = find_process(p, hash, process);
+	if (entry != PATHPROF_NO_INDEX) {
+		update_process(p, &p->processes[entry], process);
+		return entry;
+	}
+	entry = new_process(p, hash, process);
+	if (entry == PATHPROF_NO_INDEX)
+		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
+	return entry;
+}
+
+/* ---------------------------------------------------------------- paths and edges */
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static struct pathprof_path_count *find_path(const struct pathprof_profile *p, uint64_t hash,
+					     const struct pathprof_path_count *path)
+{
+	const struct table *table = &p->index->paths;
+	uint32_t mask = table->slot_cnt - 1;
+
+	if (!table->slot_cnt)
+		return NULL;
+	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
+		struct pathprof_path_count *entry = &p->paths[table->slots[i] - 1];
+
+		if (same_path(entry, path))
+			return entry;
+	}
+	return NULL;
+}
+
+static bool new_path(struct pathprof_profile *p, uint64_t hash,
+		     const struct pathprof_path_count *path)
+{
+	struct table *table = &p->index->paths;
+
+	if (!array_room(p->index, (void **)&p->paths, sizeof(*p->paths), table, p->path_cnt) ||
+	    !slots_room(p, table, p->path_cnt, hash_path_entry))
+		return false;
+	slot_put(table, hash, p->path_cnt);
+	p->paths[p->path_cnt++] = *path;
+	return true;
+}
+
+static bool path_is_sound(const struct pathprof_profile *p, const struct pathprof_path_count *path)
+{
+	return path->process < p->process_cnt && path->binary < p->binary_cnt &&
+	       path->length <= PATH_LENGTH_MAX && isfinite(path->weight) && path->weight >= 0;
+}
+
+void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add)
+{
+	/* Its process or binary found the table full: counted there. */
+	if (add->process == PATHPROF_NO_INDEX || add->binary == PATHPROF_NO_INDEX)
+		return;
+	if (!path_is_sound(p, add)) {
+		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
+		return;
+	}
+	uint64_t hash = hash_path(p->index->seed, add);
+	struct pathprof_path_count *entry = find_path(p, hash, add);
+	if (entry) {
+		entry->samples = add_saturated(entry->samples, add->samples);
+		entry->weight += add->weight;
+	} else if (!new_path(p, hash, add)) {
+		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
+	}
+}
+
+static struct pathprof_edge_count *find_edge(const struct pathprof_profile *p, uint64_t hash,
+					     const struct pathprof_edge_count *edge)
+{
+	const struct table *table = &p->index->edges;
+	uint32_t mask = table->slot_cnt - 1;
+
+	if (!table->slot_cnt)
+		return NULL;
+	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
+		struct pathprof_edge_count *entry = &p->edges[table->slots[i] - 1];
+
+		if (same_edge(entry, edge))
+			return entry;
+	}
+	return NULL;
+}
+
+static bool new_edge(struct pathprof_profile *p, uint64_t hash,
+		     const struct pathprof_edge_count *edge)
+{
+	struct table *table = &p->index->edges;
+
+	if (!array_room(p->index, (void **)&p->edges, sizeof(*p->edges), table, p->edge_cnt) ||
+	    !slots_room(p, table, p->edge_cnt, hash_edge_entry))
+		return false;
+	slot_put(table, hash, p->edge_cnt);
+	p->edges[p->edge_cnt++] = *edge;
+	return true;
+}
+
+void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof_edge_count *add)
+{
+	if (add->process == PATHPROF_NO_INDEX || add->from_binary == PATHPROF_NO_INDEX ||
+	    add->to_binary == PATHPROF_NO_INDEX)
+		return;
+	if (add->process >= p->process_cnt || add->from_binary >= p->binary_cnt ||
+	    add->to_binary >= p->binary_cnt) {
+		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
+		return;
+	}
+	uint64_t hash = hash_edge(p->index->seed, add);
+	struct pathprof_edge_count *entry = find_edge(p, hash, add);
+	if (entry) {
+		entry->count = add_saturated(entry->count, add->count);
+		entry->mispredicted = add_saturated(entry->mispredicted, add->mispredicted);
+	} else if (!new_edge(p, hash, add)) {
+		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
+	}
+}

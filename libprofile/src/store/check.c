@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Is this store sound? SQLite's own integrity check, references, and the ranges and invariants
+ * that the rest of the store relies on. They are CHECK constraints of the schema as well, but a
+ * damaged file may have lost those.
+ *
+ * Workload: on demand; reads the whole file. Locking: none, works on a reader.
+ */
+#include "pp_store.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+	const char *trouble;
+	const char *sql; /* gives a row when there is trouble */
+} checks[] = {
+	{"a path's length or outcomes are out of range",
+	 "SELECT 1 FROM paths WHERE typeof(start) <> 'integer' OR typeof(length) <> 'integer'"
+	 " OR length NOT BETWEEN 0 AND 32 OR typeof(outcomes) <> 'integer'"
+	 " OR outcomes NOT BETWEEN 0 AND 4294967295"},
+	{"a path's count is out of range",
+	 "SELECT 1 FROM path_counts WHERE typeof(samples) <> 'integer' OR samples < 0"
+	 " OR typeof(weight) NOT IN ('real', 'integer') OR weight NOT BETWEEN 0 AND 1e300"},
+	{"an edge's count is out of range",
+	 "SELECT 1 FROM edge_counts WHERE typeof(count) <> 'integer' OR count < 0"
+	 " OR typeof(mispredicted) <> 'integer' OR mispredicted < 0"},
+	{"a binary's identity is malformed",
+	 "SELECT 1 FROM binaries WHERE typeof(build_id) <> 'blob' OR length(build_id) > 20"
+	 " OR typeof(kind) <> 'integer' OR kind NOT BETWEEN 0 AND 3 OR typeof(name) <> 'text'"},
+	{"a process is malformed",
+	 "SELECT 1 FROM processes WHERE typeof(pid) <> 'integer' OR pid NOT BETWEEN 0 AND"
+	 " 4294967295 OR typeof(start_time) <> 'integer' OR start_time < 0"
+	 " OR typeof(exec_cnt) <> 'integer' OR exec_cnt NOT BETWEEN 0 AND 4294967295"
+	 " OR typeof(comm) <> 'text' OR typeof(container) <> 'text'"},
+	{"a window ends before it begins, or has no basis",
+	 "SELECT 1 FROM windows WHERE typeof(begin_ns) <> 'integer' OR typeof(end_ns) <> 'integer'"
+	 " OR end_ns < begin_ns OR basis NOT IN (1, 2)"},
+	{"a window's totals are out of range",
+	 "SELECT 1 FROM windows WHERE min(source, taken_wanted, bursts, branches, taken, steps,"
+	 " paths, stopped_ns, source_cpu_ns) < 0"
+	 " OR typeof(bursts + branches + taken + steps + paths) = 'text'"},
+	{"a window counts a reason that cannot be",
+	 "SELECT 1 FROM (SELECT * FROM window_ends UNION ALL SELECT * FROM window_drops)"
+	 " WHERE reason < 0 OR count <= 0"},
+	{"a path was seen later than its last_window allows",
+	 "SELECT 1 FROM path_counts c CROSS JOIN paths t ON t.id = c.path"
+	 " WHERE c.window > t.last_window + 63"},
+	{"an edge was seen later than its last_window allows",
+	 "SELECT 1 FROM edge_counts c CROSS JOIN edges e ON e.id = c.edge"
+	 " WHERE c.window > e.last_window + 63"},
+	{"a process was seen later than its last_window allows",
+	 "SELECT 1 FROM window_processes c CROSS JOIN processes p ON p.id = c.process"
+	 " WHERE c.window > p.last_window + 63"},
+	{"a count belongs to a process that its window does not know",
+	 "SELECT 1 FROM path_counts c WHERE NOT EXISTS (SELECT 1 FROM window_processes p"
+	 " WHERE p.window = c.window AND p.process = c.process)"},
+	{"a symbol of generated code is malformed",
+	 "SELECT 1 FROM jit_symbols WHERE typeof(start) <> 'integer' OR typeof(len_bytes) <>"
+	 " 'integer' OR len_bytes < 0 OR typeof(name) <> 'text'"},
+};
+
+static int check_integrity(struct pathprof_store *store, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(store, "PRAGMA integrity_check(1)", &stmt, error);
+
+	if (code < 0)
+		return code;
+	code = pp_sql_step(store, stmt, error);
+	const char *said = code > 0 ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+	if (code >= 0 && (!said || strcmp(said, "ok") != 0)) {
+		code = pathprof_fail(error, -EBADMSG, "%s: damaged: %.300s", store->file,
+				     said ? said : "no answer");
+		for (char *c = error ? error->text : NULL; c && *c; c++)
+			if (*c == '\n')
+				*c = ' ';
+	}
+	sqlite3_finalize(stmt);
+	return code < 0 ? code : 0;
+}
+
+/* Trouble when sql gives a row. */
+static int check_none(struct pathprof_store *store, const char *sql, const char *trouble,
+		      struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(store, sql, &stmt, error);
+
+	if (code < 0)
+		return code;
+	code = pp_sql_step(store, stmt, error);
+	sqlite3_finalize(stmt);
+	if (code > 0)
+		return pathprof_fail(error, -EBADMSG, "%s: damaged: %s", store->file, trouble);
+	return code;
+}
+
+int pathprof_store_check(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int code = check_integrity(store, error);
+
+	if (code == 0)
+		code = check_none(store, "PRAGMA foreign_key_check",
+				  "a row refers to one that is not there", error);
+	for (size_t i = 0; code == 0 && i < sizeof(checks) / sizeof(checks[0]); i++)
+		code = check_none(store, checks[i].sql, checks[i].trouble, error);
+	return code;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The schema's version: which migrations a database has seen, and the ones it still needs.
+ *
+ * PRAGMA user_version counts the migrations applied. Each runs in one transaction with its count,
+ * so a process killed in between leaves the version before or the one after. Workload: at most
+ * once an open. Locking: the writer's lock is held. Ownership: migrations belong to the caller.
+ */
+#include "pp_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int64_t count(const char *const *migrations)
+{
+	int64_t cnt = 0;
+
+	while (migrations[cnt])
+		cnt++;
+	return cnt;
+}
+
+static int newer(struct pathprof_store *store, int64_t version, int64_t known,
+		 struct pathprof_error *error)
+{
+	return pathprof_fail(error, -EPROTO,
+			     "%s was written by a newer pathprof (schema %lld, this program knows "
+			     "%lld): use that one, or another file",
+			     store->file, (long long)version, (long long)known);
+}
+
+static int apply(struct pathprof_store *store, const char *sql, int64_t version,
+		 struct pathprof_error *error)
+{
+	char pragmas[96];
+	int code = pp_sql_begin(store, error);
+
+	if (code < 0)
+		return code;
+	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%lld",
+		 PP_APPLICATION_ID, (long long)version);
+	code = pp_sql_exec(store, sql, error);
+	if (code == 0)
+		code = pp_sql_exec(store, pragmas, error);
+	return pp_sql_end(store, code, error);
+}
+
+int pp_store_migrate(struct pathprof_store *store, const char *const *migrations,
+		     struct pathprof_error *error)
+{
+	int64_t version, known = count(migrations);
+	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
+
+	if (code < 0)
+		return code;
+	if (version < 0)
+		return pathprof_fail(error, -EBADMSG, "%s: schema version %lld cannot be",
+				     store->file, (long long)version);
+	if (version > known)
+		return newer(store, version, known, error);
+	if (version == known)
+		return 0;
+	/* A migration may rebuild a table that others refer to. */
+	code = pp_sql_exec(store, "PRAGMA foreign_keys=OFF", error);
+	for (; code == 0 && version < known; version++)
+		code = apply(store, migrations[version], version + 1, error);
+	int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", code ? NULL : error);
+	return code ? code : on;
+}
+
+int pp_store_check_version(struct pathprof_store *store, const char *const *migrations,
+			   struct pathprof_error *error)
+{
+	int64_t version, known = count(migrations);
+	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
+
+	if (code < 0 || version == known)
+		return code;
+	if (version > known)
+		return newer(store, version, known, error);
+	return pathprof_fail(error, -EPROTO,
+			     "%s was written by an older pathprof (schema %lld, this program reads "
+			     "%lld): start this version's pathprofd on it once",
+			     store->file, (long long)version, (long long)known);
+}
+
+int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int64_t application, strangers = 0;
+	int code = pp_sql_number(store, "PRAGMA application_id", &application, error);
+
+	/* Views, triggers and virtual tables have no root page; ours has none of them. */
+	if (code == 0)
+		code = pp_sql_number(store,
+				     "SELECT count(*) FROM sqlite_schema WHERE"
+				     " coalesce(rootpage, 0) = 0 OR type NOT IN ('table', 'index')",
+				     &strangers, error);
+	if (code < 0)
+		return code;
+	if (application != PP_APPLICATION_ID)
+		return pathprof_fail(error, -EBADMSG,
+				     "%s is an SQLite database, but no pathprof store",
+				     store->file);
+	if (strangers)
+		return pathprof_fail(error, -EBADMSG,
+				     "%s holds views, triggers or virtual tables, as no pathprof "
+				     "store does",
+				     store->file);
+	return 0;
+}

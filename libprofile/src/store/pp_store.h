@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What the files of the store share: the connection, its prepared statements, and the way SQLite's
+ * errors and rows are taken. Everything read from a database file is checked here, because the
+ * file may be damaged or made by an enemy: type, range and length of every column.
+ *
+ * Locking: one connection, one thread. Ownership: the store owns its statements and its lock.
+ */
+#ifndef PP_STORE_H
+#define PP_STORE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pathprof/store.h"
+#include "pp_id_cache.h"
+
+/* "PPRF" in a database's header. */
+#define PP_APPLICATION_ID 0x50505246
+
+/* A row's last_window lags behind the truth by less than this: see schema/sqlite/0001_init.sql. */
+#define PP_LAST_WINDOW_LAG 64
+
+#define PP_STATUS_MAX_BYTES (1 << 20)
+
+/* Statements prepared once a connection, at first use. */
+enum pp_stmt {
+	PP_STMT_BEGIN,
+	PP_STMT_COMMIT,
+	PP_STMT_ROLLBACK,
+	PP_STMT_BOOT_ADD,
+	PP_STMT_BOOT_FIND,
+	PP_STMT_BINARY_FIND,
+	PP_STMT_BINARY_ADD,
+	PP_STMT_BINARY_NAME,
+	PP_STMT_PROCESS_FIND,
+	PP_STMT_PROCESS_ADD,
+	PP_STMT_PROCESS_UPDATE,
+	PP_STMT_WINDOW_ADD,
+	PP_STMT_WINDOW_END_ADD,
+	PP_STMT_WINDOW_DROP_ADD,
+	PP_STMT_WINDOW_PROCESS_ADD,
+	PP_STMT_PATH_FIND,
+	PP_STMT_PATH_ADD,
+	PP_STMT_PATH_SEEN,
+	PP_STMT_PATH_COUNT_ADD,
+	PP_STMT_EDGE_FIND,
+	PP_STMT_EDGE_ADD,
+	PP_STMT_EDGE_SEEN,
+	PP_STMT_EDGE_COUNT_ADD,
+	PP_STMT_STATUS_SET,
+	PP_STMT_STATUS_GET,
+	PP_STMT_JIT_ADD,
+	PP_STMT_JIT_FIND,
+	PP_STMT_WINDOW_ENDS,
+	PP_STMT_WINDOW_DROPS,
+	PP_STMT_CNT,
+};
+
+struct pathprof_store {
+	sqlite3 *db;
+	sqlite3_stmt *stmts[PP_STMT_CNT];
+	char *file;
+	int lock_fd; /* FILE.lock, held by flock; -1 in a reader */
+	bool writable;
+	struct pp_id_cache paths, edges; /* of a writer */
+};
+
+/* ---------------------------------------------------------------- sql.c */
+
+/* The errno of what SQLite said last, and its text behind what was being done. */
+int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, const char *doing);
+/* -EROFS with a line when the store was opened for reading. */
+int pp_sql_writable(struct pathprof_store *store, struct pathprof_error *error);
+/* One or more statements without rows. */
+int pp_sql_exec(struct pathprof_store *store, const char *sql, struct pathprof_error *error);
+/* For one query; the caller finalizes. */
+int pp_sql_prepare(struct pathprof_store *store, const char *sql, sqlite3_stmt **ret_stmt,
+		   struct pathprof_error *error);
+/* One of the prepared ones, fresh, its parameters NULL. The caller resets it when done. */
+int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **ret_stmt,
+	       struct pathprof_error *error);
+/* 1: a row; 0: the end; or negative. */
+int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
+/* Runs stmt to its end and resets it. */
+int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
+/* The single integer that a query without parameters gives. */
+int pp_sql_number(struct pathprof_store *store, const char *sql, int64_t *ret_number,
+		  struct pathprof_error *error);
+int pp_sql_begin(struct pathprof_store *store, struct pathprof_error *error);
+/* Commits when result is 0, else rolls back and forgets the cached ids. Returns what came out. */
+int pp_sql_end(struct pathprof_store *store, int result, struct pathprof_error *error);
+
+/* Text with its end; SQLite keeps the pointer, so text must live until the statement is reset. */
+void pp_sql_bind_text(sqlite3_stmt *stmt, int parameter, const char *text);
+void pp_sql_bind_id(sqlite3_stmt *stmt, int parameter, const struct pathprof_build_id *id);
+
+/*
+ * Takes the columns of the row a statement stands on. A column of another type or outside its
+ * range gives a harmless value and is remembered; pp_row_end tells.
+ */
+struct pp_row {
+	sqlite3_stmt *stmt;
+	int bad_column; /* the first one, -1: none */
+};
+#define PP_ROW(statement)                                                                          \
+	(struct pp_row)                                                                            \
+	{                                                                                          \
+		.stmt = (statement), .bad_column = -1                                              \
+	}
+
+int64_t pp_row_int(struct pp_row *row, int column, int64_t low, int64_t high);
+uint64_t pp_row_count(struct pp_row *row, int column);
+uint32_t pp_row_u32(struct pp_row *row, int column);
+/* 64 bits stored as a signed number. */
+uint64_t pp_row_bits(struct pp_row *row, int column);
+double pp_row_weight(struct pp_row *row, int column);
+/* Never NULL; valid until the statement moves. */
+const char *pp_row_text(struct pp_row *row, int column);
+/* Bytes in one column, kind in the next. */
+void pp_row_id(struct pp_row *row, int column, struct pathprof_build_id *ret_id);
+/* 0, or -EBADMSG with the name of the bad column. */
+int pp_row_end(const struct pp_row *row, struct pathprof_store *store,
+	       struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- migrate.c */
+
+/*
+ * Brings the database to the last of the migrations (a list that ends with NULL), each in its own
+ * transaction. Does nothing when it is there already; -EPROTO when the database is newer.
+ */
+int pp_store_migrate(struct pathprof_store *store, const char *const *migrations,
+		     struct pathprof_error *error);
+/* The same judgement without a change: -EPROTO as well when the database is older. */
+int pp_store_check_version(struct pathprof_store *store, const char *const *migrations,
+			   struct pathprof_error *error);
+/* Refuses a database of another application, views, triggers and virtual tables. -EBADMSG. */
+int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- write.c, retain.c */
+
+/* Row id of a binary, added when new. window: the last one that may refer to it. */
+int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
+		    const char *name, int64_t window, int64_t *ret_row,
+		    struct pathprof_error *error);
+/* Size of FILE and one suffix ("", "-wal", "-shm"); 0 when there is none. */
+uint64_t pp_store_file_bytes(const struct pathprof_store *store, const char *suffix);
+/* Moves the WAL into the database and empties it, unless a reader is in the way. */
+void pp_store_checkpoint(struct pathprof_store *store);
+
+#endif

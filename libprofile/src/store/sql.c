@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * SQLite as the store uses it: errors as errno and one line, statements prepared once, rows whose
+ * every column is checked.
+ *
+ * Workload: tens of thousands of short statements a window. Locking and ownership: pp_store.h.
+ */
+#include "pp_store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const texts[PP_STMT_CNT] = {
+	[PP_STMT_BEGIN] = "BEGIN IMMEDIATE",
+	[PP_STMT_COMMIT] = "COMMIT",
+	[PP_STMT_ROLLBACK] = "ROLLBACK",
+	[PP_STMT_BOOT_ADD] = "INSERT INTO boots(boot_id) VALUES (?1) ON CONFLICT DO NOTHING",
+	[PP_STMT_BOOT_FIND] = "SELECT id FROM boots WHERE boot_id = ?1",
+	[PP_STMT_BINARY_FIND] = "SELECT id, name FROM binaries WHERE build_id = ?1 AND kind = ?2",
+	[PP_STMT_BINARY_ADD] = "INSERT INTO binaries(build_id, kind, name, last_window)"
+			       " VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_BINARY_NAME] = "UPDATE binaries SET name = ?2 WHERE id = ?1",
+	[PP_STMT_PROCESS_FIND] = "SELECT id FROM processes WHERE boot = ?1 AND pid = ?2"
+				 " AND start_time = ?3 AND exec_cnt = ?4",
+	[PP_STMT_PROCESS_ADD] =
+		"INSERT INTO processes(boot, pid, start_time, exec_cnt, comm, container, binary,"
+		" last_window) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[PP_STMT_PROCESS_UPDATE] =
+		"UPDATE processes SET comm = ?5, container = ?6, binary = coalesce(?7, binary),"
+		" last_window = ?8 WHERE id = ?9 AND (comm <> ?5 OR container <> ?6 OR"
+		" coalesce(?7 <> binary, ?7 IS NOT NULL) OR last_window + 63 < ?8)",
+	[PP_STMT_WINDOW_ADD] =
+		"INSERT INTO windows(begin_ns, end_ns, source, basis, taken_wanted, bursts,"
+		" branches, taken, steps, paths, stopped_ns, source_cpu_ns)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+	[PP_STMT_WINDOW_END_ADD] = "INSERT INTO window_ends VALUES (?1, ?2, ?3)",
+	[PP_STMT_WINDOW_DROP_ADD] = "INSERT INTO window_drops VALUES (?1, ?2, ?3)",
+	[PP_STMT_WINDOW_PROCESS_ADD] =
+		"INSERT INTO window_processes VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+	[PP_STMT_PATH_FIND] = "SELECT id, last_window FROM paths WHERE binary = ?1 AND start = ?2"
+			      " AND length = ?3 AND outcomes = ?4",
+	[PP_STMT_PATH_ADD] = "INSERT INTO paths(binary, start, length, outcomes, last_window)"
+			     " VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_PATH_SEEN] = "UPDATE paths SET last_window = ?2 WHERE id = ?1",
+	[PP_STMT_PATH_COUNT_ADD] = "INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_EDGE_FIND] = "SELECT id, last_window FROM edges WHERE from_binary = ?1"
+			      " AND from_offset = ?2 AND to_binary = ?3 AND to_offset = ?4",
+	[PP_STMT_EDGE_ADD] = "INSERT INTO edges(from_binary, from_offset, to_binary, to_offset,"
+			     " last_window) VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_EDGE_SEEN] = "UPDATE edges SET last_window = ?2 WHERE id = ?1",
+	[PP_STMT_EDGE_COUNT_ADD] = "INSERT INTO edge_counts VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_STATUS_SET] = "INSERT OR REPLACE INTO daemon_status SELECT 1, ?1, ?2 WHERE"
+			       " CASE WHEN json_valid(?2) THEN json_type(?2) = 'object' END",
+	[PP_STMT_STATUS_GET] = "SELECT json FROM daemon_status",
+	[PP_STMT_JIT_ADD] = "INSERT OR REPLACE INTO jit_symbols VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_JIT_FIND] = "SELECT j.start, j.len_bytes, j.name FROM binaries b"
+			     " CROSS JOIN jit_symbols j ON j.binary = b.id WHERE b.build_id = ?1"
+			     " AND b.kind = ?2 AND j.start <= ?3 ORDER BY j.start DESC LIMIT 1",
+	[PP_STMT_WINDOW_ENDS] = "SELECT reason, count FROM window_ends WHERE window = ?1",
+	[PP_STMT_WINDOW_DROPS] = "SELECT reason, count FROM window_drops WHERE window = ?1",
+};
+
+/* ---------------------------------------------------------------- errors */
+
+static int errno_of(int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+	case SQLITE_CANTOPEN:
+		return -EACCES;
+	case SQLITE_IOERR:
+		return -EIO;
+	case SQLITE_TOOBIG:
+		return -E2BIG;
+	case SQLITE_INTERRUPT:
+		return -EINTR;
+	case SQLITE_CONSTRAINT:
+		return -EINVAL;
+	}
+	/* Our statements are fixed and fit our schema: what else fails, fails because of the file.
+	 */
+	return -EBADMSG;
+}
+
+static const char *advice_of(int code)
+{
+	switch (code) {
+	case -EBADMSG:
+		return "the file is damaged or no pathprof store";
+	case -EINVAL:
+		return "what is to be stored contradicts itself";
+	case -EBUSY:
+		return "another program holds it, try again";
+	case -ENOSPC:
+		return "free some space or lower the retention bound";
+	case -EACCES:
+	case -EROFS:
+		return "check the rights of the file and its directory";
+	}
+	return "see the system's log for the device";
+}
+
+/* SQLite quotes names out of the file, and its integrity check writes several lines. */
+static void make_one_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = ' ';
+}
+
+int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, const char *doing)
+{
+	int code = errno_of(sqlite3_errcode(store->db));
+	const char *said = sqlite3_errmsg(store->db);
+
+	pathprof_fail(error, code, "%s: %s: %.200s (%s)", store->file, doing, said,
+		      advice_of(code));
+	if (error)
+		make_one_line(error->text);
+	return code;
+}
+
+int pp_sql_writable(struct pathprof_store *store, struct pathprof_error *error)
+{
+	if (store->writable)
+		return 0;
+	return pathprof_fail(error, -EROFS, "%s: opened for reading only", store->file);
+}
+
+/* ---------------------------------------------------------------- statements */
+
+int pp_sql_exec(struct pathprof_store *store, const char *sql, struct pathprof_error *error)
+{
+	if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return pp_sql_fail(store, error, "cannot run a statement");
+}
+
+int pp_sql_prepare(struct pathprof_store *store, const char *sql, sqlite3_stmt **ret_stmt,
+		   struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt;
+
+	if (sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		return pp_sql_fail(store, error, "cannot query");
+	*ret_stmt = stmt;
+	return 0;
+}
+
+int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **ret_stmt,
+	       struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = store->stmts[which];
+
+	if (!stmt) {
+		if (sqlite3_prepare_v3(store->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
+				       &stmt, NULL) != SQLITE_OK)
+			return pp_sql_fail(store, error, "cannot query");
+		store->stmts[which] = stmt;
+	}
+	sqlite3_reset(stmt);
+	sqlite3_clear_bindings(stmt);
+	*ret_stmt = stmt;
+	return 0;
+}
+
+int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error)
+{
+	switch (sqlite3_step(stmt)) {
+	case SQLITE_ROW:
+		return 1;
+	case SQLITE_DONE:
+		return 0;
+	}
+	return pp_sql_fail(store, error,
+			   sqlite3_stmt_readonly(stmt) ? "cannot read" : "cannot write");
+}
+
+int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error)
+{
+	int code;
+
+	do
+		code = pp_sql_step(store, stmt, error);
+	while (code > 0);
+	sqlite3_reset(stmt);
+	return code;
+}
+
+int pp_sql_number(struct pathprof_store *store, const char *sql, int64_t *ret_number,
+		  struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(store, sql, &stmt, error);
+
+	if (code < 0)
+		return code;
+	code = pp_sql_step(store, stmt, error);
+	if (code == 0)
+		code = pathprof_fail(error, -EBADMSG, "%s: no answer to: %s", store->file, sql);
+	if (code > 0) {
+		*ret_number = sqlite3_column_int64(stmt, 0);
+		code = 0;
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+static int run_fixed(struct pathprof_store *store, enum pp_stmt which, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt;
+	int code = pp_sql_get(store, which, &stmt, error);
+
+	return code < 0 ? code : pp_sql_run(store, stmt, error);
+}
+
+int pp_sql_begin(struct pathprof_store *store, struct pathprof_error *error)
+{
+	return run_fixed(store, PP_STMT_BEGIN, error);
+}
+
+int pp_sql_end(struct pathprof_store *store, int result, struct pathprof_error *error)
+{
+	if (result == 0)
+		result = run_fixed(store, PP_STMT_COMMIT, error);
+	if (result == 0)
+		return 0;
+	/* Some errors have rolled back already; one that has not must not leave us in between. */
+	if (!sqlite3_get_autocommit(store->db))
+		run_fixed(store, PP_STMT_ROLLBACK, NULL);
+	pp_id_cache_clear(&store->paths);
+	pp_id_cache_clear(&store->edges);
+	return result;
+}
+
+void pp_sql_bind_text(sqlite3_stmt *stmt, int parameter, const char *text)
+{
+	sqlite3_bind_text(stmt, parameter, text ? text : "", -1, SQLITE_STATIC);
+}
+
+void pp_sql_bind_id(sqlite3_stmt *stmt, int parameter, const struct pathprof_build_id *id)
+{
+	sqlite3_bind_blob(stmt, parameter, id->bytes, id->len_bytes, SQLITE_STATIC);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static void mark_bad(struct pp_row *row, int column)
+{
+	if (row->bad_column < 0)
+		row->bad_column = column;
+}
+
+int64_t pp_row_int(struct pp_row *row, int column, int64_t low, int64_t high)
+{
+	int64_t value = sqlite3_column_int64(row->stmt, column);
+
+	if (sqlite3_column_type(row->stmt, column) == SQLITE_INTEGER && value >= low &&
+	    value <= high)
+		return value;
+	mark_bad(row, column);
+	return low;
+}
+
+uint64_t pp_row_count(struct pp_row *row, int column)
+{
+	return (uint64_t)pp_row_int(row, column, 0, INT64_MAX);
+}
+
+uint32_t pp_row_u32(struct pp_row *row, int column)
+{
+	return (uint32_t)pp_row_int(row, column, 0, UINT32_MAX);
+}
+
+uint64_t pp_row_bits(struct pp_row *row, int column)
+{
+	return (uint64_t)pp_row_int(row, column, INT64_MIN, INT64_MAX);
+}
+
+double pp_row_weight(struct pp_row *row, int column)
+{
+	int type = sqlite3_column_type(row->stmt, column);
+	double value = sqlite3_column_double(row->stmt, column);
+
+	if ((type == SQLITE_FLOAT || type == SQLITE_INTEGER) && isfinite(value) && value >= 0)
+		return value;
+	mark_bad(row, column);
+	return 0;
+}
+
+const char *pp_row_text(struct pp_row *row, int column)
+{
+	int type = sqlite3_column_type(row->stmt, column);
+	const char *text = (const char *)sqlite3_column_text(row->stmt, column);
+
+	if (type == SQLITE_TEXT && text)
+		return text;
+	mark_bad(row, column);
+	return "";
+}
+
+void pp_row_id(struct pp_row *row, int column, struct pathprof_build_id *ret_id)
+{
+	const void *bytes = sqlite3_column_blob(row->stmt, column);
+	int len_bytes = sqlite3_column_bytes(row->stmt, column);
+
+	*ret_id = (struct pathprof_build_id){0};
+	ret_id->kind = (uint8_t)pp_row_int(row, column + 1, PATHPROF_ID_NONE, PATHPROF_ID_JIT);
+	if (sqlite3_column_type(row->stmt, column) != SQLITE_BLOB || len_bytes < 0 ||
+	    len_bytes > PATHPROF_BUILD_ID_MAX) {
+		mark_bad(row, column);
+		return;
+	}
+	ret_id->len_bytes = (uint8_t)len_bytes;
+	if (len_bytes)
+		memcpy(ret_id->bytes, bytes, (size_t)len_bytes);
+}
+
+int pp_row_end(const struct pp_row *row, struct pathprof_store *store, struct pathprof_error *error)
+{
+	if (row->bad_column < 0)
+		return 0;
+	const char *name = sqlite3_column_name(row->stmt, row->bad_column);
+	pathprof_fail(error, -EBADMSG,
+		      "%s: a row's %s has a value that cannot be (the file is damaged or no "
+		      "pathprof store)",
+		      store->file, name ? name : "column");
+	if (error)
+		make_one_line(error->text);
+	return -EBADMSG;
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Opening and closing a store.
+ *
+ * One writer: it holds flock on FILE.lock, which is never removed (to remove it would let two
+ * writers hold two files of one name). Not on the database itself: closing a second descriptor of
+ * it would drop SQLite's own locks. Readers take no lock; WAL lets them read while a window is
+ * written.
+ *
+ * The file may be damaged or hostile. SQLite is told so (defensive, no trusted schema, no views,
+ * no triggers, cell checks), its limits are lowered, and whatever is not of our shape is refused.
+ *
+ * Workload: once a process. Locking: see above. Ownership: the caller frees the store.
+ */
+#include "pp_store.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pathprof/schema.h"
+
+#define CACHE_SETS      8192 /* 64 Ki entries of 48 bytes for paths, as many for edges */
+#define BUSY_MS         2000
+#define VALUE_MAX_BYTES (4 << 20)
+#define SQL_MAX_BYTES   (1 << 20)
+#define WRITER_PRAGMAS                                                                             \
+	"PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=OFF;"           \
+	"PRAGMA cache_size=-8000; PRAGMA foreign_keys=ON"
+
+/* ---------------------------------------------------------------- file names */
+
+/* file:...?mode, all but plain characters escaped, so that a name is never taken for options. */
+static char *make_uri(const char *file, const char *options)
+{
+	char *uri = malloc(3 * strlen(file) + strlen(options) + 16), *to = uri;
+
+	if (!uri)
+		return NULL;
+	/* A relative name gets "./": ":memory:" and "//host/" then mean nothing special. */
+	to += sprintf(to, "file:%s", file[0] == '/' ? "" : "./");
+	for (; file[0] == '/' && file[1] == '/'; file++)
+		;
+	for (const char *from = file; *from; from++) {
+		unsigned char c = (unsigned char)*from;
+
+		if (isalnum(c) || strchr("/._-", c))
+			*to++ = (char)c;
+		else
+			to += sprintf(to, "%%%02X", c);
+	}
+	strcpy(to, options);
+	return uri;
+}
+
+/* The same file by the same name, or two names would mean two locks. */
+static char *resolve(const char *file)
+{
+	char *resolved = realpath(file, NULL);
+
+	return resolved ? resolved : strdup(file);
+}
+
+static int check_file(const char *file, enum pathprof_store_mode mode, struct pathprof_error *error)
+{
+	struct stat status;
+
+	if (!file || !file[0])
+		return pathprof_fail(error, -EINVAL, "no file name for the store");
+	if (stat(file, &status) < 0) {
+		int code = -errno;
+
+		if (code == -ENOENT && mode == PATHPROF_STORE_WRITE)
+			return 0;
+		if (code == -ENOENT)
+			return pathprof_fail(error, code,
+					     "%s: no such store (has pathprofd ever run?)", file);
+		return pathprof_fail(error, code, "%s: %s", file, strerror(-code));
+	}
+	if (!S_ISREG(status.st_mode))
+		return pathprof_fail(error, -EINVAL, "%s: not a regular file", file);
+	return 0;
+}
+
+uint64_t pp_store_file_bytes(const struct pathprof_store *store, const char *suffix)
+{
+	char *name = sqlite3_mprintf("%s%s", store->file, suffix);
+	struct stat status;
+	uint64_t bytes = 0;
+
+	if (name && stat(name, &status) == 0 && status.st_size > 0)
+		bytes = (uint64_t)status.st_size;
+	sqlite3_free(name);
+	return bytes;
+}
+
+/* ---------------------------------------------------------------- the writer's lock */
+
+static int lock_taken(const struct pathprof_store *store, int fd, struct pathprof_error *error)
+{
+	char owner[32] = "";
+	ssize_t got = pread(fd, owner, sizeof(owner) - 1, 0);
+	long pid = got > 0 ? strtol(owner, NULL, 10) : 0;
+
+	return pathprof_fail(error, -EBUSY,
+			     "%s: another program writes to this store (process %ld): stop it, or "
+			     "use another file",
+			     store->file, pid);
+}
+
+static int take_lock(struct pathprof_store *store, struct pathprof_error *error)
+{
+	char *name = sqlite3_mprintf("%s.lock", store->file);
+	char owner[32];
+
+	if (!name)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+	int code = fd < 0 ? -errno : 0;
+	sqlite3_free(name);
+	if (fd < 0)
+		return pathprof_fail(error, code, "%s.lock: %s", store->file, strerror(-code));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		code = errno == EWOULDBLOCK ? lock_taken(store, fd, error)
+					    : pathprof_fail(error, -errno, "%s.lock: %s",
+							    store->file, strerror(errno));
+		close(fd);
+		return code;
+	}
+	/* For the message above only: that it cannot be written changes nothing. */
+	int len = snprintf(owner, sizeof(owner), "%ld\n", (long)getpid());
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, owner, (size_t)len, 0) != len)
+		errno = 0;
+	store->lock_fd = fd;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the connection */
+
+static int harden(struct pathprof_store *store, struct pathprof_error *error)
+{
+	static const int options[][2] = {
+		{SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+		{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+		{SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_DQS_DML, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (sqlite3_db_config(store->db, options[i][0], options[i][1], NULL) != SQLITE_OK)
+			return pp_sql_fail(store, error, "cannot configure SQLite");
+	sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
+	sqlite3_limit(store->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_BYTES);
+	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_busy_timeout(store->db, BUSY_MS);
+	return pp_sql_exec(store, "PRAGMA cell_size_check=ON", error);
+}
+
+static int connect(struct pathprof_store *store, const char *options, int flags,
+		   struct pathprof_error *error)
+{
+	char *uri = make_uri(store->file, options);
+	int code = 0;
+
+	if (!uri)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	if (sqlite3_open_v2(uri, &store->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK)
+		code = store->db ? pp_sql_fail(store, error, "cannot open")
+				 : pathprof_fail(error, -ENOMEM, "out of memory");
+	free(uri);
+	return code < 0 ? code : harden(store, error);
+}
+
+static void disconnect(struct pathprof_store *store)
+{
+	for (int i = 0; i < PP_STMT_CNT; i++) {
+		sqlite3_finalize(store->stmts[i]);
+		store->stmts[i] = NULL;
+	}
+	sqlite3_close(store->db);
+	store->db = NULL;
+}
+
+/* ---------------------------------------------------------------- readers */
+
+static int read_first(struct pathprof_store *store, const char *options,
+		      struct pathprof_error *error)
+{
+	int code = connect(store, options, SQLITE_OPEN_READONLY, error);
+
+	if (code == 0)
+		code = pp_store_check_shape(store, error);
+	if (code == 0)
+		code = pp_store_check_version(store, pathprof_schema_sqlite, error);
+	return code;
+}
+
+/*
+ * WAL needs a shared-memory file beside the database. Where it cannot be made, and no WAL holds
+ * newer pages, the database alone is complete and nobody is writing: it is read as it lies.
+ */
+static int open_reader(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int code = read_first(store, "?mode=ro", error);
+
+	if (code != -EACCES && code != -EROFS)
+		return code;
+	if (pp_store_file_bytes(store, "-wal"))
+		return pathprof_fail(error, -EACCES,
+				     "%s: its write-ahead log cannot be shared: read it as a user "
+				     "who may write to its directory",
+				     store->file);
+	disconnect(store);
+	return read_first(store, "?mode=ro&immutable=1", error);
+}
+
+/* ---------------------------------------------------------------- the writer */
+
+/* A database of another program must not get our tables. */
+static int check_ours_or_empty(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int64_t objects, version;
+	int code = pp_sql_number(store, "SELECT count(*) FROM sqlite_schema", &objects, error);
+
+	if (code == 0)
+		code = pp_sql_number(store, "PRAGMA user_version", &version, error);
+	if (code < 0)
+		return code;
+	return objects || version ? pp_store_check_shape(store, error) : 0;
+}
+
+static int enable_wal(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int64_t is_wal = 0;
+	sqlite3_stmt *stmt;
+	int code = pp_sql_prepare(store, "PRAGMA journal_mode=WAL", &stmt, error);
+
+	if (code < 0)
+		return code;
+	code = pp_sql_step(store, stmt, error);
+	if (code > 0)
+		is_wal = !sqlite3_stricmp((const char *)sqlite3_column_text(stmt, 0), "wal");
+	sqlite3_finalize(stmt);
+	if (code >= 0 && !is_wal)
+		return pathprof_fail(error, -ENOTSUP,
+				     "%s: no write-ahead log on this file system: use a local one",
+				     store->file);
+	return code < 0 ? code : 0;
+}
+
+static int open_writer(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int code = take_lock(store, error);
+
+	if (code == 0)
+		code = connect(store, "?mode=rwc", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+			       error);
+	if (code == 0)
+		code = check_ours_or_empty(store, error);
+	/* Before the first page is written: later it would need a VACUUM. */
+	if (code == 0)
+		code = pp_sql_exec(store, "PRAGMA auto_vacuum=INCREMENTAL", error);
+	if (code == 0)
+		code = enable_wal(store, error);
+	if (code == 0)
+		code = pp_sql_exec(store, WRITER_PRAGMAS, error);
+	if (code == 0)
+		code = pp_id_cache_init(&store->paths, CACHE_SETS);
+	if (code == 0)
+		code = pp_id_cache_init(&store->edges, CACHE_SETS);
+	store->writable = true;
+	if (code == 0)
+		code = pp_store_migrate(store, pathprof_schema_sqlite, error);
+	if (code == 0)
+		code = pp_store_check_shape(store, error);
+	return code;
+}
+
+/* ---------------------------------------------------------------- public */
+
+int pathprof_store_open(struct pathprof_store **ret_store, const char *file,
+			enum pathprof_store_mode mode, struct pathprof_error *error)
+{
+	int code = check_file(file, mode, error);
+
+	if (code < 0)
+		return code;
+	struct pathprof_store *store = calloc(1, sizeof(*store));
+	if (!store)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	store->lock_fd = -1;
+	store->file = resolve(file);
+	if (!store->file)
+		code = pathprof_fail(error, -ENOMEM, "out of memory");
+	else if (mode == PATHPROF_STORE_WRITE)
+		code = open_writer(store, error);
+	else
+		code = open_reader(store, error);
+	if (code < 0) {
+		pathprof_store_free(store);
+		return code;
+	}
+	*ret_store = store;
+	return 0;
+}
+
+void pathprof_store_free(struct pathprof_store *store)
+{
+	if (!store)
+		return;
+	disconnect(store);
+	/* After the connection, which may still write the WAL back. */
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	pp_id_cache_release(&store->paths);
+	pp_id_cache_release(&store->edges);
+	free(store->file);
+	free(store);
+}
+
+int pathprof_store_size(struct pathprof_store *store, uint64_t *ret_bytes)
+{
+	*ret_bytes = pp_store_file_bytes(store, "") + pp_store_file_bytes(store, "-wal") +
+		     pp_store_file_bytes(store, "-shm");
+	return 0;
+}

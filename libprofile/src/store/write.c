@@ -1,0 +1,703 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Writing: one window in one transaction, the daemon's status, names of generated code.
+ *
+ * Workload: a window of 10,000 paths, of which some percent are new, in tens of milliseconds.
+ * Ids of known paths and edges come from a cache; counts are inserted in the order of their key,
+ * so the table grows at its end.
+ *
+ * Locking: the writer's. Ownership: nothing of the profile is kept.
+ */
+#include "pp_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COUNT_MAX       ((uint64_t)INT64_MAX)
+#define WEIGHT_MAX      1e300 /* as schema/sqlite/0001_init.sql */
+#define PATH_LENGTH_MAX 32
+
+/* A longer log slows every reader; only one that holds an old snapshot lets it grow so far. */
+#define WAL_MAX_BYTES (16u << 20)
+
+/* One window on its way into the database. */
+struct window_write {
+	struct pathprof_store *store;
+	const struct pathprof_profile *profile;
+	struct pathprof_error *error;
+	int64_t window;
+	int64_t *binaries, *processes; /* entry of the profile -> row id */
+};
+
+/* A row of path_counts (samples, weight) or edge_counts (count, mispredicted). */
+struct count_row {
+	int64_t subject, process;
+	uint64_t count, mispredicted;
+	double weight;
+};
+
+/* ---------------------------------------------------------------- what may be written */
+
+static int refuse(const struct window_write *w, int code, const char *what)
+{
+	return pathprof_fail(w->error, code, "%s: window not written: %s", w->store->file, what);
+}
+
+static int check_header(const struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	const struct pathprof_totals *t = &p->totals;
+
+	if (p->end_ns < p->begin_ns)
+		return refuse(w, -EINVAL, "it is not closed, or ends before it begins");
+	if (p->basis != PATHPROF_BASIS_TIME && p->basis != PATHPROF_BASIS_BRANCHES)
+		return refuse(w, -EINVAL, "no basis");
+	if (t->bursts > COUNT_MAX || t->branches > COUNT_MAX || t->taken > COUNT_MAX ||
+	    t->steps > COUNT_MAX || t->paths > COUNT_MAX || t->stopped_ns > COUNT_MAX ||
+	    t->source_cpu_ns > COUNT_MAX)
+		return refuse(w, -EOVERFLOW, "a total is 2^63 or more");
+	return 0;
+}
+
+static int check_names(const struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+
+	for (uint32_t i = 0; i < p->binary_cnt; i++)
+		if (p->binaries[i].id.len_bytes > PATHPROF_BUILD_ID_MAX ||
+		    p->binaries[i].id.kind > PATHPROF_ID_JIT)
+			return refuse(w, -EINVAL, "a binary's identity is malformed");
+	for (uint32_t i = 0; i < p->process_cnt; i++) {
+		if (p->processes[i].binary >= p->binary_cnt &&
+		    p->processes[i].binary != PATHPROF_NO_INDEX)
+			return refuse(w, -EINVAL, "a process refers to no binary");
+		if (p->processes[i].start_time > COUNT_MAX)
+			return refuse(w, -EOVERFLOW, "a start time is 2^63 or more");
+	}
+	return 0;
+}
+
+static int check_counts(const struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+
+	for (uint32_t i = 0; i < p->path_cnt; i++) {
+		const struct pathprof_path_count *c = &p->paths[i];
+
+		if (c->process >= p->process_cnt || c->binary >= p->binary_cnt ||
+		    c->length > PATH_LENGTH_MAX || !(c->weight >= 0 && c->weight <= WEIGHT_MAX))
+			return refuse(w, -EINVAL, "a path is malformed");
+		if (c->samples > COUNT_MAX)
+			return refuse(w, -EOVERFLOW, "a path's samples are 2^63 or more");
+	}
+	for (uint32_t i = 0; i < p->edge_cnt; i++) {
+		const struct pathprof_edge_count *c = &p->edges[i];
+
+		if (c->process >= p->process_cnt || c->from_binary >= p->binary_cnt ||
+		    c->to_binary >= p->binary_cnt)
+			return refuse(w, -EINVAL, "an edge is malformed");
+		if (c->count > COUNT_MAX || c->mispredicted > COUNT_MAX)
+			return refuse(w, -EOVERFLOW, "an edge's count is 2^63 or more");
+	}
+	return 0;
+}
+
+static int check_profile(const struct window_write *w)
+{
+	int code = check_header(w);
+
+	if (code == 0)
+		code = check_names(w);
+	if (code == 0)
+		code = check_counts(w);
+	return code;
+}
+
+/* ---------------------------------------------------------------- boots, binaries, processes */
+
+static void read_boot_id(char *text, size_t size)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (!text[0])
+		strcpy(text, "unknown");
+}
+
+static int find_boot(struct pathprof_store *store, int64_t *ret_row, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	char boot[64];
+	int code = pp_sql_get(store, PP_STMT_BOOT_ADD, &stmt, error);
+
+	if (code < 0)
+		return code;
+	read_boot_id(boot, sizeof(boot));
+	pp_sql_bind_text(stmt, 1, boot);
+	code = pp_sql_run(store, stmt, error);
+	if (code == 0)
+		code = pp_sql_get(store, PP_STMT_BOOT_FIND, &stmt, error);
+	if (code < 0)
+		return code;
+	pp_sql_bind_text(stmt, 1, boot);
+	code = pp_sql_step(store, stmt, error);
+	if (code > 0)
+		*ret_row = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	if (code == 0)
+		code = pathprof_fail(error, -EBADMSG, "%s: boot not found", store->file);
+	return code < 0 ? code : 0;
+}
+
+static int add_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
+		      const char *name, int64_t window, int64_t *ret_row,
+		      struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(store, PP_STMT_BINARY_ADD, &stmt, error);
+
+	if (code < 0)
+		return code;
+	pp_sql_bind_id(stmt, 1, id);
+	sqlite3_bind_int(stmt, 2, id->kind);
+	pp_sql_bind_text(stmt, 3, name);
+	sqlite3_bind_int64(stmt, 4, window);
+	code = pp_sql_run(store, stmt, error);
+	if (code == 0)
+		*ret_row = sqlite3_last_insert_rowid(store->db);
+	return code;
+}
+
+static int name_binary(struct pathprof_store *store, int64_t row, const char *name,
+		       struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(store, PP_STMT_BINARY_NAME, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, row);
+	pp_sql_bind_text(stmt, 2, name);
+	return pp_sql_run(store, stmt, error);
+}
+
+int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
+		    const char *name, int64_t window, int64_t *ret_row,
+		    struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool unnamed = false;
+	int code = pp_sql_get(store, PP_STMT_BINARY_FIND, &stmt, error);
+
+	if (code < 0)
+		return code;
+	pp_sql_bind_id(stmt, 1, id);
+	sqlite3_bind_int(stmt, 2, id->kind);
+	code = pp_sql_step(store, stmt, error);
+	if (code > 0) {
+		*ret_row = sqlite3_column_int64(stmt, 0);
+		unnamed = sqlite3_column_bytes(stmt, 1) == 0;
+	}
+	sqlite3_reset(stmt);
+	if (code == 0)
+		return add_binary(store, id, name, window, ret_row, error);
+	/* Names of generated code may have come before the window that names its process. */
+	if (code > 0 && unnamed && name && name[0])
+		return name_binary(store, *ret_row, name, error);
+	return code < 0 ? code : 0;
+}
+
+static int write_binaries(struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	int code = 0;
+
+	for (uint32_t i = 0; code == 0 && i < p->binary_cnt; i++)
+		code = pp_store_binary(w->store, &p->binaries[i].id, p->binaries[i].name, w->window,
+				       &w->binaries[i], w->error);
+	return code;
+}
+
+static void bind_process(const struct window_write *w, sqlite3_stmt *stmt, int64_t boot,
+			 const struct pathprof_process *process)
+{
+	sqlite3_bind_int64(stmt, 1, boot);
+	sqlite3_bind_int64(stmt, 2, process->pid);
+	sqlite3_bind_int64(stmt, 3, (int64_t)process->start_time);
+	sqlite3_bind_int64(stmt, 4, process->exec_cnt);
+	if (sqlite3_bind_parameter_count(stmt) == 4)
+		return;
+	pp_sql_bind_text(stmt, 5, process->comm);
+	pp_sql_bind_text(stmt, 6, process->container);
+	if (process->binary != PATHPROF_NO_INDEX)
+		sqlite3_bind_int64(stmt, 7, w->binaries[process->binary]);
+	sqlite3_bind_int64(stmt, 8, w->window);
+}
+
+static int find_process(struct window_write *w, int64_t boot,
+			const struct pathprof_process *process, int64_t *ret_row)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_PROCESS_FIND, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	bind_process(w, stmt, boot, process);
+	code = pp_sql_step(w->store, stmt, w->error);
+	if (code > 0)
+		*ret_row = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return code;
+}
+
+/* Adds the process, or brings its row up to date with what this window knows of it. */
+static int write_process(struct window_write *w, int64_t boot,
+			 const struct pathprof_process *process, int64_t *ret_row)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t row = 0;
+	int known = find_process(w, boot, process, &row);
+
+	if (known < 0)
+		return known;
+	int code = pp_sql_get(w->store, known ? PP_STMT_PROCESS_UPDATE : PP_STMT_PROCESS_ADD, &stmt,
+			      w->error);
+	if (code < 0)
+		return code;
+	bind_process(w, stmt, boot, process);
+	if (known)
+		sqlite3_bind_int64(stmt, 9, row);
+	code = pp_sql_run(w->store, stmt, w->error);
+	if (code == 0)
+		*ret_row = known ? row : sqlite3_last_insert_rowid(w->store->db);
+	return code;
+}
+
+static int write_window_process(struct window_write *w, int64_t process)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_WINDOW_PROCESS_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	sqlite3_bind_int64(stmt, 2, process);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+static int write_processes(struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	int64_t boot = 0;
+	int code = p->process_cnt ? find_boot(w->store, &boot, w->error) : 0;
+
+	for (uint32_t i = 0; code == 0 && i < p->process_cnt; i++) {
+		code = write_process(w, boot, &p->processes[i], &w->processes[i]);
+		if (code == 0)
+			code = write_window_process(w, w->processes[i]);
+	}
+	return code;
+}
+
+/* ---------------------------------------------------------------- the window itself */
+
+static int write_header(struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	const struct pathprof_totals *t = &p->totals;
+	const int64_t columns[] = {
+		p->begin_ns,
+		p->end_ns,
+		p->source,
+		p->basis,
+		p->taken_wanted,
+		(int64_t)t->bursts,
+		(int64_t)t->branches,
+		(int64_t)t->taken,
+		(int64_t)t->steps,
+		(int64_t)t->paths,
+		(int64_t)t->stopped_ns,
+		(int64_t)t->source_cpu_ns,
+	};
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_WINDOW_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	for (int i = 0; i < (int)(sizeof(columns) / sizeof(columns[0])); i++)
+		sqlite3_bind_int64(stmt, i + 1, columns[i]);
+	code = pp_sql_run(w->store, stmt, w->error);
+	if (code == 0)
+		w->window = sqlite3_last_insert_rowid(w->store->db);
+	return code;
+}
+
+static int write_reasons(struct window_write *w, enum pp_stmt which, const uint64_t *counts,
+			 int cnt)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = 0;
+
+	for (int i = 0; code == 0 && i < cnt; i++) {
+		if (!counts[i])
+			continue;
+		if (counts[i] > COUNT_MAX)
+			return refuse(w, -EOVERFLOW, "a count of reasons is 2^63 or more");
+		code = pp_sql_get(w->store, which, &stmt, w->error);
+		if (code < 0)
+			return code;
+		sqlite3_bind_int64(stmt, 1, w->window);
+		sqlite3_bind_int(stmt, 2, i);
+		sqlite3_bind_int64(stmt, 3, (int64_t)counts[i]);
+		code = pp_sql_run(w->store, stmt, w->error);
+	}
+	return code;
+}
+
+static int write_totals(struct window_write *w)
+{
+	const struct pathprof_totals *t = &w->profile->totals;
+	int code = write_reasons(w, PP_STMT_WINDOW_END_ADD, t->ends, PATHPROF_END_CNT);
+
+	if (code == 0)
+		code = write_reasons(w, PP_STMT_WINDOW_DROP_ADD, t->drops, PATHPROF_DROP_CNT);
+	return code;
+}
+
+/* ---------------------------------------------------------------- ids of paths and edges */
+
+/* The statements and the cache of one kind of subject. */
+struct subject {
+	enum pp_stmt find, add, seen;
+	struct pp_id_cache *cache;
+};
+
+static void bind_key(sqlite3_stmt *stmt, const struct pp_id_key *key)
+{
+	for (int i = 0; i < 4; i++)
+		sqlite3_bind_int64(stmt, i + 1, (int64_t)key->word[i]);
+}
+
+/* 1 when the row exists. */
+static int find_subject(struct window_write *w, const struct subject *subject,
+			const struct pp_id_key *key, int64_t *ret_id, int64_t *ret_last_window)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, subject->find, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	bind_key(stmt, key);
+	code = pp_sql_step(w->store, stmt, w->error);
+	if (code > 0) {
+		*ret_id = sqlite3_column_int64(stmt, 0);
+		*ret_last_window = sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_reset(stmt);
+	return code;
+}
+
+static int add_subject(struct window_write *w, const struct subject *subject,
+		       const struct pp_id_key *key, int64_t *ret_id)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, subject->add, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	bind_key(stmt, key);
+	sqlite3_bind_int64(stmt, 5, w->window);
+	code = pp_sql_run(w->store, stmt, w->error);
+	if (code == 0)
+		*ret_id = sqlite3_last_insert_rowid(w->store->db);
+	return code;
+}
+
+static int touch_subject(struct window_write *w, const struct subject *subject,
+			 struct pp_id_entry *entry)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	if (w->window < entry->last_window + PP_LAST_WINDOW_LAG)
+		return 0;
+	int code = pp_sql_get(w->store, subject->seen, &stmt, w->error);
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, entry->id);
+	sqlite3_bind_int64(stmt, 2, w->window);
+	code = pp_sql_run(w->store, stmt, w->error);
+	if (code == 0)
+		entry->last_window = w->window;
+	return code;
+}
+
+static int subject_id(struct window_write *w, const struct subject *subject,
+		      const struct pp_id_key *key, int64_t *ret_id)
+{
+	struct pp_id_entry *entry = pp_id_cache_find(subject->cache, key);
+	int64_t id = 0, last_window = w->window;
+
+	if (!entry) {
+		int code = find_subject(w, subject, key, &id, &last_window);
+
+		if (code == 0)
+			code = add_subject(w, subject, key, &id);
+		if (code < 0)
+			return code;
+		pp_id_cache_add(subject->cache, key, id, last_window);
+		entry = pp_id_cache_find(subject->cache, key);
+	}
+	*ret_id = entry->id;
+	return touch_subject(w, subject, entry);
+}
+
+/* ---------------------------------------------------------------- counts */
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct count_row *x = a, *y = b;
+
+	if (x->subject != y->subject)
+		return x->subject < y->subject ? -1 : 1;
+	return (x->process > y->process) - (x->process < y->process);
+}
+
+static int write_path_row(struct window_write *w, const struct count_row *row)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_PATH_COUNT_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	sqlite3_bind_int64(stmt, 2, row->subject);
+	sqlite3_bind_int64(stmt, 3, row->process);
+	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
+	sqlite3_bind_double(stmt, 5, row->weight);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+static int write_edge_row(struct window_write *w, const struct count_row *row)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_EDGE_COUNT_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	sqlite3_bind_int64(stmt, 2, row->subject);
+	sqlite3_bind_int64(stmt, 3, row->process);
+	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
+	sqlite3_bind_int64(stmt, 5, (int64_t)row->mispredicted);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+typedef int write_row_fn(struct window_write *w, const struct count_row *row);
+
+static int write_sorted(struct window_write *w, struct count_row *rows, uint32_t cnt,
+			write_row_fn *write_row)
+{
+	int code = 0;
+
+	qsort(rows, cnt, sizeof(*rows), compare_rows);
+	for (uint32_t i = 0; code == 0 && i < cnt; i++)
+		code = write_row(w, &rows[i]);
+	return code;
+}
+
+static int fill_path_rows(struct window_write *w, struct count_row *rows)
+{
+	const struct subject subject = {
+		.find = PP_STMT_PATH_FIND,
+		.add = PP_STMT_PATH_ADD,
+		.seen = PP_STMT_PATH_SEEN,
+		.cache = &w->store->paths,
+	};
+	const struct pathprof_profile *p = w->profile;
+	int code = 0;
+
+	for (uint32_t i = 0; code == 0 && i < p->path_cnt; i++) {
+		const struct pathprof_path_count *c = &p->paths[i];
+		const struct pp_id_key key = {
+			{(uint64_t)w->binaries[c->binary], c->start, c->length, c->outcomes}};
+
+		rows[i] = (struct count_row){.process = w->processes[c->process],
+					     .count = c->samples,
+					     .weight = c->weight};
+		code = subject_id(w, &subject, &key, &rows[i].subject);
+	}
+	return code;
+}
+
+static int fill_edge_rows(struct window_write *w, struct count_row *rows)
+{
+	const struct subject subject = {
+		.find = PP_STMT_EDGE_FIND,
+		.add = PP_STMT_EDGE_ADD,
+		.seen = PP_STMT_EDGE_SEEN,
+		.cache = &w->store->edges,
+	};
+	const struct pathprof_profile *p = w->profile;
+	int code = 0;
+
+	for (uint32_t i = 0; code == 0 && i < p->edge_cnt; i++) {
+		const struct pathprof_edge_count *c = &p->edges[i];
+		const struct pp_id_key key = {{(uint64_t)w->binaries[c->from_binary], c->from,
+					       (uint64_t)w->binaries[c->to_binary], c->to}};
+
+		rows[i] = (struct count_row){.process = w->processes[c->process],
+					     .count = c->count,
+					     .mispredicted = c->mispredicted};
+		code = subject_id(w, &subject, &key, &rows[i].subject);
+	}
+	return code;
+}
+
+static int write_counts(struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	uint32_t most = p->path_cnt > p->edge_cnt ? p->path_cnt : p->edge_cnt;
+	struct count_row *rows = calloc((size_t)most + 1, sizeof(*rows));
+
+	if (!rows)
+		return refuse(w, -ENOMEM, "out of memory");
+	int code = fill_path_rows(w, rows);
+	if (code == 0)
+		code = write_sorted(w, rows, p->path_cnt, write_path_row);
+	if (code == 0)
+		code = fill_edge_rows(w, rows);
+	if (code == 0)
+		code = write_sorted(w, rows, p->edge_cnt, write_edge_row);
+	free(rows);
+	return code;
+}
+
+/* ---------------------------------------------------------------- public */
+
+static int write_window(struct window_write *w)
+{
+	int code = pp_sql_begin(w->store, w->error);
+
+	if (code < 0)
+		return code;
+	code = write_header(w);
+	if (code == 0)
+		code = write_totals(w);
+	if (code == 0)
+		code = write_binaries(w);
+	if (code == 0)
+		code = write_processes(w);
+	if (code == 0)
+		code = write_counts(w);
+	return pp_sql_end(w->store, code, w->error);
+}
+
+int pathprof_store_add_window(struct pathprof_store *store, const struct pathprof_profile *profile,
+			      int64_t *ret_id, struct pathprof_error *error)
+{
+	struct window_write w = {.store = store, .profile = profile, .error = error};
+	int code = pp_sql_writable(store, error);
+
+	if (code == 0)
+		code = check_profile(&w);
+	if (code < 0)
+		return code;
+	w.binaries = calloc((size_t)profile->binary_cnt + 1, sizeof(*w.binaries));
+	w.processes = calloc((size_t)profile->process_cnt + 1, sizeof(*w.processes));
+	if (!w.binaries || !w.processes)
+		code = refuse(&w, -ENOMEM, "out of memory");
+	else
+		code = write_window(&w);
+	free(w.binaries);
+	free(w.processes);
+	if (code < 0)
+		return code;
+	if (pp_store_file_bytes(store, "-wal") > WAL_MAX_BYTES)
+		pp_store_checkpoint(store);
+	if (ret_id)
+		*ret_id = w.window;
+	return 0;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int pathprof_store_set_status(struct pathprof_store *store, const char *json,
+			      struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_writable(store, error);
+
+	if (code < 0)
+		return code;
+	if (!json || strnlen(json, PP_STATUS_MAX_BYTES + 1) > PP_STATUS_MAX_BYTES)
+		return pathprof_fail(error, -EINVAL, "%s: no status, or one of over 1 MiB",
+				     store->file);
+	code = pp_sql_get(store, PP_STMT_STATUS_SET, &stmt, error);
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, now_ns());
+	pp_sql_bind_text(stmt, 2, json);
+	code = pp_sql_run(store, stmt, error);
+	if (code == 0 && sqlite3_changes(store->db) == 0)
+		return pathprof_fail(error, -EINVAL, "%s: the status is no JSON object",
+				     store->file);
+	return code;
+}
+
+static int write_jit_symbol(struct pathprof_store *store, int64_t binary, uint64_t start,
+			    uint64_t len_bytes, const char *name, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(store, PP_STMT_JIT_ADD, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, binary);
+	sqlite3_bind_int64(stmt, 2, (int64_t)start);
+	sqlite3_bind_int64(stmt, 3, (int64_t)len_bytes);
+	pp_sql_bind_text(stmt, 4, name);
+	return pp_sql_run(store, stmt, error);
+}
+
+int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
+				  uint64_t start, uint64_t len_bytes, const char *name,
+				  struct pathprof_error *error)
+{
+	int64_t window, binary = 0;
+	int code = pp_sql_writable(store, error);
+
+	if (code < 0)
+		return code;
+	if (!name || id->len_bytes > PATHPROF_BUILD_ID_MAX || id->kind > PATHPROF_ID_JIT ||
+	    len_bytes > COUNT_MAX || start > UINT64_MAX - len_bytes)
+		return pathprof_fail(error, -EINVAL, "%s: malformed symbol of generated code",
+				     store->file);
+	code = pp_sql_begin(store, error);
+	if (code < 0)
+		return code;
+	/* The window that is open now will be the next. */
+	code = pp_sql_number(store,
+			     "SELECT 1 + coalesce(max(seq), 0) FROM sqlite_sequence"
+			     " WHERE name = 'windows'",
+			     &window, error);
+	if (code == 0)
+		code = pp_store_binary(store, id, "", window, &binary, error);
+	if (code == 0)
+		code = write_jit_symbol(store, binary, start, len_bytes, name, error);
+	return pp_sql_end(store, code, error);
+}
