@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The command line of pathprofd. Flags that stand for a setting are kept as text, so that they
+ * beat the file again each time it is read.
+ */
+#ifndef PP_CONFIG_ARGS_H
+#define PP_CONFIG_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "config.h"
+#include "pathprof/error.h"
+
+enum pp_args_mode {
+	PP_ARGS_RUN,
+	PP_ARGS_RECORD,
+	PP_ARGS_CHECK,
+	PP_ARGS_PRINT,
+	PP_ARGS_HELP,
+	PP_ARGS_VERSION,
+};
+
+struct pp_override {
+	const char *section, *name, *value;
+};
+#define PP_OVERRIDE_MAX 16
+
+/* Strings belong to argv. */
+struct pp_args {
+	enum pp_args_mode mode;
+	const char *file;     /* NULL: PP_CONFIG_FILE, which may be missing */
+	uint64_t duration_ns; /* 0: no end */
+	pid_t pid;            /* --record: this process; 0: run command */
+	char **command;       /* --record: NULL-terminated */
+	bool quiet;
+	struct pp_override overrides[PP_OVERRIDE_MAX];
+	unsigned int override_cnt;
+};
+
+extern const char pp_args_usage[];
+
+/* -EINVAL: a usage error, one line in error. */
+int pp_args_parse(struct pp_args *ret_args, int argc, char **argv, struct pathprof_error *error);
+
+/*
+ * The settings these arguments ask for: defaults, file and drop-ins, flags. A recording reads a
+ * file only when one is named.
+ */
+int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
+		   struct pathprof_error *error);
+
+#endif

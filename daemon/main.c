@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pathprofd: finds out what is asked for and starts it. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config_args.h"
+#include "config_value.h"
+#include "log.h"
+#include "oneshot.h"
+#include "service.h"
+#include "step.h"
+
+enum { EXIT_USAGE = 2 };
+
+static int stepper(const char *text)
+{
+	uint64_t fd = 0;
+
+	if (pp_value_count(text, &fd) < 0 || fd > INT_MAX) {
+		fprintf(stderr, "pathprofd: --stepper %s: not a descriptor\n", text);
+		return EXIT_USAGE;
+	}
+	return pp_step_main((int)fd);
+}
+
+/* A write error on standard output is a failure, or a full disk would pass for success. */
+static int finish_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "pathprofd: standard output: %s\n", strerror(errno));
+	return 1;
+}
+
+static int with_config(const struct pp_args *args)
+{
+	struct pathprof_error error = {""};
+	struct pp_config config;
+
+	if (pp_args_config(args, &config, &error) < 0) {
+		pp_log(LOG_ERR, "%s", error.text);
+		return 1;
+	}
+	if (args->mode == PP_ARGS_RECORD)
+		return pp_oneshot_main(args, &config);
+	if (args->mode == PP_ARGS_RUN)
+		return pp_service_main(args, &config);
+	pp_config_print(&config, stdout);
+	return finish_output();
+}
+
+int main(int argc, char **argv)
+{
+	struct pathprof_error error = {""};
+	struct pp_args args;
+
+	if (argc == 3 && !strcmp(argv[1], "--stepper"))
+		return stepper(argv[2]);
+	pp_log_init(LOG_INFO);
+	if (pp_args_parse(&args, argc, argv, &error) < 0) {
+		fprintf(stderr, "pathprofd: %s\nTry `pathprofd --help'.\n", error.text);
+		return EXIT_USAGE;
+	}
+	switch (args.mode) {
+	case PP_ARGS_HELP:
+		fputs(pp_args_usage, stdout);
+		return finish_output();
+	case PP_ARGS_VERSION:
+		puts("pathprofd " PATHPROF_VERSION);
+		return finish_output();
+	case PP_ARGS_PRINT:
+		pp_config_print_defaults(stdout);
+		return finish_output();
+	case PP_ARGS_RUN:
+	case PP_ARGS_RECORD:
+	case PP_ARGS_CHECK:
+		break;
+	}
+	return with_config(&args);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Recording one program: see oneshot.h. The command is forked first and waits on a pipe, so that
+ * source and tracker stand before its first instruction; a descriptor that exec closes tells
+ * whether it came to run.
+ */
+#include "oneshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "service.h"
+#include "service_state.h"
+
+#define PROGRESS_EVERY_US UINT64_C(1000000)
+
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define FORWARDED_CNT (sizeof(forwarded) / sizeof(forwarded[0]))
+
+struct oneshot {
+	const struct pp_args *args;
+	struct pp_service *service;
+	pid_t child;   /* 0 with -p, and once it was reaped */
+	int go;        /* written to: the child may exec */
+	int failure;   /* read from: why exec failed */
+	int pidfd;     /* of -p */
+	sigset_t mask; /* before ours */
+	uint64_t begin_ns;
+	bool progress;
+};
+
+static void release(struct oneshot *shot)
+{
+	pp_service_free(shot->service);
+	pp_cleanup_fd(&shot->go);
+	pp_cleanup_fd(&shot->failure);
+	pp_cleanup_fd(&shot->pidfd);
+}
+
+static void block_signals(struct oneshot *shot)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < FORWARDED_CNT; i++)
+		sigaddset(&set, forwarded[i]);
+	/* sd-event wants it blocked to watch a child */
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &shot->mask);
+}
+
+/* In the child. Nothing of ours but two pipes is open beyond exec. */
+static _Noreturn void wait_and_exec(const struct oneshot *shot, int go, int failure)
+{
+	int error;
+	char c;
+
+	/* our end, too: if the parent dies, the read below must see the end of file */
+	close(shot->go);
+	sigprocmask(SIG_SETMASK, &shot->mask, NULL);
+	if (read(go, &c, 1) != 1)
+		_exit(125);
+	execvp(shot->args->command[0], shot->args->command);
+	error = errno;
+	if (write(failure, &error, sizeof(error)) != (ssize_t)sizeof(error))
+		_exit(125);
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+static int start_child(struct oneshot *shot)
+{
+	_cleanup_close_ int go = -EBADF, failure = -EBADF;
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -errno;
+	go = pair[0];
+	shot->go = pair[1];
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -errno;
+	shot->failure = pair[0];
+	failure = pair[1];
+	shot->child = fork();
+	if (shot->child < 0)
+		return -errno;
+	if (shot->child == 0)
+		wait_and_exec(shot, go, failure);
+	return 0;
+}
+
+/* 0 once the command runs, else the errno of its exec, negative. */
+static int let_go(struct oneshot *shot)
+{
+	int error = 0;
+	ssize_t n;
+
+	if (write(shot->go, "", 1) != 1)
+		return -errno;
+	do
+		n = read(shot->failure, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(error) ? -error : 0;
+}
+
+static int exit_code(const siginfo_t *info)
+{
+	return info->si_code == CLD_EXITED ? info->si_status : 128 + info->si_status;
+}
+
+static int on_child(sd_event_source *event_source, const siginfo_t *info, void *context)
+{
+	struct oneshot *shot = context;
+
+	shot->child = 0;
+	return sd_event_exit(sd_event_source_get_event(event_source), exit_code(info));
+}
+
+static int on_target_end(sd_event_source *event_source, int fd, uint32_t events, void *context)
+{
+	return sd_event_exit(sd_event_source_get_event(event_source), 0);
+}
+
+/*
+ * What the terminal sends, it sends to the command as well; only what was meant for us alone is
+ * passed on. Either way the command decides when the recording ends. With -p a signal ends it.
+ */
+static int on_signal(sd_event_source *event_source, const struct signalfd_siginfo *info,
+		     void *context)
+{
+	const struct oneshot *shot = context;
+
+	if (shot->args->pid)
+		return sd_event_exit(sd_event_source_get_event(event_source), 0);
+	if (shot->child > 0 && info->ssi_code != SI_KERNEL)
+		kill(shot->child, (int)info->ssi_signo);
+	return 0;
+}
+
+static void print_progress(const struct oneshot *shot)
+{
+	fprintf(stderr, "\rpathprofd: %" PRIu64 " s, %" PRIu64 " bursts, %" PRIu64 " paths\033[K",
+		(pp_monotonic_ns() - shot->begin_ns) / 1000000000, pp_service_bursts(shot->service),
+		pp_service_paths(shot->service));
+}
+
+static int on_progress(sd_event_source *timer, uint64_t now_us, void *context)
+{
+	print_progress(context);
+	return sd_event_source_set_time_relative(timer, PROGRESS_EVERY_US);
+}
+
+/* Sources float: the loop owns them. */
+static int watch_progress(struct oneshot *shot, sd_event *event)
+{
+	sd_event_source *timer = NULL;
+	int r;
+
+	if (!shot->progress)
+		return 0;
+	r = sd_event_add_time_relative(event, &timer, CLOCK_MONOTONIC, PROGRESS_EVERY_US, 0,
+				       on_progress, shot);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(timer, SD_EVENT_ON);
+	if (r >= 0)
+		r = sd_event_source_set_floating(timer, 1);
+	sd_event_source_unref(timer);
+	return r;
+}
+
+static int watch(struct oneshot *shot)
+{
+	sd_event *event = pp_service_event(shot->service);
+	int r = 0;
+
+	for (size_t i = 0; i < FORWARDED_CNT && r >= 0; i++)
+		r = sd_event_add_signal(event, NULL, forwarded[i], on_signal, shot);
+	if (r >= 0 && shot->child > 0)
+		r = sd_event_add_child(event, NULL, shot->child, WEXITED, on_child, shot);
+	if (r >= 0 && shot->pidfd >= 0)
+		r = sd_event_add_io(event, NULL, shot->pidfd, EPOLLIN, on_target_end, shot);
+	if (r >= 0 && shot->args->duration_ns)
+		r = pp_service_exit_after(shot->service, shot->args->duration_ns, 0);
+	return r < 0 ? r : watch_progress(shot, event);
+}
+
+static void end_child(struct oneshot *shot)
+{
+	if (shot->child <= 0)
+		return;
+	kill(shot->child, SIGKILL);
+	waitpid(shot->child, NULL, 0);
+}
+
+static int start_target(struct oneshot *shot)
+{
+	if (!shot->args->pid)
+		return start_child(shot);
+	shot->pidfd = pidfd_open(shot->args->pid, 0);
+	return shot->pidfd < 0 ? -errno : 0;
+}
+
+static void print_end(const struct oneshot *shot)
+{
+	if (shot->progress)
+		fputs("\r\033[K", stderr);
+	if (!shot->args->quiet)
+		fprintf(stderr, "pathprofd: %" PRIu64 " bursts, %" PRIu64 " paths recorded in %s\n",
+			pp_service_bursts(shot->service), pp_service_paths(shot->service),
+			pp_service_db(shot->service));
+}
+
+static int not_run(struct oneshot *shot, int r)
+{
+	waitpid(shot->child, NULL, 0);
+	pp_log(LOG_ERR, "%s: %s", shot->args->command[0], strerror(-r));
+	return r == -ENOENT ? 127 : 126;
+}
+
+/* From the open service to the exit status. */
+static int record(struct oneshot *shot)
+{
+	int r = watch(shot);
+
+	if (r < 0) {
+		pp_log(LOG_ERR, "event loop: %s", strerror(-r));
+		end_child(shot);
+		return 1;
+	}
+	if (shot->child > 0) {
+		r = let_go(shot);
+		if (r < 0)
+			return not_run(shot, r);
+	}
+	r = pp_service_run(shot->service);
+	print_end(shot);
+	if (r < 0)
+		end_child(shot);
+	return r < 0 ? 1 : r;
+}
+
+int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
+{
+	_cleanup_(release) struct oneshot shot = {
+		.args = args,
+		.go = -EBADF,
+		.failure = -EBADF,
+		.pidfd = -EBADF,
+		.progress = !args->quiet && isatty(STDERR_FILENO),
+	};
+	struct pathprof_error error = {""};
+	int r;
+
+	block_signals(&shot);
+	r = start_target(&shot);
+	if (r < 0) {
+		pp_log(LOG_ERR, "%s: %s", args->pid ? "-p" : "fork", strerror(-r));
+		return 1;
+	}
+	shot.begin_ns = pp_monotonic_ns();
+	r = pp_service_new(&shot.service, config, args->pid ? args->pid : shot.child, &error);
+	if (r < 0) {
+		pp_log(LOG_ERR, "%s", error.text);
+		end_child(&shot);
+		return 1;
+	}
+	return record(&shot);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The service's branch source: picking, opening, draining, and opening again with growing pauses
+ * when it died.
+ */
+#include "service_state.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#define REOPEN_FIRST_NS UINT64_C(500000000)
+#define REOPEN_MOST_NS  UINT64_C(60000000000)
+
+/* Best first. */
+static const struct {
+	uint64_t choice; /* enum pp_config_source */
+	const struct pp_source_ops *ops;
+} sources[] = {
+	{PP_CONFIG_SOURCE_STEP, &pp_source_step},
+};
+
+int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error)
+{
+	const uint64_t choice = service->config.source;
+	int r = -ENOTSUP;
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (choice != PP_CONFIG_SOURCE_AUTO && choice != sources[i].choice)
+			continue;
+		r = sources[i].ops->probe(error);
+		if (r == 0) {
+			service->source_ops = sources[i].ops;
+			return 0;
+		}
+	}
+	return r;
+}
+
+static void read_stats(struct pp_service *service, struct pp_source_stats *ret_stats)
+{
+	if (service->source)
+		service->source_ops->stats(service->source, ret_stats);
+	else
+		*ret_stats = service->source_seen;
+}
+
+void pp_service_account(struct pp_service *service)
+{
+	struct pp_source_stats now;
+	struct pp_track_stats track;
+
+	read_stats(service, &now);
+	pp_window_account(service->window, &service->source_seen, &now);
+	service->source_seen = now;
+	pp_track_stats(service->track, &track);
+	pp_window_lost(service->window, track.lost - service->track_lost_seen);
+	service->track_lost_seen = track.lost;
+}
+
+static void source_config(const struct pp_service *service, struct pp_source_config *ret_config)
+{
+	*ret_config = (struct pp_source_config){
+		.only_pid = service->only_pid,
+		.taken_wanted = (uint32_t)service->config.taken_wanted,
+		.overhead_ppm = (uint32_t)service->config.overhead_ppm,
+		.frequency_hz = (uint32_t)service->config.frequency_hz,
+		.pin = service->config.pin != 0,
+	};
+}
+
+void pp_service_close_source(struct pp_service *service)
+{
+	if (service->source) {
+		service->source_ops->drain(service->source, pp_window_add_burst, service->window);
+		pp_service_account(service);
+	}
+	sd_event_source_disable_unref(service->source_event);
+	service->source_event = NULL;
+	sd_event_source_disable_unref(service->reopen_timer);
+	service->reopen_timer = NULL;
+	if (service->source)
+		service->source_ops->free(service->source);
+	service->source = NULL;
+}
+
+static int on_reopen(sd_event_source *timer, uint64_t now_us, void *context);
+
+static void reopen_later(struct pp_service *service)
+{
+	uint64_t wait_ns = service->reopen_wait_ns ? service->reopen_wait_ns : REOPEN_FIRST_NS;
+	int r;
+
+	service->reopen_wait_ns = wait_ns * 2 < REOPEN_MOST_NS ? wait_ns * 2 : REOPEN_MOST_NS;
+	r = sd_event_add_time_relative(service->event, &service->reopen_timer, CLOCK_MONOTONIC,
+				       wait_ns / 1000, 0, on_reopen, service);
+	if (r < 0)
+		pp_log(LOG_ERR, "source %s: no timer to open it again: %s",
+		       service->source_ops->name, strerror(-r));
+}
+
+static int on_reopen(sd_event_source *timer, uint64_t now_us, void *context)
+{
+	struct pp_service *service = context;
+	struct pathprof_error error = {""};
+
+	service->reopen_timer = sd_event_source_disable_unref(service->reopen_timer);
+	if (pp_service_open_source(service, &error) < 0) {
+		pp_log(LOG_WARNING, "source %s: %s", service->source_ops->name, error.text);
+		reopen_later(service);
+		return 0;
+	}
+	pp_log(LOG_NOTICE, "source %s: open again", service->source_ops->name);
+	return 0;
+}
+
+static int on_bursts(sd_event_source *event_source, int fd, uint32_t events, void *context)
+{
+	struct pp_service *service = context;
+	uint64_t before = pp_window_profile(service->window)->totals.bursts;
+	int r = service->source_ops->drain(service->source, pp_window_add_burst, service->window);
+
+	/* it delivers, so the next death starts with a short pause again */
+	if (pp_window_profile(service->window)->totals.bursts != before)
+		service->reopen_wait_ns = 0;
+	if (r >= 0)
+		return 0;
+	service->source_deaths++;
+	pp_log(LOG_WARNING, "source %s: %s; opening it again", service->source_ops->name,
+	       r == -EPIPE ? "died" : strerror(-r));
+	pp_service_close_source(service);
+	reopen_later(service);
+	return 0;
+}
+
+int pp_service_open_source(struct pp_service *service, struct pathprof_error *error)
+{
+	struct pp_source_config config;
+	int r;
+
+	source_config(service, &config);
+	r = service->source_ops->open(&service->source, &config, error);
+	if (r < 0)
+		return r;
+	service->source_seen = (struct pp_source_stats){0};
+	r = sd_event_add_io(service->event, &service->source_event,
+			    service->source_ops->fd(service->source), EPOLLIN, on_bursts, service);
+	if (r < 0) {
+		pp_service_close_source(service);
+		return pathprof_fail(error, r, "event loop: %s", strerror(-r));
+	}
+	return 0;
+}
+
+void pp_service_configure_source(struct pp_service *service)
+{
+	struct pp_source_config config;
+	int r;
+
+	if (!service->source)
+		return;
+	source_config(service, &config);
+	r = service->source_ops->configure(service->source, &config);
+	if (r < 0)
+		pp_log(LOG_WARNING, "source %s: new settings refused: %s",
+		       service->source_ops->name, strerror(-r));
+}

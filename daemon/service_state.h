@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files service*.c share. Everything is owned by the event loop's thread. */
+#ifndef PP_SERVICE_STATE_H
+#define PP_SERVICE_STATE_H
+
+#include <stdbool.h>
+
+#include "log.h"
+#include "pathprof/store.h"
+#include "service.h"
+#include "source.h"
+#include "track.h"
+#include "window.h"
+
+/* Rates and overhead are measured between two such marks. */
+struct pp_mark {
+	uint64_t time_ns;
+	uint64_t bursts, branches, paths;
+	uint64_t spent_ns; /* targets held and source computing */
+};
+
+struct pp_service {
+	struct pp_config config;
+	pid_t only_pid;
+	char db_path[PP_CONFIG_PATH_MAX];
+	sd_event *event;
+	struct pathprof_store *store;
+	struct pp_track *track;
+	struct pp_window *window;
+	sd_event_source *track_event, *window_timer, *status_timer, *exit_timer;
+
+	const struct pp_source_ops *source_ops;
+	struct pp_source *source; /* NULL while it is down */
+	sd_event_source *source_event, *reopen_timer;
+	uint64_t reopen_wait_ns;
+	struct pp_source_stats source_seen; /* what the windows were told so far */
+	uint64_t source_deaths;
+
+	uint64_t track_lost_seen;
+	int64_t started_ns; /* CLOCK_REALTIME */
+	unsigned int cpu_cnt;
+
+	struct pathprof_totals sum; /* of all closed windows */
+	struct pp_mark start, window_begin, rate_begin;
+	double overhead_ratio, overhead_total_ratio;
+	double bursts_per_s, branches_per_s, paths_per_s;
+
+	uint64_t windows_stored, windows_dropped, windows_removed;
+	uint64_t retained_ns; /* CLOCK_MONOTONIC of the last retention */
+	struct pp_log_seen store_trouble, status_trouble;
+};
+
+uint64_t pp_monotonic_ns(void);
+
+/* service_source.c */
+int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error);
+int pp_service_open_source(struct pp_service *service, struct pathprof_error *error);
+void pp_service_close_source(struct pp_service *service);
+/* Tells the open window what the source and the tracker did since the last time. */
+void pp_service_account(struct pp_service *service);
+void pp_service_configure_source(struct pp_service *service);
+
+/* service_store.c */
+int pp_service_open_store(struct pp_service *service, struct pathprof_error *error);
+void pp_service_store_window(struct pp_service *service);
+void pp_service_store_status(struct pp_service *service, const char *json);
+
+/* service_status.c */
+/* A mark of now: everything since the start. */
+struct pp_mark pp_service_mark(const struct pp_service *service);
+/* Call when a window has been closed, with the mark of its end. */
+void pp_service_measure_window(struct pp_service *service, const struct pp_mark *end);
+/* Writes the status row and systemd's status line. */
+void pp_service_report(struct pp_service *service);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the service measures of itself, and how it tells: the store's status row, systemd. */
+#include "service_state.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <systemd/sd-daemon.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+/* Rates over less than this say nothing. */
+#define RATE_LEAST_NS UINT64_C(1900000000)
+
+struct pp_mark pp_service_mark(const struct pp_service *service)
+{
+	const struct pathprof_totals *sum = &service->sum;
+	const struct pathprof_totals *open = &pp_window_profile(service->window)->totals;
+
+	return (struct pp_mark){
+		.time_ns = pp_monotonic_ns(),
+		.bursts = sum->bursts + open->bursts,
+		.branches = sum->branches + open->branches,
+		.paths = sum->paths + open->paths,
+		.spent_ns = sum->stopped_ns + sum->source_cpu_ns + open->stopped_ns +
+			    open->source_cpu_ns,
+	};
+}
+
+static double overhead(const struct pp_service *service, const struct pp_mark *from,
+		       const struct pp_mark *to)
+{
+	uint64_t wall_ns = to->time_ns - from->time_ns;
+
+	if (!wall_ns)
+		return 0;
+	return (double)(to->spent_ns - from->spent_ns) / ((double)wall_ns * service->cpu_cnt);
+}
+
+void pp_service_measure_window(struct pp_service *service, const struct pp_mark *end)
+{
+	service->overhead_ratio = overhead(service, &service->window_begin, end);
+	service->window_begin = *end;
+}
+
+static void measure_rates(struct pp_service *service, const struct pp_mark *now)
+{
+	const struct pp_mark *from = &service->rate_begin;
+	uint64_t wall_ns = now->time_ns - from->time_ns;
+	double wall_s = (double)wall_ns / 1e9;
+
+	service->overhead_total_ratio = overhead(service, &service->start, now);
+	if (!service->windows_stored && !service->windows_dropped)
+		service->overhead_ratio = service->overhead_total_ratio;
+	if (wall_ns < RATE_LEAST_NS)
+		return;
+	service->bursts_per_s = (double)(now->bursts - from->bursts) / wall_s;
+	service->branches_per_s = (double)(now->branches - from->branches) / wall_s;
+	service->paths_per_s = (double)(now->paths - from->paths) / wall_s;
+	service->rate_begin = *now;
+}
+
+static json_int_t memory_bytes(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long size, resident;
+
+	if (!file || fscanf(file, "%llu %llu", &size, &resident) != 2)
+		return 0;
+	return (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
+}
+
+static double self_cpu_ratio(const struct pp_service *service, const struct pp_mark *now)
+{
+	struct timespec cpu;
+	uint64_t wall_ns = now->time_ns - service->start.time_ns;
+
+	if (!wall_ns || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
+		return 0;
+	return ((double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec) /
+	       ((double)wall_ns * service->cpu_cnt);
+}
+
+static json_t *drops_json(const struct pp_service *service)
+{
+	const struct pathprof_totals *open = &pp_window_profile(service->window)->totals;
+	json_t *drops = json_object();
+
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
+		json_object_set_new(
+			drops, pathprof_drop_name((enum pathprof_drop)i),
+			json_integer((json_int_t)(service->sum.drops[i] + open->drops[i])));
+	return drops;
+}
+
+static json_t *track_json(const struct pp_service *service)
+{
+	struct pp_track_stats stats;
+
+	pp_track_stats(service->track, &stats);
+	return json_pack("{s:b s:I s:I s:I s:I s:I}", "perf", stats.perf, "processes",
+			 (json_int_t)stats.processes, "mappings", (json_int_t)stats.mappings,
+			 "events", (json_int_t)stats.events, "lost", (json_int_t)stats.lost,
+			 "repairs", (json_int_t)stats.repairs);
+}
+
+static int64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void add_identity(const struct pp_service *service, json_t *status)
+{
+	const struct pp_config *config = &service->config;
+	const char *sampler = service->source_seen.sampler;
+	const struct pathprof_profile *profile = pp_window_profile(service->window);
+
+	json_object_set_new(status, "pid", json_integer(getpid()));
+	json_object_set_new(status, "started_ns", json_integer(service->started_ns));
+	json_object_set_new(status, "updated_ns", json_integer(realtime_ns()));
+	json_object_set_new(status, "version", json_string(PATHPROF_VERSION));
+	json_object_set_new(status, "source", json_string(service->source_ops->name));
+	json_object_set_new(status, "source_up", json_boolean(service->source != NULL));
+	json_object_set_new(status, "source_deaths",
+			    json_integer((json_int_t)service->source_deaths));
+	json_object_set_new(status, "sampler", json_string(sampler ? sampler : ""));
+	json_object_set_new(status, "basis", json_string(pathprof_basis_name(profile->basis)));
+	json_object_set_new(status, "db", json_string(service->db_path));
+	json_object_set_new(status, "window_s", json_real((double)config->window_ns / 1e9));
+	json_object_set_new(status, "budget_ratio", json_real((double)config->overhead_ppm / 1e6));
+	json_object_set_new(status, "cpus", json_integer(service->cpu_cnt));
+}
+
+static void add_figures(const struct pp_service *service, const struct pp_mark *now, json_t *status)
+{
+	uint64_t db_bytes = 0;
+
+	pathprof_store_size(service->store, &db_bytes);
+	json_object_set_new(status, "overhead_ratio", json_real(service->overhead_ratio));
+	json_object_set_new(status, "overhead_total_ratio",
+			    json_real(service->overhead_total_ratio));
+	json_object_set_new(status, "daemon_cpu_ratio", json_real(self_cpu_ratio(service, now)));
+	json_object_set_new(status, "bursts", json_integer((json_int_t)now->bursts));
+	json_object_set_new(status, "branches", json_integer((json_int_t)now->branches));
+	json_object_set_new(status, "paths", json_integer((json_int_t)now->paths));
+	json_object_set_new(status, "bursts_per_s", json_real(service->bursts_per_s));
+	json_object_set_new(status, "branches_per_s", json_real(service->branches_per_s));
+	json_object_set_new(status, "paths_per_s", json_real(service->paths_per_s));
+	json_object_set_new(status, "windows", json_integer((json_int_t)service->windows_stored));
+	json_object_set_new(status, "windows_dropped",
+			    json_integer((json_int_t)service->windows_dropped));
+	json_object_set_new(status, "windows_removed",
+			    json_integer((json_int_t)service->windows_removed));
+	json_object_set_new(status, "memory_bytes", json_integer(memory_bytes()));
+	json_object_set_new(status, "db_bytes", json_integer((json_int_t)db_bytes));
+	json_object_set_new(status, "drops", drops_json(service));
+	json_object_set_new(status, "tracker", track_json(service));
+}
+
+static void tell_systemd(const struct pp_service *service)
+{
+	sd_notifyf(0, "STATUS=%s%s: %.1f bursts/s, overhead %.3f %% of a budget of %.3f %%",
+		   service->source_ops->name, service->source ? "" : " (down)",
+		   service->bursts_per_s, service->overhead_ratio * 100,
+		   (double)service->config.overhead_ppm / 1e4);
+}
+
+void pp_service_report(struct pp_service *service)
+{
+	json_t *status = json_object();
+	_cleanup_free_ char *text = NULL;
+	struct pp_mark now;
+
+	pp_service_account(service);
+	now = pp_service_mark(service);
+	measure_rates(service, &now);
+	add_identity(service, status);
+	add_figures(service, &now, status);
+	text = json_dumps(status, JSON_COMPACT);
+	json_decref(status);
+	if (text)
+		pp_service_store_status(service, text);
+	/* a recording may run inside somebody else's service */
+	if (!service->only_pid)
+		tell_systemd(service);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The service's store: opening it, writing windows and the status row, retention. A disk that is
+ * full or broken costs windows, which are counted, never the daemon; each kind of trouble is
+ * logged once until a write succeeds again.
+ */
+#include "service_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "cleanup.h"
+
+#define RETAIN_EVERY_NS UINT64_C(30000000000)
+/* However little is free, recent windows keep this much. */
+#define USE_LEAST_BYTES (UINT64_C(4) << 20)
+
+/* Makes the directories above file that are missing. */
+static int make_parents(const char *file)
+{
+	char path[PP_CONFIG_PATH_MAX];
+
+	if (strlen(file) >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, file, strlen(file) + 1);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, 0750) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return 0;
+}
+
+int pp_service_open_store(struct pp_service *service, struct pathprof_error *error)
+{
+	int r = pp_config_db_path(&service->config, service->db_path, sizeof(service->db_path));
+
+	if (r < 0)
+		return pathprof_fail(error, r,
+				     "no place for the database: give --db FILE or set "
+				     "Path= in [Store]");
+	/* what was named explicitly must exist: a slip of the pen makes no directories */
+	if (!service->config.db_path[0])
+		r = make_parents(service->db_path);
+	if (r < 0)
+		return pathprof_fail(error, r, "%s: %s", service->db_path, strerror(-r));
+	return pathprof_store_open(&service->store, service->db_path, PATHPROF_STORE_WRITE, error);
+}
+
+/* Bound by MaxUse= and by what KeepFree= leaves; 0: none. */
+static uint64_t most_bytes(struct pp_service *service)
+{
+	uint64_t most = service->config.max_use_bytes, used = 0, room, keep;
+	struct statvfs fs;
+
+	keep = service->config.keep_free_bytes;
+	if (!keep || statvfs(service->db_path, &fs) < 0 ||
+	    pathprof_store_size(service->store, &used) < 0)
+		return most;
+	room = used + (uint64_t)fs.f_bavail * fs.f_frsize;
+	room = room > keep + USE_LEAST_BYTES ? room - keep : USE_LEAST_BYTES;
+	return most && most < room ? most : room;
+}
+
+static void retain(struct pp_service *service)
+{
+	const struct pathprof_retention retention = {
+		.max_bytes = most_bytes(service),
+		.max_age_ns = (int64_t)service->config.max_retention_ns,
+	};
+	struct pathprof_error error = {""};
+	uint64_t removed = 0;
+	int r;
+
+	service->retained_ns = pp_monotonic_ns();
+	if (!retention.max_bytes && !retention.max_age_ns)
+		return;
+	r = pathprof_store_retain(service->store, &retention, &removed, &error);
+	if (r < 0 && pp_log_once(&service->store_trouble, r))
+		pp_log(LOG_ERR, "%s: retention: %s", service->db_path, error.text);
+	if (r == 0)
+		service->windows_removed += removed;
+}
+
+static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add)
+{
+	sum->bursts += add->bursts;
+	sum->branches += add->branches;
+	sum->taken += add->taken;
+	sum->steps += add->steps;
+	sum->paths += add->paths;
+	sum->stopped_ns += add->stopped_ns;
+	sum->source_cpu_ns += add->source_cpu_ns;
+	for (int i = 0; i < PATHPROF_END_CNT; i++)
+		sum->ends[i] += add->ends[i];
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
+		sum->drops[i] += add->drops[i];
+}
+
+static void window_lost(struct pp_service *service, int code, const char *why)
+{
+	service->windows_dropped++;
+	if (pp_log_once(&service->store_trouble, code))
+		pp_log(LOG_ERR, "%s: window not written: %s", service->db_path, why);
+	/* make room, so that the next one may fit */
+	if (code == -ENOSPC)
+		retain(service);
+}
+
+static void window_written(struct pp_service *service)
+{
+	service->windows_stored++;
+	if (!pp_log_any(&service->store_trouble))
+		return;
+	pp_log(LOG_NOTICE, "%s: written again; windows lost so far: %" PRIu64, service->db_path,
+	       service->windows_dropped);
+	service->store_trouble = (struct pp_log_seen){0};
+}
+
+void pp_service_store_window(struct pp_service *service)
+{
+	const struct pp_window_sink sink = pp_window_store_sink(service->store);
+	const struct pathprof_totals *totals = &pp_window_profile(service->window)->totals;
+	struct pathprof_error error = {""};
+	int r;
+
+	add_totals(&service->sum, totals);
+	r = pp_window_close(service->window, &sink, &error);
+	if (r < 0)
+		window_lost(service, r, error.text);
+	else
+		window_written(service);
+	if (pp_monotonic_ns() - service->retained_ns >= RETAIN_EVERY_NS)
+		retain(service);
+}
+
+void pp_service_store_status(struct pp_service *service, const char *json)
+{
+	struct pathprof_error error = {""};
+	int r = pathprof_store_set_status(service->store, json, &error);
+
+	if (r == 0)
+		service->status_trouble = (struct pp_log_seen){0};
+	else if (pp_log_once(&service->status_trouble, r))
+		pp_log(LOG_WARNING, "%s: status not written: %s", service->db_path, error.text);
+}
