@@ -11,7 +11,7 @@
 #ifndef STREAM_H
 #define STREAM_H
 
-#include "pp_types.h"
+#include "../../libprofile/core/pp_types.h"
 
 #define STREAM_LEVELS    5
 #define STREAM_PER_LEVEL 60
