@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The settings: values, files, drop-ins, command line. */
+#include "unit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../../daemon/config.h"
+#include "../../daemon/config_args.h"
+#include "../../daemon/config_key.h"
+#include "../../daemon/config_value.h"
+
+static struct pathprof_error why;
+
+static int parse(struct pp_config *ret_config, const char *text)
+{
+	pp_config_defaults(ret_config);
+	why.text[0] = '\0';
+	return pp_config_parse(ret_config, "F", text, strlen(text), &why);
+}
+
+static void accept(const char *text, struct pp_config *ret_config)
+{
+	CU_ASSERT_EQUAL(parse(ret_config, text), 0);
+	CU_ASSERT_STRING_EQUAL(why.text, "");
+}
+
+/* Refused with one line that holds `wanted`, and nothing of the text took effect. */
+static void refuse(const char *text, const char *wanted)
+{
+	struct pp_config config, defaults;
+
+	pp_config_defaults(&defaults);
+	CU_ASSERT_EQUAL(parse(&config, text), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(why.text, wanted));
+	CU_ASSERT_PTR_NULL(strchr(why.text, '\n'));
+	CU_ASSERT_EQUAL(memcmp(&config, &defaults, sizeof(config)), 0);
+	if (!strstr(why.text, wanted))
+		printf("wanted \"%s\", got \"%s\"\n", wanted, why.text);
+}
+
+static void test_defaults(void)
+{
+	struct pp_config config;
+
+	pp_config_defaults(&config);
+	CU_ASSERT_EQUAL(config.overhead_ppm, 5000);
+	CU_ASSERT_EQUAL(config.window_ns, 60000000000);
+	CU_ASSERT_EQUAL(config.taken_wanted, 32);
+	CU_ASSERT_EQUAL(config.max_use_bytes, 512 << 20);
+	CU_ASSERT_EQUAL(config.max_retention_ns, 30 * UINT64_C(86400000000000));
+	CU_ASSERT_EQUAL(config.pin, 1);
+	CU_ASSERT_STRING_EQUAL(config.db_path, "");
+}
+
+static void test_values(void)
+{
+	struct pp_config config;
+
+	accept("# a comment\n; another\n\n[Profile]\nOverhead = 0.05 %\nWindowSec=0.2\n"
+	       "  TakenBranches=64\nMapping=wpp\nPinTargets=off\n[Store]\nPath=/a b/c.db\n"
+	       "MaxUse=1.5G\nMaxRetentionSec=1d 12h\n[Limits]\nMemoryMax=16M",
+	       &config);
+	CU_ASSERT_EQUAL(config.overhead_ppm, 500);
+	CU_ASSERT_EQUAL(config.window_ns, 200000000);
+	CU_ASSERT_EQUAL(config.taken_wanted, 64);
+	CU_ASSERT_EQUAL(config.mapping, 1);
+	CU_ASSERT_EQUAL(config.pin, 0);
+	CU_ASSERT_STRING_EQUAL(config.db_path, "/a b/c.db");
+	CU_ASSERT_EQUAL(config.max_use_bytes, UINT64_C(3) << 29);
+	CU_ASSERT_EQUAL(config.max_retention_ns, 129600 * UINT64_C(1000000000));
+	CU_ASSERT_EQUAL(config.memory_max_bytes, 16 << 20);
+}
+
+static void test_odd_bytes(void)
+{
+	struct pp_config config;
+
+	accept("", &config);
+	accept("\xEF\xBB\xBF[Profile]\r\nFrequencyHz=7\r\n", &config);
+	CU_ASSERT_EQUAL(config.frequency_hz, 7);
+	accept("[Store]\nMaxUse=0\n", &config);
+	CU_ASSERT_EQUAL(config.max_use_bytes, 0);
+}
+
+static void test_refusals_name_the_line(void)
+{
+	refuse("[Nonsense]\nA=1\n", "F:1: unknown section [Nonsense]");
+	refuse("\n\n[Nonsense]\n", "F:3: unknown section");
+	refuse("[Profile\nOverhead=1%\n", "F:1:");
+	refuse("Overhead=1%\n", "F:1: unknown key Overhead= in []");
+	refuse("[Profile]\nSpeed=1\n", "F:2: unknown key Speed=");
+	refuse("[Store]\nOverhead=1%\n", "F:2: unknown key Overhead= in [Store]");
+	refuse("[Profile]\noverhead=1%\n", "F:2: unknown key overhead=");
+	refuse("[Profile]\nOverhead=1%\n\nOverhead=2%\n", "F:4: Overhead= was set");
+	refuse("[Profile]\njunk\nSpeed=1\n", "F:2: neither");
+	refuse("[Profile]\nSpeed=1\njunk\n", "F:2: unknown key");
+	refuse("[Store]\nPath=relative.db\n", "F:2: Path=relative.db: wanted an absolute path");
+}
+
+static void test_refusals_say_what_was_wanted(void)
+{
+	refuse("[Profile]\nOverhead=much\n", "bad value, wanted a percentage from 0.001% to 100%");
+	refuse("[Profile]\nOverhead=\n", "Overhead=: bad value");
+	refuse("[Profile]\nOverhead=101%\n", "F:2: Overhead=101%: out of range");
+	refuse("[Profile]\nOverhead=0\n", "out of range");
+	refuse("[Profile]\nOverhead=-1\n", "bad value");
+	refuse("[Profile]\nOverhead=1e2\n", "bad value");
+	refuse("[Profile]\nSource=magic\n", "wanted one of auto step");
+	refuse("[Profile]\nPinTargets=maybe\n", "wanted yes or no");
+	refuse("[Profile]\nTakenBranches=3\n", "from 4 to 512");
+	refuse("[Profile]\nTakenBranches=32.5\n", "bad value");
+	refuse("[Profile]\nWindowSec=0.05\n", "from 100ms to 1d");
+	refuse("[Profile]\nWindowSec=5 parsecs\n", "bad value");
+	refuse("[Store]\nMaxUse=1K\n", "from 4M to 1024T, or 0");
+	refuse("[Store]\nMaxUse=99999999999999999999\n", "out of range");
+	refuse("[Store]\nMaxUse=18446744073709551615T\n", "out of range");
+}
+
+static void test_long_line(void)
+{
+	char text[1024] = "[Profile]\nOverhead=1%\n#";
+	struct pp_config config;
+
+	memset(text + strlen(text), 'x', 150);
+	accept(text, &config);
+	memset(text + strlen(text), 'x', 100);
+	refuse(text, "F:3: line too long");
+}
+
+static void test_nul_byte(void)
+{
+	static const char text[] = "[Profile]\nOver\0head=1%\n";
+	struct pp_config config;
+
+	pp_config_defaults(&config);
+	CU_ASSERT_EQUAL(pp_config_parse(&config, "F", text, sizeof(text) - 1, &why), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(why.text, "F:2: a NUL byte");
+}
+
+/* Oracle: the same text by sscanf and doubles, good to a part in 10^12. */
+static void test_spans_against_doubles(void)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", "min", "h", "d", "w"};
+	static const double scale[] = {1, 1e3, 1e6, 1e9, 6e10, 3.6e12, 8.64e13, 6.048e14};
+	unsigned int seed = 1;
+
+	for (int i = 0; i < 2000; i++) {
+		int u = rand_r(&seed) % 8, whole = rand_r(&seed) % 1000;
+		char text[64];
+		uint64_t value = 0;
+		double want = 0;
+
+		snprintf(text, sizeof(text), "%d.%03d %s", whole, rand_r(&seed) % 1000, units[u]);
+		CU_ASSERT_EQUAL(pp_value_span(text, &value), 0);
+		CU_ASSERT_EQUAL(sscanf(text, "%lf", &want), 1);
+		want *= scale[u];
+		CU_ASSERT_TRUE((double)value <= want * (1 + 1e-12) + 1e-3);
+		CU_ASSERT_TRUE((double)value >= want * (1 - 1e-12) - 1.001);
+	}
+}
+
+static void test_format_round_trip(void)
+{
+	unsigned int seed = 2;
+
+	for (int i = 0; i < 5000; i++) {
+		uint64_t v = ((uint64_t)rand_r(&seed) << 31 ^ (uint64_t)rand_r(&seed)) >>
+			     (rand_r(&seed) % 62);
+		uint64_t back = 0;
+		char text[64];
+
+		pp_format_span(v, text, sizeof(text));
+		CU_ASSERT_EQUAL(pp_value_span(text, &back), 0);
+		CU_ASSERT_EQUAL(back, v);
+		pp_format_size(v, text, sizeof(text));
+		CU_ASSERT_EQUAL(pp_value_size(text, &back), 0);
+		CU_ASSERT_EQUAL(back, v);
+		pp_format_percent(v, text, sizeof(text));
+		CU_ASSERT_EQUAL(pp_value_percent(text, &back), 0);
+		CU_ASSERT_EQUAL(back, v);
+	}
+}
+
+static void test_outputs_untouched(void)
+{
+	uint64_t value = 77;
+
+	CU_ASSERT_EQUAL(pp_value_percent("5%%", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_value_span("5s x", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_value_span("", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_value_span("18446744073s 1s", &value), -ERANGE);
+	CU_ASSERT_EQUAL(pp_value_size("1.", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_value_count("0x10", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_value_bool("Yes", &value), -EINVAL);
+	CU_ASSERT_EQUAL(value, 77);
+}
+
+static char *printed(void (*print)(const struct pp_config *, FILE *),
+		     const struct pp_config *config)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *file = open_memstream(&text, &len);
+
+	if (!file)
+		abort();
+	print(config, file);
+	fclose(file);
+	return text;
+}
+
+static void print_defaults(const struct pp_config *config, FILE *to)
+{
+	pp_config_print_defaults(to);
+}
+
+static void test_print_reads_back(void)
+{
+	struct pp_config config, back;
+	char *text;
+
+	accept("[Profile]\nOverhead=1.25%\nWindowSec=1.5\nMapping=wpp\n[Store]\nPath=/x\n",
+	       &config);
+	text = printed(pp_config_print, &config);
+	accept(text, &back);
+	CU_ASSERT_EQUAL(memcmp(&config, &back, sizeof(config)), 0);
+	free(text);
+}
+
+/* Removes the # of "#Key=": what is left must be a sound file that equals the defaults. */
+static void test_default_file(void)
+{
+	struct pp_config config, defaults;
+	char *text = printed(print_defaults, NULL);
+	size_t keys = 0;
+
+	accept(text, &config);
+	for (char *s = text; s; s = strchr(s, '\n')) {
+		s += *s == '\n';
+		if (s[0] == '#' && s[1] != ' ' && strchr(s, '=')) {
+			s[0] = ' ';
+			keys++;
+		}
+	}
+	CU_ASSERT_EQUAL(keys, pp_config_key_cnt);
+	accept(text, &config);
+	pp_config_defaults(&defaults);
+	CU_ASSERT_EQUAL(memcmp(&config, &defaults, sizeof(config)), 0);
+	free(text);
+}
+
+static void test_adopt(void)
+{
+	struct pp_config config, wanted;
+	char rest[128];
+
+	pp_config_defaults(&config);
+	accept("[Profile]\nOverhead=2%\nMapping=wpp\n[Store]\nPath=/x\nMaxUse=0\n", &wanted);
+	pp_config_adopt(&config, &wanted, rest, sizeof(rest));
+	CU_ASSERT_EQUAL(config.overhead_ppm, 20000);
+	CU_ASSERT_EQUAL(config.max_use_bytes, 0);
+	CU_ASSERT_EQUAL(config.mapping, 0);
+	CU_ASSERT_STRING_EQUAL(config.db_path, "");
+	CU_ASSERT_STRING_EQUAL(rest, "Mapping= Path=");
+	pp_config_adopt(&wanted, &wanted, rest, sizeof(rest));
+	CU_ASSERT_STRING_EQUAL(rest, "");
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "we");
+	if (!file)
+		abort();
+	fputs(text, file);
+	fclose(file);
+}
+
+static void test_drop_ins(void)
+{
+	const char *dir = unit_tmpdir();
+	char file[PATH_MAX], drop[PATH_MAX];
+	struct pp_config config;
+
+	snprintf(file, sizeof(file), "%s/p.conf", dir);
+	snprintf(drop, sizeof(drop), "%s/p.conf.d", dir);
+	pp_config_defaults(&config);
+	CU_ASSERT_EQUAL(pp_config_load(&config, file, true, &why), -ENOENT);
+	CU_ASSERT_EQUAL(pp_config_load(&config, file, false, &why), 0);
+	CU_ASSERT_EQUAL(mkdir(drop, 0755), 0);
+	put(drop, "20-b.conf", "[Profile]\nOverhead=3%\n");
+	put(drop, "10-a.conf", "[Profile]\nOverhead=2%\nFrequencyHz=5\n");
+	put(drop, "30-c.conf.bak", "[Profile]\nOverhead=9%\n");
+	put(drop, ".40-d.conf", "[Profile]\nOverhead=9%\n");
+	put(dir, "p.conf", "[Profile]\nOverhead=1%\nTakenBranches=8\n");
+	CU_ASSERT_EQUAL(pp_config_load(&config, file, false, &why), 0);
+	CU_ASSERT_EQUAL(config.overhead_ppm, 30000);
+	CU_ASSERT_EQUAL(config.frequency_hz, 5);
+	CU_ASSERT_EQUAL(config.taken_wanted, 8);
+	put(drop, "90-bad.conf", "[Profile]\nFrequencyHz=6\nNo=1\n");
+	CU_ASSERT_EQUAL(pp_config_load(&config, file, false, &why), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "p.conf.d/90-bad.conf:3: unknown key No="));
+	CU_ASSERT_EQUAL(config.frequency_hz, 5);
+	CU_ASSERT_EQUAL(pp_config_load(&config, dir, true, &why), -EINVAL);
+}
+
+static int args(struct pp_args *ret_args, const char *line)
+{
+	static char words[512];
+	static char *argv[32];
+	int argc = 0;
+
+	snprintf(words, sizeof(words), "pathprofd %s", line);
+	for (char *save, *w = strtok_r(words, " ", &save); w && argc < 31;
+	     w = strtok_r(NULL, " ", &save))
+		argv[argc++] = w;
+	argv[argc] = NULL;
+	return pp_args_parse(ret_args, argc, argv, &why);
+}
+
+static void test_args_beat_the_file(void)
+{
+	const char *dir = unit_tmpdir();
+	struct pp_config config;
+	struct pp_args a;
+	char line[PATH_MAX];
+
+	put(dir, "c", "[Profile]\nOverhead=1%\nFrequencyHz=9\n");
+	snprintf(line, sizeof(line), "-c %s/c --overhead 7 --window 0.5 --db rel.db", dir);
+	CU_ASSERT_EQUAL(args(&a, line), 0);
+	CU_ASSERT_EQUAL(pp_args_config(&a, &config, &why), 0);
+	CU_ASSERT_EQUAL(config.overhead_ppm, 70000);
+	CU_ASSERT_EQUAL(config.frequency_hz, 9);
+	CU_ASSERT_EQUAL(config.window_ns, 500000000);
+	CU_ASSERT_STRING_EQUAL(config.db_path, "rel.db");
+}
+
+static void test_args_usage(void)
+{
+	static const char *const bad[] = {
+		"--nonsense",
+		"-x",
+		"--overhead",
+		"--overhead 0",
+		"--window x",
+		"extra",
+		"-p 1",
+		"--record",
+		"--record --db x",
+		"--record -- true",
+		"--record --db x -p 1 -- true",
+		"--record --db x -p 0",
+		"--record --db x -p 99999999999",
+		"--duration 0",
+		"--record --db x --duration 1 -- true",
+		"--record --check-config --db x -- true",
+	};
+	struct pp_args a = {.quiet = true};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		why.text[0] = '\0';
+		CU_ASSERT_EQUAL(args(&a, bad[i]), -EINVAL);
+		CU_ASSERT_TRUE(why.text[0] != '\0');
+	}
+	CU_ASSERT_TRUE(a.quiet && !a.pid);
+}
+
+static void test_args_record(void)
+{
+	struct pp_config config;
+	struct pp_args a;
+
+	CU_ASSERT_EQUAL(args(&a, "--record --db x --taken 64 ls -p 5 --db y"), 0);
+	CU_ASSERT_EQUAL(a.mode, PP_ARGS_RECORD);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(a.command);
+	CU_ASSERT_STRING_EQUAL(a.command[0], "ls");
+	CU_ASSERT_STRING_EQUAL(a.command[4], "y");
+	CU_ASSERT_EQUAL(pp_args_config(&a, &config, &why), 0);
+	CU_ASSERT_EQUAL(config.overhead_ppm, 200000);
+	CU_ASSERT_EQUAL(config.taken_wanted, 64);
+	CU_ASSERT_EQUAL(config.max_use_bytes, 0);
+	CU_ASSERT_EQUAL(args(&a, "--record --db x -p 5 --duration 2"), 0);
+	CU_ASSERT_EQUAL(a.pid, 5);
+	CU_ASSERT_EQUAL(a.duration_ns, 2000000000);
+}
+
+static void test_db_path(void)
+{
+	char path[64], tiny[8] = "";
+	struct pp_config config;
+
+	pp_config_defaults(&config);
+	setenv("STATE_DIRECTORY", "/s/one:/s/two", 1);
+	CU_ASSERT_EQUAL(pp_config_db_path(&config, path, sizeof(path)), 0);
+	CU_ASSERT_STRING_EQUAL(path, "/s/one/profile.db");
+	CU_ASSERT_EQUAL(pp_config_db_path(&config, tiny, sizeof(tiny)), -ENAMETOOLONG);
+	unsetenv("STATE_DIRECTORY");
+	CU_ASSERT_EQUAL(pp_config_set(&config, "Store", "Path", "/x.db", NULL), 0);
+	CU_ASSERT_EQUAL(pp_config_db_path(&config, path, sizeof(path)), 0);
+	CU_ASSERT_STRING_EQUAL(path, "/x.db");
+}
+
+static const struct unit_test tests[] = {
+	{"defaults are what the table says", test_defaults},
+	{"every type of value is read", test_values},
+	{"byte order mark, CRLF and zero are understood", test_odd_bytes},
+	{"a refusal names file and line of the first error", test_refusals_name_the_line},
+	{"a refusal says what was wanted", test_refusals_say_what_was_wanted},
+	{"an over-long line is refused, not cut", test_long_line},
+	{"a NUL byte is refused", test_nul_byte},
+	{"spans agree with floating point", test_spans_against_doubles},
+	{"what is formatted reads back the same", test_format_round_trip},
+	{"a bad value leaves the output alone", test_outputs_untouched},
+	{"printed settings read back the same", test_print_reads_back},
+	{"the default file holds every key and equals the defaults", test_default_file},
+	{"a reload takes live keys and names the others", test_adopt},
+	{"drop-ins apply in order of name; one bad spoils all", test_drop_ins},
+	{"flags beat the file", test_args_beat_the_file},
+	{"usage errors are found", test_args_usage},
+	{"a recording's command line is taken apart", test_args_record},
+	{"the database's default place follows the environment", test_db_path},
+};
+UNIT_SUITE(config, tests)

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The open window against a naive one: lists searched from the start, over a fake tracker with
+ * two processes of three mappings each, the last of them generated code, and a hole between.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../daemon/window.h"
+
+#define BASE          UINT64_C(0x400000)
+#define SPAN          UINT64_C(0x1000)
+#define MAPS          3
+#define PIDS          2
+#define LIST_MAX      20000
+#define TAKEN         32
+#define START_OF(pid) (1000u + (pid))
+
+static struct pathprof_build_id id_of(pid_t pid, uint64_t map)
+{
+	struct pathprof_build_id id = {.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
+
+	id.bytes[0] = (uint8_t)map;
+	if (map == MAPS - 1) {
+		id.kind = PATHPROF_ID_JIT;
+		id.bytes[1] = (uint8_t)pid;
+	}
+	return id;
+}
+
+/* Mapping i lies at BASE + 2 * i * SPAN; generated code has its address for an offset. */
+static int locate(pid_t pid, uint64_t address, struct pp_location *ret_location)
+{
+	uint64_t map = (address - BASE) / (2 * SPAN), rest = (address - BASE) % (2 * SPAN);
+
+	if (address < BASE || map >= MAPS || rest >= SPAN)
+		return -ENOENT;
+	ret_location->id = id_of(pid, map);
+	ret_location->offset = map == MAPS - 1 ? address : rest + 0x40;
+	ret_location->name = map == MAPS - 1 ? "jit" : "/bin/x";
+	return 0;
+}
+
+struct fake {
+	unsigned int dispatches, jit_lookups;
+	bool gone; /* no process is known */
+};
+
+static int fake_dispatch(void *context)
+{
+	((struct fake *)context)->dispatches++;
+	return 0;
+}
+
+static const struct pp_track_process *fake_process(void *context, pid_t pid)
+{
+	static struct pp_track_process p;
+
+	if (((struct fake *)context)->gone || pid < 1 || pid > PIDS)
+		return NULL;
+	p = (struct pp_track_process){.pid = pid, .start_time = START_OF((unsigned int)pid)};
+	snprintf(p.comm, sizeof(p.comm), "p%d", pid);
+	p.exe_id = id_of(pid, 0);
+	return &p;
+}
+
+static int fake_resolve(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
+			struct pp_location *ret_location)
+{
+	return locate(pid, address, ret_location);
+}
+
+/* A symbol every 256 bytes; the first has none. */
+static int fake_jit(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
+		    uint64_t *ret_start, uint64_t *ret_len_bytes)
+{
+	((struct fake *)context)->jit_lookups++;
+	if ((address & 0xf00) == 0)
+		return -ENOENT;
+	snprintf(name, name_size, "f_%llx", (unsigned long long)(address & ~UINT64_C(0xff)));
+	*ret_start = address & ~UINT64_C(0xff);
+	*ret_len_bytes = 256;
+	return 0;
+}
+
+struct entry {
+	pid_t pid;
+	struct pathprof_build_id from_id, to_id;
+	uint64_t from, to; /* a path: its start, and length << 32 | outcomes */
+	uint64_t cnt;
+	double weight;
+};
+
+struct naive {
+	struct entry *paths, *edges;
+	size_t path_cnt, edge_cnt;
+	uint64_t unresolved;
+	pid_t pid; /* of the burst being added */
+};
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+	return a->pid == b->pid && a->from == b->from && a->to == b->to &&
+	       pathprof_build_id_equal(&a->from_id, &b->from_id) &&
+	       pathprof_build_id_equal(&a->to_id, &b->to_id);
+}
+
+static void add(struct entry *list, size_t *cnt, const struct entry *e)
+{
+	size_t i = 0;
+
+	while (i < *cnt && !same(&list[i], e))
+		i++;
+	if (i == *cnt) {
+		if (*cnt == LIST_MAX)
+			abort();
+		list[(*cnt)++] = *e;
+		return;
+	}
+	list[i].cnt += e->cnt;
+	list[i].weight += e->weight;
+}
+
+static void naive_path(void *context, const struct pathprof_path_seen *path)
+{
+	struct naive *naive = context;
+	struct pp_location where;
+	struct entry e = {.pid = naive->pid, .cnt = 1, .weight = path->weight};
+
+	if (locate(naive->pid, path->start, &where) < 0) {
+		naive->unresolved++;
+		return;
+	}
+	e.from_id = where.id;
+	e.from = where.offset;
+	e.to = (uint64_t)path->length << 32 | path->outcomes;
+	add(naive->paths, &naive->path_cnt, &e);
+}
+
+static void naive_edge(struct naive *naive, const struct pathprof_branch *branch)
+{
+	struct pp_location from, to;
+	struct entry e = {.pid = naive->pid, .cnt = 1};
+
+	if (locate(naive->pid, branch->from, &from) < 0 ||
+	    locate(naive->pid, branch->next, &to) < 0) {
+		naive->unresolved++;
+		return;
+	}
+	e.from_id = from.id;
+	e.from = from.offset;
+	e.to_id = to.id;
+	e.to = to.offset;
+	add(naive->edges, &naive->edge_cnt, &e);
+}
+
+static void naive_burst(struct naive *naive, const struct pathprof_burst *burst,
+			const struct pathprof_branch *branches)
+{
+	naive->pid = (pid_t)burst->pid;
+	pathprof_paths_of_burst(branches, burst->branch_cnt, PATHPROF_MAPPING_BL, naive_path,
+				naive);
+	for (uint32_t i = 0; i < burst->branch_cnt; i++)
+		if (branches[i].taken)
+			naive_edge(naive, &branches[i]);
+}
+
+/* What the sink was given, as lists. */
+struct sunk {
+	struct naive seen;
+	struct pathprof_totals totals;
+	unsigned int windows, symbols;
+	int answer;
+};
+
+static void copy_out(struct naive *to, const struct pathprof_profile *p)
+{
+	for (uint32_t i = 0; i < p->path_cnt; i++) {
+		const struct pathprof_path_count *path = &p->paths[i];
+		struct entry e = {
+			.pid = (pid_t)p->processes[path->process].pid,
+			.from_id = p->binaries[path->binary].id,
+			.from = path->start,
+			.to = (uint64_t)path->length << 32 | path->outcomes,
+			.cnt = path->samples,
+			.weight = path->weight,
+		};
+
+		add(to->paths, &to->path_cnt, &e);
+	}
+	for (uint32_t i = 0; i < p->edge_cnt; i++) {
+		const struct pathprof_edge_count *edge = &p->edges[i];
+		struct entry e = {
+			.pid = (pid_t)p->processes[edge->process].pid,
+			.from_id = p->binaries[edge->from_binary].id,
+			.to_id = p->binaries[edge->to_binary].id,
+			.from = edge->from,
+			.to = edge->to,
+			.cnt = edge->count,
+		};
+
+		add(to->edges, &to->edge_cnt, &e);
+	}
+}
+
+static int sink_window(void *context, const struct pathprof_profile *profile,
+		       struct pathprof_error *error)
+{
+	struct sunk *sunk = context;
+
+	CU_ASSERT(profile->end_ns >= profile->begin_ns);
+	CU_ASSERT_EQUAL(profile->basis, PATHPROF_BASIS_TIME);
+	sunk->windows++;
+	sunk->totals = profile->totals;
+	copy_out(&sunk->seen, profile);
+	return sunk->answer ? pathprof_fail(error, sunk->answer, "no") : 0;
+}
+
+static int sink_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
+		       uint64_t len_bytes, const char *name, struct pathprof_error *error)
+{
+	struct sunk *sunk = context;
+	char want[32];
+
+	snprintf(want, sizeof(want), "f_%llx", (unsigned long long)start);
+	CU_ASSERT_STRING_EQUAL(name, want);
+	CU_ASSERT_EQUAL(id->kind, PATHPROF_ID_JIT);
+	sunk->symbols++;
+	return 0;
+}
+
+struct scene {
+	struct fake fake;
+	struct naive naive;
+	struct sunk sunk;
+	struct pp_window *window;
+	struct pp_window_sink sink;
+};
+
+static void lists_init(struct naive *naive)
+{
+	naive->paths = calloc(LIST_MAX, sizeof(*naive->paths));
+	naive->edges = calloc(LIST_MAX, sizeof(*naive->edges));
+	if (!naive->paths || !naive->edges)
+		abort();
+}
+
+static void lists_release(struct naive *naive)
+{
+	free(naive->paths);
+	free(naive->edges);
+}
+
+static void scene_init(struct scene *scene, size_t memory)
+{
+	const struct pp_resolver resolver = {&scene->fake, fake_dispatch, fake_process,
+					     fake_resolve, fake_jit};
+	const struct pp_window_config config = {
+		.mapping = PATHPROF_MAPPING_BL,
+		.source = PATHPROF_SOURCE_STEP,
+		.basis = PATHPROF_BASIS_TIME,
+		.taken_wanted = TAKEN,
+		.memory_max_bytes = memory,
+	};
+
+	memset(scene, 0, sizeof(*scene));
+	lists_init(&scene->naive);
+	lists_init(&scene->sunk.seen);
+	scene->sink = (struct pp_window_sink){&scene->sunk, sink_window, sink_symbol};
+	CU_ASSERT_EQUAL_FATAL(pp_window_new(&scene->window, &config, &resolver), 0);
+}
+
+static void scene_release(struct scene *scene)
+{
+	pp_window_free(scene->window);
+	lists_release(&scene->naive);
+	lists_release(&scene->sunk.seen);
+}
+
+/* Few addresses, so that entries repeat; some in the hole. */
+static uint64_t random_address(unsigned int *seed)
+{
+	uint64_t slot = (uint64_t)rand_r(seed) % (2 * MAPS);
+
+	if (slot % 2 && rand_r(seed) % 8)
+		slot--;
+	return BASE + slot * SPAN + (uint64_t)(rand_r(seed) % 4) * 0x130;
+}
+
+static void random_burst(unsigned int *seed, struct pathprof_burst *ret_burst,
+			 struct pathprof_branch *ret_branches)
+{
+	static const uint32_t kinds[] = {PERF_BR_COND, PERF_BR_COND, PERF_BR_UNCOND,
+					 PERF_BR_CALL, PERF_BR_RET,  PERF_BR_IND};
+	uint32_t cnt = (uint32_t)rand_r(seed) % 60, taken = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct pathprof_branch *b = &ret_branches[i];
+
+		b->kind = kinds[rand_r(seed) % 6];
+		b->taken = b->kind != PERF_BR_COND || rand_r(seed) % 2;
+		b->from = random_address(seed);
+		b->target = random_address(seed);
+		b->next = b->taken ? b->target : b->from + 2;
+		taken += b->taken;
+	}
+	*ret_burst = (struct pathprof_burst){
+		.size_bytes = (uint32_t)(sizeof(*ret_burst) + cnt * sizeof(*ret_branches)),
+		.version = PATHPROF_ABI_VERSION,
+		.source = PATHPROF_SOURCE_STEP,
+		.pid = 1 + (uint32_t)rand_r(seed) % PIDS,
+		.branch_cnt = cnt,
+		.taken_cnt = taken,
+		.step_cnt = 3 * cnt,
+		.end = (uint32_t)rand_r(seed) % PATHPROF_END_CNT,
+	};
+	ret_burst->start_time = START_OF(ret_burst->pid);
+}
+
+static void feed(struct scene *scene, unsigned int *seed, int bursts)
+{
+	struct pathprof_branch branches[64];
+	struct pathprof_burst burst;
+
+	for (int i = 0; i < bursts; i++) {
+		random_burst(seed, &burst, branches);
+		pp_window_add_burst(scene->window, &burst, branches);
+		naive_burst(&scene->naive, &burst, branches);
+	}
+}
+
+static bool list_agrees(const struct entry *a, size_t a_cnt, const struct entry *b, size_t b_cnt)
+{
+	if (a_cnt != b_cnt)
+		return false;
+	for (size_t i = 0; i < a_cnt; i++) {
+		size_t j = 0;
+
+		while (j < b_cnt && !same(&a[i], &b[j]))
+			j++;
+		if (j == b_cnt || a[i].cnt != b[j].cnt || a[i].weight - b[j].weight > 1e-6 ||
+		    b[j].weight - a[i].weight > 1e-6)
+			return false;
+	}
+	return true;
+}
+
+static bool agrees(const struct scene *scene)
+{
+	const struct naive *a = &scene->naive, *b = &scene->sunk.seen;
+
+	return list_agrees(a->paths, a->path_cnt, b->paths, b->path_cnt) &&
+	       list_agrees(a->edges, a->edge_cnt, b->edges, b->edge_cnt) &&
+	       scene->sunk.totals.drops[PATHPROF_DROP_UNRESOLVED] == a->unresolved;
+}
+
+static void test_oracle(void)
+{
+	unsigned int seed = 11;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	feed(&scene, &seed, 3000);
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+	CU_ASSERT(scene.naive.path_cnt > 100 && scene.naive.edge_cnt > 100);
+	CU_ASSERT(scene.naive.unresolved > 100);
+	CU_ASSERT(agrees(&scene));
+	CU_ASSERT_EQUAL(scene.sunk.totals.bursts, 3000);
+	CU_ASSERT_EQUAL(scene.fake.dispatches, 3000);
+	scene.sunk.seen.edges[scene.sunk.seen.edge_cnt / 2].cnt++;
+	CU_ASSERT_FALSE(agrees(&scene)); /* the planted fault */
+	scene_release(&scene);
+}
+
+static void test_windows_add_up(void)
+{
+	unsigned int seed = 12;
+	uint64_t unresolved = 0;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	for (int i = 0; i < 10; i++) {
+		feed(&scene, &seed, 100);
+		CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+		CU_ASSERT_EQUAL(scene.sunk.totals.bursts, 100);
+		unresolved += scene.sunk.totals.drops[PATHPROF_DROP_UNRESOLVED];
+	}
+	scene.sunk.totals.drops[PATHPROF_DROP_UNRESOLVED] = unresolved;
+	CU_ASSERT_EQUAL(scene.sunk.windows, 10);
+	CU_ASSERT(agrees(&scene));
+	scene_release(&scene);
+}
+
+static void test_failed_close_starts_afresh(void)
+{
+	struct pathprof_error error = {""};
+	unsigned int seed = 13;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	feed(&scene, &seed, 50);
+	scene.sunk.answer = -ENOSPC;
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, &error), -ENOSPC);
+	CU_ASSERT_STRING_EQUAL(error.text, "no");
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->totals.bursts, 0);
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->path_cnt, 0);
+	scene.sunk.answer = 0;
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, &error), 0);
+	CU_ASSERT_EQUAL(scene.sunk.totals.bursts, 0);
+	scene_release(&scene);
+}
+
+static void test_malformed(void)
+{
+	struct pathprof_branch branches[64];
+	struct pathprof_burst good, bad;
+	unsigned int seed = 14;
+	struct scene scene;
+	const struct pathprof_totals *totals;
+
+	scene_init(&scene, 8 << 20);
+	totals = &pp_window_profile(scene.window)->totals;
+	do
+		random_burst(&seed, &good, branches);
+	while (good.branch_cnt < 10);
+	bad = good;
+	bad.version++;
+	pp_window_add_burst(scene.window, &bad, branches);
+	bad = good;
+	bad.end = PATHPROF_END_CNT;
+	pp_window_add_burst(scene.window, &bad, branches);
+	bad = good;
+	bad.size_bytes--;
+	pp_window_add_burst(scene.window, &bad, branches);
+	bad = good;
+	bad.branch_cnt = PATHPROF_BURST_MAX + 1;
+	pp_window_add_burst(scene.window, &bad, branches);
+	bad = good;
+	bad.taken_cnt = good.branch_cnt + 1;
+	pp_window_add_burst(scene.window, &bad, branches);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_MALFORMED], 5);
+	CU_ASSERT_EQUAL(totals->bursts, 0);
+	branches[3].kind = 99;
+	pp_window_add_burst(scene.window, &good, branches);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_MALFORMED], 6);
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->edge_cnt, 0);
+	scene_release(&scene);
+}
+
+static void test_unknown_process(void)
+{
+	struct pathprof_branch branches[64];
+	const struct pathprof_profile *profile;
+	struct pathprof_burst burst;
+	unsigned int seed = 15;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	profile = pp_window_profile(scene.window);
+	do
+		random_burst(&seed, &burst, branches);
+	while (burst.taken_cnt < 5);
+	scene.fake.gone = true;
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_UNRESOLVED], burst.taken_cnt);
+	scene.fake.gone = false;
+	burst.start_time++; /* its number was reused */
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_UNRESOLVED], 2 * burst.taken_cnt);
+	CU_ASSERT_EQUAL(profile->process_cnt, 0);
+	CU_ASSERT_EQUAL(profile->edge_cnt, 0);
+	scene_release(&scene);
+}
+
+/* Three symbols of generated code a process in reach of random_address, one without a name. */
+static void test_jit_symbols(void)
+{
+	unsigned int seed = 16;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	feed(&scene, &seed, 500);
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+	CU_ASSERT_EQUAL(scene.sunk.symbols, 3 * PIDS);
+	CU_ASSERT(scene.fake.jit_lookups >= scene.sunk.symbols);
+	scene_release(&scene);
+}
+
+static void test_account(void)
+{
+	struct pp_source_stats before = {.stopped_ns = 100, .cpu_ns = 10};
+	struct pp_source_stats now = {.stopped_ns = 150, .cpu_ns = 13};
+	const struct pathprof_totals *totals;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	totals = &pp_window_profile(scene.window)->totals;
+	before.drops[PATHPROF_DROP_BUDGET] = 1000;
+	now.drops[PATHPROF_DROP_BUDGET] = 1007;
+	pp_window_account(scene.window, &before, &now);
+	pp_window_lost(scene.window, 3);
+	CU_ASSERT_EQUAL(totals->stopped_ns, 50);
+	CU_ASSERT_EQUAL(totals->source_cpu_ns, 3);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_BUDGET], 7);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_TRACKER_LOST], 3);
+	scene_release(&scene);
+}
+
+/* With next to no memory nothing breaks, and what is missing is counted. */
+static void test_tiny_memory(void)
+{
+	unsigned int seed = 17;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 10);
+	feed(&scene, &seed, 2000);
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+	CU_ASSERT(scene.sunk.totals.drops[PATHPROF_DROP_TABLE_FULL] > 0);
+	CU_ASSERT_FALSE(agrees(&scene));
+	scene_release(&scene);
+}
+
+static const struct unit_test tests[] = {
+	{"a window agrees with the naive one", test_oracle},
+	{"windows one after the other add up", test_windows_add_up},
+	{"a window that cannot be written is dropped, the next is whole",
+	 test_failed_close_starts_afresh},
+	{"malformed bursts are counted and leave nothing", test_malformed},
+	{"bursts of unknown and of reused process numbers are counted", test_unknown_process},
+	{"each generated function is named once", test_jit_symbols},
+	{"a source's totals are taken as differences", test_account},
+	{"a full table is counted, not fatal", test_tiny_memory},
+};
+UNIT_SUITE(window, tests)
