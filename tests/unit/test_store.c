@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What was written is what is read: every view under random filters against a linear
+ * recomputation from plain arrays. Weights are multiples of 1/8, so sums are exact in any order.
+ */
+#include "test_store.h"
+#include "unit.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOWS   40
+#define PATHS     120
+#define FACTS_MAX (WINDOWS * PATHS)
+
+/* ---------------------------------------------------------------- the oracle's memory */
+
+struct path_fact {
+	uint32_t window; /* 0..WINDOWS-1 */
+	struct pathprof_path_count count;
+};
+struct edge_fact {
+	uint32_t window;
+	struct pathprof_edge_count count;
+};
+static struct {
+	struct path_fact paths[FACTS_MAX];
+	struct edge_fact edges[FACTS_MAX];
+	struct pathprof_totals totals[WINDOWS];
+	uint32_t path_cnt, edge_cnt;
+	int64_t begin_ns[WINDOWS], id[WINDOWS];
+} facts;
+
+static void remember(uint32_t window, const struct pathprof_profile *p, int64_t id)
+{
+	for (uint32_t i = 0; i < p->path_cnt; i++)
+		facts.paths[facts.path_cnt++] = (struct path_fact){window, p->paths[i]};
+	for (uint32_t i = 0; i < p->edge_cnt; i++)
+		facts.edges[facts.edge_cnt++] = (struct edge_fact){window, p->edges[i]};
+	facts.totals[window] = p->totals;
+	facts.begin_ns[window] = p->begin_ns;
+	facts.id[window] = id;
+}
+
+/* A store with WINDOWS windows, and the facts of all of them. */
+static struct pathprof_store *make_store(const char *file)
+{
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_error error = {""};
+	struct pathprof_profile p;
+
+	facts.path_cnt = facts.edge_cnt = 0;
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	for (uint32_t i = 0; i < WINDOWS; i++) {
+		int64_t id = 0;
+
+		world_window(&p, i, (int64_t)(i + 1) * WORLD_STEP_NS, PATHS);
+		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), 0);
+		remember(i, &p, id);
+	}
+	pathprof_profile_release(&p);
+	return store;
+}
+
+/* ---------------------------------------------------------------- the oracle's filter */
+
+static int window_selected(const struct pathprof_filter *f, uint32_t window)
+{
+	int64_t begin_ns = facts.begin_ns[window];
+
+	return (!f->since_ns || begin_ns + WORLD_STEP_NS > f->since_ns) &&
+	       (!f->until_ns || begin_ns < f->until_ns) &&
+	       (!f->window || facts.id[window] == f->window);
+}
+
+static int process_selected(const struct pathprof_filter *f, uint32_t process)
+{
+	const struct pathprof_process p = world_process(process);
+
+	return (!f->pid || p.pid == f->pid) && (!f->comm || !strcmp(p.comm, f->comm)) &&
+	       (!f->container || !strncmp(p.container, f->container, strlen(f->container)));
+}
+
+static int hex_selected(const char *prefix, uint32_t binary)
+{
+	const struct pathprof_build_id id = world_binary_id(binary);
+	char text[PATHPROF_BUILD_ID_TEXT_LEN];
+	size_t len = strlen(prefix);
+
+	for (size_t i = 0; i < id.len_bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", id.bytes[i]);
+	return len >= 4 && len <= 2u * id.len_bytes && !strncasecmp(text, prefix, len);
+}
+
+static int binary_selected(const struct pathprof_filter *f, uint32_t binary)
+{
+	const char *name = world_binary_name(binary);
+	const char *base = strrchr(name, '/');
+
+	if (!f->binary)
+		return 1;
+	return !strcmp(name, f->binary) || (base && !strcmp(base + 1, f->binary)) ||
+	       hex_selected(f->binary, binary);
+}
+
+static int path_selected(const struct pathprof_filter *f, const struct path_fact *fact)
+{
+	return window_selected(f, fact->window) && process_selected(f, fact->count.process) &&
+	       binary_selected(f, fact->count.binary);
+}
+
+static int edge_selected(const struct pathprof_filter *f, const struct edge_fact *fact)
+{
+	return window_selected(f, fact->window) && process_selected(f, fact->count.process) &&
+	       (binary_selected(f, fact->count.from_binary) ||
+		binary_selected(f, fact->count.to_binary));
+}
+
+/* ---------------------------------------------------------------- judging a view */
+
+/* What one query gave so far, against the facts. */
+struct judge {
+	const struct pathprof_filter *filter;
+	uint32_t row_cnt, wrong;
+	uint64_t samples;
+	double weight, share, last_weight, whole;
+};
+
+static uint32_t binary_of(const struct pathprof_build_id *id)
+{
+	for (uint32_t i = 0; i < WORLD_BINARIES; i++) {
+		const struct pathprof_build_id known = world_binary_id(i);
+
+		if (id->kind == known.kind && id->len_bytes == known.len_bytes &&
+		    !memcmp(id->bytes, known.bytes, known.len_bytes))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+static double whole_weight(const struct pathprof_filter *f)
+{
+	double whole = 0;
+
+	for (uint32_t i = 0; i < facts.path_cnt; i++)
+		if (path_selected(f, &facts.paths[i]))
+			whole += facts.paths[i].count.weight;
+	return whole;
+}
+
+static void judge_row(struct judge *j, uint64_t samples, double weight, double share)
+{
+	j->wrong += j->row_cnt && weight > j->last_weight;
+	j->wrong += j->whole > 0 && fabs(share - weight / j->whole) > 1e-12;
+	j->last_weight = weight;
+	j->samples += samples;
+	j->weight += weight;
+	j->share += share;
+	j->row_cnt++;
+}
+
+static int judge_path(void *context, const struct pathprof_path_row *row)
+{
+	struct judge *j = context;
+	uint32_t binary = binary_of(&row->binary_id);
+	uint64_t samples = 0;
+	double weight = 0;
+
+	for (uint32_t i = 0; i < facts.path_cnt; i++) {
+		const struct pathprof_path_count *c = &facts.paths[i].count;
+
+		if (c->binary == binary && c->start == row->start && c->length == row->length &&
+		    c->outcomes == row->outcomes && path_selected(j->filter, &facts.paths[i])) {
+			samples += c->samples;
+			weight += c->weight;
+		}
+	}
+	j->wrong += binary == UINT32_MAX || samples != row->samples || weight != row->weight ||
+		    strcmp(row->binary_name, world_binary_name(binary)) != 0;
+	judge_row(j, row->samples, row->weight, row->share);
+	return 0;
+}
+
+static int judge_binary(void *context, const struct pathprof_binary_row *row)
+{
+	struct judge *j = context;
+	uint32_t binary = binary_of(&row->binary_id);
+	int64_t first_ns = INT64_MAX, last_ns = 0;
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < facts.path_cnt; i++) {
+		const struct path_fact *fact = &facts.paths[i];
+		int64_t begin_ns = facts.begin_ns[fact->window];
+
+		if (fact->count.binary != binary || !path_selected(j->filter, fact))
+			continue;
+		samples += fact->count.samples;
+		first_ns = begin_ns < first_ns ? begin_ns : first_ns;
+		last_ns = begin_ns + WORLD_STEP_NS > last_ns ? begin_ns + WORLD_STEP_NS : last_ns;
+	}
+	j->wrong += samples != row->samples || first_ns != row->first_seen_ns ||
+		    last_ns != row->last_seen_ns;
+	judge_row(j, row->samples, row->weight, row->share);
+	return 0;
+}
+
+static int judge_process(void *context, const struct pathprof_process_row *row)
+{
+	struct judge *j = context;
+	uint32_t process = (uint32_t)(row->start_time - 5000);
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < facts.path_cnt; i++)
+		if (facts.paths[i].count.process == process &&
+		    path_selected(j->filter, &facts.paths[i]))
+			samples += facts.paths[i].count.samples;
+	const struct pathprof_process known = world_process(process);
+	const char *binary =
+		known.binary == PATHPROF_NO_INDEX ? "" : world_binary_name(known.binary);
+	j->wrong += samples != row->samples || row->pid != known.pid ||
+		    row->exec_cnt != known.exec_cnt || strcmp(row->comm, known.comm) != 0 ||
+		    strcmp(row->container, known.container) != 0 ||
+		    strcmp(row->binary_name, binary) != 0;
+	judge_row(j, row->samples, row->weight, row->share);
+	return 0;
+}
+
+static int judge_edge(void *context, const struct pathprof_edge_row *row)
+{
+	struct judge *j = context;
+	uint64_t count = 0, mispredicted = 0;
+
+	for (uint32_t i = 0; i < facts.edge_cnt; i++) {
+		const struct pathprof_edge_count *c = &facts.edges[i].count;
+
+		if (c->from == row->from && c->to == row->to &&
+		    c->from_binary == binary_of(&row->from_id) &&
+		    c->to_binary == binary_of(&row->to_id) &&
+		    edge_selected(j->filter, &facts.edges[i])) {
+			count += c->count;
+			mispredicted += c->mispredicted;
+		}
+	}
+	j->wrong += count != row->count || mispredicted != row->mispredicted;
+	judge_row(j, row->count, (double)row->count, row->share);
+	return 0;
+}
+
+static int judge_window(void *context, const struct pathprof_window_row *row)
+{
+	struct judge *j = context;
+	uint32_t window = (uint32_t)(row->begin_ns / WORLD_STEP_NS) - 1;
+
+	j->wrong += !window_selected(j->filter, window) || row->id != facts.id[window] ||
+		    row->taken_wanted != 32 ||
+		    memcmp(&row->totals, &facts.totals[window], sizeof(row->totals)) != 0;
+	j->wrong += j->row_cnt && (double)row->end_ns > j->last_weight;
+	j->last_weight = (double)row->end_ns;
+	j->row_cnt++;
+	return 0;
+}
+
+/* Nothing of what the filter selects is missing: the totals of all rows are those of the facts. */
+static void judge_sums(const struct judge *j, uint64_t samples)
+{
+	CU_ASSERT_EQUAL(j->wrong, 0);
+	CU_ASSERT_EQUAL(j->samples, samples);
+	CU_ASSERT_EQUAL(j->weight, j->whole);
+	CU_ASSERT(!j->row_cnt || j->whole == 0 || fabs(j->share - 1) < 1e-9);
+}
+
+static uint32_t count_selected_windows(const struct pathprof_filter *f)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t w = 0; w < WINDOWS; w++) {
+		int found = !f->pid && !f->comm && !f->binary && !f->container;
+
+		/* Every window of this world knows every process. */
+		for (uint32_t p = 0; p < WORLD_PROCESSES && !f->binary && !found; p++)
+			found = process_selected(f, p);
+		for (uint32_t i = 0; i < facts.path_cnt && !found; i++)
+			found = facts.paths[i].window == w && path_selected(f, &facts.paths[i]);
+		cnt += found && window_selected(f, w);
+	}
+	return cnt;
+}
+
+static void check_views(struct pathprof_store *store, const struct pathprof_filter *f)
+{
+	struct pathprof_error error = {""};
+	double whole = whole_weight(f), whole_edges = 0;
+	uint64_t samples = 0, edge_samples = 0;
+
+	for (uint32_t i = 0; i < facts.path_cnt; i++)
+		if (path_selected(f, &facts.paths[i]))
+			samples += facts.paths[i].count.samples;
+	for (uint32_t i = 0; i < facts.edge_cnt; i++)
+		if (edge_selected(f, &facts.edges[i]))
+			edge_samples += facts.edges[i].count.count;
+	whole_edges = (double)edge_samples;
+
+	struct judge paths = {.filter = f, .whole = whole};
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, f, judge_path, &paths, &error), 0);
+	judge_sums(&paths, samples);
+	struct judge binaries = {.filter = f, .whole = whole};
+	CU_ASSERT_EQUAL(pathprof_store_binaries(store, f, judge_binary, &binaries, &error), 0);
+	judge_sums(&binaries, samples);
+	struct judge processes = {.filter = f, .whole = whole};
+	CU_ASSERT_EQUAL(pathprof_store_processes(store, f, judge_process, &processes, &error), 0);
+	judge_sums(&processes, samples);
+	struct judge edges = {.filter = f, .whole = whole_edges};
+	CU_ASSERT_EQUAL(pathprof_store_edges(store, f, judge_edge, &edges, &error), 0);
+	judge_sums(&edges, edge_samples);
+	struct judge windows = {.filter = f};
+	CU_ASSERT_EQUAL(pathprof_store_windows(store, f, judge_window, &windows, &error), 0);
+	CU_ASSERT_EQUAL(windows.wrong, 0);
+	CU_ASSERT_EQUAL(windows.row_cnt, count_selected_windows(f));
+	if (error.text[0])
+		printf("%s\n", error.text);
+}
+
+static struct pathprof_filter random_filter(uint64_t *state)
+{
+	static const char *const binaries[] = {
+		"/usr/bin/first", "libfirst.so", "a1a1a1a1", "A1A1A1A1A", "a1a1a1a1af", "beef",
+		"bin/first",      "a0a",         "' OR 1=1", "jit:77",    "%",
+	};
+	static const char *const comms[] = {"first", "worker", "x'; DROP TABLE paths", "nobody"};
+	static const char *const containers[] = {"docker-", "docker-abc", "pod-1", "%", "none"};
+	struct pathprof_filter f = {0};
+
+	if (world_random(state, 2))
+		f.since_ns = 1 + world_random(state, WINDOWS) * (WORLD_STEP_NS / 2);
+	if (world_random(state, 2))
+		f.until_ns = (int64_t)(1 + world_random(state, 2 * WINDOWS)) * (WORLD_STEP_NS / 2);
+	if (!world_random(state, 4))
+		f.pid = 99 + world_random(state, 6);
+	if (!world_random(state, 4))
+		f.comm = comms[world_random(state, 4)];
+	if (!world_random(state, 4))
+		f.container = containers[world_random(state, 5)];
+	if (!world_random(state, 3))
+		f.binary = binaries[world_random(state, 11)];
+	if (!world_random(state, 8))
+		f.window = facts.id[world_random(state, WINDOWS)];
+	return f;
+}
+
+/* ---------------------------------------------------------------- tests */
+
+static void test_views(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	struct pathprof_error error = {""};
+	uint64_t state = 3;
+
+	check_views(store, &(struct pathprof_filter){0});
+	for (int i = 0; i < 60; i++) {
+		const struct pathprof_filter f = random_filter(&state);
+
+		check_views(store, &f);
+	}
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	pathprof_store_free(store);
+}
+
+static void test_views_after_reopening(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+
+	pathprof_store_free(make_store(file));
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_READ);
+	check_views(store, &(struct pathprof_filter){0});
+	check_views(store, &(struct pathprof_filter){.binary = "libfirst.so"});
+	pathprof_store_free(store);
+}
+
+static void test_planted_fault(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	const struct pathprof_filter all = {0};
+	struct judge j = {.filter = &all, .whole = whole_weight(&all)};
+
+	facts.paths[100].count.outcomes ^= 1;
+	facts.edges[10].count.mispredicted++;
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, judge_path, &j, NULL), 0);
+	CU_ASSERT(j.wrong > 0);
+	j = (struct judge){.filter = &all};
+	CU_ASSERT_EQUAL(pathprof_store_edges(store, NULL, judge_edge, &j, NULL), 0);
+	CU_ASSERT_EQUAL(j.wrong, 1);
+	pathprof_store_free(store);
+}
+
+static int first_path(void *context, const struct pathprof_path_row *row)
+{
+	struct pathprof_path_row *out = context;
+
+	if (!out->id)
+		*out = *row;
+	return 0;
+}
+
+static void test_limit_keeps_shares(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	const struct pathprof_filter all = {0}, three = {.limit = 3};
+	struct judge j = {.filter = &all, .whole = whole_weight(&all)};
+
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, &three, judge_path, &j, NULL), 0);
+	CU_ASSERT_EQUAL(j.row_cnt, 3);
+	CU_ASSERT_EQUAL(j.wrong, 0);
+	j = (struct judge){.filter = &all};
+	CU_ASSERT_EQUAL(pathprof_store_windows(store, &three, judge_window, &j, NULL), 0);
+	CU_ASSERT_EQUAL(j.row_cnt, 3);
+	CU_ASSERT_EQUAL(j.wrong, 0);
+	pathprof_store_free(store);
+}
+
+static void test_one_path(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	const struct pathprof_filter f = {.binary = "libfirst.so", .limit = 1};
+	struct pathprof_path_row hottest = {0}, same = {0};
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, &f, first_path, &hottest, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_path(store, hottest.id, &f, first_path, &same, NULL), 0);
+	CU_ASSERT_EQUAL(same.id, hottest.id);
+	CU_ASSERT_EQUAL(same.samples, hottest.samples);
+	CU_ASSERT_EQUAL(same.share, hottest.share);
+	struct judge j = {.filter = &f, .whole = whole_weight(&f)};
+	CU_ASSERT_EQUAL(pathprof_store_path(store, hottest.id, &f, judge_path, &j, NULL), 0);
+	CU_ASSERT_EQUAL(j.wrong, 0);
+	CU_ASSERT_EQUAL(pathprof_store_path(store, 1 << 30, NULL, judge_path, &j, &error), -ENOENT);
+	CU_ASSERT(strstr(error.text, "no path") != NULL);
+	pathprof_store_free(store);
+}
+
+static int stop_at_two(void *context, const struct pathprof_path_row *row)
+{
+	uint32_t *cnt = context;
+
+	return ++*cnt == 2 ? 42 : 0;
+}
+
+static void test_callback_stops(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	uint32_t cnt = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, stop_at_two, &cnt, NULL), 42);
+	CU_ASSERT_EQUAL(cnt, 2);
+	pathprof_store_free(store);
+}
+
+static void test_bad_window_leaves_nothing(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	struct pathprof_error error = {""};
+	struct pathprof_profile p;
+	int64_t id = -7;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	world_window(&p, 99, 99 * WORLD_STEP_NS, PATHS);
+	/* Seen only when most of the window is written: the same key twice. */
+	p.paths[p.path_cnt - 1] = p.paths[0];
+	p.paths[5].start = 0x123456789;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
+	CU_ASSERT_EQUAL(id, -7);
+	p.paths[1].process = WORLD_PROCESSES;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
+	p.paths[1].process = 0;
+	p.paths[1].samples = UINT64_MAX;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EOVERFLOW);
+	p.end_ns = 0;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
+	check_views(store, &(struct pathprof_filter){0});
+	/* Ids cached in the failed transaction must be gone. */
+	world_window(&p, 99, 99 * WORLD_STEP_NS, PATHS);
+	p.paths[5].start = 0x123456789;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	pathprof_profile_release(&p);
+	pathprof_store_free(store);
+}
+
+static int take_process(void *context, const struct pathprof_process_row *row)
+{
+	snprintf(context, 32, "%s/%s", row->comm, row->container);
+	return 0;
+}
+
+static void test_process_follows_its_name(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+	char old_name[] = "old", new_name[] = "new", pod[] = "pod", seen[32] = "";
+	const struct pathprof_build_id id = world_binary_id(0);
+	struct pathprof_process process = {.pid = 1, .comm = old_name, .binary = 0};
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	for (int i = 0; i < 2; i++) {
+		pathprof_profile_clear(&p);
+		p.basis = PATHPROF_BASIS_TIME;
+		pathprof_profile_binary(&p, &id, "/a");
+		pathprof_profile_process(&p, &process);
+		pathprof_profile_add_path(&p, &(struct pathprof_path_count){.samples = 1});
+		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+		process.comm = new_name;
+		process.container = pod;
+	}
+	CU_ASSERT_EQUAL(pathprof_store_processes(store, NULL, take_process, seen, NULL), 0);
+	CU_ASSERT_STRING_EQUAL(seen, "new/pod");
+	pathprof_profile_release(&p);
+	pathprof_store_free(store);
+}
+
+static void test_status(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_error error = {""};
+	char *json = NULL, *large = calloc(1, (1 << 20) + 2);
+
+	CU_ASSERT_EQUAL(pathprof_store_status(store, &json, &error), -ENOENT);
+	CU_ASSERT_PTR_NULL(json);
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "{\"a\": 1}", &error), 0);
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "[1]", &error), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "{\"a\"", &error), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, NULL, &error), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(large);
+	memset(large, ' ', (1 << 20) + 1);
+	large[0] = '{';
+	large[1 << 20] = '}';
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, large, &error), -EINVAL);
+	free(large);
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, " {\"a\": 2}", &error), 0);
+	struct pathprof_store *reader = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_status(reader, &json, &error), 0);
+	CU_ASSERT_STRING_EQUAL(json, " {\"a\": 2}");
+	free(json);
+	pathprof_store_free(reader);
+	pathprof_store_free(store);
+}
+
+static void test_jit_symbols(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+	const struct pathprof_build_id id = world_binary_id(5), other = world_binary_id(1);
+	const uint64_t high = UINT64_C(0xffffffff81000000);
+	uint64_t start = 1;
+	char name[8];
+
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 0x1000, 16, "old", NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 0x1000, 32, "low", NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 0x1010, 0, "point", NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, high, 8, "a long name", NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, UINT64_MAX, 8, "x", NULL),
+			-EINVAL);
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, 0x100f, name, 8, &start), 0);
+	CU_ASSERT_STRING_EQUAL(name, "low");
+	CU_ASSERT_EQUAL(start, 0x1000);
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, 0x1010, name, 8, &start), 0);
+	CU_ASSERT_STRING_EQUAL(name, "point");
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, high + 7, name, 8, &start), 0);
+	CU_ASSERT_STRING_EQUAL(name, "a long ");
+	CU_ASSERT_EQUAL(start, high);
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, high + 8, name, 8, &start), -ENOENT);
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, 0xfff, name, 8, &start), -ENOENT);
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &other, 0x1000, name, 8, &start), -ENOENT);
+	CU_ASSERT_EQUAL(start, high);
+	/* The window that names the binary comes later. */
+	world_fill(store, 1, 1, PATHS);
+	struct judge j = {.filter = &(struct pathprof_filter){0}};
+	facts.path_cnt = 0;
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, &(struct pathprof_filter){.binary = "jit:77"},
+					     judge_path, &j, NULL),
+			0);
+	CU_ASSERT(j.row_cnt > 0);
+	pathprof_store_free(store);
+}
+
+static const struct unit_test tests[] = {
+	{"every view under random filters equals the oracle", test_views},
+	{"a reader finds the same after the writer has closed", test_views_after_reopening},
+	{"a planted fault is seen", test_planted_fault},
+	{"a limit does not change shares", test_limit_keeps_shares},
+	{"one path is found by its id, with its share of the whole", test_one_path},
+	{"a callback can stop a query", test_callback_stops},
+	{"a window that cannot be written leaves nothing behind", test_bad_window_leaves_nothing},
+	{"a process takes its newest name", test_process_follows_its_name},
+	{"the status is one JSON object, overwritten", test_status},
+	{"symbols of generated code are found by offset", test_jit_symbols},
+};
+UNIT_SUITE(store, tests)

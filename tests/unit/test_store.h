@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A small invented world for the tests of the store: some binaries and processes, and windows
+ * whose content follows from a number alone.
+ */
+#ifndef TEST_STORE_H
+#define TEST_STORE_H
+
+#include <stdint.h>
+
+#include "pathprof/store.h"
+
+#define WORLD_BINARIES  6
+#define WORLD_PROCESSES 8
+#define WORLD_STEP_NS   1000000000ll
+
+struct pathprof_build_id world_binary_id(uint32_t binary);
+const char *world_binary_name(uint32_t binary);
+/* comm and container are constant strings. */
+struct pathprof_process world_process(uint32_t process);
+/* Window number k, path_cnt random additions; begins at begin_ns. The profile is cleared first. */
+void world_window(struct pathprof_profile *profile, uint64_t k, int64_t begin_ns,
+		  uint32_t path_cnt);
+/* Random numbers for tests: a state each, below bound. */
+uint32_t world_random(uint64_t *state, uint32_t bound);
+/* DIR/name in a buffer of its own for each call (up to 8 alive). */
+const char *world_file(const char *dir, const char *name);
+/* Opens for writing, failing the test when it cannot. */
+struct pathprof_store *world_open(const char *file, enum pathprof_store_mode mode);
+/* Adds windows first..first+cnt-1. */
+void world_fill(struct pathprof_store *store, uint64_t first, uint64_t cnt, uint32_t path_cnt);
+uint64_t world_window_cnt(struct pathprof_store *store);
+
+#endif
