@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The store as files: who may open it, how it is migrated, and that retention shrinks it.
+ */
+#include "test_store.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../libprofile/src/store/pp_store.h"
+#include "pathprof/schema.h"
+
+#define PATHS 200
+
+static int open_code(const char *file, enum pathprof_store_mode mode, struct pathprof_error *error)
+{
+	struct pathprof_store *store = NULL;
+	int code = pathprof_store_open(&store, file, mode, error);
+
+	CU_ASSERT_EQUAL(code == 0, store != NULL);
+	pathprof_store_free(store);
+	return code;
+}
+
+/* Runs sql on the bare file, as another program would. */
+static void with_sqlite(const char *file, const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
+	CU_ASSERT_EQUAL(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static uint64_t bytes_on_disk(const char *file)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < 3; i++) {
+		char name[256];
+		struct stat status;
+
+		snprintf(name, sizeof(name), "%s%s", file, suffixes[i]);
+		bytes += stat(name, &status) == 0 ? (uint64_t)status.st_size : 0;
+	}
+	return bytes;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static void test_missing_file(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "none");
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -ENOENT);
+	CU_ASSERT(strstr(error.text, "no such store") != NULL);
+	CU_ASSERT_EQUAL(access(file, F_OK), -1);
+	CU_ASSERT_EQUAL(open_code(dir, PATHPROF_STORE_WRITE, &error), -EINVAL);
+	CU_ASSERT_EQUAL(open_code("", PATHPROF_STORE_WRITE, &error), -EINVAL);
+	CU_ASSERT_EQUAL(open_code("/nonexistent/db", PATHPROF_STORE_WRITE, &error), -ENOENT);
+}
+
+static void test_strange_names(void)
+{
+	static const char *const names[] = {"a?mode=memory", "b%41 c#d", ":memory:", "file:x"};
+	const char *dir = unit_tmpdir();
+	char *cwd = getcwd(NULL, 0);
+
+	CU_ASSERT_EQUAL_FATAL(chdir(dir), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		pathprof_store_free(world_open(names[i], PATHPROF_STORE_WRITE));
+		CU_ASSERT_EQUAL(access(names[i], F_OK), 0);
+		pathprof_store_free(world_open(names[i], PATHPROF_STORE_READ));
+	}
+	CU_ASSERT_EQUAL_FATAL(chdir(cwd), 0);
+	free(cwd);
+}
+
+static void test_second_writer(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "db");
+	const char *other_name = world_file(dir, "link");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_error error = {""};
+	char pid[32];
+
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EBUSY);
+	snprintf(pid, sizeof(pid), "(process %ld)", (long)getpid());
+	CU_ASSERT(strstr(error.text, pid) != NULL);
+	CU_ASSERT_EQUAL_FATAL(symlink(file, other_name), 0);
+	CU_ASSERT_EQUAL(open_code(other_name, PATHPROF_STORE_WRITE, &error), -EBUSY);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), 0);
+	pathprof_store_free(store);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), 0);
+}
+
+static void test_reader_cannot_write(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	const struct pathprof_build_id id = world_binary_id(0);
+	struct pathprof_error error = {""};
+	struct pathprof_profile p;
+
+	pathprof_store_free(world_open(file, PATHPROF_STORE_WRITE));
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	world_window(&p, 1, 1, 1);
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, &error), -EROFS);
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "{}", &error), -EROFS);
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 1, 1, "x", &error), -EROFS);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &(struct pathprof_retention){.max_bytes = 1},
+					      NULL, &error),
+			-EROFS);
+	pathprof_profile_release(&p);
+	pathprof_store_free(store);
+}
+
+/* What a user without rights to the directory sees, in a child that has given them up. */
+static int read_as_nobody(const char *file)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0) {
+		struct pathprof_store *store = NULL;
+		int code = setgid(65534) || setuid(65534);
+
+		if (!code)
+			code = pathprof_store_open(&store, file, PATHPROF_STORE_READ, NULL);
+		if (!code)
+			code = world_window_cnt(store) != 3;
+		_exit(code < 0 ? -code : code);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_reader_without_rights(void)
+{
+	if (getuid() != 0) {
+		unit_skip("needs root to give its rights up");
+		return;
+	}
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "db");
+	char up[160];
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+
+	snprintf(up, sizeof(up), "%s/..", dir);
+	CU_ASSERT_EQUAL(chmod(up, 0755) | chmod(dir, 0755) | chmod(file, 0644), 0);
+	world_fill(store, 1, 3, PATHS);
+	CU_ASSERT_EQUAL(read_as_nobody(file), 0);
+	pathprof_store_free(store);
+	/* No WAL, no shared memory, and no right to make them: the file as it lies. */
+	CU_ASSERT_EQUAL(read_as_nobody(file), 0);
+	CU_ASSERT_EQUAL(chmod(file, 0600), 0);
+	CU_ASSERT_EQUAL(read_as_nobody(file), EACCES);
+}
+
+/* ---------------------------------------------------------------- migrations */
+
+static int64_t version_of(const char *file)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *stmt = NULL;
+	int64_t version = -1;
+
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
+	if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		version = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return version;
+}
+
+static int64_t known_version(void)
+{
+	int64_t cnt = 0;
+
+	while (pathprof_schema_sqlite[cnt])
+		cnt++;
+	return cnt;
+}
+
+static void test_new_file_is_migrated(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+
+	close(open(file, O_CREAT | O_WRONLY, 0600));
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, NULL), -EBADMSG);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, NULL), 0);
+	CU_ASSERT_EQUAL(version_of(file), known_version());
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, NULL), 0);
+}
+
+static void test_newer_is_refused(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_error error = {""};
+
+	pathprof_store_free(world_open(file, PATHPROF_STORE_WRITE));
+	with_sqlite(file, "PRAGMA user_version=999");
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EPROTO);
+	CU_ASSERT(strstr(error.text, "was written by a newer pathprof (schema 999, this program "
+				     "knows ") != NULL);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EPROTO);
+	CU_ASSERT_EQUAL(version_of(file), 999);
+	with_sqlite(file, "PRAGMA user_version=-1");
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EBADMSG);
+	with_sqlite(file, "PRAGMA user_version=0");
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EPROTO);
+	CU_ASSERT(strstr(error.text, "older") != NULL);
+}
+
+static void test_older_is_brought_up(void)
+{
+	static const char *const first[] = {"CREATE TABLE a(x);", NULL};
+	static const char *const good[] = {
+		first[0], "ALTER TABLE a ADD COLUMN y; INSERT INTO a VALUES (1, 2);",
+		"CREATE TABLE b(z);", NULL};
+	static const char *const bad[] = {first[0],
+					  good[1],
+					  good[2],
+					  "CREATE TABLE c(z);",
+					  "CREATE TABLE d(z); INSERT INTO nowhere VALUES (1);",
+					  NULL};
+	char name[] = "memory";
+	struct pathprof_store store = {.file = name, .lock_fd = -1, .writable = true};
+	struct pathprof_error error = {""};
+	int64_t number = 0;
+
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(":memory:", &store.db), SQLITE_OK);
+	CU_ASSERT_EQUAL(pp_store_migrate(&store, first, &error), 0);
+	CU_ASSERT_EQUAL(pp_store_check_version(&store, good, &error), -EPROTO);
+	CU_ASSERT_EQUAL(pp_store_migrate(&store, good, &error), 0);
+	CU_ASSERT_EQUAL(pp_store_migrate(&store, good, &error), 0);
+	CU_ASSERT_EQUAL(pp_store_check_version(&store, good, &error), 0);
+	CU_ASSERT_EQUAL(pp_sql_number(&store, "SELECT count(*) FROM a", &number, &error), 0);
+	CU_ASSERT_EQUAL(number, 1);
+	CU_ASSERT_EQUAL(pp_store_migrate(&store, first, &error), -EPROTO);
+	/* A migration that fails leaves those before it, and nothing of itself. */
+	CU_ASSERT_EQUAL(pp_store_migrate(&store, bad, &error), -EBADMSG);
+	CU_ASSERT_EQUAL(pp_sql_number(&store, "PRAGMA user_version", &number, &error), 0);
+	CU_ASSERT_EQUAL(number, 4);
+	CU_ASSERT_EQUAL(pp_sql_number(&store, "SELECT count(*) FROM sqlite_schema", &number, NULL),
+			0);
+	CU_ASSERT_EQUAL(number, 3);
+	CU_ASSERT_EQUAL(pp_sql_number(&store, "PRAGMA foreign_keys", &number, &error), 0);
+	CU_ASSERT_EQUAL(number, 1);
+	for (int i = 0; i < PP_STMT_CNT; i++)
+		sqlite3_finalize(store.stmts[i]);
+	sqlite3_close(store.db);
+}
+
+static void test_other_databases(void)
+{
+	const char *dir = unit_tmpdir(), *theirs = world_file(dir, "theirs");
+	const char *view = world_file(dir, "view");
+	struct pathprof_error error = {""};
+
+	with_sqlite(theirs, "CREATE TABLE t(x)");
+	CU_ASSERT_EQUAL(open_code(theirs, PATHPROF_STORE_WRITE, &error), -EBADMSG);
+	CU_ASSERT(strstr(error.text, "no pathprof store") != NULL);
+	CU_ASSERT_EQUAL(open_code(theirs, PATHPROF_STORE_READ, &error), -EBADMSG);
+	pathprof_store_free(world_open(view, PATHPROF_STORE_WRITE));
+	with_sqlite(view, "DROP TABLE edge_counts; CREATE VIEW edge_counts AS SELECT 1 AS window");
+	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_WRITE, &error), -EBADMSG);
+	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_READ, &error), -EBADMSG);
+	CU_ASSERT(strstr(error.text, "views") != NULL);
+}
+
+/* ---------------------------------------------------------------- reading while writing */
+
+static void test_reader_beside_writer(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	int to_parent[2], status = -1;
+	uint64_t before = 0, cnt = 0;
+
+	pathprof_store_free(world_open(file, PATHPROF_STORE_WRITE));
+	CU_ASSERT_EQUAL_FATAL(pipe(to_parent), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct pathprof_store *writer = world_open(file, PATHPROF_STORE_WRITE);
+
+		close(to_parent[0]);
+		world_fill(writer, 1, 150, PATHS);
+		pathprof_store_free(writer);
+		_exit(0);
+	}
+	close(to_parent[1]);
+	struct pathprof_store *reader = world_open(file, PATHPROF_STORE_READ);
+	for (char end; cnt < 150; before = cnt) {
+		cnt = world_window_cnt(reader);
+		CU_ASSERT(cnt >= before);
+		if (cnt % 10 == 0)
+			CU_ASSERT_EQUAL(pathprof_store_check(reader, NULL), 0);
+		/* The write end closes with the writer; until then there is nothing to read. */
+		if (fcntl(to_parent[0], F_SETFL, O_NONBLOCK) == 0 &&
+		    read(to_parent[0], &end, 1) == 0)
+			break;
+	}
+	waitpid(pid, &status, 0);
+	close(to_parent[0]);
+	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT_EQUAL(world_window_cnt(reader), 150);
+	pathprof_store_free(reader);
+}
+
+/* ---------------------------------------------------------------- retention */
+
+static int sum_path(void *context, const struct pathprof_path_row *row)
+{
+	*(uint64_t *)context += row->samples;
+	return 0;
+}
+
+/* Samples of windows k and later, added up from the world itself. */
+static uint64_t samples_from(uint64_t k, uint64_t last)
+{
+	struct pathprof_profile p;
+	uint64_t samples = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	for (; k <= last; k++) {
+		world_window(&p, k, 1, PATHS);
+		for (uint32_t i = 0; i < p.path_cnt; i++)
+			samples += p.paths[i].samples;
+	}
+	pathprof_profile_release(&p);
+	return samples;
+}
+
+static int64_t count(struct pathprof_store *store, const char *sql)
+{
+	int64_t cnt = -1;
+
+	CU_ASSERT_EQUAL(pp_sql_number(store, sql, &cnt, NULL), 0);
+	return cnt;
+}
+
+/* Nothing is left that no window refers to, and nothing is gone that one does. */
+static void check_orphans(struct pathprof_store *store)
+{
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM paths WHERE id NOT IN"
+				     " (SELECT path FROM path_counts)"),
+			0);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM edges WHERE id NOT IN"
+				     " (SELECT edge FROM edge_counts)"),
+			0);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM processes WHERE id NOT IN"
+				     " (SELECT process FROM window_processes)"),
+			0);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	if (error.text[0])
+		printf("%s\n", error.text);
+}
+
+static void test_retention_by_size(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_error error = {""};
+	uint64_t removed = 99, size = 0, left = 0, samples = 0;
+
+	/* Closing puts the WAL away, so that size is that of the windows. */
+	world_fill(store, 1, 300, PATHS);
+	pathprof_store_free(store);
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	CU_ASSERT_EQUAL(pathprof_store_size(store, &size), 0);
+	CU_ASSERT_EQUAL(size, bytes_on_disk(file));
+	const struct pathprof_retention roomy = {.max_bytes = size};
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &roomy, &removed, &error), 0);
+	CU_ASSERT_EQUAL(removed, 0);
+	for (int i = 0; i < 4; i++) {
+		const struct pathprof_retention tight = {.max_bytes = size - size / 6 * (1 + i)};
+
+		CU_ASSERT_EQUAL(pathprof_store_retain(store, &tight, &removed, &error), 0);
+		CU_ASSERT(removed > 0);
+		CU_ASSERT(bytes_on_disk(file) <= tight.max_bytes);
+		/* And not much more than needed was thrown away. */
+		CU_ASSERT(bytes_on_disk(file) > tight.max_bytes - 100000);
+		check_orphans(store);
+	}
+	left = world_window_cnt(store);
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, sum_path, &samples, NULL), 0);
+	CU_ASSERT_EQUAL(samples, samples_from(301 - left, 300));
+	/* Ids cached before must not be used for rows that are gone. */
+	world_fill(store, 301, 20, PATHS);
+	check_orphans(store);
+	pathprof_store_free(store);
+}
+
+static void test_retention_by_age(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+	const struct pathprof_retention hour = {.max_age_ns = 3600000000000};
+	struct pathprof_error error = {""};
+	struct pathprof_profile p;
+	uint64_t removed = 0, samples = 0;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	for (uint64_t k = 1; k <= 200; k++) {
+		/* One a minute; window 140 is 21 seconds inside the hour, 139 outside. */
+		world_window(&p, k,
+			     ((int64_t)now.tv_sec + 20 - 60 * (200 - (int64_t)k)) * 1000000000,
+			     PATHS);
+		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	}
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &hour, &removed, &error), 0);
+	CU_ASSERT_EQUAL(removed, 139);
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, sum_path, &samples, NULL), 0);
+	CU_ASSERT_EQUAL(samples, samples_from(140, 200));
+	check_orphans(store);
+	pathprof_profile_release(&p);
+	pathprof_store_free(store);
+}
+
+/* A clock that was set back: windows are not in the order of their ids. */
+static void test_retention_after_clock_step(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+	const struct pathprof_retention hour = {.max_age_ns = 3600000000000};
+	struct pathprof_profile p;
+	uint64_t removed = 0;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	for (uint64_t k = 1; k <= 200; k++) {
+		world_window(&p, k, (int64_t)now.tv_sec * 1000000000 * (k % 3 == 0), 30);
+		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	}
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &hour, &removed, NULL), 0);
+	CU_ASSERT_EQUAL(removed, 134);
+	check_orphans(store);
+	pathprof_profile_release(&p);
+	pathprof_store_free(store);
+}
+
+static void test_retention_of_everything(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	const struct pathprof_build_id jit = world_binary_id(5);
+	struct pathprof_error error = {""};
+	uint64_t removed = 0, start;
+	char name[16];
+
+	world_fill(store, 1, 50, PATHS);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &(struct pathprof_retention){.max_age_ns = 1},
+					      &removed, &error),
+			0);
+	CU_ASSERT_EQUAL(removed, 50);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM binaries"), 0);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM boots"), 0);
+	/* Window ids go on, and names that came for the window still open survive. */
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &jit, 16, 1, "early", &error), 0);
+	world_fill(store, 51, 1, 0);
+	CU_ASSERT_EQUAL(count(store, "SELECT max(id) FROM windows"), 51);
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &jit, 16, name, 16, &start), 0);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &(struct pathprof_retention){.max_bytes = 9},
+					      &removed, &error),
+			-ENOSPC);
+	check_orphans(store);
+	pathprof_store_free(store);
+}
+
+static int retain_under(void *context, const struct pathprof_path_row *row)
+{
+	struct pathprof_store *writer = context;
+	const struct pathprof_retention tight = {.max_bytes = 600000};
+
+	CU_ASSERT_EQUAL(pathprof_store_retain(writer, &tight, NULL, NULL), 0);
+	return 1;
+}
+
+/* A reader that holds its snapshot keeps the WAL long; that must not empty the store. */
+static void test_retention_under_a_reader(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *writer = world_open(file, PATHPROF_STORE_WRITE);
+	const struct pathprof_retention tight = {.max_bytes = 600000};
+
+	world_fill(writer, 1, 300, PATHS);
+	struct pathprof_store *reader = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_store_paths(reader, NULL, retain_under, writer, NULL), 1);
+	CU_ASSERT(world_window_cnt(writer) > 10);
+	CU_ASSERT_EQUAL(pathprof_store_retain(writer, &tight, NULL, NULL), 0);
+	CU_ASSERT(bytes_on_disk(file) <= tight.max_bytes);
+	CU_ASSERT(world_window_cnt(writer) > 10);
+	pathprof_store_free(reader);
+	pathprof_store_free(writer);
+}
+
+static const struct unit_test tests[] = {
+	{"a missing file is told, not made", test_missing_file},
+	{"a file name is never taken for options", test_strange_names},
+	{"a second writer is refused, by any name of the file", test_second_writer},
+	{"a reader cannot write", test_reader_cannot_write},
+	{"a reader without rights to the directory reads", test_reader_without_rights},
+	{"a new file is migrated", test_new_file_is_migrated},
+	{"a newer schema is refused", test_newer_is_refused},
+	{"an older schema is brought up, step by step", test_older_is_brought_up},
+	{"databases of others are refused", test_other_databases},
+	{"a reader sees whole windows while they are written", test_reader_beside_writer},
+	{"retention by size really shrinks the file", test_retention_by_size},
+	{"retention by age removes what ended earlier", test_retention_by_age},
+	{"retention is right after the clock was set back", test_retention_after_clock_step},
+	{"everything may go, and the store lives on", test_retention_of_everything},
+	{"retention under a reader keeps what the bound allows", test_retention_under_a_reader},
+};
+UNIT_SUITE(store_files, tests)
