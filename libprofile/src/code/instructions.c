@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The text of one instruction, by Zydis, in Intel syntax. The target of a direct branch is written
+ * as symbol, or symbol+distance, or else as file offset.
+ *
+ * Workload: listings, some thousand instructions at a time.
+ */
+#include "pp_code.h"
+
+#include <Zydis/Zydis.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "pp_insn.h"
+
+int pp_insn_read(struct pathprof_code *code, uint64_t vaddr, uint8_t bytes[PP_INSN_BYTES],
+		 ZydisDecodedInstruction *ret_insn, ZydisDecodedOperand *operands)
+{
+	size_t len = pp_elf_read(code, vaddr, bytes, PP_INSN_BYTES);
+	ZydisDecoder decoder;
+	ZydisDecoderContext context;
+
+	if (!len)
+		return -ERANGE;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, len, ret_insn)))
+		return -ENOEXEC;
+	if (operands && ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &context, ret_insn,
+							       operands, ret_insn->operand_count)))
+		return -ENOEXEC;
+	return (int)len;
+}
+
+/* What a direct branch to vaddr should be called. */
+static void name_target(struct pathprof_code *code, uint64_t vaddr, char *text, size_t text_size)
+{
+	const char *name = NULL;
+	uint64_t offset, start;
+
+	if (pathprof_code_vaddr_to_offset(code, vaddr, &offset))
+		snprintf(text, text_size, "outside");
+	else if (pathprof_code_function(code, offset, &name, &start) || !name)
+		snprintf(text, text_size, "0x%" PRIx64, offset);
+	else if (start == offset)
+		snprintf(text, text_size, "%s", name);
+	else
+		snprintf(text, text_size, "%s+0x%" PRIx64, name, offset - start);
+}
+
+static void format_branch(struct pathprof_code *code, const ZydisDecodedInstruction *insn,
+			  uint64_t vaddr, char *text, size_t text_size)
+{
+	uint64_t target = vaddr + insn->length + (uint64_t)insn->raw.imm[0].value.s;
+	const char *bnd = insn->attributes & ZYDIS_ATTRIB_HAS_BND ? "bnd " : "";
+	char name[512];
+
+	name_target(code, target, name, sizeof(name));
+	snprintf(text, text_size, "%s%s %s", bnd, ZydisMnemonicGetString(insn->mnemonic), name);
+}
+
+static int format_other(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
+			uint64_t vaddr, char *text, size_t text_size)
+{
+	char line[256];
+	ZydisFormatter formatter;
+
+	ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
+	if (ZYAN_FAILED(ZydisFormatterFormatInstruction(&formatter, insn, operands,
+							insn->operand_count_visible, line,
+							sizeof(line), vaddr, NULL)))
+		return -ENOEXEC;
+	snprintf(text, text_size, "%s", line);
+	return 0;
+}
+
+int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char *text,
+			      size_t text_size, unsigned int *ret_len_bytes)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction insn;
+	uint8_t bytes[PP_INSN_BYTES];
+	uint64_t vaddr;
+	int rc;
+
+	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
+		return -ERANGE;
+	rc = pp_insn_read(code, vaddr, bytes, &insn, operands);
+	if (rc < 0)
+		return rc;
+	if (insn.raw.imm[0].is_relative)
+		format_branch(code, &insn, vaddr, text, text_size);
+	else if ((rc = format_other(&insn, operands, vaddr, text, text_size)) < 0)
+		return rc;
+	*ret_len_bytes = insn.length;
+	return 0;
+}

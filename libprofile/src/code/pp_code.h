@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The handle behind pathprof/code.h, and what its parts offer one another.
+ *
+ * Two kinds of address: a file offset (what callers speak) and a vaddr (what the ELF file's headers
+ * say; symbols, .eh_frame and branch targets speak it). libdwfl adds a bias of its own to vaddrs.
+ *
+ * Workload: an operator looks at tens of paths of a few files; files of 100 MB and 10^6 symbols
+ * occur. Nothing is read before it is asked for.
+ *
+ * Code bytes are read with pread and not mapped: a file that shrinks under us then gives short
+ * reads instead of SIGBUS. (elfutils maps what it reads symbols and lines from.)
+ *
+ * Locking: one handle, one thread. Ownership: the handle owns everything it points to.
+ */
+#ifndef PP_CODE_H
+#define PP_CODE_H
+
+#include <elfutils/libdwfl.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/code.h"
+
+#define PP_CODE_WINDOW 16384
+
+/* An executable PT_LOAD, as much of it as the file holds. */
+struct pp_segment {
+	uint64_t offset, vaddr, len_bytes;
+};
+
+/* Bounds of a function as .eh_frame has them, vaddrs. */
+struct pp_frame {
+	uint64_t start, end;
+};
+
+enum pp_lazy {
+	PP_LAZY_NOT_YET = 0,
+	PP_LAZY_THERE,
+	PP_LAZY_ABSENT,
+};
+
+struct pathprof_code {
+	char *path;
+	int fd;
+	Elf *elf;
+
+	struct pp_segment *segments;
+	uint32_t segment_cnt;
+
+	uint8_t window[PP_CODE_WINDOW]; /* bytes of the file at window_offset */
+	uint64_t window_offset;
+	size_t window_len;
+
+	enum pp_lazy dwfl_state;
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	uint64_t bias; /* libdwfl's address = vaddr + bias */
+
+	enum pp_lazy frames_state;
+	struct pp_frame *frames; /* by start */
+	size_t frame_cnt;
+};
+
+/* elf.c. Opens code->fd's ELF structure and its segments. */
+int pp_elf_open(struct pathprof_code *code, struct pathprof_error *error);
+/*
+ * Up to size bytes at vaddr, never beyond its segment. Returns how many; 0: none there.
+ */
+size_t pp_elf_read(struct pathprof_code *code, uint64_t vaddr, uint8_t *buf, size_t size);
+
+/* modules.c: libdwfl's view of the file, opened at first use. -ENOENT when it makes none of it. */
+int pp_dwfl_open(struct pathprof_code *code);
+
+/* frames.c: the .eh_frame range vaddr lies in, or NULL. */
+const struct pp_frame *pp_frames_find(struct pathprof_code *code, uint64_t vaddr);
+
+#endif
