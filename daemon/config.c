@@ -44,8 +44,8 @@ const struct pp_config_key pp_config_keys[] = {
 	{"Profile", "FrequencyHz", PP_CONFIG_COUNT, true, false, FIELD(frequency_hz), 1, 10000,
 	 NULL, "199", "Samples a second and CPU that are offered before the budget decides."},
 	{"Profile", "Mapping", PP_CONFIG_CHOICE, false, false, FIELD(mapping), 0, 0, mappings, "bl",
-	 "What a path is: bl ends it at calls, returns and backward branches, wpp lets it\n"
-	 "go on through them up to its greatest length."},
+	 "What a path is. bl: a call begins the callee's path, the caller's goes on when it\n"
+	 "returns. wpp: a call ends the caller's path, and a new one begins at the return."},
 	{"Profile", "PinTargets", PP_CONFIG_BOOL, false, false, FIELD(pin), 0, 1, NULL, "yes",
 	 "Keep a thread on one CPU while it is stepped: a tenth of the cost."},
 	{"Store", "Path", PP_CONFIG_PATH, false, false, FIELD(db_path), 0, 0, NULL, "",

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the daemon's scenarios share. Sourced; leaves $tmp, $pathprofd, and cleans up at the end.
+set -eu
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BUILD=${BUILD:-build}
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+pathprofd=$BUILD/bin/pathprofd
+flow=$BUILD/tests/workloads/flow_loops
+tmp=$(mktemp -d)
+chmod 755 "$tmp"
+db=$tmp/p.db
+failed=0
+daemon= busy=
+
+ok() { echo "ok $1"; }
+not_ok() { echo "not ok $1: $2"; failed=1; }
+# check NAME WHY COMMAND...: one test.
+check() {
+	local name=$1 why=$2
+	shift 2
+	if "$@"; then ok "$name"; else not_ok "$name" "$why"; fi
+}
+finish() { exit "$failed"; }
+
+cleanup() {
+	[ -z "$busy" ] || kill -9 "$busy" 2>/dev/null || true
+	[ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null || true
+	wait 2>/dev/null || true
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+[ -x "$pathprofd" ] || { echo "not ok daemon: $pathprofd was not built"; exit 1; }
+
+# start ARGUMENTS...: the daemon in the background; returns when it says that it profiles.
+start() {
+	"$pathprofd" "$@" 2>"$tmp/log" &
+	daemon=$!
+	wait_for 10 grep -q 'profiling to' "$tmp/log" && return 0
+	sed 's/^/| /' "$tmp/log"
+	return 1
+}
+
+# stop: SIGTERM; sets $stop_status and $stop_ms.
+stop() {
+	local begin=${EPOCHREALTIME/./}
+	kill -TERM "$daemon"
+	stop_status=0
+	wait "$daemon" || stop_status=$?
+	daemon=
+	stop_ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+# A program of known branches that runs until it is killed.
+start_busy() {
+	[ -x "$flow" ] || { echo "not ok workload: $flow was not built"; exit 1; }
+	"$flow" 2000000000 >"$tmp/busy.out" &
+	busy=$!
+}
+
+sql() { sqlite3 -cmd '.timeout 5000' -readonly "$db" "$1"; }
+status_of() { sql "SELECT json_extract(json, '\$.$1') FROM daemon_status"; }
+# true_that EXPRESSION: of numbers, decimals included.
+true_that() { awk "BEGIN { exit !($1) }"; }

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The daemon's settings as an operator meets them: what is refused and how, drop-ins, reloads, the
+# shipped file.
+. "$(dirname "$0")/daemon_common.bash"
+
+conf=$tmp/p.conf
+mkdir "$conf.d"
+
+# refused NAME WANTED STATUS ARGUMENTS...: one line on standard error that holds WANTED.
+refused() {
+	local name=$1 wanted=$2 want_status=$3 status=0
+	shift 3
+	"$pathprofd" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+	if [ "$status" -ne "$want_status" ]; then
+		not_ok "$name" "exit status $status"
+	elif ! grep -qF -- "$wanted" "$tmp/err"; then
+		not_ok "$name" "said: $(cat "$tmp/err")"
+	elif [ "$want_status" -eq 1 ] && [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
+		not_ok "$name" "more than one line"
+	else
+		ok "$name"
+	fi
+}
+
+printf '[Profile]\nOverhead=1%%\nTakenBranches=16\n' >"$conf"
+"$pathprofd" -c "$conf" --check-config >"$tmp/out"
+check good-file "not taken over" grep -qx 'Overhead=1%' "$tmp/out"
+printf '[Profile]\nOverhead=3%%\n' >"$conf.d/20.conf"
+printf '[Profile]\nOverhead=2%%\nFrequencyHz=77\n' >"$conf.d/10.conf"
+"$pathprofd" -c "$conf" --check-config >"$tmp/out"
+check drop-in-order "$(grep Overhead "$tmp/out")" grep -qx 'Overhead=3%' "$tmp/out"
+check drop-in-keeps "$(grep Taken "$tmp/out")" grep -qx 'TakenBranches=16' "$tmp/out"
+"$pathprofd" -c "$conf" --overhead 4 --check-config >"$tmp/out"
+check flag-beats-file "$(grep Overhead "$tmp/out")" grep -qx 'Overhead=4%' "$tmp/out"
+
+printf '[Profile]\n\nSpeed=9\n' >"$conf.d/30.conf"
+refused unknown-key "$conf.d/30.conf:3: unknown key Speed=" 1 -c "$conf" --db "$db"
+printf '[Profiles]\n' >"$conf.d/30.conf"
+refused unknown-section "$conf.d/30.conf:1: unknown section [Profiles]" 1 -c "$conf" --db "$db"
+printf '[Profile]\nOverhead=much\n' >"$conf.d/30.conf"
+refused bad-value "$conf.d/30.conf:2: Overhead=much: bad value" 1 -c "$conf" --db "$db"
+printf '[Profile]\nOverhead=200%%\n' >"$conf.d/30.conf"
+refused out-of-range "$conf.d/30.conf:2: Overhead=200%: out of range" 1 -c "$conf" --db "$db"
+printf '[Profile]\nOverhead=1%%\nOverhead=1%%\n' >"$conf.d/30.conf"
+refused duplicate "$conf.d/30.conf:3: Overhead= was set" 1 -c "$conf" --db "$db"
+check nothing-started "a database was made" test ! -e "$db"
+rm "$conf.d/30.conf"
+refused missing-file "$tmp/none: No such file" 1 -c "$tmp/none" --db "$db"
+refused unknown-flag "--speed: unknown option" 2 --speed
+refused bad-flag "Overhead=x: bad value" 2 --overhead x
+refused no-directory "$tmp/none/p.db" 1 --db "$tmp/none/p.db"
+
+"$pathprofd" --print-config | cmp - "$here/systemd/pathprofd.conf" >"$tmp/out" 2>&1 &&
+	ok shipped-file || not_ok shipped-file "$(cat "$tmp/out")"
+
+rm -r "$conf.d"
+printf '[Profile]\nOverhead=1%%\nWindowSec=60\n' >"$conf"
+if start -c "$conf" --db "$db"; then
+	printf '[Profile]\nOverhead=2%%\nWindowSec=0.3\nMapping=wpp\n' >"$conf"
+	kill -HUP "$daemon"
+	check reload-good "not read" wait_for 5 grep -q 'settings read again' "$tmp/log"
+	check reload-names-the-rest "not named" grep -q 'next start: Mapping=' "$tmp/log"
+	check reload-shortens-window "no window closed" \
+		wait_for 5 eval '[ "$(sql "SELECT count(*) > 2 FROM windows")" = 1 ]'
+	check reload-in-status "$(status_of budget_ratio)" \
+		true_that "$(status_of budget_ratio) == 0.02"
+	printf '[Profile]\nOverhead=3%%\nOops=1\n' >"$conf"
+	kill -HUP "$daemon"
+	check reload-bad "not reported" wait_for 5 \
+		grep -q "settings unchanged: $conf:3: unknown key Oops=" "$tmp/log"
+	sleep 0.7
+	check reload-bad-keeps "$(status_of budget_ratio)" \
+		true_that "$(status_of budget_ratio) == 0.02"
+	stop
+	check reload-survives "exit status $stop_status" test "$stop_status" -eq 0
+else
+	not_ok reload "the daemon did not start"
+fi
+finish

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Recording one program: its streams and exit status are its own, signals reach it, a running
+# process can be recorded, and all of it works without root.
+. "$(dirname "$0")/daemon_common.bash"
+
+record() { "$pathprofd" --record --db "$db" "$@"; }
+
+status=0
+printf 'one\ntwo\n' | record --quiet -- sh -c 'cat; echo three; echo four >&2; exit 7' \
+	>"$tmp/out" 2>"$tmp/err" || status=$?
+check exit-status "$status" test "$status" -eq 7
+check standard-output "$(cat "$tmp/out")" test "$(tr '\n' , <"$tmp/out")" = one,two,three,
+check standard-error "$(cat "$tmp/err")" test "$(cat "$tmp/err")" = four
+status=0
+record -- sh -c 'kill -SEGV $$' 2>"$tmp/err" || status=$?
+check signalled "$status" test "$status" -eq 139
+check notice "$(cat "$tmp/err")" grep -q 'bursts, .* paths recorded in' "$tmp/err"
+status=0
+record -- "$tmp/none" 2>"$tmp/err" || status=$?
+check not-found "$status" test "$status" -eq 127
+status=0
+record -- "$tmp" 2>"$tmp/err" || status=$?
+check not-executable "$status" test "$status" -eq 126
+
+rm -f "$db"*
+head -c 3000000 /dev/urandom >"$tmp/data"
+record --quiet -- gzip -c "$tmp/data" >"$tmp/data.gz"
+check output-intact "differs" eval 'gzip -dc "$tmp/data.gz" | cmp -s - "$tmp/data"'
+paths=$(sql "SELECT count(*) FROM paths p JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/gzip'")
+check paths-of-command "$paths" test "$paths" -gt 20
+others=$(sql "SELECT count(*) FROM processes WHERE comm NOT IN ('gzip', 'pathprofd')")
+check nothing-else "$others other processes" test "$others" -eq 0
+
+"$pathprofd" --record --db "$db" -- sleep 30 2>/dev/null &
+daemon=$!
+wait_for 5 pgrep -P "$daemon" sleep >"$tmp/out" || true
+status=0
+kill -TERM "$daemon"
+wait "$daemon" || status=$?
+daemon=
+check signal-passed-on "$status" test "$status" -eq 143
+
+rm -f "$db"*
+start_busy
+status=0
+record --quiet -p "$busy" --duration 2 || status=$?
+check record-pid "$status" test "$status" -eq 0
+check record-pid-goes-on "it is gone" kill -0 "$busy"
+paths=$(sql "SELECT count(*) FROM paths")
+check paths-of-pid "$paths" test "$paths" -gt 10
+status=0
+record --quiet -p 999999999 2>/dev/null || status=$?
+check no-such-pid "$status" test "$status" -eq 1
+
+mkdir -m 777 "$tmp/user"
+db=$tmp/user/p.db
+status=0
+if [ "$(id -u)" -eq 0 ]; then
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$pathprofd" --record --quiet \
+		--db "$db" -- gzip -c "$tmp/data" >"$tmp/data.gz" 2>"$tmp/err" || status=$?
+	check user-records "$status: $(cat "$tmp/err")" test "$status" -eq 0
+	paths=$(sql "SELECT count(*) FROM paths p JOIN binaries b ON b.id = p.binary
+		WHERE b.name LIKE '%/gzip'")
+	check user-sees-paths "$paths" test "${paths:-0}" -gt 20
+else
+	echo "skip user-records: this run is not root's to give away"
+fi
+finish

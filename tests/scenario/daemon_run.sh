@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The daemon at work: paths of a known program, notifications, watchdog, end, window on demand,
+# a source that dies; the unit file.
+. "$(dirname "$0")/daemon_common.bash"
+
+# listen FILE: what systemd would be told, a message a line.
+listen() {
+	python3 - "$1" "$tmp/notify" <<'PY' &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[2])
+with open(sys.argv[1], "w", buffering=1) as out:
+    while True:
+        out.write(s.recv(65536).decode().replace("\n", " ") + "\n")
+PY
+	listener=$!
+	wait_for 5 test -S "$tmp/notify"
+}
+
+listen "$tmp/told"
+start_busy
+export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000
+start --db "$db" --overhead 10 --window 1
+unset NOTIFY_SOCKET WATCHDOG_USEC
+check ready "not told" wait_for 5 grep -q READY=1 "$tmp/told"
+sleep 4
+kill -HUP "$daemon"
+check reloading "not told" wait_for 5 grep -q 'RELOADING=1 MONOTONIC_USEC=' "$tmp/told"
+windows=$(sql 'SELECT count(*) FROM windows')
+check windows "$windows after 4 s of 1 s windows" test "$windows" -ge 3
+kill -USR1 "$daemon"
+check window-on-demand "no window" \
+	wait_for 1 eval '[ "$(sql "SELECT count(*) FROM windows")" -gt "$windows" ]'
+check pings "$(grep -c WATCHDOG=1 "$tmp/told") of them" \
+	test "$(grep -c WATCHDOG=1 "$tmp/told")" -ge 4
+check status-text "not told" grep -q 'STATUS=step: ' "$tmp/told"
+check status-row "pid $(status_of pid)" test "$(status_of pid)" = "$daemon"
+check status-rates "$(status_of bursts_per_s) bursts/s" \
+	true_that "$(status_of bursts_per_s) > 1 && $(status_of branches_per_s) > 30"
+
+stepper=$(pgrep -P "$daemon" | head -1)
+if [ -n "$stepper" ]; then
+	kill -9 "$stepper"
+	check source-death "not noticed" wait_for 5 grep -q 'source step: died' "$tmp/log"
+	check source-reopened "not reopened" wait_for 5 grep -q 'source step: open again' "$tmp/log"
+else
+	not_ok source-death "no stepper under the daemon"
+fi
+before=$(sql 'SELECT max(id) FROM windows')
+sleep 1.5
+stop
+check end-status "$stop_status" test "$stop_status" -eq 0
+check end-quick "$stop_ms ms" test "$stop_ms" -lt 1000
+check end-writes-window "none after $before" \
+	test "$(sql 'SELECT max(id) FROM windows')" -gt "$before"
+check stopping "not told" grep -q STOPPING=1 "$tmp/told"
+check program-runs-on "it is gone" kill -0 "$busy"
+check database-sound "$(sql 'PRAGMA integrity_check')" test "$(sql 'PRAGMA integrity_check')" = ok
+
+paths=$(sql "SELECT count(DISTINCT path) FROM path_counts c JOIN paths p ON p.id = c.path
+	JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/flow_loops'")
+check paths-found "$paths paths of flow_loops" test "$paths" -ge 10
+process=$(sql "SELECT count(*) FROM processes WHERE pid = $busy AND comm = 'flow_loops'")
+check process-named "not stored" test "$process" -ge 1
+kill "$listener"
+
+if command -v systemd-analyze >/dev/null; then
+	unit=$tmp/pathprofd.service
+	sed "s|^ExecStart=.*|ExecStart=$pathprofd|" "$here/systemd/pathprofd.service" >"$unit"
+	systemd-analyze verify --man=no "$unit" >"$tmp/out" 2>&1 || true
+	check unit-verifies "$(grep pathprofd "$tmp/out")" \
+		eval '! grep -q pathprofd "$tmp/out"'
+	score=$(systemd-analyze security --offline=true --no-pager "$unit" |
+		sed -nE 's/.*exposure level for [^:]*: ([0-9.]+).*/\1/p')
+	check unit-exposure "$score of 10" true_that "${score:-10} <= 2.5"
+else
+	echo "skip unit-verifies: no systemd-analyze here"
+fi
+finish
