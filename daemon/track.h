@@ -47,6 +47,7 @@ struct pp_track_stats {
 	uint64_t processes, mappings; /* known now */
 	uint64_t events, lost;	      /* perf records seen, lost by the kernel */
 	uint64_t repairs;	      /* look-ups that needed a fresh read of /proc/PID/maps */
+	uint64_t dropped;	      /* mappings and processes not kept: a memory bound was reached */
 	bool perf;		      /* false: /proc only */
 };
 
@@ -60,6 +61,9 @@ int pp_track_fd(struct pp_track *track);
 int pp_track_dispatch(struct pp_track *track);
 /* NULL when unknown even to /proc. */
 const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pid);
+/* What pid was at time_ns (CLOCK_MONOTONIC; 0: now): before its last exec, or an earlier process. */
+const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t pid,
+						   uint64_t time_ns);
 /*
  * The mapping of pid that held address at time_ns (CLOCK_MONOTONIC; 0: now). -ESRCH unknown
  * process, -ENOENT no such mapping (after a repair was tried).

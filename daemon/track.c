@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The tracker's interface: see track.h for the workload, locking and ownership.
+ * Source: this project; the order of opening and scanning, and the repair of what emits no event,
+ * were found by experiment (docs/tracking.md).
+ */
+#include "track.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "track_state.h"
+
+/* User space ends below. */
+#define KERNEL_START (1ull << 63)
+
+/* ---------------------------------------------------------------- life */
+
+static int watch(const struct pp_track *track, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(track->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int open_fds(struct pp_track *track)
+{
+	track->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (track->epoll_fd < 0)
+		return -errno;
+	track->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (track->timer_fd < 0)
+		return -errno;
+	return watch(track, track->timer_fd);
+}
+
+static void read_boot_id(struct pp_track *track)
+{
+	if (pp_proc_read("/proc/sys/kernel/random/boot_id", track->boot_id,
+			 sizeof(track->boot_id)) < 0)
+		track->boot_id[0] = 0;
+	track->boot_id[strcspn(track->boot_id, "\n")] = 0;
+}
+
+/* That perf is refused is no failure: /proc alone then has to do. */
+static int open_perf(struct pp_track *track, struct pathprof_error *error)
+{
+	int r;
+
+	if (track->config.no_perf)
+		return 0;
+	r = pp_perf_open(&track->perf, track->config.only_pid, NULL, error);
+	if (r == -ENOMEM || r == -ESRCH)
+		return r;
+	return r ? 0 : watch(track, pp_perf_fd(track->perf));
+}
+
+static int init(struct pp_track *track, struct pathprof_error *error)
+{
+	struct pp_stat stat;
+	int r = pp_files_init(&track->files);
+
+	if (!r)
+		r = pp_images_init(&track->images);
+	if (!r)
+		r = pp_idents_new(&track->idents);
+	if (!r)
+		r = open_fds(track);
+	if (r)
+		return pathprof_fail(error, r, "tracker: %s", strerror(-r));
+	read_boot_id(track);
+	if (track->config.only_pid && pp_proc_stat(track->config.only_pid, &stat))
+		return pathprof_fail(error, -ESRCH, "process %d: no such process",
+				     track->config.only_pid);
+	r = open_perf(track, error);
+	if (r)
+		return r;
+	return track->perf ? pp_track_scan_all(track) : 0;
+}
+
+int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *config,
+		 struct pathprof_error *error)
+{
+	struct pp_track *track = calloc(1, sizeof(*track));
+	long tick_rate = sysconf(_SC_CLK_TCK);
+	int r;
+
+	if (!track)
+		return pathprof_fail(error, -ENOMEM, "tracker: %s", strerror(ENOMEM));
+	track->config = *config;
+	track->epoll_fd = -EBADF;
+	track->timer_fd = -EBADF;
+	track->query = true;
+	track->tick_ns = 1000000000ull / (uint64_t)(tick_rate > 0 ? tick_rate : 100);
+	r = init(track, error);
+	if (r) {
+		pp_track_free(track);
+		return r;
+	}
+	if (error)
+		error->text[0] = 0;
+	*ret_track = track;
+	return 0;
+}
+
+void pp_track_free(struct pp_track *track)
+{
+	if (!track)
+		return;
+	pp_perf_free(track->perf);
+	if (track->images.buckets)
+		pp_images_release(&track->images);
+	if (track->files.buckets)
+		pp_files_release(&track->files);
+	pp_idents_free(track->idents);
+	if (track->timer_fd >= 0)
+		close(track->timer_fd);
+	if (track->epoll_fd >= 0)
+		close(track->epoll_fd);
+	free(track->scanned);
+	free(track);
+}
+
+int pp_track_fd(struct pp_track *track)
+{
+	return track->epoll_fd;
+}
+
+/* ---------------------------------------------------------------- dispatch */
+
+/* The leader's exit event comes although other threads may run on. */
+static bool is_alive(struct pp_track *track, const struct pp_image *image)
+{
+	struct pp_stat stat;
+
+	if (image != pp_images_newest(&track->images, image->pid))
+		return false;
+	if (kill(image->pid, 0) < 0 && errno == ESRCH)
+		return false;
+	return !pp_proc_stat(image->pid, &stat) && pp_track_is_same(track, image, &stat) &&
+	       (stat.thread_cnt > 1 || (stat.state != 'Z' && stat.state != 'X'));
+}
+
+static void expire(struct pp_track *track, uint64_t now_ns)
+{
+	struct pp_image *image;
+
+	while (now_ns > PP_TRACK_GRACE_NS &&
+	       (image = pp_images_ended_before(&track->images, now_ns - PP_TRACK_GRACE_NS))) {
+		if (is_alive(track, image))
+			pp_images_revive(&track->images, image);
+		else
+			pp_images_remove(&track->images, image);
+	}
+	while (track->images.image_cnt > PP_IMAGES_MAX &&
+	       (image = pp_images_ended_before(&track->images, UINT64_MAX)))
+		pp_images_remove(&track->images, image);
+}
+
+static void sweep(struct pp_track *track, uint64_t now_ns)
+{
+	if (now_ns < track->sweep_ns)
+		return;
+	track->sweep_ns = now_ns + PP_SWEEP_INTERVAL_NS;
+	if (track->perf && pp_perf_update_cpus(track->perf, NULL) > 0)
+		track->is_behind = true;
+	if (!track->perf || track->config.only_pid)
+		pp_track_end_gone(track, now_ns);
+	expire(track, now_ns);
+	pp_files_sweep(&track->files);
+}
+
+static void resync(struct pp_track *track, uint64_t now_ns)
+{
+	if (!track->is_behind || now_ns < track->resync_ns)
+		return;
+	track->is_behind = false;
+	track->resync_ns = now_ns + PP_SWEEP_INTERVAL_NS;
+	(void)pp_track_scan_all(track);
+}
+
+/* Wakes the event loop for what no descriptor announces; an idle system is left in peace. */
+static void arm_timer(struct pp_track *track)
+{
+	const struct pp_image *first = track->images.ended_first;
+	uint64_t due_ns = first ? first->end_ns + PP_TRACK_GRACE_NS : 0;
+	struct itimerspec timer = {0};
+
+	if (track->is_behind && (!due_ns || track->resync_ns < due_ns))
+		due_ns = track->resync_ns;
+	if (due_ns && due_ns < track->sweep_ns)
+		due_ns = track->sweep_ns;
+	if (due_ns == track->armed_ns)
+		return;
+	track->armed_ns = due_ns;
+	timer.it_value.tv_sec = (time_t)(due_ns / 1000000000ull);
+	timer.it_value.tv_nsec = (long)(due_ns % 1000000000ull);
+	timerfd_settime(track->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
+int pp_track_dispatch(struct pp_track *track)
+{
+	uint64_t now_ns, expired_cnt;
+
+	if (track->perf) {
+		(void)pp_perf_drain(track->perf);
+		pp_perf_apply(track->perf, pp_track_apply, track);
+	}
+	now_ns = pp_track_now_ns();
+	sweep(track, now_ns);
+	resync(track, now_ns);
+	if (track->armed_ns && track->armed_ns <= now_ns &&
+	    read(track->timer_fd, &expired_cnt, sizeof(expired_cnt)) > 0)
+		track->armed_ns = 0;
+	arm_timer(track);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- look-ups */
+
+/* Without perf: whether pid is still what it was known as, else it is read anew. */
+static void verify(struct pp_track *track, struct pp_image *image, uint64_t now_ns)
+{
+	struct pp_stat stat;
+
+	if (now_ns < image->verified_ns + PP_VERIFY_INTERVAL_NS)
+		return;
+	if (pp_proc_stat(image->pid, &stat)) {
+		pp_images_end(&track->images, image, now_ns);
+		return;
+	}
+	if (!pp_track_is_same(track, image, &stat) || stat.signature != image->signature ||
+	    now_ns > image->scanned_ns + PP_RESCAN_INTERVAL_NS)
+		(void)pp_track_scan(track, image->pid);
+	else
+		image->verified_ns = now_ns;
+}
+
+static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t time_ns)
+{
+	struct pp_image *newest = pp_images_newest(&track->images, pid);
+
+	if (!newest)
+		(void)pp_track_scan(track, pid);
+	else if (!track->perf)
+		verify(track, newest, pp_track_now_ns());
+	return pp_images_at(&track->images, pid, time_ns);
+}
+
+const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t pid,
+						   uint64_t time_ns)
+{
+	struct pp_image *image = image_at(track, pid, time_ns);
+	const struct pp_image_detail *detail = image ? pp_track_detail(track, image) : NULL;
+
+	return detail ? &detail->process : NULL;
+}
+
+const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pid)
+{
+	return pp_track_process_at(track, pid, 0);
+}
+
+/* mremap and munmap emit no event, and a full memory bound drops some: /proc knows better. */
+static void repair(struct pp_track *track, struct pp_image *image)
+{
+	uint64_t now_ns = pp_track_now_ns();
+
+	if (image->end_ns || now_ns < image->repair_ns ||
+	    image != pp_images_newest(&track->images, image->pid))
+		return;
+	image->repair_ns = now_ns + PP_REPAIR_INTERVAL_NS;
+	track->repairs++;
+	(void)pp_track_scan(track, image->pid);
+}
+
+static int locate(struct pp_track *track, struct pp_image *image, const struct pp_piece *piece,
+		  uint64_t address, struct pp_location *ret_location)
+{
+	const struct pp_image_detail *detail;
+
+	if (piece->file) {
+		*ret_location = (struct pp_location){piece->file->id,
+						     piece->offset + (address - piece->start),
+						     piece->file->name};
+		return 0;
+	}
+	detail = pp_track_detail(track, image);
+	if (!detail)
+		return -ENOMEM;
+	*ret_location = (struct pp_location){detail->jit_id, address, detail->jit_name};
+	return 0;
+}
+
+int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64_t address,
+		     struct pp_location *ret_location)
+{
+	struct pp_image *image = image_at(track, pid, time_ns);
+	const struct pp_piece *piece;
+
+	if (!image)
+		return -ESRCH;
+	piece = pp_space_find(image->space, time_ns, address);
+	if (!piece && address < KERNEL_START) {
+		repair(track, image);
+		image = pp_images_at(&track->images, pid, time_ns);
+		piece = image ? pp_space_find(image->space, time_ns, address) : NULL;
+	}
+	return piece ? locate(track, image, piece, address, ret_location) : -ENOENT;
+}
+
+/* ---------------------------------------------------------------- generated code */
+
+/* CLOCK_REALTIME when the process started, less what its ticks and file times may be off. */
+static int64_t started_s(const struct pp_track *track, const struct pp_image *image)
+{
+	struct timespec real;
+	uint64_t up_ns = pp_track_now_ns() + pp_track_suspended_ns();
+	uint64_t start_ns = image->start_time * track->tick_ns;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	return real.tv_sec - (int64_t)((up_ns > start_ns ? up_ns - start_ns : 0) / 1000000000) - 2;
+}
+
+static int refresh_jit(struct pp_track *track, struct pp_image *image,
+		       struct pp_image_detail *detail)
+{
+	uint64_t now_ns = pp_track_now_ns();
+
+	if (!detail->jit) {
+		int r = pp_jit_new(&detail->jit);
+
+		if (r)
+			return r;
+	}
+	if (image->end_ns || now_ns < detail->jit_refresh_ns)
+		return 0;
+	detail->jit_refresh_ns = now_ns + PP_REPAIR_INTERVAL_NS;
+	/* What was read before remains good when the file is gone. */
+	(void)pp_jit_refresh(detail->jit, image->pid, started_s(track, image));
+	return 0;
+}
+
+int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, char *name,
+			size_t name_size, uint64_t *ret_start, uint64_t *ret_len_bytes)
+{
+	struct pp_image *image = image_at(track, pid, 0);
+	struct pp_image_detail *detail = image ? pp_track_detail(track, image) : NULL;
+	struct pp_jit_symbol symbol;
+	size_t len_bytes;
+	int r;
+
+	if (!detail || !name_size)
+		return -ENOENT;
+	r = refresh_jit(track, image, detail);
+	if (!r)
+		r = pp_jit_find(detail->jit, address, &symbol);
+	if (r)
+		return r;
+	len_bytes = strnlen(symbol.name, name_size - 1);
+	memcpy(name, symbol.name, len_bytes);
+	name[len_bytes] = 0;
+	*ret_start = symbol.start;
+	*ret_len_bytes = symbol.len_bytes;
+	return 0;
+}
+
+void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_stats)
+{
+	const struct pp_image *image = NULL;
+	struct pp_track_stats stats = {
+		.processes = track->images.image_cnt - track->images.ended_cnt,
+		.events = track->events,
+		.lost = track->lost,
+		.repairs = track->repairs,
+		.dropped = track->dropped,
+		.perf = track->perf != NULL,
+	};
+
+	while ((image = pp_images_next(&track->images, image)))
+		if (!image->end_ns)
+			stats.mappings += image->space->piece_cnt;
+	*ret_stats = stats;
+}

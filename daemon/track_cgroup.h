@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The container or service a process belongs to, from its cgroup paths (v1 and v2): the id of a
+ * docker, podman, CRI or containerd container (64 hex digits), the name of an LXC or
+ * systemd-nspawn one, else the systemd service. The innermost wins.
+ *
+ * Workload: once a process that is asked about. Pure but for the reading; any thread.
+ */
+#ifndef PP_TRACK_CGROUP_H
+#define PP_TRACK_CGROUP_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* From the text of /proc/PID/cgroup; name holds size bytes, "" for none. Returns name. */
+char *pp_cgroup_parse(const char *text, char *name, size_t size);
+/* -ESRCH when there is no such process. */
+int pp_cgroup_read(pid_t pid, char *ret_name, size_t size);
+
+#endif

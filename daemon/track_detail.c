@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is told about one process: read from /proc when somebody first asks, since most processes
+ * end before anybody does. See track_state.h for locking and ownership. Source: this project.
+ */
+#include "track_state.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "track_cgroup.h"
+
+static void read_container(struct pp_track *track, struct pp_image *image)
+{
+	char name[sizeof(((struct pp_track_process *)NULL)->container)];
+	struct pp_file *container;
+
+	if (pp_cgroup_read(image->pid, name, sizeof(name)) ||
+	    pp_files_get(&track->files, NULL, name, &container))
+		return;
+	pp_file_put(image->container);
+	image->container = container;
+}
+
+/* The piece of the program itself, whatever else is mapped from it. */
+static void find_exe(struct pp_track *track, struct pp_image *image)
+{
+	char link[32], path[4096], name[4096];
+	struct pathprof_build_id id = {0};
+	ssize_t len_bytes;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", image->pid);
+	len_bytes = readlink(link, path, sizeof(path) - 1);
+	if (len_bytes <= 0)
+		return;
+	path[len_bytes] = 0;
+	pp_ident_name(path, name, sizeof(name));
+	for (uint32_t i = 0; i < image->space->piece_cnt && !image->exe; i++) {
+		struct pp_file *file = image->space->pieces[i].file;
+
+		if (file && !strcmp(file->name, name))
+			image->exe = pp_file_ref(file);
+	}
+	if (!image->exe && !pathprof_build_id_read_file(&id, link, NULL))
+		(void)pp_files_get(&track->files, &id, name, &image->exe);
+}
+
+/* Once an image, while it can still be told. */
+static void complete(struct pp_track *track, struct pp_image *image)
+{
+	struct pp_stat stat;
+
+	if (image->is_complete)
+		return;
+	image->is_complete = true;
+	if (image != pp_images_newest(&track->images, image->pid) ||
+	    pp_proc_stat(image->pid, &stat) || !pp_track_is_same(track, image, &stat))
+		return;
+	image->start_time = stat.start_time;
+	image->start_exact = true;
+	read_container(track, image);
+	if (!image->exe)
+		find_exe(track, image);
+}
+
+static int elf_is_64bit(pid_t pid)
+{
+	unsigned char header[20];
+	char path[32];
+	_cleanup_close_ int fd = -EBADF;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, header, sizeof(header)) != (ssize_t)sizeof(header) ||
+	    memcmp(header, ELFMAG, SELFMAG) != 0)
+		return -1;
+	/* x32 programs are of class 32 but run 64-bit code. */
+	return header[EI_CLASS] == ELFCLASS64 || (header[18] | header[19] << 8) == EM_X86_64;
+}
+
+/* A 64-bit process has its stack, vDSO and libraries above 4 GiB, a 32-bit one cannot. */
+static int is_64bit(const struct pp_image *image, int known)
+{
+	const struct pp_space *space = image->space;
+
+	if (!space->piece_cnt)
+		return known;
+	if (space->pieces[space->piece_cnt - 1].end > UINT32_MAX)
+		return 1;
+	return known >= 0 || image->end_ns ? known : elf_is_64bit(image->pid);
+}
+
+static void make_jit_id(const struct pp_track *track, const struct pp_image *image,
+			struct pp_image_detail *detail)
+{
+	char what[128];
+	int len_bytes = snprintf(what, sizeof(what), "%s %d %llu %u", track->boot_id, image->pid,
+				 (unsigned long long)image->start_time, image->exec_cnt);
+
+	pathprof_build_id_make(&detail->jit_id, PATHPROF_ID_JIT, what, (size_t)len_bytes);
+	snprintf(detail->jit_name, sizeof(detail->jit_name), "jit:%d", image->pid);
+}
+
+static void copy_text(char *to, size_t size, const struct pp_file *from)
+{
+	snprintf(to, size, "%s", from ? from->name : "");
+}
+
+static struct pp_image_detail *new_detail(struct pp_track *track, struct pp_image *image)
+{
+	struct pp_image_detail *detail = calloc(1, sizeof(*detail));
+
+	if (!detail)
+		return NULL;
+	detail->process.pid = image->pid;
+	detail->process.is_64bit = -1;
+	image->detail = detail;
+	make_jit_id(track, image, detail);
+	return detail;
+}
+
+struct pp_image_detail *pp_track_detail(struct pp_track *track, struct pp_image *image)
+{
+	struct pp_image_detail *detail;
+	struct pp_track_process *process;
+
+	complete(track, image);
+	detail = image->detail ? image->detail : new_detail(track, image);
+	if (!detail)
+		return NULL;
+	process = &detail->process;
+	process->start_time = image->start_time;
+	process->exec_cnt = image->exec_cnt;
+	memcpy(process->comm, image->comm, sizeof(process->comm));
+	copy_text(process->container, sizeof(process->container), image->container);
+	copy_text(process->exe, sizeof(process->exe), image->exe);
+	if (image->exe)
+		process->exe_id = image->exe->id;
+	process->is_64bit = is_64bit(image, process->is_64bit);
+	return detail;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a mapping to the identity of its code. Where the kernel gave a build-id, that; else the
+ * file's ELF note, read through the process (/proc/PID/map_files, its root directory) or, when it
+ * is gone, through our own root, device and inode compared each time.
+ *
+ * Workload: one call a mapping, most with a build-id already; files without are read once and
+ * cached by device, inode, size and time of change (a direct-mapped table: bounded, and a
+ * collision costs only another read). Ownership: the caller owns the table. Not thread-safe.
+ */
+#ifndef PP_TRACK_IDENT_H
+#define PP_TRACK_IDENT_H
+
+#include "track_proc.h"
+
+enum pp_ident_kind {
+	PP_IDENT_FILE, /* offset in a file */
+	PP_IDENT_VDSO,
+	PP_IDENT_JIT,  /* anonymous executable memory: the offset is the address */
+	PP_IDENT_SKIP, /* never runs in user space */
+};
+
+struct pp_idents;
+
+int pp_idents_new(struct pp_idents **ret_idents);
+/* NULL-safe. */
+void pp_idents_free(struct pp_idents *idents);
+/* Of the mapping vma in pid. ret_id is set for _FILE and _VDSO. Never fails: see kind. */
+enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
+				struct pathprof_build_id *ret_id);
+/* Path without " (deleted)"; name holds size bytes. Returns name. */
+char *pp_ident_name(const char *path, char *name, size_t size);
+
+#endif

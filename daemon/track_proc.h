@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What /proc tells of a process: its stat line, its executable mappings, the processes there are.
+ * Mappings are read by ioctl(PROCMAP_QUERY) where the kernel has it (6.11), which gives build-ids
+ * too, else from the text of /proc/PID/maps.
+ *
+ * Everything read is checked: names of processes and files are chosen by whoever runs them.
+ * Stateless but for what the caller passes; any thread.
+ */
+#ifndef PP_TRACK_PROC_H
+#define PP_TRACK_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pathprof/build_id.h"
+
+struct pp_stat {
+	char comm[16];
+	char state;
+	pid_t ppid;
+	uint32_t thread_cnt;
+	uint64_t start_time; /* clock ticks since boot */
+	uint64_t signature;  /* of code and stack addresses: another one after an exec; 0: none */
+};
+
+struct pp_vma {
+	uint64_t start, end; /* addresses, [start, end) */
+	uint64_t offset;     /* file offset of start */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	struct pathprof_build_id id; /* len_bytes 0: not known */
+	const char *name;            /* "" for none; valid during the callback */
+};
+
+/* A non-zero return ends the reading and is returned. */
+typedef int pp_vma_fn(void *context, const struct pp_vma *vma);
+
+/* -EINVAL when text is no /proc/PID/stat line. */
+int pp_proc_parse_stat(const char *text, struct pp_stat *ret_stat);
+/*
+ * One line of /proc/PID/maps; line is cut into pieces, ret_vma->name points into it. 1: an
+ * executable mapping, 0: another one, -EINVAL: no such line.
+ */
+int pp_proc_parse_vma(char *line, struct pp_vma *ret_vma);
+
+/* -ESRCH when there is no such process. */
+int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat);
+/*
+ * Calls fn for each executable mapping, by address. *query: whether to try the ioctl; cleared
+ * when the kernel has none. The number of mappings, or -ESRCH, -EACCES.
+ */
+int pp_proc_vmas(pid_t pid, bool *query, pp_vma_fn *fn, void *context);
+/* All processes, or only_pid and its descendants. Caller frees *ret_pids. */
+int pp_proc_pids(pid_t only_pid, pid_t **ret_pids, size_t *ret_cnt);
+/* Its threads. Caller frees *ret_tids. -ESRCH. */
+int pp_proc_tids(pid_t pid, pid_t **ret_tids, size_t *ret_cnt);
+/* The pid it has in its own pid namespace, and its user. From the text of /proc/PID/status. */
+int pp_proc_parse_status(const char *text, pid_t *ret_inner_pid, uid_t *ret_uid);
+int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid);
+/*
+ * A path as the process sees it, by its root directory and without a way out of that; an O_PATH
+ * descriptor of a regular file or -errno.
+ */
+int pp_proc_open_inside(pid_t pid, const char *path);
+/* Whole small file into text (NUL-terminated, cut to size - 1); its length or -errno. */
+int pp_proc_read(const char *path, char *text, size_t size);
+
+#endif

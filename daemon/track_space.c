@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Address spaces and interned files: see track_space.h for the workload, locking and ownership.
+ * Source: this project.
+ */
+#include "track_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- files */
+
+int pp_files_init(struct pp_files *files)
+{
+	const size_t bucket_cnt = 4096;
+	struct pp_file **buckets = calloc(bucket_cnt, sizeof(struct pp_file *));
+
+	if (!buckets)
+		return -ENOMEM;
+	*files = (struct pp_files){.buckets = buckets, .bucket_cnt = bucket_cnt};
+	return 0;
+}
+
+void pp_files_release(struct pp_files *files)
+{
+	for (size_t i = 0; i < files->bucket_cnt; i++) {
+		while (files->buckets[i]) {
+			struct pp_file *file = files->buckets[i];
+
+			files->buckets[i] = file->next;
+			free(file);
+		}
+	}
+	free(files->buckets);
+	*files = (struct pp_files){0};
+}
+
+/* FNV-1a: names and identities are short, and look-ups rare beside resolves. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len_bytes)
+{
+	const uint8_t *byte = bytes;
+
+	for (size_t i = 0; i < len_bytes; i++)
+		hash = (hash ^ byte[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+static struct pp_file *file_new(const struct pathprof_build_id *id, const char *name, uint64_t hash)
+{
+	size_t name_size = strlen(name) + 1;
+	struct pp_file *file = malloc(sizeof(*file) + name_size);
+
+	if (!file)
+		return NULL;
+	*file = (struct pp_file){.hash = hash, .refs = 1, .id = *id};
+	memcpy(file->name, name, name_size);
+	return file;
+}
+
+int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id, const char *name,
+		 struct pp_file **ret_file)
+{
+	static const struct pathprof_build_id none;
+	struct pp_file **bucket, *file;
+	uint64_t hash;
+
+	id = id ? id : &none;
+	hash = hash_bytes(0xcbf29ce484222325ull, id, sizeof(*id));
+	hash = hash_bytes(hash, name, strlen(name));
+	bucket = &files->buckets[hash & (files->bucket_cnt - 1)];
+	for (file = *bucket; file; file = file->next) {
+		if (file->hash == hash && !memcmp(&file->id, id, sizeof(*id)) &&
+		    !strcmp(file->name, name)) {
+			*ret_file = pp_file_ref(file);
+			return 0;
+		}
+	}
+	file = file_new(id, name, hash);
+	if (!file)
+		return -ENOMEM;
+	file->next = *bucket;
+	*bucket = file;
+	files->file_cnt++;
+	*ret_file = file;
+	return 0;
+}
+
+struct pp_file *pp_file_ref(struct pp_file *file)
+{
+	if (file)
+		file->refs++;
+	return file;
+}
+
+void pp_file_put(struct pp_file *file)
+{
+	if (file)
+		file->refs--;
+}
+
+void pp_files_sweep(struct pp_files *files)
+{
+	for (size_t i = 0; i < files->bucket_cnt; i++) {
+		struct pp_file **link = &files->buckets[i];
+
+		while (*link) {
+			struct pp_file *file = *link;
+
+			if (file->refs) {
+				link = &file->next;
+				continue;
+			}
+			*link = file->next;
+			free(file);
+			files->file_cnt--;
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- life of a space */
+
+int pp_space_new(struct pp_space **ret_space)
+{
+	struct pp_space *space = calloc(1, sizeof(*space));
+
+	if (!space)
+		return -ENOMEM;
+	space->refs = 1;
+	*ret_space = space;
+	return 0;
+}
+
+struct pp_space *pp_space_ref(struct pp_space *space)
+{
+	space->refs++;
+	return space;
+}
+
+void pp_space_put(struct pp_space *space)
+{
+	if (!space || --space->refs)
+		return;
+	for (uint32_t i = 0; i < space->piece_cnt; i++)
+		pp_file_put(space->pieces[i].file);
+	for (uint32_t i = 0; i < space->past_cnt; i++)
+		pp_file_put(space->past[i].piece.file);
+	free(space->pieces);
+	free(space->past);
+	free(space);
+}
+
+/* array with room for wanted items, NULL when there is no memory (array is as it was). */
+static void *grown(void *array, uint32_t *cap, uint32_t wanted, size_t item_size)
+{
+	uint32_t more = *cap ? *cap : 8;
+	void *larger;
+
+	if (array && wanted <= *cap)
+		return array;
+	while (more < wanted)
+		more *= 2;
+	larger = reallocarray(array, more, item_size);
+	if (larger)
+		*cap = more;
+	return larger;
+}
+
+static int reserve_pieces(struct pp_space *space, size_t wanted)
+{
+	struct pp_piece *pieces;
+
+	if (wanted > PP_SPACE_PIECES_MAX)
+		return -ENOSPC;
+	pieces = grown(space->pieces, &space->piece_cap, (uint32_t)wanted, sizeof(*pieces));
+	if (!pieces)
+		return -ENOMEM;
+	space->pieces = pieces;
+	return 0;
+}
+
+static int reserve_past(struct pp_space *space, uint32_t wanted)
+{
+	struct pp_past *past = space->past;
+
+	if (wanted > PP_SPACE_PAST_MAX)
+		wanted = PP_SPACE_PAST_MAX;
+	if (!wanted)
+		return 0;
+	past = grown(past, &space->past_cap, wanted, sizeof(*past));
+	if (!past)
+		return -ENOMEM;
+	space->past = past;
+	return 0;
+}
+
+static void copy_content(struct pp_space *to, const struct pp_space *from)
+{
+	for (uint32_t i = 0; i < from->piece_cnt; i++) {
+		to->pieces[i] = from->pieces[i];
+		pp_file_ref(to->pieces[i].file);
+	}
+	for (uint32_t i = 0; i < from->past_cnt; i++) {
+		to->past[i] = from->past[i];
+		pp_file_ref(to->past[i].piece.file);
+	}
+	to->piece_cnt = from->piece_cnt;
+	to->past_cnt = from->past_cnt;
+}
+
+int pp_space_own(struct pp_space **space)
+{
+	struct pp_space *own;
+	int r;
+
+	if ((*space)->refs == 1)
+		return 0;
+	r = pp_space_new(&own);
+	if (r)
+		return r;
+	r = reserve_pieces(own, (*space)->piece_cnt);
+	if (!r)
+		r = reserve_past(own, (*space)->past_cnt);
+	if (r) {
+		pp_space_put(own);
+		return r;
+	}
+	copy_content(own, *space);
+	pp_space_put(*space);
+	*space = own;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- changes */
+
+/* Both say the same about any address they share. */
+static bool same_content(const struct pp_piece *a, const struct pp_piece *b)
+{
+	return a->file == b->file && a->start - a->offset == b->start - b->offset;
+}
+
+/* The part of piece inside [start, end), which it overlaps. */
+static struct pp_piece cut(const struct pp_piece *piece, uint64_t start, uint64_t end)
+{
+	struct pp_piece part = *piece;
+
+	if (part.start < start) {
+		part.offset += start - part.start;
+		part.start = start;
+	}
+	if (part.end > end)
+		part.end = end;
+	return part;
+}
+
+/* Index of the first piece that ends after address. */
+static uint32_t first_after(const struct pp_space *space, uint64_t address)
+{
+	uint32_t low = 0, high = space->piece_cnt;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (space->pieces[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void drop_past(struct pp_space *space, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		pp_file_put(space->past[i].piece.file);
+	space->past_cnt -= cnt;
+	memmove(space->past, space->past + cnt, space->past_cnt * sizeof(struct pp_past));
+}
+
+static void forget_old_past(struct pp_space *space, uint64_t time_ns)
+{
+	uint32_t cnt = 0;
+
+	while (cnt < space->past_cnt && space->past[cnt].until_ns + PP_TRACK_GRACE_NS < time_ns)
+		cnt++;
+	if (space->past_cnt - cnt >= PP_SPACE_PAST_MAX)
+		cnt = space->past_cnt - PP_SPACE_PAST_MAX + 1;
+	if (cnt)
+		drop_past(space, cnt);
+}
+
+/* Room was reserved by the caller. */
+static void remember(struct pp_space *space, const struct pp_piece *part, uint64_t time_ns)
+{
+	forget_old_past(space, time_ns);
+	space->past[space->past_cnt++] = (struct pp_past){*part, time_ns};
+	pp_file_ref(part->file);
+}
+
+/* Puts parts in the place of pieces [low, high). Room was reserved by the caller. */
+static void splice(struct pp_space *space, uint32_t low, uint32_t high,
+		   const struct pp_piece *parts, uint32_t part_cnt)
+{
+	for (uint32_t i = 0; i < part_cnt; i++)
+		pp_file_ref(parts[i].file);
+	for (uint32_t i = low; i < high; i++)
+		pp_file_put(space->pieces[i].file);
+	memmove(space->pieces + low + part_cnt, space->pieces + high,
+		(space->piece_cnt - high) * sizeof(struct pp_piece));
+	memcpy(space->pieces + low, parts, part_cnt * sizeof(struct pp_piece));
+	space->piece_cnt = space->piece_cnt - (high - low) + part_cnt;
+}
+
+/* Appends next to parts, as one piece where it continues the last. */
+static uint32_t append_part(struct pp_piece *parts, uint32_t part_cnt, const struct pp_piece *next)
+{
+	struct pp_piece *last = part_cnt ? &parts[part_cnt - 1] : NULL;
+
+	if (last && last->end == next->start && same_content(last, next)) {
+		last->end = next->end;
+		return part_cnt;
+	}
+	parts[part_cnt] = *next;
+	return part_cnt + 1;
+}
+
+/* What stands in the place of the pieces [*low, *high), widened by touching ones, afterwards. */
+static uint32_t make_parts(const struct pp_space *space, const struct pp_piece *range, bool is_map,
+			   uint32_t *low, uint32_t *high, struct pp_piece *parts)
+{
+	const struct pp_piece *pieces = space->pieces;
+	uint32_t part_cnt = 0;
+
+	if (*low > 0 && pieces[*low - 1].end == range->start)
+		parts[part_cnt++] = pieces[--*low];
+	else if (*low < *high && pieces[*low].start < range->start)
+		parts[part_cnt++] = cut(&pieces[*low], 0, range->start);
+	if (is_map)
+		part_cnt = append_part(parts, part_cnt, range);
+	if (*low < *high && pieces[*high - 1].end > range->end) {
+		struct pp_piece right = cut(&pieces[*high - 1], range->end, UINT64_MAX);
+
+		part_cnt = append_part(parts, part_cnt, &right);
+	} else if (*high < space->piece_cnt && pieces[*high].start == range->end) {
+		part_cnt = append_part(parts, part_cnt, &pieces[(*high)++]);
+	}
+	return part_cnt;
+}
+
+static int change(struct pp_space *space, const struct pp_piece *range, bool is_map,
+		  uint64_t time_ns)
+{
+	uint32_t low = first_after(space, range->start), high = low, part_cnt;
+	struct pp_piece parts[3];
+	int r;
+
+	while (high < space->piece_cnt && space->pieces[high].start < range->end)
+		high++;
+	if (!is_map && low == high)
+		return 0;
+	if (is_map && high == low + 1 && space->pieces[low].start <= range->start &&
+	    space->pieces[low].end >= range->end && same_content(&space->pieces[low], range))
+		return 0;
+	r = reserve_pieces(space, (size_t)space->piece_cnt + 2);
+	if (!r)
+		r = reserve_past(space, space->past_cnt + (high - low));
+	if (r)
+		return r;
+	for (uint32_t i = low; i < high; i++) {
+		struct pp_piece part = cut(&space->pieces[i], range->start, range->end);
+
+		if (!is_map || !same_content(&part, range))
+			remember(space, &part, time_ns);
+	}
+	part_cnt = make_parts(space, range, is_map, &low, &high, parts);
+	splice(space, low, high, parts, part_cnt);
+	return 0;
+}
+
+int pp_space_map(struct pp_space *space, const struct pp_piece *piece, uint64_t time_ns)
+{
+	struct pp_piece range = *piece;
+
+	if (range.start >= range.end)
+		return -EINVAL;
+	if (!range.file)
+		range.offset = range.start;
+	return change(space, &range, true, time_ns);
+}
+
+int pp_space_unmap(struct pp_space *space, uint64_t start, uint64_t end, uint64_t time_ns)
+{
+	struct pp_piece range = {.start = start, .end = end};
+
+	return start >= end ? -EINVAL : change(space, &range, false, time_ns);
+}
+
+int pp_space_replace(struct pp_space *space, const struct pp_piece *pieces, size_t piece_cnt,
+		     uint64_t time_ns)
+{
+	uint64_t end = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < piece_cnt && !r; i++) {
+		if (pieces[i].start < end)
+			return -EINVAL;
+		if (pieces[i].start > end)
+			r = pp_space_unmap(space, end, pieces[i].start, time_ns);
+		if (!r)
+			r = pp_space_map(space, &pieces[i], time_ns);
+		end = pieces[i].end;
+	}
+	if (!r && end < UINT64_MAX)
+		r = pp_space_unmap(space, end, UINT64_MAX, time_ns);
+	return r;
+}
+
+/* ---------------------------------------------------------------- look-up */
+
+static bool holds(const struct pp_piece *piece, uint64_t address)
+{
+	return piece->start <= address && address < piece->end;
+}
+
+/* Of the past pieces that held address after time_ns, the one that ended first. */
+static const struct pp_piece *find_past(const struct pp_space *space, uint64_t time_ns,
+					uint64_t address)
+{
+	const struct pp_past *best = NULL;
+
+	for (uint32_t i = 0; i < space->past_cnt; i++) {
+		const struct pp_past *past = &space->past[i];
+
+		if (past->until_ns > time_ns && holds(&past->piece, address) &&
+		    (!best || past->until_ns < best->until_ns))
+			best = past;
+	}
+	return best ? &best->piece : NULL;
+}
+
+const struct pp_piece *pp_space_find(const struct pp_space *space, uint64_t time_ns,
+				     uint64_t address)
+{
+	const struct pp_piece *found = NULL;
+	uint32_t i;
+
+	if (time_ns && space->past_cnt)
+		found = find_past(space, time_ns, address);
+	if (found)
+		return found;
+	i = first_after(space, address);
+	return i < space->piece_cnt && holds(&space->pieces[i], address) ? &space->pieces[i] : NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of the tracker share: its state, how events change it (track_event.c), how a
+ * read of /proc does (track_scan.c) and what is told about one process (track_detail.c). See
+ * track.h for the workload, locking and ownership.
+ */
+#ifndef PP_TRACK_STATE_H
+#define PP_TRACK_STATE_H
+
+#include "track.h"
+#include "track_ident.h"
+#include "track_image.h"
+#include "track_perf.h"
+#include "track_space.h"
+
+/* A process' maps are read no more often than this because an address was not found. */
+#define PP_REPAIR_INTERVAL_NS 50000000ull
+/* Without perf: how long a process is believed to be what it was, and its maps to be unchanged. */
+#define PP_VERIFY_INTERVAL_NS 20000000ull
+#define PP_RESCAN_INTERVAL_NS 1000000000ull
+/* Housekeeping, and reading everything anew after lost events. */
+#define PP_SWEEP_INTERVAL_NS 1000000000ull
+
+struct pp_track {
+	struct pp_track_config config;
+	struct pp_files files;
+	struct pp_images images;
+	struct pp_idents *idents;
+	struct pp_perf *perf; /* NULL: /proc only */
+	int epoll_fd, timer_fd;
+	bool query;                   /* the kernel has PROCMAP_QUERY, as far as known */
+	bool is_behind;               /* events were lost: everything must be read anew */
+	uint64_t sweep_ns, resync_ns; /* when each is due again */
+	uint64_t armed_ns;            /* when the timer goes off, 0: never */
+	uint64_t tick_ns;             /* of start times: 1 s / sysconf(_SC_CLK_TCK) */
+	char boot_id[40];
+	uint64_t events, lost, repairs, dropped;
+	struct pp_piece *scanned; /* room for one scan; each holds a reference to its file */
+	size_t scanned_cnt, scanned_cap;
+};
+
+uint64_t pp_track_now_ns(void);
+/* CLOCK_BOOTTIME minus CLOCK_MONOTONIC: the time spent suspended. */
+uint64_t pp_track_suspended_ns(void);
+
+/*
+ * The piece a mapping of pid is, with a reference to its file for the caller. -ENOENT: none that
+ * runs; -ENOMEM.
+ */
+int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
+		   struct pp_piece *ret_piece);
+
+/* Applies one perf record; context is the tracker. */
+void pp_track_apply(void *context, const struct pp_perf_record *record);
+
+/*
+ * Reads what pid is and has mapped now into its newest image, a new one when it is another
+ * process or program than the one known. -ESRCH; -EAGAIN: it changed meanwhile, nothing was kept.
+ */
+int pp_track_scan(struct pp_track *track, pid_t pid);
+/* Every process in view; ends those that are gone. */
+int pp_track_scan_all(struct pp_track *track);
+void pp_track_end_gone(struct pp_track *track, uint64_t now_ns);
+/* Whether stat can be of the process image is of. */
+bool pp_track_is_same(const struct pp_track *track, const struct pp_image *image,
+		      const struct pp_stat *stat);
+
+/* Fills what is handed out about image. NULL without memory. */
+struct pp_image_detail *pp_track_detail(struct pp_track *track, struct pp_image *image);
+
+#endif
