@@ -10,6 +10,7 @@
 #ifndef PP_SAMPLER_H
 #define PP_SAMPLER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,11 @@ struct pp_sampler_ops {
 	 * none. *seen grows by the samples that were looked at, the picked one included.
 	 */
 	int (*pick)(struct pp_sampler *sampler, struct pp_sample *ret_sample, uint64_t *seen);
+	/*
+	 * Around a burst: on true no event follows the target any more, for each of its switches
+	 * would set a timer, which doubles the cost of a step. NULL: nothing to pause.
+	 */
+	void (*pause)(struct pp_sampler *sampler, bool on);
 	/* NULL-safe. */
 	void (*free)(struct pp_sampler *sampler);
 };

@@ -36,6 +36,7 @@
 #define CPU_MAX       8192
 #define EVENT_MAX     4096
 #define PASS_MAX      4
+#define PAUSE_MAX     64
 #define FRESH_MIN_NS  (2 * PP_NSEC_PER_MSEC)
 #define PERIOD_MIN_NS 50000
 /* How often to look when no event can wake us any more. */
@@ -480,10 +481,22 @@ static int perf_pick(struct pp_sampler *base, struct pp_sample *ret_sample, uint
 	return 1;
 }
 
+/* Events of CPUs do not switch with threads; of many threads' events it would not pay. */
+static void perf_pause(struct pp_sampler *base, bool on)
+{
+	struct perf_sampler *sampler = (struct perf_sampler *)base;
+
+	if (!sampler->config.only_pid || sampler->event_cnt > PAUSE_MAX)
+		return;
+	for (size_t i = 0; i < sampler->event_cnt; i++)
+		ioctl(sampler->events[i], on ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
 const struct pp_sampler_ops pp_sampler_perf = {
 	.name = "cpu-clock",
 	.open = perf_open,
 	.fd = perf_fd,
 	.pick = perf_pick,
+	.pause = perf_pause,
 	.free = perf_free,
 };

@@ -232,16 +232,25 @@ static void charge_hold(const struct pp_step_target *target, bool held)
 	charge_cpu();
 }
 
+static void pause_sampler(bool on)
+{
+	if (stepper.sampler->ops->pause)
+		stepper.sampler->ops->pause(stepper.sampler, on);
+}
+
 static void profile(const struct pp_sample *sample)
 {
 	struct pp_step_target target = {.pid = sample->pid, .tid = sample->tid};
 	enum pathprof_drop drop = pp_step_catch(&stepper.holder, &target);
 	bool held = drop == PP_STEP_HELD;
 
-	if (held)
+	if (held) {
+		pause_sampler(true);
 		pp_step_burst(&stepper.holder, &target, &stepper.limits, &stepper.record);
-	else
+		pause_sampler(false);
+	} else {
 		stepper.stats.drops[drop]++;
+	}
 	charge_hold(&target, held);
 	if (!held)
 		return;

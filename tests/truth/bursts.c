@@ -2,14 +2,14 @@
 /*
  * Runs a command under the step source and writes every burst, raw and in order, to a file.
  *
- *     bursts [-t TAKEN] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-p PID] [-u] [-l] [-m]
+ *     bursts [-t TAKEN] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-k] [-p PID] [-u] [-l] [-m]
  *            OUT [CMD ARGS...]
  *
  * -x starts the command as `truth` does; -p watches a running process instead; -u leaves targets
- * unpinned; -l switches look-ahead off (the negative control); -m finds threads by /proc. After
- * SECONDS or BURSTS the source is closed and the command runs on unwatched. Exit status: the
- * command's, 128 + signal when one ended it, 125 for trouble of ours. One line of figures on
- * standard error.
+ * unpinned; -k kills the command when enough was seen; -l switches look-ahead off (the negative
+ * control); -m finds threads by /proc. After SECONDS or BURSTS the source is closed and the command
+ * runs on unwatched. Exit status: the command's, 128 + signal when one ended it, 125 for trouble of
+ * ours. One line of figures on standard error.
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ struct options {
 	struct pp_source_config config;
 	uint32_t flags;
 	uint64_t seconds, bursts;
-	int fixed;
+	int fixed, kill;
 	const char *out;
 	char **command;
 };
@@ -71,7 +71,7 @@ static int parse(int argc, char **argv, struct options *ret_options)
 	};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "+t:b:f:s:n:p:xulm")) != -1) {
+	while ((letter = getopt(argc, argv, "+t:b:f:s:n:p:xkulm")) != -1) {
 		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
 
 		switch (letter) {
@@ -95,6 +95,9 @@ static int parse(int argc, char **argv, struct options *ret_options)
 			break;
 		case 'x':
 			options.fixed = 1;
+			break;
+		case 'k':
+			options.kill = 1;
 			break;
 		case 'u':
 			options.config.pin = false;
@@ -254,6 +257,11 @@ int main(int argc, char **argv)
 	print_figures(source, &sink, begin_ns);
 	source->ops->free(source);
 	fclose(sink.file);
+	if (command > 0 && !ended && options.kill) {
+		kill(command, SIGKILL);
+		waitpid(command, &status, 0);
+		return 0;
+	}
 	if (command > 0 && !ended)
 		waitpid(command, &status, 0);
 	return exit_status(status);
