@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Release at the end of the scope, for the few kinds of object that pathprofctl owns, and memory
+ * that is there or ends the program: a command line tool has nothing better to do without it.
+ */
+#ifndef CTL_CLEANUP_H
+#define CTL_CLEANUP_H
+
+#include <stddef.h>
+
+#define _cleanup_(f)     __attribute__((cleanup(f)))
+#define _cleanup_free_   _cleanup_(ctl_free_at)
+#define _cleanup_close_  _cleanup_(ctl_close_at)
+#define _cleanup_fclose_ _cleanup_(ctl_fclose_at)
+#define _cleanup_json_   _cleanup_(ctl_json_at)
+#define _cleanup_store_  _cleanup_(ctl_store_at)
+
+/* Each takes the address of the pointer or descriptor; NULL and -1 are nothing to release. */
+void ctl_free_at(void *pointer);
+void ctl_close_at(const int *fd);
+void ctl_fclose_at(void *file);
+void ctl_json_at(void *json);
+void ctl_store_at(void *store);
+
+/* Never NULL: without memory one line is said and the program ends with CTL_FAILURE. */
+void *ctl_alloc(size_t size);
+/* An array of cnt elements, the ones from old_cnt on zeroed. */
+void *ctl_realloc(void *old, size_t old_cnt, size_t cnt, size_t element_size);
+char *ctl_strdup(const char *text);
+char *ctl_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pathprofctl doctor: what this machine can do, why not more, what would change it. */
+#include "ctl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "doctor.h"
+#include "json.h"
+#include "term.h"
+#include "text.h"
+
+static const char *const state_names[] = {"ok", "no", "warn"};
+
+/* The step source is the one that this version has; it needs x86-64 and ptrace. */
+static bool add_source(struct facts *facts)
+{
+#ifdef __x86_64__
+	bool can = facts->can_step;
+#else
+	bool can = false;
+#endif
+	if (can)
+		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
+			   "step (branches by single-stepping), sampler %s",
+			   facts->clock_sampling ? "cpu-clock" : "/proc");
+	else
+		fact_value(facts_add(facts, FACT_NO, "source auto",
+				     "no source can run here: see single steps",
+				     "what the lines above say"),
+			   "none");
+	return can;
+}
+
+static void print_fact(const struct fact *fact)
+{
+	static const enum ctl_style styles[] = {CTL_GOOD, CTL_HOT, CTL_WARM};
+	_cleanup_free_ char *value = text_escape(fact->value);
+
+	printf("%s%-4s%s  %s%s%s%s", ctl_style_on(styles[fact->state]), state_names[fact->state],
+	       ctl_style_off(styles[fact->state]), ctl_style_on(CTL_NAME), fact->name,
+	       ctl_style_off(CTL_NAME), *value ? ": " : "");
+	fputs(value, stdout);
+	if (fact->why)
+		printf(" %s-- %s%s", ctl_style_on(CTL_DIM), fact->why, ctl_style_off(CTL_DIM));
+	if (fact->change)
+		printf(" -- %s", fact->change);
+	putchar('\n');
+}
+
+static void print_text(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->cnt; i++)
+		print_fact(&facts->list[i]);
+}
+
+static void print_json(const struct facts *facts)
+{
+	struct json_rows rows;
+
+	json_rows_begin(&rows, stdout);
+	for (size_t i = 0; i < facts->cnt; i++) {
+		const struct fact *fact = &facts->list[i];
+		json_t *object = json_object();
+
+		json_add_text(object, "state", state_names[fact->state]);
+		json_add_text(object, "fact", fact->name);
+		json_add_text(object, "value", fact->value);
+		if (fact->why)
+			json_add_text(object, "why", fact->why);
+		if (fact->change)
+			json_add_text(object, "change", fact->change);
+		json_rows_add(&rows, object);
+	}
+	json_rows_end(&rows);
+}
+
+int cmd_doctor(const struct ctl_options *options)
+{
+	struct facts facts = {0};
+	int r = ctl_no_operands(options);
+	bool can;
+
+	if (r)
+		return r;
+	doctor_machine(&facts);
+	doctor_perf(&facts);
+	doctor_module(&facts);
+	doctor_bpf(&facts);
+	doctor_ptrace(&facts);
+	doctor_files(&facts, options);
+	can = add_source(&facts);
+	if (options->json)
+		print_json(&facts);
+	else
+		print_text(&facts);
+	facts_release(&facts);
+	return can ? CTL_OK : CTL_FAILURE;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pathprofctl status: what the daemon does, what it costs, what it drops. */
+#include "ctl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "json.h"
+#include "status.h"
+#include "term.h"
+#include "text.h"
+
+static void line(const char *name, const char *text)
+{
+	_cleanup_free_ char *safe = text_escape(text);
+
+	printf("  %s%-9s%s %s\n", ctl_style_on(CTL_DIM), name, ctl_style_off(CTL_DIM), safe);
+}
+
+static double number(const json_t *object, const char *key)
+{
+	return daemon_status_number(object, key, 0);
+}
+
+static void head_line(const struct daemon_status *status)
+{
+	const json_t *members = status->members;
+	enum ctl_style style = status->running ? CTL_GOOD : CTL_HOT;
+	_cleanup_free_ char *version =
+		text_escape(daemon_status_text(members, "version", "(unknown version)"));
+	double started_ns = number(members, "started_ns");
+	char when[32];
+
+	printf("pathprofd %s: %s%s%s", version, ctl_style_on(style),
+	       status->running ? "running" : "down", ctl_style_off(style));
+	if (status->running)
+		printf(", process %.0f", number(members, "pid"));
+	else
+		printf(", %s", status->why_down);
+	printf(", %s %s\n", status->running ? "since" : "was started",
+	       text_time(when, sizeof(when), started_ns < 9e18 ? (int64_t)started_ns : 0));
+}
+
+static void source_line(const json_t *members)
+{
+	_cleanup_free_ char *text =
+		ctl_printf("%s, sampler %s, basis %s, windows of %g s",
+			   daemon_status_text(members, "source", "?"),
+			   daemon_status_text(members, "sampler", "?"),
+			   daemon_status_text(members, "basis", "?"), number(members, "window_s"));
+
+	line("source", text);
+}
+
+static void overhead_line(const json_t *members)
+{
+	_cleanup_free_ char *text = ctl_printf(
+		"%.3f%% of CPU time in the last window, %.3f%% since the start; budget %.3f%%",
+		100 * number(members, "overhead_ratio"),
+		100 * number(members, "overhead_ratio_total"),
+		100 * number(members, "budget_ratio"));
+
+	line("overhead", text);
+}
+
+static void seen_line(const json_t *members)
+{
+	_cleanup_free_ char *text =
+		ctl_printf("%.0f bursts, %.0f branches, %.0f paths", number(members, "bursts"),
+			   number(members, "branches"), number(members, "paths"));
+
+	line("seen", text);
+}
+
+/* "a 1.5/s, b 3/s" of an object of numbers, those that are zero left out. */
+static void members_line(const char *name, const json_t *object, const char *format)
+{
+	char text[1024] = "";
+	size_t at = 0;
+	const char *key;
+	json_t *value;
+
+	/* jansson iterates over a non-const object; nothing is changed. */
+	json_object_foreach((json_t *)object, key, value)
+	{
+		if (json_number_value(value) == 0 || at >= sizeof(text) - 1)
+			continue;
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s ", at ? ", " : "", key);
+		if (at < sizeof(text) - 1)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, format,
+					       json_number_value(value));
+	}
+	line(name, at ? text : "none");
+}
+
+static void tracker_line(const json_t *tracker)
+{
+	bool perf = json_is_true(json_object_get(tracker, "perf"));
+	_cleanup_free_ char *text = ctl_printf(
+		"%s, %.0f processes, %.0f mappings, %.0f events lost, %.0f repairs",
+		perf ? "perf events" : "/proc alone", number(tracker, "processes"),
+		number(tracker, "mappings"), number(tracker, "lost"), number(tracker, "repairs"));
+
+	line("tracker", text);
+}
+
+static uint64_t bytes_of(const json_t *members, const char *key)
+{
+	double bytes = number(members, key);
+
+	return bytes > 0 && bytes < 1e18 ? (uint64_t)bytes : 0;
+}
+
+static void memory_line(const json_t *members)
+{
+	char memory[32], db[32];
+	_cleanup_free_ char *text =
+		ctl_printf("%s; database %s, %s",
+			   text_bytes(memory, sizeof(memory), bytes_of(members, "memory_bytes")),
+			   text_bytes(db, sizeof(db), bytes_of(members, "db_bytes")),
+			   daemon_status_text(members, "db", "?"));
+
+	line("memory", text);
+}
+
+static void print_text(const struct daemon_status *status)
+{
+	const json_t *members = status->members;
+
+	if (!members) {
+		printf("pathprofd: %sdown%s, %s\n", ctl_style_on(CTL_HOT), ctl_style_off(CTL_HOT),
+		       status->why_down);
+		return;
+	}
+	head_line(status);
+	source_line(members);
+	overhead_line(members);
+	seen_line(members);
+	members_line("rates", json_object_get(members, "rates"), "%.1f/s");
+	members_line("drops", json_object_get(members, "drops"), "%.0f");
+	tracker_line(json_object_get(members, "tracker"));
+	memory_line(members);
+}
+
+static void print_json(const struct daemon_status *status)
+{
+	_cleanup_json_ json_t *object = json_object();
+
+	json_add_text(object, "state", status->running ? "running" : "down");
+	if (!status->running)
+		json_add_text(object, "why", status->why_down);
+	if (status->members)
+		json_object_update_missing(object, status->members);
+	json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+}
+
+/* Without the database that a daemon would have made there is no daemon; a wrong --db is a slip. */
+static bool never_ran(const struct ctl_options *options)
+{
+	_cleanup_free_ char *path = ctl_db_path(options);
+
+	return !options->db && access(path, F_OK) < 0;
+}
+
+int cmd_status(const struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct daemon_status status;
+	struct pathprof_error error = {""};
+	bool down = never_ran(options);
+	int r = ctl_no_operands(options);
+
+	if (r == CTL_OK)
+		r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (r)
+		return r == CTL_FAILURE && down ? CTL_DOWN : r;
+	r = daemon_status_read(&status, store, &error);
+	if (r < 0)
+		return ctl_fail_error("status", r, &error);
+	if (options->json)
+		print_json(&status);
+	else
+		print_text(&status);
+	r = status.running ? CTL_OK : CTL_DOWN;
+	daemon_status_release(&status);
+	return r;
+}

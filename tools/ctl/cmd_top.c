@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pathprofctl top: what is hot now. On a terminal it stays and refreshes, into a pipe it prints. */
+#include "ctl.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "top_screen.h"
+#include "view.h"
+
+#define DEFAULT_SPAN_NS (300 * CTL_NS_PER_S)
+#define DEFAULT_LIMIT   25
+
+static int print_once(const struct ctl_options *options, const struct view *view,
+		      struct pathprof_store *store)
+{
+	struct pathprof_filter filter = options->filter;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!filter.since_ns && !filter.window)
+		filter.since_ns = (int64_t)now.tv_sec * CTL_NS_PER_S - DEFAULT_SPAN_NS;
+	if (!options->limit_given)
+		filter.limit = DEFAULT_LIMIT;
+	return view_print(view, store, &filter, options->json, stdout);
+}
+
+int cmd_top(const struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	const struct view *view = view_find(options->by ? options->by : "paths");
+	struct top_config config;
+	int r = ctl_no_operands(options);
+
+	if (r)
+		return r;
+	if (!view)
+		return ctl_usage(options,
+				 "--by %s: one of paths, functions, edges, binaries, processes",
+				 options->by);
+	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (r)
+		return r;
+	if (!ctl_term.terminal || options->json || !isatty(STDIN_FILENO))
+		return print_once(options, view, store);
+	config = (struct top_config){
+		.store = store,
+		.filter = options->filter,
+		.sliding_ns =
+			options->filter.since_ns || options->filter.window ? 0 : DEFAULT_SPAN_NS,
+		.view = view,
+	};
+	if (!options->limit_given)
+		config.filter.limit = TOP_ROWS_MAX;
+	return top_screen(&config);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pathprofctl: what its verbs share. Each verb is one file cmd_X.c with one entry cmd_X; main.c
+ * has the table. Results go to standard output, everything else to standard error as
+ * `pathprofctl: what: where: what to do`.
+ *
+ * One thread. The terminal's properties are the only global state.
+ */
+#ifndef CTL_H
+#define CTL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pathprof/error.h"
+#include "pathprof/store.h"
+
+enum ctl_exit {
+	CTL_OK = 0,
+	CTL_FAILURE = 1,
+	CTL_USAGE = 2,
+	CTL_DOWN = 3, /* status: the daemon does not run */
+};
+
+#define CTL_NS_PER_S 1000000000LL
+
+enum ctl_color {
+	CTL_COLOR_AUTO,
+	CTL_COLOR_ALWAYS,
+	CTL_COLOR_NEVER,
+};
+
+/* Everything the command line can say; what a verb does not accept stays as ctl_options_init. */
+struct ctl_options {
+	const char *db; /* --db, NULL: the default */
+	bool json;
+	bool help, version;
+	enum ctl_color color;
+
+	struct pathprof_filter filter;
+	const char *host;
+	bool limit_given;
+
+	const char *by;
+	const char *source, *overhead, *output;
+	double duration_s; /* 0: until it ends */
+	bool no_report;
+	uint64_t max_bytes;
+	int64_t max_age_ns;
+
+	const char *verb; /* for messages; NULL before it is known */
+	int argc;         /* operands of the verb */
+	char **argv;
+};
+
+/* Which options a verb accepts, besides the global ones. */
+#define CTL_OPT_SELECT  (1U << 0) /* --since --until --pid --comm --binary --container --host */
+#define CTL_OPT_LIMIT   (1U << 1)
+#define CTL_OPT_BY      (1U << 2)
+#define CTL_OPT_RECORD  (1U << 3)
+#define CTL_OPT_VACUUM  (1U << 4)
+#define CTL_OPT_PID     (1U << 5) /* --pid alone */
+#define CTL_OPT_COMMAND (1U << 6) /* operands are a command: options end at the first */
+
+struct ctl_verb {
+	const char *name;
+	const char *operands; /* as the usage line shows them */
+	const char *help;
+	unsigned int accepts; /* CTL_OPT_* */
+	int (*run)(const struct ctl_options *options);
+};
+
+int cmd_binaries(const struct ctl_options *options);
+int cmd_db(const struct ctl_options *options);
+int cmd_doctor(const struct ctl_options *options);
+int cmd_edges(const struct ctl_options *options);
+int cmd_paths(const struct ctl_options *options);
+int cmd_processes(const struct ctl_options *options);
+int cmd_record(const struct ctl_options *options);
+int cmd_show(const struct ctl_options *options);
+int cmd_status(const struct ctl_options *options);
+int cmd_top(const struct ctl_options *options);
+int cmd_vacuum(const struct ctl_options *options);
+int cmd_windows(const struct ctl_options *options);
+
+/* Says one line on standard error, control characters escaped. Returns CTL_FAILURE. */
+int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same and where to read more. Returns CTL_USAGE. */
+int ctl_usage(const struct ctl_options *options, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Says error->text, or the errno when there is none. Returns CTL_FAILURE. */
+int ctl_fail_error(const char *where, int code, const struct pathprof_error *error);
+/* CTL_USAGE and a line when operands are there that the verb does not take, else CTL_OK. */
+int ctl_no_operands(const struct ctl_options *options);
+
+/* The file the options and the environment mean. Caller frees. */
+char *ctl_db_path(const struct ctl_options *options);
+/* Opens it; says why not. Returns CTL_OK or CTL_FAILURE. */
+int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
+		enum pathprof_store_mode mode);
+
+#endif

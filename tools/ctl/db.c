@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which database is meant, and opening it. */
+#include "ctl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+#define SYSTEM_DB "/var/lib/pathprof/profile.db"
+
+static char *user_db(void)
+{
+	const char *state = getenv("XDG_STATE_HOME");
+	const char *home = getenv("HOME");
+
+	if (state && *state == '/')
+		return ctl_printf("%s/pathprof/profile.db", state);
+	if (home && *home == '/')
+		return ctl_printf("%s/.local/state/pathprof/profile.db", home);
+	return NULL;
+}
+
+char *ctl_db_path(const struct ctl_options *options)
+{
+	const char *from_env = getenv("PATHPROF_DB");
+	char *path;
+
+	if (options->db)
+		return ctl_strdup(options->db);
+	if (from_env && *from_env)
+		return ctl_strdup(from_env);
+	if (access(SYSTEM_DB, F_OK) == 0)
+		return ctl_strdup(SYSTEM_DB);
+	path = user_db();
+	if (path && (geteuid() != 0 || access(path, F_OK) == 0))
+		return path;
+	free(path);
+	return ctl_strdup(SYSTEM_DB);
+}
+
+int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
+		enum pathprof_store_mode mode)
+{
+	_cleanup_free_ char *path = ctl_db_path(options);
+	struct pathprof_error error = {""};
+	struct stat status;
+	int r;
+
+	if (stat(path, &status) < 0) {
+		if (errno != ENOENT)
+			return ctl_fail("%s: %s: name another with --db", path, strerror(errno));
+		return ctl_fail("%s: no such database: start pathprofd, take one with pathprofctl "
+				"record, or name one with --db",
+				path);
+	}
+	if (!S_ISREG(status.st_mode))
+		return ctl_fail("%s: not a database file: name one with --db", path);
+	r = pathprof_store_open(ret_store, path, mode, &error);
+	if (r < 0)
+		return ctl_fail_error(path, r, &error);
+	return CTL_OK;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Facts about loading the kernel module. */
+#include "doctor.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+#define SECURE_BOOT "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+static void add_loading(struct facts *facts)
+{
+	_cleanup_free_ char *disabled = doctor_read_line("/proc/sys/kernel/modules_disabled");
+
+	if (access("/proc/modules", F_OK) < 0)
+		fact_value(facts_add(facts, FACT_NO, "module loading",
+				     "this kernel is built without modules",
+				     "a kernel with CONFIG_MODULES"),
+			   "impossible");
+	else if (disabled && !strcmp(disabled, "1"))
+		fact_value(facts_add(facts, FACT_NO, "module loading",
+				     "kernel.modules_disabled is set", "a reboot without it"),
+			   "switched off");
+	else if (!doctor_capable(CAP_SYS_MODULE))
+		fact_value(facts_add(facts, FACT_NO, "module loading", "CAP_SYS_MODULE is missing",
+				     "root"),
+			   "not permitted");
+	else
+		fact_value(facts_add(facts, FACT_OK, "module loading", NULL, NULL), "possible");
+}
+
+/* The word in brackets: "none [integrity] confidentiality". */
+static void add_lockdown(struct facts *facts)
+{
+	_cleanup_free_ char *line = doctor_read_line("/sys/kernel/security/lockdown");
+	char *word = line ? strchr(line, '[') : NULL;
+
+	if (word)
+		word[strcspn(word, "]")] = 0;
+	if (!word || !strcmp(word, "[none"))
+		fact_value(facts_add(facts, FACT_OK, "kernel lockdown", NULL, NULL), "none");
+	else
+		fact_value(facts_add(facts, FACT_WARN, "kernel lockdown",
+				     "only signed modules load; confidentiality also stops BPF and "
+				     "perf from reading kernel memory",
+				     "a signed module with an enrolled key (mokutil --import)"),
+			   "%s", word + 1);
+}
+
+/* An EFI variable: four bytes of attributes, then the value. */
+static bool secure_boot(void)
+{
+	_cleanup_close_ int fd = open(SECURE_BOOT, O_RDONLY | O_CLOEXEC);
+	unsigned char bytes[5];
+
+	return fd >= 0 && read(fd, bytes, sizeof(bytes)) == sizeof(bytes) && bytes[4] == 1;
+}
+
+static void add_secure_boot(struct facts *facts)
+{
+	if (secure_boot())
+		fact_value(facts_add(facts, FACT_WARN, "secure boot", "only signed modules load",
+				     "enrol the key that signs it (mokutil --import)"),
+			   "on");
+	else
+		fact_value(facts_add(facts, FACT_OK, "secure boot", NULL, NULL), "off");
+}
+
+static void add_headers(struct facts *facts)
+{
+	_cleanup_free_ char *release = doctor_release();
+	_cleanup_free_ char *build = ctl_printf("/lib/modules/%s/build", release);
+	_cleanup_free_ char *change = ctl_printf("apt install linux-headers-%s", release);
+
+	if (access(build, F_OK) == 0)
+		fact_value(facts_add(facts, FACT_OK, "kernel headers", NULL, NULL), "%s", build);
+	else
+		fact_value(facts_add(facts, FACT_NO, "kernel headers",
+				     "a module cannot be built here without them", change),
+			   "none for %s", release);
+}
+
+static void add_loaded(struct facts *facts)
+{
+	_cleanup_free_ char *version = doctor_read_line("/sys/module/pathprof/version");
+
+	if (access("/sys/module/pathprof", F_OK) == 0)
+		fact_value(facts_add(facts, FACT_OK, "module pathprof", NULL, NULL), "loaded %s",
+			   version ? version : "");
+	else
+		fact_value(facts_add(facts, FACT_NO, "module pathprof",
+				     "bursts are taken from user space instead, at a higher price",
+				     "modprobe pathprof where it is installed"),
+			   "not loaded");
+}
+
+void doctor_module(struct facts *facts)
+{
+	add_loading(facts);
+	add_lockdown(facts);
+	add_secure_boot(facts);
+	add_headers(facts);
+	add_loaded(facts);
+}

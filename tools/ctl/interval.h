@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How far a share may be off: the 95 % score interval of a proportion (E. B. Wilson, "Probable
+ * inference, the law of succession, and statistical inference", JASA 22, 1927), which unlike the
+ * textbook interval stays inside 0..1 and holds for rare paths.
+ *
+ * It takes samples for independent. Paths of one burst follow one another, so the truth is
+ * somewhat wider.
+ */
+#ifndef CTL_INTERVAL_H
+#define CTL_INTERVAL_H
+
+#include <stdint.h>
+
+struct interval {
+	double low, high; /* 0..1 */
+};
+
+/* share (0..1) of `samples` samples in all; 0 samples: 0..1. */
+struct interval interval_of_share(double share, uint64_t samples);
+/* Half its width: what stands after the plus-minus sign. */
+double interval_half(struct interval interval);
+
+#endif

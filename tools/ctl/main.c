@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pathprofctl: finds the verb and runs it. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl.h"
+#include "options.h"
+#include "term.h"
+
+static const struct ctl_verb verbs[] = {
+	{"doctor", "", "what this machine can do, why not more, what would change it", 0,
+	 cmd_doctor},
+	{"status", "", "the daemon: sources, rates, overhead against budget, drops", 0, cmd_status},
+	{"top", "", "what is hot now: live on a terminal, once into a pipe",
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_BY, cmd_top},
+	{"paths", "", "the hottest paths", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_paths},
+	{"show", "PATH-ID", "one path, block by block", CTL_OPT_SELECT, cmd_show},
+	{"edges", "", "branch edges: BUILDID FROM TO COUNT MISPREDICTED",
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges},
+	{"windows", "", "the profile windows stored", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_windows},
+	{"processes", "", "the processes seen", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_processes},
+	{"binaries", "", "the binaries seen", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_binaries},
+	{"record", "-- COMMAND...", "profile one program",
+	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
+	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
+	{"db", "check", "integrity of the database", 0, cmd_db},
+};
+#define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
+
+static const struct ctl_verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < VERB_CNT; i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+static void help(void)
+{
+	puts("pathprofctl [OPTION...] VERB [OPTION...] [OPERAND...]\n\nVerbs:");
+	for (size_t i = 0; i < VERB_CNT; i++) {
+		char words[40];
+
+		snprintf(words, sizeof(words), "%s %s", verbs[i].name, verbs[i].operands);
+		printf("  %-22s %s\n", words, verbs[i].help);
+	}
+	puts("\nOptions everywhere:");
+	ctl_options_help(stdout, 0);
+	puts("\nA verb's own options: pathprofctl VERB --help. Exit status: 0 done, 1 failed,\n"
+	     "2 bad usage, 3 the daemon is down (status). See pathprofctl(1).");
+}
+
+static void help_verb(const struct ctl_verb *verb)
+{
+	printf("pathprofctl %s [OPTION...] %s\n  %s\n\nOptions:\n", verb->name, verb->operands,
+	       verb->help);
+	ctl_options_help(stdout, 0);
+	if (verb->accepts)
+		ctl_options_help(stdout, verb->accepts);
+}
+
+static void version(void)
+{
+	puts("pathprofctl " PATHPROF_VERSION);
+}
+
+/* A database that one daemon wrote knows one host: its own. */
+static int check_host(const struct ctl_options *options)
+{
+	char name[256] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	if (!options->host || !strcmp(options->host, name))
+		return CTL_OK;
+	return ctl_fail("--host %s: a local database holds one host, this one is %s: ask on that "
+			"host, or leave --host out",
+			options->host, name);
+}
+
+static int check_times(const struct ctl_options *options)
+{
+	const struct pathprof_filter *filter = &options->filter;
+
+	if (filter->since_ns && filter->until_ns && filter->since_ns >= filter->until_ns)
+		return ctl_usage(options, "--since is not before --until");
+	return CTL_OK;
+}
+
+static int run_verb(struct ctl_options *options, int argc, char **argv)
+{
+	const struct ctl_verb *verb = find_verb(argv[0]);
+	int r;
+
+	if (!verb)
+		return ctl_usage(options, "%s: no such verb", argv[0]);
+	options->verb = verb->name;
+	r = ctl_options_parse(options, argc, argv, verb->accepts, false);
+	if (r)
+		return r;
+	ctl_term_init(STDOUT_FILENO, options->color);
+	if (options->help || options->version) {
+		options->help ? help_verb(verb) : version();
+		return CTL_OK;
+	}
+	r = check_times(options);
+	if (r == CTL_OK)
+		r = check_host(options);
+	return r ? r : verb->run(options);
+}
+
+static int run(int argc, char **argv)
+{
+	struct ctl_options options;
+	int r;
+
+	ctl_options_init(&options);
+	r = ctl_options_parse(&options, argc, argv, 0, true);
+	if (r)
+		return r;
+	if (options.help || options.version) {
+		options.help ? help() : version();
+		return CTL_OK;
+	}
+	if (options.argc == 0)
+		return ctl_usage(&options, "a verb is needed");
+	return run_verb(&options, options.argc, options.argv);
+}
+
+/* A reader that went away is no failure; a full disk is. */
+static int finish(int result)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return result;
+	if (errno == EPIPE)
+		return result;
+	return ctl_fail("standard output: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");
+	signal(SIGPIPE, SIG_IGN);
+	ctl_term_init(STDOUT_FILENO, CTL_COLOR_AUTO);
+	return finish(run(argc, argv));
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The command line: see options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "when.h"
+
+typedef int set_fn(struct ctl_options *options, const char *value);
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec;
+}
+
+static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
+{
+	char *end;
+
+	if (value[strspn(value, "0123456789")] || !*value)
+		return -EINVAL;
+	errno = 0;
+	*ret_number = strtoull(value, &end, 10);
+	return errno || *ret_number > most ? -ERANGE : 0;
+}
+
+static int set_db(struct ctl_options *options, const char *value)
+{
+	options->db = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_json(struct ctl_options *options, const char *value)
+{
+	options->json = true;
+	return 0;
+}
+
+static int set_help(struct ctl_options *options, const char *value)
+{
+	options->help = true;
+	return 0;
+}
+
+static int set_version(struct ctl_options *options, const char *value)
+{
+	options->version = true;
+	return 0;
+}
+
+static int set_color(struct ctl_options *options, const char *value)
+{
+	static const char *const names[] = {"auto", "always", "never"};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!strcmp(value, names[i])) {
+			options->color = (enum ctl_color)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int set_since(struct ctl_options *options, const char *value)
+{
+	return when_parse(value, now_ns(), &options->filter.since_ns);
+}
+
+static int set_until(struct ctl_options *options, const char *value)
+{
+	return when_parse(value, now_ns(), &options->filter.until_ns);
+}
+
+static int set_pid(struct ctl_options *options, const char *value)
+{
+	uint64_t pid;
+	int r = set_number(value, INT32_MAX, &pid);
+
+	if (r < 0 || pid == 0)
+		return r < 0 ? r : -ERANGE;
+	options->filter.pid = (uint32_t)pid;
+	return 0;
+}
+
+static int set_comm(struct ctl_options *options, const char *value)
+{
+	options->filter.comm = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_binary(struct ctl_options *options, const char *value)
+{
+	options->filter.binary = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_container(struct ctl_options *options, const char *value)
+{
+	options->filter.container = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_host(struct ctl_options *options, const char *value)
+{
+	options->host = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_window(struct ctl_options *options, const char *value)
+{
+	uint64_t id;
+	int r = set_number(value, INT64_MAX, &id);
+
+	if (r < 0 || id == 0)
+		return r < 0 ? r : -ERANGE;
+	options->filter.window = (int64_t)id;
+	return 0;
+}
+
+static int set_limit(struct ctl_options *options, const char *value)
+{
+	uint64_t limit;
+	int r = set_number(value, UINT32_MAX, &limit);
+
+	if (r < 0)
+		return r;
+	options->filter.limit = (uint32_t)limit;
+	options->limit_given = true;
+	return 0;
+}
+
+static int set_by(struct ctl_options *options, const char *value)
+{
+	options->by = value;
+	return 0;
+}
+
+static int set_source(struct ctl_options *options, const char *value)
+{
+	options->source = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_overhead(struct ctl_options *options, const char *value)
+{
+	size_t len = strspn(value, "0123456789.");
+
+	options->overhead = value;
+	if (len == 0 || (value[len] && strcmp(value + len, "%") != 0))
+		return -EINVAL;
+	return strtod(value, NULL) > 0 && strtod(value, NULL) <= 100 ? 0 : -ERANGE;
+}
+
+static int set_output(struct ctl_options *options, const char *value)
+{
+	options->output = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_duration(struct ctl_options *options, const char *value)
+{
+	int64_t ns;
+	int r = when_parse_span(value, &ns);
+
+	if (r < 0 || ns == 0)
+		return r < 0 ? r : -ERANGE;
+	options->duration_s = (double)ns / (double)CTL_NS_PER_S;
+	return 0;
+}
+
+static int set_no_report(struct ctl_options *options, const char *value)
+{
+	options->no_report = true;
+	return 0;
+}
+
+static int set_max_size(struct ctl_options *options, const char *value)
+{
+	int r = when_parse_size(value, &options->max_bytes);
+
+	return r == 0 && options->max_bytes == 0 ? -ERANGE : r;
+}
+
+static int set_max_age(struct ctl_options *options, const char *value)
+{
+	int r = when_parse_span(value, &options->max_age_ns);
+
+	return r == 0 && options->max_age_ns == 0 ? -ERANGE : r;
+}
+
+static const struct option_row {
+	const char *name;
+	char letter;           /* 0: none */
+	const char *value;     /* NULL: takes none */
+	unsigned int accepted; /* CTL_OPT_* of which one is enough; 0: global */
+	set_fn *set;
+	const char *help;
+} rows[] = {
+	{"db", 0, "FILE", 0, set_db, "the database ($PATHPROF_DB, else the daemon's)"},
+	{"json", 'j', NULL, 0, set_json, "JSON instead of a table"},
+	{"color", 0, "WHEN", 0, set_color, "auto, always or never"},
+	{"help", 'h', NULL, 0, set_help, "this text"},
+	{"version", 'V', NULL, 0, set_version, "the version"},
+	{"since", 0, "TIME", CTL_OPT_SELECT, set_since,
+	 "windows that end after it: \"2026-11-21 10:00\", -5min, \"1h ago\", today, @EPOCH"},
+	{"until", 0, "TIME", CTL_OPT_SELECT, set_until, "windows that begin before it"},
+	{"window", 0, "ID", CTL_OPT_SELECT, set_window, "one window"},
+	{"pid", 'p', "PID", CTL_OPT_SELECT | CTL_OPT_PID, set_pid, "one process"},
+	{"comm", 0, "NAME", CTL_OPT_SELECT, set_comm, "processes of this name"},
+	{"binary", 0, "WHICH", CTL_OPT_SELECT, set_binary,
+	 "code of this path, file name or build-id prefix"},
+	{"container", 0, "NAME", CTL_OPT_SELECT, set_container, "a container, name or prefix"},
+	{"host", 0, "NAME", CTL_OPT_SELECT, set_host,
+	 "a host: a local database knows only its own"},
+	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},
+	{"by", 0, "VIEW", CTL_OPT_BY, set_by, "paths, functions, edges, binaries or processes"},
+	{"source", 0, "NAME", CTL_OPT_RECORD, set_source, "branch source: auto or step"},
+	{"overhead", 0, "PERCENT", CTL_OPT_RECORD, set_overhead,
+	 "share of CPU time to spend on it"},
+	{"output", 'o', "FILE", CTL_OPT_RECORD, set_output, "database (default pathprof.db)"},
+	{"duration", 0, "TIME", CTL_OPT_RECORD, set_duration, "stop after it"},
+	{"no-report", 0, NULL, CTL_OPT_RECORD, set_no_report, "no summary at the end"},
+	{"max-size", 0, "SIZE", CTL_OPT_VACUUM, set_max_size, "bytes on disk at most: 512M, 2G"},
+	{"max-age", 0, "AGE", CTL_OPT_VACUUM, set_max_age, "windows not older: 30d, 12h"},
+};
+#define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
+
+void ctl_options_init(struct ctl_options *options)
+{
+	*options = (struct ctl_options){0};
+}
+
+static bool accepted(const struct option_row *row, unsigned int accepts)
+{
+	return row->accepted == 0 || (row->accepted & accepts);
+}
+
+/* getopt's own description of the rows accepted; val is the row's index + 256. */
+static void describe(unsigned int accepts, bool stop_at_operand, struct option *ret_long,
+		     char *ret_short)
+{
+	size_t cnt = 0, at = 0;
+
+	if (stop_at_operand)
+		ret_short[at++] = '+';
+	ret_short[at++] = ':';
+	for (size_t i = 0; i < ROW_CNT; i++) {
+		if (!accepted(&rows[i], accepts))
+			continue;
+		ret_long[cnt++] = (struct option){
+			.name = rows[i].name,
+			.has_arg = rows[i].value ? required_argument : no_argument,
+			.val = (int)i + 256,
+		};
+		if (!rows[i].letter)
+			continue;
+		ret_short[at++] = rows[i].letter;
+		if (rows[i].value)
+			ret_short[at++] = ':';
+	}
+	ret_long[cnt] = (struct option){0};
+	ret_short[at] = 0;
+}
+
+static const struct option_row *row_of(int c)
+{
+	if (c >= 256)
+		return &rows[c - 256];
+	for (size_t i = 0; i < ROW_CNT; i++)
+		if (rows[i].letter == c)
+			return &rows[i];
+	return NULL;
+}
+
+static int set(struct ctl_options *options, const struct option_row *row)
+{
+	int r = row->set(options, optarg);
+
+	if (r == -ERANGE)
+		return ctl_usage(options, "--%s %s: out of range", row->name, optarg);
+	if (r < 0)
+		return ctl_usage(options, "--%s %s: not a valid %s", row->name, optarg, row->value);
+	return CTL_OK;
+}
+
+static int complain(const struct ctl_options *options, int c, const char *word)
+{
+	const struct option_row *row = row_of(optopt);
+
+	if (c == ':' && row)
+		return ctl_usage(options, "--%s: needs a %s", row->name, row->value);
+	if (row && optopt >= 256)
+		return ctl_usage(options, "--%s: takes no value", row->name);
+	if (optopt > 0 && optopt < 256)
+		return ctl_usage(options, "-%c: no such option here", optopt);
+	return ctl_usage(options, "%s: no such option here", word);
+}
+
+int ctl_options_parse(struct ctl_options *options, int argc, char **argv, unsigned int accepts,
+		      bool only_globals)
+{
+	struct option long_options[ROW_CNT + 1];
+	char short_options[3 * ROW_CNT + 3];
+	int c, r;
+
+	describe(accepts, only_globals || (accepts & CTL_OPT_COMMAND), long_options, short_options);
+	opterr = 0;
+	optind = 0;
+	while ((c = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+		if (c == '?' || c == ':')
+			return complain(options, c, argv[optind - 1]);
+		r = set(options, row_of(c));
+		if (r)
+			return r;
+	}
+	options->argc = argc - optind;
+	options->argv = argv + optind;
+	return CTL_OK;
+}
+
+void ctl_options_help(FILE *out, unsigned int accepts)
+{
+	for (size_t i = 0; i < ROW_CNT; i++) {
+		const struct option_row *row = &rows[i];
+		char name[32];
+
+		if (accepts ? !(row->accepted & accepts) : row->accepted != 0)
+			continue;
+		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->value ? " " : "",
+			 row->value ? row->value : "");
+		fprintf(out, "  %c%c%c %-18s %s\n", row->letter ? '-' : ' ',
+			row->letter ? row->letter : ' ', row->letter ? ',' : ' ', name, row->help);
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The report of a recording: see report.h. */
+#include "report.h"
+
+#include <inttypes.h>
+
+#include "cleanup.h"
+#include "ctl.h"
+#include "text.h"
+#include "view.h"
+
+#define FUNCTION_CNT 8
+#define PATH_CNT     12
+
+struct sums {
+	uint64_t bursts, branches, paths, stopped_ns;
+	int64_t begin_ns, end_ns;
+};
+
+static int add_window(void *context, const struct pathprof_window_row *row)
+{
+	struct sums *sums = context;
+
+	sums->bursts += row->totals.bursts;
+	sums->branches += row->totals.branches;
+	sums->paths += row->totals.paths;
+	sums->stopped_ns += row->totals.stopped_ns;
+	if (!sums->begin_ns || row->begin_ns < sums->begin_ns)
+		sums->begin_ns = row->begin_ns;
+	if (row->end_ns > sums->end_ns)
+		sums->end_ns = row->end_ns;
+	return 0;
+}
+
+static void print_summary(FILE *out, const struct sums *sums, const char *db)
+{
+	char length[32], held[32];
+	_cleanup_free_ char *safe = text_escape(db);
+
+	fprintf(out,
+		"\n%" PRIu64 " paths of %" PRIu64 " branches in %" PRIu64
+		" bursts over %s (held %s) in %s\n",
+		sums->paths, sums->branches, sums->bursts,
+		text_duration(length, sizeof(length), sums->end_ns - sums->begin_ns),
+		text_duration(held, sizeof(held), (int64_t)sums->stopped_ns), safe);
+}
+
+static void print_views(FILE *out, struct pathprof_store *store, struct pathprof_filter *filter,
+			const char *db)
+{
+	_cleanup_free_ char *safe = text_escape(db);
+
+	fputs("\nHottest functions\n", out);
+	filter->limit = FUNCTION_CNT;
+	view_print(&view_functions, store, filter, false, out);
+	fputs("\nHottest paths\n", out);
+	filter->limit = PATH_CNT;
+	view_print(&view_paths, store, filter, false, out);
+	fprintf(out, "\nOne path in full: pathprofctl --db %s show ID\n", safe);
+}
+
+void report_print(FILE *out, const char *db, int64_t since_ns, bool json)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct pathprof_filter filter = {.since_ns = since_ns};
+	struct pathprof_error error = {""};
+	struct sums sums = {0};
+	int r = pathprof_store_open(&store, db, PATHPROF_STORE_READ, &error);
+
+	if (r == 0)
+		r = pathprof_store_windows(store, &filter, add_window, &sums, &error);
+	if (r < 0) {
+		ctl_fail_error(db, r, &error);
+		return;
+	}
+	if (json) {
+		filter.limit = PATH_CNT;
+		view_print(&view_paths, store, &filter, true, out);
+		return;
+	}
+	print_summary(out, &sums, db);
+	if (sums.paths)
+		print_views(out, store, &filter, db);
+	else
+		fputs("Nothing was seen whole: run it longer or give it more --overhead.\n", out);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One path block by block. Everything about the code comes from the binary file of the very same
+ * identity; without it what the store knows is shown and one line says why not more.
+ */
+#include "show.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "interval.h"
+#include "source_text.h"
+#include "text.h"
+
+#define BLOCK_MAX        64 /* a path has 32 branches at most */
+#define INSTRUCTION_SIZE 256
+
+struct path {
+	struct pathprof_path_row row;
+	char *binary_name;
+	struct pathprof_code *code; /* NULL: not to be had */
+	struct pathprof_error why;
+	struct pathprof_block blocks[BLOCK_MAX];
+	size_t block_cnt;
+};
+
+/* Where the last line of source shown was, so that each is shown once. */
+struct place {
+	const char *file;
+	int line;
+};
+
+static int keep_row(void *context, const struct pathprof_path_row *row)
+{
+	struct path *path = context;
+
+	path->row = *row;
+	path->binary_name = ctl_strdup(row->binary_name ? row->binary_name : "");
+	path->row.binary_name = path->binary_name;
+	return 0;
+}
+
+static int keep_block(void *context, const struct pathprof_block *block)
+{
+	struct path *path = context;
+
+	if (path->block_cnt == BLOCK_MAX)
+		return -E2BIG;
+	path->blocks[path->block_cnt++] = *block;
+	return 0;
+}
+
+static void load_blocks(struct path *path, struct view_query *query)
+{
+	const struct pathprof_path_row *row = &path->row;
+	int r;
+
+	path->code = symbols_code(query->symbols, &row->binary_id, row->binary_name, &path->why);
+	if (!path->code)
+		return;
+	r = pathprof_code_walk(path->code, row->start, row->length, row->outcomes, keep_block, path,
+			       &path->why);
+	if (r == 0)
+		return;
+	path->code = NULL;
+	if (!path->why.text[0])
+		pathprof_fail(&path->why, r, "%s: %s", path->binary_name, strerror(-r));
+}
+
+static char *label_of(struct view_query *query, const struct path *path, uint64_t offset)
+{
+	_cleanup_free_ char *label =
+		symbols_label(query->symbols, &path->row.binary_id, path->row.binary_name, offset);
+
+	return text_escape(label);
+}
+
+static void print_header(FILE *out, struct view_query *query, const struct path *path)
+{
+	const struct pathprof_path_row *row = &path->row;
+	struct interval interval = interval_of_share(row->share, query->samples);
+	_cleanup_free_ char *label = label_of(query, path, row->start);
+	_cleanup_free_ char *binary = text_escape(path->binary_name);
+	char hex[PATHPROF_BUILD_ID_TEXT_LEN], ways[TEXT_OUTCOMES_SIZE];
+
+	fprintf(out, "%spath %" PRId64 "%s  %s%s%s\n", ctl_style_on(CTL_DIM), row->id,
+		ctl_style_off(CTL_DIM), ctl_style_on(CTL_NAME), label, ctl_style_off(CTL_NAME));
+	fprintf(out, "  binary    %s\n", binary);
+	fprintf(out, "  build-id  %s\n", pathprof_build_id_text(&row->binary_id, hex));
+	fprintf(out, "  start     0x%" PRIx64 "\n", row->start);
+	fprintf(out, "  share     %s%.2f%%%s  (95%% interval %.2f%% to %.2f%%)\n",
+		ctl_style_on(ctl_share_style(row->share)), 100 * row->share,
+		ctl_style_off(ctl_share_style(row->share)), 100 * interval.low,
+		100 * interval.high);
+	fprintf(out, "  samples   %" PRIu64 "  (weight %.1f)\n", row->samples, row->weight);
+	fprintf(out, "  ways      %s  (%" PRIu32 " branches; T taken, N not taken)\n",
+		text_outcomes(ways, row->length, row->outcomes), row->length);
+}
+
+/* The source line that offset belongs to, unless it is the one shown last. */
+static void print_source(FILE *out, struct path *path, struct source_text *source, uint64_t offset,
+			 struct place *last)
+{
+	_cleanup_free_ char *line_text = NULL, *shown = NULL, *file = NULL;
+	struct place here = {NULL, 0};
+
+	if (pathprof_code_line(path->code, offset, &here.file, &here.line) < 0)
+		return;
+	if (last->file && !strcmp(last->file, here.file) && last->line == here.line)
+		return;
+	*last = here;
+	line_text = source_text_line(source, here.file, here.line);
+	file = text_escape(text_base_name(here.file));
+	for (char *c = line_text; c && *c; c++)
+		if (*c == '\t')
+			*c = ' ';
+	if (line_text)
+		line_text[strcspn(line_text, "\r")] = 0;
+	shown = text_escape(line_text ? line_text + strspn(line_text, " ") : "");
+	fprintf(out, "    %s%s:%d%s  %s\n", ctl_style_on(CTL_GOOD), file, here.line,
+		ctl_style_off(CTL_GOOD), shown);
+}
+
+/* Returns the offset of the next instruction, or end when this one cannot be read. */
+static uint64_t print_instruction(FILE *out, struct path *path, uint64_t offset, uint64_t end)
+{
+	char text[INSTRUCTION_SIZE];
+	_cleanup_free_ char *safe = NULL;
+	unsigned int len_bytes = 0;
+
+	if (pathprof_code_instruction(path->code, offset, text, sizeof(text), &len_bytes) < 0 ||
+	    len_bytes == 0) {
+		fprintf(out, "      0x%08" PRIx64 "  (cannot be decoded)\n", offset);
+		return end;
+	}
+	safe = text_escape(text);
+	fprintf(out, "      %s0x%08" PRIx64 "%s  %s\n", ctl_style_on(CTL_DIM), offset,
+		ctl_style_off(CTL_DIM), safe);
+	return offset + len_bytes;
+}
+
+static const char *way_of(const struct pathprof_block *block)
+{
+	switch (block->kind) {
+	case PERF_BR_COND:
+		return block->taken ? "taken" : "not taken";
+	case PERF_BR_UNCOND:
+		return "jump";
+	case PERF_BR_IND:
+		return "indirect jump";
+	case PERF_BR_RET:
+		return "return";
+	default:
+		return "falls through";
+	}
+}
+
+static void print_end(FILE *out, struct view_query *query, const struct path *path, size_t at)
+{
+	const struct pathprof_block *block = &path->blocks[at];
+	bool last = at + 1 == path->block_cnt;
+	bool not_taken = block->kind == PERF_BR_COND && !block->taken;
+	_cleanup_free_ char *to = NULL;
+
+	if (!last)
+		to = label_of(query, path, path->blocks[at + 1].start);
+	else if (not_taken)
+		to = label_of(query, path, block->end);
+	fprintf(out, "    %s%s%s%s%s%s%s\n", ctl_style_on(CTL_WARM),
+		ctl_term.utf8 ? "\xe2\x86\xaa " : "-> ", way_of(block), to ? " to " : "",
+		to ? to : "", last ? ", the path ends" : "", ctl_style_off(CTL_WARM));
+}
+
+static void print_block(FILE *out, struct view_query *query, struct path *path, size_t at,
+			struct source_text *source)
+{
+	const struct pathprof_block *block = &path->blocks[at];
+	_cleanup_free_ char *label = label_of(query, path, block->start);
+	struct place last = {NULL, 0};
+	uint64_t offset = block->start;
+
+	fprintf(out, "\n  %sblock %zu%s  %s%s%s\n", ctl_style_on(CTL_DIM), at + 1,
+		ctl_style_off(CTL_DIM), ctl_style_on(CTL_NAME), label, ctl_style_off(CTL_NAME));
+	while (offset < block->end) {
+		print_source(out, path, source, offset, &last);
+		offset = print_instruction(out, path, offset, block->end);
+	}
+	print_end(out, query, path, at);
+}
+
+static void print_text(FILE *out, struct view_query *query, struct path *path)
+{
+	struct source_text *source = source_text_new();
+
+	print_header(out, query, path);
+	for (size_t i = 0; path->code && i < path->block_cnt; i++)
+		print_block(out, query, path, i, source);
+	if (!path->code) {
+		_cleanup_free_ char *why = text_escape(path->why.text);
+
+		fprintf(out, "  code      not available: %s\n", why);
+	}
+	source_text_free(source);
+}
+
+static json_t *instructions_json(struct path *path, const struct pathprof_block *block)
+{
+	json_t *list = json_array();
+	uint64_t offset = block->start;
+
+	while (offset < block->end) {
+		json_t *object = json_object();
+		char text[INSTRUCTION_SIZE];
+		unsigned int len_bytes = 0;
+		struct place here;
+
+		json_add_hex(object, "offset", offset);
+		if (pathprof_code_line(path->code, offset, &here.file, &here.line) == 0) {
+			json_add_text(object, "file", here.file);
+			json_add_count(object, "line", (uint64_t)here.line);
+		}
+		if (pathprof_code_instruction(path->code, offset, text, sizeof(text), &len_bytes) ==
+		    0)
+			json_add_text(object, "text", text);
+		json_array_append_new(list, object);
+		offset = len_bytes ? offset + len_bytes : block->end;
+	}
+	return list;
+}
+
+static json_t *block_json(struct view_query *query, struct path *path,
+			  const struct pathprof_block *block)
+{
+	_cleanup_free_ char *label = symbols_label(query->symbols, &path->row.binary_id,
+						   path->row.binary_name, block->start);
+	json_t *object = json_object();
+
+	json_add_text(object, "label", label);
+	json_add_hex(object, "start", block->start);
+	json_add_hex(object, "end", block->end);
+	json_add_text(object, "way", way_of(block));
+	json_add(object, "instructions", instructions_json(path, block));
+	return object;
+}
+
+static void print_json(FILE *out, struct view_query *query, struct path *path)
+{
+	const struct pathprof_path_row *row = &path->row;
+	_cleanup_free_ char *label =
+		symbols_label(query->symbols, &row->binary_id, row->binary_name, row->start);
+	_cleanup_json_ json_t *object = json_object();
+	char outcomes[TEXT_OUTCOMES_SIZE];
+	json_t *blocks = json_array();
+
+	json_add_ns(object, "id", row->id);
+	json_add_text(object, "label", label);
+	view_share_members(query, object, row->share, row->samples, row->weight);
+	json_add_binary(object, "binary", &row->binary_id, row->binary_name);
+	json_add_hex(object, "start", row->start);
+	json_add_count(object, "length", row->length);
+	json_add_text(object, "outcomes",
+		      row->length ? text_outcomes(outcomes, row->length, row->outcomes) : "");
+	for (size_t i = 0; path->code && i < path->block_cnt; i++)
+		json_array_append_new(blocks, block_json(query, path, &path->blocks[i]));
+	json_add(object, "blocks", blocks);
+	if (!path->code)
+		json_add_text(object, "code_missing", path->why.text);
+	json_dumpf(object, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	fputc('\n', out);
+}
+
+int show_path(FILE *out, struct view_query *query, int64_t id, bool json,
+	      struct pathprof_error *error)
+{
+	struct path path = {.binary_name = NULL};
+	int r = view_query_samples(query, error);
+
+	if (r == 0)
+		r = pathprof_store_path(query->store, id, &query->filter, keep_row, &path, error);
+	if (r == 0 && !path.binary_name)
+		r = -ENOENT;
+	if (r == 0) {
+		load_blocks(&path, query);
+		if (json)
+			print_json(out, query, &path);
+		else
+			print_text(out, query, &path);
+	}
+	free(path.binary_name);
+	return r;
+}

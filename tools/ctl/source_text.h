@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lines of source files, for show. File names come from debug information, so only regular files
+ * of a bearable size are read; one that is not there is simply not shown. Keeps every file read
+ * until freed: a path crosses a handful.
+ */
+#ifndef CTL_SOURCE_TEXT_H
+#define CTL_SOURCE_TEXT_H
+
+struct source_text;
+
+struct source_text *source_text_new(void);
+/* NULL-safe. */
+void source_text_free(struct source_text *source);
+/* Line `line` (from 1) without its newline; NULL when unknown. Caller frees. */
+char *source_text_line(struct source_text *source, const char *file, int line);
+
+#endif

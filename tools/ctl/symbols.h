@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From (binary, file offset) to names. One code handle a binary and one answer an offset are kept
+ * for the run, because the live screen asks for the same ones each second.
+ *
+ * A binary's name comes from the profiled process: only absolute names of regular files are
+ * opened, and only a file of the very same identity is believed. Owner: the caller's thread.
+ */
+#ifndef CTL_SYMBOLS_H
+#define CTL_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/code.h"
+#include "pathprof/store.h"
+
+struct symbols;
+
+#define SYMBOL_NAME_SIZE 512
+
+struct symbol {
+	char name[SYMBOL_NAME_SIZE]; /* a function, or "binary+0xOFFSET" where none is known */
+	uint64_t start; /* file offset of the function; of the place itself if unknown */
+	int known;      /* 1: name is a function's */
+};
+
+/* store gives the names of generated code; it outlives the symbols. */
+struct symbols *symbols_new(struct pathprof_store *store);
+/* NULL-safe. */
+void symbols_free(struct symbols *symbols);
+
+/* The code of a binary, NULL with the reason in why (may be NULL) when it cannot be had. */
+struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathprof_build_id *id,
+				   const char *binary_name, struct pathprof_error *why);
+/* The function that offset lies in. Valid until the next call. */
+const struct symbol *symbols_function(struct symbols *symbols, const struct pathprof_build_id *id,
+				      const char *binary_name, uint64_t offset);
+/* "function+0x1c", plain "function" at its start. Caller frees. */
+char *symbols_label(struct symbols *symbols, const struct pathprof_build_id *id,
+		    const char *binary_name, uint64_t offset);
+
+#endif

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The live screen: a title line, the table, a line of keys. Once a second the table is built anew
+ * and the selected row kept by what it is about. A path or the help is shown as a page of text
+ * over it.
+ */
+#include "top_screen.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cleanup.h"
+#include "show.h"
+#include "status.h"
+#include "text.h"
+
+#define REFRESH_MS  1000
+#define FRAME_LINES 3 /* title, column titles, keys */
+
+struct top {
+	const struct top_config *config;
+	const struct view *view;
+	struct view_query query;
+	struct table table;
+	struct pathprof_error error; /* of the last refresh, "" when it went well */
+	char daemon[128];            /* what is known of the daemon */
+	size_t selected, first;      /* rows: the marked one, the topmost shown */
+	bool quit;
+	char *page; /* text shown over the table, NULL: none */
+	size_t page_first;
+};
+
+static volatile sig_atomic_t asked_to_quit;
+
+static void on_signal(int signal_number)
+{
+	asked_to_quit = signal_number;
+}
+
+static const char help_text[] =
+	"pathprofctl top\n"
+	"\n"
+	"  p   paths: which way the program went\n"
+	"  f   functions: paths summed by the function they start in\n"
+	"  e   edges: single branches\n"
+	"  b   binaries\n"
+	"  r   processes\n"
+	"\n"
+	"  up, down, page up, page down, home, end    move\n"
+	"  enter                                      show the marked path block by block\n"
+	"  h, ?                                       this page\n"
+	"  q                                          leave this page, then the program\n"
+	"\n"
+	"SHARE is the part of everything selected, +/- half of its 95% interval, SAMPLES how\n"
+	"often it was seen whole. OUTCOMES: each branch on the path, T taken, N not taken.\n";
+
+static void read_daemon(struct top *top)
+{
+	struct daemon_status status;
+	struct pathprof_error error;
+
+	top->daemon[0] = 0;
+	if (daemon_status_read(&status, top->config->store, &error) < 0)
+		return;
+	if (!status.running)
+		snprintf(top->daemon, sizeof(top->daemon), "daemon down");
+	else
+		snprintf(top->daemon, sizeof(top->daemon), "overhead %.2f%% of %.2f%%",
+			 100 * daemon_status_number(status.members, "overhead_ratio", 0),
+			 100 * daemon_status_number(status.members, "budget_ratio", 0));
+	daemon_status_release(&status);
+}
+
+/* The row about key, or the one at the same place. */
+static size_t row_of_key(const struct table *table, int64_t key, size_t fallback)
+{
+	for (size_t i = 0; key && i < table->row_cnt; i++)
+		if (table->keys[i] == key)
+			return i;
+	if (fallback < table->row_cnt)
+		return fallback;
+	return table->row_cnt ? table->row_cnt - 1 : 0;
+}
+
+static void slide(struct top *top)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (top->config->sliding_ns)
+		top->query.filter.since_ns =
+			(int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec - top->config->sliding_ns;
+}
+
+static void rebuild(struct top *top)
+{
+	int64_t key = top->selected < top->table.row_cnt ? top->table.keys[top->selected] : 0;
+	struct table fresh;
+	int r;
+
+	table_init(&fresh, top->view->columns, top->view->column_cnt);
+	slide(top);
+	top->error.text[0] = 0;
+	top->query.table = &fresh;
+	r = view_query_samples(&top->query, &top->error);
+	if (r == 0)
+		r = top->view->rows(&top->query, &top->error);
+	if (r < 0 && !top->error.text[0])
+		pathprof_fail(&top->error, r, "%s", strerror(-r));
+	if (r < 0) {
+		table_release(&fresh);
+		return;
+	}
+	table_release(&top->table);
+	top->table = fresh;
+	top->selected = row_of_key(&top->table, key, top->selected);
+	read_daemon(top);
+}
+
+static void change_view(struct top *top, const struct view *view)
+{
+	top->view = view;
+	top->selected = top->first = 0;
+	table_release(&top->table);
+	table_init(&top->table, view->columns, view->column_cnt);
+	rebuild(top);
+}
+
+static unsigned int screen_rows(void)
+{
+	return LINES > FRAME_LINES ? (unsigned int)(LINES - FRAME_LINES) : 1;
+}
+
+static void draw_bar_line(int y, const char *text)
+{
+	_cleanup_free_ char *cut = text_shorten(text, COLS > 1 ? (unsigned int)COLS - 1 : 1);
+
+	attron(A_REVERSE);
+	mvhline(y, 0, ' ', COLS);
+	mvaddstr(y, 0, cut);
+	attroff(A_REVERSE);
+}
+
+static void draw_title(const struct top *top)
+{
+	char span[32];
+	_cleanup_free_ char *safe = NULL;
+	_cleanup_free_ char *text = ctl_printf(
+		" pathprof %s  %s%s  %" PRIu64 " samples  %s", top->view->name,
+		top->config->sliding_ns ? "last " : "as selected",
+		top->config->sliding_ns ? text_duration(span, sizeof(span), top->config->sliding_ns)
+					: "",
+		top->query.samples, top->error.text[0] ? top->error.text : top->daemon);
+
+	safe = text_escape(text);
+	draw_bar_line(0, safe);
+}
+
+static attr_t attribute_of(enum ctl_style style)
+{
+	switch (style) {
+	case CTL_TITLE:
+		return A_BOLD | A_UNDERLINE;
+	case CTL_NAME:
+		return A_BOLD;
+	case CTL_DIM:
+		return A_DIM;
+	case CTL_HOT:
+		return (attr_t)COLOR_PAIR(1) | A_BOLD;
+	case CTL_WARM:
+		return (attr_t)COLOR_PAIR(2);
+	case CTL_GOOD:
+		return (attr_t)COLOR_PAIR(3);
+	default:
+		return A_NORMAL;
+	}
+}
+
+static void draw_cells(const struct top *top, int y, const struct table_cell *cells, bool marked)
+{
+	const struct table *table = &top->table;
+
+	move(y, 0);
+	for (size_t i = 0; i < table->column_cnt; i++) {
+		_cleanup_free_ char *text = NULL;
+		attr_t attribute = cells ? attribute_of(cells[i].style) : attribute_of(CTL_TITLE);
+
+		if (!table_shown(table, i) || getcurx(stdscr) >= COLS - 1)
+			continue;
+		text = table_text(table, cells ? cells[i].text : table->columns[i].title, i);
+		attrset(marked ? A_REVERSE : attribute);
+		addnstr(text, -1);
+		attrset(marked ? A_REVERSE : A_NORMAL);
+		if (getcury(stdscr) == y)
+			addstr("  ");
+	}
+	attrset(A_NORMAL);
+}
+
+static void draw_table(struct top *top)
+{
+	struct table *table = &top->table;
+	size_t rows = screen_rows();
+
+	table_layout(table, COLS > 2 ? (unsigned int)COLS - 2 : 1);
+	if (top->selected < top->first)
+		top->first = top->selected;
+	if (top->selected >= top->first + rows)
+		top->first = top->selected - rows + 1;
+	draw_cells(top, 1, NULL, false);
+	for (size_t i = 0; i < rows && top->first + i < table->row_cnt; i++) {
+		size_t row = top->first + i;
+
+		draw_cells(top, (int)i + 2, &table->cells[row * table->column_cnt],
+			   row == top->selected);
+	}
+	if (table->row_cnt == 0)
+		mvaddstr(3, 2, "Nothing was seen in this time.");
+}
+
+static size_t page_lines(const struct top *top)
+{
+	size_t cnt = 0;
+
+	for (const char *c = top->page; *c; c++)
+		cnt += *c == '\n';
+	return cnt;
+}
+
+static void draw_page(const struct top *top)
+{
+	const char *at = top->page;
+	int y = 1;
+
+	for (size_t i = 0; i < top->page_first && strchr(at, '\n'); i++)
+		at = strchr(at, '\n') + 1;
+	for (; *at && y < LINES - 1; y++) {
+		size_t len = strcspn(at, "\n");
+		_cleanup_free_ char *text = ctl_printf("%.*s", (int)len, at);
+		_cleanup_free_ char *cut =
+			text_shorten(text, COLS > 1 ? (unsigned int)COLS - 1 : 1);
+
+		mvaddstr(y, 0, cut);
+		at += len + (at[len] == '\n');
+	}
+}
+
+static void draw(struct top *top)
+{
+	erase();
+	draw_title(top);
+	if (top->page)
+		draw_page(top);
+	else
+		draw_table(top);
+	draw_bar_line(LINES - 1,
+		      top->page ? " q back  arrows scroll"
+				: " q quit  p paths  f functions  e edges  b binaries  r processes"
+				  "  enter show  h help");
+	refresh();
+}
+
+static void open_page(struct top *top, char *text)
+{
+	free(top->page);
+	top->page = text;
+	top->page_first = 0;
+}
+
+static void show_selected(struct top *top)
+{
+	struct pathprof_error error = {""};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+	int r;
+
+	if (top->view != &view_paths || top->selected >= top->table.row_cnt)
+		return;
+	out = open_memstream(&text, &size);
+	if (!out)
+		return;
+	r = show_path(out, &top->query, top->table.keys[top->selected], false, &error);
+	if (r < 0)
+		fprintf(out, "%s\n", error.text[0] ? error.text : strerror(-r));
+	fclose(out);
+	open_page(top, text);
+}
+
+/* Where position goes by key, within 0..cnt-1. */
+static size_t moved(size_t position, size_t cnt, size_t page, int key)
+{
+	size_t last = cnt ? cnt - 1 : 0;
+
+	switch (key) {
+	case KEY_UP:
+		return position ? position - 1 : 0;
+	case KEY_DOWN:
+		return position < last ? position + 1 : last;
+	case KEY_PPAGE:
+		return position > page ? position - page : 0;
+	case KEY_NPAGE:
+		return position + page < last ? position + page : last;
+	case KEY_HOME:
+		return 0;
+	case KEY_END:
+		return last;
+	default:
+		return position;
+	}
+}
+
+static void page_key(struct top *top, int key)
+{
+	if (key == 'q' || key == 27 || key == '\n' || key == KEY_ENTER)
+		open_page(top, NULL);
+	else
+		top->page_first = moved(top->page_first, page_lines(top), screen_rows(), key);
+}
+
+static void table_key(struct top *top, int key)
+{
+	const struct view *view = view_of_key(key);
+
+	if (view)
+		change_view(top, view);
+	else if (key == 'q')
+		top->quit = true;
+	else if (key == 'h' || key == '?')
+		open_page(top, ctl_strdup(help_text));
+	else if (key == '\n' || key == KEY_ENTER)
+		show_selected(top);
+	else
+		top->selected = moved(top->selected, top->table.row_cnt, screen_rows(), key);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void run(struct top *top)
+{
+	int64_t next_ms = 0;
+
+	while (!top->quit && !asked_to_quit) {
+		int key;
+
+		if (now_ms() >= next_ms) {
+			rebuild(top);
+			next_ms = now_ms() + REFRESH_MS;
+		}
+		draw(top);
+		timeout(next_ms > now_ms() ? (int)(next_ms - now_ms()) : 0);
+		key = getch();
+		if (key == ERR || key == KEY_RESIZE)
+			continue;
+		if (top->page)
+			page_key(top, key);
+		else
+			table_key(top, key);
+	}
+}
+
+static void start_screen(bool color)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	initscr();
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	set_escdelay(50);
+	curs_set(0);
+	if (color && has_colors()) {
+		start_color();
+		use_default_colors();
+		init_pair(1, COLOR_RED, -1);
+		init_pair(2, COLOR_YELLOW, -1);
+		init_pair(3, COLOR_GREEN, -1);
+	}
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static void leave_screen(void)
+{
+	if (!isendwin())
+		endwin();
+}
+
+int top_screen(const struct top_config *config)
+{
+	const char *name = getenv("TERM");
+	struct top top = {
+		.config = config,
+		.view = config->view,
+		.query = {.store = config->store, .filter = config->filter},
+	};
+
+	if (!name || !*name || !strcmp(name, "dumb"))
+		return ctl_fail("top: this terminal cannot be drawn on: set TERM, or pipe it "
+				"through cat");
+	start_screen(ctl_term.color);
+	atexit(leave_screen);
+	/* Text for a page goes through curses, which has colours of its own. */
+	ctl_term.color = false;
+	top.query.symbols = symbols_new(config->store);
+	table_init(&top.table, top.view->columns, top.view->column_cnt);
+	run(&top);
+	leave_screen();
+	table_release(&top.table);
+	symbols_free(top.query.symbols);
+	free(top.page);
+	return CTL_OK;
+}

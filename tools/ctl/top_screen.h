@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The live screen of `top`, in ncurses. One thread; owns the terminal while it runs. */
+#ifndef CTL_TOP_SCREEN_H
+#define CTL_TOP_SCREEN_H
+
+#include "view.h"
+
+#define TOP_ROWS_MAX 1000 /* nobody scrolls further */
+
+struct top_config {
+	struct pathprof_store *store;
+	struct pathprof_filter filter;
+	int64_t sliding_ns; /* select the last so many; 0: the filter's times stand */
+	const struct view *view;
+};
+
+/* Runs until the user quits. Returns an exit status. */
+int top_screen(const struct top_config *config);
+
+#endif
