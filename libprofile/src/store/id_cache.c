@@ -15,9 +15,10 @@ int pp_id_cache_init(struct pp_id_cache *cache, uint32_t set_cnt)
 
 void pp_id_cache_clear(struct pp_id_cache *cache)
 {
-	if (cache->entries)
+	if (cache->filled)
 		memset(cache->entries, 0,
 		       (size_t)cache->set_cnt * PP_ID_CACHE_WAYS * sizeof(*cache->entries));
+	cache->filled = false;
 }
 
 void pp_id_cache_release(struct pp_id_cache *cache)
@@ -57,5 +58,6 @@ void pp_id_cache_add(struct pp_id_cache *cache, const struct pp_id_key *key, int
 		way++;
 	if (way == PP_ID_CACHE_WAYS)
 		way = cache->victim++ % PP_ID_CACHE_WAYS;
+	cache->filled = true;
 	set[way] = (struct pp_id_entry){.key = *key, .id = id, .last_window = last_window};
 }

@@ -11,6 +11,7 @@
 #ifndef PP_ID_CACHE_H
 #define PP_ID_CACHE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PP_ID_CACHE_WAYS 8
@@ -28,6 +29,7 @@ struct pp_id_entry {
 struct pp_id_cache {
 	struct pp_id_entry *entries;
 	uint32_t set_cnt; /* a power of two */
+	bool filled;      /* since the last clear */
 	uint32_t victim;  /* the way that goes next from a full set */
 };
 

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The store on hostile database files. An input is a list of edits to a sound database made at the
+ * start (random bytes alone would never get past SQLite's header): each 8 bytes are an offset
+ * (little-endian 32 bits, modulo the size), an operation and three operands. An input that begins
+ * with 0xff is taken as the file itself.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pathprof/store.h"
+
+#define EDIT_BYTES 8
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char file[64];
+static uint8_t *sound;
+static size_t sound_len;
+static struct pathprof_profile window;
+
+static void must(int good, const char *what)
+{
+	if (!good) {
+		fprintf(stderr, "fuzz_db: %s\n", what);
+		abort();
+	}
+}
+
+static void remove_files(void)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
+	char name[80];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "%s%s", file, suffixes[i]);
+		unlink(name);
+	}
+}
+
+static void add_names(void)
+{
+	char comm[] = "fuzzed", container[] = "box";
+
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct pathprof_build_id id = {{(uint8_t)(0xab + i)}, 20, PATHPROF_ID_JIT};
+		const struct pathprof_process process = {.pid = i + 1,
+							 .start_time = i,
+							 .comm = comm,
+							 .container = container,
+							 .binary = i};
+
+		pathprof_profile_binary(&window, &id, "/bin/fuzzed");
+		pathprof_profile_process(&window, &process);
+	}
+}
+
+static void fill_window(uint32_t k)
+{
+	pathprof_profile_clear(&window);
+	window.begin_ns = k;
+	window.end_ns = k + 1;
+	window.source = PATHPROF_SOURCE_STEP;
+	window.basis = PATHPROF_BASIS_TIME;
+	window.totals.ends[k % PATHPROF_END_CNT] = 1;
+	window.totals.drops[k % PATHPROF_DROP_CNT] = 1;
+	add_names();
+	for (uint32_t i = 0; i < 20; i++) {
+		pathprof_profile_add_path(&window, &(struct pathprof_path_count){
+							   .process = i % 3,
+							   .binary = i % 3,
+							   .start = (uint64_t)i << k,
+							   .length = i,
+							   .outcomes = i * k,
+							   .samples = i,
+							   .weight = i * 1.5,
+						   });
+		pathprof_profile_add_edge(&window, &(struct pathprof_edge_count){
+							   .process = i % 3,
+							   .from_binary = i % 3,
+							   .to_binary = 1,
+							   .from = i,
+							   .to = (uint64_t)i << k,
+							   .count = i,
+						   });
+	}
+}
+
+static void make_sound(void)
+{
+	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
+	struct pathprof_store *store = NULL;
+
+	must(pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, NULL) == 0, "open");
+	for (uint32_t k = 1; k <= 8; k++) {
+		fill_window(k);
+		must(pathprof_store_add_window(store, &window, NULL, NULL) == 0, "add");
+	}
+	must(pathprof_store_set_status(store, "{\"a\": 1}", NULL) == 0, "status");
+	must(pathprof_store_add_jit_symbol(store, &jit, 1, 9, "f", NULL) == 0, "symbol");
+	pathprof_store_free(store);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	/* In memory where there is such a place: thousands of files a second. */
+	const char *dir = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+
+	snprintf(file, sizeof(file), "%s/fuzz_db.%ld", dir, (long)getpid());
+	atexit(remove_files);
+	must(pathprof_profile_init(&window, 1 << 20) == 0, "profile");
+	make_sound();
+	FILE *in = fopen(file, "re");
+	must(in != NULL, "read back");
+	sound = malloc(4 << 20);
+	must(sound != NULL, "memory");
+	sound_len = fread(sound, 1, 4 << 20, in);
+	fclose(in);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- making the file */
+
+static void edit(uint8_t *bytes, size_t *len, const uint8_t *by)
+{
+	size_t at = ((uint32_t)by[0] | (uint32_t)by[1] << 8 | (uint32_t)by[2] << 16 |
+		     (uint32_t)by[3] << 24) %
+		    *len;
+
+	switch (by[4] % 5) {
+	case 0:
+		bytes[at] = by[5];
+		break;
+	case 1:
+		bytes[at] ^= (uint8_t)(1u << (by[5] % 8));
+		break;
+	case 2:
+		for (size_t i = 0; i < 3 && at + i < *len; i++)
+			bytes[at + i] = by[5 + i];
+		break;
+	case 3:
+		memset(bytes + at, by[5], by[6] < *len - at ? by[6] : *len - at);
+		break;
+	case 4:
+		/* Seldom: most cut files end at the first look. */
+		if (by[5] == 0 && at)
+			*len = at;
+		break;
+	}
+}
+
+static void write_file(const uint8_t *data, size_t size)
+{
+	uint8_t *bytes = malloc(sound_len);
+	size_t len = sound_len;
+
+	must(bytes != NULL, "memory");
+	memcpy(bytes, sound, len);
+	for (; size >= EDIT_BYTES; data += EDIT_BYTES, size -= EDIT_BYTES)
+		edit(bytes, &len, data);
+	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	must(fd >= 0 && write(fd, bytes, len) == (ssize_t)len, "write");
+	close(fd);
+	free(bytes);
+}
+
+static void write_raw(const uint8_t *data, size_t size)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	must(fd >= 0 && write(fd, data, size) == (ssize_t)size, "write");
+	close(fd);
+}
+
+/* ---------------------------------------------------------------- using it */
+
+static int take_path(void *context, const struct pathprof_path_row *row)
+{
+	must(row->length <= 32 && row->binary_id.len_bytes <= PATHPROF_BUILD_ID_MAX, "path row");
+	*(size_t *)context += strlen(row->binary_name);
+	return 0;
+}
+
+static int take_edge(void *context, const struct pathprof_edge_row *row)
+{
+	*(size_t *)context += strlen(row->from_name) + strlen(row->to_name);
+	return 0;
+}
+
+static int take_binary(void *context, const struct pathprof_binary_row *row)
+{
+	*(size_t *)context += strlen(row->name);
+	return 0;
+}
+
+static int take_process(void *context, const struct pathprof_process_row *row)
+{
+	*(size_t *)context += strlen(row->comm) + strlen(row->container) + strlen(row->binary_name);
+	return 0;
+}
+
+static int take_window(void *context, const struct pathprof_window_row *row)
+{
+	must(row->basis == PATHPROF_BASIS_TIME || row->basis == PATHPROF_BASIS_BRANCHES, "basis");
+	*(size_t *)context += row->totals.bursts != 0;
+	return 0;
+}
+
+static void query(struct pathprof_store *store, const struct pathprof_filter *filter)
+{
+	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
+	struct pathprof_error error = {""};
+	size_t seen = 0;
+	uint64_t start;
+	char *json = NULL, name[16];
+
+	pathprof_store_paths(store, filter, take_path, &seen, &error);
+	pathprof_store_path(store, 3, filter, take_path, &seen, &error);
+	pathprof_store_edges(store, filter, take_edge, &seen, &error);
+	pathprof_store_binaries(store, filter, take_binary, &seen, &error);
+	pathprof_store_processes(store, filter, take_process, &seen, &error);
+	pathprof_store_windows(store, filter, take_window, &seen, &error);
+	pathprof_store_jit_symbol(store, &jit, 4, name, sizeof(name), &start);
+	if (pathprof_store_status(store, &json, &error) == 0)
+		free(json);
+	must(!strchr(error.text, '\n'), "an error of two lines");
+}
+
+static void use(struct pathprof_store *store)
+{
+	const struct pathprof_filter narrow = {
+		.since_ns = 2, .until_ns = 9, .comm = "fuzzed", .container = "b", .binary = "abac"};
+	struct pathprof_error error = {""};
+
+	query(store, NULL);
+	query(store, &narrow);
+	must(pathprof_store_check(store, &error) == 0 || error.text[0], "check without a word");
+	must(!strchr(error.text, '\n'), "an error of two lines");
+}
+
+static void change(struct pathprof_store *store)
+{
+	struct pathprof_error error = {""};
+
+	fill_window(9);
+	pathprof_store_add_window(store, &window, NULL, &error);
+	pathprof_store_set_status(store, "{}", &error);
+	pathprof_store_retain(store, &(struct pathprof_retention){.max_bytes = 190000}, NULL,
+			      &error);
+	pathprof_store_retain(store, &(struct pathprof_retention){.max_age_ns = 1}, NULL, &error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct pathprof_store *store = NULL;
+	struct pathprof_error error = {""};
+
+	remove_files();
+	if (size && data[0] == 0xff)
+		write_raw(data + 1, size - 1);
+	else
+		write_file(data, size);
+	if (pathprof_store_open(&store, file, PATHPROF_STORE_READ, &error) == 0)
+		use(store);
+	pathprof_store_free(store);
+	store = NULL;
+	if (pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, &error) == 0) {
+		use(store);
+		change(store);
+	}
+	pathprof_store_free(store);
+	return 0;
+}
