@@ -76,7 +76,7 @@ static void read_dag(struct pathprof_dag *dag, struct nodes *nodes, char *file)
 		if (pathprof_dag_add(dag, from, to) < 0)
 			lab_malformed(&in, "no room for this edge");
 	}
-	if (!dag->edge_cnt)
+	if (!dag->edge_cnt || !nodes->name)
 		lab_fail("%s: no edges", in.name);
 	lab_input_release(&in);
 }
