@@ -146,7 +146,8 @@ static size_t find_binary(struct symbols *symbols, const struct pathprof_build_i
 struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathprof_build_id *id,
 				   const char *binary_name, struct pathprof_error *why)
 {
-	const struct binary *binary = &symbols->binaries[find_binary(symbols, id, binary_name)];
+	size_t at = find_binary(symbols, id, binary_name);
+	const struct binary *binary = &symbols->binaries[at];
 
 	if (!binary->code && why)
 		*why = binary->why;

@@ -205,6 +205,18 @@ char *text_bytes(char *out, size_t size, uint64_t bytes)
 	return out;
 }
 
+/* "5min 30s", the second part only when there is one. */
+static void two_units(char *out, size_t size, int64_t s, int64_t unit_s, const char *unit,
+		      int64_t part_s, const char *part)
+{
+	int64_t parts = s % unit_s / part_s;
+
+	if (parts)
+		snprintf(out, size, "%" PRId64 "%s %" PRId64 "%s", s / unit_s, unit, parts, part);
+	else
+		snprintf(out, size, "%" PRId64 "%s", s / unit_s, unit);
+}
+
 char *text_duration(char *out, size_t size, int64_t ns)
 {
 	int64_t s = ns / CTL_NS_PER_S;
@@ -214,11 +226,11 @@ char *text_duration(char *out, size_t size, int64_t ns)
 	else if (s < 60)
 		snprintf(out, size, "%" PRId64 "s", s);
 	else if (s < 3600)
-		snprintf(out, size, "%" PRId64 "min %" PRId64 "s", s / 60, s % 60);
+		two_units(out, size, s, 60, "min", 1, "s");
 	else if (s < 86400)
-		snprintf(out, size, "%" PRId64 "h %" PRId64 "min", s / 3600, s / 60 % 60);
+		two_units(out, size, s, 3600, "h", 60, "min");
 	else
-		snprintf(out, size, "%" PRId64 "d %" PRId64 "h", s / 86400, s / 3600 % 24);
+		two_units(out, size, s, 86400, "d", 3600, "h");
 	return out;
 }
 

@@ -21,6 +21,7 @@
 #include "text.h"
 
 #define REFRESH_MS  1000
+#define KEY_ESCAPE  27
 #define FRAME_LINES 3 /* title, column titles, keys */
 
 struct top {
@@ -316,9 +317,14 @@ static size_t moved(size_t position, size_t cnt, size_t page, int key)
 	}
 }
 
+static bool is_enter(int key)
+{
+	return key == '\r' || key == '\n' || key == KEY_ENTER;
+}
+
 static void page_key(struct top *top, int key)
 {
-	if (key == 'q' || key == 27 || key == '\n' || key == KEY_ENTER)
+	if (key == 'q' || key == KEY_ESCAPE || is_enter(key))
 		open_page(top, NULL);
 	else
 		top->page_first = moved(top->page_first, page_lines(top), screen_rows(), key);
@@ -334,7 +340,7 @@ static void table_key(struct top *top, int key)
 		top->quit = true;
 	else if (key == 'h' || key == '?')
 		open_page(top, ctl_strdup(help_text));
-	else if (key == '\n' || key == KEY_ENTER)
+	else if (is_enter(key))
 		show_selected(top);
 	else
 		top->selected = moved(top->selected, top->table.row_cnt, screen_rows(), key);
