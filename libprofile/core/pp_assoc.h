@@ -19,7 +19,7 @@ struct pp_assoc {
 };
 
 /* The slot that holds the tuple, else PP_ASSOC_MAX + the slot with the smallest count. */
-PP_INLINE __u32 pp_assoc_find(const struct pp_assoc *a, const struct pp_tuple *tuple)
+PP_INLINE __u32 pp_assoc_find(struct pp_assoc *a, const struct pp_tuple *tuple)
 {
 	__u64 best = ~(__u64)0;
 	__u32 i, least = 0;
@@ -34,7 +34,7 @@ PP_INLINE __u32 pp_assoc_find(const struct pp_assoc *a, const struct pp_tuple *t
 			return i;
 		if (e->count < best) {
 			best = e->count;
-			least = i;
+			least = PP_LAUNDER(i, &a->scratch);
 		}
 	}
 	return PP_ASSOC_MAX + least;

@@ -26,21 +26,27 @@ struct pp_hash {
 	__u8 permutation[256];
 };
 
-/* x folded to its lowest n bits, 0 <= n <= 64: the xor of its n-bit chunks. */
+/*
+ * x folded to its lowest n bits, 0 <= n <= 64: the xor of its n-bit chunks. Written out, not a
+ * loop: whatever n is, the verifier then passes each shift once.
+ */
 PP_INLINE __u64 pp_fold(__u64 x, __u32 n)
 {
-	__u32 shift = n, i;
-
 	if (n == 0)
 		return 0;
 	if (n >= 64)
 		return x;
-	PP_UNROLL
-	for (i = 0; i < 6; i++) {
-		if (shift < 64)
-			x ^= x >> (shift & 63);
-		shift <<= 1;
-	}
+	x ^= x >> n;
+	if (n < 32)
+		x ^= x >> 2 * n;
+	if (n < 16)
+		x ^= x >> 4 * n;
+	if (n < 8)
+		x ^= x >> 8 * n;
+	if (n < 4)
+		x ^= x >> 16 * n;
+	if (n < 2)
+		x ^= x >> 32;
 	return x & (((__u64)1 << n) - 1);
 }
 

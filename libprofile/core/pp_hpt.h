@@ -38,11 +38,10 @@ PP_INLINE __u32 pp_hpt_set(__u64 start, __u64 desc, __u32 bits)
 	return (__u32)pp_fold(start ^ PP_DESC_LENGTH(desc) ^ PP_DESC_OUTCOMES(desc), bits);
 }
 
-/* The way that holds the path; else PP_HPT_WAYS_MAX + the way to use: free, or least count. */
+/* The way that holds the path, else PP_HPT_WAYS_MAX. */
 PP_INLINE __u32 pp_hpt_find(const struct pp_hpt_entry *set, __u32 ways, __u64 start, __u64 desc)
 {
-	__u64 best = ~(__u64)0;
-	__u32 i, least = 0;
+	__u32 i;
 
 	PP_NO_UNROLL
 	for (i = 0; i < PP_HPT_WAYS_MAX; i++) {
@@ -51,18 +50,29 @@ PP_INLINE __u32 pp_hpt_find(const struct pp_hpt_entry *set, __u32 ways, __u64 st
 		if (set[i].desc == desc && set[i].start == start)
 			return i;
 	}
+	return PP_HPT_WAYS_MAX;
+}
+
+/* The way that makes room: free, or the one with the least count. */
+PP_INLINE __u32 pp_hpt_victim(struct pp_hpt *h, const struct pp_hpt_entry *set, __u32 ways)
+{
+	__u64 best = ~(__u64)0;
+	__u32 i, least = 0;
+
 	PP_NO_UNROLL
 	for (i = 0; i < PP_HPT_WAYS_MAX; i++) {
 		if (i >= ways)
 			break;
-		if (!(set[i].desc & PP_HPT_VALID))
-			return PP_HPT_WAYS_MAX + i;
+		if (!(set[i].desc & PP_HPT_VALID)) {
+			least = PP_LAUNDER(i, &h->scratch);
+			break;
+		}
 		if (set[i].count < best) {
 			best = set[i].count;
-			least = i;
+			least = PP_LAUNDER(i, &h->scratch);
 		}
 	}
-	return PP_HPT_WAYS_MAX + least;
+	return least;
 }
 
 /* Adds count to a path. 1: an entry was replaced and *ret_replaced holds it. */
@@ -74,11 +84,13 @@ PP_INLINE __u32 pp_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config
 
 	way = pp_hpt_find(e, config->ways, start, desc | PP_HPT_VALID);
 	way = PP_LAUNDER(way, &h->scratch);
-	e += PP_MASK(way, PP_HPT_WAYS_MAX - 1);
 	if (PP_LIKELY(way < PP_HPT_WAYS_MAX)) {
-		e->count += count;
+		e[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].count += count;
 		return 0;
 	}
+	way = pp_hpt_victim(h, e, config->ways);
+	way = PP_LAUNDER(way, &h->scratch);
+	e += PP_MASK(way, PP_HPT_WAYS_MAX - 1);
 	*ret_replaced = *e;
 	e->start = start;
 	e->desc = desc | PP_HPT_VALID;

@@ -57,10 +57,10 @@ struct pp_path_entry {
 };
 
 struct pp_path_stack {
+	struct pp_path_entry entry[PP_PATH_STACK_DEPTH];
 	__u64 taken; /* taken branches seen */
 	__u32 top;   /* slot of the top entry, modulo the depth */
 	__u32 depth; /* entries in use */
-	struct pp_path_entry entry[PP_PATH_STACK_DEPTH];
 };
 
 /* EOPP table 5.1: Ball-Larus paths that end at backward branches. */
@@ -87,19 +87,24 @@ PP_INLINE void pp_path_config_wpp(struct pp_path_config *ret_config)
 	ret_config->ops[PP_CLASS_RETURN] |= PP_OP_PUSH;
 }
 
+/*
+ * Kinds follow one another without a pattern, so nothing here may be a jump that the processor has
+ * to guess: a nibble a kind, and one more for a direct branch that goes back.
+ */
+#define PP_CLASS_OF_KIND                                                                           \
+	((__u64)PP_CLASS_FORWARD | (__u64)PP_CLASS_FORWARD << 4 * PP_KIND_COND |                   \
+	 (__u64)PP_CLASS_FORWARD << 4 * PP_KIND_JMP |                                              \
+	 (__u64)PP_CLASS_INDIRECT << 4 * PP_KIND_IJMP | (__u64)PP_CLASS_CALL << 4 * PP_KIND_CALL | \
+	 (__u64)PP_CLASS_CALL << 4 * PP_KIND_ICALL | (__u64)PP_CLASS_RETURN << 4 * PP_KIND_RET)
+
 PP_INLINE __u32 pp_branch_class(const struct pp_branch *b)
 {
-	switch (PP_BRANCH_KIND(b->info)) {
-	case PP_KIND_CALL:
-	case PP_KIND_ICALL:
-		return PP_CLASS_CALL;
-	case PP_KIND_RET:
-		return PP_CLASS_RETURN;
-	case PP_KIND_IJMP:
-		return PP_CLASS_INDIRECT;
-	default:
-		return b->target <= b->from ? PP_CLASS_BACKWARD : PP_CLASS_FORWARD;
-	}
+	__u32 kind = PP_BRANCH_KIND(b->info), class_;
+
+	if (PP_UNLIKELY(kind >= PP_KIND_CNT))
+		kind = PP_KIND_NONE;
+	class_ = (__u32)(PP_CLASS_OF_KIND >> (4 * kind)) & 7;
+	return class_ + ((b->target <= b->from) & class_ >> 1);
 }
 
 /* 1: the branch extends the path instead of ending it or starting another. */
@@ -121,23 +126,35 @@ PP_INLINE __u32 pp_path_extends(struct pp_path_entry *e, const struct pp_path_co
 	return 1;
 }
 
-/* Adds the branch to the path. Returns its new length. */
-PP_INLINE __u32 pp_path_update(struct pp_path_entry *e, __u32 taken)
+/*
+ * Adds the branch to the path as ops say. 1: the path has reached its greatest length. Outcomes
+ * are free of jumps, for the same reason as pp_branch_class(); that events are counted is so for
+ * every class of both published tables, hence well guessed.
+ */
+PP_INLINE __u32 pp_path_update(struct pp_path_entry *e, const struct pp_branch *b, __u32 ops,
+			       __u32 max_length)
 {
-	__u32 length = PP_DESC_LENGTH(e->desc);
+	__u64 updates = ops & PP_OP_UPDATE;
+	__u32 length = (__u32)(e->desc >> 32);
 
-	e->desc = (e->desc | (__u64)taken << (length & 31)) + ((__u64)1 << 32);
-	return length + 1;
+	if (PP_LIKELY(ops & (PP_OP_UPDATE | PP_OP_UPDATE_COUNT)))
+		e->events += b->events;
+	e->desc =
+		(e->desc | (PP_BRANCH_TAKEN(b->info) & updates) << (length & 31)) + (updates << 32);
+	return (length + updates >= max_length) & updates;
 }
 
-PP_INLINE void pp_path_push(struct pp_path_stack *s, __u64 start)
+PP_INLINE void pp_path_read(const struct pp_path_stack *s, const struct pp_path_entry *e,
+			    struct pp_path *ret_path)
 {
-	struct pp_path_entry *e;
+	ret_path->start = e->start;
+	ret_path->desc = e->desc;
+	ret_path->events = e->events;
+	ret_path->span = (__u32)s->taken - e->born;
+}
 
-	s->top = (s->top + 1) & (PP_PATH_STACK_DEPTH - 1);
-	if (s->depth < PP_PATH_STACK_DEPTH)
-		s->depth++;
-	e = &s->entry[PP_MASK(s->top, PP_PATH_STACK_DEPTH - 1)];
+PP_INLINE void pp_path_begin(const struct pp_path_stack *s, struct pp_path_entry *e, __u64 start)
+{
 	e->start = start;
 	e->desc = 0;
 	e->events = 0;
@@ -145,17 +162,25 @@ PP_INLINE void pp_path_push(struct pp_path_stack *s, __u64 start)
 	e->born = (__u32)s->taken;
 }
 
+/* Pops, if pops is 1, what *ret_path then holds; pushes, if pushes is 1, a path from start. */
+PP_INLINE void pp_path_turn(struct pp_path_stack *s, __u32 pops, __u32 pushes, __u64 start,
+			    struct pp_path *ret_path)
+{
+	__u32 depth = s->depth - pops + pushes;
+	__u32 top = (s->top - pops + pushes) & (PP_PATH_STACK_DEPTH - 1);
+
+	if (pops)
+		pp_path_read(s, &s->entry[PP_MASK(s->top, PP_PATH_STACK_DEPTH - 1)], ret_path);
+	if (pushes)
+		pp_path_begin(s, &s->entry[PP_MASK(top, PP_PATH_STACK_DEPTH - 1)], start);
+	s->top = top;
+	s->depth = depth <= PP_PATH_STACK_DEPTH ? depth : PP_PATH_STACK_DEPTH;
+}
+
 /* The stack is not empty. */
 PP_INLINE void pp_path_pop(struct pp_path_stack *s, struct pp_path *ret_path)
 {
-	const struct pp_path_entry *e = &s->entry[PP_MASK(s->top, PP_PATH_STACK_DEPTH - 1)];
-
-	ret_path->start = e->start;
-	ret_path->desc = e->desc;
-	ret_path->events = e->events;
-	ret_path->span = (__u32)s->taken - e->born;
-	s->top = (s->top - 1) & (PP_PATH_STACK_DEPTH - 1);
-	s->depth--;
+	pp_path_turn(s, 1, 0, 0, ret_path);
 }
 
 /* Forgets everything: a new window, or a repair after an exception, a signal or a longjmp. */
@@ -169,25 +194,23 @@ PP_INLINE __u32 pp_path_stack_step(struct pp_path_stack *s, const struct pp_path
 				   const struct pp_branch *b, struct pp_path *ret_path)
 {
 	struct pp_path_entry *e = &s->entry[PP_MASK(s->top, PP_PATH_STACK_DEPTH - 1)];
-	__u32 class_ = pp_branch_class(b);
+	__u32 class_ = pp_branch_class(b), pops;
 	__u32 ops = config->ops[PP_MASK(class_, PP_CLASS_CNT - 1)];
-	__u32 taken = PP_BRANCH_TAKEN(b->info), ended = 0;
 
-	s->taken += taken;
-	if (s->depth) {
+	s->taken += PP_BRANCH_TAKEN(b->info);
+	if (PP_LIKELY(s->depth)) {
 		if (pp_path_extends(e, config, class_))
 			ops &= PP_OP_UPDATE | PP_OP_UPDATE_COUNT;
-		if (ops & (PP_OP_UPDATE | PP_OP_UPDATE_COUNT))
-			e->events += b->events;
-		if ((ops & PP_OP_UPDATE) && pp_path_update(e, taken) >= config->max_length)
+		if (pp_path_update(e, b, ops, config->max_length))
 			ops |= PP_OP_POP | PP_OP_PUSH;
-		ended = (ops & PP_OP_POP) != 0;
-		if (ended)
-			pp_path_pop(s, ret_path);
+	} else {
+		ops &= PP_OP_PUSH;
 	}
-	if (ops & PP_OP_PUSH)
-		pp_path_push(s, b->next);
-	return ended;
+	if (!(ops & (PP_OP_POP | PP_OP_PUSH)))
+		return 0;
+	pops = ops / PP_OP_POP & 1;
+	pp_path_turn(s, pops, ops / PP_OP_PUSH & 1, b->next, ret_path);
+	return pops;
 }
 
 #endif

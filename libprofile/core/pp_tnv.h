@@ -120,16 +120,15 @@ PP_INLINE void pp_tnv_insert(struct pp_tnv *t, const struct pp_tnv_config *confi
 	i = PP_LAUNDER(i, &t->scratch);
 	if (i < PP_TNV_MAX) {
 		t->entry[PP_MASK(i, PP_TNV_MAX - 1)].count++;
-		pp_tnv_rise(t, i);
-		return;
+	} else {
+		if (t->used < config->size)
+			t->used++;
+		i = t->used - 1;
+		e = &t->entry[PP_MASK(i, PP_TNV_MAX - 1)];
+		e->value = value;
+		e->count = 1;
 	}
-	if (t->used < config->size)
-		t->used++;
-	i = t->used - 1;
-	e = &t->entry[PP_MASK(i, PP_TNV_MAX - 1)];
-	e->value = value;
-	e->count = 1;
-	pp_tnv_rise(t, i);
+	pp_tnv_rise(t, PP_LAUNDER(i, &t->scratch));
 }
 
 PP_INLINE void pp_tnv_clear_bottom(struct pp_tnv *t, const struct pp_tnv_config *config)

@@ -132,7 +132,7 @@ static size_t path_cnt;
 
 static __attribute__((noinline)) uint64_t run_compress(const struct pp_chain_config *config)
 {
-	struct pp_message message = { 0 };
+	struct pp_message message = {0};
 	uint64_t sum = 0;
 	size_t i;
 
@@ -147,7 +147,7 @@ static __attribute__((noinline)) uint64_t run_compress_fixed(const struct pp_cha
 {
 	static const struct pp_compress_config fixed = {
 		.sampler = PP_SAMPLER_PERIODIC, .rate = 256, .bits = 11};
-	struct pp_message message = { 0 };
+	struct pp_message message = {0};
 	uint64_t sum = 0;
 	size_t i;
 
@@ -160,7 +160,7 @@ static __attribute__((noinline)) uint64_t run_compress_fixed(const struct pp_cha
 
 static __attribute__((noinline)) uint64_t run_stack(const struct pp_chain_config *config)
 {
-	struct pp_path path = { 0 };
+	struct pp_path path = {0};
 	uint64_t sum = 0;
 	size_t i;
 
@@ -172,8 +172,8 @@ static __attribute__((noinline)) uint64_t run_stack(const struct pp_chain_config
 
 static __attribute__((noinline)) uint64_t run_stack_hpt(const struct pp_chain_config *config)
 {
-	struct pp_hpt_entry replaced = { 0 };
-	struct pp_path path = { 0 };
+	struct pp_hpt_entry replaced = {0};
+	struct pp_path path = {0};
 	uint64_t sum = 0;
 	size_t i;
 
@@ -186,7 +186,7 @@ static __attribute__((noinline)) uint64_t run_stack_hpt(const struct pp_chain_co
 
 static __attribute__((noinline)) uint64_t run_hpt(const struct pp_chain_config *config)
 {
-	struct pp_hpt_entry replaced = { 0 };
+	struct pp_hpt_entry replaced = {0};
 	uint64_t sum = 0;
 	size_t i;
 
@@ -199,13 +199,41 @@ static __attribute__((noinline)) uint64_t run_hpt(const struct pp_chain_config *
 
 static __attribute__((noinline)) uint64_t run_chain(const struct pp_chain_config *config)
 {
-	struct pp_hpt_entry replaced = { 0 };
-	struct pp_message message = { 0 };
+	struct pp_hpt_entry replaced = {0};
+	struct pp_message message = {0};
 	uint64_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < STREAM_LEN; i++) {
 		uint32_t out = pp_chain_step(&chain, config, &branches[i], &message, &replaced);
+
+		if (out & PP_CHAIN_MESSAGE)
+			sum += message.count;
+		if (out & PP_CHAIN_REPLACED)
+			sum += replaced.count;
+	}
+	return sum;
+}
+
+/* As run_chain(), with its configuration fixed when it is compiled. */
+static __attribute__((noinline)) uint64_t run_chain_fixed(const struct pp_chain_config *unused)
+{
+	static const struct pp_chain_config fixed = {
+		.compress = {.sampler = PP_SAMPLER_PERIODIC, .rate = 256, .bits = 11},
+		.path = {.ops = {PP_OP_UPDATE_COUNT | PP_OP_PUSH, PP_OP_UPDATE_COUNT | PP_OP_POP,
+				 PP_OP_UPDATE, PP_OP_UPDATE | PP_OP_POP | PP_OP_PUSH,
+				 PP_OP_UPDATE | PP_OP_POP | PP_OP_PUSH},
+			 .max_length = PP_PATH_LENGTH_MAX},
+		.hpt = {.bits = 7, .ways = 4},
+	};
+	struct pp_hpt_entry replaced = {0};
+	struct pp_message message = {0};
+	uint64_t sum = 0;
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < STREAM_LEN; i++) {
+		uint32_t out = pp_chain_step(&chain, &fixed, &branches[i], &message, &replaced);
 
 		if (out & PP_CHAIN_MESSAGE)
 			sum += message.count;
@@ -237,7 +265,7 @@ static __attribute__((noinline)) uint64_t run_hash_paths(const struct pp_chain_c
 
 static __attribute__((noinline)) uint64_t run_stack_hash(const struct pp_chain_config *config)
 {
-	struct pp_path path = { 0 };
+	struct pp_path path = {0};
 	size_t i;
 
 	for (i = 0; i < STREAM_LEN; i++)
@@ -249,7 +277,7 @@ static __attribute__((noinline)) uint64_t run_stack_hash(const struct pp_chain_c
 /* What the whole chain does, with a hash table in place of sampler and hot path table. */
 static __attribute__((noinline)) uint64_t run_chain_hash(const struct pp_chain_config *config)
 {
-	struct pp_path path = { 0 };
+	struct pp_path path = {0};
 	size_t i;
 
 	for (i = 0; i < STREAM_LEN; i++) {
@@ -322,6 +350,7 @@ static void add_cases(void)
 	add_case("path-stack+hpt", run_stack_hpt, UNIT_BRANCH, "path-stack+hash");
 	add_case("hash-edges+path-stack+hash", run_chain_hash, UNIT_BRANCH, NULL);
 	add_case("chain", run_chain, UNIT_BRANCH, "hash-edges+path-stack+hash");
+	add_case("chain-fixed", run_chain_fixed, UNIT_BRANCH, "hash-edges+path-stack+hash");
 }
 
 static const struct bench_case *find_case(const char *name)

@@ -47,6 +47,8 @@ int g_step(__u32 i);
 int g_value(__u32 i);
 int g_nothing(__u32 i);
 int g_window(__u32 first);
+int on_syscall(void *ctx);
+int on_raw_tp(void *ctx);
 
 __attribute__((noinline)) int g_step(__u32 i)
 {
