@@ -227,6 +227,19 @@ static int open_sigtrap(struct pp_step_target *target)
 	return 0;
 }
 
+/* Whether a SIGTRAP waits for this very thread. If in doubt, one does. */
+static bool trap_pending(const struct pp_step_target *target)
+{
+	struct __ptrace_peeksiginfo_args first = {.nr = 1};
+	struct pp_step_status status;
+	siginfo_t info;
+
+	if (ptrace(PTRACE_PEEKSIGINFO, target->tid, &first, &info) == 0)
+		return false;
+	return pp_step_read_status(target->pid, target->tid, &status) ||
+	       status.pending & SIGNAL_BIT(SIGTRAP);
+}
+
 static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_target *target)
 {
 	enum pathprof_drop drop;
@@ -236,6 +249,9 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 	drop = check_registers(&target->regs);
 	if (drop != PP_STEP_HELD)
 		return drop;
+	/* The last trap of a program that has just stopped stepping itself: ours would swallow it. */
+	if (trap_pending(target))
+		return PATHPROF_DROP_TRACED;
 	if (open_sigtrap(target))
 		return PATHPROF_DROP_GONE;
 	pp_step_pin(&holder->pin, target);
@@ -284,6 +300,23 @@ static bool is_stopped(enum pp_step_stop stop)
 	return stop != PP_STEP_STOP_GONE && stop != PP_STEP_STOP_DYING && stop != PP_STEP_STOP_LATE;
 }
 
+/*
+ * A stop of the whole process is reported ahead of the trap that our last step has left: left
+ * pending it would kill. So let target run into it. What it stopped at then.
+ */
+static enum pp_step_stop swallow_trap(const struct pp_step_target *target, enum pp_step_stop stop,
+				      int *signal)
+{
+	uint64_t deadline_ns = pp_step_now() + STOP_TIMEOUT_NS;
+
+	while ((stop == PP_STEP_STOP_OURS || stop == PP_STEP_STOP_GROUP) && trap_pending(target)) {
+		if (ptrace(PTRACE_CONT, target->tid, NULL, NULL))
+			return PP_STEP_STOP_DYING;
+		stop = pp_step_wait(target, deadline_ns, signal);
+	}
+	return stop;
+}
+
 /* PTRACE_DETACH takes the trap flag back that PTRACE_SINGLESTEP has set. */
 static bool detach(struct pp_step_holder *holder, struct pp_step_target *target,
 		   enum pp_step_stop stop, int signal)
@@ -298,6 +331,10 @@ static bool detach(struct pp_step_holder *holder, struct pp_step_target *target,
 void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *target,
 		     enum pp_step_stop stop, int signal)
 {
+	if (target->stepped) {
+		tick(true);
+		stop = swallow_trap(target, stop, &signal);
+	}
 	tick(false);
 	pp_step_unpin(&holder->pin, target);
 	if (stop == PP_STEP_STOP_GONE)
