@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The code reader on this very executable (its symbols, lines and bytes are known from inside), on
+ * stripped copies of it, and on ELF files made by hand. Walks have a file of their own:
+ * test_walk.c.
+ */
+#include "pathprof/code.h"
+#include "unit.h"
+
+#include <Zydis/Zydis.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SELF "/proc/self/exe"
+
+static struct pathprof_code *open_code(const char *path)
+{
+	struct pathprof_code *code = NULL;
+	struct pathprof_error error = {""};
+
+	if (pathprof_code_open(&code, path, NULL, &error))
+		printf("  %s\n", error.text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(code);
+	return code;
+}
+
+/* Load bias of this executable: the first object that is reported is the program itself. */
+static int take_base(struct dl_phdr_info *info, size_t size, void *context)
+{
+	*(uint64_t *)context = info->dlpi_addr;
+	return 1;
+}
+
+static uint64_t offset_of(struct pathprof_code *code, const void *address)
+{
+	uint64_t base = 0, offset = 0;
+
+	dl_iterate_phdr(take_base, &base);
+	CU_ASSERT_EQUAL(
+		pathprof_code_vaddr_to_offset(code, (uint64_t)(uintptr_t)address - base, &offset),
+		0);
+	return offset;
+}
+
+/* ---------------------------------------------------------------- a function we know */
+
+/* Alignment makes sure that there is padding before such a function. */
+#define MARKED __attribute__((noinline, noclone, used, aligned(256)))
+
+/* Written by a macro, so that every instruction of it belongs to one line. */
+#define DEFINE_MARKED(name)                                                                        \
+	enum { MARKED_LINE = __LINE__ };                                                           \
+	MARKED static unsigned int name(unsigned int x)                                            \
+	{                                                                                          \
+		unsigned int sum = 0;                                                              \
+		for (unsigned int i = 0; i < x; i++) {                                             \
+			sum += i * i;                                                              \
+			__asm__ volatile("" : "+r"(sum));                                          \
+		}                                                                                  \
+		return sum;                                                                        \
+	}
+DEFINE_MARKED(pathprof_test_marked)
+
+static void test_function(void)
+{
+	struct pathprof_code *code = open_code(SELF);
+	uint64_t offset = offset_of(code, (const void *)pathprof_test_marked), start = 0;
+	const char *name = NULL;
+
+	for (uint64_t into = 0; into < 16; into += 5) {
+		CU_ASSERT_EQUAL(pathprof_code_function(code, offset + into, &name, &start), 0);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(name);
+		CU_ASSERT_STRING_EQUAL(name, "pathprof_test_marked");
+		CU_ASSERT_EQUAL(start, offset);
+	}
+	pathprof_code_free(code);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && !strcmp(text + a - b, end);
+}
+
+static void test_line(void)
+{
+	struct pathprof_code *code = open_code(SELF);
+	uint64_t offset = offset_of(code, (const void *)pathprof_test_marked);
+	const char *file = NULL;
+	int line = 0;
+
+	CU_ASSERT_EQUAL(pathprof_code_line(code, offset, &file, &line), 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT(ends_with(file, __FILE__));
+	CU_ASSERT_EQUAL(line, MARKED_LINE);
+	pathprof_code_free(code);
+}
+
+static void test_line_absent(void)
+{
+	struct pathprof_code *code = open_code("/lib/x86_64-linux-gnu/libbz2.so.1.0");
+	const char *file = NULL;
+	uint64_t offset;
+	int line = 0;
+
+	/* Anywhere in its code; Debian ships it without debug information. */
+	for (offset = 0x2000; offset < 0x8000; offset += 0x800)
+		CU_ASSERT_EQUAL(pathprof_code_line(code, offset, &file, &line), -ENOENT);
+	CU_ASSERT_PTR_NULL(file);
+	pathprof_code_free(code);
+}
+
+/* ---------------------------------------------------------------- symbols against libelf */
+
+struct symbol {
+	char name[128];
+	uint64_t vaddr, size;
+};
+
+struct symbols {
+	struct symbol *list;
+	size_t cnt;
+};
+
+static void add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t cnt = data ? data->d_size / sizeof(Elf64_Sym) : 0;
+	GElf_Sym sym;
+
+	for (size_t i = 0; i < cnt && gelf_getsym(data, (int)i, &sym); i++) {
+		const char *name = elf_strptr(elf, sh->sh_link, sym.st_name);
+
+		if (!name || GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size)
+			continue;
+		s->list = reallocarray(s->list, s->cnt + 1, sizeof(*s->list));
+		if (!s->list)
+			abort();
+		struct symbol *add = &s->list[s->cnt++];
+		add->vaddr = sym.st_value;
+		add->size = sym.st_size;
+		snprintf(add->name, sizeof(add->name), "%s", name);
+	}
+}
+
+/* All sized functions of .symtab, straight from libelf. */
+static void read_symbols(struct symbols *s, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	Elf *elf;
+
+	*s = (struct symbols){0};
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			add_symbols(s, elf, scn, &sh);
+	elf_end(elf);
+	close(fd);
+}
+
+static bool any_symbol_holds(const struct symbols *s, uint64_t vaddr)
+{
+	for (size_t i = 0; i < s->cnt; i++)
+		if (vaddr - s->list[i].vaddr < s->list[i].size)
+			return true;
+	return false;
+}
+
+/* Aliases share an address. */
+static bool is_name_of(const struct symbols *s, uint64_t vaddr, const char *name)
+{
+	for (size_t i = 0; i < s->cnt; i++)
+		if (s->list[i].vaddr == vaddr && !strcmp(s->list[i].name, name))
+			return true;
+	return false;
+}
+
+static void test_symbols(void)
+{
+	struct pathprof_code *code = open_code(SELF);
+	struct symbols s;
+	unsigned int compared = 0, wrong = 0;
+
+	read_symbols(&s, SELF);
+	for (size_t i = 0; i < s.cnt; i++) {
+		uint64_t offset, start = 0, want;
+		const char *name = NULL;
+
+		if (pathprof_code_vaddr_to_offset(code, s.list[i].vaddr, &want))
+			continue;
+		offset = want + s.list[i].size - 1;
+		compared++;
+		wrong += pathprof_code_function(code, offset, &name, &start) || !name ||
+			 start != want || !is_name_of(&s, s.list[i].vaddr, name);
+	}
+	CU_ASSERT(compared > 50);
+	CU_ASSERT_EQUAL(wrong, 0);
+	free(s.list);
+	pathprof_code_free(code);
+}
+
+/* The padding between two functions is neither's, although a symbol comes before it. */
+static void test_padding(void)
+{
+	struct pathprof_code *code = open_code(SELF);
+	unsigned int seen = 0;
+	struct symbols s;
+
+	read_symbols(&s, SELF);
+	for (size_t i = 0; i < s.cnt; i++) {
+		uint64_t end = s.list[i].vaddr + s.list[i].size, offset, start;
+		const char *name = NULL;
+
+		if (end % 16 == 0 || any_symbol_holds(&s, end) ||
+		    pathprof_code_vaddr_to_offset(code, end, &offset))
+			continue;
+		int rc = pathprof_code_function(code, offset, &name, &start);
+		seen++;
+		CU_ASSERT(rc == -ENOENT || strcmp(name ? name : "", s.list[i].name) != 0);
+	}
+	CU_ASSERT(seen > 0);
+	free(s.list);
+	pathprof_code_free(code);
+}
+
+/* ---------------------------------------------------------------- stripped copies */
+
+/* Runs a fixed command; 0 when it worked. */
+__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
+{
+	char command[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	return system(command); /* NOLINT(cert-env33-c): names made here */
+}
+
+/* The name behind SELF, for other programs. */
+static const char *self_path(void)
+{
+	static char path[512];
+	ssize_t len = readlink(SELF, path, sizeof(path) - 1);
+
+	if (len < 0)
+		abort();
+	path[len] = 0;
+	return path;
+}
+
+/* This executable without symbols, under a name of its own. */
+static int strip_self(char *path, size_t size)
+{
+	snprintf(path, size, "%s/stripped", unit_tmpdir());
+	return run("strip -o %s %s 2>/dev/null", path, self_path());
+}
+
+static void test_stripped(void)
+{
+	char path[256];
+	struct symbols s;
+	unsigned int compared = 0, wrong = 0;
+
+	if (strip_self(path, sizeof(path))) {
+		unit_skip("no strip");
+		return;
+	}
+	struct pathprof_code *code = open_code(path);
+	read_symbols(&s, SELF);
+	for (size_t i = 0; i < s.cnt; i++) {
+		uint64_t start = 0, want;
+		const char *name = "";
+
+		if (pathprof_code_vaddr_to_offset(code, s.list[i].vaddr, &want))
+			continue;
+		/* A few keep a dynamic symbol, and start-up code by hand has no unwind entry. */
+		if (pathprof_code_function(code, want + s.list[i].size / 2, &name, &start) || name)
+			continue;
+		compared++;
+		wrong += start != want;
+	}
+	CU_ASSERT(compared > 50);
+	CU_ASSERT(compared > s.cnt * 8 / 10);
+	CU_ASSERT_EQUAL(wrong, 0);
+	free(s.list);
+	pathprof_code_free(code);
+}
+
+/* Names and lines come back by way of .gnu_debuglink. */
+static void test_debuglink(void)
+{
+	char path[256];
+
+	if (strip_self(path, sizeof(path)) ||
+	    run("objcopy --only-keep-debug %s %s.debug && objcopy --add-gnu-debuglink=%s.debug %s",
+		self_path(), path, path, path)) {
+		unit_skip("no strip or objcopy");
+		return;
+	}
+	struct pathprof_code *code = open_code(path);
+	uint64_t start = 0, offset = offset_of(code, (const void *)pathprof_test_marked);
+	const char *name = NULL, *file = NULL;
+	int line = 0;
+
+	CU_ASSERT_EQUAL(pathprof_code_function(code, offset + 1, &name, &start), 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(name);
+	CU_ASSERT_STRING_EQUAL(name, "pathprof_test_marked");
+	CU_ASSERT_EQUAL(start, offset);
+	CU_ASSERT_EQUAL(pathprof_code_line(code, offset, &file, &line), 0);
+	CU_ASSERT_EQUAL(line, MARKED_LINE);
+	pathprof_code_free(code);
+}
+
+/* libc's own start of a function it exports, through an address this process knows. */
+static void test_libc(void)
+{
+	struct pathprof_code *code = open_code("/lib/x86_64-linux-gnu/libc.so.6");
+	const char *name = NULL;
+	uint64_t start, offset;
+	unsigned int found = 0;
+
+	for (offset = 0x40000; offset < 0x140000; offset += 0x1000) {
+		int rc = pathprof_code_function(code, offset, &name, &start);
+
+		CU_ASSERT(rc == 0 || rc == -ENOENT);
+		if (rc)
+			continue;
+		found++;
+		CU_ASSERT(start <= offset);
+	}
+	CU_ASSERT(found > 200);
+	pathprof_code_free(code);
+}
+
+/* ---------------------------------------------------------------- files made by hand */
+
+#define HAND_OFFSET 0x200
+#define HAND_VADDR  0x400200
+
+/* One executable segment at HAND_OFFSET; returns its path. */
+static const char *make_elf(const void *bytes, size_t len)
+{
+	static char path[256];
+	Elf64_Ehdr header = {
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_EXEC,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(header),
+		.e_ehsize = sizeof(header),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+	};
+	Elf64_Phdr segment = {
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_offset = HAND_OFFSET,
+		.p_vaddr = HAND_VADDR,
+		.p_filesz = len,
+		.p_memsz = len,
+	};
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/hand", unit_tmpdir());
+	f = fopen(path, "we");
+	if (!f || fwrite(&header, sizeof(header), 1, f) != 1 ||
+	    fwrite(&segment, sizeof(segment), 1, f) != 1 || fseek(f, HAND_OFFSET, SEEK_SET) ||
+	    fwrite(bytes, 1, len, f) != len || fclose(f))
+		abort();
+	return path;
+}
+
+static void test_addresses(void)
+{
+	static const uint8_t bytes[64] = {0x90};
+	struct pathprof_code *code = open_code(make_elf(bytes, sizeof(bytes)));
+	uint64_t value = 7;
+
+	for (uint64_t i = 0; i < sizeof(bytes); i++) {
+		CU_ASSERT_EQUAL(pathprof_code_offset_to_vaddr(code, HAND_OFFSET + i, &value), 0);
+		CU_ASSERT_EQUAL(value, HAND_VADDR + i);
+		CU_ASSERT_EQUAL(pathprof_code_vaddr_to_offset(code, HAND_VADDR + i, &value), 0);
+		CU_ASSERT_EQUAL(value, HAND_OFFSET + i);
+	}
+	value = 7;
+	CU_ASSERT_EQUAL(pathprof_code_offset_to_vaddr(code, HAND_OFFSET - 1, &value), -ERANGE);
+	CU_ASSERT_EQUAL(pathprof_code_offset_to_vaddr(code, HAND_OFFSET + 64, &value), -ERANGE);
+	CU_ASSERT_EQUAL(pathprof_code_vaddr_to_offset(code, HAND_VADDR + 64, &value), -ERANGE);
+	CU_ASSERT_EQUAL(pathprof_code_vaddr_to_offset(code, 0, &value), -ERANGE);
+	CU_ASSERT_EQUAL(pathprof_code_vaddr_to_offset(code, UINT64_MAX, &value), -ERANGE);
+	CU_ASSERT_EQUAL(value, 7);
+	pathprof_code_free(code);
+}
+
+static void test_instruction_errors(void)
+{
+	/* nop, call to the nop, no instruction, and a call that is cut off */
+	static const uint8_t bytes[] = {0x90, 0xe8, 0xfa, 0xff, 0xff, 0xff, 0x06, 0xe8, 0};
+	struct pathprof_code *code = open_code(make_elf(bytes, sizeof(bytes)));
+	char text[64] = "kept", small[4];
+	unsigned int len = 99;
+
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET + 6, text, 64, &len), -ENOEXEC);
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET + 7, text, 64, &len), -ENOEXEC);
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET + 9, text, 64, &len), -ERANGE);
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, 0, text, 64, &len), -ERANGE);
+	CU_ASSERT_STRING_EQUAL(text, "kept");
+	CU_ASSERT_EQUAL(len, 99);
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET, text, 64, &len), 0);
+	CU_ASSERT_STRING_EQUAL(text, "nop");
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET + 1, text, 64, &len), 0);
+	CU_ASSERT_STRING_EQUAL(text, "call 0x200");
+	CU_ASSERT_EQUAL(len, 5);
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET + 1, small, 4, &len), 0);
+	CU_ASSERT_STRING_EQUAL(small, "cal");
+	pathprof_code_free(code);
+}
+
+/* ---------------------------------------------------------------- instructions of this process */
+
+MARKED static unsigned int pathprof_test_caller(unsigned int x)
+{
+	return pathprof_test_marked(x) * 3 + 1;
+}
+
+/* Lengths against the bytes that run; the call names the function it goes to. */
+static void test_instructions(void)
+{
+	struct pathprof_code *code = open_code(SELF);
+	const uint8_t *at = (const uint8_t *)(uintptr_t)pathprof_test_caller;
+	uint64_t offset = offset_of(code, at);
+	ZydisDecodedInstruction in;
+	ZydisDecoder decoder;
+	unsigned int calls = 0;
+	char text[128] = "";
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	do {
+		unsigned int len = 0;
+
+		CU_ASSERT_FATAL(
+			ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, at, 15, &in)));
+		CU_ASSERT_EQUAL_FATAL(
+			pathprof_code_instruction(code, offset, text, sizeof(text), &len), 0);
+		CU_ASSERT_EQUAL(len, in.length);
+		calls += !strcmp(text, "call pathprof_test_marked");
+		at += in.length;
+		offset += in.length;
+	} while (in.mnemonic != ZYDIS_MNEMONIC_RET && in.mnemonic != ZYDIS_MNEMONIC_JMP);
+	CU_ASSERT_EQUAL(calls, 1);
+	CU_ASSERT(pathprof_test_caller(3) % 3 == 1);
+	pathprof_code_free(code);
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static void test_identity(void)
+{
+	struct pathprof_build_id id;
+	struct pathprof_code *code = NULL;
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, SELF, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_code_open(&code, SELF, &id, &error), 0);
+	pathprof_code_free(code);
+	code = NULL;
+	id.bytes[0] ^= 1;
+	CU_ASSERT_EQUAL(pathprof_code_open(&code, SELF, &id, &error), -ESTALE);
+	CU_ASSERT_PTR_NULL(code);
+	CU_ASSERT(strstr(error.text, SELF) != NULL);
+}
+
+static void test_refused(void)
+{
+	struct pathprof_code *code = NULL;
+	struct pathprof_error error;
+	char path[256];
+	FILE *f;
+
+	CU_ASSERT_EQUAL(pathprof_code_open(&code, "/nonexistent", NULL, &error), -ENOENT);
+	CU_ASSERT_EQUAL(pathprof_code_open(&code, "/", NULL, &error), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_code_open(&code, "/dev/null", NULL, &error), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_code_open(&code, "/etc/passwd", NULL, &error), -EINVAL);
+	snprintf(path, sizeof(path), "%s", make_elf("\x90", 1));
+	f = fopen(path, "r+e");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fseek(f, EI_CLASS, SEEK_SET);
+	fputc(ELFCLASS32, f);
+	fclose(f);
+	CU_ASSERT_EQUAL(pathprof_code_open(&code, path, NULL, &error), -EINVAL);
+	CU_ASSERT_PTR_NULL(code);
+	pathprof_code_free(NULL);
+}
+
+static void ask_everything(struct pathprof_code *code, uint64_t offset)
+{
+	const char *text;
+	char line[64];
+	unsigned int len;
+	uint64_t start;
+	int number;
+
+	pathprof_code_function(code, offset, &text, &start);
+	pathprof_code_line(code, offset, &text, &number);
+	pathprof_code_instruction(code, offset, line, sizeof(line), &len);
+}
+
+static int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int cnt = 0;
+
+	while (dir && readdir(dir))
+		cnt++;
+	if (dir)
+		closedir(dir);
+	return cnt;
+}
+
+static void test_descriptors(void)
+{
+	int before = count_fds();
+
+	for (int i = 0; i < 3; i++) {
+		struct pathprof_code *code = open_code(SELF);
+
+		ask_everything(code, offset_of(code, (const void *)pathprof_test_marked));
+		pathprof_code_free(code);
+		code = open_code(make_elf("\xc3", 1));
+		ask_everything(code, HAND_OFFSET);
+		pathprof_code_free(code);
+	}
+	CU_ASSERT_EQUAL(count_fds(), before);
+}
+
+/* A file that ends anywhere opens or does not, but never kills. */
+static void test_cut_files(void)
+{
+	char path[256];
+	struct stat st;
+
+	if (strip_self(path, sizeof(path)) || stat(path, &st)) {
+		unit_skip("no strip");
+		return;
+	}
+	for (off_t len = st.st_size; len >= 0; len -= len > 4096 ? st.st_size / 23 + 1 : 61) {
+		struct pathprof_code *code = NULL;
+		struct pathprof_error error;
+
+		CU_ASSERT_EQUAL(truncate(path, len), 0);
+		int rc = pathprof_code_open(&code, path, NULL, &error);
+		CU_ASSERT(rc == 0 || rc == -EINVAL || rc == -EBADMSG);
+		for (uint64_t offset = 0; !rc && offset < (uint64_t)st.st_size; offset += 9973)
+			ask_everything(code, offset);
+		pathprof_code_free(code);
+	}
+}
+
+static void test_shrinking_file(void)
+{
+	uint8_t bytes[8192];
+	char text[64];
+	unsigned int len;
+
+	memset(bytes, 0x90, sizeof(bytes));
+	const char *path = make_elf(bytes, sizeof(bytes));
+	struct pathprof_code *code = open_code(path);
+	CU_ASSERT_EQUAL(truncate(path, 0), 0);
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET + 5000, text, 64, &len),
+			-ERANGE);
+	pathprof_code_free(code);
+}
+
+static const struct unit_test tests[] = {
+	{"a known function has its name and start", test_function},
+	{"a known function has its file and line", test_line},
+	{"no line information is said so", test_line_absent},
+	{"every sized function is found by its last byte", test_symbols},
+	{"padding between functions is nobody's", test_padding},
+	{"a stripped file knows its functions' bounds", test_stripped},
+	{"a debug link brings names and lines back", test_debuglink},
+	{"libc's functions start before what is in them", test_libc},
+	{"offsets and addresses convert within the segment only", test_addresses},
+	{"undecodable, cut off, outside: three errors", test_instruction_errors},
+	{"a listing follows the running bytes and names its calls", test_instructions},
+	{"another identity is refused", test_identity},
+	{"what is no x86-64 ELF file is refused", test_refused},
+	{"no descriptor is leaked", test_descriptors},
+	{"files cut anywhere are survived", test_cut_files},
+	{"a file that shrinks while open is survived", test_shrinking_file},
+};
+UNIT_SUITE(code, tests)
