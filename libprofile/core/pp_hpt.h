@@ -88,7 +88,8 @@ PP_INLINE __u32 pp_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config
 		e[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].count += count;
 		return 0;
 	}
-	way = pp_hpt_victim(h, e, config->ways);
+	/* Laundered: what the search above taught the verifier about ways would fork the next. */
+	way = pp_hpt_victim(h, e, PP_LAUNDER(config->ways, &h->scratch));
 	way = PP_LAUNDER(way, &h->scratch);
 	e += PP_MASK(way, PP_HPT_WAYS_MAX - 1);
 	*ret_replaced = *e;
