@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is read from /proc, hostile content included. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../daemon/track_cgroup.h"
+#include "../../daemon/track_ident.h"
+#include "../../daemon/track_proc.h"
+#include "unit.h"
+
+static int parse_vma(const char *text, struct pp_vma *ret_vma)
+{
+	static char line[512];
+
+	snprintf(line, sizeof(line), "%s", text);
+	return pp_proc_parse_vma(line, ret_vma);
+}
+
+static void test_maps_line(void)
+{
+	struct pp_vma vma;
+
+	CU_ASSERT_EQUAL_FATAL(parse_vma("7f00a000-7f00b000 r-xp 00002000 fe:01 1234      "
+					"         /usr/lib/a b\\012c.so (deleted)\n",
+					&vma),
+			      1);
+	CU_ASSERT_EQUAL(vma.start, 0x7f00a000);
+	CU_ASSERT_EQUAL(vma.end, 0x7f00b000);
+	CU_ASSERT_EQUAL(vma.offset, 0x2000);
+	CU_ASSERT_EQUAL(vma.dev_major, 0xfe);
+	CU_ASSERT_EQUAL(vma.dev_minor, 1);
+	CU_ASSERT_EQUAL(vma.inode, 1234);
+	CU_ASSERT_STRING_EQUAL(vma.name, "/usr/lib/a b\\012c.so (deleted)");
+	CU_ASSERT_EQUAL(parse_vma("1000-2000 rw-p 00000000 00:00 0 ", &vma), 0);
+	CU_ASSERT_EQUAL_FATAL(parse_vma("1000-2000 --xp 00000000 00:00 0", &vma), 1);
+	CU_ASSERT_STRING_EQUAL(vma.name, "");
+}
+
+static void test_maps_line_hostile(void)
+{
+	static const char *const bad[] = {
+		"",
+		"\n",
+		"-",
+		"1000",
+		"1000-",
+		"1000-2000",
+		"2000-1000 r-xp 0 0:0 0",
+		"1000-1000 r-xp 0 0:0 0",
+		"1000-2000 r-x",
+		"1000-2000 r-xp",
+		"1000-2000 r-xpx0 0:0 0",
+		"1000-2000 r-xp -1 0:0 0",
+		"1000-2000 r-xp 0 00 0",
+		"1000-2000 r-xp 0 0:0 x",
+		"1000-2000 r-xp 0 0:0 1x",
+		"11111111122222222-2 r-xp 0 0:0 0",
+		"1000-fffffffffffffffff r-xp 0 0:0 0",
+		"1000-2000 r-xp 0 111111111:0 0",
+		"1000-2000 r-xp 0 0:0 99999999999999999999",
+		" 1000-2000 r-xp 0 0:0 0",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct pp_vma vma = {.start = 7};
+
+		CU_ASSERT_EQUAL(parse_vma(bad[i], &vma), -EINVAL);
+		CU_ASSERT_EQUAL(vma.start, 7);
+	}
+}
+
+#define STAT_TAIL " S 12 1 1 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 3 0 98765 1 2 3 111 222 333 0 0"
+
+static void test_stat_line(void)
+{
+	struct pp_stat stat, other;
+
+	CU_ASSERT_EQUAL_FATAL(pp_proc_parse_stat("77 (a) R (b)" STAT_TAIL, &stat), 0);
+	CU_ASSERT_STRING_EQUAL(stat.comm, "a) R (b");
+	CU_ASSERT_EQUAL(stat.state, 'S');
+	CU_ASSERT_EQUAL(stat.ppid, 12);
+	CU_ASSERT_EQUAL(stat.thread_cnt, 3);
+	CU_ASSERT_EQUAL(stat.start_time, 98765);
+	CU_ASSERT_NOT_EQUAL(stat.signature, 0);
+	CU_ASSERT_EQUAL(pp_proc_parse_stat("77 (0123456789abcdefgh)" STAT_TAIL, &other), 0);
+	CU_ASSERT_STRING_EQUAL(other.comm, "0123456789abcde");
+	CU_ASSERT_EQUAL(other.signature, stat.signature);
+}
+
+static void test_stat_line_hostile(void)
+{
+	static const char *const bad[] = {
+		"",
+		"1",
+		"1 (a",
+		"1 a)",
+		")(",
+		"1 (a)",
+		"1 (a) ",
+		"1 (a) S",
+		"1 (a) S 1 2 3",
+		"1 (a) S x 1 1 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 3 0 98765 1",
+		"1 (a) S 1 1 1 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 3 0 -5 1",
+		"1 (a) S 99999999999 1 1 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 3 0 5 1",
+	};
+	struct pp_stat stat = {.ppid = 7};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_EQUAL(pp_proc_parse_stat(bad[i], &stat), -EINVAL);
+	CU_ASSERT_EQUAL(stat.ppid, 7);
+}
+
+static void test_status(void)
+{
+	pid_t pid = 0;
+	uid_t uid = 99;
+
+	CU_ASSERT_EQUAL(pp_proc_parse_status("Name:\tNSpid:\nUid:\t5\t6\t7\t8\nNSpid:\t900\t17\t2\n"
+					     "NSpgid:\t1\n",
+					     &pid, &uid),
+			0);
+	CU_ASSERT_EQUAL(pid, 2);
+	CU_ASSERT_EQUAL(uid, 5);
+	pid = 1;
+	CU_ASSERT_EQUAL(pp_proc_parse_status("Uid:\t5\n", &pid, &uid), -EINVAL);
+	CU_ASSERT_EQUAL(pp_proc_parse_status("NSpid:\t5\n", &pid, &uid), -EINVAL);
+	CU_ASSERT_EQUAL(pp_proc_parse_status("Uid:\tx\nNSpid:\t5\n", &pid, &uid), -EINVAL);
+	CU_ASSERT_EQUAL(pp_proc_parse_status("Uid:\t5\nNSpid:\t-5\n", &pid, &uid), -EINVAL);
+	CU_ASSERT_EQUAL(pp_proc_parse_status("Uid:\t5\nNSpid:\n", &pid, &uid), -EINVAL);
+	CU_ASSERT_EQUAL(pid, 1);
+}
+
+struct summary {
+	unsigned int cnt;
+	uint64_t sum, last_end;
+	bool is_sorted;
+};
+
+static int summarise(void *context, const struct pp_vma *vma)
+{
+	struct summary *summary = context;
+
+	summary->is_sorted = summary->is_sorted && vma->start >= summary->last_end;
+	summary->last_end = vma->end;
+	if (!strcmp(vma->name, "[vsyscall]"))
+		return 0;
+	summary->cnt++;
+	summary->sum += vma->start * 3 + vma->end * 5 + vma->offset * 7 + vma->inode * 11 +
+			strlen(vma->name) * 13 + vma->dev_major * 17 + vma->dev_minor * 19;
+	return 0;
+}
+
+static void test_ioctl_says_what_the_text_does(void)
+{
+	struct summary by_ioctl = {.is_sorted = true}, by_text = {.is_sorted = true};
+	bool query = true, no_query = false;
+
+	CU_ASSERT(pp_proc_vmas(getpid(), &query, summarise, &by_ioctl) > 0);
+	if (!query) {
+		unit_skip("this kernel has no PROCMAP_QUERY (Linux 6.11)");
+		return;
+	}
+	CU_ASSERT(pp_proc_vmas(getpid(), &no_query, summarise, &by_text) > 0);
+	CU_ASSERT_EQUAL(by_ioctl.cnt, by_text.cnt);
+	CU_ASSERT_EQUAL(by_ioctl.sum, by_text.sum);
+	CU_ASSERT(by_ioctl.is_sorted && by_text.is_sorted);
+	CU_ASSERT_EQUAL(pp_proc_vmas(0x3ffffff, &query, summarise, &by_text), -ESRCH);
+}
+
+static void test_path_inside_stays_inside(void)
+{
+	const char *dir = unit_tmpdir();
+	char path[256], target[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fclose(fopen(path, "w"));
+	fd = pp_proc_open_inside(getpid(), path);
+	if (fd == -ENOSYS) {
+		unit_skip("this kernel has no openat2 (Linux 5.6)");
+		return;
+	}
+	CU_ASSERT(fd >= 0);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
+	CU_ASSERT_EQUAL(pp_proc_open_inside(getpid(), path), -EINVAL);
+	CU_ASSERT_EQUAL(pp_proc_open_inside(getpid(), dir), -EINVAL);
+	/* A way through /proc leads out of a container: not taken. */
+	snprintf(path, sizeof(path), "%s/link", dir);
+	snprintf(target, sizeof(target), "/proc/%d/root/etc/passwd", getpid());
+	CU_ASSERT_EQUAL(symlink(target, path), 0);
+	CU_ASSERT(pp_proc_open_inside(getpid(), path) < 0);
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void test_cgroup(void)
+{
+	static const struct {
+		const char *text, *name;
+	} cases[] = {
+		{"", ""},
+		{"0::/\n", ""},
+		{"0::/user.slice/user-1000.slice/session-3.scope\n", ""},
+		{"0::/user.slice/user-1000.slice/user@1000.service/init.scope", ""},
+		{"0::/system.slice/nginx.service\n", "nginx.service"},
+		{"0::/system.slice/docker-" ID ".scope\n", ID},
+		{"12:pids:/docker/" ID "\n1:name=systemd:/docker/" ID "\n", ID},
+		{"9:cpu,cpuacct:/\n4:memory:/docker/" ID "\n0::/\n", ID},
+		{"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/"
+		 "cri-containerd-" ID ".scope",
+		 ID},
+		{"1:cpu:/kubepods/besteffort/pod11-22/" ID "\n", ID},
+		{"0::/system.slice/containerd.service/kubepods-besteffort-podx.slice:"
+		 "cri-containerd:" ID "\n",
+		 ID},
+		{"0::/machine.slice/libpod-" ID ".scope/container\n", ID},
+		{"0::/machine.slice/libpod-conmon-" ID ".scope\n", ""},
+		{"0::/machine.slice/machine-my\\x2dbox.scope/payload\n", "my-box"},
+		{"0::/machine.slice/systemd-nspawn@web.service/payload\n", "web"},
+		{"5:pids:/lxc/web1/init.scope\n", "web1"},
+		{"0::/lxc.payload.web2/system.slice/ssh.service\n", "web2"},
+		{"0::/lxc.monitor.web2\n", ""},
+		{"garbage\n::\n:\n0::\n0::/system.slice/a.service\n", "a.service"},
+		{"0::/system.slice/evil\x01\x1b[2J.service", "evil??[2J.service"},
+		{"0::/" ID "0\n", ""},
+		{"0::/zz" ID "\n", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char name[128];
+
+		CU_ASSERT_STRING_EQUAL(pp_cgroup_parse(cases[i].text, name, sizeof(name)),
+				       cases[i].name);
+	}
+}
+
+static void test_cgroup_cuts_long_names(void)
+{
+	char text[1024] = "0::/", name[16];
+
+	memset(text + 4, 'a', 900);
+	memcpy(text + 904, ".service", 9);
+	CU_ASSERT_EQUAL(strlen(pp_cgroup_parse(text, name, sizeof(name))), 15);
+}
+
+static void test_names(void)
+{
+	char name[16];
+
+	CU_ASSERT_STRING_EQUAL(pp_ident_name("/a (deleted)", name, sizeof(name)), "/a");
+	CU_ASSERT_STRING_EQUAL(pp_ident_name("/a", name, sizeof(name)), "/a");
+	CU_ASSERT_STRING_EQUAL(pp_ident_name("", name, sizeof(name)), "");
+	CU_ASSERT_STRING_EQUAL(pp_ident_name("/0123456789abcdefgh", name, sizeof(name)),
+			       "/0123456789abcd");
+}
+
+static enum pp_ident_kind kind_of(struct pp_idents *idents, const char *name, uint64_t inode)
+{
+	struct pp_vma vma = {.start = 4096, .end = 8192, .inode = inode, .name = name};
+	struct pathprof_build_id id;
+
+	return pp_idents_of(idents, getpid(), &vma, &id);
+}
+
+static void test_kinds(void)
+{
+	struct pp_idents *idents;
+
+	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents), 0);
+	CU_ASSERT_EQUAL(kind_of(idents, "[vdso]", 0), PP_IDENT_VDSO);
+	CU_ASSERT_EQUAL(kind_of(idents, "[vsyscall]", 0), PP_IDENT_SKIP);
+	CU_ASSERT_EQUAL(kind_of(idents, "", 0), PP_IDENT_JIT);
+	CU_ASSERT_EQUAL(kind_of(idents, "//anon", 0), PP_IDENT_JIT);
+	CU_ASSERT_EQUAL(kind_of(idents, "[heap]", 0), PP_IDENT_JIT);
+	CU_ASSERT_EQUAL(kind_of(idents, "/memfd:jit (deleted)", 5), PP_IDENT_JIT);
+	CU_ASSERT_EQUAL(kind_of(idents, "/nowhere/at/all", 5), PP_IDENT_FILE);
+	pp_idents_free(idents);
+}
+
+static const struct unit_test tests[] = {
+	{"a line of maps is taken apart", test_maps_line},
+	{"what is no line of maps is refused", test_maps_line_hostile},
+	{"a stat line is taken apart, brackets in the name or not", test_stat_line},
+	{"what is no stat line is refused", test_stat_line_hostile},
+	{"status gives the innermost pid and the user", test_status},
+	{"the ioctl says what the text of maps says", test_ioctl_says_what_the_text_does},
+	{"a path inside a process' root stays inside and names a file",
+	 test_path_inside_stays_inside},
+	{"container names come out of v1 and v2 cgroup paths", test_cgroup},
+	{"a long cgroup name is cut", test_cgroup_cuts_long_names},
+	{"deleted files keep their name", test_names},
+	{"mappings are told apart by what they are", test_kinds},
+};
+UNIT_SUITE(track_proc, tests)

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Address spaces and process images against a naive oracle: for each process and page, every
+ * change there ever was, searched from the start.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../daemon/track_image.h"
+#include "unit.h"
+
+#define PAGE        4096ull
+#define PAGE_CNT    48
+#define PID_CNT     6
+#define FILE_CNT    5
+#define EPOCH_CNT   2000
+#define EPOCH_OPS   600
+#define CHANGE_MAX  200
+#define GENERATIONS 160
+
+/* ---------------------------------------------------------------- oracle */
+
+struct change {
+	uint64_t time_ns;
+	int file;        /* -1: nothing, 0: generated, else a file */
+	uint64_t offset; /* of the page's first byte */
+};
+
+struct oracle_page {
+	struct change changes[CHANGE_MAX];
+	int cnt;
+};
+
+struct oracle {
+	int pid;
+	uint64_t begin_ns;
+	bool is_forgotten;
+	struct oracle_page pages[PAGE_CNT];
+};
+
+struct world {
+	struct pp_files files;
+	struct pp_images images;
+	struct pp_file *file[FILE_CNT + 1]; /* [0] is NULL: generated code */
+	struct oracle *oracles;             /* GENERATIONS, in the order they began */
+	int oracle_cnt;
+	uint64_t now_ns, random;
+};
+
+static uint32_t below(struct world *world, uint32_t limit)
+{
+	world->random = world->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(world->random >> 33) % limit;
+}
+
+static const struct change *oracle_find(const struct oracle_page *page, uint64_t time_ns)
+{
+	const struct change *found = NULL;
+	int i;
+
+	for (i = 0; i < page->cnt && (!time_ns || page->changes[i].time_ns <= time_ns); i++)
+		found = &page->changes[i];
+	for (; (!found || found->file < 0) && i < page->cnt; i++)
+		found = &page->changes[i];
+	return found && found->file >= 0 ? found : NULL;
+}
+
+static struct oracle *oracle_at(struct world *world, int pid, uint64_t time_ns)
+{
+	for (int i = world->oracle_cnt - 1; i >= 0; i--) {
+		struct oracle *oracle = &world->oracles[i];
+
+		if (oracle->pid == pid && (!time_ns || oracle->begin_ns <= time_ns))
+			return oracle->is_forgotten ? NULL : oracle;
+	}
+	return NULL;
+}
+
+static void oracle_set(struct world *world, int pid, uint32_t page, int file, uint64_t offset)
+{
+	struct oracle_page *at = &oracle_at(world, pid, 0)->pages[page];
+
+	if (at->cnt == CHANGE_MAX)
+		abort();
+	at->changes[at->cnt++] = (struct change){world->now_ns, file, offset};
+}
+
+/* ---------------------------------------------------------------- comparing */
+
+/* Whether the tracker's answer and the oracle's agree. */
+static bool agrees(struct world *world, int pid, uint64_t time_ns, uint64_t address)
+{
+	struct oracle *oracle = oracle_at(world, pid, time_ns);
+	const struct pp_image *image = pp_images_at(&world->images, pid, time_ns);
+	const struct pp_piece *piece;
+	const struct change *change;
+
+	if (!oracle || !image)
+		return !oracle && !image;
+	change = oracle_find(&oracle->pages[address / PAGE], time_ns);
+	piece = pp_space_find(image->space, time_ns, address);
+	if (!change || !piece)
+		return !change && !piece;
+	return piece->file == world->file[change->file] &&
+	       piece->offset + (address - piece->start) == change->offset + address % PAGE;
+}
+
+static uint64_t random_time(struct world *world)
+{
+	if (below(world, 4) == 0)
+		return 0;
+	return world->now_ns - below(world, (uint32_t)world->now_ns);
+}
+
+static uint64_t random_address(struct world *world)
+{
+	return below(world, PAGE_CNT) * PAGE + below(world, PAGE);
+}
+
+/* ---------------------------------------------------------------- operations */
+
+static void op_map(struct world *world, int pid)
+{
+	struct pp_image *image = pp_images_newest(&world->images, pid);
+	uint32_t first = below(world, PAGE_CNT), cnt = 1 + below(world, 9);
+	int file = (int)below(world, FILE_CNT + 1);
+	struct pp_piece piece;
+
+	if (first + cnt > PAGE_CNT)
+		cnt = PAGE_CNT - first;
+	piece = (struct pp_piece){first * PAGE, (first + cnt) * PAGE, below(world, 4) * PAGE,
+				  world->file[file]};
+	CU_ASSERT_EQUAL_FATAL(pp_space_own(&image->space), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_space_map(image->space, &piece, world->now_ns), 0);
+	for (uint32_t i = first; i < first + cnt; i++)
+		oracle_set(world, pid, i, file,
+			   file ? piece.offset + (i - first) * PAGE : i * PAGE);
+}
+
+static void op_unmap(struct world *world, int pid)
+{
+	struct pp_image *image = pp_images_newest(&world->images, pid);
+	uint32_t first = below(world, PAGE_CNT), cnt = 1 + below(world, 9);
+
+	if (first + cnt > PAGE_CNT)
+		cnt = PAGE_CNT - first;
+	CU_ASSERT_EQUAL_FATAL(pp_space_own(&image->space), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		pp_space_unmap(image->space, first * PAGE, (first + cnt) * PAGE, world->now_ns), 0);
+	for (uint32_t i = first; i < first + cnt; i++)
+		oracle_set(world, pid, i, -1, 0);
+}
+
+/* A scan that finds a file on each of some runs of pages and nothing between. */
+static void op_replace(struct world *world, int pid)
+{
+	struct pp_image *image = pp_images_newest(&world->images, pid);
+	struct pp_piece pieces[PAGE_CNT];
+	uint32_t at = 0, page = below(world, 8);
+	size_t cnt = 0;
+
+	while (page < PAGE_CNT) {
+		int file = 1 + (int)below(world, FILE_CNT);
+		uint32_t len = 1 + below(world, 6);
+
+		len = page + len > PAGE_CNT ? PAGE_CNT - page : len;
+		for (; at < page; at++)
+			oracle_set(world, pid, at, -1, 0);
+		pieces[cnt++] = (struct pp_piece){page * PAGE, (page + len) * PAGE, page * PAGE,
+						  world->file[file]};
+		for (; at < page + len; at++)
+			oracle_set(world, pid, at, file, at * PAGE);
+		page = at + below(world, 8);
+	}
+	for (; at < PAGE_CNT; at++)
+		oracle_set(world, pid, at, -1, 0);
+	CU_ASSERT_EQUAL_FATAL(pp_space_own(&image->space), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_space_replace(image->space, pieces, cnt, world->now_ns), 0);
+}
+
+static struct oracle *new_oracle(struct world *world, int pid)
+{
+	struct oracle *oracle = &world->oracles[world->oracle_cnt++];
+
+	oracle->pid = pid;
+	oracle->begin_ns = world->now_ns;
+	oracle->is_forgotten = false;
+	for (int i = 0; i < PAGE_CNT; i++)
+		oracle->pages[i].cnt = 0;
+	return oracle;
+}
+
+static void op_begin(struct world *world, int pid, int parent)
+{
+	const struct oracle *from = parent ? oracle_at(world, parent, 0) : NULL;
+	struct pp_image *image;
+	struct pp_image *parent_image = parent ? pp_images_newest(&world->images, parent) : NULL;
+	struct oracle *oracle;
+
+	if (world->oracle_cnt == GENERATIONS)
+		return;
+	oracle = new_oracle(world, pid);
+	if (from)
+		memcpy(oracle->pages, from->pages, sizeof(oracle->pages));
+	CU_ASSERT_EQUAL_FATAL(pp_images_add(&world->images, pid, world->now_ns,
+					    parent_image ? parent_image->space : NULL, &image),
+			      0);
+}
+
+static void op_forget(struct world *world)
+{
+	struct pp_image *image = pp_images_ended_before(&world->images, UINT64_MAX);
+
+	if (!image)
+		return;
+	for (int i = 0; i < world->oracle_cnt; i++)
+		if (world->oracles[i].pid == image->pid &&
+		    world->oracles[i].begin_ns == image->begin_ns)
+			world->oracles[i].is_forgotten = true;
+	pp_images_remove(&world->images, image);
+}
+
+static bool step(struct world *world)
+{
+	int pid = 1 + (int)below(world, PID_CNT);
+	uint32_t what = below(world, 100);
+
+	world->now_ns++;
+	if (what < 18)
+		op_map(world, pid);
+	else if (what < 24)
+		op_unmap(world, pid);
+	else if (what < 25)
+		op_replace(world, pid);
+	else if (what < 28)
+		op_begin(world, pid, 1 + (int)below(world, PID_CNT));
+	else if (what < 30)
+		op_begin(world, pid, 0);
+	else if (what < 31)
+		op_forget(world);
+	else
+		return agrees(world, pid, random_time(world), random_address(world));
+	return true;
+}
+
+/* ---------------------------------------------------------------- tests */
+
+static void world_begin(struct world *world, uint64_t seed, struct oracle *oracles)
+{
+	*world = (struct world){.oracles = oracles, .random = seed};
+	CU_ASSERT_EQUAL_FATAL(pp_files_init(&world->files), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_images_init(&world->images), 0);
+	for (int i = 1; i <= FILE_CNT; i++) {
+		struct pathprof_build_id id = {.bytes = {(uint8_t)i}, .len_bytes = 20, .kind = 1};
+
+		CU_ASSERT_EQUAL_FATAL(pp_files_get(&world->files, &id, "file", &world->file[i]), 0);
+	}
+	for (int pid = 1; pid <= PID_CNT; pid++) {
+		world->now_ns++;
+		op_begin(world, pid, 0);
+	}
+}
+
+/* All references but the test's own must be gone with the images. */
+static void world_end(struct world *world)
+{
+	pp_images_release(&world->images);
+	for (int i = 1; i <= FILE_CNT; i++) {
+		CU_ASSERT_EQUAL(world->file[i]->refs, 1);
+		pp_file_put(world->file[i]);
+	}
+	pp_files_sweep(&world->files);
+	CU_ASSERT_EQUAL(world->files.file_cnt, 0);
+	pp_files_release(&world->files);
+}
+
+static void test_random_operations(void)
+{
+	struct oracle *oracles = calloc(GENERATIONS, sizeof(*oracles));
+	unsigned long wrong = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(oracles);
+	for (uint64_t epoch = 0; epoch < EPOCH_CNT; epoch++) {
+		struct world world;
+
+		world_begin(&world, epoch * 7919 + 1, oracles);
+		for (int i = 0; i < EPOCH_OPS; i++)
+			wrong += !step(&world);
+		world_end(&world);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	free(oracles);
+}
+
+static unsigned long count_wrong(struct world *world)
+{
+	unsigned long wrong = 0;
+
+	for (int pid = 1; pid <= PID_CNT; pid++)
+		for (uint64_t page = 0; page < PAGE_CNT; page++)
+			wrong += !agrees(world, pid, 0, page * PAGE);
+	return wrong;
+}
+
+/* The fault: one piece one page off. */
+static void test_planted_fault(void)
+{
+	struct oracle *oracles = calloc(GENERATIONS, sizeof(*oracles));
+	struct world world;
+	struct pp_image *image;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(oracles);
+	world_begin(&world, 42, oracles);
+	for (int i = 0; i < EPOCH_OPS; i++)
+		(void)step(&world);
+	CU_ASSERT_EQUAL(count_wrong(&world), 0);
+	world.now_ns++;
+	op_map(&world, 1);
+	image = pp_images_newest(&world.images, 1);
+	image->space->pieces[image->space->piece_cnt - 1].offset += PAGE;
+	CU_ASSERT(count_wrong(&world) > 0);
+	world_end(&world);
+	free(oracles);
+}
+
+static void test_fork_shares_until_changed(void)
+{
+	struct pp_space *parent, *child;
+	struct pp_piece piece = {.start = 0, .end = PAGE};
+
+	CU_ASSERT_EQUAL_FATAL(pp_space_new(&parent), 0);
+	child = pp_space_ref(parent);
+	CU_ASSERT_EQUAL_FATAL(pp_space_own(&child), 0);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(child, parent);
+	CU_ASSERT_EQUAL(pp_space_map(child, &piece, 1), 0);
+	CU_ASSERT_PTR_NULL(pp_space_find(parent, 0, 0));
+	CU_ASSERT_PTR_NOT_NULL(pp_space_find(child, 0, 0));
+	pp_space_put(parent);
+	pp_space_put(child);
+}
+
+static void map_file(struct pp_space *space, struct pp_file *file, uint64_t time_ns)
+{
+	struct pp_piece piece = {.start = 0, .end = PAGE, .file = file};
+
+	CU_ASSERT_EQUAL_FATAL(pp_space_map(space, &piece, time_ns), 0);
+}
+
+static void test_past_is_bounded(void)
+{
+	struct pp_files files;
+	struct pp_file *a, *b;
+	struct pp_space *space;
+
+	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "a", &a), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "b", &b), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
+	for (uint64_t time_ns = 1; time_ns <= 4 * PP_SPACE_PAST_MAX; time_ns++)
+		map_file(space, time_ns % 2 ? a : b, time_ns);
+	CU_ASSERT_EQUAL(space->past_cnt, PP_SPACE_PAST_MAX);
+	/* The latest are those kept; what was overwritten long ago is dropped with the next. */
+	CU_ASSERT_PTR_EQUAL(pp_space_find(space, 4 * PP_SPACE_PAST_MAX - 1, 0)->file, a);
+	map_file(space, a, 4 * PP_SPACE_PAST_MAX + 2 * PP_TRACK_GRACE_NS);
+	CU_ASSERT_EQUAL(space->past_cnt, 1);
+	pp_space_put(space);
+	pp_files_release(&files);
+}
+
+static void test_pieces_are_bounded_and_checked(void)
+{
+	struct pp_space *space;
+	struct pp_piece piece = {.start = PAGE, .end = PAGE};
+	int r = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
+	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 1), -EINVAL);
+	CU_ASSERT_EQUAL(pp_space_unmap(space, 2, 1, 1), -EINVAL);
+	for (uint64_t i = 0; !r && i < 2 * PP_SPACE_PIECES_MAX; i++) {
+		piece.start = 2 * i * PAGE;
+		piece.end = piece.start + PAGE;
+		r = pp_space_map(space, &piece, 1);
+	}
+	CU_ASSERT_EQUAL(r, -ENOSPC);
+	CU_ASSERT(space->piece_cnt <= PP_SPACE_PIECES_MAX);
+	CU_ASSERT_EQUAL(space->piece_cnt, PP_SPACE_PIECES_MAX - 1);
+	pp_space_put(space);
+}
+
+static void test_growing_code_stays_one_piece(void)
+{
+	struct pp_space *space;
+
+	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
+	for (uint64_t i = 1; i <= 1000; i++) {
+		struct pp_piece piece = {.start = PAGE, .end = (1 + i) * PAGE};
+
+		CU_ASSERT_EQUAL_FATAL(pp_space_map(space, &piece, i), 0);
+	}
+	CU_ASSERT_EQUAL(space->piece_cnt, 1);
+	CU_ASSERT_EQUAL(space->past_cnt, 0);
+	pp_space_put(space);
+}
+
+static void test_live_images_are_bounded(void)
+{
+	struct pp_images images;
+	struct pp_image *image;
+	int r = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pp_images_init(&images), 0);
+	for (int pid = 1; !r && pid <= PP_IMAGES_MAX + 1; pid++)
+		r = pp_images_add(&images, pid, 1, NULL, &image);
+	CU_ASSERT_EQUAL(r, -ENOSPC);
+	CU_ASSERT_EQUAL(images.image_cnt, PP_IMAGES_MAX);
+	pp_images_release(&images);
+}
+
+static const struct unit_test tests[] = {
+	{"a million random operations answer as the oracle does", test_random_operations},
+	{"a piece one page off is noticed", test_planted_fault},
+	{"a fork shares its parent's space until one changes it", test_fork_shares_until_changed},
+	{"what was overwritten is kept within a bound and a time", test_past_is_bounded},
+	{"pieces are bounded and checked", test_pieces_are_bounded_and_checked},
+	{"generated code that grows stays one piece", test_growing_code_stays_one_piece},
+	{"live images are bounded", test_live_images_are_bounded},
+};
+UNIT_SUITE(track_space, tests)
