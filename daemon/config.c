@@ -142,16 +142,24 @@ static void format_number(const struct pp_config_key *key, uint64_t value, char 
 	}
 }
 
+static const char *noun(enum pp_config_type type)
+{
+	switch (type) {
+	case PP_CONFIG_PERCENT:
+		return "a percentage";
+	case PP_CONFIG_SPAN:
+		return "a span of time";
+	case PP_CONFIG_SIZE:
+		return "a size";
+	default:
+		return "a whole number";
+	}
+}
+
 /* "one of auto step", "a size from 4M to 1P, or 0". */
 static void describe(const struct pp_config_key *key, char *text, size_t size)
 {
-	static const char *const nouns[] = {
-		[PP_CONFIG_PERCENT] = "a percentage",
-		[PP_CONFIG_SPAN] = "a span of time",
-		[PP_CONFIG_SIZE] = "a size",
-		[PP_CONFIG_COUNT] = "a whole number",
-	};
-	char low[32], high[32];
+	char low[32] = "", high[32] = "";
 	size_t len = 0;
 
 	if (key->type == PP_CONFIG_BOOL || key->type == PP_CONFIG_PATH) {
@@ -166,7 +174,7 @@ static void describe(const struct pp_config_key *key, char *text, size_t size)
 	}
 	format_number(key, key->min, low, sizeof(low));
 	format_number(key, key->max, high, sizeof(high));
-	snprintf(text, size, "%s from %s to %s%s", nouns[key->type], low, high,
+	snprintf(text, size, "%s from %s to %s%s", noun(key->type), low, high,
 		 key->zero ? ", or 0" : "");
 }
 

@@ -144,6 +144,7 @@ int pp_service_open_source(struct pp_service *service, struct pathprof_error *er
 	if (r < 0)
 		return r;
 	service->source_seen = (struct pp_source_stats){0};
+	pp_window_source_opened(service->window);
 	r = sd_event_add_io(service->event, &service->source_event,
 			    service->source_ops->fd(service->source), EPOLLIN, on_bursts, service);
 	if (r < 0) {

@@ -64,12 +64,15 @@ static void measure_rates(struct pp_service *service, const struct pp_mark *now)
 
 static json_int_t memory_bytes(void)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/self/statm", "re");
-	unsigned long long size, resident;
+	unsigned long long size = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	int cnt;
 
-	if (!file || fscanf(file, "%llu %llu", &size, &resident) != 2)
+	if (!file)
 		return 0;
-	return (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
+	cnt = fscanf(file, "%llu %llu", &size, &resident);
+	fclose(file);
+	return cnt == 2 ? (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE)) : 0;
 }
 
 static double self_cpu_ratio(const struct pp_service *service, const struct pp_mark *now)
@@ -88,10 +91,12 @@ static json_t *drops_json(const struct pp_service *service)
 	const struct pathprof_totals *open = &pp_window_profile(service->window)->totals;
 	json_t *drops = json_object();
 
-	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
-		json_object_set_new(
-			drops, pathprof_drop_name((enum pathprof_drop)i),
-			json_integer((json_int_t)(service->sum.drops[i] + open->drops[i])));
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++) {
+		uint64_t cnt = service->sum.drops[i] + open->drops[i];
+
+		json_object_set_new(drops, pathprof_drop_name((enum pathprof_drop)i),
+				    json_integer((json_int_t)cnt));
+	}
 	return drops;
 }
 

@@ -13,6 +13,7 @@ struct pp_window {
 	struct pp_window_config config;
 	struct pp_resolver resolver;
 	struct pathprof_profile profile;
+	uint64_t held_ns; /* what the windows know of the source's stopped_ns since it was opened */
 };
 
 /* One burst on its way into the window. */
@@ -166,6 +167,13 @@ static int is_sound(const struct pathprof_burst *burst)
 		       sizeof(*burst) + burst->branch_cnt * sizeof(struct pathprof_branch);
 }
 
+/* The source tells its totals now and then, but each burst at once how long it took. */
+static void add_held(struct pp_window *window, uint64_t held_ns)
+{
+	window->profile.totals.stopped_ns += held_ns;
+	window->held_ns += held_ns;
+}
+
 static void add_totals(struct pathprof_totals *totals, const struct pathprof_burst *burst)
 {
 	totals->bursts++;
@@ -187,6 +195,7 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 	}
 	window->resolver.dispatch(window->resolver.context);
 	add_totals(&window->profile.totals, burst);
+	add_held(window, burst->stopped_ns);
 	arrival.process = find_process(window, burst);
 	if (arrival.process == PATHPROF_NO_INDEX)
 		return;
@@ -205,10 +214,16 @@ void pp_window_account(struct pp_window *window, const struct pp_source_stats *b
 {
 	struct pathprof_totals *totals = &window->profile.totals;
 
-	totals->stopped_ns += now->stopped_ns - before->stopped_ns;
+	if (now->stopped_ns > window->held_ns)
+		add_held(window, now->stopped_ns - window->held_ns);
 	totals->source_cpu_ns += now->cpu_ns - before->cpu_ns;
 	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
 		totals->drops[i] += now->drops[i] - before->drops[i];
+}
+
+void pp_window_source_opened(struct pp_window *window)
+{
+	window->held_ns = 0;
 }
 
 void pp_window_lost(struct pp_window *window, uint64_t cnt)

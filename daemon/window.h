@@ -60,9 +60,15 @@ void pp_window_free(struct pp_window *window);
 void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 			 const struct pathprof_branch *branches);
 
-/* Adds what the source did from `before` to `now`: time held, its CPU time, what it passed over. */
+/*
+ * Adds what the source did from `before` to `now`: its CPU time, what it passed over, and time held
+ * that no burst told of.
+ */
 void pp_window_account(struct pp_window *window, const struct pp_source_stats *before,
 		       const struct pp_source_stats *now);
+
+/* A new source counts from zero. */
+void pp_window_source_opened(struct pp_window *window);
 
 /* cnt mapping events that the kernel lost. */
 void pp_window_lost(struct pp_window *window, uint64_t cnt);

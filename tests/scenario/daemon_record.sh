@@ -24,7 +24,7 @@ record -- "$tmp" 2>"$tmp/err" || status=$?
 check not-executable "$status" test "$status" -eq 126
 
 rm -f "$db"*
-head -c 3000000 /dev/urandom >"$tmp/data"
+head -c 30000000 /dev/urandom >"$tmp/data"
 record --quiet -- gzip -c "$tmp/data" >"$tmp/data.gz"
 check output-intact "differs" eval 'gzip -dc "$tmp/data.gz" | cmp -s - "$tmp/data"'
 paths=$(sql "SELECT count(*) FROM paths p JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/gzip'")

@@ -16,7 +16,7 @@
 
 #define BASE          UINT64_C(0x400000)
 #define SPAN          UINT64_C(0x1000)
-#define MAPS          3
+#define MAPS          UINT64_C(3)
 #define PIDS          2
 #define LIST_MAX      20000
 #define TAKEN         32
@@ -472,7 +472,8 @@ static void test_unknown_process(void)
 	scene.fake.gone = false;
 	burst.start_time++; /* its number was reused */
 	pp_window_add_burst(scene.window, &burst, branches);
-	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_UNRESOLVED], 2 * burst.taken_cnt);
+	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_UNRESOLVED],
+			UINT64_C(2) * burst.taken_cnt);
 	CU_ASSERT_EQUAL(profile->process_cnt, 0);
 	CU_ASSERT_EQUAL(profile->edge_cnt, 0);
 	scene_release(&scene);
@@ -494,21 +495,52 @@ static void test_jit_symbols(void)
 
 static void test_account(void)
 {
-	struct pp_source_stats before = {.stopped_ns = 100, .cpu_ns = 10};
-	struct pp_source_stats now = {.stopped_ns = 150, .cpu_ns = 13};
+	struct pp_source_stats before = {0}, now = {.stopped_ns = 100, .cpu_ns = 10};
 	const struct pathprof_totals *totals;
 	struct scene scene;
 
 	scene_init(&scene, 8 << 20);
 	totals = &pp_window_profile(scene.window)->totals;
+	pp_window_account(scene.window, &before, &now);
+	before = now;
+	now.stopped_ns = 150;
+	now.cpu_ns = 13;
 	before.drops[PATHPROF_DROP_BUDGET] = 1000;
 	now.drops[PATHPROF_DROP_BUDGET] = 1007;
 	pp_window_account(scene.window, &before, &now);
+	pp_window_account(scene.window, &now, &now);
 	pp_window_lost(scene.window, 3);
-	CU_ASSERT_EQUAL(totals->stopped_ns, 50);
-	CU_ASSERT_EQUAL(totals->source_cpu_ns, 3);
+	CU_ASSERT_EQUAL(totals->stopped_ns, 150);
+	CU_ASSERT_EQUAL(totals->source_cpu_ns, 13);
 	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_BUDGET], 7);
 	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_TRACKER_LOST], 3);
+	scene_release(&scene);
+}
+
+/* A burst tells at once, the source's totals include it later. */
+static void test_held_time_counts_once(void)
+{
+	struct pp_source_stats before = {0}, now = {0};
+	struct pathprof_branch branches[64];
+	const struct pathprof_totals *totals;
+	struct pathprof_burst burst;
+	unsigned int seed = 18;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	totals = &pp_window_profile(scene.window)->totals;
+	random_burst(&seed, &burst, branches);
+	burst.stopped_ns = 1000;
+	pp_window_add_burst(scene.window, &burst, branches);
+	pp_window_account(scene.window, &before, &now);
+	CU_ASSERT_EQUAL(totals->stopped_ns, 1000);
+	now.stopped_ns = 1300; /* the burst's, and an attempt that failed */
+	pp_window_account(scene.window, &before, &now);
+	CU_ASSERT_EQUAL(totals->stopped_ns, 1300);
+	pp_window_source_opened(scene.window);
+	now.stopped_ns = 50;
+	pp_window_account(scene.window, &before, &now);
+	CU_ASSERT_EQUAL(totals->stopped_ns, 1350);
 	scene_release(&scene);
 }
 
@@ -535,6 +567,7 @@ static const struct unit_test tests[] = {
 	{"bursts of unknown and of reused process numbers are counted", test_unknown_process},
 	{"each generated function is named once", test_jit_symbols},
 	{"a source's totals are taken as differences", test_account},
+	{"time held is counted once, whoever tells first", test_held_time_counts_once},
 	{"a full table is counted, not fatal", test_tiny_memory},
 };
 UNIT_SUITE(window, tests)
