@@ -69,14 +69,25 @@ static int set_color(struct ctl_options *options, const char *value)
 	return -EINVAL;
 }
 
+/* The filter takes 0 for no restriction; one nanosecond later selects the same. */
+static int set_time(const char *value, int64_t *ret_ns)
+{
+	int64_t ns = 0;
+	int r = when_parse(value, now_ns(), &ns);
+
+	if (r == 0)
+		*ret_ns = ns ? ns : 1;
+	return r;
+}
+
 static int set_since(struct ctl_options *options, const char *value)
 {
-	return when_parse(value, now_ns(), &options->filter.since_ns);
+	return set_time(value, &options->filter.since_ns);
 }
 
 static int set_until(struct ctl_options *options, const char *value)
 {
-	return when_parse(value, now_ns(), &options->filter.until_ns);
+	return set_time(value, &options->filter.until_ns);
 }
 
 static int set_pid(struct ctl_options *options, const char *value)

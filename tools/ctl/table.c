@@ -9,8 +9,14 @@
 #include "cleanup.h"
 #include "text.h"
 
-#define GAP        2 /* blanks between columns */
-#define SHRINK_MIN 12
+#define GAP 2 /* blanks between columns */
+
+/*
+ * A name says little below the first width: rather leave a column out. Below the second it says
+ * nothing.
+ */
+#define SHRINK_SOFT 24
+#define SHRINK_HARD 12
 
 void table_init(struct table *table, const struct table_column *columns, size_t column_cnt)
 {
@@ -83,43 +89,56 @@ static void natural_widths(struct table *table)
 	}
 }
 
-/* The widest column that may still shrink, or column_cnt. */
-static size_t widest_shrinkable(const struct table *table)
+/* The widest column that may shrink and is wider than least, or column_cnt. */
+static size_t widest_shrinkable(const struct table *table, unsigned int least)
 {
 	size_t best = table->column_cnt;
-	unsigned int best_width = SHRINK_MIN;
 
 	for (size_t i = 0; i < table->column_cnt; i++) {
-		if (!(table->columns[i].flags & TABLE_SHRINK) || table->widths[i] <= best_width)
+		if (!(table->columns[i].flags & TABLE_SHRINK) || table->widths[i] <= least)
 			continue;
 		best = i;
-		best_width = table->widths[i];
+		least = table->widths[i];
 	}
 	return best;
 }
 
-static bool spare_one(struct table *table)
+/* Shrinks no column below least. True when the line fits. */
+static bool shrink(struct table *table, unsigned int width, unsigned int least)
 {
-	for (size_t i = table->column_cnt; i-- > 0;) {
-		if (!(table->columns[i].flags & TABLE_SPARE) || !table->widths[i])
+	while (total_width(table) > width) {
+		size_t column = widest_shrinkable(table, least);
+
+		if (column == table->column_cnt)
+			return false;
+		table->widths[column]--;
+	}
+	return true;
+}
+
+/* Leaves out the last cnt columns that can be spared. False when there are not so many. */
+static bool spare(struct table *table, size_t cnt)
+{
+	for (size_t i = table->column_cnt; cnt && i-- > 0;) {
+		if (!(table->columns[i].flags & TABLE_SPARE))
 			continue;
 		table->widths[i] = 0;
-		return true;
+		cnt--;
 	}
-	return false;
+	return cnt == 0;
 }
 
 void table_layout(struct table *table, unsigned int width)
 {
 	natural_widths(table);
-	while (width && total_width(table) > width) {
-		size_t column = widest_shrinkable(table);
-
-		if (column < table->column_cnt)
-			table->widths[column]--;
-		else if (!spare_one(table))
-			return;
+	if (!width)
+		return;
+	for (size_t spared = 1; !shrink(table, width, SHRINK_SOFT); spared++) {
+		natural_widths(table);
+		if (!spare(table, spared))
+			break;
 	}
+	shrink(table, width, SHRINK_HARD);
 }
 
 bool table_shown(const struct table *table, size_t column)

@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What goes wrong is said in one clear line on standard error, with the right exit status, nothing
+# on standard output, and never by a crash: missing, foreign and damaged databases, bad flags,
+# times and ids, a full disk.
+set -eu
+name=ctl_errors
+. "$(dirname "$0")/ctl_common.bash"
+
+db=$dir/known.db
+"$known" "$db" || fail "the generator failed"
+
+# says STATUS PATTERN ARGS...
+says() {
+	local status=$1 pattern=$2
+	shift 2
+	run "$status" "$@"
+	[ "$(wc -l <"$dir/said")" = 1 ] || {
+		cat "$dir/said"
+		fail "pathprofctl $*: not one line"
+	}
+	grep -q "^pathprofctl: .*$pattern" "$dir/said" || {
+		cat "$dir/said"
+		fail "pathprofctl $*: expected '$pattern'"
+	}
+	[ ! -s "$dir/got" ] || fail "pathprofctl $*: wrote on standard output"
+}
+
+# Usage.
+says 2 'a verb is needed'
+says 2 'no such verb' frobnicate
+says 2 'no such option' --frobnicate
+says 2 'no such option' -x paths
+says 2 'no such option' --db "$db" paths --max-size 5
+says 2 'needs a FILE' paths --db
+says 2 'takes no value' paths --json=yes
+says 2 'not expected' --db "$db" paths extra
+says 2 '--color pink' --color pink paths
+says 2 'PATH-ID' --db "$db" show
+says 2 'PATH-ID' --db "$db" show 1 2
+for id in x 1x '' 0 -1 99999999999999999999; do
+	says 2 'PATH-ID\|no such option' --db "$db" show "$id"
+done
+says 2 'one of paths' --db "$db" top --by colour
+says 2 'is needed' --db "$db" vacuum
+says 2 'check' --db "$db" db
+says 2 'check' --db "$db" db frobnicate
+says 2 'needed' record
+says 2 'exclude' record --pid 1 -- true
+for bad in '' soon 2026 2026-13-01 2026-02-30 '2026-01-02 25:00' '2026-01-02 10:00:61' @ @x @1e400 \
+	-5parsecs 'ago' '1h' -99999999999999999999h 1.2.3 'now now' $'\033[2J'; do
+	says 2 '--since' --db "$db" paths --since "$bad"
+done
+says 2 'not before' --db "$db" paths --since today --until yesterday
+for bad in x 0 -3 4294967296 99999999999999999999; do
+	says 2 '--pid' --db "$db" paths --pid "$bad"
+done
+for bad in x -1 4294967296; do
+	says 2 '--limit' --db "$db" paths --limit "$bad"
+done
+for bad in x 0 5Q 9999999999999T 1.2.3G; do
+	says 2 '--max-size' --db "$db" vacuum --max-size "$bad"
+done
+for bad in x 0 -5d 5parsecs; do
+	says 2 '--max-age' --db "$db" vacuum --max-age "$bad"
+done
+says 2 '--overhead' record --overhead 101 -- true
+says 2 '--overhead' record --overhead lots -- true
+
+# Times that are fine.
+for good in now today yesterday tomorrow 2026-01-02 '2026-01-02 10:00' '2026-01-02 10:00:30' \
+	2026-01-02T10:00:30Z '2026-01-02 10:00 UTC' 10:00 -5min '-1h 30min' '1h ago' '2 days ago' +1h \
+	@1767312000 @1767312000.5; do
+	run 0 --db "$db" paths --since "$good"
+done
+
+# Failures.
+says 1 'not among' --db "$db" show 4711
+says 1 'not among' --db "$db" show 1 --pid 5555
+says 1 'one host' --db "$db" paths --host elsewhere
+says 1 'no such database' --db "$dir/none.db" paths
+says 1 'no such database' --db "$dir/none.db" status
+[ ! -e "$dir/none.db" ] || fail "a missing database was made"
+says 1 'not a database' --db "$dir" paths
+says 1 'not a database' --db /dev/null paths
+head -c 20000 /dev/urandom >"$dir/random.db"
+head -c 5000 "$db" >"$dir/short.db"
+head -c 50 "$db" >"$dir/shorter.db"
+: >"$dir/empty.db"
+for verb in paths edges windows processes binaries status 'show 1' 'db check' 'top'; do
+	read -ra words <<<"$verb"
+	for file in random shorter empty; do
+		says 1 "$file.db" --db "$dir/$file.db" "${words[@]}"
+	done
+done
+says 1 'short.db' --db "$dir/short.db" db check
+says 1 'no pathprof database' record -o "$dir/random.db" -- true
+cmp -s <(head -c 20000 "$dir/random.db") "$dir/random.db" || fail "record wrote into a foreign file"
+says 1 'not a regular file' record -o /dev/null -- true
+
+# The default is the user's own database, or the system's; $PATHPROF_DB and --db come first.
+PATHPROF_DB=$dir/none.db says 1 "$dir/none.db" paths
+PATHPROF_DB=$dir/none.db run 0 --db "$db" paths
+PATHPROF_DB=$db run 0 paths
+
+# A damaged database: any page overwritten gives an answer or one line, never a crash.
+size=$(stat -c %s "$db")
+for ((i = 0; i < 40; i++)); do
+	cp "$db" "$dir/bad.db"
+	head -c 512 /dev/urandom |
+		dd of="$dir/bad.db" bs=1 seek=$((100 + RANDOM * 32768 % (size - 700) + RANDOM % 600)) \
+			conv=notrunc status=none
+	for verb in paths windows 'show 1' 'db check' 'edges --json' status; do
+		read -ra words <<<"$verb"
+		status=0
+		timeout 20 "$ctl" --db "$dir/bad.db" "${words[@]}" >"$dir/got" 2>"$dir/said" || status=$?
+		case $status in
+		0 | 1 | 3) ;;
+		*)
+			cp "$dir/bad.db" "/tmp/$name.bad.db"
+			fail "damaged database: $verb: status $status"
+			;;
+		esac
+		[ "$(wc -l <"$dir/said")" -le 1 ] || fail "damaged database: $verb: more than one line"
+	done
+done
+
+# Results that cannot be written are a failure.
+status=0
+"$ctl" --db "$db" paths >/dev/full 2>"$dir/said" || status=$?
+[ $status = 1 ] || fail "a full disk: status $status"
+grep -q 'No space left' "$dir/said" || fail "a full disk was not said"
+
+# status: up, silent, dead, missing or odd members.
+run 3 --db "$db" status
+grep -q 'no daemon ever wrote' "$dir/got" || fail "status without a daemon"
+now=$(date +%s)000000000
+cp "$(command -v sleep)" "$dir/pathprofd"
+"$dir/pathprofd" 60 &
+daemon=$!
+trap 'kill $daemon 2>/dev/null || true; cleanup' EXIT
+sleep 0.2
+"$known" "$db" status "{\"pid\":$daemon,\"updated_ns\":$now,\"window_s\":60,\"budget_ratio\":0.005,
+	\"overhead_ratio\":0.0042,\"drops\":{\"budget\":7},\"version\":\"\\u001b[2Jx\"}"
+run 0 --db "$db" status
+grep -q 'x1b\[2Jx: running, process' "$dir/got" || fail "status: not running"
+grep -q '0.420% of CPU time in the last window.*budget 0.500%' "$dir/got" || fail "status: overhead"
+grep -q 'drops  *budget 7' "$dir/got" || fail "status: drops"
+run 0 --db "$db" status --json
+python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["state"] == "running"' "$dir/got" ||
+	fail "status --json"
+"$known" "$db" status "{\"pid\":$daemon,\"updated_ns\":1,\"window_s\":60}"
+run 3 --db "$db" status
+grep -q 'silent' "$dir/got" || fail "status: silent"
+"$known" "$db" status "{\"pid\":$$,\"updated_ns\":$now}"
+run 3 --db "$db" status
+grep -q 'no pathprofd' "$dir/got" || fail "status: another process"
+for odd in '{}' '{"pid":"x","drops":[],"rates":7,"tracker":null,"memory_bytes":-1}' \
+	'{"pid":1e300,"updated_ns":-1e300,"window_s":1e300,"db_bytes":1e300}'; do
+	"$known" "$db" status "$odd"
+	run 3 --db "$db" status
+	run 3 --db "$db" status --json
+done
+
+# vacuum.
+run 0 --db "$db" vacuum --max-age 1d
+grep -q '^3 windows removed' "$dir/got" || fail "vacuum --max-age"
+run 0 --db "$db" vacuum --max-size 512M
+grep -q '^0 windows removed' "$dir/got" || fail "vacuum --max-size"
+run 0 --db "$db" db check
+run 0 doctor --json
+python3 -c 'import json, sys; assert all(f["state"] in ("ok", "no", "warn") for f in json.load(open(sys.argv[1])))' "$dir/got" ||
+	fail "doctor --json"
+for verb in doctor status top paths show edges windows processes binaries record vacuum db; do
+	run 0 "$verb" --help
+	grep -q "^pathprofctl $verb" "$dir/got" || fail "$verb --help"
+done
+finish

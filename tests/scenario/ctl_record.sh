@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# pathprofctl record runs a real program under a private pathprofd: bzip2 over some megabytes is
+# found in libbz2, its output is untouched, its exit status passed on, a second recording is
+# appended, and every path that is listed can be shown.
+set -eu
+name=ctl_record
+. "$(dirname "$0")/ctl_common.bash"
+
+[ -x "$BUILD/bin/pathprofd" ] || fail "pathprofd is not built"
+"$ctl" doctor >"$dir/doctor" || {
+	echo "skip $name: no source can run here: $(grep '^no .*single steps' "$dir/doctor")"
+	exit 0
+}
+command -v bzip2 >/dev/null || {
+	echo "skip $name: bzip2 is not installed"
+	exit 0
+}
+
+cd "$dir"
+# Text of sorts: enough repetition to keep the sorting busy.
+seq 1 900000 | sed 's/7/ seven /g' >text
+bzip2 -kc text >expected.bz2
+
+run 0 record -- bzip2 -kc text
+cmp -s got expected.bz2 || fail "the program's output was changed"
+grep -q 'Hottest functions' said || fail "no report on standard error"
+[ -e pathprof.db ] || fail "no pathprof.db"
+
+run 0 --db pathprof.db db check
+run 0 --db pathprof.db top --by functions --since -1h --json
+python3 - <<'END' || fail "libbz2 is not what was found"
+import json
+functions = json.load(open("got"))
+share = sum(f["share"] for f in functions if "libbz2" in f["binary"]["name"]
+            or f["binary"]["name"].endswith("/bzip2"))
+samples = sum(f["samples"] for f in functions)
+names = {f["function"] for f in functions}
+print(f"# {samples} paths, {share:.1%} in libbz2, functions {sorted(n for n in names if n)}")
+assert samples >= 100, samples
+assert share > 0.9, functions
+assert names & {"BZ2_blockSort", "BZ2_compressBlock", "BZ2_bzCompress", "BZ2_hbMakeCodeLengths"}
+END
+
+# Each path's code is there and has as many ways as the path says.
+run 0 --db pathprof.db paths --json -n 25
+cp got paths.json
+for id in $(python3 -c 'import json; print(*[p["id"] for p in json.load(open("paths.json"))])'); do
+	run 0 --db pathprof.db show "$id" --json
+	python3 - <<'END' || fail "show $id"
+import json
+path = json.load(open("got"))
+ways = "".join({"taken": "T", "not taken": "N", "jump": "T", "indirect jump": "T"}
+               .get(b["way"], "") for b in path["blocks"])
+assert ways == path["outcomes"], (ways, path["outcomes"])
+assert path["blocks"][0]["start"] == path["start"]
+for block in path["blocks"]:
+    assert block["instructions"][0]["offset"] == block["start"]
+    assert all("text" in i for i in block["instructions"])
+END
+	run 0 --db pathprof.db show "$id"
+	grep -q 'the path ends' got || fail "show $id: no end"
+done
+
+before=$("$ctl" --db pathprof.db windows --json | grep -c '"id"')
+run 7 record --no-report -- sh -c 'exit 7'
+[ ! -s said ] || ! grep -q Hottest said || fail "--no-report reported"
+after=$("$ctl" --db pathprof.db windows --json | grep -c '"id"')
+[ "$after" -gt "$before" ] || fail "the second recording was not appended"
+run 143 record --no-report -o other.db -- sh -c 'kill -TERM $$'
+finish

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The live screen in tmux: it comes up, switches views, shows a path and the help, follows a
+# resize, notices a new window, and leaves the terminal as it was.
+set -eu
+name=ctl_top
+. "$(dirname "$0")/ctl_common.bash"
+
+command -v tmux >/dev/null || {
+	echo "skip $name: tmux is not installed"
+	exit 0
+}
+socket=pathprof-$$
+screen() { tmux -L "$socket" "$@"; }
+trap 'screen kill-server 2>/dev/null || true; cleanup' EXIT
+
+# sees PATTERN: the screen shows it within five seconds.
+sees() {
+	for ((i = 0; i < 50; i++)); do
+		screen capture-pane -p >"$dir/got"
+		grep -q "$1" "$dir/got" && return
+		sleep 0.1
+	done
+	cat "$dir/got"
+	fail "the screen never showed '$1'"
+}
+press() { screen send-keys "$@"; }
+
+db=$dir/known.db
+"$known" "$db" now
+export LC_ALL=C.UTF-8 TERM=screen
+screen -f /dev/null new-session -d -x 120 -y 20 \
+	"env LC_ALL=C.UTF-8 '$ctl' --db '$db' top; echo left with \$?; sleep 60"
+
+sees 'pathprof paths  last 5min  1000 samples'
+sees '60.00%  ██████████  .*600  alpha+0x1000 .*TTNT'
+press f
+sees 'pathprof functions'
+press e
+sees 'pathprof edges'
+sees '70.00% .*700  alpha+0x1010 .*alpha+0x1000'
+press b
+sees '/nonexistent/bin/alpha'
+press r
+sees '5555 .*x1b\[2Jevil'
+press h
+sees 'binaries$'
+press q
+press p
+sees 'pathprof paths'
+press Down Down Enter
+sees 'path 3  alpha+0x2000'
+sees 'not available'
+press q
+sees 'SAMPLES'
+press End
+press Home
+press NPage
+press PPage
+
+screen resize-window -x 60 -y 8
+sees '60.00%'
+awk 'length > 60 {exit 1}' "$dir/got" || fail "a line is longer than the resized terminal"
+screen resize-window -x 20 -y 3
+sleep 0.3
+screen resize-window -x 120 -y 20
+sees 'TTNT'
+
+"$known" "$db" now
+sees '2000 samples'
+press q
+sees 'left with 0'
+finish

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Writes a database of which everything is known, for tests/scenario/ctl_*.sh.
+ *
+ *     ctl_known_db FILE              three windows an hour apart from 2026-01-02 00:00 UTC
+ *     ctl_known_db FILE now          one window that ended just now
+ *     ctl_known_db FILE status JSON  leaves JSON as the daemon's state
+ *
+ * alpha (build-id aaaa...) has three paths of weight 600, 300 and 50 in each window, generated
+ * code of process 4242 one of 40 with a name, and a binary and a process that call themselves
+ * something hostile one of 10.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "pathprof/store.h"
+
+#define BEGIN_NS  1767312000000000000 /* 2026-01-02 00:00 UTC */
+#define HOUR_NS   3600000000000
+#define LENGTH_NS 60000000000
+#define JIT_START 0x7f0000001000
+#define HOSTILE   "/tmp/\033[31mred\n\xff\xe2\x80\xae" /* colour, newline, no UTF-8, reversal */
+
+static const struct pathprof_build_id jit_id = {{0x17}, 20, PATHPROF_ID_JIT};
+
+static int complain(const char *what, const struct pathprof_error *error)
+{
+	fprintf(stderr, "ctl_known_db: %s: %s\n", what, error->text);
+	return 1;
+}
+
+static void id_of(struct pathprof_build_id *ret_id, unsigned char byte)
+{
+	*ret_id = (struct pathprof_build_id){.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
+	memset(ret_id->bytes, byte, 20);
+}
+
+static uint32_t add_process(struct pathprof_profile *p, uint32_t pid, const char *comm,
+			    const char *container, uint32_t binary)
+{
+	char own_comm[32], own_container[32];
+	struct pathprof_process process = {
+		.pid = pid,
+		.start_time = 77,
+		.comm = own_comm,
+		.container = own_container,
+		.binary = binary,
+	};
+
+	snprintf(own_comm, sizeof(own_comm), "%s", comm);
+	snprintf(own_container, sizeof(own_container), "%s", container);
+	return pathprof_profile_process(p, &process);
+}
+
+static void add_path(struct pathprof_profile *p, uint32_t process, uint32_t binary, uint64_t start,
+		     uint32_t length, uint32_t outcomes, uint64_t samples)
+{
+	const struct pathprof_path_count path = {
+		.process = process,
+		.binary = binary,
+		.start = start,
+		.length = length,
+		.outcomes = outcomes,
+		.samples = samples,
+		.weight = (double)samples,
+	};
+
+	pathprof_profile_add_path(p, &path);
+}
+
+static void add_edge(struct pathprof_profile *p, uint32_t from_binary, uint64_t from,
+		     uint32_t to_binary, uint64_t to, uint64_t count)
+{
+	const struct pathprof_edge_count edge = {
+		.from_binary = from_binary,
+		.to_binary = to_binary,
+		.from = from,
+		.to = to,
+		.count = count,
+		.mispredicted = count / 10,
+	};
+
+	pathprof_profile_add_edge(p, &edge);
+}
+
+static void fill(struct pathprof_profile *p, int64_t begin_ns)
+{
+	struct pathprof_build_id alpha_id, hostile_id;
+	uint32_t alpha, hostile, jit, one, two;
+
+	pathprof_profile_clear(p);
+	p->begin_ns = begin_ns;
+	p->end_ns = begin_ns + LENGTH_NS;
+	p->source = PATHPROF_SOURCE_STEP;
+	p->basis = PATHPROF_BASIS_TIME;
+	p->taken_wanted = 32;
+	p->totals = (struct pathprof_totals){.bursts = 40,
+					     .branches = 2000,
+					     .taken = 1280,
+					     .steps = 9000,
+					     .paths = 1000,
+					     .stopped_ns = LENGTH_NS / 200};
+	p->totals.ends[PATHPROF_END_FULL] = 40;
+	p->totals.drops[PATHPROF_DROP_GONE] = 3;
+	p->totals.drops[PATHPROF_DROP_BUDGET] = 12;
+
+	id_of(&alpha_id, 0xaa);
+	id_of(&hostile_id, 0xbb);
+	alpha = pathprof_profile_binary(p, &alpha_id, "/nonexistent/bin/alpha");
+	hostile = pathprof_profile_binary(p, &hostile_id, HOSTILE);
+	jit = pathprof_profile_binary(p, &jit_id, "jit:4242");
+	one = add_process(p, 4242, "alpha", "web-1", alpha);
+	two = add_process(p, 5555, "\033[2Jevil\xff", "", hostile);
+	add_path(p, one, alpha, 0x1000, 4, 0xb, 600);
+	add_path(p, one, alpha, 0x1040, 1, 0x1, 300);
+	add_path(p, one, alpha, 0x2000, 0, 0x0, 50);
+	add_path(p, one, jit, JIT_START + 0x10, 32, 0xffffffff, 40);
+	add_path(p, two, hostile, 0x3000, 2, 0x0, 10);
+	add_edge(p, alpha, 0x1010, alpha, 0x1000, 700);
+	add_edge(p, alpha, 0x1050, alpha, 0x1040, 200);
+	add_edge(p, alpha, 0x1060, hostile, 0x3000, 100);
+}
+
+static int write_windows(struct pathprof_store *store, int64_t begin_ns, unsigned int cnt)
+{
+	struct pathprof_error error = {""};
+	struct pathprof_profile profile;
+	int64_t id;
+	int r = pathprof_profile_init(&profile, 1 << 20);
+
+	for (unsigned int i = 0; r == 0 && i < cnt; i++) {
+		fill(&profile, begin_ns + i * HOUR_NS);
+		r = pathprof_store_add_window(store, &profile, &id, &error);
+	}
+	if (r == 0)
+		r = pathprof_store_add_jit_symbol(store, &jit_id, JIT_START, 0x100,
+						  "Main::run(int)", &error);
+	pathprof_profile_release(&profile);
+	return r < 0 ? complain("write", &error) : 0;
+}
+
+static int64_t a_minute_ago_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 - LENGTH_NS;
+}
+
+int main(int argc, char **argv)
+{
+	struct pathprof_store *store;
+	struct pathprof_error error = {""};
+	int r;
+
+	if (argc < 2) {
+		fputs("usage: ctl_known_db FILE [now | status JSON]\n", stderr);
+		return 2;
+	}
+	if (pathprof_store_open(&store, argv[1], PATHPROF_STORE_WRITE, &error) < 0)
+		return complain(argv[1], &error);
+	if (argc == 4 && !strcmp(argv[2], "status"))
+		r = pathprof_store_set_status(store, argv[3], &error) < 0
+			    ? complain("status", &error)
+			    : 0;
+	else if (argc == 3 && !strcmp(argv[2], "now"))
+		r = write_windows(store, a_minute_ago_ns(), 1);
+	else
+		r = write_windows(store, BEGIN_NS, 3);
+	pathprof_store_free(store);
+	return r;
+}
