@@ -38,7 +38,7 @@ static struct pathprof_path_count path_of(int64_t k, uint32_t i)
 
 	return (struct pathprof_path_count){
 		.process = i % 2,
-		.start = 64 * (i + 1) + (group << 20),
+		.start = UINT64_C(64) * (i + 1) + (group << 20),
 		.length = i % 33,
 		.outcomes = (uint32_t)group,
 		.samples = (uint64_t)k * 31 + i,

@@ -93,7 +93,7 @@ static int hex_selected(const char *prefix, uint32_t binary)
 
 	for (size_t i = 0; i < id.len_bytes; i++)
 		snprintf(text + 2 * i, 3, "%02x", id.bytes[i]);
-	return len >= 4 && len <= 2u * id.len_bytes && !strncasecmp(text, prefix, len);
+	return len >= 4 && len <= 2 * (size_t)id.len_bytes && !strncasecmp(text, prefix, len);
 }
 
 static int binary_selected(const struct pathprof_filter *f, uint32_t binary)
@@ -360,7 +360,7 @@ static void test_views(void)
 	uint64_t state = 3;
 
 	check_views(store, &(struct pathprof_filter){0});
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 40; i++) {
 		const struct pathprof_filter f = random_filter(&state);
 
 		check_views(store, &f);
@@ -535,6 +535,8 @@ static void test_status(void)
 	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "{\"a\"", &error), -EINVAL);
 	CU_ASSERT_EQUAL(pathprof_store_set_status(store, NULL, &error), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(large);
+	if (!large)
+		return;
 	memset(large, ' ', (1 << 20) + 1);
 	large[0] = '{';
 	large[1 << 20] = '}';

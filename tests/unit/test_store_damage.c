@@ -24,6 +24,11 @@ static struct {
 
 /* ---------------------------------------------------------------- files */
 
+/* Magic, format and page size of 4096. */
+static const unsigned char wal_start[12] = {0x37, 0x7f, 6, 0x82, 0, 0x2d, 0xe2, 0x18, 0, 0, 16, 0};
+/* With its NUL. */
+static const unsigned char image_magic[16] = "SQLite format 3";
+
 static void write_file(const char *file, const void *bytes, size_t len)
 {
 	FILE *out = fopen(file, "we");
@@ -208,6 +213,8 @@ static void test_random_damage(void)
 	make_image(dir);
 	unsigned char *bytes = malloc(image.len);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+	if (!bytes)
+		return;
 	for (int i = 0; i < VARIANTS; i++) {
 		size_t len = image.len;
 
@@ -228,14 +235,14 @@ static void test_random_damage(void)
 static void test_noise(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");
-	unsigned char bytes[5000];
+	unsigned char bytes[5000] = {0};
 	uint64_t state = 9;
 
 	for (uint32_t len = 1; len < sizeof(bytes); len += 1 + len / 3) {
 		for (uint32_t i = 0; i < len; i++)
 			bytes[i] = (unsigned char)world_random(&state, 256);
 		if (len > 700)
-			memcpy(bytes, "SQLite format 3", 16);
+			memcpy(bytes, image_magic, sizeof(image_magic));
 		write_file(file, bytes, len);
 		CU_ASSERT_EQUAL(use_all(file), 1);
 		remove_files(file);
@@ -255,7 +262,7 @@ static void test_damaged_wal(void)
 
 		for (size_t k = 0; k < sizeof(bytes); k++)
 			bytes[k] = (unsigned char)world_random(&state, 256);
-		memcpy(bytes, "\x37\x7f\x06\x82\x00\x2d\xe2\x18\x00\x00\x10\x00", 12);
+		memcpy(bytes, wal_start, sizeof(wal_start));
 		write_file(file, image.bytes, image.len);
 		write_file(wal, bytes, sizeof(bytes));
 		use_all(file);
@@ -267,6 +274,7 @@ static void test_damaged_wal(void)
 /* Values that our own writer never writes, put in by another hand. */
 static void test_values_out_of_range(void)
 {
+	/* NOLINTBEGIN(bugprone-suspicious-missing-comma): some take several lines */
 	static const char *const changes[] = {
 		"UPDATE paths SET length = 33 WHERE id = 1",
 		"UPDATE paths SET length = -1 WHERE id = 1",
@@ -301,6 +309,7 @@ static void test_values_out_of_range(void)
 		"DROP TABLE daemon_status; CREATE TABLE daemon_status(id, time_ns, json);"
 		"INSERT INTO daemon_status VALUES (1, 1, NULL)",
 	};
+	/* NOLINTEND(bugprone-suspicious-missing-comma) */
 	const char *dir = unit_tmpdir(), *file = world_file(dir, "db");
 
 	make_image(dir);

@@ -225,13 +225,14 @@ static void test_newer_is_refused(void)
 
 static void test_older_is_brought_up(void)
 {
-	static const char *const first[] = {"CREATE TABLE a(x);", NULL};
-	static const char *const good[] = {
-		first[0], "ALTER TABLE a ADD COLUMN y; INSERT INTO a VALUES (1, 2);",
-		"CREATE TABLE b(z);", NULL};
-	static const char *const bad[] = {first[0],
-					  good[1],
-					  good[2],
+	static const char create_a[] = "CREATE TABLE a(x);";
+	static const char extend_a[] = "ALTER TABLE a ADD COLUMN y; INSERT INTO a VALUES (1, 2);";
+	static const char create_b[] = "CREATE TABLE b(z);";
+	static const char *const first[] = {create_a, NULL};
+	static const char *const good[] = {create_a, extend_a, create_b, NULL};
+	static const char *const bad[] = {create_a,
+					  extend_a,
+					  create_b,
 					  "CREATE TABLE c(z);",
 					  "CREATE TABLE d(z); INSERT INTO nowhere VALUES (1);",
 					  NULL};

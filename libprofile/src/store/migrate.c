@@ -48,7 +48,7 @@ static int apply(struct pathprof_store *store, const char *sql, int64_t version,
 int pp_store_migrate(struct pathprof_store *store, const char *const *migrations,
 		     struct pathprof_error *error)
 {
-	int64_t version, known = count(migrations);
+	int64_t version = 0, known = count(migrations);
 	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
 
 	if (code < 0)
@@ -71,7 +71,7 @@ int pp_store_migrate(struct pathprof_store *store, const char *const *migrations
 int pp_store_check_version(struct pathprof_store *store, const char *const *migrations,
 			   struct pathprof_error *error)
 {
-	int64_t version, known = count(migrations);
+	int64_t version = 0, known = count(migrations);
 	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
 
 	if (code < 0 || version == known)
@@ -86,7 +86,7 @@ int pp_store_check_version(struct pathprof_store *store, const char *const *migr
 
 int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int64_t application, strangers = 0;
+	int64_t application = 0, strangers = 0;
 	int code = pp_sql_number(store, "PRAGMA application_id", &application, error);
 
 	/* Views, triggers and virtual tables have no root page; ours has none of them. */

@@ -24,6 +24,9 @@
 
 #define PP_STATUS_MAX_BYTES (1 << 20)
 
+/* How long to wait for another process: only opening, closing and checkpoints ever do. */
+#define PP_BUSY_MS 2000
+
 /* Statements prepared once a connection, at first use. */
 enum pp_stmt {
 	PP_STMT_BEGIN,

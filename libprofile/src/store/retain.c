@@ -108,7 +108,7 @@ void pp_store_checkpoint(struct pathprof_store *store)
 	/* Truncating waits for readers; a long one must not hold up the daemon. */
 	sqlite3_busy_timeout(store->db, TRUNCATE_BUSY_MS);
 	sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	sqlite3_busy_timeout(store->db, 2000);
+	sqlite3_busy_timeout(store->db, PP_BUSY_MS);
 }
 
 /* What the files will take once the WAL is empty: a reader may keep it from being so now. */

@@ -220,7 +220,7 @@ int pp_sql_number(struct pathprof_store *store, const char *sql, int64_t *ret_nu
 
 static int run_fixed(struct pathprof_store *store, enum pp_stmt which, struct pathprof_error *error)
 {
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(store, which, &stmt, error);
 
 	return code < 0 ? code : pp_sql_run(store, stmt, error);

@@ -27,7 +27,6 @@
 #include "pathprof/schema.h"
 
 #define CACHE_SETS      8192 /* 64 Ki entries of 48 bytes for paths, as many for edges */
-#define BUSY_MS         2000
 #define VALUE_MAX_BYTES (4 << 20)
 #define SQL_MAX_BYTES   (1 << 20)
 #define WRITER_PRAGMAS                                                                             \
@@ -55,7 +54,7 @@ static char *make_uri(const char *file, const char *options)
 		else
 			to += sprintf(to, "%%%02X", c);
 	}
-	strcpy(to, options);
+	memcpy(to, options, strlen(options) + 1);
 	return uri;
 }
 
@@ -157,7 +156,7 @@ static int harden(struct pathprof_store *store, struct pathprof_error *error)
 	sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
 	sqlite3_limit(store->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_BYTES);
 	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 0);
-	sqlite3_busy_timeout(store->db, BUSY_MS);
+	sqlite3_busy_timeout(store->db, PP_BUSY_MS);
 	return pp_sql_exec(store, "PRAGMA cell_size_check=ON", error);
 }
 
@@ -225,7 +224,7 @@ static int open_reader(struct pathprof_store *store, struct pathprof_error *erro
 /* A database of another program must not get our tables. */
 static int check_ours_or_empty(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int64_t objects, version;
+	int64_t objects = 0, version = 0;
 	int code = pp_sql_number(store, "SELECT count(*) FROM sqlite_schema", &objects, error);
 
 	if (code == 0)
@@ -238,7 +237,7 @@ static int check_ours_or_empty(struct pathprof_store *store, struct pathprof_err
 static int enable_wal(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int64_t is_wal = 0;
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_prepare(store, "PRAGMA journal_mode=WAL", &stmt, error);
 
 	if (code < 0)

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -130,7 +130,7 @@ static void read_boot_id(char *text, size_t size)
 	text[got > 0 ? got : 0] = 0;
 	text[strcspn(text, "\n")] = 0;
 	if (!text[0])
-		strcpy(text, "unknown");
+		snprintf(text, size, "unknown");
 }
 
 static int find_boot(struct pathprof_store *store, int64_t *ret_row, struct pathprof_error *error)
@@ -678,7 +678,7 @@ int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pat
 				  uint64_t start, uint64_t len_bytes, const char *name,
 				  struct pathprof_error *error)
 {
-	int64_t window, binary = 0;
+	int64_t window = 0, binary = 0;
 	int code = pp_sql_writable(store, error);
 
 	if (code < 0)
