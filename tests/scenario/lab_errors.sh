@@ -78,8 +78,8 @@ run hash input
 complains "hash: refuses a truncated last line" 1 'input:2: '
 printf 'a\t1\n' >good
 for profile in 'a\t1\nb 2\n' 'a\t1\nb\t-2\n' 'a\t1\nb\t\n' 'a\t1\n\t2\n' 'a\t1\n\n' \
-	'a\t1\nb\t18446744073709551616\n' 'a\t1\nb\0002\t2\n' 'a\t1\nb'; do
-	printf "$profile" >profile
+	'a\t1\nb\t18446744073709551616\n' 'a\t1\nb\00002\t2\n' 'a\t1\nb'; do
+	printf '%b' "$profile" >profile
 	run overlap profile good
 	complains "overlap: refuses '$profile'" 1 'profile:2: '
 	run overlap good profile
@@ -99,11 +99,11 @@ complains "number: refuses a graph without edges" 1 'empty: '
 printf 's a\na\n' >graph
 run number graph
 complains "number: refuses an edge with one end" 1 'graph:2: '
-for i in {1..70}; do printf 'n%d n%d\nn%d n%d\n' $i $((i + 1)) $i $((i + 1)); done >wide
+for i in {1..70}; do printf 'n%d n%d\nn%d n%d\n' "$i" $((i + 1)) "$i" $((i + 1)); done >wide
 run number wide
 complains "number: refuses more than 2^64 paths" 1 'wide: '
 interesting() {
-	printf "s a c t\n$2\n" >paths
+	printf 's a c t\n%s\n' "$2" >paths
 	run number "$vectors/dag.txt" --interesting paths
 	complains "number: refuses $1" 1 'paths:2: '
 }

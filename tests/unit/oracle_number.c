@@ -9,8 +9,10 @@
 void oracle_dag_draw(struct oracle_dag *ret_dag, uint32_t node_cnt, uint32_t edge_cnt,
 		     uint64_t *random)
 {
-	uint32_t name[ORACLE_NODES_MAX];
+	uint32_t name[ORACLE_NODES_MAX] = {0};
 
+	if (node_cnt < 2 || node_cnt > ORACLE_NODES_MAX || edge_cnt > ORACLE_EDGES_MAX)
+		abort();
 	*ret_dag = (struct oracle_dag){.edge_cnt = edge_cnt, .node_cnt = node_cnt};
 	for (uint32_t i = 0; i < node_cnt; i++)
 		name[i] = i;

@@ -85,8 +85,8 @@ static bool same_hot(const struct pp_hpt_entry *e, const struct oracle_hot *o)
 
 static size_t differences(struct oracle_chain *o, struct pp_chain *c, enum branch_mix mix)
 {
-	struct oracle_message expected_message;
-	struct oracle_hot expected_replaced;
+	struct oracle_message expected_message = {0};
+	struct oracle_hot expected_replaced = {0};
 	struct pp_hpt_entry replaced;
 	struct pp_message message;
 	struct pp_chain_config config;
@@ -102,8 +102,10 @@ static size_t differences(struct oracle_chain *o, struct pp_chain *c, enum branc
 				      branch.events};
 		uint32_t out = pp_chain_step(c, &config, &b, &message, &replaced);
 
-		different +=
-			out != oracle_chain_step(o, &branch, &expected_message, &expected_replaced);
+		if (out != oracle_chain_step(o, &branch, &expected_message, &expected_replaced)) {
+			different++;
+			continue;
+		}
 		if (out & PP_CHAIN_MESSAGE)
 			different += !same_message(&message, &expected_message);
 		if (out & PP_CHAIN_REPLACED)
