@@ -87,8 +87,8 @@ static size_t differences(struct oracle_chain *o, struct pp_chain *c, enum branc
 {
 	struct oracle_message expected_message = {0};
 	struct oracle_hot expected_replaced = {0};
-	struct pp_hpt_entry replaced;
-	struct pp_message message;
+	struct pp_hpt_entry replaced = {0};
+	struct pp_message message = {0};
 	struct pp_chain_config config;
 	size_t different = 0;
 	struct stream s;
