@@ -26,6 +26,8 @@ LAB_SRC := $(wildcard tools/lab/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))
 
+# One word and the file; V=1 shows the commands.
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2);)
 obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 
 PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathprofctl
@@ -36,21 +38,21 @@ all: $(PROGRAMS)
 # Two builds of everything: obj, and san (address and undefined-behaviour sanitizers).
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/san/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
 $(BUILD)/obj/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/san/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -U_FORTIFY_SOURCE -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -U_FORTIFY_SOURCE -c -o $@ $<
 
 # The migrations travel inside the programs: one string a file, in order of name.
 $(BUILD)/gen/schema.c: $(SCHEMA)
 	@mkdir -p $(@D)
-	{ echo '#include <stddef.h>'; echo '#include "pathprof/schema.h"'; \
+	$(call say,GEN,$@){ echo '#include <stddef.h>'; echo '#include "pathprof/schema.h"'; \
 	  echo 'const char *const pathprof_schema_sqlite[] = {'; \
 	  for f in $(SCHEMA); do \
 	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $$f; echo ,; done; \
@@ -59,11 +61,11 @@ $(BUILD)/gen/schema.c: $(SCHEMA)
 LIB := $(BUILD)/libpathprof.a
 LIB_SAN := $(BUILD)/libpathprof-san.a
 $(LIB): $(call obj,obj,$(LIB_SRC)) $(BUILD)/obj/schema.o
-	rm -f $@; $(AR) rcs $@ $^
+	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(LIB_SAN): $(call obj,san,$(LIB_SRC)) $(BUILD)/san/schema.o
-	rm -f $@; $(AR) rcs $@ $^
+	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 
-link = @mkdir -p $(@D); $(CC) $(CFLAGS) $(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS)
+link = $(call say,LD,$@)mkdir -p $(@D); $(CC) $(CFLAGS) $(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS)
 
 $(BUILD)/bin/pathprof-lab: $(call obj,obj,$(LAB_SRC)) $(LIB)
 	$(call link)
@@ -93,7 +95,7 @@ HELPERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/truth/*.c test
 	tests/bench/*.c))
 $(WORKLOADS): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -pthread -o $@ $<
+	$(call say,CC,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Wno-unused-parameter -pthread -o $@ $<
 $(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC)) $(LIB)
 	$(call link) -pthread
 
@@ -105,16 +107,16 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 $(BUILD)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CLANG) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CSTD) $(FUZZ_FLAGS) \
+	$(call say,CC,$@)$(CLANG) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CSTD) $(FUZZ_FLAGS) \
 		-fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 $(BUILD)/fuzz/obj/schema.o: $(BUILD)/gen/schema.c
 	@mkdir -p $(@D)
-	$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
+	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
 $(BUILD)/fuzz/lib.a: $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(LIB_SRC) $(DAEMON_SRC)) \
 		$(BUILD)/fuzz/obj/schema.o
-	rm -f $@; $(AR) rcs $@ $^
+	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.o $(BUILD)/fuzz/lib.a
-	$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(call say,LD,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
 # ---------------------------------------------------------------- what people call
 need-build:
