@@ -21,8 +21,8 @@
 struct pp_track;
 
 struct pp_track_config {
-	pid_t only_pid;	  /* 0: the whole system; else this process and its descendants */
-	bool no_perf;	  /* as if perf_event_open were refused (tests) */
+	pid_t only_pid; /* 0: the whole system; else this process and its descendants */
+	bool no_perf;   /* as if perf_event_open were refused (tests) */
 };
 
 struct pp_track_process {
@@ -30,10 +30,10 @@ struct pp_track_process {
 	uint64_t start_time; /* clock ticks since boot, as in /proc/PID/stat */
 	uint32_t exec_cnt;
 	char comm[16];
-	char container[128];		/* from its cgroup; "" for none */
-	char exe[256];			/* path of its executable as first mapped, "" unknown */
+	char container[128]; /* from its cgroup; "" for none */
+	char exe[256];       /* path of its executable as first mapped, "" unknown */
 	struct pathprof_build_id exe_id;
-	int is_64bit;			/* 1 yes, 0 no, -1 unknown */
+	int is_64bit; /* 1 yes, 0 no, -1 unknown */
 };
 
 /* Where an address lies: the key of everything stored. */
@@ -45,10 +45,10 @@ struct pp_location {
 
 struct pp_track_stats {
 	uint64_t processes, mappings; /* known now */
-	uint64_t events, lost;	      /* perf records seen, lost by the kernel */
-	uint64_t repairs;	      /* look-ups that needed a fresh read of /proc/PID/maps */
-	uint64_t dropped;	      /* mappings and processes not kept: a memory bound was reached */
-	bool perf;		      /* false: /proc only */
+	uint64_t events, lost;        /* perf records seen, lost by the kernel */
+	uint64_t repairs;             /* look-ups that needed a fresh read of /proc/PID/maps */
+	uint64_t dropped; /* mappings and processes not kept: a memory bound was reached */
+	bool perf;        /* false: /proc only */
 };
 
 int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *config,
@@ -61,7 +61,8 @@ int pp_track_fd(struct pp_track *track);
 int pp_track_dispatch(struct pp_track *track);
 /* NULL when unknown even to /proc. */
 const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pid);
-/* What pid was at time_ns (CLOCK_MONOTONIC; 0: now): before its last exec, or an earlier process. */
+/* What pid was at time_ns (CLOCK_MONOTONIC; 0: now): before its last exec, or an earlier process.
+ */
 const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t pid,
 						   uint64_t time_ns);
 /*
@@ -70,7 +71,8 @@ const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t
  */
 int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64_t address,
 		     struct pp_location *ret_location);
-/* Symbol of generated code from /tmp/perf-PID.map (read in the target's mount namespace). -ENOENT. */
+/* Symbol of generated code from /tmp/perf-PID.map (read in the target's mount namespace). -ENOENT.
+ */
 int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, char *name,
 			size_t name_size, uint64_t *ret_start, uint64_t *ret_len_bytes);
 void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_stats);

@@ -99,7 +99,7 @@ static int open_regular(const char *path)
 
 	if (fd < 0 || fstat(fd, &stat) < 0)
 		return -errno;
-	return S_ISREG(stat.st_mode) ? pp_steal_fd(&fd) : -EINVAL;
+	return S_ISREG(stat.st_mode) ? pp_fd_take(&fd) : -EINVAL;
 }
 
 /*
@@ -124,7 +124,7 @@ static int open_mapped(pid_t pid, const struct pp_vma *vma, const char *path, st
 		if (way > 0 && stat.st_dev != makedev(vma->dev_major, vma->dev_minor))
 			continue;
 		*ret_stat = stat;
-		return pp_steal_fd(&fd);
+		return pp_fd_take(&fd);
 	}
 	return -ENOENT;
 }

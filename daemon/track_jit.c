@@ -325,7 +325,7 @@ static int open_map_file(pid_t pid, struct stat *ret_stat)
 	/* /tmp is open to all: another user's file of that name tells nothing of this process. */
 	if (ret_stat->st_uid != uid && ret_stat->st_uid != 0)
 		return -EPERM;
-	return pp_steal_fd(&fd);
+	return pp_fd_take(&fd);
 }
 
 static int read_from(struct pp_jit *jit, int fd, size_t size_bytes)
@@ -353,7 +353,7 @@ static int read_from(struct pp_jit *jit, int fd, size_t size_bytes)
 
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 {
-	struct stat stat;
+	struct stat stat = {0};
 	_cleanup_close_ int fd = open_map_file(pid, &stat);
 	uint64_t size_bytes;
 

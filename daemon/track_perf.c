@@ -308,7 +308,7 @@ static int open_ring(struct pp_perf *perf, pid_t tid, unsigned int cpu)
 	}
 	ring->page = memory;
 	ring->data = (const uint8_t *)memory + perf->page_bytes;
-	ring->fd = pp_steal_fd(&fd);
+	ring->fd = pp_fd_take(&fd);
 	if (cpu >= perf->cpu_end)
 		perf->cpu_end = cpu + 1;
 	return 0;
@@ -368,7 +368,7 @@ static int open_task_event(struct pp_perf *perf, pid_t tid, unsigned int cpu)
 	if (!r)
 		r = add_task(perf, tid, cpu, fd);
 	if (!r)
-		(void)pp_steal_fd(&fd);
+		(void)pp_fd_take(&fd);
 	return r;
 }
 
@@ -465,10 +465,8 @@ static int perf_new(struct pp_perf **ret_perf, pid_t only_pid)
 	perf->rings = calloc(CPU_MAX, sizeof(*perf->rings));
 	perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!perf->rings || perf->epoll_fd < 0) {
-		int r = perf->rings ? -errno : -ENOMEM;
-
 		pp_perf_free(perf);
-		return r;
+		return -ENOMEM;
 	}
 	*ret_perf = perf;
 	return 0;
@@ -485,7 +483,7 @@ int pp_perf_open(struct pp_perf **ret_perf, pid_t only_pid, const char *cpus,
 		return pathprof_fail(error, r, "%s: no list of CPUs", ONLINE_FILE);
 	r = perf_new(&perf, only_pid);
 	if (r)
-		return r;
+		return pathprof_fail(error, r, "tracker: %s", strerror(-r));
 	r = open_cpus(perf, is_on);
 	if (!r && !pp_perf_cpu_cnt(perf))
 		r = -ENODEV;

@@ -209,21 +209,16 @@ int pp_proc_parse_vma(char *line, struct pp_vma *ret_vma)
 	return rights[2] == 'x';
 }
 
-static int read_maps_text(int maps_fd, pp_vma_fn *fn, void *context)
+static int read_lines(FILE *file, pp_vma_fn *fn, void *context)
 {
-	_cleanup_fclose_ FILE *file = fdopen(maps_fd, "r");
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
 	struct pp_vma vma;
-	int cnt = 0, r;
+	int cnt = 0;
 
-	if (!file) {
-		r = -errno;
-		close(maps_fd);
-		return r;
-	}
 	while (getline(&line, &size, file) > 0) {
-		r = pp_proc_parse_vma(line, &vma);
+		int r = pp_proc_parse_vma(line, &vma);
+
 		if (r > 0) {
 			r = fn(context, &vma);
 			cnt++;
@@ -232,6 +227,22 @@ static int read_maps_text(int maps_fd, pp_vma_fn *fn, void *context)
 			return r;
 	}
 	return ferror(file) ? -ESRCH : cnt;
+}
+
+/* Closes maps_fd. */
+static int read_maps_text(int maps_fd, pp_vma_fn *fn, void *context)
+{
+	FILE *file = fdopen(maps_fd, "r");
+	int r;
+
+	if (!file) {
+		r = -errno;
+		close(maps_fd);
+		return r;
+	}
+	r = read_lines(file, fn, context);
+	fclose(file);
+	return r;
 }
 
 /* ---------------------------------------------------------------- maps by ioctl */
@@ -295,7 +306,7 @@ static int query_vma(int maps_fd, uint64_t address, char *name, size_t name_size
 static int read_maps_query(int maps_fd, pp_vma_fn *fn, void *context)
 {
 	char name[PATH_MAX + 32];
-	struct pp_vma vma;
+	struct pp_vma vma = {0};
 	uint64_t address = 0;
 	int cnt = 0, r;
 
@@ -337,7 +348,7 @@ int pp_proc_vmas(pid_t pid, bool *query, pp_vma_fn *fn, void *context)
 		else if (!r)
 			return read_maps_query(fd, fn, context);
 	}
-	return read_maps_text(pp_steal_fd(&fd), fn, context);
+	return read_maps_text(pp_fd_take(&fd), fn, context);
 }
 
 /* ---------------------------------------------------------------- processes and threads */
@@ -472,5 +483,5 @@ int pp_proc_open_inside(pid_t pid, const char *path)
 		return -errno;
 	if (fstat(fd, &stat) < 0)
 		return -errno;
-	return S_ISREG(stat.st_mode) ? pp_steal_fd(&fd) : -EINVAL;
+	return S_ISREG(stat.st_mode) ? pp_fd_take(&fd) : -EINVAL;
 }

@@ -10,12 +10,22 @@
 #ifndef PP_TRACK_PROC_H
 #define PP_TRACK_PROC_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "pathprof/build_id.h"
+
+/* Takes a descriptor out of a variable that would close it. */
+static inline int pp_fd_take(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -EBADF;
+	return taken;
+}
 
 struct pp_stat {
 	char comm[16];

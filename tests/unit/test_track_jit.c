@@ -48,9 +48,8 @@ static void test_hostile_lines(void)
 	struct pp_jit *jit;
 	struct pp_jit_symbol symbol;
 	size_t used_bytes;
-	char *line = malloc(5000);
+	static char line[5000];
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(line);
 	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
 	add(jit, "\n \nx\n10\n10 \n10 20\n10 20 \n10 0 empty\n-10 20 a\n"
 		 "fffffffffffffff0 20 wraps\n00000000000000010 20 long\n10  20 two blanks\n"
@@ -60,7 +59,10 @@ static void test_hostile_lines(void)
 	CU_ASSERT_EQUAL(pp_jit_add(jit, "10 1 \0\x1b[1m\n", 11, &used_bytes), 0);
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "??[1m");
 	memset(line, 'n', 5000);
-	memcpy(line, "30 1 ", 5);
+	line[0] = '3';
+	line[1] = '0';
+	line[2] = line[4] = ' ';
+	line[3] = '1';
 	line[4998] = '\n';
 	CU_ASSERT_EQUAL(pp_jit_add(jit, line, 5000, &used_bytes), 0);
 	CU_ASSERT_EQUAL(used_bytes, 4999);
@@ -68,19 +70,20 @@ static void test_hostile_lines(void)
 	add(jit, "0 ffffffffffffffff all\n");
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0xfffffffffffffffe), "all");
 	pp_jit_free(jit);
-	free(line);
 }
 
 static void test_symbols_are_bounded(void)
 {
-	const size_t len_bytes = (PP_JIT_SYMBOLS_MAX + 10u) * 6u;
+	const size_t len_bytes = (PP_JIT_SYMBOLS_MAX + (size_t)10) * 6;
 	char *text = malloc(len_bytes);
 	struct pp_jit *jit;
 	size_t used_bytes;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	for (size_t i = 0; i < len_bytes; i += 6)
-		memcpy(text + i, "1 1 a\n", 6);
+	if (!text)
+		return;
+	for (size_t i = 0; i < len_bytes; i++)
+		text[i] = "1 1 a\n"[i % 6];
 	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
 	CU_ASSERT_EQUAL(pp_jit_add(jit, text, len_bytes, &used_bytes), -ENOSPC);
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 1), "a");

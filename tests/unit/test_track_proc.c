@@ -151,7 +151,7 @@ static int summarise(void *context, const struct pp_vma *vma)
 		return 0;
 	summary->cnt++;
 	summary->sum += vma->start * 3 + vma->end * 5 + vma->offset * 7 + vma->inode * 11 +
-			strlen(vma->name) * 13 + vma->dev_major * 17 + vma->dev_minor * 19;
+			strlen(vma->name) * 13 + vma->dev_major * 17ull + vma->dev_minor * 19ull;
 	return 0;
 }
 

@@ -357,12 +357,12 @@ static void test_past_is_bounded(void)
 	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "a", &a), 0);
 	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "b", &b), 0);
 	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
-	for (uint64_t time_ns = 1; time_ns <= 4 * PP_SPACE_PAST_MAX; time_ns++)
+	for (uint64_t time_ns = 1; time_ns <= 4ull * PP_SPACE_PAST_MAX; time_ns++)
 		map_file(space, time_ns % 2 ? a : b, time_ns);
 	CU_ASSERT_EQUAL(space->past_cnt, PP_SPACE_PAST_MAX);
 	/* The latest are those kept; what was overwritten long ago is dropped with the next. */
-	CU_ASSERT_PTR_EQUAL(pp_space_find(space, 4 * PP_SPACE_PAST_MAX - 1, 0)->file, a);
-	map_file(space, a, 4 * PP_SPACE_PAST_MAX + 2 * PP_TRACK_GRACE_NS);
+	CU_ASSERT_PTR_EQUAL(pp_space_find(space, 4ull * PP_SPACE_PAST_MAX - 1, 0)->file, a);
+	map_file(space, a, 4ull * PP_SPACE_PAST_MAX + 2 * PP_TRACK_GRACE_NS);
 	CU_ASSERT_EQUAL(space->past_cnt, 1);
 	pp_space_put(space);
 	pp_files_release(&files);
@@ -377,7 +377,7 @@ static void test_pieces_are_bounded_and_checked(void)
 	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
 	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 1), -EINVAL);
 	CU_ASSERT_EQUAL(pp_space_unmap(space, 2, 1, 1), -EINVAL);
-	for (uint64_t i = 0; !r && i < 2 * PP_SPACE_PIECES_MAX; i++) {
+	for (uint64_t i = 0; !r && i < 2ull * PP_SPACE_PIECES_MAX; i++) {
 		piece.start = 2 * i * PAGE;
 		piece.end = piece.start + PAGE;
 		r = pp_space_map(space, &piece, 1);

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The tracker on live processes, with perf and with /proc alone. Every wait is for a condition (a
+ * pipe that closes at exec, a byte, the end of a child), never for time to pass.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../daemon/track.h"
+#include "unit.h"
+
+#define PAGE 4096ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static struct pp_track *new_track(bool no_perf, pid_t only_pid)
+{
+	struct pp_track_config config = {.no_perf = no_perf, .only_pid = only_pid};
+	struct pathprof_error error = {""};
+	struct pp_track *track = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(pp_track_new(&track, &config, &error), 0);
+	return track;
+}
+
+static bool has_perf(const struct pp_track *track)
+{
+	struct pp_track_stats stats;
+
+	pp_track_stats(track, &stats);
+	return stats.perf;
+}
+
+/* What a file's note says, or a zero identity. */
+static struct pathprof_build_id id_of(const char *path)
+{
+	struct pathprof_build_id id = {0};
+
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, path, NULL), 0);
+	return id;
+}
+
+static bool same_id(const struct pathprof_build_id *a, const struct pathprof_build_id *b)
+{
+	return a->len_bytes && pathprof_build_id_equal(a, b);
+}
+
+/* ---------------------------------------------------------------- children */
+
+struct child {
+	pid_t pid;
+	int out; /* read what it says */
+	int in;  /* closing it lets it go on */
+};
+
+typedef void child_fn(int in, int out, const char *argument);
+
+static struct child start(child_fn *fn, const char *argument)
+{
+	int to[2], from[2];
+	struct child child;
+
+	CU_ASSERT_EQUAL_FATAL(pipe2(to, O_CLOEXEC), 0);
+	CU_ASSERT_EQUAL_FATAL(pipe2(from, O_CLOEXEC), 0);
+	child.pid = fork();
+	if (child.pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		fn(to[0], from[1], argument);
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	child.in = to[1];
+	child.out = from[0];
+	return child;
+}
+
+static void finish(struct child *child)
+{
+	kill(child->pid, SIGKILL);
+	waitpid(child->pid, NULL, 0);
+	close(child->in);
+	close(child->out);
+}
+
+/* A pointer the child says; 0 once its pipe is closed. */
+static uint64_t hear(const struct child *child)
+{
+	uint64_t value = 0;
+
+	return read(child->out, &value, sizeof(value)) == (ssize_t)sizeof(value) ? value : 0;
+}
+
+static void tell(const struct child *child)
+{
+	CU_ASSERT_EQUAL(write(child->in, "x", 1), 1);
+}
+
+static void say(int out, uint64_t value)
+{
+	if (write(out, &value, sizeof(value)) != (ssize_t)sizeof(value))
+		_exit(3);
+}
+
+static void await(int in)
+{
+	char byte;
+
+	if (read(in, &byte, 1) != 1)
+		_exit(2);
+}
+
+/* Execs when told; the other end sees the pipe close. sleep: it lives until it is killed. */
+static void exec_when_told(int in, int out, const char *program)
+{
+	await(in);
+	execl(program, "sleep", "1000", (char *)NULL);
+	_exit(127);
+}
+
+/* Where the program begins, from the auxiliary vector the kernel gave it. */
+static uint64_t entry_of(pid_t pid)
+{
+	char path[32];
+	Elf64_auxv_t entry;
+	uint64_t found = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (!found && fd >= 0 && read(fd, &entry, sizeof(entry)) == (ssize_t)sizeof(entry))
+		if (entry.a_type == AT_ENTRY)
+			found = entry.a_un.a_val;
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* Its pipe closes in the middle of the exec; with the entry point there, all is mapped. */
+static uint64_t await_exec(const struct child *child)
+{
+	uint64_t entry = 0;
+
+	CU_ASSERT_EQUAL(hear(child), 0);
+	while (!entry && waitpid(child->pid, NULL, WNOHANG) == 0)
+		entry = entry_of(child->pid);
+	CU_ASSERT_NOT_EQUAL(entry, 0);
+	return entry;
+}
+
+static void copy_program(const char *from, const char *to)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "cp %s %s", from, to);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0); /* NOLINT(cert-env33-c): names made here */
+}
+
+/* ---------------------------------------------------------------- own process */
+
+static void check_self(bool no_perf)
+{
+	struct pp_track *track = new_track(no_perf, 0);
+	struct pathprof_build_id self = id_of("/proc/self/exe");
+	const struct pp_track_process *process;
+	struct pp_location location;
+
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		pp_track_resolve(track, getpid(), 0, (uintptr_t)&check_self, &location), 0);
+	CU_ASSERT(same_id(&location.id, &self));
+	CU_ASSERT_EQUAL_FATAL(
+		pp_track_resolve(track, getpid(), now_ns(), (uintptr_t)&getenv, &location), 0);
+	CU_ASSERT(location.offset < 64 << 20);
+	process = pp_track_process(track, getpid());
+	CU_ASSERT_PTR_NOT_NULL_FATAL(process);
+	if (!process)
+		return;
+	CU_ASSERT_EQUAL(process->pid, getpid());
+	CU_ASSERT_EQUAL(process->is_64bit, 1);
+	CU_ASSERT(same_id(&process->exe_id, &self));
+	CU_ASSERT(process->start_time > 0);
+	CU_ASSERT_EQUAL(pp_track_resolve(track, getpid(), 0, 16, &location), -ENOENT);
+	CU_ASSERT_EQUAL(pp_track_resolve(track, 0x3fffff0, 0, 16, &location), -ESRCH);
+	CU_ASSERT_PTR_NULL(pp_track_process(track, 0x3fffff0));
+	pp_track_free(track);
+}
+
+static void test_self(void)
+{
+	check_self(false);
+	check_self(true);
+}
+
+static void test_vdso(void)
+{
+	uintptr_t image = getauxval(AT_SYSINFO_EHDR);
+	struct pathprof_build_id id = {0};
+	struct pp_location location;
+
+	if (!image || pathprof_build_id_read_memory(&id, (const void *)image, PAGE)) {
+		unit_skip("this kernel has no vDSO with a build-id");
+		return;
+	}
+	for (int no_perf = 0; no_perf < 2; no_perf++) {
+		struct pp_track *track = new_track(no_perf, 0);
+
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		CU_ASSERT_EQUAL_FATAL(
+			pp_track_resolve(track, getpid(), 0, image + 0x123, &location), 0);
+		CU_ASSERT_STRING_EQUAL(location.name, "[vdso]");
+		CU_ASSERT_EQUAL(location.offset, 0x123);
+		CU_ASSERT(same_id(&location.id, &id));
+		pp_track_free(track);
+	}
+}
+
+/* ---------------------------------------------------------------- exec */
+
+static void check_exec(bool no_perf, pid_t only_self)
+{
+	struct child child = start(exec_when_told, "/bin/sleep");
+	struct pp_track *track = new_track(no_perf, only_self ? child.pid : 0);
+	struct pathprof_build_id before = id_of("/proc/self/exe"), after = id_of("/bin/sleep");
+	uint64_t early_ns, old_address = (uintptr_t)&check_exec, new_address;
+	const struct pp_track_process *process;
+	struct pp_location location;
+	uint32_t exec_cnt;
+
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	early_ns = now_ns();
+	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, early_ns, old_address, &location),
+			      0);
+	CU_ASSERT(same_id(&location.id, &before));
+	process = pp_track_process(track, child.pid);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(process);
+	if (!process)
+		return;
+	exec_cnt = process->exec_cnt;
+	tell(&child);
+	new_address = await_exec(&child);
+	/* Without perf a process is believed for a moment; the old address is the sign. */
+	while (pp_track_process(track, child.pid)->exec_cnt == exec_cnt)
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, now_ns(), new_address, &location),
+			      0);
+	CU_ASSERT(same_id(&location.id, &after));
+	CU_ASSERT_EQUAL(pp_track_process(track, child.pid)->exec_cnt, exec_cnt + 1);
+	CU_ASSERT(same_id(&pp_track_process(track, child.pid)->exe_id, &after));
+	CU_ASSERT_STRING_EQUAL(pp_track_process(track, child.pid)->comm, "sleep");
+	/* A burst from before the exec still finds what ran then, and nothing of what came after.
+	 */
+	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, early_ns, old_address, &location),
+			      0);
+	CU_ASSERT(same_id(&location.id, &before));
+	CU_ASSERT_EQUAL(pp_track_resolve(track, child.pid, early_ns, new_address, &location),
+			-ENOENT);
+	CU_ASSERT_EQUAL(pp_track_process_at(track, child.pid, early_ns)->exec_cnt, exec_cnt);
+	finish(&child);
+	/* And one from before the end, after it. */
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL(pp_track_resolve(track, child.pid, 0, new_address, &location), 0);
+	pp_track_free(track);
+}
+
+static void test_exec(void)
+{
+	check_exec(false, 0);
+}
+
+static void test_exec_proc_only(void)
+{
+	check_exec(true, 0);
+}
+
+static void test_exec_of_one_tree(void)
+{
+	check_exec(false, 1);
+}
+
+static void test_short_lived(void)
+{
+	struct pathprof_build_id id = id_of("/bin/true");
+	struct pp_track *track = new_track(false, 0);
+	unsigned int right = 0;
+
+	if (!has_perf(track)) {
+		pp_track_free(track);
+		unit_skip("perf_event_open is refused");
+		return;
+	}
+	for (int i = 0; i < 200; i++) {
+		const struct pp_track_process *process;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(127);
+		}
+		waitpid(pid, NULL, 0);
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		process = pp_track_process(track, pid);
+		right += process && process->exec_cnt == 1 && same_id(&process->exe_id, &id);
+	}
+	CU_ASSERT_EQUAL(right, 200);
+	pp_track_free(track);
+}
+
+static void check_deleted(bool no_perf)
+{
+	struct pathprof_build_id id = id_of("/bin/sleep");
+	struct pp_track *track = new_track(no_perf, 0);
+	struct pp_location location;
+	struct child child;
+	char path[256];
+	uint64_t entry;
+
+	snprintf(path, sizeof(path), "%s/gone", unit_tmpdir());
+	copy_program("/bin/sleep", path);
+	child = start(exec_when_told, path);
+	tell(&child);
+	entry = await_exec(&child);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, 0, entry, &location), 0);
+	CU_ASSERT(same_id(&location.id, &id));
+	CU_ASSERT_STRING_EQUAL(location.name, path);
+	finish(&child);
+	pp_track_free(track);
+}
+
+static void test_deleted(void)
+{
+	check_deleted(false);
+	check_deleted(true);
+}
+
+/* ---------------------------------------------------------------- mappings */
+
+/* Anonymous code, a memory file, and its first page moved where no event tells. */
+static void map_things(int in, int out, const char *argument)
+{
+	int memory_fd = memfd_create("code", MFD_CLOEXEC);
+	char *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *hole = mmap(NULL, 16 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory, *moved;
+
+	if (ftruncate(memory_fd, PAGE) < 0)
+		_exit(4);
+	memory = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, memory_fd, 0);
+	say(out, (uintptr_t)code);
+	say(out, (uintptr_t)memory);
+	await(in);
+	moved = mremap(code, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, hole + 8 * PAGE);
+	say(out, (uintptr_t)moved);
+	await(in);
+}
+
+static void check_generated(bool no_perf)
+{
+	struct pp_track *track = new_track(no_perf, 0);
+	struct child child = start(map_things, NULL);
+	uint64_t code = hear(&child), memory = hear(&child), moved;
+	struct pp_location location, other;
+	struct pp_track_stats stats;
+	char name[32];
+	uint64_t repairs;
+
+	snprintf(name, sizeof(name), "jit:%d", child.pid);
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, 0, code + 5, &location), 0);
+	CU_ASSERT_EQUAL(location.id.kind, PATHPROF_ID_JIT);
+	CU_ASSERT_EQUAL(location.offset, code + 5);
+	CU_ASSERT_STRING_EQUAL(location.name, name);
+	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, 0, memory, &other), 0);
+	CU_ASSERT(same_id(&other.id, &location.id));
+	pp_track_stats(track, &stats);
+	repairs = stats.repairs;
+	tell(&child);
+	moved = hear(&child);
+	CU_ASSERT_NOT_EQUAL_FATAL(moved, 0);
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL(pp_track_resolve(track, child.pid, now_ns(), moved + 7, &location), 0);
+	CU_ASSERT_EQUAL(location.offset, moved + 7);
+	pp_track_stats(track, &stats);
+	CU_ASSERT(stats.repairs > repairs);
+	finish(&child);
+	pp_track_free(track);
+}
+
+static void test_generated(void)
+{
+	check_generated(false);
+	check_generated(true);
+}
+
+static void test_repairs_are_limited(void)
+{
+	struct pp_track *track = new_track(false, 0);
+	struct child child = start(exec_when_told, "/bin/sleep");
+	struct pp_location location;
+	struct pp_track_stats stats;
+	uint64_t begin_ns = now_ns(), most;
+
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	for (uint64_t i = 1; i <= 5000; i++)
+		CU_ASSERT_EQUAL(pp_track_resolve(track, child.pid, 0, i, &location), -ENOENT);
+	most = (now_ns() - begin_ns) / 50000000 + 1;
+	pp_track_stats(track, &stats);
+	CU_ASSERT(stats.repairs >= 1 && stats.repairs <= most);
+	finish(&child);
+	pp_track_free(track);
+}
+
+static void write_perf_map(int in, int out, const char *argument)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	file = fopen(path, "w");
+	fputs("7000 100 interpreter loop\n", file);
+	fclose(file);
+	say(out, 1);
+	await(in);
+	unlink(path);
+}
+
+static void check_jit_symbols(bool no_perf)
+{
+	struct pp_track *track = new_track(no_perf, 0);
+	struct child child = start(write_perf_map, NULL);
+	uint64_t begin = 0, len_bytes = 0;
+	char name[64] = "", path[64];
+
+	CU_ASSERT_EQUAL(hear(&child), 1);
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, 0x70ff, name, sizeof(name), &begin,
+					    &len_bytes),
+			0);
+	CU_ASSERT_STRING_EQUAL(name, "interpreter loop");
+	CU_ASSERT(begin == 0x7000 && len_bytes == 0x100);
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, 0x7000, name, 6, &begin, &len_bytes),
+			0);
+	CU_ASSERT_STRING_EQUAL(name, "inter");
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, 0x7100, name, sizeof(name), &begin,
+					    &len_bytes),
+			-ENOENT);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child.pid);
+	finish(&child);
+	unlink(path);
+	pp_track_free(track);
+}
+
+static void test_jit_symbols(void)
+{
+	check_jit_symbols(false);
+	check_jit_symbols(true);
+}
+
+/* ---------------------------------------------------------------- refused */
+
+static void test_no_such_process(void)
+{
+	struct pp_track_config config = {.only_pid = 0x3fffff0};
+	struct pathprof_error error = {""};
+	struct pp_track *track = (struct pp_track *)&config;
+
+	CU_ASSERT_EQUAL(pp_track_new(&track, &config, &error), -ESRCH);
+	CU_ASSERT_PTR_EQUAL(track, (struct pp_track *)&config);
+	CU_ASSERT_NOT_EQUAL(error.text[0], 0);
+	pp_track_free(NULL);
+}
+
+static const struct unit_test tests[] = {
+	{"the own process resolves, with perf and without", test_self},
+	{"the vDSO is named and identified", test_vdso},
+	{"an exec is followed, and what was before is kept", test_exec},
+	{"an exec is followed by /proc alone", test_exec_proc_only},
+	{"an exec is followed in the tree of one process", test_exec_of_one_tree},
+	{"200 short-lived programs are identified after their end", test_short_lived},
+	{"a deleted program keeps its identity and name", test_deleted},
+	{"generated code is told apart, and found again when moved", test_generated},
+	{"repairs are limited in rate", test_repairs_are_limited},
+	{"generated code has the names its process wrote", test_jit_symbols},
+	{"a process that is not there is refused", test_no_such_process},
+};
+UNIT_SUITE(track, tests)
