@@ -19,7 +19,7 @@ int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char *
 	line = dwfl_module_getsrc(code->module, vaddr + code->bias);
 	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
 	/* Line 0 is how a compiler says that an instruction belongs to none. */
-	if (!file || number <= 0)
+	if (!file || !file[0] || number <= 0)
 		return -ENOENT;
 	*ret_file = file;
 	*ret_line = number;

@@ -24,7 +24,7 @@
 #define BRANCHES_MAX 32
 /* Every branch but the last leads forward, so a walk ends by itself; in a file of one huge
  * segment of no-ops that may be long. */
-#define INSTRUCTIONS_MAX (1u << 20)
+#define INSTRUCTIONS_MAX (1u << 18)
 
 struct walk {
 	struct pathprof_code *code;
