@@ -60,15 +60,18 @@ struct pp_step_stats {
 };
 
 /*
- * The page both map: which thread the stepper has tied to one CPU. Written by the stepper alone;
- * read by the daemon, and only once the stepper is dead. `pinned` is stored last on the way in and
- * first on the way out (release; the reader's acquire is in source_step.c).
+ * The page both map: which thread the stepper has tied to one CPU, and the nice value it had
+ * before. Written by the stepper alone; read by the daemon, and only once the stepper is dead.
+ * `pinned` is stored last on the way in and first on the way out (release; the reader's acquire is
+ * in step_pin.c).
  */
 struct pp_step_hold {
 	int32_t pid, tid;
 	int32_t cpu;
-	uint32_t pinned;
+	int32_t nice;
 	uint64_t start_time;
+	uint32_t pinned;
+	uint32_t pad;
 };
 
 _Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),

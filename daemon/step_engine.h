@@ -37,6 +37,8 @@ struct pp_step_stat {
 	char state;
 	pid_t ppid;
 	int cpu; /* where it last ran */
+	int nice;
+	int policy; /* SCHED_* */
 	uint32_t thread_cnt;
 	uint64_t utime_ticks;
 	uint64_t start_time; /* clock ticks since boot */
@@ -66,11 +68,14 @@ struct pp_step_target {
 	uint64_t start_time;
 	uint64_t interrupted_ns; /* CLOCK_MONOTONIC of the PTRACE_INTERRUPT */
 	uint64_t stopped_ns;     /* CLOCK_MONOTONIC of the first stop */
+	uint64_t released_ns;    /* CLOCK_MONOTONIC when it was let go, or given up */
 	uint64_t sigmask;        /* to be put back when mask_changed */
 	bool mask_changed;
 	bool stepped; /* at least one PTRACE_SINGLESTEP was given */
 	bool pinned;
+	bool boosted;
 	int cpu;          /* valid while pinned */
+	int nice;         /* to be put back when boosted */
 	bool self_pinned; /* the stepper's own mask is narrowed */
 	struct user_regs_struct regs;
 };
@@ -123,7 +128,10 @@ uint32_t pp_step_limbo_stepped(const struct pp_step_limbo *limbo);
 
 /* ---- step_pin.c */
 
-/* Ties a stopped target and the stepper to the CPU where target last ran, if that is allowed. */
+/*
+ * Ties a stopped target and the stepper to the CPU where target last ran, and puts target ahead of
+ * whatever else wants that CPU, as far as that is allowed.
+ */
 void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target);
 void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target);
 /* Undoes the pin of a dead stepper. */

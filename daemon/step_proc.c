@@ -68,7 +68,7 @@ static size_t parse_fields(const char *text, uint64_t *field, size_t field_max)
 int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat)
 {
 	char text[1024];
-	uint64_t field[STAT_FIELD(39) + 1];
+	uint64_t field[STAT_FIELD(41) + 1];
 	ssize_t len_bytes = read_task_file(pid, tid, "stat", text, sizeof(text));
 	const char *behind_name;
 
@@ -78,15 +78,17 @@ int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat)
 	behind_name = strrchr(text, ')');
 	if (!behind_name || strlen(behind_name) < 4)
 		return -EBADMSG;
-	if (parse_fields(behind_name + 3, field, STAT_FIELD(39) + 1) <= STAT_FIELD(39))
+	if (parse_fields(behind_name + 3, field, STAT_FIELD(41) + 1) <= STAT_FIELD(41))
 		return -EBADMSG;
 	*ret_stat = (struct pp_step_stat){
 		.state = behind_name[2],
 		.ppid = (pid_t)field[STAT_FIELD(4)],
 		.utime_ticks = field[STAT_FIELD(14)],
+		.nice = (int)field[STAT_FIELD(19)],
 		.thread_cnt = (uint32_t)field[STAT_FIELD(20)],
 		.start_time = field[STAT_FIELD(22)],
 		.cpu = (int)field[STAT_FIELD(39)],
+		.policy = (int)field[STAT_FIELD(41)],
 	};
 	return 0;
 }

@@ -249,7 +249,8 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 	drop = check_registers(&target->regs);
 	if (drop != PP_STEP_HELD)
 		return drop;
-	/* The last trap of a program that has just stopped stepping itself: ours would swallow it. */
+	/* The last trap of a program that has just stopped stepping itself: ours would swallow it.
+	 */
 	if (trap_pending(target))
 		return PATHPROF_DROP_TRACED;
 	if (open_sigtrap(target))
@@ -267,6 +268,7 @@ enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_t
 	if (drop != PP_STEP_HELD)
 		return drop;
 	target->interrupted_ns = pp_step_now();
+	target->released_ns = target->interrupted_ns;
 	if (ptrace(PTRACE_SEIZE, target->tid, NULL, NULL))
 		return why_not_seized(target, errno);
 	/* Fails only when it has just died; the wait then finds its end. */
@@ -337,6 +339,7 @@ void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *targe
 	}
 	tick(false);
 	pp_step_unpin(&holder->pin, target);
+	target->released_ns = pp_step_now();
 	if (stop == PP_STEP_STOP_GONE)
 		return;
 	if (is_stopped(stop) && detach(holder, target, stop, signal))
