@@ -61,7 +61,7 @@ press PPage
 
 screen resize-window -x 60 -y 8
 sees '60.00%'
-awk 'length > 60 {exit 1}' "$dir/got" || fail "a line is longer than the resized terminal"
+[ "$(wc -L <"$dir/got")" -le 60 ] || fail "a line is longer than the resized terminal"
 screen resize-window -x 20 -y 3
 sleep 0.3
 screen resize-window -x 120 -y 20

@@ -99,4 +99,7 @@ char *ctl_db_path(const struct ctl_options *options);
 int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
 		enum pathprof_store_mode mode);
 
+/* First line of a small file without its newline; NULL when it cannot be read. Caller frees. */
+char *ctl_read_line(const char *path);
+
 #endif

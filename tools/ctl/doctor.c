@@ -61,17 +61,6 @@ bool doctor_capable(unsigned int capability)
 	return false;
 }
 
-char *doctor_read_line(const char *path)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char line[512];
-
-	if (!file || !fgets(line, sizeof(line), file))
-		return NULL;
-	line[strcspn(line, "\n")] = 0;
-	return ctl_strdup(line);
-}
-
 char *doctor_release(void)
 {
 	struct utsname name;

@@ -51,8 +51,6 @@ void doctor_files(struct facts *facts, const struct ctl_options *options);
 
 /* A capability (CAP_* of linux/capability.h) in this process' effective set. */
 bool doctor_capable(unsigned int capability);
-/* First line of a small file without its newline; NULL when it cannot be read. Caller frees. */
-char *doctor_read_line(const char *path);
 /* Running kernel's release. Caller frees. */
 char *doctor_release(void);
 

@@ -45,8 +45,7 @@ static void add_types(struct facts *facts)
 
 static void add_unprivileged(struct facts *facts)
 {
-	_cleanup_free_ char *setting =
-		doctor_read_line("/proc/sys/kernel/unprivileged_bpf_disabled");
+	_cleanup_free_ char *setting = ctl_read_line("/proc/sys/kernel/unprivileged_bpf_disabled");
 	bool open = setting && !strcmp(setting, "0");
 
 	if (!setting)

@@ -14,7 +14,7 @@
 
 static void add_loading(struct facts *facts)
 {
-	_cleanup_free_ char *disabled = doctor_read_line("/proc/sys/kernel/modules_disabled");
+	_cleanup_free_ char *disabled = ctl_read_line("/proc/sys/kernel/modules_disabled");
 
 	if (access("/proc/modules", F_OK) < 0)
 		fact_value(facts_add(facts, FACT_NO, "module loading",
@@ -36,7 +36,7 @@ static void add_loading(struct facts *facts)
 /* The word in brackets: "none [integrity] confidentiality". */
 static void add_lockdown(struct facts *facts)
 {
-	_cleanup_free_ char *line = doctor_read_line("/sys/kernel/security/lockdown");
+	_cleanup_free_ char *line = ctl_read_line("/sys/kernel/security/lockdown");
 	char *word = line ? strchr(line, '[') : NULL;
 
 	if (word)
@@ -86,7 +86,7 @@ static void add_headers(struct facts *facts)
 
 static void add_loaded(struct facts *facts)
 {
-	_cleanup_free_ char *version = doctor_read_line("/sys/module/pathprof/version");
+	_cleanup_free_ char *version = ctl_read_line("/sys/module/pathprof/version");
 
 	if (access("/sys/module/pathprof", F_OK) == 0)
 		fact_value(facts_add(facts, FACT_OK, "module pathprof", NULL, NULL), "loaded %s",

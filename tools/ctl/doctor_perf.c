@@ -105,7 +105,7 @@ static void add_branch_stack(struct facts *facts)
 
 static void add_paranoid(struct facts *facts)
 {
-	_cleanup_free_ char *text = doctor_read_line(PARANOID);
+	_cleanup_free_ char *text = ctl_read_line(PARANOID);
 	long level = text ? strtol(text, NULL, 10) : 0;
 	bool privileged = doctor_capable(CAP_PERFMON) || doctor_capable(CAP_SYS_ADMIN);
 

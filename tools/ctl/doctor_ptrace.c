@@ -83,7 +83,7 @@ static void add_try(struct facts *facts)
 
 static void add_reach(struct facts *facts)
 {
-	_cleanup_free_ char *yama = doctor_read_line("/proc/sys/kernel/yama/ptrace_scope");
+	_cleanup_free_ char *yama = ctl_read_line("/proc/sys/kernel/yama/ptrace_scope");
 	long scope = yama ? strtol(yama, NULL, 10) : 0;
 	const char *setting = yama ? yama : "absent";
 

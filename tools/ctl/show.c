@@ -171,8 +171,9 @@ static void print_end(FILE *out, struct view_query *query, const struct path *pa
 	else if (not_taken)
 		to = label_of(query, path, block->end);
 	fprintf(out, "    %s%s%s%s%s%s%s\n", ctl_style_on(CTL_WARM),
-		ctl_term.utf8 && ctl_term.bars ? "\xe2\x86\xaa " : "-> ", way_of(block), to ? " to " : "",
-		to ? to : "", last ? ", the path ends" : "", ctl_style_off(CTL_WARM));
+		ctl_term.utf8 && ctl_term.bars ? "\xe2\x86\xaa " : "-> ", way_of(block),
+		to ? " to " : "", to ? to : "", last ? ", the path ends" : "",
+		ctl_style_off(CTL_WARM));
 }
 
 static void print_block(FILE *out, struct view_query *query, struct path *path, size_t at,

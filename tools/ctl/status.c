@@ -29,14 +29,10 @@ const char *daemon_status_text(const json_t *object, const char *key, const char
 
 static bool is_pathprofd(long pid)
 {
-	char comm[32] = "";
 	_cleanup_free_ char *path = ctl_printf("/proc/%ld/comm", pid);
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_free_ char *comm = ctl_read_line(path);
 
-	if (!file || !fgets(comm, sizeof(comm), file))
-		return false;
-	comm[strcspn(comm, "\n")] = 0;
-	return strcmp(comm, "pathprofd") == 0;
+	return comm && strcmp(comm, "pathprofd") == 0;
 }
 
 static double age_s(const json_t *members)

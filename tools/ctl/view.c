@@ -82,43 +82,45 @@ void view_share_members(const struct view_query *query, json_t *row, double shar
 	json_add_real(row, "weight", weight);
 }
 
-/* A closed pipe ends a listing early; main() says nothing about it. */
 static int print_table(const struct view *view, struct view_query *query, FILE *out,
 		       struct pathprof_error *error)
 {
-	struct table table;
+	struct table *table = query->table;
 	int r;
 
-	table_init(&table, view->columns, view->column_cnt);
-	query->table = &table;
 	r = view->rows(query, error);
 	if (r == 0) {
-		table_print(&table, out, view->bare_in_pipe && !ctl_term.terminal);
-		if (table.row_cnt == 0)
+		table_print(table, out, view->bare_in_pipe && !ctl_term.terminal);
+		if (table->row_cnt == 0)
 			fputs("pathprofctl: nothing matches: widen --since or leave a filter out\n",
 			      stderr);
 	}
-	table_release(&table);
+	table_release(table);
 	return r;
 }
 
 static int print_json(const struct view *view, struct view_query *query, FILE *out,
 		      struct pathprof_error *error)
 {
-	struct json_rows rows;
 	int r;
 
-	json_rows_begin(&rows, out);
-	query->json = &rows;
+	json_rows_begin(query->json, out);
 	r = view->rows(query, error);
-	json_rows_end(&rows);
+	json_rows_end(query->json);
 	return r;
 }
 
 int view_print(const struct view *view, struct pathprof_store *store,
 	       const struct pathprof_filter *filter, bool json, FILE *out)
 {
-	struct view_query query = {.store = store, .filter = *filter};
+	struct table table = {.columns = view->columns, .column_cnt = view->column_cnt};
+	struct json_rows rows = {.out = out};
+	struct view_query query = {
+		.store = store,
+		.filter = *filter,
+		.table = json ? NULL : &table,
+		.json = json ? &rows : NULL,
+	};
 	struct pathprof_error error = {""};
 	int r;
 
