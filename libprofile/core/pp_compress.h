@@ -46,7 +46,7 @@ PP_INLINE __u32 pp_compress_sample(struct pp_compress *c, const struct pp_compre
 {
 	__u32 index = config->bits ? pp_hash_index(&c->hash, tuple->pc, tuple->word) : 0;
 
-	if (config->sampler == PP_SAMPLER_TAGGED)
+	if (PP_UNLIKELY(config->sampler == PP_SAMPLER_TAGGED))
 		return pp_tagged_step(&c->tagged, &config->tagged, index,
 				      pp_hash_tag(tuple->pc, tuple->word, config->tag_bits));
 	return pp_split_step(&c->split, index, config->sampler, config->rate);

@@ -31,17 +31,16 @@ struct pp_split {
 PP_INLINE __u32 pp_split_step(struct pp_split *s, __u32 index, __u32 sampler, __u32 rate)
 {
 	__u32 *counter = &s->counter[PP_MASK(index, PP_SPLIT_MAX - 1)];
-	__u32 length;
+	__u32 length = *counter + 1, picked;
 
+	if (PP_LIKELY(sampler == PP_SAMPLER_PERIODIC))
+		picked = length >= rate;
+	else
+		picked = pp_random_pick(&s->random, rate);
 	if (sampler == PP_SAMPLER_RANDOM)
-		return pp_random_pick(&s->random, rate) ? rate : 0;
-	length = *counter + 1;
-	if (sampler == PP_SAMPLER_PERIODIC ? length < rate : !pp_random_pick(&s->random, rate)) {
-		*counter = length;
-		return 0;
-	}
-	*counter = 0;
-	return length;
+		return picked ? rate : 0;
+	*counter = picked ? 0 : length;
+	return picked ? length : 0;
 }
 
 #endif

@@ -389,7 +389,7 @@ static int bpf_side_init(struct bpf_side *ret_bpf, const char *path, const char 
 	memset(ret_bpf, 0, sizeof(*ret_bpf));
 	ret_bpf->object = bpf_object__open_file(path, NULL);
 	if (!ret_bpf->object)
-		return -errno;
+		return errno ? -errno : -EINVAL;
 	program = choose_program(ret_bpf->object, entry);
 	state = bpf_object__find_map_by_name(ret_bpf->object, "state");
 	if (!program || !state)
