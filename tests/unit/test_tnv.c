@@ -221,6 +221,44 @@ static void test_exponential_backoff(void)
 	CU_ASSERT_EQUAL(paused[2], 1500);
 }
 
+/*
+ * Whether profiling pauses after ten executions of which the first ones gave the same value, and
+ * ten more; second_same above 10: after the first ten.
+ */
+static bool pauses(uint64_t first_same, uint64_t second_same, uint32_t increase_ppm,
+		   uint32_t decrease_ppm)
+{
+	struct pp_tnv_config config = {.size = 2,
+				       .clear = 1000,
+				       .rule = PP_TNV_BOUNDED,
+				       .converge = 10,
+				       .increase_ppm = increase_ppm,
+				       .decrease_ppm = decrease_ppm,
+				       .backoff = 5,
+				       .backoff_max = 5};
+	struct pp_random random = {.state = 1};
+	struct pp_tnv t = {.executed = 0};
+
+	for (uint64_t i = 0; i < 10; i++)
+		pp_tnv_step(&t, &config, i < first_same ? 0 : i, &random);
+	if (second_same > 10)
+		return !pp_tnv_step(&t, &config, 0, &random);
+	for (uint64_t i = 0; i < 10; i++)
+		pp_tnv_step(&t, &config, i < second_same ? 0 : 100 + i, &random);
+	return !pp_tnv_step(&t, &config, 0, &random);
+}
+
+/* A change of just the bound has settled, one part per million more has not. */
+static void test_bounds(void)
+{
+	static const uint64_t one_test = 11;
+
+	CU_ASSERT_TRUE(pauses(5, one_test, 500000, 0));
+	CU_ASSERT_FALSE(pauses(5, one_test, 499999, 0));
+	CU_ASSERT_TRUE(pauses(10, 0, 999999, 500000));
+	CU_ASSERT_FALSE(pauses(10, 0, 999999, 499999));
+}
+
 static void test_previous_value(void)
 {
 	static const uint64_t values[] = {0, 0, 7, 7, 7, 0};
@@ -242,6 +280,7 @@ static const struct unit_test tests[] = {
 	{"a changed tie, interval, rule or back-off is found", test_planted_rule},
 	{"newcomers climb past old values", test_newcomer_climbs},
 	{"the back-off doubles up to its bound", test_exponential_backoff},
+	{"a change of just the bound has settled", test_bounds},
 	{"counts executions equal to the one before", test_previous_value},
 };
 UNIT_SUITE(tnv, tests)
