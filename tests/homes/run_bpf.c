@@ -388,8 +388,9 @@ static int bpf_side_init(struct bpf_side *ret_bpf, const char *path, const char 
 
 	memset(ret_bpf, 0, sizeof(*ret_bpf));
 	ret_bpf->object = bpf_object__open_file(path, NULL);
+	/* libbpf has said why. */
 	if (!ret_bpf->object)
-		return errno ? -errno : -EINVAL;
+		return -ENOEXEC;
 	program = choose_program(ret_bpf->object, entry);
 	state = bpf_object__find_map_by_name(ret_bpf->object, "state");
 	if (!program || !state)
@@ -434,6 +435,16 @@ static void run_entry(const char *path, const char *entry, size_t setting_cnt)
 	bpf_object__close(bpf.object);
 }
 
+/* With a kernel's limits: what one CPU's state takes. */
+static void print_sizes(void)
+{
+	printf("# bytes: chain %zu (hash %zu, split %zu, tagged %zu, assoc %zu, path stack %zu, "
+	       "hot path table %zu), value table %zu\n",
+	       sizeof(struct pp_chain), sizeof(struct pp_hash), sizeof(struct pp_split),
+	       sizeof(struct pp_tagged), sizeof(struct pp_assoc), sizeof(struct pp_path_stack),
+	       sizeof(struct pp_hpt), sizeof(struct pp_value_table));
+}
+
 static int pin(void)
 {
 	cpu_set_t set;
@@ -460,6 +471,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	libbpf_set_print(quiet);
+	print_sizes();
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) == 1)
 		run_entry(argv[1], "on_syscall", SETTING_CNT);
 	else
