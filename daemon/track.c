@@ -276,7 +276,13 @@ static void repair(struct pp_track *track, struct pp_image *image)
 	if (image->end_ns || now_ns < image->repair_ns ||
 	    image != pp_images_newest(&track->images, image->pid))
 		return;
-	image->repair_ns = now_ns + PP_REPAIR_INTERVAL_NS;
+	if (now_ns > image->repair_ns + PP_REPAIR_LAST_NS)
+		image->repair_wait_ns = 0;
+	image->repair_wait_ns =
+		image->repair_wait_ns ? 2 * image->repair_wait_ns : PP_REPAIR_FIRST_NS;
+	if (image->repair_wait_ns > PP_REPAIR_LAST_NS)
+		image->repair_wait_ns = PP_REPAIR_LAST_NS;
+	image->repair_ns = now_ns + image->repair_wait_ns;
 	track->repairs++;
 	(void)pp_track_scan(track, image->pid);
 }
@@ -342,7 +348,7 @@ static int refresh_jit(struct pp_track *track, struct pp_image *image,
 	}
 	if (image->end_ns || now_ns < detail->jit_refresh_ns)
 		return 0;
-	detail->jit_refresh_ns = now_ns + PP_REPAIR_INTERVAL_NS;
+	detail->jit_refresh_ns = now_ns + PP_JIT_INTERVAL_NS;
 	/* What was read before remains good when the file is gone. */
 	(void)pp_jit_refresh(detail->jit, image->pid, started_s(track, image));
 	return 0;

@@ -35,15 +35,16 @@ struct pp_image {
 	struct pp_image *before, *after; /* in the queue of ended ones */
 	pid_t pid;
 	uint32_t exec_cnt;
-	uint64_t begin_ns;    /* CLOCK_MONOTONIC; 0: before it was first seen */
-	uint64_t end_ns;      /* 0: still running */
-	uint64_t start_time;  /* clock ticks since boot */
-	uint64_t signature;   /* changes with every exec; 0: not known (pp_stat) */
-	uint64_t scanned_ns;  /* last read of its maps, 0: never */
-	uint64_t verified_ns; /* last proof that the pid is still this image */
-	uint64_t repair_ns;   /* no further repair before */
-	bool start_exact;     /* false: start_time is estimated from the time of the fork */
-	bool is_complete;     /* start time and container were read, or it was too late */
+	uint64_t begin_ns;       /* CLOCK_MONOTONIC; 0: before it was first seen */
+	uint64_t end_ns;         /* 0: still running */
+	uint64_t start_time;     /* clock ticks since boot */
+	uint64_t signature;      /* changes with every exec; 0: not known (pp_stat) */
+	uint64_t scanned_ns;     /* last read of its maps, 0: never */
+	uint64_t verified_ns;    /* last proof that the pid is still this image */
+	uint64_t repair_ns;      /* no further repair before */
+	uint64_t repair_wait_ns; /* how long that was from the last one */
+	bool start_exact;        /* false: start_time is estimated from the time of the fork */
+	bool is_complete;        /* start time and container were read, or it was too late */
 	struct pp_space *space;
 	struct pp_file *exe;       /* NULL: not known */
 	struct pp_file *container; /* interned as a file without identity; NULL: not known */

@@ -696,7 +696,8 @@ void pp_perf_apply(struct pp_perf *perf, pp_perf_fn *fn, void *context)
 {
 	size_t i = 0;
 
-	qsort(perf->items, perf->item_cnt, sizeof(*perf->items), by_time);
+	if (perf->item_cnt)
+		qsort(perf->items, perf->item_cnt, sizeof(*perf->items), by_time);
 	for (; i < perf->item_cnt && perf->items[i].time_ns <= perf->horizon_ns; i++) {
 		struct pp_perf_record record;
 

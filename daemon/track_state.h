@@ -13,8 +13,14 @@
 #include "track_perf.h"
 #include "track_space.h"
 
-/* A process' maps are read no more often than this because an address was not found. */
-#define PP_REPAIR_INTERVAL_NS 50000000ull
+/*
+ * How long a process' maps are not read again because an address was not found: twice as long
+ * each time, up to a second, and from the beginning after a second without.
+ */
+#define PP_REPAIR_FIRST_NS 1000000ull
+#define PP_REPAIR_LAST_NS  1000000000ull
+/* A file of JIT symbols is looked at no more often. */
+#define PP_JIT_INTERVAL_NS 50000000ull
 /* Without perf: how long a process is believed to be what it was, and its maps to be unchanged. */
 #define PP_VERIFY_INTERVAL_NS 20000000ull
 #define PP_RESCAN_INTERVAL_NS 1000000000ull

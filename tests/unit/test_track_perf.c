@@ -265,7 +265,8 @@ static void test_order_of_time(void)
 		CU_ASSERT(!pp_perf_is_pending(perf, seen.pid));
 		CU_ASSERT(seen.has_fork && seen.has_exec && seen.has_exit);
 	}
-	CU_ASSERT(seen.cnt > 1000);
+	/* Each: fork, exec, two mappings at least, exit. */
+	CU_ASSERT(seen.cnt >= 500);
 	CU_ASSERT_EQUAL(seen.unsorted, 0);
 	pp_perf_free(perf);
 }
