@@ -20,23 +20,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct piece {
 	const char *name;
-	uint32_t type;
 	uint64_t flags, entry_bytes;
-	uint32_t link;
+	uint32_t type, link;
 };
 
 /* Section numbers begin at 1; symbol tables link to the string table behind them. */
 static const struct piece pieces[] = {
-	{".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 0},
-	{".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0, 0},
-	{".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, 0},
-	{".symtab", SHT_SYMTAB, 0, sizeof(Elf64_Sym), 5},
-	{".strtab", SHT_STRTAB, 0, 0, 0},
-	{".debug_abbrev", SHT_PROGBITS, 0, 0, 0},
-	{".debug_info", SHT_PROGBITS, 0, 0, 0},
-	{".debug_line", SHT_PROGBITS, 0, 0, 0},
-	{".debug_aranges", SHT_PROGBITS, 0, 0, 0},
-	{".debug_str", SHT_PROGBITS, 0, 0, 0},
+	{".text", SHF_ALLOC | SHF_EXECINSTR, 0, SHT_PROGBITS, 0},
+	{".eh_frame", SHF_ALLOC, 0, SHT_PROGBITS, 0},
+	{".note.gnu.build-id", SHF_ALLOC, 0, SHT_NOTE, 0},
+	{".symtab", 0, sizeof(Elf64_Sym), SHT_SYMTAB, 5},
+	{".strtab", 0, 0, SHT_STRTAB, 0},
+	{".debug_abbrev", 0, 0, SHT_PROGBITS, 0},
+	{".debug_info", 0, 0, SHT_PROGBITS, 0},
+	{".debug_line", 0, 0, SHT_PROGBITS, 0},
+	{".debug_aranges", 0, 0, SHT_PROGBITS, 0},
+	{".debug_str", 0, 0, SHT_PROGBITS, 0},
 };
 #define PIECES   (sizeof(pieces) / sizeof(pieces[0]))
 #define SECTIONS (PIECES + 2)

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +55,7 @@ static uint64_t offset_of(struct pathprof_code *code, const void *address)
 /* ---------------------------------------------------------------- a function we know */
 
 /* Alignment makes sure that there is padding before such a function. */
-#define MARKED __attribute__((noinline, noclone, used, aligned(256)))
+#define MARKED __attribute__((noinline, used, aligned(256)))
 
 /* Written by a macro, so that every instruction of it belongs to one line. */
 #define DEFINE_MARKED(name)                                                                        \
@@ -72,16 +71,20 @@ static uint64_t offset_of(struct pathprof_code *code, const void *address)
 	}
 DEFINE_MARKED(pathprof_test_marked)
 
+static bool is(const char *name, const char *want)
+{
+	return name && !strcmp(name, want);
+}
+
 static void test_function(void)
 {
 	struct pathprof_code *code = open_code(SELF);
 	uint64_t offset = offset_of(code, (const void *)pathprof_test_marked), start = 0;
-	const char *name = NULL;
+	const char *name = "";
 
 	for (uint64_t into = 0; into < 16; into += 5) {
 		CU_ASSERT_EQUAL(pathprof_code_function(code, offset + into, &name, &start), 0);
-		CU_ASSERT_PTR_NOT_NULL_FATAL(name);
-		CU_ASSERT_STRING_EQUAL(name, "pathprof_test_marked");
+		CU_ASSERT(is(name, "pathprof_test_marked"));
 		CU_ASSERT_EQUAL(start, offset);
 	}
 	pathprof_code_free(code);
@@ -98,11 +101,10 @@ static void test_line(void)
 {
 	struct pathprof_code *code = open_code(SELF);
 	uint64_t offset = offset_of(code, (const void *)pathprof_test_marked);
-	const char *file = NULL;
+	const char *file = "";
 	int line = 0;
 
 	CU_ASSERT_EQUAL(pathprof_code_line(code, offset, &file, &line), 0);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
 	CU_ASSERT(ends_with(file, __FILE__));
 	CU_ASSERT_EQUAL(line, MARKED_LINE);
 	pathprof_code_free(code);
@@ -240,18 +242,6 @@ static void test_padding(void)
 
 /* ---------------------------------------------------------------- stripped copies */
 
-/* Runs a fixed command; 0 when it worked. */
-__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
-{
-	char command[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(command, sizeof(command), format, args);
-	va_end(args);
-	return system(command); /* NOLINT(cert-env33-c): names made here */
-}
-
 /* The name behind SELF, for other programs. */
 static const char *self_path(void)
 {
@@ -267,8 +257,11 @@ static const char *self_path(void)
 /* This executable without symbols, under a name of its own. */
 static int strip_self(char *path, size_t size)
 {
+	char command[1024];
+
 	snprintf(path, size, "%s/stripped", unit_tmpdir());
-	return run("strip -o %s %s 2>/dev/null", path, self_path());
+	snprintf(command, sizeof(command), "strip -o %s %s 2>/dev/null", path, self_path());
+	return system(command); /* NOLINT(cert-env33-c): names made here */
 }
 
 static void test_stripped(void)
@@ -302,25 +295,34 @@ static void test_stripped(void)
 	pathprof_code_free(code);
 }
 
+/* Puts this executable's debug information beside path, and a link to it into path. */
+static int split_debug(const char *path)
+{
+	char command[2048];
+
+	snprintf(command, sizeof(command),
+		 "objcopy --only-keep-debug %s %s.debug && "
+		 "objcopy --add-gnu-debuglink=%s.debug %s",
+		 self_path(), path, path, path);
+	return system(command); /* NOLINT(cert-env33-c): names made here */
+}
+
 /* Names and lines come back by way of .gnu_debuglink. */
 static void test_debuglink(void)
 {
 	char path[256];
 
-	if (strip_self(path, sizeof(path)) ||
-	    run("objcopy --only-keep-debug %s %s.debug && objcopy --add-gnu-debuglink=%s.debug %s",
-		self_path(), path, path, path)) {
+	if (strip_self(path, sizeof(path)) || split_debug(path)) {
 		unit_skip("no strip or objcopy");
 		return;
 	}
 	struct pathprof_code *code = open_code(path);
 	uint64_t start = 0, offset = offset_of(code, (const void *)pathprof_test_marked);
-	const char *name = NULL, *file = NULL;
+	const char *name = "", *file = "";
 	int line = 0;
 
 	CU_ASSERT_EQUAL(pathprof_code_function(code, offset + 1, &name, &start), 0);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(name);
-	CU_ASSERT_STRING_EQUAL(name, "pathprof_test_marked");
+	CU_ASSERT(is(name, "pathprof_test_marked"));
 	CU_ASSERT_EQUAL(start, offset);
 	CU_ASSERT_EQUAL(pathprof_code_line(code, offset, &file, &line), 0);
 	CU_ASSERT_EQUAL(line, MARKED_LINE);
@@ -449,6 +451,7 @@ static void test_instructions(void)
 	ZydisDecoder decoder;
 	unsigned int calls = 0;
 	char text[128] = "";
+	volatile unsigned int three = 3; /* a constant would make the compiler clone the callee */
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	do {
@@ -464,7 +467,7 @@ static void test_instructions(void)
 		offset += in.length;
 	} while (in.mnemonic != ZYDIS_MNEMONIC_RET && in.mnemonic != ZYDIS_MNEMONIC_JMP);
 	CU_ASSERT_EQUAL(calls, 1);
-	CU_ASSERT(pathprof_test_caller(3) % 3 == 1);
+	CU_ASSERT(pathprof_test_caller(three) % 3 == 1);
 	pathprof_code_free(code);
 }
 

@@ -187,8 +187,8 @@ static void test_cap(void)
 	uint8_t bytes[81];
 	struct way way;
 
-	for (int i = 0; i < 40; i++)
-		memcpy(bytes + 2 * i, "\x74\0", 2);
+	for (size_t i = 0; i < 80; i++)
+		bytes[i] = i % 2 ? 0 : 0x74;
 	bytes[80] = 0xc3;
 	code = open_hand(bytes, sizeof(bytes), "", 0);
 	CU_ASSERT_EQUAL(walk(code, 0, 32, 0xdeadbeef, &way), 0);
@@ -264,6 +264,8 @@ static void text_read(struct text *t, const char *path)
 	}
 	elf_end(elf);
 	close(fd);
+	if (!t->size)
+		abort();
 }
 
 static uint64_t random_state = 0x9E3779B97F4A7C15;

@@ -15,6 +15,7 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -132,15 +133,12 @@ static int find_in_file(struct pathprof_build_id *ret_id, int fd)
 
 static void identify_file(struct pathprof_build_id *ret_id, const struct stat *st)
 {
-	const uint64_t facts[] = {
-		st->st_dev,
-		st->st_ino,
-		(uint64_t)st->st_size,
-		(uint64_t)st->st_mtim.tv_sec,
-		(uint64_t)st->st_mtim.tv_nsec,
-	};
+	char facts[128];
+	int len = snprintf(facts, sizeof(facts), "%ju %ju %jd %jd.%09ld", (uintmax_t)st->st_dev,
+			   (uintmax_t)st->st_ino, (intmax_t)st->st_size,
+			   (intmax_t)st->st_mtim.tv_sec, (long)st->st_mtim.tv_nsec);
 
-	pathprof_build_id_make(ret_id, PATHPROF_ID_FILE, facts, sizeof(facts));
+	pathprof_build_id_make(ret_id, PATHPROF_ID_FILE, facts, (size_t)len);
 }
 
 int pp_build_id_read_fd(struct pathprof_build_id *ret_id, int fd, const char *path,
