@@ -28,7 +28,7 @@ uint64_t pp_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int64_t realtime_ns(void)
+int64_t pp_realtime_ns(void)
 {
 	struct timespec now;
 
@@ -122,7 +122,7 @@ static void start_clocks(struct pp_service *service)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	service->cpu_cnt = cpus > 0 ? (unsigned int)cpus : 1;
-	service->started_ns = realtime_ns();
+	service->started_ns = pp_realtime_ns();
 	service->start.time_ns = pp_monotonic_ns();
 	service->window_begin = service->start;
 	service->rate_begin = service->start;

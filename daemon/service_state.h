@@ -51,6 +51,7 @@ struct pp_service {
 };
 
 uint64_t pp_monotonic_ns(void);
+int64_t pp_realtime_ns(void);
 
 /* service_source.c */
 int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error);

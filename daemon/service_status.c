@@ -111,14 +111,6 @@ static json_t *track_json(const struct pp_service *service)
 			 "repairs", (json_int_t)stats.repairs);
 }
 
-static int64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void add_identity(const struct pp_service *service, json_t *status)
 {
 	const struct pp_config *config = &service->config;
@@ -127,7 +119,7 @@ static void add_identity(const struct pp_service *service, json_t *status)
 
 	json_object_set_new(status, "pid", json_integer(getpid()));
 	json_object_set_new(status, "started_ns", json_integer(service->started_ns));
-	json_object_set_new(status, "updated_ns", json_integer(realtime_ns()));
+	json_object_set_new(status, "updated_ns", json_integer(pp_realtime_ns()));
 	json_object_set_new(status, "version", json_string(PATHPROF_VERSION));
 	json_object_set_new(status, "source", json_string(service->source_ops->name));
 	json_object_set_new(status, "source_up", json_boolean(service->source != NULL));

@@ -54,6 +54,14 @@ refused no-directory "$tmp/none/p.db" 1 --db "$tmp/none/p.db"
 "$pathprofd" --print-config | cmp - "$here/systemd/pathprofd.conf" >"$tmp/out" 2>&1 &&
 	ok shipped-file || not_ok shipped-file "$(cat "$tmp/out")"
 
+missing=
+while IFS='=' read -r key default; do
+	grep -qx "\.B ${key#?}=" "$here/docs/man/pathprofd.conf.5" || missing="$missing $key"
+	[ -z "$default" ] || grep -qxF "Default: $default." "$here/docs/man/pathprofd.conf.5" ||
+		missing="$missing $key=$default"
+done < <("$pathprofd" --print-config | grep '^#[A-Z][A-Za-z]*=')
+check manual-has-every-key "$missing" test -z "$missing"
+
 rm -r "$conf.d"
 printf '[Profile]\nOverhead=1%%\nWindowSec=60\n' >"$conf"
 if start -c "$conf" --db "$db"; then
