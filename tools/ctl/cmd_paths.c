@@ -38,7 +38,7 @@ static void add_json(struct view_query *query, const struct pathprof_path_row *r
 	json_add_binary(object, "binary", &row->binary_id, row->binary_name);
 	json_add_hex(object, "start", row->start);
 	if (symbol->known)
-		json_add_text(object, "function", symbol->name);
+		json_add_text(object, "function", symbol->linkage);
 	else
 		json_add(object, "function", json_null());
 	json_add_hex(object, "function_start", symbol->start);

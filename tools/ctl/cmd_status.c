@@ -46,9 +46,10 @@ static void head_line(const struct daemon_status *status)
 
 static void source_line(const json_t *members)
 {
+	bool lost = json_is_false(json_object_get(members, "source_up"));
 	_cleanup_free_ char *text =
-		ctl_printf("%s, sampler %s, basis %s, windows of %g s",
-			   daemon_status_text(members, "source", "?"),
+		ctl_printf("%s%s, sampler %s, basis %s, windows of %g s",
+			   daemon_status_text(members, "source", "?"), lost ? " (not running)" : "",
 			   daemon_status_text(members, "sampler", "?"),
 			   daemon_status_text(members, "basis", "?"), number(members, "window_s"));
 
@@ -60,7 +61,7 @@ static void overhead_line(const json_t *members)
 	_cleanup_free_ char *text = ctl_printf(
 		"%.3f%% of CPU time in the last window, %.3f%% since the start; budget %.3f%%",
 		100 * number(members, "overhead_ratio"),
-		100 * number(members, "overhead_ratio_total"),
+		100 * number(members, "overhead_total_ratio"),
 		100 * number(members, "budget_ratio"));
 
 	line("overhead", text);
@@ -75,25 +76,42 @@ static void seen_line(const json_t *members)
 	line("seen", text);
 }
 
-/* "a 1.5/s, b 3/s" of an object of numbers, those that are zero left out. */
-static void members_line(const char *name, const json_t *object, const char *format)
+static void rates_line(const json_t *members)
+{
+	_cleanup_free_ char *text = ctl_printf(
+		"%.1f bursts/s, %.0f branches/s, %.0f paths/s", number(members, "bursts_per_s"),
+		number(members, "branches_per_s"), number(members, "paths_per_s"));
+
+	line("rates", text);
+}
+
+static void windows_line(const json_t *members)
+{
+	_cleanup_free_ char *text =
+		ctl_printf("%.0f written, %.0f could not be, %.0f removed as too old",
+			   number(members, "windows"), number(members, "windows_dropped"),
+			   number(members, "windows_removed"));
+
+	line("windows", text);
+}
+
+/* "budget 12, gone 3": the reasons that occurred. */
+static void drops_line(const json_t *drops)
 {
 	char text[1024] = "";
 	size_t at = 0;
-	const char *key;
-	json_t *value;
+	const char *reason;
+	json_t *count;
 
 	/* jansson iterates over a non-const object; nothing is changed. */
-	json_object_foreach((json_t *)object, key, value)
+	json_object_foreach((json_t *)drops, reason, count)
 	{
-		if (json_number_value(value) == 0 || at >= sizeof(text) - 1)
+		if (json_number_value(count) == 0 || at >= sizeof(text) - 1)
 			continue;
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s ", at ? ", " : "", key);
-		if (at < sizeof(text) - 1)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, format,
-					       json_number_value(value));
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %.0f", at ? ", " : "",
+				       reason, json_number_value(count));
 	}
-	line(name, at ? text : "none");
+	line("drops", at ? text : "none");
 }
 
 static void tracker_line(const json_t *tracker)
@@ -139,8 +157,9 @@ static void print_text(const struct daemon_status *status)
 	source_line(members);
 	overhead_line(members);
 	seen_line(members);
-	members_line("rates", json_object_get(members, "rates"), "%.1f/s");
-	members_line("drops", json_object_get(members, "drops"), "%.0f");
+	rates_line(members);
+	windows_line(members);
+	drops_line(json_object_get(members, "drops"));
 	tracker_line(json_object_get(members, "tracker"));
 	memory_line(members);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "demangle.h"
 #include "text.h"
 
 #define ANSWER_CNT 4096 /* a power of two; each offset has one place, the last asked wins */
@@ -157,8 +158,12 @@ struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathpro
 static int lookup_jit(struct symbols *symbols, const struct pathprof_build_id *id, uint64_t offset,
 		      struct symbol *symbol)
 {
-	return pathprof_store_jit_symbol(symbols->store, id, offset, symbol->name,
-					 sizeof(symbol->name), &symbol->start);
+	int r = pathprof_store_jit_symbol(symbols->store, id, offset, symbol->name,
+					  sizeof(symbol->name), &symbol->start);
+
+	if (r == 0)
+		snprintf(symbol->linkage, sizeof(symbol->linkage), "%s", symbol->name);
+	return r;
 }
 
 /* Without a symbol the function's start may still be known: symbol->start is set then. */
@@ -176,7 +181,8 @@ static int lookup_code(struct pathprof_code *code, uint64_t offset, struct symbo
 	symbol->start = start;
 	if (!name)
 		return -ENOENT;
-	snprintf(symbol->name, sizeof(symbol->name), "%s", name);
+	snprintf(symbol->linkage, sizeof(symbol->linkage), "%s", name);
+	demangle(name, symbol->name, sizeof(symbol->name));
 	return 0;
 }
 
@@ -187,6 +193,7 @@ static void look_up(struct symbols *symbols, size_t at, const char *binary_name,
 	int r;
 
 	symbol->start = offset;
+	symbol->linkage[0] = 0;
 	if (binary->id.kind == PATHPROF_ID_JIT)
 		r = lookup_jit(symbols, &binary->id, offset, symbol);
 	else

@@ -20,7 +20,8 @@ struct symbols;
 #define SYMBOL_NAME_SIZE 512
 
 struct symbol {
-	char name[SYMBOL_NAME_SIZE]; /* a function, or "binary+0xOFFSET" where none is known */
+	char name[SYMBOL_NAME_SIZE];    /* a function, or "binary+0xOFFSET" where none is known */
+	char linkage[SYMBOL_NAME_SIZE]; /* the function as the linker calls it, "" unknown */
 	uint64_t start; /* file offset of the function; of the place itself if unknown */
 	int known;      /* 1: name is a function's */
 };

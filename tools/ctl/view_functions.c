@@ -17,7 +17,7 @@
 struct function {
 	struct pathprof_build_id id;
 	uint64_t start;
-	char *name, *binary_name;
+	char *name, *linkage, *binary_name;
 	int known;
 	uint64_t samples, path_cnt;
 	double weight, share;
@@ -86,6 +86,7 @@ static struct function *get(struct functions *functions, const struct pathprof_p
 	function->start = symbol->start;
 	function->known = symbol->known;
 	function->name = ctl_strdup(symbol->name);
+	function->linkage = ctl_strdup(symbol->linkage);
 	function->binary_name = ctl_strdup(row->binary_name ? row->binary_name : "");
 	return function;
 }
@@ -127,7 +128,7 @@ static void add_json(struct view_query *query, const struct function *function)
 	json_t *object = json_object();
 
 	if (function->known)
-		json_add_text(object, "function", function->name);
+		json_add_text(object, "function", function->linkage);
 	else
 		json_add(object, "function", json_null());
 	json_add_hex(object, "function_start", function->start);
@@ -158,6 +159,7 @@ static void release(struct functions *functions)
 {
 	for (size_t i = 0; i < functions->cnt; i++) {
 		free(functions->list[i].name);
+		free(functions->list[i].linkage);
 		free(functions->list[i].binary_name);
 	}
 	free(functions->list);
