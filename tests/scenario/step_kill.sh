@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The stepper's parent is killed a hundred times at random moments while it has targets stepped: no
+# target may die or misbehave, stay traced, stay tied to a CPU, or keep a nice value; and no stepper
+# may be left over.
+set -eu
+. "$(dirname "$0")/step_common.bash"
+step_needs "$truth_dir/bursts" "$workload_dir"/{flow_loops,flow_signal,tf_watch}
+
+rounds=${STEP_KILL_ROUNDS:-100}
+RANDOM=7
+bytes=0
+
+"$workload_dir/flow_loops" 99999999 >"$work/out.0" &
+targets=($!)
+"$workload_dir/flow_signal" 99999999 >"$work/out.1" &
+targets+=($!)
+"$workload_dir/tf_watch" 100000 2 >"$work/out.2" &
+targets+=($!)
+started=("${targets[@]}")
+sleep 0.2
+
+affinity() { sed -n 's/^Cpus_allowed:\t//p' "/proc/$1/task/$2/status"; }
+nice_of() { sed 's/.*) //' "/proc/$1/task/$2/stat" | cut -d' ' -f17; }
+all_cpus=$(affinity $$ $$)
+own_nice=$(nice_of $$ $$)
+
+steppers_of() { # children of PID
+	tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | grep . || true
+}
+
+kill_one() { # ROUND
+	local target=${targets[$(($1 % 3))]} parent stepper tries=0
+	"$truth_dir/bursts" -t 32 -b 1000000 -f 4000 -p "$target" "$work/bursts" 2>/dev/null &
+	parent=$!
+	started+=($parent)
+	sleep 0.$(printf %03d $((RANDOM % 250 + 30)))
+	stepper=$(steppers_of $parent)
+	kill -KILL $parent
+	wait $parent 2>/dev/null || true
+	started=("${targets[@]}")
+	bytes=$((bytes + $(stat -c %s "$work/bursts")))
+	while [ -n "$stepper" ] && [ -e "/proc/$stepper" ]; do
+		tries=$((tries + 1))
+		if [ $tries -gt 100 ]; then
+			not_ok step_kill_left "stepper $stepper of round $1 is still there"
+			return
+		fi
+		sleep 0.02
+	done
+}
+
+for round in $(seq "$rounds"); do
+	kill_one "$round"
+	for i in 0 1 2; do
+		if ! kill -0 "${targets[$i]}" 2>/dev/null; then
+			not_ok step_kill_survive "target $i ended in round $round: $(head -2 "$work/out.$i")"
+			exit 1
+		fi
+	done
+done
+
+for target in "${targets[@]}"; do
+	for task in "/proc/$target/task"/*; do
+		tid=${task##*/}
+		grep -q '^TracerPid:.0$' "$task/status" || not_ok step_kill_traced "$target/$tid"
+		grep -q '^State:.[RS]' "$task/status" ||
+			not_ok step_kill_state "$target/$tid: $(grep State "$task/status")"
+		[ "$(affinity "$target" "$tid")" = "$all_cpus" ] ||
+			not_ok step_kill_affinity "$target/$tid: $(affinity "$target" "$tid")"
+		[ "$(nice_of "$target" "$tid")" = "$own_nice" ] ||
+			not_ok step_kill_nice "$target/$tid: $(nice_of "$target" "$tid")"
+	done
+done
+if [ -s "$work/out.2" ]; then
+	not_ok step_kill_watch "$(head -3 "$work/out.2" | tr '\n' ';')"
+fi
+if [ "$bytes" -eq 0 ]; then
+	not_ok step_kill_bursts "nothing was ever stepped"
+fi
+if [ "$failed" = 0 ]; then
+	ok "step_kill ($rounds parents killed, $((bytes / 1024)) KiB of bursts read before)"
+fi
+exit $failed

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Programs that would notice a stepper must not, under heavy sampling by either sampler.
+set -eu
+. "$(dirname "$0")/step_common.bash"
+step_needs "$truth_dir/bursts" "$workload_dir"/{tf_watch,eintr_watch,group_stop,exec_storm}
+
+watch() { # NAME OPTIONS WORKLOAD ARGUMENTS...
+	local name=$1 options=$2 bursts
+	shift 2
+	# shellcheck disable=SC2086 # options are words
+	if ! timeout 300 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 $options "$work/bursts" \
+		"$workload_dir/$1" "${@:2}" >"$work/out" 2>"$work/figures"; then
+		not_ok "$name" "$(head -3 "$work/out" | tr '\n' ';') $(tail -1 "$work/figures")"
+		return
+	fi
+	bursts=$(figure "$work/figures" bursts)
+	if [ "$bursts" -gt 0 ]; then
+		ok "$name ($bursts bursts)"
+	else
+		not_ok "$name" "no bursts: $(tail -1 "$work/figures")"
+	fi
+}
+
+watch step_watch_flags "" tf_watch 8
+watch step_watch_flags_unpinned "-u" tf_watch 5
+watch step_watch_flags_proc "-m" tf_watch 5
+watch step_watch_eintr "" eintr_watch 8
+watch step_watch_group_stop "" group_stop 200
+watch step_watch_exec_storm "" exec_storm 300
+exit $failed
