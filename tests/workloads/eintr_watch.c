@@ -26,8 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_MS	  3
-#define LATE_MS	  5000
+#define WAIT_MS   3
+#define LATE_MS   5000
 #define NS_PER_MS 1000000ll
 
 static atomic_int seen;
@@ -127,9 +127,8 @@ static const struct {
 	const char *name;
 	int (*wait)(void);
 } calls[] = {
-	{"epoll_wait", wait_epoll},   {"poll", wait_poll},
-	{"select", wait_select},      {"nanosleep", wait_nanosleep},
-	{"futex", wait_futex},	      {"sigtimedwait", wait_sigtimedwait},
+	{"epoll_wait", wait_epoll},    {"poll", wait_poll},   {"select", wait_select},
+	{"nanosleep", wait_nanosleep}, {"futex", wait_futex}, {"sigtimedwait", wait_sigtimedwait},
 	{"recv", wait_receive},
 };
 
@@ -188,7 +187,8 @@ static void *run_writer(void *argument)
 		ssize_t put = write(fd, block, sizeof(block));
 
 		if (put != (ssize_t)sizeof(block))
-			complain("write", put < 0 ? "failed, errno" : "short", put < 0 ? errno : put);
+			complain("write", put < 0 ? "failed, errno" : "short",
+				 put < 0 ? errno : put);
 		work(NS_PER_MS / 2);
 	}
 	close(fd);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The token bucket, against a naive ledger over simulated time. */
+#include "unit.h"
+
+#include "../../daemon/step_engine.h"
+
+#define PPM 1000000ull
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/*
+ * Spends whenever the bucket allows, bursts of 1 to 5 ms, for a simulated length. Returns what was
+ * spent; *ret_over is by how much the spending ever exceeded the earnings.
+ */
+static uint64_t simulate(struct pp_step_budget *budget, uint64_t length_ns, uint64_t rate_ppm,
+			 int64_t *ret_over)
+{
+	uint64_t now_ns = budget->refilled_ns;
+	uint64_t begin_ns = now_ns;
+	uint64_t spent_ns = 0;
+
+	*ret_over = INT64_MIN;
+	while (now_ns - begin_ns < length_ns) {
+		uint64_t wait_ns = pp_step_budget_wait(budget, now_ns);
+		uint64_t burst_ns = PP_NSEC_PER_MSEC + next_random() % (4 * PP_NSEC_PER_MSEC);
+		int64_t over;
+
+		if (wait_ns) {
+			now_ns += wait_ns;
+			continue;
+		}
+		pp_step_budget_charge(budget, burst_ns);
+		pp_step_budget_learn(budget, burst_ns);
+		spent_ns += burst_ns;
+		over = (int64_t)spent_ns - (int64_t)((now_ns - begin_ns) * rate_ppm / PPM);
+		if (over > *ret_over)
+			*ret_over = over;
+		now_ns += burst_ns;
+	}
+	return spent_ns;
+}
+
+static void test_share(void)
+{
+	struct pp_step_budget budget;
+	int64_t over;
+	uint64_t spent_ns;
+
+	pp_step_budget_init(&budget, 5000, 2, 1000);
+	spent_ns = simulate(&budget, 100 * PP_NSEC_PER_SEC, 10000, &over);
+	CU_ASSERT(spent_ns > 990 * PP_NSEC_PER_MSEC);
+	CU_ASSERT(spent_ns <= 1000 * PP_NSEC_PER_MSEC + 5 * PP_NSEC_PER_MSEC);
+	CU_ASSERT(over <= (int64_t)(5 * PP_NSEC_PER_MSEC));
+}
+
+static void test_idle_buys_little(void)
+{
+	struct pp_step_budget budget;
+	uint64_t now_ns = 3600 * PP_NSEC_PER_SEC;
+	uint64_t bursts = 0;
+
+	pp_step_budget_init(&budget, 5000, 2, 0);
+	for (uint64_t at_ns = 0; at_ns < now_ns; at_ns += PP_NSEC_PER_SEC)
+		pp_step_budget_wait(&budget, at_ns);
+	while (!pp_step_budget_wait(&budget, now_ns) && bursts < 1000) {
+		pp_step_budget_charge(&budget, budget.cost_ns);
+		bursts++;
+	}
+	CU_ASSERT(bursts >= 1 && bursts <= 2);
+}
+
+static void test_overdraft_is_waited_for(void)
+{
+	struct pp_step_budget budget;
+	uint64_t wait_ns;
+
+	pp_step_budget_init(&budget, 10000, 1, 0);
+	pp_step_budget_charge(&budget, 100 * PP_NSEC_PER_MSEC);
+	wait_ns = pp_step_budget_wait(&budget, 0);
+	CU_ASSERT(wait_ns >= 10 * PP_NSEC_PER_SEC);
+	CU_ASSERT(wait_ns <= 10 * PP_NSEC_PER_SEC + PP_NSEC_PER_SEC / 2);
+}
+
+static void test_zero(void)
+{
+	struct pp_step_budget budget;
+
+	pp_step_budget_init(&budget, 0, 8, 0);
+	CU_ASSERT_EQUAL(pp_step_budget_wait(&budget, PP_NSEC_PER_SEC), UINT64_MAX);
+	pp_step_budget_configure(&budget, 500000, 8);
+	pp_step_budget_wait(&budget, 2 * PP_NSEC_PER_SEC);
+	CU_ASSERT_EQUAL(pp_step_budget_wait(&budget, 3 * PP_NSEC_PER_SEC), 0);
+}
+
+static void test_backward_clock(void)
+{
+	struct pp_step_budget budget;
+	int64_t tokens_ns;
+
+	pp_step_budget_init(&budget, 5000, 2, 10 * PP_NSEC_PER_SEC);
+	tokens_ns = budget.tokens_ns;
+	pp_step_budget_wait(&budget, 9 * PP_NSEC_PER_SEC);
+	CU_ASSERT_EQUAL(budget.tokens_ns, tokens_ns);
+}
+
+/* The planted fault: a bucket that forgets its charges must fail the check of test_share. */
+static void test_check_has_teeth(void)
+{
+	struct pp_step_budget budget;
+	uint64_t now_ns = 0;
+	uint64_t spent_ns = 0;
+
+	pp_step_budget_init(&budget, 5000, 2, 0);
+	while (now_ns < PP_NSEC_PER_SEC) {
+		uint64_t wait_ns = pp_step_budget_wait(&budget, now_ns);
+
+		now_ns += wait_ns ? wait_ns : PP_NSEC_PER_MSEC;
+		if (!wait_ns) {
+			pp_step_budget_charge(&budget, PP_NSEC_PER_MSEC);
+			budget.tokens_ns += (int64_t)PP_NSEC_PER_MSEC;
+			spent_ns += PP_NSEC_PER_MSEC;
+		}
+	}
+	CU_ASSERT(spent_ns > 2 * PP_NSEC_PER_SEC * 10000 / PPM);
+}
+
+static const struct unit_test tests[] = {
+	{"spends its share and no more than a burst beyond", test_share},
+	{"an idle hour buys two bursts", test_idle_buys_little},
+	{"what is overdrawn is waited for", test_overdraft_is_waited_for},
+	{"zero never, until it is configured", test_zero},
+	{"a clock that runs backward earns nothing", test_backward_clock},
+	{"a bucket that forgets charges is caught", test_check_has_teeth},
+};
+UNIT_SUITE(step_budget, tests)

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The step source whole: a stepper process forked off this runner, watching a child; and how the
+ * source takes what a broken stepper might send.
+ */
+#include "unit.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../daemon/source_step.h"
+#include "../../daemon/step_engine.h"
+
+static volatile uint64_t sink;
+
+struct tally {
+	uint64_t bursts, wrong;
+	pid_t pid;
+};
+
+static void count(void *context, const struct pathprof_burst *burst,
+		  const struct pathprof_branch *branches)
+{
+	struct tally *tally = context;
+
+	tally->bursts++;
+	tally->wrong += burst->pid != (__u32)tally->pid || burst->version != PATHPROF_ABI_VERSION;
+	for (uint32_t i = 1; i < burst->branch_cnt; i++)
+		tally->wrong += branches[i].from < burst->start && branches[i].from == 0;
+}
+
+static pid_t start_spinner(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (uint64_t i = 0;; i++)
+			if (i % 3)
+				sink += i;
+	return pid;
+}
+
+static void end_spinner(pid_t pid)
+{
+	int status = 0;
+
+	CU_ASSERT_EQUAL(kill(pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static struct pp_source *open_on(pid_t pid, uint32_t flags)
+{
+	struct pp_source_config config = {.only_pid = pid,
+					  .taken_wanted = 8,
+					  .overhead_ppm = 500000,
+					  .frequency_hz = 1000,
+					  .pin = true};
+	struct pathprof_error error = {""};
+	struct pp_source *source = NULL;
+
+	if (pp_source_step_open(&source, &config, flags | PP_SOURCE_STEP_FORK, &error))
+		CU_FAIL_FATAL("open");
+	return source;
+}
+
+/* Drains until there are that many bursts, or seconds are over. The last answer of drain. */
+static int drain(struct pp_source *source, struct tally *tally, uint64_t bursts, int seconds)
+{
+	uint64_t end_ns = pp_step_now() + (uint64_t)seconds * PP_NSEC_PER_SEC;
+	int code = 0;
+
+	while (!code && tally->bursts < bursts && pp_step_now() < end_ns) {
+		struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};
+
+		if (poll(&wanted, 1, 50) > 0)
+			code = source->ops->drain(source, count, tally);
+	}
+	return code;
+}
+
+static void deliver(uint32_t flags, const char *sampler)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_on(tally.pid, flags);
+	struct pp_source_stats stats;
+
+	CU_ASSERT_EQUAL(drain(source, &tally, 10, 10), 0);
+	CU_ASSERT(tally.bursts >= 10);
+	CU_ASSERT_EQUAL(tally.wrong, 0);
+	usleep(700000);
+	CU_ASSERT_EQUAL(source->ops->drain(source, count, &tally), 0);
+	source->ops->stats(source, &stats);
+	CU_ASSERT(stats.bursts >= 10 && stats.steps > stats.bursts);
+	CU_ASSERT(stats.stopped_ns > 0 && stats.cpu_ns > 0);
+	CU_ASSERT_STRING_EQUAL(stats.sampler, sampler);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
+static void test_perf(void)
+{
+	deliver(0, "cpu-clock");
+}
+
+static void test_proc(void)
+{
+	deliver(PP_STEP_NO_PERF, "proc");
+}
+
+static void test_death_is_told(void)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_on(tally.pid, 0);
+	struct pp_source_config pause = {.only_pid = tally.pid, .frequency_hz = 100};
+
+	/* Without budget it holds nobody, and may be killed. */
+	CU_ASSERT_EQUAL(source->ops->configure(source, &pause), 0);
+	usleep(200000);
+	kill(pp_source_step_pid(source), SIGKILL);
+	CU_ASSERT_EQUAL(drain(source, &tally, UINT64_MAX, 5), -EPIPE);
+	CU_ASSERT_EQUAL(pp_source_step_pid(source), 0);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
+static void test_zero_budget(void)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_on(tally.pid, 0);
+	struct pp_source_config pause = {.only_pid = tally.pid, .frequency_hz = 100};
+
+	CU_ASSERT_EQUAL(source->ops->configure(source, &pause), 0);
+	usleep(200000);
+	source->ops->drain(source, count, &tally);
+	tally.bursts = 0;
+	CU_ASSERT_EQUAL(drain(source, &tally, 1, 1), 0);
+	CU_ASSERT_EQUAL(tally.bursts, 0);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
+static void test_slow_reader(void)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_on(tally.pid, 0);
+	struct pp_source_config greedy = {.only_pid = tally.pid,
+					  .taken_wanted = 512,
+					  .overhead_ppm = 1000000,
+					  .frequency_hz = 4000,
+					  .pin = true};
+	struct pp_source_stats stats;
+	pid_t stepper = pp_source_step_pid(source);
+
+	CU_ASSERT_EQUAL(source->ops->configure(source, &greedy), 0);
+	sleep(2);
+	CU_ASSERT_EQUAL(kill(stepper, 0), 0);
+	CU_ASSERT_EQUAL(source->ops->drain(source, count, &tally), 0);
+	usleep(700000);
+	source->ops->drain(source, count, &tally);
+	source->ops->stats(source, &stats);
+	/* Every burst was either read or counted. */
+	CU_ASSERT(stats.bursts + stats.drops[PATHPROF_DROP_QUEUE_FULL] > 0);
+	CU_ASSERT(tally.bursts > 0 && tally.wrong == 0);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
+static void test_free_is_null_safe(void)
+{
+	pp_source_step.free(NULL);
+}
+
+static void test_probe(void)
+{
+	struct pathprof_error why = {""};
+	int code = pp_source_step.probe(&why);
+
+	if (code)
+		unit_skip(why.text);
+	else
+		CU_ASSERT_STRING_EQUAL(why.text, "");
+}
+
+static const struct unit_test tests[] = {
+	{"delivers bursts, threads found by perf", test_perf},
+	{"delivers bursts, threads found by /proc", test_proc},
+	{"a stepper's death is told, and reaped", test_death_is_told},
+	{"no budget, no bursts", test_zero_budget},
+	{"a slow reader costs bursts, not the stepper", test_slow_reader},
+	{"free takes NULL", test_free_is_null_safe},
+	{"the probe says why, or nothing", test_probe},
+};
+UNIT_SUITE(step_source, tests)

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Catching and releasing: what the target keeps. Children that spin, sleep in system calls, or
+ * shut SIGTRAP out are held and let go by the stepper's own functions, called in this process.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../daemon/step_engine.h"
+
+static struct pp_step_holder holder;
+static volatile uint64_t sink;
+
+static void on_alarm(int signal)
+{
+}
+
+static void spin(void)
+{
+	for (uint64_t i = 0;; i++)
+		if (i % 3)
+			sink += i;
+}
+
+static void spin_blocked(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	spin();
+}
+
+static void spin_ignoring(void)
+{
+	signal(SIGTRAP, SIG_IGN);
+	spin();
+}
+
+/* Children report by their exit status: 0 as if nobody had come. */
+static void wait_in_epoll(void)
+{
+	struct epoll_event event;
+
+	_exit(epoll_wait(epoll_create1(0), &event, 1, 300) ? 1 : 0);
+}
+
+static void wait_in_sigtimedwait(void)
+{
+	struct timespec timeout = {0, 300000000};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	_exit(sigtimedwait(&set, NULL, &timeout) < 0 && errno == EAGAIN ? 0 : 1);
+}
+
+static void wait_in_semop(void)
+{
+	struct sembuf operation = {.sem_op = -1};
+	struct timespec timeout = {0, 300000000};
+	int id = semget(IPC_PRIVATE, 1, 0600);
+	int code = semtimedop(id, &operation, 1, &timeout);
+	int right = code < 0 && errno == EAGAIN;
+
+	semctl(id, 0, IPC_RMID);
+	_exit(right ? 0 : 1);
+}
+
+static void wait_in_nanosleep(void)
+{
+	struct timespec timeout = {0, 300000000};
+	uint64_t begin_ns = pp_step_now();
+	uint64_t waited_ns;
+
+	if (nanosleep(&timeout, NULL))
+		_exit(1);
+	waited_ns = pp_step_now() - begin_ns;
+	/* Whole, and not begun again after the interrupts, which take a second and more. */
+	_exit(waited_ns < 300 * PP_NSEC_PER_MSEC || waited_ns > 1200 * PP_NSEC_PER_MSEC);
+}
+
+static void wait_in_read(void)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe(ends))
+		_exit(2);
+	if (fork() == 0) {
+		usleep(300000);
+		_exit(write(ends[1], "x", 1) != 1);
+	}
+	_exit(read(ends[0], &byte, 1) == 1 ? 0 : 1);
+}
+
+/* EINTR is owed here: the alarm would have broken the wait off without us. */
+static void wait_for_alarm(void)
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct epoll_event event;
+
+	sigaction(SIGALRM, &action, NULL);
+	ualarm(300000, 0);
+	_exit(epoll_wait(epoll_create1(0), &event, 1, 10000) < 0 && errno == EINTR ? 0 : 1);
+}
+
+/* As the stepper has it: SIGALRM breaks waitpid off. */
+static pid_t start(void (*run)(void))
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	pid_t pid;
+
+	sigaction(SIGALRM, &action, NULL);
+	pid = fork();
+
+	if (pid == 0) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		run();
+		_exit(2);
+	}
+	usleep(30000);
+	return pid;
+}
+
+static int end(pid_t pid)
+{
+	int status = -1;
+
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
+		;
+	return status;
+}
+
+/* Interrupted whatever it does, which the stepper avoids where it can; then let go. */
+static void disturb(pid_t pid)
+{
+	struct pp_step_target target = {.pid = pid, .tid = pid};
+	enum pp_step_stop stop;
+	int signal = 0;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		return;
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	stop = pp_step_wait(&target, pp_step_now() + PP_NSEC_PER_SEC, &signal);
+	pp_step_release(&holder, &target, stop, signal);
+}
+
+static bool has_ended(pid_t pid, int *ret_status)
+{
+	return waitpid(pid, ret_status, WNOHANG) == pid;
+}
+
+static void disturb_all_along(void (*run)(void), unsigned int pause_us)
+{
+	pid_t pid = start(run);
+	int status = -1;
+	int times = 0;
+
+	while (!has_ended(pid, &status) && times < 200) {
+		disturb(pid);
+		usleep(pause_us);
+		times++;
+	}
+	if (times == 200) {
+		end(pid);
+		CU_FAIL("did not end");
+		return;
+	}
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Started again each time, it ends only once we leave it alone. */
+static void disturb_thrice(void (*run)(void))
+{
+	pid_t pid = start(run);
+	int status = -1;
+
+	for (int i = 0; i < 3; i++) {
+		disturb(pid);
+		usleep(20000);
+	}
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void test_epoll(void)
+{
+	uint64_t before = holder.restarts;
+
+	disturb_thrice(wait_in_epoll);
+	CU_ASSERT(holder.restarts > before);
+}
+
+static void test_sigtimedwait(void)
+{
+	disturb_thrice(wait_in_sigtimedwait);
+}
+
+static void test_semop(void)
+{
+	disturb_thrice(wait_in_semop);
+}
+
+static void test_nanosleep(void)
+{
+	disturb_all_along(wait_in_nanosleep, 20000);
+}
+
+static void test_read(void)
+{
+	disturb_all_along(wait_in_read, 20000);
+}
+
+static void test_owed_eintr(void)
+{
+	disturb_all_along(wait_for_alarm, 7000);
+}
+
+static enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target *target)
+{
+	enum pathprof_drop drop = PATHPROF_DROP_GONE;
+
+	for (int i = 0; i < 50 && drop == PATHPROF_DROP_GONE; i++) {
+		*target = (struct pp_step_target){.pid = pid, .tid = pid};
+		drop = pp_step_catch(&holder, target);
+		if (drop == PATHPROF_DROP_GONE)
+			usleep(10000);
+		pp_step_poll_limbo(&holder);
+	}
+	return drop;
+}
+
+static void burst_on(pid_t pid, struct pp_step_record *record)
+{
+	static const struct pp_step_limits limits = {.taken_wanted = 16,
+						     .step_max = 1500,
+						     .time_ns = PP_NSEC_PER_SEC,
+						     .lookahead = true};
+	struct pp_step_target target;
+
+	memset(record, 0, sizeof(*record));
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	pp_step_burst(&holder, &target, &limits, record);
+}
+
+static void test_burst(void)
+{
+	static struct pp_step_record record;
+	pid_t pid = start(spin);
+
+	burst_on(pid, &record);
+	CU_ASSERT_EQUAL(record.burst.end, PATHPROF_END_FULL);
+	CU_ASSERT_EQUAL(record.burst.taken_cnt, 16);
+	CU_ASSERT_EQUAL(record.burst.pid, (__u32)pid);
+	CU_ASSERT(record.burst.branch_cnt >= 16);
+	for (uint32_t i = 0; i < record.burst.branch_cnt; i++)
+		CU_ASSERT(record.branches[i].kind == 1 || record.branches[i].taken);
+	CU_ASSERT_EQUAL(kill(pid, 0), 0);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+static void test_blocked_sigtrap(void)
+{
+	static struct pp_step_record record;
+	struct pp_step_status status;
+	pid_t pid = start(spin_blocked);
+	uint64_t blocked;
+
+	CU_ASSERT_EQUAL_FATAL(pp_step_read_status(pid, pid, &status), 0);
+	blocked = status.blocked;
+	burst_on(pid, &record);
+	CU_ASSERT_EQUAL(record.burst.taken_cnt, 16);
+	CU_ASSERT_EQUAL_FATAL(pp_step_read_status(pid, pid, &status), 0);
+	CU_ASSERT_EQUAL(status.blocked, blocked);
+	CU_ASSERT(blocked & 1 << (SIGTRAP - 1));
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+static void test_ignored_sigtrap(void)
+{
+	struct pp_step_target target;
+	pid_t pid = start(spin_ignoring);
+
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_DENIED);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+static void test_refusals(void)
+{
+	struct pp_step_target target;
+	pid_t pid = start(spin);
+	int status;
+
+	kill(pid, SIGSTOP);
+	waitpid(pid, &status, WUNTRACED);
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_STOPPED);
+	kill(pid, SIGCONT);
+	CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_TRACED);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_GONE);
+}
+
+static void test_killed_while_held(void)
+{
+	static const struct pp_step_limits limits = {.taken_wanted = 16,
+						     .step_max = 1500,
+						     .time_ns = PP_NSEC_PER_SEC,
+						     .lookahead = true};
+	static struct pp_step_record record;
+	struct pp_step_target target;
+	pid_t pid = start(spin);
+
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	kill(pid, SIGKILL);
+	pp_step_burst(&holder, &target, &limits, &record);
+	CU_ASSERT_EQUAL(record.burst.end, PATHPROF_END_EXIT);
+	for (int i = 0; i < 200 && holder.limbo.cnt; i++) {
+		usleep(5000);
+		pp_step_poll_limbo(&holder);
+	}
+	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
+	waitpid(pid, NULL, 0);
+	CU_ASSERT(kill(pid, 0) < 0 && errno == ESRCH);
+}
+
+static int cpus_of(pid_t pid)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(pid, sizeof(set), &set) ? -1 : CPU_COUNT(&set);
+}
+
+static void test_pin(void)
+{
+	struct pp_step_hold hold = {0};
+	struct pp_step_target target;
+	int all = cpus_of(0);
+	pid_t pid;
+
+	if (all != sysconf(_SC_NPROCESSORS_ONLN) || all < 2) {
+		unit_skip("needs two CPUs and leave to use all of them");
+		return;
+	}
+	pid = start(spin);
+	holder.pin = (struct pp_step_pin){true, (uint32_t)all, &hold};
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	CU_ASSERT(target.pinned);
+	CU_ASSERT_EQUAL(hold.pinned, 1);
+	CU_ASSERT_EQUAL(hold.tid, pid);
+	CU_ASSERT_EQUAL(cpus_of(pid), 1);
+	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	CU_ASSERT_EQUAL(hold.pinned, 0);
+	CU_ASSERT_EQUAL(cpus_of(pid), all);
+	CU_ASSERT_EQUAL(cpus_of(0), all);
+	CU_ASSERT_EQUAL(getpriority(PRIO_PROCESS, (id_t)pid), getpriority(PRIO_PROCESS, 0));
+	holder.pin.enabled = false;
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+/* Also the planted fault: a tie that nobody undoes must show. */
+static void test_orphan(void)
+{
+	struct pp_step_hold hold = {0};
+	struct pp_step_target target;
+	int all = cpus_of(0);
+	pid_t pid;
+
+	if (all != sysconf(_SC_NPROCESSORS_ONLN) || all < 2) {
+		unit_skip("needs two CPUs and leave to use all of them");
+		return;
+	}
+	pid = start(spin);
+	holder.pin = (struct pp_step_pin){true, (uint32_t)all, &hold};
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	CU_ASSERT_EQUAL(cpus_of(pid), 1);
+	hold.start_time++;
+	pp_step_unpin_orphan(&hold);
+	CU_ASSERT_EQUAL(cpus_of(pid), 1);
+	hold.start_time--;
+	pp_step_unpin_orphan(&hold);
+	CU_ASSERT_EQUAL(cpus_of(pid), all);
+	CU_ASSERT_EQUAL(getpriority(PRIO_PROCESS, (id_t)pid), getpriority(PRIO_PROCESS, 0));
+	target.pinned = target.boosted = false;
+	pp_step_unpin(&holder.pin, &target);
+	holder.pin.enabled = false;
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+static const struct unit_test tests[] = {
+	{"epoll_wait never sees our EINTR", test_epoll},
+	{"sigtimedwait never sees our EINTR", test_sigtimedwait},
+	{"semtimedop never sees our EINTR", test_semop},
+	{"nanosleep keeps its length", test_nanosleep},
+	{"read goes on", test_read},
+	{"an EINTR that a signal owes is delivered", test_owed_eintr},
+	{"a spinning child gives a full burst and lives", test_burst},
+	{"blocked SIGTRAP stays blocked", test_blocked_sigtrap},
+	{"who ignores SIGTRAP is left alone", test_ignored_sigtrap},
+	{"stopped, traced and ended targets are told apart", test_refusals},
+	{"a target killed while held is reaped", test_killed_while_held},
+	{"a held target is tied and untied", test_pin},
+	{"a dead stepper's tie is undone, of the right process only", test_orphan},
+};
+
+UNIT_SUITE(step_target, tests)
