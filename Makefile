@@ -149,6 +149,7 @@ PREFIX ?= /usr
 install: all
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/pathprofd.service
+	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf
 	install -D -m 644 systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
 	for m in docs/man/*.[1-8]; do \
 		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
