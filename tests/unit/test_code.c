@@ -264,17 +264,17 @@ static int strip_self(char *path, size_t size)
 	return system(command); /* NOLINT(cert-env33-c): names made here */
 }
 
-static void test_stripped(void)
-{
-	char path[256];
-	struct symbols s;
-	unsigned int compared = 0, wrong = 0;
+struct bounds_tally {
+	unsigned int symbols, compared, wrong;
+};
 
-	if (strip_self(path, sizeof(path))) {
-		unit_skip("no strip");
-		return;
-	}
+/* The bounds a file without symbols gives, against the symbols of the one it was made from. */
+static void compare_bounds(const char *path, struct bounds_tally *ret_tally)
+{
 	struct pathprof_code *code = open_code(path);
+	struct bounds_tally tally = {0};
+	struct symbols s;
+
 	read_symbols(&s, SELF);
 	for (size_t i = 0; i < s.cnt; i++) {
 		uint64_t start = 0, want;
@@ -282,17 +282,94 @@ static void test_stripped(void)
 
 		if (pathprof_code_vaddr_to_offset(code, s.list[i].vaddr, &want))
 			continue;
+		tally.symbols++;
 		/* A few keep a dynamic symbol, and start-up code by hand has no unwind entry. */
 		if (pathprof_code_function(code, want + s.list[i].size / 2, &name, &start) || name)
 			continue;
-		compared++;
-		wrong += start != want;
+		tally.compared++;
+		tally.wrong += start != want;
 	}
-	CU_ASSERT(compared > 50);
-	CU_ASSERT(compared > s.cnt * 8 / 10);
-	CU_ASSERT_EQUAL(wrong, 0);
 	free(s.list);
 	pathprof_code_free(code);
+	*ret_tally = tally;
+}
+
+static void test_stripped(void)
+{
+	struct bounds_tally tally;
+	char path[256];
+
+	if (strip_self(path, sizeof(path))) {
+		unit_skip("no strip");
+		return;
+	}
+	compare_bounds(path, &tally);
+	CU_ASSERT(tally.compared > 50);
+	CU_ASSERT(tally.compared > tally.symbols * 8 / 10);
+	CU_ASSERT_EQUAL(tally.wrong, 0);
+}
+
+/* Where .eh_frame lies in a file; its size, 0 for none. */
+static size_t find_eh_frame(const char *path, off_t *ret_offset)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf_Scn *scn = NULL;
+	size_t names, size = 0;
+	GElf_Shdr sh;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	while (!elf_getshdrstrndx(elf, &names) && (scn = elf_nextscn(elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+		if (!is(name, ".eh_frame"))
+			continue;
+		*ret_offset = (off_t)sh.sh_offset;
+		size = sh.sh_size;
+		break;
+	}
+	elf_end(elf);
+	close(fd);
+	return size;
+}
+
+/* Moves the start of every function .eh_frame knows by two bytes. Returns how many. */
+static unsigned int shift_functions(const char *path)
+{
+	off_t at = 0;
+	size_t size = find_eh_frame(path, &at);
+	off_t end = at + (off_t)size;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	unsigned int shifted = 0;
+	uint32_t record[3]; /* length, distance to the CIE (0: is one), start */
+
+	while (end - at >= (off_t)sizeof(record) &&
+	       pread(fd, record, sizeof(record), at) == sizeof(record) && record[0]) {
+		if (record[1]) {
+			record[2] += 2;
+			shifted += pwrite(fd, record, sizeof(record), at) == sizeof(record);
+		}
+		at += (off_t)record[0] + 4;
+	}
+	close(fd);
+	return shifted;
+}
+
+/* The planted fault: the comparison above must notice. */
+static void test_stripped_planted(void)
+{
+	struct bounds_tally tally;
+	char path[256];
+
+	if (strip_self(path, sizeof(path))) {
+		unit_skip("no strip");
+		return;
+	}
+	CU_ASSERT(shift_functions(path) > 50);
+	compare_bounds(path, &tally);
+	CU_ASSERT(tally.wrong > tally.symbols / 2);
 }
 
 /* Puts this executable's debug information beside path, and a link to it into path. */
@@ -597,6 +674,7 @@ static const struct unit_test tests[] = {
 	{"every sized function is found by its last byte", test_symbols},
 	{"padding between functions is nobody's", test_padding},
 	{"a stripped file knows its functions' bounds", test_stripped},
+	{"bounds that are two bytes off are caught", test_stripped_planted},
 	{"a debug link brings names and lines back", test_debuglink},
 	{"libc's functions start before what is in them", test_libc},
 	{"offsets and addresses convert within the segment only", test_addresses},
