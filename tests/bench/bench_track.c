@@ -32,16 +32,34 @@ static struct pp_track *new_track(bool no_perf)
 	return track;
 }
 
+static size_t used_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* A tracker that knows no process yet. */
+static size_t empty_bytes(void)
+{
+	size_t before_bytes = used_bytes(), after_bytes;
+	struct pp_track *track = new_track(true);
+
+	after_bytes = used_bytes();
+	pp_track_free(track);
+	return after_bytes - before_bytes;
+}
+
 static void bench_scan(void)
 {
-	size_t before_bytes = mallinfo2().uordblks, after_bytes;
+	size_t fixed_bytes = empty_bytes(), before_bytes = used_bytes(), after_bytes;
 	uint64_t begin_ns = now_ns(CLOCK_MONOTONIC), cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	struct pp_track *track = new_track(false);
 	struct pp_track_stats stats;
 
 	begin_ns = now_ns(CLOCK_MONOTONIC) - begin_ns;
 	cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
-	after_bytes = mallinfo2().uordblks;
+	after_bytes = used_bytes();
 	pp_track_stats(track, &stats);
 	printf("track_open_and_scan %.3f ms\n", (double)begin_ns / 1e6);
 	printf("track_scan_processes %llu processes\n", (unsigned long long)stats.processes);
@@ -49,7 +67,11 @@ static void bench_scan(void)
 	if (stats.processes)
 		printf("track_scan_cpu_per_process %.1f us\n",
 		       (double)cpu_ns / 1e3 / (double)stats.processes);
-	printf("track_memory %.0f KiB\n", (double)(after_bytes - before_bytes) / 1024);
+	printf("track_memory_fixed %.0f KiB\n", (double)fixed_bytes / 1024);
+	if (stats.processes)
+		printf("track_memory_per_process %.0f bytes\n",
+		       (double)(after_bytes - before_bytes - fixed_bytes) /
+			       (double)stats.processes);
 	pp_track_free(track);
 }
 
@@ -99,10 +121,10 @@ static void bench_exec(void)
 	pp_track_dispatch(track);
 	pp_track_stats(track, &stats);
 	events = stats.events;
-	before_bytes = mallinfo2().uordblks;
+	before_bytes = used_bytes();
 	for (int i = 0; i < cnt; i++) {
 		uint64_t begin_ns;
-		pid_t pid = vfork();
+		pid_t pid = fork();
 
 		if (pid == 0) {
 			execl("/bin/true", "true", (char *)NULL);
@@ -117,7 +139,7 @@ static void bench_exec(void)
 	printf("track_cpu_per_exec %.1f us\n", (double)cpu_ns / 1e3 / cnt);
 	printf("track_events_per_exec %.1f events\n", (double)(stats.events - events) / cnt);
 	printf("track_memory_per_ended_exec %.0f bytes\n",
-	       (double)(mallinfo2().uordblks - before_bytes) / cnt);
+	       (double)(used_bytes() - before_bytes) / cnt);
 	pp_track_free(track);
 }
 

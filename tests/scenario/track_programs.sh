@@ -33,6 +33,13 @@ make_root() {
 
 try "track-storm" "$probe" storm 400
 try "track-storm-no-perf" "$probe" storm 100 no-perf
+try "track-storm-own" "$probe" storm 100 own
+if [ "$(id -u)" -eq 0 ]; then
+	cp "$probe" "$dir/probe"
+	chmod 755 "$dir" "$dir/probe"
+	try "track-storm-own-unprivileged" setpriv --reuid 65534 --regid 65534 --clear-groups \
+		"$dir/probe" storm 100 own
+fi
 libz=$(ldconfig -p | awk '/libz\.so\.1 .*x86-64/ { print $NF; exit }')
 libm=$(ldconfig -p | awk '/libm\.so\.6 .*x86-64/ { print $NF; exit }')
 if [ -n "$libz" ] && [ -n "$libm" ]; then

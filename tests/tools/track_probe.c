@@ -3,7 +3,8 @@
  * The tracker on programs that live for a moment, load and unload libraries, or run in another
  * root: for tests/scenario/track_*.sh. Exit 0: as it must be, 1: not, 77: not possible here.
  *
- *   track_probe storm COUNT [no-perf]            COUNT programs one after the other, under load
+ *   track_probe storm COUNT [no-perf|own]        COUNT programs one after the other, under load;
+ *                                                own: only this process' tree is tracked
  *   track_probe dlopen LIB SYMBOL LIB SYMBOL     one library, then another in its place
  *   track_probe run [no-perf] FILE -- CMD...     CMD, or a descendant of it, runs FILE's code
  */
@@ -42,9 +43,9 @@ static void die(const char *what)
 	exit(1);
 }
 
-static struct pp_track *new_track(bool no_perf)
+static struct pp_track *new_track(bool no_perf, pid_t only_pid)
 {
-	struct pp_track_config config = {.no_perf = no_perf};
+	struct pp_track_config config = {.no_perf = no_perf, .only_pid = only_pid};
 	struct pathprof_error error;
 	struct pp_track_stats stats;
 	struct pp_track *track;
@@ -153,7 +154,7 @@ static int look_once(struct pp_track *track, bool no_perf, const struct program 
 	return look(track, pid, program);
 }
 
-static int storm(int count, bool no_perf)
+static int storm(int count, bool no_perf, pid_t only_pid)
 {
 	struct program programs[] = {
 		{.path = "/bin/true"}, {.path = "/bin/uname"}, {.path = "/bin/pwd"}};
@@ -165,7 +166,7 @@ static int storm(int count, bool no_perf)
 
 	for (size_t i = 0; i < cnt; i++)
 		read_program(&programs[i]);
-	track = new_track(no_perf);
+	track = new_track(no_perf, only_pid);
 	load = start_load(programs, cnt);
 	for (int i = 0; i < count; i++) {
 		int result = look_once(track, no_perf, &programs[(size_t)i % cnt]);
@@ -222,7 +223,7 @@ static uint64_t hear(int fd)
 
 static int load_two(char **argv)
 {
-	struct pp_track *track = new_track(false);
+	struct pp_track *track = new_track(false, 0);
 	uint64_t first, second, first_ns;
 	bool is_right;
 	int to[2], from[2];
@@ -308,7 +309,7 @@ static bool any_runs(struct pp_track *track, pid_t root, const struct pathprof_b
 static int run(bool no_perf, const char *file, char **command)
 {
 	struct pathprof_build_id id = id_of(file);
-	struct pp_track *track = new_track(no_perf);
+	struct pp_track *track = new_track(no_perf, 0);
 	uint64_t give_up_ns = now_ns() + 20000000000ull;
 	struct timespec pause = {.tv_nsec = 1000000};
 	bool found = false;
@@ -334,8 +335,10 @@ int main(int argc, char **argv)
 	bool no_perf =
 		argc > 2 && (!strcmp(argv[2], "no-perf") || !strcmp(argv[argc - 1], "no-perf"));
 
+	bool own = argc > 3 && !strcmp(argv[3], "own");
+
 	if (argc >= 3 && !strcmp(argv[1], "storm"))
-		return storm(atoi(argv[2]), no_perf); /* NOLINT(cert-err34-c): a test's own count */
+		return storm((int)strtol(argv[2], NULL, 10), no_perf, own ? getpid() : 0);
 	if (argc == 6 && !strcmp(argv[1], "dlopen"))
 		return load_two(argv + 2);
 	if (argc >= 5 + no_perf && !strcmp(argv[1], "run"))

@@ -259,7 +259,8 @@ static void check_exec(bool no_perf, pid_t only_self)
 	tell(&child);
 	new_address = await_exec(&child);
 	/* Without perf a process is believed for a moment; the old address is the sign. */
-	while (pp_track_process(track, child.pid)->exec_cnt == exec_cnt)
+	while (pp_track_process(track, child.pid)->exec_cnt == exec_cnt &&
+	       now_ns() < early_ns + 10000000000ull)
 		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
 	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, now_ns(), new_address, &location),
 			      0);
