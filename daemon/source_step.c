@@ -267,6 +267,8 @@ static void end_stepper(struct step_source *source)
 	if (!source->stepper || !wait_ended(source->stepper, END_TIMEOUT_MS))
 		return;
 	source->stepper = 0;
+	if (!source->hold)
+		return;
 	pp_step_unpin_orphan(source->hold);
 	source->hold->pinned = 0;
 }

@@ -31,7 +31,7 @@
 #define STEPS_BASE       512
 #define STEPS_A_TAKEN    64
 #define CONFIG_TIMEOUT_S 10
-#define NICE_BEST        -20
+#define NICE_BEST        (-20)
 
 struct stepper {
 	int fd;
@@ -361,7 +361,7 @@ static int open_sampler(const struct pp_step_config *config)
 
 static int start(int fd)
 {
-	struct pp_step_config config;
+	struct pp_step_config config = {0};
 	int page_fd = -1;
 	int code = receive_first(fd, &config, &page_fd);
 

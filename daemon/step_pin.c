@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NICE_BEST -20
+#define NICE_BEST (-20)
 #define CPU_MAX   8192
 #define WORD_BITS 64
 #define WORD_CNT  (CPU_MAX / WORD_BITS)

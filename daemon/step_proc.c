@@ -147,7 +147,7 @@ static struct known_64bit known_64bit[512];
 int pp_step_is_64bit(pid_t pid, uint64_t start_time)
 {
 	struct known_64bit *known = &known_64bit[(uint32_t)pid % 512];
-	char header[EI_NIDENT + 5];
+	char header[EI_NIDENT + 5] = "";
 	char path[32];
 	ssize_t len_bytes;
 
@@ -157,7 +157,7 @@ int pp_step_is_64bit(pid_t pid, uint64_t start_time)
 	len_bytes = read_head(path, header, sizeof(header));
 	if (len_bytes < 0)
 		return (int)len_bytes;
-	if (len_bytes < EI_NIDENT + 4 || memcmp(header, ELFMAG, SELFMAG) ||
+	if (len_bytes < EI_NIDENT + 4 || memcmp(header, ELFMAG, SELFMAG) != 0 ||
 	    header[EI_CLASS] != ELFCLASS64 || header[EI_NIDENT + 2] != EM_X86_64)
 		return 0;
 	*known = (struct known_64bit){pid, start_time};

@@ -218,20 +218,57 @@ static int exit_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Opens the source on the command or process, watches, and closes it. *ret_ended as watch. */
+static int run(struct options *options, struct sink *sink, pid_t *ret_command, int *ret_ended,
+	       int *ret_status)
+{
+	struct pathprof_error error = {""};
+	struct pp_source *source;
+	pid_t command = 0;
+	uint64_t begin_ns;
+	int go = -1;
+
+	if (!options->config.only_pid)
+		options->config.only_pid = command = start_command(options, &go);
+	if (pp_source_step_open(&source, &options->config, options->flags, &error)) {
+		fprintf(stderr, "bursts: %s\n", error.text);
+		return -1;
+	}
+	begin_ns = pp_step_now();
+	if (command > 0 && write(go, "g", 1) != 1)
+		return -1;
+	if (go >= 0)
+		close(go);
+	*ret_ended = watch(source, options, command, sink, ret_status);
+	begin_ns = pp_step_now() - begin_ns;
+	settle(source, sink);
+	print_figures(source, sink, begin_ns);
+	source->ops->free(source);
+	*ret_command = command;
+	return 0;
+}
+
+static int finish(const struct options *options, pid_t command, int ended, int status)
+{
+	if (command <= 0 || ended)
+		return exit_status(status);
+	if (options->kill)
+		kill(command, SIGKILL);
+	waitpid(command, &status, 0);
+	return options->kill ? 0 : exit_status(status);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
-	struct pathprof_error error = {""};
-	struct pp_source *source;
 	struct sink sink = {0};
-	uint64_t begin_ns;
 	pid_t command = 0;
-	int go = -1;
 	int status = 0;
-	int ended;
+	int ended = 0;
+	int code;
 
 	if (argc == 3 && !strcmp(argv[1], "--stepper"))
-		return pp_step_main(atoi(argv[2]));
+		return pp_step_main((int)strtol(argv[2], NULL, 10));
 	if (parse(argc, argv, &options)) {
 		fprintf(stderr, "usage: see the head of bursts.c\n");
 		return EXIT_TROUBLE;
@@ -241,28 +278,8 @@ int main(int argc, char **argv)
 		perror(options.out);
 		return EXIT_TROUBLE;
 	}
-	if (!options.config.only_pid)
-		options.config.only_pid = command = start_command(&options, &go);
-	if (pp_source_step_open(&source, &options.config, options.flags, &error)) {
-		fprintf(stderr, "bursts: %s\n", error.text);
+	code = run(&options, &sink, &command, &ended, &status);
+	if (fclose(sink.file) || code)
 		return EXIT_TROUBLE;
-	}
-	begin_ns = pp_step_now();
-	if (command > 0 && write(go, "g", 1) != 1)
-		return EXIT_TROUBLE;
-	close(go);
-	ended = watch(source, &options, command, &sink, &status);
-	begin_ns = pp_step_now() - begin_ns;
-	settle(source, &sink);
-	print_figures(source, &sink, begin_ns);
-	source->ops->free(source);
-	fclose(sink.file);
-	if (command > 0 && !ended && options.kill) {
-		kill(command, SIGKILL);
-		waitpid(command, &status, 0);
-		return 0;
-	}
-	if (command > 0 && !ended)
-		waitpid(command, &status, 0);
-	return exit_status(status);
+	return finish(&options, command, ended, status);
 }

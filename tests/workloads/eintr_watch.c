@@ -75,7 +75,7 @@ static int wait_poll(void)
 
 static int wait_select(void)
 {
-	struct timeval timeout = {0, WAIT_MS * 1000};
+	struct timeval timeout = {0, WAIT_MS * 1000L};
 
 	return select(0, NULL, NULL, NULL, &timeout);
 }
@@ -111,7 +111,7 @@ static int wait_futex(void)
 
 static int wait_receive(void)
 {
-	struct timeval timeout = {0, WAIT_MS * 1000};
+	struct timeval timeout = {0, WAIT_MS * 1000L};
 	static _Thread_local int pair[2] = {-1, -1};
 	char byte;
 

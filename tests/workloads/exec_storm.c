@@ -127,7 +127,7 @@ static int try_kind(size_t which)
 
 static int try_vfork(void)
 {
-	pid_t pid = vfork();
+	pid_t pid = vfork(); /* NOLINT: vfork is what is tested */
 	int status;
 
 	if (pid == 0) {

@@ -6,14 +6,14 @@
  *
  *     flow_loops ITERATIONS
  *
- * Write ITERATIONS with five digits: where the stack lies must not depend on it.
+ * Write ITERATIONS with seven digits: where the stack lies must not depend on it.
  */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 #define RED_ZONE "sub $128, %%rsp\n"
 #define RED_BACK "add $128, %%rsp\n"
 
@@ -36,7 +36,7 @@ static NOINLINE uint64_t nested(unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		for (unsigned int j = 0; j <= i; j++)
 			for (unsigned int k = 0; k < 3; k++)
-				sum = (i ^ j ^ k) & 1 ? sum + i * j : sum ^ k;
+				sum = (i ^ j ^ k) & 1 ? sum + (uint64_t)i * j : sum ^ k;
 	return sum;
 }
 
