@@ -17,25 +17,26 @@
 #include "demangle.h"
 #include "text.h"
 
-#define ANSWER_CNT 4096 /* a power of two; each offset has one place, the last asked wins */
+#define NAME_SIZE 512
+
+/* Offsets start..last lie in one function. */
+struct range {
+	uint64_t start, last;
+	struct symbol *symbol;
+};
 
 struct binary {
 	struct pathprof_build_id id;
 	struct pathprof_code *code; /* NULL: not to be had, see why */
 	struct pathprof_error why;
-};
-
-struct answer {
-	size_t binary; /* index + 1; 0: empty */
-	uint64_t offset;
-	struct symbol symbol;
+	struct range *ranges; /* by start */
+	size_t range_cnt, range_room;
 };
 
 struct symbols {
 	struct pathprof_store *store;
 	struct binary *binaries;
 	size_t binary_cnt;
-	struct answer *answers; /* ANSWER_CNT */
 };
 
 struct symbols *symbols_new(struct pathprof_store *store)
@@ -43,8 +44,22 @@ struct symbols *symbols_new(struct pathprof_store *store)
 	struct symbols *symbols = ctl_alloc(sizeof(*symbols));
 
 	symbols->store = store;
-	symbols->answers = ctl_alloc(ANSWER_CNT * sizeof(*symbols->answers));
 	return symbols;
+}
+
+static void free_symbol(struct symbol *symbol)
+{
+	free(symbol->name);
+	free(symbol->linkage);
+	free(symbol);
+}
+
+static void release_binary(struct binary *binary)
+{
+	for (size_t i = 0; i < binary->range_cnt; i++)
+		free_symbol(binary->ranges[i].symbol);
+	free(binary->ranges);
+	pathprof_code_free(binary->code);
 }
 
 void symbols_free(struct symbols *symbols)
@@ -52,9 +67,8 @@ void symbols_free(struct symbols *symbols)
 	if (!symbols)
 		return;
 	for (size_t i = 0; i < symbols->binary_cnt; i++)
-		pathprof_code_free(symbols->binaries[i].code);
+		release_binary(&symbols->binaries[i]);
 	free(symbols->binaries);
-	free(symbols->answers);
 	free(symbols);
 }
 
@@ -155,68 +169,105 @@ struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathpro
 	return binary->code;
 }
 
-static int lookup_jit(struct symbols *symbols, const struct pathprof_build_id *id, uint64_t offset,
-		      struct symbol *symbol)
-{
-	int r = pathprof_store_jit_symbol(symbols->store, id, offset, symbol->name,
-					  sizeof(symbol->name), &symbol->start);
-
-	if (r == 0)
-		snprintf(symbol->linkage, sizeof(symbol->linkage), "%s", symbol->name);
-	return r;
-}
-
-/* Without a symbol the function's start may still be known: symbol->start is set then. */
-static int lookup_code(struct pathprof_code *code, uint64_t offset, struct symbol *symbol)
+/* Each look-up fills start and, when it returns 0, linkage. */
+static int look_up_code(struct pathprof_code *code, uint64_t offset, char linkage[static NAME_SIZE],
+			uint64_t *ret_start)
 {
 	const char *name = NULL;
-	uint64_t start;
-	int r;
+	uint64_t start = offset;
+	int r = code ? pathprof_code_function(code, offset, &name, &start) : -ENOENT;
 
-	if (!code)
-		return -ENOENT;
-	r = pathprof_code_function(code, offset, &name, &start);
 	if (r < 0)
 		return r;
-	symbol->start = start;
+	*ret_start = start;
 	if (!name)
 		return -ENOENT;
-	snprintf(symbol->linkage, sizeof(symbol->linkage), "%s", name);
-	demangle(name, symbol->name, sizeof(symbol->name));
+	snprintf(linkage, NAME_SIZE, "%s", name);
 	return 0;
 }
 
-static void look_up(struct symbols *symbols, size_t at, const char *binary_name, uint64_t offset,
-		    struct symbol *symbol)
+static struct symbol *look_up(struct symbols *symbols, const struct binary *binary,
+			      const char *binary_name, uint64_t offset)
 {
-	const struct binary *binary = &symbols->binaries[at];
+	struct symbol *symbol = ctl_alloc(sizeof(*symbol));
+	char linkage[NAME_SIZE] = "", name[NAME_SIZE];
 	int r;
 
 	symbol->start = offset;
-	symbol->linkage[0] = 0;
 	if (binary->id.kind == PATHPROF_ID_JIT)
-		r = lookup_jit(symbols, &binary->id, offset, symbol);
+		r = pathprof_store_jit_symbol(symbols->store, &binary->id, offset, linkage,
+					      sizeof(linkage), &symbol->start);
 	else
-		r = lookup_code(binary->code, offset, symbol);
+		r = look_up_code(binary->code, offset, linkage, &symbol->start);
+	if (symbol->start > offset)
+		symbol->start = offset;
 	symbol->known = r == 0;
-	if (r < 0)
-		snprintf(symbol->name, sizeof(symbol->name), "%s+0x%" PRIx64,
-			 text_base_name(binary_name ? binary_name : ""), symbol->start);
+	symbol->linkage = ctl_strdup(symbol->known ? linkage : "");
+	demangle(linkage, name, sizeof(name));
+	symbol->name = symbol->known ? ctl_strdup(name)
+				     : ctl_printf("%s+0x%" PRIx64,
+						  text_base_name(binary_name ? binary_name : ""),
+						  symbol->start);
+	return symbol;
+}
+
+/* Index of the first range that starts after offset. */
+static size_t range_after(const struct binary *binary, uint64_t offset)
+{
+	size_t low = 0, high = binary->range_cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (binary->ranges[middle].start <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void insert_range(struct binary *binary, size_t at, struct symbol *symbol, uint64_t offset)
+{
+	if (binary->range_cnt == binary->range_room) {
+		size_t room = binary->range_room ? 2 * binary->range_room : 64;
+
+		binary->ranges =
+			ctl_realloc(binary->ranges, binary->range_room, room, sizeof(struct range));
+		binary->range_room = room;
+	}
+	memmove(binary->ranges + at + 1, binary->ranges + at,
+		(binary->range_cnt - at) * sizeof(struct range));
+	binary->ranges[at] = (struct range){symbol->start, offset, symbol};
+	binary->range_cnt++;
+}
+
+/* The symbol of a new answer, or the one that is there already for the same function. */
+static struct symbol *remember(struct binary *binary, struct symbol *symbol, uint64_t offset)
+{
+	size_t at = range_after(binary, symbol->start);
+	struct range *before = at ? &binary->ranges[at - 1] : NULL;
+
+	if (!before || before->start != symbol->start) {
+		insert_range(binary, at, symbol, offset);
+		return symbol;
+	}
+	free_symbol(symbol);
+	if (before->last < offset)
+		before->last = offset;
+	return before->symbol;
 }
 
 const struct symbol *symbols_function(struct symbols *symbols, const struct pathprof_build_id *id,
 				      const char *binary_name, uint64_t offset)
 {
-	size_t at = find_binary(symbols, id, binary_name);
-	uint64_t hash = (offset ^ (uint64_t)at << 48) * 0x9e3779b97f4a7c15ULL;
-	struct answer *answer = &symbols->answers[hash >> 52 & (ANSWER_CNT - 1)];
+	size_t index = find_binary(symbols, id, binary_name);
+	struct binary *binary = &symbols->binaries[index];
+	size_t at = range_after(binary, offset);
 
-	if (answer->binary != at + 1 || answer->offset != offset) {
-		look_up(symbols, at, binary_name, offset, &answer->symbol);
-		answer->binary = at + 1;
-		answer->offset = offset;
-	}
-	return &answer->symbol;
+	if (at && offset <= binary->ranges[at - 1].last)
+		return binary->ranges[at - 1].symbol;
+	return remember(binary, look_up(symbols, binary, binary_name, offset), offset);
 }
 
 char *symbols_label(struct symbols *symbols, const struct pathprof_build_id *id,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From (binary, file offset) to names. One code handle a binary and one answer an offset are kept
- * for the run, because the live screen asks for the same ones each second.
+ * From (binary, file offset) to names. One code handle a binary is kept for the run, and each
+ * function met with the range of offsets known to lie in it: a look-up in a large symbol table
+ * costs a millisecond, the live screen asks for the same places each second, and most paths share
+ * a function with others. That functions do not nest is taken for granted.
  *
  * A binary's name comes from the profiled process: only absolute names of regular files are
  * opened, and only a file of the very same identity is believed. Owner: the caller's thread.
@@ -17,11 +19,9 @@
 
 struct symbols;
 
-#define SYMBOL_NAME_SIZE 512
-
 struct symbol {
-	char name[SYMBOL_NAME_SIZE];    /* a function, or "binary+0xOFFSET" where none is known */
-	char linkage[SYMBOL_NAME_SIZE]; /* the function as the linker calls it, "" unknown */
+	char *name;     /* a function for people, or "binary+0xOFFSET" where none is known */
+	char *linkage;  /* the function as the linker calls it, "" unknown */
 	uint64_t start; /* file offset of the function; of the place itself if unknown */
 	int known;      /* 1: name is a function's */
 };
@@ -34,7 +34,7 @@ void symbols_free(struct symbols *symbols);
 /* The code of a binary, NULL with the reason in why (may be NULL) when it cannot be had. */
 struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathprof_build_id *id,
 				   const char *binary_name, struct pathprof_error *why);
-/* The function that offset lies in. Valid until the next call. */
+/* The function that offset lies in. Belongs to symbols. */
 const struct symbol *symbols_function(struct symbols *symbols, const struct pathprof_build_id *id,
 				      const char *binary_name, uint64_t offset);
 /* "function+0x1c", plain "function" at its start. Caller frees. */
