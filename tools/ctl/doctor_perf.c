@@ -62,7 +62,8 @@ static const struct refusal {
 	{-EOPNOTSUPP, "EOPNOTSUPP: counters work, but this PMU keeps no branch stack",
 	 "a processor with LBR (Intel), LbrExtV2 or BRS (AMD), or BRBE (Arm), not hidden by the "
 	 "hypervisor"},
-	{-EACCES, "EACCES: not permitted", "CAP_PERFMON, or sysctl kernel.perf_event_paranoid=2"},
+	{-EACCES, "EACCES: not permitted",
+	 "CAP_PERFMON, or a lower kernel.perf_event_paranoid (2: own programs, 0: every CPU)"},
 	{-EPERM, "EPERM: not permitted", "CAP_PERFMON, or a seccomp profile that allows it"},
 	{-EINVAL, "EINVAL: the kernel refuses a branch stack on this event",
 	 "a newer kernel, or a processor that records branches on this event"},

@@ -236,8 +236,8 @@ static void insert_range(struct binary *binary, size_t at, struct symbol *symbol
 			ctl_realloc(binary->ranges, binary->range_room, room, sizeof(struct range));
 		binary->range_room = room;
 	}
-	memmove(binary->ranges + at + 1, binary->ranges + at,
-		(binary->range_cnt - at) * sizeof(struct range));
+	for (size_t i = binary->range_cnt; i > at; i--)
+		binary->ranges[i] = binary->ranges[i - 1];
 	binary->ranges[at] = (struct range){symbol->start, offset, symbol};
 	binary->range_cnt++;
 }
