@@ -23,25 +23,32 @@ cd "$dir"
 seq 1 900000 | sed 's/7/ seven /g' >text
 bzip2 -kc text >expected.bz2
 
-run 0 record -- bzip2 -kc text
+run 0 record --overhead 60 -- bzip2 -kc text
 cmp -s got expected.bz2 || fail "the program's output was changed"
 grep -q 'Hottest functions' said || fail "no report on standard error"
 [ -e pathprof.db ] || fail "no pathprof.db"
-
 run 0 --db pathprof.db db check
-run 0 --db pathprof.db top --by functions --since -1h --json
-python3 - <<'END' || fail "libbz2 is not what was found"
-import json
+
+# The exported functions take about a tenth of the time, the rest is static and has no symbol: what
+# a recording or two may miss by chance is there after some more.
+found=
+for ((i = 0; i < 6; i++)); do
+	run 0 --db pathprof.db top --by functions --since -1h -n 0 --json
+	python3 - >list <<'END' && found=1 && break
+import json, sys
 functions = json.load(open("got"))
 share = sum(f["share"] for f in functions if "libbz2" in f["binary"]["name"]
             or f["binary"]["name"].endswith("/bzip2"))
 samples = sum(f["samples"] for f in functions)
-names = {f["function"] for f in functions}
-print(f"# {samples} paths, {share:.1%} in libbz2, functions {sorted(n for n in names if n)}")
-assert samples >= 100, samples
-assert share > 0.9, functions
-assert names & {"BZ2_blockSort", "BZ2_compressBlock", "BZ2_bzCompress", "BZ2_hbMakeCodeLengths"}
+names = {f["function"] for f in functions if f["function"]}
+print(f"# {samples} paths, {share:.1%} in libbz2, functions {sorted(names)}")
+sys.exit(not (samples >= 100 and share > 0.9 and names & {
+    "BZ2_blockSort", "BZ2_compressBlock", "BZ2_bzCompress", "BZ2_hbMakeCodeLengths"}))
 END
+	run 0 record --no-report --overhead 60 -- bzip2 -kc text
+done
+cat list
+[ "$found" ] || fail "libbz2 is not what was found"
 
 # Each path's code is there and has as many ways as the path says.
 run 0 --db pathprof.db paths --json -n 25
