@@ -4,7 +4,9 @@
  * CPUs' time and is emptied by what was measured: targets held and CPU time used. A burst may
  * start when the bucket holds what bursts cost of late, so it overdraws by one burst at most, and
  * what is overdrawn is waited for. The bucket holds no more than a quarter second's worth or two
- * bursts: an idle hour must not buy a second of stopping.
+ * bursts: an idle hour must not buy a second of stopping. Who has to wait waits a little longer
+ * than needed: to wake up costs as well, and at a small rate one wake-up too early would put off
+ * the next for ever.
  *
  * Called once a burst and once a wake-up; pure arithmetic; the stepper's one thread owns it.
  */
@@ -14,6 +16,7 @@
 #define RATE_MAX_PPM   (PPM * 8192)
 #define COST_START_NS  (2 * PP_NSEC_PER_MSEC)
 #define COST_MIN_NS    1000
+#define SLACK_MIN_NS   200000
 #define ELAPSED_MAX_NS (PP_NSEC_PER_SEC)
 
 void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_ppm,
@@ -31,12 +34,18 @@ void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, u
 	pp_step_budget_configure(budget, overhead_ppm, cpu_cnt);
 }
 
+/* Far more than a wake-up costs. */
+static uint64_t slack_ns(const struct pp_step_budget *budget)
+{
+	return budget->cost_ns / 4 > SLACK_MIN_NS ? budget->cost_ns / 4 : SLACK_MIN_NS;
+}
+
 static int64_t capacity_ns(const struct pp_step_budget *budget)
 {
 	uint64_t quarter_ns = PP_NSEC_PER_SEC / 4 * budget->rate_ppm / PPM;
 	uint64_t two_ns = 2 * budget->cost_ns;
 
-	return (int64_t)(quarter_ns > two_ns ? quarter_ns : two_ns);
+	return (int64_t)((quarter_ns > two_ns ? quarter_ns : two_ns) + slack_ns(budget));
 }
 
 static void refill(struct pp_step_budget *budget, uint64_t now_ns)
@@ -74,5 +83,7 @@ uint64_t pp_step_budget_wait(struct pp_step_budget *budget, uint64_t now_ns)
 		return UINT64_MAX;
 	refill(budget, now_ns);
 	missing_ns = (int64_t)budget->cost_ns - budget->tokens_ns;
-	return missing_ns <= 0 ? 0 : (uint64_t)missing_ns * PPM / budget->rate_ppm + 1;
+	if (missing_ns <= 0)
+		return 0;
+	return ((uint64_t)missing_ns + slack_ns(budget)) * PPM / budget->rate_ppm + 1;
 }

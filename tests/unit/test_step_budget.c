@@ -89,6 +89,31 @@ static void test_overdraft_is_waited_for(void)
 	CU_ASSERT(wait_ns <= 10 * PP_NSEC_PER_SEC + PP_NSEC_PER_SEC / 2);
 }
 
+static void test_waking_up_costs_little(void)
+{
+	static const uint64_t costs_ns[] = {100000, PP_NSEC_PER_MSEC, 10 * PP_NSEC_PER_MSEC};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct pp_step_budget budget;
+		uint64_t now_ns = 0;
+		uint64_t spent_ns = 0;
+
+		pp_step_budget_init(&budget, 5000, 2, 0);
+		while (now_ns < 100 * PP_NSEC_PER_SEC) {
+			uint64_t wait_ns = pp_step_budget_wait(&budget, now_ns);
+
+			pp_step_budget_charge(&budget, 40000);
+			now_ns += wait_ns ? wait_ns : costs_ns[i];
+			if (wait_ns)
+				continue;
+			pp_step_budget_charge(&budget, costs_ns[i]);
+			pp_step_budget_learn(&budget, costs_ns[i]);
+			spent_ns += costs_ns[i];
+		}
+		CU_ASSERT(spent_ns > 400 * PP_NSEC_PER_MSEC);
+	}
+}
+
 static void test_zero(void)
 {
 	struct pp_step_budget budget;
@@ -136,6 +161,7 @@ static const struct unit_test tests[] = {
 	{"spends its share and no more than a burst beyond", test_share},
 	{"an idle hour buys two bursts", test_idle_buys_little},
 	{"what is overdrawn is waited for", test_overdraft_is_waited_for},
+	{"waking up leaves most of the budget to bursts", test_waking_up_costs_little},
 	{"zero never, until it is configured", test_zero},
 	{"a clock that runs backward earns nothing", test_backward_clock},
 	{"a bucket that forgets charges is caught", test_check_has_teeth},
