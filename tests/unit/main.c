@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Runs every registered suite, or the ones named as arguments, and prints one line of counts. */
+/*
+ * Runs every registered suite, or the ones named as arguments, each in a process of its own (tests
+ * of signals, children and affinity leave traces), and prints one line of counts.
+ */
 #include "unit.h"
 
 #include <CUnit/Basic.h>
@@ -13,6 +16,10 @@ struct suite {
 	const char *name;
 	const struct unit_test *tests;
 	size_t cnt;
+};
+
+struct counts {
+	unsigned int passed, failed, skipped;
 };
 
 static struct suite suites[128];
@@ -70,31 +77,78 @@ const char *unit_tmpdir(void)
 	return dir;
 }
 
-static int wanted(int argc, char **argv, const char *name)
+static const struct suite *find(const char *name)
 {
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], name))
-			return 1;
-	return argc < 2;
+	for (size_t i = 0; i < suite_cnt; i++)
+		if (!strcmp(suites[i].name, name))
+			return &suites[i];
+	return NULL;
+}
+
+static int run_here(const struct suite *suite, struct counts *ret_counts)
+{
+	CU_pSuite registered;
+
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return -1;
+	registered = CU_add_suite(suite->name, NULL, NULL);
+	for (size_t i = 0; registered && i < suite->cnt; i++)
+		CU_add_test(registered, suite->tests[i].name, suite->tests[i].run);
+	CU_basic_set_mode(CU_BRM_NORMAL);
+	CU_basic_run_tests();
+	ret_counts->failed = CU_get_number_of_tests_failed();
+	ret_counts->skipped = skipped;
+	ret_counts->passed = CU_get_number_of_tests_run() - ret_counts->failed - skipped;
+	CU_cleanup_registry();
+	return 0;
+}
+
+/* The counts come back through a pipe; none: the suite died, which is a failure. */
+static struct counts run_in_child(const struct suite *suite)
+{
+	struct counts counts = {0}, died = {.failed = 1};
+	int ends[2], status;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe(ends) || (pid = fork()) < 0)
+		return died;
+	if (pid == 0) {
+		int r = run_here(suite, &counts);
+
+		if (r == 0 && write(ends[1], &counts, sizeof(counts)) != sizeof(counts))
+			r = -1;
+		exit(r ? 1 : 0);
+	}
+	close(ends[1]);
+	if (read(ends[0], &counts, sizeof(counts)) != sizeof(counts))
+		counts = died;
+	close(ends[0]);
+	if (waitpid(pid, &status, 0) == pid && status != 0) {
+		printf("suite %s ended with status %#x\n", suite->name, (unsigned int)status);
+		counts.failed += !counts.failed;
+	}
+	return counts;
 }
 
 int main(int argc, char **argv)
 {
+	struct counts all = {0};
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (CU_initialize_registry() != CUE_SUCCESS)
-		return 2;
-	for (size_t i = 0; i < suite_cnt; i++) {
-		if (!wanted(argc, argv, suites[i].name))
-			continue;
-		CU_pSuite suite = CU_add_suite(suites[i].name, NULL, NULL);
-		for (size_t j = 0; suite && j < suites[i].cnt; j++)
-			CU_add_test(suite, suites[i].tests[j].name, suites[i].tests[j].run);
+	for (size_t i = 0; i < (argc > 1 ? (size_t)argc - 1 : suite_cnt); i++) {
+		const struct suite *suite = argc > 1 ? find(argv[i + 1]) : &suites[i];
+		struct counts counts;
+
+		if (!suite) {
+			fprintf(stderr, "unit: no suite %s\n", argv[i + 1]);
+			return 2;
+		}
+		counts = run_in_child(suite);
+		all.passed += counts.passed;
+		all.failed += counts.failed;
+		all.skipped += counts.skipped;
 	}
-	CU_basic_set_mode(CU_BRM_NORMAL);
-	CU_basic_run_tests();
-	unsigned int run = CU_get_number_of_tests_run();
-	unsigned int failed = CU_get_number_of_tests_failed();
-	CU_cleanup_registry();
-	printf("unit: %u passed, %u failed, %u skipped\n", run - failed - skipped, failed, skipped);
-	return failed || run == 0;
+	printf("unit: %u passed, %u failed, %u skipped\n", all.passed, all.failed, all.skipped);
+	return all.failed || !all.passed;
 }
