@@ -15,13 +15,13 @@
 #include "pathprof/profile.h"
 
 struct pp_source_config {
-	pid_t only_pid;		/* 0: the whole system; else this process, its threads and its
-				   descendants */
-	uint32_t taken_wanted;	/* taken branches a burst; default 32 */
-	uint32_t overhead_ppm;	/* budget: share of all CPUs' time that targets may be held and the
-				   source may compute, parts per million; default 5000 */
-	uint32_t frequency_hz;	/* samples a second and CPU offered before the budget decides */
-	bool pin;		/* may hold a target on one CPU during a burst (see source_step.c) */
+	pid_t only_pid;        /* 0: the whole system; else this process, its threads and its
+				  descendants */
+	uint32_t taken_wanted; /* taken branches a burst; default 32 */
+	uint32_t overhead_ppm; /* budget: share of all CPUs' time that targets may be held and the
+				  source may compute, parts per million; default 5000 */
+	uint32_t frequency_hz; /* samples a second and CPU offered before the budget decides */
+	bool pin;              /* may hold a target on one CPU during a burst (see source_step.c) */
 };
 
 /* Running totals since open; the caller subtracts. */

@@ -30,12 +30,10 @@
 
 /* The kernel's own codes for "start this call again"; user space never sees them. */
 #define KERNEL_ERESTARTSYS           512
+#define KERNEL_ERESTARTNOHAND        514ll
 #define KERNEL_ERESTART_RESTARTBLOCK 516
 
 #define SIGNAL_BIT(number) (1ull << ((number)-1))
-/* Signals that do nothing unless caught. */
-#define DEFAULT_IGNORED                                                                            \
-	(SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGCONT))
 
 /*
  * waitpid knows no time-out: a repeating SIGALRM breaks it off. Repeating, for one that came just
@@ -159,38 +157,23 @@ static bool restart_pending(const struct user_regs_struct *regs)
 						      result >= -KERNEL_ERESTART_RESTARTBLOCK));
 }
 
-/* A signal that would have broken off the call without us; if in doubt, there is one. */
-static bool owed_signal(const struct pp_step_target *target, int signal)
-{
-	struct pp_step_status status;
-	uint64_t ignored;
-
-	if (pp_step_read_status(target->pid, target->tid, &status))
-		return true;
-	ignored = status.ignored | (DEFAULT_IGNORED & ~status.caught);
-	if (signal)
-		status.pending |= SIGNAL_BIT(signal);
-	return status.pending & ~status.blocked & ~ignored;
-}
-
 /*
  * Some calls (epoll_wait, sigtimedwait, semop, ...) return EINTR whenever the thread is woken for
- * a signal, and our interrupt looks like one. Done over they wait for their whole time again, but
- * they had only just begun: the thread was running when it was seized. Not close: it has closed.
+ * a signal, and our interrupt looks like one. Turned into the kernel's own code, the kernel decides
+ * once target goes on: it hands EINTR to a handler if there is one to run, else starts the call
+ * again. Done over it waits for its whole time again, but it had only just begun: the thread was
+ * running when it was seized. Not close: it has closed.
  */
-static void restart_call(struct pp_step_holder *holder, const struct pp_step_target *target,
-			 int signal)
+static void restart_call(struct pp_step_holder *holder, const struct pp_step_target *target)
 {
 	struct user_regs_struct regs;
 
 	if (ptrace(PTRACE_GETREGS, target->tid, NULL, &regs))
 		return;
 	if (!in_call(&regs) || (long)regs.rax != -EINTR || regs.cs != USER_CS_64 ||
-	    regs.orig_rax == SYS_close || owed_signal(target, signal))
+	    regs.orig_rax == SYS_close)
 		return;
-	regs.rax = regs.orig_rax;
-	regs.orig_rax = (unsigned long long)-1;
-	regs.rip -= 2; /* syscall and int 0x80 alike */
+	regs.rax = (unsigned long long)-KERNEL_ERESTARTNOHAND;
 	if (!ptrace(PTRACE_SETREGS, target->tid, NULL, &regs))
 		holder->restarts++;
 }
@@ -324,7 +307,7 @@ static bool detach(struct pp_step_holder *holder, struct pp_step_target *target,
 		   enum pp_step_stop stop, int signal)
 {
 	if (!target->stepped && stop != PP_STEP_STOP_GROUP)
-		restart_call(holder, target, signal);
+		restart_call(holder, target);
 	if (target->mask_changed)
 		ptrace(PTRACE_SETSIGMASK, target->tid, sizeof(target->sigmask), &target->sigmask);
 	return !ptrace(PTRACE_DETACH, target->tid, NULL, (long)signal);

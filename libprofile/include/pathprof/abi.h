@@ -18,21 +18,22 @@ struct pathprof_branch {
 	__u64 from;   /* address of the branch instruction in its process */
 	__u64 target; /* static target of a direct branch, else equal to next */
 	__u64 next;   /* the address that ran next */
-	__u32 kind;   /* PERF_BR_COND, _UNCOND, _IND, _CALL, _IND_CALL or _RET of linux/perf_event.h */
+	__u32 kind;   /* PERF_BR_COND, _UNCOND, _IND, _CALL, _IND_CALL or _RET of linux/perf_event.h
+		       */
 	__u32 taken;  /* 0 or 1 */
 };
 
 /* Why a burst ended. */
-#define PATHPROF_END_FULL    0 /* the wanted number of taken branches was seen */
-#define PATHPROF_END_SYSCALL 1 /* the next instruction enters the kernel */
-#define PATHPROF_END_FLAGS   2 /* ... pushes or pops the flags register */
-#define PATHPROF_END_TRAP    3 /* ... is int, int3, icebp, ud2, hlt */
-#define PATHPROF_END_FAR     4 /* ... is a far transfer or iret */
-#define PATHPROF_END_SS      5 /* ... loads the stack segment */
-#define PATHPROF_END_TSX     6 /* ... begins or ends a transaction */
-#define PATHPROF_END_REP     7 /* ... is a string instruction with a long count */
-#define PATHPROF_END_FETCH   8 /* ... cannot be read */
-#define PATHPROF_END_SIGNAL  9 /* a signal or a stop came in between */
+#define PATHPROF_END_FULL    0  /* the wanted number of taken branches was seen */
+#define PATHPROF_END_SYSCALL 1  /* the next instruction enters the kernel */
+#define PATHPROF_END_FLAGS   2  /* ... pushes or pops the flags register */
+#define PATHPROF_END_TRAP    3  /* ... is int, int3, icebp, ud2, hlt */
+#define PATHPROF_END_FAR     4  /* ... is a far transfer or iret */
+#define PATHPROF_END_SS      5  /* ... loads the stack segment */
+#define PATHPROF_END_TSX     6  /* ... begins or ends a transaction */
+#define PATHPROF_END_REP     7  /* ... is a string instruction with a long count */
+#define PATHPROF_END_FETCH   8  /* ... cannot be read */
+#define PATHPROF_END_SIGNAL  9  /* a signal or a stop came in between */
 #define PATHPROF_END_DISCONT 10 /* control went where no branch led (rseq abort, ptrace) */
 #define PATHPROF_END_STEPS   11 /* step limit */
 #define PATHPROF_END_TIME    12 /* time limit */

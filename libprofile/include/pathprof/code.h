@@ -52,8 +52,8 @@ int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char 
 /* A straight run of a path: instructions [start, end), then how it went on. */
 struct pathprof_block {
 	uint64_t start, end; /* file offsets; end is after the last instruction */
-	uint32_t kind;	     /* PERF_BR_* of its last instruction, 0: none (path ended by cap) */
-	int taken;	     /* for a conditional: 1 or 0 */
+	uint32_t kind;       /* PERF_BR_* of its last instruction, 0: none (path ended by cap) */
+	int taken;           /* for a conditional: 1 or 0 */
 };
 typedef int pathprof_block_fn(void *context, const struct pathprof_block *block);
 

@@ -18,17 +18,17 @@
 
 /* Why something that was seen is not in the profile; each has a counter. */
 enum pathprof_drop {
-	PATHPROF_DROP_UNRESOLVED,   /* branch outside every known mapping */
-	PATHPROF_DROP_TABLE_FULL,   /* the profile's memory bound was reached */
-	PATHPROF_DROP_QUEUE_FULL,   /* the daemon did not read in time */
-	PATHPROF_DROP_MALFORMED,    /* a record that cannot be */
-	PATHPROF_DROP_TRACED,       /* target already has a tracer */
-	PATHPROF_DROP_32BIT,	    /* target is not 64-bit code */
-	PATHPROF_DROP_SECCOMP,	    /* target runs under seccomp */
-	PATHPROF_DROP_GONE,	    /* target ended, blocked or left user space before it was stopped */
-	PATHPROF_DROP_DENIED,	    /* no right to trace the target */
-	PATHPROF_DROP_STOPPED,	    /* target was in a group stop */
-	PATHPROF_DROP_BUDGET,	    /* sample passed over: the overhead budget was spent */
+	PATHPROF_DROP_UNRESOLVED, /* branch outside every known mapping */
+	PATHPROF_DROP_TABLE_FULL, /* the profile's memory bound was reached */
+	PATHPROF_DROP_QUEUE_FULL, /* the daemon did not read in time */
+	PATHPROF_DROP_MALFORMED,  /* a record that cannot be */
+	PATHPROF_DROP_TRACED,     /* target already has a tracer */
+	PATHPROF_DROP_32BIT,      /* target is not 64-bit code */
+	PATHPROF_DROP_SECCOMP,    /* target runs under seccomp */
+	PATHPROF_DROP_GONE,    /* target ended, blocked or left user space before it was stopped */
+	PATHPROF_DROP_DENIED,  /* no right to trace the target */
+	PATHPROF_DROP_STOPPED, /* target was in a group stop */
+	PATHPROF_DROP_BUDGET,  /* sample passed over: the overhead budget was spent */
 	PATHPROF_DROP_TRACKER_LOST, /* mapping events lost by the kernel */
 	PATHPROF_DROP_CNT,
 };
@@ -64,7 +64,7 @@ struct pathprof_path_count {
 	uint64_t start; /* file offset */
 	uint32_t length, outcomes;
 	uint64_t samples; /* times seen whole */
-	double weight;	  /* sum of the weights: see pathprof_path_seen */
+	double weight;    /* sum of the weights: see pathprof_path_seen */
 };
 
 struct pathprof_edge_count {
@@ -77,15 +77,15 @@ struct pathprof_edge_count {
 /* Totals of one window. */
 struct pathprof_totals {
 	uint64_t bursts, branches, taken, steps, paths;
-	uint64_t stopped_ns;	       /* time targets were held */
-	uint64_t source_cpu_ns;	       /* CPU time of the source itself */
+	uint64_t stopped_ns;             /* time targets were held */
+	uint64_t source_cpu_ns;          /* CPU time of the source itself */
 	uint64_t ends[PATHPROF_END_CNT]; /* bursts by PATHPROF_END_* */
 	uint64_t drops[PATHPROF_DROP_CNT];
 };
 
 struct pathprof_profile {
 	int64_t begin_ns, end_ns; /* CLOCK_REALTIME; end 0 while open */
-	uint32_t source;	  /* PATHPROF_SOURCE_* */
+	uint32_t source;          /* PATHPROF_SOURCE_* */
 	enum pathprof_basis basis;
 	uint32_t taken_wanted; /* taken branches asked for in a burst */
 	struct pathprof_totals totals;

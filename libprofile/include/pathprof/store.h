@@ -50,8 +50,8 @@ struct pathprof_filter {
 	const char *comm;
 	const char *binary;    /* path, file name, or build-id prefix in hex (4 digits or more) */
 	const char *container; /* name or prefix */
-	int64_t window;	       /* one window only */
-	uint32_t limit;	       /* rows; 0: all */
+	int64_t window;        /* one window only */
+	uint32_t limit;        /* rows; 0: all */
 };
 
 /* Rows are valid during the callback only. A non-zero return stops the query and is returned. */
@@ -123,17 +123,16 @@ int pathprof_store_path(struct pathprof_store *store, int64_t id,
 			void *context, struct pathprof_error *error);
 
 /* Names of generated code, valid for one JIT identity. */
-int pathprof_store_add_jit_symbol(struct pathprof_store *store,
-				  const struct pathprof_build_id *id, uint64_t start,
-				  uint64_t len_bytes, const char *name,
+int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
+				  uint64_t start, uint64_t len_bytes, const char *name,
 				  struct pathprof_error *error);
 /* -ENOENT when offset has none. name holds name_size bytes. */
 int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
 			      uint64_t offset, char *name, size_t name_size, uint64_t *ret_start);
 
 struct pathprof_retention {
-	uint64_t max_bytes;   /* database and WAL together; 0: no bound */
-	int64_t max_age_ns;   /* windows that ended earlier go; 0: no bound */
+	uint64_t max_bytes; /* database and WAL together; 0: no bound */
+	int64_t max_age_ns; /* windows that ended earlier go; 0: no bound */
 };
 /* Drops oldest windows until both bounds hold, and what only they referred to. */
 int pathprof_store_retain(struct pathprof_store *store, const struct pathprof_retention *retention,
