@@ -26,7 +26,7 @@ struct pp_window;
 struct pp_resolver {
 	void *context;
 	int (*dispatch)(void *context);
-	const struct pp_track_process *(*process)(void *context, pid_t pid);
+	const struct pp_track_process *(*process)(void *context, pid_t pid, uint64_t time_ns);
 	int (*resolve)(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
 		       struct pp_location *ret_location);
 	int (*jit_symbol)(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,

@@ -9,9 +9,9 @@ static int dispatch(void *context)
 	return pp_track_dispatch(context);
 }
 
-static const struct pp_track_process *process(void *context, pid_t pid)
+static const struct pp_track_process *process(void *context, pid_t pid, uint64_t time_ns)
 {
-	return pp_track_process(context, pid);
+	return pp_track_process_at(context, pid, time_ns);
 }
 
 static int resolve(void *context, pid_t pid, uint64_t time_ns, uint64_t address,

@@ -25,6 +25,12 @@ struct pp_value_table {
 	struct pp_value_slot slot[PP_VALUE_TABLE_MAX];
 };
 
+/* t is all zeroes; seed: of the random back-offs. */
+PP_INLINE void pp_value_table_init(struct pp_value_table *t, __u64 seed)
+{
+	pp_random_init(&t->random, seed);
+}
+
 PP_INLINE __u32 pp_value_table_find(const struct pp_value_table *t, __u64 pc)
 {
 	__u32 home = (__u32)pp_fold(pc * 0x9E3779B97F4A7C15ULL, 10), i, at;

@@ -14,11 +14,11 @@ export PATHPROF_DB=$db
 run 0 paths
 cat >"$dir/want" <<'END'
  SHARE    +/-  SAMPLES  FUNCTION                                LENGTH  OUTCOMES                          BINARY                           ID
-60.00%  1.75%     1800  alpha+0x1000                                 4  TTNT                              alpha                             1
-30.00%  1.64%      900  alpha+0x1040                                 1  T                                 alpha                             2
- 5.00%  0.78%      150  alpha+0x2000                                 0  -                                 alpha                             3
- 4.00%  0.70%      120  Main::run(int)+0x10                         32  TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT  jit:4242                          4
- 1.00%  0.36%       30  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000       2  NN                                \x1b[31mred\x0a\xff\xe2\x80\xae   5
+60.00%  8.63%     1800  alpha+0x1000                                 4  TTNT                              alpha                             1
+30.00%  8.09%      900  alpha+0x1040                                 1  T                                 alpha                             2
+ 5.00%  4.08%      150  alpha+0x2000                                 0  -                                 alpha                             3
+ 4.00%  3.73%      120  Main::run(int)+0x10                         32  TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT  jit:4242                          4
+ 1.00%  2.32%       30  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000       2  NN                                \x1b[31mred\x0a\xff\xe2\x80\xae   5
 END
 expect "paths"
 
@@ -41,11 +41,11 @@ expect "windows --until"
 run 0 top --by functions --since @0
 cat >"$dir/want" <<'END'
  SHARE    +/-  SAMPLES  PATHS  FUNCTION                                BINARY
-60.00%  1.75%     1800      1  alpha+0x1000                            alpha
-30.00%  1.64%      900      1  alpha+0x1040                            alpha
- 5.00%  0.78%      150      1  alpha+0x2000                            alpha
- 4.00%  0.70%      120      1  Main::run(int)                          jit:4242
- 1.00%  0.36%       30      1  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000  \x1b[31mred\x0a\xff\xe2\x80\xae
+60.00%  8.63%     1800      1  alpha+0x1000                            alpha
+30.00%  8.09%      900      1  alpha+0x1040                            alpha
+ 5.00%  4.08%      150      1  alpha+0x2000                            alpha
+ 4.00%  3.73%      120      1  Main::run(int)                          jit:4242
+ 1.00%  2.32%       30      1  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000  \x1b[31mred\x0a\xff\xe2\x80\xae
 END
 expect "top --by functions"
 
@@ -100,7 +100,7 @@ assert paths[0]["start"] == "0x1000" and paths[0]["function"] is None
 assert paths[3]["function"] == "Main::run(int)" and paths[3]["binary"]["kind"] == "jit"
 assert paths[3]["function_start"] == "0x7f0000001000", paths[3]
 for p in paths:
-    low, high = wilson(p["share"], 3000)
+    low, high = wilson(p["share"], 120)  # bursts, not the 3000 samples
     assert abs(p["share_low"] - low) < 1e-6 and abs(p["share_high"] - high) < 1e-6, p
 assert abs(sum(p["share"] for p in paths) - 1) < 1e-9
 

@@ -84,7 +84,7 @@ static size_t differences(enum stream_kind kind, uint64_t pcs, uint64_t clear_ad
 					       .backoff = 20,
 					       .backoff_max = 100,
 					       .backoff_random = true};
-	pp_random_init(&t->random, 3);
+	pp_value_table_init(t, 3);
 	o->random = 3;
 	stream_init(&s, kind, false, pcs, pcs);
 	for (size_t i = 0; i < EVENTS; i++) {

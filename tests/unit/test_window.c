@@ -58,7 +58,7 @@ static int fake_dispatch(void *context)
 	return 0;
 }
 
-static const struct pp_track_process *fake_process(void *context, pid_t pid)
+static const struct pp_track_process *fake_process(void *context, pid_t pid, uint64_t time_ns)
 {
 	static struct pp_track_process p;
 

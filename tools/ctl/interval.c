@@ -6,12 +6,12 @@
 
 #define Z_95 1.959963984540054 /* two-sided 95 % quantile of the normal distribution */
 
-struct interval interval_of_share(double share, uint64_t samples)
+struct interval interval_of_share(double share, uint64_t observations)
 {
-	double n = (double)samples, z2 = Z_95 * Z_95;
+	double n = (double)observations, z2 = Z_95 * Z_95;
 	double middle, half;
 
-	if (samples == 0)
+	if (observations == 0)
 		return (struct interval){0, 1};
 	share = fmin(fmax(share, 0), 1);
 	middle = (share + z2 / (2 * n)) / (1 + z2 / n);

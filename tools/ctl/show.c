@@ -82,7 +82,7 @@ static char *label_of(struct view_query *query, const struct path *path, uint64_
 static void print_header(FILE *out, struct view_query *query, const struct path *path)
 {
 	const struct pathprof_path_row *row = &path->row;
-	struct interval interval = interval_of_share(row->share, query->samples);
+	struct interval interval = interval_of_share(row->share, query->observations);
 	_cleanup_free_ char *label = label_of(query, path, row->start);
 	_cleanup_free_ char *binary = text_escape(path->binary_name);
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN], ways[TEXT_OUTCOMES_SIZE];

@@ -37,16 +37,26 @@ static int add_samples(void *context, const struct pathprof_binary_row *row)
 	return 0;
 }
 
+static int add_bursts(void *context, const struct pathprof_window_row *row)
+{
+	*(uint64_t *)context += row->totals.bursts;
+	return 0;
+}
+
 int view_query_samples(struct view_query *query, struct pathprof_error *error)
 {
 	struct pathprof_filter filter = query->filter;
-	uint64_t samples = 0;
+	uint64_t samples = 0, bursts = 0;
 	int r;
 
 	filter.limit = 0;
 	r = pathprof_store_binaries(query->store, &filter, add_samples, &samples, error);
 	if (r == 0)
+		r = pathprof_store_windows(query->store, &filter, add_bursts, &bursts, error);
+	if (r == 0) {
 		query->samples = samples;
+		query->observations = bursts < samples ? bursts : samples;
+	}
 	return r;
 }
 
@@ -62,7 +72,7 @@ void view_bar_cell(struct view_query *query, double share)
 
 void view_share_cells(struct view_query *query, double share, uint64_t samples)
 {
-	double half = interval_half(interval_of_share(share, query->samples));
+	double half = interval_half(interval_of_share(share, query->observations));
 
 	table_cell(query->table, ctl_share_style(share), "%.2f%%", 100 * share);
 	view_bar_cell(query, share);
@@ -73,7 +83,7 @@ void view_share_cells(struct view_query *query, double share, uint64_t samples)
 void view_share_members(const struct view_query *query, json_t *row, double share, uint64_t samples,
 			double weight)
 {
-	struct interval interval = interval_of_share(share, query->samples);
+	struct interval interval = interval_of_share(share, query->observations);
 
 	json_add_real(row, "share", share);
 	json_add_real(row, "share_low", interval.low);

@@ -20,6 +20,7 @@ struct view_query {
 	struct symbols *symbols;
 	struct pathprof_filter filter;
 	uint64_t samples;       /* of everything the filter selects: view_query_samples */
+	uint64_t observations;  /* of these, how many are independent: see interval.h */
 	struct table *table;    /* rows go here, or */
 	struct json_rows *json; /* here */
 	double top_share;       /* the first row's: the length of its bar */
@@ -42,7 +43,7 @@ extern const struct view view_paths, view_functions, view_edges, view_binaries, 
 const struct view *view_find(const char *name);
 const struct view *view_of_key(int key);
 
-/* Sets query->samples. */
+/* Sets query->samples and query->observations. */
 int view_query_samples(struct view_query *query, struct pathprof_error *error);
 
 #define VIEW_BAR_WIDTH 10

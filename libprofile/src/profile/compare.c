@@ -94,6 +94,8 @@ static int read_stream(struct pathprof_counts *counts, FILE *stream, const char 
 		number++;
 		if (len && line[len - 1] == '\n')
 			line[--len] = '\0';
+		if (len && line[len - 1] == '\r')
+			line[--len] = '\0';
 		r = strlen(line) == (size_t)len ? parse_line(counts, &room, line) : -EINVAL;
 	}
 	free(line);
@@ -101,7 +103,8 @@ static int read_stream(struct pathprof_counts *counts, FILE *stream, const char 
 		return pathprof_fail(error, r, "%s:%zu: not KEY<TAB>COUNT with a decimal count",
 				     file, number);
 	if (r < 0 || ferror(stream))
-		return pathprof_fail(error, r < 0 ? r : -EIO, "%s: cannot be read", file);
+		return pathprof_fail(error, r < 0 ? r : -EIO, "%s: cannot be read: %s", file,
+				     strerror(r < 0 ? -r : errno));
 	r = merge(counts);
 	return r < 0 ? pathprof_fail(error, r, "%s: the counts of a key exceed 64 bits", file) : 0;
 }
