@@ -64,7 +64,7 @@ path 1  alpha+0x1000
   binary    /nonexistent/bin/alpha
   build-id  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
   start     0x1000
-  share     60.00%  (95% interval 58.24% to 61.74%)
+  share     60.00%  (95% interval 51.06% to 68.32%)
   samples   1800  (weight 1800.0)
   ways      TTNT  (4 branches; T taken, N not taken)
 END
