@@ -44,7 +44,7 @@ PP_INLINE void pp_compress_init(struct pp_compress *c, const struct pp_compress_
 PP_INLINE __u32 pp_compress_sample(struct pp_compress *c, const struct pp_compress_config *config,
 				   const struct pp_tuple *tuple)
 {
-	__u32 index = config->bits ? pp_hash_index(&c->hash, tuple->pc, tuple->word) : 0;
+	__u32 index = config->bits ? pp_hash_index_near(&c->hash, tuple->pc, tuple->word) : 0;
 
 	if (PP_UNLIKELY(config->sampler == PP_SAMPLER_TAGGED))
 		return pp_tagged_step(&c->tagged, &config->tagged, index,

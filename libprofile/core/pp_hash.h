@@ -5,10 +5,12 @@
  *
  * Workload: once for each tuple, so millions a second. Folding is linear over xor, hence the
  * contribution of every (operand, byte position, byte value) is folded beforehand: an index is 16
- * look-ups in 8 KiB, 12 for addresses below 2^48. pp_hash_index_plain() is the definition; the
- * two are equal bit for bit.
+ * look-ups in 8 KiB, 12 for addresses below 2^48. Tuples that follow one another mostly lie in the
+ * same 16 MiB: pp_hash_index_near() remembers what these bits contributed, and does 6.
+ * pp_hash_index_plain() is the definition; all three are equal bit for bit.
  *
- * Pure functions, any context; the tables are written once before use.
+ * Any context. The tables are written once before use; what pp_hash_index_near() remembers makes
+ * its caller the owner of the whole.
  */
 #ifndef PP_HASH_H
 #define PP_HASH_H
@@ -22,7 +24,8 @@ struct pp_hash {
 	__u16 part[16][256]; /* [byte of pc 0..7, byte of word 8..15][value] -> folded to bits */
 	__u16 high;          /* what four zero high bytes (two of each operand) contribute */
 	__u16 bits;
-	__u32 pad;
+	__u32 far;    /* what the bytes of `region` contribute */
+	__u64 region; /* of the last tuple: address bits 24..47 of pc, of word above them */
 	__u8 permutation[256];
 };
 
@@ -94,6 +97,18 @@ PP_INLINE __u64 pp_hash_index_plain(const __u8 *permutation, __u64 pc, __u64 wor
 	return pp_fold(pp_flip(pp_randomize(permutation, pc)) ^ pp_randomize(permutation, word), n);
 }
 
+/* Contribution of bits 24..47 of both operands, and of high bytes that are zero. */
+PP_INLINE __u32 pp_hash_far(const struct pp_hash *h, __u64 region)
+{
+	__u32 r = h->high, i;
+
+	PP_UNROLL
+	for (i = 0; i < 3; i++)
+		r ^= (__u32)h->part[3 + i][PP_MASK(region >> (8 * i), 255)] ^
+		     h->part[11 + i][PP_MASK(region >> (24 + 8 * i), 255)];
+	return r;
+}
+
 /* Fills h for indices of `bits` bits, 0 <= bits <= PP_HASH_BITS_MAX. Not for BPF programs: the
  * home prepares the table. */
 PP_INLINE void pp_hash_init(struct pp_hash *h, __u32 bits)
@@ -111,7 +126,8 @@ PP_INLINE void pp_hash_init(struct pp_hash *h, __u32 bits)
 			h->part[8 + i][v] = (__u16)pp_fold(r << (8 * i), bits);
 		}
 	h->high = (__u16)(h->part[6][0] ^ h->part[7][0] ^ h->part[14][0] ^ h->part[15][0]);
-	h->pad = 0;
+	h->region = 0;
+	h->far = pp_hash_far(h, 0);
 }
 
 PP_INLINE __u32 pp_hash_index(const struct pp_hash *h, __u64 pc, __u64 word)
@@ -126,6 +142,26 @@ PP_INLINE __u32 pp_hash_index(const struct pp_hash *h, __u64 pc, __u64 word)
 		return r ^ h->high;
 	PP_UNROLL
 	for (i = 6; i < 8; i++)
+		r ^= (__u32)h->part[i][(pc >> (8 * i)) & 255] ^
+		     h->part[8 + i][(word >> (8 * i)) & 255];
+	return r;
+}
+
+/* The same, faster where tuples come in neighbourhoods. Owner of h only. */
+PP_INLINE __u32 pp_hash_index_near(struct pp_hash *h, __u64 pc, __u64 word)
+{
+	__u64 region = (pc >> 24) | (word >> 24) << 24;
+	__u32 r, i;
+
+	if (PP_UNLIKELY((pc | word) >> 48))
+		return pp_hash_index(h, pc, word);
+	if (PP_UNLIKELY(region != h->region)) {
+		h->region = region;
+		h->far = pp_hash_far(h, region);
+	}
+	r = h->far;
+	PP_UNROLL
+	for (i = 0; i < 3; i++)
 		r ^= (__u32)h->part[i][(pc >> (8 * i)) & 255] ^
 		     h->part[8 + i][(word >> (8 * i)) & 255];
 	return r;

@@ -28,6 +28,7 @@ __u64 home_hash_plain(const struct pp_hash *h, const struct pp_tuple *t, __u32 b
 __u64 home_hash_context(__u64 pc, __u64 context, __u32 tag);
 __u32 home_hash_tag(const struct pp_tuple *t, __u32 bits);
 __u32 home_hash_index(const struct pp_hash *h, const struct pp_tuple *t);
+__u32 home_hash_index_near(struct pp_hash *h, const struct pp_tuple *t);
 __u32 home_split_step(struct pp_split *s, __u32 index, __u32 sampler, __u32 rate);
 __u32 home_tagged_step(struct pp_tagged *t, const struct pp_tagged_config *config, __u32 set,
 		       __u32 tag);
@@ -86,6 +87,11 @@ __u32 home_hash_tag(const struct pp_tuple *t, __u32 bits)
 __u32 home_hash_index(const struct pp_hash *h, const struct pp_tuple *t)
 {
 	return pp_hash_index(h, t->pc, t->word);
+}
+
+__u32 home_hash_index_near(struct pp_hash *h, const struct pp_tuple *t)
+{
+	return pp_hash_index_near(h, t->pc, t->word);
 }
 
 __u32 home_split_step(struct pp_split *s, __u32 index, __u32 sampler, __u32 rate)
