@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,10 +37,12 @@ static pid_t start_spinner(void)
 {
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (uint64_t i = 0;; i++)
 			if (i % 3)
 				sink += i;
+	}
 	return pid;
 }
 

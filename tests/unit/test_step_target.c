@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
@@ -131,6 +131,7 @@ static pid_t start(void (*run)(void))
 	if (pid == 0) {
 		sigset_t none;
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		run();
@@ -246,6 +247,15 @@ static void test_owed_eintr(void)
 	disturb_all_along(wait_for_alarm, 7000);
 }
 
+static void empty_limbo(void)
+{
+	for (int i = 0; i < 1000 && holder.limbo.cnt; i++) {
+		usleep(5000);
+		pp_step_poll_limbo(&holder);
+	}
+}
+
+/* On a busy machine a stop may come late: then the target is let go first, and tried again. */
 static enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target *target)
 {
 	enum pathprof_drop drop = PATHPROF_DROP_GONE;
@@ -255,7 +265,7 @@ static enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target *targe
 		drop = pp_step_catch(&holder, target);
 		if (drop == PATHPROF_DROP_GONE)
 			usleep(10000);
-		pp_step_poll_limbo(&holder);
+		empty_limbo();
 	}
 	return drop;
 }
@@ -346,10 +356,7 @@ static void test_killed_while_held(void)
 	pp_step_burst(&holder, &target, &limits, &record);
 	/* Its memory may be gone before its thread is. */
 	CU_ASSERT(record.burst.end == PATHPROF_END_EXIT || record.burst.end == PATHPROF_END_FETCH);
-	for (int i = 0; i < 200 && holder.limbo.cnt; i++) {
-		usleep(5000);
-		pp_step_poll_limbo(&holder);
-	}
+	empty_limbo();
 	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
 	waitpid(pid, NULL, 0);
 	CU_ASSERT(kill(pid, 0) < 0 && errno == ESRCH);
