@@ -68,6 +68,7 @@ void pathprof_code_free(struct pathprof_code *code)
 	elf_end(code->elf);
 	if (code->fd >= 0)
 		close(code->fd);
+	free(code->symbols);
 	free(code->frames);
 	free(code->segments);
 	free(code->path);

@@ -36,6 +36,18 @@ struct pp_frame {
 	uint64_t start, end;
 };
 
+/*
+ * A function symbol, vaddrs. They are sorted by start; `outer` is how many of them, from the first,
+ * are to be searched on when this one ends before what is looked for.
+ */
+struct pp_symbol {
+	uint64_t start, end;
+	const char *name; /* libdwfl's */
+	uint32_t outer;
+	uint8_t rank; /* of its binding: global over weak over local */
+	bool sized;
+};
+
 enum pp_lazy {
 	PP_LAZY_NOT_YET = 0,
 	PP_LAZY_THERE,
@@ -62,6 +74,10 @@ struct pathprof_code {
 	enum pp_lazy frames_state;
 	struct pp_frame *frames; /* by start */
 	size_t frame_cnt;
+
+	enum pp_lazy symbols_state;
+	struct pp_symbol *symbols; /* by start, see symbols.c */
+	size_t symbol_cnt;
 };
 
 /* elf.c. Opens code->fd's ELF structure and its segments. */

@@ -3,64 +3,242 @@
  * Which function an offset lies in: by symbol (.symtab of the file or its debug file, else
  * .dynsym), else by the bounds .eh_frame gives.
  *
- * Workload: one a block of a path that is shown; one a branch target of a listing.
+ * Workload: one a block of a path that is shown; one a branch target of a listing: 10^5 a screen.
+ * The symbols (10^6 in large files) are read and sorted once a handle, then searched by bisection.
+ *
+ * Ownership: names stay where libdwfl has them, the table is the handle's.
+ *
+ * Source: ELF gABI, chapter 4 (symbol table).
  */
 #include "pp_code.h"
 
 #include <errno.h>
 #include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
 
-/*
- * A symbol that says how long it is must hold the address: libdwfl offers the nearest one before.
- * One that does not (hand-written assembly) counts as far as the unwinder's function goes.
- */
-static bool covers(struct pathprof_code *code, const GElf_Sym *sym, uint64_t into, uint64_t vaddr)
+#define SYMBOLS_MAX    (1u << 24)
+#define NAME_LEN_BYTES 65536 /* a longer one (C++ has 10^4) makes its symbol ignored */
+
+static bool is_function(const GElf_Sym *sym)
 {
-	const struct pp_frame *frame;
+	int type = GELF_ST_TYPE(sym->st_info);
 
-	if (GELF_ST_TYPE(sym->st_info) == STT_OBJECT)
-		return false;
-	if (sym->st_size)
-		return into < sym->st_size;
-	frame = pp_frames_find(code, vaddr);
-	return !frame || vaddr - into >= frame->start;
+	return sym->st_shndx != SHN_UNDEF &&
+	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
-static const char *find_symbol(struct pathprof_code *code, uint64_t vaddr, uint64_t *ret_start)
+/* libdwfl checks where a name begins, not that it ends before the file does. */
+static bool is_sound_name(Elf *elf, const char *name)
 {
-	GElf_Off into = 0;
-	GElf_Sym sym = {0};
-	const char *name;
+	size_t size = 0, at;
+	const char *image = elf_rawfile(elf, &size);
+
+	at = (size_t)((uintptr_t)name - (uintptr_t)image);
+	if (!image || at >= size || !name[0])
+		return false;
+	size -= at;
+	return memchr(name, 0, size < NAME_LEN_BYTES ? size : NAME_LEN_BYTES) != NULL;
+}
+
+/* From sym to the end of its section. */
+static uint64_t rest_of_section(Elf *elf, GElf_Word section, const GElf_Sym *sym)
+{
+	GElf_Shdr sh;
+	uint64_t into;
+
+	if (sym->st_shndx == SHN_ABS || !gelf_getshdr(elf_getscn(elf, section), &sh))
+		return 0;
+	into = sym->st_value - sh.sh_addr;
+	return into < sh.sh_size ? sh.sh_size - into : 0;
+}
+
+static uint8_t rank_of_binding(const GElf_Sym *sym)
+{
+	switch (GELF_ST_BIND(sym->st_info)) {
+	case STB_GLOBAL:
+		return 2;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static bool read_symbol(const struct pathprof_code *code, int index, struct pp_symbol *ret_symbol)
+{
+	GElf_Word section = SHN_UNDEF;
+	GElf_Addr address = 0;
+	uint64_t start, len, offset;
+	Elf *elf = NULL;
+	GElf_Sym sym;
+	const char *name =
+		dwfl_module_getsym_info(code->module, index, &sym, &address, &section, &elf, NULL);
+
+	if (!name || !is_function(&sym) || !is_sound_name(elf, name))
+		return false;
+	start = address - code->bias;
+	if (pathprof_code_vaddr_to_offset(code, start, &offset))
+		return false;
+	len = sym.st_size ? sym.st_size : rest_of_section(elf, section, &sym);
+	*ret_symbol = (struct pp_symbol){
+		.start = start,
+		.end = len < UINT64_MAX - start ? start + len : UINT64_MAX,
+		.name = name,
+		.rank = rank_of_binding(&sym),
+		.sized = sym.st_size != 0,
+	};
+	return true;
+}
+
+static bool append(struct pathprof_code *code, size_t *room, const struct pp_symbol *symbol)
+{
+	if (code->symbol_cnt == *room) {
+		size_t more = *room ? 2 * *room : 256;
+		struct pp_symbol *symbols = reallocarray(code->symbols, more, sizeof(*symbols));
+
+		if (!symbols)
+			return false;
+		code->symbols = symbols;
+		*room = more;
+	}
+	code->symbols[code->symbol_cnt++] = *symbol;
+	return true;
+}
+
+/* Of those that start together the better one comes later: the search goes backwards. */
+static int by_start(const void *x, const void *y)
+{
+	const struct pp_symbol *a = x, *b = y;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->sized != b->sized)
+		return a->sized - b->sized;
+	if (a->rank != b->rank)
+		return a->rank - b->rank;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return strcmp(b->name, a->name);
+}
+
+/*
+ * A symbol without a size (hand-written assembly) counts up to the next that has one; a label
+ * within a function counts for nothing.
+ */
+static void bound_unsized(struct pathprof_code *code)
+{
+	uint64_t next = UINT64_MAX, covered = 0;
+	size_t kept = 0;
+
+	for (size_t i = code->symbol_cnt; i-- > 0;) {
+		struct pp_symbol *s = &code->symbols[i];
+
+		if (s->sized)
+			next = s->start;
+		else if (s->end > next)
+			s->end = next;
+	}
+	for (size_t i = 0; i < code->symbol_cnt; i++) {
+		const struct pp_symbol *s = &code->symbols[i];
+
+		if (!s->sized && (s->end <= s->start || s->start < covered))
+			continue;
+		if (s->sized && s->end > covered)
+			covered = s->end;
+		code->symbols[kept++] = *s;
+	}
+	code->symbol_cnt = kept;
+}
+
+/* What ends no later than a symbol after it cannot hold an address that one does not reach. */
+static void link_outer(struct pathprof_code *code)
+{
+	struct pp_symbol *symbols = code->symbols;
+
+	for (size_t i = 0; i < code->symbol_cnt; i++) {
+		size_t outer = i;
+
+		while (outer && symbols[outer - 1].end <= symbols[i].end)
+			outer = symbols[outer - 1].outer;
+		symbols[i].outer = (uint32_t)outer;
+	}
+}
+
+static void read_symbols(struct pathprof_code *code)
+{
+	struct pp_symbol symbol;
+	size_t room = 0;
+	int cnt;
 
 	if (pp_dwfl_open(code))
+		return;
+	cnt = dwfl_module_getsymtab(code->module);
+	/* Number 0 is none. Without memory for all, those that were read must do. */
+	for (int i = 1; i < cnt && code->symbol_cnt < SYMBOLS_MAX; i++)
+		if (read_symbol(code, i, &symbol) && !append(code, &room, &symbol))
+			break;
+	if (!code->symbol_cnt)
+		return;
+	qsort(code->symbols, code->symbol_cnt, sizeof(code->symbols[0]), by_start);
+	bound_unsized(code);
+	link_outer(code);
+}
+
+/* How many symbols start at vaddr or before. */
+static size_t count_up_to(const struct pathprof_code *code, uint64_t vaddr)
+{
+	size_t low = 0, high = code->symbol_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (code->symbols[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The innermost symbol that holds vaddr. One without a size ends where the unwinder's function
+ * does, too. */
+static const struct pp_symbol *find_symbol(struct pathprof_code *code, uint64_t vaddr)
+{
+	const struct pp_frame *frame;
+	const struct pp_symbol *s;
+	size_t cnt;
+
+	if (code->symbols_state == PP_LAZY_NOT_YET) {
+		code->symbols_state = PP_LAZY_THERE;
+		read_symbols(code);
+	}
+	cnt = count_up_to(code, vaddr);
+	while (cnt && code->symbols[cnt - 1].end <= vaddr)
+		cnt = code->symbols[cnt - 1].outer;
+	if (!cnt)
 		return NULL;
-	name = dwfl_module_addrinfo(code->module, vaddr + code->bias, &into, &sym, NULL, NULL,
-				    NULL);
-	if (!name || !name[0] || into > vaddr || !covers(code, &sym, into, vaddr))
-		return NULL;
-	*ret_start = vaddr - into;
-	return name;
+	s = &code->symbols[cnt - 1];
+	frame = s->sized ? NULL : pp_frames_find(code, vaddr);
+	return !frame || s->start >= frame->start ? s : NULL;
 }
 
 int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const char **ret_name,
 			   uint64_t *ret_start)
 {
+	const struct pp_symbol *symbol;
 	const struct pp_frame *frame;
 	uint64_t vaddr, start;
-	const char *name;
 
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
-	name = find_symbol(code, vaddr, &start);
-	if (!name) {
-		frame = pp_frames_find(code, vaddr);
-		if (!frame)
-			return -ENOENT;
-		start = frame->start;
-	}
-	if (pathprof_code_vaddr_to_offset(code, start, &start))
+	symbol = find_symbol(code, vaddr);
+	frame = symbol ? NULL : pp_frames_find(code, vaddr);
+	if (!symbol && !frame)
 		return -ENOENT;
-	*ret_name = name;
+	if (pathprof_code_vaddr_to_offset(code, symbol ? symbol->start : frame->start, &start))
+		return -ENOENT;
+	*ret_name = symbol ? symbol->name : NULL;
 	*ret_start = start;
 	return 0;
 }
