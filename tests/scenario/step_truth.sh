@@ -23,7 +23,8 @@ take() { # WORKLOAD TAKEN BURSTS SECONDS
 	else
 		not_ok "step_truth_$1_$2" "$line"
 	fi
-	total=$((total + $(figure "$work/figures" bursts)))
+	# Those with a branch in them: the rest proves nothing.
+	total=$((total + $(figure "$work/figures" bursts) - $(figure "$work/figures" empty)))
 }
 
 for workload in flow_loops flow_libc flow_signal; do
@@ -34,7 +35,7 @@ for workload in flow_loops flow_libc flow_signal; do
 	fi
 	cat "$work/figures"
 	take $workload 32 $((min / 20 + 1)) 30
-	take $workload 4 $((min * 3 / 10 + 1)) 90
+	take $workload 4 $((min * 45 / 100 + 1)) 90
 	if "$truth_dir/check" -c "$work/$workload.truth" "$work/$workload.32" >"$work/out"; then
 		ok "step_truth_falsified_$workload"
 	else
@@ -42,7 +43,7 @@ for workload in flow_loops flow_libc flow_signal; do
 	fi
 done
 if [ $total -ge "$min" ]; then
-	ok "step_truth_count ($total bursts)"
+	ok "step_truth_count ($total bursts with branches)"
 else
 	not_ok step_truth_count "$total bursts of $min: is the machine busy?"
 fi
