@@ -20,7 +20,7 @@ VERSION := 0.1.0
 CPPFLAGS += -DPATHPROF_VERSION='"$(VERSION)"'
 
 LIB_SRC := $(wildcard libprofile/src/*.c libprofile/src/*/*.c)
-DAEMON_SRC := $(filter-out daemon/main.c,$(wildcard daemon/*.c))
+DAEMON_SRC := $(filter-out daemon/main.c,$(wildcard daemon/*.c daemon/*/*.c))
 CTL_SRC := $(wildcard tools/ctl/*.c)
 LAB_SRC := $(wildcard tools/lab/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config_args.h"
-#include "config_value.h"
+#include "config/config_args.h"
+#include "config/config_value.h"
 #include "log.h"
 #include "oneshot.h"
 #include "service.h"
-#include "step.h"
+#include "step/step.h"
 
 enum { EXIT_USAGE = 2 };
 

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "pathprof/error.h"
 
 struct pp_service;

@@ -9,7 +9,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "cleanup.h"
-#include "config_args.h"
+#include "config/config_args.h"
 #include "log.h"
 #include "service_state.h"
 

@@ -9,8 +9,8 @@
 #include "pathprof/store.h"
 #include "service.h"
 #include "source.h"
-#include "track.h"
-#include "window.h"
+#include "track/track.h"
+#include "window/window.h"
 
 /* Rates and overhead are measured between two such marks. */
 struct pp_mark {

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../daemon/track.h"
-#include "../../daemon/track_space.h"
+#include "../../daemon/track/track.h"
+#include "../../daemon/track/track_space.h"
 
 static uint64_t now_ns(clockid_t clock)
 {

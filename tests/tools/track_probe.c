@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../daemon/track.h"
-#include "../../daemon/track_proc.h"
+#include "../../daemon/track/track.h"
+#include "../../daemon/track/track_proc.h"
 
 #define EXIT_SKIP 77
 /* Where the kernel puts a position-independent program without randomisation. */

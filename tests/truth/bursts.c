@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/source_step.h"
-#include "../../daemon/step_engine.h"
+#include "../../daemon/step/source_step.h"
+#include "../../daemon/step/step_engine.h"
 #include "launch.h"
 
 #define EXIT_TROUBLE 125

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../../daemon/config.h"
-#include "../../daemon/config_args.h"
-#include "../../daemon/config_key.h"
-#include "../../daemon/config_value.h"
+#include "../../daemon/config/config.h"
+#include "../../daemon/config/config_args.h"
+#include "../../daemon/config/config_key.h"
+#include "../../daemon/config/config_value.h"
 
 static struct pathprof_error why;
 

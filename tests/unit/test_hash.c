@@ -18,8 +18,7 @@
 static uint8_t oracle_table[256];
 
 /* Tuples of the stream whose index differs from the oracle's. */
-static size_t differences(struct pp_hash *h, unsigned int bits, struct stream *s,
-			  size_t events)
+static size_t differences(struct pp_hash *h, unsigned int bits, struct stream *s, size_t events)
 {
 	size_t different = 0;
 	uint64_t pc, word;

@@ -2,7 +2,7 @@
 /* The token bucket, against a naive ledger over simulated time. */
 #include "unit.h"
 
-#include "../../daemon/step_engine.h"
+#include "../../daemon/step/step_engine.h"
 
 #define PPM 1000000ull
 

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/source_step.h"
-#include "../../daemon/step_engine.h"
+#include "../../daemon/step/source_step.h"
+#include "../../daemon/step/step_engine.h"
 
 static volatile uint64_t sink;
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/step_engine.h"
+#include "../../daemon/step/step_engine.h"
 
 static struct pp_step_holder holder;
 static volatile uint64_t sink;

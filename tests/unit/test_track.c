@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../daemon/track.h"
+#include "../../daemon/track/track.h"
 #include "unit.h"
 
 #define PAGE 4096ull

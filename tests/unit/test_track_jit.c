@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../daemon/track_jit.h"
+#include "../../daemon/track/track_jit.h"
 #include "unit.h"
 
 static void add(struct pp_jit *jit, const char *text)

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/track_perf.h"
+#include "../../daemon/track/track_perf.h"
 #include "unit.h"
 
 /* A record as the kernel writes it. */

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../daemon/track_cgroup.h"
-#include "../../daemon/track_ident.h"
-#include "../../daemon/track_proc.h"
+#include "../../daemon/track/track_cgroup.h"
+#include "../../daemon/track/track_ident.h"
+#include "../../daemon/track/track_proc.h"
 #include "unit.h"
 
 static int parse_vma(const char *text, struct pp_vma *ret_vma)

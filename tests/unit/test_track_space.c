@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../daemon/track_image.h"
+#include "../../daemon/track/track_image.h"
 #include "unit.h"
 
 #define PAGE        4096ull

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../daemon/window.h"
+#include "../../daemon/window/window.h"
 
 #define BASE          UINT64_C(0x400000)
 #define SPAN          UINT64_C(0x1000)

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "../cleanup.h"
 #include "track_state.h"
 
 /* User space ends below. */

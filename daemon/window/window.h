@@ -17,8 +17,8 @@
 #include "pathprof/error.h"
 #include "pathprof/paths.h"
 #include "pathprof/profile.h"
-#include "source.h"
-#include "track.h"
+#include "../source.h"
+#include "../track/track.h"
 
 struct pp_window;
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "../cleanup.h"
 #include "track_proc.h"
 
 #define NAME_MAX_BYTES 1023

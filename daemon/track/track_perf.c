@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "../cleanup.h"
 
 #define CPU_MAX     4096
 #define TASK_MAX    4096

@@ -19,7 +19,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-#include "../libprofile/core/pp_decode.h"
+#include "../../libprofile/core/pp_decode.h"
 
 #define INSN_MAX_BYTES 15
 #define FETCH_BYTES    16

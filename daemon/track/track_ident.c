@@ -15,7 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "../cleanup.h"
 
 #define SLOT_CNT 8192 /* a power of two */
 

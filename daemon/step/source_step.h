@@ -5,7 +5,7 @@
 #ifndef PP_SOURCE_STEP_H
 #define PP_SOURCE_STEP_H
 
-#include "source.h"
+#include "../source.h"
 #include "step.h"
 
 /* The stepper is a plain child instead of this program executed again. */

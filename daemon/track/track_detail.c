@@ -15,7 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "../cleanup.h"
 #include "track_cgroup.h"
 
 static void read_container(struct pp_track *track, struct pp_image *image)

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "../cleanup.h"
 
 int pp_proc_read(const char *path, char *text, size_t size)
 {

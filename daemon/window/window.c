@@ -138,9 +138,8 @@ static void add_edge(const struct arrival *arrival, const struct pathprof_branch
 /* Index of the burst's process; PATHPROF_NO_INDEX, counted, when it cannot be told who it was. */
 static uint32_t find_process(struct pp_window *window, const struct pathprof_burst *burst)
 {
-	const struct pp_track_process *p =
-		window->resolver.process(window->resolver.context, (pid_t)burst->pid,
-					 burst->time_ns);
+	const struct pp_track_process *p = window->resolver.process(
+		window->resolver.context, (pid_t)burst->pid, burst->time_ns);
 	uint32_t binary = PATHPROF_NO_INDEX;
 
 	/* another start time: the number was given to a new process since */
