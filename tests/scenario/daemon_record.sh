@@ -24,11 +24,11 @@ record -- "$tmp" 2>"$tmp/err" || status=$?
 check not-executable "$status" test "$status" -eq 126
 
 rm -f "$db"*
-head -c 30000000 /dev/urandom >"$tmp/data"
-record --quiet -- gzip -c "$tmp/data" >"$tmp/data.gz"
+head -c 60000000 /dev/urandom >"$tmp/data"
+record --quiet --overhead 50 -- gzip -c "$tmp/data" >"$tmp/data.gz"
 check output-intact "differs" eval 'gzip -dc "$tmp/data.gz" | cmp -s - "$tmp/data"'
 paths=$(sql "SELECT count(*) FROM paths p JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/gzip'")
-check paths-of-command "$paths" test "$paths" -gt 20
+check paths-of-command "$paths" test "$paths" -gt 5
 others=$(sql "SELECT count(*) FROM processes WHERE comm NOT IN ('gzip', 'pathprofd')")
 check nothing-else "$others other processes" test "$others" -eq 0
 
