@@ -13,7 +13,7 @@ OPT ?= -O2 -g
 CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include
 CFLAGS := $(CSTD) $(OPT) $(WARN) -fstack-protector-strong -fPIE
 LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
-LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lncursesw -ltinfo -lm
+LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lncursesw -ltinfo -lzstd -lm
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 VERSION := 0.1.0
@@ -22,7 +22,9 @@ CPPFLAGS += -DPATHPROF_VERSION='"$(VERSION)"'
 LIB_SRC := $(wildcard libprofile/src/*.c libprofile/src/*/*.c)
 DAEMON_SRC := $(filter-out daemon/main.c,$(wildcard daemon/*.c daemon/*/*.c))
 CTL_SRC := $(wildcard tools/ctl/*.c)
-LAB_SRC := $(wildcard tools/lab/*.c)
+LAB_SRC := $(wildcard tools/lab/*.c tools/lab/*/*.c)
+TRACE_SRC := $(wildcard tools/trace/*.c)
+PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))
 
@@ -30,9 +32,11 @@ SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2);)
 obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 
-PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathprofctl
+PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathprofctl \
+	$(BUILD)/bin/pathprof-trace
+PLUGIN := $(BUILD)/lib/pathprof/trace-plugin.so
 
-all: $(PROGRAMS)
+all: $(PROGRAMS) $(PLUGIN)
 
 # ---------------------------------------------------------------- objects
 # Two builds of everything: obj, and san (address and undefined-behaviour sanitizers).
@@ -73,15 +77,28 @@ $(BUILD)/bin/pathprofd: $(call obj,obj,$(DAEMON_SRC) daemon/main.c) $(LIB)
 	$(call link)
 $(BUILD)/bin/pathprofctl: $(call obj,obj,$(CTL_SRC)) $(LIB)
 	$(call link)
+$(BUILD)/bin/pathprof-trace: $(call obj,obj,$(TRACE_SRC)) $(LIB)
+	$(call link)
+
+# Loaded by the emulator: nothing of ours but the core's headers.
+$(BUILD)/plugin/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -shared -pthread -Wl,-z,relro,-z,now -o $@ $^
 
 # ---------------------------------------------------------------- packages
 # What is missing is installed by apt, before anything is compiled.
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
 	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev \
-	libncurses-dev
+	libncurses-dev libzstd-dev
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
-	valgrind binutils git bsdutils
+	valgrind binutils git bsdutils qemu-user
+# What the papers' experiments run and draw with.
+EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
+	gnuchess ghostscript gnugo link-grammar
 
 # ---------------------------------------------------------------- tests
 $(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC)) $(LIB)
@@ -99,7 +116,7 @@ $(WORKLOADS): $(BUILD)/tests/%: tests/%.c
 $(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC)) $(LIB)
 	$(call link) -pthread
 
-programs-for-tests: $(PROGRAMS) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san
+programs-for-tests: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san
 
 # ---------------------------------------------------------------- fuzzing
 FUZZ_SECONDS ?= 60
@@ -138,6 +155,12 @@ bench: need-build
 	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
 programs-for-bench: $(filter $(BUILD)/tests/bench/%,$(HELPERS))
 
+# SETTING=full: hours instead of minutes (docs/experiments.md).
+experiments: need-build
+	@tools/need $(EXPERIMENT_PACKAGES)
+	@$(MAKE) --no-print-directory -j2 all
+	@BUILD=$(BUILD) SETTING=$(SETTING) tools/experiments
+
 lint: need-check
 	@tests/lint/run
 
@@ -148,6 +171,7 @@ fuzz: need-check
 PREFIX ?= /usr
 install: all
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/pathprofd.service
 	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf
 	install -D -m 644 systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
@@ -160,7 +184,7 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all clean run check bench lint fuzz install need-build need-check programs-for-tests \
+.PHONY: all clean run check bench experiments lint fuzz install need-build need-check programs-for-tests \
 	programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:
