@@ -58,6 +58,7 @@ struct pathprof_path_settings {
 struct pathprof_path_popped {
 	uint64_t start, events;
 	uint32_t length, outcomes;
+	uint64_t span; /* taken branches from its push to its pop, modulo 2^32 */
 };
 
 struct pathprof_path_stack;

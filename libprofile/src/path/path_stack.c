@@ -57,7 +57,8 @@ static struct pathprof_path_popped from_core(const struct pp_path *p)
 	return (struct pathprof_path_popped){.start = p->start,
 					     .events = p->events,
 					     .length = PP_DESC_LENGTH(p->desc),
-					     .outcomes = PP_DESC_OUTCOMES(p->desc)};
+					     .outcomes = PP_DESC_OUTCOMES(p->desc),
+					     .span = p->span};
 }
 
 bool pathprof_path_stack_step(struct pathprof_path_stack *stack,
