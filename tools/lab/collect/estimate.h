@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The exact path profile of a stream, and the one estimated from windows out of it.
+ *
+ * Workload: each branch of some hundred million is seen once by the truth and once by the cutter of
+ * every estimate; the paths of 100,000 windows are added up. One owner.
+ */
+#ifndef LAB_COLLECT_ESTIMATE_H
+#define LAB_COLLECT_ESTIMATE_H
+
+#include "cutter.h"
+#include "finder.h"
+#include "profile.h"
+
+/* How many windows were taken: powers of ten and three times these, 10 to 100,000. */
+#define LAB_LEVEL_CNT 9
+extern const uint32_t lab_levels[LAB_LEVEL_CNT];
+
+#define LAB_WINDOW_CNT 4
+extern const uint32_t lab_windows[LAB_WINDOW_CNT]; /* taken branches: 16 to 128 */
+
+/* Columns of the truth. */
+enum lab_truth_column { LAB_TRUTH_COUNT, LAB_TRUTH_INSNS, LAB_TRUTH_CNT };
+
+struct lab_truth {
+	struct lab_finder finder;
+	struct lab_profile profile; /* columns: enum lab_truth_column */
+	uint64_t taken_cnt, insn_cnt, branch_cnt;
+	uint64_t path_cnt;
+	uint64_t unseen_cnt[LAB_WINDOW_CNT]; /* of path_cnt, too long for this window */
+};
+
+void lab_truth_init(struct lab_truth *t, enum pathprof_mapping mapping);
+void lab_truth_release(struct lab_truth *t);
+/* insn_cnt: since the branch before, this one included. */
+void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, uint32_t insn_cnt);
+/* The stream is torn here. */
+void lab_truth_tear(struct lab_truth *t);
+
+/* How a path that was seen counts. */
+enum lab_weighting {
+	LAB_WEIGHT_PLAIN,   /* once */
+	LAB_WEIGHT_SPAN,    /* n / (n - span), as pathprof_paths_of_burst() says */
+	LAB_WEIGHT_REFINED, /* n / places, as lab_found_places() says */
+	LAB_WEIGHTING_CNT,
+};
+
+/* What a window's place is drawn over. */
+enum lab_clock { LAB_CLOCK_TAKEN, LAB_CLOCK_INSNS };
+
+struct lab_estimate {
+	struct lab_cutter cutter;
+	struct lab_finder finder;
+	/* LAB_LEVEL_CNT columns a weighting; sums once lab_estimate_finish() was called. */
+	struct lab_profile profile;
+	enum pathprof_mapping mapping;
+	enum lab_clock clock;
+	uint64_t clock_now;
+	uint32_t taken_wanted;
+	size_t level; /* of the window in hand */
+};
+
+/* window_cnt windows over a stream that the truth has seen; at most the highest level. */
+void lab_estimate_init(struct lab_estimate *e, enum pathprof_mapping mapping, enum lab_clock clock,
+		       uint32_t taken_wanted, uint32_t window_cnt, const struct lab_truth *truth,
+		       uint64_t seed);
+void lab_estimate_release(struct lab_estimate *e);
+void lab_estimate_step(struct lab_estimate *e, const struct pathprof_branch *branch,
+		       uint32_t insn_cnt);
+void lab_estimate_tear(struct lab_estimate *e);
+void lab_estimate_finish(struct lab_estimate *e);
+/* Overlap with the truth, 0..1, of the first lab_levels[level] windows. */
+double lab_estimate_overlap(const struct lab_estimate *e, enum lab_weighting weighting,
+			    size_t level, const struct lab_profile *truth,
+			    enum lab_truth_column column);
+
+#endif
