@@ -15,110 +15,27 @@
  * Workload: a million steps, some tens of seconds; program and tracer share one CPU, where a step
  * is cheapest. Each address is decoded once: the code must not change.
  */
-#include <Zydis/Zydis.h>
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <linux/perf_event.h>
 
+#include "decode.h"
 #include "launch.h"
 #include "pathprof/abi.h"
 
-#define CACHE_SLOTS  (1u << 18)
-#define EFLAGS_TF    0x100
 #define EXIT_TROUBLE 125
-
-enum special { PLAIN, PUSHES_FLAGS, CALLS_KERNEL };
-
-struct decoded {
-	__u64 pc; /* 0: free */
-	__u64 target;
-	__u32 kind; /* 0: no branch */
-	__u32 len_bytes;
-	enum special special;
-};
 
 struct tracer {
 	pid_t pid;
 	FILE *out;
-	ZydisDecoder decoder;
-	struct decoded *cache;
+	struct decode decode;
 	unsigned long long steps, branches;
 };
-
-static __u32 kind_of(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
-{
-	int direct = operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-
-	switch (insn->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		return PERF_BR_COND;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return direct ? PERF_BR_UNCOND : PERF_BR_IND;
-	case ZYDIS_CATEGORY_CALL:
-		return direct ? PERF_BR_CALL : PERF_BR_IND_CALL;
-	case ZYDIS_CATEGORY_RET:
-		return PERF_BR_RET;
-	default:
-		return 0;
-	}
-}
-
-static enum special special_of(const ZydisDecodedInstruction *insn)
-{
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_PUSHF:
-	case ZYDIS_MNEMONIC_PUSHFD:
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		return PUSHES_FLAGS;
-	case ZYDIS_MNEMONIC_SYSCALL:
-		return CALLS_KERNEL;
-	default:
-		return PLAIN;
-	}
-}
-
-static void decode(const struct tracer *tracer, __u64 pc, struct decoded *ret_decoded)
-{
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction insn;
-	unsigned char code[16];
-	ZyanU64 target;
-	size_t first = 4096 - pc % 4096 < 16 ? 4096 - pc % 4096 : 16;
-	struct iovec local = {code, 16};
-	struct iovec remote[2] = {{(void *)pc, first}, {(void *)(pc + first), 16 - first}};
-	ssize_t got = process_vm_readv(tracer->pid, &local, 1, remote, 2, 0);
-
-	*ret_decoded = (struct decoded){.pc = pc};
-	if (got <= 0 || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&tracer->decoder, code, (ZyanUSize)got,
-							     &insn, operands)))
-		return;
-	ret_decoded->kind = kind_of(&insn, operands);
-	ret_decoded->len_bytes = insn.length;
-	ret_decoded->special = special_of(&insn);
-	if (ret_decoded->kind && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-	    ret_decoded->kind != PERF_BR_RET &&
-	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&insn, &operands[0], pc, &target)))
-		ret_decoded->target = target;
-}
-
-static const struct decoded *look_up(struct tracer *tracer, __u64 pc)
-{
-	__u32 slot = (__u32)(pc * 0x9e3779b97f4a7c15ull >> 46);
-
-	while (tracer->cache[slot].pc && tracer->cache[slot].pc != pc)
-		slot = (slot + 1) % CACHE_SLOTS;
-	if (!tracer->cache[slot].pc)
-		decode(tracer, pc, &tracer->cache[slot]);
-	return &tracer->cache[slot];
-}
 
 static void write_branch(struct tracer *tracer, const struct decoded *insn, __u64 next)
 {
@@ -150,20 +67,6 @@ static void account(struct tracer *tracer, const struct decoded *insn, __u64 nex
 		write_jump(tracer, insn->pc, next);
 }
 
-/* Takes the trap flag out of sight again. */
-static void hide(struct tracer *tracer, enum special special, struct user_regs_struct *regs)
-{
-	errno = 0;
-	if (special == PUSHES_FLAGS) {
-		long top = ptrace(PTRACE_PEEKDATA, tracer->pid, regs->rsp, NULL);
-
-		ptrace(PTRACE_POKEDATA, tracer->pid, regs->rsp, top & ~(long)EFLAGS_TF);
-	} else if (special == CALLS_KERNEL && regs->r11 & EFLAGS_TF) {
-		regs->r11 &= ~(__u64)EFLAGS_TF;
-		ptrace(PTRACE_SETREGS, tracer->pid, NULL, regs);
-	}
-}
-
 /*
  * 0 for a step: after an instruction (TRAP_TRACE), after a system call (TRAP_BRKPT), onto a handler
  * (SIGTRAP). Else the signal about to be delivered.
@@ -193,7 +96,7 @@ static int trace(struct tracer *tracer)
 
 	ptrace(PTRACE_GETREGS, tracer->pid, NULL, &regs);
 	for (;;) {
-		struct decoded insn = *look_up(tracer, regs.rip);
+		struct decoded insn = *decode_look_up(&tracer->decode, tracer->pid, regs.rip);
 		int handed_on = signal;
 
 		if (ptrace(PTRACE_SINGLESTEP, tracer->pid, NULL, (long)signal) ||
@@ -209,7 +112,7 @@ static int trace(struct tracer *tracer)
 			write_jump(tracer, insn.pc, regs.rip);
 		if (signal || handed_on)
 			continue;
-		hide(tracer, insn.special, &regs);
+		decode_hide(tracer->pid, insn.special, &regs);
 		account(tracer, &insn, regs.rip);
 	}
 }
@@ -241,17 +144,15 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: truth OUT CMD ARGS...\n");
 		return EXIT_TROUBLE;
 	}
-	tracer.cache = calloc(CACHE_SLOTS, sizeof(*tracer.cache));
 	tracer.out = fopen(argv[1], "wb");
-	if (!tracer.cache || !tracer.out || start(&tracer, argv + 2)) {
+	if (decode_init(&tracer.decode) || !tracer.out || start(&tracer, argv + 2)) {
 		perror("truth");
 		return EXIT_TROUBLE;
 	}
-	ZydisDecoderInit(&tracer.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	status = trace(&tracer);
 	if (fclose(tracer.out))
 		return EXIT_TROUBLE;
 	fprintf(stderr, "truth: %llu steps, %llu branches\n", tracer.steps, tracer.branches);
-	free(tracer.cache);
+	free(tracer.decode.slots);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
