@@ -60,5 +60,6 @@ int lab_paths(int argc, char **argv);
 int lab_hpt(int argc, char **argv);
 int lab_overlap(int argc, char **argv);
 int lab_number(int argc, char **argv);
+int lab_experiment_command(int argc, char **argv);
 
 #endif

@@ -17,6 +17,8 @@ static const struct lab_command commands[] = {
 	{"overlap", "A B", "percent of two profiles KEY<TAB>COUNT that is the same", lab_overlap},
 	{"number", "DAG [--interesting FILE]",
 	 "FROM TO -> Ball-Larus (and preferential) weights, ids of interesting paths", lab_number},
+	{"experiment", "NAME|all|list [--programs A,B] [--out experiments] [--small|--full]",
+	 "the papers' tables and figures on today's programs", lab_experiment_command},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Generated inputs. Each writer starts its own generator, so no input depends on another. */
+#include "input.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint32_t draw(uint64_t *state, uint32_t below)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)((*state >> 32) * below >> 32);
+}
+
+static const char *const nouns[] = {"river",   "engine", "table",  "doctor", "window",  "garden",
+				    "teacher", "letter", "bridge", "forest", "student", "machine",
+				    "captain", "market", "island", "lamp"};
+static const char *const verbs[] = {"watched", "followed",   "opened",  "carried",  "painted",
+				    "found",   "remembered", "crossed", "repaired", "described"};
+static const char *const adjectives[] = {"old",    "quiet",   "bright",  "heavy", "small",
+					 "broken", "distant", "patient", "cold",  "green"};
+static const char *const joins[] = {"and", "because", "while", "although", "before"};
+
+static void clause(FILE *out, uint64_t *state)
+{
+	fprintf(out, "the %s %s %s the %s", adjectives[draw(state, COUNT(adjectives))],
+		nouns[draw(state, COUNT(nouns))], verbs[draw(state, COUNT(verbs))],
+		nouns[draw(state, COUNT(nouns))]);
+	if (draw(state, 3) == 0)
+		fprintf(out, " near the %s", nouns[draw(state, COUNT(nouns))]);
+}
+
+static void sentence(FILE *out, uint64_t *state)
+{
+	clause(out, state);
+	if (draw(state, 2)) {
+		fprintf(out, " %s ", joins[draw(state, COUNT(joins))]);
+		clause(out, state);
+	}
+}
+
+/* Prose with numbers in it, so that packers meet matches long and short and some noise. */
+void lab_input_text(FILE *out)
+{
+	uint64_t state = 0x1234567;
+
+	for (int i = 0; i < 60000; i++) {
+		sentence(out, &state);
+		if (draw(&state, 4) == 0)
+			fprintf(out, " %08x%04x", draw(&state, UINT32_MAX), draw(&state, 65536));
+		fputs(draw(&state, 5) ? ". " : ".\n", out);
+	}
+}
+
+void lab_input_sentences(FILE *out)
+{
+	uint64_t state = 0x89abcdef;
+
+	for (int i = 0; i < 400; i++) {
+		sentence(out, &state);
+		fputs(".\n", out);
+	}
+}
+
+/* One of four shapes of function: a search, a switch, a walk over a list, arithmetic in nests. */
+static void function(FILE *out, int i, uint64_t *state)
+{
+	unsigned int a = draw(state, 100) + 1, b = draw(state, 50) + 2, c = draw(state, 7) + 1;
+
+	switch (draw(state, 4)) {
+	case 0:
+		fprintf(out,
+			"int f%d(int *v, int n) {\n\tint lo = 0, hi = n, best = -%u;\n"
+			"\twhile (lo < hi) {\n\t\tint mid = (lo + hi) / 2;\n"
+			"\t\tif (v[mid] * %u < n + %u) lo = mid + 1;\n"
+			"\t\telse { hi = mid; best = best > v[mid] ? best : v[mid]; }\n\t}\n"
+			"\treturn best + lo;\n}\n",
+			i, a, b, c);
+		break;
+	case 1:
+		fprintf(out,
+			"int f%d(int *v, int n) {\n\tint sum = 0;\n"
+			"\tfor (int i = 0; i < n; i++)\n\t\tswitch (v[i] %% %u) {\n",
+			i, b);
+		for (unsigned int k = 0; k < b && k < 12; k++)
+			fprintf(out, "\t\tcase %u: sum %s= v[i] %s %u; break;\n", k,
+				k % 2 ? "+" : "^", k % 3 ? "*" : "-", draw(state, 90) + 1);
+		fputs("\t\tdefault: sum++;\n\t\t}\n\treturn sum;\n}\n", out);
+		break;
+	case 2:
+		fprintf(out,
+			"int f%d(int *v, int n) {\n\tstruct node *at = list;\n\tint depth = 0;\n"
+			"\twhile (at && depth < n) {\n\t\tif (at->value == %u) return depth;\n"
+			"\t\tat->value += v[depth %% %u];\n"
+			"\t\tat = at->value & %u ? at->next : at->other;\n\t\tdepth++;\n\t}\n"
+			"\treturn -depth;\n}\n",
+			i, a, b, c);
+		break;
+	default:
+		fprintf(out,
+			"int f%d(int *v, int n) {\n\tdouble s = %u.5;\n"
+			"\tfor (int i = 0; i < n; i++)\n\t\tfor (int j = i; j < n; j += %u)\n"
+			"\t\t\tif (v[i] > v[j]) { int t = v[i]; v[i] = v[j]; v[j] = t; }\n"
+			"\t\t\telse s = s * 0.%u + v[j];\n\treturn (int)s%s;\n}\n",
+			i, a, c, b, i > 2 ? " + f1(v, n / 2)" : "");
+	}
+}
+
+/* Preprocessed C: nothing is included. */
+void lab_input_c(FILE *out)
+{
+	uint64_t state = 0xfeedface;
+
+	fputs("struct node { struct node *next, *other; int value; };\n"
+	      "extern struct node *list;\nint f1(int *, int);\n",
+	      out);
+	for (int i = 0; i < 300; i++)
+		function(out, i, &state);
+	fputs("int (*const table[])(int *, int) = {", out);
+	for (int i = 0; i < 300; i++)
+		fprintf(out, "f%d, ", i);
+	fputs("};\n", out);
+}
+
+void lab_input_perl(FILE *out)
+{
+	fputs("use strict;\nmy (%count, %after);\nwhile (<>) {\n  my $last = '';\n"
+	      "  foreach my $w (split /[^a-z0-9]+/) {\n    $count{$w}++;\n"
+	      "    push @{$after{$last}}, $w if $w =~ /^(.)[a-m]+(?:e|r)/ && length $w > 3;\n"
+	      "    $last = $w;\n  }\n  s/(\\w+) the (\\w+)/$2 of $1/g;\n"
+	      "  print if tr/aeiou// % 3 == 0;\n}\n"
+	      "print \"$_ $count{$_}\\n\" for sort { $count{$b} <=> $count{$a} || $a cmp $b }\n"
+	      "  keys %count;\n",
+	      out);
+}
+
+void lab_input_lua(FILE *out)
+{
+	fputs("local function queens(n, row, cols, up, down)\n  if row > n then return 1 end\n"
+	      "  local cnt = 0\n  for c = 1, n do\n"
+	      "    if not cols[c] and not up[row + c] and not down[row - c] then\n"
+	      "      cols[c], up[row + c], down[row - c] = true, true, true\n"
+	      "      cnt = cnt + queens(n, row + 1, cols, up, down)\n"
+	      "      cols[c], up[row + c], down[row - c] = nil, nil, nil\n    end\n  end\n"
+	      "  return cnt\nend\nlocal t = {}\nfor round = 1, 40 do\n"
+	      "  t[#t + 1] = ('%d queens %d'):format(7, queens(7, 1, {}, {}, {}))\n"
+	      "  for i = 1, 3000 do t[#t + 1] = ('%05d'):format((i * 7919) % 10007) end\n"
+	      "  table.sort(t)\n  local s = table.concat(t, ' ')\n"
+	      "  local n = 0\n  for w in s:gmatch('%d+7') do n = n + #w end\n"
+	      "  print(n, s:gsub('1', 'x'):sub(1, 20))\n  if #t > 9000 then t = {} end\nend\n",
+	      out);
+}
+
+void lab_input_sql(FILE *out)
+{
+	fputs("create table a(id integer primary key, k int, name text);\n"
+	      "create table b(id integer primary key, a int, v real);\n"
+	      "with recursive n(i) as (select 1 union all select i + 1 from n where i < 40000)\n"
+	      "  insert into a select i, (i * 7919) % 997, 'name' || (i % 313) from n;\n"
+	      "with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000)\n"
+	      "  insert into b select i, (i * 104729) % 40000, i * 0.5 from n;\n"
+	      "create index b_a on b(a);\n",
+	      out);
+	for (int i = 0; i < 12; i++)
+		fprintf(out,
+			"select name, count(*), sum(v) from a join b on b.a = a.id\n"
+			"  where k %% 11 <> %d group by name order by 3 desc limit 20;\n"
+			"update a set k = k + 1 where name like '%%%d';\n",
+			i, i);
+}
+
+void lab_input_python(FILE *out)
+{
+	fputs("class Node:\n    def __init__(self, key):\n        self.key = key\n"
+	      "        self.left = self.right = None\n\n"
+	      "    def insert(self, key):\n        if key < self.key:\n"
+	      "            if self.left: self.left.insert(key)\n"
+	      "            else: self.left = Node(key)\n        elif key > self.key:\n"
+	      "            if self.right: self.right.insert(key)\n"
+	      "            else: self.right = Node(key)\n\n"
+	      "    def walk(self):\n        if self.left: yield from self.left.walk()\n"
+	      "        yield self.key\n        if self.right: yield from self.right.walk()\n\n"
+	      "count = {}\nfor r in range(60):\n    root = Node(5000)\n"
+	      "    for i in range(1500):\n        root.insert((i * 7919 + r) % 10007)\n"
+	      "    for k in root.walk():\n        s = '%d-%s' % (k % 97, chr(97 + k % 26))\n"
+	      "        count[s] = count.get(s, 0) + 1\n"
+	      "    best = sorted(count.items(), key=lambda p: (-p[1], p[0]))[:10]\n"
+	      "    print(' '.join('%s=%d' % p for p in best))\n",
+	      out);
+}
+
+void lab_input_chess(FILE *out)
+{
+	fputs("book off\ndepth 7\n", out);
+	for (int i = 0; i < 6; i++)
+		fputs("go\n", out);
+	fputs("quit\n", out);
+}
+
+void lab_input_postscript(FILE *out)
+{
+	fputs("%!PS\n/Times-Roman findfont 14 scalefont setfont\n"
+	      "1 1 3 { /page exch def\n"
+	      "  1 1 400 { /i exch def\n    newpath i 1.4 mul 50 moveto\n"
+	      "    i page mul 600 mod i 300 add i 7 mul 600 mod 500 i 700 curveto\n"
+	      "    i 40 mod 40 div 0.5 0.2 setrgbcolor i 5 mod 0 eq { fill } { stroke } ifelse\n"
+	      "    0 setgray i 31 mul 500 mod i 57 mul 700 mod moveto i 20 string cvs show\n"
+	      "  } for\n  showpage\n} for\n",
+	      out);
+}
+
+void lab_input_go(FILE *out)
+{
+	fputs("boardsize 13\n", out);
+	for (int i = 0; i < 20; i++)
+		fputs("genmove black\ngenmove white\n", out);
+	fputs("quit\n", out);
+}
