@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A hot path table with its tail sampled: what it replaces is neither lost (the thesis) nor spilled
+ * message by message, but goes through a stratified sampler (RPS 3.2) by weight. A count of RATE
+ * or more leaves as one exact message; a smaller one is added to the counter of its stratum, and
+ * whoever carries the counter over RATE leaves with RATE. Counters start at a random phase, so
+ * each path's count is unbiased, and table and messages together keep the total.
+ *
+ * hpt-tail replaces as the thesis does. hpt-admit-tail lets a new path in by chance, 1 in the count
+ * of the least (RAP's rule), else it goes to the tail itself; every AGE misses of a set its counts
+ * leave, so that what was hot once does not stay for ever. Such messages are exact, and few.
+ */
+#include "rivals.h"
+
+#include <stdlib.h>
+
+#include "cells.h"
+
+#define WAYS         8
+#define RATE         32 /* at most 2^STRATUM_BITS */
+#define STRATA       32
+#define STRATUM_BITS 8
+#define AGE          1024 /* misses of a set */
+#define MISS_BITS    10
+
+struct tail {
+	struct lab_rival rival;
+	struct lab_cells cells;
+	uint64_t random;
+	uint32_t stratum[STRATA]; /* below RATE */
+	uint32_t *misses;         /* by set, since its counts left */
+	bool admits;
+};
+
+/* 64 sets of 8: a miss counter each, the generator, the strata. */
+#define SIDE_BITS (64 * MISS_BITS + 64 + STRATA * STRATUM_BITS)
+
+static uint32_t draw(struct tail *t)
+{
+	t->random ^= t->random >> 12;
+	t->random ^= t->random << 25;
+	t->random ^= t->random >> 27;
+	return (uint32_t)((t->random * 0x2545F4914F6CDD1DULL) >> 32);
+}
+
+static void new_phase(struct tail *t)
+{
+	for (uint32_t i = 0; i < STRATA; i++)
+		t->stratum[i] = lab_hash_range(draw(t), RATE);
+}
+
+static bool admitted(struct tail *t, uint64_t least, uint32_t count)
+{
+	return draw(t) * (double)(least + count) < count * 4294967296.0;
+}
+
+static struct tail *create(const struct lab_rival_config *config, const struct lab_rival_ops *ops)
+{
+	struct tail *t = lab_rival_alloc(1, sizeof(*t));
+
+	t->rival.ops = ops;
+	lab_cells_init(&t->cells, config, WAYS, SIDE_BITS);
+	t->misses = lab_rival_alloc(t->cells.set_cnt, sizeof(*t->misses));
+	t->random = config->seed ? config->seed : 1;
+	new_phase(t);
+	return t;
+}
+
+static struct lab_rival *tail_create(const struct lab_rival_config *config)
+{
+	return &create(config, &lab_rival_hpt_tail)->rival;
+}
+
+static struct lab_rival *admit_create(const struct lab_rival_config *config)
+{
+	struct tail *t = create(config, &lab_rival_hpt_admit_tail);
+
+	t->admits = true;
+	return &t->rival;
+}
+
+/* A key leaves the table, or never came in. */
+static void leave(struct tail *t, const struct lab_key *key, uint64_t count)
+{
+	uint32_t *stratum = &t->stratum[lab_hash_range(lab_key_hash(key, 1), STRATA)];
+
+	if (count >= RATE) {
+		lab_cells_emit(&t->cells, key, (double)count);
+		return;
+	}
+	*stratum += (uint32_t)count;
+	if (*stratum < RATE)
+		return;
+	*stratum -= RATE;
+	lab_cells_emit(&t->cells, key, RATE);
+}
+
+/* The counts of a set leave; its keys stay, and must show again that they are hot. */
+static void age(struct tail *t, struct lab_cell *set)
+{
+	uint32_t *misses = &t->misses[(size_t)(set - t->cells.cell) / t->cells.way_cnt];
+
+	if (++*misses < AGE)
+		return;
+	*misses = 0;
+	for (uint32_t i = 0; i < t->cells.way_cnt; i++) {
+		leave(t, &set[i].key, set[i].count);
+		set[i].count = 0;
+	}
+}
+
+static void add(struct lab_rival *rival, const struct lab_key *key, uint32_t count)
+{
+	struct tail *t = (struct tail *)rival;
+	struct lab_cell *set = lab_cells_set(&t->cells, key);
+	struct lab_cell *cell = lab_set_find(set, t->cells.way_cnt, key);
+
+	if (cell) {
+		cell->count += count;
+		return;
+	}
+	cell = lab_set_least(set, t->cells.way_cnt);
+	if (!cell->used) {
+		lab_cell_set(cell, key, count);
+		return;
+	}
+	if (t->admits && !admitted(t, cell->count, count)) {
+		leave(t, key, count);
+	} else {
+		leave(t, &cell->key, cell->count);
+		lab_cell_set(cell, key, count);
+	}
+	age(t, set);
+}
+
+static void drain(struct lab_rival *rival)
+{
+	struct tail *t = (struct tail *)rival;
+
+	lab_cells_drain(&t->cells);
+	for (uint32_t i = 0; i < t->cells.set_cnt; i++)
+		t->misses[i] = 0;
+	new_phase(t);
+}
+
+static uint64_t state_bits(const struct lab_rival *rival)
+{
+	return lab_cells_bits(&((const struct tail *)rival)->cells) + SIDE_BITS;
+}
+
+static void destroy(struct lab_rival *rival)
+{
+	struct tail *t = (struct tail *)rival;
+
+	lab_cells_release(&t->cells);
+	free(t->misses);
+	free(rival);
+}
+
+const struct lab_rival_ops lab_rival_hpt_tail = {"hpt-tail", "here",     tail_create, add,
+						 drain,      state_bits, destroy};
+const struct lab_rival_ops lab_rival_hpt_admit_tail = {
+	"hpt-admit-tail", "here", admit_create, add, drain, state_bits, destroy};
