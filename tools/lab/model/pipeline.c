@@ -2,7 +2,35 @@
 #include "pipeline.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <string.h>
+
+static bool pushes(const struct pathprof_branch *b)
+{
+	switch (b->kind) {
+	case PERF_BR_CALL:
+	case PERF_BR_IND_CALL:
+	case PERF_BR_IND:
+		return true;
+	case PERF_BR_COND:
+	case PERF_BR_UNCOND:
+		return b->target <= b->from;
+	default:
+		return false;
+	}
+}
+
+uint32_t lab_profiler_cycles(const struct pathprof_branch *branch, bool popped, bool replaced,
+			     uint32_t ways)
+{
+	/* A path at its greatest length ends, and another begins, at a forward branch too. */
+	bool pushed = pushes(branch) || (popped && branch->kind != PERF_BR_RET);
+	uint32_t table = 0;
+
+	if (popped)
+		table = replaced ? (uint32_t)__builtin_ctz(ways) : 1;
+	return 1 + pushed + popped + table;
+}
 
 int lab_pipeline_init(struct lab_pipeline *pipeline, uint32_t queue_size)
 {

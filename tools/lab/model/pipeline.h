@@ -23,6 +23,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pathprof/abi.h"
+
 #define LAB_QUARTERS        4
 #define LAB_STEADY_QUARTERS 2 /* an instruction at two a cycle */
 #define LAB_MISS_CYCLES     100
@@ -50,6 +52,14 @@ struct lab_run_of_insns {
 	bool mispredicted;        /* the branch */
 	uint32_t profiler_cycles; /* the profiler's latency for the branch */
 };
+
+/*
+ * The profiler's latency for a branch under the Ball-Larus mapping (EOPP table 5.1 and 5.5.3): a
+ * cycle for each of update or update-count and push; a pop takes one and the hot path table's
+ * update, which is one cycle for a hit and log2(ways) when an entry is replaced.
+ */
+uint32_t lab_profiler_cycles(const struct pathprof_branch *branch, bool popped, bool replaced,
+			     uint32_t ways);
 
 /* queue_size 0..LAB_QUEUE_MAX, or LAB_QUEUE_NONE. -EINVAL. */
 int lab_pipeline_init(struct lab_pipeline *pipeline, uint32_t queue_size);
