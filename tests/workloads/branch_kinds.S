@@ -135,7 +135,11 @@ across:
 	.byte 0x0f, 0x85 /* jnz over the border */
 	.long 1f - . - 4
 	ud2
-1:	.skip 4086, 0x90
+1:	jmp 2f
+	.balign 4096
+	.skip 4096 - 8, 0x90
+2:	nop
+	dec %eax
 	movabs $0x123456789abcdef0, %rax
 	ret
 
