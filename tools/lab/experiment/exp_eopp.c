@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *eopp_alloc(size_t cnt, size_t size_bytes)
-{
-	void *memory = calloc(cnt ? cnt : 1, size_bytes);
-
-	if (!memory)
-		lab_fail("out of memory");
-	return memory;
-}
-
 void eopp_exact_init(struct lab_exact *table)
 {
 	if (lab_exact_init(table) < 0)
@@ -53,7 +44,7 @@ void eopp_feed(const struct pathprof_trace *trace, enum pathprof_extend extend, 
 						  .max_length = 32,
 						  .extend = extend,
 						  .extensions = extend != PATHPROF_EXTEND_NONE};
-	struct lab_path_feed *feed = eopp_alloc(1, sizeof(*feed));
+	struct lab_path_feed *feed = lab_alloc(1, sizeof(*feed));
 
 	if (lab_path_feed_init(feed, &settings, simulate, fn, context) < 0)
 		lab_fail("out of memory");
@@ -92,7 +83,7 @@ static void copy_spilled(const struct lab_exact *spilled, struct lab_exact *ret_
 double eopp_overlap(const struct pathprof_hot_paths *table, uint32_t entries,
 		    const struct lab_exact *exact, const struct lab_exact *spilled)
 {
-	struct pathprof_hot_path *paths = eopp_alloc(entries, sizeof(*paths));
+	struct pathprof_hot_path *paths = lab_alloc(entries, sizeof(*paths));
 	size_t cnt = pathprof_hot_paths_read(table, paths);
 	struct lab_exact sum;
 	double overlap;

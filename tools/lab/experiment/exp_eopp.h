@@ -10,9 +10,8 @@
 #include "../model/path_feed.h"
 #include "experiment.h"
 #include "pathprof/hot_paths.h"
+#include "run.h"
 
-/* Zeroed; cnt 0 is fine. Caller frees. */
-void *eopp_alloc(size_t cnt, size_t size_bytes);
 void eopp_exact_init(struct lab_exact *table);
 void eopp_count(struct lab_exact *table, const struct lab_key *key, uint64_t count);
 
@@ -38,8 +37,5 @@ double eopp_overlap(const struct pathprof_hot_paths *table, uint32_t entries,
 /* Writes the table and its figure, and frees it. */
 void eopp_write_lines(struct lab_run *run, struct lab_table *table, const char *x, const char *y);
 void eopp_write_bars(struct lab_run *run, struct lab_table *table, const char *x, const char *y);
-
-extern const struct lab_experiment exp_eopp_5_2, exp_eopp_5_3, exp_eopp_5_7, exp_eopp_5_8,
-	exp_eopp_5_10, exp_eopp_5_12;
 
 #endif

@@ -42,7 +42,7 @@ static void add_path(void *context, const struct lab_brought *brought)
 
 static void cover(const struct lab_exact *sums, double *ret_covered)
 {
-	struct lab_exact_entry *entries = eopp_alloc(sums->cnt, sizeof(*entries));
+	struct lab_exact_entry *entries = lab_alloc(sums->cnt, sizeof(*entries));
 	uint64_t sum = 0;
 	uint32_t rank = 0;
 
@@ -73,7 +73,7 @@ static void spread_program(struct lab_run *run, const struct lab_program *progra
 
 static double mean_covered(const struct spread *spreads, size_t cnt, size_t sum, size_t rank)
 {
-	double *values = eopp_alloc(cnt, sizeof(*values)), mean;
+	double *values = lab_alloc(cnt, sizeof(*values)), mean;
 
 	for (size_t i = 0; i < cnt; i++)
 		values[i] = spreads[i].covered[sum][rank];
@@ -85,8 +85,8 @@ static double mean_covered(const struct spread *spreads, size_t cnt, size_t sum,
 static void write_by_program(struct lab_run *run, const struct spread *spreads)
 {
 	size_t cnt = lab_run_program_cnt(run);
-	const char **names = eopp_alloc(cnt, sizeof(*names));
-	double *row = eopp_alloc(cnt, sizeof(*row));
+	const char **names = lab_alloc(cnt, sizeof(*names));
+	double *row = lab_alloc(cnt, sizeof(*row));
 	struct lab_table *table;
 	char label[16];
 
@@ -150,7 +150,7 @@ static size_t rank_index(uint32_t rank)
 static void run_spread(struct lab_run *run)
 {
 	size_t cnt = lab_run_program_cnt(run);
-	struct spread *spreads = eopp_alloc(cnt, sizeof(*spreads));
+	struct spread *spreads = lab_alloc(cnt, sizeof(*spreads));
 	struct lab_headline line = {
 		.what = "EOPP 5.2: dynamic instructions along the 100 hottest paths",
 		.paper = "above 80 %",
@@ -209,7 +209,7 @@ static void measure_lengths(struct lab_run *run, const struct lab_program *progr
 static void report_short(struct lab_run *run, const struct lengths *lengths)
 {
 	size_t cnt = lab_run_program_cnt(run);
-	double *within = eopp_alloc(cnt, sizeof(*within));
+	double *within = lab_alloc(cnt, sizeof(*within));
 	struct lab_headline line = {
 		.what = "EOPP 5.3: dynamic instructions along paths of at most 16 branches",
 		.paper = "above 90 % in most programs",
@@ -230,7 +230,7 @@ static void run_lengths(struct lab_run *run)
 {
 	static const char *const columns[BUCKET_CNT] = {"0-4",   "5-8",   "9-12",  "13-16",
 							"17-20", "21-24", "25-28", "29-32"};
-	struct lengths *lengths = eopp_alloc(lab_run_program_cnt(run), sizeof(*lengths));
+	struct lengths *lengths = lab_alloc(lab_run_program_cnt(run), sizeof(*lengths));
 	struct lab_table *table =
 		lab_table_new("eopp-5.3", "Dynamic instructions by the branches of their path, %",
 			      "program", columns, BUCKET_CNT);

@@ -74,7 +74,7 @@ static void report(struct lab_run *run, const struct extended *extended, size_t 
 		   struct lab_headline line)
 {
 	size_t cnt = lab_run_program_cnt(run);
-	double *values = eopp_alloc(cnt, sizeof(*values));
+	double *values = lab_alloc(cnt, sizeof(*values));
 
 	for (size_t i = 0; i < cnt; i++)
 		values[i] = extended[i].overlap[extend];
@@ -87,7 +87,7 @@ static void report(struct lab_run *run, const struct extended *extended, size_t 
 
 static void run_extended(struct lab_run *run)
 {
-	struct extended *extended = eopp_alloc(lab_run_program_cnt(run), sizeof(*extended));
+	struct extended *extended = lab_alloc(lab_run_program_cnt(run), sizeof(*extended));
 	struct lab_table *table = lab_table_new(
 		"eopp-5.10", "Complete overlap of extended paths, frequency, 512x4, %", "program",
 		columns, EXTENDED_CNT);

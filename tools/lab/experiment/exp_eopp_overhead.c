@@ -86,7 +86,7 @@ static void conclude(const struct pass *pass, struct overheads *ret_overheads)
 static void measure(struct lab_run *run, const struct lab_program *program,
 		    const struct pathprof_trace *trace, void *result)
 {
-	struct pass *pass = eopp_alloc(1, sizeof(*pass));
+	struct pass *pass = lab_alloc(1, sizeof(*pass));
 
 	pass->table = eopp_hot_paths(&size);
 	lab_pipeline_init(&pass->plain, LAB_QUEUE_NONE);
@@ -100,7 +100,7 @@ static void measure(struct lab_run *run, const struct lab_program *program,
 
 static double mean_overhead(const struct overheads *overheads, size_t cnt, size_t queue)
 {
-	double *values = eopp_alloc(cnt, sizeof(*values)), mean;
+	double *values = lab_alloc(cnt, sizeof(*values)), mean;
 
 	for (size_t i = 0; i < cnt; i++)
 		values[i] = overheads[i].overhead[queue];
@@ -147,7 +147,7 @@ static void report(struct lab_run *run, const struct overheads *overheads)
 
 static void run_overhead(struct lab_run *run)
 {
-	struct overheads *overheads = eopp_alloc(lab_run_program_cnt(run), sizeof(*overheads));
+	struct overheads *overheads = lab_alloc(lab_run_program_cnt(run), sizeof(*overheads));
 	struct lab_table *table =
 		lab_table_new("eopp-5.12", "Overhead by the size of the branch queue, %", "program",
 			      queue_names, QUEUE_CNT);

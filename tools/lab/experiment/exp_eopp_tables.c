@@ -144,7 +144,7 @@ static void conclude(const struct pass *pass, struct overlaps *ret_overlaps)
 static void measure(const struct pathprof_trace *trace, uint64_t window_insns,
 		    struct overlaps *ret_overlaps)
 {
-	struct pass *pass = eopp_alloc(1, sizeof(*pass));
+	struct pass *pass = lab_alloc(1, sizeof(*pass));
 
 	pass->window_insns = window_insns;
 	for (size_t m = 0; m < LAB_METRIC_CNT; m++)
@@ -190,7 +190,7 @@ static void write_metric(struct lab_run *run, const char *figure, const char *ki
 
 static double mean_overlap(const struct overlaps *overlaps, size_t cnt, size_t metric, size_t size)
 {
-	double *values = eopp_alloc(cnt, sizeof(*values)), mean;
+	double *values = lab_alloc(cnt, sizeof(*values)), mean;
 
 	for (size_t i = 0; i < cnt; i++)
 		values[i] = overlaps[i].overlap[metric][size];
@@ -281,7 +281,7 @@ static void run_complete(struct lab_run *run)
 		 96},
 		{"EOPP 5.7: complete overlap, mispredictions, 512x4", "78.4 %", why, 78.4},
 	};
-	struct overlaps *overlaps = eopp_alloc(lab_run_program_cnt(run), sizeof(*overlaps));
+	struct overlaps *overlaps = lab_alloc(lab_run_program_cnt(run), sizeof(*overlaps));
 
 	lab_run_each_program(run, LAB_TRACE_MEMORY, measure_complete, overlaps, sizeof(*overlaps));
 	report(run, "eopp-5.7", "Complete", overlaps, claims);
@@ -297,7 +297,7 @@ static void run_dynamic(struct lab_run *run)
 		{"EOPP 5.8: dynamic overlap, L2 misses, 512x4", "98 %", why, 98},
 		{"EOPP 5.8: dynamic overlap, mispredictions, 512x4", "91.2 %", why, 91.2},
 	};
-	struct overlaps *overlaps = eopp_alloc(lab_run_program_cnt(run), sizeof(*overlaps));
+	struct overlaps *overlaps = lab_alloc(lab_run_program_cnt(run), sizeof(*overlaps));
 
 	lab_run_each_program(run, LAB_TRACE_MEMORY, measure_dynamic, overlaps, sizeof(*overlaps));
 	report(run, "eopp-5.8", "Dynamic", overlaps, claims);
