@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The stepping collector against the exact truth: `pathprofctl record` on the native program, and
+ * the exact trace of the same program under emulation. Both are reduced to the main program, keyed
+ * by file offset: libraries pick other code under emulation.
+ *
+ * The collector samples on a clock, so its weights lie between how often paths run and how long
+ * they take. Beside it stand windows cut out of the trace, as many and as long: over taken branches
+ * (what is left is chance and windows' shortness) and over instructions (a clock without the
+ * machine's stalls).
+ *
+ * Workload: a program of a second or less, run whole again and again until enough windows were
+ * taken. One program at a time: the collector shares its processor.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../collect/step_store.h"
+#include "../collect/trace_pass.h"
+#include "experiment.h"
+#include "run.h" /* programs run natively here, which no other experiment does */
+
+#define SEED         0x73746570ULL
+#define WORDS_MAX    64
+#define NS_PER_S     1000000000LL
+#define BRANCH_LIMIT "1500000000" /* blocks: a program that is longer is left out */
+
+/* Deterministic, one thread, all their time in their own code. */
+static const char *const suitable[] = {"gzip", "bzip2", "xz", "lua", "perl", "cc1", NULL};
+
+enum column {
+	STEP_COUNT,  /* the collector against how often paths ran */
+	STEP_INSNS,  /* ... against the instructions spent on them */
+	TAKEN_COUNT, /* windows over taken branches against how often */
+	CLOCK_COUNT, /* windows over instructions against how often */
+	CLOCK_INSNS, /* ... against the instructions */
+	COLUMN_CNT,
+};
+static const char *const columns[COLUMN_CNT] = {
+	"step, counts",          "step, instructions",          "windows, counts",
+	"clock windows, counts", "clock windows, instructions",
+};
+
+struct result {
+	double overlap[LAB_LEVEL_CNT][COLUMN_CNT]; /* percent; NaN: not so many windows */
+	double windows;
+};
+
+static char *beside_self(const char *name)
+{
+	char self[PATH_MAX], *path;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (len < 0)
+		lab_fail("/proc/self/exe: %s", strerror(errno));
+	self[len] = '\0';
+	if (asprintf(&path, "%s/%s", dirname(self), name) < 0)
+		lab_fail("out of memory");
+	return path;
+}
+
+/* Runs tool with options and the program's command, in the program's folder; waits for it. */
+static int run_tool(const struct lab_program *program, const char *dir, const char *tool,
+		    const char *const *options)
+{
+	const char *const *command = lab_program_command(program);
+	const char *words[WORDS_MAX] = {tool};
+	size_t cnt = 1;
+	int status;
+	pid_t pid;
+
+	while (*options && cnt < WORDS_MAX - 1)
+		words[cnt++] = *options++;
+	while (*command && cnt < WORDS_MAX - 1)
+		words[cnt++] = *command++;
+	words[cnt] = NULL;
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		lab_fail("fork: %s", strerror(errno));
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (chdir(dir))
+			_exit(126);
+		lab_program_environment(program);
+		execv(tool, (char *const *)words);
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			lab_fail("waitpid: %s", strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The whole program, from its first instruction: the collector sees it from there too. */
+static struct pathprof_trace *trace_whole(struct lab_run *run, const struct lab_program *program,
+					  const char *dir)
+{
+	char *path = lab_run_path(run, "traces/%s-whole.trace", program->name);
+	char *tracer = beside_self("pathprof-trace");
+	const char *const options[] = {"-q", "-o", path, "--limit", BRANCH_LIMIT, "--", NULL};
+	struct pathprof_trace *trace;
+	struct pathprof_error error;
+
+	if (!pathprof_trace_is(path)) {
+		fprintf(stderr, "  %s: recording the whole program\n", program->name);
+		run_tool(program, dir, tracer, options);
+	}
+	if (pathprof_trace_open(&trace, path, &error))
+		lab_fail("%s", error.text);
+	free(path);
+	free(tracer);
+	return trace;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* The program again and again into one database. false: this machine cannot. */
+static bool record_steps(struct lab_run *run, const struct lab_program *program, const char *dir,
+			 const char *db)
+{
+	int64_t end_ns = now_ns() + (lab_run_small(run) ? 15 : 300) * NS_PER_S;
+	char *tool = beside_self("pathprofctl");
+	const char *const options[] = {"record", "--source", "step",        "--overhead", "60%",
+				       "-o",     db,         "--no-report", "--",         NULL};
+	int recorded = 0, status = 0;
+
+	fprintf(stderr, "  %s: stepping\n", program->name);
+	unlink(db);
+	while (status == 0 && now_ns() < end_ns) {
+		status = run_tool(program, dir, tool, options);
+		recorded += status == 0;
+	}
+	free(tool);
+	return recorded > 0;
+}
+
+static double percent(const struct lab_profile *a, size_t column, const struct lab_profile *truth,
+		      enum lab_truth_column truth_column)
+{
+	return 100 * lab_profile_overlap(a, column, truth, truth_column);
+}
+
+static void read_windows(struct lab_estimate *estimates, const struct lab_profile *truth,
+			 struct result *result)
+{
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
+		double *overlap = result->overlap[l];
+		size_t column = LAB_WEIGHT_SPAN * LAB_LEVEL_CNT + l;
+
+		if (lab_levels[l] > result->windows)
+			continue;
+		overlap[TAKEN_COUNT] =
+			percent(&estimates[0].profile, column, truth, LAB_TRUTH_COUNT);
+		overlap[CLOCK_COUNT] =
+			percent(&estimates[1].profile, column, truth, LAB_TRUTH_COUNT);
+		overlap[CLOCK_INSNS] =
+			percent(&estimates[1].profile, column, truth, LAB_TRUTH_INSNS);
+	}
+}
+
+static void cut_windows(const struct pathprof_trace *trace, const struct lab_module *module,
+			struct lab_truth *truth, uint32_t taken_wanted, struct result *result)
+{
+	struct lab_estimate *estimates = lab_alloc(2, sizeof(*estimates));
+
+	for (size_t i = 0; i < 2; i++)
+		lab_estimate_init(&estimates[i], PATHPROF_MAPPING_BL,
+				  i ? LAB_CLOCK_INSNS : LAB_CLOCK_TAKEN, taken_wanted,
+				  lab_levels[LAB_LEVEL_CNT - 1], truth, SEED + i);
+	lab_pass_estimates(trace, estimates, 2);
+	lab_profile_keep_module(&truth->profile, module);
+	for (size_t i = 0; i < 2; i++)
+		lab_profile_keep_module(&estimates[i].profile, module);
+	read_windows(estimates, &truth->profile, result);
+	for (size_t i = 0; i < 2; i++)
+		lab_estimate_release(&estimates[i]);
+	free(estimates);
+}
+
+struct steps {
+	const struct lab_profile *truth;
+	struct result *result;
+	double windows_before;
+};
+
+/* A level is reached by the stored window that passes it, when that does not go far beyond. */
+static void after_stored_window(void *context, const struct lab_profile *steps, uint64_t window_cnt)
+{
+	struct steps *s = context;
+
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
+		double *overlap = s->result->overlap[l];
+
+		if (s->windows_before >= lab_levels[l] || window_cnt < lab_levels[l] ||
+		    (double)window_cnt > 1.5 * lab_levels[l])
+			continue;
+		overlap[STEP_COUNT] = percent(steps, 0, s->truth, LAB_TRUTH_COUNT);
+		overlap[STEP_INSNS] = percent(steps, 0, s->truth, LAB_TRUTH_INSNS);
+	}
+	s->windows_before = (double)window_cnt;
+	s->result->windows = (double)window_cnt;
+}
+
+static void compare(const struct pathprof_trace *trace, const char *db, struct result *result)
+{
+	struct steps steps = {.result = result};
+	struct lab_step_store store;
+	struct lab_module module;
+	struct lab_truth truth;
+
+	if (!lab_pass_main_module(trace, &module))
+		lab_fail("the trace does not say where its main program lies");
+	lab_step_store_open(&store, db, &module.build_id);
+	result->windows = (double)store.window_cnt;
+	lab_truth_init(&truth, PATHPROF_MAPPING_BL);
+	lab_pass_truth(trace, &truth);
+	cut_windows(trace, &module, &truth, store.taken_wanted, result);
+	steps.truth = &truth.profile;
+	lab_step_store_read(&store, after_stored_window, &steps);
+	lab_step_store_release(&store);
+	lab_truth_release(&truth);
+}
+
+static bool measure(struct lab_run *run, const struct lab_program *program, struct result *result)
+{
+	char *dir = lab_run_path(run, "inputs/%s/", program->name);
+	char *db = lab_run_path(run, "traces/%s-step.db", program->name);
+	struct pathprof_trace *trace;
+	bool recorded;
+
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
+		for (size_t c = 0; c < COLUMN_CNT; c++)
+			result->overlap[l][c] = NAN;
+	lab_program_prepare(program, dir);
+	trace = trace_whole(run, program, dir);
+	recorded = pathprof_trace_info(trace)->whole && record_steps(run, program, dir, db);
+	if (recorded)
+		compare(trace, db, result);
+	else
+		fprintf(stderr, "  %s: cannot be stepped here, or is too long: left out\n",
+			program->name);
+	pathprof_trace_free(trace);
+	free(dir);
+	free(db);
+	return recorded;
+}
+
+static bool is_suitable(const struct lab_program *program)
+{
+	for (size_t i = 0; suitable[i]; i++)
+		if (strcmp(suitable[i], program->name) == 0)
+			return true;
+	return false;
+}
+
+/* The mean over the programs that have a figure; NaN: none has. */
+static void mean_at(const struct result *results, size_t cnt, size_t level, double *ret_values)
+{
+	for (size_t c = 0; c < COLUMN_CNT; c++) {
+		double sum = 0, figures = 0;
+
+		for (size_t p = 0; p < cnt; p++) {
+			if (isnan(results[p].overlap[level][c]))
+				continue;
+			sum += results[p].overlap[level][c];
+			figures++;
+		}
+		ret_values[c] = figures > 0 ? sum / figures : NAN;
+	}
+}
+
+static void write_curve(struct lab_run *run, const struct result *results, size_t cnt)
+{
+	struct lab_table *table = lab_table_new(
+		"step", "Main program: overlap with the exact path profile, %, mean of programs",
+		"windows", columns, COLUMN_CNT);
+	const struct lab_plot plot = {.form = LAB_PLOT_LINES,
+				      .x = "windows taken",
+				      .y = "overlap with the exact profile, %",
+				      .x_log = true,
+				      .y_max = 100};
+	double values[COLUMN_CNT];
+	char label[16];
+
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
+		snprintf(label, sizeof(label), "%u", lab_levels[l]);
+		mean_at(results, cnt, l, values);
+		lab_table_add(table, label, values);
+	}
+	lab_table_write(run, table);
+	lab_plot_write(run, table, &plot);
+	lab_table_free(table);
+}
+
+/* The highest level the collector reached. */
+static const double *last_of(const struct result *result)
+{
+	size_t last = 0;
+
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
+		if (!isnan(result->overlap[l][STEP_COUNT]))
+			last = l;
+	return result->overlap[last];
+}
+
+static void write_programs(struct lab_run *run, const struct result *results,
+			   const struct lab_program *const *programs, size_t cnt)
+{
+	static const char *const all[COLUMN_CNT + 1] = {
+		"windows taken",   "step, counts",          "step, instructions",
+		"windows, counts", "clock windows, counts", "clock windows, instructions"};
+	struct lab_table *table = lab_table_new(
+		"step-programs", "Main program: overlap at the most windows that were compared, %",
+		"program", all, COLUMN_CNT + 1);
+
+	for (size_t p = 0; p < cnt; p++) {
+		double values[COLUMN_CNT + 1] = {results[p].windows};
+
+		memcpy(values + 1, last_of(&results[p]), COLUMN_CNT * sizeof(values[0]));
+		lab_table_add(table, programs[p]->name, values);
+	}
+	lab_table_add_average(table);
+	lab_table_set_decimals(table, 0, 0);
+	lab_table_write(run, table);
+	lab_table_free(table);
+}
+
+static void run_step(struct lab_run *run)
+{
+	static struct result results[LAB_PROGRAMS_MAX];
+	const struct lab_program *programs[LAB_PROGRAMS_MAX];
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < lab_run_program_cnt(run); i++) {
+		const struct lab_program *program = lab_run_program(run, i);
+
+		if (!is_suitable(program) || !measure(run, program, &results[cnt]))
+			continue;
+		programs[cnt++] = program;
+	}
+	write_curve(run, results, cnt);
+	write_programs(run, results, programs, cnt);
+}
+
+const struct lab_experiment exp_collectors_step = {
+	"step", "the stepping collector against the exact trace", "EOPP 5.2", run_step};
