@@ -51,7 +51,7 @@ void lab_cells_drain(struct lab_cells *cells)
 	for (size_t i = 0; i < (size_t)cells->set_cnt * cells->way_cnt; i++) {
 		struct lab_cell *cell = &cells->cell[i];
 
-		if (cell->used)
+		if (cell->used && cell->count)
 			lab_cells_emit(cells, &cell->key, (double)cell->count);
 		*cell = (struct lab_cell){.used = false};
 	}

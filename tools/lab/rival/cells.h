@@ -35,7 +35,7 @@ void lab_cells_init(struct lab_cells *cells, const struct lab_rival_config *conf
 		    uint32_t way_cnt, uint64_t side_bits);
 void lab_cells_release(struct lab_cells *cells);
 uint64_t lab_cells_bits(const struct lab_cells *cells);
-/* Emits every cell in use and frees it. */
+/* Emits every cell that has a count, and frees all. */
 void lab_cells_drain(struct lab_cells *cells);
 
 static inline bool lab_key_same(const struct lab_key *x, const struct lab_key *y)

@@ -6,9 +6,11 @@
  * whoever carries the counter over RATE leaves with RATE. Counters start at a random phase, so
  * each path's count is unbiased, and table and messages together keep the total.
  *
- * hpt-tail replaces as the thesis does. hpt-admit-tail lets a new path in by chance, 1 in the count
- * of the least (RAP's rule), else it goes to the tail itself; every AGE misses of a set its counts
- * leave, so that what was hot once does not stay for ever. Such messages are exact, and few.
+ * Every AGE misses of a set its counts leave the same way, while its keys stay: what was hot once
+ * does not stay for ever, and since large counts leave whole, that takes few messages.
+ *
+ * hpt-tail replaces the least as the thesis does. hpt-admit-tail lets a new path in by chance, 1 in
+ * the count of the least (RAP's rule), else the new path itself goes to the tail.
  */
 #include "rivals.h"
 
@@ -17,11 +19,12 @@
 #include "cells.h"
 
 #define WAYS         8
-#define RATE         32 /* at most 2^STRATUM_BITS */
-#define STRATA       32
-#define STRATUM_BITS 8
-#define AGE          1024 /* misses of a set */
-#define MISS_BITS    10
+#define RATE         16 /* at most 2^STRATUM_BITS */
+#define STRATA       128
+#define STRATUM_BITS 4
+#define AGE          128 /* misses of a set, at most 2^MISS_BITS */
+#define MISS_BITS    7
+#define RANDOM_BITS  64
 
 struct tail {
 	struct lab_rival rival;
@@ -32,8 +35,12 @@ struct tail {
 	bool admits;
 };
 
-/* 64 sets of 8: a miss counter each, the generator, the strata. */
-#define SIDE_BITS (64 * MISS_BITS + 64 + STRATA * STRATUM_BITS)
+/* The generator, the strata, and a counter of misses for each set that would fit without these. */
+static uint64_t side_bits(const struct lab_rival_config *config)
+{
+	return RANDOM_BITS + STRATA * STRATUM_BITS +
+	       (lab_cells_fit(config, 0) / WAYS + 1) * (uint64_t)MISS_BITS;
+}
 
 static uint32_t draw(struct tail *t)
 {
@@ -59,7 +66,7 @@ static struct tail *create(const struct lab_rival_config *config, const struct l
 	struct tail *t = lab_rival_alloc(1, sizeof(*t));
 
 	t->rival.ops = ops;
-	lab_cells_init(&t->cells, config, WAYS, SIDE_BITS);
+	lab_cells_init(&t->cells, config, WAYS, side_bits(config));
 	t->misses = lab_rival_alloc(t->cells.set_cnt, sizeof(*t->misses));
 	t->random = config->seed ? config->seed : 1;
 	new_phase(t);
@@ -145,7 +152,9 @@ static void drain(struct lab_rival *rival)
 
 static uint64_t state_bits(const struct lab_rival *rival)
 {
-	return lab_cells_bits(&((const struct tail *)rival)->cells) + SIDE_BITS;
+	const struct tail *t = (const struct tail *)rival;
+
+	return lab_cells_bits(&t->cells) + side_bits(&t->cells.config);
 }
 
 static void destroy(struct lab_rival *rival)
