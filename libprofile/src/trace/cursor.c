@@ -243,14 +243,15 @@ static void resume(struct pathprof_trace_cursor *c, const struct interrupted *in
 }
 
 /*
- * A handler returned to b. When b begins another handler, the kernel had that signal waiting: what
- * the first one interrupted is interrupted still.
+ * A handler, whose last block is a, returned to b. When b begins another handler, the kernel had
+ * that signal waiting: what the first one interrupted is interrupted still.
  */
-static void sigreturn_to(struct pathprof_trace_cursor *c, const struct pp_trace_block *b)
+static void sigreturn_to(struct pathprof_trace_cursor *c, const struct pp_trace_block *a,
+			 const struct pp_trace_block *b)
 {
 	struct interrupted interrupted;
 
-	hold_discontinuity(c, PATHPROF_TRACE_EVENT_SIGRETURN, c->last, b);
+	hold_discontinuity(c, PATHPROF_TRACE_EVENT_SIGRETURN, a, b);
 	if (b->is_handler)
 		hold_discontinuity(c, PATHPROF_TRACE_EVENT_SIGNAL, NULL, b);
 	else if (pop(c, &interrupted))
@@ -284,7 +285,7 @@ static void unexplained(struct pathprof_trace_cursor *c, const struct pp_trace_b
 	} else if (c->is_sigreturn) {
 		if (!c->is_left)
 			c->insn_cnt += a->insn_cnt;
-		sigreturn_to(c, b);
+		sigreturn_to(c, a, b);
 	} else if (b->is_handler) {
 		signal_in(c, a, b);
 	} else if (!c->is_left) {
