@@ -18,6 +18,7 @@ extern const struct lab_experiment exp_rps_7, exp_rps_8, exp_rps_9, exp_rps_10, 
 extern const struct lab_experiment exp_eopp_5_2, exp_eopp_5_3, exp_eopp_5_7, exp_eopp_5_8,
 	exp_eopp_5_10, exp_eopp_5_12;
 extern const struct lab_experiment exp_rivals_paths;
+extern const struct lab_experiment exp_collectors_windows, exp_collectors_step;
 
 /* In the order of the report; NULL at the end. */
 static const struct lab_experiment *const experiments[] = {
