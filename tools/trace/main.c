@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprof-trace: runs a program in an emulator and writes down every branch it executes.
+ *
+ * Workload: the program runs on one processor, packing on another. Locking: one thread; share.h
+ * says what it shares with the program. Ownership: a session holds all there is.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect.h"
+#include "command.h"
+#include "launch.h"
+#include "options.h"
+#include "share.h"
+#include "writer.h"
+
+enum { EXIT_NO_TRACE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+#define PROGRESS_AFTER_NS 2000000000ull
+#define PROGRESS_EACH_NS  500000000ull
+
+struct session {
+	struct trace_options options;
+	struct trace_command command;
+	struct trace_share *share;
+	int share_fd;
+	struct trace_writer writer;
+	struct trace_collector collector;
+	pid_t pid;
+	int status; /* of waitpid */
+	bool exited, killed;
+	uint64_t begin_ns, said_ns;
+};
+
+/* For the signal handlers. */
+static struct trace_share *ringing;
+static volatile sig_atomic_t traced_pid;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void complain(const char *text)
+{
+	fprintf(stderr, "pathprof-trace: %s\n", text);
+}
+
+/* ---------------------------------------------------------------- signals */
+
+static void on_child(int signal)
+{
+	int saved = errno;
+
+	__atomic_add_fetch(&ringing->bell, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &ringing->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	errno = saved;
+}
+
+/* What is to end us ends the program; the trace ends whole. */
+static void on_end(int signal)
+{
+	if (traced_pid > 0)
+		kill(traced_pid, signal);
+}
+
+static void handle(int signal, void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	sigaction(signal, &action, NULL);
+}
+
+/* After the start, so that the program inherits what we did. */
+static void handle_signals(struct session *session)
+{
+	ringing = session->share;
+	traced_pid = session->pid;
+	handle(SIGCHLD, on_child);
+	handle(SIGTERM, on_end);
+	handle(SIGHUP, on_end);
+	/* The terminal sends these to the program as well. */
+	handle(SIGINT, SIG_IGN);
+	handle(SIGQUIT, SIG_IGN);
+}
+
+/* ---------------------------------------------------------------- setting up */
+
+static int make_share(struct session *session, struct pathprof_error *error)
+{
+	void *share;
+
+	session->share_fd = memfd_create("pathprof-trace", MFD_CLOEXEC);
+	if (session->share_fd < 0)
+		return pathprof_fail(error, -errno, "memfd: %s", strerror(errno));
+	if (ftruncate(session->share_fd, (off_t)TRACE_SHARE_BYTES) < 0)
+		return pathprof_fail(error, -errno, "memfd: %s", strerror(errno));
+	share = mmap(NULL, TRACE_SHARE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		     session->share_fd, 0);
+	if (share == MAP_FAILED)
+		return pathprof_fail(error, -errno, "shared memory: %s", strerror(errno));
+	session->share = share;
+	session->share->magic = TRACE_SHARE_MAGIC;
+	session->share->flags = session->options.flags;
+	session->share->tracer_pid = (uint32_t)getpid();
+	session->share->next_block = 1;
+	session->share->skip_cnt = session->options.skip_cnt;
+	session->share->budget_words = session->options.limit_words;
+	return 0;
+}
+
+static int write_command(struct session *session, struct pathprof_error *error)
+{
+	struct pathprof_trace_chunk chunk = {.type = PATHPROF_TRACE_COMMAND};
+	size_t len_bytes = 0;
+	char *const *words = session->options.command;
+	char *text;
+	int r;
+
+	for (size_t i = 0; words[i]; i++)
+		len_bytes += strlen(words[i]) + 1;
+	if (len_bytes > PATHPROF_TRACE_CHUNK_MAX)
+		return pathprof_fail(error, -E2BIG, "the command is too long");
+	text = malloc(len_bytes);
+	if (!text)
+		return pathprof_fail(error, -ENOMEM, "no memory");
+	for (size_t i = 0, at = 0; words[i]; i++) {
+		strcpy(text + at, words[i]);
+		at += strlen(words[i]) + 1;
+	}
+	chunk.raw_bytes = (uint32_t)len_bytes;
+	r = trace_writer_chunk(&session->writer, chunk, text);
+	free(text);
+	return r < 0 ? pathprof_fail(error, r, "%s: %s", session->options.output, strerror(-r)) : 0;
+}
+
+static int open_trace(struct session *session, struct pathprof_error *error)
+{
+	int r = make_share(session, error);
+
+	if (r == 0)
+		r = trace_writer_init(&session->writer, session->options.output,
+				      session->options.flags, error);
+	if (r == 0)
+		r = write_command(session, error);
+	if (r == 0)
+		trace_collector_init(&session->collector, session->share, &session->writer);
+	return r;
+}
+
+static int start(struct session *session, struct pathprof_error *error)
+{
+	struct trace_launch launch = {
+		.command = &session->command,
+		.cpu = session->options.cpu,
+		.share_fd = session->share_fd,
+	};
+
+	session->begin_ns = now_ns();
+	session->pid = trace_launch(&launch, error);
+	if (session->pid < 0)
+		return session->pid;
+	handle_signals(session);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- running */
+
+static void kill_all(struct session *session)
+{
+	session->killed = true;
+	trace_collect_kill(&session->collector);
+	if (!session->exited)
+		kill(session->pid, SIGKILL);
+}
+
+static void say_progress(struct session *session)
+{
+	uint64_t now = now_ns();
+
+	if (session->options.quiet || !isatty(STDERR_FILENO) ||
+	    now - session->begin_ns < PROGRESS_AFTER_NS ||
+	    now - session->said_ns < PROGRESS_EACH_NS)
+		return;
+	session->said_ns = now;
+	fprintf(stderr, "\r\033[K%.0f s, %.0f M blocks, %.1f MB",
+		(double)(now - session->begin_ns) / 1e9,
+		(double)session->collector.totals.word_cnt / 1e6,
+		(double)session->writer.offset / 1e6);
+}
+
+static void reap(struct session *session)
+{
+	if (!session->exited && waitpid(session->pid, &session->status, WNOHANG) == session->pid) {
+		session->exited = true;
+		traced_pid = 0;
+	}
+}
+
+static void wait_for_bell(struct session *session, uint32_t seen)
+{
+	const struct timespec timeout = {.tv_nsec = 50 * 1000 * 1000};
+
+	syscall(SYS_futex, &session->share->bell, FUTEX_WAIT, seen, &timeout, NULL, 0);
+}
+
+static int collect(struct session *session)
+{
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&session->share->bell, __ATOMIC_ACQUIRE);
+		int r;
+
+		reap(session);
+		r = trace_collect(&session->collector);
+		if (r < 0)
+			return r;
+		if (__atomic_load_n(&session->share->cut, __ATOMIC_ACQUIRE) && !session->killed)
+			kill_all(session);
+		if (session->exited && !trace_collect_alive(&session->collector))
+			break;
+		say_progress(session);
+		wait_for_bell(session, seen);
+	}
+	return trace_collect_rest(&session->collector);
+}
+
+static int run(struct session *session, struct pathprof_error *error)
+{
+	int r = collect(session);
+
+	if (r == 0)
+		r = trace_writer_finish(&session->writer);
+	if (r == 0 && session->collector.totals.process_cnt == 0)
+		return pathprof_fail(error, -EPROTO, "the emulator did not start the program");
+	if (r == 0)
+		return 0;
+	__atomic_store_n(&session->share->stopped, 1, __ATOMIC_RELEASE);
+	kill_all(session);
+	if (!session->exited)
+		waitpid(session->pid, &session->status, 0);
+	return pathprof_fail(error, r, "%s: %s; the program was killed", session->options.output,
+			     strerror(-r));
+}
+
+/* ---------------------------------------------------------------- ending */
+
+static void say_losses(const struct session *session)
+{
+	if (session->share->lost_streams)
+		fprintf(stderr, "pathprof-trace: %u threads or processes too many, not recorded\n",
+			session->share->lost_streams);
+	if (session->collector.totals.lost_defs)
+		fprintf(stderr, "pathprof-trace: %u definitions were damaged\n",
+			session->collector.totals.lost_defs);
+	if (session->share->cut)
+		fprintf(stderr, "pathprof-trace: the limit was reached, the program was killed\n");
+}
+
+static void say_totals(const struct session *session)
+{
+	const struct trace_totals *totals = &session->collector.totals;
+
+	if (!session->options.quiet) {
+		if (session->said_ns)
+			fprintf(stderr, "\r\033[K");
+		fprintf(stderr,
+			"pathprof-trace: %llu words in %llu bytes, %.2f s, %u threads in %u "
+			"processes, %u programs executed out of sight\n",
+			(unsigned long long)totals->word_cnt,
+			(unsigned long long)session->writer.offset,
+			(double)(now_ns() - session->begin_ns) / 1e9, totals->stream_cnt,
+			totals->process_cnt, totals->exec_cnt);
+	}
+	say_losses(session);
+}
+
+static int exit_status(const struct session *session)
+{
+	if (session->share->cut)
+		return EXIT_SUCCESS;
+	if (WIFSIGNALED(session->status))
+		return 128 + WTERMSIG(session->status);
+	return WEXITSTATUS(session->status);
+}
+
+static int trace(struct session *session, struct pathprof_error *error)
+{
+	int r = trace_command_init(&session->command, session->options.command, error);
+
+	if (r < 0)
+		return r == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	if (open_trace(session, error) < 0)
+		return EXIT_NO_TRACE;
+	if (start(session, error) < 0)
+		return EXIT_CANNOT_RUN;
+	if (run(session, error) < 0)
+		return EXIT_NO_TRACE;
+	say_totals(session);
+	return exit_status(session);
+}
+
+static void release(struct session *session)
+{
+	trace_command_release(&session->command);
+	if (session->writer.fd >= 0) {
+		trace_collector_release(&session->collector);
+		trace_writer_release(&session->writer);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct session session = {.share_fd = -1, .writer.fd = -1};
+	struct pathprof_error error = {""};
+	int status;
+
+	if (trace_options_parse(&session.options, argc, argv, &error) < 0) {
+		complain(error.text);
+		return EXIT_NO_TRACE;
+	}
+	if (session.options.help || session.options.version) {
+		session.options.help ? trace_options_help()
+				     : (void)puts("pathprof-trace " PATHPROF_VERSION);
+		return EXIT_SUCCESS;
+	}
+	status = trace(&session, &error);
+	if (error.text[0])
+		complain(error.text);
+	release(&session);
+	return status;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The exact tracer's half inside the emulator (qemu-x86_64 of Debian 12): cuts the program into
+ * blocks as the emulator translates them and has each record itself as it runs.
+ *
+ * Workload: a translation is rare, some hundred thousand in a large program. Locking: one mutex a
+ * process; the emulator translates in any thread. Ownership: lives as long as the process.
+ *
+ * Arguments: fd=N, the shared memory of ../share.h.
+ */
+#include "plugin.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../../libprofile/core/pp_decode.h"
+#include "pathprof/trace_format.h"
+#include "qemu_plugin.h"
+#include "record.h"
+
+QEMU_EXPORT int qemu_plugin_version = 1;
+QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+				    char **argv);
+
+struct trace_share *plugin_share;
+uint64_t plugin_guest_base;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void plugin_lock(void)
+{
+	pthread_mutex_lock(&mutex);
+}
+
+void plugin_unlock(void)
+{
+	pthread_mutex_unlock(&mutex);
+}
+
+static uint32_t kind_of(const struct pp_insn *insn)
+{
+	if (insn->kind != PP_KIND_NONE)
+		return insn->kind;
+	switch (insn->hazard) {
+	case PP_HAZARD_SYSCALL:
+		return PATHPROF_TRACE_ENDS_SYSCALL;
+	case PP_HAZARD_REP:
+		return PATHPROF_TRACE_ENDS_REP;
+	case PP_HAZARD_TRAP:
+	case PP_HAZARD_FAR:
+	case PP_HAZARD_TSX:
+		return PATHPROF_TRACE_ENDS_OTHER;
+	default:
+		return PATHPROF_TRACE_ENDS_PLAIN;
+	}
+}
+
+static void decode(const struct qemu_plugin_insn *insn, struct pp_insn *ret_insn)
+{
+	pp_decode(qemu_plugin_insn_data(insn), (__u32)qemu_plugin_insn_size(insn),
+		  qemu_plugin_insn_vaddr(insn), ret_insn);
+}
+
+/*
+ * The instructions of a translation that are run by it. The emulator leaves an instruction that
+ * goes on in the next page to the next translation, yet lists what it had read of it.
+ */
+static size_t whole_insns(const struct qemu_plugin_tb *tb)
+{
+	size_t cnt = qemu_plugin_tb_n_insns(tb);
+	struct pp_insn insn;
+
+	if (cnt < 2)
+		return cnt;
+	decode(qemu_plugin_tb_get_insn(tb, cnt - 1), &insn);
+	return insn.hazard == PP_HAZARD_FETCH ? cnt - 1 : cnt;
+}
+
+static struct block describe(const struct qemu_plugin_tb *tb, size_t insn_cnt)
+{
+	const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, insn_cnt - 1);
+	struct block block = {
+		.start = qemu_plugin_tb_vaddr(tb),
+		.last_pc = qemu_plugin_insn_vaddr(last),
+		.insn_cnt = (uint16_t)insn_cnt,
+	};
+	struct pp_insn insn;
+
+	decode(last, &insn);
+	block.kind = kind_of(&insn);
+	block.target = insn.kind ? insn.target : 0;
+	block.last_offset = (uint16_t)(block.last_pc - block.start);
+	block.len_bytes = block.last_offset + (uint32_t)qemu_plugin_insn_size(last);
+	block.turns = block.kind == PATHPROF_TRACE_ENDS_REP && insn_cnt == 1;
+	return block;
+}
+
+static void plant_accesses(struct qemu_plugin_tb *tb, size_t insn_cnt)
+{
+	qemu_mem_cb record =
+		plugin_share->flags & PATHPROF_TRACE_HAS_LOADS ? record_load : record_access;
+
+	/* Both directions, and the callback looks: 7.2 delivers the wrong ones otherwise. */
+	for (size_t i = 0; i < insn_cnt; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		qemu_plugin_register_vcpu_mem_cb(insn, record, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_RW,
+						 (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
+	}
+}
+
+static void plant(struct qemu_plugin_tb *tb, size_t insn_cnt, const struct block *block)
+{
+	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, insn_cnt - 1);
+
+	qemu_plugin_register_vcpu_tb_exec_cb(tb,
+					     record_threads ? record_block_threads : record_block,
+					     QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)block);
+	if (record_threads)
+		qemu_plugin_register_vcpu_insn_exec_cb(last, record_reached, QEMU_PLUGIN_CB_NO_REGS,
+						       NULL);
+	else
+		qemu_plugin_register_vcpu_insn_exec_inline(last, QEMU_PLUGIN_INLINE_ADD_U64,
+							   &record_arrivals, 1);
+	if (plugin_share->flags)
+		plant_accesses(tb, insn_cnt);
+}
+
+static void find_guest_base(const struct qemu_plugin_tb *tb)
+{
+	const struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
+
+	plugin_guest_base =
+		(uintptr_t)qemu_plugin_insn_haddr(first) - qemu_plugin_insn_vaddr(first);
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t insn_cnt = whole_insns(tb);
+	struct block made = describe(tb, insn_cnt);
+	const struct block *block;
+
+	plugin_lock();
+	find_guest_base(tb);
+	made.module = map_module(made.start);
+	block = block_intern(&made);
+	plugin_unlock();
+	if (block)
+		plant(tb, insn_cnt, block);
+}
+
+static void on_begin(qemu_plugin_id_t id, unsigned vcpu)
+{
+	record_thread_begin(vcpu);
+}
+
+static void on_end(qemu_plugin_id_t id, unsigned vcpu)
+{
+	record_thread_end(vcpu);
+}
+
+/* The program must not find the descriptor among its own. */
+static struct trace_share *attach(int fd)
+{
+	struct trace_share *share =
+		mmap(NULL, TRACE_SHARE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (share == MAP_FAILED)
+		return NULL;
+	return share->magic == TRACE_SHARE_MAGIC ? share : NULL;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	if (info->system_emulation || strcmp(info->target_name, "x86_64") != 0)
+		return 1;
+	if (argc != 1 || strncmp(argv[0], "fd=", 3) != 0)
+		return 1;
+	plugin_share = attach((int)strtol(argv[0] + 3, NULL, 10));
+	if (!plugin_share)
+		return 1;
+	plugin_lock();
+	process_claim(0);
+	plugin_unlock();
+	qemu_plugin_register_vcpu_init_cb(id, on_begin);
+	qemu_plugin_register_vcpu_exit_cb(id, on_end);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	syscalls_register(id);
+	return 0;
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See record.h. */
+#include "record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "pathprof/trace_format.h"
+#include "qemu_plugin.h"
+
+#define VCPU_CNT 1024u
+/* Words between two looks at limits and room; more than one record may pass them by. */
+#define GRANT_WORDS (1u << 16)
+#define RECORD_MAX  8u
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+static struct recorder recorders[VCPU_CNT];
+
+uint64_t record_arrivals;
+bool record_threads;
+
+/* One recorder too many shares the last one, which is muted. */
+static struct recorder *recorder_of(unsigned vcpu)
+{
+	return &recorders[likely(vcpu < VCPU_CNT) ? vcpu : VCPU_CNT - 1];
+}
+
+static void append(struct recorder *r, uint32_t word)
+{
+	r->words[r->word_cnt & (TRACE_RING_WORDS - 1)] = word;
+	r->word_cnt++;
+}
+
+/* Pairs with the reader's acquire load: the words before the count are there. */
+static void publish(const struct recorder *r)
+{
+	__atomic_store_n(&r->slot->word_cnt, r->word_cnt, __ATOMIC_RELEASE);
+}
+
+static void mute(struct recorder *r)
+{
+	r->muted = true;
+	r->pause_at = 0;
+}
+
+/* false: the tracer is gone. */
+static bool wait_for_room(const struct recorder *r)
+{
+	struct trace_slot *slot = r->slot;
+
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&slot->taken_seq, __ATOMIC_ACQUIRE);
+		uint64_t taken = __atomic_load_n(&slot->taken_cnt, __ATOMIC_ACQUIRE);
+
+		if (r->word_cnt + GRANT_WORDS + 2 * RECORD_MAX - taken <= TRACE_RING_WORDS)
+			return true;
+		if (!process_wait(&slot->taken_seq, seen))
+			return false;
+	}
+}
+
+static uint64_t take_budget(void)
+{
+	uint64_t left = __atomic_load_n(&plugin_share->budget_words, __ATOMIC_RELAXED);
+	uint64_t take;
+
+	do {
+		take = left < GRANT_WORDS ? left : GRANT_WORDS;
+	} while (!__atomic_compare_exchange_n(&plugin_share->budget_words, &left, left - take, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return take;
+}
+
+static bool still_skipping(void)
+{
+	uint64_t left = __atomic_load_n(&plugin_share->skip_cnt, __ATOMIC_RELAXED);
+
+	while (left)
+		if (__atomic_compare_exchange_n(&plugin_share->skip_cnt, &left, left - 1, true,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+static bool cut(struct recorder *r)
+{
+	append(r, PATHPROF_TRACE_MARK_CUT);
+	publish(r);
+	mute(r);
+	__atomic_store_n(&plugin_share->cut, 1, __ATOMIC_RELEASE);
+	process_ring_bell();
+	return false;
+}
+
+/* More words may follow: how many until the next look. false: nothing may. */
+static bool grant(struct recorder *r)
+{
+	uint64_t budget = take_budget();
+	uint64_t before = r->word_cnt / TRACE_CHUNK_WORDS;
+
+	if (!wait_for_room(r)) {
+		mute(r);
+		return false;
+	}
+	if (!budget)
+		return cut(r);
+	r->pause_at = r->word_cnt + budget;
+	if (r->pause_at / TRACE_CHUNK_WORDS != before)
+		process_ring_bell();
+	return true;
+}
+
+static bool is_block(uint32_t word)
+{
+	return word && word < PATHPROF_TRACE_ACCESS;
+}
+
+/* The recorder's slow side, entered at pause_at; whether the record that begins with word goes in.
+ */
+static __attribute__((noinline)) bool pause(struct recorder *r, uint32_t word)
+{
+	if (!r->slot)
+		return false;
+	if (!r->muted)
+		return grant(r);
+	if (__atomic_load_n(&plugin_share->cut, __ATOMIC_RELAXED) || r->word_cnt)
+		return false;
+	/* Recording begins with a block, and where it does not begin with the program, says so. */
+	if (!is_block(word) || still_skipping())
+		return false;
+	r->muted = false;
+	if (!grant(r))
+		return false;
+	append(r, PATHPROF_TRACE_MARK_CUT);
+	return true;
+}
+
+static inline void put(struct recorder *r, uint32_t word)
+{
+	if (unlikely(r->word_cnt >= r->pause_at) && !pause(r, word))
+		return;
+	append(r, word);
+	publish(r);
+}
+
+static inline void enter(struct recorder *r, const struct block *block, bool reached)
+{
+	const struct block *last = r->last;
+
+	if (unlikely(!reached) && last)
+		put(r, PATHPROF_TRACE_MARK_LEFT);
+	else if (unlikely(block->turns) && last && last->kind == PATHPROF_TRACE_ENDS_REP &&
+		 last->last_pc == block->start)
+		return;
+	r->last = block;
+	put(r, block->id);
+}
+
+void record_block(unsigned vcpu, void *data)
+{
+	struct recorder *r = recorder_of(vcpu);
+	bool reached = record_arrivals != r->arrivals;
+
+	r->arrivals = record_arrivals;
+	enter(r, data, reached);
+}
+
+void record_block_threads(unsigned vcpu, void *data)
+{
+	struct recorder *r = recorder_of(vcpu);
+	bool reached = r->reached;
+
+	r->reached = false;
+	enter(r, data, reached);
+}
+
+void record_reached(unsigned vcpu, void *data)
+{
+	recorder_of(vcpu)->reached = true;
+}
+
+void record_sigreturn(unsigned vcpu)
+{
+	struct recorder *r = recorder_of(vcpu);
+
+	put(r, PATHPROF_TRACE_MARK_SIGRETURN);
+}
+
+/* What the access left in memory: the value, but for a locked exchange among threads. */
+static uint64_t value_at(uint64_t address, unsigned shift)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, (const void *)(uintptr_t)(address + plugin_guest_base),
+	       shift < 3 ? 1u << shift : 8);
+	return value;
+}
+
+static uint32_t access_word(const struct recorder *r, uint64_t pc, uint32_t info)
+{
+	uint32_t offset = (uint32_t)(pc - r->last->start) & PATHPROF_TRACE_ACCESS_OFFSET;
+	uint32_t store = qemu_plugin_mem_is_store(info) ? PATHPROF_TRACE_ACCESS_STORE : 0;
+
+	return PATHPROF_TRACE_ACCESS | offset | (qemu_plugin_mem_size_shift(info) & 7) << 13 |
+	       store;
+}
+
+static void append_pair(struct recorder *r, uint64_t value)
+{
+	append(r, (uint32_t)value);
+	append(r, (uint32_t)(value >> 32));
+}
+
+void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
+{
+	struct recorder *r = recorder_of(vcpu);
+	uint32_t word;
+
+	if (!r->last)
+		return;
+	word = access_word(r, (uintptr_t)pc, info);
+	if (r->word_cnt >= r->pause_at && !pause(r, word))
+		return;
+	append(r, word);
+	append_pair(r, address);
+	publish(r);
+}
+
+void record_load(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
+{
+	struct recorder *r = recorder_of(vcpu);
+	uint32_t word;
+
+	if (!r->last || qemu_plugin_mem_is_store(info))
+		return;
+	word = access_word(r, (uintptr_t)pc, info) | PATHPROF_TRACE_ACCESS_VALUE;
+	if (r->word_cnt >= r->pause_at && !pause(r, word))
+		return;
+	append(r, word);
+	append_pair(r, address);
+	append_pair(r, value_at(address, qemu_plugin_mem_size_shift(info)));
+	publish(r);
+}
+
+static int take_slot(uint32_t *ret_index)
+{
+	for (uint32_t i = 0; i < TRACE_SLOT_CNT; i++) {
+		uint32_t expected = TRACE_FREE;
+
+		if (__atomic_compare_exchange_n(&plugin_share->slots[i].state, &expected,
+						TRACE_CLAIMED, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED)) {
+			*ret_index = i;
+			return 0;
+		}
+	}
+	return -ENOSPC;
+}
+
+static void define_stream(const struct trace_slot *slot, uint32_t thread)
+{
+	struct pathprof_trace_stream record = {
+		.stream = slot->stream,
+		.process = process_number(),
+		.thread = thread,
+	};
+
+	process_define(PATHPROF_TRACE_STREAMS, &record, sizeof(record), NULL, 0);
+}
+
+/* Under plugin_lock(). */
+static void begin(struct recorder *r, uint32_t thread)
+{
+	uint32_t index;
+
+	*r = (struct recorder){.reached = true, .arrivals = record_arrivals};
+	if (!process_known() || take_slot(&index) < 0) {
+		__atomic_add_fetch(&plugin_share->lost_streams, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	r->slot = &plugin_share->slots[index];
+	r->words = trace_share_words(plugin_share, index);
+	r->muted = __atomic_load_n(&plugin_share->skip_cnt, __ATOMIC_RELAXED) != 0;
+	r->slot->stream = __atomic_fetch_add(&plugin_share->next_stream, 1, __ATOMIC_RELAXED);
+	r->slot->process = process_slot();
+	/* Pairs with the reader's acquire: the slot says whose it is. */
+	__atomic_store_n(&r->slot->state, TRACE_LIVE, __ATOMIC_RELEASE);
+	define_stream(r->slot, thread);
+}
+
+static uint32_t thread_cnt;
+
+void record_thread_begin(unsigned vcpu)
+{
+	plugin_lock();
+	if (thread_cnt) {
+		record_threads = true;
+		for (unsigned i = 0; i < VCPU_CNT; i++)
+			recorders[i].reached = true;
+	}
+	if (vcpu < VCPU_CNT - 1)
+		begin(recorder_of(vcpu), thread_cnt);
+	thread_cnt++;
+	plugin_unlock();
+}
+
+void record_thread_end(unsigned vcpu)
+{
+	struct recorder *r = recorder_of(vcpu);
+
+	plugin_lock();
+	if (r->slot)
+		__atomic_store_n(&r->slot->state, TRACE_ENDED, __ATOMIC_RELEASE);
+	*r = (struct recorder){0};
+	plugin_unlock();
+	process_ring_bell();
+}
+
+/* In the child, whose only thread is that of vcpu; the parent's recorders are not ours. */
+void record_forked(unsigned vcpu)
+{
+	memset(recorders, 0, sizeof(recorders));
+	thread_cnt = 1;
+	if (vcpu < VCPU_CNT - 1)
+		begin(recorder_of(vcpu), 0);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What runs with every block: appends its number to its thread's ring.
+ *
+ * Workload: a hundred million calls a second. Locking: a recorder belongs to its thread; see
+ * ../share.h for the ring. Ownership: the slot is the thread's until it ends.
+ *
+ * That a block's last instruction was reached is counted by the emulator itself, in line, while
+ * there is one thread: `record_arrivals` differs from what the recorder saw last. The count is not
+ * safe with more threads; from the second one on each block sets its recorder's `reached`.
+ */
+#ifndef TRACE_RECORD_H
+#define TRACE_RECORD_H
+
+#include "plugin.h"
+
+struct recorder {
+	uint64_t word_cnt, pause_at;
+	uint64_t arrivals; /* single-threaded: seen at the last block */
+	uint32_t *words;   /* the ring */
+	struct trace_slot *slot;
+	const struct block *last; /* NULL: none yet */
+	bool reached;             /* multi-threaded: the end of `last` */
+	bool muted;               /* nothing is written any more, or yet */
+};
+
+extern uint64_t record_arrivals;
+extern bool record_threads; /* there was ever a second one */
+
+/* The callbacks that the translation plants. data of blocks is the block, of accesses its pc. */
+void record_block(unsigned vcpu, void *block);
+void record_block_threads(unsigned vcpu, void *block);
+void record_reached(unsigned vcpu, void *block);
+void record_load(unsigned vcpu, uint32_t info, uint64_t address, void *pc);
+void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc);
+
+#endif
