@@ -144,12 +144,12 @@ static void test_gap(void)
 /* More handlers within handlers than there are stacks, and more returns than handlers. */
 static void test_deep_handlers(void)
 {
-	struct pathprof_trace_event events[6 * LAB_HANDLERS_MAX];
+	struct pathprof_trace_event events[6 * LAB_FEED_HANDLERS];
 	size_t cnt = 0;
 
-	for (uint64_t i = 0; i < 2 * LAB_HANDLERS_MAX; i++)
+	for (uint64_t i = 0; i < 2 * LAB_FEED_HANDLERS; i++)
 		events[cnt++] = turn(PATHPROF_TRACE_EVENT_SIGNAL, 0x5000);
-	for (uint64_t i = 0; i < 3 * LAB_HANDLERS_MAX; i++)
+	for (uint64_t i = 0; i < 3 * LAB_FEED_HANDLERS; i++)
 		events[cnt++] = turn(PATHPROF_TRACE_EVENT_SIGRETURN, 0x1000);
 	events[cnt++] = branch(PERF_BR_CALL, 0x1000, 0x2000, 1);
 	events[cnt++] = branch(PERF_BR_RET, 0x2008, 0x1005, 2);

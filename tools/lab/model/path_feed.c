@@ -48,7 +48,7 @@ int lab_path_feed_init(struct lab_path_feed *feed, const struct pathprof_path_se
 	feed->context = context;
 	lab_predictor_init(&feed->predictor);
 	r = lab_memory_init(&feed->memory);
-	for (size_t i = 0; i < LAB_HANDLERS_MAX && r >= 0; i++)
+	for (size_t i = 0; i < LAB_FEED_HANDLERS && r >= 0; i++)
 		r = pathprof_path_stack_new(&feed->stacks[i], settings);
 	if (r < 0)
 		lab_path_feed_release(feed);
@@ -58,7 +58,7 @@ int lab_path_feed_init(struct lab_path_feed *feed, const struct pathprof_path_se
 void lab_path_feed_release(struct lab_path_feed *feed)
 {
 	lab_memory_release(&feed->memory);
-	for (size_t i = 0; i < LAB_HANDLERS_MAX; i++) {
+	for (size_t i = 0; i < LAB_FEED_HANDLERS; i++) {
 		pathprof_path_stack_free(feed->stacks[i]);
 		feed->stacks[i] = NULL;
 	}
@@ -102,7 +102,7 @@ static void step_break(struct lab_path_feed *feed, const struct pathprof_trace_e
 {
 	feed->run_start = event->branch.next;
 	if (event->type == PATHPROF_TRACE_EVENT_SIGNAL) {
-		if (feed->handler + 1 < LAB_HANDLERS_MAX)
+		if (feed->handler + 1 < LAB_FEED_HANDLERS)
 			feed->handler++;
 		drop_paths(feed);
 	} else if (event->type == PATHPROF_TRACE_EVENT_SIGRETURN) {

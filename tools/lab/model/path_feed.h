@@ -46,12 +46,12 @@ struct lab_brought {
 };
 typedef void lab_brought_fn(void *context, const struct lab_brought *brought);
 
-#define LAB_HANDLERS_MAX 8 /* handlers within handlers; deeper ones share the last stack */
+#define LAB_FEED_HANDLERS 8 /* handlers within handlers; deeper ones share the last stack */
 
 struct lab_path_feed {
 	struct lab_memory memory;
 	struct lab_predictor predictor;
-	struct pathprof_path_stack *stacks[LAB_HANDLERS_MAX];
+	struct pathprof_path_stack *stacks[LAB_FEED_HANDLERS];
 	uint32_t handler; /* the stack in use */
 	bool simulate;    /* caches and predictor; else both metrics stay 0 */
 	lab_brought_fn *fn;
