@@ -47,12 +47,13 @@ enum column {
 	COLUMN_CNT,
 };
 static const char *const columns[COLUMN_CNT] = {
-	"step, counts",          "step, instructions",          "windows, counts",
-	"clock windows, counts", "clock windows, instructions",
+	"step: counts",          "step: instructions",          "windows: counts",
+	"clock windows: counts", "clock windows: instructions",
 };
 
 struct result {
 	double overlap[LAB_LEVEL_CNT][COLUMN_CNT]; /* percent; NaN: not so many windows */
+	double all[COLUMN_CNT];                    /* with all windows */
 	double windows;
 };
 
@@ -157,22 +158,25 @@ static double percent(const struct lab_profile *a, size_t column, const struct l
 	return 100 * lab_profile_overlap(a, column, truth, truth_column);
 }
 
-static void read_windows(struct lab_estimate *estimates, const struct lab_profile *truth,
+static void read_level(const struct lab_estimate *estimates, const struct lab_profile *truth,
+		       size_t level, double *ret_overlap)
+{
+	size_t column = LAB_WEIGHT_SPAN * LAB_LEVEL_CNT + level;
+	const struct lab_profile *taken = &estimates[0].profile, *clock = &estimates[1].profile;
+
+	ret_overlap[TAKEN_COUNT] = percent(taken, column, truth, LAB_TRUTH_COUNT);
+	ret_overlap[CLOCK_COUNT] = percent(clock, column, truth, LAB_TRUTH_COUNT);
+	ret_overlap[CLOCK_INSNS] = percent(clock, column, truth, LAB_TRUTH_INSNS);
+}
+
+/* No more windows are cut than the collector took: the highest level holds all of them. */
+static void read_windows(const struct lab_estimate *estimates, const struct lab_profile *truth,
 			 struct result *result)
 {
-	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
-		double *overlap = result->overlap[l];
-		size_t column = LAB_WEIGHT_SPAN * LAB_LEVEL_CNT + l;
-
-		if (lab_levels[l] > result->windows)
-			continue;
-		overlap[TAKEN_COUNT] =
-			percent(&estimates[0].profile, column, truth, LAB_TRUTH_COUNT);
-		overlap[CLOCK_COUNT] =
-			percent(&estimates[1].profile, column, truth, LAB_TRUTH_COUNT);
-		overlap[CLOCK_INSNS] =
-			percent(&estimates[1].profile, column, truth, LAB_TRUTH_INSNS);
-	}
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
+		if (lab_levels[l] <= result->windows)
+			read_level(estimates, truth, l, result->overlap[l]);
+	read_level(estimates, truth, LAB_LEVEL_CNT - 1, result->all);
 }
 
 static void cut_windows(const struct pathprof_trace *trace, const struct lab_module *module,
@@ -183,7 +187,7 @@ static void cut_windows(const struct pathprof_trace *trace, const struct lab_mod
 	for (size_t i = 0; i < 2; i++)
 		lab_estimate_init(&estimates[i], PATHPROF_MAPPING_BL,
 				  i ? LAB_CLOCK_INSNS : LAB_CLOCK_TAKEN, taken_wanted,
-				  lab_levels[LAB_LEVEL_CNT - 1], truth, SEED + i);
+				  (uint32_t)result->windows, truth, SEED + i);
 	lab_pass_estimates(trace, estimates, 2);
 	lab_profile_keep_module(&truth->profile, module);
 	for (size_t i = 0; i < 2; i++)
@@ -214,8 +218,9 @@ static void after_stored_window(void *context, const struct lab_profile *steps, 
 		overlap[STEP_COUNT] = percent(steps, 0, s->truth, LAB_TRUTH_COUNT);
 		overlap[STEP_INSNS] = percent(steps, 0, s->truth, LAB_TRUTH_INSNS);
 	}
+	s->result->all[STEP_COUNT] = percent(steps, 0, s->truth, LAB_TRUTH_COUNT);
+	s->result->all[STEP_INSNS] = percent(steps, 0, s->truth, LAB_TRUTH_INSNS);
 	s->windows_before = (double)window_cnt;
-	s->result->windows = (double)window_cnt;
 }
 
 static void compare(const struct pathprof_trace *trace, const char *db, struct result *result)
@@ -228,7 +233,7 @@ static void compare(const struct pathprof_trace *trace, const char *db, struct r
 	if (!lab_pass_main_module(trace, &module))
 		lab_fail("the trace does not say where its main program lies");
 	lab_step_store_open(&store, db, &module.build_id);
-	result->windows = (double)store.window_cnt;
+	result->windows = (double)(store.window_cnt < UINT32_MAX ? store.window_cnt : UINT32_MAX);
 	lab_truth_init(&truth, PATHPROF_MAPPING_BL);
 	lab_pass_truth(trace, &truth);
 	cut_windows(trace, &module, &truth, store.taken_wanted, result);
@@ -302,38 +307,28 @@ static void write_curve(struct lab_run *run, const struct result *results, size_
 	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
 		snprintf(label, sizeof(label), "%u", lab_levels[l]);
 		mean_at(results, cnt, l, values);
-		lab_table_add(table, label, values);
+		if (!isnan(values[TAKEN_COUNT]))
+			lab_table_add(table, label, values);
 	}
 	lab_table_write(run, table);
 	lab_plot_write(run, table, &plot);
 	lab_table_free(table);
 }
 
-/* The highest level the collector reached. */
-static const double *last_of(const struct result *result)
-{
-	size_t last = 0;
-
-	for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
-		if (!isnan(result->overlap[l][STEP_COUNT]))
-			last = l;
-	return result->overlap[last];
-}
-
 static void write_programs(struct lab_run *run, const struct result *results,
 			   const struct lab_program *const *programs, size_t cnt)
 {
 	static const char *const all[COLUMN_CNT + 1] = {
-		"windows taken",   "step, counts",          "step, instructions",
-		"windows, counts", "clock windows, counts", "clock windows, instructions"};
+		"windows taken",   "step: counts",          "step: instructions",
+		"windows: counts", "clock windows: counts", "clock windows: instructions"};
 	struct lab_table *table = lab_table_new(
-		"step-programs", "Main program: overlap at the most windows that were compared, %",
-		"program", all, COLUMN_CNT + 1);
+		"step-programs", "Main program: overlap with the exact path profile, %", "program",
+		all, COLUMN_CNT + 1);
 
 	for (size_t p = 0; p < cnt; p++) {
 		double values[COLUMN_CNT + 1] = {results[p].windows};
 
-		memcpy(values + 1, last_of(&results[p]), COLUMN_CNT * sizeof(values[0]));
+		memcpy(values + 1, results[p].all, COLUMN_CNT * sizeof(values[0]));
 		lab_table_add(table, programs[p]->name, values);
 	}
 	lab_table_add_average(table);
@@ -355,6 +350,8 @@ static void run_step(struct lab_run *run)
 			continue;
 		programs[cnt++] = program;
 	}
+	if (!cnt)
+		lab_fail("step: none of the programs was stepped");
 	write_curve(run, results, cnt);
 	write_programs(run, results, programs, cnt);
 }
