@@ -6,12 +6,22 @@
 
 #include "pathprof/compress.h"
 
-static void parse_options(int argc, char **argv, struct pathprof_compress_options *options)
+struct compressing {
+	struct pathprof_compressor *compressor;
+	enum lab_tuples tuples;
+	uint64_t tuple_cnt, message_cnt;
+};
+
+static void parse_options(int argc, char **argv, struct pathprof_compress_options *options,
+			  enum lab_tuples *tuples)
 {
-	static const struct option long_options[] = {
-		{"seed", required_argument, NULL, 's'},     {"evict", required_argument, NULL, 'e'},
-		{"replace", required_argument, NULL, 'r'},  {"ways", required_argument, NULL, 'w'},
-		{"tag-bits", required_argument, NULL, 't'}, {0}};
+	static const struct option long_options[] = {{"seed", required_argument, NULL, 's'},
+						     {"evict", required_argument, NULL, 'e'},
+						     {"replace", required_argument, NULL, 'r'},
+						     {"ways", required_argument, NULL, 'w'},
+						     {"tag-bits", required_argument, NULL, 't'},
+						     {"tuples", required_argument, NULL, 'u'},
+						     {0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -31,6 +41,9 @@ static void parse_options(int argc, char **argv, struct pathprof_compress_option
 		case 't':
 			options->tag_bits = (uint32_t)lab_option("--tag-bits", optarg, 1, 8);
 			break;
+		case 'u':
+			*tuples = lab_tuples_option(optarg);
+			break;
 		default:
 			lab_usage("compress: bad option");
 		}
@@ -42,37 +55,57 @@ static void print(const struct pathprof_message *m)
 	printf("0x%" PRIx64 " 0x%" PRIx64 " %" PRIu64 "\n", m->pc, m->word, m->count);
 }
 
+static void take_tuple(struct compressing *c, uint64_t pc, uint64_t word)
+{
+	struct pathprof_message message;
+
+	c->tuple_cnt++;
+	if (!pathprof_compressor_step(c->compressor, pc, word, &message))
+		return;
+	c->message_cnt++;
+	print(&message);
+}
+
+static void take_line(void *context, const struct lab_input *in)
+{
+	lab_expect_columns(in, 2, 2, "PC WORD");
+	take_tuple(context, lab_hex(in, 0, "PC"), lab_hex(in, 1, "WORD"));
+}
+
+static void take_stream(void *context, const struct pathprof_trace *trace, uint32_t stream)
+{
+	lab_tuples_expect(((struct compressing *)context)->tuples, trace);
+}
+
+static void take_event(void *context, const struct pathprof_trace_event *event)
+{
+	struct compressing *c = context;
+	uint64_t pc, word;
+
+	if (lab_tuple_of(c->tuples, event, &pc, &word))
+		take_tuple(c, pc, word);
+}
+
 int lab_compress(int argc, char **argv)
 {
 	struct pathprof_compress_options options = {0};
-	struct pathprof_compressor *compressor;
+	struct compressing c = {0};
+	const struct lab_feed feed = {take_line, take_stream, take_event, &c};
 	struct pathprof_message message;
 	struct pathprof_error error;
-	uint64_t tuples = 0, messages = 0;
-	struct lab_input in;
 
-	parse_options(argc, argv, &options);
+	parse_options(argc, argv, &options, &c.tuples);
 	if (optind >= argc)
 		lab_usage("compress: no compressor named");
-	if (pathprof_compressor_new(&compressor, argv[optind], &options, &error) < 0)
+	if (pathprof_compressor_new(&c.compressor, argv[optind], &options, &error) < 0)
 		lab_usage("%s", error.text);
-	lab_input_init(&in, argv + optind + 1, argc - optind - 1);
-	while (lab_input_next(&in)) {
-		lab_expect_columns(&in, 2, 2, "PC WORD");
-		tuples++;
-		if (!pathprof_compressor_step(compressor, lab_hex(&in, 0, "PC"),
-					      lab_hex(&in, 1, "WORD"), &message))
-			continue;
-		messages++;
+	lab_feed(argv + optind + 1, argc - optind - 1, &feed);
+	while (pathprof_compressor_flush(c.compressor, &message)) {
+		c.message_cnt++;
 		print(&message);
 	}
-	while (pathprof_compressor_flush(compressor, &message)) {
-		messages++;
-		print(&message);
-	}
-	lab_input_release(&in);
-	pathprof_compressor_free(compressor);
+	pathprof_compressor_free(c.compressor);
 	lab_finish_output();
-	fprintf(stderr, "# tuples %" PRIu64 " messages %" PRIu64 "\n", tuples, messages);
+	fprintf(stderr, "# tuples %" PRIu64 " messages %" PRIu64 "\n", c.tuple_cnt, c.message_cnt);
 	return 0;
 }

@@ -12,6 +12,13 @@ struct options {
 	bool spill;
 };
 
+struct table {
+	struct pathprof_hot_paths *hot;
+	bool spill;
+	struct lab_paths_feed paths; /* of the trace being read */
+	uint64_t path_cnt, replaced_cnt;
+};
+
 static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option long_options[] = {{"entries", required_argument, NULL, 'e'},
@@ -64,32 +71,60 @@ static void print_table(const struct pathprof_hot_paths *table, uint32_t entries
 	free(paths);
 }
 
+static void add(struct table *t, const struct pathprof_hot_path *path)
+{
+	struct pathprof_hot_path replaced;
+
+	t->path_cnt++;
+	if (!pathprof_hot_paths_add(t->hot, path, &replaced))
+		return;
+	t->replaced_cnt++;
+	if (t->spill)
+		print(&replaced);
+}
+
+static void take_line(void *context, const struct lab_input *in)
+{
+	struct pathprof_hot_path path;
+
+	parse_path(in, &path);
+	add(context, &path);
+}
+
+static void take_stream(void *context, const struct pathprof_trace *trace, uint32_t stream)
+{
+	lab_paths_begin(&((struct table *)context)->paths);
+}
+
+static void take_event(void *context, const struct pathprof_trace_event *event)
+{
+	struct table *t = context;
+	struct pathprof_path_popped popped;
+
+	if (!lab_paths_event(&t->paths, event, &popped))
+		return;
+	add(t, &(struct pathprof_hot_path){.start = popped.start,
+					   .count = 1,
+					   .length = popped.length,
+					   .outcomes = popped.outcomes});
+}
+
 int lab_hpt(int argc, char **argv)
 {
 	struct options o = {.entries = 512, .ways = 4};
-	struct pathprof_hot_path path, replaced;
-	struct pathprof_hot_paths *table;
-	uint64_t paths = 0, replacements = 0;
+	struct table t = {.paths = {.settings = {.max_length = 32, .extensions = 1}}};
+	const struct lab_feed feed = {take_line, take_stream, take_event, &t};
 	struct pathprof_error error;
-	struct lab_input in;
 
 	parse_options(argc, argv, &o);
-	if (pathprof_hot_paths_new(&table, o.entries, o.ways, &error) < 0)
+	t.spill = o.spill;
+	if (pathprof_hot_paths_new(&t.hot, o.entries, o.ways, &error) < 0)
 		lab_usage("%s", error.text);
-	lab_input_init(&in, argv + optind, argc - optind);
-	while (lab_input_next(&in)) {
-		parse_path(&in, &path);
-		paths++;
-		if (!pathprof_hot_paths_add(table, &path, &replaced))
-			continue;
-		replacements++;
-		if (o.spill)
-			print(&replaced);
-	}
-	print_table(table, o.entries);
-	lab_input_release(&in);
-	pathprof_hot_paths_free(table);
+	lab_feed(argv + optind, argc - optind, &feed);
+	print_table(t.hot, o.entries);
+	lab_paths_end(&t.paths);
+	pathprof_hot_paths_free(t.hot);
 	lab_finish_output();
-	fprintf(stderr, "# paths %" PRIu64 " replaced %" PRIu64 "\n", paths, replacements);
+	fprintf(stderr, "# paths %" PRIu64 " replaced %" PRIu64 "\n", t.path_cnt, t.replaced_cnt);
 	return 0;
 }

@@ -79,40 +79,78 @@ static void parse_branch(const struct lab_input *in, struct pathprof_branch *b, 
 		lab_malformed(in, "a %s that is not taken", in->column[1]);
 }
 
-static void print(const struct pathprof_path_popped *p)
+struct cutting {
+	struct pathprof_path_stack *stack; /* of the branches in text */
+	struct lab_paths_feed traced;
+	bool drain;
+	uint64_t branch_cnt, path_cnt;
+};
+
+static void print(struct cutting *c, const struct pathprof_path_popped *p)
 {
+	c->path_cnt++;
 	printf("0x%" PRIx64 " %" PRIu32 " 0x%" PRIx32 " %" PRIu64 "\n", p->start, p->length,
 	       p->outcomes, p->events);
+}
+
+static void take_line(void *context, const struct lab_input *in)
+{
+	struct pathprof_path_popped path;
+	struct pathprof_branch branch;
+	struct cutting *c = context;
+	uint64_t events;
+
+	parse_branch(in, &branch, &events);
+	c->branch_cnt++;
+	if (pathprof_path_stack_step(c->stack, &branch, events, &path))
+		print(c, &path);
+}
+
+static void drain_trace(struct cutting *c)
+{
+	struct pathprof_path_popped path;
+
+	while (c->drain && lab_paths_drain(&c->traced, &path))
+		print(c, &path);
+	lab_paths_end(&c->traced);
+}
+
+static void take_stream(void *context, const struct pathprof_trace *trace, uint32_t stream)
+{
+	struct cutting *c = context;
+
+	drain_trace(c);
+	lab_paths_begin(&c->traced);
+}
+
+static void take_event(void *context, const struct pathprof_trace_event *event)
+{
+	struct pathprof_path_popped path;
+	struct cutting *c = context;
+
+	c->branch_cnt += event->type == PATHPROF_TRACE_EVENT_BRANCH;
+	if (lab_paths_event(&c->traced, event, &path))
+		print(c, &path);
 }
 
 int lab_paths(int argc, char **argv)
 {
 	struct options o = {.settings = {.max_length = 32, .extensions = 1}};
-	struct pathprof_path_stack *stack;
+	struct cutting c = {0};
+	const struct lab_feed feed = {take_line, take_stream, take_event, &c};
 	struct pathprof_path_popped path;
-	struct pathprof_branch branch;
-	uint64_t events, branches = 0, paths = 0;
-	struct lab_input in;
 
 	parse_options(argc, argv, &o);
-	if (pathprof_path_stack_new(&stack, &o.settings) < 0)
+	c.drain = o.drain;
+	c.traced.settings = o.settings;
+	if (pathprof_path_stack_new(&c.stack, &o.settings) < 0)
 		lab_fail("out of memory");
-	lab_input_init(&in, argv + optind, argc - optind);
-	while (lab_input_next(&in)) {
-		parse_branch(&in, &branch, &events);
-		branches++;
-		if (!pathprof_path_stack_step(stack, &branch, events, &path))
-			continue;
-		paths++;
-		print(&path);
-	}
-	while (o.drain && pathprof_path_stack_drain(stack, &path)) {
-		paths++;
-		print(&path);
-	}
-	lab_input_release(&in);
-	pathprof_path_stack_free(stack);
+	lab_feed(argv + optind, argc - optind, &feed);
+	drain_trace(&c);
+	while (o.drain && pathprof_path_stack_drain(c.stack, &path))
+		print(&c, &path);
+	pathprof_path_stack_free(c.stack);
 	lab_finish_output();
-	fprintf(stderr, "# branches %" PRIu64 " paths %" PRIu64 "\n", branches, paths);
+	fprintf(stderr, "# branches %" PRIu64 " paths %" PRIu64 "\n", c.branch_cnt, c.path_cnt);
 	return 0;
 }

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "pathprof/paths.h"
+#include "pathprof/trace.h"
+
 #define LAB_COLUMNS_MAX 64
 
 /* A file read line by line; columns point into the current line. */
@@ -47,6 +50,58 @@ uint64_t lab_option(const char *option, const char *text, uint64_t min, uint64_t
 /* Flushes standard output; exits with 1 when what was written did not all arrive. */
 void lab_finish_output(void);
 
+/* ---------------------------------------------------------------- exact traces as input */
+
+typedef void lab_event_fn(void *context, const struct pathprof_trace_event *event);
+
+/* Each exits with 1 when the trace cannot be read. */
+struct pathprof_trace *lab_trace_open(const char *path);
+void lab_trace_stream_each(const struct pathprof_trace *trace, uint32_t stream, lab_event_fn *fn,
+			   void *context);
+
+/* Who takes what files hold: lines of text, or events stream by stream. */
+struct lab_feed {
+	void (*line)(void *context, const struct lab_input *in);
+	/* Before the events of each stream; may be NULL. */
+	void (*stream)(void *context, const struct pathprof_trace *trace, uint32_t stream);
+	lab_event_fn *event;
+	void *context;
+};
+/* All of the files, in order. No file: standard input, which is text. */
+void lab_feed(char **files, int file_cnt, const struct lab_feed *feed);
+
+/* What of a trace is a tuple (RPS 4.1). */
+enum lab_tuples {
+	LAB_TUPLES_EDGES, /* conditional branches and indirect jumps: from, next */
+	LAB_TUPLES_CALLS, /* call site, callee */
+	LAB_TUPLES_LOADS, /* load, value */
+};
+/* The value of --tuples, or a usage error. */
+enum lab_tuples lab_tuples_option(const char *text);
+/* Exits with 1 when the trace was taken without. */
+void lab_tuples_expect(enum lab_tuples tuples, const struct pathprof_trace *trace);
+bool lab_tuple_of(enum lab_tuples tuples, const struct pathprof_trace_event *event,
+		  uint64_t *ret_pc, uint64_t *ret_word);
+
+/*
+ * The paths of one stream. A signal handler has a path stack of its own, the interrupted one goes
+ * on after it; handlers that leave by longjmp leave theirs behind, so there is a bound.
+ */
+#define LAB_STREAM_HANDLERS_MAX 64
+struct lab_paths_feed {
+	struct pathprof_path_settings settings; /* set by the caller, the rest zero */
+	struct pathprof_path_stack *stack[LAB_STREAM_HANDLERS_MAX];
+	size_t stack_cnt;
+};
+/* A new stream; what the one before left is forgotten. */
+void lab_paths_begin(struct lab_paths_feed *feed);
+void lab_paths_end(struct lab_paths_feed *feed);
+/* true: *ret_path was popped. */
+bool lab_paths_event(struct lab_paths_feed *feed, const struct pathprof_trace_event *event,
+		     struct pathprof_path_popped *ret_path);
+/* What is left at the end of a stream, the newest first. false: nothing. */
+bool lab_paths_drain(struct lab_paths_feed *feed, struct pathprof_path_popped *ret_path);
+
 struct lab_command {
 	const char *name;
 	const char *arguments;
@@ -60,6 +115,7 @@ int lab_paths(int argc, char **argv);
 int lab_hpt(int argc, char **argv);
 int lab_overlap(int argc, char **argv);
 int lab_number(int argc, char **argv);
+int lab_trace_summary(int argc, char **argv);
 int lab_experiment_command(int argc, char **argv);
 
 #endif

@@ -4,9 +4,11 @@
 #include <string.h>
 
 static const struct lab_command commands[] = {
-	{"hash", "[--bits 11] [FILE...]", "PC WORD -> index of the sampler's hash", lab_hash},
+	{"hash", "[--bits 11] [--tuples edges|calls|loads] [FILE...]",
+	 "PC WORD -> index of the sampler's hash", lab_hash},
 	{"compress",
-	 "SPEC [--seed 1] [--evict N] [--replace N] [--ways N] [--tag-bits N] [FILE...]",
+	 "SPEC [--seed 1] [--evict N] [--replace N] [--ways N] [--tag-bits N] "
+	 "[--tuples edges|calls|loads] [FILE...]",
 	 "PC WORD -> PC WORD COUNT; SPEC as R256 P256 CR256 H[P256]2048 T[256]2048 ...A16",
 	 lab_compress},
 	{"paths",
@@ -17,6 +19,8 @@ static const struct lab_command commands[] = {
 	{"overlap", "A B", "percent of two profiles KEY<TAB>COUNT that is the same", lab_overlap},
 	{"number", "DAG [--interesting FILE]",
 	 "FROM TO -> Ball-Larus (and preferential) weights, ids of interesting paths", lab_number},
+	{"trace-summary", "TRACE [--function NAME]",
+	 "what an exact trace holds; of a function: calls, paths, branches", lab_trace_summary},
 	{"experiment", "NAME|all|list [--programs A,B] [--out experiments] [--small|--full]",
 	 "the papers' tables and figures on today's programs", lab_experiment_command},
 };
@@ -30,7 +34,8 @@ static void help(FILE *out)
 	for (size_t i = 0; i < COMMAND_CNT; i++)
 		fprintf(out, "  %s %s\n      %s\n", commands[i].name, commands[i].arguments,
 			commands[i].does);
-	fputs("\nAddresses are hexadecimal, counts decimal, columns split by blanks. KIND is one "
+	fputs("\nA FILE may be an exact trace (pathprof-trace): then its branches are the stream.\n"
+	      "Addresses are hexadecimal, counts decimal, columns split by blanks. KIND is one "
 	      "of\n"
 	      "cond jmp ijmp call icall ret. Exit status: 0, 1 for bad input, 2 for bad usage.\n",
 	      out);

@@ -40,6 +40,12 @@ int pathprof_code_vaddr_to_offset(const struct pathprof_code *code, uint64_t vad
  */
 int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const char **ret_name,
 			   uint64_t *ret_start);
+/*
+ * The other way round: where the function of that name lies, [start, end). Of several the best
+ * bound one. -ENOENT when no symbol has it.
+ */
+int pathprof_code_find_function(struct pathprof_code *code, const char *name, uint64_t *ret_start,
+				uint64_t *ret_end);
 /* -ENOENT without line information. *ret_file belongs to code. */
 int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char **ret_file,
 		       int *ret_line);

@@ -185,6 +185,14 @@ static void read_symbols(struct pathprof_code *code)
 	link_outer(code);
 }
 
+static void need_symbols(struct pathprof_code *code)
+{
+	if (code->symbols_state != PP_LAZY_NOT_YET)
+		return;
+	code->symbols_state = PP_LAZY_THERE;
+	read_symbols(code);
+}
+
 /* How many symbols start at vaddr or before. */
 static size_t count_up_to(const struct pathprof_code *code, uint64_t vaddr)
 {
@@ -209,10 +217,7 @@ static const struct pp_symbol *find_symbol(struct pathprof_code *code, uint64_t 
 	const struct pp_symbol *s;
 	size_t cnt;
 
-	if (code->symbols_state == PP_LAZY_NOT_YET) {
-		code->symbols_state = PP_LAZY_THERE;
-		read_symbols(code);
-	}
+	need_symbols(code);
 	cnt = count_up_to(code, vaddr);
 	while (cnt && code->symbols[cnt - 1].end <= vaddr)
 		cnt = code->symbols[cnt - 1].outer;
@@ -240,5 +245,25 @@ int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const ch
 		return -ENOENT;
 	*ret_name = symbol ? symbol->name : NULL;
 	*ret_start = start;
+	return 0;
+}
+
+int pathprof_code_find_function(struct pathprof_code *code, const char *name, uint64_t *ret_start,
+				uint64_t *ret_end)
+{
+	const struct pp_symbol *best = NULL;
+	uint64_t start;
+
+	need_symbols(code);
+	for (size_t i = 0; i < code->symbol_cnt; i++) {
+		const struct pp_symbol *s = &code->symbols[i];
+
+		if (strcmp(s->name, name) == 0 && (!best || s->rank > best->rank))
+			best = s;
+	}
+	if (!best || pathprof_code_vaddr_to_offset(code, best->start, &start))
+		return -ENOENT;
+	*ret_start = start;
+	*ret_end = start + (best->end - best->start);
 	return 0;
 }
