@@ -6,8 +6,8 @@
  * whoever carries the counter over RATE leaves with RATE. Counters start at a random phase, so
  * each path's count is unbiased, and table and messages together keep the total.
  *
- * Every AGE misses of a set its counts leave the same way, while its keys stay: what was hot once
- * does not stay for ever, and since large counts leave whole, that takes few messages.
+ * Every HAND-th miss a hand that goes round takes the place of the rule, so what was hot once does
+ * not stay for ever; since large counts leave whole, that takes few messages.
  *
  * hpt-tail replaces the least as the thesis does. hpt-admit-tail lets a new path in by chance, 1 in
  * the count of the least (RAP's rule), else the new path itself goes to the tail.
@@ -22,8 +22,8 @@
 #define RATE         16 /* at most 2^STRATUM_BITS */
 #define STRATA       128
 #define STRATUM_BITS 4
-#define AGE          128 /* misses of a set, at most 2^MISS_BITS */
-#define MISS_BITS    7
+#define HAND         16
+#define HAND_BITS    8 /* of the counter of misses */
 #define RANDOM_BITS  64
 
 struct tail {
@@ -31,16 +31,11 @@ struct tail {
 	struct lab_cells cells;
 	uint64_t random;
 	uint32_t stratum[STRATA]; /* below RATE */
-	uint32_t *misses;         /* by set, since its counts left */
+	uint32_t miss_cnt;
 	bool admits;
 };
 
-/* The generator, the strata, and a counter of misses for each set that would fit without these. */
-static uint64_t side_bits(const struct lab_rival_config *config)
-{
-	return RANDOM_BITS + STRATA * STRATUM_BITS +
-	       (lab_cells_fit(config, 0) / WAYS + 1) * (uint64_t)MISS_BITS;
-}
+#define SIDE_BITS (RANDOM_BITS + HAND_BITS + STRATA * STRATUM_BITS)
 
 static uint32_t draw(struct tail *t)
 {
@@ -66,8 +61,7 @@ static struct tail *create(const struct lab_rival_config *config, const struct l
 	struct tail *t = lab_rival_alloc(1, sizeof(*t));
 
 	t->rival.ops = ops;
-	lab_cells_init(&t->cells, config, WAYS, side_bits(config));
-	t->misses = lab_rival_alloc(t->cells.set_cnt, sizeof(*t->misses));
+	lab_cells_init(&t->cells, config, WAYS, SIDE_BITS);
 	t->random = config->seed ? config->seed : 1;
 	new_phase(t);
 	return t;
@@ -102,18 +96,27 @@ static void leave(struct tail *t, const struct lab_key *key, uint64_t count)
 	lab_cells_emit(&t->cells, key, RATE);
 }
 
-/* The counts of a set leave; its keys stay, and must show again that they are hot. */
-static void age(struct tail *t, struct lab_cell *set)
+/* The cell whose place is at stake; NULL when the new key is not let in. */
+static struct lab_cell *choose(struct tail *t, struct lab_cell *set, uint32_t count)
 {
-	uint32_t *misses = &t->misses[(size_t)(set - t->cells.cell) / t->cells.way_cnt];
+	struct lab_cell *least;
 
-	if (++*misses < AGE)
+	if (++t->miss_cnt % HAND == 0)
+		return &set[t->miss_cnt / HAND % t->cells.way_cnt];
+	least = lab_set_least(set, t->cells.way_cnt);
+	return !t->admits || admitted(t, least->count, count) ? least : NULL;
+}
+
+static void replace(struct tail *t, struct lab_cell *set, const struct lab_key *key, uint32_t count)
+{
+	struct lab_cell *cell = choose(t, set, count);
+
+	if (!cell) {
+		leave(t, key, count);
 		return;
-	*misses = 0;
-	for (uint32_t i = 0; i < t->cells.way_cnt; i++) {
-		leave(t, &set[i].key, set[i].count);
-		set[i].count = 0;
 	}
+	leave(t, &cell->key, cell->count);
+	lab_cell_set(cell, key, count);
 }
 
 static void add(struct lab_rival *rival, const struct lab_key *key, uint32_t count)
@@ -127,17 +130,10 @@ static void add(struct lab_rival *rival, const struct lab_key *key, uint32_t cou
 		return;
 	}
 	cell = lab_set_least(set, t->cells.way_cnt);
-	if (!cell->used) {
+	if (cell->used)
+		replace(t, set, key, count);
+	else
 		lab_cell_set(cell, key, count);
-		return;
-	}
-	if (t->admits && !admitted(t, cell->count, count)) {
-		leave(t, key, count);
-	} else {
-		leave(t, &cell->key, cell->count);
-		lab_cell_set(cell, key, count);
-	}
-	age(t, set);
 }
 
 static void drain(struct lab_rival *rival)
@@ -145,24 +141,18 @@ static void drain(struct lab_rival *rival)
 	struct tail *t = (struct tail *)rival;
 
 	lab_cells_drain(&t->cells);
-	for (uint32_t i = 0; i < t->cells.set_cnt; i++)
-		t->misses[i] = 0;
+	t->miss_cnt = 0;
 	new_phase(t);
 }
 
 static uint64_t state_bits(const struct lab_rival *rival)
 {
-	const struct tail *t = (const struct tail *)rival;
-
-	return lab_cells_bits(&t->cells) + side_bits(&t->cells.config);
+	return lab_cells_bits(&((const struct tail *)rival)->cells) + SIDE_BITS;
 }
 
 static void destroy(struct lab_rival *rival)
 {
-	struct tail *t = (struct tail *)rival;
-
-	lab_cells_release(&t->cells);
-	free(t->misses);
+	lab_cells_release(&((struct tail *)rival)->cells);
 	free(rival);
 }
 
