@@ -30,13 +30,15 @@
 #include "experiment.h"
 #include "run.h" /* programs run natively here, which no other experiment does */
 
-#define SEED         0x73746570ULL
-#define WORDS_MAX    64
-#define NS_PER_S     1000000000LL
-#define BRANCH_LIMIT "1500000000" /* blocks: a program that is longer is left out */
+#define SEED       0x73746570ULL
+#define WORDS_MAX  64
+#define NS_PER_S   1000000000LL
+#define BLOCKS_MAX 1500000000ULL /* a program that is longer is left out */
 
-/* Deterministic, one thread, all their time in their own code. */
-static const char *const suitable[] = {"gzip", "bzip2", "xz", "lua", "perl", "cc1", NULL};
+/* Deterministic, one thread, all their time in their own code. The last is not in the small
+ * setting: its trace has more than a thousand million blocks. */
+static const char *const suitable[] = {"gzip", "bzip2", "xz", "lua", "perl", "cc1"};
+#define SUITABLE_CNT (sizeof(suitable) / sizeof(suitable[0]))
 
 enum column {
 	STEP_COUNT,  /* the collector against how often paths ran */
@@ -103,25 +105,46 @@ static int run_tool(const struct lab_program *program, const char *dir, const ch
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static void record_whole(struct lab_run *run, const struct lab_program *program, const char *dir,
+			 const char *path)
+{
+	char *part = lab_run_path(run, "traces/%s-whole.part", program->name);
+	char *tracer = beside_self("pathprof-trace");
+	char limit[32];
+	const char *const options[] = {"-q", "-o", part, "--limit", limit, "--", NULL};
+
+	fprintf(stderr, "  %s: recording the whole program\n", program->name);
+	snprintf(limit, sizeof(limit), "%llu", BLOCKS_MAX);
+	run_tool(program, dir, tracer, options);
+	if (rename(part, path))
+		lab_fail("%s: no trace of it was made (see %smessages): %s", program->name, dir,
+			 strerror(errno));
+	free(part);
+	free(tracer);
+}
+
 /* The whole program, from its first instruction: the collector sees it from there too. */
 static struct pathprof_trace *trace_whole(struct lab_run *run, const struct lab_program *program,
 					  const char *dir)
 {
 	char *path = lab_run_path(run, "traces/%s-whole.trace", program->name);
-	char *tracer = beside_self("pathprof-trace");
-	const char *const options[] = {"-q", "-o", path, "--limit", BRANCH_LIMIT, "--", NULL};
 	struct pathprof_trace *trace;
 	struct pathprof_error error;
 
-	if (!pathprof_trace_is(path)) {
-		fprintf(stderr, "  %s: recording the whole program\n", program->name);
-		run_tool(program, dir, tracer, options);
-	}
+	if (!pathprof_trace_is(path))
+		record_whole(run, program, dir, path);
 	if (pathprof_trace_open(&trace, path, &error))
 		lab_fail("%s", error.text);
 	free(path);
-	free(tracer);
 	return trace;
+}
+
+/* false: the limit ended it, or something else did. */
+static bool is_whole(const struct pathprof_trace *trace)
+{
+	const struct pathprof_trace_stream_info *stream = pathprof_trace_stream(trace, 0);
+
+	return pathprof_trace_info(trace)->whole && stream && stream->word_cnt < BLOCKS_MAX;
 }
 
 static int64_t now_ns(void)
@@ -255,7 +278,7 @@ static bool measure(struct lab_run *run, const struct lab_program *program, stru
 			result->overlap[l][c] = NAN;
 	lab_program_prepare(program, dir);
 	trace = trace_whole(run, program, dir);
-	recorded = pathprof_trace_info(trace)->whole && record_steps(run, program, dir, db);
+	recorded = is_whole(trace) && record_steps(run, program, dir, db);
 	if (recorded)
 		compare(trace, db, result);
 	else
@@ -267,9 +290,11 @@ static bool measure(struct lab_run *run, const struct lab_program *program, stru
 	return recorded;
 }
 
-static bool is_suitable(const struct lab_program *program)
+static bool is_suitable(const struct lab_run *run, const struct lab_program *program)
 {
-	for (size_t i = 0; suitable[i]; i++)
+	size_t cnt = lab_run_small(run) ? SUITABLE_CNT - 1 : SUITABLE_CNT;
+
+	for (size_t i = 0; i < cnt; i++)
 		if (strcmp(suitable[i], program->name) == 0)
 			return true;
 	return false;
@@ -346,7 +371,7 @@ static void run_step(struct lab_run *run)
 	for (size_t i = 0; i < lab_run_program_cnt(run); i++) {
 		const struct lab_program *program = lab_run_program(run, i);
 
-		if (!is_suitable(program) || !measure(run, program, &results[cnt]))
+		if (!is_suitable(run, program) || !measure(run, program, &results[cnt]))
 			continue;
 		programs[cnt++] = program;
 	}
