@@ -15,13 +15,13 @@
 static const char *const samplers[] = {"R256", "P256", "H[P256]2048", "H[P512]2048", "T[256]2048"};
 enum { R256, P256, HP256, HP512, TAGGED, SAMPLER_CNT };
 
-static struct lab_rps_plan plan_of(const struct lab_run *run)
+static struct lab_rps_plan plan_of(void)
 {
 	return (struct lab_rps_plan){.tuple = lab_rps_load,
 				     .samplers = samplers,
 				     .sampler_cnt = SAMPLER_CNT,
 				     .step_events = 200000,
-				     .end_events = lab_run_small(run) ? FINE_EVENTS : 16000000,
+				     .end_events = 16000000,
 				     .errors = true};
 }
 
@@ -39,7 +39,7 @@ static const struct lab_program *compiler(const struct lab_run *run)
 static void write_errors(struct lab_run *run, const char *name, const char *title,
 			 const struct lab_rps_result *result, uint64_t end_events)
 {
-	const struct lab_rps_plan plan = plan_of(run);
+	const struct lab_rps_plan plan = plan_of();
 	struct lab_table *table = lab_rps_error_table(name, title, &plan, result, end_events);
 
 	lab_table_write(run, table);
@@ -49,7 +49,7 @@ static void write_errors(struct lab_run *run, const char *name, const char *titl
 
 static void write_overheads(struct lab_run *run, const struct lab_rps_result *result)
 {
-	const struct lab_rps_plan plan = plan_of(run);
+	const struct lab_rps_plan plan = plan_of();
 	const struct lab_plot plot = {
 		.form = LAB_PLOT_LINES, .x = "load events, millions", .y = "overhead, %"};
 	struct lab_table *table = lab_rps_overhead_table(
@@ -116,7 +116,7 @@ static void say_messages(struct lab_run *run, const struct lab_rps_result *resul
 
 static void run_7(struct lab_run *run)
 {
-	const struct lab_rps_plan plan = plan_of(run);
+	const struct lab_rps_plan plan = plan_of();
 	struct lab_rps_result *result = calloc(1, sizeof(*result));
 	struct pathprof_trace *trace = lab_run_trace(run, compiler(run), LAB_TRACE_LOADS);
 
@@ -136,9 +136,11 @@ static void run_7(struct lab_run *run)
 static void measure(struct lab_run *run, const struct lab_program *program,
 		    const struct pathprof_trace *trace, void *result)
 {
-	const struct lab_rps_plan plan = plan_of(run);
+	struct lab_rps_plan plan = plan_of();
 
 	(void)program;
+	if (lab_run_small(run))
+		plan.end_events = FINE_EVENTS;
 	lab_rps_measure(trace, &plan, result);
 }
 

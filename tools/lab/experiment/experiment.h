@@ -50,13 +50,14 @@ bool lab_run_small(const struct lab_run *run);
 uint64_t lab_run_window_insns(const struct lab_run *run);
 
 /*
- * The program's trace, taken at first use and kept among the results. Caller frees. Only thread 0
- * of process 0 is meant to be read (stream 0).
+ * The program's trace, taken at first use and kept among the results. Caller frees. Only
+ * lab_trace_each() is meant to read it.
  */
 struct pathprof_trace *lab_run_trace(struct lab_run *run, const struct lab_program *program,
 				     enum lab_trace_kind kind);
 
-/* Reads all of stream 0 in batches. fn returns false to stop early. */
+/* Reads the stream with the most words, in batches: the thread that does the work. fn returns false
+ * to stop early. */
 typedef bool lab_events_fn(void *context, const struct pathprof_trace_event *events, size_t cnt);
 void lab_trace_each(const struct pathprof_trace *trace, lab_events_fn *fn, void *context);
 
