@@ -134,7 +134,7 @@ static int read_index(struct pathprof_trace *t, struct pp_trace_unpacker *unpack
 		return r;
 	/* Each entry stands for a chunk header at least, so the file bounds the index. */
 	if (c->type != PATHPROF_TRACE_INDEX || c->packed_bytes != end - offset - sizeof(*c) ||
-	    c->raw_bytes % sizeof(place) ||
+	    c->stream || c->first_word || c->raw_bytes % sizeof(place) ||
 	    c->raw_bytes / sizeof(place) > t->info.file_bytes / sizeof(*c))
 		return pp_trace_bad(t, error, "its index is impossible");
 	r = pp_trace_unpack(t, unpacker, &place, &bytes, error);

@@ -293,6 +293,9 @@ static void unexplained(struct pathprof_trace_cursor *c, const struct pp_trace_b
 		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, a, b);
 	} else if (b->start < a->start || b->start >= pp_trace_block_end(a)) {
 		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, NULL, b);
+	} else if (b->start == pp_trace_block_last(a)) {
+		/* The emulator cuts a block before an instruction that crosses a page. */
+		c->insn_cnt += a->insn_cnt - 1u;
 	}
 }
 

@@ -302,6 +302,49 @@ static int check_processes(struct pathprof_trace *t, struct pathprof_error *erro
 	return 0;
 }
 
+static int by_number(const void *x, const void *y)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+
+	return (a > b) - (a < b);
+}
+
+/* The ids of all modules, sorted, are ids[module_cnt]. */
+static int check_module_ids(const struct pathprof_trace *t, const uint32_t *ids,
+			    struct pathprof_error *error)
+{
+	for (size_t i = 1; i < t->module_cnt; i++)
+		if (ids[i] == ids[i - 1])
+			return pp_trace_bad(t, error, "module %u is there twice", ids[i]);
+	for (size_t id = 0; id < t->block_room; id++) {
+		const struct pp_trace_block *b = &t->blocks[id];
+
+		if (b->is_defined && b->module != PATHPROF_TRACE_NO_MODULE &&
+		    !bsearch(&b->module, ids, t->module_cnt, sizeof(*ids), by_number))
+			return pp_trace_bad(t, error, "block %zu is of an unknown module", id);
+	}
+	return 0;
+}
+
+static int check_modules(const struct pathprof_trace *t, struct pathprof_error *error)
+{
+	uint32_t *ids = calloc(t->module_cnt + 1, sizeof(*ids));
+	int r = 0;
+
+	if (!ids)
+		return pp_trace_no_memory(error);
+	for (size_t i = 0; i < t->module_cnt; i++) {
+		ids[i] = t->modules[i].id;
+		if (!pp_trace_process(t, t->modules[i].info.process))
+			r = pp_trace_bad(t, error, "module %u is of an unknown process", ids[i]);
+	}
+	qsort(ids, t->module_cnt, sizeof(*ids), by_number);
+	if (!r)
+		r = check_module_ids(t, ids, error);
+	free(ids);
+	return r;
+}
+
 static int check_streams(struct pathprof_trace *t, struct pathprof_error *error)
 {
 	if (t->stream_cnt)
@@ -371,6 +414,8 @@ int pp_trace_load_definitions(struct pathprof_trace *trace, struct pp_trace_unpa
 		r = check_processes(trace, error);
 	if (!r)
 		r = check_streams(trace, error);
+	if (!r)
+		r = check_modules(trace, error);
 	if (r < 0)
 		return r;
 	mark_handlers(trace);
