@@ -142,9 +142,12 @@ static struct pathprof_trace *trace_whole(struct lab_run *run, const struct lab_
 /* false: the limit ended it, or something else did. */
 static bool is_whole(const struct pathprof_trace *trace)
 {
-	const struct pathprof_trace_stream_info *stream = pathprof_trace_stream(trace, 0);
+	const struct pathprof_trace_info *info = pathprof_trace_info(trace);
+	uint64_t word_cnt = 0;
 
-	return pathprof_trace_info(trace)->whole && stream && stream->word_cnt < BLOCKS_MAX;
+	for (uint32_t i = 0; i < info->stream_cnt; i++)
+		word_cnt += pathprof_trace_stream(trace, i)->word_cnt;
+	return info->whole && word_cnt < BLOCKS_MAX;
 }
 
 static int64_t now_ns(void)
