@@ -117,6 +117,8 @@ static void pair(struct oracle *o, const block *a, bool left, bool returned, con
 			enter_handler(o, a, 'l', b->start);
 		else if (b->start < a->start || b->start >= a->start + a->len_bytes)
 			emit(o, PATHPROF_TRACE_EVENT_JUMP, 0, b->start);
+		else if (b->start == last)
+			o->executed += a->insn_cnt - 1u;
 	} else if (is_handler(b) && !(direct && fits(a, b->start)) &&
 		   !(!is_branch && fits(a, b->start))) {
 		o->executed += is_branch ? a->insn_cnt - 1u : a->insn_cnt;
