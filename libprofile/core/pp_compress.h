@@ -21,7 +21,7 @@ struct pp_compress_config {
 	__u32 bits;       /* log2 of substreams or sets; 0: one stream, nothing is hashed */
 	__u32 assoc_size; /* k of A_k; 0: none */
 	__u32 tag_bits;   /* tagged only, 1..8 */
-	__u32 pad;
+	__u32 phased;     /* periodic only: 1: each substream begins at random within its period */
 	struct pp_tagged_config tagged;
 };
 
@@ -32,12 +32,32 @@ struct pp_compress {
 	struct pp_assoc assoc;
 };
 
-/* c is all zeroes. seed: of the random samplers. */
+/*
+ * Periods that all begin at 0 keep back half a period of every substream, on average, until the
+ * end: what a short profile has not seen. Begun at random, an estimate is right on average from
+ * the first tuple on.
+ */
+PP_INLINE void pp_compress_phase(struct pp_compress *c, const struct pp_compress_config *config)
+{
+	__u32 i;
+
+	PP_NO_UNROLL
+	for (i = 0; i < PP_SPLIT_MAX; i++) {
+		if (i >> config->bits)
+			break;
+		c->split.counter[i] =
+			(__u32)(((pp_random_next(&c->split.random) >> 32) * config->rate) >> 32);
+	}
+}
+
+/* c is all zeroes. seed: of what is random. */
 PP_INLINE void pp_compress_init(struct pp_compress *c, const struct pp_compress_config *config,
 				__u64 seed)
 {
 	pp_hash_init(&c->hash, config->bits);
 	pp_random_init(&c->split.random, seed);
+	if (config->phased)
+		pp_compress_phase(c, config);
 }
 
 /* The first level: the count to report for this tuple, 0 for no message. */

@@ -10,6 +10,7 @@
 #include "pp_chain.h"
 #include "pp_compress.h"
 #include "pp_decode.h"
+#include "pp_front.h"
 #include "pp_hash.h"
 #include "pp_hpt.h"
 #include "pp_path_stack.h"
@@ -37,6 +38,12 @@ __u32 home_assoc_step(struct pp_assoc *a, __u32 size, const struct pp_message *m
 void home_compress_init(struct pp_compress *c, const struct pp_compress_config *config, __u64 seed);
 __u32 home_compress_step(struct pp_compress *c, const struct pp_compress_config *config,
 			 const struct pp_tuple *tuple, struct pp_message *ret_message);
+struct home_front {
+	struct pp_front front;
+	struct pp_compress compress;
+};
+__u32 home_front_step(struct home_front *f, __u32 size, const struct pp_compress_config *config,
+		      const struct pp_tuple *tuple, struct pp_message *ret_message);
 void home_path_config(struct pp_path_config *ret_bl, struct pp_path_config *ret_wpp);
 void home_path_stack_clear(struct pp_path_stack *s);
 __u32 home_path_stack_step(struct pp_path_stack *s, const struct pp_path_config *config,
@@ -120,6 +127,12 @@ __u32 home_compress_step(struct pp_compress *c, const struct pp_compress_config 
 			 const struct pp_tuple *tuple, struct pp_message *ret_message)
 {
 	return pp_compress_step(c, config, tuple, ret_message);
+}
+
+__u32 home_front_step(struct home_front *f, __u32 size, const struct pp_compress_config *config,
+		      const struct pp_tuple *tuple, struct pp_message *ret_message)
+{
+	return pp_front_step(&f->front, size, &f->compress, config, tuple, ret_message);
 }
 
 void home_path_config(struct pp_path_config *ret_bl, struct pp_path_config *ret_wpp)

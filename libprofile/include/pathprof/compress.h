@@ -7,6 +7,12 @@
  *   T[256]2048                   tagged table of 2048 entries that report at 256 hits
  *   ...A16                       a 16-entry table behind any of these
  *
+ * and two of our own:
+ *
+ *   PR256, H[PR256]2048          P whose periods begin at random: right on average from the start
+ *   F64H[PR192]1024              a 64-entry table before a sampler: what it holds is counted
+ *                                exactly and kept out of the sampler; who enters, it decides
+ *
  * Tuples in, messages out. One object, one thread.
  */
 #ifndef PATHPROF_COMPRESS_H
@@ -24,7 +30,7 @@ struct pathprof_message {
 };
 
 struct pathprof_compress_options {
-	uint64_t seed;     /* of the random samplers; 0: 1 */
+	uint64_t seed;     /* of what is random; 0: 1 */
 	uint32_t evict;    /* tagged: hits that suffice to report before a replacement; 0: r/2 */
 	uint32_t replace;  /* tagged: misses that hand an entry over; 0: 7 */
 	uint32_t ways;     /* tagged: 0: 2 */
@@ -40,8 +46,8 @@ void pathprof_compressor_free(struct pathprof_compressor *compressor);
 /* One tuple. true: *ret_message goes out. */
 bool pathprof_compressor_step(struct pathprof_compressor *compressor, uint64_t pc, uint64_t word,
 			      struct pathprof_message *ret_message);
-/* What the second-level table still holds, slot by slot. false: *ret_message is untouched, empty.
- */
+/* What the table behind or in front still holds, slot by slot. false: *ret_message is untouched,
+ * empty. */
 bool pathprof_compressor_flush(struct pathprof_compressor *compressor,
 			       struct pathprof_message *ret_message);
 

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/pp_compress.h"
+#include "../../core/pp_front.h"
 
 struct pathprof_compressor {
 	struct pp_compress_config config;
-	uint32_t flushed; /* slots of the second level already read out */
+	uint32_t flushed;    /* slots of the table behind, or in front, already read out */
+	uint32_t front_size; /* 0: no table in front */
 	struct pp_compress state;
+	struct pp_front front;
 };
 
 /* A decimal number without sign or leading junk; false unless 1 <= n <= max. */
@@ -43,7 +45,7 @@ static bool accept(const char **at, const char *token)
 	return true;
 }
 
-/* R256, P256 or CR256. */
+/* R256, P256, PR256 or CR256. */
 static bool parse_sampler(const char **at, struct pp_compress_config *config)
 {
 	if (accept(at, "CR"))
@@ -54,6 +56,8 @@ static bool parse_sampler(const char **at, struct pp_compress_config *config)
 		config->sampler = PP_SAMPLER_PERIODIC;
 	else
 		return false;
+	if (config->sampler == PP_SAMPLER_PERIODIC && accept(at, "R"))
+		config->phased = 1;
 	return parse_number(at, UINT32_MAX, &config->rate);
 }
 
@@ -83,18 +87,37 @@ static bool parse_first_level(const char **at, struct pp_compress_config *config
 	       parse_size(at, config->tagged.ways, &config->bits);
 }
 
+/* F64 in front of a sampler, or A16 behind anything. */
+static bool parse_levels(const char **at, struct pp_compress_config *config,
+			 uint32_t *ret_front_size)
+{
+	uint32_t front_size = 0;
+
+	if (accept(at, "F") && (!parse_number(at, PP_FRONT_MAX, &front_size) ||
+				front_size < PP_FRONT_WAYS || (front_size & (front_size - 1))))
+		return false;
+	if (!parse_first_level(at, config))
+		return false;
+	if (!front_size && accept(at, "A") && !parse_number(at, PP_ASSOC_MAX, &config->assoc_size))
+		return false;
+	*ret_front_size = front_size;
+	return !**at && !(front_size && config->sampler == PP_SAMPLER_TAGGED);
+}
+
 static int parse_notation(const char *notation, struct pp_compress_config *config,
-			  struct pathprof_error *error)
+			  uint32_t *ret_front_size, struct pathprof_error *error)
 {
 	const char *at = notation;
 
-	if (!parse_first_level(&at, config) ||
-	    (accept(&at, "A") && !parse_number(&at, PP_ASSOC_MAX, &config->assoc_size)) || *at)
+	if (!parse_levels(&at, config, ret_front_size))
 		return pathprof_fail(error, -EINVAL,
 				     "compressor '%s': not understood from '%s' on; write R256, "
-				     "P256, CR256, H[P256]2048 or T[256]2048 (tables: a power of "
-				     "two, at most %u), and A16 (at most %u) behind it if wanted",
-				     notation, at, PP_SPLIT_MAX, PP_ASSOC_MAX);
+				     "P256, PR256, CR256, H[P256]2048 or T[256]2048 (tables: a "
+				     "power of two, at most %u), and A16 (at most %u) behind it or "
+				     "F64 (a power of two, %u to %u; not with T or A) before it if "
+				     "wanted",
+				     notation, at, PP_SPLIT_MAX, PP_ASSOC_MAX, PP_FRONT_WAYS,
+				     PP_FRONT_MAX);
 	return 0;
 }
 
@@ -123,13 +146,14 @@ int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const c
 	static const struct pathprof_compress_options defaults;
 	struct pp_compress_config config = {0};
 	struct pathprof_compressor *c;
+	uint32_t front_size = 0;
 	int r;
 
 	if (!options)
 		options = &defaults;
 	r = set_options(&config, options, error);
 	if (r == 0)
-		r = parse_notation(notation, &config, error);
+		r = parse_notation(notation, &config, &front_size, error);
 	if (r < 0)
 		return r;
 	config.tagged.rate = config.rate;
@@ -138,6 +162,7 @@ int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const c
 	if (!c)
 		return pathprof_fail(error, -ENOMEM, "compressor '%s': out of memory", notation);
 	c->config = config;
+	c->front_size = front_size;
 	pp_compress_init(&c->state, &config, options->seed);
 	*ret_compressor = c;
 	return 0;
@@ -153,16 +178,41 @@ static struct pathprof_message from_core(const struct pp_message *m)
 	return (struct pathprof_message){m->tuple.pc, m->tuple.word, m->count};
 }
 
+static bool step(struct pathprof_compressor *c, const struct pp_tuple *tuple,
+		 struct pp_message *ret_message)
+{
+	if (c->front_size)
+		return pp_front_step(&c->front, c->front_size, &c->state, &c->config, tuple,
+				     ret_message);
+	return pp_compress_step(&c->state, &c->config, tuple, ret_message);
+}
+
 bool pathprof_compressor_step(struct pathprof_compressor *compressor, uint64_t pc, uint64_t word,
 			      struct pathprof_message *ret_message)
 {
 	struct pp_tuple tuple = {pc, word};
 	struct pp_message message;
 
-	if (!pp_compress_step(&compressor->state, &compressor->config, &tuple, &message))
+	if (!step(compressor, &tuple, &message))
 		return false;
 	*ret_message = from_core(&message);
 	return true;
+}
+
+/* The next entry of the table in front that holds something leaves it. */
+static bool flush_front(struct pathprof_compressor *c, struct pathprof_message *ret_message)
+{
+	while (c->flushed < c->front_size) {
+		struct pp_front_entry *e = &c->front.entry[c->flushed++];
+
+		if (!e->count)
+			continue;
+		*ret_message = (struct pathprof_message){e->tuple.pc, e->tuple.word, e->count};
+		*e = (struct pp_front_entry){0};
+		return true;
+	}
+	c->flushed = 0;
+	return false;
 }
 
 bool pathprof_compressor_flush(struct pathprof_compressor *compressor,
@@ -170,6 +220,8 @@ bool pathprof_compressor_flush(struct pathprof_compressor *compressor,
 {
 	struct pp_assoc *assoc = &compressor->state.assoc;
 
+	if (compressor->front_size)
+		return flush_front(compressor, ret_message);
 	if (compressor->flushed >= assoc->used) {
 		assoc->used = compressor->flushed = 0;
 		return false;
