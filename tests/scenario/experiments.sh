@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The experiments' framework from outside: what list names, the results of an experiment that needs
+# no trace and of one that does, headlines that replace their older selves, what is refused, and
+# the assembled report.
+set -eu
+build=${BUILD:-build}
+lab=$(realpath "$build/bin/pathprof-lab")
+root=$(realpath "$(dirname "$0")/../..")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+ok() { echo "ok experiments $1"; }
+not_ok() { echo "not ok experiments $1: $2"; failed=1; }
+skip() { echo "skip experiments $1: $2"; }
+
+# check NAME COMMAND...: the command succeeds.
+check() {
+	local name=$1
+	shift
+	if "$@" >"$tmp/check" 2>&1; then ok "$name"; else not_ok "$name" "$(tail -n 1 "$tmp/check")"; fi
+}
+
+# refuses STATUS WORDS NAME ARGUMENTS...
+refuses() {
+	local status=$1 words=$2 name=$3 got=0
+	shift 3
+	"$lab" experiment "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+	if [ "$got" -eq "$status" ] && grep -q -- "$words" "$tmp/err"; then
+		ok "refuses $name"
+	else
+		not_ok "refuses $name" "status $got, $(tail -n 1 "$tmp/err")"
+	fi
+}
+
+"$lab" experiment list >"$tmp/list"
+for name in rps-4 rps-7 rps-8 rps-9 rps-10 rps-11; do
+	check "list names $name" grep -q "^$name " "$tmp/list"
+done
+check "list names twelve programs" \
+	test "$(sed -n '/^programs:/,$p' "$tmp/list" | grep -c '^[a-z]')" -ge 13
+
+refuses 2 "no experiment 'rps-99'" "an unknown experiment" rps-99 --out "$tmp/no"
+refuses 2 "no program 'nosuch'" "an unknown program" rps-11 --programs nosuch --out "$tmp/no"
+refuses 2 "one NAME" "no name"
+refuses 1 "No such file" "an output folder in none" rps-4 --out "$tmp/no/such/folder"
+check "what is refused leaves nothing behind" test ! -e "$tmp/no"
+
+out=$tmp/results
+if ! command -v gnuplot >/dev/null; then
+	skip "results" "gnuplot is not installed (apt install gnuplot-nox)"
+else
+	check "rps-4 runs" "$lab" experiment rps-4 --out "$out"
+	for suffix in txt csv md svg gp; do
+		check "rps-4 leaves $suffix" test -s "$out/rps-4.$suffix"
+	done
+	check "its CSV has a row a point" test "$(wc -l <"$out/rps-4.csv")" -eq 21
+	check "stratified beats random at 20000" awk -F, \
+		'$1 == 20000 { seen = 1; exit !($6 < $2) } END { if (!seen) exit 1 }' "$out/rps-4.csv"
+	cp "$out/headlines.csv" "$tmp/first.csv"
+	check "rps-4 runs again" "$lab" experiment rps-4 --out "$out"
+	check "and says the same once" cmp "$out/headlines.csv" "$tmp/first.csv"
+	check "svg is one figure" test "$(grep -c '<svg' "$out/rps-4.svg")" -eq 1
+
+	sed 's/^set output .*/set output "none.svg"\nnonsense/' "$out/rps-4.gp" >"$tmp/broken.gp"
+	if gnuplot "$tmp/broken.gp" >/dev/null 2>&1; then
+		not_ok "a broken script is seen" "gnuplot said nothing"
+	else
+		ok "a broken script is seen"
+	fi
+fi
+
+if ! command -v qemu-x86_64 >/dev/null; then
+	skip "traces" "qemu-user is not installed (apt install qemu-user)"
+elif command -v gnuplot >/dev/null; then
+	check "rps-11 records and measures gzip" \
+		"$lab" experiment rps-11 --programs gzip --out "$out"
+	check "gzip's error is below the paper's 3 %" awk -F, \
+		'$1 == "gzip" { seen = 1; exit !($2 < 3) } END { if (!seen) exit 1 }' "$out/rps-11.csv"
+	before=$(stat -c %Y.%i "$out"/traces/gzip-*.trace)
+	check "rps-11 runs again" "$lab" experiment rps-11 --programs gzip --out "$out"
+	check "from the trace it kept" test "$before" = "$(stat -c %Y.%i "$out"/traces/gzip-*.trace)"
+	mkdir -p "$tmp/build/bin"
+	mv "$out" "$tmp/build/experiments"
+	check "the report is assembled" \
+		env BUILD="$tmp/build" ASSEMBLE_ONLY=1 "$root/tools/experiments"
+	check "no instruction is left in it" \
+		test "$(grep -c '^@' "$tmp/build/experiments/experiments.md")" -eq 0
+	check "it holds the table" grep -q '^| gzip |' "$tmp/build/experiments/experiments.md"
+fi
+exit $failed
