@@ -2,6 +2,10 @@
 /*
  * The Hot Path Table (Vaswani 2007, 5.4) in user space: paths in, the replaced ones out (spill
  * mode keeps them, the thesis' table loses them), the table at the end. One object, one thread.
+ *
+ * With the policy TAIL what is replaced comes out sampled, in few messages: a path of 16 or more
+ * with its count, one of less with a count of 16 or not at all, so that the expected sum of table
+ * and messages is each path's true count.
  */
 #ifndef PATHPROF_HOT_PATHS_H
 #define PATHPROF_HOT_PATHS_H
@@ -19,11 +23,20 @@ struct pathprof_hot_path {
 	uint32_t length, outcomes; /* length 0..32 */
 };
 
+enum pathprof_hot_policy {
+	PATHPROF_HOT_LFU,  /* the thesis': the least frequently used is replaced */
+	PATHPROF_HOT_TAIL, /* ... every 16th time another; what is replaced is sampled */
+};
+
 /* entries / ways is a power of two, ways 1..16, entries at most 65536. -EINVAL, -ENOMEM. */
 int pathprof_hot_paths_new(struct pathprof_hot_paths **ret_table, uint32_t entries, uint32_t ways,
 			   struct pathprof_error *error);
+/* The same with a policy; seed of the sampler, 0 stands for 1. -EINVAL for no policy, too. */
+int pathprof_hot_paths_new_policy(struct pathprof_hot_paths **ret_table, uint32_t entries,
+				  uint32_t ways, enum pathprof_hot_policy policy, uint64_t seed,
+				  struct pathprof_error *error);
 void pathprof_hot_paths_free(struct pathprof_hot_paths *table);
-/* Adds path->count. true: *ret_replaced left the table. */
+/* Adds path->count. true: *ret_replaced left the table, or is the sampled message that says so. */
 bool pathprof_hot_paths_add(struct pathprof_hot_paths *table, const struct pathprof_hot_path *path,
 			    struct pathprof_hot_path *ret_replaced);
 /*
