@@ -191,7 +191,7 @@ bool pathprof_compressor_step(struct pathprof_compressor *compressor, uint64_t p
 			      struct pathprof_message *ret_message)
 {
 	struct pp_tuple tuple = {pc, word};
-	struct pp_message message;
+	struct pp_message message = {{0, 0}, 0}; /* gcc cannot follow who filled it */
 
 	if (!step(compressor, &tuple, &message))
 		return false;
