@@ -103,6 +103,15 @@ double eopp_overlap(const struct pathprof_hot_paths *table, uint32_t entries,
 	return overlap;
 }
 
+void eopp_headline(struct lab_run *run, const struct lab_headline *line)
+{
+	struct lab_headline said = *line;
+
+	if (line->at_most ? line->ours <= line->aim : line->ours >= line->aim)
+		said.why = NULL;
+	lab_headline(run, &said);
+}
+
 void eopp_write_lines(struct lab_run *run, struct lab_table *table, const char *x, const char *y)
 {
 	struct lab_plot plot = {

@@ -34,6 +34,9 @@ bool eopp_hot_paths_add(struct pathprof_hot_paths *table, const struct lab_path 
 double eopp_overlap(const struct pathprof_hot_paths *table, uint32_t entries,
 		    const struct lab_exact *exact, const struct lab_exact *spilled);
 
+/* As lab_headline(), without the reason for a difference when the aim is met. */
+void eopp_headline(struct lab_run *run, const struct lab_headline *line);
+
 /* Writes the table and its figure, and frees it. */
 void eopp_write_lines(struct lab_run *run, struct lab_table *table, const char *x, const char *y);
 void eopp_write_bars(struct lab_run *run, struct lab_table *table, const char *x, const char *y);
