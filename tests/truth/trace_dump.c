@@ -146,7 +146,7 @@ static int dump_all(struct dump *dump, struct pathprof_error *error)
 {
 	const struct pathprof_trace_info *info = pathprof_trace_info(dump->trace);
 
-	if (!realpath(info->command[0], dump->program))
+	if (!dump->counts && !realpath(info->command[0], dump->program))
 		return pathprof_fail(error, -1, "%s: is no file", info->command[0]);
 	for (uint32_t i = 0; i < info->stream_cnt; i++) {
 		int err = dump_stream(dump, i, error);

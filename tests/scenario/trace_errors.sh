@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What pathprof-trace does with what cannot be traced, and what is left of a trace whose program or
+# tracer came to a bad end: one line that says why, an exit status that tells, a file that reads.
+set -u
+. "$(dirname "$0")/trace_common.bash"
+trace_needs "$tracer" "$dump"
+trace_needs_qemu
+cd "$work" || exit 1
+
+# run ARGUMENTS...: status in $status, complaint in err.
+run() {
+	status=0
+	timeout 60 "$tracer" -q "$@" >out 2>err </dev/null || status=$?
+}
+
+# The status wanted, and one line of complaint with this in it.
+complains() { # NAME STATUS TEXT
+	if [ "$status" -ne "$2" ]; then
+		not_ok "trace_errors_$1" "exit $status, not $2: $(head -c 200 err)"
+	elif [ "$(wc -l <err)" -ne 1 ] || ! grep -qiF -- "$3" err; then
+		not_ok "trace_errors_$1" "says '$(head -c 200 err)', not '$3'"
+	else
+		ok "trace_errors_$1"
+	fi
+}
+
+# The status wanted, and a trace with at least so many branches.
+traces() { # NAME STATUS BRANCHES WHOLE
+	local branches='' whole=''
+	read -r _ branches _ _ _ _ _ whole < <("$dump" -c trace 2>dump.err)
+	if [ "$status" -ne "$2" ]; then
+		not_ok "trace_errors_$1" "exit $status, not $2: $(head -c 200 err)"
+	elif [ -z "$branches" ]; then
+		not_ok "trace_errors_$1" "the trace does not read: $(head -c 200 dump.err)"
+	elif [ "$branches" -lt "$3" ] || [ "$whole" != "$4" ]; then
+		not_ok "trace_errors_$1" "$branches branches, whole $whole"
+	else
+		ok "trace_errors_$1 ($branches branches)"
+	fi
+}
+
+run -o trace -- /nowhere/program
+complains missing 127 'no such'
+run -o trace -- no_such_program_in_path
+complains missing_in_path 127 'no such'
+echo text >text
+run -o trace -- ./text
+complains not_executable 126 denied
+chmod +x text
+run -o trace -- ./text
+complains no_program 126 x86-64
+# Of a program of 32 bits, the head is enough.
+printf '\177ELF\001\001\001\0\0\0\0\0\0\0\0\0\002\0\003\0\001\0\0\0' >narrow
+head -c 100 /dev/zero >>narrow
+chmod +x narrow
+run -o trace -- ./narrow
+complains narrow 126 x86-64
+run -o trace -- .
+complains folder 126 ''
+run -o /nowhere/trace -- /bin/true
+complains output 125 /nowhere/trace
+status=0
+env PATH=/nowhere "$tracer" -q -o trace -- /bin/true >out 2>err </dev/null || status=$?
+complains emulator 126 qemu-user
+
+run -o trace -- /bin/true
+traces true 0 500 1
+run -o trace -- sh -c 'exit 7'
+traces status 7 500 1
+run -o trace -- sh -c 'kill -SEGV $$'
+traces crash 139 500 1
+run -o trace -- sh -c 'kill -KILL $$'
+traces killed_program 137 500 1
+printf '#!/bin/sh\n[ "$1" = word ] && exit 3\n' >script
+chmod +x script
+run -o trace -- ./script word
+traces script 3 500 1
+
+seq 1 2000000 >numbers
+run --limit 200000 -o trace -- gzip -c numbers
+traces limit 0 100000 1
+grep -qi limit err || not_ok trace_errors_limit_said "says '$(head -c 200 err)'"
+
+# The tracer goes by SIGKILL: what it wrote reads, and the program does not stay behind.
+"$tracer" -q -o trace -- gzip -c numbers >out 2>err </dev/null &
+victim=$!
+for _ in $(seq 100); do
+	[ -s trace ] && [ "$(stat -c %s trace)" -gt 200000 ] && break
+	sleep 0.05
+done
+child=$(pgrep -P $victim | head -1)
+kill -KILL $victim
+wait $victim 2>/dev/null
+status=0
+traces killed_tracer 0 10000 0
+for _ in $(seq 100); do
+	[ -z "$child" ] || [ ! -e "/proc/$child/exe" ] && break
+	sleep 0.05
+done
+if [ -n "$child" ] && [ ! -e "/proc/$child/exe" ]; then
+	ok trace_errors_nothing_left
+else
+	not_ok trace_errors_nothing_left "process ${child:-unknown} is still there"
+fi
+exit $failed
