@@ -4,11 +4,13 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pathprof/hot_paths.h"
 
 struct options {
 	uint32_t entries, ways;
+	enum pathprof_hot_policy policy;
 	bool spill;
 };
 
@@ -19,11 +21,21 @@ struct table {
 	uint64_t path_cnt, replaced_cnt;
 };
 
+static enum pathprof_hot_policy parse_policy(const char *name)
+{
+	if (strcmp(name, "lfu") == 0)
+		return PATHPROF_HOT_LFU;
+	if (strcmp(name, "tail") == 0)
+		return PATHPROF_HOT_TAIL;
+	lab_usage("--policy: '%s' is neither lfu nor tail", name);
+}
+
 static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option long_options[] = {{"entries", required_argument, NULL, 'e'},
 						     {"ways", required_argument, NULL, 'w'},
 						     {"spill", no_argument, NULL, 's'},
+						     {"policy", required_argument, NULL, 'p'},
 						     {0}};
 	int c;
 
@@ -34,6 +46,8 @@ static void parse_options(int argc, char **argv, struct options *o)
 			o->ways = (uint32_t)lab_option("--ways", optarg, 1, UINT32_MAX);
 		else if (c == 's')
 			o->spill = true;
+		else if (c == 'p')
+			o->policy = parse_policy(optarg);
 		else
 			lab_usage("hpt: bad option");
 	}
@@ -118,7 +132,7 @@ int lab_hpt(int argc, char **argv)
 
 	parse_options(argc, argv, &o);
 	t.spill = o.spill;
-	if (pathprof_hot_paths_new(&t.hot, o.entries, o.ways, &error) < 0)
+	if (pathprof_hot_paths_new_policy(&t.hot, o.entries, o.ways, o.policy, 1, &error) < 0)
 		lab_usage("%s", error.text);
 	lab_feed(argv + optind, argc - optind, &feed);
 	print_table(t.hot, o.entries);
