@@ -29,7 +29,7 @@ static int check_executable(const char *path)
 int trace_command_find(const char *name, char ret_path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "";
 	int result = -ENOENT;
 
 	if (!dirs)
@@ -44,7 +44,7 @@ int trace_command_find(const char *name, char ret_path[PATH_MAX])
 			continue;
 		r = check_executable(path);
 		if (r == 0) {
-			strcpy(ret_path, path);
+			memcpy(ret_path, path, sizeof(path));
 			return 0;
 		}
 		if (r == -EACCES)
@@ -60,7 +60,7 @@ static int resolve(struct trace_command *command, const char *name, struct pathp
 	if (strlen(name) >= PATH_MAX)
 		return pathprof_fail(error, -ENAMETOOLONG, "%.40s...: name too long", name);
 	if (strchr(name, '/')) {
-		strcpy(command->program, name);
+		memcpy(command->program, name, strlen(name) + 1);
 		r = check_executable(name);
 	} else {
 		r = trace_command_find(name, command->program);
@@ -149,12 +149,12 @@ static int use_interpreter(struct trace_command *command, char *line, struct pat
 	}
 	if (!*line)
 		return pathprof_fail(error, -ENOEXEC, "%s: names no interpreter", command->program);
-	strcpy(script, command->program);
+	memcpy(script, command->program, sizeof(script));
 	words[0] = line;
 	words[1] = argument;
 	if (replace_words(command, words, *argument ? 2 : 1, script) < 0)
 		return pathprof_fail(error, -ENOMEM, "%s: no memory", script);
-	strcpy(command->program, line);
+	snprintf(command->program, sizeof(command->program), "%s", line);
 	return 0;
 }
 

@@ -96,7 +96,7 @@ static void run_child(const struct trace_launch *launch, const char *emulator,
 
 pid_t trace_launch(const struct trace_launch *launch, struct pathprof_error *error)
 {
-	char emulator[PATH_MAX], plugin[PATH_MAX], option[2 * PATH_MAX + 64];
+	char emulator[PATH_MAX] = "", plugin[PATH_MAX] = "", option[2 * PATH_MAX + 64];
 	pid_t parent = getpid();
 	const char **words;
 	pid_t pid;

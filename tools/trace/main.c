@@ -134,12 +134,14 @@ static int write_command(struct session *session, struct pathprof_error *error)
 		len_bytes += strlen(words[i]) + 1;
 	if (len_bytes > PATHPROF_TRACE_CHUNK_MAX)
 		return pathprof_fail(error, -E2BIG, "the command is too long");
-	text = malloc(len_bytes);
+	text = malloc(len_bytes + 1);
 	if (!text)
 		return pathprof_fail(error, -ENOMEM, "no memory");
 	for (size_t i = 0, at = 0; words[i]; i++) {
-		strcpy(text + at, words[i]);
-		at += strlen(words[i]) + 1;
+		size_t word_bytes = strlen(words[i]) + 1;
+
+		memcpy(text + at, words[i], word_bytes);
+		at += word_bytes;
 	}
 	chunk.raw_bytes = (uint32_t)len_bytes;
 	r = trace_writer_chunk(&session->writer, chunk, text);

@@ -95,13 +95,14 @@ static void define(const struct block *block)
 /* All but the id of *block is given. */
 const struct block *block_intern(const struct block *block)
 {
-	struct block **place, *made;
+	struct block **place, *known, *made;
 
 	if (block_cnt * 2 >= table_size && !grow())
 		return NULL;
 	place = place_of(block);
-	if (*place)
-		return *place;
+	known = *place;
+	if (known)
+		return known;
 	made = allocate();
 	if (!made)
 		return NULL;

@@ -101,7 +101,7 @@ static bool parse_line(const char *line, struct range *ret_range, char *ret_name
 /* Anonymous memory that the emulator protects page by page is one range to us. */
 static bool scan(FILE *maps, uint64_t address, struct range *ret_range, char *ret_name)
 {
-	char line[NAME_MAX_BYTES + 128], name[NAME_MAX_BYTES];
+	char line[NAME_MAX_BYTES + 128], name[NAME_MAX_BYTES] = "";
 	struct range now, anon = {0};
 	bool found = false;
 
@@ -118,7 +118,7 @@ static bool scan(FILE *maps, uint64_t address, struct range *ret_range, char *re
 			continue;
 		found = true;
 		*ret_range = now;
-		strcpy(ret_name, name);
+		memcpy(ret_name, name, sizeof(name));
 		if (name[0])
 			break;
 	}
