@@ -157,7 +157,7 @@ static void run_spread(struct lab_run *run)
 		.unit = "%",
 		.aim = 80,
 		.why = "compiler, perl and gnugo spread over more code than most programs of the "
-		       "thesis; the other nine average above"};
+		       "thesis"};
 
 	lab_run_each_program(run, LAB_TRACE_MEMORY, spread_program, spreads, sizeof(*spreads));
 	write_by_program(run, spreads);

@@ -131,8 +131,8 @@ static void report(struct lab_run *run, const struct overheads *overheads)
 		.ours = mean_overhead(overheads, cnt, NO_QUEUE),
 		.unit = "%",
 		.aim = NAN,
-		.why = "our machine finishes a steady two instructions a cycle where the thesis' "
-		       "bursts up to four, so branches meet a busy profiler less often"};
+		.why = "another machine: ours finishes a steady two instructions a cycle, so fewer "
+		       "branches retire close together than in the thesis' simulator"};
 
 	eopp_headline(run, &line);
 	line.what = "EOPP 5.12: overhead with a branch queue of 4";
