@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../../libprofile/core/pp_decode.h"
+#include "insn_len.h"
 #include "pathprof/trace_format.h"
 #include "qemu_plugin.h"
 #include "record.h"
@@ -71,12 +72,12 @@ static void decode(const struct qemu_plugin_insn *insn, struct pp_insn *ret_insn
 static size_t whole_insns(const struct qemu_plugin_tb *tb)
 {
 	size_t cnt = qemu_plugin_tb_n_insns(tb);
-	struct pp_insn insn;
+	const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, cnt - 1);
+	uint64_t page_left = 4096 - (qemu_plugin_insn_vaddr(last) & 4095);
 
-	if (cnt < 2)
+	if (cnt < 2 || page_left >= PP_INSN_MAX)
 		return cnt;
-	decode(qemu_plugin_tb_get_insn(tb, cnt - 1), &insn);
-	return insn.hazard == PP_HAZARD_FETCH ? cnt - 1 : cnt;
+	return insn_len(qemu_plugin_insn_data(last), qemu_plugin_insn_size(last)) ? cnt : cnt - 1;
 }
 
 static struct block describe(const struct qemu_plugin_tb *tb, size_t insn_cnt)
