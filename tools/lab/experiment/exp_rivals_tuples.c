@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stratified samplers at equal state, H[P256]2048's 2,048 bytes and A16's 288 more: does a table in
- * front of the sampler give less error for the same messages, or fewer messages for the same error,
- * on load values and on edges with calls? State is packed as hardware has it: log2(r) bits a
+ * Stratified samplers at about equal state, H[P256]2048's 2,048 bytes and A16's 288: does a table
+ * in front of the sampler give less error for the same messages, or fewer messages for the same
+ * error, on load values and on edges with calls? State is packed as hardware has it: log2(r) bits a
  * counter, 18 bytes an entry of a table (112 bits of tuple, 32 of count), one more in front (uses).
  *
  * Tables in front are read out with the profile, so the errors are those at the end of the stream.
