@@ -67,6 +67,8 @@ static void say(struct lab_run *run, const struct lab_rps_result *results)
 	}
 	lab_headline(run, &(struct lab_headline){.what = "fewer messages by A16, least program",
 						 .paper = "1.15 x",
+						 .why = "whether equal messages come within 16 "
+							"others of each other is the program's",
 						 .ours = least,
 						 .unit = "x",
 						 .aim = 1.15});

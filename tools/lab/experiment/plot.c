@@ -84,7 +84,8 @@ static void put_axes(FILE *out, const struct lab_plot *plot)
 	put_quoted(out, plot->y ? plot->y : "");
 	fputs(" noenhanced\n", out);
 	if (plot->form == LAB_PLOT_BARS)
-		fputs("set style data histograms\nset style histogram clustered gap 1\n"
+		fputs("set key outside right top\nset style data histograms\nset style histogram "
+		      "clustered gap 1\n"
 		      "set style fill solid 0.8\nset xtics rotate by -35\nset boxwidth 0.9\n",
 		      out);
 	if (plot->x_log)
