@@ -63,7 +63,7 @@ else
 	check "and says the same once" cmp "$out/headlines.csv" "$tmp/first.csv"
 	check "svg is one figure" test "$(grep -c '<svg' "$out/rps-4.svg")" -eq 1
 
-	sed 's/^set output .*/set output "none.svg"\nnonsense/' "$out/rps-4.gp" >"$tmp/broken.gp"
+	sed 's#^set output .*#set output "/dev/null"\nnonsense#' "$out/rps-4.gp" >"$tmp/broken.gp"
 	if gnuplot "$tmp/broken.gp" >/dev/null 2>&1; then
 		not_ok "a broken script is seen" "gnuplot said nothing"
 	else
