@@ -180,13 +180,13 @@ static bool pop(struct pathprof_trace_cursor *c, struct interrupted *ret_interru
 	return true;
 }
 
-static bool is_branch(const struct pp_trace_block *b)
+static inline bool is_branch(const struct pp_trace_block *b)
 {
 	return b->kind >= PP_KIND_COND && b->kind <= PP_KIND_RET;
 }
 
 /* Can control go from the end of a to the address without anything in between? */
-static bool leads_to(const struct pp_trace_block *a, uint64_t next)
+static inline bool leads_to(const struct pp_trace_block *a, uint64_t next)
 {
 	switch (a->kind) {
 	case PP_KIND_COND:
@@ -206,8 +206,8 @@ static bool leads_to(const struct pp_trace_block *a, uint64_t next)
 	}
 }
 
-static void set_branch(struct pathprof_trace_event *event, const struct pp_trace_block *a,
-		       uint64_t next, uint32_t insn_cnt)
+static inline void set_branch(struct pathprof_trace_event *event, const struct pp_trace_block *a,
+			      uint64_t next, uint32_t insn_cnt)
 {
 	bool is_direct =
 		a->kind == PP_KIND_COND || a->kind == PP_KIND_JMP || a->kind == PP_KIND_CALL;
@@ -406,6 +406,38 @@ static size_t take_held(struct pathprof_trace_cursor *c, struct pathprof_trace_e
 	return cnt;
 }
 
+/*
+ * The common case, many words at a time: blocks that follow one another as their branches say.
+ * Stops before the first word that needs more thought.
+ */
+static size_t read_ordinary(struct pathprof_trace_cursor *c, struct pathprof_trace_event *events,
+			    size_t max)
+{
+	const struct pp_trace_block *blocks = c->trace->blocks, *a = c->last;
+	size_t cnt = 0, id_cnt = c->trace->block_room;
+	uint32_t insn_cnt = c->insn_cnt;
+	const uint32_t *at = c->at;
+
+	if (!a || c->is_left || c->is_sigreturn || c->is_cut)
+		return 0;
+	for (; at != c->end && cnt < max && *at < id_cnt; at++) {
+		const struct pp_trace_block *b = &blocks[*at];
+
+		if (!b->is_defined || b->is_handler || !leads_to(a, b->start))
+			break;
+		insn_cnt += a->insn_cnt;
+		if (is_branch(a)) {
+			set_branch(&events[cnt++], a, b->start, insn_cnt);
+			insn_cnt = 0;
+		}
+		a = b;
+	}
+	c->at = at;
+	c->last = a;
+	c->insn_cnt = insn_cnt;
+	return cnt;
+}
+
 ssize_t pathprof_trace_read(struct pathprof_trace_cursor *cursor,
 			    struct pathprof_trace_event *events, size_t max,
 			    struct pathprof_error *error)
@@ -421,6 +453,9 @@ ssize_t pathprof_trace_read(struct pathprof_trace_cursor *cursor,
 			cnt += take_held(cursor, events + cnt, max - cnt);
 			continue;
 		}
+		cnt += read_ordinary(cursor, events + cnt, max - cnt);
+		if (cnt == max)
+			break;
 		r = fill(cursor, error);
 		if (r > 0)
 			r = step(cursor, &events[cnt], error);
