@@ -43,12 +43,13 @@ static struct lab_key key_of(uint64_t number)
 static struct lab_rival *create(const struct lab_rival_ops *ops, struct profile *profile,
 				uint64_t seed)
 {
-	const struct lab_rival_config config = {.state_bytes = STATE_BYTES,
-						.key_bits = KEY_BITS,
-						.emit = collect,
-						.context = profile,
-						.seed = seed};
+	static struct lab_rival_config config;
 
+	config = (struct lab_rival_config){.state_bytes = STATE_BYTES,
+					   .key_bits = KEY_BITS,
+					   .emit = collect,
+					   .context = profile,
+					   .seed = seed};
 	return ops->create(&config);
 }
 
