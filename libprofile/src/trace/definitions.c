@@ -131,7 +131,7 @@ static int load_module(struct pathprof_trace *t, struct payload *p)
 {
 	struct pathprof_trace_module record;
 	struct pp_trace_module *m;
-	char *name;
+	char *name = NULL;
 	int r = take(p, &record, sizeof(record));
 
 	if (r < 0)
@@ -240,7 +240,7 @@ static int load_handler(struct pathprof_trace *t, struct payload *p)
 static int load_exec(struct pathprof_trace *t, struct payload *p)
 {
 	struct pathprof_trace_exec exec;
-	char *name;
+	char *name = NULL;
 	int r = take(p, &exec, sizeof(exec));
 
 	if (!r)
