@@ -102,8 +102,8 @@ control_input() {
 }
 
 set +e
-lane kinds loops breakpoints signals threads forks gzip &
-lane bzip2 sqlite3 &
+lane kinds loops breakpoints signals threads forks gzip bzip2 &
+lane sqlite3 &
 wait
 for name in kinds loops breakpoints signals threads forks gzip bzip2 sqlite3; do
 	compare $name
