@@ -14,7 +14,7 @@ static const struct lab_command commands[] = {
 	{"paths",
 	 "[--map bl|wpp] [--max-length 32] [--extend loop|call --extensions M] [--drain] [FILE...]",
 	 "FROM KIND TARGET TAKEN NEXT [EVENTS] -> START LENGTH OUTCOMES EVENTS", lab_paths},
-	{"hpt", "[--entries 512] [--ways 4] [--spill] [FILE...]",
+	{"hpt", "[--entries 512] [--ways 4] [--policy lfu|tail] [--spill] [FILE...]",
 	 "START LENGTH OUTCOMES [COUNT] -> START LENGTH OUTCOMES COUNT", lab_hpt},
 	{"overlap", "A B", "percent of two profiles KEY<TAB>COUNT that is the same", lab_overlap},
 	{"number", "DAG [--interesting FILE]",

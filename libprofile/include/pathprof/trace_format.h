@@ -120,8 +120,9 @@ struct pathprof_trace_module {
 /* How a block ends, beyond enum pp_kind / PERF_BR_* 1 to 6. */
 #define PATHPROF_TRACE_ENDS_PLAIN   0 /* cut without a branch */
 #define PATHPROF_TRACE_ENDS_SYSCALL 16
-#define PATHPROF_TRACE_ENDS_REP     17 /* a repeated string instruction: once, however often it turns \
-					*/
+#define PATHPROF_TRACE_ENDS_REP                                                                    \
+	17 /* a repeated string instruction: once, however often it turns                          \
+	    */
 #define PATHPROF_TRACE_ENDS_OTHER 18 /* far transfer, int, ud2, ... */
 
 struct pathprof_trace_block {
