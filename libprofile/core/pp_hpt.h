@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The Hot Path Table (EOPP 5.4): a set-associative table of paths and accumulators, least
- * frequently used replaced first. The thesis' table loses what it replaces; with `spill` the home
- * passes the replaced entry on, so that nothing is lost at the price of messages.
+ * The Hot Path Table (EOPP 5.4): a set-associative table of paths and accumulators. What it
+ * replaces goes out as a message, by one of two policies:
+ *
+ *   LFU   the least frequently used is replaced, and goes out as it is. The thesis' home loses it;
+ *         one that keeps it loses nothing, at the price of messages.
+ *   TAIL  the same, but every 16th time the way whose turn it is, so that what was hot once leaves.
+ *         A count of 16 or more goes out as it is; a smaller one is added to one of 128 strata, and
+ *         goes out as 16 when it carries its stratum over that (a stratified sampler by weight, RPS
+ *         3.2). Strata begin at random phases: the expected sum of table and messages is the true
+ *         count of every path.
  *
  * Workload: once for each path that ends. Default 512 entries, 4 ways. Any context; the caller
  * owns the table.
@@ -11,14 +18,25 @@
 #define PP_HPT_H
 
 #include "pp_hash.h"
+#include "pp_random.h"
 #include "pp_types.h"
 
 #define PP_HPT_WAYS_MAX 16
 #define PP_HPT_VALID    ((__u64)1 << 63) /* in pp_hpt_entry.desc */
 
+enum pp_hpt_policy {
+	PP_HPT_LFU = 0,
+	PP_HPT_TAIL = 1,
+};
+#define PP_HPT_RATE   16  /* counts that a sampled message stands for */
+#define PP_HPT_STRATA 128 /* a power of two; four bits each would do */
+#define PP_HPT_TURN   16  /* misses in full sets from one turn to the next; a power of two */
+
 struct pp_hpt_config {
-	__u32 bits; /* log2 of sets */
-	__u32 ways; /* 1..PP_HPT_WAYS_MAX; sets * ways <= PP_HPT_MAX */
+	__u32 bits;   /* log2 of sets */
+	__u32 ways;   /* 1..PP_HPT_WAYS_MAX; sets * ways <= PP_HPT_MAX */
+	__u32 policy; /* enum pp_hpt_policy */
+	__u32 pad;
 };
 
 struct pp_hpt_entry {
@@ -28,7 +46,9 @@ struct pp_hpt_entry {
 };
 
 struct pp_hpt {
-	__u32 scratch, pad;                                      /* for PP_LAUNDER */
+	__u32 scratch;                                           /* for PP_LAUNDER */
+	__u32 misses;                                            /* in full sets, under TAIL */
+	__u32 stratum[PP_HPT_STRATA];                            /* below PP_HPT_RATE */
 	struct pp_hpt_entry entry[PP_HPT_MAX + PP_HPT_WAYS_MAX]; /* masked set + way */
 };
 
@@ -75,11 +95,48 @@ PP_INLINE __u32 pp_hpt_victim(struct pp_hpt *h, const struct pp_hpt_entry *set, 
 	return least;
 }
 
-/* Adds count to a path. 1: an entry was replaced and *ret_replaced holds it. */
-PP_INLINE __u32 pp_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config, __u64 start,
-			    __u64 desc, __u64 count, struct pp_hpt_entry *ret_replaced)
+/* Begins the strata at random phases; all zeroes work too, a little low. Not needed for LFU. */
+PP_INLINE void pp_hpt_init(struct pp_hpt *h, __u64 seed)
 {
-	__u32 base = pp_hpt_set(start, desc, config->bits) * config->ways, way;
+	struct pp_random random;
+	__u32 i;
+
+	pp_random_init(&random, seed);
+	PP_NO_UNROLL
+	for (i = 0; i < PP_HPT_STRATA; i++)
+		h->stratum[i] = (__u32)(pp_random_next(&random) >> 32) % PP_HPT_RATE;
+}
+
+/* TAIL: the way whose turn it is, when one's is, in place of `way`. The set is full. */
+PP_INLINE __u32 pp_hpt_turn(struct pp_hpt *h, __u32 way, __u32 ways)
+{
+	__u32 misses = ++h->misses;
+
+	if (misses % PP_HPT_TURN || !ways)
+		return way;
+	return misses / PP_HPT_TURN % ways;
+}
+
+/* TAIL: an entry leaves. 1: it is a message, its count what that stands for. */
+PP_INLINE __u32 pp_hpt_leave(struct pp_hpt *h, struct pp_hpt_entry *e)
+{
+	__u64 mixed = (e->start ^ e->desc) * 0x9E3779B97F4A7C15ULL;
+	__u32 *stratum = &h->stratum[PP_MASK(mixed >> 57, PP_HPT_STRATA - 1)];
+	__u32 sum;
+
+	if (e->count >= PP_HPT_RATE)
+		return 1;
+	sum = *stratum + (__u32)e->count;
+	*stratum = sum % PP_HPT_RATE;
+	e->count = PP_HPT_RATE;
+	return sum >= PP_HPT_RATE;
+}
+
+/* Adds count to a path. 1: *ret_message goes out; else what it holds means nothing. */
+PP_INLINE __u32 pp_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config, __u64 start,
+			    __u64 desc, __u64 count, struct pp_hpt_entry *ret_message)
+{
+	__u32 base = pp_hpt_set(start, desc, config->bits) * config->ways, way, valid;
 	struct pp_hpt_entry *e = &h->entry[PP_MASK(base, PP_HPT_MAX - 1)];
 
 	way = pp_hpt_find(e, config->ways, start, desc | PP_HPT_VALID);
@@ -91,12 +148,17 @@ PP_INLINE __u32 pp_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config
 	/* Laundered: what the search above taught the verifier about ways would fork the next. */
 	way = pp_hpt_victim(h, e, PP_LAUNDER(config->ways, &h->scratch));
 	way = PP_LAUNDER(way, &h->scratch);
+	valid = (e[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].desc & PP_HPT_VALID) != 0;
+	if (valid && config->policy == PP_HPT_TAIL)
+		way = PP_LAUNDER(pp_hpt_turn(h, way, config->ways), &h->scratch);
 	e += PP_MASK(way, PP_HPT_WAYS_MAX - 1);
-	*ret_replaced = *e;
+	*ret_message = *e;
 	e->start = start;
 	e->desc = desc | PP_HPT_VALID;
 	e->count = count;
-	return (ret_replaced->desc & PP_HPT_VALID) != 0;
+	if (valid && config->policy == PP_HPT_TAIL)
+		return pp_hpt_leave(h, ret_message);
+	return valid;
 }
 
 #endif

@@ -44,29 +44,30 @@ struct setting {
 	enum pp_extend extend;
 	__u32 hpt_bits, hpt_ways;
 	enum pp_tnv_rule rule;
+	enum pp_hpt_policy hpt_policy;
 };
 
 static const struct setting settings[] = {
 	{"h-p256-2048-a16", HOME_CHAIN, PP_SAMPLER_PERIODIC, 256, 11, 16, 0, 32, PP_EXTEND_NONE, 7,
-	 4, PP_TNV_ALWAYS},
+	 4, PP_TNV_ALWAYS, PP_HPT_TAIL},
 	{"cr16-wpp", HOME_CHAIN, PP_SAMPLER_COUNTING_RANDOM, 16, 0, 0, 1, 32, PP_EXTEND_NONE, 7, 4,
-	 PP_TNV_ALWAYS},
+	 PP_TNV_ALWAYS, PP_HPT_LFU},
 	{"h-r16-64-short", HOME_CHAIN, PP_SAMPLER_RANDOM, 16, 6, 4, 0, 5, PP_EXTEND_NONE, 3, 8,
-	 PP_TNV_ALWAYS},
+	 PP_TNV_ALWAYS, PP_HPT_TAIL},
 	{"h-cr64-1024-loop", HOME_CHAIN, PP_SAMPLER_COUNTING_RANDOM, 64, 10, 8, 0, 32,
-	 PP_EXTEND_LOOP, 5, 2, PP_TNV_ALWAYS},
+	 PP_EXTEND_LOOP, 5, 2, PP_TNV_ALWAYS, PP_HPT_LFU},
 	{"t64-2048-call", HOME_CHAIN, PP_SAMPLER_TAGGED, 64, 10, 0, 0, 32, PP_EXTEND_CALL, 7, 16,
-	 PP_TNV_ALWAYS},
+	 PP_TNV_ALWAYS, PP_HPT_LFU},
 	{"t16-128-a16-wpp-loop", HOME_CHAIN, PP_SAMPLER_TAGGED, 16, 6, 16, 1, 32, PP_EXTEND_LOOP, 0,
-	 4, PP_TNV_ALWAYS},
+	 4, PP_TNV_ALWAYS, PP_HPT_TAIL},
 	{"p1-wpp-call", HOME_CHAIN, PP_SAMPLER_PERIODIC, 1, 0, 16, 1, 32, PP_EXTEND_CALL, 9, 1,
-	 PP_TNV_ALWAYS},
+	 PP_TNV_ALWAYS, PP_HPT_LFU},
 	{"values", HOME_VALUES, PP_SAMPLER_RANDOM, 1, 0, 0, 0, 32, PP_EXTEND_NONE, 0, 1,
-	 PP_TNV_ALWAYS},
+	 PP_TNV_ALWAYS, PP_HPT_LFU},
 	{"values-increasing", HOME_VALUES, PP_SAMPLER_RANDOM, 1, 0, 0, 0, 32, PP_EXTEND_NONE, 0, 1,
-	 PP_TNV_INCREASING},
+	 PP_TNV_INCREASING, PP_HPT_LFU},
 	{"values-bounded", HOME_VALUES, PP_SAMPLER_RANDOM, 1, 0, 0, 0, 32, PP_EXTEND_NONE, 0, 1,
-	 PP_TNV_BOUNDED},
+	 PP_TNV_BOUNDED, PP_HPT_LFU},
 };
 #define SETTING_CNT (sizeof(settings) / sizeof(settings[0]))
 
@@ -134,6 +135,7 @@ static void configure(struct home_config *ret_config, const struct setting *s)
 	chain->path.extensions = 4;
 	chain->hpt.bits = s->hpt_bits;
 	chain->hpt.ways = s->hpt_ways;
+	chain->hpt.policy = s->hpt_policy;
 	pp_tnv_config_default(&ret_config->tnv);
 	ret_config->tnv.rule = s->rule;
 	ret_config->tnv.converge = 200;
@@ -147,6 +149,7 @@ static void prepare(struct home_state *s, const struct home_config *config)
 {
 	memset(s, 0, sizeof(*s));
 	pp_compress_init(&s->chain.compress, &config->chain.compress, SEED);
+	pp_hpt_init(&s->chain.hpt, SEED);
 	pp_random_init(&s->values.random, SEED);
 }
 

@@ -80,18 +80,21 @@ static size_t differences_on(struct pp_hpt_config config, enum stream_kind kind,
 
 static void test_oracle(void)
 {
-	static const struct pp_hpt_config configs[] = {{7, 4}, {0, 1},   {0, 16}, {4, 3},
-						       {9, 1}, {12, 16}, {5, 7},  {16, 1}};
+	static const struct {
+		__u32 bits, ways;
+	} sizes[] = {{7, 4}, {0, 1}, {0, 16}, {4, 3}, {9, 1}, {12, 16}, {5, 7}, {16, 1}};
 
-	for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
-		CU_ASSERT_EQUAL(differences_on(configs[i], STREAM_SKEWED, false, 0), 0);
-		CU_ASSERT_EQUAL(differences_on(configs[i], i % STREAM_KIND_CNT, false, 0), 0);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct pp_hpt_config config = {.bits = sizes[i].bits, .ways = sizes[i].ways};
+
+		CU_ASSERT_EQUAL(differences_on(config, STREAM_SKEWED, false, 0), 0);
+		CU_ASSERT_EQUAL(differences_on(config, i % STREAM_KIND_CNT, false, 0), 0);
 	}
 }
 
 static void test_planted_fault(void)
 {
-	static const struct pp_hpt_config config = {4, 4};
+	static const struct pp_hpt_config config = {.bits = 4, .ways = 4};
 
 	CU_ASSERT_NOT_EQUAL(differences_on(config, STREAM_UNIFORM, true, 0), 0);
 	CU_ASSERT_NOT_EQUAL(differences_on(config, STREAM_SKEWED, false, 1), 0);
@@ -99,7 +102,7 @@ static void test_planted_fault(void)
 
 static void test_planted_index(void)
 {
-	static const struct pp_hpt_config config = {4, 4};
+	static const struct pp_hpt_config config = {.bits = 4, .ways = 4};
 	struct oracle_hot_paths o;
 	struct stream s;
 

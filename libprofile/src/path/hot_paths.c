@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/*
- * The core's hot path table behind the library's interface, and the policy TAIL over the same
- * entries: what is replaced is sampled by weight, in strata (RPS 3.2), and a hand goes round, so
- * that what was hot once leaves. At the same state as good as lossless for a few messages. Steps
- * are as the core's: a loop over the ways at most, no allocation, no floating point.
- */
+/* The core's hot path table behind the library's interface. */
 #include "pathprof/hot_paths.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../../core/pp_hpt.h"
-#include "../../core/pp_random.h"
-
-#define RATE   16  /* counts a sampled message stands for */
-#define STRATA 128 /* a power of two; 4 bits each would do */
-#define HAND   16  /* misses from one turn of the hand to the next */
-
-struct tail {
-	__u32 misses;          /* in full sets */
-	__u32 stratum[STRATA]; /* below RATE */
-};
 
 struct pathprof_hot_paths {
 	struct pp_hpt_config config;
-	enum pathprof_hot_policy policy;
-	struct tail tail;
 	struct pp_hpt table;
 };
 
@@ -47,21 +30,11 @@ static int set_size(struct pp_hpt_config *config, uint32_t entries, uint32_t way
 	return 0;
 }
 
-/* Random phases make the expected count of every path exact. */
-static void tail_init(struct tail *tail, uint64_t seed)
-{
-	struct pp_random random;
-
-	pp_random_init(&random, seed);
-	for (__u32 i = 0; i < STRATA; i++)
-		tail->stratum[i] = (__u32)(pp_random_next(&random) >> 32) % RATE;
-}
-
 int pathprof_hot_paths_new_policy(struct pathprof_hot_paths **ret_table, uint32_t entries,
 				  uint32_t ways, enum pathprof_hot_policy policy, uint64_t seed,
 				  struct pathprof_error *error)
 {
-	struct pp_hpt_config config;
+	struct pp_hpt_config config = {0};
 	struct pathprof_hot_paths *t;
 	int r = set_size(&config, entries, ways, error);
 
@@ -73,8 +46,8 @@ int pathprof_hot_paths_new_policy(struct pathprof_hot_paths **ret_table, uint32_
 	if (!t)
 		return pathprof_fail(error, -ENOMEM, "hot path table: out of memory");
 	t->config = config;
-	t->policy = policy;
-	tail_init(&t->tail, seed);
+	t->config.policy = policy == PATHPROF_HOT_TAIL ? PP_HPT_TAIL : PP_HPT_LFU;
+	pp_hpt_init(&t->table, seed);
 	*ret_table = t;
 	return 0;
 }
@@ -98,64 +71,16 @@ static struct pathprof_hot_path from_core(const struct pp_hpt_entry *e)
 					  .outcomes = PP_DESC_OUTCOMES(e->desc)};
 }
 
-/* An entry leaves. 1: it is a message, its count what that stands for. */
-static __u32 tail_leave(struct tail *tail, struct pp_hpt_entry *e)
-{
-	__u64 mixed = (e->start ^ e->desc) * 0x9E3779B97F4A7C15ULL;
-	__u32 *stratum = &tail->stratum[(mixed >> 57) & (STRATA - 1)];
-	__u32 sum;
-
-	if (e->count >= RATE)
-		return 1;
-	sum = *stratum + (__u32)e->count;
-	*stratum = sum % RATE;
-	e->count = RATE;
-	return sum >= RATE;
-}
-
-/* The way to replace: a free one, the hand's when it is its turn, or the least. */
-static __u32 tail_victim(struct pathprof_hot_paths *t, const struct pp_hpt_entry *set)
-{
-	__u32 way = pp_hpt_victim(&t->table, set, t->config.ways);
-
-	if (!(set[way].desc & PP_HPT_VALID) || ++t->tail.misses % HAND)
-		return way;
-	return t->tail.misses / HAND % t->config.ways;
-}
-
-/* As pp_hpt_step(), but *ret_message is a message only when 1 is returned. */
-static __u32 tail_step(struct pathprof_hot_paths *t, __u64 start, __u64 desc, __u64 count,
-		       struct pp_hpt_entry *ret_message)
-{
-	__u32 ways = t->config.ways;
-	struct pp_hpt_entry *set = &t->table.entry[pp_hpt_set(start, desc, t->config.bits) * ways];
-	__u32 way = pp_hpt_find(set, ways, start, desc | PP_HPT_VALID);
-
-	if (PP_LIKELY(way < ways)) {
-		set[way].count += count;
-		return 0;
-	}
-	way = tail_victim(t, set);
-	*ret_message = set[way];
-	set[way] = (struct pp_hpt_entry){start, desc | PP_HPT_VALID, count};
-	return (ret_message->desc & PP_HPT_VALID) && tail_leave(&t->tail, ret_message);
-}
-
 bool pathprof_hot_paths_add(struct pathprof_hot_paths *table, const struct pathprof_hot_path *path,
 			    struct pathprof_hot_path *ret_replaced)
 {
-	__u64 desc = PP_DESC(path->length & 63, path->outcomes);
-	struct pp_hpt_entry out;
-	__u32 left;
+	struct pp_hpt_entry message;
 
-	if (table->policy == PATHPROF_HOT_TAIL)
-		left = tail_step(table, path->start, desc, path->count, &out);
-	else
-		left = pp_hpt_step(&table->table, &table->config, path->start, desc, path->count,
-				   &out);
-	if (left)
-		*ret_replaced = from_core(&out);
-	return left;
+	if (!pp_hpt_step(&table->table, &table->config, path->start,
+			 PP_DESC(path->length & 63, path->outcomes), path->count, &message))
+		return false;
+	*ret_replaced = from_core(&message);
+	return true;
 }
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
