@@ -93,6 +93,16 @@ static double run(const struct lab_rival_ops *ops, uint64_t seed, uint64_t popul
 
 /* ---------------------------------------------------------------- all of them */
 
+/* Keys whose counts differ at all: these structures owe exact ones. */
+static size_t differences(const double *counted, const double *came)
+{
+	size_t cnt = 0;
+
+	for (size_t k = 0; k < KEYS; k++)
+		cnt += counted[k] != came[k];
+	return cnt;
+}
+
 static void test_state(void)
 {
 	struct profile p = {.total = 0};
@@ -114,7 +124,7 @@ static void test_few_keys(void)
 
 	for (size_t r = 0; lab_rivals[r]; r++) {
 		run(lab_rivals[r], 1, 4, &p, came);
-		CU_ASSERT_EQUAL(memcmp(p.count, came, sizeof(came)), 0);
+		CU_ASSERT_EQUAL(differences(p.count, came), 0);
 		CU_ASSERT_EQUAL(p.messages, 4);
 	}
 }
@@ -135,7 +145,7 @@ static void test_starts_anew(void)
 		memset(came, 0, sizeof(came));
 		feed(rival, EVENTS / 10, 4, came);
 		lab_rivals[r]->drain(rival);
-		CU_ASSERT_EQUAL(memcmp(p.count, came, sizeof(came)), 0);
+		CU_ASSERT_EQUAL(differences(p.count, came), 0);
 		lab_rivals[r]->destroy(rival);
 	}
 }
@@ -198,7 +208,7 @@ static void test_spill(void)
 	static double came[KEYS];
 
 	run(&lab_rival_hpt_spill, 1, KEYS, &p, came);
-	CU_ASSERT_EQUAL(memcmp(p.count, came, sizeof(came)), 0);
+	CU_ASSERT_EQUAL(differences(p.count, came), 0);
 	CU_ASSERT(p.messages > 512);
 }
 

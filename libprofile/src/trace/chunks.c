@@ -124,7 +124,7 @@ static int read_index(struct pathprof_trace *t, struct pp_trace_unpacker *unpack
 {
 	struct pathprof_trace_place place = {.offset = offset};
 	struct pathprof_trace_chunk *c = &place.chunk;
-	uint8_t *bytes;
+	uint8_t *bytes = NULL;
 	int r;
 
 	if (offset > end || end - offset < sizeof(*c))
@@ -138,7 +138,7 @@ static int read_index(struct pathprof_trace *t, struct pp_trace_unpacker *unpack
 	    c->raw_bytes / sizeof(place) > t->info.file_bytes / sizeof(*c))
 		return pp_trace_bad(t, error, "its index is impossible");
 	r = pp_trace_unpack(t, unpacker, &place, &bytes, error);
-	if (r < 0)
+	if (r < 0 || !bytes)
 		return r;
 	t->places = malloc(c->raw_bytes ? c->raw_bytes : 1);
 	if (!t->places)

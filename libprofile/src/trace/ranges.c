@@ -123,16 +123,17 @@ int pp_trace_build_ranges(struct pathprof_trace *trace, struct pathprof_error *e
 	struct heap open = {.module = calloc(trace->module_cnt + 1, sizeof(uint32_t))};
 	int r = 0;
 
-	/* Each module opens a range and closes one. */
-	trace->ranges = calloc(2 * trace->module_cnt + 1, sizeof(*trace->ranges));
-	if (sorted && open.module && trace->ranges) {
+	if (sorted && open.module) {
 		for (size_t i = 0; i < trace->module_cnt; i++)
 			sorted[i] = (uint32_t)i;
 		qsort_r(sorted, trace->module_cnt, sizeof(*sorted), by_process_and_start, trace);
-		sweep(trace, sorted, &open);
-	} else {
-		r = pp_trace_no_memory(error);
+		/* Each module opens a range and closes one. */
+		trace->ranges = calloc(2 * trace->module_cnt + 1, sizeof(*trace->ranges));
 	}
+	if (sorted && open.module && trace->ranges)
+		sweep(trace, sorted, &open);
+	else
+		r = pp_trace_no_memory(error);
 	free(sorted);
 	free(open.module);
 	return r;

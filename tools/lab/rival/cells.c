@@ -23,14 +23,19 @@ uint32_t lab_cells_fit(const struct lab_rival_config *config, uint64_t side_bits
 	return cnt ? (uint32_t)cnt : 1;
 }
 
+static uint32_t at_least_one(uint32_t cnt)
+{
+	return cnt ? cnt : 1;
+}
+
 void lab_cells_init(struct lab_cells *cells, const struct lab_rival_config *config,
 		    uint32_t way_cnt, uint64_t side_bits)
 {
 	uint32_t fit = lab_cells_fit(config, side_bits);
 
 	cells->config = *config;
-	cells->way_cnt = way_cnt < fit ? way_cnt : fit;
-	cells->set_cnt = fit / cells->way_cnt;
+	cells->way_cnt = at_least_one(way_cnt < fit ? way_cnt : fit);
+	cells->set_cnt = at_least_one(fit / cells->way_cnt);
 	cells->cell =
 		lab_rival_alloc((size_t)cells->set_cnt * cells->way_cnt, sizeof(*cells->cell));
 }
