@@ -127,6 +127,7 @@ static int on_child(sd_event_source *event_source, const siginfo_t *info, void *
 	struct oneshot *shot = context;
 
 	shot->child = 0;
+	sd_event_source_set_enabled(event_source, SD_EVENT_OFF);
 	return sd_event_exit(sd_event_source_get_event(event_source), exit_code(info));
 }
 
@@ -182,6 +183,23 @@ static int watch_progress(struct oneshot *shot, sd_event *event)
 	return r;
 }
 
+/*
+ * Not once, as child sources are by default: when the command ends while the stepper holds it, its
+ * end is announced before we may wait for it, and a source that fires once would sleep for ever.
+ */
+static int watch_child(struct oneshot *shot, sd_event *event)
+{
+	sd_event_source *child = NULL;
+	int r = sd_event_add_child(event, &child, shot->child, WEXITED, on_child, shot);
+
+	if (r >= 0)
+		r = sd_event_source_set_enabled(child, SD_EVENT_ON);
+	if (r >= 0)
+		r = sd_event_source_set_floating(child, 1);
+	sd_event_source_unref(child);
+	return r;
+}
+
 static int watch(struct oneshot *shot)
 {
 	sd_event *event = pp_service_event(shot->service);
@@ -190,7 +208,7 @@ static int watch(struct oneshot *shot)
 	for (size_t i = 0; i < FORWARDED_CNT && r >= 0; i++)
 		r = sd_event_add_signal(event, NULL, forwarded[i], on_signal, shot);
 	if (r >= 0 && shot->child > 0)
-		r = sd_event_add_child(event, NULL, shot->child, WEXITED, on_child, shot);
+		r = watch_child(shot, event);
 	if (r >= 0 && shot->pidfd >= 0)
 		r = sd_event_add_io(event, NULL, shot->pidfd, EPOLLIN, on_target_end, shot);
 	if (r >= 0 && shot->args->duration_ns)
