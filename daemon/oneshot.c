@@ -192,6 +192,9 @@ static int watch_child(struct oneshot *shot, sd_event *event)
 	sd_event_source *child = NULL;
 	int r = sd_event_add_child(event, &child, shot->child, WEXITED, on_child, shot);
 
+	/* From once to always it is not registered anew; from off it is. */
+	if (r >= 0)
+		r = sd_event_source_set_enabled(child, SD_EVENT_OFF);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(child, SD_EVENT_ON);
 	if (r >= 0)
