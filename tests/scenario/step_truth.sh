@@ -8,12 +8,16 @@ set -eu
 step_needs "$truth_dir"/{truth,bursts,check} "$workload_dir"/{flow_loops,flow_libc,flow_signal,tf_watch}
 
 min=${STEP_TRUTH_MIN:-10000}
+# How often a workload runs its loop: a few times for the truth, without end for the bursts. Both
+# begin with a zero and have as many digits, so that strtol reads both along the same path.
+few=0000000003
+endless=0999999999
 total=0
 
 # Adds a file of bursts. The command's own output must stay out of ours.
 take() { # WORKLOAD TAKEN BURSTS SECONDS
 	"$truth_dir/bursts" -x -k -t "$2" -n "$3" -s "$4" -b 1000000 -f 4000 \
-		"$work/$1.$2" "$workload_dir/$1" 9999999 >"$work/out" 2>"$work/figures" || {
+		"$work/$1.$2" "$workload_dir/$1" $endless >"$work/out" 2>"$work/figures" || {
 		not_ok "step_truth_$1_$2" "bursts or workload failed: $(tail -1 "$work/figures")"
 		return
 	}
@@ -28,7 +32,7 @@ take() { # WORKLOAD TAKEN BURSTS SECONDS
 }
 
 for workload in flow_loops flow_libc flow_signal; do
-	if ! "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" 0000003 \
+	if ! "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" $few \
 		>/dev/null 2>"$work/figures"; then
 		not_ok "step_truth_$workload" "the truth failed: $(tail -1 "$work/figures")"
 		continue
