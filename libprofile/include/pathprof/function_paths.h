@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The paths of a function and their Ball-Larus numbers, both ways.
+ *
+ * The flow becomes a DAG by cutting edges: for each cut edge v -> w there is one from the start s
+ * to w and one from v to the end t (EOPP 3.2.2). Which edges are cut:
+ *
+ *   BACK_EDGES  retreating edges of the flow: Ball and Larus' own paths.
+ *   BRANCHES    where the path stack ends a path (EOPP table 5.1): at a backward branch, taken or
+ *               not, and at an indirect jump. Its paths are those of profiles.
+ *   CALLS       at calls too (EOPP table 5.2).
+ *
+ * A path is its first node and the edges it took; the last one is the cut edge that ended it, or
+ * none when it left the function (return, tail call, a call that does not return). Numbers run from
+ * 0 to path_cnt - 1. A start w has one edge from s, however many cut edges lead to it; each cut
+ * edge has one of its own to t. When a function has 2^64 paths or more, further edges are cut until
+ * it has not (Ball and Larus 1996, 3.4); overflow_cut_cnt says how many.
+ *
+ * A profile's path of 32 branches ended at that length, and the one behind it begins anywhere:
+ * neither is a path of the function, and they have no number.
+ *
+ * Sources: Ball and Larus, Efficient Path Profiling (1996); EOPP 3.2.2, figures 3.1 and 3.10; 4.2.
+ * Workload: all functions of a file one by one; 10^5 nodes. One thread an object.
+ */
+#ifndef PATHPROF_FUNCTION_PATHS_H
+#define PATHPROF_FUNCTION_PATHS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/error.h"
+#include "pathprof/flow.h"
+
+enum pathprof_cut {
+	PATHPROF_CUT_BACK_EDGES,
+	PATHPROF_CUT_BRANCHES,
+	PATHPROF_CUT_CALLS,
+};
+
+struct pathprof_function_paths;
+
+/* A path through the flow. edges[] is the caller's. */
+struct pathprof_flow_path {
+	uint32_t start; /* node */
+	uint32_t edge_cnt, edge_room;
+	uint32_t *edges; /* of the flow; the last may be a cut one */
+};
+
+/* flow must outlive *ret_paths. -ENOMEM. */
+int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
+				const struct pathprof_flow *flow, enum pathprof_cut cut);
+void pathprof_function_paths_free(struct pathprof_function_paths *paths);
+uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths);
+uint32_t pathprof_function_paths_overflow_cut_cnt(const struct pathprof_function_paths *paths);
+
+/* -EINVAL: no path of this function begins or ends so. */
+int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
+			       const struct pathprof_flow_path *path, uint64_t *ret_id);
+/* The same number found another way: by arithmetic coding over the model N(dest) / N(v), EOPP 4.2.
+ */
+int pathprof_function_paths_id_by_coding(const struct pathprof_function_paths *paths,
+					 const struct pathprof_flow_path *path, uint64_t *ret_id);
+/*
+ * The path of a number. path->edges holds edge_room; -ENOBUFS when that is too few (edge_cnt then
+ * says how many), -ERANGE beyond path_cnt.
+ */
+int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
+				  struct pathprof_flow_path *path);
+
+/*
+ * To and from what profiles hold: where a path starts (file offset), its length and its outcomes.
+ * CUT_BRANCHES only, else -EINVAL. -ENOENT: that start or end is no path's (length 32, or another
+ * function's); -EBADMSG: the function has no such branches. A path of more than 32 branches is
+ * none of a profile: -EOVERFLOW.
+ */
+int pathprof_function_paths_id_of_descriptor(const struct pathprof_function_paths *paths,
+					     const struct pathprof_graph *graph, uint64_t start,
+					     uint32_t length, uint32_t outcomes, uint64_t *ret_id);
+int pathprof_function_paths_descriptor(const struct pathprof_function_paths *paths,
+				       const struct pathprof_graph *graph, uint64_t id,
+				       uint64_t *ret_start, uint32_t *ret_length,
+				       uint32_t *ret_outcomes);
+
+/*
+ * Preferential numbers (EOPP figure 3.10) of the paths ids[cnt], distinct: ret_preferential[i] is
+ * that of ids[i]. *ret_compactness is their delta: (greatest - least + 1) / cnt. -ERANGE, -ENOMEM.
+ */
+int pathprof_function_paths_prefer(const struct pathprof_function_paths *paths, const uint64_t *ids,
+				   size_t cnt, int64_t *ret_preferential, double *ret_compactness);
+
+#endif
