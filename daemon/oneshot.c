@@ -32,11 +32,12 @@ static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 struct oneshot {
 	const struct pp_args *args;
 	struct pp_service *service;
-	pid_t child;   /* 0 with -p, and once it was reaped */
-	int go;        /* written to: the child may exec */
-	int failure;   /* read from: why exec failed */
-	int pidfd;     /* of -p */
-	sigset_t mask; /* before ours */
+	pid_t child;                 /* 0 with -p, and once it was reaped */
+	int go;                      /* written to: the child may exec */
+	int failure;                 /* read from: why exec failed */
+	int pidfd;                   /* of -p */
+	sigset_t mask;               /* before ours */
+	struct sigaction on_sigchld; /* before ours */
 	uint64_t begin_ns;
 	bool progress;
 };
@@ -56,9 +57,10 @@ static void block_signals(struct oneshot *shot)
 	sigemptyset(&set);
 	for (size_t i = 0; i < FORWARDED_CNT; i++)
 		sigaddset(&set, forwarded[i]);
-	/* sd-event wants it blocked to watch a child */
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &shot->mask);
+	/* Who ignores it, as whoever started us may have, is not told, nor left a status. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &shot->on_sigchld);
 }
 
 /* In the child. Nothing of ours but two pipes is open beyond exec. */
@@ -69,6 +71,7 @@ static _Noreturn void wait_and_exec(const struct oneshot *shot, int go, int fail
 
 	/* our end, too: if the parent dies, the read below must see the end of file */
 	close(shot->go);
+	sigaction(SIGCHLD, &shot->on_sigchld, NULL);
 	sigprocmask(SIG_SETMASK, &shot->mask, NULL);
 	if (read(go, &c, 1) != 1)
 		_exit(125);
@@ -122,13 +125,29 @@ static int exit_code(const siginfo_t *info)
 	return info->si_code == CLD_EXITED ? info->si_status : 128 + info->si_status;
 }
 
-static int on_child(sd_event_source *event_source, const siginfo_t *info, void *context)
+/*
+ * By SIGCHLD, not by a pidfd as sd-event watches children: a command that ends while the stepper
+ * holds it makes its pidfd readable at once, but has no status for us before the stepper has let
+ * go. The signal comes when it has. Others bring it too: the stepper's end, the command's stops.
+ */
+static int on_child(sd_event_source *event_source, const struct signalfd_siginfo *signal_info,
+		    void *context)
 {
+	sd_event *event = sd_event_source_get_event(event_source);
 	struct oneshot *shot = context;
+	siginfo_t info = {.si_pid = 0};
 
+	if (shot->child <= 0)
+		return 0;
+	if (waitid(P_PID, (id_t)shot->child, &info, WEXITED | WNOHANG)) {
+		pp_log(LOG_ERR, "waiting for %s: %s", shot->args->command[0], strerror(errno));
+		shot->child = 0;
+		return sd_event_exit(event, 1);
+	}
+	if (!info.si_pid)
+		return 0;
 	shot->child = 0;
-	sd_event_source_set_enabled(event_source, SD_EVENT_OFF);
-	return sd_event_exit(sd_event_source_get_event(event_source), exit_code(info));
+	return sd_event_exit(event, exit_code(&info));
 }
 
 static int on_target_end(sd_event_source *event_source, int fd, uint32_t events, void *context)
@@ -183,26 +202,6 @@ static int watch_progress(struct oneshot *shot, sd_event *event)
 	return r;
 }
 
-/*
- * Not once, as child sources are by default: when the command ends while the stepper holds it, its
- * end is announced before we may wait for it, and a source that fires once would sleep for ever.
- */
-static int watch_child(struct oneshot *shot, sd_event *event)
-{
-	sd_event_source *child = NULL;
-	int r = sd_event_add_child(event, &child, shot->child, WEXITED, on_child, shot);
-
-	/* From once to always it is not registered anew; from off it is. */
-	if (r >= 0)
-		r = sd_event_source_set_enabled(child, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(child, SD_EVENT_ON);
-	if (r >= 0)
-		r = sd_event_source_set_floating(child, 1);
-	sd_event_source_unref(child);
-	return r;
-}
-
 static int watch(struct oneshot *shot)
 {
 	sd_event *event = pp_service_event(shot->service);
@@ -211,7 +210,7 @@ static int watch(struct oneshot *shot)
 	for (size_t i = 0; i < FORWARDED_CNT && r >= 0; i++)
 		r = sd_event_add_signal(event, NULL, forwarded[i], on_signal, shot);
 	if (r >= 0 && shot->child > 0)
-		r = watch_child(shot, event);
+		r = sd_event_add_signal(event, NULL, SIGCHLD, on_child, shot);
 	if (r >= 0 && shot->pidfd >= 0)
 		r = sd_event_add_io(event, NULL, shot->pidfd, EPOLLIN, on_target_end, shot);
 	if (r >= 0 && shot->args->duration_ns)

@@ -3,6 +3,7 @@
 # Recording one program: its streams and exit status are its own, signals reach it, a running
 # process can be recorded, and all of it works without root.
 . "$(dirname "$0")/daemon_common.bash"
+late_tracer=$BUILD/tests/tools/late_tracer
 
 record() { "$pathprofd" --record --db "$db" "$@"; }
 
@@ -16,6 +17,10 @@ status=0
 record -- sh -c 'kill -SEGV $$' 2>"$tmp/err" || status=$?
 check signalled "$status" test "$status" -eq 139
 check notice "$(cat "$tmp/err")" grep -q 'bursts, .* paths recorded in' "$tmp/err"
+status=0
+perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' "$pathprofd" --record --quiet --db "$db" -- \
+	sh -c 'exit 7' || status=$?
+check children-ignored "$status" test "$status" -eq 7
 status=0
 record -- "$tmp/none" 2>"$tmp/err" || status=$?
 check not-found "$status" test "$status" -eq 127
@@ -40,6 +45,49 @@ kill -TERM "$daemon"
 wait "$daemon" || status=$?
 daemon=
 check signal-passed-on "$status" test "$status" -eq 143
+
+# The command ends while another process holds it by ptrace, as the stepper does: its end shows at
+# once, its status only when the tracer has let go. In between the daemon has to sleep.
+ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+command_of() { pid=$(pgrep -P "$1" -x sh); }
+held_end() {
+	local pid tracer status=0 before used
+	mkfifo "$tmp/in" "$tmp/hold"
+	"$pathprofd" --record --quiet --db "$db" -- sh -c "read -r line <'$tmp/in'; exit 9" &
+	daemon=$!
+	wait_for 10 command_of "$daemon" || { not_ok held-end "the command did not start"; return; }
+	"$late_tracer" "$pid" <"$tmp/hold" >"$tmp/held" &
+	tracer=$!
+	exec 5>"$tmp/hold"
+	if ! wait_for 10 grep -qs held "$tmp/held"; then
+		wait "$tracer" || status=$?
+		[ "$status" -eq 77 ] && echo "skip held-end: only ancestors may trace here" ||
+			not_ok held-end "the tracer: $status"
+		return
+	fi
+	echo >"$tmp/in"
+	wait_for 10 grep -q ended "$tmp/held"
+	before=$(ticks_of "$daemon")
+	sleep 1
+	used=$(($(ticks_of "$daemon") - before))
+	check held-end-waits-asleep "$used ticks of a second's $(getconf CLK_TCK)" \
+		test "$used" -lt $(($(getconf CLK_TCK) / 4))
+	exec 5>&-
+	wait "$tracer"
+	if ! wait_for 10 ended "$daemon"; then
+		not_ok held-end-seen "the recording did not end with its command"
+		return
+	fi
+	wait "$daemon" || status=$?
+	daemon=
+	check held-end-status "$status" test "$status" -eq 9
+}
+ended() { [[ $(cat "/proc/$1/stat" 2>/dev/null) != *") "[!Z]* ]]; }
+if [ -x "$late_tracer" ]; then
+	held_end
+else
+	not_ok held-end "$late_tracer was not built"
+fi
 
 rm -f "$db"*
 start_busy
