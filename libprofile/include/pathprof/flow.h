@@ -24,7 +24,8 @@
 struct pathprof_flow_edge {
 	uint32_t from, to; /* nodes */
 	uint32_t kind;     /* enum pathprof_edge_kind */
-	bool backward;     /* its branch lies at or behind its target (EOPP 5.2) */
+	bool backward;     /* its branch lies at or behind its target (EOPP 5.2); a NOT_TAKEN
+			      edge too when the target of its branch, TAIL included, does */
 	bool back;         /* its target dominates its source: it closes a natural loop */
 	bool retreating;   /* against a depth-first search's order; cutting all of these leaves a
 			      DAG. Without irreducible regions the same as back. */

@@ -8,13 +8,16 @@
  *   BACK_EDGES  retreating edges of the flow: Ball and Larus' own paths.
  *   BRANCHES    where the path stack ends a path (EOPP table 5.1): at a backward branch, taken or
  *               not, and at an indirect jump. Its paths are those of profiles.
+ *               And at an edge UNWIND: an exception ends the path it comes over.
  *   CALLS       at calls too (EOPP table 5.2).
  *
  * A path is its first node and the edges it took; the last one is the cut edge that ended it, or
  * none when it left the function (return, tail call, a call that does not return). Numbers run from
  * 0 to path_cnt - 1. A start w has one edge from s, however many cut edges lead to it; each cut
  * edge has one of its own to t. When a function has 2^64 paths or more, further edges are cut until
- * it has not (Ball and Larus 1996, 3.4); overflow_cut_cnt says how many.
+ * it has not (Ball and Larus 1996, 3.4); overflow_cut_cnt says how many. Paths are numbered by
+ * their start, the entry first, then in order of nodes; of one start as an ordered walk over the
+ * flow meets them: a node's edges in turn, last of all leaving the function there.
  *
  * A profile's path of 32 branches ended at that length, and the one behind it begins anywhere:
  * neither is a path of the function, and they have no number.
@@ -53,7 +56,7 @@ void pathprof_function_paths_free(struct pathprof_function_paths *paths);
 uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths);
 uint32_t pathprof_function_paths_overflow_cut_cnt(const struct pathprof_function_paths *paths);
 
-/* -EINVAL: no path of this function begins or ends so. */
+/* -EINVAL: no path of this function begins, goes on or ends so. */
 int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
 			       const struct pathprof_flow_path *path, uint64_t *ret_id);
 /* The same number found another way: by arithmetic coding over the model N(dest) / N(v), EOPP 4.2.
@@ -69,13 +72,30 @@ int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, u
 
 /*
  * To and from what profiles hold: where a path starts (file offset), its length and its outcomes.
- * CUT_BRANCHES only, else -EINVAL. -ENOENT: that start or end is no path's (length 32, or another
- * function's); -EBADMSG: the function has no such branches. A path of more than 32 branches is
- * none of a profile: -EOVERFLOW.
+ * CUT_BRANCHES only, else -EINVAL, as for a length and outcomes no descriptor has. -ENOENT: no path
+ * of this function alone: its start or its end is no path's (length 32), it runs on into another
+ * function, or over an edge that is cut against overflow; -EBADMSG: the function has no such
+ * branches. Where an indirect jump led a descriptor does not tell: the number is the lowest of all
+ * these.
  */
 int pathprof_function_paths_id_of_descriptor(const struct pathprof_function_paths *paths,
 					     const struct pathprof_graph *graph, uint64_t start,
 					     uint32_t length, uint32_t outcomes, uint64_t *ret_id);
+/*
+ * A jump forward into another function, a tail call mostly, does not end a profile's path. This
+ * splits it: *ret_id is the number of the part in this function, *ret_length the branches of it. 1:
+ * the rest begins at *ret_next, in another function (UINT64_MAX: outside all code known); 0: that
+ * was all, *ret_next is untouched. Errors as above.
+ */
+int pathprof_function_paths_split_descriptor(const struct pathprof_function_paths *paths,
+					     const struct pathprof_graph *graph, uint64_t start,
+					     uint32_t length, uint32_t outcomes, uint64_t *ret_id,
+					     uint32_t *ret_length, uint64_t *ret_next);
+/*
+ * 1 instead of 0: a profile's path that begins so runs on into another function. -ENOENT: no
+ * profile has it, an exception or a cut against overflow ended it; -EOVERFLOW: it has more than 32
+ * branches, or does not end with the 32nd; -ERANGE, -EINVAL.
+ */
 int pathprof_function_paths_descriptor(const struct pathprof_function_paths *paths,
 				       const struct pathprof_graph *graph, uint64_t id,
 				       uint64_t *ret_start, uint32_t *ret_length,
