@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Windows of taken branches become bursts: each entry's way is looked up among those read before,
+ * or read; only when the whole window fits its code is anything written.
+ *
+ * Workload: 10^5 windows of 32 a second, a look-up and a short copy a taken branch.
+ * Locking: none, one owner. Ownership: the object's memory is bounded (pp_runs.h); code handles
+ * are the locator's.
+ * Source: EOPP 5.2; docs/reconstruction.md.
+ */
+#include "pathprof/reconstruct.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../core/pp_types.h"
+#include "pp_runs.h"
+#include "pp_way.h"
+
+struct pathprof_reconstructor {
+	struct pp_way_reader reader;
+	struct pp_runs runs;
+	struct pp_way way;                  /* the one just read */
+	uint32_t index[PATHPROF_BURST_MAX]; /* the runs of the window in hand */
+};
+
+int pathprof_reconstructor_new(struct pathprof_reconstructor **ret_r, pathprof_locate_fn *locate,
+			       void *context)
+{
+	struct pathprof_reconstructor *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	/* Where the object lies is as good as a random number, and needs no system call. */
+	if (pp_runs_init(&r->runs, (uint64_t)(uintptr_t)r)) {
+		free(r);
+		return -ENOMEM;
+	}
+	pp_way_reader_init(&r->reader, locate, context);
+	*ret_r = r;
+	return 0;
+}
+
+void pathprof_reconstructor_free(struct pathprof_reconstructor *r)
+{
+	if (!r)
+		return;
+	pp_runs_release(&r->runs);
+	free(r);
+}
+
+void pathprof_reconstructor_forget(struct pathprof_reconstructor *r)
+{
+	pp_way_reader_forget(&r->reader);
+	pp_runs_clear(&r->runs);
+}
+
+/*
+ * Reads the way and keeps it. Refusals are kept too: what does not fit once mostly comes again. Not
+ * so unknown code: that is the locator's to say, and may change. 0, a refusal of code unknown, or
+ * -ENOSPC.
+ */
+static int learn(struct pathprof_reconstructor *r, uint64_t start, uint64_t from)
+{
+	struct pp_run run = {.start = start, .from = from};
+	int refusal = pp_way_read(&r->reader, start, from, &r->way);
+
+	if (refusal == PATHPROF_REFUSED_UNKNOWN_CODE)
+		return refusal;
+	run.refusal = (uint32_t)refusal;
+	if (!refusal) {
+		run.cnt = r->way.cnt;
+		run.kind = r->way.kind;
+		run.target = r->way.target;
+	}
+	return pp_runs_add(&r->runs, run, r->way.branches);
+}
+
+/* The run's index, the newest when it had to be read. */
+static int find(struct pathprof_reconstructor *r, uint64_t start, uint64_t from,
+		uint32_t *ret_index)
+{
+	uint32_t index = pp_runs_find(&r->runs, start, from);
+	int rc = 0;
+
+	if (index == UINT32_MAX) {
+		rc = learn(r, start, from);
+		index = r->runs.run_cnt - 1;
+	}
+	*ret_index = index;
+	return rc;
+}
+
+static bool is_direct(uint32_t kind)
+{
+	return (1u << kind & (1u << PP_KIND_COND | 1u << PP_KIND_JMP | 1u << PP_KIND_CALL)) != 0;
+}
+
+/*
+ * Fills r->index. 0, or why and where the window does not fit; -ENOSPC: no room for one more run.
+ */
+static int find_all(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
+		    uint32_t cnt, uint32_t *ret_at)
+{
+	uint64_t start = taken[0].from;
+	uint32_t total = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct pp_run *run;
+		int rc = find(r, start, taken[i].from, &r->index[i]);
+
+		*ret_at = i;
+		if (rc)
+			return rc;
+		run = &r->runs.runs[r->index[i]];
+		if (run->refusal)
+			return (int)run->refusal;
+		if (is_direct(run->kind) && run->target != taken[i].to)
+			return PATHPROF_REFUSED_TARGET;
+		total += run->cnt + 1;
+		if (total > PATHPROF_BURST_MAX)
+			return PATHPROF_REFUSED_TOO_LONG;
+		start = taken[i].to;
+	}
+	return 0;
+}
+
+static uint32_t write_all(const struct pathprof_reconstructor *r,
+			  const struct pathprof_taken *taken, uint32_t cnt,
+			  struct pathprof_branch *branches)
+{
+	struct pathprof_branch *at = branches;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct pp_run *run = &r->runs.runs[r->index[i]];
+
+		for (uint32_t n = 0; n < run->cnt; n++)
+			*at++ = r->runs.branches[run->first + n];
+		*at++ = (struct pathprof_branch){.from = taken[i].from,
+						 .target = taken[i].to,
+						 .next = taken[i].to,
+						 .kind = run->kind,
+						 .taken = 1};
+	}
+	return (uint32_t)(at - branches);
+}
+
+int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
+			 uint32_t cnt, struct pathprof_branch *branches, uint32_t *ret_cnt,
+			 uint32_t *ret_at)
+{
+	uint32_t at = 0;
+	int refusal;
+
+	if (!cnt) {
+		*ret_at = 0;
+		return PATHPROF_REFUSED_EMPTY;
+	}
+	if (cnt > PATHPROF_BURST_MAX) {
+		*ret_at = PATHPROF_BURST_MAX;
+		return PATHPROF_REFUSED_TOO_LONG;
+	}
+	refusal = find_all(r, taken, cnt, &at);
+	if (refusal == -ENOSPC) {
+		/* Emptied, there is room for any one window. */
+		pp_runs_clear(&r->runs);
+		refusal = find_all(r, taken, cnt, &at);
+	}
+	if (refusal) {
+		*ret_at = at;
+		return refusal;
+	}
+	*ret_cnt = write_all(r, taken, cnt, branches);
+	return 0;
+}
+
+const char *pathprof_refusal_name(enum pathprof_refusal refusal)
+{
+	switch (refusal) {
+	case PATHPROF_REFUSED_UNKNOWN_CODE:
+		return "unknown code";
+	case PATHPROF_REFUSED_NO_BRANCH:
+		return "no branch";
+	case PATHPROF_REFUSED_TARGET:
+		return "other target";
+	case PATHPROF_REFUSED_OVERLAP:
+		return "overlap";
+	case PATHPROF_REFUSED_UNDECODABLE:
+		return "undecodable";
+	case PATHPROF_REFUSED_TOO_LONG:
+		return "too long";
+	case PATHPROF_REFUSED_EMPTY:
+		return "empty";
+	case PATHPROF_REFUSED_CNT:
+		break;
+	}
+	return "unknown";
+}
