@@ -120,7 +120,10 @@ int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code
 /* NULL-safe. */
 void pathprof_graph_free(struct pathprof_graph *graph);
 
-/* The block that holds the instruction or byte at offset; PATHPROF_GRAPH_NONE. */
+/*
+ * The block that holds the instruction or byte at offset; PATHPROF_GRAPH_NONE. Where code jumps
+ * into the middle of an instruction two blocks hold its end: it is the one that begins last.
+ */
 uint32_t pathprof_graph_block_at(const struct pathprof_graph *graph, uint64_t offset);
 /* By its exact name, cold parts' names are not functions'. PATHPROF_GRAPH_NONE. */
 uint32_t pathprof_graph_function_named(const struct pathprof_graph *graph, const char *name);
@@ -128,9 +131,9 @@ uint32_t pathprof_graph_function_named(const struct pathprof_graph *graph, const
 const char *pathprof_graph_name(const struct pathprof_graph *graph, uint32_t function);
 
 /*
- * The cache: a file a build-id in directory, made when it is not there, read-only mapped. A file
- * that is damaged, of another version or of another binary counts as absent and is replaced.
- * The oldest used files go when all of them are more than max_bytes.
+ * The cache: a file a build-id in directory, made when it is not there (its parents are not). It is
+ * read into memory and checked: one that is damaged, of another version or of another binary counts
+ * as absent and is replaced. The oldest used files go when all of them are more than max_bytes.
  */
 struct pathprof_graph_cache {
 	const char *directory; /* NULL: no cache */
