@@ -57,7 +57,10 @@ static int add_path(void *context, const struct pathprof_path_row *row)
 {
 	struct lab_path_key key = {row->start, row->length, row->outcomes};
 
-	*lab_profile_at(context, &key) += row->weight;
+	double *columns = lab_profile_at(context, &key);
+
+	columns[LAB_STEP_WEIGHTED] += row->weight;
+	columns[LAB_STEP_PLAIN] += (double)row->samples;
 	return 0;
 }
 
@@ -67,7 +70,7 @@ void lab_step_store_read(struct lab_step_store *s, lab_step_fn *fn, void *contex
 	struct lab_profile steps;
 	uint64_t burst_cnt = 0;
 
-	lab_profile_init(&steps, 1);
+	lab_profile_init(&steps, LAB_STEP_COLUMN_CNT);
 	for (size_t i = 0; i < s->cnt; i++) {
 		struct pathprof_filter filter = {.window = s->windows[i].id, .binary = s->binary};
 

@@ -32,7 +32,14 @@ void lab_step_store_open(struct lab_step_store *s, const char *file,
 			 const struct pathprof_build_id *binary);
 void lab_step_store_release(struct lab_step_store *s);
 
-/* After each stored window: what all so far come to, in one column, keyed by file offset. */
+/* Columns of what it holds. */
+enum lab_step_column {
+	LAB_STEP_WEIGHTED, /* against window bias, as the collector stores it */
+	LAB_STEP_PLAIN,    /* how often a path was seen whole */
+	LAB_STEP_COLUMN_CNT,
+};
+
+/* After each stored window: what all so far come to, keyed by file offset. */
 typedef void lab_step_fn(void *context, const struct lab_profile *steps, uint64_t burst_cnt);
 void lab_step_store_read(struct lab_step_store *s, lab_step_fn *fn, void *context);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The stepping collector against the exact truth: `pathprofctl record` on the native program, and
- * the exact trace of the same program under emulation. Both are reduced to the main program, keyed
- * by file offset: libraries pick other code under emulation.
+ * the exact trace of the same program under emulation. Both are reduced to one module, the one in
+ * which most instructions run, keyed by file offset: the C library picks other code under
+ * emulation, and a program may be a few lines around a library that does its work.
  *
  * The collector samples on a clock, so its weights lie between how often paths run and how long
  * they take. Beside it stand windows cut out of the trace, as many and as long: over taken branches
@@ -10,7 +11,8 @@
  * machine's stalls).
  *
  * Workload: a program of a second or less, run whole again and again until enough windows were
- * taken. One program at a time: the collector shares its processor.
+ * taken. One program at a time: the collector shares its processor. Whatever takes longer than two
+ * seconds says so while it lasts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,24 +35,33 @@
 #define SEED       0x73746570ULL
 #define WORDS_MAX  64
 #define NS_PER_S   1000000000LL
+#define TICK_S     2
+#define SMALL_S    12 /* of stepping, a program */
+#define FULL_S     300
 #define BLOCKS_MAX 1500000000ULL /* a program that is longer is left out */
 
-/* Deterministic, one thread, all their time in their own code. The small setting has the first few:
- * some hundred million blocks each; the last has more than a thousand million. */
-static const char *const suitable[] = {"gzip", "lua", "xz", "bzip2", "perl", "cc1"};
-#define SMALL_CNT    2
+/* Deterministic, one thread, short. The small setting has all but the last, whose trace takes
+ * minutes: more than a thousand million blocks. */
+static const char *const suitable[] = {"gzip", "lua",     "xz",      "bzip2",
+				       "perl", "sqlite3", "python3", "cc1"};
 #define SUITABLE_CNT (sizeof(suitable) / sizeof(suitable[0]))
+#define SMALL_CNT    (SUITABLE_CNT - 1)
 
 enum column {
 	STEP_COUNT,  /* the collector against how often paths ran */
-	STEP_INSNS,  /* ... against the instructions spent on them */
+	STEP_PLAIN,  /* ... without the weights against window bias */
+	STEP_INSNS,  /* ... with them, against the instructions spent */
 	TAKEN_COUNT, /* windows over taken branches against how often */
+	TAKEN_PLAIN, /* ... without the weights */
 	CLOCK_COUNT, /* windows over instructions against how often */
 	CLOCK_INSNS, /* ... against the instructions */
 	COLUMN_CNT,
 };
-static const char *const columns[COLUMN_CNT] = {
-	"step: counts",          "step: instructions",          "windows: counts",
+/* As the tables and the figure call them, after one column that only the table of programs has. */
+static const char *const columns[COLUMN_CNT + 1] = {
+	"windows taken",         "step: counts",
+	"step: plain counts",    "step: instructions",
+	"windows: counts",       "windows: plain counts",
 	"clock windows: counts", "clock windows: instructions",
 };
 
@@ -58,7 +69,39 @@ struct result {
 	double overlap[LAB_LEVEL_CNT][COLUMN_CNT]; /* percent; NaN: not so many windows */
 	double all[COLUMN_CNT];                    /* with all windows */
 	double windows;
+	double share;   /* of the program's instructions, percent, in the module compared */
+	char label[64]; /* the program, and the module if it is not the program itself */
 };
+
+/*
+ * Says every few seconds what goes on, from a process of its own: what takes long is somebody
+ * else's program or a pass that knows nothing of terminals.
+ */
+static pid_t begin_ticks(const struct lab_program *program, const char *doing)
+{
+	pid_t pid;
+
+	fprintf(stderr, "  %s: %s\n", program->name, doing);
+	fflush(stdout);
+	pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (unsigned int s = TICK_S;; s += TICK_S) {
+		sleep(TICK_S);
+		fprintf(stderr, "  %s: %s, %u s\n", program->name, doing, s);
+	}
+}
+
+/* Without ticks (pid below 0) nothing is lost but they. */
+static void end_ticks(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
 
 static char *beside_self(const char *name)
 {
@@ -114,9 +157,11 @@ static void record_whole(struct lab_run *run, const struct lab_program *program,
 	char limit[32];
 	const char *const options[] = {"-q", "-o", part, "--limit", limit, "--", NULL};
 
-	fprintf(stderr, "  %s: recording the whole program\n", program->name);
+	pid_t ticks = begin_ticks(program, "recording the whole program");
+
 	snprintf(limit, sizeof(limit), "%llu", BLOCKS_MAX);
 	run_tool(program, dir, tracer, options);
+	end_ticks(ticks);
 	if (rename(part, path))
 		lab_fail("%s: no trace of it was made (see %smessages): %s", program->name, dir,
 			 strerror(errno));
@@ -163,18 +208,19 @@ static int64_t now_ns(void)
 static bool record_steps(struct lab_run *run, const struct lab_program *program, const char *dir,
 			 const char *db)
 {
-	int64_t end_ns = now_ns() + (lab_run_small(run) ? 15 : 300) * NS_PER_S;
+	int64_t end_ns = now_ns() + (lab_run_small(run) ? SMALL_S : FULL_S) * NS_PER_S;
+	pid_t ticks = begin_ticks(program, "stepping");
 	char *tool = beside_self("pathprofctl");
 	const char *const options[] = {"record", "--source", "step",        "--overhead", "60%",
 				       "-o",     db,         "--no-report", "--",         NULL};
 	int recorded = 0, status = 0;
 
-	fprintf(stderr, "  %s: stepping\n", program->name);
 	unlink(db);
 	while (status == 0 && now_ns() < end_ns) {
 		status = run_tool(program, dir, tool, options);
 		recorded += status == 0;
 	}
+	end_ticks(ticks);
 	free(tool);
 	return recorded > 0;
 }
@@ -192,6 +238,8 @@ static void read_level(const struct lab_estimate *estimates, const struct lab_pr
 	const struct lab_profile *taken = &estimates[0].profile, *clock = &estimates[1].profile;
 
 	ret_overlap[TAKEN_COUNT] = percent(taken, column, truth, LAB_TRUTH_COUNT);
+	ret_overlap[TAKEN_PLAIN] =
+		percent(taken, LAB_WEIGHT_PLAIN * LAB_LEVEL_CNT + level, truth, LAB_TRUTH_COUNT);
 	ret_overlap[CLOCK_COUNT] = percent(clock, column, truth, LAB_TRUTH_COUNT);
 	ret_overlap[CLOCK_INSNS] = percent(clock, column, truth, LAB_TRUTH_INSNS);
 }
@@ -231,23 +279,89 @@ struct steps {
 	double windows_before;
 };
 
+static void read_steps(const struct lab_profile *steps, const struct lab_profile *truth,
+		       double *ret_overlap)
+{
+	ret_overlap[STEP_COUNT] = percent(steps, LAB_STEP_WEIGHTED, truth, LAB_TRUTH_COUNT);
+	ret_overlap[STEP_PLAIN] = percent(steps, LAB_STEP_PLAIN, truth, LAB_TRUTH_COUNT);
+	ret_overlap[STEP_INSNS] = percent(steps, LAB_STEP_WEIGHTED, truth, LAB_TRUTH_INSNS);
+}
+
 /* A level is reached by the stored window that passes it, when that does not go far beyond. */
 static void after_stored_window(void *context, const struct lab_profile *steps, uint64_t window_cnt)
 {
 	struct steps *s = context;
 
-	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
-		double *overlap = s->result->overlap[l];
-
-		if (s->windows_before >= lab_levels[l] || window_cnt < lab_levels[l] ||
-		    (double)window_cnt > 1.5 * lab_levels[l])
-			continue;
-		overlap[STEP_COUNT] = percent(steps, 0, s->truth, LAB_TRUTH_COUNT);
-		overlap[STEP_INSNS] = percent(steps, 0, s->truth, LAB_TRUTH_INSNS);
-	}
-	s->result->all[STEP_COUNT] = percent(steps, 0, s->truth, LAB_TRUTH_COUNT);
-	s->result->all[STEP_INSNS] = percent(steps, 0, s->truth, LAB_TRUTH_INSNS);
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
+		if (s->windows_before < lab_levels[l] && window_cnt >= lab_levels[l] &&
+		    (double)window_cnt <= 1.5 * lab_levels[l])
+			read_steps(steps, s->truth, s->result->overlap[l]);
+	read_steps(steps, s->truth, s->result->all);
 	s->windows_before = (double)window_cnt;
+}
+
+static bool is_c_library(const struct pathprof_trace_module_info *info)
+{
+	const char *slash = strrchr(info->name, '/');
+
+	return strncmp(slash ? slash + 1 : info->name, "libc.so", 7) == 0;
+}
+
+static double insns_within(const struct lab_profile *truth, uint64_t start, uint64_t end)
+{
+	double insns = 0;
+
+	for (size_t i = 0; i < truth->slot_cnt; i++)
+		if (truth->used[i] && truth->keys[i].start >= start && truth->keys[i].start < end)
+			insns += truth->weights[i * truth->column_cnt + LAB_TRUTH_INSNS];
+	return insns;
+}
+
+/* Where most instructions run, but for the C library. Exits when the trace names nothing. */
+static struct lab_module busiest_module(const struct pathprof_trace *trace,
+					const struct lab_profile *truth, struct result *result)
+{
+	double total = lab_profile_total(truth, LAB_TRUTH_INSNS), most = 0;
+	const struct pathprof_trace_module_info *busiest = NULL;
+
+	for (uint32_t i = 0; i < pathprof_trace_info(trace)->module_cnt; i++) {
+		const struct pathprof_trace_module_info *m = pathprof_trace_module(trace, i);
+		double insns;
+
+		if (m->process || !m->build_id.len_bytes || is_c_library(m))
+			continue;
+		insns = insns_within(truth, m->start, m->end);
+		if (insns > most) {
+			most = insns;
+			busiest = m;
+		}
+	}
+	if (!busiest)
+		lab_fail("%s: the trace names no module that it ran", result->label);
+	result->share = 100 * most / total;
+	return (struct lab_module){busiest->build_id, busiest->start, busiest->end,
+				   busiest->offset};
+}
+
+/* Libraries are named, for the figures are theirs. */
+static void name_module(const struct pathprof_trace *trace, const struct lab_module *module,
+			struct result *result)
+{
+	struct lab_module program;
+
+	if (lab_pass_main_module(trace, &program) && program.start == module->start)
+		return;
+	for (uint32_t i = 0; i < pathprof_trace_info(trace)->module_cnt; i++) {
+		const struct pathprof_trace_module_info *m = pathprof_trace_module(trace, i);
+		const char *slash = strrchr(m->name, '/');
+		size_t len = strlen(result->label);
+
+		if (m->process || m->start != module->start)
+			continue;
+		snprintf(result->label + len, sizeof(result->label) - len, " (%s)",
+			 slash ? slash + 1 : m->name);
+		return;
+	}
 }
 
 static void compare(const struct pathprof_trace *trace, const char *db, struct result *result)
@@ -257,12 +371,12 @@ static void compare(const struct pathprof_trace *trace, const char *db, struct r
 	struct lab_module module;
 	struct lab_truth truth;
 
-	if (!lab_pass_main_module(trace, &module))
-		lab_fail("the trace does not say where its main program lies");
-	lab_step_store_open(&store, db, &module.build_id);
-	result->windows = (double)(store.window_cnt < UINT32_MAX ? store.window_cnt : UINT32_MAX);
 	lab_truth_init(&truth, PATHPROF_MAPPING_BL);
 	lab_pass_truth(trace, &truth);
+	module = busiest_module(trace, &truth.profile, result);
+	name_module(trace, &module, result);
+	lab_step_store_open(&store, db, &module.build_id);
+	result->windows = (double)(store.window_cnt < UINT32_MAX ? store.window_cnt : UINT32_MAX);
 	cut_windows(trace, &module, &truth, store.taken_wanted, result);
 	steps.truth = &truth.profile;
 	lab_step_store_read(&store, after_stored_window, &steps);
@@ -276,18 +390,23 @@ static bool measure(struct lab_run *run, const struct lab_program *program, stru
 	char *db = lab_run_path(run, "traces/%s-step.db", program->name);
 	struct pathprof_trace *trace;
 	bool recorded;
+	pid_t ticks;
 
+	snprintf(result->label, sizeof(result->label), "%s", program->name);
 	for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
 		for (size_t c = 0; c < COLUMN_CNT; c++)
 			result->overlap[l][c] = NAN;
 	lab_program_prepare(program, dir);
 	trace = trace_whole(run, program, dir);
 	recorded = is_whole(trace) && record_steps(run, program, dir, db);
-	if (recorded)
+	if (recorded) {
+		ticks = begin_ticks(program, "comparing");
 		compare(trace, db, result);
-	else
+		end_ticks(ticks);
+	} else {
 		fprintf(stderr, "  %s: cannot be stepped here, or is too long: left out\n",
 			program->name);
+	}
 	pathprof_trace_free(trace);
 	free(dir);
 	free(db);
@@ -323,8 +442,8 @@ static void mean_at(const struct result *results, size_t cnt, size_t level, doub
 static void write_curve(struct lab_run *run, const struct result *results, size_t cnt)
 {
 	struct lab_table *table = lab_table_new(
-		"step", "Main program: overlap with the exact path profile, %, mean of programs",
-		"windows", columns, COLUMN_CNT);
+		"step", "Busiest module: overlap with the exact path profile, %, mean of programs",
+		"windows", columns + 1, COLUMN_CNT);
 	const struct lab_plot plot = {.form = LAB_PLOT_LINES,
 				      .x = "windows taken",
 				      .y = "overlap with the exact profile, %",
@@ -344,24 +463,24 @@ static void write_curve(struct lab_run *run, const struct result *results, size_
 	lab_table_free(table);
 }
 
-static void write_programs(struct lab_run *run, const struct result *results,
-			   const struct lab_program *const *programs, size_t cnt)
+static void write_programs(struct lab_run *run, const struct result *results, size_t cnt)
 {
-	static const char *const all[COLUMN_CNT + 1] = {
-		"windows taken",   "step: counts",          "step: instructions",
-		"windows: counts", "clock windows: counts", "clock windows: instructions"};
-	struct lab_table *table = lab_table_new(
-		"step-programs", "Main program: overlap with the exact path profile, %", "program",
-		all, COLUMN_CNT + 1);
+	const char *titles[COLUMN_CNT + 2] = {"% of all instructions"};
+	struct lab_table *table;
 
+	memcpy(titles + 1, columns, sizeof(columns));
+	table = lab_table_new("step-programs",
+			      "Busiest module: overlap with the exact path profile, %", "program",
+			      titles, COLUMN_CNT + 2);
 	for (size_t p = 0; p < cnt; p++) {
-		double values[COLUMN_CNT + 1] = {results[p].windows};
+		double values[COLUMN_CNT + 2] = {results[p].share, results[p].windows};
 
-		memcpy(values + 1, results[p].all, COLUMN_CNT * sizeof(values[0]));
-		lab_table_add(table, programs[p]->name, values);
+		memcpy(values + 2, results[p].all, sizeof(results[p].all));
+		lab_table_add(table, results[p].label, values);
 	}
 	lab_table_add_average(table);
 	lab_table_set_decimals(table, 0, 0);
+	lab_table_set_decimals(table, 1, 0);
 	lab_table_write(run, table);
 	lab_table_free(table);
 }
@@ -369,20 +488,18 @@ static void write_programs(struct lab_run *run, const struct result *results,
 static void run_step(struct lab_run *run)
 {
 	static struct result results[LAB_PROGRAMS_MAX];
-	const struct lab_program *programs[LAB_PROGRAMS_MAX];
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < lab_run_program_cnt(run); i++) {
 		const struct lab_program *program = lab_run_program(run, i);
 
-		if (!is_suitable(run, program) || !measure(run, program, &results[cnt]))
-			continue;
-		programs[cnt++] = program;
+		if (is_suitable(run, program) && measure(run, program, &results[cnt]))
+			cnt++;
 	}
 	if (!cnt)
 		lab_fail("step: none of the programs was stepped");
 	write_curve(run, results, cnt);
-	write_programs(run, results, programs, cnt);
+	write_programs(run, results, cnt);
 }
 
 const struct lab_experiment exp_collectors_step = {
