@@ -116,6 +116,7 @@ int lab_hpt(int argc, char **argv);
 int lab_overlap(int argc, char **argv);
 int lab_number(int argc, char **argv);
 int lab_trace_summary(int argc, char **argv);
+int lab_windows_command(int argc, char **argv);
 int lab_experiment_command(int argc, char **argv);
 
 #endif

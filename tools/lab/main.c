@@ -21,6 +21,9 @@ static const struct lab_command commands[] = {
 	 "FROM TO -> Ball-Larus (and preferential) weights, ids of interesting paths", lab_number},
 	{"trace-summary", "TRACE [--function NAME]",
 	 "what an exact trace holds; of a function: calls, paths, branches", lab_trace_summary},
+	{"windows", "TRACE [--taken 32] [--windows 10000] [--seed 1] [--falsify]",
+	 "windows of taken branches, reconstructed from the code and held against the trace",
+	 lab_windows_command},
 	{"experiment", "NAME|all|list [--programs A,B] [--out experiments] [--small|--full]",
 	 "the papers' tables and figures on today's programs", lab_experiment_command},
 };
