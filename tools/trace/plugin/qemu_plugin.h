@@ -36,6 +36,8 @@ struct qemu_plugin_insn;
 
 enum { QEMU_PLUGIN_CB_NO_REGS = 0 };
 enum { QEMU_PLUGIN_MEM_RW = 3 };
+/* Of meminfo; the interface asks for the store beside it only. */
+enum { QEMU_PLUGIN_MEMINFO_LOAD = 1 << 16 };
 enum { QEMU_PLUGIN_INLINE_ADD_U64 = 0 };
 
 typedef void (*qemu_vcpu_cb)(qemu_plugin_id_t, unsigned vcpu);

@@ -188,7 +188,7 @@ void record_sigreturn(unsigned vcpu)
 	put(r, PATHPROF_TRACE_MARK_SIGRETURN);
 }
 
-/* What the access left in memory: the value, but for a locked exchange among threads. */
+/* What the access left in memory: what a load has read. */
 static uint64_t value_at(uint64_t address, unsigned shift)
 {
 	uint64_t value = 0;
@@ -201,10 +201,8 @@ static uint64_t value_at(uint64_t address, unsigned shift)
 static uint32_t access_word(const struct recorder *r, uint64_t pc, uint32_t info)
 {
 	uint32_t offset = (uint32_t)(pc - r->last->start) & PATHPROF_TRACE_ACCESS_OFFSET;
-	uint32_t store = qemu_plugin_mem_is_store(info) ? PATHPROF_TRACE_ACCESS_STORE : 0;
 
-	return PATHPROF_TRACE_ACCESS | offset | (qemu_plugin_mem_size_shift(info) & 7) << 13 |
-	       store;
+	return PATHPROF_TRACE_ACCESS | offset | (qemu_plugin_mem_size_shift(info) & 7) << 13;
 }
 
 static void append_pair(struct recorder *r, uint64_t value)
@@ -213,14 +211,8 @@ static void append_pair(struct recorder *r, uint64_t value)
 	append(r, (uint32_t)(value >> 32));
 }
 
-void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
+static void put_access(struct recorder *r, uint32_t word, uint64_t address)
 {
-	struct recorder *r = recorder_of(vcpu);
-	uint32_t word;
-
-	if (!r->last)
-		return;
-	word = access_word(r, (uintptr_t)pc, info);
 	if (r->word_cnt >= r->pause_at && !pause(r, word))
 		return;
 	append(r, word);
@@ -228,6 +220,23 @@ void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 	publish(r);
 }
 
+/* A locked exchange among threads comes as one access of both directions. */
+void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
+{
+	struct recorder *r = recorder_of(vcpu);
+	bool is_store = qemu_plugin_mem_is_store(info);
+	uint32_t word;
+
+	if (!r->last)
+		return;
+	word = access_word(r, (uintptr_t)pc, info);
+	if (!is_store || info & QEMU_PLUGIN_MEMINFO_LOAD)
+		put_access(r, word, address);
+	if (is_store)
+		put_access(r, word | PATHPROF_TRACE_ACCESS_STORE, address);
+}
+
+/* What a locked exchange among threads has loaded is gone by now: it is no load here. */
 void record_load(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 {
 	struct recorder *r = recorder_of(vcpu);
