@@ -68,6 +68,8 @@ void pathprof_code_free(struct pathprof_code *code)
 	elf_end(code->elf);
 	if (code->fd >= 0)
 		close(code->fd);
+	pp_plt_free(code->plt);
+	pp_data_free(code->data);
 	free(code->symbols);
 	free(code->frames);
 	free(code->segments);

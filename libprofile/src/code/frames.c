@@ -10,152 +10,71 @@
  */
 #include "pp_code.h"
 
-#include <dwarf.h>
-#include <errno.h>
-#include <gelf.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Bytes still to read; `bad` sticks once something reached past the end. */
-struct cursor {
-	const uint8_t *base;
-	size_t at, end;
-	bool bad;
+#define RSP 7
+#define RIP 16 /* the column of the return address */
+
+/* What a CIE says of its functions. */
+struct cie {
+	size_t at; /* in the section */
+	uint8_t address_encoding, exceptions_encoding;
+	bool has_length; /* augmentation data have a length before them */
+	bool signal, valid;
 };
 
-struct section {
-	const uint8_t *bytes;
-	size_t size;
-	uint64_t vaddr;
-};
-
-#define FORMAT_MASK   0x0f
-#define RELATIVE_MASK 0x70
-
-static uint64_t take(struct cursor *c, size_t bytes)
+/* What may be left unread of an augmentation "zPLR..." ends it. */
+static void read_augmentation(struct pp_cursor *c, const char *augmentation, struct cie *cie)
 {
-	uint64_t value = 0;
-
-	if (c->bad || bytes > c->end - c->at) {
-		c->bad = true;
-		return 0;
-	}
-	memcpy(&value, c->base + c->at, bytes);
-	c->at += bytes;
-	return value;
-}
-
-/* Signed and unsigned LEB128 are skipped alike; nothing here needs a signed one's value. */
-static uint64_t take_leb(struct cursor *c)
-{
-	uint64_t value = 0, byte;
-	unsigned int shift = 0;
-
-	do {
-		byte = take(c, 1);
-		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while ((byte & 0x80) && !c->bad);
-	return value;
-}
-
-static uint64_t take_signed(struct cursor *c, size_t bytes)
-{
-	unsigned int unused = (unsigned int)(64 - 8 * bytes);
-
-	return (uint64_t)((int64_t)(take(c, bytes) << unused) >> unused);
-}
-
-static uint64_t take_value(struct cursor *c, uint8_t encoding)
-{
-	switch (encoding & FORMAT_MASK) {
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		return take(c, 8);
-	case DW_EH_PE_udata4:
-		return take(c, 4);
-	case DW_EH_PE_sdata4:
-		return take_signed(c, 4);
-	case DW_EH_PE_udata2:
-		return take(c, 2);
-	case DW_EH_PE_sdata2:
-		return take_signed(c, 2);
-	case DW_EH_PE_uleb128:
-	case DW_EH_PE_sleb128:
-		return take_leb(c);
-	default:
-		c->bad = true;
-		return 0;
-	}
-}
-
-static uint64_t take_address(struct cursor *c, uint8_t encoding, const struct section *s)
-{
-	uint64_t here = s->vaddr + c->at;
-	uint64_t value = take_value(c, encoding);
-
-	switch (encoding & (RELATIVE_MASK | DW_EH_PE_indirect)) {
-	case 0:
-		return value;
-	case DW_EH_PE_pcrel:
-		return here + value;
-	default:
-		c->bad = true;
-		return 0;
-	}
-}
-
-/* From the augmentation "zPLR...": how addresses of this CIE's functions are written. */
-static uint8_t address_encoding(struct cursor *c, const char *augmentation)
-{
-	uint8_t encoding = DW_EH_PE_absptr;
-
 	if (*augmentation != 'z')
-		return encoding;
-	take_leb(c);
+		return;
+	cie->has_length = true;
+	pp_cursor_take_leb(c, false);
 	while (*++augmentation && !c->bad) {
 		if (*augmentation == 'R')
-			return (uint8_t)take(c, 1);
-		if (*augmentation == 'P')
-			take_value(c, (uint8_t)take(c, 1));
+			cie->address_encoding = (uint8_t)pp_cursor_take(c, 1);
+		else if (*augmentation == 'P')
+			pp_cursor_take_value(c, (uint8_t)pp_cursor_take(c, 1));
 		else if (*augmentation == 'L')
-			take(c, 1);
-		else if (*augmentation != 'S' && *augmentation != 'B')
-			return encoding;
+			cie->exceptions_encoding = (uint8_t)pp_cursor_take(c, 1);
+		else if (*augmentation == 'S')
+			cie->signal = true;
+		else if (*augmentation != 'B')
+			return;
 	}
-	return encoding;
 }
 
 /* c stands behind the id field of a CIE. */
-static uint8_t read_cie(struct cursor *c)
+static void read_cie(struct pp_cursor *c, struct cie *cie)
 {
-	uint8_t version = (uint8_t)take(c, 1);
+	uint8_t version = (uint8_t)pp_cursor_take(c, 1);
 	const char *augmentation = (const char *)c->base + c->at;
 
-	while (take(c, 1) && !c->bad)
+	while (pp_cursor_take(c, 1) && !c->bad)
 		;
 	if (c->bad)
-		return DW_EH_PE_omit;
-	take_leb(c);
-	take_leb(c);
+		return;
+	pp_cursor_take_leb(c, false);
+	pp_cursor_take_leb(c, true);
 	if (version == 1)
-		take(c, 1);
+		pp_cursor_take(c, 1);
 	else
-		take_leb(c);
-	return address_encoding(c, augmentation);
+		pp_cursor_take_leb(c, false);
+	read_augmentation(c, augmentation, cie);
+	cie->valid = !c->bad;
 }
 
 /* A record's extent: c gets its contents, *ret_next the place of the one after it. */
-static bool open_record(const struct section *s, size_t at, struct cursor *c, size_t *ret_next)
+static bool open_record(const struct pp_cursor *section, size_t at, struct pp_cursor *c,
+			size_t *ret_next)
 {
 	uint64_t len;
 
-	*c = (struct cursor){.base = s->bytes, .at = at, .end = s->size};
-	len = take(c, 4);
+	*c = *section;
+	c->at = at;
+	len = pp_cursor_take(c, 4);
 	if (len == 0xffffffff)
-		len = take(c, 8);
+		len = pp_cursor_take(c, 8);
 	if (c->bad || len > c->end - c->at)
 		return false;
 	c->end = c->at + len;
@@ -163,41 +82,144 @@ static bool open_record(const struct section *s, size_t at, struct cursor *c, si
 	return true;
 }
 
-static uint8_t encoding_of_cie(const struct section *s, size_t at)
+static struct cie open_cie(const struct pp_cursor *section, size_t at)
 {
-	struct cursor c;
+	struct cie cie = {
+		.at = at,
+		.address_encoding = DW_EH_PE_absptr,
+		.exceptions_encoding = DW_EH_PE_omit,
+	};
+	struct pp_cursor c;
 	size_t next;
 
-	if (at >= s->size || !open_record(s, at, &c, &next) || take(&c, 4) != 0)
-		return DW_EH_PE_omit;
-	uint8_t encoding = read_cie(&c);
-	return c.bad ? DW_EH_PE_omit : encoding;
+	if (at < section->end && open_record(section, at, &c, &next) && pp_cursor_take(&c, 4) == 0)
+		read_cie(&c, &cie);
+	return cie;
 }
 
-/* Many functions share a CIE, mostly the one before them. */
-struct cie_cache {
-	size_t at;
-	uint8_t encoding;
-	bool valid;
+/* How the canonical frame address is computed, and whether a register was saved. */
+struct frame_rules {
+	uint64_t reg, offset;
+	bool computed, saved;
 };
 
-static bool read_fde(const struct section *s, struct cursor *c, struct cie_cache *cache,
+static void save_register(struct frame_rules *rules, uint64_t reg)
+{
+	rules->saved |= reg != RIP;
+}
+
+/* One without its operand in the opcode. False: behind the function's first instruction. */
+static bool apply_extended(struct pp_cursor *c, uint8_t op, struct frame_rules *rules)
+{
+	switch (op) {
+	case DW_CFA_nop:
+	case DW_CFA_remember_state:
+	case DW_CFA_restore_state:
+		return true;
+	case DW_CFA_restore_extended:
+	case DW_CFA_undefined:
+	case DW_CFA_same_value:
+	case DW_CFA_GNU_args_size:
+		pp_cursor_take_leb(c, false);
+		return true;
+	case DW_CFA_def_cfa:
+	case DW_CFA_def_cfa_sf:
+		rules->reg = pp_cursor_take_leb(c, false);
+		rules->offset = pp_cursor_take_leb(c, op == DW_CFA_def_cfa_sf);
+		return true;
+	case DW_CFA_def_cfa_register:
+		rules->reg = pp_cursor_take_leb(c, false);
+		return true;
+	case DW_CFA_def_cfa_offset:
+	case DW_CFA_def_cfa_offset_sf:
+		rules->offset = pp_cursor_take_leb(c, op == DW_CFA_def_cfa_offset_sf);
+		return true;
+	case DW_CFA_def_cfa_expression:
+		rules->computed = true;
+		pp_cursor_skip(c, pp_cursor_take_leb(c, false));
+		return true;
+	case DW_CFA_offset_extended:
+	case DW_CFA_offset_extended_sf:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+	case DW_CFA_register:
+		save_register(rules, pp_cursor_take_leb(c, false));
+		pp_cursor_take_leb(c, false);
+		return true;
+	case DW_CFA_expression:
+	case DW_CFA_val_expression:
+		save_register(rules, pp_cursor_take_leb(c, false));
+		pp_cursor_skip(c, pp_cursor_take_leb(c, false));
+		return true;
+	default: /* advances, or is not known */
+		return false;
+	}
+}
+
+/*
+ * Whether the rules that hold at the first instruction are others than those of a function that was
+ * just called (CFA = rsp + 8, no register saved). c holds the instructions of an FDE.
+ */
+static bool begins_set_up(struct pp_cursor *c)
+{
+	struct frame_rules rules = {.reg = RSP, .offset = 8};
+
+	while (c->at < c->end && !c->bad) {
+		uint8_t op = (uint8_t)pp_cursor_take(c, 1);
+
+		if ((op & 0xc0) == DW_CFA_advance_loc)
+			break;
+		if ((op & 0xc0) == DW_CFA_offset) {
+			save_register(&rules, op & 0x3f);
+			pp_cursor_take_leb(c, false);
+		} else if ((op & 0xc0) == 0 && !apply_extended(c, op, &rules)) {
+			break;
+		}
+	}
+	return !c->bad && (rules.reg != RSP || rules.offset != 8 || rules.computed || rules.saved);
+}
+
+/* c stands behind the bounds of an FDE. What is damaged there leaves the bounds as they are. */
+static void read_details(struct pp_cursor *c, const struct cie *cie, struct pp_frame *frame)
+{
+	size_t instructions;
+	uint64_t len;
+
+	if (cie->has_length) {
+		len = pp_cursor_take_leb(c, false);
+		if (c->bad || len > c->end - c->at)
+			return;
+		instructions = c->at + len;
+		if (cie->exceptions_encoding != DW_EH_PE_omit)
+			frame->exceptions = pp_cursor_take_address(c, cie->exceptions_encoding);
+		if (c->bad)
+			frame->exceptions = 0;
+		c->bad = false;
+		c->at = instructions;
+	}
+	frame->signal = cie->signal;
+	frame->set_up = begins_set_up(c);
+}
+
+/* Many functions share a CIE, mostly the one before them: *cie is that one. */
+static bool read_fde(const struct pp_cursor *section, struct pp_cursor *c, struct cie *cie,
 		     struct pp_frame *ret_frame)
 {
 	size_t here = c->at;
-	uint64_t back = take(c, 4);
+	uint64_t back = pp_cursor_take(c, 4);
 
 	if (c->bad || !back || back > here)
 		return false;
-	if (!cache->valid || cache->at != here - back)
-		*cache = (struct cie_cache){here - back, encoding_of_cie(s, here - back), true};
-	if (cache->encoding == DW_EH_PE_omit)
+	if (cie->at != here - back || !cie->valid)
+		*cie = open_cie(section, here - back);
+	if (!cie->valid || cie->address_encoding == DW_EH_PE_omit)
 		return false;
-	uint64_t start = take_address(c, cache->encoding, s);
-	uint64_t len = take_value(c, cache->encoding & 0x07);
+	uint64_t start = pp_cursor_take_address(c, cie->address_encoding);
+	uint64_t len = pp_cursor_take_value(c, cie->address_encoding & 0x07);
 	if (c->bad || !len || len > UINT64_MAX - start)
 		return false;
-	*ret_frame = (struct pp_frame){start, start + len};
+	*ret_frame = (struct pp_frame){.start = start, .end = start + len};
+	read_details(c, cie, ret_frame);
 	return true;
 }
 
@@ -223,15 +245,15 @@ static int by_start(const void *x, const void *y)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static void read_frames(struct pathprof_code *code, const struct section *s)
+static void read_frames(struct pathprof_code *code, const struct pp_cursor *section)
 {
-	struct cie_cache cache = {.valid = false};
+	struct cie cie = {.valid = false};
 	size_t at = 0, next, room = 0;
 	struct pp_frame frame;
-	struct cursor c;
+	struct pp_cursor c;
 
-	while (at < s->size && open_record(s, at, &c, &next)) {
-		if (read_fde(s, &c, &cache, &frame) && !append(code, &room, &frame))
+	while (at < section->end && open_record(section, at, &c, &next)) {
+		if (read_fde(section, &c, &cie, &frame) && !append(code, &room, &frame))
 			break;
 		at = next;
 	}
@@ -239,40 +261,30 @@ static void read_frames(struct pathprof_code *code, const struct section *s)
 		qsort(code->frames, code->frame_cnt, sizeof(code->frames[0]), by_start);
 }
 
-static bool find_section(Elf *elf, struct section *ret_section)
+static void need_frames(struct pathprof_code *code)
 {
-	Elf_Scn *scn = NULL;
-	const char *name;
-	size_t names;
-	GElf_Shdr sh;
+	struct pp_section section;
+	struct pp_cursor bytes;
 
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, sh.sh_name);
-		if (!name || strcmp(name, ".eh_frame") != 0)
-			continue;
-		Elf_Data *data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			return false;
-		*ret_section = (struct section){data->d_buf, data->d_size, sh.sh_addr};
-		return true;
-	}
-	return false;
+	if (code->frames_state != PP_LAZY_NOT_YET)
+		return;
+	code->frames_state = PP_LAZY_THERE;
+	if (pp_section_named(code, ".eh_frame", &section) && pp_section_open(&section, &bytes))
+		read_frames(code, &bytes);
+}
+
+size_t pp_frames_all(struct pathprof_code *code, const struct pp_frame **ret_frames)
+{
+	need_frames(code);
+	*ret_frames = code->frames;
+	return code->frame_cnt;
 }
 
 const struct pp_frame *pp_frames_find(struct pathprof_code *code, uint64_t vaddr)
 {
-	struct section section;
 	size_t low = 0, high;
 
-	if (code->frames_state == PP_LAZY_NOT_YET) {
-		code->frames_state = PP_LAZY_THERE;
-		if (find_section(code->elf, &section))
-			read_frames(code, &section);
-	}
+	need_frames(code);
 	high = code->frame_cnt;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "pathprof/code.h"
+#include "pp_cursor.h"
 
 #define PP_CODE_WINDOW 16384
 
@@ -31,9 +32,20 @@ struct pp_segment {
 	uint64_t offset, vaddr, len_bytes;
 };
 
+/* A section of the file; names are libelf's. {0} is before the first. */
+struct pp_section {
+	Elf_Scn *scn;
+	const char *name; /* "" when it has none */
+	uint64_t vaddr, size_bytes, entry_bytes, flags;
+	uint32_t type, link;
+};
+
 /* Bounds of a function as .eh_frame has them, vaddrs. */
 struct pp_frame {
 	uint64_t start, end;
+	uint64_t exceptions; /* its exception table (LSDA); 0: none */
+	bool set_up;         /* it begins with a frame set up, as what is jumped into does */
+	bool signal;         /* of a signal handler's caller: one byte too early */
 };
 
 /*
@@ -46,6 +58,8 @@ struct pp_symbol {
 	uint32_t outer;
 	uint8_t rank; /* of its binding: global over weak over local */
 	bool sized;
+	bool typed;    /* as a function, not just a label */
+	bool resolver; /* of an indirect function */
 };
 
 enum pp_lazy {
@@ -78,6 +92,9 @@ struct pathprof_code {
 	enum pp_lazy symbols_state;
 	struct pp_symbol *symbols; /* by start, see symbols.c */
 	size_t symbol_cnt;
+
+	struct pp_data *data; /* NULL: not asked for yet */
+	struct pp_plt *plt;   /* the same */
 };
 
 /* elf.c. Opens code->fd's ELF structure and its segments. */
@@ -92,5 +109,23 @@ int pp_dwfl_open(struct pathprof_code *code);
 
 /* frames.c: the .eh_frame range vaddr lies in, or NULL. */
 const struct pp_frame *pp_frames_find(struct pathprof_code *code, uint64_t vaddr);
+/* All of them, by start; they may overlap. The handle's. */
+size_t pp_frames_all(struct pathprof_code *code, const struct pp_frame **ret_frames);
+
+/* symbols.c: all of them, sorted as struct pp_symbol says; the best of those that start together
+ * comes last. The handle's. */
+size_t pp_symbols_all(struct pathprof_code *code, const struct pp_symbol **ret_symbols);
+
+/* sections.c: the one after *section; false: there is none. */
+bool pp_section_next(const struct pathprof_code *code, struct pp_section *section);
+/* The first of that name the file has bytes of. */
+bool pp_section_named(const struct pathprof_code *code, const char *name,
+		      struct pp_section *ret_section);
+/* Its bytes; false when the file does not hold them. They are libelf's. */
+bool pp_section_open(const struct pp_section *section, struct pp_cursor *ret_cursor);
+
+/* data.c, plt.c. NULL-safe. */
+void pp_data_free(struct pp_data *data);
+void pp_plt_free(struct pp_plt *plt);
 
 #endif

@@ -87,6 +87,8 @@ static bool read_symbol(const struct pathprof_code *code, int index, struct pp_s
 		.name = name,
 		.rank = rank_of_binding(&sym),
 		.sized = sym.st_size != 0,
+		.typed = GELF_ST_TYPE(sym.st_info) != STT_NOTYPE,
+		.resolver = GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC,
 	};
 	return true;
 }
@@ -191,6 +193,13 @@ static void need_symbols(struct pathprof_code *code)
 		return;
 	code->symbols_state = PP_LAZY_THERE;
 	read_symbols(code);
+}
+
+size_t pp_symbols_all(struct pathprof_code *code, const struct pp_symbol **ret_symbols)
+{
+	need_symbols(code);
+	*ret_symbols = code->symbols;
+	return code->symbol_cnt;
 }
 
 /* How many symbols start at vaddr or before. */

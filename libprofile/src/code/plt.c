@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The linker's stubs, through which a file calls what others define: each jumps through a pointer
+ * that the dynamic linker fills, and is named for what that will be.
+ *
+ * Workload: once a file, thousands of stubs of 8 or 16 bytes. What is in them is not decoded: the
+ * jump through memory relative to rip is looked for, and counts when its pointer is one that is
+ * filled. That holds for every linker.
+ *
+ * Ownership: entries and names are the handle's.
+ *
+ * Source: System V ABI for x86-64, 5.2 (procedure linkage table).
+ */
+#include "pp_ranges.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STUBS_MAX (1u << 20)
+
+struct pp_plt {
+	struct pp_plt_entry *entries;
+	size_t cnt, room;
+};
+
+bool pp_plt_is_section(const struct pp_section *section)
+{
+	static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(section->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The pointer a stub jumps through: of `jmp *d(%rip)`. */
+static const char *find_callee(struct pathprof_code *code, const struct pp_cursor *bytes, size_t at,
+			       size_t len)
+{
+	for (size_t i = at; i + 6 <= at + len; i++) {
+		const char *name;
+		int32_t distance;
+
+		if (bytes->base[i] != 0xff || bytes->base[i + 1] != 0x25)
+			continue;
+		memcpy(&distance, bytes->base + i + 2, sizeof(distance));
+		name = pp_data_import(code, bytes->vaddr + i + 6 + (uint64_t)(int64_t)distance);
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
+static int add(struct pp_plt *plt, uint64_t start, size_t len, const char *callee)
+{
+	char *name = NULL;
+
+	if (plt->cnt == plt->room) {
+		size_t room = plt->room ? 2 * plt->room : 64;
+		struct pp_plt_entry *e = reallocarray(plt->entries, room, sizeof(*e));
+
+		if (!e)
+			return -ENOMEM;
+		plt->entries = e;
+		plt->room = room;
+	}
+	if (callee && asprintf(&name, "%s@plt", callee) < 0)
+		return -ENOMEM;
+	plt->entries[plt->cnt++] = (struct pp_plt_entry){start, start + len, name};
+	return 0;
+}
+
+static int read_section(struct pp_plt *plt, struct pathprof_code *code, const struct pp_section *s)
+{
+	size_t step = s->entry_bytes == 8 ? 8 : 16;
+	struct pp_cursor bytes;
+	int rc = 0;
+
+	if (!pp_section_open(s, &bytes))
+		return 0;
+	for (size_t at = 0; !rc && at + step <= bytes.end && plt->cnt < STUBS_MAX; at += step)
+		rc = add(plt, s->vaddr + at, step, find_callee(code, &bytes, at, step));
+	return rc;
+}
+
+static int read_sections(struct pp_plt *plt, struct pathprof_code *code)
+{
+	struct pp_section s = {0};
+	int rc = 0;
+
+	while (!rc && pp_section_next(code, &s))
+		if (s.type == SHT_PROGBITS && pp_plt_is_section(&s))
+			rc = read_section(plt, code, &s);
+	return rc;
+}
+
+int pp_plt_all(struct pathprof_code *code, const struct pp_plt_entry **ret_entries, size_t *ret_cnt)
+{
+	int rc;
+
+	if (!code->plt) {
+		struct pp_plt *plt = calloc(1, sizeof(*plt));
+
+		rc = plt ? read_sections(plt, code) : -ENOMEM;
+		if (rc) {
+			pp_plt_free(plt);
+			return rc;
+		}
+		code->plt = plt;
+	}
+	*ret_entries = code->plt->entries;
+	*ret_cnt = code->plt->cnt;
+	return 0;
+}
+
+void pp_plt_free(struct pp_plt *plt)
+{
+	if (!plt)
+		return;
+	for (size_t i = 0; i < plt->cnt; i++)
+		free((char *)plt->entries[i].name);
+	free(plt->entries);
+	free(plt);
+}
