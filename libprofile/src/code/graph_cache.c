@@ -108,7 +108,7 @@ static int listing_add(struct listing *l, int directory, const char *name)
 		l->room = room;
 	}
 	l->files[l->cnt] = (struct kept){.bytes = (uint64_t)st.st_size, .used = st.st_mtim};
-	snprintf(l->files[l->cnt++].name, NAME_SIZE, "%s", name);
+	memcpy(l->files[l->cnt++].name, name, strlen(name) + 1); /* is_ours() bounds it */
 	l->bytes += (uint64_t)st.st_size;
 	return 0;
 }
