@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The exact trace against single-stepping: every transfer of every thread that touches the program
 # (or one of its libraries) must be the same, with the same number of instructions in between.
+# Of some, every load and store of the program's own code as well: address, and of loads the value.
 # Controls: each kind of falsified field, and another input, must be found to differ.
 set -eu
 . "$(dirname "$0")/trace_common.bash"
-trace_needs "$tracer" "$dump" "$truth" "$workload_dir"/{flow_loops,flow_signal} \
-	"$workload_dir"/trace_{signals,threads,forks}
+accesses=$build/tests/truth/trace_accesses
+trace_needs "$tracer" "$dump" "$truth" "$accesses" "$workload_dir"/{flow_loops,flow_signal} \
+	"$workload_dir"/trace_{signals,threads,forks,values}
 trace_needs_qemu
 cd "$work"
 
-# The same for both: the length of the environment moves the stack.
+# The same for both: the length of the environment moves the stack. Bound at once, since the lazy
+# binder is chosen by the processor, whose address the program then loads.
 clean=(env -i PATH=/usr/bin:/bin)
+bound=("${clean[@]}" LD_BIND_NOW=1)
 
 gcc -nostdlib -static -no-pie -o branch_kinds "$tests_dir/workloads/branch_kinds.S"
 seq -f '%g apples and pears' 1 200 >text
@@ -27,6 +31,8 @@ describe() { # NAME
 	loops) least=5000 command=("$workload_dir/flow_loops" 0000001) ;;
 	breakpoints) least=1000 command=("$workload_dir/flow_signal" 0000002) ;;
 	signals) least=15000 command=("$workload_dir/trace_signals") ;;
+	values) least=12000 command=("$workload_dir/trace_values") ;;
+	locked) least=12000 command=("$workload_dir/trace_values" thread) ;;
 	threads) least=50000 command=("$workload_dir/trace_threads") ;;
 	forks) least=8000 command=("$workload_dir/trace_forks") ;;
 	gzip) least=30000 command=(/usr/bin/gzip -6 -n -c text) ;;
@@ -37,13 +43,30 @@ describe() { # NAME
 	command[0]=$(realpath "${command[0]}")
 }
 
+# Those whose loads and stores are compared.
+takes_accesses() { # NAME
+	case $1 in
+	signals | values | locked | threads | gzip) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+environment_of() { # NAME
+	environment=("${clean[@]}")
+	takes_accesses "$1" && environment=("${bound[@]}")
+	return 0
+}
+
 # Single-steps one after the other; two lanes side by side take half the time.
 lane() { # NAME...
-	local name
+	local name wish
 	for name; do
 		describe "$name"
-		"${clean[@]}" "$truth" ${module:+-m "$module"} "$name.truth" "${command[@]}" \
-			>"$name.said" 2>"$name.figures" </dev/null
+		environment_of "$name"
+		wish=()
+		takes_accesses "$name" && wish=(-a "$name.accesses")
+		"${environment[@]}" "$truth" ${module:+-m "$module"} "${wish[@]}" "$name.truth" \
+			"${command[@]}" >"$name.said" 2>"$name.figures" </dev/null
 		echo $? >"$name.status"
 	done
 }
@@ -52,7 +75,8 @@ lane() { # NAME...
 trace_events() { # NAME MODULE COMMAND...
 	local name=$1 module=$2 status=0
 	shift 2
-	"${clean[@]}" "$tracer" -q -o "$name.trace" -- "$@" >"$name.out" 2>"$name.err" \
+	environment_of "$name"
+	"${environment[@]}" "$tracer" -q -o "$name.trace" -- "$@" >"$name.out" 2>"$name.err" \
 		</dev/null || status=$?
 	echo $status >"$name.traced"
 	"$dump" ${module:+-m "$module"} "$name.trace" "$name.events" 2>>"$name.err"
@@ -76,6 +100,43 @@ compare() { # NAME
 		not_ok "trace_truth_$name" "only $cnt transfers, which proves nothing"
 	else
 		ok "trace_truth_$name ($cnt transfers, 0 differences)"
+	fi
+}
+
+# Loads with their values, then loads and stores: a trace each.
+compare_accesses() { # NAME
+	local name=$1 kind said
+	describe "$name"
+	environment_of "$name"
+	for kind in loads memory; do
+		"${environment[@]}" "$tracer" -q --$kind -o "$name.$kind" -- "${command[@]}" \
+			>/dev/null 2>"$name.err" </dev/null
+		said=$("$accesses" "$name.accesses" "$name.$kind" 2>"$name.differ")
+		if [ $? -eq 0 ] && enough "$name" $said; then
+			ok "trace_truth_${name}_$kind ($said)"
+		else
+			tail -8 "$name.err" "$name.differ"
+			not_ok "trace_truth_${name}_$kind" "${said:-no answer}"
+		fi
+	done
+}
+
+# One access in ten at most may be one that tells where things lie.
+enough() { # NAME accesses N learned N locked N wrong N
+	[ "$3" -ge 300 ] && [ "$5" -lt $(($3 / 10)) ] && [ "$9" -eq 0 ] &&
+		[ "$7" -eq 0 -o "$1" = locked ]
+}
+
+control_accesses() {
+	local seed found=0
+	for seed in 0 1 2 3; do
+		"$accesses" -f $seed values.accesses values.loads >/dev/null 2>&1
+		[ $? -eq 1 ] && found=$((found + 1))
+	done
+	if [ $found -eq 4 ]; then
+		ok "trace_truth_falsified_access (4 fields)"
+	else
+		not_ok trace_truth_falsified_access "$found of 4 falsified fields found"
 	fi
 }
 
@@ -103,11 +164,15 @@ control_input() {
 
 set +e
 lane kinds loops breakpoints signals threads forks gzip bzip2 &
-lane sqlite3 &
+lane sqlite3 values locked &
 wait
-for name in kinds loops breakpoints signals threads forks gzip bzip2 sqlite3; do
+for name in kinds loops breakpoints signals values locked threads forks gzip bzip2 sqlite3; do
 	compare $name
 done
+for name in signals values locked threads gzip; do
+	compare_accesses $name
+done
 control_fields
+control_accesses
 control_input
 exit $failed
