@@ -23,7 +23,7 @@ int pathprof_graph_open(struct pathprof_graph **ret_graph, struct pathprof_code 
 			const struct pathprof_graph_cache *cache, pathprof_progress_fn *progress,
 			void *context, struct pathprof_error *error)
 {
-	struct pp_graph_key key;
+	struct pp_graph_key key = {0};
 	bool cached = cache && cache->directory;
 	int rc;
 
