@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * From a path to its number and back, by the weights of its edges. Sums one way; the other way each
+ * step bisects the ways out of a node, a function's starts first.
+ *
+ * Source: EOPP figure 3.3; Ball and Larus 1996, 3.2 for the way back. Pure; any thread.
+ */
+#include "pp_function_paths.h"
+
+#include <errno.h>
+
+uint32_t pp_paths_start_at(const struct pathprof_function_paths *p, uint32_t node)
+{
+	uint32_t low = 0, high = p->start_cnt;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (p->starts[middle].node < node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < p->start_cnt && p->starts[low].node == node ? low : p->start_cnt;
+}
+
+uint32_t pp_paths_start_of(const struct pathprof_function_paths *p, uint64_t id)
+{
+	uint32_t low = 0, high = p->start_cnt;
+
+	/* The last whose weight is at most id: starts[low] is, starts[high] is not. */
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (p->starts[middle].weight <= id)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t pp_paths_way_of(const struct pathprof_function_paths *p, uint32_t node, uint64_t rest)
+{
+	uint32_t low = p->flow->nodes[node].first_edge, high = p->flow->nodes[node + 1].first_edge;
+
+	if (low == high || (p->nodes[node].leaves && rest >= p->nodes[node].leaving))
+		return PP_LEAVES;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (p->weights[middle] <= rest)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
+			       const struct pathprof_flow_path *path, uint64_t *ret_id)
+{
+	const struct pathprof_function_paths *p = paths;
+	uint32_t start = pp_paths_start_at(p, path->start), at = path->start;
+	uint64_t id;
+
+	if (start == p->start_cnt)
+		return -EINVAL;
+	id = p->starts[start].weight;
+	for (uint32_t i = 0; i < path->edge_cnt; i++) {
+		uint32_t e = path->edges[i];
+
+		if (e >= p->flow->edge_cnt || p->flow->edges[e].from != at)
+			return -EINVAL;
+		id += p->weights[e];
+		if (p->cuts[e] && i + 1 < path->edge_cnt)
+			return -EINVAL;
+		if (p->cuts[e]) {
+			*ret_id = id;
+			return 0;
+		}
+		at = p->flow->edges[e].to;
+	}
+	if (!p->nodes[at].leaves)
+		return -EINVAL;
+	*ret_id = id + p->nodes[at].leaving;
+	return 0;
+}
+
+int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
+				  struct pathprof_flow_path *path)
+{
+	const struct pathprof_function_paths *p = paths;
+	uint32_t start, at, way, cnt = 0;
+
+	if (id >= p->cnt)
+		return -ERANGE;
+	start = pp_paths_start_of(p, id);
+	id -= p->starts[start].weight;
+	at = p->starts[start].node;
+	while ((way = pp_paths_way_of(p, at, id)) != PP_LEAVES) {
+		if (cnt < path->edge_room)
+			path->edges[cnt] = way;
+		cnt++;
+		if (p->cuts[way])
+			break;
+		id -= p->weights[way];
+		at = p->flow->edges[way].to;
+	}
+	path->start = p->starts[start].node;
+	path->edge_cnt = cnt;
+	return cnt > path->edge_room ? -ENOBUFS : 0;
+}

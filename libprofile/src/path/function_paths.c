@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Building the DAG of a function's paths: which edges are cut, in which order nodes are numbered,
+ * and what to do when there are too many paths.
+ *
+ * A depth-first search from the entry, and from each node a cut edge leads to, gives the order:
+ * nodes as they are done with, so that what lies behind a node has its number before. Three passes
+ * over the edges in all; four when there are 2^64 paths.
+ *
+ * Sources: EOPP 3.2.2, figure 3.1, table 5.1 and 5.2; Ball and Larus 1996, 3.4.
+ */
+#include "pp_function_paths.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Where a function has too many paths, edges to nodes with no more than these stay. */
+#define PATHS_FEW 65536
+
+struct order {
+	uint32_t *nodes; /* as they are done with */
+	uint32_t cnt;
+	uint32_t *stack;     /* from the root to the node at hand */
+	uint32_t *next_edge; /* by node */
+	uint8_t *state;      /* by node */
+};
+
+enum { NEW, OPEN, DONE };
+
+static bool is_cut_for_branches(const struct pathprof_flow *flow, uint32_t edge)
+{
+	const struct pathprof_flow_edge *e = &flow->edges[edge];
+
+	switch (e->kind) {
+	case PATHPROF_EDGE_SWITCH:
+	case PATHPROF_EDGE_GUESSED:
+	case PATHPROF_EDGE_UNWIND:
+		return true;
+	case PATHPROF_EDGE_NOT_TAKEN:
+	case PATHPROF_EDGE_TAKEN:
+	case PATHPROF_EDGE_JUMP:
+	case PATHPROF_EDGE_TAIL:
+		return e->backward;
+	default:
+		return false;
+	}
+}
+
+static bool is_cut(const struct pathprof_flow *flow, enum pathprof_cut cut, uint32_t edge)
+{
+	switch (cut) {
+	case PATHPROF_CUT_BACK_EDGES:
+		return flow->edges[edge].retreating;
+	case PATHPROF_CUT_CALLS:
+		return flow->edges[edge].kind == PATHPROF_EDGE_CONTINUE ||
+		       is_cut_for_branches(flow, edge);
+	default:
+		return is_cut_for_branches(flow, edge);
+	}
+}
+
+static uint32_t first_edge(const struct pathprof_function_paths *p, uint32_t node)
+{
+	return p->flow->nodes[node].first_edge;
+}
+
+/* A block without a way out ends its paths, whatever the reason. */
+static bool leaves(const struct pathprof_function_paths *p, uint32_t node)
+{
+	return p->flow->nodes[node].exits || first_edge(p, node) == first_edge(p, node + 1);
+}
+
+/* ---------------------------------------------------------------- order */
+
+static int order_init(struct order *o, uint32_t node_cnt)
+{
+	uint32_t *memory = calloc(node_cnt, 3 * sizeof(uint32_t) + sizeof(uint8_t));
+
+	if (!memory)
+		return -ENOMEM;
+	*o = (struct order){.nodes = memory,
+			    .stack = memory + node_cnt,
+			    .next_edge = memory + 2 * (size_t)node_cnt,
+			    .state = (uint8_t *)(memory + 3 * (size_t)node_cnt)};
+	return 0;
+}
+
+static void order_release(struct order *o)
+{
+	free(o->nodes);
+}
+
+static uint32_t open_node(const struct pathprof_function_paths *p, struct order *o, uint32_t depth,
+			  uint32_t node)
+{
+	o->state[node] = OPEN;
+	o->next_edge[node] = first_edge(p, node);
+	o->stack[depth] = node;
+	return depth + 1;
+}
+
+/* The next edge of the node that leads to a new one, or PP_LEAVES. Cuts what closes a cycle. */
+static uint32_t next_new(struct pathprof_function_paths *p, struct order *o, uint32_t node)
+{
+	while (o->next_edge[node] < first_edge(p, node + 1)) {
+		uint32_t edge = o->next_edge[node]++;
+
+		if (p->cuts[edge])
+			continue;
+		switch (o->state[p->flow->edges[edge].to]) {
+		case NEW:
+			return edge;
+		case OPEN:
+			p->cuts[edge] = PP_CUT_BY_OVERFLOW;
+			p->overflow_cut_cnt++;
+			break;
+		default:
+			break;
+		}
+	}
+	return PP_LEAVES;
+}
+
+static void search_from(struct pathprof_function_paths *p, struct order *o, uint32_t root)
+{
+	uint32_t depth = 0;
+
+	if (o->state[root] != NEW)
+		return;
+	depth = open_node(p, o, depth, root);
+	while (depth) {
+		uint32_t node = o->stack[depth - 1], edge = next_new(p, o, node);
+
+		if (edge != PP_LEAVES) {
+			depth = open_node(p, o, depth, p->flow->edges[edge].to);
+			continue;
+		}
+		o->state[node] = DONE;
+		o->nodes[o->cnt++] = node;
+		depth--;
+	}
+}
+
+/* From the entry, then from what cut edges of the nodes found lead to. */
+static void search(struct pathprof_function_paths *p, struct order *o)
+{
+	search_from(p, o, 0);
+	for (uint32_t i = 0; i < o->cnt; i++) {
+		uint32_t node = o->nodes[i];
+
+		for (uint32_t e = first_edge(p, node); e < first_edge(p, node + 1); e++)
+			if (p->cuts[e])
+				search_from(p, o, p->flow->edges[e].to);
+	}
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+/* EOPP figure 3.1 for one node. false: 2^64 paths or more. */
+static bool number_node(struct pathprof_function_paths *p, uint32_t node)
+{
+	struct pp_paths_node *n = &p->nodes[node];
+	uint64_t cnt = 0;
+
+	for (uint32_t e = first_edge(p, node); e < first_edge(p, node + 1); e++) {
+		p->weights[e] = cnt;
+		if (__builtin_add_overflow(cnt, pp_paths_behind(p, e), &cnt))
+			return false;
+	}
+	n->leaves = leaves(p, node);
+	n->leaving = cnt;
+	return !__builtin_add_overflow(cnt, n->leaves, &n->path_cnt);
+}
+
+static bool number_nodes(struct pathprof_function_paths *p, const struct order *o)
+{
+	for (uint32_t i = 0; i < o->cnt; i++)
+		if (!number_node(p, o->nodes[i]))
+			return false;
+	return true;
+}
+
+/* starts[] with their weights, and the number of all paths. */
+static bool number_starts(struct pathprof_function_paths *p, struct order *o)
+{
+	uint8_t *is_start = o->state;
+
+	for (uint32_t v = 0; v < p->flow->node_cnt; v++)
+		is_start[v] = v == 0;
+	for (uint32_t i = 0; i < o->cnt; i++) {
+		uint32_t node = o->nodes[i];
+
+		for (uint32_t e = first_edge(p, node); e < first_edge(p, node + 1); e++)
+			if (p->cuts[e])
+				is_start[p->flow->edges[e].to] = 1;
+	}
+	p->cnt = p->start_cnt = 0;
+	for (uint32_t v = 0; v < p->flow->node_cnt; v++) {
+		if (!is_start[v])
+			continue;
+		p->starts[p->start_cnt++] = (struct pp_paths_start){p->cnt, v};
+		if (__builtin_add_overflow(p->cnt, p->nodes[v].path_cnt, &p->cnt))
+			return false;
+	}
+	return true;
+}
+
+static void cut_edge(struct pathprof_function_paths *p, uint32_t edge)
+{
+	p->cuts[edge] = PP_CUT_BY_OVERFLOW;
+	p->overflow_cut_cnt++;
+}
+
+/*
+ * Cuts edges out of a node until it has at most limit paths. All that lead to many paths go at
+ * once: were only as many cut as needed, every node before this one would need a cut as well.
+ */
+static void cut_node(struct pathprof_function_paths *p, uint32_t node, uint64_t limit)
+{
+	uint64_t cnt = leaves(p, node);
+
+	for (uint32_t e = first_edge(p, node); e < first_edge(p, node + 1); e++)
+		if (pp_paths_behind(p, e) > PATHS_FEW)
+			cut_edge(p, e);
+	for (uint32_t e = first_edge(p, node); e < first_edge(p, node + 1); e++) {
+		uint64_t left = first_edge(p, node + 1) - e - 1;
+
+		if (cnt + pp_paths_behind(p, e) + left > limit && !p->cuts[e])
+			cut_edge(p, e);
+		cnt += pp_paths_behind(p, e);
+	}
+}
+
+/*
+ * With a limit for each node so low that all starts together stay below 2^64. Edges are few enough
+ * (2^32) and the limit is high enough (2^32) for a node of cut edges only to keep it.
+ */
+static void number_with_cuts(struct pathprof_function_paths *p, struct order *o)
+{
+	uint64_t limit = UINT64_MAX / ((uint64_t)p->flow->node_cnt + 1);
+
+	for (uint32_t i = 0; i < o->cnt; i++) {
+		uint32_t node = o->nodes[i];
+
+		if (number_node(p, node) && p->nodes[node].path_cnt <= limit)
+			continue;
+		cut_node(p, node, limit);
+		number_node(p, node);
+	}
+	number_starts(p, o);
+}
+
+/* ---------------------------------------------------------------- object */
+
+/* All arrays in one piece, those of the widest elements first. */
+static struct pathprof_function_paths *allocate(const struct pathprof_flow *flow)
+{
+	size_t nodes = flow->node_cnt, edges = flow->edge_cnt;
+	struct pathprof_function_paths *p =
+		calloc(1, sizeof(*p) + nodes * (sizeof(*p->nodes) + sizeof(*p->starts)) +
+				  edges * (sizeof(*p->weights) + sizeof(*p->cuts)));
+
+	if (!p)
+		return NULL;
+	p->flow = flow;
+	p->nodes = (struct pp_paths_node *)(p + 1);
+	p->starts = (struct pp_paths_start *)(p->nodes + nodes);
+	p->weights = (uint64_t *)(p->starts + nodes);
+	p->cuts = (uint8_t *)(p->weights + edges);
+	return p;
+}
+
+int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
+				const struct pathprof_flow *flow, enum pathprof_cut cut)
+{
+	struct pathprof_function_paths *p = allocate(flow);
+	struct order o;
+
+	if (!p || order_init(&o, flow->node_cnt) < 0) {
+		free(p);
+		return -ENOMEM;
+	}
+	p->cut = cut;
+	for (uint32_t e = 0; e < flow->edge_cnt; e++)
+		p->cuts[e] = is_cut(flow, cut, e) ? PP_CUT_BY_RULE : PP_CUT_NOT;
+	search(p, &o);
+	if (!number_nodes(p, &o) || !number_starts(p, &o))
+		number_with_cuts(p, &o);
+	order_release(&o);
+	*ret_paths = p;
+	return 0;
+}
+
+void pathprof_function_paths_free(struct pathprof_function_paths *paths)
+{
+	free(paths);
+}
+
+uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths)
+{
+	return paths->cnt;
+}
+
+uint32_t pathprof_function_paths_overflow_cut_cnt(const struct pathprof_function_paths *paths)
+{
+	return paths->overflow_cut_cnt;
+}
