@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stepping collector against the exact truth: `pathprofctl record` on the native program, and
+ * The stepping collector against the exact truth: `pathprofd --record` on the native program, and
  * the exact trace of the same program under emulation. Both are reduced to one module, the one in
  * which most instructions run, keyed by file offset: the C library picks other code under
  * emulation, and a program may be a few lines around a library that does its work.
@@ -210,9 +210,10 @@ static bool record_steps(struct lab_run *run, const struct lab_program *program,
 {
 	int64_t end_ns = now_ns() + (lab_run_small(run) ? SMALL_S : FULL_S) * NS_PER_S;
 	pid_t ticks = begin_ticks(program, "stepping");
-	char *tool = beside_self("pathprofctl");
-	const char *const options[] = {"record", "--source", "step",        "--overhead", "60%",
-				       "-o",     db,         "--no-report", "--",         NULL};
+	char *tool = beside_self("pathprofd");
+	/* Short stored windows: the curve begins within the first run. */
+	const char *const options[] = {"--record",   "--quiet", "--source", "step",  "--db", db,
+				       "--overhead", "60%",     "--window", "100ms", "--",   NULL};
 	int recorded = 0, status = 0;
 
 	unlink(db);
@@ -403,6 +404,9 @@ static bool measure(struct lab_run *run, const struct lab_program *program, stru
 		ticks = begin_ticks(program, "comparing");
 		compare(trace, db, result);
 		end_ticks(ticks);
+		fprintf(stderr, "  %s: %.0f windows, overlap %.1f %%, without weights %.1f %%\n",
+			result->label, result->windows, result->all[STEP_COUNT],
+			result->all[STEP_PLAIN]);
 	} else {
 		fprintf(stderr, "  %s: cannot be stepped here, or is too long: left out\n",
 			program->name);
