@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * How large the index of a jump table can be: read backwards from its use to the comparison that
+ * guards it.
+ *
+ *     mov  ecx, eax        index is ecx          mov eax, [rbp-20]
+ *     cmp  eax, 6      or  sub before cmp,   or  cmp eax, 6  (other register, spilled, ...)
+ *     ja   default
+ *
+ * Going back, both the index and what was compared are followed through copies, additions of
+ * constants and the stack; when they are the same place at the same time, the comparison is the
+ * index's. Where ways meet, all of them must have a bound.
+ *
+ * Bounded by blocks and instructions looked at. See pp_builder.h.
+ */
+#include "pp_builder.h"
+
+#include <string.h>
+
+#define BLOCKS_MAX 24
+#define INSNS_MAX  256 /* of a block, from its end */
+#define GUARDS_MAX 8
+#define INDEX_MAX  65536
+
+/* Where a value is: register, or memory by its address's parts; and what was added to it since. */
+struct place {
+	bool lost, memory;
+	uint32_t reg, index, scale;
+	int64_t distance;
+	int64_t added; /* value = content + added */
+};
+
+/* A comparison on the way, and the largest content that passes it. */
+struct guard {
+	struct place place;
+	int64_t max;
+};
+
+/* A conditional jump whose comparison is still to come. */
+struct condition {
+	ZydisMnemonic mnemonic;
+	bool taken;
+};
+
+struct trail {
+	struct place index;
+	struct guard guards[GUARDS_MAX];
+	struct condition conditions[GUARDS_MAX];
+	uint32_t guard_cnt, condition_cnt;
+	int64_t weak; /* by a width or a mask; INT64_MAX */
+};
+
+/* ---------------------------------------------------------------- places */
+
+static struct place of_operand(const struct pp_op *op, const ZydisDecodedOperand *o)
+{
+	struct place p = {.lost = true, .index = PP_NONE};
+
+	if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		p.reg = pp_op_register(o->reg.value);
+		p.lost = p.reg == PP_NONE;
+	} else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.segment != ZYDIS_REGISTER_FS &&
+		   o->mem.segment != ZYDIS_REGISTER_GS) {
+		p.memory = true;
+		p.lost = false;
+		p.reg = pp_op_register(o->mem.base);
+		p.index = pp_op_register(o->mem.index);
+		p.scale = o->mem.scale;
+		p.distance = o->mem.disp.value;
+		if (o->mem.base == ZYDIS_REGISTER_RIP)
+			p.distance += (int64_t)(op->vaddr + op->insn.length);
+	}
+	return p;
+}
+
+static bool same(const struct place *a, const struct place *b)
+{
+	if (a->lost || b->lost || a->memory != b->memory || a->reg != b->reg)
+		return false;
+	return !a->memory || (a->index == b->index && a->distance == b->distance &&
+			      (a->index == PP_NONE || a->scale == b->scale));
+}
+
+static bool is_defined(const struct place *p, uint32_t defs)
+{
+	if (p->reg != PP_NONE && (defs >> p->reg & 1))
+		return true;
+	return p->memory && p->index != PP_NONE && (defs >> p->index & 1);
+}
+
+/* p came from operand i of op, with so much added. */
+static void came_from(struct place *p, const struct pp_op *op, uint32_t i, int64_t more)
+{
+	int64_t added = p->added + more;
+
+	*p = of_operand(op, &op->operands[i]);
+	p->added = added;
+}
+
+static bool is_small(int64_t value)
+{
+	return value > -INDEX_MAX && value < INDEX_MAX;
+}
+
+/* lea d, [s + constant] */
+static void through_lea(struct place *p, const struct pp_op *op)
+{
+	const ZydisDecodedOperand *o = &op->operands[1];
+	int64_t added = p->added + o->mem.disp.value;
+
+	p->lost = true;
+	if (o->mem.index != ZYDIS_REGISTER_NONE || o->mem.base == ZYDIS_REGISTER_RIP ||
+	    !is_small(o->mem.disp.value) || pp_op_register(o->mem.base) == PP_NONE)
+		return;
+	*p = (struct place){.reg = pp_op_register(o->mem.base), .index = PP_NONE, .added = added};
+}
+
+static void add_constant(struct place *p, const struct pp_op *op, int sign)
+{
+	const ZydisDecodedOperand *o = &op->operands[1];
+
+	if (o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !is_small(o->imm.value.s))
+		p->lost = true;
+	else
+		p->added += sign * o->imm.value.s;
+}
+
+static void weaken(int64_t *weak, int64_t max)
+{
+	if (weak && max >= 0 && max < *weak)
+		*weak = max;
+}
+
+/* The value ends here; what op makes is bound by itself. */
+static void born(struct place *p, const struct pp_op *op, int64_t *weak)
+{
+	const ZydisDecodedOperand *o = &op->operands[1];
+	int64_t imm = o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? o->imm.value.s : -1;
+
+	if (op->insn.mnemonic == ZYDIS_MNEMONIC_AND && imm >= 0)
+		weaken(weak, imm + p->added);
+	if (op->insn.mnemonic == ZYDIS_MNEMONIC_SHR && imm > 0 && imm < op->operands[0].size)
+		weaken(weak, (INT64_MAX >> (imm - 1 + 64 - op->operands[0].size)) + p->added);
+	p->lost = true;
+}
+
+/* From behind op to before it, for the register op writes. */
+static void through_definition(struct place *p, const struct pp_op *op, int64_t *weak)
+{
+	const ZydisDecodedOperand *o = op->operands;
+	bool whole = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     pp_op_register(o[0].reg.value) == p->reg && !p->memory;
+
+	if (op->insn.mnemonic == ZYDIS_MNEMONIC_CDQE && !p->memory && p->reg == 0)
+		return;
+	if (!whole) {
+		p->lost = true;
+		return;
+	}
+	switch (op->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_MOVZX:
+		weaken(weak, (o[1].size == 8 ? 255 : 65535) + p->added);
+		came_from(p, op, 1, 0);
+		break;
+	case ZYDIS_MNEMONIC_MOV:
+	case ZYDIS_MNEMONIC_MOVSX:
+	case ZYDIS_MNEMONIC_MOVSXD:
+		came_from(p, op, 1, 0);
+		break;
+	case ZYDIS_MNEMONIC_LEA:
+		through_lea(p, op);
+		break;
+	case ZYDIS_MNEMONIC_ADD:
+		add_constant(p, op, 1);
+		break;
+	case ZYDIS_MNEMONIC_SUB:
+		add_constant(p, op, -1);
+		break;
+	case ZYDIS_MNEMONIC_INC:
+		p->added++;
+		break;
+	case ZYDIS_MNEMONIC_DEC:
+		p->added--;
+		break;
+	default:
+		born(p, op, weak);
+		break;
+	}
+}
+
+static void go_before(struct place *p, const struct pp_op *op, int64_t *weak)
+{
+	struct place written;
+
+	if (p->lost)
+		return;
+	if (is_defined(p, op->defs)) {
+		through_definition(p, op, weak);
+		return;
+	}
+	if (op->insn.mnemonic != ZYDIS_MNEMONIC_MOV || !p->memory ||
+	    op->operands[0].type != ZYDIS_OPERAND_TYPE_MEMORY)
+		return;
+	written = of_operand(op, &op->operands[0]);
+	if (same(p, &written))
+		came_from(p, op, 1, 0);
+}
+
+/* ---------------------------------------------------------------- comparisons */
+
+/* The largest value with which the branch goes our way; -1: it sets none. */
+static int64_t passes(const struct condition *c, int64_t imm)
+{
+	switch (c->mnemonic) {
+	case ZYDIS_MNEMONIC_JNBE:
+	case ZYDIS_MNEMONIC_JNLE:
+		return c->taken ? -1 : imm;
+	case ZYDIS_MNEMONIC_JNB:
+	case ZYDIS_MNEMONIC_JNL:
+		return c->taken ? -1 : imm - 1;
+	case ZYDIS_MNEMONIC_JBE:
+	case ZYDIS_MNEMONIC_JLE:
+		return c->taken ? imm : -1;
+	case ZYDIS_MNEMONIC_JB:
+	case ZYDIS_MNEMONIC_JL:
+		return c->taken ? imm - 1 : -1;
+	default:
+		return -1;
+	}
+}
+
+/* op set the flags of all conditions that wait. The trail is before op already. */
+static void take_guards(struct trail *t, const struct pp_op *op)
+{
+	const ZydisDecodedOperand *o = op->operands;
+	bool compares = (op->insn.mnemonic == ZYDIS_MNEMONIC_CMP ||
+			 op->insn.mnemonic == ZYDIS_MNEMONIC_SUB) &&
+			o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+
+	for (uint32_t i = 0; i < t->condition_cnt && compares; i++) {
+		int64_t max = passes(&t->conditions[i], o[1].imm.value.s);
+
+		if (max < 0 || t->guard_cnt == GUARDS_MAX)
+			continue;
+		t->guards[t->guard_cnt++] =
+			(struct guard){.place = of_operand(op, &o[0]), .max = max};
+	}
+	t->condition_cnt = 0;
+}
+
+/* Whether a comparison is the index's; *ret_max then bounds it. */
+static bool meets(const struct trail *t, int64_t *ret_max)
+{
+	for (uint32_t i = 0; i < t->guard_cnt; i++) {
+		const struct guard *g = &t->guards[i];
+		int64_t max = g->max - g->place.added + t->index.added;
+
+		if (!same(&t->index, &g->place) || max < 0 || max >= INDEX_MAX)
+			continue;
+		*ret_max = max;
+		return true;
+	}
+	return false;
+}
+
+static void step_back(struct trail *t, const struct pp_op *op)
+{
+	bool flags = t->condition_cnt && pp_op_writes_flags(op);
+
+	go_before(&t->index, op, &t->weak);
+	for (uint32_t i = 0; i < t->guard_cnt; i++)
+		go_before(&t->guards[i].place, op, NULL);
+	if (flags)
+		take_guards(t, op);
+}
+
+/* ---------------------------------------------------------------- the way back */
+
+/* Backwards through block, from before vaddr. true: bound found. */
+static bool walk_block(struct pp_local *l, struct trail *t, uint32_t block, uint64_t vaddr,
+		       int64_t *ret_max)
+{
+	uint64_t at[INSNS_MAX];
+	uint32_t cnt = 0;
+	struct pp_op op;
+
+	for (uint64_t a = pp_local_block(l, block)->start; a < vaddr;) {
+		const uint8_t *mark = pp_text_mark(&l->b->text, a);
+
+		if (!mark || !(*mark & PP_MARK_LEN))
+			return false;
+		at[cnt++ % INSNS_MAX] = a;
+		a += *mark & PP_MARK_LEN;
+	}
+	for (uint32_t left = cnt < INSNS_MAX ? cnt : INSNS_MAX; left; left--) {
+		if (!pp_op_read(l, at[--cnt % INSNS_MAX], &op))
+			return false;
+		step_back(t, &op);
+		if (meets(t, ret_max))
+			return true;
+		if (t->index.lost)
+			return false;
+	}
+	return false;
+}
+
+/* Into a predecessor: which way did its branch go? */
+static void note_condition(struct pp_local *l, struct trail *t, uint32_t pred, uint32_t block)
+{
+	const struct pp_local_block *from = pp_local_block(l, pred);
+	const struct pp_local_block *to = pp_local_block(l, block);
+	struct pp_insn insn;
+	struct pp_op op;
+
+	if (from->kind != PP_KIND_COND || t->condition_cnt == GUARDS_MAX ||
+	    !pp_text_decode(&l->b->text, from->last, &insn) || insn.target == from->end ||
+	    !pp_op_read(l, from->last, &op))
+		return;
+	t->conditions[t->condition_cnt++] =
+		(struct condition){op.insn.mnemonic, insn.target == to->start};
+}
+
+/* What all ways to block together say. */
+struct verdict {
+	int64_t max;
+	bool all;
+};
+
+/* One way further back, with its own trail. */
+struct way {
+	struct trail trail;
+	uint32_t block;
+};
+
+static void end_way(struct verdict *v, bool found, int64_t max)
+{
+	v->all = v->all && found;
+	if (found && max > v->max)
+		v->max = max;
+}
+
+static uint32_t branch_out(struct pp_local *l, const struct way *way, uint32_t search,
+			   struct way *ways, uint32_t cnt, struct verdict *v)
+{
+	const struct pp_local_block *block = pp_local_block(l, way->block);
+
+	if (!block->pred_cnt)
+		end_way(v, false, 0);
+	for (uint32_t i = 0; i < block->pred_cnt; i++) {
+		uint32_t pred = l->preds[block->first_pred + i];
+		struct pp_local_block *p = pp_local_block(l, pred);
+
+		if (p->seen == search)
+			continue;
+		p->seen = search;
+		if (cnt == BLOCKS_MAX) {
+			end_way(v, false, 0);
+			return cnt;
+		}
+		ways[cnt] = (struct way){way->trail, pred};
+		note_condition(l, &ways[cnt].trail, pred, way->block);
+		cnt++;
+	}
+	return cnt;
+}
+
+struct pp_bound pp_bound_of(struct pp_local *l, uint32_t reg, struct pp_point point)
+{
+	struct way ways[BLOCKS_MAX], way = {.block = point.block};
+	struct verdict v = {.max = -1, .all = true};
+	uint32_t cnt = 0, looked_at = 0, search = ++l->search;
+	uint64_t from = point.vaddr;
+	int64_t max = 0, weak = INT64_MAX;
+
+	way.trail.index = (struct place){.reg = reg, .index = PP_NONE};
+	way.trail.weak = INT64_MAX;
+	for (;;) {
+		if (walk_block(l, &way.trail, way.block, from, &max))
+			end_way(&v, true, max);
+		else if (way.trail.index.lost || ++looked_at > BLOCKS_MAX)
+			end_way(&v, false, 0);
+		else
+			cnt = branch_out(l, &way, search, ways, cnt, &v);
+		if (way.trail.weak < weak)
+			weak = way.trail.weak;
+		if (!cnt || !v.all)
+			break;
+		way = ways[--cnt];
+		from = pp_local_block(l, way.block)->end;
+	}
+	if (v.all && v.max >= 0)
+		return (struct pp_bound){(uint64_t)v.max, true};
+	return (struct pp_bound){weak < INDEX_MAX ? (uint64_t)weak : INDEX_MAX - 1, false};
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Building a graph: the order of its steps; see pp_builder.h for what they are. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pp_build_id.h"
+#include "pp_builder.h"
+
+#include <gelf.h>
+
+static void init_vectors(struct pp_builder *b)
+{
+	b->states.size_bytes = sizeof(struct pp_state);
+	b->places.size_bytes = sizeof(struct pp_place);
+	b->waiters.size_bytes = sizeof(struct pp_waiter);
+	b->crossings.size_bytes = sizeof(struct pp_crossing);
+	b->joints.size_bytes = sizeof(struct pp_joint);
+	b->pending.size_bytes = sizeof(struct pp_place);
+	b->switches.size_bytes = sizeof(struct pp_switch);
+	b->targets.size_bytes = sizeof(uint64_t);
+	b->constants.size_bytes = sizeof(struct pp_constant);
+}
+
+static int read_tables(struct pp_builder *b)
+{
+	GElf_Ehdr header;
+	int rc = pp_text_read(&b->text, b->code);
+
+	if (!rc)
+		rc = pp_ranges_read(&b->ranges, b->code);
+	if (!rc)
+		rc = pp_landing_pads_read(&b->pads, &b->pad_cnt, b->code);
+	if (!rc && b->ranges.cnt >= UINT32_MAX / 2)
+		rc = -EFBIG;
+	if (!rc)
+		rc = pp_owner_init(b);
+	if (rc)
+		return rc;
+	b->non_pic = gelf_getehdr(b->code->elf, &header) && header.e_type == ET_EXEC;
+	for (size_t i = 0; i < b->ranges.cnt; i++)
+		b->total_bytes += b->ranges.ranges[i].end - b->ranges.ranges[i].start;
+	/* Far beyond what compilers' code needs; a bound on what a hostile file may cost. */
+	b->read_budget = 16 * b->total_bytes + (1u << 20);
+	return 0;
+}
+
+static void read_code(struct pp_builder *b)
+{
+	/* Taken from the end: the first range is read first. */
+	for (size_t r = b->ranges.cnt; r-- > 0;)
+		pp_explore_push(b, b->ranges.ranges[r].start, (uint32_t)r);
+	if (b->ranges.entry && pp_owner_of(b, b->ranges.entry) == PP_NONE)
+		pp_owner_guess(b, b->ranges.entry);
+	do {
+		do
+			pp_explore(b);
+		while (!b->failed && pp_switch_resolve(b));
+	} while (!b->failed && pp_switch_give_up(b));
+}
+
+static void release(struct pp_builder *b)
+{
+	pp_text_release(&b->text);
+	pp_ranges_release(&b->ranges);
+	free(b->pads);
+	free(b->states.data);
+	free(b->guesses.slots);
+	free(b->places.data);
+	free(b->waiters.data);
+	free(b->crossings.data);
+	free(b->joints.data);
+	free(b->pending.data);
+	free(b->switches.data);
+	free(b->targets.data);
+	free(b->constants.data);
+	free(b->tables.slots);
+}
+
+int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code *code,
+			 pathprof_progress_fn *progress, void *context,
+			 struct pathprof_error *error)
+{
+	struct pp_builder b = {.code = code, .progress = progress, .context = context};
+	struct pathprof_build_id id = {0};
+	struct pathprof_graph *graph = NULL;
+	int rc;
+
+	init_vectors(&b);
+	rc = read_tables(&b);
+	if (!rc) {
+		read_code(&b);
+		rc = b.failed ? -ENOMEM : pp_emit(&graph, &b);
+	}
+	release(&b);
+	if (rc == -EFBIG)
+		return pathprof_fail(error, rc, "%s: has code beyond 4 GB", code->path);
+	if (rc)
+		return pathprof_fail(error, rc, "%s: no memory for its graph", code->path);
+	rc = pp_build_id_read_fd(&id, code->fd, code->path, error);
+	if (rc) {
+		pathprof_graph_free(graph);
+		return rc;
+	}
+	graph->build_id = id;
+	*ret_graph = graph;
+	return 0;
+}

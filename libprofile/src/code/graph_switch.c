@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Indirect jumps: through a table (switch, computed goto), out of the function (a tail call by
+ * pointer), or not understood.
+ *
+ * A jump is looked at once what leads to it has been read; targets found bring more code, and what
+ * was not understood is looked at again. A table whose length no comparison bounds ends where an
+ * entry leads out of the function or into the middle of an instruction, and where another table
+ * begins. With a bound, entries that lead nowhere are left out: compilers fill holes so.
+ *
+ * What is left: the tables of addresses within the function that its code mentions (a computed
+ * goto whose table pointer comes from afar), else whatever of the function was not reached.
+ *
+ * Workload: cc1 has 10^4 of them. See pp_builder.h.
+ */
+#include "pp_builder.h"
+
+#include <stdlib.h>
+
+#define VALUES_MAX    64
+#define ENTRIES_MAX   65536
+#define GUESSES_MAX   4096
+#define DEPTH_UNKNOWN INT64_MIN
+
+/* How entries of a table become targets. */
+struct table {
+	uint64_t start, base;
+	uint32_t entry_bytes;
+	struct pp_bound bound;
+};
+
+/* ---------------------------------------------------------------- targets */
+
+/* Whether the function may go on at vaddr. */
+static bool is_target(const struct pp_local *l, uint64_t vaddr)
+{
+	struct pp_builder *b = l->b;
+	uint32_t range = pp_owner_of(b, vaddr);
+	const uint8_t *mark = pp_text_mark(&b->text, vaddr);
+
+	if (!mark)
+		return false;
+	if (range == PP_NONE) {
+		const struct pp_state *s = pp_owner_state(b, l->family);
+
+		return l->family >= b->ranges.cnt && vaddr >= s->start && vaddr < s->end;
+	}
+	if (pp_owner_family(b, range) == l->family)
+		return true;
+	return b->ranges.ranges[range].maybe_cold && !pp_owner_state(b, range)->called &&
+	       pp_owner_state(b, range)->family == range;
+}
+
+static bool is_boundary(struct pp_builder *b, uint64_t vaddr)
+{
+	const uint8_t *mark = pp_text_mark(&b->text, vaddr);
+
+	return (*mark & PP_MARK_LEN) || !pp_text_is_inside(&b->text, vaddr);
+}
+
+static bool read_entry(struct pp_builder *b, const struct table *t, uint64_t index,
+		       uint64_t *ret_target)
+{
+	uint64_t at = t->start + index * t->entry_bytes;
+	int32_t distance;
+
+	if (t->entry_bytes == 8)
+		return !pp_data_read(b->code, at, ret_target, 8);
+	if (pp_data_read(b->code, at, &distance, sizeof(distance)))
+		return false;
+	*ret_target = t->base + (uint64_t)(int64_t)distance;
+	return true;
+}
+
+static bool add_target(struct pp_builder *b, uint64_t target)
+{
+	if (pp_vector_add(&b->targets, &target))
+		return true;
+	b->failed = true;
+	return false;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts what was added behind first, and drops doubles. Returns how many are left. */
+static uint32_t settle(struct pp_builder *b, size_t first)
+{
+	uint64_t *targets = PP_AT(b->targets, uint64_t, first);
+	size_t cnt = b->targets.cnt - first, kept = 0;
+
+	if (!cnt)
+		return 0;
+	qsort(targets, cnt, sizeof(targets[0]), by_address);
+	for (size_t i = 0; i < cnt; i++) {
+		if (!kept || targets[kept - 1] != targets[i])
+			targets[kept++] = targets[i];
+	}
+	b->targets.cnt = first + kept;
+	return (uint32_t)kept;
+}
+
+/* Entries of a table, as far as they are such. Returns how many were targets. */
+static size_t read_table(const struct pp_local *l, const struct table *t)
+{
+	struct pp_builder *b = l->b;
+	uint64_t target;
+	size_t cnt = 0;
+
+	for (uint64_t i = 0; i <= t->bound.max && i < ENTRIES_MAX; i++) {
+		bool good;
+
+		if (!t->bound.sure && i &&
+		    pp_map_get(&b->tables, t->start + i * t->entry_bytes) != PP_NONE)
+			break;
+		if (!read_entry(b, t, i, &target))
+			break;
+		good = is_target(l, target) && is_boundary(b, target);
+		if (!good && !t->bound.sure)
+			break;
+		if (!good)
+			continue;
+		if (!add_target(b, target))
+			break;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* ---------------------------------------------------------------- tables */
+
+/* Whether a value is an entry of a table: reads its shape. */
+static bool is_table(const struct pp_local *l, const struct pp_value *v, struct table *ret_table,
+		     struct pp_leaf *ret_index)
+{
+	const struct pp_leaf *load, *index;
+
+	if (v->kind != PP_VALUE_LINEAR || v->leaf == PP_NONE || v->coefficient != 1)
+		return false;
+	load = PP_AT(l->leaves, struct pp_leaf, v->leaf);
+	if (!load->load || load->address.kind != PP_VALUE_LINEAR || load->address.leaf == PP_NONE)
+		return false;
+	index = PP_AT(l->leaves, struct pp_leaf, load->address.leaf);
+	if (index->load || load->address.coefficient != load->size_bytes)
+		return false;
+	if (load->size_bytes == 8 ? v->constant != 0 : load->size_bytes != 4)
+		return false;
+	*ret_table = (struct table){
+		.start = load->address.constant,
+		.base = v->constant,
+		.entry_bytes = load->size_bytes,
+	};
+	*ret_index = *index;
+	return pp_data_is_constant(l->b->code, ret_table->start);
+}
+
+static bool try_value(struct pp_local *l, const struct pp_value *v)
+{
+	struct pp_leaf index;
+	struct table table;
+
+	if (v->kind == PP_VALUE_LINEAR && v->leaf == PP_NONE)
+		return is_target(l, v->constant) && add_target(l->b, v->constant);
+	if (!is_table(l, v, &table, &index))
+		return false;
+	table.bound = pp_bound_of(l, index.reg, index.point);
+	if (!read_table(l, &table))
+		return false;
+	if (pp_map_put(&l->b->tables, table.start, 0))
+		l->b->failed = true;
+	return true;
+}
+
+/* Notes where a jump leads, and has it read. */
+static void keep(struct pp_builder *b, const struct pp_place *jump, size_t first, uint32_t kind)
+{
+	struct pp_switch s = {.jump = jump->vaddr, .first = (uint32_t)first, .kind = kind};
+
+	s.cnt = settle(b, first);
+	if (!pp_vector_add(&b->switches, &s))
+		b->failed = true;
+	for (uint32_t i = 0; i < s.cnt; i++)
+		pp_explore_reach(b, jump->range, *PP_AT(b->targets, uint64_t, first + i));
+}
+
+/* ---------------------------------------------------------------- tail calls */
+
+static int64_t shift_of(const struct pp_op *op, int64_t depth)
+{
+	const ZydisDecodedOperand *o = op->operands;
+
+	switch (op->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_PUSH:
+		return depth + 8;
+	case ZYDIS_MNEMONIC_POP:
+		return depth - 8;
+	case ZYDIS_MNEMONIC_LEAVE:
+		return 0; /* the frame pointer was pushed first */
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_ADD:
+		if (o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+			return DEPTH_UNKNOWN;
+		return op->insn.mnemonic == ZYDIS_MNEMONIC_SUB ? depth + o[1].imm.value.s
+							       : depth - o[1].imm.value.s;
+	case ZYDIS_MNEMONIC_LEA:
+		if (pp_op_register(o[1].mem.base) == PP_REG_SP)
+			return depth - o[1].mem.disp.value;
+		/* A frame that was aligned keeps its old stack pointer in a register. */
+		return pp_op_register(o[1].mem.base) == PP_REG_BP ? 8 - o[1].mem.disp.value : 0;
+	case ZYDIS_MNEMONIC_MOV:
+		return pp_op_register(o[1].reg.value) == PP_REG_BP ? 8 : DEPTH_UNKNOWN;
+	default:
+		return DEPTH_UNKNOWN;
+	}
+}
+
+/* Whether op sets the stack pointer whatever it was. */
+static bool sets_depth(const struct pp_op *op)
+{
+	return op->insn.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
+	       op->insn.mnemonic == ZYDIS_MNEMONIC_MOV ||
+	       (op->insn.mnemonic == ZYDIS_MNEMONIC_LEA &&
+		pp_op_register(op->operands[1].mem.base) != PP_REG_SP);
+}
+
+/* Bytes on the stack behind block, when there were depth before it. */
+static int64_t depth_behind(struct pp_local *l, uint32_t block, int64_t depth)
+{
+	const struct pp_local_block *blk = pp_local_block(l, block);
+	struct pp_op op;
+
+	for (uint64_t at = blk->start; at < blk->end; at += op.insn.length) {
+		if (!pp_op_read(l, at, &op))
+			return DEPTH_UNKNOWN;
+		if (!(op.defs >> PP_REG_SP & 1) || op.insn.mnemonic == ZYDIS_MNEMONIC_CALL)
+			continue;
+		if (depth != DEPTH_UNKNOWN || sets_depth(&op))
+			depth = shift_of(&op, depth);
+	}
+	return depth;
+}
+
+/* Marks each block with the one before it on a shortest way from the function's start. */
+static void find_ways(struct pp_local *l)
+{
+	uint32_t *firsts = calloc(l->blocks.cnt + 1, sizeof(firsts[0]));
+	uint32_t *nexts = calloc(l->links.cnt + 1, sizeof(nexts[0]));
+	uint32_t *queue = calloc(l->blocks.cnt + 1, sizeof(queue[0]));
+	uint64_t start = pp_owner_state(l->b, l->family)->start;
+	uint32_t head = 0, tail = 0;
+
+	if (!firsts || !nexts || !queue)
+		goto out;
+	for (size_t i = 0; i < l->links.cnt; i++) {
+		uint32_t from = PP_AT(l->links, struct pp_link, i)->from;
+
+		nexts[i] = firsts[from];
+		firsts[from] = (uint32_t)i + 1;
+	}
+	for (uint32_t i = 0; i < l->blocks.cnt; i++) {
+		if (pp_local_block(l, i)->start == start) {
+			pp_local_block(l, i)->parent = i;
+			queue[tail++] = i;
+		}
+	}
+	while (head < tail) {
+		uint32_t from = queue[head++];
+
+		for (uint32_t i = firsts[from]; i; i = nexts[i - 1]) {
+			uint32_t to = PP_AT(l->links, struct pp_link, i - 1)->to;
+
+			if (pp_local_block(l, to)->parent != PP_NONE)
+				continue;
+			pp_local_block(l, to)->parent = from;
+			queue[tail++] = to;
+		}
+	}
+out:
+	free(firsts);
+	free(nexts);
+	free(queue);
+}
+
+/* Whether nothing of the function is left on the stack behind block. */
+static bool is_frame_gone(struct pp_local *l, uint32_t block)
+{
+	struct pp_vector way = {.size_bytes = sizeof(uint32_t)};
+	int64_t depth = 0;
+	bool known = true;
+
+	for (uint32_t at = block; known; at = pp_local_block(l, at)->parent) {
+		known = pp_local_block(l, at)->parent != PP_NONE && pp_vector_add(&way, &at);
+		if (pp_local_block(l, at)->parent == at)
+			break;
+	}
+	while (known && way.cnt)
+		depth = depth_behind(l, *PP_AT(way, uint32_t, --way.cnt), depth);
+	free(way.data);
+	return known && depth == 0;
+}
+
+/* ---------------------------------------------------------------- guesses */
+
+static size_t first_constant(const struct pp_builder *b, uint64_t insn)
+{
+	size_t low = 0, high = b->constants.cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (PP_AT(b->constants, struct pp_constant, mid)->insn < insn)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* A table of addresses in the function, none of them its beginning, that nothing else uses. */
+static size_t try_constant(struct pp_local *l, uint64_t value)
+{
+	struct pp_builder *b = l->b;
+	struct table t = {.start = value, .base = value, .bound = {ENTRIES_MAX - 1, false}};
+	size_t first = b->targets.cnt, cnt = 0;
+
+	if (pp_map_get(&b->tables, value) != PP_NONE || !pp_data_is_constant(b->code, value))
+		return 0;
+	for (t.entry_bytes = 8; t.entry_bytes >= 4 && cnt < 2; t.entry_bytes -= 4) {
+		b->targets.cnt = first;
+		cnt = read_table(l, &t);
+		if (cnt &&
+		    *PP_AT(b->targets, uint64_t, first) == pp_owner_state(b, l->family)->start)
+			cnt = 0;
+	}
+	if (cnt < 2)
+		b->targets.cnt = first;
+	return cnt < 2 ? 0 : cnt;
+}
+
+/* Tables that the function's code mentions. */
+static bool guess_tables(struct pp_local *l)
+{
+	struct pp_builder *b = l->b;
+	size_t before = b->targets.cnt;
+
+	for (uint32_t r = l->family; r != PP_NONE; r = pp_owner_state(b, r)->next) {
+		const struct pp_state *s = pp_owner_state(b, r);
+
+		for (size_t i = first_constant(b, s->start); i < b->constants.cnt; i++) {
+			const struct pp_constant *c = PP_AT(b->constants, struct pp_constant, i);
+
+			if (c->insn >= s->end || b->targets.cnt - before > ENTRIES_MAX)
+				break;
+			try_constant(l, c->value);
+		}
+	}
+	return b->targets.cnt > before;
+}
+
+/* Where code begins that nothing has reached. */
+static void guess_gaps(struct pp_local *l)
+{
+	struct pp_builder *b = l->b;
+	uint32_t cnt = 0;
+
+	for (uint32_t r = l->family; r != PP_NONE; r = pp_owner_state(b, r)->next) {
+		const struct pp_state *s = pp_owner_state(b, r);
+		uint64_t at = s->start;
+
+		while (at < s->end && cnt < GUESSES_MAX && r < b->ranges.cnt) {
+			const uint8_t *mark = pp_text_mark(&b->text, at);
+			struct pp_insn insn;
+			uint32_t len;
+
+			if (!mark)
+				break;
+			len = *mark & PP_MARK_LEN;
+			if (!len && !pp_text_is_padding(&b->text, at, at + 1)) {
+				cnt += add_target(b, at);
+				while (at < s->end &&
+				       !(*pp_text_mark(&b->text, at) & PP_MARK_LEN) &&
+				       pp_text_mark(&b->text, at + 1))
+					at++;
+				continue;
+			}
+			if (!len)
+				len = pp_text_decode(&b->text, at, &insn);
+			at += len ? len : 1;
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- one jump, all jumps */
+
+enum verdict { LATER, DONE };
+
+/* Through a pointer the dynamic linker or the program sets. */
+static enum verdict leave(struct pp_builder *b, const struct pp_place *jump, const char *import)
+{
+	b->stats.indirect_tail_cnt++;
+	if (!import || !pp_name_is_noreturn(import))
+		pp_explore_returns(b, jump->range);
+	return DONE;
+}
+
+static bool is_plt(const struct pp_builder *b, uint32_t range)
+{
+	return range < b->ranges.cnt && (b->ranges.ranges[range].flags & PATHPROF_FUNCTION_PLT);
+}
+
+/* Jumps that need no look at their function. */
+static enum verdict look_at_once(struct pp_builder *b, const struct pp_place *jump)
+{
+	struct pp_insn insn;
+	const char *import;
+
+	pp_text_decode(&b->text, jump->vaddr, &insn);
+	import = pp_explore_import(b, jump->vaddr, &insn);
+	if (!import && is_plt(b, jump->range))
+		import = b->ranges.ranges[jump->range].name;
+	if (import || is_plt(b, jump->range))
+		return leave(b, jump, import);
+	return LATER;
+}
+
+/* The table's own, or a pointer without an index. */
+static bool has_index(const struct pp_local *l, const struct pp_value *v)
+{
+	const struct pp_leaf *load;
+
+	if (v->kind != PP_VALUE_LINEAR || v->leaf == PP_NONE)
+		return false;
+	load = PP_AT(l->leaves, struct pp_leaf, v->leaf);
+	return load->load && load->address.leaf != PP_NONE && load->address.coefficient > 1;
+}
+
+static enum verdict look_at(struct pp_local *l, const struct pp_place *jump, bool last)
+{
+	struct pp_point point = {pp_local_find(l, jump->vaddr), jump->vaddr};
+	struct pp_value values[VALUES_MAX];
+	size_t first = l->b->targets.cnt, cnt;
+	bool index = false, found = false;
+	struct pp_op op;
+
+	if (point.block == PP_NONE || !pp_op_read(l, jump->vaddr, &op))
+		return LATER;
+	l->leaves.cnt = 0;
+	cnt = pp_value_targets(l, &op, point, values, VALUES_MAX);
+	for (size_t i = 0; i < cnt; i++) {
+		found |= try_value(l, &values[i]);
+		index |= has_index(l, &values[i]);
+	}
+	if (found) {
+		keep(l->b, jump, first, PATHPROF_EDGE_SWITCH);
+		return DONE;
+	}
+	if (!index && is_frame_gone(l, point.block) && (last || !guess_tables(l))) {
+		l->b->targets.cnt = first;
+		return leave(l->b, jump, NULL);
+	}
+	l->b->targets.cnt = first;
+	return LATER;
+}
+
+static int by_family(const void *a, const void *b)
+{
+	const struct pp_place *x = a, *y = b;
+
+	if (x->range != y->range)
+		return x->range < y->range ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static int by_insn(const void *a, const void *b)
+{
+	const struct pp_constant *x = a, *y = b;
+
+	return x->insn < y->insn ? -1 : x->insn > y->insn;
+}
+
+/* All jumps of one function. Returns how many are done with. */
+static size_t look_at_function(struct pp_builder *b, const struct pp_place *jumps, size_t cnt,
+			       struct pp_vector *left)
+{
+	struct pp_local local;
+	size_t done = 0;
+
+	if (pp_local_init(&local, b, pp_owner_family(b, jumps[0].range))) {
+		b->failed = true;
+		return 0;
+	}
+	find_ways(&local);
+	for (size_t i = 0; i < cnt; i++) {
+		if (look_at(&local, &jumps[i], false) == DONE)
+			done++;
+		else if (!pp_vector_add(left, &jumps[i]))
+			b->failed = true;
+	}
+	pp_local_release(&local);
+	return done;
+}
+
+static void sort_pending(struct pp_builder *b)
+{
+	if (b->constants.cnt)
+		qsort(b->constants.data, b->constants.cnt, sizeof(struct pp_constant), by_insn);
+	if (b->pending.cnt)
+		qsort(b->pending.data, b->pending.cnt, sizeof(struct pp_place), by_family);
+}
+
+bool pp_switch_resolve(struct pp_builder *b)
+{
+	struct pp_vector jumps = b->pending, left = {.size_bytes = sizeof(struct pp_place)};
+	size_t done = 0, next;
+
+	sort_pending(b);
+	b->pending = (struct pp_vector){.size_bytes = sizeof(struct pp_place)};
+	for (size_t i = 0; i < jumps.cnt && !b->failed; i++) {
+		const struct pp_place *jump = PP_AT(jumps, struct pp_place, i);
+
+		if (look_at_once(b, jump) == DONE)
+			done++;
+		else if (!pp_vector_add(&left, jump))
+			b->failed = true;
+	}
+	for (size_t i = 0; i < left.cnt && !b->failed; i = next) {
+		const struct pp_place *jump = PP_AT(left, struct pp_place, i);
+
+		for (next = i + 1; next < left.cnt; next++) {
+			if (PP_AT(left, struct pp_place, next)->range != jump->range)
+				break;
+		}
+		done += look_at_function(b, jump, next - i, &b->pending);
+	}
+	free(jumps.data);
+	free(left.data);
+	return done;
+}
+
+/* The function is left with a hole: it may lead to all of these. */
+static void guess(struct pp_local *l, const struct pp_place *jump)
+{
+	struct pp_builder *b = l->b;
+	size_t first = b->targets.cnt;
+
+	b->stats.unresolved_cnt++;
+	pp_owner_state(b, pp_owner_root(b, jump->range))->flags |= PATHPROF_FUNCTION_UNRESOLVED;
+	if (!guess_tables(l))
+		guess_gaps(l);
+	keep(b, jump, first, PATHPROF_EDGE_GUESSED);
+	pp_explore_returns(b, jump->range);
+}
+
+bool pp_switch_give_up(struct pp_builder *b)
+{
+	struct pp_vector jumps = b->pending;
+
+	sort_pending(b);
+	b->pending = (struct pp_vector){.size_bytes = sizeof(struct pp_place)};
+	for (size_t i = 0; i < jumps.cnt && !b->failed; i++) {
+		const struct pp_place *jump = PP_AT(jumps, struct pp_place, i);
+		struct pp_local local;
+
+		if (pp_local_init(&local, b, pp_owner_family(b, jump->range))) {
+			b->failed = true;
+			break;
+		}
+		guess(&local, jump);
+		pp_local_release(&local);
+	}
+	free(jumps.data);
+	return jumps.cnt;
+}
