@@ -63,6 +63,10 @@ complains output 125 /nowhere/trace
 status=0
 env PATH=/nowhere "$tracer" -q -o trace -- /bin/true >out 2>err </dev/null || status=$?
 complains emulator 126 qemu-user
+# The emulator's own line goes first.
+run --cpu nonsense -o trace -- /bin/true
+sed -i '/^qemu-x86_64:/d' err
+complains processor 125 'cpu help'
 
 run -o trace -- /bin/true
 traces true 0 500 1

@@ -663,9 +663,11 @@ static struct pathprof_code *open_named(void)
 			.st_value = HAND_VADDR + named[i].start,
 			.st_size = named[i].size,
 		};
-		at += strlen(strcpy(file.names + at, named[i].name)) + 1;
+		at += (size_t)snprintf(file.names + at, sizeof(file.names) - at, "%s",
+				       named[i].name) +
+		      1;
+		CU_ASSERT_FATAL(at <= sizeof(file.names));
 	}
-	CU_ASSERT_FATAL(at <= sizeof(file.names));
 	snprintf(path, sizeof(path), "%s/named", unit_tmpdir());
 	f = fopen(path, "we");
 	if (!f || fwrite(&file, sizeof(file), 1, f) != 1 || fclose(f))
@@ -675,12 +677,9 @@ static struct pathprof_code *open_named(void)
 
 static int rank_of(unsigned char info)
 {
-	static const unsigned char ascending[] = {STB_LOCAL, STB_WEAK, STB_GLOBAL};
-	int rank = 0;
-
-	while (ascending[rank] != ELF64_ST_BIND(info))
-		rank++;
-	return rank;
+	if (ELF64_ST_BIND(info) == STB_GLOBAL)
+		return 2;
+	return ELF64_ST_BIND(info) == STB_WEAK;
 }
 
 /* The place in the table that a name stands for; by_first: a fault. -1: none. */

@@ -325,7 +325,7 @@ static size_t differences(enum branch_mix mix, enum fault fault, size_t *path_cn
 	stream_init(&s, STREAM_UNIFORM, mix % 2, 0, 17 + mix);
 	for (size_t i = 0; i < RANDOM_EVENTS; i++) {
 		struct naive_answer want = {.popped = false};
-		struct oracle_branch b;
+		struct oracle_branch b = {0};
 		struct pathprof_trace_event event = draw_event(&s, mix, feed->handler, &b);
 
 		lab_path_feed_step(feed, &event, 1);

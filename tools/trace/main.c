@@ -245,8 +245,10 @@ static int run(struct session *session, struct pathprof_error *error)
 
 	if (r == 0)
 		r = trace_writer_finish(&session->writer);
-	if (r == 0 && session->collector.totals.process_cnt == 0)
-		return pathprof_fail(error, -EPROTO, "the emulator did not start the program");
+	if (r == 0 && session->collector.totals.stream_cnt == 0)
+		return pathprof_fail(error, -EPROTO,
+				     "the emulator did not start the program; what it says stands "
+				     "above, --cpu takes what qemu-x86_64 -cpu help lists");
 	if (r == 0)
 		return 0;
 	__atomic_store_n(&session->share->stopped, 1, __ATOMIC_RELEASE);
