@@ -190,7 +190,7 @@ static int add_frames(struct collection *c, struct pathprof_code *code)
 				    .end = frames[i].end,
 				    .symbol_end = start,
 				    .flags = PATHPROF_FUNCTION_FRAME,
-				    .set_up = frames[i].set_up,
+				    .set_up = frames[i].set_up && !frames[i].signal,
 			    });
 	}
 	return rc;
