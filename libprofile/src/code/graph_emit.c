@@ -324,8 +324,10 @@ static int by_jump(const void *a, const void *b)
 	return x->jump < y->jump ? -1 : x->jump > y->jump;
 }
 
-static int add_switch(struct emit *e, uint64_t jump)
+static int add_switch(struct emit *e, const struct unit *unit, uint64_t jump)
 {
+	bool is_stub = unit->range < e->b->ranges.cnt &&
+		       (e->b->ranges.ranges[unit->range].flags & PATHPROF_FUNCTION_PLT);
 	const struct pp_switch key = {.jump = jump};
 	const struct pp_switch *s = e->b->switches.cnt
 					    ? bsearch(&key, e->b->switches.data, e->b->switches.cnt,
@@ -339,7 +341,7 @@ static int add_switch(struct emit *e, uint64_t jump)
 		if (to != PP_NONE && add_edge(e, s->kind, to))
 			return -ENOMEM;
 	}
-	if (s && s->kind == PATHPROF_EDGE_SWITCH) {
+	if (s && s->kind == PATHPROF_EDGE_SWITCH && !is_stub) {
 		e->b->stats.switch_cnt++;
 		e->b->stats.switch_target_cnt += s->cnt;
 	}
@@ -370,7 +372,7 @@ static int add_edges(struct emit *e, const struct unit *unit,
 	case PP_KIND_JMP:
 		return add_jump(e, unit, PATHPROF_EDGE_JUMP, insn.target);
 	case PP_KIND_IJMP:
-		return add_switch(e, vaddr);
+		return add_switch(e, unit, vaddr);
 	case PP_KIND_RET:
 		return 0;
 	default:

@@ -173,15 +173,36 @@ static void give_up(struct pp_builder *b, uint32_t range)
 	pp_explore_returns(b, range);
 }
 
-/* Straight on into what is behind a range. */
+/*
+ * Straight on into what is behind a range. Assembly runs through the filling before the next
+ * function: that then belongs to the range. (Behind a last call nothing is read.)
+ */
+static bool grows(struct pp_builder *b, uint32_t range, uint64_t vaddr)
+{
+	struct pp_insn insn;
+	uint64_t end = vaddr;
+	uint8_t *mark;
+
+	if (range >= b->ranges.cnt)
+		return false;
+	while (pp_owner_of(b, end) == PP_NONE && pp_text_is_padding(&b->text, end, end + 1)) {
+		mark = pp_text_mark(&b->text, end);
+		if (!mark || (*mark & PP_MARK_GUESS))
+			break;
+		end += pp_text_decode(&b->text, end, &insn);
+	}
+	pp_owner_state(b, range)->end = end;
+	return end > vaddr;
+}
+
 static void fall_into(struct pp_builder *b, uint32_t range, uint64_t vaddr)
 {
 	if (!pp_text_mark(&b->text, vaddr))
 		give_up(b, range);
-	else if (pp_owner_of(b, vaddr) != PP_NONE ||
-		 !pp_text_is_padding(&b->text, vaddr, vaddr + 1))
+	else if (pp_owner_of(b, vaddr) == PP_NONE && grows(b, range, vaddr))
+		pp_explore_push(b, vaddr, range);
+	else
 		pp_explore_reach(b, range, vaddr);
-	/* else: behind a call that does not return, in truth */
 }
 
 uint64_t pp_explore_pad(const struct pp_builder *b, uint64_t call)

@@ -412,6 +412,19 @@ static bool is_plt(const struct pp_builder *b, uint32_t range)
 	return range < b->ranges.cnt && (b->ranges.ranges[range].flags & PATHPROF_FUNCTION_PLT);
 }
 
+/* A stub bound at its first use leads to its own next instruction until then: push NUMBER. */
+static void bind_later(struct pp_builder *b, const struct pp_place *jump, uint64_t next)
+{
+	uint32_t len;
+	const uint8_t *bytes = pp_text_bytes(&b->text, next, &len);
+	size_t first = b->targets.cnt;
+
+	if (!bytes || *bytes != 0x68 || next >= pp_owner_state(b, jump->range)->end)
+		return;
+	if (add_target(b, next))
+		keep(b, jump, first, PATHPROF_EDGE_SWITCH);
+}
+
 /* Jumps that need no look at their function. */
 static enum verdict look_at_once(struct pp_builder *b, const struct pp_place *jump)
 {
@@ -420,6 +433,8 @@ static enum verdict look_at_once(struct pp_builder *b, const struct pp_place *ju
 
 	pp_text_decode(&b->text, jump->vaddr, &insn);
 	import = pp_explore_import(b, jump->vaddr, &insn);
+	if (is_plt(b, jump->range))
+		bind_later(b, jump, jump->vaddr + insn.len);
 	if (!import && is_plt(b, jump->range))
 		import = b->ranges.ranges[jump->range].name;
 	if (import || is_plt(b, jump->range))
@@ -427,38 +442,25 @@ static enum verdict look_at_once(struct pp_builder *b, const struct pp_place *ju
 	return LATER;
 }
 
-/* The table's own, or a pointer without an index. */
-static bool has_index(const struct pp_local *l, const struct pp_value *v)
-{
-	const struct pp_leaf *load;
-
-	if (v->kind != PP_VALUE_LINEAR || v->leaf == PP_NONE)
-		return false;
-	load = PP_AT(l->leaves, struct pp_leaf, v->leaf);
-	return load->load && load->address.leaf != PP_NONE && load->address.coefficient > 1;
-}
-
-static enum verdict look_at(struct pp_local *l, const struct pp_place *jump, bool last)
+static enum verdict look_at(struct pp_local *l, const struct pp_place *jump)
 {
 	struct pp_point point = {pp_local_find(l, jump->vaddr), jump->vaddr};
 	struct pp_value values[VALUES_MAX];
 	size_t first = l->b->targets.cnt, cnt;
-	bool index = false, found = false;
+	bool found = false;
 	struct pp_op op;
 
 	if (point.block == PP_NONE || !pp_op_read(l, jump->vaddr, &op))
 		return LATER;
 	l->leaves.cnt = 0;
 	cnt = pp_value_targets(l, &op, point, values, VALUES_MAX);
-	for (size_t i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt; i++)
 		found |= try_value(l, &values[i]);
-		index |= has_index(l, &values[i]);
-	}
 	if (found) {
 		keep(l->b, jump, first, PATHPROF_EDGE_SWITCH);
 		return DONE;
 	}
-	if (!index && is_frame_gone(l, point.block) && (last || !guess_tables(l))) {
+	if (is_frame_gone(l, point.block) && !guess_tables(l)) {
 		l->b->targets.cnt = first;
 		return leave(l->b, jump, NULL);
 	}
@@ -495,7 +497,7 @@ static size_t look_at_function(struct pp_builder *b, const struct pp_place *jump
 	}
 	find_ways(&local);
 	for (size_t i = 0; i < cnt; i++) {
-		if (look_at(&local, &jumps[i], false) == DONE)
+		if (look_at(&local, &jumps[i]) == DONE)
 			done++;
 		else if (!pp_vector_add(left, &jumps[i]))
 			b->failed = true;
@@ -547,10 +549,15 @@ static void guess(struct pp_local *l, const struct pp_place *jump)
 	struct pp_builder *b = l->b;
 	size_t first = b->targets.cnt;
 
-	b->stats.unresolved_cnt++;
-	pp_owner_state(b, pp_owner_root(b, jump->range))->flags |= PATHPROF_FUNCTION_UNRESOLVED;
 	if (!guess_tables(l))
 		guess_gaps(l);
+	/* With all of the function read, it can only lead out. */
+	if (b->targets.cnt == first) {
+		leave(b, jump, NULL);
+		return;
+	}
+	b->stats.unresolved_cnt++;
+	pp_owner_state(b, pp_owner_root(b, jump->range))->flags |= PATHPROF_FUNCTION_UNRESOLVED;
 	keep(b, jump, first, PATHPROF_EDGE_GUESSED);
 	pp_explore_returns(b, jump->range);
 }
