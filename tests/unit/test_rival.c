@@ -12,6 +12,7 @@
 #include "../../tools/lab/rival/heap.h"
 #include "../../tools/lab/rival/rivals.h"
 #include "oracle_stream.h"
+#include "pathprof/compress.h"
 #include "pathprof/hot_paths.h"
 
 #define KEYS        3000
@@ -362,6 +363,100 @@ static void test_tail(void)
 	CU_ASSERT(fabs(p.total - EVENTS) <= 128 * 16);
 }
 
+/* ---------------------------------------------------------------- samplers, read-outs */
+
+/* Keys whose sum of messages is not the library's, for a sampler of another notation as well. */
+static size_t differs_from_compressor(const char *notation, const char *library)
+{
+	static struct profile p, expected;
+	static double came[KEYS];
+	const struct lab_rival_config config = {.key_bits = 112, .emit = collect, .context = &p};
+	struct lab_rival *rival = lab_rival_sampler(notation, &config);
+	struct pathprof_compressor *c;
+	struct pathprof_message m;
+	struct stream s;
+
+	memset(&p, 0, sizeof(p));
+	memset(&expected, 0, sizeof(expected));
+	memset(came, 0, sizeof(came));
+	feed(rival, EVENTS, KEYS, came);
+	rival->ops->drain(rival);
+	rival->ops->destroy(rival);
+	CU_ASSERT_EQUAL_FATAL(pathprof_compressor_new(&c, library, NULL, NULL), 0);
+	stream_init(&s, STREAM_SKEWED, false, KEYS, 8);
+	for (size_t i = 0; i < EVENTS; i++) {
+		struct lab_key key = key_of(stream_next(&s));
+
+		if (pathprof_compressor_step(c, key.a, key.b, &m))
+			expected.count[m.pc] += (double)m.count;
+	}
+	while (pathprof_compressor_flush(c, &m))
+		expected.count[m.pc] += (double)m.count;
+	pathprof_compressor_free(c);
+	return differences(p.count, expected.count);
+}
+
+static void test_sampler(void)
+{
+	CU_ASSERT_EQUAL(differs_from_compressor("H[PR64]256", "H[PR64]256"), 0);
+	CU_ASSERT_EQUAL(differs_from_compressor("F16H[P64]256", "F16H[P64]256"), 0);
+	CU_ASSERT_NOT_EQUAL(differs_from_compressor("H[PR64]256", "H[PR60]256"), 0);
+}
+
+static uint64_t sampler_bits(const char *notation)
+{
+	const struct lab_rival_config config = {.key_bits = 112, .emit = collect};
+	struct lab_rival *rival = lab_rival_sampler(notation, &config);
+	uint64_t bits = rival->ops->state_bits(rival);
+
+	rival->ops->destroy(rival);
+	return bits;
+}
+
+static void test_sampler_bits(void)
+{
+	CU_ASSERT_EQUAL(sampler_bits("R256"), 64);
+	CU_ASSERT_EQUAL(sampler_bits("P256"), 8);
+	CU_ASSERT_EQUAL(sampler_bits("H[P256]2048"), 2048 * 8);
+	CU_ASSERT_EQUAL(sampler_bits("H[PR257]2048"), 2048 * 9);
+	CU_ASSERT_EQUAL(sampler_bits("H[R256]2048"), 64);
+	CU_ASSERT_EQUAL(sampler_bits("H[P256]2048A16"), 2048 * 8 + 16 * 144);
+	CU_ASSERT_EQUAL(sampler_bits("F64H[PR384]1024"), 64 * 152 + 1024 * 9);
+	CU_ASSERT_EQUAL(sampler_bits("T[256]2048"), 2048 * 16);
+}
+
+/* Feeds a summary that is read out on the way; messages until the last drain in ret_messages. */
+static void run_read_out(uint32_t rate, struct profile *ret_profile, double *ret_came,
+			 size_t *ret_messages)
+{
+	const struct lab_rival_config config = {.state_bytes = STATE_BYTES,
+						.key_bits = KEY_BITS,
+						.emit = collect,
+						.context = ret_profile};
+	struct lab_rival *rival = lab_rival_read_out(&lab_rival_space_saving, &config, rate);
+
+	memset(ret_profile, 0, sizeof(*ret_profile));
+	memset(ret_came, 0, KEYS * sizeof(*ret_came));
+	feed(rival, EVENTS, KEYS, ret_came);
+	*ret_messages = ret_profile->messages;
+	rival->ops->drain(rival);
+	rival->ops->destroy(rival);
+}
+
+static void test_read_out(void)
+{
+	static struct profile p;
+	static double came[KEYS];
+	size_t messages;
+
+	run_read_out(100, &p, came, &messages);
+	CU_ASSERT_EQUAL(p.total, EVENTS);
+	CU_ASSERT(messages > 0 && messages <= EVENTS / 100);
+	/* The check finds one that speaks too often. */
+	run_read_out(50, &p, came, &messages);
+	CU_ASSERT(messages > EVENTS / 100);
+}
+
 static const struct unit_test tests[] = {
 	{"each stays within its state", test_state},
 	{"each is exact over a few keys", test_few_keys},
@@ -372,5 +467,8 @@ static const struct unit_test tests[] = {
 	{"Space-Saving equals a list, and not one that forgets", test_space_saving},
 	{"the heap's least is a list's, and a changed count is found", test_heap},
 	{"a sampled tail is unbiased, a lost one is seen", test_tail},
+	{"a sampler is the library's, and not one of another rate", test_sampler},
+	{"a sampler's state is counted as hardware packs it", test_sampler_bits},
+	{"a summary read out on the way keeps its budget and the total", test_read_out},
 };
 UNIT_SUITE(rival, tests)

@@ -15,8 +15,11 @@ static const struct lab_rps_plan plan = {.tuple = lab_rps_load,
 					 .step_events = 100000,
 					 .end_events = 4000000,
 					 .errors = true};
-static const struct lab_plot plot = {
-	.form = LAB_PLOT_LINES, .x = "load events, millions", .y = "error, %", .y_max = 30};
+static const struct lab_plot plot = {.form = LAB_PLOT_LINES,
+				     .x = "load events, millions",
+				     .y = "error, %",
+				     .y_log = true,
+				     .y_max = 30};
 
 static void measure(struct lab_run *run, const struct lab_program *program,
 		    struct lab_rps_result *ret_result)

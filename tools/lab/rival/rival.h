@@ -26,6 +26,8 @@ struct lab_rival_config {
 	lab_emit_fn *emit;
 	void *context;
 	uint64_t seed;
+	/* Of those that sample what they replace: one message for so much, strata. 0: 16, 128 */
+	uint32_t tail_rate, tail_strata;
 };
 
 struct lab_rival; /* each structure has its own; the first member is its ops pointer */
@@ -47,5 +49,21 @@ struct lab_rival {
 
 /* All of them, NULL at the end. */
 extern const struct lab_rival_ops *const lab_rivals[];
+
+/*
+ * A stratified sampler of the library by its notation (pathprof/compress.h), as a rival. Messages
+ * are emitted as they come; to drain it empties the tables behind and in front, and leaves the
+ * strata as they are. State: log2(rate) bits a counter, key, count and eight bits of use an entry
+ * in front, key and count one behind, 64 bits of a random generator where each tuple needs one.
+ * Exits when the notation is none.
+ */
+struct lab_rival *lab_rival_sampler(const char *notation, const struct lab_rival_config *config);
+
+/*
+ * A rival that is drained on the way, so often that there is a message for `rate` events at most:
+ * a summary on the budget of a sampler of that rate.
+ */
+struct lab_rival *lab_rival_read_out(const struct lab_rival_ops *ops,
+				     const struct lab_rival_config *config, uint32_t rate);
 
 #endif

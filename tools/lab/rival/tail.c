@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A hot path table with its tail sampled: what it replaces is neither lost (the thesis) nor spilled
- * message by message, but goes through a stratified sampler (RPS 3.2) by weight. A count of RATE
- * or more leaves as one exact message; a smaller one is added to the counter of its stratum, and
- * whoever carries the counter over RATE leaves with RATE. Counters start at a random phase, so
- * each path's count is unbiased, and table and messages together keep the total.
+ * message by message, but goes through a stratified sampler (RPS 3.2) by weight. A count of the
+ * rate or more leaves as one exact message; a smaller one is added to the counter of its stratum,
+ * and whoever carries the counter over the rate leaves with it. Counters start at a random phase,
+ * so each path's count is unbiased, and table and messages together keep the total.
  *
  * Every HAND-th miss a hand that goes round takes the place of the rule, so what was hot once does
  * not stay for ever; since large counts leave whole, that takes few messages.
@@ -18,24 +18,31 @@
 
 #include "cells.h"
 
-#define WAYS         8
-#define RATE         16 /* at most 2^STRATUM_BITS */
-#define STRATA       128
-#define STRATUM_BITS 4
-#define HAND         16
-#define HAND_BITS    8 /* of the counter of misses */
-#define RANDOM_BITS  64
+#define WAYS        8
+#define RATE        16
+#define STRATA      128
+#define HAND        16
+#define HAND_BITS   8 /* of the counter of misses */
+#define RANDOM_BITS 64
 
 struct tail {
 	struct lab_rival rival;
 	struct lab_cells cells;
 	uint64_t random;
-	uint32_t stratum[STRATA]; /* below RATE */
+	uint32_t rate, stratum_cnt;
+	uint32_t *stratum; /* below rate */
 	uint32_t miss_cnt;
 	bool admits;
 };
 
-#define SIDE_BITS (RANDOM_BITS + HAND_BITS + STRATA * STRATUM_BITS)
+static uint64_t side_bits(const struct tail *t)
+{
+	uint32_t stratum_bits = 0;
+
+	while (stratum_bits < 31 && 1u << stratum_bits < t->rate)
+		stratum_bits++;
+	return RANDOM_BITS + HAND_BITS + (uint64_t)t->stratum_cnt * stratum_bits;
+}
 
 static uint32_t draw(struct tail *t)
 {
@@ -47,8 +54,8 @@ static uint32_t draw(struct tail *t)
 
 static void new_phase(struct tail *t)
 {
-	for (uint32_t i = 0; i < STRATA; i++)
-		t->stratum[i] = lab_hash_range(draw(t), RATE);
+	for (uint32_t i = 0; i < t->stratum_cnt; i++)
+		t->stratum[i] = lab_hash_range(draw(t), t->rate);
 }
 
 static bool admitted(struct tail *t, uint64_t least, uint32_t count)
@@ -61,7 +68,10 @@ static struct tail *create(const struct lab_rival_config *config, const struct l
 	struct tail *t = lab_rival_alloc(1, sizeof(*t));
 
 	t->rival.ops = ops;
-	lab_cells_init(&t->cells, config, WAYS, SIDE_BITS);
+	t->rate = config->tail_rate ? config->tail_rate : RATE;
+	t->stratum_cnt = config->tail_strata ? config->tail_strata : STRATA;
+	t->stratum = lab_rival_alloc(t->stratum_cnt, sizeof(*t->stratum));
+	lab_cells_init(&t->cells, config, WAYS, side_bits(t));
 	t->random = config->seed ? config->seed : 1;
 	new_phase(t);
 	return t;
@@ -83,17 +93,17 @@ static struct lab_rival *admit_create(const struct lab_rival_config *config)
 /* A key leaves the table, or never came in. */
 static void leave(struct tail *t, const struct lab_key *key, uint64_t count)
 {
-	uint32_t *stratum = &t->stratum[lab_hash_range(lab_key_hash(key, 1), STRATA)];
+	uint32_t *stratum = &t->stratum[lab_hash_range(lab_key_hash(key, 1), t->stratum_cnt)];
 
-	if (count >= RATE) {
+	if (count >= t->rate) {
 		lab_cells_emit(&t->cells, key, (double)count);
 		return;
 	}
 	*stratum += (uint32_t)count;
-	if (*stratum < RATE)
+	if (*stratum < t->rate)
 		return;
-	*stratum -= RATE;
-	lab_cells_emit(&t->cells, key, RATE);
+	*stratum -= t->rate;
+	lab_cells_emit(&t->cells, key, t->rate);
 }
 
 /* The cell whose place is at stake; NULL when the new key is not let in. */
@@ -147,13 +157,18 @@ static void drain(struct lab_rival *rival)
 
 static uint64_t state_bits(const struct lab_rival *rival)
 {
-	return lab_cells_bits(&((const struct tail *)rival)->cells) + SIDE_BITS;
+	const struct tail *t = (const struct tail *)rival;
+
+	return lab_cells_bits(&t->cells) + side_bits(t);
 }
 
 static void destroy(struct lab_rival *rival)
 {
-	lab_cells_release(&((struct tail *)rival)->cells);
-	free(rival);
+	struct tail *t = (struct tail *)rival;
+
+	lab_cells_release(&t->cells);
+	free(t->stratum);
+	free(t);
 }
 
 const struct lab_rival_ops lab_rival_hpt_tail = {"hpt-tail", "here",     tail_create, add,
