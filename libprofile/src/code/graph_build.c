@@ -74,6 +74,7 @@ static void release(struct pp_builder *b)
 	free(b->targets.data);
 	free(b->constants.data);
 	free(b->tables.slots);
+	free(b->objects);
 }
 
 int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code *code,

@@ -6,7 +6,8 @@
  * A jump is looked at once what leads to it has been read; targets found bring more code, and what
  * was not understood is looked at again. A table whose length no comparison bounds ends where an
  * entry leads out of the function or into the middle of an instruction, and where another table
- * begins. With a bound, entries that lead nowhere are left out: compilers fill holes so.
+ * begins, or anything else that code takes the address of. With a bound, entries that lead nowhere
+ * are left out: compilers fill holes so.
  *
  * What is left: the tables of addresses within the function that its code mentions (a computed
  * goto whose table pointer comes from afar), else whatever of the function was not reached.
@@ -104,18 +105,34 @@ static uint32_t settle(struct pp_builder *b, size_t first)
 	return (uint32_t)kept;
 }
 
+/* The first place behind vaddr that code takes the address of. */
+static uint64_t next_object(const struct pp_builder *b, uint64_t vaddr)
+{
+	size_t low = 0, high = b->object_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (b->objects[mid] <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < b->object_cnt ? b->objects[low] : UINT64_MAX;
+}
+
 /* Entries of a table, as far as they are such. Returns how many were targets. */
 static size_t read_table(const struct pp_local *l, const struct table *t)
 {
 	struct pp_builder *b = l->b;
-	uint64_t target;
+	uint64_t end = t->bound.sure ? UINT64_MAX : next_object(b, t->start), target;
 	size_t cnt = 0;
 
 	for (uint64_t i = 0; i <= t->bound.max && i < ENTRIES_MAX; i++) {
+		uint64_t at = t->start + i * t->entry_bytes;
 		bool good;
 
-		if (!t->bound.sure && i &&
-		    pp_map_get(&b->tables, t->start + i * t->entry_bytes) != PP_NONE)
+		if (at >= end || (!t->bound.sure && i && pp_map_get(&b->tables, at) != PP_NONE))
 			break;
 		if (!read_entry(b, t, i, &target))
 			break;
@@ -506,8 +523,24 @@ static size_t look_at_function(struct pp_builder *b, const struct pp_place *jump
 	return done;
 }
 
+static void list_objects(struct pp_builder *b)
+{
+	uint64_t *objects = reallocarray(b->objects, b->constants.cnt + 1, sizeof(objects[0]));
+
+	if (!objects) {
+		b->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < b->constants.cnt; i++)
+		objects[i] = PP_AT(b->constants, struct pp_constant, i)->value;
+	qsort(objects, b->constants.cnt, sizeof(objects[0]), by_address);
+	b->objects = objects;
+	b->object_cnt = b->constants.cnt;
+}
+
 static void sort_pending(struct pp_builder *b)
 {
+	list_objects(b);
 	if (b->constants.cnt)
 		qsort(b->constants.data, b->constants.cnt, sizeof(struct pp_constant), by_insn);
 	if (b->pending.cnt)

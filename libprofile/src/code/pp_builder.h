@@ -135,6 +135,8 @@ struct pp_builder {
 	struct pp_vector targets;   /* uint64_t */
 	struct pp_vector constants; /* struct pp_constant */
 	struct pp_map tables;       /* start of a jump table */
+	uint64_t *objects;          /* values of the constants, ascending: data begins there */
+	size_t object_cnt;
 	struct pathprof_graph_stats stats;
 	uint64_t done_bytes, total_bytes, told_bytes;
 	uint64_t read_budget; /* instructions that may still be read with their operands */
