@@ -42,7 +42,8 @@ int pathprof_dag_add(struct pathprof_dag *dag, uint32_t from, uint32_t to);
 int pathprof_number(struct pathprof_dag *dag);
 /*
  * Sets the preferential weights and both ids of each path; pathprof_number() came before. Paths
- * are distinct and complete. -EINVAL when one is not connected, -ENOMEM.
+ * are distinct and complete. Linear in their lengths but for sorting them. -EINVAL when one is not
+ * connected, -EOVERFLOW when numbers leave 64 bits, -ENOMEM.
  */
 int pathprof_number_preferential(struct pathprof_dag *dag, struct pathprof_dag_path *paths,
 				 size_t path_cnt);

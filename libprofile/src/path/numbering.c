@@ -152,14 +152,28 @@ int pathprof_number(struct pathprof_dag *dag)
 }
 
 /*
- * Preferential numbering (EOPP figure 3.10). A prefix is the first `depth` edges of a path; paths
- * are sorted so that those with a common prefix stand together.
+ * Preferential numbering (EOPP figure 3.10) over a trie of the paths: a node of it is a prefix, and
+ * the edge it ends with; its parent is the prefix before that edge. So the pair (e, q) of the
+ * figure, the interval a prefix q induces on an edge e, is one node, and an edge's intervals are
+ * the nodes on its list. Linear in the paths' lengths, once they are sorted.
  */
+struct prefix {
+	uint32_t parent;
+	uint32_t edge;    /* that it ends with; UINT32_MAX: the empty prefix */
+	uint32_t sibling; /* the next with the same edge; 0: none (that is the empty prefix) */
+	bool is_set;      /* min and max are */
+	int64_t min, max; /* of what its paths still add to their sums; later, of the sums here */
+	int64_t cis;      /* where the next interval of this prefix may begin */
+};
+
 struct preferential {
 	struct pathprof_dag *dag;
 	struct pathprof_dag_path **sorted;
 	size_t path_cnt;
-	int64_t *cis; /* of the prefix now at hand, by sorted index of its first path */
+	struct prefix *prefixes; /* each behind its parent */
+	size_t prefix_cnt;
+	uint32_t *first; /* prefixes by the edge they end with */
+	uint32_t *whole; /* the prefix that is all of a path, by sorted index */
 };
 
 static size_t common_prefix(const struct pathprof_dag_path *a, const struct pathprof_dag_path *b)
@@ -182,72 +196,6 @@ static int by_edges(const void *x, const void *y)
 	return (a->edges[n] > b->edges[n]) - (a->edges[n] < b->edges[n]);
 }
 
-/* Where path p leaves node v by edge e: the depth of that edge, or SIZE_MAX. */
-static size_t depth_of(const struct pathprof_dag_path *p, uint32_t e)
-{
-	for (size_t i = 0; i < p->edge_cnt; i++)
-		if (p->edges[i] == e)
-			return i;
-	return SIZE_MAX;
-}
-
-/* The sorted index of the first path that shares p's first `depth` edges. */
-static size_t prefix_owner(const struct preferential *f, size_t p, size_t depth)
-{
-	while (p > 0 && common_prefix(f->sorted[p - 1], f->sorted[p]) >= depth)
-		p--;
-	return p;
-}
-
-struct interval {
-	size_t owner; /* names the prefix */
-	int64_t min, max;
-};
-
-/* The intervals that prefixes induce on edge e, at most one a path. Returns how many. */
-static size_t intervals_on(const struct preferential *f, uint32_t e, struct interval *intervals)
-{
-	size_t cnt = 0;
-
-	for (size_t p = 0; p < f->path_cnt; p++) {
-		size_t depth = depth_of(f->sorted[p], e), owner;
-		int64_t id = f->sorted[p]->preferential;
-
-		if (depth == SIZE_MAX)
-			continue;
-		owner = prefix_owner(f, p, depth);
-		/* Paths of one prefix stand together. */
-		if (!cnt || intervals[cnt - 1].owner != owner)
-			intervals[cnt++] = (struct interval){owner, id, id};
-		if (id < intervals[cnt - 1].min)
-			intervals[cnt - 1].min = id;
-		if (id > intervals[cnt - 1].max)
-			intervals[cnt - 1].max = id;
-	}
-	return cnt;
-}
-
-static void weigh_edge(struct preferential *f, uint32_t e, struct interval *intervals)
-{
-	size_t cnt = intervals_on(f, e, intervals);
-	int64_t weight = INT64_MIN;
-
-	if (!cnt)
-		return;
-	for (size_t i = 0; i < cnt; i++) {
-		int64_t induced = f->cis[intervals[i].owner] - intervals[i].min;
-
-		if (induced > weight)
-			weight = induced;
-	}
-	f->dag->edges[e].preferential = weight;
-	for (size_t p = 0; p < f->path_cnt; p++)
-		if (depth_of(f->sorted[p], e) != SIZE_MAX)
-			f->sorted[p]->preferential += weight;
-	for (size_t i = 0; i < cnt; i++)
-		f->cis[intervals[i].owner] = intervals[i].max + weight + 1;
-}
-
 static int check_path(const struct pathprof_dag *dag, struct pathprof_dag_path *path)
 {
 	uint32_t at = 0;
@@ -263,45 +211,157 @@ static int check_path(const struct pathprof_dag *dag, struct pathprof_dag_path *
 	return 0;
 }
 
-static int prepare(struct preferential *f, struct pathprof_dag_path *paths)
+/* Checks and sorts the paths; says how many prefixes they may have and how long the longest is. */
+static int sort_paths(struct preferential *f, struct pathprof_dag_path *paths, size_t *ret_prefixes,
+		      size_t *ret_longest)
 {
-	f->sorted = calloc(f->path_cnt + 1, sizeof(*f->sorted));
-	f->cis = calloc(f->path_cnt + 1, sizeof(*f->cis));
-	if (!f->sorted || !f->cis)
-		return -ENOMEM;
+	size_t prefixes = 1, longest = 0;
+
 	for (size_t p = 0; p < f->path_cnt; p++) {
 		if (check_path(f->dag, &paths[p]) < 0)
 			return -EINVAL;
 		f->sorted[p] = &paths[p];
+		prefixes += paths[p].edge_cnt;
+		if (paths[p].edge_cnt > longest)
+			longest = paths[p].edge_cnt;
 	}
 	if (f->path_cnt)
 		qsort(f->sorted, f->path_cnt, sizeof(f->sorted[0]), by_edges);
+	*ret_prefixes = prefixes;
+	*ret_longest = longest;
 	return 0;
+}
+
+static uint32_t add_prefix(struct preferential *f, uint32_t parent, uint32_t edge)
+{
+	uint32_t x = (uint32_t)f->prefix_cnt++;
+
+	f->prefixes[x] = (struct prefix){.parent = parent, .edge = edge, .sibling = f->first[edge]};
+	f->first[edge] = x;
+	return x;
+}
+
+/* way[d]: the prefix of length d of the path at hand; of its neighbour up to where they part. */
+static void add_paths(struct preferential *f, uint32_t *way)
+{
+	f->prefixes[0] = (struct prefix){.edge = UINT32_MAX};
+	f->prefix_cnt = 1;
+	way[0] = 0;
+	for (size_t p = 0; p < f->path_cnt; p++) {
+		const struct pathprof_dag_path *path = f->sorted[p];
+		size_t d = p ? common_prefix(f->sorted[p - 1], path) : 0;
+
+		for (; d < path->edge_cnt; d++)
+			way[d + 1] = add_prefix(f, way[d], path->edges[d]);
+		f->whole[p] = way[path->edge_cnt];
+		f->prefixes[f->whole[p]].is_set = true;
+	}
+}
+
+static int preferential_init(struct preferential *f, struct pathprof_dag_path *paths)
+{
+	size_t prefixes, longest;
+	uint32_t *way;
+	int r;
+
+	f->sorted = calloc(f->path_cnt + 1, sizeof(*f->sorted));
+	f->whole = calloc(f->path_cnt + 1, sizeof(*f->whole));
+	f->first = calloc(f->dag->edge_cnt + 1, sizeof(*f->first));
+	if (!f->sorted || !f->whole || !f->first)
+		return -ENOMEM;
+	r = sort_paths(f, paths, &prefixes, &longest);
+	if (r < 0)
+		return r;
+	if (prefixes >= UINT32_MAX)
+		return -EOVERFLOW;
+	f->prefixes = calloc(prefixes, sizeof(*f->prefixes));
+	way = calloc(longest + 1, sizeof(*way));
+	if (f->prefixes && way)
+		add_paths(f, way);
+	free(way);
+	return f->prefixes && way ? 0 : -ENOMEM;
+}
+
+static void preferential_release(struct preferential *f)
+{
+	free(f->sorted);
+	free(f->whole);
+	free(f->first);
+	free(f->prefixes);
+}
+
+/* Widens the parent's interval by that of x, moved by weight. */
+static bool join_parent(struct preferential *f, const struct prefix *x, int64_t weight)
+{
+	struct prefix *q = &f->prefixes[x->parent];
+	int64_t min, max;
+
+	if (__builtin_add_overflow(x->min, weight, &min) ||
+	    __builtin_add_overflow(x->max, weight, &max) || __builtin_add_overflow(max, 1, &q->cis))
+		return false;
+	if (!q->is_set || min < q->min)
+		q->min = min;
+	if (!q->is_set || max > q->max)
+		q->max = max;
+	q->is_set = true;
+	return true;
+}
+
+/* Lines 3 to 20 of the figure. Prefixes of an edge that is not on a path: none. */
+static bool weigh_edge(struct preferential *f, uint32_t e)
+{
+	int64_t weight = f->first[e] ? INT64_MIN : 0, induced;
+
+	for (uint32_t i = f->first[e]; i; i = f->prefixes[i].sibling) {
+		const struct prefix *x = &f->prefixes[i];
+
+		if (__builtin_sub_overflow(f->prefixes[x->parent].cis, x->min, &induced))
+			return false;
+		if (induced > weight)
+			weight = induced;
+	}
+	f->dag->edges[e].preferential = weight;
+	for (uint32_t i = f->first[e]; i; i = f->prefixes[i].sibling)
+		if (!join_parent(f, &f->prefixes[i], weight))
+			return false;
+	return true;
+}
+
+/* The sums along the paths, prefix by prefix; min serves for them now. */
+static void set_numbers(struct preferential *f)
+{
+	f->prefixes[0].min = 0;
+	for (size_t i = 1; i < f->prefix_cnt; i++) {
+		struct prefix *x = &f->prefixes[i];
+
+		/* Only whole paths' sums are sure to fit: modulo 2^64 on the way. */
+		x->min = (int64_t)((uint64_t)f->prefixes[x->parent].min +
+				   (uint64_t)f->dag->edges[x->edge].preferential);
+	}
+	for (size_t p = 0; p < f->path_cnt; p++)
+		f->sorted[p]->preferential = f->prefixes[f->whole[p]].min;
 }
 
 int pathprof_number_preferential(struct pathprof_dag *dag, struct pathprof_dag_path *paths,
 				 size_t path_cnt)
 {
 	struct preferential f = {.dag = dag, .path_cnt = path_cnt};
-	struct interval *intervals = calloc(path_cnt + 1, sizeof(*intervals));
 	struct adjacency a;
 	int r = adjacency_init(&a, dag);
 
-	if (r < 0) {
-		free(intervals);
+	if (r < 0)
 		return r;
-	}
-	r = intervals ? prepare(&f, paths) : -ENOMEM;
+	r = preferential_init(&f, paths);
 	for (uint32_t i = dag->node_cnt; r == 0 && i-- > 0;) {
 		uint32_t v = a.topological[i];
 
-		memset(f.cis, 0, path_cnt * sizeof(*f.cis));
-		for (uint32_t k = a.first[v]; k < a.first[v + 1]; k++)
-			weigh_edge(&f, a.order[k], intervals);
+		for (uint32_t k = a.first[v]; r == 0 && k < a.first[v + 1]; k++)
+			if (!weigh_edge(&f, a.order[k]))
+				r = -EOVERFLOW;
 	}
-	free(intervals);
-	free(f.sorted);
-	free(f.cis);
+	if (r == 0)
+		set_numbers(&f);
+	preferential_release(&f);
 	adjacency_release(&a);
 	return r;
 }
