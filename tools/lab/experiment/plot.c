@@ -18,15 +18,15 @@
 
 /*
  * Colours that also those tell apart who see fewer of them: Okabe and Ito's (2008) and what Tol's
- * palette has beside them, neighbours of different lightness. Lines differ in their points, and
- * every fourth in its dashes, too.
+ * palette has beside them, neighbours of different lightness. Lines differ in their points too, and
+ * from each four to the next in their dashes.
  */
 static const struct {
 	const char *colour;
 	int point;
 } series[] = {{"#0072B2", 7},  {"#D55E00", 5}, {"#009E73", 9},  {"#E69F00", 13}, {"#332288", 11},
 	      {"#56B4E9", 6},  {"#882255", 4}, {"#999933", 8},  {"#CC79A7", 12}, {"#000000", 10},
-	      {"#117733", 15}, {"#DDCC77", 2}, {"#777777", 14}, {"#AA4499", 1}};
+	      {"#117733", 15}, {"#8C564B", 2}, {"#777777", 14}, {"#AA4499", 1}};
 #define SERIES_CNT (sizeof(series) / sizeof(series[0]))
 
 /* First line of OUT/name.suffix. */
@@ -160,8 +160,8 @@ static void put_panels(FILE *out, const struct lab_run *run, const struct lab_pl
 	size_t across = panels_across(cnt);
 
 	fprintf(out,
-		"set multiplot layout %zu,%zu margins 0.04,0.99,0.07,0.91 spacing 0.045,0.11\n"
-		"set key at screen 0.5,0.99 center top horizontal maxrows 1 width 2\n",
+		"set multiplot layout %zu,%zu margins 0.04,0.99,0.07,0.87 spacing 0.045,0.11\n"
+		"set key at screen 0.5,0.99 center top maxrows 4 width 2\n",
 		(cnt + across - 1) / across, across);
 	for (size_t i = 0; i < cnt; i++) {
 		put_panel(out, run, plot->panel[i], plot);
@@ -190,7 +190,7 @@ static void put_script(FILE *out, const struct lab_run *run, const char *name,
 	across = panels_across(cnt ? cnt : 1);
 	down = cnt ? (cnt + across - 1) / across : 1;
 	fprintf(out, "set terminal svg size %zu,%zu dynamic background rgb 'white'\n",
-		cnt ? across * 460 : width_px(run, name, plot), cnt ? down * 330 + 60 : 420);
+		cnt ? across * 460 : width_px(run, name, plot), cnt ? down * 330 + 100 : 420);
 	fprintf(out, "set output '%s.svg'\n", name);
 	put_axes(out, plot);
 	if (cnt)
