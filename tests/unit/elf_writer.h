@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Small ELF files made by hand: code, symbols, .eh_frame records, an exception table. Positions are
+ * counted from the start of each section.
+ */
+#ifndef ELF_WRITER_H
+#define ELF_WRITER_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/code.h"
+
+#define WRITER_PAGE   4096
+#define WRITER_TEXT   0x401000
+#define WRITER_FRAMES 0x402000
+#define WRITER_TABLE  0x403000
+
+struct elf_writer {
+	uint8_t text[WRITER_PAGE], frames[WRITER_PAGE], table[WRITER_PAGE];
+	size_t frames_len, table_len;
+	Elf64_Sym symbols[64]; /* number 0 is none */
+	size_t symbol_cnt;
+	char names[WRITER_PAGE];
+	size_t names_len;
+	uint64_t entry, init_len; /* the last init_len bytes of code are .init */
+};
+
+void elf_writer_init(struct elf_writer *w);
+/* info as ELF64_ST_INFO(binding, type). */
+void elf_writer_symbol(struct elf_writer *w, const char *name, unsigned int start,
+		       unsigned int size, unsigned char info);
+/* A record of [start, start + len); table_at < 0: without an exception table. */
+void elf_writer_frame(struct elf_writer *w, unsigned int start, unsigned int len, int table_at,
+		      const void *instructions, size_t instruction_bytes);
+/* The same of a signal handler's caller. */
+void elf_writer_signal_frame(struct elf_writer *w, unsigned int start, unsigned int len);
+/* `jmp to` at from, 5 bytes. */
+void elf_writer_jump(struct elf_writer *w, unsigned int from, unsigned int to);
+void elf_writer_save(const struct elf_writer *w, const char *path);
+/* As a file of its own. Ends the test where it cannot be opened. */
+struct pathprof_code *elf_writer_open(const struct elf_writer *w);
+
+#endif
