@@ -127,7 +127,7 @@ static struct passage pass(const struct walk *w, uint32_t edge, bool outcome)
 				.outcome = outcome,
 				.ends = w->paths->cuts[edge] == PP_CUT_BY_RULE,
 				.is_none =
-					w->paths->cuts[edge] == PP_CUT_BY_OVERFLOW ||
+					w->paths->cuts[edge] > PP_CUT_BY_RULE ||
 					w->paths->flow->edges[edge].kind == PATHPROF_EDGE_UNWIND};
 }
 

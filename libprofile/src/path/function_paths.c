@@ -5,7 +5,7 @@
  *
  * A depth-first search from the entry, and from each node a cut edge leads to, gives the order:
  * nodes as they are done with, so that what lies behind a node has its number before. Three passes
- * over the edges in all; four when there are 2^64 paths.
+ * over the edges in all; some ten when there are 2^64 paths.
  *
  * Sources: EOPP 3.2.2, figure 3.1, table 5.1 and 5.2; Ball and Larus 1996, 3.4.
  */
@@ -16,6 +16,12 @@
 
 /* Where a function has too many paths, edges to nodes with no more than these stay. */
 #define PATHS_FEW 65536
+/*
+ * A conditional is cut from so many paths on, 2^n. Early cuts at conditionals spare a switch whose
+ * every target leads to the same many paths; late ones are fewer where no such switch is. The best
+ * of these tries stays.
+ */
+static const uint8_t few_ways_bits[] = {63, 40, 32, 24, 17};
 
 struct order {
 	uint32_t *nodes; /* as they are done with */
@@ -111,7 +117,7 @@ static uint32_t next_new(struct pathprof_function_paths *p, struct order *o, uin
 		case NEW:
 			return edge;
 		case OPEN:
-			p->cuts[edge] = PP_CUT_BY_OVERFLOW;
+			p->cuts[edge] = PP_CUT_BY_CYCLE;
 			p->overflow_cut_cnt++;
 			break;
 		default:
@@ -231,22 +237,51 @@ static void cut_node(struct pathprof_function_paths *p, uint32_t node, uint64_t 
 	}
 }
 
+static void forget_cuts(struct pathprof_function_paths *p)
+{
+	for (uint32_t e = 0; e < p->flow->edge_cnt; e++) {
+		if (p->cuts[e] != PP_CUT_BY_OVERFLOW)
+			continue;
+		p->cuts[e] = PP_CUT_NOT;
+		p->overflow_cut_cnt--;
+	}
+}
+
 /*
  * With a limit for each node so low that all starts together stay below 2^64. Edges are few enough
  * (2^32) and the limit is high enough (2^32) for a node of cut edges only to keep it.
  */
-static void number_with_cuts(struct pathprof_function_paths *p, struct order *o)
+static void try_cuts(struct pathprof_function_paths *p, const struct order *o, unsigned int bits)
 {
-	uint64_t limit = UINT64_MAX / ((uint64_t)p->flow->node_cnt + 1);
+	uint64_t limit = UINT64_MAX / ((uint64_t)p->flow->node_cnt + 1), few_ways = limit;
 
+	if (UINT64_C(1) << bits < limit)
+		few_ways = UINT64_C(1) << bits;
+	forget_cuts(p);
 	for (uint32_t i = 0; i < o->cnt; i++) {
-		uint32_t node = o->nodes[i];
+		uint32_t node = o->nodes[i], ways = first_edge(p, node + 1) - first_edge(p, node);
 
-		if (number_node(p, node) && p->nodes[node].path_cnt <= limit)
+		if (number_node(p, node) &&
+		    p->nodes[node].path_cnt <= (ways > 2 ? limit : few_ways))
 			continue;
 		cut_node(p, node, limit);
 		number_node(p, node);
 	}
+}
+
+static void number_with_cuts(struct pathprof_function_paths *p, struct order *o)
+{
+	unsigned int best = few_ways_bits[0];
+	uint32_t fewest = UINT32_MAX;
+
+	for (size_t i = 0; i < sizeof(few_ways_bits); i++) {
+		try_cuts(p, o, few_ways_bits[i]);
+		if (p->overflow_cut_cnt >= fewest)
+			continue;
+		fewest = p->overflow_cut_cnt;
+		best = few_ways_bits[i];
+	}
+	try_cuts(p, o, best);
 	number_starts(p, o);
 }
 

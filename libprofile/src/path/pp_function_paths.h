@@ -20,7 +20,8 @@
 enum pp_cut_by {
 	PP_CUT_NOT = 0,
 	PP_CUT_BY_RULE,     /* enum pathprof_cut says so */
-	PP_CUT_BY_OVERFLOW, /* too many paths, or a cycle that the rule leaves */
+	PP_CUT_BY_CYCLE,    /* the rule left a cycle: no flow of a graph has one */
+	PP_CUT_BY_OVERFLOW, /* too many paths */
 };
 
 /* Instead of an edge: the function is left here. */
