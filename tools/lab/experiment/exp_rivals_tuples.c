@@ -596,8 +596,8 @@ static void draw_best(struct lab_run *run, const struct field *field, const stru
 static void write_streams(struct lab_run *run, const struct result *results)
 {
 	static const char *const columns[] = {
-		"loads", "distinct",       "in 4096 bytes %",  "in 20480 bytes %",
-		"edges", "distinct edges", "in 4096 bytes, %", "in 20480 bytes, %"};
+		"loads", "distinct loads", "in 4096 bytes %",       "in 20480 bytes %",
+		"edges", "distinct edges", "edges in 4096 bytes %", "edges in 20480 bytes %"};
 	enum { COLUMN_CNT = 8 };
 	struct lab_table *table = lab_table_new("rivals-tuples-streams",
 						"Tuples, and the share of the hottest that fit",

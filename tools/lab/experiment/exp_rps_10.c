@@ -13,7 +13,7 @@
 static const char *const samplers[] = {"R256",           "R256A16",        "H[P256]2048",
 				       "H[P256]2048A16", "T[256]2048",     "T[256]2048A16",
 				       "H[P256]2048",    "H[P256]2048A256"};
-static const char *const firsts[] = {"R256", "H[P256]2048", "T[256]2048", "H[P256]2048, A256"};
+static const char *const firsts[] = {"R256", "H[P256]2048", "T[256]2048", "H[P256]2048 A256"};
 enum { RANDOM, STRATIFIED, TAGGED, LARGE, FIRST_CNT };
 #define SAMPLER_CNT 8
 #define PAPER_CNT   6 /* of these in the paper's figure */
