@@ -76,7 +76,7 @@ static uint8_t *slurp(const char *path, size_t *ret_len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint8_t *bytes;
-	struct stat st;
+	struct stat st = {0};
 
 	CU_ASSERT_FATAL(fd >= 0 && !fstat(fd, &st));
 	bytes = malloc((size_t)st.st_size + 1);
