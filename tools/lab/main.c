@@ -24,6 +24,9 @@ static const struct lab_command commands[] = {
 	{"windows", "TRACE [--taken 32] [--windows 10000] [--seed 1] [--falsify]",
 	 "windows of taken branches, reconstructed from the code and held against the trace",
 	 lab_windows_command},
+	{"graph", "FILE | --trace TRACE [--cache DIR] [--json] [--top 20] [--allow 0] [--forget N]",
+	 "the control-flow graph of a file in figures; what a trace executed that is not in it",
+	 lab_graph_command},
 	{"experiment", "NAME|all|list [--programs A,B] [--out experiments] [--small|--full]",
 	 "the papers' tables and figures on today's programs", lab_experiment_command},
 };

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transfers.h"
+
+#include <stdlib.h>
+
+#define SLOTS_FIRST (1u << 16)
+
+struct reading {
+	struct lab_transfers *transfers;
+	uint32_t process; /* of the stream in hand */
+	uint64_t start;   /* of the run in hand; 0: not known */
+};
+
+static size_t hash(const struct lab_transfer *key)
+{
+	uint64_t h = key->from * 0x9e3779b97f4a7c15ull;
+
+	h ^= (key->next + key->process) * 0xc2b2ae3d27d4eb4full + key->kind * 2u + key->taken;
+	h ^= h >> 29;
+	h *= 0xbf58476d1ce4e5b9ull;
+	return h ^ h >> 32;
+}
+
+static bool is_same(const struct lab_transfer *a, const struct lab_transfer *b)
+{
+	return a->from == b->from && a->next == b->next && a->process == b->process &&
+	       a->kind == b->kind && a->taken == b->taken;
+}
+
+/* Its slot, or the free one where it belongs. */
+static struct lab_transfer *find(const struct lab_transfers *t, const struct lab_transfer *key)
+{
+	size_t at = hash(key) & (t->slot_cnt - 1);
+
+	while (t->slots[at].cnt && !is_same(&t->slots[at], key))
+		at = (at + 1) & (t->slot_cnt - 1);
+	return &t->slots[at];
+}
+
+static void grow(struct lab_transfers *t)
+{
+	struct lab_transfers larger = {.slot_cnt = t->slot_cnt ? 2 * t->slot_cnt : SLOTS_FIRST};
+
+	larger.slots = calloc(larger.slot_cnt, sizeof(larger.slots[0]));
+	if (!larger.slots)
+		lab_fail("out of memory");
+	for (size_t i = 0; i < t->slot_cnt; i++)
+		if (t->slots[i].cnt)
+			*find(&larger, &t->slots[i]) = t->slots[i];
+	free(t->slots);
+	t->slots = larger.slots;
+	t->slot_cnt = larger.slot_cnt;
+}
+
+static void count(struct lab_transfers *t, const struct lab_transfer *key)
+{
+	struct lab_transfer *slot;
+
+	if (2 * (t->cnt + 1) > t->slot_cnt)
+		grow(t);
+	slot = find(t, key);
+	if (!slot->cnt) {
+		*slot = *key;
+		t->cnt++;
+	}
+	slot->cnt++;
+}
+
+/*
+ * Behind a handler's return the branch that had been executed before it may come first: where the
+ * run that it ends began is not known then. Nor is it behind a gap.
+ */
+static void read_event(void *context, const struct pathprof_trace_event *event)
+{
+	struct reading *r = context;
+	const struct pathprof_branch *b = &event->branch;
+	struct lab_transfer key = {.process = r->process, .from = b->from, .next = b->next};
+
+	if (event->type == PATHPROF_TRACE_EVENT_ACCESS)
+		return;
+	if (event->type != PATHPROF_TRACE_EVENT_BRANCH) {
+		r->start = event->type == PATHPROF_TRACE_EVENT_SIGNAL ? b->next : 0;
+		return;
+	}
+	key.kind = (uint8_t)b->kind;
+	key.taken = b->taken != 0;
+	count(r->transfers, &key);
+	r->transfers->branch_cnt++;
+	if (r->start) {
+		key = (struct lab_transfer){.process = r->process,
+					    .from = r->start,
+					    .next = b->from,
+					    .kind = LAB_TRANSFER_RUN};
+		count(r->transfers, &key);
+		r->transfers->run_cnt++;
+	}
+	r->start = b->next;
+}
+
+void lab_transfers_read(struct lab_transfers *t, const struct pathprof_trace *trace)
+{
+	uint32_t stream_cnt = pathprof_trace_info(trace)->stream_cnt;
+
+	*t = (struct lab_transfers){0};
+	for (uint32_t i = 0; i < stream_cnt; i++) {
+		struct reading r = {.transfers = t,
+				    .process = pathprof_trace_stream(trace, i)->process};
+
+		lab_trace_stream_each(trace, i, read_event, &r);
+	}
+}
+
+void lab_transfers_release(struct lab_transfers *t)
+{
+	free(t->slots);
+	*t = (struct lab_transfers){0};
+}
