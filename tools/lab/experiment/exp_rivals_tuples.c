@@ -556,12 +556,12 @@ static size_t choose_shown(const struct lab_run *run, const struct field *field,
 
 		if (average(run, scores, MESSAGES, i) > field->messages_max)
 			continue;
-		cnt += cnt < SHOWN;
-		for (at = cnt - 1; at && average(run, scores, ERROR, ret_which[at - 1]) > error;
-		     at--)
-			ret_which[at] = ret_which[at - 1];
-		if (at < cnt - 1 || cnt <= SHOWN)
+		for (at = cnt; at && average(run, scores, ERROR, ret_which[at - 1]) > error; at--)
+			if (at < SHOWN)
+				ret_which[at] = ret_which[at - 1];
+		if (at < SHOWN)
 			ret_which[at] = i;
+		cnt += cnt < SHOWN;
 	}
 	return cnt;
 }
