@@ -22,12 +22,16 @@
 #define GUARDS_MAX 8
 #define INDEX_MAX  65536
 
-/* Where a value is: register, or memory by its address's parts; and what was added to it since. */
+/*
+ * Where a value is: register, or memory by its address's parts; and what was done to it since:
+ * value = (content + added >> shift) + added_after.
+ */
 struct place {
 	bool lost, memory;
 	uint32_t reg, index, scale;
 	int64_t distance;
-	int64_t added; /* value = content + added */
+	int64_t added, added_after;
+	uint32_t shift;
 };
 
 /* A comparison on the way, and the largest content that passes it. */
@@ -88,13 +92,15 @@ static bool is_defined(const struct place *p, uint32_t defs)
 	return p->memory && p->index != PP_NONE && (defs >> p->index & 1);
 }
 
-/* p came from operand i of op, with so much added. */
-static void came_from(struct place *p, const struct pp_op *op, uint32_t i, int64_t more)
+/* p came from operand i of op. */
+static void came_from(struct place *p, const struct pp_op *op, uint32_t i)
 {
-	int64_t added = p->added + more;
+	struct place before = *p;
 
 	*p = of_operand(op, &op->operands[i]);
-	p->added = added;
+	p->added = before.added;
+	p->added_after = before.added_after;
+	p->shift = before.shift;
 }
 
 static bool is_small(int64_t value)
@@ -106,13 +112,15 @@ static bool is_small(int64_t value)
 static void through_lea(struct place *p, const struct pp_op *op)
 {
 	const ZydisDecodedOperand *o = &op->operands[1];
-	int64_t added = p->added + o->mem.disp.value;
+	uint32_t base = pp_op_register(o->mem.base);
 
-	p->lost = true;
-	if (o->mem.index != ZYDIS_REGISTER_NONE || o->mem.base == ZYDIS_REGISTER_RIP ||
-	    !is_small(o->mem.disp.value) || pp_op_register(o->mem.base) == PP_NONE)
+	if (o->mem.index != ZYDIS_REGISTER_NONE || base == PP_NONE ||
+	    !is_small(o->mem.disp.value)) {
+		p->lost = true;
 		return;
-	*p = (struct place){.reg = pp_op_register(o->mem.base), .index = PP_NONE, .added = added};
+	}
+	p->reg = base;
+	p->added += o->mem.disp.value;
 }
 
 static void add_constant(struct place *p, const struct pp_op *op, int sign)
@@ -131,16 +139,30 @@ static void weaken(int64_t *weak, int64_t max)
 		*weak = max;
 }
 
-/* The value ends here; what op makes is bound by itself. */
+/* A shift to the right: at most what fits, or less if what was shifted is compared. */
+static void through_shift(struct place *p, const struct pp_op *op, int64_t *weak)
+{
+	int64_t by = op->operands[1].imm.value.s;
+
+	if (op->operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || by <= 0 ||
+	    by >= op->operands[0].size || p->shift) {
+		p->lost = true;
+		return;
+	}
+	weaken(weak, (INT64_MAX >> (by + 63 - op->operands[0].size)) + p->added);
+	p->added_after = p->added;
+	p->added = 0;
+	p->shift = (uint32_t)by;
+}
+
+/* The value ends here; a mask bounds it. */
 static void born(struct place *p, const struct pp_op *op, int64_t *weak)
 {
 	const ZydisDecodedOperand *o = &op->operands[1];
-	int64_t imm = o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? o->imm.value.s : -1;
 
-	if (op->insn.mnemonic == ZYDIS_MNEMONIC_AND && imm >= 0)
-		weaken(weak, imm + p->added);
-	if (op->insn.mnemonic == ZYDIS_MNEMONIC_SHR && imm > 0 && imm < op->operands[0].size)
-		weaken(weak, (INT64_MAX >> (imm - 1 + 64 - op->operands[0].size)) + p->added);
+	if (op->insn.mnemonic == ZYDIS_MNEMONIC_AND && o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	    o->imm.value.s >= 0 && !p->shift)
+		weaken(weak, o->imm.value.s + p->added);
 	p->lost = true;
 }
 
@@ -159,13 +181,14 @@ static void through_definition(struct place *p, const struct pp_op *op, int64_t 
 	}
 	switch (op->insn.mnemonic) {
 	case ZYDIS_MNEMONIC_MOVZX:
-		weaken(weak, (o[1].size == 8 ? 255 : 65535) + p->added);
-		came_from(p, op, 1, 0);
+		if (!p->shift)
+			weaken(weak, (o[1].size == 8 ? 255 : 65535) + p->added);
+		came_from(p, op, 1);
 		break;
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_MOVSX:
 	case ZYDIS_MNEMONIC_MOVSXD:
-		came_from(p, op, 1, 0);
+		came_from(p, op, 1);
 		break;
 	case ZYDIS_MNEMONIC_LEA:
 		through_lea(p, op);
@@ -181,6 +204,9 @@ static void through_definition(struct place *p, const struct pp_op *op, int64_t 
 		break;
 	case ZYDIS_MNEMONIC_DEC:
 		p->added--;
+		break;
+	case ZYDIS_MNEMONIC_SHR:
+		through_shift(p, op, weak);
 		break;
 	default:
 		born(p, op, weak);
@@ -203,29 +229,40 @@ static void go_before(struct place *p, const struct pp_op *op, int64_t *weak)
 		return;
 	written = of_operand(op, &op->operands[0]);
 	if (same(p, &written))
-		came_from(p, op, 1, 0);
+		came_from(p, op, 1);
 }
 
 /* ---------------------------------------------------------------- comparisons */
 
-/* The largest value with which the branch goes our way; -1: it sets none. */
+#define NO_BOUND INT64_MIN
+
+/*
+ * The largest value with which the branch goes our way. What is not below a negative number,
+ * unsigned, is negative: case -5 and its like.
+ */
 static int64_t passes(const struct condition *c, int64_t imm)
 {
+	int64_t above = imm < 0 ? -1 : NO_BOUND, up_to = imm < 0 ? NO_BOUND : imm;
+
 	switch (c->mnemonic) {
 	case ZYDIS_MNEMONIC_JNBE:
-	case ZYDIS_MNEMONIC_JNLE:
-		return c->taken ? -1 : imm;
-	case ZYDIS_MNEMONIC_JNB:
-	case ZYDIS_MNEMONIC_JNL:
-		return c->taken ? -1 : imm - 1;
+		return c->taken ? above : up_to;
 	case ZYDIS_MNEMONIC_JBE:
-	case ZYDIS_MNEMONIC_JLE:
-		return c->taken ? imm : -1;
+		return c->taken ? up_to : above;
+	case ZYDIS_MNEMONIC_JNB:
+		return c->taken ? above : up_to == NO_BOUND ? NO_BOUND : imm - 1;
 	case ZYDIS_MNEMONIC_JB:
+		return !c->taken ? above : up_to == NO_BOUND ? NO_BOUND : imm - 1;
+	case ZYDIS_MNEMONIC_JNLE:
+		return c->taken ? NO_BOUND : imm;
+	case ZYDIS_MNEMONIC_JLE:
+		return c->taken ? imm : NO_BOUND;
+	case ZYDIS_MNEMONIC_JNL:
+		return c->taken ? NO_BOUND : imm - 1;
 	case ZYDIS_MNEMONIC_JL:
-		return c->taken ? imm - 1 : -1;
+		return c->taken ? imm - 1 : NO_BOUND;
 	default:
-		return -1;
+		return NO_BOUND;
 	}
 }
 
@@ -240,7 +277,7 @@ static void take_guards(struct trail *t, const struct pp_op *op)
 	for (uint32_t i = 0; i < t->condition_cnt && compares; i++) {
 		int64_t max = passes(&t->conditions[i], o[1].imm.value.s);
 
-		if (max < 0 || t->guard_cnt == GUARDS_MAX)
+		if (max == NO_BOUND || t->guard_cnt == GUARDS_MAX)
 			continue;
 		t->guards[t->guard_cnt++] =
 			(struct guard){.place = of_operand(op, &o[0]), .max = max};
@@ -253,9 +290,15 @@ static bool meets(const struct trail *t, int64_t *ret_max)
 {
 	for (uint32_t i = 0; i < t->guard_cnt; i++) {
 		const struct guard *g = &t->guards[i];
-		int64_t max = g->max - g->place.added + t->index.added;
+		int64_t max;
 
-		if (!same(&t->index, &g->place) || max < 0 || max >= INDEX_MAX)
+		if (!same(&t->index, &g->place) || g->place.shift)
+			continue;
+		max = g->max - g->place.added + t->index.added;
+		if (max < 0)
+			continue;
+		max = (max >> t->index.shift) + t->index.added_after;
+		if (max < 0 || max >= INDEX_MAX)
 			continue;
 		*ret_max = max;
 		return true;

@@ -8,8 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What a called function may overwrite: rax, rcx, rdx, rsi, rdi, r8 to r11. */
-#define CLOBBERED 0x0fc7u
+/*
+ * What a call writes: its result. Compilers read another register behind a call only when they know
+ * that the callee leaves it alone.
+ */
+#define CALL_WRITES (1u << 0)
 
 static int add_block(struct pp_local *l, uint64_t start, uint64_t range_end)
 {
@@ -227,7 +230,7 @@ static uint32_t written(const struct pp_op *op)
 		if (reg != PP_NONE)
 			defs |= 1u << reg;
 	}
-	return op->insn.mnemonic == ZYDIS_MNEMONIC_CALL ? (defs | CLOBBERED) & ~(1u << PP_REG_SP)
+	return op->insn.mnemonic == ZYDIS_MNEMONIC_CALL ? (defs | CALL_WRITES) & ~(1u << PP_REG_SP)
 							: defs;
 }
 

@@ -175,21 +175,24 @@ static bool is_table(const struct pp_local *l, const struct pp_value *v, struct 
 	return pp_data_is_constant(l->b->code, ret_table->start);
 }
 
-static bool try_value(struct pp_local *l, const struct pp_value *v)
+enum outcome { NOTHING, FOUND, POSTPONED };
+
+/* Tables without a bound wait until the bounded ones are read: those show where they end. */
+static enum outcome try_value(struct pp_local *l, const struct pp_value *v)
 {
 	struct pp_leaf index;
 	struct table table;
 
 	if (v->kind == PP_VALUE_LINEAR && v->leaf == PP_NONE)
-		return is_target(l, v->constant) && add_target(l->b, v->constant);
+		return is_target(l, v->constant) && add_target(l->b, v->constant) ? FOUND : NOTHING;
 	if (!is_table(l, v, &table, &index))
-		return false;
-	table.bound = pp_bound_of(l, index.reg, index.point);
-	if (!read_table(l, &table))
-		return false;
+		return NOTHING;
 	if (pp_map_put(&l->b->tables, table.start, 0))
 		l->b->failed = true;
-	return true;
+	table.bound = pp_bound_of(l, index.reg, index.point);
+	if (!table.bound.sure && l->b->bounded_only)
+		return POSTPONED;
+	return read_table(l, &table) ? FOUND : NOTHING;
 }
 
 /* Notes where a jump leads, and has it read. */
@@ -337,14 +340,15 @@ static size_t first_constant(const struct pp_builder *b, uint64_t insn)
 	return low;
 }
 
-/* A table of addresses in the function, none of them its beginning, that nothing else uses. */
-static size_t try_constant(struct pp_local *l, uint64_t value)
+/* A table of addresses in the function, its beginning not the first. */
+static size_t try_constant(struct pp_local *l, uint64_t value, bool unused)
 {
 	struct pp_builder *b = l->b;
 	struct table t = {.start = value, .base = value, .bound = {ENTRIES_MAX - 1, false}};
 	size_t first = b->targets.cnt, cnt = 0;
 
-	if (pp_map_get(&b->tables, value) != PP_NONE || !pp_data_is_constant(b->code, value))
+	if ((unused && pp_map_get(&b->tables, value) != PP_NONE) ||
+	    !pp_data_is_constant(b->code, value))
 		return 0;
 	for (t.entry_bytes = 8; t.entry_bytes >= 4 && cnt < 2; t.entry_bytes -= 4) {
 		b->targets.cnt = first;
@@ -358,8 +362,8 @@ static size_t try_constant(struct pp_local *l, uint64_t value)
 	return cnt < 2 ? 0 : cnt;
 }
 
-/* Tables that the function's code mentions. */
-static bool guess_tables(struct pp_local *l)
+/* Tables that the function's code mentions; unused: that no jump understood goes through. */
+static bool guess_tables(struct pp_local *l, bool unused)
 {
 	struct pp_builder *b = l->b;
 	size_t before = b->targets.cnt;
@@ -372,7 +376,7 @@ static bool guess_tables(struct pp_local *l)
 
 			if (c->insn >= s->end || b->targets.cnt - before > ENTRIES_MAX)
 				break;
-			try_constant(l, c->value);
+			try_constant(l, c->value, unused);
 		}
 	}
 	return b->targets.cnt > before;
@@ -464,20 +468,28 @@ static enum verdict look_at(struct pp_local *l, const struct pp_place *jump)
 	struct pp_point point = {pp_local_find(l, jump->vaddr), jump->vaddr};
 	struct pp_value values[VALUES_MAX];
 	size_t first = l->b->targets.cnt, cnt;
-	bool found = false;
+	bool found = false, postponed = false;
 	struct pp_op op;
 
 	if (point.block == PP_NONE || !pp_op_read(l, jump->vaddr, &op))
 		return LATER;
 	l->leaves.cnt = 0;
 	cnt = pp_value_targets(l, &op, point, values, VALUES_MAX);
-	for (size_t i = 0; i < cnt; i++)
-		found |= try_value(l, &values[i]);
+	for (size_t i = 0; i < cnt; i++) {
+		enum outcome outcome = try_value(l, &values[i]);
+
+		found |= outcome == FOUND;
+		postponed |= outcome == POSTPONED;
+	}
+	if (postponed) {
+		l->b->targets.cnt = first;
+		return LATER;
+	}
 	if (found) {
 		keep(l->b, jump, first, PATHPROF_EDGE_SWITCH);
 		return DONE;
 	}
-	if (is_frame_gone(l, point.block) && !guess_tables(l)) {
+	if (is_frame_gone(l, point.block) && !guess_tables(l, true)) {
 		l->b->targets.cnt = first;
 		return leave(l->b, jump, NULL);
 	}
@@ -547,7 +559,7 @@ static void sort_pending(struct pp_builder *b)
 		qsort(b->pending.data, b->pending.cnt, sizeof(struct pp_place), by_family);
 }
 
-bool pp_switch_resolve(struct pp_builder *b)
+static bool resolve(struct pp_builder *b)
 {
 	struct pp_vector jumps = b->pending, left = {.size_bytes = sizeof(struct pp_place)};
 	size_t done = 0, next;
@@ -576,13 +588,22 @@ bool pp_switch_resolve(struct pp_builder *b)
 	return done;
 }
 
+bool pp_switch_resolve(struct pp_builder *b)
+{
+	b->bounded_only = true;
+	if (resolve(b))
+		return true;
+	b->bounded_only = false;
+	return resolve(b);
+}
+
 /* The function is left with a hole: it may lead to all of these. */
 static void guess(struct pp_local *l, const struct pp_place *jump)
 {
 	struct pp_builder *b = l->b;
 	size_t first = b->targets.cnt;
 
-	if (!guess_tables(l))
+	if (!guess_tables(l, false))
 		guess_gaps(l);
 	/* With all of the function read, it can only lead out. */
 	if (b->targets.cnt == first) {

@@ -142,8 +142,9 @@ struct pp_builder {
 	uint64_t read_budget; /* instructions that may still be read with their operands */
 	pathprof_progress_fn *progress;
 	void *context;
-	bool non_pic; /* addresses are loaded as 32-bit constants */
-	bool failed;  /* out of memory: said once, at the end */
+	bool non_pic;      /* addresses are loaded as 32-bit constants */
+	bool bounded_only; /* tables without a bound have to wait */
+	bool failed;       /* out of memory: said once, at the end */
 };
 
 /* ---- graph_text.c */
