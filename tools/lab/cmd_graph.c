@@ -279,10 +279,10 @@ static void note(struct tally *tallies, enum lab_verdict verdict, uint64_t cnt)
 	tallies[verdict].edges++;
 }
 
-/* Code outside all functions is listed as well: it may be a function that was not found. */
+/* Guesses, and code outside all functions, are no misses but worth a look. */
 static bool is_listed(enum lab_verdict verdict)
 {
-	return verdict >= LAB_VERDICT_OUTSIDE;
+	return verdict >= LAB_VERDICT_GUESSED;
 }
 
 static void check_run(struct truth *t, const struct lab_transfer *run)
@@ -403,7 +403,7 @@ static int by_count(const void *a, const void *b)
 	return x->next < y->next ? -1 : x->next > y->next;
 }
 
-/* Misses first, then what lies outside all functions. */
+/* Misses first. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct miss *x = a, *y = b;
@@ -462,7 +462,7 @@ static void print_file(const struct truth *t, struct file *file)
 
 	add_sums(&s, file);
 	print_row(file->module->name, &s, file->seconds);
-	for (int v = LAB_VERDICT_OUTSIDE; v < LAB_VERDICT_CNT; v++) {
+	for (int v = LAB_VERDICT_GUESSED; v < LAB_VERDICT_CNT; v++) {
 		struct tally tally = listed_of(file, (enum lab_verdict)v);
 
 		if (tally.edges)
@@ -514,7 +514,7 @@ static void put_classes(json_t *object, const struct file *file)
 {
 	json_t *classes = json_object();
 
-	for (int v = LAB_VERDICT_OUTSIDE; v < LAB_VERDICT_CNT; v++) {
+	for (int v = LAB_VERDICT_GUESSED; v < LAB_VERDICT_CNT; v++) {
 		struct tally tally = listed_of(file, (enum lab_verdict)v);
 
 		if (tally.edges)

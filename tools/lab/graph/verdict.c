@@ -9,8 +9,8 @@
 const char *lab_verdict_name(enum lab_verdict verdict)
 {
 	static const char *const names[LAB_VERDICT_CNT] = {
-		[LAB_VERDICT_EDGE] = "edge",         [LAB_VERDICT_GUESSED] = "guessed",
-		[LAB_VERDICT_LEAVES] = "leaves",     [LAB_VERDICT_OUTSIDE] = "outside",
+		[LAB_VERDICT_EDGE] = "edge",         [LAB_VERDICT_LEAVES] = "leaves",
+		[LAB_VERDICT_GUESSED] = "guessed",   [LAB_VERDICT_OUTSIDE] = "outside",
 		[LAB_VERDICT_UNKNOWN] = "unknown",   [LAB_VERDICT_BOUNDARY] = "boundary",
 		[LAB_VERDICT_TARGET] = "target",     [LAB_VERDICT_SWITCH] = "switch",
 		[LAB_VERDICT_CALL] = "call",         [LAB_VERDICT_ENTRY] = "entry",

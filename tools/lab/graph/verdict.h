@@ -14,8 +14,8 @@
 
 enum lab_verdict {
 	LAB_VERDICT_EDGE,     /* as the graph has it */
-	LAB_VERDICT_GUESSED,  /* an edge that was a guess */
 	LAB_VERDICT_LEAVES,   /* an indirect jump or a return to where one may enter */
+	LAB_VERDICT_GUESSED,  /* an edge that was a guess */
 	LAB_VERDICT_OUTSIDE,  /* no function has that code */
 	LAB_VERDICT_UNKNOWN,  /* the first miss: within a function, but no block there */
 	LAB_VERDICT_BOUNDARY, /* no block ends with a branch of that kind there */
