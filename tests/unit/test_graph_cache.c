@@ -323,7 +323,7 @@ static void test_deceiving(void)
 	for (uint32_t round = 0; round < 20; round++) {
 		keep_one(&k, 1 + round % 4, round);
 		for (unsigned int i = 0; i < 300; i++) {
-			uint8_t *bytes = malloc(k.len);
+			uint8_t *bytes = malloc(k.len + 1);
 
 			memcpy(bytes, k.bytes, k.len);
 			deceive(bytes, k.len, &random);

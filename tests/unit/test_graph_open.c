@@ -52,7 +52,8 @@ static void hide_build_id(uint8_t *bytes, size_t len)
 	uint8_t *at = memmem(bytes, len, note, sizeof(note));
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-	at[8] = 99;
+	if (at)
+		at[8] = 99;
 }
 
 static void set_up(struct scene *s, bool has_id, size_t more_bytes)
@@ -62,9 +63,9 @@ static void set_up(struct scene *s, bool has_id, size_t more_bytes)
 	uint8_t *bytes;
 	size_t len = read_real(&bytes);
 
+	*s = (struct scene){.cache = {.directory = s->directory}};
 	snprintf(s->file, sizeof(s->file), "%s/program", dir);
 	snprintf(s->directory, sizeof(s->directory), "%s/graphs", dir);
-	s->cache = (struct pathprof_graph_cache){.directory = s->directory};
 	if (!has_id)
 		hide_build_id(bytes, len);
 	bytes[len] = 0;
