@@ -168,6 +168,8 @@ static void check_function(struct run *run, const struct pathprof_flow *flow)
 	run->cut_functions += cuts != 0;
 	run->cut_edges += cuts;
 	check_paths(run);
+	run->flow = NULL;
+	run->paths = NULL;
 	pathprof_function_paths_free(paths);
 }
 

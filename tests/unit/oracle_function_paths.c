@@ -463,7 +463,8 @@ static uint32_t walk_branch(struct walker *w, uint32_t node)
 	const struct pathprof_edge *edge =
 		pick(w, node, taken ? KIND(TAKEN) | KIND(TAIL) | KIND(JUMP) : KIND(NOT_TAKEN));
 	uint64_t to = branch_target(w->f, block);
-	struct pp_branch record = {b->last, to, taken ? to : b->end, PP_BRANCH_INFO(b->kind, taken),
+	struct pp_branch record = {b->last, to, taken ? to : b->end,
+				   taken ? PP_BRANCH_INFO(b->kind, 1) : PP_BRANCH_INFO(b->kind, 0),
 				   1};
 
 	w->now.length_here++;
