@@ -53,7 +53,7 @@ static const uint8_t leb_table[] = {0xff, 0xff, 0x01, 12, 0x20, 8,    0x70, 0,
 
 static void test_leb(void)
 {
-	struct pp_landing_pad pads[4];
+	struct pp_landing_pad pads[4] = {{0}};
 
 	CU_ASSERT_EQUAL_FATAL(read_pads(leb_table, sizeof(leb_table), pads, 4), 2);
 	CU_ASSERT(is_pad(&pads[0], 0x110, 0x114, 0x160));
@@ -70,7 +70,7 @@ static void test_other_encodings(void)
 	static const uint8_t narrow[] = {0xff, 0xff, 0x02, 7, 0x08, 0, 0x01, 0, 0x09, 0, 0};
 	static const uint8_t large[] = {0xff, 0xff, 0x04, 25, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0,
 					0,    0,    0,    0,  0, 9, 0, 0, 0, 0, 0, 0, 0, 0};
-	struct pp_landing_pad pads[2];
+	struct pp_landing_pad pads[2] = {{0}};
 
 	CU_ASSERT_EQUAL_FATAL(read_pads(wide, sizeof(wide), pads, 2), 1);
 	CU_ASSERT(is_pad(&pads[0], 0x110, 0x112, 0x205));
@@ -98,7 +98,7 @@ static void test_unsound(void)
 		      {longer, sizeof(longer)},    {endless, sizeof(endless)},
 		      {(const uint8_t *)"", 0},    {(const uint8_t *)"\xff\xff\x01", 3},
 		      {(const uint8_t *)"\x50", 1}};
-	struct pp_landing_pad pad;
+	struct pp_landing_pad pad = {0};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		CU_ASSERT_EQUAL(read_pads(tables[i].table, tables[i].len, &pad, 1), 0);
@@ -108,7 +108,7 @@ static void test_unsound(void)
 static void test_cut_off(void)
 {
 	uint8_t table[sizeof(leb_table)];
-	struct pp_landing_pad pad;
+	struct pp_landing_pad pad = {0};
 
 	memcpy(table, leb_table, sizeof(table));
 	table[3] = 5;

@@ -340,7 +340,7 @@ bool pp_data_is_constant(struct pathprof_code *code, uint64_t vaddr)
 	if (!m || (m->writable && (vaddr < d->fixed_start || vaddr >= d->fixed_end)))
 		return false;
 	i = first_relocation(d, vaddr);
-	return i == d->relocation_cnt || d->relocations[i].vaddr > vaddr || d->relocations[i].known;
+	return i >= d->relocation_cnt || d->relocations[i].vaddr > vaddr || d->relocations[i].known;
 }
 
 const char *pp_data_import(struct pathprof_code *code, uint64_t vaddr)
@@ -352,7 +352,7 @@ const char *pp_data_import(struct pathprof_code *code, uint64_t vaddr)
 		return NULL;
 	d = code->data;
 	i = first_relocation(d, vaddr);
-	if (i == d->relocation_cnt || d->relocations[i].vaddr != vaddr)
+	if (i >= d->relocation_cnt || d->relocations[i].vaddr != vaddr)
 		return NULL;
 	return d->relocations[i].name;
 }
