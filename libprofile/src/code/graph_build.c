@@ -18,7 +18,38 @@ static void init_vectors(struct pp_builder *b)
 	b->pending.size_bytes = sizeof(struct pp_place);
 	b->switches.size_bytes = sizeof(struct pp_switch);
 	b->targets.size_bytes = sizeof(uint64_t);
+	b->beginnings.size_bytes = sizeof(uint64_t);
 	b->constants.size_bytes = sizeof(struct pp_constant);
+}
+
+/*
+ * Ranges whose end is a guess leave the table: what is found within them later is a function of
+ * its own. Their starts are kept as places to begin at.
+ */
+static int set_guesses_aside(struct pp_builder *b)
+{
+	uint32_t *kept = calloc(b->ranges.cnt + 1, sizeof(kept[0]));
+	size_t cnt = 0;
+
+	if (!kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->ranges.cnt; i++) {
+		struct pp_range *r = &b->ranges.ranges[i];
+
+		kept[i] = (uint32_t)cnt;
+		if (!(r->flags & PATHPROF_FUNCTION_GUESSED))
+			b->ranges.ranges[cnt++] = *r;
+		else if (!pp_vector_add(&b->beginnings, &r->start))
+			b->failed = true;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		struct pp_range *r = &b->ranges.ranges[i];
+
+		r->owner = r->owner < b->ranges.cnt ? kept[r->owner] : (uint32_t)i;
+	}
+	b->ranges.cnt = cnt;
+	free(kept);
+	return 0;
 }
 
 static int read_tables(struct pp_builder *b)
@@ -33,6 +64,8 @@ static int read_tables(struct pp_builder *b)
 	if (!rc && b->ranges.cnt >= UINT32_MAX / 2)
 		rc = -EFBIG;
 	if (!rc)
+		rc = set_guesses_aside(b);
+	if (!rc)
 		rc = pp_owner_init(b);
 	if (rc)
 		return rc;
@@ -44,18 +77,50 @@ static int read_tables(struct pp_builder *b)
 	return 0;
 }
 
+static bool has_frames(const struct pp_builder *b)
+{
+	for (size_t i = 0; i < b->ranges.cnt; i++) {
+		if (b->ranges.ranges[i].flags & PATHPROF_FUNCTION_FRAME)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A file without .eh_frame: code whose address code takes is taken for a function (main is known
+ * so). With .eh_frame that would only find strings among code.
+ */
+static bool guess_functions(struct pp_builder *b)
+{
+	size_t before = b->states.cnt;
+
+	for (size_t i = 0; i < b->constants.cnt; i++) {
+		uint64_t value = PP_AT(b->constants, struct pp_constant, i)->value;
+
+		if (pp_owner_of(b, value) == PP_NONE && pp_text_mark(&b->text, value) &&
+		    !pp_text_is_inside(&b->text, value) &&
+		    !(*pp_text_mark(&b->text, value) & PP_MARK_LEN))
+			pp_owner_guess(b, value);
+	}
+	return b->states.cnt > before;
+}
+
 static void read_code(struct pp_builder *b)
 {
+	bool guesses = !has_frames(b);
+
 	/* Taken from the end: the first range is read first. */
 	for (size_t r = b->ranges.cnt; r-- > 0;)
 		pp_explore_push(b, b->ranges.ranges[r].start, (uint32_t)r);
 	if (b->ranges.entry && pp_owner_of(b, b->ranges.entry) == PP_NONE)
 		pp_owner_guess(b, b->ranges.entry);
+	for (size_t i = 0; i < b->beginnings.cnt; i++)
+		pp_owner_guess(b, *PP_AT(b->beginnings, uint64_t, i));
 	do {
 		do
 			pp_explore(b);
 		while (!b->failed && pp_switch_resolve(b));
-	} while (!b->failed && pp_switch_give_up(b));
+	} while (!b->failed && (pp_switch_give_up(b) || (guesses && guess_functions(b))));
 }
 
 static void release(struct pp_builder *b)
@@ -75,6 +140,7 @@ static void release(struct pp_builder *b)
 	free(b->constants.data);
 	free(b->tables.slots);
 	free(b->objects);
+	free(b->beginnings.data);
 }
 
 int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code *code,

@@ -124,18 +124,19 @@ struct pp_builder {
 	struct pp_ranges ranges;
 	struct pp_landing_pad *pads;
 	size_t pad_cnt;
-	struct pp_vector states;    /* struct pp_state, by range */
-	struct pp_map guesses;      /* start of a guess: its range */
-	struct pp_vector places;    /* struct pp_place, a stack */
-	struct pp_vector waiters;   /* struct pp_waiter */
-	struct pp_vector crossings; /* struct pp_crossing, to be looked at */
-	struct pp_vector joints;    /* struct pp_joint */
-	struct pp_vector pending;   /* struct pp_place, of indirect jumps */
-	struct pp_vector switches;  /* struct pp_switch */
-	struct pp_vector targets;   /* uint64_t */
-	struct pp_vector constants; /* struct pp_constant */
-	struct pp_map tables;       /* start of a jump table */
-	uint64_t *objects;          /* values of the constants, ascending: data begins there */
+	struct pp_vector beginnings; /* uint64_t: of guesses, by the file's tables */
+	struct pp_vector states;     /* struct pp_state, by range */
+	struct pp_map guesses;       /* start of a guess: its range */
+	struct pp_vector places;     /* struct pp_place, a stack */
+	struct pp_vector waiters;    /* struct pp_waiter */
+	struct pp_vector crossings;  /* struct pp_crossing, to be looked at */
+	struct pp_vector joints;     /* struct pp_joint */
+	struct pp_vector pending;    /* struct pp_place, of indirect jumps */
+	struct pp_vector switches;   /* struct pp_switch */
+	struct pp_vector targets;    /* uint64_t */
+	struct pp_vector constants;  /* struct pp_constant */
+	struct pp_map tables;        /* start of a jump table */
+	uint64_t *objects;           /* values of the constants, ascending: data begins there */
 	size_t object_cnt;
 	struct pathprof_graph_stats stats;
 	uint64_t done_bytes, total_bytes, told_bytes;
