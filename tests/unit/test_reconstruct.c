@@ -18,11 +18,12 @@
 
 #define BASE ORACLE_PROGRAM_BASE
 
-/* One file, mapped whole; or in pieces of so many bytes, in an order of its own in memory only. */
+/* One file, mapped whole or in pieces of so many bytes. */
 struct world {
 	struct pathprof_code *code;
 	struct pathprof_reconstructor *r;
 	uint64_t byte_cnt, piece;
+	bool reversed; /* the file has its pieces from the last to the first */
 	bool gone;
 	unsigned int asked;
 };
@@ -43,6 +44,8 @@ static int locate(void *context, uint64_t address, struct pathprof_mapping_place
 						     .start = BASE + start,
 						     .end = BASE + end,
 						     .offset = ORACLE_FILE_OFFSET + start};
+	if (w->reversed)
+		ret_place->offset = ORACLE_FILE_OFFSET + w->byte_cnt - end;
 	return 0;
 }
 
@@ -126,17 +129,30 @@ static void test_programs(void)
 	}
 }
 
+static void reverse_pieces(struct oracle_program *p, uint32_t piece)
+{
+	static uint8_t reversed[sizeof(p->bytes)];
+
+	while (p->byte_cnt % piece)
+		p->bytes[p->byte_cnt++] = 0x90;
+	for (uint32_t at = 0; at < p->byte_cnt; at += piece)
+		memcpy(reversed + p->byte_cnt - piece - at, p->bytes + at, piece);
+	memcpy(p->bytes, reversed, p->byte_cnt);
+}
+
 /* Pieces of 1 and 7 bytes: most instructions begin in one mapping and end in another. */
 static void test_pieces(void)
 {
-	static const uint64_t pieces[] = {1, 7, 64, 4096};
+	static const uint32_t pieces[] = {1, 7, 64, 4096};
 	static struct oracle_program p;
 	struct world w;
 
-	oracle_program_make(&p, 2000, 4, 77);
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		oracle_program_make(&p, 2000, 4, 77);
+		reverse_pieces(&p, pieces[i]);
 		open_world(&w, p.bytes, p.byte_cnt);
 		w.piece = pieces[i];
+		w.reversed = true;
 		CU_ASSERT_EQUAL(count_same(&w, &p, 200), 200);
 		close_world(&w);
 	}
@@ -195,22 +211,23 @@ static void test_lost_record_is_found(void)
 /* ---------------------------------------------------------------- refusals */
 
 static const uint8_t hand[] = {
-	0xff, 0xe0,       /*  0: jmp rax */
-	0x90,             /*  2: nop */
-	0x74, 0x02,       /*  3: jz 7 */
-	0x90,             /*  5: nop */
-	0xeb, 0xf8,       /*  6: jmp 0 */
-	0xc3,             /*  8: ret */
-	0x06,             /*  9: no instruction */
-	0xff, 0xd0,       /* 10: call rax */
-	0x0f, 0x0b,       /* 12: ud2 */
-	0xc3,             /* 14: ret */
-	0xcb,             /* 15: far ret */
-	0xc3,             /* 16: ret */
-	0xf4,             /* 17: hlt */
-	0xff, 0x6c, 0, 0, /* 18: far jmp */
-	0xc3,             /* 22: ret */
-	0xff,             /* 23: cut off */
+	0xff, 0xe0,          /*  0: jmp rax */
+	0x90,                /*  2: nop */
+	0x74, 0x02,          /*  3: jz 7 */
+	0x90,                /*  5: nop */
+	0xeb, 0xf8,          /*  6: jmp 0 */
+	0xc3,                /*  8: ret */
+	0x06,                /*  9: no instruction */
+	0xff, 0xd0,          /* 10: call rax */
+	0x0f, 0x0b,          /* 12: ud2 */
+	0xc3,                /* 14: ret */
+	0xcb,                /* 15: far ret */
+	0xc3,                /* 16: ret */
+	0xf4,                /* 17: hlt */
+	0xff, 0x6c, 0, 0,    /* 18: far jmp */
+	0xc3,                /* 22: ret */
+	0xe8, 0,    0, 0, 0, /* 23: call 28 */
+	0xff,                /* 28: cut off */
 };
 
 struct refused {
@@ -228,9 +245,10 @@ static const struct refused refused[] = {
 	{PATHPROF_REFUSED_NO_BRANCH, 1, 2, {{0, 2}, {5, 0}}}, /* a nop again */
 	{PATHPROF_REFUSED_NO_BRANCH, 0, 1, {{9, 0}}},         /* no instruction */
 	{PATHPROF_REFUSED_NO_BRANCH, 0, 1, {{15, 0}}},        /* far: none of ours */
-	{PATHPROF_REFUSED_NO_BRANCH, 0, 1, {{23, 0}}},        /* cut off */
+	{PATHPROF_REFUSED_NO_BRANCH, 0, 1, {{28, 0}}},        /* cut off */
 	{PATHPROF_REFUSED_TARGET, 1, 2, {{0, 2}, {3, 5}}},    /* leads to 7 */
 	{PATHPROF_REFUSED_TARGET, 0, 1, {{6, 1}}},            /* leads to 0 */
+	{PATHPROF_REFUSED_TARGET, 0, 1, {{23, 0}}},           /* leads to 28 */
 	{PATHPROF_REFUSED_OVERLAP, 1, 2, {{0, 2}, {8, 0}}},   /* jmp 0 lies between */
 	{PATHPROF_REFUSED_OVERLAP, 1, 2, {{0, 10}, {14, 0}}}, /* call rax does */
 	{PATHPROF_REFUSED_OVERLAP, 1, 2, {{0, 15}, {16, 0}}}, /* far ret does */
@@ -239,7 +257,7 @@ static const struct refused refused[] = {
 	{PATHPROF_REFUSED_UNDECODABLE, 1, 2, {{0, 9}, {14, 0}}},
 	{PATHPROF_REFUSED_UNDECODABLE, 1, 2, {{0, 12}, {14, 0}}},
 	{PATHPROF_REFUSED_UNDECODABLE, 1, 2, {{0, 17}, {22, 0}}},
-	{PATHPROF_REFUSED_UNDECODABLE, 1, 2, {{0, 23}, {25, 0}}},
+	{PATHPROF_REFUSED_UNDECODABLE, 1, 2, {{0, 28}, {30, 0}}},
 	{PATHPROF_REFUSED_TOO_LONG, 1, 2, {{0, 2}, {70000, 0}}},
 	{PATHPROF_REFUSED_OVERLAP, 2, 3, {{0, 2}, {6, 0}, {6, 0}}}, /* twice the same */
 };

@@ -101,7 +101,7 @@ static int pass(struct pp_way_reader *r, struct pp_way *way, uint64_t pc, uint32
 	if (insn.hazard == PP_HAZARD_FAR || (insn.kind && insn.kind != PP_KIND_COND))
 		return PATHPROF_REFUSED_OVERLAP;
 	if (!insn.kind) {
-		*ret_len = insn.hazard == PP_HAZARD_FETCH ? 0 : other_len(r, bytes, len);
+		*ret_len = other_len(r, bytes, len);
 		return *ret_len ? 0 : PATHPROF_REFUSED_UNDECODABLE;
 	}
 	if (way->cnt == PATHPROF_BURST_MAX)
