@@ -38,6 +38,7 @@ static struct pp_graph_key key_of(uint8_t number)
 			     .len_bytes = 20,
 			     .kind = PATHPROF_ID_BUILD_ID},
 		.file_bytes = 1000,
+		.symbol_cnt = 10,
 	};
 }
 
@@ -224,6 +225,9 @@ static void test_others(void)
 	k.key.file_bytes++;
 	CU_ASSERT(!loads(&k, k.bytes, k.len, &g));
 	k.key.file_bytes--;
+	k.key.symbol_cnt++;
+	CU_ASSERT(!loads(&k, k.bytes, k.len, &g));
+	k.key.symbol_cnt--;
 	CU_ASSERT_FATAL(loads(&k, k.bytes, k.len, &g));
 	pathprof_graph_free(g);
 	k.bytes[VERSION_AT]++;

@@ -60,6 +60,7 @@ static void set_up(struct scene *s, bool has_id, size_t more_bytes)
 {
 	const char *dir = unit_tmpdir();
 	char text[PATHPROF_BUILD_ID_TEXT_LEN];
+	struct pathprof_code *code;
 	uint8_t *bytes;
 	size_t len = read_real(&bytes);
 
@@ -71,8 +72,10 @@ static void set_up(struct scene *s, bool has_id, size_t more_bytes)
 	bytes[len] = 0;
 	write_copy(s->file, bytes, len + more_bytes);
 	free(bytes);
-	CU_ASSERT_EQUAL_FATAL(pathprof_build_id_read_file(&s->key.build_id, s->file, NULL), 0);
-	s->key.file_bytes = len + more_bytes;
+	code = open_code(s->file);
+	CU_ASSERT_EQUAL_FATAL(pp_graph_key_of(&s->key, code, NULL), 0);
+	pathprof_code_free(code);
+	CU_ASSERT_EQUAL(s->key.file_bytes, len + more_bytes);
 	snprintf(s->kept, sizeof(s->kept), "%s/%s.graph", s->directory,
 		 pathprof_build_id_text(&s->key.build_id, text));
 }
@@ -162,6 +165,20 @@ static void test_other_file(void)
 	pathprof_graph_free(graph);
 }
 
+/* One made before its debug file was installed knows fewer names. */
+static void test_other_symbols(void)
+{
+	struct pathprof_graph *graph;
+	struct scene s;
+
+	set_up(&s, true, 0);
+	s.key.symbol_cnt++;
+	keep_decoy(&s);
+	graph = open_it(&s, &s.cache);
+	CU_ASSERT(!is_decoy(graph));
+	pathprof_graph_free(graph);
+}
+
 static void test_damaged(void)
 {
 	struct pathprof_graph *graph;
@@ -207,6 +224,7 @@ static const struct unit_test tests[] = {
 	{"what comes from the cache is what was built", test_kept},
 	{"a kept graph is used, unless no cache is wanted", test_used},
 	{"that of a file with the same build-id is not used", test_other_file},
+	{"one made when there were other symbols is not used", test_other_symbols},
 	{"a damaged one is built again and replaced", test_damaged},
 	{"a file without build-id is built each time", test_without_id},
 	{"a cache that cannot be written is no error", test_unwritable},

@@ -25,7 +25,7 @@ struct header {
 	uint32_t function_cnt, part_cnt, block_cnt, edge_cnt, names_bytes;
 	uint8_t id[PATHPROF_BUILD_ID_MAX];
 	uint32_t id_len_bytes;
-	uint32_t reserved; /* 0 */
+	uint32_t symbol_cnt;
 };
 
 #define CHECKED_FROM offsetof(struct header, version)
@@ -75,7 +75,7 @@ static bool is_of(const struct header *h, const struct pp_graph_key *key)
 {
 	return h->magic == MAGIC && h->version == PP_GRAPH_VERSION &&
 	       h->header_bytes == sizeof(*h) && h->file_bytes == key->file_bytes &&
-	       h->id_len_bytes == key->build_id.len_bytes &&
+	       h->symbol_cnt == key->symbol_cnt && h->id_len_bytes == key->build_id.len_bytes &&
 	       !memcmp(h->id, key->build_id.bytes, sizeof(h->id));
 }
 
@@ -169,6 +169,7 @@ static struct header header_of(const struct pathprof_graph *graph, const struct 
 		.edge_cnt = graph->edge_cnt,
 		.names_bytes = graph->names_bytes,
 		.id_len_bytes = key->build_id.len_bytes,
+		.symbol_cnt = key->symbol_cnt,
 	};
 
 	memcpy(h.id, key->build_id.bytes, sizeof(h.id));

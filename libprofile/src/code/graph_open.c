@@ -8,15 +8,28 @@
 #include "pp_build_id.h"
 #include "pp_code.h"
 
-static int key_of(struct pp_graph_key *ret_key, const struct pathprof_code *code,
-		  struct pathprof_error *error)
+/* Of the file or its debug file, whichever names are taken from. They are not read for that. */
+static uint32_t count_symbols(struct pathprof_code *code)
 {
+	int cnt = pp_dwfl_open(code) ? 0 : dwfl_module_getsymtab(code->module);
+
+	return cnt > 0 ? (uint32_t)cnt : 0;
+}
+
+int pp_graph_key_of(struct pp_graph_key *ret_key, struct pathprof_code *code,
+		    struct pathprof_error *error)
+{
+	struct pp_graph_key key = {.symbol_cnt = count_symbols(code)};
 	struct stat st;
+	int rc;
 
 	if (fstat(code->fd, &st))
 		return pathprof_fail(error, -errno, "%s: cannot be examined: %m", code->path);
-	ret_key->file_bytes = (uint64_t)st.st_size;
-	return pp_build_id_read_fd(&ret_key->build_id, code->fd, code->path, error);
+	key.file_bytes = (uint64_t)st.st_size;
+	rc = pp_build_id_read_fd(&key.build_id, code->fd, code->path, error);
+	if (!rc)
+		*ret_key = key;
+	return rc;
 }
 
 int pathprof_graph_open(struct pathprof_graph **ret_graph, struct pathprof_code *code,
@@ -29,7 +42,7 @@ int pathprof_graph_open(struct pathprof_graph **ret_graph, struct pathprof_code 
 
 	if (!cached)
 		return pathprof_graph_build(ret_graph, code, progress, context, error);
-	rc = key_of(&key, code, error);
+	rc = pp_graph_key_of(&key, code, error);
 	if (rc)
 		return rc;
 	cached = key.build_id.kind == PATHPROF_ID_BUILD_ID;

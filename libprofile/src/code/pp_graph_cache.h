@@ -14,12 +14,19 @@
 
 #include "pp_graph.h"
 
-/* What a graph is of. A build-id alone does not do: it is also that of the unstripped file and of
- * the separate debug file. */
+/*
+ * What a graph is of. A build-id alone does not do: the unstripped file and the separate debug file
+ * have it too, and the graph gets names once a debug file is installed.
+ */
 struct pp_graph_key {
 	struct pathprof_build_id build_id;
 	uint64_t file_bytes;
+	uint32_t symbol_cnt; /* 0: none are found */
 };
+
+/* graph_open.c. -errno, error filled. */
+int pp_graph_key_of(struct pp_graph_key *ret_key, struct pathprof_code *code,
+		    struct pathprof_error *error);
 
 /*
  * graph_check.c. 0 when every count and index is in range and all that graph.h says of order holds;
