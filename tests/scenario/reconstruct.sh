@@ -7,7 +7,8 @@ set -u
 . "$(dirname "$0")/trace_common.bash"
 lab=$build/bin/pathprof-lab
 trace_needs "$lab" "$tracer" "$workload_dir/flow_loops" "$workload_dir/flow_signal" \
-	"$workload_dir/trace_threads" "$workload_dir/trace_forks"
+	"$workload_dir/trace_threads" "$workload_dir/trace_forks" \
+	"$build/tests/truth/bursts" "$build/tests/truth/retaken"
 trace_needs_qemu
 cd "$work" || exit 1
 
@@ -69,6 +70,31 @@ for how in from_plus_1 to_plus_1 dropped repeated swapped; do
 		not_ok "$how" "$refused of $tried refused, $others passed"
 	fi
 done
+
+# The same of what the processor itself executes, which may be other variants of the libraries: a
+# running program is stepped, and its bursts are held against what its mappings give.
+native() { # NAME COMMAND...
+	local name=$1 pid
+	shift
+	command -v "$1" >/dev/null || return
+	"$@" >/dev/null 2>&1 &
+	pid=$!
+	sleep 0.2
+	"$build/tests/truth/bursts" -m -p $pid -t 32 -n 60 -s 8 -b 900000 $name.bursts 2>err
+	cat /proc/$pid/maps >$name.maps
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	"$build/tests/truth/retaken" $name.bursts $name.maps >out 2>>err
+	if read -r _ windows _ same _ refused <out && [ "$windows" -ge 10 ] &&
+		[ "$same" -eq "$windows" ] && [ "$refused" -eq 0 ]; then
+		ok "$name on the processor: $windows windows are the same"
+	else
+		not_ok "$name on the processor" "$(cat out err)"
+	fi
+}
+native perl perl -e 'for (;;) { $h{$i++ % 999} .= "x$i"; $h{3} = ""; $n += () = "a,b,$i" =~ /,/g }'
+native sqlite3 sqlite3 :memory: 'with recursive n(i) as (select 1 union all select i + 1 from n)
+	select count(*), max(hex(i)), sum(i % 7) from n where i like "%3%"'
 
 # Another program under the old name: its windows are refused for want of code, and nothing else is.
 cp "$workload_dir/flow_loops" replaced
