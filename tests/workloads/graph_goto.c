@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Computed gotos, which no comparison bounds: labels in a constant table, as differences, in a
+ * table on the stack that is written first, and a jump copied behind every operation as an
+ * interpreter does. Every label runs. Prints a checksum that depends on nothing.
+ */
+#include <stdint.h>
+#include <stdio.h>
+
+#define NOINLINE __attribute__((noinline))
+
+static volatile uint64_t sink;
+
+static NOINLINE void put(uint64_t value)
+{
+	sink = sink * 31 + value;
+}
+
+static NOINLINE uint64_t threaded(const uint8_t *code)
+{
+	static const void *const labels[] = {&&stop, &&push, &&add, &&loop, &&twice, &&show};
+	uint64_t a = 0, left = 12;
+
+#define NEXT goto *labels[*code++]
+	NEXT;
+push:
+	a += *code++;
+	NEXT;
+add:
+	a += 7;
+	NEXT;
+loop:
+	if (--left)
+		code -= *code;
+	else
+		code++;
+	NEXT;
+twice:
+	a *= 2;
+	NEXT;
+show:
+	put(a);
+	NEXT;
+stop:
+	return a;
+}
+
+/* Needs no relocation. */
+static NOINLINE uint64_t differences(unsigned int n)
+{
+	static const int32_t labels[] = {&&zero - &&zero, &&one - &&zero, &&two - &&zero,
+					 &&three - &&zero};
+
+	goto *(&&zero + labels[n & 3]);
+zero:
+	put(10);
+	return 1;
+one:
+	put(20);
+	put(21);
+	return 2;
+two:
+	put(30);
+	/* fall through */
+three:
+	put(40);
+	return 4;
+}
+
+static NOINLINE uint64_t written(unsigned int n, unsigned int swap)
+{
+	const void *labels[3] = {&&first, &&second, &&third};
+
+	if (swap) {
+		labels[0] = &&third;
+		labels[2] = &&first;
+	}
+	goto *labels[n % 3];
+first:
+	put(5);
+	return n;
+second:
+	put(6);
+	put(7);
+	return n + 1;
+third:
+	put(8);
+	return n + 2;
+}
+
+/* One label in a variable. */
+static NOINLINE uint64_t remembered(unsigned int n)
+{
+	const void *back = &&even;
+	uint64_t sum = 0;
+
+	if (n & 1)
+		back = &&odd;
+	for (unsigned int i = 0; i < 3; i++) {
+		sum += i;
+		goto *back;
+	even:
+		put(sum);
+		continue;
+	odd:
+		put(sum ^ 1);
+		back = &&even;
+	}
+	return sum;
+}
+
+int main(void)
+{
+	static const uint8_t code[] = {1, 3, 2, 4, 5, 3, 4, 5, 0};
+
+	put(threaded(code));
+	for (unsigned int i = 0; i < 12; i++) {
+		put(differences(i));
+		put(written(i, i & 4));
+		put(remembered(i));
+	}
+	printf("%llx\n", (unsigned long long)sink);
+	return 0;
+}
