@@ -25,7 +25,8 @@ static size_t stem_len(const char *name)
 	return len > 5 && !memcmp(name + len - 5, ".cold", 5) ? len - 5 : 0;
 }
 
-#define NONE UINT32_MAX
+#define NONE             UINT32_MAX
+#define SEARCH_BYTES_MAX (256u << 20) /* hostile files claim the same code again and again */
 
 struct cold_part {
 	const char *name;
@@ -46,6 +47,7 @@ struct join {
 	uint32_t *part_of_range; /* NONE: no cold part */
 	struct claim *claims;    /* by stem, then by range */
 	size_t claim_cnt, claim_room;
+	uint64_t searched_bytes;
 };
 
 /* ---------------------------------------------------------------- names */
@@ -200,7 +202,7 @@ static void search_jumps(struct join *j, const struct pp_ranges *ranges, struct 
 	uint8_t buf[CHUNK_BYTES];
 	uint64_t at = r->start;
 
-	while (r->end - at >= JUMP_BYTES) {
+	while (r->end - at >= JUMP_BYTES && j->searched_bytes < SEARCH_BYTES_MAX) {
 		size_t want = r->end - at < CHUNK_BYTES ? r->end - at : CHUNK_BYTES;
 		size_t got = pp_elf_read(code, at, buf, want);
 
@@ -212,6 +214,7 @@ static void search_jumps(struct join *j, const struct pp_ranges *ranges, struct 
 					  at + i + JUMP_BYTES + (uint64_t)(int64_t)distance,
 					  claim->first_part);
 		}
+		j->searched_bytes += got;
 		if (got < want || got < JUMP_BYTES)
 			break;
 		at += got - JUMP_BYTES + 1;
