@@ -5,7 +5,7 @@
  *
  *     bench_graph [FILE]
  *
- * Workload: the C compiler proper where there is one (30 MB of text), else this program. Each step
+ * Workload: the C compiler proper where there is one (21 MB of code), else this program. Each step
  * is a process of its own, so that its peak of memory is its own too; what is fast is repeated and
  * the best counts. Output: "graph.STEP VALUE s" of processor time, "graph.STEP.wall VALUE s" and
  * "graph.STEP.peak VALUE MB".
