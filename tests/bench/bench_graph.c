@@ -37,7 +37,7 @@ struct cost {
 	double cpu_s, wall_s, peak_mb;
 };
 
-static void fail(const char *what)
+_Noreturn static void fail(const char *what)
 {
 	fprintf(stderr, "bench_graph: %s\n", what);
 	exit(1);
