@@ -193,20 +193,18 @@ static bool oracle_table(struct oracle *o, const uint8_t *at, const uint8_t *end
 	return true;
 }
 
-static void test_libc(void)
+static uint64_t sum_of(const struct pp_landing_pad *pad)
 {
-	struct pp_landing_pad *pads = NULL;
+	return pad->start * 3 + pad->pad * 5 + (pad->end - pad->start);
+}
+
+static struct oracle ask_oracle(struct pathprof_code *code)
+{
 	const struct pp_frame *frames;
-	struct oracle have = {0}, want = {0};
-	struct pathprof_code *code;
+	struct oracle want = {0};
 	struct pp_section section;
 	struct pp_cursor bytes;
 
-	if (access(LIBC, R_OK)) {
-		unit_skip("no " LIBC);
-		return;
-	}
-	code = open_code(LIBC);
 	CU_ASSERT_FATAL(pp_section_named(code, ".gcc_except_table", &section));
 	CU_ASSERT_FATAL(pp_section_open(&section, &bytes));
 	for (size_t i = pp_frames_all(code, &frames); i-- > 0;)
@@ -214,14 +212,33 @@ static void test_libc(void)
 			CU_ASSERT(oracle_table(&want,
 					       bytes.base + (frames[i].exceptions - bytes.vaddr),
 					       bytes.base + bytes.end, frames[i].start));
+	return want;
+}
+
+/* The planted fault: a pad a byte off. */
+static void test_libc(void)
+{
+	struct pp_landing_pad *pads = NULL;
+	struct oracle have = {0}, want;
+	struct pathprof_code *code;
+
+	if (access(LIBC, R_OK)) {
+		unit_skip("no " LIBC);
+		return;
+	}
+	code = open_code(LIBC);
+	want = ask_oracle(code);
 	CU_ASSERT_EQUAL_FATAL(pp_landing_pads_read(&pads, &have.cnt, code), 0);
 	for (size_t i = 0; i < have.cnt; i++) {
 		CU_ASSERT(!i || pads[i].start >= pads[i - 1].end);
-		have.sum += pads[i].start * 3 + pads[i].pad * 5 + (pads[i].end - pads[i].start);
+		have.sum += sum_of(&pads[i]);
 	}
 	CU_ASSERT(want.cnt > 50);
 	CU_ASSERT_EQUAL(have.cnt, want.cnt);
 	CU_ASSERT_EQUAL(have.sum, want.sum);
+	have.sum -= sum_of(&pads[0]);
+	pads[0].pad++;
+	CU_ASSERT_NOT_EQUAL(have.sum + sum_of(&pads[0]), want.sum);
 	free(pads);
 	pathprof_code_free(code);
 }

@@ -12,14 +12,16 @@
 #include "pathprof/graph.h"
 #include "pp_code.h"
 
-/* A range that belongs together: a function, or its cold part. */
+/* A range that belongs together: a function, its cold part, or what is behind another within it. */
 struct pp_range {
 	uint64_t start, end; /* end > start */
 	const char *name;    /* of its best symbol; NULL */
-	uint32_t flags;      /* PATHPROF_FUNCTION_SYMBOL, _FRAME, _PLT, _IFUNC */
-	uint32_t owner;      /* index of the range whose cold part this is; its own otherwise */
-	bool maybe_cold;     /* no symbol, and .eh_frame says that it begins with a frame set up: it
-				is jumped into, not called */
+	uint32_t flags;      /* PATHPROF_FUNCTION_SYMBOL, _FRAME, _PLT, _IFUNC; _GUESSED: known to
+				run (entry, .init); it ends where the next one begins */
+	uint32_t owner;      /* index of the range it is a part of; its own otherwise. An owner's is
+				its own */
+	bool maybe_cold;     /* .eh_frame says that it begins with a frame set up: it is jumped
+				into, not called; or its name says so, but not of which function */
 };
 
 struct pp_ranges {
