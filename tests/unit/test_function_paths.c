@@ -444,6 +444,44 @@ static void test_descriptors(void)
 	CU_ASSERT(cnt > 20000);
 }
 
+/* Whatever a profile says: it is refused, or it is the descriptor of its number. */
+static void test_any_descriptor(void)
+{
+	struct walked w = {0};
+	struct pathprof_flow flow;
+	uint64_t random = 23, id;
+	size_t wrong = 0, taken = 0, refused = 0;
+
+	for (unsigned int i = 0; i < 2000; i++) {
+		draw(&flow, i % 2 ? ORACLE_ANY : ORACLE_FORWARD, small(&random), &random);
+		struct pathprof_function_paths *p = number(&flow, PATHPROF_CUT_BRANCHES);
+
+		w.paths = p;
+		for (unsigned int k = 0; k < 50; k++) {
+			uint32_t block = (uint32_t)(stream_random(&random) % flow.node_cnt) + 1;
+			struct oracle_popped any = {
+				.start = function.blocks[block].start + (k % 16 == 0),
+				.length = (uint32_t)(stream_random(&random) % (k % 4 ? 6 : 34)),
+				.outcomes = (uint32_t)stream_random(&random)};
+			int r;
+
+			if (k % 8 && any.length < 32)
+				any.outcomes &= (1u << any.length) - 1;
+			r = pathprof_function_paths_id_of_descriptor(p, &function.graph, any.start,
+								     any.length, any.outcomes, &id);
+			wrong += r == 0 ? is_other_descriptor(&w, id, &any)
+					: r != -EINVAL && r != -ENOENT && r != -EBADMSG;
+			taken += r == 0;
+			refused += r != 0;
+		}
+		pathprof_function_paths_free(p);
+		pathprof_flow_release(&flow);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT(taken > 1000);
+	CU_ASSERT(refused > 1000);
+}
+
 static int descriptor_id(const struct pathprof_function_paths *p, uint64_t start, uint32_t length,
 			 uint32_t outcomes)
 {
@@ -629,6 +667,7 @@ static const struct unit_test tests[] = {
 	{"a planted outcome is found", test_planted_outcome},
 	{"descriptors of numbers have these numbers", test_descriptors},
 	{"refuses what is no descriptor", test_no_descriptor},
+	{"whatever descriptor has a number is that number's", test_any_descriptor},
 	{"preferential numbers are those of the whole DAG", test_prefer},
 	{"all paths preferred are compact", test_prefer_all},
 };
