@@ -127,7 +127,7 @@ static uint64_t end_of_guess(struct pp_builder *b, const struct pp_state *state)
 
 		if (!mark || ((*mark & PP_MARK_GUESS) && at != state->start))
 			break;
-		if (at + (*mark & PP_MARK_LEN) > end)
+		if ((*mark & PP_MARK_LEN) && at + (*mark & PP_MARK_LEN) > end)
 			end = at + (*mark & PP_MARK_LEN);
 	}
 	return end < state->end ? end : state->end;
@@ -156,6 +156,13 @@ static int make_units(struct emit *e)
 		e->unit_cnt++;
 	}
 	qsort(e->units, e->unit_cnt, sizeof(e->units[0]), by_offset);
+	/* What grew into a gap gives way to what was found there later. */
+	for (uint32_t i = 0; i + 1 < e->unit_cnt; i++) {
+		struct unit *unit = &e->units[i];
+
+		if (unit->end - unit->start > unit[1].offset - unit->offset)
+			unit->end = unit->start + (unit[1].offset - unit->offset);
+	}
 	return 0;
 }
 
