@@ -103,7 +103,8 @@ int pathprof_function_paths_descriptor(const struct pathprof_function_paths *pat
 
 /*
  * Preferential numbers (EOPP figure 3.10) of the paths ids[cnt], distinct: ret_preferential[i] is
- * that of ids[i]. *ret_compactness is their delta: (greatest - least + 1) / cnt. -ERANGE, -ENOMEM.
+ * that of ids[i]. *ret_compactness is their delta: (greatest - least + 1) / cnt. -ERANGE,
+ * -EOVERFLOW, -ENOMEM.
  */
 int pathprof_function_paths_prefer(const struct pathprof_function_paths *paths, const uint64_t *ids,
 				   size_t cnt, int64_t *ret_preferential, double *ret_compactness);
