@@ -205,12 +205,14 @@ static void test_room(void)
 {
 	uint32_t edges[8] = {9, 9, 9, 9, 9, 9, 9, 9};
 	struct pathprof_flow_path path = {.edges = edges, .edge_room = 3};
-	struct pathprof_flow flow;
+	struct pathprof_flow flow, moved;
 	struct pathprof_function_paths *p;
 	uint64_t random = 14;
 
 	draw(&flow, ORACLE_DIAMONDS, 9, &random);
 	p = number(&flow, PATHPROF_CUT_BRANCHES);
+	moved = flow;
+	memset(&flow, 0, sizeof(flow)); /* only its arrays have to stay */
 	CU_ASSERT_EQUAL(pathprof_function_paths_cnt(p), 16);
 	CU_ASSERT_EQUAL(pathprof_function_paths_of_id(p, 0, &path), -ENOBUFS);
 	CU_ASSERT_EQUAL(path.edge_cnt, 8);
@@ -219,7 +221,7 @@ static void test_room(void)
 	CU_ASSERT_EQUAL(pathprof_function_paths_of_id(p, 0, &path), 0);
 	CU_ASSERT_EQUAL(pathprof_function_paths_of_id(p, 16, &path), -ERANGE);
 	pathprof_function_paths_free(p);
-	pathprof_flow_release(&flow);
+	pathprof_flow_release(&moved);
 }
 
 /* ---------------------------------------------------------------- more than 2^64 */

@@ -49,7 +49,7 @@ struct pathprof_flow_path {
 	uint32_t *edges; /* of the flow; the last may be a cut one */
 };
 
-/* flow must outlive *ret_paths. -ENOMEM. */
+/* What flow points to must outlive *ret_paths; flow itself may be moved. -ENOMEM. */
 int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 				const struct pathprof_flow *flow, enum pathprof_cut cut);
 void pathprof_function_paths_free(struct pathprof_function_paths *paths);

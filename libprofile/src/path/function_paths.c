@@ -322,7 +322,8 @@ static struct pathprof_function_paths *allocate(const struct pathprof_flow *flow
 
 	if (!p)
 		return NULL;
-	p->flow = flow;
+	p->own = *flow;
+	p->flow = &p->own;
 	p->nodes = (struct pp_paths_node *)(p + 1);
 	p->starts = (struct pp_paths_start *)(p->nodes + nodes);
 	p->weights = (uint64_t *)(p->starts + nodes);

@@ -39,7 +39,8 @@ struct pp_paths_start {
 };
 
 struct pathprof_function_paths {
-	const struct pathprof_flow *flow;
+	const struct pathprof_flow *flow; /* own: the caller's may move, its arrays may not */
+	struct pathprof_flow own;
 	enum pathprof_cut cut;
 	uint32_t overflow_cut_cnt, start_cnt;
 	uint64_t cnt;
