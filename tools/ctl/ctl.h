@@ -48,19 +48,26 @@ struct ctl_options {
 	uint64_t max_bytes;
 	int64_t max_age_ns;
 
+	const char *function, *format;
+	const char *graph_cache; /* NULL: the default */
+	bool all, all_blocks;
+
 	const char *verb; /* for messages; NULL before it is known */
 	int argc;         /* operands of the verb */
 	char **argv;
 };
 
 /* Which options a verb accepts, besides the global ones. */
-#define CTL_OPT_SELECT  (1U << 0) /* --since --until --pid --comm --binary --container --host */
-#define CTL_OPT_LIMIT   (1U << 1)
-#define CTL_OPT_BY      (1U << 2)
-#define CTL_OPT_RECORD  (1U << 3)
-#define CTL_OPT_VACUUM  (1U << 4)
-#define CTL_OPT_PID     (1U << 5) /* --pid alone */
-#define CTL_OPT_COMMAND (1U << 6) /* operands are a command: options end at the first */
+#define CTL_OPT_SELECT   (1U << 0) /* --since --until --pid --comm --binary --container --host */
+#define CTL_OPT_LIMIT    (1U << 1)
+#define CTL_OPT_BY       (1U << 2)
+#define CTL_OPT_RECORD   (1U << 3)
+#define CTL_OPT_VACUUM   (1U << 4)
+#define CTL_OPT_PID      (1U << 5) /* --pid alone */
+#define CTL_OPT_COMMAND  (1U << 6) /* operands are a command: options end at the first */
+#define CTL_OPT_FUNCTION (1U << 7)
+#define CTL_OPT_GRAPH    (1U << 8) /* --graph-cache */
+#define CTL_OPT_CFG      (1U << 9) /* --format --output --all --all-blocks */
 
 struct ctl_verb {
 	const char *name;
@@ -71,6 +78,7 @@ struct ctl_verb {
 };
 
 int cmd_binaries(const struct ctl_options *options);
+int cmd_cfg(const struct ctl_options *options);
 int cmd_db(const struct ctl_options *options);
 int cmd_doctor(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
@@ -85,6 +93,8 @@ int cmd_windows(const struct ctl_options *options);
 
 /* Says one line on standard error, control characters escaped. Returns CTL_FAILURE. */
 int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What is worth knowing and no failure, the same way. */
+void ctl_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same and where to read more. Returns CTL_USAGE. */
 int ctl_usage(const struct ctl_options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -54,6 +54,14 @@ void json_add_real(json_t *object, const char *key, double value)
 	json_add(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
+void json_add_number(json_t *object, const char *key, uint64_t number)
+{
+	char text[21];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	json_add(object, key, json_string(text));
+}
+
 void json_add_hex(json_t *object, const char *key, uint64_t value)
 {
 	char text[19];

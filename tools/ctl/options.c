@@ -207,6 +207,36 @@ static int set_max_age(struct ctl_options *options, const char *value)
 	return r == 0 && options->max_age_ns == 0 ? -ERANGE : r;
 }
 
+static int set_function(struct ctl_options *options, const char *value)
+{
+	options->function = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_format(struct ctl_options *options, const char *value)
+{
+	options->format = value;
+	return strcmp(value, "text") && strcmp(value, "dot") && strcmp(value, "svg") ? -EINVAL : 0;
+}
+
+static int set_graph_cache(struct ctl_options *options, const char *value)
+{
+	options->graph_cache = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_all(struct ctl_options *options, const char *value)
+{
+	options->all = true;
+	return 0;
+}
+
+static int set_all_blocks(struct ctl_options *options, const char *value)
+{
+	options->all_blocks = true;
+	return 0;
+}
+
 static const struct option_row {
 	const char *name;
 	char letter;           /* 0: none */
@@ -236,7 +266,16 @@ static const struct option_row {
 	{"source", 0, "NAME", CTL_OPT_RECORD, set_source, "branch source: auto or step"},
 	{"overhead", 0, "PERCENT", CTL_OPT_RECORD, set_overhead,
 	 "share of CPU time to spend on it"},
-	{"output", 'o', "FILE", CTL_OPT_RECORD, set_output, "database (default pathprof.db)"},
+	{"function", 0, "FUNCTION", CTL_OPT_FUNCTION, set_function,
+	 "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]"},
+	{"format", 0, "FORMAT", CTL_OPT_CFG, set_format, "text, dot or svg"},
+	{"output", 'o', "FILE", CTL_OPT_RECORD | CTL_OPT_CFG, set_output,
+	 "where to: record's database (pathprof.db), cfg's picture"},
+	{"all", 0, NULL, CTL_OPT_CFG, set_all, "every block, of large functions too"},
+	{"all-blocks", 0, NULL, CTL_OPT_CFG, set_all_blocks,
+	 "blocks that only a call ends on their own, not joined"},
+	{"graph-cache", 0, "DIR", CTL_OPT_GRAPH, set_graph_cache,
+	 "where graphs of binaries are kept"},
 	{"duration", 0, "TIME", CTL_OPT_RECORD, set_duration, "stop after it"},
 	{"no-report", 0, NULL, CTL_OPT_RECORD, set_no_report, "no summary at the end"},
 	{"max-size", 0, "SIZE", CTL_OPT_VACUUM, set_max_size, "bytes on disk at most: 512M, 2G"},

@@ -31,6 +31,15 @@ int ctl_fail(const char *format, ...)
 	return CTL_FAILURE;
 }
 
+void ctl_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+}
+
 int ctl_usage(const struct ctl_options *options, const char *format, ...)
 {
 	_cleanup_free_ char *longer = NULL;

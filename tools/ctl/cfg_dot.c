@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A function's control flow in graphviz's language. Blocks are shaded by the square root of their
+ * weight, so that a tenth of the heat is still seen; the hottest path is outlined and bold; edges
+ * carry their weight and their part of their block's.
+ *
+ * Names and source come from files of others: everything passes html() or quoted().
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cfg.h"
+#include "cleanup.h"
+#include "heat.h"
+#include "text.h"
+
+#define FONT     "Helvetica,Arial,sans-serif"
+#define MONO     "DejaVu Sans Mono,Menlo,Consolas,monospace"
+#define HOT_LINE "#0b4f9e"
+#define COLD     "#8a8a8a"
+#define WIDTH    46 /* columns of source that a block shows */
+
+/* ---------------------------------------------------------------- escaping */
+
+/* Text between tags. Control characters have no place in XML. */
+static void html(FILE *out, const char *text)
+{
+	_cleanup_free_ char *valid = text_valid_utf8(text);
+
+	for (const char *c = valid; *c; c++) {
+		if (*c == '&')
+			fputs("&amp;", out);
+		else if (*c == '<')
+			fputs("&lt;", out);
+		else if (*c == '>')
+			fputs("&gt;", out);
+		else if (*c == '"')
+			fputs("&quot;", out);
+		else
+			fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+	}
+}
+
+/* The same cut to so many columns. */
+static void html_cut(FILE *out, const char *text, unsigned int width)
+{
+	_cleanup_free_ char *valid = text_valid_utf8(text);
+	_cleanup_free_ char *shorter = text_shorten(valid, width);
+
+	html(out, shorter);
+}
+
+/* Within a quoted string. */
+static void quoted(FILE *out, const char *text)
+{
+	_cleanup_free_ char *valid = text_valid_utf8(text);
+
+	for (const char *c = valid; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			fputc('\\', out);
+		fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+	}
+}
+
+/* ---------------------------------------------------------------- blocks */
+
+static void row_begin(FILE *out)
+{
+	fputs("<TR><TD ALIGN=\"LEFT\" COLSPAN=\"2\">", out);
+}
+
+static void row_end(FILE *out)
+{
+	fputs("</TD></TR>", out);
+}
+
+static void print_title(FILE *out, const struct cfg *cfg, const struct cfg_words *words,
+			double weight)
+{
+	fprintf(out, "<TR><TD ALIGN=\"LEFT\"><B>%s</B>", words->place);
+	if (words->file) {
+		fputs("  <FONT COLOR=\"#555555\">", out);
+		html(out, text_base_name(words->file));
+		fprintf(out, ":%d", words->low);
+		if (words->high != words->low)
+			fprintf(out, "-%d", words->high);
+		fputs("</FONT>", out);
+	}
+	fputs("</TD><TD ALIGN=\"RIGHT\">", out);
+	if (weight > 0)
+		fprintf(out, "  <B>%.1f %%</B>", 100 * weight / cfg->weight);
+	fputs("</TD></TR>", out);
+}
+
+static void print_words(FILE *out, const struct cfg_words *words)
+{
+	for (int i = 0; i < words->line_cnt; i++) {
+		row_begin(out);
+		fprintf(out, "<FONT FACE=\"%s\" POINT-SIZE=\"9\">", MONO);
+		html_cut(out, words->texts[i], WIDTH);
+		fputs("</FONT>", out);
+		row_end(out);
+	}
+	for (int i = 0; i < words->call_cnt; i++) {
+		row_begin(out);
+		fputs("<I>calls ", out);
+		html_cut(out, words->calls[i], WIDTH);
+		fputs("</I>", out);
+		row_end(out);
+	}
+	if (!words->more_calls)
+		return;
+	row_begin(out);
+	fprintf(out, "<I>and makes %" PRIu32 " calls more</I>", words->more_calls);
+	row_end(out);
+}
+
+/* Ways out of the function have no block to lead to: they stand in the one they leave. */
+static void print_leaving(FILE *out, const struct cfg *cfg, uint32_t last)
+{
+	for (uint32_t e = cfg->blocks[last].first_edge; e < cfg->blocks[last + 1].first_edge; e++) {
+		const struct cfg_edge *edge = &cfg->edges[e];
+		_cleanup_free_ char *name = NULL;
+
+		if (edge->to != PATHPROF_GRAPH_NONE)
+			continue;
+		name = cfg_outside(cfg, edge);
+		row_begin(out);
+		fprintf(out, "<I>%s to ", cfg_kind_name(edge->kind));
+		html_cut(out, name, WIDTH);
+		if (edge->weight > 0)
+			fprintf(out, "  %.0f %%", 100 * cfg_edge_share(cfg, e));
+		fputs("</I>", out);
+		row_end(out);
+	}
+}
+
+static void print_style(FILE *out, const struct cfg *cfg, uint32_t block, double weight)
+{
+	char color[HEAT_SIZE];
+
+	if (weight > 0)
+		fprintf(out, " fillcolor=\"%s\"",
+			heat_color(color, sqrt(weight / cfg->top_weight)));
+	else
+		fprintf(out, " fillcolor=\"white\" color=\"%s\" fontcolor=\"%s\"", COLD, COLD);
+	if (cfg_group_hot(cfg, block))
+		fprintf(out, " color=\"%s\" penwidth=3", HOT_LINE);
+}
+
+static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
+			struct source_text *source)
+{
+	double weight = cfg_group_weight(cfg, block);
+	struct cfg_words words;
+
+	cfg_words_of(&words, cfg, block, source);
+	fprintf(out,
+		"\tb%" PRIu32 " [label=<<TABLE BORDER=\"0\" CELLSPACING=\"0\" "
+		"CELLPADDING=\"1\">",
+		block);
+	print_title(out, cfg, &words, weight);
+	print_words(out, &words);
+	print_leaving(out, cfg, cfg_last_of(cfg, block));
+	fputs("</TABLE>>", out);
+	print_style(out, cfg, block, weight);
+	fprintf(out, " tooltip=\"0x%" PRIx32 ": %s %.1f, seen %" PRIu64 " times\"];\n",
+		cfg_code_of(cfg, block)->start, cfg->by_taken ? "taken" : "weight", weight,
+		cfg->blocks[block].samples);
+	cfg_words_release(&words);
+}
+
+/* ---------------------------------------------------------------- edges */
+
+/* How a path's outcomes write it. */
+static const char *letter_of(uint32_t kind)
+{
+	switch (kind) {
+	case PATHPROF_EDGE_TAKEN:
+		return "T ";
+	case PATHPROF_EDGE_NOT_TAKEN:
+		return "N ";
+	default:
+		return "";
+	}
+}
+
+static void print_count(FILE *out, const struct cfg *cfg, uint32_t e)
+{
+	const struct cfg_edge *edge = &cfg->edges[e];
+	double share = 100 * cfg_edge_share(cfg, e);
+
+	fprintf(out, "  %s%.0f", letter_of(edge->kind), edge->weight);
+	if (share < 99.95)
+		fprintf(out, "  %.*f %%", share < 9.95 ? 1 : 0, share);
+}
+
+static void print_edge(FILE *out, const struct cfg *cfg, uint32_t e, uint32_t from)
+{
+	const struct cfg_edge *edge = &cfg->edges[e];
+	double part = cfg->top_weight > 0 ? edge->weight / cfg->top_weight : 0;
+
+	fprintf(out, "\tb%" PRIu32 " -> b%" PRIu32 " [", from, edge->to);
+	if (edge->weight > 0) {
+		fputs("label=\"", out);
+		print_count(out, cfg, e);
+		fprintf(out, "  \" penwidth=%.1f", 0.8 + 2 * sqrt(part));
+	} else {
+		fprintf(out, "color=\"%s\" style=dashed", COLD);
+	}
+	if (edge->hot)
+		fprintf(out, " color=\"%s\" fontcolor=\"%s\" style=bold penwidth=4", HOT_LINE,
+			HOT_LINE);
+	fprintf(out, " tooltip=\"%s", cfg_kind_name(edge->kind));
+	if (edge->taken)
+		fprintf(out, ", taken %" PRIu64 " times", edge->taken);
+	fputs("\"];\n", out);
+}
+
+/* Only those between blocks that are shown. What leads to a joined block leads to none. */
+static void print_edges(FILE *out, const struct cfg *cfg, uint32_t block)
+{
+	uint32_t last = cfg_last_of(cfg, block);
+
+	for (uint32_t e = cfg->blocks[last].first_edge; e < cfg->blocks[last + 1].first_edge; e++)
+		if (cfg->edges[e].to != PATHPROF_GRAPH_NONE && cfg->blocks[cfg->edges[e].to].shown)
+			print_edge(out, cfg, e, block);
+}
+
+/* ---------------------------------------------------------------- the picture */
+
+static void print_counted(FILE *out, const struct cfg *cfg)
+{
+	const struct pathprof_path_row *path = &cfg->hottest;
+	uint64_t number;
+
+	if (cfg->by_taken) {
+		fputs("counts: taken branches, no path was seen whole<BR/>", out);
+		return;
+	}
+	fprintf(out, "counts: weight of %" PRIu64 " paths seen %" PRIu64 " times", cfg->path_cnt,
+		cfg->samples);
+	if (path->id &&
+	    target_number(cfg->target, path->start, path->length, path->outcomes, &number) == 0)
+		fprintf(out,
+			" - <FONT COLOR=\"%s\"><B>blue: the hottest, number %" PRIu64 " of %" PRIu64
+			", %.1f %%</B></FONT>",
+			HOT_LINE, number, cfg->target->path_cnt, 100 * path->weight / cfg->weight);
+	fputs("<BR/>", out);
+}
+
+static void print_label(FILE *out, const struct cfg *cfg)
+{
+	fputs("\tlabel=<<FONT POINT-SIZE=\"18\"><B>", out);
+	html(out, cfg->target->name);
+	fputs("</B></FONT>  ", out);
+	html(out, cfg->target->binary_name);
+	fputs("<BR/>", out);
+	print_counted(out, cfg);
+	fputs("shade: square root of the weight; T taken, N not taken", out);
+	if (cfg->hidden_cnt)
+		fprintf(out, "; %" PRIu32 " of %" PRIu32 " blocks are left out", cfg->hidden_cnt,
+			cfg->group_cnt);
+	fputs("<BR/>>;\n", out);
+}
+
+void cfg_print_dot(FILE *out, const struct cfg *cfg)
+{
+	struct source_text *source = source_text_new();
+
+	fputs("digraph \"", out);
+	quoted(out, cfg->target->name);
+	fputs("\" {\n", out);
+	fprintf(out,
+		"\tgraph [fontname=\"%s\" fontsize=11 labelloc=t bgcolor=white ranksep=0.35 "
+		"nodesep=0.3];\n",
+		FONT);
+	fprintf(out,
+		"\tnode [shape=box style=\"filled,rounded\" fontname=\"%s\" fontsize=10 "
+		"color=\"#444444\" margin=\"0.06,0.04\"];\n",
+		FONT);
+	fprintf(out, "\tedge [fontname=\"%s\" fontsize=10 color=\"#444444\" arrowsize=0.7];\n",
+		FONT);
+	print_label(out, cfg);
+	for (uint32_t n = 0; n < cfg->block_cnt; n++)
+		if (cfg->blocks[n].shown)
+			print_block(out, cfg, n, source);
+	for (uint32_t n = 0; n < cfg->block_cnt; n++)
+		if (cfg->blocks[n].shown)
+			print_edges(out, cfg, n);
+	fputs("}\n", out);
+	source_text_free(source);
+}

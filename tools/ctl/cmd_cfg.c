@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprofctl cfg FUNCTION: its control-flow graph with what the profile counted, as a listing,
+ * JSON, graphviz's language or a picture. Written at once when it is whole: a file named with -o
+ * is not touched by what fails.
+ */
+#include "ctl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cfg.h"
+#include "cleanup.h"
+#include "graphviz.h"
+
+enum form {
+	FORM_TEXT,
+	FORM_DOT,
+	FORM_SVG,
+	FORM_JSON,
+};
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && !strcmp(text + len - end_len, end);
+}
+
+/* What --format says, else what the file is called. */
+static int form_of(const struct ctl_options *options, enum form *ret_form)
+{
+	const char *format = options->format;
+
+	if (options->json && format)
+		return ctl_usage(options, "--json and --format exclude each other");
+	if (!format && options->output && ends_in(options->output, ".svg"))
+		format = "svg";
+	if (!format && options->output && ends_in(options->output, ".dot"))
+		format = "dot";
+	if (options->json)
+		*ret_form = FORM_JSON;
+	else if (!format || !strcmp(format, "text"))
+		*ret_form = FORM_TEXT;
+	else
+		*ret_form = strcmp(format, "dot") ? FORM_SVG : FORM_DOT;
+	return CTL_OK;
+}
+
+static void print(FILE *out, const struct cfg *cfg, enum form form)
+{
+	switch (form) {
+	case FORM_TEXT:
+		cfg_print_text(out, cfg);
+		break;
+	case FORM_JSON:
+		cfg_print_json(out, cfg);
+		break;
+	case FORM_DOT:
+	case FORM_SVG:
+		cfg_print_dot(out, cfg);
+		break;
+	}
+}
+
+/* The whole result in memory: a function's. Caller frees *ret_text. */
+static int render(const struct cfg *cfg, enum form form, char **ret_text, size_t *ret_len_bytes)
+{
+	char *text = NULL, *svg = NULL;
+	size_t len_bytes = 0, svg_bytes = 0;
+	FILE *out = open_memstream(&text, &len_bytes);
+	int r = CTL_OK;
+
+	if (!out)
+		return ctl_fail("cfg: %s", strerror(errno));
+	print(out, cfg, form);
+	fclose(out);
+	if (form == FORM_SVG) {
+		out = open_memstream(&svg, &svg_bytes);
+		r = out ? graphviz_svg(out, text, len_bytes) : ctl_fail("cfg: %s", strerror(errno));
+		if (out)
+			fclose(out);
+		free(text);
+		text = svg;
+		len_bytes = svg_bytes;
+	}
+	*ret_text = text;
+	*ret_len_bytes = len_bytes;
+	return r;
+}
+
+static int write_out(const struct ctl_options *options, const char *text, size_t len_bytes)
+{
+	FILE *out;
+
+	if (!options->output) {
+		fwrite(text, 1, len_bytes, stdout);
+		return CTL_OK;
+	}
+	out = fopen(options->output, "we");
+	if (!out)
+		return ctl_fail("%s: cannot be written: %s", options->output, strerror(errno));
+	fwrite(text, 1, len_bytes, out);
+	if (fclose(out) != 0)
+		return ctl_fail("%s: cannot be written: %s", options->output, strerror(errno));
+	return CTL_OK;
+}
+
+static int show(const struct ctl_options *options, const struct cfg *cfg, enum form form)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len_bytes = 0;
+	int r;
+
+	if (cfg->hidden_cnt)
+		ctl_note("%s: %u of %u blocks are left out, they did not run: --all shows them",
+			 cfg->target->name, cfg->hidden_cnt, cfg->group_cnt);
+	r = render(cfg, form, &text, &len_bytes);
+	return r ? r : write_out(options, text, len_bytes);
+}
+
+static int run(const struct ctl_options *options, struct view_query *query, enum form form)
+{
+	struct pathprof_error error = {""};
+	struct target target;
+	struct cfg *cfg;
+	int r = target_open(&target, query, options, options->argv[0]);
+
+	if (r)
+		return r;
+	cfg = cfg_new(&target);
+	r = cfg_count(cfg, query->store, &query->filter, &error);
+	if (r < 0) {
+		r = ctl_fail_error("cfg", r, &error);
+	} else {
+		cfg_arrange(cfg, options->all_blocks, options->all);
+		r = show(options, cfg, form);
+	}
+	cfg_free(cfg);
+	target_release(&target);
+	return r;
+}
+
+int cmd_cfg(const struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct view_query query = {.filter = options->filter};
+	enum form form = FORM_TEXT;
+	int r = form_of(options, &form);
+
+	if (r)
+		return r;
+	if (options->argc != 1)
+		return ctl_usage(options, "one FUNCTION is needed: a name, NAME@BINARY or a file "
+					  "offset 0x...");
+	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (r)
+		return r;
+	query.store = store;
+	query.symbols = symbols_new(store);
+	r = run(options, &query, form);
+	symbols_free(query.symbols);
+	return r;
+}
