@@ -287,6 +287,23 @@ static void test_overflow_anywhere(void)
 	CU_ASSERT(cut > 50);
 }
 
+/* No graph has such a flow: blocks that fall through in a circle. */
+static void test_cycle(void)
+{
+	struct pathprof_flow_node nodes[] = {
+		{.first_edge = 0}, {.first_edge = 1}, {.first_edge = 2}};
+	struct pathprof_flow_edge edges[] = {{.from = 0, .to = 1}, {.from = 1, .to = 0}};
+	const struct pathprof_flow flow = {
+		.nodes = nodes, .edges = edges, .node_cnt = 2, .edge_cnt = 2};
+	struct pathprof_function_paths *p = number(&flow, PATHPROF_CUT_BRANCHES);
+	uint64_t random = 24;
+
+	CU_ASSERT_EQUAL(pathprof_function_paths_overflow_cut_cnt(p), 1);
+	CU_ASSERT_EQUAL(pathprof_function_paths_cnt(p), 1);
+	CU_ASSERT_EQUAL(round_trips(p, 5, &random), 0);
+	pathprof_function_paths_free(p);
+}
+
 /* ---------------------------------------------------------------- descriptors */
 
 struct walked {
@@ -665,6 +682,7 @@ static const struct unit_test tests[] = {
 	{"says how many edges a path has when there is no room", test_room},
 	{"cuts at 2^64 paths, not at 2^63", test_overflow},
 	{"numbers both ways whatever had to be cut", test_overflow_anywhere},
+	{"ends on a flow that goes in circles", test_cycle},
 	{"paths popped by the path stack have their number and back", test_walks},
 	{"a planted outcome is found", test_planted_outcome},
 	{"descriptors of numbers have these numbers", test_descriptors},
