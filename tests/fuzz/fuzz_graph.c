@@ -540,12 +540,29 @@ static void run(const struct image *image, struct input *in)
 	pathprof_graph_free(graph);
 }
 
+/* Inputs of a few bytes, which are tried for long otherwise, can hardly break two things at once.
+ */
+static void ask_for_long_inputs(int *argc, char ***argv)
+{
+	static char *args[64];
+	static char option[] = "-len_control=0";
+
+	if (*argc < 1 || *argc > 62)
+		return;
+	memcpy(args, *argv, (size_t)*argc * sizeof(args[0]));
+	memmove(args + 2, args + 1, (size_t)(*argc - 1) * sizeof(args[0]));
+	args[1] = option;
+	(*argc)++;
+	*argv = args;
+}
+
 /* The sound file must be read as what it is, or the rest tests little. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct pathprof_graph *graph;
 
 	unsetenv("DEBUGINFOD_URLS");
+	ask_for_long_inputs(argc, argv);
 	set_header();
 	set_contents();
 	set_blob_sections();

@@ -125,6 +125,16 @@ static uint64_t count_flag(const struct pathprof_graph *g, uint32_t flag)
 	return cnt;
 }
 
+/* Blocks that run into the next one: code jumps over a prefix, or a target was none. */
+static uint64_t count_overlapping(const struct pathprof_graph *g)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t b = 0; b + 1 < g->block_cnt; b++)
+		cnt += g->blocks[b].end > g->blocks[b + 1].start;
+	return cnt;
+}
+
 static void put(json_t *object, const char *name, uint64_t value)
 {
 	if (json_object_set_new(object, name, json_integer((json_int_t)value)))
@@ -157,6 +167,7 @@ static json_t *figures(const struct pathprof_graph *g, double seconds)
 	put(object, "parts", g->part_cnt);
 	put(object, "joined", s->joined_cnt);
 	put(object, "blocks", g->block_cnt);
+	put(object, "overlapping", count_overlapping(g));
 	put_edges(object, g);
 	put(object, "instructions", s->insn_cnt);
 	put(object, "switches", s->switch_cnt);
