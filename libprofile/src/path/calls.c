@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* What follows calls, and when; see pp_calls.h. */
+#include "pp_calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_BYTES_MAX 15
+
+static const struct pp_piece *piece_at(const struct pp_pieces *p, uint32_t index)
+{
+	return pp_keyed_item(&p->pieces, index);
+}
+
+static const struct pp_crossing *crossing_at(const struct pp_pieces *p, uint32_t index)
+{
+	return pp_keyed_item(&p->crossings, index);
+}
+
+/* What is needed while it is made. */
+struct making {
+	const struct pp_pieces *pieces;
+	struct pp_calls *calls;
+	uint32_t *continuing; /* pieces that continue, by where they start */
+	uint32_t continuing_cnt;
+	uint32_t *order; /* crossings, by call and piece */
+	double *weights; /* of the followers of one call */
+	uint64_t ended[PATHPROF_BURST_MAX + 1], censored[PATHPROF_BURST_MAX + 1];
+};
+
+/* ---------------------------------------------------------------- sorting */
+
+static int by_start(const void *a, const void *b, void *context)
+{
+	uint64_t x = piece_at(context, *(const uint32_t *)a)->key.start;
+	uint64_t y = piece_at(context, *(const uint32_t *)b)->key.start;
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_call_and_piece(const void *a, const void *b, void *context)
+{
+	const struct pp_crossing_key *x = &crossing_at(context, *(const uint32_t *)a)->key;
+	const struct pp_crossing_key *y = &crossing_at(context, *(const uint32_t *)b)->key;
+
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	if (x->piece != y->piece)
+		return x->piece < y->piece ? -1 : 1;
+	return x->next < y->next ? -1 : x->next > y->next;
+}
+
+static void sort_all(struct making *m)
+{
+	const struct pp_pieces *p = m->pieces;
+
+	for (uint32_t i = 0; i < p->pieces.cnt; i++)
+		if (!piece_at(p, i)->key.is_fresh)
+			m->continuing[m->continuing_cnt++] = i;
+	for (uint32_t i = 0; i < p->crossings.cnt; i++)
+		m->order[i] = i;
+	qsort_r(m->continuing, m->continuing_cnt, sizeof(uint32_t), by_start, (void *)p);
+	qsort_r(m->order, p->crossings.cnt, sizeof(uint32_t), by_call_and_piece, (void *)p);
+}
+
+/* The first continuing piece that starts at an address or behind it. */
+static uint32_t first_from(const struct making *m, uint64_t start)
+{
+	uint32_t low = 0, high = m->continuing_cnt;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (piece_at(m->pieces, m->continuing[middle])->key.start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* ---------------------------------------------------------------- where calls lead back to */
+
+static bool is_call(const struct making *m, uint64_t address)
+{
+	uint32_t index;
+
+	return pp_keyed_find(&m->pieces->calls, &address, &index) == 0;
+}
+
+/*
+ * A call that no window saw return: the first place behind it where a piece continues, unless
+ * another call lies before that.
+ */
+static uint64_t guess_back(const struct making *m, uint64_t call)
+{
+	uint32_t at = first_from(m, call + 2);
+	uint64_t back;
+
+	if (at == m->continuing_cnt)
+		return 0;
+	back = piece_at(m->pieces, m->continuing[at])->key.start;
+	if (back < call || back - call > CALL_BYTES_MAX)
+		return 0;
+	for (uint64_t a = call + 1; a < back; a++)
+		if (is_call(m, a))
+			return 0;
+	return back;
+}
+
+static void add_followers(struct making *m, struct pp_call_site *site, const struct pp_call *call)
+{
+	uint64_t back = call->back ? call->back : guess_back(m, call->call);
+	uint32_t at = first_from(m, back);
+	double sum = 0;
+
+	site->first = m->calls->follower_cnt;
+	if (!back)
+		return;
+	for (; at < m->continuing_cnt; at++) {
+		const struct pp_piece *piece = piece_at(m->pieces, m->continuing[at]);
+
+		if (piece->key.start != back)
+			break;
+		m->calls->followers[m->calls->follower_cnt++] =
+			(struct pp_follower){.piece = m->continuing[at], .all = piece->weight};
+		sum += piece->weight;
+		site->cnt++;
+	}
+	for (uint32_t i = 0; i < site->cnt; i++)
+		m->calls->followers[site->first + i].all /= sum;
+}
+
+/* Two calls that lead back to one place, which real code has not, would share its pieces. */
+static int count_followers(const struct making *m, uint32_t *ret_cnt)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < m->pieces->calls.cnt; i++) {
+		const struct pp_call *call = pp_keyed_item(&m->pieces->calls, i);
+		uint64_t back = call->back ? call->back : guess_back(m, call->call);
+
+		cnt += back ? first_from(m, back + 1) - first_from(m, back) : 0;
+	}
+	if (cnt > UINT32_MAX / 2)
+		return -ENOMEM;
+	*ret_cnt = (uint32_t)cnt;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- how long calls take */
+
+/* Kaplan-Meier over the crossings order[first..end). */
+static struct pp_outlook outlook_of(struct making *m, uint32_t first, uint32_t end)
+{
+	uint32_t longest = 0;
+	uint64_t at_risk = 0;
+	double left = 1, spans = 0;
+	struct pp_outlook outlook;
+
+	for (uint32_t i = first; i < end; i++) {
+		const struct pp_crossing *x = crossing_at(m->pieces, m->order[i]);
+
+		(x->key.fate == PP_FATE_RETURNED ? m->ended : m->censored)[x->key.span] += x->cnt;
+		longest = x->key.span > longest ? x->key.span : longest;
+		at_risk += x->cnt;
+	}
+	outlook.seen_cnt = at_risk;
+	for (uint32_t span = 0; span <= longest; span++) {
+		double ending =
+			m->ended[span] ? left * (double)m->ended[span] / (double)at_risk : 0;
+
+		at_risk -= m->ended[span] + m->censored[span];
+		m->ended[span] = m->censored[span] = 0;
+		spans += span * ending;
+		left -= ending;
+	}
+	outlook.far_share = left > 1e-9 ? left : 0;
+	outlook.near_span = left < 1 ? spans / (1 - left) : 0;
+	return outlook;
+}
+
+/* ---------------------------------------------------------------- which piece follows */
+
+/* The place of a piece among the followers; site->cnt when it is none. */
+static uint32_t place_of(const struct making *m, const struct pp_call_site *site, uint32_t piece)
+{
+	uint32_t low = 0, high = site->cnt;
+
+	/* Of one call they lie in the order of `continuing`, whose pieces of one start do too. */
+	for (; low < high; low++)
+		if (m->calls->followers[site->first + low].piece == piece)
+			break;
+	return low;
+}
+
+static void normalise(struct pp_follower *followers, uint32_t cnt, double near, double far)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct pp_follower *f = &followers[i];
+
+		f->near = near > 0 ? f->near / near : f->all;
+		f->far = far > 0 ? f->far / far : f->all;
+	}
+}
+
+/* near: as seen across the call. far: what of the piece's weight was not. */
+static void split_followers(struct making *m, struct pp_call_site *site, uint32_t first,
+			    uint32_t end)
+{
+	struct pp_follower *followers = m->calls->followers + site->first;
+	double near = 0, far = 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		const struct pp_crossing *x = crossing_at(m->pieces, m->order[i]);
+		uint32_t place =
+			x->key.next == PP_PIECE_NONE ? site->cnt : place_of(m, site, x->key.next);
+
+		if (place < site->cnt)
+			followers[place].near += x->weight;
+	}
+	for (uint32_t i = 0; i < site->cnt; i++) {
+		double rest = piece_at(m->pieces, followers[i].piece)->weight - followers[i].near;
+
+		followers[i].far = rest > 0 ? rest : 0;
+		near += followers[i].near;
+		far += followers[i].far;
+	}
+	normalise(followers, site->cnt, near, far);
+}
+
+/* The crossings order[first..end) of one piece; those of one follower lie together. */
+static void add_pairs(struct making *m, const struct pp_call_site *site, uint32_t piece,
+		      uint32_t first, uint32_t end)
+{
+	struct pp_calls *calls = m->calls;
+	struct pp_piece_call *of = &calls->pieces[piece];
+	double sum = 0;
+
+	of->outlook = outlook_of(m, first, end);
+	of->first = calls->pair_cnt;
+	for (uint32_t i = first; i < end; i++) {
+		const struct pp_crossing *x = crossing_at(m->pieces, m->order[i]);
+		uint32_t place;
+
+		if (x->key.next == PP_PIECE_NONE)
+			continue;
+		place = place_of(m, site, x->key.next);
+		if (place == site->cnt)
+			continue;
+		if (!of->cnt || calls->pairs[calls->pair_cnt - 1].follower != place) {
+			calls->pairs[calls->pair_cnt++] = (struct pp_pair){.follower = place};
+			of->cnt++;
+		}
+		calls->pairs[calls->pair_cnt - 1].share += x->weight;
+		sum += x->weight;
+		of->pair_cnt += x->cnt;
+	}
+	for (uint32_t i = 0; i < of->cnt; i++)
+		calls->pairs[of->first + i].share /= sum;
+}
+
+static uint32_t end_of_group(const struct making *m, uint32_t first, bool same_piece)
+{
+	const struct pp_crossing_key *key = &crossing_at(m->pieces, m->order[first])->key;
+	uint32_t end = first + 1;
+
+	for (; end < m->pieces->crossings.cnt; end++) {
+		const struct pp_crossing_key *other = &crossing_at(m->pieces, m->order[end])->key;
+
+		if (other->call != key->call || (same_piece && other->piece != key->piece))
+			break;
+	}
+	return end;
+}
+
+static void read_crossings(struct making *m)
+{
+	uint32_t cnt = m->pieces->crossings.cnt, end;
+
+	for (uint32_t first = 0; first < cnt; first = end) {
+		uint64_t call = crossing_at(m->pieces, m->order[first])->key.call;
+		uint32_t index, piece_end;
+		struct pp_call_site *site;
+
+		end = end_of_group(m, first, false);
+		if (pp_keyed_find(&m->pieces->calls, &call, &index) < 0)
+			continue;
+		site = &m->calls->sites[index];
+		site->outlook = outlook_of(m, first, end);
+		split_followers(m, site, first, end);
+		for (uint32_t i = first; i < end; i = piece_end) {
+			uint32_t piece = crossing_at(m->pieces, m->order[i])->key.piece;
+
+			piece_end = end_of_group(m, i, true);
+			if (piece != PP_PIECE_NONE)
+				add_pairs(m, site, piece, i, piece_end);
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+static void *array(uint32_t cnt, size_t item_bytes)
+{
+	return calloc(cnt ? cnt : 1, item_bytes);
+}
+
+static void find_sites(struct making *m)
+{
+	for (uint32_t i = 0; i < m->pieces->calls.cnt; i++)
+		add_followers(m, &m->calls->sites[i], pp_keyed_item(&m->pieces->calls, i));
+	for (uint32_t i = 0; i < m->pieces->pieces.cnt; i++) {
+		uint64_t call = piece_at(m->pieces, i)->key.call;
+		uint32_t site;
+
+		m->calls->pieces[i].site =
+			call && pp_keyed_find(&m->pieces->calls, &call, &site) == 0 ? site
+										    : PP_PIECE_NONE;
+	}
+}
+
+static int make(struct making *m)
+{
+	struct pp_calls *calls = m->calls;
+	uint32_t follower_cnt;
+
+	m->continuing = array(m->pieces->pieces.cnt, sizeof(uint32_t));
+	m->order = array(m->pieces->crossings.cnt, sizeof(uint32_t));
+	if (!m->continuing || !m->order)
+		return -ENOMEM;
+	sort_all(m);
+	if (count_followers(m, &follower_cnt) < 0)
+		return -ENOMEM;
+	calls->sites = array(m->pieces->calls.cnt, sizeof(calls->sites[0]));
+	calls->pieces = array(m->pieces->pieces.cnt, sizeof(calls->pieces[0]));
+	calls->followers = array(follower_cnt, sizeof(calls->followers[0]));
+	calls->pairs = array(m->pieces->crossings.cnt, sizeof(calls->pairs[0]));
+	if (!calls->sites || !calls->pieces || !calls->followers || !calls->pairs)
+		return -ENOMEM;
+	find_sites(m);
+	read_crossings(m);
+	return 0;
+}
+
+int pp_calls_init(struct pp_calls *ret_calls, const struct pp_pieces *pieces)
+{
+	struct pp_calls calls = {.follower_cnt = 0};
+	struct making m = {.pieces = pieces, .calls = &calls};
+	int r = make(&m);
+
+	free(m.continuing);
+	free(m.order);
+	if (r < 0)
+		pp_calls_release(&calls);
+	else
+		*ret_calls = calls;
+	return r;
+}
+
+void pp_calls_release(struct pp_calls *calls)
+{
+	free(calls->sites);
+	free(calls->pieces);
+	free(calls->followers);
+	free(calls->pairs);
+	memset(calls, 0, sizeof(*calls));
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Chains of pieces; see pp_stitch.h. */
+#include "pp_stitch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pp_calls.h"
+
+#define FLOW_LEAST 1e-7 /* of all flow: thinner ways are given up */
+#define DEPTH_MAX  256  /* calls on one path */
+/* What a piece's own crossings must number to outweigh those of its call. */
+#define OWN_HALF 2.0
+
+struct stitching {
+	const struct pp_pieces *pieces;
+	struct pp_calls calls;
+	uint32_t order, depth;
+	double window, least;
+	pp_stitched_fn *fn;
+	void *context;
+	struct pp_stitch_sums sums;
+	double *shares; /* of the followers of every call on the way, one after the other */
+	size_t share_cnt, share_room;
+};
+
+/* A path on its way. */
+struct chain {
+	uint64_t start;
+	uint32_t length, outcomes;
+	double span, weight;
+};
+
+/* Which crossings: those a window shows, the others, or both. */
+enum reach { REACH_NEAR, REACH_FAR, REACH_ANY };
+
+static const struct pp_piece *piece_at(const struct stitching *s, uint32_t index)
+{
+	return pp_keyed_item(&s->pieces->pieces, index);
+}
+
+static bool is_far(const struct stitching *s, const struct chain *c)
+{
+	return c->span > s->window - 0.5;
+}
+
+/* A path ended: windows have shown it, unless it is too long for them. */
+static int emit(struct stitching *s, const struct chain *c)
+{
+	struct pp_stitched path = {.start = c->start,
+				   .length = c->length,
+				   .outcomes = c->outcomes,
+				   .weight = c->weight};
+
+	if (!is_far(s, c))
+		return 0;
+	s->sums.stitched += c->weight;
+	return s->fn(s->context, &path);
+}
+
+/* 1: the path was cut at its greatest length with the piece's last branch. */
+static int append(struct stitching *s, struct chain *c, const struct pp_piece *piece)
+{
+	const uint64_t *nexts = s->pieces->nexts + piece->first_next;
+	double span = c->span + piece->span;
+	int cut = 0;
+
+	for (uint32_t i = 0; i < piece->key.length; i++) {
+		uint32_t outcome = piece->key.outcomes >> i & 1;
+		int r;
+
+		c->outcomes |= outcome << c->length++;
+		c->span += outcome;
+		cut = c->length == PP_PATH_LENGTH;
+		if (!cut)
+			continue;
+		r = emit(s, c);
+		if (r < 0)
+			return r;
+		c->start = nexts[i];
+		c->length = c->outcomes = 0;
+	}
+	c->span = span;
+	return cut;
+}
+
+/* ---------------------------------------------------------------- crossings */
+
+/* How much a piece's own crossings say against those of its call. */
+static double own_share(const struct stitching *s, uint64_t seen_cnt)
+{
+	return s->order < 2 ? 0 : (double)seen_cnt / ((double)seen_cnt + OWN_HALF);
+}
+
+static struct pp_outlook outlook_of(const struct stitching *s, uint32_t piece)
+{
+	const struct pp_piece_call *of = &s->calls.pieces[piece];
+	const struct pp_outlook *site = &s->calls.sites[of->site].outlook;
+	double own = own_share(s, of->outlook.seen_cnt);
+	struct pp_outlook mixed = {.seen_cnt = site->seen_cnt};
+
+	mixed.far_share = own * of->outlook.far_share + (1 - own) * site->far_share;
+	mixed.near_span = own * of->outlook.near_span + (1 - own) * site->near_span;
+	if (of->outlook.far_share >= 1)
+		mixed.near_span = site->near_span;
+	return mixed;
+}
+
+/* Which piece follows, given what is known of the crossing; order 1 does not ask. */
+static void fill_shares(const struct stitching *s, uint32_t piece, enum reach reach,
+			double far_share, double *ret_shares)
+{
+	const struct pp_piece_call *of = &s->calls.pieces[piece];
+	const struct pp_call_site *site = &s->calls.sites[of->site];
+	const struct pp_follower *followers = s->calls.followers + site->first;
+	double far = reach == REACH_FAR ? 1 : reach == REACH_NEAR ? 0 : far_share;
+	double own = own_share(s, of->pair_cnt);
+
+	for (uint32_t i = 0; i < site->cnt; i++)
+		ret_shares[i] = s->order < 2 ? followers[i].all
+					     : far * followers[i].far +
+						       (1 - far) * (1 - own) * followers[i].near;
+	for (uint32_t i = 0; i < of->cnt && s->order >= 2; i++) {
+		const struct pp_pair *pair = &s->calls.pairs[of->first + i];
+
+		ret_shares[pair->follower] += (1 - far) * own * pair->share;
+	}
+}
+
+static int make_room(struct stitching *s, uint32_t cnt)
+{
+	size_t room = s->share_cnt + cnt;
+	double *moved;
+
+	if (room <= s->share_room)
+		return 0;
+	moved = reallocarray(s->shares, 2 * room, sizeof(moved[0]));
+	if (!moved)
+		return -ENOMEM;
+	s->shares = moved;
+	s->share_room = 2 * room;
+	return 0;
+}
+
+static int follow(struct stitching *s, struct chain c, uint32_t piece);
+
+/* Goes on with every piece that may follow. */
+static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, enum reach reach,
+		 double far_share)
+{
+	const struct pp_call_site *site = &s->calls.sites[s->calls.pieces[piece].site];
+	size_t first = s->share_cnt;
+	int r;
+
+	if (!site->cnt || s->depth == DEPTH_MAX) {
+		s->sums.lost += is_far(s, c) ? c->weight : 0;
+		return 0;
+	}
+	r = make_room(s, site->cnt);
+	if (r < 0)
+		return r;
+	fill_shares(s, piece, reach, far_share, s->shares + first);
+	s->share_cnt += site->cnt;
+	s->depth++;
+	for (uint32_t i = 0; i < site->cnt && r == 0; i++) {
+		struct chain next = *c;
+
+		next.weight *= s->shares[first + i];
+		r = follow(s, next, s->calls.followers[site->first + i].piece);
+	}
+	s->depth--;
+	s->share_cnt = first;
+	return r;
+}
+
+/* A path that is too long already need not know how long its further calls take. */
+static int cross(struct stitching *s, const struct chain *c, uint32_t piece)
+{
+	struct pp_outlook outlook = outlook_of(s, piece);
+	struct chain near = *c, far = *c;
+	int r;
+
+	if (is_far(s, c))
+		return go_on(s, c, piece, REACH_ANY, outlook.far_share);
+	near.weight *= 1 - outlook.far_share;
+	near.span += outlook.near_span;
+	far.weight *= outlook.far_share;
+	far.span = s->window;
+	r = near.weight > s->least ? go_on(s, &near, piece, REACH_NEAR, 0) : 0;
+	if (r == 0 && far.weight > s->least)
+		r = go_on(s, &far, piece, REACH_FAR, 1);
+	return r;
+}
+
+static int follow(struct stitching *s, struct chain c, uint32_t piece)
+{
+	const struct pp_piece *p = piece_at(s, piece);
+	int cut;
+
+	if (c.weight <= s->least)
+		return 0;
+	cut = append(s, &c, p);
+	if (cut < 0)
+		return cut;
+	if (s->calls.pieces[piece].site != PP_PIECE_NONE)
+		return cross(s, &c, piece);
+	/* A branch that ends a path does so whether or not it is the 32nd. */
+	return cut && !p->returns ? 0 : emit(s, &c);
+}
+
+static int stitch_all(struct stitching *s)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->pieces->pieces.cnt; i++)
+		if (piece_at(s, i)->key.is_fresh)
+			s->sums.begun += piece_at(s, i)->weight;
+	s->least = s->sums.begun * FLOW_LEAST;
+	for (uint32_t i = 0; i < s->pieces->pieces.cnt && r == 0; i++) {
+		const struct pp_piece *p = piece_at(s, i);
+
+		if (p->key.is_fresh && p->key.call)
+			r = follow(s, (struct chain){.start = p->key.start, .weight = p->weight},
+				   i);
+	}
+	return r;
+}
+
+int pp_stitch(const struct pp_pieces *pieces, uint32_t order, uint32_t window_taken,
+	      pp_stitched_fn *fn, void *context, struct pp_stitch_sums *ret_sums)
+{
+	struct stitching s = {.pieces = pieces,
+			      .order = order,
+			      .window = window_taken,
+			      .fn = fn,
+			      .context = context};
+	int r = pp_calls_init(&s.calls, pieces);
+
+	if (r < 0)
+		return r;
+	r = stitch_all(&s);
+	pp_calls_release(&s.calls);
+	free(s.shares);
+	if (r == 0)
+		*ret_sums = s.sums;
+	return r;
+}
