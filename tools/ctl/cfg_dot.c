@@ -17,10 +17,10 @@
 #include "text.h"
 
 #define FONT     "Helvetica,Arial,sans-serif"
-#define MONO     "DejaVu Sans Mono,Menlo,Consolas,monospace"
+#define MONO     "DejaVu Sans Mono,Menlo,monospace"
 #define HOT_LINE "#0b4f9e"
 #define COLD     "#8a8a8a"
-#define WIDTH    46 /* columns of source that a block shows */
+#define WIDTH    44 /* columns of source that a block shows */
 
 /* ---------------------------------------------------------------- escaping */
 
@@ -43,13 +43,22 @@ static void html(FILE *out, const char *text)
 	}
 }
 
-/* The same cut to so many columns. */
-static void html_cut(FILE *out, const char *text, unsigned int width)
+/* The same, no longer than a block is wide: of source the beginning says most. */
+static void html_cut(FILE *out, const char *text)
 {
 	_cleanup_free_ char *valid = text_valid_utf8(text);
-	_cleanup_free_ char *shorter = text_shorten(valid, width);
+	unsigned int columns = 0;
+	uint32_t code_point;
 
-	html(out, shorter);
+	for (char *c = valid; *c; c += text_decode(c, &code_point)) {
+		if (columns++ == WIDTH) {
+			*c = 0;
+			html(out, valid);
+			fputs("...", out);
+			return;
+		}
+	}
+	html(out, valid);
 }
 
 /* Within a quoted string. */
@@ -81,7 +90,7 @@ static void print_title(FILE *out, const struct cfg *cfg, const struct cfg_words
 {
 	fprintf(out, "<TR><TD ALIGN=\"LEFT\"><B>%s</B>", words->place);
 	if (words->file) {
-		fputs("  <FONT COLOR=\"#555555\">", out);
+		fputs(" &#160;<FONT COLOR=\"#3a3a3a\">", out);
 		html(out, text_base_name(words->file));
 		fprintf(out, ":%d", words->low);
 		if (words->high != words->low)
@@ -90,7 +99,7 @@ static void print_title(FILE *out, const struct cfg *cfg, const struct cfg_words
 	}
 	fputs("</TD><TD ALIGN=\"RIGHT\">", out);
 	if (weight > 0)
-		fprintf(out, "  <B>%.1f %%</B>", 100 * weight / cfg->weight);
+		fprintf(out, " &#160;<B>%.1f %%</B>", 100 * weight / cfg->weight);
 	fputs("</TD></TR>", out);
 }
 
@@ -99,14 +108,14 @@ static void print_words(FILE *out, const struct cfg_words *words)
 	for (int i = 0; i < words->line_cnt; i++) {
 		row_begin(out);
 		fprintf(out, "<FONT FACE=\"%s\" POINT-SIZE=\"9\">", MONO);
-		html_cut(out, words->texts[i], WIDTH);
+		html_cut(out, words->texts[i]);
 		fputs("</FONT>", out);
 		row_end(out);
 	}
 	for (int i = 0; i < words->call_cnt; i++) {
 		row_begin(out);
 		fputs("<I>calls ", out);
-		html_cut(out, words->calls[i], WIDTH);
+		html_cut(out, words->calls[i]);
 		fputs("</I>", out);
 		row_end(out);
 	}
@@ -129,7 +138,7 @@ static void print_leaving(FILE *out, const struct cfg *cfg, uint32_t last)
 		name = cfg_outside(cfg, edge);
 		row_begin(out);
 		fprintf(out, "<I>%s to ", cfg_kind_name(edge->kind));
-		html_cut(out, name, WIDTH);
+		html_cut(out, name);
 		if (edge->weight > 0)
 			fprintf(out, "  %.0f %%", 100 * cfg_edge_share(cfg, e));
 		fputs("</I>", out);
@@ -245,8 +254,8 @@ static void print_counted(FILE *out, const struct cfg *cfg)
 	if (path->id &&
 	    target_number(cfg->target, path->start, path->length, path->outcomes, &number) == 0)
 		fprintf(out,
-			" - <FONT COLOR=\"%s\"><B>blue: the hottest, number %" PRIu64 " of %" PRIu64
-			", %.1f %%</B></FONT>",
+			" &#160;\xc2\xb7&#160; <FONT COLOR=\"%s\"><B>blue: the hottest, number "
+			"%" PRIu64 " of %" PRIu64 ", %.1f %%</B></FONT>",
 			HOT_LINE, number, cfg->target->path_cnt, 100 * path->weight / cfg->weight);
 	fputs("<BR/>", out);
 }
@@ -255,14 +264,14 @@ static void print_label(FILE *out, const struct cfg *cfg)
 {
 	fputs("\tlabel=<<FONT POINT-SIZE=\"18\"><B>", out);
 	html(out, cfg->target->name);
-	fputs("</B></FONT>  ", out);
-	html(out, cfg->target->binary_name);
+	fputs("</B></FONT> &#160; ", out);
+	html(out, text_base_name(cfg->target->binary_name));
 	fputs("<BR/>", out);
 	print_counted(out, cfg);
-	fputs("shade: square root of the weight; T taken, N not taken", out);
+	fputs("shade: square root of the weight &#160;\xc2\xb7&#160; T taken, N not taken", out);
 	if (cfg->hidden_cnt)
-		fprintf(out, "; %" PRIu32 " of %" PRIu32 " blocks are left out", cfg->hidden_cnt,
-			cfg->group_cnt);
+		fprintf(out, " &#160;\xc2\xb7&#160; %" PRIu32 " of %" PRIu32 " blocks are left out",
+			cfg->hidden_cnt, cfg->group_cnt);
 	fputs("<BR/>>;\n", out);
 }
 

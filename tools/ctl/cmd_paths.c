@@ -1,14 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pathprofctl paths: the hottest paths. */
+/*
+ * pathprofctl paths: the hottest paths; with --function those that begin in one function, with
+ * their Ball-Larus numbers.
+ */
 #include "ctl.h"
 
 #include <inttypes.h>
 
 #include "cleanup.h"
+#include "target.h"
 #include "text.h"
 #include "view.h"
 
 #define DEFAULT_LIMIT 50
+
+/* The rows of one function. */
+struct of_function {
+	const struct target *target;
+	uint32_t left; /* rows, when limited */
+	bool limited;
+	bool unnumbered, runs_on; /* such rows were there */
+};
+
+static void number_cell(struct view_query *query, const struct pathprof_path_row *row)
+{
+	struct of_function *of = query->context;
+	uint64_t number = 0;
+	int r = target_number(of->target, row->start, row->length, row->outcomes, &number);
+
+	of->unnumbered |= r < 0;
+	of->runs_on |= r == 1;
+	if (r < 0)
+		table_cell(query->table, CTL_DIM, "-");
+	else
+		table_cell(query->table, CTL_PLAIN, "%s:%" PRIu64 "%s", of->target->name, number,
+			   r ? "+" : "");
+}
+
+static void add_number(const struct view_query *query, json_t *object,
+		       const struct pathprof_path_row *row)
+{
+	const struct of_function *of = query->context;
+	uint64_t number = 0;
+	int r = target_number(of->target, row->start, row->length, row->outcomes, &number);
+
+	if (r < 0)
+		json_add(object, "number", json_null());
+	else
+		json_add_number(object, "number", number);
+	json_add_number(object, "function_paths", of->target->path_cnt);
+	json_add(object, "runs_on", json_boolean(r == 1));
+}
 
 static void add_cells(struct view_query *query, const struct pathprof_path_row *row)
 {
@@ -23,6 +65,8 @@ static void add_cells(struct view_query *query, const struct pathprof_path_row *
 	table_cell(query->table, CTL_PLAIN, "%s",
 		   text_outcomes(outcomes, row->length, row->outcomes));
 	table_cell(query->table, CTL_DIM, "%s", text_base_name(row->binary_name));
+	if (query->context)
+		number_cell(query, row);
 	table_cell(query->table, CTL_PLAIN, "%" PRId64, row->id);
 }
 
@@ -45,6 +89,8 @@ static void add_json(struct view_query *query, const struct pathprof_path_row *r
 	json_add_count(object, "length", row->length);
 	json_add_text(object, "outcomes",
 		      row->length ? text_outcomes(outcomes, row->length, row->outcomes) : "");
+	if (query->context)
+		add_number(query, object, row);
 	json_rows_add(query->json, object);
 }
 
@@ -81,7 +127,102 @@ const struct view view_paths = {
 	.rows = rows,
 };
 
+/* ---------------------------------------------------------------- of one function */
+
+static int add_own(void *context, const struct pathprof_path_row *row)
+{
+	struct view_query *query = context;
+	struct of_function *of = query->context;
+
+	if (!pathprof_build_id_equal(&row->binary_id, &of->target->id) ||
+	    target_function_at(of->target, row->start) != of->target->function)
+		return 0;
+	if (of->limited && of->left-- == 0)
+		return 1;
+	return add(context, row);
+}
+
+/* Shares stay those of everything selected. */
+static int own_rows(struct view_query *query, struct pathprof_error *error)
+{
+	struct pathprof_filter every = query->filter;
+	int r;
+
+	every.limit = 0;
+	r = pathprof_store_paths(query->store, &every, add_own, query, error);
+	return r < 0 ? r : 0;
+}
+
+static const struct table_column own_columns[] = {
+	VIEW_SHARE_COLUMNS,
+	{"FUNCTION", TABLE_SHRINK},
+	{"LENGTH", TABLE_RIGHT | TABLE_SPARE},
+	{"OUTCOMES", TABLE_SHRINK},
+	{"BINARY", TABLE_SHRINK | TABLE_SPARE},
+	{"NUMBER", 0},
+	{"ID", TABLE_RIGHT},
+};
+
+static void print_footnotes(const struct of_function *of)
+{
+	_cleanup_free_ char *name = text_escape(of->target->name);
+
+	printf("\n%s has %" PRIu64 " paths: pathprofctl show %s:NUMBER shows one.\n", name,
+	       of->target->path_cnt, name);
+	if (of->unnumbered)
+		puts("-: no path of the function alone: it ended at 32 branches, or began behind "
+		     "one that did.");
+	if (of->runs_on)
+		puts("+: it runs on into another function; the number is that of its part here.");
+}
+
+static int print_own(const struct ctl_options *options, struct pathprof_store *store,
+		     const struct target *target)
+{
+	struct pathprof_filter filter = options->filter;
+	struct of_function of = {.target = target};
+	struct view view = {
+		.name = "paths",
+		.columns = own_columns,
+		.column_cnt = sizeof(own_columns) / sizeof(own_columns[0]),
+		.rows = own_rows,
+		.context = &of,
+	};
+	int r;
+
+	of.left = options->limit_given ? filter.limit : DEFAULT_LIMIT;
+	of.limited = of.left != 0;
+	r = view_print(&view, store, &filter, options->json, stdout);
+	if (r == CTL_OK && !options->json)
+		print_footnotes(&of);
+	return r;
+}
+
+static int paths_of_function(const struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct view_query query = {.filter = options->filter};
+	struct target target;
+	int r = ctl_no_operands(options);
+
+	if (r == CTL_OK)
+		r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (r)
+		return r;
+	query.store = store;
+	query.symbols = symbols_new(store);
+	r = target_open(&target, &query, options, options->function);
+	if (r == CTL_OK) {
+		r = print_own(options, store, &target);
+		target_release(&target);
+	}
+	symbols_free(query.symbols);
+	return r;
+}
+
 int cmd_paths(const struct ctl_options *options)
 {
+	if (options->function)
+		return paths_of_function(options);
 	return view_verb(&view_paths, options, DEFAULT_LIMIT);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pathprofctl show PATH-ID: one path, block by block. */
+/* pathprofctl show PATH-ID, FUNCTION:NUMBER: one path, block by block. */
 #include "ctl.h"
 
 #include <errno.h>
@@ -8,43 +8,93 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "number.h"
 #include "show.h"
 
-static int parse_id(const struct ctl_options *options, int64_t *ret_id)
+/* A number without a sign. */
+static bool parse_number(const char *text, uint64_t *ret_number)
 {
-	const char *text;
-	long long id;
+	char *end;
 
-	if (options->argc != 1)
-		return ctl_usage(options, "one PATH-ID is needed, as pathprofctl paths lists them");
-	text = options->argv[0];
+	if (!*text || text[strspn(text, "0123456789")])
+		return false;
 	errno = 0;
-	id = strtoll(text, NULL, 10);
-	if (!*text || text[strspn(text, "0123456789")] || errno || id <= 0)
-		return ctl_usage(options, "%s: not a PATH-ID (a number)", text);
-	*ret_id = id;
-	return CTL_OK;
+	*ret_number = strtoull(text, &end, 10);
+	return errno == 0;
+}
+
+static int show_id(const struct ctl_options *options, struct view_query *query, int64_t id)
+{
+	struct pathprof_error error = {""};
+	int r = show_path(stdout, query, options, id, options->json, &error);
+
+	if (r == -ENOENT)
+		return ctl_fail("path %" PRId64 ": not among what is selected: see pathprofctl "
+				"paths",
+				id);
+	return r < 0 ? ctl_fail_error("show", r, &error) : CTL_OK;
+}
+
+/* From the store when it was seen, else from the code alone. */
+static int show_number_of(const struct ctl_options *options, struct view_query *query,
+			  const struct target *target, uint64_t number)
+{
+	struct pathprof_error error = {""};
+	int64_t id = 0;
+	int r;
+
+	if (number >= target->path_cnt)
+		return ctl_fail("%s:%" PRIu64 ": no such path: %s has %" PRIu64
+				", numbered from 0: see pathprofctl paths --function %s",
+				target->name, number, target->name, target->path_cnt, target->name);
+	r = number_find(target, number, query, &id, &error);
+	if (r == 0 && id)
+		return show_id(options, query, id);
+	if (r == 0)
+		r = show_unseen(stdout, query, target, number, options->json);
+	return r < 0 ? ctl_fail_error("show", r, &error) : CTL_OK;
+}
+
+/* FUNCTION:NUMBER; what stands before the last colon may hold colons. */
+static int show_number(const struct ctl_options *options, struct view_query *query,
+		       const char *colon, uint64_t number)
+{
+	_cleanup_free_ char *word =
+		ctl_printf("%.*s", (int)(colon - options->argv[0]), options->argv[0]);
+	struct target target;
+	int r = target_open(&target, query, options, word);
+
+	if (r)
+		return r;
+	r = show_number_of(options, query, &target, number);
+	target_release(&target);
+	return r;
 }
 
 int cmd_show(const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
 	struct view_query query = {.filter = options->filter};
-	struct pathprof_error error = {""};
-	int64_t id = 0;
-	int r = parse_id(options, &id);
+	const char *word = options->argc == 1 ? options->argv[0] : NULL, *colon;
+	uint64_t number = 0;
+	bool is_id;
+	int r;
 
-	if (r == CTL_OK)
-		r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (!word)
+		return ctl_usage(options, "one PATH-ID or FUNCTION:NUMBER is needed, as "
+					  "pathprofctl paths lists them");
+	is_id = parse_number(word, &number) && number && number <= INT64_MAX;
+	colon = strrchr(word, ':');
+	if (!is_id && (!colon || colon == word || !parse_number(colon + 1, &number)))
+		return ctl_usage(options, "%s: neither a PATH-ID (a number) nor FUNCTION:NUMBER",
+				 word);
+	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 	if (r)
 		return r;
 	query.store = store;
 	query.symbols = symbols_new(store);
-	r = show_path(stdout, &query, id, options->json, &error);
+	r = is_id ? show_id(options, &query, (int64_t)number)
+		  : show_number(options, &query, colon, number);
 	symbols_free(query.symbols);
-	if (r == -ENOENT)
-		return ctl_fail("path %" PRId64 ": not among what is selected: see pathprofctl "
-				"paths",
-				id);
-	return r < 0 ? ctl_fail_error("show", r, &error) : CTL_OK;
+	return r;
 }

@@ -13,19 +13,29 @@
 
 #include "cleanup.h"
 #include "interval.h"
+#include "number.h"
 #include "source_text.h"
 #include "text.h"
 
-#define BLOCK_MAX        64 /* a path has 32 branches at most */
 #define INSTRUCTION_SIZE 256
+
+enum numbered {
+	NUMBER_UNKNOWN, /* not asked for, or its code has no graph */
+	NUMBER_NONE,
+	NUMBER_WHOLE,
+	NUMBER_RUNS_ON, /* that of its part in the function it begins in */
+};
 
 struct path {
 	struct pathprof_path_row row;
 	char *binary_name;
 	struct pathprof_code *code; /* NULL: not to be had */
 	struct pathprof_error why;
-	struct pathprof_block blocks[BLOCK_MAX];
-	size_t block_cnt;
+	struct pathprof_block *blocks;
+	size_t block_cnt, block_room;
+	enum numbered numbered;
+	uint64_t number, of; /* its number, of so many paths */
+	char *function;      /* whose paths these are */
 };
 
 /* Where the last line of source shown was, so that each is shown once. */
@@ -48,8 +58,13 @@ static int keep_block(void *context, const struct pathprof_block *block)
 {
 	struct path *path = context;
 
-	if (path->block_cnt == BLOCK_MAX)
-		return -E2BIG;
+	if (path->block_cnt == path->block_room) {
+		size_t room = path->block_room ? 2 * path->block_room : 32;
+
+		path->blocks =
+			ctl_realloc(path->blocks, path->block_room, room, sizeof(*path->blocks));
+		path->block_room = room;
+	}
 	path->blocks[path->block_cnt++] = *block;
 	return 0;
 }
@@ -71,6 +86,37 @@ static void load_blocks(struct path *path, struct view_query *query)
 		pathprof_fail(&path->why, r, "%s: %s", path->binary_name, strerror(-r));
 }
 
+static void take_number(struct path *path, const struct target *target, int r)
+{
+	path->numbered = r < 0 ? NUMBER_NONE : r ? NUMBER_RUNS_ON : NUMBER_WHOLE;
+	path->of = target->path_cnt;
+	path->function = ctl_strdup(target->name);
+}
+
+/* Without a graph there is no number, and no harm. */
+static void load_number(struct path *path, struct view_query *query,
+			const struct ctl_options *options)
+{
+	const struct pathprof_path_row *row = &path->row;
+	struct pathprof_error error = {""};
+	struct target target;
+
+	if (!path->code || !options ||
+	    target_open_at(&target, query, options, &row->binary_id, row->binary_name, row->start,
+			   &error) < 0)
+		return;
+	take_number(path, &target,
+		    target_number(&target, row->start, row->length, row->outcomes, &path->number));
+	target_release(&target);
+}
+
+static void release(struct path *path)
+{
+	free(path->binary_name);
+	free(path->blocks);
+	free(path->function);
+}
+
 static char *label_of(struct view_query *query, const struct path *path, uint64_t offset)
 {
 	_cleanup_free_ char *label =
@@ -79,26 +125,98 @@ static char *label_of(struct view_query *query, const struct path *path, uint64_
 	return text_escape(label);
 }
 
-static void print_header(FILE *out, struct view_query *query, const struct path *path)
+static void print_number(FILE *out, const struct path *path)
+{
+	_cleanup_free_ char *function = text_escape(path->function ? path->function : "");
+
+	if (path->numbered == NUMBER_NONE)
+		fprintf(out,
+			"  number    -  (no path of %s alone: it ended at 32 branches, or began "
+			"behind one that did)\n",
+			function);
+	else if (path->numbered != NUMBER_UNKNOWN)
+		fprintf(out, "  number    %s:%" PRIu64 "  (of %" PRIu64 " paths%s)\n", function,
+			path->number, path->of,
+			path->numbered == NUMBER_RUNS_ON
+				? "; from there it runs on into another function"
+				: "");
+}
+
+static void print_seen(FILE *out, const struct view_query *query, const struct path *path)
 {
 	const struct pathprof_path_row *row = &path->row;
 	struct interval interval = interval_of_share(row->share, query->observations);
-	_cleanup_free_ char *label = label_of(query, path, row->start);
-	_cleanup_free_ char *binary = text_escape(path->binary_name);
-	char hex[PATHPROF_BUILD_ID_TEXT_LEN], ways[TEXT_OUTCOMES_SIZE];
 
-	fprintf(out, "%spath %" PRId64 "%s  %s%s%s\n", ctl_style_on(CTL_DIM), row->id,
-		ctl_style_off(CTL_DIM), ctl_style_on(CTL_NAME), label, ctl_style_off(CTL_NAME));
-	fprintf(out, "  binary    %s\n", binary);
-	fprintf(out, "  build-id  %s\n", pathprof_build_id_text(&row->binary_id, hex));
-	fprintf(out, "  start     0x%" PRIx64 "\n", row->start);
+	if (!row->id) {
+		fputs("  share     never seen in what is selected\n", out);
+		return;
+	}
 	fprintf(out, "  share     %s%.2f%%%s  (95%% interval %.2f%% to %.2f%%)\n",
 		ctl_style_on(ctl_share_style(row->share)), 100 * row->share,
 		ctl_style_off(ctl_share_style(row->share)), 100 * interval.low,
 		100 * interval.high);
 	fprintf(out, "  samples   %" PRIu64 "  (weight %.1f)\n", row->samples, row->weight);
-	fprintf(out, "  ways      %s  (%" PRIu32 " branches; T taken, N not taken)\n",
-		text_outcomes(ways, row->length, row->outcomes), row->length);
+}
+
+static const char *letter_of(const struct pathprof_block *block)
+{
+	switch (block->kind) {
+	case PERF_BR_COND:
+		return block->taken ? "T" : "N";
+	case PERF_BR_UNCOND:
+	case PERF_BR_IND:
+		return "T";
+	default:
+		return "";
+	}
+}
+
+/* The outcomes of a path that no profile gave. Returns how many there are. Caller frees. */
+static size_t spell_ways(const struct path *path, char **ret_ways)
+{
+	char *ways = ctl_alloc(path->block_cnt + 2);
+	size_t len = 0;
+
+	for (size_t i = 0; i < path->block_cnt; i++)
+		for (const char *c = letter_of(&path->blocks[i]); *c; c++)
+			ways[len++] = *c;
+	if (!len)
+		ways[0] = '-';
+	*ret_ways = ways;
+	return len;
+}
+
+static void print_ways(FILE *out, const struct path *path)
+{
+	_cleanup_free_ char *spelt = NULL;
+	char ways[TEXT_OUTCOMES_SIZE];
+	size_t cnt = path->row.length;
+
+	if (path->row.id)
+		text_outcomes(ways, path->row.length, path->row.outcomes);
+	else
+		cnt = spell_ways(path, &spelt);
+	fprintf(out, "  ways      %s  (%zu branches; T taken, N not taken)\n", spelt ? spelt : ways,
+		cnt);
+}
+
+static void print_header(FILE *out, struct view_query *query, const struct path *path)
+{
+	const struct pathprof_path_row *row = &path->row;
+	_cleanup_free_ char *label = label_of(query, path, row->start);
+	_cleanup_free_ char *binary = text_escape(path->binary_name);
+	_cleanup_free_ char *id =
+		row->id ? ctl_printf("path %" PRId64, row->id) : ctl_strdup("path not seen");
+	char hex[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	fprintf(out, "%s%s%s  %s%s%s\n", ctl_style_on(CTL_DIM), id, ctl_style_off(CTL_DIM),
+		ctl_style_on(CTL_NAME), label, ctl_style_off(CTL_NAME));
+	fprintf(out, "  binary    %s\n", binary);
+	fprintf(out, "  build-id  %s\n", pathprof_build_id_text(&row->binary_id, hex));
+	fprintf(out, "  start     0x%" PRIx64 "\n", row->start);
+	print_number(out, path);
+	print_seen(out, query, path);
+	print_ways(out, path);
 }
 
 /* The source line that offset belongs to, unless it is the one shown last. */
@@ -154,6 +272,9 @@ static const char *way_of(const struct pathprof_block *block)
 		return "indirect jump";
 	case PERF_BR_RET:
 		return "return";
+	case PERF_BR_CALL:
+	case PERF_BR_IND_CALL:
+		return "call that does not come back";
 	default:
 		return "falls through";
 	}
@@ -248,23 +369,52 @@ static json_t *block_json(struct view_query *query, struct path *path,
 	return object;
 }
 
+static json_t *number_json(const struct path *path)
+{
+	json_t *object;
+
+	if (path->numbered == NUMBER_UNKNOWN || path->numbered == NUMBER_NONE)
+		return json_null();
+	object = json_object();
+	json_add_text(object, "function", path->function);
+	json_add_number(object, "number", path->number);
+	json_add_number(object, "paths", path->of);
+	json_add(object, "runs_on", json_boolean(path->numbered == NUMBER_RUNS_ON));
+	return object;
+}
+
+static void add_ways(json_t *object, const struct path *path)
+{
+	_cleanup_free_ char *spelt = NULL;
+	char outcomes[TEXT_OUTCOMES_SIZE];
+	size_t cnt = path->row.length;
+
+	if (path->row.id)
+		text_outcomes(outcomes, path->row.length, path->row.outcomes);
+	else
+		cnt = spell_ways(path, &spelt);
+	json_add_count(object, "length", cnt);
+	json_add_text(object, "outcomes", !cnt ? "" : spelt ? spelt : outcomes);
+}
+
 static void print_json(FILE *out, struct view_query *query, struct path *path)
 {
 	const struct pathprof_path_row *row = &path->row;
 	_cleanup_free_ char *label =
 		symbols_label(query->symbols, &row->binary_id, row->binary_name, row->start);
 	_cleanup_json_ json_t *object = json_object();
-	char outcomes[TEXT_OUTCOMES_SIZE];
 	json_t *blocks = json_array();
 
-	json_add_ns(object, "id", row->id);
+	if (row->id)
+		json_add_ns(object, "id", row->id);
+	else
+		json_add(object, "id", json_null());
 	json_add_text(object, "label", label);
 	view_share_members(query, object, row->share, row->samples, row->weight);
 	json_add_binary(object, "binary", &row->binary_id, row->binary_name);
 	json_add_hex(object, "start", row->start);
-	json_add_count(object, "length", row->length);
-	json_add_text(object, "outcomes",
-		      row->length ? text_outcomes(outcomes, row->length, row->outcomes) : "");
+	add_ways(object, path);
+	json_add(object, "function_path", number_json(path));
 	for (size_t i = 0; path->code && i < path->block_cnt; i++)
 		json_array_append_new(blocks, block_json(query, path, &path->blocks[i]));
 	json_add(object, "blocks", blocks);
@@ -274,8 +424,16 @@ static void print_json(FILE *out, struct view_query *query, struct path *path)
 	fputc('\n', out);
 }
 
-int show_path(FILE *out, struct view_query *query, int64_t id, bool json,
-	      struct pathprof_error *error)
+static void print(FILE *out, struct view_query *query, struct path *path, bool json)
+{
+	if (json)
+		print_json(out, query, path);
+	else
+		print_text(out, query, path);
+}
+
+int show_path(FILE *out, struct view_query *query, const struct ctl_options *options, int64_t id,
+	      bool json, struct pathprof_error *error)
 {
 	struct path path = {.binary_name = NULL};
 	int r = view_query_samples(query, error);
@@ -286,11 +444,27 @@ int show_path(FILE *out, struct view_query *query, int64_t id, bool json,
 		r = -ENOENT;
 	if (r == 0) {
 		load_blocks(&path, query);
-		if (json)
-			print_json(out, query, &path);
-		else
-			print_text(out, query, &path);
+		load_number(&path, query, options);
+		print(out, query, &path, json);
 	}
-	free(path.binary_name);
+	release(&path);
 	return r;
+}
+
+int show_unseen(FILE *out, struct view_query *query, const struct target *target, uint64_t number,
+		bool json)
+{
+	struct path path = {.code = target->code, .number = number};
+	int r = number_blocks(target, number, &path.blocks, &path.block_cnt);
+
+	if (r < 0)
+		return r;
+	path.row.binary_id = target->id;
+	path.binary_name = ctl_strdup(target->binary_name);
+	path.row.binary_name = path.binary_name;
+	path.row.start = path.blocks[0].start;
+	take_number(&path, target, 0);
+	print(out, query, &path, json);
+	release(&path);
+	return 0;
 }

@@ -287,7 +287,7 @@ static void show_selected(struct top *top)
 	out = open_memstream(&text, &size);
 	if (!out)
 		return;
-	r = show_path(out, &top->query, top->table.keys[top->selected], false, &error);
+	r = show_path(out, &top->query, NULL, top->table.keys[top->selected], false, &error);
 	if (r < 0)
 		fprintf(out, "%s\n", error.text[0] ? error.text : strerror(-r));
 	fclose(out);

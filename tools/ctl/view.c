@@ -130,6 +130,7 @@ int view_print(const struct view *view, struct pathprof_store *store,
 		.filter = *filter,
 		.table = json ? NULL : &table,
 		.json = json ? &rows : NULL,
+		.context = view->context,
 	};
 	struct pathprof_error error = {""};
 	int r;

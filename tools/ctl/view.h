@@ -24,6 +24,7 @@ struct view_query {
 	struct table *table;    /* rows go here, or */
 	struct json_rows *json; /* here */
 	double top_share;       /* the first row's: the length of its bar */
+	void *context;          /* the view's */
 };
 
 struct view {
@@ -34,6 +35,7 @@ struct view {
 	bool bare_in_pipe; /* no title line there: made for converters */
 	/* Appends every row, heaviest first. -errno, error filled. */
 	int (*rows)(struct view_query *query, struct pathprof_error *error);
+	void *context; /* for rows, in its query; NULL */
 };
 
 extern const struct view view_paths, view_functions, view_edges, view_binaries, view_processes,
