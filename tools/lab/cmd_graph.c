@@ -338,7 +338,7 @@ static void check_transfer(struct truth *t, const struct lab_transfer *transfer)
 			     .next = x.next.offset,
 			     .next_file = next,
 			     .cnt = transfer->cnt};
-	if (at_next && is_listed(verdict))
+	if (at_next && next && is_listed(verdict))
 		file = next;
 	note(file->tallies, verdict, transfer->cnt);
 	if (!is_listed(verdict))
