@@ -282,35 +282,14 @@ static int add_jump(struct emit *e, const struct unit *unit, uint32_t kind, uint
 	return add_edge_at(e, tail ? PATHPROF_EDGE_TAIL : kind, target);
 }
 
-static bool call_returns(struct emit *e, const struct unit *unit, uint64_t vaddr,
-			 const struct pp_insn *insn)
-{
-	struct pp_builder *b = e->b;
-	uint64_t next = vaddr + insn->len;
-	const char *name;
-	uint32_t callee;
-
-	if (!pp_explore_goes_on(b, next, pp_owner_state(b, unit->range)->end))
-		return false;
-	if (insn->kind == PP_KIND_ICALL) {
-		name = pp_explore_import(b, vaddr, insn);
-		return !name || !pp_name_is_noreturn(name);
-	}
-	callee = pp_owner_of(b, insn->target);
-	if (callee == PP_NONE)
-		callee = pp_map_get(&b->guesses, insn->target);
-	return insn->target == next || callee == PP_NONE ||
-	       insn->target != pp_owner_state(b, callee)->start ||
-	       pp_owner_state(b, pp_owner_root(b, callee))->returns;
-}
-
 static int add_call(struct emit *e, const struct unit *unit, uint64_t vaddr,
 		    const struct pp_insn *insn)
 {
 	uint64_t pad = pp_explore_pad(e->b, vaddr);
 	int rc = 0;
 
-	if (call_returns(e, unit, vaddr, insn))
+	if (pp_explore_goes_on(e->b, vaddr + insn->len, pp_owner_state(e->b, unit->range)->end) &&
+	    pp_explore_call_returns(e->b, vaddr, insn))
 		rc = add_edge_at(e, PATHPROF_EDGE_CONTINUE, vaddr + insn->len);
 	if (!rc && pad) {
 		uint32_t to = block_at(e, pad);

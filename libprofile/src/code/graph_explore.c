@@ -246,6 +246,22 @@ static void flag_setjmp(struct pp_builder *b, uint32_t range, const char *name)
 		pp_owner_state(b, pp_owner_root(b, range))->flags |= PATHPROF_FUNCTION_SETJMP;
 }
 
+bool pp_explore_call_returns(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *insn)
+{
+	const char *name;
+	uint32_t callee;
+
+	if (insn->kind == PP_KIND_ICALL) {
+		name = pp_explore_import(b, vaddr, insn);
+		return !name || !pp_name_is_noreturn(name);
+	}
+	callee = pp_owner_of(b, insn->target);
+	if (callee == PP_NONE)
+		callee = pp_map_get(&b->guesses, insn->target);
+	return insn->target == vaddr + insn->len || callee == PP_NONE ||
+	       insn->target != pp_owner_state(b, callee)->start || returns(b, callee);
+}
+
 /* true: the code behind is to be read now. */
 static bool pass_call(struct pp_builder *b, uint32_t range, uint64_t next, uint64_t target)
 {
@@ -269,15 +285,6 @@ static bool pass_call(struct pp_builder *b, uint32_t range, uint64_t next, uint6
 	return false;
 }
 
-static bool pass_indirect_call(struct pp_builder *b, uint32_t range, uint64_t vaddr,
-			       const struct pp_insn *insn)
-{
-	const char *name = pp_explore_import(b, vaddr, insn);
-
-	flag_setjmp(b, range, name);
-	return !name || !pp_name_is_noreturn(name);
-}
-
 static bool pass_any_call(struct pp_builder *b, uint32_t range, uint64_t vaddr,
 			  const struct pp_insn *insn)
 {
@@ -286,8 +293,10 @@ static bool pass_any_call(struct pp_builder *b, uint32_t range, uint64_t vaddr,
 
 	if (pad)
 		pp_explore_reach(b, range, pad);
-	if (insn->kind == PP_KIND_ICALL)
-		return pass_indirect_call(b, range, vaddr, insn) && goes_on;
+	if (insn->kind == PP_KIND_ICALL) {
+		flag_setjmp(b, range, pp_explore_import(b, vaddr, insn));
+		return pp_explore_call_returns(b, vaddr, insn) && goes_on;
+	}
 	/* A callee that nobody else calls is found here even if this call is the last thing. */
 	if (!goes_on) {
 		uint32_t callee = range_or_guess(b, insn->target);

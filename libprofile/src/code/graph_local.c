@@ -128,6 +128,8 @@ static int link_block(struct pp_local *l, uint32_t from)
 		pad = pp_explore_pad(l->b, block->last);
 		if (pad)
 			rc = link_to(l, from, pad);
+		if (rc || !pp_explore_call_returns(l->b, block->last, &insn))
+			return rc;
 	}
 	if (rc || insn.kind == PP_KIND_JMP || insn.kind == PP_KIND_IJMP || insn.kind == PP_KIND_RET)
 		return rc;

@@ -198,6 +198,8 @@ void pp_explore_returns(struct pp_builder *b, uint32_t range);
 uint64_t pp_explore_pad(const struct pp_builder *b, uint64_t call);
 /* Whether the code behind a call runs once it returns; end is its range's. */
 bool pp_explore_goes_on(struct pp_builder *b, uint64_t next, uint64_t end);
+/* As far as is known now. */
+bool pp_explore_call_returns(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *insn);
 /* Of an indirect call or jump through a pointer of the dynamic linker's: the symbol, or NULL. */
 const char *pp_explore_import(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *insn);
 
