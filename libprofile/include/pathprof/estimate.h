@@ -7,7 +7,8 @@
  * no weight mends that. Such paths are stitched: windows are cut at calls and returns too (EOPP
  * table 5.2), each piece is counted with its own weight, and a path is the product of the shares
  * with which its pieces follow one another behind each call: a Markov chain, of first order or over
- * the piece before as well. The derivation stands in docs/reconstruction.md.
+ * the piece before as well. What windows can show is left as they show it. The derivation stands in
+ * docs/reconstruction.md.
  *
  * Workload: 10^5 windows, 10^4 paths; bounded by max_paths. One object, one thread.
  */
@@ -25,7 +26,8 @@ struct pathprof_estimator;
 struct pathprof_estimator_settings {
 	bool weighted;  /* Horvitz-Thompson; false: each counts once */
 	uint32_t order; /* 0: seen paths only; 1, 2: stitch unseen ones with that much context */
-	uint32_t max_paths; /* 0: 1,000,000; beyond it new ones are counted as dropped */
+	uint32_t max_paths; /* and pieces, and calls; 0: 1,000,000; beyond it new ones are counted
+			       as dropped; at most 2^28 */
 };
 
 struct pathprof_estimated_path {
@@ -38,7 +40,9 @@ struct pathprof_estimated_path {
 struct pathprof_estimate_summary {
 	uint64_t window_cnt, path_cnt, dropped_cnt;
 	double seen_weight, stitched_weight;
-	/* Of the flow (paths begun), what lies on paths that windows of this length cannot hold. */
+	double lost_weight; /* begun, too long for a window, and no window shows how they end */
+	/* Of the flow (paths begun), what lies on paths that windows of this length cannot hold;
+	   whatever the order. */
 	double unobservable_share;
 };
 

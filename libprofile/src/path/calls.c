@@ -24,8 +24,9 @@ struct making {
 	struct pp_calls *calls;
 	uint32_t *continuing; /* pieces that continue, by where they start */
 	uint32_t continuing_cnt;
-	uint32_t *order; /* crossings, by call and piece */
-	double *weights; /* of the followers of one call */
+	uint32_t *places; /* of pieces in it */
+	uint32_t *order;  /* crossings, by call and piece */
+	double *weights;  /* of the followers of one call */
 	uint64_t ended[PATHPROF_BURST_MAX + 1], censored[PATHPROF_BURST_MAX + 1];
 };
 
@@ -61,6 +62,8 @@ static void sort_all(struct making *m)
 	for (uint32_t i = 0; i < p->crossings.cnt; i++)
 		m->order[i] = i;
 	qsort_r(m->continuing, m->continuing_cnt, sizeof(uint32_t), by_start, (void *)p);
+	for (uint32_t i = 0; i < m->continuing_cnt; i++)
+		m->places[m->continuing[i]] = i;
 	qsort_r(m->order, p->crossings.cnt, sizeof(uint32_t), by_call_and_piece, (void *)p);
 }
 
@@ -183,16 +186,13 @@ static struct pp_outlook outlook_of(struct making *m, uint32_t first, uint32_t e
 
 /* ---------------------------------------------------------------- which piece follows */
 
-/* The place of a piece among the followers; site->cnt when it is none. */
+/* The place of a piece among the followers; site->cnt or more when it is none. */
 static uint32_t place_of(const struct making *m, const struct pp_call_site *site, uint32_t piece)
 {
-	uint32_t low = 0, high = site->cnt;
-
-	/* Of one call they lie in the order of `continuing`, whose pieces of one start do too. */
-	for (; low < high; low++)
-		if (m->calls->followers[site->first + low].piece == piece)
-			break;
-	return low;
+	if (!site->cnt || piece == PP_PIECE_NONE || piece_at(m->pieces, piece)->key.is_fresh)
+		return site->cnt;
+	/* One before the first is beyond the last. */
+	return m->places[piece] - m->places[m->calls->followers[site->first].piece];
 }
 
 static void normalise(struct pp_follower *followers, uint32_t cnt, double near, double far)
@@ -214,8 +214,7 @@ static void split_followers(struct making *m, struct pp_call_site *site, uint32_
 
 	for (uint32_t i = first; i < end; i++) {
 		const struct pp_crossing *x = crossing_at(m->pieces, m->order[i]);
-		uint32_t place =
-			x->key.next == PP_PIECE_NONE ? site->cnt : place_of(m, site, x->key.next);
+		uint32_t place = place_of(m, site, x->key.next);
 
 		if (place < site->cnt)
 			followers[place].near += x->weight;
@@ -244,10 +243,8 @@ static void add_pairs(struct making *m, const struct pp_call_site *site, uint32_
 		const struct pp_crossing *x = crossing_at(m->pieces, m->order[i]);
 		uint32_t place;
 
-		if (x->key.next == PP_PIECE_NONE)
-			continue;
 		place = place_of(m, site, x->key.next);
-		if (place == site->cnt)
+		if (place >= site->cnt)
 			continue;
 		if (!of->cnt || calls->pairs[calls->pair_cnt - 1].follower != place) {
 			calls->pairs[calls->pair_cnt++] = (struct pp_pair){.follower = place};
@@ -327,8 +324,9 @@ static int make(struct making *m)
 	uint32_t follower_cnt;
 
 	m->continuing = array(m->pieces->pieces.cnt, sizeof(uint32_t));
+	m->places = array(m->pieces->pieces.cnt, sizeof(uint32_t));
 	m->order = array(m->pieces->crossings.cnt, sizeof(uint32_t));
-	if (!m->continuing || !m->order)
+	if (!m->continuing || !m->places || !m->order)
 		return -ENOMEM;
 	sort_all(m);
 	if (count_followers(m, &follower_cnt) < 0)
@@ -351,6 +349,7 @@ int pp_calls_init(struct pp_calls *ret_calls, const struct pp_pieces *pieces)
 	int r = make(&m);
 
 	free(m.continuing);
+	free(m.places);
 	free(m.order);
 	if (r < 0)
 		pp_calls_release(&calls);

@@ -27,9 +27,9 @@ struct pathprof_estimator {
 	struct pathprof_estimator_settings settings;
 	struct pp_keyed paths;
 	struct pp_pieces pieces;
-	uint64_t window_cnt, taken_cnt, dropped_cnt;
-	double seen_weight, stitched_dropped;
-	int error; /* of the window in hand */
+	uint64_t window_cnt, taken_cnt;
+	uint64_t seen_dropped_cnt, stitched_dropped_cnt;
+	int error; /* of the window, or the read, in hand */
 };
 
 int pathprof_estimator_new(struct pathprof_estimator **ret_e,
@@ -67,14 +67,15 @@ void pathprof_estimator_free(struct pathprof_estimator *e)
 	free(e);
 }
 
-/* NULL: no room, and counted as such, or no memory. */
-static struct path *path_at(struct pathprof_estimator *e, const struct path_key *key)
+/* NULL: no room, and counted in *dropped_cnt, or no memory. */
+static struct path *path_at(struct pathprof_estimator *e, const struct path_key *key,
+			    uint64_t *dropped_cnt)
 {
 	uint32_t index;
 	int r = pp_keyed_at(&e->paths, key, &index);
 
 	if (r == -ENOSPC)
-		e->dropped_cnt++;
+		(*dropped_cnt)++;
 	else if (r < 0)
 		e->error = r;
 	return r < 0 ? NULL : pp_keyed_item(&e->paths, index);
@@ -84,7 +85,7 @@ static void add_seen(void *context, const struct pathprof_path_seen *seen)
 {
 	struct pathprof_estimator *e = context;
 	struct path_key key = {seen->start, seen->length, seen->outcomes};
-	struct path *path = path_at(e, &key);
+	struct path *path = path_at(e, &key, &e->seen_dropped_cnt);
 
 	if (path)
 		path->seen += e->settings.weighted ? seen->weight : 1;
@@ -110,27 +111,31 @@ static int add_stitched(void *context, const struct pp_stitched *stitched)
 {
 	struct pathprof_estimator *e = context;
 	struct path_key key = {stitched->start, stitched->length, stitched->outcomes};
-	struct path *path = path_at(e, &key);
+	struct path *path = path_at(e, &key, &e->stitched_dropped_cnt);
 
 	if (path)
 		path->stitched += stitched->weight;
 	return e->error;
 }
 
+/* Order 0 asks for the sums only. */
+static int ignore_stitched(void *context, const struct pp_stitched *stitched)
+{
+	return 0;
+}
+
 /* What an earlier read stitched is forgotten. */
 static int stitch(struct pathprof_estimator *e, struct pp_stitch_sums *ret_sums)
 {
 	uint64_t window = e->window_cnt ? (e->taken_cnt + e->window_cnt / 2) / e->window_cnt : 0;
+	uint32_t order = e->settings.order;
 
 	e->error = 0;
+	e->stitched_dropped_cnt = 0;
 	for (uint32_t i = 0; i < e->paths.cnt; i++)
 		((struct path *)pp_keyed_item(&e->paths, i))->stitched = 0;
-	if (!e->settings.order) {
-		*ret_sums = (struct pp_stitch_sums){.begun = 0};
-		return 0;
-	}
-	return pp_stitch(&e->pieces, e->settings.order, (uint32_t)window, add_stitched, e,
-			 ret_sums);
+	return pp_stitch(&e->pieces, order ? order : 1, (uint32_t)window,
+			 order ? add_stitched : ignore_stitched, e, ret_sums);
 }
 
 static int by_weight(const void *a, const void *b)
@@ -183,7 +188,8 @@ int pathprof_estimator_read(struct pathprof_estimator *e,
 	if (!paths)
 		return -ENOMEM;
 	summary.path_cnt = copy_paths(e, paths, &summary);
-	summary.dropped_cnt = e->dropped_cnt + e->pieces.dropped_cnt;
+	summary.dropped_cnt = e->seen_dropped_cnt + e->stitched_dropped_cnt + e->pieces.dropped_cnt;
+	summary.lost_weight = sums.lost;
 	far = sums.stitched + sums.lost;
 	if (far > 0)
 		summary.unobservable_share = far / (summary.seen_weight + far);

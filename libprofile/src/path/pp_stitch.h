@@ -9,7 +9,7 @@
  * to with a span of a window or more is a path no window holds, the rest windows have shown.
  *
  * Workload: 10^4 pieces, 10^5 crossings once a read. Ways with less than 10^-7 of all flow are
- * given up. Pure; the caller's memory.
+ * given up, and all of them when there are too many. Pure; the caller's memory.
  */
 #ifndef PP_STITCH_H
 #define PP_STITCH_H

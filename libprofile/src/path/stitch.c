@@ -7,8 +7,9 @@
 
 #include "pp_calls.h"
 
-#define FLOW_LEAST 1e-7 /* of all flow: thinner ways are given up */
-#define DEPTH_MAX  256  /* calls on one path */
+#define FLOW_LEAST 1e-7       /* of all flow: thinner ways are given up */
+#define DEPTH_MAX  256        /* calls on one path */
+#define WORK_MAX   (1u << 26) /* pieces looked at: half a second */
 /* What a piece's own crossings must number to outweigh those of its call. */
 #define OWN_HALF 2.0
 
@@ -16,6 +17,7 @@ struct stitching {
 	const struct pp_pieces *pieces;
 	struct pp_calls calls;
 	uint32_t order, depth;
+	uint64_t work;
 	double window, least;
 	pp_stitched_fn *fn;
 	void *context;
@@ -152,7 +154,8 @@ static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, enu
 	size_t first = s->share_cnt;
 	int r;
 
-	if (!site->cnt || s->depth == DEPTH_MAX) {
+	s->work += site->cnt;
+	if (!site->cnt || s->depth == DEPTH_MAX || s->work > WORK_MAX) {
 		s->sums.lost += is_far(s, c) ? c->weight : 0;
 		return 0;
 	}
