@@ -326,6 +326,86 @@ static NOINLINE void promised(unsigned int n)
 	}
 }
 
+/*
+ * More cases than a signed byte can count: the comparison's constant is one that must not be
+ * extended by its sign.
+ */
+#define CASE(n)                                                                                    \
+	case (n):                                                                                  \
+		if (sink & (n))                                                                    \
+			put((n)*3);                                                                \
+		else                                                                               \
+			put((n) ^ 0x55);                                                           \
+		break;
+#define CASES(n) CASE(n) CASE((n) + 1) CASE((n) + 2) CASE((n) + 3) CASE((n) + 4)
+#define MANY(n)  CASES(n) CASES((n) + 5) CASES((n) + 10) CASES((n) + 15) CASES((n) + 20)
+
+static NOINLINE void wide(uint8_t n)
+{
+	switch (n) {
+		MANY(19)
+		MANY(44)
+		MANY(69)
+		MANY(94)
+		MANY(119)
+		MANY(144)
+	}
+}
+
+/* The index has a greatest value by promise alone, and what is compared bounds it from below. */
+static NOINLINE uint64_t from_below(uint8_t n, uint64_t features)
+{
+	if (n >= 4 && n < 40)
+		return 1;
+	switch (n) {
+	case 0:
+	case 40:
+		return features >> 3 & 7;
+	case 1:
+	case 43:
+		put(features);
+		return 2;
+	case 2:
+	case 41:
+		return features * 5;
+	case 3:
+	case 42:
+		put(3);
+		return features + 1;
+	case 44:
+		put(features ^ n);
+		return 4;
+	default:
+		__builtin_unreachable();
+	}
+}
+
+/* All 256 values but for a promise. */
+static NOINLINE void turned(uint8_t n)
+{
+	switch ((uint8_t)(n + 0x80)) {
+	case 0:
+		put(111);
+		break;
+	case 1:
+		put(sink ^ 112);
+		break;
+	case 2:
+		put(113);
+		put(1);
+		break;
+	case 3:
+		put(sink + 114);
+		break;
+	case 4:
+		put(115);
+		return;
+	default:
+		__builtin_unreachable();
+	}
+	put(n);
+}
+
 enum state { START, WORD, NUMBER, STRING, ESCAPE, COMMENT, END };
 
 static NOINLINE enum state state_after(enum state state, unsigned char c)
@@ -456,7 +536,11 @@ int main(void)
 		put(values((unsigned int)i % 8));
 		promised((unsigned int)i % 6);
 		by_table((unsigned int)i % 6);
+		put(from_below((uint8_t)(i % 9 < 4 ? i % 9 : 36 + i % 9), (uint64_t)i));
+		turned((uint8_t)(0x80 + i % 5));
 	}
+	for (int i = 0; i < 256; i++)
+		wide((uint8_t)i);
 	machine("let x 12 = \"a \\\" b\" # all of it\n34 go \n");
 	put(interpret(code));
 	printf("%llx\n", (unsigned long long)sink);
