@@ -69,7 +69,7 @@ static uint32_t wake(struct pp_builder *b, uint32_t at)
 		return waiter.next;
 	}
 	state = pp_owner_state(b, pp_owner_root(b, waiter.range));
-	if (state->returns)
+	if (state->returns || state->never)
 		return waiter.next;
 	state->returns = true;
 	last = state->waiters;
@@ -89,7 +89,7 @@ void pp_explore_returns(struct pp_builder *b, uint32_t range)
 	struct pp_state *state = pp_owner_state(b, pp_owner_root(b, range));
 	uint32_t at = state->waiters;
 
-	if (state->returns)
+	if (state->returns || state->never)
 		return;
 	state->returns = true;
 	state->waiters = PP_NONE;

@@ -39,6 +39,7 @@ int pp_owner_init(struct pp_builder *b)
 		const struct pp_range *r = &b->ranges.ranges[i];
 		struct pp_state state = new_state(r->start, r->end, (uint32_t)i);
 
+		state.never = (r->flags & PATHPROF_FUNCTION_PLT) && pp_name_is_noreturn(r->name);
 		if (!pp_vector_add(&b->states, &state))
 			return -ENOMEM;
 	}

@@ -70,6 +70,7 @@ struct pp_state {
 	uint32_t tail;       /* of a family's first: the last */
 	bool returns;        /* of a function's first range */
 	bool called;
+	bool never; /* a stub of what never returns, whatever its own code says */
 };
 
 /* An address to be read as code, of a range. */
