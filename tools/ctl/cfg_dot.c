@@ -77,7 +77,7 @@ static void quoted(FILE *out, const char *text)
 
 static void row_begin(FILE *out)
 {
-	fputs("<TR><TD ALIGN=\"LEFT\" COLSPAN=\"2\">", out);
+	fputs("<TR><TD ALIGN=\"LEFT\" COLSPAN=\"3\">", out);
 }
 
 static void row_end(FILE *out)
@@ -85,21 +85,21 @@ static void row_end(FILE *out)
 	fputs("</TD></TR>", out);
 }
 
+/* Cells of their own: a viewer's bold face may be wider than the one measured. */
 static void print_title(FILE *out, const struct cfg *cfg, const struct cfg_words *words,
 			double weight)
 {
-	fprintf(out, "<TR><TD ALIGN=\"LEFT\"><B>%s</B>", words->place);
+	fprintf(out, "<TR><TD ALIGN=\"LEFT\"><B>%s</B> </TD><TD ALIGN=\"LEFT\">", words->place);
 	if (words->file) {
-		fputs(" &#160;<FONT COLOR=\"#3a3a3a\">", out);
+		fputs(" ", out);
 		html(out, text_base_name(words->file));
 		fprintf(out, ":%d", words->low);
 		if (words->high != words->low)
 			fprintf(out, "-%d", words->high);
-		fputs("</FONT>", out);
 	}
 	fputs("</TD><TD ALIGN=\"RIGHT\">", out);
 	if (weight > 0)
-		fprintf(out, " &#160;<B>%.1f %%</B>", 100 * weight / cfg->weight);
+		fprintf(out, " <B>%.1f %%</B>", 100 * weight / cfg->weight);
 	fputs("</TD></TR>", out);
 }
 
@@ -109,7 +109,7 @@ static void print_words(FILE *out, const struct cfg_words *words)
 		row_begin(out);
 		fprintf(out, "<FONT FACE=\"%s\" POINT-SIZE=\"9\">", MONO);
 		html_cut(out, words->texts[i]);
-		fputs("</FONT>", out);
+		fputs(" &#160;</FONT>", out); /* for viewers with a wider font */
 		row_end(out);
 	}
 	for (int i = 0; i < words->call_cnt; i++) {
@@ -168,7 +168,7 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 	cfg_words_of(&words, cfg, block, source);
 	fprintf(out,
 		"\tb%" PRIu32 " [label=<<TABLE BORDER=\"0\" CELLSPACING=\"0\" "
-		"CELLPADDING=\"1\">",
+		"CELLPADDING=\"2\">",
 		block);
 	print_title(out, cfg, &words, weight);
 	print_words(out, &words);
@@ -249,24 +249,24 @@ static void print_counted(FILE *out, const struct cfg *cfg)
 		fputs("counts: taken branches, no path was seen whole<BR/>", out);
 		return;
 	}
-	fprintf(out, "counts: weight of %" PRIu64 " paths seen %" PRIu64 " times", cfg->path_cnt,
-		cfg->samples);
+	fprintf(out, "counts: weight of %" PRIu64 " paths seen %" PRIu64 " times<BR/>",
+		cfg->path_cnt, cfg->samples);
 	if (path->id &&
 	    target_number(cfg->target, path->start, path->length, path->outcomes, &number) == 0)
 		fprintf(out,
-			" &#160;\xc2\xb7&#160; <FONT COLOR=\"%s\"><B>blue: the hottest, number "
+			"<FONT COLOR=\"%s\"><B>blue: the hottest path, number "
 			"%" PRIu64 " of %" PRIu64 ", %.1f %%</B></FONT>",
 			HOT_LINE, number, cfg->target->path_cnt, 100 * path->weight / cfg->weight);
-	fputs("<BR/>", out);
+	fputs(" &#160;\xc2\xb7&#160; ", out);
 }
 
 static void print_label(FILE *out, const struct cfg *cfg)
 {
 	fputs("\tlabel=<<FONT POINT-SIZE=\"18\"><B>", out);
 	html(out, cfg->target->name);
-	fputs("</B></FONT> &#160; ", out);
+	fputs("</B></FONT><BR/>in ", out);
 	html(out, text_base_name(cfg->target->binary_name));
-	fputs("<BR/>", out);
+	fputs(" &#160;\xc2\xb7&#160; ", out);
 	print_counted(out, cfg);
 	fputs("shade: square root of the weight &#160;\xc2\xb7&#160; T taken, N not taken", out);
 	if (cfg->hidden_cnt)
