@@ -98,7 +98,7 @@ BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfo
 	libncurses-dev libzstd-dev libxxhash-dev
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
-	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++
+	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz
 # What the papers' experiments run and draw with.
 EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
 	gnuchess ghostscript gnugo link-grammar
