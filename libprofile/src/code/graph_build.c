@@ -16,6 +16,7 @@ static void init_vectors(struct pp_builder *b)
 	b->crossings.size_bytes = sizeof(struct pp_crossing);
 	b->joints.size_bytes = sizeof(struct pp_joint);
 	b->pending.size_bytes = sizeof(struct pp_place);
+	b->known.size_bytes = sizeof(struct pp_place);
 	b->switches.size_bytes = sizeof(struct pp_switch);
 	b->targets.size_bytes = sizeof(uint64_t);
 	b->beginnings.size_bytes = sizeof(uint64_t);
@@ -105,10 +106,26 @@ static bool guess_functions(struct pp_builder *b)
 	return b->states.cnt > before;
 }
 
+/* A compiler's switches within switches need some ten rounds; only what is made to be slow more. */
+#define ROUNDS_MAX 64
+
+/* Reads on until nothing new is found. */
+static void read_rest(struct pp_builder *b)
+{
+	bool guesses = !has_frames(b), more = true;
+
+	for (int round = 0; more && !b->failed; round++) {
+		pp_explore(b);
+		if (b->failed)
+			return;
+		more = (round < ROUNDS_MAX && (pp_switch_resolve(b) || pp_switch_check(b))) ||
+		       (round < 2 * ROUNDS_MAX &&
+			(pp_switch_give_up(b) || (guesses && guess_functions(b))));
+	}
+}
+
 static void read_code(struct pp_builder *b)
 {
-	bool guesses = !has_frames(b);
-
 	/* Taken from the end: the first range is read first. */
 	for (size_t r = b->ranges.cnt; r-- > 0;)
 		pp_explore_push(b, b->ranges.ranges[r].start, (uint32_t)r);
@@ -116,11 +133,7 @@ static void read_code(struct pp_builder *b)
 		pp_owner_guess(b, b->ranges.entry);
 	for (size_t i = 0; i < b->beginnings.cnt; i++)
 		pp_owner_guess(b, *PP_AT(b->beginnings, uint64_t, i));
-	do {
-		do
-			pp_explore(b);
-		while (!b->failed && pp_switch_resolve(b));
-	} while (!b->failed && (pp_switch_give_up(b) || (guesses && guess_functions(b))));
+	read_rest(b);
 }
 
 static void release(struct pp_builder *b)
@@ -136,6 +149,8 @@ static void release(struct pp_builder *b)
 	free(b->joints.data);
 	free(b->pending.data);
 	free(b->switches.data);
+	free(b->switch_at.slots);
+	free(b->known.data);
 	free(b->targets.data);
 	free(b->constants.data);
 	free(b->tables.slots);

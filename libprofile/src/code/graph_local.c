@@ -110,6 +110,22 @@ static int link_to(struct pp_local *l, uint32_t from, uint64_t vaddr)
 	return link.to == PP_NONE || pp_vector_add(&l->links, &link) ? 0 : -ENOMEM;
 }
 
+static int link_switch(struct pp_local *l, uint32_t from, uint64_t jump)
+{
+	const struct pp_builder *b = l->b;
+	uint32_t at = pp_map_get(&b->switch_at, jump);
+	const struct pp_switch *s;
+
+	if (at == PP_NONE)
+		return 0;
+	s = PP_AT(b->switches, struct pp_switch, at);
+	for (uint32_t t = 0; t < s->cnt; t++) {
+		if (link_to(l, from, *PP_AT(b->targets, uint64_t, s->first + t)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int link_block(struct pp_local *l, uint32_t from)
 {
 	const struct pp_local_block *block = pp_local_block(l, from);
@@ -131,25 +147,11 @@ static int link_block(struct pp_local *l, uint32_t from)
 		if (rc || !pp_explore_call_returns(l->b, block->last, &insn))
 			return rc;
 	}
-	if (rc || insn.kind == PP_KIND_JMP || insn.kind == PP_KIND_IJMP || insn.kind == PP_KIND_RET)
+	if (insn.kind == PP_KIND_IJMP)
+		return link_switch(l, from, block->last);
+	if (rc || insn.kind == PP_KIND_JMP || insn.kind == PP_KIND_RET)
 		return rc;
 	return link_to(l, from, block->end);
-}
-
-static int link_switches(struct pp_local *l)
-{
-	for (size_t i = 0; i < l->b->switches.cnt; i++) {
-		const struct pp_switch *s = PP_AT(l->b->switches, struct pp_switch, i);
-		uint32_t from = pp_local_find(l, s->jump);
-
-		if (from == PP_NONE)
-			continue;
-		for (uint32_t t = 0; t < s->cnt; t++) {
-			if (link_to(l, from, *PP_AT(l->b->targets, uint64_t, s->first + t)))
-				return -ENOMEM;
-		}
-	}
-	return 0;
 }
 
 static int sort_preds(struct pp_local *l)
@@ -191,8 +193,6 @@ int pp_local_init(struct pp_local *l, struct pp_builder *b, uint32_t family)
 		qsort(l->blocks.data, l->blocks.cnt, sizeof(struct pp_local_block), by_start);
 	for (uint32_t i = 0; i < l->blocks.cnt && !rc; i++)
 		rc = link_block(l, i);
-	if (!rc)
-		rc = link_switches(l);
 	if (!rc)
 		rc = sort_preds(l);
 	if (rc)

@@ -195,16 +195,31 @@ static enum outcome try_value(struct pp_local *l, const struct pp_value *v)
 	return read_table(l, &table) ? FOUND : NOTHING;
 }
 
-/* Notes where a jump leads, and has it read. */
-static void keep(struct pp_builder *b, const struct pp_place *jump, size_t first, uint32_t kind)
+/* Notes where a jump leads: targets[first..first + cnt). */
+static void note(struct pp_builder *b, uint64_t jump, size_t first, uint32_t cnt, uint32_t kind)
 {
-	struct pp_switch s = {.jump = jump->vaddr, .first = (uint32_t)first, .kind = kind};
+	struct pp_switch s = {.jump = jump, .first = (uint32_t)first, .cnt = cnt, .kind = kind};
+	uint32_t at = pp_map_get(&b->switch_at, jump);
 
-	s.cnt = settle(b, first);
-	if (!pp_vector_add(&b->switches, &s))
+	if (at != PP_NONE)
+		*PP_AT(b->switches, struct pp_switch, at) = s;
+	else if (pp_map_put(&b->switch_at, jump, (uint32_t)b->switches.cnt) ||
+		 !pp_vector_add(&b->switches, &s))
 		b->failed = true;
-	for (uint32_t i = 0; i < s.cnt; i++)
-		pp_explore_reach(b, jump->range, *PP_AT(b->targets, uint64_t, first + i));
+}
+
+static void reach_all(struct pp_builder *b, uint32_t range, size_t first, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		pp_explore_reach(b, range, *PP_AT(b->targets, uint64_t, first + i));
+}
+
+static void keep(struct pp_builder *b, const struct pp_place *jump, size_t first)
+{
+	uint32_t cnt = settle(b, first);
+
+	note(b, jump->vaddr, first, cnt, PATHPROF_EDGE_SWITCH);
+	reach_all(b, jump->range, first, cnt);
 }
 
 /* ---------------------------------------------------------------- tail calls */
@@ -443,7 +458,7 @@ static void bind_later(struct pp_builder *b, const struct pp_place *jump, uint64
 	if (!bytes || *bytes != 0x68 || next >= pp_owner_state(b, jump->range)->end)
 		return;
 	if (add_target(b, next))
-		keep(b, jump, first, PATHPROF_EDGE_SWITCH);
+		keep(b, jump, first);
 }
 
 /* Jumps that need no look at their function. */
@@ -463,35 +478,65 @@ static enum verdict look_at_once(struct pp_builder *b, const struct pp_place *ju
 	return LATER;
 }
 
+/* Adds the targets of a jump's tables. */
+static enum outcome read_tables(struct pp_local *l, const struct pp_op *op, struct pp_point point)
+{
+	struct pp_value values[VALUES_MAX];
+	enum outcome all = NOTHING;
+	size_t cnt;
+
+	l->leaves.cnt = 0;
+	cnt = pp_value_targets(l, op, point, values, VALUES_MAX);
+	for (size_t i = 0; i < cnt && all != POSTPONED; i++) {
+		enum outcome outcome = try_value(l, &values[i]);
+
+		if (outcome != NOTHING)
+			all = outcome;
+	}
+	return all;
+}
+
 static enum verdict look_at(struct pp_local *l, const struct pp_place *jump)
 {
 	struct pp_point point = {pp_local_find(l, jump->vaddr), jump->vaddr};
-	struct pp_value values[VALUES_MAX];
-	size_t first = l->b->targets.cnt, cnt;
-	bool found = false, postponed = false;
+	size_t first = l->b->targets.cnt;
+	enum verdict verdict = LATER;
 	struct pp_op op;
 
 	if (point.block == PP_NONE || !pp_op_read(l, jump->vaddr, &op))
 		return LATER;
-	l->leaves.cnt = 0;
-	cnt = pp_value_targets(l, &op, point, values, VALUES_MAX);
-	for (size_t i = 0; i < cnt; i++) {
-		enum outcome outcome = try_value(l, &values[i]);
-
-		found |= outcome == FOUND;
-		postponed |= outcome == POSTPONED;
-	}
-	if (postponed) {
-		l->b->targets.cnt = first;
-		return LATER;
-	}
-	if (found) {
-		keep(l->b, jump, first, PATHPROF_EDGE_SWITCH);
+	switch (read_tables(l, &op, point)) {
+	case FOUND:
+		keep(l->b, jump, first);
 		return DONE;
+	case NOTHING:
+		if (is_frame_gone(l, point.block) && !guess_tables(l, true))
+			verdict = leave(l->b, jump, NULL);
+		break;
+	default:
+		break;
 	}
-	if (is_frame_gone(l, point.block) && !guess_tables(l, true)) {
-		l->b->targets.cnt = first;
-		return leave(l->b, jump, NULL);
+	l->b->targets.cnt = first;
+	return verdict;
+}
+
+/* Now that all is read: ways to the jump that were not known may bring more. */
+static enum verdict look_again(struct pp_local *l, const struct pp_place *jump)
+{
+	struct pp_point point = {pp_local_find(l, jump->vaddr), jump->vaddr};
+	uint32_t at = pp_map_get(&l->b->switch_at, jump->vaddr), cnt;
+	size_t first = l->b->targets.cnt;
+	struct pp_op op;
+
+	if (point.block == PP_NONE || !pp_op_read(l, jump->vaddr, &op))
+		return LATER;
+	if (read_tables(l, &op, point) == FOUND) {
+		cnt = settle(l->b, first);
+		if (cnt > PP_AT(l->b->switches, struct pp_switch, at)->cnt) {
+			note(l->b, jump->vaddr, first, cnt, PATHPROF_EDGE_SWITCH);
+			reach_all(l->b, jump->range, first, cnt);
+			return DONE;
+		}
 	}
 	l->b->targets.cnt = first;
 	return LATER;
@@ -513,9 +558,11 @@ static int by_insn(const void *a, const void *b)
 	return x->insn < y->insn ? -1 : x->insn > y->insn;
 }
 
-/* All jumps of one function. Returns how many are done with. */
+typedef enum verdict look_fn(struct pp_local *l, const struct pp_place *jump);
+
+/* All jumps of one function. Returns how many are done with; those that are not go to left. */
 static size_t look_at_function(struct pp_builder *b, const struct pp_place *jumps, size_t cnt,
-			       struct pp_vector *left)
+			       look_fn *look, struct pp_vector *left)
 {
 	struct pp_local local;
 	size_t done = 0;
@@ -526,12 +573,35 @@ static size_t look_at_function(struct pp_builder *b, const struct pp_place *jump
 	}
 	find_ways(&local);
 	for (size_t i = 0; i < cnt; i++) {
-		if (look_at(&local, &jumps[i]) == DONE)
+		if (look(&local, &jumps[i]) == DONE)
 			done++;
 		else if (!pp_vector_add(left, &jumps[i]))
 			b->failed = true;
 	}
 	pp_local_release(&local);
+	return done;
+}
+
+/* How many of jumps, sorted, from first on are of one range. */
+static size_t of_one_range(const struct pp_vector *jumps, size_t first)
+{
+	const struct pp_place *place = PP_AT(*jumps, struct pp_place, first);
+	size_t cnt = 1;
+
+	while (first + cnt < jumps->cnt && place[cnt].range == place->range)
+		cnt++;
+	return cnt;
+}
+
+static size_t look_at_all(struct pp_builder *b, const struct pp_vector *jumps, look_fn *look,
+			  struct pp_vector *left)
+{
+	size_t done = 0, cnt;
+
+	for (size_t i = 0; i < jumps->cnt && !b->failed; i += cnt) {
+		cnt = of_one_range(jumps, i);
+		done += look_at_function(b, PP_AT(*jumps, struct pp_place, i), cnt, look, left);
+	}
 	return done;
 }
 
@@ -562,7 +632,7 @@ static void sort_pending(struct pp_builder *b)
 static bool resolve(struct pp_builder *b)
 {
 	struct pp_vector jumps = b->pending, left = {.size_bytes = sizeof(struct pp_place)};
-	size_t done = 0, next;
+	size_t done = 0;
 
 	sort_pending(b);
 	b->pending = (struct pp_vector){.size_bytes = sizeof(struct pp_place)};
@@ -574,14 +644,13 @@ static bool resolve(struct pp_builder *b)
 		else if (!pp_vector_add(&left, jump))
 			b->failed = true;
 	}
-	for (size_t i = 0; i < left.cnt && !b->failed; i = next) {
+	done += look_at_all(b, &left, look_at, &b->pending);
+	for (size_t i = 0; i < left.cnt; i++) {
 		const struct pp_place *jump = PP_AT(left, struct pp_place, i);
 
-		for (next = i + 1; next < left.cnt; next++) {
-			if (PP_AT(left, struct pp_place, next)->range != jump->range)
-				break;
-		}
-		done += look_at_function(b, jump, next - i, &b->pending);
+		if (pp_map_get(&b->switch_at, jump->vaddr) != PP_NONE &&
+		    !pp_vector_add(&b->known, jump))
+			b->failed = true;
 	}
 	free(jumps.data);
 	free(left.data);
@@ -597,40 +666,60 @@ bool pp_switch_resolve(struct pp_builder *b)
 	return resolve(b);
 }
 
-/* The function is left with a hole: it may lead to all of these. */
-static void guess(struct pp_local *l, const struct pp_place *jump)
+bool pp_switch_check(struct pp_builder *b)
+{
+	struct pp_vector left = {.size_bytes = sizeof(struct pp_place)};
+	size_t done;
+
+	if (b->known.cnt)
+		qsort(b->known.data, b->known.cnt, sizeof(struct pp_place), by_family);
+	done = look_at_all(b, &b->known, look_again, &left);
+	free(left.data);
+	return done;
+}
+
+/* A function is left with holes: each may lead to all of these. */
+static void guess(struct pp_local *l, const struct pp_place *jumps, size_t cnt)
 {
 	struct pp_builder *b = l->b;
 	size_t first = b->targets.cnt;
+	uint32_t target_cnt;
 
 	if (!guess_tables(l, false))
 		guess_gaps(l);
-	/* With all of the function read, it can only lead out. */
-	if (b->targets.cnt == first) {
-		leave(b, jump, NULL);
-		return;
+	target_cnt = settle(b, first);
+	for (size_t i = 0; i < cnt; i++) {
+		/* With all of the function read, it can only lead out. */
+		if (!target_cnt) {
+			leave(b, &jumps[i], NULL);
+			continue;
+		}
+		b->stats.unresolved_cnt++;
+		pp_owner_state(b, pp_owner_root(b, jumps->range))->flags |=
+			PATHPROF_FUNCTION_UNRESOLVED;
+		note(b, jumps[i].vaddr, first, target_cnt, PATHPROF_EDGE_GUESSED);
 	}
-	b->stats.unresolved_cnt++;
-	pp_owner_state(b, pp_owner_root(b, jump->range))->flags |= PATHPROF_FUNCTION_UNRESOLVED;
-	keep(b, jump, first, PATHPROF_EDGE_GUESSED);
-	pp_explore_returns(b, jump->range);
+	reach_all(b, jumps->range, first, target_cnt);
+	pp_explore_returns(b, jumps->range);
 }
 
 bool pp_switch_give_up(struct pp_builder *b)
 {
 	struct pp_vector jumps = b->pending;
+	size_t cnt;
 
 	sort_pending(b);
 	b->pending = (struct pp_vector){.size_bytes = sizeof(struct pp_place)};
-	for (size_t i = 0; i < jumps.cnt && !b->failed; i++) {
+	for (size_t i = 0; i < jumps.cnt && !b->failed; i += cnt) {
 		const struct pp_place *jump = PP_AT(jumps, struct pp_place, i);
 		struct pp_local local;
 
+		cnt = of_one_range(&jumps, i);
 		if (pp_local_init(&local, b, pp_owner_family(b, jump->range))) {
 			b->failed = true;
 			break;
 		}
-		guess(&local, jump);
+		guess(&local, jump, cnt);
 		pp_local_release(&local);
 	}
 	free(jumps.data);

@@ -134,6 +134,8 @@ struct pp_builder {
 	struct pp_vector joints;     /* struct pp_joint */
 	struct pp_vector pending;    /* struct pp_place, of indirect jumps */
 	struct pp_vector switches;   /* struct pp_switch */
+	struct pp_map switch_at;     /* jump: its number among switches */
+	struct pp_vector known;      /* struct pp_place, of jumps through tables */
 	struct pp_vector targets;    /* uint64_t */
 	struct pp_vector constants;  /* struct pp_constant */
 	struct pp_map tables;        /* start of a jump table */
@@ -290,6 +292,8 @@ struct pp_bound pp_bound_of(struct pp_local *l, uint32_t reg, struct pp_point po
 
 /* ---- graph_switch.c: looks at each pending jump once; true when something came of it. */
 bool pp_switch_resolve(struct pp_builder *b);
+/* Looks again at jumps through tables; true when one leads to more. */
+bool pp_switch_check(struct pp_builder *b);
 /* What is still pending is given its guesses. */
 bool pp_switch_give_up(struct pp_builder *b);
 
