@@ -18,6 +18,11 @@ static const struct pp_crossing *crossing_at(const struct pp_pieces *p, uint32_t
 	return pp_keyed_item(&p->crossings, index);
 }
 
+/* Crossings by their span; all zero between uses. */
+struct span_cnts {
+	uint64_t ended[PATHPROF_BURST_MAX + 1], censored[PATHPROF_BURST_MAX + 1];
+};
+
 /* What is needed while it is made. */
 struct making {
 	const struct pp_pieces *pieces;
@@ -27,7 +32,7 @@ struct making {
 	uint32_t *places; /* of pieces in it */
 	uint32_t *order;  /* crossings, by call and piece */
 	double *weights;  /* of the followers of one call */
-	uint64_t ended[PATHPROF_BURST_MAX + 1], censored[PATHPROF_BURST_MAX + 1];
+	struct span_cnts *span_cnts;
 };
 
 /* ---------------------------------------------------------------- sorting */
@@ -157,30 +162,33 @@ static int count_followers(const struct making *m, uint32_t *ret_cnt)
 /* Kaplan-Meier over the crossings order[first..end). */
 static struct pp_outlook outlook_of(struct making *m, uint32_t first, uint32_t end)
 {
+	struct span_cnts *spans = m->span_cnts;
 	uint32_t longest = 0;
 	uint64_t at_risk = 0;
-	double left = 1, spans = 0;
+	double left = 1, sum = 0;
 	struct pp_outlook outlook;
 
 	for (uint32_t i = first; i < end; i++) {
 		const struct pp_crossing *x = crossing_at(m->pieces, m->order[i]);
 
-		(x->key.fate == PP_FATE_RETURNED ? m->ended : m->censored)[x->key.span] += x->cnt;
+		(x->key.fate == PP_FATE_RETURNED ? spans->ended : spans->censored)[x->key.span] +=
+			x->cnt;
 		longest = x->key.span > longest ? x->key.span : longest;
 		at_risk += x->cnt;
 	}
 	outlook.seen_cnt = at_risk;
 	for (uint32_t span = 0; span <= longest; span++) {
-		double ending =
-			m->ended[span] ? left * (double)m->ended[span] / (double)at_risk : 0;
+		double ending = spans->ended[span]
+					? left * (double)spans->ended[span] / (double)at_risk
+					: 0;
 
-		at_risk -= m->ended[span] + m->censored[span];
-		m->ended[span] = m->censored[span] = 0;
-		spans += span * ending;
+		at_risk -= spans->ended[span] + spans->censored[span];
+		spans->ended[span] = spans->censored[span] = 0;
+		sum += span * ending;
 		left -= ending;
 	}
 	outlook.far_share = left > 1e-9 ? left : 0;
-	outlook.near_span = left < 1 ? spans / (1 - left) : 0;
+	outlook.near_span = left < 1 ? sum / (1 - left) : 0;
 	return outlook;
 }
 
@@ -272,36 +280,43 @@ static uint32_t end_of_group(const struct making *m, uint32_t first, bool same_p
 	return end;
 }
 
+/* The crossings order[first..end) of one call. */
+static void read_call(struct making *m, struct pp_call_site *site, uint32_t first, uint32_t end)
+{
+	uint32_t piece_end;
+
+	site->outlook = outlook_of(m, first, end);
+	split_followers(m, site, first, end);
+	for (uint32_t i = first; i < end; i = piece_end) {
+		uint32_t piece = crossing_at(m->pieces, m->order[i])->key.piece;
+
+		piece_end = end_of_group(m, i, true);
+		if (piece != PP_PIECE_NONE)
+			add_pairs(m, site, piece, i, piece_end);
+	}
+}
+
 static void read_crossings(struct making *m)
 {
-	uint32_t cnt = m->pieces->crossings.cnt, end;
+	uint32_t cnt = m->pieces->crossings.cnt, first = 0;
 
-	for (uint32_t first = 0; first < cnt; first = end) {
+	while (first < cnt) {
 		uint64_t call = crossing_at(m->pieces, m->order[first])->key.call;
-		uint32_t index, piece_end;
-		struct pp_call_site *site;
+		uint32_t end = end_of_group(m, first, false), index;
 
-		end = end_of_group(m, first, false);
-		if (pp_keyed_find(&m->pieces->calls, &call, &index) < 0)
-			continue;
-		site = &m->calls->sites[index];
-		site->outlook = outlook_of(m, first, end);
-		split_followers(m, site, first, end);
-		for (uint32_t i = first; i < end; i = piece_end) {
-			uint32_t piece = crossing_at(m->pieces, m->order[i])->key.piece;
-
-			piece_end = end_of_group(m, i, true);
-			if (piece != PP_PIECE_NONE)
-				add_pairs(m, site, piece, i, piece_end);
-		}
+		if (pp_keyed_find(&m->pieces->calls, &call, &index) == 0)
+			read_call(m, &m->calls->sites[index], first, end);
+		/* The analyzer loses sight of m->calls here; pp_calls_init() hands it out. */
+		first = end; /* NOLINT(clang-analyzer-unix.Malloc) */
 	}
 }
 
 /* ---------------------------------------------------------------- all of it */
 
+/* One more than needed: none is no failure. */
 static void *array(uint32_t cnt, size_t item_bytes)
 {
-	return calloc(cnt ? cnt : 1, item_bytes);
+	return calloc(cnt + (size_t)1, item_bytes);
 }
 
 static void find_sites(struct making *m)
@@ -318,7 +333,7 @@ static void find_sites(struct making *m)
 	}
 }
 
-static int make(struct making *m)
+static int allocate(struct making *m)
 {
 	struct pp_calls *calls = m->calls;
 	uint32_t follower_cnt;
@@ -337,17 +352,22 @@ static int make(struct making *m)
 	calls->pairs = array(m->pieces->crossings.cnt, sizeof(calls->pairs[0]));
 	if (!calls->sites || !calls->pieces || !calls->followers || !calls->pairs)
 		return -ENOMEM;
-	find_sites(m);
-	read_crossings(m);
 	return 0;
 }
 
 int pp_calls_init(struct pp_calls *ret_calls, const struct pp_pieces *pieces)
 {
+	struct span_cnts span_cnts = {.ended = {0}};
+	struct making m = {.pieces = pieces, .span_cnts = &span_cnts};
 	struct pp_calls calls = {.follower_cnt = 0};
-	struct making m = {.pieces = pieces, .calls = &calls};
-	int r = make(&m);
+	int r;
 
+	m.calls = &calls;
+	r = allocate(&m);
+	if (r == 0) {
+		find_sites(&m);
+		read_crossings(&m);
+	}
 	free(m.continuing);
 	free(m.places);
 	free(m.order);
