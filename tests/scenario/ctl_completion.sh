@@ -25,6 +25,10 @@ completes "--since" "$ctl" paths --si
 completes "--max-age --max-size" "$ctl" vacuum --max
 completes "paths functions edges binaries processes" "$ctl" top --by ""
 completes "1 2 3 4 5" "$ctl" show ""
+completes "cfg" "$ctl" cf
+completes "dot svg text" "$ctl" cfg --format ""
+completes "--function" "$ctl" paths --fu
+completes "--all --all-blocks" "$ctl" cfg --al
 completes "alpha" "$ctl" --json paths --comm ""
 completes "check" "$ctl" db ""
 

@@ -42,6 +42,16 @@ says 2 'PATH-ID' --db "$db" show 1 2
 for id in x 1x '' 0 -1 99999999999999999999; do
 	says 2 'PATH-ID\|no such option' --db "$db" show "$id"
 done
+for id in alpha: :3 alpha:x alpha:-1 alpha:99999999999999999999; do
+	says 2 'FUNCTION:NUMBER' --db "$db" show "$id"
+done
+says 2 'FUNCTION is needed' --db "$db" cfg
+says 2 'FUNCTION is needed' --db "$db" cfg alpha beta
+says 2 '--format png' --db "$db" cfg alpha --format png
+says 2 'exclude' --db "$db" cfg alpha --format dot --json
+says 2 'needs a DIR' --db "$db" cfg alpha --graph-cache
+says 2 'needs a FUNCTION' --db "$db" paths --function
+says 2 'not expected' --db "$db" paths --function alpha beta
 says 2 'one of paths' --db "$db" top --by colour
 says 2 'is needed' --db "$db" vacuum
 says 2 'check' --db "$db" db
@@ -74,6 +84,24 @@ for good in now today yesterday tomorrow 2026-01-02 '2026-01-02 10:00' '2026-01-
 	@1767312000 @1767312000.5; do
 	run 0 --db "$db" paths --since "$good"
 done
+
+# Functions: what is not there, cannot be read or is no function says which, and what to do.
+for words in cfg 'paths --function'; do
+	read -ra verb <<<"$words"
+	says 1 'no function of that name' --db "$db" "${verb[@]}" frobnicate
+	says 1 'cannot be had: /nonexistent' --db "$db" "${verb[@]}" frobnicate@alpha
+	says 1 'cannot be had: /nonexistent' --db "$db" "${verb[@]}" 0x1000 --binary alpha
+	says 1 'no binary of this name' --db "$db" "${verb[@]}" frobnicate@nowhere
+	says 1 'cannot be had: /etc/passwd' --db "$db" "${verb[@]}" frobnicate@/etc/passwd
+	says 1 'no code at that file offset' --db "$db" "${verb[@]}" 0xfffffffffff
+	says 1 'nothing was profiled' --db "$db" "${verb[@]}" main --until 2020-01-01
+	says 1 'no function of that name' --db "$db" "${verb[@]}" $'\033[2J%n%s'
+	says 1 'has no code at that file offset' --db "$db" "${verb[@]}" "0x7fffff@$(realpath "$ctl")"
+	says 1 'no such database' --db "$dir/none.db" "${verb[@]}" main
+done
+says 1 'no function of that name' --db "$db" show frobnicate:3
+says 1 'main:.* no such path' --db "$db" show "main@$(realpath "$ctl"):99999999"
+says 1 'cannot be written' --db "$db" cfg "main@$(realpath "$ctl")" -o "$dir/no/where.dot"
 
 # Failures.
 says 1 'not among' --db "$db" show 4711
@@ -172,7 +200,7 @@ run 0 --db "$db" db check
 run 0 doctor --json
 python3 -c 'import json, sys; assert all(f["state"] in ("ok", "no", "warn") for f in json.load(open(sys.argv[1])))' "$dir/got" ||
 	fail "doctor --json"
-for verb in doctor status top paths show edges windows processes binaries record vacuum db; do
+for verb in doctor status top paths show cfg edges windows processes binaries record vacuum db; do
 	run 0 "$verb" --help
 	grep -q "^pathprofctl $verb" "$dir/got" || fail "$verb --help"
 done

@@ -114,8 +114,8 @@ static int show(const struct ctl_options *options, const struct cfg *cfg, enum f
 	int r;
 
 	if (cfg->hidden_cnt)
-		ctl_note("%s: %u of %u blocks are left out: --all shows them",
-			 cfg->target->name, cfg->hidden_cnt, cfg->group_cnt);
+		ctl_note("%s: %u of %u blocks are left out: --all shows them", cfg->target->name,
+			 cfg->hidden_cnt, cfg->group_cnt);
 	r = render(cfg, form, &text, &len_bytes);
 	return r ? r : write_out(options, text, len_bytes);
 }

@@ -216,7 +216,9 @@ static int set_function(struct ctl_options *options, const char *value)
 static int set_format(struct ctl_options *options, const char *value)
 {
 	options->format = value;
-	return strcmp(value, "text") && strcmp(value, "dot") && strcmp(value, "svg") ? -EINVAL : 0;
+	return strcmp(value, "text") != 0 && strcmp(value, "dot") != 0 && strcmp(value, "svg") != 0
+		       ? -EINVAL
+		       : 0;
 }
 
 static int set_graph_cache(struct ctl_options *options, const char *value)

@@ -136,7 +136,13 @@ static int list_candidates(struct search *search)
 
 static struct pathprof_code *code_of(struct search *search, const struct candidate *candidate)
 {
-	return symbols_code(search->query->symbols, &candidate->id, candidate->name, &search->why);
+	struct pathprof_error why = {""};
+	struct pathprof_code *code =
+		symbols_code(search->query->symbols, &candidate->id, candidate->name, &why);
+
+	if (!code)
+		search->why = why;
+	return code;
 }
 
 /* ---------------------------------------------------------------- looking */
@@ -243,6 +249,10 @@ static int fail_to_find(const struct search *search, const char *word)
 				word);
 	if (search->cnt == 1 && search->why.text[0])
 		return ctl_fail("%s: its code cannot be had: %s", word, search->why.text);
+	if (search->wanted.is_offset && search->cnt == 1)
+		return ctl_fail("%s: %s has no code at that file offset: see pathprofctl top --by "
+				"functions",
+				word, search->candidates[0].name);
 	if (search->wanted.is_offset)
 		return ctl_fail("%s: no code at that file offset: name the binary with %s@BINARY",
 				word, search->wanted.word);
