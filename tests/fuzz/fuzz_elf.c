@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The code reader on hostile files: opens the input as a file, asks for everything about it.
+ * The code reader on hostile files: opens the input as a file, asks for everything about it, and
+ * builds its graph.
  *
  * Input with the ELF magic is taken as it is. Any other is cut in pieces, which become the sections
  * of an otherwise sound file: a fuzzer without a corpus would hardly ever get past the headers.
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "pathprof/graph.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -160,6 +163,20 @@ static void walk(struct pathprof_code *code, uint64_t offset)
 			   NULL);
 }
 
+/* What shape it must have fuzz_graph.c says; here it is enough that each block is found again. */
+static void build_graph(struct pathprof_code *code)
+{
+	struct pathprof_graph *graph;
+	struct pathprof_error error;
+
+	if (pathprof_graph_build(&graph, code, NULL, NULL, &error))
+		return;
+	for (uint32_t b = 0; b < graph->block_cnt; b++)
+		if (pathprof_graph_block_at(graph, graph->blocks[b].start) != b)
+			abort();
+	pathprof_graph_free(graph);
+}
+
 /* Offsets all over the file, more of them in a short one. */
 static void open_and_ask(const char *path, size_t size)
 {
@@ -180,6 +197,7 @@ static void open_and_ask(const char *path, size_t size)
 		if (asked++ % 4 == 0)
 			walk(code, offset);
 	}
+	build_graph(code);
 	pathprof_code_free(code);
 }
 
