@@ -74,7 +74,7 @@ static int read_tables(struct pp_builder *b)
 	for (size_t i = 0; i < b->ranges.cnt; i++)
 		b->total_bytes += b->ranges.ranges[i].end - b->ranges.ranges[i].start;
 	/* Far beyond what compilers' code needs; a bound on what a hostile file may cost. */
-	b->read_budget = 16 * b->total_bytes + (1u << 20);
+	b->budget = 16 * b->total_bytes + (1u << 20);
 	return 0;
 }
 

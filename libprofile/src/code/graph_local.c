@@ -241,9 +241,8 @@ bool pp_op_read(struct pp_local *l, uint64_t vaddr, struct pp_op *ret_op)
 	uint32_t len;
 	const uint8_t *bytes = pp_text_bytes(&l->b->text, vaddr, &len);
 
-	if (!bytes || !l->b->read_budget)
+	if (!bytes || !pp_builder_spend(l->b))
 		return false;
-	l->b->read_budget--;
 	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&l->b->text.operands, bytes, len, &ret_op->insn,
 					       ret_op->operands)))
 		return false;

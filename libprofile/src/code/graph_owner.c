@@ -117,8 +117,13 @@ uint32_t pp_owner_root(const struct pp_builder *b, uint32_t range)
 
 uint32_t pp_owner_family(const struct pp_builder *b, uint32_t range)
 {
-	while (pp_owner_state(b, range)->family != range)
-		range = pp_owner_state(b, range)->family;
+	while (pp_owner_state(b, range)->family != range) {
+		struct pp_state *state = pp_owner_state(b, range);
+
+		/* Halves the way for who comes next. */
+		state->family = pp_owner_state(b, state->family)->family;
+		range = state->family;
+	}
 	return range;
 }
 

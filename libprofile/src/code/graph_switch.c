@@ -134,7 +134,7 @@ static size_t read_table(const struct pp_local *l, const struct table *t)
 
 		if (at >= end || (!t->bound.sure && i && pp_map_get(&b->tables, at) != PP_NONE))
 			break;
-		if (!read_entry(b, t, i, &target))
+		if (!pp_builder_spend(b) || !read_entry(b, t, i, &target))
 			break;
 		good = is_target(l, target) && is_boundary(b, target);
 		if (!good && !t->bound.sure)
@@ -328,7 +328,8 @@ static bool is_frame_gone(struct pp_local *l, uint32_t block)
 	bool known = true;
 
 	for (uint32_t at = block; known; at = pp_local_block(l, at)->parent) {
-		known = pp_local_block(l, at)->parent != PP_NONE && pp_vector_add(&way, &at);
+		known = pp_local_block(l, at)->parent != PP_NONE && pp_builder_spend(l->b) &&
+			pp_vector_add(&way, &at);
 		if (pp_local_block(l, at)->parent == at)
 			break;
 	}
@@ -389,7 +390,8 @@ static bool guess_tables(struct pp_local *l, bool unused)
 		for (size_t i = first_constant(b, s->start); i < b->constants.cnt; i++) {
 			const struct pp_constant *c = PP_AT(b->constants, struct pp_constant, i);
 
-			if (c->insn >= s->end || b->targets.cnt - before > ENTRIES_MAX)
+			if (c->insn >= s->end || b->targets.cnt - before > ENTRIES_MAX ||
+			    !pp_builder_spend(b))
 				break;
 			try_constant(l, c->value, unused);
 		}
@@ -607,8 +609,13 @@ static size_t look_at_all(struct pp_builder *b, const struct pp_vector *jumps, l
 
 static void list_objects(struct pp_builder *b)
 {
-	uint64_t *objects = reallocarray(b->objects, b->constants.cnt + 1, sizeof(objects[0]));
+	uint64_t *objects;
 
+	if (b->object_cnt == b->constants.cnt)
+		return;
+	if (b->constants.cnt)
+		qsort(b->constants.data, b->constants.cnt, sizeof(struct pp_constant), by_insn);
+	objects = reallocarray(b->objects, b->constants.cnt + 1, sizeof(objects[0]));
 	if (!objects) {
 		b->failed = true;
 		return;
@@ -623,8 +630,6 @@ static void list_objects(struct pp_builder *b)
 static void sort_pending(struct pp_builder *b)
 {
 	list_objects(b);
-	if (b->constants.cnt)
-		qsort(b->constants.data, b->constants.cnt, sizeof(struct pp_constant), by_insn);
 	if (b->pending.cnt)
 		qsort(b->pending.data, b->pending.cnt, sizeof(struct pp_place), by_family);
 }

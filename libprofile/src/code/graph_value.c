@@ -155,8 +155,9 @@ static bool reaching(struct pp_local *l, const struct place *p, struct pp_point 
 	*ret_cnt = 0;
 	for (;;) {
 		const struct pp_local_block *blk = pp_local_block(l, block);
-		int found = *ret_cnt < DEFS_MAX ? last_write(l, block, until, p, &points[*ret_cnt])
-						: -1;
+		int found = *ret_cnt < DEFS_MAX && pp_builder_spend(l->b)
+				    ? last_write(l, block, until, p, &points[*ret_cnt])
+				    : -1;
 
 		if (found == 1)
 			++*ret_cnt;

@@ -143,7 +143,7 @@ struct pp_builder {
 	size_t object_cnt;
 	struct pathprof_graph_stats stats;
 	uint64_t done_bytes, total_bytes, told_bytes;
-	uint64_t read_budget; /* instructions that may still be read with their operands */
+	uint64_t budget; /* steps that reading backwards and through tables may still take */
 	pathprof_progress_fn *progress;
 	void *context;
 	bool non_pic;      /* addresses are loaded as 32-bit constants */
@@ -188,6 +188,15 @@ void pp_owner_join(struct pp_builder *b, uint32_t from, uint32_t to);
 static inline struct pp_state *pp_owner_state(const struct pp_builder *b, uint32_t range)
 {
 	return PP_AT(b->states, struct pp_state, range);
+}
+
+/* One step of the budget; false: none is left, and nothing more is understood. */
+static inline bool pp_builder_spend(struct pp_builder *b)
+{
+	if (!b->budget)
+		return false;
+	b->budget--;
+	return true;
 }
 
 /* ---- graph_explore.c */
