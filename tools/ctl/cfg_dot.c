@@ -20,6 +20,7 @@
 #define MONO     "DejaVu Sans Mono,Menlo,monospace"
 #define HOT_LINE "#0b4f9e"
 #define COLD     "#8a8a8a"
+#define STRAIGHT 40 /* how much straighter a hot edge is drawn than a cold one */
 #define WIDTH    44 /* columns of source that a block shows */
 
 /* ---------------------------------------------------------------- escaping */
@@ -203,7 +204,7 @@ static void print_count(FILE *out, const struct cfg *cfg, uint32_t e)
 
 	fprintf(out, "  %s%.0f", letter_of(edge->kind), edge->weight);
 	if (share < 99.95)
-		fprintf(out, "  %.*f %%", share < 9.95 ? 1 : 0, share);
+		fprintf(out, "  %.*f %%", share < 9.95 || share > 99 ? 1 : 0, share);
 }
 
 static void print_edge(FILE *out, const struct cfg *cfg, uint32_t e, uint32_t from)
@@ -215,7 +216,8 @@ static void print_edge(FILE *out, const struct cfg *cfg, uint32_t e, uint32_t fr
 	if (edge->weight > 0) {
 		fputs("label=\"", out);
 		print_count(out, cfg, e);
-		fprintf(out, "  \" penwidth=%.1f", 0.8 + 2 * sqrt(part));
+		fprintf(out, "  \" penwidth=%.1f weight=%.0f", 0.8 + 2 * sqrt(part),
+			1 + STRAIGHT * part);
 	} else {
 		fprintf(out, "color=\"%s\" style=dashed", COLD);
 	}
@@ -255,9 +257,8 @@ static void print_counted(FILE *out, const struct cfg *cfg)
 	    target_number(cfg->target, path->start, path->length, path->outcomes, &number) == 0)
 		fprintf(out,
 			"<FONT COLOR=\"%s\"><B>blue: the hottest path, number "
-			"%" PRIu64 " of %" PRIu64 ", %.1f %%</B></FONT>",
+			"%" PRIu64 " of %" PRIu64 ", %.1f %%</B></FONT><BR/>",
 			HOT_LINE, number, cfg->target->path_cnt, 100 * path->weight / cfg->weight);
-	fputs(" &#160;\xc2\xb7&#160; ", out);
 }
 
 static void print_label(FILE *out, const struct cfg *cfg)

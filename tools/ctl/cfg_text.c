@@ -123,12 +123,12 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 	struct cfg_words words;
 
 	cfg_words_of(&words, cfg, block, source);
-	text_bar(bar, sizeof(bar), share, 1, BAR_WIDTH);
-	fprintf(out, "\n  %c %s%-10s%s 0x%" PRIx32 " - 0x%" PRIx32 "  %s%6.2f%%%s  %-*s",
+	text_bar(bar, sizeof(bar), ctl_term.bars ? share : 0, 1, BAR_WIDTH);
+	fprintf(out, "\n  %c %s%-10s%s 0x%" PRIx32 " - 0x%" PRIx32 "  %s%6.2f%%%s%s%s",
 		cfg_group_hot(cfg, block) ? '*' : ' ', ctl_style_on(CTL_NAME), words.place,
 		ctl_style_off(CTL_NAME), cfg_code_of(cfg, block)->start,
 		cfg_code_of(cfg, last)->end, ctl_style_on(ctl_share_style(share)), 100 * share,
-		ctl_style_off(ctl_share_style(share)), BAR_WIDTH, bar);
+		ctl_style_off(ctl_share_style(share)), *bar ? "  " : "", bar);
 	print_file(out, &words);
 	print_words(out, &words);
 	for (uint32_t e = cfg->blocks[last].first_edge; e < cfg->blocks[last + 1].first_edge; e++)
