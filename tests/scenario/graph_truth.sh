@@ -19,7 +19,7 @@ matrix() {
 	local compiler level program
 	for compiler in gcc clang; do
 		for level in 0 2 3; do
-			for program in switch goto calls throw; do
+			for program in switch goto labels calls throw; do
 				echo "$program-$compiler-O$level $program $compiler -O$level"
 			done
 		done
