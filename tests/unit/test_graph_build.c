@@ -292,6 +292,32 @@ static void test_joined(void)
 	pathprof_graph_free(g);
 }
 
+/* Stubs know by name what never returns, also those bound at their first call. */
+static void test_imports(void)
+{
+	static const char *const programs[] = {"/usr/bin/gzip", "/usr/bin/bzip2", "/bin/bash"};
+	static const char *const never[] = {"exit@plt", "abort@plt", "__stack_chk_fail@plt"};
+	unsigned int found = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		struct pathprof_code *code = open_code(programs[i]);
+		struct pathprof_graph *g = build(code);
+
+		for (size_t k = 0; k < sizeof(never) / sizeof(never[0]); k++) {
+			uint32_t flags = flags_of(g, never[k]);
+
+			found += !!flags;
+			CU_ASSERT(!flags || (flags & PATHPROF_FUNCTION_NORETURN));
+		}
+		CU_ASSERT(flags_of(g, "free@plt") & PATHPROF_FUNCTION_PLT);
+		CU_ASSERT(!(flags_of(g, "free@plt") & PATHPROF_FUNCTION_NORETURN));
+		CU_ASSERT_EQUAL(g->stats.unresolved_cnt, 0);
+		pathprof_graph_free(g);
+		pathprof_code_free(code);
+	}
+	CU_ASSERT(found >= 3);
+}
+
 /* ---------------------------------------------------------------- tables */
 
 /* lea rdx, [table]; movslq rax, [rdx + 4 rax]; add rax, rdx; jmp rax: 16 bytes at `at`. */
@@ -850,6 +876,7 @@ static void test_again(void)
 static const struct unit_test tests[] = {
 	{"branches, calls and tail calls by hand", test_branches},
 	{"functions that never return are found out", test_noreturn},
+	{"imports that never return", test_imports},
 	{"a jump over a prefix makes two readings", test_two_readings},
 	{"filling is run through, the unreadable ends a block", test_filling},
 	{"functions known by calls alone", test_guessed},
