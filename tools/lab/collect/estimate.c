@@ -2,7 +2,12 @@
 /* Exact and estimated path profiles of one stream. */
 #include "estimate.h"
 
+#include <linux/perf_event.h>
+#include <stdlib.h>
+
 #include "../lab.h"
+
+#define STACK_DEPTH 32 /* of the path stack */
 
 const uint32_t lab_levels[LAB_LEVEL_CNT] = {10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000};
 const uint32_t lab_windows[LAB_WINDOW_CNT] = {16, 32, 64, 128};
@@ -26,6 +31,25 @@ static void count_unseen(struct lab_truth *t, const struct lab_found *found)
 		t->unseen_cnt[i] += lab_found_places(found, lab_windows[i]) <= 0;
 }
 
+/* The oldest path goes when a call finds the stack full. */
+static void follow_depth(struct lab_truth *t, const struct pathprof_branch *branch)
+{
+	switch (branch->kind) {
+	case PERF_BR_CALL:
+	case PERF_BR_IND_CALL:
+		t->forgotten_cnt += t->depth == STACK_DEPTH;
+		t->depth += t->depth < STACK_DEPTH;
+		break;
+	case PERF_BR_RET:
+		t->depth -= t->depth > 0;
+		break;
+	default:
+		if (branch->kind == PERF_BR_IND || branch->target <= branch->from)
+			t->depth += t->depth == 0;
+		break;
+	}
+}
+
 void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, uint32_t insn_cnt)
 {
 	struct lab_found found;
@@ -33,6 +57,7 @@ void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, u
 	t->taken_cnt += branch->taken;
 	t->insn_cnt += insn_cnt;
 	t->branch_cnt++;
+	follow_depth(t, branch);
 	if (!lab_finder_step(&t->finder, branch, insn_cnt, &found))
 		return;
 	double *weights = lab_profile_at(&t->profile, &found.key);
@@ -46,6 +71,14 @@ void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, u
 void lab_truth_tear(struct lab_truth *t)
 {
 	lab_finder_clear(&t->finder);
+	t->depth = 0;
+}
+
+double lab_truth_unobservable(const struct lab_truth *t, size_t window)
+{
+	double all = (double)(t->path_cnt + t->forgotten_cnt);
+
+	return all > 0 ? (double)(t->unseen_cnt[window] + t->forgotten_cnt) / all : 0;
 }
 
 static size_t level_of(uint32_t rank)
@@ -87,6 +120,15 @@ static void add_refined(struct lab_estimate *e, const struct pathprof_branch *br
 	}
 }
 
+static void add_to_stitched(struct lab_estimate *e, const struct pathprof_branch *branches,
+			    uint32_t branch_cnt)
+{
+	for (size_t o = 0; o < LAB_ORDER_CNT; o++)
+		for (size_t l = e->level; l < LAB_LEVEL_CNT && e->stitched[o][l]; l++)
+			if (pathprof_estimator_add(e->stitched[o][l], branches, branch_cnt) < 0)
+				lab_fail("windows: out of memory");
+}
+
 static void take_window(void *context, uint32_t rank, const struct pathprof_branch *branches,
 			uint32_t branch_cnt)
 {
@@ -96,6 +138,7 @@ static void take_window(void *context, uint32_t rank, const struct pathprof_bran
 	if (pathprof_paths_of_burst(branches, branch_cnt, e->mapping, add_seen, e) < 0)
 		lab_fail("windows: the trace holds a branch that cannot be");
 	add_refined(e, branches, branch_cnt);
+	add_to_stitched(e, branches, branch_cnt);
 }
 
 void lab_estimate_init(struct lab_estimate *e, enum pathprof_mapping mapping, enum lab_clock clock,
@@ -112,8 +155,22 @@ void lab_estimate_init(struct lab_estimate *e, enum pathprof_mapping mapping, en
 			take_window, e);
 }
 
+void lab_estimate_stitch(struct lab_estimate *e)
+{
+	for (uint32_t o = 0; o < LAB_ORDER_CNT; o++) {
+		struct pathprof_estimator_settings settings = {.weighted = true, .order = o + 1};
+
+		for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
+			if (pathprof_estimator_new(&e->stitched[o][l], &settings) < 0)
+				lab_fail("windows: out of memory");
+	}
+}
+
 void lab_estimate_release(struct lab_estimate *e)
 {
+	for (size_t o = 0; o < LAB_ORDER_CNT; o++)
+		for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
+			pathprof_estimator_free(e->stitched[o][l]);
 	lab_finder_release(&e->finder);
 	lab_profile_release(&e->profile);
 	lab_cutter_release(&e->cutter);
@@ -147,4 +204,29 @@ double lab_estimate_overlap(const struct lab_estimate *e, enum lab_weighting wei
 			    enum lab_truth_column column)
 {
 	return lab_profile_overlap(&e->profile, weighting * LAB_LEVEL_CNT + level, truth, column);
+}
+
+double lab_estimate_stitched_overlap(const struct lab_estimate *e, uint32_t order, size_t level,
+				     const struct lab_profile *truth, enum lab_truth_column column,
+				     double *ret_unobservable)
+{
+	struct pathprof_estimate_summary summary;
+	struct pathprof_estimated_path *paths;
+	struct lab_profile profile;
+	double overlap;
+	size_t cnt;
+
+	if (pathprof_estimator_read(e->stitched[order - 1][level], &paths, &cnt, &summary) < 0)
+		lab_fail("windows: out of memory");
+	lab_profile_init(&profile, 1);
+	for (size_t i = 0; i < cnt; i++) {
+		struct lab_path_key key = {paths[i].start, paths[i].length, paths[i].outcomes};
+
+		lab_profile_at(&profile, &key)[0] += paths[i].weight;
+	}
+	overlap = lab_profile_overlap(&profile, 0, truth, column);
+	lab_profile_release(&profile);
+	free(paths);
+	*ret_unobservable = summary.unobservable_share;
+	return overlap;
 }

@@ -10,6 +10,7 @@
 
 #include "cutter.h"
 #include "finder.h"
+#include "pathprof/estimate.h"
 #include "profile.h"
 
 /* How many windows were taken: powers of ten and three times these, 10 to 100,000. */
@@ -28,6 +29,8 @@ struct lab_truth {
 	uint64_t taken_cnt, insn_cnt, branch_cnt;
 	uint64_t path_cnt;
 	uint64_t unseen_cnt[LAB_WINDOW_CNT]; /* of path_cnt, too long for this window */
+	uint32_t depth;                      /* of the path stack */
+	uint64_t forgotten_cnt; /* paths begun that fell off the path stack: not in path_cnt */
 };
 
 void lab_truth_init(struct lab_truth *t, enum pathprof_mapping mapping);
@@ -36,6 +39,9 @@ void lab_truth_release(struct lab_truth *t);
 void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, uint32_t insn_cnt);
 /* The stream is torn here. */
 void lab_truth_tear(struct lab_truth *t);
+/* Of the paths begun, those no window of lab_windows[window] can show, 0..1; deep recursion's,
+ * which the path stack forgets, among them. */
+double lab_truth_unobservable(const struct lab_truth *t, size_t window);
 
 /* How a path that was seen counts. */
 enum lab_weighting {
@@ -48,6 +54,9 @@ enum lab_weighting {
 /* What a window's place is drawn over. */
 enum lab_clock { LAB_CLOCK_TAKEN, LAB_CLOCK_INSNS };
 
+/* Orders of pathprof/estimate.h that stitch: 1 and 2. */
+#define LAB_ORDER_CNT 2
+
 struct lab_estimate {
 	struct lab_cutter cutter;
 	struct lab_finder finder;
@@ -58,12 +67,16 @@ struct lab_estimate {
 	uint64_t clock_now;
 	uint32_t taken_wanted;
 	size_t level; /* of the window in hand */
+	/* Each sees the windows of its level and below; NULL unless lab_estimate_stitch(). */
+	struct pathprof_estimator *stitched[LAB_ORDER_CNT][LAB_LEVEL_CNT];
 };
 
 /* window_cnt windows over a stream that the truth has seen; at most the highest level. */
 void lab_estimate_init(struct lab_estimate *e, enum pathprof_mapping mapping, enum lab_clock clock,
 		       uint32_t taken_wanted, uint32_t window_cnt, const struct lab_truth *truth,
 		       uint64_t seed);
+/* Stitches as well; BL mapping only. Before the first step. */
+void lab_estimate_stitch(struct lab_estimate *e);
 void lab_estimate_release(struct lab_estimate *e);
 void lab_estimate_step(struct lab_estimate *e, const struct pathprof_branch *branch,
 		       uint32_t insn_cnt);
@@ -73,5 +86,9 @@ void lab_estimate_finish(struct lab_estimate *e);
 double lab_estimate_overlap(const struct lab_estimate *e, enum lab_weighting weighting,
 			    size_t level, const struct lab_profile *truth,
 			    enum lab_truth_column column);
+/* The same of what was stitched with this order, and the share windows are said not to show. */
+double lab_estimate_stitched_overlap(const struct lab_estimate *e, uint32_t order, size_t level,
+				     const struct lab_profile *truth, enum lab_truth_column column,
+				     double *ret_unobservable);
 
 #endif

@@ -4,7 +4,9 @@
  * stacks and steppers take them? Windows are cut out of the exact trace at places uniform over
  * taken branches; the overlap with all paths of the stream is a function of their number, of their
  * length and of the weights against window bias (Horvitz-Thompson; pathprof/paths.h, and
- * collect/finder.h for the refined ones).
+ * collect/finder.h for the refined ones). Paths longer than the windows are stitched
+ * (pathprof/estimate.h): overlap with these, and how much of the flow windows are said not to show,
+ * beside how much they do not.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +16,14 @@
 
 #define SEED 0x77696e646f7773ULL
 
+/* The first so many windows are stitched: 16 and 32 taken branches, as hardware has them. */
+#define STITCHED_CNT 2
+
 struct result {
 	double overlap[LAB_WINDOW_CNT][LAB_WEIGHTING_CNT][LAB_LEVEL_CNT];
 	double unseen[LAB_WINDOW_CNT]; /* percent of the exact counts */
+	double stitched[STITCHED_CNT][LAB_ORDER_CNT][LAB_LEVEL_CNT];
+	double unobservable[STITCHED_CNT], said[STITCHED_CNT]; /* percent of the paths begun */
 };
 
 static void read_overlaps(const struct lab_estimate *estimate, const struct lab_truth *truth,
@@ -27,6 +34,21 @@ static void read_overlaps(const struct lab_estimate *estimate, const struct lab_
 			ret_overlap[w][l] =
 				100 * lab_estimate_overlap(estimate, (enum lab_weighting)w, l,
 							   &truth->profile, LAB_TRUTH_COUNT);
+}
+
+static void read_stitched(struct result *r, size_t window, const struct lab_estimate *estimate,
+			  const struct lab_truth *truth)
+{
+	double said = 0;
+
+	for (uint32_t o = 0; o < LAB_ORDER_CNT; o++)
+		for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
+			r->stitched[window][o][l] =
+				100 * lab_estimate_stitched_overlap(estimate, o + 1, l,
+								    &truth->profile,
+								    LAB_TRUTH_COUNT, &said);
+	r->said[window] = 100 * said;
+	r->unobservable[window] = 100 * lab_truth_unobservable(truth, window);
 }
 
 static void measure(struct lab_run *run, const struct lab_program *program,
@@ -40,15 +62,20 @@ static void measure(struct lab_run *run, const struct lab_program *program,
 		lab_fail("out of memory");
 	lab_truth_init(&truth, PATHPROF_MAPPING_BL);
 	lab_pass_truth(trace, &truth);
-	for (size_t n = 0; n < LAB_WINDOW_CNT; n++)
+	for (size_t n = 0; n < LAB_WINDOW_CNT; n++) {
 		lab_estimate_init(&estimates[n], PATHPROF_MAPPING_BL, LAB_CLOCK_TAKEN,
 				  lab_windows[n], lab_levels[LAB_LEVEL_CNT - 1], &truth, SEED + n);
+		if (n < STITCHED_CNT)
+			lab_estimate_stitch(&estimates[n]);
+	}
 	lab_pass_estimates(trace, estimates, LAB_WINDOW_CNT);
 	for (size_t n = 0; n < LAB_WINDOW_CNT; n++) {
 		r->unseen[n] = truth.path_cnt ? 100.0 * (double)truth.unseen_cnt[n] /
 							(double)truth.path_cnt
 					      : NAN;
 		read_overlaps(&estimates[n], &truth, r->overlap[n]);
+		if (n < STITCHED_CNT)
+			read_stitched(r, n, &estimates[n], &truth);
 		lab_estimate_release(&estimates[n]);
 	}
 	free(estimates);
@@ -137,6 +164,137 @@ static void write_unseen(struct lab_run *run, const struct result *results, size
 	lab_table_free(table);
 }
 
+/* ---------------------------------------------------------------- stitched */
+
+/* plain, weighted, order 1, order 2, of each window. */
+#define STITCHED_COLUMNS (STITCHED_CNT * 4)
+
+static const char *const stitched_columns[STITCHED_COLUMNS] = {
+	"16 plain", "16 weighted", "16 order 1", "16 order 2",
+	"32 plain", "32 weighted", "32 order 1", "32 order 2",
+};
+
+static void stitched_of(const struct result *r, size_t level, double *ret_values)
+{
+	for (size_t n = 0; n < STITCHED_CNT; n++) {
+		double *to = ret_values + n * 4;
+
+		to[0] = r->overlap[n][LAB_WEIGHT_PLAIN][level];
+		to[1] = r->overlap[n][LAB_WEIGHT_SPAN][level];
+		to[2] = r->stitched[n][0][level];
+		to[3] = r->stitched[n][1][level];
+	}
+}
+
+static void mean_stitched(const struct result *results, size_t cnt, size_t level,
+			  double *ret_values)
+{
+	double values[STITCHED_COLUMNS];
+
+	for (size_t c = 0; c < STITCHED_COLUMNS; c++)
+		ret_values[c] = 0;
+	for (size_t p = 0; p < cnt; p++) {
+		stitched_of(&results[p], level, values);
+		for (size_t c = 0; c < STITCHED_COLUMNS; c++)
+			ret_values[c] += values[c] / (double)cnt;
+	}
+}
+
+static void write_stitched_curve(struct lab_run *run, const struct result *results, size_t cnt)
+{
+	struct lab_table *table = lab_table_new(
+		"windows-stitched", "Overlap with the exact path profile, %, mean of programs",
+		"windows", stitched_columns, STITCHED_COLUMNS);
+	const struct lab_plot plot = {.form = LAB_PLOT_LINES,
+				      .x = "windows taken",
+				      .y = "overlap with the exact profile, %",
+				      .x_log = true,
+				      .y_max = 100};
+	double values[STITCHED_COLUMNS];
+	char label[16];
+
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
+		snprintf(label, sizeof(label), "%u", lab_levels[l]);
+		mean_stitched(results, cnt, l, values);
+		lab_table_add(table, label, values);
+	}
+	lab_table_write(run, table);
+	lab_plot_write(run, table, &plot);
+	lab_table_free(table);
+}
+
+static void write_stitched_programs(struct lab_run *run, const struct result *results, size_t cnt)
+{
+	struct lab_table *table =
+		lab_table_new("windows-stitched-programs",
+			      "Overlap with the exact path profile after 100,000 windows, %",
+			      "program", stitched_columns, STITCHED_COLUMNS);
+	const struct lab_plot plot = {.form = LAB_PLOT_BARS,
+				      .x = "program",
+				      .y = "overlap with the exact profile, %",
+				      .y_max = 100};
+	double values[STITCHED_COLUMNS];
+
+	for (size_t p = 0; p < cnt; p++) {
+		stitched_of(&results[p], LAB_LEVEL_CNT - 1, values);
+		lab_table_add(table, lab_run_program(run, p)->name, values);
+	}
+	lab_table_add_average(table);
+	lab_table_write(run, table);
+	lab_plot_write(run, table, &plot);
+	lab_table_free(table);
+}
+
+static void write_unobservable(struct lab_run *run, const struct result *results, size_t cnt)
+{
+	static const char *const shares[STITCHED_CNT * 2] = {"16 estimated", "16 true",
+							     "32 estimated", "32 true"};
+	struct lab_table *table = lab_table_new(
+		"windows-unobservable",
+		"Paths begun that no window can show, %: as windows say, and as it is", "program",
+		shares, STITCHED_CNT * 2);
+
+	for (size_t p = 0; p < cnt; p++) {
+		const struct result *r = &results[p];
+		const double values[STITCHED_CNT * 2] = {r->said[0], r->unobservable[0], r->said[1],
+							 r->unobservable[1]};
+
+		lab_table_add(table, lab_run_program(run, p)->name, values);
+	}
+	lab_table_add_average(table);
+	lab_table_write(run, table);
+	lab_table_free(table);
+}
+
+static void write_stitched_headlines(struct lab_run *run, const struct result *results, size_t cnt)
+{
+	double values[STITCHED_COLUMNS], error = 0;
+
+	mean_stitched(results, cnt, LAB_LEVEL_CNT - 1, values);
+	for (size_t p = 0; p < cnt; p++)
+		error = fmax(error, fabs(results[p].said[1] - results[p].unobservable[1]));
+	lab_headline(run, &(struct lab_headline){
+				  .what = "overlap with what is stitched, windows of 32, order 2",
+				  .paper = "none",
+				  .ours = values[7],
+				  .unit = "%",
+				  .aim = NAN,
+				  .why = "the rest is chance, and calls whose length varies"});
+	lab_headline(run, &(struct lab_headline){
+				  .what = "what stitching adds to the weights, same windows",
+				  .paper = "none",
+				  .ours = values[7] - values[5],
+				  .unit = "points",
+				  .aim = NAN});
+	lab_headline(run,
+		     &(struct lab_headline){
+			     .what = "share of paths out of sight: greatest error of a program",
+			     .paper = "none",
+			     .ours = error,
+			     .unit = "points",
+			     .aim = NAN});
+}
+
 static void write_headlines(struct lab_run *run, const struct result *results, size_t cnt)
 {
 	double values[LAB_WINDOW_CNT * LAB_WEIGHTING_CNT];
@@ -170,7 +328,11 @@ static void run_windows(struct lab_run *run)
 	write_curve(run, results, cnt);
 	write_programs(run, results, cnt);
 	write_unseen(run, results, cnt);
+	write_stitched_curve(run, results, cnt);
+	write_stitched_programs(run, results, cnt);
+	write_unobservable(run, results, cnt);
 	write_headlines(run, results, cnt);
+	write_stitched_headlines(run, results, cnt);
 	free(results);
 }
 
