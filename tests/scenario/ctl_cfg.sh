@@ -25,6 +25,15 @@ cat >work.c <<'END_OF_SOURCE'
 #include <stdio.h>
 #include <stdlib.h>
 
+__attribute__((noinline)) unsigned int odd(unsigned int x);
+
+__attribute__((noinline)) unsigned int before(unsigned int x)
+{
+	if (x & 1)
+		x += 5;
+	return odd(x ^ 3);
+}
+
 __attribute__((noinline)) unsigned int odd(unsigned int x)
 {
 	return x & 4 ? x * 2654435761u >> 7 : x + 1;
@@ -59,22 +68,32 @@ __attribute__((noinline)) unsigned int large(unsigned int n)
 	return n;
 }
 
+__attribute__((noinline)) unsigned int idle(unsigned int n)
+{
+#include "large.h"
+	return n + 1;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int rounds = atoi(argv[1]), sum = 0;
 
-	for (unsigned int i = 0; i < rounds; i++)
+	for (unsigned int i = 0; i < rounds; i++) {
 		sum += work(100 + (sum & 1));
-	return sum == 1 && large(sum);
+		sum += large(sum);
+		for (unsigned int j = 0; j < 30; j++)
+			sum += before(sum);
+	}
+	return sum == 1 && idle(sum);
 }
 END_OF_SOURCE
 for ((i = 0; i < 300; i++)); do echo "if (n == $i * 77u) n += odd(n);"; done >large.h
-gcc -O1 -g -Wl,--build-id -o work work.c || fail "the program does not compile"
+gcc -O1 -foptimize-sibling-calls -fno-toplevel-reorder -g -Wl,--build-id -o work work.c || fail "the program does not compile"
 # A name that no language has, and no quoting stands without care.
 hostile=$'odd"<b>\\n&\n\303'
 objcopy --redefine-sym "odd=$hostile" work
 
-record() { run "${1:-0}" record --no-report --overhead 60 -o work.db -- ./work 1500000; }
+record() { run "${1:-0}" record --no-report --overhead 60 -o work.db -- ./work 600000; }
 record
 "$ctl" --db work.db top --by functions --since -1h | grep -q ' work ' || record
 export PATHPROF_DB=$dir/work.db
@@ -189,10 +208,10 @@ assert key(joined) == key(each)
 END
 
 # A large function is cut down to what ran, and that is said.
-run 0 cfg large
+run 0 cfg idle
 grep -q 'left out: --all' said || fail "a large function: nothing left out"
 few=$(wc -l <got)
-run 0 cfg large --all
+run 0 cfg idle --all
 [ ! -s said ] || fail "--all leaves something out"
 [ "$(wc -l <got)" -gt "$few" ] || fail "--all shows no more"
 
@@ -227,6 +246,20 @@ END
 done <numbers
 [ "$(wc -l <numbers)" -ge 5 ] || fail "only $(wc -l <numbers) numbered paths"
 paths=$(awk 'NR == 1 {print $3}' numbers)
+
+# What jumps on into another function has a number for its part, what is 32 branches long has none.
+run 0 paths --function before -n 0
+grep -q 'before:[0-9]*+ ' got || fail "no path runs on into another function"
+grep -q '^+: it runs on' got || fail "no footnote about what runs on"
+id=$(awk '/before:[0-9]*[+]/ {print $NF; exit}' got)
+run 0 show "$id"
+grep -q 'it runs on into another function' got || fail "show $id: not said to run on"
+run 0 paths --function large -n 0
+grep -q ' -  *[0-9]*$' got || fail "a path of 32 branches has a number"
+grep -q '^-: no path of the function alone' got || fail "no footnote about what has none"
+id=$(awk '$(NF - 1) == "-" {print $NF; exit}' got)
+run 0 show "$id"
+grep -q 'number    -  (no path of large alone' got || fail "show $id: no word about the number"
 
 # What was never seen is said to be so, and has code all the same, as long as a branch each.
 unseen=0

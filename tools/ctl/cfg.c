@@ -148,13 +148,15 @@ static uint32_t *find_heads(const struct cfg *cfg)
 	return heads;
 }
 
+/* A switch has hundreds of targets, and those that did not run say nothing. */
 static void show_group_neighbours(struct cfg *cfg, const uint32_t *heads, const bool *ran)
 {
 	for (uint32_t e = 0; e < cfg->edge_cnt; e++) {
 		uint32_t from = head_of(heads, cfg->edges[e].from);
 		uint32_t to = head_of(heads, cfg->edges[e].to);
 
-		if (to == PATHPROF_GRAPH_NONE)
+		if (to == PATHPROF_GRAPH_NONE || cfg->edges[e].kind == PATHPROF_EDGE_SWITCH ||
+		    cfg->edges[e].kind == PATHPROF_EDGE_GUESSED)
 			continue;
 		if (ran[from])
 			cfg->blocks[to].shown = true;

@@ -3,15 +3,19 @@
 #include "graphviz.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "ctl.h"
+
+#define QUIET_MS 2000
 
 extern char **environ;
 
@@ -54,6 +58,20 @@ static int spawn(pid_t *ret_pid, int in, int out)
 	return r;
 }
 
+/* What takes long is said to do so, once. */
+static int wait_for(pid_t child)
+{
+	_cleanup_close_ int handle = pidfd_open(child, 0);
+	struct pollfd ended = {.fd = handle, .events = POLLIN};
+	int status = 0;
+
+	if (handle >= 0 && poll(&ended, 1, QUIET_MS) == 0)
+		ctl_note("dot: still drawing: large pictures take minutes, --format text none");
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
 static int copy(FILE *out, int from)
 {
 	char text[1 << 16];
@@ -71,7 +89,7 @@ int graphviz_svg(FILE *out, const char *dot_text, size_t len_bytes)
 	_cleanup_close_ int in = memfd_create("dot", MFD_CLOEXEC);
 	_cleanup_close_ int svg = memfd_create("svg", MFD_CLOEXEC);
 	pid_t child;
-	int r, status = 0;
+	int r, status;
 
 	r = in < 0 || svg < 0 ? -errno : write_all(in, dot_text, len_bytes);
 	if (r < 0)
@@ -82,8 +100,7 @@ int graphviz_svg(FILE *out, const char *dot_text, size_t len_bytes)
 				"or take --format dot");
 	if (r)
 		return ctl_fail("dot: cannot be run: %s", strerror(r));
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
+	status = wait_for(child);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return ctl_fail("dot: failed on this picture: take --format dot and run it by "
 				"hand, or leave --all out");
