@@ -14,10 +14,10 @@
  */
 #include "pp_builder.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #define DEPTH_MAX 12
-#define DEFS_MAX  64
+#define DEFS_MAX  256
 
 /* A register, or a place on the stack. */
 struct place {
@@ -25,11 +25,6 @@ struct place {
 	uint32_t reg; /* of a slot: its base */
 	int64_t distance;
 	uint32_t size_bytes;
-};
-
-/* Where it is written: the instruction; or block PP_NONE: not known where. */
-struct definition {
-	struct pp_point point;
 };
 
 static const struct pp_value unknown = {.kind = PP_VALUE_UNKNOWN};
@@ -343,14 +338,98 @@ static struct pp_value merge(struct pp_local *l, const struct pp_point *points, 
 	return v;
 }
 
+/* ---------------------------------------------------------------- copies in circles */
+
+/* A place at a point: what a copy was made from. */
+struct source {
+	struct place place;
+	struct pp_point point;
+};
+
+/* Whether op does nothing but copy 8 bytes between registers and the stack: from where. */
+static bool is_copy(const struct pp_op *op, struct place *ret_from)
+{
+	const ZydisDecodedOperand *to = &op->operands[0], *from = &op->operands[1];
+	struct place slot;
+
+	if (op->insn.mnemonic != ZYDIS_MNEMONIC_MOV || to->size != 64 ||
+	    (to->type != ZYDIS_OPERAND_TYPE_REGISTER && !is_slot(to, &slot)))
+		return false;
+	if (is_slot(from, ret_from))
+		return true;
+	if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return false;
+	*ret_from = (struct place){.reg = pp_op_register(from->reg.value)};
+	return ret_from->reg != PP_NONE;
+}
+
+/* What is known of a constant that copies may lead back to. */
+struct hunt {
+	struct pp_vector sources; /* struct source, to be looked at */
+	struct pp_map seen;       /* definitions, by their vaddr */
+	bool found;
+	uint64_t constant;
+};
+
+/* false: the definition is neither a copy nor that constant. */
+static bool hunt_definition(struct pp_local *l, struct hunt *h, struct pp_point point)
+{
+	struct source source = {.point = point};
+	struct pp_value v;
+	struct pp_op op;
+
+	if (pp_map_get(&h->seen, point.vaddr) != PP_NONE)
+		return true;
+	if (pp_map_put(&h->seen, point.vaddr, 0) || !pp_op_read(l, point.vaddr, &op))
+		return false;
+	if (is_copy(&op, &source.place))
+		return pp_vector_add(&h->sources, &source);
+	v = of_definition(l, &op, point, 1);
+	if (!is_constant(&v) || (h->found && v.constant != h->constant))
+		return false;
+	h->found = true;
+	h->constant = v.constant;
+	return true;
+}
+
+/*
+ * A constant that is spilled around calls in a loop comes from itself, over many copies: each
+ * definition is looked at once.
+ */
+static bool constant_of(struct pp_local *l, const struct place *place, struct pp_point point,
+			uint64_t *ret_constant)
+{
+	struct hunt h = {.sources.size_bytes = sizeof(struct source)};
+	struct source source = {*place, point};
+	struct pp_point points[DEFS_MAX];
+	bool good = pp_vector_add(&h.sources, &source);
+
+	while (good && h.sources.cnt) {
+		size_t cnt;
+
+		source = *PP_AT(h.sources, struct source, --h.sources.cnt);
+		good = reaching(l, &source.place, source.point, points, &cnt);
+		for (size_t i = 0; i < cnt && good; i++)
+			good = hunt_definition(l, &h, points[i]);
+	}
+	*ret_constant = h.constant;
+	free(h.sources.data);
+	free(h.seen.slots);
+	return good && h.found;
+}
+
 static struct pp_value value_of_register(struct pp_local *l, uint32_t reg, struct pp_point point,
 					 uint32_t depth)
 {
 	struct place p = {.reg = reg};
 	struct pp_point points[DEFS_MAX];
 	struct pp_value v = unknown;
+	uint64_t c;
 	size_t cnt;
 
+	/* A table's address is asked for first: from there on copies are followed alone. */
+	if (depth + 2 >= DEPTH_MAX && constant_of(l, &p, point, &c))
+		return constant(c);
 	if (depth && reaching(l, &p, point, points, &cnt))
 		v = merge(l, points, cnt, &p, depth);
 	return v.kind == PP_VALUE_UNKNOWN ? of_register(l, reg, point, 1) : v;
