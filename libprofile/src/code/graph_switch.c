@@ -46,10 +46,9 @@ static bool is_target(const struct pp_local *l, uint64_t vaddr)
 
 		return l->family >= b->ranges.cnt && vaddr >= s->start && vaddr < s->end;
 	}
-	if (pp_owner_family(b, range) == l->family)
-		return true;
-	return b->ranges.ranges[range].maybe_cold && !pp_owner_state(b, range)->called &&
-	       pp_owner_state(b, range)->family == range;
+	/* Whose part a cold one is may be in doubt: what cannot be reached in one function ends
+	   where another's cold part begins, and both have jumps there. */
+	return pp_owner_family(b, range) == l->family || b->ranges.ranges[range].maybe_cold;
 }
 
 static bool is_boundary(struct pp_builder *b, uint64_t vaddr)
