@@ -312,7 +312,31 @@ for word in "$start" "work+$start" "$start@work"; do
 done
 run 0 cfg "$start" --binary "$dir/work"
 
-# A file that was never profiled.
+# A file that was never profiled, its functions by C++ names too.
+cat >box.cc <<'END'
+#include <stdexcept>
+namespace ns { struct Box { int run(int n); }; }
+int ns::Box::run(int n)
+{
+	if (n < 0)
+		throw std::runtime_error("negative");
+	return n + 1;
+}
+int main(int argc, char **argv)
+{
+	return ns::Box().run(argc);
+}
+END
+g++ -O1 -g -Wl,--build-id -o box box.cc || fail "the C++ program does not compile"
+for word in 'ns::Box::run(int)' ns::Box::run _ZN2ns3Box3runEi; do
+	run 0 cfg "$word@$dir/box"
+	grep -q '^ns::Box::run(int)$' got || fail "cfg $word: not found"
+	grep -q 'calls std::runtime_error::runtime_error(char const\*)@plt' got ||
+		fail "cfg $word: a stub without a readable name"
+done
+run 0 show "ns::Box::run@$dir/box:0"
+grep -q 'number    ns::Box::run(int):0 ' got || fail "show of a C++ function's path"
+run 1 cfg "ns::Box::walk@$dir/box"
 libc=$(ldd work | awk '/libc\.so/ {print $3}')
 run 0 cfg "qsort@$libc"
 grep -q 'not seen to run' got || fail "cfg of an unprofiled file"

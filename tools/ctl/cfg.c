@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cleanup.h"
 #include "demangle.h"
@@ -291,11 +292,22 @@ const char *cfg_kind_name(uint32_t kind)
 	return kind < PATHPROF_EDGE_KIND_CNT ? names[kind] : "unknown";
 }
 
+/* The linker's stub of a C++ function is named callee@plt. Caller frees. */
+static char *readable_name(const char *name)
+{
+	char readable[NAME_SIZE];
+	const char *stub = strstr(name, "@plt");
+	_cleanup_free_ char *bare =
+		stub ? ctl_printf("%.*s", (int)(stub - name), name) : ctl_strdup(name);
+
+	demangle(bare, readable, sizeof(readable));
+	return ctl_printf("%s%s", readable, stub ? stub : "");
+}
+
 char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge)
 {
 	const struct pathprof_graph *graph = cfg->target->graph;
 	const struct pathprof_graph_block *block;
-	char readable[NAME_SIZE];
 	const char *name;
 
 	if (edge->leads_to == PATHPROF_GRAPH_NONE)
@@ -305,6 +317,5 @@ char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge)
 	if (!*name)
 		return ctl_printf("%s+0x%" PRIx32, text_base_name(cfg->target->binary_name),
 				  block->start);
-	demangle(name, readable, sizeof(readable));
-	return ctl_strdup(readable);
+	return readable_name(name);
 }

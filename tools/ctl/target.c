@@ -13,6 +13,8 @@
 #include "graphs.h"
 #include "text.h"
 
+#define NAME_SIZE 512
+
 /* A binary that may hold the function. */
 struct candidate {
 	struct pathprof_build_id id;
@@ -165,6 +167,14 @@ static const struct candidate *candidate_of(const struct search *search,
 	return NULL;
 }
 
+/* A name as it is shown; of a C++ function without its parameters is enough. */
+static bool is_name(const char *shown, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(shown, word, len) == 0 && (!shown[len] || shown[len] == '(');
+}
+
 /* By the name under which it is shown: of what was seen to run, the heaviest. */
 static int match_path(void *context, const struct pathprof_path_row *row)
 {
@@ -176,7 +186,7 @@ static int match_path(void *context, const struct pathprof_path_row *row)
 		return 0;
 	symbol = symbols_function(search->query->symbols, &row->binary_id, row->binary_name,
 				  row->start);
-	if (strcmp(symbol->name, search->wanted.word) != 0)
+	if (!is_name(symbol->name, search->wanted.word))
 		return 0;
 	take(search, candidate, row->start);
 	return 1;
@@ -206,6 +216,43 @@ static void find_linkage(struct search *search, const char *name)
 	}
 }
 
+static void match_readable(struct search *search, const struct candidate *candidate,
+			   const struct pathprof_graph *graph)
+{
+	char readable[NAME_SIZE];
+
+	for (uint32_t f = 0; f < graph->function_cnt; f++) {
+		const char *name = pathprof_graph_name(graph, f);
+
+		if (strncmp(name, "_Z", 2) != 0)
+			continue;
+		demangle(name, readable, sizeof(readable));
+		if (!is_name(readable, search->wanted.word))
+			continue;
+		take(search, candidate, graph->parts[graph->functions[f].first_part].start);
+		return;
+	}
+}
+
+/* A C++ name as people write it, of what was not seen to run: the only look-up that needs graphs.
+ */
+static void find_readable(struct search *search, const struct ctl_options *options)
+{
+	if (!strstr(search->wanted.word, "::") && !strchr(search->wanted.word, '('))
+		return;
+	for (size_t i = 0; i < search->cnt; i++) {
+		const struct candidate *candidate = &search->candidates[i];
+		struct pathprof_code *code = code_of(search, candidate);
+		struct pathprof_error error = {""};
+		struct pathprof_graph *graph;
+
+		if (!code || graphs_open(&graph, options, code, candidate->name, &error) < 0)
+			continue;
+		match_readable(search, candidate, graph);
+		pathprof_graph_free(graph);
+	}
+}
+
 /* binary_name NULL: any. */
 static void find_offset(struct search *search, const char *binary_name)
 {
@@ -223,7 +270,7 @@ static void find_offset(struct search *search, const char *binary_name)
 	}
 }
 
-static int look(struct search *search)
+static int look(struct search *search, const struct ctl_options *options)
 {
 	const struct wanted *wanted = &search->wanted;
 	int r = CTL_OK;
@@ -238,6 +285,8 @@ static int look(struct search *search)
 		find_linkage(search, wanted->base);
 	if (r == CTL_OK && !search->found && wanted->base)
 		find_offset(search, wanted->base);
+	if (r == CTL_OK && !search->found)
+		find_readable(search, options);
 	return r;
 }
 
@@ -285,7 +334,7 @@ static void take_names(struct target *target, struct view_query *query, uint64_t
 	const struct symbol *symbol =
 		symbols_function(query->symbols, &target->id, target->binary_name, offset);
 	const char *own = pathprof_graph_name(target->graph, target->function);
-	char readable[512];
+	char readable[NAME_SIZE];
 
 	if (symbol->known && symbol->start == target->start)
 		own = symbol->linkage;
@@ -356,7 +405,7 @@ int target_open(struct target *ret_target, struct view_query *query,
 	take_apart(&search.wanted, word, options->filter.binary);
 	r = list_candidates(&search);
 	if (r == CTL_OK)
-		r = look(&search);
+		r = look(&search, options);
 	if (r == CTL_OK)
 		r = search.found ? open_found(ret_target, &search, options, word)
 				 : fail_to_find(&search, word);
