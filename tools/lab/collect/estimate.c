@@ -2,12 +2,9 @@
 /* Exact and estimated path profiles of one stream. */
 #include "estimate.h"
 
-#include <linux/perf_event.h>
 #include <stdlib.h>
 
 #include "../lab.h"
-
-#define STACK_DEPTH 32 /* of the path stack */
 
 const uint32_t lab_levels[LAB_LEVEL_CNT] = {10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000};
 const uint32_t lab_windows[LAB_WINDOW_CNT] = {16, 32, 64, 128};
@@ -22,6 +19,7 @@ void lab_truth_init(struct lab_truth *t, enum pathprof_mapping mapping)
 void lab_truth_release(struct lab_truth *t)
 {
 	lab_finder_release(&t->finder);
+	lab_whole_release(&t->whole);
 	lab_profile_release(&t->profile);
 }
 
@@ -31,23 +29,14 @@ static void count_unseen(struct lab_truth *t, const struct lab_found *found)
 		t->unseen_cnt[i] += lab_found_places(found, lab_windows[i]) <= 0;
 }
 
-/* The oldest path goes when a call finds the stack full. */
-static void follow_depth(struct lab_truth *t, const struct pathprof_branch *branch)
+static void step_whole(struct lab_truth *t, const struct pathprof_branch *branch)
 {
-	switch (branch->kind) {
-	case PERF_BR_CALL:
-	case PERF_BR_IND_CALL:
-		t->forgotten_cnt += t->depth == STACK_DEPTH;
-		t->depth += t->depth < STACK_DEPTH;
-		break;
-	case PERF_BR_RET:
-		t->depth -= t->depth > 0;
-		break;
-	default:
-		if (branch->kind == PERF_BR_IND || branch->target <= branch->from)
-			t->depth += t->depth == 0;
-		break;
-	}
+	struct lab_path_key key;
+
+	if (!lab_whole_step(&t->whole, branch, &key))
+		return;
+	lab_profile_at(&t->profile, &key)[LAB_TRUTH_WHOLE]++;
+	t->whole_cnt++;
 }
 
 void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, uint32_t insn_cnt)
@@ -57,7 +46,7 @@ void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, u
 	t->taken_cnt += branch->taken;
 	t->insn_cnt += insn_cnt;
 	t->branch_cnt++;
-	follow_depth(t, branch);
+	step_whole(t, branch);
 	if (!lab_finder_step(&t->finder, branch, insn_cnt, &found))
 		return;
 	double *weights = lab_profile_at(&t->profile, &found.key);
@@ -71,14 +60,16 @@ void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, u
 void lab_truth_tear(struct lab_truth *t)
 {
 	lab_finder_clear(&t->finder);
-	t->depth = 0;
+	lab_whole_clear(&t->whole);
 }
 
 double lab_truth_unobservable(const struct lab_truth *t, size_t window)
 {
-	double all = (double)(t->path_cnt + t->forgotten_cnt);
+	uint64_t forgotten_cnt = t->whole_cnt - t->path_cnt;
 
-	return all > 0 ? (double)(t->unseen_cnt[window] + t->forgotten_cnt) / all : 0;
+	if (!t->whole_cnt)
+		return 0;
+	return (double)(t->unseen_cnt[window] + forgotten_cnt) / (double)t->whole_cnt;
 }
 
 static size_t level_of(uint32_t rank)

@@ -12,6 +12,7 @@
 #include "finder.h"
 #include "pathprof/estimate.h"
 #include "profile.h"
+#include "whole.h"
 
 /* How many windows were taken: powers of ten and three times these, 10 to 100,000. */
 #define LAB_LEVEL_CNT 9
@@ -21,7 +22,12 @@ extern const uint32_t lab_levels[LAB_LEVEL_CNT];
 extern const uint32_t lab_windows[LAB_WINDOW_CNT]; /* taken branches: 16 to 128 */
 
 /* Columns of the truth. */
-enum lab_truth_column { LAB_TRUTH_COUNT, LAB_TRUTH_INSNS, LAB_TRUTH_CNT };
+enum lab_truth_column {
+	LAB_TRUTH_COUNT,
+	LAB_TRUTH_INSNS,
+	LAB_TRUTH_WHOLE, /* how often, those too that fall off a path stack of 32 */
+	LAB_TRUTH_CNT
+};
 
 struct lab_truth {
 	struct lab_finder finder;
@@ -29,8 +35,8 @@ struct lab_truth {
 	uint64_t taken_cnt, insn_cnt, branch_cnt;
 	uint64_t path_cnt;
 	uint64_t unseen_cnt[LAB_WINDOW_CNT]; /* of path_cnt, too long for this window */
-	uint32_t depth;                      /* of the path stack */
-	uint64_t forgotten_cnt; /* paths begun that fell off the path stack: not in path_cnt */
+	struct lab_whole whole;
+	uint64_t whole_cnt; /* those too that fall off a path stack of 32 */
 };
 
 void lab_truth_init(struct lab_truth *t, enum pathprof_mapping mapping);

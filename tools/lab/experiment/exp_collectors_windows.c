@@ -17,12 +17,14 @@
 #define SEED 0x77696e646f7773ULL
 
 /* The first so many windows are stitched: 16 and 32 taken branches, as hardware has them. */
-#define STITCHED_CNT 2
+#define STITCHED_CNT  2
+#define STITCHED_WAYS (2 + LAB_ORDER_CNT)
 
 struct result {
 	double overlap[LAB_WINDOW_CNT][LAB_WEIGHTING_CNT][LAB_LEVEL_CNT];
 	double unseen[LAB_WINDOW_CNT]; /* percent of the exact counts */
-	double stitched[STITCHED_CNT][LAB_ORDER_CNT][LAB_LEVEL_CNT];
+	/* With LAB_TRUTH_WHOLE: plain, weighted, order 1, order 2. */
+	double whole[STITCHED_CNT][STITCHED_WAYS][LAB_LEVEL_CNT];
 	double unobservable[STITCHED_CNT], said[STITCHED_CNT]; /* percent of the paths begun */
 };
 
@@ -41,12 +43,17 @@ static void read_stitched(struct result *r, size_t window, const struct lab_esti
 {
 	double said = 0;
 
-	for (uint32_t o = 0; o < LAB_ORDER_CNT; o++)
-		for (size_t l = 0; l < LAB_LEVEL_CNT; l++)
-			r->stitched[window][o][l] =
-				100 * lab_estimate_stitched_overlap(estimate, o + 1, l,
+	for (size_t l = 0; l < LAB_LEVEL_CNT; l++) {
+		for (size_t w = LAB_WEIGHT_PLAIN; w <= LAB_WEIGHT_SPAN; w++)
+			r->whole[window][w][l] =
+				100 * lab_estimate_overlap(estimate, (enum lab_weighting)w, l,
+							   &truth->profile, LAB_TRUTH_WHOLE);
+		for (uint32_t order = 1; order <= LAB_ORDER_CNT; order++)
+			r->whole[window][1 + order][l] =
+				100 * lab_estimate_stitched_overlap(estimate, order, l,
 								    &truth->profile,
-								    LAB_TRUTH_COUNT, &said);
+								    LAB_TRUTH_WHOLE, &said);
+	}
 	r->said[window] = 100 * said;
 	r->unobservable[window] = 100 * lab_truth_unobservable(truth, window);
 }
@@ -166,8 +173,7 @@ static void write_unseen(struct lab_run *run, const struct result *results, size
 
 /* ---------------------------------------------------------------- stitched */
 
-/* plain, weighted, order 1, order 2, of each window. */
-#define STITCHED_COLUMNS (STITCHED_CNT * 4)
+#define STITCHED_COLUMNS (STITCHED_CNT * STITCHED_WAYS)
 
 static const char *const stitched_columns[STITCHED_COLUMNS] = {
 	"16 plain", "16 weighted", "16 order 1", "16 order 2",
@@ -176,14 +182,9 @@ static const char *const stitched_columns[STITCHED_COLUMNS] = {
 
 static void stitched_of(const struct result *r, size_t level, double *ret_values)
 {
-	for (size_t n = 0; n < STITCHED_CNT; n++) {
-		double *to = ret_values + n * 4;
-
-		to[0] = r->overlap[n][LAB_WEIGHT_PLAIN][level];
-		to[1] = r->overlap[n][LAB_WEIGHT_SPAN][level];
-		to[2] = r->stitched[n][0][level];
-		to[3] = r->stitched[n][1][level];
-	}
+	for (size_t n = 0; n < STITCHED_CNT; n++)
+		for (size_t w = 0; w < STITCHED_WAYS; w++)
+			ret_values[n * STITCHED_WAYS + w] = r->whole[n][w][level];
 }
 
 static void mean_stitched(const struct result *results, size_t cnt, size_t level,
@@ -203,11 +204,11 @@ static void mean_stitched(const struct result *results, size_t cnt, size_t level
 static void write_stitched_curve(struct lab_run *run, const struct result *results, size_t cnt)
 {
 	struct lab_table *table = lab_table_new(
-		"windows-stitched", "Overlap with the exact path profile, %, mean of programs",
+		"windows-stitched", "Overlap with all paths of the stream, %, mean of programs",
 		"windows", stitched_columns, STITCHED_COLUMNS);
 	const struct lab_plot plot = {.form = LAB_PLOT_LINES,
 				      .x = "windows taken",
-				      .y = "overlap with the exact profile, %",
+				      .y = "overlap with all paths, %",
 				      .x_log = true,
 				      .y_max = 100};
 	double values[STITCHED_COLUMNS];
@@ -227,11 +228,11 @@ static void write_stitched_programs(struct lab_run *run, const struct result *re
 {
 	struct lab_table *table =
 		lab_table_new("windows-stitched-programs",
-			      "Overlap with the exact path profile after 100,000 windows, %",
+			      "Overlap with all paths of the stream after 100,000 windows, %",
 			      "program", stitched_columns, STITCHED_COLUMNS);
 	const struct lab_plot plot = {.form = LAB_PLOT_BARS,
 				      .x = "program",
-				      .y = "overlap with the exact profile, %",
+				      .y = "overlap with all paths, %",
 				      .y_max = 100};
 	double values[STITCHED_COLUMNS];
 
