@@ -193,6 +193,17 @@ nodes = [g for g in svg.iter("{http://www.w3.org/2000/svg}g") if g.get("class") 
 dot = open("work.dot", encoding="utf-8").read()
 assert len(nodes) == len(re.findall(r"^\tb\d+ \[", dot, re.M)) > 1, len(nodes)
 assert "#0b4f9e" in open("work.svg").read(), "no hottest path"
+
+# The heavier a block the darker, and black text stays legible on all (contrast of WCAG 2, 4.5).
+def luminance(color):
+    parts = [int(color[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+    parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+shades = re.findall(r'fillcolor="#(\w{6})".*tooltip="0x\w+: \w+ ([0-9.]+),', dot)
+shades = sorted((float(weight), luminance(color)) for color, weight in shades)
+assert shades and all(a[1] >= b[1] for a, b in zip(shades, shades[1:])), shades
+assert (shades[-1][1] + 0.05) / 0.05 >= 4.5, shades[-1]
 END
 done
 

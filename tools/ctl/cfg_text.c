@@ -114,21 +114,33 @@ static void print_file(FILE *out, const struct cfg_words *words)
 	fputc('\n', out);
 }
 
+/* Only where bars are drawn at all, and then as wide as the longest. */
+static void print_bar(FILE *out, double share)
+{
+	char bar[3 * BAR_WIDTH + 1];
+	int pad;
+
+	if (!ctl_term.bars)
+		return;
+	text_bar(bar, sizeof(bar), share, 1, BAR_WIDTH);
+	pad = BAR_WIDTH - (int)text_width(bar);
+	fprintf(out, "  %s%*s", bar, pad > 0 ? pad : 0, "");
+}
+
 static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 			struct source_text *source)
 {
 	uint32_t last = cfg_last_of(cfg, block);
 	double share = cfg->weight > 0 ? cfg_group_weight(cfg, block) / cfg->weight : 0;
-	char bar[3 * BAR_WIDTH + 1];
 	struct cfg_words words;
 
 	cfg_words_of(&words, cfg, block, source);
-	text_bar(bar, sizeof(bar), ctl_term.bars ? share : 0, 1, BAR_WIDTH);
-	fprintf(out, "\n  %c %s%-10s%s 0x%" PRIx32 " - 0x%" PRIx32 "  %s%6.2f%%%s%s%s",
+	fprintf(out, "\n  %c %s%-10s%s 0x%" PRIx32 " - 0x%" PRIx32 "  %s%6.2f%%%s",
 		cfg_group_hot(cfg, block) ? '*' : ' ', ctl_style_on(CTL_NAME), words.place,
 		ctl_style_off(CTL_NAME), cfg_code_of(cfg, block)->start,
 		cfg_code_of(cfg, last)->end, ctl_style_on(ctl_share_style(share)), 100 * share,
-		ctl_style_off(ctl_share_style(share)), *bar ? "  " : "", bar);
+		ctl_style_off(ctl_share_style(share)));
+	print_bar(out, share);
 	print_file(out, &words);
 	print_words(out, &words);
 	for (uint32_t e = cfg->blocks[last].first_edge; e < cfg->blocks[last + 1].first_edge; e++)
