@@ -159,36 +159,49 @@ static int count_followers(const struct making *m, uint32_t *ret_cnt)
 
 /* ---------------------------------------------------------------- how long calls take */
 
-/* Kaplan-Meier over the crossings order[first..end). */
-static struct pp_outlook outlook_of(struct making *m, uint32_t first, uint32_t end)
+/* Counts the crossings order[first..end) by span. Returns how many there are. */
+static uint64_t count_spans(struct making *m, uint32_t first, uint32_t end, uint32_t *ret_longest)
 {
-	struct span_cnts *spans = m->span_cnts;
 	uint32_t longest = 0;
-	uint64_t at_risk = 0;
-	double left = 1, sum = 0;
-	struct pp_outlook outlook;
+	uint64_t cnt = 0;
 
 	for (uint32_t i = first; i < end; i++) {
 		const struct pp_crossing *x = crossing_at(m->pieces, m->order[i]);
+		uint64_t *cnts = x->key.fate == PP_FATE_RETURNED ? m->span_cnts->ended
+								 : m->span_cnts->censored;
 
-		(x->key.fate == PP_FATE_RETURNED ? spans->ended : spans->censored)[x->key.span] +=
-			x->cnt;
+		cnts[x->key.span] += x->cnt;
 		longest = x->key.span > longest ? x->key.span : longest;
-		at_risk += x->cnt;
+		cnt += x->cnt;
 	}
-	outlook.seen_cnt = at_risk;
-	for (uint32_t span = 0; span <= longest; span++) {
-		double ending = spans->ended[span]
-					? left * (double)spans->ended[span] / (double)at_risk
-					: 0;
+	*ret_longest = longest;
+	return cnt;
+}
 
-		at_risk -= spans->ended[span] + spans->censored[span];
-		spans->ended[span] = spans->censored[span] = 0;
-		sum += span * ending;
-		left -= ending;
+/* Kaplan-Meier over the crossings order[first..end). */
+static struct pp_outlook outlook_of(struct making *m, uint32_t first, uint32_t end)
+{
+	struct pp_outlook outlook = {.first = m->calls->span_cnt};
+	struct span_cnts *cnts = m->span_cnts;
+	uint32_t longest;
+	uint64_t at_risk = count_spans(m, first, end, &longest);
+	double left = 1;
+
+	outlook.seen_cnt = at_risk;
+	for (uint32_t taken = 0; taken <= longest; taken++) {
+		double share = 0;
+
+		if (cnts->ended[taken]) {
+			share = left * (double)cnts->ended[taken] / (double)at_risk;
+			m->calls->spans[m->calls->span_cnt++] =
+				(struct pp_span){.share = share, .taken = taken};
+			outlook.cnt++;
+		}
+		at_risk -= cnts->ended[taken] + cnts->censored[taken];
+		cnts->ended[taken] = cnts->censored[taken] = 0;
+		left -= share;
 	}
 	outlook.far_share = left > 1e-9 ? left : 0;
-	outlook.near_span = left < 1 ? sum / (1 - left) : 0;
 	return outlook;
 }
 
@@ -350,7 +363,9 @@ static int allocate(struct making *m)
 	calls->pieces = array(m->pieces->pieces.cnt, sizeof(calls->pieces[0]));
 	calls->followers = array(follower_cnt, sizeof(calls->followers[0]));
 	calls->pairs = array(m->pieces->crossings.cnt, sizeof(calls->pairs[0]));
-	if (!calls->sites || !calls->pieces || !calls->followers || !calls->pairs)
+	/* Each crossing counts for its call and for its piece. */
+	calls->spans = array(2 * m->pieces->crossings.cnt, sizeof(calls->spans[0]));
+	if (!calls->sites || !calls->pieces || !calls->followers || !calls->pairs || !calls->spans)
 		return -ENOMEM;
 	return 0;
 }
@@ -384,5 +399,6 @@ void pp_calls_release(struct pp_calls *calls)
 	free(calls->pieces);
 	free(calls->followers);
 	free(calls->pairs);
+	free(calls->spans);
 	memset(calls, 0, sizeof(*calls));
 }

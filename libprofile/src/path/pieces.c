@@ -35,11 +35,14 @@ struct cut {
 	int error;
 };
 
-static double weight_of(const struct cut *c, uint32_t span)
+/* A piece that spans nothing and needs less has one place more than there are: all of them. */
+static double weight_of(const struct cut *c, int64_t span)
 {
+	int64_t places = (int64_t)c->taken_cnt - span;
+
 	if (!c->pieces->weighted || !c->taken_cnt)
 		return 1;
-	return (double)c->taken_cnt / (span < c->taken_cnt ? c->taken_cnt - span : 1);
+	return (double)c->taken_cnt / (double)(places > 0 ? places : 1);
 }
 
 /* Keeps a failure: a full table is counted, the lack of memory is reported. */
@@ -93,7 +96,8 @@ static uint32_t count_piece(struct cut *c, bool returns)
 	} else {
 		c->pieces->next_cnt = first;
 	}
-	piece->weight += weight_of(c, span);
+	piece->weight +=
+		weight_of(c, (int64_t)span + pp_piece_needs_more(piece) - c->key.needs_less);
 	return index;
 }
 
@@ -179,6 +183,7 @@ static void forward(struct cut *c, const struct pathprof_branch *b)
 	if (c->is_known && c->key.is_fresh && c->key.length == PP_PATH_LENGTH) {
 		end(c, 0, false);
 		begin(c, b->next, true);
+		c->key.needs_less = !b->taken;
 	}
 }
 
@@ -187,6 +192,7 @@ static void turn(struct cut *c, const struct pathprof_branch *b)
 	extend(c, b);
 	end(c, 0, false);
 	begin(c, b->next, true);
+	c->key.needs_less = !b->taken;
 }
 
 static void call(struct cut *c, const struct pathprof_branch *b)

@@ -18,9 +18,14 @@
 
 /* How long a crossing takes. */
 struct pp_outlook {
-	double far_share; /* that outlasts any window */
-	double near_span; /* mean of the others, in taken branches */
+	double far_share;    /* that outlasts any window */
+	uint32_t first, cnt; /* of spans: the others, shortest first */
 	uint64_t seen_cnt;
+};
+
+struct pp_span {
+	double share; /* of all crossings */
+	uint32_t taken;
 };
 
 struct pp_follower {
@@ -51,7 +56,8 @@ struct pp_calls {
 	struct pp_piece_call *pieces; /* as pp_pieces.pieces */
 	struct pp_follower *followers;
 	struct pp_pair *pairs;
-	uint32_t follower_cnt, pair_cnt;
+	struct pp_span *spans;
+	uint32_t follower_cnt, pair_cnt, span_cnt;
 };
 
 /* -ENOMEM. */

@@ -33,12 +33,15 @@ struct pp_piece_key {
 	uint64_t start;
 	uint64_t call; /* address of the call that ended it; 0: its path ended */
 	uint64_t outcomes;
-	uint32_t length, is_fresh; /* is_fresh: its path begins with it */
+	uint32_t length;
+	uint16_t is_fresh;   /* its path begins with it */
+	uint16_t needs_less; /* a not-taken branch pushed it: a window need not hold a taken one
+				before it */
 };
 
 struct pp_piece {
 	struct pp_piece_key key;
-	double weight;
+	double weight;       /* by its places, see pp_piece_needs_more() */
 	uint64_t first_next; /* in pp_pieces.nexts: where each of its branches led */
 	uint32_t span;       /* taken branches from its push to its pop */
 	uint32_t returns;    /* a return ended it */
@@ -74,6 +77,18 @@ struct pp_pieces {
 	uint64_t dropped_cnt; /* what found its table full */
 	bool weighted;
 };
+
+/*
+ * A not-taken branch popped it: what follows a window's last taken branch is not in it, so one more
+ * is needed. Places of a window of n: n - span + needs_less - needs_more.
+ */
+static inline uint32_t pp_piece_needs_more(const struct pp_piece *piece)
+{
+	const struct pp_piece_key *key = &piece->key;
+
+	return !key->call && !piece->returns && key->length &&
+	       !(key->outcomes >> (key->length - 1) & 1);
+}
 
 /* -ENOMEM. */
 int pp_pieces_init(struct pp_pieces *ret_pieces, bool weighted, uint32_t max, uint64_t seed);

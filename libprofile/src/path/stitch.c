@@ -30,31 +30,29 @@ struct stitching {
 struct chain {
 	uint64_t start;
 	uint32_t length, outcomes;
-	double span, weight;
+	double span; /* less one when its first piece needs less */
+	double weight;
 };
-
-/* Which crossings: those a window shows, the others, or both. */
-enum reach { REACH_NEAR, REACH_FAR, REACH_ANY };
 
 static const struct pp_piece *piece_at(const struct stitching *s, uint32_t index)
 {
 	return pp_keyed_item(&s->pieces->pieces, index);
 }
 
-static bool is_far(const struct stitching *s, const struct chain *c)
+static bool is_far(const struct stitching *s, double span)
 {
-	return c->span > s->window - 0.5;
+	return span > s->window - 0.5;
 }
 
 /* A path ended: windows have shown it, unless it is too long for them. */
-static int emit(struct stitching *s, const struct chain *c)
+static int emit(struct stitching *s, const struct chain *c, uint32_t needs_more)
 {
 	struct pp_stitched path = {.start = c->start,
 				   .length = c->length,
 				   .outcomes = c->outcomes,
 				   .weight = c->weight};
 
-	if (!is_far(s, c))
+	if (!is_far(s, c->span + needs_more))
 		return 0;
 	s->sums.stitched += c->weight;
 	return s->fn(s->context, &path);
@@ -76,7 +74,7 @@ static int append(struct stitching *s, struct chain *c, const struct pp_piece *p
 		cut = c->length == PP_PATH_LENGTH;
 		if (!cut)
 			continue;
-		r = emit(s, c);
+		r = emit(s, c, !outcome);
 		if (r < 0)
 			return r;
 		c->start = nexts[i];
@@ -94,28 +92,48 @@ static double own_share(const struct stitching *s, uint64_t seen_cnt)
 	return s->order < 2 ? 0 : (double)seen_cnt / ((double)seen_cnt + OWN_HALF);
 }
 
-static struct pp_outlook outlook_of(const struct stitching *s, uint32_t piece)
-{
-	const struct pp_piece_call *of = &s->calls.pieces[piece];
-	const struct pp_outlook *site = &s->calls.sites[of->site].outlook;
-	double own = own_share(s, of->outlook.seen_cnt);
-	struct pp_outlook mixed = {.seen_cnt = site->seen_cnt};
+/* What becomes of a crossing when the window has so much room left: shares of all. */
+struct prospect {
+	double far;  /* outlasts any window */
+	double late; /* a shorter one, too long for the room left */
+	double near;
+	double near_taken; /* sum of share and span of the near */
+};
 
-	mixed.far_share = own * of->outlook.far_share + (1 - own) * site->far_share;
-	mixed.near_span = own * of->outlook.near_span + (1 - own) * site->near_span;
-	if (of->outlook.far_share >= 1)
-		mixed.near_span = site->near_span;
-	return mixed;
+static void add_prospect(const struct stitching *s, const struct pp_outlook *outlook, double room,
+			 double weight, struct prospect *p)
+{
+	p->far += weight * outlook->far_share;
+	for (uint32_t i = 0; i < outlook->cnt; i++) {
+		const struct pp_span *span = &s->calls.spans[outlook->first + i];
+
+		if (span->taken >= room) {
+			p->late += weight * span->share;
+			continue;
+		}
+		p->near += weight * span->share;
+		p->near_taken += weight * span->share * span->taken;
+	}
 }
 
-/* Which piece follows, given what is known of the crossing; order 1 does not ask. */
-static void fill_shares(const struct stitching *s, uint32_t piece, enum reach reach,
-			double far_share, double *ret_shares)
+static struct prospect prospect_of(const struct stitching *s, uint32_t piece, double room)
+{
+	const struct pp_piece_call *of = &s->calls.pieces[piece];
+	double own = own_share(s, of->outlook.seen_cnt);
+	struct prospect p = {.far = 0};
+
+	add_prospect(s, &s->calls.sites[of->site].outlook, room, 1 - own, &p);
+	if (own > 0)
+		add_prospect(s, &of->outlook, room, own, &p);
+	return p;
+}
+
+/* Which piece follows, when this share of the crossings is far; order 1 does not ask. */
+static void fill_shares(const struct stitching *s, uint32_t piece, double far, double *ret_shares)
 {
 	const struct pp_piece_call *of = &s->calls.pieces[piece];
 	const struct pp_call_site *site = &s->calls.sites[of->site];
 	const struct pp_follower *followers = s->calls.followers + site->first;
-	double far = reach == REACH_FAR ? 1 : reach == REACH_NEAR ? 0 : far_share;
 	double own = own_share(s, of->pair_cnt);
 
 	for (uint32_t i = 0; i < site->cnt; i++)
@@ -147,8 +165,7 @@ static int make_room(struct stitching *s, uint32_t cnt)
 static int follow(struct stitching *s, struct chain c, uint32_t piece);
 
 /* Goes on with every piece that may follow. */
-static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, enum reach reach,
-		 double far_share)
+static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, double far)
 {
 	const struct pp_call_site *site = &s->calls.sites[s->calls.pieces[piece].site];
 	size_t first = s->share_cnt;
@@ -156,13 +173,13 @@ static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, enu
 
 	s->work += site->cnt;
 	if (!site->cnt || s->depth == DEPTH_MAX || s->work > WORK_MAX) {
-		s->sums.lost += is_far(s, c) ? c->weight : 0;
+		s->sums.lost += is_far(s, c->span) ? c->weight : 0;
 		return 0;
 	}
 	r = make_room(s, site->cnt);
 	if (r < 0)
 		return r;
-	fill_shares(s, piece, reach, far_share, s->shares + first);
+	fill_shares(s, piece, far, s->shares + first);
 	s->share_cnt += site->cnt;
 	s->depth++;
 	for (uint32_t i = 0; i < site->cnt && r == 0; i++) {
@@ -176,22 +193,24 @@ static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, enu
 	return r;
 }
 
-/* A path that is too long already need not know how long its further calls take. */
+/* A path that is too long already stays so, however long its further calls take. */
 static int cross(struct stitching *s, const struct chain *c, uint32_t piece)
 {
-	struct pp_outlook outlook = outlook_of(s, piece);
+	struct prospect p = prospect_of(s, piece, s->window - c->span);
+	double long_share = p.far + p.late;
 	struct chain near = *c, far = *c;
-	int r;
+	int r = 0;
 
-	if (is_far(s, c))
-		return go_on(s, c, piece, REACH_ANY, outlook.far_share);
-	near.weight *= 1 - outlook.far_share;
-	near.span += outlook.near_span;
-	far.weight *= outlook.far_share;
+	if (p.near > 0) {
+		near.weight *= p.near;
+		near.span += p.near_taken / p.near;
+		if (near.weight > s->least)
+			r = go_on(s, &near, piece, 0);
+	}
+	far.weight *= long_share;
 	far.span = s->window;
-	r = near.weight > s->least ? go_on(s, &near, piece, REACH_NEAR, 0) : 0;
 	if (r == 0 && far.weight > s->least)
-		r = go_on(s, &far, piece, REACH_FAR, 1);
+		r = go_on(s, &far, piece, p.far / long_share);
 	return r;
 }
 
@@ -208,7 +227,7 @@ static int follow(struct stitching *s, struct chain c, uint32_t piece)
 	if (s->calls.pieces[piece].site != PP_PIECE_NONE)
 		return cross(s, &c, piece);
 	/* A branch that ends a path does so whether or not it is the 32nd. */
-	return cut && !p->returns ? 0 : emit(s, &c);
+	return cut && !p->returns ? 0 : emit(s, &c, pp_piece_needs_more(p));
 }
 
 static int stitch_all(struct stitching *s)
@@ -223,7 +242,10 @@ static int stitch_all(struct stitching *s)
 		const struct pp_piece *p = piece_at(s, i);
 
 		if (p->key.is_fresh && p->key.call)
-			r = follow(s, (struct chain){.start = p->key.start, .weight = p->weight},
+			r = follow(s,
+				   (struct chain){.start = p->key.start,
+						  .span = -(double)p->key.needs_less,
+						  .weight = p->weight},
 				   i);
 	}
 	return r;
