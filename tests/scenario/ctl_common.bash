@@ -10,7 +10,7 @@ dir=$(mktemp -d)
 cleanup() { rm -rf "$dir"; }
 trap cleanup EXIT
 
-export TZ=UTC LC_ALL=C XDG_CACHE_HOME=$dir/cache
+export TZ=UTC LC_ALL=C XDG_STATE_HOME=$dir/state
 unset PATHPROF_DB XDG_STATE_HOME NO_COLOR DEBUGINFOD_URLS || true
 
 fail() {

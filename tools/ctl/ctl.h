@@ -105,6 +105,11 @@ int ctl_no_operands(const struct ctl_options *options);
 
 /* The file the options and the environment mean. Caller frees. */
 char *ctl_db_path(const struct ctl_options *options);
+/*
+ * Where this program keeps a file of its own: in $XDG_STATE_HOME when that is set, in the service's
+ * state directory for root, else in the home. NULL: nowhere; to be freed by the caller.
+ */
+char *ctl_state_path(const char *file);
 /* Opens it; says why not. Returns CTL_OK or CTL_FAILURE. */
 int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
 		enum pathprof_store_mode mode);

@@ -10,18 +10,26 @@
 
 #include "cleanup.h"
 
-#define SYSTEM_DB "/var/lib/pathprof/profile.db"
+#define SYSTEM_STATE "/var/lib/pathprof"
+#define SYSTEM_DB    SYSTEM_STATE "/profile.db"
 
-static char *user_db(void)
+static char *user_state(const char *file)
 {
 	const char *state = getenv("XDG_STATE_HOME");
 	const char *home = getenv("HOME");
 
 	if (state && *state == '/')
-		return ctl_printf("%s/pathprof/profile.db", state);
+		return ctl_printf("%s/pathprof/%s", state, file);
 	if (home && *home == '/')
-		return ctl_printf("%s/.local/state/pathprof/profile.db", home);
+		return ctl_printf("%s/.local/state/pathprof/%s", home, file);
 	return NULL;
+}
+
+char *ctl_state_path(const char *file)
+{
+	if (geteuid() == 0 && !getenv("XDG_STATE_HOME"))
+		return ctl_printf("%s/%s", SYSTEM_STATE, file);
+	return user_state(file);
 }
 
 char *ctl_db_path(const struct ctl_options *options)
@@ -35,7 +43,7 @@ char *ctl_db_path(const struct ctl_options *options)
 		return ctl_strdup(from_env);
 	if (access(SYSTEM_DB, F_OK) == 0)
 		return ctl_strdup(SYSTEM_DB);
-	path = user_db();
+	path = user_state("profile.db");
 	if (path && (geteuid() != 0 || access(path, F_OK) == 0))
 		return path;
 	free(path);

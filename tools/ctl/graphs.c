@@ -13,8 +13,7 @@
 #include "cleanup.h"
 #include "text.h"
 
-#define SYSTEM_CACHE "/var/cache/pathprof/graphs"
-#define QUIET_S      2 /* what is over sooner needs no words */
+#define QUIET_S 2 /* what is over sooner needs no words */
 
 struct progress {
 	const char *name;
@@ -56,21 +55,6 @@ static void clear_progress(const struct progress *progress)
 		fputs("\r\033[K", stderr);
 }
 
-/* $XDG_CACHE_HOME when it is set, the system's for root, else in the home; NULL: nowhere. */
-static char *cache_directory(const struct ctl_options *options)
-{
-	const char *cache = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
-
-	if (options->graph_cache)
-		return ctl_strdup(options->graph_cache);
-	if (cache && *cache == '/')
-		return ctl_printf("%s/pathprof/graphs", cache);
-	if (geteuid() == 0)
-		return ctl_strdup(SYSTEM_CACHE);
-	return home && *home == '/' ? ctl_printf("%s/.cache/pathprof/graphs", home) : NULL;
-}
-
 /* The directories above the last part; what cannot be made leaves things uncached. */
 static void make_parents(char *path)
 {
@@ -84,7 +68,8 @@ static void make_parents(char *path)
 int graphs_open(struct pathprof_graph **ret_graph, const struct ctl_options *options,
 		struct pathprof_code *code, const char *name, struct pathprof_error *error)
 {
-	_cleanup_free_ char *directory = cache_directory(options);
+	_cleanup_free_ char *directory =
+		options->graph_cache ? ctl_strdup(options->graph_cache) : ctl_state_path("graphs");
 	struct pathprof_graph_cache cache = {.directory = directory};
 	struct progress progress = {
 		.name = name,
