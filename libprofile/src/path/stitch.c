@@ -128,8 +128,8 @@ static struct prospect prospect_of(const struct stitching *s, uint32_t piece, do
 	return p;
 }
 
-/* Which piece follows, when this share of the crossings is far; order 1 does not ask. */
-static void fill_shares(const struct stitching *s, uint32_t piece, double far, double *ret_shares)
+/* Which piece follows a near crossing; order 1 does not ask how long it was. */
+static void fill_shares(const struct stitching *s, uint32_t piece, double *ret_shares)
 {
 	const struct pp_piece_call *of = &s->calls.pieces[piece];
 	const struct pp_call_site *site = &s->calls.sites[of->site];
@@ -137,13 +137,11 @@ static void fill_shares(const struct stitching *s, uint32_t piece, double far, d
 	double own = own_share(s, of->pair_cnt);
 
 	for (uint32_t i = 0; i < site->cnt; i++)
-		ret_shares[i] = s->order < 2 ? followers[i].all
-					     : far * followers[i].far +
-						       (1 - far) * (1 - own) * followers[i].near;
+		ret_shares[i] = s->order < 2 ? followers[i].all : (1 - own) * followers[i].near;
 	for (uint32_t i = 0; i < of->cnt && s->order >= 2; i++) {
 		const struct pp_pair *pair = &s->calls.pairs[of->first + i];
 
-		ret_shares[pair->follower] += (1 - far) * own * pair->share;
+		ret_shares[pair->follower] += own * pair->share;
 	}
 }
 
@@ -164,8 +162,33 @@ static int make_room(struct stitching *s, uint32_t cnt)
 
 static int follow(struct stitching *s, struct chain c, uint32_t piece);
 
+/*
+ * Goes on with one piece, near_share of the near crossings and far_share of the far ones lead to.
+ * What it spans itself leaves the call so much less room. A path that is too long already stays so.
+ */
+static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, uint32_t next,
+		 double near_share, double far_share)
+{
+	const struct pp_piece *p = piece_at(s, next);
+	double room = s->window - c->span - p->span - pp_piece_needs_more(p);
+	struct prospect prospect = prospect_of(s, piece, room);
+	struct chain near = *c, far = *c;
+	int r = 0;
+
+	near.weight *= prospect.near * near_share;
+	if (prospect.near > 0)
+		near.span += prospect.near_taken / prospect.near;
+	far.weight *= prospect.late * near_share + prospect.far * far_share;
+	far.span = s->window;
+	if (near.weight > s->least)
+		r = follow(s, near, next);
+	if (r == 0 && far.weight > s->least)
+		r = follow(s, far, next);
+	return r;
+}
+
 /* Goes on with every piece that may follow. */
-static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, double far)
+static int cross(struct stitching *s, const struct chain *c, uint32_t piece)
 {
 	const struct pp_call_site *site = &s->calls.sites[s->calls.pieces[piece].site];
 	size_t first = s->share_cnt;
@@ -173,44 +196,23 @@ static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, dou
 
 	s->work += site->cnt;
 	if (!site->cnt || s->depth == DEPTH_MAX || s->work > WORK_MAX) {
-		s->sums.lost += is_far(s, c->span) ? c->weight : 0;
+		s->sums.lost += c->weight * (is_far(s, c->span) ? 1 : site->outlook.far_share);
 		return 0;
 	}
 	r = make_room(s, site->cnt);
 	if (r < 0)
 		return r;
-	fill_shares(s, piece, far, s->shares + first);
+	fill_shares(s, piece, s->shares + first);
 	s->share_cnt += site->cnt;
 	s->depth++;
 	for (uint32_t i = 0; i < site->cnt && r == 0; i++) {
-		struct chain next = *c;
+		const struct pp_follower *f = &s->calls.followers[site->first + i];
 
-		next.weight *= s->shares[first + i];
-		r = follow(s, next, s->calls.followers[site->first + i].piece);
+		r = go_on(s, c, piece, f->piece, s->shares[first + i],
+			  s->order < 2 ? f->all : f->far);
 	}
 	s->depth--;
 	s->share_cnt = first;
-	return r;
-}
-
-/* A path that is too long already stays so, however long its further calls take. */
-static int cross(struct stitching *s, const struct chain *c, uint32_t piece)
-{
-	struct prospect p = prospect_of(s, piece, s->window - c->span);
-	double long_share = p.far + p.late;
-	struct chain near = *c, far = *c;
-	int r = 0;
-
-	if (p.near > 0) {
-		near.weight *= p.near;
-		near.span += p.near_taken / p.near;
-		if (near.weight > s->least)
-			r = go_on(s, &near, piece, 0);
-	}
-	far.weight *= long_share;
-	far.span = s->window;
-	if (r == 0 && far.weight > s->least)
-		r = go_on(s, &far, piece, p.far / long_share);
 	return r;
 }
 
