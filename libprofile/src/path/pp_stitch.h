@@ -4,7 +4,7 @@
  * call. The derivation stands in docs/reconstruction.md, "Weights and stitching".
  *
  * Of a call is known how long it takes, as far as windows can tell: the share of its crossings that
- * outlast any window, and the mean of the others (Kaplan and Meier, Nonparametric Estimation from
+ * outlast any window, and how long the others are (Kaplan and Meier, Nonparametric Estimation from
  * Incomplete Observations, 1958: the window's end censors). The chain follows both; what it comes
  * to with a span of a window or more is a path no window holds, the rest windows have shown.
  *

@@ -9,7 +9,7 @@
 
 #define FLOW_LEAST 1e-7       /* of all flow: thinner ways are given up */
 #define DEPTH_MAX  256        /* calls on one path */
-#define WORK_MAX   (1u << 26) /* pieces looked at: half a second */
+#define WORK_MAX   (1u << 26) /* pieces times spans looked at: half a second */
 /* What a piece's own crossings must number to outweigh those of its call. */
 #define OWN_HALF 2.0
 
@@ -194,7 +194,7 @@ static int cross(struct stitching *s, const struct chain *c, uint32_t piece)
 	size_t first = s->share_cnt;
 	int r;
 
-	s->work += site->cnt;
+	s->work += site->cnt * (UINT64_C(1) + site->outlook.cnt);
 	if (!site->cnt || s->depth == DEPTH_MAX || s->work > WORK_MAX) {
 		s->sums.lost += c->weight * (is_far(s, c->span) ? 1 : site->outlook.far_share);
 		return 0;

@@ -289,7 +289,7 @@ static void write_stitched_headlines(struct lab_run *run, const struct result *r
 				  .aim = NAN});
 	lab_headline(run,
 		     &(struct lab_headline){
-			     .what = "share of paths out of sight: greatest error of a program",
+			     .what = "share of paths out of sight, windows of 32: greatest error",
 			     .paper = "none",
 			     .ours = error,
 			     .unit = "points",
