@@ -46,10 +46,10 @@ static void test_pieces_end_at_calls_and_returns(void)
 
 	CU_ASSERT_EQUAL(pp_pieces_add(&p, nested, 7), 0);
 	CU_ASSERT_EQUAL_FATAL(p.pieces.cnt, 4);
-	CU_ASSERT(is_piece(piece_at(&p, 0), &(struct pp_piece_key){0x100, 0x110, 0, 1, 1}, 1));
-	CU_ASSERT(is_piece(piece_at(&p, 1), &(struct pp_piece_key){0x200, 0, 0, 0, 1}, 1));
-	CU_ASSERT(is_piece(piece_at(&p, 2), &(struct pp_piece_key){0x115, 0, 1, 1, 0}, 2));
-	CU_ASSERT(is_piece(piece_at(&p, 3), &(struct pp_piece_key){0x15, 0, 1, 1, 0}, 1));
+	CU_ASSERT(is_piece(piece_at(&p, 0), &(struct pp_piece_key){0x100, 0x110, 0, 1, 1, 0}, 1));
+	CU_ASSERT(is_piece(piece_at(&p, 1), &(struct pp_piece_key){0x200, 0, 0, 0, 1, 0}, 1));
+	CU_ASSERT(is_piece(piece_at(&p, 2), &(struct pp_piece_key){0x115, 0, 1, 1, 0, 0}, 2));
+	CU_ASSERT(is_piece(piece_at(&p, 3), &(struct pp_piece_key){0x15, 0, 1, 1, 0, 0}, 1));
 	CU_ASSERT(piece_at(&p, 2)->returns && !piece_at(&p, 3)->returns);
 	/* Six taken branches; the piece of two fits into four places. */
 	CU_ASSERT_DOUBLE_EQUAL(piece_at(&p, 2)->weight, 6.0 / 4, 1e-12);
