@@ -142,9 +142,8 @@ check() { # NAME [DESCRIPTION...]
 known() { # NAME MISSING
 	local most why
 	case $1 in
-	labels-*) most=12000 why="labels in no constant table" ;;
-	*-noframe) most=200 why="neither symbols nor frames: functions are known by calls alone" ;;
-	switch-*) most=24 why="a table with holes, bounded from below" ;;
+	labels-clang-*) most=1500 why="labels in no constant table" ;;
+	switch-clang-noframe) most=200 why="neither symbols nor frames: functions are known by calls alone" ;;
 	*) return 1 ;;
 	esac
 	echo "$why"

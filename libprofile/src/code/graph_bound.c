@@ -266,6 +266,22 @@ static int64_t passes(const struct condition *c, int64_t imm)
 	}
 }
 
+static bool is_unsigned(const struct condition *c)
+{
+	return c->mnemonic == ZYDIS_MNEMONIC_JNBE || c->mnemonic == ZYDIS_MNEMONIC_JBE ||
+	       c->mnemonic == ZYDIS_MNEMONIC_JNB || c->mnemonic == ZYDIS_MNEMONIC_JB;
+}
+
+/* Of a byte, 0xa2 is no negative number when it is compared unsigned: it is extended by zeros. */
+static int64_t compared_with(const struct condition *c, const struct pp_op *op)
+{
+	int64_t imm = op->operands[1].imm.value.s;
+
+	if (!is_unsigned(c) || op->operands[0].size > 16)
+		return imm;
+	return op->operands[0].size == 8 ? (int64_t)(uint8_t)imm : (int64_t)(uint16_t)imm;
+}
+
 /* op set the flags of all conditions that wait. The trail is before op already. */
 static void take_guards(struct trail *t, const struct pp_op *op)
 {
@@ -275,7 +291,7 @@ static void take_guards(struct trail *t, const struct pp_op *op)
 			o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
 	for (uint32_t i = 0; i < t->condition_cnt && compares; i++) {
-		int64_t max = passes(&t->conditions[i], o[1].imm.value.s);
+		int64_t max = passes(&t->conditions[i], compared_with(&t->conditions[i], op));
 
 		if (max == NO_BOUND || t->guard_cnt == GUARDS_MAX)
 			continue;
@@ -385,8 +401,10 @@ static void end_way(struct verdict *v, bool found, int64_t max)
 static uint32_t branch_out(struct pp_local *l, const struct way *way, uint32_t search,
 			   struct way *ways, uint32_t cnt, struct verdict *v)
 {
-	const struct pp_local_block *block = pp_local_block(l, way->block);
+	struct pp_local_block *block = pp_local_block(l, way->block);
 
+	/* Only what was passed without a bound is done with: another way may come with none. */
+	block->seen = search;
 	if (!block->pred_cnt)
 		end_way(v, false, 0);
 	for (uint32_t i = 0; i < block->pred_cnt; i++) {
@@ -395,7 +413,6 @@ static uint32_t branch_out(struct pp_local *l, const struct way *way, uint32_t s
 
 		if (p->seen == search)
 			continue;
-		p->seen = search;
 		if (cnt == BLOCKS_MAX) {
 			end_way(v, false, 0);
 			return cnt;
@@ -426,6 +443,8 @@ struct pp_bound pp_bound_of(struct pp_local *l, uint32_t reg, struct pp_point po
 			cnt = branch_out(l, &way, search, ways, cnt, &v);
 		if (way.trail.weak < weak)
 			weak = way.trail.weak;
+		while (cnt && pp_local_block(l, ways[cnt - 1].block)->seen == search)
+			cnt--;
 		if (!cnt || !v.all)
 			break;
 		way = ways[--cnt];

@@ -78,13 +78,20 @@ static int read_tables(struct pp_builder *b)
 	return 0;
 }
 
+/* Of most of its code: what starts programs brings frames of its own into any file. */
 static bool has_frames(const struct pp_builder *b)
 {
+	uint64_t framed = 0, all = 0;
+
 	for (size_t i = 0; i < b->ranges.cnt; i++) {
-		if (b->ranges.ranges[i].flags & PATHPROF_FUNCTION_FRAME)
-			return true;
+		const struct pp_range *r = &b->ranges.ranges[i];
+
+		if (r->flags & PATHPROF_FUNCTION_FRAME)
+			framed += r->end - r->start;
 	}
-	return false;
+	for (uint32_t i = 0; i < b->text.cnt; i++)
+		all += b->text.parts[i].len_bytes;
+	return framed > all / 4;
 }
 
 /*

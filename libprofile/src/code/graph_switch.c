@@ -120,6 +120,18 @@ static uint64_t next_object(const struct pp_builder *b, uint64_t vaddr)
 	return low < b->object_cnt ? b->objects[low] : UINT64_MAX;
 }
 
+/*
+ * Where no index leads by the compiler's promise: to the end of a range of the function, behind
+ * which nothing of it comes.
+ */
+static bool is_hole(const struct pp_local *l, uint64_t vaddr)
+{
+	for (uint32_t r = l->family; r != PP_NONE; r = pp_owner_state(l->b, r)->next)
+		if (pp_owner_state(l->b, r)->end == vaddr)
+			return true;
+	return false;
+}
+
 /* Entries of a table, as far as they are such. Returns how many were targets. */
 static size_t read_table(const struct pp_local *l, const struct table *t)
 {
@@ -136,7 +148,7 @@ static size_t read_table(const struct pp_local *l, const struct table *t)
 		if (!pp_builder_spend(b) || !read_entry(b, t, i, &target))
 			break;
 		good = is_target(l, target) && is_boundary(b, target);
-		if (!good && !t->bound.sure)
+		if (!good && !t->bound.sure && !is_hole(l, target))
 			break;
 		if (!good)
 			continue;
@@ -398,6 +410,28 @@ static bool guess_tables(struct pp_local *l, bool unused)
 	return b->targets.cnt > before;
 }
 
+/* Places of the function that its code takes the address of: labels kept on the stack. */
+static bool guess_labels(struct pp_local *l)
+{
+	struct pp_builder *b = l->b;
+	size_t before = b->targets.cnt;
+
+	for (uint32_t r = l->family; r != PP_NONE; r = pp_owner_state(b, r)->next) {
+		const struct pp_state *s = pp_owner_state(b, r);
+
+		for (size_t i = first_constant(b, s->start); i < b->constants.cnt; i++) {
+			const struct pp_constant *c = PP_AT(b->constants, struct pp_constant, i);
+
+			if (c->insn >= s->end || b->targets.cnt - before > GUESSES_MAX)
+				break;
+			if (is_target(l, c->value) && is_boundary(b, c->value) &&
+			    c->value != pp_owner_state(b, l->family)->start)
+				add_target(b, c->value);
+		}
+	}
+	return b->targets.cnt > before;
+}
+
 /* Where code begins that nothing has reached. */
 static void guess_gaps(struct pp_local *l)
 {
@@ -511,7 +545,7 @@ static enum verdict look_at(struct pp_local *l, const struct pp_place *jump)
 		keep(l->b, jump, first);
 		return DONE;
 	case NOTHING:
-		if (is_frame_gone(l, point.block) && !guess_tables(l, true))
+		if (is_frame_gone(l, point.block) && !guess_tables(l, true) && !guess_labels(l))
 			verdict = leave(l->b, jump, NULL);
 		break;
 	default:
@@ -689,7 +723,7 @@ static void guess(struct pp_local *l, const struct pp_place *jumps, size_t cnt)
 	size_t first = b->targets.cnt;
 	uint32_t target_cnt;
 
-	if (!guess_tables(l, false))
+	if (!guess_tables(l, false) && !guess_labels(l))
 		guess_gaps(l);
 	target_cnt = settle(b, first);
 	for (size_t i = 0; i < cnt; i++) {
