@@ -158,7 +158,7 @@ bench: need-build
 	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
 programs-for-bench: $(filter $(BUILD)/tests/bench/%,$(HELPERS))
 
-# SETTING=full: hours instead of minutes (docs/experiments.md).
+# SETTING=full: an hour instead of minutes (docs/experiments.md).
 experiments: need-build
 	@tools/need $(EXPERIMENT_PACKAGES)
 	@$(MAKE) --no-print-directory -j2 all
