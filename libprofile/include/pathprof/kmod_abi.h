@@ -151,7 +151,7 @@ struct pathprof_kmod_info {
 #define PATHPROF_MAP_BL  0 /* paths end at backward branches */
 #define PATHPROF_MAP_WPP 1 /* ... and at calls and returns */
 
-/* The compressors of CHAIN mode; all 0: H[P256]2048, BL paths, 512 entries of 4 ways, TAIL. */
+/* The compressors of CHAIN mode; all 0: H[PR256]2048, BL paths, 512 entries of 4 ways, TAIL. */
 struct pathprof_kmod_chain {
 	__u32 sampler; /* enum pp_sampler: 0 random, 1 periodic, 2 counting random, 3 tagged */
 	__u32 rate;    /* 1..65536; 0: the defaults above, the rest must then be 0 */
@@ -217,8 +217,8 @@ struct pathprof_kmod_stats {
 #define PATHPROF_STAT_LBR_NO_STACK   15 /* samples without a branch stack */
 #define PATHPROF_STAT_LBR_ENTRIES    16 /* entries in stacks */
 #define PATHPROF_STAT_LBR_ZERO       17 /* ... dropped: no addresses */
-#define PATHPROF_STAT_LBR_DUPLICATE  18 /* ... dropped: the same as the one before, in full */
-#define PATHPROF_STAT_LBR_BOGUS      19 /* ... dropped: kernel, no kind, or not canonical */
+#define PATHPROF_STAT_LBR_DUPLICATE  18 /* ... dropped: the newest, when it is recorded twice */
+#define PATHPROF_STAT_LBR_BOGUS      19 /* ... dropped: not user space, or never executed */
 #define PATHPROF_STAT_NMI            20 /* samples in NMI context */
 #define PATHPROF_STAT_LOST_FULL      21 /* records */
 #define PATHPROF_STAT_LOST_NESTED    22 /* records */
@@ -227,7 +227,7 @@ struct pathprof_kmod_stats {
 #define PATHPROF_STAT_BYTES          25 /* written */
 #define PATHPROF_STAT_WAKEUPS        26
 #define PATHPROF_STAT_SPENT_NS       27 /* time in handlers and traps */
-#define PATHPROF_STAT_CEILING_TRIPS  28 /* CPUs stopped for their session */
+#define PATHPROF_STAT_CEILING_TRIPS  28 /* times a CPU was held still for a while */
 #define PATHPROF_STAT_END            32 /* + PATHPROF_END_*: bursts by why they ended */
 #define PATHPROF_STAT_CNT            (PATHPROF_STAT_END + PATHPROF_END_CNT)
 
