@@ -45,6 +45,7 @@ struct tables {
 static DEFINE_PER_CPU(struct tables *, tables);
 static struct pp_chain_config config; /* constant in a session */
 static bool chained;                  /* likewise: CHAIN mode */
+static bool raw;                      /* likewise: RAW mode */
 
 /* ---------------------------------------------------------------- messages */
 
@@ -180,10 +181,10 @@ static void compress(struct tables *t, const struct pathprof_burst *burst,
 void pp_pipeline_burst(const struct pathprof_burst *burst, const struct pathprof_branch *branches)
 {
 	pp_stats_inc(PATHPROF_STAT_WINDOWS);
+	if (raw)
+		pp_ring_write(PATHPROF_RECORD_BURST, burst, burst->size_bytes);
 	if (chained)
 		compress(this_cpu_read(tables), burst, branches);
-	else
-		pp_ring_write(PATHPROF_RECORD_BURST, burst, burst->size_bytes);
 }
 
 /* -------------------------------------------------------------------- life */
@@ -205,7 +206,8 @@ int pp_pipeline_alloc(const struct pathprof_kmod_start *start)
 {
 	int cpu, err;
 
-	chained = start->mode == PATHPROF_MODE_CHAIN;
+	chained = start->mode & PATHPROF_MODE_CHAIN;
+	raw = start->mode & PATHPROF_MODE_RAW;
 	if (!chained)
 		return memchr_inv(&start->chain, 0, sizeof(start->chain)) ? -EINVAL : 0;
 	err = pp_chain_config_read(&start->chain, &config);

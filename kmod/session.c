@@ -31,7 +31,7 @@ static int check_start(const struct pathprof_kmod_start *start)
 {
 	if (start->version != PATHPROF_KMOD_VERSION || (start->flags & ~PATHPROF_START_FLAGS))
 		return -EINVAL;
-	if (start->mode != PATHPROF_MODE_RAW && start->mode != PATHPROF_MODE_CHAIN)
+	if (!start->mode || (start->mode & ~(PATHPROF_MODE_RAW | PATHPROF_MODE_CHAIN)))
 		return -EINVAL;
 	if (start->budget_ppm > PATHPROF_BUDGET_MAX || start->ip_min > start->ip_max)
 		return -EINVAL;

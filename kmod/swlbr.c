@@ -336,6 +336,8 @@ static u32 refuses(struct pt_regs *regs, u64 now_ns)
 		return PATHPROF_STAT_SKIP_SELECTION;
 	if (!user_64bit_mode(regs))
 		return PATHPROF_STAT_SKIP_COMPAT;
+	if (find_slot(current))
+		return PATHPROF_STAT_SKIP_BUSY;
 	/* A watchpoint and the trap flag together are more than some emulators can do. */
 	if ((regs->flags & X86_EFLAGS_TF) || current->ptrace || test_thread_flag(TIF_SINGLESTEP) ||
 	    hw_breakpoint_active())

@@ -136,6 +136,7 @@ struct pathprof_kmod_info {
 	__u64 reserved[4];
 };
 
+/* Bits. Both: each BURST stands before what the chain made of it, so it can be made again. */
 #define PATHPROF_MODE_RAW   1 /* BURST or LBR records */
 #define PATHPROF_MODE_CHAIN 2 /* CONTEXT, PATH and TUPLE records; swlbr only */
 
@@ -205,7 +206,7 @@ struct pathprof_kmod_stats {
 #define PATHPROF_STAT_SKIP_COMPAT    3  /* ... 32-bit code */
 #define PATHPROF_STAT_SKIP_TRACED    4  /* ... a traced or stepping thread, a watchpoint */
 #define PATHPROF_STAT_SKIP_BUDGET    5  /* ... the budget spent */
-#define PATHPROF_STAT_SKIP_BUSY      6  /* ... this CPU's last burst still going on */
+#define PATHPROF_STAT_SKIP_BUSY      6  /* ... its last burst, or this thread's, still going on */
 #define PATHPROF_STAT_SKIP_CEILING   7  /* ... the hard ceiling reached before */
 #define PATHPROF_STAT_BURSTS         8  /* bursts begun */
 #define PATHPROF_STAT_TRAPS          9  /* debug traps taken for them */
