@@ -9,8 +9,9 @@ fi
 ok load
 insmod /modules/testpmu.ko || not_ok load_testpmu "insmod"
 
+# No digit above 7: strtol tells those from the others.
 few=0000000003
-endless=0999999999
+endless=0777777777
 
 # The truth of each workload, single-stepped here, two at a time: one to a CPU.
 take_truths() {

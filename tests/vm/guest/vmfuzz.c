@@ -59,7 +59,7 @@ static struct pathprof_kmod_start honest(bool lbr)
 		.mode = PATHPROF_MODE_RAW,
 		.period = 1000000,
 		.window = lbr ? 0 : 16,
-		.budget_ppm = 10000,
+		.budget_ppm = PATHPROF_BUDGET_MAX,
 	};
 
 	if (lbr) {
@@ -70,12 +70,12 @@ static struct pathprof_kmod_start honest(bool lbr)
 	return start;
 }
 
-/* One to four words of it replaced. */
+/* Up to two words of it replaced. */
 static void spoil(struct fuzz *fuzz, struct pathprof_kmod_start *start)
 {
 	unsigned char *bytes = (unsigned char *)start;
 
-	for (uint64_t i = below(fuzz, 4) + 1; i > 0; i--) {
+	for (uint64_t i = below(fuzz, 3); i > 0; i--) {
 		size_t width = below(fuzz, 2) ? 4 : 8;
 		size_t at = below(fuzz, sizeof(*start) / width) * width;
 		uint64_t value = odd_number(fuzz);

@@ -207,6 +207,7 @@ static void killed(struct reader *reader)
 		EXPECT(areas() == area_cnt);
 	}
 	EXPECT(!reader_open(reader));
+	EXPECT(areas() > area_cnt); /* the count can see them */
 	EXPECT(!reader_stats(reader, &before));
 	for (int i = 0; i < 50; i++)
 		burn();
