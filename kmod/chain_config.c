@@ -17,7 +17,6 @@ static const struct pathprof_kmod_chain defaults = {
 	.hpt_bits = 7,
 	.hpt_ways = 4,
 	.hpt_policy = PP_HPT_TAIL,
-	.seed = 1,
 };
 
 static int check_compressor(const struct pathprof_kmod_chain *c)
