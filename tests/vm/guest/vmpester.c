@@ -25,12 +25,12 @@
 
 #define EFLAGS_TF     0x100
 #define SPINNER_CNT   2
-#define STEPPED_ADDS  200
+#define STEPPED_ADDS  20
 #define WAIT_STATUSES __WALL
 
 /* Shared with the children. */
 struct shared {
-	uint64_t rounds, wrong;
+	uint64_t rounds, wrong, moves;
 };
 
 static struct shared *shared;
@@ -148,12 +148,26 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Without end: a burst begun on one CPU goes on on another. */
+static pid_t start_mover(const pid_t *spinners, unsigned int cpu_cnt)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	for (unsigned int i = 0;; i++) {
+		move(spinners[i % SPINNER_CNT], i / SPINNER_CNT % cpu_cnt);
+		__atomic_fetch_add(&shared->moves, 1, __ATOMIC_RELAXED);
+		usleep(100);
+	}
+}
+
 struct counts {
-	unsigned long long stepped, looks, moves;
+	unsigned long long stepped, looks;
 	long steps;
 };
 
-static void pester_round(const pid_t *spinners, unsigned int cpu_cnt, struct counts *counts)
+static void pester_round(const pid_t *spinners, struct counts *counts)
 {
 	long steps = step_child();
 
@@ -161,18 +175,17 @@ static void pester_round(const pid_t *spinners, unsigned int cpu_cnt, struct cou
 		complain("steps of a child, other than the first time", steps);
 	counts->steps = steps;
 	counts->stepped++;
-	for (int i = 0; i < 40; i++) {
-		move(spinners[i % SPINNER_CNT], (unsigned int)counts->moves++ % cpu_cnt);
+	for (int i = 0; i < 20; i++) {
 		usleep(300);
-		if (i % 4 == 0)
-			look_at_flags(spinners[0]);
-		counts->looks += i % 4 == 0;
-		if (i % 10 == 5)
+		look_at_flags(spinners[0]);
+		counts->looks++;
+		if (i % 5 == 2)
 			stop_and_continue(spinners[1]);
 	}
 }
 
-static void finish_spinner(pid_t pid)
+/* None may have ended before it is told to. */
+static void finish_child(pid_t pid)
 {
 	int status;
 
@@ -188,6 +201,7 @@ int main(int argc, char **argv)
 	unsigned int cpu_cnt = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	struct counts counts = {0};
 	pid_t spinners[SPINNER_CNT];
+	pid_t mover;
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
@@ -196,14 +210,16 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 0; i < SPINNER_CNT; i++)
 		spinners[i] = start_spinner((uint64_t)i + 1);
+	mover = start_mover(spinners, cpu_cnt);
 	while (now_ms() < end_ms)
-		pester_round(spinners, cpu_cnt, &counts);
+		pester_round(spinners, &counts);
+	finish_child(mover);
 	for (int i = 0; i < SPINNER_CNT; i++)
-		finish_spinner(spinners[i]);
+		finish_child(spinners[i]);
 	if (shared->wrong)
 		complain("wrong results", (long long)shared->wrong);
 	printf("stepped %llu of %ld steps, looks %llu, moves %llu, rounds %llu, complaints %llu\n",
-	       counts.stepped, counts.steps, counts.looks, counts.moves,
+	       counts.stepped, counts.steps, counts.looks, (unsigned long long)shared->moves,
 	       (unsigned long long)shared->rounds, complaints);
 	return complaints != 0;
 }

@@ -195,6 +195,12 @@ static void report(const struct sink *sink, const struct reader *reader,
 	for (int i = 0; i < PATHPROF_END_CNT; i++)
 		if (sink->ends[i])
 			fprintf(stderr, " %d:%llu", i, (unsigned long long)sink->ends[i]);
+	fprintf(stderr, " samples %llu skips",
+		(unsigned long long)stats_since(before, after, PATHPROF_STAT_SAMPLES));
+	for (unsigned int i = PATHPROF_STAT_SKIP_KERNEL; i <= PATHPROF_STAT_SKIP_CEILING; i++)
+		if (stats_since(before, after, i))
+			fprintf(stderr, " %u:%llu", i,
+				(unsigned long long)stats_since(before, after, i));
 	fprintf(stderr, " records");
 	for (int i = 0; i < PATHPROF_RECORD_CNT; i++)
 		if (sink->types[i])
