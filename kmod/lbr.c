@@ -50,14 +50,13 @@ static u32 refuses_entry(const struct perf_branch_entry *entry)
 	return 0;
 }
 
+/* Without a jump: each flag is multiplied by its bit. */
 static void copy_entry(const struct perf_branch_entry *from, struct pathprof_lbr_entry *to)
 {
 	to->from = from->from | (u64)from->cycles << 48;
-	to->to = from->to | (u64)from->type << 48;
-	to->to |= from->mispred ? PATHPROF_LBR_MISPREDICTED : 0;
-	to->to |= from->predicted ? PATHPROF_LBR_PREDICTED : 0;
-	to->to |= from->abort ? PATHPROF_LBR_ABORTED : 0;
-	to->to |= from->in_tx ? PATHPROF_LBR_TRANSACTIONAL : 0;
+	to->to = from->to | (u64)from->type << 48 | from->mispred * PATHPROF_LBR_MISPREDICTED |
+		 from->predicted * PATHPROF_LBR_PREDICTED | from->abort * PATHPROF_LBR_ABORTED |
+		 from->in_tx * PATHPROF_LBR_TRANSACTIONAL;
 }
 
 /*

@@ -30,7 +30,8 @@ void pp_session_stop(void);
 /* A window of session `id` may be handed on. Preemption off, and stay off until it is done. */
 static inline bool pp_session_takes(u32 id)
 {
-	return READ_ONCE(pp_session.live) && READ_ONCE(pp_session.id) == id;
+	/* Pairs with the release when a session begins: its id is then there. */
+	return smp_load_acquire(&pp_session.live) && READ_ONCE(pp_session.id) == id;
 }
 
 /* Selection: what the sample interrupted is wanted. Any context. */

@@ -144,6 +144,7 @@ static void end_burst(struct slot *slot, struct pt_regs *regs, u32 end)
 	/* Clocks of two CPUs may differ by a little. */
 	burst->stopped_ns = now_ns > slot->begun_ns ? now_ns - slot->begun_ns : 0;
 	burst->size_bytes = sizeof(*burst) + burst->branch_cnt * sizeof(slot->branches[0]);
+	pp_stats_add(PATHPROF_STAT_TRAPS, burst->step_cnt);
 	if (pp_session_takes(slot->session_id)) {
 		charge(slot, now_ns);
 		count(burst);
@@ -256,7 +257,6 @@ static void step(struct slot *slot, struct pt_regs *regs)
 /* A trap of ours: nobody else is to hear of it. */
 static int trap(struct slot *slot, unsigned long *dr6, struct pt_regs *regs)
 {
-	pp_stats_inc(PATHPROF_STAT_TRAPS);
 	if (slot != &slots[raw_smp_processor_id()])
 		pp_stats_inc(PATHPROF_STAT_TRAPS_MIGRATED);
 	*dr6 &= ~DR_STEP;
