@@ -449,7 +449,8 @@ static void seed_jitter(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) pp_random_init(per_cpu_ptr(&jitter, cpu), get_random_u64());
+	for_each_possible_cpu (cpu)
+		pp_random_init(per_cpu_ptr(&jitter, cpu), get_random_u64());
 }
 
 int pp_swlbr_init(void)
