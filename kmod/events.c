@@ -83,7 +83,7 @@ int pp_events_open(const struct pathprof_kmod_start *start, const struct pp_sour
 	attr.exclude_kernel = 1;
 	source->fill_attr(start, &attr);
 	handler = source->sample;
-	for_each_online_cpu (cpu) {
+	for_each_online_cpu(cpu) {
 		err = open_on(cpu);
 		if (err && err != -ENODEV)
 			return err;
@@ -102,7 +102,7 @@ void pp_events_close(void)
 	/* A callback that still saw it true is in its slot when hotplug is quiet. */
 	cpus_read_lock();
 	cpus_read_unlock();
-	for_each_possible_cpu (cpu)
+	for_each_possible_cpu(cpu)
 		close_on(cpu);
 	synchronize_rcu();
 }

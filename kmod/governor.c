@@ -50,7 +50,7 @@ void pp_governor_reset(u32 budget_ppm, u32 trap_ns)
 
 	budget = budget_ppm;
 	ceiling = min_t(u32, max(READ_ONCE(ceiling_ppm), 2 * budget_ppm), CEILING_MAX);
-	for_each_possible_cpu (cpu) {
+	for_each_possible_cpu(cpu) {
 		struct governor *governor = &per_cpu(governors, cpu);
 
 		memset(governor, 0, sizeof(*governor));

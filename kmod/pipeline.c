@@ -213,7 +213,7 @@ int pp_pipeline_alloc(const struct pathprof_kmod_start *start)
 	err = pp_chain_config_read(&start->chain, &config);
 	if (err)
 		return err;
-	for_each_possible_cpu (cpu) {
+	for_each_possible_cpu(cpu) {
 		err = alloc_one(cpu, start->chain.seed);
 		if (err)
 			goto out_free;
@@ -229,7 +229,7 @@ void pp_pipeline_free(void)
 {
 	int cpu;
 
-	for_each_possible_cpu (cpu) {
+	for_each_possible_cpu(cpu) {
 		vfree(per_cpu(tables, cpu));
 		per_cpu(tables, cpu) = NULL;
 	}

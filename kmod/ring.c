@@ -102,7 +102,7 @@ int pp_ring_alloc(void)
 	BUILD_BUG_ON(PATHPROF_RING_PAGE != PAGE_SIZE);
 	data_bytes = pp_ring_bytes();
 	watermark_bytes = data_bytes / 100 * clamp(READ_ONCE(wakeup_percent), 1u, 100u);
-	for_each_possible_cpu (cpu) {
+	for_each_possible_cpu(cpu) {
 		err = alloc_one(&per_cpu(rings, cpu), cpu);
 		if (err)
 			goto out_free;
@@ -118,7 +118,7 @@ void pp_ring_free(void)
 {
 	int cpu;
 
-	for_each_possible_cpu (cpu) {
+	for_each_possible_cpu(cpu) {
 		struct ring *ring = &per_cpu(rings, cpu);
 
 		if (!ring->producer)
@@ -273,7 +273,7 @@ __poll_t pp_ring_poll(struct file *file, struct poll_table_struct *table)
 	int cpu;
 
 	poll_wait(file, &readers, table);
-	for_each_possible_cpu (cpu) {
+	for_each_possible_cpu(cpu) {
 		const struct ring *ring = &per_cpu(rings, cpu);
 		u64 head = READ_ONCE(ring->producer->head);
 

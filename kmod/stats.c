@@ -64,7 +64,7 @@ static u64 sum_of(u32 which)
 	u64 sum = 0;
 	int cpu;
 
-	for_each_possible_cpu (cpu)
+	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(per_cpu(pp_stats, cpu).value[which]);
 	return sum;
 }
@@ -86,7 +86,7 @@ static int stats_show(struct seq_file *file, void *unused)
 		if (!names[i])
 			continue;
 		seq_printf(file, "%s %llu", names[i], sum_of(i));
-		for_each_online_cpu (cpu)
+		for_each_online_cpu(cpu)
 			seq_printf(file, " %llu", READ_ONCE(per_cpu(pp_stats, cpu).value[i]));
 		seq_putc(file, '\n');
 	}

@@ -449,7 +449,7 @@ static void seed_jitter(void)
 {
 	int cpu;
 
-	for_each_possible_cpu (cpu)
+	for_each_possible_cpu(cpu)
 		pp_random_init(per_cpu_ptr(&jitter, cpu), get_random_u64());
 }
 
