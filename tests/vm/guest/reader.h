@@ -54,10 +54,10 @@ static inline int reader_map_ring(struct reader *reader, uint32_t cpu)
 	struct ring *ring = &reader->rings[cpu];
 	off_t at = (off_t)(cpu * PATHPROF_RING_STRIDE);
 	size_t len_bytes = PATHPROF_RING_PAGE + reader->info.ring_bytes;
-	void *consumer = mmap(NULL, PATHPROF_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-			      reader->fd, at);
-	void *producer = mmap(NULL, len_bytes, PROT_READ, MAP_SHARED, reader->fd,
-			      at + PATHPROF_RING_PAGE);
+	void *consumer =
+		mmap(NULL, PATHPROF_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, reader->fd, at);
+	void *producer =
+		mmap(NULL, len_bytes, PROT_READ, MAP_SHARED, reader->fd, at + PATHPROF_RING_PAGE);
 
 	if (consumer == MAP_FAILED || producer == MAP_FAILED)
 		return -errno;
@@ -66,8 +66,7 @@ static inline int reader_map_ring(struct reader *reader, uint32_t cpu)
 	ring->len_bytes = ring->producer->data_len_bytes;
 	if (ring->producer->version != PATHPROF_KMOD_VERSION || ring->producer->cpu != cpu ||
 	    ring->producer->data_off_bytes != PATHPROF_RING_PAGE ||
-	    ring->len_bytes != reader->info.ring_bytes ||
-	    ring->len_bytes & (ring->len_bytes - 1))
+	    ring->len_bytes != reader->info.ring_bytes || ring->len_bytes & (ring->len_bytes - 1))
 		return -EPROTO;
 	ring->data = (const unsigned char *)producer + PATHPROF_RING_PAGE;
 	return 0;
@@ -102,7 +101,8 @@ static inline void reader_close(struct reader *reader)
 		munmap((void *)(uintptr_t)ring->producer, PATHPROF_RING_PAGE + ring->len_bytes);
 		munmap(ring->consumer, PATHPROF_RING_PAGE);
 	}
-	close(reader->fd);
+	if (reader->fd >= 0)
+		close(reader->fd);
 }
 
 /* Where the next record begins is not in doubt; whether it is one, is. */

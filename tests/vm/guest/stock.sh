@@ -144,11 +144,12 @@ control() { # VARIANT
 	pester=$!
 	timeout -s KILL 20 ./vmread -a -p 100000 -s 600 /dev/null ./tf_watch 2 3 >/tmp/out 2>/tmp/figures
 	status=$?
-	wait $pester && [ $status -eq 0 ]
-	if [ $? -ne 0 ]; then
-		ok "control_$1 (noticed: $(cat /tmp/out /tmp/pester | grep -v clean | sort | uniq -c | sort -rn | head -1))"
+	wait $pester
+	# A run that was merely too slow has seen nothing.
+	if grep -h -E '^(tf_watch|vmpester): ' /tmp/out /tmp/pester >/tmp/complaints; then
+		ok "control_$1 ($(wc -l </tmp/complaints) complaints: $(head -1 /tmp/complaints))"
 	else
-		not_ok "control_$1" "the guard is gone and nothing was noticed"
+		not_ok "control_$1" "the guard is gone and nothing was noticed (status $status)"
 	fi
 	killall -9 tf_watch flow_loops 2>/dev/null
 	unload

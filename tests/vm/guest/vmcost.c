@@ -20,12 +20,12 @@
 #include "../testpmu/testpmu.h"
 #include "reader.h"
 
-#define WORK_ROUNDS   16000u
-#define PERIOD_NS     1000000u
-#define LOOP_ROUNDS   1000000u
-#define RAW_PAGES     256u
-#define LBR_LIMIT     4000 /* instructions of ours a stack of 32 */
-#define BURST_LIMIT   150000 /* a burst of 32, in this work */
+#define WORK_ROUNDS 16000u
+#define PERIOD_NS   1000000u
+#define LOOP_ROUNDS 1000000u
+#define RAW_PAGES   256u
+#define LBR_LIMIT   4000   /* instructions of ours a stack of 32 */
+#define BURST_LIMIT 150000 /* a burst of 32, in this work */
 
 static volatile uint64_t sink;
 
@@ -249,7 +249,8 @@ static int tables(struct reader *reader)
 
 	work();
 	bare = work();
-	printf("# instructions                                (counter: %llu in 2,000,000; work %llu)\n",
+	printf("# instructions                                (counter: %llu in 2,000,000; work "
+	       "%llu)\n",
 	       (unsigned long long)calibrate(), (unsigned long long)bare);
 	err = table_swlbr(reader, bare, &burst, &trap);
 	err = err ? err : table_lbr(reader, bare, &sample, &whole);

@@ -43,9 +43,9 @@ static uint64_t below(struct fuzz *fuzz, uint64_t limit)
 /* Zero, one, edges of widths, and now and then anything. */
 static uint64_t odd_number(struct fuzz *fuzz)
 {
-	static const uint64_t edges[] = {0,	 1,	     2,		 31,	     32,	64,
-					 65,	 4095,	     4096,	 65535,	     65536,	1ull << 31,
-					 ~0u,	 1ull << 32, ~0ull >> 1, 1ull << 63, ~0ull, 100000};
+	static const uint64_t edges[] = {0,   1,          2,          31,         32,    64,
+					 65,  4095,       4096,       65535,      65536, 1ull << 31,
+					 ~0u, 1ull << 32, ~0ull >> 1, 1ull << 63, ~0ull, 100000};
 
 	return below(fuzz, 4) ? edges[below(fuzz, sizeof(edges) / sizeof(edges[0]))] : next(fuzz);
 }
@@ -86,7 +86,7 @@ static void spoil(struct fuzz *fuzz, struct pathprof_kmod_start *start)
 
 static void judge(struct fuzz *fuzz, const char *call, int result)
 {
-	static const int allowed[] = {EINVAL, EPERM,  EFAULT,	  EBUSY,  ENOTTY,
+	static const int allowed[] = {EINVAL, EPERM,  EFAULT,     EBUSY,  ENOTTY,
 				      ENOMEM, ENOENT, EOPNOTSUPP, EACCES, ENODEV};
 	int err = errno;
 
@@ -260,8 +260,8 @@ static int attack(struct fuzz *fuzz, uint64_t cnt)
 
 static int prepare(struct fuzz *fuzz)
 {
-	fuzz->pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			   0);
+	fuzz->pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	fuzz->read_only = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (fuzz->pages == MAP_FAILED || fuzz->read_only == MAP_FAILED)
 		return -errno;

@@ -17,8 +17,8 @@
 #include "reader.h"
 #include "../testpmu/testpmu.h"
 
-#define BASE	  0x10000000ull
-#define RUN_NS	  1000000000ull
+#define BASE      0x10000000ull
+#define RUN_NS    1000000000ull
 #define PERIOD_NS 1000000u
 
 struct lbr_check {
@@ -67,7 +67,8 @@ static void check_sample(struct lbr_check *check, const struct pathprof_record *
 		reader_complain(check->reader, "shape of a sample", lbr->branch_cnt);
 		return;
 	}
-	first = (PATHPROF_LBR_ADDRESS(entries[0].from) - BASE) / TESTPMU_BRANCH_BYTES - check->dirty;
+	first = (PATHPROF_LBR_ADDRESS(entries[0].from) - BASE) / TESTPMU_BRANCH_BYTES -
+		check->dirty;
 	if (first % check->entries || first < *expected)
 		reader_complain(check->reader, "first branch of a sample", first);
 	for (uint32_t i = 0; i < kept; i++)
@@ -141,9 +142,10 @@ static void balance(struct reader *reader, const struct lbr_check *check,
 		reader_complain(reader, "handler calls, not as delivered", delivered);
 	if (accounted != delivered)
 		reader_complain(reader, "samples accounted for, not as delivered", accounted);
-	if (check->dirty && stats_since(before, after, PATHPROF_STAT_LBR_ZERO) +
-				    stats_since(before, after, PATHPROF_STAT_LBR_DUPLICATE) <
-			    check->dropped)
+	if (check->dirty &&
+	    stats_since(before, after, PATHPROF_STAT_LBR_ZERO) +
+			    stats_since(before, after, PATHPROF_STAT_LBR_DUPLICATE) <
+		    check->dropped)
 		reader_complain(reader, "dropped entries without a counter", check->dropped);
 }
 

@@ -228,7 +228,7 @@ static int run(struct reader *reader, struct sink *sink, const struct options *o
 		.window = options->taken,
 		.budget_ppm = PATHPROF_BUDGET_MAX,
 	};
-	struct pathprof_kmod_stats before, after;
+	struct pathprof_kmod_stats before = {0}, after = {0};
 	pid_t pid = start_command(options->command);
 	int status = 0;
 	bool ended;
@@ -258,22 +258,23 @@ int main(int argc, char **argv)
 	static struct reader reader;
 	struct sink sink = {.reader = &reader};
 	struct options options;
-	int err, status;
+	int err, status = EXIT_TROUBLE;
 
 	if (parse(argc, argv, &options)) {
 		fprintf(stderr, "usage: vmread [-t N] [-n N] [-s S] [-p NS] [-ack] OUT CMD...\n");
 		return EXIT_TROUBLE;
 	}
-	err = reader_open(&reader);
-	sink.file = fopen(options.out, "wb");
 	sink.chain = options.chain;
-	if (err || !sink.file) {
-		fprintf(stderr, "vmread: %s\n", strerror(err ? -err : errno));
+	sink.file = fopen(options.out, "wb");
+	if (!sink.file) {
+		perror(options.out);
 		return EXIT_TROUBLE;
 	}
-	status = run(&reader, &sink, &options);
+	err = reader_open(&reader);
+	if (err)
+		fprintf(stderr, "vmread: %s\n", strerror(-err));
+	else
+		status = run(&reader, &sink, &options);
 	reader_close(&reader);
-	if (fclose(sink.file) || reader.bad)
-		return EXIT_TROUBLE;
-	return status;
+	return fclose(sink.file) || reader.bad ? EXIT_TROUBLE : status;
 }

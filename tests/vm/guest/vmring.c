@@ -18,7 +18,7 @@
 #include "../testpmu/testpmu.h"
 #include "reader.h"
 
-#define NOBODY	   65534
+#define NOBODY      65534
 #define DEADLINE_MS 5000
 
 static uint64_t bad;

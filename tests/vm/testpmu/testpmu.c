@@ -24,8 +24,8 @@
 
 #include "testpmu.h"
 
-#define ENTRIES_MAX	32
-#define PERIOD_MIN_NS	20000
+#define ENTRIES_MAX   32
+#define PERIOD_MIN_NS 20000
 
 /* What perf_branch_stack ends in, with room. */
 struct stack {
@@ -247,8 +247,7 @@ static int __init testpmu_init(void)
 {
 	int cpu, err;
 
-	for_each_possible_cpu(cpu)
-		init_timer(&per_cpu(states, cpu).timer);
+	for_each_possible_cpu(cpu) init_timer(&per_cpu(states, cpu).timer);
 	err = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "pathprof_testpmu");
 	if (err)
 		return err;
