@@ -247,7 +247,8 @@ static int __init testpmu_init(void)
 {
 	int cpu, err;
 
-	for_each_possible_cpu(cpu) init_timer(&per_cpu(states, cpu).timer);
+	for_each_possible_cpu(cpu)
+		init_timer(&per_cpu(states, cpu).timer);
 	err = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "pathprof_testpmu");
 	if (err)
 		return err;
