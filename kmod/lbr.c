@@ -117,7 +117,7 @@ static u32 refuses(struct pt_regs *regs, u64 now_ns)
 {
 	if (!current->mm)
 		return PATHPROF_STAT_SKIP_KERNEL;
-	if (!pp_session_selects(current->tgid, regs->ip))
+	if (!pp_session_selects(regs->ip))
 		return PATHPROF_STAT_SKIP_SELECTION;
 	if (!user_64bit_mode(task_pt_regs(current)))
 		return PATHPROF_STAT_SKIP_COMPAT;

@@ -45,6 +45,7 @@ struct tables {
 static DEFINE_PER_CPU(struct tables *, tables);
 static struct pp_chain_config config; /* constant in a session */
 static bool chained;                  /* likewise: CHAIN mode */
+static u32 kinds;                     /* likewise: bits of the branches that make tuples */
 static bool raw;                      /* likewise: RAW mode */
 
 /* ---------------------------------------------------------------- messages */
@@ -133,6 +134,16 @@ static u32 context_of(struct tables *t, const struct pathprof_burst *burst)
 
 /* ------------------------------------------------------------------- chain */
 
+static void compress_edge(struct pp_compress *compress, const struct pp_branch *branch)
+{
+	struct pp_tuple edge = {.pc = branch->from, .word = branch->next};
+	struct pp_message message;
+
+	if (pp_compress_step(compress, &config.compress, &edge, &message))
+		write_tuple(&message);
+}
+
+/* pp_chain_step(), with a choice of which edges count. */
 static void step(struct pp_chain *chain, const struct pathprof_branch *from, u64 tag)
 {
 	struct pp_branch branch = {
@@ -142,13 +153,13 @@ static void step(struct pp_chain *chain, const struct pathprof_branch *from, u64
 		.info = PP_BRANCH_INFO(from->kind, from->taken),
 		.events = 1,
 	};
-	struct pp_message message;
 	struct pp_hpt_entry replaced;
-	u32 out = pp_chain_step(chain, &config, &branch, &message, &replaced);
+	struct pp_path path;
 
-	if (out & PP_CHAIN_MESSAGE)
-		write_tuple(&message);
-	if (out & PP_CHAIN_REPLACED)
+	if (kinds >> from->kind & 1)
+		compress_edge(&chain->compress, &branch);
+	if (pp_path_stack_step(&chain->stack, &config.path, &branch, &path) &&
+	    pp_hpt_step(&chain->hpt, &config.hpt, path.start, path.desc, 1, &replaced))
 		write_path(&replaced);
 }
 
@@ -202,14 +213,23 @@ static int alloc_one(u32 cpu, u64 seed)
 	return 0;
 }
 
+/* Nothing that only the chain understands is set. */
+static bool is_unused(const struct pathprof_kmod_start *start)
+{
+	return !start->kinds && !memchr_inv(&start->chain, 0, sizeof(start->chain));
+}
+
 int pp_pipeline_alloc(const struct pathprof_kmod_start *start)
 {
 	int cpu, err;
 
 	chained = start->mode & PATHPROF_MODE_CHAIN;
 	raw = start->mode & PATHPROF_MODE_RAW;
+	kinds = start->kinds ? start->kinds : ~0u;
 	if (!chained)
-		return memchr_inv(&start->chain, 0, sizeof(start->chain)) ? -EINVAL : 0;
+		return is_unused(start) ? 0 : -EINVAL;
+	if (start->kinds >> PP_KIND_CNT)
+		return -EINVAL;
 	err = pp_chain_config_read(&start->chain, &config);
 	if (err)
 		return err;

@@ -6,7 +6,9 @@
  */
 #include "session.h"
 
+#include <linux/cgroup.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 
 #include "events.h"
 #include "governor.h"
@@ -37,7 +39,7 @@ static int check_start(const struct pathprof_kmod_start *start)
 		return -EINVAL;
 	if (!start->period || (start->period >> 63))
 		return -EINVAL;
-	if (memchr_inv(start->reserved, 0, sizeof(start->reserved)))
+	if (start->pad || memchr_inv(start->reserved, 0, sizeof(start->reserved)))
 		return -EINVAL;
 	return 0;
 }
@@ -50,11 +52,26 @@ static void fill_defaults(struct pathprof_kmod_start *start)
 		start->ip_max = U64_MAX;
 }
 
-bool pp_session_selects(u32 pid, u64 ip)
+/* Groups are not many levels deep, and this is asked once a sample. */
+static bool is_below(u64 cgroup)
+{
+	struct cgroup *at;
+	bool found = false;
+
+	rcu_read_lock();
+	for (at = task_dfl_cgroup(current); at && !found; at = cgroup_parent(at))
+		found = cgroup_id(at) == cgroup;
+	rcu_read_unlock();
+	return found;
+}
+
+bool pp_session_selects(u64 ip)
 {
 	const struct pathprof_kmod_start *start = &pp_session.start;
 
-	return (!start->pid || start->pid == pid) && ip >= start->ip_min && ip <= start->ip_max;
+	if ((start->pid && start->pid != current->tgid) || ip < start->ip_min || ip > start->ip_max)
+		return false;
+	return !start->cgroup || is_below(start->cgroup);
 }
 
 static void publish(const struct pathprof_kmod_start *start, const struct pp_source_ops *source)

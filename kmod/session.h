@@ -34,7 +34,7 @@ static inline bool pp_session_takes(u32 id)
 	return smp_load_acquire(&pp_session.live) && READ_ONCE(pp_session.id) == id;
 }
 
-/* Selection: what the sample interrupted is wanted. Any context. */
-bool pp_session_selects(u32 pid, u64 ip);
+/* Selection: the current thread, interrupted at ip, is wanted. Any context. */
+bool pp_session_selects(u64 ip);
 
 #endif

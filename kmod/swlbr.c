@@ -25,7 +25,9 @@
 #include <linux/kprobes.h>
 #include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/math64.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/task_stack.h>
@@ -332,7 +334,7 @@ static u32 refuses(struct pt_regs *regs, u64 now_ns)
 {
 	if (!user_mode(regs) || regs != task_pt_regs(current) || !current->mm)
 		return PATHPROF_STAT_SKIP_KERNEL;
-	if (!pp_session_selects(current->tgid, regs->ip))
+	if (!pp_session_selects(regs->ip))
 		return PATHPROF_STAT_SKIP_SELECTION;
 	if (!user_64bit_mode(regs))
 		return PATHPROF_STAT_SKIP_COMPAT;

@@ -189,7 +189,10 @@ struct pathprof_kmod_start {
 	__u64 ip_min;             /* only samples that interrupt at ip_min <= ip <= ip_max */
 	__u64 ip_max;             /* both 0: all */
 	struct pathprof_kmod_chain chain; /* CHAIN mode; else 0 */
-	__u64 reserved[4];                /* 0 */
+	__u64 cgroup;      /* only threads in it or below: inode of its directory (v2); 0: all */
+	__u32 kinds;       /* CHAIN: of what TUPLEs are made, bits 1 << PERF_BR_*; 0: all */
+	__u32 pad;         /* 0 */
+	__u64 reserved[2]; /* 0 */
 };
 
 /*
