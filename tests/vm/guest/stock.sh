@@ -69,7 +69,7 @@ stress() {
 	./vmread -a -p 100000 -s 600 /dev/null ./tf_watch "$vm_stress_s" 3 >/tmp/out 2>/tmp/figures
 	status=$?
 	sed 's/^/#   /' /tmp/figures
-	if [ $status -eq 0 ] && [ "$(figure /tmp/figures windows)" -gt 100 ]; then
+	if [ $status -eq 0 ] && [ "$(figure /tmp/figures windows)" -gt 30 ]; then
 		ok "stress_tf_watch ($(figure /tmp/figures windows) windows)"
 	else
 		not_ok stress_tf_watch "status $status: $(tail -3 /tmp/out | tr '\n' ';')"
@@ -171,12 +171,14 @@ lbr() {
 }
 rings() { for t in one_reader overflow wakeup killed tail; do run_check "ring_$t" ./vmring $t; done; }
 hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
+chain() { for s in default random tagged whole-program; do run_check "chain_$s" ./vmchain $s 700; done; }
 controls() { for variant in $vm_controls; do control "$variant"; done; }
 unloading() { unload_loops 8; }
 
 run_part lbr
 run_part rings
 run_part hostile
+run_part chain
 run_part all_windows
 run_part stress
 run_part unloading

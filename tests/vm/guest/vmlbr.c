@@ -121,7 +121,8 @@ static void collect(struct reader *reader, struct lbr_check *check)
 		reader_drain(reader, take, check);
 	}
 	for (long i = 0; i < cpu_cnt; i++)
-		kill(pids[i], SIGKILL);
+		if (pids[i] > 0)
+			kill(pids[i], SIGKILL);
 	for (long i = 0; i < cpu_cnt; i++)
 		waitpid(pids[i], NULL, 0);
 	if (reader_stop(reader))

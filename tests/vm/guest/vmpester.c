@@ -124,6 +124,8 @@ static void stop_and_continue(pid_t pid)
 {
 	int status = 0;
 
+	if (pid <= 0)
+		return;
 	kill(pid, SIGSTOP);
 	waitpid(pid, &status, WUNTRACED);
 	if (!WIFSTOPPED(status))
@@ -191,7 +193,8 @@ static void finish_child(pid_t pid)
 
 	if (waitpid(pid, &status, WNOHANG))
 		complain("a child ended by itself", status);
-	kill(pid, SIGKILL);
+	if (pid > 0)
+		kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 }
 

@@ -234,9 +234,13 @@ static int run(struct reader *reader, struct sink *sink, const struct options *o
 	bool ended;
 	int err;
 
+	if (pid < 0) {
+		perror("vmread: fork");
+		return EXIT_TROUBLE;
+	}
 	start.pid = options->all ? 0 : (uint32_t)pid;
 	sink->pid = options->all ? 0 : pid;
-	err = pid < 0 ? -errno : reader_stats(reader, &before);
+	err = reader_stats(reader, &before);
 	err = err ? err : reader_start(reader, &start);
 	if (err) {
 		fprintf(stderr, "vmread: start: %s\n", strerror(-err));

@@ -149,7 +149,7 @@ static void wakeup(struct reader *reader)
 		reader_drain(reader, NULL, NULL);
 	}
 	EXPECT(!reader_stop(reader));
-	kill(pid, SIGKILL);
+	EXPECT(pid > 0 && !kill(pid, SIGKILL));
 	waitpid(pid, NULL, 0);
 	EXPECT(woken == 3);
 	EXPECT(wakeups(reader) > 0);
