@@ -14,9 +14,9 @@
  *     thread's registers. A probe there ends the burst first. Another in do_exit() is for threads
  *     that die without (a kernel fault).
  *
- * Slots: one a CPU, claimed there by the clock's interrupt for the thread it interrupted. From then
- * on the slot is that thread's alone, wherever it runs, with interrupts off, until it gives it
- * back. Nobody else touches it, so it has no lock.
+ * Slots: a few a CPU, since a thread may go to sleep in mid-burst; claimed there by the clock's
+ * interrupt for the thread it interrupted. From then on the slot is that thread's alone, wherever
+ * it runs, with interrupts off, until it gives it back. Nobody else touches it, so it has no lock.
  *
  * Life: each slot in use holds a reference on the module, so what a sleeping thread still has to
  * trap into cannot be unloaded. It may outlive its session, and then ends without a word.
@@ -46,6 +46,7 @@
 #include "stats.h"
 #include "swlbr_calibrate.h"
 
+#define SLOT_CNT      4   /* bursts under way that began on one CPU */
 #define BRANCH_MAX    256 /* taken or not */
 #define REP_MAX       64  /* iterations of a string instruction: each traps */
 #define PERIOD_MAX_NS NSEC_PER_SEC
@@ -72,6 +73,7 @@ static_assert((int)PP_HAZARD_SYSCALL == PATHPROF_END_SYSCALL &&
 struct slot {
 	struct task_struct *task; /* whose it is; NULL: free */
 	u32 session_id;
+	u32 cpu;                /* where it began */
 	bool repeats;           /* the next instruction may trap where it is */
 	struct pp_insn insn;    /* the next one */
 	u64 pc;                 /* where it lies */
@@ -86,21 +88,40 @@ static_assert(offsetof(struct slot, branches) ==
 		      offsetof(struct slot, burst) + sizeof(struct pathprof_burst),
 	      "a burst and its branches are one record");
 
-static struct slot *slots;               /* nr_cpu_ids, by CPU */
+static struct slot *slots;               /* SLOT_CNT for each of nr_cpu_ids */
 static atomic_t active = ATOMIC_INIT(0); /* slots in use */
 static DEFINE_PER_CPU(struct pp_random, jitter);
 
+static struct slot *find_among(const struct task_struct *task, struct slot *first, u32 cnt)
+{
+	u32 i;
+
+	for (i = 0; i < cnt; i++)
+		if (READ_ONCE(first[i].task) == task)
+			return &first[i];
+	return NULL;
+}
+
+/* This CPU's first: threads rarely move within a burst. */
 static struct slot *find_slot(const struct task_struct *task)
 {
-	u32 cpu = raw_smp_processor_id(), i;
+	struct slot *slot;
 
-	if (likely(READ_ONCE(slots[cpu].task) == task))
-		return &slots[cpu];
-	if (!atomic_read(&active))
-		return NULL;
-	for (i = 0; i < nr_cpu_ids; i++)
-		if (READ_ONCE(slots[i].task) == task)
-			return &slots[i];
+	slot = find_among(task, &slots[raw_smp_processor_id() * SLOT_CNT], SLOT_CNT);
+	if (likely(slot) || !atomic_read(&active))
+		return slot;
+	return find_among(task, slots, nr_cpu_ids * SLOT_CNT);
+}
+
+/* A free slot of this CPU for the current thread, else NULL. */
+static struct slot *claim_slot(void)
+{
+	struct slot *slot = &slots[smp_processor_id() * SLOT_CNT];
+	u32 i;
+
+	for (i = 0; i < SLOT_CNT; i++, slot++)
+		if (!cmpxchg(&slot->task, NULL, current))
+			return slot;
 	return NULL;
 }
 
@@ -259,7 +280,7 @@ static void step(struct slot *slot, struct pt_regs *regs)
 /* A trap of ours: nobody else is to hear of it. */
 static int trap(struct slot *slot, unsigned long *dr6, struct pt_regs *regs)
 {
-	if (slot != &slots[raw_smp_processor_id()])
+	if (slot->cpu != raw_smp_processor_id())
 		pp_stats_inc(PATHPROF_STAT_TRAPS_MIGRATED);
 	*dr6 &= ~DR_STEP;
 	current->thread.virtual_dr6 &= ~DR_STEP;
@@ -362,15 +383,16 @@ static void begin_record(struct slot *slot, const struct pt_regs *regs, u64 now_
 	slot->begun_ns = now_ns;
 	slot->switches_at_start = switches_of_current();
 	slot->session_id = pp_session.id;
+	slot->cpu = smp_processor_id();
 }
 
 /* Hard interrupt out of the thread's user code. */
 static void begin_burst(struct pt_regs *regs, u64 now_ns)
 {
-	struct slot *slot = &slots[smp_processor_id()];
+	struct slot *slot = claim_slot();
 	u32 end;
 
-	if (cmpxchg(&slot->task, NULL, current)) {
+	if (!slot) {
 		pp_stats_inc(PATHPROF_STAT_SKIP_BUSY);
 		return;
 	}
@@ -460,7 +482,7 @@ int pp_swlbr_init(void)
 	int err;
 
 	seed_jitter();
-	slots = vzalloc(array_size(nr_cpu_ids, sizeof(*slots)));
+	slots = vzalloc(array3_size(nr_cpu_ids, SLOT_CNT, sizeof(*slots)));
 	if (!slots)
 		return -ENOMEM;
 	err = register_die_notifier(&debug_notifier);

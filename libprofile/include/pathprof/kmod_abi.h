@@ -209,7 +209,7 @@ struct pathprof_kmod_stats {
 #define PATHPROF_STAT_SKIP_COMPAT    3  /* ... 32-bit code */
 #define PATHPROF_STAT_SKIP_TRACED    4  /* ... a traced or stepping thread, a watchpoint */
 #define PATHPROF_STAT_SKIP_BUDGET    5  /* ... the budget spent */
-#define PATHPROF_STAT_SKIP_BUSY      6  /* ... its last burst, or this thread's, still going on */
+#define PATHPROF_STAT_SKIP_BUSY      6  /* ... this thread in a burst, or as many as can be */
 #define PATHPROF_STAT_SKIP_CEILING   7  /* ... the hard ceiling reached before */
 #define PATHPROF_STAT_BURSTS         8  /* bursts begun */
 #define PATHPROF_STAT_TRAPS          9  /* debug traps taken for them */
