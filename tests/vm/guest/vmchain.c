@@ -22,11 +22,12 @@
 #define CONTEXT    ((uint64_t)1 << 48)
 #define LINES_MAX  32768
 #define KEEP_BYTES (16u << 20)
+#define CPU_MAX    8
 
 /* One PATH or TUPLE record, of either side. */
 struct line {
 	uint64_t words[3];
-	uint32_t type;
+	uint64_t type;
 };
 
 struct lines {
@@ -50,7 +51,7 @@ struct check {
 
 static void add(struct lines *lines, uint32_t type, uint64_t a, uint64_t b, uint64_t c)
 {
-	if (lines->line && lines->cnt < LINES_MAX)
+	if (lines->cnt < LINES_MAX)
 		lines->line[lines->cnt++] = (struct line){{a, b, c}, type};
 }
 
@@ -132,7 +133,7 @@ static void take(void *context, const struct pathprof_record *record)
 		break;
 	case PATHPROF_RECORD_CONTEXT:
 		check->contexts++;
-		if (named->context != 1 || strcmp((const char *)named->comm, "vmchain"))
+		if (named->context != 1 || strcmp((const char *)named->comm, "vmchain") != 0)
 			reader_complain(check->reader, "context", named->context);
 		break;
 	case PATHPROF_RECORD_PATH:
@@ -149,7 +150,7 @@ static uint64_t differences(const struct check *check)
 {
 	uint64_t cnt = 0;
 
-	for (uint32_t cpu = 0; cpu < READER_RING_MAX; cpu++) {
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
 		const struct lines *made = &check->twins[cpu].made;
 		const struct lines *seen = &check->twins[cpu].seen;
 		uint32_t both = made->cnt < seen->cnt ? made->cnt : seen->cnt;
@@ -164,7 +165,7 @@ static uint64_t differences(const struct check *check)
 /* The twins from the beginning, over every window that was kept. */
 static uint64_t replay(struct check *check, uint64_t seed)
 {
-	for (uint32_t cpu = 0; cpu < READER_RING_MAX; cpu++) {
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
 		struct twin *twin = &check->twins[cpu];
 
 		memset(&twin->chain, 0, sizeof(twin->chain));
@@ -178,7 +179,7 @@ static uint64_t replay(struct check *check, uint64_t seed)
 		make_window(check, record);
 		at += record->size_bytes;
 	}
-	for (uint32_t cpu = 0; cpu < READER_RING_MAX; cpu++)
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++)
 		make_end(&check->twins[cpu]);
 	return differences(check);
 }
@@ -316,7 +317,7 @@ static int run(struct check *check, const char *spec, uint64_t ms)
 		fprintf(stderr, "vmchain: %s\n", err ? strerror(-err) : "no windows");
 		return 1;
 	}
-	for (uint32_t cpu = 0; cpu < READER_RING_MAX; cpu++)
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++)
 		records += check->twins[cpu].seen.cnt;
 	wrong = replay(check, chain.seed);
 	first = (void *)(check->kept + sizeof(struct pathprof_record) +
@@ -333,20 +334,19 @@ static int run(struct check *check, const char *spec, uint64_t ms)
 
 int main(int argc, char **argv)
 {
+	static struct line lines[2][CPU_MAX][LINES_MAX];
+	static unsigned char kept[KEEP_BYTES];
+	static struct twin twins[CPU_MAX];
 	static struct reader reader;
-	struct check check = {.reader = &reader};
+	struct check check = {.reader = &reader, .twins = twins, .kept = kept};
 	int err = reader_open(&reader);
 
-	check.twins = calloc(READER_RING_MAX, sizeof(*check.twins));
-	check.kept = malloc(KEEP_BYTES);
-	for (uint32_t cpu = 0; check.twins && cpu < READER_RING_MAX; cpu++) {
-		if (!reader.rings[cpu].producer)
-			continue;
-		check.twins[cpu].made.line = calloc(LINES_MAX, sizeof(struct line));
-		check.twins[cpu].seen.line = calloc(LINES_MAX, sizeof(struct line));
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
+		twins[cpu].made.line = lines[0][cpu];
+		twins[cpu].seen.line = lines[1][cpu];
 	}
-	if (err || !check.twins || !check.kept) {
-		fprintf(stderr, "vmchain: %s\n", strerror(err ? -err : ENOMEM));
+	if (err || sysconf(_SC_NPROCESSORS_CONF) > CPU_MAX) {
+		fprintf(stderr, "vmchain: %s\n", strerror(err ? -err : E2BIG));
 		return 1;
 	}
 	err = run(&check, argc > 1 ? argv[1] : "default",

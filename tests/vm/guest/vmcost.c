@@ -141,6 +141,25 @@ static uint64_t per(uint64_t value, uint64_t cnt)
 	return cnt ? (value + cnt / 2) / cnt : 0;
 }
 
+/* Compressed where it arises; the bytes are those of the tables too, written out at the stop. */
+static int table_chain(struct reader *reader, uint64_t bare, uint64_t tick)
+{
+	struct pathprof_kmod_start start = swlbr(32);
+	struct run run;
+	int err;
+
+	start.mode = PATHPROF_MODE_CHAIN;
+	err = measure(reader, start, bare, &run);
+	if (err)
+		return err;
+	printf("# %-34s %10llu   %llu traps, %llu bytes (%llu bursts)\n",
+	       "swlbr: 32 taken, compressed",
+	       (unsigned long long)per(run.insns - run.samples * tick, run.bursts),
+	       (unsigned long long)per(run.traps, run.bursts),
+	       (unsigned long long)per(run.bytes, run.bursts), (unsigned long long)run.bursts);
+	return 0;
+}
+
 static int table_swlbr(struct reader *reader, uint64_t bare, uint64_t *ret_burst,
 		       uint64_t *ret_trap)
 {
@@ -173,7 +192,7 @@ static int table_swlbr(struct reader *reader, uint64_t bare, uint64_t *ret_burst
 			*ret_trap = per(bursts_insns, run.traps);
 		}
 	}
-	return 0;
+	return table_chain(reader, bare, tick);
 }
 
 static int table_lbr(struct reader *reader, uint64_t bare, uint64_t *ret_sample,
