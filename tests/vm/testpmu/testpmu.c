@@ -148,8 +148,10 @@ static void send_nmi(int cpu)
 {
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return;
-	xchg(&per_cpu(states, cpu).nmi_pending, 1);
-	apic->send_IPI(cpu, NMI_VECTOR);
+	/* One at a time: of two on their way the second would find nothing, and nobody to claim it.
+	 */
+	if (!xchg(&per_cpu(states, cpu).nmi_pending, 1))
+		apic->send_IPI(cpu, NMI_VECTOR);
 }
 
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
