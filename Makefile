@@ -99,6 +99,9 @@ BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfo
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
 	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz
+# Kernels that the module is built for and run on, and the machine to run them in.
+KMOD_PACKAGES := linux-image-cloud-amd64 linux-headers-cloud-amd64 linux-image-6.12-cloud-amd64 \
+	linux-headers-6.12-cloud-amd64 qemu-system-x86 busybox-static cpio kmod
 # What the papers' experiments run and draw with.
 EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
 	gnuchess ghostscript gnugo link-grammar
@@ -153,6 +156,11 @@ check: need-check
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tests/run
 
+# The kernel module in virtual machines: docs/kmod-testing.md.
+check-vm: need-build
+	@tools/need $(KMOD_PACKAGES)
+	@BUILD=$(BUILD) tests/vm/run
+
 bench: need-build
 	@$(MAKE) --no-print-directory -j2 programs-for-bench
 	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
@@ -187,7 +195,7 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all clean run check bench experiments lint fuzz install need-build need-check programs-for-tests \
+.PHONY: all clean run check check-vm bench experiments lint fuzz install need-build need-check programs-for-tests \
 	programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:

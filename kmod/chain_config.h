@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What user space asks of the chain, checked, as the core wants to have it. The core masks its
+ * indices, so that a wrong figure could not reach beyond its tables; it would count nonsense.
+ */
+#ifndef PATHPROF_KMOD_CHAIN_CONFIG_H
+#define PATHPROF_KMOD_CHAIN_CONFIG_H
+
+#include "pathprof/kmod_abi.h"
+#include "pp_chain.h"
+
+/* 0 or -EINVAL. All of it 0 is the default. */
+int pp_chain_config_read(const struct pathprof_kmod_chain *chain,
+			 struct pp_chain_config *ret_config);
+
+#endif

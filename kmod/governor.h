@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The time budget of each CPU. A source asks before it spends and says what it spent; from that
+ * follows when it may go on. A hard ceiling stands behind: what spends more than that within a
+ * second is held still for a while, whatever the budget's arithmetic says.
+ *
+ * All functions: this CPU, interrupts off or NMI; times are local_clock().
+ */
+#ifndef PATHPROF_KMOD_GOVERNOR_H
+#define PATHPROF_KMOD_GOVERNOR_H
+
+#include <linux/types.h>
+
+/* For a new session, on no CPU in particular; nothing runs. trap_ns: a first guess. */
+void pp_governor_reset(u32 budget_ppm, u32 trap_ns);
+
+/* 0, or which PATHPROF_STAT_SKIP_* is why not. */
+u32 pp_governor_refuses(u64 now_ns);
+
+/* How long until it may run again, 0 when it may now. */
+u64 pp_governor_wait_ns(u64 now_ns);
+
+void pp_governor_charge(u64 now_ns, u64 cost_ns);
+
+/*
+ * What a burst of so many traps cost: held_ns when the thread ran through (and what a trap costs is
+ * learnt from it), else the traps alone, since held_ns then counts the time of others.
+ */
+u64 pp_governor_burst_cost(u64 held_ns, u32 traps, bool ran_through);
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rings: a page that the reader may write (its tail), and behind another mapping, which it can only
+ * read, a page of ours (head and losses) and the data.
+ *
+ * Workload: up to some ten thousand records a second and CPU, of 40 to some 8,000 bytes, from hard
+ * interrupts, debug traps and NMIs; a reader that wakes up now and then.
+ *
+ * Locking: none. `nest` keeps a second producer on the same CPU out; head goes to the reader by
+ * release, tail comes by acquire. Nothing that the reader can write is used for anything but how
+ * much room there is, and what it says is held against what is possible.
+ *
+ * Ownership: memory belongs to the open file; mappings hold that file, so it outlives them.
+ */
+#include "ring.h"
+
+#include <linux/cpumask.h>
+#include <linux/fs.h>
+#include <linux/irq_work.h>
+#include <linux/log2.h>
+#include <linux/moduleparam.h>
+#include <linux/percpu.h>
+#include <linux/poll.h>
+#include <linux/vmalloc.h>
+#include <linux/wait.h>
+
+#include "compat.h"
+#include "pathprof/kmod_abi.h"
+#include "stats.h"
+
+#define BYTES_MIN     (64u << 10)
+#define BYTES_MAX     (64u << 20)
+#define BYTES_DEFAULT (1u << 20)
+
+static unsigned int ring_kib = BYTES_DEFAULT >> 10;
+module_param(ring_kib, uint, 0444);
+MODULE_PARM_DESC(ring_kib, "KiB of each CPU's ring, 64 to 65536, rounded up to a power of two");
+
+static unsigned int wakeup_percent = 25;
+module_param(wakeup_percent, uint, 0644);
+MODULE_PARM_DESC(wakeup_percent,
+		 "wake the reader whenever so much of a ring was written, 1 to 100");
+
+struct ring {
+	struct pathprof_ring_producer *producer; /* the reader sees it, never writes it */
+	struct pathprof_ring_consumer *consumer; /* the reader may write anything into it */
+	u8 *data;
+	u64 head;        /* ours; the producer page's is a copy for the reader */
+	u64 last_wakeup; /* head when the reader was last woken */
+	u32 seq;         /* records so far, lost ones included */
+	u32 nest;        /* producers inside, those turned away included */
+	struct irq_work wakeup;
+};
+
+static DEFINE_PER_CPU(struct ring, rings);
+static DECLARE_WAIT_QUEUE_HEAD(readers);
+static u32 data_bytes;      /* of each ring; constant while they exist */
+static u32 watermark_bytes; /* likewise */
+
+u32 pp_ring_bytes(void)
+{
+	return roundup_pow_of_two(clamp(ring_kib, BYTES_MIN >> 10, BYTES_MAX >> 10)) << 10;
+}
+
+static void wake_reader(struct irq_work *work)
+{
+	wake_up_interruptible(&readers);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static void free_one(struct ring *ring)
+{
+	vfree(ring->producer);
+	vfree(ring->consumer);
+	ring->producer = NULL;
+	ring->consumer = NULL;
+}
+
+static int alloc_one(struct ring *ring, u32 cpu)
+{
+	memset(ring, 0, sizeof(*ring));
+	init_irq_work(&ring->wakeup, wake_reader);
+	ring->consumer = vmalloc_user(PATHPROF_RING_PAGE);
+	ring->producer = vmalloc_user(PATHPROF_RING_PAGE + data_bytes);
+	if (!ring->consumer || !ring->producer) {
+		free_one(ring);
+		return -ENOMEM;
+	}
+	ring->data = (u8 *)ring->producer + PATHPROF_RING_PAGE;
+	ring->producer->version = PATHPROF_KMOD_VERSION;
+	ring->producer->cpu = cpu;
+	ring->producer->data_off_bytes = PATHPROF_RING_PAGE;
+	ring->producer->data_len_bytes = data_bytes;
+	return 0;
+}
+
+int pp_ring_alloc(void)
+{
+	int cpu, err;
+
+	BUILD_BUG_ON(PATHPROF_RING_PAGE != PAGE_SIZE);
+	data_bytes = pp_ring_bytes();
+	watermark_bytes = data_bytes / 100 * clamp(READ_ONCE(wakeup_percent), 1u, 100u);
+	for_each_possible_cpu(cpu) {
+		err = alloc_one(&per_cpu(rings, cpu), cpu);
+		if (err)
+			goto out_free;
+	}
+	return 0;
+
+out_free:
+	pp_ring_free();
+	return err;
+}
+
+void pp_ring_free(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct ring *ring = &per_cpu(rings, cpu);
+
+		if (!ring->producer)
+			continue;
+		irq_work_sync(&ring->wakeup);
+		free_one(ring);
+	}
+}
+
+/* --------------------------------------------------------------- writing */
+
+static bool has_room(const struct ring *ring, u64 need_bytes)
+{
+	/* Pairs with the reader's release: it is done with what it read there. */
+	u64 used = ring->head - smp_load_acquire(&ring->consumer->tail);
+
+	return used <= data_bytes && data_bytes - used >= need_bytes;
+}
+
+/* Fills what is left before the data's end; there is room for it. */
+static void pad(struct ring *ring, u32 off, u32 left)
+{
+	struct pathprof_record *record = (struct pathprof_record *)(ring->data + off);
+
+	memset(record, 0, min_t(u32, left, sizeof(*record)));
+	record->size_bytes = left;
+	record->type = PATHPROF_RECORD_PAD;
+	ring->head += left;
+}
+
+static struct pathprof_record *place(struct ring *ring, u32 size_bytes)
+{
+	u32 off = ring->head & (data_bytes - 1), left = data_bytes - off;
+
+	if (size_bytes > data_bytes / 2)
+		return NULL;
+	if (!has_room(ring, left < size_bytes ? (u64)left + size_bytes : size_bytes))
+		return NULL;
+	if (left < size_bytes) {
+		pad(ring, off, left);
+		off = 0;
+	}
+	return (struct pathprof_record *)(ring->data + off);
+}
+
+/*
+ * An NMI between the test and the increment finds 0, runs to its end and leaves 0; one that comes
+ * after finds 1 and is turned away. seq counts by one instruction, so it may do so at any moment.
+ */
+static bool enter(struct ring *ring)
+{
+	if (READ_ONCE(ring->nest)) {
+		this_cpu_inc(rings.seq);
+		WRITE_ONCE(ring->producer->lost_nested, ring->producer->lost_nested + 1);
+		pp_stats_inc(PATHPROF_STAT_LOST_NESTED);
+		return false;
+	}
+	WRITE_ONCE(ring->nest, 1);
+	barrier();
+	return true;
+}
+
+static void leave(struct ring *ring)
+{
+	barrier();
+	WRITE_ONCE(ring->nest, 0);
+}
+
+void *pp_ring_reserve(u16 type, u32 payload_bytes)
+{
+	struct ring *ring = this_cpu_ptr(&rings);
+	struct pathprof_record *record;
+	u32 seq;
+
+	if (!enter(ring))
+		return NULL;
+	seq = this_cpu_inc_return(rings.seq) - 1;
+	record = place(ring, sizeof(*record) + ALIGN(payload_bytes, 8));
+	if (!record) {
+		WRITE_ONCE(ring->producer->lost_full, ring->producer->lost_full + 1);
+		pp_stats_inc(PATHPROF_STAT_LOST_FULL);
+		leave(ring);
+		return NULL;
+	}
+	record->type = type;
+	record->flags = 0;
+	record->cpu = ring->producer->cpu;
+	record->seq = seq;
+	return record + 1;
+}
+
+static void wake_at_watermark(struct ring *ring)
+{
+	if (ring->head - ring->last_wakeup < watermark_bytes)
+		return;
+	ring->last_wakeup = ring->head;
+	WRITE_ONCE(ring->producer->wakeup_cnt, ring->producer->wakeup_cnt + 1);
+	pp_stats_inc(PATHPROF_STAT_WAKEUPS);
+	irq_work_queue(&ring->wakeup);
+}
+
+void pp_ring_commit(u32 payload_bytes)
+{
+	struct ring *ring = this_cpu_ptr(&rings);
+	u8 *at = ring->data + (ring->head & (data_bytes - 1));
+	u32 size_bytes = sizeof(struct pathprof_record) + ALIGN(payload_bytes, 8);
+
+	((struct pathprof_record *)at)->size_bytes = size_bytes;
+	ring->head += size_bytes;
+	/* Pairs with the reader's acquire: it sees the record whole. */
+	smp_store_release(&ring->producer->head, ring->head);
+	pp_stats_inc(PATHPROF_STAT_RECORDS);
+	pp_stats_add(PATHPROF_STAT_BYTES, size_bytes);
+	wake_at_watermark(ring);
+	leave(ring);
+}
+
+bool pp_ring_write(u16 type, const void *payload, u32 payload_bytes)
+{
+	void *room = pp_ring_reserve(type, payload_bytes);
+
+	if (!room)
+		return false;
+	memcpy(room, payload, payload_bytes);
+	pp_ring_commit(payload_bytes);
+	return true;
+}
+
+/* --------------------------------------------------------------- reading */
+
+/* The rings cannot go away meanwhile: the caller's file keeps them. */
+int pp_ring_mmap(struct vm_area_struct *vma)
+{
+	u64 off = (u64)vma->vm_pgoff << PAGE_SHIFT, len = vma->vm_end - vma->vm_start;
+	u64 cpu = off / PATHPROF_RING_STRIDE, within = off % PATHPROF_RING_STRIDE;
+	bool tail = within == 0 && len == PATHPROF_RING_PAGE;
+	bool data = within == PATHPROF_RING_PAGE && len == PATHPROF_RING_PAGE + (u64)data_bytes;
+	const struct ring *ring;
+
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || !(tail || data) ||
+	    !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if ((vma->vm_flags & VM_EXEC) || (data && (vma->vm_flags & VM_WRITE)))
+		return -EPERM;
+	ring = &per_cpu(rings, cpu);
+	pp_vm_flags_mod(vma, VM_DONTCOPY, data ? VM_MAYEXEC | VM_MAYWRITE : VM_MAYEXEC);
+	return remap_vmalloc_range(vma, tail ? (void *)ring->consumer : (void *)ring->producer, 0);
+}
+
+__poll_t pp_ring_poll(struct file *file, struct poll_table_struct *table)
+{
+	int cpu;
+
+	poll_wait(file, &readers, table);
+	for_each_possible_cpu(cpu) {
+		const struct ring *ring = &per_cpu(rings, cpu);
+		u64 head = READ_ONCE(ring->producer->head);
+
+		if (head - READ_ONCE(ring->consumer->tail) >= watermark_bytes)
+			return EPOLLIN | EPOLLRDNORM;
+	}
+	return 0;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Statistics: sums over CPUs, and debugfs pathprof/stats: a line a counter, its name, its sum, then
+ * what each CPU has. Read-only; no locks, since counters only grow.
+ */
+#include "stats.h"
+
+#include <linux/cpumask.h>
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+DEFINE_PER_CPU(struct pathprof_kmod_stats, pp_stats);
+
+static struct dentry *directory;
+
+static const char *const names[PATHPROF_STAT_CNT] = {
+	[PATHPROF_STAT_SAMPLES] = "samples",
+	[PATHPROF_STAT_SKIP_KERNEL] = "skip_kernel",
+	[PATHPROF_STAT_SKIP_SELECTION] = "skip_selection",
+	[PATHPROF_STAT_SKIP_COMPAT] = "skip_compat",
+	[PATHPROF_STAT_SKIP_TRACED] = "skip_traced",
+	[PATHPROF_STAT_SKIP_BUDGET] = "skip_budget",
+	[PATHPROF_STAT_SKIP_BUSY] = "skip_busy",
+	[PATHPROF_STAT_SKIP_CEILING] = "skip_ceiling",
+	[PATHPROF_STAT_BURSTS] = "bursts",
+	[PATHPROF_STAT_TRAPS] = "traps",
+	[PATHPROF_STAT_TRAPS_MIGRATED] = "traps_migrated",
+	[PATHPROF_STAT_BRANCHES] = "branches",
+	[PATHPROF_STAT_TAKEN] = "taken",
+	[PATHPROF_STAT_WINDOWS] = "windows",
+	[PATHPROF_STAT_LATE] = "late",
+	[PATHPROF_STAT_LBR_NO_STACK] = "lbr_no_stack",
+	[PATHPROF_STAT_LBR_ENTRIES] = "lbr_entries",
+	[PATHPROF_STAT_LBR_ZERO] = "lbr_zero",
+	[PATHPROF_STAT_LBR_DUPLICATE] = "lbr_duplicate",
+	[PATHPROF_STAT_LBR_BOGUS] = "lbr_bogus",
+	[PATHPROF_STAT_NMI] = "nmi",
+	[PATHPROF_STAT_LOST_FULL] = "lost_full",
+	[PATHPROF_STAT_LOST_NESTED] = "lost_nested",
+	[PATHPROF_STAT_LOST_CONTEXT] = "lost_context",
+	[PATHPROF_STAT_RECORDS] = "records",
+	[PATHPROF_STAT_BYTES] = "bytes",
+	[PATHPROF_STAT_WAKEUPS] = "wakeups",
+	[PATHPROF_STAT_SPENT_NS] = "spent_ns",
+	[PATHPROF_STAT_CEILING_TRIPS] = "ceiling_trips",
+	[PATHPROF_STAT_END + PATHPROF_END_FULL] = "end_full",
+	[PATHPROF_STAT_END + PATHPROF_END_SYSCALL] = "end_syscall",
+	[PATHPROF_STAT_END + PATHPROF_END_FLAGS] = "end_flags",
+	[PATHPROF_STAT_END + PATHPROF_END_TRAP] = "end_trap",
+	[PATHPROF_STAT_END + PATHPROF_END_FAR] = "end_far",
+	[PATHPROF_STAT_END + PATHPROF_END_SS] = "end_ss",
+	[PATHPROF_STAT_END + PATHPROF_END_TSX] = "end_tsx",
+	[PATHPROF_STAT_END + PATHPROF_END_REP] = "end_rep",
+	[PATHPROF_STAT_END + PATHPROF_END_FETCH] = "end_fetch",
+	[PATHPROF_STAT_END + PATHPROF_END_SIGNAL] = "end_signal",
+	[PATHPROF_STAT_END + PATHPROF_END_DISCONT] = "end_discont",
+	[PATHPROF_STAT_END + PATHPROF_END_STEPS] = "end_steps",
+	[PATHPROF_STAT_END + PATHPROF_END_TIME] = "end_time",
+	[PATHPROF_STAT_END + PATHPROF_END_EXIT] = "end_exit",
+};
+
+static u64 sum_of(u32 which)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu(pp_stats, cpu).value[which]);
+	return sum;
+}
+
+void pp_stats_sum(struct pathprof_kmod_stats *ret_stats)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ret_stats->value); i++)
+		ret_stats->value[i] = sum_of(i);
+}
+
+static int stats_show(struct seq_file *file, void *unused)
+{
+	int cpu;
+	u32 i;
+
+	for (i = 0; i < PATHPROF_STAT_CNT; i++) {
+		if (!names[i])
+			continue;
+		seq_printf(file, "%s %llu", names[i], sum_of(i));
+		for_each_online_cpu(cpu)
+			seq_printf(file, " %llu", READ_ONCE(per_cpu(pp_stats, cpu).value[i]));
+		seq_putc(file, '\n');
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+void pp_stats_init(void)
+{
+	directory = debugfs_create_dir("pathprof", NULL);
+	debugfs_create_file("stats", 0400, directory, NULL, &stats_fops);
+}
+
+void pp_stats_release(void)
+{
+	debugfs_remove_recursive(directory);
+}

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What runs in the guest on an emulated CPU whose time stamp counter counts instructions.
+. ./common.sh
+if load && insmod /modules/testpmu.ko; then
+	run_check cost ./vmcost
+else
+	not_ok cost "modules cannot be loaded"
+fi
+exit $failed

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What runs in the guest on a distribution's kernel.
+. ./common.sh
+
+if ! load; then
+	not_ok load "$(dmesg | tail -3)"
+	exit 1
+fi
+ok load
+insmod /modules/testpmu.ko || not_ok load_testpmu "insmod"
+
+# No digit above 5, the last of the largest number: strtol compares again for those.
+few=0000000003
+endless=0555555555
+
+# The truth of each workload, single-stepped here, two at a time: one to a CPU.
+take_truths() {
+	local workload pids=
+	for workload in $vm_flows; do
+		taskset $(((${#pids} > 0) + 1)) ./truth "/tmp/$workload.truth" "./$workload" $few \
+			>/tmp/$workload.out 2>&1 &
+		pids="$pids $!"
+	done
+	wait $pids
+}
+
+# windows WORKLOAD TAKEN COUNT: every one must stand in the truth, without a gap.
+windows() {
+	local name=windows_$1_$2 status
+	./vmread -k -t "$2" -n "$3" -s $vm_window_s /tmp/windows "./$1" $endless \
+		>/tmp/out 2>/tmp/figures
+	status=$?
+	if [ $status -ne 0 ]; then
+		not_ok "$name" "status $status: $(tail -2 /tmp/figures | tr '\n' ';') $(cat /tmp/out)"
+		return
+	fi
+	sed 's/^/#   /' /tmp/figures
+	run_check "$name" ./check "/tmp/$1.truth" /tmp/windows
+	with_branches=$((with_branches + $(figure /tmp/figures windows) - $(figure /tmp/figures empty)))
+}
+
+all_windows() {
+	local workload cnt=0
+	with_branches=0
+	take_truths
+	for workload in $vm_flows; do cnt=$((cnt + 1)); done
+	for workload in $vm_flows; do
+		if ! [ -s "/tmp/$workload.truth" ]; then
+			not_ok "truth_$workload" "$(tail -1 /tmp/$workload.out)"
+			continue
+		fi
+		sed 's/^/#   /' /tmp/$workload.out
+		windows "$workload" 32 $((vm_windows / cnt / 4 + 1))
+		windows "$workload" 4 $((vm_windows * 3 / cnt / 4 + 1))
+		run_check "falsified_$workload" ./check -c "/tmp/$workload.truth" /tmp/windows
+	done
+	if [ $with_branches -ge "$vm_windows" ]; then
+		ok "windows_count ($with_branches with branches)"
+	else
+		not_ok windows_count "$with_branches of $vm_windows"
+	fi
+}
+
+# Programs that would notice, with every process watched as hard as the module will.
+stress() {
+	local status
+	./vmpester "$vm_stress_s" >/tmp/pester 2>&1 &
+	pester=$!
+	./vmread -a -p 100000 -s 600 /dev/null ./tf_watch "$vm_stress_s" 3 >/tmp/out 2>/tmp/figures
+	status=$?
+	sed 's/^/#   /' /tmp/figures
+	if [ $status -eq 0 ] && [ "$(figure /tmp/figures windows)" -gt 30 ]; then
+		ok "stress_tf_watch ($(figure /tmp/figures windows) windows)"
+	else
+		not_ok stress_tf_watch "status $status: $(tail -3 /tmp/out | tr '\n' ';')"
+	fi
+	if wait $pester; then
+		ok "stress_pester ($(tail -1 /tmp/pester))"
+	else
+		not_ok stress_pester "$(tail -3 /tmp/pester | tr '\n' ';')"
+	fi
+	if [ "$(figure /tmp/figures migrated)" -gt 0 ]; then
+		ok "stress_migrated ($(figure /tmp/figures migrated) traps)"
+	else
+		not_ok stress_migrated "no trap was taken on another CPU"
+	fi
+}
+
+# A burst whose thread waits for its turn holds the module a little longer.
+unload_soon() {
+	local tries
+	for tries in $(seq 50); do
+		unload 2>/tmp/rmmod && return
+		waited=$((waited + 1))
+		usleep 50000
+	done
+	return 1
+}
+
+# The reader is killed in mid-burst, and the module unloaded at once, while programs run on.
+unload_loops() {
+	local i loops=$1 watched pid waited=0
+	./tf_watch 1000 2 >/tmp/watched 2>&1 &
+	watched=$!
+	for i in $(seq "$loops"); do
+		./vmread -a -p 100000 -s 60 /dev/null ./flow_loops $endless >/tmp/flow.$i 2>/tmp/figures &
+		pid=$!
+		until pidof flow_loops >/dev/null; do usleep 2000; done
+		usleep $((20000 + i * 7919 % 50000))
+		kill -9 $pid
+		wait $pid 2>/dev/null
+		if ! unload_soon; then
+			not_ok unload "round $i: $(cat /tmp/rmmod)"
+			return
+		fi
+		if ! load; then
+			not_ok unload "round $i: cannot be loaded again"
+			return
+		fi
+		if ! killall -0 flow_loops || ! kill -0 $watched; then
+			not_ok unload "round $i: a program is gone: $(cat /tmp/watched /tmp/flow.$i)"
+			return
+		fi
+		killall -9 flow_loops
+	done
+	kill -9 $watched
+	wait $watched 2>/dev/null
+	if [ -s /tmp/watched ]; then
+		not_ok unload "$(head -3 /tmp/watched | tr '\n' ';')"
+	else
+		ok "unload_in_mid_burst ($loops times, $waited waits of 50 ms)"
+	fi
+}
+
+# A guard removed: the same stress must then fail, or it would prove nothing.
+control() { # VARIANT
+	local status
+	unload
+	load "$1" || {
+		not_ok "control_$1" "cannot be loaded"
+		return
+	}
+	./vmpester 2 >/tmp/pester 2>&1 &
+	pester=$!
+	timeout -s KILL 20 ./vmread -a -p 100000 -s 600 /dev/null ./tf_watch 2 3 >/tmp/out 2>/tmp/figures
+	status=$?
+	wait $pester
+	# A run that was merely too slow has seen nothing.
+	if grep -h -E '^(tf_watch|vmpester): ' /tmp/out /tmp/pester >/tmp/complaints; then
+		ok "control_$1 ($(wc -l </tmp/complaints) complaints: $(head -1 /tmp/complaints))"
+	else
+		not_ok "control_$1" "the guard is gone and nothing was noticed (status $status)"
+	fi
+	killall -9 tf_watch flow_loops 2>/dev/null
+	unload
+	load
+}
+
+run_part() {
+	[ -z "$vm_only" ] || [ "$vm_only" = "$1" ] || return
+	local start=$(date +%s)
+	"$@"
+	echo "# $1 took $(($(date +%s) - start)) s"
+}
+
+lbr() {
+	run_check lbr_timer ./vmlbr 32 timer
+	run_check lbr_short ./vmlbr 5 timer
+	run_check lbr_nmi ./vmlbr 32 nmi
+	run_check lbr_dirty ./vmlbr 32 dirty
+}
+rings() { for t in one_reader overflow wakeup killed tail; do run_check "ring_$t" ./vmring $t; done; }
+hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
+chain() { for s in default random tagged whole-program; do run_check "chain_$s" ./vmchain $s 700; done; }
+controls() { for variant in $vm_controls; do control "$variant"; done; }
+unloading() { unload_loops 8; }
+
+run_part lbr
+run_part rings
+run_part hostile
+run_part chain
+run_part all_windows
+run_part stress
+run_part unloading
+run_part controls
+
+rmmod testpmu
+if unload; then ok unload_last; else not_ok unload_last "rmmod"; fi
+exit $failed

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Same stream in, same bits out: takes windows and what the module's chain made of them at once,
+ * makes it again from the windows with the same core in user space, and holds the two against each
+ * other, record by record, the tables written out at the end included.
+ *
+ *     vmchain SPEC MILLISECONDS      SPEC: default, random, tagged, whole-program
+ *
+ * Watches a child of its own, so that every CPU's ring knows one address space only and its number
+ * is 1. As a control one bit of the first window is then changed, and the comparison must fail.
+ *
+ * Workload: some hundred windows. One thread; a twin of the module's tables for every CPU.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../../../libprofile/core/pp_chain.h"
+#include "reader.h"
+
+#define CONTEXT    ((uint64_t)1 << 48)
+#define LINES_MAX  32768
+#define KEEP_BYTES (16u << 20)
+#define CPU_MAX    8
+
+/* One PATH or TUPLE record, of either side. */
+struct line {
+	uint64_t words[3];
+	uint64_t type;
+};
+
+struct lines {
+	struct line *line;
+	uint32_t cnt;
+};
+
+struct twin {
+	struct pp_chain chain;
+	struct lines made, seen;
+};
+
+struct check {
+	struct reader *reader;
+	struct pp_chain_config config;
+	struct twin *twins;  /* by CPU */
+	unsigned char *kept; /* every BURST with its record, for the second time */
+	size_t kept_bytes;
+	uint64_t windows, branches, contexts;
+};
+
+static void add(struct lines *lines, uint32_t type, uint64_t a, uint64_t b, uint64_t c)
+{
+	if (lines->cnt < LINES_MAX)
+		lines->line[lines->cnt++] = (struct line){{a, b, c}, type};
+}
+
+static void make_path(struct twin *twin, const struct pp_hpt_entry *entry)
+{
+	add(&twin->made, PATHPROF_RECORD_PATH, entry->start, entry->desc & ~PP_HPT_VALID,
+	    entry->count);
+}
+
+static void make_branch(struct twin *twin, const struct pp_chain_config *config,
+			const struct pathprof_branch *from)
+{
+	struct pp_branch branch = {
+		.from = from->from | CONTEXT,
+		.target = from->target | CONTEXT,
+		.next = from->next | CONTEXT,
+		.info = PP_BRANCH_INFO(from->kind, from->taken),
+		.events = 1,
+	};
+	struct pp_hpt_entry replaced = {0};
+	struct pp_message message = {0};
+	uint32_t out = pp_chain_step(&twin->chain, config, &branch, &message, &replaced);
+
+	if (out & PP_CHAIN_MESSAGE)
+		add(&twin->made, PATHPROF_RECORD_TUPLE, message.tuple.pc, message.tuple.word,
+		    message.count);
+	if (out & PP_CHAIN_REPLACED)
+		make_path(twin, &replaced);
+}
+
+static void make_window(struct check *check, const struct pathprof_record *record)
+{
+	const struct pathprof_burst *burst = (const void *)(record + 1);
+	const struct pathprof_branch *branches = (const void *)(burst + 1);
+	struct twin *twin = &check->twins[record->cpu];
+
+	pp_path_stack_clear(&twin->chain.stack);
+	for (uint32_t i = 0; i < burst->branch_cnt; i++)
+		make_branch(twin, &check->config, &branches[i]);
+}
+
+/* As the module does when it stops: paths, then tuples. */
+static void make_end(struct twin *twin)
+{
+	const struct pp_hpt *hpt = &twin->chain.hpt;
+	const struct pp_assoc *assoc = &twin->chain.compress.assoc;
+
+	for (size_t i = 0; i < sizeof(hpt->entry) / sizeof(hpt->entry[0]); i++)
+		if (hpt->entry[i].desc & PP_HPT_VALID)
+			make_path(twin, &hpt->entry[i]);
+	for (uint32_t i = 0; i < assoc->used; i++)
+		add(&twin->made, PATHPROF_RECORD_TUPLE, assoc->entry[i].tuple.pc,
+		    assoc->entry[i].tuple.word, assoc->entry[i].count);
+}
+
+static void keep(struct check *check, const struct pathprof_record *record)
+{
+	const struct pathprof_burst *burst = (const void *)(record + 1);
+
+	if (check->kept_bytes + record->size_bytes > KEEP_BYTES) {
+		reader_complain(check->reader, "too many windows to keep", check->windows);
+		return;
+	}
+	memcpy(check->kept + check->kept_bytes, record, record->size_bytes);
+	check->kept_bytes += record->size_bytes;
+	check->windows++;
+	check->branches += burst->branch_cnt;
+}
+
+static void take(void *context, const struct pathprof_record *record)
+{
+	const struct pathprof_context *named = (const void *)(record + 1);
+	const uint64_t *words = (const void *)(record + 1);
+	struct check *check = context;
+
+	switch (record->type) {
+	case PATHPROF_RECORD_BURST:
+		keep(check, record);
+		break;
+	case PATHPROF_RECORD_CONTEXT:
+		check->contexts++;
+		if (named->context != 1 || strcmp((const char *)named->comm, "vmchain") != 0)
+			reader_complain(check->reader, "context", named->context);
+		break;
+	case PATHPROF_RECORD_PATH:
+	case PATHPROF_RECORD_TUPLE:
+		add(&check->twins[record->cpu].seen, record->type, words[0], words[1], words[2]);
+		break;
+	default:
+		reader_complain(check->reader, "unexpected record", record->type);
+	}
+}
+
+/* How many lines of all CPUs differ, missing ones included. */
+static uint64_t differences(const struct check *check)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
+		const struct lines *made = &check->twins[cpu].made;
+		const struct lines *seen = &check->twins[cpu].seen;
+		uint32_t both = made->cnt < seen->cnt ? made->cnt : seen->cnt;
+
+		cnt += made->cnt + seen->cnt - 2 * (uint64_t)both;
+		for (uint32_t i = 0; i < both; i++)
+			cnt += memcmp(&made->line[i], &seen->line[i], sizeof(made->line[i])) != 0;
+	}
+	return cnt;
+}
+
+/* The twins from the beginning, over every window that was kept. */
+static uint64_t replay(struct check *check, uint64_t seed)
+{
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
+		struct twin *twin = &check->twins[cpu];
+
+		memset(&twin->chain, 0, sizeof(twin->chain));
+		pp_compress_init(&twin->chain.compress, &check->config.compress, seed + cpu);
+		pp_hpt_init(&twin->chain.hpt, ~seed - cpu);
+		twin->made.cnt = 0;
+	}
+	for (size_t at = 0; at < check->kept_bytes;) {
+		const struct pathprof_record *record = (const void *)(check->kept + at);
+
+		make_window(check, record);
+		at += record->size_bytes;
+	}
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++)
+		make_end(&check->twins[cpu]);
+	return differences(check);
+}
+
+/* --------------------------------------------------------------- the session */
+
+static struct pathprof_kmod_chain chain_of(const char *spec)
+{
+	struct pathprof_kmod_chain chain = {
+		.sampler = PP_SAMPLER_PERIODIC,
+		.rate = 256,
+		.substream_bits = 11,
+		.phased = 1,
+		.max_length = 32,
+		.hpt_bits = 7,
+		.hpt_ways = 4,
+		.hpt_policy = PP_HPT_TAIL,
+	};
+
+	if (!strcmp(spec, "random")) {
+		chain.sampler = PP_SAMPLER_RANDOM;
+		chain.rate = 16;
+		chain.assoc_size = 8;
+		chain.phased = 0;
+		chain.hpt_bits = 2;
+		chain.seed = 12345;
+	} else if (!strcmp(spec, "tagged")) {
+		chain = (struct pathprof_kmod_chain){.sampler = PP_SAMPLER_TAGGED,
+						     .rate = 16,
+						     .substream_bits = 6,
+						     .tag_bits = 8,
+						     .ways = 4,
+						     .evict = 16,
+						     .replace = 4,
+						     .max_length = 8,
+						     .hpt_bits = 3,
+						     .hpt_ways = 2,
+						     .hpt_policy = PP_HPT_LFU};
+	} else if (!strcmp(spec, "whole-program")) {
+		chain.map = PATHPROF_MAP_WPP;
+		chain.rate = 4;
+		chain.seed = 7;
+	}
+	return chain;
+}
+
+static void config_of(const struct pathprof_kmod_chain *chain, struct pp_chain_config *ret_config)
+{
+	memset(ret_config, 0, sizeof(*ret_config));
+	if (chain->map == PATHPROF_MAP_WPP)
+		pp_path_config_wpp(&ret_config->path);
+	else
+		pp_path_config_bl(&ret_config->path);
+	ret_config->path.max_length = chain->max_length;
+	ret_config->compress = (struct pp_compress_config){.sampler = chain->sampler,
+							   .rate = chain->rate,
+							   .bits = chain->substream_bits,
+							   .assoc_size = chain->assoc_size,
+							   .tag_bits = chain->tag_bits,
+							   .phased = chain->phased};
+	ret_config->compress.tagged.rate = chain->rate;
+	ret_config->compress.tagged.ways = chain->ways;
+	ret_config->compress.tagged.evict = chain->evict;
+	ret_config->compress.tagged.replace = chain->replace;
+	ret_config->hpt.bits = chain->hpt_bits;
+	ret_config->hpt.ways = chain->hpt_ways;
+	ret_config->hpt.policy = chain->hpt_policy;
+}
+
+static __attribute__((noinline)) uint64_t turn(uint64_t x, unsigned int depth)
+{
+	if (depth && x >> 62)
+		return turn(x * 3, depth - 1) + 1;
+	return x & 4 ? x ^ depth : x + 1;
+}
+
+static pid_t start_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	for (volatile uint64_t x = 1;;)
+		x = turn(x * 6364136223846793005ull + 1442695040888963407ull, 6);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int collect(struct check *check, const struct pathprof_kmod_chain *chain, uint64_t ms)
+{
+	struct pathprof_kmod_start start = {
+		.source = PATHPROF_SOURCE_SWLBR,
+		.mode = PATHPROF_MODE_RAW | PATHPROF_MODE_CHAIN,
+		.period = 200000,
+		.window = 32,
+		.budget_ppm = PATHPROF_BUDGET_MAX,
+		.chain = *chain,
+	};
+	uint64_t end_ms;
+	pid_t pid = start_child();
+	int err;
+
+	if (pid < 0)
+		return -errno;
+	start.pid = (uint32_t)pid;
+	err = reader_start(check->reader, &start);
+	for (end_ms = now_ms() + ms; !err && now_ms() < end_ms;) {
+		reader_wait(check->reader, 20);
+		reader_drain(check->reader, take, check);
+	}
+	if (!err)
+		err = reader_stop(check->reader);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	reader_drain(check->reader, take, check);
+	return err;
+}
+
+static int run(struct check *check, const char *spec, uint64_t ms)
+{
+	struct pathprof_kmod_chain chain = chain_of(spec);
+	struct pathprof_branch *first;
+	uint64_t records = 0, wrong, control;
+	int err;
+
+	config_of(&chain, &check->config);
+	err = collect(check, &chain, ms);
+	if (err || !check->windows) {
+		fprintf(stderr, "vmchain: %s\n", err ? strerror(-err) : "no windows");
+		return 1;
+	}
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++)
+		records += check->twins[cpu].seen.cnt;
+	wrong = replay(check, chain.seed);
+	first = (void *)(check->kept + sizeof(struct pathprof_record) +
+			 sizeof(struct pathprof_burst));
+	for (int i = 0; i < 8; i++) /* the sampler may leave any one branch out */
+		first[i].next ^= 2, first[i].from ^= 2;
+	control = replay(check, chain.seed);
+	printf("%s: windows %llu branches %llu records %llu differ %llu, with one falsified %llu\n",
+	       spec, (unsigned long long)check->windows, (unsigned long long)check->branches,
+	       (unsigned long long)records, (unsigned long long)wrong, (unsigned long long)control);
+	return wrong || !control || !records || !check->contexts || check->reader->bad ||
+	       reader_lost(check->reader);
+}
+
+int main(int argc, char **argv)
+{
+	static struct line lines[2][CPU_MAX][LINES_MAX];
+	static unsigned char kept[KEEP_BYTES];
+	static struct twin twins[CPU_MAX];
+	static struct reader reader;
+	struct check check = {.reader = &reader, .twins = twins, .kept = kept};
+	int err = reader_open(&reader);
+
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
+		twins[cpu].made.line = lines[0][cpu];
+		twins[cpu].seen.line = lines[1][cpu];
+	}
+	if (err || sysconf(_SC_NPROCESSORS_CONF) > CPU_MAX) {
+		fprintf(stderr, "vmchain: %s\n", strerror(err ? -err : E2BIG));
+		return 1;
+	}
+	err = run(&check, argc > 1 ? argv[1] : "default",
+		  argc > 2 ? strtoull(argv[2], NULL, 10) : 1000);
+	reader_close(&reader);
+	return err;
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the module costs, in instructions: for a machine whose time stamp counter counts them
+ * (QEMU -icount shift=0, one CPU). The same work is done without the module, with a source that
+ * passes every sample over, and with one that takes them; the differences, by the counts the module
+ * keeps, are what a sample, a trap, a burst costs. The same stacks are also read through perf's
+ * own ring, as `perf record -b` does.
+ *
+ *     vmcost
+ *
+ * Workload: 40 M instructions a run, some ten runs. Prints a table, every line of it behind a #,
+ * then a line of figures; exit status 1 when a limit is exceeded.
+ */
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "../testpmu/testpmu.h"
+#include "reader.h"
+
+#define WORK_ROUNDS 16000u
+#define PERIOD_NS   1000000u
+#define LOOP_ROUNDS 1000000u
+#define RAW_PAGES   256u
+#define LBR_LIMIT   4000   /* instructions of ours a stack of 32 */
+#define BURST_LIMIT 150000 /* a burst of 32, in this work */
+
+static volatile uint64_t sink;
+
+static uint64_t tsc(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("lfence; rdtsc; lfence" : "=a"(low), "=d"(high) : : "memory");
+	return (uint64_t)high << 32 | low;
+}
+
+static __attribute__((noinline)) uint64_t mix(uint64_t x)
+{
+	return x >> 63 ? x * 3 + 1 : x ^ 0x55;
+}
+
+/* Some 2,500 instructions a round, a branch in every six. */
+static uint64_t work(void)
+{
+	uint64_t x = 1, begun = tsc();
+
+	for (unsigned int round = 0; round < WORK_ROUNDS; round++)
+		for (unsigned int i = 0; i < 200; i++) {
+			x = x * 6364136223846793005ull + 1442695040888963407ull;
+			x = mix(x);
+			if (!(x & 0xff00))
+				x++;
+		}
+	sink = x;
+	return tsc() - begun;
+}
+
+/* How far the counter goes in 2,000,000 instructions, as a check of the machine. */
+static uint64_t calibrate(void)
+{
+	uint64_t rounds = LOOP_ROUNDS, begun = tsc();
+
+	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(rounds));
+	return tsc() - begun;
+}
+
+struct run {
+	uint64_t insns; /* more than the work alone */
+	uint64_t samples, bursts, traps, bytes, records;
+	uint64_t drain_insns;
+};
+
+static struct pathprof_kmod_start swlbr(uint32_t window)
+{
+	return (struct pathprof_kmod_start){
+		.source = PATHPROF_SOURCE_SWLBR,
+		.mode = PATHPROF_MODE_RAW,
+		.period = PERIOD_NS,
+		.window = window,
+		.budget_ppm = PATHPROF_BUDGET_MAX,
+		.pid = (uint32_t)getpid(),
+	};
+}
+
+static struct pathprof_kmod_start lbr(void)
+{
+	return (struct pathprof_kmod_start){
+		.source = PATHPROF_SOURCE_LBR,
+		.mode = PATHPROF_MODE_RAW,
+		.period = PERIOD_NS,
+		.budget_ppm = PATHPROF_BUDGET_MAX,
+		.pid = (uint32_t)getpid(),
+		.pmu_type = (uint32_t)pmu_type("pathprof_test"),
+		.pmu_config = 32,
+		.pmu_config1 = 0x10000000,
+	};
+}
+
+/* Passes every sample over: no code lies at address 1. */
+static struct pathprof_kmod_start passing_over(struct pathprof_kmod_start start)
+{
+	start.ip_min = 1;
+	start.ip_max = 1;
+	return start;
+}
+
+static int measure(struct reader *reader, struct pathprof_kmod_start start, uint64_t bare,
+		   struct run *ret_run)
+{
+	struct pathprof_kmod_stats before, after;
+	struct run run = {0};
+	int err = reader_stats(reader, &before);
+
+	err = err ? err : reader_start(reader, &start);
+	if (err) {
+		printf("vmcost: start: %s\n", strerror(-err));
+		return err;
+	}
+	run.insns = work() - bare;
+	err = reader_stop(reader);
+	err = err ? err : reader_stats(reader, &after);
+	if (err)
+		return err;
+	run.samples = stats_since(&before, &after, PATHPROF_STAT_SAMPLES);
+	run.bursts = stats_since(&before, &after, PATHPROF_STAT_BURSTS);
+	run.traps = stats_since(&before, &after, PATHPROF_STAT_TRAPS);
+	run.bytes = stats_since(&before, &after, PATHPROF_STAT_BYTES);
+	run.records = stats_since(&before, &after, PATHPROF_STAT_RECORDS);
+	run.drain_insns = tsc();
+	reader_drain(reader, NULL, NULL);
+	run.drain_insns = tsc() - run.drain_insns;
+	*ret_run = run;
+	return run.samples ? 0 : -ENODATA;
+}
+
+static uint64_t per(uint64_t value, uint64_t cnt)
+{
+	return cnt ? (value + cnt / 2) / cnt : 0;
+}
+
+/* Compressed where it arises; the bytes are those of the tables too, written out at the stop. */
+static int table_chain(struct reader *reader, uint64_t bare, uint64_t tick)
+{
+	struct pathprof_kmod_start start = swlbr(32);
+	struct run run;
+	int err;
+
+	start.mode = PATHPROF_MODE_CHAIN;
+	err = measure(reader, start, bare, &run);
+	if (err)
+		return err;
+	printf("# %-34s %10llu   %llu traps, %llu bytes (%llu bursts)\n",
+	       "swlbr: 32 taken, compressed",
+	       (unsigned long long)per(run.insns - run.samples * tick, run.bursts),
+	       (unsigned long long)per(run.traps, run.bursts),
+	       (unsigned long long)per(run.bytes, run.bursts), (unsigned long long)run.bursts);
+	return 0;
+}
+
+static int table_swlbr(struct reader *reader, uint64_t bare, uint64_t *ret_burst,
+		       uint64_t *ret_trap)
+{
+	static const uint32_t windows[] = {8, 16, 32, 64};
+	struct run pass, run;
+	uint64_t tick;
+	int err = measure(reader, passing_over(swlbr(32)), bare, &pass);
+
+	if (err)
+		return err;
+	tick = per(pass.insns, pass.samples);
+	printf("# %-34s %10llu   (%llu samples)\n", "swlbr: a tick that is passed over",
+	       (unsigned long long)tick, (unsigned long long)pass.samples);
+	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+		uint64_t bursts_insns;
+
+		err = measure(reader, swlbr(windows[i]), bare, &run);
+		if (err)
+			return err;
+		bursts_insns = run.insns - run.samples * tick;
+		printf("# swlbr: a burst of %-2u taken           %10llu   %llu traps of %llu, %llu "
+		       "bytes (%llu bursts)\n",
+		       windows[i], (unsigned long long)per(bursts_insns, run.bursts),
+		       (unsigned long long)per(run.traps, run.bursts),
+		       (unsigned long long)per(bursts_insns, run.traps),
+		       (unsigned long long)per(run.bytes, run.records),
+		       (unsigned long long)run.bursts);
+		if (windows[i] == 32) {
+			*ret_burst = per(bursts_insns, run.bursts);
+			*ret_trap = per(bursts_insns, run.traps);
+		}
+	}
+	return table_chain(reader, bare, tick);
+}
+
+static int table_lbr(struct reader *reader, uint64_t bare, uint64_t *ret_sample,
+		     uint64_t *ret_whole)
+{
+	struct run pass, run;
+	int err = measure(reader, passing_over(lbr()), bare, &pass);
+
+	err = err ? err : measure(reader, lbr(), bare, &run);
+	if (err)
+		return err;
+	*ret_whole = per(run.insns, run.samples);
+	*ret_sample = *ret_whole - per(pass.insns, pass.samples);
+	printf("# %-34s %10llu   (%llu samples)\n", "lbr: timer and test PMU alone",
+	       (unsigned long long)per(pass.insns, pass.samples), (unsigned long long)pass.samples);
+	printf("# %-34s %10llu   %llu bytes\n", "lbr: our part, 32 entries, raw ring",
+	       (unsigned long long)*ret_sample, (unsigned long long)per(run.bytes, run.records));
+	printf("# %-34s %10llu\n", "lbr: the whole chain, kernel side",
+	       (unsigned long long)*ret_whole);
+	printf("# %-34s %10llu\n", "reader, a record, checks included",
+	       (unsigned long long)per(run.drain_insns, run.records));
+	return 0;
+}
+
+/* perf's own ring at the same PMU; its record's size and cost. */
+static int table_raw(uint64_t bare)
+{
+	struct perf_event_attr attr = {
+		.type = (uint32_t)pmu_type("pathprof_test"),
+		.size = sizeof(attr),
+		.config = 32,
+		.config1 = 0x10000000,
+		.sample_period = PERIOD_NS,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_BRANCH_STACK,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	uint64_t delivered = module_number("testpmu", "delivered");
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	const struct perf_event_mmap_page *page;
+	uint64_t insns;
+
+	if (fd < 0)
+		return -errno;
+	page = mmap(NULL, (RAW_PAGES + 1) * 4096ul, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	insns = work() - bare;
+	delivered = module_number("testpmu", "delivered") - delivered;
+	printf("# %-34s %10llu   %llu bytes (%llu samples)\n", "perf's ring, the whole chain",
+	       (unsigned long long)per(insns, delivered),
+	       (unsigned long long)per(page->data_head, delivered), (unsigned long long)delivered);
+	munmap((void *)(uintptr_t)page, (RAW_PAGES + 1) * 4096ul);
+	close(fd);
+	return delivered ? 0 : -ENODATA;
+}
+
+static void table_overhead(const char *what, uint64_t insns)
+{
+	printf("# %-34s", what);
+	for (uint64_t giga = 1; giga <= 3; giga += 2)
+		for (uint64_t hz = 100; hz <= 1000; hz *= 10)
+			printf("  %6.3f %%", (double)(insns * hz) / (double)(giga * 10000000ull));
+	printf("\n");
+}
+
+static int tables(struct reader *reader)
+{
+	uint64_t burst = 0, trap = 0, sample = 0, whole = 0, bare;
+	int err;
+
+	work();
+	bare = work();
+	printf("# instructions                                (counter: %llu in 2,000,000; work "
+	       "%llu)\n",
+	       (unsigned long long)calibrate(), (unsigned long long)bare);
+	err = table_swlbr(reader, bare, &burst, &trap);
+	err = err ? err : table_lbr(reader, bare, &sample, &whole);
+	err = err ? err : table_raw(bare);
+	if (err) {
+		printf("vmcost: %s\n", strerror(-err));
+		return 1;
+	}
+	printf("# overhead a CPU                       100 Hz    1000 Hz    100 Hz    1000 Hz\n");
+	printf("#                                      at 10^9 a second      at 3*10^9\n");
+	table_overhead("swlbr, bursts of 32", burst);
+	table_overhead("lbr, our part", sample);
+	table_overhead("lbr, the whole chain", whole);
+	printf("burst_of_32 %llu trap %llu lbr_sample %llu\n", (unsigned long long)burst,
+	       (unsigned long long)trap, (unsigned long long)sample);
+	return burst > BURST_LIMIT || sample > LBR_LIMIT || !burst || !sample;
+}
+
+int main(void)
+{
+	static struct reader reader;
+	int err = reader_open(&reader);
+
+	if (err) {
+		printf("vmcost: %s\n", strerror(-err));
+		return 1;
+	}
+	err = tables(&reader);
+	reader_close(&reader);
+	return err || reader.bad;
+}

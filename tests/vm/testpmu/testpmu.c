@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A PMU at the hardware's border: it takes events with a branch stack, and hands their overflow
+ * handler stacks whose every entry follows from (event, CPU, sample number), so that a reader can
+ * tell each one that was lost, doubled or changed. What is tested sees it as any other PMU of perf.
+ *
+ * config is TESTPMU_* of testpmu.h, config1 the address of branch 0, the period in nanoseconds.
+ *
+ * Parameters, read-only: how many stacks were handed over, and how many of them in an NMI.
+ *
+ * Locking: a CPU's state is touched by that CPU alone, with interrupts off or in an NMI; only
+ * nmi_pending is set from another. An NMI that finds the timer delivering leaves its stack out.
+ * Nothing survives the event.
+ */
+#include <linux/cpumask.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/version.h>
+#include <asm/apic.h>
+#include <asm/irq_regs.h>
+#include <asm/nmi.h>
+
+#include "testpmu.h"
+
+#define ENTRIES_MAX   32
+#define PERIOD_MIN_NS 20000
+
+/* What perf_branch_stack ends in, with room. */
+struct stack {
+	u64 nr;
+	u64 hw_idx;
+	struct perf_branch_entry entries[ENTRIES_MAX];
+};
+
+struct cpu_state {
+	struct perf_event *event;
+	struct hrtimer timer;
+	u64 branch_cnt; /* made so far */
+	int nmi_pending;
+	int busy;
+	struct stack stack;
+};
+
+static DEFINE_PER_CPU(struct cpu_state, states);
+static struct pmu test_pmu;
+
+static unsigned long delivered, delivered_nmi;
+module_param(delivered, ulong, 0444);
+MODULE_PARM_DESC(delivered, "stacks handed over since the module was loaded");
+module_param(delivered_nmi, ulong, 0444);
+MODULE_PARM_DESC(delivered_nmi, "... of them in an NMI");
+
+static u32 entries_of(const struct perf_event *event)
+{
+	return event->attr.config & TESTPMU_ENTRIES;
+}
+
+static void fill_entry(struct perf_branch_entry *entry, u64 base, u64 number)
+{
+	memset(entry, 0, sizeof(*entry));
+	entry->from = base + number * TESTPMU_BRANCH_BYTES;
+	entry->to = entry->from + TESTPMU_BRANCH_LEAP;
+	entry->mispred = number % 7 == 0;
+	entry->predicted = !entry->mispred;
+	entry->cycles = number % 100 + 1;
+	entry->type = number % 3 ? PERF_BR_UNCOND : PERF_BR_COND;
+}
+
+/* What hardware is known to hand out now and then: an empty entry, and one twice. */
+static void dirty(struct stack *stack)
+{
+	if (stack->nr < 4)
+		return;
+	memset(&stack->entries[stack->nr - 1], 0, sizeof(stack->entries[0]));
+	stack->entries[1] = stack->entries[0];
+}
+
+/* Newest first, as the hardware's. */
+static void fill_stack(struct cpu_state *state, const struct perf_event *event)
+{
+	u32 cnt = entries_of(event);
+	u32 i;
+
+	state->stack.nr = cnt;
+	state->stack.hw_idx = -1ULL;
+	for (i = 0; i < cnt; i++)
+		fill_entry(&state->stack.entries[cnt - 1 - i], event->attr.config1,
+			   state->branch_cnt + i);
+	state->branch_cnt += cnt;
+	if (event->attr.config & TESTPMU_DIRTY)
+		dirty(&state->stack);
+}
+
+static void attach_stack(struct perf_sample_data *data, struct perf_event *event,
+			 struct stack *stack)
+{
+	struct perf_branch_stack *branches = (struct perf_branch_stack *)stack;
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	perf_sample_save_brstack(data, event, branches, NULL);
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	perf_sample_save_brstack(data, event, branches);
+#else
+	data->br_stack = branches;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+	data->sample_flags |= PERF_SAMPLE_BRANCH_STACK;
+#endif
+#endif
+}
+
+/*
+ * Calls the handler itself: perf_event_overflow() is not exported. What real hardware would not
+ * count, because the event leaves the kernel out, is left out here too.
+ */
+static void deliver(struct cpu_state *state, struct pt_regs *regs)
+{
+	struct perf_event *event = READ_ONCE(state->event);
+	struct perf_sample_data data;
+
+	if (!event || state->busy || (event->attr.exclude_kernel && !user_mode(regs)))
+		return;
+	state->busy = 1;
+	barrier(); /* an NMI on this CPU sees it before the stack changes */
+	fill_stack(state, event);
+	perf_sample_data_init(&data, 0, event->hw.last_period);
+	attach_stack(&data, event, &state->stack);
+	__atomic_fetch_add(&delivered, 1, __ATOMIC_RELAXED);
+	if (in_nmi())
+		__atomic_fetch_add(&delivered_nmi, 1, __ATOMIC_RELAXED);
+	READ_ONCE(event->overflow_handler)(event, &data, regs);
+	barrier();
+	state->busy = 0;
+}
+
+static int on_nmi(unsigned int type, struct pt_regs *regs)
+{
+	struct cpu_state *state = this_cpu_ptr(&states);
+
+	if (!xchg(&state->nmi_pending, 0))
+		return NMI_DONE;
+	deliver(state, regs);
+	return NMI_HANDLED;
+}
+
+static void send_nmi(int cpu)
+{
+	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return;
+	/* One at a time: of two on their way the second would find nothing, and nobody to claim it.
+	 */
+	if (!xchg(&per_cpu(states, cpu).nmi_pending, 1))
+		apic->send_IPI(cpu, NMI_VECTOR);
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	struct cpu_state *state = container_of(timer, struct cpu_state, timer);
+	struct perf_event *event = state->event;
+	struct pt_regs *regs = get_irq_regs();
+
+	if (!event)
+		return HRTIMER_NORESTART;
+	if (event->attr.config & TESTPMU_NMI_PAIR)
+		send_nmi(smp_processor_id() ^ 1);
+	else if (event->attr.config & TESTPMU_NMI)
+		send_nmi(smp_processor_id());
+	else if (regs)
+		deliver(state, regs);
+	hrtimer_forward_now(timer, ns_to_ktime(event->attr.sample_period));
+	return HRTIMER_RESTART;
+}
+
+static int test_event_init(struct perf_event *event)
+{
+	if (event->attr.type != test_pmu.type)
+		return -ENOENT;
+	if (!has_branch_stack(event))
+		return -EOPNOTSUPP;
+	if (event->cpu < 0 || event->attr.freq || event->attr.sample_period < PERIOD_MIN_NS ||
+	    !entries_of(event) || entries_of(event) > ENTRIES_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+static void test_start(struct perf_event *event, int flags)
+{
+	struct cpu_state *state = this_cpu_ptr(&states);
+
+	event->hw.state = 0;
+	hrtimer_start(&state->timer, ns_to_ktime(event->attr.sample_period),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void test_stop(struct perf_event *event, int flags)
+{
+	hrtimer_try_to_cancel(&this_cpu_ptr(&states)->timer);
+	event->hw.state |= PERF_HES_STOPPED;
+}
+
+static int test_add(struct perf_event *event, int flags)
+{
+	struct cpu_state *state = this_cpu_ptr(&states);
+
+	if (state->event)
+		return -EAGAIN;
+	state->branch_cnt = 0;
+	state->event = event;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	event->hw.last_period = event->attr.sample_period;
+	if (flags & PERF_EF_START)
+		test_start(event, flags);
+	return 0;
+}
+
+static void test_del(struct perf_event *event, int flags)
+{
+	test_stop(event, flags);
+	WRITE_ONCE(this_cpu_ptr(&states)->event, NULL);
+}
+
+static void test_read(struct perf_event *event)
+{
+}
+
+static struct pmu test_pmu = {
+	.module = THIS_MODULE,
+	.task_ctx_nr = perf_invalid_context,
+	.event_init = test_event_init,
+	.add = test_add,
+	.del = test_del,
+	.start = test_start,
+	.stop = test_stop,
+	.read = test_read,
+};
+
+static void init_timer(struct hrtimer *timer)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer->function = on_timer;
+#endif
+}
+
+static int __init testpmu_init(void)
+{
+	int cpu, err;
+
+	for_each_possible_cpu(cpu)
+		init_timer(&per_cpu(states, cpu).timer);
+	err = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "pathprof_testpmu");
+	if (err)
+		return err;
+	err = perf_pmu_register(&test_pmu, "pathprof_test", -1);
+	if (err)
+		unregister_nmi_handler(NMI_LOCAL, "pathprof_testpmu");
+	return err;
+}
+
+static void __exit testpmu_exit(void)
+{
+	perf_pmu_unregister(&test_pmu);
+	unregister_nmi_handler(NMI_LOCAL, "pathprof_testpmu");
+}
+
+module_init(testpmu_init);
+module_exit(testpmu_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("pathprof: a PMU of made-up branch stacks, for tests");
