@@ -313,6 +313,20 @@ static bool detach(struct pp_step_holder *holder, struct pp_step_target *target,
 	return !ptrace(PTRACE_DETACH, target->tid, NULL, (long)signal);
 }
 
+/*
+ * A thread that executes a program goes on under its process' number, still traced: unless it is
+ * found there and let go, its parent never learns that it has ended. target is it then.
+ */
+static bool goes_on_by_exec(struct pp_step_target *target)
+{
+	if (target->tid == target->pid)
+		return false;
+	if (ptrace(PTRACE_INTERRUPT, target->pid, NULL, NULL) && errno == ESRCH)
+		return false;
+	target->tid = target->pid;
+	return true;
+}
+
 void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *target,
 		     enum pp_step_stop stop, int signal)
 {
@@ -323,7 +337,7 @@ void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *targe
 	tick(false);
 	pp_step_unpin(&holder->pin, target);
 	target->released_ns = pp_step_now();
-	if (stop == PP_STEP_STOP_GONE)
+	if (stop == PP_STEP_STOP_GONE && !goes_on_by_exec(target))
 		return;
 	if (is_stopped(stop) && detach(holder, target, stop, signal))
 		return;
