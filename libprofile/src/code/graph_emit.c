@@ -427,9 +427,10 @@ static int make_functions(struct emit *e, struct pathprof_graph_function *functi
 	for (uint32_t i = 0; i < e->unit_cnt && !rc; i++) {
 		const struct unit *unit = &e->units[i];
 		struct pathprof_graph_function *f = &functions[unit->function];
-		const struct pathprof_graph_block *first =
-			PP_AT(e->blocks, struct pathprof_graph_block, unit->first_block);
-		bool has_entry = unit->block_cnt && first->start == unit->offset;
+		bool has_entry =
+			unit->block_cnt &&
+			PP_AT(e->blocks, struct pathprof_graph_block, unit->first_block)->start ==
+				unit->offset;
 
 		f->part_cnt++;
 		if (e->owners[unit->range] != unit->range)
