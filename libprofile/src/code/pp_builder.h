@@ -167,7 +167,8 @@ bool pp_text_is_padding(struct pp_text *text, uint64_t start, uint64_t end);
 
 /* Memory. NULL: none left. */
 void *pp_vector_add(struct pp_vector *v, const void *element);
-#define PP_AT(vector, type, i) ((type *)(vector).data + (i))
+/* NULL of a vector that never held anything. */
+#define PP_AT(vector, type, i) ((vector).data ? (type *)(vector).data + (i) : (type *)NULL)
 /* -ENOMEM. */
 int pp_map_put(struct pp_map *map, uint64_t key, uint32_t value);
 /* PP_NONE: not there. */
