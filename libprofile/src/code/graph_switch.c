@@ -90,11 +90,12 @@ static int by_address(const void *a, const void *b)
 /* Sorts what was added behind first, and drops doubles. Returns how many are left. */
 static uint32_t settle(struct pp_builder *b, size_t first)
 {
-	uint64_t *targets = PP_AT(b->targets, uint64_t, first);
 	size_t cnt = b->targets.cnt - first, kept = 0;
+	uint64_t *targets;
 
 	if (!cnt)
 		return 0;
+	targets = PP_AT(b->targets, uint64_t, first);
 	qsort(targets, cnt, sizeof(targets[0]), by_address);
 	for (size_t i = 0; i < cnt; i++) {
 		if (!kept || targets[kept - 1] != targets[i])

@@ -167,8 +167,7 @@ bool pp_text_is_padding(struct pp_text *text, uint64_t start, uint64_t end);
 
 /* Memory. NULL: none left. */
 void *pp_vector_add(struct pp_vector *v, const void *element);
-/* NULL of a vector that never held anything. */
-#define PP_AT(vector, type, i) ((vector).data ? (type *)(vector).data + (i) : (type *)NULL)
+#define PP_AT(vector, type, i) ((type *)(vector).data + (i))
 /* -ENOMEM. */
 int pp_map_put(struct pp_map *map, uint64_t key, uint32_t value);
 /* PP_NONE: not there. */
