@@ -14,7 +14,7 @@
 
 #include "pathprof/abi.h"
 
-#define PATHPROF_KMOD_VERSION 1
+#define PATHPROF_KMOD_VERSION 2
 #define PATHPROF_KMOD_DEVICE  "/dev/pathprof"
 
 /*
@@ -63,9 +63,10 @@ struct pathprof_record {
 #define PATHPROF_RECORD_BURST   1 /* struct pathprof_burst and its branches (swlbr, RAW) */
 #define PATHPROF_RECORD_LBR     2 /* struct pathprof_lbr and its entries */
 #define PATHPROF_RECORD_CONTEXT 3 /* struct pathprof_context */
-#define PATHPROF_RECORD_PATH    4 /* struct pathprof_path_count */
-#define PATHPROF_RECORD_TUPLE   5 /* struct pathprof_tuple_count */
-#define PATHPROF_RECORD_CNT     6
+#define PATHPROF_RECORD_PATH    4 /* one or more struct pathprof_path_count */
+#define PATHPROF_RECORD_TUPLE   5 /* one or more struct pathprof_tuple_count */
+#define PATHPROF_RECORD_DEFINE  6 /* struct pathprof_segment and its branches */
+#define PATHPROF_RECORD_CNT     7
 
 /*
  * A hardware window: taken branches, oldest first. An entry packs, above the address' 48 bits,
@@ -110,16 +111,35 @@ struct pathprof_context {
 #define PATHPROF_CONTEXT(address)         ((__u32)((address) >> 48))
 #define PATHPROF_CONTEXT_ADDRESS(address) ((address) & (((__u64)1 << 48) - 1))
 
+/*
+ * swlbr: desc is outcomes (bit i = branch i) | length in branches << 32. lbr: desc is that of a
+ * segment, defined before in the same ring. count is in units of the session's metric.
+ */
 struct pathprof_path_count {
 	__u64 start; /* tagged with its context */
-	__u64 desc;  /* outcomes (bit i = branch i) | length in branches << 32 */
+	__u64 desc;
 	__u64 count; /* what this record stands for: of one path, records add up */
 };
 
 struct pathprof_tuple_count {
-	__u64 pc;   /* tagged */
-	__u64 word; /* tagged: the address that ran next */
+	__u64 pc;   /* tagged with its context */
+	__u64 word; /* the address that ran next | PATHPROF_PROFILE_* << 48 */
 	__u64 count;
+};
+#define PATHPROF_TUPLE_PROFILE(word) ((__u32)((word) >> 48))
+
+/*
+ * lbr, CHAIN: only taken branches are known, so paths are *segments*: taken branches from the
+ * target of a call, return, indirect or backward branch up to and with the next such one. A segment
+ * is named by start and desc; its first use in a ring comes after its DEFINE record, which may be
+ * sent again. branch_cnt struct pathprof_lbr_entry follow, addresses and kinds only. The part of a
+ * window before its first such branch and behind its last belongs to no segment.
+ */
+struct pathprof_segment {
+	__u64 start; /* tagged with its context */
+	__u64 desc;  /* bits of a hash of the branches, and branch_cnt << 32 (6 bits) */
+	__u32 branch_cnt;
+	__u32 pad;
 };
 
 /* ---------------------------------------------------------------- control */
@@ -138,7 +158,17 @@ struct pathprof_kmod_info {
 
 /* Bits. Both: each BURST stands before what the chain made of it, so it can be made again. */
 #define PATHPROF_MODE_RAW   1 /* BURST or LBR records */
-#define PATHPROF_MODE_CHAIN 2 /* CONTEXT, PATH and TUPLE records; swlbr only */
+#define PATHPROF_MODE_CHAIN 2 /* CONTEXT, DEFINE, PATH and TUPLE records */
+
+/* What of the stream becomes tuples, pathprof_kmod_start.profiles. */
+#define PATHPROF_PROFILE_EDGES 1 /* (branch, what ran next) */
+#define PATHPROF_PROFILE_CALLS 2 /* (call, its target), direct and indirect calls */
+
+/* What a path counts, pathprof_kmod_start.metric. lbr only, but for PATHPROF_METRIC_RUNS. */
+#define PATHPROF_METRIC_RUNS       0 /* how often it ran */
+#define PATHPROF_METRIC_CYCLES     1
+#define PATHPROF_METRIC_MISPREDICT 2
+#define PATHPROF_METRIC_CNT        3
 
 /* pathprof_kmod_start.flags */
 #define PATHPROF_START_JITTER ((__u32)1 << 0) /* swlbr: spread the period by half of it */
@@ -191,8 +221,10 @@ struct pathprof_kmod_start {
 	struct pathprof_kmod_chain chain; /* CHAIN mode; else 0 */
 	__u64 cgroup;      /* only threads in it or below: inode of its directory (v2); 0: all */
 	__u32 kinds;       /* CHAIN: of what TUPLEs are made, bits 1 << PERF_BR_*; 0: all */
+	__u32 profiles;    /* CHAIN: PATHPROF_PROFILE_*; 0: all */
+	__u32 metric;      /* CHAIN: PATHPROF_METRIC_* */
 	__u32 pad;         /* 0 */
-	__u64 reserved[2]; /* 0 */
+	__u64 reserved[1]; /* 0 */
 };
 
 /*
@@ -232,6 +264,9 @@ struct pathprof_kmod_stats {
 #define PATHPROF_STAT_WAKEUPS        26
 #define PATHPROF_STAT_SPENT_NS       27 /* time in handlers and traps */
 #define PATHPROF_STAT_CEILING_TRIPS  28 /* times a CPU was held still for a while */
+#define PATHPROF_STAT_LOST_BUSY      29 /* samples that came while this CPU's tables went out */
+#define PATHPROF_STAT_LOST_DEFINE    30 /* segments whose DEFINE found no room */
+#define PATHPROF_STAT_SEGMENTS       31 /* that ended */
 #define PATHPROF_STAT_END            32 /* + PATHPROF_END_*: bursts by why they ended */
 #define PATHPROF_STAT_CNT            (PATHPROF_STAT_END + PATHPROF_END_CNT)
 
@@ -240,13 +275,15 @@ struct pathprof_kmod_stats {
  * Errors: -ENOTTY unknown, -EFAULT, -EINVAL, -EBUSY START when running, -EPERM a writable mapping
  * of a ring's producer, -ENOMEM; START also what perf says of an event (-EOPNOTSUPP, -ENOENT).
  * STOP on a source that does not run is 0. In CHAIN mode STOP writes the tables out before it
- * returns. Closing stops and frees everything.
+ * returns, and so does DRAIN while the session goes on (else it does nothing; 0). Closing stops and
+ * frees everything.
  */
 #define PATHPROF_IOC_MAGIC 'P'
 #define PATHPROF_IOC_INFO  _IOR(PATHPROF_IOC_MAGIC, 0x40, struct pathprof_kmod_info)
 #define PATHPROF_IOC_START _IOW(PATHPROF_IOC_MAGIC, 0x41, struct pathprof_kmod_start)
 #define PATHPROF_IOC_STOP  _IO(PATHPROF_IOC_MAGIC, 0x42)
 #define PATHPROF_IOC_STATS _IOR(PATHPROF_IOC_MAGIC, 0x43, struct pathprof_kmod_stats)
+#define PATHPROF_IOC_DRAIN _IO(PATHPROF_IOC_MAGIC, 0x44)
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct pathprof_ring_producer) == 48, "kmod abi: producer");
@@ -257,6 +294,7 @@ _Static_assert(sizeof(struct pathprof_lbr) == 48, "kmod abi: lbr");
 _Static_assert(sizeof(struct pathprof_context) == 40, "kmod abi: context");
 _Static_assert(sizeof(struct pathprof_path_count) == 24, "kmod abi: path");
 _Static_assert(sizeof(struct pathprof_tuple_count) == 24, "kmod abi: tuple");
+_Static_assert(sizeof(struct pathprof_segment) == 24, "kmod abi: segment");
 _Static_assert(sizeof(struct pathprof_kmod_info) == 64, "kmod abi: info");
 _Static_assert(sizeof(struct pathprof_kmod_chain) == 64, "kmod abi: chain");
 _Static_assert(sizeof(struct pathprof_kmod_start) == 184, "kmod abi: start");
