@@ -52,7 +52,7 @@ static bool raw;                      /* likewise: RAW mode */
 
 static void write_path(const struct pp_hpt_entry *entry)
 {
-	struct pathprof_path_count path = {
+	struct pathprof_path_record path = {
 		.start = entry->start,
 		.desc = entry->desc & ~PP_HPT_VALID,
 		.count = entry->count,

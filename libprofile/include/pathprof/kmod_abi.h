@@ -63,7 +63,7 @@ struct pathprof_record {
 #define PATHPROF_RECORD_BURST   1 /* struct pathprof_burst and its branches (swlbr, RAW) */
 #define PATHPROF_RECORD_LBR     2 /* struct pathprof_lbr and its entries */
 #define PATHPROF_RECORD_CONTEXT 3 /* struct pathprof_context */
-#define PATHPROF_RECORD_PATH    4 /* one or more struct pathprof_path_count */
+#define PATHPROF_RECORD_PATH    4 /* one or more struct pathprof_path_record */
 #define PATHPROF_RECORD_TUPLE   5 /* one or more struct pathprof_tuple_count */
 #define PATHPROF_RECORD_DEFINE  6 /* struct pathprof_segment and its branches */
 #define PATHPROF_RECORD_CNT     7
@@ -115,7 +115,7 @@ struct pathprof_context {
  * swlbr: desc is outcomes (bit i = branch i) | length in branches << 32. lbr: desc is that of a
  * segment, defined before in the same ring. count is in units of the session's metric.
  */
-struct pathprof_path_count {
+struct pathprof_path_record {
 	__u64 start; /* tagged with its context */
 	__u64 desc;
 	__u64 count; /* what this record stands for: of one path, records add up */
@@ -292,7 +292,7 @@ _Static_assert(sizeof(struct pathprof_record) == 16, "kmod abi: record");
 _Static_assert(sizeof(struct pathprof_lbr_entry) == 16, "kmod abi: lbr entry");
 _Static_assert(sizeof(struct pathprof_lbr) == 48, "kmod abi: lbr");
 _Static_assert(sizeof(struct pathprof_context) == 40, "kmod abi: context");
-_Static_assert(sizeof(struct pathprof_path_count) == 24, "kmod abi: path");
+_Static_assert(sizeof(struct pathprof_path_record) == 24, "kmod abi: path");
 _Static_assert(sizeof(struct pathprof_tuple_count) == 24, "kmod abi: tuple");
 _Static_assert(sizeof(struct pathprof_segment) == 24, "kmod abi: segment");
 _Static_assert(sizeof(struct pathprof_kmod_info) == 64, "kmod abi: info");
