@@ -161,6 +161,10 @@ check-vm: need-build
 	@tools/need $(KMOD_PACKAGES)
 	@BUILD=$(BUILD) tests/vm/run
 
+# The module against the headers of other kernels, which this fetches: HEADERS names the releases.
+check-headers:
+	@BUILD=$(BUILD) tests/vm/headers $(HEADERS)
+
 bench: need-build
 	@$(MAKE) --no-print-directory -j2 programs-for-bench
 	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
@@ -191,11 +195,22 @@ install: all
 	install -D -m 644 docs/completion/pathprofctl \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pathprofctl
 
+# The module's sources as DKMS takes them: make dkms DESTDIR=/ && dkms install pathprof/VERSION.
+DKMS_TREE = $(or $(DESTDIR),$(BUILD)/dkms)/usr/src/pathprof-$(VERSION)
+dkms:
+	rm -rf $(DKMS_TREE)
+	install -d $(addprefix $(DKMS_TREE)/,kmod/probe libprofile/core libprofile/include/pathprof)
+	install -m 644 kmod/Makefile kmod/Kbuild $(wildcard kmod/*.[ch]) $(DKMS_TREE)/kmod
+	install -m 644 $(wildcard kmod/probe/*.c) $(DKMS_TREE)/kmod/probe
+	install -m 644 $(wildcard libprofile/core/*.h) $(DKMS_TREE)/libprofile/core
+	install -m 644 $(addprefix libprofile/include/pathprof/,abi.h kmod_abi.h) $(DKMS_TREE)/libprofile/include/pathprof
+	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DKMS_TREE)/dkms.conf
+
 clean:
 	rm -rf $(BUILD)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all clean run check check-vm bench experiments lint fuzz install need-build need-check programs-for-tests \
-	programs-for-bench
+.PHONY: all clean run check check-vm check-headers bench dkms experiments lint fuzz install \
+	need-build need-check programs-for-tests programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:
