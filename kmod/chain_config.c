@@ -5,6 +5,8 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 
+#include "pp_segment.h"
+
 #define RATE_MAX      65536
 #define SUBSTREAM_MAX 11 /* log2 */
 
@@ -15,6 +17,19 @@ static const struct pathprof_kmod_chain defaults = {
 	.phased = 1,
 	.max_length = PP_PATH_LENGTH_MAX,
 	.hpt_bits = 7,
+	.hpt_ways = 4,
+	.hpt_policy = PP_HPT_TAIL,
+};
+
+/* A branch stack brings more, and each message of a segment may cost a DEFINE as well. */
+static const struct pathprof_kmod_chain segment_defaults = {
+	.sampler = PP_SAMPLER_PERIODIC,
+	.rate = 256,
+	.substream_bits = 11,
+	.assoc_size = PP_ASSOC_MAX,
+	.phased = 1,
+	.max_length = PP_SEGMENT_LENGTH_MAX,
+	.hpt_bits = 9,
 	.hpt_ways = 4,
 	.hpt_policy = PP_HPT_TAIL,
 };
@@ -45,6 +60,19 @@ static int check_paths(const struct pathprof_kmod_chain *c)
 {
 	if (c->map > PATHPROF_MAP_WPP || c->max_length < 1 || c->max_length > PP_PATH_LENGTH_MAX)
 		return -EINVAL;
+	return 0;
+}
+
+/* How long a segment may be is not to be chosen. */
+static int check_segments(const struct pathprof_kmod_chain *c)
+{
+	if (c->map || (c->max_length && c->max_length != PP_SEGMENT_LENGTH_MAX))
+		return -EINVAL;
+	return 0;
+}
+
+static int check_table(const struct pathprof_kmod_chain *c)
+{
 	if (c->hpt_ways < 1 || c->hpt_ways > PP_HPT_WAYS_MAX || c->hpt_policy > PP_HPT_TAIL)
 		return -EINVAL;
 	return c->hpt_bits > 11 || (c->hpt_ways << c->hpt_bits) > PP_HPT_MAX ? -EINVAL : 0;
@@ -75,7 +103,7 @@ static void fill(const struct pathprof_kmod_chain *c, struct pp_chain_config *re
 	ret_config->hpt.policy = c->hpt_policy;
 }
 
-int pp_chain_config_read(const struct pathprof_kmod_chain *chain,
+int pp_chain_config_read(const struct pathprof_kmod_chain *chain, bool segments,
 			 struct pp_chain_config *ret_config)
 {
 	int err;
@@ -83,13 +111,15 @@ int pp_chain_config_read(const struct pathprof_kmod_chain *chain,
 	if (!chain->rate) {
 		if (memchr_inv(chain, 0, sizeof(*chain)))
 			return -EINVAL;
-		chain = &defaults;
+		chain = segments ? &segment_defaults : &defaults;
 	}
 	err = check_compressor(chain);
 	if (!err)
 		err = check_tagged(chain);
 	if (!err)
-		err = check_paths(chain);
+		err = segments ? check_segments(chain) : check_paths(chain);
+	if (!err)
+		err = check_table(chain);
 	if (!err)
 		fill(chain, ret_config);
 	return err;

@@ -9,8 +9,8 @@
 #include "pathprof/kmod_abi.h"
 #include "pp_chain.h"
 
-/* 0 or -EINVAL. All of it 0 is the default. */
-int pp_chain_config_read(const struct pathprof_kmod_chain *chain,
+/* 0 or -EINVAL. All of it 0 is the default. segments: paths are those of a branch stack. */
+int pp_chain_config_read(const struct pathprof_kmod_chain *chain, bool segments,
 			 struct pp_chain_config *ret_config);
 
 #endif

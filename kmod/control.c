@@ -2,8 +2,9 @@
 /*
  * The device. Workload: one reader, a call now and then.
  *
- * Locking: `control` holds open, release, START and STOP apart. It is never held while user memory
- * is touched or mapped: mmap comes with the address space locked, a page fault takes that lock.
+ * Locking: `control` holds open, release, START, STOP and DRAIN apart. It is never held while user
+ * memory is touched or mapped: mmap comes with the address space locked, a page fault takes that
+ * lock.
  *
  * Ownership: the open file has the rings and the session; release() ends both. Mappings and calls
  * under way hold the file, so release() finds neither.
@@ -89,6 +90,14 @@ static long ioctl_stop(void)
 	return 0;
 }
 
+static long ioctl_drain(void)
+{
+	mutex_lock(&control);
+	pp_session_drain();
+	mutex_unlock(&control);
+	return 0;
+}
+
 static long ioctl_stats(void __user *to)
 {
 	struct pathprof_kmod_stats stats;
@@ -110,6 +119,8 @@ static long control_ioctl(struct file *file, unsigned int command, unsigned long
 		return ioctl_stop();
 	case PATHPROF_IOC_STATS:
 		return ioctl_stats(user);
+	case PATHPROF_IOC_DRAIN:
+		return ioctl_drain();
 	default:
 		return -ENOTTY;
 	}

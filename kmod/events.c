@@ -17,6 +17,8 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 
+#include "pipeline.h"
+
 static DEFINE_PER_CPU(struct perf_event *, events);
 static struct perf_event_attr attr;     /* constant while attr_valid */
 static perf_overflow_handler_t handler; /* likewise */
@@ -55,6 +57,7 @@ static int cpu_comes(unsigned int cpu)
 static int cpu_goes(unsigned int cpu)
 {
 	close_on(cpu);
+	pp_pipeline_leave_cpu();
 	return 0;
 }
 

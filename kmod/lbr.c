@@ -7,13 +7,15 @@
  * Workload: up to some thousand samples a second and CPU of 16 to 64 entries, mostly in an NMI.
  * Locking: none; one handler a CPU at a time, which is all that it shares.
  */
+#include "lbr.h"
+
 #include <linux/math64.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/timekeeping.h>
 
-#include "compat.h"
 #include "governor.h"
+#include "pipeline.h"
 #include "ring.h"
 #include "session.h"
 #include "source.h"
@@ -22,7 +24,6 @@
 #define ENTRY_MAX     128 /* of a stack; hardware has 8 to 64 */
 #define STACK_MAX     127 /* newer kernels cut stacks to attr.sample_max_stack */
 #define STRETCH_MAX   10  /* log2 of how much the budget may stretch the period */
-#define ADDRESS_BITS  47  /* of user space, without the fifth level of page tables */
 #define START_TIME_NS (NSEC_PER_SEC / USER_HZ)
 
 #define KNOWN_BRANCH_BITS                                                                          \
@@ -40,45 +41,36 @@ static bool same_entry(const struct perf_branch_entry *a, const struct perf_bran
 	       a->mispred == b->mispred && a->predicted == b->predicted;
 }
 
-/* 0, or which PATHPROF_STAT_LBR_* says why it is dropped. */
-static u32 refuses_entry(const struct perf_branch_entry *entry)
-{
-	if (!entry->from || !entry->to)
-		return PATHPROF_STAT_LBR_ZERO;
-	if (((entry->from | entry->to) >> ADDRESS_BITS) || pp_branch_is_wrong_path(entry))
-		return PATHPROF_STAT_LBR_BOGUS;
-	return 0;
-}
-
-/* Without a jump: each flag is multiplied by its bit. */
-static void copy_entry(const struct perf_branch_entry *from, struct pathprof_lbr_entry *to)
-{
-	to->from = from->from | (u64)from->cycles << 48;
-	to->to = from->to | (u64)from->type << 48 | from->mispred * PATHPROF_LBR_MISPREDICTED |
-		 from->predicted * PATHPROF_LBR_PREDICTED | from->abort * PATHPROF_LBR_ABORTED |
-		 from->in_tx * PATHPROF_LBR_TRANSACTIONAL;
-}
-
 /*
- * perf has the newest first, a window the oldest. Some processors record the newest twice; a branch
- * to itself that was taken twice looks the same, and loses one round at the window's edge.
+ * Some processors record the newest twice; a branch to itself that was taken twice looks the same,
+ * and loses one round at the window's edge. The index of the newest that counts.
  */
-static u32 copy_stack(const struct perf_branch_stack *stack, u32 cnt,
+static u32 find_newest(const struct perf_branch_stack *stack, u32 cnt)
+{
+	if (cnt < 2 || !same_entry(&stack->entries[0], &stack->entries[1]) ||
+	    !stack->entries[0].from)
+		return 0;
+	pp_stats_inc(PATHPROF_STAT_LBR_DUPLICATE);
+	return 1;
+}
+
+/* perf has the newest first, a window the oldest. */
+static u32 copy_stack(const struct perf_branch_stack *stack, u32 cnt, u32 newest,
 		      struct pathprof_lbr_entry *ret_entries)
 {
-	u32 newest = 0, kept = 0, i, why;
+	u32 kept = 0, why, i;
+	u64 cut = 0;
 
-	if (cnt > 1 && same_entry(&stack->entries[0], &stack->entries[1]) &&
-	    stack->entries[0].from) {
-		pp_stats_inc(PATHPROF_STAT_LBR_DUPLICATE);
-		newest = 1;
-	}
 	for (i = cnt; i-- > newest;) {
-		why = refuses_entry(&stack->entries[i]);
-		if (why)
+		why = pp_lbr_refuses(&stack->entries[i]);
+		if (unlikely(why)) {
 			pp_stats_inc(why);
-		else
-			copy_entry(&stack->entries[i], &ret_entries[kept++]);
+			cut = kept ? PATHPROF_LBR_CUT : 0;
+			continue;
+		}
+		pp_lbr_copy(&stack->entries[i], &ret_entries[kept]);
+		ret_entries[kept++].to |= cut;
+		cut = 0;
 	}
 	return kept;
 }
@@ -96,10 +88,9 @@ static void fill_head(struct pathprof_lbr *head, const struct perf_sample_data *
 	head->start_time = div_u64(current->group_leader->start_boottime, START_TIME_NS);
 }
 
-static void write_window(const struct perf_branch_stack *stack, const struct perf_sample_data *data,
-			 const struct pt_regs *regs)
+static void write_window(const struct perf_branch_stack *stack, u32 cnt, u32 newest,
+			 const struct perf_sample_data *data, const struct pt_regs *regs)
 {
-	u32 cnt = min_t(u64, stack->nr, ENTRY_MAX);
 	struct pathprof_lbr *head;
 
 	head = pp_ring_reserve(PATHPROF_RECORD_LBR,
@@ -107,7 +98,7 @@ static void write_window(const struct perf_branch_stack *stack, const struct per
 	if (!head)
 		return;
 	fill_head(head, data, regs);
-	head->branch_cnt = copy_stack(stack, cnt, (struct pathprof_lbr_entry *)(head + 1));
+	head->branch_cnt = copy_stack(stack, cnt, newest, (struct pathprof_lbr_entry *)(head + 1));
 	head->dropped = cnt - head->branch_cnt;
 	pp_ring_commit(sizeof(*head) + head->branch_cnt * sizeof(struct pathprof_lbr_entry));
 }
@@ -137,14 +128,32 @@ static u64 next_period(u64 period, u32 why)
 static void take(const struct perf_sample_data *data, const struct pt_regs *regs)
 {
 	const struct perf_branch_stack *stack = pp_sample_stack(data);
+	u32 cnt, newest;
 
 	if (!stack || !stack->nr) {
 		pp_stats_inc(PATHPROF_STAT_LBR_NO_STACK);
 		return;
 	}
+	cnt = min_t(u64, stack->nr, ENTRY_MAX);
+	newest = find_newest(stack, cnt);
 	pp_stats_inc(PATHPROF_STAT_WINDOWS);
-	pp_stats_add(PATHPROF_STAT_LBR_ENTRIES, min_t(u64, stack->nr, ENTRY_MAX));
-	write_window(stack, data, regs);
+	pp_stats_add(PATHPROF_STAT_LBR_ENTRIES, cnt);
+	if (pp_session.start.mode & PATHPROF_MODE_RAW)
+		write_window(stack, cnt, newest, data, regs);
+	if (pp_session.start.mode & PATHPROF_MODE_CHAIN)
+		pp_pipeline_stack(stack, cnt, newest);
+}
+
+/* With the chain this CPU's tables belong to the sample first, so that RAW shows what they got. */
+static void take_alone(const struct perf_sample_data *data, const struct pt_regs *regs)
+{
+	bool chained = pp_session.start.mode & PATHPROF_MODE_CHAIN;
+
+	if (chained && !pp_pipeline_begin())
+		return;
+	take(data, regs);
+	if (chained)
+		pp_pipeline_end();
 }
 
 static void sample(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
@@ -161,7 +170,7 @@ static void sample(struct perf_event *event, struct perf_sample_data *data, stru
 	if (why)
 		pp_stats_inc(why);
 	else
-		take(data, regs);
+		take_alone(data, regs);
 	now_ns = local_clock();
 	pp_governor_charge(now_ns, now_ns - begun_ns);
 	event->hw.sample_period = next_period(event->hw.sample_period, why);
@@ -171,7 +180,7 @@ static void sample(struct perf_event *event, struct perf_sample_data *data, stru
 
 static int check(const struct pathprof_kmod_start *start)
 {
-	if (start->mode != PATHPROF_MODE_RAW || start->window || start->flags)
+	if (start->window || start->flags)
 		return -EINVAL;
 	if (start->branch_sample_type & ~(u64)KNOWN_BRANCH_BITS)
 		return -EINVAL;

@@ -1,166 +1,131 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The chain at work: every CPU has a compressor, a path stack and a hot path table of its own, and
- * a small cache of which number each address space has in its ring (kmod_abi.h, contexts).
+ * The chain at work: every CPU has a compressor, a path stack or the branches of its segments, and
+ * a hot path table of its own (tables.h). Bursts are dealt with here, branch stacks in segments.c.
  *
- * Workload: windows of 32 to 256 branches, up to a thousand a second and CPU; from ten to some
- * hundred address spaces in turn.
+ * Workload: windows of 32 to 256 branches, up to a thousand a second and CPU; a drain a minute.
  *
- * Locking: none; each CPU has its own, interrupts are off, and windows come from no NMI.
- * Ownership: the session's, from pp_pipeline_alloc() to pp_pipeline_free().
+ * Locking: tables.h. A CPU that goes offline writes its tables out itself, from a hotplug callback;
+ * whoever frees them, or wants all of them written out, keeps such callbacks away.
  */
 #include "pipeline.h"
 
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
-#include <linux/hash.h>
-#include <linux/mm_types.h>
 #include <linux/percpu.h>
-#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
 #include "chain_config.h"
-#include "pp_chain.h"
+#include "context.h"
 #include "ring.h"
+#include "segments.h"
 #include "stats.h"
+#include "tuples.h"
 
-#define CONTEXT_BITS  8 /* log2 of the cache's entries */
-#define CONTEXT_MAX   65535
-#define CONTEXT_SHIFT 48
-#define ADDRESS_BITS  47 /* of user code that lies where a context fits above */
+#define ADDRESS_BITS 47 /* of user code that lies where a context fits above */
 
-struct context {
-	u64 address_space; /* 0: none */
-	u32 number;
-	u32 pad;
-};
+struct pp_pipeline_config pp_pipeline_config;
 
-struct tables {
-	struct pp_chain chain;
-	struct context context[1 << CONTEXT_BITS];
-	u32 last_context; /* number given out last */
-};
-
-static DEFINE_PER_CPU(struct tables *, tables);
-static struct pp_chain_config config; /* constant in a session */
-static bool chained;                  /* likewise: CHAIN mode */
-static u32 kinds;                     /* likewise: bits of the branches that make tuples */
-static bool raw;                      /* likewise: RAW mode */
+static DEFINE_PER_CPU(struct pp_tables *, tables);
 
 /* ---------------------------------------------------------------- messages */
 
-static void write_path(const struct pp_hpt_entry *entry)
+static void write_path(struct pp_tables *t, const struct pp_hpt_entry *entry)
 {
-	struct pathprof_path_record path = {
-		.start = entry->start,
-		.desc = entry->desc & ~PP_HPT_VALID,
-		.count = entry->count,
-	};
-
-	pp_ring_write(PATHPROF_RECORD_PATH, &path, sizeof(path));
+	pp_stage_add(&t->paths, PATHPROF_RECORD_PATH, entry->start, entry->desc & ~PP_HPT_VALID,
+		     entry->count);
 }
 
-static void write_tuple(const struct pp_message *message)
+static void write_tuple(struct pp_tables *t, const struct pp_message *message)
 {
-	struct pathprof_tuple_count tuple = {
-		.pc = message->tuple.pc,
-		.word = message->tuple.word,
-		.count = message->count,
-	};
-
-	pp_ring_write(PATHPROF_RECORD_TUPLE, &tuple, sizeof(tuple));
+	pp_stage_add(&t->tuples, PATHPROF_RECORD_TUPLE, message->tuple.pc, message->tuple.word,
+		     message->count);
 }
 
-/* Writes out and forgets what lies in the tables; counters of substreams go on. */
-static void drain(struct tables *t)
+/* One in some hundred tuples gets here. */
+void pp_tuple_message(struct pp_tables *t, u64 pc, u64 word, u32 count)
+{
+	u32 size = pp_pipeline_config.chain.compress.assoc_size;
+	struct pp_message message = {{pc, word}, count}, evicted;
+
+	if (!size)
+		write_tuple(t, &message);
+	else if (pp_assoc_step(&t->chain.compress.assoc, size, &message.tuple, count, &evicted))
+		write_tuple(t, &evicted);
+}
+
+static void drain_paths(struct pp_tables *t)
 {
 	struct pp_hpt *hpt = &t->chain.hpt;
-	struct pp_assoc *assoc = &t->chain.compress.assoc;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(hpt->entry); i++)
 		if (hpt->entry[i].desc & PP_HPT_VALID)
-			write_path(&hpt->entry[i]);
+			write_path(t, &hpt->entry[i]);
 	memset(hpt->entry, 0, sizeof(hpt->entry));
+}
+
+/* Counters of substreams go on. */
+void pp_pipeline_drain(struct pp_tables *t)
+{
+	struct pp_assoc *assoc = &t->chain.compress.assoc;
+	u32 i;
+
+	if (pp_pipeline_config.segments)
+		pp_segments_drain(t);
+	else
+		drain_paths(t);
 	for (i = 0; i < assoc->used; i++)
-		write_tuple(&assoc->entry[i]);
+		write_tuple(t, &assoc->entry[i]);
 	memset(assoc, 0, sizeof(*assoc));
+	pp_stage_write(&t->paths, PATHPROF_RECORD_PATH);
+	pp_stage_write(&t->tuples, PATHPROF_RECORD_TUPLE);
 }
 
-/* ---------------------------------------------------------------- contexts */
+/* ------------------------------------------------------------------- owning */
 
-static bool write_context(const struct pathprof_burst *burst, u64 address_space, u32 number)
+bool pp_pipeline_begin(void)
 {
-	struct pathprof_context context = {
-		.address_space = address_space,
-		.start_time = burst->start_time,
-		.pid = burst->pid,
-		.context = number,
-	};
+	struct pp_tables *t = this_cpu_read(tables);
 
-	BUILD_BUG_ON(sizeof(context.comm) != sizeof(current->group_leader->comm));
-	memcpy(context.comm, current->group_leader->comm, sizeof(context.comm));
-	context.comm[sizeof(context.comm) - 1] = 0;
-	return pp_ring_write(PATHPROF_RECORD_CONTEXT, &context, sizeof(context));
+	if (unlikely(READ_ONCE(t->busy))) {
+		pp_stats_inc(PATHPROF_STAT_LOST_BUSY);
+		return false;
+	}
+	/* An NMI before this finds 0, and leaves 0; one behind it finds 1 and goes. */
+	WRITE_ONCE(t->busy, 1);
+	barrier();
+	return true;
 }
 
-/* Numbers begin again: whatever is tagged with an old one goes out before. */
-static void renumber(struct tables *t)
+void pp_pipeline_end(void)
 {
-	drain(t);
-	memset(t->context, 0, sizeof(t->context));
-	t->last_context = 0;
+	barrier();
+	WRITE_ONCE(this_cpu_read(tables)->busy, 0);
 }
 
-/* The number of the current address space in this CPU's ring; 0: none, its record was lost. */
-static u32 context_of(struct tables *t, const struct pathprof_burst *burst)
+/* ------------------------------------------------------------------- bursts */
+
+static void step(struct pp_tables *t, const struct pathprof_branch *from,
+		 const struct pp_tuple_plan *plan)
 {
-	u64 space = current->mm ? current->mm->context.ctx_id : 0;
-	struct context *context = &t->context[hash_64(space, CONTEXT_BITS)];
-
-	if (!space)
-		return 0;
-	if (likely(context->address_space == space))
-		return context->number;
-	if (t->last_context == CONTEXT_MAX)
-		renumber(t);
-	if (!write_context(burst, space, t->last_context + 1))
-		return 0;
-	context->address_space = space;
-	context->number = ++t->last_context;
-	return context->number;
-}
-
-/* ------------------------------------------------------------------- chain */
-
-static void compress_edge(struct pp_compress *compress, const struct pp_branch *branch)
-{
-	struct pp_tuple edge = {.pc = branch->from, .word = branch->next};
-	struct pp_message message;
-
-	if (pp_compress_step(compress, &config.compress, &edge, &message))
-		write_tuple(&message);
-}
-
-/* pp_chain_step(), with a choice of which edges count. */
-static void step(struct pp_chain *chain, const struct pathprof_branch *from, u64 tag)
-{
+	const struct pp_chain_config *config = &pp_pipeline_config.chain;
 	struct pp_branch branch = {
-		.from = from->from | tag,
-		.target = from->target | tag,
-		.next = from->next | tag,
+		.from = from->from | plan->tag,
+		.target = from->target | plan->tag,
+		.next = from->next | plan->tag,
 		.info = PP_BRANCH_INFO(from->kind, from->taken),
 		.events = 1,
 	};
 	struct pp_hpt_entry replaced;
 	struct pp_path path;
 
-	if (kinds >> from->kind & 1)
-		compress_edge(&chain->compress, &branch);
-	if (pp_path_stack_step(&chain->stack, &config.path, &branch, &path) &&
-	    pp_hpt_step(&chain->hpt, &config.hpt, path.start, path.desc, 1, &replaced))
-		write_path(&replaced);
+	pp_tuple_step(t, &config->compress, plan, from->from, from->next, from->kind);
+	if (pp_path_stack_step(&t->chain.stack, &config->path, &branch, &path) &&
+	    pp_hpt_step(&t->chain.hpt, &config->hpt, path.start, path.desc, 1, &replaced))
+		write_path(t, &replaced);
 }
 
 static bool addresses_fit(const struct pathprof_burst *burst,
@@ -174,63 +139,116 @@ static bool addresses_fit(const struct pathprof_burst *burst,
 	return !(bits >> ADDRESS_BITS);
 }
 
-static void compress(struct tables *t, const struct pathprof_burst *burst,
+static void compress(struct pp_tables *t, const struct pathprof_burst *burst,
 		     const struct pathprof_branch *branches)
 {
-	u64 context = addresses_fit(burst, branches) ? context_of(t, burst) : 0;
-	u32 i;
+	u32 context = addresses_fit(burst, branches) ? pp_context_of_current(t) : 0, i;
+	struct pp_tuple_plan plan;
 
 	if (!context) {
 		pp_stats_inc(PATHPROF_STAT_LOST_CONTEXT);
 		return;
 	}
+	pp_tuple_plan(t, &pp_pipeline_config, context, &plan);
 	pp_path_stack_clear(&t->chain.stack);
 	for (i = 0; i < burst->branch_cnt; i++)
-		step(&t->chain, &branches[i], context << CONTEXT_SHIFT);
+		step(t, &branches[i], &plan);
 }
 
 void pp_pipeline_burst(const struct pathprof_burst *burst, const struct pathprof_branch *branches)
 {
 	pp_stats_inc(PATHPROF_STAT_WINDOWS);
-	if (raw)
+	if (pp_pipeline_config.raw)
 		pp_ring_write(PATHPROF_RECORD_BURST, burst, burst->size_bytes);
-	if (chained)
+	if (pp_pipeline_config.chained && pp_pipeline_begin()) {
 		compress(this_cpu_read(tables), burst, branches);
+		pp_pipeline_end();
+	}
+}
+
+void pp_pipeline_stack(const struct perf_branch_stack *stack, u32 cnt, u32 newest)
+{
+	struct pp_tables *t = this_cpu_read(tables);
+	u32 context = pp_context_of_current(t);
+
+	if (likely(context))
+		pp_segments_window(t, stack, cnt, newest, context);
+	else
+		pp_stats_inc(PATHPROF_STAT_LOST_CONTEXT);
 }
 
 /* -------------------------------------------------------------------- life */
 
+static void free_one(struct pp_tables *t)
+{
+	if (t)
+		vfree(t->branches);
+	vfree(t);
+}
+
 static int alloc_one(u32 cpu, u64 seed)
 {
-	struct tables *t = vzalloc(sizeof(*t));
+	const struct pp_chain_config *config = &pp_pipeline_config.chain;
+	size_t slots = (size_t)config->hpt.ways << config->hpt.bits;
+	struct pp_tables *t = vzalloc(sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
+	if (pp_pipeline_config.segments) {
+		t->branches = vzalloc(slots * sizeof(t->branches[0]));
+		if (!t->branches) {
+			free_one(t);
+			return -ENOMEM;
+		}
+	}
 	/* Each CPU its own: equal seeds would sample alike. */
-	pp_compress_init(&t->chain.compress, &config.compress, seed + cpu);
+	pp_compress_init(&t->chain.compress, &config->compress, seed + cpu);
 	pp_hpt_init(&t->chain.hpt, ~seed - cpu);
-	per_cpu(tables, cpu) = t;
+	pp_random_init(&t->random, seed ^ (u64)cpu << 32 ^ 0x9E3779B97F4A7C15ULL);
+	/* Pairs with a hotplug callback's load. */
+	smp_store_release(per_cpu_ptr(&tables, cpu), t);
 	return 0;
 }
 
 /* Nothing that only the chain understands is set. */
 static bool is_unused(const struct pathprof_kmod_start *start)
 {
-	return !start->kinds && !memchr_inv(&start->chain, 0, sizeof(start->chain));
+	return !start->kinds && !start->profiles && !start->metric &&
+	       !memchr_inv(&start->chain, 0, sizeof(start->chain));
+}
+
+static int configure_chain(const struct pathprof_kmod_start *start)
+{
+	struct pp_pipeline_config *config = &pp_pipeline_config;
+	int err;
+
+	if (start->profiles & ~(PATHPROF_PROFILE_EDGES | PATHPROF_PROFILE_CALLS))
+		return -EINVAL;
+	if (start->metric >= (config->segments ? PATHPROF_METRIC_CNT : PATHPROF_METRIC_RUNS + 1))
+		return -EINVAL;
+	if (start->kinds >> PP_KIND_CNT)
+		return -EINVAL;
+	err = pp_chain_config_read(&start->chain, config->segments, &config->chain);
+	if (err)
+		return err;
+	config->kinds = start->kinds ? start->kinds : ~0u;
+	config->profiles =
+		start->profiles ? start->profiles : PATHPROF_PROFILE_EDGES | PATHPROF_PROFILE_CALLS;
+	config->metric = start->metric;
+	config->usual = config->segments && pp_segments_are_usual(config);
+	return 0;
 }
 
 int pp_pipeline_alloc(const struct pathprof_kmod_start *start)
 {
 	int cpu, err;
 
-	chained = start->mode & PATHPROF_MODE_CHAIN;
-	raw = start->mode & PATHPROF_MODE_RAW;
-	kinds = start->kinds ? start->kinds : ~0u;
-	if (!chained)
+	pp_pipeline_config.raw = start->mode & PATHPROF_MODE_RAW;
+	pp_pipeline_config.chained = start->mode & PATHPROF_MODE_CHAIN;
+	pp_pipeline_config.segments = start->source == PATHPROF_SOURCE_LBR;
+	if (!pp_pipeline_config.chained)
 		return is_unused(start) ? 0 : -EINVAL;
-	if (start->kinds >> PP_KIND_CNT)
-		return -EINVAL;
-	err = pp_chain_config_read(&start->chain, &config);
+	err = configure_chain(start);
 	if (err)
 		return err;
 	for_each_possible_cpu(cpu) {
@@ -249,19 +267,37 @@ void pp_pipeline_free(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		vfree(per_cpu(tables, cpu));
-		per_cpu(tables, cpu) = NULL;
-	}
+	cpus_read_lock();
+	for_each_possible_cpu(cpu)
+		free_one(xchg(per_cpu_ptr(&tables, cpu), NULL));
+	cpus_read_unlock();
 }
 
+/* Interrupts off. Whoever it interrupts is not busy: those have them off as well. */
 static void drain_this(void *unused)
 {
-	drain(this_cpu_read(tables));
+	if (!pp_pipeline_begin())
+		return;
+	pp_pipeline_drain(this_cpu_read(tables));
+	pp_pipeline_end();
 }
 
 void pp_pipeline_drain_all(void)
 {
-	if (chained)
-		on_each_cpu(drain_this, NULL, 1);
+	if (!pp_pipeline_config.chained)
+		return;
+	cpus_read_lock();
+	on_each_cpu(drain_this, NULL, 1);
+	cpus_read_unlock();
+}
+
+void pp_pipeline_leave_cpu(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	/* Pairs with the release when they were made. */
+	if (smp_load_acquire(this_cpu_ptr(&tables)))
+		drain_this(NULL);
+	local_irq_restore(flags);
 }

@@ -121,6 +121,12 @@ int pp_session_start(const struct pathprof_kmod_start *start)
 	return err;
 }
 
+void pp_session_drain(void)
+{
+	if (pp_session.source)
+		pp_pipeline_drain_all();
+}
+
 void pp_session_stop(void)
 {
 	if (!pp_session.source)

@@ -23,9 +23,11 @@ struct pp_session {
 
 extern struct pp_session pp_session;
 
-/* Both: process context; the caller (control.c) lets one in at a time. */
+/* All: process context; the caller (control.c) lets one in at a time. */
 int pp_session_start(const struct pathprof_kmod_start *start);
 void pp_session_stop(void);
+/* Writes out what the tables hold, while windows come; nothing when there is no session. */
+void pp_session_drain(void);
 
 /* A window of session `id` may be handed on. Preemption off, and stay off until it is done. */
 static inline bool pp_session_takes(u32 id)

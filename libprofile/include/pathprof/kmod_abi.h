@@ -79,6 +79,7 @@ struct pathprof_lbr_entry {
 #define PATHPROF_LBR_ADDRESS(x)    ((__u64)((__s64)((__u64)(x) << 16) >> 16)) /* sign extended */
 #define PATHPROF_LBR_CYCLES(from)  ((__u32)((from) >> 48))
 #define PATHPROF_LBR_KIND(to)      ((__u32)((to) >> 48) & 31)
+#define PATHPROF_LBR_CUT           ((__u64)1 << 59) /* dropped: what lay between this and before */
 #define PATHPROF_LBR_MISPREDICTED  ((__u64)1 << 60)
 #define PATHPROF_LBR_PREDICTED     ((__u64)1 << 61)
 #define PATHPROF_LBR_ABORTED       ((__u64)1 << 62)
@@ -182,7 +183,11 @@ struct pathprof_kmod_info {
 #define PATHPROF_MAP_BL  0 /* paths end at backward branches */
 #define PATHPROF_MAP_WPP 1 /* ... and at calls and returns */
 
-/* The compressors of CHAIN mode; all 0: H[PR256]2048, BL paths, 512 entries of 4 ways, TAIL. */
+/*
+ * The compressors of CHAIN mode; all 0: H[PR256]2048, TAIL with 4 ways, and for swlbr BL paths and
+ * 512 entries, for lbr A16 behind the sampler and 2,048 entries. lbr has no map (0), and max_length
+ * is 0 or 32.
+ */
 struct pathprof_kmod_chain {
 	__u32 sampler; /* enum pp_sampler: 0 random, 1 periodic, 2 counting random, 3 tagged */
 	__u32 rate;    /* 1..65536; 0: the defaults above, the rest must then be 0 */

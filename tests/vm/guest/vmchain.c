@@ -17,27 +17,18 @@
 #include <time.h>
 
 #include "../../../libprofile/core/pp_chain.h"
+#include "lines.h"
 #include "reader.h"
 
 #define CONTEXT    ((uint64_t)1 << 48)
-#define LINES_MAX  32768
+#define EDGE       ((uint64_t)PATHPROF_PROFILE_EDGES << 48)
+#define CALL       ((uint64_t)PATHPROF_PROFILE_CALLS << 48)
 #define KEEP_BYTES (16u << 20)
 #define CPU_MAX    8
 
-/* One PATH or TUPLE record, of either side. */
-struct line {
-	uint64_t words[3];
-	uint64_t type;
-};
-
-struct lines {
-	struct line *line;
-	uint32_t cnt;
-};
-
 struct twin {
 	struct pp_chain chain;
-	struct lines made, seen;
+	struct side made, seen;
 };
 
 struct check {
@@ -49,16 +40,21 @@ struct check {
 	uint64_t windows, branches, contexts;
 };
 
-static void add(struct lines *lines, uint32_t type, uint64_t a, uint64_t b, uint64_t c)
-{
-	if (lines->cnt < LINES_MAX)
-		lines->line[lines->cnt++] = (struct line){{a, b, c}, type};
-}
-
 static void make_path(struct twin *twin, const struct pp_hpt_entry *entry)
 {
-	add(&twin->made, PATHPROF_RECORD_PATH, entry->start, entry->desc & ~PP_HPT_VALID,
-	    entry->count);
+	line_add(&twin->made, PATHPROF_RECORD_PATH, entry->start, entry->desc & ~PP_HPT_VALID,
+		 entry->count);
+}
+
+static void make_tuple(struct twin *twin, const struct pp_chain_config *config, uint64_t pc,
+		       uint64_t word)
+{
+	struct pp_tuple tuple = {pc, word};
+	struct pp_message message = {0};
+
+	if (pp_compress_step(&twin->chain.compress, &config->compress, &tuple, &message))
+		line_add(&twin->made, PATHPROF_RECORD_TUPLE, message.tuple.pc, message.tuple.word,
+			 message.count);
 }
 
 static void make_branch(struct twin *twin, const struct pp_chain_config *config,
@@ -72,13 +68,13 @@ static void make_branch(struct twin *twin, const struct pp_chain_config *config,
 		.events = 1,
 	};
 	struct pp_hpt_entry replaced = {0};
-	struct pp_message message = {0};
-	uint32_t out = pp_chain_step(&twin->chain, config, &branch, &message, &replaced);
+	struct pp_path path;
 
-	if (out & PP_CHAIN_MESSAGE)
-		add(&twin->made, PATHPROF_RECORD_TUPLE, message.tuple.pc, message.tuple.word,
-		    message.count);
-	if (out & PP_CHAIN_REPLACED)
+	make_tuple(twin, config, branch.from, from->next | EDGE);
+	if (from->kind == PP_KIND_CALL || from->kind == PP_KIND_ICALL)
+		make_tuple(twin, config, branch.from, from->next | CALL);
+	if (pp_path_stack_step(&twin->chain.stack, &config->path, &branch, &path) &&
+	    pp_hpt_step(&twin->chain.hpt, &config->hpt, path.start, path.desc, 1, &replaced))
 		make_path(twin, &replaced);
 }
 
@@ -103,8 +99,8 @@ static void make_end(struct twin *twin)
 		if (hpt->entry[i].desc & PP_HPT_VALID)
 			make_path(twin, &hpt->entry[i]);
 	for (uint32_t i = 0; i < assoc->used; i++)
-		add(&twin->made, PATHPROF_RECORD_TUPLE, assoc->entry[i].tuple.pc,
-		    assoc->entry[i].tuple.word, assoc->entry[i].count);
+		line_add(&twin->made, PATHPROF_RECORD_TUPLE, assoc->entry[i].tuple.pc,
+			 assoc->entry[i].tuple.word, assoc->entry[i].count);
 }
 
 static void keep(struct check *check, const struct pathprof_record *record)
@@ -124,7 +120,6 @@ static void keep(struct check *check, const struct pathprof_record *record)
 static void take(void *context, const struct pathprof_record *record)
 {
 	const struct pathprof_context *named = (const void *)(record + 1);
-	const uint64_t *words = (const void *)(record + 1);
 	struct check *check = context;
 
 	switch (record->type) {
@@ -138,40 +133,25 @@ static void take(void *context, const struct pathprof_record *record)
 		break;
 	case PATHPROF_RECORD_PATH:
 	case PATHPROF_RECORD_TUPLE:
-		add(&check->twins[record->cpu].seen, record->type, words[0], words[1], words[2]);
+		line_add_record(&check->twins[record->cpu].seen, record);
 		break;
 	default:
 		reader_complain(check->reader, "unexpected record", record->type);
 	}
 }
 
-/* How many lines of all CPUs differ, missing ones included. */
-static uint64_t differences(const struct check *check)
-{
-	uint64_t cnt = 0;
-
-	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
-		const struct lines *made = &check->twins[cpu].made;
-		const struct lines *seen = &check->twins[cpu].seen;
-		uint32_t both = made->cnt < seen->cnt ? made->cnt : seen->cnt;
-
-		cnt += made->cnt + seen->cnt - 2 * (uint64_t)both;
-		for (uint32_t i = 0; i < both; i++)
-			cnt += memcmp(&made->line[i], &seen->line[i], sizeof(made->line[i])) != 0;
-	}
-	return cnt;
-}
-
 /* The twins from the beginning, over every window that was kept. */
 static uint64_t replay(struct check *check, uint64_t seed)
 {
+	uint64_t wrong = 0;
+
 	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
 		struct twin *twin = &check->twins[cpu];
 
 		memset(&twin->chain, 0, sizeof(twin->chain));
 		pp_compress_init(&twin->chain.compress, &check->config.compress, seed + cpu);
 		pp_hpt_init(&twin->chain.hpt, ~seed - cpu);
-		twin->made.cnt = 0;
+		side_clear(&twin->made);
 	}
 	for (size_t at = 0; at < check->kept_bytes;) {
 		const struct pathprof_record *record = (const void *)(check->kept + at);
@@ -179,9 +159,13 @@ static uint64_t replay(struct check *check, uint64_t seed)
 		make_window(check, record);
 		at += record->size_bytes;
 	}
-	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++)
-		make_end(&check->twins[cpu]);
-	return differences(check);
+	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
+		struct twin *twin = &check->twins[cpu];
+
+		make_end(twin);
+		wrong += side_differences(&twin->made, &twin->seen, 0);
+	}
+	return wrong;
 }
 
 /* --------------------------------------------------------------- the session */
@@ -318,7 +302,7 @@ static int run(struct check *check, const char *spec, uint64_t ms)
 		return 1;
 	}
 	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++)
-		records += check->twins[cpu].seen.cnt;
+		records += side_cnt(&check->twins[cpu].seen);
 	wrong = replay(check, chain.seed);
 	first = (void *)(check->kept + sizeof(struct pathprof_record) +
 			 sizeof(struct pathprof_burst));
@@ -334,17 +318,12 @@ static int run(struct check *check, const char *spec, uint64_t ms)
 
 int main(int argc, char **argv)
 {
-	static struct line lines[2][CPU_MAX][LINES_MAX];
 	static unsigned char kept[KEEP_BYTES];
 	static struct twin twins[CPU_MAX];
 	static struct reader reader;
 	struct check check = {.reader = &reader, .twins = twins, .kept = kept};
 	int err = reader_open(&reader);
 
-	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
-		twins[cpu].made.line = lines[0][cpu];
-		twins[cpu].seen.line = lines[1][cpu];
-	}
 	if (err || sysconf(_SC_NPROCESSORS_CONF) > CPU_MAX) {
 		fprintf(stderr, "vmchain: %s\n", strerror(err ? -err : E2BIG));
 		return 1;

@@ -5,19 +5,26 @@
  * tell each one that was lost, doubled or changed. What is tested sees it as any other PMU of perf.
  *
  * config is TESTPMU_* of testpmu.h, config1 the address of branch 0, the period in nanoseconds.
+ * With TESTPMU_GIVEN the stacks are those that user space wrote into a file of debugfs before.
  *
  * Parameters, read-only: how many stacks were handed over, and how many of them in an NMI.
  *
  * Locking: a CPU's state is touched by that CPU alone, with interrupts off or in an NMI; only
  * nmi_pending is set from another. An NMI that finds the timer delivering leaves its stack out.
- * Nothing survives the event.
+ * What user space gave changes under a mutex, and only while there is no event. Nothing else
+ * survives the event.
  */
 #include <linux/cpumask.h>
+#include <linux/debugfs.h>
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/uaccess.h>
 #include <linux/version.h>
+#include <linux/vmalloc.h>
 #include <asm/apic.h>
 #include <asm/irq_regs.h>
 #include <asm/nmi.h>
@@ -26,6 +33,7 @@
 
 #define ENTRIES_MAX   32
 #define PERIOD_MIN_NS 20000
+#define GIVEN_MAX     (16u << 20) /* bytes */
 
 /* What perf_branch_stack ends in, with room. */
 struct stack {
@@ -43,8 +51,21 @@ struct cpu_state {
 	struct stack stack;
 };
 
+/* A branch as user space gives it. */
+struct given_branch {
+	u64 from; /* | cycles << 48 */
+	u64 to;   /* | kind << 48 | mispredicted << 60 */
+};
+
 static DEFINE_PER_CPU(struct cpu_state, states);
 static struct pmu test_pmu;
+
+static DEFINE_MUTEX(given_lock);   /* of the four below */
+static struct given_branch *given; /* vmalloc, GIVEN_MAX; constant while there are events */
+static size_t given_bytes;         /* written; likewise */
+static u32 event_cnt;              /* open */
+static struct dentry *given_file;
+static atomic64_t given_next; /* window that comes next, of all CPUs */
 
 static unsigned long delivered, delivered_nmi;
 module_param(delivered, ulong, 0444);
@@ -68,6 +89,41 @@ static void fill_entry(struct perf_branch_entry *entry, u64 base, u64 number)
 	entry->type = number % 3 ? PERF_BR_UNCOND : PERF_BR_COND;
 }
 
+static void fill_given(struct perf_branch_entry *entry, const struct given_branch *branch)
+{
+	memset(entry, 0, sizeof(*entry));
+	entry->from = branch->from & ((1ULL << 48) - 1);
+	entry->to = branch->to & ((1ULL << 48) - 1);
+	entry->cycles = branch->from >> 48;
+	entry->type = branch->to >> 48 & 15;
+	entry->mispred = branch->to >> 60 & 1;
+	entry->predicted = !entry->mispred;
+}
+
+static u64 given_windows(u32 entries)
+{
+	return given_bytes / sizeof(*given) / entries;
+}
+
+static void fill_stack_given(struct stack *stack, u32 cnt)
+{
+	u64 window = atomic64_fetch_inc(&given_next) % given_windows(cnt);
+	u32 i;
+
+	for (i = 0; i < cnt; i++)
+		fill_given(&stack->entries[cnt - 1 - i], &given[window * cnt + i]);
+}
+
+static void fill_stack_made(struct cpu_state *state, const struct perf_event *event, u32 cnt)
+{
+	u32 i;
+
+	for (i = 0; i < cnt; i++)
+		fill_entry(&state->stack.entries[cnt - 1 - i], event->attr.config1,
+			   state->branch_cnt + i);
+	state->branch_cnt += cnt;
+}
+
 /* What hardware is known to hand out now and then: an empty entry, and one twice. */
 static void dirty(struct stack *stack)
 {
@@ -81,14 +137,13 @@ static void dirty(struct stack *stack)
 static void fill_stack(struct cpu_state *state, const struct perf_event *event)
 {
 	u32 cnt = entries_of(event);
-	u32 i;
 
 	state->stack.nr = cnt;
 	state->stack.hw_idx = -1ULL;
-	for (i = 0; i < cnt; i++)
-		fill_entry(&state->stack.entries[cnt - 1 - i], event->attr.config1,
-			   state->branch_cnt + i);
-	state->branch_cnt += cnt;
+	if (event->attr.config & TESTPMU_GIVEN)
+		fill_stack_given(&state->stack, cnt);
+	else
+		fill_stack_made(state, event, cnt);
 	if (event->attr.config & TESTPMU_DIRTY)
 		dirty(&state->stack);
 }
@@ -172,6 +227,29 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+static void test_event_destroy(struct perf_event *event)
+{
+	mutex_lock(&given_lock);
+	event_cnt--;
+	mutex_unlock(&given_lock);
+}
+
+/* From here to its destruction nobody changes what was given. */
+static int test_event_hold(struct perf_event *event)
+{
+	int err = 0;
+
+	mutex_lock(&given_lock);
+	if ((event->attr.config & TESTPMU_GIVEN) && !given_windows(entries_of(event)))
+		err = -EINVAL;
+	else
+		event_cnt++;
+	mutex_unlock(&given_lock);
+	if (!err)
+		event->destroy = test_event_destroy;
+	return err;
+}
+
 static int test_event_init(struct perf_event *event)
 {
 	if (event->attr.type != test_pmu.type)
@@ -181,7 +259,7 @@ static int test_event_init(struct perf_event *event)
 	if (event->cpu < 0 || event->attr.freq || event->attr.sample_period < PERIOD_MIN_NS ||
 	    !entries_of(event) || entries_of(event) > ENTRIES_MAX)
 		return -EINVAL;
-	return 0;
+	return test_event_hold(event);
 }
 
 static void test_start(struct perf_event *event, int flags)
@@ -245,6 +323,51 @@ static void init_timer(struct hrtimer *timer)
 #endif
 }
 
+/* -------------------------------------------------------- what user space gives */
+
+static int given_open(struct inode *inode, struct file *file)
+{
+	int err = 0;
+
+	mutex_lock(&given_lock);
+	if (!given)
+		given = vzalloc(GIVEN_MAX);
+	if (!given)
+		err = -ENOMEM;
+	else if (event_cnt)
+		err = -EBUSY;
+	else if (file->f_flags & O_TRUNC)
+		given_bytes = 0;
+	atomic64_set(&given_next, 0);
+	mutex_unlock(&given_lock);
+	return err;
+}
+
+/* Always behind what is there. */
+static ssize_t given_write(struct file *file, const char __user *from, size_t len, loff_t *at)
+{
+	ssize_t err = len;
+
+	mutex_lock(&given_lock);
+	if (event_cnt)
+		err = -EBUSY;
+	else if (len > GIVEN_MAX - given_bytes)
+		err = -ENOSPC;
+	else if (copy_from_user((char *)given + given_bytes, from, len))
+		err = -EFAULT;
+	else
+		given_bytes += len;
+	mutex_unlock(&given_lock);
+	return err;
+}
+
+static const struct file_operations given_operations = {
+	.owner = THIS_MODULE,
+	.open = given_open,
+	.write = given_write,
+	.llseek = noop_llseek,
+};
+
 static int __init testpmu_init(void)
 {
 	int cpu, err;
@@ -257,13 +380,18 @@ static int __init testpmu_init(void)
 	err = perf_pmu_register(&test_pmu, "pathprof_test", -1);
 	if (err)
 		unregister_nmi_handler(NMI_LOCAL, "pathprof_testpmu");
+	else
+		given_file = debugfs_create_file("pathprof_testpmu", 0200, NULL, NULL,
+						 &given_operations);
 	return err;
 }
 
 static void __exit testpmu_exit(void)
 {
+	debugfs_remove(given_file);
 	perf_pmu_unregister(&test_pmu);
 	unregister_nmi_handler(NMI_LOCAL, "pathprof_testpmu");
+	vfree(given);
 }
 
 module_init(testpmu_init);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hardware windows through the chain. The branches of each segment in the hot path table are kept
+ * beside it until it leaves: only what becomes a PATH record needs a DEFINE, and most of what
+ * enters the table never does.
+ *
+ * Workload: up to some thousand windows a second and CPU, of 32 entries and 20 to 26 segments, of
+ * which 95 to 99 in 100 are in the table. The loop is compiled twice, once for the configuration
+ * that is used unless another is asked for.
+ *
+ * What was defined in this ring is remembered by 64 bits of a hash, the last 8,192 of them: two
+ * segments that share those would be told apart by nobody (2^-64 a pair).
+ */
+#include "segments.h"
+
+#include "lbr.h"
+#include "ring.h"
+#include "stats.h"
+#include "tuples.h"
+
+/* Cycles go into the table by 32, rounded at random, or each segment would be worth a message. */
+#define CYCLES_SHIFT 5
+
+static const struct pp_hpt_config usual_hpt = {.bits = 9, .ways = 4, .policy = PP_HPT_TAIL};
+
+struct window {
+	const struct perf_branch_stack *stack;
+	u32 cnt, newest;
+};
+
+bool pp_segments_are_usual(const struct pp_pipeline_config *config)
+{
+	return config->metric == PATHPROF_METRIC_RUNS &&
+	       !memcmp(&config->chain.hpt, &usual_hpt, sizeof(usual_hpt));
+}
+
+/* ----------------------------------------------------------------- defining */
+
+/* true: it was among the last defined. In any case it is the first of its set now. */
+static bool remember_defined(struct pp_tables *t, u64 start, u64 desc)
+{
+	u64 key = (start ^ desc << 16 ^ desc >> 48) * 0x9E3779B97F4A7C15ULL | 1;
+	u64 *set = t->defined[key >> (64 - PP_DEFINED_BITS)], moved = key, swap;
+	u32 i;
+
+	for (i = 0; i < PP_DEFINED_WAYS; i++) {
+		swap = set[i];
+		set[i] = moved;
+		if (swap == key)
+			return true;
+		moved = swap;
+	}
+	return false;
+}
+
+/* The one that was remembered last did not get into the ring. */
+static void forget_defined(struct pp_tables *t, u64 start, u64 desc)
+{
+	u64 key = (start ^ desc << 16 ^ desc >> 48) * 0x9E3779B97F4A7C15ULL | 1;
+
+	t->defined[key >> (64 - PP_DEFINED_BITS)][0] = 0;
+}
+
+static bool write_define(const struct pp_segment_branches *branches, u64 start, u64 desc)
+{
+	u32 len_bytes = PP_DESC_LENGTH(desc) * sizeof(branches->entry[0]);
+	struct pathprof_segment *segment;
+
+	segment = pp_ring_reserve(PATHPROF_RECORD_DEFINE, sizeof(*segment) + len_bytes);
+	if (!segment)
+		return false;
+	*segment = (struct pathprof_segment){
+		.start = start, .desc = desc, .branch_cnt = PP_DESC_LENGTH(desc)};
+	memcpy(segment + 1, branches->entry, len_bytes);
+	pp_ring_commit(sizeof(*segment) + len_bytes);
+	return true;
+}
+
+/* A message of the hot path table; its branches lie in the slot that it had. */
+static void write_path(struct pp_tables *t, u32 slot, const struct pp_hpt_entry *message)
+{
+	u32 shift = pp_pipeline_config.metric == PATHPROF_METRIC_CYCLES ? CYCLES_SHIFT : 0;
+	u64 desc = message->desc & ~PP_HPT_VALID;
+
+	if (!remember_defined(t, message->start, desc) &&
+	    !write_define(&t->branches[slot], message->start, desc)) {
+		forget_defined(t, message->start, desc);
+		pp_stats_inc(PATHPROF_STAT_LOST_DEFINE);
+		return;
+	}
+	pp_stage_add(&t->paths, PATHPROF_RECORD_PATH, message->start, desc,
+		     message->count << shift);
+}
+
+void pp_segments_drain(struct pp_tables *t)
+{
+	const struct pp_hpt_config *config = &pp_pipeline_config.chain.hpt;
+	u32 slots = config->ways << config->bits, slot;
+
+	for (slot = 0; slot < slots; slot++) {
+		struct pp_hpt_entry *entry = &t->chain.hpt.entry[slot];
+
+		if (!(entry->desc & PP_HPT_VALID))
+			continue;
+		if (config->policy != PP_HPT_TAIL || pp_hpt_leave(&t->chain.hpt, entry))
+			write_path(t, slot, entry);
+	}
+	memset(t->chain.hpt.entry, 0, slots * sizeof(t->chain.hpt.entry[0]));
+}
+
+/* ----------------------------------------------------------------- counting */
+
+static u64 weigh(struct pp_tables *t, u32 metric, u64 events)
+{
+	switch (metric) {
+	case PATHPROF_METRIC_RUNS:
+		return 1;
+	case PATHPROF_METRIC_CYCLES:
+		events += pp_random_next(&t->random) >> (64 - CYCLES_SHIFT);
+		return events >> CYCLES_SHIFT;
+	default:
+		return events;
+	}
+}
+
+static __always_inline u64 events_of(u32 metric, const struct perf_branch_entry *entry)
+{
+	if (metric == PATHPROF_METRIC_CYCLES)
+		return entry->cycles;
+	return metric == PATHPROF_METRIC_MISPREDICT ? entry->mispred : 0;
+}
+
+/* Not in the table: what it replaces there goes out, its branches take that one's place. */
+static noinline void enter(struct pp_tables *t, const struct pp_hpt_config *config,
+			   const struct pp_segment *segment, u64 weight,
+			   const struct perf_branch_entry *last)
+{
+	u32 set = pp_hpt_set(segment->start, segment->desc, config->bits) * config->ways;
+	u32 length = PP_DESC_LENGTH(segment->desc), slot, leaves, i;
+	struct pp_hpt_entry left;
+
+	leaves = pp_hpt_step(&t->chain.hpt, config, segment->start, segment->desc, weight, &left);
+	slot = set + pp_hpt_find(&t->chain.hpt.entry[set], config->ways, segment->start,
+				 segment->desc | PP_HPT_VALID);
+	if (leaves)
+		write_path(t, slot, &left);
+	for (i = 0; i < length; i++)
+		pp_lbr_copy_bare(last + (length - 1 - i), &t->branches[slot].entry[i]);
+}
+
+/* last: the entry that ended it; those before it lie behind. */
+static __always_inline void count_segment(struct pp_tables *t, const struct pp_hpt_config *config,
+					  const struct pp_segment *segment, u64 weight,
+					  const struct perf_branch_entry *last)
+{
+	u32 set = pp_hpt_set(segment->start, segment->desc, config->bits) * config->ways;
+	struct pp_hpt_entry *entry = &t->chain.hpt.entry[set];
+	u32 way = pp_hpt_find(entry, config->ways, segment->start, segment->desc | PP_HPT_VALID);
+
+	if (likely(way < PP_HPT_WAYS_MAX))
+		entry[way].count += weight;
+	else if (weight)
+		enter(t, config, segment, weight, last);
+}
+
+/* With RAW the window's record has counted them. */
+static noinline void drop(u32 why, struct pp_segment_state *state)
+{
+	if (!pp_pipeline_config.raw)
+		pp_stats_inc(why);
+	pp_segment_cut(state);
+}
+
+static __always_inline u32 walk(struct pp_tables *t, const struct window *window, u32 metric,
+				const struct pp_hpt_config *hpt, const struct pp_tuple_plan *plan)
+{
+	const struct pp_compress_config *compress = &pp_pipeline_config.chain.compress;
+	struct pp_segment_state state = {0};
+	struct pp_segment segment;
+	u32 ended = 0, why, i;
+
+	for (i = window->cnt; i-- > window->newest;) {
+		const struct perf_branch_entry *entry = &window->stack->entries[i];
+		struct pp_taken taken = {entry->from, entry->to, entry->type,
+					 events_of(metric, entry)};
+
+		why = pp_lbr_refuses(entry);
+		if (unlikely(why)) {
+			drop(why, &state);
+			continue;
+		}
+		pp_tuple_step(t, compress, plan, taken.from, taken.to, taken.kind);
+		if (!pp_segment_step(&state, &taken, &segment))
+			continue;
+		segment.start |= plan->tag;
+		count_segment(t, hpt, &segment, weigh(t, metric, segment.events), entry);
+		ended++;
+	}
+	return ended;
+}
+
+void pp_segments_window(struct pp_tables *t, const struct perf_branch_stack *stack, u32 cnt,
+			u32 newest, u32 context)
+{
+	struct window window = {stack, cnt, newest};
+	struct pp_tuple_plan plan;
+	u32 ended;
+
+	pp_tuple_plan(t, &pp_pipeline_config, context, &plan);
+	if (likely(pp_pipeline_config.usual))
+		ended = walk(t, &window, PATHPROF_METRIC_RUNS, &usual_hpt, &plan);
+	else
+		ended = walk(t, &window, pp_pipeline_config.metric, &pp_pipeline_config.chain.hpt,
+			     &plan);
+	pp_stats_add(PATHPROF_STAT_SEGMENTS, ended);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What each CPU has in CHAIN mode: the core's tables, the numbers of address spaces, and what is on
+ * its way into the ring.
+ *
+ * Locking: `busy` is set by whoever works on this CPU's tables, with interrupts off: a sample, a
+ * burst, a drain. An NMI that finds it set leaves. So everything behind it has one owner at a time.
+ * Ownership: the session's, from pp_pipeline_alloc() to pp_pipeline_free().
+ */
+#ifndef PATHPROF_KMOD_TABLES_H
+#define PATHPROF_KMOD_TABLES_H
+
+#include "pathprof/kmod_abi.h"
+#include "pp_chain.h"
+#include "pp_segment.h"
+#include "stage.h"
+
+#define PP_CONTEXT_BITS  8 /* log2 of the cache's entries */
+#define PP_CONTEXT_SHIFT 48
+#define PP_DEFINED_BITS  9 /* log2 of sets */
+#define PP_DEFINED_WAYS  16
+
+struct pp_context {
+	u64 address_space; /* 0: none */
+	u32 number;
+	u32 pad;
+};
+
+/* Branches of the segment in a slot of the hot path table, for its DEFINE. */
+struct pp_segment_branches {
+	struct pathprof_lbr_entry entry[PP_SEGMENT_LENGTH_MAX];
+};
+
+struct pp_tables {
+	u32 busy;
+	u32 last_context; /* number given out last */
+	struct pp_chain chain;
+	struct pp_stage paths;
+	struct pp_stage tuples;
+	struct pp_context context[1 << PP_CONTEXT_BITS];
+	struct pp_random random;                            /* lbr: of what is rounded */
+	struct pp_segment_branches *branches;               /* lbr: by slot of the hot path table */
+	u64 defined[1 << PP_DEFINED_BITS][PP_DEFINED_WAYS]; /* lbr: last used first; 0: none */
+};
+
+/* Constant in a session. */
+struct pp_pipeline_config {
+	struct pp_chain_config chain;
+	u32 kinds;    /* bits 1 << PERF_BR_*: of what tuples are made */
+	u32 profiles; /* PATHPROF_PROFILE_* */
+	u32 metric;   /* PATHPROF_METRIC_* */
+	bool raw, chained;
+	bool segments; /* paths are segments of a branch stack */
+	bool usual;    /* ... with the metric and the table that segments.c has a copy for */
+};
+
+extern struct pp_pipeline_config pp_pipeline_config;
+
+#endif

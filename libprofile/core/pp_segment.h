@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * Segments: what a window of taken branches knows of paths (a branch stack records no branch that
+ * was not taken). A segment begins at the target of a call, return, indirect or backward branch
+ * and goes up to and with the next such one, or 32 branches; the next begins where that one led.
+ * What stands in a window before its first such branch has an unknown start and belongs to none.
+ *
+ * A segment is named by its start and by desc, made so that the hot path table takes it for a
+ * path: length << 32, a hash of its branches in the 32 bits of the outcomes and in bits 38 to 62.
+ * Segments of equal start and length get the same desc with a chance of 2^-57 a pair: among a
+ * million of them that share their start and length one in 290,000 tables would hold such a pair.
+ * No defence against someone who looks for one. Two that differ in one branch only never do before
+ * the last shift cuts 64 bits down to 57.
+ *
+ * Workload: once for each entry of a window, some 32,000 times a second and CPU. Any context, NMI
+ * included; the caller owns the state, one a window. Source: EOPP 5.2 cut down to taken branches.
+ */
+#ifndef PP_SEGMENT_H
+#define PP_SEGMENT_H
+
+#include "pp_types.h"
+
+#define PP_SEGMENT_LENGTH_MAX 32
+
+/* One taken branch. Members are __u64 for the same reason as in pp_types.h. */
+struct pp_taken {
+	__u64 from;
+	__u64 to;
+	__u64 kind;   /* enum pp_kind, or another of PERF_BR_* (below 32) */
+	__u64 events; /* metric carried by this branch: cycles since the one before, ... */
+};
+
+struct pp_segment {
+	__u64 start;
+	__u64 desc;
+	__u64 events; /* sum of the metric over its branches */
+	__u64 first;  /* index in the window of its first branch; PP_DESC_LENGTH(desc) of them */
+};
+
+/* All zeroes: a window begins. */
+struct pp_segment_state {
+	__u64 start;
+	__u64 hash;
+	__u64 events;
+	__u64 first;
+	__u64 seen; /* branches of this window */
+	__u64 open; /* 1: start is known */
+};
+
+/*
+ * Kinds that bound a segment wherever they lead: all but none, conditional and plain jump. What is
+ * not known to be anything (none) is judged by its direction alone.
+ */
+#define PP_SEGMENT_BOUNDS (~(__u32)(1 << PP_KIND_NONE | 1 << PP_KIND_COND | 1 << PP_KIND_JMP))
+
+PP_INLINE __u32 pp_segment_bounds(const struct pp_taken *b)
+{
+	return (PP_SEGMENT_BOUNDS >> (b->kind & 31) & 1) | (b->to <= b->from);
+}
+
+/* One branch more. Of equal hashes and different branches come different hashes, and the other
+ * way round. */
+PP_INLINE __u64 pp_segment_mix(__u64 hash, __u64 from, __u64 to)
+{
+	__u64 mixed = (hash ^ (from * 0x9E3779B97F4A7C15ULL + to)) * 0xC2B2AE3D27D4EB4FULL;
+
+	return mixed ^ mixed >> 32;
+}
+
+/* The upper bits of a product are the good ones. */
+PP_INLINE __u64 pp_segment_desc(__u64 hash, __u64 length)
+{
+	__u64 bits = (hash * 0x9E3779B97F4A7C15ULL) >> 7;
+
+	return bits >> 32 << 38 | length << 32 | (__u32)bits;
+}
+
+/* Something is missing before the next branch: it begins like a window. */
+PP_INLINE void pp_segment_cut(struct pp_segment_state *s)
+{
+	s->open = 0;
+}
+
+/* One taken branch. 1: a segment ended and *ret_segment is filled. */
+PP_INLINE __u32 pp_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
+				struct pp_segment *ret_segment)
+{
+	__u64 ended = s->open, length;
+
+	s->seen++;
+	length = s->seen - s->first;
+	s->hash = pp_segment_mix(s->hash, b->from, b->to);
+	s->events += b->events;
+	if (PP_LIKELY(!pp_segment_bounds(b)) && !(ended && length == PP_SEGMENT_LENGTH_MAX))
+		return 0;
+	if (ended) {
+		ret_segment->start = s->start;
+		ret_segment->desc = pp_segment_desc(s->hash, length);
+		ret_segment->events = s->events;
+		ret_segment->first = s->first;
+	}
+	s->start = b->to;
+	s->hash = 0;
+	s->events = 0;
+	s->first = s->seen;
+	s->open = 1;
+	return (__u32)ended;
+}
+
+#endif
