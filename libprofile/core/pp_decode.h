@@ -20,7 +20,7 @@
 /* Why a thread must not be stepped over an instruction: numbered as PATHPROF_END_* of abi.h. */
 enum pp_hazard {
 	PP_HAZARD_NONE = 0,
-	PP_HAZARD_SYSCALL = 1,
+	PP_HAZARD_SYSCALL = 1, /* enters the kernel, also what the kernel does in its place */
 	PP_HAZARD_FLAGS = 2,
 	PP_HAZARD_TRAP = 3,
 	PP_HAZARD_FAR = 4,
@@ -186,12 +186,29 @@ PP_INLINE __u32 pp_decode_modrm_hazard(const struct pp_decoder *d, __u32 opcode)
 	return modrm == 0xf8 ? PP_HAZARD_TSX : PP_HAZARD_NONE; /* xabort C6, xbegin C7 */
 }
 
-/* 0F 01 with a register form: what ends a transaction or leaves for an address only it knows. */
-PP_INLINE __u32 pp_decode_group7(const struct pp_decoder *d)
+/*
+ * Where UMIP is on, sldt, str, sgdt, sidt and smsw fault and the kernel writes what it likes in
+ * their place, going on behind them without a trap: the instruction there would be stepped over
+ * without having been looked at. So do cli and sti of a program that asked for I/O privileges.
+ */
+PP_INLINE __u32 pp_decode_group6(const struct pp_decoder *d)
 {
 	if (!pp_decoder_has(d, 1))
 		return PP_HAZARD_FETCH;
-	switch (pp_decoder_peek(d, 0)) {
+	return (pp_decoder_peek(d, 0) >> 3 & 7) < 2 ? PP_HAZARD_SYSCALL : PP_HAZARD_NONE;
+}
+
+/* 0F 01: what UMIP is about, what ends a transaction or leaves for an address only it knows. */
+PP_INLINE __u32 pp_decode_group7(const struct pp_decoder *d)
+{
+	__u32 modrm = pp_decoder_peek(d, 0);
+
+	if (!pp_decoder_has(d, 1))
+		return PP_HAZARD_FETCH;
+	/* smsw in any form, sgdt and sidt in memory */
+	if ((modrm & 0x38) == 0x20 || (modrm < 0xc0 && (modrm & 0x30) == 0))
+		return PP_HAZARD_SYSCALL;
+	switch (modrm) {
 	case 0xd5: /* xend */
 		return PP_HAZARD_TSX;
 	case 0xd7: /* enclu */
@@ -208,6 +225,8 @@ PP_INLINE __u32 pp_decode_map_0f(const struct pp_decoder *d, __u32 opcode, struc
 	switch (opcode) {
 	case 0x80 ... 0x8f:
 		return pp_decode_rel32(d, PP_KIND_COND, insn);
+	case 0x00:
+		return pp_decode_group6(d);
 	case 0x01:
 		return pp_decode_group7(d);
 	case 0x05: /* syscall */
@@ -234,6 +253,9 @@ PP_INLINE __u32 pp_decode_other(const struct pp_decoder *d, __u32 opcode)
 	case 0x9c: /* pushf */
 	case 0x9d: /* popf */
 		return PP_HAZARD_FLAGS;
+	case 0xfa: /* cli */
+	case 0xfb: /* sti */
+		return PP_HAZARD_SYSCALL;
 	case 0xcc ... 0xce: /* int3, int, into */
 	case 0xf1:          /* int1 */
 	case 0xf4:          /* hlt */

@@ -88,6 +88,13 @@ static __u32 oracle_trap(const ZydisDecodedInstruction *in)
 	switch (in->mnemonic) {
 	case ZYDIS_MNEMONIC_SYSCALL:
 	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_SGDT:
+	case ZYDIS_MNEMONIC_SIDT:
+	case ZYDIS_MNEMONIC_SLDT:
+	case ZYDIS_MNEMONIC_STR:
+	case ZYDIS_MNEMONIC_SMSW:
+	case ZYDIS_MNEMONIC_CLI:
+	case ZYDIS_MNEMONIC_STI:
 		return PP_HAZARD_SYSCALL;
 	case ZYDIS_MNEMONIC_PUSHF:
 	case ZYDIS_MNEMONIC_PUSHFD:
@@ -421,6 +428,33 @@ static const struct vector vectors[] = {
 	OTHER("0f05", SYSCALL),
 	OTHER("0f34", SYSCALL),
 	OTHER("660f05", SYSCALL),
+	/* done by the kernel in the processor's place */
+	OTHER("0f0100", SYSCALL),     /* sgdt */
+	OTHER("0f01442410", SYSCALL), /* the same on the stack */
+	OTHER("0f0108", SYSCALL),     /* sidt */
+	OTHER("430f018c2400010000", SYSCALL),
+	OTHER("0f0120", SYSCALL), /* smsw */
+	OTHER("0f01e0", SYSCALL),
+	OTHER("66410f01e7", SYSCALL),
+	OTHER("0f0000", SYSCALL), /* sldt */
+	OTHER("0f00c0", SYSCALL),
+	OTHER("0f0048f8", SYSCALL), /* str */
+	OTHER("480f00c8", SYSCALL),
+	OTHER("fa", SYSCALL), /* cli */
+	OTHER("fb", SYSCALL), /* sti */
+	OTHER("66fb", SYSCALL),
+	/* their neighbours */
+	OTHER("0f00e0", NONE), /* verr */
+	OTHER("0f0028", NONE), /* verw */
+	OTHER("0f00d0", NONE), /* lldt */
+	OTHER("0f0110", NONE), /* lgdt */
+	OTHER("0f0130", NONE), /* lmsw */
+	OTHER("0f01d0", NONE), /* xgetbv */
+	OTHER("0f01c8", NONE), /* monitor */
+	OTHER("0f01f9", NONE), /* rdtscp */
+	OTHER("f8", NONE),     /* clc */
+	OTHER("fc", NONE),     /* cld */
+	OTHER("0f00", FETCH),
 	OTHER("cc", TRAP),
 	OTHER("cd80", TRAP),
 	OTHER("ce", TRAP),
@@ -577,6 +611,31 @@ static void test_vectors_zydis(void)
 	CU_ASSERT(c.compared > 100);
 }
 
+/* 0F 00 and 0F 01 are a different instruction with nearly every byte that follows. */
+static void compare_system_groups(struct comparison *c)
+{
+	static const __u8 prefix[] = {0x90, 0x66, 0xf2, 0xf3, 0x48}; /* the first is left out */
+
+	for (unsigned int i = 0; i < sizeof(prefix) * 512; i++) {
+		__u8 all[] = {prefix[i >> 9], 0x0f, (__u8)(i >> 8 & 1), (__u8)i, 0x25, 0, 0, 0, 0};
+		const __u8 *code = all + (i < 512);
+		ZydisDecodedInstruction in;
+
+		if (ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+			    &decoder, NULL, code, (__u32)(all + sizeof(all) - code), &in)))
+			compare_one(c, code, in.length, 0x1000, &in);
+	}
+}
+
+static void test_system_groups(void)
+{
+	struct comparison c = {.fn = classify_guarded, .printed_max = 20};
+
+	compare_system_groups(&c);
+	CU_ASSERT_EQUAL(c.differences, 0);
+	CU_ASSERT(c.compared > 1500);
+}
+
 /* ---------------------------------------------------------------- random bytes */
 
 static __u64 random_state = 0x9E3779B97F4A7C15;
@@ -593,8 +652,9 @@ static __u64 next_random(void)
 static void random_code(__u8 code[16])
 {
 	static const __u8 prefix[] = {0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x2e, 0x3e, 0x64, 0x48, 0x41};
-	static const __u8 opcode[] = {0xff, 0x0f, 0xe8, 0xe9, 0xeb, 0xc3, 0xc2, 0x74, 0xe3, 0x8e,
-				      0xa4, 0xae, 0x6e, 0xc6, 0xc7, 0x9c, 0x8f, 0xc4, 0x62, 0xcf};
+	static const __u8 opcode[] = {0xff, 0x0f, 0xe8, 0xe9, 0xeb, 0xc3, 0xc2, 0x74,
+				      0xe3, 0x8e, 0xa4, 0xae, 0x6e, 0xc6, 0xc7, 0x9c,
+				      0x8f, 0xc4, 0x62, 0xcf, 0xfa, 0xfb};
 	__u64 bits = next_random(), r[2] = {next_random(), next_random()};
 	unsigned int prefix_cnt = bits >> 1 & 3;
 
@@ -679,13 +739,18 @@ static void broken_hazard(const __u8 *code, __u32 len, __u64 pc, struct pp_insn 
 		ret_insn->hazard = PP_HAZARD_NONE;
 }
 
+static void broken_group(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn)
+{
+	pp_decode(code, len, pc, ret_insn);
+	if (code[0] == 0x0f && code[1] == 0x01 && code[2] >= 0xc0)
+		ret_insn->hazard = PP_HAZARD_NONE;
+}
+
 static void test_planted(void)
 {
 	struct comparison faults[] = {
-		{.fn = broken_length},
-		{.fn = broken_sign},
-		{.fn = broken_ret},
-		{.fn = broken_hazard},
+		{.fn = broken_length}, {.fn = broken_sign},  {.fn = broken_ret},
+		{.fn = broken_hazard}, {.fn = broken_group},
 	};
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
@@ -695,6 +760,7 @@ static void test_planted(void)
 			random_code(code);
 			compare_random(&faults[i], code);
 		}
+		compare_system_groups(&faults[i]);
 		CU_ASSERT(faults[i].differences > 0);
 	}
 }
@@ -702,6 +768,7 @@ static void test_planted(void)
 static const struct unit_test tests[] = {
 	{"odd prefixes, forms and cut-off bytes are told apart", test_vectors},
 	{"Zydis reads the hand-made vectors the same way", test_vectors_zydis},
+	{"Zydis tells the forms of the system groups apart the same way", test_system_groups},
 	{"cc1: every instruction as Zydis sees it", test_cc1},
 	{"libc: every instruction as Zydis sees it", test_libc},
 	{"python: every instruction as Zydis sees it", test_python},
