@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program that would notice a stepper: it looks for the trap flag wherever a program can see it
- * (pushf, r11 after a system call, the context a signal handler gets, in a fork's child), steps
- * itself and counts the traps, blocks SIGTRAP and looks whether mask and handler survive, looks at
- * its CPU affinity and that of its children, and expects no SIGTRAP that it did not cause.
+ * (pushf, r11 after a system call, the context a signal handler gets, in a fork's child, and right
+ * after what the kernel does in the processor's place), steps itself and counts the traps, blocks
+ * SIGTRAP and looks whether mask and handler survive, looks at its CPU affinity and that of its
+ * children, and expects no SIGTRAP that it did not cause.
  *
- *     tf_watch [SECONDS [THREADS]]
+ *     tf_watch [SECONDS [THREADS [io]]]
  *
+ * With "io" it asks for I/O privileges and uses cli and sti, which kernels from 5.5 on pretend.
  * Prints "tf_watch clean" and exits 0, or what it saw (20 lines at most) and exits 1.
  */
 #include <errno.h>
@@ -18,6 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/io.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -32,6 +35,7 @@
 static atomic_int seen;
 static atomic_bool stop;
 static int cpu_cnt;
+static bool io_allowed;
 static _Thread_local volatile sig_atomic_t stepping;
 static _Thread_local volatile int own_traps;
 
@@ -81,6 +85,41 @@ static uint64_t flags_in_r11(void)
 			 :
 			 : "rcx", "r11", "memory");
 	return r11;
+}
+
+/* Of three bytes each, so that on_fault() can skip them where the kernel does not help. */
+#define FLAGS_AFTER(insns)                                                                         \
+	({                                                                                         \
+		char table_[16];                                                                   \
+		void *to_ = table_;                                                                \
+		uint64_t value_;                                                                   \
+                                                                                                   \
+		__asm__ volatile("sub $128, %%rsp\n" insns "\n"                                    \
+				 "pushfq\n"                                                        \
+				 "pop %0\n"                                                        \
+				 "add $128, %%rsp\n"                                               \
+				 : "=&r"(value_), "+a"(to_)                                        \
+				 :                                                                 \
+				 : "memory", "cc");                                                \
+		value_;                                                                            \
+	})
+
+static void look_after_emulation(void)
+{
+	if (FLAGS_AFTER("sgdt (%%rax)") & EFLAGS_TF)
+		complain("trap flag pushed after sgdt");
+	if (FLAGS_AFTER("sidt (%%rax)") & EFLAGS_TF)
+		complain("trap flag pushed after sidt");
+	if (FLAGS_AFTER("sldt %%eax") & EFLAGS_TF)
+		complain("trap flag pushed after sldt");
+	if (FLAGS_AFTER("str %%eax") & EFLAGS_TF)
+		complain("trap flag pushed after str");
+	if (FLAGS_AFTER("smsw %%eax") & EFLAGS_TF)
+		complain("trap flag pushed after smsw");
+	if (io_allowed && FLAGS_AFTER("cli") & EFLAGS_TF)
+		complain("trap flag pushed after cli");
+	if (io_allowed && FLAGS_AFTER("sti") & EFLAGS_TF)
+		complain("trap flag pushed after sti");
 }
 
 static void look_at_flags(void)
@@ -246,6 +285,7 @@ static void *run(void *argument)
 		if (compute(seed) != expected)
 			complain("wrong result");
 		look_at_flags();
+		look_after_emulation();
 		fault();
 		if (round % 4 == 0)
 			step_myself();
@@ -289,6 +329,7 @@ int main(int argc, char **argv)
 	if (thread_cnt < 1 || thread_cnt > THREAD_MAX)
 		return 2;
 	cpu_cnt = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
+	io_allowed = argc > 3 && !iopl(3);
 	install();
 	for (int i = 0; i < thread_cnt; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)(i + 1)))
