@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The code reader on this very executable (its symbols, lines and bytes are known from inside), on
- * stripped copies of it, and on ELF files made by hand. Walks and the search for symbols have files
- * of their own: test_walk.c, test_symbols.c.
+ * stripped copies of it, and on ELF files made by hand. Walks, the search for symbols and the
+ * search for names have files of their own: test_walk.c, test_symbols.c, test_find_function.c.
  */
 #include "test_code.h"
 
+#include "../one_segment.h"
 #include "unit.h"
 
 #include <Zydis/Zydis.h>
@@ -22,8 +23,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#define SELF "/proc/self/exe"
 
 struct pathprof_code *open_code(const char *path)
 {
@@ -43,7 +42,7 @@ static int take_base(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-static uint64_t offset_of(struct pathprof_code *code, const void *address)
+uint64_t offset_of(struct pathprof_code *code, const void *address)
 {
 	uint64_t base = 0, offset = 0;
 
@@ -453,35 +452,15 @@ static void test_libc(void)
 
 /* ---------------------------------------------------------------- files made by hand */
 
-/* One executable segment at HAND_OFFSET; returns its path. */
-static const char *make_elf(const void *bytes, size_t len)
+const char *make_elf(const void *bytes, size_t len)
 {
+	static const struct one_segment place = {ET_EXEC, HAND_OFFSET, HAND_VADDR};
 	static char path[256];
-	Elf64_Ehdr header = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_EXEC,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(header),
-		.e_ehsize = sizeof(header),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
-	};
-	Elf64_Phdr segment = {
-		.p_type = PT_LOAD,
-		.p_flags = PF_R | PF_X,
-		.p_offset = HAND_OFFSET,
-		.p_vaddr = HAND_VADDR,
-		.p_filesz = len,
-		.p_memsz = len,
-	};
-	FILE *f;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/hand", unit_tmpdir());
-	f = fopen(path, "we");
-	if (!f || fwrite(&header, sizeof(header), 1, f) != 1 ||
-	    fwrite(&segment, sizeof(segment), 1, f) != 1 || fseek(f, HAND_OFFSET, SEEK_SET) ||
-	    fwrite(bytes, 1, len, f) != len || fclose(f))
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || one_segment_write(fd, &place, bytes, len) || close(fd))
 		abort();
 	return path;
 }
@@ -566,194 +545,6 @@ static void test_instructions(void)
 	} while (in.mnemonic != ZYDIS_MNEMONIC_RET && in.mnemonic != ZYDIS_MNEMONIC_JMP);
 	CU_ASSERT_EQUAL(calls, 1);
 	CU_ASSERT(pathprof_test_caller(three) % 3 == 1);
-	pathprof_code_free(code);
-}
-
-/* ---------------------------------------------------------------- functions by name */
-
-#define NAMED_CODE_LEN 256
-#define GLOBAL         ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
-#define WEAK           ELF64_ST_INFO(STB_WEAK, STT_FUNC)
-#define LOCAL          ELF64_ST_INFO(STB_LOCAL, STT_FUNC)
-
-static const struct {
-	const char *name;
-	unsigned int start, size;
-	unsigned char info;
-} named[] = {
-	{"alone", 0x00, 0x10, LOCAL},
-	/* One name in three files: the one that others may call is meant. */
-	{"thrice", 0x10, 0x08, LOCAL},
-	{"thrice", 0x20, 0x10, GLOBAL},
-	{"thrice", 0x30, 0x18, WEAK},
-	{"twice", 0x48, 0x08, LOCAL},
-	{"twice", 0x50, 0x10, WEAK},
-	/* Two places of one function. */
-	{"alias", 0x60, 0x10, WEAK},
-	{"of_alias", 0x60, 0x10, GLOBAL},
-	{"copy@@NEW_2", 0x70, 0x10, GLOBAL},
-	{"copy@OLD_1", 0x80, 0x10, GLOBAL},
-	{"", 0x90, 0x10, GLOBAL},
-	{"alon", 0xa0, 0x10, GLOBAL},
-};
-#define NAMED_CNT (sizeof(named) / sizeof(named[0]))
-
-struct named_file {
-	Elf64_Ehdr header;
-	Elf64_Phdr segment;
-	Elf64_Shdr sections[4]; /* none, .text, .symtab, .strtab */
-	uint8_t padding[HAND_OFFSET - sizeof(Elf64_Ehdr) - sizeof(Elf64_Phdr) -
-			4 * sizeof(Elf64_Shdr)];
-	uint8_t code[NAMED_CODE_LEN];
-	Elf64_Sym symbols[NAMED_CNT + 1];
-	char names[256];
-};
-
-#define AT(field) offsetof(struct named_file, field)
-
-static const struct named_file empty_named_file = {
-	.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		   .e_type = ET_EXEC,
-		   .e_machine = EM_X86_64,
-		   .e_version = EV_CURRENT,
-		   .e_phoff = AT(segment),
-		   .e_shoff = AT(sections),
-		   .e_ehsize = sizeof(Elf64_Ehdr),
-		   .e_phentsize = sizeof(Elf64_Phdr),
-		   .e_phnum = 1,
-		   .e_shentsize = sizeof(Elf64_Shdr),
-		   .e_shnum = 4,
-		   .e_shstrndx = 3},
-	.segment = {.p_type = PT_LOAD,
-		    .p_flags = PF_R | PF_X,
-		    .p_offset = AT(code),
-		    .p_vaddr = HAND_VADDR,
-		    .p_filesz = NAMED_CODE_LEN,
-		    .p_memsz = NAMED_CODE_LEN},
-	.sections = {{0},
-		     {.sh_type = SHT_PROGBITS,
-		      .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-		      .sh_addr = HAND_VADDR,
-		      .sh_offset = AT(code),
-		      .sh_size = NAMED_CODE_LEN},
-		     {.sh_type = SHT_SYMTAB,
-		      .sh_offset = AT(symbols),
-		      .sh_size = sizeof(empty_named_file.symbols),
-		      .sh_link = 3,
-		      .sh_info = 1,
-		      .sh_addralign = 8,
-		      .sh_entsize = sizeof(Elf64_Sym)},
-		     {.sh_type = SHT_STRTAB,
-		      .sh_offset = AT(names),
-		      .sh_size = sizeof(empty_named_file.names)}},
-};
-
-static struct pathprof_code *open_named(void)
-{
-	struct named_file file = empty_named_file;
-	size_t at = 1;
-	char path[256];
-	FILE *f;
-
-	for (size_t i = 0; i < NAMED_CNT; i++) {
-		file.symbols[i + 1] = (Elf64_Sym){
-			.st_name = (Elf64_Word)at,
-			.st_info = named[i].info,
-			.st_shndx = 1,
-			.st_value = HAND_VADDR + named[i].start,
-			.st_size = named[i].size,
-		};
-		at += (size_t)snprintf(file.names + at, sizeof(file.names) - at, "%s",
-				       named[i].name) +
-		      1;
-		CU_ASSERT_FATAL(at <= sizeof(file.names));
-	}
-	snprintf(path, sizeof(path), "%s/named", unit_tmpdir());
-	f = fopen(path, "we");
-	if (!f || fwrite(&file, sizeof(file), 1, f) != 1 || fclose(f))
-		abort();
-	return open_code(path);
-}
-
-static int rank_of(unsigned char info)
-{
-	if (ELF64_ST_BIND(info) == STB_GLOBAL)
-		return 2;
-	return ELF64_ST_BIND(info) == STB_WEAK;
-}
-
-/* The place in the table that a name stands for; by_first: a fault. -1: none. */
-static int expect_named(const char *name, bool by_first)
-{
-	int best = -1;
-
-	for (size_t i = 0; i < NAMED_CNT; i++)
-		if (name[0] && !strcmp(named[i].name, name) &&
-		    (best < 0 || (!by_first && rank_of(named[i].info) > rank_of(named[best].info))))
-			best = (int)i;
-	return best;
-}
-
-static bool finds_named(struct pathprof_code *code, const char *name, bool by_first)
-{
-	uint64_t start = 1, end = 2;
-	int want = expect_named(name, by_first);
-	int rc = pathprof_code_find_function(code, name, &start, &end);
-
-	if (want < 0)
-		return rc == -ENOENT && start == 1 && end == 2;
-	return rc == 0 && start == HAND_OFFSET + named[want].start &&
-	       end == start + named[want].size;
-}
-
-static void test_find_function(void)
-{
-	struct pathprof_code *code = open_named();
-	uint64_t start = 0, end = 0;
-	size_t planted = 0;
-
-	for (size_t i = 0; i < NAMED_CNT; i++) {
-		CU_ASSERT(finds_named(code, named[i].name, false));
-		planted += !finds_named(code, named[i].name, true);
-	}
-	/* The three of "thrice" and the two of "twice". */
-	CU_ASSERT_EQUAL(planted, 5);
-	CU_ASSERT_EQUAL(pathprof_code_find_function(code, "thrice", &start, &end), 0);
-	CU_ASSERT_EQUAL(start, HAND_OFFSET + 0x20);
-	CU_ASSERT_EQUAL(end, HAND_OFFSET + 0x30);
-	pathprof_code_free(code);
-}
-
-/* Names are compared whole: a version is a part of its name, and nothing has none. */
-static void test_find_no_function(void)
-{
-	static const char *const names[] = {"",     "nowhere",     "alone ", "Alone",
-					    "alo",  "copy",        "copy@",  "copy@@NEW",
-					    "@OLD", "twice@@NEW_2"};
-	struct pathprof_code *code = open_named();
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		CU_ASSERT(finds_named(code, names[i], false));
-	pathprof_code_free(code);
-	code = open_code(make_elf("\xc3", 1));
-	CU_ASSERT(finds_named(code, "nowhere", false));
-	pathprof_code_free(code);
-}
-
-/* What is found by name is what an offset in it is told to lie in. */
-static void test_find_self(void)
-{
-	struct pathprof_code *code = open_code(SELF);
-	uint64_t start = 0, end = 0, back = 1;
-	const char *name = NULL;
-
-	CU_ASSERT_EQUAL_FATAL(
-		pathprof_code_find_function(code, "pathprof_code_find_function", &start, &end), 0);
-	CU_ASSERT_EQUAL(start, offset_of(code, (const void *)pathprof_code_find_function));
-	CU_ASSERT(end > start);
-	CU_ASSERT_EQUAL(pathprof_code_function(code, end - 1, &name, &back), 0);
-	CU_ASSERT_EQUAL(back, start);
-	CU_ASSERT(is(name, "pathprof_code_find_function"));
 	pathprof_code_free(code);
 }
 
@@ -890,9 +681,6 @@ static const struct unit_test tests[] = {
 	{"offsets and addresses convert within the segment only", test_addresses},
 	{"undecodable, cut off, outside: three errors", test_instruction_errors},
 	{"a listing follows the running bytes and names its calls", test_instructions},
-	{"a name is found where the best bound symbol has it", test_find_function},
-	{"no function has another's name, a part of one, or none", test_find_no_function},
-	{"what a name finds is told to be that function", test_find_self},
 	{"another identity is refused", test_identity},
 	{"what is no x86-64 ELF file is refused", test_refused},
 	{"no descriptor is leaked", test_descriptors},
