@@ -10,7 +10,6 @@
  * times more. Output, nanoseconds of processor time a branch: "reconstruct.first", the first
  * round; "reconstruct.known", the best of the others. One thread.
  */
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -21,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../one_segment.h"
 #include "pathprof/code.h"
 #include "pathprof/reconstruct.h"
 #include "pathprof/trace.h"
@@ -159,28 +159,13 @@ static void make_file(int fd)
 {
 	static const uint8_t row[ROW_BYTES] = {0x48, 0x89, 0xe5, 0x74, 0x0a, 0x31, 0xc0, 0x0f,
 					       0x1f, 0x40, 0x00, 0x75, 0x02, 0x90, 0x90, 0xc3};
-	Elf64_Ehdr header = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(header),
-		.e_ehsize = sizeof(header),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
-	};
-	Elf64_Phdr segment = {.p_type = PT_LOAD,
-			      .p_flags = PF_R | PF_X,
-			      .p_offset = OFFSET,
-			      .p_vaddr = BASE,
-			      .p_filesz = (uint64_t)ROWS * ROW_BYTES};
+	static const struct one_segment place = {ET_DYN, OFFSET, BASE};
+	static uint8_t code[ROWS * ROW_BYTES];
 
-	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    pwrite(fd, &segment, sizeof(segment), sizeof(header)) != sizeof(segment))
-		fail("cannot write a file");
 	for (uint32_t i = 0; i < ROWS; i++)
-		if (pwrite(fd, row, ROW_BYTES, OFFSET + i * ROW_BYTES) != ROW_BYTES)
-			fail("cannot write a file");
+		memcpy(code + (size_t)i * ROW_BYTES, row, ROW_BYTES);
+	if (one_segment_write(fd, &place, code, sizeof(code)))
+		fail("cannot write a file");
 }
 
 static int locate_made(void *context, uint64_t address, struct pathprof_mapping_place *ret_place)

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "../../daemon/config/config.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void check_refused(const struct pp_config *config, const struct pathprof_error *error)
 {

@@ -12,12 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "pathprof/store.h"
 
 #define EDIT_BYTES 8
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char file[64];
 static uint8_t *sound;

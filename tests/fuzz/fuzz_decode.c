@@ -6,13 +6,12 @@
  * The same exceptions as in tests/unit/test_decode.c: transactions and Knights Corner's mask jumps.
  */
 #include "../../libprofile/core/pp_decode.h"
+#include "fuzz.h"
 
 #include <Zydis/Zydis.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static __u32 kind_of(const ZydisDecodedInstruction *in)
 {

@@ -6,6 +6,7 @@
  * Input with the ELF magic is taken as it is. Any other is cut in pieces, which become the sections
  * of an otherwise sound file: a fuzzer without a corpus would hardly ever get past the headers.
  */
+#include "fuzz.h"
 #include "pathprof/code.h"
 
 #include <elf.h>
@@ -17,9 +18,6 @@
 #include <unistd.h>
 
 #include "pathprof/graph.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct piece {
 	const char *name;

@@ -21,19 +21,11 @@
 #include <xxhash.h>
 
 #include "../../libprofile/src/code/pp_graph_cache.h"
+#include "fuzz.h"
 #include "pathprof/code.h"
 #include "pathprof/flow.h"
 #include "pathprof/function_paths.h"
 #include "pathprof/graph.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			abort();                                                                   \
-	} while (0)
 
 #define VADDR     0x400000
 #define FLOWS_MAX 16

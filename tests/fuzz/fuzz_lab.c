@@ -16,19 +16,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "pathprof/compare.h"
 #include "pathprof/compress.h"
 #include "pathprof/hot_paths.h"
 #include "pathprof/numbering.h"
 #include "pathprof/paths.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			abort();                                                                   \
-	} while (0)
 
 /* Input being consumed; past its end come zeroes. */
 struct input {

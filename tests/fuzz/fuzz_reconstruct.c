@@ -7,7 +7,6 @@
  * each branch begins at or behind where the one before led, none is beyond the bound; what was kept
  * answers as what was just read; a refusal writes nothing.
  */
-#include <elf.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,15 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../one_segment.h"
+#include "fuzz.h"
 #include "pathprof/reconstruct.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			abort();                                                                   \
-	} while (0)
 
 #define OFFSET     0x1000
 #define BASE       0x555555554000ull
@@ -51,30 +44,14 @@ static uint32_t take(struct input *in)
 
 static struct pathprof_code *open_bytes(const uint8_t *bytes, size_t cnt)
 {
-	Elf64_Ehdr header = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(header),
-		.e_ehsize = sizeof(header),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
-	};
-	Elf64_Phdr segment = {.p_type = PT_LOAD,
-			      .p_flags = PF_R | PF_X,
-			      .p_offset = OFFSET,
-			      .p_vaddr = 0x401000,
-			      .p_filesz = cnt};
+	static const struct one_segment place = {ET_DYN, OFFSET, 0x401000};
 	struct pathprof_code *code;
 	struct pathprof_error error;
 	char path[64];
 	int fd = memfd_create("code", MFD_CLOEXEC);
 
 	REQUIRE(fd >= 0);
-	REQUIRE(pwrite(fd, &header, sizeof(header), 0) == sizeof(header));
-	REQUIRE(pwrite(fd, &segment, sizeof(segment), sizeof(header)) == sizeof(segment));
-	REQUIRE(pwrite(fd, bytes, cnt, OFFSET) == (ssize_t)cnt);
+	REQUIRE(one_segment_write(fd, &place, bytes, cnt) == 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	REQUIRE(pathprof_code_open(&code, path, NULL, &error) == 0);
 	close(fd);

@@ -16,16 +16,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "fuzz.h"
 #include "pathprof/trace.h"
 #include "pathprof/trace_format.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			abort();                                                                   \
-	} while (0)
 
 #define BATCH      7
 #define EVENTS_MAX 20000

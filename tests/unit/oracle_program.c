@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "oracle_program.h"
 
-#include <elf.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../one_segment.h"
 #include "unit.h"
 
 /* What may stand between transfers; the last byte says how many of them there are. */
@@ -171,32 +172,14 @@ void oracle_program_step(struct oracle_program *p, struct pathprof_branch *ret_b
 
 struct pathprof_code *oracle_file(const void *bytes, size_t byte_cnt)
 {
-	Elf64_Ehdr header = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(header),
-		.e_ehsize = sizeof(header),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
-	};
-	Elf64_Phdr segment = {.p_type = PT_LOAD,
-			      .p_flags = PF_R | PF_X,
-			      .p_offset = ORACLE_FILE_OFFSET,
-			      .p_vaddr = 0x401000,
-			      .p_filesz = byte_cnt,
-			      .p_memsz = byte_cnt};
+	static const struct one_segment place = {ET_DYN, ORACLE_FILE_OFFSET, 0x401000};
 	struct pathprof_code *code = NULL;
 	char path[256];
-	FILE *f;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/program", unit_tmpdir());
-	f = fopen(path, "we");
-	if (!f || fwrite(&header, sizeof(header), 1, f) != 1 ||
-	    fwrite(&segment, sizeof(segment), 1, f) != 1 ||
-	    fseek(f, ORACLE_FILE_OFFSET, SEEK_SET) || fwrite(bytes, 1, byte_cnt, f) != byte_cnt ||
-	    fclose(f))
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || one_segment_write(fd, &place, bytes, byte_cnt) || close(fd))
 		abort();
 	CU_ASSERT_EQUAL_FATAL(pathprof_code_open(&code, path, NULL, NULL), 0);
 	return code;
