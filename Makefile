@@ -161,6 +161,11 @@ check-vm: need-build
 	@tools/need $(KMOD_PACKAGES)
 	@BUILD=$(BUILD) tests/vm/run
 
+# The same in a kernel that watches itself, built here once: half an hour.
+check-vm-debug: need-build
+	@tools/need $(KMOD_PACKAGES) linux-source-6.1 flex bison bc libelf-dev
+	@BUILD=$(BUILD) tests/vm/debug/run
+
 # The module against the headers of other kernels, which this fetches: HEADERS names the releases.
 check-headers:
 	@BUILD=$(BUILD) tests/vm/headers $(HEADERS)
@@ -209,8 +214,9 @@ dkms:
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all clean run check check-vm check-headers bench dkms experiments lint fuzz install \
+# Kernels and their sources lie in $(BUILD)/vm*.
+-include $(shell find $(BUILD) -path '$(BUILD)/vm*' -prune -o -name '*.d' -print 2>/dev/null)
+.PHONY: all clean run check check-vm check-vm-debug check-headers bench dkms experiments lint fuzz install \
 	need-build need-check programs-for-tests programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -66,7 +66,7 @@ stress() {
 	local status
 	./vmpester "$vm_stress_s" >/tmp/pester 2>&1 &
 	pester=$!
-	./vmread -a -p 100000 -s 600 /dev/null ./tf_watch "$vm_stress_s" 3 >/tmp/out 2>/tmp/figures
+	./vmread -a -p 100000 -s 600 /dev/null ./tf_watch "$vm_stress_s" 3 io >/tmp/out 2>/tmp/figures
 	status=$?
 	sed 's/^/#   /' /tmp/figures
 	if [ $status -eq 0 ] && [ "$(figure /tmp/figures windows)" -gt 30 ]; then
@@ -83,52 +83,6 @@ stress() {
 		ok "stress_migrated ($(figure /tmp/figures migrated) traps)"
 	else
 		not_ok stress_migrated "no trap was taken on another CPU"
-	fi
-}
-
-# A burst whose thread waits for its turn holds the module a little longer.
-unload_soon() {
-	local tries
-	for tries in $(seq 50); do
-		unload 2>/tmp/rmmod && return
-		waited=$((waited + 1))
-		usleep 50000
-	done
-	return 1
-}
-
-# The reader is killed in mid-burst, and the module unloaded at once, while programs run on.
-unload_loops() {
-	local i loops=$1 watched pid waited=0
-	./tf_watch 1000 2 >/tmp/watched 2>&1 &
-	watched=$!
-	for i in $(seq "$loops"); do
-		./vmread -a -p 100000 -s 60 /dev/null ./flow_loops $endless >/tmp/flow.$i 2>/tmp/figures &
-		pid=$!
-		until pidof flow_loops >/dev/null; do usleep 2000; done
-		usleep $((20000 + i * 7919 % 50000))
-		kill -9 $pid
-		wait $pid 2>/dev/null
-		if ! unload_soon; then
-			not_ok unload "round $i: $(cat /tmp/rmmod)"
-			return
-		fi
-		if ! load; then
-			not_ok unload "round $i: cannot be loaded again"
-			return
-		fi
-		if ! killall -0 flow_loops || ! kill -0 $watched; then
-			not_ok unload "round $i: a program is gone: $(cat /tmp/watched /tmp/flow.$i)"
-			return
-		fi
-		killall -9 flow_loops
-	done
-	kill -9 $watched
-	wait $watched 2>/dev/null
-	if [ -s /tmp/watched ]; then
-		not_ok unload "$(head -3 /tmp/watched | tr '\n' ';')"
-	else
-		ok "unload_in_mid_burst ($loops times, $waited waits of 50 ms)"
 	fi
 }
 
@@ -173,7 +127,6 @@ rings() { for t in one_reader overflow wakeup killed tail; do run_check "ring_$t
 hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
 chain() { for s in default random tagged whole-program; do run_check "chain_$s" ./vmchain $s 700; done; }
 controls() { for variant in $vm_controls; do control "$variant"; done; }
-unloading() { unload_loops 8; }
 
 run_part lbr
 run_part rings
@@ -181,7 +134,6 @@ run_part hostile
 run_part chain
 run_part all_windows
 run_part stress
-run_part unloading
 run_part controls
 
 rmmod testpmu
