@@ -6,7 +6,7 @@
  * keeps, are what a sample, a trap, a burst costs. The same stacks are also read through perf's
  * own ring, as `perf record -b` does.
  *
- *     vmcost
+ *     vmcost [WINDOWS...]     files as tests/tools/cut_windows writes them: what real windows cost
  *
  * Workload: 40 M instructions a run, some ten runs. Prints a table, every line of it behind a #,
  * then a line of figures; exit status 1 when a limit is exceeded.
@@ -26,6 +26,8 @@
 #define RAW_PAGES   256u
 #define LBR_LIMIT   4000   /* instructions of ours a stack of 32 */
 #define BURST_LIMIT 150000 /* a burst of 32, in this work */
+#define DENSE_NS    40000u /* between real windows: some two thousand a run */
+#define DENSE_RUNS  2
 
 static volatile uint64_t sink;
 
@@ -217,6 +219,82 @@ static int table_lbr(struct reader *reader, uint64_t bare, uint64_t *ret_sample,
 	return 0;
 }
 
+/* What the test PMU is to deliver. 0, -errno. */
+static int give(const char *path)
+{
+	static unsigned char buffer[1 << 16];
+	int from = open(path, O_RDONLY | O_CLOEXEC);
+	int to = open(TESTPMU_FILE, O_WRONLY | O_TRUNC | O_CLOEXEC), err = 0;
+	ssize_t len;
+
+	if (from < 0 || to < 0)
+		err = -errno;
+	while (!err && (len = read(from, buffer, sizeof(buffer))) > 0)
+		if (write(to, buffer, (size_t)len) != len)
+			err = errno ? -errno : -EIO;
+	close(from);
+	close(to);
+	return err;
+}
+
+/* A session of real windows: what it takes over the work alone, the tables written out included. */
+static int measure_dense(struct reader *reader, struct pathprof_kmod_start start, uint64_t bare,
+			 struct run *ret_run)
+{
+	struct pathprof_kmod_stats before, after;
+	struct run run = {0};
+	uint64_t begun;
+	int err = reader_stats(reader, &before);
+
+	start.period = DENSE_NS;
+	start.pmu_config |= TESTPMU_GIVEN;
+	err = err ? err : reader_start(reader, &start);
+	if (err)
+		return err;
+	for (int i = 0; i < DENSE_RUNS; i++) {
+		run.insns += work() - bare;
+		reader_drain(reader, NULL, NULL);
+	}
+	begun = tsc();
+	ioctl(reader->fd, PATHPROF_IOC_DRAIN);
+	run.drain_insns = tsc() - begun;
+	err = reader_stop(reader);
+	err = err ? err : reader_stats(reader, &after);
+	reader_drain(reader, NULL, NULL);
+	run.samples = stats_since(&before, &after, PATHPROF_STAT_SAMPLES);
+	run.bytes = stats_since(&before, &after, PATHPROF_STAT_BYTES);
+	*ret_run = run;
+	return err ? err : run.samples ? 0 : -ENODATA;
+}
+
+/* Real windows whole and through the chain; *ret_most: the dearest so far. */
+static int table_windows(struct reader *reader, uint64_t bare, const char *path, uint64_t *ret_most)
+{
+	struct pathprof_kmod_start start = lbr();
+	struct run pass, raw, chain;
+	uint64_t idle, cost;
+	int err = give(path);
+
+	err = err ? err : measure_dense(reader, passing_over(start), bare, &pass);
+	err = err ? err : measure_dense(reader, start, bare, &raw);
+	start.mode = PATHPROF_MODE_CHAIN;
+	err = err ? err : measure_dense(reader, start, bare, &chain);
+	if (err)
+		return err;
+	idle = per(pass.insns, pass.samples);
+	cost = per(chain.insns + chain.drain_insns, chain.samples) - idle;
+	printf("# lbr: %-27s %10llu   raw %llu; of it DRAIN %llu; %llu bytes, raw %llu (%llu "
+	       "samples)\n",
+	       path, (unsigned long long)cost,
+	       (unsigned long long)(per(raw.insns, raw.samples) - idle),
+	       (unsigned long long)per(chain.drain_insns, chain.samples),
+	       (unsigned long long)per(chain.bytes, chain.samples),
+	       (unsigned long long)per(raw.bytes, raw.samples), (unsigned long long)chain.samples);
+	if (cost > *ret_most)
+		*ret_most = cost;
+	return 0;
+}
+
 /* perf's own ring at the same PMU; its record's size and cost. */
 static int table_raw(uint64_t bare)
 {
@@ -261,9 +339,9 @@ static void table_overhead(const char *what, uint64_t insns)
 	printf("\n");
 }
 
-static int tables(struct reader *reader)
+static int tables(struct reader *reader, char *const *paths, int path_cnt)
 {
-	uint64_t burst = 0, trap = 0, sample = 0, whole = 0, bare;
+	uint64_t burst = 0, trap = 0, sample = 0, whole = 0, chain = 0, bare;
 	int err;
 
 	work();
@@ -273,6 +351,8 @@ static int tables(struct reader *reader)
 	       (unsigned long long)calibrate(), (unsigned long long)bare);
 	err = table_swlbr(reader, bare, &burst, &trap);
 	err = err ? err : table_lbr(reader, bare, &sample, &whole);
+	for (int i = 0; i < path_cnt && !err; i++)
+		err = table_windows(reader, bare, paths[i], &chain);
 	err = err ? err : table_raw(bare);
 	if (err) {
 		printf("vmcost: %s\n", strerror(-err));
@@ -283,12 +363,15 @@ static int tables(struct reader *reader)
 	table_overhead("swlbr, bursts of 32", burst);
 	table_overhead("lbr, our part", sample);
 	table_overhead("lbr, the whole chain", whole);
-	printf("burst_of_32 %llu trap %llu lbr_sample %llu\n", (unsigned long long)burst,
-	       (unsigned long long)trap, (unsigned long long)sample);
-	return burst > BURST_LIMIT || sample > LBR_LIMIT || !burst || !sample;
+	if (chain)
+		table_overhead("lbr, compressed, our part", chain);
+	printf("burst_of_32 %llu trap %llu lbr_sample %llu compressed %llu\n",
+	       (unsigned long long)burst, (unsigned long long)trap, (unsigned long long)sample,
+	       (unsigned long long)chain);
+	return burst > BURST_LIMIT || sample > LBR_LIMIT || chain > LBR_LIMIT || !burst || !sample;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct reader reader;
 	int err = reader_open(&reader);
@@ -297,7 +380,7 @@ int main(void)
 		printf("vmcost: %s\n", strerror(-err));
 		return 1;
 	}
-	err = tables(&reader);
+	err = tables(&reader, argv + 1, argc - 1);
 	reader_close(&reader);
 	return err || reader.bad;
 }

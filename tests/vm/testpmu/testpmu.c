@@ -144,6 +144,8 @@ static void fill_stack(struct cpu_state *state, const struct perf_event *event)
 		fill_stack_given(&state->stack, cnt);
 	else
 		fill_stack_made(state, event, cnt);
+	if (event->attr.config & TESTPMU_HOLE)
+		state->stack.entries[cnt / 2].from = -1ULL << 47;
 	if (event->attr.config & TESTPMU_DIRTY)
 		dirty(&state->stack);
 }
@@ -165,6 +167,12 @@ static void attach_stack(struct perf_sample_data *data, struct perf_event *event
 #endif
 }
 
+static bool is_wanted(const struct perf_event *event, struct pt_regs *regs)
+{
+	return !event->attr.exclude_kernel || (event->attr.config & TESTPMU_ANYWHERE) ||
+	       user_mode(regs);
+}
+
 /*
  * Calls the handler itself: perf_event_overflow() is not exported. What real hardware would not
  * count, because the event leaves the kernel out, is left out here too.
@@ -174,7 +182,7 @@ static void deliver(struct cpu_state *state, struct pt_regs *regs)
 	struct perf_event *event = READ_ONCE(state->event);
 	struct perf_sample_data data;
 
-	if (!event || state->busy || (event->attr.exclude_kernel && !user_mode(regs)))
+	if (!event || state->busy || !is_wanted(event, regs))
 		return;
 	state->busy = 1;
 	barrier(); /* an NMI on this CPU sees it before the stack changes */
