@@ -104,16 +104,17 @@ static int open_track(struct pp_service *service, struct pathprof_error *error)
 
 static int open_window(struct pp_service *service, struct pathprof_error *error)
 {
-	const struct pp_resolver resolver = pp_window_track_resolver(service->track);
 	const struct pp_window_config config = {
 		.mapping = (enum pathprof_mapping)service->config.mapping,
-		.source = PATHPROF_SOURCE_STEP,
-		.basis = PATHPROF_BASIS_TIME,
+		.source = service->source_ops->source,
+		.basis = service->source_ops->basis,
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
 		.memory_max_bytes = service->config.memory_max_bytes,
 	};
-	int r = pp_window_new(&service->window, &config, &resolver);
+	int r;
 
+	service->resolver = pp_window_track_resolver(service->track);
+	r = pp_window_new(&service->window, &config, &service->resolver);
 	return r < 0 ? pathprof_fail(error, r, "window: %s", strerror(-r)) : 0;
 }
 
@@ -142,7 +143,7 @@ static int open_all(struct pp_service *service, struct pathprof_error *error)
 	if (r == 0)
 		r = open_window(service, error);
 	if (r == 0)
-		r = pp_service_open_source(service, error);
+		r = pp_service_open_first_source(service, error);
 	return r;
 }
 
@@ -202,6 +203,7 @@ void pp_service_close_window(struct pp_service *service)
 {
 	struct pp_mark end;
 
+	pp_service_flush_source(service);
 	pp_service_account(service);
 	end = pp_service_mark(service);
 	pp_service_store_window(service);

@@ -18,24 +18,77 @@ static const struct {
 	uint64_t choice; /* enum pp_config_source */
 	const struct pp_source_ops *ops;
 } sources[] = {
+	{PP_CONFIG_SOURCE_KMOD_LBR, &pp_source_kmod_lbr},
+	{PP_CONFIG_SOURCE_KMOD_SWLBR, &pp_source_kmod_swlbr},
 	{PP_CONFIG_SOURCE_STEP, &pp_source_step},
 };
+#define SOURCE_CNT (sizeof(sources) / sizeof(sources[0]))
 
-int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error)
+static bool is_candidate(const struct pp_service *service, size_t i)
 {
-	const uint64_t choice = service->config.source;
+	return service->config.source == PP_CONFIG_SOURCE_AUTO ||
+	       service->config.source == sources[i].choice;
+}
+
+/* The next that can run here, from sources[i] on; the last one's reason when none can. */
+static int pick_from(struct pp_service *service, size_t i, struct pathprof_error *error)
+{
 	int r = -ENOTSUP;
 
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-		if (choice != PP_CONFIG_SOURCE_AUTO && choice != sources[i].choice)
+	for (; i < SOURCE_CNT; i++) {
+		if (!is_candidate(service, i))
 			continue;
 		r = sources[i].ops->probe(error);
 		if (r == 0) {
 			service->source_ops = sources[i].ops;
+			service->source_rank = i;
 			return 0;
 		}
 	}
 	return r;
+}
+
+int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error)
+{
+	return pick_from(service, 0, error);
+}
+
+int pp_service_open_first_source(struct pp_service *service, struct pathprof_error *error)
+{
+	for (;;) {
+		struct pathprof_error why = {""};
+		int r = pp_service_open_source(service, error), next;
+
+		if (r == 0)
+			return 0;
+		next = pick_from(service, service->source_rank + 1, &why);
+		if (next < 0)
+			return r;
+		pp_log(LOG_NOTICE, "%s; going on with source %s", error->text,
+		       service->source_ops->name);
+		pp_window_set_source(service->window, service->source_ops->source,
+				     service->source_ops->basis);
+	}
+}
+
+bool pp_service_compresses(const struct pp_service *service)
+{
+	const uint64_t wanted = service->config.compress;
+
+	if (!service->source_ops->compresses || wanted == PP_CONFIG_COMPRESS_NO)
+		return false;
+	return wanted == PP_CONFIG_COMPRESS_YES || !service->only_pid;
+}
+
+/* What the source still has goes into the open window. */
+int pp_service_flush_source(struct pp_service *service)
+{
+	const struct pp_source_sink sink = pp_window_source_sink(service->window);
+	const struct pp_source_ops *ops = service->source_ops;
+
+	if (!service->source)
+		return 0;
+	return ops->flush ? ops->flush(service->source, &sink) : ops->drain(service->source, &sink);
 }
 
 static void read_stats(struct pp_service *service, struct pp_source_stats *ret_stats)
@@ -54,6 +107,9 @@ void pp_service_account(struct pp_service *service)
 	read_stats(service, &now);
 	pp_window_account(service->window, &service->source_seen, &now);
 	service->source_seen = now;
+	/* how long bursts really are, where the source knows better than the settings */
+	if (now.taken_wanted)
+		pp_window_set_taken(service->window, now.taken_wanted);
 	pp_track_stats(service->track, &track);
 	pp_window_lost(service->window, track.lost - service->track_lost_seen);
 	service->track_lost_seen = track.lost;
@@ -63,6 +119,9 @@ static void source_config(const struct pp_service *service, struct pp_source_con
 {
 	*ret_config = (struct pp_source_config){
 		.only_pid = service->only_pid,
+		.compress = pp_service_compresses(service),
+		.event = service->config.event,
+		.resolver = &service->resolver,
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
 		.overhead_ppm = (uint32_t)service->config.overhead_ppm,
 		.frequency_hz = (uint32_t)service->config.frequency_hz,
@@ -73,8 +132,11 @@ static void source_config(const struct pp_service *service, struct pp_source_con
 void pp_service_close_source(struct pp_service *service)
 {
 	if (service->source) {
-		service->source_ops->drain(service->source, pp_window_add_burst, service->window);
+		pp_service_flush_source(service);
 		pp_service_account(service);
+		/* they are the source's own, which goes now */
+		service->source_seen.counters = NULL;
+		service->source_seen.counter_cnt = 0;
 	}
 	sd_event_source_disable_unref(service->source_event);
 	service->source_event = NULL;
@@ -118,11 +180,12 @@ static int on_reopen(sd_event_source *timer, uint64_t now_us, void *context)
 static int on_bursts(sd_event_source *event_source, int fd, uint32_t events, void *context)
 {
 	struct pp_service *service = context;
-	uint64_t before = pp_window_profile(service->window)->totals.bursts;
-	int r = service->source_ops->drain(service->source, pp_window_add_burst, service->window);
+	const struct pp_source_sink sink = pp_window_source_sink(service->window);
+	uint64_t before = pp_window_profile(service->window)->totals.paths;
+	int r = service->source_ops->drain(service->source, &sink);
 
 	/* it delivers, so the next death starts with a short pause again */
-	if (pp_window_profile(service->window)->totals.bursts != before)
+	if (pp_window_profile(service->window)->totals.paths != before)
 		service->reopen_wait_ns = 0;
 	if (r >= 0)
 		return 0;

@@ -29,7 +29,9 @@ struct pp_service {
 	struct pp_window *window;
 	sd_event_source *track_event, *window_timer, *status_timer, *exit_timer;
 
+	struct pp_resolver resolver; /* the tracker, as source and window ask it */
 	const struct pp_source_ops *source_ops;
+	size_t source_rank;       /* among those there are, best first */
 	struct pp_source *source; /* NULL while it is down */
 	sd_event_source *source_event, *reopen_timer;
 	uint64_t reopen_wait_ns;
@@ -56,6 +58,12 @@ int64_t pp_realtime_ns(void);
 /* service_source.c */
 int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error);
 int pp_service_open_source(struct pp_service *service, struct pathprof_error *error);
+/* The one picked; while it cannot be opened, the next best. */
+int pp_service_open_first_source(struct pp_service *service, struct pathprof_error *error);
+/* Before a window ends. */
+int pp_service_flush_source(struct pp_service *service);
+/* Whether paths come as counts, those of PATHPROF_MAPPING_WPP. */
+bool pp_service_compresses(const struct pp_service *service);
 void pp_service_close_source(struct pp_service *service);
 /* Tells the open window what the source and the tracker did since the last time. */
 void pp_service_account(struct pp_service *service);

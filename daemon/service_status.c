@@ -111,6 +111,26 @@ static json_t *track_json(const struct pp_service *service)
 			 "repairs", (json_int_t)stats.repairs);
 }
 
+/* What only this source counts, those that are 0 left out. */
+static json_t *counters_json(const struct pp_service *service)
+{
+	const struct pp_source_stats *seen = &service->source_seen;
+	json_t *counters = json_object();
+
+	for (uint32_t i = 0; i < seen->counter_cnt; i++)
+		if (seen->counters[i].cnt)
+			json_object_set_new(counters, seen->counters[i].name,
+					    json_integer((json_int_t)seen->counters[i].cnt));
+	return counters;
+}
+
+static const char *mapping_name(const struct pp_service *service)
+{
+	return service->config.mapping == PATHPROF_MAPPING_WPP || pp_service_compresses(service)
+		       ? "wpp"
+		       : "bl";
+}
+
 static void add_identity(const struct pp_service *service, json_t *status)
 {
 	const struct pp_config *config = &service->config;
@@ -126,6 +146,7 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "source_deaths",
 			    json_integer((json_int_t)service->source_deaths));
 	json_object_set_new(status, "sampler", json_string(sampler ? sampler : ""));
+	json_object_set_new(status, "mapping", json_string(mapping_name(service)));
 	json_object_set_new(status, "basis", json_string(pathprof_basis_name(profile->basis)));
 	json_object_set_new(status, "db", json_string(service->db_path));
 	json_object_set_new(status, "window_s", json_real((double)config->window_ns / 1e9));
@@ -156,6 +177,7 @@ static void add_figures(const struct pp_service *service, const struct pp_mark *
 	json_object_set_new(status, "memory_bytes", json_integer(memory_bytes()));
 	json_object_set_new(status, "db_bytes", json_integer((json_int_t)db_bytes));
 	json_object_set_new(status, "drops", drops_json(service));
+	json_object_set_new(status, "counters", counters_json(service));
 	json_object_set_new(status, "tracker", track_json(service));
 }
 

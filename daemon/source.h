@@ -12,7 +12,9 @@
 
 #include "pathprof/abi.h"
 #include "pathprof/error.h"
+#include "pathprof/paths.h"
 #include "pathprof/profile.h"
+#include "resolver.h"
 
 struct pp_source_config {
 	pid_t only_pid;        /* 0: the whole system; else this process, its threads and its
@@ -22,7 +24,17 @@ struct pp_source_config {
 				  source may compute, parts per million; default 5000 */
 	uint32_t frequency_hz; /* samples a second and CPU offered before the budget decides */
 	bool pin;              /* may hold a target on one CPU during a burst (see source_step.c) */
+	bool compress;         /* counted paths instead of bursts, where a source can count them */
+	const char *event;     /* hardware event to sample on, "" or NULL: taken branches */
+	const struct pp_resolver *resolver; /* for sources that read code; outlives the source */
 };
+
+/* A counter that only this source has, for status. */
+struct pp_source_counter {
+	const char *name; /* as "skip_budget"; lives for ever */
+	uint64_t cnt;
+};
+#define PP_SOURCE_COUNTER_MAX 96
 
 /* Running totals since open; the caller subtracts. */
 struct pp_source_stats {
@@ -31,23 +43,48 @@ struct pp_source_stats {
 	uint64_t stopped_ns; /* targets held */
 	uint64_t cpu_ns;     /* CPU time of the source */
 	uint64_t drops[PATHPROF_DROP_CNT];
-	const char *sampler; /* "cpu-clock" or "proc": how running threads are found */
+	uint64_t windows, taken; /* of branch windows that came as counts: no burst tells of them */
+	uint32_t taken_wanted;   /* taken branches a window really has; 0: as configured */
+	const char *sampler;     /* "cpu-clock", "proc" or an event: what decides when to look */
+	const struct pp_source_counter *counters; /* valid until the next call */
+	uint32_t counter_cnt;
 };
 
 struct pp_source; /* each implementation has its own; the first member is the ops pointer */
 
-typedef void pp_burst_fn(void *context, const struct pathprof_burst *burst,
-			 const struct pathprof_branch *branches);
+/* Whose counts these are. */
+struct pp_counted {
+	uint32_t pid;
+	uint64_t start_time; /* clock ticks since boot, 0: not known */
+	uint64_t time_ns;    /* CLOCK_MONOTONIC, when it was seen: what its addresses are read by */
+};
+
+/* Where a source puts what it has. Addresses are those of the profiled process. */
+struct pp_source_sink {
+	void *context;
+	void (*burst)(void *context, const struct pathprof_burst *burst,
+		      const struct pathprof_branch *branches);
+	/* cnt runs of the path; its weight is that of one run. */
+	void (*path)(void *context, const struct pp_counted *who,
+		     const struct pathprof_path_seen *path, uint64_t cnt);
+	void (*edge)(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
+		     uint64_t cnt);
+};
 
 struct pp_source_ops {
 	const char *name;
+	uint32_t source; /* PATHPROF_SOURCE_* of its windows */
+	enum pathprof_basis basis;
+	bool compresses; /* its counted paths are those of PATHPROF_MAPPING_WPP */
 	/* 0 when it can run here; else -errno and why not, and what would change it. */
 	int (*probe)(struct pathprof_error *why);
 	int (*open)(struct pp_source **ret_source, const struct pp_source_config *config,
 		    struct pathprof_error *error);
 	int (*fd)(struct pp_source *source); /* readable when there is something to drain */
 	/* Hands over all that is there; never blocks. -EPIPE when the source has died. */
-	int (*drain)(struct pp_source *source, pp_burst_fn *fn, void *context);
+	int (*drain)(struct pp_source *source, const struct pp_source_sink *sink);
+	/* Before a window ends: also what is still being counted. NULL: nothing ever is. */
+	int (*flush)(struct pp_source *source, const struct pp_source_sink *sink);
 	void (*stats)(struct pp_source *source, struct pp_source_stats *ret_stats);
 	/* New budget, rate and burst length while running. */
 	int (*configure)(struct pp_source *source, const struct pp_source_config *config);
@@ -58,6 +95,6 @@ struct pp_source {
 	const struct pp_source_ops *ops;
 };
 
-extern const struct pp_source_ops pp_source_step;
+extern const struct pp_source_ops pp_source_step, pp_source_kmod_lbr, pp_source_kmod_swlbr;
 
 #endif

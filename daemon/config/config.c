@@ -18,8 +18,15 @@
 #define MIB       (UINT64_C(1) << 20)
 #define TIB       (UINT64_C(1) << 40)
 
-static const char *const sources[] = {
-	[PP_CONFIG_SOURCE_AUTO] = "auto", [PP_CONFIG_SOURCE_STEP] = "step", NULL};
+static const char *const sources[] = {[PP_CONFIG_SOURCE_AUTO] = "auto",
+				      [PP_CONFIG_SOURCE_KMOD_LBR] = "kmod-lbr",
+				      [PP_CONFIG_SOURCE_KMOD_SWLBR] = "kmod-swlbr",
+				      [PP_CONFIG_SOURCE_STEP] = "step",
+				      NULL};
+static const char *const compress[] = {[PP_CONFIG_COMPRESS_AUTO] = "auto",
+				       [PP_CONFIG_COMPRESS_YES] = "yes",
+				       [PP_CONFIG_COMPRESS_NO] = "no",
+				       NULL};
 static const char *const mappings[] = {
 	[PATHPROF_MAPPING_BL] = "bl", [PATHPROF_MAPPING_WPP] = "wpp", NULL};
 
@@ -27,7 +34,9 @@ static const char *const mappings[] = {
 
 const struct pp_config_key pp_config_keys[] = {
 	{"Profile", "Source", PP_CONFIG_CHOICE, false, false, FIELD(source), 0, 0, sources, "auto",
-	 "Where branches come from: auto takes the best source that can run here;\n"
+	 "Where branches come from: auto takes the best source that can run here, in this\n"
+	 "order. kmod-lbr: the processor's branch stack, by the kernel module. kmod-swlbr:\n"
+	 "the kernel module takes a thread through its next branches by debug traps.\n"
 	 "step holds a running thread for a moment and steps through it (ptrace)."},
 	{"Profile", "Overhead", PP_CONFIG_PERCENT, true, false, FIELD(overhead_ppm), 10, 1000000,
 	 NULL, "0.5%",
@@ -48,7 +57,18 @@ const struct pp_config_key pp_config_keys[] = {
 	 "returns. wpp: a call ends the caller's path, and a new one begins at the return."},
 	{"Profile", "PinTargets", PP_CONFIG_BOOL, false, false, FIELD(pin), 0, 1, NULL, "yes",
 	 "Keep a thread on one CPU while it is stepped: a tenth of the cost."},
-	{"Store", "Path", PP_CONFIG_PATH, false, false, FIELD(db_path), 0, 0, NULL, "",
+	{"Profile", "Compress", PP_CONFIG_CHOICE, false, false, FIELD(compress), 0, 0, compress,
+	 "auto",
+	 "kmod-lbr: count paths in the kernel instead of handing over every window; they\n"
+	 "are then those of Mapping=wpp, whatever that says. auto: yes for the service, no\n"
+	 "for a recording. The other sources hand windows over."},
+	{"Profile", "Event", PP_CONFIG_TEXT, false, false, FIELD(event), 0, PP_CONFIG_EVENT_MAX,
+	 NULL, "",
+	 "kmod-lbr: the event to sample on, as libpfm4 names it or as perf writes it:\n"
+	 "pmu/config=0x20c4/. It should count taken branches: windows are taken to say how\n"
+	 "often code runs. Empty: taken branches, as this processor counts them."},
+	{"Store", "Path", PP_CONFIG_PATH, false, false, FIELD(db_path), 0, PP_CONFIG_PATH_MAX, NULL,
+	 "",
 	 "The database. Empty: profile.db in $STATE_DIRECTORY, else in /var/lib/pathprof;\n"
 	 "not root: in $XDG_STATE_HOME/pathprof."},
 	{"Store", "MaxUse", PP_CONFIG_SIZE, true, true, FIELD(max_use_bytes), 4 * MIB, 1024 * TIB,
@@ -86,6 +106,11 @@ bool pp_config_has_section(const char *name, size_t len)
 	return false;
 }
 
+static bool is_text(const struct pp_config_key *key)
+{
+	return key->type == PP_CONFIG_PATH || key->type == PP_CONFIG_TEXT;
+}
+
 static uint64_t *number_of(struct pp_config *config, const struct pp_config_key *key)
 {
 	return (uint64_t *)(void *)((char *)config + key->offset);
@@ -112,6 +137,7 @@ static int read_number(const struct pp_config_key *key, const char *text, uint64
 	case PP_CONFIG_CHOICE:
 		return pp_value_choice(text, key->choices, ret_value);
 	case PP_CONFIG_PATH:
+	case PP_CONFIG_TEXT:
 		break;
 	}
 	return -EINVAL;
@@ -137,6 +163,7 @@ static void format_number(const struct pp_config_key *key, uint64_t value, char 
 		return;
 	case PP_CONFIG_COUNT:
 	case PP_CONFIG_PATH:
+	case PP_CONFIG_TEXT:
 		snprintf(text, size, "%" PRIu64, value);
 		return;
 	}
@@ -162,8 +189,11 @@ static void describe(const struct pp_config_key *key, char *text, size_t size)
 	char low[32] = "", high[32] = "";
 	size_t len = 0;
 
-	if (key->type == PP_CONFIG_BOOL || key->type == PP_CONFIG_PATH) {
-		snprintf(text, size, key->type == PP_CONFIG_BOOL ? "yes or no" : "a path");
+	if (key->type == PP_CONFIG_BOOL || is_text(key)) {
+		snprintf(text, size, "%s",
+			 key->type == PP_CONFIG_BOOL   ? "yes or no"
+			 : key->type == PP_CONFIG_PATH ? "a path"
+						       : "an event");
 		return;
 	}
 	if (key->type == PP_CONFIG_CHOICE) {
@@ -188,12 +218,12 @@ static int refuse(const struct pp_config_key *key, const char *value, int code,
 			     code == -ERANGE ? "out of range" : "bad value", wanted);
 }
 
-static int set_path(struct pp_config *config, const struct pp_config_key *key, const char *value,
+static int set_text(struct pp_config *config, const struct pp_config_key *key, const char *value,
 		    struct pathprof_error *error)
 {
 	size_t len = strlen(value);
 
-	if (len >= PP_CONFIG_PATH_MAX)
+	if (len >= key->max)
 		return refuse(key, value, -ERANGE, error);
 	memcpy((char *)config + key->offset, value, len + 1);
 	return 0;
@@ -212,8 +242,8 @@ static int set_key(struct pp_config *config, const struct pp_config_key *key, co
 	uint64_t v = 0;
 	int r;
 
-	if (key->type == PP_CONFIG_PATH)
-		return set_path(config, key, value, error);
+	if (is_text(key))
+		return set_text(config, key, value, error);
 	r = read_number(key, value, &v);
 	if (r == 0 && !in_range(key, v))
 		r = -ERANGE;
@@ -247,7 +277,7 @@ void pp_config_defaults(struct pp_config *ret_config)
 static void format_key(const struct pp_config *config, const struct pp_config_key *key, char *text,
 		       size_t size)
 {
-	if (key->type == PP_CONFIG_PATH)
+	if (is_text(key))
 		snprintf(text, size, "%s", (const char *)config + key->offset);
 	else
 		format_number(key, number(config, key), text, size);
@@ -303,7 +333,7 @@ void pp_config_print_defaults(FILE *to)
 static bool key_equal(const struct pp_config *a, const struct pp_config *b,
 		      const struct pp_config_key *key)
 {
-	if (key->type == PP_CONFIG_PATH)
+	if (is_text(key))
 		return !strcmp((const char *)a + key->offset, (const char *)b + key->offset);
 	return number(a, key) == number(b, key);
 }

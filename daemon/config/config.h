@@ -22,8 +22,18 @@
 
 enum pp_config_source {
 	PP_CONFIG_SOURCE_AUTO, /* the best one that can run here */
+	PP_CONFIG_SOURCE_KMOD_LBR,
+	PP_CONFIG_SOURCE_KMOD_SWLBR,
 	PP_CONFIG_SOURCE_STEP,
 };
+
+enum pp_config_compress {
+	PP_CONFIG_COMPRESS_AUTO, /* yes for a whole system, no for a recording */
+	PP_CONFIG_COMPRESS_YES,
+	PP_CONFIG_COMPRESS_NO,
+};
+
+#define PP_CONFIG_EVENT_MAX 128
 
 /* Every number is a uint64_t, so that the table of keys can point at it. */
 struct pp_config {
@@ -34,11 +44,13 @@ struct pp_config {
 	uint64_t frequency_hz;
 	uint64_t mapping;       /* enum pathprof_mapping */
 	uint64_t pin;           /* 0 or 1 */
+	uint64_t compress;      /* enum pp_config_compress */
 	uint64_t max_use_bytes; /* 0: no bound */
 	uint64_t keep_free_bytes;
 	uint64_t max_retention_ns;        /* 0: no bound */
 	uint64_t memory_max_bytes;        /* of the open window's tables */
 	char db_path[PP_CONFIG_PATH_MAX]; /* "": the default, see pp_config_db_path */
+	char event[PP_CONFIG_EVENT_MAX];  /* "": taken branches, as this processor counts them */
 };
 
 void pp_config_defaults(struct pp_config *ret_config);

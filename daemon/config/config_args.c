@@ -14,7 +14,7 @@
 #define RECORD_FREQUENCY "997"
 
 const char pp_args_usage[] =
-	"Usage: pathprofd [-c FILE] [--db FILE] [--source auto|step] [--overhead PERCENT]\n"
+	"Usage: pathprofd [-c FILE] [--db FILE] [--source NAME] [--overhead PERCENT]\n"
 	"                 [--window SECONDS] [--taken N] [--duration SECONDS]\n"
 	"       pathprofd --record --db FILE [--overhead PERCENT] [--taken N] [--quiet]\n"
 	"                 (-p PID [--duration SECONDS] | -- COMMAND ARGUMENTS...)\n"
@@ -24,7 +24,7 @@ const char pp_args_usage[] =
 	"\n"
 	"  -c, --config FILE    settings (default " PP_CONFIG_FILE ")\n"
 	"      --db FILE        database\n"
-	"      --source NAME    where branches come from: auto, step\n"
+	"      --source NAME    where branches come from: auto, kmod-lbr, kmod-swlbr, step\n"
 	"      --overhead PCT   share of all CPUs' time to spend (0.5%; recording: 20%)\n"
 	"      --window SPAN    how long one window lasts (1min)\n"
 	"      --taken N        taken branches in one burst (32)\n"

@@ -15,15 +15,16 @@ enum pp_config_type {
 	PP_CONFIG_BOOL,
 	PP_CONFIG_CHOICE,
 	PP_CONFIG_PATH,
+	PP_CONFIG_TEXT,
 };
 
 struct pp_config_key {
 	const char *section, *name;
 	enum pp_config_type type;
-	bool live;     /* can change while running */
-	bool zero;     /* 0 is allowed besides min..max: no bound */
-	size_t offset; /* in struct pp_config */
-	uint64_t min, max;
+	bool live;         /* can change while running */
+	bool zero;         /* 0 is allowed besides min..max: no bound */
+	size_t offset;     /* in struct pp_config */
+	uint64_t min, max; /* of a path or text, max is its room in bytes */
 	const char *const *choices;
 	const char *fallback; /* the default, as one writes it */
 	const char *help;     /* lines of the commented file, split by newlines */

@@ -207,8 +207,8 @@ static bool is_stats(const struct pp_step_stats *stats, size_t len_bytes)
 	       stats->header.version == PP_STEP_VERSION;
 }
 
-static void take_record(struct step_source *source, size_t len_bytes, pp_burst_fn *fn,
-			void *context)
+static void take_record(struct step_source *source, size_t len_bytes,
+			const struct pp_source_sink *sink)
 {
 	uint16_t type = len_bytes >= sizeof(struct pp_step_header) ? source->buffer.header.type : 0;
 
@@ -218,15 +218,16 @@ static void take_record(struct step_source *source, size_t len_bytes, pp_burst_f
 	} else if (type == PATHPROF_SOURCE_STEP &&
 		   is_burst(&source->buffer.record.burst, source->buffer.record.branches,
 			    len_bytes)) {
-		if (fn)
-			fn(context, &source->buffer.record.burst, source->buffer.record.branches);
+		if (sink)
+			sink->burst(sink->context, &source->buffer.record.burst,
+				    source->buffer.record.branches);
 	} else {
 		source->malformed++;
 	}
 }
 
 /* 0: nothing more for now, -EPIPE: nor ever. */
-static int read_records(struct step_source *source, pp_burst_fn *fn, void *context)
+static int read_records(struct step_source *source, const struct pp_source_sink *sink)
 {
 	for (;;) {
 		ssize_t len_bytes = recv(source->fd, &source->buffer, sizeof(source->buffer),
@@ -238,7 +239,7 @@ static int read_records(struct step_source *source, pp_burst_fn *fn, void *conte
 			return 0;
 		if (len_bytes <= 0)
 			return -EPIPE;
-		take_record(source, (size_t)len_bytes, fn, context);
+		take_record(source, (size_t)len_bytes, sink);
 	}
 }
 
@@ -301,7 +302,7 @@ static int await_answer(struct step_source *source, struct pathprof_error *error
 			return pathprof_fail(error, -ETIMEDOUT,
 					     "step: the stepper does not answer");
 		if (ready > 0)
-			code = read_records(source, NULL, NULL);
+			code = read_records(source, NULL);
 	}
 	if (!source->heard)
 		return pathprof_fail(error, -EPIPE,
@@ -350,10 +351,10 @@ static int step_fd(struct pp_source *base)
 	return ((struct step_source *)base)->fd;
 }
 
-static int step_drain(struct pp_source *base, pp_burst_fn *fn, void *context)
+static int step_drain(struct pp_source *base, const struct pp_source_sink *sink)
 {
 	struct step_source *source = (struct step_source *)base;
-	int code = read_records(source, fn, context);
+	int code = read_records(source, sink);
 
 	if (code == -EPIPE)
 		end_stepper(source);
@@ -450,6 +451,8 @@ uint64_t pp_source_step_restarts(const struct pp_source *base)
 
 const struct pp_source_ops pp_source_step = {
 	.name = "step",
+	.source = PATHPROF_SOURCE_STEP,
+	.basis = PATHPROF_BASIS_TIME,
 	.probe = step_probe,
 	.open = step_open,
 	.fd = step_fd,

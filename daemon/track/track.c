@@ -254,6 +254,24 @@ static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t tim
 	return pp_images_at(&track->images, pid, time_ns);
 }
 
+bool pp_track_in_view(struct pp_track *track, pid_t pid)
+{
+	pid_t *pids;
+	size_t cnt;
+	bool found = false;
+
+	if (!track->config.only_pid || pid == track->config.only_pid)
+		return true;
+	if (track->perf)
+		return pp_images_newest(&track->images, pid) != NULL;
+	if (pp_proc_pids(track->config.only_pid, &pids, &cnt) < 0)
+		return false;
+	for (size_t i = 0; i < cnt && !found; i++)
+		found = pids[i] == pid;
+	free(pids);
+	return found;
+}
+
 const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t pid,
 						   uint64_t time_ns)
 {
@@ -295,13 +313,14 @@ static int locate(struct pp_track *track, struct pp_image *image, const struct p
 	if (piece->file) {
 		*ret_location = (struct pp_location){piece->file->id,
 						     piece->offset + (address - piece->start),
-						     piece->file->name};
+						     piece->file->name, piece->start, piece->end};
 		return 0;
 	}
 	detail = pp_track_detail(track, image);
 	if (!detail)
 		return -ENOMEM;
-	*ret_location = (struct pp_location){detail->jit_id, address, detail->jit_name};
+	*ret_location = (struct pp_location){detail->jit_id, address, detail->jit_name,
+					     piece->start, piece->end};
 	return 0;
 }
 

@@ -29,6 +29,7 @@ struct pp_track_process {
 	pid_t pid;
 	uint64_t start_time; /* clock ticks since boot, as in /proc/PID/stat */
 	uint32_t exec_cnt;
+	uint32_t change_cnt; /* of its mappings: another number, another memory */
 	char comm[16];
 	char container[128]; /* from its cgroup; "" for none */
 	char exe[256];       /* path of its executable as first mapped, "" unknown */
@@ -39,8 +40,9 @@ struct pp_track_process {
 /* Where an address lies: the key of everything stored. */
 struct pp_location {
 	struct pathprof_build_id id;
-	uint64_t offset;  /* file offset; for JIT code the address itself */
-	const char *name; /* mapped path, container-relative: for people, never a key */
+	uint64_t offset;     /* file offset; for JIT code the address itself */
+	const char *name;    /* mapped path, container-relative: for people, never a key */
+	uint64_t start, end; /* addresses [start, end) that lie in one piece with it */
 };
 
 struct pp_track_stats {
@@ -59,6 +61,8 @@ void pp_track_free(struct pp_track *track);
 int pp_track_fd(struct pp_track *track);
 /* Applies every event that is there, in the order of time. Call before resolving a burst. */
 int pp_track_dispatch(struct pp_track *track);
+/* Whether pid is one of those this tracker was made for, as far as events have told. */
+bool pp_track_in_view(struct pp_track *track, pid_t pid);
 /* NULL when unknown even to /proc. */
 const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pid);
 /* What pid was at time_ns (CLOCK_MONOTONIC; 0: now): before its last exec, or an earlier process.

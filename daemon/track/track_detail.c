@@ -139,6 +139,7 @@ struct pp_image_detail *pp_track_detail(struct pp_track *track, struct pp_image 
 	process = &detail->process;
 	process->start_time = image->start_time;
 	process->exec_cnt = image->exec_cnt;
+	process->change_cnt = image->space->change_cnt;
 	memcpy(process->comm, image->comm, sizeof(process->comm));
 	copy_text(process->container, sizeof(process->container), image->container);
 	copy_text(process->exe, sizeof(process->exe), image->exe);

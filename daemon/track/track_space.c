@@ -206,6 +206,7 @@ static void copy_content(struct pp_space *to, const struct pp_space *from)
 	}
 	to->piece_cnt = from->piece_cnt;
 	to->past_cnt = from->past_cnt;
+	to->change_cnt = from->change_cnt;
 }
 
 int pp_space_own(struct pp_space **space)
@@ -374,6 +375,7 @@ static int change(struct pp_space *space, const struct pp_piece *range, bool is_
 	}
 	part_cnt = make_parts(space, range, is_map, &low, &high, parts);
 	splice(space, low, high, parts, part_cnt);
+	space->change_cnt++;
 	return 0;
 }
 

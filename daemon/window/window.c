@@ -16,10 +16,10 @@ struct pp_window {
 	uint64_t held_ns; /* what the windows know of the source's stopped_ns since it was opened */
 };
 
-/* One burst on its way into the window. */
+/* A burst or a count on its way into the window. */
 struct arrival {
 	struct pp_window *window;
-	const struct pathprof_burst *burst;
+	struct pp_counted who;
 	uint32_t process; /* index in the profile */
 };
 
@@ -87,8 +87,8 @@ static int locate(const struct arrival *arrival, uint64_t address, struct place 
 	struct pp_location where;
 	uint32_t binary;
 
-	if (window->resolver.resolve(window->resolver.context, (pid_t)arrival->burst->pid,
-				     arrival->burst->time_ns, address, &where) < 0) {
+	if (window->resolver.resolve(window->resolver.context, (pid_t)arrival->who.pid,
+				     arrival->who.time_ns, address, &where) < 0) {
 		drop(window, PATHPROF_DROP_UNRESOLVED, 1);
 		return -ENOENT;
 	}
@@ -99,13 +99,13 @@ static int locate(const struct arrival *arrival, uint64_t address, struct place 
 	return 0;
 }
 
-static void on_path(void *context, const struct pathprof_path_seen *path)
+static void add_path(const struct arrival *arrival, const struct pathprof_path_seen *path,
+		     uint64_t cnt)
 {
-	const struct arrival *arrival = context;
 	struct pathprof_profile *profile = &arrival->window->profile;
 	struct place place;
 
-	profile->totals.paths++;
+	profile->totals.paths += cnt;
 	if (locate(arrival, path->start, &place) < 0)
 		return;
 	pathprof_profile_add_path(profile, &(struct pathprof_path_count){
@@ -114,16 +114,22 @@ static void on_path(void *context, const struct pathprof_path_seen *path)
 						   .start = place.offset,
 						   .length = path->length,
 						   .outcomes = path->outcomes,
-						   .samples = 1,
-						   .weight = path->weight,
+						   .samples = cnt,
+						   .weight = path->weight * (double)cnt,
 					   });
 }
 
-static void add_edge(const struct arrival *arrival, const struct pathprof_branch *branch)
+static void on_path(void *context, const struct pathprof_path_seen *path)
+{
+	add_path(context, path, 1);
+}
+
+static void add_edge(const struct arrival *arrival, uint64_t from_address, uint64_t to_address,
+		     uint64_t cnt)
 {
 	struct place from, to;
 
-	if (locate(arrival, branch->from, &from) < 0 || locate(arrival, branch->next, &to) < 0)
+	if (locate(arrival, from_address, &from) < 0 || locate(arrival, to_address, &to) < 0)
 		return;
 	pathprof_profile_add_edge(&arrival->window->profile, &(struct pathprof_edge_count){
 								     .process = arrival->process,
@@ -131,20 +137,24 @@ static void add_edge(const struct arrival *arrival, const struct pathprof_branch
 								     .to_binary = to.binary,
 								     .from = from.offset,
 								     .to = to.offset,
-								     .count = 1,
+								     .count = cnt,
 							     });
 }
 
-/* Index of the burst's process; PATHPROF_NO_INDEX, counted, when it cannot be told who it was. */
-static uint32_t find_process(struct pp_window *window, const struct pathprof_burst *burst)
+/*
+ * Index of the process; PATHPROF_NO_INDEX, with so many branches counted, when it cannot be told
+ * who it was.
+ */
+static uint32_t find_process(struct pp_window *window, const struct pp_counted *who,
+			     uint64_t taken_cnt)
 {
-	const struct pp_track_process *p = window->resolver.process(
-		window->resolver.context, (pid_t)burst->pid, burst->time_ns);
+	const struct pp_track_process *p =
+		window->resolver.process(window->resolver.context, (pid_t)who->pid, who->time_ns);
 	uint32_t binary = PATHPROF_NO_INDEX;
 
 	/* another start time: the number was given to a new process since */
-	if (!p || (burst->start_time && p->start_time && burst->start_time != p->start_time)) {
-		drop(window, PATHPROF_DROP_UNRESOLVED, burst->taken_cnt);
+	if (!p || (who->start_time && p->start_time && who->start_time != p->start_time)) {
+		drop(window, PATHPROF_DROP_UNRESOLVED, taken_cnt);
 		return PATHPROF_NO_INDEX;
 	}
 	if (p->exe_id.kind != PATHPROF_ID_NONE)
@@ -187,7 +197,10 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 			 const struct pathprof_branch *branches)
 {
 	struct pp_window *window = context;
-	struct arrival arrival = {.window = window, .burst = burst};
+	struct arrival arrival = {
+		.window = window,
+		.who = {burst->pid, burst->start_time, burst->time_ns},
+	};
 
 	if (!is_sound(burst)) {
 		drop(window, PATHPROF_DROP_MALFORMED, 1);
@@ -196,7 +209,7 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 	window->resolver.dispatch(window->resolver.context);
 	add_totals(&window->profile.totals, burst);
 	add_held(window, burst->stopped_ns);
-	arrival.process = find_process(window, burst);
+	arrival.process = find_process(window, &arrival.who, burst->taken_cnt);
 	if (arrival.process == PATHPROF_NO_INDEX)
 		return;
 	if (pathprof_paths_of_burst(branches, burst->branch_cnt, window->config.mapping, on_path,
@@ -206,7 +219,36 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 	}
 	for (uint32_t i = 0; i < burst->branch_cnt; i++)
 		if (branches[i].taken)
-			add_edge(&arrival, &branches[i]);
+			add_edge(&arrival, branches[i].from, branches[i].next, 1);
+}
+
+/* Counts come by the hundred: who dispatches the tracker is their source, once for all. */
+void pp_window_add_path(void *context, const struct pp_counted *who,
+			const struct pathprof_path_seen *path, uint64_t cnt)
+{
+	struct pp_window *window = context;
+	struct arrival arrival = {.window = window, .who = *who};
+
+	arrival.process = find_process(window, who, cnt);
+	if (arrival.process != PATHPROF_NO_INDEX)
+		add_path(&arrival, path, cnt);
+}
+
+void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
+			uint64_t cnt)
+{
+	struct pp_window *window = context;
+	struct arrival arrival = {.window = window, .who = *who};
+
+	arrival.process = find_process(window, who, cnt);
+	if (arrival.process != PATHPROF_NO_INDEX)
+		add_edge(&arrival, from, to, cnt);
+}
+
+struct pp_source_sink pp_window_source_sink(struct pp_window *window)
+{
+	return (struct pp_source_sink){window, pp_window_add_burst, pp_window_add_path,
+				       pp_window_add_edge};
 }
 
 void pp_window_account(struct pp_window *window, const struct pp_source_stats *before,
@@ -217,6 +259,9 @@ void pp_window_account(struct pp_window *window, const struct pp_source_stats *b
 	if (now->stopped_ns > window->held_ns)
 		add_held(window, now->stopped_ns - window->held_ns);
 	totals->source_cpu_ns += now->cpu_ns - before->cpu_ns;
+	totals->bursts += now->windows - before->windows;
+	totals->branches += now->taken - before->taken;
+	totals->taken += now->taken - before->taken;
 	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
 		totals->drops[i] += now->drops[i] - before->drops[i];
 }
@@ -224,6 +269,14 @@ void pp_window_account(struct pp_window *window, const struct pp_source_stats *b
 void pp_window_source_opened(struct pp_window *window)
 {
 	window->held_ns = 0;
+}
+
+void pp_window_set_source(struct pp_window *window, uint32_t source, enum pathprof_basis basis)
+{
+	window->config.source = source;
+	window->config.basis = basis;
+	window->profile.source = source;
+	window->profile.basis = basis;
 }
 
 void pp_window_lost(struct pp_window *window, uint64_t cnt)

@@ -17,21 +17,10 @@
 #include "pathprof/error.h"
 #include "pathprof/paths.h"
 #include "pathprof/profile.h"
+#include "../resolver.h"
 #include "../source.h"
-#include "../track/track.h"
 
 struct pp_window;
-
-/* Who knows what lies at an address: the tracker, or a test. The functions are those of track.h. */
-struct pp_resolver {
-	void *context;
-	int (*dispatch)(void *context);
-	const struct pp_track_process *(*process)(void *context, pid_t pid, uint64_t time_ns);
-	int (*resolve)(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
-		       struct pp_location *ret_location);
-	int (*jit_symbol)(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
-			  uint64_t *ret_start, uint64_t *ret_len_bytes);
-};
 
 /* Where a closed window goes: the store, or a test. The functions are those of store.h. */
 struct pp_window_sink {
@@ -56,19 +45,27 @@ int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *
 /* NULL-safe. */
 void pp_window_free(struct pp_window *window);
 
-/* A pp_burst_fn: context is the window. */
+/* The functions of struct pp_source_sink: context is the window. */
 void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 			 const struct pathprof_branch *branches);
+void pp_window_add_path(void *context, const struct pp_counted *who,
+			const struct pathprof_path_seen *path, uint64_t cnt);
+void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
+			uint64_t cnt);
+struct pp_source_sink pp_window_source_sink(struct pp_window *window);
 
 /*
- * Adds what the source did from `before` to `now`: its CPU time, what it passed over, and time held
- * that no burst told of.
+ * Adds what the source did from `before` to `now`: its CPU time, what it passed over, windows that
+ * came as counts, and time held that no burst told of.
  */
 void pp_window_account(struct pp_window *window, const struct pp_source_stats *before,
 		       const struct pp_source_stats *now);
 
 /* A new source counts from zero. */
 void pp_window_source_opened(struct pp_window *window);
+
+/* Another source, before the first burst of a window: right after new or a close. */
+void pp_window_set_source(struct pp_window *window, uint32_t source, enum pathprof_basis basis);
 
 /* cnt mapping events that the kernel lost. */
 void pp_window_lost(struct pp_window *window, uint64_t cnt);

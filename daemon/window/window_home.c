@@ -27,9 +27,14 @@ static int jit_symbol(void *context, pid_t pid, uint64_t address, char *name, si
 				   ret_len_bytes);
 }
 
+static bool in_view(void *context, pid_t pid)
+{
+	return pp_track_in_view(context, pid);
+}
+
 struct pp_resolver pp_window_track_resolver(struct pp_track *track)
 {
-	return (struct pp_resolver){track, dispatch, process, resolve, jit_symbol};
+	return (struct pp_resolver){track, dispatch, process, resolve, jit_symbol, in_view};
 }
 
 static int add_window(void *context, const struct pathprof_profile *profile,

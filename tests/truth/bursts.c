@@ -147,6 +147,13 @@ static pid_t start_command(const struct options *options, int *ret_go)
 }
 
 /* True when the command has ended. */
+static int drain(struct pp_source *source, struct sink *to)
+{
+	const struct pp_source_sink sink = {.context = to, .burst = keep};
+
+	return source->ops->drain(source, &sink);
+}
+
 static int has_ended(pid_t pid, int *ret_status)
 {
 	if (pid <= 0)
@@ -163,7 +170,7 @@ static int watch(struct pp_source *source, const struct options *options, pid_t 
 	while (!ended && pp_step_now() < end_ns && sink->cnt < options->bursts) {
 		struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};
 
-		if (poll(&wanted, 1, 20) > 0 && source->ops->drain(source, keep, sink)) {
+		if (poll(&wanted, 1, 20) > 0 && drain(source, sink)) {
 			fprintf(stderr, "bursts: the stepper has died\n");
 			break;
 		}
@@ -209,7 +216,7 @@ static void settle(struct pp_source *source, struct sink *sink)
 	struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};
 
 	for (int i = 0; i < 6; i++)
-		if (poll(&wanted, 1, 100) > 0 && source->ops->drain(source, keep, sink))
+		if (poll(&wanted, 1, 100) > 0 && drain(source, sink))
 			break;
 }
 

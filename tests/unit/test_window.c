@@ -260,7 +260,7 @@ static void lists_release(struct naive *naive)
 static void scene_init(struct scene *scene, size_t memory)
 {
 	const struct pp_resolver resolver = {&scene->fake, fake_dispatch, fake_process,
-					     fake_resolve, fake_jit};
+					     fake_resolve, fake_jit,      NULL};
 	const struct pp_window_config config = {
 		.mapping = PATHPROF_MAPPING_BL,
 		.source = PATHPROF_SOURCE_STEP,

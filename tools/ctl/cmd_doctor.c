@@ -13,15 +13,23 @@
 
 static const char *const state_names[] = {"ok", "no", "warn"};
 
-/* The step source is the one that this version has; it needs x86-64 and ptrace. */
+/* As pathprofd picks with Source=auto: the best that can run here. */
 static bool add_source(struct facts *facts)
 {
+	const char *taken = facts->module_in_use ? ", in use now" : "";
 #ifdef __x86_64__
-	bool can = facts->can_step;
+	bool can_step = facts->can_step;
 #else
-	bool can = false;
+	bool can_step = false;
 #endif
-	if (can)
+
+	if (facts->module && facts->branch_stack)
+		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
+			   "kmod-lbr (branch stack by hardware)%s", taken);
+	else if (facts->module)
+		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
+			   "kmod-swlbr (branches by debug traps, in the kernel)%s", taken);
+	else if (can_step)
 		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
 			   "step (branches by single-stepping), sampler %s",
 			   facts->clock_sampling ? "cpu-clock" : "/proc");
@@ -30,7 +38,7 @@ static bool add_source(struct facts *facts)
 				     "no source can run here: see single steps",
 				     "what the lines above say"),
 			   "none");
-	return can;
+	return facts->module || can_step;
 }
 
 static void print_fact(const struct fact *fact)

@@ -47,11 +47,12 @@ static void head_line(const struct daemon_status *status)
 static void source_line(const json_t *members)
 {
 	bool lost = json_is_false(json_object_get(members, "source_up"));
-	_cleanup_free_ char *text =
-		ctl_printf("%s%s, sampler %s, basis %s, windows of %g s",
-			   daemon_status_text(members, "source", "?"), lost ? " (not running)" : "",
-			   daemon_status_text(members, "sampler", "?"),
-			   daemon_status_text(members, "basis", "?"), number(members, "window_s"));
+	_cleanup_free_ char *text = ctl_printf(
+		"%s%s, sampler %s, basis %s, mapping %s, windows of %g s",
+		daemon_status_text(members, "source", "?"), lost ? " (not running)" : "",
+		daemon_status_text(members, "sampler", "?"),
+		daemon_status_text(members, "basis", "?"),
+		daemon_status_text(members, "mapping", "?"), number(members, "window_s"));
 
 	line("source", text);
 }
@@ -95,23 +96,23 @@ static void windows_line(const json_t *members)
 	line("windows", text);
 }
 
-/* "budget 12, gone 3": the reasons that occurred. */
-static void drops_line(const json_t *drops)
+/* "budget 12, gone 3": those that occurred. */
+static void counts_line(const char *name, const json_t *counts)
 {
-	char text[1024] = "";
+	char text[2048] = "";
 	size_t at = 0;
 	const char *reason;
 	json_t *count;
 
 	/* jansson iterates over a non-const object; nothing is changed. */
-	json_object_foreach((json_t *)drops, reason, count)
+	json_object_foreach((json_t *)counts, reason, count)
 	{
 		if (json_number_value(count) == 0 || at >= sizeof(text) - 1)
 			continue;
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %.0f", at ? ", " : "",
 				       reason, json_number_value(count));
 	}
-	line("drops", at ? text : "none");
+	line(name, at ? text : "none");
 }
 
 static void tracker_line(const json_t *tracker)
@@ -159,7 +160,9 @@ static void print_text(const struct daemon_status *status)
 	seen_line(members);
 	rates_line(members);
 	windows_line(members);
-	drops_line(json_object_get(members, "drops"));
+	counts_line("drops", json_object_get(members, "drops"));
+	if (json_object_size(json_object_get(members, "counters")))
+		counts_line("counters", json_object_get(members, "counters"));
 	tracker_line(json_object_get(members, "tracker"));
 	memory_line(members);
 }

@@ -29,7 +29,10 @@ struct fact {
 struct facts {
 	struct fact *list;
 	size_t cnt;
-	bool can_step, clock_sampling; /* what the source depends on */
+	/* what the source depends on */
+	bool can_step, clock_sampling;
+	bool branch_stack;          /* perf has one for this processor's event */
+	bool module, module_in_use; /* its device can be had; somebody has it */
 };
 
 void facts_release(struct facts *facts);

@@ -2,15 +2,23 @@
 /* Facts about loading the kernel module. */
 #include "doctor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "pathprof/kmod_abi.h"
 
-#define SECURE_BOOT "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+#define DEVICE         "module device"
+#define BURST_TAKEN    32
+#define BURST_TRAPS    130 /* of such a burst: measured, docs/kmod-testing.md */
+#define TRAP_DEAR_NS   2000
+#define DEFAULT_BUDGET (PATHPROF_BUDGET_DEFAULT / 1e6)
+#define SECURE_BOOT    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 static void add_loading(struct facts *facts)
 {
@@ -94,8 +102,64 @@ static void add_loaded(struct facts *facts)
 	else
 		fact_value(facts_add(facts, FACT_NO, "module pathprof",
 				     "bursts are taken from user space instead, at a higher price",
-				     "modprobe pathprof where it is installed"),
+				     "modprobe pathprof; make dkms builds it"),
 			   "not loaded");
+}
+
+/* How many bursts the default budget buys, by what a trap took when the module was loaded. */
+static void add_trap_cost(struct facts *facts, const struct pathprof_kmod_info *info)
+{
+	double burst_s = BURST_TRAPS * (double)info->trap_ns / 1e9;
+	bool dear = info->trap_ns > TRAP_DEAR_NS;
+	struct fact *fact;
+
+	if (!info->trap_ns)
+		return;
+	fact = facts_add(facts, dear ? FACT_WARN : FACT_OK, "debug traps",
+			 dear ? "a virtual machine makes them dear, so kmod-swlbr is slow" : NULL,
+			 dear ? "bare metal, or a larger Overhead=" : NULL);
+	fact_value(fact, "%.1f us each: %g%% of a CPU pays for %.1f bursts of %d a second",
+		   (double)info->trap_ns / 1e3, 100 * DEFAULT_BUDGET, DEFAULT_BUDGET / burst_s,
+		   BURST_TAKEN);
+}
+
+static void add_refused_device(struct facts *facts, int code)
+{
+	if (code == EBUSY) {
+		facts->module = true;
+		facts->module_in_use = true;
+		fact_value(facts_add(facts, FACT_OK, DEVICE, NULL, NULL),
+			   "in use: it has one reader at a time, mostly a running pathprofd");
+	} else if (code == EPERM || code == EACCES) {
+		fact_value(facts_add(facts, FACT_NO, DEVICE, strerror(code),
+				     "root, or CAP_PERFMON and the right to the file"),
+			   "not permitted");
+	} else if (code != ENOENT) {
+		fact_value(facts_add(facts, FACT_NO, DEVICE, strerror(code), NULL), "%s",
+			   PATHPROF_KMOD_DEVICE);
+	}
+}
+
+static void add_device(struct facts *facts)
+{
+	_cleanup_close_ int fd = open(PATHPROF_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
+	struct pathprof_kmod_info info = {0};
+
+	if (fd < 0) {
+		add_refused_device(facts, errno);
+		return;
+	}
+	if (ioctl(fd, PATHPROF_IOC_INFO, &info) < 0 || info.version != PATHPROF_KMOD_VERSION) {
+		fact_value(facts_add(facts, FACT_NO, DEVICE,
+				     "module and programs are not of one release",
+				     "install both from one, then rmmod and modprobe pathprof"),
+			   "speaks version %u, wanted %u", info.version, PATHPROF_KMOD_VERSION);
+		return;
+	}
+	facts->module = true;
+	fact_value(facts_add(facts, FACT_OK, DEVICE, NULL, NULL), "%s, version %u, rings of %u KiB",
+		   PATHPROF_KMOD_DEVICE, info.version, info.ring_bytes >> 10);
+	add_trap_cost(facts, &info);
 }
 
 void doctor_module(struct facts *facts)
@@ -105,4 +169,5 @@ void doctor_module(struct facts *facts)
 	add_secure_boot(facts);
 	add_headers(facts);
 	add_loaded(facts);
+	add_device(facts);
 }

@@ -95,6 +95,7 @@ static void add_branch_stack(struct facts *facts)
 	attr.exclude_hv = 1;
 	attr.disabled = 1;
 	r = try_open(&attr, 0, -1);
+	facts->branch_stack = r == 0;
 	if (r == 0) {
 		fact = facts_add(facts, FACT_OK, BRANCH_STACK, NULL, NULL);
 		fact_value(fact, "by hardware, on %s", event ? event : "branches");

@@ -30,6 +30,8 @@ enum pathprof_drop {
 	PATHPROF_DROP_STOPPED, /* target was in a group stop */
 	PATHPROF_DROP_BUDGET,  /* sample passed over: the overhead budget was spent */
 	PATHPROF_DROP_TRACKER_LOST, /* mapping events lost by the kernel */
+	PATHPROF_DROP_BUSY,         /* the source was at work on another just then */
+	PATHPROF_DROP_REFUSED,      /* windows of taken branches that do not fit their code */
 	PATHPROF_DROP_CNT,
 };
 /* Short fixed names ("unresolved", "table-full", ...), NULL when out of range. */

@@ -63,6 +63,14 @@ void pathprof_reconstructor_forget(struct pathprof_reconstructor *r);
 int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
 			 uint32_t cnt, struct pathprof_branch *branches, uint32_t *ret_cnt,
 			 uint32_t *ret_at);
+/*
+ * The same, and what ran before the first taken branch as well: start is the address where the
+ * window is known to begin, as the target of a branch that is not in it.
+ */
+int pathprof_reconstruct_from(struct pathprof_reconstructor *r, uint64_t start,
+			      const struct pathprof_taken *taken, uint32_t cnt,
+			      struct pathprof_branch *branches, uint32_t *ret_cnt,
+			      uint32_t *ret_at);
 /* One or two words, for tables. Never NULL. */
 const char *pathprof_refusal_name(enum pathprof_refusal refusal);
 

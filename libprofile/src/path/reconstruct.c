@@ -101,10 +101,9 @@ static bool is_direct(uint32_t kind)
 /*
  * Fills r->index. 0, or why and where the window does not fit; -ENOSPC: no room for one more run.
  */
-static int find_all(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
-		    uint32_t cnt, uint32_t *ret_at)
+static int find_all(struct pathprof_reconstructor *r, uint64_t start,
+		    const struct pathprof_taken *taken, uint32_t cnt, uint32_t *ret_at)
 {
-	uint64_t start = taken[0].from;
 	uint32_t total = 0;
 
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -147,9 +146,9 @@ static uint32_t write_all(const struct pathprof_reconstructor *r,
 	return (uint32_t)(at - branches);
 }
 
-int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
-			 uint32_t cnt, struct pathprof_branch *branches, uint32_t *ret_cnt,
-			 uint32_t *ret_at)
+int pathprof_reconstruct_from(struct pathprof_reconstructor *r, uint64_t start,
+			      const struct pathprof_taken *taken, uint32_t cnt,
+			      struct pathprof_branch *branches, uint32_t *ret_cnt, uint32_t *ret_at)
 {
 	uint32_t at = 0;
 	int refusal;
@@ -162,11 +161,11 @@ int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof
 		*ret_at = PATHPROF_BURST_MAX;
 		return PATHPROF_REFUSED_TOO_LONG;
 	}
-	refusal = find_all(r, taken, cnt, &at);
+	refusal = find_all(r, start, taken, cnt, &at);
 	if (refusal == -ENOSPC) {
 		/* Emptied, there is room for any one window. */
 		pp_runs_clear(&r->runs);
-		refusal = find_all(r, taken, cnt, &at);
+		refusal = find_all(r, start, taken, cnt, &at);
 	}
 	if (refusal) {
 		*ret_at = at;
@@ -174,6 +173,15 @@ int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof
 	}
 	*ret_cnt = write_all(r, taken, cnt, branches);
 	return 0;
+}
+
+int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
+			 uint32_t cnt, struct pathprof_branch *branches, uint32_t *ret_cnt,
+			 uint32_t *ret_at)
+{
+	/* What ran before its first taken branch a window does not tell. */
+	return pathprof_reconstruct_from(r, cnt ? taken[0].from : 0, taken, cnt, branches, ret_cnt,
+					 ret_at);
 }
 
 const char *pathprof_refusal_name(enum pathprof_refusal refusal)

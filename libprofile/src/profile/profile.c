@@ -41,12 +41,20 @@ struct pathprof_profile_index {
 };
 
 static const char *const drop_names[PATHPROF_DROP_CNT] = {
-	[PATHPROF_DROP_UNRESOLVED] = "unresolved", [PATHPROF_DROP_TABLE_FULL] = "table-full",
-	[PATHPROF_DROP_QUEUE_FULL] = "queue-full", [PATHPROF_DROP_MALFORMED] = "malformed",
-	[PATHPROF_DROP_TRACED] = "traced",         [PATHPROF_DROP_32BIT] = "32bit",
-	[PATHPROF_DROP_SECCOMP] = "seccomp",       [PATHPROF_DROP_GONE] = "gone",
-	[PATHPROF_DROP_DENIED] = "denied",         [PATHPROF_DROP_STOPPED] = "stopped",
-	[PATHPROF_DROP_BUDGET] = "budget",         [PATHPROF_DROP_TRACKER_LOST] = "tracker-lost",
+	[PATHPROF_DROP_UNRESOLVED] = "unresolved",
+	[PATHPROF_DROP_TABLE_FULL] = "table-full",
+	[PATHPROF_DROP_QUEUE_FULL] = "queue-full",
+	[PATHPROF_DROP_MALFORMED] = "malformed",
+	[PATHPROF_DROP_TRACED] = "traced",
+	[PATHPROF_DROP_32BIT] = "32bit",
+	[PATHPROF_DROP_SECCOMP] = "seccomp",
+	[PATHPROF_DROP_GONE] = "gone",
+	[PATHPROF_DROP_DENIED] = "denied",
+	[PATHPROF_DROP_STOPPED] = "stopped",
+	[PATHPROF_DROP_BUDGET] = "budget",
+	[PATHPROF_DROP_TRACKER_LOST] = "tracker-lost",
+	[PATHPROF_DROP_BUSY] = "busy",
+	[PATHPROF_DROP_REFUSED] = "refused",
 };
 
 static const char *const end_names[PATHPROF_END_CNT] = {

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Numbers, segments and their paths: see kmod_chain.h. Segments stand in one array with their paths
+ * in another, found by a hash of (address space, start, desc); when either array is full, what was
+ * not counted since the time before goes, and both are packed.
+ */
+#include "kmod_chain.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pathprof/paths.h"
+
+#define SLOT_CNT   (2 * PP_CHAIN_SEGMENT_MAX)
+#define PATH_ROOM  (2 * PP_CHAIN_SEGMENT_MAX)
+#define NO_SEGMENT UINT32_MAX
+#define FIRST_ROOM 256
+
+/* What a number of one ring stands for. */
+struct context {
+	uint64_t address_space, start_time, time_ns;
+	uint32_t pid; /* 0: the number was never explained */
+	bool ignored;
+};
+
+struct contexts {
+	struct context *list; /* by number */
+	uint32_t room;
+};
+
+struct segment {
+	uint64_t address_space, start, desc;
+	uint64_t time_ns;              /* when it was defined: its addresses are read by that */
+	uint32_t path_first, path_cnt; /* none: it did not fit its code */
+	uint32_t taken_cnt;
+	bool used; /* counted since the last clearing */
+};
+
+struct path {
+	uint64_t start;
+	uint32_t length, outcomes;
+};
+
+struct pp_chain {
+	struct pp_rebuild *rebuild;
+	struct contexts *contexts; /* by CPU */
+	uint32_t cpu_cnt;
+	double depth;
+	uint32_t slots[SLOT_CNT]; /* index of a segment + 1, 0: free */
+	struct segment segments[PP_CHAIN_SEGMENT_MAX];
+	struct path paths[PATH_ROOM];
+	uint32_t segment_cnt, path_cnt;
+	uint32_t counted; /* definitions since the last clearing */
+	struct pp_chain_stats stats;
+	struct pathprof_branch branches[PATHPROF_BURST_MAX + 1];
+};
+
+int pp_chain_new(struct pp_chain **ret_chain, uint32_t cpu_cnt, struct pp_rebuild *rebuild)
+{
+	struct pp_chain *chain = calloc(1, sizeof(*chain));
+
+	if (!chain)
+		return -ENOMEM;
+	chain->contexts = calloc(cpu_cnt, sizeof(*chain->contexts));
+	if (!chain->contexts) {
+		free(chain);
+		return -ENOMEM;
+	}
+	chain->cpu_cnt = cpu_cnt;
+	chain->rebuild = rebuild;
+	*ret_chain = chain;
+	return 0;
+}
+
+void pp_chain_forget_contexts(struct pp_chain *chain)
+{
+	for (uint32_t cpu = 0; cpu < chain->cpu_cnt; cpu++) {
+		free(chain->contexts[cpu].list);
+		chain->contexts[cpu] = (struct contexts){0};
+	}
+}
+
+void pp_chain_free(struct pp_chain *chain)
+{
+	if (!chain)
+		return;
+	pp_chain_forget_contexts(chain);
+	free(chain->contexts);
+	free(chain);
+}
+
+void pp_chain_set_depth(struct pp_chain *chain, double taken_per_window)
+{
+	chain->depth = taken_per_window;
+}
+
+void pp_chain_stats(const struct pp_chain *chain, struct pp_chain_stats *ret_stats)
+{
+	*ret_stats = chain->stats;
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+/* Numbers are given out one after the other, so room doubles seldom. */
+static int make_room(struct contexts *contexts, uint32_t number)
+{
+	uint32_t room = contexts->room ? contexts->room : FIRST_ROOM;
+	struct context *list;
+
+	while (room <= number)
+		room *= 2;
+	if (room == contexts->room)
+		return 0;
+	list = reallocarray(contexts->list, room, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	memset(list + contexts->room, 0, (room - contexts->room) * sizeof(*list));
+	contexts->list = list;
+	contexts->room = room;
+	return 0;
+}
+
+void pp_chain_context(struct pp_chain *chain, uint32_t cpu, const struct pathprof_context *context,
+		      uint64_t time_ns, bool ignored)
+{
+	struct contexts *contexts;
+
+	if (cpu >= chain->cpu_cnt || context->context > UINT16_MAX)
+		return;
+	contexts = &chain->contexts[cpu];
+	if (make_room(contexts, context->context) < 0)
+		return;
+	contexts->list[context->context] = (struct context){
+		.address_space = context->address_space,
+		.start_time = context->start_time,
+		.time_ns = time_ns,
+		.pid = context->pid,
+		.ignored = ignored,
+	};
+}
+
+/* NULL: a number never explained. */
+static const struct context *context_of(const struct pp_chain *chain, uint32_t cpu, uint64_t tagged)
+{
+	uint32_t number = PATHPROF_CONTEXT(tagged);
+	const struct contexts *contexts;
+
+	if (cpu >= chain->cpu_cnt)
+		return NULL;
+	contexts = &chain->contexts[cpu];
+	if (number >= contexts->room || !contexts->list[number].pid)
+		return NULL;
+	return &contexts->list[number];
+}
+
+/* ---------------------------------------------------------------- the table of segments */
+
+static uint32_t slot_of(uint64_t address_space, uint64_t start, uint64_t desc)
+{
+	uint64_t hash = (address_space ^ start * UINT64_C(0x9e3779b97f4a7c15)) + desc;
+
+	hash ^= hash >> 29;
+	hash *= UINT64_C(0xbf58476d1ce4e5b9);
+	return (uint32_t)(hash >> 32) & (SLOT_CNT - 1);
+}
+
+static bool is_segment(const struct segment *s, uint64_t address_space, uint64_t start,
+		       uint64_t desc)
+{
+	return s->start == start && s->desc == desc && s->address_space == address_space;
+}
+
+static uint32_t find_segment(const struct pp_chain *chain, uint64_t address_space, uint64_t start,
+			     uint64_t desc)
+{
+	uint32_t slot = slot_of(address_space, start, desc);
+
+	for (; chain->slots[slot]; slot = (slot + 1) & (SLOT_CNT - 1))
+		if (is_segment(&chain->segments[chain->slots[slot] - 1], address_space, start,
+			       desc))
+			return chain->slots[slot] - 1;
+	return NO_SEGMENT;
+}
+
+/* It is not there yet, and there is a slot: there are twice as many as segments. */
+static void link_segment(struct pp_chain *chain, uint32_t index)
+{
+	const struct segment *s = &chain->segments[index];
+	uint32_t slot = slot_of(s->address_space, s->start, s->desc);
+
+	while (chain->slots[slot])
+		slot = (slot + 1) & (SLOT_CNT - 1);
+	chain->slots[slot] = index + 1;
+}
+
+/* Keeps what was counted since the last time, in its order. */
+static void clear_unused(struct pp_chain *chain)
+{
+	uint32_t segment_cnt = 0, path_cnt = 0;
+
+	memset(chain->slots, 0, sizeof(chain->slots));
+	for (uint32_t i = 0; i < chain->segment_cnt; i++) {
+		struct segment s = chain->segments[i];
+
+		if (!s.used)
+			continue;
+		memmove(&chain->paths[path_cnt], &chain->paths[s.path_first],
+			s.path_cnt * sizeof(chain->paths[0]));
+		s.path_first = path_cnt;
+		s.used = false;
+		path_cnt += s.path_cnt;
+		chain->segments[segment_cnt] = s;
+		link_segment(chain, segment_cnt++);
+	}
+	chain->segment_cnt = segment_cnt;
+	chain->path_cnt = path_cnt;
+}
+
+static bool is_full(const struct pp_chain *chain)
+{
+	return chain->segment_cnt == PP_CHAIN_SEGMENT_MAX ||
+	       chain->path_cnt + PATHPROF_BURST_MAX > PATH_ROOM;
+}
+
+/*
+ * A table full of what is in use is not gone through for every newcomer, but once in as many as
+ * would fill a quarter of it.
+ */
+static bool has_room(struct pp_chain *chain)
+{
+	chain->counted++;
+	if (!is_full(chain))
+		return true;
+	if (chain->counted < PP_CHAIN_SEGMENT_MAX / 4)
+		return false;
+	chain->counted = 0;
+	clear_unused(chain);
+	return !is_full(chain);
+}
+
+/* ---------------------------------------------------------------- segments to paths */
+
+static void keep_path(void *context, const struct pathprof_path_seen *path)
+{
+	struct pp_chain *chain = context;
+
+	chain->paths[chain->path_cnt++] = (struct path){path->start, path->length, path->outcomes};
+}
+
+/*
+ * Its paths go behind the others. The branch that led to its start is put before it, as a call,
+ * which begins a path there whatever it was.
+ */
+static void read_paths(struct pp_chain *chain, struct segment *s, const struct context *context,
+		       const struct pathprof_lbr_entry *entries)
+{
+	const struct pp_counted who = {context->pid, context->start_time, s->time_ns};
+	struct pathprof_taken taken[PP_KMOD_SEGMENT_MAX];
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < s->taken_cnt; i++)
+		taken[i] = (struct pathprof_taken){PATHPROF_CONTEXT_ADDRESS(entries[i].from),
+						   PATHPROF_CONTEXT_ADDRESS(entries[i].to)};
+	s->path_first = chain->path_cnt;
+	s->path_cnt = 0;
+	if (pp_rebuild_from(chain->rebuild, &who, s->start, taken, s->taken_cnt,
+			    chain->branches + 1, &cnt) ||
+	    cnt >= PATHPROF_BURST_MAX)
+		return;
+	chain->branches[0] = (struct pathprof_branch){
+		.target = s->start, .next = s->start, .kind = PERF_BR_CALL, .taken = 1};
+	pathprof_paths_of_burst(chain->branches, cnt + 1, PATHPROF_MAPPING_WPP, keep_path, chain);
+	s->path_cnt = chain->path_cnt - s->path_first;
+	chain->stats.defined++;
+}
+
+void pp_chain_define(struct pp_chain *chain, uint32_t cpu, const struct pathprof_segment *segment,
+		     const struct pathprof_lbr_entry *entries, uint64_t time_ns)
+{
+	const struct context *context = context_of(chain, cpu, segment->start);
+	uint64_t start = PATHPROF_CONTEXT_ADDRESS(segment->start);
+	uint32_t index;
+	struct segment *s;
+
+	if (!context || context->ignored)
+		return;
+	index = find_segment(chain, context->address_space, start, segment->desc);
+	/* Sent again. What did not fit may do so by now. */
+	if (index != NO_SEGMENT && chain->segments[index].path_cnt)
+		return;
+	if (!has_room(chain)) {
+		chain->stats.full++;
+		return;
+	}
+	/* Making room moves them. */
+	index = find_segment(chain, context->address_space, start, segment->desc);
+	if (index == NO_SEGMENT) {
+		index = chain->segment_cnt++;
+		chain->segments[index] = (struct segment){
+			.address_space = context->address_space,
+			.start = start,
+			.desc = segment->desc,
+			.taken_cnt = segment->branch_cnt,
+		};
+		link_segment(chain, index);
+	}
+	s = &chain->segments[index];
+	s->used = true;
+	s->time_ns = time_ns;
+	read_paths(chain, s, context, entries);
+}
+
+/* ---------------------------------------------------------------- counts */
+
+/* How many runs one that was seen stands for. */
+static double weight_of(const struct pp_chain *chain, uint32_t taken_cnt)
+{
+	double places = chain->depth - taken_cnt;
+
+	/* at least the one place where it was seen */
+	return chain->depth > 0 ? chain->depth / (places > 1 ? places : 1) : 1;
+}
+
+static void add_paths(const struct pp_chain *chain, const struct segment *s,
+		      const struct context *context, uint64_t cnt,
+		      const struct pp_source_sink *sink)
+{
+	const struct pp_counted who = {context->pid, context->start_time, s->time_ns};
+
+	for (uint32_t i = 0; i < s->path_cnt; i++) {
+		const struct path *path = &chain->paths[s->path_first + i];
+		const struct pathprof_path_seen seen = {
+			.start = path->start,
+			.length = path->length,
+			.outcomes = path->outcomes,
+			.span = s->taken_cnt,
+			.weight = weight_of(chain, s->taken_cnt),
+		};
+
+		sink->path(sink->context, &who, &seen, cnt);
+	}
+}
+
+void pp_chain_path(struct pp_chain *chain, uint32_t cpu, const struct pathprof_path_record *path,
+		   const struct pp_source_sink *sink)
+{
+	const struct context *context = context_of(chain, cpu, path->start);
+	uint32_t index;
+
+	if (context && context->ignored)
+		return;
+	index = context ? find_segment(chain, context->address_space,
+				       PATHPROF_CONTEXT_ADDRESS(path->start), path->desc)
+			: NO_SEGMENT;
+	if (index == NO_SEGMENT) {
+		chain->stats.unknown += path->count;
+		return;
+	}
+	chain->segments[index].used = true;
+	if (!chain->segments[index].path_cnt)
+		chain->stats.refused += path->count;
+	add_paths(chain, &chain->segments[index], context, path->count, sink);
+}
+
+/* Calls are edges too, and come as such: those of PATHPROF_PROFILE_CALLS would count twice. */
+void pp_chain_tuple(struct pp_chain *chain, uint32_t cpu, const struct pathprof_tuple_count *tuple,
+		    const struct pp_source_sink *sink)
+{
+	const struct context *context = context_of(chain, cpu, tuple->pc);
+	struct pp_counted who;
+
+	if (PATHPROF_TUPLE_PROFILE(tuple->word) != PATHPROF_PROFILE_EDGES ||
+	    (context && context->ignored))
+		return;
+	if (!context) {
+		chain->stats.unknown += tuple->count;
+		return;
+	}
+	who = (struct pp_counted){context->pid, context->start_time, context->time_ns};
+	sink->edge(sink->context, &who, PATHPROF_CONTEXT_ADDRESS(tuple->pc),
+		   PATHPROF_CONTEXT_ADDRESS(tuple->word), tuple->count);
+}

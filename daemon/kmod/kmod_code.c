@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Code files by identity: see kmod_code.h. A name may by now stand for another file, so whatever is
+ * opened is held to the identity that was mapped.
+ */
+#include "kmod_code.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "../cleanup.h"
+#include "../track/track_proc.h"
+
+/* How long a file that could not be opened is left alone. */
+#define RETRY_NS UINT64_C(10000000000)
+
+struct entry {
+	struct pathprof_build_id id;
+	struct pathprof_code *code; /* NULL: not to be had before retry_ns */
+	uint64_t retry_ns;
+};
+
+struct pp_kmod_codes {
+	uint32_t cnt;
+	uint32_t last; /* found last: most look-ups ask for it again */
+	struct entry entries[PP_KMOD_CODE_MAX];
+};
+
+int pp_kmod_codes_new(struct pp_kmod_codes **ret_codes)
+{
+	struct pp_kmod_codes *codes = calloc(1, sizeof(*codes));
+
+	if (!codes)
+		return -ENOMEM;
+	*ret_codes = codes;
+	return 0;
+}
+
+void pp_kmod_codes_clear(struct pp_kmod_codes *codes)
+{
+	for (uint32_t i = 0; i < codes->cnt; i++)
+		pathprof_code_free(codes->entries[i].code);
+	codes->cnt = 0;
+	codes->last = 0;
+}
+
+void pp_kmod_codes_free(struct pp_kmod_codes *codes)
+{
+	if (codes)
+		pp_kmod_codes_clear(codes);
+	free(codes);
+}
+
+bool pp_kmod_codes_are_full(const struct pp_kmod_codes *codes)
+{
+	return codes->cnt == PP_KMOD_CODE_MAX;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static int open_fd(int fd, const struct pathprof_build_id *id, struct pathprof_code **ret_code)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return pathprof_code_open(ret_code, path, id, NULL);
+}
+
+/* The vDSO is no file, but every process has it, and with the same kernel it is the same. */
+static int open_vdso(const struct pathprof_build_id *id, struct pathprof_code **ret_code)
+{
+	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
+	size_t len_bytes;
+
+	if (!image || fd < 0)
+		return -ENOENT;
+	len_bytes = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
+	if (write(fd, image, len_bytes) != (ssize_t)len_bytes)
+		return -EIO;
+	return open_fd(fd, id, ret_code);
+}
+
+/* As the process sees it; once that is gone, as everybody does. */
+static int open_code(const struct pathprof_build_id *id, const char *name, pid_t pid,
+		     struct pathprof_code **ret_code)
+{
+	_cleanup_close_ int inside = -EBADF;
+	int r = -ENOENT;
+
+	if (!strcmp(name, "[vdso]"))
+		return open_vdso(id, ret_code);
+	if (name[0] != '/')
+		return -ENOENT;
+	inside = pp_proc_open_inside(pid, name);
+	if (inside >= 0)
+		r = open_fd(inside, id, ret_code);
+	return r ? pathprof_code_open(ret_code, name, id, NULL) : 0;
+}
+
+/* ---------------------------------------------------------------- looking up */
+
+static struct entry *find(struct pp_kmod_codes *codes, const struct pathprof_build_id *id)
+{
+	if (codes->last < codes->cnt &&
+	    pathprof_build_id_equal(&codes->entries[codes->last].id, id))
+		return &codes->entries[codes->last];
+	for (uint32_t i = 0; i < codes->cnt; i++)
+		if (pathprof_build_id_equal(&codes->entries[i].id, id)) {
+			codes->last = i;
+			return &codes->entries[i];
+		}
+	return NULL;
+}
+
+int pp_kmod_codes_get(struct pp_kmod_codes *codes, const struct pathprof_build_id *id,
+		      const char *name, pid_t pid, uint64_t now_ns, struct pathprof_code **ret_code)
+{
+	struct entry *entry = find(codes, id);
+
+	if (!entry && pp_kmod_codes_are_full(codes))
+		return -ENOSPC;
+	if (!entry) {
+		entry = &codes->entries[codes->cnt++];
+		*entry = (struct entry){.id = *id};
+	}
+	if (!entry->code && now_ns >= entry->retry_ns) {
+		entry->retry_ns = now_ns + RETRY_NS;
+		if (open_code(id, name, pid, &entry->code))
+			entry->code = NULL;
+	}
+	if (!entry->code)
+		return -ENOENT;
+	*ret_code = entry->code;
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which hardware event the branch stack is sampled on: by a name that libpfm4 knows, by
+ * "pmu/config=0x20c4,config1=1/" as perf writes it (terms as the PMU's format files name them), or,
+ * asked for nothing, "a branch was taken" as this processor counts it.
+ *
+ * Text from a settings file: every name and number is checked. Once at the start; one thread.
+ */
+#ifndef PP_KMOD_EVENT_H
+#define PP_KMOD_EVENT_H
+
+#include <stdint.h>
+
+#include "pathprof/error.h"
+
+/* Where PMUs are described; tests have a directory of their own. */
+#define PP_KMOD_EVENT_SYSFS "/sys/bus/event_source/devices"
+
+struct pp_kmod_event {
+	uint32_t type; /* perf_event_attr.type, and so on */
+	uint64_t config, config1, config2;
+	char name[64]; /* for people */
+};
+
+/* text "" or NULL: taken branches. -EINVAL bad text, -ENOENT no such PMU, term or event. */
+int pp_kmod_event_find(struct pp_kmod_event *ret_event, const char *text, const char *sysfs,
+		       struct pathprof_error *error);
+
+#endif
