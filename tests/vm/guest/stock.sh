@@ -128,12 +128,15 @@ hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
 chain() { for s in default random tagged whole-program; do run_check "chain_$s" ./vmchain $s 700; done; }
 controls() { for variant in $vm_controls; do control "$variant"; done; }
 
+service() { . ./service.sh; }
+
 run_part lbr
 run_part rings
 run_part hostile
 run_part chain
 run_part all_windows
 run_part stress
+run_part service
 run_part controls
 
 rmmod testpmu
