@@ -127,6 +127,7 @@ rings() { for t in one_reader overflow wakeup killed tail; do run_check "ring_$t
 hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
 chain() { for s in default random tagged whole-program; do run_check "chain_$s" ./vmchain $s 700; done; }
 controls() { for variant in $vm_controls; do control "$variant"; done; }
+corners() { . ./corners.sh; }
 
 service() { . ./service.sh; }
 
@@ -137,6 +138,7 @@ run_part chain
 run_part all_windows
 run_part stress
 run_part service
+run_part corners
 run_part controls
 
 rmmod testpmu
