@@ -13,12 +13,11 @@
 /* 0, or which PATHPROF_STAT_LBR_* says why it is dropped. */
 static __always_inline u32 pp_lbr_refuses(const struct perf_branch_entry *entry)
 {
-	if (unlikely(!entry->from || !entry->to))
-		return PATHPROF_STAT_LBR_ZERO;
-	if (unlikely(((entry->from | entry->to) >> PP_LBR_ADDRESS_BITS) ||
-		     pp_branch_is_wrong_path(entry)))
-		return PATHPROF_STAT_LBR_BOGUS;
-	return 0;
+	/* 0 becomes an address of the kernel. */
+	if (likely(!(((entry->from - 1) | (entry->to - 1)) >> PP_LBR_ADDRESS_BITS) &&
+		   !pp_branch_is_wrong_path(entry)))
+		return 0;
+	return entry->from && entry->to ? PATHPROF_STAT_LBR_BOGUS : PATHPROF_STAT_LBR_ZERO;
 }
 
 /* Without a jump: each flag is multiplied by its bit. */

@@ -45,10 +45,10 @@ static void write_tuple(struct pp_tables *t, const struct pp_message *message)
 }
 
 /* One in some hundred tuples gets here. */
-void pp_tuple_message(struct pp_tables *t, u64 pc, u64 word, u32 count)
+void pp_tuple_message(struct pp_tables *t, u64 tag, u64 from, u64 word, u32 count)
 {
 	u32 size = pp_pipeline_config.chain.compress.assoc_size;
-	struct pp_message message = {{pc, word}, count}, evicted;
+	struct pp_message message = {{from | tag, word}, count}, evicted;
 
 	if (!size)
 		write_tuple(t, &message);

@@ -23,14 +23,19 @@
 
 static const struct pp_hpt_config usual_hpt = {.bits = 9, .ways = 4, .policy = PP_HPT_TAIL};
 
-struct window {
-	const struct perf_branch_stack *stack;
-	u32 cnt, newest;
+/* What a walk over a window depends on; known to the compiler where it is usual. */
+struct walk {
+	struct pp_tuple_plan tuples;
+	struct pp_compress_config compress;
+	struct pp_hpt_config hpt;
+	u32 metric;
 };
 
 bool pp_segments_are_usual(const struct pp_pipeline_config *config)
 {
-	return config->metric == PATHPROF_METRIC_RUNS &&
+	return config->metric == PATHPROF_METRIC_RUNS && !~config->kinds &&
+	       config->profiles == (PATHPROF_PROFILE_EDGES | PATHPROF_PROFILE_CALLS) &&
+	       config->chain.compress.sampler == PP_SAMPLER_PERIODIC &&
 	       !memcmp(&config->chain.hpt, &usual_hpt, sizeof(usual_hpt));
 }
 
@@ -130,87 +135,99 @@ static __always_inline u64 events_of(u32 metric, const struct perf_branch_entry 
 	return metric == PATHPROF_METRIC_MISPREDICT ? entry->mispred : 0;
 }
 
-/* Not in the table: what it replaces there goes out, its branches take that one's place. */
-static noinline void enter(struct pp_tables *t, const struct pp_hpt_config *config,
-			   const struct pp_segment *segment, u64 weight,
+/*
+ * Not in the table: what it replaces there goes out, its branches take that one's place. last: the
+ * entry that ended it; those before it lie behind.
+ */
+static noinline void enter(struct pp_tables *t, u64 start, u64 desc, u64 weight,
 			   const struct perf_branch_entry *last)
 {
-	u32 set = pp_hpt_set(segment->start, segment->desc, config->bits) * config->ways;
-	u32 length = PP_DESC_LENGTH(segment->desc), slot, leaves, i;
+	const struct pp_hpt_config *config = &pp_pipeline_config.chain.hpt;
+	u32 set = pp_hpt_set(start, desc, config->bits) * config->ways;
+	u32 length = PP_DESC_LENGTH(desc), slot, leaves, i;
 	struct pp_hpt_entry left;
 
-	leaves = pp_hpt_step(&t->chain.hpt, config, segment->start, segment->desc, weight, &left);
-	slot = set + pp_hpt_find(&t->chain.hpt.entry[set], config->ways, segment->start,
-				 segment->desc | PP_HPT_VALID);
+	leaves = pp_hpt_step(&t->chain.hpt, config, start, desc, weight, &left);
+	slot = set +
+	       pp_hpt_find(&t->chain.hpt.entry[set], config->ways, start, desc | PP_HPT_VALID);
 	if (leaves)
 		write_path(t, slot, &left);
 	for (i = 0; i < length; i++)
 		pp_lbr_copy_bare(last + (length - 1 - i), &t->branches[slot].entry[i]);
 }
 
-/* last: the entry that ended it; those before it lie behind. */
 static __always_inline void count_segment(struct pp_tables *t, const struct pp_hpt_config *config,
-					  const struct pp_segment *segment, u64 weight,
+					  u64 start, u64 desc, u64 weight,
 					  const struct perf_branch_entry *last)
 {
-	u32 set = pp_hpt_set(segment->start, segment->desc, config->bits) * config->ways;
+	u32 set = pp_hpt_set(start, desc, config->bits) * config->ways, way;
 	struct pp_hpt_entry *entry = &t->chain.hpt.entry[set];
-	u32 way = pp_hpt_find(entry, config->ways, segment->start, segment->desc | PP_HPT_VALID);
 
-	if (likely(way < PP_HPT_WAYS_MAX))
-		entry[way].count += weight;
-	else if (weight)
-		enter(t, config, segment, weight, last);
+#pragma GCC unroll 4
+	for (way = 0; way < config->ways; way++) {
+		if (entry[way].desc == (desc | PP_HPT_VALID) && entry[way].start == start) {
+			entry[way].count += weight;
+			return;
+		}
+	}
+	if (weight)
+		enter(t, start, desc, weight, last);
 }
 
 /* With RAW the window's record has counted them. */
-static noinline void drop(u32 why, struct pp_segment_state *state)
+static noinline void count_refused(u32 why)
 {
 	if (!pp_pipeline_config.raw)
 		pp_stats_inc(why);
-	pp_segment_cut(state);
 }
 
-static __always_inline u32 walk(struct pp_tables *t, const struct window *window, u32 metric,
-				const struct pp_hpt_config *hpt, const struct pp_tuple_plan *plan)
+/* From the oldest entry to the newest; perf has that first. */
+static __always_inline void walk_over(struct pp_tables *t, const struct walk *walk,
+				      const struct perf_branch_entry *oldest,
+				      const struct perf_branch_entry *newest)
 {
-	const struct pp_compress_config *compress = &pp_pipeline_config.chain.compress;
+	const struct perf_branch_entry *entry;
 	struct pp_segment_state state = {0};
 	struct pp_segment segment;
-	u32 ended = 0, why, i;
+	u32 ended = 0, why;
 
-	for (i = window->cnt; i-- > window->newest;) {
-		const struct perf_branch_entry *entry = &window->stack->entries[i];
+	for (entry = oldest; entry >= newest; entry--) {
 		struct pp_taken taken = {entry->from, entry->to, entry->type,
-					 events_of(metric, entry)};
+					 events_of(walk->metric, entry)};
 
 		why = pp_lbr_refuses(entry);
 		if (unlikely(why)) {
-			drop(why, &state);
+			count_refused(why);
+			pp_segment_cut(&state);
 			continue;
 		}
-		pp_tuple_step(t, compress, plan, taken.from, taken.to, taken.kind);
+		pp_tuple_step(t, &walk->compress, &walk->tuples, taken.from, taken.to, taken.kind);
 		if (!pp_segment_step(&state, &taken, &segment))
 			continue;
-		segment.start |= plan->tag;
-		count_segment(t, hpt, &segment, weigh(t, metric, segment.events), entry);
+		count_segment(t, &walk->hpt, segment.start | walk->tuples.tag, segment.desc,
+			      weigh(t, walk->metric, segment.events), entry);
 		ended++;
 	}
-	return ended;
+	pp_stats_add(PATHPROF_STAT_SEGMENTS, ended);
 }
 
 void pp_segments_window(struct pp_tables *t, const struct perf_branch_stack *stack, u32 cnt,
 			u32 newest, u32 context)
 {
-	struct window window = {stack, cnt, newest};
-	struct pp_tuple_plan plan;
-	u32 ended;
+	const struct perf_branch_entry *entries = stack->entries;
+	struct walk walk = {.compress = pp_pipeline_config.chain.compress};
 
-	pp_tuple_plan(t, &pp_pipeline_config, context, &plan);
-	if (likely(pp_pipeline_config.usual))
-		ended = walk(t, &window, PATHPROF_METRIC_RUNS, &usual_hpt, &plan);
-	else
-		ended = walk(t, &window, pp_pipeline_config.metric, &pp_pipeline_config.chain.hpt,
-			     &plan);
-	pp_stats_add(PATHPROF_STAT_SEGMENTS, ended);
+	pp_tuple_plan(t, &pp_pipeline_config, context, &walk.tuples);
+	if (likely(pp_pipeline_config.usual)) {
+		walk.compress.sampler = PP_SAMPLER_PERIODIC;
+		walk.tuples.edges = ~0u;
+		walk.tuples.calls = PP_TUPLE_CALLS;
+		walk.hpt = usual_hpt;
+		walk.metric = PATHPROF_METRIC_RUNS;
+		walk_over(t, &walk, entries + cnt - 1, entries + newest);
+	} else {
+		walk.hpt = pp_pipeline_config.chain.hpt;
+		walk.metric = pp_pipeline_config.metric;
+		walk_over(t, &walk, entries + cnt - 1, entries + newest);
+	}
 }

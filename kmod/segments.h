@@ -17,7 +17,7 @@ void pp_segments_window(struct pp_tables *t, const struct perf_branch_stack *sta
 /* Writes out and forgets the segments in the hot path table. */
 void pp_segments_drain(struct pp_tables *t);
 
-/* The session's table and metric are those that pp_segments_window() has a copy for. */
+/* The session's settings are those that pp_segments_window() has a copy for. */
 bool pp_segments_are_usual(const struct pp_pipeline_config *config);
 
 #endif

@@ -51,7 +51,7 @@ struct pp_pipeline_config {
 	u32 metric;   /* PATHPROF_METRIC_* */
 	bool raw, chained;
 	bool segments; /* paths are segments of a branch stack */
-	bool usual;    /* ... with the metric and the table that segments.c has a copy for */
+	bool usual;    /* ... and all of it such that segments.c has a copy for it */
 };
 
 extern struct pp_pipeline_config pp_pipeline_config;

@@ -44,7 +44,21 @@ static inline void pp_tuple_plan(const struct pp_tables *t, const struct pp_pipe
 }
 
 /* A message of the first level: through the second, and what leaves that into the ring. */
-void pp_tuple_message(struct pp_tables *t, u64 pc, u64 word, u32 count);
+void pp_tuple_message(struct pp_tables *t, u64 tag, u64 from, u64 word, u32 count);
+
+/* pp_hash_index_near() for what is known to lie below 2^48. */
+static __always_inline u32 pp_tuple_near(struct pp_hash *h, u64 from, u64 to)
+{
+	u64 region = from >> 24 | (to >> 24) << 24;
+
+	if (unlikely(region != h->region)) {
+		h->region = region;
+		h->far = pp_hash_far(h, region);
+	}
+	return h->far ^ h->part[0][from & 255] ^ h->part[1][from >> 8 & 255] ^
+	       h->part[2][from >> 16 & 255] ^ h->part[8][to & 255] ^ h->part[9][to >> 8 & 255] ^
+	       h->part[10][to >> 16 & 255];
+}
 
 /* The first level with its index made: what pp_compress_sample() does. */
 static __always_inline u32 pp_tuple_sample(struct pp_compress *c,
@@ -63,23 +77,23 @@ static __always_inline void pp_tuple_step(struct pp_tables *t,
 					  u32 kind)
 {
 	struct pp_compress *c = &t->chain.compress;
-	u64 pc = from | plan->tag, word;
 	u32 near, count;
+	u64 word;
 
 	if (!((plan->edges | plan->calls) >> kind & 1))
 		return;
-	near = pp_hash_index_near(&c->hash, from, to);
-	if (plan->edges >> kind & 1) {
+	near = pp_tuple_near(&c->hash, from, to);
+	if (likely(plan->edges >> kind & 1)) {
 		word = to | (u64)PATHPROF_PROFILE_EDGES << PP_CONTEXT_SHIFT;
-		count = pp_tuple_sample(c, config, near ^ plan->edge_hash, pc, word);
+		count = pp_tuple_sample(c, config, near ^ plan->edge_hash, from | plan->tag, word);
 		if (unlikely(count))
-			pp_tuple_message(t, pc, word, count);
+			pp_tuple_message(t, plan->tag, from, word, count);
 	}
-	if (unlikely(plan->calls >> kind & 1)) {
+	if (plan->calls >> kind & 1) {
 		word = to | (u64)PATHPROF_PROFILE_CALLS << PP_CONTEXT_SHIFT;
-		count = pp_tuple_sample(c, config, near ^ plan->call_hash, pc, word);
+		count = pp_tuple_sample(c, config, near ^ plan->call_hash, from | plan->tag, word);
 		if (unlikely(count))
-			pp_tuple_message(t, pc, word, count);
+			pp_tuple_message(t, plan->tag, from, word, count);
 	}
 }
 

@@ -9,8 +9,7 @@
  * path: length << 32, a hash of its branches in the 32 bits of the outcomes and in bits 38 to 62.
  * Segments of equal start and length get the same desc with a chance of 2^-57 a pair: among a
  * million of them that share their start and length one in 290,000 tables would hold such a pair.
- * No defence against someone who looks for one. Two that differ in one branch only never do before
- * the last shift cuts 64 bits down to 57.
+ * No defence against someone who looks for one.
  *
  * Workload: once for each entry of a window, some 32,000 times a second and CPU. Any context, NMI
  * included; the caller owns the state, one a window. Source: EOPP 5.2 cut down to taken branches.
@@ -21,6 +20,7 @@
 #include "pp_types.h"
 
 #define PP_SEGMENT_LENGTH_MAX 32
+#define PP_SEGMENT_FACTOR     0x9E3779B97F4A7C15ULL /* odd, no pattern: one register in the loop */
 
 /* One taken branch. Members are __u64 for the same reason as in pp_types.h. */
 struct pp_taken {
@@ -43,26 +43,24 @@ struct pp_segment_state {
 	__u64 hash;
 	__u64 events;
 	__u64 first;
-	__u64 seen; /* branches of this window */
-	__u64 open; /* 1: start is known */
+	__u64 seen;  /* branches of this window */
+	__u64 limit; /* what seen may come to in this segment; 0: its start is not known */
 };
 
 /*
- * Kinds that bound a segment wherever they lead: all but none, conditional and plain jump. What is
- * not known to be anything (none) is judged by its direction alone.
+ * Every kind bounds a segment wherever it leads, but none, conditional and plain jump: those are
+ * judged by their direction.
  */
-#define PP_SEGMENT_BOUNDS (~(__u32)(1 << PP_KIND_NONE | 1 << PP_KIND_COND | 1 << PP_KIND_JMP))
-
 PP_INLINE __u32 pp_segment_bounds(const struct pp_taken *b)
 {
-	return (PP_SEGMENT_BOUNDS >> (b->kind & 31) & 1) | (b->to <= b->from);
+	return b->kind > PP_KIND_JMP || b->to <= b->from;
 }
 
 /* One branch more. Of equal hashes and different branches come different hashes, and the other
  * way round. */
 PP_INLINE __u64 pp_segment_mix(__u64 hash, __u64 from, __u64 to)
 {
-	__u64 mixed = (hash ^ (from * 0x9E3779B97F4A7C15ULL + to)) * 0xC2B2AE3D27D4EB4FULL;
+	__u64 mixed = (hash ^ (from * PP_SEGMENT_FACTOR + to)) * PP_SEGMENT_FACTOR;
 
 	return mixed ^ mixed >> 32;
 }
@@ -70,7 +68,7 @@ PP_INLINE __u64 pp_segment_mix(__u64 hash, __u64 from, __u64 to)
 /* The upper bits of a product are the good ones. */
 PP_INLINE __u64 pp_segment_desc(__u64 hash, __u64 length)
 {
-	__u64 bits = (hash * 0x9E3779B97F4A7C15ULL) >> 7;
+	__u64 bits = (hash * PP_SEGMENT_FACTOR) >> 7;
 
 	return bits >> 32 << 38 | length << 32 | (__u32)bits;
 }
@@ -78,24 +76,23 @@ PP_INLINE __u64 pp_segment_desc(__u64 hash, __u64 length)
 /* Something is missing before the next branch: it begins like a window. */
 PP_INLINE void pp_segment_cut(struct pp_segment_state *s)
 {
-	s->open = 0;
+	s->limit = 0;
 }
 
 /* One taken branch. 1: a segment ended and *ret_segment is filled. */
 PP_INLINE __u32 pp_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
 				struct pp_segment *ret_segment)
 {
-	__u64 ended = s->open, length;
+	__u32 ended = s->limit != 0;
 
 	s->seen++;
-	length = s->seen - s->first;
 	s->hash = pp_segment_mix(s->hash, b->from, b->to);
 	s->events += b->events;
-	if (PP_LIKELY(!pp_segment_bounds(b)) && !(ended && length == PP_SEGMENT_LENGTH_MAX))
+	if (!pp_segment_bounds(b) && s->seen != s->limit)
 		return 0;
 	if (ended) {
 		ret_segment->start = s->start;
-		ret_segment->desc = pp_segment_desc(s->hash, length);
+		ret_segment->desc = pp_segment_desc(s->hash, s->seen - s->first);
 		ret_segment->events = s->events;
 		ret_segment->first = s->first;
 	}
@@ -103,8 +100,8 @@ PP_INLINE __u32 pp_segment_step(struct pp_segment_state *s, const struct pp_take
 	s->hash = 0;
 	s->events = 0;
 	s->first = s->seen;
-	s->open = 1;
-	return (__u32)ended;
+	s->limit = s->seen + PP_SEGMENT_LENGTH_MAX;
+	return ended;
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include "pp_path_stack.h"
 #include "pp_port.h"
 #include "pp_random.h"
+#include "pp_segment.h"
 #include "pp_split.h"
 #include "pp_tagged.h"
 #include "pp_tnv.h"
@@ -53,6 +54,9 @@ __u32 home_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config,
 __u32 home_chain_step(struct pp_chain *c, const struct pp_chain_config *config,
 		      const struct pp_branch *b, struct pp_message *ret_message,
 		      struct pp_hpt_entry *ret_replaced);
+void home_segment_cut(struct pp_segment_state *s);
+__u32 home_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
+			struct pp_segment *ret_segment);
 void home_tnv_config(struct pp_tnv_config *ret_config);
 __u32 home_tnv_step(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
 		    struct pp_random *random);
@@ -163,6 +167,17 @@ __u32 home_chain_step(struct pp_chain *c, const struct pp_chain_config *config,
 		      struct pp_hpt_entry *ret_replaced)
 {
 	return pp_chain_step(c, config, b, ret_message, ret_replaced);
+}
+
+void home_segment_cut(struct pp_segment_state *s)
+{
+	pp_segment_cut(s);
+}
+
+__u32 home_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
+			struct pp_segment *ret_segment)
+{
+	return pp_segment_step(s, b, ret_segment);
 }
 
 void home_tnv_config(struct pp_tnv_config *ret_config)
