@@ -99,9 +99,9 @@ BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfo
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
 	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz
-# Kernels that the module is built for and run on, and the machine to run them in.
-KMOD_PACKAGES := linux-image-cloud-amd64 linux-headers-cloud-amd64 linux-image-6.12-cloud-amd64 \
-	linux-headers-6.12-cloud-amd64 qemu-system-x86 busybox-static cpio kmod
+# The machine that the kernel module is run in, and what builds it. Kernels are not installed
+# (tests/vm/kernels).
+KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms
 # What the papers' experiments run and draw with.
 EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
 	gnuchess ghostscript gnugo link-grammar
@@ -146,19 +146,21 @@ need-build:
 	@tools/need $(BUILD_PACKAGES)
 need-check: need-build
 	@tools/need $(CHECK_PACKAGES)
+need-vm: need-build
+	@tools/need $(KMOD_PACKAGES)
+	-@BUILD=$(BUILD) tests/vm/kernels
 
 run: need-build
 	@$(MAKE) --no-print-directory -j2 all
 	@DURATION=$(DURATION) BUILD=$(BUILD) tools/demo
 
-check: need-check
+check: need-check need-vm
 	@$(MAKE) --no-print-directory -j2 programs-for-tests
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tests/run
 
 # The kernel module in virtual machines: docs/kmod-testing.md.
-check-vm: need-build
-	@tools/need $(KMOD_PACKAGES)
+check-vm: need-vm
 	@BUILD=$(BUILD) tests/vm/run
 
 # The same in a kernel that watches itself, built here once: half an hour.
@@ -217,6 +219,6 @@ clean:
 # Kernels and their sources lie in $(BUILD)/vm*.
 -include $(shell find $(BUILD) -path '$(BUILD)/vm*' -prune -o -name '*.d' -print 2>/dev/null)
 .PHONY: all clean run check check-vm check-vm-debug check-headers bench dkms experiments lint fuzz install \
-	need-build need-check programs-for-tests programs-for-bench
+	need-build need-check need-vm programs-for-tests programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -6,19 +6,11 @@ set -u
 unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failed=0
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1: $2"
-	failed=1
-}
+. "$(dirname "$0")/../vm/common.bash"
 
-releases=()
-for directory in /usr/src/linux-headers-*-cloud-amd64; do
-	[ -d "$directory" ] && releases+=("${directory#/usr/src/linux-headers-}")
-done
+mapfile -t releases < <(kernel_releases '*')
 if ! command -v dkms >/dev/null || [ ${#releases[@]} -eq 0 ]; then
-	echo "skip kmod_dkms: needs the packages dkms and linux-headers-cloud-amd64"
+	echo "skip kmod_dkms: needs dkms and the headers of a kernel (tests/vm/kernels)"
 	exit 0
 fi
 
@@ -60,7 +52,9 @@ examine() { # RELEASE
 
 if on_tree add; then ok dkms_add; else not_ok dkms_add "$(why)"; fi
 for release in "${releases[@]}"; do
-	if on_tree build -k "$release" --kernelsourcedir "/usr/src/linux-headers-$release"; then
+	headers=$(headers_of "$release")
+	export sign_file=$headers/scripts/sign-file
+	if on_tree build -k "$release" --kernelsourcedir "$headers"; then
 		examine "$release"
 	else
 		not_ok "dkms_build_$release" "$(why): $(find "$work/tree" -name make.log -exec tail -3 {} + | tr '\n' ';')"
@@ -71,4 +65,4 @@ if on_tree remove --all && ! [ -e "$work/tree/pathprof/$version" ]; then
 else
 	not_ok dkms_remove "$(why)"
 fi
-exit $failed
+finish
