@@ -31,10 +31,10 @@ built_for() { # RELEASE
 	local module
 	module=$(find "$work/tree/pathprof/$version/$1" -name 'pathprof.ko*' 2>/dev/null)
 	case $module in
-	*.xz) xz -d "$module" ;;
-	*.zst) zstd -q -d --rm "$module" ;;
+	*.xz) xz -d "$module" && module=${module%.xz} ;;
+	*.zst) zstd -q -d --rm "$module" && module=${module%.zst} ;;
 	esac
-	echo "${module%.[xz]*}"
+	echo "$module"
 }
 
 # One that another kernel would take, or that nobody vouches for, would be worth nothing.
