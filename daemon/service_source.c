@@ -99,6 +99,15 @@ static void read_stats(struct pp_service *service, struct pp_source_stats *ret_s
 		*ret_stats = service->source_seen;
 }
 
+/* They are the source's own, and are told after it is gone. */
+static void keep_counters(struct pp_service *service, struct pp_source_stats *stats)
+{
+	if (stats->counter_cnt && stats->counters != service->source_counters)
+		memcpy(service->source_counters, stats->counters,
+		       stats->counter_cnt * sizeof(service->source_counters[0]));
+	stats->counters = service->source_counters;
+}
+
 void pp_service_account(struct pp_service *service)
 {
 	struct pp_source_stats now;
@@ -106,6 +115,7 @@ void pp_service_account(struct pp_service *service)
 
 	read_stats(service, &now);
 	pp_window_account(service->window, &service->source_seen, &now);
+	keep_counters(service, &now);
 	service->source_seen = now;
 	/* how long bursts really are, where the source knows better than the settings */
 	if (now.taken_wanted)
@@ -134,9 +144,6 @@ void pp_service_close_source(struct pp_service *service)
 	if (service->source) {
 		pp_service_flush_source(service);
 		pp_service_account(service);
-		/* they are the source's own, which goes now */
-		service->source_seen.counters = NULL;
-		service->source_seen.counter_cnt = 0;
 	}
 	sd_event_source_disable_unref(service->source_event);
 	service->source_event = NULL;

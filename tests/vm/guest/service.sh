@@ -59,6 +59,43 @@ service_swlbr() {
 	show $db status | sed 's/^/#   /'
 }
 
+# Hardware's branch stacks, of the very program that runs: cut out of its truth and handed to the
+# test PMU, which strikes whatever runs. What it strikes besides gets a stranger's branches, which
+# its code does not bear out.
+lbr_settings() { # COMPRESS
+	printf '[Profile]\nSource=kmod-lbr\nEvent=pathprof_test/config=0x820/\nCompress=%s\n' "$1"
+	printf 'FrequencyHz=700\nOverhead=40%%\nWindowSec=3\n'
+}
+
+service_lbr() { # NAME COMPRESS CHECK-OPTIONS...
+	local name=$1 pid file=/tmp/$1.db
+	lbr_settings "$2" >/tmp/lbr.conf
+	shift 2
+	./vmflow "$endless" >/tmp/out &
+	pid=$!
+	if ! ./pathprofd -c /tmp/lbr.conf --duration 7 --db "$file" 2>/tmp/daemon; then
+		not_ok "$name" "pathprofd: $(tail -2 /tmp/daemon | tr '\n' ';')"
+		kill -9 $pid
+		return
+	fi
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	extract "$file"
+	run_check "$name" ./vmprofile -o 0.8 "$@" /tmp/long.truth - $base /tmp/edges /tmp/paths
+	run_check "${name}_falsified" ./vmprofile -c "$@" /tmp/long.truth - $base /tmp/edges /tmp/paths
+	show "$file" status | sed 's/^/#   /'
+}
+
+service_hardware() {
+	local stacks=/sys/kernel/debug/pathprof_testpmu
+	if ! ./vmcut /tmp/long.truth 32 3000 >$stacks; then
+		not_ok service_hardware "no stacks for the test PMU"
+		return
+	fi
+	service_lbr service_lbr_counts yes -w
+	service_lbr service_lbr_windows no
+}
+
 # Whether the device can be had: by a daemon that takes it and ends.
 module_is_free() {
 	./pathprofd --source kmod-swlbr --duration 1 --db /tmp/free.db 2>/tmp/daemon
@@ -111,7 +148,7 @@ service_record() {
 	./flow_signal "$endless" >/tmp/out 2>&1 &
 	pid=$!
 	./pathprofctl record --source kmod-swlbr --overhead 40% -o /tmp/record.db -- \
-		sh -c "./vmflow 0000000400" >/tmp/out 2>/tmp/record
+		sh -c "./vmflow $endless & sleep 3; kill -9 \$!" >/tmp/out 2>/tmp/record
 	status=$?
 	kill -9 $pid
 	wait $pid 2>/dev/null
@@ -136,6 +173,7 @@ service_doctor() {
 }
 
 service_swlbr
+service_hardware
 service_killed
 service_auto
 service_record

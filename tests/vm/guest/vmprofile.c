@@ -4,7 +4,7 @@
  * transfer that it makes, every path one that it takes, and both must weigh about what they do
  * there.
  *
- *     vmprofile [-c] LONG SHORT BASE EDGES PATHS
+ *     vmprofile [-cw] [-o OVERLAP] LONG SHORT BASE EDGES PATHS
  *
  * LONG and SHORT as tests/truth/truth.c writes them, of a program that does the same over and over:
  * what LONG has more is what it does once it has started. BASE what file offsets lack to addresses;
@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../../libprofile/core/pp_path_stack.h"
 #include "pathprof/abi.h"
@@ -28,7 +29,13 @@
 #define SLOT_CNT      (1u << 16)
 #define FALSIFY_EVERY 10
 #define ELSEWHERE     0x10000000u /* no code there */
+#define HOTTEST_LEAST 0.5         /* of its share */
 #define OVERLAP_LEAST 0.6         /* programs spend time where they branch, but not in proportion */
+
+struct options {
+	bool falsify, wpp;
+	double overlap;
+};
 
 /* An edge (from, to) or a path (start, desc), and how often it comes. */
 struct key {
@@ -79,7 +86,7 @@ static void add_stored(struct table *table, uint64_t a, uint64_t b, double weigh
 
 /* ---------------------------------------------------------------- the truth */
 
-static int load(const char *path, int sign, struct table *edges, struct table *paths)
+static int load(const char *path, int sign, bool wpp, struct table *edges, struct table *paths)
 {
 	struct pp_path_stack stack = {.depth = 0};
 	struct pp_path_config config;
@@ -89,7 +96,10 @@ static int load(const char *path, int sign, struct table *edges, struct table *p
 
 	if (!file)
 		return -1;
-	pp_path_config_bl(&config);
+	if (wpp)
+		pp_path_config_wpp(&config);
+	else
+		pp_path_config_bl(&config);
 	while (fread(&b, sizeof(b), 1, file) == 1) {
 		struct pp_branch branch = {
 			.from = b.from,
@@ -186,10 +196,11 @@ static double hottest(const struct table *table)
 	return most->stored / table->stored / (most->truth / table->truth);
 }
 
-static bool judge(const char *name, const struct table *table, bool falsify)
+static bool judge(const char *name, const struct table *table, const struct options *options)
 {
 	bool good = table->wrong == table->falsified &&
-		    (falsify || (overlap(table) >= OVERLAP_LEAST && hottest(table) >= 0.5));
+		    (options->falsify ||
+		     (overlap(table) >= options->overlap && hottest(table) >= HOTTEST_LEAST));
 
 	printf("%s%s: stored %llu wrong %llu falsified %llu overlap %.3f hottest %.2f of its share",
 	       good ? "" : "BAD ", name, (unsigned long long)table->lines,
@@ -198,28 +209,54 @@ static bool judge(const char *name, const struct table *table, bool falsify)
 	return good;
 }
 
+static int parse(int argc, char **argv, struct options *ret_options)
+{
+	struct options options = {.overlap = OVERLAP_LEAST};
+	int letter;
+
+	while ((letter = getopt(argc, argv, "cwo:")) != -1) {
+		options.falsify |= letter == 'c';
+		options.wpp |= letter == 'w';
+		if (letter == 'o')
+			options.overlap = strtod(optarg, NULL);
+		else if (letter == '?')
+			return -1;
+	}
+	if (argc - optind != 5)
+		return -1;
+	*ret_options = options;
+	return 0;
+}
+
+static int read_all(char **files, const struct options *options, struct table *edges,
+		    struct table *paths)
+{
+	uint64_t base = strtoull(files[2], NULL, 16);
+
+	if (load(files[0], 1, options->wpp, edges, paths) ||
+	    (strcmp(files[1], "-") && load(files[1], -1, options->wpp, edges, paths)))
+		return -1;
+	return read_edges(files[3], base, options->falsify, edges) ||
+	       read_paths(files[4], base, options->falsify, paths);
+}
+
 int main(int argc, char **argv)
 {
 	static struct table edges, paths;
-	bool falsify = argc > 1 && !strcmp(argv[1], "-c"), good;
-	uint64_t base;
+	struct options options;
+	bool good;
 
-	argv += falsify;
-	if (argc - falsify != 6) {
-		fprintf(stderr, "usage: vmprofile [-c] LONG SHORT BASE EDGES PATHS\n");
+	if (parse(argc, argv, &options)) {
+		fprintf(stderr, "usage: vmprofile [-cw] [-o N] LONG SHORT BASE EDGES PATHS\n");
 		return EXIT_TROUBLE;
 	}
-	base = strtoull(argv[3], NULL, 16);
-	if (load(argv[1], 1, &edges, &paths) || load(argv[2], -1, &edges, &paths) ||
-	    read_edges(argv[4], base, falsify, &edges) ||
-	    read_paths(argv[5], base, falsify, &paths)) {
-		fprintf(stderr, "vmprofile: nothing to read in %s, %s, %s or %s\n", argv[1],
-			argv[2], argv[4], argv[5]);
+	if (read_all(argv + optind, &options, &edges, &paths)) {
+		fprintf(stderr, "vmprofile: nothing to read in one of the files\n");
 		return EXIT_TROUBLE;
 	}
-	good = judge("edges", &edges, falsify);
+	good = judge("edges", &edges, &options);
 	printf("; ");
-	good = judge("paths", &paths, falsify) && good;
+	good = judge("paths", &paths, &options) && good;
 	printf("\n");
 	return !good;
 }
