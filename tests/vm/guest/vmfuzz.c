@@ -24,7 +24,7 @@ struct fuzz {
 	struct pathprof_kmod_info info;
 	unsigned char *pages; /* two: writable, and a hole behind */
 	unsigned char *read_only;
-	uint64_t calls, accepted, mapped, bad;
+	uint64_t calls, accepted, chained, mapped, bad;
 };
 
 static uint64_t next(struct fuzz *fuzz)
@@ -68,6 +68,26 @@ static struct pathprof_kmod_start honest(bool lbr)
 		start.pmu_config1 = 0x10000000;
 	}
 	return start;
+}
+
+/* ... that compresses, with whatever of the chain may be chosen. */
+static void chain(struct fuzz *fuzz, struct pathprof_kmod_start *start)
+{
+	start->mode = PATHPROF_MODE_CHAIN | (below(fuzz, 2) ? PATHPROF_MODE_RAW : 0);
+	start->profiles = (uint32_t)below(fuzz, 4);
+	start->kinds = below(fuzz, 2) ? (uint32_t)below(fuzz, 128) : 0;
+	if (start->source == PATHPROF_SOURCE_LBR)
+		start->metric = (uint32_t)below(fuzz, PATHPROF_METRIC_CNT);
+	if (below(fuzz, 2))
+		start->chain =
+			(struct pathprof_kmod_chain){.sampler = 1,
+						     .rate = 1 + (uint32_t)below(fuzz, 300),
+						     .substream_bits = (uint32_t)below(fuzz, 12),
+						     .assoc_size = (uint32_t)below(fuzz, 17),
+						     .max_length = 32,
+						     .hpt_bits = (uint32_t)below(fuzz, 8),
+						     .hpt_ways = 1 + (uint32_t)below(fuzz, 16),
+						     .hpt_policy = (uint32_t)below(fuzz, 2)};
 }
 
 /* Up to two words of it replaced. */
@@ -124,16 +144,17 @@ static void try_start(struct fuzz *fuzz)
 	struct pathprof_kmod_start start = honest(below(fuzz, 2));
 	int result;
 
-	if (!below(fuzz, 4)) {
-		start.mode = PATHPROF_MODE_CHAIN;
-		start.chain.rate = 256;
-	}
+	if (below(fuzz, 2))
+		chain(fuzz, &start);
 	spoil(fuzz, &start);
 	result = ioctl(fuzz->fd, PATHPROF_IOC_START, &start);
 	judge(fuzz, "START", result);
 	if (result < 0)
 		return;
 	fuzz->accepted++;
+	fuzz->chained += (start.mode & PATHPROF_MODE_CHAIN) != 0;
+	if (below(fuzz, 2))
+		judge(fuzz, "DRAIN", ioctl(fuzz->fd, PATHPROF_IOC_DRAIN, odd_number(fuzz)));
 	if (below(fuzz, 2))
 		judge(fuzz, "STOP", ioctl(fuzz->fd, PATHPROF_IOC_STOP));
 }
@@ -141,8 +162,9 @@ static void try_start(struct fuzz *fuzz)
 static void try_pointer(struct fuzz *fuzz)
 {
 	static const unsigned long commands[] = {PATHPROF_IOC_INFO, PATHPROF_IOC_START,
-						 PATHPROF_IOC_STOP, PATHPROF_IOC_STATS};
-	unsigned long command = commands[below(fuzz, 4)];
+						 PATHPROF_IOC_STOP, PATHPROF_IOC_STATS,
+						 PATHPROF_IOC_DRAIN};
+	unsigned long command = commands[below(fuzz, 5)];
 
 	judge(fuzz, "ioctl", ioctl(fuzz->fd, command, odd_pointer(fuzz)));
 }
@@ -154,7 +176,7 @@ static void try_command(struct fuzz *fuzz)
 	int result;
 
 	if (command == PATHPROF_IOC_STOP || command == PATHPROF_IOC_INFO ||
-	    command == PATHPROF_IOC_STATS)
+	    command == PATHPROF_IOC_STATS || command == PATHPROF_IOC_DRAIN)
 		return;
 	result = ioctl(fuzz->fd, command, fuzz->pages);
 	judge(fuzz, "unknown ioctl", result);
@@ -283,18 +305,19 @@ static unsigned int areas(void)
 	return cnt;
 }
 
-/* Both sources, after all that; how many records came. */
+/* Both sources, whole and compressed, after all that; how many records came. */
 static uint64_t honest_sessions(struct fuzz *fuzz)
 {
 	static struct reader reader;
 	uint64_t least = UINT64_MAX;
 
-	for (int lbr = 0; lbr < 2; lbr++) {
-		struct pathprof_kmod_start start = honest(lbr);
+	for (int i = 0; i < 4; i++) {
+		struct pathprof_kmod_start start = honest(i & 1);
 
+		start.mode |= i & 2 ? PATHPROF_MODE_CHAIN : 0;
 		if (reader_open(&reader) || reader_start(&reader, &start))
 			return 0;
-		for (int i = 0; i < 200 && reader_received(&reader) < 20; i++) {
+		for (int turn = 0; turn < 200 && reader_received(&reader) < 20; turn++) {
 			for (volatile int burn = 0; burn < 300000; burn++)
 				;
 			reader_drain(&reader, NULL, NULL);
@@ -326,9 +349,9 @@ int main(int argc, char **argv)
 	if (areas() != area_cnt && fuzz.bad++ < 10)
 		fprintf(stderr, "vmfuzz: %u areas before, %u after\n", area_cnt, areas());
 	records = honest_sessions(&fuzz);
-	printf("calls %llu accepted %llu mapped %llu records_after %llu bad %llu\n",
+	printf("calls %llu accepted %llu compressed %llu mapped %llu records_after %llu bad %llu\n",
 	       (unsigned long long)fuzz.calls, (unsigned long long)fuzz.accepted,
-	       (unsigned long long)fuzz.mapped, (unsigned long long)records,
-	       (unsigned long long)fuzz.bad);
-	return fuzz.bad || !fuzz.accepted || !fuzz.mapped || records < 10;
+	       (unsigned long long)fuzz.chained, (unsigned long long)fuzz.mapped,
+	       (unsigned long long)records, (unsigned long long)fuzz.bad);
+	return fuzz.bad || !fuzz.accepted || !fuzz.chained || !fuzz.mapped || records < 10;
 }
