@@ -130,6 +130,7 @@ controls() { for variant in $vm_controls; do control "$variant"; done; }
 corners() { . ./corners.sh; }
 
 service() { . ./service.sh; }
+signing() { . ./signing.sh; }
 
 run_part lbr
 run_part rings
@@ -143,4 +144,5 @@ run_part controls
 
 rmmod testpmu
 if unload; then ok unload_last; else not_ok unload_last "rmmod"; fi
+run_part signing
 exit $failed
