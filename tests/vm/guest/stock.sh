@@ -126,6 +126,20 @@ lbr() {
 rings() { for t in one_reader overflow wakeup killed tail; do run_check "ring_$t" ./vmring $t; done; }
 hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
 chain() { for s in default random tagged whole-program; do run_check "chain_$s" ./vmchain $s 700; done; }
+
+# The chain on branch stacks of real programs: the same bits as in user space, and how few bytes.
+segments() {
+	local s program
+	for s in default small lfu tagged cycles mispredict calls dirty nmi; do
+		run_check "segments_$s" ./vmsegments check perl.win $s 800
+	done
+	run_check segments_drain ./vmsegments drain perl.win 1500
+	run_check segments_offline ./vmsegments offline perl.win 400
+	[ "$vm_samples" -gt 0 ] || return
+	for program in *.win; do
+		run_check "segments_bytes_${program%.win}" ./vmsegments bytes "$program" "$vm_samples" 50
+	done
+}
 controls() { for variant in $vm_controls; do control "$variant"; done; }
 corners() { . ./corners.sh; }
 
@@ -136,6 +150,7 @@ run_part lbr
 run_part rings
 run_part hostile
 run_part chain
+run_part segments
 run_part all_windows
 run_part stress
 run_part service

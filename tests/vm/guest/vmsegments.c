@@ -3,12 +3,17 @@
  * The chain for hardware windows, on windows of real programs that the test PMU delivers (FILE: as
  * tests/tools/cut_windows writes it).
  *
- *     vmsegments check FILE SPEC SAMPLES   same windows, same bits: takes windows and what the
- * module made of them at once, makes it again with the same core, and compares each PATH, TUPLE and
- * DEFINE; one DRAIN in the middle. SPEC: default, small, lfu, tagged, cycles, mispredict, calls,
- * dirty, nmi vmsegments bytes FILE SAMPLES TIMES  what a sample takes in the ring, DEFINEs,
- * contexts, and tables written out included: TIMES less than perf's own vmsegments drain FILE
- * MILLISECONDS   DRAIN without a pause while NMIs bring windows
+ *     vmsegments check FILE SPEC SAMPLES
+ *     vmsegments bytes FILE SAMPLES TIMES
+ *     vmsegments drain FILE MILLISECONDS
+ *     vmsegments offline FILE SAMPLES
+ *
+ * `check`: same windows, same bits. Takes windows and what the module made of them at once, makes
+ * it again with the same core, and compares each PATH, TUPLE and DEFINE, with one DRAIN in the
+ * middle. SPEC is default, small, lfu, tagged, cycles, mispredict, calls, dirty or nmi. `bytes`:
+ * what a sample takes in the ring, with all that comes there until the stop, is to be TIMES less
+ * than in perf's own. `drain`: DRAIN again and again while NMIs bring windows. `offline`: the CPU
+ * of the windows is taken away, and what its tables hold is in its ring at once.
  *
  * Watches a child of its own, so that every ring knows one address space only and its number is 1.
  * As a control of `check` a bit of the first window is changed, and the comparison must fail.
@@ -38,6 +43,7 @@
 #define RAW_BYTES       795 /* of a sample with 32 entries in perf's own ring */
 #define CYCLES_SHIFT    5
 #define GIVE_UP_MS      60000u
+#define DRAINS_MIN      50
 
 /* A segment by its name; two figures of it. */
 struct key {
@@ -698,7 +704,7 @@ static int run_drain(struct check *check, uint64_t ms)
 	check->start.period = DRAIN_PERIOD_NS;
 	check->start.pid = (uint32_t)pid;
 	err = reader_start(check->reader, &check->start);
-	for (end_ms = now_ms() + ms; !err && now_ms() < end_ms; drains++) {
+	for (end_ms = now_ms() + ms; !err && (now_ms() < end_ms || drains < DRAINS_MIN); drains++) {
 		err = ioctl(check->reader->fd, PATHPROF_IOC_DRAIN) ? -errno : 0;
 		reader_drain(check->reader, take, check);
 		usleep(500);
@@ -719,8 +725,53 @@ static int run_drain(struct check *check, uint64_t ms)
 	       (unsigned long long)stats_since(&before, &after, PATHPROF_STAT_NMI),
 	       (unsigned long long)stats_since(&before, &after, PATHPROF_STAT_LOST_BUSY),
 	       (double)check->path_sum / (double)segments, (unsigned long long)segments);
-	return check->reader->bad || !segments || drains < 100 || reader_lost(check->reader) ||
+	return check->reader->bad || !segments || reader_lost(check->reader) ||
 	       is_off((double)check->path_sum / (double)segments);
+}
+
+/* The second CPU comes or goes. 0, -errno. */
+static int put_cpu(const char *online)
+{
+	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0 || write(fd, online, 1) != 1)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int run_offline(struct check *check, uint64_t samples)
+{
+	struct pathprof_kmod_stats before, after;
+	pid_t pid = start_child();
+	uint64_t segments, told;
+	int err;
+
+	check->start.mode = PATHPROF_MODE_CHAIN;
+	check->start.pid = (uint32_t)pid;
+	reader_stats(check->reader, &before);
+	err = reader_start(check->reader, &check->start);
+	if (!err)
+		err = collect_upto(check, samples);
+	end_child(pid);
+	if (!err)
+		err = put_cpu("0");
+	reader_drain(check->reader, take, check);
+	reader_stats(check->reader, &after);
+	told = check->path_sum;
+	err = err ? err : put_cpu("1");
+	err = err ? err : reader_stop(check->reader);
+	reader_drain(check->reader, take, check);
+	if (err) {
+		fprintf(stderr, "vmsegments: %s\n", strerror(-err));
+		return 1;
+	}
+	segments = stats_since(&before, &after, PATHPROF_STAT_SEGMENTS);
+	printf("counts %.3f of %llu segments when the CPU was gone, %llu more at the stop\n",
+	       (double)told / (double)segments, (unsigned long long)segments,
+	       (unsigned long long)(check->path_sum - told));
+	return check->reader->bad || reader_lost(check->reader) || check->path_sum != told ||
+	       is_off((double)told / (double)segments);
 }
 
 static int run(struct check *check, int argc, char **argv)
@@ -741,6 +792,8 @@ static int run(struct check *check, int argc, char **argv)
 		return run_bytes(check, strtoull(argv[3], NULL, 10), number);
 	if (argc == 4 && !strcmp(argv[1], "drain"))
 		return run_drain(check, number);
+	if (argc == 4 && !strcmp(argv[1], "offline"))
+		return run_offline(check, number);
 	return 2;
 }
 
