@@ -44,13 +44,18 @@ struct pathprof_alert_rule {
 	double threshold;
 	/* How far back over the threshold a figure must be to count as well again, >= 0. */
 	double hysteresis;
-	uint64_t samples_min;     /* a window with fewer is no evidence either way */
+	double samples_min;       /* a measurement of fewer is no evidence either way */
+	uint32_t windows_pooled;  /* the caller measures so many last windows together, 1..1024 */
 	uint32_t windows_to_fire; /* in a row, >= 1 */
 	uint32_t windows_to_resolve;
 	int64_t cool_down_ns; /* after it resolved, so long it cannot fire again; >= 0 */
 };
-/* kl_corrected above 0.01 bits, hysteresis 0.005, 200 samples, 2 windows, 2 windows, 5 minutes. */
-extern const struct pathprof_alert_rule pathprof_alert_defaults;
+/*
+ * The two rules a subject has unless told otherwise; docs/drift.md has their error rates. Fast: a
+ * strong change, two windows in a row. Slow: a faint one, the last three windows together. Both:
+ * kl_corrected above 0.01 bits, hysteresis 0.005, 200 samples, two windows to resolve, 5 minutes.
+ */
+extern const struct pathprof_alert_rule pathprof_alert_fast, pathprof_alert_slow;
 /* -EINVAL: a rule that cannot be. */
 int pathprof_alert_rule_check(const struct pathprof_alert_rule *rule);
 
