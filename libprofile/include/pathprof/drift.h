@@ -92,7 +92,8 @@ int pathprof_drift_terms(struct pathprof_drift_term *ret_terms, size_t cnt, size
 /*
  * Dispersion from windows during which nothing should have changed: Pearson's chi-square over its
  * degrees of freedom, events with less than five samples a window on average taken together; at
- * least 1. -ENODATA when fewer than two windows have samples or fewer than two events are left.
+ * least 1. -ENODATA when fewer than two windows have samples or fewer than two events are left;
+ * -EINVAL for more than 64 windows.
  */
 int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
 			      double *ret_dispersion);

@@ -27,6 +27,14 @@ static int by_key(const void *a, const void *b)
 	return pathprof_event_order(a, b);
 }
 
+static bool in_order(const struct pathprof_event *events, size_t cnt)
+{
+	for (size_t i = 1; i < cnt; i++)
+		if (pp_event_before(&events[i], &events[i - 1]))
+			return false;
+	return true;
+}
+
 int pathprof_events_sort(struct pathprof_event *events, size_t *cnt)
 {
 	size_t kept = 0;
@@ -35,7 +43,7 @@ int pathprof_events_sort(struct pathprof_event *events, size_t *cnt)
 	for (size_t i = 0; i < *cnt; i++)
 		if ((r = check_weight(events[i].weight)) < 0)
 			return r;
-	if (*cnt)
+	if (!in_order(events, *cnt))
 		qsort(events, *cnt, sizeof(*events), by_key);
 	for (size_t i = 0; i < *cnt; i++) {
 		if (!kept || pathprof_event_order(&events[kept - 1], &events[i]) != 0) {
