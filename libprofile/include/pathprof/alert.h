@@ -52,8 +52,9 @@ struct pathprof_alert_rule {
 };
 /*
  * The two rules a subject has unless told otherwise; docs/drift.md has their error rates. Fast: a
- * strong change, two windows in a row. Slow: a faint one, the last three windows together. Both:
- * kl_corrected above 0.01 bits, hysteresis 0.005, 200 samples, two windows to resolve, 5 minutes.
+ * strong change, kl_corrected above 0.01 bits two windows in a row. Slow: a faint one, above 0.005
+ * bits in the last three windows together. Both: hysteresis of half that, 200 samples, two windows
+ * to resolve, 5 minutes to cool down.
  */
 extern const struct pathprof_alert_rule pathprof_alert_fast, pathprof_alert_slow;
 /* -EINVAL: a rule that cannot be. */

@@ -33,8 +33,8 @@ const struct pathprof_alert_rule pathprof_alert_fast = {
 };
 const struct pathprof_alert_rule pathprof_alert_slow = {
 	.metric = PATHPROF_METRIC_KL_CORRECTED,
-	.threshold = 0.01,
-	.hysteresis = 0.005,
+	.threshold = 0.005,
+	.hysteresis = 0.0025,
 	.samples_min = 200,
 	.windows_pooled = 3,
 	.windows_to_fire = 1,
