@@ -144,8 +144,9 @@ struct study {
 	double pairs[PAIRS_MAX][COLUMN_CNT];
 	size_t pair_cnt;
 	double scores[LAB_PROGRAMS_MAX][METHOD_CNT]; /* tests in order of the inputs */
-	size_t better; /* tests in which the best combination is no worse than the best single one
-			*/
+	/* Tests in which the best combination is no worse than the best, and the mean, single one.
+	 */
+	size_t no_worse_than_best, no_worse_than_mean;
 };
 
 static void require(int r)
@@ -303,41 +304,71 @@ static double accuracy_combined(const struct study *study, size_t test,
 	return accuracy;
 }
 
-/* Trains on all other inputs of the program: own, best single, and one score a method. */
+/* Trains on all other inputs of the program: own, best and mean single, and one score a method. */
 static void test_input(struct study *study, size_t test, double *ret_row)
 {
 	const struct lab_run *sub = &study->run;
 	const struct pathprof_distribution *train[INPUTS_MAX];
-	double single = 0, best = 0;
+	double single = 0, sum = 0, best = 0;
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < sub->program_cnt && cnt < INPUTS_MAX; i++) {
+		double score;
+
 		if (i == test || !same_program(sub->programs[i], sub->programs[test]))
 			continue;
 		train[cnt++] = &study->profiles[i];
-		single = fmax(single, accuracy_of(&study->profiles[test], &study->profiles[i]));
+		score = accuracy_of(&study->profiles[test], &study->profiles[i]);
+		single = fmax(single, score);
+		sum += score;
 	}
 	ret_row[0] = accuracy_of(&study->profiles[test], &study->profiles[test]);
 	ret_row[1] = single;
+	ret_row[2] = sum / (double)cnt;
 	for (size_t m = 0; m < METHOD_CNT; m++) {
 		double score =
 			accuracy_combined(study, test, train, cnt, (enum pathprof_combine_method)m);
 
-		study->scores[test][m] = ret_row[2 + m] = score;
+		study->scores[test][m] = ret_row[3 + m] = score;
 		best = fmax(best, score);
 	}
-	study->better += best >= single;
+	study->no_worse_than_best += best >= single;
+	study->no_worse_than_mean += best >= sum / (double)cnt;
+}
+
+static void say_single(struct lab_run *run, const struct study *study)
+{
+	double cnt = (double)study->run.program_cnt;
+
+	lab_headline(
+		run,
+		&(struct lab_headline){
+			.what = "CCP 4.2: best combination no worse than the best single profile",
+			.paper = "21 of 24",
+			.ours = 100 * (double)study->no_worse_than_best / cnt,
+			.unit = "%",
+			.aim = 87.5,
+			.why = "the inputs are of different kinds here, in the paper smaller and "
+			       "larger ones of a kind: one of two is near, the other dilutes it"});
+	lab_headline(
+		run,
+		&(struct lab_headline){
+			.what = "CCP 4.2: best combination no worse than the mean single profile",
+			.paper = "-",
+			.ours = 100 * (double)study->no_worse_than_mean / cnt,
+			.unit = "%",
+			.aim = NAN});
 }
 
 static void write_combined(struct lab_run *run, struct study *study)
 {
-	static const char *const columns[] = {"own",    "best single", "unscaled",
+	static const char *const columns[] = {"own",    "best single", "mean single", "unscaled",
 					      "scaled", "polling",     "kl"};
 	struct lab_table *table = lab_table_new(
 		"ccp-combined", "Accuracy of prediction trained on all other inputs, %",
-		"tested on", columns, 2 + METHOD_CNT);
+		"tested on", columns, 3 + METHOD_CNT);
 	const size_t cnt = study->run.program_cnt;
-	double row[2 + METHOD_CNT];
+	double row[3 + METHOD_CNT];
 
 	for (size_t i = 0; i < cnt; i++) {
 		test_input(study, i, row);
@@ -346,13 +377,7 @@ static void write_combined(struct lab_run *run, struct study *study)
 	lab_table_add_average(table);
 	lab_table_write(run, table);
 	lab_table_free(table);
-	lab_headline(run,
-		     &(struct lab_headline){.what = "CCP 4.2: the best combination is no worse "
-						    "than the best single profile",
-					    .paper = "21 of 24",
-					    .ours = 100.0 * (double)study->better / (double)cnt,
-					    .unit = "%",
-					    .aim = 87.5});
+	say_single(run, study);
 }
 
 static void write_regret(struct lab_run *run, const struct study *study)
