@@ -56,8 +56,8 @@ double pathprof_overlap(const struct pathprof_counts *a, const struct pathprof_c
  * below 1 / total, as an event that was seen once must be more likely than one that never was, and
  * below 1 / z: else -ERANGE. -ENODATA.
  *
- * Summed as p log(p/q) - p + q, whose terms are never negative and add up to the same, so that
- * nothing cancels: the figure is right to about 10^-13 of itself however close the two are.
+ * Summed as p log(p/q) - p + q, whose terms are never negative and add up to the same: what first
+ * orders would cancel is never there, so the figure keeps its digits where the two are close.
  */
 struct pathprof_relative_entropy {
 	double bits;

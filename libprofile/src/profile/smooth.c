@@ -42,13 +42,11 @@ size_t pp_smooth_unseen_cnt(const struct pathprof_distribution *of,
 	return cnt;
 }
 
-/* x - ln(1 + x): by its series where the difference would leave too few digits. */
+/* x - ln(1 + x) of a small x, by its series: the difference would leave too few digits. */
 static long double above_log(long double x)
 {
 	long double power = x, sum = 0;
 
-	if (fabsl(x) > 0.01L)
-		return x - log1pl(x);
 	for (int n = 2; n < 12; n++) {
 		power *= -x;
 		sum -= power / n;
@@ -62,6 +60,9 @@ long double pp_divergence_term(long double p, long double q)
 
 	if (!(p > 0))
 		return q;
-	term = p * above_log((q - p) / p);
+	if (fabsl(q - p) < 0.01L * p)
+		term = p * above_log((q - p) / p);
+	else
+		term = p * logl(p / q) - (p - q);
 	return term > 0 ? term : 0;
 }
