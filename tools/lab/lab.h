@@ -114,6 +114,8 @@ int lab_compress(int argc, char **argv);
 int lab_paths(int argc, char **argv);
 int lab_hpt(int argc, char **argv);
 int lab_overlap(int argc, char **argv);
+int lab_compare(int argc, char **argv);
+int lab_combine(int argc, char **argv);
 int lab_number(int argc, char **argv);
 int lab_trace_summary(int argc, char **argv);
 int lab_windows_command(int argc, char **argv);

@@ -219,3 +219,138 @@ void lab_input_go(FILE *out)
 		fputs("genmove black\ngenmove white\n", out);
 	fputs("quit\n", out);
 }
+
+/* Bytes that no packer can make smaller. */
+void lab_input_noise(FILE *out)
+{
+	uint64_t state = 0x5eed;
+
+	for (int i = 0; i < 1000000; i++)
+		fputc((int)draw(&state, 256), out);
+}
+
+/* A server's log: long matches, numbers that count up. */
+void lab_input_log(FILE *out)
+{
+	static const char *const methods[] = {"GET", "GET", "GET", "POST", "HEAD"};
+	static const char *const pages[] = {"/", "/index.html", "/img/logo.png", "/api/v1/items",
+					    "/search"};
+	uint64_t state = 0x106;
+
+	for (unsigned int i = 0; i < 40000; i++)
+		fprintf(out,
+			"10.0.%u.%u - - [21/Nov/2025:%02u:%02u:%02u +0000] \"%s %s HTTP/1.1\" %u "
+			"%u\n",
+			draw(&state, 4), draw(&state, 256), i / 3600 % 24, i / 60 % 60, i % 60,
+			methods[draw(&state, COUNT(methods))], pages[draw(&state, COUNT(pages))],
+			draw(&state, 20) ? 200 : 404, draw(&state, 90000));
+}
+
+void lab_input_perl_log(FILE *out)
+{
+	fputs("use strict;\nmy (%hits, %bytes, @slow);\nwhile (<>) {\n"
+	      "  next unless m{^(\\S+) \\S+ \\S+ \\[([^\\]]+)\\] \"(\\w+) (\\S+)[^\"]*\" (\\d+) "
+	      "(\\d+)};\n"
+	      "  my ($host, $when, $how, $page, $status, $size) = ($1, $2, $3, $4, $5, $6);\n"
+	      "  $hits{$page}{$how}++;\n  $bytes{$host} += $size;\n"
+	      "  push @slow, [$when, $size] if $size > 80000 && $status == 200;\n}\n"
+	      "for my $p (sort keys %hits) { printf \"%s %s\\n\", $p, join ',',\n"
+	      "  map { \"$_=$hits{$p}{$_}\" } sort keys %{$hits{$p}}; }\n"
+	      "print scalar(@slow), ' ', (sort { $b <=> $a } values %bytes)[0], \"\\n\";\n",
+	      out);
+}
+
+void lab_input_lua_text(FILE *out)
+{
+	fputs("local words = {'river', 'engine', 'table', 'doctor', 'window', 'garden'}\n"
+	      "local seed, count = 7, {}\nfor round = 1, 60 do\n  local line = {}\n"
+	      "  for i = 1, 800 do\n    seed = (seed * 1103515245 + 12345) % 2147483648\n"
+	      "    line[i] = words[seed // 65536 % #words + 1]\n  end\n"
+	      "  local text = table.concat(line, ' ')\n"
+	      "  for w in text:gmatch('%a+') do count[w] = (count[w] or 0) + 1 end\n"
+	      "  text = text:upper():reverse():gsub('[AEIOU]', '%0%0')\n"
+	      "  if text:find('ENIGNE', 1, true) then print(#text) end\nend\n"
+	      "for _, w in ipairs(words) do print(w, count[w]) end\n",
+	      out);
+}
+
+void lab_input_lua_numbers(FILE *out)
+{
+	fputs("local n = 60\nlocal a, b, c = {}, {}, {}\nfor i = 1, n do\n"
+	      "  a[i], b[i], c[i] = {}, {}, {}\n"
+	      "  for j = 1, n do a[i][j], b[i][j] = i + j, i - j end\nend\n"
+	      "for round = 1, 4 do\n  for i = 1, n do\n    for j = 1, n do\n      local s = 0\n"
+	      "      for k = 1, n do s = s + a[i][k] * b[k][j] end\n      c[i][j] = s\n"
+	      "    end\n  end\nend\nlocal sieve, primes = {}, 0\nfor i = 2, 60000 do\n"
+	      "  if not sieve[i] then\n    primes = primes + 1\n"
+	      "    for j = i * i, 60000, i do sieve[j] = true end\n  end\nend\n"
+	      "print(c[7][9], primes)\n",
+	      out);
+}
+
+/* Many small statements by key. */
+void lab_input_sql_keys(FILE *out)
+{
+	uint64_t state = 0x5c1;
+
+	fputs("create table a(id integer primary key, k int, name text);\n"
+	      "with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)\n"
+	      "  insert into a select i, (i * 7919) % 997, 'name' || (i % 313) from n;\n",
+	      out);
+	for (int i = 0; i < 4000; i++) {
+		uint32_t id = draw(&state, 5000) + 1;
+
+		switch (draw(&state, 4)) {
+		case 0:
+			fprintf(out, "update a set k = k + 1 where id = %u;\n", id);
+			break;
+		case 1:
+			fprintf(out, "insert or replace into a values(%u, %u, 'new%u');\n", id, id,
+				id % 17);
+			break;
+		default:
+			fprintf(out, "select name, k from a where id = %u;\n", id);
+		}
+	}
+}
+
+void lab_input_sql_text(FILE *out)
+{
+	fputs("create table t(id integer primary key, line text);\n"
+	      "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)\n"
+	      "  insert into t select i, printf('%05d the %x river %d', i, i * 7919, i % 31) from "
+	      "n;\n",
+	      out);
+	for (int i = 0; i < 30; i++)
+		fprintf(out,
+			"select count(*), max(length(replace(line, 'river', '%d'))) from t\n"
+			"  where line like '%%%d%%river%%' or substr(upper(line), 5, 3) glob "
+			"'*%d*';\n",
+			i, i, i % 10);
+}
+
+void lab_input_python_text(FILE *out)
+{
+	fputs("import re, json\nwords = 'river engine table doctor window garden'.split()\n"
+	      "seed, rows = 7, []\nfor i in range(4000):\n    seed = (seed * 1103515245 + 12345) % "
+	      "2**31\n"
+	      "    rows.append({'id': i, 'word': words[seed >> 16 & 3], 'tags': words[:i % 4]})\n"
+	      "text = json.dumps(rows)\nback = json.loads(text)\n"
+	      "found = re.findall(r'\"word\": \"(\\w+)e[rn]\"', text)\n"
+	      "print(len(text), len(back), len(found))\n"
+	      "print(' '.join(sorted({w.title() for r in back for w in r['tags']})))\n",
+	      out);
+}
+
+void lab_input_python_numbers(FILE *out)
+{
+	fputs("n = 40\na = [[(i * j) % 7 + 0.5 for j in range(n)] for i in range(n)]\n"
+	      "for r in range(3):\n    c = [[sum(x * y for x, y in zip(row, col)) % 11 for col in "
+	      "zip(*a)]"
+	      " for row in a]\n    a = c\nsieve = bytearray(200000)\nprimes = 0\n"
+	      "for i in range(2, 200000):\n    if not sieve[i]:\n        primes += 1\n"
+	      "        for j in range(i * i, 200000, i):\n            sieve[j] = 1\n"
+	      "big = 1\nfor i in range(1, 1500):\n    big *= i\n"
+	      "print(a[3][4], primes, len(str(big)))\n",
+	      out);
+}

@@ -76,6 +76,96 @@ static const struct recipe recipes[] = {
 };
 #define RECIPE_CNT (sizeof(recipes) / sizeof(recipes[0]))
 
+/* Programs with several inputs, whose profiles are compared. Inputs of one stand together. */
+#define GZIP  "/usr/bin/gzip", "-c", "-6"
+#define BZIP2 "/usr/bin/bzip2", "-c", "-9"
+#define XZ    "/usr/bin/xz", "-c", "-T1", "-3"
+#define CC1   "/usr/lib/gcc/x86_64-linux-gnu/12/cc1", "-quiet", "-o", "/dev/null"
+static const struct recipe inputs[] = {
+	{.program = {"gzip.text", "gzip", "packs prose"},
+	 .command = {GZIP, "text"},
+	 .files = {{"text", lab_input_text}}},
+	{.program = {"gzip.log", "gzip", "packs a log"},
+	 .command = {GZIP, "log"},
+	 .files = {{"log", lab_input_log}}},
+	{.program = {"gzip.noise", "gzip", "packs noise"},
+	 .command = {GZIP, "noise"},
+	 .files = {{"noise", lab_input_noise}}},
+	{.program = {"bzip2.text", "bzip2", "packs prose"},
+	 .command = {BZIP2, "text"},
+	 .files = {{"text", lab_input_text}}},
+	{.program = {"bzip2.log", "bzip2", "packs a log"},
+	 .command = {BZIP2, "log"},
+	 .files = {{"log", lab_input_log}}},
+	{.program = {"bzip2.noise", "bzip2", "packs noise"},
+	 .command = {BZIP2, "noise"},
+	 .files = {{"noise", lab_input_noise}}},
+	{.program = {"xz.text", "xz-utils", "packs prose"},
+	 .command = {XZ, "text"},
+	 .files = {{"text", lab_input_text}}},
+	{.program = {"xz.log", "xz-utils", "packs a log"},
+	 .command = {XZ, "log"},
+	 .files = {{"log", lab_input_log}}},
+	{.program = {"xz.noise", "xz-utils", "packs noise"},
+	 .command = {XZ, "noise"},
+	 .files = {{"noise", lab_input_noise}}},
+	{.program = {"perl.words", "perl", "counts and rearranges words of prose"},
+	 .command = {"/usr/bin/perl", "words.pl", "text"},
+	 .files = {{"text", lab_input_text}, {"words.pl", lab_input_perl}}},
+	{.program = {"perl.logwords", "perl", "counts and rearranges words of a log"},
+	 .command = {"/usr/bin/perl", "words.pl", "log"},
+	 .files = {{"log", lab_input_log}, {"words.pl", lab_input_perl}}},
+	{.program = {"perl.log", "perl", "evaluates a log"},
+	 .command = {"/usr/bin/perl", "log.pl", "log"},
+	 .files = {{"log", lab_input_log}, {"log.pl", lab_input_perl_log}}},
+	{.program = {"sqlite3.joins", "sqlite3", "joins and groups two tables"},
+	 .command = {"/usr/bin/sqlite3", "-batch", ":memory:"},
+	 .input = "work.sql",
+	 .files = {{"work.sql", lab_input_sql}}},
+	{.program = {"sqlite3.keys", "sqlite3", "small statements by key"},
+	 .command = {"/usr/bin/sqlite3", "-batch", ":memory:"},
+	 .input = "work.sql",
+	 .files = {{"work.sql", lab_input_sql_keys}}},
+	{.program = {"sqlite3.text", "sqlite3", "searches and changes text"},
+	 .command = {"/usr/bin/sqlite3", "-batch", ":memory:"},
+	 .input = "work.sql",
+	 .files = {{"work.sql", lab_input_sql_text}}},
+	{.program = {"python3.objects", "python3", "objects, dictionaries and sorting"},
+	 .command = {"/usr/bin/python3", "-I", "-S", "work.py"},
+	 .skip = 5000000,
+	 .files = {{"work.py", lab_input_python}}},
+	{.program = {"python3.text", "python3", "JSON and regular expressions"},
+	 .command = {"/usr/bin/python3", "-I", "-S", "work.py"},
+	 .skip = 5000000,
+	 .files = {{"work.py", lab_input_python_text}}},
+	{.program = {"python3.numbers", "python3", "matrices, primes and long numbers"},
+	 .command = {"/usr/bin/python3", "-I", "-S", "work.py"},
+	 .skip = 5000000,
+	 .files = {{"work.py", lab_input_python_numbers}}},
+	{.program = {"lua.queens", "lua5.4", "queens, strings and tables"},
+	 .command = {"/usr/bin/lua5.4", "work.lua"},
+	 .files = {{"work.lua", lab_input_lua}}},
+	{.program = {"lua.text", "lua5.4", "patterns and text"},
+	 .command = {"/usr/bin/lua5.4", "work.lua"},
+	 .files = {{"work.lua", lab_input_lua_text}}},
+	{.program = {"lua.numbers", "lua5.4", "matrices and primes"},
+	 .command = {"/usr/bin/lua5.4", "work.lua"},
+	 .files = {{"work.lua", lab_input_lua_numbers}}},
+	{.program = {"cc1.O0", "cpp-12", "compiles at -O0"},
+	 .command = {CC1, "-O0", "unit.i"},
+	 .skip = 2000000,
+	 .files = {{"unit.i", lab_input_c}}},
+	{.program = {"cc1.O1", "cpp-12", "compiles at -O1"},
+	 .command = {CC1, "-O1", "unit.i"},
+	 .skip = 2000000,
+	 .files = {{"unit.i", lab_input_c}}},
+	{.program = {"cc1.O2", "cpp-12", "compiles at -O2"},
+	 .command = {CC1, "-O2", "unit.i"},
+	 .skip = 2000000,
+	 .files = {{"unit.i", lab_input_c}}},
+};
+#define INPUT_CNT (sizeof(inputs) / sizeof(inputs[0]))
+
 static const struct recipe *recipe_of(const struct lab_program *program)
 {
 	return (const struct recipe *)program;
@@ -97,6 +187,11 @@ const struct lab_program *lab_program_find(const char *name)
 		if (strcmp(recipes[i].program.name, name) == 0)
 			return &recipes[i].program;
 	return NULL;
+}
+
+const struct lab_program *lab_program_input(size_t index)
+{
+	return index < INPUT_CNT ? &inputs[index].program : NULL;
 }
 
 static void write_input(const char *dir, const char *name, lab_input_writer *write)

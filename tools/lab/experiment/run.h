@@ -25,6 +25,9 @@ struct lab_run {
 size_t lab_program_cnt(void);
 const struct lab_program *lab_program_all(size_t index);
 const struct lab_program *lab_program_find(const char *name);
+/* Programs with three inputs and more: named PROGRAM.INPUT, those of a program together; NULL
+ * beyond. */
+const struct lab_program *lab_program_input(size_t index);
 /* Writes what the program reads into directory dir, which is there. The same bytes each time. */
 void lab_program_prepare(const struct lab_program *program, const char *dir);
 /* In the child that becomes the program: environment, standard input and output. cwd is the

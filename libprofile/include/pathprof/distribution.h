@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * A frequency profile seen as a probability distribution (Savari and Young, *Comparing and
+ * Combining Profiles*, 2000, section 2; here CCP): what compare.h, combine.h and drift.h work on.
+ *
+ * An *event* is whatever is counted: an edge, a branch with its direction, a path, a call with its
+ * target. To this library it is an opaque key of 128 bits and a weight. Two conventions, each
+ * needed by some functions only, which say so:
+ *
+ *     branch profile     the lowest bit of key_lo is the direction (1: taken); all else is the
+ * branch grouped profile    key_hi is the function (or file) that an event belongs to
+ *
+ * Workload: two profiles of up to a million events each, compared once a window or a command. So
+ * events are sorted arrays and every function is one or two linear merges without allocation,
+ * unless it says otherwise.
+ *
+ * Arithmetic: weights are double: counts up to 2^53 are exact, those beyond are off by one part in
+ * 10^16. Sums are long double (64 bits of fraction), so a million terms lose less than 10^-13 of
+ * the sum of their magnitudes.
+ *
+ * Ownership: a distribution borrows its events; they must outlive it and stay as they are.
+ * Read-only once made: any number of threads may use it.
+ */
+#ifndef PATHPROF_DISTRIBUTION_H
+#define PATHPROF_DISTRIBUTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pathprof_event {
+	uint64_t key_hi, key_lo;
+	double weight; /* >= 0; 0: known, but not touched */
+};
+
+struct pathprof_distribution {
+	const struct pathprof_event *events; /* keys strictly ascending: key_hi, then key_lo */
+	size_t cnt;
+	size_t touched_cnt; /* of weight above 0 */
+	long double total;  /* of all weights; 0: an empty profile */
+	bool whole;         /* every weight is a whole number below 2^53: counts, not estimates */
+};
+
+/* The greatest weight an event may have: 2^64. */
+#define PATHPROF_WEIGHT_MAX 18446744073709551616.0
+
+/* -1, 0, 1: the order of keys. */
+int pathprof_event_order(const struct pathprof_event *a, const struct pathprof_event *b);
+
+/*
+ * Puts events into order and adds up those with the same key. *cnt: before and after. -EDOM and
+ * -ERANGE as below; the events may be in another order then.
+ */
+int pathprof_events_sort(struct pathprof_event *events, size_t *cnt);
+
+/*
+ * Checks and sums up. No event, or only untouched ones, is an empty profile and no error here.
+ * -EDOM: a weight that is negative or not a number; -ERANGE: one above PATHPROF_WEIGHT_MAX;
+ * -EEXIST: a key that comes twice; -EINVAL: keys out of order.
+ */
+int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
+			       const struct pathprof_event *events, size_t cnt);
+
+/*
+ * Entropy in bits, -sum p log2 p: the bits an event costs in the best code, so low entropy is good
+ * locality (CCP 2.1). 0 of an empty profile.
+ */
+double pathprof_entropy_bits(const struct pathprof_distribution *distribution);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * Has the program changed its ways? A window of samples against a baseline of samples.
+ *
+ * Plain relative entropy between samples is never 0, even when nothing changed: chance alone makes
+ * it about (k - 1)/2 (1/N + 1/M) / ln 2 bits for k events and N and M samples, and more when many
+ * events were seen once or never. What chance makes is worked out from the samples themselves: had
+ * nothing changed, window and baseline would be a random split of their sum, so the mean of D over
+ * all such splits is known, smoothing and unseen events included. docs/drift.md derives it and
+ * shows by simulation that it holds.
+ *
+ * Workload: a few hundred binaries a window (a minute), some hundred to some ten thousand events
+ * each. Without bootstrap one measurement costs a few merges and some logarithms for each different
+ * count. Ownership: distributions are borrowed during a call. No state, no I/O, no clock: the same
+ * input gives the same figures to the last bit.
+ */
+#ifndef PATHPROF_DRIFT_H
+#define PATHPROF_DRIFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/compare.h"
+#include "pathprof/distribution.h"
+
+struct pathprof_drift_settings {
+	double epsilon;    /* of pathprof_relative_entropy(); 0: the default */
+	double confidence; /* of the interval, both ends together: 0.5..0.9999 */
+	/*
+	 * By how much the counts scatter more than those of independent samples (a variance ratio,
+	 * 1..1000). Paths out of one burst are not independent: with m of them a burst it is at
+	 * most m. Bias and interval grow with it.
+	 */
+	double dispersion;
+	uint32_t replicates; /* of the bootstrap; 0: the normal interval, far cheaper */
+	uint64_t seed;
+	bool branches; /* branch profiles: conflict and accuracy as well */
+};
+/* 99 %, independent samples, 200 replicates, seed 1. */
+extern const struct pathprof_drift_settings pathprof_drift_defaults;
+
+/* Above so many events the interval is the normal one: by then a sum of so many is. */
+#define PATHPROF_DRIFT_BOOTSTRAP_EVENTS_MAX 65536
+
+struct pathprof_drift {
+	double window_samples, baseline_samples;
+	double kl_bits;      /* plain D(window || baseline) */
+	double null_bits;    /* what it would be on average had nothing changed: its bias */
+	double null_sd_bits; /* its standard deviation, likewise */
+	/* What it would exceed by chance in (1 - confidence) / 2 of windows. */
+	double null_limit_bits;
+	double kl_corrected_bits; /* kl - null; around 0, so at times below, when nothing changed */
+	/*
+	 * The interval of the corrected figure, low >= 0. low is 0 unless kl_bits exceeds
+	 * null_limit_bits: then that nothing changed cannot be excluded.
+	 */
+	double kl_low_bits, kl_high_bits;
+	double entropy_bits; /* of the window */
+	double overlap, angle_degrees;
+	struct pathprof_coverage coverage;          /* of events */
+	struct pathprof_branch_comparison branches; /* zero unless asked for */
+};
+
+/*
+ * Both must be counts of samples (distribution.whole; at most 2^53 in all), else -EDOM. -ENODATA:
+ * either is empty; -EINVAL: settings out of range; -ERANGE: epsilon; -ENOMEM.
+ */
+int pathprof_drift_measure(struct pathprof_drift *ret_drift,
+			   const struct pathprof_distribution *window,
+			   const struct pathprof_distribution *baseline,
+			   const struct pathprof_drift_settings *settings);
+
+/*
+ * What moved. Terms are what the events add to plain D: bits, p log2(p / q), may be negative;
+ * moved_bits, p log2(p / q) - (p - q) / ln 2, never is; either adds up to D over all events.
+ */
+struct pathprof_drift_term {
+	uint64_t key_hi, key_lo;
+	double p, q; /* shares of window and baseline, q as smoothed */
+	double bits, moved_bits;
+};
+
+/*
+ * The cnt terms of greatest moved_bits, greatest first, equal ones by key. *ret_cnt: how many there
+ * are (at most cnt). Errors as pathprof_relative_entropy().
+ */
+int pathprof_drift_terms(struct pathprof_drift_term *ret_terms, size_t cnt, size_t *ret_cnt,
+			 const struct pathprof_distribution *window,
+			 const struct pathprof_distribution *baseline, double epsilon);
+
+/*
+ * Dispersion from windows during which nothing should have changed: Pearson's chi-square over its
+ * degrees of freedom, events with less than five samples a window on average taken together; at
+ * least 1. -ENODATA when fewer than two windows have samples or fewer than two events are left;
+ * -EINVAL for more than 64 windows.
+ */
+int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
+			      double *ret_dispersion);
+
+#endif

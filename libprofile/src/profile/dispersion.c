@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * How much more windows scatter than independent samples would. Pearson's chi-square of the table
+ * windows by events, over its degrees of freedom: 1 for independent samples, m when samples come m
+ * alike at a time. Rare events, of which it would be far from its limit, are taken together.
+ *
+ * Workload: some windows of up to some ten thousand events, now and then. Nothing is allocated: a
+ * merge of all windows at once, twice.
+ */
+#include "pathprof/drift.h"
+
+#include <errno.h>
+
+#include "pp_merge.h"
+
+#define WINDOWS_MAX  64
+#define EXPECTED_MIN 5 /* samples of an event a window */
+
+struct table {
+	const struct pathprof_distribution *windows[WINDOWS_MAX]; /* that have samples */
+	size_t cnt;
+	long double total;
+};
+
+/* One event's, or all rare ones', samples by window. */
+struct row {
+	long double samples[WINDOWS_MAX], total;
+};
+
+/* false: no event is left. */
+static bool next_row(const struct table *table, size_t *at, struct row *ret_row)
+{
+	const struct pathprof_event *first = NULL;
+
+	for (size_t i = 0; i < table->cnt; i++) {
+		const struct pathprof_event *event = table->windows[i]->events + at[i];
+
+		if (at[i] < table->windows[i]->cnt && (!first || pp_event_before(event, first)))
+			first = event;
+	}
+	if (!first)
+		return false;
+	ret_row->total = 0;
+	for (size_t i = 0; i < table->cnt; i++) {
+		const struct pathprof_event *event = table->windows[i]->events + at[i];
+		bool has = at[i] < table->windows[i]->cnt && !pp_event_before(first, event);
+
+		ret_row->samples[i] = has ? event->weight : 0;
+		ret_row->total += ret_row->samples[i];
+		at[i] += has;
+	}
+	return true;
+}
+
+static long double chi_square(const struct table *table, const struct row *row)
+{
+	long double sum = 0;
+
+	for (size_t i = 0; i < table->cnt; i++) {
+		long double expected = row->total * table->windows[i]->total / table->total;
+		long double off = row->samples[i] - expected;
+
+		sum += off * off / expected;
+	}
+	return sum;
+}
+
+static void add_row(struct row *to, const struct row *row, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		to->samples[i] += row->samples[i];
+	to->total += row->total;
+}
+
+static int table_init(struct table *ret_table, const struct pathprof_distribution *const *windows,
+		      size_t cnt)
+{
+	struct table table = {0};
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (!(windows[i]->total > 0))
+			continue;
+		if (table.cnt == WINDOWS_MAX)
+			return -EINVAL;
+		table.windows[table.cnt++] = windows[i];
+		table.total += windows[i]->total;
+	}
+	*ret_table = table;
+	return table.cnt < 2 ? -ENODATA : 0;
+}
+
+int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
+			      double *ret_dispersion)
+{
+	size_t at[WINDOWS_MAX] = {0}, rows = 0;
+	struct row row, rare = {0};
+	struct table table;
+	long double sum = 0, ratio;
+	int r = table_init(&table, windows, cnt);
+
+	if (r < 0)
+		return r;
+	while (next_row(&table, at, &row)) {
+		if (row.total < EXPECTED_MIN * (long double)table.cnt) {
+			add_row(&rare, &row, table.cnt);
+			continue;
+		}
+		sum += chi_square(&table, &row);
+		rows++;
+	}
+	if (rare.total > 0) {
+		sum += chi_square(&table, &rare);
+		rows++;
+	}
+	if (rows < 2)
+		return -ENODATA;
+	ratio = sum / (long double)((rows - 1) * (table.cnt - 1));
+	*ret_dispersion = ratio > 1 ? (double)ratio : 1;
+	return 0;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Events in order, checked once so that everything behind may trust them. */
+#include "pathprof/distribution.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "pp_merge.h"
+
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: the last one of which every neighbour is exact */
+
+int pathprof_event_order(const struct pathprof_event *a, const struct pathprof_event *b)
+{
+	return pp_event_before(b, a) - pp_event_before(a, b);
+}
+
+static int check_weight(double weight)
+{
+	if (!(weight >= 0))
+		return -EDOM;
+	return weight > PATHPROF_WEIGHT_MAX ? -ERANGE : 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return pathprof_event_order(a, b);
+}
+
+static bool in_order(const struct pathprof_event *events, size_t cnt)
+{
+	for (size_t i = 1; i < cnt; i++)
+		if (pp_event_before(&events[i], &events[i - 1]))
+			return false;
+	return true;
+}
+
+int pathprof_events_sort(struct pathprof_event *events, size_t *cnt)
+{
+	size_t kept = 0;
+	int r;
+
+	for (size_t i = 0; i < *cnt; i++)
+		if ((r = check_weight(events[i].weight)) < 0)
+			return r;
+	if (!in_order(events, *cnt))
+		qsort(events, *cnt, sizeof(*events), by_key);
+	for (size_t i = 0; i < *cnt; i++) {
+		if (!kept || pathprof_event_order(&events[kept - 1], &events[i]) != 0) {
+			events[kept++] = events[i];
+			continue;
+		}
+		events[kept - 1].weight += events[i].weight;
+		if (events[kept - 1].weight > PATHPROF_WEIGHT_MAX)
+			return -ERANGE;
+	}
+	*cnt = kept;
+	return 0;
+}
+
+static int check_order(const struct pathprof_event *before, const struct pathprof_event *event)
+{
+	int order = pathprof_event_order(before, event);
+
+	if (order == 0)
+		return -EEXIST;
+	return order > 0 ? -EINVAL : 0;
+}
+
+static bool is_whole(double weight)
+{
+	return weight < WHOLE_MAX && weight == floor(weight);
+}
+
+int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
+			       const struct pathprof_event *events, size_t cnt)
+{
+	struct pathprof_distribution d = {.events = events, .cnt = cnt, .whole = true};
+	int r;
+
+	for (size_t i = 0; i < cnt; i++) {
+		r = check_weight(events[i].weight);
+		if (r == 0 && i)
+			r = check_order(&events[i - 1], &events[i]);
+		if (r < 0)
+			return r;
+		d.total += events[i].weight;
+		d.touched_cnt += events[i].weight > 0;
+		d.whole = d.whole && is_whole(events[i].weight);
+	}
+	*ret_distribution = d;
+	return 0;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* One window against one baseline: all figures, and whether chance alone could have made them. */
+#include "pathprof/drift.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "pp_draw.h"
+#include "pp_null.h"
+#include "pp_scatter.h"
+
+#define SAMPLES_MAX 9007199254740992.0L /* 2^53 */
+
+const struct pathprof_drift_settings pathprof_drift_defaults = {
+	.confidence = 0.99, .dispersion = 1, .replicates = 200, .seed = 1};
+
+static int check(const struct pathprof_distribution *window,
+		 const struct pathprof_distribution *baseline,
+		 const struct pathprof_drift_settings *s)
+{
+	if (!(s->confidence >= 0.5 && s->confidence <= 0.9999) ||
+	    !(s->dispersion >= 1 && s->dispersion <= 1000) || s->replicates == 1)
+		return -EINVAL;
+	if (!(window->total > 0) || !(baseline->total > 0))
+		return -ENODATA;
+	if (!window->whole || !baseline->whole || window->total + baseline->total > SAMPLES_MAX)
+		return -EDOM;
+	return 0;
+}
+
+/*
+ * Over samples from what was seen D scatters by its linear and its quadratic part; with no real
+ * change the first is twice the second, and both are chance. So what the linear part has above that
+ * is what is real of it. Chance grows with the dispersion squared, the linear part of a real change
+ * with the dispersion.
+ */
+static double variance(const struct pp_null *null, double linear, double dispersion)
+{
+	double real = linear - 2 * dispersion * null->variance;
+
+	return dispersion * dispersion * null->variance + dispersion * (real > 0 ? real : 0);
+}
+
+/* The ends are z standard deviations off, by Cornish and Fisher corrected for skewness. */
+static void set_interval(struct pathprof_drift *drift, const struct pp_scatter *scatter,
+			 double sd_bits, double z)
+{
+	double lean = (z * z - 1) * scatter->skewness / 6;
+	double low = drift->kl_corrected_bits - sd_bits * fmax(z + lean, 0);
+	double high = drift->kl_corrected_bits + sd_bits * fmax(z - lean, 0);
+
+	drift->kl_low_bits = drift->kl_bits > drift->null_limit_bits ? fmax(low, 0) : 0;
+	drift->kl_high_bits = fmax(high, drift->kl_low_bits);
+}
+
+static bool wants_bootstrap(const struct pathprof_drift *drift,
+			    const struct pathprof_distribution *window,
+			    const struct pathprof_distribution *baseline,
+			    const struct pathprof_drift_settings *s)
+{
+	return s->replicates && drift->kl_bits > drift->null_limit_bits &&
+	       window->cnt <= PATHPROF_DRIFT_BOOTSTRAP_EVENTS_MAX &&
+	       baseline->cnt <= PATHPROF_DRIFT_BOOTSTRAP_EVENTS_MAX;
+}
+
+static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distribution *window,
+		      const struct pathprof_distribution *baseline,
+		      const struct pathprof_drift_settings *s)
+{
+	struct pathprof_relative_entropy kl;
+	struct pp_scatter scatter;
+	struct pp_null null;
+	double z = pp_normal_quantile((1 + s->confidence) / 2), linear;
+	int r = pathprof_relative_entropy(window, baseline, s->epsilon, &kl);
+
+	if (r == 0)
+		r = pp_null_init(&null, window, baseline, s->epsilon);
+	if (r < 0)
+		return r;
+	drift->kl_bits = kl.bits;
+	drift->null_bits = s->dispersion * null.mean / M_LN2;
+	drift->null_sd_bits = s->dispersion * sqrt(null.variance) / M_LN2;
+	drift->null_limit_bits = s->dispersion * pp_null_limit(&null, z) / M_LN2;
+	drift->kl_corrected_bits = kl.bits - drift->null_bits;
+	pp_scatter_linear(&scatter, window, baseline);
+	linear = scatter.variance;
+	if (wants_bootstrap(drift, window, baseline, s)) {
+		r = pp_scatter_bootstrap(&scatter, window, baseline, s->epsilon, s->replicates,
+					 s->seed);
+		if (r < 0)
+			return r;
+		linear = scatter.variance - null.variance;
+	}
+	set_interval(drift, &scatter, sqrt(variance(&null, linear, s->dispersion)) / M_LN2, z);
+	return 0;
+}
+
+int pathprof_drift_measure(struct pathprof_drift *ret_drift,
+			   const struct pathprof_distribution *window,
+			   const struct pathprof_distribution *baseline,
+			   const struct pathprof_drift_settings *settings)
+{
+	struct pathprof_drift drift = {0};
+	int r = check(window, baseline, settings);
+
+	if (r == 0)
+		r = measure_kl(&drift, window, baseline, settings);
+	if (r == 0)
+		r = pathprof_angle_degrees(window, baseline, &drift.angle_degrees);
+	if (r == 0)
+		r = pathprof_coverage(window, baseline, &drift.coverage);
+	if (r == 0 && settings->branches)
+		r = pathprof_compare_branches(window, baseline, &drift.branches);
+	if (r < 0)
+		return r;
+	drift.window_samples = (double)window->total;
+	drift.baseline_samples = (double)baseline->total;
+	drift.entropy_bits = pathprof_entropy_bits(window);
+	drift.overlap = pathprof_distribution_overlap(window, baseline);
+	*ret_drift = drift;
+	return 0;
+}

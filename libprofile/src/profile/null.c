@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The mean is a sum over events of expectations under the hypergeometric distribution, exact but
+ * for the number of unseen events, which enters smoothing by its own mean. The variance takes
+ * events as independent binomial ones and then takes out what the fixed sample size takes out.
+ *
+ * Few different counts are summed over all that can happen; where that is many values, around the
+ * middle by moments. Counts below SMALL are found in a table, larger ones are handled as they come.
+ */
+#include "pp_null.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "pp_merge.h"
+#include "pp_smooth.h"
+
+#define SMALL      4096 /* pooled counts in the table */
+#define MOMENTS    300  /* expected on either side, from which on moments are used */
+#define NEGLIGIBLE 1e-17
+
+struct null_model {
+	double window, pool; /* samples: N, N + M */
+	double rho;          /* N / (N + M) */
+	double epsilon, scale;
+	double log_ratio; /* ln((1/N) / scale) */
+	double epsilon_given;
+	double unseen;   /* how many events the baseline lacks, on average */
+	uint32_t *times; /* [SMALL]: how many events were seen so often in all */
+	double log[SMALL];
+	/* sums over events */
+	long double mean, var, m2x, mx, cov, spread;
+};
+
+/* Of one event seen n times in all: its part of D in nats and how that goes with its count. */
+struct part {
+	double mean;      /* hypergeometric */
+	double mean_free; /* binomial, as the rest */
+	double var, cov, spread;
+};
+
+static double ln(const struct null_model *m, double x)
+{
+	return x < SMALL ? m->log[(uint32_t)x] : log(x);
+}
+
+/* p ln(p/q) - p + q for w samples in the window and b in the baseline. */
+static double value(const struct null_model *m, double w, double b)
+{
+	double p = w / m->window;
+
+	if (!(w > 0))
+		return b * m->scale;
+	if (!(b > 0))
+		return p * log(p / m->epsilon) - p + m->epsilon;
+	return p * (ln(m, w) - ln(m, b) + m->log_ratio) - p + b * m->scale;
+}
+
+/* P(w + 1) / P(w); free: binomial. */
+static double ratio(const struct null_model *m, double n, double w, bool free)
+{
+	if (free)
+		return (n - w) * m->rho / ((w + 1) * (1 - m->rho));
+	return (n - w) * (m->window - w) / ((w + 1) * (m->pool - m->window - n + w + 1));
+}
+
+struct moments {
+	double weight, first, second, cov; /* of the value; cov with the count */
+	double middle;
+};
+
+static void add(const struct null_model *m, struct moments *s, double n, double w, double weight)
+{
+	double v = value(m, w, n - w);
+
+	s->weight += weight;
+	s->first += weight * v;
+	s->second += weight * v * v;
+	s->cov += weight * v * (w - s->middle);
+}
+
+/* From the most likely count upwards and downwards, until what is left is negligible. */
+static struct moments sum_over(const struct null_model *m, double n, bool free)
+{
+	double mode =
+		free ? floor((n + 1) * m->rho) : floor((n + 1) * (m->window + 1) / (m->pool + 2));
+	struct moments s = {.middle = n * m->rho};
+	double weight = 1;
+
+	for (double w = mode; w <= n && weight > NEGLIGIBLE; w++) {
+		add(m, &s, n, w, weight);
+		weight *= ratio(m, n, w, free);
+	}
+	weight = 1;
+	for (double w = mode - 1; w >= 0; w--) {
+		weight /= ratio(m, n, w, free);
+		if (!(weight > NEGLIGIBLE))
+			break;
+		add(m, &s, n, w, weight);
+	}
+	s.first /= s.weight;
+	s.second /= s.weight;
+	s.cov /= s.weight;
+	return s;
+}
+
+static struct part part_by_sums(const struct null_model *m, double n)
+{
+	struct moments fixed = sum_over(m, n, false), free = sum_over(m, n, true);
+	double var = free.second - free.first * free.first;
+
+	return (struct part){.mean = fixed.first,
+			     .mean_free = free.first,
+			     .var = var > 0 ? var : 0,
+			     .cov = free.cov,
+			     .spread = n * m->rho * (1 - m->rho)};
+}
+
+/* The value's derivatives where the count is as expected, times moments up to the fourth. */
+static struct part part_by_moments(const struct null_model *m, double n)
+{
+	double w = n * m->rho, b = n - w, skew = 1 - 2 * m->rho;
+	double second = n * n / (w * b * b) / m->window;
+	double lean = 2 / b - 1 / w;
+	double third = second * lean, fourth = second * (lean * lean + 1 / (w * w) + 2 / (b * b));
+	double spread = n * m->rho * (1 - m->rho);
+	double tight = spread * (m->pool - n) / (m->pool - 1);
+	double mean =
+		second * spread / 2 + third * spread * skew / 6 + fourth * spread * spread / 8;
+
+	return (struct part){.mean = second * tight / 2 +
+				     third * tight * skew * (m->pool - 2 * n) / (m->pool - 2) / 6 +
+				     fourth * tight * tight / 8,
+			     .mean_free = mean,
+			     .var = second * second * spread * spread / 2,
+			     .cov = second * spread * skew / 2 + third * spread * spread / 2,
+			     .spread = spread};
+}
+
+static struct part part_of(const struct null_model *m, double n)
+{
+	double w = n * m->rho;
+
+	return w > MOMENTS && n - w > MOMENTS ? part_by_moments(m, n) : part_by_sums(m, n);
+}
+
+static void add_part(struct null_model *m, double n, double times)
+{
+	struct part p = part_of(m, n);
+
+	m->mean += times * p.mean;
+	m->var += times * p.var;
+	m->m2x += times * p.mean_free * p.mean_free * p.spread;
+	m->mx += times * p.mean_free * p.spread;
+	m->cov += times * p.cov;
+	m->spread += times * p.spread;
+}
+
+/* ---------------------------------------------------------------- going over the events */
+
+/* The chance that the baseline has none of an event's n. */
+static double chance_unseen(const struct null_model *m, double n)
+{
+	double chance = 1;
+
+	for (double i = 0; i < n && chance > NEGLIGIBLE; i++)
+		chance *= (m->window - i) / (m->pool - i);
+	return chance > 0 ? chance : 0;
+}
+
+/* Large counts go to fn, the others into the table. */
+static void each_large(struct null_model *m, const struct pathprof_distribution *window,
+		       const struct pathprof_distribution *baseline,
+		       void (*fn)(struct null_model *m, double n))
+{
+	struct pp_merge merge;
+	struct pp_pair pair;
+
+	pp_merge_init(&merge, window, baseline);
+	while (pp_merge_next(&merge, &pair))
+		if (pair.a + pair.b >= SMALL)
+			fn(m, pair.a + pair.b);
+}
+
+static void count_small(struct null_model *m, const struct pathprof_distribution *window,
+			const struct pathprof_distribution *baseline)
+{
+	struct pp_merge merge;
+	struct pp_pair pair;
+
+	pp_merge_init(&merge, window, baseline);
+	while (pp_merge_next(&merge, &pair))
+		if (pair.a + pair.b < SMALL)
+			m->times[(uint32_t)(pair.a + pair.b)]++;
+}
+
+static void add_unseen(struct null_model *m, double n)
+{
+	m->unseen += chance_unseen(m, n);
+}
+
+static void add_event(struct null_model *m, double n)
+{
+	add_part(m, n, 1);
+}
+
+/* Smoothing with the number of unseen events that is to be expected. */
+static int set_smoothing(struct null_model *m, long double baseline)
+{
+	long double e = m->epsilon_given;
+
+	if (m->epsilon_given == 0)
+		e = pp_smooth_epsilon(baseline, m->unseen);
+	if (e * m->unseen >= 1)
+		return -ERANGE;
+	m->epsilon = (double)e;
+	m->scale = (double)((1 - m->unseen * e) / baseline);
+	m->log_ratio = -log(m->window * m->scale);
+	return 0;
+}
+
+static void conclude(const struct null_model *m, struct pp_null *ret_null)
+{
+	long double share = m->spread > 0 ? 1 / m->spread : 0;
+	long double mean_share = m->mx * share;
+	long double var =
+		m->var - 4 * m->m2x * share + 2 * mean_share * mean_share - m->cov * m->cov * share;
+	long double least = m->var / 1024; /* of what is left when nearly all cancels */
+
+	ret_null->mean = m->mean > 0 ? (double)m->mean : 0;
+	ret_null->variance = (double)(var > least ? var : least);
+}
+
+static int go_over(struct null_model *m, const struct pathprof_distribution *window,
+		   const struct pathprof_distribution *baseline)
+{
+	int r;
+
+	count_small(m, window, baseline);
+	for (uint32_t n = 1; n < SMALL; n++)
+		if (m->times[n])
+			m->unseen += m->times[n] * chance_unseen(m, n);
+	each_large(m, window, baseline, add_unseen);
+	r = set_smoothing(m, baseline->total);
+	if (r < 0)
+		return r;
+	for (uint32_t n = 1; n < SMALL; n++)
+		if (m->times[n])
+			add_part(m, n, m->times[n]);
+	each_large(m, window, baseline, add_event);
+	return 0;
+}
+
+int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *window,
+		 const struct pathprof_distribution *baseline, double epsilon)
+{
+	struct null_model *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return -ENOMEM;
+	m->times = calloc(SMALL, sizeof(*m->times));
+	if (!m->times) {
+		free(m);
+		return -ENOMEM;
+	}
+	m->window = (double)window->total;
+	m->pool = (double)(window->total + baseline->total);
+	m->rho = m->window / m->pool;
+	m->epsilon_given = epsilon;
+	for (uint32_t n = 1; n < SMALL; n++)
+		m->log[n] = log(n);
+	r = go_over(m, window, baseline);
+	if (r == 0)
+		conclude(m, ret_null);
+	free(m->times);
+	free(m);
+	return r;
+}
+
+double pp_null_limit(const struct pp_null *null, double z)
+{
+	double normal = null->mean + z * sqrt(null->variance), ninth, root;
+
+	if (!(null->mean > 0) || !(null->variance > 0))
+		return null->mean;
+	ninth = null->variance / (9 * null->mean * null->mean);
+	root = 1 - ninth + z * sqrt(ninth);
+	root = root > 0 ? null->mean * root * root * root : 0;
+	return root > normal ? root : normal;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Made-up programs for judging drift detection: a world is the true share of each event, samples
+ * are drawn from it, and a changed world has a known part of its flow moved. Same seed, same
+ * samples.
+ *
+ * Workload: tens of thousands of windows of some thousand samples; a sample costs two look-ups
+ * (Walker's alias table). Worlds own their memory; draws go into the caller's.
+ */
+#ifndef LAB_DRIFT_WORLD_H
+#define LAB_DRIFT_WORLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/distribution.h"
+
+struct lab_world {
+	size_t cnt;
+	double *share; /* [cnt], sum 1 */
+	double *keep;  /* [cnt]: the alias table */
+	uint32_t *alias;
+};
+
+/* What the events of a world look like. */
+enum lab_world_kind {
+	LAB_WORLD_ZIPF,    /* event i has a share in proportion to 1/i */
+	LAB_WORLD_STEEP,   /* ... to 1/i^2 */
+	LAB_WORLD_UNIFORM, /* all alike */
+	LAB_WORLD_LOOP,    /* one has 99 %, the others share the rest alike */
+};
+
+/* Where flow goes that is moved: from all others in proportion, but for SPREAD. */
+enum lab_move {
+	LAB_MOVE_NONE,
+	LAB_MOVE_OTHER,  /* to one event that was there: the middle one by rank */
+	LAB_MOVE_NEW,    /* to ten events that never were */
+	LAB_MOVE_SPREAD, /* from every second event to those between: the least divergence there is
+			  */
+	LAB_MOVE_CNT,
+};
+
+/* -ENOMEM; -EINVAL for fewer than two events. */
+int lab_world_init(struct lab_world *ret_world, enum lab_world_kind kind, size_t cnt);
+/* flow: the share moved, 0..1. -ENOMEM. */
+int lab_world_init_moved(struct lab_world *ret_world, const struct lab_world *from,
+			 enum lab_move move, double flow);
+void lab_world_release(struct lab_world *world);
+
+/*
+ * Draws so many samples into events[world->cnt], in order, zeroes included. cluster: so many
+ * samples in a row are of the same event (1: independent).
+ */
+void lab_world_draw(const struct lab_world *world, uint64_t samples, uint32_t cluster,
+		    uint64_t *random, struct pathprof_event *ret_events);
+
+#endif
