@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pathprof/alert.h"
 #include "pathprof/error.h"
 #include "pathprof/profile.h"
 
@@ -129,6 +130,76 @@ int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pat
 /* -ENOENT when offset has none. name holds name_size bytes. */
 int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
 			      uint64_t offset, char *name, size_t name_size, uint64_t *ret_start);
+
+/*
+ * A profile file: a store with one window, made of everything a filter selects, processes and
+ * containers kept, written beside and renamed so that a reader sees all of it or none. What
+ * baselines are, and what `file:` selectors read. replace false: -EEXIST when the file is there;
+ * -ENODATA when nothing is selected. note goes with it (pathprof_store_note()).
+ */
+int pathprof_store_extract(struct pathprof_store *store, const struct pathprof_filter *filter,
+			   const char *file, const char *note, bool replace,
+			   struct pathprof_error *error);
+/* Caller frees *ret_note. -ENOENT: none. */
+int pathprof_store_note(struct pathprof_store *store, char **ret_note,
+			struct pathprof_error *error);
+
+/* Counts by container, not summed over processes of different ones: for baselines. */
+struct pathprof_container_path_row {
+	struct pathprof_build_id binary_id;
+	const char *binary_name, *container;
+	uint64_t start; /* file offset */
+	uint32_t length, outcomes;
+	uint64_t samples;
+};
+typedef int pathprof_container_path_row_fn(void *context,
+					   const struct pathprof_container_path_row *row);
+/* Ordered by binary, then container. */
+int pathprof_store_container_paths(struct pathprof_store *store,
+				   const struct pathprof_filter *filter,
+				   pathprof_container_path_row_fn *fn, void *context,
+				   struct pathprof_error *error);
+
+/*
+ * Drift as the daemon measured it: a row a window, binary, container and baseline. Goes with its
+ * window when that is retired. Strings are borrowed.
+ */
+struct pathprof_drift_row {
+	int64_t window, begin_ns, end_ns; /* times: filled by the query */
+	struct pathprof_build_id binary_id;
+	const char *binary_name, *container;
+	const char *baseline; /* "rolling", "previous", or a name */
+	double window_samples, baseline_samples;
+	double kl_bits, kl_corrected_bits, kl_low_bits, kl_high_bits;
+	double overlap, angle_degrees, coverage_static, coverage_dynamic;
+	double matched; /* share of the window compared, 0..1: below 1 across builds */
+};
+/* One transaction. */
+int pathprof_store_add_drift(struct pathprof_store *store, const struct pathprof_drift_row *rows,
+			     size_t cnt, struct pathprof_error *error);
+typedef int pathprof_drift_row_fn(void *context, const struct pathprof_drift_row *row);
+/* Newest first; the filter's times, binary, container, window and limit count. baseline NULL: all.
+ */
+int pathprof_store_drift(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 const char *baseline, pathprof_drift_row_fn *fn, void *context,
+			 struct pathprof_error *error);
+
+/* An alert's state, kept over restarts; one row a rule, binary and container. */
+struct pathprof_alert_row {
+	const char *rule;   /* its name in the configuration */
+	const char *binary; /* path of the binary: outlives its builds */
+	const char *container;
+	const char *baseline;
+	struct pathprof_alert_state state;
+	const char *json; /* what was told last, as the exec hook gets it; "" if nothing */
+};
+/* Writes all rows in one transaction; a row in phase quiet that never fired is removed. */
+int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathprof_alert_row *rows,
+			      size_t cnt, struct pathprof_error *error);
+typedef int pathprof_alert_row_fn(void *context, const struct pathprof_alert_row *row);
+/* Firing first, then pending, then by time. Rows whose state cannot be are passed over. */
+int pathprof_store_alerts(struct pathprof_store *store, pathprof_alert_row_fn *fn, void *context,
+			  struct pathprof_error *error);
 
 struct pathprof_retention {
 	uint64_t max_bytes; /* database and WAL together; 0: no bound */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Drift in the service: each closed window, every binary (and container) that was seen often enough
+ * is measured against its baselines, and the alert rules judge the figures.
+ *
+ *     subject    (binary, container); keeps the counts of the last windows and of its baselines
+ *     baseline   pinned    a profile file NAME.baseline in the directory of baselines; looked for
+ *                          again when the directory changes
+ *                previous  the last build of the same path name, by portable keys (match.h)
+ *                rolling   all windows of the last hour (a setting) but the newest
+ *
+ * Workload: 200 subjects of some thousand paths a window; no more than 0.1 % of one core. Memory is
+ * bounded: the least recently seen subjects go first, which is counted. One owner, the event loop.
+ */
+#ifndef PP_DRIFT_H
+#define PP_DRIFT_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <systemd/sd-event.h>
+
+#include "pathprof/alert.h"
+#include "pathprof/error.h"
+#include "pathprof/profile.h"
+#include "pathprof/store.h"
+#include "../config/config.h"
+
+struct pp_drift;
+
+/* Reads the last windows and the alerts' states back from the store. */
+int pp_drift_new(struct pp_drift **ret_drift, const struct pp_config *config,
+		 struct pathprof_store *store, sd_event *event, struct pathprof_error *error);
+void pp_drift_free(struct pp_drift *drift);
+/* The settings that can change while running; alerts' states stay. */
+int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,
+		       struct pathprof_error *error);
+/*
+ * A window that was just stored as `window`, before its profile is cleared: measures, judges,
+ * stores drift and states, tells. What fails is logged once and counted, never fatal.
+ */
+void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile,
+		     int64_t window);
+/* For the endpoint: pathprof_drift_*, pathprof_alert_*. */
+void pp_drift_metrics(struct pp_drift *drift, FILE *to);
+
+#endif

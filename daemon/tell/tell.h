@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Telling people: where a change of an alert goes. One operations struct for all sinks: journal,
+ * exec hook, webhook. None may block the event loop or lose it: each has a bounded queue, its own
+ * retries with growing pauses, and counts what it had to drop.
+ *
+ * Workload: a few messages an hour, hundreds at once when a fleet rolls out. One owner, the event
+ * loop.
+ */
+#ifndef PP_TELL_H
+#define PP_TELL_H
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "pathprof/alert.h"
+#include "pathprof/error.h"
+
+/* What happened; valid during the call. */
+struct pp_tell_message {
+	enum pathprof_alert_change change; /* FIRED or RESOLVED */
+	const char *rule, *binary, *container, *baseline, *metric;
+	double value, threshold;
+	int64_t begin_ns, end_ns; /* since when it fires; end: when resolved, else 0 */
+	/* All of it as one JSON object: version, status ("firing", "resolved"), rule, metric,
+	   value, low, high, threshold, samples, binary, build_id, container, host, baseline,
+	   starts_at, ends_at, paths: [{path_id, function, source, share, baseline_share, bits},
+	   ...]. */
+	const char *json;
+	const char *summary; /* one line for people */
+};
+
+struct pp_tell_stats {
+	uint64_t told, failed_tries, dropped; /* messages; tries; messages */
+};
+
+struct pp_tell; /* each implementation has its own; the first member is the ops pointer */
+
+struct pp_tell_ops {
+	const char *name;
+	/* Never blocks. -ENOBUFS: the queue is full, the message was dropped (and counted). */
+	int (*tell)(struct pp_tell *tell, const struct pp_tell_message *message);
+	void (*stats)(struct pp_tell *tell, struct pp_tell_stats *ret_stats);
+	/* What is queued gets one last try within wait_ms. NULL-safe. */
+	void (*free)(struct pp_tell *tell, uint32_t wait_ms);
+};
+struct pp_tell {
+	const struct pp_tell_ops *ops;
+};
+
+int pp_tell_journal_new(struct pp_tell **ret_tell);
+/*
+ * Runs `command` (argv[0] absolute, no shell) with the JSON on standard input, one at a time, in
+ * the order told, at most timeout_ms each (then killed with its group).
+ */
+int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event, const char *command,
+		     uint32_t timeout_ms, struct pathprof_error *error);
+/*
+ * POSTs to an Alertmanager (URL up to and without /api/v2/alerts) or, for any other webhook, the
+ * JSON as it is. Firing alerts are sent again every resend_s, as Alertmanager expects, until
+ * resolved. libcurl's multi interface on the event loop.
+ */
+enum pp_tell_webhook_kind { PP_TELL_WEBHOOK_ALERTMANAGER, PP_TELL_WEBHOOK_JSON };
+struct pp_tell_webhook_config {
+	enum pp_tell_webhook_kind kind;
+	const char *url;         /* http or https */
+	const char *bearer_file; /* token, read at each try; NULL: none */
+	const char *ca_file;     /* NULL: the system's */
+	uint32_t resend_s;       /* 0: 60 */
+	uint32_t queue_max;      /* messages; 0: 256 */
+};
+int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
+			const struct pp_tell_webhook_config *config, struct pathprof_error *error);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * Paths of two builds of one program, matched by function name and graph shape. A new build moves
+ * every address but leaves most functions as they were: a path is named here by its function, a
+ * hash of that function's control-flow graph (its blocks' ends and edges, not its addresses), the
+ * number of the block it starts in, its length and outcomes. A function whose shape has changed has
+ * another hash, so its paths match nothing and are told as such: a new build is no drift by itself.
+ *
+ * Workload: once a binary and baseline, some hundred functions that were seen; the graph is that of
+ * graph.h (cached). One object, one thread.
+ */
+#ifndef PATHPROF_MATCH_H
+#define PATHPROF_MATCH_H
+
+#include <stdint.h>
+
+#include "pathprof/distribution.h"
+#include "pathprof/graph.h"
+
+struct pathprof_matcher;
+
+/* Borrows the graph. -ENOMEM. */
+int pathprof_matcher_new(struct pathprof_matcher **ret_matcher, const struct pathprof_graph *graph);
+void pathprof_matcher_free(struct pathprof_matcher *matcher);
+/*
+ * The portable key of the path that starts at file offset `start`. -ENOENT: it starts in no named
+ * function, or at no block's beginning (the key cannot be had; count it as unmatched).
+ */
+int pathprof_matcher_path(struct pathprof_matcher *matcher, uint64_t start, uint32_t length,
+			  uint32_t outcomes, double weight, struct pathprof_event *ret_event);
+
+/* Of two distributions with portable keys: the share of a's weight whose function (key_hi) b has
+ * too, in the same shape. 0 of an empty one. */
+double pathprof_matched_share(const struct pathprof_distribution *a,
+			      const struct pathprof_distribution *b);
+
+#endif
