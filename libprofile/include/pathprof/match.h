@@ -29,8 +29,15 @@ void pathprof_matcher_free(struct pathprof_matcher *matcher);
 int pathprof_matcher_path(struct pathprof_matcher *matcher, uint64_t start, uint32_t length,
 			  uint32_t outcomes, double weight, struct pathprof_event *ret_event);
 
+/*
+ * 1: the graph has the function of a portable key (its key_hi), in the same shape, whether it ran
+ * or not; 0: it has not. -ENOMEM. The first call reads the shapes of all functions.
+ */
+int pathprof_matcher_has(struct pathprof_matcher *matcher, uint64_t key_hi);
+
 /* Of two distributions with portable keys: the share of a's weight whose function (key_hi) b has
- * too, in the same shape. 0 of an empty one. */
+ * too, in the same shape. 0 of an empty one. Between what ran: a function that b has but did not
+ * run does not count; where b's graph is at hand pathprof_matcher_has() tells. */
 double pathprof_matched_share(const struct pathprof_distribution *a,
 			      const struct pathprof_distribution *b);
 
