@@ -5,11 +5,12 @@
  * asked of a callback at each request, so nothing is kept twice.
  *
  * Workload: a scrape every few seconds; at most some thousand lines. Limits: 16 connections, 10 s
- * each, requests without a body; anything else is answered 4xx.
+ * each, one request a connection, without a body; anything else is answered 4xx.
  */
 #ifndef PP_METRICS_H
 #define PP_METRICS_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <systemd/sd-event.h>
 
@@ -24,6 +25,8 @@ typedef void pp_metrics_fn(void *context, FILE *to);
 int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event, const char *address,
 		   pp_metrics_fn *fn, void *context, struct pathprof_error *error);
 void pp_metrics_free(struct pp_metrics *metrics);
+/* The port it listens on: another than asked for only when that was 0. */
+uint16_t pp_metrics_port(const struct pp_metrics *metrics);
 
 /* # HELP and # TYPE ("counter", "gauge"); once a name, before its samples. */
 void pp_metrics_head(FILE *to, const char *name, const char *type, const char *help);

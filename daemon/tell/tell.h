@@ -10,7 +10,9 @@
 #ifndef PP_TELL_H
 #define PP_TELL_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <systemd/sd-event.h>
 
 #include "pathprof/alert.h"
@@ -18,7 +20,11 @@
 
 /* What happened; valid during the call. */
 struct pp_tell_message {
-	enum pathprof_alert_change change; /* FIRED or RESOLVED */
+	/*
+	 * FIRED, RESOLVED; or SAME: it has been firing since before the daemon was started, which
+	 * only a sink that sends again what fires takes in, and the others pass over.
+	 */
+	enum pathprof_alert_change change;
 	const char *rule, *binary, *container, *baseline, *metric;
 	double value, threshold;
 	int64_t begin_ns, end_ns; /* since when it fires; end: when resolved, else 0 */
@@ -32,6 +38,7 @@ struct pp_tell_message {
 
 struct pp_tell_stats {
 	uint64_t told, failed_tries, dropped; /* messages; tries; messages */
+	uint64_t queued; /* messages that wait now, the one under way included */
 };
 
 struct pp_tell; /* each implementation has its own; the first member is the ops pointer */
@@ -48,17 +55,25 @@ struct pp_tell {
 	const struct pp_tell_ops *ops;
 };
 
-int pp_tell_journal_new(struct pp_tell **ret_tell);
 /*
- * Runs `command` (argv[0] absolute, no shell) with the JSON on standard input, one at a time, in
- * the order told, at most timeout_ms each (then killed with its group).
+ * One entry a message, with fields (docs/alerting.md); without a journal a line on standard error.
+ * A journal that does not keep up loses the message, which is counted: it has no queue.
+ */
+int pp_tell_journal_new(struct pp_tell **ret_tell);
+/* The same at another socket. */
+int pp_tell_journal_at(struct pp_tell **ret_tell, const char *socket_path);
+/*
+ * Runs `command` (words between blanks, the first an absolute path; no shell, no quoting) with the
+ * JSON on standard input, one at a time, in the order told, at most timeout_ms each (then killed
+ * with its group). What fails is tried three times in all. 256 messages wait at most.
  */
 int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event, const char *command,
 		     uint32_t timeout_ms, struct pathprof_error *error);
 /*
  * POSTs to an Alertmanager (URL up to and without /api/v2/alerts) or, for any other webhook, the
- * JSON as it is. Firing alerts are sent again every resend_s, as Alertmanager expects, until
- * resolved. libcurl's multi interface on the event loop.
+ * JSON as it is, one message a request, in order. To an Alertmanager firing alerts are sent again
+ * every resend_s, as it expects, until resolved; should the daemon die, they end four times
+ * resend_s later. libcurl's multi interface on the event loop; proxies by its environment.
  */
 enum pp_tell_webhook_kind { PP_TELL_WEBHOOK_ALERTMANAGER, PP_TELL_WEBHOOK_JSON };
 struct pp_tell_webhook_config {
@@ -67,9 +82,14 @@ struct pp_tell_webhook_config {
 	const char *bearer_file; /* token, read at each try; NULL: none */
 	const char *ca_file;     /* NULL: the system's */
 	uint32_t resend_s;       /* 0: 60 */
-	uint32_t queue_max;      /* messages; 0: 256 */
+	uint32_t queue_max;      /* messages, alerts that fire included; 0: 256 */
+	uint32_t timeout_ms;     /* of one try; 0: 15 s */
+	uint32_t retry_ms;       /* pause after the first failure, doubled up to 5 min; 0: 1 s */
 };
 int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
 			const struct pp_tell_webhook_config *config, struct pathprof_error *error);
+
+/* For the endpoint: pathprof_tell_*, by sink; cnt may be 0. */
+void pp_tell_metrics(struct pp_tell *const *tells, size_t cnt, FILE *to);
 
 #endif
