@@ -39,5 +39,3 @@ CREATE TABLE alerts(
 	json TEXT NOT NULL,
 	PRIMARY KEY (rule, binary, container)
 ) STRICT, WITHOUT ROWID;
-
--- What came with a profile file (pathprof_store_extract): meta has name 'note'.

@@ -123,6 +123,14 @@ int pathprof_store_path(struct pathprof_store *store, int64_t id,
 			const struct pathprof_filter *filter, pathprof_path_row_fn *fn,
 			void *context, struct pathprof_error *error);
 
+/*
+ * Every path that is known of one binary, its samples, weight and share 0: from keys of events back
+ * to places. In no order.
+ */
+int pathprof_store_known_paths(struct pathprof_store *store, const struct pathprof_build_id *id,
+			       pathprof_path_row_fn *fn, void *context,
+			       struct pathprof_error *error);
+
 /* Names of generated code, valid for one JIT identity. */
 int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
 				  uint64_t start, uint64_t len_bytes, const char *name,

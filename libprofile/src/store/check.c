@@ -55,6 +55,19 @@ static const struct {
 	{"a count belongs to a process that its window does not know",
 	 "SELECT 1 FROM path_counts c WHERE NOT EXISTS (SELECT 1 FROM window_processes p"
 	 " WHERE p.window = c.window AND p.process = c.process)"},
+	{"a figure of drift is out of range",
+	 "SELECT 1 FROM drift WHERE typeof(container) <> 'text' OR typeof(baseline) <> 'text'"
+	 " OR typeof(kl + kl_corrected + kl_low + kl_high + angle) NOT IN ('real', 'integer')"
+	 " OR abs(kl + kl_corrected + kl_low + kl_high + angle) > 1e300"
+	 " OR min(window_samples, baseline_samples) < 0"
+	 " OR min(overlap, coverage_static, coverage_dynamic, matched) < 0"
+	 " OR max(overlap, coverage_static, coverage_dynamic, matched) > 1"},
+	{"an alert's state is out of range",
+	 "SELECT 1 FROM alerts WHERE typeof(phase) <> 'integer' OR phase NOT BETWEEN 0 AND 2"
+	 " OR typeof(streak) <> 'integer' OR streak < 0"
+	 " OR typeof(since_ns) <> 'integer' OR typeof(fired_ns) <> 'integer'"
+	 " OR typeof(resolved_ns) <> 'integer' OR typeof(seen_ns) <> 'integer'"
+	 " OR typeof(value) NOT IN ('real', 'integer') OR typeof(json) <> 'text'"},
 	{"a symbol of generated code is malformed",
 	 "SELECT 1 FROM jit_symbols WHERE typeof(start) <> 'integer' OR typeof(len_bytes) <>"
 	 " 'integer' OR len_bytes < 0 OR typeof(name) <> 'text'"},

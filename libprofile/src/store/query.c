@@ -1,205 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Reading: one query per view, put together from fixed fragments; what the user typed is only
- * ever bound as a parameter.
+ * Reading: one query per view.
  *
  * Workload: sums over some thousand windows of ten thousand counts each, once a command. The
  * windows are found first and their counts read as clustered ranges; the other restrictions are
- * sets made once (the unary + keeps SQLite from trying each combination of set members as a key).
+ * sets made once.
  * The share is a window function over the sums, before the limit cuts.
  *
  * Locking: none; a query sees one snapshot. Rows are checked: see pp_store.h.
  */
-#include "pp_store.h"
+#include "pp_query.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
-
-#define SQL_MAX_BYTES  4096
-#define HEX_MIN_DIGITS 4
-
-/* The same parameter numbers in every query. */
-enum parameter {
-	P_SINCE = 1,
-	P_UNTIL,
-	P_PID,
-	P_COMM,
-	P_CONTAINER,
-	P_WINDOW,
-	P_NAME,
-	P_HEX,
-	P_LIMIT,
-	P_PATH,
-};
-
-struct query {
-	struct pathprof_store *store;
-	struct pathprof_filter filter;
-	char hex[2 * PATHPROF_BUILD_ID_MAX + 1]; /* filter.binary as a build-id prefix, or "" */
-	char sql[SQL_MAX_BYTES];
-	size_t len;
-};
-
-/* ---------------------------------------------------------------- text of the query */
-
-static void add(struct query *q, const char *fragment)
-{
-	size_t len = strlen(fragment);
-
-	/* All fragments are fixed and few; one that did not fit would fail to parse. */
-	if (len < SQL_MAX_BYTES - q->len) {
-		memcpy(q->sql + q->len, fragment, len + 1);
-		q->len += len;
-	}
-}
-
-static void take_hex(struct query *q)
-{
-	const char *from = q->filter.binary;
-	size_t len = from ? strlen(from) : 0;
-
-	if (len < HEX_MIN_DIGITS || len >= sizeof(q->hex))
-		return;
-	for (size_t i = 0; i < len; i++)
-		if (!isxdigit((unsigned char)from[i]))
-			return;
-	for (size_t i = 0; i < len; i++)
-		q->hex[i] = (char)tolower((unsigned char)from[i]);
-}
-
-static bool given(const char *text)
-{
-	return text && text[0];
-}
-
-static void begin(struct query *q, struct pathprof_store *store,
-		  const struct pathprof_filter *filter)
-{
-	*q = (struct query){.store = store};
-	if (filter)
-		q->filter = *filter;
-	take_hex(q);
-}
-
-static bool filters_windows(const struct query *q)
-{
-	return q->filter.since_ns || q->filter.until_ns || q->filter.window;
-}
-
-static bool filters_processes(const struct query *q)
-{
-	return q->filter.pid || given(q->filter.comm) || given(q->filter.container);
-}
-
-static void add_window_terms(struct query *q)
-{
-	if (q->filter.since_ns)
-		add(q, " AND w.end_ns > ?1");
-	if (q->filter.until_ns)
-		add(q, " AND w.begin_ns < ?2");
-	if (q->filter.window)
-		add(q, " AND w.id = ?6");
-}
-
-/* For counts that are not joined with their windows. */
-static void add_window_set(struct query *q)
-{
-	if (!filters_windows(q))
-		return;
-	add(q, " AND c.window IN (SELECT w.id FROM windows w WHERE 1");
-	add_window_terms(q);
-	add(q, ")");
-}
-
-static void add_process_set(struct query *q)
-{
-	if (!filters_processes(q))
-		return;
-	add(q, " AND +c.process IN (SELECT p.id FROM processes p WHERE 1");
-	if (q->filter.pid)
-		add(q, " AND p.pid = ?3");
-	if (given(q->filter.comm))
-		add(q, " AND p.comm = ?4");
-	if (given(q->filter.container))
-		add(q, " AND substr(p.container, 1, length(?5)) = ?5");
-	add(q, ")");
-}
-
-/* A path must match whole; a bare name also the last part of a path; hex also a build-id. */
-static void add_binary_set(struct query *q)
-{
-	add(q, "(SELECT b.id FROM binaries b WHERE b.name = ?7");
-	if (!strchr(q->filter.binary, '/'))
-		add(q, " OR substr(b.name, -1 - length(?7)) = '/' || ?7");
-	if (q->hex[0])
-		add(q, " OR substr(lower(hex(b.build_id)), 1, length(?8)) = ?8");
-	add(q, ")");
-}
-
-static void add_path_set(struct query *q)
-{
-	if (!given(q->filter.binary))
-		return;
-	add(q, " AND +c.path IN (SELECT t.id FROM paths t WHERE t.binary IN ");
-	add_binary_set(q);
-	add(q, ")");
-}
-
-static void add_edge_set(struct query *q)
-{
-	if (!given(q->filter.binary))
-		return;
-	add(q, " AND +c.edge IN (SELECT e.id FROM edges e WHERE e.from_binary IN ");
-	add_binary_set(q);
-	add(q, " OR e.to_binary IN ");
-	add_binary_set(q);
-	add(q, ")");
-}
-
-static void bind(struct query *q, sqlite3_stmt *stmt)
-{
-	const struct pathprof_filter *f = &q->filter;
-
-	/* A parameter beyond the last one the query has is refused by SQLite, as it should. */
-	sqlite3_bind_int64(stmt, P_SINCE, f->since_ns);
-	sqlite3_bind_int64(stmt, P_UNTIL, f->until_ns);
-	sqlite3_bind_int64(stmt, P_PID, f->pid);
-	pp_sql_bind_text(stmt, P_COMM, f->comm);
-	pp_sql_bind_text(stmt, P_CONTAINER, f->container);
-	sqlite3_bind_int64(stmt, P_WINDOW, f->window);
-	pp_sql_bind_text(stmt, P_NAME, f->binary);
-	pp_sql_bind_text(stmt, P_HEX, q->hex);
-	sqlite3_bind_int64(stmt, P_LIMIT, f->limit ? (int64_t)f->limit : -1);
-}
-
-/* ---------------------------------------------------------------- running it */
-
-/* Takes one row and hands it to the caller: 0 to go on. */
-typedef int take_row_fn(struct query *q, struct pp_row *row, void *take_context,
-			struct pathprof_error *error);
-
-static int run(struct query *q, int64_t path, take_row_fn *take, void *take_context,
-	       struct pathprof_error *error)
-{
-	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(q->store, q->sql, &stmt, error);
-
-	if (code < 0)
-		return code;
-	bind(q, stmt);
-	if (path)
-		sqlite3_bind_int64(stmt, P_PATH, path);
-	while ((code = pp_sql_step(q->store, stmt, error)) > 0) {
-		struct pp_row row = PP_ROW(stmt);
-
-		code = take(q, &row, take_context, error);
-		if (code)
-			break;
-	}
-	sqlite3_finalize(stmt);
-	return code;
-}
 
 static double share_of(double part, double whole)
 {
@@ -214,23 +27,26 @@ struct path_view {
 	uint32_t row_cnt;
 };
 
-static void path_query(struct query *q, bool one)
+static void path_query(struct pp_query *q, bool one)
 {
-	add(q, "SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
-	       " s.samples, s.weight, s.whole FROM (SELECT *, total(weight) OVER () AS whole FROM"
-	       " (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight"
-	       " FROM path_counts c WHERE 1");
-	add_window_set(q);
-	add_process_set(q);
-	add_path_set(q);
-	add(q, " GROUP BY c.path) ORDER BY weight DESC, path LIMIT ?9) s"
-	       " CROSS JOIN paths t ON t.id = s.path CROSS JOIN binaries b ON b.id = t.binary");
+	pp_query_add(
+		q,
+		"SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
+		" s.samples, s.weight, s.whole FROM (SELECT *, total(weight) OVER () AS whole FROM"
+		" (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight"
+		" FROM path_counts c WHERE 1");
+	pp_query_add_window_set(q);
+	pp_query_add_process_set(q);
+	pp_query_add_path_set(q);
+	pp_query_add(
+		q, " GROUP BY c.path) ORDER BY weight DESC, path LIMIT ?9) s"
+		   " CROSS JOIN paths t ON t.id = s.path CROSS JOIN binaries b ON b.id = t.binary");
 	if (one)
-		add(q, " WHERE t.id = ?10");
-	add(q, " ORDER BY s.weight DESC, t.id");
+		pp_query_add(q, " WHERE t.id = ?10");
+	pp_query_add(q, " ORDER BY s.weight DESC, t.id");
 }
 
-static int take_path(struct query *q, struct pp_row *row, void *take_context,
+static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
 		     struct pathprof_error *error)
 {
 	struct path_view *view = take_context;
@@ -256,11 +72,11 @@ int pathprof_store_paths(struct pathprof_store *store, const struct pathprof_fil
 			 pathprof_path_row_fn *fn, void *context, struct pathprof_error *error)
 {
 	struct path_view view = {.fn = fn, .context = context};
-	struct query q;
+	struct pp_query q;
 
-	begin(&q, store, filter);
+	pp_query_begin(&q, store, filter);
 	path_query(&q, false);
-	return run(&q, 0, take_path, &view, error);
+	return pp_query_run(&q, 0, take_path, &view, error);
 }
 
 int pathprof_store_path(struct pathprof_store *store, int64_t id,
@@ -268,13 +84,13 @@ int pathprof_store_path(struct pathprof_store *store, int64_t id,
 			void *context, struct pathprof_error *error)
 {
 	struct path_view view = {.fn = fn, .context = context};
-	struct query q;
+	struct pp_query q;
 
-	begin(&q, store, filter);
+	pp_query_begin(&q, store, filter);
 	/* A limit would cut the one path wanted out of the sums. */
 	q.filter.limit = 0;
 	path_query(&q, true);
-	int code = run(&q, id, take_path, &view, error);
+	int code = pp_query_run(&q, id, take_path, &view, error);
 	if (code == 0 && !view.row_cnt)
 		return pathprof_fail(error, -ENOENT, "%s: no path %lld in what is selected",
 				     store->file, (long long)id);
@@ -288,22 +104,26 @@ struct edge_view {
 	void *context;
 };
 
-static void edge_query(struct query *q)
+static void edge_query(struct pp_query *q)
 {
-	add(q, "SELECT f.build_id, f.kind, f.name, t.build_id, t.kind, t.name, e.from_offset,"
-	       " e.to_offset, s.count, s.mispredicted, s.whole FROM"
-	       " (SELECT *, total(count) OVER () AS whole FROM"
-	       " (SELECT c.edge AS edge, sum(c.count) AS count, sum(c.mispredicted) AS mispredicted"
-	       " FROM edge_counts c WHERE 1");
-	add_window_set(q);
-	add_process_set(q);
-	add_edge_set(q);
-	add(q, " GROUP BY c.edge) ORDER BY count DESC, edge LIMIT ?9) s"
-	       " CROSS JOIN edges e ON e.id = s.edge CROSS JOIN binaries f ON f.id = e.from_binary"
-	       " CROSS JOIN binaries t ON t.id = e.to_binary ORDER BY s.count DESC, e.id");
+	pp_query_add(q,
+		     "SELECT f.build_id, f.kind, f.name, t.build_id, t.kind, t.name, e.from_offset,"
+		     " e.to_offset, s.count, s.mispredicted, s.whole FROM"
+		     " (SELECT *, total(count) OVER () AS whole FROM"
+		     " (SELECT c.edge AS edge, sum(c.count) AS count, sum(c.mispredicted) AS "
+		     "mispredicted"
+		     " FROM edge_counts c WHERE 1");
+	pp_query_add_window_set(q);
+	pp_query_add_process_set(q);
+	pp_query_add_edge_set(q);
+	pp_query_add(
+		q,
+		" GROUP BY c.edge) ORDER BY count DESC, edge LIMIT ?9) s"
+		" CROSS JOIN edges e ON e.id = s.edge CROSS JOIN binaries f ON f.id = e.from_binary"
+		" CROSS JOIN binaries t ON t.id = e.to_binary ORDER BY s.count DESC, e.id");
 }
 
-static int take_edge(struct query *q, struct pp_row *row, void *take_context,
+static int take_edge(struct pp_query *q, struct pp_row *row, void *take_context,
 		     struct pathprof_error *error)
 {
 	const struct edge_view *view = take_context;
@@ -326,11 +146,11 @@ int pathprof_store_edges(struct pathprof_store *store, const struct pathprof_fil
 			 pathprof_edge_row_fn *fn, void *context, struct pathprof_error *error)
 {
 	struct edge_view view = {.fn = fn, .context = context};
-	struct query q;
+	struct pp_query q;
 
-	begin(&q, store, filter);
+	pp_query_begin(&q, store, filter);
 	edge_query(&q);
-	return run(&q, 0, take_edge, &view, error);
+	return pp_query_run(&q, 0, take_edge, &view, error);
 }
 
 /* ---------------------------------------------------------------- binaries */
@@ -340,22 +160,25 @@ struct binary_view {
 	void *context;
 };
 
-static void binary_query(struct query *q)
+static void binary_query(struct pp_query *q)
 {
-	add(q, "SELECT b.id, b.build_id, b.kind, b.name, s.first_ns, s.last_ns, s.samples,"
-	       " s.weight, s.whole FROM (SELECT *, total(weight) OVER () AS whole FROM"
-	       " (SELECT t.binary AS binary, min(w.begin_ns) AS first_ns, max(w.end_ns) AS last_ns,"
-	       " sum(c.samples) AS samples, total(c.weight) AS weight FROM windows w"
-	       " CROSS JOIN path_counts c ON c.window = w.id CROSS JOIN paths t ON t.id = c.path"
-	       " WHERE 1");
-	add_window_terms(q);
-	add_process_set(q);
-	add_path_set(q);
-	add(q, " GROUP BY t.binary) ORDER BY weight DESC, binary LIMIT ?9) s"
-	       " CROSS JOIN binaries b ON b.id = s.binary ORDER BY s.weight DESC, b.id");
+	pp_query_add(
+		q,
+		"SELECT b.id, b.build_id, b.kind, b.name, s.first_ns, s.last_ns, s.samples,"
+		" s.weight, s.whole FROM (SELECT *, total(weight) OVER () AS whole FROM"
+		" (SELECT t.binary AS binary, min(w.begin_ns) AS first_ns, max(w.end_ns) AS "
+		"last_ns,"
+		" sum(c.samples) AS samples, total(c.weight) AS weight FROM windows w"
+		" CROSS JOIN path_counts c ON c.window = w.id CROSS JOIN paths t ON t.id = c.path"
+		" WHERE 1");
+	pp_query_add_window_terms(q);
+	pp_query_add_process_set(q);
+	pp_query_add_path_set(q);
+	pp_query_add(q, " GROUP BY t.binary) ORDER BY weight DESC, binary LIMIT ?9) s"
+			" CROSS JOIN binaries b ON b.id = s.binary ORDER BY s.weight DESC, b.id");
 }
 
-static int take_binary(struct query *q, struct pp_row *row, void *take_context,
+static int take_binary(struct pp_query *q, struct pp_row *row, void *take_context,
 		       struct pathprof_error *error)
 {
 	const struct binary_view *view = take_context;
@@ -377,11 +200,11 @@ int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_
 			    pathprof_binary_row_fn *fn, void *context, struct pathprof_error *error)
 {
 	struct binary_view view = {.fn = fn, .context = context};
-	struct query q;
+	struct pp_query q;
 
-	begin(&q, store, filter);
+	pp_query_begin(&q, store, filter);
 	binary_query(&q);
-	return run(&q, 0, take_binary, &view, error);
+	return pp_query_run(&q, 0, take_binary, &view, error);
 }
 
 /* ---------------------------------------------------------------- processes */
@@ -391,23 +214,24 @@ struct process_view {
 	void *context;
 };
 
-static void process_query(struct query *q)
+static void process_query(struct pp_query *q)
 {
-	add(q, "SELECT p.id, p.pid, p.exec_cnt, p.start_time, p.comm, p.container,"
-	       " coalesce(b.name, ''), s.first_ns, s.last_ns, s.samples, s.weight, s.whole FROM"
-	       " (SELECT *, total(weight) OVER () AS whole FROM"
-	       " (SELECT c.process AS process, min(w.begin_ns) AS first_ns,"
-	       " max(w.end_ns) AS last_ns, sum(c.samples) AS samples, total(c.weight) AS weight"
-	       " FROM windows w CROSS JOIN path_counts c ON c.window = w.id WHERE 1");
-	add_window_terms(q);
-	add_process_set(q);
-	add_path_set(q);
-	add(q, " GROUP BY c.process) ORDER BY weight DESC, process LIMIT ?9) s"
-	       " CROSS JOIN processes p ON p.id = s.process"
-	       " LEFT JOIN binaries b ON b.id = p.binary ORDER BY s.weight DESC, p.id");
+	pp_query_add(
+		q, "SELECT p.id, p.pid, p.exec_cnt, p.start_time, p.comm, p.container,"
+		   " coalesce(b.name, ''), s.first_ns, s.last_ns, s.samples, s.weight, s.whole FROM"
+		   " (SELECT *, total(weight) OVER () AS whole FROM"
+		   " (SELECT c.process AS process, min(w.begin_ns) AS first_ns,"
+		   " max(w.end_ns) AS last_ns, sum(c.samples) AS samples, total(c.weight) AS weight"
+		   " FROM windows w CROSS JOIN path_counts c ON c.window = w.id WHERE 1");
+	pp_query_add_window_terms(q);
+	pp_query_add_process_set(q);
+	pp_query_add_path_set(q);
+	pp_query_add(q, " GROUP BY c.process) ORDER BY weight DESC, process LIMIT ?9) s"
+			" CROSS JOIN processes p ON p.id = s.process"
+			" LEFT JOIN binaries b ON b.id = p.binary ORDER BY s.weight DESC, p.id");
 }
 
-static int take_process(struct query *q, struct pp_row *row, void *take_context,
+static int take_process(struct pp_query *q, struct pp_row *row, void *take_context,
 			struct pathprof_error *error)
 {
 	const struct process_view *view = take_context;
@@ -434,11 +258,11 @@ int pathprof_store_processes(struct pathprof_store *store, const struct pathprof
 			     struct pathprof_error *error)
 {
 	struct process_view view = {.fn = fn, .context = context};
-	struct query q;
+	struct pp_query q;
 
-	begin(&q, store, filter);
+	pp_query_begin(&q, store, filter);
 	process_query(&q);
-	return run(&q, 0, take_process, &view, error);
+	return pp_query_run(&q, 0, take_process, &view, error);
 }
 
 /* ---------------------------------------------------------------- windows */
@@ -449,23 +273,27 @@ struct window_view {
 };
 
 /* Windows in which a selected process was seen, or a selected binary ran. */
-static void window_query(struct query *q)
+static void window_query(struct pp_query *q)
 {
-	bool by_binary = given(q->filter.binary);
+	bool by_binary = pp_query_given(q->filter.binary);
 
-	add(q, "SELECT w.id, w.begin_ns, w.end_ns, w.source, w.basis, w.taken_wanted, w.bursts,"
-	       " w.branches, w.taken, w.steps, w.paths, w.stopped_ns, w.source_cpu_ns"
-	       " FROM windows w WHERE 1");
-	add_window_terms(q);
-	if (by_binary || filters_processes(q)) {
-		add(q, by_binary ? " AND w.id IN (SELECT c.window FROM path_counts c WHERE 1"
-				 : " AND w.id IN (SELECT c.window FROM window_processes c WHERE 1");
-		add_window_set(q);
-		add_process_set(q);
-		add_path_set(q);
-		add(q, ")");
+	pp_query_add(
+		q, "SELECT w.id, w.begin_ns, w.end_ns, w.source, w.basis, w.taken_wanted, w.bursts,"
+		   " w.branches, w.taken, w.steps, w.paths, w.stopped_ns, w.source_cpu_ns"
+		   " FROM windows w WHERE 1");
+	pp_query_add_window_terms(q);
+	if (by_binary || pp_query_by_process(q)) {
+		pp_query_add(
+			q,
+			by_binary
+				? " AND w.id IN (SELECT c.window FROM path_counts c WHERE 1"
+				: " AND w.id IN (SELECT c.window FROM window_processes c WHERE 1");
+		pp_query_add_window_set(q);
+		pp_query_add_process_set(q);
+		pp_query_add_path_set(q);
+		pp_query_add(q, ")");
 	}
-	add(q, " ORDER BY w.end_ns DESC, w.id DESC LIMIT ?9");
+	pp_query_add(q, " ORDER BY w.end_ns DESC, w.id DESC LIMIT ?9");
 }
 
 /* Reasons that this program does not know yet are passed over: a newer one wrote them. */
@@ -504,7 +332,7 @@ static void take_totals(struct pp_row *row, int column, struct pathprof_totals *
 	ret_totals->source_cpu_ns = pp_row_count(row, column + 6);
 }
 
-static int take_window(struct query *q, struct pp_row *row, void *take_context,
+static int take_window(struct pp_query *q, struct pp_row *row, void *take_context,
 		       struct pathprof_error *error)
 {
 	const struct window_view *view = take_context;
@@ -532,11 +360,11 @@ int pathprof_store_windows(struct pathprof_store *store, const struct pathprof_f
 			   pathprof_window_row_fn *fn, void *context, struct pathprof_error *error)
 {
 	struct window_view view = {.fn = fn, .context = context};
-	struct query q;
+	struct pp_query q;
 
-	begin(&q, store, filter);
+	pp_query_begin(&q, store, filter);
 	window_query(&q);
-	return run(&q, 0, take_window, &view, error);
+	return pp_query_run(&q, 0, take_window, &view, error);
 }
 
 /* ---------------------------------------------------------------- status and generated code */

@@ -41,6 +41,7 @@ static const char remove_batch[] =
 	"DELETE FROM window_processes WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_ends WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_drops WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM drift WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM windows WHERE id IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM paths WHERE id IN (SELECT id FROM temp.gone_paths) AND"
 	" (SELECT 1 FROM windows w CROSS JOIN path_counts c ON c.window = w.id"
@@ -71,7 +72,9 @@ static const char remove_unnamed[] =
 	" WHERE name = 'windows')) FROM main.windows w)"
 	" AND b.id NOT IN (SELECT from_binary FROM main.edges UNION SELECT to_binary FROM "
 	"main.edges"
-	" UNION SELECT binary FROM main.processes WHERE binary IS NOT NULL);"
+	" UNION SELECT binary FROM main.processes WHERE binary IS NOT NULL)"
+	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.drift d"
+	" ON d.window = w.id AND d.binary = b.id);"
 	"DELETE FROM jit_symbols WHERE binary IN (SELECT id FROM temp.gone_binaries);"
 	"DELETE FROM binaries WHERE id IN (SELECT id FROM temp.gone_binaries);"
 	"DROP TABLE temp.gone_binaries";

@@ -60,6 +60,35 @@ static const char *const texts[PP_STMT_CNT] = {
 			     " AND b.kind = ?2 AND j.start <= ?3 ORDER BY j.start DESC LIMIT 1",
 	[PP_STMT_WINDOW_ENDS] = "SELECT reason, count FROM window_ends WHERE window = ?1",
 	[PP_STMT_WINDOW_DROPS] = "SELECT reason, count FROM window_drops WHERE window = ?1",
+	[PP_STMT_KNOWN_PATHS] = "SELECT t.id, b.name, t.start, t.length, t.outcomes FROM binaries b"
+				" CROSS JOIN paths t ON t.binary = b.id WHERE b.build_id = ?1"
+				" AND b.kind = ?2",
+	[PP_STMT_DRIFT_ADD] = "INSERT INTO drift VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+			      " ?11, ?12, ?13, ?14, ?15)",
+	[PP_STMT_DRIFT_FIND] =
+		"SELECT w.id, w.begin_ns, w.end_ns, b.build_id, b.kind, b.name, d.container,"
+		" d.baseline, d.window_samples, d.baseline_samples, d.kl, d.kl_corrected, d.kl_low,"
+		" d.kl_high, d.overlap, d.angle, d.coverage_static, d.coverage_dynamic, d.matched"
+		" FROM windows w CROSS JOIN drift d ON d.window = w.id"
+		" CROSS JOIN binaries b ON b.id = d.binary"
+		" WHERE (?1 = 0 OR w.end_ns > ?1) AND (?2 = 0 OR w.begin_ns < ?2)"
+		" AND (?3 = 0 OR w.id = ?3) AND (?4 = '' OR b.name = ?4"
+		" OR (instr(?4, '/') = 0 AND substr(b.name, -1 - length(?4)) = '/' || ?4)"
+		" OR (?5 <> '' AND substr(lower(hex(b.build_id)), 1, length(?5)) = ?5))"
+		" AND substr(d.container, 1, length(?6)) = ?6 AND (?7 = '' OR d.baseline = ?7)"
+		" ORDER BY w.end_ns DESC, w.id DESC, b.name, b.id, d.container, d.baseline LIMIT "
+		"?8",
+	[PP_STMT_ALERT_SET] =
+		"INSERT OR REPLACE INTO alerts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+		" ?9, ?10, ?11, ?12)",
+	[PP_STMT_ALERT_REMOVE] = "DELETE FROM alerts WHERE rule = ?1 AND binary = ?2"
+				 " AND container = ?3",
+	[PP_STMT_ALERTS] = "SELECT rule, binary, container, baseline, phase, streak, since_ns,"
+			   " fired_ns, resolved_ns, seen_ns, value, json FROM alerts"
+			   " ORDER BY phase = 2 DESC, phase = 1 DESC, since_ns DESC, rule, binary,"
+			   " container",
+	[PP_STMT_NOTE_SET] = "INSERT OR REPLACE INTO meta(name, value) VALUES ('note', ?1)",
+	[PP_STMT_NOTE_GET] = "SELECT value FROM meta WHERE name = 'note'",
 };
 
 /* ---------------------------------------------------------------- errors */

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Profile files: a store with one window, made of what a filter selects in another.
+ *
+ * Workload: an hour of one host, some hundred thousand counts, once a command. What is selected is
+ * summed up in memory (bounded) and written as one window under a name of its own; then the file is
+ * closed, without a write-ahead log, and renamed: a reader sees all of it or none.
+ *
+ * The boot that processes ran in is not kept: two of different boots with the same pid, start time
+ * and exec count become one. Totals are those of the windows, also when only some of their
+ * processes are selected.
+ *
+ * Locking: none on the source beyond a snapshot; the new file has its writer's lock until it is
+ * done. Ownership: nothing is kept.
+ */
+#include "pp_query.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MEMORY_MAX_BYTES ((size_t)2 << 30)
+#define NOTE_MAX_BYTES   (64u << 10)
+
+struct extract {
+	struct pathprof_store *store;
+	struct pathprof_profile profile;
+	uint32_t window_cnt;
+};
+
+/* ---------------------------------------------------------------- windows */
+
+static uint64_t add_up(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
+}
+
+static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add)
+{
+	sum->bursts = add_up(sum->bursts, add->bursts);
+	sum->branches = add_up(sum->branches, add->branches);
+	sum->taken = add_up(sum->taken, add->taken);
+	sum->steps = add_up(sum->steps, add->steps);
+	sum->paths = add_up(sum->paths, add->paths);
+	sum->stopped_ns = add_up(sum->stopped_ns, add->stopped_ns);
+	sum->source_cpu_ns = add_up(sum->source_cpu_ns, add->source_cpu_ns);
+	for (int i = 0; i < PATHPROF_END_CNT; i++)
+		sum->ends[i] = add_up(sum->ends[i], add->ends[i]);
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
+		sum->drops[i] = add_up(sum->drops[i], add->drops[i]);
+}
+
+/* Newest first: source and length of bursts are the newest window's. */
+static int take_window(void *context, const struct pathprof_window_row *row)
+{
+	struct extract *e = context;
+	struct pathprof_profile *p = &e->profile;
+
+	if (!e->window_cnt++) {
+		p->begin_ns = row->begin_ns;
+		p->end_ns = row->end_ns;
+		p->source = row->source;
+		p->basis = row->basis;
+		p->taken_wanted = row->taken_wanted;
+	}
+	if (row->basis != p->basis)
+		return -EDOM;
+	if (row->begin_ns < p->begin_ns)
+		p->begin_ns = row->begin_ns;
+	if (row->end_ns > p->end_ns)
+		p->end_ns = row->end_ns;
+	add_totals(&p->totals, &row->totals);
+	return 0;
+}
+
+static int take_windows(struct extract *e, const struct pathprof_filter *filter,
+			struct pathprof_error *error)
+{
+	int code = pathprof_store_windows(e->store, filter, take_window, e, error);
+
+	if (code == -EDOM)
+		return pathprof_fail(error, -EDOM,
+				     "%s: windows taken on a clock and on a branch count cannot be "
+				     "added up: select some of one kind by their time",
+				     e->store->file);
+	if (code == 0 && !e->window_cnt)
+		return pathprof_fail(error, -ENODATA, "%s: nothing is selected", e->store->file);
+	return code;
+}
+
+/* ---------------------------------------------------------------- counts */
+
+#define PROCESS_COLUMNS                                                                            \
+	"o.pid, o.start_time, o.exec_cnt, o.comm, o.container, o.binary IS NOT NULL,"              \
+	" coalesce(x.build_id, x''), coalesce(x.kind, 0), coalesce(x.name, '')"
+#define PROCESS_JOIN                                                                               \
+	" CROSS JOIN processes o ON o.id = s.process LEFT JOIN binaries x ON x.id = o.binary"
+
+/* Text of a row that the profile copies: it asks for no const. */
+static char *row_text(struct pp_row *row, int column)
+{
+	union {
+		const char *in;
+		char *out;
+	} text = {.in = pp_row_text(row, column)};
+
+	return text.out;
+}
+
+static uint32_t take_binary(struct extract *e, struct pp_row *row, int column)
+{
+	struct pathprof_build_id id;
+
+	pp_row_id(row, column, &id);
+	return pathprof_profile_binary(&e->profile, &id, pp_row_text(row, column + 2));
+}
+
+static uint32_t take_process(struct extract *e, struct pp_row *row, int column)
+{
+	struct pathprof_process process = {
+		.pid = pp_row_u32(row, column),
+		.start_time = pp_row_count(row, column + 1),
+		.exec_cnt = pp_row_u32(row, column + 2),
+		.comm = row_text(row, column + 3),
+		.container = row_text(row, column + 4),
+		.binary = PATHPROF_NO_INDEX,
+	};
+
+	if (pp_row_int(row, column + 5, 0, 1))
+		process.binary = take_binary(e, row, column + 6);
+	return pathprof_profile_process(&e->profile, &process);
+}
+
+static void path_query(struct pp_query *q)
+{
+	pp_query_add(q, "SELECT t.start, t.length, t.outcomes, s.samples, s.weight, b.build_id,"
+			" b.kind, b.name, " PROCESS_COLUMNS " FROM (SELECT c.path AS path,"
+			" c.process AS process, sum(c.samples) AS samples,"
+			" total(c.weight) AS weight FROM path_counts c WHERE 1");
+	pp_query_add_window_set(q);
+	pp_query_add_process_set(q);
+	pp_query_add_path_set(q);
+	pp_query_add(q, " GROUP BY c.path, c.process) s CROSS JOIN paths t ON t.id = s.path"
+			" CROSS JOIN binaries b ON b.id = t.binary" PROCESS_JOIN);
+}
+
+static int take_path(struct pp_query *q, struct pp_row *row, void *context,
+		     struct pathprof_error *error)
+{
+	struct extract *e = context;
+	const struct pathprof_path_count path = {
+		.process = take_process(e, row, 8),
+		.binary = take_binary(e, row, 5),
+		.start = pp_row_bits(row, 0),
+		.length = (uint32_t)pp_row_int(row, 1, 0, 32),
+		.outcomes = pp_row_u32(row, 2),
+		.samples = pp_row_count(row, 3),
+		.weight = pp_row_weight(row, 4),
+	};
+	int code = pp_row_end(row, q->store, error);
+
+	if (code == 0)
+		pathprof_profile_add_path(&e->profile, &path);
+	return code;
+}
+
+static void edge_query(struct pp_query *q)
+{
+	pp_query_add(q, "SELECT g.from_offset, g.to_offset, s.count, s.mispredicted, f.build_id,"
+			" f.kind, f.name, t.build_id, t.kind, t.name, " PROCESS_COLUMNS
+			" FROM (SELECT c.edge AS edge, c.process AS process,"
+			" sum(c.count) AS count, sum(c.mispredicted) AS mispredicted"
+			" FROM edge_counts c WHERE 1");
+	pp_query_add_window_set(q);
+	pp_query_add_process_set(q);
+	pp_query_add_edge_set(q);
+	pp_query_add(q, " GROUP BY c.edge, c.process) s CROSS JOIN edges g ON g.id = s.edge"
+			" CROSS JOIN binaries f ON f.id = g.from_binary"
+			" CROSS JOIN binaries t ON t.id = g.to_binary" PROCESS_JOIN);
+}
+
+static int take_edge(struct pp_query *q, struct pp_row *row, void *context,
+		     struct pathprof_error *error)
+{
+	struct extract *e = context;
+	const struct pathprof_edge_count edge = {
+		.process = take_process(e, row, 10),
+		.from_binary = take_binary(e, row, 4),
+		.to_binary = take_binary(e, row, 7),
+		.from = pp_row_bits(row, 0),
+		.to = pp_row_bits(row, 1),
+		.count = pp_row_count(row, 2),
+		.mispredicted = pp_row_count(row, 3),
+	};
+	int code = pp_row_end(row, q->store, error);
+
+	if (code == 0)
+		pathprof_profile_add_edge(&e->profile, &edge);
+	return code;
+}
+
+static int take_counts(struct extract *e, const struct pathprof_filter *filter,
+		       struct pathprof_error *error)
+{
+	struct pp_query q;
+	int code;
+
+	pp_query_begin(&q, e->store, filter);
+	path_query(&q);
+	code = pp_query_run(&q, 0, take_path, e, error);
+	if (code < 0)
+		return code;
+	pp_query_begin(&q, e->store, filter);
+	edge_query(&q);
+	return pp_query_run(&q, 0, take_edge, e, error);
+}
+
+/* One snapshot for all queries. */
+static int select_all(struct extract *e, const struct pathprof_filter *filter,
+		      struct pathprof_error *error)
+{
+	uint64_t full, bad;
+	int code = pp_sql_exec(e->store, "BEGIN", error);
+
+	if (code < 0)
+		return code;
+	code = take_windows(e, filter, error);
+	full = e->profile.totals.drops[PATHPROF_DROP_TABLE_FULL];
+	bad = e->profile.totals.drops[PATHPROF_DROP_MALFORMED];
+	if (code == 0)
+		code = take_counts(e, filter, error);
+	pp_sql_exec(e->store, "ROLLBACK", NULL);
+	if (code < 0)
+		return code;
+	if (e->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] != full)
+		return pathprof_fail(error, -E2BIG,
+				     "%s: more is selected than fits into memory: select less",
+				     e->store->file);
+	if (e->profile.totals.drops[PATHPROF_DROP_MALFORMED] != bad)
+		return pathprof_fail(error, -EBADMSG,
+				     "%s: a count that cannot be (the file is "
+				     "damaged)",
+				     e->store->file);
+	if (!e->profile.path_cnt && !e->profile.edge_cnt)
+		return pathprof_fail(error, -ENODATA, "%s: nothing is selected", e->store->file);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the new file */
+
+static int set_note(struct pathprof_store *store, const char *note, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(store, PP_STMT_NOTE_SET, &stmt, error);
+
+	if (code < 0)
+		return code;
+	pp_sql_bind_text(stmt, 1, note);
+	return pp_sql_run(store, stmt, error);
+}
+
+/* Without the log a file needs nothing beside it to be read. */
+static int write_file(const struct extract *e, const char *file, const char *note,
+		      struct pathprof_error *error)
+{
+	struct pathprof_store *store = NULL;
+	int code = pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, error);
+
+	if (code < 0)
+		return code;
+	code = pathprof_store_add_window(store, &e->profile, NULL, error);
+	if (code == 0 && note)
+		code = set_note(store, note, error);
+	for (int i = 0; i < PP_STMT_CNT; i++)
+		if (store->stmts[i])
+			sqlite3_reset(store->stmts[i]);
+	if (code == 0)
+		code = pp_sql_exec(store, "PRAGMA journal_mode=DELETE", error);
+	pathprof_store_free(store);
+	return code;
+}
+
+static void remove_with(const char *file, const char *suffix)
+{
+	char *name = sqlite3_mprintf("%s%s", file, suffix);
+
+	if (name)
+		unlink(name);
+	sqlite3_free(name);
+}
+
+static void remove_leftovers(const char *file)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", ".lock"};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		remove_with(file, suffixes[i]);
+}
+
+static int exists(const char *file, struct pathprof_error *error)
+{
+	return pathprof_fail(error, -EEXIST,
+			     "%s: there is such a file: remove it, or use another "
+			     "name",
+			     file);
+}
+
+static int move(const char *from, const char *file, bool replace, struct pathprof_error *error)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, file, replace ? 0 : RENAME_NOREPLACE) == 0)
+		return 0;
+	int code = -errno;
+	if (code == -EINVAL && !replace) {
+		/* a file system that cannot do it at once: a hard link never replaces either */
+		code = link(from, file) == 0 ? 0 : -errno;
+		if (code == 0)
+			unlink(from);
+	}
+	if (code == -EEXIST)
+		return exists(file, error);
+	return code ? pathprof_fail(error, code, "%s: %s", file, strerror(-code)) : 0;
+}
+
+/* A log beside the old file would be taken for the new one's. */
+static int check_target(const char *file, bool replace, struct pathprof_error *error)
+{
+	char *log = sqlite3_mprintf("%s-wal", file);
+	int code = 0;
+
+	if (!log)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	if (!file[0])
+		code = pathprof_fail(error, -EINVAL, "no name for the profile file");
+	else if (!replace && access(file, F_OK) == 0)
+		code = exists(file, error);
+	else if (access(log, F_OK) == 0)
+		code = pathprof_fail(error, -EBUSY, "%s: it is being written to: use another name",
+				     file);
+	sqlite3_free(log);
+	return code;
+}
+
+static int write_beside(const struct extract *e, const char *file, const char *note, bool replace,
+			struct pathprof_error *error)
+{
+	char *beside = sqlite3_mprintf("%s.%ld.new", file, (long)getpid());
+
+	if (!beside)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	remove_leftovers(beside);
+	int code = write_file(e, beside, note, error);
+	if (code == 0)
+		code = move(beside, file, replace, error);
+	remove_leftovers(beside);
+	sqlite3_free(beside);
+	return code;
+}
+
+/* ---------------------------------------------------------------- public */
+
+int pathprof_store_extract(struct pathprof_store *store, const struct pathprof_filter *filter,
+			   const char *file, const char *note, bool replace,
+			   struct pathprof_error *error)
+{
+	const struct pathprof_filter all = {0};
+	struct extract e = {.store = store};
+	int code = check_target(file, replace, error);
+
+	if (code == 0 && note && strnlen(note, NOTE_MAX_BYTES + 1) > NOTE_MAX_BYTES)
+		code = pathprof_fail(error, -E2BIG, "%s: the note is longer than 64 KiB", file);
+	if (code < 0)
+		return code;
+	struct pathprof_filter unlimited = filter ? *filter : all;
+	unlimited.limit = 0;
+	if (pathprof_profile_init(&e.profile, MEMORY_MAX_BYTES) < 0)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	code = select_all(&e, &unlimited, error);
+	if (code == 0)
+		code = write_beside(&e, file, note, replace, error);
+	pathprof_profile_release(&e.profile);
+	return code;
+}
+
+int pathprof_store_note(struct pathprof_store *store, char **ret_note, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	char *note = NULL;
+	int code = pp_sql_get(store, PP_STMT_NOTE_GET, &stmt, error);
+
+	if (code < 0)
+		return code;
+	code = pp_sql_step(store, stmt, error);
+	if (code == 0)
+		code = pathprof_fail(error, -ENOENT, "%s: no note came with it", store->file);
+	if (code > 0) {
+		struct pp_row row = PP_ROW(stmt);
+		const char *text = pp_row_text(&row, 0);
+
+		code = pp_row_end(&row, store, error);
+		note = code == 0 ? strdup(text) : NULL;
+		if (code == 0 && !note)
+			code = pathprof_fail(error, -ENOMEM, "out of memory");
+	}
+	sqlite3_reset(stmt);
+	if (code == 0)
+		*ret_note = note;
+	return code;
+}

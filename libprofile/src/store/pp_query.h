@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * One query, put together from fixed fragments; what the user typed is only ever bound as a
+ * parameter. Counts are always called c, windows w.
+ *
+ * Workload: a few a command. Locking: none, one connection. Ownership: the filter's strings and the
+ * store are borrowed while the query lives.
+ */
+#ifndef PP_QUERY_H
+#define PP_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pp_store.h"
+
+#define PP_QUERY_SQL_MAX_BYTES 4096
+
+struct pp_query {
+	struct pathprof_store *store;
+	struct pathprof_filter filter;
+	char hex[2 * PATHPROF_BUILD_ID_MAX + 1]; /* filter.binary as a build-id prefix, or "" */
+	char sql[PP_QUERY_SQL_MAX_BYTES];
+	size_t len;
+};
+
+/* Rows: parameter ?9. A path's id: parameter ?10. */
+void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
+		    const struct pathprof_filter *filter);
+void pp_query_add(struct pp_query *q, const char *fragment);
+
+bool pp_query_given(const char *text);
+bool pp_query_by_window(const struct pp_query *q);
+bool pp_query_by_process(const struct pp_query *q);
+
+/* " AND ..." of windows called w. */
+void pp_query_add_window_terms(struct pp_query *q);
+/* " AND ..." of counts called c: by window, process, and binary of a path or an edge. */
+void pp_query_add_window_set(struct pp_query *q);
+void pp_query_add_process_set(struct pp_query *q);
+void pp_query_add_path_set(struct pp_query *q);
+void pp_query_add_edge_set(struct pp_query *q);
+
+/* Takes one row and hands it to the caller: 0 to go on. */
+typedef int pp_query_row_fn(struct pp_query *q, struct pp_row *row, void *take_context,
+			    struct pathprof_error *error);
+/* path 0: none. */
+int pp_query_run(struct pp_query *q, int64_t path, pp_query_row_fn *take, void *take_context,
+		 struct pathprof_error *error);
+
+#endif

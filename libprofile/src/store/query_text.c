@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The fragments that queries are made of: see pp_query.h. The unary + keeps SQLite from trying each
+ * combination of set members as a key.
+ */
+#include "pp_query.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define HEX_MIN_DIGITS 4
+
+/* The same parameter numbers in every query. */
+enum parameter {
+	P_SINCE = 1,
+	P_UNTIL,
+	P_PID,
+	P_COMM,
+	P_CONTAINER,
+	P_WINDOW,
+	P_NAME,
+	P_HEX,
+	P_LIMIT,
+	P_PATH,
+};
+
+/* ---------------------------------------------------------------- text of the query */
+
+void pp_query_add(struct pp_query *q, const char *fragment)
+{
+	size_t len = strlen(fragment);
+
+	/* All fragments are fixed and few; one that did not fit would fail to parse. */
+	if (len < PP_QUERY_SQL_MAX_BYTES - q->len) {
+		memcpy(q->sql + q->len, fragment, len + 1);
+		q->len += len;
+	}
+}
+
+static void take_hex(struct pp_query *q)
+{
+	const char *from = q->filter.binary;
+	size_t len = from ? strlen(from) : 0;
+
+	if (len < HEX_MIN_DIGITS || len >= sizeof(q->hex))
+		return;
+	for (size_t i = 0; i < len; i++)
+		if (!isxdigit((unsigned char)from[i]))
+			return;
+	for (size_t i = 0; i < len; i++)
+		q->hex[i] = (char)tolower((unsigned char)from[i]);
+}
+
+bool pp_query_given(const char *text)
+{
+	return text && text[0];
+}
+
+void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
+		    const struct pathprof_filter *filter)
+{
+	*q = (struct pp_query){.store = store};
+	if (filter)
+		q->filter = *filter;
+	take_hex(q);
+}
+
+bool pp_query_by_window(const struct pp_query *q)
+{
+	return q->filter.since_ns || q->filter.until_ns || q->filter.window;
+}
+
+bool pp_query_by_process(const struct pp_query *q)
+{
+	return q->filter.pid || pp_query_given(q->filter.comm) ||
+	       pp_query_given(q->filter.container);
+}
+
+void pp_query_add_window_terms(struct pp_query *q)
+{
+	if (q->filter.since_ns)
+		pp_query_add(q, " AND w.end_ns > ?1");
+	if (q->filter.until_ns)
+		pp_query_add(q, " AND w.begin_ns < ?2");
+	if (q->filter.window)
+		pp_query_add(q, " AND w.id = ?6");
+}
+
+/* For counts that are not joined with their windows. */
+void pp_query_add_window_set(struct pp_query *q)
+{
+	if (!pp_query_by_window(q))
+		return;
+	pp_query_add(q, " AND c.window IN (SELECT w.id FROM windows w WHERE 1");
+	pp_query_add_window_terms(q);
+	pp_query_add(q, ")");
+}
+
+void pp_query_add_process_set(struct pp_query *q)
+{
+	if (!pp_query_by_process(q))
+		return;
+	pp_query_add(q, " AND +c.process IN (SELECT p.id FROM processes p WHERE 1");
+	if (q->filter.pid)
+		pp_query_add(q, " AND p.pid = ?3");
+	if (pp_query_given(q->filter.comm))
+		pp_query_add(q, " AND p.comm = ?4");
+	if (pp_query_given(q->filter.container))
+		pp_query_add(q, " AND substr(p.container, 1, length(?5)) = ?5");
+	pp_query_add(q, ")");
+}
+
+/* A path must match whole; a bare name also the last part of a path; hex also a build-id. */
+static void add_binary_set(struct pp_query *q)
+{
+	pp_query_add(q, "(SELECT b.id FROM binaries b WHERE b.name = ?7");
+	if (!strchr(q->filter.binary, '/'))
+		pp_query_add(q, " OR substr(b.name, -1 - length(?7)) = '/' || ?7");
+	if (q->hex[0])
+		pp_query_add(q, " OR substr(lower(hex(b.build_id)), 1, length(?8)) = ?8");
+	pp_query_add(q, ")");
+}
+
+void pp_query_add_path_set(struct pp_query *q)
+{
+	if (!pp_query_given(q->filter.binary))
+		return;
+	pp_query_add(q, " AND +c.path IN (SELECT t.id FROM paths t WHERE t.binary IN ");
+	add_binary_set(q);
+	pp_query_add(q, ")");
+}
+
+void pp_query_add_edge_set(struct pp_query *q)
+{
+	if (!pp_query_given(q->filter.binary))
+		return;
+	pp_query_add(q, " AND +c.edge IN (SELECT e.id FROM edges e WHERE e.from_binary IN ");
+	add_binary_set(q);
+	pp_query_add(q, " OR e.to_binary IN ");
+	add_binary_set(q);
+	pp_query_add(q, ")");
+}
+
+static void bind(struct pp_query *q, sqlite3_stmt *stmt)
+{
+	const struct pathprof_filter *f = &q->filter;
+
+	/* A parameter beyond the last one the query has is refused by SQLite, as it should. */
+	sqlite3_bind_int64(stmt, P_SINCE, f->since_ns);
+	sqlite3_bind_int64(stmt, P_UNTIL, f->until_ns);
+	sqlite3_bind_int64(stmt, P_PID, f->pid);
+	pp_sql_bind_text(stmt, P_COMM, f->comm);
+	pp_sql_bind_text(stmt, P_CONTAINER, f->container);
+	sqlite3_bind_int64(stmt, P_WINDOW, f->window);
+	pp_sql_bind_text(stmt, P_NAME, f->binary);
+	pp_sql_bind_text(stmt, P_HEX, q->hex);
+	sqlite3_bind_int64(stmt, P_LIMIT, f->limit ? (int64_t)f->limit : -1);
+}
+
+/* ---------------------------------------------------------------- running it */
+
+int pp_query_run(struct pp_query *q, int64_t path, pp_query_row_fn *take, void *take_context,
+		 struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(q->store, q->sql, &stmt, error);
+
+	if (code < 0)
+		return code;
+	bind(q, stmt);
+	if (path)
+		sqlite3_bind_int64(stmt, P_PATH, path);
+	while ((code = pp_sql_step(q->store, stmt, error)) > 0) {
+		struct pp_row row = PP_ROW(stmt);
+
+		code = take(q, &row, take_context, error);
+		if (code)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}

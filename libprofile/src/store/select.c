@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Paths as drift needs them: counts that keep containers apart, and what is known of one binary.
+ *
+ * Workload: one window at a time when the daemon starts, a whole profile file for a baseline; the
+ * paths of one binary when an alert fires. Locking: none; a query sees one snapshot.
+ */
+#include "pp_query.h"
+
+#include <errno.h>
+
+/* ---------------------------------------------------------------- counts by container */
+
+struct container_view {
+	pathprof_container_path_row_fn *fn;
+	void *context;
+};
+
+static void container_query(struct pp_query *q)
+{
+	pp_query_add(q, "SELECT b.build_id, b.kind, b.name, s.container, t.start, t.length,"
+			" t.outcomes, s.samples FROM (SELECT c.path AS path,"
+			" o.container AS container, sum(c.samples) AS samples FROM path_counts c"
+			" CROSS JOIN processes o ON o.id = c.process WHERE 1");
+	pp_query_add_window_set(q);
+	pp_query_add_process_set(q);
+	pp_query_add_path_set(q);
+	pp_query_add(q, " GROUP BY c.path, o.container) s CROSS JOIN paths t ON t.id = s.path"
+			" CROSS JOIN binaries b ON b.id = t.binary"
+			" ORDER BY b.id, s.container, t.id LIMIT ?9");
+}
+
+static int take_container_path(struct pp_query *q, struct pp_row *row, void *take_context,
+			       struct pathprof_error *error)
+{
+	const struct container_view *view = take_context;
+	struct pathprof_container_path_row out = {
+		.binary_name = pp_row_text(row, 2),
+		.container = pp_row_text(row, 3),
+		.start = pp_row_bits(row, 4),
+		.length = (uint32_t)pp_row_int(row, 5, 0, 32),
+		.outcomes = pp_row_u32(row, 6),
+		.samples = pp_row_count(row, 7),
+	};
+	pp_row_id(row, 0, &out.binary_id);
+	int code = pp_row_end(row, q->store, error);
+	return code < 0 ? code : view->fn(view->context, &out);
+}
+
+int pathprof_store_container_paths(struct pathprof_store *store,
+				   const struct pathprof_filter *filter,
+				   pathprof_container_path_row_fn *fn, void *context,
+				   struct pathprof_error *error)
+{
+	struct container_view view = {.fn = fn, .context = context};
+	struct pp_query q;
+
+	pp_query_begin(&q, store, filter);
+	container_query(&q);
+	return pp_query_run(&q, 0, take_container_path, &view, error);
+}
+
+/* ---------------------------------------------------------------- what is known of a binary */
+
+static int take_known_path(struct pathprof_store *store, sqlite3_stmt *stmt,
+			   const struct pathprof_build_id *id, pathprof_path_row_fn *fn,
+			   void *context, struct pathprof_error *error)
+{
+	struct pp_row row = PP_ROW(stmt);
+	const struct pathprof_path_row out = {
+		.id = pp_row_int(&row, 0, INT64_MIN, INT64_MAX),
+		.binary_id = *id,
+		.binary_name = pp_row_text(&row, 1),
+		.start = pp_row_bits(&row, 2),
+		.length = (uint32_t)pp_row_int(&row, 3, 0, 32),
+		.outcomes = pp_row_u32(&row, 4),
+	};
+	int code = pp_row_end(&row, store, error);
+
+	return code < 0 ? code : fn(context, &out);
+}
+
+int pathprof_store_known_paths(struct pathprof_store *store, const struct pathprof_build_id *id,
+			       pathprof_path_row_fn *fn, void *context,
+			       struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code;
+
+	if (id->len_bytes > PATHPROF_BUILD_ID_MAX)
+		return pathprof_fail(error, -EINVAL, "%s: malformed identity", store->file);
+	code = pp_sql_get(store, PP_STMT_KNOWN_PATHS, &stmt, error);
+	if (code < 0)
+		return code;
+	pp_sql_bind_id(stmt, 1, id);
+	sqlite3_bind_int(stmt, 2, id->kind);
+	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+		code = take_known_path(store, stmt, id, fn, context, error);
+		if (code)
+			break;
+	}
+	sqlite3_reset(stmt);
+	return code;
+}
