@@ -281,7 +281,7 @@ static int open_all(struct pp_metrics *metrics, sd_event *event, const char *add
 {
 	struct sockaddr_storage where;
 	_cleanup_close_ int fd = -EBADF;
-	socklen_t len;
+	socklen_t len = 0;
 	int r = parse(address, &where, &len, error);
 
 	if (r < 0)
