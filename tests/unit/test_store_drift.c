@@ -1,0 +1,659 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What drift keeps in the store: profile files and counts by container against linear sums over
+ * plain arrays, drift and alerts against the rows that were written.
+ */
+#include "test_store.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pathprof/schema.h"
+
+#define WINDOWS 12
+#define PATHS   80
+#define ROWS    (WINDOWS * PATHS * 2)
+
+static void with_sqlite(const char *file, const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
+	CU_ASSERT_EQUAL(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static int64_t number_of(const char *file, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int64_t number = -1;
+
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
+	CU_ASSERT_EQUAL_FATAL(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		number = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return number;
+}
+
+/* ---------------------------------------------------------------- the oracle's memory */
+
+struct fact {
+	uint32_t binary, process, window;
+	uint64_t start, samples;
+	uint32_t length, outcomes;
+	double weight;
+	bool met;
+};
+static struct fact facts[ROWS];
+static uint32_t fact_cnt;
+
+static void remember(uint32_t window, const struct pathprof_profile *p)
+{
+	for (uint32_t i = 0; i < p->path_cnt; i++) {
+		const struct pathprof_path_count *c = &p->paths[i];
+
+		facts[fact_cnt++] =
+			(struct fact){c->binary, c->process,  window,    c->start, c->samples,
+				      c->length, c->outcomes, c->weight, false};
+	}
+}
+
+/* All windows of one basis: the odd numbers. */
+static struct pathprof_store *make_store(const char *file)
+{
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_error error = {""};
+	struct pathprof_profile p;
+
+	fact_cnt = 0;
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	for (uint32_t i = 0; i < WINDOWS; i++) {
+		world_window(&p, 2 * i + 1, (1 + i) * WORLD_STEP_NS, PATHS);
+		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, &error), 0);
+		remember(i, &p);
+	}
+	pathprof_profile_release(&p);
+	return store;
+}
+
+/* The oracle's filter: windows in [first, end), one binary or all (UINT32_MAX). */
+struct wanted {
+	uint32_t first, end, binary;
+};
+
+static bool selected(const struct fact *f, const struct wanted *w)
+{
+	return f->window >= w->first && f->window < w->end &&
+	       (w->binary == UINT32_MAX || f->binary == w->binary);
+}
+
+static const struct wanted everything = {0, WINDOWS, UINT32_MAX};
+
+/* ---------------------------------------------------------------- counts by container */
+
+struct met_rows {
+	struct wanted wanted;
+	uint64_t samples, row_cnt, wrong_cnt, disorder_cnt;
+	char last_container[64];
+	struct pathprof_build_id last_id;
+};
+
+static uint64_t oracle_samples(const struct pathprof_container_path_row *row,
+			       const struct wanted *wanted)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < fact_cnt; i++) {
+		struct fact *f = &facts[i];
+		const struct pathprof_build_id id = world_binary_id(f->binary);
+
+		if (!selected(f, wanted) || !pathprof_build_id_equal(&id, &row->binary_id) ||
+		    strcmp(world_process(f->process).container, row->container) != 0 ||
+		    f->start != row->start || f->length != row->length ||
+		    f->outcomes != row->outcomes)
+			continue;
+		sum += f->samples;
+		f->met = true;
+	}
+	return sum;
+}
+
+static int meet_row(void *context, const struct pathprof_container_path_row *row)
+{
+	struct met_rows *met = context;
+	bool same = met->row_cnt && pathprof_build_id_equal(&row->binary_id, &met->last_id);
+
+	met->disorder_cnt += same && strcmp(met->last_container, row->container) > 0;
+	met->wrong_cnt += oracle_samples(row, &met->wanted) != row->samples;
+	met->samples += row->samples;
+	met->row_cnt++;
+	met->last_id = row->binary_id;
+	snprintf(met->last_container, sizeof(met->last_container), "%s", row->container);
+	return 0;
+}
+
+static void check_container_paths(struct pathprof_store *store, const struct wanted *wanted,
+				  const struct pathprof_filter *filter)
+{
+	struct met_rows met = {.wanted = *wanted};
+	struct pathprof_error error = {""};
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < fact_cnt; i++)
+		facts[i].met = false;
+	CU_ASSERT_EQUAL(pathprof_store_container_paths(store, filter, meet_row, &met, &error), 0);
+	for (uint32_t i = 0; i < fact_cnt; i++)
+		if (selected(&facts[i], wanted)) {
+			samples += facts[i].samples;
+			CU_ASSERT(facts[i].met);
+		}
+	CU_ASSERT(met.row_cnt > 0);
+	CU_ASSERT_EQUAL(met.samples, samples);
+	CU_ASSERT_EQUAL(met.wrong_cnt, 0);
+	CU_ASSERT_EQUAL(met.disorder_cnt, 0);
+}
+
+static void test_container_paths(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	const struct wanted some = {3, 7, UINT32_MAX}, one = {0, WINDOWS, 3};
+
+	check_container_paths(store, &everything, NULL);
+	check_container_paths(store, &some,
+			      &(struct pathprof_filter){.since_ns = 4 * WORLD_STEP_NS + 1,
+							.until_ns = 8 * WORLD_STEP_NS});
+	check_container_paths(store, &one, &(struct pathprof_filter){.binary = "beef"});
+	pathprof_store_free(store);
+}
+
+/* A count that was changed behind the store's back must not pass for the truth. */
+static void test_planted_count(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = make_store(file);
+	struct met_rows met = {.wanted = everything};
+	struct pathprof_error error = {""};
+
+	pathprof_store_free(store);
+	with_sqlite(file, "UPDATE path_counts SET samples = samples + 1 WHERE"
+			  " (window, path, process) IN (SELECT window, path, process FROM"
+			  " path_counts LIMIT 1)");
+	store = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_store_container_paths(store, NULL, meet_row, &met, &error), 0);
+	CU_ASSERT_EQUAL(met.wrong_cnt, 1);
+	pathprof_store_free(store);
+}
+
+static int count_known(void *context, const struct pathprof_path_row *row)
+{
+	uint32_t *cnt = context;
+	bool known = false;
+
+	for (uint32_t i = 0; i < fact_cnt && !known; i++)
+		known = facts[i].binary == 3 && facts[i].start == row->start &&
+			facts[i].length == row->length && facts[i].outcomes == row->outcomes;
+	CU_ASSERT(known);
+	CU_ASSERT(row->id > 0);
+	++*cnt;
+	return 0;
+}
+
+static void test_known_paths(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	const struct pathprof_build_id id = world_binary_id(3);
+	struct pathprof_build_id other = id;
+	struct pathprof_error error = {""};
+	uint32_t cnt = 0, distinct = 0;
+
+	for (uint32_t i = 0; i < fact_cnt; i++) {
+		bool first = facts[i].binary == 3;
+
+		for (uint32_t j = 0; j < i && first; j++)
+			first = facts[j].binary != 3 || facts[j].start != facts[i].start ||
+				facts[j].length != facts[i].length ||
+				facts[j].outcomes != facts[i].outcomes;
+		distinct += first;
+	}
+	CU_ASSERT_EQUAL(pathprof_store_known_paths(store, &id, count_known, &cnt, &error), 0);
+	CU_ASSERT_EQUAL(cnt, distinct);
+	cnt = 0;
+	other.kind = PATHPROF_ID_FILE;
+	CU_ASSERT_EQUAL(pathprof_store_known_paths(store, &other, count_known, &cnt, &error), 0);
+	CU_ASSERT_EQUAL(cnt, 0);
+	pathprof_store_free(store);
+}
+
+/* ---------------------------------------------------------------- profile files */
+
+struct one_window {
+	uint32_t cnt;
+	struct pathprof_window_row row;
+};
+
+static int keep_window(void *context, const struct pathprof_window_row *row)
+{
+	struct one_window *one = context;
+
+	one->row = *row;
+	one->cnt++;
+	return 0;
+}
+
+static void check_window(struct pathprof_store *store, int64_t begin_ns, int64_t end_ns,
+			 uint64_t bursts)
+{
+	struct one_window one = {0};
+
+	CU_ASSERT_EQUAL(pathprof_store_windows(store, NULL, keep_window, &one, NULL), 0);
+	CU_ASSERT_EQUAL(one.cnt, 1);
+	CU_ASSERT_EQUAL(one.row.begin_ns, begin_ns);
+	CU_ASSERT_EQUAL(one.row.end_ns, end_ns);
+	CU_ASSERT_EQUAL(one.row.basis, PATHPROF_BASIS_TIME);
+	CU_ASSERT_EQUAL(one.row.totals.bursts, bursts);
+	CU_ASSERT_EQUAL(one.row.totals.stopped_ns, INT64_MAX);
+}
+
+static int add_weight(void *context, const struct pathprof_path_row *row)
+{
+	*(double *)context += row->weight;
+	return 0;
+}
+
+static int add_count(void *context, const struct pathprof_edge_row *row)
+{
+	*(uint64_t *)context += row->count;
+	return 0;
+}
+
+static void test_extract(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "x.baseline");
+	struct pathprof_store *store = make_store(world_file(dir, "db")), *copy;
+	const struct pathprof_filter filter = {.since_ns = 4 * WORLD_STEP_NS + 1,
+					       .until_ns = 8 * WORLD_STEP_NS};
+	const struct wanted some = {3, 7, UINT32_MAX};
+	struct pathprof_error error = {""};
+	double weight = 0, weight_copy = 0;
+	uint64_t edges = 0, edges_copy = 0;
+	char *note = NULL;
+
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, &filter, file, "why", false, &error), 0);
+	CU_ASSERT_STRING_EQUAL(error.text, "");
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, &filter, add_weight, &weight, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_edges(store, &filter, add_count, &edges, NULL), 0);
+	copy = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_store_check(copy, &error), 0);
+	check_window(copy, 4 * WORLD_STEP_NS, 8 * WORLD_STEP_NS, 7 + 9 + 11 + 13);
+	check_container_paths(copy, &some, NULL);
+	CU_ASSERT_EQUAL(pathprof_store_paths(copy, NULL, add_weight, &weight_copy, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_edges(copy, NULL, add_count, &edges_copy, NULL), 0);
+	CU_ASSERT_EQUAL(weight, weight_copy);
+	CU_ASSERT_EQUAL(edges, edges_copy);
+	CU_ASSERT_EQUAL(pathprof_store_note(copy, &note, &error), 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(note);
+	CU_ASSERT_STRING_EQUAL(note, "why");
+	free(note);
+	CU_ASSERT_EQUAL(pathprof_store_note(store, &note, &error), -ENOENT);
+	pathprof_store_free(copy);
+	pathprof_store_free(store);
+}
+
+/* Beside the file lies nothing: neither a log nor what it was written under. */
+static uint32_t files_in(const char *dir)
+{
+	char command[256];
+	uint32_t cnt = 0;
+	FILE *list;
+
+	snprintf(command, sizeof(command), "ls -A '%s'", dir);
+	list = popen(command, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(list);
+	for (int c = fgetc(list); c != EOF; c = fgetc(list))
+		cnt += c == '\n';
+	pclose(list);
+	return cnt;
+}
+
+static void test_extract_refusals(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "sub/x.baseline");
+	struct pathprof_store *store = make_store(world_file(dir, "db"));
+	const struct pathprof_filter none = {.comm = "nobody"};
+	struct pathprof_error error = {""};
+	struct stat first, second;
+
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, NULL, file, NULL, true, &error), -ENOENT);
+	CU_ASSERT_EQUAL(mkdir(world_file(dir, "sub"), 0700), 0);
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, &none, file, NULL, true, &error), -ENODATA);
+	CU_ASSERT(strstr(error.text, "nothing is selected") != NULL);
+	CU_ASSERT_EQUAL(files_in(world_file(dir, "sub")), 0);
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, NULL, file, NULL, false, &error), 0);
+	CU_ASSERT_EQUAL(files_in(world_file(dir, "sub")), 1);
+	CU_ASSERT_EQUAL(stat(file, &first), 0);
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, NULL, file, NULL, false, &error), -EEXIST);
+	CU_ASSERT_EQUAL(stat(file, &second), 0);
+	CU_ASSERT_EQUAL(first.st_ino, second.st_ino);
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, NULL, file, NULL, true, &error), 0);
+	CU_ASSERT_EQUAL(stat(file, &second), 0);
+	CU_ASSERT_NOT_EQUAL(first.st_ino, second.st_ino);
+	CU_ASSERT_EQUAL(files_in(world_file(dir, "sub")), 1);
+	pathprof_store_free(store);
+}
+
+static void test_extract_mixed_basis(void)
+{
+	const char *dir = unit_tmpdir();
+	struct pathprof_store *store = world_open(world_file(dir, "db"), PATHPROF_STORE_WRITE);
+	struct pathprof_error error = {""};
+
+	world_fill(store, 1, 2, 20);
+	CU_ASSERT_EQUAL(
+		pathprof_store_extract(store, NULL, world_file(dir, "x"), NULL, true, &error),
+		-EDOM);
+	CU_ASSERT(strstr(error.text, "cannot be added up") != NULL);
+	pathprof_store_free(store);
+}
+
+/* ---------------------------------------------------------------- drift */
+
+#define DRIFT_ROWS 48
+
+struct drift_facts {
+	struct pathprof_drift_row rows[DRIFT_ROWS];
+	uint32_t binary[DRIFT_ROWS], cnt;
+};
+
+static const char *const containers[] = {"", "docker-abc", "docker-abd"};
+static const char *const baselines[] = {"rolling", "release 1"};
+
+static struct pathprof_drift_row drift_row(uint32_t i, uint32_t *ret_binary)
+{
+	uint32_t binary = i % 4;
+
+	*ret_binary = binary;
+	return (struct pathprof_drift_row){
+		.window = 1 + i / 8,
+		.binary_id = world_binary_id(binary),
+		.binary_name = world_binary_name(binary),
+		.container = containers[(i / 4) % 3],
+		.baseline = baselines[(i / 4) % 2],
+		.window_samples = i,
+		.baseline_samples = 10.0 * i,
+		.kl_bits = i / 7.0,
+		.kl_corrected_bits = i / 9.0 - 1,
+		.kl_low_bits = i / 11.0,
+		.kl_high_bits = i / 5.0,
+		.overlap = i / 48.0,
+		.angle_degrees = i,
+		.coverage_static = i / 50.0,
+		.coverage_dynamic = 1 + 1e-15,
+		.matched = 1,
+	};
+}
+
+static void add_drift(struct pathprof_store *store, struct drift_facts *d)
+{
+	struct pathprof_error error = {""};
+
+	for (d->cnt = 0; d->cnt < DRIFT_ROWS; d->cnt++)
+		d->rows[d->cnt] = drift_row(d->cnt, &d->binary[d->cnt]);
+	CU_ASSERT_EQUAL(pathprof_store_add_drift(store, d->rows, d->cnt, &error), 0);
+	CU_ASSERT_STRING_EQUAL(error.text, "");
+}
+
+struct drift_met {
+	const struct drift_facts *facts;
+	uint32_t cnt, wrong_cnt;
+	int64_t last_end_ns;
+};
+
+static bool same_figures(const struct pathprof_drift_row *a, const struct pathprof_drift_row *b)
+{
+	return a->window_samples == b->window_samples &&
+	       a->baseline_samples == b->baseline_samples && a->kl_bits == b->kl_bits &&
+	       a->kl_corrected_bits == b->kl_corrected_bits && a->kl_low_bits == b->kl_low_bits &&
+	       a->kl_high_bits == b->kl_high_bits && a->overlap == b->overlap &&
+	       a->angle_degrees == b->angle_degrees && a->coverage_static == b->coverage_static &&
+	       a->coverage_dynamic == 1 && a->matched == b->matched;
+}
+
+static int meet_drift(void *context, const struct pathprof_drift_row *row)
+{
+	struct drift_met *met = context;
+	bool found = false;
+
+	for (uint32_t i = 0; i < met->facts->cnt; i++) {
+		const struct pathprof_drift_row *f = &met->facts->rows[i];
+
+		found |= f->window == row->window && !strcmp(f->container, row->container) &&
+			 !strcmp(f->baseline, row->baseline) &&
+			 pathprof_build_id_equal(&f->binary_id, &row->binary_id) &&
+			 !strcmp(f->binary_name, row->binary_name) && same_figures(row, f) &&
+			 row->begin_ns == row->window * WORLD_STEP_NS &&
+			 row->end_ns == (row->window + 1) * WORLD_STEP_NS;
+	}
+	met->wrong_cnt += !found || (met->cnt && row->end_ns > met->last_end_ns);
+	met->last_end_ns = row->end_ns;
+	met->cnt++;
+	return 0;
+}
+
+static uint32_t drift_cnt(struct pathprof_store *store, const struct drift_facts *d,
+			  const struct pathprof_filter *filter, const char *baseline)
+{
+	struct drift_met met = {.facts = d};
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(pathprof_store_drift(store, filter, baseline, meet_drift, &met, &error), 0);
+	CU_ASSERT_EQUAL(met.wrong_cnt, 0);
+	return met.cnt;
+}
+
+static void test_drift_rows(void)
+{
+	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
+	struct pathprof_error error = {""};
+	static struct drift_facts d;
+
+	add_drift(store, &d);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, NULL, NULL), 48);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, NULL, "rolling"), 24);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, NULL, "none"), 0);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, &(struct pathprof_filter){.window = 2}, NULL), 8);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, &(struct pathprof_filter){.limit = 5}, NULL), 5);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, &(struct pathprof_filter){.binary = "beef"}, NULL),
+			12);
+	/* two builds of one file name */
+	CU_ASSERT_EQUAL(
+		drift_cnt(store, &d, &(struct pathprof_filter){.binary = "libfirst.so"}, NULL), 24);
+	CU_ASSERT_EQUAL(
+		drift_cnt(store, &d, &(struct pathprof_filter){.binary = "A1A1A1A1A1"}, NULL), 12);
+	CU_ASSERT_EQUAL(
+		drift_cnt(store, &d, &(struct pathprof_filter){.container = "docker-ab"}, NULL),
+		32);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d,
+				  &(struct pathprof_filter){.since_ns = 3 * WORLD_STEP_NS,
+							    .until_ns = 5 * WORLD_STEP_NS},
+				  NULL),
+			16);
+	/* the same row twice: nothing of the call stays */
+	CU_ASSERT_EQUAL(pathprof_store_add_drift(store, d.rows + 40, 8, &error), -EINVAL);
+	d.rows[0].kl_bits = NAN;
+	CU_ASSERT_EQUAL(pathprof_store_add_drift(store, d.rows, 1, &error), -EINVAL);
+	d.rows[0] = drift_row(0, &d.binary[0]);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, NULL, "rolling"), 24);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	pathprof_store_free(store);
+}
+
+static void test_drift_goes_with_its_window(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = make_store(file);
+	struct pathprof_error error = {""};
+	uint64_t removed = 0;
+	static struct drift_facts d;
+
+	add_drift(store, &d);
+	/* all windows ended in 1970 */
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &(struct pathprof_retention){.max_age_ns = 1},
+					      &removed, &error),
+			0);
+	CU_ASSERT_EQUAL(removed, WINDOWS);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	pathprof_store_free(store);
+	CU_ASSERT_EQUAL(number_of(file, "SELECT count(*) FROM drift"), 0);
+	CU_ASSERT_EQUAL(number_of(file, "SELECT count(*) FROM binaries"), 0);
+}
+
+/* ---------------------------------------------------------------- alerts */
+
+struct alerts_met {
+	uint32_t cnt;
+	char keys[8][64];
+	struct pathprof_alert_state states[8];
+};
+
+static int meet_alert(void *context, const struct pathprof_alert_row *row)
+{
+	struct alerts_met *met = context;
+
+	if (met->cnt < 8) {
+		snprintf(met->keys[met->cnt], sizeof(met->keys[0]), "%s %s %s %s %s", row->rule,
+			 row->binary, row->container, row->baseline, row->json);
+		met->states[met->cnt] = row->state;
+	}
+	met->cnt++;
+	return 0;
+}
+
+static struct alerts_met alerts_of(struct pathprof_store *store)
+{
+	struct alerts_met met = {0};
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(pathprof_store_alerts(store, meet_alert, &met, &error), 0);
+	return met;
+}
+
+static const struct pathprof_alert_state pending = {
+	.phase = PATHPROF_ALERT_PENDING, .streak_cnt = 1, .since_ns = 5, .seen_ns = 5, .value = 2};
+static const struct pathprof_alert_state firing = {
+	.phase = PATHPROF_ALERT_FIRING, .since_ns = 3, .fired_ns = 3, .seen_ns = 9, .value = 0.5};
+static const struct pathprof_alert_state resolved = {
+	.fired_ns = 3, .resolved_ns = 7, .since_ns = 7, .seen_ns = 9, .value = 0.25};
+
+static void test_alerts(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_alert_row rows[] = {
+		{"slow", "/bin/a", "", "rolling", resolved, "{\"a\":1}"},
+		{"fast", "/bin/a", "", "rolling", pending, ""},
+		{"fast", "/bin/b", "box", "rolling", firing, "{}"},
+		{"fast", "/bin/c", "", "rolling", {.seen_ns = 4}, ""},
+	};
+	struct pathprof_alert_state bad = firing;
+	struct pathprof_error error = {""};
+	struct alerts_met met;
+
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 4, &error), 0);
+	pathprof_store_free(store);
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	met = alerts_of(store);
+	CU_ASSERT_EQUAL_FATAL(met.cnt, 3);
+	CU_ASSERT_STRING_EQUAL(met.keys[0], "fast /bin/b box rolling {}");
+	CU_ASSERT_STRING_EQUAL(met.keys[1], "fast /bin/a  rolling ");
+	CU_ASSERT_STRING_EQUAL(met.keys[2], "slow /bin/a  rolling {\"a\":1}");
+	CU_ASSERT_EQUAL(memcmp(&met.states[0], &firing, sizeof(firing)), 0);
+	CU_ASSERT_EQUAL(memcmp(&met.states[1], &pending, sizeof(pending)), 0);
+	CU_ASSERT_EQUAL(memcmp(&met.states[2], &resolved, sizeof(resolved)), 0);
+	/* calmed again: as if it had never been */
+	rows[1].state = (struct pathprof_alert_state){.seen_ns = 6, .since_ns = 6};
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows + 1, 1, &error), 0);
+	CU_ASSERT_EQUAL(alerts_of(store).cnt, 2);
+	bad.fired_ns = 0;
+	rows[2].state = bad;
+	rows[0].json = "changed";
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 3, &error), -EINVAL);
+	met = alerts_of(store);
+	CU_ASSERT_STRING_EQUAL(met.keys[1], "slow /bin/a  rolling {\"a\":1}");
+	pathprof_store_free(store);
+	/* a state that cannot be is passed over, the others are not */
+	with_sqlite(file, "UPDATE alerts SET fired_ns = 0 WHERE phase = 2");
+	store = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(alerts_of(store).cnt, 1);
+	pathprof_store_free(store);
+}
+
+/* ---------------------------------------------------------------- databases of before */
+
+/* A store as the first schema made it, with a window in it. */
+static void make_old(const char *file)
+{
+	pathprof_store_free(make_store(file));
+	with_sqlite(file, "DROP TABLE drift; DROP TABLE alerts; PRAGMA user_version=1");
+}
+
+static void test_old_database(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_error error = {""};
+	struct pathprof_store *store = NULL;
+	static struct drift_facts d;
+
+	CU_ASSERT_PTR_NOT_NULL(pathprof_schema_sqlite[1]);
+	make_old(file);
+	CU_ASSERT_EQUAL(pathprof_store_open(&store, file, PATHPROF_STORE_READ, &error), -EPROTO);
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	CU_ASSERT_EQUAL(world_window_cnt(store), WINDOWS);
+	check_container_paths(store, &everything, NULL);
+	add_drift(store, &d);
+	CU_ASSERT_EQUAL(drift_cnt(store, &d, NULL, NULL), 48);
+	CU_ASSERT_EQUAL(alerts_of(store).cnt, 0);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	pathprof_store_free(store);
+}
+
+static void test_check_finds_bad_drift(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = make_store(file);
+	struct pathprof_error error = {""};
+	static struct drift_facts d;
+
+	add_drift(store, &d);
+	pathprof_store_free(store);
+	with_sqlite(file, "PRAGMA ignore_check_constraints=ON;"
+			  " UPDATE drift SET overlap = 2 WHERE window = 3");
+	store = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), -EBADMSG);
+	pathprof_store_free(store);
+}
+
+static const struct unit_test tests[] = {
+	{"counts by container are those of the windows", test_container_paths},
+	{"a planted count is noticed", test_planted_count},
+	{"all paths of a binary are known, no others", test_known_paths},
+	{"a profile file holds what was selected", test_extract},
+	{"a profile file is whole or not there", test_extract_refusals},
+	{"windows of different basis are not added up", test_extract_mixed_basis},
+	{"drift is read as it was written, by every filter", test_drift_rows},
+	{"drift goes with its window", test_drift_goes_with_its_window},
+	{"alerts' states outlive the store's closing", test_alerts},
+	{"a database of before gets the new tables and keeps its windows", test_old_database},
+	{"the check finds drift out of range", test_check_finds_bad_drift},
+};
+UNIT_SUITE(store_drift, tests)
