@@ -27,6 +27,9 @@ static const char *const compress[] = {[PP_CONFIG_COMPRESS_AUTO] = "auto",
 				       [PP_CONFIG_COMPRESS_YES] = "yes",
 				       [PP_CONFIG_COMPRESS_NO] = "no",
 				       NULL};
+/* By enum pathprof_metric; those of branches cannot be had from paths. */
+static const char *const metrics[] = {"kl_corrected",     "kl", "angle_degrees", "overlap",
+				      "dynamic_coverage", NULL};
 static const char *const mappings[] = {
 	[PATHPROF_MAPPING_BL] = "bl", [PATHPROF_MAPPING_WPP] = "wpp", NULL};
 
@@ -83,13 +86,117 @@ const struct pp_config_key pp_config_keys[] = {
 	{"Limits", "MemoryMax", PP_CONFIG_SIZE, false, false, FIELD(memory_max_bytes), MIB,
 	 4096 * MIB, NULL, "64M",
 	 "Most memory for the tables of the open window. What does not fit is counted."},
+	{"Drift", "Enabled", PP_CONFIG_BOOL, false, false, FIELD(drift), 0, 1, NULL, "yes",
+	 "Measure each window of each binary and container against its baselines, and judge\n"
+	 "the figures by the rules, [Alert NAME]. Not in a recording."},
+	{"Drift", "Rolling", PP_CONFIG_SPAN, false, false, FIELD(rolling_ns), SECOND_NS,
+	 30 * DAY_NS, NULL, "1h",
+	 "How long the rolling baseline reaches back. While an alert on it is pending or\n"
+	 "firing, new windows stay out of it; a change that lasts this long is the new normal."},
+	{"Drift", "Baselines", PP_CONFIG_PATH, false, false, FIELD(baselines), 0,
+	 PP_CONFIG_PATH_MAX, NULL, "",
+	 "Directory of pinned baselines, NAME.baseline, as pathprofctl baseline set makes them.\n"
+	 "Empty: baselines beside the database."},
+	{"Drift", "SamplesMin", PP_CONFIG_COUNT, true, false, FIELD(drift_samples_min), 1,
+	 1000000000, NULL, "200",
+	 "A binary of which a window saw fewer paths is not measured in it."},
+	{"Drift", "SubjectsMax", PP_CONFIG_COUNT, false, false, FIELD(drift_subjects_max), 1, 65536,
+	 NULL, "256",
+	 "Binaries, each with each container, that are watched at a time. Those not seen for\n"
+	 "longest make room."},
+	{"Drift", "MemoryMax", PP_CONFIG_SIZE, true, false, FIELD(drift_memory_max_bytes), MIB,
+	 4096 * MIB, NULL, "64M", "Most memory for their counts."},
+	{"Tell", "Journal", PP_CONFIG_BOOL, false, false, FIELD(tell_journal), 0, 1, NULL, "yes",
+	 "Tell alerts to the journal, with fields."},
+	{"Tell", "Exec", PP_CONFIG_COMMAND, false, false, FIELD(tell_exec), 0, PP_CONFIG_PATH_MAX,
+	 NULL, "",
+	 "Run this for each alert, with the alert as JSON on its standard input. No shell:\n"
+	 "words between blanks."},
+	{"Tell", "Alertmanager", PP_CONFIG_URL, false, false, FIELD(tell_alertmanager), 0,
+	 PP_CONFIG_PATH_MAX, NULL, "",
+	 "Tell alerts to this Alertmanager: http://127.0.0.1:9093, without /api/v2/alerts."},
+	{"Tell", "Webhook", PP_CONFIG_URL, false, false, FIELD(tell_webhook), 0, PP_CONFIG_PATH_MAX,
+	 NULL, "", "POST alerts as JSON there."},
+	{"Tell", "BearerFile", PP_CONFIG_PATH, false, false, FIELD(tell_bearer_file), 0,
+	 PP_CONFIG_PATH_MAX, NULL, "", "A token in this file goes with both. Empty: none."},
+	{"Tell", "CAFile", PP_CONFIG_PATH, false, false, FIELD(tell_ca_file), 0, PP_CONFIG_PATH_MAX,
+	 NULL, "", "Authorities to believe for https. Empty: the system's."},
+	{"Metrics", "Listen", PP_CONFIG_TEXT, false, false, FIELD(metrics_listen), 0,
+	 PP_CONFIG_EVENT_MAX, NULL, "",
+	 "Where Prometheus may scrape: 127.0.0.1:9753, [::1]:9753. Empty: nowhere, because\n"
+	 "even on loopback every user of this machine could read there what runs on it."},
 };
 _Static_assert(sizeof(pp_config_keys) / sizeof(pp_config_keys[0]) <= PP_CONFIG_KEY_MAX,
 	       "config: keys");
 const size_t pp_config_key_cnt = sizeof(pp_config_keys) / sizeof(pp_config_keys[0]);
 
+#define ALERT(name) offsetof(struct pp_config_alert, name)
+
+/* A rule begins as "fast": the fallbacks here are that one's. */
+const struct pp_config_key pp_config_alert_keys[] = {
+	{"Alert", "Enabled", PP_CONFIG_BOOL, true, false, ALERT(enabled), 0, 1, NULL, "yes",
+	 "Whether this rule is applied."},
+	{"Alert", "Metric", PP_CONFIG_CHOICE, true, false, ALERT(metric), 0, 0, metrics,
+	 "kl_corrected",
+	 "What is judged: relative entropy to the baseline in bits, less what chance makes of\n"
+	 "it; or plain; the angle; overlap or coverage, which alert when below."},
+	{"Alert", "Threshold", PP_CONFIG_DECIMAL, true, false, ALERT(threshold_ppm), 0, 1000000000,
+	 NULL, "0.01", "kl_corrected: the low end of its interval must be over it, too."},
+	{"Alert", "Hysteresis", PP_CONFIG_DECIMAL, true, false, ALERT(hysteresis_ppm), 0,
+	 1000000000, NULL, "0.005",
+	 "How far back over the threshold the figure must be to count as well again."},
+	{"Alert", "SamplesMin", PP_CONFIG_COUNT, true, false, ALERT(samples_min), 1, 1000000000,
+	 NULL, "200", "A measurement of fewer paths is no evidence either way."},
+	{"Alert", "Pooled", PP_CONFIG_COUNT, true, false, ALERT(pooled), 1, 16, NULL, "1",
+	 "So many last windows are measured together: fainter changes, later."},
+	{"Alert", "Windows", PP_CONFIG_COUNT, true, false, ALERT(windows), 1, 10000, NULL, "2",
+	 "Fires after so many in a row over the threshold."},
+	{"Alert", "ResolveWindows", PP_CONFIG_COUNT, true, false, ALERT(resolve_windows), 1, 10000,
+	 NULL, "2", "Resolves after so many in a row that are well."},
+	{"Alert", "CoolDown", PP_CONFIG_SPAN, true, true, ALERT(cool_down_ns), SECOND_NS / 1000,
+	 365 * DAY_NS, NULL, "5min", "So long after it resolved it does not fire again."},
+	{"Alert", "Binary", PP_CONFIG_PATTERN, true, false, ALERT(binary), 0, PP_CONFIG_PATTERN_MAX,
+	 NULL, "*", "Binaries it is for: a pattern of their path, or of its last part."},
+	{"Alert", "Container", PP_CONFIG_PATTERN, true, false, ALERT(container), 0,
+	 PP_CONFIG_PATTERN_MAX, NULL, "*",
+	 "Containers it is for; those outside of any have the\n"
+	 "empty name."},
+	{"Alert", "Baseline", PP_CONFIG_TEXT, true, false, ALERT(baseline), 0, PP_CONFIG_NAME_MAX,
+	 NULL, "rolling", "rolling, or the name of a pinned one."},
+};
+_Static_assert(sizeof(pp_config_alert_keys) / sizeof(pp_config_alert_keys[0]) <= PP_CONFIG_KEY_MAX,
+	       "config: keys of an alert");
+const size_t pp_config_alert_key_cnt =
+	sizeof(pp_config_alert_keys) / sizeof(pp_config_alert_keys[0]);
+
+/* The faint changes: docs/alerting.md. */
+static const char *const slow[][2] = {
+	{"Threshold", "0.005"}, {"Hysteresis", "0.0025"}, {"Pooled", "3"}, {"Windows", "1"}};
+
+const char *pp_config_alert_name(const char *section)
+{
+	static const char good[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+	const char *name = section + sizeof("Alert ") - 1;
+
+	if (strncmp(section, "Alert ", sizeof("Alert ") - 1) != 0 || !name[0] ||
+	    strlen(name) >= PP_CONFIG_NAME_MAX || strspn(name, good) != strlen(name))
+		return NULL;
+	return name;
+}
+
+static const struct pp_config_key *find_alert_key(const char *name)
+{
+	for (size_t i = 0; i < pp_config_alert_key_cnt; i++)
+		if (!strcmp(pp_config_alert_keys[i].name, name))
+			return &pp_config_alert_keys[i];
+	return NULL;
+}
+
 const struct pp_config_key *pp_config_find(const char *section, const char *name)
 {
+	if (pp_config_alert_name(section))
+		return find_alert_key(name);
 	for (size_t i = 0; i < pp_config_key_cnt; i++)
 		if (!strcmp(pp_config_keys[i].section, section) &&
 		    !strcmp(pp_config_keys[i].name, name))
@@ -99,6 +206,14 @@ const struct pp_config_key *pp_config_find(const char *section, const char *name
 
 bool pp_config_has_section(const char *name, size_t len)
 {
+	char section[PP_CONFIG_NAME_MAX + 8];
+
+	if (len < sizeof(section)) {
+		memcpy(section, name, len);
+		section[len] = '\0';
+		if (pp_config_alert_name(section))
+			return true;
+	}
 	for (size_t i = 0; i < pp_config_key_cnt; i++)
 		if (strlen(pp_config_keys[i].section) == len &&
 		    !strncmp(pp_config_keys[i].section, name, len))
@@ -108,17 +223,27 @@ bool pp_config_has_section(const char *name, size_t len)
 
 static bool is_text(const struct pp_config_key *key)
 {
-	return key->type == PP_CONFIG_PATH || key->type == PP_CONFIG_TEXT;
+	switch (key->type) {
+	case PP_CONFIG_PATH:
+	case PP_CONFIG_TEXT:
+	case PP_CONFIG_PATTERN:
+	case PP_CONFIG_URL:
+	case PP_CONFIG_COMMAND:
+		return true;
+	default:
+		return false;
+	}
 }
 
-static uint64_t *number_of(struct pp_config *config, const struct pp_config_key *key)
+/* base: the settings, or one rule. */
+static uint64_t *number_of(void *base, const struct pp_config_key *key)
 {
-	return (uint64_t *)(void *)((char *)config + key->offset);
+	return (uint64_t *)(void *)((char *)base + key->offset);
 }
 
-static uint64_t number(const struct pp_config *config, const struct pp_config_key *key)
+static uint64_t number(const void *base, const struct pp_config_key *key)
 {
-	return *(const uint64_t *)(const void *)((const char *)config + key->offset);
+	return *(const uint64_t *)(const void *)((const char *)base + key->offset);
 }
 
 static int read_number(const struct pp_config_key *key, const char *text, uint64_t *ret_value)
@@ -136,8 +261,9 @@ static int read_number(const struct pp_config_key *key, const char *text, uint64
 		return pp_value_bool(text, ret_value);
 	case PP_CONFIG_CHOICE:
 		return pp_value_choice(text, key->choices, ret_value);
-	case PP_CONFIG_PATH:
-	case PP_CONFIG_TEXT:
+	case PP_CONFIG_DECIMAL:
+		return pp_value_decimal(text, ret_value);
+	default:
 		break;
 	}
 	return -EINVAL;
@@ -161,9 +287,10 @@ static void format_number(const struct pp_config_key *key, uint64_t value, char 
 	case PP_CONFIG_CHOICE:
 		snprintf(text, size, "%s", key->choices[value]);
 		return;
-	case PP_CONFIG_COUNT:
-	case PP_CONFIG_PATH:
-	case PP_CONFIG_TEXT:
+	case PP_CONFIG_DECIMAL:
+		pp_format_decimal(value, text, size);
+		return;
+	default:
 		snprintf(text, size, "%" PRIu64, value);
 		return;
 	}
@@ -178,9 +305,28 @@ static const char *noun(enum pp_config_type type)
 		return "a span of time";
 	case PP_CONFIG_SIZE:
 		return "a size";
+	case PP_CONFIG_DECIMAL:
+		return "a number";
+	case PP_CONFIG_BOOL:
+		return "yes or no";
+	case PP_CONFIG_PATH:
+		return "a path";
+	case PP_CONFIG_PATTERN:
+		return "a pattern";
+	case PP_CONFIG_URL:
+		return "a URL, http:// or https://";
+	case PP_CONFIG_COMMAND:
+		return "a command by its absolute path";
 	default:
 		return "a whole number";
 	}
+}
+
+static const char *text_noun(const struct pp_config_key *key)
+{
+	if (!strcmp(key->name, "Listen"))
+		return "an address and a port";
+	return !strcmp(key->name, "Baseline") ? "a baseline" : "an event";
 }
 
 /* "one of auto step", "a size from 4M to 1P, or 0". */
@@ -189,11 +335,12 @@ static void describe(const struct pp_config_key *key, char *text, size_t size)
 	char low[32] = "", high[32] = "";
 	size_t len = 0;
 
+	if (key->type == PP_CONFIG_TEXT) {
+		snprintf(text, size, "%s", text_noun(key));
+		return;
+	}
 	if (key->type == PP_CONFIG_BOOL || is_text(key)) {
-		snprintf(text, size, "%s",
-			 key->type == PP_CONFIG_BOOL   ? "yes or no"
-			 : key->type == PP_CONFIG_PATH ? "a path"
-						       : "an event");
+		snprintf(text, size, "%s", noun(key->type));
 		return;
 	}
 	if (key->type == PP_CONFIG_CHOICE) {
@@ -218,14 +365,25 @@ static int refuse(const struct pp_config_key *key, const char *value, int code,
 			     code == -ERANGE ? "out of range" : "bad value", wanted);
 }
 
-static int set_text(struct pp_config *config, const struct pp_config_key *key, const char *value,
+static bool is_well_formed(const struct pp_config_key *key, const char *value)
+{
+	if (key->type == PP_CONFIG_URL && value[0])
+		return !strncmp(value, "http://", 7) || !strncmp(value, "https://", 8);
+	if (key->type == PP_CONFIG_COMMAND && value[0])
+		return value[0] == '/';
+	return true;
+}
+
+static int set_text(void *base, const struct pp_config_key *key, const char *value,
 		    struct pathprof_error *error)
 {
 	size_t len = strlen(value);
 
 	if (len >= key->max)
 		return refuse(key, value, -ERANGE, error);
-	memcpy((char *)config + key->offset, value, len + 1);
+	if (!is_well_formed(key, value))
+		return refuse(key, value, -EINVAL, error);
+	memcpy((char *)base + key->offset, value, len + 1);
 	return 0;
 }
 
@@ -236,21 +394,60 @@ static bool in_range(const struct pp_config_key *key, uint64_t value)
 	return value >= key->min && value <= key->max;
 }
 
-static int set_key(struct pp_config *config, const struct pp_config_key *key, const char *value,
+static int set_key(void *base, const struct pp_config_key *key, const char *value,
 		   struct pathprof_error *error)
 {
 	uint64_t v = 0;
 	int r;
 
 	if (is_text(key))
-		return set_text(config, key, value, error);
+		return set_text(base, key, value, error);
 	r = read_number(key, value, &v);
 	if (r == 0 && !in_range(key, v))
 		r = -ERANGE;
 	if (r < 0)
 		return refuse(key, value, r, error);
-	*number_of(config, key) = v;
+	*number_of(base, key) = v;
 	return 0;
+}
+
+static void alert_defaults(struct pp_config_alert *ret_alert, const char *name)
+{
+	struct pp_config_alert alert = {.name = ""};
+
+	snprintf(alert.name, sizeof(alert.name), "%s", name);
+	for (size_t i = 0; i < pp_config_alert_key_cnt; i++)
+		if (set_key(&alert, &pp_config_alert_keys[i], pp_config_alert_keys[i].fallback,
+			    NULL) < 0)
+			abort(); /* as pp_config_defaults */
+	*ret_alert = alert;
+}
+
+/* The rule of that name, else a free place; NULL: there is none. */
+static struct pp_config_alert *alert_of(struct pp_config *config, const char *name)
+{
+	for (size_t i = 0; i < PP_CONFIG_ALERT_MAX; i++)
+		if (!config->alerts[i].name[0] || !strcmp(config->alerts[i].name, name))
+			return &config->alerts[i];
+	return NULL;
+}
+
+static int set_alert(struct pp_config *config, const struct pp_config_key *key, const char *name,
+		     const char *value, struct pathprof_error *error)
+{
+	struct pp_config_alert *alert = alert_of(config, name), changed;
+	int r;
+
+	if (!alert)
+		return pathprof_fail(error, -EINVAL, "[Alert %s]: more than %d rules", name,
+				     PP_CONFIG_ALERT_MAX);
+	changed = *alert;
+	if (!changed.name[0])
+		alert_defaults(&changed, name);
+	r = set_key(&changed, key, value, error);
+	if (r == 0)
+		*alert = changed;
+	return r;
 }
 
 int pp_config_set(struct pp_config *config, const char *section, const char *name,
@@ -261,6 +458,8 @@ int pp_config_set(struct pp_config *config, const char *section, const char *nam
 	if (!key)
 		return pathprof_fail(error, -ENOENT, "[%.64s] %.64s=: no such setting", section,
 				     name);
+	if (pp_config_alert_name(section))
+		return set_alert(config, key, pp_config_alert_name(section), value, error);
 	return set_key(config, key, value, error);
 }
 
@@ -271,16 +470,20 @@ void pp_config_defaults(struct pp_config *ret_config)
 	for (size_t i = 0; i < pp_config_key_cnt; i++)
 		if (set_key(&config, &pp_config_keys[i], pp_config_keys[i].fallback, NULL) < 0)
 			abort(); /* the table contradicts itself: the first unit test's matter */
+	alert_defaults(&config.alerts[0], "fast");
+	alert_defaults(&config.alerts[1], "slow");
+	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
+		if (pp_config_set(&config, "Alert slow", slow[i][0], slow[i][1], NULL) < 0)
+			abort();
 	*ret_config = config;
 }
 
-static void format_key(const struct pp_config *config, const struct pp_config_key *key, char *text,
-		       size_t size)
+static void format_key(const void *base, const struct pp_config_key *key, char *text, size_t size)
 {
 	if (is_text(key))
-		snprintf(text, size, "%s", (const char *)config + key->offset);
+		snprintf(text, size, "%s", (const char *)base + key->offset);
 	else
-		format_number(key, number(config, key), text, size);
+		format_number(key, number(base, key), text, size);
 }
 
 static void print_section(size_t i, FILE *to)
@@ -298,6 +501,14 @@ void pp_config_print(const struct pp_config *config, FILE *to)
 		format_key(config, &pp_config_keys[i], text, sizeof(text));
 		fprintf(to, "%s=%s\n", pp_config_keys[i].name, text);
 	}
+	for (size_t i = 0; i < PP_CONFIG_ALERT_MAX && config->alerts[i].name[0]; i++) {
+		fprintf(to, "\n[Alert %s]\n", config->alerts[i].name);
+		for (size_t k = 0; k < pp_config_alert_key_cnt; k++) {
+			format_key(&config->alerts[i], &pp_config_alert_keys[k], text,
+				   sizeof(text));
+			fprintf(to, "%s=%s\n", pp_config_alert_keys[k].name, text);
+		}
+	}
 }
 
 static void print_help(const char *help, FILE *to)
@@ -311,23 +522,45 @@ static void print_help(const char *help, FILE *to)
 	fputc('\n', to);
 }
 
-void pp_config_print_defaults(FILE *to)
+static void print_key(const struct pp_config_key *key, const char *value, FILE *to)
 {
 	char wanted[128];
 
+	print_help(key->help, to);
+	describe(key, wanted, sizeof(wanted));
+	fprintf(to, "# Wanted: %s.%s\n", wanted, key->live ? "" : " A change needs a restart.");
+	fprintf(to, "#%s=%s\n", key->name, value);
+}
+
+/* The first rule explains the keys, the other shows them. */
+static void print_default_alerts(FILE *to)
+{
+	struct pp_config config;
+	char text[PP_CONFIG_PATH_MAX];
+
+	pp_config_defaults(&config);
+	fputs("\n# Rules. Any number up to 16 of sections [Alert NAME]; what one leaves out is as\n"
+	      "# in [Alert fast]. Enabled=no switches one of these two off.\n[Alert fast]\n",
+	      to);
+	for (size_t i = 0; i < pp_config_alert_key_cnt; i++)
+		print_key(&pp_config_alert_keys[i], pp_config_alert_keys[i].fallback, to);
+	fputs("\n# Faint changes, by three windows together.\n[Alert slow]\n", to);
+	for (size_t i = 0; i < pp_config_alert_key_cnt; i++) {
+		format_key(&config.alerts[1], &pp_config_alert_keys[i], text, sizeof(text));
+		fprintf(to, "#%s=%s\n", pp_config_alert_keys[i].name, text);
+	}
+}
+
+void pp_config_print_defaults(FILE *to)
+{
 	fputs("# Settings of pathprofd, see pathprofd.conf(5). Every key stands here with its\n"
 	      "# default, commented out. Files in pathprofd.conf.d/ override this one.\n\n",
 	      to);
 	for (size_t i = 0; i < pp_config_key_cnt; i++) {
-		const struct pp_config_key *key = &pp_config_keys[i];
-
 		print_section(i, to);
-		print_help(key->help, to);
-		describe(key, wanted, sizeof(wanted));
-		fprintf(to, "# Wanted: %s.%s\n", wanted,
-			key->live ? "" : " A change needs a restart.");
-		fprintf(to, "#%s=%s\n", key->name, key->fallback);
+		print_key(&pp_config_keys[i], pp_config_keys[i].fallback, to);
 	}
+	print_default_alerts(to);
 }
 
 static bool key_equal(const struct pp_config *a, const struct pp_config *b,
@@ -355,6 +588,7 @@ void pp_config_adopt(struct pp_config *config, const struct pp_config *wanted, c
 			len += (size_t)snprintf(ret_rest + len, rest_size - len,
 						"%s%s=", len ? " " : "", key->name);
 	}
+	memcpy(config->alerts, wanted->alerts, sizeof(config->alerts));
 }
 
 static int join(char *ret_path, size_t path_size, const char *base, int base_len, const char *rest)
@@ -382,4 +616,21 @@ int pp_config_db_path(const struct pp_config *config, char *ret_path, size_t pat
 		return join(ret_path, path_size, home, INT16_MAX,
 			    "/.local/state/pathprof/profile.db");
 	return -ENOENT;
+}
+
+int pp_config_baselines_path(const struct pp_config *config, char *ret_path, size_t path_size)
+{
+	char db[PP_CONFIG_PATH_MAX];
+	const char *slash;
+	int r;
+
+	if (config->baselines[0])
+		return join(ret_path, path_size, config->baselines, INT16_MAX, "");
+	r = pp_config_db_path(config, db, sizeof(db));
+	if (r < 0)
+		return r;
+	slash = strrchr(db, '/');
+	if (!slash)
+		return join(ret_path, path_size, "baselines", INT16_MAX, "");
+	return join(ret_path, path_size, db, (int)(slash - db), "/baselines");
 }

@@ -35,6 +35,23 @@ enum pp_config_compress {
 
 #define PP_CONFIG_EVENT_MAX 128
 
+/* Rules, [Alert NAME]; those of no name are free. */
+#define PP_CONFIG_ALERT_MAX   16
+#define PP_CONFIG_NAME_MAX    40
+#define PP_CONFIG_PATTERN_MAX 256
+
+struct pp_config_alert {
+	char name[PP_CONFIG_NAME_MAX];
+	uint64_t enabled;                       /* 0 or 1 */
+	uint64_t metric;                        /* enum pathprof_metric */
+	uint64_t threshold_ppm, hysteresis_ppm; /* millionths of the metric's unit */
+	uint64_t samples_min;
+	uint64_t pooled, windows, resolve_windows; /* windows */
+	uint64_t cool_down_ns;
+	char binary[PP_CONFIG_PATTERN_MAX], container[PP_CONFIG_PATTERN_MAX]; /* fnmatch(3) */
+	char baseline[PP_CONFIG_NAME_MAX];
+};
+
 /* Every number is a uint64_t, so that the table of keys can point at it. */
 struct pp_config {
 	uint64_t source;       /* enum pp_config_source */
@@ -51,6 +68,18 @@ struct pp_config {
 	uint64_t memory_max_bytes;        /* of the open window's tables */
 	char db_path[PP_CONFIG_PATH_MAX]; /* "": the default, see pp_config_db_path */
 	char event[PP_CONFIG_EVENT_MAX];  /* "": taken branches, as this processor counts them */
+
+	uint64_t drift;                     /* 0 or 1 */
+	uint64_t rolling_ns;                /* what the rolling baseline spans */
+	char baselines[PP_CONFIG_PATH_MAX]; /* directory; "": see pp_config_baselines_path */
+	uint64_t drift_samples_min;         /* windows of fewer are not measured */
+	uint64_t drift_subjects_max, drift_memory_max_bytes;
+	struct pp_config_alert alerts[PP_CONFIG_ALERT_MAX];
+	uint64_t tell_journal; /* 0 or 1 */
+	char tell_exec[PP_CONFIG_PATH_MAX], tell_alertmanager[PP_CONFIG_PATH_MAX];
+	char tell_webhook[PP_CONFIG_PATH_MAX]; /* "": none, of these three */
+	char tell_bearer_file[PP_CONFIG_PATH_MAX], tell_ca_file[PP_CONFIG_PATH_MAX];
+	char metrics_listen[PP_CONFIG_EVENT_MAX]; /* "": no endpoint */
 };
 
 void pp_config_defaults(struct pp_config *ret_config);
@@ -90,5 +119,7 @@ void pp_config_adopt(struct pp_config *config, const struct pp_config *wanted, c
  * $XDG_STATE_HOME/pathprof for anybody else. -ENAMETOOLONG; -ENOENT without a home.
  */
 int pp_config_db_path(const struct pp_config *config, char *ret_path, size_t path_size);
+/* Where baselines lie: the setting, else "baselines" beside the store. Errors as above. */
+int pp_config_baselines_path(const struct pp_config *config, char *ret_path, size_t path_size);
 
 #endif

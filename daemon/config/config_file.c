@@ -26,7 +26,9 @@ struct parse {
 	const char *at, *end;
 	unsigned int line;
 	uint64_t seen; /* keys this file has set */
-	int failed;    /* the first error; everything after it is skipped */
+	/* and in each rule: the places of pp_config.alerts */
+	uint64_t seen_alert[PP_CONFIG_ALERT_MAX];
+	int failed; /* the first error; everything after it is skipped */
 	struct pathprof_error *error;
 };
 
@@ -93,25 +95,46 @@ static char *next_line(char *buffer, int size, void *context)
 	return buffer;
 }
 
+/* NULL: a rule too many, which setting it will tell. */
+static uint64_t *seen_in(struct parse *p, const char *section)
+{
+	const char *alert = pp_config_alert_name(section);
+
+	if (!alert)
+		return &p->seen;
+	for (size_t i = 0; i < PP_CONFIG_ALERT_MAX; i++)
+		if (!p->config->alerts[i].name[0] || !strcmp(p->config->alerts[i].name, alert))
+			return &p->seen_alert[i];
+	return NULL;
+}
+
+static size_t number_of_key(const struct pp_config_key *key, const char *section)
+{
+	return (size_t)(key -
+			(pp_config_alert_name(section) ? pp_config_alert_keys : pp_config_keys));
+}
+
 static int parse_key(struct parse *p, const char *section, const char *name, const char *value)
 {
 	const struct pp_config_key *key = pp_config_find(section, name);
 	struct pathprof_error why = {""};
 	char text[700];
-	uint64_t bit;
+	uint64_t bit, *seen;
 
 	if (!key) {
 		snprintf(text, sizeof(text), "unknown key %.50s= in [%.50s]", name, section);
 		fail_at(p, p->line, text);
 		return 0;
 	}
-	bit = UINT64_C(1) << ((size_t)(key - pp_config_keys) % PP_CONFIG_KEY_MAX);
-	if (p->seen & bit) {
+	seen = seen_in(p, section);
+	bit = UINT64_C(1) << (number_of_key(key, section) % PP_CONFIG_KEY_MAX);
+	if (seen && *seen & bit) {
 		snprintf(text, sizeof(text), "%s= was set in this file before", key->name);
 		fail_at(p, p->line, text);
 		return 0;
 	}
-	p->seen |= bit;
+	if (seen)
+		*seen |= bit;
 	if (key->type == PP_CONFIG_PATH && value[0] && value[0] != '/') {
 		snprintf(text, sizeof(text), "%s=%.100s: wanted an absolute path", name, value);
 		fail_at(p, p->line, text);

@@ -16,6 +16,10 @@ enum pp_config_type {
 	PP_CONFIG_CHOICE,
 	PP_CONFIG_PATH,
 	PP_CONFIG_TEXT,
+	PP_CONFIG_DECIMAL, /* millionths */
+	PP_CONFIG_PATTERN,
+	PP_CONFIG_URL,
+	PP_CONFIG_COMMAND,
 };
 
 struct pp_config_key {
@@ -23,7 +27,7 @@ struct pp_config_key {
 	enum pp_config_type type;
 	bool live;         /* can change while running */
 	bool zero;         /* 0 is allowed besides min..max: no bound */
-	size_t offset;     /* in struct pp_config */
+	size_t offset;     /* in struct pp_config, or pp_config_alert */
 	uint64_t min, max; /* of a path or text, max is its room in bytes */
 	const char *const *choices;
 	const char *fallback; /* the default, as one writes it */
@@ -35,6 +39,12 @@ struct pp_config_key {
 
 extern const struct pp_config_key pp_config_keys[];
 extern const size_t pp_config_key_cnt;
+
+/* Of a section [Alert NAME]: what every rule has. */
+extern const struct pp_config_key pp_config_alert_keys[];
+extern const size_t pp_config_alert_key_cnt;
+/* NAME of "Alert NAME", or NULL. */
+const char *pp_config_alert_name(const char *section);
 
 /* NULL when there is none. */
 const struct pp_config_key *pp_config_find(const char *section, const char *name);

@@ -210,6 +210,23 @@ int pp_value_count(const char *text, uint64_t *ret_value)
 	return 0;
 }
 
+int pp_value_decimal(const char *text, uint64_t *ret_value)
+{
+	struct decimal number = {0};
+	uint64_t value = 0;
+	int r = read_decimal(&text, &number);
+
+	if (r < 0)
+		return r;
+	if (*skip_blanks(text))
+		return -EINVAL;
+	r = scaled(&number, 1000000, &value);
+	if (r < 0)
+		return r;
+	*ret_value = value;
+	return 0;
+}
+
 int pp_value_choice(const char *text, const char *const *choices, uint64_t *ret_value)
 {
 	for (uint64_t i = 0; choices[i]; i++)
@@ -234,16 +251,30 @@ int pp_value_bool(const char *text, uint64_t *ret_value)
 	return 0;
 }
 
+static void trim_zeros(char *digits)
+{
+	size_t len = strlen(digits);
+
+	while (len && (digits[len - 1] == '0' || digits[len - 1] == '.'))
+		digits[--len] = '\0';
+}
+
 void pp_format_percent(uint64_t ppm, char *text, size_t size)
 {
 	char digits[8];
-	size_t len;
 
 	snprintf(digits, sizeof(digits), ".%04u", (unsigned int)(ppm % 10000));
-	len = strlen(digits);
-	while (len && (digits[len - 1] == '0' || digits[len - 1] == '.'))
-		digits[--len] = '\0';
+	trim_zeros(digits);
 	snprintf(text, size, "%" PRIu64 "%s%%", ppm / 10000, digits);
+}
+
+void pp_format_decimal(uint64_t millionths, char *text, size_t size)
+{
+	char digits[8];
+
+	snprintf(digits, sizeof(digits), ".%06u", (unsigned int)(millionths % 1000000));
+	trim_zeros(digits);
+	snprintf(text, size, "%" PRIu64 "%s", millionths / 1000000, digits);
 }
 
 /* The largest unit that divides the value; 0 has none. */

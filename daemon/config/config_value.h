@@ -19,6 +19,8 @@ int pp_value_span(const char *text, uint64_t *ret_value);
 /* "512M", "1.5G", "4096": bytes; K, M, G, T are powers of 1024. */
 int pp_value_size(const char *text, uint64_t *ret_value);
 int pp_value_count(const char *text, uint64_t *ret_value);
+/* "0.01": millionths. */
+int pp_value_decimal(const char *text, uint64_t *ret_value);
 /* choices: NULL-terminated; the value is the index. */
 int pp_value_choice(const char *text, const char *const *choices, uint64_t *ret_value);
 /* yes, true, on, 1; no, false, off, 0. */
@@ -28,5 +30,6 @@ int pp_value_bool(const char *text, uint64_t *ret_value);
 void pp_format_percent(uint64_t ppm, char *text, size_t size);
 void pp_format_span(uint64_t ns, char *text, size_t size);
 void pp_format_size(uint64_t bytes, char *text, size_t size);
+void pp_format_decimal(uint64_t millionths, char *text, size_t size);
 
 #endif
