@@ -160,9 +160,11 @@ static void run(struct pp_metrics *metrics)
 {
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 	uint64_t now_us = pp_tell_now_us();
-	uint64_t next_us = end_old(metrics, now_us);
+	uint64_t next_us;
 
+	end_old(metrics, now_us);
 	MHD_run(metrics->daemon);
+	next_us = end_old(metrics, now_us);
 	if (MHD_get_timeout(metrics->daemon, &wait_ms) == MHD_YES &&
 	    now_us + wait_ms * 1000 < next_us)
 		next_us = now_us + wait_ms * 1000;
@@ -257,7 +259,8 @@ static int start_server(struct pp_metrics *metrics, int fd)
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)CONNECTION_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, metrics, MHD_OPTION_END);
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+		metrics, MHD_OPTION_END);
 	return metrics->daemon ? 0 : -ENOMEM;
 }
 

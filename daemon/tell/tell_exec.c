@@ -236,6 +236,7 @@ static int spawn(struct exec *exec, int input, int output)
 	posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+	posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 	posix_spawn_file_actions_addchdir_np(&actions, "/");
 	r = posix_spawn(&exec->child, exec->argv[0], &actions, &attr, exec->argv, environment);
 	posix_spawnattr_destroy(&attr);

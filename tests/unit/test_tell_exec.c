@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The exec hook: hooks that work, fail, hang, flood, and do not read. */
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../daemon/tell/tell_pause.h"
+#include "tell_world.h"
+
+struct hook {
+	struct world world;
+	struct pp_tell *tell;
+	char dir[128], command[160], out[160];
+};
+
+/* A script with $out, a file to write to. */
+static void open_hook(struct hook *hook, const char *script, uint32_t timeout_ms)
+{
+	struct pathprof_error error = {""};
+	FILE *file;
+
+	world_init(&hook->world);
+	snprintf(hook->dir, sizeof(hook->dir), "%s", unit_tmpdir());
+	snprintf(hook->command, sizeof(hook->command), "%s/hook", hook->dir);
+	snprintf(hook->out, sizeof(hook->out), "%s/out", hook->dir);
+	file = fopen(hook->command, "we");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fprintf(file, "#!/bin/sh\nout=%s\n%s\n", hook->out, script);
+	fclose(file);
+	chmod(hook->command, 0700);
+	strcat(hook->command, " first  second");
+	CU_ASSERT_FATAL(pp_tell_exec_new(&hook->tell, hook->world.event, hook->command, timeout_ms,
+					 &error) == 0);
+}
+
+static void close_hook(struct hook *hook)
+{
+	hook->tell->ops->free(hook->tell, 0);
+	CU_ASSERT_FALSE(world_was_held_up(&hook->world));
+	world_release(&hook->world);
+}
+
+static int tell(struct hook *hook, const char *binary)
+{
+	struct pp_tell_message message = world_message(binary, PATHPROF_ALERT_FIRED);
+
+	return hook->tell->ops->tell(hook->tell, &message);
+}
+
+static const char *written(const struct hook *hook)
+{
+	static char text[4096];
+	FILE *file = fopen(hook->out, "re");
+	size_t n = 0;
+
+	if (file) {
+		n = fread(text, 1, sizeof(text) - 1, file);
+		fclose(file);
+	}
+	text[n] = '\0';
+	return text;
+}
+
+static void test_reads_json(void)
+{
+	struct pp_tell_message message = world_message("/bin/a", PATHPROF_ALERT_FIRED);
+	struct hook hook;
+
+	open_hook(&hook, "cat >$out; echo \" $# $2\" >>$out", 5000);
+	CU_ASSERT(hook.tell->ops->tell(hook.tell, &message) == 0);
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	CU_ASSERT(!strncmp(written(&hook), message.json, strlen(message.json)));
+	CU_ASSERT_STRING_EQUAL(written(&hook) + strlen(message.json), " 2 second\n");
+	CU_ASSERT(world_stats(hook.tell).told == 1);
+	message.change = PATHPROF_ALERT_SAME;
+	CU_ASSERT(hook.tell->ops->tell(hook.tell, &message) == 0);
+	CU_ASSERT(world_stats(hook.tell).queued == 0);
+	close_hook(&hook);
+}
+
+static void test_in_order_one_at_a_time(void)
+{
+	struct hook hook;
+
+	open_hook(&hook,
+		  "mkdir $out.lock || echo both >>$out\n"
+		  "sed -E 's/.*\"binary\":\"([^\"]*)\".*/\\1/' >>$out; rmdir $out.lock",
+		  5000);
+	tell(&hook, "/1");
+	tell(&hook, "/2");
+	tell(&hook, "/3");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 3));
+	CU_ASSERT_PTR_NOT_NULL(strstr(written(&hook), "/1"));
+	CU_ASSERT(strstr(written(&hook), "/1") < strstr(written(&hook), "/2"));
+	CU_ASSERT(strstr(written(&hook), "/2") < strstr(written(&hook), "/3"));
+	CU_ASSERT_PTR_NULL(strstr(written(&hook), "both"));
+	close_hook(&hook);
+}
+
+/* Twice in vain, then well; after one that never succeeds the next has its turn. */
+static void test_fails(void)
+{
+	struct hook hook;
+
+	open_hook(&hook, "echo x >>$out; [ $(wc -l <$out) -ge 3 ] || { echo no >&2; exit 3; }",
+		  5000);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	CU_ASSERT(world_stats(hook.tell).told == 1);
+	CU_ASSERT(world_stats(hook.tell).failed_tries == 2);
+	close_hook(&hook);
+
+	open_hook(&hook, "grep -q /2 && exit 0; kill -TERM $$", 5000);
+	tell(&hook, "/1");
+	tell(&hook, "/2");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 2));
+	CU_ASSERT(world_stats(hook.tell).told == 1);
+	CU_ASSERT(world_stats(hook.tell).dropped == 1);
+	CU_ASSERT(world_stats(hook.tell).failed_tries == 3);
+	close_hook(&hook);
+}
+
+static bool child_is_gone(void *context)
+{
+	return kill((pid_t)strtol(written(context), NULL, 10), 0) < 0;
+}
+
+/* It is killed, and what it started with it. */
+static void test_hangs(void)
+{
+	struct hook hook;
+
+	open_hook(&hook, "trap '' TERM; sleep 1000 & echo $! >$out; wait", 200);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	CU_ASSERT(world_stats(hook.tell).dropped == 1);
+	CU_ASSERT(world_stats(hook.tell).failed_tries == 3);
+	CU_ASSERT(strtol(written(&hook), NULL, 10) > 1);
+	CU_ASSERT(world_until(&hook.world, child_is_gone, &hook));
+	close_hook(&hook);
+}
+
+static void test_floods_and_does_not_read(void)
+{
+	struct hook hook;
+
+	open_hook(
+		&hook,
+		"exec 0<&-; head -c 3000000 /dev/zero >&2; head -c 3000000 /dev/zero; echo x >$out",
+		20000);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	CU_ASSERT(world_stats(hook.tell).told == 1);
+	CU_ASSERT_STRING_EQUAL(written(&hook), "x\n");
+	close_hook(&hook);
+}
+
+static void test_queue_bound(void)
+{
+	struct hook hook;
+	int full = 0;
+
+	open_hook(&hook, "sleep 1000", 60000);
+	for (int i = 0; i < 300; i++)
+		full += tell(&hook, "/1") == -ENOBUFS;
+	CU_ASSERT(full == 300 - 256);
+	CU_ASSERT(world_stats(hook.tell).dropped == 300 - 256);
+	CU_ASSERT(world_stats(hook.tell).queued == 256);
+	close_hook(&hook);
+}
+
+static void test_last_try(void)
+{
+	struct hook hook;
+	uint64_t begin_us;
+
+	open_hook(&hook, "sed -E 's/.*\"binary\":\"([^\"]*)\".*/\\1/' >>$out", 5000);
+	tell(&hook, "/1");
+	tell(&hook, "/2");
+	hook.tell->ops->free(hook.tell, 15000);
+	CU_ASSERT_PTR_NOT_NULL(strstr(written(&hook), "/1"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(written(&hook), "/2"));
+	world_release(&hook.world);
+
+	open_hook(&hook, "sleep 1000", 60000);
+	tell(&hook, "/1");
+	begin_us = pp_tell_now_us();
+	hook.tell->ops->free(hook.tell, 200);
+	CU_ASSERT(pp_tell_now_us() - begin_us < 5000000);
+	world_release(&hook.world);
+}
+
+/* Neither our environment nor our descriptors. */
+static void test_inherits_nothing(void)
+{
+	struct hook hook;
+
+	setenv("NOTIFY_SOCKET", "/run/x", 1);
+	open_hook(&hook, "echo \"$NOTIFY_SOCKET.$PWD\" >$out; ls -1 /proc/self/fd | wc -l >>$out",
+		  5000);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	/* 0, 1, 2 and what ls reads the directory by */
+	CU_ASSERT_STRING_EQUAL(written(&hook), "./\n4\n");
+	close_hook(&hook);
+}
+
+static void test_bad_commands(void)
+{
+	static const struct {
+		const char *command;
+		int code;
+	} bad[] = {{"", -EINVAL}, {"  ", -EINVAL}, {"true", -EINVAL}, {"/nowhere/hook", -ENOENT}};
+	struct world world;
+
+	world_init(&world);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct pathprof_error error = {""};
+		struct pp_tell *tell = NULL;
+
+		CU_ASSERT(pp_tell_exec_new(&tell, world.event, bad[i].command, 1000, &error) ==
+			  bad[i].code);
+		CU_ASSERT_PTR_NULL(tell);
+		CU_ASSERT_STRING_NOT_EQUAL(error.text, "");
+	}
+	world_release(&world);
+}
+
+static const struct unit_test tests[] = {
+	{"gives the JSON on standard input, and its words", test_reads_json},
+	{"runs one at a time, in order", test_in_order_one_at_a_time},
+	{"tries three times, then goes on with the next", test_fails},
+	{"kills a hook that hangs, and its children", test_hangs},
+	{"outlasts a hook that floods and does not read", test_floods_and_does_not_read},
+	{"bounds its queue and counts what it drops", test_queue_bound},
+	{"tries all once more at the end, in time", test_last_try},
+	{"hands down neither environment nor descriptors", test_inherits_nothing},
+	{"refuses what cannot be run", test_bad_commands},
+};
+UNIT_SUITE(tell_exec, tests)

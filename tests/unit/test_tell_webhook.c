@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Webhooks against a server that answers as servers do on a bad day. */
+#include "unit.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../daemon/tell/tell_pause.h"
+#include "tell_world.h"
+
+static struct pp_tell *open_hook_at(struct world *world, const struct world *server,
+				    enum pp_tell_webhook_kind kind, uint32_t queue_max)
+{
+	const struct pp_tell_webhook_config config = {
+		.kind = kind,
+		.url = world_url(server),
+		.resend_s = 1,
+		.queue_max = queue_max,
+		.timeout_ms = 400,
+		.retry_ms = 20,
+	};
+	struct pathprof_error error = {""};
+	struct pp_tell *tell = NULL;
+
+	CU_ASSERT_FATAL(pp_tell_webhook_new(&tell, world->event, &config, &error) == 0);
+	return tell;
+}
+
+static struct pp_tell *open_hook(struct world *world, enum pp_tell_webhook_kind kind,
+				 uint32_t queue_max)
+{
+	return open_hook_at(world, world, kind, queue_max);
+}
+
+static int tell(struct pp_tell *to, const char *binary, enum pathprof_alert_change change)
+{
+	struct pp_tell_message message = world_message(binary, change);
+
+	return to->ops->tell(to, &message);
+}
+
+static void close_all(struct world *world, struct pp_tell *hook)
+{
+	hook->ops->free(hook, 0);
+	CU_ASSERT_FALSE(world_was_held_up(world));
+	world_release(world);
+}
+
+static const char *binary_of(const char *body)
+{
+	static char binary[64];
+	json_t *json = json_loads(body, 0, NULL);
+	const char *text = json_string_value(json_object_get(json, "binary"));
+
+	snprintf(binary, sizeof(binary), "%s", text ? text : "");
+	json_decref(json);
+	return binary;
+}
+
+static void test_json_as_it_is(void)
+{
+	struct pp_tell_message message = world_message("/bin/a", PATHPROF_ALERT_FIRED);
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 0);
+	CU_ASSERT(hook->ops->tell(hook, &message) == 0);
+	CU_ASSERT(world_stats(hook).queued == 1);
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	CU_ASSERT_FATAL(world.request_cnt == 1);
+	CU_ASSERT_STRING_EQUAL(world.bodies[0], message.json);
+	CU_ASSERT_PTR_NOT_NULL(strstr(world.heads[0], "POST / HTTP/1.1\r\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(world.heads[0], "Content-Type: application/json\r\n"));
+	CU_ASSERT_PTR_NULL(strstr(world.heads[0], "Authorization"));
+	CU_ASSERT(world_stats(hook).told == 1);
+	CU_ASSERT(world_stats(hook).queued == 0);
+	CU_ASSERT(tell(hook, "/bin/a", PATHPROF_ALERT_SAME) == 0);
+	world_run(&world, 100000);
+	CU_ASSERT(world.request_cnt == 1);
+	close_all(&world, hook);
+}
+
+/* Each in turn fails some other way; the message arrives all the same, and those behind it in
+ * order. */
+static void test_bad_days(void)
+{
+	static const int answers[] = {
+		500, ANSWER_RESET, ANSWER_GARBAGE, ANSWER_HANG, ANSWER_ENDLESS, 429, 401, 200};
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	memcpy(world.answers, answers, sizeof(answers));
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 0);
+	CU_ASSERT(tell(hook, "/bin/a", PATHPROF_ALERT_FIRED) == 0);
+	CU_ASSERT(tell(hook, "/bin/b", PATHPROF_ALERT_FIRED) == 0);
+	CU_ASSERT(tell(hook, "/bin/c", PATHPROF_ALERT_RESOLVED) == 0);
+	CU_ASSERT(world_until_done(&world, hook, 3));
+	CU_ASSERT_FATAL(world.request_cnt == 10);
+	for (size_t i = 0; i < 8; i++)
+		CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[i]), "/bin/a");
+	CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[8]), "/bin/b");
+	CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[9]), "/bin/c");
+	CU_ASSERT(world_stats(hook).failed_tries == 7);
+	CU_ASSERT(world_stats(hook).dropped == 0);
+	CU_ASSERT(world_stats(hook).told == 3);
+	close_all(&world, hook);
+}
+
+static void test_slow_answer(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	world.answers[0] = ANSWER_SLOW; /* 40 bytes, 10 ms each: as long as a try may last */
+	world.answers[1] = 200;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	CU_ASSERT(world_stats(hook).told == 1);
+	close_all(&world, hook);
+}
+
+static void test_retry_after(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	world.answers[0] = ANSWER_LATER;
+	world.answers[1] = 200;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT_FATAL(world_until_requests(&world, 2));
+	CU_ASSERT(world.came_us[1] - world.came_us[0] >= 990000);
+	close_all(&world, hook);
+}
+
+static void test_refused_is_given_up(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	world.answers[0] = 400;
+	world.answers[1] = 200;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	tell(hook, "/bin/b", PATHPROF_ALERT_FIRED);
+	CU_ASSERT(world_until_done(&world, hook, 2));
+	CU_ASSERT_FATAL(world.request_cnt == 2);
+	CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[1]), "/bin/b");
+	CU_ASSERT(world_stats(hook).told == 1);
+	CU_ASSERT(world_stats(hook).dropped == 1);
+	close_all(&world, hook);
+}
+
+static void test_redirect_is_not_followed(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	world.answers[0] = 307;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	CU_ASSERT(world.request_cnt == 1);
+	CU_ASSERT(world_stats(hook).dropped == 1);
+	close_all(&world, hook);
+}
+
+/* The bound holds while nobody answers, and what found room arrives later. */
+static void test_queue_bound(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+	int full = 0;
+
+	world_init(&world);
+	world.answers[0] = ANSWER_HANG;
+	world.answers[1] = 200;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 4);
+	for (int i = 0; i < 10; i++)
+		full += tell(hook, "/bin/a", PATHPROF_ALERT_FIRED) == -ENOBUFS;
+	CU_ASSERT(full == 6);
+	CU_ASSERT(world_stats(hook).dropped == 6);
+	CU_ASSERT(world_stats(hook).queued == 4);
+	CU_ASSERT(world_until_done(&world, hook, 10));
+	CU_ASSERT(world_stats(hook).told == 4);
+	close_all(&world, hook);
+}
+
+/* ---------------------------------------------------------------- Alertmanager */
+
+static json_t *alerts_of(const struct world *world, size_t index)
+{
+	json_t *alerts = json_loads(world->bodies[index], 0, NULL);
+
+	CU_ASSERT_FATAL(json_is_array(alerts));
+	return alerts;
+}
+
+static const char *text_at(json_t *alert, const char *part, const char *name)
+{
+	json_t *object = part ? json_object_get(alert, part) : alert;
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+static void check_fired(json_t *alert)
+{
+	CU_ASSERT_STRING_EQUAL(text_at(alert, "labels", "alertname"), "fast");
+	CU_ASSERT_STRING_EQUAL(text_at(alert, "labels", "binary"), "/bin/a");
+	CU_ASSERT_STRING_EQUAL(text_at(alert, "labels", "baseline"), "rolling");
+	CU_ASSERT_STRING_NOT_EQUAL(text_at(alert, "labels", "instance"), "");
+	CU_ASSERT_PTR_NULL(json_object_get(json_object_get(alert, "labels"), "container"));
+	CU_ASSERT_STRING_EQUAL(text_at(alert, NULL, "startsAt"), "2023-11-14T22:13:20.123Z");
+	CU_ASSERT_STRING_EQUAL(text_at(alert, "annotations", "description"),
+			       "compress (a.c:7): 50.0 % of paths, 25.0 % before\n");
+	CU_ASSERT_STRING_EQUAL(text_at(alert, "annotations", "value"), "0.25");
+}
+
+static void test_alertmanager_life(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+	json_t *first, *again, *last;
+	size_t cnt;
+
+	world_init(&world);
+	hook = open_hook(&world, PP_TELL_WEBHOOK_ALERTMANAGER, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT_FATAL(world_until_requests(&world, 2));
+	CU_ASSERT_PTR_NOT_NULL(strstr(world.heads[0], "POST /api/v2/alerts HTTP/1.1\r\n"));
+	CU_ASSERT(world.came_us[1] - world.came_us[0] >= 990000);
+	CU_ASSERT(world_stats(hook).told == 1);
+	cnt = world.request_cnt;
+	tell(hook, "/bin/a", PATHPROF_ALERT_RESOLVED);
+	CU_ASSERT_FATAL(world_until_requests(&world, cnt + 1));
+	world_run(&world, 1300000);
+	CU_ASSERT(world.request_cnt == cnt + 1);
+	first = alerts_of(&world, 0);
+	again = alerts_of(&world, 1);
+	last = alerts_of(&world, cnt);
+	check_fired(json_array_get(first, 0));
+	check_fired(json_array_get(again, 0));
+	/* it ends later each time it is told again */
+	CU_ASSERT(strcmp(text_at(json_array_get(first, 0), NULL, "endsAt"),
+			 text_at(json_array_get(again, 0), NULL, "endsAt")) < 0);
+	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(last, 0), NULL, "endsAt"),
+			       "2023-11-14T22:14:20.123Z");
+	CU_ASSERT(json_equal(json_object_get(json_array_get(first, 0), "labels"),
+			     json_object_get(json_array_get(last, 0), "labels")));
+	CU_ASSERT(world_stats(hook).told == 2);
+	json_decref(first);
+	json_decref(again);
+	json_decref(last);
+	close_all(&world, hook);
+}
+
+/* A baseline that was renamed meanwhile must not leave an alert standing that nobody resolves. */
+static void test_alertmanager_labels_stay(void)
+{
+	struct pp_tell_message message = world_message("/bin/a", PATHPROF_ALERT_RESOLVED);
+	struct world world;
+	struct pp_tell *hook;
+	json_t *last;
+
+	world_init(&world);
+	hook = open_hook(&world, PP_TELL_WEBHOOK_ALERTMANAGER, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_SAME);
+	CU_ASSERT_FATAL(world_until_requests(&world, 1));
+	CU_ASSERT(world_stats(hook).told == 0);
+	world_run(&world, 50000);
+	message.baseline = "pinned";
+	hook->ops->tell(hook, &message);
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	last = alerts_of(&world, world.request_cnt - 1);
+	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(last, 0), "labels", "baseline"), "rolling");
+	json_decref(last);
+	close_all(&world, hook);
+}
+
+/* While the receiver is away an alert fires and resolves: only its last state is told. */
+static void test_alertmanager_last_state(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+	json_t *alerts;
+
+	world_init(&world);
+	world.answers[0] = ANSWER_HANG;
+	world.answers[1] = 503;
+	world.answers[2] = 200;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_ALERTMANAGER, 2);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT_FATAL(world_until_requests(&world, 1));
+	tell(hook, "/bin/a", PATHPROF_ALERT_RESOLVED);
+	tell(hook, "/bin/b", PATHPROF_ALERT_FIRED);
+	CU_ASSERT(tell(hook, "/bin/c", PATHPROF_ALERT_FIRED) == -ENOBUFS);
+	CU_ASSERT(world_until_done(&world, hook, 4));
+	CU_ASSERT_FATAL(world.request_cnt >= 3);
+	alerts = alerts_of(&world, 2);
+	CU_ASSERT(json_array_size(alerts) == 2);
+	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(alerts, 0), NULL, "endsAt"),
+			       "2023-11-14T22:14:20.123Z");
+	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(alerts, 1), "labels", "binary"), "/bin/b");
+	json_decref(alerts);
+	CU_ASSERT(world_stats(hook).told == 3);
+	CU_ASSERT(world_stats(hook).dropped == 1);
+	/* the one that resolved has left: there is room again */
+	CU_ASSERT(tell(hook, "/bin/c", PATHPROF_ALERT_FIRED) == 0);
+	close_all(&world, hook);
+}
+
+static void test_alertmanager_batches(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+	size_t seen = 0;
+
+	world_init(&world);
+	hook = open_hook(&world, PP_TELL_WEBHOOK_ALERTMANAGER, 0);
+	for (int i = 0; i < 150; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "/bin/%d", i);
+		CU_ASSERT(tell(hook, name, PATHPROF_ALERT_RESOLVED) == 0);
+	}
+	CU_ASSERT(world_until_done(&world, hook, 150));
+	CU_ASSERT(world.request_cnt == 3);
+	for (size_t i = 0; i < world.request_cnt; i++) {
+		json_t *alerts = alerts_of(&world, i);
+
+		seen += json_array_size(alerts);
+		json_decref(alerts);
+	}
+	CU_ASSERT(seen == 150);
+	close_all(&world, hook);
+}
+
+/* ---------------------------------------------------------------- tokens, ends, bad settings */
+
+static void write_token(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void test_token(void)
+{
+	struct pp_tell_webhook_config config = {
+		.kind = PP_TELL_WEBHOOK_JSON, .timeout_ms = 400, .retry_ms = 20};
+	char path[160];
+	struct pp_tell *hook = NULL;
+	struct world world;
+
+	world_init(&world);
+	snprintf(path, sizeof(path), "%s/token", unit_tmpdir());
+	write_token(path, "two\nlines: x");
+	config.url = world_url(&world);
+	config.bearer_file = path;
+	CU_ASSERT_FATAL(pp_tell_webhook_new(&hook, world.event, &config, NULL) == 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	world_run(&world, 150000);
+	CU_ASSERT(world.request_cnt == 0);
+	CU_ASSERT(world_stats(hook).failed_tries > 0);
+	write_token(path, "s3cr.et\n");
+	CU_ASSERT_FATAL(world_until_requests(&world, 1));
+	CU_ASSERT_PTR_NOT_NULL(strstr(world.heads[0], "Authorization: Bearer s3cr.et\r\n"));
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	close_all(&world, hook);
+}
+
+/* The server of the test below, a process of its own: nobody runs the loop of one that is freed. */
+static _Noreturn void serve_two(int to)
+{
+	struct world world;
+
+	world_init(&world);
+	if (write(to, &world.port, sizeof(world.port)) != sizeof(world.port))
+		_exit(2);
+	world_until_requests(&world, 2);
+	_exit(world.request_cnt == 2 && !strcmp(binary_of(world.bodies[1]), "/bin/b") ? 0 : 1);
+}
+
+static void test_last_try(void)
+{
+	struct world world, other;
+	struct pp_tell *hook;
+	int ends[2], status = -1;
+	pid_t child;
+
+	CU_ASSERT_FATAL(pipe(ends) == 0);
+	child = fork();
+	if (child == 0)
+		serve_two(ends[1]);
+	CU_ASSERT_FATAL(read(ends[0], &other.port, sizeof(other.port)) == sizeof(other.port));
+	world_init(&world);
+	hook = open_hook_at(&world, &other, PP_TELL_WEBHOOK_JSON, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	tell(hook, "/bin/b", PATHPROF_ALERT_FIRED);
+	hook->ops->free(hook, 10000);
+	CU_ASSERT(waitpid(child, &status, 0) == child);
+	CU_ASSERT(status == 0);
+	close(ends[0]);
+	close(ends[1]);
+	world_release(&world);
+}
+
+static void test_end_is_bounded(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+	uint64_t begin_us;
+
+	world_init(&world);
+	world.answers[0] = ANSWER_HANG;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON, 0);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	begin_us = pp_tell_now_us();
+	hook->ops->free(hook, 200);
+	CU_ASSERT(pp_tell_now_us() - begin_us < 5000000);
+	world_release(&world);
+}
+
+static void test_bad_url(void)
+{
+	static const char *const urls[] = {"",         "ftp://host/", "file:///etc/passwd",
+					   "host:1/x", "http://",     "gopher://a"};
+	struct world world;
+
+	world_init(&world);
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		struct pp_tell_webhook_config config = {.kind = PP_TELL_WEBHOOK_JSON,
+							.url = urls[i]};
+		struct pathprof_error error = {""};
+		struct pp_tell *hook = NULL;
+
+		CU_ASSERT(pp_tell_webhook_new(&hook, world.event, &config, &error) == -EINVAL);
+		CU_ASSERT_PTR_NULL(hook);
+		CU_ASSERT_STRING_NOT_EQUAL(error.text, "");
+	}
+	world_release(&world);
+}
+
+static void test_pauses(void)
+{
+	bool spread = false;
+	uint64_t first = pp_tell_pause_us(1000, 300000, 5);
+
+	for (uint32_t failed = 1; failed < 100; failed++) {
+		uint64_t whole_us = failed < 10 ? UINT64_C(1000) << (failed - 1) : 300000;
+		uint64_t pause_us = pp_tell_pause_us(1000, 300000, failed);
+
+		whole_us = whole_us > 300000 ? 300000 : whole_us;
+		CU_ASSERT(pause_us <= whole_us);
+		CU_ASSERT(pause_us >= whole_us / 2);
+		spread |= pp_tell_pause_us(1000, 300000, 5) != first;
+	}
+	CU_ASSERT(spread);
+}
+
+static const struct unit_test tests[] = {
+	{"posts JSON as it is", test_json_as_it_is},
+	{"outlasts errors, resets, silence, garbage and floods, in order", test_bad_days},
+	{"outlasts a slow answer", test_slow_answer},
+	{"waits as long as it is asked to", test_retry_after},
+	{"gives up what is refused, and nothing else", test_refused_is_given_up},
+	{"follows no redirect", test_redirect_is_not_followed},
+	{"bounds its queue and counts what it drops", test_queue_bound},
+	{"alertmanager: fires, is told again, resolves once", test_alertmanager_life},
+	{"alertmanager: labels stay to the end", test_alertmanager_labels_stay},
+	{"alertmanager: only the last state is told", test_alertmanager_last_state},
+	{"alertmanager: hundreds go in few requests", test_alertmanager_batches},
+	{"reads the token at each try, and no bad one", test_token},
+	{"tries all once more at the end", test_last_try},
+	{"is freed in time though nobody answers", test_end_is_bounded},
+	{"takes only http and https", test_bad_url},
+	{"pauses grow, are bounded and spread", test_pauses},
+};
+UNIT_SUITE(tell_webhook, tests)
