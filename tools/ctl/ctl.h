@@ -19,7 +19,8 @@ enum ctl_exit {
 	CTL_OK = 0,
 	CTL_FAILURE = 1,
 	CTL_USAGE = 2,
-	CTL_DOWN = 3, /* status: the daemon does not run */
+	CTL_DOWN = 3,  /* status: the daemon does not run */
+	CTL_OVER = 10, /* drift --check: over the threshold */
 };
 
 #define CTL_NS_PER_S 1000000000LL
@@ -52,6 +53,11 @@ struct ctl_options {
 	const char *graph_cache; /* NULL: the default */
 	bool all, all_blocks;
 
+	unsigned int events; /* enum side_kind */
+	const char *svg, *method, *baseline;
+	double threshold; /* bits; 0: the default */
+	bool check, replace;
+
 	const char *verb; /* for messages; NULL before it is known */
 	int argc;         /* operands of the verb */
 	char **argv;
@@ -66,8 +72,14 @@ struct ctl_options {
 #define CTL_OPT_PID      (1U << 5) /* --pid alone */
 #define CTL_OPT_COMMAND  (1U << 6) /* operands are a command: options end at the first */
 #define CTL_OPT_FUNCTION (1U << 7)
-#define CTL_OPT_GRAPH    (1U << 8) /* --graph-cache */
-#define CTL_OPT_CFG      (1U << 9) /* --format --output --all --all-blocks */
+#define CTL_OPT_GRAPH    (1U << 8)  /* --graph-cache */
+#define CTL_OPT_CFG      (1U << 9)  /* --format --output --all --all-blocks */
+#define CTL_OPT_NARROW   (1U << 10) /* --pid --comm --binary --container --host alone */
+#define CTL_OPT_EVENTS   (1U << 11) /* --edges --calls --branches */
+#define CTL_OPT_SVG      (1U << 12)
+#define CTL_OPT_COMBINE  (1U << 13) /* --method --output */
+#define CTL_OPT_DRIFT    (1U << 14) /* --baseline --check --threshold */
+#define CTL_OPT_REPLACE  (1U << 15)
 
 struct ctl_verb {
 	const char *name;
@@ -77,10 +89,15 @@ struct ctl_verb {
 	int (*run)(const struct ctl_options *options);
 };
 
+int cmd_alerts(const struct ctl_options *options);
+int cmd_baseline(const struct ctl_options *options);
 int cmd_binaries(const struct ctl_options *options);
 int cmd_cfg(const struct ctl_options *options);
+int cmd_combine(const struct ctl_options *options);
+int cmd_compare(const struct ctl_options *options);
 int cmd_db(const struct ctl_options *options);
 int cmd_doctor(const struct ctl_options *options);
+int cmd_drift(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
 int cmd_paths(const struct ctl_options *options);
 int cmd_processes(const struct ctl_options *options);

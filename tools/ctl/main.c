@@ -28,6 +28,16 @@ static const struct ctl_verb verbs[] = {
 	{"windows", "", "the profile windows stored", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_windows},
 	{"processes", "", "the processes seen", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_processes},
 	{"binaries", "", "the binaries seen", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_binaries},
+	{"compare", "A B", "how far B, what ran, is from A, what was assumed; what moved",
+	 CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG | CTL_OPT_GRAPH,
+	 cmd_compare},
+	{"combine", "A B...", "several profiles into one file",
+	 CTL_OPT_NARROW | CTL_OPT_EVENTS | CTL_OPT_COMBINE | CTL_OPT_REPLACE, cmd_combine},
+	{"drift", "", "how far each binary has moved from its baseline",
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_DRIFT | CTL_OPT_SVG, cmd_drift},
+	{"baseline", "set|list|rm", "profiles to compare with: set NAME, list, rm NAME",
+	 CTL_OPT_SELECT | CTL_OPT_REPLACE, cmd_baseline},
+	{"alerts", "", "what fires, what is pending, what fired", 0, cmd_alerts},
 	{"record", "-- COMMAND...", "profile one program",
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
 	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
@@ -55,7 +65,8 @@ static void help(void)
 	puts("\nOptions everywhere:");
 	ctl_options_help(stdout, 0);
 	puts("\nA verb's own options: pathprofctl VERB --help. Exit status: 0 done, 1 failed,\n"
-	     "2 bad usage, 3 the daemon is down (status). See pathprofctl(1).");
+	     "2 bad usage, 3 the daemon is down (status), 10 over the threshold (drift --check).\n"
+	     "See pathprofctl(1).");
 }
 
 static void help_verb(const struct ctl_verb *verb)

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pathprof/combine.h"
+#include "side.h"
 #include "when.h"
 
 typedef int set_fn(struct ctl_options *options, const char *value);
@@ -239,6 +241,66 @@ static int set_all_blocks(struct ctl_options *options, const char *value)
 	return 0;
 }
 
+static int set_edges(struct ctl_options *options, const char *value)
+{
+	options->events = SIDE_EDGES;
+	return 0;
+}
+
+static int set_calls(struct ctl_options *options, const char *value)
+{
+	options->events = SIDE_CALLS;
+	return 0;
+}
+
+static int set_branches(struct ctl_options *options, const char *value)
+{
+	options->events = SIDE_BRANCHES;
+	return 0;
+}
+
+static int set_svg(struct ctl_options *options, const char *value)
+{
+	options->svg = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_method(struct ctl_options *options, const char *value)
+{
+	enum pathprof_combine_method method;
+
+	options->method = value;
+	return pathprof_combine_method(value, &method);
+}
+
+static int set_baseline(struct ctl_options *options, const char *value)
+{
+	options->baseline = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_threshold(struct ctl_options *options, const char *value)
+{
+	char *end;
+
+	options->threshold = strtod(value, &end);
+	if (end == value || *end)
+		return -EINVAL;
+	return options->threshold > 0 && options->threshold <= 64 ? 0 : -ERANGE;
+}
+
+static int set_check(struct ctl_options *options, const char *value)
+{
+	options->check = true;
+	return 0;
+}
+
+static int set_replace(struct ctl_options *options, const char *value)
+{
+	options->replace = true;
+	return 0;
+}
+
 static const struct option_row {
 	const char *name;
 	char letter;           /* 0: none */
@@ -256,12 +318,13 @@ static const struct option_row {
 	 "windows that end after it: \"2026-11-21 10:00\", -5min, \"1h ago\", today, @EPOCH"},
 	{"until", 0, "TIME", CTL_OPT_SELECT, set_until, "windows that begin before it"},
 	{"window", 0, "ID", CTL_OPT_SELECT, set_window, "one window"},
-	{"pid", 'p', "PID", CTL_OPT_SELECT | CTL_OPT_PID, set_pid, "one process"},
-	{"comm", 0, "NAME", CTL_OPT_SELECT, set_comm, "processes of this name"},
-	{"binary", 0, "WHICH", CTL_OPT_SELECT, set_binary,
+	{"pid", 'p', "PID", CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_PID, set_pid, "one process"},
+	{"comm", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_comm, "processes of this name"},
+	{"binary", 0, "WHICH", CTL_OPT_SELECT | CTL_OPT_NARROW, set_binary,
 	 "code of this path, file name or build-id prefix"},
-	{"container", 0, "NAME", CTL_OPT_SELECT, set_container, "a container, name or prefix"},
-	{"host", 0, "NAME", CTL_OPT_SELECT, set_host,
+	{"container", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_container,
+	 "a container, name or prefix"},
+	{"host", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_host,
 	 "a host: a local database knows only its own"},
 	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},
 	{"by", 0, "VIEW", CTL_OPT_BY, set_by, "paths, functions, edges, binaries or processes"},
@@ -272,13 +335,26 @@ static const struct option_row {
 	{"function", 0, "FUNCTION", CTL_OPT_FUNCTION, set_function,
 	 "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]"},
 	{"format", 0, "FORMAT", CTL_OPT_CFG, set_format, "text, dot or svg"},
-	{"output", 'o', "FILE", CTL_OPT_RECORD | CTL_OPT_CFG, set_output,
-	 "where to: record's database (pathprof.db), cfg's picture"},
+	{"output", 'o', "FILE", CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE, set_output,
+	 "where to: record's database (pathprof.db), cfg's picture, combine's profile"},
 	{"all", 0, NULL, CTL_OPT_CFG, set_all, "every block, of large functions too"},
 	{"all-blocks", 0, NULL, CTL_OPT_CFG, set_all_blocks,
 	 "blocks that only a call ends on their own, not joined"},
 	{"graph-cache", 0, "DIR", CTL_OPT_GRAPH, set_graph_cache,
 	 "where graphs of binaries are kept"},
+	{"edges", 0, NULL, CTL_OPT_EVENTS, set_edges, "taken branches instead of paths"},
+	{"calls", 0, NULL, CTL_OPT_EVENTS, set_calls, "calls with their targets"},
+	{"branches", 0, NULL, CTL_OPT_EVENTS, set_branches,
+	 "conditional branches with their directions"},
+	{"svg", 0, "FILE", CTL_OPT_SVG, set_svg, "a picture of it as well"},
+	{"method", 0, "METHOD", CTL_OPT_COMBINE, set_method,
+	 "unscaled (counts added), scaled, polling or kl"},
+	{"baseline", 0, "NAME", CTL_OPT_DRIFT, set_baseline,
+	 "against this baseline; else rolling, the hour before"},
+	{"check", 0, NULL, CTL_OPT_DRIFT, set_check, "exit status 10 when over the threshold"},
+	{"threshold", 0, "BITS", CTL_OPT_DRIFT, set_threshold,
+	 "of the corrected figure and its interval's low end (0.01)"},
+	{"replace", 0, NULL, CTL_OPT_REPLACE, set_replace, "a file of that name that is there"},
 	{"duration", 0, "TIME", CTL_OPT_RECORD, set_duration, "stop after it"},
 	{"no-report", 0, NULL, CTL_OPT_RECORD, set_no_report, "no summary at the end"},
 	{"max-size", 0, "SIZE", CTL_OPT_VACUUM, set_max_size, "bytes on disk at most: 512M, 2G"},

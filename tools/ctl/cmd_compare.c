@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprofctl compare: how far is B, what ran, from A, what was assumed (a baseline, a deployed
+ * profile, another build), and what makes the difference.
+ */
+#include "comparison.h"
+#include "ctl.h"
+#include "selector.h"
+
+#define DEFAULT_LIMIT 10
+
+static int show(const struct ctl_options *options, struct side *a, struct side *b)
+{
+	uint32_t limit = options->limit_given ? options->filter.limit : DEFAULT_LIMIT;
+	struct comparison comparison;
+	int r = comparison_init(&comparison, a, b, options);
+
+	if (r)
+		return r;
+	if (options->json)
+		comparison_print_json(&comparison, limit, stdout);
+	else
+		comparison_print(&comparison, limit, stdout);
+	if (options->svg)
+		r = comparison_draw(&comparison, options->svg);
+	comparison_release(&comparison);
+	return r;
+}
+
+int cmd_compare(const struct ctl_options *options)
+{
+	struct side a, b;
+	int r;
+
+	if (options->argc != 2)
+		return ctl_usage(options, "two profiles are needed: A, what was assumed, and B, "
+					  "what ran");
+	r = selector_load(&a, options, options->argv[0], (enum side_kind)options->events);
+	if (r)
+		return r;
+	r = selector_load(&b, options, options->argv[1], (enum side_kind)options->events);
+	if (r == CTL_OK) {
+		r = show(options, &a, &b);
+		side_release(&b);
+	}
+	side_release(&a);
+	return r;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Drift measured here, for databases that no service watched: each of the last windows against the
+ * hour before it, or against a baseline, binary by binary.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "drifts.h"
+#include "pathprof/drift.h"
+#include "selector.h"
+#include "side_store.h"
+
+#define WINDOWS_MAX    64
+#define ROLLING_NS     (3600 * CTL_NS_PER_S)
+#define SAMPLES_MIN    200 /* fewer are no evidence either way */
+#define DISPERSION_CNT 8   /* earlier windows that it is taken from */
+
+struct window {
+	int64_t id, begin_ns, end_ns;
+	double paths_a_burst;
+	struct side side;
+};
+
+struct windows {
+	struct window *list; /* newest first */
+	size_t cnt;
+};
+
+static int take_window(void *context, const struct pathprof_window_row *row)
+{
+	struct windows *windows = context;
+	struct window *window = &windows->list[windows->cnt++];
+
+	*window = (struct window){.id = row->id, .begin_ns = row->begin_ns, .end_ns = row->end_ns};
+	window->paths_a_burst = 1;
+	if (row->totals.bursts && row->totals.paths > row->totals.bursts)
+		window->paths_a_burst = (double)row->totals.paths / (double)row->totals.bursts;
+	return windows->cnt == WINDOWS_MAX;
+}
+
+static int read_windows(struct windows *windows, const struct ctl_options *options,
+			struct pathprof_store *store, struct pathprof_error *error)
+{
+	struct pathprof_filter filter = options->filter;
+	int r;
+
+	filter.limit = WINDOWS_MAX;
+	r = pathprof_store_windows(store, &filter, take_window, windows, error);
+	for (size_t i = 0; i < windows->cnt; i++)
+		side_init(&windows->list[i].side, "drift", SIDE_PATHS);
+	filter.limit = 0;
+	for (size_t i = 0; r >= 0 && i < windows->cnt; i++) {
+		struct side *side = &windows->list[i].side;
+
+		filter.window = windows->list[i].id;
+		r = side_store_read(side, store, &filter, NULL, error);
+		if (r == 0)
+			r = side_finish(side);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* ---------------------------------------------------------------- one binary */
+
+/* The events of one binary stand together. */
+static void slice(struct pathprof_distribution *ret_slice, const struct pathprof_distribution *all,
+		  uint64_t group)
+{
+	size_t low = 0, high = all->cnt, cnt = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all->events[middle].key_hi < group)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + cnt < all->cnt && all->events[low + cnt].key_hi == group)
+		cnt++;
+	/* A part of what was checked cannot fail. */
+	(void)pathprof_distribution_init(ret_slice, all->events + low, cnt);
+}
+
+static double dispersion_of(const struct windows *windows, size_t at, uint64_t group)
+{
+	struct pathprof_distribution slices[DISPERSION_CNT];
+	const struct pathprof_distribution *each[DISPERSION_CNT];
+	double most = fmin(windows->list[at].paths_a_burst, 1000), seen;
+	size_t cnt = 0;
+
+	for (size_t i = at + 1; i < windows->cnt && cnt < DISPERSION_CNT; i++, cnt++) {
+		slice(&slices[cnt], &windows->list[i].side.distribution, group);
+		each[cnt] = &slices[cnt];
+	}
+	if (pathprof_drift_dispersion(each, cnt, &seen) < 0)
+		return most;
+	return fmin(seen, most);
+}
+
+static void measure_binary(struct drifts *drifts, const struct windows *windows, size_t at,
+			   const struct side_binary *binary,
+			   const struct pathprof_distribution *pool, const char *baseline)
+{
+	struct pathprof_drift_settings settings = pathprof_drift_defaults;
+	const struct window *window = &windows->list[at];
+	struct pathprof_distribution now, before;
+	struct pathprof_drift d;
+
+	slice(&now, &window->side.distribution, binary->group);
+	slice(&before, pool, binary->group);
+	if (now.total < SAMPLES_MIN || before.total < SAMPLES_MIN)
+		return;
+	settings.dispersion = dispersion_of(windows, at, binary->group);
+	settings.replicates = 0;
+	if (pathprof_drift_measure(&d, &now, &before, &settings) < 0)
+		return;
+	drifts_add(drifts, &(struct pathprof_drift_row){
+				   .window = window->id,
+				   .begin_ns = window->begin_ns,
+				   .end_ns = window->end_ns,
+				   .binary_id = binary->id,
+				   .binary_name = binary->name,
+				   .container = "",
+				   .baseline = baseline,
+				   .window_samples = d.window_samples,
+				   .baseline_samples = d.baseline_samples,
+				   .kl_bits = d.kl_bits,
+				   .kl_corrected_bits = d.kl_corrected_bits,
+				   .kl_low_bits = d.kl_low_bits,
+				   .kl_high_bits = d.kl_high_bits,
+				   .overlap = d.overlap,
+				   .angle_degrees = d.angle_degrees,
+				   .coverage_static = d.coverage.static_share,
+				   .coverage_dynamic = d.coverage.dynamic_share,
+				   .matched = 1,
+			   });
+}
+
+static void measure_window(struct drifts *drifts, const struct windows *windows, size_t at,
+			   const struct pathprof_distribution *pool, const char *baseline)
+{
+	const struct side *side = &windows->list[at].side;
+
+	for (uint32_t i = 0; i < side->binary_cnt; i++)
+		measure_binary(drifts, windows, at, &side->binaries[i], pool, baseline);
+}
+
+/* ---------------------------------------------------------------- baselines */
+
+/* What the hour before a window held. The caller frees *ret_events. */
+static int pool_before(struct pathprof_distribution *ret_pool, struct pathprof_event **ret_events,
+		       const struct windows *windows, size_t at)
+{
+	int64_t from_ns = windows->list[at].begin_ns - ROLLING_NS;
+	struct pathprof_event *events = NULL;
+	size_t cnt = 0;
+	int r;
+
+	for (size_t i = at + 1; i < windows->cnt; i++) {
+		const struct pathprof_distribution *d = &windows->list[i].side.distribution;
+
+		if (windows->list[i].end_ns < from_ns || !d->cnt)
+			continue;
+		events = ctl_realloc(events, cnt, cnt + d->cnt, sizeof(*events));
+		memcpy(events + cnt, d->events, d->cnt * sizeof(*events));
+		cnt += d->cnt;
+	}
+	*ret_events = events;
+	r = pathprof_events_sort(events, &cnt);
+	return r < 0 ? r : pathprof_distribution_init(ret_pool, events, cnt);
+}
+
+static int measure_rolling(struct drifts *drifts, const struct windows *windows)
+{
+	for (size_t i = 0; i + 1 < windows->cnt; i++) {
+		_cleanup_free_ struct pathprof_event *events = NULL;
+		struct pathprof_distribution pool;
+		int r = pool_before(&pool, &events, windows, i);
+
+		if (r < 0)
+			return ctl_fail("drift: %s", strerror(-r));
+		measure_window(drifts, windows, i, &pool, "rolling");
+	}
+	return CTL_OK;
+}
+
+static int measure_pinned(struct drifts *drifts, const struct windows *windows,
+			  const struct ctl_options *options)
+{
+	_cleanup_free_ char *word = ctl_printf("baseline:%s", options->baseline);
+	struct side baseline;
+	int r = selector_load(&baseline, options, word, SIDE_PATHS);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < windows->cnt; i++)
+		measure_window(drifts, windows, i, &baseline.distribution, options->baseline);
+	side_release(&baseline);
+	return CTL_OK;
+}
+
+/* ---------------------------------------------------------------- together */
+
+static int measure(struct drifts *drifts, const struct windows *windows,
+		   const struct ctl_options *options)
+{
+	int r;
+
+	if (options->baseline && strcmp(options->baseline, "rolling") != 0)
+		r = measure_pinned(drifts, windows, options);
+	else
+		r = measure_rolling(drifts, windows);
+	if (r || drifts->cnt)
+		return r;
+	return ctl_fail("drift: no binary has %d samples both in a window and in what it is held "
+			"against: record longer, or widen the selection",
+			SAMPLES_MIN);
+}
+
+int drifts_measure(struct drifts *drifts, const struct ctl_options *options,
+		   struct pathprof_store *store)
+{
+	struct windows windows = {.list = ctl_alloc(WINDOWS_MAX * sizeof(struct window))};
+	struct pathprof_error error = {""};
+	int r = read_windows(&windows, options, store, &error);
+
+	drifts->measured = true;
+	if (r < 0)
+		r = ctl_fail_error("drift", r, &error);
+	else if (options->baseline && !strcmp(options->baseline, "previous"))
+		r = ctl_fail("drift: only the service holds builds against the previous one: "
+			     "compare BINARY@VERSION BINARY@VERSION does it here");
+	else
+		r = measure(drifts, &windows, options);
+	for (size_t i = 0; i < windows.cnt; i++)
+		side_release(&windows.list[i].side);
+	free(windows.list);
+	return r;
+}

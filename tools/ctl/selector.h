@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What compare, combine and baseline take for a profile:
+ *
+ *     window:ID         a window of the database
+ *     SINCE..UNTIL      windows of a time, as --since and --until take it; either may be left out
+ *     baseline:NAME     a baseline, see pathprofctl baseline
+ *     file:PATH         a profile file, or lines KEY<TAB>COUNT
+ *     BINARY@VERSION    what ran of one build: VERSION is a prefix of its build-id
+ *
+ * --binary, --comm, --pid and --container narrow every one of them but text. One thread.
+ */
+#ifndef CTL_SELECTOR_H
+#define CTL_SELECTOR_H
+
+#include "side.h"
+
+/*
+ * Reads what word means into *ret_side, finished. CTL_OK or an exit status, said: an empty
+ * selection too. The caller releases the side.
+ */
+int selector_load(struct side *ret_side, const struct ctl_options *options, const char *word,
+		  enum side_kind kind);
+
+/* DIRECTORY-OF-DATABASE/baselines, and in it NAME.baseline; NULL (said): a name that cannot be. The
+ * caller frees. */
+char *selector_baselines(const struct ctl_options *options);
+char *selector_baseline_file(const struct ctl_options *options, const char *name);
+
+#endif

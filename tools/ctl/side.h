@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One side of a comparison: a distribution, and for each of its events what it is, so that a figure
+ * leads back to a function and a line.
+ *
+ *     side_init, side_add..., side_finish, then side_find and side->distribution
+ *
+ * Workload: two sides, or a window each of an hour, of some thousand to some hundred thousand
+ * events; sorted once. A side owns all it refers to, its store and symbols too. One thread.
+ */
+#ifndef CTL_SIDE_H
+#define CTL_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctl.h"
+#include "pathprof/distribution.h"
+#include "symbols.h"
+
+enum side_kind {
+	SIDE_PATHS,
+	SIDE_EDGES,
+	SIDE_CALLS,    /* the edges that are calls */
+	SIDE_BRANCHES, /* conditional branches of the paths, by direction */
+};
+/* "paths", ...: what one of them is called, in the plural. */
+const char *side_kind_name(enum side_kind kind);
+
+#define SIDE_NO_BINARY UINT32_MAX
+
+struct side_binary {
+	struct pathprof_build_id id;
+	char *name; /* "": a text profile does not say */
+	uint64_t group;
+};
+
+struct side_item {
+	uint64_t key_hi, key_lo;
+	double weight;
+	uint32_t binary, to_binary; /* of the side's; SIDE_NO_BINARY: text alone, or no edge */
+	uint64_t from, to;          /* file offsets; of a path its start, of a branch its end */
+	uint32_t length, outcomes;  /* of a branch the direction */
+	int64_t path_id;            /* 0: none */
+	bool portable;              /* key_hi is the function's: see match.h */
+	char *text;                 /* of a key that is only text */
+};
+
+struct side {
+	const char *word; /* as the user called it */
+	enum side_kind kind;
+	struct pathprof_store *store; /* NULL: text */
+	struct symbols *symbols;
+	struct side_binary *binaries;
+	uint32_t binary_cnt;
+	struct side_item *items; /* finished: by key, each once */
+	size_t item_cnt, item_room;
+	struct pathprof_event *events;
+	struct pathprof_distribution distribution;
+	double unreadable; /* weight of paths whose code is not to be had, of branches and calls */
+	double dispersion; /* see drift.h; 1 for text */
+};
+
+void side_init(struct side *side, const char *word, enum side_kind kind);
+void side_release(struct side *side);
+
+/* Index of the binary, added when new. name may be NULL. */
+uint32_t side_binary(struct side *side, const struct pathprof_build_id *id, const char *name);
+/* Each adds an event. Keys are as in pathprof/events.h. */
+void side_add_path(struct side *side, uint32_t binary, const struct pathprof_path_row *row,
+		   double weight);
+void side_add_edge(struct side *side, uint32_t from_binary, uint64_t from, uint32_t to_binary,
+		   uint64_t to, double weight);
+void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken, double weight);
+void side_add_text(struct side *side, const char *text, size_t len, double weight);
+/* Another item as it is; binaries are the side's own. */
+void side_add(struct side *side, const struct side_item *item);
+
+/* Orders and sums up. 0; -ERANGE: a sum above what a weight may be; -EDOM. */
+int side_finish(struct side *side);
+/* NULL: no such event. */
+const struct side_item *side_find(const struct side *side, uint64_t key_hi, uint64_t key_lo);
+
+/* The function an item lies in; NULL: text alone. Belongs to the side. */
+const struct symbol *side_function(const struct side *side, const struct side_item *item);
+/* A key that names the function: the same on both sides; 0 of text alone. */
+uint64_t side_function_key(const struct side *side, const struct side_item *item);
+/* The whole of it in a line, for people; the caller frees. */
+char *side_label(const struct side *side, const struct side_item *item);
+/* "file.c:123" of where it begins; NULL: not known. The caller frees. */
+char *side_line(const struct side *side, const struct side_item *item);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What of a side takes code to know: see side_code.h. */
+#include "side_code.h"
+
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+static struct pathprof_code *code_of(const struct side *side, const struct side_item *item)
+{
+	const struct side_binary *binary;
+
+	if (item->binary == SIDE_NO_BINARY)
+		return NULL;
+	binary = &side->binaries[item->binary];
+	return symbols_code(side->symbols, &binary->id, binary->name, NULL);
+}
+
+/* ---------------------------------------------------------------- branches */
+
+struct walk {
+	struct side *to;
+	uint32_t binary;
+	double weight;
+};
+
+static int take_block(void *context, const struct pathprof_block *block)
+{
+	struct walk *walk = context;
+
+	if (block->kind == PERF_BR_COND)
+		side_add_branch(walk->to, walk->binary, block->end, block->taken, walk->weight);
+	return 0;
+}
+
+static void add_branches(struct side *to, const struct side *paths, const struct side_item *item)
+{
+	struct pathprof_code *code = code_of(paths, item);
+	struct pathprof_error error;
+	size_t before = to->item_cnt;
+	struct walk walk = {.to = to, .weight = item->weight};
+
+	if (code) {
+		const struct side_binary *binary = &paths->binaries[item->binary];
+
+		walk.binary = side_binary(to, &binary->id, binary->name);
+		if (pathprof_code_walk(code, item->from, item->length, item->outcomes, take_block,
+				       &walk, &error) == 0)
+			return;
+		to->item_cnt = before;
+	}
+	to->unreadable += item->weight;
+}
+
+static void fill_branches(struct side *to, const struct side *paths)
+{
+	side_init(to, paths->word, SIDE_BRANCHES);
+	for (size_t i = 0; i < paths->item_cnt; i++)
+		add_branches(to, paths, &paths->items[i]);
+}
+
+int side_code_branches(struct side *ret_branches, const struct side *paths)
+{
+	struct side branches;
+	int r;
+
+	fill_branches(&branches, paths);
+	branches.symbols = paths->symbols;
+	r = side_finish(&branches);
+	if (r < 0)
+		side_code_release_branches(&branches);
+	else
+		*ret_branches = branches;
+	return r;
+}
+
+void side_code_release_branches(struct side *branches)
+{
+	branches->symbols = NULL;
+	side_release(branches);
+}
+
+static double total_of(const struct side *side)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < side->item_cnt; i++)
+		total += side->items[i].weight;
+	return total;
+}
+
+/* A burst holds so many more or fewer of what the side is now. */
+static void scale_dispersion(struct side *side, double before)
+{
+	double now = total_of(side);
+
+	side->dispersion = fmax(1, before > 0 ? side->dispersion * now / before : 1);
+}
+
+/* Only a side out of a store: text says what it is by its keys. */
+static void turn_into_branches(struct side *side)
+{
+	struct side branches;
+	double paths = total_of(side);
+
+	fill_branches(&branches, side);
+	branches.store = side->store;
+	branches.symbols = side->symbols;
+	branches.dispersion = side->dispersion;
+	side->store = NULL;
+	side->symbols = NULL;
+	side_release(side);
+	*side = branches;
+	scale_dispersion(side, paths - side->unreadable);
+}
+
+/* ---------------------------------------------------------------- calls */
+
+static bool is_call(const struct side *side, const struct side_item *item)
+{
+	struct pathprof_code *code = code_of(side, item);
+	unsigned int len_bytes;
+	char text[64];
+
+	return code &&
+	       pathprof_code_instruction(code, item->from, text, sizeof(text), &len_bytes) == 0 &&
+	       strncmp(text, "call", 4) == 0;
+}
+
+static void keep_calls(struct side *side)
+{
+	double edges = total_of(side);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < side->item_cnt; i++) {
+		if (is_call(side, &side->items[i])) {
+			side->items[kept++] = side->items[i];
+			continue;
+		}
+		if (!code_of(side, &side->items[i]))
+			side->unreadable += side->items[i].weight;
+		free(side->items[i].text);
+	}
+	side->item_cnt = kept;
+	scale_dispersion(side, edges - side->unreadable);
+}
+
+int side_code_refine(struct side *side)
+{
+	if (!side->store)
+		return 0;
+	if (side->kind == SIDE_BRANCHES)
+		turn_into_branches(side);
+	else if (side->kind == SIDE_CALLS)
+		keep_calls(side);
+	return 0;
+}

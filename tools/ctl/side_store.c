@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sides out of a store: see side_store.h. */
+#include "side_store.h"
+
+#include <string.h>
+
+#include "pathprof/drift.h"
+#include "text.h"
+
+#define WINDOWS_MAX    16 /* of which the dispersion is taken */
+#define DISPERSION_MAX 1000
+
+struct reading {
+	struct side *side;
+	const char *binary;
+};
+
+static bool is_wanted(const char *wanted, const char *name)
+{
+	return !wanted || !strcmp(wanted, name) || !strcmp(wanted, text_base_name(name));
+}
+
+static int take_path(void *context, const struct pathprof_path_row *row)
+{
+	struct reading *reading = context;
+	struct side *side = reading->side;
+	const char *name = row->binary_name ? row->binary_name : "";
+
+	if (is_wanted(reading->binary, name) && row->samples)
+		side_add_path(side, side_binary(side, &row->binary_id, name), row,
+			      (double)row->samples);
+	return 0;
+}
+
+static int take_edge(void *context, const struct pathprof_edge_row *row)
+{
+	struct reading *reading = context;
+	struct side *side = reading->side;
+	uint32_t from, to;
+
+	if (!is_wanted(reading->binary, row->from_name ? row->from_name : "") || !row->count)
+		return 0;
+	from = side_binary(side, &row->from_id, row->from_name);
+	to = side_binary(side, &row->to_id, row->to_name);
+	side_add_edge(side, from, row->from, to, row->to, (double)row->count);
+	return 0;
+}
+
+static bool is_of_edges(const struct side *side)
+{
+	return side->kind == SIDE_EDGES || side->kind == SIDE_CALLS;
+}
+
+int side_store_read(struct side *side, struct pathprof_store *store,
+		    const struct pathprof_filter *filter, const char *binary,
+		    struct pathprof_error *error)
+{
+	struct reading reading = {side, binary};
+
+	if (is_of_edges(side))
+		return pathprof_store_edges(store, filter, take_edge, &reading, error);
+	return pathprof_store_paths(store, filter, take_path, &reading, error);
+}
+
+/* ---------------------------------------------------------------- dispersion */
+
+struct windows {
+	int64_t ids[WINDOWS_MAX];
+	size_t cnt;
+	uint64_t bursts, events; /* of bursts: paths, or taken branches */
+	bool taken;
+};
+
+static int take_window(void *context, const struct pathprof_window_row *row)
+{
+	struct windows *windows = context;
+
+	if (windows->cnt < WINDOWS_MAX)
+		windows->ids[windows->cnt++] = row->id;
+	windows->bursts += row->totals.bursts;
+	windows->events += windows->taken ? row->totals.taken : row->totals.paths;
+	return 0;
+}
+
+static double most(const struct windows *windows)
+{
+	double a_burst;
+
+	if (!windows->bursts || windows->events <= windows->bursts)
+		return 1;
+	a_burst = (double)windows->events / (double)windows->bursts;
+	return a_burst < DISPERSION_MAX ? a_burst : DISPERSION_MAX;
+}
+
+/* Reads a side a window; those are the caller's to release, as far as *ret_cnt says. */
+static int read_windows(struct side *each, size_t *ret_cnt, const struct side *side,
+			const struct pathprof_filter *filter, const char *binary,
+			const struct windows *windows, struct pathprof_error *error)
+{
+	struct pathprof_filter one = *filter;
+	int r = 0;
+
+	for (*ret_cnt = 0; r == 0 && *ret_cnt < windows->cnt; ++*ret_cnt) {
+		struct side *window = &each[*ret_cnt];
+
+		side_init(window, side->word, side->kind);
+		one.window = windows->ids[*ret_cnt];
+		r = side_store_read(window, side->store, &one, binary, error);
+		if (r == 0)
+			r = side_finish(window);
+	}
+	return r;
+}
+
+int side_store_dispersion(struct side *side, const struct pathprof_filter *filter,
+			  const char *binary, struct pathprof_error *error)
+{
+	const struct pathprof_distribution *distributions[WINDOWS_MAX];
+	struct side each[WINDOWS_MAX];
+	struct windows windows = {.taken = is_of_edges(side)};
+	size_t cnt = 0;
+	double seen;
+	int r = pathprof_store_windows(side->store, filter, take_window, &windows, error);
+
+	if (r < 0)
+		return r;
+	side->dispersion = most(&windows);
+	if (windows.cnt < 2 || side->dispersion <= 1)
+		return 0;
+	r = read_windows(each, &cnt, side, filter, binary, &windows, error);
+	for (size_t i = 0; i < cnt; i++)
+		distributions[i] = &each[i].distribution;
+	if (r == 0 && pathprof_drift_dispersion(distributions, cnt, &seen) == 0 &&
+	    seen < side->dispersion)
+		side->dispersion = seen;
+	for (size_t i = 0; i < cnt; i++)
+		side_release(&each[i]);
+	return r;
+}
