@@ -133,8 +133,9 @@ static void add_item(struct pathprof_profile *profile, uint32_t process, const s
 static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 		const struct pathprof_combined *combined, double factor)
 {
+	char comm[] = "combined", container[] = "";
 	struct pathprof_process process = {
-		.pid = 1, .comm = "combined", .container = "", .binary = UINT32_MAX};
+		.pid = 1, .comm = comm, .container = container, .binary = UINT32_MAX};
 	uint32_t index = pathprof_profile_process(profile, &process);
 
 	for (size_t i = 0; i < combined->cnt; i++) {
