@@ -38,6 +38,7 @@ struct pp_metrics {
 	struct MHD_Daemon *daemon;
 	sd_event_source *io, *timer;
 	uint16_t port;
+	bool closed; /* a connection, since it was last set to false */
 	pp_metrics_fn *fn;
 	void *context;
 	struct connection connections[CONNECTIONS_MAX];
@@ -122,6 +123,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	struct pp_metrics *metrics = context;
 	bool began = code == MHD_CONNECTION_NOTIFY_STARTED;
 
+	metrics->closed |= !began;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *slot = &metrics->connections[i];
 
@@ -163,11 +165,15 @@ static void run(struct pp_metrics *metrics)
 	uint64_t next_us;
 
 	end_old(metrics, now_us);
+	metrics->closed = false;
 	MHD_run(metrics->daemon);
 	next_us = end_old(metrics, now_us);
 	if (MHD_get_timeout(metrics->daemon, &wait_ms) == MHD_YES &&
 	    now_us + wait_ms * 1000 < next_us)
 		next_us = now_us + wait_ms * 1000;
+	/* who waits for room is accepted in the next run, of which nothing else would remind us */
+	if (metrics->closed)
+		next_us = now_us;
 	if (next_us == UINT64_MAX)
 		sd_event_source_set_enabled(metrics->timer, SD_EVENT_OFF);
 	else if (sd_event_source_set_time(metrics->timer, next_us) >= 0)

@@ -196,6 +196,7 @@ static void test_long_request(void)
 	answer = ask(&scene, text, sizeof(text));
 	CU_ASSERT(status_of(&answer) == 0 || status_of(&answer) / 100 == 4);
 	memset(text, 0, sizeof(text));
+	memcpy(text + 4996, "\r\n\r\n", 4);
 	answer = ask(&scene, text, 5000);
 	CU_ASSERT(status_of(&answer) == 0 || status_of(&answer) / 100 == 4);
 	CU_ASSERT(scene.asked == 0);
