@@ -144,6 +144,8 @@ static int open_all(struct pp_service *service, struct pathprof_error *error)
 		r = open_window(service, error);
 	if (r == 0)
 		r = pp_service_open_first_source(service, error);
+	if (r == 0)
+		r = pp_service_open_drift(service, error);
 	return r;
 }
 
@@ -178,6 +180,7 @@ void pp_service_free(struct pp_service *service)
 	pp_service_close_source(service);
 	if (service->window)
 		pp_service_close_window(service);
+	pp_service_close_drift(service);
 	sd_event_source_unref(service->exit_timer);
 	sd_event_source_unref(service->status_timer);
 	sd_event_source_unref(service->window_timer);
@@ -228,6 +231,7 @@ void pp_service_reconfigure(struct pp_service *service, const struct pp_config *
 	if (service->config.window_ns != window_ns)
 		rearm(service->window_timer, service->config.window_ns / 1000);
 	pp_service_configure_source(service);
+	pp_service_configure_drift(service);
 }
 
 static int on_exit_time(sd_event_source *timer, uint64_t now_us, void *context)

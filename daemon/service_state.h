@@ -19,6 +19,9 @@ struct pp_mark {
 	uint64_t spent_ns; /* targets held and source computing */
 };
 
+struct pp_drift;
+struct pp_metrics;
+
 struct pp_service {
 	struct pp_config config;
 	pid_t only_pid;
@@ -51,6 +54,9 @@ struct pp_service {
 	uint64_t windows_stored, windows_dropped, windows_removed;
 	uint64_t retained_ns; /* CLOCK_MONOTONIC of the last retention */
 	struct pp_log_seen store_trouble, status_trouble;
+
+	struct pp_drift *drift;     /* NULL: switched off, or a recording */
+	struct pp_metrics *metrics; /* NULL: no endpoint */
 };
 
 uint64_t pp_monotonic_ns(void);
@@ -74,6 +80,11 @@ void pp_service_configure_source(struct pp_service *service);
 int pp_service_open_store(struct pp_service *service, struct pathprof_error *error);
 void pp_service_store_window(struct pp_service *service);
 void pp_service_store_status(struct pp_service *service, const char *json);
+
+/* service_drift.c: after the store was opened, before it is closed. */
+int pp_service_open_drift(struct pp_service *service, struct pathprof_error *error);
+void pp_service_close_drift(struct pp_service *service);
+void pp_service_configure_drift(struct pp_service *service);
 
 /* service_status.c */
 /* A mark of now: everything since the start. */

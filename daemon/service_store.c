@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 
 #include "cleanup.h"
+#include "drift/drift.h"
 
 #define RETAIN_EVERY_NS UINT64_C(30000000000)
 /* However little is free, recent windows keep this much. */
@@ -122,9 +123,33 @@ static void window_written(struct pp_service *service)
 	service->store_trouble = (struct pp_log_seen){0};
 }
 
+static int add_window(void *context, const struct pathprof_profile *profile,
+		      struct pathprof_error *error)
+{
+	struct pp_service *service = context;
+	int64_t id = 0;
+	int r = pathprof_store_add_window(service->store, profile, &id, error);
+
+	if (r == 0)
+		pp_drift_window(service->drift, profile, id);
+	return r;
+}
+
+static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
+			  uint64_t len_bytes, const char *name, struct pathprof_error *error)
+{
+	const struct pp_service *service = context;
+
+	return pathprof_store_add_jit_symbol(service->store, id, start, len_bytes, name, error);
+}
+
 void pp_service_store_window(struct pp_service *service)
 {
-	const struct pp_window_sink sink = pp_window_store_sink(service->store);
+	const struct pp_window_sink sink = {
+		.context = service,
+		.add_window = add_window,
+		.add_jit_symbol = add_jit_symbol,
+	};
 	const struct pathprof_totals *totals = &pp_window_profile(service->window)->totals;
 	struct pathprof_error error = {""};
 	int r;

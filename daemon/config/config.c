@@ -100,7 +100,7 @@ const struct pp_config_key pp_config_keys[] = {
 	{"Drift", "SamplesMin", PP_CONFIG_COUNT, true, false, FIELD(drift_samples_min), 1,
 	 1000000000, NULL, "200",
 	 "A binary of which a window saw fewer paths is not measured in it."},
-	{"Drift", "SubjectsMax", PP_CONFIG_COUNT, false, false, FIELD(drift_subjects_max), 1, 65536,
+	{"Drift", "SubjectsMax", PP_CONFIG_COUNT, false, false, FIELD(drift_subjects_max), 1, 4096,
 	 NULL, "256",
 	 "Binaries, each with each container, that are watched at a time. Those not seen for\n"
 	 "longest make room."},

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counts of one binary's paths, sorted by key: what a distribution borrows.
+ *
+ * Workload: some thousand events; merged with a window's a few times a minute. One owner; the owner
+ * releases.
+ */
+#ifndef PP_COUNTS_H
+#define PP_COUNTS_H
+
+#include <stddef.h>
+
+#include "pathprof/distribution.h"
+
+/* All zero: empty. */
+struct pp_counts {
+	struct pathprof_event *events; /* keys strictly ascending */
+	size_t cnt, room;
+};
+
+void pp_counts_release(struct pp_counts *counts);
+/* Adds sorted events, weights of equal keys added up. -ENOMEM: unchanged. */
+int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt);
+/* Moves: *to is released first, *from is empty afterwards. */
+void pp_counts_move(struct pp_counts *to, struct pp_counts *from);
+size_t pp_counts_bytes(const struct pp_counts *counts);
+/* Borrows. Events that are out of order are no distribution: an empty one is returned. */
+struct pathprof_distribution pp_counts_distribution(const struct pp_counts *counts);
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Drift in the service: see drift.h. The order of a window: split it, judge each subject against
+ * what was before, then let the window become part of that; store rows and states; let go of what
+ * is too much.
+ */
+#include "drift_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void pp_drift_lost(struct pp_drift *drift, int code, const char *what, const char *why)
+{
+	drift->lost++;
+	if (pp_log_once(&drift->trouble, code))
+		pp_log(LOG_WARNING, "drift: %s: %s", what, why);
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---------------------------------------------------------------- one window */
+
+/* Fewer samples than are measured are no reason to begin to watch a binary. */
+static bool is_enough(const struct pp_drift *drift, const struct pp_drift_part *part)
+{
+	return part->samples >= (double)drift->config.drift_samples_min;
+}
+
+static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
+{
+	struct pp_drift_subject *subject = pp_drift_subject(drift, part, is_enough(drift, part));
+	int r;
+
+	if (!subject)
+		return;
+	pp_drift_judge(drift, subject, part);
+	subject->seen_ns = drift->end_ns;
+	r = pp_rolling_push(&subject->rolling, part->events, part->cnt, drift->end_ns,
+			    pp_drift_alarmed(drift, subject), pp_drift_pooled_max(drift) - 1,
+			    (int64_t)drift->config.rolling_ns);
+	if (r < 0)
+		pp_drift_lost(drift, r, "counts lost", strerror(-r));
+}
+
+/* What was not seen for as long as the baseline reaches back cannot get well by itself. */
+static void resolve_stale(struct pp_drift *drift)
+{
+	for (uint32_t i = 0; i < drift->alert_cnt; i++) {
+		struct pp_drift_alert *alert = drift->alerts[i];
+		struct pathprof_alert_state *s = &alert->state;
+		bool fired = s->phase == PATHPROF_ALERT_FIRING;
+
+		if (s->phase == PATHPROF_ALERT_QUIET ||
+		    drift->end_ns - s->seen_ns <= (int64_t)drift->config.rolling_ns)
+			continue;
+		s->phase = PATHPROF_ALERT_QUIET;
+		s->streak_cnt = 0;
+		s->since_ns = s->seen_ns = drift->end_ns;
+		alert->changed = true;
+		if (!fired)
+			continue;
+		s->resolved_ns = drift->end_ns;
+		pp_drift_tell(drift, &(struct pp_drift_news){.change = PATHPROF_ALERT_RESOLVED,
+							     .alert = alert});
+	}
+}
+
+static void store_rows(struct pp_drift *drift)
+{
+	struct pathprof_error error = {""};
+	int r = 0;
+
+	if (drift->row_cnt)
+		r = pathprof_store_add_drift(drift->store, drift->rows, drift->row_cnt, &error);
+	if (r < 0)
+		pp_drift_lost(drift, r, "not written", error.text);
+	drift->row_cnt = 0;
+}
+
+static void take_window(struct pp_drift *drift, const struct pathprof_profile *profile)
+{
+	struct pp_drift_part *parts = NULL;
+	struct pathprof_event *events = NULL;
+	size_t cnt = 0;
+	int r = pp_drift_split(profile, &parts, &cnt, &events);
+
+	if (r < 0) {
+		pp_drift_lost(drift, r, "window not measured", strerror(-r));
+		return;
+	}
+	for (size_t i = 0; i < cnt; i++)
+		take_part(drift, &parts[i]);
+	free(parts);
+	free(events);
+}
+
+void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile, int64_t window)
+{
+	const struct pathprof_totals *totals = &profile->totals;
+	uint64_t begin_ns;
+
+	if (!drift)
+		return;
+	begin_ns = thread_cpu_ns();
+	drift->window = window;
+	drift->end_ns = profile->end_ns;
+	drift->per_burst = totals->bursts ? (double)totals->paths / (double)totals->bursts : 1;
+	pp_pinned_refresh(&drift->pinned);
+	take_window(drift, profile);
+	resolve_stale(drift);
+	store_rows(drift);
+	pp_drift_store_alerts(drift);
+	pp_drift_evict(drift);
+	pp_drift_prune_alerts(drift);
+	drift->windows++;
+	drift->cpu_ns += thread_cpu_ns() - begin_ns;
+}
+
+/* ---------------------------------------------------------------- beginning and end */
+
+static const struct pathprof_alert_rule *rule_of(const struct pp_drift *drift, const char *name)
+{
+	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
+		if (drift->rules[i].config && !strcmp(drift->rules[i].config->name, name))
+			return &drift->rules[i].rule;
+	return NULL;
+}
+
+/* A sink that sends again what fires has to know of it. */
+static void tell_what_fires(struct pp_drift *drift)
+{
+	for (uint32_t i = 0; i < drift->alert_cnt; i++)
+		if (drift->alerts[i]->state.phase == PATHPROF_ALERT_FIRING)
+			pp_drift_tell(drift, &(struct pp_drift_news){
+						     .change = PATHPROF_ALERT_SAME,
+						     .alert = drift->alerts[i],
+						     .rule = rule_of(drift, drift->alerts[i]->rule),
+					     });
+}
+
+static int open_all(struct pp_drift *drift, sd_event *event, struct pathprof_error *error)
+{
+	struct timespec now;
+	int r = pp_config_baselines_path(&drift->config, drift->pinned.directory,
+					 sizeof(drift->pinned.directory));
+
+	if (r < 0)
+		return pathprof_fail(error, r, "no place for baselines: set Baselines= in [Drift]");
+	clock_gettime(CLOCK_REALTIME, &now);
+	drift->end_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (gethostname(drift->host, sizeof(drift->host) - 1) < 0)
+		strcpy(drift->host, "localhost");
+	pp_drift_make_rules(drift);
+	r = pp_drift_open_sinks(drift, event, error);
+	if (r == 0)
+		r = pp_drift_read_alerts(drift, error);
+	if (r == 0)
+		r = pp_drift_restore(drift, error);
+	if (r == 0)
+		tell_what_fires(drift);
+	return r;
+}
+
+int pp_drift_new(struct pp_drift **ret_drift, const struct pp_config *config,
+		 struct pathprof_store *store, sd_event *event, struct pathprof_error *error)
+{
+	struct pp_drift *drift = calloc(1, sizeof(*drift));
+	int r;
+
+	if (!drift)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	drift->config = *config;
+	drift->store = store;
+	r = open_all(drift, event, error);
+	if (r < 0) {
+		pp_drift_free(drift);
+		return r;
+	}
+	*ret_drift = drift;
+	return 0;
+}
+
+void pp_drift_free(struct pp_drift *drift)
+{
+	if (!drift)
+		return;
+	pp_drift_close_sinks(drift);
+	pp_drift_free_subjects(drift);
+	pp_drift_free_alerts(drift);
+	pp_pinned_release(&drift->pinned);
+	free(drift->rows);
+	free(drift);
+}
+
+int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,
+		       struct pathprof_error *error)
+{
+	if (!drift)
+		return 0;
+	drift->config.drift_samples_min = config->drift_samples_min;
+	drift->config.drift_memory_max_bytes = config->drift_memory_max_bytes;
+	memcpy(drift->config.alerts, config->alerts, sizeof(drift->config.alerts));
+	pp_drift_make_rules(drift);
+	for (uint32_t i = 0; i < drift->subject_cnt; i++)
+		pp_drift_link(drift, drift->subjects[i]);
+	return 0;
+}

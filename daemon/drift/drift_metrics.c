@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What drift shows at the Prometheus endpoint. Called at each scrape; keeps nothing. */
+#include "drift_state.h"
+
+#include <string.h>
+
+#include "../tell/metrics.h"
+
+#define BUILD_ID_DIGITS 12
+
+/* Which figure of a measurement. */
+static const struct {
+	const char *name, *help;
+	size_t offset;
+} gauges[] = {
+	{"pathprof_drift_kl_bits", "Relative entropy of the last window to its baseline, plain.",
+	 offsetof(struct pathprof_drift, kl_bits)},
+	{"pathprof_drift_kl_corrected_bits", "The same less what chance makes of it.",
+	 offsetof(struct pathprof_drift, kl_corrected_bits)},
+	{"pathprof_drift_kl_low_bits", "Low end of its interval.",
+	 offsetof(struct pathprof_drift, kl_low_bits)},
+	{"pathprof_drift_kl_high_bits", "High end of its interval.",
+	 offsetof(struct pathprof_drift, kl_high_bits)},
+	{"pathprof_drift_overlap_ratio", "Share that window and baseline have in common.",
+	 offsetof(struct pathprof_drift, overlap)},
+	{"pathprof_drift_samples", "Paths in the last window.",
+	 offsetof(struct pathprof_drift, window_samples)},
+};
+
+static void show_subject(const struct pp_drift_subject *subject, size_t gauge, FILE *to)
+{
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	pathprof_build_id_text(&subject->id, id);
+	id[BUILD_ID_DIGITS] = '\0';
+	for (uint32_t i = 0; i < subject->shown_cnt; i++) {
+		const struct pp_drift_shown *shown = &subject->shown[i];
+		const char *labels[] = {"binary",   subject->name,   "build_id",
+					id,         "container",     subject->container,
+					"baseline", shown->baseline, NULL};
+		double value;
+
+		memcpy(&value, (const char *)&shown->drift + gauges[gauge].offset, sizeof(value));
+		pp_metrics_sample(to, gauges[gauge].name, labels, value);
+	}
+}
+
+static void show_figures(const struct pp_drift *drift, FILE *to)
+{
+	for (size_t g = 0; g < sizeof(gauges) / sizeof(gauges[0]); g++) {
+		pp_metrics_head(to, gauges[g].name, "gauge", gauges[g].help);
+		for (uint32_t i = 0; i < drift->subject_cnt; i++)
+			show_subject(drift->subjects[i], g, to);
+	}
+}
+
+static void show_alerts(const struct pp_drift *drift, FILE *to)
+{
+	static const char *const phases[] = {"quiet", "pending", "firing"};
+	uint64_t cnt[PATHPROF_ALERT_PHASE_CNT] = {0};
+
+	pp_metrics_head(to, "pathprof_alert_firing", "gauge",
+			"1 for an alert that is firing, 0 for one that is pending.");
+	for (uint32_t i = 0; i < drift->alert_cnt; i++) {
+		const struct pp_drift_alert *alert = drift->alerts[i];
+		const char *labels[] = {"rule",        alert->rule,     "binary",
+					alert->binary, "container",     alert->container,
+					"baseline",    alert->baseline, NULL};
+
+		cnt[alert->state.phase]++;
+		if (alert->state.phase != PATHPROF_ALERT_QUIET)
+			pp_metrics_sample(to, "pathprof_alert_firing", labels,
+					  alert->state.phase == PATHPROF_ALERT_FIRING);
+	}
+	pp_metrics_head(to, "pathprof_alerts", "gauge", "Alerts by phase.");
+	for (int i = 0; i < PATHPROF_ALERT_PHASE_CNT; i++) {
+		const char *labels[] = {"phase", phases[i], NULL};
+
+		pp_metrics_sample(to, "pathprof_alerts", labels, (double)cnt[i]);
+	}
+}
+
+static void show_one(FILE *to, const char *name, const char *type, const char *help, double value)
+{
+	pp_metrics_head(to, name, type, help);
+	pp_metrics_sample(to, name, NULL, value);
+}
+
+void pp_drift_metrics(struct pp_drift *drift, FILE *to)
+{
+	if (!drift)
+		return;
+	show_figures(drift, to);
+	show_alerts(drift, to);
+	show_one(to, "pathprof_drift_subjects", "gauge",
+		 "Binaries, by container, that are watched.", drift->subject_cnt);
+	show_one(to, "pathprof_drift_evicted_total", "counter",
+		 "Subjects let go of for want of room.", (double)drift->evicted);
+	show_one(to, "pathprof_drift_measured_total", "counter", "Measurements made.",
+		 (double)drift->measured);
+	show_one(to, "pathprof_drift_failures_total", "counter",
+		 "Measurements, rows and messages that were lost.", (double)drift->lost);
+	show_one(to, "pathprof_drift_cpu_seconds_total", "counter", "CPU time all of it took.",
+		 (double)drift->cpu_ns / 1e9);
+	pp_tell_metrics(drift->sinks, drift->sink_cnt, to);
+}

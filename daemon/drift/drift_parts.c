@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Splitting a window by binary and container: a counting sort by both, then each part by key.
+ *
+ * Workload: some hundred thousand counts of some hundred parts. Generated code is left out: it is
+ * another in each process, and moves.
+ */
+#include "drift_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pathprof/events.h"
+
+#define SLOTS_MAX (1u << 22)
+
+struct split {
+	const struct pathprof_profile *profile;
+	uint32_t *container; /* of a process */
+	const char **names;  /* of containers */
+	uint32_t container_cnt;
+	size_t *slots; /* of (binary, container): how many counts, then where they go */
+	size_t slot_cnt;
+};
+
+static uint32_t container_of(struct split *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->container_cnt; i++)
+		if (!strcmp(s->names[i], name))
+			return i;
+	s->names[s->container_cnt] = name;
+	return s->container_cnt++;
+}
+
+static bool is_wanted(const struct split *s, const struct pathprof_path_count *path)
+{
+	uint8_t kind = s->profile->binaries[path->binary].id.kind;
+
+	return path->samples && kind != PATHPROF_ID_NONE && kind != PATHPROF_ID_JIT;
+}
+
+static size_t slot_of(const struct split *s, const struct pathprof_path_count *path)
+{
+	return (size_t)path->binary * s->container_cnt + s->container[path->process];
+}
+
+static int count(struct split *s)
+{
+	const struct pathprof_profile *p = s->profile;
+
+	s->container = malloc((p->process_cnt + 1) * sizeof(*s->container));
+	s->names = malloc((p->process_cnt + 1) * sizeof(*s->names));
+	if (!s->container || !s->names)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->process_cnt; i++)
+		s->container[i] = container_of(s, p->processes[i].container);
+	s->slot_cnt = (size_t)p->binary_cnt * s->container_cnt;
+	if (s->slot_cnt > SLOTS_MAX)
+		return -E2BIG;
+	s->slots = calloc(s->slot_cnt + 1, sizeof(*s->slots));
+	if (!s->slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->path_cnt; i++)
+		if (is_wanted(s, &p->paths[i]))
+			s->slots[slot_of(s, &p->paths[i])]++;
+	return 0;
+}
+
+static size_t begin_parts(const struct split *s, struct pp_drift_part *parts,
+			  struct pathprof_event *events)
+{
+	size_t cnt = 0, at = 0;
+
+	for (size_t slot = 0; slot < s->slot_cnt; slot++) {
+		const struct pathprof_binary *binary =
+			&s->profile->binaries[slot / s->container_cnt];
+		size_t event_cnt = s->slots[slot];
+
+		if (!event_cnt)
+			continue;
+		parts[cnt] = (struct pp_drift_part){
+			.id = &binary->id,
+			.group = pathprof_event_group(&binary->id),
+			.name = binary->name,
+			.container = s->names[slot % s->container_cnt],
+			.events = events + at,
+		};
+		s->slots[slot] = cnt++;
+		at += event_cnt;
+	}
+	return cnt;
+}
+
+static void fill(const struct split *s, struct pp_drift_part *parts)
+{
+	for (uint32_t i = 0; i < s->profile->path_cnt; i++) {
+		const struct pathprof_path_count *path = &s->profile->paths[i];
+		struct pp_drift_part *part;
+
+		if (!is_wanted(s, path))
+			continue;
+		part = &parts[s->slots[slot_of(s, path)]];
+		pathprof_event_of_path(&part->events[part->cnt++], part->group, path->start,
+				       path->length, path->outcomes, (double)path->samples);
+		part->samples += (double)path->samples;
+	}
+}
+
+static int by_samples(const void *a, const void *b)
+{
+	const struct pp_drift_part *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return (x->group > y->group) - (x->group < y->group);
+}
+
+static int make(struct split *s, struct pp_drift_part **ret_parts, size_t *ret_cnt,
+		struct pathprof_event **ret_events)
+{
+	struct pathprof_event *events;
+	struct pp_drift_part *parts;
+	size_t cnt = 0, used = 0, event_cnt = 0;
+
+	for (size_t slot = 0; slot < s->slot_cnt; slot++) {
+		used += s->slots[slot] > 0;
+		event_cnt += s->slots[slot];
+	}
+	parts = calloc(used + 1, sizeof(*parts));
+	events = malloc((event_cnt + 1) * sizeof(*events));
+	if (!parts || !events) {
+		free(parts);
+		free(events);
+		return -ENOMEM;
+	}
+	cnt = begin_parts(s, parts, events);
+	fill(s, parts);
+	for (size_t i = 0; i < cnt; i++)
+		if (pathprof_events_sort(parts[i].events, &parts[i].cnt) < 0)
+			parts[i].cnt = 0;
+	qsort(parts, cnt, sizeof(*parts), by_samples);
+	*ret_parts = parts;
+	*ret_cnt = cnt;
+	*ret_events = events;
+	return 0;
+}
+
+int pp_drift_split(const struct pathprof_profile *profile, struct pp_drift_part **ret_parts,
+		   size_t *ret_cnt, struct pathprof_event **ret_events)
+{
+	struct split split = {.profile = profile};
+	int r = count(&split);
+
+	if (r == 0)
+		r = make(&split, ret_parts, ret_cnt, ret_events);
+	free(split.container);
+	free(split.names);
+	free(split.slots);
+	return r;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Pinned baselines: see pinned.h. */
+#include "pinned.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../log.h"
+#include "pathprof/events.h"
+#include "pathprof/store.h"
+
+#define SUFFIX ".baseline"
+
+struct reading {
+	struct pp_pinned_file *file;
+	struct pathprof_event *events; /* of the part that is being read */
+	size_t cnt, room, total;
+	uint64_t group;
+	char *container;
+};
+
+static void release_file(struct pp_pinned_file *file)
+{
+	for (uint32_t i = 0; i < file->part_cnt; i++) {
+		free(file->parts[i].container);
+		pp_counts_release(&file->parts[i].counts);
+	}
+	free(file->parts);
+	*file = (struct pp_pinned_file){.name = ""};
+}
+
+void pp_pinned_release(struct pp_pinned *pinned)
+{
+	for (uint32_t i = 0; i < pinned->file_cnt; i++)
+		release_file(&pinned->files[i]);
+	pinned->file_cnt = 0;
+	pinned->read = (struct timespec){0};
+}
+
+/* ---------------------------------------------------------------- one file */
+
+static struct pp_pinned_part *add_part(struct pp_pinned_file *file, uint64_t group)
+{
+	struct pp_pinned_part *parts =
+		realloc(file->parts, (file->part_cnt + 1) * sizeof(*file->parts));
+
+	if (!parts)
+		return NULL;
+	file->parts = parts;
+	parts[file->part_cnt] = (struct pp_pinned_part){.group = group};
+	return &parts[file->part_cnt++];
+}
+
+/* Takes over the container's name. */
+static int end_part(struct reading *r)
+{
+	struct pp_pinned_part *part;
+
+	if (!r->cnt)
+		return 0;
+	if (pathprof_events_sort(r->events, &r->cnt) < 0)
+		return -EBADMSG;
+	part = add_part(r->file, r->group);
+	if (!part)
+		return -ENOMEM;
+	part->container = r->container;
+	r->container = NULL;
+	int code = pp_counts_add(&part->counts, r->events, r->cnt);
+	r->cnt = 0;
+	return code;
+}
+
+static int begin_part(struct reading *r, uint64_t group, const char *container)
+{
+	int code = end_part(r);
+
+	if (code < 0)
+		return code;
+	free(r->container);
+	r->container = strdup(container);
+	r->group = group;
+	return r->container ? 0 : -ENOMEM;
+}
+
+static int take_row(void *context, const struct pathprof_container_path_row *row)
+{
+	struct reading *r = context;
+	uint64_t group = pathprof_event_group(&row->binary_id);
+
+	if (!r->container || group != r->group || strcmp(r->container, row->container) != 0) {
+		int code = begin_part(r, group, row->container);
+
+		if (code < 0)
+			return code;
+	}
+	if (r->total++ == PP_PINNED_EVENTS_MAX)
+		return -E2BIG;
+	if (r->cnt == r->room) {
+		size_t room = r->room ? 2 * r->room : 1024;
+		struct pathprof_event *events = realloc(r->events, room * sizeof(*events));
+
+		if (!events)
+			return -ENOMEM;
+		r->events = events;
+		r->room = room;
+	}
+	pathprof_event_of_path(&r->events[r->cnt++], group, row->start, row->length, row->outcomes,
+			       (double)row->samples);
+	return 0;
+}
+
+/* Where a binary ran in several containers: all of them together, behind the single ones. */
+static int add_together(struct pp_pinned_file *file)
+{
+	uint32_t single_cnt = file->part_cnt;
+
+	for (uint32_t i = 0; i < single_cnt; i++) {
+		uint64_t group = file->parts[i].group;
+		struct pp_pinned_part *all;
+		int code = 0;
+
+		if ((i && file->parts[i - 1].group == group) || i + 1 == single_cnt ||
+		    file->parts[i + 1].group != group)
+			continue;
+		all = add_part(file, group);
+		if (!all)
+			return -ENOMEM;
+		for (uint32_t j = i; code == 0 && j < single_cnt && file->parts[j].group == group;
+		     j++)
+			code = pp_counts_add(&all->counts, file->parts[j].counts.events,
+					     file->parts[j].counts.cnt);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int read_file(struct pp_pinned_file *file, const char *path, struct pathprof_error *error)
+{
+	struct reading reading = {.file = file};
+	struct pathprof_store *store = NULL;
+	int code = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
+
+	if (code < 0)
+		return code;
+	code = pathprof_store_container_paths(store, NULL, take_row, &reading, error);
+	if (code == 0)
+		code = end_part(&reading);
+	if (code == 0)
+		code = add_together(file);
+	if (code < 0 && !error->text[0])
+		pathprof_fail(error, code, "%s: %s", path, strerror(-code));
+	free(reading.container);
+	free(reading.events);
+	pathprof_store_free(store);
+	return code;
+}
+
+/* ---------------------------------------------------------------- the directory */
+
+static bool is_baseline(const char *file, char *name, size_t size)
+{
+	size_t len = strlen(file), suffix_len = sizeof(SUFFIX) - 1;
+
+	if (file[0] == '.' || len <= suffix_len || len - suffix_len >= size ||
+	    strcmp(file + len - suffix_len, SUFFIX) != 0)
+		return false;
+	memcpy(name, file, len - suffix_len);
+	name[len - suffix_len] = '\0';
+	return true;
+}
+
+static void read_named(struct pp_pinned *pinned, const char *file)
+{
+	struct pp_pinned_file new = {.name = ""};
+	struct pathprof_error error = {""};
+	char path[PP_CONFIG_PATH_MAX + 300];
+
+	if (!is_baseline(file, new.name, sizeof(new.name)))
+		return;
+	snprintf(path, sizeof(path), "%s/%s", pinned->directory, file);
+	if (pinned->file_cnt == PP_PINNED_MAX) {
+		pp_log(LOG_WARNING, "%s: passed over: more than %d baselines", path, PP_PINNED_MAX);
+		return;
+	}
+	if (read_file(&new, path, &error) < 0) {
+		pp_log(LOG_WARNING, "baseline passed over: %s", error.text);
+		release_file(&new);
+		return;
+	}
+	pp_log(LOG_INFO, "baseline %s read", new.name);
+	pinned->files[pinned->file_cnt++] = new;
+}
+
+static int any(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void read_directory(struct pp_pinned *pinned)
+{
+	struct dirent **entries = NULL;
+	int cnt = scandir(pinned->directory, &entries, any, alphasort);
+
+	for (int i = 0; i < cnt; i++) {
+		read_named(pinned, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+/* Files are renamed into place, so a new one always changes the directory's time. */
+void pp_pinned_refresh(struct pp_pinned *pinned)
+{
+	struct stat st;
+
+	if (stat(pinned->directory, &st) < 0) {
+		pp_pinned_release(pinned);
+		return;
+	}
+	if (st.st_mtim.tv_sec == pinned->read.tv_sec && st.st_mtim.tv_nsec == pinned->read.tv_nsec)
+		return;
+	pp_pinned_release(pinned);
+	pinned->read = st.st_mtim;
+	read_directory(pinned);
+}
+
+const struct pp_counts *pp_pinned_counts(const struct pp_pinned *pinned, const char *name,
+					 uint64_t group, const char *container)
+{
+	const struct pp_counts *found = NULL;
+
+	for (uint32_t i = 0; i < pinned->file_cnt; i++) {
+		const struct pp_pinned_file *file = &pinned->files[i];
+
+		if (strcmp(file->name, name) != 0)
+			continue;
+		/* all together comes last, and is the only one when there is one container */
+		for (uint32_t k = 0; k < file->part_cnt; k++) {
+			const struct pp_pinned_part *part = &file->parts[k];
+
+			if (part->group != group)
+				continue;
+			if (part->container && !strcmp(part->container, container))
+				return &part->counts;
+			found = &part->counts;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pinned baselines: profile files NAME.baseline in one directory, read when the directory changes.
+ *
+ * A binary's counts are those of the container asked for; where the file has the binary, but not in
+ * this container, those of all its containers together.
+ *
+ * Workload: a few files of some hundred thousand counts, read now and then, asked for 200 times a
+ * window. Files come from people: one that cannot be read is told once and passed over. One owner.
+ */
+#ifndef PP_PINNED_H
+#define PP_PINNED_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "../config/config.h"
+#include "counts.h"
+
+#define PP_PINNED_MAX        8
+#define PP_PINNED_EVENTS_MAX (1u << 20) /* of one file */
+
+struct pp_pinned_part {
+	uint64_t group;
+	char *container; /* NULL: all together */
+	struct pp_counts counts;
+};
+
+struct pp_pinned_file {
+	char name[PP_CONFIG_NAME_MAX];
+	struct pp_pinned_part *parts;
+	uint32_t part_cnt;
+};
+
+struct pp_pinned {
+	char directory[PP_CONFIG_PATH_MAX];
+	struct timespec read; /* time of change of the directory that was read; 0: none */
+	struct pp_pinned_file files[PP_PINNED_MAX];
+	uint32_t file_cnt;
+};
+
+/* Reads again what changed. */
+void pp_pinned_refresh(struct pp_pinned *pinned);
+/* NULL: no such baseline, or the binary is not in it. */
+const struct pp_counts *pp_pinned_counts(const struct pp_pinned *pinned, const char *name,
+					 uint64_t group, const char *container);
+void pp_pinned_release(struct pp_pinned *pinned);
+
+#endif

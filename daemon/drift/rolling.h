@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rolling baseline of one subject: what its windows of the last hour came to.
+ *
+ *     newest window -> recent: the last few, which rules may measure together
+ *                        | the oldest of them leaves
+ *                        v
+ *                      base: buckets of windows, the oldest goes when it is too old
+ *                        |  ... or, while an alert is pending or firing:
+ *                      held: collected apart. It becomes the base when it spans as much as the base
+ *                            may (the change is the new normal), and is dropped when the alert is
+ *                            over before.
+ *
+ * So a change never becomes part of what it is measured against before anybody could be told, and a
+ * program that comes back to its old ways finds them there.
+ *
+ * Buckets hold one window each at first; when all are full, neighbours are put together, until
+ * eight of them span the time wanted. How windows scatter (dispersion) is estimated from them.
+ *
+ * Workload: 200 of these, a window of a thousand events each a minute. One owner.
+ */
+#ifndef PP_ROLLING_H
+#define PP_ROLLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counts.h"
+
+#define PP_ROLLING_BUCKETS    8
+#define PP_ROLLING_RECENT_MAX 15
+
+struct pp_bucket {
+	struct pp_counts counts;
+	int64_t begin_ns, end_ns; /* ends of its first and its last window */
+};
+
+struct pp_span {
+	struct pp_bucket buckets[PP_ROLLING_BUCKETS]; /* oldest first */
+	uint32_t cnt;
+	int64_t each_ns;      /* what a bucket spans; 0: one window */
+	struct pp_counts sum; /* of all buckets */
+	bool changed;         /* a bucket came or went since the dispersion was estimated */
+	double dispersion;    /* 0: not known yet */
+};
+
+struct pp_recent {
+	struct pp_counts counts;
+	int64_t end_ns;
+	bool hot; /* an alert was pending or firing when it came */
+};
+
+/* All zero: empty. */
+struct pp_rolling {
+	struct pp_recent recent[PP_ROLLING_RECENT_MAX]; /* oldest first */
+	uint32_t recent_cnt;
+	struct pp_span base, held;
+};
+
+void pp_rolling_release(struct pp_rolling *rolling);
+/*
+ * A window that was judged already (hot: what came out), at most recent_max of them wait.
+ * -ENOMEM: it is lost.
+ */
+int pp_rolling_push(struct pp_rolling *rolling, const struct pathprof_event *events, size_t cnt,
+		    int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns);
+/* The newest window and cnt - 1 before it, together, into *ret_pool (released by the caller). */
+int pp_rolling_pool(const struct pp_rolling *rolling, const struct pathprof_event *events,
+		    size_t event_cnt, uint32_t cnt, struct pp_counts *ret_pool);
+/* Of windows during which nothing changed; 0: fewer than two buckets. */
+double pp_rolling_dispersion(struct pp_rolling *rolling);
+size_t pp_rolling_bytes(const struct pp_rolling *rolling);
+
+#endif
