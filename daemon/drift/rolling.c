@@ -123,6 +123,9 @@ static int leave(struct pp_rolling *rolling, const struct pp_recent *window, boo
 		span_release(&rolling->held);
 		return span_add(&rolling->base, window, span_ns);
 	}
+	/* between the old ways and the alarm: it may be of either, so of neither */
+	if (!window->hot)
+		return 0;
 	/* its own bound is twice the time: it is taken over before */
 	r = span_add(&rolling->held, window, 2 * span_ns);
 	if (r == 0 && spanned_ns(&rolling->held) >= span_ns) {

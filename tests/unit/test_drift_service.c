@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Drift in the service, on a made-up program whose ways are known: counts and rolling baselines
+ * against plain arrays, and the whole of it window by window with a store and no clock.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../daemon/drift/drift_state.h"
+#include "pathprof/events.h"
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t bound)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((state >> 33) % bound);
+}
+
+/* ---------------------------------------------------------------- counts against an array */
+
+#define KEYS 64
+
+static size_t draw_events(struct pathprof_event *events, double *sums)
+{
+	size_t cnt = draw(20);
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t key = draw(KEYS);
+
+		events[i] = (struct pathprof_event){.key_lo = key, .weight = 1 + draw(9)};
+		sums[key] += events[i].weight;
+	}
+	CU_ASSERT_EQUAL(pathprof_events_sort(events, &cnt), 0);
+	return cnt;
+}
+
+static bool same_as(const struct pp_counts *counts, const double *sums)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < KEYS; i++)
+		used += sums[i] > 0;
+	if (counts->cnt != used)
+		return false;
+	for (size_t i = 0; i < counts->cnt; i++)
+		if (counts->events[i].weight != sums[counts->events[i].key_lo] ||
+		    (i && counts->events[i].key_lo <= counts->events[i - 1].key_lo))
+			return false;
+	return true;
+}
+
+static void test_counts(void)
+{
+	struct pathprof_event events[32];
+
+	state = 1;
+	for (int round = 0; round < 50; round++) {
+		struct pp_counts counts = {0}, moved = {0};
+		double sums[KEYS] = {0};
+
+		for (int i = 0; i < 12; i++) {
+			size_t cnt = draw_events(events, sums);
+
+			CU_ASSERT_EQUAL(pp_counts_add(&counts, events, cnt), 0);
+			CU_ASSERT(same_as(&counts, sums));
+		}
+		pp_counts_move(&moved, &counts);
+		CU_ASSERT_EQUAL(counts.cnt, 0);
+		CU_ASSERT(same_as(&moved, sums));
+		/* a planted fault: one sample too many */
+		moved.events[0].weight++;
+		CU_ASSERT_FALSE(same_as(&moved, sums));
+		pp_counts_release(&moved);
+	}
+}
+
+/* ---------------------------------------------------------------- rolling against windows */
+
+#define WINDOWS 60
+
+struct past {
+	double sums[KEYS];
+	int64_t end_ns;
+	bool hot;
+};
+
+/* The base is what is in its buckets, and each bucket's windows are the oracle's. */
+static bool base_is_sound(const struct pp_rolling *rolling, const struct past *past, uint32_t cnt)
+{
+	const struct pp_span *base = &rolling->base;
+	double sums[KEYS] = {0};
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		bool in = false;
+
+		for (uint32_t b = 0; b < base->cnt; b++)
+			in |= past[i].end_ns >= base->buckets[b].begin_ns &&
+			      past[i].end_ns <= base->buckets[b].end_ns;
+		for (size_t k = 0; k < KEYS && in && !past[i].hot; k++)
+			sums[k] += past[i].sums[k];
+	}
+	return same_as(&base->sum, sums);
+}
+
+static void test_rolling(void)
+{
+	static struct past past[WINDOWS];
+	struct pathprof_event events[32];
+	struct pp_rolling rolling = {0};
+
+	state = 2;
+	for (uint32_t i = 0; i < WINDOWS; i++) {
+		size_t cnt;
+
+		memset(&past[i], 0, sizeof(past[i]));
+		past[i].end_ns = 10 * (i + 1);
+		cnt = draw_events(events, past[i].sums);
+		CU_ASSERT_EQUAL(
+			pp_rolling_push(&rolling, events, cnt, past[i].end_ns, false, 2, 200), 0);
+		CU_ASSERT_EQUAL(rolling.recent_cnt, i < 2 ? i + 1 : 2);
+		CU_ASSERT(base_is_sound(&rolling, past, i < 1 ? 0 : i - 1));
+		CU_ASSERT(rolling.base.cnt <= PP_ROLLING_BUCKETS);
+		/* no less than the time wanted, no more than half as much again */
+		if (i > 40 && rolling.base.cnt)
+			CU_ASSERT(past[i].end_ns - rolling.base.buckets[0].begin_ns <= 340 &&
+				  past[i].end_ns - rolling.base.buckets[0].begin_ns >= 180);
+	}
+	CU_ASSERT(pp_rolling_dispersion(&rolling) >= 1);
+	rolling.base.sum.events[0].weight++;
+	CU_ASSERT_FALSE(base_is_sound(&rolling, past, WINDOWS - 2));
+	pp_rolling_release(&rolling);
+}
+
+static void push_one(struct pp_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
+{
+	const struct pathprof_event event = {.key_lo = key, .weight = 1};
+
+	CU_ASSERT_EQUAL(pp_rolling_push(rolling, &event, 1, end_ns, hot, 2, 100), 0);
+}
+
+static bool base_has(const struct pp_rolling *rolling, uint64_t key)
+{
+	for (size_t i = 0; i < rolling->base.sum.cnt; i++)
+		if (rolling->base.sum.events[i].key_lo == key)
+			return true;
+	return false;
+}
+
+static void test_change_stays_out(void)
+{
+	struct pp_rolling rolling = {0};
+	int64_t now = 0;
+
+	for (int i = 0; i < 10; i++)
+		push_one(&rolling, 1, now += 10, false);
+	/* two windows of the change came before anybody knew */
+	for (int i = 0; i < 5; i++)
+		push_one(&rolling, 2, now += 10, i > 0);
+	CU_ASSERT_FALSE(base_has(&rolling, 2));
+	/* it was nothing: the base goes on as before */
+	for (int i = 0; i < 4; i++)
+		push_one(&rolling, 1, now += 10, false);
+	CU_ASSERT(base_has(&rolling, 1));
+	CU_ASSERT_FALSE(base_has(&rolling, 3));
+	CU_ASSERT_EQUAL(rolling.held.cnt, 0);
+	/* a change that lasts is the new normal */
+	for (int i = 0; i < 14; i++)
+		push_one(&rolling, 3, now += 10, true);
+	CU_ASSERT(base_has(&rolling, 3));
+	CU_ASSERT_FALSE(base_has(&rolling, 1));
+	pp_rolling_release(&rolling);
+}
+
+/* ---------------------------------------------------------------- a made-up program */
+
+#define WAYS    40
+#define SAMPLES 6000
+#define WINDOW  INT64_C(60000000000)
+
+struct bench {
+	struct pp_config config;
+	struct pathprof_store *store;
+	struct pathprof_profile profile;
+	struct pp_drift *drift;
+	sd_event *event;
+	int64_t now_ns;
+	char dir[160];
+};
+
+static struct pathprof_build_id build(uint8_t number)
+{
+	struct pathprof_build_id id = {.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
+
+	memset(id.bytes, number, sizeof(id.bytes));
+	return id;
+}
+
+static void open_drift(struct bench *b)
+{
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(pp_drift_new(&b->drift, &b->config, b->store, b->event, &error), 0);
+	CU_ASSERT_STRING_EQUAL(error.text, "");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b->drift);
+}
+
+static void open_store(struct bench *b)
+{
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL_FATAL(
+		pathprof_store_open(&b->store, b->config.db_path, PATHPROF_STORE_WRITE, &error), 0);
+}
+
+/* Windows end now: at a start those of the last hour are looked for. */
+static void bench_init(struct bench *b)
+{
+	struct timespec now;
+
+	memset(b, 0, sizeof(*b));
+	state = 3;
+	pp_config_defaults(&b->config);
+	b->config.tell_journal = 0;
+	b->config.alerts[1].enabled = 0;
+	snprintf(b->dir, sizeof(b->dir), "%s", unit_tmpdir());
+	snprintf(b->config.db_path, sizeof(b->config.db_path), "%s/p.db", b->dir);
+	clock_gettime(CLOCK_REALTIME, &now);
+	b->now_ns = ((int64_t)now.tv_sec - 1800) * 1000000000;
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&b->profile, 8 << 20), 0);
+	CU_ASSERT(sd_event_new(&b->event) >= 0);
+	open_store(b);
+	open_drift(b);
+}
+
+static void bench_release(struct bench *b)
+{
+	pp_drift_free(b->drift);
+	pathprof_store_free(b->store);
+	pathprof_profile_release(&b->profile);
+	sd_event_unref(b->event);
+}
+
+static void restart(struct bench *b)
+{
+	pp_drift_free(b->drift);
+	pathprof_store_free(b->store);
+	b->drift = NULL;
+	open_store(b);
+	open_drift(b);
+}
+
+static void begin_window(struct bench *b)
+{
+	pathprof_profile_clear(&b->profile);
+	b->profile.begin_ns = b->now_ns;
+	b->now_ns += WINDOW;
+	b->profile.end_ns = b->now_ns;
+	b->profile.source = PATHPROF_SOURCE_STEP;
+	b->profile.basis = PATHPROF_BASIS_TIME;
+	b->profile.totals.bursts = b->profile.totals.paths = SAMPLES;
+}
+
+/* shift moves the program's taste: 0 is how it always was. */
+static void run_program(struct bench *b, uint8_t number, const char *path, const char *where,
+			uint32_t shift, uint32_t samples)
+{
+	const struct pathprof_build_id id = build(number);
+	char comm[] = "program", container[32];
+	struct pathprof_process process = {
+		.pid = number, .start_time = number, .comm = comm, .container = container};
+	struct pathprof_path_count path_count = {.length = 1, .samples = 1, .weight = 1};
+
+	snprintf(container, sizeof(container), "%s", where);
+	path_count.binary = process.binary = pathprof_profile_binary(&b->profile, &id, path);
+	process.pid += (uint32_t)strlen(where) * 1000;
+	path_count.process = pathprof_profile_process(&b->profile, &process);
+	for (uint32_t i = 0; i < samples; i++) {
+		uint32_t a = draw(WAYS), c = draw(WAYS);
+
+		path_count.start = 0x1000 + 16 * (((a < c ? a : c) + shift) % WAYS);
+		pathprof_profile_add_path(&b->profile, &path_count);
+	}
+}
+
+static void end_window(struct bench *b)
+{
+	struct pathprof_error error = {""};
+	int64_t id = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_add_window(b->store, &b->profile, &id, &error), 0);
+	pp_drift_window(b->drift, &b->profile, id);
+}
+
+static void window(struct bench *b, uint32_t shift)
+{
+	begin_window(b);
+	run_program(b, 1, "/bin/program", "", shift, SAMPLES);
+	end_window(b);
+}
+
+static void windows(struct bench *b, uint32_t shift, int cnt)
+{
+	for (int i = 0; i < cnt; i++)
+		window(b, shift);
+}
+
+static uint32_t phase_of(const struct bench *b, const char *rule, const char *binary)
+{
+	for (uint32_t i = 0; i < b->drift->alert_cnt; i++)
+		if (!strcmp(b->drift->alerts[i]->rule, rule) &&
+		    !strcmp(b->drift->alerts[i]->binary, binary))
+			return b->drift->alerts[i]->state.phase;
+	return UINT32_MAX;
+}
+
+static uint32_t fast_phase(const struct bench *b)
+{
+	return phase_of(b, "fast", "/bin/program");
+}
+
+struct row_sum {
+	uint32_t cnt, over_cnt;
+	char baseline[40];
+};
+
+static int add_row(void *context, const struct pathprof_drift_row *row)
+{
+	struct row_sum *sum = context;
+
+	sum->cnt++;
+	sum->over_cnt += row->kl_low_bits > 0.01;
+	snprintf(sum->baseline, sizeof(sum->baseline), "%s", row->baseline);
+	return 0;
+}
+
+static struct row_sum rows_of(const struct bench *b, const char *baseline)
+{
+	struct row_sum sum = {0};
+
+	CU_ASSERT_EQUAL(pathprof_store_drift(b->store, NULL, baseline, add_row, &sum, NULL), 0);
+	return sum;
+}
+
+/* ---------------------------------------------------------------- the whole of it */
+
+static void test_fires_and_resolves(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 10);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").over_cnt, 0);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").cnt, 8);
+	window(&b, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
+	window(&b, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	windows(&b, 3, 5);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").over_cnt, 7);
+	windows(&b, 0, 1);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	windows(&b, 0, 1);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(pathprof_store_check(b.store, NULL), 0);
+	bench_release(&b);
+}
+
+static void test_restart_in_mid_pending(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 8);
+	window(&b, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
+	restart(&b);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
+	window(&b, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	restart(&b);
+	/* what was over stayed out of the baseline */
+	window(&b, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	restart(&b);
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	bench_release(&b);
+}
+
+/* A restart makes the same baseline of the store as the windows made when they came. */
+static void test_restart_restores_baseline(void)
+{
+	struct bench b;
+	struct pp_counts before = {0};
+	const struct pp_counts *after;
+
+	bench_init(&b);
+	windows(&b, 0, 9);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
+	after = &b.drift->subjects[0]->rolling.base.sum;
+	CU_ASSERT_EQUAL(pp_counts_add(&before, after->events, after->cnt), 0);
+	restart(&b);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
+	after = &b.drift->subjects[0]->rolling.base.sum;
+	CU_ASSERT_EQUAL_FATAL(after->cnt, before.cnt);
+	CU_ASSERT_EQUAL(memcmp(after->events, before.events, before.cnt * sizeof(*before.events)),
+			0);
+	pp_counts_release(&before);
+	bench_release(&b);
+}
+
+static void test_what_is_gone_resolves(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 8);
+	windows(&b, 3, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	for (int i = 0; i < 62; i++) {
+		begin_window(&b);
+		end_window(&b);
+		if (i == 58)
+			CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	}
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	bench_release(&b);
+}
+
+static void test_containers_and_builds_apart(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	for (int i = 0; i < 10; i++) {
+		begin_window(&b);
+		run_program(&b, 1, "/bin/program", "", 0, SAMPLES);
+		run_program(&b, 1, "/bin/program", "box", i < 8 ? 0 : 3, SAMPLES);
+		/* another build of it begins anew */
+		run_program(&b, i < 5 ? 2 : 3, "/bin/other", "", i < 5 ? 0 : 7, SAMPLES);
+		end_window(&b);
+	}
+	CU_ASSERT_EQUAL(b.drift->subject_cnt, 4);
+	CU_ASSERT_EQUAL(phase_of(&b, "fast", "/bin/other"), PATHPROF_ALERT_QUIET);
+	for (uint32_t i = 0; i < b.drift->alert_cnt; i++)
+		CU_ASSERT_EQUAL(b.drift->alerts[i]->state.phase == PATHPROF_ALERT_FIRING,
+				!strcmp(b.drift->alerts[i]->container, "box"));
+	bench_release(&b);
+}
+
+static void test_pinned(void)
+{
+	struct bench b;
+	struct pathprof_error error = {""};
+	char file[256];
+
+	bench_init(&b);
+	snprintf(b.config.alerts[0].baseline, PP_CONFIG_NAME_MAX, "good");
+	CU_ASSERT_EQUAL(pp_drift_configure(b.drift, &b.config, &error), 0);
+	windows(&b, 0, 6);
+	snprintf(file, sizeof(file), "%s/baselines", b.dir);
+	CU_ASSERT_EQUAL(mkdir(file, 0700), 0);
+	snprintf(file, sizeof(file), "%s/baselines/good.baseline", b.dir);
+	CU_ASSERT_EQUAL(pathprof_store_extract(b.store, NULL, file, "n", false, &error), 0);
+	snprintf(file, sizeof(file), "%s/baselines/junk.baseline", b.dir);
+	fclose(fopen(file, "w"));
+	window(&b, 0);
+	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->pinned.files[0].part_cnt, 1);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	windows(&b, 3, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	snprintf(file, sizeof(file), "%s/baselines/good.baseline", b.dir);
+	CU_ASSERT_EQUAL(unlink(file), 0);
+	window(&b, 0);
+	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 0);
+	bench_release(&b);
+}
+
+static void test_bounds(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	b.drift->config.drift_subjects_max = 3;
+	for (int i = 0; i < 6; i++) {
+		begin_window(&b);
+		for (uint8_t k = 0; k < 5; k++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "/bin/program-%d", k);
+			run_program(&b, k, name, "", 0, k == 4 ? 50 : 300);
+		}
+		end_window(&b);
+		CU_ASSERT_EQUAL(b.drift->subject_cnt, 3);
+	}
+	CU_ASSERT_EQUAL(b.drift->evicted, 6);
+	b.drift->config.drift_memory_max_bytes = 1;
+	windows(&b, 0, 1);
+	CU_ASSERT_EQUAL(b.drift->subject_cnt, 0);
+	CU_ASSERT_EQUAL(b.drift->alert_cnt, 0);
+	bench_release(&b);
+}
+
+/* ---------------------------------------------------------------- what is told */
+
+static char told[4096];
+static char told_summary[512];
+static enum pathprof_alert_change told_change;
+static uint32_t told_cnt;
+
+static int hear(struct pp_tell *tell, const struct pp_tell_message *message)
+{
+	snprintf(told, sizeof(told), "%s", message->json);
+	snprintf(told_summary, sizeof(told_summary), "%s", message->summary);
+	told_change = message->change;
+	told_cnt++;
+	return 0;
+}
+
+static void hear_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
+{
+	*ret_stats = (struct pp_tell_stats){.told = told_cnt};
+}
+
+static void hear_free(struct pp_tell *tell, uint32_t wait_ms)
+{
+}
+
+static const struct pp_tell_ops hear_ops = {"test", hear, hear_stats, hear_free};
+static struct pp_tell ear = {&hear_ops};
+
+static void test_message(void)
+{
+	struct bench b;
+	char *metrics = NULL;
+	size_t size = 0;
+	FILE *to;
+
+	bench_init(&b);
+	b.drift->sinks[b.drift->sink_cnt++] = &ear;
+	told_cnt = 0;
+	windows(&b, 0, 8);
+	windows(&b, 3, 2);
+	CU_ASSERT_EQUAL(told_cnt, 1);
+	CU_ASSERT_EQUAL(told_change, PATHPROF_ALERT_FIRED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"firing\",\"rule\":\"fast\""));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"paths\":[{\"path_id\":"));
+	CU_ASSERT_PTR_NULL(strstr(told, "\"path_id\":null"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told_summary, "/bin/program: runs otherwise"));
+	to = open_memstream(&metrics, &size);
+	pp_drift_metrics(b.drift, to);
+	fclose(to);
+	CU_ASSERT_PTR_NOT_NULL(strstr(metrics, "pathprof_alerts{phase=\"firing\"} 1"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(metrics, "pathprof_drift_kl_corrected_bits{binary=\"/bin/"));
+	free(metrics);
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(told_cnt, 2);
+	CU_ASSERT_EQUAL(told_change, PATHPROF_ALERT_RESOLVED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"resolved\""));
+	CU_ASSERT_PTR_NULL(strstr(told, "\"ends_at\":null"));
+	bench_release(&b);
+}
+
+static const struct unit_test tests[] = {
+	{"counts add up as an array does", test_counts},
+	{"the rolling baseline is the windows of its time", test_rolling},
+	{"a change stays out of the baseline until it is the new normal", test_change_stays_out},
+	{"an alert fires in its window and resolves when the ways come back",
+	 test_fires_and_resolves},
+	{"a restart in mid-pending goes on where it was", test_restart_in_mid_pending},
+	{"a restart makes the same baseline again", test_restart_restores_baseline},
+	{"an alert of what runs no more resolves", test_what_is_gone_resolves},
+	{"containers and builds are kept apart", test_containers_and_builds_apart},
+	{"pinned baselines come, are judged by and go", test_pinned},
+	{"subjects and memory are bounded", test_bounds},
+	{"what is told names paths", test_message},
+};
+UNIT_SUITE(drift_service, tests)
