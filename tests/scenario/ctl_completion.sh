@@ -31,6 +31,11 @@ completes "--function" "$ctl" paths --fu
 completes "--all --all-blocks" "$ctl" cfg --al
 completes "alpha" "$ctl" --json paths --comm ""
 completes "check" "$ctl" db ""
+completes "set list rm" "$ctl" baseline ""
+completes "unscaled" "$ctl" combine --method u
+completes "window:1 window:2 window:3 file:" "$ctl" compare ""
+completes "window:2" "$ctl" compare window:1 window:2
+completes "--baseline" "$ctl" drift --ba
 
 cat >"$dir/fake" <<END
 #!/bin/sh

@@ -11,6 +11,7 @@
 #include "text.h"
 
 #define BAR_WIDTH 10
+#define SHOWN_MIN 0.00005 /* bits; less is shown as none */
 
 static bool is_text(const struct moved *moved)
 {
@@ -164,7 +165,7 @@ static void print_functions(const struct comparison *c, uint32_t limit, FILE *ou
 		const struct moved *moved = &c->functions[i];
 		_cleanup_free_ char *name = moved_function_name(moved);
 
-		if (is_text(moved) || !(moved->moved_bits > 0))
+		if (is_text(moved) || !(moved->moved_bits > SHOWN_MIN))
 			continue;
 		add_shares(&table, c, moved);
 		table_cell(&table, CTL_PLAIN, "%zu", moved->event_cnt);
@@ -199,7 +200,7 @@ static void print_events(const struct comparison *c, uint32_t limit, FILE *out)
 		_cleanup_free_ char *label = side_label(moved->side, moved->item);
 		_cleanup_free_ char *line = side_line(moved->side, moved->item);
 
-		if (!(moved->moved_bits > 0))
+		if (!(moved->moved_bits > SHOWN_MIN))
 			break;
 		add_shares(&table, c, moved);
 		table_cell(&table, CTL_NAME, "%s", label);

@@ -133,6 +133,8 @@ static int parse(struct selector *selector, const struct ctl_options *options, c
 	char *sign;
 
 	*selector = (struct selector){.filter = options->filter, .word = ctl_strdup(word)};
+	/* What is narrowed is whose, never when: that the word says. */
+	selector->filter.since_ns = selector->filter.until_ns = selector->filter.window = 0;
 	selector->filter.limit = 0;
 	if (strncmp(word, "window:", 7) == 0)
 		return parse_window(selector, word + 7);

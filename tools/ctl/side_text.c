@@ -32,7 +32,7 @@ static bool parse_place(const char **at, struct pathprof_build_id *ret_id, uint6
 	for (; digit(c[0]) >= 0 && digit(c[1]) >= 0; c += 2) {
 		if (id.len_bytes == PATHPROF_BUILD_ID_MAX)
 			return false;
-		id.bytes[id.len_bytes++] = (uint8_t)(digit(c[0]) << 4 | digit(c[1]));
+		id.bytes[id.len_bytes++] = (uint8_t)(16 * digit(c[0]) + digit(c[1]));
 	}
 	if (!id.len_bytes || strncmp(c, ":0x", 3) != 0)
 		return false;
