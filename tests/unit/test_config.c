@@ -14,6 +14,7 @@
 #include "../../daemon/config/config_args.h"
 #include "../../daemon/config/config_key.h"
 #include "../../daemon/config/config_value.h"
+#include "pathprof/alert.h"
 
 static struct pathprof_error why;
 
@@ -249,7 +250,8 @@ static void test_default_file(void)
 			keys++;
 		}
 	}
-	CU_ASSERT_EQUAL(keys, pp_config_key_cnt);
+	/* both rules that are always there show all of theirs */
+	CU_ASSERT_EQUAL(keys, pp_config_key_cnt + 2 * pp_config_alert_key_cnt);
 	accept(text, &config);
 	pp_config_defaults(&defaults);
 	CU_ASSERT_EQUAL(memcmp(&config, &defaults, sizeof(config)), 0);
@@ -412,7 +414,59 @@ static void test_db_path(void)
 	CU_ASSERT_STRING_EQUAL(path, "/x.db");
 }
 
+static void test_alert_rules(void)
+{
+	struct pp_config config;
+	char many[2048] = "", *text;
+
+	accept("[Alert fast]\nEnabled=no\n[Alert my.rule-1]\nThreshold=0.25\nBinary=/opt/*\n"
+	       "Metric=overlap\nBaseline=release\nCoolDown=0\n[Alert fast]\nWindows=3\n",
+	       &config);
+	CU_ASSERT_EQUAL(config.alerts[0].enabled, 0);
+	CU_ASSERT_EQUAL(config.alerts[0].windows, 3);
+	CU_ASSERT_STRING_EQUAL(config.alerts[1].name, "slow");
+	CU_ASSERT_EQUAL(config.alerts[1].hysteresis_ppm, 2500);
+	CU_ASSERT_STRING_EQUAL(config.alerts[2].name, "my.rule-1");
+	CU_ASSERT_EQUAL(config.alerts[2].threshold_ppm, 250000);
+	CU_ASSERT_EQUAL(config.alerts[2].metric, PATHPROF_METRIC_OVERLAP);
+	CU_ASSERT_EQUAL(config.alerts[2].cool_down_ns, 0);
+	CU_ASSERT_EQUAL(config.alerts[2].pooled, 1);
+	CU_ASSERT_STRING_EQUAL(config.alerts[2].binary, "/opt/*");
+	CU_ASSERT_STRING_EQUAL(config.alerts[2].container, "*");
+	CU_ASSERT_STRING_EQUAL(config.alerts[2].baseline, "release");
+	CU_ASSERT_STRING_EQUAL(config.alerts[3].name, "");
+	text = printed(pp_config_print, &config);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "[Alert my.rule-1]\nEnabled=yes\nMetric=overlap\n"));
+	free(text);
+	refuse("[Alert]\nWindows=1\n", "F:1: unknown section [Alert]");
+	refuse("[Alert a b]\nWindows=1\n", "F:1: unknown section");
+	refuse("[Alert a]\nWindow=1\n", "F:2: unknown key Window= in [Alert a]");
+	refuse("[Alert a]\nPooled=17\n", "from 1 to 16");
+	refuse("[Alert a]\nThreshold=-1\n", "bad value, wanted a number from 0 to 1000");
+	refuse("[Alert a]\nWindows=1\n[Alert b]\nWindows=1\n[Alert a]\nWindows=2\n",
+	       "F:6: Windows= was set");
+	for (int i = 0; i < 15; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many),
+			 "[Alert r%d]\nWindows=1\n", i);
+	refuse(many, "F:30: [Alert r14]: more than 16 rules");
+}
+
+static void test_telling(void)
+{
+	struct pp_config config;
+
+	accept("[Tell]\nAlertmanager=https://host:9093\nExec=/bin/cat -\n[Metrics]\n"
+	       "Listen=127.0.0.1:9753\n",
+	       &config);
+	CU_ASSERT_STRING_EQUAL(config.tell_alertmanager, "https://host:9093");
+	CU_ASSERT_STRING_EQUAL(config.tell_exec, "/bin/cat -");
+	refuse("[Tell]\nWebhook=ftp://host\n", "wanted a URL, http:// or https://");
+	refuse("[Tell]\nExec=cat\n", "wanted a command by its absolute path");
+}
+
 static const struct unit_test tests[] = {
+	{"alert rules have names, and what they leave out", test_alert_rules},
+	{"where alerts are told is checked", test_telling},
 	{"defaults are what the table says", test_defaults},
 	{"every type of value is read", test_values},
 	{"byte order mark, CRLF and zero are understood", test_odd_bytes},
