@@ -1,0 +1,241 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# compare, combine, baseline, drift and alerts: on a database of which all is known, on a real
+# program recorded compressing and decompressing, on two builds of one program; the figures against
+# others worked out here; and what goes wrong is one line that says what, where and what to do.
+set -eu
+name=ctl_drift
+. "$(dirname "$0")/ctl_common.bash"
+cd "$dir"
+
+# says STATUS PATTERN ARGS...
+says() {
+	local status=$1 pattern=$2
+	shift 2
+	run "$status" "$@"
+	[ "$(wc -l <"$dir/said")" = 1 ] && grep -q "^pathprofctl: .*$pattern" "$dir/said" || {
+		cat "$dir/said"
+		fail "pathprofctl $*: expected one line with '$pattern'"
+	}
+	[ ! -s "$dir/got" ] || fail "pathprofctl $*: wrote on standard output"
+}
+
+# holds WHAT: the Python on standard input, over `got` as JSON in j, holds.
+holds() {
+	{
+		echo 'import json, math'
+		echo 'j = json.load(open("got"))'
+		cat
+	} >check.py
+	python3 check.py || {
+		head -c 3000 got
+		fail "$1"
+	}
+}
+
+### A database of which all is known: three windows, all the same.
+"$known" known.db
+export PATHPROF_DB=known.db
+run 0 compare window:1 window:2 --json
+holds 'equal windows' <<'END'
+f = j["figures"]
+assert f["kl_bits"] < 1e-12 and f["overlap"] == 1 and f["coverage_dynamic"] == 1, f
+assert f["angle_degrees"] < 1e-6 and f["kl_low_bits"] == 0, f
+assert j["a"]["samples"] == j["b"]["samples"] == 1000
+p = [.6, .3, .05, .04, .01]
+assert abs(j["a"]["entropy_bits"] + sum(x * math.log2(x) for x in p)) < 1e-9
+END
+run 0 compare window:1 '2026-01-02 01:00 UTC..'
+grep -q 'No difference that chance could not have made' got || fail 'no verdict on equals'
+run 0 compare window:1 window:2 --edges --json
+holds 'edges' <<'END'
+assert j["kind"] == "edges" and j["a"]["samples"] == 1000 and j["figures"]["kl_bits"] < 1e-12
+END
+
+### Text profiles, against figures worked out here.
+printf 'a\t6\nb\t3\nc\t1\n' >one.txt
+printf 'a\t2\nb\t2\na\t2\nd\t4\n' >two.txt # a comes twice: it adds up
+run 0 compare file:one.txt file:two.txt --json
+holds 'text' <<'END'
+f = j["figures"]
+p, q = {"a": .4, "b": .2, "d": .4}, {"a": .6, "b": .3, "c": .1}
+e = min(1 / 22, 1 / 4)
+q = {k: v * (1 - e) for k, v in q.items()} | {"d": e}
+d = sum(v * math.log2(v / q[k]) for k, v in p.items())
+assert abs(f["kl_bits"] - d) < 1e-9, (f, d)
+assert abs(f["overlap"] - .6) < 1e-9 and abs(f["coverage_dynamic"] - .6) < 1e-9, f
+assert abs(sum(x["bits"] for x in j["events"]) - d) < 1e-9
+assert j["events"][0]["what"] == "d" and j["events"][0]["a_share"] == 0
+END
+run 0 combine file:one.txt file:two.txt -o sum.txt
+printf 'a\t10\nb\t5\nc\t1\nd\t4\n' >want
+sort sum.txt >got
+expect 'counts are added'
+
+### What goes wrong.
+says 2 'two profiles' compare window:1
+says 2 'not a selector' compare window:1 nonsense
+says 1 'not the id of a window' compare window:x window:1
+says 1 'no such window' compare window:1 window:99
+says 1 'is no time' compare window:1 sometime..
+says 1 'not after its beginning' compare window:1 2026-02-01..2026-01-01
+says 1 'no such baseline.*baseline list' compare baseline:none window:1
+says 2 'a name is' compare baseline:../x window:1
+says 1 'No such file' compare file:none window:1
+says 1 'not a regular file' compare file:. window:1
+says 1 'is no build-id' compare alpha@xyz window:1
+says 1 'nothing was seen' compare 2020-01-01..2020-01-02 window:1
+says 1 'nothing was seen' compare alpha@aaaa 2026-01-01.. --comm nobody
+for weight in nan -1 inf 1e30 '' x; do
+	printf 'ok\t1\nbad\t%s\n' "$weight" >bad.txt
+	says 1 'bad.txt:2' compare file:bad.txt window:1
+done
+: >empty.txt
+says 1 'nothing was seen' compare file:empty.txt window:1
+says 1 'sum.txt: is there already' combine file:one.txt file:two.txt -o sum.txt
+says 2 '2 to' combine file:one.txt -o x.txt
+says 2 'FILE is needed' combine file:one.txt file:two.txt
+says 2 '--method mean' combine --method mean file:one.txt file:two.txt -o x.txt
+says 1 'name the output' combine file:one.txt file:two.txt -o x.profile
+[ "$(echo x.*)" = 'x.*' ] || fail 'combine left a file that it could not fill'
+says 2 'one of: set' baseline
+says 2 'name is needed' baseline set
+says 1 'nothing was seen' baseline set none --since 2020-01-01 --until 2020-01-02
+says 1 'no such baseline' baseline rm none
+says 2 '--threshold 0' drift --threshold 0
+# Nothing in common: a figure all the same, and a word of warning.
+run 0 compare file:one.txt window:1
+grep -q 'no binary in common' said || fail 'disjoint supports were not told'
+
+### Baselines.
+run 0 baseline set good --window 1
+says 1 'there already' baseline set good --window 2
+run 0 baseline set good --window 2 --replace
+run 0 baseline list --json
+holds 'list' <<'END'
+assert [(b["name"], b["samples"]) for b in j] == [("good", 1000)], j
+END
+run 0 compare baseline:good window:3 --json
+holds 'baseline' <<'END'
+assert j["figures"]["kl_bits"] < 1e-12 and j["figures"]["coverage_static"] == 1
+END
+run 0 drift --baseline good --check --json
+holds 'drift from a baseline' <<'END'
+assert {p["baseline"] for p in j} == {"good"} and not any(p["over"] for p in j), j
+assert len([p for p in j if p["binary"]["name"].endswith("alpha")]) == 3
+END
+run 0 baseline rm good
+run 0 alerts
+run 0 combine window:1 window:2 -o both.profile
+run 0 compare file:both.profile window:3 --json
+holds 'a profile file' <<'END'
+assert j["a"]["samples"] == 2000 and j["figures"]["overlap"] == 1
+END
+unset PATHPROF_DB
+
+### A real program at two kinds of work, and two builds of one program.
+[ -x "$BUILD/bin/pathprofd" ] || fail "pathprofd is not built"
+"$ctl" doctor >doctor || {
+	echo "skip $name: no source can run here: $(grep '^no .*single steps' doctor)"
+	exit 0
+}
+record() { "$ctl" record --no-report --overhead 80 "$@" >/dev/null 2>&1 || fail "record $*"; }
+seq 1 250000 | sed 's/7/ seven /g' >text
+bzip2 -kc text >text.bz2
+for ((i = 0; i < 8; i++)); do cat text.bz2; done >many.bz2
+# heaviest AFTER: of the windows behind that one the one with most paths.
+heaviest() {
+	"$ctl" windows --json | python3 -c '
+import json, sys
+print(max((w["paths"], w["id"]) for w in json.load(sys.stdin) if w["id"] > int(sys.argv[1]))[1])' "$1"
+}
+record -o bz.db -- bzip2 -kc text
+export PATHPROF_DB=bz.db
+packed=$(heaviest 0)
+run 0 baseline set packing --window "$packed"
+before=$("$ctl" windows --json | grep -c '"id"')
+record -o bz.db -- bzip2 -dc many.bz2
+last=$(heaviest "$before")
+run 0 compare baseline:packing "window:$last" --json -n 0 --svg moved.svg
+holds 'compressing and decompressing' <<'END'
+f = j["figures"]
+assert f["kl_bits"] > 0.5 and f["overlap"] < 0.5, f
+assert abs(sum(e["bits"] for e in j["events"]) - f["kl_bits"]) < 1e-6
+assert abs(sum(e["bits"] for e in j["functions"]) - f["kl_bits"]) < 1e-6
+assert abs(sum(e["a_share"] for e in j["events"]) - 1) < 1e-6
+assert abs(sum(e["b_share"] for e in j["functions"]) - 1) < 1e-6
+assert "libbz2" in j["functions"][0]["binary"], j["functions"][0]
+assert abs(sum(min(e["a_share"], e["b_share"]) for e in j["events"]) - f["overlap"]) < 1e-6
+END
+run 0 compare baseline:packing "window:$last"
+grep -q 'is stale for .*most in' got || fail 'no sentence about what moved'
+run 0 compare baseline:packing "window:$last" --branches --json
+run 0 compare baseline:packing "window:$last" --edges --json
+run 10 drift --baseline packing --check --svg drift.svg --binary libbz2.so.1.0.4 --window "$last"
+run 0 drift --baseline packing --check --binary libbz2.so.1.0.4 --window "$packed"
+for picture in moved drift; do
+	python3 -c "import xml.dom.minidom as m; m.parse('$picture.svg')" ||
+		fail "$picture.svg is not sound XML"
+done
+run 0 combine baseline:packing "window:$last" --method kl -o nearest.profile
+run 0 compare file:nearest.profile "window:$last" --json
+holds 'what was combined covers its parts' <<'END'
+assert j["figures"]["coverage_dynamic"] > 0.95, j["figures"]
+END
+unset PATHPROF_DB
+
+cat >program.c <<'END'
+#include <stdlib.h>
+#ifdef SECOND
+__attribute__((noinline)) unsigned in_front(int x)
+{
+	return x * 7 + rand() % 3;
+}
+#endif
+__attribute__((noinline)) unsigned same(unsigned n)
+{
+	unsigned s = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (i % 3) s += i * n; else s ^= i;
+	return s;
+}
+__attribute__((noinline)) unsigned other(unsigned n)
+{
+	unsigned s = 1;
+#ifdef SECOND
+	if (n & 1) s += same(3);
+#endif
+	while (n-- > 0) s = s * 31 + (s >> 5 & n);
+	return s;
+}
+int main(int argc, char **argv)
+{
+	unsigned s = 0;
+#ifdef SECOND
+	s += in_front(argc);
+#endif
+	for (int i = 0; i < 150000; i++) s += same(1000 + s % 5) + other(500 + s % 3);
+	return s == 12345;
+}
+END
+mkdir old new
+gcc -O2 -fno-align-loops -Wl,--build-id -o old/program program.c
+gcc -O2 -fno-align-loops -Wl,--build-id -DSECOND -o new/program program.c
+record -o builds.db -- ./old/program
+record -o builds.db -- ./new/program
+version() { readelf -n "$1" | sed -n 's/.*Build ID: \(........\).*/\1/p'; }
+old=program@$(version old/program)
+new=program@$(version new/program)
+run 0 --db builds.db compare "$old" "$new" --json -n 0 --graph-cache "$dir/graphs"
+holds 'two builds' <<'END'
+f = j["figures"]
+assert f["builds_matched"] == 1, f
+assert 0.1 < f["matched_a"] < 1 and 0.1 < f["matched_b"] < 1, f
+names = {e["function"] for e in j["functions"]}
+assert "same" in names and "other" not in names, names
+assert f["overlap"] > 0.5, f
+END
+rm old/program
+says 1 'different builds and cannot be matched.*keep both' --db builds.db compare "$old" "$new"
+finish
