@@ -31,8 +31,8 @@ static void write_metrics(void *context, FILE *to)
 	struct scene *scene = context;
 
 	scene->asked++;
-	pp_metrics_head(to, "pathprof_drift_kl_bits", "gauge", "Drift,\nin bits.");
-	pp_metrics_sample(to, "pathprof_drift_kl_bits", labels, 0.1);
+	pp_metrics_head(to, "pathprof_drift_kl", "gauge", "Drift,\nin bits.");
+	pp_metrics_sample(to, "pathprof_drift_kl", labels, 0.1);
 	pp_metrics_head(to, "pathprof_bursts_total", "counter", "Branch windows taken.");
 	pp_metrics_sample(to, "pathprof_bursts_total", NULL, 9007199254740991.0);
 }
@@ -125,9 +125,9 @@ static const char good_request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n
 static void test_answers(void)
 {
 	static const char wanted[] =
-		"# HELP pathprof_drift_kl_bits Drift,\\nin bits.\n"
-		"# TYPE pathprof_drift_kl_bits gauge\n"
-		"pathprof_drift_kl_bits{binary=\"/bin/a\\\"b\\\\c\\nd\","
+		"# HELP pathprof_drift_kl Drift,\\nin bits.\n"
+		"# TYPE pathprof_drift_kl gauge\n"
+		"pathprof_drift_kl{binary=\"/bin/a\\\"b\\\\c\\nd\","
 		"baseline=\"roll\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbding\"} 0.10000000000000001\n"
 		"# HELP pathprof_bursts_total Branch windows taken.\n"
 		"# TYPE pathprof_bursts_total counter\n"

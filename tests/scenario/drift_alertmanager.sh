@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An alert's life as a real Alertmanager sees it: shown once however often it is told, there again
+# after Alertmanager has lost all it knew, resolved when it is over. A real Prometheus reads the
+# endpoint meanwhile.
+. "$(dirname "$0")/alert_common.bash"
+
+probe=$BUILD/tests/tools/tell_probe
+[ -x "$probe" ] || { echo "not ok probe: $probe was not built"; exit 1; }
+start_alertmanager || { not_ok alertmanager "$(tail -n 3 "$tmp/alertmanager.log")"; finish; }
+listen=127.0.0.1:$(free_port)
+mkfifo "$tmp/commands"
+"$probe" "$alertmanager_url/" "$listen" 1 <"$tmp/commands" >"$tmp/probe.out" 2>"$tmp/probe.err" &
+daemon=$!
+exec 9>"$tmp/commands"
+check probe-starts "$(cat "$tmp/probe.err")" wait_for 10 grep -q ready "$tmp/probe.out"
+
+echo 'fire /bin/one' >&9
+check shown "Alertmanager shows none" wait_for 20 is_active 1 /bin/one
+check notified "nobody was notified" wait_for 20 has_notified 1 'firing /bin/one'
+start_prometheus "$listen" || not_ok prometheus "$(tail -n 3 "$tmp/prometheus.log")"
+sleep 2.5 # told again twice
+check shown-once "$(active /bin/one) alerts" is_active 1 /bin/one
+check notified-once "$(notified 'firing /bin/one') times" test "$(notified 'firing /bin/one')" -eq 1
+
+get "http://$listen/metrics" >"$tmp/metrics"
+check promtool "$(promtool check metrics <"$tmp/metrics" 2>&1 | head -3)" \
+	promtool check metrics <"$tmp/metrics"
+check scraped "told: $(value_of pathprof_tell_told_total)" \
+	wait_for 20 value_is 1 pathprof_tell_told_total
+check scraped-label "$(value_of pathprof_drift_kl)" \
+	wait_for 20 value_is 0.125 'pathprof_drift_kl%7Bbinary%3D%22/bin/a%20%5C%22b%5C%22%22%7D'
+check target-up "$(value_of up)" value_is 1 up
+
+kill -9 "$alertmanager"
+wait "$alertmanager" 2>/dev/null || true
+rm -rf "$tmp/alertmanager"
+echo 'fire /bin/two' >&9
+sleep 0.5
+run_alertmanager || not_ok alertmanager-again "$(tail -n 3 "$tmp/alertmanager.log")"
+check shown-after-loss "not told again" wait_for 30 is_active 1 /bin/one
+check shown-late "what happened meanwhile is lost" wait_for 30 is_active 1 /bin/two
+
+echo 'resolve /bin/one' >&9
+check resolved "still shown" wait_for 20 is_active 0 /bin/one
+check resolved-notified "nobody was notified" wait_for 20 has_notified 1 'resolved /bin/one'
+check others-stay "$(active /bin/two) alerts" is_active 1 /bin/two
+echo 'resolve /bin/two' >&9
+exec 9>&- # it ends, and tells what it has still to tell
+status=0
+wait "$daemon" || status=$?
+daemon=
+check ends-well "exit status $status: $(cat "$tmp/probe.err")" test "$status" -eq 0
+check resolved-at-end "still shown" wait_for 20 is_active 0 /bin/two
+finish
