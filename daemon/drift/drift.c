@@ -114,7 +114,7 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	begin_ns = thread_cpu_ns();
 	drift->window = window;
 	drift->end_ns = profile->end_ns;
-	drift->per_burst = totals->bursts ? (double)totals->paths / (double)totals->bursts : 1;
+	drift->per_burst = totals->bursts ? (double)totals->paths / (double)totals->bursts : 0;
 	pp_pinned_refresh(&drift->pinned);
 	take_window(drift, profile);
 	resolve_stale(drift);

@@ -172,12 +172,15 @@ static void judge_rules(struct judgement *j)
 			judge_rule(j, &j->drift->rules[i], j->subject->alerts[i]);
 }
 
-/* Until it can be estimated: paths out of one burst are alike at worst. */
-static double dispersion_of(struct pp_drift *drift, struct pp_drift_subject *subject)
+/*
+ * Paths out of one burst are alike at worst, so their number bounds the dispersion. What windows
+ * scatter beyond that is what the program does in turns; two windows in a row are there for that.
+ */
+static double dispersion_of(const struct pp_drift *drift, struct pp_drift_subject *subject)
 {
 	double dispersion = pp_rolling_dispersion(&subject->rolling);
 
-	if (!(dispersion > 0))
+	if (drift->per_burst > 0 && (!(dispersion > 0) || dispersion > drift->per_burst))
 		dispersion = drift->per_burst;
 	if (!(dispersion >= 1))
 		return 1;

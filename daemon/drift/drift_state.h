@@ -73,7 +73,7 @@ struct pp_drift {
 
 	/* the window at hand */
 	int64_t window, end_ns;
-	double per_burst; /* paths that came out of one burst */
+	double per_burst; /* paths that came out of one burst; 0: not known */
 	struct pathprof_drift_row *rows;
 	size_t row_cnt, row_room;
 
