@@ -6,10 +6,11 @@
  *     subject    (binary, container); keeps the counts of the last windows and of its baselines
  *     baseline   pinned    a profile file NAME.baseline in the directory of baselines; looked for
  *                          again when the directory changes
- *                previous  the last build of the same path name, by portable keys (match.h)
- *                rolling   all windows of the last hour (a setting) but the newest
+ *                rolling   all windows of the last hour (a setting) but the newest: rolling.h
  *
- * Workload: 200 subjects of some thousand paths a window; no more than 0.1 % of one core. Memory is
+ * A new build is a new subject: it begins with an empty rolling baseline.
+ *
+ * Workload: 200 subjects of some thousand paths a window (tests/bench/bench_drift.c). Memory is
  * bounded: the least recently seen subjects go first, which is counted. One owner, the event loop.
  */
 #ifndef PP_DRIFT_H
