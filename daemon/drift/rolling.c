@@ -99,9 +99,9 @@ static int span_add(struct pp_span *span, const struct pp_recent *window, int64_
 
 	if (r == 0)
 		r = bucket_for(span, window->end_ns, &bucket);
-	if (r == 0)
+	if (r == 0 && bucket)
 		r = pp_counts_add(&bucket->counts, window->counts.events, window->counts.cnt);
-	if (r < 0)
+	if (r < 0 || !bucket)
 		return r;
 	bucket->end_ns = window->end_ns;
 	return pp_counts_add(&span->sum, window->counts.events, window->counts.cnt);
