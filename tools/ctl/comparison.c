@@ -254,16 +254,19 @@ void comparison_release(struct comparison *comparison)
 	comparison->events = comparison->functions = NULL;
 }
 
-char *moved_function_name(const struct moved *moved)
-{
-	const struct symbol *symbol = side_function(moved->side, moved->item);
-
-	return ctl_strdup(symbol ? symbol->name : "");
-}
-
 const char *moved_binary_name(const struct moved *moved)
 {
 	if (moved->item->binary == SIDE_NO_BINARY)
 		return "";
 	return text_base_name(moved->side->binaries[moved->item->binary].name);
+}
+
+char *moved_function_name(const struct moved *moved)
+{
+	const struct symbol *symbol = side_function(moved->side, moved->item);
+
+	if (symbol)
+		return ctl_strdup(symbol->name);
+	return *moved_binary_name(moved) ? ctl_printf("%s (no code)", moved_binary_name(moved))
+					 : ctl_strdup("(no code)");
 }

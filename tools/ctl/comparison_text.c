@@ -92,7 +92,8 @@ static void print_hottest(const struct comparison *c, FILE *out)
 {
 	size_t cnt = c->function_cnt < 3 ? c->function_cnt : 3;
 
-	if (!cnt || is_text(&c->functions[0]) || !(c->functions[0].moved_bits > 0))
+	if (!cnt || !side_function(c->functions[0].side, c->functions[0].item) ||
+	    !(c->functions[0].moved_bits > 0))
 		return;
 	fputs("; most in ", out);
 	for (size_t i = 0; i < cnt && c->functions[i].moved_bits > 0.01 * c->kl.bits; i++) {

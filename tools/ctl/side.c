@@ -193,6 +193,10 @@ const struct symbol *side_function(const struct side *side, const struct side_it
 	if (item->binary == SIDE_NO_BINARY)
 		return NULL;
 	binary = &side->binaries[item->binary];
+	/* Without code every place would be a function of its own. */
+	if (binary->id.kind != PATHPROF_ID_JIT &&
+	    !symbols_code(side->symbols, &binary->id, binary->name, NULL))
+		return NULL;
 	return symbols_function(side->symbols, &binary->id, binary->name, item->from);
 }
 
@@ -204,7 +208,7 @@ uint64_t side_function_key(const struct side *side, const struct side_item *item
 	if (item->portable)
 		return item->key_hi;
 	if (!symbol)
-		return 0;
+		return item->binary == SIDE_NO_BINARY ? 0 : side->binaries[item->binary].group;
 	pathprof_event_of_path(&event, 0, symbol->start, UINT32_MAX, 0, 0);
 	return side->binaries[item->binary].group ^ event.key_lo;
 }

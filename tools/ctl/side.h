@@ -82,9 +82,10 @@ int side_finish(struct side *side);
 /* NULL: no such event. */
 const struct side_item *side_find(const struct side *side, uint64_t key_hi, uint64_t key_lo);
 
-/* The function an item lies in; NULL: text alone. Belongs to the side. */
+/* The function an item lies in; NULL: text alone, or no code to be had. Belongs to the side. */
 const struct symbol *side_function(const struct side *side, const struct side_item *item);
-/* A key that names the function: the same on both sides; 0 of text alone. */
+/* A key that names the function: the same on both sides; 0 of text alone, and one
+ * for all of a binary without code. */
 uint64_t side_function_key(const struct side *side, const struct side_item *item);
 /* The whole of it in a line, for people; the caller frees. */
 char *side_label(const struct side *side, const struct side_item *item);
