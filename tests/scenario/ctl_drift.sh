@@ -127,6 +127,30 @@ assert len([p for p in j if p["binary"]["name"].endswith("alpha")]) == 3
 END
 run 0 baseline rm good
 run 0 alerts
+grep -q 'no alert' got || fail 'alerts where there are none'
+
+### What the service stored is shown as it is.
+"$known" stored.db
+"$known" stored.db drift
+run 10 --db stored.db drift --check --svg stored.svg
+grep -q '^alpha *web-1 *rolling *3 .* 0\.4000 *0\.3000\.\.0\.5000 .* 2/3$' got || {
+	cat got
+	fail 'stored drift'
+}
+run 0 --db stored.db drift --check --threshold 0.35
+run 0 --db stored.db drift --check --window 1
+run 0 --db stored.db drift --json
+holds 'stored drift' <<'END'
+assert [(p["window"], p["kl_corrected_bits"], p["over"]) for p in j] == \
+    [(3, .4, True), (2, .3, True), (1, .001, False)], j
+END
+run 0 --db stored.db alerts --json
+holds 'alerts' <<'END'
+assert [(a["rule"], a["state"]) for a in j] == [("fast", "firing"), ("slow", "resolved")], j
+assert j[0]["told"] == {"rule": "fast"} and j[1]["told"] is None
+END
+run 0 --db stored.db alerts
+grep -q '^firing *fast .*/alpha *web-1 *rolling *0\.4000' got || fail 'alerts as a table'
 run 0 combine window:1 window:2 -o both.profile
 run 0 compare file:both.profile window:3 --json
 holds 'a profile file' <<'END'

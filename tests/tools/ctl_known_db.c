@@ -5,6 +5,7 @@
  *     ctl_known_db FILE              three windows an hour apart from 2026-01-02 00:00 UTC
  *     ctl_known_db FILE now          one window that ended just now
  *     ctl_known_db FILE status JSON  leaves JSON as the daemon's state
+ *     ctl_known_db FILE drift        drift of alpha in the three windows there are, and two alerts
  *
  * alpha (build-id aaaa...) has three paths of weight 600, 300 and 50 in each window, generated
  * code of process 4242 one of 40 with a name, and a binary and a process that call themselves
@@ -140,6 +141,67 @@ static int write_windows(struct pathprof_store *store, int64_t begin_ns, unsigne
 	return r < 0 ? complain("write", &error) : 0;
 }
 
+/* 0.001, 0.3 and 0.4 bits: the last two are over any threshold that makes sense. */
+static int write_drift(struct pathprof_store *store)
+{
+	static const double bits[] = {0.001, 0.3, 0.4};
+	struct pathprof_drift_row rows[3];
+	struct pathprof_error error = {""};
+
+	for (int i = 0; i < 3; i++) {
+		rows[i] = (struct pathprof_drift_row){
+			.window = i + 1,
+			.binary_name = "/nonexistent/bin/alpha",
+			.container = "web-1",
+			.baseline = "rolling",
+			.window_samples = 950,
+			.baseline_samples = 3000,
+			.kl_bits = bits[i] + 0.05,
+			.kl_corrected_bits = bits[i],
+			.kl_low_bits = bits[i] > 0.1 ? bits[i] - 0.1 : 0,
+			.kl_high_bits = bits[i] + 0.1,
+			.overlap = 0.75,
+			.angle_degrees = 30,
+			.coverage_static = 0.5,
+			.coverage_dynamic = 0.9,
+			.matched = 1,
+		};
+		id_of(&rows[i].binary_id, 0xaa);
+	}
+	return pathprof_store_add_drift(store, rows, 3, &error) < 0 ? complain("drift", &error) : 0;
+}
+
+static int write_alerts(struct pathprof_store *store)
+{
+	const int64_t end_ns = BEGIN_NS + 2 * HOUR_NS + LENGTH_NS;
+	const struct pathprof_alert_row rows[] = {
+		{.rule = "fast",
+		 .binary = "/nonexistent/bin/alpha",
+		 .container = "web-1",
+		 .baseline = "rolling",
+		 .state = {.phase = PATHPROF_ALERT_FIRING,
+			   .since_ns = end_ns,
+			   .fired_ns = end_ns,
+			   .seen_ns = end_ns,
+			   .value = 0.4},
+		 .json = "{\"rule\": \"fast\"}"},
+		{.rule = "slow",
+		 .binary = "/nonexistent/bin/alpha",
+		 .container = "",
+		 .baseline = "rolling",
+		 .state = {.since_ns = end_ns,
+			   .fired_ns = BEGIN_NS,
+			   .resolved_ns = end_ns,
+			   .seen_ns = end_ns,
+			   .value = 0.001},
+		 .json = ""},
+	};
+	struct pathprof_error error = {""};
+
+	return pathprof_store_set_alerts(store, rows, 2, &error) < 0 ? complain("alerts", &error)
+								     : 0;
+}
+
 static int64_t a_minute_ago_ns(void)
 {
 	struct timespec now;
@@ -155,7 +217,7 @@ int main(int argc, char **argv)
 	int r;
 
 	if (argc < 2) {
-		fputs("usage: ctl_known_db FILE [now | status JSON]\n", stderr);
+		fputs("usage: ctl_known_db FILE [now | drift | status JSON]\n", stderr);
 		return 2;
 	}
 	if (pathprof_store_open(&store, argv[1], PATHPROF_STORE_WRITE, &error) < 0)
@@ -164,6 +226,8 @@ int main(int argc, char **argv)
 		r = pathprof_store_set_status(store, argv[3], &error) < 0
 			    ? complain("status", &error)
 			    : 0;
+	else if (argc == 3 && !strcmp(argv[2], "drift"))
+		r = write_drift(store) || write_alerts(store);
 	else if (argc == 3 && !strcmp(argv[2], "now"))
 		r = write_windows(store, a_minute_ago_ns(), 1);
 	else
