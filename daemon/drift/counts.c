@@ -70,9 +70,10 @@ int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, siz
 	*to = (struct pp_counts){.events = merged, .cnt = cnt, .room = room};
 	/* what overlapped leaves room that is not given back for less than a quarter */
 	if (cnt < room - room / 4) {
-		merged = realloc(merged, cnt * sizeof(*merged));
-		if (merged)
-			*to = (struct pp_counts){.events = merged, .cnt = cnt, .room = cnt};
+		struct pathprof_event *less = realloc(merged, cnt * sizeof(*less));
+
+		if (less)
+			*to = (struct pp_counts){.events = less, .cnt = cnt, .room = cnt};
 	}
 	return 0;
 }

@@ -209,7 +209,8 @@ static void open_drift(struct bench *b)
 
 	CU_ASSERT_EQUAL(pp_drift_new(&b->drift, &b->config, b->store, b->event, &error), 0);
 	CU_ASSERT_STRING_EQUAL(error.text, "");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(b->drift);
+	if (!b->drift)
+		abort();
 }
 
 static void open_store(struct bench *b)

@@ -319,7 +319,9 @@ static uint32_t files_in(const char *dir)
 
 	snprintf(command, sizeof(command), "ls -A '%s'", dir);
 	list = popen(command, "r");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(list);
+	CU_ASSERT_PTR_NOT_NULL(list);
+	if (!list)
+		return UINT32_MAX;
 	for (int c = fgetc(list); c != EOF; c = fgetc(list))
 		cnt += c == '\n';
 	pclose(list);
@@ -555,6 +557,13 @@ static const struct pathprof_alert_state firing = {
 static const struct pathprof_alert_state resolved = {
 	.fired_ns = 3, .resolved_ns = 7, .since_ns = 7, .seen_ns = 9, .value = 0.25};
 
+static bool same_state(const struct pathprof_alert_state *a, const struct pathprof_alert_state *b)
+{
+	return a->phase == b->phase && a->streak_cnt == b->streak_cnt &&
+	       a->since_ns == b->since_ns && a->fired_ns == b->fired_ns &&
+	       a->resolved_ns == b->resolved_ns && a->seen_ns == b->seen_ns && a->value == b->value;
+}
+
 static void test_alerts(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");
@@ -577,9 +586,9 @@ static void test_alerts(void)
 	CU_ASSERT_STRING_EQUAL(met.keys[0], "fast /bin/b box rolling {}");
 	CU_ASSERT_STRING_EQUAL(met.keys[1], "fast /bin/a  rolling ");
 	CU_ASSERT_STRING_EQUAL(met.keys[2], "slow /bin/a  rolling {\"a\":1}");
-	CU_ASSERT_EQUAL(memcmp(&met.states[0], &firing, sizeof(firing)), 0);
-	CU_ASSERT_EQUAL(memcmp(&met.states[1], &pending, sizeof(pending)), 0);
-	CU_ASSERT_EQUAL(memcmp(&met.states[2], &resolved, sizeof(resolved)), 0);
+	CU_ASSERT(same_state(&met.states[0], &firing));
+	CU_ASSERT(same_state(&met.states[1], &pending));
+	CU_ASSERT(same_state(&met.states[2], &resolved));
 	/* calmed again: as if it had never been */
 	rows[1].state = (struct pathprof_alert_state){.seen_ns = 6, .since_ns = 6};
 	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows + 1, 1, &error), 0);
