@@ -248,7 +248,7 @@ static int listen_at(const struct sockaddr *address, socklen_t len)
 
 static uint16_t port_of(int fd)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {0};
 	socklen_t len = sizeof(address);
 
 	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
@@ -288,7 +288,7 @@ static int watch(struct pp_metrics *metrics, sd_event *event)
 static int open_all(struct pp_metrics *metrics, sd_event *event, const char *address,
 		    struct pathprof_error *error)
 {
-	struct sockaddr_storage where;
+	struct sockaddr_storage where = {0};
 	_cleanup_close_ int fd = -EBADF;
 	socklen_t len = 0;
 	int r = parse(address, &where, &len, error);

@@ -67,13 +67,14 @@ static void write_path(FILE *to, json_t *path)
 static char *paths_of(const struct pp_tell_message *message)
 {
 	json_t *all = message->json ? json_loads(message->json, 0, NULL) : NULL;
-	json_t *path;
+	json_t *paths = json_object_get(all, "paths");
 	char *text = NULL;
-	size_t len_bytes, i;
+	size_t len_bytes;
 	FILE *to = open_memstream(&text, &len_bytes);
 
 	if (to) {
-		json_array_foreach(json_object_get(all, "paths"), i, path) write_path(to, path);
+		for (size_t i = 0; i < json_array_size(paths); i++)
+			write_path(to, json_array_get(paths, i));
 		fclose(to);
 	}
 	json_decref(all);

@@ -328,7 +328,7 @@ static void test_alertmanager_batches(void)
 	world_init(&world);
 	hook = open_hook(&world, PP_TELL_WEBHOOK_ALERTMANAGER, 0);
 	for (int i = 0; i < 150; i++) {
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "/bin/%d", i);
 		CU_ASSERT(tell(hook, name, PATHPROF_ALERT_RESOLVED) == 0);
