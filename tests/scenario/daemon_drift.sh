@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Drift in the service, by a pinned baseline: a library that comes to be used otherwise is told of
+# by the exec hook, also when the daemon is killed between the first sign and the alert.
+. "$(dirname "$0")/daemon_common.bash"
+
+conf=$tmp/p.conf
+# A build of its own: others on this machine use the library as well.
+mkdir "$tmp/lib"
+objcopy --remove-section .note.gnu.build-id \
+	"$(ldd "$(command -v bzip2)" | awk '$1 ~ /^libbz2/ { print $3 }')" "$tmp/lib/libbz2.so.1.0"
+lib=$tmp/lib/libbz2.so.1.0
+export LD_LIBRARY_PATH=$tmp/lib
+windows_to_fire=3
+cat >"$conf" <<END
+[Profile]
+Source=step
+Overhead=100%
+FrequencyHz=1997
+TakenBranches=8
+WindowSec=4
+[Drift]
+Rolling=10min
+SamplesMin=50
+[Tell]
+Journal=no
+Exec=$tmp/hook
+[Alert fast]
+Enabled=no
+[Alert slow]
+Enabled=no
+[Alert use]
+Baseline=before
+Binary=$lib
+Threshold=0.2
+Hysteresis=0.1
+SamplesMin=50
+Windows=$windows_to_fire
+CoolDown=0
+END
+printf '#!/bin/sh\ncat >>"%s"\necho >>"%s"\n' "$tmp/told" "$tmp/told" >"$tmp/hook"
+chmod 755 "$tmp/hook"
+: >"$tmp/told"
+
+# A program that does what $tmp/mode says, round after round, until $tmp/mode is gone.
+seq 400000 >"$tmp/text"
+bzip2 -k "$tmp/text"
+echo compress >"$tmp/mode"
+(
+	while read -r mode 2>/dev/null <"$tmp/mode"; do
+		case $mode in
+		compress) bzip2 -c "$tmp/text" ;;
+		*) bzip2 -dc "$tmp/text.bz2" ;;
+		esac >"$tmp/out.bz2"
+	done
+) &
+busy=$!
+
+of_lib="FROM drift d JOIN binaries b ON b.id = d.binary JOIN windows w ON w.id = d.window
+	WHERE b.name = '$lib' AND d.baseline ="
+measured() { sql "SELECT count(*) $of_lib '$1'" 2>/dev/null || echo 0; }
+measured_at_least() { [ "$(measured "$1")" -ge "$2" ]; }
+alert() { sql "SELECT $2 FROM alerts WHERE rule = '$1' AND binary = '$lib'" 2>/dev/null || true; }
+is_in() { [ "$(alert "$1" phase)" = "$2" ]; }
+told() { grep -c "\"status\":\"$2\",\"rule\":\"$1\"" "$tmp/told"; }
+
+if ! start -c "$conf" --db "$db"; then
+	not_ok start "the daemon did not start"
+	finish
+fi
+check measured "$(measured rolling) windows" wait_for 90 measured_at_least rolling 3
+check quiet-before "$(cat "$tmp/told")" test ! -s "$tmp/told"
+check quiet-before-in-store "$(alert use phase)" test -z "$(alert use phase)"
+
+# What is the daemon's to find comes as pathprofctl would put it there.
+if [ -x "$BUILD/bin/pathprofctl" ] &&
+	"$BUILD/bin/pathprofctl" --db "$db" baseline set before >"$tmp/out" 2>&1; then
+	check pinned "not measured" wait_for 60 measured_at_least before 1
+else
+	not_ok pinned "no baseline: $(cat "$tmp/out")"
+fi
+
+echo decompress >"$tmp/mode"
+check pending "never" wait_for 90 is_in use 1
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null || true
+killed_ns=$(date +%s%N)
+streak=$(alert use streak)
+check pending-outlives-kill "$(alert use phase)" is_in use 1
+start -c "$conf" --db "$db" || not_ok restart "the daemon did not start again"
+check fires "$(alert use "phase || ' ' || streak")" wait_for 90 is_in use 2
+wait_for 10 eval '[ "$(told use firing)" -ge 1 ]' || true
+check told-once "$(told use firing)" test "$(told use firing)" -eq 1
+fired_ns=$(alert use fired_ns)
+after=$(sql "SELECT count(*) $of_lib 'before' AND w.end_ns > $killed_ns AND w.end_ns <= $fired_ns
+	AND d.kl_low > 0.2")
+check goes-on-where-it-was "$after windows after $streak" \
+	test "$after" -eq $((windows_to_fire - streak))
+grep -m1 '"rule":"use"' "$tmp/told" >"$tmp/first" || true
+check names-library "$(cat "$tmp/first")" grep -q '"binary":"[^"]*/lib/libbz2.so' "$tmp/first"
+check names-paths "$(cat "$tmp/first")" grep -q '"paths":\[{"path_id":[0-9]' "$tmp/first"
+
+echo compress >"$tmp/mode"
+check resolves "$(alert use phase)" wait_for 90 is_in use 0
+check told-resolved "not told" wait_for 10 eval '[ "$(told use resolved)" -eq 1 ]'
+rm "$tmp/mode"
+stop
+check survives "exit status $stop_status" test "$stop_status" -eq 0
+finish
