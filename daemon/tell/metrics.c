@@ -248,13 +248,13 @@ static int listen_at(const struct sockaddr *address, socklen_t len)
 
 static uint16_t port_of(int fd)
 {
-	struct sockaddr_storage address = {0};
+	struct sockaddr_in6 address = {0};
 	socklen_t len = sizeof(address);
 
 	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
 		return 0;
 	/* at the same place in both families */
-	return ntohs(((const struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.sin6_port);
 }
 
 /* The server owns fd from here on, if it starts. */

@@ -159,7 +159,7 @@ int pp_tell_journal_at(struct pp_tell **ret_tell, const char *socket_path)
 	}
 	journal->tell.ops = &journal_ops;
 	journal->address.sun_family = AF_UNIX;
-	strcpy(journal->address.sun_path, socket_path);
+	memcpy(journal->address.sun_path, socket_path, strlen(socket_path) + 1);
 	*ret_tell = &journal->tell;
 	return 0;
 }
