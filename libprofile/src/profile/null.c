@@ -17,8 +17,10 @@
 #include "pp_smooth.h"
 
 #define SMALL      4096 /* pooled counts in the table */
-#define MOMENTS    300  /* expected on either side, from which on moments are used */
-#define NEGLIGIBLE 1e-17
+#define MOMENTS    64   /* expected on either side, from which on moments are used */
+#define LOGS       1024 /* logarithms of counts, looked up */
+#define REST_MIN   0.98 /* of the pool, beside an event that is little of it */
+#define NEGLIGIBLE 1e-14
 
 struct null_model {
 	double window, pool; /* samples: N, N + M */
@@ -28,7 +30,7 @@ struct null_model {
 	double epsilon_given;
 	double unseen;   /* how many events the baseline lacks, on average */
 	uint32_t *times; /* [SMALL]: how many events were seen so often in all */
-	double log[SMALL];
+	double log[LOGS];
 	/* sums over events */
 	long double mean, var, m2x, mx, cov, spread;
 };
@@ -42,7 +44,7 @@ struct part {
 
 static double ln(const struct null_model *m, double x)
 {
-	return x < SMALL ? m->log[(uint32_t)x] : log(x);
+	return x < LOGS ? m->log[(uint32_t)x] : log(x);
 }
 
 /* p ln(p/q) - p + q for w samples in the window and b in the baseline. */
@@ -105,9 +107,23 @@ static struct moments sum_over(const struct null_model *m, double n, bool free)
 	return s;
 }
 
+/* As if the rest of the pool did not matter; of an event that is little of it, from what does. */
+static struct moments sum_free(const struct null_model *m, double n, const struct moments *fixed)
+{
+	double rest = 1 - n / m->pool, var = fixed->second - fixed->first * fixed->first;
+	struct moments s = *fixed;
+
+	if (rest < REST_MIN)
+		return sum_over(m, n, true);
+	s.first /= rest;
+	s.second = s.first * s.first + var / (rest * rest);
+	s.cov /= rest * rest;
+	return s;
+}
+
 static struct part part_by_sums(const struct null_model *m, double n)
 {
-	struct moments fixed = sum_over(m, n, false), free = sum_over(m, n, true);
+	struct moments fixed = sum_over(m, n, false), free = sum_free(m, n, &fixed);
 	double var = free.second - free.first * free.first;
 
 	return (struct part){.mean = fixed.first,
@@ -269,7 +285,7 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 	m->pool = (double)(window->total + baseline->total);
 	m->rho = m->window / m->pool;
 	m->epsilon_given = epsilon;
-	for (uint32_t n = 1; n < SMALL; n++)
+	for (uint32_t n = 1; n < LOGS; n++)
 		m->log[n] = log(n);
 	r = go_over(m, window, baseline);
 	if (r == 0)
