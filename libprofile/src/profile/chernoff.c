@@ -151,7 +151,7 @@ static long double gap(const struct search *s, const long double *distance, size
 
 static void find_lambda(struct search *s, struct pathprof_combined *combined)
 {
-	long double distance[PATHPROF_COMBINE_MAX], best = INFINITY;
+	long double distance[PATHPROF_COMBINE_MAX] = {0}, best = INFINITY;
 	size_t far, near, stale = 0;
 
 	for (int line = 0;; line++) {
