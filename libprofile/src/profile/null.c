@@ -23,7 +23,8 @@
 #define NEGLIGIBLE 1e-14
 
 struct null_model {
-	double window, pool; /* samples: N, N + M */
+	double window, pool; /* samples: N, N + M; independent ones */
+	double dispersion;   /* so many samples are as good as an independent one */
 	double rho;          /* N / (N + M) */
 	double epsilon, scale;
 	double log_ratio; /* ln((1/N) / scale) */
@@ -185,7 +186,15 @@ static double chance_unseen(const struct null_model *m, double n)
 	return chance > 0 ? chance : 0;
 }
 
-/* Large counts go to fn, the others into the table. */
+/* How many independent samples of an event there are in both. */
+static double pooled(const struct null_model *m, const struct pp_pair *pair)
+{
+	double n = rint((pair->a + pair->b) / m->dispersion);
+
+	return n < 1 ? 1 : n;
+}
+
+/* Large counts go to fn; the others are in the table. */
 static void each_large(struct null_model *m, const struct pathprof_distribution *window,
 		       const struct pathprof_distribution *baseline,
 		       void (*fn)(struct null_model *m, double n))
@@ -195,20 +204,30 @@ static void each_large(struct null_model *m, const struct pathprof_distribution 
 
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair))
-		if (pair.a + pair.b >= SMALL)
-			fn(m, pair.a + pair.b);
+		if (pooled(m, &pair) >= SMALL)
+			fn(m, pooled(m, &pair));
 }
 
-static void count_small(struct null_model *m, const struct pathprof_distribution *window,
-			const struct pathprof_distribution *baseline)
+/* Fills the table, and divides the pool as the samples are divided. */
+static void count_events(struct null_model *m, const struct pathprof_distribution *window,
+			 const struct pathprof_distribution *baseline)
 {
 	struct pp_merge merge;
 	struct pp_pair pair;
 
 	pp_merge_init(&merge, window, baseline);
-	while (pp_merge_next(&merge, &pair))
-		if (pair.a + pair.b < SMALL)
-			m->times[(uint32_t)(pair.a + pair.b)]++;
+	while (pp_merge_next(&merge, &pair)) {
+		double n = pooled(m, &pair);
+
+		m->pool += n;
+		if (n < SMALL)
+			m->times[(uint32_t)n]++;
+	}
+	m->rho = (double)(window->total / (window->total + baseline->total));
+	m->pool = fmax(m->pool, 2);
+	m->window = rint(m->pool * m->rho);
+	m->window = fmax(fmin(m->window, m->pool - 1), 1);
+	m->rho = m->window / m->pool;
 }
 
 static void add_unseen(struct null_model *m, double n)
@@ -231,7 +250,7 @@ static int set_smoothing(struct null_model *m, long double baseline)
 	if (e * m->unseen >= 1)
 		return -ERANGE;
 	m->epsilon = (double)e;
-	m->scale = (double)((1 - m->unseen * e) / baseline);
+	m->scale = (double)((1 - m->unseen * e) / (m->pool - m->window));
 	m->log_ratio = -log(m->window * m->scale);
 	return 0;
 }
@@ -253,7 +272,7 @@ static int go_over(struct null_model *m, const struct pathprof_distribution *win
 {
 	int r;
 
-	count_small(m, window, baseline);
+	count_events(m, window, baseline);
 	for (uint32_t n = 1; n < SMALL; n++)
 		if (m->times[n])
 			m->unseen += m->times[n] * chance_unseen(m, n);
@@ -269,7 +288,7 @@ static int go_over(struct null_model *m, const struct pathprof_distribution *win
 }
 
 int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *window,
-		 const struct pathprof_distribution *baseline, double epsilon)
+		 const struct pathprof_distribution *baseline, double epsilon, double dispersion)
 {
 	struct null_model *m = calloc(1, sizeof(*m));
 	int r;
@@ -281,10 +300,8 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 		free(m);
 		return -ENOMEM;
 	}
-	m->window = (double)window->total;
-	m->pool = (double)(window->total + baseline->total);
-	m->rho = m->window / m->pool;
 	m->epsilon_given = epsilon;
+	m->dispersion = dispersion;
 	for (uint32_t n = 1; n < LOGS; n++)
 		m->log[n] = log(n);
 	r = go_over(m, window, baseline);
