@@ -296,9 +296,10 @@ static void test_refuses(void)
 	CU_ASSERT_EQUAL(try_settings(&s), -ERANGE);
 }
 
-/* Counts near the most there may be, and a million times more on one side. */
+/* Counts near the most there may be, a million times more on one side, and all but one there. */
 static void test_large(void)
 {
+	struct pathprof_event most[] = {{0, 1, 4e15}, {0, 2, 1e15}}, least[] = {{0, 1, 1}};
 	struct pathprof_event a[] = {{0, 1, 3e15}, {0, 2, 1e15}}, b[] = {{0, 1, 3e9}, {0, 2, 1e9}};
 	struct pathprof_distribution p, q;
 	struct pathprof_drift drift = {0};
@@ -310,6 +311,10 @@ static void test_large(void)
 	CU_ASSERT_DOUBLE_EQUAL(drift.null_bits * M_LN2 * 2 * 4e9, 1, 1e-3);
 	CU_ASSERT_EQUAL(pathprof_drift_measure(&drift, &q, &p, &pathprof_drift_defaults), 0);
 	CU_ASSERT_DOUBLE_EQUAL(drift.null_bits * M_LN2 * 2 * 4e9, 1, 1e-3);
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&p, most, 2), 0);
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&q, least, 1), 0);
+	CU_ASSERT_EQUAL(pathprof_drift_measure(&drift, &p, &q, &pathprof_drift_defaults), 0);
+	CU_ASSERT_EQUAL(drift.kl_low_bits, 0);
 }
 
 /* Whatever the counts: figures that are numbers, in their order. */

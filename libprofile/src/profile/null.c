@@ -20,6 +20,7 @@
 #define MOMENTS    64   /* expected on either side, from which on moments are used */
 #define LOGS       1024 /* logarithms of counts, looked up */
 #define REST_MIN   0.98 /* of the pool, beside an event that is little of it */
+#define FACTORS    512
 #define NEGLIGIBLE 1e-14
 
 struct null_model {
@@ -176,14 +177,20 @@ static void add_part(struct null_model *m, double n, double times)
 
 /* ---------------------------------------------------------------- going over the events */
 
-/* The chance that the baseline has none of an event's n. */
+/*
+ * The chance that the baseline has none of an event's n: a product of n factors that hardly change
+ * from one to the next. Of many, those behind the first are taken as their middle one.
+ */
 static double chance_unseen(const struct null_model *m, double n)
 {
-	double chance = 1;
+	double chance = 1, i = 0, middle;
 
-	for (double i = 0; i < n && chance > NEGLIGIBLE; i++)
+	for (; i < n && i < FACTORS && chance > NEGLIGIBLE; i++)
 		chance *= (m->window - i) / (m->pool - i);
-	return chance > 0 ? chance : 0;
+	if (!(chance > NEGLIGIBLE) || n > m->window)
+		return chance > 0 && n <= m->window ? chance : 0;
+	middle = (i + n) / 2;
+	return chance * pow((m->window - middle) / (m->pool - middle), n - i);
 }
 
 /* How many independent samples of an event there are in both. */
