@@ -273,7 +273,7 @@ static void write_correlations(struct lab_run *run, const struct study *study)
 			.aim = NAN});
 	lab_headline(run, &(struct lab_headline){
 				  .what = "CCP 4.1: dynamic conflict does, rank correlation",
-				  .paper = "the best of the simple ones",
+				  .paper = "indicates well, misses some",
 				  .ours = found[CONFLICT],
 				  .unit = "",
 				  .aim = NAN});
