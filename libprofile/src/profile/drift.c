@@ -65,8 +65,8 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 		      const struct pathprof_drift_settings *s)
 {
 	struct pathprof_relative_entropy kl;
-	struct pp_scatter scatter;
-	struct pp_null null;
+	struct pp_scatter scatter = {0};
+	struct pp_null null = {0};
 	double z = pp_normal_quantile((1 + s->confidence) / 2), linear;
 	int r = pathprof_relative_entropy(window, baseline, s->epsilon, &kl);
 

@@ -90,19 +90,17 @@ static struct moments sum_over(const struct null_model *m, double n, bool free)
 	double mode =
 		free ? floor((n + 1) * m->rho) : floor((n + 1) * (m->window + 1) / (m->pool + 2));
 	struct moments s = {.middle = n * m->rho};
-	double weight = 1;
+	double weight = 1, w = mode;
 
-	for (double w = mode; w <= n && weight > NEGLIGIBLE; w++) {
+	while (w <= n && weight > NEGLIGIBLE) {
 		add(m, &s, n, w, weight);
 		weight *= ratio(m, n, w, free);
+		w++;
 	}
 	weight = 1;
-	for (double w = mode - 1; w >= 0; w--) {
-		weight /= ratio(m, n, w, free);
-		if (!(weight > NEGLIGIBLE))
-			break;
+	w = mode;
+	while (--w >= 0 && (weight /= ratio(m, n, w, free)) > NEGLIGIBLE)
 		add(m, &s, n, w, weight);
-	}
 	s.first /= s.weight;
 	s.second /= s.weight;
 	s.cov /= s.weight;
