@@ -226,6 +226,33 @@ static void test_interval(void)
 	lab_world_release(&moved);
 }
 
+/* The normal interval of two events, from the formulas of docs/drift.md. */
+static void test_interval_by_hand(void)
+{
+	const double n = 10000, p[] = {0.3, 0.7}, m = 20000, q[] = {0.5, 0.5}, z = 2.5758293035489;
+	struct pathprof_event a[] = {{0, 1, n * p[0]}, {0, 2, n * p[1]}};
+	struct pathprof_event b[] = {{0, 1, m * q[0]}, {0, 2, m * q[1]}};
+	struct pathprof_distribution window, baseline;
+	double d = 0, linear = 0, null, sd;
+	struct pathprof_drift drift;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&window, a, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&baseline, b, 2), 0);
+	drift = drift_of(&window, &baseline, 0, 1, 1);
+	for (size_t i = 0; i < 2; i++)
+		d += p[i] * log(p[i] / q[i]);
+	for (size_t i = 0; i < 2; i++)
+		linear += p[i] * pow(log(p[i] / q[i]) - d, 2) / n +
+			  q[i] * pow(p[i] / q[i] - 1, 2) / m;
+	null = pow(drift.null_sd_bits * M_LN2, 2);
+	sd = sqrt(null + fmax(linear - 2 * null, 0)) / M_LN2;
+	CU_ASSERT_DOUBLE_EQUAL(drift.kl_bits, d / M_LN2, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(drift.kl_high_bits, drift.kl_corrected_bits + z * sd, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(drift.kl_low_bits, drift.kl_corrected_bits - z * sd, 1e-9);
+	/* Half a chi-square variable of one degree, over 1/N + 1/M. */
+	CU_ASSERT_DOUBLE_EQUAL(drift.null_sd_bits * M_LN2 / (M_SQRT1_2 * (1 / n + 1 / m)), 1, 0.01);
+}
+
 static void test_other_figures(void)
 {
 	struct pathprof_event a[] = {{0, 2, 30}, {0, 3, 70}, {1, 0, 5}};
@@ -347,6 +374,7 @@ static void test_any_counts(void)
 		CU_ASSERT(isfinite(d.null_sd_bits) && d.null_sd_bits >= 0);
 		CU_ASSERT(d.null_limit_bits >= d.null_bits);
 		CU_ASSERT(d.kl_low_bits >= 0 && d.kl_high_bits >= d.kl_low_bits);
+		CU_ASSERT(d.kl_low_bits == 0 || d.kl_bits > d.null_limit_bits);
 		CU_ASSERT(isfinite(d.kl_high_bits));
 	}
 }
@@ -413,9 +441,19 @@ static double dispersion(uint32_t cluster, size_t window_cnt)
 static void test_dispersion(void)
 {
 	struct pathprof_event one[] = {{0, 1, 9}};
+	struct pathprof_event x[] = {{0, 1, 10}, {0, 2, 30}}, y[] = {{0, 1, 30}, {0, 2, 10}};
 	const struct pathprof_distribution *each[65];
-	struct pathprof_distribution d, none;
+	struct pathprof_distribution d, none, other;
 	double ratio = 7;
+
+	/* Four cells of 20 expected and 10 off, one degree of freedom. */
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&d, x, 2), 0);
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&other, y, 2), 0);
+	each[0] = &d;
+	each[1] = &other;
+	CU_ASSERT_EQUAL(pathprof_drift_dispersion(each, 2, &ratio), 0);
+	CU_ASSERT_DOUBLE_EQUAL(ratio, 20, 1e-12);
+	ratio = 7;
 
 	CU_ASSERT_DOUBLE_EQUAL(dispersion(1, 20), 1, 0.1);
 	CU_ASSERT_DOUBLE_EQUAL(dispersion(4, 20), 4, 0.4);
@@ -565,6 +603,7 @@ static const struct unit_test tests[] = {
 	{"another pool has another mean", test_planted_pool},
 	{"large counts by moments meet small ones by sums", test_moments_meet_sums},
 	{"the interval: the same twice, wider when dispersed, none when calm", test_interval},
+	{"the normal interval by hand", test_interval_by_hand},
 	{"the other figures are those of compare.h", test_other_figures},
 	{"refuses estimates, empty profiles and settings that cannot be", test_refuses},
 	{"counts up to 2^53", test_large},
