@@ -13,6 +13,7 @@
 
 #include "../../tools/lab/drift/calibrate.h"
 #include "oracle_distribution.h"
+#include "oracle_stream.h"
 #include "pathprof/drift.h"
 
 /* ---------------------------------------------------------------- all splits of a pool */
@@ -145,25 +146,24 @@ static void test_planted_pool(void)
 	CU_ASSERT(fabs(ratio - 1) > 1e-4);
 }
 
-/* Sums over counts below, moments above: they must meet. */
+/* Sums over counts below, moments above: they must meet. Near (k - 1) / 2 (1/N + 1/M), k = 2. */
 static void test_moments_meet_sums(void)
 {
 	double last = 0;
 
-	for (double n = 560; n < 640; n++) {
-		struct pathprof_event w[] = {{0, 1, n / 2}, {0, 2, n / 2}};
+	for (unsigned int n = 50; n < 80; n++) {
+		struct pathprof_event w[] = {{0, 1, n}, {0, 2, n}};
 		struct pathprof_distribution d;
 		struct pathprof_drift drift = {0};
+		double ratio;
 
-		w[0].weight = w[1].weight = floor(n / 2);
 		CU_ASSERT_EQUAL(pathprof_distribution_init(&d, w, 2), 0);
 		CU_ASSERT_EQUAL(pathprof_drift_measure(&drift, &d, &d, &pathprof_drift_defaults),
 				0);
-		if (last > 0)
-			CU_ASSERT(fabs(drift.null_bits / last - 1) < 0.01);
-		last = drift.null_bits;
-		/* (k - 1) / 2 (1/N + 1/M), k = 2. */
-		CU_ASSERT_DOUBLE_EQUAL(last * M_LN2 * 2 * w[0].weight, 1, 0.01);
+		ratio = drift.null_bits * M_LN2 * 2 * n;
+		CU_ASSERT_DOUBLE_EQUAL(ratio, 1, 0.03);
+		CU_ASSERT(last == 0 || fabs(ratio / last - 1) < 0.001);
+		last = ratio;
 	}
 }
 
@@ -207,7 +207,8 @@ static void test_interval(void)
 	again = drift_of(&window, &baseline, 400, 1, 1);
 	other = drift_of(&window, &baseline, 400, 2, 1);
 	wide = drift_of(&window, &baseline, 0, 1, 4);
-	CU_ASSERT_EQUAL(memcmp(&boot, &again, sizeof(boot)), 0);
+	CU_ASSERT(boot.kl_low_bits == again.kl_low_bits &&
+		  boot.kl_high_bits == again.kl_high_bits && boot.kl_bits == again.kl_bits);
 	CU_ASSERT(boot.kl_low_bits != other.kl_low_bits);
 	CU_ASSERT_EQUAL(boot.kl_corrected_bits, other.kl_corrected_bits);
 	CU_ASSERT(normal.kl_low_bits > 0 && normal.kl_low_bits < normal.kl_corrected_bits &&
@@ -217,12 +218,39 @@ static void test_interval(void)
 			       1, 0.25);
 	CU_ASSERT(wide.kl_high_bits - wide.kl_low_bits >
 		  1.9 * (normal.kl_high_bits - normal.kl_low_bits));
-	CU_ASSERT_DOUBLE_EQUAL(wide.null_bits / normal.null_bits, 4, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(wide.null_bits / normal.null_bits, 4, 1);
 	draw_window(&calm, 5000, &random, a, &window);
 	normal = drift_of(&window, &baseline, 400, 1, 1);
 	CU_ASSERT(normal.kl_bits < normal.null_limit_bits && normal.kl_low_bits == 0);
 	lab_world_release(&calm);
 	lab_world_release(&moved);
+}
+
+/* The normal interval of two events, from the formulas of docs/drift.md. */
+static void test_interval_by_hand(void)
+{
+	const double n = 10000, p[] = {0.3, 0.7}, m = 20000, q[] = {0.5, 0.5}, z = 2.5758293035489;
+	struct pathprof_event a[] = {{0, 1, n * p[0]}, {0, 2, n * p[1]}};
+	struct pathprof_event b[] = {{0, 1, m * q[0]}, {0, 2, m * q[1]}};
+	struct pathprof_distribution window, baseline;
+	double d = 0, linear = 0, null, sd;
+	struct pathprof_drift drift;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&window, a, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&baseline, b, 2), 0);
+	drift = drift_of(&window, &baseline, 0, 1, 1);
+	for (size_t i = 0; i < 2; i++)
+		d += p[i] * log(p[i] / q[i]);
+	for (size_t i = 0; i < 2; i++)
+		linear += p[i] * pow(log(p[i] / q[i]) - d, 2) / n +
+			  q[i] * pow(p[i] / q[i] - 1, 2) / m;
+	null = pow(drift.null_sd_bits * M_LN2, 2);
+	sd = sqrt(null + fmax(linear - 2 * null, 0)) / M_LN2;
+	CU_ASSERT_DOUBLE_EQUAL(drift.kl_bits, d / M_LN2, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(drift.kl_high_bits, drift.kl_corrected_bits + z * sd, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(drift.kl_low_bits, drift.kl_corrected_bits - z * sd, 1e-9);
+	/* Half a chi-square variable of one degree, over 1/N + 1/M. */
+	CU_ASSERT_DOUBLE_EQUAL(drift.null_sd_bits * M_LN2 / (M_SQRT1_2 * (1 / n + 1 / m)), 1, 0.01);
 }
 
 static void test_other_figures(void)
@@ -296,9 +324,10 @@ static void test_refuses(void)
 	CU_ASSERT_EQUAL(try_settings(&s), -ERANGE);
 }
 
-/* Counts near the most there may be, and a million times more on one side. */
+/* Counts near the most there may be, a million times more on one side, and all but one there. */
 static void test_large(void)
 {
+	struct pathprof_event most[] = {{0, 1, 4e15}, {0, 2, 1e15}}, least[] = {{0, 1, 1}};
 	struct pathprof_event a[] = {{0, 1, 3e15}, {0, 2, 1e15}}, b[] = {{0, 1, 3e9}, {0, 2, 1e9}};
 	struct pathprof_distribution p, q;
 	struct pathprof_drift drift = {0};
@@ -310,6 +339,44 @@ static void test_large(void)
 	CU_ASSERT_DOUBLE_EQUAL(drift.null_bits * M_LN2 * 2 * 4e9, 1, 1e-3);
 	CU_ASSERT_EQUAL(pathprof_drift_measure(&drift, &q, &p, &pathprof_drift_defaults), 0);
 	CU_ASSERT_DOUBLE_EQUAL(drift.null_bits * M_LN2 * 2 * 4e9, 1, 1e-3);
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&p, most, 2), 0);
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&q, least, 1), 0);
+	CU_ASSERT_EQUAL(pathprof_drift_measure(&drift, &p, &q, &pathprof_drift_defaults), 0);
+	CU_ASSERT_EQUAL(drift.kl_low_bits, 0);
+}
+
+/* Whatever the counts: figures that are numbers, in their order. */
+static void test_any_counts(void)
+{
+	uint64_t random = 77;
+
+	for (unsigned int trial = 0; trial < 3000; trial++) {
+		static const double dispersions[] = {1, 1.5, 40, 1000};
+		struct pathprof_event a[6], b[6];
+		struct pathprof_distribution p, q;
+		struct pathprof_drift d;
+
+		for (uint64_t i = 0; i < 6; i++) {
+			uint64_t bits = stream_random(&random) % 45;
+
+			a[i] = (struct pathprof_event){
+				0, i, (double)(stream_random(&random) % 3 * (1ULL << bits / 2))};
+			b[i] = (struct pathprof_event){
+				0, i, (double)(stream_random(&random) % 3 * (1ULL << bits / 3))};
+		}
+		a[trial % 6].weight += 1;
+		b[trial % 5].weight += 1;
+		CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&p, a, 6), 0);
+		CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&q, b, 6), 0);
+		d = drift_of(&p, &q, trial % 2 * 20, trial, dispersions[trial % 4]);
+		CU_ASSERT(isfinite(d.kl_bits) && d.kl_bits >= 0);
+		CU_ASSERT(isfinite(d.null_bits) && d.null_bits >= 0);
+		CU_ASSERT(isfinite(d.null_sd_bits) && d.null_sd_bits >= 0);
+		CU_ASSERT(d.null_limit_bits >= d.null_bits);
+		CU_ASSERT(d.kl_low_bits >= 0 && d.kl_high_bits >= d.kl_low_bits);
+		CU_ASSERT(d.kl_low_bits == 0 || d.kl_bits > d.null_limit_bits);
+		CU_ASSERT(isfinite(d.kl_high_bits));
+	}
 }
 
 /* ---------------------------------------------------------------- terms */
@@ -374,9 +441,19 @@ static double dispersion(uint32_t cluster, size_t window_cnt)
 static void test_dispersion(void)
 {
 	struct pathprof_event one[] = {{0, 1, 9}};
+	struct pathprof_event x[] = {{0, 1, 10}, {0, 2, 30}}, y[] = {{0, 1, 30}, {0, 2, 10}};
 	const struct pathprof_distribution *each[65];
-	struct pathprof_distribution d, none;
+	struct pathprof_distribution d, none, other;
 	double ratio = 7;
+
+	/* Four cells of 20 expected and 10 off, one degree of freedom. */
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&d, x, 2), 0);
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&other, y, 2), 0);
+	each[0] = &d;
+	each[1] = &other;
+	CU_ASSERT_EQUAL(pathprof_drift_dispersion(each, 2, &ratio), 0);
+	CU_ASSERT_DOUBLE_EQUAL(ratio, 20, 1e-12);
+	ratio = 7;
 
 	CU_ASSERT_DOUBLE_EQUAL(dispersion(1, 20), 1, 0.1);
 	CU_ASSERT_DOUBLE_EQUAL(dispersion(4, 20), 4, 0.4);
@@ -469,6 +546,23 @@ static void test_misses(void)
 		}
 }
 
+/* Samples that come four alike: told so, chance is taken for chance; untold, it rings. */
+static void test_dispersed(void)
+{
+	struct lab_calibration_plan plan = plan_of(LAB_WORLD_ZIPF, 200, 5000);
+	struct lab_calibration told = {0}, untold = {0};
+
+	plan.cluster = 4;
+	plan.trials = 10;
+	plan.calm_windows = 15;
+	CU_ASSERT_EQUAL(lab_calibrate(&untold, &plan), 0);
+	plan.settings.dispersion = 4;
+	CU_ASSERT_EQUAL(lab_calibrate(&told, &plan), 0);
+	CU_ASSERT(untold.over * 2 > untold.calm_windows);
+	CU_ASSERT(told.over * 100 <= told.calm_windows);
+	CU_ASSERT_DOUBLE_EQUAL(told.corrected_bits / told.plain_bits, 0, 0.02);
+}
+
 /* A change of nothing must not count as caught. */
 static void test_planted_stillness(void)
 {
@@ -509,13 +603,16 @@ static const struct unit_test tests[] = {
 	{"another pool has another mean", test_planted_pool},
 	{"large counts by moments meet small ones by sums", test_moments_meet_sums},
 	{"the interval: the same twice, wider when dispersed, none when calm", test_interval},
+	{"the normal interval by hand", test_interval_by_hand},
 	{"the other figures are those of compare.h", test_other_figures},
 	{"refuses estimates, empty profiles and settings that cannot be", test_refuses},
 	{"counts up to 2^53", test_large},
+	{"any counts give figures in their order", test_any_counts},
 	{"terms add up to D, the greatest first", test_terms},
 	{"dispersion is how many samples come alike", test_dispersion},
 	{"no change: at most 1 % of windows, where plain D rings", test_false_alarms},
 	{"10 % of the flow moved: caught within three windows", test_misses},
+	{"samples that come alike, told and untold", test_dispersed},
 	{"no flow moved: not caught", test_planted_stillness},
 	{"corrected D is right at any sample size", test_bias},
 };

@@ -29,7 +29,7 @@ struct search {
 	const double *logs; /* [cnt * input_cnt]: ln p, smoothed */
 	double *mean;       /* [cnt]: ln of the unnormalised mean at lambda */
 	size_t cnt, input_cnt;
-	long double lambda[PATHPROF_COMBINE_MAX];
+	long double *lambda; /* [input_cnt] */
 };
 
 static int take_logs(double *weights, size_t cnt, const struct pathprof_distribution *input,
@@ -151,7 +151,7 @@ static long double gap(const struct search *s, const long double *distance, size
 
 static void find_lambda(struct search *s, struct pathprof_combined *combined)
 {
-	long double distance[PATHPROF_COMBINE_MAX], best = INFINITY;
+	long double distance[PATHPROF_COMBINE_MAX] = {0}, best = INFINITY;
 	size_t far, near, stale = 0;
 
 	for (int line = 0;; line++) {
@@ -189,7 +189,8 @@ int pp_chernoff(struct pathprof_event *events, double *weights, size_t cnt,
 		const struct pathprof_distribution *const *inputs, size_t input_cnt,
 		struct pathprof_combined *combined)
 {
-	struct search s = {.logs = weights, .cnt = cnt, .input_cnt = input_cnt};
+	long double lambda[PATHPROF_COMBINE_MAX] = {0};
+	struct search s = {.logs = weights, .cnt = cnt, .input_cnt = input_cnt, .lambda = lambda};
 	int r = 0;
 
 	s.mean = calloc(cnt, sizeof(*s.mean));
@@ -197,13 +198,13 @@ int pp_chernoff(struct pathprof_event *events, double *weights, size_t cnt,
 		return -ENOMEM;
 	for (size_t i = 0; i < input_cnt && r == 0; i++) {
 		r = take_logs(weights + i, cnt, inputs[i], input_cnt);
-		s.lambda[i] = 1.0L / (long double)input_cnt;
+		lambda[i] = 1.0L / (long double)input_cnt;
 	}
 	if (r == 0) {
 		find_lambda(&s, combined);
 		set_weights(&s, events);
 		for (size_t i = 0; i < input_cnt; i++)
-			combined->lambda[i] = (double)s.lambda[i];
+			combined->lambda[i] = (double)lambda[i];
 	}
 	free(s.mean);
 	return r;

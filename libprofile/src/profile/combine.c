@@ -225,7 +225,7 @@ int pathprof_combine(struct pathprof_combined *ret_combined, enum pathprof_combi
 		     bool branches)
 {
 	struct pathprof_combined combined = {0};
-	struct rows rows;
+	struct rows rows = {0};
 	int r = check(method, inputs, input_cnt);
 
 	if (r == 0)

@@ -75,7 +75,10 @@ static bool is_whole(double weight)
 int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 			       const struct pathprof_event *events, size_t cnt)
 {
-	struct pathprof_distribution d = {.events = events, .cnt = cnt, .whole = true};
+	/* Of no events there may be no array, and NULL plus nothing is no pointer. */
+	static const struct pathprof_event none;
+	struct pathprof_distribution d = {
+		.events = cnt ? events : &none, .cnt = cnt, .whole = true};
 	int r;
 
 	for (size_t i = 0; i < cnt; i++) {

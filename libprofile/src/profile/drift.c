@@ -29,16 +29,13 @@ static int check(const struct pathprof_distribution *window,
 }
 
 /*
- * Over samples from what was seen D scatters by its linear and its quadratic part; with no real
- * change the first is twice the second, and both are chance. So what the linear part has above that
- * is what is real of it. Chance grows with the dispersion squared, the linear part of a real change
- * with the dispersion.
+ * Over samples from what was seen D scatters by its linear and its quadratic part. With no real
+ * change the first comes out as twice the second, and is chance too; what it has above that is
+ * real. linear: as if samples were independent.
  */
 static double variance(const struct pp_null *null, double linear, double dispersion)
 {
-	double real = linear - 2 * dispersion * null->variance;
-
-	return dispersion * dispersion * null->variance + dispersion * (real > 0 ? real : 0);
+	return null->variance + fmax(dispersion * linear - 2 * null->variance, 0);
 }
 
 /* The ends are z standard deviations off, by Cornish and Fisher corrected for skewness. */
@@ -68,19 +65,19 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 		      const struct pathprof_drift_settings *s)
 {
 	struct pathprof_relative_entropy kl;
-	struct pp_scatter scatter;
-	struct pp_null null;
+	struct pp_scatter scatter = {0};
+	struct pp_null null = {0};
 	double z = pp_normal_quantile((1 + s->confidence) / 2), linear;
 	int r = pathprof_relative_entropy(window, baseline, s->epsilon, &kl);
 
 	if (r == 0)
-		r = pp_null_init(&null, window, baseline, s->epsilon);
+		r = pp_null_init(&null, window, baseline, s->epsilon, s->dispersion);
 	if (r < 0)
 		return r;
 	drift->kl_bits = kl.bits;
-	drift->null_bits = s->dispersion * null.mean / M_LN2;
-	drift->null_sd_bits = s->dispersion * sqrt(null.variance) / M_LN2;
-	drift->null_limit_bits = s->dispersion * pp_null_limit(&null, z) / M_LN2;
+	drift->null_bits = null.mean / M_LN2;
+	drift->null_sd_bits = sqrt(null.variance) / M_LN2;
+	drift->null_limit_bits = pp_null_limit(&null, z) / M_LN2;
 	drift->kl_corrected_bits = kl.bits - drift->null_bits;
 	pp_scatter_linear(&scatter, window, baseline);
 	linear = scatter.variance;
@@ -89,7 +86,7 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 					 s->seed);
 		if (r < 0)
 			return r;
-		linear = scatter.variance - null.variance;
+		linear = scatter.variance - null.variance / (s->dispersion * s->dispersion);
 	}
 	set_interval(drift, &scatter, sqrt(variance(&null, linear, s->dispersion)) / M_LN2, z);
 	return 0;

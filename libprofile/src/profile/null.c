@@ -17,18 +17,22 @@
 #include "pp_smooth.h"
 
 #define SMALL      4096 /* pooled counts in the table */
-#define MOMENTS    300  /* expected on either side, from which on moments are used */
-#define NEGLIGIBLE 1e-17
+#define MOMENTS    64   /* expected on either side, from which on moments are used */
+#define LOGS       1024 /* logarithms of counts, looked up */
+#define REST_MIN   0.98 /* of the pool, beside an event that is little of it */
+#define FACTORS    512
+#define NEGLIGIBLE 1e-14
 
 struct null_model {
-	double window, pool; /* samples: N, N + M */
+	double window, pool; /* samples: N, N + M; independent ones */
+	double dispersion;   /* so many samples are as good as an independent one */
 	double rho;          /* N / (N + M) */
 	double epsilon, scale;
 	double log_ratio; /* ln((1/N) / scale) */
 	double epsilon_given;
 	double unseen;   /* how many events the baseline lacks, on average */
 	uint32_t *times; /* [SMALL]: how many events were seen so often in all */
-	double log[SMALL];
+	double log[LOGS];
 	/* sums over events */
 	long double mean, var, m2x, mx, cov, spread;
 };
@@ -42,7 +46,7 @@ struct part {
 
 static double ln(const struct null_model *m, double x)
 {
-	return x < SMALL ? m->log[(uint32_t)x] : log(x);
+	return x < LOGS ? m->log[(uint32_t)x] : log(x);
 }
 
 /* p ln(p/q) - p + q for w samples in the window and b in the baseline. */
@@ -86,28 +90,40 @@ static struct moments sum_over(const struct null_model *m, double n, bool free)
 	double mode =
 		free ? floor((n + 1) * m->rho) : floor((n + 1) * (m->window + 1) / (m->pool + 2));
 	struct moments s = {.middle = n * m->rho};
-	double weight = 1;
+	double weight = 1, w = mode;
 
-	for (double w = mode; w <= n && weight > NEGLIGIBLE; w++) {
+	while (w <= n && weight > NEGLIGIBLE) {
 		add(m, &s, n, w, weight);
 		weight *= ratio(m, n, w, free);
+		w++;
 	}
 	weight = 1;
-	for (double w = mode - 1; w >= 0; w--) {
-		weight /= ratio(m, n, w, free);
-		if (!(weight > NEGLIGIBLE))
-			break;
+	w = mode;
+	while (--w >= 0 && (weight /= ratio(m, n, w, free)) > NEGLIGIBLE)
 		add(m, &s, n, w, weight);
-	}
 	s.first /= s.weight;
 	s.second /= s.weight;
 	s.cov /= s.weight;
 	return s;
 }
 
+/* As if the rest of the pool did not matter; of an event that is little of it, from what does. */
+static struct moments sum_free(const struct null_model *m, double n, const struct moments *fixed)
+{
+	double rest = 1 - n / m->pool, var = fixed->second - fixed->first * fixed->first;
+	struct moments s = *fixed;
+
+	if (rest < REST_MIN)
+		return sum_over(m, n, true);
+	s.first /= rest;
+	s.second = s.first * s.first + var / (rest * rest);
+	s.cov /= rest * rest;
+	return s;
+}
+
 static struct part part_by_sums(const struct null_model *m, double n)
 {
-	struct moments fixed = sum_over(m, n, false), free = sum_over(m, n, true);
+	struct moments fixed = sum_over(m, n, false), free = sum_free(m, n, &fixed);
 	double var = free.second - free.first * free.first;
 
 	return (struct part){.mean = fixed.first,
@@ -159,17 +175,31 @@ static void add_part(struct null_model *m, double n, double times)
 
 /* ---------------------------------------------------------------- going over the events */
 
-/* The chance that the baseline has none of an event's n. */
+/*
+ * The chance that the baseline has none of an event's n: a product of n factors that hardly change
+ * from one to the next. Of many, those behind the first are taken as their middle one.
+ */
 static double chance_unseen(const struct null_model *m, double n)
 {
-	double chance = 1;
+	double chance = 1, i = 0, middle;
 
-	for (double i = 0; i < n && chance > NEGLIGIBLE; i++)
+	for (; i < n && i < FACTORS && chance > NEGLIGIBLE; i++)
 		chance *= (m->window - i) / (m->pool - i);
-	return chance > 0 ? chance : 0;
+	if (!(chance > NEGLIGIBLE) || n > m->window)
+		return chance > 0 && n <= m->window ? chance : 0;
+	middle = (i + n) / 2;
+	return chance * pow((m->window - middle) / (m->pool - middle), n - i);
 }
 
-/* Large counts go to fn, the others into the table. */
+/* How many independent samples of an event there are in both. */
+static double pooled(const struct null_model *m, const struct pp_pair *pair)
+{
+	double n = rint((pair->a + pair->b) / m->dispersion);
+
+	return n < 1 ? 1 : n;
+}
+
+/* Large counts go to fn; the others are in the table. */
 static void each_large(struct null_model *m, const struct pathprof_distribution *window,
 		       const struct pathprof_distribution *baseline,
 		       void (*fn)(struct null_model *m, double n))
@@ -179,20 +209,30 @@ static void each_large(struct null_model *m, const struct pathprof_distribution 
 
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair))
-		if (pair.a + pair.b >= SMALL)
-			fn(m, pair.a + pair.b);
+		if (pooled(m, &pair) >= SMALL)
+			fn(m, pooled(m, &pair));
 }
 
-static void count_small(struct null_model *m, const struct pathprof_distribution *window,
-			const struct pathprof_distribution *baseline)
+/* Fills the table, and divides the pool as the samples are divided. */
+static void count_events(struct null_model *m, const struct pathprof_distribution *window,
+			 const struct pathprof_distribution *baseline)
 {
 	struct pp_merge merge;
 	struct pp_pair pair;
 
 	pp_merge_init(&merge, window, baseline);
-	while (pp_merge_next(&merge, &pair))
-		if (pair.a + pair.b < SMALL)
-			m->times[(uint32_t)(pair.a + pair.b)]++;
+	while (pp_merge_next(&merge, &pair)) {
+		double n = pooled(m, &pair);
+
+		m->pool += n;
+		if (n < SMALL)
+			m->times[(uint32_t)n]++;
+	}
+	m->rho = (double)(window->total / (window->total + baseline->total));
+	m->pool = fmax(m->pool, 2);
+	m->window = rint(m->pool * m->rho);
+	m->window = fmax(fmin(m->window, m->pool - 1), 1);
+	m->rho = m->window / m->pool;
 }
 
 static void add_unseen(struct null_model *m, double n)
@@ -215,7 +255,7 @@ static int set_smoothing(struct null_model *m, long double baseline)
 	if (e * m->unseen >= 1)
 		return -ERANGE;
 	m->epsilon = (double)e;
-	m->scale = (double)((1 - m->unseen * e) / baseline);
+	m->scale = (double)((1 - m->unseen * e) / (m->pool - m->window));
 	m->log_ratio = -log(m->window * m->scale);
 	return 0;
 }
@@ -237,7 +277,7 @@ static int go_over(struct null_model *m, const struct pathprof_distribution *win
 {
 	int r;
 
-	count_small(m, window, baseline);
+	count_events(m, window, baseline);
 	for (uint32_t n = 1; n < SMALL; n++)
 		if (m->times[n])
 			m->unseen += m->times[n] * chance_unseen(m, n);
@@ -253,7 +293,7 @@ static int go_over(struct null_model *m, const struct pathprof_distribution *win
 }
 
 int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *window,
-		 const struct pathprof_distribution *baseline, double epsilon)
+		 const struct pathprof_distribution *baseline, double epsilon, double dispersion)
 {
 	struct null_model *m = calloc(1, sizeof(*m));
 	int r;
@@ -265,11 +305,9 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 		free(m);
 		return -ENOMEM;
 	}
-	m->window = (double)window->total;
-	m->pool = (double)(window->total + baseline->total);
-	m->rho = m->window / m->pool;
 	m->epsilon_given = epsilon;
-	for (uint32_t n = 1; n < SMALL; n++)
+	m->dispersion = dispersion;
+	for (uint32_t n = 1; n < LOGS; n++)
 		m->log[n] = log(n);
 	r = go_over(m, window, baseline);
 	if (r == 0)

@@ -33,10 +33,9 @@ static inline bool pp_event_before(const struct pathprof_event *a, const struct 
 
 static inline void pp_merge_step(struct pp_merge *merge, struct pp_pair *ret_pair)
 {
-	bool a = merge->b == merge->b_end ||
-		 (merge->a != merge->a_end && !pp_event_before(merge->b, merge->a));
-	bool b = merge->a == merge->a_end ||
-		 (merge->b != merge->b_end && !pp_event_before(merge->a, merge->b));
+	bool a_left = merge->a != merge->a_end, b_left = merge->b != merge->b_end;
+	bool a = a_left && (!b_left || !pp_event_before(merge->b, merge->a));
+	bool b = b_left && (!a_left || !pp_event_before(merge->a, merge->b));
 
 	ret_pair->event = a ? merge->a : merge->b;
 	ret_pair->a = a ? merge->a->weight : 0;

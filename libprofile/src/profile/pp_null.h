@@ -17,9 +17,12 @@ struct pp_null {
 	double variance;
 };
 
-/* Both are counts and not empty. epsilon as of pathprof_relative_entropy(). -ENOMEM, -ERANGE. */
+/*
+ * Both are counts and not empty. epsilon as of pathprof_relative_entropy(); dispersion as of
+ * drift.h: counts are taken to be of so many fewer independent samples. -ENOMEM, -ERANGE.
+ */
 int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *window,
-		 const struct pathprof_distribution *baseline, double epsilon);
+		 const struct pathprof_distribution *baseline, double epsilon, double dispersion);
 
 /*
  * What is exceeded with the probability that a standard normal variable exceeds z, z > 0: the

@@ -13,7 +13,8 @@
 
 struct pp_smooth {
 	long double epsilon;
-	long double scale; /* probability of an event: its weight times this */
+	long double
+		divisor; /* an event's share: its weight over this; the total when none is unseen */
 	size_t unseen_cnt;
 };
 
@@ -26,7 +27,7 @@ int pp_smooth_init(struct pp_smooth *ret_smooth, long double total, size_t unsee
 
 static inline long double pp_smooth_probability(const struct pp_smooth *smooth, double weight)
 {
-	return weight > 0 ? weight * smooth->scale : smooth->epsilon;
+	return weight > 0 ? weight / smooth->divisor : smooth->epsilon;
 }
 
 /* Events that `of` has and `in` lacks. */

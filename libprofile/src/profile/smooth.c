@@ -24,7 +24,7 @@ int pp_smooth_init(struct pp_smooth *ret_smooth, long double total, size_t unsee
 	else if (!(epsilon > 0) || e * total >= 1 || e * (long double)unseen_cnt >= 1)
 		return -ERANGE;
 	*ret_smooth = (struct pp_smooth){.epsilon = e,
-					 .scale = (1 - (long double)unseen_cnt * e) / total,
+					 .divisor = total / (1 - (long double)unseen_cnt * e),
 					 .unseen_cnt = unseen_cnt};
 	return 0;
 }

@@ -114,7 +114,7 @@ static int watch_window(struct watch *w, bool moved, struct lab_calibration *c, 
 			unsigned int *ret_fired)
 {
 	const struct lab_calibration_plan *plan = w->plan;
-	struct pathprof_drift alone, pooled;
+	struct pathprof_drift alone = {0}, pooled = {0};
 	struct pathprof_alert_input input;
 	int64_t time_ns = (int64_t)w->window_cnt * 60000000000;
 	int r;
@@ -147,8 +147,8 @@ static int watch_window(struct watch *w, bool moved, struct lab_calibration *c, 
 static int run_trial(struct watch *w, struct lab_calibration *c)
 {
 	const struct lab_calibration_plan *plan = w->plan;
-	unsigned int fired, caught = 0;
-	bool is_over;
+	unsigned int fired = 0, caught = 0;
+	bool is_over = false;
 	int r = 0;
 
 	w->fast = w->slow = (struct pathprof_alert_state){0};

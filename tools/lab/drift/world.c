@@ -51,11 +51,12 @@ static void normalise(struct lab_world *world)
 /* Pairs each event that is too rare for its slot with one that is too frequent. */
 static int build(struct lab_world *world)
 {
-	uint32_t *rare = calloc(2 * world->cnt, sizeof(*rare)), *rich = rare + world->cnt;
+	uint32_t *rare = calloc(2 * world->cnt, sizeof(*rare)), *rich;
 	size_t rare_cnt = 0, rich_cnt = 0;
 
 	if (!rare)
 		return -ENOMEM;
+	rich = rare + world->cnt;
 	for (size_t i = 0; i < world->cnt; i++) {
 		world->keep[i] = world->share[i] * (double)world->cnt;
 		world->alias[i] = (uint32_t)i;

@@ -91,17 +91,18 @@ static void run_calm(struct lab_run *run)
 		lab_table_new("drift-calm", "Nothing changed: % of windows by samples a window",
 			      "program", calm_columns, 3 * SIZE_CNT);
 	double row[3 * SIZE_CNT], worst = 0, worst_mean = 0, sums[SIZE_CNT] = {0};
+	size_t cnt = WORLD_CNT;
 
-	for (size_t w = 0; w < WORLD_CNT; w++) {
+	for (size_t w = 0; w < cnt; w++) {
 		calm_row(&worlds[w], lab_run_small(run), row);
 		lab_table_add(table, worlds[w].name, row);
 		for (size_t s = 0; s < SIZE_CNT; s++) {
-			sums[s] += row[SIZE_CNT + s] / WORLD_CNT;
+			sums[s] += row[SIZE_CNT + s];
 			worst = fmax(worst, row[2 * SIZE_CNT + s]);
 		}
 	}
 	for (size_t s = 0; s < SIZE_CNT; s++)
-		worst_mean = fmax(worst_mean, sums[s]);
+		worst_mean = fmax(worst_mean, sums[s] / (double)cnt);
 	lab_table_add_average(table);
 	lab_table_write(run, table);
 	lab_table_free(table);

@@ -237,13 +237,18 @@ void lab_input_log(FILE *out)
 					    "/search"};
 	uint64_t state = 0x106;
 
-	for (unsigned int i = 0; i < 40000; i++)
+	for (uint32_t i = 0; i < 40000; i++) {
+		uint32_t net = draw(&state, 4), host = draw(&state, 256);
+		const char *method = methods[draw(&state, COUNT(methods))];
+		const char *page = pages[draw(&state, COUNT(pages))];
+		uint32_t status = draw(&state, 20) ? 200 : 404;
+
 		fprintf(out,
 			"10.0.%u.%u - - [21/Nov/2025:%02u:%02u:%02u +0000] \"%s %s HTTP/1.1\" %u "
 			"%u\n",
-			draw(&state, 4), draw(&state, 256), i / 3600 % 24, i / 60 % 60, i % 60,
-			methods[draw(&state, COUNT(methods))], pages[draw(&state, COUNT(pages))],
-			draw(&state, 20) ? 200 : 404, draw(&state, 90000));
+			net, host, i / 3600 % 24, i / 60 % 60, i % 60, method, page, status,
+			draw(&state, 90000));
+	}
 }
 
 void lab_input_perl_log(FILE *out)
