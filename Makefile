@@ -101,7 +101,7 @@ CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-
 	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
 # (tests/vm/kernels).
-KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl
+KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3
 # What the papers' experiments run and draw with.
 EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
 	gnuchess ghostscript gnugo link-grammar
