@@ -93,10 +93,10 @@ static int open_device(int *ret_fd, struct pathprof_kmod_info *ret_info,
 	struct pathprof_kmod_info info = {0};
 
 	if (fd < 0)
-		return refuse_open(-errno, error);
+		return refuse_open(errno ? -errno : -EIO, error);
 	/* of another size, the call has another number: the module does not know it */
 	if (ioctl(fd, PATHPROF_IOC_INFO, &info) && errno != ENOTTY)
-		return refuse_open(-errno, error);
+		return refuse_open(errno ? -errno : -EIO, error);
 	if (info.version != PATHPROF_KMOD_VERSION)
 		return refuse_version(&info, error);
 	if (!is_usable(&info))
@@ -188,7 +188,7 @@ int pp_kmod_device_probe(uint32_t source, struct pathprof_kmod_info *ret_info,
 			 struct pathprof_error *error)
 {
 	_cleanup_close_ int fd = -EBADF;
-	struct pathprof_kmod_info info;
+	struct pathprof_kmod_info info = {0};
 	int r = open_device(&fd, &info, error);
 
 	if (r)
