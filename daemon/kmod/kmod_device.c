@@ -99,9 +99,6 @@ static int open_device(int *ret_fd, struct pathprof_kmod_info *ret_info,
 		return refuse_open(errno ? -errno : -EIO, error);
 	if (info.version != PATHPROF_KMOD_VERSION)
 		return refuse_version(&info, error);
-	if (!is_usable(&info))
-		return pathprof_fail(error, -EPROTO, "kmod: %u rings of %u bytes cannot be",
-				     info.ring_cnt, info.ring_bytes);
 	*ret_info = info;
 	*ret_fd = pp_steal_fd(&fd);
 	return 0;
@@ -141,6 +138,9 @@ static int map_ring(struct pp_kmod_device *device, uint32_t cpu)
 
 static int map_rings(struct pp_kmod_device *device, struct pathprof_error *error)
 {
+	if (!is_usable(&device->info))
+		return pathprof_fail(error, -EPROTO, "kmod: %u rings of %u bytes cannot be",
+				     device->info.ring_cnt, device->info.ring_bytes);
 	device->rings = calloc(device->info.ring_cnt, sizeof(*device->rings));
 	if (!device->rings)
 		return pathprof_fail(error, -ENOMEM, "kmod: out of memory");

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cleanup.h"
-
 #define WORD_MAX 64
 
 /* "A branch was taken" in the words of each maker; the first that this processor has is it. */
@@ -74,9 +72,14 @@ static bool is_word(const char *text)
 
 static int read_first(const char *path, char *line, size_t size)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	FILE *file = fopen(path, "re");
+	const char *got;
 
-	if (!file || !fgets(line, (int)size, file))
+	if (!file)
+		return -ENOENT;
+	got = fgets(line, (int)size, file);
+	fclose(file);
+	if (!got)
 		return -ENOENT;
 	line[strcspn(line, "\n")] = '\0';
 	return 0;

@@ -145,7 +145,7 @@ static uint64_t desc_of(const char *letters)
 
 	if (!strcmp(letters, "-"))
 		return 0;
-	for (uint32_t i = 0; letters[i] && i < 32; i++)
+	for (uint32_t i = 0; i < 32 && letters[i]; i++)
 		desc = (desc | (uint64_t)(letters[i] == 'T') << i) + (UINT64_C(1) << 32);
 	return desc;
 }
