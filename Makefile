@@ -196,6 +196,7 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/pathprofd.service
 	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf
+	install -D -m 644 systemd/60-pathprof.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-pathprof.rules
 	install -D -m 644 systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
 	for m in docs/man/*.[1-8]; do \
 		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
