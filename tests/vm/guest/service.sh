@@ -132,6 +132,31 @@ service_killed() {
 	if module_is_free; then ok service_killed; else not_ok service_killed "$(cat /tmp/daemon)"; fi
 }
 
+# Other settings while it runs: the module's session ends and another begins.
+service_reload() {
+	local pid lengths
+	printf '[Profile]\nSource=kmod-swlbr\nOverhead=40%%\nTakenBranches=8\n' >/tmp/reload.conf
+	./vmflow "$endless" >/tmp/out &
+	pid=$!
+	./pathprofd -c /tmp/reload.conf --db /tmp/reload.db --duration 4 2>/tmp/first &
+	await_profiling
+	sleep 1
+	sed -i 's/=8/=16/' /tmp/reload.conf
+	kill -HUP $!
+	if ! wait $!; then
+		not_ok service_reload "$(tr '\n' ';' </tmp/first)"
+	fi
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	lengths=$(show /tmp/reload.db windows --json |
+		sed -nE 's/.*"taken_wanted": ([0-9]+), "bursts": ([1-9][0-9]*),.*/\1/p' | sort -n | tr '\n' ' ')
+	if [ "$lengths" = "8 16 " ] && grep -q 'settings read again' /tmp/first; then
+		ok service_reload
+	else
+		not_ok service_reload "windows of $lengths: $(tr '\n' ';' </tmp/first)"
+	fi
+}
+
 # No hardware has a branch stack here: the next best source is taken, and said.
 service_auto() {
 	./pathprofd --duration 1 --db /tmp/auto.db 2>/tmp/daemon
@@ -174,8 +199,12 @@ service_doctor() {
 }
 
 service_swlbr
-service_hardware
 service_killed
-service_auto
-service_record
-service_doctor
+service_hardware
+# What follows is the same on every kernel: the first has it all.
+if [ "$vm_windows" -ge 1000 ]; then
+	service_reload
+	service_auto
+	service_record
+	service_doctor
+fi
