@@ -266,11 +266,13 @@ static int measure_dense(struct reader *reader, struct pathprof_kmod_start start
 	run.drain_insns = tsc() - begun;
 	err = reader_stop(reader);
 	err = err ? err : reader_stats(reader, &after);
+	if (err)
+		return err;
 	reader_drain(reader, NULL, NULL);
 	run.samples = stats_since(&before, &after, PATHPROF_STAT_SAMPLES);
 	run.bytes = stats_since(&before, &after, PATHPROF_STAT_BYTES);
 	*ret_run = run;
-	return err ? err : run.samples ? 0 : -ENODATA;
+	return run.samples ? 0 : -ENODATA;
 }
 
 /* Real windows, whole and through the chain. */
