@@ -44,8 +44,8 @@ struct kmod_source {
 	int epoll_fd, timer_fd;
 	bool restart; /* other settings are wanted */
 	uint64_t flushed_ns, cpu_ns;
-	uint64_t outside;                  /* windows of processes that are not to be profiled */
-	uint64_t unknown;                  /* windows of processes that are not known any more */
+	uint64_t outside; /* windows of processes that are not to be profiled */
+	uint64_t unknown; /* windows of processes that are not known any more */
 	struct pathprof_kmod_stats before, last; /* when it was opened, and as told last */
 	struct pp_source_counter counters[PP_SOURCE_COUNTER_MAX];
 	struct pathprof_branch branches[PATHPROF_BURST_MAX];
