@@ -32,14 +32,28 @@ take_truth() {
 	wait $!
 }
 
+# profile_until BURSTS DB ARGUMENTS...: the service runs until it has so many, however busy the host
+# of this machine is; its status.
+profile_until() {
+	local wanted=$1 file=$2 pid tries
+	shift 2
+	./pathprofd "$@" --db "$file" 2>/tmp/daemon &
+	pid=$!
+	for tries in $(seq 60); do
+		sleep 1
+		[ "$(status_figure "$file" bursts | cut -d. -f1)" -ge "$wanted" ] 2>/dev/null && break
+	done
+	kill -TERM $pid
+	wait $pid
+}
+
 # The whole way: a clock's bursts of everything that runs, into a database, and read back.
 service_swlbr() {
 	local pid unresolved
 	take_truth
 	./vmflow "$endless" >/tmp/out &
 	pid=$!
-	if ! ./pathprofd --source kmod-swlbr --overhead 40% --window 2 --duration 5 --db $db \
-		2>/tmp/daemon; then
+	if ! profile_until 300 $db --source kmod-swlbr --overhead 40% --window 2; then
 		not_ok service_swlbr "pathprofd: $(tail -2 /tmp/daemon | tr '\n' ';')"
 		kill -9 $pid
 		return
@@ -73,7 +87,7 @@ service_lbr() { # NAME COMPRESS OVERLAP CHECK-OPTIONS...
 	shift 3
 	./vmflow "$endless" >/tmp/out &
 	pid=$!
-	if ! ./pathprofd -c /tmp/lbr.conf --duration 4 --db "$file" 2>/tmp/daemon; then
+	if ! profile_until 2500 "$file" -c /tmp/lbr.conf; then
 		not_ok "$name" "pathprofd: $(tail -2 /tmp/daemon | tr '\n' ';')"
 		kill -9 $pid
 		return
