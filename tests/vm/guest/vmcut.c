@@ -38,8 +38,8 @@ static uint64_t load(const char *path, struct pathprof_lbr_entry *entries)
 
 int main(int argc, char **argv)
 {
-	struct pathprof_lbr_entry *entries = calloc(TAKEN_MAX, sizeof(*entries));
-	uint64_t cnt = argc == 4 && entries ? load(argv[1], entries) : 0;
+	static struct pathprof_lbr_entry entries[TAKEN_MAX];
+	uint64_t cnt = argc == 4 ? load(argv[1], entries) : 0;
 	uint64_t depth = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
 	uint64_t windows = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
 

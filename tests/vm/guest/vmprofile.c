@@ -234,7 +234,7 @@ static int read_all(char **files, const struct options *options, struct table *e
 	uint64_t base = strtoull(files[2], NULL, 16);
 
 	if (load(files[0], 1, options->wpp, edges, paths) ||
-	    (strcmp(files[1], "-") && load(files[1], -1, options->wpp, edges, paths)))
+	    (strcmp(files[1], "-") != 0 && load(files[1], -1, options->wpp, edges, paths)))
 		return -1;
 	return read_edges(files[3], base, options->falsify, edges) ||
 	       read_paths(files[4], base, options->falsify, paths);
