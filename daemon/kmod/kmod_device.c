@@ -242,40 +242,7 @@ int pp_kmod_device_drain(struct pp_kmod_device *device, pp_kmod_record_fn *fn, v
 
 const char *pp_kmod_stat_name(unsigned int stat)
 {
-	static const char *const names[PATHPROF_STAT_END] = {
-		[PATHPROF_STAT_SAMPLES] = "samples",
-		[PATHPROF_STAT_SKIP_KERNEL] = "skip_kernel",
-		[PATHPROF_STAT_SKIP_SELECTION] = "skip_selection",
-		[PATHPROF_STAT_SKIP_COMPAT] = "skip_compat",
-		[PATHPROF_STAT_SKIP_TRACED] = "skip_traced",
-		[PATHPROF_STAT_SKIP_BUDGET] = "skip_budget",
-		[PATHPROF_STAT_SKIP_BUSY] = "skip_busy",
-		[PATHPROF_STAT_SKIP_CEILING] = "skip_ceiling",
-		[PATHPROF_STAT_BURSTS] = "bursts",
-		[PATHPROF_STAT_TRAPS] = "traps",
-		[PATHPROF_STAT_TRAPS_MIGRATED] = "traps_migrated",
-		[PATHPROF_STAT_BRANCHES] = "branches",
-		[PATHPROF_STAT_TAKEN] = "taken",
-		[PATHPROF_STAT_WINDOWS] = "windows",
-		[PATHPROF_STAT_LATE] = "late",
-		[PATHPROF_STAT_LBR_NO_STACK] = "lbr_no_stack",
-		[PATHPROF_STAT_LBR_ENTRIES] = "lbr_entries",
-		[PATHPROF_STAT_LBR_ZERO] = "lbr_zero",
-		[PATHPROF_STAT_LBR_DUPLICATE] = "lbr_duplicate",
-		[PATHPROF_STAT_LBR_BOGUS] = "lbr_bogus",
-		[PATHPROF_STAT_NMI] = "nmi",
-		[PATHPROF_STAT_LOST_FULL] = "lost_full",
-		[PATHPROF_STAT_LOST_NESTED] = "lost_nested",
-		[PATHPROF_STAT_LOST_CONTEXT] = "lost_context",
-		[PATHPROF_STAT_RECORDS] = "records",
-		[PATHPROF_STAT_BYTES] = "bytes",
-		[PATHPROF_STAT_WAKEUPS] = "wakeups",
-		[PATHPROF_STAT_SPENT_NS] = "spent_ns",
-		[PATHPROF_STAT_CEILING_TRIPS] = "ceiling_trips",
-		[PATHPROF_STAT_LOST_BUSY] = "lost_busy",
-		[PATHPROF_STAT_LOST_DEFINE] = "lost_define",
-		[PATHPROF_STAT_SEGMENTS] = "segments",
-	};
+	static const char *const names[PATHPROF_STAT_END] = {PATHPROF_STAT_NAMES};
 
 	return stat < PATHPROF_STAT_END ? names[stat] : NULL;
 }
