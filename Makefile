@@ -102,7 +102,7 @@ CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-
 	prometheus prometheus-alertmanager
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
 # (tests/vm/kernels).
-KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl
+KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3
 # What the papers' experiments run and draw with.
 EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
 	gnuchess ghostscript gnugo link-grammar
@@ -155,7 +155,8 @@ run: need-build
 	@$(MAKE) --no-print-directory -j2 all
 	@DURATION=$(DURATION) BUILD=$(BUILD) tools/demo
 
-check: need-check need-vm
+check: need-check
+	@$(MAKE) --no-print-directory need-vm
 	@$(MAKE) --no-print-directory -j2 programs-for-tests
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tests/run
@@ -197,6 +198,7 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/pathprofd.service
 	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf
+	install -D -m 644 systemd/60-pathprof.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-pathprof.rules
 	install -D -m 644 systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
 	for m in docs/man/*.[1-8]; do \
 		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done

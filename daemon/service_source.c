@@ -6,6 +6,7 @@
 #include "service_state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -99,13 +100,20 @@ static void read_stats(struct pp_service *service, struct pp_source_stats *ret_s
 		*ret_stats = service->source_seen;
 }
 
-/* They are the source's own, and are told after it is gone. */
-static void keep_counters(struct pp_service *service, struct pp_source_stats *stats)
+/* What stats point to is the source's own, and is told after it is gone. */
+static void keep_seen(struct pp_service *service, const struct pp_source_stats *stats)
 {
-	if (stats->counter_cnt && stats->counters != service->source_counters)
+	struct pp_source_stats seen = *stats;
+
+	if (stats->counters != service->source_counters)
 		memcpy(service->source_counters, stats->counters,
 		       stats->counter_cnt * sizeof(service->source_counters[0]));
-	stats->counters = service->source_counters;
+	if (stats->sampler != service->source_sampler)
+		snprintf(service->source_sampler, sizeof(service->source_sampler), "%s",
+			 stats->sampler ? stats->sampler : "");
+	seen.counters = service->source_counters;
+	seen.sampler = service->source_sampler;
+	service->source_seen = seen;
 }
 
 void pp_service_account(struct pp_service *service)
@@ -115,8 +123,7 @@ void pp_service_account(struct pp_service *service)
 
 	read_stats(service, &now);
 	pp_window_account(service->window, &service->source_seen, &now);
-	keep_counters(service, &now);
-	service->source_seen = now;
+	keep_seen(service, &now);
 	/* how long bursts really are, where the source knows better than the settings */
 	if (now.taken_wanted)
 		pp_window_set_taken(service->window, now.taken_wanted);

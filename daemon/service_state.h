@@ -40,6 +40,7 @@ struct pp_service {
 	uint64_t reopen_wait_ns;
 	struct pp_source_stats source_seen; /* what the windows were told so far */
 	struct pp_source_counter source_counters[PP_SOURCE_COUNTER_MAX]; /* what it points to */
+	char source_sampler[64];
 	uint64_t source_deaths;
 
 	uint64_t track_lost_seen;

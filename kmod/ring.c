@@ -149,15 +149,25 @@ static void pad(struct ring *ring, u32 off, u32 left)
 	ring->head += left;
 }
 
+/*
+ * A record goes up to the data's end or leaves room for a header before it: what fills the rest is
+ * a record too. (What is committed short is so by whole entries of a branch stack: 16 bytes each.)
+ */
+static bool fits(u32 size_bytes, u32 left)
+{
+	return size_bytes == left || size_bytes + sizeof(struct pathprof_record) <= left;
+}
+
 static struct pathprof_record *place(struct ring *ring, u32 size_bytes)
 {
 	u32 off = ring->head & (data_bytes - 1), left = data_bytes - off;
+	bool wraps = !fits(size_bytes, left);
 
 	if (size_bytes > data_bytes / 2)
 		return NULL;
-	if (!has_room(ring, left < size_bytes ? (u64)left + size_bytes : size_bytes))
+	if (!has_room(ring, wraps ? (u64)left + size_bytes : size_bytes))
 		return NULL;
-	if (left < size_bytes) {
+	if (wraps) {
 		pad(ring, off, left);
 		off = 0;
 	}

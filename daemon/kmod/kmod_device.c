@@ -93,15 +93,12 @@ static int open_device(int *ret_fd, struct pathprof_kmod_info *ret_info,
 	struct pathprof_kmod_info info = {0};
 
 	if (fd < 0)
-		return refuse_open(-errno, error);
+		return refuse_open(errno ? -errno : -EIO, error);
 	/* of another size, the call has another number: the module does not know it */
 	if (ioctl(fd, PATHPROF_IOC_INFO, &info) && errno != ENOTTY)
-		return refuse_open(-errno, error);
+		return refuse_open(errno ? -errno : -EIO, error);
 	if (info.version != PATHPROF_KMOD_VERSION)
 		return refuse_version(&info, error);
-	if (!is_usable(&info))
-		return pathprof_fail(error, -EPROTO, "kmod: %u rings of %u bytes cannot be",
-				     info.ring_cnt, info.ring_bytes);
 	*ret_info = info;
 	*ret_fd = pp_steal_fd(&fd);
 	return 0;
@@ -141,6 +138,9 @@ static int map_ring(struct pp_kmod_device *device, uint32_t cpu)
 
 static int map_rings(struct pp_kmod_device *device, struct pathprof_error *error)
 {
+	if (!is_usable(&device->info))
+		return pathprof_fail(error, -EPROTO, "kmod: %u rings of %u bytes cannot be",
+				     device->info.ring_cnt, device->info.ring_bytes);
 	device->rings = calloc(device->info.ring_cnt, sizeof(*device->rings));
 	if (!device->rings)
 		return pathprof_fail(error, -ENOMEM, "kmod: out of memory");
@@ -188,7 +188,7 @@ int pp_kmod_device_probe(uint32_t source, struct pathprof_kmod_info *ret_info,
 			 struct pathprof_error *error)
 {
 	_cleanup_close_ int fd = -EBADF;
-	struct pathprof_kmod_info info;
+	struct pathprof_kmod_info info = {0};
 	int r = open_device(&fd, &info, error);
 
 	if (r)
@@ -242,40 +242,7 @@ int pp_kmod_device_drain(struct pp_kmod_device *device, pp_kmod_record_fn *fn, v
 
 const char *pp_kmod_stat_name(unsigned int stat)
 {
-	static const char *const names[PATHPROF_STAT_END] = {
-		[PATHPROF_STAT_SAMPLES] = "samples",
-		[PATHPROF_STAT_SKIP_KERNEL] = "skip_kernel",
-		[PATHPROF_STAT_SKIP_SELECTION] = "skip_selection",
-		[PATHPROF_STAT_SKIP_COMPAT] = "skip_compat",
-		[PATHPROF_STAT_SKIP_TRACED] = "skip_traced",
-		[PATHPROF_STAT_SKIP_BUDGET] = "skip_budget",
-		[PATHPROF_STAT_SKIP_BUSY] = "skip_busy",
-		[PATHPROF_STAT_SKIP_CEILING] = "skip_ceiling",
-		[PATHPROF_STAT_BURSTS] = "bursts",
-		[PATHPROF_STAT_TRAPS] = "traps",
-		[PATHPROF_STAT_TRAPS_MIGRATED] = "traps_migrated",
-		[PATHPROF_STAT_BRANCHES] = "branches",
-		[PATHPROF_STAT_TAKEN] = "taken",
-		[PATHPROF_STAT_WINDOWS] = "windows",
-		[PATHPROF_STAT_LATE] = "late",
-		[PATHPROF_STAT_LBR_NO_STACK] = "lbr_no_stack",
-		[PATHPROF_STAT_LBR_ENTRIES] = "lbr_entries",
-		[PATHPROF_STAT_LBR_ZERO] = "lbr_zero",
-		[PATHPROF_STAT_LBR_DUPLICATE] = "lbr_duplicate",
-		[PATHPROF_STAT_LBR_BOGUS] = "lbr_bogus",
-		[PATHPROF_STAT_NMI] = "nmi",
-		[PATHPROF_STAT_LOST_FULL] = "lost_full",
-		[PATHPROF_STAT_LOST_NESTED] = "lost_nested",
-		[PATHPROF_STAT_LOST_CONTEXT] = "lost_context",
-		[PATHPROF_STAT_RECORDS] = "records",
-		[PATHPROF_STAT_BYTES] = "bytes",
-		[PATHPROF_STAT_WAKEUPS] = "wakeups",
-		[PATHPROF_STAT_SPENT_NS] = "spent_ns",
-		[PATHPROF_STAT_CEILING_TRIPS] = "ceiling_trips",
-		[PATHPROF_STAT_LOST_BUSY] = "lost_busy",
-		[PATHPROF_STAT_LOST_DEFINE] = "lost_define",
-		[PATHPROF_STAT_SEGMENTS] = "segments",
-	};
+	static const char *const names[PATHPROF_STAT_END] = {PATHPROF_STAT_NAMES};
 
 	return stat < PATHPROF_STAT_END ? names[stat] : NULL;
 }

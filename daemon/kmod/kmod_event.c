@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cleanup.h"
-
 #define WORD_MAX 64
 
 /* "A branch was taken" in the words of each maker; the first that this processor has is it. */
@@ -72,23 +70,31 @@ static bool is_word(const char *text)
 	return true;
 }
 
+static int read_first(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	const char *got;
+
+	if (!file)
+		return -ENOENT;
+	got = fgets(line, (int)size, file);
+	fclose(file);
+	if (!got)
+		return -ENOENT;
+	line[strcspn(line, "\n")] = '\0';
+	return 0;
+}
+
 static int read_line(const struct place *place, const char *directory, const char *name, char *line,
 		     size_t size)
 {
-	_cleanup_fclose_ FILE *file = NULL;
 	char path[512];
 	int len = snprintf(path, sizeof(path), "%s/%s/%s%s", place->sysfs, place->pmu, directory,
 			   name);
 
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return -ENAMETOOLONG;
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	if (!fgets(line, (int)size, file))
-		return -EIO;
-	line[strcspn(line, "\n")] = '\0';
-	return 0;
+	return read_first(path, line, size);
 }
 
 static int read_number(const char *text, uint64_t *ret_value)
@@ -143,7 +149,7 @@ static int scatter(uint64_t *field, const char *bits, uint64_t value)
 static int set_formatted(struct pp_kmod_event *event, const struct place *place, const char *name,
 			 uint64_t value)
 {
-	char line[128];
+	char line[128] = "";
 	const char *colon;
 	uint64_t *field;
 	int r = read_line(place, "format/", name, line, sizeof(line));
@@ -186,8 +192,8 @@ static int set_term(struct pp_kmod_event *event, const struct place *place, char
 static int find_pmu(struct pp_kmod_event *event, const struct place *place,
 		    struct pathprof_error *error)
 {
-	char line[32];
-	uint64_t type;
+	char line[32] = "";
+	uint64_t type = 0;
 	int r = is_word(place->pmu) ? read_line(place, "", "type", line, sizeof(line)) : -EINVAL;
 
 	if (r)

@@ -44,9 +44,9 @@ struct kmod_source {
 	int epoll_fd, timer_fd;
 	bool restart; /* other settings are wanted */
 	uint64_t flushed_ns, cpu_ns;
-	uint64_t outside;                  /* windows of processes that are not to be profiled */
-	uint64_t unknown;                  /* windows of processes that are not known any more */
-	struct pathprof_kmod_stats before; /* when it was opened */
+	uint64_t outside; /* windows of processes that are not to be profiled */
+	uint64_t unknown; /* windows of processes that are not known any more */
+	struct pathprof_kmod_stats before, last; /* when it was opened, and as told last */
 	struct pp_source_counter counters[PP_SOURCE_COUNTER_MAX];
 	struct pathprof_branch branches[PATHPROF_BURST_MAX];
 };
@@ -329,6 +329,7 @@ static int open_parts(struct kmod_source *source, struct pathprof_error *error)
 		r = pp_kmod_device_stats(&source->device, &source->before);
 	if (r)
 		return pathprof_fail(error, r, "kmod: %s", strerror(-r));
+	source->last = source->before;
 	source->flushed_ns = clock_ns(CLOCK_MONOTONIC);
 	return start(source, error);
 }
@@ -594,10 +595,13 @@ static uint32_t depth(const struct kmod_source *source, const struct pathprof_km
 static void kmod_stats(struct pp_source *base, struct pp_source_stats *ret_stats)
 {
 	struct kmod_source *source = (struct kmod_source *)base;
-	struct pathprof_kmod_stats now = source->before;
 	struct pp_source_stats stats = {0};
+	struct pathprof_kmod_stats now;
 
-	(void)pp_kmod_device_stats(&source->device, &now);
+	/* totals must not fall: what cannot be had is what it was */
+	if (pp_kmod_device_stats(&source->device, &now))
+		now = source->last;
+	source->last = now;
 	stats.samples = since(source, &now, PATHPROF_STAT_SAMPLES);
 	stats.bursts = since(source, &now, PATHPROF_STAT_WINDOWS);
 	stats.steps = since(source, &now, PATHPROF_STAT_TRAPS);

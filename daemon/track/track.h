@@ -29,7 +29,7 @@ struct pp_track_process {
 	pid_t pid;
 	uint64_t start_time; /* clock ticks since boot, as in /proc/PID/stat */
 	uint32_t exec_cnt;
-	uint32_t change_cnt; /* of its mappings: another number, another memory */
+	uint32_t change_cnt; /* another number: something else lies where code was */
 	char comm[16];
 	char container[128]; /* from its cgroup; "" for none */
 	char exe[256];       /* path of its executable as first mapped, "" unknown */

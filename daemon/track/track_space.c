@@ -295,6 +295,7 @@ static void remember(struct pp_space *space, const struct pp_piece *part, uint64
 {
 	forget_old_past(space, time_ns);
 	space->past[space->past_cnt++] = (struct pp_past){*part, time_ns};
+	space->change_cnt++;
 	pp_file_ref(part->file);
 }
 
@@ -375,7 +376,6 @@ static int change(struct pp_space *space, const struct pp_piece *range, bool is_
 	}
 	part_cnt = make_parts(space, range, is_map, &low, &high, parts);
 	splice(space, low, high, parts, part_cnt);
-	space->change_cnt++;
 	return 0;
 }
 

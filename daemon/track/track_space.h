@@ -69,7 +69,7 @@ struct pp_space {
 	uint32_t refs;
 	uint32_t piece_cnt, piece_cap;
 	uint32_t past_cnt, past_cap;
-	uint32_t change_cnt; /* counts changes; a copy goes on from there */
+	uint32_t change_cnt; /* counts what was overwritten or went; a copy goes on from there */
 	struct pp_piece *pieces;
 	struct pp_past *past; /* oldest first */
 };

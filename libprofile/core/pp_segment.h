@@ -21,6 +21,7 @@
 
 #define PP_SEGMENT_LENGTH_MAX 32
 #define PP_SEGMENT_FACTOR     0x9E3779B97F4A7C15ULL /* odd, no pattern: one register in the loop */
+#define PP_SEGMENT_HASH       0x7FFFFFC0FFFFFFFFULL /* bits of desc */
 
 /* One taken branch. Members are __u64 for the same reason as in pp_types.h. */
 struct pp_taken {
@@ -48,16 +49,9 @@ struct pp_segment_state {
 };
 
 /*
- * Every kind bounds a segment wherever it leads, but none, conditional and plain jump: those are
- * judged by their direction.
+ * One branch more: of equal hashes and different branches come different hashes, and the other way
+ * round. The shift brings what a product mixes best, its upper half, down to the lower.
  */
-PP_INLINE __u32 pp_segment_bounds(const struct pp_taken *b)
-{
-	return b->kind > PP_KIND_JMP || b->to <= b->from;
-}
-
-/* One branch more. Of equal hashes and different branches come different hashes, and the other
- * way round. */
 PP_INLINE __u64 pp_segment_mix(__u64 hash, __u64 from, __u64 to)
 {
 	__u64 mixed = (hash ^ (from * PP_SEGMENT_FACTOR + to)) * PP_SEGMENT_FACTOR;
@@ -65,12 +59,9 @@ PP_INLINE __u64 pp_segment_mix(__u64 hash, __u64 from, __u64 to)
 	return mixed ^ mixed >> 32;
 }
 
-/* The upper bits of a product are the good ones. */
 PP_INLINE __u64 pp_segment_desc(__u64 hash, __u64 length)
 {
-	__u64 bits = (hash * PP_SEGMENT_FACTOR) >> 7;
-
-	return bits >> 32 << 38 | length << 32 | (__u32)bits;
+	return (hash & PP_SEGMENT_HASH) | length << 32;
 }
 
 /* Something is missing before the next branch: it begins like a window. */
@@ -79,7 +70,11 @@ PP_INLINE void pp_segment_cut(struct pp_segment_state *s)
 	s->limit = 0;
 }
 
-/* One taken branch. 1: a segment ended and *ret_segment is filled. */
+/*
+ * One taken branch. 1: a segment ended and *ret_segment is filled. Every kind ends one wherever it
+ * leads, but none, conditional and plain jump: those do if they lead back. Written as three tests
+ * in turn, since most branches of a segment are told by the first that does not hold.
+ */
 PP_INLINE __u32 pp_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
 				struct pp_segment *ret_segment)
 {
@@ -88,8 +83,10 @@ PP_INLINE __u32 pp_segment_step(struct pp_segment_state *s, const struct pp_take
 	s->seen++;
 	s->hash = pp_segment_mix(s->hash, b->from, b->to);
 	s->events += b->events;
-	if (!pp_segment_bounds(b) && s->seen != s->limit)
-		return 0;
+	if (b->kind <= PP_KIND_JMP)
+		if (b->to > b->from)
+			if (s->seen != s->limit)
+				return 0;
 	if (ended) {
 		ret_segment->start = s->start;
 		ret_segment->desc = pp_segment_desc(s->hash, s->seen - s->first);

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The stepper's parent is killed a hundred times at random moments while it has targets stepped: no
-# target may die or misbehave, stay traced, stay tied to a CPU, or keep a nice value; and no stepper
-# may be left over.
+# The stepper's parent is killed at random moments while it has targets stepped, STEP_KILL_ROUNDS (50)
+# times: no target may die or misbehave, stay traced, stay tied to a CPU, or keep a nice value; and
+# no stepper may be left over.
 set -eu
 . "$(dirname "$0")/step_common.bash"
 step_needs "$truth_dir/bursts" "$workload_dir"/{flow_loops,flow_signal,tf_watch}
 
-rounds=${STEP_KILL_ROUNDS:-100}
+rounds=${STEP_KILL_ROUNDS:-50}
 RANDOM=7
 bytes=0
 

@@ -403,6 +403,37 @@ static void test_growing_code_stays_one_piece(void)
 	pp_space_put(space);
 }
 
+/* What is mapped where nothing was makes nothing untrue that was read before. */
+static void test_changes_are_counted(void)
+{
+	struct pp_piece piece = {.start = PAGE, .end = 3 * PAGE};
+	struct pp_space *space, *child;
+	struct pp_files files;
+	struct pp_file *file;
+
+	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "/x", &file), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
+	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 1), 0);
+	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 2), 0);
+	CU_ASSERT_EQUAL(space->change_cnt, 0);
+	map_file(space, file, 3);
+	CU_ASSERT_EQUAL(space->change_cnt, 0);
+	piece.file = file;
+	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 4), 0);
+	CU_ASSERT_EQUAL(space->change_cnt, 1);
+	child = pp_space_ref(space);
+	CU_ASSERT_EQUAL_FATAL(pp_space_own(&child), 0);
+	CU_ASSERT_EQUAL(child->change_cnt, 1);
+	CU_ASSERT_EQUAL(pp_space_unmap(child, 2 * PAGE, 4 * PAGE, 5), 0);
+	CU_ASSERT_EQUAL(child->change_cnt, 2);
+	CU_ASSERT_EQUAL(space->change_cnt, 1);
+	pp_space_put(child);
+	pp_space_put(space);
+	pp_file_put(file);
+	pp_files_release(&files);
+}
+
 static void test_live_images_are_bounded(void)
 {
 	struct pp_images images;
@@ -418,6 +449,7 @@ static void test_live_images_are_bounded(void)
 }
 
 static const struct unit_test tests[] = {
+	{"what was overwritten or went is counted", test_changes_are_counted},
 	{"a million random operations answer as the oracle does", test_random_operations},
 	{"a piece one page off is noticed", test_planted_fault},
 	{"a fork shares its parent's space until one changes it", test_fork_shares_until_changed},

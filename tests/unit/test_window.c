@@ -378,6 +378,103 @@ static void test_oracle(void)
 	scene_release(&scene);
 }
 
+struct count_feed {
+	struct scene *scene;
+	struct pp_counted who;
+};
+
+static void feed_path(void *context, const struct pathprof_path_seen *path)
+{
+	const struct count_feed *feed = context;
+
+	pp_window_add_path(feed->scene->window, &feed->who, path, 1);
+}
+
+/* The same, told as paths and edges by whoever cut the burst up. */
+static void feed_counts(struct scene *scene, unsigned int *seed, int bursts)
+{
+	const struct pp_source_sink sink = pp_window_source_sink(scene->window);
+	struct pathprof_branch branches[64];
+	struct pathprof_burst burst;
+
+	for (int i = 0; i < bursts; i++) {
+		struct count_feed feed = {.scene = scene};
+
+		random_burst(seed, &burst, branches);
+		feed.who = (struct pp_counted){burst.pid, burst.start_time, burst.time_ns};
+		naive_burst(&scene->naive, &burst, branches);
+		pathprof_paths_of_burst(branches, burst.branch_cnt, PATHPROF_MAPPING_BL, feed_path,
+					&feed);
+		for (uint32_t b = 0; b < burst.branch_cnt; b++)
+			if (branches[b].taken)
+				sink.edge(sink.context, &feed.who, branches[b].from,
+					  branches[b].next, 1);
+	}
+}
+
+static void test_counts_are_as_bursts(void)
+{
+	const struct pp_source_stats before = {.windows = 5, .taken = 70};
+	const struct pp_source_stats now = {.windows = 12, .taken = 100};
+	unsigned int seed = 19;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	feed_counts(&scene, &seed, 2000);
+	pp_window_account(scene.window, &before, &now);
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+	CU_ASSERT(scene.naive.path_cnt > 100 && scene.naive.unresolved > 100);
+	CU_ASSERT(agrees(&scene));
+	/* what was counted elsewhere is told by the source */
+	CU_ASSERT_EQUAL(scene.sunk.totals.bursts, 7);
+	CU_ASSERT_EQUAL(scene.sunk.totals.taken, 30);
+	scene.sunk.seen.paths[scene.sunk.seen.path_cnt / 2].weight += 1;
+	CU_ASSERT_FALSE(agrees(&scene)); /* the planted fault */
+	scene_release(&scene);
+}
+
+/* A count stands for so many, all of them of the same weight. */
+static void test_counts_multiply(void)
+{
+	const struct pathprof_path_seen path = {
+		.start = BASE + 0x10, .length = 2, .outcomes = 1, .span = 3, .weight = 1.25};
+	const struct pp_counted who = {1, START_OF(1), 0}, nobody = {1, START_OF(1) + 1, 0};
+	const struct pathprof_profile *profile;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	profile = pp_window_profile(scene.window);
+	pp_window_add_path(scene.window, &who, &path, 8);
+	pp_window_add_path(scene.window, &who, &path, 2);
+	pp_window_add_edge(scene.window, &who, BASE, BASE + 0x20, 256);
+	pp_window_add_path(scene.window, &nobody, &path, 5);
+	pp_window_add_edge(scene.window, &nobody, BASE, BASE + 0x20, 6);
+	CU_ASSERT_EQUAL_FATAL(profile->path_cnt, 1);
+	CU_ASSERT_EQUAL(profile->paths[0].samples, 10);
+	CU_ASSERT_DOUBLE_EQUAL(profile->paths[0].weight, 12.5, 1e-9);
+	CU_ASSERT_EQUAL(profile->totals.paths, 10);
+	CU_ASSERT_EQUAL_FATAL(profile->edge_cnt, 1);
+	CU_ASSERT_EQUAL(profile->edges[0].count, 256);
+	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_UNRESOLVED], 11);
+	scene_release(&scene);
+}
+
+/* Before the first burst, another source may have been taken. */
+static void test_source_can_be_another(void)
+{
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	pp_window_set_source(scene.window, PATHPROF_SOURCE_LBR, PATHPROF_BASIS_BRANCHES);
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->source, PATHPROF_SOURCE_LBR);
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->basis, PATHPROF_BASIS_BRANCHES);
+	pp_window_set_source(scene.window, PATHPROF_SOURCE_SWLBR, PATHPROF_BASIS_TIME);
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+	/* and the next window is of the same */
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->source, PATHPROF_SOURCE_SWLBR);
+	scene_release(&scene);
+}
+
 static void test_windows_add_up(void)
 {
 	unsigned int seed = 12;
@@ -560,6 +657,9 @@ static void test_tiny_memory(void)
 
 static const struct unit_test tests[] = {
 	{"a window agrees with the naive one", test_oracle},
+	{"paths and edges that come as counts are as those of bursts", test_counts_are_as_bursts},
+	{"a count stands for so many of the same weight", test_counts_multiply},
+	{"another source may be taken before the first burst", test_source_can_be_another},
 	{"windows one after the other add up", test_windows_add_up},
 	{"a window that cannot be written is dropped, the next is whole",
 	 test_failed_close_starts_afresh},

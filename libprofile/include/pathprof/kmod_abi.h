@@ -275,6 +275,27 @@ struct pathprof_kmod_stats {
 #define PATHPROF_STAT_END            32 /* + PATHPROF_END_*: bursts by why they ended */
 #define PATHPROF_STAT_CNT            (PATHPROF_STAT_END + PATHPROF_END_CNT)
 
+/* Initialisers of a table of names, by number; what debugfs and status show. */
+#define PATHPROF_STAT_NAMES                                                                        \
+	[PATHPROF_STAT_SAMPLES] = "samples", [PATHPROF_STAT_SKIP_KERNEL] = "skip_kernel",          \
+	[PATHPROF_STAT_SKIP_SELECTION] = "skip_selection",                                         \
+	[PATHPROF_STAT_SKIP_COMPAT] = "skip_compat", [PATHPROF_STAT_SKIP_TRACED] = "skip_traced",  \
+	[PATHPROF_STAT_SKIP_BUDGET] = "skip_budget", [PATHPROF_STAT_SKIP_BUSY] = "skip_busy",      \
+	[PATHPROF_STAT_SKIP_CEILING] = "skip_ceiling", [PATHPROF_STAT_BURSTS] = "bursts",          \
+	[PATHPROF_STAT_TRAPS] = "traps", [PATHPROF_STAT_TRAPS_MIGRATED] = "traps_migrated",        \
+	[PATHPROF_STAT_BRANCHES] = "branches", [PATHPROF_STAT_TAKEN] = "taken",                    \
+	[PATHPROF_STAT_WINDOWS] = "windows", [PATHPROF_STAT_LATE] = "late",                        \
+	[PATHPROF_STAT_LBR_NO_STACK] = "lbr_no_stack",                                             \
+	[PATHPROF_STAT_LBR_ENTRIES] = "lbr_entries", [PATHPROF_STAT_LBR_ZERO] = "lbr_zero",        \
+	[PATHPROF_STAT_LBR_DUPLICATE] = "lbr_duplicate", [PATHPROF_STAT_LBR_BOGUS] = "lbr_bogus",  \
+	[PATHPROF_STAT_NMI] = "nmi", [PATHPROF_STAT_LOST_FULL] = "lost_full",                      \
+	[PATHPROF_STAT_LOST_NESTED] = "lost_nested",                                               \
+	[PATHPROF_STAT_LOST_CONTEXT] = "lost_context", [PATHPROF_STAT_RECORDS] = "records",        \
+	[PATHPROF_STAT_BYTES] = "bytes", [PATHPROF_STAT_WAKEUPS] = "wakeups",                      \
+	[PATHPROF_STAT_SPENT_NS] = "spent_ns", [PATHPROF_STAT_CEILING_TRIPS] = "ceiling_trips",    \
+	[PATHPROF_STAT_LOST_BUSY] = "lost_busy", [PATHPROF_STAT_LOST_DEFINE] = "lost_define",      \
+	[PATHPROF_STAT_SEGMENTS] = "segments"
+
 /*
  * One open at a time, else -EBUSY; -EPERM without CAP_PERFMON and without CAP_SYS_ADMIN.
  * Errors: -ENOTTY unknown, -EFAULT, -EINVAL, -EBUSY START when running, -EPERM a writable mapping

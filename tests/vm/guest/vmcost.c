@@ -20,14 +20,15 @@
 #include "../testpmu/testpmu.h"
 #include "reader.h"
 
-#define WORK_ROUNDS 16000u
-#define PERIOD_NS   1000000u
-#define LOOP_ROUNDS 1000000u
-#define RAW_PAGES   256u
-#define LBR_LIMIT   4000   /* instructions of ours a stack of 32 */
-#define BURST_LIMIT 150000 /* a burst of 32, in this work */
-#define DENSE_NS    40000u /* between real windows: some two thousand a run */
-#define DENSE_RUNS  2
+#define WORK_ROUNDS   16000u
+#define PERIOD_NS     1000000u
+#define LOOP_ROUNDS   1000000u
+#define RAW_PAGES     256u
+#define LBR_LIMIT     4000   /* instructions of ours a stack of 32 */
+#define BURST_LIMIT   150000 /* a burst of 32, in this work */
+#define CHAINED_LIMIT 100000 /* ... compressed */
+#define DENSE_NS      40000u /* between real windows: some two thousand a run */
+#define DENSE_RUNS    2
 
 static volatile uint64_t sink;
 
@@ -68,6 +69,12 @@ static uint64_t calibrate(void)
 	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(rounds));
 	return tsc() - begun;
 }
+
+/* What the run is judged by, in instructions; 0: not measured. */
+struct figures {
+	uint64_t burst, trap, burst_chained;  /* swlbr, 32 taken branches */
+	uint64_t sample, whole, most_chained; /* lbr, 32 entries */
+};
 
 struct run {
 	uint64_t insns; /* more than the work alone */
@@ -144,7 +151,7 @@ static uint64_t per(uint64_t value, uint64_t cnt)
 }
 
 /* Compressed where it arises; the bytes are those of the tables too, written out at the stop. */
-static int table_chain(struct reader *reader, uint64_t bare, uint64_t tick)
+static int table_chain(struct reader *reader, uint64_t bare, uint64_t tick, struct figures *figures)
 {
 	struct pathprof_kmod_start start = swlbr(32);
 	struct run run;
@@ -154,16 +161,15 @@ static int table_chain(struct reader *reader, uint64_t bare, uint64_t tick)
 	err = measure(reader, start, bare, &run);
 	if (err)
 		return err;
+	figures->burst_chained = per(run.insns - run.samples * tick, run.bursts);
 	printf("# %-34s %10llu   %llu traps, %llu bytes (%llu bursts)\n",
-	       "swlbr: 32 taken, compressed",
-	       (unsigned long long)per(run.insns - run.samples * tick, run.bursts),
+	       "swlbr: 32 taken, compressed", (unsigned long long)figures->burst_chained,
 	       (unsigned long long)per(run.traps, run.bursts),
 	       (unsigned long long)per(run.bytes, run.bursts), (unsigned long long)run.bursts);
 	return 0;
 }
 
-static int table_swlbr(struct reader *reader, uint64_t bare, uint64_t *ret_burst,
-		       uint64_t *ret_trap)
+static int table_swlbr(struct reader *reader, uint64_t bare, struct figures *figures)
 {
 	static const uint32_t windows[] = {8, 16, 32, 64};
 	struct run pass, run;
@@ -190,15 +196,14 @@ static int table_swlbr(struct reader *reader, uint64_t bare, uint64_t *ret_burst
 		       (unsigned long long)per(run.bytes, run.records),
 		       (unsigned long long)run.bursts);
 		if (windows[i] == 32) {
-			*ret_burst = per(bursts_insns, run.bursts);
-			*ret_trap = per(bursts_insns, run.traps);
+			figures->burst = per(bursts_insns, run.bursts);
+			figures->trap = per(bursts_insns, run.traps);
 		}
 	}
-	return table_chain(reader, bare, tick);
+	return table_chain(reader, bare, tick, figures);
 }
 
-static int table_lbr(struct reader *reader, uint64_t bare, uint64_t *ret_sample,
-		     uint64_t *ret_whole)
+static int table_lbr(struct reader *reader, uint64_t bare, struct figures *figures)
 {
 	struct run pass, run;
 	int err = measure(reader, passing_over(lbr()), bare, &pass);
@@ -206,14 +211,15 @@ static int table_lbr(struct reader *reader, uint64_t bare, uint64_t *ret_sample,
 	err = err ? err : measure(reader, lbr(), bare, &run);
 	if (err)
 		return err;
-	*ret_whole = per(run.insns, run.samples);
-	*ret_sample = *ret_whole - per(pass.insns, pass.samples);
+	figures->whole = per(run.insns, run.samples);
+	figures->sample = figures->whole - per(pass.insns, pass.samples);
 	printf("# %-34s %10llu   (%llu samples)\n", "lbr: timer and test PMU alone",
 	       (unsigned long long)per(pass.insns, pass.samples), (unsigned long long)pass.samples);
 	printf("# %-34s %10llu   %llu bytes\n", "lbr: our part, 32 entries, raw ring",
-	       (unsigned long long)*ret_sample, (unsigned long long)per(run.bytes, run.records));
+	       (unsigned long long)figures->sample,
+	       (unsigned long long)per(run.bytes, run.records));
 	printf("# %-34s %10llu\n", "lbr: the whole chain, kernel side",
-	       (unsigned long long)*ret_whole);
+	       (unsigned long long)figures->whole);
 	printf("# %-34s %10llu\n", "reader, a record, checks included",
 	       (unsigned long long)per(run.drain_insns, run.records));
 	return 0;
@@ -260,15 +266,18 @@ static int measure_dense(struct reader *reader, struct pathprof_kmod_start start
 	run.drain_insns = tsc() - begun;
 	err = reader_stop(reader);
 	err = err ? err : reader_stats(reader, &after);
+	if (err)
+		return err;
 	reader_drain(reader, NULL, NULL);
 	run.samples = stats_since(&before, &after, PATHPROF_STAT_SAMPLES);
 	run.bytes = stats_since(&before, &after, PATHPROF_STAT_BYTES);
 	*ret_run = run;
-	return err ? err : run.samples ? 0 : -ENODATA;
+	return run.samples ? 0 : -ENODATA;
 }
 
-/* Real windows whole and through the chain; *ret_most: the dearest so far. */
-static int table_windows(struct reader *reader, uint64_t bare, const char *path, uint64_t *ret_most)
+/* Real windows, whole and through the chain. */
+static int table_windows(struct reader *reader, uint64_t bare, const char *path,
+			 struct figures *figures)
 {
 	struct pathprof_kmod_start start = lbr();
 	struct run pass, raw, chain;
@@ -290,8 +299,8 @@ static int table_windows(struct reader *reader, uint64_t bare, const char *path,
 	       (unsigned long long)per(chain.drain_insns, chain.samples),
 	       (unsigned long long)per(chain.bytes, chain.samples),
 	       (unsigned long long)per(raw.bytes, raw.samples), (unsigned long long)chain.samples);
-	if (cost > *ret_most)
-		*ret_most = cost;
+	if (cost > figures->most_chained)
+		figures->most_chained = cost;
 	return 0;
 }
 
@@ -339,9 +348,31 @@ static void table_overhead(const char *what, uint64_t insns)
 	printf("\n");
 }
 
+static void print_figures(const struct figures *f)
+{
+	printf("# overhead a CPU                       100 Hz    1000 Hz    100 Hz    1000 Hz\n");
+	printf("#                                      at 10^9 a second      at 3*10^9\n");
+	table_overhead("swlbr, bursts of 32", f->burst);
+	table_overhead("swlbr, compressed", f->burst_chained);
+	table_overhead("lbr, our part", f->sample);
+	table_overhead("lbr, our part, compressed", f->most_chained);
+	table_overhead("lbr, the whole chain", f->whole);
+	printf("burst_of_32 %llu compressed %llu trap %llu lbr_sample %llu compressed %llu\n",
+	       (unsigned long long)f->burst, (unsigned long long)f->burst_chained,
+	       (unsigned long long)f->trap, (unsigned long long)f->sample,
+	       (unsigned long long)f->most_chained);
+}
+
+static bool are_within_limits(const struct figures *f)
+{
+	return f->burst && f->burst <= BURST_LIMIT && f->burst_chained <= CHAINED_LIMIT &&
+	       f->sample && f->sample <= LBR_LIMIT && f->most_chained <= LBR_LIMIT;
+}
+
 static int tables(struct reader *reader, char *const *paths, int path_cnt)
 {
-	uint64_t burst = 0, trap = 0, sample = 0, whole = 0, chain = 0, bare;
+	struct figures figures = {0};
+	uint64_t bare;
 	int err;
 
 	work();
@@ -349,26 +380,17 @@ static int tables(struct reader *reader, char *const *paths, int path_cnt)
 	printf("# instructions                                (counter: %llu in 2,000,000; work "
 	       "%llu)\n",
 	       (unsigned long long)calibrate(), (unsigned long long)bare);
-	err = table_swlbr(reader, bare, &burst, &trap);
-	err = err ? err : table_lbr(reader, bare, &sample, &whole);
+	err = table_swlbr(reader, bare, &figures);
+	err = err ? err : table_lbr(reader, bare, &figures);
 	for (int i = 0; i < path_cnt && !err; i++)
-		err = table_windows(reader, bare, paths[i], &chain);
+		err = table_windows(reader, bare, paths[i], &figures);
 	err = err ? err : table_raw(bare);
 	if (err) {
 		printf("vmcost: %s\n", strerror(-err));
 		return 1;
 	}
-	printf("# overhead a CPU                       100 Hz    1000 Hz    100 Hz    1000 Hz\n");
-	printf("#                                      at 10^9 a second      at 3*10^9\n");
-	table_overhead("swlbr, bursts of 32", burst);
-	table_overhead("lbr, our part", sample);
-	table_overhead("lbr, the whole chain", whole);
-	if (chain)
-		table_overhead("lbr, compressed, our part", chain);
-	printf("burst_of_32 %llu trap %llu lbr_sample %llu compressed %llu\n",
-	       (unsigned long long)burst, (unsigned long long)trap, (unsigned long long)sample,
-	       (unsigned long long)chain);
-	return burst > BURST_LIMIT || sample > LBR_LIMIT || chain > LBR_LIMIT || !burst || !sample;
+	print_figures(&figures);
+	return !are_within_limits(&figures);
 }
 
 int main(int argc, char **argv)

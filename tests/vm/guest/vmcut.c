@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Branch stacks of a program, out of its truth: windows of taken branches as hardware would have
- * recorded them, evenly over the run, in the form that the test PMU hands out (testpmu.h).
+ * recorded them, evenly over the run but not in its order, in the form that the test PMU hands out
+ * (testpmu.h).
  *
  *     vmcut TRUTH ENTRIES WINDOWS > FILE
  *
@@ -15,6 +16,7 @@
 #include "pathprof/kmod_abi.h"
 
 #define TAKEN_MAX (1u << 22)
+#define SPREAD    1597 /* a prime: the first few windows are from all over the run, too */
 
 /* One entry a taken branch, in the order they ran. The number of them. */
 static uint64_t load(const char *path, struct pathprof_lbr_entry *entries)
@@ -36,8 +38,8 @@ static uint64_t load(const char *path, struct pathprof_lbr_entry *entries)
 
 int main(int argc, char **argv)
 {
-	struct pathprof_lbr_entry *entries = calloc(TAKEN_MAX, sizeof(*entries));
-	uint64_t cnt = argc == 4 && entries ? load(argv[1], entries) : 0;
+	static struct pathprof_lbr_entry entries[TAKEN_MAX];
+	uint64_t cnt = argc == 4 ? load(argv[1], entries) : 0;
 	uint64_t depth = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
 	uint64_t windows = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
 
@@ -46,8 +48,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (uint64_t i = 0; i < windows; i++)
-		if (fwrite(&entries[(cnt - depth) * i / windows], sizeof(*entries), depth,
-			   stdout) != depth)
+		if (fwrite(&entries[(cnt - depth) * (i * SPREAD % windows) / windows],
+			   sizeof(*entries), depth, stdout) != depth)
 			return 1;
 	return fflush(stdout) ? 1 : 0;
 }

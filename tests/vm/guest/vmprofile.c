@@ -145,7 +145,7 @@ static uint64_t desc_of(const char *letters)
 
 	if (!strcmp(letters, "-"))
 		return 0;
-	for (uint32_t i = 0; letters[i] && i < 32; i++)
+	for (uint32_t i = 0; i < 32 && letters[i]; i++)
 		desc = (desc | (uint64_t)(letters[i] == 'T') << i) + (UINT64_C(1) << 32);
 	return desc;
 }
@@ -234,7 +234,7 @@ static int read_all(char **files, const struct options *options, struct table *e
 	uint64_t base = strtoull(files[2], NULL, 16);
 
 	if (load(files[0], 1, options->wpp, edges, paths) ||
-	    (strcmp(files[1], "-") && load(files[1], -1, options->wpp, edges, paths)))
+	    (strcmp(files[1], "-") != 0 && load(files[1], -1, options->wpp, edges, paths)))
 		return -1;
 	return read_edges(files[3], base, options->falsify, edges) ||
 	       read_paths(files[4], base, options->falsify, paths);

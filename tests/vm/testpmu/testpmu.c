@@ -105,10 +105,11 @@ static u64 given_windows(u32 entries)
 	return given_bytes / sizeof(*given) / entries;
 }
 
-static void fill_stack_given(struct stack *stack, u32 cnt)
+static void fill_stack_given(struct stack *stack, u64 window, u32 cnt)
 {
-	u64 window = atomic64_fetch_inc(&given_next) % given_windows(cnt);
 	u32 i;
+
+	window %= given_windows(cnt);
 
 	for (i = 0; i < cnt; i++)
 		fill_given(&stack->entries[cnt - 1 - i], &given[window * cnt + i]);
@@ -133,15 +134,15 @@ static void dirty(struct stack *stack)
 	stack->entries[1] = stack->entries[0];
 }
 
-/* Newest first, as the hardware's. */
-static void fill_stack(struct cpu_state *state, const struct perf_event *event)
+/* Newest first, as the hardware's. number: of this stack, among those that user space gave. */
+static void fill_stack(struct cpu_state *state, const struct perf_event *event, u64 number)
 {
 	u32 cnt = entries_of(event);
 
 	state->stack.nr = cnt;
 	state->stack.hw_idx = -1ULL;
 	if (event->attr.config & TESTPMU_GIVEN)
-		fill_stack_given(&state->stack, cnt);
+		fill_stack_given(&state->stack, number, cnt);
 	else
 		fill_stack_made(state, event, cnt);
 	if (event->attr.config & TESTPMU_HOLE)
@@ -181,12 +182,16 @@ static void deliver(struct cpu_state *state, struct pt_regs *regs)
 {
 	struct perf_event *event = READ_ONCE(state->event);
 	struct perf_sample_data data;
+	u64 number;
 
 	if (!event || state->busy || !is_wanted(event, regs))
 		return;
+	number = event->attr.config & TESTPMU_GIVEN ? atomic64_fetch_inc(&given_next) : 0;
+	if ((event->attr.config & TESTPMU_ONCE) && number >= given_windows(entries_of(event)))
+		return;
 	state->busy = 1;
 	barrier(); /* an NMI on this CPU sees it before the stack changes */
-	fill_stack(state, event);
+	fill_stack(state, event, number);
 	perf_sample_data_init(&data, 0, event->hw.last_period);
 	attach_stack(&data, event, &state->stack);
 	__atomic_fetch_add(&delivered, 1, __ATOMIC_RELAXED);
