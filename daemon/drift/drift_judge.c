@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR_BELOW 3 /* standard deviations */
-
 /* A measurement of so many pooled windows against one baseline. */
 struct measured {
 	const char *baseline;
@@ -43,64 +41,6 @@ static const struct pp_counts *base_of(const struct judgement *j, const char *ba
 	return j->subject->rolling.base.cnt >= 2 ? &j->subject->rolling.base.sum : NULL;
 }
 
-/* Counts by 1/dispersion, parts of a sample by lot: they scatter as independent samples do. */
-static int shrink(const struct pp_counts *from, double dispersion, uint64_t *lot,
-		  struct pp_counts *ret_counts)
-{
-	struct pathprof_event *events = malloc((from->cnt + 1) * sizeof(*events));
-	size_t cnt = 0;
-
-	if (!events)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->cnt; i++) {
-		double scaled = from->events[i].weight / dispersion, whole = floor(scaled);
-
-		*lot = *lot * 6364136223846793005u + 1442695040888963407u;
-		whole += (double)(*lot >> 33) / 2147483648.0 < scaled - whole;
-		if (!(whole > 0))
-			continue;
-		events[cnt] = from->events[i];
-		events[cnt++].weight = whole;
-	}
-	*ret_counts = (struct pp_counts){.events = events, .cnt = cnt, .room = from->cnt + 1};
-	return 0;
-}
-
-/*
- * What chance makes of D grows with the dispersion only as long as samples are many: D cannot be
- * more than there are bits in so few of them. A figure far below what chance is said to make shows
- * that; then corrected figure and interval are had from counts as large as independent ones worth
- * the same would be.
- */
-static void measure_few(const struct judgement *j, const struct measured *m,
-			struct pathprof_drift_settings settings, struct pathprof_drift *drift)
-{
-	uint64_t lot = j->subject->group ^ (uint64_t)j->drift->window;
-	struct pp_counts window = {0}, base = {0};
-	struct pathprof_drift few;
-
-	if (settings.dispersion <= 1 ||
-	    drift->kl_bits >= drift->null_bits - FAR_BELOW * drift->null_sd_bits)
-		return;
-	if (shrink(&m->window, settings.dispersion, &lot, &window) == 0 &&
-	    shrink(m->base, settings.dispersion, &lot, &base) == 0) {
-		struct pathprof_distribution w = pp_counts_distribution(&window);
-		struct pathprof_distribution b = pp_counts_distribution(&base);
-
-		settings.dispersion = 1;
-		if (pathprof_drift_measure(&few, &w, &b, &settings) == 0) {
-			drift->null_bits = few.null_bits;
-			drift->null_sd_bits = few.null_sd_bits;
-			drift->null_limit_bits = few.null_limit_bits;
-			drift->kl_corrected_bits = few.kl_corrected_bits;
-			drift->kl_low_bits = few.kl_low_bits;
-			drift->kl_high_bits = few.kl_high_bits;
-		}
-	}
-	pp_counts_release(&window);
-	pp_counts_release(&base);
-}
-
 static bool measure(const struct judgement *j, struct measured *m)
 {
 	struct pathprof_drift_settings settings = pathprof_drift_defaults;
@@ -116,7 +56,6 @@ static bool measure(const struct judgement *j, struct measured *m)
 	if (base.total < (long double)j->drift->config.drift_samples_min ||
 	    pathprof_drift_measure(&m->drift, &window, &base, &settings) < 0)
 		return false;
-	measure_few(j, m, settings, &m->drift);
 	return true;
 }
 

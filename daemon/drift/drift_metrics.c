@@ -13,13 +13,13 @@ static const struct {
 	const char *name, *help;
 	size_t offset;
 } gauges[] = {
-	{"pathprof_drift_kl_bits", "Relative entropy of the last window to its baseline, plain.",
+	{"pathprof_drift_kl", "Relative entropy of the last window to its baseline, plain.",
 	 offsetof(struct pathprof_drift, kl_bits)},
-	{"pathprof_drift_kl_corrected_bits", "The same less what chance makes of it.",
+	{"pathprof_drift_kl_corrected", "The same less what chance makes of it.",
 	 offsetof(struct pathprof_drift, kl_corrected_bits)},
-	{"pathprof_drift_kl_low_bits", "Low end of its interval.",
+	{"pathprof_drift_kl_low", "Low end of its interval.",
 	 offsetof(struct pathprof_drift, kl_low_bits)},
-	{"pathprof_drift_kl_high_bits", "High end of its interval.",
+	{"pathprof_drift_kl_high", "High end of its interval.",
 	 offsetof(struct pathprof_drift, kl_high_bits)},
 	{"pathprof_drift_overlap_ratio", "Share that window and baseline have in common.",
 	 offsetof(struct pathprof_drift, overlap)},

@@ -566,7 +566,7 @@ static void test_message(void)
 	pp_drift_metrics(b.drift, to);
 	fclose(to);
 	CU_ASSERT_PTR_NOT_NULL(strstr(metrics, "pathprof_alerts{phase=\"firing\"} 1"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(metrics, "pathprof_drift_kl_corrected_bits{binary=\"/bin/"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(metrics, "pathprof_drift_kl_corrected{binary=\"/bin/"));
 	free(metrics);
 	windows(&b, 0, 2);
 	CU_ASSERT_EQUAL(told_cnt, 2);
