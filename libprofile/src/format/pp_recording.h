@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What the readers of src/format share: an open recording, the operations of its format, and the
+ * way records are counted and handed on.
+ *
+ * A reader is one file with one `const struct pp_recording_ops`; recording.c lists them all.
+ *
+ * Locking: one object, one thread. Ownership: the recording owns its name and, by ops->free, its
+ * reader; the descriptor is the caller's.
+ */
+#ifndef PP_RECORDING_H
+#define PP_RECORDING_H
+
+#include "pathprof/recording.h"
+
+struct pp_recording_ops {
+	enum pathprof_format format;
+	/* Sets recording->reader; where it fails free() is called all the same. */
+	int (*open)(struct pathprof_recording *recording, struct pathprof_error *error);
+	/* About a MB more. 1: there is more; 0: the end, and all is handed on. */
+	int (*read)(struct pathprof_recording *recording, struct pathprof_error *error);
+	/* recording->reader may be NULL. */
+	void (*free)(struct pathprof_recording *recording);
+	/* NULL where a format knows nothing of the kind. ret_info says "not told" when called. */
+	void (*info)(const struct pathprof_recording *recording,
+		     struct pathprof_recording_info *ret_info);
+	const char *(*event)(const struct pathprof_recording *recording, uint32_t event);
+	bool (*build_id)(const struct pathprof_recording *recording, const char *name,
+			 struct pathprof_build_id *ret_id);
+};
+
+struct pathprof_recording {
+	const struct pp_recording_ops *ops;
+	void *reader;
+	int fd;
+	char *name;
+	struct pathprof_recording_sink sink;
+	/* bytes, records, lost, unknown, reordered and truncated are the reader's to keep;
+	 * bytes_total is set (0 for what is no regular file). */
+	struct pathprof_recording_stats stats;
+	int state; /* 1: there is more; 0: at the end; else the error it ended with */
+};
+
+extern const struct pp_recording_ops pp_perf_data_ops;
+
+/* Every failure of a file names it: "FILE: ...". */
+#define pp_recording_bad(recording, error, format, ...)                                            \
+	pathprof_fail(error, -EBADMSG, "%s: " format, (recording)->name, ##__VA_ARGS__)
+int pp_recording_no_memory(struct pathprof_error *error);
+
+/* Count, and hand on to whoever wants it; what the sink returned. */
+int pp_recording_mapping(struct pathprof_recording *recording,
+			 const struct pathprof_recorded_mapping *mapping);
+int pp_recording_process(struct pathprof_recording *recording,
+			 const struct pathprof_recorded_process *process);
+int pp_recording_sample(struct pathprof_recording *recording,
+			const struct pathprof_recorded_sample *sample);
+int pp_recording_count(struct pathprof_recording *recording,
+		       const struct pathprof_recorded_count *count);
+
+#endif
