@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The branches of one binary, added up: what compilers and layout tools want to be told.
+ *
+ *     pathprof_branch_profile_init(&profile, &id);
+ *     pathprof_branch_profile_add_store(&profile, store, &filter, code, graph, &error);
+ *     pathprof_branch_profile_settle(&profile);
+ *     ... profile.branches[i], profile.ranges[i], profile.traces[i] ...
+ *
+ * Shape: three flat arrays, each sorted by its fields in their order, no two entries the same but
+ * for their counts. Positions are file offsets of instructions.
+ *
+ *     branches  every taken branch, from -> to
+ *     ranges    code run from `start` to its instruction `last` without a taken branch between
+ *     traces    a branch and the range behind it, where both were seen together
+ *
+ * Branches and ranges are whole counts each; traces are of the same events once more, so a branch
+ * is taken at least as often as its traces say but for sampling error.
+ *
+ * One scale. A window of n taken branches, cut out of a stream of N, shows a given branch with
+ * chance n/N for each time it ran; so of B windows each time counts n*B/N. A path over t branches
+ * is seen whole from n - t places, (n - t)*B/N a time; its weight adds n/(n - t) whenever it is
+ * seen, which makes n*B/N again. Counts of edges and weights of paths are therefore estimates on
+ * one scale, and nothing is to be brought in line (docs/formats.md). Weights are added up as they
+ * are and rounded once, by settle(); what was seen at all stays 1.
+ *
+ * Workload: a binary's 10^3 to 10^6 entries of each kind, built once, read a few times. Ownership:
+ * the profile owns arrays and strings. No locking: one owner.
+ */
+#ifndef PATHPROF_BRANCH_PROFILE_H
+#define PATHPROF_BRANCH_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pathprof/build_id.h"
+#include "pathprof/code.h"
+#include "pathprof/error.h"
+#include "pathprof/graph.h"
+#include "pathprof/recording.h"
+#include "pathprof/store.h"
+
+/* In place of a position: in no code of this binary. */
+#define PATHPROF_OUTSIDE UINT64_MAX
+
+struct pathprof_branch_count {
+	uint64_t from, to; /* one of them may be PATHPROF_OUTSIDE */
+	uint64_t count, mispredicted;
+};
+
+struct pathprof_range_count {
+	uint64_t start, last;
+	bool after_call; /* start is behind a call that returned */
+	uint64_t count;
+};
+
+struct pathprof_trace_count {
+	uint64_t from, start, last;
+	uint64_t count;
+};
+
+/* Where it comes from. Strings may be NULL: not known. */
+struct pathprof_branch_origin {
+	struct pathprof_build_id build_id;
+	char *binary, *host;
+	char *sources;             /* "step", "lbr+swlbr", "perf.data", ... */
+	enum pathprof_basis basis; /* 0: not known, or of both kinds */
+	int64_t begin_ns, end_ns;  /* CLOCK_REALTIME, 0: not known */
+	uint64_t windows;          /* closed windows of a store, or recordings */
+	uint64_t samples;          /* paths seen whole, or counts read */
+	double weight;             /* of these paths */
+	uint64_t taken;            /* taken branches seen */
+	uint64_t refused;          /* paths or counts that do not fit the code, left out */
+	double scale;              /* all counts were multiplied by that; 1 unless merged */
+};
+
+struct pathprof_branch_profile {
+	struct pathprof_branch_origin origin;
+	struct pathprof_branch_count *branches;
+	struct pathprof_range_count *ranges;
+	struct pathprof_trace_count *traces;
+	uint32_t branch_cnt, range_cnt, trace_cnt;
+	bool settled;
+	struct pp_branch_draft *draft; /* private: what is not settled yet */
+};
+
+/* id kind PATHPROF_ID_NONE: of any binary. -ENOMEM. */
+int pathprof_branch_profile_init(struct pathprof_branch_profile *p,
+				 const struct pathprof_build_id *id);
+/* NULL-safe; p may be all zero. */
+void pathprof_branch_profile_release(struct pathprof_branch_profile *p);
+
+/* host, sources, binary: replaces what was there; NULL leaves it. -ENOMEM. */
+int pathprof_branch_profile_name(struct pathprof_branch_profile *p, const char *binary,
+				 const char *host, const char *sources);
+
+/* One entry more, in no order, any number of times the same. -ENOMEM, -E2BIG. */
+int pathprof_branch_profile_add_branch(struct pathprof_branch_profile *p, uint64_t from,
+				       uint64_t to, uint64_t count, uint64_t mispredicted);
+int pathprof_branch_profile_add_range(struct pathprof_branch_profile *p, uint64_t start,
+				      uint64_t last, bool after_call, double weight);
+/* Its range, not its branch, is added as well. */
+int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_t from,
+				      uint64_t start, uint64_t last, double weight);
+
+/*
+ * What a filter selects of p's binary (filter->binary is not looked at): edges become branches,
+ * paths the ranges between the branches and calls on them. A run that a not taken backward branch
+ * cuts in two is put together again: paths that begin behind it get each its share of what came
+ * over it. Paths that the code does not have are counted as refused. -ESTALE: code is of another
+ * binary.
+ */
+int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
+				      struct pathprof_store *store,
+				      const struct pathprof_filter *filter,
+				      struct pathprof_code *code,
+				      const struct pathprof_graph *graph,
+				      struct pathprof_error *error);
+/*
+ * A count that pathprof_recording_read() hands on; addresses says what its places count from. A
+ * place of another build-id than p's is outside. Samples at an address become ranges of one
+ * instruction. What lies in no code is counted as refused. -EOPNOTSUPP: PATHPROF_ADDRESS_RUN.
+ */
+int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct pathprof_code *code,
+				      enum pathprof_address_kind addresses,
+				      const struct pathprof_recorded_count *count,
+				      struct pathprof_error *error);
+/* Adds `from` (settled), each count times scale (> 0). -ESTALE: of another binary; -EINVAL. */
+int pathprof_branch_profile_merge(struct pathprof_branch_profile *p,
+				  const struct pathprof_branch_profile *from, double scale,
+				  struct pathprof_error *error);
+/* Sorts, adds up, rounds: the arrays are as above. More may be added afterwards. -ENOMEM, -E2BIG.
+ */
+int pathprof_branch_profile_settle(struct pathprof_branch_profile *p);
+
+/*
+ * Enough samples? BOLT's measure, and llvm-profgen's: a function's density is the bytes that were
+ * run through by ranges over its size; the profile's is that of the thinnest of the densest
+ * functions that together hold `cutoff` of all those bytes.
+ */
+#define PATHPROF_DENSITY_CUTOFF    0.99
+#define PATHPROF_DENSITY_THRESHOLD 60.0 /* BOLT's; llvm-profgen's is 50 */
+struct pathprof_density {
+	double density, threshold;
+	double more; /* times as many samples are wanted; 1: enough, INFINITY: there are none */
+	uint32_t functions; /* that were run at all */
+	uint32_t hot;       /* that hold the cutoff */
+	uint64_t bytes;     /* run through */
+	bool enough;
+};
+/* -ESTALE: the graph is of another binary; -ENOMEM; -EINVAL: not settled. */
+int pathprof_profile_density(const struct pathprof_branch_profile *p,
+			     const struct pathprof_graph *graph,
+			     struct pathprof_density *ret_density, struct pathprof_error *error);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * A binary's branch profile in the formats of others; docs/formats.md says of each who defines it,
+ * what reads it and by which command.
+ *
+ * Where it comes from (build-id, time span, host, source, samples, weight) is written along as far
+ * as the format has a place for it:
+ *
+ *     bolt-preagg    the event's name, in its first line (not with bolt_branches)
+ *     llvm-sample, folded, csv   comment lines, or fields
+ *     pprof          comments, mapping, time and duration
+ *     bolt-fdata, profgen-raw, autofdo-text   nowhere: their readers take nothing else
+ *
+ * Workload: once a profile, seconds for 10^6 entries. One call at a time on one code.
+ */
+#ifndef PATHPROF_EXPORT_H
+#define PATHPROF_EXPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "pathprof/branch_profile.h"
+#include "pathprof/code.h"
+#include "pathprof/error.h"
+#include "pathprof/format.h"
+#include "pathprof/graph.h"
+
+struct pathprof_export_options {
+	bool bolt_branches; /* bolt-preagg: lines B and F, all that LLVM before 20 reads */
+	bool json;          /* csv: JSON instead */
+};
+
+/*
+ * options NULL: all off. The profile must be settled. file is not closed; what was written on
+ * failure is void.
+ * -ESTALE: profile, code and graph are not of one binary; -ENODATA: the profile is empty;
+ * -EOPNOTSUPP: the format is not written, error says what to use instead; -ENOMEM; -errno of
+ * writing.
+ */
+int pathprof_export(enum pathprof_format format, const struct pathprof_branch_profile *profile,
+		    struct pathprof_code *code, const struct pathprof_graph *graph,
+		    const struct pathprof_export_options *options, FILE *file,
+		    struct pathprof_error *error);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * Who was inlined into whom, by the debug information (DWARF, by libdw): the source functions that
+ * an instruction belongs to, innermost first, as compilers key their profiles.
+ *
+ * Workload: every instruction of the functions that ran, 10^4 to 10^6 look-ups in order of
+ * offset. All DIEs are read once, at the first look-up; then each is a binary search. One handle,
+ * one thread; it borrows code, which must outlive it.
+ */
+#ifndef PATHPROF_INLINES_H
+#define PATHPROF_INLINES_H
+
+#include <stdint.h>
+
+#include "pathprof/code.h"
+#include "pathprof/error.h"
+
+struct pathprof_inlines;
+
+struct pathprof_source_frame {
+	const char *linkage_name; /* as symbols have it; the plain name where there is no other */
+	const char *name;         /* as the source has it */
+	const char *file;         /* "" when not known */
+	uint32_t line;            /* of the instruction, or of the call that was inlined; 0: none */
+	uint32_t start_line;      /* where the function is declared; 0: not known */
+	uint32_t discriminator; /* which of the line's blocks; the compiler's base discriminator */
+	uint32_t copies;        /* the compiler made so many of one instruction (unrolling); 1 */
+};
+
+/* -ENOENT: code has no debug information; -ENOMEM. */
+int pathprof_inlines_open(struct pathprof_inlines **ret_inlines, struct pathprof_code *code,
+			  struct pathprof_error *error);
+/* NULL-safe. */
+void pathprof_inlines_free(struct pathprof_inlines *inlines);
+/*
+ * The frames of the instruction at offset, the innermost first, the function that has the code
+ * last; how many there are, of which max are filled in. 0: the debug information knows no function
+ * there. Strings belong to inlines.
+ */
+uint32_t pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
+			     struct pathprof_source_frame *frames, uint32_t max);
+
+#endif
