@@ -28,6 +28,8 @@ enum pathprof_address_kind {
 	PATHPROF_ADDRESS_ELF,     /* virtual addresses of the ELF file */
 	PATHPROF_ADDRESS_OFFSET,  /* from the first load segment of a PIE; ELF's of another */
 	PATHPROF_ADDRESS_SYMBOL,  /* from a symbol */
+	PATHPROF_ADDRESS_TEXT,    /* ELF's, from the page of the first executable segment */
+	PATHPROF_ADDRESS_FILE,    /* in the file */
 };
 
 /* "perf.data", ...; NULL when out of range. */
