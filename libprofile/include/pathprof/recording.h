@@ -87,6 +87,7 @@ struct pathprof_recorded_sample {
 	uint32_t pid, tid, cpu; /* UINT32_MAX: not told */
 	uint32_t event;         /* index in the recording, see pathprof_recording_event() */
 	uint64_t period;        /* 1 when not told */
+	uint64_t repeats;       /* seen so often more, in an aggregated text; else 0 */
 	bool user;              /* false: the sample was taken in the kernel or a hypervisor */
 	int64_t hw_idx;         /* index of the newest entry in the hardware; -1: not told */
 	uint32_t branch_cnt;

@@ -12,10 +12,12 @@
 #include <sys/stat.h>
 
 #include "pp_recording.h"
+#include "pp_text.h"
 
 /* Ends with NULL. */
 static const struct pp_recording_ops *const readers[] = {
-	NULL,
+	&pp_perf_data_ops,   &pp_perf_script_ops, &pp_profgen_perfscript_ops, &pp_profgen_raw_ops,
+	&pp_bolt_preagg_ops, &pp_bolt_fdata_ops,  &pp_autofdo_text_ops,       NULL,
 };
 
 int pp_recording_no_memory(struct pathprof_error *error)

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * BOLT's pre-aggregated profile (`perf2bolt --pa`), a count a line:
+ *
+ *     B FROM TO COUNT MISPREDICTED   taken branch
+ *     F START END COUNT              executed without a taken branch; f: came there from outside,
+ *                                    r: came there by a return from outside
+ *     T FROM START END COUNT         taken branch, and what was executed after it; R: by a return
+ *     S ADDRESS COUNT                samples
+ *     E NAME                         the event that was sampled
+ *
+ * A location is [BUILDID:]HEX; with X for the build-id, or 0, it is of no binary of the profile.
+ * LLVM up to 19 knows B, F and f only. The all-ones addresses by which its tools mark a trace that
+ * is but a branch or but a range are taken as what they mean.
+ *
+ * Two deviations from perf2bolt: a negative count is refused, and T and R may end with a count of
+ * mispredictions, as some writers do.
+ *
+ * Source: bolt/include/bolt/Profile/DataAggregator.h and lib/Profile/DataAggregator.cpp of LLVM 22.
+ */
+#include "pp_text.h"
+
+#include <string.h>
+
+/* In the place of T's branch: there was none, or it came from outside. Of its end: not known. */
+#define NO_BRANCH_MIN (UINT64_MAX - 2)
+#define NO_END        UINT64_MAX
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* BUILDID: as hex digits, two a byte. */
+static bool scan_build_id(const char **at, struct pathprof_build_id *ret_id)
+{
+	uint8_t bytes[PATHPROF_BUILD_ID_MAX];
+	const char *p = *at;
+	size_t len = 0;
+
+	while (len < sizeof(bytes) && hex_value(p[0]) >= 0 && hex_value(p[1]) >= 0) {
+		bytes[len++] = (uint8_t)(hex_value(p[0]) << 4 | hex_value(p[1]));
+		p += 2;
+	}
+	if (len == 0 || *p != ':')
+		return false;
+	pathprof_build_id_make(ret_id, PATHPROF_ID_BUILD_ID, bytes, len);
+	*at = p + 1;
+	return true;
+}
+
+static int scan_place(struct pp_text *text, const char **at, struct pathprof_recorded_place *place)
+{
+	const char *p;
+
+	*place = (struct pathprof_recorded_place){0};
+	pp_text_blanks(at);
+	p = *at;
+	place->outside = pp_text_word(&p, "X:");
+	if (!place->outside)
+		scan_build_id(&p, &place->id);
+	if (!pp_text_hex(&p, &place->address) || *p != ' ')
+		return pp_text_expected(text, *at, "an address, [BUILDID:]HEX or X:HEX,");
+	if (place->address == 0 && place->id.kind == PATHPROF_ID_NONE)
+		place->outside = true;
+	*at = p;
+	return 0;
+}
+
+static int scan_count(struct pp_text *text, const char **at, uint64_t *ret_count)
+{
+	const char *p;
+
+	pp_text_blanks(at);
+	p = *at;
+	if (!pp_text_decimal(&p, ret_count) || (*p && *p != ' '))
+		return pp_text_expected(text, *at, "a count");
+	*at = p;
+	return 0;
+}
+
+static int scan_end(struct pp_text *text, const char *at)
+{
+	pp_text_char(&at, ' ');
+	return *at ? pp_text_expected(text, at, "the end of the line") : 0;
+}
+
+/* What a trace says when one of its sides is marked as missing. */
+static void reduce_trace(struct pathprof_recorded_count *count, bool by_return)
+{
+	bool no_branch = count->from.address >= NO_BRANCH_MIN;
+
+	if (by_return && count->from.address == 0)
+		no_branch = true;
+	if (no_branch) {
+		count->kind = PATHPROF_RECORDED_RANGE;
+		count->from = count->to;
+		count->to = count->end;
+	} else if (count->end.address == NO_END) {
+		count->kind = PATHPROF_RECORDED_BRANCH;
+	}
+	if (count->kind != PATHPROF_RECORDED_TRACE)
+		count->end = (struct pathprof_recorded_place){0};
+}
+
+static int event_line(struct pp_text *text, const char *at)
+{
+	uint32_t event;
+	size_t len;
+	int r;
+
+	pp_text_blanks(&at);
+	len = strcspn(at, " ");
+	r = pp_text_event_of(text, at, len, &event);
+	return r < 0 ? r : scan_end(text, at + len);
+}
+
+static enum pathprof_recorded_count_kind kind_of(char letter)
+{
+	switch (letter) {
+	case 'T':
+	case 'R':
+		return PATHPROF_RECORDED_TRACE;
+	case 'B':
+		return PATHPROF_RECORDED_BRANCH;
+	case 'F':
+	case 'f':
+	case 'r':
+		return PATHPROF_RECORDED_RANGE;
+	case 'S':
+		return PATHPROF_RECORDED_ADDRESS;
+	default:
+		return 0;
+	}
+}
+
+static int scan_places(struct pp_text *text, const char **at, struct pathprof_recorded_count *count)
+{
+	int r = scan_place(text, at, &count->from);
+
+	if (r == 0 && count->kind != PATHPROF_RECORDED_ADDRESS)
+		r = scan_place(text, at, &count->to);
+	if (r == 0 && count->kind == PATHPROF_RECORDED_TRACE)
+		r = scan_place(text, at, &count->end);
+	return r;
+}
+
+static int scan_counts(struct pp_text *text, const char **at, struct pathprof_recorded_count *count)
+{
+	int r = scan_count(text, at, &count->count);
+	bool more = r == 0 && (*at)[0] == ' ' && (*at)[1];
+
+	if (count->kind == PATHPROF_RECORDED_BRANCH ||
+	    (count->kind == PATHPROF_RECORDED_TRACE && more))
+		r = r < 0 ? r : scan_count(text, at, &count->mispredicted);
+	return r;
+}
+
+static int preagg_line(struct pp_text *text, char *line)
+{
+	struct pathprof_recorded_count count = {0};
+	const char *at = line;
+	char letter;
+	int r;
+
+	pp_text_blanks(&at);
+	letter = *at;
+	count.kind = kind_of(letter);
+	if ((letter != 'E' && count.kind == 0) || at[1] != ' ')
+		return pp_text_expected(text, at, "T, R, S, E, B, F, f or r and a blank");
+	at++;
+	if (letter == 'E')
+		return event_line(text, at);
+	r = scan_places(text, &at, &count);
+	if (r == 0)
+		r = scan_counts(text, &at, &count);
+	if (r == 0)
+		r = scan_end(text, at);
+	if (r < 0)
+		return r;
+	if (count.kind == PATHPROF_RECORDED_TRACE)
+		reduce_trace(&count, letter == 'R');
+	return pp_recording_count(text->recording, &count);
+}
+
+static const struct pp_text_format preagg = {
+	.line = preagg_line,
+};
+
+static int preagg_open(struct pathprof_recording *recording, struct pathprof_error *error)
+{
+	return pp_text_open(&preagg, recording, error);
+}
+
+const struct pp_recording_ops pp_bolt_preagg_ops = {
+	.format = PATHPROF_FORMAT_BOLT_PREAGG,
+	.open = preagg_open,
+	.read = pp_text_read,
+	.free = pp_text_free,
+	.info = pp_text_info,
+	.event = pp_text_event,
+};

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * `perf script`'s text, and the cut of it that llvm-profgen calls perfscript.
+ *
+ * A sample is one line, columns and then branches; or, where call stacks were recorded, several:
+ * columns, a line for each frame, a line of branches, an empty line. Of the frames the first is
+ * taken, as the sample's address. llvm-profgen's has no columns but the address, and may have the
+ * number of times that a sample was seen on a line before it.
+ *
+ * Branches by symbol (brstacksym) are -EPROTO: where they lie cannot be told again.
+ *
+ * Workload: gigabytes; a sample of 32 branches is 1 to 2 kB.
+ *
+ * Source: tools/perf/builtin-script.c; llvm/tools/llvm-profgen/PerfReader.cpp of LLVM 22.
+ */
+#include "pp_script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- handing on */
+
+static bool is_user(uint64_t address)
+{
+	return !(address >> 63);
+}
+
+static int emit(struct pp_text *text, uint32_t branch_cnt)
+{
+	struct pp_script *script = text->state;
+	struct pathprof_recorded_sample *sample = &script->sample;
+
+	sample->branch_cnt = branch_cnt;
+	sample->branches = script->branches;
+	sample->repeats = script->repeats;
+	sample->user = is_user(sample->ip || !branch_cnt ? sample->ip : script->branches[0].to);
+	script->pending = false;
+	script->repeats = 0;
+	script->counted = false;
+	return pp_recording_sample(text->recording, sample);
+}
+
+/* The sample begun has no branches. */
+static int flush(struct pp_text *text)
+{
+	struct pp_script *script = text->state;
+
+	return script->pending ? emit(text, 0) : 0;
+}
+
+static void begin(struct pp_script *script, const struct pp_script_columns *columns, uint32_t event)
+{
+	script->pending = true;
+	script->sample = (struct pathprof_recorded_sample){
+		.time_ns = columns->time_ns,
+		.ip = columns->ip,
+		.pid = columns->pid,
+		.tid = columns->tid,
+		.cpu = columns->cpu,
+		.event = event,
+		.period = columns->period,
+		.hw_idx = -1,
+	};
+}
+
+/* ---------------------------------------------------------------- lines */
+
+/* A word of the form FROM/TO/P/-/- that is no pair of addresses. */
+static bool has_symbol_branch(const char *line)
+{
+	for (const char *at = line; (at = strchr(at, '/')); at++)
+		if ((at[1] == 'P' || at[1] == 'M' || at[1] == '-') && at[2] == '/' &&
+		    (at[3] == 'X' || at[3] == '-') && at[4] == '/' &&
+		    (at[5] == 'A' || at[5] == '-') && at > line)
+			return true;
+	return false;
+}
+
+static int no_sample(struct pp_text *text, const char *bad, const char *branch_bad)
+{
+	if (!branch_bad && has_symbol_branch(text->line))
+		return pp_text_refuse(text, -EPROTO,
+				      "branches by symbol are not read: have perf script write "
+				      "-F comm,pid,tid,time,event,ip,brstack");
+	if (branch_bad)
+		return pp_text_expected(text, branch_bad, "a branch 0xFROM/0xTO/P/-/-/CYCLES");
+	return pp_text_expected(text, bad,
+				"columns of -F comm,pid,tid,cpu,time,period,event,ip,brstack");
+}
+
+/* A frame: blanks, an address, and what perf says of it. */
+static bool scan_frame(const char *line, bool bare, uint64_t *ret_address)
+{
+	const char *at = line;
+
+	while (pp_text_is_space(*at))
+		at++;
+	return at > line && pp_text_hex(&at, ret_address) &&
+	       (*at == '\0' || (!bare && pp_text_is_space(*at)));
+}
+
+/* A line of a sample begun: a frame or the branches. 0: neither. */
+static int more_of_sample(struct pp_text *text, const char *line, const char *stack,
+			  uint32_t branch_cnt)
+{
+	struct pp_script *script = text->state;
+	uint64_t address;
+	int r;
+
+	if (branch_cnt && strspn(line, " \t") == (size_t)(stack - line)) {
+		r = emit(text, branch_cnt);
+		return r < 0 ? r : 1;
+	}
+	if (branch_cnt || !scan_frame(line, script->bare, &address))
+		return 0;
+	if (!script->sample.ip)
+		script->sample.ip = address;
+	return 1;
+}
+
+/* A line with columns. */
+static int sample_line(struct pp_text *text, const struct pp_script_columns *columns,
+		       const char *branch_bad, uint32_t branch_cnt)
+{
+	struct pp_script *script = text->state;
+	uint32_t event = 0;
+	int r;
+
+	/* In the process's name anything may stand. */
+	if (branch_bad && branch_bad < columns->right)
+		branch_bad = NULL;
+	if (columns->bad || branch_bad)
+		return no_sample(text, columns->bad, branch_bad);
+	if (!columns->anchored && !columns->has_event && !branch_cnt)
+		return no_sample(text, text->line, NULL);
+	if (columns->has_event) {
+		r = pp_text_event_of(text, columns->event, columns->event_len, &event);
+		if (r < 0)
+			return r;
+	}
+	begin(script, columns, event);
+	return branch_cnt || columns->has_ip ? emit(text, branch_cnt) : 0;
+}
+
+/* llvm-profgen's: an address at most before the branches, or the first frame. */
+static int bare_line(struct pp_text *text, const char *line, const char *stack,
+		     const char *branch_bad, uint32_t branch_cnt)
+{
+	struct pp_script_columns columns = {
+		.pid = UINT32_MAX, .tid = UINT32_MAX, .cpu = UINT32_MAX, .period = 1};
+	const char *at = line;
+
+	while (pp_text_is_space(*at))
+		at++;
+	if (pp_text_hex(&at, &columns.ip))
+		while (pp_text_is_space(*at))
+			at++;
+	/* An address alone is a frame, and frames are indented. */
+	if (branch_bad || at != stack || (!branch_cnt && !pp_text_is_space(*line))) {
+		if (!branch_bad && has_symbol_branch(line))
+			return no_sample(text, line, NULL);
+		return pp_text_expected(text, branch_bad ? branch_bad : at,
+					"branches 0xFROM/0xTO/P/-/-/CYCLES, after an address at "
+					"most,");
+	}
+	begin(text->state, &columns, 0);
+	return branch_cnt ? emit(text, branch_cnt) : 0;
+}
+
+static int content_line(struct pp_text *text, char *line)
+{
+	struct pp_script *script = text->state;
+	struct pp_script_columns columns;
+	const char *stack, *bad;
+	uint32_t branch_cnt;
+	char *record;
+	int r = pp_script_stack(text, line, &branch_cnt, &stack, &bad);
+
+	if (r < 0)
+		return r;
+	record = pp_script_find_record(line, stack, branch_cnt > 0);
+	if (record) {
+		r = flush(text);
+		return r < 0 ? r : pp_script_record(text, line, record);
+	}
+	if (!script->bare)
+		pp_script_columns(line, stack, &columns);
+	if (script->pending && (script->bare || *line == '\t' || !columns.anchored)) {
+		r = bad && *line != '\t' ? 0 : more_of_sample(text, line, stack, branch_cnt);
+		if (r != 0)
+			return r < 0 ? r : 0;
+	}
+	r = flush(text);
+	if (r < 0)
+		return r;
+	return script->bare ? bare_line(text, line, stack, bad, branch_cnt)
+			    : sample_line(text, &columns, bad, branch_cnt);
+}
+
+/* ---------------------------------------------------------------- what is around them */
+
+static int set_info(struct pp_text *text, char **info, const char *value)
+{
+	if (*info)
+		return 0;
+	*info = strdup(value);
+	return *info ? 0 : pp_recording_no_memory(text->error);
+}
+
+/* "# hostname : x" and the like, of --header. */
+static int comment_line(struct pp_text *text, const char *line)
+{
+	const struct {
+		const char *name;
+		char **value;
+	} known[] = {
+		{"# hostname : ", &text->hostname}, {"# os release : ", &text->release},
+		{"# arch : ", &text->arch},         {"# cpudesc : ", &text->cpu},
+		{"# cmdline : ", &text->command},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		const char *at = line;
+
+		if (pp_text_word(&at, known[i].name))
+			return set_info(text, known[i].value, at);
+	}
+	return 0;
+}
+
+static bool is_comment(const struct pp_script *script, const char *line)
+{
+	return *line == '#' && (script->bare || !script->begun);
+}
+
+/* llvm-profgen's: digits alone. */
+static bool is_repeats(const char *line, uint64_t *ret_cnt)
+{
+	return pp_text_decimal(&line, ret_cnt) && *line == '\0';
+}
+
+static int repeats_line(struct pp_text *text, uint64_t cnt)
+{
+	struct pp_script *script = text->state;
+	int r = flush(text);
+
+	if (r < 0)
+		return r;
+	if (script->counted)
+		return pp_text_expected(text, text->line, "a sample after its number");
+	if (cnt == 0)
+		return pp_text_expected(text, text->line, "a number of samples, 1 or more,");
+	script->counted = true;
+	script->repeats = cnt - 1;
+	return 0;
+}
+
+static int script_line(struct pp_text *text, char *line)
+{
+	struct pp_script *script = text->state;
+	uint64_t cnt;
+
+	if (is_comment(script, line))
+		return comment_line(text, line);
+	if (line[strspn(line, " \t")] == '\0')
+		return flush(text);
+	script->begun = true;
+	if (script->in_list && line[0] == '\t' && line[1] == '\t')
+		return 0;
+	script->in_list = false;
+	if (script->bare && is_repeats(line, &cnt))
+		return repeats_line(text, cnt);
+	return content_line(text, line);
+}
+
+static const struct pp_text_format script_format = {
+	.state_bytes = sizeof(struct pp_script),
+	.cut = PP_TEXT_CUT_LEFT,
+	.line = script_line,
+	.end = flush,
+};
+
+static int script_open(struct pathprof_recording *recording, struct pathprof_error *error)
+{
+	return pp_text_open(&script_format, recording, error);
+}
+
+static int perfscript_open(struct pathprof_recording *recording, struct pathprof_error *error)
+{
+	int r = script_open(recording, error);
+
+	if (r == 0) {
+		struct pp_text *text = recording->reader;
+
+		((struct pp_script *)text->state)->bare = true;
+	}
+	return r;
+}
+
+const struct pp_recording_ops pp_perf_script_ops = {
+	.format = PATHPROF_FORMAT_PERF_SCRIPT,
+	.open = script_open,
+	.read = pp_text_read,
+	.free = pp_text_free,
+	.info = pp_text_info,
+	.event = pp_text_event,
+};
+
+const struct pp_recording_ops pp_profgen_perfscript_ops = {
+	.format = PATHPROF_FORMAT_PROFGEN_PERFSCRIPT,
+	.open = perfscript_open,
+	.read = pp_text_read,
+	.free = pp_text_free,
+	.info = pp_text_info,
+};

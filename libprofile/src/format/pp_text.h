@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What the readers of text formats share: an open text, the line under the reader's hand, scanning
+ * it, and saying what is wrong with it. A format is one function called for each line.
+ *
+ * Scanning moves *at only when it succeeds. A line ends with a NUL and has none inside.
+ *
+ * Locking: one object, one thread. Ownership: the text is the recording's reader; `state` is the
+ * format's, made with the text and freed with it.
+ */
+#ifndef PP_TEXT_H
+#define PP_TEXT_H
+
+#include <errno.h>
+
+#include "pp_recording.h"
+#include "pp_text_lines.h"
+
+/* Names of events in one recording. */
+#define PP_TEXT_EVENTS_MAX     256
+#define PP_TEXT_EVENT_NAME_MAX 255
+
+struct pp_text;
+
+/* A last line without a newline. */
+enum pp_text_cut {
+	PP_TEXT_CUT_REFUSED, /* an error: a number may have lost digits */
+	PP_TEXT_CUT_TAKEN,   /* a line like another: the format says itself how many there are */
+	PP_TEXT_CUT_LEFT,    /* not read; the recording is said to be truncated */
+};
+
+struct pp_text_format {
+	size_t state_bytes; /* zeroed when the text is opened */
+	enum pp_text_cut cut;
+	int (*line)(struct pp_text *text, char *line);
+	/* After the last line; NULL: nothing is left to do. */
+	int (*end)(struct pp_text *text);
+};
+
+struct pp_text {
+	const struct pp_text_format *format;
+	struct pathprof_recording *recording;
+	struct pathprof_error *error; /* of the call that is going on */
+	struct pp_text_lines lines;
+	char *line; /* the one being read */
+	size_t line_len;
+	void *state;
+	char *events[PP_TEXT_EVENTS_MAX];
+	uint32_t event_cnt;
+	uint32_t last_event; /* the one looked up last */
+	/* What comment lines at the beginning said; NULL: nothing. */
+	char *hostname, *release, *arch, *cpu, *command;
+};
+
+extern const struct pp_recording_ops pp_perf_script_ops, pp_profgen_perfscript_ops,
+	pp_profgen_raw_ops, pp_bolt_preagg_ops, pp_bolt_fdata_ops, pp_autofdo_text_ops;
+
+/* The operations of a text format, for those above. */
+int pp_text_open(const struct pp_text_format *format, struct pathprof_recording *recording,
+		 struct pathprof_error *error);
+int pp_text_read(struct pathprof_recording *recording, struct pathprof_error *error);
+void pp_text_free(struct pathprof_recording *recording);
+void pp_text_info(const struct pathprof_recording *recording,
+		  struct pathprof_recording_info *ret_info);
+const char *pp_text_event(const struct pathprof_recording *recording, uint32_t event);
+
+/* -EBADMSG: "FILE:LINE: expected WHAT at column N, found ...". `at` lies in the line. */
+int pp_text_expected(struct pp_text *text, const char *at, const char *what);
+/* CODE: "FILE:LINE: WHAT". */
+int pp_text_refuse(struct pp_text *text, int code, const char *what);
+
+/* The index of an event of that name, a new one when it was not seen before. -errno. */
+int pp_text_event_of(struct pp_text *text, const char *name, size_t len, uint32_t *ret_event);
+
+/* ---------------------------------------------------------------- scanning */
+
+bool pp_text_decimal(const char **at, uint64_t *ret_value);
+/* Of at most `max`. */
+bool pp_text_number(const char **at, uint64_t max, uint64_t *ret_value);
+/* Hex digits of either case, without 0x. */
+bool pp_text_hex(const char **at, uint64_t *ret_value);
+/* 0x and hex digits. */
+bool pp_text_0x(const char **at, uint64_t *ret_value);
+
+static inline bool pp_text_char(const char **at, char c)
+{
+	if (**at != c)
+		return false;
+	++*at;
+	return true;
+}
+
+/* The characters of word. */
+static inline bool pp_text_word(const char **at, const char *word)
+{
+	const char *p = *at;
+
+	while (*word && *p == *word)
+		p++, word++;
+	if (*word)
+		return false;
+	*at = p;
+	return true;
+}
+
+static inline void pp_text_blanks(const char **at)
+{
+	while (**at == ' ')
+		++*at;
+}
+
+static inline bool pp_text_is_space(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+#endif

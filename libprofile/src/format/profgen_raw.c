@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * llvm-profgen's unsymbolized profile (--skip-symbolization, --unsymbolized-profile): sections of
+ * two blocks, each a line with a number and so many lines: ranges `FROM-TO:COUNT`, then branches
+ * `FROM->TO:COUNT`. With call stacks each section begins with its context, `[A @ B]`, and is
+ * indented; contexts are passed over: a count is a count whatever called it.
+ *
+ * Addresses are offsets from the first executable segment (--use-offset, the default) or the ELF
+ * file's. The address 1 is llvm-profgen's for "elsewhere"; as an offset it has wrapped around.
+ *
+ * Source: llvm/tools/llvm-profgen/PerfReader.cpp of LLVM 22.
+ */
+#include "pp_counted.h"
+
+#include <string.h>
+
+#define ELSEWHERE 1u
+
+struct raw {
+	bool has_branches; /* the block is a section's second one */
+	struct pp_counted block;
+};
+
+static bool between_sections(const struct raw *raw)
+{
+	return !raw->block.kind || (raw->has_branches && pp_counted_is_over(&raw->block));
+}
+
+static void begin_block(struct raw *raw)
+{
+	raw->has_branches = !between_sections(raw);
+	raw->block = (struct pp_counted){.kind = raw->has_branches ? PATHPROF_RECORDED_BRANCH
+								   : PATHPROF_RECORDED_RANGE};
+}
+
+static bool is_elsewhere(uint64_t address)
+{
+	return address == ELSEWHERE || address >> 63;
+}
+
+static int context_line(struct pp_text *text, struct raw *raw)
+{
+	if (text->line_len < 2 || text->line[text->line_len - 1] != ']')
+		return pp_text_expected(text, text->line + text->line_len, "]");
+	raw->has_branches = false;
+	raw->block = (struct pp_counted){.kind = PATHPROF_RECORDED_RANGE};
+	return 0;
+}
+
+static int raw_line(struct pp_text *text, char *line)
+{
+	struct raw *raw = text->state;
+	struct pathprof_recorded_count count;
+	const char *at = line;
+	int r;
+
+	if (*line == '[' && between_sections(raw))
+		return context_line(text, raw);
+	if (!raw->block.kind || pp_counted_is_over(&raw->block))
+		begin_block(raw);
+	while (pp_text_is_space(*at))
+		at++;
+	r = pp_counted_line(text, &raw->block, at, &count);
+	if (r <= 0)
+		return r;
+	count.from.outside = is_elsewhere(count.from.address);
+	count.to.outside = is_elsewhere(count.to.address);
+	return pp_recording_count(text->recording, &count);
+}
+
+static int raw_end(struct pp_text *text)
+{
+	const struct raw *raw = text->state;
+
+	/* A context that nothing follows has begun a block; nothing at all has not. */
+	if (between_sections(raw))
+		return 0;
+	return pp_text_refuse(text, -EBADMSG, "the file ends before the counts that it announces");
+}
+
+static const struct pp_text_format raw_format = {
+	.state_bytes = sizeof(struct raw),
+	.cut = PP_TEXT_CUT_TAKEN,
+	.line = raw_line,
+	.end = raw_end,
+};
+
+static int raw_open(struct pathprof_recording *recording, struct pathprof_error *error)
+{
+	return pp_text_open(&raw_format, recording, error);
+}
+
+const struct pp_recording_ops pp_profgen_raw_ops = {
+	.format = PATHPROF_FORMAT_PROFGEN_RAW,
+	.open = raw_open,
+	.read = pp_text_read,
+	.free = pp_text_free,
+};
