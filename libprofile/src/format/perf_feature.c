@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * What a recording says of itself: host, machine, command, clocks, names of events, build-ids of
+ * files. The same bytes stand in a file's sections and in a pipe's records.
+ *
+ * Workload: once a recording; a build-id for each file that was hit, found by name at each mapping.
+ * Source: tools/perf/util/header.c, tools/perf/Documentation/perf.data-file-format.txt.
+ */
+#include "pp_perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NAME_BYTES_MAX    (2u << 20) /* of all names together */
+#define BUILD_ID_NAME     36         /* offset of the name in its record */
+#define BUILD_ID_BYTES_AT 12
+#define BUILD_ID_SIZE_AT  32
+#define KERNEL_NAME       "[kernel.kallsyms]"
+
+void pp_perf_told_release(struct pp_perf_told *told)
+{
+	for (size_t i = 0; i < told->name_room; i++)
+		free(told->names[i].name);
+	free(told->names);
+	free(told->hostname);
+	free(told->arch);
+	free(told->release);
+	free(told->cpu);
+	free(told->command);
+}
+
+/* ---------------------------------------------------------------- strings */
+
+/* Its length without what pads it; NULL when it runs over the end. */
+static const char *take_string(struct pp_perf_cursor *cursor, size_t *ret_len)
+{
+	uint32_t len = pp_perf_take_u32(cursor);
+	const char *text = (const char *)pp_perf_take(cursor, len);
+
+	if (cursor->bad)
+		return NULL;
+	*ret_len = strnlen(text, len);
+	return text;
+}
+
+static int set_string(char **string, struct pp_perf_cursor *cursor)
+{
+	size_t len = 0;
+	const char *text = take_string(cursor, &len);
+	char *copy = text ? strndup(text, len) : NULL;
+
+	if (!text)
+		return 0;
+	if (!copy)
+		return -ENOMEM;
+	free(*string);
+	*string = copy;
+	return 0;
+}
+
+/* The arguments, with blanks between them. */
+static int set_command(struct pp_perf_told *told, struct pp_perf_cursor *cursor)
+{
+	uint32_t cnt = pp_perf_take_u32(cursor);
+	char *command = malloc((size_t)pp_perf_left(cursor) + 1), *at = command;
+
+	if (!command)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < cnt && !cursor->bad; i++) {
+		size_t len = 0;
+		const char *text = take_string(cursor, &len);
+
+		if (!text)
+			break;
+		if (at > command)
+			*at++ = ' ';
+		memcpy(at, text, len);
+		at += len;
+	}
+	*at = '\0';
+	free(told->command);
+	told->command = command;
+	return 0;
+}
+
+/* Names of events, in their order; each with an attribute and ids that are known already. */
+static int set_event_names(struct pp_perf_events *events, struct pp_perf_cursor *cursor)
+{
+	uint32_t cnt = pp_perf_take_u32(cursor), attr_bytes = pp_perf_take_u32(cursor);
+	int r = 0;
+
+	for (uint32_t i = 0; i < cnt && !cursor->bad && r == 0; i++) {
+		size_t len = 0;
+		const char *name;
+		uint32_t id_cnt;
+
+		pp_perf_take(cursor, attr_bytes);
+		id_cnt = pp_perf_take_u32(cursor);
+		name = take_string(cursor, &len);
+		pp_perf_take(cursor, 8ull * id_cnt);
+		if (name && len && i < events->cnt)
+			r = pp_perf_events_set_name(events, i, name, len);
+	}
+	return r;
+}
+
+static void set_clock(struct pp_perf_told *told, struct pp_perf_cursor *cursor)
+{
+	uint64_t wall, clock;
+
+	if (pp_perf_take_u32(cursor) != 1)
+		return;
+	pp_perf_take_u32(cursor);
+	wall = pp_perf_take_u64(cursor);
+	clock = pp_perf_take_u64(cursor);
+	if (!cursor->bad)
+		told->realtime_offset_ns = (int64_t)(wall - clock);
+}
+
+/* ---------------------------------------------------------------- build-ids */
+
+static size_t hash(const char *name)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
+	return (size_t)(h ^ h >> 32);
+}
+
+/* Where the name is or would go; the table is never full. */
+static struct pp_perf_name *find_name(const struct pp_perf_told *told, const char *name)
+{
+	size_t mask = told->name_room - 1, i = hash(name) & mask;
+
+	while (told->names[i].name && strcmp(told->names[i].name, name) != 0)
+		i = (i + 1) & mask;
+	return &told->names[i];
+}
+
+static int grow_names(struct pp_perf_told *told)
+{
+	struct pp_perf_told old = *told;
+
+	if (2 * told->name_cnt < told->name_room)
+		return 0;
+	told->name_room = old.name_room ? 2 * old.name_room : 64;
+	told->names = calloc(told->name_room, sizeof(*told->names));
+	if (!told->names) {
+		*told = old;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < old.name_room; i++)
+		if (old.names[i].name)
+			*find_name(told, old.names[i].name) = old.names[i];
+	free(old.names);
+	return 0;
+}
+
+static int add_name(struct pp_perf *perf, const char *name, const struct pathprof_build_id *id)
+{
+	struct pp_perf_told *told = &perf->told;
+	size_t len = strlen(name) + 1;
+	struct pp_perf_name *place;
+
+	if (told->name_cnt == PP_PERF_NAMES_MAX || told->name_bytes + len > NAME_BYTES_MAX) {
+		perf->recording->stats.unknown++;
+		return 0;
+	}
+	if (grow_names(told) < 0)
+		return -ENOMEM;
+	place = find_name(told, name);
+	if (!place->name) {
+		place->name = strdup(name);
+		if (!place->name)
+			return -ENOMEM;
+		told->name_cnt++;
+		told->name_bytes += len;
+	}
+	place->id = *id;
+	return 0;
+}
+
+/* The kernel is entered by the name of its file, and mapped by that of its symbols. */
+static bool is_kernel(uint16_t misc, const char *name)
+{
+	size_t len = strlen(name);
+
+	return (misc & PP_PERF_MISC_MODE) == PP_PERF_MODE_KERNEL && name[0] != '[' &&
+	       (len < 3 || !strstr(name, ".ko"));
+}
+
+int pp_perf_build_id(struct pp_perf *perf, const uint8_t *record, struct pathprof_error *error)
+{
+	struct pathprof_build_id id = {.kind = PATHPROF_ID_BUILD_ID,
+				       .len_bytes = PATHPROF_BUILD_ID_MAX};
+	uint16_t misc = pp_perf_misc(record), size = pp_perf_size(record);
+	const char *name;
+	int r;
+
+	name = size > BUILD_ID_NAME ? pp_perf_text(record + BUILD_ID_NAME, size - BUILD_ID_NAME)
+				    : NULL;
+	if (!name)
+		return pp_recording_bad(perf->recording, error, "a build-id without a name");
+	if (misc & PP_PERF_MISC_BUILD_ID_SIZE)
+		id.len_bytes = record[BUILD_ID_SIZE_AT];
+	if (id.len_bytes > PATHPROF_BUILD_ID_MAX || !id.len_bytes)
+		return pp_recording_bad(perf->recording, error, "a build-id of %u bytes for %s",
+					id.len_bytes, name);
+	memcpy(id.bytes, record + BUILD_ID_BYTES_AT, id.len_bytes);
+	r = add_name(perf, name, &id);
+	if (r == 0 && is_kernel(misc, name))
+		r = add_name(perf, KERNEL_NAME, &id);
+	return r < 0 ? pp_recording_no_memory(error) : 0;
+}
+
+static int add_build_ids(struct pp_perf *perf, const uint8_t *bytes, size_t len_bytes,
+			 struct pathprof_error *error)
+{
+	while (len_bytes >= PP_PERF_HEADER_BYTES) {
+		uint16_t size = pp_perf_size(bytes);
+		int r;
+
+		if (size < PP_PERF_HEADER_BYTES || size > len_bytes)
+			return pp_recording_bad(perf->recording, error,
+						"its table of build-ids is damaged");
+		r = pp_perf_build_id(perf, bytes, error);
+		if (r < 0)
+			return r;
+		bytes += size;
+		len_bytes -= size;
+	}
+	return 0;
+}
+
+bool pp_perf_told_build_id(const struct pp_perf_told *told, const char *name,
+			   struct pathprof_build_id *ret_id)
+{
+	const struct pp_perf_name *place;
+
+	if (!told->names)
+		return false;
+	/* "[kernel.kallsyms]_text": the symbol that was looked at to tell where it was loaded. */
+	if (strncmp(name, KERNEL_NAME, sizeof(KERNEL_NAME) - 1) == 0)
+		name = KERNEL_NAME;
+	place = find_name(told, name);
+	if (!place->name)
+		return false;
+	*ret_id = place->id;
+	return true;
+}
+
+/* ---------------------------------------------------------------- one feature */
+
+int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes, size_t len_bytes,
+		    struct pathprof_error *error)
+{
+	struct pp_perf_cursor cursor = {.at = bytes, .end = bytes + len_bytes};
+	struct pp_perf_told *told = &perf->told;
+	int r = 0;
+
+	switch (feature) {
+	case PP_PERF_FEATURE_BUILD_ID:
+		return add_build_ids(perf, bytes, len_bytes, error);
+	case PP_PERF_FEATURE_HOSTNAME:
+		r = set_string(&told->hostname, &cursor);
+		break;
+	case PP_PERF_FEATURE_OSRELEASE:
+		r = set_string(&told->release, &cursor);
+		break;
+	case PP_PERF_FEATURE_ARCH:
+		r = set_string(&told->arch, &cursor);
+		break;
+	case PP_PERF_FEATURE_CPUDESC:
+		r = set_string(&told->cpu, &cursor);
+		break;
+	case PP_PERF_FEATURE_CMDLINE:
+		r = set_command(told, &cursor);
+		break;
+	case PP_PERF_FEATURE_EVENT_DESC:
+		r = set_event_names(&perf->events, &cursor);
+		break;
+	case PP_PERF_FEATURE_CLOCK_DATA:
+		set_clock(told, &cursor);
+		break;
+	}
+	if (r < 0)
+		return pp_recording_no_memory(error);
+	if (cursor.bad)
+		return pp_recording_bad(perf->recording, error, "its feature %llu is cut short",
+					(unsigned long long)feature);
+	return 0;
+}

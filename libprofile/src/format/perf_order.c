@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Records in the order of time. perf writes what each CPU's buffer holds one after the other, and
+ * then says that a round has ended: whatever comes later is newer than all that had come when the
+ * round before it ended. So a round sets free what the one before it had seen.
+ *
+ * Workload: some thousand records a round, made of one ascending run a CPU, which the merge sort
+ * takes as they are. Memory is bounded: a recording that needs more loses some of its order and
+ * nothing else, and `late_cnt` says how much. Records of one time stay in the order of the file.
+ *
+ * Ownership: the order owns its copies; a delivered record is valid during the call only.
+ * Source: the rounds are those of tools/perf/util/ordered-events.c.
+ */
+#include "pp_perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PLACE_BITS 13
+
+void pp_perf_order_release(struct pp_perf_order *order)
+{
+	for (size_t i = 0; i < PP_PERF_BLOCKS; i++)
+		free(order->blocks[i].bytes);
+	free(order->queue);
+	free(order->scratch);
+}
+
+/* ---------------------------------------------------------------- in */
+
+static bool has_room(const struct pp_perf_block *block, size_t len)
+{
+	return PP_PERF_BLOCK_BYTES - block->used_bytes >= len;
+}
+
+/* A block with so much room becomes the one that is filled. */
+static int find_block(struct pp_perf_order *order, size_t len)
+{
+	struct pp_perf_block *block = &order->blocks[order->block];
+	uint32_t i = 0;
+
+	if (block->bytes && has_room(block, len))
+		return 0;
+	while (i < PP_PERF_BLOCKS && order->blocks[i].live_cnt)
+		i++;
+	if (i == PP_PERF_BLOCKS)
+		return -ENOBUFS;
+	block = &order->blocks[i];
+	if (!block->bytes)
+		block->bytes = malloc(PP_PERF_BLOCK_BYTES);
+	if (!block->bytes)
+		return -ENOMEM;
+	block->used_bytes = 0;
+	order->block = i;
+	return 0;
+}
+
+static int grow_queue(struct pp_perf_order *order)
+{
+	size_t room = order->room ? 2 * order->room : 3072;
+	struct pp_perf_queued *grown;
+
+	if (order->cnt < order->room)
+		return 0;
+	if (order->room >= PP_PERF_QUEUE_MAX)
+		return -ENOBUFS;
+	grown = reallocarray(order->queue, room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	order->queue = grown;
+	grown = reallocarray(order->scratch, room / 2 + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	order->scratch = grown;
+	order->room = room;
+	return 0;
+}
+
+int pp_perf_order_put(struct pp_perf_order *order, uint64_t time_ns, const uint8_t *record)
+{
+	size_t len = (pp_perf_size(record) + 7u) & ~7u;
+	struct pp_perf_block *block;
+	int r = grow_queue(order);
+
+	if (r == 0)
+		r = find_block(order, len);
+	if (r < 0)
+		return r;
+	block = &order->blocks[order->block];
+	memcpy(block->bytes + block->used_bytes, record, pp_perf_size(record));
+	order->queue[order->cnt++] = (struct pp_perf_queued){
+		.time_ns = time_ns,
+		.place = order->block << PLACE_BITS | block->used_bytes / 8,
+	};
+	block->used_bytes += (uint32_t)len;
+	block->live_cnt++;
+	if (time_ns > order->newest_ns)
+		order->newest_ns = time_ns;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- sorting */
+
+/* Merges [0, mid) and [mid, cnt); a place of the left half goes first among equals. */
+static void merge(struct pp_perf_queued *queue, size_t mid, size_t cnt, struct pp_perf_queued *left)
+{
+	size_t i = 0, j = mid, out = 0;
+
+	if (queue[mid - 1].time_ns <= queue[mid].time_ns)
+		return;
+	memcpy(left, queue, mid * sizeof(*queue));
+	while (i < mid && j < cnt)
+		queue[out++] = queue[j].time_ns < left[i].time_ns ? queue[j++] : left[i++];
+	memcpy(queue + out, left + i, (mid - i) * sizeof(*queue));
+}
+
+static bool is_sorted(const struct pp_perf_queued *queue, size_t cnt)
+{
+	for (size_t i = 1; i < cnt; i++)
+		if (queue[i].time_ns < queue[i - 1].time_ns)
+			return false;
+	return true;
+}
+
+/* As deep as the logarithm of cnt. */
+static void sort(struct pp_perf_queued *queue, size_t cnt, struct pp_perf_queued *scratch)
+{
+	size_t mid = cnt / 2;
+
+	if (is_sorted(queue, cnt))
+		return;
+	sort(queue, mid, scratch);
+	sort(queue + mid, cnt - mid, scratch);
+	merge(queue, mid, cnt, scratch);
+}
+
+/* ---------------------------------------------------------------- out */
+
+static int deliver_one(struct pp_perf_order *order, const struct pp_perf_queued *queued,
+		       pp_perf_deliver deliver, void *context, struct pathprof_error *error)
+{
+	struct pp_perf_block *block = &order->blocks[queued->place >> PLACE_BITS];
+	size_t at = (size_t)(queued->place & ((1u << PLACE_BITS) - 1)) * 8;
+	int r;
+
+	if (queued->time_ns < order->last_ns)
+		order->late_cnt++;
+	else
+		order->last_ns = queued->time_ns;
+	r = deliver(context, block->bytes + at, error);
+	block->live_cnt--;
+	return r;
+}
+
+/* The first `most` of those up to limit. */
+static int deliver_until(struct pp_perf_order *order, uint64_t limit_ns, size_t most,
+			 pp_perf_deliver deliver, void *context, struct pathprof_error *error)
+{
+	size_t i = 0;
+	int r = 0;
+
+	sort(order->queue, order->cnt, order->scratch);
+	while (r == 0 && i < order->cnt && i < most && order->queue[i].time_ns <= limit_ns)
+		r = deliver_one(order, &order->queue[i++], deliver, context, error);
+	order->cnt -= i;
+	if (order->cnt)
+		memmove(order->queue, order->queue + i, order->cnt * sizeof(*order->queue));
+	return r;
+}
+
+int pp_perf_order_round(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
+			struct pathprof_error *error)
+{
+	int r = deliver_until(order, order->limit_ns, SIZE_MAX, deliver, context, error);
+
+	order->limit_ns = order->newest_ns;
+	return r;
+}
+
+static bool has_free_block(const struct pp_perf_order *order)
+{
+	for (size_t i = 0; i < PP_PERF_BLOCKS; i++)
+		if (!order->blocks[i].live_cnt)
+			return true;
+	return false;
+}
+
+int pp_perf_order_half(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
+		       struct pathprof_error *error)
+{
+	int r = deliver_until(order, UINT64_MAX, order->cnt / 2 + 1, deliver, context, error);
+
+	if (r == 0 && !has_free_block(order))
+		r = pp_perf_order_all(order, deliver, context, error);
+	return r;
+}
+
+int pp_perf_order_all(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
+		      struct pathprof_error *error)
+{
+	return deliver_until(order, UINT64_MAX, SIZE_MAX, deliver, context, error);
+}
