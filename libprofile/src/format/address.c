@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* What a file's addresses count from; see pp_address.h. */
+#include "pp_address.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdbool.h>
+
+#include "../code/pp_code.h"
+
+/* llvm-profgen knows no other, whatever the machine's. */
+#define PAGE_BYTES 4096u
+
+int pp_address_base_read(struct pp_address_base *ret_base, struct pathprof_code *code,
+			 struct pathprof_error *error)
+{
+	struct pp_address_base base = {.code = code};
+	bool loads = false, text = false;
+	GElf_Ehdr header;
+	GElf_Phdr ph;
+	size_t cnt = 0;
+
+	if (!gelf_getehdr(code->elf, &header) || elf_getphdrnum(code->elf, &cnt))
+		return pathprof_fail(error, -EBADMSG, "%s: damaged program headers", code->path);
+	for (size_t i = 0; i < cnt && gelf_getphdr(code->elf, (int)i, &ph); i++) {
+		if (ph.p_type != PT_LOAD)
+			continue;
+		if (!loads && header.e_type == ET_DYN)
+			base.first_load = ph.p_vaddr;
+		loads = true;
+		if (!text && (ph.p_flags & PF_X)) {
+			base.first_text = ph.p_vaddr & ~(uint64_t)(PAGE_BYTES - 1);
+			text = true;
+		}
+	}
+	*ret_base = base;
+	return 0;
+}
+
+static int base_of(const struct pp_address_base *base, enum pathprof_address_kind kind,
+		   uint64_t *ret_from)
+{
+	switch (kind) {
+	case PATHPROF_ADDRESS_ELF:
+		*ret_from = 0;
+		return 0;
+	case PATHPROF_ADDRESS_OFFSET:
+		*ret_from = base->first_load;
+		return 0;
+	case PATHPROF_ADDRESS_TEXT:
+		*ret_from = base->first_text;
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+int pp_address_of(const struct pp_address_base *base, enum pathprof_address_kind kind,
+		  uint64_t offset, uint64_t *ret_address)
+{
+	uint64_t vaddr, from = 0;
+	int rc = pathprof_code_offset_to_vaddr(base->code, offset, &vaddr);
+
+	if (rc)
+		return rc;
+	if (kind == PATHPROF_ADDRESS_FILE) {
+		*ret_address = offset;
+		return 0;
+	}
+	rc = base_of(base, kind, &from);
+	if (rc)
+		return rc;
+	*ret_address = vaddr - from;
+	return 0;
+}
+
+int pp_address_to_offset(const struct pp_address_base *base, enum pathprof_address_kind kind,
+			 uint64_t address, uint64_t *ret_offset)
+{
+	uint64_t vaddr, from = 0;
+	int rc;
+
+	if (kind == PATHPROF_ADDRESS_FILE) {
+		rc = pathprof_code_offset_to_vaddr(base->code, address, &vaddr);
+		if (!rc)
+			*ret_offset = address;
+		return rc;
+	}
+	rc = base_of(base, kind, &from);
+	return rc ? rc : pathprof_code_vaddr_to_offset(base->code, address + from, ret_offset);
+}

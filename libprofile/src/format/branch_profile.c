@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Adding up a binary's branches; see the headers for workload and ownership.
+ *
+ * Entries are appended. Where the array is full it is sorted and the same ones are made one; only
+ * when that leaves it more than half full it grows. So memory follows the number of different
+ * entries, and an addition costs the sorting's log n.
+ */
+#include "pp_branch_profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM  1024
+#define ENTRIES_MAX ((size_t)UINT32_MAX)
+
+/* ---------------------------------------------------------------- entries */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct pp_branch_entry *left = a, *right = b;
+
+	for (int i = 0; i < 3; i++)
+		if (left->at[i] != right->at[i])
+			return left->at[i] < right->at[i] ? -1 : 1;
+	return 0;
+}
+
+static void join(struct pp_branch_entry *into, const struct pp_branch_entry *from)
+{
+	into->count = pp_count_sum(into->count, from->count);
+	into->mispredicted = pp_count_sum(into->mispredicted, from->mispredicted);
+	into->weight += from->weight;
+}
+
+static void sum_up(struct pp_branch_entries *entries)
+{
+	size_t kept = 0;
+
+	if (entries->sorted == entries->cnt)
+		return;
+	qsort(entries->items, entries->cnt, sizeof(entries->items[0]), by_place);
+	for (size_t i = 1; i < entries->cnt; i++) {
+		if (!by_place(&entries->items[kept], &entries->items[i]))
+			join(&entries->items[kept], &entries->items[i]);
+		else
+			entries->items[++kept] = entries->items[i];
+	}
+	entries->cnt = kept + 1;
+	entries->sorted = entries->cnt;
+}
+
+static int make_room(struct pp_branch_entries *entries)
+{
+	size_t room = entries->room ? 2 * entries->room : FIRST_ROOM;
+	struct pp_branch_entry *grown;
+
+	sum_up(entries);
+	if (entries->cnt <= entries->room / 2 && entries->room)
+		return 0;
+	if (entries->cnt >= ENTRIES_MAX)
+		return -E2BIG;
+	grown = reallocarray(entries->items, room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	entries->items = grown;
+	entries->room = room;
+	return 0;
+}
+
+int pp_branch_add(struct pathprof_branch_profile *p, enum pp_branch_entry_kind kind,
+		  const struct pp_branch_entry *entry)
+{
+	struct pp_branch_entries *entries = &p->draft->entries[kind];
+
+	if (entries->cnt == entries->room) {
+		int rc = make_room(entries);
+
+		if (rc)
+			return rc;
+	}
+	entries->items[entries->cnt++] = *entry;
+	p->settled = false;
+	return 0;
+}
+
+int pathprof_branch_profile_add_branch(struct pathprof_branch_profile *p, uint64_t from,
+				       uint64_t to, uint64_t count, uint64_t mispredicted)
+{
+	return pp_branch_add(p, PP_ENTRY_BRANCH,
+			     &(struct pp_branch_entry){.at = {from, to},
+						       .count = count,
+						       .mispredicted = mispredicted});
+}
+
+int pathprof_branch_profile_add_range(struct pathprof_branch_profile *p, uint64_t start,
+				      uint64_t last, bool after_call, double weight)
+{
+	return pp_branch_add(
+		p, PP_ENTRY_RANGE,
+		&(struct pp_branch_entry){.at = {start, last, after_call}, .weight = weight});
+}
+
+int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_t from,
+				      uint64_t start, uint64_t last, double weight)
+{
+	int rc = pathprof_branch_profile_add_range(p, start, last, false, weight);
+
+	return rc ? rc
+		  : pp_branch_add(
+			    p, PP_ENTRY_TRACE,
+			    &(struct pp_branch_entry){.at = {from, start, last}, .weight = weight});
+}
+
+/* ---------------------------------------------------------------- life */
+
+int pathprof_branch_profile_init(struct pathprof_branch_profile *p,
+				 const struct pathprof_build_id *id)
+{
+	struct pp_branch_draft *draft = calloc(1, sizeof(*draft));
+
+	if (!draft)
+		return -ENOMEM;
+	*p = (struct pathprof_branch_profile){.origin = {.build_id = *id, .scale = 1},
+					      .draft = draft};
+	return 0;
+}
+
+static void drop_arrays(struct pathprof_branch_profile *p)
+{
+	free(p->branches);
+	free(p->ranges);
+	free(p->traces);
+	p->branches = NULL;
+	p->ranges = NULL;
+	p->traces = NULL;
+	p->branch_cnt = p->range_cnt = p->trace_cnt = 0;
+	p->settled = false;
+}
+
+void pathprof_branch_profile_release(struct pathprof_branch_profile *p)
+{
+	if (!p)
+		return;
+	drop_arrays(p);
+	for (int i = 0; p->draft && i < PP_ENTRY_KIND_CNT; i++)
+		free(p->draft->entries[i].items);
+	free(p->draft);
+	free(p->origin.binary);
+	free(p->origin.host);
+	free(p->origin.sources);
+	*p = (struct pathprof_branch_profile){0};
+}
+
+static int replace(char **text, const char *with)
+{
+	char *copy;
+
+	if (!with)
+		return 0;
+	copy = strdup(with);
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int pathprof_branch_profile_name(struct pathprof_branch_profile *p, const char *binary,
+				 const char *host, const char *sources)
+{
+	int rc = replace(&p->origin.binary, binary);
+
+	if (!rc)
+		rc = replace(&p->origin.host, host);
+	return rc ? rc : replace(&p->origin.sources, sources);
+}
+
+int pp_branch_check_id(const struct pathprof_branch_profile *p, const struct pathprof_build_id *id,
+		       const char *what, struct pathprof_error *error)
+{
+	char want[PATHPROF_BUILD_ID_TEXT_LEN], have[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	if (p->origin.build_id.kind == PATHPROF_ID_NONE ||
+	    pathprof_build_id_equal(&p->origin.build_id, id))
+		return 0;
+	return pathprof_fail(error, -ESTALE,
+			     "%s is of another binary (%s) than the profile (%s); find that one",
+			     what, pathprof_build_id_text(id, have),
+			     pathprof_build_id_text(&p->origin.build_id, want));
+}
+
+/* ---------------------------------------------------------------- settling */
+
+/* Seen at all stays 1. */
+static uint64_t rounded(const struct pp_branch_entry *entry)
+{
+	double weight = entry->weight > 0 ? round(entry->weight) : 0;
+	uint64_t count = weight >= 0x1p64 ? UINT64_MAX : (uint64_t)weight;
+
+	count = pp_count_sum(entry->count, count);
+	return count || entry->weight <= 0 ? count : 1;
+}
+
+static void fill(struct pathprof_branch_profile *p)
+{
+	const struct pp_branch_entries *of = p->draft->entries;
+	const struct pp_branch_entry *e;
+
+	for (e = of[PP_ENTRY_BRANCH].items; p->branch_cnt < of[PP_ENTRY_BRANCH].cnt; e++)
+		p->branches[p->branch_cnt++] = (struct pathprof_branch_count){
+			e->at[0], e->at[1], rounded(e), e->mispredicted};
+	for (e = of[PP_ENTRY_RANGE].items; p->range_cnt < of[PP_ENTRY_RANGE].cnt; e++)
+		p->ranges[p->range_cnt++] = (struct pathprof_range_count){
+			e->at[0], e->at[1], e->at[2] != 0, rounded(e)};
+	for (e = of[PP_ENTRY_TRACE].items; p->trace_cnt < of[PP_ENTRY_TRACE].cnt; e++)
+		p->traces[p->trace_cnt++] =
+			(struct pathprof_trace_count){e->at[0], e->at[1], e->at[2], rounded(e)};
+}
+
+int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
+{
+	const struct pp_branch_entries *of = p->draft->entries;
+
+	if (p->settled)
+		return 0;
+	for (int i = 0; i < PP_ENTRY_KIND_CNT; i++) {
+		sum_up(&p->draft->entries[i]);
+		if (of[i].cnt > ENTRIES_MAX)
+			return -E2BIG;
+	}
+	drop_arrays(p);
+	p->branches = calloc(of[PP_ENTRY_BRANCH].cnt + 1, sizeof(p->branches[0]));
+	p->ranges = calloc(of[PP_ENTRY_RANGE].cnt + 1, sizeof(p->ranges[0]));
+	p->traces = calloc(of[PP_ENTRY_TRACE].cnt + 1, sizeof(p->traces[0]));
+	if (!p->branches || !p->ranges || !p->traces) {
+		drop_arrays(p);
+		return -ENOMEM;
+	}
+	fill(p);
+	p->settled = true;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- merging */
+
+/* The times an exact count was scaled are weights. */
+static struct pp_branch_entry scaled(const struct pp_branch_entry *entry, double scale)
+{
+	struct pp_branch_entry out = *entry;
+
+	out.weight *= scale;
+	if (scale == 1)
+		return out;
+	out.count = 0;
+	out.weight += (double)entry->count * scale;
+	out.mispredicted = (uint64_t)llround((double)entry->mispredicted * scale);
+	return out;
+}
+
+static int merge_text(char **text, const char *with)
+{
+	char *joined;
+
+	if (!with || (*text && strstr(*text, with)))
+		return 0;
+	if (!*text)
+		return replace(text, with);
+	joined = malloc(strlen(*text) + strlen(with) + 2);
+	if (!joined)
+		return -ENOMEM;
+	stpcpy(stpcpy(stpcpy(joined, *text), "+"), with);
+	free(*text);
+	*text = joined;
+	return 0;
+}
+
+static bool is_empty(const struct pathprof_branch_profile *p)
+{
+	for (int i = 0; i < PP_ENTRY_KIND_CNT; i++)
+		if (p->draft->entries[i].cnt)
+			return false;
+	return true;
+}
+
+int pp_branch_merge_origin(struct pathprof_branch_profile *p,
+			   const struct pathprof_branch_origin *from, double scale, bool first)
+{
+	struct pathprof_branch_origin *o = &p->origin;
+	int rc = merge_text(&o->host, from->host);
+
+	if (!rc)
+		rc = merge_text(&o->sources, from->sources);
+	if (!rc && !o->binary)
+		rc = replace(&o->binary, from->binary);
+	if (rc)
+		return rc;
+	if (o->build_id.kind == PATHPROF_ID_NONE)
+		o->build_id = from->build_id;
+	o->basis = first || o->basis == from->basis ? from->basis : 0;
+	if (from->begin_ns && (!o->begin_ns || from->begin_ns < o->begin_ns))
+		o->begin_ns = from->begin_ns;
+	if (from->end_ns > o->end_ns)
+		o->end_ns = from->end_ns;
+	o->windows += from->windows;
+	o->samples = pp_count_sum(o->samples, from->samples);
+	o->taken = pp_count_sum(o->taken, from->taken);
+	o->refused = pp_count_sum(o->refused, from->refused);
+	o->weight += from->weight * scale;
+	o->scale = first ? from->scale * scale : o->scale;
+	return 0;
+}
+
+int pathprof_branch_profile_merge(struct pathprof_branch_profile *p,
+				  const struct pathprof_branch_profile *from, double scale,
+				  struct pathprof_error *error)
+{
+	bool first = is_empty(p);
+	int rc;
+
+	if (!(scale > 0) || !isfinite(scale) || p == from)
+		return pathprof_fail(error, -EINVAL, "a profile cannot be merged times %g", scale);
+	rc = pp_branch_check_id(p, &from->origin.build_id, "what is to be merged", error);
+	if (!rc)
+		rc = pp_branch_merge_origin(p, &from->origin, scale, first);
+	for (int i = 0; !rc && i < PP_ENTRY_KIND_CNT; i++) {
+		const struct pp_branch_entries *entries = &from->draft->entries[i];
+
+		for (size_t j = 0; !rc && j < entries->cnt; j++) {
+			struct pp_branch_entry entry = scaled(&entries->items[j], scale);
+
+			rc = pp_branch_add(p, (enum pp_branch_entry_kind)i, &entry);
+		}
+	}
+	return rc && rc != -ESTALE ? pathprof_fail(error, rc, "merging profiles: %s", strerror(-rc))
+				   : rc;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Enough samples? As BOLT counts it (PrintProgramStats, --show-density), llvm-profgen alike: bytes
+ * run through over size, of the functions by falling density until they have the cutoff's share of
+ * all branches, the not taken ones between blocks included.
+ *
+ * A function's parts count apart, as the functions that BOLT finds them to be. Workload: once an
+ * export. The caller's memory.
+ */
+#include "pathprof/branch_profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pp_branch_profile.h"
+#include "pp_falls.h"
+
+struct thickness {
+	double density;
+	uint64_t bytes, branches;
+};
+
+/* The part that holds offset; part_cnt: none. */
+static uint32_t part_at(const struct pathprof_graph *g, uint64_t offset)
+{
+	uint32_t b = offset == PATHPROF_OUTSIDE ? PATHPROF_GRAPH_NONE
+						: pathprof_graph_block_at(g, offset);
+
+	if (b == PATHPROF_GRAPH_NONE)
+		return g->part_cnt;
+	const struct pathprof_graph_function *f = &g->functions[g->blocks[b].function];
+
+	for (uint32_t i = f->first_part; i < f->first_part + f->part_cnt; i++)
+		if (offset >= g->parts[i].start && offset < g->parts[i].end)
+			return i;
+	return g->part_cnt;
+}
+
+static int by_density(const void *a, const void *b)
+{
+	const struct thickness *left = a, *right = b;
+
+	if (left->density != right->density)
+		return left->density > right->density ? -1 : 1;
+	return left->branches < right->branches ? -1 : left->branches > right->branches;
+}
+
+static void measure(const struct pathprof_branch_profile *p, const struct pathprof_graph *g,
+		    const struct pp_fall *falls, uint32_t fall_cnt, struct thickness *parts)
+{
+	for (uint32_t i = 0; i < p->range_cnt; i++) {
+		const struct pathprof_range_count *r = &p->ranges[i];
+		struct thickness *t = &parts[part_at(g, r->start)];
+		uint64_t bytes;
+
+		if (__builtin_mul_overflow(r->count, r->last - r->start, &bytes))
+			bytes = UINT64_MAX;
+		t->bytes = pp_count_sum(t->bytes, bytes);
+	}
+	for (uint32_t i = 0; i < p->branch_cnt; i++) {
+		struct thickness *t = &parts[part_at(g, p->branches[i].from)];
+
+		t->branches = pp_count_sum(t->branches, p->branches[i].count);
+	}
+	for (uint32_t i = 0; i < fall_cnt; i++) {
+		struct thickness *t = &parts[part_at(g, falls[i].from)];
+
+		t->branches = pp_count_sum(t->branches, falls[i].count);
+	}
+	for (uint32_t i = 0; i < g->part_cnt; i++)
+		parts[i].density =
+			(double)parts[i].bytes / (double)(g->parts[i].end - g->parts[i].start);
+}
+
+static void judge(struct thickness *parts, uint32_t part_cnt, struct pathprof_density *d)
+{
+	uint64_t all = 0, so_far = 0;
+
+	for (uint32_t i = 0; i < part_cnt; i++) {
+		all = pp_count_sum(all, parts[i].branches);
+		d->bytes = pp_count_sum(d->bytes, parts[i].bytes);
+		d->functions += parts[i].branches || parts[i].bytes;
+	}
+	qsort(parts, part_cnt, sizeof(parts[0]), by_density);
+	for (uint32_t i = 0; i < part_cnt && (double)so_far < (double)all * PATHPROF_DENSITY_CUTOFF;
+	     i++) {
+		so_far = pp_count_sum(so_far, parts[i].branches);
+		d->density = parts[i].density;
+		d->hot++;
+	}
+	d->enough = d->density >= d->threshold;
+	if (!d->enough)
+		d->more = d->density > 0 ? d->threshold / d->density : INFINITY;
+}
+
+int pathprof_profile_density(const struct pathprof_branch_profile *p,
+			     const struct pathprof_graph *graph,
+			     struct pathprof_density *ret_density, struct pathprof_error *error)
+{
+	struct pathprof_density d = {.threshold = PATHPROF_DENSITY_THRESHOLD, .more = 1};
+	struct thickness *parts;
+	struct pp_fall *falls;
+	uint32_t fall_cnt;
+	int rc;
+
+	if (!p->settled)
+		return pathprof_fail(error, -EINVAL, "the profile is not settled");
+	rc = pp_branch_check_id(p, &graph->build_id, "the control-flow graph", error);
+	if (rc)
+		return rc;
+	parts = calloc((size_t)graph->part_cnt + 1, sizeof(*parts));
+	rc = parts ? pp_falls_find(p, graph, &falls, &fall_cnt) : -ENOMEM;
+	if (rc) {
+		free(parts);
+		return pathprof_fail(error, rc, "density: %s", strerror(-rc));
+	}
+	measure(p, graph, falls, fall_cnt, parts);
+	judge(parts, graph->part_cnt, &d);
+	free(falls);
+	free(parts);
+	*ret_density = d;
+	return 0;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Fall-throughs between blocks; see pp_falls.h. */
+#include "pp_falls.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pp_branch_profile.h"
+
+/* Does something lead to a block other than from the one before it, or a branch end that one? */
+static void mark_heads(const struct pathprof_graph *g, uint8_t *heads)
+{
+	for (uint32_t b = 0; b < g->block_cnt; b++) {
+		for (uint32_t e = g->blocks[b].first_edge; e < g->blocks[b + 1].first_edge; e++) {
+			const struct pathprof_edge *edge = &g->edges[e];
+
+			if (edge->to != PATHPROF_GRAPH_NONE && edge->kind != PATHPROF_EDGE_FALL &&
+			    edge->kind != PATHPROF_EDGE_CONTINUE)
+				heads[edge->to] = 1;
+			/* A call that may throw ends a block. */
+			if (edge->kind == PATHPROF_EDGE_UNWIND && b + 1 < g->block_cnt)
+				heads[b + 1] = 1;
+		}
+	}
+}
+
+static void add_range(const struct pathprof_graph *g, const struct pathprof_range_count *r,
+		      const uint8_t *heads, uint64_t *counts)
+{
+	uint32_t b = pathprof_graph_block_at(g, r->start);
+
+	for (; b < g->block_cnt && g->blocks[b].last < r->last; b++) {
+		const struct pathprof_graph_block *block = &g->blocks[b];
+
+		/* Ranges of another's file may run over what cannot be run over. */
+		if (b + 1 == g->block_cnt || block->end != g->blocks[b + 1].start ||
+		    block->kind == PERF_BR_UNCOND || block->kind == PERF_BR_IND ||
+		    block->kind == PERF_BR_RET)
+			return;
+		if (heads[b + 1])
+			counts[b] = pp_count_sum(counts[b], r->count);
+	}
+}
+
+static uint32_t collect(const struct pathprof_graph *g, const uint64_t *counts,
+			struct pp_fall *falls)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t b = 0; b < g->block_cnt; b++) {
+		if (!counts[b])
+			continue;
+		if (falls)
+			falls[cnt] =
+				(struct pp_fall){g->blocks[b].last, g->blocks[b].end, counts[b]};
+		cnt++;
+	}
+	return cnt;
+}
+
+int pp_falls_find(const struct pathprof_branch_profile *p, const struct pathprof_graph *graph,
+		  struct pp_fall **ret_falls, uint32_t *ret_cnt)
+{
+	uint8_t *heads = calloc((size_t)graph->block_cnt + 1, 1);
+	uint64_t *counts = calloc((size_t)graph->block_cnt + 1, sizeof(*counts));
+	struct pp_fall *falls = NULL;
+	int rc = -ENOMEM;
+
+	if (!heads || !counts)
+		goto release;
+	mark_heads(graph, heads);
+	for (uint32_t i = 0; i < p->range_cnt; i++)
+		add_range(graph, &p->ranges[i], heads, counts);
+	falls = calloc((size_t)collect(graph, counts, NULL) + 1, sizeof(*falls));
+	if (!falls)
+		goto release;
+	*ret_cnt = collect(graph, counts, falls);
+	*ret_falls = falls;
+	rc = 0;
+release:
+	free(counts);
+	free(heads);
+	return rc;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What a branch profile is before it is settled: entries as they came, summed up now and then so
+ * that any number of them fits. Counts that are exact stay so up to 2^64 - 1, where they stop;
+ * weights are added up beside them and rounded once.
+ *
+ * Workload: some 10^8 additions of some 10^6 different entries. Ownership: the profile's.
+ */
+#ifndef PP_BRANCH_PROFILE_H
+#define PP_BRANCH_PROFILE_H
+
+#include <stddef.h>
+
+#include "pathprof/branch_profile.h"
+
+struct pp_branch_entry {
+	uint64_t at[3]; /* from, to | start, last, after a call | from, start, last */
+	uint64_t count, mispredicted;
+	double weight;
+};
+
+struct pp_branch_entries {
+	struct pp_branch_entry *items;
+	size_t cnt, room;
+	size_t sorted; /* so many, from the first, are in order and differ */
+};
+
+enum pp_branch_entry_kind {
+	PP_ENTRY_BRANCH,
+	PP_ENTRY_RANGE,
+	PP_ENTRY_TRACE,
+	PP_ENTRY_KIND_CNT,
+};
+
+struct pp_branch_draft {
+	struct pp_branch_entries entries[PP_ENTRY_KIND_CNT];
+};
+
+/* -ENOMEM, -E2BIG: more different entries than positions of them can be numbered. */
+int pp_branch_add(struct pathprof_branch_profile *p, enum pp_branch_entry_kind kind,
+		  const struct pp_branch_entry *entry);
+
+/* Adds where `from` comes from to where p does; first: p is empty. -ENOMEM. */
+int pp_branch_merge_origin(struct pathprof_branch_profile *p,
+			   const struct pathprof_branch_origin *from, double scale, bool first);
+
+/* a + b, at most 2^64 - 1. */
+static inline uint64_t pp_count_sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Refuses code or a graph of another binary than the profile's, with both ids in the line. */
+int pp_branch_check_id(const struct pathprof_branch_profile *p, const struct pathprof_build_id *id,
+		       const char *what, struct pathprof_error *error);
+
+#endif

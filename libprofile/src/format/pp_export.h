@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What the writers share: the call's arguments, and small helpers over them. A writer returns
+ * -errno with the error filled; that the file could not be written is found out by export.c.
+ *
+ * Ownership: everything is the caller's. One thread.
+ */
+#ifndef PP_EXPORT_H
+#define PP_EXPORT_H
+
+#include "pathprof/export.h"
+#include "pp_address.h"
+#include "pp_branch_profile.h"
+
+struct pp_export {
+	enum pathprof_format format;
+	const struct pathprof_branch_profile *profile;
+	struct pathprof_code *code;
+	const struct pathprof_graph *graph;
+	struct pathprof_export_options options;
+	struct pp_address_base base;
+	FILE *file;
+	struct pathprof_error *error;
+};
+
+/* The address of an offset in the format's own counting; 0 for PATHPROF_OUTSIDE. */
+uint64_t pp_export_address(const struct pp_export *x, uint64_t offset);
+/*
+ * What is known of where the profile comes from, `name=value` a line behind prefix; separator
+ * instead of the line's end. The build-id's first, always there.
+ */
+void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,
+		      const char *separator);
+/* The number of ranges, then `START-LAST:COUNT` a line; how they began is nothing to these formats.
+ */
+void pp_export_ranges(const struct pp_export *x);
+/* 2026-01-02T03:04:05Z; text holds 24 bytes and more. */
+const char *pp_export_time(int64_t time_ns, char text[32]);
+
+int pp_write_bolt_preagg(const struct pp_export *x);
+int pp_write_bolt_fdata(const struct pp_export *x);
+int pp_write_bolt_yaml(const struct pp_export *x);
+int pp_write_profgen_raw(const struct pp_export *x);
+int pp_write_autofdo_text(const struct pp_export *x);
+int pp_write_llvm_sample(const struct pp_export *x);
+int pp_write_pprof(const struct pp_export *x);
+int pp_write_folded(const struct pp_export *x);
+int pp_write_csv(const struct pp_export *x);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * Fall-throughs: how often one block ran on into the next without a branch, out of the ranges and
+ * the graph. Only between blocks as BOLT cuts them: a call ends none, unless it may throw; where
+ * code leads to a block begins.
+ *
+ * Workload: once an export; the sum of the ranges' blocks. Ownership: the caller frees the array.
+ */
+#ifndef PP_FALLS_H
+#define PP_FALLS_H
+
+#include "pathprof/branch_profile.h"
+
+struct pp_fall {
+	uint64_t from, to; /* last instruction of the block, first of the next */
+	uint64_t count;
+};
+
+/* Sorted by from. -ENOMEM. */
+int pp_falls_find(const struct pathprof_branch_profile *p, const struct pathprof_graph *graph,
+		  struct pp_fall **ret_falls, uint32_t *ret_cnt);
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Joining the runs of paths; see pp_straight.h for the rule, workload and ownership. */
+#include "pp_straight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where more meet than this, loops are unrolled beyond sense: they stay cut. */
+#define PAIRS_MAX 65536
+
+int pp_straight_add(struct pp_runs_of_paths *runs, const struct pp_run *run)
+{
+	if (runs->cnt == runs->room) {
+		size_t room = runs->room ? 2 * runs->room : 1024;
+		struct pp_run *grown = reallocarray(runs->runs, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		runs->runs = grown;
+		runs->room = room;
+	}
+	runs->runs[runs->cnt++] = *run;
+	return 0;
+}
+
+void pp_straight_release(struct pp_runs_of_paths *runs)
+{
+	free(runs->runs);
+	*runs = (struct pp_runs_of_paths){0};
+}
+
+static int emit(struct pathprof_branch_profile *p, const struct pp_run *run, double weight)
+{
+	if (weight <= 0)
+		return 0;
+	if (run->from == PP_FROM_START || run->from == PP_FROM_CALL)
+		return pathprof_branch_profile_add_range(p, run->start, run->last,
+							 run->from == PP_FROM_CALL, weight);
+	return pathprof_branch_profile_add_trace(p, run->from, run->start, run->last, weight);
+}
+
+/* ---------------------------------------------------------------- the same ones made one */
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_all(const void *a, const void *b)
+{
+	const struct pp_run *left = a, *right = b;
+	int c = compare(left->start, right->start);
+
+	if (!c)
+		c = compare(left->from, right->from);
+	if (!c)
+		c = compare(left->last, right->last);
+	return c ? c : compare(left->open, right->open);
+}
+
+static void sum_up(struct pp_runs_of_paths *runs)
+{
+	size_t kept = 0;
+
+	if (!runs->cnt)
+		return;
+	qsort(runs->runs, runs->cnt, sizeof(runs->runs[0]), by_all);
+	for (size_t i = 1; i < runs->cnt; i++) {
+		if (!by_all(&runs->runs[kept], &runs->runs[i]))
+			runs->runs[kept].weight += runs->runs[i].weight;
+		else
+			runs->runs[++kept] = runs->runs[i];
+	}
+	runs->cnt = kept + 1;
+}
+
+/* ---------------------------------------------------------------- what is open, by place */
+
+/* A heap of the open runs, the lowest place first. */
+static bool before(const struct pp_run *a, const struct pp_run *b)
+{
+	return a->open != b->open ? a->open < b->open : by_all(a, b) < 0;
+}
+
+static int push(struct pp_runs_of_paths *heap, const struct pp_run *run)
+{
+	int rc = pp_straight_add(heap, run);
+	size_t i = heap->cnt - 1;
+
+	if (rc)
+		return rc;
+	for (; i && before(run, &heap->runs[(i - 1) / 2]); i = (i - 1) / 2)
+		heap->runs[i] = heap->runs[(i - 1) / 2];
+	heap->runs[i] = *run;
+	return 0;
+}
+
+static struct pp_run pop(struct pp_runs_of_paths *heap)
+{
+	struct pp_run top = heap->runs[0], moved = heap->runs[--heap->cnt];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < heap->cnt) {
+		if (child + 1 < heap->cnt && before(&heap->runs[child + 1], &heap->runs[child]))
+			child++;
+		if (!before(&heap->runs[child], &moved))
+			break;
+		heap->runs[i] = heap->runs[child];
+		i = child;
+	}
+	heap->runs[i] = moved;
+	return top;
+}
+
+/* ---------------------------------------------------------------- joining */
+
+/* Paths' first runs that begin at `start`, together in the sorted array. */
+struct beginnings {
+	struct pp_run *runs;
+	size_t cnt;
+	double weight;
+};
+
+static struct beginnings find_beginnings(const struct pp_runs_of_paths *runs, uint64_t start)
+{
+	struct beginnings found = {0};
+	size_t low = 0, high = runs->cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (runs->runs[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < runs->cnt && runs->runs[low].start == start; low++) {
+		if (runs->runs[low].from != PP_FROM_START)
+			continue;
+		if (!found.cnt)
+			found.runs = &runs->runs[low];
+		found.cnt++;
+		found.weight += runs->runs[low].weight;
+	}
+	return found;
+}
+
+/* The open runs of one place, taken off the heap. */
+static int pop_place(struct pp_runs_of_paths *heap, struct pp_runs_of_paths *ret_place)
+{
+	uint64_t place = heap->runs[0].open;
+	int rc = 0;
+
+	ret_place->cnt = 0;
+	while (!rc && heap->cnt && heap->runs[0].open == place) {
+		struct pp_run run = pop(heap);
+
+		rc = pp_straight_add(ret_place, &run);
+	}
+	sum_up(ret_place);
+	return rc;
+}
+
+static int go_on(struct pathprof_branch_profile *p, struct pp_runs_of_paths *heap,
+		 const struct pp_run *run, const struct pp_run *with, double weight)
+{
+	struct pp_run joined = {run->from, run->start, with->last, with->open, weight};
+
+	return joined.open ? push(heap, &joined) : emit(p, &joined, weight);
+}
+
+static int join_place(struct pathprof_branch_profile *p, struct pp_runs_of_paths *heap,
+		      const struct pp_runs_of_paths *open, const struct beginnings *on)
+{
+	double open_weight = 0, most;
+	bool joins = on->cnt && open->cnt <= PAIRS_MAX / on->cnt;
+	int rc = 0;
+
+	for (size_t i = 0; i < open->cnt; i++)
+		open_weight += open->runs[i].weight;
+	most = open_weight > on->weight ? open_weight : on->weight;
+	for (size_t i = 0; !rc && i < open->cnt; i++) {
+		const struct pp_run *run = &open->runs[i];
+
+		for (size_t j = 0; !rc && joins && j < on->cnt; j++)
+			rc = go_on(p, heap, run, &on->runs[j],
+				   run->weight * on->runs[j].weight / most);
+		if (!rc)
+			rc = emit(p, run,
+				  joins ? run->weight * (1 - on->weight / most) : run->weight);
+	}
+	/* What begins here in other ways; open beginnings of this weight are still to come. */
+	for (size_t j = 0; joins && j < on->cnt; j++)
+		on->runs[j].weight *= 1 - open_weight / most;
+	return rc;
+}
+
+/* The next of the sorted runs that is open and a beginning, or not; cnt: there is none. */
+static size_t next_open(const struct pp_runs_of_paths *runs, size_t at, bool beginning)
+{
+	while (at < runs->cnt && !(runs->runs[at].open && runs->runs[at].weight > 0 &&
+				   (runs->runs[at].from == PP_FROM_START) == beginning))
+		at++;
+	return at;
+}
+
+/* Into the heap, and out of the array. */
+static int push_off(struct pp_runs_of_paths *heap, struct pp_run *run)
+{
+	int rc = push(heap, run);
+
+	if (!rc)
+		run->weight = 0;
+	return rc;
+}
+
+/*
+ * The sweep over all places. A beginning that is open itself is taken when all that may lead to it
+ * has been joined: when no open run is left that goes on there or before.
+ */
+static int sweep(struct pp_runs_of_paths *runs, struct pp_runs_of_paths *heap,
+		 struct pp_runs_of_paths *place, struct pathprof_branch_profile *p)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (!rc && (at = next_open(runs, at, false)) < runs->cnt)
+		rc = push_off(heap, &runs->runs[at]);
+	for (at = 0; !rc;) {
+		at = next_open(runs, at, true);
+		if (at < runs->cnt && (!heap->cnt || runs->runs[at].start < heap->runs[0].open)) {
+			rc = push_off(heap, &runs->runs[at]);
+			continue;
+		}
+		if (!heap->cnt)
+			break;
+		uint64_t open = heap->runs[0].open;
+		rc = pop_place(heap, place);
+		struct beginnings on = find_beginnings(runs, open);
+		if (!rc)
+			rc = join_place(p, heap, place, &on);
+	}
+	return rc;
+}
+
+int pp_straight_emit(struct pp_runs_of_paths *runs, struct pathprof_branch_profile *p)
+{
+	struct pp_runs_of_paths heap = {0}, place = {0};
+	int rc;
+
+	sum_up(runs);
+	rc = sweep(runs, &heap, &place, p);
+	for (size_t i = 0; !rc && i < runs->cnt; i++)
+		rc = emit(p, &runs->runs[i], runs->runs[i].weight);
+	pp_straight_release(&heap);
+	pp_straight_release(&place);
+	return rc;
+}

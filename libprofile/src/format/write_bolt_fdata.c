@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * BOLT's fdata, read by `llvm-bolt --data`: a branch or a fall-through a line,
+ *
+ *     1 FROM-FUNCTION OFFSET 1 TO-FUNCTION OFFSET MISPREDICTS COUNT
+ *
+ * with `0 [unknown] 0` in place of what is in no function. Local functions have a number behind
+ * their name, as BOLT names them: the first of that name /1.
+ *
+ * The reader takes nothing else, so that the profile's origin has no place.
+ *
+ * Source: LLVM, bolt/include/bolt/Profile/DataReader.h.
+ */
+#include "pp_export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../code/pp_code.h"
+#include "pp_falls.h"
+
+struct names {
+	const struct pp_export *x;
+	const struct pp_symbol *symbols;
+	size_t symbol_cnt;
+};
+
+static void put_name(FILE *file, const char *name)
+{
+	for (; *name; name++) {
+		if (*name == ' ' || *name == '\\')
+			fputc('\\', file);
+		fputc(*name, file);
+	}
+}
+
+/* Which of the local symbols of its name, by address; 0: it is not local. */
+static uint32_t number_of(const struct names *names, const struct pp_symbol *symbol)
+{
+	uint32_t number = 1;
+
+	if (symbol->rank)
+		return 0;
+	for (const struct pp_symbol *s = names->symbols; s < symbol; s++)
+		number += !s->rank && s->start != symbol->start && !strcmp(s->name, symbol->name);
+	return number;
+}
+
+/* The last symbol that begins at vaddr is the best one. */
+static const struct pp_symbol *symbol_at(const struct names *names, uint64_t vaddr)
+{
+	size_t low = 0, high = names->symbol_cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (names->symbols[middle].start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && names->symbols[low - 1].start == vaddr ? &names->symbols[low - 1] : NULL;
+}
+
+static void put_place(const struct names *names, uint64_t offset)
+{
+	FILE *file = names->x->file;
+	const struct pp_symbol *symbol = NULL;
+	const char *name = NULL;
+	uint64_t start, vaddr;
+
+	if (offset == PATHPROF_OUTSIDE ||
+	    pathprof_code_function(names->x->code, offset, &name, &start) || !name) {
+		fputs("0 [unknown] 0 ", file);
+		return;
+	}
+	if (!pathprof_code_offset_to_vaddr(names->x->code, start, &vaddr))
+		symbol = symbol_at(names, vaddr);
+	fputs("1 ", file);
+	put_name(file, name);
+	if (symbol && number_of(names, symbol))
+		fprintf(file, "/%" PRIu32, number_of(names, symbol));
+	fprintf(file, " %" PRIx64 " ", offset - start);
+}
+
+static void put(const struct names *names, uint64_t from, uint64_t to, uint64_t mispredicted,
+		uint64_t count)
+{
+	put_place(names, from);
+	put_place(names, to);
+	fprintf(names->x->file, "%" PRIu64 " %" PRIu64 "\n", mispredicted, count);
+}
+
+int pp_write_bolt_fdata(const struct pp_export *x)
+{
+	const struct pathprof_branch_profile *p = x->profile;
+	struct names names = {.x = x};
+	struct pp_fall *falls;
+	uint32_t fall_cnt;
+	int rc = pp_falls_find(p, x->graph, &falls, &fall_cnt);
+
+	if (rc)
+		return pathprof_fail(x->error, rc, "bolt-fdata: %s", strerror(-rc));
+	names.symbol_cnt = pp_symbols_all(x->code, &names.symbols);
+	for (uint32_t i = 0; i < p->branch_cnt; i++)
+		if (p->branches[i].count)
+			put(&names, p->branches[i].from, p->branches[i].to,
+			    p->branches[i].mispredicted, p->branches[i].count);
+	for (uint32_t i = 0; i < fall_cnt; i++)
+		put(&names, falls[i].from, falls[i].to, 0, falls[i].count);
+	free(falls);
+	return 0;
+}

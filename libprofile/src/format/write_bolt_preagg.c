@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * BOLT's pre-aggregated profile, read by `perf2bolt --pa`.
+ *
+ *     E NAME                       an event (LLVM 20 on)
+ *     T FROM START LAST COUNT      a branch and the range behind it (LLVM 20 on)
+ *     B FROM TO COUNT MISPREDICTS  a branch
+ *     F START LAST COUNT           a range; f: of a branch from outside, r: behind a call (20 on)
+ *
+ * What traces hold is taken off branches and ranges first, so nothing is told twice; what traces
+ * say beyond a branch's own count is sampling error and stays. Lines B, F and f alone hold the
+ * same counts: a range behind a call is f there, which BOLT takes for a return from elsewhere.
+ *
+ * Source: LLVM, bolt/include/bolt/Profile/DataAggregator.h.
+ */
+#include "pp_export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A location as BOLT reads it. */
+static void put_location(const struct pp_export *x, uint64_t offset)
+{
+	fprintf(x->file, offset == PATHPROF_OUTSIDE ? " X:%" PRIx64 : " %" PRIx64,
+		pp_export_address(x, offset));
+}
+
+static void put_trace(const struct pp_export *x, const struct pathprof_trace_count *t)
+{
+	fputc('T', x->file);
+	put_location(x, t->from);
+	put_location(x, t->start);
+	put_location(x, t->last);
+	fprintf(x->file, " %" PRIu64 "\n", t->count);
+}
+
+static uint64_t less(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
+/* How often traces hold the branch. */
+static uint64_t traces_of_branch(const struct pathprof_branch_profile *p, uint32_t *at,
+				 const struct pathprof_branch_count *b)
+{
+	uint64_t sum = 0;
+
+	while (*at < p->trace_cnt &&
+	       (p->traces[*at].from < b->from ||
+		(p->traces[*at].from == b->from && p->traces[*at].start < b->to)))
+		++*at;
+	for (;
+	     *at < p->trace_cnt && p->traces[*at].from == b->from && p->traces[*at].start == b->to;
+	     ++*at)
+		sum += p->traces[*at].count;
+	return sum;
+}
+
+static void put_branches(const struct pp_export *x, bool with_traces)
+{
+	const struct pathprof_branch_profile *p = x->profile;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < p->branch_cnt; i++) {
+		const struct pathprof_branch_count *b = &p->branches[i];
+		uint64_t count =
+			with_traces ? less(b->count, traces_of_branch(p, &at, b)) : b->count;
+		uint64_t mispredicted = b->mispredicted;
+
+		if (!count && !mispredicted)
+			continue;
+		fputc('B', x->file);
+		put_location(x, b->from);
+		put_location(x, b->to);
+		fprintf(x->file, " %" PRIu64 " %" PRIu64 "\n", count, mispredicted);
+	}
+}
+
+static void put_ranges(const struct pp_export *x, const uint64_t *in_traces)
+{
+	const struct pathprof_branch_profile *p = x->profile;
+	char call = in_traces ? 'r' : 'f';
+
+	for (uint32_t i = 0; i < p->range_cnt; i++) {
+		const struct pathprof_range_count *r = &p->ranges[i];
+		uint64_t count = in_traces ? less(r->count, in_traces[i]) : r->count;
+
+		if (!count)
+			continue;
+		fputc(r->after_call ? call : 'F', x->file);
+		put_location(x, r->start);
+		put_location(x, r->last);
+		fprintf(x->file, " %" PRIu64 "\n", count);
+	}
+}
+
+/* Where the range of a trace is; ranges are sorted, and this one is there. */
+static uint32_t range_of(const struct pathprof_branch_profile *p,
+			 const struct pathprof_trace_count *t)
+{
+	uint32_t low = 0, high = p->range_cnt;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct pathprof_range_count *r = &p->ranges[middle];
+
+		if (r->start < t->start || (r->start == t->start && r->last < t->last))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int write_traces(const struct pp_export *x)
+{
+	const struct pathprof_branch_profile *p = x->profile;
+	uint64_t *in_traces = calloc((size_t)p->range_cnt + 1, sizeof(*in_traces));
+
+	if (!in_traces)
+		return pathprof_fail(x->error, -ENOMEM, "bolt-preagg: out of memory");
+	fputs("E ", x->file);
+	pp_export_origin(x, x->file, "", ",");
+	fputc('\n', x->file);
+	for (uint32_t i = 0; i < p->trace_cnt; i++) {
+		put_trace(x, &p->traces[i]);
+		in_traces[range_of(p, &p->traces[i])] += p->traces[i].count;
+	}
+	put_branches(x, true);
+	put_ranges(x, in_traces);
+	free(in_traces);
+	return 0;
+}
+
+int pp_write_bolt_preagg(const struct pp_export *x)
+{
+	if (!x->options.bolt_branches)
+		return write_traces(x);
+	put_branches(x, false);
+	put_ranges(x, NULL);
+	return 0;
+}
