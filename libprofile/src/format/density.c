@@ -2,7 +2,7 @@
 /*
  * Enough samples? As BOLT counts it (PrintProgramStats, --show-density), llvm-profgen alike: bytes
  * run through over size, of the functions by falling density until they have the cutoff's share of
- * all branches, the not taken ones between blocks included.
+ * all branches, the not taken ones between blocks included and returns not.
  *
  * A function's parts count apart, as the functions that BOLT finds them to be. Workload: once an
  * export. The caller's memory.
@@ -63,7 +63,8 @@ static void measure(const struct pathprof_branch_profile *p, const struct pathpr
 	for (uint32_t i = 0; i < p->branch_cnt; i++) {
 		struct thickness *t = &parts[part_at(g, p->branches[i].from)];
 
-		t->branches = pp_count_sum(t->branches, p->branches[i].count);
+		if (!pp_is_return(g, p->branches[i].from))
+			t->branches = pp_count_sum(t->branches, p->branches[i].count);
 	}
 	for (uint32_t i = 0; i < fall_cnt; i++) {
 		struct thickness *t = &parts[part_at(g, falls[i].from)];

@@ -9,6 +9,12 @@
 
 #include "pp_branch_profile.h"
 
+/* BOLT takes a jump behind a conditional branch for the other end of the same block. */
+static bool is_jump_alone(const struct pathprof_graph_block *block)
+{
+	return block->kind == PERF_BR_UNCOND && block->start == block->last;
+}
+
 /* Does something lead to a block other than from the one before it, or a branch end that one? */
 static void mark_heads(const struct pathprof_graph *g, uint8_t *heads)
 {
@@ -16,8 +22,11 @@ static void mark_heads(const struct pathprof_graph *g, uint8_t *heads)
 		for (uint32_t e = g->blocks[b].first_edge; e < g->blocks[b + 1].first_edge; e++) {
 			const struct pathprof_edge *edge = &g->edges[e];
 
-			if (edge->to != PATHPROF_GRAPH_NONE && edge->kind != PATHPROF_EDGE_FALL &&
-			    edge->kind != PATHPROF_EDGE_CONTINUE)
+			if (edge->to == PATHPROF_GRAPH_NONE || edge->kind == PATHPROF_EDGE_FALL ||
+			    edge->kind == PATHPROF_EDGE_CONTINUE)
+				continue;
+			if (edge->kind != PATHPROF_EDGE_NOT_TAKEN ||
+			    !is_jump_alone(&g->blocks[edge->to]))
 				heads[edge->to] = 1;
 			/* A call that may throw ends a block. */
 			if (edge->kind == PATHPROF_EDGE_UNWIND && b + 1 < g->block_cnt)
@@ -83,4 +92,12 @@ release:
 	free(counts);
 	free(heads);
 	return rc;
+}
+
+bool pp_is_return(const struct pathprof_graph *graph, uint64_t offset)
+{
+	uint32_t b = offset == PATHPROF_OUTSIDE ? PATHPROF_GRAPH_NONE
+						: pathprof_graph_block_at(graph, offset);
+
+	return b != PATHPROF_GRAPH_NONE && graph->blocks[b].kind == PERF_BR_RET;
 }

@@ -5,7 +5,8 @@
  *     1 FROM-FUNCTION OFFSET 1 TO-FUNCTION OFFSET MISPREDICTS COUNT
  *
  * with `0 [unknown] 0` in place of what is in no function. Local functions have a number behind
- * their name, as BOLT names them: the first of that name /1.
+ * their name, as BOLT names them: the first of that name /1. Returns are left out, as perf2bolt
+ * does.
  *
  * The reader takes nothing else, so that the profile's origin has no place.
  *
@@ -105,7 +106,7 @@ int pp_write_bolt_fdata(const struct pp_export *x)
 		return pathprof_fail(x->error, rc, "bolt-fdata: %s", strerror(-rc));
 	names.symbol_cnt = pp_symbols_all(x->code, &names.symbols);
 	for (uint32_t i = 0; i < p->branch_cnt; i++)
-		if (p->branches[i].count)
+		if (p->branches[i].count && !pp_is_return(x->graph, p->branches[i].from))
 			put(&names, p->branches[i].from, p->branches[i].to,
 			    p->branches[i].mispredicted, p->branches[i].count);
 	for (uint32_t i = 0; i < fall_cnt; i++)
