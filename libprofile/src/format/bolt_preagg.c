@@ -26,30 +26,16 @@
 #define NO_BRANCH_MIN (UINT64_MAX - 2)
 #define NO_END        UINT64_MAX
 
-static int hex_value(char c)
+/* BUILDID: */
+static void scan_build_id(const char **at, struct pathprof_build_id *ret_id)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* BUILDID: as hex digits, two a byte. */
-static bool scan_build_id(const char **at, struct pathprof_build_id *ret_id)
-{
-	uint8_t bytes[PATHPROF_BUILD_ID_MAX];
+	struct pathprof_build_id id;
 	const char *p = *at;
-	size_t len = 0;
 
-	while (len < sizeof(bytes) && hex_value(p[0]) >= 0 && hex_value(p[1]) >= 0) {
-		bytes[len++] = (uint8_t)(hex_value(p[0]) << 4 | hex_value(p[1]));
-		p += 2;
-	}
-	if (len == 0 || *p != ':')
-		return false;
-	pathprof_build_id_make(ret_id, PATHPROF_ID_BUILD_ID, bytes, len);
-	*at = p + 1;
-	return true;
+	if (!pp_text_build_id(&p, &id) || !pp_text_char(&p, ':'))
+		return;
+	*ret_id = id;
+	*at = p;
 }
 
 static int scan_place(struct pp_text *text, const char **at, struct pathprof_recorded_place *place)

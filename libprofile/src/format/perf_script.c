@@ -4,8 +4,8 @@
  *
  * A sample is one line, columns and then branches; or, where call stacks were recorded, several:
  * columns, a line for each frame, a line of branches, an empty line. Of the frames the first is
- * taken, as the sample's address. llvm-profgen's has no columns but the address, and may have the
- * number of times that a sample was seen on a line before it.
+ * taken, as the sample's address. llvm-profgen's has no columns but pid and address, may have the
+ * number of times that a sample was seen on a line before it, and remarks after # or ; .
  *
  * Branches by symbol (brstacksym) are -EPROTO: where they lie cannot be told again.
  *
@@ -88,13 +88,18 @@ static int no_sample(struct pp_text *text, const char *bad, const char *branch_b
 				"columns of -F comm,pid,tid,cpu,time,period,event,ip,brstack");
 }
 
+static void skip_space(const char **at)
+{
+	while (pp_text_is_space(**at))
+		++*at;
+}
+
 /* A frame: blanks, an address, and what perf says of it. */
 static bool scan_frame(const char *line, bool bare, uint64_t *ret_address)
 {
 	const char *at = line;
 
-	while (pp_text_is_space(*at))
-		at++;
+	skip_space(&at);
 	return at > line && pp_text_hex(&at, ret_address) &&
 	       (*at == '\0' || (!bare && pp_text_is_space(*at)));
 }
@@ -131,7 +136,9 @@ static int sample_line(struct pp_text *text, const struct pp_script_columns *col
 		branch_bad = NULL;
 	if (columns->bad || branch_bad)
 		return no_sample(text, columns->bad, branch_bad);
-	if (!columns->anchored && !columns->has_event && !branch_cnt)
+	/* A name alone may be anything. */
+	if (!columns->anchored && !columns->has_event && !columns->has_ip &&
+	    columns->pid == UINT32_MAX && !branch_cnt)
 		return no_sample(text, text->line, NULL);
 	if (columns->has_event) {
 		r = pp_text_event_of(text, columns->event, columns->event_len, &event);
@@ -139,30 +146,61 @@ static int sample_line(struct pp_text *text, const struct pp_script_columns *col
 			return r;
 	}
 	begin(script, columns, event);
-	return branch_cnt || columns->has_ip ? emit(text, branch_cnt) : 0;
+	/* Stacks on lines of their own: only behind a line that can be told from them. */
+	return branch_cnt || columns->has_ip || !columns->anchored ? emit(text, branch_cnt) : 0;
 }
 
-/* llvm-profgen's: an address at most before the branches, or the first frame. */
+/* [[PID] ADDRESS] */
+static void scan_bare_columns(const char **at, struct pp_script_columns *columns)
+{
+	const char *p;
+
+	*columns = (struct pp_script_columns){
+		.pid = UINT32_MAX, .tid = UINT32_MAX, .cpu = UINT32_MAX, .period = 1};
+	skip_space(at);
+	p = *at;
+	if (!pp_text_hex(at, &columns->ip))
+		return;
+	skip_space(at);
+	if (!pp_script_pid(&p, &columns->pid) || !pp_text_is_space(*p) ||
+	    !pp_text_hex(at, &columns->ip)) {
+		columns->pid = UINT32_MAX;
+		return;
+	}
+	columns->tid = columns->pid;
+	skip_space(at);
+}
+
+/* Branches whose addresses have "BUILDID:" before them. */
+static bool has_build_id_branch(const char *line)
+{
+	const char *at = strstr(line, ":0x");
+
+	return at && strstr(at + 1, "/") && strstr(at + 1, ":0x");
+}
+
+static int no_bare_sample(struct pp_text *text, const char *bad, const char *branch_bad)
+{
+	if (!branch_bad && has_symbol_branch(text->line))
+		return no_sample(text, bad, NULL);
+	if (has_build_id_branch(text->line))
+		return pp_text_refuse(text, -EPROTO, "addresses by build-id are not read");
+	return pp_text_expected(
+		text, branch_bad ? branch_bad : bad,
+		"branches 0xFROM/0xTO/P/-/-/CYCLES, after pid and address at most,");
+}
+
+/* llvm-profgen's: pid and address at most before the branches, or the first frame. */
 static int bare_line(struct pp_text *text, const char *line, const char *stack,
 		     const char *branch_bad, uint32_t branch_cnt)
 {
-	struct pp_script_columns columns = {
-		.pid = UINT32_MAX, .tid = UINT32_MAX, .cpu = UINT32_MAX, .period = 1};
+	struct pp_script_columns columns;
 	const char *at = line;
 
-	while (pp_text_is_space(*at))
-		at++;
-	if (pp_text_hex(&at, &columns.ip))
-		while (pp_text_is_space(*at))
-			at++;
+	scan_bare_columns(&at, &columns);
 	/* An address alone is a frame, and frames are indented. */
-	if (branch_bad || at != stack || (!branch_cnt && !pp_text_is_space(*line))) {
-		if (!branch_bad && has_symbol_branch(line))
-			return no_sample(text, line, NULL);
-		return pp_text_expected(text, branch_bad ? branch_bad : at,
-					"branches 0xFROM/0xTO/P/-/-/CYCLES, after an address at "
-					"most,");
-	}
+	if (branch_bad || at != stack || (!branch_cnt && !pp_text_is_space(*line)))
+		return no_bare_sample(text, at, branch_bad);
 	begin(text->state, &columns, 0);
 	return branch_cnt ? emit(text, branch_cnt) : 0;
 }
@@ -230,7 +268,9 @@ static int comment_line(struct pp_text *text, const char *line)
 
 static bool is_comment(const struct pp_script *script, const char *line)
 {
-	return *line == '#' && (script->bare || !script->begun);
+	if (script->bare)
+		return *line == '#' || *line == ';';
+	return *line == '#' && !script->begun;
 }
 
 /* llvm-profgen's: digits alone. */

@@ -13,7 +13,7 @@
 #include "pp_text.h"
 
 struct pp_script {
-	bool bare;    /* llvm-profgen's: but an address stands before the branches */
+	bool bare;    /* llvm-profgen's: but pid and address stand before the branches */
 	bool begun;   /* a record was read: what begins with # is no comment any more */
 	bool pending; /* a sample was begun whose stacks are on the lines to come */
 	bool in_list; /* a record of several lines goes on */

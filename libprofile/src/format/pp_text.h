@@ -82,6 +82,9 @@ bool pp_text_hex(const char **at, uint64_t *ret_value);
 /* 0x and hex digits. */
 bool pp_text_0x(const char **at, uint64_t *ret_value);
 
+/* Pairs of hex digits, 1 to 20. */
+bool pp_text_build_id(const char **at, struct pathprof_build_id *ret_id);
+
 static inline bool pp_text_char(const char **at, char c)
 {
 	if (**at != c)

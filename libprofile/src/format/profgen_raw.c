@@ -3,7 +3,9 @@
  * llvm-profgen's unsymbolized profile (--skip-symbolization, --unsymbolized-profile): sections of
  * two blocks, each a line with a number and so many lines: ranges `FROM-TO:COUNT`, then branches
  * `FROM->TO:COUNT`. With call stacks each section begins with its context, `[A @ B]`, and is
- * indented; contexts are passed over: a count is a count whatever called it.
+ * indented; contexts are passed over, a count is a count whatever called it, but for the build-id
+ * that the last frame may have (LLVM 23: `[BUILDID:0xA @ BUILDID:0xB]`), which the counts belong
+ * to.
  *
  * Addresses are offsets from the first executable segment (--use-offset, the default) or the ELF
  * file's. The address 1 is llvm-profgen's for "elsewhere"; as an offset it has wrapped around.
@@ -18,6 +20,7 @@
 
 struct raw {
 	bool has_branches; /* the block is a section's second one */
+	struct pathprof_build_id id;
 	struct pp_counted block;
 };
 
@@ -38,10 +41,25 @@ static bool is_elsewhere(uint64_t address)
 	return address == ELSEWHERE || address >> 63;
 }
 
+static const char *last_frame(const char *line)
+{
+	const char *frame = line + 1, *at;
+
+	for (at = frame; (at = strstr(at, " @ ")); frame = at)
+		at += strlen(" @ ");
+	return frame;
+}
+
 static int context_line(struct pp_text *text, struct raw *raw)
 {
+	const char *at = last_frame(text->line);
+	struct pathprof_build_id id;
+
 	if (text->line_len < 2 || text->line[text->line_len - 1] != ']')
 		return pp_text_expected(text, text->line + text->line_len, "]");
+	raw->id = (struct pathprof_build_id){0};
+	if (pp_text_build_id(&at, &id) && pp_text_word(&at, ":0x"))
+		raw->id = id;
 	raw->has_branches = false;
 	raw->block = (struct pp_counted){.kind = PATHPROF_RECORDED_RANGE};
 	return 0;
@@ -63,6 +81,7 @@ static int raw_line(struct pp_text *text, char *line)
 	r = pp_counted_line(text, &raw->block, at, &count);
 	if (r <= 0)
 		return r;
+	count.from.id = count.to.id = raw->id;
 	count.from.outside = is_elsewhere(count.from.address);
 	count.to.outside = is_elsewhere(count.to.address);
 	return pp_recording_count(text->recording, &count);

@@ -97,9 +97,14 @@ static bool is_time(const struct word *word, uint64_t *ret_ns)
 static bool is_pid_tid(const struct word *word, uint32_t *ret_pid, uint32_t *ret_tid)
 {
 	const char *at = word->at;
+	uint32_t pid, tid;
 
-	return pp_script_pid(&at, ret_pid) && pp_text_char(&at, '/') &&
-	       pp_script_pid(&at, ret_tid) && is_at_end(word, at);
+	if (!pp_script_pid(&at, &pid) || !pp_text_char(&at, '/') || !pp_script_pid(&at, &tid) ||
+	    !is_at_end(word, at))
+		return false;
+	*ret_pid = pid;
+	*ret_tid = tid;
+	return true;
 }
 
 static bool is_cpu(const struct word *word, uint32_t *ret_cpu)
@@ -118,14 +123,24 @@ static bool is_number(const struct word *word, uint64_t max, uint64_t *ret_value
 {
 	const char *at = word->at;
 
-	return pp_text_number(&at, max, ret_value) && is_at_end(word, at);
+	uint64_t value;
+
+	if (!pp_text_number(&at, max, &value) || !is_at_end(word, at))
+		return false;
+	*ret_value = value;
+	return true;
 }
 
 static bool is_hex(const struct word *word, uint64_t *ret_value)
 {
 	const char *at = word->at;
 
-	return pp_text_hex(&at, ret_value) && is_at_end(word, at);
+	uint64_t value;
+
+	if (!pp_text_hex(&at, &value) || !is_at_end(word, at))
+		return false;
+	*ret_value = value;
+	return true;
 }
 
 static bool is_event(const struct word *word)

@@ -67,29 +67,13 @@ static bool scan_pid_tid(const char **at, char between, uint32_t *ret_pid, uint3
 	       pp_script_pid(at, ret_tid);
 }
 
-static int hex_nibble(char c)
-{
-	const char *digits = "0123456789abcdef", *found = c ? strchr(digits, c) : NULL;
-
-	return found ? (int)(found - digits) : -1;
-}
-
 /* "<HEX>" */
-static bool scan_build_id(const char *at, struct pathprof_build_id *ret_id)
+static void scan_build_id(const char *at, struct pathprof_build_id *ret_id)
 {
-	uint8_t bytes[PATHPROF_BUILD_ID_MAX];
-	size_t len = 0;
+	struct pathprof_build_id id;
 
-	if (!pp_text_char(&at, '<'))
-		return false;
-	while (len < sizeof(bytes) && hex_nibble(at[0]) >= 0 && hex_nibble(at[1]) >= 0) {
-		bytes[len++] = (uint8_t)(hex_nibble(at[0]) << 4 | hex_nibble(at[1]));
-		at += 2;
-	}
-	if (len == 0 || *at != '>')
-		return false;
-	pathprof_build_id_make(ret_id, PATHPROF_ID_BUILD_ID, bytes, len);
-	return true;
+	if (pp_text_char(&at, '<') && pp_text_build_id(&at, &id) && *at == '>')
+		*ret_id = id;
 }
 
 /* The end of a mapping; the kernel's may say that it has no end. */

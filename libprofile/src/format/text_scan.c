@@ -80,6 +80,24 @@ bool pp_text_number(const char **at, uint64_t max, uint64_t *ret_value)
 	return true;
 }
 
+bool pp_text_build_id(const char **at, struct pathprof_build_id *ret_id)
+{
+	uint8_t bytes[PATHPROF_BUILD_ID_MAX];
+	const char *p = *at;
+	size_t len = 0;
+
+	while (len < sizeof(bytes) && hex_digit[(uint8_t)p[0]] && hex_digit[(uint8_t)p[1]]) {
+		bytes[len++] = (uint8_t)((hex_digit[(uint8_t)p[0]] - 1) << 4 |
+					 (hex_digit[(uint8_t)p[1]] - 1));
+		p += 2;
+	}
+	if (len == 0)
+		return false;
+	pathprof_build_id_make(ret_id, PATHPROF_ID_BUILD_ID, bytes, len);
+	*at = p;
+	return true;
+}
+
 /* What stands there, without what would upset a terminal. */
 static void describe_found(const char *at, char *found, size_t found_bytes)
 {
