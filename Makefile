@@ -10,10 +10,10 @@ CSTD := -std=gnu11
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	-Wwrite-strings -Wvla -Wno-unused-parameter
 OPT ?= -O2 -g
-CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include
+CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include -I$(BUILD)/gen
 CFLAGS := $(CSTD) $(OPT) $(WARN) -fstack-protector-strong -fPIE
 LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
-LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lncursesw -ltinfo -lzstd -lxxhash -lcurl -lmicrohttpd -lm
+LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lncursesw -ltinfo -lzstd -lxxhash -lcurl -lmicrohttpd -lprotobuf-c -lz -lm
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 VERSION := 0.1.0
@@ -65,11 +65,21 @@ $(BUILD)/gen/schema.c: $(SCHEMA)
 	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $$f; echo ,; done; \
 	  echo 'NULL};'; } > $@
 
+# pprof's messages, as C.
+PPROF := $(BUILD)/gen/pprof.pb-c
+$(PPROF).c: libprofile/src/format/pprof.proto
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
+$(patsubst %,$(BUILD)/%/libprofile/src/format/write_pprof.o,obj san fuzz/obj): $(PPROF).c
+$(BUILD)/fuzz/obj/pprof.pb-c.o: $(PPROF).c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
+
 LIB := $(BUILD)/libpathprof.a
 LIB_SAN := $(BUILD)/libpathprof-san.a
-$(LIB): $(call obj,obj,$(LIB_SRC)) $(BUILD)/obj/schema.o
+$(LIB): $(call obj,obj,$(LIB_SRC)) $(BUILD)/obj/schema.o $(BUILD)/obj/pprof.pb-c.o
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
-$(LIB_SAN): $(call obj,san,$(LIB_SRC)) $(BUILD)/san/schema.o
+$(LIB_SAN): $(call obj,san,$(LIB_SRC)) $(BUILD)/san/schema.o $(BUILD)/san/pprof.pb-c.o
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 
 link = $(call say,LD,$@)mkdir -p $(@D); $(CC) $(CFLAGS) $(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS)
@@ -95,11 +105,13 @@ $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 # What is missing is installed by apt, before anything is compiled.
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
 	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev \
-	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev
+	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
+	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
 	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz \
-	prometheus prometheus-alertmanager
+	prometheus prometheus-alertmanager \
+	clang-22 lld-22 llvm-22 bolt-22 bolt-19 autofdo golang-go
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
 # (tests/vm/kernels).
 KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3
@@ -137,7 +149,7 @@ $(BUILD)/fuzz/obj/schema.o: $(BUILD)/gen/schema.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
 $(BUILD)/fuzz/lib.a: $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(LIB_SRC) $(DAEMON_SRC)) \
-		$(BUILD)/fuzz/obj/schema.o
+		$(BUILD)/fuzz/obj/schema.o $(BUILD)/fuzz/obj/pprof.pb-c.o
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.o $(BUILD)/fuzz/lib.a
 	$(call say,LD,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)

@@ -7,7 +7,8 @@
  * as the format has a place for it:
  *
  *     bolt-preagg    the event's name, in its first line (not with bolt_branches)
- *     llvm-sample, folded, csv   comment lines, or fields
+ *     llvm-sample, csv   comment lines, or fields
+ *     folded         binary and build-id, as the outermost frame
  *     pprof          comments, mapping, time and duration
  *     bolt-fdata, profgen-raw, autofdo-text   nowhere: their readers take nothing else
  *

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Folded stacks, a line each, as flame graphs are drawn from:
+ *
+ *     prog@0123456789ab;main;inlined_into_main 1234
+ *
+ * A branch profile knows no callers: a stack is the binary with its build-id, the function, and
+ * what was inlined into it. The number is of instructions that ran. There are no comment lines,
+ * which readers would complain of; the binary's frame is all of the origin that there is.
+ *
+ * Workload: once an export; lines are sorted and the same ones added up.
+ */
+#include "pp_export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pp_source_pieces.h"
+
+struct line {
+	char *stack;
+	uint64_t count;
+};
+
+struct lines {
+	struct line *lines;
+	size_t cnt, room;
+	char root[256];
+};
+
+/* ';' parts frames, and lines end where they end. */
+static void put_name(FILE *file, const char *name)
+{
+	for (; *name; name++)
+		fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? '_' : *name, file);
+}
+
+static char *stack_of(const struct lines *lines, const struct pp_piece *piece)
+{
+	char *stack = NULL;
+	size_t size;
+	FILE *file = open_memstream(&stack, &size);
+
+	if (!file)
+		return NULL;
+	put_name(file, lines->root);
+	for (uint32_t i = piece->frame_cnt; i-- > 0;) {
+		fputc(';', file);
+		put_name(file, piece->frames[i].name);
+	}
+	if (fclose(file)) {
+		free(stack);
+		return NULL;
+	}
+	return stack;
+}
+
+static int add_line(void *context, const struct pp_piece *piece)
+{
+	struct lines *lines = context;
+	char *stack;
+
+	if (!piece->instructions)
+		return 0;
+	if (lines->cnt == lines->room) {
+		size_t room = lines->room ? 2 * lines->room : 256;
+		struct line *grown = reallocarray(lines->lines, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		lines->lines = grown;
+		lines->room = room;
+	}
+	stack = stack_of(lines, piece);
+	if (!stack)
+		return -ENOMEM;
+	lines->lines[lines->cnt++] = (struct line){stack, piece->instructions};
+	return 0;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	return strcmp(((const struct line *)a)->stack, ((const struct line *)b)->stack);
+}
+
+static void put_lines(const struct pp_export *x, struct lines *lines)
+{
+	if (lines->cnt)
+		qsort(lines->lines, lines->cnt, sizeof(lines->lines[0]), by_stack);
+	for (size_t i = 0; i < lines->cnt;) {
+		const struct line *first = &lines->lines[i];
+		uint64_t count = 0;
+
+		for (; i < lines->cnt && !by_stack(first, &lines->lines[i]); i++)
+			count = pp_count_sum(count, lines->lines[i].count);
+		fprintf(x->file, "%s %" PRIu64 "\n", first->stack, count);
+	}
+}
+
+static void name_root(const struct pp_export *x, struct lines *lines)
+{
+	const struct pathprof_branch_origin *o = &x->profile->origin;
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+	const char *slash = o->binary ? strrchr(o->binary, '/') : NULL;
+
+	snprintf(lines->root, sizeof(lines->root), "%s@%.12s",
+		 slash       ? slash + 1
+		 : o->binary ? o->binary
+			     : "binary",
+		 pathprof_build_id_text(&x->graph->build_id, id));
+}
+
+int pp_write_folded(const struct pp_export *x)
+{
+	struct lines lines = {0};
+	int rc;
+
+	name_root(x, &lines);
+	rc = pp_source_pieces_each(x, add_line, &lines);
+	if (rc)
+		rc = pathprof_fail(x->error, rc, "folded: %s", strerror(-rc));
+	else
+		put_lines(x, &lines);
+	for (size_t i = 0; i < lines.cnt; i++)
+		free(lines.lines[i].stack);
+	free(lines.lines);
+	return rc;
+}

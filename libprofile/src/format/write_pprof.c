@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * pprof's profile: protobuf (pprof.proto, by protobuf-c) in gzip, read by `go tool pprof` and
+ * whatever else speaks it. Values of each sample: instructions that ran, branches taken,
+ * mispredictions. A branch profile knows no callers, so a stack is one location and what was
+ * inlined there. Addresses are the ELF file's, the mapping says so and carries the build-id.
+ *
+ * Workload: once an export; 10^4 to 10^6 locations, all in memory: that is how protobuf packs.
+ * Ownership: struct image owns all arrays; messages point into them.
+ *
+ * Source: google/pprof, proto/profile.proto.
+ */
+#include "pp_export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "../code/pp_code.h"
+#include "pathprof/profile.h"
+#include "pp_source_pieces.h"
+#include "pprof.pb-c.h"
+
+enum value { INSTRUCTIONS, BRANCHES, MISPREDICTED, VALUE_CNT };
+
+static const char *const value_names[VALUE_CNT] = {"instructions", "branches", "mispredicted"};
+
+struct place {
+	uint64_t address;
+	uint32_t first_line, line_cnt, mapping;
+	int64_t values[VALUE_CNT];
+};
+
+struct line {
+	uint32_t function; /* from 0 */
+	uint32_t line;
+};
+
+struct function {
+	int64_t name, system_name, file;
+	uint32_t start_line;
+	uint32_t number;
+};
+
+struct string {
+	const char *text; /* after the node in memory */
+	int64_t number;
+};
+
+/* Arrays that grow. */
+struct image {
+	const struct pp_export *x;
+	struct place *places;
+	struct line *lines;
+	struct function **functions;
+	char **strings; /* of the nodes in string_tree */
+	uint32_t place_cnt, line_cnt, function_cnt, string_cnt;
+	void *string_tree, *function_tree;
+};
+
+/* Room for one more: arrays have room for a power of two. */
+static int room(void *array_at, uint32_t cnt, size_t size)
+{
+	void **array = array_at, *grown;
+
+	if (cnt & (cnt - 1))
+		return 0;
+	if (cnt > UINT32_MAX / 2)
+		return -ENOMEM;
+	grown = reallocarray(*array, cnt ? 2 * (size_t)cnt : 1, size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- strings and functions */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct string *)a)->text, ((const struct string *)b)->text);
+}
+
+/* Its number in the string table; -ENOMEM. */
+static int64_t string_of(struct image *image, const char *text)
+{
+	struct string key = {.text = text}, **found, *made;
+	size_t len = strlen(text) + 1;
+	char *copy;
+
+	found = tfind(&key, &image->string_tree, by_text);
+	if (found)
+		return (*found)->number;
+	if (room(&image->strings, image->string_cnt, sizeof(char *)))
+		return -ENOMEM;
+	made = malloc(sizeof(*made) + len);
+	if (!made)
+		return -ENOMEM;
+	copy = memcpy(made + 1, text, len);
+	*made = (struct string){copy, image->string_cnt};
+	if (!tsearch(made, &image->string_tree, by_text)) {
+		free(made);
+		return -ENOMEM;
+	}
+	image->strings[image->string_cnt++] = copy;
+	return made->number;
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct function *left = a, *right = b;
+
+	if (left->system_name != right->system_name)
+		return left->system_name < right->system_name ? -1 : 1;
+	if (left->file != right->file)
+		return left->file < right->file ? -1 : 1;
+	return left->start_line < right->start_line ? -1 : left->start_line > right->start_line;
+}
+
+/* From 0; -ENOMEM. */
+static int64_t function_of(struct image *image, const struct pathprof_source_frame *frame)
+{
+	struct function key = {
+		.name = string_of(image, frame->name),
+		.system_name = string_of(image, frame->linkage_name),
+		.file = string_of(image, frame->file),
+		.start_line = frame->start_line,
+		.number = image->function_cnt,
+	};
+	struct function **found, *made;
+
+	if (key.name < 0 || key.system_name < 0 || key.file < 0)
+		return -ENOMEM;
+	found = tfind(&key, &image->function_tree, by_function);
+	if (found)
+		return (*found)->number;
+	if (room(&image->functions, image->function_cnt, sizeof(struct function *)))
+		return -ENOMEM;
+	made = malloc(sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	*made = key;
+	if (!tsearch(made, &image->function_tree, by_function)) {
+		free(made);
+		return -ENOMEM;
+	}
+	image->functions[image->function_cnt++] = made;
+	return made->number;
+}
+
+/* ---------------------------------------------------------------- places */
+
+static int64_t clipped(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static uint32_t mapping_of(const struct pathprof_code *code, uint64_t offset)
+{
+	for (uint32_t i = 0; i < code->segment_cnt; i++)
+		if (offset - code->segments[i].offset < code->segments[i].len_bytes)
+			return i;
+	return 0;
+}
+
+static int add_place(void *context, const struct pp_piece *piece)
+{
+	struct image *image = context;
+	struct place place = {
+		.address = pp_export_address(image->x, piece->offset),
+		.first_line = image->line_cnt,
+		.line_cnt = piece->frame_cnt,
+		.mapping = mapping_of(image->x->code, piece->offset),
+		.values = {[INSTRUCTIONS] = clipped(piece->instructions),
+			   [BRANCHES] = clipped(piece->branches),
+			   [MISPREDICTED] = clipped(piece->mispredicted)},
+	};
+
+	for (uint32_t i = 0; i < piece->frame_cnt; i++) {
+		int64_t function = function_of(image, &piece->frames[i]);
+
+		if (function < 0 || room(&image->lines, image->line_cnt, sizeof(struct line)))
+			return -ENOMEM;
+		image->lines[image->line_cnt++] =
+			(struct line){(uint32_t)function, piece->frames[i].line};
+	}
+	if (room(&image->places, image->place_cnt, sizeof(struct place)))
+		return -ENOMEM;
+	image->places[image->place_cnt++] = place;
+	return 0;
+}
+
+static void release(struct image *image)
+{
+	tdestroy(image->string_tree, free);
+	tdestroy(image->function_tree, free);
+	free(image->places);
+	free(image->lines);
+	free(image->functions);
+	free(image->strings);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+struct messages {
+	PpPprof__Profile profile;
+	PpPprof__ValueType *types, **type_at, period_type;
+	PpPprof__Sample *samples, **sample_at;
+	PpPprof__Mapping *mappings, **mapping_at;
+	PpPprof__Location *locations, **location_at;
+	PpPprof__Line *lines, **line_at;
+	PpPprof__Function *functions, **function_at;
+	uint64_t *location_ids;
+	int64_t *comments;
+};
+
+static void *array(size_t cnt, size_t size, bool *failed)
+{
+	void *made = calloc(cnt + 1, size);
+
+	*failed |= !made;
+	return made;
+}
+
+static int make_messages(struct messages *m, const struct image *image)
+{
+	uint32_t mapping_cnt = image->x->code->segment_cnt;
+	bool failed = false;
+
+	m->types = array(VALUE_CNT, sizeof(*m->types), &failed);
+	m->type_at = array(VALUE_CNT, sizeof(void *), &failed);
+	m->samples = array(image->place_cnt, sizeof(*m->samples), &failed);
+	m->sample_at = array(image->place_cnt, sizeof(void *), &failed);
+	m->mappings = array(mapping_cnt, sizeof(*m->mappings), &failed);
+	m->mapping_at = array(mapping_cnt, sizeof(void *), &failed);
+	m->locations = array(image->place_cnt, sizeof(*m->locations), &failed);
+	m->location_at = array(image->place_cnt, sizeof(void *), &failed);
+	m->lines = array(image->line_cnt, sizeof(*m->lines), &failed);
+	m->line_at = array(image->line_cnt, sizeof(void *), &failed);
+	m->functions = array(image->function_cnt, sizeof(*m->functions), &failed);
+	m->function_at = array(image->function_cnt, sizeof(void *), &failed);
+	m->location_ids = array(image->place_cnt, sizeof(*m->location_ids), &failed);
+	return failed ? -ENOMEM : 0;
+}
+
+static void release_messages(struct messages *m)
+{
+	free(m->types);
+	free(m->type_at);
+	free(m->samples);
+	free(m->sample_at);
+	free(m->mappings);
+	free(m->mapping_at);
+	free(m->locations);
+	free(m->location_at);
+	free(m->lines);
+	free(m->line_at);
+	free(m->functions);
+	free(m->function_at);
+	free(m->location_ids);
+	free(m->comments);
+}
+
+static void fill_places(struct messages *m, struct image *image)
+{
+	for (uint32_t i = 0; i < image->line_cnt; i++) {
+		m->lines[i] = (PpPprof__Line)PP_PPROF__LINE__INIT;
+		m->lines[i].function_id = image->lines[i].function + 1ul;
+		m->lines[i].line = image->lines[i].line;
+		m->line_at[i] = &m->lines[i];
+	}
+	for (uint32_t i = 0; i < image->place_cnt; i++) {
+		struct place *place = &image->places[i];
+
+		m->location_ids[i] = i + 1ul;
+		m->locations[i] = (PpPprof__Location)PP_PPROF__LOCATION__INIT;
+		m->locations[i].id = i + 1ul;
+		m->locations[i].mapping_id = place->mapping + 1ul;
+		m->locations[i].address = place->address;
+		m->locations[i].n_line = place->line_cnt;
+		m->locations[i].line = &m->line_at[place->first_line];
+		m->location_at[i] = &m->locations[i];
+		m->samples[i] = (PpPprof__Sample)PP_PPROF__SAMPLE__INIT;
+		m->samples[i].n_location_id = 1;
+		m->samples[i].location_id = &m->location_ids[i];
+		m->samples[i].n_value = VALUE_CNT;
+		m->samples[i].value = place->values;
+		m->sample_at[i] = &m->samples[i];
+	}
+}
+
+static void fill_functions(struct messages *m, const struct image *image)
+{
+	for (uint32_t i = 0; i < image->function_cnt; i++) {
+		const struct function *f = image->functions[i];
+
+		m->functions[i] = (PpPprof__Function)PP_PPROF__FUNCTION__INIT;
+		m->functions[i].id = i + 1ul;
+		m->functions[i].name = f->name;
+		m->functions[i].system_name = f->system_name;
+		m->functions[i].filename = f->file;
+		m->functions[i].start_line = f->start_line;
+		m->function_at[i] = &m->functions[i];
+	}
+}
+
+static int fill_mappings(struct messages *m, struct image *image)
+{
+	const struct pathprof_code *code = image->x->code;
+	const struct pathprof_branch_origin *o = &image->x->profile->origin;
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+	int64_t build_id = string_of(image, pathprof_build_id_text(&image->x->graph->build_id, id));
+	int64_t name = string_of(image, o->binary ? o->binary : code->path);
+
+	if (build_id < 0 || name < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->segment_cnt; i++) {
+		const struct pp_segment *s = &code->segments[i];
+
+		m->mappings[i] = (PpPprof__Mapping)PP_PPROF__MAPPING__INIT;
+		m->mappings[i].id = i + 1ul;
+		m->mappings[i].memory_start = s->vaddr;
+		m->mappings[i].memory_limit = s->vaddr + s->len_bytes;
+		m->mappings[i].file_offset = s->offset;
+		m->mappings[i].filename = name;
+		m->mappings[i].build_id = build_id;
+		m->mappings[i].has_functions = m->mappings[i].has_filenames = 1;
+		m->mappings[i].has_line_numbers = m->mappings[i].has_inline_frames = 1;
+		m->mapping_at[i] = &m->mappings[i];
+	}
+	return 0;
+}
+
+static int fill_types(struct messages *m, struct image *image)
+{
+	int64_t unit = string_of(image, "count");
+
+	if (unit < 0)
+		return -ENOMEM;
+	for (int i = 0; i < VALUE_CNT; i++) {
+		int64_t name = string_of(image, value_names[i]);
+
+		if (name < 0)
+			return -ENOMEM;
+		m->types[i] = (PpPprof__ValueType)PP_PPROF__VALUE_TYPE__INIT;
+		m->types[i].type = name;
+		m->types[i].unit = unit;
+		m->type_at[i] = &m->types[i];
+	}
+	m->period_type = m->types[BRANCHES];
+	return 0;
+}
+
+/* The origin, a comment a line. */
+static int fill_comments(struct messages *m, struct image *image)
+{
+	char *text = NULL, *rest, *line;
+	size_t size, cnt = 0;
+	FILE *file = open_memstream(&text, &size);
+	int rc = 0;
+
+	if (!file)
+		return -ENOMEM;
+	pp_export_origin(image->x, file, "", "\n");
+	if (fclose(file)) {
+		free(text);
+		return -ENOMEM;
+	}
+	m->comments = calloc(size + 1, sizeof(*m->comments));
+	rest = text;
+	while (m->comments && !rc && (line = strsep(&rest, "\n"))) {
+		if (!line[0])
+			continue;
+		m->comments[cnt] = string_of(image, line);
+		rc = m->comments[cnt++] < 0 ? -ENOMEM : 0;
+	}
+	free(text);
+	m->profile.n_comment = cnt;
+	m->profile.comment = m->comments;
+	return m->comments ? rc : -ENOMEM;
+}
+
+static void fill_profile(struct messages *m, const struct image *image)
+{
+	const struct pathprof_branch_origin *o = &image->x->profile->origin;
+	PpPprof__Profile *p = &m->profile;
+
+	p->n_sample_type = VALUE_CNT;
+	p->sample_type = m->type_at;
+	p->n_sample = image->place_cnt;
+	p->sample = m->sample_at;
+	p->n_mapping = image->x->code->segment_cnt;
+	p->mapping = m->mapping_at;
+	p->n_location = image->place_cnt;
+	p->location = m->location_at;
+	p->n_function = image->function_cnt;
+	p->function = m->function_at;
+	p->n_string_table = image->string_cnt;
+	p->string_table = image->strings;
+	p->time_nanos = o->begin_ns;
+	if (o->end_ns > o->begin_ns && o->begin_ns)
+		p->duration_nanos = o->end_ns - o->begin_ns;
+	p->period_type = &m->period_type;
+	p->period = 1;
+	p->default_sample_type = m->types[INSTRUCTIONS].type;
+}
+
+/* ---------------------------------------------------------------- packing */
+
+static int deflate_into(FILE *file, uint8_t *bytes, size_t len)
+{
+	uint8_t out[1 << 14];
+	z_stream z = {.next_in = bytes};
+	int state;
+
+	/* 16: gzip's header and not zlib's */
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	do {
+		size_t now = len > UINT32_MAX / 2 ? UINT32_MAX / 2 : len;
+
+		if (!z.avail_in) {
+			z.avail_in = (uInt)now;
+			len -= now;
+		}
+		z.next_out = out;
+		z.avail_out = sizeof(out);
+		state = deflate(&z, len ? Z_NO_FLUSH : Z_FINISH);
+		fwrite(out, 1, sizeof(out) - z.avail_out, file);
+	} while (state == Z_OK);
+	deflateEnd(&z);
+	return state == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+static int pack(const struct messages *m, FILE *file)
+{
+	size_t len = pp_pprof__profile__get_packed_size(&m->profile);
+	uint8_t *bytes = malloc(len + 1);
+	int rc;
+
+	if (!bytes)
+		return -ENOMEM;
+	pp_pprof__profile__pack(&m->profile, bytes);
+	rc = deflate_into(file, bytes, len);
+	free(bytes);
+	return rc;
+}
+
+static int write_image(struct image *image)
+{
+	struct messages m = {.profile = PP_PPROF__PROFILE__INIT};
+	int rc = make_messages(&m, image);
+
+	if (!rc)
+		rc = fill_types(&m, image);
+	if (!rc)
+		rc = fill_mappings(&m, image);
+	if (!rc)
+		rc = fill_comments(&m, image);
+	if (!rc) {
+		fill_places(&m, image);
+		fill_functions(&m, image);
+		fill_profile(&m, image);
+		rc = pack(&m, image->x->file);
+	}
+	release_messages(&m);
+	return rc;
+}
+
+int pp_write_pprof(const struct pp_export *x)
+{
+	struct image image = {.x = x};
+	int rc = string_of(&image, "") < 0 ? -ENOMEM : 0;
+
+	if (!rc)
+		rc = pp_source_pieces_each(x, add_place, &image);
+	if (!rc)
+		rc = write_image(&image);
+	release(&image);
+	return rc ? pathprof_fail(x->error, rc, "pprof: %s", strerror(-rc)) : 0;
+}
