@@ -15,7 +15,8 @@
  *             build-id kernel|user[-sized] HEX NAME
  *     begin                            of records; then, TIME in nanoseconds, any of
  *     mmap PID TIME START LENGTH OFFSET x|-|k NAME
- *     mmap2 PID TIME START LENGTH OFFSET PROT inode|HEX NAME
+ *     mmap2 PID TIME START LENGTH OFFSET PROT inode|muddled|HEX NAME     muddled: an inode that is
+ *                                      flagged as a build-id, as kernels do
  *     comm|exec PID[/TID] TIME NAME      fork|spawn PID[/TID] TIME PARENT    exit PID[/TID] TIME
  *     lost TIME COUNT                    lost-samples TIME COUNT
  *     sample EVENT PID TIME IP [cpu=N] [period=N] [mode=N] [hw=N] [chain=N] [raw=N]
@@ -431,7 +432,7 @@ static void put_header(uint64_t data_len, uint64_t attrs_at)
 	uint32_t attr_bytes = event_cnt ? events[0].size + 16 : 80;
 
 	for (unsigned i = 0; i < FEATURE_MAX; i++)
-		bits |= features[i].len ? 1ull << i : 0;
+		bits |= features[i].len && !is_unclosed ? 1ull << i : 0;
 	header[0] = is_v1 ? 0x454c494646524550ull : 0x32454c4946524550ull;
 	header[1] = is_pipe ? 16 : is_old ? 72 : 104;
 	header[2] = attr_bytes;
@@ -440,7 +441,8 @@ static void put_header(uint64_t data_len, uint64_t attrs_at)
 	header[5] = data_at;
 	header[6] = is_unclosed ? 0 : data_len;
 	header[9] = bits;
-	for (int i = 0; is_big && i < 13; i++)
+	/* The first version's magic is a text. */
+	for (int i = is_v1; is_big && i < 13; i++)
 		header[i] = __builtin_bswap64(header[i]);
 	if (fseek(out, 0, SEEK_SET) != 0)
 		fail("cannot seek");
@@ -519,14 +521,15 @@ static void read_pid(const char *word, uint32_t *ret_pid, uint32_t *ret_tid)
 static void put_mmap(char **words)
 {
 	bool two = strcmp(words[0], "mmap2") == 0;
-	bool inode = two && strcmp(words[7], "inode") == 0;
+	bool muddled = two && strcmp(words[7], "muddled") == 0;
+	bool inode = muddled || (two && strcmp(words[7], "inode") == 0);
 	uint32_t pid, tid, prot = two ? (uint32_t)number(words[6]) : 0;
 	uint16_t misc = 2;
 
 	read_pid(words[1], &pid, &tid);
 	if (!two)
 		misc = words[6][0] == 'k' ? 1 : words[6][0] == 'x' ? 2 : 0x2002;
-	else if (!inode)
+	else if (!inode || muddled)
 		misc = 0x4002;
 	begin(two ? 10 : 1, misc);
 	put_u32(pid);
@@ -624,27 +627,25 @@ struct sample {
 	uint64_t branches[1100][3];
 };
 
-static void put_counts_read(const struct event *e)
+/* Counters of one event, or of a group of one; they grow, or perf drops the sample. */
+static void put_counts_read(const struct event *e, const struct sample *s, uint64_t id)
 {
 	uint64_t format = e->read_format;
-	uint64_t cnt = format & 8 ? 2 : 1;
 
 	if (format & 8)
-		put_u64(cnt);
+		put_u64(1);
 	else
-		put_u64(12345);
+		put_u64(s->time);
 	if (format & 1)
 		put_u64(1);
 	if (format & 2)
 		put_u64(1);
-	for (uint64_t i = 0; i < cnt; i++) {
-		if (format & 8)
-			put_u64(12345);
-		if (format & 4)
-			put_u64(e->ids[0] + i);
-		if (format & 16)
-			put_u64(0);
-	}
+	if (format & 8)
+		put_u64(s->time);
+	if (format & 4)
+		put_u64(id);
+	if (format & 16)
+		put_u64(0);
 }
 
 static void put_branches(const struct event *e, const struct sample *s)
@@ -686,7 +687,7 @@ static void put_sample(const struct sample *s)
 	if (type & 0x100)
 		put_u64(s->period);
 	if (type & 0x10)
-		put_counts_read(e);
+		put_counts_read(e, s, id);
 	if (type & 0x20) {
 		put_u64(s->chain);
 		for (uint64_t i = 0; i < s->chain; i++)

@@ -52,7 +52,8 @@ static int put_in_order(struct pp_perf *perf, const uint8_t *record, struct path
 					"it has several events, but its records do not say whose "
 					"they are");
 	event = pp_perf_events_of(&perf->events, record, &time_ns);
-	if (!event || !time_ns || time_ns == UINT64_MAX)
+	/* Where mappings have no time, samples must stay between them, as perf has it. */
+	if (!event || !time_ns || time_ns == UINT64_MAX || !pp_perf_trailer_bytes(event))
 		return deliver(perf, record, error);
 	r = pp_perf_order_put(&perf->order, time_ns, record);
 	if (r == -ENOBUFS) {

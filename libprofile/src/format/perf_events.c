@@ -40,6 +40,7 @@ enum {
 #define FLAG_EXCLUDE_HOST   (1ull << 19)
 #define FLAG_EXCLUDE_GUEST  (1ull << 20)
 #define FLAG_USE_CLOCKID    (1ull << 25)
+#define FLAG_BUILD_ID       (1ull << 34)
 
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, TYPE_RAW = 4 };
 
@@ -257,6 +258,7 @@ int pp_perf_events_add(struct pathprof_recording *recording, struct pp_perf_even
 	if (!event.name)
 		return pp_recording_no_memory(error);
 	place_ids(events, &event);
+	events->asks_build_ids |= (event.flags & FLAG_BUILD_ID) != 0;
 	events->is_realtime = event.flags & FLAG_USE_CLOCKID &&
 			      pp_perf_u32(whole + ATTR_CLOCKID) == CLOCK_REALTIME;
 	*ret_event = events->cnt;

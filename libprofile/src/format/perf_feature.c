@@ -204,7 +204,9 @@ int pp_perf_build_id(struct pp_perf *perf, const uint8_t *record, struct pathpro
 		return pp_recording_bad(perf->recording, error, "a build-id without a name");
 	if (misc & PP_PERF_MISC_BUILD_ID_SIZE)
 		id.len_bytes = record[BUILD_ID_SIZE_AT];
-	if (id.len_bytes > PATHPROF_BUILD_ID_MAX || !id.len_bytes)
+	if (!id.len_bytes)
+		return 0;
+	if (id.len_bytes > PATHPROF_BUILD_ID_MAX)
 		return pp_recording_bad(perf->recording, error, "a build-id of %u bytes for %s",
 					id.len_bytes, name);
 	memcpy(id.bytes, record + BUILD_ID_BYTES_AT, id.len_bytes);

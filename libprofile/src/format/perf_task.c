@@ -40,16 +40,32 @@ static int bad_record(struct pp_perf *perf, const uint8_t *record, struct pathpr
 
 /* ---------------------------------------------------------------- mappings */
 
+/*
+ * The flag alone does not tell a build-id from device and inode: kernels (up to 6.18 at least)
+ * leave it set for every listener once one of them, another profiler maybe, asked for build-ids.
+ * Where no event of this recording asked, perf inject may still have put ids in: those are of usual
+ * length.
+ */
+static bool is_build_id(const struct pp_perf *perf, uint16_t misc, const uint8_t *identity)
+{
+	uint8_t len = identity[0];
+
+	if (!(misc & PP_PERF_MISC_MMAP_BUILD_ID) || !len || len > PATHPROF_BUILD_ID_MAX)
+		return false;
+	if (identity[1] || identity[2] || identity[3])
+		return false;
+	return perf->events.asks_build_ids || len == 16 || len == 20;
+}
+
 /* Build-id, or device and inode, which say nothing to us; protection; flags. */
-static void take_mmap2(struct pp_perf_cursor *cursor, uint16_t misc,
+static void take_mmap2(const struct pp_perf *perf, struct pp_perf_cursor *cursor, uint16_t misc,
 		       struct pathprof_recorded_mapping *mapping)
 {
 	const uint8_t *identity = pp_perf_take(cursor, 24);
 
 	if (cursor->bad)
 		return;
-	if (misc & PP_PERF_MISC_MMAP_BUILD_ID && identity[0] <= PATHPROF_BUILD_ID_MAX &&
-	    identity[0]) {
+	if (is_build_id(perf, misc, identity)) {
 		mapping->id.kind = PATHPROF_ID_BUILD_ID;
 		mapping->id.len_bytes = identity[0];
 		memcpy(mapping->id.bytes, identity + 4, identity[0]);
@@ -73,7 +89,7 @@ static int take_mmap(struct pp_perf *perf, const struct pp_perf_event *event, ui
 	mapping.offset = pp_perf_take_u64(&cursor);
 	mapping.executable = !(misc & PP_PERF_MISC_MMAP_DATA);
 	if (pp_perf_type(record) == PP_PERF_MMAP2)
-		take_mmap2(&cursor, misc, &mapping);
+		take_mmap2(perf, &cursor, misc, &mapping);
 	mapping.name = take_text(&cursor);
 	if (cursor.bad)
 		return bad_record(perf, record, error);
@@ -126,6 +142,9 @@ static int take_fork(struct pp_perf *perf, const struct pp_perf_event *event, ui
 	process.parent = pp_perf_take_u32(&cursor);
 	tid = pp_perf_take_u32(&cursor);
 	pp_perf_take_u32(&cursor);
+	/* The one record that tells the time where no trailer does. */
+	if (!pp_perf_trailer_bytes(event) && pp_perf_left(&cursor) >= 8)
+		process.time_ns = pp_perf_take_u64(&cursor);
 	process.change = is_exit ? PATHPROF_RECORDED_EXIT : PATHPROF_RECORDED_FORK;
 	if (cursor.bad)
 		return bad_record(perf, record, error);

@@ -254,10 +254,11 @@ struct pp_perf_events {
 	uint32_t cnt;
 	struct pp_perf_id *ids; /* open addressing, half full at most */
 	size_t id_cnt, id_room;
-	bool undecided;    /* more than one, and their records do not say which */
-	bool is_realtime;  /* its clock is CLOCK_REALTIME */
-	int sample_id_at;  /* words from a sample's start; -1: there is none */
-	int trailer_id_at; /* words from a record's end */
+	bool undecided;      /* more than one, and their records do not say which */
+	bool asks_build_ids; /* some event wants them in mappings */
+	bool is_realtime;    /* its clock is CLOCK_REALTIME */
+	int sample_id_at;    /* words from a sample's start; -1: there is none */
+	int trailer_id_at;   /* words from a record's end */
 };
 
 void pp_perf_events_release(struct pp_perf_events *events);

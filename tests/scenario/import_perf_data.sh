@@ -1,0 +1,340 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the reader of perf.data hands on is what `perf script` prints of the same file: samples with
+# each branch and flag, mappings, processes, in the same order. Files are written from scripts
+# (perf_data_write.c) and recorded here; what perf 6.1 cannot read or does not print is held against
+# the plain form of the same records, or against lines written down here.
+set -u
+build=$(realpath "${BUILD:-build}")
+write=$build/tests/tools/perf_data_write
+dump=$build/tests/tools/recording_dump
+work=$(mktemp -d)
+failed=0
+trap 'rm -rf "$work"' EXIT
+
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1: $2"
+	failed=1
+}
+for program in "$write" "$dump"; do
+	[ -x "$program" ] || { echo "not ok import_perf_data: $program is not built"; exit 1; }
+done
+if ! perf --version >/dev/null 2>&1; then
+	echo "skip import_perf_data: no perf (apt install linux-perf)"
+	exit 0
+fi
+cd "$work" || exit 1
+
+# perf_lines FILE: perf script's lines as recording_dump prints them.
+export MADE_UP=4294967296 # forks without a time, of parents below it, are not of the kernel
+fields=pid,tid,time,event,ip,brstack
+perf_lines() {
+	perf script -G -i "$1" --ns --show-mmap-events --show-task-events \
+		-F $fields 2>"$1.complaints" </dev/null | perl -ne '
+		s/^\s+//; s/[ \t]+/ /g; s/ $//;
+		s/^(\S+ (?:\S+: )?\S+: [0-9a-f]+) (?!0x)\S+/$1/; # a symbol that nobody asked for
+		s/^(\S+\/\S+) (?=[a-z].*: )/$1 0.000000000: / unless /^\S+\/\S+ \d+\.\d+:/;
+		if (!/PERF_RECORD_/) { print; next; }
+		/^(?:-?\d+\/-?\d+ )?(?:(\d+\.\d+): )?PERF_RECORD_(.*)$/ or next;
+		my ($t, $r) = ($1 // "0.000000000", $2);
+		if ($r =~ /^COMM( exec)?: (.*):(-?\d+)\/(-?\d+)$/) {
+			print "$t ", $1 ? "exec" : "comm", " $3 $2\n" if $3 eq $4;
+		} elsif ($r =~ /^FORK\((-?\d+):-?\d+\):\((-?\d+):/) {
+			# A fork that perf made up takes over no mappings.
+			my $parent = $t eq "0.000000000" && $2 < $ENV{MADE_UP} ? 0 : $2;
+			print "$t fork $1 $parent\n" if $1 ne $2;
+		} elsif ($r =~ /^EXIT\((-?\d+):(-?\d+)\)/) {
+			print "$t exit $1\n" if $1 eq $2;
+		} elsif ($r =~ /^MMAP2? (-?\d+)\/-?\d+: \[(\w+)\((\w+)\) @ (\w+)[^\]]*\]: (\S+) (.*)$/) {
+			my ($p, $x, $name, @n) = ($1, $5, $6, $2, $3, $4);
+			s/^0$/0x0/ for @n;
+			print "$t map $p @n ", $x =~ /x/ ? "x" : "-", " $name\n";
+		}'
+}
+
+# same NAME FILE: both read it, and agree.
+same() {
+	perf_lines "$2" >"$2.perf"
+	if ! "$dump" "$2" >"$2.ours" 2>"$2.error"; then
+		not_ok "$1" "$(cat "$2.error")"
+	elif ! [ -s "$2.perf" ]; then
+		not_ok "$1" "perf printed nothing: $(head -n 1 "$2.complaints")"
+	elif grep -iqE 'fail|invalid|unsupported|error|corrupt' "$2.complaints"; then
+		not_ok "$1" "perf complains: $(head -n 1 "$2.complaints")"
+	elif ! cmp -s "$2.perf" "$2.ours"; then
+		not_ok "$1" "$(diff "$2.perf" "$2.ours" | head -n 5 | cut -c 1-300)"
+	else
+		ok "$1"
+	fi
+}
+
+# equal NAME FILE OTHER: the reader sees the same in both.
+equal() {
+	"$dump" "$2" >"$2.ours" 2>"$2.error"
+	"$dump" "$3" >"$3.ours" 2>>"$2.error"
+	if [ -s "$2.ours" ] && cmp -s "$2.ours" "$3.ours"; then
+		ok "$1"
+	else
+		not_ok "$1" "$(head -n 1 "$2.error") $(diff "$2.ours" "$3.ours" | head -n 3 | cut -c 1-300)"
+	fi
+}
+
+records() { # of one event
+	cat <<-'END'
+	mmap -1 0 0xffffffff81000000 0x1000000 0xffffffff81000000 k [kernel.kallsyms]_text
+	mmap -1 0 0xffffffffc0000000 0x5000 0 k [some_module]
+	comm 100 0 early
+	spawn 100 0 1
+	mmap 100 0 0x7ff000 0x1000 0x3000 - /lib/data
+	mmap2 100 0 0x400000 0x10000 0 5 inode /bin/prog
+	exec 200 1000 prog
+	mmap2 200 1100 0x400000 0x10000 0x1000 5 00112233445566778899aabbccddeeff00112233 /bin/with_id
+	mmap2 200 1200 0x600000 0x10000 0x1000 3 inode /bin/prog
+	fork 201 1300 200
+	fork 200/300 1300 200
+	comm 200/300 1310 thread
+	sample 0 200 2000 0x400100 cpu=1 period=77 hw=5 chain=3 0x400200>0x400100:P:5 0x400210>0x400300:M:0:1
+	sample 0 201 1900 0xffffffff81000010 mode=1 raw=12 0x400200>0x400100:XAP:65535:4 0x5>0x6:M 0x7>0x8:A
+	sample 0 200/300 2010 0x400100 0x1>0x2::1:15:0:3 0x1>0x2:P:1:14 0x1>0x2:P:1:2 0x1>0x2:P:1:3 0x1>0x2:P:1:5 0x1>0x2:P:1:6
+	sample 0 201 1901 0x400101 0x1>0x2:P:1:7 0x1>0x2:P:1:8 0x1>0x2:P:1:9 0x1>0x2:P:1:10
+	lost 2100 5
+	lost-samples 2200 7
+	exit 200/300 2300
+	exit 200 2400
+	round
+	sample 0 100 1500 0x400100
+	round
+	sample 0 100 1400 0x400100 0xffffffffffffffff>0x0:P
+	other 12 24 3000
+	END
+}
+all=ip+tid+time+addr+id+stream+cpu+period+read+chain+raw+branches
+
+# ---------------------------------------------------------------- headers and attributes
+
+one() { # NAME HEADER EVENT...
+	local name=$1 header=$2
+	shift 2
+	{ echo "$header"; printf '%s\n' "$@"; echo begin; records; } | "$write" one.data
+	same "$name" one.data
+}
+one "one event" file "event sample=ip+tid+time+cpu+period+branches name=cycles:u"
+one "first version of the magic" "file v1" "event sample=ip+tid+time+branches size=96"
+one "header without features" "file old" "event sample=ip+tid+time+branches"
+one "pipe" pipe "event sample=ip+tid+time+branches ids=7 name=cycles:u"
+one "ids at the front" file "event sample=identifier+$all ids=11+12 read=4"
+one "all that comes before the branches" file "event sample=$all ids=11+12 read=23"
+one "group read" file "event sample=$all ids=11+12 read=31"
+one "hardware index" file "event sample=ip+tid+time+branches branch=0x20008"
+one "counters of branches" file "event sample=ip+tid+time+branches branch=0xa0008"
+fields=pid,tid,event,ip,brstack MADE_UP=100
+one "no time" file "event sample=ip+tid+branches"
+fields=pid,tid,time,event,ip,brstack MADE_UP=4294967296
+one "no trailers" file "event sample=ip+tid+time+branches flags=0x802300"
+for size in 80 96 104 112 120 128; do
+	one "attribute of $size bytes" file "event sample=ip+tid+time+branches size=$size"
+	one "attribute of $size bytes in a pipe" pipe "event sample=ip+tid+time+branches size=$size"
+done
+for size in 64 72; do
+	one "attribute of $size bytes" file "event sample=ip+tid+time size=$size"
+done
+
+plain() { { echo file; echo "event sample=ip+tid+time+branches"; echo begin; records; } |
+	"$write" plain.data; }
+plain
+for size in 136 200; do
+	for header in file pipe; do
+		{ echo "$header"; echo "event sample=ip+tid+time+branches size=$size"; echo begin
+		  records; } | "$write" new.data
+		equal "attribute of $size bytes, newer than any ($header)" new.data plain.data
+	done
+done
+
+# ---------------------------------------------------------------- several events
+
+two() { # NAME HEADER SAMPLE0 SAMPLE1 [MORE]
+	{
+		echo "$2"
+		echo "event sample=$3 ids=1+2 name=cycles:u ${5:-}"
+		echo "event type=1 config=0 sample=$4 ids=3+4 name=cpu-clock:u ${5:-}"
+		echo "event type=1 config=9 sample=$3 ids=5+6 name=dummy:HG ${5:-}"
+		echo begin
+		records
+		[ "$2" = file ] || echo "update 1 other-clock"
+		echo "sample 1 100 4000 0x400200 cpu=0 chain=2 0x8>0x9:P"
+		echo "sample 0 100 4001 0x400200 cpu=1 0x8>0x9:M:7"
+		echo "sample 1 100 3999 0x400200 cpu=1 raw=20 0x8>0x9:P"
+		echo round
+	} | "$write" two.data
+	same "$1" two.data
+}
+for header in file pipe; do
+	two "three events by identifier ($header)" $header identifier+ip+tid+time+branches \
+		identifier+ip+tid+time+cpu+chain+period
+	two "three events by id ($header)" $header ip+tid+time+id+branches ip+tid+time+id+raw
+	two "id behind the address ($header)" $header ip+tid+time+addr+id+branches \
+		ip+tid+time+addr+id+period+branches
+	two "cpu and stream in trailers ($header)" $header ip+tid+time+id+stream+cpu+branches \
+		ip+tid+time+id+stream+cpu+chain
+	two "hardware index of one kind ($header)" $header identifier+ip+tid+time+branches \
+		identifier+ip+tid+time branch=0x20008
+done
+
+# ---------------------------------------------------------------- order, compression
+
+for header in file pipe; do
+	{ echo "$header"; echo "event sample=ip+tid+time+cpu+branches"; echo begin
+	  echo "many 6000 4 8 1"; } | "$write" many.data
+	same "rounds that overlap ($header)" many.data
+done
+{ echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo "many 3000 3 32 2"
+  records; } | "$write" flat.data
+for zip in zip zip2; do
+	{ echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo $zip
+	  echo "many 3000 3 32 2"; records | grep -v round; } | "$write" packed.data
+	[ $zip = zip ] && same "compressed" packed.data
+	"$dump" packed.data | sort >packed.sorted
+	"$dump" flat.data | sort | cmp -s - packed.sorted && ok "the same as uncompressed ($zip)" ||
+		not_ok "the same as uncompressed ($zip)" "it is not"
+done
+
+for header in file pipe; do
+	{ echo $header; echo "event sample=ip+tid+time+branches"; echo begin; echo "aux 3000000"
+	  [ $header = file ] || echo "tracing 4096"; records; echo "aux 5000"
+	  echo "sample 0 100 9000 0x400100"; } | "$write" aux.data
+	{ echo $header; echo "event sample=ip+tid+time+branches"; echo begin; records
+	  echo "sample 0 100 9000 0x400100"; } | "$write" no_aux.data
+	equal "trace data in between is passed over ($header)" aux.data no_aux.data
+	"$dump" - <aux.data | cmp -s - aux.data.ours && ok "and if it is not a file ($header)" ||
+		not_ok "and if it is not a file ($header)" "reads otherwise"
+done
+"$dump" <plain.data - | cmp -s - <("$dump" plain.data) && ok "a file through a pipe" ||
+	not_ok "a file through a pipe" "reads otherwise"
+cat plain.data | "$dump" - | cmp -s - <("$dump" plain.data) && ok "a file through cat" ||
+	not_ok "a file through cat" "reads otherwise"
+
+# ---------------------------------------------------------------- what perf 6.1 does not print
+
+{
+	echo file
+	echo "event sample=ip+tid+time+cpu+period+branches branch=0x20008 freq=4000 name=cycles:u"
+	printf 'feature %s\n' "hostname here" "osrelease 6.8.0" "arch x86_64" "cpudesc Some" \
+		"cmdline perf record -b" "clock 1700000000000000000 5000000000" \
+		"build-id user-sized 0011223344556677 /bin/a" \
+		"build-id user 99aabbccddeeff0011223399aabbccddeeff0011 /bin/b" \
+		"build-id kernel 55aabbccddeeff0011223399aabbccddeeff0011 /boot/vmlinux"
+	cat <<-'END'
+	begin
+	mmap -1 0 0xffffffff81000000 0x1000000 0xffffffff81000000 k [kernel.kallsyms]_text
+	mmap 7 1000 0x400000 0x10000 0 x /bin/a
+	mmap 7 1001 0x500000 0x10000 0 x /bin/b
+	mmap2 7 1002 0x600000 0x10000 0 5 44aabbccddeeff0011223399aabbccddeeff0011 /bin/b
+	mmap 7 1003 0x700000 0x10000 0 x /bin/c
+	mmap2 7 1004 0x800000 0x10000 0 5 muddled /bin/d
+	sample 0 7 2000 0x400100 cpu=3 period=77 hw=9 0x1>0x2:P:1:1:3:0:1 0x3>0x4:MN:2:15:1:7:7 0x5>0x6::0:0:2:0:2
+	sample 0 7 2001 0x400100 cpu=3 period=78 mode=1 hw=-1
+	lost 2100 5
+	lost-samples 2200 7
+	END
+} | "$write" golden.data
+cat >golden.want <<-'END'
+	0.000000000 map -1 0xffffffff81000000 0x1000000 0xffffffff81000000 x [kernel.kallsyms]_text 55aabbccddeeff0011223399aabbccddeeff0011
+	0.000001000 map 7 0x400000 0x10000 0x0 x /bin/a 0011223344556677
+	0.000001001 map 7 0x500000 0x10000 0x0 x /bin/b 99aabbccddeeff0011223399aabbccddeeff0011
+	0.000001002 map 7 0x600000 0x10000 0x0 x /bin/b 44aabbccddeeff0011223399aabbccddeeff0011
+	0.000001003 map 7 0x700000 0x10000 0x0 x /bin/c -
+	0.000001004 map 7 0x800000 0x10000 0x0 x /bin/d -
+	7/7 0.000002000: cycles:u: 400100 0x1/0x2/P/-/-/1/COND/3/0/1 0x3/0x4/M/-/-/2/ARCH_5/1/7/7/N 0x5/0x6/-/-/-/0//2/0/2 hw 9 cpu 3 period 77 user
+	7/7 0.000002001: cycles:u: 400100 hw -1 cpu 3 period 78
+	# bytes 1016 of 2628 records 10 samples 2 branches 3 mappings 6 counts 0 lost 12 unknown 0 reordered 0
+	# host here arch x86_64 release 6.8.0
+	# cpu Some
+	# command perf record -b
+	# offset 1699999995000000000
+	# event 0 cycles:u
+END
+"$dump" -sib golden.data >golden.got 2>&1
+if diff <(sed 's/^# bytes.*records/# records/' golden.want) \
+	<(sed 's/^# bytes.*records/# records/' golden.got) >golden.diff; then
+	ok "speculation, privilege, index, ids, features"
+else
+	not_ok "speculation, privilege, index, ids, features" "$(head -n 4 golden.diff)"
+fi
+
+# ---------------------------------------------------------------- damage
+
+{ echo "file unclosed"; echo "event sample=ip+tid+time+branches"; echo begin; records; } |
+	"$write" unclosed.data
+# perf 6.1 reads nothing of it.
+equal "writer was killed: size 0" unclosed.data plain.data
+"$dump" -s unclosed.data | grep -q '^# .* truncated$' && ok "and it says so" ||
+	not_ok "and it says so" "no word of it"
+full=$("$dump" plain.data | sort)
+for cut in 1 8 60 100 300 700; do
+	{ echo "file unclosed"; echo "event sample=ip+tid+time+branches"; echo begin; records
+	  echo "cut $cut"; } | "$write" cut.data
+	got=$("$dump" -s cut.data 2>&1)
+	if grep -q truncated <<<"$got" &&
+		[ -z "$(comm -13 <(echo "$full") <(grep -v '^#' <<<"$got" | sort))" ]; then
+		ok "cut by $cut bytes: what is whole"
+	else
+		not_ok "cut by $cut bytes: what is whole" "$(tail -n 1 <<<"$got")"
+	fi
+done
+
+refused() { # NAME PATTERN
+	if "$dump" bad.data >/dev/null 2>bad.error; then
+		not_ok "$1" "it was read"
+	elif [ "$(wc -l <bad.error)" -eq 1 ] && grep -qE "$2" bad.error; then
+		ok "$1"
+	else
+		not_ok "$1" "$(head -n 2 bad.error)"
+	fi
+}
+bad() { # NAME PATTERN HEADER SAMPLE RECORD...
+	local name=$1 pattern=$2 header=$3 sample=$4
+	shift 4
+	{ echo "$header"; echo "event sample=$sample"; echo begin; printf '%s\n' "$@"; } |
+		"$write" bad.data
+	refused "$name" "$pattern"
+}
+bad "big-endian" "big-endian machine" "file big" ip "other 12 24"
+bad "big-endian, first version" "big-endian machine" "file v1 big" ip "other 12 24"
+bad "a record of no size" "a record of 0 bytes" file ip "raw 0900000000000000"
+bad "more branches than any hardware" "more branches than any hardware" file branches \
+	"raw 09000000000010000104000000000000"
+bad "fewer branches than said" "shorter than its branch stack" file branches \
+	"raw 09000000000010000100000000000000"
+bad "a mapping without a name's end" "too short" file ip "raw 01000000000008000900000000000800"
+bad "packed rubbish" "damaged" file ip "raw 51000000000010004100000000000800"
+bad "records that do not say whose" "do not say whose" "file
+event sample=ip+branches" ip+tid "sample 0 1 0 0x5"
+echo "no recording" >bad.data
+refused "no perf.data" "not a perf.data"
+echo >bad.data
+refused "next to nothing" "not a perf.data"
+
+# ---------------------------------------------------------------- recorded here
+
+if perf record -q -N -e cpu-clock,task-clock:u -o real.data -- sh -c 'ls -R /usr/share/doc >/dev/null; true' \
+	>/dev/null 2>&1; then
+	same "recorded here, two events" real.data
+	perf record -q -N -z -e cpu-clock -o real.data -- ls -R /usr/share/doc >/dev/null 2>&1
+	same "recorded here, compressed" real.data
+	perf record -q -N -a -e cpu-clock -o - -- sleep 0.2 2>/dev/null >real.data
+	same "recorded here, all CPUs through a pipe" real.data
+else
+	echo "skip import_perf_data/recorded: perf record does not work here"
+fi
+
+# ---------------------------------------------------------------- and would it notice?
+
+perf_lines flat.data >flat.perf
+sed 's/^sample 0 200 2000/sample 0 200 2001/; s/0x5>0x6:M/0x5>0x6:P/' <(
+	echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin
+	echo "many 3000 3 32 2"; records) | "$write" fault.data
+"$dump" fault.data | diff -q - flat.perf >/dev/null &&
+	not_ok "a planted fault is found" "one flag and one time passed unseen" ||
+	ok "a planted fault is found"
+exit $failed
