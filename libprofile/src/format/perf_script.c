@@ -65,14 +65,24 @@ static void begin(struct pp_script *script, const struct pp_script_columns *colu
 
 /* ---------------------------------------------------------------- lines */
 
-/* A word of the form FROM/TO/P/-/- that is no pair of addresses. */
+static bool is_flags(const char *at)
+{
+	return (at[0] == 'P' || at[0] == 'M' || at[0] == '-') && at[1] == '/' &&
+	       (at[2] == 'X' || at[2] == '-') && at[3] == '/' && (at[4] == 'A' || at[4] == '-');
+}
+
+/* A word SYMBOL+0xN/SYMBOL+0xN/P/-/- or [unknown]/... */
 static bool has_symbol_branch(const char *line)
 {
-	for (const char *at = line; (at = strchr(at, '/')); at++)
-		if ((at[1] == 'P' || at[1] == 'M' || at[1] == '-') && at[2] == '/' &&
-		    (at[3] == 'X' || at[3] == '-') && at[4] == '/' &&
-		    (at[5] == 'A' || at[5] == '-') && at > line)
+	const char *at = line, *word = line;
+
+	for (; *at; at++) {
+		if (pp_text_is_space(*at))
+			word = at + 1;
+		if (*at == '/' && is_flags(at + 1) &&
+		    (*word == '[' || word[strcspn(word, "+/ ")] == '+'))
 			return true;
+	}
 	return false;
 }
 
@@ -134,7 +144,7 @@ static int sample_line(struct pp_text *text, const struct pp_script_columns *col
 	/* In the process's name anything may stand. */
 	if (branch_bad && branch_bad < columns->right)
 		branch_bad = NULL;
-	if (columns->bad || branch_bad)
+	if (columns->bad || branch_bad || (!branch_cnt && has_symbol_branch(columns->right)))
 		return no_sample(text, columns->bad, branch_bad);
 	/* A name alone may be anything. */
 	if (!columns->anchored && !columns->has_event && !columns->has_ip &&
@@ -150,6 +160,20 @@ static int sample_line(struct pp_text *text, const struct pp_script_columns *col
 	return branch_cnt || columns->has_ip || !columns->anchored ? emit(text, branch_cnt) : 0;
 }
 
+/* A word of hex digits, and the blanks behind it. */
+static bool scan_hex_word(const char **at, uint64_t *ret_value)
+{
+	const char *p = *at;
+	uint64_t value;
+
+	if (!pp_text_hex(&p, &value) || (*p && !pp_text_is_space(*p)))
+		return false;
+	skip_space(&p);
+	*at = p;
+	*ret_value = value;
+	return true;
+}
+
 /* [[PID] ADDRESS] */
 static void scan_bare_columns(const char **at, struct pp_script_columns *columns)
 {
@@ -159,16 +183,12 @@ static void scan_bare_columns(const char **at, struct pp_script_columns *columns
 		.pid = UINT32_MAX, .tid = UINT32_MAX, .cpu = UINT32_MAX, .period = 1};
 	skip_space(at);
 	p = *at;
-	if (!pp_text_hex(at, &columns->ip))
+	if (!scan_hex_word(at, &columns->ip) || !scan_hex_word(at, &columns->ip))
 		return;
-	skip_space(at);
-	if (!pp_script_pid(&p, &columns->pid) || !pp_text_is_space(*p) ||
-	    !pp_text_hex(at, &columns->ip)) {
-		columns->pid = UINT32_MAX;
-		return;
-	}
-	columns->tid = columns->pid;
-	skip_space(at);
+	if (pp_script_pid(&p, &columns->pid) && pp_text_is_space(*p))
+		columns->tid = columns->pid;
+	else
+		*at = p;
 }
 
 /* Branches whose addresses have "BUILDID:" before them. */

@@ -23,9 +23,9 @@
 /* The name of a process has eight words at most; the symbol behind the address is not looked at. */
 #define WORDS_MAX 48
 
-/* How wide perf makes these columns at least, the blank before them not counted. */
+/* How wide perf makes these columns at least; an address with the blank before it. */
 #define PERIOD_WIDTH 10
-#define IP_WIDTH     16
+#define IP_WIDTH     17
 
 struct word {
 	const char *at;
@@ -187,7 +187,7 @@ static void take_right(const struct words *words, size_t i, struct pp_script_col
 	columns->has_ip = true;
 	i++;
 	/* A second address: the first was -F addr's. */
-	if (i < words->cnt && word[i].width > IP_WIDTH && is_hex(&word[i], &value))
+	if (i < words->cnt && word[i].width >= IP_WIDTH && is_hex(&word[i], &value))
 		columns->bad = word[i].at;
 }
 
@@ -234,21 +234,28 @@ static bool take_pid_tid(const struct words *words, struct pp_script_columns *co
 	return false;
 }
 
-/* The last word may be an address or a process, the one before an event. */
+/* The event, or the period before it; else the address; else there is none. */
+static size_t find_right(const struct words *words)
+{
+	const struct word *word = words->word;
+	uint64_t value;
+
+	for (size_t i = words->cnt; i-- > 0;)
+		if (is_event(&word[i])) {
+			bool has_period = i > 0 && word[i - 1].width >= PERIOD_WIDTH &&
+					  is_number(&word[i - 1], UINT64_MAX, &value);
+			return i - has_period;
+		}
+	for (size_t i = 0; i < words->cnt; i++)
+		if (word[i].width >= IP_WIDTH && is_hex(&word[i], &value))
+			return i;
+	return words->cnt;
+}
+
 static void take_unanchored(const struct words *words, struct pp_script_columns *columns)
 {
-	size_t i = words->cnt;
+	size_t i = find_right(words);
 
-	for (size_t event = i; event-- > 0;)
-		if (is_event(&words->word[event])) {
-			i = event;
-			if (i > 0 && words->word[i - 1].width >= PERIOD_WIDTH &&
-			    is_number(&words->word[i - 1], UINT64_MAX, &columns->period))
-				i--;
-			break;
-		}
-	if (i == words->cnt && i > 0 && words->word[i - 1].width >= IP_WIDTH)
-		i--;
 	take_left(words, i, columns);
 	take_right(words, i, columns);
 }

@@ -79,7 +79,7 @@ static int find_newline(struct pp_text_lines *lines, char **ret_newline)
 int pp_text_lines_next(struct pp_text_lines *lines, char **ret_line, size_t *ret_len,
 		       bool *ret_whole)
 {
-	char *line, *newline, *end;
+	char *line, *newline = NULL, *end;
 	size_t len;
 	int r;
 

@@ -82,18 +82,18 @@ bool pp_text_number(const char **at, uint64_t max, uint64_t *ret_value)
 
 bool pp_text_build_id(const char **at, struct pathprof_build_id *ret_id)
 {
-	uint8_t bytes[PATHPROF_BUILD_ID_MAX];
+	struct pathprof_build_id id = {.kind = PATHPROF_ID_BUILD_ID};
 	const char *p = *at;
-	size_t len = 0;
 
-	while (len < sizeof(bytes) && hex_digit[(uint8_t)p[0]] && hex_digit[(uint8_t)p[1]]) {
-		bytes[len++] = (uint8_t)((hex_digit[(uint8_t)p[0]] - 1) << 4 |
-					 (hex_digit[(uint8_t)p[1]] - 1));
+	while (id.len_bytes < PATHPROF_BUILD_ID_MAX && hex_digit[(uint8_t)p[0]] &&
+	       hex_digit[(uint8_t)p[1]]) {
+		id.bytes[id.len_bytes++] = (uint8_t)((hex_digit[(uint8_t)p[0]] - 1) << 4 |
+						     (hex_digit[(uint8_t)p[1]] - 1));
 		p += 2;
 	}
-	if (len == 0)
+	if (id.len_bytes == 0)
 		return false;
-	pathprof_build_id_make(ret_id, PATHPROF_ID_BUILD_ID, bytes, len);
+	*ret_id = id;
 	*at = p;
 	return true;
 }
