@@ -111,7 +111,7 @@ CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
 	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz \
 	prometheus prometheus-alertmanager \
-	clang-22 lld-22 llvm-22 bolt-22 bolt-19 autofdo golang-go
+	clang-22 lld llvm-22 bolt-22 bolt-19 autofdo golang-go
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
 # (tests/vm/kernels).
 KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3

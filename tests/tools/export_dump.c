@@ -2,12 +2,12 @@
 /*
  * Writes what is known of one binary in a format of others, for tests/scenario/export_tools.sh.
  *
- *     export_dump [-B] [-J] [-h HOST] -d DB BINARY FORMAT       from a database
- *     export_dump [-B] [-J] -i IN-FORMAT FILE BINARY FORMAT     from counts of another format
+ *     export_dump [-ABJ] [-h HOST] -d DB BINARY FORMAT          from a database
+ *     export_dump [-ABJ] -i IN-FORMAT FILE BINARY FORMAT        from counts of another format
  *     export_dump -d DB BINARY density                          enough samples?
  *
- * -B: bolt-preagg as older LLVMs read it; -J: csv as JSON. What was left out is said on standard
- * error.
+ * -A: autofdo-text for AutoFDO before 0.20; -B: bolt-preagg as older LLVMs read it; -J: csv as
+ * JSON. What was left out is said on standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +118,7 @@ static int run(struct job *job)
 
 static int usage(void)
 {
-	fputs("usage: export_dump [-B] [-J] [-h HOST] {-d DB | -i FORMAT FILE} BINARY FORMAT\n",
+	fputs("usage: export_dump [-ABJ] [-h HOST] {-d DB | -i FORMAT FILE} BINARY FORMAT\n",
 	      stderr);
 	return 2;
 }
@@ -128,8 +128,10 @@ int main(int argc, char **argv)
 	struct job job = {0};
 	int option, rc;
 
-	while ((option = getopt(argc, argv, "+BJh:d:i:")) != -1) {
-		if (option == 'B')
+	while ((option = getopt(argc, argv, "+ABJh:d:i:")) != -1) {
+		if (option == 'A')
+			job.options.old_autofdo = true;
+		else if (option == 'B')
 			job.options.bolt_branches = true;
 		else if (option == 'J')
 			job.options.json = true;

@@ -27,6 +27,7 @@
 #include "pathprof/graph.h"
 
 struct pathprof_export_options {
+	bool old_autofdo;   /* autofdo-text: addresses as AutoFDO before 0.20 counts them */
 	bool bolt_branches; /* bolt-preagg: lines B and F, all that LLVM before 20 reads */
 	bool json;          /* csv: JSON instead */
 };

@@ -30,6 +30,7 @@ enum pathprof_address_kind {
 	PATHPROF_ADDRESS_SYMBOL,  /* from a symbol */
 	PATHPROF_ADDRESS_TEXT,    /* ELF's, from the page of the first executable segment */
 	PATHPROF_ADDRESS_FILE,    /* in the file */
+	PATHPROF_ADDRESS_IMAGE,   /* from the first load segment of any file */
 };
 
 /* "perf.data", ...; NULL when out of range. */

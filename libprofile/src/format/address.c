@@ -25,7 +25,7 @@ int pp_address_base_read(struct pp_address_base *ret_base, struct pathprof_code 
 	for (size_t i = 0; i < cnt && gelf_getphdr(code->elf, (int)i, &ph); i++) {
 		if (ph.p_type != PT_LOAD)
 			continue;
-		if (!loads && header.e_type == ET_DYN)
+		if (!loads)
 			base.first_load = ph.p_vaddr;
 		loads = true;
 		if (!text && (ph.p_flags & PF_X)) {
@@ -33,6 +33,7 @@ int pp_address_base_read(struct pp_address_base *ret_base, struct pathprof_code 
 			text = true;
 		}
 	}
+	base.pie = header.e_type == ET_DYN;
 	*ret_base = base;
 	return 0;
 }
@@ -45,6 +46,9 @@ static int base_of(const struct pp_address_base *base, enum pathprof_address_kin
 		*ret_from = 0;
 		return 0;
 	case PATHPROF_ADDRESS_OFFSET:
+		*ret_from = base->pie ? base->first_load : 0;
+		return 0;
+	case PATHPROF_ADDRESS_IMAGE:
 		*ret_from = base->first_load;
 		return 0;
 	case PATHPROF_ADDRESS_TEXT:

@@ -28,7 +28,7 @@ uint64_t pp_export_address(const struct pp_export *x, uint64_t offset)
 	uint64_t address = 0;
 
 	if (offset != PATHPROF_OUTSIDE)
-		pp_address_of(&x->base, pathprof_format_addresses(x->format), offset, &address);
+		pp_address_of(&x->base, x->addresses, offset, &address);
 	return address;
 }
 
@@ -140,6 +140,7 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 {
 	struct pp_export x = {
 		.format = format,
+		.addresses = pathprof_format_addresses(format),
 		.profile = profile,
 		.code = code,
 		.graph = graph,

@@ -7,12 +7,15 @@
 #ifndef PP_ADDRESS_H
 #define PP_ADDRESS_H
 
+#include <stdbool.h>
+
 #include "pathprof/code.h"
 #include "pathprof/format.h"
 
 struct pp_address_base {
 	const struct pathprof_code *code;
-	uint64_t first_load; /* vaddr of the first segment; 0 unless the file is a PIE */
+	uint64_t first_load; /* vaddr of the first segment */
+	bool pie;
 	uint64_t first_text; /* page of the first executable one */
 };
 

@@ -19,11 +19,12 @@ struct pp_export {
 	const struct pathprof_graph *graph;
 	struct pathprof_export_options options;
 	struct pp_address_base base;
+	enum pathprof_address_kind addresses;
 	FILE *file;
 	struct pathprof_error *error;
 };
 
-/* The address of an offset in the format's own counting; 0 for PATHPROF_OUTSIDE. */
+/* The address of an offset as the file counts them; 0 for PATHPROF_OUTSIDE. */
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset);
 /*
  * What is known of where the profile comes from, `name=value` a line behind prefix; separator

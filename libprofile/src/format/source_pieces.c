@@ -25,8 +25,10 @@ struct cutting {
 
 static void find_frames(const struct cutting *c, uint64_t offset, struct frames *ret_frames)
 {
-	const char *name = NULL;
-	uint64_t start;
+	const struct pathprof_graph *g = c->x->graph;
+	uint32_t b = pathprof_graph_block_at(g, offset);
+	const char *name =
+		b == PATHPROF_GRAPH_NONE ? "" : pathprof_graph_name(g, g->blocks[b].function);
 
 	ret_frames->cnt = c->inlines ? pathprof_inlines_at(c->inlines, offset, ret_frames->of,
 							   PP_PIECE_FRAMES_MAX)
@@ -35,8 +37,8 @@ static void find_frames(const struct cutting *c, uint64_t offset, struct frames 
 		ret_frames->cnt = PP_PIECE_FRAMES_MAX;
 	if (ret_frames->cnt)
 		return;
-	if (pathprof_code_function(c->x->code, offset, &name, &start) || !name)
-		name = "[no symbol]";
+	if (!name[0])
+		name = "[unknown]";
 	ret_frames->of[0] = (struct pathprof_source_frame){
 		.linkage_name = name, .name = name, .file = "", .copies = 1};
 	ret_frames->cnt = 1;

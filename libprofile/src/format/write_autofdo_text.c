@@ -2,7 +2,8 @@
 /*
  * AutoFDO's text profile, read by `create_llvm_prof --profiler=text` and `create_gcov`: three
  * counted blocks, `START-LAST:COUNT` of ranges, `ADDRESS:COUNT` of samples, `FROM->TO:COUNT` of
- * branches, hexadecimal without 0x, offsets in the file.
+ * branches, hexadecimal without 0x, offsets in the file. Before its version 0.20 AutoFDO counted
+ * from the vaddr of the first load segment, which is the same only where vaddrs follow offsets.
  *
  * Samples are where a branch was taken, as a sample on that event would be. The reader takes
  * nothing else, so that the profile's origin has no place.
@@ -63,8 +64,12 @@ static void put_branches(const struct pp_export *x)
 
 int pp_write_autofdo_text(const struct pp_export *x)
 {
-	pp_export_ranges(x);
-	put_samples(x);
-	put_branches(x);
+	struct pp_export out = *x;
+
+	if (x->options.old_autofdo)
+		out.addresses = PATHPROF_ADDRESS_IMAGE;
+	pp_export_ranges(&out);
+	put_samples(&out);
+	put_branches(&out);
 	return 0;
 }

@@ -65,12 +65,34 @@ static const struct pp_symbol *symbol_at(const struct names *names, uint64_t vad
 	return low && names->symbols[low - 1].start == vaddr ? &names->symbols[low - 1] : NULL;
 }
 
+/* The linker's stub for a function: BOLT's callee@PLT. */
+static bool put_stub(const struct names *names, uint64_t offset)
+{
+	const struct pathprof_graph *g = names->x->graph;
+	uint32_t b = pathprof_graph_block_at(g, offset);
+	const struct pathprof_graph_function *f;
+	const char *name;
+
+	if (b == PATHPROF_GRAPH_NONE)
+		return false;
+	f = &g->functions[g->blocks[b].function];
+	name = pathprof_graph_name(g, g->blocks[b].function);
+	if (!(f->flags & PATHPROF_FUNCTION_PLT) || !strchr(name, '@'))
+		return false;
+	fprintf(names->x->file, "1 %.*s@PLT %" PRIx64 " ", (int)strcspn(name, "@"), name,
+		offset - g->parts[f->first_part].start);
+	return true;
+}
+
 static void put_place(const struct names *names, uint64_t offset)
 {
 	FILE *file = names->x->file;
 	const struct pp_symbol *symbol = NULL;
 	const char *name = NULL;
 	uint64_t start, vaddr;
+
+	if (offset != PATHPROF_OUTSIDE && put_stub(names, offset))
+		return;
 
 	if (offset == PATHPROF_OUTSIDE ||
 	    pathprof_code_function(names->x->code, offset, &name, &start) || !name) {

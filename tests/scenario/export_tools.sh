@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What is exported is read by the tools it is for, without a complaint of theirs, and they make of
+# it what this project makes of it: perf2bolt's branches and fall-throughs are those of the fdata
+# written here, its density the density told here, llvm-profgen's sample profile the one written
+# here, pprof's sums those of the folded stacks. One program in four builds: position independent
+# or not, by linkers that place code at its file offset and elsewhere, by clang and GCC.
+#
+# Profiles are of the step source: few samples, but every comparison is exact whatever they are.
+set -u
+name=export_tools
+. "$(dirname "$0")/step_common.bash"
+
+dump=$build/tests/tools/export_dump
+ctl=$build/bin/pathprofctl
+here=$(cd "$(dirname "$0")/.." && pwd)
+perf2bolt_19=/usr/lib/llvm-19/bin/perf2bolt
+step_needs "$dump" "$ctl"
+for tool in clang-22 llvm-profgen-22 llvm-profdata-22 perf2bolt-22 llvm-bolt-22 "$perf2bolt_19" \
+	create_llvm_prof create_gcov dump_gcov go gcc ld.lld; do
+	command -v "$tool" >/dev/null || {
+		skip "$name" "$tool is not installed"
+		exit 0
+	}
+done
+"$ctl" doctor >"$work/doctor" || {
+	skip "$name" "no source can run here"
+	exit 0
+}
+cd "$work" || exit 1
+
+# FILE is empty of what tools say when something is wrong.
+no_complaint() { # FILE [WHAT IS NOT OURS]
+	grep -iE 'warn|error|mismatch|invalid|stale|fail' "$1" |
+		grep -vE "${2:-^$}"
+}
+
+# ---------------------------------------------------------------- programs and their profile
+debug=(-O2 -gdwarf-4)
+source=$here/workloads/export_mix.c
+clang-22 "${debug[@]}" -fdebug-info-for-profiling -Wl,--emit-relocs -o clang "$source" &&
+	clang-22 "${debug[@]}" -fdebug-info-for-profiling -fuse-ld=lld -Wl,--emit-relocs -o lld \
+		"$source" &&
+	clang-22 "${debug[@]}" -fdebug-info-for-profiling -no-pie -Wl,--emit-relocs -o fixed \
+		"$source" &&
+	gcc "${debug[@]}" -Wl,--emit-relocs -o gcc "$source" || {
+	not_ok "$name" "the program is not built"
+	exit 1
+}
+./clang 100 >expected
+for p in clang lld fixed gcc; do
+	"$ctl" --db db record --no-report --overhead 100 -- "./$p" 200000 >/dev/null 2>said ||
+		not_ok "$name: recording $p" "$(tail -1 said)"
+	for format in bolt-preagg bolt-fdata profgen-raw autofdo-text llvm-sample pprof folded csv \
+		density; do
+		"$dump" -h here -d db "$p" "$format" >"$p.$format" 2>said ||
+			not_ok "$name: $p as $format" "$(cat said)"
+	done
+	"$dump" -B -d db "$p" bolt-preagg >"$p.branches"
+	# Debian 12 has AutoFDO 0.19.
+	"$dump" -A -d db "$p" autofdo-text >"$p.autofdo-text"
+	"$dump" -h here -J -d db "$p" csv >"$p.json"
+done
+
+# ---------------------------------------------------------------- BOLT
+density_of() { # FILE OF perf2bolt
+	sed -n 's/.*Functions with density >= \([0-9.]*\) .*/\1/p' "$1"
+}
+
+bolt() { # PROGRAM
+	local p=$1
+	perf2bolt-22 --pa -p "$p.bolt-preagg" -o "$p.22" --show-density "./$p" >bolt.log 2>&1 &&
+		grep -q 'mismatching disassembled function contents: 0 ' bolt.log &&
+		[ -z "$(no_complaint bolt.log 'mismatching|more samples')" ] ||
+		{ echo "perf2bolt 22: $(no_complaint bolt.log)"; return 1; }
+	grep -qx "density $(density_of bolt.log) .*" "$p.density" ||
+		{ echo "density $(density_of bolt.log), here: $(cat "$p.density")"; return 1; }
+	"$perf2bolt_19" --pa -p "$p.branches" -o "$p.19" "./$p" >bolt.log 2>&1 &&
+		grep -q 'mismatching disassembled function contents: 0 ' bolt.log ||
+		{ echo "perf2bolt 19: $(no_complaint bolt.log)"; return 1; }
+	sort "$p.19" >want
+	sort "$p.bolt-fdata" >got
+	cmp -s want got || { echo "fdata: $(diff want got | head -5)"; return 1; }
+	llvm-bolt-22 "./$p" --data "$p.bolt-fdata" -o "$p.bolted" --reorder-blocks=ext-tsp \
+		--reorder-functions=cdsort --split-functions >bolt.log 2>&1 &&
+		[ -z "$(no_complaint bolt.log 'debug info will be stripped|BOLT-INFO')" ] ||
+		{ echo "llvm-bolt: $(no_complaint bolt.log)"; return 1; }
+	"./$p.bolted" 100 | cmp -s - expected || { echo "the program does something else"; return 1; }
+}
+for p in clang lld fixed gcc; do
+	if why=$(bolt "$p"); then ok "$name: bolt, $p"; else not_ok "$name: bolt, $p" "$why"; fi
+done
+
+# ---------------------------------------------------------------- llvm-profgen, llvm-profdata
+samples() { # PROGRAM
+	local p=$1
+	llvm-profgen-22 --unsymbolized-profile="$p.profgen-raw" --binary="./$p" --format=text \
+		-o "$p.profgen" >profgen.log 2>&1 && [ ! -s profgen.log ] ||
+		{ echo "llvm-profgen: $(cat profgen.log)"; return 1; }
+	grep -v '^#' "$p.llvm-sample" | cmp -s - "$p.profgen" ||
+		{ echo "another profile: $(diff "$p.profgen" "$p.llvm-sample" | head -5)"; return 1; }
+	llvm-profdata-22 merge --sample -o merged "$p.llvm-sample" "$p.llvm-sample" >log 2>&1 &&
+		llvm-profdata-22 show --sample merged >shown 2>>log && [ ! -s log ] ||
+		{ echo "llvm-profdata: $(cat log)"; return 1; }
+	grep -q '^Function: main: ' shown || { echo "no main in it"; return 1; }
+	clang-22 -O2 -g -fprofile-sample-use="$p.llvm-sample" -o used "$source" >log 2>&1 &&
+		[ ! -s log ] && ./used 100 | cmp -s - expected || { echo "clang: $(cat log)"; return 1; }
+}
+for p in clang lld fixed; do
+	if why=$(samples "$p"); then ok "$name: llvm, $p"; else not_ok "$name: llvm, $p" "$why"; fi
+done
+
+# ---------------------------------------------------------------- AutoFDO
+# Its lines have other discriminators; calls and functions are the same. In place of a name of what
+# was inlined 0.19 writes garbage now and then, for the same input: such lines are not looked at.
+calls() { # SAMPLE PROFILE
+	LC_ALL=C awk '/^[A-Za-z_]/ { split($1, f, ":"); fn = f[1] }
+		/^ +[0-9.]+: [0-9]+ / { for (i = 3; i <= NF; i++) print fn, $i }' "$1" | sort
+}
+autofdo() { # PROGRAM
+	local p=$1
+	create_llvm_prof --binary="./$p" --profile="$p.autofdo-text" --profiler=text --format=text \
+		--out="$p.fdo" >log 2>&1 || { echo "create_llvm_prof: $(cat log)"; return 1; }
+	calls "$p.fdo" >got
+	calls "$p.llvm-sample" >want
+	[ -s want ] && cmp -s want got || { echo "calls: $(diff want got | head -5)"; return 1; }
+	create_gcov --binary="./$p" --profile="$p.autofdo-text" --profiler=text --gcov="$p.gcov" \
+		--gcov_version=2 >log 2>&1 || { echo "create_gcov: $(cat log)"; return 1; }
+	dump_gcov --gcov_version=2 "$p.gcov" 2>log | grep -q '^main total:[1-9]' ||
+		{ echo "no main in $p.gcov"; return 1; }
+}
+for p in clang lld fixed; do
+	if why=$(autofdo "$p"); then ok "$name: autofdo, $p"; else not_ok "$name: autofdo, $p" "$why"; fi
+done
+
+# ---------------------------------------------------------------- pprof, folded stacks
+pprof() { # PROGRAM
+	local p=$1 id
+	go tool pprof -raw "$p.pprof" >raw 2>log || { echo "pprof: $(cat log)"; return 1; }
+	id=$(readelf -n "$p" | sed -n 's/.*Build ID: //p')
+	grep -q "Comment: build-id=$id" raw && grep -q 'Comment: host=here' raw ||
+		{ echo "no origin: $(grep Comment raw)"; return 1; }
+	go tool pprof -top -nodecount=1000 -nodefraction=0 "$p.pprof" 2>log |
+		awk 'f { sub(/ \(inline\)/, ""); print $6, $1 } /flat%/ { f = 1 }' | grep -v ' 0$' |
+		sort >got
+	awk '{ n = split($1, f, ";"); sum[f[n]] += $2 } END { for (k in sum) print k, sum[k] }' \
+		"$p.folded" | sort >want
+	[ -s want ] && cmp -s want got || { echo "sums: $(diff want got | head -5)"; return 1; }
+}
+for p in clang lld fixed gcc; do
+	if why=$(pprof "$p"); then ok "$name: pprof, $p"; else not_ok "$name: pprof, $p" "$why"; fi
+done
+
+# ---------------------------------------------------------------- tables
+python3 - <<'END' && ok "$name: csv and json are the same" || not_ok "$name: json" "see above"
+import csv, json
+table = json.load(open("clang.json"))
+lines = [l for l in open("clang.csv") if not l.startswith("#")]
+def number(text): return int(text, 16) if text else None
+for have, row in zip(table["counts"], csv.DictReader(lines), strict=True):
+    want = (row["kind"], *(number(row[k]) for k in ("from", "to", "last")), int(row["count"]))
+    got = (have["kind"], have.get("from"), have.get("to"), have.get("last"), have["count"])
+    assert want == got, (want, got)
+assert table["profile"]["host"] == "here" and table["profile"]["samples"] > 0
+END
+
+# ---------------------------------------------------------------- the checks can fail
+# Addresses of another build are found out by perf2bolt, one count less by the comparison.
+cp clang.profgen-raw saved
+awk -F: '/-[0-9a-f]/ { $2 *= 2 } { print }' OFS=: saved >clang.profgen-raw
+samples clang >/dev/null && not_ok "$name: a planted count" "was not found" ||
+	ok "$name: a planted count is found"
+mv saved clang.profgen-raw
+cp fixed.branches clang.branches
+bolt clang >/dev/null && not_ok "$name: another build's addresses" "were not found" ||
+	ok "$name: another build's addresses are found"
+# Of another binary nothing is written.
+if "$dump" -d db "$source" csv >got 2>said; then
+	not_ok "$name: no binary" "was taken"
+elif "$dump" -d db /bin/true bolt-preagg >got 2>said || [ -s got ]; then
+	not_ok "$name: another binary" "got a profile"
+else
+	ok "$name: another binary gets none"
+fi
+exit $failed
