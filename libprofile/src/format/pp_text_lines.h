@@ -23,6 +23,7 @@
 struct pp_text_lines {
 	int fd;
 	char *buffer;
+	size_t size;
 	size_t start, end; /* what was read and not handed out */
 	size_t searched;   /* up to here there is no newline */
 	uint64_t bytes;    /* handed out, newlines included */

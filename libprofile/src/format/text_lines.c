@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Lines of a text: see pp_text_lines.h. The buffer holds the longest line and a read beyond it, so
- * a line is moved at most once for each read.
+ * Lines of a text: see pp_text_lines.h. The buffer holds some reads, so that the rest of a line is
+ * moved to its front but once for several of them; where a line is longer it grows, once, to what
+ * the longest line needs.
  */
 #include "pp_text_lines.h"
 
@@ -10,17 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READ_BYTES   (256u << 10)
-#define BUFFER_BYTES (PP_TEXT_LINE_MAX + READ_BYTES)
+#define READ_BYTES  (64u << 10)
+#define FIRST_BYTES (4 * READ_BYTES - 1)
+#define MOST_BYTES  (PP_TEXT_LINE_MAX + 2 * READ_BYTES)
 
 int pp_text_lines_init(struct pp_text_lines *ret_lines, int fd)
 {
 	/* One more for the NUL behind a last line without a newline. */
-	char *buffer = malloc(BUFFER_BYTES + 1);
+	char *buffer = malloc(FIRST_BYTES + 1);
 
 	if (!buffer)
 		return -ENOMEM;
-	*ret_lines = (struct pp_text_lines){.fd = fd, .buffer = buffer};
+	*ret_lines = (struct pp_text_lines){.fd = fd, .buffer = buffer, .size = FIRST_BYTES};
 	return 0;
 }
 
@@ -30,7 +32,7 @@ void pp_text_lines_release(struct pp_text_lines *lines)
 	*lines = (struct pp_text_lines){.fd = -1};
 }
 
-/* Reads behind what is there; the caller made room. */
+/* Reads behind what is there, where there is room. */
 static int fill(struct pp_text_lines *lines)
 {
 	ssize_t got;
@@ -53,6 +55,24 @@ static void move_to_front(struct pp_text_lines *lines)
 	lines->start = 0;
 }
 
+/* Room for a read behind what is there. */
+static int make_room(struct pp_text_lines *lines)
+{
+	char *grown;
+
+	if (lines->size - lines->end >= READ_BYTES)
+		return 0;
+	move_to_front(lines);
+	if (lines->size - lines->end >= READ_BYTES)
+		return 0;
+	grown = realloc(lines->buffer, MOST_BYTES + 1);
+	if (!grown)
+		return -ENOMEM;
+	lines->buffer = grown;
+	lines->size = MOST_BYTES;
+	return 0;
+}
+
 /* The newline of the line at start, reading on until it is there; NULL at the end of the file. */
 static int find_newline(struct pp_text_lines *lines, char **ret_newline)
 {
@@ -68,9 +88,9 @@ static int find_newline(struct pp_text_lines *lines, char **ret_newline)
 		}
 		if (lines->end - lines->start > PP_TEXT_LINE_MAX)
 			return -E2BIG;
-		if (lines->end > BUFFER_BYTES - READ_BYTES)
-			move_to_front(lines);
-		r = fill(lines);
+		r = make_room(lines);
+		if (r == 0)
+			r = fill(lines);
 		if (r < 0)
 			return r;
 	}
