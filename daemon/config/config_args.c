@@ -18,6 +18,8 @@ const char pp_args_usage[] =
 	"                 [--window SECONDS] [--taken N] [--duration SECONDS]\n"
 	"       pathprofd --record --db FILE [--overhead PERCENT] [--taken N] [--quiet]\n"
 	"                 (-p PID [--duration SECONDS] | -- COMMAND ARGUMENTS...)\n"
+	"       pathprofd --import FORMAT --db FILE [--binary FILE]... [--sysroot DIRECTORY]\n"
+	"                 [--window SPAN] [--json] [--quiet] FILE|-\n"
 	"       pathprofd [-c FILE] --check-config | --print-config\n"
 	"\n"
 	"The pathprof daemon: profiles which way programs go. It stays in the foreground.\n"
@@ -31,6 +33,12 @@ const char pp_args_usage[] =
 	"      --duration SPAN  stop after so long\n"
 	"      --record         profile one program, without service or root; exits as it does\n"
 	"  -p, --pid PID        record this running process and its descendants\n"
+	"      --import FORMAT  read what another tool recorded: perf.data, perf-script,\n"
+	"                       profgen-perfscript, profgen-raw, bolt-preagg, bolt-fdata,\n"
+	"                       autofdo-text\n"
+	"      --binary FILE    a program or library that was recorded; may be given again\n"
+	"      --sysroot DIR    files that were recorded lie below it\n"
+	"      --json           the closing table as JSON\n"
 	"      --quiet          no progress line\n"
 	"      --check-config   read the settings, print what they come to, exit\n"
 	"      --print-config   print a commented file of defaults, exit\n"
@@ -45,6 +53,10 @@ enum option_id {
 	OPTION_TAKEN,
 	OPTION_DURATION,
 	OPTION_RECORD,
+	OPTION_IMPORT,
+	OPTION_BINARY,
+	OPTION_SYSROOT,
+	OPTION_JSON,
 	OPTION_QUIET,
 	OPTION_CHECK,
 	OPTION_PRINT,
@@ -59,6 +71,10 @@ static const struct option options[] = {
 	{"taken", required_argument, NULL, OPTION_TAKEN},
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"record", no_argument, NULL, OPTION_RECORD},
+	{"import", required_argument, NULL, OPTION_IMPORT},
+	{"binary", required_argument, NULL, OPTION_BINARY},
+	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
+	{"json", no_argument, NULL, OPTION_JSON},
 	{"pid", required_argument, NULL, 'p'},
 	{"quiet", no_argument, NULL, OPTION_QUIET},
 	{"check-config", no_argument, NULL, OPTION_CHECK},
@@ -114,6 +130,26 @@ static int set_mode(struct pp_args *args, enum pp_args_mode mode, struct pathpro
 	return 0;
 }
 
+static int set_import(struct pp_args *args, const char *format, struct pathprof_error *error)
+{
+	enum pathprof_format named = pathprof_format_named(format);
+
+	if (!named || !pathprof_format_reads(named))
+		return pathprof_fail(error, -EINVAL, "--import %s: not a format that is read",
+				     format);
+	args->format = named;
+	return set_mode(args, PP_ARGS_IMPORT, error);
+}
+
+static int add_binary(struct pp_args *args, const char *path, struct pathprof_error *error)
+{
+	if (args->binary_cnt == PP_ARGS_BINARY_MAX)
+		return pathprof_fail(error, -EINVAL, "--binary: more than %d: use --sysroot",
+				     PP_ARGS_BINARY_MAX);
+	args->binaries[args->binary_cnt++] = path;
+	return 0;
+}
+
 static int take(struct pp_args *args, int option, const char *spelled, struct pathprof_error *error)
 {
 	switch (option) {
@@ -140,6 +176,16 @@ static int take(struct pp_args *args, int option, const char *spelled, struct pa
 		return read_duration(optarg, &args->duration_ns, error);
 	case OPTION_RECORD:
 		return set_mode(args, PP_ARGS_RECORD, error);
+	case OPTION_IMPORT:
+		return set_import(args, optarg, error);
+	case OPTION_BINARY:
+		return add_binary(args, optarg, error);
+	case OPTION_SYSROOT:
+		args->sysroot = optarg;
+		return 0;
+	case OPTION_JSON:
+		args->json = true;
+		return 0;
 	case OPTION_CHECK:
 		return set_mode(args, PP_ARGS_CHECK, error);
 	case OPTION_PRINT:
@@ -173,8 +219,29 @@ static int check_record(const struct pp_args *args, struct pathprof_error *error
 	return 0;
 }
 
-static int check(const struct pp_args *args, struct pathprof_error *error)
+static int check_import(struct pp_args *args, struct pathprof_error *error)
 {
+	if (!overrides(args, "Path"))
+		return pathprof_fail(error, -EINVAL, "--import: needs --db FILE");
+	if (!args->command || args->command[1])
+		return pathprof_fail(error, -EINVAL,
+				     "--import: needs one file, or - for standard input");
+	if (args->pid || args->duration_ns)
+		return pathprof_fail(error, -EINVAL,
+				     "--import: goes with neither -p nor "
+				     "--duration");
+	args->import_file = args->command[0];
+	args->command = NULL;
+	return 0;
+}
+
+static int check(struct pp_args *args, struct pathprof_error *error)
+{
+	if (args->mode == PP_ARGS_IMPORT)
+		return check_import(args, error);
+	if (args->binary_cnt || args->sysroot || args->json)
+		return pathprof_fail(error, -EINVAL,
+				     "--binary, --sysroot, --json: only with --import");
 	if (args->mode == PP_ARGS_RECORD)
 		return check_record(args, error);
 	if (args->command)
@@ -220,6 +287,12 @@ static void record_defaults(struct pp_config *config)
 	pp_config_set(config, "Store", "MaxRetentionSec", "0", NULL);
 }
 
+/* Somebody's own database, not the service's. */
+static bool is_oneshot(const struct pp_args *args)
+{
+	return args->mode == PP_ARGS_RECORD || args->mode == PP_ARGS_IMPORT;
+}
+
 int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
 		   struct pathprof_error *error)
 {
@@ -227,9 +300,9 @@ int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
 	int r = 0;
 
 	pp_config_defaults(&config);
-	if (args->mode == PP_ARGS_RECORD)
+	if (is_oneshot(args))
 		record_defaults(&config);
-	if (args->file || args->mode != PP_ARGS_RECORD)
+	if (args->file || !is_oneshot(args))
 		r = pp_config_load(&config, args->file ? args->file : PP_CONFIG_FILE,
 				   args->file != NULL, error);
 	for (unsigned int i = 0; r == 0 && i < args->override_cnt; i++) {

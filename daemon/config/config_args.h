@@ -12,10 +12,12 @@
 
 #include "config.h"
 #include "pathprof/error.h"
+#include "pathprof/format.h"
 
 enum pp_args_mode {
 	PP_ARGS_RUN,
 	PP_ARGS_RECORD,
+	PP_ARGS_IMPORT,
 	PP_ARGS_CHECK,
 	PP_ARGS_PRINT,
 	PP_ARGS_HELP,
@@ -25,7 +27,8 @@ enum pp_args_mode {
 struct pp_override {
 	const char *section, *name, *value;
 };
-#define PP_OVERRIDE_MAX 16
+#define PP_OVERRIDE_MAX    16
+#define PP_ARGS_BINARY_MAX 64
 
 /* Strings belong to argv. */
 struct pp_args {
@@ -35,6 +38,12 @@ struct pp_args {
 	pid_t pid;            /* --record: this process; 0: run command */
 	char **command;       /* --record: NULL-terminated */
 	bool quiet;
+	bool json;
+	enum pathprof_format format; /* --import */
+	const char *import_file;     /* "-": standard input */
+	const char *sysroot;         /* NULL: none */
+	const char *binaries[PP_ARGS_BINARY_MAX];
+	unsigned int binary_cnt;
 	struct pp_override overrides[PP_OVERRIDE_MAX];
 	unsigned int override_cnt;
 };

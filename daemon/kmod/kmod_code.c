@@ -71,8 +71,7 @@ static int open_fd(int fd, const struct pathprof_build_id *id, struct pathprof_c
 	return pathprof_code_open(ret_code, path, id, NULL);
 }
 
-/* The vDSO is no file, but every process has it, and with the same kernel it is the same. */
-static int open_vdso(const struct pathprof_build_id *id, struct pathprof_code **ret_code)
+int pp_kmod_open_vdso(const struct pathprof_build_id *id, struct pathprof_code **ret_code)
 {
 	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
@@ -94,7 +93,7 @@ static int open_code(const struct pathprof_build_id *id, const char *name, pid_t
 	int r = -ENOENT;
 
 	if (!strcmp(name, "[vdso]"))
-		return open_vdso(id, ret_code);
+		return pp_kmod_open_vdso(id, ret_code);
 	if (name[0] != '/')
 		return -ENOENT;
 	inside = pp_proc_open_inside(pid, name);

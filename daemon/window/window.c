@@ -13,6 +13,7 @@ struct pp_window {
 	struct pp_window_config config;
 	struct pp_resolver resolver;
 	struct pathprof_profile profile;
+	int64_t end_ns;   /* 0: now, whenever that is */
 	uint64_t held_ns; /* what the windows know of the source's stopped_ns since it was opened */
 };
 
@@ -125,7 +126,7 @@ static void on_path(void *context, const struct pathprof_path_seen *path)
 }
 
 static void add_edge(const struct arrival *arrival, uint64_t from_address, uint64_t to_address,
-		     uint64_t cnt)
+		     uint64_t cnt, uint64_t mispredicted)
 {
 	struct place from, to;
 
@@ -138,6 +139,7 @@ static void add_edge(const struct arrival *arrival, uint64_t from_address, uint6
 								     .from = from.offset,
 								     .to = to.offset,
 								     .count = cnt,
+								     .mispredicted = mispredicted,
 							     });
 }
 
@@ -219,7 +221,7 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 	}
 	for (uint32_t i = 0; i < burst->branch_cnt; i++)
 		if (branches[i].taken)
-			add_edge(&arrival, branches[i].from, branches[i].next, 1);
+			add_edge(&arrival, branches[i].from, branches[i].next, 1, 0);
 }
 
 /* Counts come by the hundred: who dispatches the tracker is their source, once for all. */
@@ -234,15 +236,21 @@ void pp_window_add_path(void *context, const struct pp_counted *who,
 		add_path(&arrival, path, cnt);
 }
 
-void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
-			uint64_t cnt)
+void pp_window_add_predicted_edge(void *context, const struct pp_counted *who, uint64_t from,
+				  uint64_t to, uint64_t cnt, uint64_t mispredicted)
 {
 	struct pp_window *window = context;
 	struct arrival arrival = {.window = window, .who = *who};
 
 	arrival.process = find_process(window, who, cnt);
 	if (arrival.process != PATHPROF_NO_INDEX)
-		add_edge(&arrival, from, to, cnt);
+		add_edge(&arrival, from, to, cnt, mispredicted);
+}
+
+void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
+			uint64_t cnt)
+{
+	pp_window_add_predicted_edge(context, who, from, to, cnt, 0);
 }
 
 struct pp_source_sink pp_window_source_sink(struct pp_window *window)
@@ -284,12 +292,18 @@ void pp_window_lost(struct pp_window *window, uint64_t cnt)
 	drop(window, PATHPROF_DROP_TRACKER_LOST, cnt);
 }
 
+void pp_window_set_span(struct pp_window *window, int64_t begin_ns, int64_t end_ns)
+{
+	window->profile.begin_ns = begin_ns;
+	window->end_ns = end_ns;
+}
+
 int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 		    struct pathprof_error *error)
 {
 	int r;
 
-	window->profile.end_ns = realtime_ns();
+	window->profile.end_ns = window->end_ns ? window->end_ns : realtime_ns();
 	/* the clock may have been set back meanwhile */
 	if (window->profile.end_ns < window->profile.begin_ns)
 		window->profile.end_ns = window->profile.begin_ns;
@@ -297,6 +311,7 @@ int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 	if (r == 0)
 		r = pp_window_store_jit(&window->profile, &window->resolver, sink, error);
 	pathprof_profile_clear(&window->profile);
+	window->end_ns = 0;
 	begin(window);
 	return r;
 }

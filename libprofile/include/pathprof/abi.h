@@ -43,6 +43,8 @@ struct pathprof_branch {
 #define PATHPROF_SOURCE_STEP  1
 #define PATHPROF_SOURCE_SWLBR 2
 #define PATHPROF_SOURCE_LBR   3
+/* What another tool recorded; no burst has it. */
+#define PATHPROF_SOURCE_IMPORT 4
 
 /* Most branches a burst may hold, taken and not taken. */
 #define PATHPROF_BURST_MAX 1024

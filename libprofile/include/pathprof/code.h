@@ -28,6 +28,14 @@ int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
 /* NULL-safe. */
 void pathprof_code_free(struct pathprof_code *code);
 
+/* What of the file may run: [offset, offset + len_bytes) of it lies at vaddr. */
+struct pathprof_code_segment {
+	uint64_t offset, vaddr, len_bytes;
+};
+/* In the order of the program headers. -ERANGE: there are not so many. */
+int pathprof_code_segment(const struct pathprof_code *code, uint32_t index,
+			  struct pathprof_code_segment *ret_segment);
+
 /* -ERANGE when offset lies in no executable segment. */
 int pathprof_code_offset_to_vaddr(const struct pathprof_code *code, uint64_t offset,
 				  uint64_t *ret_vaddr);

@@ -109,6 +109,18 @@ static const struct pp_segment *segment_of_vaddr(const struct pathprof_code *cod
 	return NULL;
 }
 
+int pathprof_code_segment(const struct pathprof_code *code, uint32_t index,
+			  struct pathprof_code_segment *ret_segment)
+{
+	const struct pp_segment *s;
+
+	if (index >= code->segment_cnt)
+		return -ERANGE;
+	s = &code->segments[index];
+	*ret_segment = (struct pathprof_code_segment){s->offset, s->vaddr, s->len_bytes};
+	return 0;
+}
+
 int pathprof_code_offset_to_vaddr(const struct pathprof_code *code, uint64_t offset,
 				  uint64_t *ret_vaddr)
 {

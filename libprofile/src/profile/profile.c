@@ -97,6 +97,8 @@ const char *pathprof_source_name(uint32_t source)
 		return "swlbr";
 	case PATHPROF_SOURCE_LBR:
 		return "lbr";
+	case PATHPROF_SOURCE_IMPORT:
+		return "import";
 	}
 	return NULL;
 }

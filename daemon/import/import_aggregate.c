@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Counted branches to edges and paths: see import_aggregate.h. */
+#include "import_aggregate.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pathprof/branch_profile.h"
+#include "pathprof/code.h"
+
+/* Drafts are added up every so many counts, which bounds what the same ones take. */
+#define SETTLE_EVERY (1u << 17)
+
+struct pp_import_aggregate {
+	enum pathprof_format format;
+	struct pathprof_code *code;
+	struct pathprof_branch_profile profile;
+	uint32_t unsettled;
+	struct pathprof_branch branches[PATHPROF_BURST_MAX + 1];
+};
+
+/* A path on its way out. */
+struct emission {
+	const struct pp_import_aggregate_sink *sink;
+	uint64_t cnt;
+};
+
+int pp_import_aggregate_new(struct pp_import_aggregate **ret_aggregate, enum pathprof_format format,
+			    const struct pp_import_binary *binary, struct pathprof_error *error)
+{
+	struct pp_import_aggregate *aggregate = calloc(1, sizeof(*aggregate));
+	int r;
+
+	if (!aggregate)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	aggregate->format = format;
+	r = pathprof_code_open(&aggregate->code, binary->path, &binary->id, error);
+	if (r == 0) {
+		r = pathprof_branch_profile_init(&aggregate->profile, &binary->id);
+		if (r < 0)
+			pathprof_fail(error, r, "out of memory");
+	}
+	if (r < 0) {
+		pp_import_aggregate_free(aggregate);
+		return r;
+	}
+	*ret_aggregate = aggregate;
+	return 0;
+}
+
+void pp_import_aggregate_free(struct pp_import_aggregate *aggregate)
+{
+	if (!aggregate)
+		return;
+	pathprof_branch_profile_release(&aggregate->profile);
+	pathprof_code_free(aggregate->code);
+	free(aggregate);
+}
+
+static int settle(struct pp_import_aggregate *aggregate, struct pathprof_error *error)
+{
+	int r = pathprof_branch_profile_settle(&aggregate->profile);
+
+	aggregate->unsettled = 0;
+	return r < 0 ? pathprof_fail(error, r, "counts: %s", strerror(-r)) : 0;
+}
+
+int pp_import_aggregate_add(struct pp_import_aggregate *aggregate,
+			    const struct pathprof_recorded_count *count,
+			    struct pathprof_error *error)
+{
+	int r = pathprof_branch_profile_add_count(&aggregate->profile, aggregate->code,
+						  pathprof_format_addresses(aggregate->format),
+						  count, error);
+
+	if (r == 0 && ++aggregate->unsettled == SETTLE_EVERY)
+		r = settle(aggregate, error);
+	return r;
+}
+
+/* ---------------------------------------------------------------- edges */
+
+static int image_of(const struct pp_import_aggregate_sink *sink, uint64_t offset, uint64_t *ret_at)
+{
+	return offset == PATHPROF_OUTSIDE
+		       ? -ENOENT
+		       : pp_import_images_address(sink->images, 0, offset, ret_at);
+}
+
+static int add_edges(const struct pp_import_aggregate *aggregate,
+		     const struct pp_import_aggregate_sink *sink)
+{
+	const struct pathprof_branch_profile *p = &aggregate->profile;
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->branch_cnt && r == 0; i++) {
+		const struct pathprof_branch_count *b = &p->branches[i];
+		uint64_t from, to;
+
+		if (image_of(sink, b->from, &from) < 0 || image_of(sink, b->to, &to) < 0) {
+			sink->stats->left[PP_IMPORT_UNMAPPED] += b->count;
+			continue;
+		}
+		pp_window_add_predicted_edge(sink->window, &sink->who, from, to, b->count,
+					     b->mispredicted);
+		sink->stats->edges += b->count;
+		r = sink->next(sink->context);
+	}
+	return r;
+}
+
+/* ---------------------------------------------------------------- paths */
+
+static void emit(void *context, const struct pathprof_path_seen *path)
+{
+	const struct emission *emission = context;
+	struct pathprof_path_seen seen = *path;
+
+	seen.weight = 1;
+	pp_window_add_path(emission->sink->window, &emission->sink->who, &seen, emission->cnt);
+	emission->sink->stats->paths += emission->cnt;
+}
+
+/* Where the branch at `from` led, as far as a branch tells; else where it may lead. */
+static uint64_t target_of(const struct pathprof_branch_profile *p, uint64_t from, uint64_t other)
+{
+	uint32_t low = 0, high = p->branch_cnt;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (p->branches[middle].from < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < p->branch_cnt && p->branches[low].from == from; low++)
+		if (p->branches[low].to != PATHPROF_OUTSIDE)
+			return p->branches[low].to;
+	return other;
+}
+
+/*
+ * Reads [start, last] and the branch at its end into branches[1..]; the first place is left for
+ * what led there. 0 and how many, or not what the code has.
+ */
+static int read_run(struct pp_import_aggregate *aggregate,
+		    const struct pp_import_aggregate_sink *sink, uint64_t start, uint64_t last,
+		    uint32_t *ret_cnt)
+{
+	struct pathprof_taken taken;
+	uint64_t begin;
+	uint32_t at;
+	int refusal;
+
+	if (image_of(sink, start, &begin) < 0 || image_of(sink, last, &taken.from) < 0 ||
+	    image_of(sink, target_of(&aggregate->profile, last, start), &taken.to) < 0)
+		return PATHPROF_REFUSED_UNKNOWN_CODE;
+	refusal = pathprof_reconstruct_from(pp_import_images_reconstructor(sink->images), begin,
+					    &taken, 1, aggregate->branches + 1, ret_cnt, &at);
+	if (!refusal && *ret_cnt == PATHPROF_BURST_MAX)
+		refusal = PATHPROF_REFUSED_TOO_LONG;
+	return refusal;
+}
+
+/* What led to the run: a branch that begins a path there. */
+static void lead_in(struct pp_import_aggregate *aggregate, uint64_t start)
+{
+	aggregate->branches[0] = (struct pathprof_branch){
+		.target = start, .next = start, .kind = PERF_BR_CALL, .taken = 1};
+}
+
+static void add_run(struct pp_import_aggregate *aggregate,
+		    const struct pp_import_aggregate_sink *sink, uint64_t start, uint64_t last,
+		    uint64_t begun)
+{
+	struct emission emission = {sink, begun};
+	uint64_t begin;
+	uint32_t cnt;
+	int refusal;
+
+	if (!begun)
+		return;
+	refusal = read_run(aggregate, sink, start, last, &cnt);
+	sink->stats->windows += begun;
+	if (refusal || image_of(sink, start, &begin) < 0) {
+		sink->stats->refused[refusal ? refusal : PATHPROF_REFUSED_UNKNOWN_CODE] += begun;
+		return;
+	}
+	lead_in(aggregate, begin);
+	pathprof_paths_of_burst(aggregate->branches, cnt + 1, sink->mapping, emit, &emission);
+}
+
+/* Whether a path begins where the branch at `from` led: calls, indirect jumps, and backward. */
+static bool begins(struct pp_import_aggregate *aggregate,
+		   const struct pp_import_aggregate_sink *sink, uint64_t from, uint64_t to)
+{
+	uint32_t cnt;
+
+	if (from == PATHPROF_OUTSIDE)
+		return false;
+	if (read_run(aggregate, sink, from, from, &cnt))
+		return false;
+	switch (aggregate->branches[cnt].kind) {
+	case PERF_BR_CALL:
+	case PERF_BR_IND_CALL:
+	case PERF_BR_IND:
+		return true;
+	case PERF_BR_COND:
+	case PERF_BR_UNCOND:
+		return to <= from;
+	default:
+		return false;
+	}
+}
+
+/* The part of all that was counted as leading to `to` by branches that begin a path there. */
+struct arrivals {
+	uint64_t to, all, begun;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct arrivals *x = a, *y = b;
+
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* One for each place, sorted. NULL: out of memory. */
+static struct arrivals *find_arrivals(struct pp_import_aggregate *aggregate,
+				      const struct pp_import_aggregate_sink *sink,
+				      uint32_t *ret_cnt)
+{
+	const struct pathprof_branch_profile *p = &aggregate->profile;
+	struct arrivals *list = calloc(p->branch_cnt ? p->branch_cnt : 1, sizeof(*list));
+	uint32_t cnt = 0;
+
+	if (!list)
+		return NULL;
+	for (uint32_t i = 0; i < p->branch_cnt; i++) {
+		const struct pathprof_branch_count *b = &p->branches[i];
+
+		list[i] = (struct arrivals){b->to, b->count,
+					    begins(aggregate, sink, b->from, b->to) ? b->count : 0};
+	}
+	qsort(list, p->branch_cnt, sizeof(*list), compare);
+	for (uint32_t i = 0; i < p->branch_cnt; i++) {
+		if (cnt && list[cnt - 1].to == list[i].to) {
+			list[cnt - 1].all += list[i].all;
+			list[cnt - 1].begun += list[i].begun;
+		} else {
+			list[cnt++] = list[i];
+		}
+	}
+	*ret_cnt = cnt;
+	return list;
+}
+
+/* Of `count` runs from start on, how many began a path. */
+static uint64_t begun_of(const struct arrivals *list, uint32_t cnt, uint64_t start, uint64_t count)
+{
+	const struct arrivals key = {.to = start};
+	const struct arrivals *found = bsearch(&key, list, cnt, sizeof(*list), compare);
+
+	if (!found || !found->all)
+		return 0;
+	return (uint64_t)((double)count * ((double)found->begun / (double)found->all) + 0.5);
+}
+
+/* Ranges hold the traces' as well; how much of each is told more exactly by these. */
+struct traced {
+	uint64_t start, last, count;
+};
+
+static int compare_traced(const void *a, const void *b)
+{
+	const struct traced *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->last > y->last) - (x->last < y->last);
+}
+
+static int add_traces(struct pp_import_aggregate *aggregate,
+		      const struct pp_import_aggregate_sink *sink, struct traced *traced)
+{
+	const struct pathprof_branch_profile *p = &aggregate->profile;
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->trace_cnt && r == 0; i++) {
+		const struct pathprof_trace_count *t = &p->traces[i];
+
+		traced[i] = (struct traced){t->start, t->last, t->count};
+		if (begins(aggregate, sink, t->from, t->start))
+			add_run(aggregate, sink, t->start, t->last, t->count);
+		r = sink->next(sink->context);
+	}
+	qsort(traced, p->trace_cnt, sizeof(*traced), compare_traced);
+	return r;
+}
+
+/* Both are sorted alike. */
+static int add_ranges(struct pp_import_aggregate *aggregate,
+		      const struct pp_import_aggregate_sink *sink, const struct traced *traced,
+		      const struct arrivals *arrivals, uint32_t arrival_cnt)
+{
+	const struct pathprof_branch_profile *p = &aggregate->profile;
+	uint32_t at = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->range_cnt && r == 0; i++) {
+		const struct pathprof_range_count *range = &p->ranges[i];
+		const struct traced key = {.start = range->start, .last = range->last};
+		uint64_t count = range->count;
+
+		while (at < p->trace_cnt && compare_traced(&traced[at], &key) < 0)
+			at++;
+		for (; at < p->trace_cnt && compare_traced(&traced[at], &key) == 0; at++)
+			count -= traced[at].count < count ? traced[at].count : count;
+		add_run(aggregate, sink, range->start, range->last,
+			begun_of(arrivals, arrival_cnt, range->start, count));
+		r = sink->next(sink->context);
+	}
+	return r;
+}
+
+int pp_import_aggregate_finish(struct pp_import_aggregate *aggregate,
+			       const struct pp_import_aggregate_sink *sink,
+			       struct pathprof_error *error)
+{
+	struct arrivals *arrivals = NULL;
+	struct traced *traced = NULL;
+	uint32_t arrival_cnt = 0;
+	int r = settle(aggregate, error);
+
+	if (r < 0)
+		return r;
+	traced = calloc(aggregate->profile.trace_cnt + (size_t)1, sizeof(*traced));
+	arrivals = find_arrivals(aggregate, sink, &arrival_cnt);
+	if (!traced || !arrivals)
+		r = pathprof_fail(error, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = add_edges(aggregate, sink);
+	if (r == 0)
+		r = add_traces(aggregate, sink, traced);
+	if (r == 0)
+		r = add_ranges(aggregate, sink, traced, arrivals, arrival_cnt);
+	sink->stats->branches = aggregate->profile.origin.taken;
+	sink->stats->counts_left = aggregate->profile.origin.refused;
+	free(arrivals);
+	free(traced);
+	return r;
+}

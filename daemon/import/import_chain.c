@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Stacks to edges, windows and paths: see import_chain.h. */
+#include "import_chain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pages of code by process: where they lie as images. */
+#define PAGE_SHIFT 12
+#define PAGE_SLOTS 4096
+#define NO_IMAGE   UINT32_MAX
+/* How far behind a system call or an interrupted instruction a program goes on. */
+#define RESUME_BYTES 15
+/* More than any recording holds; sums of it do not wrap. */
+#define REPEATS_MAX (UINT64_C(1) << 40)
+
+struct page {
+	uint64_t page;
+	uint32_t generation; /* 0: free */
+	uint64_t base;       /* image address of the page */
+};
+
+struct pp_import_chain {
+	struct pp_import_spaces *spaces;
+	struct pp_import_images *images;
+	struct pp_import_counts *counts;
+	const struct pathprof_recording *recording;
+	enum pathprof_mapping mapping;
+	struct pp_import_stats *stats;
+	uint32_t only; /* image, or NO_IMAGE */
+	pp_import_full_fn *full;
+	void *context;
+
+	/* the stack in hand */
+	uint32_t process, generation;
+	uint64_t who, times;
+	double depth;
+	uint64_t left_at; /* where the kernel was entered; 0: nowhere */
+	uint32_t taken_cnt;
+	struct pathprof_taken taken[PATHPROF_BURST_MAX];
+
+	struct pathprof_branch branches[PATHPROF_BURST_MAX];
+	struct page pages[PAGE_SLOTS];
+};
+
+const char *pp_import_left_name(enum pp_import_left left)
+{
+	static const char *const names[PP_IMPORT_LEFT_CNT] = {
+		[PP_IMPORT_KERNEL] = "kernel",
+		[PP_IMPORT_UNMAPPED] = "unmapped",
+		[PP_IMPORT_EMPTY] = "empty",
+		[PP_IMPORT_ABORTED] = "aborted",
+	};
+
+	return (unsigned int)left < PP_IMPORT_LEFT_CNT ? names[left] : "unknown";
+}
+
+int pp_import_chain_new(struct pp_import_chain **ret_chain, struct pp_import_spaces *spaces,
+			struct pp_import_images *images, struct pp_import_counts *counts,
+			enum pathprof_mapping mapping, struct pp_import_stats *stats,
+			pp_import_full_fn *full, void *context)
+{
+	struct pp_import_chain *chain = calloc(1, sizeof(*chain));
+
+	if (!chain)
+		return -ENOMEM;
+	chain->spaces = spaces;
+	chain->images = images;
+	chain->counts = counts;
+	chain->mapping = mapping;
+	chain->stats = stats;
+	chain->only = NO_IMAGE;
+	chain->full = full;
+	chain->context = context;
+	*ret_chain = chain;
+	return 0;
+}
+
+void pp_import_chain_free(struct pp_import_chain *chain)
+{
+	free(chain);
+}
+
+void pp_import_chain_set_recording(struct pp_import_chain *chain,
+				   const struct pathprof_recording *recording)
+{
+	chain->recording = recording;
+}
+
+void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image)
+{
+	chain->only = image;
+}
+
+/* ---------------------------------------------------------------- addresses */
+
+static int image_of_jit(struct pp_import_chain *chain, uint32_t *ret_number)
+{
+	const struct pp_import_process *p = pp_import_spaces_at(chain->spaces, chain->process);
+	const uint64_t words[] = {p->pid, p->exec_cnt, p->start_time};
+	struct pathprof_build_id id;
+	char name[24];
+
+	snprintf(name, sizeof(name), "jit:%u", p->pid);
+	pathprof_build_id_make(&id, PATHPROF_ID_JIT, words, sizeof(words));
+	return pp_import_images_get(chain->images, name, &id, ret_number);
+}
+
+static int image_of(struct pp_import_chain *chain, const struct pp_file *file, uint32_t *ret_number)
+{
+	struct pathprof_build_id id;
+
+	if (!file)
+		return image_of_jit(chain, ret_number);
+	id = file->id;
+	if (id.kind == PATHPROF_ID_NONE &&
+	    (!chain->recording || !pathprof_recording_build_id(chain->recording, file->name, &id)))
+		id = (struct pathprof_build_id){.kind = PATHPROF_ID_NONE};
+	return pp_import_images_get(chain->images, file->name, &id, ret_number);
+}
+
+/* Without any mapping: the address is the file's own. */
+static int find_in_only(struct pp_import_chain *chain, uint64_t address, uint64_t *ret_image)
+{
+	uint32_t number;
+	uint64_t offset;
+
+	if (chain->only == NO_IMAGE || address > PP_IMAGE_MASK)
+		return -ENOENT;
+	*ret_image = (uint64_t)chain->only << PP_IMAGE_SHIFT | address;
+	return pp_import_images_place(chain->images, *ret_image, &number, &offset);
+}
+
+/* Finds the mapping, and remembers the page when all of it is the mapping's. */
+static int find_address(struct pp_import_chain *chain, struct page *page, uint64_t address,
+			uint64_t *ret_image)
+{
+	uint64_t start = address >> PAGE_SHIFT << PAGE_SHIFT, end = start + (1u << PAGE_SHIFT);
+	struct pp_import_place place;
+	uint64_t first, last;
+	uint32_t number;
+
+	if (pp_import_spaces_place(chain->spaces, chain->process, address, &place) < 0)
+		return find_in_only(chain, address, ret_image);
+	if (image_of(chain, place.file, &number) < 0 ||
+	    pp_import_images_address(chain->images, number, place.offset + (address - place.start),
+				     ret_image) < 0)
+		return -ENOENT;
+	/* A page that is not all of one part of one file is looked up each time. */
+	if (place.start > start || place.end < end ||
+	    pp_import_images_address(chain->images, number, place.offset + (start - place.start),
+				     &first) < 0 ||
+	    pp_import_images_address(chain->images, number, place.offset + (end - 1 - place.start),
+				     &last) < 0 ||
+	    last - *ret_image != end - 1 - address || *ret_image - first != address - start)
+		return 0;
+	page->page = address >> PAGE_SHIFT;
+	page->generation = chain->generation;
+	page->base = first;
+	return 0;
+}
+
+static int translate(struct pp_import_chain *chain, uint64_t address, uint64_t *ret_image)
+{
+	uint64_t number = address >> PAGE_SHIFT;
+	struct page *page =
+		&chain->pages[(number ^ chain->generation * 0x9e3779b1u) & (PAGE_SLOTS - 1)];
+
+	if (page->page == number && page->generation == chain->generation) {
+		*ret_image = page->base + (address & ((1u << PAGE_SHIFT) - 1));
+		return 0;
+	}
+	return find_address(chain, page, address, ret_image);
+}
+
+/* ---------------------------------------------------------------- windows */
+
+static void keep_path(void *context, const struct pathprof_path_seen *path)
+{
+	struct pp_import_chain *chain = context;
+	double places = chain->depth - path->span;
+	struct pp_import_path add = {
+		.start = path->start,
+		.length = path->length,
+		.outcomes = path->outcomes,
+		.process = chain->process,
+		.cnt = chain->times,
+		/* a path that a not-taken branch began may take all of a stack: one place */
+		.weight = (double)chain->times * chain->depth / (places > 1 ? places : 1),
+	};
+
+	pp_import_counts_add_path(chain->counts, &add);
+	chain->stats->paths += chain->times;
+}
+
+/* What does not fit is the entry before once more: some hardware gives entries twice. */
+static bool is_repeat(const struct pp_import_chain *chain, uint32_t at)
+{
+	return at && at < PATHPROF_BURST_MAX &&
+	       chain->taken[at].from == chain->taken[at - 1].from &&
+	       chain->taken[at].to == chain->taken[at - 1].to;
+}
+
+/* Edges in hand are not asked for any more. */
+static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t path_cnt)
+{
+	if (!pp_import_counts_room(chain->counts, edge_cnt, path_cnt))
+		chain->full(chain->context);
+}
+
+static void end_window(struct pp_import_chain *chain)
+{
+	struct pp_import_stats *stats = chain->stats;
+	uint32_t cnt = 0, at = 0;
+	int refusal;
+
+	if (!chain->taken_cnt)
+		return;
+	refusal = pathprof_reconstruct(pp_import_images_reconstructor(chain->images), chain->taken,
+				       chain->taken_cnt, chain->branches, &cnt, &at);
+	stats->windows += chain->times;
+	stats->taken += chain->times * chain->taken_cnt;
+	chain->taken_cnt = 0;
+	if (refusal) {
+		stats->refused[refusal] += chain->times;
+		stats->repeated += is_repeat(chain, at) ? chain->times : 0;
+		return;
+	}
+	/* no more paths end than there are branches */
+	make_room(chain, 0, cnt);
+	pathprof_paths_of_burst(chain->branches, cnt, chain->mapping, keep_path, chain);
+}
+
+/* ---------------------------------------------------------------- entries */
+
+static bool is_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+static void leave_out(struct pp_import_chain *chain, enum pp_import_left why)
+{
+	chain->stats->left[why] += chain->times;
+}
+
+/*
+ * One end or both are in the kernel. The program goes on where it was interrupted, or behind what
+ * it called the kernel by; anywhere else (a signal, an exec) is another window.
+ */
+static void pass_kernel(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
+{
+	leave_out(chain, PP_IMPORT_KERNEL);
+	if (!is_kernel(b->from))
+		chain->left_at = b->from;
+	if (is_kernel(b->to))
+		return;
+	if (!chain->left_at || b->to < chain->left_at || b->to - chain->left_at > RESUME_BYTES)
+		end_window(chain);
+	chain->left_at = 0;
+}
+
+/* Why it is no edge; PP_IMPORT_LEFT_CNT: it is one, and *e was filled. */
+static enum pp_import_left fill(struct pp_import_chain *chain, struct pp_import_edge *e,
+				const struct pathprof_recorded_branch *b)
+{
+	uint64_t from, to;
+
+	if (!b->from || !b->to)
+		return PP_IMPORT_EMPTY;
+	if (translate(chain, b->from, &from) < 0 || translate(chain, b->to, &to) < 0)
+		return PP_IMPORT_UNMAPPED;
+	*e = (struct pp_import_edge){
+		.from = b->from,
+		.to = b->to,
+		.who = chain->who,
+		.image_from = from,
+		.image_to = to,
+	};
+	chain->counts->edge_cnt++;
+	return PP_IMPORT_LEFT_CNT;
+}
+
+/* Where code is missing on one side, the window ends there or begins behind. */
+static void add_taken(struct pp_import_chain *chain, const struct pp_import_edge *e)
+{
+	bool from = pp_image_has_code(e->image_from), to = pp_image_has_code(e->image_to);
+
+	if (from)
+		chain->taken[chain->taken_cnt++] =
+			(struct pathprof_taken){e->image_from, e->image_to};
+	if (!from || !to) {
+		chain->stats->no_code += chain->times;
+		end_window(chain);
+	}
+}
+
+static void add_entry(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
+{
+	enum pp_import_left why = PP_IMPORT_LEFT_CNT;
+	struct pp_import_edge *e;
+
+	if (is_kernel(b->from) || is_kernel(b->to)) {
+		pass_kernel(chain, b);
+		return;
+	}
+	if (b->flags & (PATHPROF_RECORDED_ABORT | PATHPROF_RECORDED_NOT_TAKEN)) {
+		leave_out(chain, PP_IMPORT_ABORTED);
+		end_window(chain);
+		return;
+	}
+	e = pp_import_counts_edge(chain->counts, chain->who, b->from, b->to);
+	if (!e->cnt)
+		why = fill(chain, e, b);
+	if (why != PP_IMPORT_LEFT_CNT) {
+		leave_out(chain, why);
+		end_window(chain);
+		return;
+	}
+	e->cnt += chain->times;
+	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
+		e->mispredicted += chain->times;
+	chain->stats->edges += chain->times;
+	add_taken(chain, e);
+}
+
+void pp_import_chain_stack(struct pp_import_chain *chain,
+			   const struct pathprof_recorded_sample *sample)
+{
+	struct pp_import_process *p;
+
+	chain->times = 1 + (sample->repeats < REPEATS_MAX ? sample->repeats : REPEATS_MAX);
+	if (pp_import_spaces_find(chain->spaces, sample->pid, &chain->process) < 0) {
+		chain->stats->nobody += chain->times;
+		return;
+	}
+	pp_import_images_make_room(chain->images);
+	make_room(chain, sample->branch_cnt, 0);
+	p = pp_import_spaces_at(chain->spaces, chain->process);
+	p->used = true;
+	chain->generation = p->generation;
+	chain->who = (uint64_t)chain->process << 32 | chain->generation;
+	chain->depth = sample->branch_cnt;
+	chain->left_at = 0;
+	chain->stats->stacks += chain->times;
+	chain->stats->branches += chain->times * sample->branch_cnt;
+	for (uint32_t i = sample->branch_cnt; i-- > 0;)
+		add_entry(chain, &sample->branches[i]);
+	end_window(chain);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From branch stacks to counts: each entry an edge, each run of entries whose code is at hand a
+ * window that is reconstructed (pathprof/reconstruct.h) and cut into paths.
+ *
+ * Entries with an end in the kernel are passed over, as hardware that records user space only does;
+ * where the program does not go on where it left, and where code is not at hand, a window ends and
+ * the next begins. Each is judged by itself: one that does not fit its code has no path counted,
+ * its edges stay.
+ *
+ * Weight: a path over t taken branches was seen whole from n - t of the n places of a stack of n
+ * entries, wherever the windows within it begin and end (docs/reconstruction.md): n / (n - t).
+ *
+ * Workload: some ten million entries a second, of few distinct edges and runs: a look-up for the
+ * edge, one for the run, and the path stack. No allocation a sample. One thread.
+ */
+#ifndef PP_IMPORT_CHAIN_H
+#define PP_IMPORT_CHAIN_H
+
+#include "import_counts.h"
+#include "import_image.h"
+#include "import_space.h"
+#include "import_stats.h"
+#include "pathprof/paths.h"
+#include "pathprof/recording.h"
+
+struct pp_import_chain;
+
+/* Takes what was counted out of the tables, which must be empty afterwards. */
+typedef void pp_import_full_fn(void *context);
+
+/* Everything named outlives it. -ENOMEM. */
+int pp_import_chain_new(struct pp_import_chain **ret_chain, struct pp_import_spaces *spaces,
+			struct pp_import_images *images, struct pp_import_counts *counts,
+			enum pathprof_mapping mapping, struct pp_import_stats *stats,
+			pp_import_full_fn *full, void *context);
+/* NULL-safe. */
+void pp_import_chain_free(struct pp_import_chain *chain);
+/* Who knows build-ids that came later than their mappings. */
+void pp_import_chain_set_recording(struct pp_import_chain *chain,
+				   const struct pathprof_recording *recording);
+/* The recording has no mappings: addresses are those of this image's file, as ELF has them. */
+void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image);
+
+void pp_import_chain_stack(struct pp_import_chain *chain,
+			   const struct pathprof_recorded_sample *sample);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files by identity and name: see import_files.h. */
+#include "import_files.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../kmod/kmod_code.h"
+
+int pp_import_files_add(struct pp_import_files *files, const char *path,
+			struct pathprof_error *error)
+{
+	struct pp_import_binary binary = {.path = path};
+	struct pathprof_code *code;
+	int r;
+
+	if (files->binary_cnt == PP_IMPORT_BINARY_MAX)
+		return pathprof_fail(error, -E2BIG,
+				     "--binary: more than %d: name their tree by "
+				     "--sysroot",
+				     PP_IMPORT_BINARY_MAX);
+	r = pathprof_build_id_read_file(&binary.id, path, error);
+	if (r == 0)
+		r = pathprof_code_open(&code, path, &binary.id, error);
+	if (r < 0)
+		return r;
+	pathprof_code_free(code);
+	files->binaries[files->binary_cnt++] = binary;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* id->kind NONE: of any identity, which is told. */
+static int open_path(const char *path, struct pathprof_build_id *id,
+		     struct pathprof_code **ret_code)
+{
+	struct pathprof_build_id found;
+	int r;
+
+	if (id->kind != PATHPROF_ID_NONE)
+		return pathprof_code_open(ret_code, path, id, NULL);
+	r = pathprof_build_id_read_file(&found, path, NULL);
+	if (r == 0)
+		r = pathprof_code_open(ret_code, path, &found, NULL);
+	if (r == 0)
+		*id = found;
+	return r;
+}
+
+/* Those of the name when there is no identity: nothing but exactly one will do. */
+static const struct pp_import_binary *find_binary(const struct pp_import_files *files,
+						  const char *name,
+						  const struct pathprof_build_id *id)
+{
+	const struct pp_import_binary *found = NULL;
+
+	for (unsigned int i = 0; i < files->binary_cnt; i++) {
+		const struct pp_import_binary *binary = &files->binaries[i];
+
+		if (id->kind != PATHPROF_ID_NONE) {
+			if (pathprof_build_id_equal(&binary->id, id))
+				return binary;
+			continue;
+		}
+		if (strcmp(base_name(binary->path), base_name(name)) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = binary;
+	}
+	return found;
+}
+
+static int open_below(const char *root, const char *name, struct pathprof_build_id *id,
+		      struct pathprof_code **ret_code)
+{
+	char path[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s%s", root, name);
+
+	return len > 0 && (size_t)len < sizeof(path) ? open_path(path, id, ret_code)
+						     : -ENAMETOOLONG;
+}
+
+/*
+ * "ROOT/.build-id/ab/cdef.../elf" as perf keeps it, or the file itself as distributions do. Their
+ * ".debug" beside it has no code in it and is not looked at.
+ */
+static int open_by_id(const char *root, const char *leaf, struct pathprof_build_id *id,
+		      struct pathprof_code **ret_code)
+{
+	char text[PATHPROF_BUILD_ID_TEXT_LEN], path[PATH_MAX];
+	int len;
+
+	if (id->kind != PATHPROF_ID_BUILD_ID || id->len_bytes < 2)
+		return -ENOENT;
+	pathprof_build_id_text(id, text);
+	len = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", root, text, text + 2, leaf);
+	return len > 0 && (size_t)len < sizeof(path) ? open_path(path, id, ret_code)
+						     : -ENAMETOOLONG;
+}
+
+static int open_kept(struct pathprof_build_id *id, struct pathprof_code **ret_code)
+{
+	const char *home = getenv("HOME");
+	char debug[PATH_MAX];
+	int r = -ENOENT;
+
+	if (home && snprintf(debug, sizeof(debug), "%s/.debug", home) < (int)sizeof(debug)) {
+		r = open_by_id(debug, "/elf", id, ret_code);
+		if (r)
+			r = open_by_id(debug, "/vdso", id, ret_code);
+	}
+	return r ? open_by_id("/usr/lib/debug", "", id, ret_code) : 0;
+}
+
+int pp_import_files_open(const struct pp_import_files *files, const char *name,
+			 struct pathprof_build_id *id, struct pathprof_code **ret_code)
+{
+	const struct pp_import_binary *binary = find_binary(files, name, id);
+	bool known = id->kind != PATHPROF_ID_NONE;
+
+	if (binary && open_path(binary->path, id, ret_code) == 0)
+		return 0;
+	if (known && !strcmp(name, "[vdso]") && pp_kmod_open_vdso(id, ret_code) == 0)
+		return 0;
+	if (files->sysroot && name[0] == '/' && open_below(files->sysroot, name, id, ret_code) == 0)
+		return 0;
+	/* A file of this host need not be the one that ran, unless it is proven. */
+	if (known && name[0] == '/' && open_path(name, id, ret_code) == 0)
+		return 0;
+	return known && open_kept(id, ret_code) == 0 ? 0 : -ENOENT;
+}

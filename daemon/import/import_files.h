@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the files are that a recording speaks of. What is opened is always held to the identity
+ * that was recorded; by its name alone a file is taken only when the operator named it or its tree.
+ *
+ * Searched in this order: the --binary files, the --sysroot, the recorded path on this host, and
+ * where perf and distributions keep files by build-id (~/.debug, /usr/lib/debug/.build-id).
+ *
+ * Workload: once for each file that branches lie in, some hundred. Strings are argv's. One thread.
+ */
+#ifndef PP_IMPORT_FILES_H
+#define PP_IMPORT_FILES_H
+
+#include "pathprof/build_id.h"
+#include "pathprof/code.h"
+#include "pathprof/error.h"
+
+#define PP_IMPORT_BINARY_MAX 64
+
+struct pp_import_binary {
+	const char *path;
+	struct pathprof_build_id id;
+};
+
+struct pp_import_files {
+	struct pp_import_binary binaries[PP_IMPORT_BINARY_MAX];
+	unsigned int binary_cnt;
+	const char *sysroot; /* NULL: none */
+};
+
+/* A --binary: it must be there, and be code. Negative errno, error filled. */
+int pp_import_files_add(struct pp_import_files *files, const char *path,
+			struct pathprof_error *error);
+/*
+ * The code of that name and identity. id of kind PATHPROF_ID_NONE (the recording does not say) is
+ * filled with that of the file found. -ENOENT: not to be had.
+ */
+int pp_import_files_open(const struct pp_import_files *files, const char *name,
+			 struct pathprof_build_id *id, struct pathprof_code **ret_code);
+
+#endif

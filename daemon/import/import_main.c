@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One recording into one database: see import_main.h. */
+#include "import_main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../cleanup.h"
+#include "../log.h"
+#include "import.h"
+#include "import_report.h"
+#include "pathprof/store.h"
+
+/* Progress begins after so long, and is told so often. */
+#define PROGRESS_AFTER_NS UINT64_C(2000000000)
+#define PROGRESS_EVERY_NS UINT64_C(500000000)
+
+struct run {
+	const struct pp_args *args;
+	struct pp_import_files files;
+	struct pathprof_store *store;
+	struct pp_window_sink sink;
+	struct pp_import *import;
+	struct pathprof_recording *recording;
+	int fd;
+	uint64_t begin_ns, told_ns;
+	bool progress, shown;
+};
+
+static void release(struct run *run)
+{
+	pathprof_recording_free(run->recording);
+	pp_import_free(run->import);
+	pathprof_store_free(run->store);
+	if (run->fd > STDIN_FILENO)
+		close(run->fd);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int open_file(struct run *run, int64_t *ret_time_ns, struct pathprof_error *error)
+{
+	const char *file = run->args->import_file;
+	struct stat status;
+
+	run->fd = strcmp(file, "-") != 0 ? open(file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (run->fd < 0 || fstat(run->fd, &status) < 0)
+		return pathprof_fail(error, -errno, "%s: %s", file, strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		return pathprof_fail(error, -EISDIR, "%s: is a directory: name the recording in it",
+				     file);
+	*ret_time_ns = S_ISREG(status.st_mode) ? (int64_t)status.st_mtim.tv_sec * 1000000000 +
+							 status.st_mtim.tv_nsec
+					       : (int64_t)now_ns(CLOCK_REALTIME);
+	return 0;
+}
+
+static int find_files(struct run *run, struct pathprof_error *error)
+{
+	int r = 0;
+
+	run->files.sysroot = run->args->sysroot;
+	for (unsigned int i = 0; i < run->args->binary_cnt && r == 0; i++)
+		r = pp_import_files_add(&run->files, run->args->binaries[i], error);
+	return r;
+}
+
+static int start(struct run *run, const struct pp_config *config, struct pathprof_error *error)
+{
+	struct pp_import_config import = {
+		.format = run->args->format,
+		.mapping = (enum pathprof_mapping)config->mapping,
+		.window_ns = config->window_ns,
+	};
+	struct pathprof_recording_sink sink;
+	int r = open_file(run, &import.file_time_ns, error);
+
+	if (r == 0)
+		r = find_files(run, error);
+	if (r == 0)
+		r = pp_import_new(&run->import, &import, &run->files, &run->sink, error);
+	if (r < 0)
+		return r;
+	sink = pp_import_sink(run->import);
+	r = pathprof_recording_open(&run->recording, import.format, run->fd, run->args->import_file,
+				    &sink, error);
+	if (r < 0)
+		return r;
+	pp_import_set_recording(run->import, run->recording);
+	/* Only what can be read at all makes a database. */
+	r = pathprof_store_open(&run->store, config->db_path, PATHPROF_STORE_WRITE, error);
+	if (r == 0)
+		run->sink = pp_window_store_sink(run->store);
+	return r;
+}
+
+static void show_progress(struct run *run)
+{
+	struct pathprof_recording_stats stats;
+	uint64_t now = run->progress ? now_ns(CLOCK_MONOTONIC) : 0;
+
+	if (!run->progress || now - run->begin_ns < PROGRESS_AFTER_NS ||
+	    now - run->told_ns < PROGRESS_EVERY_NS)
+		return;
+	run->told_ns = now;
+	run->shown = true;
+	pathprof_recording_stats(run->recording, &stats);
+	fprintf(stderr, "\rpathprofd: %" PRIu64 " MB", stats.bytes >> 20);
+	if (stats.bytes_total)
+		fprintf(stderr, " of %" PRIu64, stats.bytes_total >> 20);
+	fprintf(stderr, ", %" PRIu64 " samples\033[K", stats.samples);
+}
+
+/* What was read before an error is in whole windows, and kept. */
+static int read_all(struct run *run, struct pathprof_error *error)
+{
+	struct pathprof_error end = {""};
+	int r, closed;
+
+	do {
+		r = pathprof_recording_read(run->recording, error);
+		show_progress(run);
+	} while (r > 0);
+	if (run->shown)
+		fputs("\r\033[K", stderr);
+	if (r < 0 && pp_import_error(run->import)->text[0])
+		*error = *pp_import_error(run->import);
+	closed = pp_import_finish(run->import, &end);
+	if (r < 0)
+		return r;
+	if (closed < 0)
+		*error = end;
+	return closed;
+}
+
+static void report(const struct run *run, const struct pp_config *config)
+{
+	struct pathprof_recording_stats stats;
+
+	pathprof_recording_stats(run->recording, &stats);
+	if (!run->args->quiet)
+		pp_import_report_files(run->import);
+	if (stats.truncated && !run->args->quiet)
+		fprintf(stderr,
+			"pathprofd: %s: ends in the middle of a record: its writer was "
+			"killed; read as far as it goes\n",
+			run->args->import_file);
+	if (!run->args->quiet || run->args->json)
+		pp_import_report(run->import, &stats, config->db_path, run->args->json, stdout);
+}
+
+int pp_import_main(const struct pp_args *args, const struct pp_config *config)
+{
+	_cleanup_(release) struct run run = {
+		.args = args,
+		.fd = -EBADF,
+		.progress = !args->quiet && isatty(STDERR_FILENO),
+		.begin_ns = now_ns(CLOCK_MONOTONIC),
+	};
+	struct pathprof_error error = {""};
+	int r = start(&run, config, &error);
+
+	if (r == 0) {
+		r = read_all(&run, &error);
+		report(&run, config);
+	}
+	if (r < 0)
+		pp_log(LOG_ERR, "%s", error.text[0] ? error.text : strerror(-r));
+	if (fflush(stdout) != 0 && r >= 0) {
+		pp_log(LOG_ERR, "standard output: %s", strerror(errno));
+		r = -EIO;
+	}
+	return r < 0;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The end of an import: see import_report.h. Rows of nought are left out of the table. */
+#include "import_report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files named; more are counted. */
+#define FILES_MAX 10
+#define ROWS_MAX  (32 + PP_IMPORT_LEFT_CNT + PATHPROF_REFUSED_CNT)
+
+struct row {
+	const char *group, *name; /* group NULL: a total */
+	uint64_t value;
+	bool always;
+};
+
+struct rows {
+	struct row list[ROWS_MAX];
+	unsigned int cnt;
+};
+
+static void add(struct rows *rows, const char *group, const char *name, uint64_t value)
+{
+	rows->list[rows->cnt++] = (struct row){group, name, value, !group};
+}
+
+static void add_read(struct rows *rows, const struct pathprof_recording_stats *recording,
+		     const struct pp_import_stats *stats)
+{
+	add(rows, NULL, "samples", stats->samples);
+	add(rows, "samples", "without branches", stats->bare);
+	add(rows, "samples", "of events of another kind", stats->other);
+	add(rows, "samples", "of processes beyond the bound", stats->nobody);
+	add(rows, NULL, "branches", stats->branches);
+	for (int i = 0; i < PP_IMPORT_LEFT_CNT; i++)
+		add(rows, "branches", pp_import_left_name((enum pp_import_left)i), stats->left[i]);
+	add(rows, "branches", "without code", stats->no_code);
+	add(rows, NULL, "edges", stats->edges);
+	if (stats->counts)
+		add(rows, NULL, "counts", stats->counts);
+	add(rows, "counts", "outside the code", stats->counts_left);
+	add(rows, "recording", "lost", recording->lost);
+	add(rows, "recording", "passed over", recording->unknown);
+	add(rows, "recording", "reordered", recording->reordered);
+	add(rows, "recording", "truncated", recording->truncated);
+}
+
+static void add_made(struct rows *rows, const struct pp_import_stats *stats)
+{
+	add(rows, NULL, "runs", stats->windows);
+	for (int i = 1; i < PATHPROF_REFUSED_CNT; i++)
+		add(rows, "refused", pathprof_refusal_name((enum pathprof_refusal)i),
+		    stats->refused[i]);
+	add(rows, "refused", "repeated entry", stats->repeated);
+	add(rows, NULL, "paths", stats->paths);
+	add(rows, NULL, "windows", stats->written);
+}
+
+static void print_table(const struct rows *rows, const char *db, FILE *out)
+{
+	for (unsigned int i = 0; i < rows->cnt; i++) {
+		const struct row *row = &rows->list[i];
+		char name[64];
+
+		if (!row->value && !row->always)
+			continue;
+		snprintf(name, sizeof(name), "%s%s%s", row->group ? row->group : "",
+			 row->group ? ": " : "", row->name);
+		fprintf(out, "%-40s %16" PRIu64 "\n", name, row->value);
+	}
+	fprintf(out, "%-40s %16s\n", "written to", db);
+}
+
+static void print_json(const struct rows *rows, const char *db, FILE *out)
+{
+	json_t *object = json_object();
+
+	for (unsigned int i = 0; object && i < rows->cnt; i++) {
+		const struct row *row = &rows->list[i];
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s%s%s", row->group ? row->group : "",
+			 row->group ? "_" : "", row->name);
+		for (char *c = name; *c; c++)
+			*c = *c == ' ' ? '_' : *c;
+		json_object_set_new(object, name, json_integer((json_int_t)row->value));
+	}
+	json_object_set_new(object, "db", json_string(db));
+	if (object && json_dumpf(object, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0)
+		fputc('\n', out);
+	json_decref(object);
+}
+
+void pp_import_report(const struct pp_import *import,
+		      const struct pathprof_recording_stats *recording, const char *db, bool json,
+		      FILE *out)
+{
+	struct rows rows = {.cnt = 0};
+
+	add_read(&rows, recording, pp_import_stats(import));
+	add_made(&rows, pp_import_stats(import));
+	if (json)
+		print_json(&rows, db, out);
+	else
+		print_table(&rows, db, out);
+}
+
+/* Names come from the recording: nothing of it may move a terminal's cursor. */
+static void print_name(const char *name)
+{
+	for (; *name; name++)
+		fputc((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name, stderr);
+}
+
+static void say(const struct pp_import_file *file, const char *what)
+{
+	char text[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	fputs("pathprofd: ", stderr);
+	print_name(file->name);
+	fprintf(stderr, " (%s %s): %s\n",
+		file->id->kind == PATHPROF_ID_BUILD_ID ? "build-id" : "identity",
+		pathprof_build_id_text(file->id, text), what);
+}
+
+void pp_import_report_files(const struct pp_import *import)
+{
+	struct pp_import_file file;
+	unsigned int said = 0, more = 0;
+
+	for (uint32_t i = 0; pp_import_file(import, i, &file); i++) {
+		if (file.id->kind == PATHPROF_ID_JIT || (file.has_code && !file.assumed))
+			continue;
+		if (said == FILES_MAX) {
+			more++;
+			continue;
+		}
+		said++;
+		if (file.has_code)
+			say(&file, "taken by its name: the recording has no build-id of it");
+		else if (file.assumed)
+			say(&file, "no build-id recorded, counted under its name: branches only; "
+				   "name the file by --binary");
+		else
+			say(&file, "not found: branches only; name it by --binary, its tree by "
+				   "--sysroot");
+	}
+	if (more)
+		fprintf(stderr, "pathprofd: and %u more files\n", more);
+}
