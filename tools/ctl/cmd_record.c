@@ -6,62 +6,17 @@
  */
 #include "ctl.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "oneshot.h"
 #include "report.h"
 #include "term.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
 #define ARGUMENTS_MAX  16 /* ours, before the command's */
-
-/* The daemon beside this program, else the one in PATH. Caller frees. */
-static char *find_daemon(void)
-{
-	char self[4096];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash, *beside;
-
-	if (len > 0) {
-		self[len] = 0;
-		slash = strrchr(self, '/');
-		if (slash)
-			*slash = 0;
-		beside = ctl_printf("%s/pathprofd", self);
-		if (access(beside, X_OK) == 0)
-			return beside;
-		free(beside);
-	}
-	return ctl_strdup("pathprofd");
-}
-
-/* What is there already is appended to when it is a database of ours, and never touched if not. */
-static int check_output(const char *path)
-{
-	_cleanup_store_ struct pathprof_store *store = NULL;
-	struct pathprof_error error = {""};
-	struct stat status;
-	int r;
-
-	if (stat(path, &status) < 0)
-		return errno == ENOENT ? CTL_OK : ctl_fail("%s: %s", path, strerror(errno));
-	if (!S_ISREG(status.st_mode))
-		return ctl_fail("%s: not a regular file: choose another with -o", path);
-	r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, &error);
-	if (r < 0)
-		return ctl_fail("%s: exists and is no pathprof database: choose another with -o",
-				path);
-	return CTL_OK;
-}
 
 static int check_arguments(const struct ctl_options *options)
 {
@@ -76,83 +31,30 @@ static int check_arguments(const struct ctl_options *options)
 	return CTL_OK;
 }
 
-struct arguments {
-	char **list; /* ends in NULL */
-	size_t cnt;
-};
-
-static void push(struct arguments *arguments, const char *word)
+/* The daemon's argument vector. */
+static char **arguments_of(const struct ctl_options *options, const char *db)
 {
-	arguments->list[arguments->cnt++] = ctl_strdup(word);
-}
-
-static void push_option(struct arguments *arguments, const char *name, const char *value)
-{
-	if (!value)
-		return;
-	push(arguments, name);
-	push(arguments, value);
-}
-
-/* The daemon's argument vector. Nobody frees it: an exec or an exit follows. */
-static char **arguments_of(const struct ctl_options *options, const char *daemon, const char *db)
-{
-	struct arguments arguments = {
-		.list = ctl_alloc(((size_t)options->argc + ARGUMENTS_MAX + 1) * sizeof(char *)),
-	};
+	struct oneshot_arguments arguments;
 	char number[32];
 
-	push(&arguments, daemon);
-	push(&arguments, "--record");
-	push_option(&arguments, "--db", db);
-	push_option(&arguments, "--source", options->source);
-	push_option(&arguments, "--overhead", options->overhead);
+	oneshot_begin(&arguments, (size_t)options->argc + ARGUMENTS_MAX);
+	oneshot_push(&arguments, "--record");
+	oneshot_push_option(&arguments, "--db", db);
+	oneshot_push_option(&arguments, "--source", options->source);
+	oneshot_push_option(&arguments, "--overhead", options->overhead);
 	if (options->duration_s > 0) {
 		snprintf(number, sizeof(number), "%gs", options->duration_s);
-		push_option(&arguments, "--duration", number);
+		oneshot_push_option(&arguments, "--duration", number);
 	}
 	if (options->filter.pid) {
 		snprintf(number, sizeof(number), "%" PRIu32, options->filter.pid);
-		push_option(&arguments, "-p", number);
+		oneshot_push_option(&arguments, "-p", number);
 		return arguments.list;
 	}
-	push(&arguments, "--");
+	oneshot_push(&arguments, "--");
 	for (int i = 0; i < options->argc; i++)
-		push(&arguments, options->argv[i]);
+		oneshot_push(&arguments, options->argv[i]);
 	return arguments.list;
-}
-
-/* The daemon decides what an interrupt means; this process waits for it. */
-static void hold_signals(void (*handler)(int))
-{
-	signal(SIGINT, handler);
-	signal(SIGQUIT, handler);
-}
-
-static int run_daemon(const struct ctl_options *options, const char *db)
-{
-	char *daemon = find_daemon();
-	int status;
-	pid_t pid;
-
-	hold_signals(SIG_IGN);
-	pid = fork();
-	if (pid < 0)
-		return ctl_fail("record: fork: %s", strerror(errno));
-	if (pid == 0) {
-		signal(SIGPIPE, SIG_DFL);
-		hold_signals(SIG_DFL);
-		execvp(daemon, arguments_of(options, daemon, db));
-		ctl_fail("%s: %s: install it beside pathprofctl or in PATH", daemon,
-			 strerror(errno));
-		_exit(CTL_FAILURE);
-	}
-	free(daemon);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return ctl_fail("record: wait: %s", strerror(errno));
-	hold_signals(SIG_DFL);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* The program's own output must stay its own: the report goes beside it unless people look on. */
@@ -173,11 +75,11 @@ int cmd_record(const struct ctl_options *options)
 	int result = check_arguments(options);
 
 	if (result == CTL_OK)
-		result = check_output(db);
+		result = oneshot_check_output(db);
 	if (result)
 		return result;
 	clock_gettime(CLOCK_REALTIME, &begin);
-	result = run_daemon(options, db);
+	result = oneshot_run("record", arguments_of(options, db));
 	if (!options->no_report && access(db, F_OK) == 0)
 		report_print(report_stream(options), db,
 			     (int64_t)begin.tv_sec * CTL_NS_PER_S + begin.tv_nsec, options->json);

@@ -31,6 +31,8 @@ enum ctl_color {
 	CTL_COLOR_NEVER,
 };
 
+#define CTL_RECORDED_MAX 64
+
 /* Everything the command line can say; what a verb does not accept stays as ctl_options_init. */
 struct ctl_options {
 	const char *db; /* --db, NULL: the default */
@@ -52,6 +54,10 @@ struct ctl_options {
 	const char *function, *format;
 	const char *graph_cache; /* NULL: the default */
 	bool all, all_blocks;
+
+	const char *sysroot, *window_span;
+	const char *recorded[CTL_RECORDED_MAX]; /* --binary of import */
+	unsigned int recorded_cnt;
 
 	unsigned int events; /* enum side_kind */
 	const char *svg, *method, *baseline;
@@ -80,6 +86,7 @@ struct ctl_options {
 #define CTL_OPT_COMBINE  (1U << 13) /* --method --output */
 #define CTL_OPT_DRIFT    (1U << 14) /* --baseline --check --threshold */
 #define CTL_OPT_REPLACE  (1U << 15)
+#define CTL_OPT_IMPORT   (1U << 16) /* --format --binary --sysroot --window --output --no-report */
 
 struct ctl_verb {
 	const char *name;
@@ -99,6 +106,8 @@ int cmd_db(const struct ctl_options *options);
 int cmd_doctor(const struct ctl_options *options);
 int cmd_drift(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
+
+int cmd_import(const struct ctl_options *options);
 int cmd_paths(const struct ctl_options *options);
 int cmd_processes(const struct ctl_options *options);
 int cmd_record(const struct ctl_options *options);

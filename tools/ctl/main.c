@@ -40,6 +40,8 @@ static const struct ctl_verb verbs[] = {
 	{"alerts", "", "what fires, what is pending, what fired", 0, cmd_alerts},
 	{"record", "-- COMMAND...", "profile one program",
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
+	{"import", "FILE|-", "what another tool recorded, as windows, paths and edges",
+	 CTL_OPT_IMPORT, cmd_import},
 	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
 	{"db", "check", "integrity of the database", 0, cmd_db},
 };

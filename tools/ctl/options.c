@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pathprof/combine.h"
+#include "pathprof/format.h"
 #include "side.h"
 #include "when.h"
 
@@ -301,6 +302,37 @@ static int set_replace(struct ctl_options *options, const char *value)
 	return 0;
 }
 
+static int set_recording(struct ctl_options *options, const char *value)
+{
+	enum pathprof_format format = pathprof_format_named(value);
+
+	options->format = value;
+	return format && pathprof_format_reads(format) ? 0 : -EINVAL;
+}
+
+static int add_recorded(struct ctl_options *options, const char *value)
+{
+	if (options->recorded_cnt == CTL_RECORDED_MAX)
+		return -ERANGE;
+	options->recorded[options->recorded_cnt++] = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_sysroot(struct ctl_options *options, const char *value)
+{
+	options->sysroot = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_window_span(struct ctl_options *options, const char *value)
+{
+	int64_t ns;
+	int r = when_parse_span(value, &ns);
+
+	options->window_span = value;
+	return r < 0 || ns == 0 ? -EINVAL : 0;
+}
+
 static const struct option_row {
 	const char *name;
 	char letter;           /* 0: none */
@@ -335,8 +367,17 @@ static const struct option_row {
 	{"function", 0, "FUNCTION", CTL_OPT_FUNCTION, set_function,
 	 "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]"},
 	{"format", 0, "FORMAT", CTL_OPT_CFG, set_format, "text, dot or svg"},
-	{"output", 'o', "FILE", CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE, set_output,
-	 "where to: record's database (pathprof.db), cfg's picture, combine's profile"},
+	{"output", 'o', "FILE", CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT,
+	 set_output,
+	 "where to: record's and import's database (pathprof.db), cfg's picture, combine's "
+	 "profile"},
+	{"format", 'F', "FORMAT", CTL_OPT_IMPORT, set_recording,
+	 "perf.data (if not said), perf-script, profgen-perfscript, profgen-raw, bolt-preagg, "
+	 "bolt-fdata or autofdo-text"},
+	{"binary", 0, "FILE", CTL_OPT_IMPORT, add_recorded,
+	 "a program or library that was recorded; may be given again"},
+	{"sysroot", 0, "DIR", CTL_OPT_IMPORT, set_sysroot, "files that were recorded lie below it"},
+	{"window", 0, "SPAN", CTL_OPT_IMPORT, set_window_span, "how long one window lasts (1min)"},
 	{"all", 0, NULL, CTL_OPT_CFG, set_all, "every block, of large functions too"},
 	{"all-blocks", 0, NULL, CTL_OPT_CFG, set_all_blocks,
 	 "blocks that only a call ends on their own, not joined"},
@@ -356,7 +397,8 @@ static const struct option_row {
 	 "of the corrected figure and its interval's low end (0.01)"},
 	{"replace", 0, NULL, CTL_OPT_REPLACE, set_replace, "a file of that name that is there"},
 	{"duration", 0, "TIME", CTL_OPT_RECORD, set_duration, "stop after it"},
-	{"no-report", 0, NULL, CTL_OPT_RECORD, set_no_report, "no summary at the end"},
+	{"no-report", 0, NULL, CTL_OPT_RECORD | CTL_OPT_IMPORT, set_no_report,
+	 "no summary at the end"},
 	{"max-size", 0, "SIZE", CTL_OPT_VACUUM, set_max_size, "bytes on disk at most: 512M, 2G"},
 	{"max-age", 0, "AGE", CTL_OPT_VACUUM, set_max_age, "windows not older: 30d, 12h"},
 };

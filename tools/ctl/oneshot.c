@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Running a daemon of our own: see oneshot.h. */
+#include "oneshot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "ctl.h"
+
+/* The daemon beside this program, else the one in PATH. Caller frees. */
+static char *find_daemon(void)
+{
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash, *beside;
+
+	if (len > 0) {
+		self[len] = 0;
+		slash = strrchr(self, '/');
+		if (slash)
+			*slash = 0;
+		beside = ctl_printf("%s/pathprofd", self);
+		if (access(beside, X_OK) == 0)
+			return beside;
+		free(beside);
+	}
+	return ctl_strdup("pathprofd");
+}
+
+int oneshot_check_output(const char *path)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct pathprof_error error = {""};
+	struct stat status;
+	int r;
+
+	if (stat(path, &status) < 0)
+		return errno == ENOENT ? CTL_OK : ctl_fail("%s: %s", path, strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return ctl_fail("%s: not a regular file: choose another with -o", path);
+	r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, &error);
+	if (r < 0)
+		return ctl_fail("%s: exists and is no pathprof database: choose another with -o",
+				path);
+	return CTL_OK;
+}
+
+void oneshot_begin(struct oneshot_arguments *ret_arguments, size_t most)
+{
+	*ret_arguments = (struct oneshot_arguments){
+		.list = ctl_alloc((most + 2) * sizeof(char *)),
+	};
+	oneshot_push(ret_arguments, "pathprofd");
+}
+
+void oneshot_push(struct oneshot_arguments *arguments, const char *word)
+{
+	arguments->list[arguments->cnt++] = ctl_strdup(word);
+}
+
+void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	oneshot_push(arguments, name);
+	oneshot_push(arguments, value);
+}
+
+/* The daemon decides what an interrupt means; this process waits for it. */
+static void hold_signals(void (*handler)(int))
+{
+	signal(SIGINT, handler);
+	signal(SIGQUIT, handler);
+}
+
+int oneshot_run(const char *verb, char **arguments)
+{
+	char *daemon = find_daemon();
+	int status;
+	pid_t pid;
+
+	hold_signals(SIG_IGN);
+	pid = fork();
+	if (pid < 0)
+		return ctl_fail("%s: fork: %s", verb, strerror(errno));
+	if (pid == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		hold_signals(SIG_DFL);
+		execvp(daemon, arguments);
+		ctl_fail("%s: %s: install it beside pathprofctl or in PATH", daemon,
+			 strerror(errno));
+		_exit(CTL_FAILURE);
+	}
+	free(daemon);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return ctl_fail("%s: wait: %s", verb, strerror(errno));
+	hold_signals(SIG_DFL);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A private pathprofd that does one piece of work and ends: recording, importing. Workload: once a
+ * command. Nobody frees the arguments: the program ends soon after.
+ */
+#ifndef CTL_ONESHOT_H
+#define CTL_ONESHOT_H
+
+#include <stddef.h>
+
+struct oneshot_arguments {
+	char **list; /* ends in NULL */
+	size_t cnt;
+};
+
+/* Room for `most` arguments; the program's own name is the first. */
+void oneshot_begin(struct oneshot_arguments *ret_arguments, size_t most);
+void oneshot_push(struct oneshot_arguments *arguments, const char *word);
+/* value NULL: nothing. */
+void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, const char *value);
+
+/*
+ * What is there already is appended to when it is a database of ours, and never touched if not.
+ * CTL_OK, or CTL_FAILURE, said.
+ */
+int oneshot_check_output(const char *path);
+/* Runs the daemon and waits: its exit status. verb is for messages. */
+int oneshot_run(const char *verb, char **arguments);
+
+#endif
