@@ -2,10 +2,11 @@
 /*
  * AutoFDO's text (`create_llvm_prof --profiler=text`): three blocks, each a line with a number and
  * so many lines: ranges `FROM-TO:COUNT`, samples `ADDRESS:COUNT`, branches `FROM->TO:COUNT`.
- * Behind them its writer may put a text of its own; lines that begin with # are passed over there.
+ * Behind them its writer may put a text of its own, which AutoFDO does not look at; here lines that
+ * begin with # are passed over, and others are refused: they may be entries too many for a block.
  *
- * One deviation: AutoFDO reads with scanf() and so takes several entries a line; here an entry is
- * a line.
+ * Another deviation: AutoFDO reads with scanf() and so takes several entries a line; here an entry
+ * is a line.
  *
  * Source: TextSampleReaderWriter in sample_reader.cc of AutoFDO 0.30.
  */

@@ -12,6 +12,9 @@
  * IS is 1 for a global symbol, 2 for one of a file (NAME/FILE/NUMBER), 0 for a place in no function
  * of the binary. A blank or backslash in a name has a backslash before it.
  *
+ * Deviations from BOLT: a negative count is refused, and so is what follows the data, which BOLT
+ * does not look at; the two headers may stand in either order, as perf2bolt writes them.
+ *
  * Source: bolt/lib/Profile/DataReader.cpp of LLVM 22.
  */
 #include "pp_text.h"

@@ -13,8 +13,8 @@
  * LLVM up to 19 knows B, F and f only. The all-ones addresses by which its tools mark a trace that
  * is but a branch or but a range are taken as what they mean.
  *
- * Two deviations from perf2bolt: a negative count is refused, and T and R may end with a count of
- * mispredictions, as some writers do.
+ * Deviations from perf2bolt: a negative count is refused, counts may be as large as 64 bits hold, a
+ * build-id is hex, and T and R may end with a count of mispredictions, as some writers have it.
  *
  * Source: bolt/include/bolt/Profile/DataAggregator.h and lib/Profile/DataAggregator.cpp of LLVM 22.
  */
@@ -26,16 +26,26 @@
 #define NO_BRANCH_MIN (UINT64_MAX - 2)
 #define NO_END        UINT64_MAX
 
-/* BUILDID: */
-static void scan_build_id(const char **at, struct pathprof_build_id *ret_id)
+static bool scan_address(const char **at, uint64_t *ret_address)
 {
-	struct pathprof_build_id id;
 	const char *p = *at;
 
-	if (!pp_text_build_id(&p, &id) || !pp_text_char(&p, ':'))
-		return;
-	*ret_id = id;
+	if (!pp_text_hex(&p, ret_address) || *p != ' ')
+		return false;
 	*at = p;
+	return true;
+}
+
+/* "BUILDID:" or "X:", and the address in it. */
+static bool scan_elsewhere(const char **at, struct pathprof_recorded_place *place)
+{
+	const char *p = *at;
+
+	place->outside = pp_text_word(&p, "X:");
+	if (!place->outside && (!pp_text_build_id(&p, &place->id) || !pp_text_char(&p, ':')))
+		return false;
+	*at = p;
+	return scan_address(at, &place->address);
 }
 
 static int scan_place(struct pp_text *text, const char **at, struct pathprof_recorded_place *place)
@@ -45,14 +55,12 @@ static int scan_place(struct pp_text *text, const char **at, struct pathprof_rec
 	*place = (struct pathprof_recorded_place){0};
 	pp_text_blanks(at);
 	p = *at;
-	place->outside = pp_text_word(&p, "X:");
-	if (!place->outside)
-		scan_build_id(&p, &place->id);
-	if (!pp_text_hex(&p, &place->address) || *p != ' ')
-		return pp_text_expected(text, *at, "an address, [BUILDID:]HEX or X:HEX,");
-	if (place->address == 0 && place->id.kind == PATHPROF_ID_NONE)
-		place->outside = true;
-	*at = p;
+	if (scan_address(at, &place->address)) {
+		place->outside = place->address == 0;
+		return 0;
+	}
+	if (!scan_elsewhere(at, place))
+		return pp_text_expected(text, p, "an address, [BUILDID:]HEX or X:HEX,");
 	return 0;
 }
 

@@ -10,6 +10,8 @@
  * Addresses are offsets from the first executable segment (--use-offset, the default) or the ELF
  * file's. The address 1 is llvm-profgen's for "elsewhere"; as an offset it has wrapped around.
  *
+ * One deviation: a context ends with its bracket.
+ *
  * Source: llvm/tools/llvm-profgen/PerfReader.cpp of LLVM 22.
  */
 #include "pp_counted.h"

@@ -148,13 +148,12 @@ static bool scan_flag(const char **at, char set, uint8_t flag, uint8_t *flags)
 
 static bool scan_kind(const char **at, struct pathprof_recorded_branch *branch)
 {
-	if (scan_word(at, kinds, &branch->kind))
+	if (scan_not_told(at) || scan_word(at, kinds, &branch->kind))
 		return true;
-	if (scan_word(at, new_kinds, &branch->new_kind)) {
-		branch->kind = PERF_BR_EXTEND_ABI;
-		return true;
-	}
-	return scan_not_told(at);
+	if (!scan_word(at, new_kinds, &branch->new_kind))
+		return false;
+	branch->kind = PERF_BR_EXTEND_ABI;
+	return true;
 }
 
 /* What follows the flags, as much of it as that perf wrote. */
@@ -173,7 +172,7 @@ static bool scan_rest(const char **at, struct pathprof_recorded_branch *branch)
 		return false;
 	if (!pp_text_char(at, '/'))
 		return true;
-	return scan_word(at, specs, &branch->spec) || scan_not_told(at);
+	return scan_not_told(at) || scan_word(at, specs, &branch->spec);
 }
 
 /* One branch; where it fails *at is left where. */

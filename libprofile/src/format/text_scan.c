@@ -23,16 +23,15 @@ static const uint8_t hex_digit[256] = {
 bool pp_text_hex(const char **at, uint64_t *ret_value)
 {
 	const char *p = *at;
-	uint64_t value = 0;
+	uint64_t value = 0, lost = 0;
 	uint8_t digit;
 
 	while ((digit = hex_digit[(uint8_t)*p])) {
-		if (value >> 60)
-			return false;
+		lost |= value >> 60;
 		value = value << 4 | (digit - 1u);
 		p++;
 	}
-	if (p == *at)
+	if (p == *at || lost)
 		return false;
 	*at = p;
 	*ret_value = value;
