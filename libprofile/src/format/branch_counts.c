@@ -101,7 +101,12 @@ static int add(struct pathprof_branch_profile *p, const uint64_t at[3],
 		return pathprof_branch_profile_add_branch(p, at[0], at[1], c->count,
 							  c->mispredicted);
 	case PATHPROF_RECORDED_RANGE:
+		p->draft->has_ranges = true;
+		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c->count) : 1;
 	case PATHPROF_RECORDED_ADDRESS:
+		/* Where there are ranges they tell the same, and more of it. */
+		if (p->draft->has_ranges)
+			return 0;
 		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c->count) : 1;
 	case PATHPROF_RECORDED_TRACE:
 		return add_trace(p, at, c);

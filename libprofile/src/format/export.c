@@ -25,7 +25,8 @@ static int (*const writers[PATHPROF_FORMAT_CNT])(const struct pp_export *x) = {
 
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset)
 {
-	uint64_t address = 0;
+	/* What is read as the address 0 is in no code. */
+	uint64_t address = x->addresses == PATHPROF_ADDRESS_TEXT ? -x->base.first_text : 0;
 
 	if (offset != PATHPROF_OUTSIDE)
 		pp_address_of(&x->base, x->addresses, offset, &address);

@@ -34,6 +34,7 @@ enum pp_branch_entry_kind {
 
 struct pp_branch_draft {
 	struct pp_branch_entries entries[PP_ENTRY_KIND_CNT];
+	bool has_ranges; /* counts read so far had some */
 };
 
 /* -ENOMEM, -E2BIG: more different entries than positions of them can be numbered. */

@@ -24,7 +24,7 @@ struct pp_export {
 	struct pathprof_error *error;
 };
 
-/* The address of an offset as the file counts them; 0 for PATHPROF_OUTSIDE. */
+/* The address of an offset as the file counts them; what is no address for PATHPROF_OUTSIDE. */
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset);
 /*
  * What is known of where the profile comes from, `name=value` a line behind prefix; separator

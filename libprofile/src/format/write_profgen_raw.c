@@ -2,8 +2,9 @@
 /*
  * llvm-profgen's raw profile, read by `llvm-profgen --unsymbolized-profile`: the number of ranges,
  * then `START-LAST:COUNT` each; the number of branches, then `FROM->TO:COUNT`. Hexadecimal without
- * 0x, offsets from the page of the first executable segment. Branches from outside have 0 in
- * place of the branch, as llvm-profgen itself writes them; those to the outside it leaves out.
+ * 0x, offsets from the page of the first executable segment. Branches from outside
+ * have what is read as the address 0, as llvm-profgen itself writes them; those to the outside it
+ * leaves out.
  *
  * The reader takes nothing else, so that the profile's origin has no place.
  *
