@@ -55,11 +55,11 @@ static int put_in_order(struct pp_perf *perf, const uint8_t *record, struct path
 	/* Where mappings have no time, samples must stay between them, as perf has it. */
 	if (!event || !time_ns || time_ns == UINT64_MAX || !pp_perf_trailer_bytes(event))
 		return deliver(perf, record, error);
-	r = pp_perf_order_put(&perf->order, time_ns, record);
+	r = pp_perf_order_put(&perf->order, time_ns, record, perf->record_at);
 	if (r == -ENOBUFS) {
 		r = pp_perf_order_half(&perf->order, deliver, perf, error);
 		if (r == 0)
-			r = pp_perf_order_put(&perf->order, time_ns, record);
+			r = pp_perf_order_put(&perf->order, time_ns, record, perf->record_at);
 		else
 			return r;
 	}
@@ -219,6 +219,7 @@ static int read_record(struct pp_perf *perf, struct pathprof_error *error)
 	if (r < 0 || !size)
 		return r;
 	perf->recording->stats.records++;
+	perf->record_at = input->offset;
 	r = payload_bytes(perf, pp_perf_input_bytes(input), &payload, error);
 	if (r == 0)
 		r = pp_perf_record(perf, pp_perf_input_bytes(input), error);
@@ -274,6 +275,7 @@ static int open_data(struct pathprof_recording *recording, struct pathprof_error
 	r = pp_perf_input_init(&perf->input, recording->fd);
 	if (r < 0)
 		return failed(perf, r, error);
+	perf->order.fd = perf->input.seekable ? recording->fd : -1;
 	return pp_perf_read_header(perf, error);
 }
 

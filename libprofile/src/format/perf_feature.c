@@ -261,6 +261,9 @@ int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes
 	struct pp_perf_told *told = &perf->told;
 	int r = 0;
 
+	/* perf could not tell. */
+	if (!len_bytes)
+		return 0;
 	switch (feature) {
 	case PP_PERF_FEATURE_BUILD_ID:
 		return add_build_ids(perf, bytes, len_bytes, error);

@@ -5,8 +5,11 @@
  * round before it ended. So a round sets free what the one before it had seen.
  *
  * Workload: some thousand records a round, made of one ascending run a CPU, which the merge sort
- * takes as they are. Memory is bounded: a recording that needs more loses some of its order and
- * nothing else, and `late_cnt` says how much. Records of one time stay in the order of the file.
+ * takes as they are. Records of one time stay in the order of the file.
+ *
+ * Memory is bounded. What does not fit is read again from the file when its turn comes; of a pipe,
+ * or out of compressed records, that cannot be: then the older half goes before its time, some of
+ * the order is lost and nothing else, and `late_cnt` says how much.
  *
  * Ownership: the order owns its copies; a delivered record is valid during the call only.
  * Source: the rounds are those of tools/perf/util/ordered-events.c.
@@ -15,8 +18,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#define PLACE_BITS 13
+#define OFFSET_BITS 47 /* of a file */
+#define OFFSET_MASK ((1ull << OFFSET_BITS) - 1)
 
 void pp_perf_order_release(struct pp_perf_order *order)
 {
@@ -24,6 +29,7 @@ void pp_perf_order_release(struct pp_perf_order *order)
 		free(order->blocks[i].bytes);
 	free(order->queue);
 	free(order->scratch);
+	free(order->again);
 }
 
 /* ---------------------------------------------------------------- in */
@@ -76,24 +82,38 @@ static int grow_queue(struct pp_perf_order *order)
 	return 0;
 }
 
-int pp_perf_order_put(struct pp_perf_order *order, uint64_t time_ns, const uint8_t *record)
+/* A copy in a block; *ret_place says where. */
+static int keep(struct pp_perf_order *order, const uint8_t *record, uint64_t *ret_place)
 {
 	size_t len = (pp_perf_size(record) + 7u) & ~7u;
 	struct pp_perf_block *block;
-	int r = grow_queue(order);
+	int r = find_block(order, len);
 
-	if (r == 0)
-		r = find_block(order, len);
 	if (r < 0)
 		return r;
 	block = &order->blocks[order->block];
 	memcpy(block->bytes + block->used_bytes, record, pp_perf_size(record));
-	order->queue[order->cnt++] = (struct pp_perf_queued){
-		.time_ns = time_ns,
-		.place = order->block << PLACE_BITS | block->used_bytes / 8,
-	};
+	*ret_place = (uint64_t)order->block << 16 | block->used_bytes;
 	block->used_bytes += (uint32_t)len;
 	block->live_cnt++;
+	return 0;
+}
+
+int pp_perf_order_put(struct pp_perf_order *order, uint64_t time_ns, const uint8_t *record,
+		      uint64_t offset)
+{
+	uint64_t place = 0;
+	int r = grow_queue(order);
+
+	if (r == 0)
+		r = keep(order, record, &place);
+	if (r == -ENOBUFS && order->cnt < order->room && order->fd >= 0 && offset <= OFFSET_MASK) {
+		place = PP_PERF_IN_FILE | (uint64_t)pp_perf_size(record) << OFFSET_BITS | offset;
+		r = 0;
+	}
+	if (r < 0)
+		return r;
+	order->queue[order->cnt++] = (struct pp_perf_queued){.time_ns = time_ns, .place = place};
 	if (time_ns > order->newest_ns)
 		order->newest_ns = time_ns;
 	return 0;
@@ -136,19 +156,49 @@ static void sort(struct pp_perf_queued *queue, size_t cnt, struct pp_perf_queued
 
 /* ---------------------------------------------------------------- out */
 
+/* Of the size that it had, or the file has changed. */
+static int read_again(struct pp_perf_order *order, uint64_t place, const uint8_t **ret_record,
+		      struct pathprof_error *error)
+{
+	size_t size = place >> OFFSET_BITS & 0xffff;
+	ssize_t got;
+
+	if (!order->again)
+		order->again = malloc(PP_PERF_BLOCK_BYTES);
+	if (!order->again)
+		return pp_recording_no_memory(error);
+	do
+		got = pread(order->fd, order->again, size, (off_t)(place & OFFSET_MASK));
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return pathprof_fail(error, -errno, "reading a record again: %s", strerror(errno));
+	if ((size_t)got < size || pp_perf_size(order->again) != size)
+		return pathprof_fail(error, -EBADMSG, "the file changed while it was read");
+	*ret_record = order->again;
+	return 0;
+}
+
 static int deliver_one(struct pp_perf_order *order, const struct pp_perf_queued *queued,
 		       pp_perf_deliver deliver, void *context, struct pathprof_error *error)
 {
-	struct pp_perf_block *block = &order->blocks[queued->place >> PLACE_BITS];
-	size_t at = (size_t)(queued->place & ((1u << PLACE_BITS) - 1)) * 8;
-	int r;
+	struct pp_perf_block *block = NULL;
+	const uint8_t *record = NULL;
+	int r = 0;
 
 	if (queued->time_ns < order->last_ns)
 		order->late_cnt++;
 	else
 		order->last_ns = queued->time_ns;
-	r = deliver(context, block->bytes + at, error);
-	block->live_cnt--;
+	if (queued->place & PP_PERF_IN_FILE) {
+		r = read_again(order, queued->place, &record, error);
+	} else {
+		block = &order->blocks[queued->place >> 16];
+		record = block->bytes + (queued->place & 0xffff);
+	}
+	if (r == 0)
+		r = deliver(context, record, error);
+	if (block)
+		block->live_cnt--;
 	return r;
 }
 

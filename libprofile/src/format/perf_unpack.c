@@ -102,6 +102,7 @@ int pp_perf_unpack_record(struct pp_perf *perf, const uint8_t *record, struct pa
 	ZSTD_inBuffer in;
 	bool filled;
 
+	perf->record_at = PP_PERF_NOT_IN_FILE;
 	if (start(unpack) < 0)
 		return pp_recording_no_memory(error);
 	if (!payload(record, &in))

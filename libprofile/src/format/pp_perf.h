@@ -326,8 +326,10 @@ void pp_perf_unpack_release(struct pp_perf_unpack *unpack);
 
 struct pp_perf_queued {
 	uint64_t time_ns;
-	uint32_t place; /* block, and offset in words of 8 bytes in its lower 13 bits */
+	uint64_t place; /* block << 16 | offset in it; or PP_PERF_IN_FILE | size << 47 | offset */
 };
+#define PP_PERF_IN_FILE     (1ull << 63)
+#define PP_PERF_NOT_IN_FILE UINT64_MAX
 
 /* Records wait in blocks; a block is used again when the last of its records has gone. */
 struct pp_perf_block {
@@ -336,8 +338,10 @@ struct pp_perf_block {
 };
 
 struct pp_perf_order {
+	int fd; /* -1: what does not fit into memory cannot be read again */
 	struct pp_perf_block blocks[PP_PERF_BLOCKS];
 	uint32_t block;                 /* that is being filled */
+	uint8_t *again;                 /* a record that was read again */
 	struct pp_perf_queued *queue;   /* room for PP_PERF_QUEUE_MAX */
 	struct pp_perf_queued *scratch; /* for half of them */
 	size_t cnt, room;
@@ -350,8 +354,12 @@ struct pp_perf_order {
 typedef int (*pp_perf_deliver)(void *context, const uint8_t *record, struct pathprof_error *error);
 
 void pp_perf_order_release(struct pp_perf_order *order);
-/* -ENOBUFS: no room, have something delivered first. */
-int pp_perf_order_put(struct pp_perf_order *order, uint64_t time_ns, const uint8_t *record);
+/*
+ * offset: of the record in the file, or PP_PERF_NOT_IN_FILE. -ENOBUFS: no room, have something
+ * delivered first.
+ */
+int pp_perf_order_put(struct pp_perf_order *order, uint64_t time_ns, const uint8_t *record,
+		      uint64_t offset);
 /* A round of the writer ended: what came before the end of the one before it is complete. */
 int pp_perf_order_round(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
 			struct pathprof_error *error);
@@ -374,6 +382,7 @@ struct pp_perf {
 	struct pp_perf_told told;
 	struct pp_perf_unpack unpack;
 	struct pp_perf_order order;
+	uint64_t record_at; /* of the record at hand, in the file; or PP_PERF_NOT_IN_FILE */
 	struct pathprof_recorded_branch branches[PATHPROF_RECORDED_BRANCHES_MAX];
 };
 
