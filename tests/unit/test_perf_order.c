@@ -120,7 +120,8 @@ static struct run *new_run(void)
 {
 	struct run *run = calloc(1, sizeof(*run));
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+	if (!run)
+		abort();
 	run->order.fd = -1;
 	return run;
 }

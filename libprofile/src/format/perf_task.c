@@ -99,8 +99,11 @@ static int take_mmap(struct pp_perf *perf, const struct pp_perf_event *event, ui
 		perf->recording->stats.unknown++;
 		return 0;
 	}
-	if (mode == PP_PERF_MODE_KERNEL)
+	/* perf makes these up, and leaves their protection empty. */
+	if (mode == PP_PERF_MODE_KERNEL) {
 		mapping.pid = PATHPROF_RECORDED_KERNEL;
+		mapping.executable = true;
+	}
 	if (mapping.id.kind == PATHPROF_ID_NONE)
 		pp_perf_told_build_id(&perf->told, mapping.name, &mapping.id);
 	return pp_recording_mapping(perf->recording, &mapping);
