@@ -191,7 +191,7 @@ static bool may_hold_code(int tag)
 static int add_children(struct pathprof_inlines *in, Dwarf_Die *parent, uint32_t depth)
 {
 	Dwarf_Die die;
-	int rc = 0, next;
+	int rc = 0;
 
 	if (depth >= DEPTH_MAX || dwarf_child(parent, &die))
 		return 0;
@@ -204,7 +204,7 @@ static int add_children(struct pathprof_inlines *in, Dwarf_Die *parent, uint32_t
 			rc = add_scopes(in, &die, depth);
 		if (!rc)
 			rc = add_children(in, &die, depth + 1);
-	} while (!rc && (next = dwarf_siblingof(&die, &die)) == 0);
+	} while (!rc && !dwarf_siblingof(&die, &die));
 	return rc;
 }
 
