@@ -41,7 +41,6 @@ struct pp_import_chain {
 	uint32_t taken_cnt;
 	struct pathprof_taken taken[PATHPROF_BURST_MAX];
 
-	struct pathprof_branch branches[PATHPROF_BURST_MAX];
 	struct page pages[PAGE_SLOTS];
 };
 
@@ -213,24 +212,23 @@ static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t
 static void end_window(struct pp_import_chain *chain)
 {
 	struct pp_import_stats *stats = chain->stats;
-	uint32_t cnt = 0, at = 0;
+	uint32_t at = 0;
 	int refusal;
 
 	if (!chain->taken_cnt)
 		return;
-	refusal = pathprof_reconstruct(pp_import_images_reconstructor(chain->images), chain->taken,
-				       chain->taken_cnt, chain->branches, &cnt, &at);
+	/* no more paths end than branches are in a window */
+	make_room(chain, 0, PATHPROF_BURST_MAX);
+	refusal = pathprof_reconstruct_paths(pp_import_images_reconstructor(chain->images),
+					     chain->taken, chain->taken_cnt, chain->mapping,
+					     keep_path, chain, &at);
 	stats->windows += chain->times;
 	stats->taken += chain->times * chain->taken_cnt;
 	chain->taken_cnt = 0;
 	if (refusal) {
 		stats->refused[refusal] += chain->times;
 		stats->repeated += is_repeat(chain, at) ? chain->times : 0;
-		return;
 	}
-	/* no more paths end than there are branches */
-	make_room(chain, 0, cnt);
-	pathprof_paths_of_burst(chain->branches, cnt, chain->mapping, keep_path, chain);
 }
 
 /* ---------------------------------------------------------------- entries */

@@ -17,6 +17,7 @@
 
 #include "pathprof/abi.h"
 #include "pathprof/code.h"
+#include "pathprof/paths.h"
 
 /* A taken branch, addresses of its process. */
 struct pathprof_taken {
@@ -71,6 +72,14 @@ int pathprof_reconstruct_from(struct pathprof_reconstructor *r, uint64_t start,
 			      const struct pathprof_taken *taken, uint32_t cnt,
 			      struct pathprof_branch *branches, uint32_t *ret_cnt,
 			      uint32_t *ret_at);
+/*
+ * pathprof_reconstruct() and then pathprof_paths_of_burst(), several times as fast: what lies on a
+ * way is not gone through each time. The same paths in the same order; fn is called only when the
+ * whole window fits.
+ */
+int pathprof_reconstruct_paths(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
+			       uint32_t cnt, enum pathprof_mapping mapping, pathprof_path_fn *fn,
+			       void *context, uint32_t *ret_at);
 /* One or two words, for tables. Never NULL. */
 const char *pathprof_refusal_name(enum pathprof_refusal refusal);
 

@@ -27,11 +27,12 @@
 #define PP_RUN_BRANCHES_MIN (4 * PATHPROF_BURST_MAX)
 
 struct pp_run {
-	uint64_t start, from; /* what it is known by */
-	uint64_t target;      /* of the branch at its end, when it is direct */
-	uint32_t first, cnt;  /* of pp_runs.branches: those not taken on the way */
-	uint32_t kind;        /* PERF_BR_* of the branch at its end */
-	uint32_t refusal;     /* enum pathprof_refusal; 0: it can be run through */
+	uint64_t start, from;  /* what it is known by */
+	uint64_t target;       /* of the branch at its end, when it is direct */
+	uint32_t first, cnt;   /* of pp_runs.branches: those not taken on the way */
+	uint32_t kind : 31;    /* PERF_BR_* of the branch at its end */
+	uint32_t straight : 1; /* none of those on the way leads back */
+	uint32_t refusal;      /* enum pathprof_refusal; 0: it can be run through */
 };
 
 struct pp_runs {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/pp_types.h"
+#include "../../core/pp_path_stack.h"
 #include "pp_runs.h"
 #include "pp_way.h"
 
@@ -57,6 +57,15 @@ void pathprof_reconstructor_forget(struct pathprof_reconstructor *r)
 	pp_runs_clear(&r->runs);
 }
 
+/* A path is then only made longer by the way. */
+static bool is_straight(const struct pp_way *way)
+{
+	for (uint32_t i = 0; i < way->cnt; i++)
+		if (way->branches[i].target <= way->branches[i].from)
+			return false;
+	return true;
+}
+
 /*
  * Reads the way and keeps it. Refusals are kept too: what does not fit once mostly comes again. Not
  * so unknown code: that is the locator's to say, and may change. 0, a refusal of code unknown, or
@@ -73,6 +82,7 @@ static int learn(struct pathprof_reconstructor *r, uint64_t start, uint64_t from
 	if (!refusal) {
 		run.cnt = r->way.cnt;
 		run.kind = r->way.kind;
+		run.straight = is_straight(&r->way);
 		run.target = r->way.target;
 	}
 	return pp_runs_add(&r->runs, run, r->way.branches);
@@ -146,27 +156,35 @@ static uint32_t write_all(const struct pathprof_reconstructor *r,
 	return (uint32_t)(at - branches);
 }
 
-int pathprof_reconstruct_from(struct pathprof_reconstructor *r, uint64_t start,
-			      const struct pathprof_taken *taken, uint32_t cnt,
-			      struct pathprof_branch *branches, uint32_t *ret_cnt, uint32_t *ret_at)
+/* 0 and r->index filled; or a refusal and where. */
+static int find_window(struct pathprof_reconstructor *r, uint64_t start,
+		       const struct pathprof_taken *taken, uint32_t cnt, uint32_t *ret_at)
 {
-	uint32_t at = 0;
 	int refusal;
 
-	if (!cnt) {
-		*ret_at = 0;
+	*ret_at = 0;
+	if (!cnt)
 		return PATHPROF_REFUSED_EMPTY;
-	}
 	if (cnt > PATHPROF_BURST_MAX) {
 		*ret_at = PATHPROF_BURST_MAX;
 		return PATHPROF_REFUSED_TOO_LONG;
 	}
-	refusal = find_all(r, start, taken, cnt, &at);
+	refusal = find_all(r, start, taken, cnt, ret_at);
 	if (refusal == -ENOSPC) {
 		/* Emptied, there is room for any one window. */
 		pp_runs_clear(&r->runs);
-		refusal = find_all(r, start, taken, cnt, &at);
+		refusal = find_all(r, start, taken, cnt, ret_at);
 	}
+	return refusal;
+}
+
+int pathprof_reconstruct_from(struct pathprof_reconstructor *r, uint64_t start,
+			      const struct pathprof_taken *taken, uint32_t cnt,
+			      struct pathprof_branch *branches, uint32_t *ret_cnt, uint32_t *ret_at)
+{
+	uint32_t at;
+	int refusal = find_window(r, start, taken, cnt, &at);
+
 	if (refusal) {
 		*ret_at = at;
 		return refusal;
@@ -182,6 +200,91 @@ int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof
 	/* What ran before its first taken branch a window does not tell. */
 	return pathprof_reconstruct_from(r, cnt ? taken[0].from : 0, taken, cnt, branches, ret_cnt,
 					 ret_at);
+}
+
+/* ---------------------------------------------------------------- paths of a window */
+
+struct stacking {
+	struct pp_path_config config;
+	struct pp_path_stack stack;
+	uint32_t taken_cnt; /* of the window */
+	pathprof_path_fn *fn;
+	void *context;
+};
+
+static void report(struct stacking *s, const struct pp_path *path)
+{
+	/* A path pushed by a not-taken branch may span the whole window: one place. */
+	uint32_t places = path->span < s->taken_cnt ? s->taken_cnt - (uint32_t)path->span : 1;
+	const struct pathprof_path_seen seen = {.start = path->start,
+						.length = PP_DESC_LENGTH(path->desc),
+						.outcomes = PP_DESC_OUTCOMES(path->desc),
+						.span = (uint32_t)path->span,
+						.weight = (double)s->taken_cnt / places};
+
+	s->fn(s->context, &seen);
+}
+
+static void step(struct stacking *s, const struct pathprof_branch *b)
+{
+	const struct pp_branch branch = {.from = b->from,
+					 .target = b->target,
+					 .next = b->next,
+					 .info = PP_BRANCH_INFO(b->kind, b->taken),
+					 .events = 1};
+	struct pp_path path;
+
+	if (pp_path_stack_step(&s->stack, &s->config, &branch, &path))
+		report(s, &path);
+}
+
+/*
+ * What lies on a way that never leads back only adds as many outcomes of nought to the path on top,
+ * if there is one, and if they do not fill it.
+ */
+static bool lengthen(struct stacking *s, const struct pp_run *run)
+{
+	struct pp_path_entry *e;
+
+	if (!run->cnt || !s->stack.depth)
+		return run->straight;
+	e = &s->stack.entry[PP_MASK(s->stack.top, PP_PATH_STACK_DEPTH - 1)];
+	if (!run->straight || PP_DESC_LENGTH(e->desc) + run->cnt >= s->config.max_length)
+		return false;
+	e->desc += (uint64_t)run->cnt << 32;
+	e->events += run->cnt;
+	return true;
+}
+
+int pathprof_reconstruct_paths(struct pathprof_reconstructor *r, const struct pathprof_taken *taken,
+			       uint32_t cnt, enum pathprof_mapping mapping, pathprof_path_fn *fn,
+			       void *context, uint32_t *ret_at)
+{
+	struct stacking s = {.taken_cnt = cnt, .fn = fn, .context = context};
+	uint32_t at;
+	int refusal = find_window(r, cnt ? taken[0].from : 0, taken, cnt, &at);
+
+	if (refusal) {
+		*ret_at = at;
+		return refusal;
+	}
+	if (mapping == PATHPROF_MAPPING_WPP)
+		pp_path_config_wpp(&s.config);
+	else
+		pp_path_config_bl(&s.config);
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct pp_run *run = &r->runs.runs[r->index[i]];
+
+		if (!lengthen(&s, run))
+			for (uint32_t n = 0; n < run->cnt; n++)
+				step(&s, &r->runs.branches[run->first + n]);
+		step(&s, &(struct pathprof_branch){.from = taken[i].from,
+						   .target = taken[i].to,
+						   .next = taken[i].to,
+						   .kind = run->kind,
+						   .taken = 1});
+	}
+	return 0;
 }
 
 const char *pathprof_refusal_name(enum pathprof_refusal refusal)
