@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Branch stacks cut out of an exact trace, written as a perf.data, imported: every edge and path is
+# there as often, and with the weight, as counting them window by window gives. A spoilt count is
+# found. Files that are not there leave edges, and are named.
+set -u
+. "$(dirname "$0")/trace_common.bash"
+ctl=$build/bin/pathprofctl
+cut=$build/tests/tools/trace_recording
+writer=$build/tests/tools/perf_data_write
+trace_needs "$ctl" "$build/bin/pathprofd" "$tracer" "$cut" "$writer"
+trace_needs_qemu
+command -v sqlite3 >/dev/null || {
+	echo "skip ${0##*/}: no sqlite3 (apt install sqlite3)"
+	exit 0
+}
+cd "$work" || exit 1
+export HOME=$work # nothing of the user's ~/.debug
+
+# stored DB: what trace_recording's EXPECTED has, of a database.
+stored() {
+	sqlite3 "$1" "
+		select 'edge ' || lower(hex(a.build_id)) || printf(' 0x%x ', from_offset) ||
+			lower(hex(b.build_id)) || printf(' 0x%x %d %d', to_offset, sum(count), sum(mispredicted))
+		from edges e join edge_counts c on c.edge = e.id join binaries a on a.id = from_binary
+			join binaries b on b.id = to_binary group by e.id;
+		select 'path ' || lower(hex(build_id)) || printf(' 0x%x %d 0x%x %d %.3f', start, length,
+			outcomes, sum(samples), sum(weight))
+		from paths p join path_counts c on c.path = p.id join binaries b on b.id = p.binary
+		group by p.id;" | sort
+}
+
+count() { # FIELD FILE: of a table in JSON
+	sed -n "s/^  \"$1\": \([0-9]*\),*$/\1/p" "$2"
+}
+
+# same NAME DEPTH STACKS COMMAND...
+same() {
+	local name=$1 depth=$2 stacks=$3
+	shift 3
+	"$tracer" -o trace -- "$@" >/dev/null 2>trace.err || {
+		not_ok "$name" "not traced: $(cat trace.err)"
+		return
+	}
+	"$cut" trace "$stacks" "$depth" script expected && "$writer" recorded <script || {
+		not_ok "$name" "no recording of it"
+		return
+	}
+	rm -f db*
+	if ! "$ctl" import --json --window 2s -o db recorded >table 2>err; then
+		not_ok "$name: import" "$(cat err)"
+		return
+	fi
+	sort expected >want
+	stored db >got
+	if cmp -s want got && [ "$(wc -l <got)" -gt 1000 ]; then
+		ok "$name, stacks of $depth: $(wc -l <got) edges and paths of $(count samples table) stacks in $(count windows table) windows"
+	else
+		not_ok "$name, stacks of $depth" "$(diff want got | head -n 4 | tr '\n' ' ')"
+	fi
+	[ "$(count windows table)" -gt 2 ] || not_ok "$name: windows" "$(count windows table)"
+	[ -s err ] && not_ok "$name: silent" "$(cat err)"
+}
+
+printf 'hello world %s\n' {1..3000} >text
+same gzip 32 8000 gzip -c text
+same perl 16 6000 perl -e 'my %h; $h{$_ % 77} .= $_ for 1..900; print join ",", sort keys %h'
+
+# The check has teeth: one count more in one place.
+sqlite3 db "update edge_counts set count = count + 1 where edge = (select min(edge) from edge_counts)"
+stored db >got
+cmp -s want got && not_ok "a spoilt count" "was not found" || ok "a spoilt count is found"
+
+# The same through a pipe, and text of other columns of events.
+rm -f db*
+"$ctl" import -j -o db - <recorded >table.pipe 2>err && stored db >got &&
+	cmp -s want got && ok "through a pipe" || not_ok "through a pipe" "$(head -n 2 err)"
+
+# A library that is not there: its edges are, no path of it is, and it is said which.
+sed -e 's|/libc\.so\.6$|/libc-gone.so.6|' -e 's|\(mmap2.* 5 \)[0-9a-f]*\( .*libc-gone\)|\1'"$(printf '%040d' 7)"'\2|' \
+	script >script.gone
+"$writer" gone <script.gone
+rm -f db*
+"$ctl" import -j -o db gone >table 2>err
+edges=$(count edges table)
+if [ "$edges" -eq "$(count branches table)" ] && [ "$(count branches_without_code table)" -gt 100 ] &&
+	grep -q 'libc-gone.so.6 (build-id 0*7): not found' err &&
+	[ "$(sqlite3 db "select count(*) from paths p join binaries b on b.id = p.binary where b.name like '%gone%'")" -eq 0 ] &&
+	[ "$(sqlite3 db 'select count(*) from paths')" -gt 100 ]; then
+	ok "a library that is not there: $(count branches_without_code table) of $edges branches without paths"
+else
+	not_ok "a library that is not there" "$(tr '\n' ' ' <table) $(cat err)"
+fi
+
+# Found again by its build-id where the operator says.
+mkdir -p root/odd
+libc=$(sed -n 's/^mmap2.* \(\/.*libc\.so\.6\)$/\1/p' script | head -n 1)
+sed 's|/[^ ]*/libc\.so\.6$|/odd/other-name.so|' script >script.moved
+"$writer" moved <script.moved
+cp "$libc" root/odd/other-name.so
+for option in "--sysroot root" "--binary $libc"; do
+	rm -f db*
+	# shellcheck disable=SC2086
+	"$ctl" import -j $option -o db moved >table 2>err
+	stored db >got
+	cmp -s want got && ok "${option%% *}" || not_ok "${option%% *}" "$(head -n 3 err)"
+done
+echo spoilt >>root/odd/other-name.so
+dd if=/dev/zero of=root/odd/other-name.so bs=1 seek=$((0x300)) count=256 conv=notrunc 2>/dev/null
+rm -f db*
+"$ctl" import -j --sysroot root -o db moved >table 2>err
+[ "$(count branches_without_code table)" -gt 100 ] && grep -q 'not found' err &&
+	ok "a file of another build-id is not believed" ||
+	not_ok "a file of another build-id is not believed" "$(cat err)"
+
+# A writer that was killed.
+head -c $(($(stat -c %s recorded) * 2 / 3)) recorded >short
+rm -f db*
+"$ctl" import -j -o db short >table 2>err
+[ "$(count recording_truncated table)" = 1 ] && grep -q 'its writer was killed' err &&
+	[ "$(count samples table)" -gt 1000 ] && ok "a truncated recording is read as far as it goes" ||
+	not_ok "a truncated recording" "$(cat err)"
+
+# Errors in one line, and no database left behind.
+rm -f db*
+for line in "nothere:nothere: No such file" "script:script: " "work:is a directory"; do
+	mkdir -p work
+	"$ctl" import -o db "${line%%:*}" >out 2>err && not_ok "import ${line%%:*}" "was no failure"
+	if [ "$(wc -l <err)" -eq 1 ] && grep -q "${line#*:}" err && [ ! -e db ]; then
+		ok "import ${line%%:*}: $(cat err)"
+	else
+		not_ok "import ${line%%:*}" "$(cat err)"
+	fi
+done
+exit $failed
