@@ -822,16 +822,19 @@ static void test_script_kinds_not_read(void)
 	CHECK_BAD(BARE, -EPROTO, bare);
 }
 
-static char *repeated(const char *head, const char *text, size_t cnt, const char *tail)
+/* The text so often between the two; the caller frees it. */
+static char *repeated(const char *before, const char *text, size_t cnt, const char *after)
 {
-	size_t len = strlen(text), head_len = strlen(head);
-	char *all = malloc(head_len + len * cnt + strlen(tail) + 1);
+	char *all;
+	size_t bytes;
+	FILE *file = open_memstream(&all, &bytes);
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(all);
-	strcpy(all, head);
-	for (size_t i = 0; i < cnt; i++)
-		memcpy(all + head_len + i * len, text, len);
-	strcpy(all + head_len + len * cnt, tail);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fputs(before, file);
+	while (cnt--)
+		fputs(text, file);
+	fputs(after, file);
+	fclose(file);
 	return all;
 }
 
@@ -911,42 +914,39 @@ static void test_bare_errors(void)
 
 /* ---------------------------------------------------------------- lines */
 
+static void read_long_line(struct reading *r, const char *before, size_t cnt, const char *after)
+{
+	char *text = repeated(before, "a", cnt, after);
+
+	read_text(r, PATHPROF_FORMAT_BOLT_FDATA, text);
+	free(text);
+}
+
 static void test_line_length(void)
 {
-	size_t longest = 1u << 20;
-	char *text = malloc(2 * longest + 64);
+	static const char rest[] = " 1 1 m 2 0 3\n";
+	size_t longest = (1u << 20) - strlen("1 ") - (strlen(rest) - 1);
 	struct reading r;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	/* A name of that length is a name. */
-	memset(text, 'a', 2 * longest);
-	memcpy(text, "1 ", 2);
-	memcpy(text + longest - 16, " 1 1 m 2 0 00003\n", 18);
-	read_text(&r, PATHPROF_FORMAT_BOLT_FDATA, text);
+	read_long_line(&r, "1 ", longest, rest);
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT_EQUAL(r.stats.counts, 1);
 	free(r.text);
-	memset(text, 'a', 2 * longest);
-	memcpy(text, "1 ", 2);
-	memcpy(text + longest - 16, " 1 1 m 2 0 000003\n", 19);
-	read_text(&r, PATHPROF_FORMAT_BOLT_FDATA, text);
+	read_long_line(&r, "1 ", longest + 1, rest);
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
 	CU_ASSERT_STRING_EQUAL(r.error.text, "FILE:1: the line is longer than a MiB");
 	free(r.text);
 	/* It does not end at all. */
-	memcpy(text, "1 a 1 1 b 2 0 3\n", 16);
-	memset(text + 16, 'a', 2 * longest);
-	read_bytes(&r, PATHPROF_FORMAT_BOLT_FDATA, text, 2 * longest);
+	read_long_line(&r, "1 a 1 1 b 2 0 3\n1 ", 2 * longest, "");
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
 	CU_ASSERT_STRING_EQUAL(r.error.text, "FILE:2: the line is longer than a MiB");
 	CU_ASSERT_EQUAL(r.stats.counts, 1);
 	free(r.text);
-	free(text);
 }
 
 static void test_line_nul(void)
 {
-	struct reading r;
+	struct reading r = {0};
 
 	read_bytes(&r, PATHPROF_FORMAT_BOLT_PREAGG, "B 1 2 3 4\nB 1 2 3 \0004\n", 21);
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
@@ -1193,7 +1193,7 @@ static void test_damage(void)
 		char text[1024];
 
 		for (size_t i = 0; i < len * 16; i++) {
-			struct reading r;
+			struct reading r = {0};
 
 			memcpy(text, texts[t].text, len);
 			text[i / 16] = "\0\n\t 0x9f(-/:)~\xff["[i % 16];
