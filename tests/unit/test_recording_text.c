@@ -134,24 +134,25 @@ static void note_info(struct reading *r, const struct pathprof_recording *record
 	CU_ASSERT_PTR_NULL(pathprof_recording_event(recording, info.event_cnt));
 }
 
-static void read_fd(struct reading *r, enum pathprof_format format, int fd)
+static struct reading read_fd(enum pathprof_format format, int fd)
 {
-	struct pathprof_recording_sink sink = {r, note_mapping, note_process, note_sample,
+	struct reading r = {0};
+	struct pathprof_recording_sink sink = {&r, note_mapping, note_process, note_sample,
 					       note_count};
 	struct pathprof_recording *recording;
 
-	memset(r, 0, sizeof(*r));
-	r->log = open_memstream(&r->text, &r->text_bytes);
-	r->result = pathprof_recording_open(&recording, format, fd, "FILE", &sink, &r->error);
-	if (r->result == 0) {
+	r.log = open_memstream(&r.text, &r.text_bytes);
+	r.result = pathprof_recording_open(&recording, format, fd, "FILE", &sink, &r.error);
+	if (r.result == 0) {
 		do
-			r->result = pathprof_recording_read(recording, &r->error);
-		while (r->result > 0);
-		pathprof_recording_stats(recording, &r->stats);
-		note_info(r, recording);
+			r.result = pathprof_recording_read(recording, &r.error);
+		while (r.result > 0);
+		pathprof_recording_stats(recording, &r.stats);
+		note_info(&r, recording);
 		pathprof_recording_free(recording);
 	}
-	fclose(r->log);
+	fclose(r.log);
+	return r;
 }
 
 static int file_of(const char *text, size_t len)
@@ -164,17 +165,18 @@ static int file_of(const char *text, size_t len)
 	return fd;
 }
 
-static void read_bytes(struct reading *r, enum pathprof_format format, const char *text, size_t len)
+static struct reading read_bytes(enum pathprof_format format, const char *text, size_t len)
 {
 	int fd = file_of(text, len);
+	struct reading r = read_fd(format, fd);
 
-	read_fd(r, format, fd);
 	close(fd);
+	return r;
 }
 
-static void read_text(struct reading *r, enum pathprof_format format, const char *text)
+static struct reading read_text(enum pathprof_format format, const char *text)
 {
-	read_bytes(r, format, text, strlen(text));
+	return read_bytes(format, text, strlen(text));
 }
 
 /* What text hands on are these lines; prints the difference. */
@@ -182,7 +184,7 @@ static void check(enum pathprof_format format, const char *text, const char *exp
 {
 	struct reading r;
 
-	read_text(&r, format, text);
+	r = read_text(format, text);
 	if (r.result != 0 || strcmp(r.text, expected) != 0)
 		printf("\n%s--- read as\n%s--- instead of\n%s--- %s\n", text, r.text, expected,
 		       r.error.text);
@@ -203,7 +205,7 @@ static void check_bad(enum pathprof_format format, int code, const struct bad_li
 	for (size_t i = 0; i < cnt; i++) {
 		struct reading r;
 
-		read_text(&r, format, bad[i].text);
+		r = read_text(format, bad[i].text);
 		if (r.result != code || !strstr(r.error.text, bad[i].error))
 			printf("\n%s--- is %d \"%s\" instead of %d \"%s\"\n", bad[i].text, r.result,
 			       r.error.text, code, bad[i].error);
@@ -278,7 +280,7 @@ static void test_preagg_events(void)
 {
 	struct reading r;
 
-	read_text(&r, PATHPROF_FORMAT_BOLT_PREAGG, "E br_inst_retired.near_taken:u\nS 12 3\nE x\n");
+	r = read_text(PATHPROF_FORMAT_BOLT_PREAGG, "E br_inst_retired.near_taken:u\nS 12 3\nE x\n");
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT_EQUAL(r.event_cnt, 2);
 	CU_ASSERT_STRING_EQUAL(r.event, "br_inst_retired.near_taken:u");
@@ -356,7 +358,7 @@ static void test_fdata_samples(void)
 	      "address {main}+10 5 0\naddress out 7 0\n");
 	check(PATHPROF_FORMAT_BOLT_FDATA, "boltedcollection\nno_lbr\n1 main 10 5\n",
 	      "address {main}+10 5 0\n");
-	read_text(&r, PATHPROF_FORMAT_BOLT_FDATA, "no_lbr cycles:u  br:u\n");
+	r = read_text(PATHPROF_FORMAT_BOLT_FDATA, "no_lbr cycles:u  br:u\n");
 	CU_ASSERT_EQUAL(r.event_cnt, 2);
 	CU_ASSERT_STRING_EQUAL(r.event, "cycles:u");
 	free(r.text);
@@ -366,8 +368,9 @@ static void test_fdata_memory(void)
 {
 	struct reading r;
 
-	read_text(&r, PATHPROF_FORMAT_BOLT_FDATA,
-		  "1 main 1 1 main 2 0 3\n4 main 10 3 [heap] 5634 7\n5 f/x.c/1 10 4 table 8 1\n");
+	r = read_text(
+		PATHPROF_FORMAT_BOLT_FDATA,
+		"1 main 1 1 main 2 0 3\n4 main 10 3 [heap] 5634 7\n5 f/x.c/1 10 4 table 8 1\n");
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT_STRING_EQUAL(r.text, "branch {main}+1 {main}+2 3 0\n");
 	CU_ASSERT_EQUAL(r.stats.unknown, 2);
@@ -708,15 +711,15 @@ static void test_script_other_records(void)
 {
 	struct reading r;
 
-	read_text(&r, PERF,
-		  "# ========\n# hostname : box\n# os release : 6.1\n#\n"
-		  "  x  1/1  1.000000: PERF_RECORD_LOST lost 12\n"
-		  "  x  1/1  1.000000: PERF_RECORD_LOST_SAMPLES lost 18446744073709551615\n"
-		  "  x  1/1  1.000000: PERF_RECORD_NAMESPACES 1/1 - nr_namespaces: 7\n"
-		  "\t\t[0/net: 4/0xf0000098, 1/uts: 4/0xeffffffe, 2/ipc: 4/0xefffffff,\n"
-		  "\t\t 4/user: 4/0xeffffffd, 5/mnt: 4/0xf0000000]\n"
-		  "  x  1/1  1.000000: PERF_RECORD_SWITCH_CPU_WIDE OUT  next pid/tid:  0/0\n"
-		  "  x  1/1  1.000000: c:  0x1/0x2/P/-/-/0\n");
+	r = read_text(PERF,
+		      "# ========\n# hostname : box\n# os release : 6.1\n#\n"
+		      "  x  1/1  1.000000: PERF_RECORD_LOST lost 12\n"
+		      "  x  1/1  1.000000: PERF_RECORD_LOST_SAMPLES lost 18446744073709551615\n"
+		      "  x  1/1  1.000000: PERF_RECORD_NAMESPACES 1/1 - nr_namespaces: 7\n"
+		      "\t\t[0/net: 4/0xf0000098, 1/uts: 4/0xeffffffe, 2/ipc: 4/0xefffffff,\n"
+		      "\t\t 4/user: 4/0xeffffffd, 5/mnt: 4/0xf0000000]\n"
+		      "  x  1/1  1.000000: PERF_RECORD_SWITCH_CPU_WIDE OUT  next pid/tid:  0/0\n"
+		      "  x  1/1  1.000000: c:  0x1/0x2/P/-/-/0\n");
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT_STRING_EQUAL(r.text, "user 1000000000 1/1 cpu -1 event 0*1 ip 0 x1 1>2P\n");
 	CU_ASSERT_EQUAL(r.stats.lost, UINT64_MAX);
@@ -740,7 +743,7 @@ static void test_script_events(void)
 	}
 	check(PERF, text, expected);
 	sprintf(at, " 1/1  1.000000: another: 0x1/0x2/P/-/-/0\n");
-	read_text(&r, PERF, text);
+	r = read_text(PERF, text);
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.error.text, "FILE:301: more than 256 events"));
 	CU_ASSERT_STRING_EQUAL(r.event, "ev0:u");
@@ -751,7 +754,7 @@ static void test_script_cut_off(void)
 {
 	struct reading r;
 
-	read_text(&r, PERF, "  1/1 0x10/0x20/P/-/-/0 \n  1/1 0x10/0x20/P/-/-/1");
+	r = read_text(PERF, "  1/1 0x10/0x20/P/-/-/0 \n  1/1 0x10/0x20/P/-/-/1");
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT_STRING_EQUAL(r.text, "user 0 1/1 cpu -1 event 0*1 ip 0 x1 10>20P\n");
 	CU_ASSERT_TRUE(r.stats.truncated);
@@ -844,11 +847,11 @@ static void test_script_stack_length(void)
 	char *more = repeated(" 1/1", " 0x1/0x2/P/-/-/0 ", 1025, "\n");
 	struct reading r;
 
-	read_text(&r, PERF, most);
+	r = read_text(PERF, most);
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT_EQUAL(r.stats.branches, 1024);
 	free(r.text);
-	read_text(&r, PERF, more);
+	r = read_text(PERF, more);
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.error.text, "FILE:1: more than 1024 branches in a stack"));
 	CU_ASSERT_EQUAL(r.stats.samples, 0);
@@ -914,12 +917,13 @@ static void test_bare_errors(void)
 
 /* ---------------------------------------------------------------- lines */
 
-static void read_long_line(struct reading *r, const char *before, size_t cnt, const char *after)
+static struct reading read_long_line(const char *before, size_t cnt, const char *after)
 {
 	char *text = repeated(before, "a", cnt, after);
+	struct reading r = read_text(PATHPROF_FORMAT_BOLT_FDATA, text);
 
-	read_text(r, PATHPROF_FORMAT_BOLT_FDATA, text);
 	free(text);
+	return r;
 }
 
 static void test_line_length(void)
@@ -928,16 +932,16 @@ static void test_line_length(void)
 	size_t longest = (1u << 20) - strlen("1 ") - (strlen(rest) - 1);
 	struct reading r;
 
-	read_long_line(&r, "1 ", longest, rest);
+	r = read_long_line("1 ", longest, rest);
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT_EQUAL(r.stats.counts, 1);
 	free(r.text);
-	read_long_line(&r, "1 ", longest + 1, rest);
+	r = read_long_line("1 ", longest + 1, rest);
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
 	CU_ASSERT_STRING_EQUAL(r.error.text, "FILE:1: the line is longer than a MiB");
 	free(r.text);
 	/* It does not end at all. */
-	read_long_line(&r, "1 a 1 1 b 2 0 3\n1 ", 2 * longest, "");
+	r = read_long_line("1 a 1 1 b 2 0 3\n1 ", 2 * longest, "");
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
 	CU_ASSERT_STRING_EQUAL(r.error.text, "FILE:2: the line is longer than a MiB");
 	CU_ASSERT_EQUAL(r.stats.counts, 1);
@@ -946,9 +950,9 @@ static void test_line_length(void)
 
 static void test_line_nul(void)
 {
-	struct reading r = {0};
+	struct reading r;
 
-	read_bytes(&r, PATHPROF_FORMAT_BOLT_PREAGG, "B 1 2 3 4\nB 1 2 3 \0004\n", 21);
+	r = read_bytes(PATHPROF_FORMAT_BOLT_PREAGG, "B 1 2 3 4\nB 1 2 3 \0004\n", 21);
 	CU_ASSERT_EQUAL(r.result, -EBADMSG);
 	CU_ASSERT_STRING_EQUAL(r.error.text, "FILE:2: a NUL byte: this is not a text");
 	CU_ASSERT_STRING_EQUAL(r.text, "branch 1 2 3 4\n");
@@ -961,7 +965,7 @@ static void test_unreadable(void)
 	struct reading r;
 
 	CU_ASSERT_FATAL(fd >= 0);
-	read_fd(&r, PATHPROF_FORMAT_BOLT_PREAGG, fd);
+	r = read_fd(PATHPROF_FORMAT_BOLT_PREAGG, fd);
 	CU_ASSERT_EQUAL(r.result, -EISDIR);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.error.text, "FILE: cannot read it"));
 	free(r.text);
@@ -1132,7 +1136,7 @@ static void test_many_counts_from_a_pipe(void)
 	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
 	writer = (struct slow_pipe){ends[1], g.text_at, g.text_bytes};
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, write_slowly, &writer), 0);
-	read_fd(&r, PATHPROF_FORMAT_BOLT_PREAGG, ends[0]);
+	r = read_fd(PATHPROF_FORMAT_BOLT_PREAGG, ends[0]);
 	pthread_join(thread, NULL);
 	close(ends[0]);
 	CU_ASSERT_EQUAL(r.result, 0);
@@ -1157,7 +1161,7 @@ static void test_planted_fault_is_found(void)
 	generate_close(&g);
 	digit = strstr(g.text_at + g.text_bytes / 2, "/0x") + 3;
 	*digit = *digit == '1' ? '2' : '1';
-	read_text(&r, PERF, g.text_at);
+	r = read_text(PERF, g.text_at);
 	CU_ASSERT_EQUAL(r.result, 0);
 	CU_ASSERT(strcmp(r.text, g.log_at) != 0);
 	CU_ASSERT_EQUAL(r.text_bytes, g.log_bytes);
@@ -1193,11 +1197,11 @@ static void test_damage(void)
 		char text[1024];
 
 		for (size_t i = 0; i < len * 16; i++) {
-			struct reading r = {0};
+			struct reading r;
 
 			memcpy(text, texts[t].text, len);
 			text[i / 16] = "\0\n\t 0x9f(-/:)~\xff["[i % 16];
-			read_bytes(&r, texts[t].format, text, i % 16 ? len : i / 16);
+			r = read_bytes(texts[t].format, text, i % 16 ? len : i / 16);
 			CU_ASSERT(r.result == 0 || r.result == -EBADMSG || r.result == -EPROTO);
 			CU_ASSERT(r.result == 0 || strncmp(r.error.text, "FILE:", 5) == 0);
 			CU_ASSERT(r.stats.records <= 12);
