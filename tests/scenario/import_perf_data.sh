@@ -237,6 +237,7 @@ cat plain.data | "$dump" - | cmp -s - <("$dump" plain.data) && ok "a file throug
 	sample 0 7 2001 0x400100 cpu=3 period=78 mode=1 hw=-1
 	lost 2100 5
 	lost-samples 2200 7
+	lost-samples 2200 100 by-filter
 	END
 } | "$write" golden.data
 cat >golden.want <<-'END'
@@ -248,7 +249,7 @@ cat >golden.want <<-'END'
 	0.000001004 map 7 0x800000 0x10000 0x0 x /bin/d -
 	7/7 0.000002000: cycles:u: 400100 0x1/0x2/P/-/-/1/COND/3/0/1 0x3/0x4/M/-/-/2/ARCH_5/1/7/7/N 0x5/0x6/-/-/-/0//2/0/2 hw 9 cpu 3 period 77 user
 	7/7 0.000002001: cycles:u: 400100 hw -1 cpu 3 period 78
-	# bytes 1016 of 2628 records 10 samples 2 branches 3 mappings 6 counts 0 lost 12 unknown 0 reordered 0
+	# bytes 1016 of 2628 records 11 samples 2 branches 3 mappings 6 counts 0 lost 12 unknown 0 reordered 0
 	# host here arch x86_64 release 6.8.0
 	# cpu Some
 	# command perf record -b
@@ -262,6 +263,14 @@ if diff <(sed 's/^# bytes.*records/# records/' golden.want) \
 else
 	not_ok "speculation, privilege, index, ids, features" "$(head -n 4 golden.diff)"
 fi
+
+for kind in 0x8=no 0x408=no 0x20002=no 0x10=yes 0x1000=yes 0x808=yes; do
+	{ echo file; echo "event sample=ip+tid+time+branches branch=${kind%=*}"; echo begin
+	  echo "sample 0 7 2000 0x400100 0x1>0x2:P"; } | "$write" some.data
+	"$dump" -b some.data | grep -q filtered && got=yes || got=no
+	[ $got = "${kind#*=}" ] && ok "branches of kinds ${kind%=*} only: $got" ||
+		not_ok "branches of kinds ${kind%=*} only" "$got"
+done
 
 # ---------------------------------------------------------------- damage
 

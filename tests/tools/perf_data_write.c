@@ -18,7 +18,7 @@
  *     mmap2 PID TIME START LENGTH OFFSET PROT inode|muddled|HEX NAME     muddled: an inode that is
  *                                      flagged as a build-id, as kernels do
  *     comm|exec PID[/TID] TIME NAME      fork|spawn PID[/TID] TIME PARENT    exit PID[/TID] TIME
- *     lost TIME COUNT                    lost-samples TIME COUNT
+ *     lost TIME COUNT                    lost-samples TIME COUNT [by-filter]
  *     sample EVENT PID TIME IP [cpu=N] [period=N] [mode=N] [hw=N] [chain=N] [raw=N]
  *            [FROM>TO[:MPXAN[:CYCLES[:KIND[:SPEC[:NEW[:PRIV]]]]]] ...]
  *     round | other TYPE BYTES [TIME] | aux BYTES | tracing BYTES | zip | zip2 | unzip
@@ -585,7 +585,7 @@ static void put_lost(char **words)
 {
 	bool samples = strcmp(words[0], "lost-samples") == 0;
 
-	begin(samples ? 13 : 2, 0);
+	begin(samples ? 13 : 2, words[3] ? 0x8000 : 0);
 	if (!samples)
 		put_u64(events[0].ids[0]);
 	put_u64(number(words[2]));

@@ -70,8 +70,8 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *s)
 	for (uint32_t i = 0; i < s->branch_cnt; i++)
 		print_branch(dump, &s->branches[i]);
 	if (dump->all)
-		printf(" hw %" PRId64 " cpu %d period %" PRIu64 "%s", s->hw_idx, (int)s->cpu,
-		       s->period, s->user ? " user" : "");
+		printf(" hw %" PRId64 " cpu %d period %" PRIu64 "%s%s", s->hw_idx, (int)s->cpu,
+		       s->period, s->user ? " user" : "", s->filtered ? " filtered" : "");
 	putchar('\n');
 	return 0;
 }

@@ -90,6 +90,8 @@ struct pathprof_recorded_sample {
 	uint64_t repeats;       /* seen so often more, in an aggregated text; else 0 */
 	bool user;              /* false: the sample was taken in the kernel or a hypervisor */
 	int64_t hw_idx;         /* index of the newest entry in the hardware; -1: not told */
+	bool filtered; /* of some kinds of branches only, or a call stack: between them others ran
+			*/
 	uint32_t branch_cnt;
 	const struct pathprof_recorded_branch *branches; /* newest first, as recorded */
 };

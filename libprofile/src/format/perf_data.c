@@ -257,6 +257,8 @@ static int read_some(struct pathprof_recording *recording, struct pathprof_error
 	if (r == 0)
 		r = finish(perf, error);
 	recording->stats.bytes = perf->input.offset;
+	if (r == 0 && recording->stats.bytes_total && !recording->stats.truncated)
+		recording->stats.bytes = recording->stats.bytes_total;
 	return r;
 }
 

@@ -94,6 +94,15 @@ _Static_assert(PATHPROF_RECORDED_MISPREDICTED == 1 && PATHPROF_RECORDED_PREDICTE
 		       PATHPROF_RECORDED_IN_TX == 4 && PATHPROF_RECORDED_ABORT == 8,
 	       "the flags are the lowest bits of an entry");
 
+/* Between two of its branches others may have been taken. */
+static bool is_filtered(const struct pp_perf_event *event)
+{
+	uint64_t type = event->branch_type;
+
+	return type & PP_PERF_BRANCH_CALL_STACK ||
+	       (type & PP_PERF_BRANCH_SOME && !(type & PP_PERF_BRANCH_ANY));
+}
+
 static int take_branches(struct pp_perf *perf, struct pp_perf_cursor *cursor,
 			 const struct pp_perf_event *event, struct pathprof_recorded_sample *sample,
 			 struct pathprof_error *error)
@@ -115,6 +124,7 @@ static int take_branches(struct pp_perf *perf, struct pp_perf_cursor *cursor,
 	for (size_t i = 0; i < cnt; i++)
 		decode(&perf->branches[i], entries + i * PP_PERF_BRANCH_BYTES);
 	sample->branch_cnt = (uint32_t)cnt;
+	sample->filtered = is_filtered(event);
 	return 0;
 }
 

@@ -171,7 +171,9 @@ static int take_lost(struct pp_perf *perf, const struct pp_perf_event *event, co
 	cnt = pp_perf_take_u64(&cursor);
 	if (cursor.bad)
 		return bad_record(perf, record, error);
-	perf->recording->stats.lost += cnt;
+	/* What a filter of the recording dropped was not wanted. */
+	if (!(pp_perf_misc(record) & PP_PERF_MISC_LOST_BY_FILTER))
+		perf->recording->stats.lost += cnt;
 	return 0;
 }
 

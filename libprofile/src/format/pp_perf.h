@@ -65,16 +65,17 @@ enum pp_perf_type {
 	PP_PERF_COMPRESSED2 = 83,
 };
 
-#define PP_PERF_MISC_MODE          0x0007 /* of the next five */
-#define PP_PERF_MODE_KERNEL        1
-#define PP_PERF_MODE_USER          2
-#define PP_PERF_MODE_GUEST_KERNEL  4
-#define PP_PERF_MODE_GUEST_USER    5
-#define PP_PERF_MISC_MMAP_DATA     0x2000
-#define PP_PERF_MISC_COMM_EXEC     0x2000
-#define PP_PERF_MISC_FORK_EXEC     0x2000
-#define PP_PERF_MISC_MMAP_BUILD_ID 0x4000
-#define PP_PERF_MISC_BUILD_ID_SIZE 0x8000
+#define PP_PERF_MISC_MODE           0x0007 /* of the next five */
+#define PP_PERF_MODE_KERNEL         1
+#define PP_PERF_MODE_USER           2
+#define PP_PERF_MODE_GUEST_KERNEL   4
+#define PP_PERF_MODE_GUEST_USER     5
+#define PP_PERF_MISC_MMAP_DATA      0x2000
+#define PP_PERF_MISC_COMM_EXEC      0x2000
+#define PP_PERF_MISC_FORK_EXEC      0x2000
+#define PP_PERF_MISC_LOST_BY_FILTER 0x8000
+#define PP_PERF_MISC_MMAP_BUILD_ID  0x4000
+#define PP_PERF_MISC_BUILD_ID_SIZE  0x8000
 
 /* What a sample holds, in the order of the bits but for the identifier, which comes first. */
 #define PP_PERF_SAMPLE_IP         0x00001
@@ -91,9 +92,12 @@ enum pp_perf_type {
 #define PP_PERF_SAMPLE_BRANCHES   0x00800
 #define PP_PERF_SAMPLE_IDENTIFIER 0x10000
 
-#define PP_PERF_BRANCH_HW_INDEX 0x20000
-#define PP_PERF_BRANCH_COUNTERS 0x80000
-#define PP_PERF_BRANCH_BYTES    24
+#define PP_PERF_BRANCH_ANY        0x00008
+#define PP_PERF_BRANCH_SOME       0x037f0 /* calls, returns, conditional ones, ... */
+#define PP_PERF_BRANCH_CALL_STACK 0x00800
+#define PP_PERF_BRANCH_HW_INDEX   0x20000
+#define PP_PERF_BRANCH_COUNTERS   0x80000
+#define PP_PERF_BRANCH_BYTES      24
 
 #define PP_PERF_READ_ENABLED 0x01
 #define PP_PERF_READ_RUNNING 0x02
