@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SMALL_BYTES (1u << 17)
+
 int pp_perf_input_init(struct pp_perf_input *input, int fd)
 {
 	struct stat status;
@@ -22,9 +24,14 @@ int pp_perf_input_init(struct pp_perf_input *input, int fd)
 	*input = (struct pp_perf_input){.fd = fd, .seekable = S_ISREG(status.st_mode)};
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
-	if (input->seekable)
+	input->room = PP_PERF_INPUT_BYTES;
+	if (input->seekable) {
 		input->end_bytes = (uint64_t)status.st_size;
-	input->bytes = malloc(PP_PERF_INPUT_BYTES);
+		/* Small files need no more than the longest record, twice. */
+		if (input->end_bytes < SMALL_BYTES)
+			input->room = SMALL_BYTES;
+	}
+	input->bytes = malloc(input->room);
 	return input->bytes ? 0 : -ENOMEM;
 }
 
@@ -50,14 +57,14 @@ int pp_perf_input_fill(struct pp_perf_input *input, size_t want, size_t *ret_cnt
 {
 	size_t have = input->end - input->at;
 
-	if (have < want && PP_PERF_INPUT_BYTES - input->at < want) {
+	if (have < want && input->room - input->at < want) {
 		memmove(input->bytes, input->bytes + input->at, have);
 		input->at = 0;
 		input->end = have;
 	}
 	while (have < want) {
-		ssize_t got = read_some(input, input->bytes + input->end,
-					PP_PERF_INPUT_BYTES - input->end, input->offset + have);
+		ssize_t got = read_some(input, input->bytes + input->end, input->room - input->end,
+					input->offset + have);
 
 		if (got < 0)
 			return (int)got;

@@ -206,6 +206,7 @@ struct pp_perf_input {
 	int fd;
 	bool seekable;
 	uint8_t *bytes;
+	size_t room;
 	size_t at, end;     /* what is read and not yet consumed */
 	uint64_t offset;    /* in the file, of bytes[at] */
 	uint64_t end_bytes; /* of a seekable file */
