@@ -485,7 +485,7 @@ static int hand_on_aggregate(struct pp_import *import, struct pathprof_error *er
 
 int pp_import_finish(struct pp_import *import, struct pathprof_error *error)
 {
-	int r = import->aggregate ? hand_on_aggregate(import, error) : 0;
+	int r = import->aggregate && import->stats.counts ? hand_on_aggregate(import, error) : 0;
 
 	if (r < 0 || !import->begun)
 		return r;

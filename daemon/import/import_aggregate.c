@@ -348,6 +348,9 @@ int pp_import_aggregate_finish(struct pp_import_aggregate *aggregate,
 	if (r == 0)
 		r = add_ranges(aggregate, sink, traced, arrivals, arrival_cnt);
 	sink->stats->branches = aggregate->profile.origin.taken;
+	/* branches with both ends elsewhere are in the profile's sum only */
+	if (sink->stats->branches > sink->stats->edges)
+		sink->stats->left[PP_IMPORT_UNMAPPED] = sink->stats->branches - sink->stats->edges;
 	sink->stats->counts_left = aggregate->profile.origin.refused;
 	free(arrivals);
 	free(traced);
