@@ -574,7 +574,7 @@ static void test_script_hostile_names(void)
 		snprintf(text, sizeof(text),
 			 "%16s    77/78    1.000000: c:      7f0011223344  0x10/0x20/P/-/-/0 \n"
 			 "%16s    77/78    [001] 2.000000: c:      7f0011223344 \n",
-			 names[i], "x");
+			 names[i], names[i]);
 		check(PERF, text,
 		      "user 1000000000 77/78 cpu -1 event 0*1 ip 7f0011223344 x1 10>20P\n"
 		      "user 2000000000 77/78 cpu 1 event 0*1 ip 7f0011223344 x1\n");
@@ -696,6 +696,7 @@ static void test_script_processes(void)
 	check(PERF,
 	      "  x  1/1  1.000000: PERF_RECORD_COMM: perf:12/12\n"
 	      "  x  1/1  2.000000: PERF_RECORD_COMM exec: a:b c:12/12\n"
+	      "PERF_RECORD_X:  1/1  2.500000: PERF_RECORD_COMM: PERF_RECORD_X::12/12\n"
 	      "  x  1/1  3.000000: PERF_RECORD_COMM: thread:12/13\n"
 	      "  x  1/1  4.000000: PERF_RECORD_FORK(14:14):(12:12)\n"
 	      "  x  1/1  5.000000: PERF_RECORD_FORK(12:13):(12:12)\n"
@@ -703,6 +704,7 @@ static void test_script_processes(void)
 	      "  x  1/1  7.000000: PERF_RECORD_EXIT(14:14):(12:12)\n",
 	      "comm 1000000000 12 of 0 perf\n"
 	      "exec 2000000000 12 of 0 a:b c\n"
+	      "comm 2500000000 12 of 0 PERF_RECORD_X:\n"
 	      "fork 4000000000 14 of 12 -\n"
 	      "exit 7000000000 14 of 12 -\n");
 }

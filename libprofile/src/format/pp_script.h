@@ -50,7 +50,7 @@ bool pp_script_pid(const char **at, uint32_t *ret_pid);
 
 /*
  * Where in [line, end) a record that is no sample begins; NULL: there is none. `sure` asks for
- * kinds whose name is too long for a process to have it.
+ * kinds whose name is too long for a process to have it: what stands before branches.
  */
 char *pp_script_find_record(char *line, const char *end, bool sure);
 /* Hands it on; `at` as found. */

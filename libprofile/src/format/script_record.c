@@ -35,18 +35,30 @@ static bool is_sure(const char *kind)
 	return false;
 }
 
+static char *next_record(char *line, const char *end)
+{
+	return line < end ? memmem(line, (size_t)(end - line), RECORD, strlen(RECORD)) : NULL;
+}
+
+/* Any kind: behind columns, or where there are none; else it is a process's name. */
+static char *find_any_record(char *line, const char *end)
+{
+	char *found = next_record(line, end);
+	struct pp_script_columns before, all;
+
+	if (!found)
+		return NULL;
+	pp_script_columns(line, found, &before);
+	pp_script_columns(line, end, &all);
+	return before.anchored || !all.anchored ? found : NULL;
+}
+
 char *pp_script_find_record(char *line, const char *end, bool sure)
 {
-	while (line < end) {
-		char *found = memmem(line, (size_t)(end - line), RECORD, strlen(RECORD));
-
-		if (!found)
-			return NULL;
-		line = found + strlen(RECORD);
-		if (!sure || is_sure(line))
-			return found;
-	}
-	return NULL;
+	for (char *at = line; (at = next_record(at, end)); at += strlen(RECORD))
+		if (is_sure(at + strlen(RECORD)))
+			return at;
+	return sure ? NULL : find_any_record(line, end);
 }
 
 /* What %#x writes: 0 has no 0x. */
