@@ -120,7 +120,7 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
  * A count that pathprof_recording_read() hands on; addresses says what its places count from. A
  * place of another build-id than p's is outside. Samples at an address become ranges of one
  * instruction, unless ranges were read before them. What lies in no code is counted as refused.
- * -EOPNOTSUPP: PATHPROF_ADDRESS_RUN.
+ * code is the same in all calls. -EOPNOTSUPP: PATHPROF_ADDRESS_RUN; -ESTALE.
  */
 int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct pathprof_code *code,
 				      enum pathprof_address_kind addresses,

@@ -9,13 +9,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../code/pp_build_id.h"
+#include "../code/pp_code.h"
 #include "pp_address.h"
 
 struct reading {
 	struct pathprof_code *code;
 	const struct pathprof_build_id *id;
 	enum pathprof_address_kind addresses;
-	struct pp_address_base base;
+	const struct pp_address_base *base;
 };
 
 static int by_symbol(struct pathprof_code *code, const struct pathprof_recorded_place *place,
@@ -58,7 +60,7 @@ static int locate(const struct reading *r, const struct pathprof_recorded_place 
 		return 0;
 	}
 	if (!place->symbol)
-		return pp_address_to_offset(&r->base, r->addresses, place->address, ret_offset);
+		return pp_address_to_offset(r->base, r->addresses, place->address, ret_offset);
 	rc = by_symbol(r->code, place, ret_offset);
 	return rc ? rc : pathprof_code_offset_to_vaddr(r->code, *ret_offset, &vaddr);
 }
@@ -129,6 +131,25 @@ static int place_all(const struct reading *r, const struct pathprof_recorded_cou
 	return rc || c->kind != PATHPROF_RECORDED_TRACE ? rc : locate(r, &c->end, &at[2]);
 }
 
+/* What addresses count from, found out once; code of another binary is refused. */
+static int learn_code(struct pathprof_branch_profile *p, struct pathprof_code *code,
+		      struct pathprof_error *error)
+{
+	struct pathprof_build_id id;
+	int rc;
+
+	if (p->draft->base.code == code)
+		return 0;
+	rc = pp_build_id_read_fd(&id, code->fd, code->path, error);
+	if (!rc)
+		rc = pp_branch_check_id(p, &id, code->path, error);
+	if (!rc)
+		rc = pp_address_base_read(&p->draft->base, code, error);
+	if (!rc)
+		p->origin.build_id = id;
+	return rc;
+}
+
 int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct pathprof_code *code,
 				      enum pathprof_address_kind addresses,
 				      const struct pathprof_recorded_count *count,
@@ -138,9 +159,10 @@ int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct 
 		.code = code,
 		.id = &p->origin.build_id,
 		.addresses = addresses,
+		.base = &p->draft->base,
 	};
 	uint64_t at[3] = {0, 0, 0};
-	int rc = pp_address_base_read(&reading.base, code, error);
+	int rc = learn_code(p, code, error);
 
 	if (rc)
 		return rc;

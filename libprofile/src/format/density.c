@@ -23,7 +23,7 @@ struct thickness {
 	uint64_t bytes, branches;
 };
 
-/* The part that holds offset; part_cnt: none. */
+/* The part that holds offset; part_cnt: none, or one of the linker's stubs. */
 static uint32_t part_at(const struct pathprof_graph *g, uint64_t offset)
 {
 	uint32_t b = offset == PATHPROF_OUTSIDE ? PATHPROF_GRAPH_NONE
@@ -33,6 +33,8 @@ static uint32_t part_at(const struct pathprof_graph *g, uint64_t offset)
 		return g->part_cnt;
 	const struct pathprof_graph_function *f = &g->functions[g->blocks[b].function];
 
+	if (f->flags & PATHPROF_FUNCTION_PLT)
+		return g->part_cnt;
 	for (uint32_t i = f->first_part; i < f->first_part + f->part_cnt; i++)
 		if (offset >= g->parts[i].start && offset < g->parts[i].end)
 			return i;

@@ -28,9 +28,6 @@ static void mark_heads(const struct pathprof_graph *g, uint8_t *heads)
 			if (edge->kind != PATHPROF_EDGE_NOT_TAKEN ||
 			    !is_jump_alone(&g->blocks[edge->to]))
 				heads[edge->to] = 1;
-			/* A call that may throw ends a block. */
-			if (edge->kind == PATHPROF_EDGE_UNWIND && b + 1 < g->block_cnt)
-				heads[b + 1] = 1;
 		}
 	}
 }
@@ -40,6 +37,10 @@ static void add_range(const struct pathprof_graph *g, const struct pathprof_rang
 {
 	uint32_t b = pathprof_graph_block_at(g, r->start);
 
+	/* A call that came back ran on into the block behind it. */
+	if (r->after_call && b && b != PATHPROF_GRAPH_NONE && heads[b] &&
+	    g->blocks[b].start == r->start && g->blocks[b - 1].end == r->start)
+		counts[b - 1] = pp_count_sum(counts[b - 1], r->count);
 	for (; b < g->block_cnt && g->blocks[b].last < r->last; b++) {
 		const struct pathprof_graph_block *block = &g->blocks[b];
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "pathprof/branch_profile.h"
+#include "pp_address.h"
 
 struct pp_branch_entry {
 	uint64_t at[3]; /* from, to | start, last, after a call | from, start, last */
@@ -34,7 +35,8 @@ enum pp_branch_entry_kind {
 
 struct pp_branch_draft {
 	struct pp_branch_entries entries[PP_ENTRY_KIND_CNT];
-	bool has_ranges; /* counts read so far had some */
+	bool has_ranges;             /* counts read so far had some */
+	struct pp_address_base base; /* of the code that they are of; code NULL: none yet */
 };
 
 /* -ENOMEM, -E2BIG: more different entries than positions of them can be numbered. */

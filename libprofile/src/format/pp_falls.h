@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * Fall-throughs: how often one block ran on into the next without a branch, out of the ranges and
- * the graph. Only between blocks as BOLT cuts them: a call ends none, unless it may throw; where
+ * the graph. Only between blocks as BOLT cuts them: a call ends none, even if it may throw; where
  * code leads to a block begins.
  *
  * Workload: once an export; the sum of the ranges' blocks. Ownership: the caller frees the array.

@@ -262,7 +262,10 @@ static int count_branch(struct making *m, const struct pathprof_branch_count *br
 	return 0;
 }
 
-/* What a position called it ran at least as often. NOLINTNEXTLINE(misc-no-recursion) */
+/*
+ * What a position called it ran at least as often. llvm-profgen does so outside of what was inlined
+ * only.
+ */
 static void lift_to_calls(struct pp_source_function *f)
 {
 	for (uint32_t i = 0; i < f->body_cnt; i++) {
@@ -273,8 +276,6 @@ static void lift_to_calls(struct pp_source_function *f)
 		if (f->body[i].count < calls)
 			f->body[i].count = calls;
 	}
-	for (uint32_t i = 0; i < f->inlined_cnt; i++)
-		lift_to_calls(f->inlined[i]);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): to FRAMES_MAX */
@@ -309,7 +310,8 @@ int pp_source_profile_make(struct pp_source_profile *ret_profile, const struct p
 		pp_source_profile_release(&profile);
 		return rc;
 	}
-	lift_to_calls(&profile.root);
+	for (uint32_t i = 0; i < profile.root.inlined_cnt; i++)
+		lift_to_calls(profile.root.inlined[i]);
 	*ret_profile = profile;
 	return 0;
 }

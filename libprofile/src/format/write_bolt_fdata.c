@@ -26,6 +26,7 @@ struct names {
 	const struct pp_export *x;
 	const struct pp_symbol *symbols;
 	size_t symbol_cnt;
+	uint32_t *numbers;
 };
 
 static void put_name(FILE *file, const char *name)
@@ -37,16 +38,45 @@ static void put_name(FILE *file, const char *name)
 	}
 }
 
-/* Which of the local symbols of its name, by address; 0: it is not local. */
-static uint32_t number_of(const struct names *names, const struct pp_symbol *symbol)
+static int by_name(const void *a, const void *b, void *context)
 {
-	uint32_t number = 1;
+	const struct pp_symbol *symbols = context;
+	const struct pp_symbol *left = &symbols[*(const uint32_t *)a];
+	const struct pp_symbol *right = &symbols[*(const uint32_t *)b];
+	int c = strcmp(left->name, right->name);
 
-	if (symbol->rank)
-		return 0;
-	for (const struct pp_symbol *s = names->symbols; s < symbol; s++)
-		number += !s->rank && s->start != symbol->start && !strcmp(s->name, symbol->name);
-	return number;
+	return c ? c : left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Which of the local symbols of its name each is, by address; 0: it is not local. */
+static int number_locals(struct names *names)
+{
+	size_t cnt = 0;
+	uint32_t *locals;
+
+	names->symbol_cnt = pp_symbols_all(names->x->code, &names->symbols);
+	names->numbers = calloc(names->symbol_cnt + 1, sizeof(*names->numbers));
+	locals = calloc(names->symbol_cnt + 1, sizeof(*locals));
+	if (!names->numbers || !locals) {
+		free(locals);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < names->symbol_cnt; i++)
+		if (!names->symbols[i].rank)
+			locals[cnt++] = (uint32_t)i;
+	if (cnt)
+		qsort_r(locals, cnt, sizeof(*locals), by_name, (void *)names->symbols);
+	for (size_t i = 0; i < cnt; i++) {
+		const struct pp_symbol *s = &names->symbols[locals[i]];
+		const struct pp_symbol *before = i ? &names->symbols[locals[i - 1]] : NULL;
+
+		names->numbers[locals[i]] = 1;
+		if (before && !strcmp(before->name, s->name))
+			names->numbers[locals[i]] =
+				names->numbers[locals[i - 1]] + (before->start != s->start);
+	}
+	free(locals);
+	return 0;
 }
 
 /* The last symbol that begins at vaddr is the best one. */
@@ -103,8 +133,8 @@ static void put_place(const struct names *names, uint64_t offset)
 		symbol = symbol_at(names, vaddr);
 	fputs("1 ", file);
 	put_name(file, name);
-	if (symbol && number_of(names, symbol))
-		fprintf(file, "/%" PRIu32, number_of(names, symbol));
+	if (symbol && names->numbers[symbol - names->symbols])
+		fprintf(file, "/%" PRIu32, names->numbers[symbol - names->symbols]);
 	fprintf(file, " %" PRIx64 " ", offset - start);
 }
 
@@ -116,23 +146,30 @@ static void put(const struct names *names, uint64_t from, uint64_t to, uint64_t 
 	fprintf(names->x->file, "%" PRIu64 " %" PRIu64 "\n", mispredicted, count);
 }
 
-int pp_write_bolt_fdata(const struct pp_export *x)
+static void put_all(const struct names *names, const struct pp_fall *falls, uint32_t fall_cnt)
 {
-	const struct pathprof_branch_profile *p = x->profile;
-	struct names names = {.x = x};
-	struct pp_fall *falls;
-	uint32_t fall_cnt;
-	int rc = pp_falls_find(p, x->graph, &falls, &fall_cnt);
+	const struct pathprof_branch_profile *p = names->x->profile;
 
-	if (rc)
-		return pathprof_fail(x->error, rc, "bolt-fdata: %s", strerror(-rc));
-	names.symbol_cnt = pp_symbols_all(x->code, &names.symbols);
 	for (uint32_t i = 0; i < p->branch_cnt; i++)
-		if (p->branches[i].count && !pp_is_return(x->graph, p->branches[i].from))
-			put(&names, p->branches[i].from, p->branches[i].to,
+		if (p->branches[i].count && !pp_is_return(names->x->graph, p->branches[i].from))
+			put(names, p->branches[i].from, p->branches[i].to,
 			    p->branches[i].mispredicted, p->branches[i].count);
 	for (uint32_t i = 0; i < fall_cnt; i++)
-		put(&names, falls[i].from, falls[i].to, 0, falls[i].count);
+		put(names, falls[i].from, falls[i].to, 0, falls[i].count);
+}
+
+int pp_write_bolt_fdata(const struct pp_export *x)
+{
+	struct names names = {.x = x};
+	struct pp_fall *falls = NULL;
+	uint32_t fall_cnt = 0;
+	int rc = pp_falls_find(x->profile, x->graph, &falls, &fall_cnt);
+
+	if (!rc)
+		rc = number_locals(&names);
+	if (!rc)
+		put_all(&names, falls, fall_cnt);
+	free(names.numbers);
 	free(falls);
-	return 0;
+	return rc ? pathprof_fail(x->error, rc, "bolt-fdata: %s", strerror(-rc)) : 0;
 }
