@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "../../libprofile/src/format/pp_fill.h"
 #include "../../libprofile/src/format/pp_straight.h"
 #include "elf_writer.h"
 #include "pathprof/export.h"
@@ -356,6 +357,83 @@ static void test_store_paths(void)
 	end(&w);
 }
 
+/* ---------------------------------------------------------------- runs that no path gave */
+
+static bool ranges_are(struct world *w, const char *want)
+{
+	char *got = NULL;
+	size_t size;
+	FILE *file = open_memstream(&got, &size);
+	bool same;
+
+	settle(w);
+	for (uint32_t i = 0; i < w->profile.range_cnt; i++)
+		put_range(file, &w->profile.ranges[i]);
+	fclose(file);
+	same = !strcmp(got, want);
+	free(got);
+	return same;
+}
+
+/* As in fill(): 40 at 02, of which 4 leave at 04; 36 at 06, of which 30 leave at 0a. */
+static void add_branches(struct world *w)
+{
+	begin(w);
+	branch(w, PATHPROF_OUTSIDE, 0x00, 10, 0);
+	branch(w, 0x0a, 0x02, 30, 0);
+	branch(w, 0x04, 0x0d, 4, 0);
+	branch(w, 0x0d, 0x20, 4, 0);
+	branch(w, 0x21, 0x12, 4, 0);
+	branch(w, 0x12, 0x0c, 4, 0);
+	branch(w, 0x0c, PATHPROF_OUTSIDE, 10, 0);
+}
+
+static void test_fill(void)
+{
+	static const char *const want = "F 0-4 1\n"
+					"F 0-a 8\n" /* 7.5 */
+					"F 0-c 2\n" /* 1.5 */
+					"F 2-4 3\n"
+					"F 2-a 23\n" /* 22.5 */
+					"F 2-c 5\n"  /* 4.5 */
+					"F c-c 4\n"
+					"F d-d 4\n"
+					"r 12-12 4\n"
+					"F 20-21 4\n";
+	struct world w;
+
+	add_branches(&w);
+	CU_ASSERT_EQUAL(pp_fill(&w.profile, w.graph), 0);
+	CU_ASSERT_TRUE(ranges_are(&w, want));
+	/* nothing is missing any more */
+	CU_ASSERT_EQUAL(pp_fill(&w.profile, w.graph), 0);
+	CU_ASSERT_TRUE(ranges_are(&w, want));
+	/* the check can fail */
+	range(&w, 0x0c, 0x0c, false, 1);
+	CU_ASSERT_FALSE(ranges_are(&w, want));
+	end(&w);
+}
+
+static void test_fill_the_rest(void)
+{
+	struct world w;
+
+	add_branches(&w);
+	range(&w, 0x00, 0x0a, false, 10);
+	range(&w, 0x02, 0x0a, false, 20);
+	range(&w, 0x12, 0x12, true, 5);
+	CU_ASSERT_EQUAL(pp_fill(&w.profile, w.graph), 0);
+	CU_ASSERT_TRUE(ranges_are(&w, "F 0-a 10\n"
+				      "F 2-4 1\n"
+				      "F 2-a 28\n" /* 27.5 */
+				      "F 2-c 2\n"  /* 1.5 */
+				      "F c-c 4\n"
+				      "F d-d 4\n"
+				      "r 12-12 5\n"
+				      "F 20-21 4\n"));
+	end(&w);
+}
+
 /* ---------------------------------------------------------------- straight runs */
 
 /* Runs between 16 places: where they begin, end for good, or are open at a later place. */
@@ -530,8 +608,24 @@ static void test_bolt(void)
 			      "1 f 0 1 f 2 0 10\n"
 			      "1 f 4 1 f 6 0 36\n"
 			      "1 f a 1 f c 0 6\n"));
-	/* the check can fail */
-	w.profile.branches[1].count++;
+	/* the check can fail, and traces say no more than their branch */
+	w.profile.branches[4].count = 2;
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_BOLT_PREAGG, NULL,
+			      "T 401004 40100d 40100d 4\n"
+			      "T 401012 40100c 40100c 2\n"
+			      "B 401004 40100d 0 4\n"
+			      "B 40100a 401002 30 3\n"
+			      "B 40100c X:0 10 0\n"
+			      "B 40100d 401020 4 0\n"
+			      "B 401021 401012 4 0\n"
+			      "B X:0 401000 10 1\n"
+			      "F 401000 401004 4\n"
+			      "F 401000 40100a 6\n"
+			      "F 401002 40100a 24\n"
+			      "F 401002 40100c 6\n"
+			      "F 40100c 40100c 2\n"
+			      "r 401012 401012 4\n"
+			      "F 401020 401021 4\n"));
 	CU_ASSERT_FALSE(writes(&w, PATHPROF_FORMAT_BOLT_PREAGG, NULL, traces));
 	end(&w);
 }
@@ -943,6 +1037,8 @@ static const struct unit_test tests[] = {
 	 test_rounding},
 	{"merging scales, and refuses another binary with both ids", test_merge},
 	{"paths of a store become the runs between branches and calls", test_store_paths},
+	{"branches of paths never seen whole get their ranges", test_fill},
+	{"only what paths did not tell is filled in", test_fill_the_rest},
 	{"joining runs keeps where they begin and end", test_straight},
 	{"BOLT's formats are the lines written by hand", test_bolt},
 	{"raw counts and tables are the lines written by hand", test_raw},

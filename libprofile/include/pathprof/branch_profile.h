@@ -107,7 +107,10 @@ int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_
  * What a filter selects of p's binary (filter->binary is not looked at): edges become branches,
  * paths the ranges between the branches and calls on them. A run that a not taken backward branch
  * cuts in two is put together again: paths that begin behind it get each its share of what came
- * over it. Paths that the code does not have are counted as refused. -ESTALE: code is of another
+ * over it. Where branches led to
+ * a place more often than paths ran on from there (paths longer than a window are never seen
+ * whole) the rest is followed through the code as the branches' counts part it. Paths that the code
+ * does not have are counted as refused. -ESTALE: code is of another
  * binary.
  */
 int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,

@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "pp_fill.h"
 #include "pp_straight.h"
 
 struct taking {
@@ -212,6 +213,8 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 		rc = pathprof_store_paths(store, &paths, take_path, &taking, error);
 	if (!rc)
 		rc = no_memory(&taking, pp_straight_emit(&taking.runs, p));
+	if (!rc)
+		rc = no_memory(&taking, pp_fill(p, graph));
 	pp_straight_release(&taking.runs);
 	return rc;
 }

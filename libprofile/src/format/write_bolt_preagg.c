@@ -7,8 +7,9 @@
  *     B FROM TO COUNT MISPREDICTS  a branch
  *     F START LAST COUNT           a range; f: of a branch from outside, r: behind a call (20 on)
  *
- * What traces hold is taken off branches and ranges first, so nothing is told twice; what traces
- * say beyond a branch's own count is sampling error and stays. Lines B, F and f alone hold the
+ * What traces hold is taken off branches and ranges first, so nothing is told twice. Traces that
+ * say more than their branch's own count, by sampling error, are scaled down to it: what perf2bolt
+ * makes of either form is the same. Lines B, F and f alone hold the
  * same counts: a range behind a call is f there, which BOLT takes for a return from elsewhere.
  *
  * Source: LLVM, bolt/include/bolt/Profile/DataAggregator.h.
@@ -26,54 +27,26 @@ static void put_location(const struct pp_export *x, uint64_t offset)
 		pp_export_address(x, offset));
 }
 
-static void put_trace(const struct pp_export *x, const struct pathprof_trace_count *t)
-{
-	fputc('T', x->file);
-	put_location(x, t->from);
-	put_location(x, t->start);
-	put_location(x, t->last);
-	fprintf(x->file, " %" PRIu64 "\n", t->count);
-}
-
 static uint64_t less(uint64_t whole, uint64_t part)
 {
 	return whole > part ? whole - part : 0;
 }
 
-/* How often traces hold the branch. */
-static uint64_t traces_of_branch(const struct pathprof_branch_profile *p, uint32_t *at,
-				 const struct pathprof_branch_count *b)
-{
-	uint64_t sum = 0;
-
-	while (*at < p->trace_cnt &&
-	       (p->traces[*at].from < b->from ||
-		(p->traces[*at].from == b->from && p->traces[*at].start < b->to)))
-		++*at;
-	for (;
-	     *at < p->trace_cnt && p->traces[*at].from == b->from && p->traces[*at].start == b->to;
-	     ++*at)
-		sum += p->traces[*at].count;
-	return sum;
-}
-
-static void put_branches(const struct pp_export *x, bool with_traces)
+/* told: how often traces held each branch; NULL: there are none. */
+static void put_branches(const struct pp_export *x, const uint64_t *told)
 {
 	const struct pathprof_branch_profile *p = x->profile;
-	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < p->branch_cnt; i++) {
 		const struct pathprof_branch_count *b = &p->branches[i];
-		uint64_t count =
-			with_traces ? less(b->count, traces_of_branch(p, &at, b)) : b->count;
-		uint64_t mispredicted = b->mispredicted;
+		uint64_t count = told ? less(b->count, told[i]) : b->count;
 
-		if (!count && !mispredicted)
+		if (!count && !b->mispredicted)
 			continue;
 		fputc('B', x->file);
 		put_location(x, b->from);
 		put_location(x, b->to);
-		fprintf(x->file, " %" PRIu64 " %" PRIu64 "\n", count, mispredicted);
+		fprintf(x->file, " %" PRIu64 " %" PRIu64 "\n", count, b->mispredicted);
 	}
 }
 
@@ -122,23 +95,67 @@ static uint32_t range_of(const struct pathprof_branch_profile *p,
 	return low;
 }
 
+static void put_trace(const struct pp_export *x, const struct pathprof_trace_count *t,
+		      uint64_t count)
+{
+	fputc('T', x->file);
+	put_location(x, t->from);
+	put_location(x, t->start);
+	put_location(x, t->last);
+	fprintf(x->file, " %" PRIu64 "\n", count);
+}
+
+/* The traces of a branch, from *at on; how often they hold it. */
+static uint64_t put_traces_of(const struct pp_export *x, const struct pathprof_branch_count *b,
+			      uint32_t *at, uint64_t *in_ranges)
+{
+	const struct pathprof_branch_profile *p = x->profile;
+	uint64_t sum = 0, told = 0;
+	uint32_t end;
+
+	while (*at < p->trace_cnt &&
+	       (p->traces[*at].from < b->from ||
+		(p->traces[*at].from == b->from && p->traces[*at].start < b->to)))
+		++*at;
+	for (end = *at;
+	     end < p->trace_cnt && p->traces[end].from == b->from && p->traces[end].start == b->to;
+	     end++)
+		sum = pp_count_sum(sum, p->traces[end].count);
+	for (; *at < end; ++*at) {
+		uint64_t count = p->traces[*at].count;
+
+		if (sum > b->count)
+			count = (uint64_t)((unsigned __int128)count * b->count / sum);
+		if (!count)
+			continue;
+		put_trace(x, &p->traces[*at], count);
+		in_ranges[range_of(p, &p->traces[*at])] += count;
+		told += count;
+	}
+	return told;
+}
+
 static int write_traces(const struct pp_export *x)
 {
 	const struct pathprof_branch_profile *p = x->profile;
-	uint64_t *in_traces = calloc((size_t)p->range_cnt + 1, sizeof(*in_traces));
+	uint64_t *in_ranges = calloc((size_t)p->range_cnt + 1, sizeof(*in_ranges));
+	uint64_t *told = calloc((size_t)p->branch_cnt + 1, sizeof(*told));
+	uint32_t at = 0;
 
-	if (!in_traces)
+	if (!in_ranges || !told) {
+		free(told);
+		free(in_ranges);
 		return pathprof_fail(x->error, -ENOMEM, "bolt-preagg: out of memory");
+	}
 	fputs("E ", x->file);
 	pp_export_origin(x, x->file, "", ",");
 	fputc('\n', x->file);
-	for (uint32_t i = 0; i < p->trace_cnt; i++) {
-		put_trace(x, &p->traces[i]);
-		in_traces[range_of(p, &p->traces[i])] += p->traces[i].count;
-	}
-	put_branches(x, true);
-	put_ranges(x, in_traces);
-	free(in_traces);
+	for (uint32_t i = 0; i < p->branch_cnt; i++)
+		told[i] = put_traces_of(x, &p->branches[i], &at, in_ranges);
+	put_branches(x, told);
+	put_ranges(x, in_ranges);
+	free(told);
+	free(in_ranges);
 	return 0;
 }
 
@@ -146,7 +163,7 @@ int pp_write_bolt_preagg(const struct pp_export *x)
 {
 	if (!x->options.bolt_branches)
 		return write_traces(x);
-	put_branches(x, false);
+	put_branches(x, NULL);
 	put_ranges(x, NULL);
 	return 0;
 }
