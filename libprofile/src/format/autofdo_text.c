@@ -68,12 +68,12 @@ static const struct pp_text_format autofdo_format = {
 
 static int autofdo_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_open(&autofdo_format, recording, error);
+	return pp_text_recording_open(&autofdo_format, recording, error);
 }
 
 const struct pp_recording_ops pp_autofdo_text_ops = {
 	.format = PATHPROF_FORMAT_AUTOFDO_TEXT,
 	.open = autofdo_open,
-	.read = pp_text_read,
-	.free = pp_text_free,
+	.read = pp_text_recording_read,
+	.free = pp_text_recording_free,
 };

@@ -186,14 +186,14 @@ static const struct pp_text_format preagg = {
 
 static int preagg_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_open(&preagg, recording, error);
+	return pp_text_recording_open(&preagg, recording, error);
 }
 
 const struct pp_recording_ops pp_bolt_preagg_ops = {
 	.format = PATHPROF_FORMAT_BOLT_PREAGG,
 	.open = preagg_open,
-	.read = pp_text_read,
-	.free = pp_text_free,
-	.info = pp_text_info,
-	.event = pp_text_event,
+	.read = pp_text_recording_read,
+	.free = pp_text_recording_free,
+	.info = pp_text_recording_info,
+	.event = pp_text_recording_event,
 };

@@ -342,7 +342,7 @@ static const struct pp_text_format script_format = {
 
 static int script_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_open(&script_format, recording, error);
+	return pp_text_recording_open(&script_format, recording, error);
 }
 
 static int perfscript_open(struct pathprof_recording *recording, struct pathprof_error *error)
@@ -360,16 +360,16 @@ static int perfscript_open(struct pathprof_recording *recording, struct pathprof
 const struct pp_recording_ops pp_perf_script_ops = {
 	.format = PATHPROF_FORMAT_PERF_SCRIPT,
 	.open = script_open,
-	.read = pp_text_read,
-	.free = pp_text_free,
-	.info = pp_text_info,
-	.event = pp_text_event,
+	.read = pp_text_recording_read,
+	.free = pp_text_recording_free,
+	.info = pp_text_recording_info,
+	.event = pp_text_recording_event,
 };
 
 const struct pp_recording_ops pp_profgen_perfscript_ops = {
 	.format = PATHPROF_FORMAT_PROFGEN_PERFSCRIPT,
 	.open = perfscript_open,
-	.read = pp_text_read,
-	.free = pp_text_free,
-	.info = pp_text_info,
+	.read = pp_text_recording_read,
+	.free = pp_text_recording_free,
+	.info = pp_text_recording_info,
 };

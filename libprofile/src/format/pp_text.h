@@ -56,13 +56,13 @@ extern const struct pp_recording_ops pp_perf_script_ops, pp_profgen_perfscript_o
 	pp_profgen_raw_ops, pp_bolt_preagg_ops, pp_bolt_fdata_ops, pp_autofdo_text_ops;
 
 /* The operations of a text format, for those above. */
-int pp_text_open(const struct pp_text_format *format, struct pathprof_recording *recording,
-		 struct pathprof_error *error);
-int pp_text_read(struct pathprof_recording *recording, struct pathprof_error *error);
-void pp_text_free(struct pathprof_recording *recording);
-void pp_text_info(const struct pathprof_recording *recording,
-		  struct pathprof_recording_info *ret_info);
-const char *pp_text_event(const struct pathprof_recording *recording, uint32_t event);
+int pp_text_recording_open(const struct pp_text_format *format,
+			   struct pathprof_recording *recording, struct pathprof_error *error);
+int pp_text_recording_read(struct pathprof_recording *recording, struct pathprof_error *error);
+void pp_text_recording_free(struct pathprof_recording *recording);
+void pp_text_recording_info(const struct pathprof_recording *recording,
+			    struct pathprof_recording_info *ret_info);
+const char *pp_text_recording_event(const struct pathprof_recording *recording, uint32_t event);
 
 /* -EBADMSG: "FILE:LINE: expected WHAT at column N, found ...". `at` lies in the line. */
 int pp_text_expected(struct pp_text *text, const char *at, const char *what);

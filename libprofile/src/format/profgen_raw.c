@@ -108,12 +108,12 @@ static const struct pp_text_format raw_format = {
 
 static int raw_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_open(&raw_format, recording, error);
+	return pp_text_recording_open(&raw_format, recording, error);
 }
 
 const struct pp_recording_ops pp_profgen_raw_ops = {
 	.format = PATHPROF_FORMAT_PROFGEN_RAW,
 	.open = raw_open,
-	.read = pp_text_read,
-	.free = pp_text_free,
+	.read = pp_text_recording_read,
+	.free = pp_text_recording_free,
 };

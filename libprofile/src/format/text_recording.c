@@ -23,8 +23,8 @@ static int make_text(struct pp_text *text, const struct pp_text_format *format, 
 	return text->state ? 0 : -ENOMEM;
 }
 
-int pp_text_open(const struct pp_text_format *format, struct pathprof_recording *recording,
-		 struct pathprof_error *error)
+int pp_text_recording_open(const struct pp_text_format *format,
+			   struct pathprof_recording *recording, struct pathprof_error *error)
 {
 	struct pp_text *text = calloc(1, sizeof(*text));
 
@@ -35,7 +35,7 @@ int pp_text_open(const struct pp_text_format *format, struct pathprof_recording 
 	return 0;
 }
 
-void pp_text_free(struct pathprof_recording *recording)
+void pp_text_recording_free(struct pathprof_recording *recording)
 {
 	struct pp_text *text = recording->reader;
 
@@ -98,7 +98,7 @@ static int read_line(struct pp_text *text)
 	return r < 0 ? r : 1;
 }
 
-int pp_text_read(struct pathprof_recording *recording, struct pathprof_error *error)
+int pp_text_recording_read(struct pathprof_recording *recording, struct pathprof_error *error)
 {
 	struct pp_text *text = recording->reader;
 	uint64_t until = text->lines.bytes + STEP_BYTES;
@@ -114,8 +114,8 @@ int pp_text_read(struct pathprof_recording *recording, struct pathprof_error *er
 	return r;
 }
 
-void pp_text_info(const struct pathprof_recording *recording,
-		  struct pathprof_recording_info *ret_info)
+void pp_text_recording_info(const struct pathprof_recording *recording,
+			    struct pathprof_recording_info *ret_info)
 {
 	const struct pp_text *text = recording->reader;
 
@@ -127,7 +127,7 @@ void pp_text_info(const struct pathprof_recording *recording,
 	ret_info->event_cnt = text->event_cnt;
 }
 
-const char *pp_text_event(const struct pathprof_recording *recording, uint32_t event)
+const char *pp_text_recording_event(const struct pathprof_recording *recording, uint32_t event)
 {
 	const struct pp_text *text = recording->reader;
 
