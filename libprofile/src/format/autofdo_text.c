@@ -10,7 +10,7 @@
  *
  * Source: TextSampleReaderWriter in sample_reader.cc of AutoFDO 0.30.
  */
-#include "pp_counted.h"
+#include "pp_count_block.h"
 
 static const enum pathprof_recorded_count_kind kinds[] = {
 	PATHPROF_RECORDED_RANGE,
@@ -21,23 +21,23 @@ static const enum pathprof_recorded_count_kind kinds[] = {
 
 struct autofdo {
 	unsigned int block_cnt; /* begun */
-	struct pp_counted block;
+	struct pp_count_block block;
 };
 
 static bool is_over(const struct autofdo *autofdo)
 {
-	return autofdo->block_cnt == BLOCKS && pp_counted_is_over(&autofdo->block);
+	return autofdo->block_cnt == BLOCKS && pp_count_block_is_over(&autofdo->block);
 }
 
-static int remark_line(struct pp_text *text, const char *line)
+static int remark_line(struct pp_scan *text, const char *line)
 {
 	if (*line != '#')
-		return pp_text_expected(text, line, "the end of the file or a # remark");
+		return pp_scan_expected(text, line, "the end of the file or a # remark");
 	text->recording->stats.unknown++;
 	return 0;
 }
 
-static int autofdo_line(struct pp_text *text, char *line)
+static int autofdo_line(struct pp_scan *text, char *line)
 {
 	struct autofdo *autofdo = text->state;
 	struct pathprof_recorded_count count;
@@ -45,35 +45,35 @@ static int autofdo_line(struct pp_text *text, char *line)
 
 	if (is_over(autofdo))
 		return remark_line(text, line);
-	if (autofdo->block_cnt == 0 || pp_counted_is_over(&autofdo->block))
-		autofdo->block =
-			(struct pp_counted){.kind = kinds[autofdo->block_cnt++], .prefixed = true};
-	r = pp_counted_line(text, &autofdo->block, line, &count);
+	if (autofdo->block_cnt == 0 || pp_count_block_is_over(&autofdo->block))
+		autofdo->block = (struct pp_count_block){.kind = kinds[autofdo->block_cnt++],
+							 .prefixed = true};
+	r = pp_count_block_line(text, &autofdo->block, line, &count);
 	return r <= 0 ? r : pp_recording_count(text->recording, &count);
 }
 
-static int autofdo_end(struct pp_text *text)
+static int autofdo_end(struct pp_scan *text)
 {
 	if (is_over(text->state))
 		return 0;
-	return pp_text_refuse(text, -EBADMSG, "the file ends before the counts that it announces");
+	return pp_scan_refuse(text, -EBADMSG, "the file ends before the counts that it announces");
 }
 
-static const struct pp_text_format autofdo_format = {
+static const struct pp_scan_format autofdo_format = {
 	.state_bytes = sizeof(struct autofdo),
-	.cut = PP_TEXT_CUT_TAKEN,
+	.cut = PP_SCAN_CUT_TAKEN,
 	.line = autofdo_line,
 	.end = autofdo_end,
 };
 
 static int autofdo_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_recording_open(&autofdo_format, recording, error);
+	return pp_scan_recording_open(&autofdo_format, recording, error);
 }
 
 const struct pp_recording_ops pp_autofdo_text_ops = {
 	.format = PATHPROF_FORMAT_AUTOFDO_TEXT,
 	.open = autofdo_open,
-	.read = pp_text_recording_read,
-	.free = pp_text_recording_free,
+	.read = pp_scan_recording_read,
+	.free = pp_scan_recording_free,
 };

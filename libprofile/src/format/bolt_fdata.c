@@ -17,7 +17,7 @@
  *
  * Source: bolt/lib/Profile/DataReader.cpp of LLVM 22.
  */
-#include "pp_text.h"
+#include "pp_scan.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ static bool scan_name(char **at, const char **ret_name)
 	return true;
 }
 
-static int scan_place(struct pp_text *text, char **at, char first,
+static int scan_place(struct pp_scan *text, char **at, char first,
 		      struct pathprof_recorded_place *place)
 {
 	const char *p = *at;
@@ -54,18 +54,18 @@ static int scan_place(struct pp_text *text, char **at, char first,
 
 	*place = (struct pathprof_recorded_place){0};
 	if (is < first || is > first + 2 || p[1] != ' ')
-		return pp_text_expected(
+		return pp_scan_expected(
 			text, p, first == '0' ? "0, 1 or 2 and a blank" : "3, 4 or 5 and a blank");
 	p += 2;
-	pp_text_blanks(&p);
+	pp_scan_blanks(&p);
 	*at += p - *at;
 	if (!scan_name(at, &place->symbol))
-		return pp_text_expected(text, p, "a name and a blank");
+		return pp_scan_expected(text, p, "a name and a blank");
 	p = *at;
-	pp_text_blanks(&p);
-	if (!pp_text_hex(&p, &place->address) || *p != ' ')
-		return pp_text_expected(text, p, "an offset in hex and a blank");
-	pp_text_blanks(&p);
+	pp_scan_blanks(&p);
+	if (!pp_scan_hex(&p, &place->address) || *p != ' ')
+		return pp_scan_expected(text, p, "an offset in hex and a blank");
+	pp_scan_blanks(&p);
 	*at += p - *at;
 	place->outside = is == first;
 	if (place->outside)
@@ -73,23 +73,23 @@ static int scan_place(struct pp_text *text, char **at, char first,
 	return 0;
 }
 
-static int scan_count(struct pp_text *text, char **at, uint64_t *ret_count)
+static int scan_count(struct pp_scan *text, char **at, uint64_t *ret_count)
 {
 	const char *p = *at;
 
-	if (!pp_text_decimal(&p, ret_count) || (*p && *p != ' '))
-		return pp_text_expected(text, *at, "a count");
-	pp_text_blanks(&p);
+	if (!pp_scan_decimal(&p, ret_count) || (*p && *p != ' '))
+		return pp_scan_expected(text, *at, "a count");
+	pp_scan_blanks(&p);
 	*at += p - *at;
 	return 0;
 }
 
-static int scan_end(struct pp_text *text, const char *at)
+static int scan_end(struct pp_scan *text, const char *at)
 {
-	return *at ? pp_text_expected(text, at, "the end of the line") : 0;
+	return *at ? pp_scan_expected(text, at, "the end of the line") : 0;
 }
 
-static int branch_line(struct pp_text *text, char *at)
+static int branch_line(struct pp_scan *text, char *at)
 {
 	struct pathprof_recorded_count count = {.kind = PATHPROF_RECORDED_BRANCH};
 	int r = scan_place(text, &at, '0', &count.from);
@@ -105,7 +105,7 @@ static int branch_line(struct pp_text *text, char *at)
 	return r < 0 ? r : pp_recording_count(text->recording, &count);
 }
 
-static int sample_line(struct pp_text *text, char *at)
+static int sample_line(struct pp_scan *text, char *at)
 {
 	struct pathprof_recorded_count count = {.kind = PATHPROF_RECORDED_ADDRESS};
 	int r = scan_place(text, &at, '0', &count.from);
@@ -117,7 +117,7 @@ static int sample_line(struct pp_text *text, char *at)
 	return r < 0 ? r : pp_recording_count(text->recording, &count);
 }
 
-static int memory_line(struct pp_text *text, char *at)
+static int memory_line(struct pp_scan *text, char *at)
 {
 	struct pathprof_recorded_place place;
 	uint64_t count;
@@ -134,36 +134,36 @@ static int memory_line(struct pp_text *text, char *at)
 	return r;
 }
 
-static int event_names(struct pp_text *text, const char *at)
+static int event_names(struct pp_scan *text, const char *at)
 {
 	uint32_t event;
 	int r = 0;
 
-	for (pp_text_blanks(&at); *at && r == 0; pp_text_blanks(&at)) {
+	for (pp_scan_blanks(&at); *at && r == 0; pp_scan_blanks(&at)) {
 		size_t len = strcspn(at, " ");
 
-		r = pp_text_event_of(text, at, len, &event);
+		r = pp_scan_event_of(text, at, len, &event);
 		at += len;
 	}
 	return r;
 }
 
 /* 1: it was one; 0: it is data. */
-static int header_line(struct pp_text *text, struct fdata *fdata, const char *line)
+static int header_line(struct pp_scan *text, struct fdata *fdata, const char *line)
 {
 	const char *at = line;
 	int r;
 
 	if (strcmp(line, "boltedcollection") == 0)
 		return 1;
-	if (!pp_text_word(&at, "no_lbr") || (*at && *at != ' '))
+	if (!pp_scan_word(&at, "no_lbr") || (*at && *at != ' '))
 		return 0;
 	fdata->samples = true;
 	r = event_names(text, at);
 	return r < 0 ? r : 1;
 }
 
-static int fdata_line(struct pp_text *text, char *line)
+static int fdata_line(struct pp_scan *text, char *line)
 {
 	struct fdata *fdata = text->state;
 
@@ -179,21 +179,21 @@ static int fdata_line(struct pp_text *text, char *line)
 	return fdata->samples ? sample_line(text, line) : branch_line(text, line);
 }
 
-static const struct pp_text_format fdata_format = {
+static const struct pp_scan_format fdata_format = {
 	.state_bytes = sizeof(struct fdata),
 	.line = fdata_line,
 };
 
 static int fdata_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_recording_open(&fdata_format, recording, error);
+	return pp_scan_recording_open(&fdata_format, recording, error);
 }
 
 const struct pp_recording_ops pp_bolt_fdata_ops = {
 	.format = PATHPROF_FORMAT_BOLT_FDATA,
 	.open = fdata_open,
-	.read = pp_text_recording_read,
-	.free = pp_text_recording_free,
-	.info = pp_text_recording_info,
-	.event = pp_text_recording_event,
+	.read = pp_scan_recording_read,
+	.free = pp_scan_recording_free,
+	.info = pp_scan_recording_info,
+	.event = pp_scan_recording_event,
 };

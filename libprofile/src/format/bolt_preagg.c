@@ -18,7 +18,7 @@
  *
  * Source: bolt/include/bolt/Profile/DataAggregator.h and lib/Profile/DataAggregator.cpp of LLVM 22.
  */
-#include "pp_text.h"
+#include "pp_scan.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool scan_address(const char **at, uint64_t *ret_address)
 {
 	const char *p = *at;
 
-	if (!pp_text_hex(&p, ret_address) || *p != ' ')
+	if (!pp_scan_hex(&p, ret_address) || *p != ' ')
 		return false;
 	*at = p;
 	return true;
@@ -41,45 +41,45 @@ static bool scan_elsewhere(const char **at, struct pathprof_recorded_place *plac
 {
 	const char *p = *at;
 
-	place->outside = pp_text_word(&p, "X:");
-	if (!place->outside && (!pp_text_build_id(&p, &place->id) || !pp_text_char(&p, ':')))
+	place->outside = pp_scan_word(&p, "X:");
+	if (!place->outside && (!pp_scan_build_id(&p, &place->id) || !pp_scan_char(&p, ':')))
 		return false;
 	*at = p;
 	return scan_address(at, &place->address);
 }
 
-static int scan_place(struct pp_text *text, const char **at, struct pathprof_recorded_place *place)
+static int scan_place(struct pp_scan *text, const char **at, struct pathprof_recorded_place *place)
 {
 	const char *p;
 
 	*place = (struct pathprof_recorded_place){0};
-	pp_text_blanks(at);
+	pp_scan_blanks(at);
 	p = *at;
 	if (scan_address(at, &place->address)) {
 		place->outside = place->address == 0;
 		return 0;
 	}
 	if (!scan_elsewhere(at, place))
-		return pp_text_expected(text, p, "an address, [BUILDID:]HEX or X:HEX,");
+		return pp_scan_expected(text, p, "an address, [BUILDID:]HEX or X:HEX,");
 	return 0;
 }
 
-static int scan_count(struct pp_text *text, const char **at, uint64_t *ret_count)
+static int scan_count(struct pp_scan *text, const char **at, uint64_t *ret_count)
 {
 	const char *p;
 
-	pp_text_blanks(at);
+	pp_scan_blanks(at);
 	p = *at;
-	if (!pp_text_decimal(&p, ret_count) || (*p && *p != ' '))
-		return pp_text_expected(text, *at, "a count");
+	if (!pp_scan_decimal(&p, ret_count) || (*p && *p != ' '))
+		return pp_scan_expected(text, *at, "a count");
 	*at = p;
 	return 0;
 }
 
-static int scan_end(struct pp_text *text, const char *at)
+static int scan_end(struct pp_scan *text, const char *at)
 {
-	pp_text_char(&at, ' ');
-	return *at ? pp_text_expected(text, at, "the end of the line") : 0;
+	pp_scan_char(&at, ' ');
+	return *at ? pp_scan_expected(text, at, "the end of the line") : 0;
 }
 
 /* What a trace says when one of its sides is marked as missing. */
@@ -100,15 +100,15 @@ static void reduce_trace(struct pathprof_recorded_count *count, bool by_return)
 		count->end = (struct pathprof_recorded_place){0};
 }
 
-static int event_line(struct pp_text *text, const char *at)
+static int event_line(struct pp_scan *text, const char *at)
 {
 	uint32_t event;
 	size_t len;
 	int r;
 
-	pp_text_blanks(&at);
+	pp_scan_blanks(&at);
 	len = strcspn(at, " ");
-	r = pp_text_event_of(text, at, len, &event);
+	r = pp_scan_event_of(text, at, len, &event);
 	return r < 0 ? r : scan_end(text, at + len);
 }
 
@@ -131,7 +131,7 @@ static enum pathprof_recorded_count_kind kind_of(char letter)
 	}
 }
 
-static int scan_places(struct pp_text *text, const char **at, struct pathprof_recorded_count *count)
+static int scan_places(struct pp_scan *text, const char **at, struct pathprof_recorded_count *count)
 {
 	int r = scan_place(text, at, &count->from);
 
@@ -142,7 +142,7 @@ static int scan_places(struct pp_text *text, const char **at, struct pathprof_re
 	return r;
 }
 
-static int scan_counts(struct pp_text *text, const char **at, struct pathprof_recorded_count *count)
+static int scan_counts(struct pp_scan *text, const char **at, struct pathprof_recorded_count *count)
 {
 	int r = scan_count(text, at, &count->count);
 	bool more = r == 0 && (*at)[0] == ' ' && (*at)[1];
@@ -153,18 +153,18 @@ static int scan_counts(struct pp_text *text, const char **at, struct pathprof_re
 	return r;
 }
 
-static int preagg_line(struct pp_text *text, char *line)
+static int preagg_line(struct pp_scan *text, char *line)
 {
 	struct pathprof_recorded_count count = {0};
 	const char *at = line;
 	char letter;
 	int r;
 
-	pp_text_blanks(&at);
+	pp_scan_blanks(&at);
 	letter = *at;
 	count.kind = kind_of(letter);
 	if ((letter != 'E' && count.kind == 0) || at[1] != ' ')
-		return pp_text_expected(text, at, "T, R, S, E, B, F, f or r and a blank");
+		return pp_scan_expected(text, at, "T, R, S, E, B, F, f or r and a blank");
 	at++;
 	if (letter == 'E')
 		return event_line(text, at);
@@ -180,20 +180,20 @@ static int preagg_line(struct pp_text *text, char *line)
 	return pp_recording_count(text->recording, &count);
 }
 
-static const struct pp_text_format preagg = {
+static const struct pp_scan_format preagg = {
 	.line = preagg_line,
 };
 
 static int preagg_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_recording_open(&preagg, recording, error);
+	return pp_scan_recording_open(&preagg, recording, error);
 }
 
 const struct pp_recording_ops pp_bolt_preagg_ops = {
 	.format = PATHPROF_FORMAT_BOLT_PREAGG,
 	.open = preagg_open,
-	.read = pp_text_recording_read,
-	.free = pp_text_recording_free,
-	.info = pp_text_recording_info,
-	.event = pp_text_recording_event,
+	.read = pp_scan_recording_read,
+	.free = pp_scan_recording_free,
+	.info = pp_scan_recording_info,
+	.event = pp_scan_recording_event,
 };

@@ -25,7 +25,7 @@ static bool is_user(uint64_t address)
 	return !(address >> 63);
 }
 
-static int emit(struct pp_text *text, uint32_t branch_cnt)
+static int emit(struct pp_scan *text, uint32_t branch_cnt)
 {
 	struct pp_script *script = text->state;
 	struct pathprof_recorded_sample *sample = &script->sample;
@@ -41,7 +41,7 @@ static int emit(struct pp_text *text, uint32_t branch_cnt)
 }
 
 /* The sample begun has no branches. */
-static int flush(struct pp_text *text)
+static int flush(struct pp_scan *text)
 {
 	struct pp_script *script = text->state;
 
@@ -77,7 +77,7 @@ static bool has_symbol_branch(const char *line)
 	const char *at = line, *word = line;
 
 	for (; *at; at++) {
-		if (pp_text_is_space(*at))
+		if (pp_scan_is_space(*at))
 			word = at + 1;
 		if (*at == '/' && is_flags(at + 1) &&
 		    (*word == '[' || word[strcspn(word, "+/ ")] == '+'))
@@ -86,21 +86,21 @@ static bool has_symbol_branch(const char *line)
 	return false;
 }
 
-static int no_sample(struct pp_text *text, const char *bad, const char *branch_bad)
+static int no_sample(struct pp_scan *text, const char *bad, const char *branch_bad)
 {
 	if (!branch_bad && has_symbol_branch(text->line))
-		return pp_text_refuse(text, -EPROTO,
+		return pp_scan_refuse(text, -EPROTO,
 				      "branches by symbol are not read: have perf script write "
 				      "-F comm,pid,tid,time,event,ip,brstack");
 	if (branch_bad)
-		return pp_text_expected(text, branch_bad, "a branch 0xFROM/0xTO/P/-/-/CYCLES");
-	return pp_text_expected(text, bad,
+		return pp_scan_expected(text, branch_bad, "a branch 0xFROM/0xTO/P/-/-/CYCLES");
+	return pp_scan_expected(text, bad,
 				"columns of -F comm,pid,tid,cpu,time,period,event,ip,brstack");
 }
 
 static void skip_space(const char **at)
 {
-	while (pp_text_is_space(**at))
+	while (pp_scan_is_space(**at))
 		++*at;
 }
 
@@ -110,12 +110,12 @@ static bool scan_frame(const char *line, bool bare, uint64_t *ret_address)
 	const char *at = line;
 
 	skip_space(&at);
-	return at > line && pp_text_hex(&at, ret_address) &&
-	       (*at == '\0' || (!bare && pp_text_is_space(*at)));
+	return at > line && pp_scan_hex(&at, ret_address) &&
+	       (*at == '\0' || (!bare && pp_scan_is_space(*at)));
 }
 
 /* A line of a sample begun: a frame or the branches. 0: neither. */
-static int more_of_sample(struct pp_text *text, const char *line, const char *stack,
+static int more_of_sample(struct pp_scan *text, const char *line, const char *stack,
 			  uint32_t branch_cnt)
 {
 	struct pp_script *script = text->state;
@@ -134,7 +134,7 @@ static int more_of_sample(struct pp_text *text, const char *line, const char *st
 }
 
 /* A line with columns. */
-static int sample_line(struct pp_text *text, const struct pp_script_columns *columns,
+static int sample_line(struct pp_scan *text, const struct pp_script_columns *columns,
 		       const char *branch_bad, uint32_t branch_cnt)
 {
 	struct pp_script *script = text->state;
@@ -151,7 +151,7 @@ static int sample_line(struct pp_text *text, const struct pp_script_columns *col
 	    columns->pid == UINT32_MAX && !branch_cnt)
 		return no_sample(text, text->line, NULL);
 	if (columns->has_event) {
-		r = pp_text_event_of(text, columns->event, columns->event_len, &event);
+		r = pp_scan_event_of(text, columns->event, columns->event_len, &event);
 		if (r < 0)
 			return r;
 	}
@@ -166,7 +166,7 @@ static bool scan_hex_word(const char **at, uint64_t *ret_value)
 	const char *p = *at;
 	uint64_t value;
 
-	if (!pp_text_hex(&p, &value) || (*p && !pp_text_is_space(*p)))
+	if (!pp_scan_hex(&p, &value) || (*p && !pp_scan_is_space(*p)))
 		return false;
 	skip_space(&p);
 	*at = p;
@@ -185,7 +185,7 @@ static void scan_bare_columns(const char **at, struct pp_script_columns *columns
 	p = *at;
 	if (!scan_hex_word(at, &columns->ip) || !scan_hex_word(at, &columns->ip))
 		return;
-	if (pp_script_pid(&p, &columns->pid) && pp_text_is_space(*p))
+	if (pp_script_pid(&p, &columns->pid) && pp_scan_is_space(*p))
 		columns->tid = columns->pid;
 	else
 		*at = p;
@@ -199,19 +199,19 @@ static bool has_build_id_branch(const char *line)
 	return at && strstr(at + 1, "/") && strstr(at + 1, ":0x");
 }
 
-static int no_bare_sample(struct pp_text *text, const char *bad, const char *branch_bad)
+static int no_bare_sample(struct pp_scan *text, const char *bad, const char *branch_bad)
 {
 	if (!branch_bad && has_symbol_branch(text->line))
 		return no_sample(text, bad, NULL);
 	if (has_build_id_branch(text->line))
-		return pp_text_refuse(text, -EPROTO, "addresses by build-id are not read");
-	return pp_text_expected(
+		return pp_scan_refuse(text, -EPROTO, "addresses by build-id are not read");
+	return pp_scan_expected(
 		text, branch_bad ? branch_bad : bad,
 		"branches 0xFROM/0xTO/P/-/-/CYCLES, after pid and address at most,");
 }
 
 /* llvm-profgen's: pid and address at most before the branches, or the first frame. */
-static int bare_line(struct pp_text *text, const char *line, const char *stack,
+static int bare_line(struct pp_scan *text, const char *line, const char *stack,
 		     const char *branch_bad, uint32_t branch_cnt)
 {
 	struct pp_script_columns columns;
@@ -219,13 +219,13 @@ static int bare_line(struct pp_text *text, const char *line, const char *stack,
 
 	scan_bare_columns(&at, &columns);
 	/* An address alone is a frame, and frames are indented. */
-	if (branch_bad || at != stack || (!branch_cnt && !pp_text_is_space(*line)))
+	if (branch_bad || at != stack || (!branch_cnt && !pp_scan_is_space(*line)))
 		return no_bare_sample(text, at, branch_bad);
 	begin(text->state, &columns, 0);
 	return branch_cnt ? emit(text, branch_cnt) : 0;
 }
 
-static int content_line(struct pp_text *text, char *line)
+static int content_line(struct pp_scan *text, char *line)
 {
 	struct pp_script *script = text->state;
 	struct pp_script_columns columns;
@@ -257,7 +257,7 @@ static int content_line(struct pp_text *text, char *line)
 
 /* ---------------------------------------------------------------- what is around them */
 
-static int set_info(struct pp_text *text, char **info, const char *value)
+static int set_info(struct pp_scan *text, char **info, const char *value)
 {
 	if (*info)
 		return 0;
@@ -266,7 +266,7 @@ static int set_info(struct pp_text *text, char **info, const char *value)
 }
 
 /* "# hostname : x" and the like, of --header. */
-static int comment_line(struct pp_text *text, const char *line)
+static int comment_line(struct pp_scan *text, const char *line)
 {
 	const struct {
 		const char *name;
@@ -280,7 +280,7 @@ static int comment_line(struct pp_text *text, const char *line)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		const char *at = line;
 
-		if (pp_text_word(&at, known[i].name))
+		if (pp_scan_word(&at, known[i].name))
 			return set_info(text, known[i].value, at);
 	}
 	return 0;
@@ -296,10 +296,10 @@ static bool is_comment(const struct pp_script *script, const char *line)
 /* llvm-profgen's: digits alone. */
 static bool is_repeats(const char *line, uint64_t *ret_cnt)
 {
-	return pp_text_decimal(&line, ret_cnt) && *line == '\0';
+	return pp_scan_decimal(&line, ret_cnt) && *line == '\0';
 }
 
-static int repeats_line(struct pp_text *text, uint64_t cnt)
+static int repeats_line(struct pp_scan *text, uint64_t cnt)
 {
 	struct pp_script *script = text->state;
 	int r = flush(text);
@@ -307,15 +307,15 @@ static int repeats_line(struct pp_text *text, uint64_t cnt)
 	if (r < 0)
 		return r;
 	if (script->counted)
-		return pp_text_expected(text, text->line, "a sample after its number");
+		return pp_scan_expected(text, text->line, "a sample after its number");
 	if (cnt == 0)
-		return pp_text_expected(text, text->line, "a number of samples, 1 or more,");
+		return pp_scan_expected(text, text->line, "a number of samples, 1 or more,");
 	script->counted = true;
 	script->repeats = cnt - 1;
 	return 0;
 }
 
-static int script_line(struct pp_text *text, char *line)
+static int script_line(struct pp_scan *text, char *line)
 {
 	struct pp_script *script = text->state;
 	uint64_t cnt;
@@ -333,16 +333,16 @@ static int script_line(struct pp_text *text, char *line)
 	return content_line(text, line);
 }
 
-static const struct pp_text_format script_format = {
+static const struct pp_scan_format script_format = {
 	.state_bytes = sizeof(struct pp_script),
-	.cut = PP_TEXT_CUT_LEFT,
+	.cut = PP_SCAN_CUT_LEFT,
 	.line = script_line,
 	.end = flush,
 };
 
 static int script_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_recording_open(&script_format, recording, error);
+	return pp_scan_recording_open(&script_format, recording, error);
 }
 
 static int perfscript_open(struct pathprof_recording *recording, struct pathprof_error *error)
@@ -350,7 +350,7 @@ static int perfscript_open(struct pathprof_recording *recording, struct pathprof
 	int r = script_open(recording, error);
 
 	if (r == 0) {
-		struct pp_text *text = recording->reader;
+		struct pp_scan *text = recording->reader;
 
 		((struct pp_script *)text->state)->bare = true;
 	}
@@ -360,16 +360,16 @@ static int perfscript_open(struct pathprof_recording *recording, struct pathprof
 const struct pp_recording_ops pp_perf_script_ops = {
 	.format = PATHPROF_FORMAT_PERF_SCRIPT,
 	.open = script_open,
-	.read = pp_text_recording_read,
-	.free = pp_text_recording_free,
-	.info = pp_text_recording_info,
-	.event = pp_text_recording_event,
+	.read = pp_scan_recording_read,
+	.free = pp_scan_recording_free,
+	.info = pp_scan_recording_info,
+	.event = pp_scan_recording_event,
 };
 
 const struct pp_recording_ops pp_profgen_perfscript_ops = {
 	.format = PATHPROF_FORMAT_PROFGEN_PERFSCRIPT,
 	.open = perfscript_open,
-	.read = pp_text_recording_read,
-	.free = pp_text_recording_free,
-	.info = pp_text_recording_info,
+	.read = pp_scan_recording_read,
+	.free = pp_scan_recording_free,
+	.info = pp_scan_recording_info,
 };

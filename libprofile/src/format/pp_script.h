@@ -10,7 +10,7 @@
 #ifndef PP_SCRIPT_H
 #define PP_SCRIPT_H
 
-#include "pp_text.h"
+#include "pp_scan.h"
 
 struct pp_script {
 	bool bare;    /* llvm-profgen's: but pid and address stand before the branches */
@@ -28,7 +28,7 @@ struct pp_script {
  * where they begin (the end of the line when there are none). *ret_bad: the last place where
  * something that begins like a branch is none; NULL. -EBADMSG: more branches than may be.
  */
-int pp_script_stack(struct pp_text *text, const char *line, uint32_t *ret_branch_cnt,
+int pp_script_stack(struct pp_scan *text, const char *line, uint32_t *ret_branch_cnt,
 		    const char **ret_at, const char **ret_bad);
 
 struct pp_script_columns {
@@ -54,6 +54,6 @@ bool pp_script_pid(const char **at, uint32_t *ret_pid);
  */
 char *pp_script_find_record(char *line, const char *end, bool sure);
 /* Hands it on; `at` as found. */
-int pp_script_record(struct pp_text *text, char *line, char *at);
+int pp_script_record(struct pp_scan *text, char *line, char *at);
 
 #endif

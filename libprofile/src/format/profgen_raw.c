@@ -14,7 +14,7 @@
  *
  * Source: llvm/tools/llvm-profgen/PerfReader.cpp of LLVM 22.
  */
-#include "pp_counted.h"
+#include "pp_count_block.h"
 
 #include <string.h>
 
@@ -23,19 +23,19 @@
 struct raw {
 	bool has_branches; /* the block is a section's second one */
 	struct pathprof_build_id id;
-	struct pp_counted block;
+	struct pp_count_block block;
 };
 
 static bool between_sections(const struct raw *raw)
 {
-	return !raw->block.kind || (raw->has_branches && pp_counted_is_over(&raw->block));
+	return !raw->block.kind || (raw->has_branches && pp_count_block_is_over(&raw->block));
 }
 
 static void begin_block(struct raw *raw)
 {
 	raw->has_branches = !between_sections(raw);
-	raw->block = (struct pp_counted){.kind = raw->has_branches ? PATHPROF_RECORDED_BRANCH
-								   : PATHPROF_RECORDED_RANGE};
+	raw->block = (struct pp_count_block){.kind = raw->has_branches ? PATHPROF_RECORDED_BRANCH
+								       : PATHPROF_RECORDED_RANGE};
 }
 
 static bool is_elsewhere(uint64_t address)
@@ -52,22 +52,22 @@ static const char *last_frame(const char *line)
 	return frame;
 }
 
-static int context_line(struct pp_text *text, struct raw *raw)
+static int context_line(struct pp_scan *text, struct raw *raw)
 {
 	const char *at = last_frame(text->line);
 	struct pathprof_build_id id;
 
 	if (text->line_len < 2 || text->line[text->line_len - 1] != ']')
-		return pp_text_expected(text, text->line + text->line_len, "]");
+		return pp_scan_expected(text, text->line + text->line_len, "]");
 	raw->id = (struct pathprof_build_id){0};
-	if (pp_text_build_id(&at, &id) && pp_text_word(&at, ":0x"))
+	if (pp_scan_build_id(&at, &id) && pp_scan_word(&at, ":0x"))
 		raw->id = id;
 	raw->has_branches = false;
-	raw->block = (struct pp_counted){.kind = PATHPROF_RECORDED_RANGE};
+	raw->block = (struct pp_count_block){.kind = PATHPROF_RECORDED_RANGE};
 	return 0;
 }
 
-static int raw_line(struct pp_text *text, char *line)
+static int raw_line(struct pp_scan *text, char *line)
 {
 	struct raw *raw = text->state;
 	struct pathprof_recorded_count count;
@@ -76,11 +76,11 @@ static int raw_line(struct pp_text *text, char *line)
 
 	if (*line == '[' && between_sections(raw))
 		return context_line(text, raw);
-	if (!raw->block.kind || pp_counted_is_over(&raw->block))
+	if (!raw->block.kind || pp_count_block_is_over(&raw->block))
 		begin_block(raw);
-	while (pp_text_is_space(*at))
+	while (pp_scan_is_space(*at))
 		at++;
-	r = pp_counted_line(text, &raw->block, at, &count);
+	r = pp_count_block_line(text, &raw->block, at, &count);
 	if (r <= 0)
 		return r;
 	count.from.id = count.to.id = raw->id;
@@ -89,31 +89,31 @@ static int raw_line(struct pp_text *text, char *line)
 	return pp_recording_count(text->recording, &count);
 }
 
-static int raw_end(struct pp_text *text)
+static int raw_end(struct pp_scan *text)
 {
 	const struct raw *raw = text->state;
 
 	/* A context that nothing follows has begun a block; nothing at all has not. */
 	if (between_sections(raw))
 		return 0;
-	return pp_text_refuse(text, -EBADMSG, "the file ends before the counts that it announces");
+	return pp_scan_refuse(text, -EBADMSG, "the file ends before the counts that it announces");
 }
 
-static const struct pp_text_format raw_format = {
+static const struct pp_scan_format raw_format = {
 	.state_bytes = sizeof(struct raw),
-	.cut = PP_TEXT_CUT_TAKEN,
+	.cut = PP_SCAN_CUT_TAKEN,
 	.line = raw_line,
 	.end = raw_end,
 };
 
 static int raw_open(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	return pp_text_recording_open(&raw_format, recording, error);
+	return pp_scan_recording_open(&raw_format, recording, error);
 }
 
 const struct pp_recording_ops pp_profgen_raw_ops = {
 	.format = PATHPROF_FORMAT_PROFGEN_RAW,
 	.open = raw_open,
-	.read = pp_text_recording_read,
-	.free = pp_text_recording_free,
+	.read = pp_scan_recording_read,
+	.free = pp_scan_recording_free,
 };

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "pp_recording.h"
-#include "pp_text.h"
+#include "pp_scan.h"
 
 /* Ends with NULL. */
 static const struct pp_recording_ops *const readers[] = {

@@ -44,10 +44,10 @@ static void split(const char *at, const char *end, struct words *words)
 		struct word *word = &words->word[words->cnt];
 		const char *before = at;
 
-		while (at < end && pp_text_is_space(*at))
+		while (at < end && pp_scan_is_space(*at))
 			at++;
 		word->at = at;
-		while (at < end && !pp_text_is_space(*at))
+		while (at < end && !pp_scan_is_space(*at))
 			at++;
 		word->len = (size_t)(at - word->at);
 		word->width = (size_t)(at - before);
@@ -61,11 +61,11 @@ bool pp_script_pid(const char **at, uint32_t *ret_pid)
 {
 	uint64_t pid;
 
-	if (pp_text_word(at, "-1")) {
+	if (pp_scan_word(at, "-1")) {
 		*ret_pid = UINT32_MAX;
 		return true;
 	}
-	if (!pp_text_number(at, UINT32_MAX, &pid))
+	if (!pp_scan_number(at, UINT32_MAX, &pid))
 		return false;
 	*ret_pid = (uint32_t)pid;
 	return true;
@@ -82,14 +82,14 @@ static bool is_time(const struct word *word, uint64_t *ret_ns)
 	const char *at = word->at, *fraction;
 	uint64_t s, ns;
 
-	if (!pp_text_decimal(&at, &s) || !pp_text_char(&at, '.'))
+	if (!pp_scan_decimal(&at, &s) || !pp_scan_char(&at, '.'))
 		return false;
 	fraction = at;
-	if (!pp_text_decimal(&at, &ns) || (at - fraction != 6 && at - fraction != 9))
+	if (!pp_scan_decimal(&at, &ns) || (at - fraction != 6 && at - fraction != 9))
 		return false;
 	if (at - fraction == 6)
 		ns *= 1000;
-	return pp_text_char(&at, ':') && is_at_end(word, at) &&
+	return pp_scan_char(&at, ':') && is_at_end(word, at) &&
 	       !__builtin_mul_overflow(s, UINT64_C(1000000000), &s) &&
 	       !__builtin_add_overflow(s, ns, ret_ns);
 }
@@ -99,7 +99,7 @@ static bool is_pid_tid(const struct word *word, uint32_t *ret_pid, uint32_t *ret
 	const char *at = word->at;
 	uint32_t pid, tid;
 
-	if (!pp_script_pid(&at, &pid) || !pp_text_char(&at, '/') || !pp_script_pid(&at, &tid) ||
+	if (!pp_script_pid(&at, &pid) || !pp_scan_char(&at, '/') || !pp_script_pid(&at, &tid) ||
 	    !is_at_end(word, at))
 		return false;
 	*ret_pid = pid;
@@ -112,8 +112,8 @@ static bool is_cpu(const struct word *word, uint32_t *ret_cpu)
 	const char *at = word->at;
 	uint64_t cpu;
 
-	if (!pp_text_char(&at, '[') || !pp_text_number(&at, UINT32_MAX, &cpu) ||
-	    !pp_text_char(&at, ']') || !is_at_end(word, at))
+	if (!pp_scan_char(&at, '[') || !pp_scan_number(&at, UINT32_MAX, &cpu) ||
+	    !pp_scan_char(&at, ']') || !is_at_end(word, at))
 		return false;
 	*ret_cpu = (uint32_t)cpu;
 	return true;
@@ -125,7 +125,7 @@ static bool is_number(const struct word *word, uint64_t max, uint64_t *ret_value
 
 	uint64_t value;
 
-	if (!pp_text_number(&at, max, &value) || !is_at_end(word, at))
+	if (!pp_scan_number(&at, max, &value) || !is_at_end(word, at))
 		return false;
 	*ret_value = value;
 	return true;
@@ -137,7 +137,7 @@ static bool is_hex(const struct word *word, uint64_t *ret_value)
 
 	uint64_t value;
 
-	if (!pp_text_hex(&at, &value) || !is_at_end(word, at))
+	if (!pp_scan_hex(&at, &value) || !is_at_end(word, at))
 		return false;
 	*ret_value = value;
 	return true;

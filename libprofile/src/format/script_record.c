@@ -29,7 +29,7 @@ static bool is_sure(const char *kind)
 	for (const char *const *sure = sure_kinds; *sure; sure++) {
 		const char *at = kind;
 
-		if (pp_text_word(&at, *sure))
+		if (pp_scan_word(&at, *sure))
 			return true;
 	}
 	return false;
@@ -64,7 +64,7 @@ char *pp_script_find_record(char *line, const char *end, bool sure)
 /* What %#x writes: 0 has no 0x. */
 static bool scan_alternate_hex(const char **at, uint64_t *ret_value)
 {
-	if (pp_text_0x(at, ret_value))
+	if (pp_scan_0x(at, ret_value))
 		return true;
 	if ((*at)[0] != '0' || (*at)[1] == 'x')
 		return false;
@@ -75,7 +75,7 @@ static bool scan_alternate_hex(const char **at, uint64_t *ret_value)
 
 static bool scan_pid_tid(const char **at, char between, uint32_t *ret_pid, uint32_t *ret_tid)
 {
-	return pp_script_pid(at, ret_pid) && pp_text_char(at, between) &&
+	return pp_script_pid(at, ret_pid) && pp_scan_char(at, between) &&
 	       pp_script_pid(at, ret_tid);
 }
 
@@ -84,7 +84,7 @@ static void scan_build_id(const char *at, struct pathprof_build_id *ret_id)
 {
 	struct pathprof_build_id id;
 
-	if (pp_text_char(&at, '<') && pp_text_build_id(&at, &id) && *at == '>')
+	if (pp_scan_char(&at, '<') && pp_scan_build_id(&at, &id) && *at == '>')
 		*ret_id = id;
 }
 
@@ -101,9 +101,9 @@ static bool scan_range(const char **at, struct pathprof_recorded_mapping *mappin
 {
 	uint64_t len;
 
-	return pp_text_word(at, ": [") && scan_alternate_hex(at, &mapping->start) &&
-	       pp_text_char(at, '(') && scan_alternate_hex(at, &len) && set_end(mapping, len) &&
-	       pp_text_word(at, ") @ ") && scan_alternate_hex(at, &mapping->offset);
+	return pp_scan_word(at, ": [") && scan_alternate_hex(at, &mapping->start) &&
+	       pp_scan_char(at, '(') && scan_alternate_hex(at, &len) && set_end(mapping, len) &&
+	       pp_scan_word(at, ") @ ") && scan_alternate_hex(at, &mapping->offset);
 }
 
 /* " r-xp NAME" or " x NAME" */
@@ -111,7 +111,7 @@ static bool scan_protection(const char **at, struct pathprof_recorded_mapping *m
 {
 	size_t len;
 
-	if (!pp_text_char(at, ' '))
+	if (!pp_scan_char(at, ' '))
 		return false;
 	len = strspn(*at, "rwxsp-");
 	if (len == 0 || (*at)[len] != ' ')
@@ -122,26 +122,26 @@ static bool scan_protection(const char **at, struct pathprof_recorded_mapping *m
 	return **at != '\0';
 }
 
-static int mapping_record(struct pp_text *text, const char *at, uint64_t time_ns)
+static int mapping_record(struct pp_scan *text, const char *at, uint64_t time_ns)
 {
 	struct pathprof_recorded_mapping mapping = {.time_ns = time_ns};
 	uint32_t tid;
 	const char *p = at;
 
 	if (!scan_pid_tid(&p, '/', &mapping.pid, &tid) || !scan_range(&p, &mapping))
-		return pp_text_expected(text, p, "PID/TID: [0xSTART(0xLEN) @ 0xOFFSET");
-	if (pp_text_char(&p, ' ')) {
+		return pp_scan_expected(text, p, "PID/TID: [0xSTART(0xLEN) @ 0xOFFSET");
+	if (pp_scan_char(&p, ' ')) {
 		const char *bracket = strchr(p, ']');
 
 		scan_build_id(p, &mapping.id);
 		p = bracket ? bracket : p + strlen(p);
 	}
-	if (!pp_text_word(&p, "]:") || !scan_protection(&p, &mapping))
-		return pp_text_expected(text, p, "]: PROTECTION NAME of a mapping");
+	if (!pp_scan_word(&p, "]:") || !scan_protection(&p, &mapping))
+		return pp_scan_expected(text, p, "]: PROTECTION NAME of a mapping");
 	return pp_recording_mapping(text->recording, &mapping);
 }
 
-static int comm_record(struct pp_text *text, char *at, bool exec, uint64_t time_ns)
+static int comm_record(struct pp_scan *text, char *at, bool exec, uint64_t time_ns)
 {
 	struct pathprof_recorded_process process = {.time_ns = time_ns,
 						    .change = exec ? PATHPROF_RECORDED_EXEC
@@ -152,7 +152,7 @@ static int comm_record(struct pp_text *text, char *at, bool exec, uint64_t time_
 	uint32_t tid;
 
 	if (!colon || !scan_pid_tid(&p, '/', &process.pid, &tid) || *p)
-		return pp_text_expected(text, p, "NAME:PID/TID");
+		return pp_scan_expected(text, p, "NAME:PID/TID");
 	*colon = '\0';
 	/* A thread's name says nothing of the process. */
 	if (process.pid != tid && !exec)
@@ -166,12 +166,12 @@ static bool scan_family(const char *at, struct pathprof_recorded_process *proces
 {
 	uint32_t parent_tid;
 
-	return scan_pid_tid(&at, ':', &process->pid, ret_tid) && pp_text_word(&at, "):(") &&
-	       scan_pid_tid(&at, ':', &process->parent, &parent_tid) && pp_text_word(&at, ")") &&
+	return scan_pid_tid(&at, ':', &process->pid, ret_tid) && pp_scan_word(&at, "):(") &&
+	       scan_pid_tid(&at, ':', &process->parent, &parent_tid) && pp_scan_word(&at, ")") &&
 	       *at == '\0';
 }
 
-static int task_record(struct pp_text *text, const char *at, bool fork, uint64_t time_ns)
+static int task_record(struct pp_scan *text, const char *at, bool fork, uint64_t time_ns)
 {
 	struct pathprof_recorded_process process = {.time_ns = time_ns,
 						    .change = fork ? PATHPROF_RECORDED_FORK
@@ -179,54 +179,54 @@ static int task_record(struct pp_text *text, const char *at, bool fork, uint64_t
 	uint32_t tid;
 
 	if (!scan_family(at, &process, &tid))
-		return pp_text_expected(text, at, "PID:TID):(PPID:PTID)");
+		return pp_scan_expected(text, at, "PID:TID):(PPID:PTID)");
 	/* Of threads nothing is told: they begin and end within their process. */
 	if (fork ? process.pid == process.parent : process.pid != tid)
 		return 0;
 	return pp_recording_process(text->recording, &process);
 }
 
-static int lost_record(struct pp_text *text, const char *at)
+static int lost_record(struct pp_scan *text, const char *at)
 {
 	uint64_t *lost = &text->recording->stats.lost, cnt;
 	const char *p = at;
 
-	if (!pp_text_word(&p, "lost ") || !pp_text_decimal(&p, &cnt) || *p)
-		return pp_text_expected(text, at, "how many were lost");
+	if (!pp_scan_word(&p, "lost ") || !pp_scan_decimal(&p, &cnt) || *p)
+		return pp_scan_expected(text, at, "how many were lost");
 	if (__builtin_add_overflow(*lost, cnt, lost))
 		*lost = UINT64_MAX;
 	return 0;
 }
 
-static int other_record(struct pp_text *text, const char *kind)
+static int other_record(struct pp_scan *text, const char *kind)
 {
 	struct pp_script *script = text->state;
 
 	text->recording->stats.unknown++;
-	script->in_list = pp_text_word(&kind, "NAMESPACES");
+	script->in_list = pp_scan_word(&kind, "NAMESPACES");
 	return 0;
 }
 
-int pp_script_record(struct pp_text *text, char *line, char *at)
+int pp_script_record(struct pp_scan *text, char *line, char *at)
 {
 	struct pp_script_columns columns;
 	const char *kind = at + strlen(RECORD);
 	char *name;
 
 	pp_script_columns(line, at, &columns);
-	if (pp_text_word(&kind, "MMAP2 ") || pp_text_word(&kind, "MMAP "))
+	if (pp_scan_word(&kind, "MMAP2 ") || pp_scan_word(&kind, "MMAP "))
 		return mapping_record(text, kind, columns.time_ns);
 	name = at + strlen(RECORD "COMM: ");
-	if (pp_text_word(&kind, "COMM: "))
+	if (pp_scan_word(&kind, "COMM: "))
 		return comm_record(text, name, false, columns.time_ns);
 	name = at + strlen(RECORD "COMM exec: ");
-	if (pp_text_word(&kind, "COMM exec: "))
+	if (pp_scan_word(&kind, "COMM exec: "))
 		return comm_record(text, name, true, columns.time_ns);
-	if (pp_text_word(&kind, "FORK("))
+	if (pp_scan_word(&kind, "FORK("))
 		return task_record(text, kind, true, columns.time_ns);
-	if (pp_text_word(&kind, "EXIT("))
+	if (pp_scan_word(&kind, "EXIT("))
 		return task_record(text, kind, false, columns.time_ns);
-	if (pp_text_word(&kind, "LOST ") || pp_text_word(&kind, "LOST_SAMPLES "))
+	if (pp_scan_word(&kind, "LOST ") || pp_scan_word(&kind, "LOST_SAMPLES "))
 		return lost_record(text, kind);
 	return other_record(text, kind);
 }

@@ -81,7 +81,7 @@ static bool scan_word(const char **at, const struct word *words, uint8_t *ret_va
 	for (; words->text; words++) {
 		const char *p = *at;
 
-		if (pp_text_word(&p, words->text) && ends_field(*p)) {
+		if (pp_scan_word(&p, words->text) && ends_field(*p)) {
 			*at = p;
 			*ret_value = words->value;
 			return true;
@@ -132,16 +132,16 @@ static bool scan_events(const char **at, uint8_t *flags)
 		return false;
 	}
 	++*at;
-	if (pp_text_char(at, 'N'))
+	if (pp_scan_char(at, 'N'))
 		*flags |= PATHPROF_RECORDED_NOT_TAKEN;
 	return true;
 }
 
 static bool scan_flag(const char **at, char set, uint8_t flag, uint8_t *flags)
 {
-	if (pp_text_char(at, set))
+	if (pp_scan_char(at, set))
 		*flags |= flag;
-	else if (!pp_text_char(at, '-'))
+	else if (!pp_scan_char(at, '-'))
 		return false;
 	return true;
 }
@@ -161,16 +161,16 @@ static bool scan_rest(const char **at, struct pathprof_recorded_branch *branch)
 {
 	uint64_t cycles;
 
-	if (!pp_text_char(at, '/'))
+	if (!pp_scan_char(at, '/'))
 		return true;
-	if (!pp_text_number(at, UINT16_MAX, &cycles))
+	if (!pp_scan_number(at, UINT16_MAX, &cycles))
 		return false;
 	branch->cycles = (uint16_t)cycles;
-	if (!pp_text_char(at, '/'))
+	if (!pp_scan_char(at, '/'))
 		return true;
 	if (!scan_kind(at, branch))
 		return false;
-	if (!pp_text_char(at, '/'))
+	if (!pp_scan_char(at, '/'))
 		return true;
 	return scan_not_told(at) || scan_word(at, specs, &branch->spec);
 }
@@ -179,28 +179,28 @@ static bool scan_rest(const char **at, struct pathprof_recorded_branch *branch)
 static bool scan_branch(const char **at, struct pathprof_recorded_branch *branch)
 {
 	*branch = (struct pathprof_recorded_branch){.kind = PERF_BR_UNKNOWN};
-	return pp_text_0x(at, &branch->from) && skip_dso(at) && pp_text_char(at, '/') &&
-	       pp_text_0x(at, &branch->to) && skip_dso(at) && pp_text_char(at, '/') &&
-	       scan_events(at, &branch->flags) && pp_text_char(at, '/') &&
+	return pp_scan_0x(at, &branch->from) && skip_dso(at) && pp_scan_char(at, '/') &&
+	       pp_scan_0x(at, &branch->to) && skip_dso(at) && pp_scan_char(at, '/') &&
+	       scan_events(at, &branch->flags) && pp_scan_char(at, '/') &&
 	       scan_flag(at, 'X', PATHPROF_RECORDED_IN_TX, &branch->flags) &&
-	       pp_text_char(at, '/') &&
+	       pp_scan_char(at, '/') &&
 	       scan_flag(at, 'A', PATHPROF_RECORDED_ABORT, &branch->flags) &&
-	       scan_rest(at, branch) && (**at == '\0' || pp_text_is_space(**at));
+	       scan_rest(at, branch) && (**at == '\0' || pp_scan_is_space(**at));
 }
 
 /* Branches to the end of the line. 1; 0: *at is where there is none; -EBADMSG. */
-static int scan_branches(struct pp_text *text, const char **at, uint32_t *ret_cnt)
+static int scan_branches(struct pp_scan *text, const char **at, uint32_t *ret_cnt)
 {
 	struct pp_script *script = text->state;
 	uint32_t cnt = 0;
 
 	while (**at) {
 		if (cnt == PATHPROF_RECORDED_BRANCHES_MAX)
-			return pp_text_refuse(text, -EBADMSG, "more than 1024 branches in a stack");
+			return pp_scan_refuse(text, -EBADMSG, "more than 1024 branches in a stack");
 		if (!scan_branch(at, &script->branches[cnt]))
 			return 0;
 		cnt++;
-		while (pp_text_is_space(**at))
+		while (pp_scan_is_space(**at))
 			++*at;
 	}
 	*ret_cnt = cnt;
@@ -216,7 +216,7 @@ static const char *next_hex_word(const char *line, const char *at)
 	return at ? at + 1 : NULL;
 }
 
-int pp_script_stack(struct pp_text *text, const char *line, uint32_t *ret_branch_cnt,
+int pp_script_stack(struct pp_scan *text, const char *line, uint32_t *ret_branch_cnt,
 		    const char **ret_at, const char **ret_bad)
 {
 	const char *bad = NULL, *at = line, *begin;

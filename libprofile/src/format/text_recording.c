@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * The part of reading a text that is the same for all formats: its lines, its events' names, what
- * the comments at its beginning say. See pp_text.h.
+ * the comments at its beginning say. See pp_scan.h.
  */
-#include "pp_text.h"
+#include "pp_scan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 /* What a call of read() hands out at most, so that progress can be shown. */
 #define STEP_BYTES (1u << 20)
 
-static int make_text(struct pp_text *text, const struct pp_text_format *format, int fd)
+static int make_text(struct pp_scan *text, const struct pp_scan_format *format, int fd)
 {
 	int r = pp_text_lines_init(&text->lines, fd);
 
@@ -23,10 +23,10 @@ static int make_text(struct pp_text *text, const struct pp_text_format *format, 
 	return text->state ? 0 : -ENOMEM;
 }
 
-int pp_text_recording_open(const struct pp_text_format *format,
+int pp_scan_recording_open(const struct pp_scan_format *format,
 			   struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	struct pp_text *text = calloc(1, sizeof(*text));
+	struct pp_scan *text = calloc(1, sizeof(*text));
 
 	recording->reader = text;
 	if (!text || make_text(text, format, recording->fd) < 0)
@@ -35,9 +35,9 @@ int pp_text_recording_open(const struct pp_text_format *format,
 	return 0;
 }
 
-void pp_text_recording_free(struct pathprof_recording *recording)
+void pp_scan_recording_free(struct pathprof_recording *recording)
 {
-	struct pp_text *text = recording->reader;
+	struct pp_scan *text = recording->reader;
 
 	if (!text)
 		return;
@@ -53,33 +53,33 @@ void pp_text_recording_free(struct pathprof_recording *recording)
 	free(text);
 }
 
-static int no_line(struct pp_text *text, int r)
+static int no_line(struct pp_scan *text, int r)
 {
 	if (r == -E2BIG)
-		return pp_text_refuse(text, -EBADMSG, "the line is longer than a MiB");
+		return pp_scan_refuse(text, -EBADMSG, "the line is longer than a MiB");
 	if (r == -EILSEQ)
-		return pp_text_refuse(text, -EBADMSG, "a NUL byte: this is not a text");
+		return pp_scan_refuse(text, -EBADMSG, "a NUL byte: this is not a text");
 	return pathprof_fail(text->error, r, "%s: cannot read it: %s", text->recording->name,
 			     strerror(-r));
 }
 
 /* The last line has no newline. 1: read it all the same; 0: that was it. */
-static int cut_line(struct pp_text *text)
+static int cut_line(struct pp_scan *text)
 {
 	switch (text->format->cut) {
-	case PP_TEXT_CUT_TAKEN:
+	case PP_SCAN_CUT_TAKEN:
 		return 1;
-	case PP_TEXT_CUT_LEFT:
+	case PP_SCAN_CUT_LEFT:
 		text->recording->stats.truncated = true;
 		return 0;
 	default:
-		return pp_text_refuse(text, -EBADMSG,
+		return pp_scan_refuse(text, -EBADMSG,
 				      "the last line has no newline: the file was cut off");
 	}
 }
 
 /* One line. 1: there may be more; 0: that was the last. */
-static int read_line(struct pp_text *text)
+static int read_line(struct pp_scan *text)
 {
 	struct pathprof_recording_stats *stats = &text->recording->stats;
 	bool whole;
@@ -98,9 +98,9 @@ static int read_line(struct pp_text *text)
 	return r < 0 ? r : 1;
 }
 
-int pp_text_recording_read(struct pathprof_recording *recording, struct pathprof_error *error)
+int pp_scan_recording_read(struct pathprof_recording *recording, struct pathprof_error *error)
 {
-	struct pp_text *text = recording->reader;
+	struct pp_scan *text = recording->reader;
 	uint64_t until = text->lines.bytes + STEP_BYTES;
 	int r;
 
@@ -114,10 +114,10 @@ int pp_text_recording_read(struct pathprof_recording *recording, struct pathprof
 	return r;
 }
 
-void pp_text_recording_info(const struct pathprof_recording *recording,
+void pp_scan_recording_info(const struct pathprof_recording *recording,
 			    struct pathprof_recording_info *ret_info)
 {
-	const struct pp_text *text = recording->reader;
+	const struct pp_scan *text = recording->reader;
 
 	ret_info->hostname = text->hostname;
 	ret_info->release = text->release;
@@ -127,26 +127,26 @@ void pp_text_recording_info(const struct pathprof_recording *recording,
 	ret_info->event_cnt = text->event_cnt;
 }
 
-const char *pp_text_recording_event(const struct pathprof_recording *recording, uint32_t event)
+const char *pp_scan_recording_event(const struct pathprof_recording *recording, uint32_t event)
 {
-	const struct pp_text *text = recording->reader;
+	const struct pp_scan *text = recording->reader;
 
 	return event < text->event_cnt ? text->events[event] : NULL;
 }
 
-static bool is_event(const struct pp_text *text, uint32_t event, const char *name, size_t len)
+static bool is_event(const struct pp_scan *text, uint32_t event, const char *name, size_t len)
 {
 	const char *known = text->events[event];
 
 	return strncmp(known, name, len) == 0 && known[len] == '\0';
 }
 
-static int add_event(struct pp_text *text, const char *name, size_t len, uint32_t *ret_event)
+static int add_event(struct pp_scan *text, const char *name, size_t len, uint32_t *ret_event)
 {
-	if (len == 0 || len > PP_TEXT_EVENT_NAME_MAX)
-		return pp_text_expected(text, name, "the name of an event, of at most 255 bytes");
-	if (text->event_cnt == PP_TEXT_EVENTS_MAX)
-		return pp_text_refuse(text, -EBADMSG, "more than 256 events");
+	if (len == 0 || len > PP_SCAN_EVENT_NAME_MAX)
+		return pp_scan_expected(text, name, "the name of an event, of at most 255 bytes");
+	if (text->event_cnt == PP_SCAN_EVENTS_MAX)
+		return pp_scan_refuse(text, -EBADMSG, "more than 256 events");
 	text->events[text->event_cnt] = strndup(name, len);
 	if (!text->events[text->event_cnt])
 		return pp_recording_no_memory(text->error);
@@ -155,7 +155,7 @@ static int add_event(struct pp_text *text, const char *name, size_t len, uint32_
 	return 0;
 }
 
-int pp_text_event_of(struct pp_text *text, const char *name, size_t len, uint32_t *ret_event)
+int pp_scan_event_of(struct pp_scan *text, const char *name, size_t len, uint32_t *ret_event)
 {
 	if (text->event_cnt == 0)
 		return add_event(text, name, len, ret_event);

@@ -4,7 +4,7 @@
  *
  * Workload: some ten numbers for each branch of a text; hex digits are most of its bytes.
  */
-#include "pp_text.h"
+#include "pp_scan.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const uint8_t hex_digit[256] = {
 	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-bool pp_text_hex(const char **at, uint64_t *ret_value)
+bool pp_scan_hex(const char **at, uint64_t *ret_value)
 {
 	const char *p = *at;
 	uint64_t value = 0, lost = 0;
@@ -38,20 +38,20 @@ bool pp_text_hex(const char **at, uint64_t *ret_value)
 	return true;
 }
 
-bool pp_text_0x(const char **at, uint64_t *ret_value)
+bool pp_scan_0x(const char **at, uint64_t *ret_value)
 {
 	const char *p = *at;
 
 	if (p[0] != '0' || p[1] != 'x')
 		return false;
 	p += 2;
-	if (!pp_text_hex(&p, ret_value))
+	if (!pp_scan_hex(&p, ret_value))
 		return false;
 	*at = p;
 	return true;
 }
 
-bool pp_text_decimal(const char **at, uint64_t *ret_value)
+bool pp_scan_decimal(const char **at, uint64_t *ret_value)
 {
 	const char *p = *at;
 	uint64_t value = 0;
@@ -67,19 +67,19 @@ bool pp_text_decimal(const char **at, uint64_t *ret_value)
 	return true;
 }
 
-bool pp_text_number(const char **at, uint64_t max, uint64_t *ret_value)
+bool pp_scan_number(const char **at, uint64_t max, uint64_t *ret_value)
 {
 	const char *p = *at;
 	uint64_t value;
 
-	if (!pp_text_decimal(&p, &value) || value > max)
+	if (!pp_scan_decimal(&p, &value) || value > max)
 		return false;
 	*at = p;
 	*ret_value = value;
 	return true;
 }
 
-bool pp_text_build_id(const char **at, struct pathprof_build_id *ret_id)
+bool pp_scan_build_id(const char **at, struct pathprof_build_id *ret_id)
 {
 	struct pathprof_build_id id = {.kind = PATHPROF_ID_BUILD_ID};
 	const char *p = *at;
@@ -107,7 +107,7 @@ static void describe_found(const char *at, char *found, size_t found_bytes)
 	found[len] = '\0';
 }
 
-int pp_text_expected(struct pp_text *text, const char *at, const char *what)
+int pp_scan_expected(struct pp_scan *text, const char *at, const char *what)
 {
 	char found[FOUND_MAX + 1];
 
@@ -118,7 +118,7 @@ int pp_text_expected(struct pp_text *text, const char *at, const char *what)
 		*found ? "\"" : "the end", found, *found ? "\"" : "");
 }
 
-int pp_text_refuse(struct pp_text *text, int code, const char *what)
+int pp_scan_refuse(struct pp_scan *text, int code, const char *what)
 {
 	return pathprof_fail(text->error, code, "%s:%" PRIu64 ": %s", text->recording->name,
 			     text->lines.number, what);
