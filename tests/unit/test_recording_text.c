@@ -699,6 +699,8 @@ static void test_script_processes(void)
 	      "PERF_RECORD_X:  1/1  2.500000: PERF_RECORD_COMM: PERF_RECORD_X::12/12\n"
 	      "  x  1/1  3.000000: PERF_RECORD_COMM: thread:12/13\n"
 	      "  x  1/1  4.000000: PERF_RECORD_FORK(14:14):(12:12)\n"
+	      "  x  1/1  0.000000: PERF_RECORD_FORK(15:15):(12:12)\n"
+	      "PERF_RECORD_FORK(16:16):(12:12)\n"
 	      "  x  1/1  5.000000: PERF_RECORD_FORK(12:13):(12:12)\n"
 	      "  x  1/1  6.000000: PERF_RECORD_EXIT(12:13):(12:12)\n"
 	      "  x  1/1  7.000000: PERF_RECORD_EXIT(14:14):(12:12)\n",
@@ -706,6 +708,8 @@ static void test_script_processes(void)
 	      "exec 2000000000 12 of 0 a:b c\n"
 	      "comm 2500000000 12 of 0 PERF_RECORD_X:\n"
 	      "fork 4000000000 14 of 12 -\n"
+	      "fork 0 15 of 0 -\n"
+	      "fork 0 16 of 12 -\n"
 	      "exit 7000000000 14 of 12 -\n");
 }
 

@@ -213,6 +213,7 @@ static bool take_time(const struct words *words, struct pp_script_columns *colum
 {
 	for (size_t i = words->cnt; i-- > 0;)
 		if (is_time(&words->word[i], &columns->time_ns)) {
+			columns->has_time = true;
 			set_right(columns, &words->word[i]);
 			take_left(words, i, columns);
 			take_right(words, i + 1, columns);

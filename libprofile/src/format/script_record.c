@@ -171,9 +171,10 @@ static bool scan_family(const char *at, struct pathprof_recorded_process *proces
 	       *at == '\0';
 }
 
-static int task_record(struct pp_scan *text, const char *at, bool fork, uint64_t time_ns)
+static int task_record(struct pp_scan *text, const char *at, bool fork,
+		       const struct pp_script_columns *columns)
 {
-	struct pathprof_recorded_process process = {.time_ns = time_ns,
+	struct pathprof_recorded_process process = {.time_ns = columns->time_ns,
 						    .change = fork ? PATHPROF_RECORDED_FORK
 								   : PATHPROF_RECORDED_EXIT};
 	uint32_t tid;
@@ -183,6 +184,9 @@ static int task_record(struct pp_scan *text, const char *at, bool fork, uint64_t
 	/* Of threads nothing is told: they begin and end within their process. */
 	if (fork ? process.pid == process.parent : process.pid != tid)
 		return 0;
+	/* Before all time: perf made it up for a process that was there. */
+	if (fork && columns->has_time && columns->time_ns == 0)
+		process.parent = 0;
 	return pp_recording_process(text->recording, &process);
 }
 
@@ -223,9 +227,9 @@ int pp_script_record(struct pp_scan *text, char *line, char *at)
 	if (pp_scan_word(&kind, "COMM exec: "))
 		return comm_record(text, name, true, columns.time_ns);
 	if (pp_scan_word(&kind, "FORK("))
-		return task_record(text, kind, true, columns.time_ns);
+		return task_record(text, kind, true, &columns);
 	if (pp_scan_word(&kind, "EXIT("))
-		return task_record(text, kind, false, columns.time_ns);
+		return task_record(text, kind, false, &columns);
 	if (pp_scan_word(&kind, "LOST ") || pp_scan_word(&kind, "LOST_SAMPLES "))
 		return lost_record(text, kind);
 	return other_record(text, kind);
