@@ -29,6 +29,7 @@ cat >script <<-'END'
 	event sample=ip+tid+time+cpu+period+branches name=cycles:u
 	begin
 	mmap -1 0 0xffffffff81000000 0x1000000 0xffffffff81000000 k [kernel.kallsyms]_text
+	spawn 100 0 1
 	mmap2 100 1000000 0x400000 0x10000 0x2000 5 inode /bin/pro gram
 	mmap2 100 2000000 0x600000 0x10000 0x3000 3 00112233445566778899aabbccddeeff00112233 /lib/data
 	comm 100 3000000 0x1/0x2/P/-/-/0
@@ -41,6 +42,8 @@ cat >script <<-'END'
 	comm 100 10000000 main+0x1/f/P/-/
 	sample 0 100 11000000 0x400100 cpu=0
 	sample 0 100 12000000 0x400100 cpu=0 0xffffffffffffffff>0x0:P
+	fork 102 12500000 100
+	fork 100/103 12600000 100
 	lost 13000000 5
 	exit 100 14000000
 	many 2000 3 32 1
@@ -102,8 +105,8 @@ perf_columns() {
 	columns ip,brstack time event pid
 	text comm,pid,tid,time,event,ip,brstack --show-mmap-events --show-task-events \
 		--show-lost-events >perf.text
-	"$dump" -f perf-script perf.text 2>error | grep -E '^[0-9.]+ (map|comm|exec|exit)' >got
-	grep -E '^[0-9.]+ (map|comm|exec|exit)' all.want >want
+	"$dump" -f perf-script perf.text 2>error | grep -E '^[0-9.]+ (map|comm|exec|fork|exit)' >got
+	grep -E '^[0-9.]+ (map|comm|exec|fork|exit)' all.want >want
 	if [ -s want ] && cmp -s want got; then
 		ok "perf script's mappings and processes"
 	else
