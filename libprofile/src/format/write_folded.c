@@ -5,8 +5,9 @@
  *     prog@0123456789ab;main;inlined_into_main 1234
  *
  * A branch profile knows no callers: a stack is the binary with its build-id, the function, and
- * what was inlined into it. The number is of instructions that ran. There are no comment lines,
- * which readers would complain of; the binary's frame is all of the origin that there is.
+ * what was inlined into it, by the names that linkers know (c++filt reads these). The number is of
+ * instructions that ran. There are no comment lines, which readers would complain of; the binary's
+ * frame is all of the origin that there is.
  *
  * Workload: once an export; lines are sorted and the same ones added up.
  */
@@ -48,7 +49,7 @@ static char *stack_of(const struct lines *lines, const struct pp_piece *piece)
 	put_name(file, lines->root);
 	for (uint32_t i = piece->frame_cnt; i-- > 0;) {
 		fputc(';', file);
-		put_name(file, piece->frames[i].name);
+		put_name(file, piece->frames[i].linkage_name);
 	}
 	if (fclose(file)) {
 		free(stack);

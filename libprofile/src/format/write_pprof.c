@@ -124,7 +124,8 @@ static int by_function(const void *a, const void *b)
 static int64_t function_of(struct image *image, const struct pathprof_source_frame *frame)
 {
 	struct function key = {
-		.name = string_of(image, frame->name),
+		/* The same twice: then readers demangle it. */
+		.name = string_of(image, frame->linkage_name),
 		.system_name = string_of(image, frame->linkage_name),
 		.file = string_of(image, frame->file),
 		.start_line = frame->start_line,
