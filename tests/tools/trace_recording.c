@@ -27,6 +27,7 @@
 
 #define ENTRIES_MAX 128
 #define EVENTS      4096
+#define ROUND       256 /* stacks */
 #define FILES_MAX   64
 #define TABLE       (1u << 20)
 
@@ -211,6 +212,9 @@ static void write_window(struct cut *cut)
 		fprintf(cut->script, " 0x%" PRIx64 ">0x%" PRIx64 ":%c", taken[i].from, taken[i].to,
 			taken[i].from % 17 == 0 ? 'M' : 'P');
 	fputc('\n', cut->script);
+	/* as perf does after each look at the CPUs' buffers */
+	if (cut->clock / 1000000 % ROUND == 0)
+		fputs("round\n", cut->script);
 }
 
 /* ---------------------------------------------------------------- the trace */
