@@ -333,6 +333,8 @@ if perf record -q --buildid-mmap -e cpu-clock,task-clock:u -o real.data -- \
 	same "recorded here, two events" real.data
 	perf record -q --buildid-mmap -z -e cpu-clock -o real.data -- ls -R /usr/share/doc >/dev/null 2>&1
 	same "recorded here, compressed" real.data
+	perf record -q --buildid-mmap -z22 -e cpu-clock -o bad.data -- true >/dev/null 2>&1
+	refused "compressed so that it takes 128 MB" "a level beyond 19"
 	perf record -q --buildid-mmap -a -e cpu-clock -o - -- sleep 0.2 2>/dev/null >real.data
 	same "recorded here, all CPUs through a pipe" real.data
 else
