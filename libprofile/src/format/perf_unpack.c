@@ -71,7 +71,7 @@ static int refuse(struct pp_perf *perf, size_t code, struct pathprof_error *erro
 	if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
 		return pathprof_fail(error, -EPROTO,
 				     "%s: compressed at a level beyond 19, which takes more memory "
-				     "than is given here: recompress with perf inject",
+				     "than is given here: import what perf script prints",
 				     perf->recording->name);
 	return pp_recording_bad(perf->recording, error, "its compressed records are damaged: %s",
 				ZSTD_getErrorName(code));
