@@ -413,7 +413,7 @@ static void fill_profile(struct messages *m, const struct image *image)
 
 static int deflate_into(FILE *file, uint8_t *bytes, size_t len)
 {
-	uint8_t out[1 << 14];
+	uint8_t out[1 << 14] = {0};
 	z_stream z = {.next_in = bytes};
 	int state;
 
