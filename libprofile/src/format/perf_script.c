@@ -75,12 +75,16 @@ static bool is_flags(const char *at)
 static bool has_symbol_branch(const char *line)
 {
 	const char *at = line, *word = line;
+	char first = 0; /* of + and / in the word */
 
 	for (; *at; at++) {
-		if (pp_scan_is_space(*at))
+		if (pp_scan_is_space(*at)) {
 			word = at + 1;
-		if (*at == '/' && is_flags(at + 1) &&
-		    (*word == '[' || word[strcspn(word, "+/ ")] == '+'))
+			first = 0;
+		} else if (!first && (*at == '+' || *at == '/')) {
+			first = *at;
+		}
+		if (*at == '/' && is_flags(at + 1) && (*word == '[' || first == '+'))
 			return true;
 	}
 	return false;
