@@ -92,6 +92,10 @@ bolt() { # PROGRAM
 		--reorder-functions=cdsort --split-functions >bolt.log 2>&1 &&
 		[ -z "$(no_complaint bolt.log 'debug info will be stripped|BOLT-INFO')" ] ||
 		{ echo "llvm-bolt: $(no_complaint bolt.log)"; return 1; }
+	# The way to BOLT's YAML, which only BOLT can write.
+	perf2bolt-22 --pa -p "$p.bolt-preagg" -o made.fdata -w made.yaml "./$p" >bolt.log 2>&1 &&
+		llvm-bolt-22 "./$p" --data made.yaml -o made.bolted >bolt.log 2>&1 ||
+		{ echo "yaml: $(no_complaint bolt.log)"; return 1; }
 	"./$p.bolted" 100 | cmp -s - "$p.expected" || { echo "the program does something else"; return 1; }
 }
 for p in clang lld fixed gcc classes; do

@@ -28,7 +28,7 @@
 
 struct pathprof_export_options {
 	bool old_autofdo;   /* autofdo-text: addresses as AutoFDO before 0.20 counts them */
-	bool bolt_branches; /* bolt-preagg: lines B and F, all that LLVM before 20 reads */
+	bool bolt_branches; /* bolt-preagg: lines B, F and f, all that LLVM up to 19 reads */
 	bool json;          /* csv: JSON instead */
 };
 

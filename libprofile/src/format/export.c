@@ -73,11 +73,12 @@ const char *pp_export_time(int64_t time_ns, char text[32])
 	return text;
 }
 
-/* Names come from outside: no blanks, no line's end, nothing that a terminal obeys. */
+/* Names come from outside: no blanks, no line's end, nothing that parts or that a terminal obeys.
+ */
 static void put_word(FILE *file, const char *text)
 {
 	for (; *text; text++)
-		fputc((unsigned char)*text > ' ' && *text != 0x7f ? *text : '_', file);
+		fputc((unsigned char)*text > ' ' && !strchr("\x7f,;", *text) ? *text : '_', file);
 }
 
 void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,

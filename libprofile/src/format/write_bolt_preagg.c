@@ -2,15 +2,17 @@
 /*
  * BOLT's pre-aggregated profile, read by `perf2bolt --pa`.
  *
- *     E NAME                       an event (LLVM 20 on)
- *     T FROM START LAST COUNT      a branch and the range behind it (LLVM 20 on)
+ *     E NAME                       an event
+ *     T FROM START LAST COUNT      a branch and the range behind it
  *     B FROM TO COUNT MISPREDICTS  a branch
- *     F START LAST COUNT           a range; f: of a branch from outside, r: behind a call (20 on)
+ *     F START LAST COUNT           a range; f: of a branch from outside, r: behind a call
  *
  * What traces hold is taken off branches and ranges first, so nothing is told twice. Traces that
  * say more than their branch's own count, by sampling error, are scaled down to it: what perf2bolt
- * makes of either form is the same. Lines B, F and f alone hold the
- * same counts: a range behind a call is f there, which BOLT takes for a return from elsewhere.
+ * makes of either form is the same. Lines B, F and f alone hold the same counts: a range behind a
+ * call is f there, which BOLT takes for a return from elsewhere.
+ *
+ * LLVM 16 to 19 know B, F and f alone; 22 knows all of it.
  *
  * Source: LLVM, bolt/include/bolt/Profile/DataAggregator.h.
  */
@@ -50,7 +52,7 @@ static void put_branches(const struct pp_export *x, const uint64_t *told)
 	}
 }
 
-/* LLVM before 20 takes what runs in the linker's stubs for a mismatch. */
+/* LLVM 19 and before take what runs in the linker's stubs for a mismatch. */
 static bool is_stub(const struct pathprof_graph *g, uint64_t offset)
 {
 	uint32_t b = pathprof_graph_block_at(g, offset);
@@ -147,8 +149,9 @@ static int write_traces(const struct pp_export *x)
 		free(in_ranges);
 		return pathprof_fail(x->error, -ENOMEM, "bolt-preagg: out of memory");
 	}
+	/* A comma would make several events of it, in BOLT's YAML. */
 	fputs("E ", x->file);
-	pp_export_origin(x, x->file, "", ",");
+	pp_export_origin(x, x->file, "", ";");
 	fputc('\n', x->file);
 	for (uint32_t i = 0; i < p->branch_cnt; i++)
 		told[i] = put_traces_of(x, &p->branches[i], &at, in_ranges);
