@@ -298,8 +298,8 @@ static bool is_full(const struct pp_import *import)
 /* The end of the window that time_ns is behind, and where the one it lies in begins. */
 static int move_on(struct pp_import *import, uint64_t time_ns)
 {
-	uint64_t span = import->config.window_ns, windows = (time_ns - import->begin_ns) / span;
-	uint64_t next = import->begin_ns + windows * span;
+	uint64_t span = import->config.window_ns ? import->config.window_ns : 1;
+	uint64_t next = time_ns - (time_ns - import->begin_ns) % span;
 	int r = close_window(import, import->begin_ns + span);
 
 	import->begin_ns = next;

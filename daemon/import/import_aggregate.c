@@ -326,32 +326,39 @@ static int add_ranges(struct pp_import_aggregate *aggregate,
 	return r;
 }
 
+/* Branches with both ends elsewhere are in the profile's sum only. */
+static void count_left(const struct pp_import_aggregate *aggregate, struct pp_import_stats *stats)
+{
+	stats->branches = aggregate->profile.origin.taken;
+	stats->counts_left = aggregate->profile.origin.refused;
+	if (stats->branches > stats->edges)
+		stats->left[PP_IMPORT_UNMAPPED] = stats->branches - stats->edges;
+}
+
 int pp_import_aggregate_finish(struct pp_import_aggregate *aggregate,
 			       const struct pp_import_aggregate_sink *sink,
 			       struct pathprof_error *error)
 {
-	struct arrivals *arrivals = NULL;
-	struct traced *traced = NULL;
+	struct arrivals *arrivals;
+	struct traced *traced;
 	uint32_t arrival_cnt = 0;
 	int r = settle(aggregate, error);
 
 	if (r < 0)
 		return r;
-	traced = calloc(aggregate->profile.trace_cnt + (size_t)1, sizeof(*traced));
+	r = -ENOMEM;
 	arrivals = find_arrivals(aggregate, sink, &arrival_cnt);
-	if (!traced || !arrivals)
-		r = pathprof_fail(error, -ENOMEM, "out of memory");
-	if (r == 0)
+	traced = calloc(aggregate->profile.trace_cnt + (size_t)1, sizeof(*traced));
+	if (arrivals && traced) {
 		r = add_edges(aggregate, sink);
-	if (r == 0)
-		r = add_traces(aggregate, sink, traced);
-	if (r == 0)
-		r = add_ranges(aggregate, sink, traced, arrivals, arrival_cnt);
-	sink->stats->branches = aggregate->profile.origin.taken;
-	/* branches with both ends elsewhere are in the profile's sum only */
-	if (sink->stats->branches > sink->stats->edges)
-		sink->stats->left[PP_IMPORT_UNMAPPED] = sink->stats->branches - sink->stats->edges;
-	sink->stats->counts_left = aggregate->profile.origin.refused;
+		if (r == 0)
+			r = add_traces(aggregate, sink, traced);
+		if (r == 0)
+			r = add_ranges(aggregate, sink, traced, arrivals, arrival_cnt);
+	} else {
+		pathprof_fail(error, r, "out of memory");
+	}
+	count_left(aggregate, sink->stats);
 	free(arrivals);
 	free(traced);
 	return r;

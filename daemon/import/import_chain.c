@@ -37,6 +37,8 @@ struct pp_import_chain {
 	uint32_t process, generation;
 	uint64_t who, times;
 	double depth;
+	/* the entry that may be the one before once more; NULL until the last window */
+	const struct pathprof_recorded_branch *newest;
 	uint64_t left_at; /* where the kernel was entered; 0: nowhere */
 	uint32_t taken_cnt;
 	struct pathprof_taken taken[PATHPROF_BURST_MAX];
@@ -47,9 +49,8 @@ struct pp_import_chain {
 const char *pp_import_left_name(enum pp_import_left left)
 {
 	static const char *const names[PP_IMPORT_LEFT_CNT] = {
-		[PP_IMPORT_KERNEL] = "kernel",
-		[PP_IMPORT_UNMAPPED] = "unmapped",
-		[PP_IMPORT_EMPTY] = "empty",
+		[PP_IMPORT_KERNEL] = "kernel",   [PP_IMPORT_UNMAPPED] = "unmapped",
+		[PP_IMPORT_EMPTY] = "empty",     [PP_IMPORT_REPEATED] = "repeated",
 		[PP_IMPORT_ABORTED] = "aborted",
 	};
 
@@ -117,6 +118,7 @@ static int image_of(struct pp_import_chain *chain, const struct pp_file *file, u
 	if (id.kind == PATHPROF_ID_NONE &&
 	    (!chain->recording || !pathprof_recording_build_id(chain->recording, file->name, &id)))
 		id = (struct pathprof_build_id){.kind = PATHPROF_ID_NONE};
+	pp_import_trim_id(&id);
 	return pp_import_images_get(chain->images, file->name, &id, ret_number);
 }
 
@@ -202,11 +204,46 @@ static bool is_repeat(const struct pp_import_chain *chain, uint32_t at)
 	       chain->taken[at].to == chain->taken[at - 1].to;
 }
 
+/*
+ * Processors give the newest entry twice now and then. Where the code does not lead there again, it
+ * was none: the edge is counted once less, and there is an entry less. Its edge stays counted, as
+ * that of the entry before.
+ */
+static bool take_back(struct pp_import_chain *chain, uint32_t at)
+{
+	const struct pathprof_recorded_branch *b = chain->newest;
+	struct pp_import_edge *e;
+
+	if (!b || at + 1 != chain->taken_cnt || !is_repeat(chain, at))
+		return false;
+	e = pp_import_counts_edge(chain->counts, chain->who, b->from, b->to);
+	if (e->cnt <= chain->times)
+		return false;
+	e->cnt -= chain->times;
+	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
+		e->mispredicted -= chain->times;
+	chain->stats->edges -= chain->times;
+	chain->stats->left[PP_IMPORT_REPEATED] += chain->times;
+	chain->taken_cnt--;
+	chain->depth--;
+	chain->newest = NULL;
+	return true;
+}
+
 /* Edges in hand are not asked for any more. */
 static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t path_cnt)
 {
 	if (!pp_import_counts_room(chain->counts, edge_cnt, path_cnt))
 		chain->full(chain->context);
+}
+
+static int read_window(struct pp_import_chain *chain, uint32_t *ret_at)
+{
+	/* no more paths end than branches are in a window */
+	make_room(chain, 0, PATHPROF_BURST_MAX);
+	return pathprof_reconstruct_paths(pp_import_images_reconstructor(chain->images),
+					  chain->taken, chain->taken_cnt, chain->mapping, keep_path,
+					  chain, ret_at);
 }
 
 static void end_window(struct pp_import_chain *chain)
@@ -217,11 +254,9 @@ static void end_window(struct pp_import_chain *chain)
 
 	if (!chain->taken_cnt)
 		return;
-	/* no more paths end than branches are in a window */
-	make_room(chain, 0, PATHPROF_BURST_MAX);
-	refusal = pathprof_reconstruct_paths(pp_import_images_reconstructor(chain->images),
-					     chain->taken, chain->taken_cnt, chain->mapping,
-					     keep_path, chain, &at);
+	refusal = read_window(chain, &at);
+	if (refusal && take_back(chain, at))
+		refusal = chain->taken_cnt ? read_window(chain, &at) : 0;
 	stats->windows += chain->times;
 	stats->taken += chain->times * chain->taken_cnt;
 	chain->taken_cnt = 0;
@@ -345,5 +380,9 @@ void pp_import_chain_stack(struct pp_import_chain *chain,
 	chain->stats->branches += chain->times * sample->branch_cnt;
 	for (uint32_t i = sample->branch_cnt; i-- > 0;)
 		add_entry(chain, &sample->branches[i]);
+	if (sample->branch_cnt > 1 && sample->branches[0].from == sample->branches[1].from &&
+	    sample->branches[0].to == sample->branches[1].to)
+		chain->newest = &sample->branches[0];
 	end_window(chain);
+	chain->newest = NULL;
 }

@@ -14,7 +14,7 @@ int pp_import_files_add(struct pp_import_files *files, const char *path,
 			struct pathprof_error *error)
 {
 	struct pp_import_binary binary = {.path = path};
-	struct pathprof_code *code;
+	struct pathprof_code *code = NULL;
 	int r;
 
 	if (files->binary_cnt == PP_IMPORT_BINARY_MAX)
@@ -30,6 +30,17 @@ int pp_import_files_add(struct pp_import_files *files, const char *path,
 	pathprof_code_free(code);
 	files->binaries[files->binary_cnt++] = binary;
 	return 0;
+}
+
+void pp_import_trim_id(struct pathprof_build_id *id)
+{
+	static const uint8_t noughts[PATHPROF_BUILD_ID_MAX];
+
+	if (id->kind != PATHPROF_ID_BUILD_ID || id->len_bytes != PATHPROF_BUILD_ID_MAX ||
+	    memcmp(id->bytes + 16, noughts, 4) != 0)
+		return;
+	/* xxhash and lld's "fast" have 8 bytes; md5 and uuid 16 */
+	id->len_bytes = memcmp(id->bytes + 8, noughts, 12) != 0 ? 16 : 8;
 }
 
 static const char *base_name(const char *path)

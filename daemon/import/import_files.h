@@ -28,6 +28,11 @@ struct pp_import_files {
 	const char *sysroot; /* NULL: none */
 };
 
+/*
+ * Older perfs write each build-id as 20 bytes, shorter ones filled up with noughts, and do not say
+ * so: what ends in as many as would be chance once in 2^32 is cut to the length it must have had.
+ */
+void pp_import_trim_id(struct pathprof_build_id *id);
 /* A --binary: it must be there, and be code. Negative errno, error filled. */
 int pp_import_files_add(struct pp_import_files *files, const char *path,
 			struct pathprof_error *error);

@@ -499,6 +499,51 @@ static void test_without_code(void)
 	close_world(w);
 }
 
+/* The newest entry twice: where the code does not lead from it to itself, it is taken back. */
+/* How many were. */
+static uint64_t repeat_entries(uint64_t seed)
+{
+	struct world *w = open_world(seed);
+	struct pathprof_branch branches[PATHPROF_BURST_MAX];
+	uint64_t repeated = 0;
+	struct stack s;
+
+	map(w, 10, BASE, "/bin/prog");
+	w->pid = 10;
+	for (int i = 0; i < 100; i++) {
+		struct pathprof_taken twice[2];
+		uint32_t cnt, at;
+		int refusal;
+
+		run(w, &s);
+		twice[0] = twice[1] = s.taken[DEPTH - 1];
+		refusal = pathprof_reconstruct(w->naive, twice, 2, branches, &cnt, &at);
+		record(&s, 0);
+		if (refusal) {
+			memmove(s.branches + 1, s.branches, DEPTH * sizeof(s.branches[0]));
+			s.cnt++;
+			repeated++;
+		}
+		want_edges(w, &s, 0);
+		want_paths(w, s.taken, DEPTH, DEPTH);
+		send(w, &s, 10, SECOND);
+	}
+	finish(w);
+	CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_REPEATED], repeated);
+	CU_ASSERT(are_same(&w->got, &w->want));
+	close_world(w);
+	return repeated;
+}
+
+static void test_repeated_entry(void)
+{
+	uint64_t repeated = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++)
+		repeated += repeat_entries(seed);
+	CU_ASSERT(repeated > 50);
+}
+
 static void test_time(void)
 {
 	struct world *w = open_world(3);
@@ -713,6 +758,7 @@ static const struct unit_test tests[] = {
 	{"after an exec nothing is where it was", test_exec_forgets},
 	{"kernel entries are passed over, signals cut", test_kernel},
 	{"edges without code, windows on either side", test_without_code},
+	{"the newest entry given twice counts once", test_repeated_entry},
 	{"windows end by the recording's time", test_time},
 	{"what was seen repeatedly weighs as much", test_repeats},
 	{"entries that cannot be are counted by reason", test_nonsense},
