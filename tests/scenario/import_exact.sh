@@ -71,10 +71,21 @@ sqlite3 db "update edge_counts set count = count + 1 where edge = (select min(ed
 stored db >got
 cmp -s want got && not_ok "a spoilt count" "was not found" || ok "a spoilt count is found"
 
-# The same through a pipe, and text of other columns of events.
+# The same from standard input.
 rm -f db*
 "$ctl" import -j -o db - <recorded >table.pipe 2>err && stored db >got &&
 	cmp -s want got && ok "through a pipe" || not_ok "through a pipe" "$(head -n 2 err)"
+
+# As perf prints it.
+if command -v perf >/dev/null &&
+	perf script -i recorded --show-mmap-events -F comm,pid,tid,time,event,ip,brstack >printed 2>/dev/null; then
+	rm -f db*
+	"$ctl" import -j -F perf-script -o db printed >table 2>err
+	stored db >got
+	cmp -s want got && ok "as perf script's text" || not_ok "as perf script's text" "$(head -n 3 err)"
+else
+	echo "skip ${0##*/}: text of perf script: no perf that prints it (apt install linux-perf)"
+fi
 
 # A library that is not there: its edges are, no path of it is, and it is said which.
 sed -e 's|/libc\.so\.6$|/libc-gone.so.6|' -e 's|\(mmap2.* 5 \)[0-9a-f]*\( .*libc-gone\)|\1'"$(printf '%040d' 7)"'\2|' \
