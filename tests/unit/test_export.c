@@ -528,6 +528,26 @@ static void test_straight(void)
 		join_random(&state);
 }
 
+/* Behind the call at 0d; behind the one at 20 nothing begins. */
+static void test_whole_program_paths(void)
+{
+	struct pp_runs_of_paths runs = {0};
+	const struct pp_run all[] = {
+		{PP_FROM_CALL, AT + 0x12, AT + 0x12, 0, 4},
+		{PP_FROM_START, AT + 0x12, AT + 0x12, 0, 3},
+		{PP_FROM_CALL, AT + 0x20, AT + 0x21, 0, 5},
+	};
+	struct world w;
+
+	begin(&w);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		CU_ASSERT_EQUAL(pp_straight_add(&runs, &all[i]), 0);
+	CU_ASSERT_EQUAL(pp_straight_emit(&runs, &w.profile), 0);
+	pp_straight_release(&runs);
+	CU_ASSERT_TRUE(ranges_are(&w, "F 12-12 3\nr 20-21 5\n"));
+	end(&w);
+}
+
 /* ---------------------------------------------------------------- text written by hand */
 
 /* What is written, to be freed; NULL and *ret_rc when it failed. */
@@ -1042,6 +1062,7 @@ static const struct unit_test tests[] = {
 	{"branches of paths never seen whole get their ranges", test_fill},
 	{"only what paths did not tell is filled in", test_fill_the_rest},
 	{"joining runs keeps where they begin and end", test_straight},
+	{"what runs behind a call is not told twice", test_whole_program_paths},
 	{"BOLT's formats are the lines written by hand", test_bolt},
 	{"raw counts and tables are the lines written by hand", test_raw},
 	{"folded stacks count instructions", test_folded},

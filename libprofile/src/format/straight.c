@@ -244,12 +244,21 @@ static int sweep(struct pp_runs_of_paths *runs, struct pp_runs_of_paths *heap,
 	return rc;
 }
 
+static void drop_told_twice(struct pp_runs_of_paths *runs)
+{
+	for (size_t i = 0; i < runs->cnt; i++)
+		if (runs->runs[i].from == PP_FROM_CALL &&
+		    find_beginnings(runs, runs->runs[i].start).cnt)
+			runs->runs[i].weight = 0;
+}
+
 int pp_straight_emit(struct pp_runs_of_paths *runs, struct pathprof_branch_profile *p)
 {
 	struct pp_runs_of_paths heap = {0}, place = {0};
 	int rc;
 
 	sum_up(runs);
+	drop_told_twice(runs);
 	rc = sweep(runs, &heap, &place, p);
 	for (size_t i = 0; !rc && i < runs->cnt; i++)
 		rc = emit(p, &runs->runs[i], runs->runs[i].weight);
