@@ -39,7 +39,9 @@ struct pp_import_chain {
 	double depth;
 	/* the entry that may be the one before once more; NULL until the last window */
 	const struct pathprof_recorded_branch *newest;
-	uint64_t left_at; /* where the kernel was entered; 0: nowhere */
+	uint64_t left_at;              /* where the kernel was entered; 0: nowhere */
+	struct pp_import_edge *before; /* of the entry before; the one of no entry is `none` */
+	struct pp_import_edge none;
 	uint32_t taken_cnt;
 	struct pathprof_taken taken[PATHPROF_BURST_MAX];
 
@@ -343,7 +345,7 @@ static void add_entry(struct pp_import_chain *chain, const struct pathprof_recor
 		end_window(chain);
 		return;
 	}
-	e = pp_import_counts_edge(chain->counts, chain->who, b->from, b->to);
+	e = pp_import_counts_follow(chain->counts, chain->before, chain->who, b->from, b->to);
 	if (!e->cnt)
 		why = fill(chain, e, b);
 	if (why != PP_IMPORT_LEFT_CNT) {
@@ -354,6 +356,7 @@ static void add_entry(struct pp_import_chain *chain, const struct pathprof_recor
 	e->cnt += chain->times;
 	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
 		e->mispredicted += chain->times;
+	chain->before = e;
 	chain->stats->edges += chain->times;
 	add_taken(chain, e);
 }
@@ -376,6 +379,7 @@ void pp_import_chain_stack(struct pp_import_chain *chain,
 	chain->who = (uint64_t)chain->process << 32 | chain->generation;
 	chain->depth = sample->branch_cnt;
 	chain->left_at = 0;
+	chain->before = &chain->none;
 	chain->stats->stacks += chain->times;
 	chain->stats->branches += chain->times * sample->branch_cnt;
 	for (uint32_t i = sample->branch_cnt; i-- > 0;)

@@ -25,6 +25,7 @@ struct pp_import_edge {
 	uint64_t who;      /* process << 32 | generation */
 	uint64_t image_from, image_to;
 	uint64_t cnt, mispredicted; /* cnt 0: a free slot */
+	uint32_t next;              /* slot of what followed last time: a guess, to be checked */
 };
 
 struct pp_import_path {
@@ -74,6 +75,21 @@ static inline struct pp_import_edge *pp_import_counts_edge(struct pp_import_coun
 		if (!e->cnt || (e->from == from && e->to == to && e->who == who))
 			return e;
 	}
+}
+
+/* The same, where the edge before it is known: mostly the same one follows. */
+static inline struct pp_import_edge *pp_import_counts_follow(struct pp_import_counts *counts,
+							     struct pp_import_edge *before,
+							     uint64_t who, uint64_t from,
+							     uint64_t to)
+{
+	struct pp_import_edge *e = &counts->edges[before->next & (PP_IMPORT_EDGE_SLOTS - 1)];
+
+	if (e->cnt && e->from == from && e->to == to && e->who == who)
+		return e;
+	e = pp_import_counts_edge(counts, who, from, to);
+	before->next = (uint32_t)(e - counts->edges);
+	return e;
 }
 
 /* There is room. */

@@ -32,6 +32,7 @@ struct pp_run {
 	uint32_t first, cnt;   /* of pp_runs.branches: those not taken on the way */
 	uint32_t kind : 31;    /* PERF_BR_* of the branch at its end */
 	uint32_t straight : 1; /* none of those on the way leads back */
+	uint32_t next;         /* the run that followed last time: a guess, to be checked */
 	uint32_t refusal;      /* enum pathprof_refusal; 0: it can be run through */
 };
 

@@ -88,17 +88,29 @@ static int learn(struct pathprof_reconstructor *r, uint64_t start, uint64_t from
 	return pp_runs_add(&r->runs, run, r->way.branches);
 }
 
-/* The run's index, the newest when it had to be read. */
-static int find(struct pathprof_reconstructor *r, uint64_t start, uint64_t from,
+/*
+ * The run's index, the newest when it had to be read. before is the run before it: mostly the same
+ * one follows as last time; UINT32_MAX: none.
+ */
+static int find(struct pathprof_reconstructor *r, uint64_t start, uint64_t from, uint32_t before,
 		uint32_t *ret_index)
 {
-	uint32_t index = pp_runs_find(&r->runs, start, from);
+	struct pp_runs *runs = &r->runs;
+	uint32_t index = before != UINT32_MAX ? runs->runs[before].next : UINT32_MAX;
 	int rc = 0;
 
+	if (index < runs->run_cnt && runs->runs[index].from == from &&
+	    runs->runs[index].start == start) {
+		*ret_index = index;
+		return 0;
+	}
+	index = pp_runs_find(runs, start, from);
 	if (index == UINT32_MAX) {
 		rc = learn(r, start, from);
-		index = r->runs.run_cnt - 1;
+		index = runs->run_cnt - 1;
 	}
+	if (!rc && before != UINT32_MAX)
+		runs->runs[before].next = index;
 	*ret_index = index;
 	return rc;
 }
@@ -118,7 +130,8 @@ static int find_all(struct pathprof_reconstructor *r, uint64_t start,
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct pp_run *run;
-		int rc = find(r, start, taken[i].from, &r->index[i]);
+		int rc = find(r, start, taken[i].from, i ? r->index[i - 1] : UINT32_MAX,
+			      &r->index[i]);
 
 		*ret_at = i;
 		if (rc)
