@@ -71,10 +71,14 @@ int pp_import_aggregate_add(struct pp_import_aggregate *aggregate,
 			    const struct pathprof_recorded_count *count,
 			    struct pathprof_error *error)
 {
-	int r = pathprof_branch_profile_add_count(&aggregate->profile, aggregate->code,
-						  pathprof_format_addresses(aggregate->format),
-						  count, error);
+	int r;
 
+	/* Says of no branch that it was taken. */
+	if (count->kind == PATHPROF_RECORDED_ADDRESS)
+		return 0;
+	r = pathprof_branch_profile_add_count(&aggregate->profile, aggregate->code,
+					      pathprof_format_addresses(aggregate->format), count,
+					      error);
 	if (r == 0 && ++aggregate->unsettled == SETTLE_EVERY)
 		r = settle(aggregate, error);
 	return r;
