@@ -155,11 +155,12 @@ run: need-build
 	@$(MAKE) --no-print-directory -j2 all
 	@DURATION=$(DURATION) BUILD=$(BUILD) tools/demo
 
+# make's own name only where another make is started: a dry run does carry out such a line.
 check: need-check
 	@$(MAKE) --no-print-directory need-vm
 	@$(MAKE) --no-print-directory -j2 programs-for-tests
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
-	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tests/run
+	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run
 
 # The kernel module in virtual machines: docs/kmod-testing.md.
 check-vm: need-vm
