@@ -13,13 +13,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "pp_logs.h"
 #include "pp_merge.h"
 #include "pp_smooth.h"
 
-#define SMALL      4096 /* pooled counts in the table */
-#define MOMENTS    64   /* expected on either side, from which on moments are used */
-#define LOGS       1024 /* logarithms of counts, looked up */
-#define REST_MIN   0.98 /* of the pool, beside an event that is little of it */
+#define SMALL      PP_LOGS /* pooled counts in the table */
+#define MOMENTS    64      /* expected on either side, from which on moments are used */
+#define REST_MIN   0.98    /* of the pool, beside an event that is little of it */
 #define FACTORS    512
 #define NEGLIGIBLE 1e-14
 
@@ -30,9 +30,10 @@ struct null_model {
 	double epsilon, scale;
 	double log_ratio; /* ln((1/N) / scale) */
 	double epsilon_given;
-	double unseen;   /* how many events the baseline lacks, on average */
-	uint32_t *times; /* [SMALL]: how many events were seen so often in all */
-	double log[LOGS];
+	double unseen; /* how many events the baseline lacks, on average */
+	const struct pp_logs *logs;
+	double *times;  /* [SMALL]: how many events were seen so often in all */
+	bool has_large; /* ... or more often than that */
 	/* sums over events */
 	long double mean, var, m2x, mx, cov, spread;
 };
@@ -44,12 +45,15 @@ struct part {
 	double var, cov, spread;
 };
 
-static double ln(const struct null_model *m, double x)
+/* p ln(p/q) - p + q where the baseline has none of the w. */
+static double value_unseen(const struct null_model *m, double w)
 {
-	return x < LOGS ? m->log[(uint32_t)x] : log(x);
+	double p = w / m->window;
+
+	return p * log(p / m->epsilon) - p + m->epsilon;
 }
 
-/* p ln(p/q) - p + q for w samples in the window and b in the baseline. */
+/* ... for w samples in the window and b in the baseline. */
 static double value(const struct null_model *m, double w, double b)
 {
 	double p = w / m->window;
@@ -57,16 +61,8 @@ static double value(const struct null_model *m, double w, double b)
 	if (!(w > 0))
 		return b * m->scale;
 	if (!(b > 0))
-		return p * log(p / m->epsilon) - p + m->epsilon;
-	return p * (ln(m, w) - ln(m, b) + m->log_ratio) - p + b * m->scale;
-}
-
-/* P(w + 1) / P(w); free: binomial. */
-static double ratio(const struct null_model *m, double n, double w, bool free)
-{
-	if (free)
-		return (n - w) * m->rho / ((w + 1) * (1 - m->rho));
-	return (n - w) * (m->window - w) / ((w + 1) * (m->pool - m->window - n + w + 1));
+		return value_unseen(m, w);
+	return p * (pp_log(m->logs, w) - pp_log(m->logs, b) + m->log_ratio) - p + b * m->scale;
 }
 
 struct moments {
@@ -76,12 +72,53 @@ struct moments {
 
 static void add(const struct null_model *m, struct moments *s, double n, double w, double weight)
 {
-	double v = value(m, w, n - w);
+	double v = value(m, w, n - w), part = weight * v;
 
 	s->weight += weight;
-	s->first += weight * v;
-	s->second += weight * v * v;
-	s->cov += weight * v * (w - s->middle);
+	s->first += part;
+	s->second += part * v;
+	s->cov += part * (w - s->middle);
+}
+
+/* P(w + 1) / P(w) = (n - w) times / ((w + 1) left): how both go on with w. */
+struct chances {
+	double times, times_step;
+	double left, left_step;
+};
+
+/* free: binomial, else hypergeometric. */
+static struct chances chances_of(const struct null_model *m, double n, double w, bool free)
+{
+	if (free)
+		return (struct chances){.times = m->rho, .left = 1 - m->rho};
+	return (struct chances){m->window - w, -1, m->pool - m->window - n + w + 1, 1};
+}
+
+static void sum_up(const struct null_model *m, struct moments *s, double n, double w, bool free)
+{
+	struct chances c = chances_of(m, n, w, free);
+
+	for (double weight = 1; w <= n && weight > NEGLIGIBLE; w++) {
+		add(m, s, n, w, weight);
+		weight *= (n - w) * c.times / ((w + 1) * c.left);
+		c.times += c.times_step;
+		c.left += c.left_step;
+	}
+}
+
+static void sum_down(const struct null_model *m, struct moments *s, double n, double w, bool free)
+{
+	struct chances c = chances_of(m, n, w - 1, free);
+	double weight = 1;
+
+	while (--w >= 0) {
+		weight *= (w + 1) * c.left / ((n - w) * c.times);
+		if (!(weight > NEGLIGIBLE))
+			return;
+		add(m, s, n, w, weight);
+		c.times -= c.times_step;
+		c.left -= c.left_step;
+	}
 }
 
 /* From the most likely count upwards and downwards, until what is left is negligible. */
@@ -90,17 +127,9 @@ static struct moments sum_over(const struct null_model *m, double n, bool free)
 	double mode =
 		free ? floor((n + 1) * m->rho) : floor((n + 1) * (m->window + 1) / (m->pool + 2));
 	struct moments s = {.middle = n * m->rho};
-	double weight = 1, w = mode;
 
-	while (w <= n && weight > NEGLIGIBLE) {
-		add(m, &s, n, w, weight);
-		weight *= ratio(m, n, w, free);
-		w++;
-	}
-	weight = 1;
-	w = mode;
-	while (--w >= 0 && (weight /= ratio(m, n, w, free)) > NEGLIGIBLE)
-		add(m, &s, n, w, weight);
+	sum_up(m, &s, n, mode, free);
+	sum_down(m, &s, n, mode, free);
 	s.first /= s.weight;
 	s.second /= s.weight;
 	s.cov /= s.weight;
@@ -194,9 +223,7 @@ static double chance_unseen(const struct null_model *m, double n)
 /* How many independent samples of an event there are in both. */
 static double pooled(const struct null_model *m, const struct pp_pair *pair)
 {
-	double n = rint((pair->a + pair->b) / m->dispersion);
-
-	return n < 1 ? 1 : n;
+	return (pair->a + pair->b) / m->dispersion;
 }
 
 /* Large counts go to fn; the others are in the table. */
@@ -207,10 +234,24 @@ static void each_large(struct null_model *m, const struct pathprof_distribution 
 	struct pp_merge merge;
 	struct pp_pair pair;
 
+	if (!m->has_large)
+		return;
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair))
-		if (pooled(m, &pair) >= SMALL)
-			fn(m, pooled(m, &pair));
+		if (pooled(m, &pair) >= SMALL - 1)
+			fn(m, rint(pooled(m, &pair)));
+}
+
+/*
+ * An event of three and a quarter samples is a quarter of one of four and three quarters of one of
+ * three; what is less than one, so much of one of one. So all of them keep their share.
+ */
+static void count_small(struct null_model *m, double n)
+{
+	uint32_t whole = (uint32_t)n;
+
+	m->times[whole] += whole + 1 - n;
+	m->times[whole + 1] += n - whole;
 }
 
 /* Fills the table, and divides the pool as the samples are divided. */
@@ -225,9 +266,11 @@ static void count_events(struct null_model *m, const struct pathprof_distributio
 		double n = pooled(m, &pair);
 
 		m->pool += n;
-		if (n < SMALL)
-			m->times[(uint32_t)n]++;
+		m->has_large |= n >= SMALL - 1;
+		if (n < SMALL - 1)
+			count_small(m, n);
 	}
+	m->pool = ceil(m->pool);
 	m->rho = (double)(window->total / (window->total + baseline->total));
 	m->pool = fmax(m->pool, 2);
 	m->window = rint(m->pool * m->rho);
@@ -279,14 +322,14 @@ static int go_over(struct null_model *m, const struct pathprof_distribution *win
 
 	count_events(m, window, baseline);
 	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->times[n])
+		if (m->times[n] > 0)
 			m->unseen += m->times[n] * chance_unseen(m, n);
 	each_large(m, window, baseline, add_unseen);
 	r = set_smoothing(m, baseline->total);
 	if (r < 0)
 		return r;
 	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->times[n])
+		if (m->times[n] > 0)
 			add_part(m, n, m->times[n]);
 	each_large(m, window, baseline, add_event);
 	return 0;
@@ -307,8 +350,7 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 	}
 	m->epsilon_given = epsilon;
 	m->dispersion = dispersion;
-	for (uint32_t n = 1; n < LOGS; n++)
-		m->log[n] = log(n);
+	m->logs = pp_logs();
 	r = go_over(m, window, baseline);
 	if (r == 0)
 		conclude(m, ret_null);

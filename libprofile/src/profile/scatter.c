@@ -10,10 +10,9 @@
 #include <stdlib.h>
 
 #include "pp_draw.h"
+#include "pp_logs.h"
 #include "pp_merge.h"
 #include "pp_smooth.h"
-
-#define LOGS 4096 /* logarithms of small counts, looked up */
 
 /* One resampled pair of profiles, added up so far. seen: in its baseline. */
 struct replicate {
@@ -27,13 +26,8 @@ struct resampling {
 	struct replicate *replicates;
 	uint32_t cnt;
 	struct pp_random random;
-	double log[LOGS];
+	const struct pp_logs *logs;
 };
-
-static double ln(const struct resampling *r, double count)
-{
-	return count < LOGS ? r->log[(uint32_t)count] : log(count);
-}
 
 static void add(const struct resampling *r, struct replicate *to, double w, double b)
 {
@@ -43,10 +37,10 @@ static void add(const struct resampling *r, struct replicate *to, double w, doub
 		return;
 	if (b > 0) {
 		to->seen += w;
-		to->seen_sum += w * (ln(r, w) - ln(r, b));
+		to->seen_sum += w * (pp_log(r->logs, w) - pp_log(r->logs, b));
 	} else {
 		to->unseen += w;
-		to->unseen_sum += w * ln(r, w);
+		to->unseen_sum += w * pp_log(r->logs, w);
 		to->unseen_cnt++;
 	}
 }
@@ -121,8 +115,7 @@ int pp_scatter_bootstrap(struct pp_scatter *ret_scatter, const struct pathprof_d
 	r->cnt = replicates;
 	/* Seeds that differ little must not begin alike. */
 	pp_random_init(&r->random, (seed + 1) * 0x9e3779b97f4a7c15ULL);
-	for (uint32_t i = 1; i < LOGS; i++)
-		r->log[i] = log(i);
+	r->logs = pp_logs();
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair))
 		add_event(r, pair.a, pair.b);
