@@ -23,11 +23,13 @@ free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# get URL [EXPRESSION]: what Python makes of the JSON there, d; without one the text as it is.
+# get URL [EXPRESSION]: what Python makes of the JSON there, d; without one the text as it is. What
+# may not stand in a URL is spelled out.
 get() {
 	python3 - "$@" <<-'END'
-		import json, sys, urllib.request
-		text = urllib.request.urlopen(sys.argv[1], timeout=5).read().decode()
+		import json, sys, urllib.parse, urllib.request
+		url = urllib.parse.quote(sys.argv[1], safe=":/?=&%")
+		text = urllib.request.urlopen(url, timeout=5).read().decode()
 		d = json.loads(text) if len(sys.argv) > 2 else None
 		print(eval(sys.argv[2]) if len(sys.argv) > 2 else text, end="" if d is None else "\n")
 	END
@@ -114,3 +116,4 @@ value_of() {
 		"d['data']['result'][0]['value'][1] if d['data']['result'] else ''"
 }
 value_is() { [ "$(value_of "$2")" = "$1" ]; }
+has_value() { [ -n "$(value_of "$1")" ]; }
