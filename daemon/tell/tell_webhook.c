@@ -4,7 +4,7 @@
  *
  *     JSON          entries are messages: the first is under way, each leaves when it was taken
  *     Alertmanager  entries are alerts in their last state: those that are due go in one request;
- *                   one that fires stays, and is due again every resend_s; one that has resolved
+ *                   one that fires stays, and is due again every resend_ms; one that has resolved
  *                   leaves when that was taken
  *
  * Either way one request at a time. After a failure all wait, longer each time. A receiver that
@@ -30,7 +30,7 @@
 #include "tell_http.h"
 #include "tell_pause.h"
 
-#define RESEND_S       60
+#define RESEND_MS      60000
 #define QUEUE_MAX      256
 #define TIMEOUT_MS     15000
 #define RETRY_MS       1000
@@ -565,7 +565,7 @@ static void set_limits(struct webhook *hook, const struct pp_tell_webhook_config
 {
 	hook->kind = config->kind;
 	hook->tell.ops = &webhook_ops[config->kind];
-	hook->resend_us = UINT64_C(1000000) * (config->resend_s ? config->resend_s : RESEND_S);
+	hook->resend_us = UINT64_C(1000) * (config->resend_ms ? config->resend_ms : RESEND_MS);
 	hook->retry_us = UINT64_C(1000) * (config->retry_ms ? config->retry_ms : RETRY_MS);
 	hook->entry_max = config->queue_max ? config->queue_max : QUEUE_MAX;
 	if (gethostname(hook->host, sizeof(hook->host)) < 0)

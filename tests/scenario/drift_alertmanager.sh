@@ -10,7 +10,7 @@ probe=$BUILD/tests/tools/tell_probe
 start_alertmanager || { not_ok alertmanager "$(tail -n 3 "$tmp/alertmanager.log")"; finish; }
 listen=127.0.0.1:$(free_port)
 mkfifo "$tmp/commands"
-"$probe" "$alertmanager_url/" "$listen" 1 <"$tmp/commands" >"$tmp/probe.out" 2>"$tmp/probe.err" &
+"$probe" "$alertmanager_url/" "$listen" <"$tmp/commands" >"$tmp/probe.out" 2>"$tmp/probe.err" &
 daemon=$!
 exec 9>"$tmp/commands"
 check probe-starts "$(cat "$tmp/probe.err")" wait_for 10 grep -q ready "$tmp/probe.out"
@@ -29,7 +29,7 @@ check promtool "$(promtool check metrics <"$tmp/metrics" 2>&1 | head -3)" \
 check scraped "told: $(value_of pathprof_tell_told_total)" \
 	wait_for 20 value_is 1 pathprof_tell_told_total
 check scraped-label "$(value_of pathprof_drift_kl)" \
-	wait_for 20 value_is 0.125 'pathprof_drift_kl%7Bbinary%3D%22/bin/a%20%5C%22b%5C%22%22%7D'
+	wait_for 20 value_is 0.125 'pathprof_drift_kl{binary="/bin/a \\"b\\""}'
 check target-up "$(value_of up)" value_is 1 up
 
 kill -9 "$alertmanager"

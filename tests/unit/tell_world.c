@@ -19,7 +19,7 @@
 #define LIMIT_US    UINT64_C(20000000)
 #define HELD_UP_US  UINT64_C(700000)
 #define REQUEST_MAX 262144
-#define SLOW_US     UINT64_C(10000)
+#define SLOW_US     UINT64_C(2000)
 
 struct world_client {
 	struct world_client *next;
@@ -108,6 +108,12 @@ static void answer(struct world_client *client, int what)
 		break;
 	case ANSWER_LATER:
 		say(client, "HTTP/1.1 503 Later\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n");
+		break;
+	case ANSWER_THITHER:
+		snprintf(text, sizeof(text),
+			 "HTTP/1.1 307 There\r\nLocation: %s/there\r\nContent-Length: 0\r\n\r\n",
+			 world_url(client->world));
+		say(client, text);
 		break;
 	default:
 		snprintf(text, sizeof(text), "HTTP/1.1 %d Said\r\nContent-Length: 0\r\n\r\n", what);

@@ -17,10 +17,11 @@
 enum world_answer {
 	ANSWER_RESET = 1, /* else a status of HTTP */
 	ANSWER_HANG,      /* takes the request and says nothing */
-	ANSWER_SLOW,      /* 200, a byte every 10 ms */
+	ANSWER_SLOW,      /* 200, a byte every 2 ms */
 	ANSWER_GARBAGE,
 	ANSWER_ENDLESS, /* 200, and a body that does not end */
 	ANSWER_LATER,   /* 503 with Retry-After: 1 */
+	ANSWER_THITHER, /* 307 to another place of this server */
 };
 
 struct world {

@@ -21,6 +21,8 @@ struct hook {
 /* A script with $out, a file to write to. */
 static void open_hook(struct hook *hook, const char *script, uint32_t timeout_ms)
 {
+	const struct pp_tell_exec_config config = {
+		.command = hook->command, .timeout_ms = timeout_ms, .retry_ms = 4};
 	struct pathprof_error error = {""};
 	FILE *file;
 
@@ -34,8 +36,7 @@ static void open_hook(struct hook *hook, const char *script, uint32_t timeout_ms
 	fclose(file);
 	chmod(hook->command, 0700);
 	strcat(hook->command, " first  second");
-	CU_ASSERT_FATAL(pp_tell_exec_new(&hook->tell, hook->world.event, hook->command, timeout_ms,
-					 &error) == 0);
+	CU_ASSERT_FATAL(pp_tell_exec_new(&hook->tell, hook->world.event, &config, &error) == 0);
 }
 
 static void close_hook(struct hook *hook)
@@ -125,9 +126,20 @@ static void test_fails(void)
 	close_hook(&hook);
 }
 
+/* Or waits for init to notice. */
 static bool child_is_gone(void *context)
 {
-	return kill((pid_t)strtol(written(context), NULL, 10), 0) < 0;
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", strtol(written(context), NULL, 10));
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'Z';
+	fclose(file);
+	return state == 'Z' || state == 'X';
 }
 
 /* It is killed, and what it started with it. */
@@ -135,7 +147,7 @@ static void test_hangs(void)
 {
 	struct hook hook;
 
-	open_hook(&hook, "trap '' TERM; sleep 1000 & echo $! >$out; wait", 200);
+	open_hook(&hook, "trap '' TERM; sleep 1000 & echo $! >$out; wait", 150);
 	tell(&hook, "/1");
 	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
 	CU_ASSERT(world_stats(hook.tell).dropped == 1);
@@ -220,11 +232,11 @@ static void test_bad_commands(void)
 
 	world_init(&world);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct pp_tell_exec_config config = {.command = bad[i].command};
 		struct pathprof_error error = {""};
 		struct pp_tell *tell = NULL;
 
-		CU_ASSERT(pp_tell_exec_new(&tell, world.event, bad[i].command, 1000, &error) ==
-			  bad[i].code);
+		CU_ASSERT(pp_tell_exec_new(&tell, world.event, &config, &error) == bad[i].code);
 		CU_ASSERT_PTR_NULL(tell);
 		CU_ASSERT_STRING_NOT_EQUAL(error.text, "");
 	}
