@@ -14,9 +14,10 @@ double pathprof_entropy_bits(const struct pathprof_distribution *distribution)
 	for (size_t i = 0; i < distribution->cnt; i++) {
 		long double p = distribution->events[i].weight;
 
+		/* all terms are of one sign: a double's logarithm is enough */
 		if (p > 0) {
 			p /= distribution->total;
-			sum -= p * log2l(p);
+			sum -= p * log2((double)p);
 		}
 	}
 	return sum > 0 ? (double)sum : 0;
