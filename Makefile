@@ -8,7 +8,7 @@ endif
 CLANG ?= clang
 CSTD := -std=gnu11
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-	-Wwrite-strings -Wvla -Wno-unused-parameter
+	-Wwrite-strings -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
 OPT ?= -O2 -g
 CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include
 CFLAGS := $(CSTD) $(OPT) $(WARN) -fstack-protector-strong -fPIE

@@ -70,7 +70,7 @@ static void merge(struct pp_counts *to, const struct pathprof_event *events, siz
 		while (from != to->events && before(&event, from - 1))
 			*--at = *--from;
 		if (from != to->events && !before(from - 1, &event))
-			event.weight += (--from)->weight;
+			pathprof_event_add(&event, --from);
 		*--at = event;
 	}
 	to->cnt += fresh;
@@ -80,6 +80,8 @@ static void sum_up(struct pp_counts *counts, const struct pathprof_event *events
 {
 	for (size_t i = 0; i < cnt; i++) {
 		counts->total += events[i].weight;
+		counts->squares += events[i].squares;
+		counts->loose |= !(events[i].squares > 0);
 		counts->odd |= !is_plain(events[i].weight);
 	}
 }
@@ -117,8 +119,11 @@ struct pathprof_distribution pp_counts_distribution(const struct pp_counts *coun
 						     .cnt = counts->cnt,
 						     .touched_cnt = counts->cnt,
 						     .total = counts->total,
-						     .whole = true};
+						     .whole = true,
+						     .clustered = counts->cnt && !counts->loose};
 
+	if (distribution.clustered)
+		distribution.squares = counts->squares;
 	if (!counts->cnt || counts->odd || counts->total >= WHOLE_MAX)
 		if (pathprof_distribution_init(&distribution, counts->events, counts->cnt) < 0)
 			distribution = (struct pathprof_distribution){0};

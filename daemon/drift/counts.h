@@ -17,8 +17,10 @@
 struct pp_counts {
 	struct pathprof_event *events; /* keys strictly ascending */
 	size_t cnt, room;
-	double total; /* of all weights; exact unless odd */
-	bool odd;     /* a weight is 0, no whole number or above 2^53: none that was counted is */
+	double total;   /* of all weights; exact unless odd */
+	double squares; /* of all events; of use unless loose */
+	bool loose;     /* squares of an event are not known */
+	bool odd;       /* a weight is 0, no whole number or above 2^53: none that was counted is */
 };
 
 void pp_counts_release(struct pp_counts *counts);

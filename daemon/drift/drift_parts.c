@@ -103,8 +103,9 @@ static void fill(const struct split *s, struct pp_drift_part *parts)
 		if (!is_wanted(s, path))
 			continue;
 		part = &parts[s->slots[slot_of(s, path)]];
-		pathprof_event_of_path(&part->events[part->cnt++], part->group, path->start,
+		pathprof_event_of_path(&part->events[part->cnt], part->group, path->start,
 				       path->length, path->outcomes, (double)path->samples);
+		part->events[part->cnt++].squares = (double)path->squares;
 		part->samples += (double)path->samples;
 	}
 }

@@ -246,7 +246,9 @@ static json_t *side_object(const struct side *side, double entropy_bits)
 	json_add_count(object, "events", side->distribution.touched_cnt);
 	json_add_real(object, "entropy_bits", entropy_bits);
 	json_add_real(object, "unreadable", side->unreadable);
-	json_add_real(object, "dispersion", side->dispersion);
+	json_add_real(object, "per_burst", side->per_burst);
+	if (side->dispersion > 0)
+		json_add_real(object, "dispersion", side->dispersion);
 	return object;
 }
 

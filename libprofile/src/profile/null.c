@@ -23,17 +23,28 @@
 #define FACTORS    512
 #define NEGLIGIBLE 1e-14
 
+/*
+ * Sums over events of one pooled count: how many; their sizes s, which is how many samples an
+ * independent one of theirs stands for, relative to the average; s^2; s ln s, that times s, and
+ * squared.
+ */
+struct sizes {
+	double cnt, s, s2, l, sl, l2;
+};
+
 struct null_model {
-	double window, pool; /* samples: N, N + M; independent ones */
-	double dispersion;   /* so many samples are as good as an independent one */
+	double window, pool; /* independent samples: N, N + M */
+	double dispersion;   /* counts scatter by so much more than those would */
+	bool clustered;      /* else all are of one size */
+	double size;         /* the average one */
 	double rho;          /* N / (N + M) */
 	double epsilon, scale;
 	double log_ratio; /* ln((1/N) / scale) */
 	double epsilon_given;
 	double unseen; /* how many events the baseline lacks, on average */
 	const struct pp_logs *logs;
-	double *times;  /* [SMALL]: how many events were seen so often in all */
-	bool has_large; /* ... or more often than that */
+	struct sizes *sizes; /* [SMALL]: of events seen so often in all */
+	bool has_large;      /* ... or more often than that */
 	/* sums over events */
 	long double mean, var, m2x, mx, cov, spread;
 };
@@ -190,20 +201,6 @@ static struct part part_of(const struct null_model *m, double n)
 	return w > MOMENTS && n - w > MOMENTS ? part_by_moments(m, n) : part_by_sums(m, n);
 }
 
-static void add_part(struct null_model *m, double n, double times)
-{
-	struct part p = part_of(m, n);
-
-	m->mean += times * p.mean;
-	m->var += times * p.var;
-	m->m2x += times * p.mean_free * p.mean_free * p.spread;
-	m->mx += times * p.mean_free * p.spread;
-	m->cov += times * p.cov;
-	m->spread += times * p.spread;
-}
-
-/* ---------------------------------------------------------------- going over the events */
-
 /*
  * The chance that the baseline has none of an event's n: a product of n factors that hardly change
  * from one to the next. Of many, those behind the first are taken as their middle one.
@@ -220,16 +217,96 @@ static double chance_unseen(const struct null_model *m, double n)
 	return chance * pow((m->window - middle) / (m->pool - middle), n - i);
 }
 
+/*
+ * What an event of size s has beyond s times the part of one of size 1, when the baseline has none
+ * of it: s ln s n / N + (1 - s) epsilon. Sums over events; that times s; squared.
+ */
+struct beyond {
+	double sum, by_size, squared;
+};
+
+static struct beyond beyond_of(const struct null_model *m, double n, const struct sizes *of)
+{
+	double p = n / m->window, e = m->epsilon;
+
+	return (struct beyond){
+		.sum = p * of->l + e * (of->cnt - of->s),
+		.by_size = p * of->sl + e * (of->s - of->s2),
+		.squared = p * p * of->l2 + 2 * p * e * (of->l - of->sl) +
+			   e * e * (of->cnt - 2 * of->s + of->s2),
+	};
+}
+
+/* Events that were seen n times each in all. */
+static void add_part(struct null_model *m, double n, const struct sizes *of)
+{
+	struct part p = part_of(m, n);
+	struct beyond beyond = {0};
+	double free = 0, mean;
+
+	if (m->clustered) {
+		beyond = beyond_of(m, n, of);
+		free = pow(m->rho, n);
+		m->mean += chance_unseen(m, n) * beyond.sum;
+		m->var += 2 * beyond.by_size * free * (value_unseen(m, n) - p.mean_free) +
+			  beyond.squared * free * (1 - free);
+		m->cov += beyond.by_size * free * n * (1 - m->rho);
+	}
+	mean = (of->s * p.mean_free + free * beyond.sum) / of->cnt;
+	m->mean += of->s * p.mean;
+	m->var += of->s2 * p.var;
+	m->m2x += mean * mean * of->s2 * p.spread;
+	m->mx += mean * of->s2 * p.spread;
+	m->cov += of->s2 * p.cov;
+	m->spread += of->s2 * p.spread;
+}
+
+/* ---------------------------------------------------------------- going over the events */
+
 /* How many independent samples of an event there are in both. */
 static double pooled(const struct null_model *m, const struct pp_pair *pair)
 {
-	return (pair->a + pair->b) / m->dispersion;
+	double n = pair->a + pair->b;
+
+	return (m->clustered ? n * n / (pair->a_squares + pair->b_squares) : n) / m->dispersion;
+}
+
+static struct sizes sizes_of(const struct null_model *m, const struct pp_pair *pair, double n)
+{
+	double s = m->clustered ? (pair->a + pair->b) / n : 1, l = m->clustered ? s * log(s) : 0;
+
+	return (struct sizes){1, s, s * s, l, s * l, l * l};
+}
+
+static void add_sizes(struct sizes *to, const struct sizes *add, double times)
+{
+	to->cnt += times * add->cnt;
+	to->s += times * add->s;
+	to->s2 += times * add->s2;
+	to->l += times * add->l;
+	to->sl += times * add->sl;
+	to->l2 += times * add->l2;
+}
+
+/* From samples to multiples of the average size. */
+static struct sizes relative(const struct null_model *m, const struct sizes *of)
+{
+	double a = m->size, log_a = log(a);
+
+	return (struct sizes){
+		.cnt = of->cnt,
+		.s = of->s / a,
+		.s2 = of->s2 / (a * a),
+		.l = (of->l - log_a * of->s) / a,
+		.sl = (of->sl - log_a * of->s2) / (a * a),
+		.l2 = (of->l2 - 2 * log_a * of->sl + log_a * log_a * of->s2) / (a * a),
+	};
 }
 
 /* Large counts go to fn; the others are in the table. */
 static void each_large(struct null_model *m, const struct pathprof_distribution *window,
 		       const struct pathprof_distribution *baseline,
-		       void (*fn)(struct null_model *m, double n))
+		       void (*fn)(struct null_model *m, double n, const struct sizes *of))
 {
 	struct pp_merge merge;
 	struct pp_pair pair;
@@ -237,21 +314,38 @@ static void each_large(struct null_model *m, const struct pathprof_distribution 
 	if (!m->has_large)
 		return;
 	pp_merge_init(&merge, window, baseline);
-	while (pp_merge_next(&merge, &pair))
-		if (pooled(m, &pair) >= SMALL - 1)
-			fn(m, rint(pooled(m, &pair)));
+	while (pp_merge_next(&merge, &pair)) {
+		double n = pooled(m, &pair);
+		struct sizes sizes = sizes_of(m, &pair, n);
+
+		if (n < SMALL - 1)
+			continue;
+		sizes = relative(m, &sizes);
+		fn(m, rint(n), &sizes);
+	}
 }
 
 /*
  * An event of three and a quarter samples is a quarter of one of four and three quarters of one of
  * three; what is less than one, so much of one of one. So all of them keep their share.
  */
-static void count_small(struct null_model *m, double n)
+static void count_small(struct null_model *m, double n, const struct sizes *sizes)
 {
 	uint32_t whole = (uint32_t)n;
 
-	m->times[whole] += whole + 1 - n;
-	m->times[whole + 1] += n - whole;
+	add_sizes(&m->sizes[whole], sizes, whole + 1 - n);
+	add_sizes(&m->sizes[whole + 1], sizes, n - whole);
+}
+
+static void set_pool(struct null_model *m, long double window, long double baseline)
+{
+	m->size = m->clustered && m->pool > 0 ? (double)((window + baseline) / m->pool) : 1;
+	m->pool = ceil(m->pool);
+	m->rho = (double)(window / (window + baseline));
+	m->pool = fmax(m->pool, 2);
+	m->window = rint(m->pool * m->rho);
+	m->window = fmax(fmin(m->window, m->pool - 1), 1);
+	m->rho = m->window / m->pool;
 }
 
 /* Fills the table, and divides the pool as the samples are divided. */
@@ -264,28 +358,22 @@ static void count_events(struct null_model *m, const struct pathprof_distributio
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair)) {
 		double n = pooled(m, &pair);
+		struct sizes sizes = sizes_of(m, &pair, n);
 
 		m->pool += n;
 		m->has_large |= n >= SMALL - 1;
 		if (n < SMALL - 1)
-			count_small(m, n);
+			count_small(m, n, &sizes);
 	}
-	m->pool = ceil(m->pool);
-	m->rho = (double)(window->total / (window->total + baseline->total));
-	m->pool = fmax(m->pool, 2);
-	m->window = rint(m->pool * m->rho);
-	m->window = fmax(fmin(m->window, m->pool - 1), 1);
-	m->rho = m->window / m->pool;
+	set_pool(m, window->total, baseline->total);
+	for (uint32_t n = 1; n < SMALL && m->clustered; n++)
+		if (m->sizes[n].cnt > 0)
+			m->sizes[n] = relative(m, &m->sizes[n]);
 }
 
-static void add_unseen(struct null_model *m, double n)
+static void add_unseen(struct null_model *m, double n, const struct sizes *of)
 {
-	m->unseen += chance_unseen(m, n);
-}
-
-static void add_event(struct null_model *m, double n)
-{
-	add_part(m, n, 1);
+	m->unseen += of->cnt * chance_unseen(m, n);
 }
 
 /* Smoothing with the number of unseen events that is to be expected. */
@@ -322,16 +410,16 @@ static int go_over(struct null_model *m, const struct pathprof_distribution *win
 
 	count_events(m, window, baseline);
 	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->times[n] > 0)
-			m->unseen += m->times[n] * chance_unseen(m, n);
+		if (m->sizes[n].cnt > 0)
+			add_unseen(m, n, &m->sizes[n]);
 	each_large(m, window, baseline, add_unseen);
 	r = set_smoothing(m, baseline->total);
 	if (r < 0)
 		return r;
 	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->times[n] > 0)
-			add_part(m, n, m->times[n]);
-	each_large(m, window, baseline, add_event);
+		if (m->sizes[n].cnt > 0)
+			add_part(m, n, &m->sizes[n]);
+	each_large(m, window, baseline, add_part);
 	return 0;
 }
 
@@ -343,18 +431,19 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 
 	if (!m)
 		return -ENOMEM;
-	m->times = calloc(SMALL, sizeof(*m->times));
-	if (!m->times) {
+	m->sizes = calloc(SMALL, sizeof(*m->sizes));
+	if (!m->sizes) {
 		free(m);
 		return -ENOMEM;
 	}
 	m->epsilon_given = epsilon;
 	m->dispersion = dispersion;
+	m->clustered = window->clustered && baseline->clustered;
 	m->logs = pp_logs();
 	r = go_over(m, window, baseline);
 	if (r == 0)
 		conclude(m, ret_null);
-	free(m->times);
+	free(m->sizes);
 	free(m);
 	return r;
 }

@@ -29,6 +29,11 @@ struct resampling {
 	const struct pp_logs *logs;
 };
 
+static double ln(const struct resampling *r, double count)
+{
+	return count == floor(count) ? pp_log(r->logs, count) : log(count);
+}
+
 static void add(const struct resampling *r, struct replicate *to, double w, double b)
 {
 	to->window += w;
@@ -37,24 +42,32 @@ static void add(const struct resampling *r, struct replicate *to, double w, doub
 		return;
 	if (b > 0) {
 		to->seen += w;
-		to->seen_sum += w * (pp_log(r->logs, w) - pp_log(r->logs, b));
+		to->seen_sum += w * (ln(r, w) - ln(r, b));
 	} else {
 		to->unseen += w;
-		to->unseen_sum += w * pp_log(r->logs, w);
+		to->unseen_sum += w * ln(r, w);
 		to->unseen_cnt++;
 	}
 }
 
-static void add_event(struct resampling *r, double w, double b)
+/* How many samples come at a time; on average of those of the event. */
+static double size_of(double samples, double squares)
 {
+	return squares > 0 ? squares / samples : 1;
+}
+
+static void add_event(struct resampling *r, const struct pp_pair *pair, bool clustered)
+{
+	double w_size = clustered ? size_of(pair->a, pair->a_squares) : 1;
+	double b_size = clustered ? size_of(pair->b, pair->b_squares) : 1;
 	struct pp_poisson of_w, of_b;
 
-	pp_poisson_init(&of_w, w);
-	pp_poisson_init(&of_b, b);
+	pp_poisson_init(&of_w, pair->a / w_size);
+	pp_poisson_init(&of_b, pair->b / b_size);
 	for (uint32_t i = 0; i < r->cnt; i++) {
-		double drawn = pp_poisson_draw(&of_w, &r->random);
+		double drawn = w_size * pp_poisson_draw(&of_w, &r->random);
 
-		add(r, &r->replicates[i], drawn, pp_poisson_draw(&of_b, &r->random));
+		add(r, &r->replicates[i], drawn, b_size * pp_poisson_draw(&of_b, &r->random));
 	}
 }
 
@@ -118,7 +131,7 @@ int pp_scatter_bootstrap(struct pp_scatter *ret_scatter, const struct pathprof_d
 	r->logs = pp_logs();
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair))
-		add_event(r, pair.a, pair.b);
+		add_event(r, &pair, window->clustered && baseline->clustered);
 	conclude(r, epsilon, ret_scatter);
 	free(r->replicates);
 	free(r);
@@ -127,13 +140,15 @@ int pp_scatter_bootstrap(struct pp_scatter *ret_scatter, const struct pathprof_d
 
 /*
  * An event's influence is ln(p/q) - D on the window's side and 1 - p/q on the baseline's. Where the
- * baseline has none, the smoothed share stands in and only the first is there.
+ * baseline has none, the smoothed share stands in and only the first is there. Independent samples
+ * count once each; of what comes together the squares are known.
  */
 void pp_scatter_linear(struct pp_scatter *ret_scatter, const struct pathprof_distribution *window,
 		       const struct pathprof_distribution *baseline)
 {
+	bool clustered = window->clustered && baseline->clustered;
 	double samples = (double)window->total, base = (double)baseline->total;
-	double mean = 0, second = 0, base_sum = 0;
+	double mean = 0, first = 0, second = 0, all = 0, base_sum = 0;
 	double epsilon = (double)pp_smooth_epsilon(baseline->total, 1);
 	struct pp_merge merge;
 	struct pp_pair pair;
@@ -141,13 +156,17 @@ void pp_scatter_linear(struct pp_scatter *ret_scatter, const struct pathprof_dis
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair)) {
 		double p = pair.a / samples, q = pair.b > 0 ? pair.b / base : epsilon;
-		double l = p > 0 ? log(p / q) : 0;
+		double l = p > 0 ? log(p / q) : 0, off = pair.b > 0 ? p / q - 1 : 0;
+		double a = clustered ? pair.a_squares : pair.a;
 
 		mean += p * l;
-		second += p * l * l;
-		base_sum += pair.b > 0 ? q * (p / q - 1) * (p / q - 1) : 0;
+		all += a;
+		first += a * l;
+		second += a * l * l;
+		base_sum += (clustered ? pair.b_squares : pair.b) * off * off;
 	}
-	second -= mean * mean;
-	*ret_scatter = (struct pp_scatter){.variance = (second > 0 ? second : 0) / samples +
-						       base_sum / base};
+	second += mean * (mean * all - 2 * first);
+	*ret_scatter =
+		(struct pp_scatter){.variance = (second > 0 ? second : 0) / (samples * samples) +
+						base_sum / (base * base)};
 }
