@@ -93,6 +93,11 @@ const struct pp_config_key pp_config_keys[] = {
 	 30 * DAY_NS, NULL, "1h",
 	 "How long the rolling baseline reaches back. While an alert on it is pending or\n"
 	 "firing, new windows stay out of it; a change that lasts this long is the new normal."},
+	{"Drift", "Previous", PP_CONFIG_BOOL, false, false, FIELD(drift_previous), 0, 1, NULL,
+	 "yes",
+	 "Measure a new build of a binary against what the build before did as well: the\n"
+	 "baseline \"previous\". Paths in functions that only one of them has are left out. A\n"
+	 "child with little priority reads the binaries' files for it."},
 	{"Drift", "Baselines", PP_CONFIG_PATH, false, false, FIELD(baselines), 0,
 	 PP_CONFIG_PATH_MAX, NULL, "",
 	 "Directory of pinned baselines, NAME.baseline, as pathprofctl baseline set makes them.\n"
@@ -162,7 +167,7 @@ const struct pp_config_key pp_config_alert_keys[] = {
 	 "Containers it is for; those outside of any have the\n"
 	 "empty name."},
 	{"Alert", "Baseline", PP_CONFIG_TEXT, true, false, ALERT(baseline), 0, PP_CONFIG_NAME_MAX,
-	 NULL, "rolling", "rolling, or the name of a pinned one."},
+	 NULL, "rolling", "rolling, previous, or the name of a pinned one."},
 };
 _Static_assert(sizeof(pp_config_alert_keys) / sizeof(pp_config_alert_keys[0]) <= PP_CONFIG_KEY_MAX,
 	       "config: keys of an alert");

@@ -72,6 +72,7 @@ struct pp_config {
 	uint64_t drift;                     /* 0 or 1 */
 	uint64_t rolling_ns;                /* what the rolling baseline spans */
 	char baselines[PP_CONFIG_PATH_MAX]; /* directory; "": see pp_config_baselines_path */
+	uint64_t drift_previous;            /* 0 or 1 */
 	uint64_t drift_samples_min;         /* windows of fewer are not measured */
 	uint64_t drift_subjects_max, drift_memory_max_bytes;
 	struct pp_config_alert alerts[PP_CONFIG_ALERT_MAX];

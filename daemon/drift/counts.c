@@ -64,6 +64,10 @@ static void merge(struct pp_counts *to, const struct pathprof_event *events, siz
 {
 	struct pathprof_event *from = to->events + to->cnt, *at = from + fresh;
 
+	if (!to->cnt) {
+		memcpy(to->events, events, cnt * sizeof(*events));
+		cnt = 0;
+	}
 	while (cnt) {
 		struct pathprof_event event = events[--cnt];
 
@@ -78,11 +82,30 @@ static void merge(struct pp_counts *to, const struct pathprof_event *events, siz
 
 static void sum_up(struct pp_counts *counts, const struct pathprof_event *events, size_t cnt)
 {
+	double total = counts->total, squares = counts->squares;
+	bool loose = counts->loose, odd = counts->odd;
+
 	for (size_t i = 0; i < cnt; i++) {
-		counts->total += events[i].weight;
-		counts->squares += events[i].squares;
-		counts->loose |= !(events[i].squares > 0);
-		counts->odd |= !is_plain(events[i].weight);
+		total += events[i].weight;
+		squares += events[i].squares;
+		loose |= !(events[i].squares > 0);
+		odd |= !is_plain(events[i].weight);
+	}
+	counts->total = total;
+	counts->squares = squares;
+	counts->loose = loose;
+	counts->odd = odd;
+}
+
+/* Nothing is new: only weights change. */
+static void add_in_place(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+{
+	struct pathprof_event *at = to->events;
+
+	for (size_t i = 0; i < cnt; i++) {
+		while (before(at, &events[i]))
+			at++;
+		pathprof_event_add(at, &events[i]);
 	}
 }
 
@@ -95,7 +118,10 @@ int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, siz
 		r = make_room(to, to->cnt + fresh);
 	if (r < 0)
 		return r;
-	merge(to, events, cnt, fresh);
+	if (!fresh)
+		add_in_place(to, events, cnt);
+	else
+		merge(to, events, cnt, fresh);
 	sum_up(to, events, cnt);
 	return 0;
 }

@@ -145,9 +145,8 @@ static int try_root(struct child *child, pid_t pid)
 {
 	char path[PATH_MAX];
 
-	if (child->job->file[0] != '/' ||
-	    snprintf(path, sizeof(path), "/proc/%d/root%s", pid, child->job->file) >=
-		    (int)sizeof(path))
+	if (child->job->file[0] != '/' || snprintf(path, sizeof(path), "/proc/%d/root%s", pid,
+						   child->job->file) >= (int)sizeof(path))
 		return -ENOENT;
 	return try_file(child, path);
 }

@@ -45,18 +45,23 @@ void pp_pinned_release(struct pp_pinned *pinned)
 
 /* ---------------------------------------------------------------- one file */
 
+/* id and name may be of a part of the file. */
 static struct pp_pinned_part *add_part(struct pp_pinned_file *file,
 				       const struct pathprof_build_id *id, const char *name)
 {
+	struct pp_pinned_part part = {
+		.id = *id, .group = pathprof_event_group(id), .name = strdup(name)};
 	struct pp_pinned_part *parts =
 		realloc(file->parts, (file->part_cnt + 1) * sizeof(*file->parts));
 
-	if (!parts)
+	if (parts)
+		file->parts = parts;
+	if (!parts || !part.name) {
+		free(part.name);
 		return NULL;
-	file->parts = parts;
-	parts[file->part_cnt] = (struct pp_pinned_part){
-		.id = *id, .group = pathprof_event_group(id), .name = strdup(name)};
-	return parts[file->part_cnt].name ? &parts[file->part_cnt++] : NULL;
+	}
+	parts[file->part_cnt] = part;
+	return &parts[file->part_cnt++];
 }
 
 /* Takes over the container's name. */

@@ -169,8 +169,9 @@ static int by_value(const void *a, const void *b)
 
 bool pp_portable_has(const struct pp_portable *portable, uint64_t function)
 {
-	return portable->function_cnt && bsearch(&function, portable->functions,
-						 portable->function_cnt, sizeof(function), by_value);
+	return portable->function_cnt &&
+	       bsearch(&function, portable->functions, portable->function_cnt, sizeof(function),
+		       by_value);
 }
 
 double pp_portable_unnamed(const struct pp_portable *portable, const struct pp_counts *counts)
@@ -267,9 +268,10 @@ static double give_up(struct side *side, const struct side *other, double share)
 static void add_unnamed(struct side *side, double weight)
 {
 	if (weight > 0)
-		side->events[side->cnt++] = (struct pathprof_event){.key_hi = PP_PORTABLE_UNNAMED_HI,
-								    .key_lo = PP_PORTABLE_UNNAMED_LO,
-								    .weight = weight};
+		side->events[side->cnt++] =
+			(struct pathprof_event){.key_hi = PP_PORTABLE_UNNAMED_HI,
+						.key_lo = PP_PORTABLE_UNNAMED_LO,
+						.weight = weight};
 }
 
 static double share_of(double part, double rest)

@@ -35,6 +35,8 @@ struct pp_portable {
 	size_t path_cnt, path_room;
 	uint64_t *functions; /* ascending; NULL: not known yet */
 	size_t function_cnt;
+	/* Its file could not be read: not asked for before then, and the pause that led there. */
+	int64_t retry_ns, pause_ns;
 };
 
 /* One reference, the caller's. NULL: no memory. */

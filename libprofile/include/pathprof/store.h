@@ -140,7 +140,7 @@ struct pathprof_portable_row {
 	int64_t path_id; /* filled by the query */
 	uint64_t start;
 	uint32_t length, outcomes;
-	uint64_t function, place; /* key_hi and key_lo of the event; function 0: it has no name */
+	uint64_t function, place;  /* key_hi and key_lo of the event; function 0: it has no name */
 	const char *function_name; /* for people; "" if none */
 };
 /* One transaction. Paths that the store does not know are passed over. */
