@@ -28,8 +28,12 @@ free_port() {
 get() {
 	python3 - "$@" <<-'END'
 		import json, sys, urllib.parse, urllib.request
+		from datetime import datetime
 		url = urllib.parse.quote(sys.argv[1], safe=":/?=&%")
-		text = urllib.request.urlopen(url, timeout=5).read().decode()
+		try:
+		    text = urllib.request.urlopen(url, timeout=5).read().decode()
+		except OSError as error:
+		    sys.exit("%s: %s" % (url, error))
 		d = json.loads(text) if len(sys.argv) > 2 else None
 		print(eval(sys.argv[2]) if len(sys.argv) > 2 else text, end="" if d is None else "\n")
 	END
@@ -90,6 +94,11 @@ active() {
 		"sum('$1' in a['labels']['binary'] for a in d)"
 }
 is_active() { [ "$(active "$2")" = "$1" ]; }
+# told_since NS BINARY: it was told of the one about it after that time.
+told_since() {
+	[ "$(get "$alertmanager_url/api/v2/alerts?active=true" "sum('$2' in a['labels']['binary']
+		and datetime.fromisoformat(a['updatedAt']).timestamp() > $1 / 1e9 for a in d)")" = 1 ]
+}
 notified() { grep -c -- "$1" "$tmp/notified" || true; }
 has_notified() { [ "$(notified "$2")" -ge "$1" ]; }
 
