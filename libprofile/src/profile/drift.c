@@ -129,7 +129,11 @@ static double within(double value)
 	return value > 1 ? fmin(value, RATIO_MAX) : 1;
 }
 
-/* Of one event come together as many as squares say; what a burst has beside them is others. */
+/*
+ * Of one event come together as many as squares say; what a burst has beside them is others. Those
+ * come and go together in part: of real programs' windows D scattered as if half of them did so
+ * wholly, the others not at all (docs/drift.md).
+ */
 void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
 			       const struct pathprof_distribution *window,
 			       const struct pathprof_distribution *baseline,
@@ -140,8 +144,10 @@ void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
 	settings->companions = 1;
 	if (window->clustered && baseline->clustered && squares > 0) {
 		settings->dispersion = within(seen);
-		settings->companions = within(
-			samples_per_burst * (double)((window->total + baseline->total) / squares));
+		settings->companions =
+			within((1 + samples_per_burst *
+					    (double)((window->total + baseline->total) / squares)) /
+			       2);
 	} else {
 		settings->dispersion = within(seen > 0 ? seen : samples_per_burst);
 	}
