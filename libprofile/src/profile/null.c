@@ -5,7 +5,7 @@
  * events as independent binomial ones and then takes out what the fixed sample size takes out.
  *
  * Few different counts are summed over all that can happen; where that is many values, around the
- * middle by moments. Counts below SMALL are found in a table, larger ones are handled as they come.
+ * middle by moments.
  */
 #include "pp_null.h"
 
@@ -17,9 +17,9 @@
 #include "pp_merge.h"
 #include "pp_smooth.h"
 
-#define SMALL      PP_LOGS /* pooled counts in the table */
-#define MOMENTS    64      /* expected on either side, from which on moments are used */
-#define REST_MIN   0.98    /* of the pool, beside an event that is little of it */
+#define SMALL      4096 /* pooled counts that are added up by count; greater ones are rare */
+#define MOMENTS    64   /* expected on either side, from which on moments are used */
+#define REST_MIN   0.98 /* of the pool, beside an event that is little of it */
 #define FACTORS    512
 #define NEGLIGIBLE 1e-14
 
@@ -32,6 +32,12 @@ struct sizes {
 	double cnt, s, s2, l, sl, l2;
 };
 
+/* Events that were seen n times each in all. */
+struct row {
+	double n;
+	struct sizes of;
+};
+
 struct null_model {
 	double window, pool; /* independent samples: N, N + M */
 	double dispersion;   /* counts scatter by so much more than those would */
@@ -39,12 +45,14 @@ struct null_model {
 	double size;         /* the average one */
 	double rho;          /* N / (N + M) */
 	double epsilon, scale;
+	double one;       /* 1/N */
 	double log_ratio; /* ln((1/N) / scale) */
 	double epsilon_given;
 	double unseen; /* how many events the baseline lacks, on average */
 	const struct pp_logs *logs;
-	struct sizes *sizes; /* [SMALL]: of events seen so often in all */
-	bool has_large;      /* ... or more often than that */
+	struct row *rows;
+	size_t row_cnt, row_room;
+	uint32_t row_of[SMALL]; /* by n, and one more; 0: none yet */
 	/* sums over events */
 	long double mean, var, m2x, mx, cov, spread;
 };
@@ -65,9 +73,9 @@ static double value_unseen(const struct null_model *m, double w)
 }
 
 /* ... for w samples in the window and b in the baseline. */
-static double value(const struct null_model *m, double w, double b)
+static inline double value(const struct null_model *m, double w, double b)
 {
-	double p = w / m->window;
+	double p = w * m->one;
 
 	if (!(w > 0))
 		return b * m->scale;
@@ -81,7 +89,8 @@ struct moments {
 	double middle;
 };
 
-static void add(const struct null_model *m, struct moments *s, double n, double w, double weight)
+static inline void add(const struct null_model *m, struct moments *s, double n, double w,
+		       double weight)
 {
 	double v = value(m, w, n - w), part = weight * v;
 
@@ -273,7 +282,7 @@ static double pooled(const struct null_model *m, const struct pp_pair *pair)
 
 static struct sizes sizes_of(const struct null_model *m, const struct pp_pair *pair, double n)
 {
-	double s = m->clustered ? (pair->a + pair->b) / n : 1, l = m->clustered ? s * log(s) : 0;
+	double s = m->clustered ? (pair->a + pair->b) / n : 1, l = s != 1 ? s * log(s) : 0;
 
 	return (struct sizes){1, s, s * s, l, s * l, l * l};
 }
@@ -303,38 +312,61 @@ static struct sizes relative(const struct null_model *m, const struct sizes *of)
 	};
 }
 
-/* Large counts go to fn; the others are in the table. */
-static void each_large(struct null_model *m, const struct pathprof_distribution *window,
-		       const struct pathprof_distribution *baseline,
-		       void (*fn)(struct null_model *m, double n, const struct sizes *of))
+/* NULL: no memory. */
+static struct row *new_row(struct null_model *m, double n)
 {
-	struct pp_merge merge;
-	struct pp_pair pair;
+	if (m->row_cnt == m->row_room) {
+		size_t room = m->row_room ? 2 * m->row_room : 256;
+		struct row *rows = realloc(m->rows, room * sizeof(*rows));
 
-	if (!m->has_large)
-		return;
-	pp_merge_init(&merge, window, baseline);
-	while (pp_merge_next(&merge, &pair)) {
-		double n = pooled(m, &pair);
-		struct sizes sizes = sizes_of(m, &pair, n);
-
-		if (n < SMALL - 1)
-			continue;
-		sizes = relative(m, &sizes);
-		fn(m, rint(n), &sizes);
+		if (!rows)
+			return NULL;
+		m->rows = rows;
+		m->row_room = room;
 	}
+	m->rows[m->row_cnt] = (struct row){.n = n};
+	return &m->rows[m->row_cnt++];
+}
+
+static int count_at(struct null_model *m, uint32_t n, const struct sizes *sizes, double times)
+{
+	struct row *row;
+
+	if (!n || !(times > 0))
+		return 0;
+	if (n < SMALL && m->row_of[n]) {
+		row = &m->rows[m->row_of[n] - 1];
+	} else {
+		row = new_row(m, n);
+		if (!row)
+			return -ENOMEM;
+		if (n < SMALL)
+			m->row_of[n] = (uint32_t)m->row_cnt;
+	}
+	add_sizes(&row->of, sizes, times);
+	return 0;
 }
 
 /*
  * An event of three and a quarter samples is a quarter of one of four and three quarters of one of
  * three; what is less than one, so much of one of one. So all of them keep their share.
  */
-static void count_small(struct null_model *m, double n, const struct sizes *sizes)
+static int count_event(struct null_model *m, const struct pp_pair *pair)
 {
-	uint32_t whole = (uint32_t)n;
+	double n = pooled(m, pair), whole = floor(n);
+	struct sizes sizes = sizes_of(m, pair, n);
+	struct row *row;
+	int r;
 
-	add_sizes(&m->sizes[whole], sizes, whole + 1 - n);
-	add_sizes(&m->sizes[whole + 1], sizes, n - whole);
+	m->pool += n;
+	if (n < SMALL - 1) {
+		r = count_at(m, (uint32_t)whole, &sizes, whole + 1 - n);
+		return r < 0 ? r : count_at(m, (uint32_t)whole + 1, &sizes, n - whole);
+	}
+	row = new_row(m, rint(n));
+	if (row)
+		row->of = sizes;
+	return row ? 0 : -ENOMEM;
 }
 
 static void set_pool(struct null_model *m, long double window, long double baseline)
@@ -348,32 +380,23 @@ static void set_pool(struct null_model *m, long double window, long double basel
 	m->rho = m->window / m->pool;
 }
 
-/* Fills the table, and divides the pool as the samples are divided. */
-static void count_events(struct null_model *m, const struct pathprof_distribution *window,
-			 const struct pathprof_distribution *baseline)
+/* Fills the rows, and divides the pool as the samples are divided. */
+static int count_events(struct null_model *m, const struct pathprof_distribution *window,
+			const struct pathprof_distribution *baseline)
 {
 	struct pp_merge merge;
 	struct pp_pair pair;
+	int r = 0;
 
 	pp_merge_init(&merge, window, baseline);
-	while (pp_merge_next(&merge, &pair)) {
-		double n = pooled(m, &pair);
-		struct sizes sizes = sizes_of(m, &pair, n);
-
-		m->pool += n;
-		m->has_large |= n >= SMALL - 1;
-		if (n < SMALL - 1)
-			count_small(m, n, &sizes);
-	}
+	while (r == 0 && pp_merge_next(&merge, &pair))
+		r = count_event(m, &pair);
+	if (r < 0)
+		return r;
 	set_pool(m, window->total, baseline->total);
-	for (uint32_t n = 1; n < SMALL && m->clustered; n++)
-		if (m->sizes[n].cnt > 0)
-			m->sizes[n] = relative(m, &m->sizes[n]);
-}
-
-static void add_unseen(struct null_model *m, double n, const struct sizes *of)
-{
-	m->unseen += of->cnt * chance_unseen(m, n);
+	for (size_t i = 0; i < m->row_cnt && m->clustered; i++)
+		m->rows[i].of = relative(m, &m->rows[i].of);
+	return 0;
 }
 
 /* Smoothing with the number of unseen events that is to be expected. */
@@ -387,6 +410,7 @@ static int set_smoothing(struct null_model *m, long double baseline)
 		return -ERANGE;
 	m->epsilon = (double)e;
 	m->scale = (double)((1 - m->unseen * e) / (m->pool - m->window));
+	m->one = 1 / m->window;
 	m->log_ratio = -log(m->window * m->scale);
 	return 0;
 }
@@ -406,21 +430,15 @@ static void conclude(const struct null_model *m, struct pp_null *ret_null)
 static int go_over(struct null_model *m, const struct pathprof_distribution *window,
 		   const struct pathprof_distribution *baseline)
 {
-	int r;
+	int r = count_events(m, window, baseline);
 
-	count_events(m, window, baseline);
-	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->sizes[n].cnt > 0)
-			add_unseen(m, n, &m->sizes[n]);
-	each_large(m, window, baseline, add_unseen);
-	r = set_smoothing(m, baseline->total);
-	if (r < 0)
-		return r;
-	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->sizes[n].cnt > 0)
-			add_part(m, n, &m->sizes[n]);
-	each_large(m, window, baseline, add_part);
-	return 0;
+	for (size_t i = 0; i < m->row_cnt && r == 0; i++)
+		m->unseen += m->rows[i].of.cnt * chance_unseen(m, m->rows[i].n);
+	if (r == 0)
+		r = set_smoothing(m, baseline->total);
+	for (size_t i = 0; i < m->row_cnt && r == 0; i++)
+		add_part(m, m->rows[i].n, &m->rows[i].of);
+	return r;
 }
 
 int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *window,
@@ -431,11 +449,6 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 
 	if (!m)
 		return -ENOMEM;
-	m->sizes = calloc(SMALL, sizeof(*m->sizes));
-	if (!m->sizes) {
-		free(m);
-		return -ENOMEM;
-	}
 	m->epsilon_given = epsilon;
 	m->dispersion = dispersion;
 	m->clustered = window->clustered && baseline->clustered;
@@ -443,7 +456,7 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 	r = go_over(m, window, baseline);
 	if (r == 0)
 		conclude(m, ret_null);
-	free(m->sizes);
+	free(m->rows);
 	free(m);
 	return r;
 }

@@ -149,22 +149,28 @@ void pp_scatter_linear(struct pp_scatter *ret_scatter, const struct pathprof_dis
 	bool clustered = window->clustered && baseline->clustered;
 	double samples = (double)window->total, base = (double)baseline->total;
 	double mean = 0, first = 0, second = 0, all = 0, base_sum = 0;
-	double epsilon = (double)pp_smooth_epsilon(baseline->total, 1);
+	double epsilon = (double)pp_smooth_epsilon(baseline->total, 1), ratio = base / samples;
+	double log_ratio = log(ratio);
+	const struct pp_logs *logs = pp_logs();
 	struct pp_merge merge;
 	struct pp_pair pair;
 
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair)) {
-		double p = pair.a / samples, q = pair.b > 0 ? pair.b / base : epsilon;
-		double l = p > 0 ? log(p / q) : 0, off = pair.b > 0 ? p / q - 1 : 0;
+		double off = pair.b > 0 ? pair.a / pair.b * ratio - 1 : 0, l = 0;
 		double a = clustered ? pair.a_squares : pair.a;
 
-		mean += p * l;
+		if (pair.a > 0 && pair.b > 0)
+			l = pp_log(logs, pair.a) - pp_log(logs, pair.b) + log_ratio;
+		else if (pair.a > 0)
+			l = log(pair.a / (samples * epsilon));
+		mean += pair.a * l;
 		all += a;
 		first += a * l;
 		second += a * l * l;
 		base_sum += (clustered ? pair.b_squares : pair.b) * off * off;
 	}
+	mean /= samples;
 	second += mean * (mean * all - 2 * first);
 	*ret_scatter =
 		(struct pp_scatter){.variance = (second > 0 ? second : 0) / (samples * samples) +
