@@ -131,8 +131,9 @@ static int take_path(void *context, const struct pathprof_container_path_row *ro
 		r->events = events;
 		r->room = room;
 	}
-	pathprof_event_of_path(&r->events[r->cnt++], r->group, row->start, row->length,
-			       row->outcomes, (double)row->samples);
+	pathprof_event_of_path(&r->events[r->cnt], r->group, row->start, row->length, row->outcomes,
+			       (double)row->samples);
+	r->events[r->cnt++].squares = row->squares;
 	return 0;
 }
 

@@ -190,7 +190,8 @@ double pp_portable_unnamed(const struct pp_portable *portable, const struct pp_c
 struct side {
 	struct pathprof_event *events; /* by portable names, and room for one more */
 	size_t cnt;
-	double total, matched, unnamed; /* weights */
+	double total, matched; /* weights */
+	struct pathprof_event unnamed;
 };
 
 static int rename_paths(struct side *side, const struct pp_counts *counts,
@@ -205,7 +206,7 @@ static int rename_paths(struct side *side, const struct pp_counts *counts,
 
 		side->total += event->weight;
 		if (!path)
-			side->unnamed += event->weight;
+			pathprof_event_add(&side->unnamed, event);
 		if (!path || !path->function || !pp_portable_has(other, path->function))
 			continue;
 		side->events[side->cnt] = *event;
@@ -217,12 +218,17 @@ static int rename_paths(struct side *side, const struct pp_counts *counts,
 	return pathprof_events_sort(side->events, &side->cnt);
 }
 
-/* Of what has no name yet, the share that would have matched. */
-static double unnamed_matched(const struct side *side)
+/* Of what has no name yet, the share that would have matched: as much of it as of the named. */
+static struct pathprof_event unnamed_matched(const struct side *side)
 {
-	double named = side->total - side->unnamed;
+	struct pathprof_event unnamed = side->unnamed;
+	double named = side->total - unnamed.weight;
+	double weight = named > 0 ? floor(unnamed.weight * side->matched / named) : 0;
 
-	return named > 0 ? floor(side->unnamed * side->matched / named) : 0;
+	if (unnamed.weight > 0)
+		unnamed.squares *= weight / unnamed.weight;
+	unnamed.weight = weight;
+	return unnamed;
 }
 
 static bool has_event(const struct side *side, const struct pathprof_event *event)
@@ -245,10 +251,11 @@ static bool has_event(const struct side *side, const struct pathprof_event *even
 
 /*
  * What the unnamed of the other side (a share of it) may be the same as: events that the other does
- * not have, up to that share. Their weight leaves them and is returned. That is the least drift
+ * not have, up to that share. They leave their side and are added to *to. That is the least drift
  * there can be; what is new after all shows as soon as it is named.
  */
-static double give_up(struct side *side, const struct side *other, double share)
+static void give_up(struct side *side, const struct side *other, double share,
+		    struct pathprof_event *to)
 {
 	double wanted = share * side->matched, given = 0;
 	size_t kept = 0;
@@ -256,38 +263,40 @@ static double give_up(struct side *side, const struct side *other, double share)
 	for (size_t i = 0; i < side->cnt; i++) {
 		const struct pathprof_event *event = &side->events[i];
 
-		if (given < wanted && !has_event(other, event))
+		if (given < wanted && !has_event(other, event)) {
 			given += event->weight;
-		else
+			pathprof_event_add(to, event);
+		} else {
 			side->events[kept++] = *event;
+		}
 	}
 	side->cnt = kept;
-	return given;
 }
 
-static void add_unnamed(struct side *side, double weight)
+static void add_unnamed(struct side *side, struct pathprof_event unnamed)
 {
-	if (weight > 0)
-		side->events[side->cnt++] =
-			(struct pathprof_event){.key_hi = PP_PORTABLE_UNNAMED_HI,
-						.key_lo = PP_PORTABLE_UNNAMED_LO,
-						.weight = weight};
+	unnamed.key_hi = PP_PORTABLE_UNNAMED_HI;
+	unnamed.key_lo = PP_PORTABLE_UNNAMED_LO;
+	if (unnamed.weight > 0)
+		side->events[side->cnt++] = unnamed;
 }
 
-static double share_of(double part, double rest)
+static double share_of(const struct pathprof_event *part, double rest)
 {
-	return part > 0 ? part / (part + rest) : 0;
+	return part->weight > 0 ? part->weight / (part->weight + rest) : 0;
 }
 
 /* What either gives up is not there on the other side, so neither looks at what the other lost. */
 static void pair(struct side *window, struct side *base)
 {
-	double of_window = unnamed_matched(window), of_base = unnamed_matched(base);
-	double from_window = give_up(window, base, share_of(of_base, base->matched));
-	double from_base = give_up(base, window, share_of(of_window, window->matched));
+	struct pathprof_event of_window = unnamed_matched(window), of_base = unnamed_matched(base);
+	double window_share = share_of(&of_window, window->matched);
+	double base_share = share_of(&of_base, base->matched);
 
-	add_unnamed(window, of_window + from_window);
-	add_unnamed(base, of_base + from_base);
+	give_up(window, base, base_share, &of_window);
+	give_up(base, window, window_share, &of_base);
+	add_unnamed(window, of_window);
+	add_unnamed(base, of_base);
 }
 
 int pp_portable_pair(struct pp_portable_pair *ret_pair, const struct pp_counts *window,
