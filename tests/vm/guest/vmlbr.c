@@ -12,13 +12,13 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "common.h"
 #include "reader.h"
 #include "../testpmu/testpmu.h"
 
 #define BASE      0x10000000ull
-#define RUN_NS    1000000000ull
+#define RUN_MS    1000
 #define PERIOD_NS 1000000u
 
 struct lbr_check {
@@ -90,14 +90,6 @@ static void take(void *context, const struct pathprof_record *record)
 		check_sample(check, record);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* One child a CPU runs user code, for the samples to interrupt. */
 static void spin_children(pid_t *pids, long cnt)
 {
@@ -112,11 +104,11 @@ static void spin_children(pid_t *pids, long cnt)
 static void collect(struct reader *reader, struct lbr_check *check)
 {
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t end_ns = now_ns() + RUN_NS;
+	uint64_t end_ms = now_ms() + RUN_MS;
 	pid_t pids[READER_RING_MAX];
 
 	spin_children(pids, cpu_cnt);
-	while (now_ns() < end_ns) {
+	while (now_ms() < end_ms) {
 		reader_wait(reader, 20);
 		reader_drain(reader, take, check);
 	}
