@@ -92,6 +92,8 @@ void pp_config_defaults(struct pp_config *ret_config);
 int pp_config_set(struct pp_config *config, const char *section, const char *name,
 		  const char *value, struct pathprof_error *error);
 
+/* -EINVAL: values that are good each, and cannot be together. */
+int pp_config_check(const struct pp_config *config, struct pathprof_error *error);
 /* Applies one file's text. name is for messages. *config is unchanged on failure: -EINVAL. */
 int pp_config_parse(struct pp_config *config, const char *name, const char *text, size_t len_bytes,
 		    struct pathprof_error *error);
