@@ -51,11 +51,15 @@ struct totals keys_totals(const struct keys *profile)
 {
 	struct totals totals = {0};
 
-	for (uint32_t i = 0; profile->key && i < KEY_MAX; i++) {
+	if (!profile->key)
+		return totals;
+	for (uint32_t i = 0; i < KEY_MAX; i++) {
 		totals.truth += profile->key[i].truth;
 		totals.told += profile->key[i].told;
 	}
-	for (uint32_t i = 0; totals.truth > 0 && totals.told > 0 && i < KEY_MAX; i++) {
+	if (!(totals.truth > 0 && totals.told > 0))
+		return totals;
+	for (uint32_t i = 0; i < KEY_MAX; i++) {
 		double a = profile->key[i].truth / totals.truth;
 		double b = profile->key[i].told / totals.told;
 
