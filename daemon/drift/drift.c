@@ -36,17 +36,6 @@ static bool is_enough(const struct pp_drift *drift, const struct pp_drift_part *
 	return part->samples >= (double)drift->config.drift_samples_min;
 }
 
-static void look_for_unnamed(struct pp_drift_subject *subject, const struct pp_drift_part *part)
-{
-	double unnamed = 0;
-
-	for (size_t i = 0; i < part->cnt; i++)
-		if (!pp_portable_find(subject->portable, part->events[i].key_lo))
-			unnamed += part->events[i].weight;
-	subject->unnamed = unnamed;
-	subject->unnamed_share = part->samples > 0 ? unnamed / part->samples : 0;
-}
-
 static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
 {
 	struct pp_drift_subject *subject = pp_drift_subject(drift, part, is_enough(drift, part));
@@ -54,7 +43,7 @@ static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
 
 	if (!subject)
 		return;
-	look_for_unnamed(subject, part);
+	pp_drift_find_unnamed(drift, subject, part);
 	pp_drift_judge(drift, subject, part);
 	subject->seen_ns = drift->end_ns;
 	r = pp_rolling_push(&subject->rolling, part->events, part->cnt, drift->end_ns,

@@ -200,6 +200,7 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 		.window = &window,
 		.base = &base,
 		.portable = j->subject->portable,
+		.part = j->part,
 	};
 
 	if (!m || !m->valid)

@@ -39,7 +39,8 @@ static int find_path(void *context, const struct pathprof_path_row *row)
 
 	pathprof_event_of_path(&event, finding->group, row->start, row->length, row->outcomes, 0);
 	for (size_t i = 0; i < draft->moved_cnt; i++)
-		if (!draft->moved[i].path_id && draft->moved[i].term.key_lo == event.key_lo)
+		if (!draft->moved[i].path_id && draft->moved[i].key_lo &&
+		    draft->moved[i].key_lo == event.key_lo)
 			set_path(&draft->moved[i], row->id, row->start, row->length, row->outcomes);
 	return 0;
 }
@@ -86,6 +87,53 @@ static int find_other_name(void *context, const struct pathprof_portable_row *ro
 	return 0;
 }
 
+/* ---------------------------------------------------------------- paths too new for a name */
+
+static const struct pathprof_event *heaviest_unnamed(const struct pp_drift_news *news,
+						     double *ret_unnamed)
+{
+	const struct pathprof_event *heaviest = NULL;
+	double unnamed = 0;
+
+	for (size_t i = 0; i < news->part->cnt; i++) {
+		const struct pathprof_event *event = &news->part->events[i];
+
+		if (pp_portable_find(news->portable, event->key_lo))
+			continue;
+		unnamed += event->weight;
+		if (!heaviest || event->weight > heaviest->weight)
+			heaviest = event;
+	}
+	*ret_unnamed = unnamed;
+	return heaviest;
+}
+
+/* In the place of them all the one that was seen most. */
+static void show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved *moved)
+{
+	double unnamed = 0;
+	const struct pathprof_event *event = heaviest_unnamed(news, &unnamed);
+
+	if (!event)
+		return;
+	moved->key_lo = event->key_lo;
+	moved->term.p = event->weight / news->part->samples;
+	moved->term.q = 0;
+	moved->term.bits *= event->weight / unnamed;
+}
+
+static void set_keys(const struct pp_drift_news *news, struct pp_drift_draft *draft)
+{
+	for (size_t i = 0; i < draft->moved_cnt; i++) {
+		struct pp_drift_moved *moved = &draft->moved[i];
+
+		if (!news->base_portable)
+			moved->key_lo = moved->term.key_lo;
+		else if (moved->term.key_hi == PP_PORTABLE_UNNAMED_HI && news->part)
+			show_unnamed(news, moved);
+	}
+}
+
 /* ---------------------------------------------------------------- together */
 
 void pp_drift_find_moved(struct pp_drift *drift, const struct pp_drift_news *news,
@@ -104,12 +152,12 @@ void pp_drift_find_moved(struct pp_drift *drift, const struct pp_drift_news *new
 	draft->moved_cnt = cnt;
 	if (!cnt)
 		return;
+	set_keys(news, draft);
 	/* what cannot be found is told without */
-	if (!news->base_portable) {
-		(void)pathprof_store_known_paths(drift->store, id, find_path, &finding, NULL);
-		(void)pathprof_store_portable(drift->store, id, find_name, draft, NULL);
+	(void)pathprof_store_known_paths(drift->store, id, find_path, &finding, NULL);
+	(void)pathprof_store_portable(drift->store, id, find_name, draft, NULL);
+	if (!news->base_portable)
 		return;
-	}
 	(void)pathprof_store_portable(drift->store, id, find_portable, draft, NULL);
 	(void)pathprof_store_portable(drift->store, &news->base_portable->id, find_other_name,
 				      draft, NULL);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which build's paths are named next. After each window at most one: the one of whose window most
- * paths have no name yet, when these are more than some percent of it. What comes back goes into
- * the store and to all subjects of that build.
+ * Which build's paths are named next. After each window those of whose paths more than some percent
+ * have no name yet, one after another: first what is compared with another build, then what has
+ * most of them. What comes back goes into the store and to all subjects of that build.
  *
- * All of it together takes a thousandth of one CPU at most, and some seconds to begin with. A file
- * that cannot be read is tried again after pauses that grow.
+ * All of it together takes a thousandth of one CPU on average, and some seconds to begin with. A
+ * file that cannot be read is tried again after pauses that grow.
  */
 #include "drift_state.h"
 
@@ -54,22 +54,29 @@ static bool may_spend(const struct pp_drift *drift)
 
 static bool wants_names(const struct pp_drift *drift, const struct pp_drift_subject *subject)
 {
-	return subject->seen_ns == drift->end_ns && drift->end_ns >= subject->portable->retry_ns &&
-	       subject->unnamed > 0 &&
+	return subject->seen_ns == drift->end_ns && subject->asked_ns != drift->end_ns &&
+	       drift->end_ns >= subject->portable->retry_ns && subject->unnamed > 0 &&
 	       (!subject->portable->functions || subject->unnamed_share > UNNAMED_SHARE_MAX);
 }
 
-static const struct pp_drift_subject *most_unnamed(const struct pp_drift *drift)
+static bool is_before(const struct pp_drift_subject *a, const struct pp_drift_subject *b)
 {
-	const struct pp_drift_subject *most = NULL;
+	bool a_first = a->previous.portable != NULL, b_first = b->previous.portable != NULL;
+
+	return a_first != b_first ? a_first : a->unnamed > b->unnamed;
+}
+
+static struct pp_drift_subject *next_subject(const struct pp_drift *drift)
+{
+	struct pp_drift_subject *next = NULL;
 
 	for (uint32_t i = 0; i < drift->subject_cnt; i++) {
-		const struct pp_drift_subject *subject = drift->subjects[i];
+		struct pp_drift_subject *subject = drift->subjects[i];
 
-		if (wants_names(drift, subject) && (!most || subject->unnamed > most->unnamed))
-			most = subject;
+		if (wants_names(drift, subject) && (!next || is_before(subject, next)))
+			next = subject;
 	}
-	return most;
+	return next;
 }
 
 static uint32_t find_binary(const struct pathprof_profile *profile,
@@ -108,6 +115,20 @@ uint32_t pp_drift_pids(const struct pp_drift *drift, const struct pathprof_build
 			ret_pids[cnt++] = pid;
 	}
 	return cnt;
+}
+
+void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subject,
+			   const struct pp_drift_part *part)
+{
+	double unnamed = 0;
+
+	for (size_t i = 0; i < part->cnt; i++)
+		if (!pp_portable_find(subject->portable, part->events[i].key_lo))
+			unnamed += part->events[i].weight;
+	subject->unnamed = unnamed;
+	subject->unnamed_share = part->samples > 0 ? unnamed / part->samples : 0;
+	if (unnamed > 0 && subject->unnamed_share > UNNAMED_SHARE_MAX)
+		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
 }
 
 /* ---------------------------------------------------------------- what is asked */
@@ -236,11 +257,13 @@ static void on_named(void *context, int code, const struct pp_names_answer *answ
 	if (code < 0 && code != -ENOENT && code != -ECANCELED)
 		pp_drift_lost(drift, code, "a binary's file could not be read", strerror(-code));
 	free_naming(naming);
+	if (code != -ECANCELED)
+		pp_drift_name_some(drift);
 }
 
 /* ---------------------------------------------------------------- together */
 
-static int ask(struct pp_drift *drift, const struct pp_drift_subject *subject,
+static int ask(struct pp_drift *drift, struct pp_drift_subject *subject,
 	       struct pp_drift_naming *naming)
 {
 	struct pp_names_job job = {.id = subject->id, .file = subject->name};
@@ -250,22 +273,24 @@ static int ask(struct pp_drift *drift, const struct pp_drift_subject *subject,
 		return r;
 	job.paths = naming->paths;
 	job.path_cnt = naming->cnt;
-	job.pid_cnt = pp_drift_pids(drift, &subject->id, job.pids);
+	job.pid_cnt = subject->pid_cnt;
+	memcpy(job.pids, subject->pids, sizeof(job.pids));
 	return pp_names_ask(drift->names, &job, on_named, naming);
 }
 
 void pp_drift_name_some(struct pp_drift *drift)
 {
-	const struct pp_drift_subject *subject;
+	struct pp_drift_subject *subject;
 	struct pp_drift_naming *naming;
 	int r;
 
 	if (!drift->names || pp_names_busy(drift->names) || !may_spend(drift))
 		return;
-	subject = most_unnamed(drift);
+	subject = next_subject(drift);
 	naming = subject ? calloc(1, sizeof(*naming)) : NULL;
 	if (!naming)
 		return;
+	subject->asked_ns = drift->end_ns;
 	naming->drift = drift;
 	naming->portable = pp_portable_ref(subject->portable);
 	r = ask(drift, subject, naming);

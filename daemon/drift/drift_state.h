@@ -61,7 +61,10 @@ struct pp_drift_subject {
 	bool sought_previous;
 	double unnamed; /* weight of the last window's paths that were not looked at yet */
 	double unnamed_share;
-	int64_t seen_ns;                                    /* end of the last window that had it */
+	int64_t asked_ns; /* end of the window after which it was asked for last */
+	pid_t pids[PP_NAMES_PIDS_MAX];
+	uint32_t pid_cnt; /* of those that ran it in the last window that had unnamed paths */
+	int64_t seen_ns;  /* end of the last window that had it */
 	struct pp_drift_alert *alerts[PP_CONFIG_ALERT_MAX]; /* by rule; NULL: not for it */
 	struct pp_drift_shown shown[PP_DRIFT_SHOWN_MAX];
 	uint32_t shown_cnt;
@@ -149,7 +152,10 @@ void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
 int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error);
 
 /* drift_naming.c: which build's paths are named next, and what comes of it. */
-/* After a window: asks for those that weigh most, if the budget allows. */
+/* With a subject's part of the window at hand: what of it has no name yet. */
+void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subject,
+			   const struct pp_drift_part *part);
+/* After a window: asks for those that weigh most, as long as the budget allows. */
 void pp_drift_name_some(struct pp_drift *drift);
 /* Processes of the window at hand that run this build; at most PP_NAMES_PIDS_MAX. */
 uint32_t pp_drift_pids(const struct pp_drift *drift, const struct pathprof_build_id *id,
@@ -166,13 +172,14 @@ struct pp_drift_news {
 	const struct pp_portable *portable; /* of this build */
 	/* Of the baseline's build, when it is another one: keys are portable names then. */
 	const struct pp_portable *base_portable;
-	double matched; /* share of the window that was compared */
+	double matched;                   /* share of the window that was compared */
+	const struct pp_drift_part *part; /* the newest window by its own keys */
 };
 
 /* A term of drift, and what it is. */
 struct pp_drift_moved {
 	struct pathprof_drift_term term;
-	uint64_t key_lo; /* of the path among the subject's own; 0: it has none */
+	uint64_t key_lo; /* of the path among the subject's own events; 0: not known */
 	int64_t path_id; /* 0: the store does not know it any more */
 	struct pp_names_path path;
 	char *function; /* NULL: unknown */

@@ -22,7 +22,7 @@
 #define REAP_AGAIN_US    UINT64_C(20000)
 #define REAP_TRIES_MAX   500
 /* A child may wait long for a CPU that others want. */
-#define TIME_US       UINT64_C(60000000)
+#define TIME_US       UINT64_C(600000000)
 #define HURRY_TIME_US UINT64_C(5000000)
 
 struct pp_names {

@@ -7,9 +7,9 @@
  *     ask -> fork -> the child finds the file, builds its graph, writes the answer into a pipe
  *                    -> read as it comes, checked -> done
  *
- * The child has bounds of memory and CPU time, runs when nobody else wants the CPU (unless somebody
- * waits for it), keeps nothing of the daemon's open and only the right to read files, and ends with
- * the daemon. One at a time.
+ * The child has bounds of memory and CPU time, gets out of others' way (unless somebody waits for
+ * it), keeps nothing of the daemon's open and no right but to find the file, and ends with the
+ * daemon. One at a time.
  *
  * Workload: at most one a window, some thousand paths each; a graph is built in up to some seconds
  * and kept in a cache. One owner, the event loop.
