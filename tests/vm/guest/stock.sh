@@ -154,8 +154,8 @@ segments() {
 	[ "$vm_samples" -gt 0 ] || return
 	for program in *.win; do
 		run_check "segments_bytes_${program%.win}" ./vmsegments bytes "$program" "$vm_samples" 50
-		run_check "segments_profile_${program%.win}" ./vmsegments check "$program" default "$vm_samples" 0.98
 	done
+	run_check segments_profile ./vmsegments check perl.win default "$vm_samples" 0.98
 }
 controls() { for variant in $vm_controls; do control "$variant"; done; }
 corners() { . ./corners.sh; }

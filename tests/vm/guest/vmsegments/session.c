@@ -161,6 +161,11 @@ void end_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+static bool is_raw(const struct check *check)
+{
+	return check->start.mode & PATHPROF_MODE_RAW;
+}
+
 /* With the child at rest no window comes, and all that came is read. */
 static int await_rest(struct check *check, pid_t pid)
 {
@@ -172,8 +177,17 @@ static int await_rest(struct check *check, pid_t pid)
 	return 0;
 }
 
-/* It is known which windows lie before the DRAIN. */
-static int drain_at_rest(struct check *check)
+static int await_records(struct check *check, pid_t pid)
+{
+	if (is_raw(check))
+		return await_rest(check, pid);
+	reader_wait(check->reader, 5);
+	reader_drain(check->reader, take, check);
+	return 0;
+}
+
+/* Of whole windows it is known which lie before the DRAIN. */
+static int drain_between(struct check *check)
 {
 	if (ioctl(check->reader->fd, PATHPROF_IOC_DRAIN))
 		return -errno;
@@ -188,7 +202,7 @@ int collect_upto(struct check *check, pid_t pid, uint64_t windows)
 	struct pathprof_kmod_stats now;
 
 	for (;;) {
-		int err = await_rest(check, pid);
+		int err = await_records(check, pid);
 
 		if (err)
 			return err;
@@ -207,7 +221,7 @@ int collect_upto(struct check *check, pid_t pid, uint64_t windows)
 
 int collect(struct check *check, uint64_t windows)
 {
-	pid_t pid = start_child(true);
+	pid_t pid = start_child(is_raw(check));
 	int err;
 
 	if (pid < 0)
@@ -217,7 +231,7 @@ int collect(struct check *check, uint64_t windows)
 	if (!err)
 		err = collect_upto(check, pid, windows / 2);
 	if (!err)
-		err = drain_at_rest(check);
+		err = drain_between(check);
 	kill(pid, SIGCONT);
 	if (!err)
 		err = collect_upto(check, pid, windows);

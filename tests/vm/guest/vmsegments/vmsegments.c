@@ -203,7 +203,7 @@ static int put_cpu(const char *online)
 static int run_offline(struct check *check, uint64_t samples)
 {
 	struct pathprof_kmod_stats after;
-	pid_t pid = start_child(true);
+	pid_t pid = start_child(false);
 	uint64_t segments, told;
 	int err;
 

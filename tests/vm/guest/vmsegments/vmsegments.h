@@ -97,8 +97,8 @@ pid_t start_child(bool rests);
 void end_child(pid_t pid);
 
 /*
- * Until a child that rests was struck so many times, by the module's count. It is at rest then, and
- * all that came is taken. 0, -errno.
+ * Until the child was struck so many times, by the module's count. Of a session that hands windows
+ * over as they are it must be one that rests: it does then, and all that came is taken. 0, -errno.
  */
 int collect_upto(struct check *check, pid_t pid, uint64_t windows);
 /* A session of so many windows and some, with one DRAIN in the middle. 0, -errno. */
