@@ -108,30 +108,38 @@ static const struct pathprof_event *heaviest_unnamed(const struct pp_drift_news 
 	return heaviest;
 }
 
-/* In the place of them all the one that was seen most. */
-static void show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved *moved)
+/* In the place of them all the one that was seen most. false: there is none in this window. */
+static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved *moved)
 {
 	double unnamed = 0;
-	const struct pathprof_event *event = heaviest_unnamed(news, &unnamed);
+	const struct pathprof_event *event = news->part ? heaviest_unnamed(news, &unnamed) : NULL;
 
 	if (!event)
-		return;
+		return false;
 	moved->key_lo = event->key_lo;
 	moved->term.p = event->weight / news->part->samples;
 	moved->term.q = 0;
 	moved->term.bits *= event->weight / unnamed;
+	return true;
+}
+
+/* false: nothing that could be told. */
+static bool set_key(const struct pp_drift_news *news, struct pp_drift_moved *moved)
+{
+	if (news->base_portable)
+		return moved->term.key_hi != PP_PORTABLE_UNNAMED_HI || show_unnamed(news, moved);
+	moved->key_lo = moved->term.key_lo;
+	return true;
 }
 
 static void set_keys(const struct pp_drift_news *news, struct pp_drift_draft *draft)
 {
-	for (size_t i = 0; i < draft->moved_cnt; i++) {
-		struct pp_drift_moved *moved = &draft->moved[i];
+	size_t kept = 0;
 
-		if (!news->base_portable)
-			moved->key_lo = moved->term.key_lo;
-		else if (moved->term.key_hi == PP_PORTABLE_UNNAMED_HI && news->part)
-			show_unnamed(news, moved);
-	}
+	for (size_t i = 0; i < draft->moved_cnt; i++)
+		if (set_key(news, &draft->moved[i]))
+			draft->moved[kept++] = draft->moved[i];
+	draft->moved_cnt = kept;
 }
 
 /* ---------------------------------------------------------------- together */

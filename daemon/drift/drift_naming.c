@@ -302,3 +302,12 @@ void pp_drift_name_some(struct pp_drift *drift)
 	pause_build(drift, naming->portable);
 	free_naming(naming);
 }
+
+uint64_t pp_drift_naming_cpu_ns(const struct pp_drift *drift)
+{
+	struct pp_names_stats stats = {0};
+
+	if (drift && drift->names)
+		pp_names_stats(drift->names, &stats);
+	return stats.cpu_ns;
+}
