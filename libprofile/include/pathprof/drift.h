@@ -114,5 +114,11 @@ void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
  */
 int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
 			      double *ret_dispersion);
+/*
+ * The same with its degrees of freedom, which say how sure it is: by chance alone it is off by some
+ * sqrt(2 / degrees) of itself.
+ */
+int pathprof_drift_dispersion_degrees(const struct pathprof_distribution *const *windows,
+				      size_t cnt, double *ret_dispersion, double *ret_degrees);
 
 #endif

@@ -12,6 +12,7 @@
 #include "pathprof/drift.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "pp_merge.h"
 
@@ -46,7 +47,8 @@ static bool next_row(const struct table *table, size_t *at, struct row *ret_row)
 	ret_row->total = ret_row->squares = 0;
 	for (size_t i = 0; i < table->cnt; i++) {
 		const struct pathprof_event *event = table->windows[i]->events + at[i];
-		bool has = at[i] < table->windows[i]->cnt && !pp_event_before(first, event);
+		bool has =
+			event && at[i] < table->windows[i]->cnt && !pp_event_before(first, event);
 
 		ret_row->samples[i] = has ? event->weight : 0;
 		ret_row->total += ret_row->samples[i];
@@ -96,13 +98,13 @@ static int table_init(struct table *ret_table, const struct pathprof_distributio
 	return table.cnt < 2 ? -ENODATA : 0;
 }
 
-int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
-			      double *ret_dispersion)
+int pathprof_drift_dispersion_degrees(const struct pathprof_distribution *const *windows,
+				      size_t cnt, double *ret_dispersion, double *ret_degrees)
 {
 	size_t at[WINDOWS_MAX] = {0}, rows = 0;
 	struct row row, rare = {0};
 	struct table table;
-	long double sum = 0, ratio;
+	long double sum = 0;
 	int r = table_init(&table, windows, cnt);
 
 	if (r < 0)
@@ -121,7 +123,15 @@ int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows
 	}
 	if (rows < 2)
 		return -ENODATA;
-	ratio = sum / (long double)((rows - 1) * (table.cnt - 1));
-	*ret_dispersion = ratio > 1 ? (double)ratio : 1;
+	*ret_degrees = (double)((rows - 1) * (table.cnt - 1));
+	*ret_dispersion = fmax((double)sum / *ret_degrees, 1);
 	return 0;
+}
+
+int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
+			      double *ret_dispersion)
+{
+	double degrees;
+
+	return pathprof_drift_dispersion_degrees(windows, cnt, ret_dispersion, &degrees);
 }
