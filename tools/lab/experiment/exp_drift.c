@@ -230,7 +230,7 @@ static void run_bursts(struct lab_run *run)
 {
 	static const uint32_t sizes_of[] = {1, 4, 14, 30};
 	struct lab_table *table =
-		lab_table_new("drift-bursts",
+		lab_table_new("drift-dispersion",
 			      "Bursts of so many samples of loops, 1/i of 200 "
 			      "events, 5000 samples: nothing changed, alerts in "
 			      "% of windows; 10 % moved to one, % caught in three",
