@@ -116,6 +116,7 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	drift->window = window;
 	drift->end_ns = profile->end_ns;
 	drift->profile = profile;
+	drift->compared_asked_cnt = drift->others_asked_cnt = 0;
 	drift->per_burst = totals->bursts ? (double)totals->paths / (double)totals->bursts : 0;
 	pp_pinned_refresh(&drift->pinned);
 	take_window(drift, profile);

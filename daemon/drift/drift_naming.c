@@ -4,8 +4,9 @@
  * have no name yet, one after another: first what is compared with another build, then what has
  * most of them. What comes back goes into the store and to all subjects of that build.
  *
- * All of it together takes a thousandth of one CPU on average, and some seconds to begin with. A
- * file that cannot be read is tried again after pauses that grow.
+ * All of it together takes a thousandth of one CPU on average, and a minute's time to begin with;
+ * one build a window that is compared with another one may always be looked at. A file that cannot
+ * be read is tried again after pauses that grow.
  */
 #include "drift_state.h"
 
@@ -17,7 +18,7 @@
 #include "pathprof/events.h"
 
 #define UNNAMED_SHARE_MAX 0.02
-#define CREDIT_NS         UINT64_C(10000000000)
+#define CREDIT_NS         UINT64_C(60000000000)
 #define BUDGET_PART       1000 /* of one CPU */
 #define PAUSE_NS          INT64_C(60000000000)
 #define PAUSE_MAX_NS      INT64_C(3600000000000)
@@ -40,7 +41,7 @@ static void free_naming(struct pp_drift_naming *naming)
 
 /* ---------------------------------------------------------------- whose turn it is */
 
-static bool may_spend(const struct pp_drift *drift)
+static bool is_within_budget(const struct pp_drift *drift)
 {
 	struct pp_names_stats stats;
 	struct timespec now;
@@ -52,6 +53,18 @@ static bool may_spend(const struct pp_drift *drift)
 	return stats.cpu_ns <= CREDIT_NS + elapsed_ns / BUDGET_PART;
 }
 
+static bool is_compared(const struct pp_drift_subject *subject)
+{
+	return subject->previous.portable != NULL;
+}
+
+static bool may_ask(const struct pp_drift *drift, const struct pp_drift_subject *subject)
+{
+	if (is_compared(subject))
+		return !drift->compared_asked_cnt || is_within_budget(drift);
+	return !drift->others_asked_cnt && is_within_budget(drift);
+}
+
 static bool wants_names(const struct pp_drift *drift, const struct pp_drift_subject *subject)
 {
 	return subject->seen_ns == drift->end_ns && subject->asked_ns != drift->end_ns &&
@@ -61,7 +74,7 @@ static bool wants_names(const struct pp_drift *drift, const struct pp_drift_subj
 
 static bool is_before(const struct pp_drift_subject *a, const struct pp_drift_subject *b)
 {
-	bool a_first = a->previous.portable != NULL, b_first = b->previous.portable != NULL;
+	bool a_first = is_compared(a), b_first = is_compared(b);
 
 	return a_first != b_first ? a_first : a->unnamed > b->unnamed;
 }
@@ -284,13 +297,15 @@ void pp_drift_name_some(struct pp_drift *drift)
 	struct pp_drift_naming *naming;
 	int r;
 
-	if (!drift->names || pp_names_busy(drift->names) || !may_spend(drift))
+	if (!drift->names || pp_names_busy(drift->names))
 		return;
 	subject = next_subject(drift);
-	naming = subject ? calloc(1, sizeof(*naming)) : NULL;
+	naming = subject && may_ask(drift, subject) ? calloc(1, sizeof(*naming)) : NULL;
 	if (!naming)
 		return;
 	subject->asked_ns = drift->end_ns;
+	drift->compared_asked_cnt += is_compared(subject);
+	drift->others_asked_cnt += !is_compared(subject);
 	naming->drift = drift;
 	naming->portable = pp_portable_ref(subject->portable);
 	r = ask(drift, subject, naming);

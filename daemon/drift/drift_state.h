@@ -98,6 +98,9 @@ struct pp_drift {
 	struct pp_drift_naming *naming; /* what it works on, unless for a draft */
 	struct pp_drift_draft *drafts;  /* messages that wait for names, oldest first */
 	sd_event_source *draft_timer;
+	/* builds asked for after this window: those that are compared with another one, and others
+	 */
+	uint32_t compared_asked_cnt, others_asked_cnt;
 	uint64_t began_ns; /* CLOCK_MONOTONIC, for the budget of naming */
 
 	/* the window at hand */

@@ -135,7 +135,7 @@ check survives "exit status $stop_status" test "$stop_status" -eq 0
 
 # What the service did not name is named when a baseline is made, if its file is at hand.
 sqlite3 "$db" 'DELETE FROM portable_paths; DELETE FROM binary_functions'
-"$BUILD/bin/pathprofctl" --db "$db" --graph-cache "$tmp/cache" baseline set again \
+XDG_STATE_HOME=$tmp/state "$BUILD/bin/pathprofctl" --db "$db" baseline set again \
 	--binary "$program" >"$tmp/out" 2>&1 || not_ok baseline-again "$(cat "$tmp/out")"
 db=$tmp/baselines/again.baseline
 check baseline-names "$(functions_of first) of first, $(functions_of second) of second" \
