@@ -107,7 +107,7 @@ service_hardware() {
 		return
 	fi
 	# One edge in 256 is told, so a few seconds know them less well.
-	service_lbr service_lbr_counts yes 0.6 0.9 -w
+	service_lbr service_lbr_counts yes 0.6 0.85 -w
 	service_lbr service_lbr_windows no 0.9 0.9
 }
 
