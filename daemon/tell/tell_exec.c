@@ -356,9 +356,7 @@ static void exec_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 /* Without the event loop: until the hook has ended or the time is up. */
 static void await_child(struct exec *exec, uint64_t until_us)
 {
-	uint64_t now_us;
-
-	while (exec->child && (now_us = pp_tell_now_us()) < until_us) {
+	while (exec->child && pp_tell_now_us() < until_us) {
 		struct pollfd ends[] = {{.fd = exec->output, .events = POLLIN}};
 		char text[TURN_BYTES];
 

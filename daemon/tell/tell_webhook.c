@@ -583,7 +583,11 @@ int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
 		return -ENOMEM;
 	set_limits(hook, config);
 	hook->entries = calloc(hook->entry_max, sizeof(struct entry *));
-	r = hook->entries ? open_http(hook, event, config, error) : -ENOMEM;
+	if (!hook->entries) {
+		free(hook);
+		return -ENOMEM;
+	}
+	r = open_http(hook, event, config, error);
 	if (r >= 0)
 		r = sd_event_add_time(event, &hook->timer, CLOCK_MONOTONIC, 0, 1000, on_timer,
 				      hook);

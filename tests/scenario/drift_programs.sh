@@ -12,11 +12,13 @@
 
 ctl=$BUILD/bin/pathprofctl
 [ -x "$ctl" ] || { echo "not ok ctl: $ctl was not built"; exit 1; }
-limit=${LIMIT_SECONDS:-90}
+# Figures need samples: the busier the machine, the longer the windows.
+window_s=${WINDOW_SECONDS:-$(awk '{ print $1 < 3 ? 6 : $1 < 6 ? 10 : 16 }' /proc/loadavg)}
+limit=$((15 * window_s))
 samples_min=50
 threshold=0.2
 # More of a busy machine for us, where that is allowed.
-renice -n -15 -p $$ >/dev/null 2>&1 || true
+renice -n -10 -p $$ >/dev/null 2>&1 || true
 
 cat "$here"/libprofile/src/*/*.c | head -c 300000 >"$tmp/part"
 for _ in $(seq 30); do cat "$tmp/part"; done >"$tmp/text"
@@ -92,7 +94,7 @@ cat >"$tmp/p.conf" <<END
 [Profile]
 Source=step
 Overhead=100%
-WindowSec=${WINDOW_SECONDS:-6}
+WindowSec=$window_s
 TakenBranches=4
 FrequencyHz=2000
 [Drift]
@@ -162,19 +164,21 @@ names_paths() {
 		for i, p in paths.items():
 		    assert abs(p["share"] - now.get(i, 0) / n) < 1e-9, (p, now.get(i, 0), n)
 		assert any(p["share"] > p["baseline_share"] for p in paths.values()), paths
-		bits = lambda i: now[i] / n * math.log2(now[i] / n / max(before.get(i, 0) / m, 0.5 / m))
-		most = max(now, key=bits)
-		assert most in paths, (most, bits(most), paths)
+		def moved(i):
+		    p, q = now.get(i, 0) / n, max(before.get(i, 0) / m, 0.5 / m)
+		    return (p * math.log2(p / q) if p else 0) - (p - q) / math.log(2)
+		most = max(now | before, key=moved)
+		assert most in paths, (most, moved(most), paths)
 	END
 }
 
 # scraped RULE LIBRARY: while it fires a real Prometheus has the figures of a window that is stored.
 scraped() {
-	local of="{binary=~\".*/$2.*\",baseline=\"rolling\"}" value
+	local of="{binary=~\"$tmp/lib/$2.*\",baseline=\"rolling\"}" value
 	check "$1-scraped-phase" "$(value_of 'pathprof_alerts{phase="firing"}') fire" \
 		wait_for 20 value_is 1 'pathprof_alerts{phase="firing"}'
 	check "$1-scraped-alert" "not firing" \
-		wait_for 20 value_is 1 "pathprof_alert_firing{rule=\"$1\",binary=~\".*/$2.*\"}"
+		wait_for 20 value_is 1 "pathprof_alert_firing{rule=\"$1\",binary=~\"$tmp/lib/$2.*\"}"
 	check "$1-scraped-samples" "$(value_of "pathprof_drift_samples$of")" \
 		wait_for 20 has_value "pathprof_drift_samples$of >= $samples_min"
 	check "$1-scraped-drift" "$(value_of "pathprof_drift_kl_corrected$of")" \

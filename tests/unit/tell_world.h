@@ -26,7 +26,9 @@ enum world_answer {
 
 struct world {
 	sd_event *event;
-	uint64_t beat_us, latest_us; /* last beat; greatest distance of two */
+	/* last beat; greatest distance of two, without the time in which others had the CPU */
+	uint64_t beat_us, latest_us;
+	uint64_t waited_us; /* for a CPU, since the beginning, at the last beat */
 	int listener;
 	unsigned int port;
 	int answers[WORLD_REQUESTS_MAX];

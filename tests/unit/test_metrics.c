@@ -151,7 +151,7 @@ static void test_answers(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(answer.text, "Connection: close\r\n"));
 	body = strstr(answer.text, "\r\n\r\n");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(body);
-	CU_ASSERT_STRING_EQUAL(body + 4, wanted);
+	CU_ASSERT_STRING_EQUAL(body ? body + 4 : "", wanted);
 	CU_ASSERT(scene.asked == 1);
 	answer = ask_for(&scene, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
 	CU_ASSERT(status_of(&answer) == 200);
@@ -189,6 +189,13 @@ static void test_refusals(void)
 	close_scene(&scene);
 }
 
+/* Without the NUL. */
+static void put(char *to, const char *text)
+{
+	while (*text)
+		*to++ = *text++;
+}
+
 static void test_long_request(void)
 {
 	static char text[400000];
@@ -197,14 +204,14 @@ static void test_long_request(void)
 
 	open_scene(&scene);
 	memset(text, 'a', sizeof(text));
-	memcpy(text, "GET /", 5);
+	put(text, "GET /");
 	answer = ask(&scene, text, sizeof(text));
 	CU_ASSERT(status_of(&answer) == 0 || status_of(&answer) / 100 == 4);
-	memcpy(text, "GET /metrics HTTP/1.1\r\nX: ", 26);
+	put(text, "GET /metrics HTTP/1.1\r\nX: ");
 	answer = ask(&scene, text, sizeof(text));
 	CU_ASSERT(status_of(&answer) == 0 || status_of(&answer) / 100 == 4);
 	memset(text, 0, sizeof(text));
-	memcpy(text + 4996, "\r\n\r\n", 4);
+	put(text + 4996, "\r\n\r\n");
 	answer = ask(&scene, text, 5000);
 	CU_ASSERT(status_of(&answer) == 0 || status_of(&answer) / 100 == 4);
 	CU_ASSERT(scene.asked == 0);
