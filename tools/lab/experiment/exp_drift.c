@@ -217,7 +217,7 @@ static struct lab_calibration burst_of(struct lab_run *run, uint32_t burst, unsi
 {
 	struct lab_calibration_plan plan = plan_of(&worlds[1], 5000);
 
-	plan.trials = lab_run_small(run) ? 20 : 200;
+	plan.trials = lab_run_small(run) ? 10 : 200;
 	plan.bursts = (struct lab_bursts){burst, 0.7, 8, way == 2};
 	plan.told = way > 0;
 	plan.calm_windows = moved ? 2 : 20;
@@ -285,7 +285,7 @@ static void run_bias(struct lab_run *run)
 		char label[16];
 
 		plan.move = LAB_MOVE_OTHER;
-		plan.trials = lab_run_small(run) ? 50 : 500;
+		plan.trials = lab_run_small(run) ? 10 : 500;
 		plan.moved_windows = 2;
 		c = calibrate(&plan);
 		plan.settings.replicates = pathprof_drift_defaults.replicates;
