@@ -17,9 +17,11 @@
 #include "reader.h"
 #include "../testpmu/testpmu.h"
 
-#define BASE      0x10000000ull
-#define RUN_MS    1000
-#define PERIOD_NS 1000000u
+#define BASE        0x10000000ull
+#define RUN_MS      1000
+#define WAIT_MAX_MS 60000 /* a busy machine takes longer until enough came */
+#define ENOUGH      100
+#define PERIOD_NS   1000000u
 
 struct lbr_check {
 	struct reader *reader;
@@ -104,11 +106,11 @@ static void spin_children(pid_t *pids, long cnt)
 static void collect(struct reader *reader, struct lbr_check *check)
 {
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t end_ms = now_ms() + RUN_MS;
+	uint64_t begin_ms = now_ms();
 	pid_t pids[READER_RING_MAX];
 
 	spin_children(pids, cpu_cnt);
-	while (now_ms() < end_ms) {
+	while (now_ms() < begin_ms + (check->samples < ENOUGH ? WAIT_MAX_MS : RUN_MS)) {
 		reader_wait(reader, 20);
 		reader_drain(reader, take, check);
 	}
@@ -171,8 +173,8 @@ static int run(struct reader *reader, struct lbr_check *check, uint64_t config, 
 	       (unsigned long long)check->branches, (unsigned long long)check->dropped,
 	       (unsigned long long)stats_since(&before, &after, PATHPROF_STAT_NMI),
 	       (unsigned long long)reader_lost(reader), (unsigned long long)reader->bad);
-	return reader->bad || check->samples < 100 ||
-	       (nmi && stats_since(&before, &after, PATHPROF_STAT_NMI) < 100);
+	return reader->bad || check->samples < ENOUGH ||
+	       (nmi && stats_since(&before, &after, PATHPROF_STAT_NMI) < ENOUGH);
 }
 
 int main(int argc, char **argv)
