@@ -25,7 +25,7 @@ FrequencyHz=1997
 TakenBranches=4
 WindowSec=4s
 [Drift]
-SamplesMin=40
+SamplesMin=15
 [Tell]
 Journal=no
 Exec=$tmp/hook
@@ -33,7 +33,7 @@ Exec=$tmp/hook
 Binary=$program
 Threshold=0.1
 Hysteresis=0.05
-SamplesMin=40
+SamplesMin=15
 CoolDown=0
 [Alert slow]
 Enabled=no
@@ -42,7 +42,7 @@ Baseline=previous
 Binary=$program
 Threshold=0.1
 Hysteresis=0.05
-SamplesMin=40
+SamplesMin=15
 CoolDown=0
 END
 printf '#!/bin/sh\ncat >>"%s"\necho >>"%s"\n' "$tmp/told" "$tmp/told" >"$tmp/hook"
