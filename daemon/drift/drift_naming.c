@@ -26,6 +26,7 @@
 struct pp_drift_naming {
 	struct pp_drift *drift;
 	struct pp_portable *portable;
+	bool compared; /* with another build */
 	struct pp_names_path *paths;
 	size_t cnt, room;
 };
@@ -291,21 +292,32 @@ static int ask(struct pp_drift *drift, struct pp_drift_subject *subject,
 	return pp_names_ask(drift->names, &job, on_named, naming);
 }
 
+/* On a busy machine a large file takes minutes: a build that is compared does not wait for it. */
+static void make_way(struct pp_drift *drift, const struct pp_drift_subject *subject)
+{
+	if (subject && is_compared(subject) && drift->naming && !drift->naming->compared)
+		pp_names_cancel(drift->names);
+}
+
 void pp_drift_name_some(struct pp_drift *drift)
 {
 	struct pp_drift_subject *subject;
 	struct pp_drift_naming *naming;
 	int r;
 
-	if (!drift->names || pp_names_busy(drift->names))
+	if (!drift->names)
 		return;
 	subject = next_subject(drift);
+	make_way(drift, subject);
+	if (pp_names_busy(drift->names))
+		return;
 	naming = subject && may_ask(drift, subject) ? calloc(1, sizeof(*naming)) : NULL;
 	if (!naming)
 		return;
 	subject->asked_ns = drift->end_ns;
 	drift->compared_asked_cnt += is_compared(subject);
 	drift->others_asked_cnt += !is_compared(subject);
+	naming->compared = is_compared(subject);
 	naming->drift = drift;
 	naming->portable = pp_portable_ref(subject->portable);
 	r = ask(drift, subject, naming);
