@@ -17,7 +17,7 @@
 #include "text.h"
 #include "when.h"
 
-#define BASELINE_NAME_MAX 64
+#define BASELINE_NAME_MAX 39 /* as the service takes them */
 #define VERSION_DIGITS    4 /* what the store takes for a prefix */
 
 struct selector {
