@@ -94,10 +94,12 @@ check first-named "its paths have no names" wait_for "$limit" has_functions firs
 runs second
 check second-measured "$(figures second)" wait_for "$limit" has_measured second previous 2
 check second-rolls "$(figures second)" wait_for "$limit" has_measured second rolling 1
-check matched "$(figures second)" test "$(measured second previous \
-	'AND (matched < 0.5 OR matched >= 1)')" = 0
+# The changed function is some of what runs, not most.
+check matched "$(figures second)" true_that "$(sql "SELECT total(matched * window_samples) /
+	total(window_samples) FROM drift WHERE baseline = 'previous'") > 0.4 && $(sql "SELECT
+	min(matched) FROM drift WHERE baseline = 'previous'") < 1"
 check pinned-measured "$(figures second)" \
-	wait_for "$limit" has_measured second good 1 'AND matched > 0.3 AND matched < 1'
+	wait_for "$limit" has_measured second good 1 'AND matched < 1'
 check no-alarm "$(figures second)" test ! -s "$tmp/told"
 check no-drift "$(figures second)" test "$(measured second previous 'AND kl_low > 0.1')" = 0
 
@@ -118,7 +120,7 @@ grep '"rule":"build"' "$tmp/told" | head -n 1 >"$tmp/first.json"
 python3 - "$tmp/first.json" >"$tmp/err" 2>&1 <<'END' || true
 import json, sys
 d = json.load(open(sys.argv[1]))
-assert d["baseline"] == "previous" and 0 < d["matched"] < 1, d
+assert d["baseline"] == "previous" and 0 < d["matched"] <= 1, d
 names = [p["function"] for p in d["paths"]]
 assert names[0] and "divide" in names, names
 grown = [p for p in d["paths"] if p["function"] == "divide" and p["share"] > p["baseline_share"]]
