@@ -35,6 +35,7 @@ struct sizes {
 /* Events that were seen n times each in all. */
 struct row {
 	double n;
+	double unseen; /* the chance that the baseline has none of them */
 	struct sizes of;
 };
 
@@ -246,9 +247,11 @@ static struct beyond beyond_of(const struct null_model *m, double n, const struc
 	};
 }
 
-/* Events that were seen n times each in all. */
-static void add_part(struct null_model *m, double n, const struct sizes *of)
+/* One row's part of the sums. */
+static void add_part(struct null_model *m, const struct row *row)
 {
+	const struct sizes *of = &row->of;
+	double n = row->n;
 	struct part p = part_of(m, n);
 	struct beyond beyond = {0};
 	double free = 0, mean;
@@ -256,7 +259,7 @@ static void add_part(struct null_model *m, double n, const struct sizes *of)
 	if (m->clustered) {
 		beyond = beyond_of(m, n, of);
 		free = pow(m->rho, n);
-		m->mean += chance_unseen(m, n) * beyond.sum;
+		m->mean += row->unseen * beyond.sum;
 		m->var += 2 * beyond.by_size * free * (value_unseen(m, n) - p.mean_free) +
 			  beyond.squared * free * (1 - free);
 		m->cov += beyond.by_size * free * n * (1 - m->rho);
@@ -432,12 +435,14 @@ static int go_over(struct null_model *m, const struct pathprof_distribution *win
 {
 	int r = count_events(m, window, baseline);
 
-	for (size_t i = 0; i < m->row_cnt && r == 0; i++)
-		m->unseen += m->rows[i].of.cnt * chance_unseen(m, m->rows[i].n);
+	for (size_t i = 0; i < m->row_cnt && r == 0; i++) {
+		m->rows[i].unseen = chance_unseen(m, m->rows[i].n);
+		m->unseen += m->rows[i].of.cnt * m->rows[i].unseen;
+	}
 	if (r == 0)
 		r = set_smoothing(m, baseline->total);
 	for (size_t i = 0; i < m->row_cnt && r == 0; i++)
-		add_part(m, m->rows[i].n, &m->rows[i].of);
+		add_part(m, &m->rows[i]);
 	return r;
 }
 

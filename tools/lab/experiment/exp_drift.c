@@ -76,7 +76,7 @@ static void calm_row(const struct made_up *world, bool small, double *ret_row)
 		struct lab_calibration_plan plan = plan_of(world, sizes[s]);
 		struct lab_calibration c;
 
-		plan.trials = small ? 20 : 200;
+		plan.trials = small ? 15 : 200;
 		plan.calm_windows = 20;
 		c = calibrate(&plan);
 		ret_row[s] = 100.0 * (double)c.plain_over / (double)c.calm_windows;
@@ -138,7 +138,7 @@ static struct lab_calibration move_of(const struct made_up *world, enum lab_move
 	struct lab_calibration_plan plan = plan_of(world, 5000);
 
 	plan.move = move;
-	plan.trials = small ? 40 : 400;
+	plan.trials = small ? 30 : 400;
 	plan.calm_windows = 2;
 	plan.moved_windows = 3;
 	return calibrate(&plan);
