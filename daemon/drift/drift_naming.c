@@ -63,7 +63,9 @@ static bool may_ask(const struct pp_drift *drift, const struct pp_drift_subject 
 {
 	if (is_compared(subject))
 		return !drift->compared_asked_cnt || is_within_budget(drift);
-	return !drift->others_asked_cnt && is_within_budget(drift);
+	/* those of a container are found by its processes, which a window at hand tells */
+	return !drift->others_asked_cnt && (drift->profile || !subject->container[0]) &&
+	       is_within_budget(drift);
 }
 
 static bool wants_names(const struct pp_drift *drift, const struct pp_drift_subject *subject)
@@ -141,7 +143,8 @@ void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subj
 			unnamed += part->events[i].weight;
 	subject->unnamed = unnamed;
 	subject->unnamed_share = part->samples > 0 ? unnamed / part->samples : 0;
-	if (unnamed > 0 && subject->unnamed_share > UNNAMED_SHARE_MAX)
+	/* others are asked for while the window is at hand */
+	if (unnamed > 0 && is_compared(subject))
 		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
 }
 
@@ -287,6 +290,8 @@ static int ask(struct pp_drift *drift, struct pp_drift_subject *subject,
 		return r;
 	job.paths = naming->paths;
 	job.path_cnt = naming->cnt;
+	if (drift->profile)
+		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
 	job.pid_cnt = subject->pid_cnt;
 	memcpy(job.pids, subject->pids, sizeof(job.pids));
 	return pp_names_ask(drift->names, &job, on_named, naming);
