@@ -508,7 +508,7 @@ static void webhook_free(struct pp_tell *tell, uint32_t wait_ms)
 
 	if (!hook)
 		return;
-	if (hook->http)
+	if (hook->http && wait_ms)
 		last_tries(hook, wait_ms);
 	pp_tell_http_free(hook->http);
 	sd_event_source_disable_unref(hook->timer);
