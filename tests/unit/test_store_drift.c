@@ -619,7 +619,10 @@ static void test_alerts(void)
 static void make_old(const char *file)
 {
 	pathprof_store_free(make_store(file));
-	with_sqlite(file, "DROP TABLE drift; DROP TABLE alerts; PRAGMA user_version=1");
+	with_sqlite(file,
+		    "DROP TABLE drift; DROP TABLE alerts; DROP TABLE portable_paths;"
+		    " DROP TABLE binary_functions; ALTER TABLE path_counts DROP COLUMN squares;"
+		    " PRAGMA user_version=1");
 }
 
 static void test_old_database(void)
