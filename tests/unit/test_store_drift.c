@@ -310,8 +310,7 @@ static void test_extract(void)
 	CU_ASSERT_EQUAL(weight, weight_copy);
 	CU_ASSERT_EQUAL(edges, edges_copy);
 	CU_ASSERT_EQUAL(pathprof_store_note(copy, &note, &error), 0);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(note);
-	CU_ASSERT_STRING_EQUAL(note, "why");
+	CU_ASSERT(note && !strcmp(note, "why"));
 	free(note);
 	CU_ASSERT_EQUAL(pathprof_store_note(store, &note, &error), -ENOENT);
 	pathprof_store_free(copy);
