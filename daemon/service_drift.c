@@ -20,6 +20,8 @@ static void show_metrics(void *context, FILE *to)
 int pp_service_open_drift(struct pp_service *service, struct pathprof_error *error)
 {
 	const struct pp_config *config = &service->config;
+	const struct pp_metrics_config metrics = {
+		.address = config->metrics_listen, .fn = show_metrics, .context = service};
 	int r = 0;
 
 	if (service->only_pid)
@@ -27,8 +29,7 @@ int pp_service_open_drift(struct pp_service *service, struct pathprof_error *err
 	if (config->drift)
 		r = pp_drift_new(&service->drift, config, service->store, service->event, error);
 	if (r == 0 && config->metrics_listen[0])
-		r = pp_metrics_new(&service->metrics, service->event, config->metrics_listen,
-				   show_metrics, service, error);
+		r = pp_metrics_new(&service->metrics, service->event, &metrics, error);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "drift/drift.h"
 
 /* Rates over less than this say nothing. */
 #define RATE_LEAST_NS UINT64_C(1900000000)
@@ -82,7 +83,8 @@ static double self_cpu_ratio(const struct pp_service *service, const struct pp_m
 
 	if (!wall_ns || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
 		return 0;
-	return ((double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec) /
+	return ((double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec +
+		(double)pp_drift_naming_cpu_ns(service->drift)) /
 	       ((double)wall_ns * service->cpu_cnt);
 }
 

@@ -2,6 +2,7 @@
 /* The table of settings and what follows from it: see config.h. */
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #define DAY_NS    (86400 * SECOND_NS)
 #define MIB       (UINT64_C(1) << 20)
 #define TIB       (UINT64_C(1) << 40)
+#define MILLION   UINT64_C(1000000)
 
 static const char *const sources[] = {[PP_CONFIG_SOURCE_AUTO] = "auto",
 				      [PP_CONFIG_SOURCE_KMOD_LBR] = "kmod-lbr",
@@ -30,6 +32,8 @@ static const char *const compress[] = {[PP_CONFIG_COMPRESS_AUTO] = "auto",
 /* By enum pathprof_metric; those of branches cannot be had from paths. */
 static const char *const metrics[] = {"kl_corrected",     "kl", "angle_degrees", "overlap",
 				      "dynamic_coverage", NULL};
+/* What they can be at most. */
+static const unsigned int most[] = {1000, 1000, 90, 1, 1};
 static const char *const mappings[] = {
 	[PATHPROF_MAPPING_BL] = "bl", [PATHPROF_MAPPING_WPP] = "wpp", NULL};
 
@@ -93,6 +97,11 @@ const struct pp_config_key pp_config_keys[] = {
 	 30 * DAY_NS, NULL, "1h",
 	 "How long the rolling baseline reaches back. While an alert on it is pending or\n"
 	 "firing, new windows stay out of it; a change that lasts this long is the new normal."},
+	{"Drift", "Previous", PP_CONFIG_BOOL, false, false, FIELD(drift_previous), 0, 1, NULL,
+	 "yes",
+	 "Measure a new build of a binary against what the build before did as well: the\n"
+	 "baseline \"previous\". Paths in functions that only one of them has are left out. A\n"
+	 "child with little priority reads the binaries' files for it."},
 	{"Drift", "Baselines", PP_CONFIG_PATH, false, false, FIELD(baselines), 0,
 	 PP_CONFIG_PATH_MAX, NULL, "",
 	 "Directory of pinned baselines, NAME.baseline, as pathprofctl baseline set makes them.\n"
@@ -121,7 +130,7 @@ const struct pp_config_key pp_config_keys[] = {
 	 PP_CONFIG_PATH_MAX, NULL, "", "A token in this file goes with both. Empty: none."},
 	{"Tell", "CAFile", PP_CONFIG_PATH, false, false, FIELD(tell_ca_file), 0, PP_CONFIG_PATH_MAX,
 	 NULL, "", "Authorities to believe for https. Empty: the system's."},
-	{"Metrics", "Listen", PP_CONFIG_TEXT, false, false, FIELD(metrics_listen), 0,
+	{"Metrics", "Listen", PP_CONFIG_LISTEN, false, false, FIELD(metrics_listen), 0,
 	 PP_CONFIG_EVENT_MAX, NULL, "",
 	 "Where Prometheus may scrape: 127.0.0.1:9753, [::1]:9753. Empty: nowhere, because\n"
 	 "even on loopback every user of this machine could read there what runs on it."},
@@ -155,14 +164,14 @@ const struct pp_config_key pp_config_alert_keys[] = {
 	 NULL, "2", "Resolves after so many in a row that are well."},
 	{"Alert", "CoolDown", PP_CONFIG_SPAN, true, true, ALERT(cool_down_ns), SECOND_NS / 1000,
 	 365 * DAY_NS, NULL, "5min", "So long after it resolved it does not fire again."},
-	{"Alert", "Binary", PP_CONFIG_PATTERN, true, false, ALERT(binary), 0, PP_CONFIG_PATTERN_MAX,
+	{"Alert", "Binary", PP_CONFIG_PATTERN, true, false, ALERT(binary), 1, PP_CONFIG_PATTERN_MAX,
 	 NULL, "*", "Binaries it is for: a pattern of their path, or of its last part."},
 	{"Alert", "Container", PP_CONFIG_PATTERN, true, false, ALERT(container), 0,
 	 PP_CONFIG_PATTERN_MAX, NULL, "*",
 	 "Containers it is for; those outside of any have the\n"
 	 "empty name."},
-	{"Alert", "Baseline", PP_CONFIG_TEXT, true, false, ALERT(baseline), 0, PP_CONFIG_NAME_MAX,
-	 NULL, "rolling", "rolling, or the name of a pinned one."},
+	{"Alert", "Baseline", PP_CONFIG_BASELINE, true, false, ALERT(baseline), 1,
+	 PP_CONFIG_NAME_MAX, NULL, "rolling", "rolling, previous, or the name of a pinned one."},
 };
 _Static_assert(sizeof(pp_config_alert_keys) / sizeof(pp_config_alert_keys[0]) <= PP_CONFIG_KEY_MAX,
 	       "config: keys of an alert");
@@ -173,14 +182,16 @@ const size_t pp_config_alert_key_cnt =
 static const char *const slow[][2] = {
 	{"Threshold", "0.005"}, {"Hysteresis", "0.0025"}, {"Pooled", "3"}, {"Windows", "1"}};
 
+/* Of rules and baselines. */
+static const char name_letters[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+
 const char *pp_config_alert_name(const char *section)
 {
-	static const char good[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
 	const char *name = section + sizeof("Alert ") - 1;
 
 	if (strncmp(section, "Alert ", sizeof("Alert ") - 1) != 0 || !name[0] ||
-	    strlen(name) >= PP_CONFIG_NAME_MAX || strspn(name, good) != strlen(name))
+	    strlen(name) >= PP_CONFIG_NAME_MAX || name[strspn(name, name_letters)])
 		return NULL;
 	return name;
 }
@@ -229,6 +240,8 @@ static bool is_text(const struct pp_config_key *key)
 	case PP_CONFIG_PATTERN:
 	case PP_CONFIG_URL:
 	case PP_CONFIG_COMMAND:
+	case PP_CONFIG_LISTEN:
+	case PP_CONFIG_BASELINE:
 		return true;
 	default:
 		return false;
@@ -317,16 +330,15 @@ static const char *noun(enum pp_config_type type)
 		return "a URL, http:// or https://";
 	case PP_CONFIG_COMMAND:
 		return "a command by its absolute path";
+	case PP_CONFIG_LISTEN:
+		return "an address and a port in numbers, as 127.0.0.1:9753";
+	case PP_CONFIG_BASELINE:
+		return "a baseline: letters, digits, . _ and -";
+	case PP_CONFIG_TEXT:
+		return "an event";
 	default:
 		return "a whole number";
 	}
-}
-
-static const char *text_noun(const struct pp_config_key *key)
-{
-	if (!strcmp(key->name, "Listen"))
-		return "an address and a port";
-	return !strcmp(key->name, "Baseline") ? "a baseline" : "an event";
 }
 
 /* "one of auto step", "a size from 4M to 1P, or 0". */
@@ -335,10 +347,6 @@ static void describe(const struct pp_config_key *key, char *text, size_t size)
 	char low[32] = "", high[32] = "";
 	size_t len = 0;
 
-	if (key->type == PP_CONFIG_TEXT) {
-		snprintf(text, size, "%s", text_noun(key));
-		return;
-	}
 	if (key->type == PP_CONFIG_BOOL || is_text(key)) {
 		snprintf(text, size, "%s", noun(key->type));
 		return;
@@ -361,17 +369,64 @@ static int refuse(const struct pp_config_key *key, const char *value, int code,
 	char wanted[128];
 
 	describe(key, wanted, sizeof(wanted));
+	if (is_text(key) && code == -ERANGE)
+		return pathprof_fail(error, code,
+				     "%s=%.64s: too long, wanted %s of at most %zu bytes",
+				     key->name, value, wanted, (size_t)key->max - 1);
 	return pathprof_fail(error, code, "%s=%.64s: %s, wanted %s", key->name, value,
 			     code == -ERANGE ? "out of range" : "bad value", wanted);
 }
 
+/* The host's name is not looked at further here. */
+static bool is_url(const char *value)
+{
+	size_t scheme = !strncmp(value, "http://", 7) ? 7 : !strncmp(value, "https://", 8) ? 8 : 0;
+
+	return scheme && value[scheme] && !strchr("/:?#", value[scheme]) &&
+	       strpbrk(value, " \t") == NULL;
+}
+
+/* "1.2.3.4:80", "[::1]:80" */
+static bool is_address(const char *value)
+{
+	const char *colon = strrchr(value, ':');
+	size_t len = colon ? (size_t)(colon - value) : 0;
+	unsigned char address[sizeof(struct in6_addr)];
+	char host[INET6_ADDRSTRLEN + 2];
+	uint64_t port = 0;
+
+	if (!len || len >= sizeof(host) || pp_value_count(colon + 1, &port) < 0 || port > 65535)
+		return false;
+	memcpy(host, value, len);
+	host[len] = '\0';
+	if (host[0] != '[' || host[len - 1] != ']')
+		return inet_pton(AF_INET, host, address) == 1;
+	host[len - 1] = '\0';
+	return inet_pton(AF_INET6, host + 1, address) == 1;
+}
+
+/* As pathprofctl baseline set takes it. */
+static bool is_baseline(const char *value)
+{
+	return !strchr(".-", value[0]) && !value[strspn(value, name_letters)];
+}
+
 static bool is_well_formed(const struct pp_config_key *key, const char *value)
 {
-	if (key->type == PP_CONFIG_URL && value[0])
-		return !strncmp(value, "http://", 7) || !strncmp(value, "https://", 8);
-	if (key->type == PP_CONFIG_COMMAND && value[0])
+	if (!value[0])
+		return !key->min;
+	switch (key->type) {
+	case PP_CONFIG_URL:
+		return is_url(value);
+	case PP_CONFIG_COMMAND:
 		return value[0] == '/';
-	return true;
+	case PP_CONFIG_LISTEN:
+		return is_address(value);
+	case PP_CONFIG_BASELINE:
+		return is_baseline(value);
+	default:
+		return true;
+	}
 }
 
 static int set_text(void *base, const struct pp_config_key *key, const char *value,
@@ -476,6 +531,22 @@ void pp_config_defaults(struct pp_config *ret_config)
 		if (pp_config_set(&config, "Alert slow", slow[i][0], slow[i][1], NULL) < 0)
 			abort();
 	*ret_config = config;
+}
+
+int pp_config_check(const struct pp_config *config, struct pathprof_error *error)
+{
+	for (size_t i = 0; i < PP_CONFIG_ALERT_MAX && config->alerts[i].name[0]; i++) {
+		const struct pp_config_alert *alert = &config->alerts[i];
+		char text[32];
+
+		if (alert->threshold_ppm <= most[alert->metric] * MILLION)
+			continue;
+		pp_format_decimal(alert->threshold_ppm, text, sizeof(text));
+		return pathprof_fail(error, -EINVAL, "[Alert %s]: Threshold=%s: %s is from 0 to %u",
+				     alert->name, text, metrics[alert->metric],
+				     most[alert->metric]);
+	}
+	return 0;
 }
 
 static void format_key(const void *base, const struct pp_config_key *key, char *text, size_t size)

@@ -72,6 +72,7 @@ struct pp_config {
 	uint64_t drift;                     /* 0 or 1 */
 	uint64_t rolling_ns;                /* what the rolling baseline spans */
 	char baselines[PP_CONFIG_PATH_MAX]; /* directory; "": see pp_config_baselines_path */
+	uint64_t drift_previous;            /* 0 or 1 */
 	uint64_t drift_samples_min;         /* windows of fewer are not measured */
 	uint64_t drift_subjects_max, drift_memory_max_bytes;
 	struct pp_config_alert alerts[PP_CONFIG_ALERT_MAX];
@@ -91,6 +92,8 @@ void pp_config_defaults(struct pp_config *ret_config);
 int pp_config_set(struct pp_config *config, const char *section, const char *name,
 		  const char *value, struct pathprof_error *error);
 
+/* -EINVAL: values that are good each, and cannot be together. */
+int pp_config_check(const struct pp_config *config, struct pathprof_error *error);
 /* Applies one file's text. name is for messages. *config is unchanged on failure: -EINVAL. */
 int pp_config_parse(struct pp_config *config, const char *name, const char *text, size_t len_bytes,
 		    struct pathprof_error *error);

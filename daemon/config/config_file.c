@@ -163,6 +163,7 @@ int pp_config_parse(struct pp_config *config, const char *name, const char *text
 		.end = text + len_bytes,
 		.error = error,
 	};
+	struct pathprof_error why = {""};
 	int first;
 
 	if (len_bytes > FILE_MAX_BYTES)
@@ -177,6 +178,8 @@ int pp_config_parse(struct pp_config *config, const char *name, const char *text
 	}
 	if (p.failed)
 		return p.failed;
+	if (pp_config_check(&copy, &why) < 0)
+		return pathprof_fail(error, -EINVAL, "%s: %s", name, why.text);
 	*config = copy;
 	return 0;
 }

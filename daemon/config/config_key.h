@@ -20,6 +20,8 @@ enum pp_config_type {
 	PP_CONFIG_PATTERN,
 	PP_CONFIG_URL,
 	PP_CONFIG_COMMAND,
+	PP_CONFIG_LISTEN,
+	PP_CONFIG_BASELINE,
 };
 
 struct pp_config_key {
@@ -28,7 +30,7 @@ struct pp_config_key {
 	bool live;         /* can change while running */
 	bool zero;         /* 0 is allowed besides min..max: no bound */
 	size_t offset;     /* in struct pp_config, or pp_config_alert */
-	uint64_t min, max; /* of a path or text, max is its room in bytes */
+	uint64_t min, max; /* of a text: bytes it has at least; its room, with the NUL */
 	const char *const *choices;
 	const char *fallback; /* the default, as one writes it */
 	const char *help;     /* lines of the commented file, split by newlines */

@@ -6,75 +6,123 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WHOLE_MAX 9007199254740992.0 /* 2^53 */
+
 void pp_counts_release(struct pp_counts *counts)
 {
 	free(counts->events);
 	*counts = (struct pp_counts){0};
 }
 
-static size_t merge(struct pathprof_event *to, const struct pp_counts *a,
-		    const struct pathprof_event *b, size_t b_cnt)
+static bool before(const struct pathprof_event *a, const struct pathprof_event *b)
 {
-	size_t i = 0, j = 0, cnt = 0;
-
-	while (i < a->cnt && j < b_cnt) {
-		int order = pathprof_event_order(&a->events[i], &b[j]);
-
-		to[cnt] = order <= 0 ? a->events[i] : b[j];
-		if (order == 0)
-			to[cnt].weight += b[j].weight;
-		cnt++;
-		i += order <= 0;
-		j += order >= 0;
-	}
-	if (i < a->cnt)
-		memcpy(to + cnt, a->events + i, (a->cnt - i) * sizeof(*to));
-	cnt += a->cnt - i;
-	if (j < b_cnt)
-		memcpy(to + cnt, b + j, (b_cnt - j) * sizeof(*to));
-	return cnt + b_cnt - j;
+	return a->key_hi < b->key_hi || (a->key_hi == b->key_hi && a->key_lo < b->key_lo);
 }
 
-/* Counts that are known already need no other place: only weights change. */
-static bool add_in_place(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+static bool is_plain(double weight)
 {
-	size_t at = 0;
+	return weight > 0 && weight < WHOLE_MAX && (double)(int64_t)weight == weight;
+}
 
-	for (size_t pass = 0; pass < 2; pass++) {
-		at = 0;
-		for (size_t i = 0; i < cnt; i++) {
-			while (at < to->cnt &&
-			       pathprof_event_order(&to->events[at], &events[i]) < 0)
-				at++;
-			if (at == to->cnt || pathprof_event_order(&to->events[at], &events[i]) != 0)
-				return false;
-			if (pass)
-				to->events[at].weight += events[i].weight;
-		}
+/* How many of the events are not there yet. -EINVAL: they are not in order. */
+static int count_new(const struct pp_counts *to, const struct pathprof_event *events, size_t cnt,
+		     size_t *ret_fresh)
+{
+	const struct pathprof_event *at = to->events, *end = to->events + to->cnt;
+	size_t fresh = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (i && !before(&events[i - 1], &events[i]))
+			return -EINVAL;
+		while (at != end && before(at, &events[i]))
+			at++;
+		fresh += at == end || before(&events[i], at);
 	}
-	return true;
+	*ret_fresh = fresh;
+	return 0;
+}
+
+/* An eighth more than is needed, for what comes next. */
+static int make_room(struct pp_counts *counts, size_t cnt)
+{
+	size_t room = counts->room ? cnt + cnt / 8 : cnt;
+	struct pathprof_event *events;
+
+	if (cnt <= counts->room)
+		return 0;
+	events = realloc(counts->events, room * sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	counts->events = events;
+	counts->room = room;
+	return 0;
+}
+
+/* From the back, so that nothing is overwritten that is still to be moved. */
+static void merge(struct pp_counts *to, const struct pathprof_event *events, size_t cnt,
+		  size_t fresh)
+{
+	struct pathprof_event *from = to->events + to->cnt, *at = from + fresh;
+
+	if (!to->cnt) {
+		memcpy(to->events, events, cnt * sizeof(*events));
+		cnt = 0;
+	}
+	while (cnt) {
+		struct pathprof_event event = events[--cnt];
+
+		while (from != to->events && before(&event, from - 1))
+			*--at = *--from;
+		if (from != to->events && !before(from - 1, &event))
+			pathprof_event_add(&event, --from);
+		*--at = event;
+	}
+	to->cnt += fresh;
+}
+
+static void sum_up(struct pp_counts *counts, const struct pathprof_event *events, size_t cnt)
+{
+	double total = counts->total, squares = counts->squares;
+	bool loose = counts->loose, odd = counts->odd;
+
+	for (size_t i = 0; i < cnt; i++) {
+		total += events[i].weight;
+		squares += events[i].squares;
+		loose |= !(events[i].squares > 0);
+		odd |= !is_plain(events[i].weight);
+	}
+	counts->total = total;
+	counts->squares = squares;
+	counts->loose = loose;
+	counts->odd = odd;
+}
+
+/* Nothing is new: only weights change. */
+static void add_in_place(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+{
+	struct pathprof_event *at = to->events;
+
+	for (size_t i = 0; i < cnt; i++) {
+		while (before(at, &events[i]))
+			at++;
+		pathprof_event_add(at, &events[i]);
+	}
 }
 
 int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
 {
-	struct pathprof_event *merged;
-	size_t room = to->cnt + cnt;
+	size_t fresh = 0;
+	int r = cnt ? count_new(to, events, cnt, &fresh) : 0;
 
-	if (!cnt || add_in_place(to, events, cnt))
-		return 0;
-	merged = malloc(room * sizeof(*merged));
-	if (!merged)
-		return -ENOMEM;
-	cnt = merge(merged, to, events, cnt);
-	free(to->events);
-	*to = (struct pp_counts){.events = merged, .cnt = cnt, .room = room};
-	/* what overlapped leaves room that is not given back for less than a quarter */
-	if (cnt < room - room / 4) {
-		struct pathprof_event *less = realloc(merged, cnt * sizeof(*less));
-
-		if (less)
-			*to = (struct pp_counts){.events = less, .cnt = cnt, .room = cnt};
-	}
+	if (r == 0)
+		r = make_room(to, to->cnt + fresh);
+	if (r < 0)
+		return r;
+	if (!fresh)
+		add_in_place(to, events, cnt);
+	else
+		merge(to, events, cnt, fresh);
+	sum_up(to, events, cnt);
 	return 0;
 }
 
@@ -90,11 +138,20 @@ size_t pp_counts_bytes(const struct pp_counts *counts)
 	return counts->room * sizeof(*counts->events);
 }
 
+/* Counts above 0 that are in order need no second look. */
 struct pathprof_distribution pp_counts_distribution(const struct pp_counts *counts)
 {
-	struct pathprof_distribution distribution = {0};
+	struct pathprof_distribution distribution = {.events = counts->events,
+						     .cnt = counts->cnt,
+						     .touched_cnt = counts->cnt,
+						     .total = counts->total,
+						     .whole = true,
+						     .clustered = counts->cnt && !counts->loose};
 
-	if (pathprof_distribution_init(&distribution, counts->events, counts->cnt) < 0)
-		distribution = (struct pathprof_distribution){0};
+	if (distribution.clustered)
+		distribution.squares = counts->squares;
+	if (!counts->cnt || counts->odd || counts->total >= WHOLE_MAX)
+		if (pathprof_distribution_init(&distribution, counts->events, counts->cnt) < 0)
+			distribution = (struct pathprof_distribution){0};
 	return distribution;
 }

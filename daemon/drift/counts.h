@@ -8,6 +8,7 @@
 #ifndef PP_COUNTS_H
 #define PP_COUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "pathprof/distribution.h"
@@ -16,15 +17,20 @@
 struct pp_counts {
 	struct pathprof_event *events; /* keys strictly ascending */
 	size_t cnt, room;
+	double total;   /* of all weights; exact unless odd */
+	double squares; /* of all events; of use unless loose */
+	bool loose;     /* squares of an event are not known */
+	bool odd;       /* a weight is 0, no whole number or above 2^53: none that was counted is */
 };
 
 void pp_counts_release(struct pp_counts *counts);
-/* Adds sorted events, weights of equal keys added up. -ENOMEM: unchanged. */
+/* Adds events, weights of equal keys added up. Keys not strictly ascending: -EINVAL; -ENOMEM;
+ * either way unchanged. */
 int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt);
 /* Moves: *to is released first, *from is empty afterwards. */
 void pp_counts_move(struct pp_counts *to, struct pp_counts *from);
 size_t pp_counts_bytes(const struct pp_counts *counts);
-/* Borrows. Events that are out of order are no distribution: an empty one is returned. */
+/* Borrows. Weights that none can have are no distribution: an empty one is returned. */
 struct pathprof_distribution pp_counts_distribution(const struct pp_counts *counts);
 
 #endif

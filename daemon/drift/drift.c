@@ -43,6 +43,7 @@ static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
 
 	if (!subject)
 		return;
+	pp_drift_find_unnamed(drift, subject, part);
 	pp_drift_judge(drift, subject, part);
 	subject->seen_ns = drift->end_ns;
 	r = pp_rolling_push(&subject->rolling, part->events, part->cnt, drift->end_ns,
@@ -114,14 +115,19 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	begin_ns = thread_cpu_ns();
 	drift->window = window;
 	drift->end_ns = profile->end_ns;
+	drift->profile = profile;
+	drift->compared_asked_cnt = drift->others_asked_cnt = 0;
 	drift->per_burst = totals->bursts ? (double)totals->paths / (double)totals->bursts : 0;
 	pp_pinned_refresh(&drift->pinned);
 	take_window(drift, profile);
 	resolve_stale(drift);
 	store_rows(drift);
 	pp_drift_store_alerts(drift);
+	pp_drift_seek_previous(drift);
 	pp_drift_evict(drift);
 	pp_drift_prune_alerts(drift);
+	pp_drift_name_some(drift);
+	drift->profile = NULL;
 	drift->windows++;
 	drift->cpu_ns += thread_cpu_ns() - begin_ns;
 }
@@ -148,6 +154,26 @@ static void tell_what_fires(struct pp_drift *drift)
 					     });
 }
 
+/* Without it everything else works: builds are compared with themselves only. */
+static void open_names(struct pp_drift *drift)
+{
+	char place[PP_CONFIG_PATH_MAX], cache[PP_CONFIG_PATH_MAX + 8];
+	struct timespec now;
+	char *slash;
+	int r;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	drift->began_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	r = pp_config_db_path(&drift->config, place, sizeof(place));
+	slash = r == 0 ? strrchr(place, '/') : NULL;
+	if (slash)
+		*slash = '\0';
+	snprintf(cache, sizeof(cache), "%s/graphs", slash ? place : ".");
+	r = pp_names_new(&drift->names, drift->event, cache);
+	if (r < 0)
+		pp_log(LOG_WARNING, "drift: paths cannot be named: %s", strerror(-r));
+}
+
 static int open_all(struct pp_drift *drift, sd_event *event, struct pathprof_error *error)
 {
 	struct timespec now;
@@ -167,6 +193,8 @@ static int open_all(struct pp_drift *drift, sd_event *event, struct pathprof_err
 	if (r == 0)
 		r = pp_drift_restore(drift, error);
 	if (r == 0)
+		open_names(drift);
+	if (r == 0)
 		tell_what_fires(drift);
 	return r;
 }
@@ -181,6 +209,7 @@ int pp_drift_new(struct pp_drift **ret_drift, const struct pp_config *config,
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	drift->config = *config;
 	drift->store = store;
+	drift->event = sd_event_ref(event);
 	r = open_all(drift, event, error);
 	if (r < 0) {
 		pp_drift_free(drift);
@@ -194,10 +223,17 @@ void pp_drift_free(struct pp_drift *drift)
 {
 	if (!drift)
 		return;
+	pp_drift_release_drafts(drift, NULL);
+	/* what is being named is lost, and asked for again another time */
+	if (drift->names)
+		pp_names_cancel(drift->names);
+	pp_names_free(drift->names);
+	sd_event_source_disable_unref(drift->draft_timer);
 	pp_drift_close_sinks(drift);
 	pp_drift_free_subjects(drift);
 	pp_drift_free_alerts(drift);
 	pp_pinned_release(&drift->pinned);
+	sd_event_unref(drift->event);
 	free(drift->rows);
 	free(drift);
 }

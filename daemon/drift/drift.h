@@ -7,8 +7,11 @@
  *     baseline   pinned    a profile file NAME.baseline in the directory of baselines; looked for
  *                          again when the directory changes
  *                rolling   all windows of the last hour (a setting) but the newest: rolling.h
+ *                previous  the rolling one of the build before, when this one came; paths by names
+ *                          that outlive a build: portable.h
  *
- * A new build is a new subject: it begins with an empty rolling baseline.
+ * A new build is a new subject: it begins with an empty rolling baseline. Files of binaries are
+ * read by a child, never here: names.h.
  *
  * Workload: 200 subjects of some thousand paths a window (tests/bench/bench_drift.c). Memory is
  * bounded: the least recently seen subjects go first, which is counted. One owner, the event loop.
@@ -41,6 +44,8 @@ int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,
  */
 void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile,
 		     int64_t window);
+/* CPU time of the children that read binaries' files; NULL-safe. */
+uint64_t pp_drift_naming_cpu_ns(const struct pp_drift *drift);
 /* For the endpoint: pathprof_drift_*, pathprof_alert_*. */
 void pp_drift_metrics(struct pp_drift *drift, FILE *to);
 

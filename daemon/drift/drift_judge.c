@@ -13,13 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is measured against. */
+struct base {
+	const struct pp_counts *counts;     /* NULL: there is none */
+	const struct pp_portable *portable; /* of another build; NULL: of this one */
+};
+
 /* A measurement of so many pooled windows against one baseline. */
 struct measured {
 	const char *baseline;
 	uint32_t pooled;
 	bool valid; /* there was something to measure */
-	struct pp_counts window;
-	const struct pp_counts *base;
+	struct base base;
+	struct pp_counts window;   /* by portable names when the base is of another build */
+	struct pp_counts own_base; /* likewise; empty when the base is of this one */
+	double matched;
 	struct pathprof_drift drift;
 };
 
@@ -27,36 +35,69 @@ struct judgement {
 	struct pp_drift *drift;
 	struct pp_drift_subject *subject;
 	const struct pp_drift_part *part;
-	double dispersion;
+	double dispersion; /* of the rolling baseline; 0: not known */
 	struct measured measured[PP_DRIFT_MEASURE_MAX];
 	uint32_t measured_cnt;
 };
 
-static const struct pp_counts *base_of(const struct judgement *j, const char *baseline)
+static struct base base_of(const struct judgement *j, const char *baseline)
 {
-	if (strcmp(baseline, PP_DRIFT_ROLLING) != 0)
-		return pp_pinned_counts(&j->drift->pinned, baseline, j->subject->group,
-					j->subject->container);
+	const struct pp_drift_subject *s = j->subject;
+
+	if (!strcmp(baseline, PP_DRIFT_PREVIOUS))
+		return (struct base){s->previous.portable ? &s->previous.counts : NULL,
+				     s->previous.portable};
+	if (strcmp(baseline, PP_DRIFT_ROLLING) != 0) {
+		const struct pp_pinned_part *part = pp_pinned_part(&j->drift->pinned, baseline,
+								   s->group, s->name, s->container);
+
+		return part ? (struct base){&part->counts,
+					    part->group == s->group ? NULL : part->portable}
+			    : (struct base){NULL, NULL};
+	}
 	/* one bucket says nothing about how windows scatter */
-	return j->subject->rolling.base.cnt >= 2 ? &j->subject->rolling.base.sum : NULL;
+	return (struct base){s->rolling.base.cnt >= 2 ? &s->rolling.base.sum : NULL, NULL};
+}
+
+static const struct pp_counts *base_counts(const struct measured *m)
+{
+	return m->base.portable ? &m->own_base : m->base.counts;
+}
+
+/* Window and base by names that both builds can have. */
+static int match_builds(const struct judgement *j, struct measured *m)
+{
+	struct pp_portable_pair pair;
+	int r = pp_portable_pair(&pair, &m->window, j->subject->portable, m->base.counts,
+				 m->base.portable);
+
+	if (r < 0)
+		return r;
+	pp_counts_move(&m->window, &pair.window);
+	pp_counts_move(&m->own_base, &pair.base);
+	m->matched = pair.matched;
+	return 0;
 }
 
 static bool measure(const struct judgement *j, struct measured *m)
 {
 	struct pathprof_drift_settings settings = pathprof_drift_defaults;
+	const double least = (double)j->drift->config.drift_samples_min;
 	struct pathprof_distribution window, base;
 
 	settings.replicates = 0;
-	settings.dispersion = j->dispersion;
+	m->matched = 1;
 	if (pp_rolling_pool(&j->subject->rolling, j->part->events, j->part->cnt, m->pooled,
 			    &m->window) < 0)
 		return false;
-	window = pp_counts_distribution(&m->window);
-	base = pp_counts_distribution(m->base);
-	if (base.total < (long double)j->drift->config.drift_samples_min ||
-	    pathprof_drift_measure(&m->drift, &window, &base, &settings) < 0)
+	if (m->base.portable && match_builds(j, m) < 0)
 		return false;
-	return true;
+	window = pp_counts_distribution(&m->window);
+	base = pp_counts_distribution(base_counts(m));
+	pathprof_drift_set_bursts(&settings, &window, &base, j->drift->per_burst, j->dispersion);
+	return base.total >= (long double)least &&
+	       (!m->base.portable || window.total >= (long double)least) &&
+	       pathprof_drift_measure(&m->drift, &window, &base, &settings) == 0;
 }
 
 static struct measured *measured(struct judgement *j, const char *baseline, uint32_t pooled)
@@ -71,15 +112,14 @@ static struct measured *measured(struct judgement *j, const char *baseline, uint
 	m = &j->measured[j->measured_cnt++];
 	*m = (struct measured){
 		.baseline = baseline, .pooled = pooled, .base = base_of(j, baseline)};
-	m->valid = m->base && measure(j, m);
+	m->valid = m->base.counts && measure(j, m);
 	j->drift->measured += m->valid;
 	return m;
 }
 
 /* ---------------------------------------------------------------- what is kept */
 
-static void show(struct pp_drift_subject *subject, const char *baseline,
-		 const struct pathprof_drift *drift)
+static void show(struct pp_drift_subject *subject, const char *baseline, const struct measured *m)
 {
 	uint32_t i = 0;
 
@@ -90,7 +130,8 @@ static void show(struct pp_drift_subject *subject, const char *baseline,
 	if (i == subject->shown_cnt)
 		subject->shown_cnt++;
 	strncpy(subject->shown[i].baseline, baseline, PP_CONFIG_NAME_MAX - 1);
-	subject->shown[i].drift = *drift;
+	subject->shown[i].drift = m->drift;
+	subject->shown[i].matched = m->matched;
 }
 
 static void add_row(struct pp_drift *drift, const struct pathprof_drift_row *row)
@@ -109,6 +150,12 @@ static void add_row(struct pp_drift *drift, const struct pathprof_drift_row *row
 	drift->rows[drift->row_cnt++] = *row;
 }
 
+/* No file's name: what the service makes itself. */
+static bool is_reserved(const char *baseline)
+{
+	return !strcmp(baseline, PP_DRIFT_ROLLING) || !strcmp(baseline, PP_DRIFT_PREVIOUS);
+}
+
 /* Strings live as long as the subject and the baselines: until the window's rows are written. */
 static void keep(struct judgement *j, const char *baseline)
 {
@@ -116,7 +163,7 @@ static void keep(struct judgement *j, const char *baseline)
 
 	if (!m || !m->valid)
 		return;
-	show(j->subject, baseline, &m->drift);
+	show(j->subject, baseline, m);
 	add_row(j->drift, &(struct pathprof_drift_row){
 				  .window = j->drift->window,
 				  .binary_id = j->subject->id,
@@ -133,7 +180,7 @@ static void keep(struct judgement *j, const char *baseline)
 				  .angle_degrees = m->drift.angle_degrees,
 				  .coverage_static = m->drift.coverage.static_share,
 				  .coverage_dynamic = m->drift.coverage.dynamic_share,
-				  .matched = 1,
+				  .matched = m->matched,
 			  });
 }
 
@@ -152,6 +199,8 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 		.subject = j->subject,
 		.window = &window,
 		.base = &base,
+		.portable = j->subject->portable,
+		.part = j->part,
 	};
 
 	if (!m || !m->valid)
@@ -163,8 +212,10 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 	if (news.change != PATHPROF_ALERT_FIRED && news.change != PATHPROF_ALERT_RESOLVED)
 		return;
 	window = pp_counts_distribution(&m->window);
-	base = pp_counts_distribution(m->base);
+	base = pp_counts_distribution(base_counts(m));
 	news.drift = &m->drift;
+	news.base_portable = m->base.portable;
+	news.matched = m->matched;
 	pp_drift_tell(j->drift, &news);
 }
 
@@ -175,16 +226,10 @@ static void judge_rules(struct judgement *j)
 			judge_rule(j, &j->drift->rules[i], j->subject->alerts[i]);
 }
 
-/* Until it can be estimated: paths out of one burst are alike at worst. */
-static double dispersion_of(const struct pp_drift *drift, struct pp_drift_subject *subject)
+static void release(struct measured *m)
 {
-	double dispersion = pp_rolling_dispersion(&subject->rolling);
-
-	if (!(dispersion > 0))
-		dispersion = drift->per_burst;
-	if (!(dispersion >= 1))
-		return 1;
-	return dispersion < 1000 ? dispersion : 1000;
+	pp_counts_release(&m->window);
+	pp_counts_release(&m->own_base);
 }
 
 void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
@@ -199,14 +244,16 @@ void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
 	j->drift = drift;
 	j->subject = subject;
 	j->part = part;
-	j->dispersion = dispersion_of(drift, subject);
+	j->dispersion = pp_rolling_dispersion(&subject->rolling);
 	if (part->samples >= (double)drift->config.drift_samples_min) {
 		keep(j, PP_DRIFT_ROLLING);
+		keep(j, PP_DRIFT_PREVIOUS);
 		for (uint32_t i = 0; i < drift->pinned.file_cnt; i++)
-			keep(j, drift->pinned.files[i].name);
+			if (!is_reserved(drift->pinned.files[i].name))
+				keep(j, drift->pinned.files[i].name);
 	}
 	judge_rules(j);
 	for (uint32_t i = 0; i < j->measured_cnt; i++)
-		pp_counts_release(&j->measured[i].window);
+		release(&j->measured[i]);
 	free(j);
 }

@@ -11,20 +11,23 @@
 /* Which figure of a measurement. */
 static const struct {
 	const char *name, *help;
-	size_t offset;
+	size_t offset; /* into struct pp_drift_shown */
 } gauges[] = {
 	{"pathprof_drift_kl", "Relative entropy of the last window to its baseline, plain.",
-	 offsetof(struct pathprof_drift, kl_bits)},
+	 offsetof(struct pp_drift_shown, drift.kl_bits)},
 	{"pathprof_drift_kl_corrected", "The same less what chance makes of it.",
-	 offsetof(struct pathprof_drift, kl_corrected_bits)},
+	 offsetof(struct pp_drift_shown, drift.kl_corrected_bits)},
 	{"pathprof_drift_kl_low", "Low end of its interval.",
-	 offsetof(struct pathprof_drift, kl_low_bits)},
+	 offsetof(struct pp_drift_shown, drift.kl_low_bits)},
 	{"pathprof_drift_kl_high", "High end of its interval.",
-	 offsetof(struct pathprof_drift, kl_high_bits)},
+	 offsetof(struct pp_drift_shown, drift.kl_high_bits)},
 	{"pathprof_drift_overlap_ratio", "Share that window and baseline have in common.",
-	 offsetof(struct pathprof_drift, overlap)},
+	 offsetof(struct pp_drift_shown, drift.overlap)},
 	{"pathprof_drift_samples", "Paths in the last window.",
-	 offsetof(struct pathprof_drift, window_samples)},
+	 offsetof(struct pp_drift_shown, drift.window_samples)},
+	{"pathprof_drift_matched_ratio",
+	 "Share of the last window that was compared: below 1 across builds.",
+	 offsetof(struct pp_drift_shown, matched)},
 };
 
 static void show_subject(const struct pp_drift_subject *subject, size_t gauge, FILE *to)
@@ -40,7 +43,7 @@ static void show_subject(const struct pp_drift_subject *subject, size_t gauge, F
 					"baseline", shown->baseline, NULL};
 		double value;
 
-		memcpy(&value, (const char *)&shown->drift + gauges[gauge].offset, sizeof(value));
+		memcpy(&value, (const char *)shown + gauges[gauge].offset, sizeof(value));
 		pp_metrics_sample(to, gauges[gauge].name, labels, value);
 	}
 }
@@ -86,6 +89,20 @@ static void show_one(FILE *to, const char *name, const char *type, const char *h
 	pp_metrics_sample(to, name, NULL, value);
 }
 
+static void show_naming(const struct pp_drift *drift, FILE *to)
+{
+	struct pp_names_stats stats = {0};
+
+	if (drift->names)
+		pp_names_stats(drift->names, &stats);
+	show_one(to, "pathprof_drift_naming_total", "counter",
+		 "Binaries' files read for the names of paths.", (double)stats.jobs);
+	show_one(to, "pathprof_drift_naming_failures_total", "counter",
+		 "Those that came to nothing.", (double)stats.failed);
+	show_one(to, "pathprof_drift_naming_cpu_seconds_total", "counter",
+		 "CPU time that reading them took.", (double)stats.cpu_ns / 1e9);
+}
+
 void pp_drift_metrics(struct pp_drift *drift, FILE *to)
 {
 	if (!drift)
@@ -102,5 +119,6 @@ void pp_drift_metrics(struct pp_drift *drift, FILE *to)
 		 "Measurements, rows and messages that were lost.", (double)drift->lost);
 	show_one(to, "pathprof_drift_cpu_seconds_total", "counter", "CPU time all of it took.",
 		 (double)drift->cpu_ns / 1e9);
+	show_naming(drift, to);
 	pp_tell_metrics(drift->sinks, drift->sink_cnt, to);
 }

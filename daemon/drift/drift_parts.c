@@ -13,7 +13,9 @@
 
 #include "pathprof/events.h"
 
-#define SLOTS_MAX (1u << 22)
+#define SLOTS_MAX   (1u << 22)
+#define BUCKETS_MAX (1u << 16)
+#define BUCKET_MAX  64 /* events that are put in order by insertion */
 
 struct split {
 	const struct pathprof_profile *profile;
@@ -101,10 +103,86 @@ static void fill(const struct split *s, struct pp_drift_part *parts)
 		if (!is_wanted(s, path))
 			continue;
 		part = &parts[s->slots[slot_of(s, path)]];
-		pathprof_event_of_path(&part->events[part->cnt++], part->group, path->start,
+		pathprof_event_of_path(&part->events[part->cnt], part->group, path->start,
 				       path->length, path->outcomes, (double)path->samples);
+		part->events[part->cnt++].squares = (double)path->squares;
 		part->samples += (double)path->samples;
 	}
+}
+
+/* ---------------------------------------------------------------- putting them in order */
+
+/* Room for the greatest part, and where each bucket ends. */
+struct sorter {
+	struct pathprof_event *events;
+	uint32_t *ends;
+};
+
+static int sorter_init(struct sorter *ret_sorter, const struct pp_drift_part *parts, size_t cnt)
+{
+	size_t most = 1;
+
+	for (size_t i = 0; i < cnt; i++)
+		most = parts[i].cnt > most ? parts[i].cnt : most;
+	*ret_sorter = (struct sorter){malloc(most * sizeof(*ret_sorter->events)),
+				      malloc((BUCKETS_MAX + 1) * sizeof(*ret_sorter->ends))};
+	return ret_sorter->events && ret_sorter->ends ? 0 : -ENOMEM;
+}
+
+static void sorter_release(struct sorter *sorter)
+{
+	free(sorter->events);
+	free(sorter->ends);
+}
+
+static void insert_in_order(struct pathprof_event *events, size_t cnt)
+{
+	for (size_t i = 1; i < cnt; i++) {
+		struct pathprof_event event = events[i];
+		size_t at = i;
+
+		for (; at && events[at - 1].key_lo > event.key_lo; at--)
+			events[at] = events[at - 1];
+		events[at] = event;
+	}
+}
+
+/*
+ * A part's keys differ in their low half only, which is a hash: so they spread evenly over buckets
+ * by their first bits. Should they not, the general sort behind this one does the work.
+ */
+static void spread(struct sorter *s, struct pathprof_event *events, size_t cnt)
+{
+	unsigned int shift = 63;
+	uint32_t bucket_cnt = 2;
+
+	for (; bucket_cnt < BUCKETS_MAX && bucket_cnt < cnt; bucket_cnt *= 2)
+		shift--;
+	memset(s->ends, 0, (bucket_cnt + 1) * sizeof(*s->ends));
+	for (size_t i = 0; i < cnt; i++)
+		s->ends[(events[i].key_lo >> shift) + 1]++;
+	for (uint32_t b = 1; b < bucket_cnt; b++)
+		s->ends[b] += s->ends[b - 1];
+	for (size_t i = 0; i < cnt; i++)
+		s->events[s->ends[events[i].key_lo >> shift]++] = events[i];
+	memcpy(events, s->events, cnt * sizeof(*events));
+	for (uint32_t b = 0, begin = 0; b < bucket_cnt; begin = s->ends[b++])
+		if (s->ends[b] - begin > 1 && s->ends[b] - begin <= BUCKET_MAX)
+			insert_in_order(events + begin, s->ends[b] - begin);
+}
+
+static int sort_parts(struct pp_drift_part *parts, size_t cnt)
+{
+	struct sorter sorter;
+	int r = sorter_init(&sorter, parts, cnt);
+
+	for (size_t i = 0; i < cnt && r == 0; i++) {
+		spread(&sorter, parts[i].events, parts[i].cnt);
+		if (pathprof_events_sort(parts[i].events, &parts[i].cnt) < 0)
+			parts[i].cnt = 0;
+	}
+	sorter_release(&sorter);
+	return r;
 }
 
 static int by_samples(const void *a, const void *b)
@@ -136,9 +214,11 @@ static int make(struct split *s, struct pp_drift_part **ret_parts, size_t *ret_c
 	}
 	cnt = begin_parts(s, parts, events);
 	fill(s, parts);
-	for (size_t i = 0; i < cnt; i++)
-		if (pathprof_events_sort(parts[i].events, &parts[i].cnt) < 0)
-			parts[i].cnt = 0;
+	if (sort_parts(parts, cnt) < 0) {
+		free(parts);
+		free(events);
+		return -ENOMEM;
+	}
 	qsort(parts, cnt, sizeof(*parts), by_samples);
 	*ret_parts = parts;
 	*ret_cnt = cnt;

@@ -165,8 +165,9 @@ static int take_path(void *context, const struct pathprof_container_path_row *ro
 		part->events = events;
 		r->event_room = room;
 	}
-	pathprof_event_of_path(&part->events[part->cnt++], group, row->start, row->length,
+	pathprof_event_of_path(&part->events[part->cnt], group, row->start, row->length,
 			       row->outcomes, (double)row->samples);
+	part->events[part->cnt++].squares = row->squares;
 	part->samples += (double)row->samples;
 	return 0;
 }

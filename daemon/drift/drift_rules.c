@@ -207,7 +207,7 @@ void pp_drift_store_alerts(struct pp_drift *drift)
 		struct pp_drift_alert *alert = drift->alerts[i];
 
 		forget_old(drift, alert);
-		if (alert->changed)
+		if (alert->changed && !alert->waiting)
 			rows[cnt++] = (struct pathprof_alert_row){
 				alert->rule,     alert->binary, alert->container,
 				alert->baseline, alert->state,  alert->json ? alert->json : ""};
@@ -219,5 +219,5 @@ void pp_drift_store_alerts(struct pp_drift *drift)
 		return;
 	}
 	for (uint32_t i = 0; i < drift->alert_cnt; i++)
-		drift->alerts[i]->changed = false;
+		drift->alerts[i]->changed &= drift->alerts[i]->waiting;
 }

@@ -4,8 +4,7 @@
 
 #include <errno.h>
 
-#define EXEC_TIMEOUT_MS 10000
-#define LAST_TRY_MS     500
+#define LAST_TRY_MS 500
 
 static int open_webhook(struct pp_drift *drift, sd_event *event, const char *url,
 			enum pp_tell_webhook_kind kind, struct pathprof_error *error)
@@ -39,8 +38,9 @@ int pp_drift_open_sinks(struct pp_drift *drift, sd_event *event, struct pathprof
 		drift->sink_cnt++;
 	}
 	if (c->tell_exec[0]) {
-		r = pp_tell_exec_new(&drift->sinks[drift->sink_cnt], event, c->tell_exec,
-				     EXEC_TIMEOUT_MS, error);
+		const struct pp_tell_exec_config config = {.command = c->tell_exec};
+
+		r = pp_tell_exec_new(&drift->sinks[drift->sink_cnt], event, &config, error);
 		if (r < 0)
 			return r;
 		drift->sink_cnt++;

@@ -11,6 +11,9 @@
 static void free_subject(struct pp_drift_subject *subject)
 {
 	pp_rolling_release(&subject->rolling);
+	pp_portable_unref(subject->portable);
+	pp_portable_unref(subject->previous.portable);
+	pp_counts_release(&subject->previous.counts);
 	free(subject->name);
 	free(subject->container);
 	free(subject);
@@ -27,7 +30,25 @@ static struct pp_drift_subject *find(const struct pp_drift *drift, const struct 
 	return NULL;
 }
 
-static struct pp_drift_subject *new_subject(const struct pp_drift_part *part)
+/* Of a build that runs in another container, too: the same. */
+static struct pp_portable *portable_of(struct pp_drift *drift, const struct pathprof_build_id *id)
+{
+	struct pathprof_error error = {""};
+	struct pp_portable *portable;
+	int r;
+
+	for (uint32_t i = 0; i < drift->subject_cnt; i++)
+		if (pathprof_build_id_equal(&drift->subjects[i]->id, id))
+			return pp_portable_ref(drift->subjects[i]->portable);
+	portable = pp_portable_new(id);
+	r = portable ? pp_portable_load(portable, drift->store, &error) : 0;
+	if (r < 0)
+		pp_drift_lost(drift, r, "names of paths not read", error.text);
+	return portable;
+}
+
+static struct pp_drift_subject *new_subject(struct pp_drift *drift,
+					    const struct pp_drift_part *part)
 {
 	struct pp_drift_subject *subject = calloc(1, sizeof(*subject));
 
@@ -37,7 +58,8 @@ static struct pp_drift_subject *new_subject(const struct pp_drift_part *part)
 	subject->group = part->group;
 	subject->name = strdup(part->name);
 	subject->container = strdup(part->container);
-	if (subject->name && subject->container)
+	subject->portable = portable_of(drift, part->id);
+	if (subject->name && subject->container && subject->portable)
 		return subject;
 	free_subject(subject);
 	return NULL;
@@ -54,9 +76,11 @@ struct pp_drift_subject *pp_drift_subject(struct pp_drift *drift, const struct p
 	if (!subjects)
 		return NULL;
 	drift->subjects = subjects;
-	subject = new_subject(part);
+	subject = new_subject(drift, part);
 	if (!subject)
 		return NULL;
+	if (drift->config.drift_previous)
+		pp_drift_find_previous(drift, subject);
 	subjects[drift->subject_cnt++] = subject;
 	pp_drift_link(drift, subject);
 	return subject;
@@ -72,17 +96,34 @@ static uint32_t longest_unseen(const struct pp_drift *drift)
 	return oldest;
 }
 
-void pp_drift_evict(struct pp_drift *drift)
+/* A part of what several subjects share: all of it is counted once in the end. */
+static uint64_t share_bytes(const struct pp_portable *portable)
+{
+	return portable ? pp_portable_bytes(portable) / portable->ref_cnt : 0;
+}
+
+static uint64_t subject_bytes(const struct pp_drift_subject *subject)
+{
+	return pp_rolling_bytes(&subject->rolling) + pp_counts_bytes(&subject->previous.counts) +
+	       share_bytes(subject->portable) + share_bytes(subject->previous.portable);
+}
+
+uint64_t pp_drift_bytes(const struct pp_drift *drift)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		bytes += pp_rolling_bytes(&drift->subjects[i]->rolling);
+		bytes += subject_bytes(drift->subjects[i]);
+	return bytes;
+}
+
+void pp_drift_evict(struct pp_drift *drift)
+{
 	while (drift->subject_cnt > drift->config.drift_subjects_max ||
-	       (drift->subject_cnt && bytes > drift->config.drift_memory_max_bytes)) {
+	       (drift->subject_cnt &&
+		pp_drift_bytes(drift) > drift->config.drift_memory_max_bytes)) {
 		uint32_t which = longest_unseen(drift);
 
-		bytes -= pp_rolling_bytes(&drift->subjects[which]->rolling);
 		free_subject(drift->subjects[which]);
 		drift->subjects[which] = drift->subjects[--drift->subject_cnt];
 		drift->evicted++;

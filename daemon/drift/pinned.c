@@ -18,15 +18,18 @@ struct reading {
 	struct pp_pinned_file *file;
 	struct pathprof_event *events; /* of the part that is being read */
 	size_t cnt, room, total;
+	struct pathprof_build_id id;
 	uint64_t group;
-	char *container;
+	char *name, *container;
 };
 
 static void release_file(struct pp_pinned_file *file)
 {
 	for (uint32_t i = 0; i < file->part_cnt; i++) {
+		free(file->parts[i].name);
 		free(file->parts[i].container);
 		pp_counts_release(&file->parts[i].counts);
+		pp_portable_unref(file->parts[i].portable);
 	}
 	free(file->parts);
 	*file = (struct pp_pinned_file){.name = ""};
@@ -42,15 +45,22 @@ void pp_pinned_release(struct pp_pinned *pinned)
 
 /* ---------------------------------------------------------------- one file */
 
-static struct pp_pinned_part *add_part(struct pp_pinned_file *file, uint64_t group)
+/* id and name may be of a part of the file. */
+static struct pp_pinned_part *add_part(struct pp_pinned_file *file,
+				       const struct pathprof_build_id *id, const char *name)
 {
+	struct pp_pinned_part part = {
+		.id = *id, .group = pathprof_event_group(id), .name = strdup(name)};
 	struct pp_pinned_part *parts =
 		realloc(file->parts, (file->part_cnt + 1) * sizeof(*file->parts));
 
-	if (!parts)
+	if (parts)
+		file->parts = parts;
+	if (!parts || !part.name) {
+		free(part.name);
 		return NULL;
-	file->parts = parts;
-	parts[file->part_cnt] = (struct pp_pinned_part){.group = group};
+	}
+	parts[file->part_cnt] = part;
 	return &parts[file->part_cnt++];
 }
 
@@ -63,7 +73,7 @@ static int end_part(struct reading *r)
 		return 0;
 	if (pathprof_events_sort(r->events, &r->cnt) < 0)
 		return -EBADMSG;
-	part = add_part(r->file, r->group);
+	part = add_part(r->file, &r->id, r->name);
 	if (!part)
 		return -ENOMEM;
 	part->container = r->container;
@@ -73,16 +83,19 @@ static int end_part(struct reading *r)
 	return code;
 }
 
-static int begin_part(struct reading *r, uint64_t group, const char *container)
+static int begin_part(struct reading *r, const struct pathprof_container_path_row *row)
 {
 	int code = end_part(r);
 
 	if (code < 0)
 		return code;
+	free(r->name);
 	free(r->container);
-	r->container = strdup(container);
-	r->group = group;
-	return r->container ? 0 : -ENOMEM;
+	r->name = strdup(row->binary_name);
+	r->container = strdup(row->container);
+	r->id = row->binary_id;
+	r->group = pathprof_event_group(&row->binary_id);
+	return r->name && r->container ? 0 : -ENOMEM;
 }
 
 static int take_row(void *context, const struct pathprof_container_path_row *row)
@@ -91,7 +104,7 @@ static int take_row(void *context, const struct pathprof_container_path_row *row
 	uint64_t group = pathprof_event_group(&row->binary_id);
 
 	if (!r->container || group != r->group || strcmp(r->container, row->container) != 0) {
-		int code = begin_part(r, group, row->container);
+		int code = begin_part(r, row);
 
 		if (code < 0)
 			return code;
@@ -107,8 +120,9 @@ static int take_row(void *context, const struct pathprof_container_path_row *row
 		r->events = events;
 		r->room = room;
 	}
-	pathprof_event_of_path(&r->events[r->cnt++], group, row->start, row->length, row->outcomes,
+	pathprof_event_of_path(&r->events[r->cnt], group, row->start, row->length, row->outcomes,
 			       (double)row->samples);
+	r->events[r->cnt++].squares = row->squares;
 	return 0;
 }
 
@@ -125,7 +139,7 @@ static int add_together(struct pp_pinned_file *file)
 		if ((i && file->parts[i - 1].group == group) || i + 1 == single_cnt ||
 		    file->parts[i + 1].group != group)
 			continue;
-		all = add_part(file, group);
+		all = add_part(file, &file->parts[i].id, file->parts[i].name);
 		if (!all)
 			return -ENOMEM;
 		for (uint32_t j = i; code == 0 && j < single_cnt && file->parts[j].group == group;
@@ -153,6 +167,7 @@ static int read_file(struct pp_pinned_file *file, const char *path, struct pathp
 		code = add_together(file);
 	if (code < 0 && !error->text[0])
 		pathprof_fail(error, code, "%s: %s", path, strerror(-code));
+	free(reading.name);
 	free(reading.container);
 	free(reading.events);
 	pathprof_store_free(store);
@@ -228,26 +243,74 @@ void pp_pinned_refresh(struct pp_pinned *pinned)
 	read_directory(pinned);
 }
 
-const struct pp_counts *pp_pinned_counts(const struct pp_pinned *pinned, const char *name,
-					 uint64_t group, const char *container)
+/* ---------------------------------------------------------------- asking */
+
+/* All together comes last, and is the only one when there is one container. */
+static struct pp_pinned_part *choose(struct pp_pinned_file *file, uint64_t group,
+				     const char *container)
 {
-	const struct pp_counts *found = NULL;
+	struct pp_pinned_part *found = NULL;
 
-	for (uint32_t i = 0; i < pinned->file_cnt; i++) {
-		const struct pp_pinned_file *file = &pinned->files[i];
+	for (uint32_t i = 0; i < file->part_cnt; i++) {
+		struct pp_pinned_part *part = &file->parts[i];
 
-		if (strcmp(file->name, name) != 0)
+		if (part->group != group)
 			continue;
-		/* all together comes last, and is the only one when there is one container */
-		for (uint32_t k = 0; k < file->part_cnt; k++) {
-			const struct pp_pinned_part *part = &file->parts[k];
-
-			if (part->group != group)
-				continue;
-			if (part->container && !strcmp(part->container, container))
-				return &part->counts;
-			found = &part->counts;
-		}
+		if (part->container && !strcmp(part->container, container))
+			return part;
+		found = part;
 	}
 	return found;
+}
+
+static void read_names(const struct pp_pinned *pinned, const struct pp_pinned_file *file,
+		       struct pp_pinned_part *part)
+{
+	struct pathprof_store *store = NULL;
+	struct pathprof_error error = {""};
+	char path[PP_CONFIG_PATH_MAX + 300];
+
+	part->portable = pp_portable_new(&part->id);
+	if (!part->portable)
+		return;
+	snprintf(path, sizeof(path), "%s/%s" SUFFIX, pinned->directory, file->name);
+	if (pathprof_store_open(&store, path, PATHPROF_STORE_READ, &error) < 0 ||
+	    pp_portable_load(part->portable, store, &error) < 0)
+		pp_log(LOG_WARNING, "baseline's names passed over: %s", error.text);
+	pathprof_store_free(store);
+}
+
+/* Of the other builds of that path the one that was seen most. */
+static uint64_t other_build(const struct pp_pinned_file *file, const char *binary)
+{
+	const struct pp_pinned_part *most = NULL;
+
+	for (uint32_t i = 0; i < file->part_cnt; i++)
+		if (!strcmp(file->parts[i].name, binary) &&
+		    (!most || file->parts[i].counts.total > most->counts.total))
+			most = &file->parts[i];
+	return most ? most->group : 0;
+}
+
+static struct pp_pinned_part *part_of(const struct pp_pinned *pinned, struct pp_pinned_file *file,
+				      uint64_t group, const char *binary, const char *container)
+{
+	struct pp_pinned_part *part = choose(file, group, container);
+
+	if (part)
+		return part;
+	part = choose(file, other_build(file, binary), container);
+	if (part && !part->portable)
+		read_names(pinned, file, part);
+	return part && part->portable && part->portable->functions ? part : NULL;
+}
+
+const struct pp_pinned_part *pp_pinned_part(struct pp_pinned *pinned, const char *name,
+					    uint64_t group, const char *binary,
+					    const char *container)
+{
+	for (uint32_t i = 0; i < pinned->file_cnt; i++)
+		if (!strcmp(pinned->files[i].name, name))
+			return part_of(pinned, &pinned->files[i], group, binary, container);
+	return NULL;
 }

@@ -3,7 +3,8 @@
  * Pinned baselines: profile files NAME.baseline in one directory, read when the directory changes.
  *
  * A binary's counts are those of the container asked for; where the file has the binary, but not in
- * this container, those of all its containers together.
+ * this container, those of all its containers together. Where it has another build of that path
+ * only, and carries the names of its paths, that build is compared by them.
  *
  * Workload: a few files of some hundred thousand counts, read now and then, asked for 200 times a
  * window. Files come from people: one that cannot be read is told once and passed over. One owner.
@@ -16,14 +17,19 @@
 
 #include "../config/config.h"
 #include "counts.h"
+#include "portable.h"
 
 #define PP_PINNED_MAX        8
 #define PP_PINNED_EVENTS_MAX (1u << 20) /* of one file */
 
 struct pp_pinned_part {
+	struct pathprof_build_id id;
 	uint64_t group;
+	char *name;      /* of the binary */
 	char *container; /* NULL: all together */
 	struct pp_counts counts;
+	/* Read when it is first asked for by another build, functions NULL when there are none. */
+	struct pp_portable *portable;
 };
 
 struct pp_pinned_file {
@@ -41,9 +47,13 @@ struct pp_pinned {
 
 /* Reads again what changed. */
 void pp_pinned_refresh(struct pp_pinned *pinned);
-/* NULL: no such baseline, or the binary is not in it. */
-const struct pp_counts *pp_pinned_counts(const struct pp_pinned *pinned, const char *name,
-					 uint64_t group, const char *container);
+/*
+ * Of this build (its group) or else of another one of that path, with portable names. NULL: no such
+ * baseline, or neither is in it. Valid until the next refresh.
+ */
+const struct pp_pinned_part *pp_pinned_part(struct pp_pinned *pinned, const char *name,
+					    uint64_t group, const char *binary,
+					    const char *container);
 void pp_pinned_release(struct pp_pinned *pinned);
 
 #endif

@@ -3,9 +3,13 @@
 #include "rolling.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "pathprof/drift.h"
+
+#define DEGREES_MIN      100 /* from which on dispersion that is seen is believed */
+#define DEGREES_EXPECTED 30  /* so many of what is seen weigh as much as what is expected */
 
 /* ---------------------------------------------------------------- a span of buckets */
 
@@ -188,11 +192,25 @@ int pp_rolling_pool(const struct pp_rolling *rolling, const struct pathprof_even
 	return 0;
 }
 
+/*
+ * Few degrees of freedom leave the figure to chance. Bursts whose paths are known as such scatter
+ * as independent ones do unless much is seen that says otherwise; of others nothing is said before
+ * enough is seen.
+ */
+static double judge_dispersion(double seen, double degrees, bool clustered)
+{
+	if (!clustered)
+		return degrees >= DEGREES_MIN ? seen * (1 + 2 * sqrt(2 / degrees)) : 0;
+	return (DEGREES_EXPECTED + degrees * seen) / (DEGREES_EXPECTED + degrees);
+}
+
 double pp_rolling_dispersion(struct pp_rolling *rolling)
 {
 	struct pathprof_distribution windows[PP_ROLLING_BUCKETS];
 	const struct pathprof_distribution *list[PP_ROLLING_BUCKETS];
 	struct pp_span *base = &rolling->base;
+	double seen = 1, degrees = 0;
+	bool clustered = true;
 
 	if (base->cnt < 2)
 		return 0;
@@ -201,9 +219,12 @@ double pp_rolling_dispersion(struct pp_rolling *rolling)
 	for (uint32_t i = 0; i < base->cnt; i++) {
 		windows[i] = pp_counts_distribution(&base->buckets[i].counts);
 		list[i] = &windows[i];
+		clustered &= windows[i].clustered;
 	}
-	if (pathprof_drift_dispersion(list, base->cnt, &base->dispersion) < 0)
-		base->dispersion = 1; /* a single path: nothing that could scatter */
+	/* all too rare, or a single path: nothing that could be seen to scatter */
+	if (pathprof_drift_dispersion_degrees(list, base->cnt, &seen, &degrees) < 0)
+		degrees = 0;
+	base->dispersion = judge_dispersion(seen, degrees, clustered);
 	base->changed = false;
 	return base->dispersion;
 }

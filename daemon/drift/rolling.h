@@ -67,7 +67,7 @@ int pp_rolling_push(struct pp_rolling *rolling, const struct pathprof_event *eve
 /* The newest window and cnt - 1 before it, together, into *ret_pool (released by the caller). */
 int pp_rolling_pool(const struct pp_rolling *rolling, const struct pathprof_event *events,
 		    size_t event_cnt, uint32_t cnt, struct pp_counts *ret_pool);
-/* Of windows during which nothing changed; 0: fewer than two buckets. */
+/* Of windows during which nothing changed; 0: too little was seen to say. */
 double pp_rolling_dispersion(struct pp_rolling *rolling);
 size_t pp_rolling_bytes(const struct pp_rolling *rolling);
 

@@ -141,7 +141,7 @@ int pp_import_files_open(const struct pp_import_files *files, const char *name,
 
 	if (binary && open_path(binary->path, id, ret_code) == 0)
 		return 0;
-	if (known && !strcmp(name, "[vdso]") && pp_kmod_open_vdso(id, ret_code) == 0)
+	if (known && !strcmp(name, "[vdso]") && pathprof_code_open_vdso(ret_code, id, NULL) == 0)
 		return 0;
 	if (files->sysroot && name[0] == '/' && open_below(files->sysroot, name, id, ret_code) == 0)
 		return 0;

@@ -5,13 +5,10 @@
  */
 #include "kmod_code.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "../cleanup.h"
 #include "../track/track_proc.h"
@@ -71,20 +68,6 @@ static int open_fd(int fd, const struct pathprof_build_id *id, struct pathprof_c
 	return pathprof_code_open(ret_code, path, id, NULL);
 }
 
-int pp_kmod_open_vdso(const struct pathprof_build_id *id, struct pathprof_code **ret_code)
-{
-	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
-	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
-	size_t len_bytes;
-
-	if (!image || fd < 0)
-		return -ENOENT;
-	len_bytes = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
-	if (write(fd, image, len_bytes) != (ssize_t)len_bytes)
-		return -EIO;
-	return open_fd(fd, id, ret_code);
-}
-
 /* As the process sees it; once that is gone, as everybody does. */
 static int open_code(const struct pathprof_build_id *id, const char *name, pid_t pid,
 		     struct pathprof_code **ret_code)
@@ -93,7 +76,7 @@ static int open_code(const struct pathprof_build_id *id, const char *name, pid_t
 	int r = -ENOENT;
 
 	if (!strcmp(name, "[vdso]"))
-		return pp_kmod_open_vdso(id, ret_code);
+		return pathprof_code_open_vdso(ret_code, id, NULL);
 	if (name[0] != '/')
 		return -ENOENT;
 	inside = pp_proc_open_inside(pid, name);

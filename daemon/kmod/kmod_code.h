@@ -34,10 +34,4 @@ int pp_kmod_codes_get(struct pp_kmod_codes *codes, const struct pathprof_build_i
 		      const char *name, pid_t pid, uint64_t now_ns,
 		      struct pathprof_code **ret_code);
 
-/*
- * The vDSO is no file, but every process has it, and with the same kernel it is the same. -ESTALE:
- * of another one; -ENOENT.
- */
-int pp_kmod_open_vdso(const struct pathprof_build_id *id, struct pathprof_code **ret_code);
-
 #endif

@@ -154,36 +154,22 @@ static int find_process(struct pp_rebuild *rebuild, const struct pp_counted *who
 
 /* ---------------------------------------------------------------- windows */
 
-static int count(struct pp_rebuild *rebuild, int refusal)
-{
-	if (refusal > 0 && refusal < PATHPROF_REFUSED_CNT)
-		rebuild->refused[refusal]++;
-	return refusal;
-}
-
-int pp_rebuild_window(struct pp_rebuild *rebuild, const struct pp_counted *who,
-		      const struct pathprof_taken *taken, uint32_t cnt,
+int pp_rebuild_window(struct pp_rebuild *rebuild, const struct pp_rebuild_window *window,
 		      struct pathprof_branch *branches, uint32_t *ret_cnt)
 {
 	struct pathprof_reconstructor *r;
 	uint32_t at;
-	int code = find_process(rebuild, who, &r);
+	int refusal = find_process(rebuild, &window->who, &r);
 
-	if (code < 0)
-		return code;
-	return count(rebuild, pathprof_reconstruct(r, taken, cnt, branches, ret_cnt, &at));
-}
-
-int pp_rebuild_from(struct pp_rebuild *rebuild, const struct pp_counted *who, uint64_t start,
-		    const struct pathprof_taken *taken, uint32_t cnt,
-		    struct pathprof_branch *branches, uint32_t *ret_cnt)
-{
-	struct pathprof_reconstructor *r;
-	uint32_t at;
-	int code = find_process(rebuild, who, &r);
-
-	if (code < 0)
-		return code;
-	return count(rebuild,
-		     pathprof_reconstruct_from(r, start, taken, cnt, branches, ret_cnt, &at));
+	if (refusal < 0)
+		return refusal;
+	if (window->start)
+		refusal = pathprof_reconstruct_from(r, *window->start, window->taken,
+						    window->taken_cnt, branches, ret_cnt, &at);
+	else
+		refusal = pathprof_reconstruct(r, window->taken, window->taken_cnt, branches,
+					       ret_cnt, &at);
+	if (refusal > 0 && refusal < PATHPROF_REFUSED_CNT)
+		rebuild->refused[refusal]++;
+	return refusal;
 }

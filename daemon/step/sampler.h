@@ -48,6 +48,17 @@ struct pp_sampler_ops {
 	void (*free)(struct pp_sampler *sampler);
 };
 
+/* Any number will do, as long as programs do not follow it. *state is not 0. */
+static inline uint64_t pp_sampler_random(uint64_t *state)
+{
+	uint64_t x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return *state = x;
+}
+
 extern const struct pp_sampler_ops pp_sampler_perf;
 extern const struct pp_sampler_ops pp_sampler_proc;
 

@@ -78,20 +78,11 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
-static uint64_t next_random(struct perf_sampler *sampler)
-{
-	uint64_t x = sampler->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return sampler->random = x;
-}
-
 /* Three quarters to five quarters of the nominal period. */
 static uint64_t draw_period(struct perf_sampler *sampler)
 {
-	return sampler->period_ns * 3 / 4 + next_random(sampler) % (sampler->period_ns / 2 + 1);
+	return sampler->period_ns * 3 / 4 +
+	       pp_sampler_random(&sampler->random) % (sampler->period_ns / 2 + 1);
 }
 
 static int open_event(struct perf_sampler *sampler, pid_t tid, int cpu)
@@ -314,7 +305,7 @@ static void consider(struct perf_sampler *sampler, const struct sample_record *r
 	if (record->time_ns < choice->oldest_ns)
 		return;
 	choice->fresh++;
-	if (next_random(sampler) % choice->fresh == 0)
+	if (pp_sampler_random(&sampler->random) % choice->fresh == 0)
 		choice->sample =
 			(struct pp_sample){(pid_t)record->pid, (pid_t)record->tid, record->time_ns};
 }

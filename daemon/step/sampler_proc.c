@@ -50,16 +50,6 @@ struct proc_sampler {
 	uint64_t weight; /* growth of all candidates so far, ticks */
 };
 
-static uint64_t next_random(struct proc_sampler *sampler)
-{
-	uint64_t x = sampler->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return sampler->random = x;
-}
-
 /* The entry of key, or the free slot where it belongs. */
 static struct entry *find(struct table *table, int64_t key)
 {
@@ -98,7 +88,7 @@ static void consider(struct proc_sampler *sampler, pid_t pid, pid_t tid)
 	if (grown <= 0 || stat.state != 'R')
 		return;
 	sampler->weight += (uint64_t)grown;
-	if (next_random(sampler) % sampler->weight < (uint64_t)grown)
+	if (pp_sampler_random(&sampler->random) % sampler->weight < (uint64_t)grown)
 		sampler->choice = (struct pp_sample){pid, tid, pp_step_now()};
 }
 

@@ -22,7 +22,7 @@
 #include "tell_pause.h"
 
 #define CONNECTIONS_MAX    16
-#define CONNECTION_S       10
+#define CONNECTION_MS      10000
 #define CONNECTION_BYTES   16384
 #define BACKLOG            32
 #define ADDRESS_MAX        80
@@ -41,6 +41,7 @@ struct pp_metrics {
 	bool closed; /* a connection, since it was last set to false */
 	pp_metrics_fn *fn;
 	void *context;
+	uint32_t connection_ms;
 	struct connection connections[CONNECTIONS_MAX];
 };
 
@@ -130,7 +131,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 		if (slot->connection != (began ? NULL : connection))
 			continue;
 		slot->connection = began ? connection : NULL;
-		slot->end_us = pp_tell_now_us() + CONNECTION_S * UINT64_C(1000000);
+		slot->end_us = pp_tell_now_us() + metrics->connection_ms * UINT64_C(1000);
 		return;
 	}
 }
@@ -263,7 +264,7 @@ static int start_server(struct pp_metrics *metrics, int fd)
 	metrics->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, metrics, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)CONNECTION_S,
+		MHD_OPTION_CONNECTION_TIMEOUT, metrics->connection_ms / 1000 + 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
 		metrics, MHD_OPTION_END);
@@ -308,17 +309,18 @@ static int open_all(struct pp_metrics *metrics, sd_event *event, const char *add
 	return r < 0 ? pathprof_fail(error, r, "metrics: %s: %s", address, strerror(-r)) : 0;
 }
 
-int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event, const char *address,
-		   pp_metrics_fn *fn, void *context, struct pathprof_error *error)
+int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event,
+		   const struct pp_metrics_config *config, struct pathprof_error *error)
 {
 	struct pp_metrics *metrics = calloc(1, sizeof(*metrics));
 	int r;
 
 	if (!metrics)
 		return -ENOMEM;
-	metrics->fn = fn;
-	metrics->context = context;
-	r = open_all(metrics, event, address, error);
+	metrics->fn = config->fn;
+	metrics->context = config->context;
+	metrics->connection_ms = config->connection_ms ? config->connection_ms : CONNECTION_MS;
+	r = open_all(metrics, event, config->address, error);
 	if (r < 0) {
 		pp_metrics_free(metrics);
 		return r;

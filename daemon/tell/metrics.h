@@ -21,9 +21,15 @@ struct pp_metrics;
 /* Writes all metrics; names, labels and values by the functions below. */
 typedef void pp_metrics_fn(void *context, FILE *to);
 
-/* address: "127.0.0.1:9753", "[::1]:9753". -EADDRINUSE, -EINVAL..., error says what to do. */
-int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event, const char *address,
-		   pp_metrics_fn *fn, void *context, struct pathprof_error *error);
+struct pp_metrics_config {
+	const char *address; /* "127.0.0.1:9753", "[::1]:9753" */
+	pp_metrics_fn *fn;
+	void *context;
+	uint32_t connection_ms; /* at most so long each; 0: 10 s */
+};
+/* -EADDRINUSE, -EINVAL..., error says what to do. */
+int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event,
+		   const struct pp_metrics_config *config, struct pathprof_error *error);
 void pp_metrics_free(struct pp_metrics *metrics);
 /* The port it listens on: another than asked for only when that was 0. */
 uint16_t pp_metrics_port(const struct pp_metrics *metrics);

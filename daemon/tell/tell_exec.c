@@ -29,21 +29,22 @@
 #include "../log.h"
 #include "tell_pause.h"
 
-#define QUEUE_MAX      256
-#define TRIES_MAX      3
-#define PAUSE_FIRST_US UINT64_C(250000)
-#define PAUSE_MOST_US  UINT64_C(10000000)
-#define REAP_AGAIN_US  UINT64_C(20000)
-#define WORDS_MAX      64
-#define SAID_MAX       160
-#define TURN_BYTES     4096
+#define QUEUE_MAX     256
+#define TRIES_MAX     3
+#define TIMEOUT_MS    10000
+#define RETRY_MS      250
+#define PAUSE_MOST_US UINT64_C(10000000)
+#define REAP_AGAIN_US UINT64_C(20000)
+#define WORDS_MAX     64
+#define SAID_MAX      160
+#define TURN_BYTES    4096
 
 struct exec {
 	struct pp_tell tell;
 	sd_event *event;
 	char *text; /* what argv points into */
 	char *argv[WORDS_MAX + 1];
-	uint64_t timeout_us;
+	uint64_t timeout_us, retry_us;
 
 	char *queue[QUEUE_MAX]; /* a ring; its first is the one under way */
 	uint32_t first, queued_cnt;
@@ -123,7 +124,7 @@ static void settle(struct exec *exec, bool well)
 static void next(struct exec *exec)
 {
 	if (exec->queued_cnt)
-		set_timer(exec, exec->failed_cnt ? pp_tell_pause_us(PAUSE_FIRST_US, PAUSE_MOST_US,
+		set_timer(exec, exec->failed_cnt ? pp_tell_pause_us(exec->retry_us, PAUSE_MOST_US,
 								    exec->failed_cnt)
 						 : 0);
 }
@@ -355,9 +356,7 @@ static void exec_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 /* Without the event loop: until the hook has ended or the time is up. */
 static void await_child(struct exec *exec, uint64_t until_us)
 {
-	uint64_t now_us;
-
-	while (exec->child && (now_us = pp_tell_now_us()) < until_us) {
+	while (exec->child && pp_tell_now_us() < until_us) {
 		struct pollfd ends[] = {{.fd = exec->output, .events = POLLIN}};
 		char text[TURN_BYTES];
 
@@ -441,8 +440,8 @@ static int split(struct exec *exec, const char *command, struct pathprof_error *
 	return 0;
 }
 
-int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event, const char *command,
-		     uint32_t timeout_ms, struct pathprof_error *error)
+int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event,
+		     const struct pp_tell_exec_config *config, struct pathprof_error *error)
 {
 	struct exec *exec = calloc(1, sizeof(*exec));
 	int r;
@@ -451,10 +450,11 @@ int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event, const char *com
 		return -ENOMEM;
 	exec->tell.ops = &exec_ops;
 	exec->event = sd_event_ref(event);
-	exec->timeout_us = (uint64_t)timeout_ms * 1000;
+	exec->timeout_us = UINT64_C(1000) * (config->timeout_ms ? config->timeout_ms : TIMEOUT_MS);
+	exec->retry_us = UINT64_C(1000) * (config->retry_ms ? config->retry_ms : RETRY_MS);
 	exec->pidfd = -EBADF;
 	exec->output = -EBADF;
-	r = split(exec, command, error);
+	r = split(exec, config->command, error);
 	if (r == 0)
 		r = sd_event_add_time_relative(event, &exec->timer, CLOCK_MONOTONIC, 0, 1000,
 					       on_timer, exec);

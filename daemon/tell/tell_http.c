@@ -233,8 +233,15 @@ static int set_options(struct pp_tell_http *http, const struct pp_tell_http_conf
 	SET(CURLOPT_ERRORBUFFER, http->why);
 	if (config->bearer_file)
 		SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-	if (config->ca_file)
+	if (config->ca_file) {
 		SET(CURLOPT_CAINFO, config->ca_file);
+		/* the system's are not believed beside it */
+		SET(CURLOPT_CAPATH, NULL);
+		/* read at each try, as the token is: libcurl would keep it for a day, and a session
+		   that is taken up again vouches for itself */
+		SET(CURLOPT_CA_CACHE_TIMEOUT, 0L);
+		SET(CURLOPT_SSL_SESSIONID_CACHE, 0L);
+	}
 #undef SET
 	return good ? 0 : -ENOMEM;
 }

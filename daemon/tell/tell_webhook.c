@@ -4,7 +4,7 @@
  *
  *     JSON          entries are messages: the first is under way, each leaves when it was taken
  *     Alertmanager  entries are alerts in their last state: those that are due go in one request;
- *                   one that fires stays, and is due again every resend_s; one that has resolved
+ *                   one that fires stays, and is due again every resend_ms; one that has resolved
  *                   leaves when that was taken
  *
  * Either way one request at a time. After a failure all wait, longer each time. A receiver that
@@ -30,7 +30,7 @@
 #include "tell_http.h"
 #include "tell_pause.h"
 
-#define RESEND_S       60
+#define RESEND_MS      60000
 #define QUEUE_MAX      256
 #define TIMEOUT_MS     15000
 #define RETRY_MS       1000
@@ -508,7 +508,7 @@ static void webhook_free(struct pp_tell *tell, uint32_t wait_ms)
 
 	if (!hook)
 		return;
-	if (hook->http)
+	if (hook->http && wait_ms)
 		last_tries(hook, wait_ms);
 	pp_tell_http_free(hook->http);
 	sd_event_source_disable_unref(hook->timer);
@@ -565,7 +565,7 @@ static void set_limits(struct webhook *hook, const struct pp_tell_webhook_config
 {
 	hook->kind = config->kind;
 	hook->tell.ops = &webhook_ops[config->kind];
-	hook->resend_us = UINT64_C(1000000) * (config->resend_s ? config->resend_s : RESEND_S);
+	hook->resend_us = UINT64_C(1000) * (config->resend_ms ? config->resend_ms : RESEND_MS);
 	hook->retry_us = UINT64_C(1000) * (config->retry_ms ? config->retry_ms : RETRY_MS);
 	hook->entry_max = config->queue_max ? config->queue_max : QUEUE_MAX;
 	if (gethostname(hook->host, sizeof(hook->host)) < 0)
@@ -583,7 +583,11 @@ int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
 		return -ENOMEM;
 	set_limits(hook, config);
 	hook->entries = calloc(hook->entry_max, sizeof(struct entry *));
-	r = hook->entries ? open_http(hook, event, config, error) : -ENOMEM;
+	if (!hook->entries) {
+		free(hook);
+		return -ENOMEM;
+	}
+	r = open_http(hook, event, config, error);
 	if (r >= 0)
 		r = sd_event_add_time(event, &hook->timer, CLOCK_MONOTONIC, 0, 1000, on_timer,
 				      hook);

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "track_proc.h"
@@ -171,13 +170,11 @@ char *pp_cgroup_parse(const char *text, char *name, size_t size)
 
 int pp_cgroup_read(pid_t pid, char *ret_name, size_t size)
 {
-	char path[32], text[8192];
-	int r;
+	char text[8192];
+	int r = pp_proc_read_of(pid, "cgroup", text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	r = pp_proc_read(path, text, sizeof(text));
 	if (r < 0)
-		return r == -ENOENT ? -ESRCH : r;
+		return r;
 	pp_cgroup_parse(text, ret_name, size);
 	return 0;
 }

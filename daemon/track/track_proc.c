@@ -41,6 +41,16 @@ int pp_proc_read(const char *path, char *text, size_t size)
 	return (int)len_bytes;
 }
 
+int pp_proc_read_of(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	r = pp_proc_read(path, text, size);
+	return r == -ENOENT ? -ESRCH : r;
+}
+
 /* ---------------------------------------------------------------- stat */
 
 /* Field number (from 3, as proc(5) counts) of the text after the command's ")". */
@@ -104,13 +114,11 @@ int pp_proc_parse_stat(const char *text, struct pp_stat *ret_stat)
 
 int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat)
 {
-	char path[32], text[1024];
-	int r;
+	char text[1024];
+	int r = pp_proc_read_of(pid, "stat", text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	r = pp_proc_read(path, text, sizeof(text));
 	if (r < 0)
-		return r == -ENOENT ? -ESRCH : r;
+		return r;
 	return pp_proc_parse_stat(text, ret_stat);
 }
 
@@ -154,13 +162,11 @@ int pp_proc_parse_status(const char *text, pid_t *ret_inner_pid, uid_t *ret_uid)
 
 int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid)
 {
-	char path[32], text[8192];
-	int r;
+	char text[8192];
+	int r = pp_proc_read_of(pid, "status", text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	r = pp_proc_read(path, text, sizeof(text));
 	if (r < 0)
-		return r == -ENOENT ? -ESRCH : r;
+		return r;
 	return pp_proc_parse_status(text, ret_inner_pid, ret_uid);
 }
 

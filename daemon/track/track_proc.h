@@ -77,5 +77,7 @@ int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid);
 int pp_proc_open_inside(pid_t pid, const char *path);
 /* Whole small file into text (NUL-terminated, cut to size - 1); its length or -errno. */
 int pp_proc_read(const char *path, char *text, size_t size);
+/* The same of /proc/PID/NAME. -ESRCH: there is no such process. */
+int pp_proc_read_of(pid_t pid, const char *name, char *text, size_t size);
 
 #endif

@@ -22,6 +22,7 @@ struct arrival {
 	struct pp_window *window;
 	struct pp_counted who;
 	uint32_t process; /* index in the profile */
+	uint64_t burst;   /* its number in the window, 1 first; 0: a count */
 };
 
 struct place {
@@ -117,6 +118,7 @@ static void add_path(const struct arrival *arrival, const struct pathprof_path_s
 						   .outcomes = path->outcomes,
 						   .samples = cnt,
 						   .weight = path->weight * (double)cnt,
+						   .burst = arrival->burst,
 					   });
 }
 
@@ -210,6 +212,7 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 	}
 	window->resolver.dispatch(window->resolver.context);
 	add_totals(&window->profile.totals, burst);
+	arrival.burst = window->profile.totals.bursts;
 	add_held(window, burst->stopped_ns);
 	arrival.process = find_process(window, &arrival.who, burst->taken_cnt);
 	if (arrival.process == PATHPROF_NO_INDEX)

@@ -4,6 +4,9 @@
 --
 -- Expected load: up to 200 rows of drift a window; alerts are few and rewritten in place.
 
+-- Sum over bursts of the square of how often each saw the path; NULL: not known.
+ALTER TABLE path_counts ADD COLUMN squares INTEGER CHECK (squares >= samples);
+
 CREATE TABLE drift(
 	window INTEGER NOT NULL REFERENCES windows(id),
 	binary INTEGER NOT NULL REFERENCES binaries(id),
@@ -39,3 +42,19 @@ CREATE TABLE alerts(
 	json TEXT NOT NULL,
 	PRIMARY KEY (rule, binary, container)
 ) STRICT, WITHOUT ROWID;
+
+-- What of a path outlives its build: a hash of its function's name and shape, and its place in
+-- it, each 64 bits read as signed. function 0: the path was looked at and has no such name.
+CREATE TABLE portable_paths(
+	path INTEGER PRIMARY KEY REFERENCES paths(id),
+	function INTEGER NOT NULL,
+	place INTEGER NOT NULL,
+	name TEXT NOT NULL
+) STRICT;
+
+-- The functions of a build, whether they ran or not: their hashes, 8 bytes each, the lowest byte
+-- first, ascending as unsigned numbers.
+CREATE TABLE binary_functions(
+	binary INTEGER PRIMARY KEY REFERENCES binaries(id),
+	keys BLOB NOT NULL CHECK (length(keys) % 8 = 0)
+) STRICT;

@@ -75,14 +75,16 @@ static void fill(struct pathprof_profile *p, uint32_t binaries, uint32_t paths, 
 		process.binary = pathprof_profile_binary(p, &id, name);
 		uint32_t who = pathprof_profile_process(p, &process);
 		for (uint32_t i = 0; i < paths; i++) {
+			uint64_t seen = draw_samples(i, samples);
 			const struct pathprof_path_count path = {
 				.process = who,
 				.binary = process.binary,
 				.start = 0x1000 + 64 * (i / PATHS_PER_FUNC),
 				.length = 4,
 				.outcomes = i % PATHS_PER_FUNC,
-				.samples = draw_samples(i, samples),
+				.samples = seen,
 				.weight = 1,
+				.squares = seen + seen / 2,
 			};
 
 			if (path.samples)
@@ -165,6 +167,7 @@ int main(int argc, char **argv)
 
 	pp_config_defaults(&config);
 	config.tell_journal = 0;
+	config.drift_memory_max_bytes = 128 << 20; /* all of them are to be watched */
 	snprintf(config.db_path, sizeof(config.db_path), "%s/p.db", dir);
 	must(pathprof_profile_init(&profile, 512u << 20) == 0, "out of memory");
 	must(pp_drift_new(&drift, &config, store, NULL, &error) == 0, error.text);

@@ -23,11 +23,17 @@ free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# get URL [EXPRESSION]: what Python makes of the JSON there, d; without one the text as it is.
+# get URL [EXPRESSION]: what Python makes of the JSON there, d; without one the text as it is. What
+# may not stand in a URL is spelled out.
 get() {
 	python3 - "$@" <<-'END'
-		import json, sys, urllib.request
-		text = urllib.request.urlopen(sys.argv[1], timeout=5).read().decode()
+		import json, sys, urllib.parse, urllib.request
+		from datetime import datetime
+		url = urllib.parse.quote(sys.argv[1], safe=":/?=&%")
+		try:
+		    text = urllib.request.urlopen(url, timeout=5).read().decode()
+		except OSError as error:
+		    sys.exit("%s: %s" % (url, error))
 		d = json.loads(text) if len(sys.argv) > 2 else None
 		print(eval(sys.argv[2]) if len(sys.argv) > 2 else text, end="" if d is None else "\n")
 	END
@@ -88,6 +94,11 @@ active() {
 		"sum('$1' in a['labels']['binary'] for a in d)"
 }
 is_active() { [ "$(active "$2")" = "$1" ]; }
+# told_since NS BINARY: it was told of the one about it after that time.
+told_since() {
+	[ "$(get "$alertmanager_url/api/v2/alerts?active=true" "sum('$2' in a['labels']['binary']
+		and datetime.fromisoformat(a['updatedAt']).timestamp() > $1 / 1e9 for a in d)")" = 1 ]
+}
 notified() { grep -c -- "$1" "$tmp/notified" || true; }
 has_notified() { [ "$(notified "$2")" -ge "$1" ]; }
 
@@ -114,3 +125,4 @@ value_of() {
 		"d['data']['result'][0]['value'][1] if d['data']['result'] else ''"
 }
 value_is() { [ "$(value_of "$2")" = "$1" ]; }
+has_value() { [ -n "$(value_of "$1")" ]; }

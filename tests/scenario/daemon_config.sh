@@ -42,6 +42,10 @@ printf '[Profile]\nOverhead=much\n' >"$conf.d/30.conf"
 refused bad-value "$conf.d/30.conf:2: Overhead=much: bad value" 1 -c "$conf" --db "$db"
 printf '[Profile]\nOverhead=200%%\n' >"$conf.d/30.conf"
 refused out-of-range "$conf.d/30.conf:2: Overhead=200%: out of range" 1 -c "$conf" --db "$db"
+printf '[Metrics]\nListen=localhost:80\n' >"$conf.d/30.conf"
+refused bad-address "$conf.d/30.conf:2: Listen=localhost:80: bad value" 1 -c "$conf" --db "$db"
+printf '[Alert a]\nMetric=overlap\nThreshold=5\n' >"$conf.d/30.conf"
+refused bad-rule "$conf.d/30.conf: [Alert a]: Threshold=5: overlap is" 1 -c "$conf" --db "$db"
 printf '[Profile]\nOverhead=1%%\nOverhead=1%%\n' >"$conf.d/30.conf"
 refused duplicate "$conf.d/30.conf:3: Overhead= was set" 1 -c "$conf" --db "$db"
 check nothing-started "a database was made" test ! -e "$db"
@@ -61,6 +65,13 @@ while IFS='=' read -r key default; do
 		missing="$missing $key=$default"
 done < <("$pathprofd" --print-config | grep '^#[A-Z][A-Za-z]*=')
 check manual-has-every-key "$missing" test -z "$missing"
+# KEY: WANTED, of every key, here and there; those of the second rule are as those of the first
+"$pathprofd" --print-config | sed -n '/^# Wanted: /{h;d};/^#[A-Z][A-Za-z]*=/{s/^#\([A-Za-z]*\)=.*/\1/;G;s/\n# /: /;p;s/.*//;h}' |
+	grep Wanted | sort >"$tmp/wanted"
+sed -n '/^\.B [A-Z][A-Za-z]*=$/{s/^\.B \(.*\)=/\1/;h};/^Wanted: /{G;s/\(.*\)\n\(.*\)/\2: \1/;p}' \
+	"$here/docs/man/pathprofd.conf.5" | sort >"$tmp/in-manual"
+check manual-says-what-is-wanted "$(diff "$tmp/wanted" "$tmp/in-manual" | head -n 5)" \
+	eval '[ -s "$tmp/wanted" ] && cmp -s "$tmp/wanted" "$tmp/in-manual"'
 
 rm -r "$conf.d"
 printf '[Profile]\nOverhead=1%%\nWindowSec=60\n' >"$conf"

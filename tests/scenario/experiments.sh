@@ -35,7 +35,7 @@ refuses() {
 }
 
 "$lab" experiment list >"$tmp/list"
-for name in rps-4 rps-7 rps-8 rps-9 rps-10 rps-11; do
+for name in rps-4 rps-7 rps-8 rps-9 rps-10 rps-11 ccp drift; do
 	check "list names $name" grep -q "^$name " "$tmp/list"
 done
 check "list names twelve programs" \
@@ -63,6 +63,14 @@ else
 	check "and says the same once" cmp "$out/headlines.csv" "$tmp/first.csv"
 	check "svg is one figure" test "$(grep -c '<svg' "$out/rps-4.svg")" -eq 1
 
+	check "drift runs" "$lab" experiment drift --out "$out"
+	check "no change: each size alarms in at most 1 % of windows" awk -F, \
+		'NR > 1 { for (i = NF - 3; i <= NF; i++) if ($i > 1) bad = 1; seen = 1 }
+		END { exit bad || !seen }' "$out/drift-calm.csv"
+	check "bursts that are known do not alarm, untold ones do" awk -F, \
+		'$1 == 14 { seen = 1; exit !($2 > 5 && $4 <= 1) } END { if (!seen) exit 1 }' \
+		"$out/drift-dispersion.csv"
+
 	sed 's#^set output .*#set output "/dev/null"\nnonsense#' "$out/rps-4.gp" >"$tmp/broken.gp"
 	if gnuplot "$tmp/broken.gp" >/dev/null 2>&1; then
 		not_ok "a broken script is seen" "gnuplot said nothing"
@@ -78,6 +86,11 @@ elif command -v gnuplot >/dev/null; then
 		"$lab" experiment rps-11 --programs gzip --out "$out"
 	check "gzip's error is below the paper's 3 %" awk -F, \
 		'$1 == "gzip" { seen = 1; exit !($2 < 3) } END { if (!seen) exit 1 }' "$out/rps-11.csv"
+	check "ccp records and compares gzip's inputs" \
+		"$lab" experiment ccp --programs gzip --out "$out"
+	check "entropy tells what prediction loses" awk -F, \
+		'$1 == "KL bits" { seen = 1; exit !($2 > 0.8) } END { if (!seen) exit 1 }' \
+		"$out/ccp-metrics.csv"
 	before=$(stat -c %Y.%i "$out"/traces/gzip-*.trace)
 	check "rps-11 runs again" "$lab" experiment rps-11 --programs gzip --out "$out"
 	check "from the trace it kept" test "$before" = "$(stat -c %Y.%i "$out"/traces/gzip-*.trace)"

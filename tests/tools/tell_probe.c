@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tell_probe ALERTMANAGER_URL LISTEN RESEND_S: the daemon's sinks and endpoint without the daemon.
- * Lines on standard input are what happens: `fire BINARY`, `still BINARY`, `resolve BINARY`. Ends
- * when its input does.
+ * tell_probe [-j] [-c CA_FILE] [-b TOKEN_FILE] URL LISTEN: the daemon's sinks and endpoint without
+ * the daemon. It tells an Alertmanager, each second again; -j: any webhook, as JSON. Lines on
+ * standard input are what happens: `fire BINARY`, `still BINARY`, `resolve BINARY`. Ends when its
+ * input does.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../daemon/log.h"
 #include "../../daemon/tell/metrics.h"
 #include "../../daemon/tell/tell.h"
 
@@ -100,35 +103,51 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *cont
 	return 0;
 }
 
-static int open_probe(struct probe *probe, char **argv, struct pathprof_error *error)
+static int open_probe(struct probe *probe, const struct pp_tell_webhook_config *config,
+		      const char *listen, struct pathprof_error *error)
 {
-	struct pp_tell_webhook_config config = {
-		.kind = PP_TELL_WEBHOOK_ALERTMANAGER,
-		.url = argv[1],
-		.resend_s = (uint32_t)atoi(argv[3]),
-		.retry_ms = 200,
-	};
+	const struct pp_metrics_config metrics = {
+		.address = listen, .fn = write_metrics, .context = probe};
 	int r = sd_event_new(&probe->event);
 
 	if (r >= 0)
-		r = pp_tell_webhook_new(&probe->tell, probe->event, &config, error);
+		r = pp_tell_webhook_new(&probe->tell, probe->event, config, error);
 	if (r >= 0)
-		r = pp_metrics_new(&probe->metrics, probe->event, argv[2], write_metrics, probe,
-				   error);
+		r = pp_metrics_new(&probe->metrics, probe->event, &metrics, error);
 	if (r >= 0)
 		r = sd_event_add_io(probe->event, NULL, STDIN_FILENO, EPOLLIN, on_input, probe);
 	return r;
 }
 
+static int read_options(struct pp_tell_webhook_config *config, int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt(argc, argv, "jc:b:")) != -1) {
+		if (option == 'j')
+			config->kind = PP_TELL_WEBHOOK_JSON;
+		else if (option == 'c')
+			config->ca_file = optarg;
+		else if (option == 'b')
+			config->bearer_file = optarg;
+		else
+			return -EINVAL;
+	}
+	return argc - optind == 2 ? 0 : -EINVAL;
+}
+
 int main(int argc, char **argv)
 {
+	struct pp_tell_webhook_config config = {.resend_ms = 1000, .retry_ms = 200};
 	struct pathprof_error error = {""};
 	struct probe probe = {0};
 	int r;
 
-	if (argc != 4)
+	if (read_options(&config, argc, argv) < 0)
 		return 2;
-	r = open_probe(&probe, argv, &error);
+	config.url = argv[optind];
+	pp_log_init(LOG_INFO);
+	r = open_probe(&probe, &config, argv[optind + 1], &error);
 	if (r >= 0) {
 		puts("ready");
 		fflush(stdout);

@@ -17,15 +17,18 @@
 enum world_answer {
 	ANSWER_RESET = 1, /* else a status of HTTP */
 	ANSWER_HANG,      /* takes the request and says nothing */
-	ANSWER_SLOW,      /* 200, a byte every 10 ms */
+	ANSWER_SLOW,      /* 200, a byte every 2 ms */
 	ANSWER_GARBAGE,
 	ANSWER_ENDLESS, /* 200, and a body that does not end */
 	ANSWER_LATER,   /* 503 with Retry-After: 1 */
+	ANSWER_THITHER, /* 307 to another place of this server */
 };
 
 struct world {
 	sd_event *event;
-	uint64_t beat_us, latest_us; /* last beat; greatest distance of two */
+	/* last beat; greatest distance of two, without the time in which others had the CPU */
+	uint64_t beat_us, latest_us;
+	uint64_t waited_us; /* for a CPU, since the beginning, at the last beat */
 	int listener;
 	unsigned int port;
 	int answers[WORLD_REQUESTS_MAX];

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -566,6 +567,51 @@ static void test_identity(void)
 	CU_ASSERT(strstr(error.text, SELF) != NULL);
 }
 
+static int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int cnt = 0;
+
+	while (dir && readdir(dir))
+		cnt++;
+	if (dir)
+		closedir(dir);
+	return cnt;
+}
+
+/* With the page that its image begins on to compare with. */
+static void test_vdso(void)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel hands over a number */
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	uint64_t start, end, vaddr, found;
+	struct pathprof_code *code = NULL;
+	struct pathprof_build_id id;
+	char text[64];
+	unsigned int len;
+	const char *name;
+	int before = count_fds();
+
+	if (!image) {
+		unit_skip("this kernel maps no vDSO");
+		return;
+	}
+	CU_ASSERT_EQUAL_FATAL(pathprof_build_id_read_memory(&id, image, 4096), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_code_open_vdso(&code, &id, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_code_find_function(code, "__vdso_getcpu", &start, &end), 0);
+	CU_ASSERT(start < end);
+	CU_ASSERT_EQUAL(pathprof_code_function(code, end - 1, &name, &found), 0);
+	CU_ASSERT_EQUAL(found, start);
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, start, text, sizeof(text), &len), 0);
+	CU_ASSERT_EQUAL(pathprof_code_offset_to_vaddr(code, start, &vaddr), 0);
+	pathprof_code_free(code);
+	code = NULL;
+	id.bytes[0] ^= 1;
+	CU_ASSERT_EQUAL(pathprof_code_open_vdso(&code, &id, NULL), -ESTALE);
+	CU_ASSERT_PTR_NULL(code);
+	CU_ASSERT_EQUAL(count_fds(), before);
+}
+
 static void test_refused(void)
 {
 	struct pathprof_code *code = NULL;
@@ -599,18 +645,6 @@ static void ask_everything(struct pathprof_code *code, uint64_t offset)
 	pathprof_code_function(code, offset, &text, &start);
 	pathprof_code_line(code, offset, &text, &number);
 	pathprof_code_instruction(code, offset, line, sizeof(line), &len);
-}
-
-static int count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int cnt = 0;
-
-	while (dir && readdir(dir))
-		cnt++;
-	if (dir)
-		closedir(dir);
-	return cnt;
 }
 
 static void test_descriptors(void)
@@ -682,6 +716,7 @@ static const struct unit_test tests[] = {
 	{"undecodable, cut off, outside: three errors", test_instruction_errors},
 	{"a listing follows the running bytes and names its calls", test_instructions},
 	{"another identity is refused", test_identity},
+	{"the vDSO is read like a file, and held to its identity", test_vdso},
 	{"what is no x86-64 ELF file is refused", test_refused},
 	{"no descriptor is leaked", test_descriptors},
 	{"files cut anywhere are survived", test_cut_files},

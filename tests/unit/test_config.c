@@ -464,7 +464,124 @@ static void test_telling(void)
 	refuse("[Tell]\nExec=cat\n", "wanted a command by its absolute path");
 }
 
+/* What is refused of each key of drift, alerts, telling and metrics, and what is said. */
+static const struct {
+	const char *section, *key, *value, *wanted;
+} wrong[] = {
+	{"Drift", "Enabled", "on off", "bad value, wanted yes or no"},
+	{"Drift", "Previous", "2", "bad value, wanted yes or no"},
+	{"Drift", "Rolling", "0.5s", "out of range, wanted a span of time from 1s to 30d"},
+	{"Drift", "Rolling", "long", "bad value, wanted a span of time from 1s to 30d"},
+	{"Drift", "Baselines", "here", "wanted an absolute path"},
+	{"Drift", "SamplesMin", "0", "out of range, wanted a whole number from 1 to 1000000000"},
+	{"Drift", "SubjectsMax", "4097", "out of range, wanted a whole number from 1 to 4096"},
+	{"Drift", "MemoryMax", "1K", "out of range, wanted a size from 1M to 4G"},
+	{"Tell", "Journal", "maybe", "bad value, wanted yes or no"},
+	{"Tell", "Exec", "cat", "bad value, wanted a command by its absolute path"},
+	{"Tell", "Alertmanager", "host:9093", "bad value, wanted a URL, http:// or https://"},
+	{"Tell", "Alertmanager", "http://", "bad value, wanted a URL, http:// or https://"},
+	{"Tell", "Webhook", "https:///x", "bad value, wanted a URL, http:// or https://"},
+	{"Tell", "Webhook", "http://host /x", "bad value, wanted a URL, http:// or https://"},
+	{"Tell", "BearerFile", "token", "wanted an absolute path"},
+	{"Tell", "CAFile", "./ca.pem", "wanted an absolute path"},
+	{"Metrics", "Listen", "9753", "bad value, wanted an address and a port in numbers, as 1"},
+	{"Metrics", "Listen", "localhost:9753", "bad value, wanted an address and a port"},
+	{"Metrics", "Listen", "127.0.0.1:", "bad value, wanted an address and a port"},
+	{"Metrics", "Listen", "127.0.0.1:65536", "bad value, wanted an address and a port"},
+	{"Metrics", "Listen", "127.0.0.1.5:80", "bad value, wanted an address and a port"},
+	{"Metrics", "Listen", "::1:9753", "bad value, wanted an address and a port"},
+	{"Metrics", "Listen", "[::1:9753", "bad value, wanted an address and a port"},
+	{"Metrics", "Listen", "[1.2.3.4]:9753", "bad value, wanted an address and a port"},
+	{"Alert a", "Enabled", "always", "bad value, wanted yes or no"},
+	{"Alert a", "Metric", "drift", "bad value, wanted one of kl_corrected kl angle_degrees"},
+	{"Alert a", "Threshold", "nan", "bad value, wanted a number from 0 to 1000"},
+	{"Alert a", "Threshold", "1001", "out of range, wanted a number from 0 to 1000"},
+	{"Alert a", "Hysteresis", "-0.1", "bad value, wanted a number from 0 to 1000"},
+	{"Alert a", "SamplesMin", "0", "out of range, wanted a whole number from 1 to"},
+	{"Alert a", "Pooled", "0", "out of range, wanted a whole number from 1 to 16"},
+	{"Alert a", "Windows", "0", "out of range, wanted a whole number from 1 to 10000"},
+	{"Alert a", "ResolveWindows", "1.5", "bad value, wanted a whole number from 1 to 10000"},
+	{"Alert a", "CoolDown", "366d", "out of range, wanted a span of time from 1ms to 365d"},
+	{"Alert a", "Binary", "", "bad value, wanted a pattern"},
+	{"Alert a", "Baseline", "", "bad value, wanted a baseline: letters, digits, . _ and -"},
+	{"Alert a", "Baseline", "a/b", "bad value, wanted a baseline"},
+	{"Alert a", "Baseline", "..", "bad value, wanted a baseline"},
+	{"Alert a", "Baseline", "a23456789012345678901234567890123456789x",
+	 "too long, wanted a baseline: letters, digits, . _ and - of at most 39 bytes"},
+};
+
+static void test_wrong_values(void)
+{
+	char text[256], wanted[256];
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(text, sizeof(text), "[%s]\n\n%s=%s\n", wrong[i].section, wrong[i].key,
+			 wrong[i].value);
+		snprintf(wanted, sizeof(wanted), "F:3: %s=%s: %s", wrong[i].key, wrong[i].value,
+			 wrong[i].wanted);
+		refuse(text, wanted);
+	}
+}
+
+/* Each value is one by itself; together they are none. */
+static void test_impossible_rules(void)
+{
+	refuse("[Alert a]\nMetric=overlap\nThreshold=1.5\n",
+	       "F: [Alert a]: Threshold=1.5: overlap is from 0 to 1");
+	refuse("[Alert a]\nThreshold=90.5\nMetric=angle_degrees\n",
+	       "F: [Alert a]: Threshold=90.5: angle_degrees is from 0 to 90");
+	refuse("[Alert slow]\nThreshold=2\n[Alert slow]\nMetric=dynamic_coverage\n",
+	       "F: [Alert slow]: Threshold=2: dynamic_coverage is from 0 to 1");
+}
+
+static bool is_tried(const char *section, const char *key)
+{
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (!strncmp(wrong[i].section, section, strlen(section)) &&
+		    !strcmp(wrong[i].key, key))
+			return true;
+	return false;
+}
+
+/* So that a new key comes with what is wrong for it. Any text will do for a container's pattern. */
+static void test_wrong_values_are_complete(void)
+{
+	static const char *const sections[] = {"Drift", "Tell", "Metrics"};
+
+	for (size_t s = 0; s < 3; s++)
+		for (size_t i = 0; i < pp_config_key_cnt; i++)
+			if (!strcmp(pp_config_keys[i].section, sections[s]))
+				CU_ASSERT_TRUE(is_tried(sections[s], pp_config_keys[i].name));
+	for (size_t i = 0; i < pp_config_alert_key_cnt; i++)
+		CU_ASSERT_TRUE(is_tried("Alert", pp_config_alert_keys[i].name) ||
+			       !strcmp(pp_config_alert_keys[i].name, "Container"));
+}
+
+static void test_right_values(void)
+{
+	static const char *const right[] = {"127.0.0.1:0", "0.0.0.0:65535", "[::]:80",
+					    "[fe80::1]:9753", ""};
+	struct pp_config config;
+	char text[128];
+
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		snprintf(text, sizeof(text), "[Metrics]\nListen=%s\n", right[i]);
+		accept(text, &config);
+		CU_ASSERT_STRING_EQUAL(config.metrics_listen, right[i]);
+	}
+	accept("[Alert a]\nMetric=overlap\nThreshold=1\n[Alert b]\nThreshold=90\n"
+	       "Metric=angle_degrees\n[Alert c]\nThreshold=1000\nMetric=kl\n",
+	       &config);
+	accept("[Alert a]\nContainer=\nBinary=/bin/*\nBaseline=v1.2_x-3\n[Tell]\nWebhook=\n"
+	       "Alertmanager=https://[::1]:9093/prefix\nExec=/bin/true a b\n",
+	       &config);
+}
+
 static const struct unit_test tests[] = {
+	{"what is wrong for drift, alerts and telling is told by file and line", test_wrong_values},
+	{"a threshold that a figure cannot reach is refused", test_impossible_rules},
+	{"every key of theirs is tried", test_wrong_values_are_complete},
+	{"what is right for them is taken", test_right_values},
 	{"alert rules have names, and what they leave out", test_alert_rules},
 	{"where alerts are told is checked", test_telling},
 	{"defaults are what the table says", test_defaults},

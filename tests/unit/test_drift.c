@@ -481,7 +481,7 @@ static struct lab_calibration_plan plan_of(enum lab_world_kind kind, size_t even
 		.window_samples = samples,
 		.baseline_samples = 10 * samples,
 		.flow = 0.1,
-		.cluster = 1,
+		.bursts = {.samples = 1, .stay = 1, .loop = 1},
 		.seed = 1000 + samples,
 		.settings = pathprof_drift_defaults,
 		.fast = pathprof_alert_fast,
@@ -546,21 +546,25 @@ static void test_misses(void)
 		}
 }
 
-/* Samples that come four alike: told so, chance is taken for chance; untold, it rings. */
-static void test_dispersed(void)
+/* Samples that come in bursts: told so, chance is taken for chance; untold, it rings. */
+static void test_bursts(void)
 {
-	struct lab_calibration_plan plan = plan_of(LAB_WORLD_ZIPF, 200, 5000);
-	struct lab_calibration told = {0}, untold = {0};
+	for (unsigned int way = 0; way < 3; way++) {
+		struct lab_calibration_plan plan = plan_of(LAB_WORLD_ZIPF, 200, 5000);
+		struct lab_calibration c = {0};
 
-	plan.cluster = 4;
-	plan.trials = 10;
-	plan.calm_windows = 15;
-	CU_ASSERT_EQUAL(lab_calibrate(&untold, &plan), 0);
-	plan.settings.dispersion = 4;
-	CU_ASSERT_EQUAL(lab_calibrate(&told, &plan), 0);
-	CU_ASSERT(untold.over * 2 > untold.calm_windows);
-	CU_ASSERT(told.over * 100 <= told.calm_windows);
-	CU_ASSERT_DOUBLE_EQUAL(told.corrected_bits / told.plain_bits, 0, 0.02);
+		plan.bursts = (struct lab_bursts){14, 0.7, 8, way == 2};
+		plan.told = way > 0;
+		plan.trials = 10;
+		plan.calm_windows = 15;
+		CU_ASSERT_EQUAL(lab_calibrate(&c, &plan), 0);
+		if (!way) {
+			CU_ASSERT(c.over * 2 > c.calm_windows);
+			continue;
+		}
+		CU_ASSERT(c.fired * 100 <= c.calm_windows);
+		CU_ASSERT_DOUBLE_EQUAL(c.corrected_bits / c.plain_bits, 0, 0.15);
+	}
 }
 
 /* A change of nothing must not count as caught. */
@@ -612,7 +616,7 @@ static const struct unit_test tests[] = {
 	{"dispersion is how many samples come alike", test_dispersion},
 	{"no change: at most 1 % of windows, where plain D rings", test_false_alarms},
 	{"10 % of the flow moved: caught within three windows", test_misses},
-	{"samples that come alike, told and untold", test_dispersed},
+	{"samples that come in bursts, told and untold", test_bursts},
 	{"no flow moved: not caught", test_planted_stillness},
 	{"corrected D is right at any sample size", test_bias},
 };

@@ -133,7 +133,8 @@ static void test_rolling(void)
 			CU_ASSERT(past[i].end_ns - rolling.base.buckets[0].begin_ns <= 340 &&
 				  past[i].end_ns - rolling.base.buckets[0].begin_ns >= 180);
 	}
-	CU_ASSERT(pp_rolling_dispersion(&rolling) >= 1);
+	/* so few samples, of which nobody says which came together, show nothing */
+	CU_ASSERT_EQUAL(pp_rolling_dispersion(&rolling), 0);
 	rolling.base.sum.events[0].weight++;
 	CU_ASSERT_FALSE(base_is_sound(&rolling, past, WINDOWS - 2));
 	pp_rolling_release(&rolling);
@@ -305,6 +306,13 @@ static void window(struct bench *b, uint32_t shift)
 	begin_window(b);
 	run_program(b, 1, "/bin/program", "", shift, SAMPLES);
 	end_window(b);
+}
+
+/* Until nothing is being read and no message waits. */
+static void settle(struct bench *b)
+{
+	while (b->drift->drafts || pp_names_busy(b->drift->names))
+		CU_ASSERT_FATAL(sd_event_run(b->event, UINT64_MAX) >= 0);
 }
 
 static void windows(struct bench *b, uint32_t shift, int cnt)
@@ -556,6 +564,7 @@ static void test_message(void)
 	told_cnt = 0;
 	windows(&b, 0, 8);
 	windows(&b, 3, 2);
+	settle(&b);
 	CU_ASSERT_EQUAL(told_cnt, 1);
 	CU_ASSERT_EQUAL(told_change, PATHPROF_ALERT_FIRED);
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"firing\",\"rule\":\"fast\""));
@@ -576,6 +585,175 @@ static void test_message(void)
 	bench_release(&b);
 }
 
+/* ---------------------------------------------------------------- two builds */
+
+#define FUNCTIONS 10
+
+struct naming {
+	struct pathprof_portable_row rows[WAYS];
+	size_t cnt;
+	uint64_t changed;
+};
+
+#define CHANGED 500 /* a function of another shape, so of another key */
+
+static int take_known(void *context, const struct pathprof_path_row *row)
+{
+	struct naming *naming = context;
+	uint64_t way = (row->start - 0x1000) / 16;
+
+	naming->rows[naming->cnt++] = (struct pathprof_portable_row){
+		.start = row->start,
+		.length = row->length,
+		.outcomes = row->outcomes,
+		.function = way % FUNCTIONS == naming->changed ? CHANGED : 100 + way % FUNCTIONS,
+		.place = way,
+		.function_name = "way",
+	};
+	return 0;
+}
+
+/* As the child would have named them, one function changed; from the store, as after a start. */
+static void name_build(struct bench *b, uint8_t number, uint64_t changed)
+{
+	const struct pathprof_build_id id = build(number);
+	struct naming naming = {.changed = changed};
+	uint64_t keys[FUNCTIONS + 1];
+	size_t cnt = 0;
+
+	for (uint64_t f = 0; f < FUNCTIONS; f++)
+		if (f != changed)
+			keys[cnt++] = 100 + f;
+	if (changed < FUNCTIONS)
+		keys[cnt++] = CHANGED;
+	CU_ASSERT_EQUAL(pathprof_store_known_paths(b->store, &id, take_known, &naming, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_portable(b->store, &id, naming.rows, naming.cnt, NULL),
+			0);
+	CU_ASSERT_EQUAL(pathprof_store_set_function_keys(b->store, &id, keys, cnt, NULL), 0);
+	for (uint32_t i = 0; i < b->drift->subject_cnt; i++)
+		if (pathprof_build_id_equal(&b->drift->subjects[i]->id, &id))
+			CU_ASSERT_EQUAL(
+				pp_portable_load(b->drift->subjects[i]->portable, b->store, NULL),
+				0);
+}
+
+static void window_of(struct bench *b, uint8_t number, uint32_t shift)
+{
+	begin_window(b);
+	run_program(b, number, "/bin/program", "", shift, SAMPLES);
+	end_window(b);
+}
+
+static int meet_matched(void *context, const struct pathprof_drift_row *row)
+{
+	double *sum = context;
+
+	CU_ASSERT(row->matched > 0.8 && row->matched < 1);
+	CU_ASSERT(row->window_samples < SAMPLES);
+	*sum += row->matched;
+	return 0;
+}
+
+/* Seven windows of one build, the second one's first; both named, but for one function of one. */
+static void two_builds(struct bench *b)
+{
+	struct pathprof_error error = {""};
+
+	bench_init(b);
+	snprintf(b->config.alerts[0].baseline, PP_CONFIG_NAME_MAX, "previous");
+	CU_ASSERT_EQUAL(pp_drift_configure(b->drift, &b->config, &error), 0);
+	windows(b, 0, 7);
+	name_build(b, 1, 99);
+	window_of(b, 2, 0);
+	CU_ASSERT_EQUAL(rows_of(b, "previous").cnt, 0);
+	name_build(b, 2, 3);
+}
+
+static void test_new_build(void)
+{
+	struct bench b;
+	double matched = 0;
+
+	two_builds(&b);
+	for (int i = 0; i < 4; i++)
+		window_of(&b, 2, 0);
+	CU_ASSERT_EQUAL(rows_of(&b, "previous").cnt, 4);
+	CU_ASSERT_EQUAL(rows_of(&b, "previous").over_cnt, 0);
+	CU_ASSERT_EQUAL(
+		pathprof_store_drift(b.store, NULL, "previous", meet_matched, &matched, NULL), 0);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	/* the same by what the store has, one window after the start */
+	restart(&b);
+	window_of(&b, 2, 0);
+	window_of(&b, 2, 0);
+	CU_ASSERT(rows_of(&b, "previous").cnt >= 5);
+	CU_ASSERT_EQUAL(rows_of(&b, "previous").over_cnt, 0);
+	/* and the new build comes to do otherwise */
+	window_of(&b, 2, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
+	window_of(&b, 2, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	bench_release(&b);
+}
+
+/* The build before is older than what a start reads back: its windows are looked for. */
+static void test_old_build_from_the_store(void)
+{
+	struct bench b;
+
+	two_builds(&b);
+	b.config.rolling_ns = 2 * (uint64_t)WINDOW;
+	b.now_ns += 20 * WINDOW;
+	for (int i = 0; i < 3; i++)
+		window_of(&b, 2, 0);
+	restart(&b);
+	window_of(&b, 2, 0);
+	window_of(&b, 2, 0);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b.drift->subjects[0]->previous.portable);
+	CU_ASSERT_EQUAL(b.drift->subjects[0]->previous.portable->id.bytes[0], 1);
+	CU_ASSERT(rows_of(&b, "previous").cnt >= 4);
+	CU_ASSERT_EQUAL(rows_of(&b, "previous").over_cnt, 0);
+	bench_release(&b);
+}
+
+static void test_previous_switched_off(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	b.drift->config.drift_previous = 0;
+	windows(&b, 0, 7);
+	name_build(&b, 1, 99);
+	window_of(&b, 2, 0);
+	name_build(&b, 2, 99);
+	window_of(&b, 2, 0);
+	CU_ASSERT_EQUAL(rows_of(&b, "previous").cnt, 0);
+	bench_release(&b);
+}
+
+/* A pinned baseline of one build says something of another when it carries the names. */
+static void test_pinned_of_another_build(void)
+{
+	const struct pathprof_build_id id = build(1);
+	char hex[PATHPROF_BUILD_ID_TEXT_LEN], file[256];
+	const struct pathprof_filter filter = {.binary = pathprof_build_id_text(&id, hex)};
+	struct pathprof_error error = {""};
+	struct bench b;
+
+	two_builds(&b);
+	snprintf(file, sizeof(file), "%s/baselines", b.dir);
+	CU_ASSERT_EQUAL(mkdir(file, 0700), 0);
+	snprintf(file, sizeof(file), "%s/baselines/good.baseline", b.dir);
+	CU_ASSERT_EQUAL(pathprof_store_extract(b.store, &filter, file, "n", true, &error), 0);
+	window_of(&b, 2, 0);
+	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 1);
+	CU_ASSERT_EQUAL(rows_of(&b, "good").over_cnt, 0);
+	window_of(&b, 2, 3);
+	CU_ASSERT_EQUAL(rows_of(&b, "good").over_cnt, 1);
+	bench_release(&b);
+}
+
 static const struct unit_test tests[] = {
 	{"counts add up as an array does", test_counts},
 	{"the rolling baseline is the windows of its time", test_rolling},
@@ -589,5 +767,9 @@ static const struct unit_test tests[] = {
 	{"pinned baselines come, are judged by and go", test_pinned},
 	{"subjects and memory are bounded", test_bounds},
 	{"what is told names paths", test_message},
+	{"a new build is no drift, and is held against the one before", test_new_build},
+	{"a build of long ago comes out of the store", test_old_build_from_the_store},
+	{"Previous=no compares no builds", test_previous_switched_off},
+	{"a pinned baseline of another build is compared by names", test_pinned_of_another_build},
 };
 UNIT_SUITE(drift_service, tests)

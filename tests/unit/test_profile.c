@@ -194,6 +194,67 @@ static void test_planted_fault(void)
 	pathprof_profile_release(&p);
 }
 
+/* How often each burst saw each of a few paths, squared and added up burst by burst. */
+static void test_squares(void)
+{
+	enum { PATHS = 5, BURSTS = 400 };
+	uint64_t squares[PATHS] = {0}, samples[PATHS] = {0};
+	struct pathprof_profile p;
+
+	random_state = 3;
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	add_names(&p, 1, 1);
+	for (uint32_t path = 0; path < PATHS; path++)
+		pathprof_profile_add_path(&p, &(struct pathprof_path_count){.start = path});
+	for (uint64_t burst = 1; burst <= BURSTS; burst++) {
+		uint64_t seen[PATHS] = {0};
+
+		for (uint32_t i = random_below(40); i; i--) {
+			uint32_t path = random_below(1 + random_below(PATHS));
+
+			seen[path]++;
+			pathprof_profile_add_path(
+				&p, &(struct pathprof_path_count){
+					    .start = path, .samples = 1, .burst = burst});
+		}
+		for (uint32_t path = 0; path < PATHS; path++) {
+			squares[path] += seen[path] * seen[path];
+			samples[path] += seen[path];
+		}
+	}
+	for (uint32_t path = 0; path < PATHS; path++) {
+		CU_ASSERT_EQUAL(p.paths[path].squares, squares[path]);
+		CU_ASSERT_EQUAL(p.paths[path].samples, samples[path]);
+	}
+	pathprof_profile_release(&p);
+}
+
+/* One addition that does not know makes the sum unknown, whatever comes before or after. */
+static void test_squares_unknown(void)
+{
+	struct pathprof_path_count path = {.samples = 3, .burst = 1};
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	add_names(&p, 1, 1);
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[0].squares, 9);
+	path.burst = 0;
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[0].squares, 0);
+	path.burst = 2;
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[0].squares, 0);
+	path = (struct pathprof_path_count){.start = 1, .samples = 3, .squares = 5};
+	pathprof_profile_add_path(&p, &path);
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[1].squares, 10);
+	path = (struct pathprof_path_count){.start = 1, .samples = UINT64_MAX, .burst = 3};
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[1].squares, UINT64_MAX);
+	pathprof_profile_release(&p);
+}
+
 /* Every entry is found again after the tables have grown many times. */
 static void test_many_entries(void)
 {
@@ -420,6 +481,8 @@ static void test_release_twice(void)
 static const struct unit_test tests[] = {
 	{"a million random adds equal a linear search", test_random_adds},
 	{"a planted fault is seen", test_planted_fault},
+	{"squares add up burst by burst", test_squares},
+	{"squares unknown once stay so", test_squares_unknown},
 	{"300,000 entries are all found again", test_many_entries},
 	{"the memory bound holds, and drops are counted", test_bound},
 	{"without memory everything is dropped and counted", test_no_memory_at_all},

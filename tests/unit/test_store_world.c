@@ -70,7 +70,7 @@ static void add_counts(struct pathprof_profile *profile, uint64_t *state)
 {
 	static const uint64_t bases[] = {0, 0x1000, UINT64_C(0x7ffffffffffffff0),
 					 UINT64_C(0xfffffffffffffff0)};
-	const struct pathprof_path_count path = {
+	struct pathprof_path_count path = {
 		.process = world_random(state, WORLD_PROCESSES),
 		.binary = world_random(state, WORLD_BINARIES),
 		.start = bases[world_random(state, 4)] + world_random(state, 6),
@@ -89,6 +89,8 @@ static void add_counts(struct pathprof_profile *profile, uint64_t *state)
 		.mispredicted = world_random(state, 5),
 	};
 
+	/* of one process it is not known which bursts they came out of */
+	path.burst = path.process == 6 ? 0 : 1 + path.start % 3;
 	pathprof_profile_add_path(profile, &path);
 	if (world_random(state, 3) == 0)
 		pathprof_profile_add_edge(profile, &edge);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "baseline_names.h"
 #include "cleanup.h"
 #include "ctl.h"
 #include "json.h"
@@ -55,8 +56,9 @@ static int extract(const struct ctl_options *options, struct pathprof_store *sto
 	const char *name = options->argv[1];
 	_cleanup_free_ char *note = note_of(options);
 	struct pathprof_error error = {""};
-	int r = pathprof_store_extract(store, &options->filter, file, note, options->replace,
-				       &error);
+	struct ctl_options own = *options;
+	int r = pathprof_store_extract_filled(store, &options->filter, file, note, options->replace,
+					      baseline_names_fill, &own, &error);
 
 	if (r == -EEXIST)
 		return ctl_fail("baseline '%s' is there already: --replace it, or choose another "
@@ -71,6 +73,11 @@ static int extract(const struct ctl_options *options, struct pathprof_store *sto
 	return CTL_OK;
 }
 
+static bool is_reserved(const char *name)
+{
+	return !strcmp(name, "rolling") || !strcmp(name, "previous");
+}
+
 static int set(const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
@@ -83,6 +90,10 @@ static int set(const struct ctl_options *options)
 	file = selector_baseline_file(options, options->argv[1]);
 	if (!file)
 		return CTL_USAGE;
+	if (is_reserved(options->argv[1]))
+		return ctl_fail("baseline '%s': the service makes that one itself: choose another "
+				"name",
+				options->argv[1]);
 	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 	if (r)
 		return r;

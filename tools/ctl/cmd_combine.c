@@ -109,9 +109,15 @@ static void add_item(struct pathprof_profile *profile, uint32_t process, const s
 	uint32_t binary = binary_in(profile, side, item->binary);
 
 	if (side->kind == SIDE_PATHS) {
-		const struct pathprof_path_count path = {process,      binary,         item->from,
-							 item->length, item->outcomes, count,
-							 (double)count};
+		const struct pathprof_path_count path = {
+			.process = process,
+			.binary = binary,
+			.start = item->from,
+			.length = item->length,
+			.outcomes = item->outcomes,
+			.samples = count,
+			.weight = (double)count,
+		};
 
 		pathprof_profile_add_path(profile, &path);
 	} else {
@@ -157,7 +163,7 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 {
 	struct timespec now;
-	double dispersion = 1;
+	double per_burst = 1;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	profile->end_ns = (int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec;
@@ -165,8 +171,8 @@ static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 	profile->source = PATHPROF_SOURCE_STEP;
 	profile->basis = PATHPROF_BASIS_TIME;
 	for (size_t i = 0; i < inputs->cnt; i++)
-		dispersion = fmax(dispersion, inputs->sides[i].dispersion);
-	profile->totals.bursts = (uint64_t)((double)profile->totals.paths / dispersion) + 1;
+		per_burst = fmax(per_burst, inputs->sides[i].per_burst);
+	profile->totals.bursts = (uint64_t)((double)profile->totals.paths / per_burst) + 1;
 }
 
 static int write_window(const char *file, const struct pathprof_profile *profile,

@@ -80,7 +80,8 @@ static int set_figures(struct comparison *c)
 	c->a_entropy_bits = pathprof_entropy_bits(a);
 	c->b_entropy_bits = pathprof_entropy_bits(b);
 	c->overlap = pathprof_distribution_overlap(b, a);
-	settings.dispersion = fmax(c->a->dispersion, c->b->dispersion);
+	pathprof_drift_set_bursts(&settings, b, a, fmax(c->a->per_burst, c->b->per_burst),
+				  fmax(c->a->dispersion, c->b->dispersion));
 	r = pathprof_drift_measure(&c->drift, b, a, &settings);
 	c->counted = r == 0;
 	set_branches(c);

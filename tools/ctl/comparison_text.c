@@ -24,9 +24,12 @@ static void print_side(const char *letter, const struct side *side, double entro
 {
 	_cleanup_free_ char *word = text_escape(side->word);
 
-	printf("%s  %s: %s %.10g, %zu %s, entropy %.3f bits\n", letter, word,
-	       side->distribution.whole ? "samples" : "weight", (double)side->distribution.total,
-	       side->distribution.touched_cnt, side_kind_name(side->kind), entropy_bits);
+	printf("%s  %s: %s %.10g", letter, word, side->distribution.whole ? "samples" : "weight",
+	       (double)side->distribution.total);
+	if (side->per_burst > 1)
+		printf(" of %.0f bursts", (double)side->distribution.total / side->per_burst);
+	printf(", %zu %s, entropy %.3f bits\n", side->distribution.touched_cnt,
+	       side_kind_name(side->kind), entropy_bits);
 	if (side->unreadable > 0)
 		printf("   %.10g more samples are in code that cannot be read, and left out\n",
 		       side->unreadable);
@@ -105,6 +108,24 @@ static void print_hottest(const struct comparison *c, FILE *out)
 	}
 }
 
+/* What an alert's rules ask for at least, unless told otherwise. */
+#define DIFFERENT_BITS 0.01
+
+/* Chance could have made what was found; does that say that nothing changed? */
+static void print_chance(const struct comparison *c, const char *a, const char *b, FILE *out)
+{
+	if (c->drift.kl_corrected_bits < DIFFERENT_BITS)
+		fprintf(out,
+			"No difference that chance could not have made: %s still stands for "
+			"%s.\n",
+			a, b);
+	else
+		fprintf(out,
+			"Too little was seen to tell whether %s still stands for %s: by chance "
+			"alone samples so few can be %.3f bits apart. Record for longer.\n",
+			a, b, c->drift.null_limit_bits);
+}
+
 /* How stale A is as a profile of B. */
 static void print_verdict(const struct comparison *c, FILE *out)
 {
@@ -112,12 +133,9 @@ static void print_verdict(const struct comparison *c, FILE *out)
 	_cleanup_free_ char *a = text_escape(c->a->word), *b = text_escape(c->b->word);
 
 	fputc('\n', out);
-	if (c->counted && !(c->drift.kl_low_bits > 0))
-		fprintf(out,
-			"No difference that chance could not have made: %s still stands for "
-			"%s.\n",
-			a, b);
-	else {
+	if (c->counted && !(c->drift.kl_low_bits > 0)) {
+		print_chance(c, a, b, out);
+	} else {
 		fprintf(out,
 			"%s is stale for %s: read by it, an event costs %.3f bits too many, and "
 			"%.1f%% of what ran is not in it",
@@ -246,7 +264,9 @@ static json_t *side_object(const struct side *side, double entropy_bits)
 	json_add_count(object, "events", side->distribution.touched_cnt);
 	json_add_real(object, "entropy_bits", entropy_bits);
 	json_add_real(object, "unreadable", side->unreadable);
-	json_add_real(object, "dispersion", side->dispersion);
+	json_add_real(object, "per_burst", side->per_burst);
+	if (side->dispersion > 0)
+		json_add_real(object, "dispersion", side->dispersion);
 	return object;
 }
 

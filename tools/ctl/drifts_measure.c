@@ -86,20 +86,19 @@ static void slice(struct pathprof_distribution *ret_slice, const struct pathprof
 	(void)pathprof_distribution_init(ret_slice, all->events + low, cnt);
 }
 
+/* 0: not known. */
 static double dispersion_of(const struct windows *windows, size_t at, uint64_t group)
 {
 	struct pathprof_distribution slices[DISPERSION_CNT];
 	const struct pathprof_distribution *each[DISPERSION_CNT];
-	double most = fmin(windows->list[at].paths_a_burst, 1000), seen;
+	double seen;
 	size_t cnt = 0;
 
 	for (size_t i = at + 1; i < windows->cnt && cnt < DISPERSION_CNT; i++, cnt++) {
 		slice(&slices[cnt], &windows->list[i].side.distribution, group);
 		each[cnt] = &slices[cnt];
 	}
-	if (pathprof_drift_dispersion(each, cnt, &seen) < 0)
-		return most;
-	return fmin(seen, most);
+	return pathprof_drift_dispersion(each, cnt, &seen) < 0 ? 0 : seen;
 }
 
 static void measure_binary(struct drifts *drifts, const struct windows *windows, size_t at,
@@ -115,7 +114,8 @@ static void measure_binary(struct drifts *drifts, const struct windows *windows,
 	slice(&before, pool, binary->group);
 	if (now.total < SAMPLES_MIN || before.total < SAMPLES_MIN)
 		return;
-	settings.dispersion = dispersion_of(windows, at, binary->group);
+	pathprof_drift_set_bursts(&settings, &now, &before, window->paths_a_burst,
+				  dispersion_of(windows, at, binary->group));
 	settings.replicates = 0;
 	if (pathprof_drift_measure(&d, &now, &before, &settings) < 0)
 		return;

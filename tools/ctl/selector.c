@@ -17,8 +17,8 @@
 #include "text.h"
 #include "when.h"
 
-#define BASELINE_NAME_MAX 64
-#define VERSION_DIGITS    4 /* what the store takes for a prefix */
+#define BASELINE_NAME_MAX 39 /* as the service takes them */
+#define VERSION_DIGITS    4  /* what the store takes for a prefix */
 
 struct selector {
 	struct pathprof_filter filter;

@@ -186,18 +186,23 @@ static size_t spell_ways(const struct path *path, char **ret_ways)
 	return len;
 }
 
+/* How its branches went: of one that is stored by its row, else by its blocks. Caller frees. */
+static size_t ways_of(const struct path *path, char **ret_ways)
+{
+	char ways[TEXT_OUTCOMES_SIZE];
+
+	if (!path->row.id)
+		return spell_ways(path, ret_ways);
+	*ret_ways = ctl_strdup(text_outcomes(ways, path->row.length, path->row.outcomes));
+	return path->row.length;
+}
+
 static void print_ways(FILE *out, const struct path *path)
 {
-	_cleanup_free_ char *spelt = NULL;
-	char ways[TEXT_OUTCOMES_SIZE];
-	size_t cnt = path->row.length;
+	_cleanup_free_ char *ways = NULL;
+	size_t cnt = ways_of(path, &ways);
 
-	if (path->row.id)
-		text_outcomes(ways, path->row.length, path->row.outcomes);
-	else
-		cnt = spell_ways(path, &spelt);
-	fprintf(out, "  ways      %s  (%zu branches; T taken, N not taken)\n", spelt ? spelt : ways,
-		cnt);
+	fprintf(out, "  ways      %s  (%zu branches; T taken, N not taken)\n", ways, cnt);
 }
 
 static void print_header(FILE *out, struct view_query *query, const struct path *path)
@@ -385,16 +390,11 @@ static json_t *number_json(const struct path *path)
 
 static void add_ways(json_t *object, const struct path *path)
 {
-	_cleanup_free_ char *spelt = NULL;
-	char outcomes[TEXT_OUTCOMES_SIZE];
-	size_t cnt = path->row.length;
+	_cleanup_free_ char *ways = NULL;
+	size_t cnt = ways_of(path, &ways);
 
-	if (path->row.id)
-		text_outcomes(outcomes, path->row.length, path->row.outcomes);
-	else
-		cnt = spell_ways(path, &spelt);
 	json_add_count(object, "length", cnt);
-	json_add_text(object, "outcomes", !cnt ? "" : spelt ? spelt : outcomes);
+	json_add_text(object, "outcomes", cnt ? ways : "");
 }
 
 static void print_json(FILE *out, struct view_query *query, struct path *path)

@@ -19,7 +19,7 @@ const char *side_kind_name(enum side_kind kind)
 
 void side_init(struct side *side, const char *word, enum side_kind kind)
 {
-	*side = (struct side){.word = word, .kind = kind, .dispersion = 1};
+	*side = (struct side){.word = word, .kind = kind, .per_burst = 1};
 }
 
 void side_release(struct side *side)
@@ -85,6 +85,7 @@ void side_add_path(struct side *side, uint32_t binary, const struct pathprof_pat
 		.length = row->length,
 		.outcomes = row->outcomes,
 		.path_id = row->id,
+		.squares = row->squares,
 	};
 	struct pathprof_event event;
 
@@ -150,7 +151,12 @@ static void merge(struct side *side)
 		struct side_item *item = &side->items[i];
 
 		if (kept && by_key(&side->items[kept - 1], item) == 0) {
-			side->items[kept - 1].weight += item->weight;
+			struct side_item *same = &side->items[kept - 1];
+
+			same->squares = same->squares > 0 && item->squares > 0
+						? same->squares + item->squares
+						: 0;
+			same->weight += item->weight;
 			free(item->text);
 		} else {
 			side->items[kept++] = *item;
@@ -171,6 +177,7 @@ int side_finish(struct side *side)
 			.key_hi = side->items[i].key_hi,
 			.key_lo = side->items[i].key_lo,
 			.weight = side->items[i].weight,
+			.squares = side->items[i].squares,
 		};
 	return pathprof_distribution_init(&side->distribution, side->events, side->item_cnt);
 }

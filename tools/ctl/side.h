@@ -39,6 +39,7 @@ struct side_binary {
 struct side_item {
 	uint64_t key_hi, key_lo;
 	double weight;
+	double squares;             /* as of struct pathprof_event */
 	uint32_t binary, to_binary; /* of the side's; SIDE_NO_BINARY: text alone, or no edge */
 	uint64_t from, to;          /* file offsets; of a path its start, of a branch its end */
 	uint32_t length, outcomes;  /* of a branch the direction */
@@ -59,7 +60,8 @@ struct side {
 	struct pathprof_event *events;
 	struct pathprof_distribution distribution;
 	double unreadable; /* weight of paths whose code is not to be had, of branches and calls */
-	double dispersion; /* see drift.h; 1 for text */
+	double per_burst;  /* events that came out of one burst; 1 for text */
+	double dispersion; /* as seen between its windows, see drift.h; 0: not known */
 };
 
 void side_init(struct side *side, const char *word, enum side_kind kind);

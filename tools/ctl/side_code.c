@@ -92,12 +92,13 @@ static double total_of(const struct side *side)
 	return total;
 }
 
-/* A burst holds so many more or fewer of what the side is now. */
-static void scale_dispersion(struct side *side, double before)
+/* A burst holds so many more or fewer of what the side is now; how those scatter was not seen. */
+static void scale_bursts(struct side *side, double before)
 {
 	double now = total_of(side);
 
-	side->dispersion = fmax(1, before > 0 ? side->dispersion * now / before : 1);
+	side->per_burst = fmax(1, before > 0 ? side->per_burst * now / before : 1);
+	side->dispersion = 0;
 }
 
 /* Only a side out of a store: text says what it is by its keys. */
@@ -109,12 +110,12 @@ static void turn_into_branches(struct side *side)
 	fill_branches(&branches, side);
 	branches.store = side->store;
 	branches.symbols = side->symbols;
-	branches.dispersion = side->dispersion;
+	branches.per_burst = side->per_burst;
 	side->store = NULL;
 	side->symbols = NULL;
 	side_release(side);
 	*side = branches;
-	scale_dispersion(side, paths - side->unreadable);
+	scale_bursts(side, paths - side->unreadable);
 }
 
 /* ---------------------------------------------------------------- calls */
@@ -145,7 +146,7 @@ static void keep_calls(struct side *side)
 		free(side->items[i].text);
 	}
 	side->item_cnt = kept;
-	scale_dispersion(side, edges - side->unreadable);
+	scale_bursts(side, edges - side->unreadable);
 }
 
 int side_code_refine(struct side *side)

@@ -7,8 +7,7 @@
 #include "pathprof/drift.h"
 #include "text.h"
 
-#define WINDOWS_MAX    16 /* of which the dispersion is taken */
-#define DISPERSION_MAX 1000
+#define WINDOWS_MAX 16 /* of which the dispersion is taken */
 
 struct reading {
 	struct side *side;
@@ -82,14 +81,11 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 	return 0;
 }
 
-static double most(const struct windows *windows)
+static double per_burst(const struct windows *windows)
 {
-	double a_burst;
-
 	if (!windows->bursts || windows->events <= windows->bursts)
 		return 1;
-	a_burst = (double)windows->events / (double)windows->bursts;
-	return a_burst < DISPERSION_MAX ? a_burst : DISPERSION_MAX;
+	return (double)windows->events / (double)windows->bursts;
 }
 
 /* Reads a side a window; those are the caller's to release, as far as *ret_cnt says. */
@@ -119,20 +115,18 @@ int side_store_dispersion(struct side *side, const struct pathprof_filter *filte
 	struct side each[WINDOWS_MAX];
 	struct windows windows = {.taken = is_of_edges(side)};
 	size_t cnt = 0;
-	double seen;
 	int r = pathprof_store_windows(side->store, filter, take_window, &windows, error);
 
 	if (r < 0)
 		return r;
-	side->dispersion = most(&windows);
-	if (windows.cnt < 2 || side->dispersion <= 1)
+	side->per_burst = per_burst(&windows);
+	if (windows.cnt < 2)
 		return 0;
 	r = read_windows(each, &cnt, side, filter, binary, &windows, error);
 	for (size_t i = 0; i < cnt; i++)
 		distributions[i] = &each[i].distribution;
-	if (r == 0 && pathprof_drift_dispersion(distributions, cnt, &seen) == 0 &&
-	    seen < side->dispersion)
-		side->dispersion = seen;
+	if (r == 0 && pathprof_drift_dispersion(distributions, cnt, &side->dispersion) < 0)
+		side->dispersion = 0;
 	for (size_t i = 0; i < cnt; i++)
 		side_release(&each[i]);
 	return r;

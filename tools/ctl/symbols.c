@@ -2,16 +2,12 @@
 /* Names of places in code: see symbols.h. */
 #include "symbols.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "demangle.h"
@@ -86,22 +82,6 @@ static int open_regular(struct binary *binary, const char *path)
 	return pathprof_code_open(&binary->code, path, &binary->id, &binary->why);
 }
 
-/* The vDSO is no file, but every process has it, and with the same kernel it is the same. */
-static int open_vdso(struct binary *binary)
-{
-	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
-	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
-	_cleanup_free_ char *path = ctl_printf("/proc/self/fd/%d", fd);
-	size_t len_bytes;
-
-	if (!image || fd < 0)
-		return -ENOENT;
-	len_bytes = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
-	if (write(fd, image, len_bytes) != (ssize_t)len_bytes)
-		return -EIO;
-	return open_regular(binary, path);
-}
-
 /*
  * Where files of a known build-id are kept: debug packages, and what debuginfod fetched before.
  * What such a file lacks (most have no code) the code reader tells when asked for it.
@@ -134,7 +114,10 @@ static void open_code(struct binary *binary, const char *name)
 		pathprof_fail(&binary->why, 0, "%s: generated code, gone with its process", name);
 		return;
 	}
-	r = strcmp(name, "[vdso]") == 0 ? open_vdso(binary) : open_regular(binary, name);
+	if (strcmp(name, "[vdso]") == 0)
+		r = pathprof_code_open_vdso(&binary->code, &binary->id, &binary->why);
+	else
+		r = open_regular(binary, name);
 	if (r < 0)
 		r = open_elsewhere(binary);
 	if (r < 0)

@@ -25,6 +25,12 @@ struct pathprof_code;
  */
 int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
 		       const struct pathprof_build_id *expect, struct pathprof_error *error);
+/*
+ * The vDSO of this process: of every process that runs on the same kernel, so expect tells whether
+ * it is the one profiled. -ENOENT: the kernel maps none.
+ */
+int pathprof_code_open_vdso(struct pathprof_code **ret_code, const struct pathprof_build_id *expect,
+			    struct pathprof_error *error);
 /* NULL-safe. */
 void pathprof_code_free(struct pathprof_code *code);
 

@@ -31,18 +31,35 @@
 struct pathprof_event {
 	uint64_t key_hi, key_lo;
 	double weight; /* >= 0; 0: known, but not touched */
+	/*
+	 * Sum over independent observations (bursts of branches) of the square of what each added
+	 * to the weight: it is worth weight^2 / squares independent samples. 0: not known.
+	 */
+	double squares;
 };
 
 struct pathprof_distribution {
 	const struct pathprof_event *events; /* keys strictly ascending: key_hi, then key_lo */
 	size_t cnt;
-	size_t touched_cnt; /* of weight above 0 */
-	long double total;  /* of all weights; 0: an empty profile */
-	bool whole;         /* every weight is a whole number below 2^53: counts, not estimates */
+	size_t touched_cnt;  /* of weight above 0 */
+	long double total;   /* of all weights; 0: an empty profile */
+	bool whole;          /* every weight is a whole number below 2^53: counts, not estimates */
+	bool clustered;      /* squares are known of all that was touched */
+	long double squares; /* of all events; 0 unless clustered */
 };
 
 /* The greatest weight an event may have: 2^64. */
 #define PATHPROF_WEIGHT_MAX 18446744073709551616.0
+
+/* The same event seen elsewhere: adds up. */
+static inline void pathprof_event_add(struct pathprof_event *to, const struct pathprof_event *event)
+{
+	bool known = (to->squares > 0 || !(to->weight > 0)) &&
+		     (event->squares > 0 || !(event->weight > 0));
+
+	to->squares = known ? to->squares + event->squares : 0;
+	to->weight += event->weight;
+}
 
 /* -1, 0, 1: the order of keys. */
 int pathprof_event_order(const struct pathprof_event *a, const struct pathprof_event *b);

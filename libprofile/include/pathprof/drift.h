@@ -28,11 +28,17 @@ struct pathprof_drift_settings {
 	double epsilon;    /* of pathprof_relative_entropy(); 0: the default */
 	double confidence; /* of the interval, both ends together: 0.5..0.9999 */
 	/*
-	 * By how much the counts scatter more than those of independent samples (a variance ratio,
-	 * 1..1000). Paths out of one burst are not independent: with m of them a burst it is at
-	 * most m. Bias and interval grow with it.
+	 * By how much the counts scatter more (a variance ratio, 1..1000) than those of independent
+	 * observations: of bursts where both distributions are clustered, else of samples. Paths
+	 * out of one burst are not independent: with m of them a burst it is at most m samples'.
+	 * Bias and interval grow with it.
 	 */
 	double dispersion;
+	/*
+	 * How many different events a burst has on average (1..1000): they come and go together, so
+	 * the interval grows with it. Of use where both distributions are clustered, else 1.
+	 */
+	double companions;
 	uint32_t replicates; /* of the bootstrap; 0: the normal interval, far cheaper */
 	uint64_t seed;
 	bool branches; /* branch profiles: conflict and accuracy as well */
@@ -90,12 +96,29 @@ int pathprof_drift_terms(struct pathprof_drift_term *ret_terms, size_t cnt, size
 			 const struct pathprof_distribution *baseline, double epsilon);
 
 /*
+ * Sets dispersion and companions from what is known of bursts: samples_per_burst (1: independent
+ * ones), and seen, what pathprof_drift_dispersion() says (0: it could not). Where nothing was seen,
+ * bursts of clustered distributions are taken for independent, and samples of a burst of others for
+ * all alike.
+ */
+void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
+			       const struct pathprof_distribution *window,
+			       const struct pathprof_distribution *baseline,
+			       double samples_per_burst, double seen);
+
+/*
  * Dispersion from windows during which nothing should have changed: Pearson's chi-square over its
- * degrees of freedom, events with less than five samples a window on average taken together; at
- * least 1. -ENODATA when fewer than two windows have samples or fewer than two events are left;
- * -EINVAL for more than 64 windows.
+ * degrees of freedom, squares taken into account where all are clustered, events with less than
+ * five samples a window on average taken together; at least 1. -ENODATA when fewer than two windows
+ * have samples or fewer than two events are left; -EINVAL for more than 64 windows.
  */
 int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
 			      double *ret_dispersion);
+/*
+ * The same with its degrees of freedom, which say how sure it is: by chance alone it is off by some
+ * sqrt(2 / degrees) of itself.
+ */
+int pathprof_drift_dispersion_degrees(const struct pathprof_distribution *const *windows,
+				      size_t cnt, double *ret_dispersion, double *ret_degrees);
 
 #endif

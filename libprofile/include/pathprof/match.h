@@ -12,6 +12,7 @@
 #ifndef PATHPROF_MATCH_H
 #define PATHPROF_MATCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pathprof/distribution.h"
@@ -34,6 +35,13 @@ int pathprof_matcher_path(struct pathprof_matcher *matcher, uint64_t start, uint
  * or not; 0: it has not. -ENOMEM. The first call reads the shapes of all functions.
  */
 int pathprof_matcher_has(struct pathprof_matcher *matcher, uint64_t key_hi);
+
+/*
+ * The key_hi of every function there is, strictly ascending: what pathprof_matcher_has() looks in,
+ * to be kept for when the graph is gone. Borrowed from the matcher. -ENOMEM.
+ */
+int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t **ret_keys,
+			       size_t *ret_cnt);
 
 /* Of two distributions with portable keys: the share of a's weight whose function (key_hi) b has
  * too, in the same shape. 0 of an empty one. Between what ran: a function that b has but did not

@@ -67,6 +67,13 @@ struct pathprof_path_count {
 	uint32_t length, outcomes;
 	uint64_t samples; /* times seen whole */
 	double weight;    /* sum of the weights: see pathprof_path_seen */
+	/*
+	 * Sum over bursts of the square of how often each saw it, which says how many independent
+	 * looks its samples are worth: samples^2 / squares. 0: not known.
+	 */
+	uint64_t squares;
+	uint64_t burst;         /* adding: a number of its burst, rising; 0: squares as given */
+	uint64_t burst_samples; /* private: of the last burst */
 };
 
 struct pathprof_edge_count {

@@ -64,7 +64,8 @@ struct pathprof_path_row {
 	uint32_t length, outcomes;
 	uint64_t samples;
 	double weight;
-	double share; /* of the weight of everything the filter selects, 0..1 */
+	double squares; /* as in profile.h; 0: not known of all that is summed */
+	double share;   /* of the weight of everything the filter selects, 0..1 */
 };
 struct pathprof_edge_row {
 	struct pathprof_build_id from_id, to_id;
@@ -131,6 +132,53 @@ int pathprof_store_known_paths(struct pathprof_store *store, const struct pathpr
 			       pathprof_path_row_fn *fn, void *context,
 			       struct pathprof_error *error);
 
+/*
+ * Names of one build's paths that outlive it (match.h), so that another build can be compared with
+ * what this one did when its file is gone. They go with their paths, and into profile files.
+ */
+struct pathprof_portable_row {
+	int64_t path_id; /* filled by the query */
+	uint64_t start;
+	uint32_t length, outcomes;
+	uint64_t function, place;  /* key_hi and key_lo of the event; function 0: it has no name */
+	const char *function_name; /* for people; "" if none */
+};
+/* One transaction. Paths that the store does not know are passed over. */
+int pathprof_store_add_portable(struct pathprof_store *store, const struct pathprof_build_id *id,
+				const struct pathprof_portable_row *rows, size_t cnt,
+				struct pathprof_error *error);
+typedef int pathprof_portable_row_fn(void *context, const struct pathprof_portable_row *row);
+/* In no order. */
+int pathprof_store_portable(struct pathprof_store *store, const struct pathprof_build_id *id,
+			    pathprof_portable_row_fn *fn, void *context,
+			    struct pathprof_error *error);
+
+#define PATHPROF_FUNCTION_KEYS_MAX (1u << 18)
+/*
+ * The key_hi of every function of a build, strictly ascending, whether it ran or not. -EINVAL: out
+ * of order; -E2BIG: more than PATHPROF_FUNCTION_KEYS_MAX; -ENOENT: the store does not know the
+ * build, or has none of it. The caller frees *ret_keys.
+ */
+int pathprof_store_set_function_keys(struct pathprof_store *store,
+				     const struct pathprof_build_id *id, const uint64_t *keys,
+				     size_t cnt, struct pathprof_error *error);
+int pathprof_store_function_keys(struct pathprof_store *store, const struct pathprof_build_id *id,
+				 uint64_t **ret_keys, size_t *ret_cnt,
+				 struct pathprof_error *error);
+
+/* A build that was first seen before another one, under the same name. */
+struct pathprof_earlier_build_row {
+	struct pathprof_build_id binary_id;
+	/* The end of the last window that had it lies in [last_from_ns, last_until_ns]. */
+	int64_t last_from_ns, last_until_ns;
+};
+typedef int pathprof_earlier_build_row_fn(void *context,
+					  const struct pathprof_earlier_build_row *row);
+/* The one seen last comes first. None when the store does not know the build itself. */
+int pathprof_store_earlier_builds(struct pathprof_store *store, const struct pathprof_build_id *id,
+				  const char *name, pathprof_earlier_build_row_fn *fn,
+				  void *context, struct pathprof_error *error);
+
 /* Names of generated code, valid for one JIT identity. */
 int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
 				  uint64_t start, uint64_t len_bytes, const char *name,
@@ -143,11 +191,22 @@ int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathpro
  * A profile file: a store with one window, made of everything a filter selects, processes and
  * containers kept, written beside and renamed so that a reader sees all of it or none. What
  * baselines are, and what `file:` selectors read. replace false: -EEXIST when the file is there;
- * -ENODATA when nothing is selected. note goes with it (pathprof_store_note()).
+ * -ENODATA when nothing is selected. note goes with it (pathprof_store_note()), and so do the names
+ * of paths that outlive their build.
  */
 int pathprof_store_extract(struct pathprof_store *store, const struct pathprof_filter *filter,
 			   const char *file, const char *note, bool replace,
 			   struct pathprof_error *error);
+/*
+ * The same, and the new file is handed to fill, open for writing, before it takes its name. An
+ * error of fill's leaves no file.
+ */
+typedef int pathprof_store_fill_fn(void *context, struct pathprof_store *copy,
+				   struct pathprof_error *error);
+int pathprof_store_extract_filled(struct pathprof_store *store,
+				  const struct pathprof_filter *filter, const char *file,
+				  const char *note, bool replace, pathprof_store_fill_fn *fill,
+				  void *context, struct pathprof_error *error);
 /* Caller frees *ret_note. -ENOENT: none. */
 int pathprof_store_note(struct pathprof_store *store, char **ret_note,
 			struct pathprof_error *error);
@@ -159,6 +218,7 @@ struct pathprof_container_path_row {
 	uint64_t start; /* file offset */
 	uint32_t length, outcomes;
 	uint64_t samples;
+	double squares; /* as in profile.h; 0: not known of all that is summed */
 };
 typedef int pathprof_container_path_row_fn(void *context,
 					   const struct pathprof_container_path_row *row);

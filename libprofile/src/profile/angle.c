@@ -11,17 +11,13 @@
 
 #include "pp_merge.h"
 
-/* The length of the vector of shares: between total^0 = 1 and 1 / sqrt(events), whatever the
- * counts. */
-static long double norm(const struct pathprof_distribution *d)
+/* The length of the vector of weights, whose squares are far below what a long double holds. */
+static long double length(const struct pathprof_distribution *d)
 {
 	long double sum = 0;
 
-	for (size_t i = 0; i < d->cnt; i++) {
-		long double share = d->events[i].weight / d->total;
-
-		sum += share * share;
-	}
+	for (size_t i = 0; i < d->cnt; i++)
+		sum += (long double)d->events[i].weight * d->events[i].weight;
 	return sqrtl(sum);
 }
 
@@ -34,11 +30,11 @@ int pathprof_angle_degrees(const struct pathprof_distribution *a,
 
 	if (!(a->total > 0) || !(b->total > 0))
 		return -ENODATA;
-	scale_a = a->total * norm(a);
-	scale_b = b->total * norm(b);
+	scale_a = 1 / length(a);
+	scale_b = 1 / length(b);
 	pp_merge_init(&merge, a, b);
 	while (pp_merge_next(&merge, &pair)) {
-		long double u = pair.a / scale_a, v = pair.b / scale_b;
+		long double u = pair.a * scale_a, v = pair.b * scale_b;
 
 		apart += (u - v) * (u - v);
 		along += (u + v) * (u + v);

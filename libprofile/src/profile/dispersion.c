@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * How much more windows scatter than independent samples would. Pearson's chi-square of the table
- * windows by events, over its degrees of freedom: 1 for independent samples, m when samples come m
- * alike at a time. Rare events, of which it would be far from its limit, are taken together.
+ * How much more windows scatter than independent observations would. Pearson's chi-square of the
+ * table windows by events, over its degrees of freedom: 1 for independent samples, m when samples
+ * come m alike at a time and nothing says so; where squares say so, each event's is divided by how
+ * many of its samples come at a time. Rare events, of which it would be far from its limit, are
+ * taken together.
  *
  * Workload: some windows of up to some ten thousand events, now and then. Nothing is allocated: a
  * merge of all windows at once, twice.
@@ -10,6 +12,7 @@
 #include "pathprof/drift.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "pp_merge.h"
 
@@ -20,11 +23,12 @@ struct table {
 	const struct pathprof_distribution *windows[WINDOWS_MAX]; /* that have samples */
 	size_t cnt;
 	long double total;
+	bool clustered; /* all of them */
 };
 
 /* One event's, or all rare ones', samples by window. */
 struct row {
-	long double samples[WINDOWS_MAX], total;
+	long double samples[WINDOWS_MAX], total, squares;
 };
 
 /* false: no event is left. */
@@ -40,21 +44,24 @@ static bool next_row(const struct table *table, size_t *at, struct row *ret_row)
 	}
 	if (!first)
 		return false;
-	ret_row->total = 0;
+	ret_row->total = ret_row->squares = 0;
 	for (size_t i = 0; i < table->cnt; i++) {
 		const struct pathprof_event *event = table->windows[i]->events + at[i];
-		bool has = at[i] < table->windows[i]->cnt && !pp_event_before(first, event);
+		bool has =
+			event && at[i] < table->windows[i]->cnt && !pp_event_before(first, event);
 
 		ret_row->samples[i] = has ? event->weight : 0;
 		ret_row->total += ret_row->samples[i];
+		ret_row->squares += has ? event->squares : 0;
 		at[i] += has;
 	}
 	return true;
 }
 
+/* What comes together by so many scatters by so much more. */
 static long double chi_square(const struct table *table, const struct row *row)
 {
-	long double sum = 0;
+	long double sum = 0, size = table->clustered ? row->squares / row->total : 1;
 
 	for (size_t i = 0; i < table->cnt; i++) {
 		long double expected = row->total * table->windows[i]->total / table->total;
@@ -62,7 +69,7 @@ static long double chi_square(const struct table *table, const struct row *row)
 
 		sum += off * off / expected;
 	}
-	return sum;
+	return sum / size;
 }
 
 static void add_row(struct row *to, const struct row *row, size_t cnt)
@@ -70,12 +77,13 @@ static void add_row(struct row *to, const struct row *row, size_t cnt)
 	for (size_t i = 0; i < cnt; i++)
 		to->samples[i] += row->samples[i];
 	to->total += row->total;
+	to->squares += row->squares;
 }
 
 static int table_init(struct table *ret_table, const struct pathprof_distribution *const *windows,
 		      size_t cnt)
 {
-	struct table table = {0};
+	struct table table = {.clustered = true};
 
 	for (size_t i = 0; i < cnt; i++) {
 		if (!(windows[i]->total > 0))
@@ -84,18 +92,19 @@ static int table_init(struct table *ret_table, const struct pathprof_distributio
 			return -EINVAL;
 		table.windows[table.cnt++] = windows[i];
 		table.total += windows[i]->total;
+		table.clustered = table.clustered && windows[i]->clustered;
 	}
 	*ret_table = table;
 	return table.cnt < 2 ? -ENODATA : 0;
 }
 
-int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
-			      double *ret_dispersion)
+int pathprof_drift_dispersion_degrees(const struct pathprof_distribution *const *windows,
+				      size_t cnt, double *ret_dispersion, double *ret_degrees)
 {
 	size_t at[WINDOWS_MAX] = {0}, rows = 0;
 	struct row row, rare = {0};
 	struct table table;
-	long double sum = 0, ratio;
+	long double sum = 0;
 	int r = table_init(&table, windows, cnt);
 
 	if (r < 0)
@@ -114,7 +123,15 @@ int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows
 	}
 	if (rows < 2)
 		return -ENODATA;
-	ratio = sum / (long double)((rows - 1) * (table.cnt - 1));
-	*ret_dispersion = ratio > 1 ? (double)ratio : 1;
+	*ret_degrees = (double)((rows - 1) * (table.cnt - 1));
+	*ret_dispersion = fmax((double)sum / *ret_degrees, 1);
 	return 0;
+}
+
+int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows, size_t cnt,
+			      double *ret_dispersion)
+{
+	double degrees;
+
+	return pathprof_drift_dispersion_degrees(windows, cnt, ret_dispersion, &degrees);
 }

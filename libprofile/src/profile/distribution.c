@@ -50,7 +50,7 @@ int pathprof_events_sort(struct pathprof_event *events, size_t *cnt)
 			events[kept++] = events[i];
 			continue;
 		}
-		events[kept - 1].weight += events[i].weight;
+		pathprof_event_add(&events[kept - 1], &events[i]);
 		if (events[kept - 1].weight > PATHPROF_WEIGHT_MAX)
 			return -ERANGE;
 	}
@@ -78,7 +78,7 @@ int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 	/* Of no events there may be no array, and NULL plus nothing is no pointer. */
 	static const struct pathprof_event none;
 	struct pathprof_distribution d = {
-		.events = cnt ? events : &none, .cnt = cnt, .whole = true};
+		.events = cnt ? events : &none, .cnt = cnt, .whole = true, .clustered = cnt > 0};
 	int r;
 
 	for (size_t i = 0; i < cnt; i++) {
@@ -90,7 +90,11 @@ int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 		d.total += events[i].weight;
 		d.touched_cnt += events[i].weight > 0;
 		d.whole = d.whole && is_whole(events[i].weight);
+		d.clustered = d.clustered && (events[i].squares > 0 || !(events[i].weight > 0));
+		d.squares += events[i].squares;
 	}
+	if (!d.clustered)
+		d.squares = 0;
 	*ret_distribution = d;
 	return 0;
 }

@@ -26,15 +26,15 @@ int pathprof_relative_entropy(const struct pathprof_distribution *actual,
 	struct pp_smooth q;
 	struct pp_merge merge;
 	struct pp_pair pair;
-	long double nats = 0;
+	long double nats = 0, one;
 	int r = smooth(&q, actual, assumed, epsilon);
 
 	if (r < 0)
 		return r;
+	one = 1 / actual->total;
 	pp_merge_init(&merge, actual, assumed);
 	while (pp_merge_next(&merge, &pair))
-		nats += pp_divergence_term(pair.a / actual->total,
-					   pp_smooth_probability(&q, pair.b));
+		nats += pp_divergence_term(pair.a * one, pp_smooth_probability(&q, pair.b));
 	*ret_entropy = (struct pathprof_relative_entropy){.bits = (double)(nats / M_LN2l),
 							  .epsilon = (double)q.epsilon,
 							  .unseen_cnt = q.unseen_cnt};

@@ -9,17 +9,19 @@
 #include "pp_null.h"
 #include "pp_scatter.h"
 
+#define RATIO_MAX   1000                /* of dispersion and companions */
 #define SAMPLES_MAX 9007199254740992.0L /* 2^53 */
 
 const struct pathprof_drift_settings pathprof_drift_defaults = {
-	.confidence = 0.99, .dispersion = 1, .replicates = 200, .seed = 1};
+	.confidence = 0.99, .dispersion = 1, .companions = 1, .replicates = 200, .seed = 1};
 
 static int check(const struct pathprof_distribution *window,
 		 const struct pathprof_distribution *baseline,
 		 const struct pathprof_drift_settings *s)
 {
 	if (!(s->confidence >= 0.5 && s->confidence <= 0.9999) ||
-	    !(s->dispersion >= 1 && s->dispersion <= 1000) || s->replicates == 1)
+	    !(s->dispersion >= 1 && s->dispersion <= RATIO_MAX) ||
+	    !(s->companions >= 1 && s->companions <= RATIO_MAX) || s->replicates == 1)
 		return -EINVAL;
 	if (!(window->total > 0) || !(baseline->total > 0))
 		return -ENODATA;
@@ -67,13 +69,16 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 	struct pathprof_relative_entropy kl;
 	struct pp_scatter scatter = {0};
 	struct pp_null null = {0};
-	double z = pp_normal_quantile((1 + s->confidence) / 2), linear;
+	double z = pp_normal_quantile((1 + s->confidence) / 2), linear, plain;
+	bool clustered = window->clustered && baseline->clustered;
 	int r = pathprof_relative_entropy(window, baseline, s->epsilon, &kl);
 
 	if (r == 0)
 		r = pp_null_init(&null, window, baseline, s->epsilon, s->dispersion);
 	if (r < 0)
 		return r;
+	plain = null.variance / (s->dispersion * s->dispersion);
+	null.variance *= clustered ? s->companions : 1;
 	drift->kl_bits = kl.bits;
 	drift->null_bits = null.mean / M_LN2;
 	drift->null_sd_bits = sqrt(null.variance) / M_LN2;
@@ -86,8 +91,9 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 					 s->seed);
 		if (r < 0)
 			return r;
-		linear = scatter.variance - null.variance / (s->dispersion * s->dispersion);
+		linear = scatter.variance - plain;
 	}
+	linear *= clustered ? s->companions : 1;
 	set_interval(drift, &scatter, sqrt(variance(&null, linear, s->dispersion)) / M_LN2, z);
 	return 0;
 }
@@ -116,4 +122,33 @@ int pathprof_drift_measure(struct pathprof_drift *ret_drift,
 	drift.overlap = pathprof_distribution_overlap(window, baseline);
 	*ret_drift = drift;
 	return 0;
+}
+
+static double within(double value)
+{
+	return value > 1 ? fmin(value, RATIO_MAX) : 1;
+}
+
+/*
+ * Of one event come together as many as squares say; what a burst has beside them is others. Those
+ * come and go together in part: of real programs' windows D scattered as if half of them did so
+ * wholly, the others not at all (docs/drift.md).
+ */
+void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
+			       const struct pathprof_distribution *window,
+			       const struct pathprof_distribution *baseline,
+			       double samples_per_burst, double seen)
+{
+	long double squares = window->squares + baseline->squares;
+
+	settings->companions = 1;
+	if (window->clustered && baseline->clustered && squares > 0) {
+		settings->dispersion = within(seen);
+		settings->companions =
+			within((1 + samples_per_burst *
+					    (double)((window->total + baseline->total) / squares)) /
+			       2);
+	} else {
+		settings->dispersion = within(seen > 0 ? seen : samples_per_burst);
+	}
 }

@@ -25,7 +25,7 @@
 struct pathprof_matcher {
 	const struct pathprof_graph *graph;
 	uint64_t *keys;  /* [function_cnt] key_hi; 0: not worked out */
-	uint64_t *known; /* [known_cnt] every key, ascending; NULL: not asked for */
+	uint64_t *known; /* [known_cnt] every key once, ascending; NULL: not asked for */
 	size_t known_cnt;
 };
 
@@ -145,6 +145,17 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Functions of one name and shape are one. */
+static size_t keep_different(uint64_t *keys, size_t cnt)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!kept || keys[kept - 1] != keys[i])
+			keys[kept++] = keys[i];
+	return kept;
+}
+
 static int list_known(struct pathprof_matcher *matcher)
 {
 	uint32_t cnt = matcher->graph->function_cnt;
@@ -158,6 +169,7 @@ static int list_known(struct pathprof_matcher *matcher)
 	}
 	if (matcher->known_cnt)
 		qsort(known, matcher->known_cnt, sizeof(*known), by_value);
+	matcher->known_cnt = keep_different(known, matcher->known_cnt);
 	matcher->known = known;
 	return 0;
 }
@@ -170,6 +182,18 @@ int pathprof_matcher_has(struct pathprof_matcher *matcher, uint64_t key_hi)
 		return r;
 	return matcher->known_cnt && bsearch(&key_hi, matcher->known, matcher->known_cnt,
 					     sizeof(key_hi), by_value) != NULL;
+}
+
+int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t **ret_keys,
+			       size_t *ret_cnt)
+{
+	int r = matcher->known ? 0 : list_known(matcher);
+
+	if (r < 0)
+		return r;
+	*ret_keys = matcher->known;
+	*ret_cnt = matcher->known_cnt;
+	return 0;
 }
 
 double pathprof_matched_share(const struct pathprof_distribution *a,

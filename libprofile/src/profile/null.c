@@ -5,7 +5,7 @@
  * events as independent binomial ones and then takes out what the fixed sample size takes out.
  *
  * Few different counts are summed over all that can happen; where that is many values, around the
- * middle by moments. Counts below SMALL are found in a table, larger ones are handled as they come.
+ * middle by moments.
  */
 #include "pp_null.h"
 
@@ -13,26 +13,47 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "pp_logs.h"
 #include "pp_merge.h"
 #include "pp_smooth.h"
 
-#define SMALL      4096 /* pooled counts in the table */
+#define SMALL      4096 /* pooled counts that are added up by count; greater ones are rare */
 #define MOMENTS    64   /* expected on either side, from which on moments are used */
-#define LOGS       1024 /* logarithms of counts, looked up */
 #define REST_MIN   0.98 /* of the pool, beside an event that is little of it */
 #define FACTORS    512
 #define NEGLIGIBLE 1e-14
 
+/*
+ * Sums over events of one pooled count: how many; their sizes s, which is how many samples an
+ * independent one of theirs stands for, relative to the average; s^2; s ln s, that times s, and
+ * squared.
+ */
+struct sizes {
+	double cnt, s, s2, l, sl, l2;
+};
+
+/* Events that were seen n times each in all. */
+struct row {
+	double n;
+	double unseen; /* the chance that the baseline has none of them */
+	struct sizes of;
+};
+
 struct null_model {
-	double window, pool; /* samples: N, N + M; independent ones */
-	double dispersion;   /* so many samples are as good as an independent one */
+	double window, pool; /* independent samples: N, N + M */
+	double dispersion;   /* counts scatter by so much more than those would */
+	bool clustered;      /* else all are of one size */
+	double size;         /* the average one */
 	double rho;          /* N / (N + M) */
 	double epsilon, scale;
+	double one;       /* 1/N */
 	double log_ratio; /* ln((1/N) / scale) */
 	double epsilon_given;
-	double unseen;   /* how many events the baseline lacks, on average */
-	uint32_t *times; /* [SMALL]: how many events were seen so often in all */
-	double log[LOGS];
+	double unseen; /* how many events the baseline lacks, on average */
+	const struct pp_logs *logs;
+	struct row *rows;
+	size_t row_cnt, row_room;
+	uint32_t row_of[SMALL]; /* by n, and one more; 0: none yet */
 	/* sums over events */
 	long double mean, var, m2x, mx, cov, spread;
 };
@@ -44,29 +65,24 @@ struct part {
 	double var, cov, spread;
 };
 
-static double ln(const struct null_model *m, double x)
-{
-	return x < LOGS ? m->log[(uint32_t)x] : log(x);
-}
-
-/* p ln(p/q) - p + q for w samples in the window and b in the baseline. */
-static double value(const struct null_model *m, double w, double b)
+/* p ln(p/q) - p + q where the baseline has none of the w. */
+static double value_unseen(const struct null_model *m, double w)
 {
 	double p = w / m->window;
+
+	return p * log(p / m->epsilon) - p + m->epsilon;
+}
+
+/* ... for w samples in the window and b in the baseline. */
+static inline double value(const struct null_model *m, double w, double b)
+{
+	double p = w * m->one;
 
 	if (!(w > 0))
 		return b * m->scale;
 	if (!(b > 0))
-		return p * log(p / m->epsilon) - p + m->epsilon;
-	return p * (ln(m, w) - ln(m, b) + m->log_ratio) - p + b * m->scale;
-}
-
-/* P(w + 1) / P(w); free: binomial. */
-static double ratio(const struct null_model *m, double n, double w, bool free)
-{
-	if (free)
-		return (n - w) * m->rho / ((w + 1) * (1 - m->rho));
-	return (n - w) * (m->window - w) / ((w + 1) * (m->pool - m->window - n + w + 1));
+		return value_unseen(m, w);
+	return p * (pp_log(m->logs, w) - pp_log(m->logs, b) + m->log_ratio) - p + b * m->scale;
 }
 
 struct moments {
@@ -74,14 +90,56 @@ struct moments {
 	double middle;
 };
 
-static void add(const struct null_model *m, struct moments *s, double n, double w, double weight)
+static inline void add(const struct null_model *m, struct moments *s, double n, double w,
+		       double weight)
 {
-	double v = value(m, w, n - w);
+	double v = value(m, w, n - w), part = weight * v;
 
 	s->weight += weight;
-	s->first += weight * v;
-	s->second += weight * v * v;
-	s->cov += weight * v * (w - s->middle);
+	s->first += part;
+	s->second += part * v;
+	s->cov += part * (w - s->middle);
+}
+
+/* P(w + 1) / P(w) = (n - w) times / ((w + 1) left): how both go on with w. */
+struct chances {
+	double times, times_step;
+	double left, left_step;
+};
+
+/* free: binomial, else hypergeometric. */
+static struct chances chances_of(const struct null_model *m, double n, double w, bool free)
+{
+	if (free)
+		return (struct chances){.times = m->rho, .left = 1 - m->rho};
+	return (struct chances){m->window - w, -1, m->pool - m->window - n + w + 1, 1};
+}
+
+static void sum_up(const struct null_model *m, struct moments *s, double n, double w, bool free)
+{
+	struct chances c = chances_of(m, n, w, free);
+
+	for (double weight = 1; w <= n && weight > NEGLIGIBLE; w++) {
+		add(m, s, n, w, weight);
+		weight *= (n - w) * c.times / ((w + 1) * c.left);
+		c.times += c.times_step;
+		c.left += c.left_step;
+	}
+}
+
+static void sum_down(const struct null_model *m, struct moments *s, double n, double w, bool free)
+{
+	struct chances c = chances_of(m, n, w - 1, free);
+	double weight = 1;
+
+	while (--w >= 0) {
+		weight *= (w + 1) * c.left / ((n - w) * c.times);
+		if (!(weight > NEGLIGIBLE))
+			return;
+		add(m, s, n, w, weight);
+		c.times -= c.times_step;
+		c.left -= c.left_step;
+	}
 }
 
 /* From the most likely count upwards and downwards, until what is left is negligible. */
@@ -90,17 +148,9 @@ static struct moments sum_over(const struct null_model *m, double n, bool free)
 	double mode =
 		free ? floor((n + 1) * m->rho) : floor((n + 1) * (m->window + 1) / (m->pool + 2));
 	struct moments s = {.middle = n * m->rho};
-	double weight = 1, w = mode;
 
-	while (w <= n && weight > NEGLIGIBLE) {
-		add(m, &s, n, w, weight);
-		weight *= ratio(m, n, w, free);
-		w++;
-	}
-	weight = 1;
-	w = mode;
-	while (--w >= 0 && (weight /= ratio(m, n, w, free)) > NEGLIGIBLE)
-		add(m, &s, n, w, weight);
+	sum_up(m, &s, n, mode, free);
+	sum_down(m, &s, n, mode, free);
 	s.first /= s.weight;
 	s.second /= s.weight;
 	s.cov /= s.weight;
@@ -161,20 +211,6 @@ static struct part part_of(const struct null_model *m, double n)
 	return w > MOMENTS && n - w > MOMENTS ? part_by_moments(m, n) : part_by_sums(m, n);
 }
 
-static void add_part(struct null_model *m, double n, double times)
-{
-	struct part p = part_of(m, n);
-
-	m->mean += times * p.mean;
-	m->var += times * p.var;
-	m->m2x += times * p.mean_free * p.mean_free * p.spread;
-	m->mx += times * p.mean_free * p.spread;
-	m->cov += times * p.cov;
-	m->spread += times * p.spread;
-}
-
-/* ---------------------------------------------------------------- going over the events */
-
 /*
  * The chance that the baseline has none of an event's n: a product of n factors that hardly change
  * from one to the next. Of many, those behind the first are taken as their middle one.
@@ -191,58 +227,179 @@ static double chance_unseen(const struct null_model *m, double n)
 	return chance * pow((m->window - middle) / (m->pool - middle), n - i);
 }
 
+/*
+ * What an event of size s has beyond s times the part of one of size 1, when the baseline has none
+ * of it: s ln s n / N + (1 - s) epsilon. Sums over events; that times s; squared.
+ */
+struct beyond {
+	double sum, by_size, squared;
+};
+
+static struct beyond beyond_of(const struct null_model *m, double n, const struct sizes *of)
+{
+	double p = n / m->window, e = m->epsilon;
+
+	return (struct beyond){
+		.sum = p * of->l + e * (of->cnt - of->s),
+		.by_size = p * of->sl + e * (of->s - of->s2),
+		.squared = p * p * of->l2 + 2 * p * e * (of->l - of->sl) +
+			   e * e * (of->cnt - 2 * of->s + of->s2),
+	};
+}
+
+/* One row's part of the sums. */
+static void add_part(struct null_model *m, const struct row *row)
+{
+	const struct sizes *of = &row->of;
+	double n = row->n;
+	struct part p = part_of(m, n);
+	struct beyond beyond = {0};
+	double free = 0, mean;
+
+	if (m->clustered) {
+		beyond = beyond_of(m, n, of);
+		free = pow(m->rho, n);
+		m->mean += row->unseen * beyond.sum;
+		m->var += 2 * beyond.by_size * free * (value_unseen(m, n) - p.mean_free) +
+			  beyond.squared * free * (1 - free);
+		m->cov += beyond.by_size * free * n * (1 - m->rho);
+	}
+	mean = (of->s * p.mean_free + free * beyond.sum) / of->cnt;
+	m->mean += of->s * p.mean;
+	m->var += of->s2 * p.var;
+	m->m2x += mean * mean * of->s2 * p.spread;
+	m->mx += mean * of->s2 * p.spread;
+	m->cov += of->s2 * p.cov;
+	m->spread += of->s2 * p.spread;
+}
+
+/* ---------------------------------------------------------------- going over the events */
+
 /* How many independent samples of an event there are in both. */
 static double pooled(const struct null_model *m, const struct pp_pair *pair)
 {
-	double n = rint((pair->a + pair->b) / m->dispersion);
+	double n = pair->a + pair->b;
 
-	return n < 1 ? 1 : n;
+	return (m->clustered ? n * n / (pair->a_squares + pair->b_squares) : n) / m->dispersion;
 }
 
-/* Large counts go to fn; the others are in the table. */
-static void each_large(struct null_model *m, const struct pathprof_distribution *window,
-		       const struct pathprof_distribution *baseline,
-		       void (*fn)(struct null_model *m, double n))
+static struct sizes sizes_of(const struct null_model *m, const struct pp_pair *pair, double n)
 {
-	struct pp_merge merge;
-	struct pp_pair pair;
+	double s = m->clustered ? (pair->a + pair->b) / n : 1, l = s != 1 ? s * log(s) : 0;
 
-	pp_merge_init(&merge, window, baseline);
-	while (pp_merge_next(&merge, &pair))
-		if (pooled(m, &pair) >= SMALL)
-			fn(m, pooled(m, &pair));
+	return (struct sizes){1, s, s * s, l, s * l, l * l};
 }
 
-/* Fills the table, and divides the pool as the samples are divided. */
-static void count_events(struct null_model *m, const struct pathprof_distribution *window,
-			 const struct pathprof_distribution *baseline)
+static void add_sizes(struct sizes *to, const struct sizes *add, double times)
 {
-	struct pp_merge merge;
-	struct pp_pair pair;
+	to->cnt += times * add->cnt;
+	to->s += times * add->s;
+	to->s2 += times * add->s2;
+	to->l += times * add->l;
+	to->sl += times * add->sl;
+	to->l2 += times * add->l2;
+}
 
-	pp_merge_init(&merge, window, baseline);
-	while (pp_merge_next(&merge, &pair)) {
-		double n = pooled(m, &pair);
+/* From samples to multiples of the average size. */
+static struct sizes relative(const struct null_model *m, const struct sizes *of)
+{
+	double a = m->size, log_a = log(a);
 
-		m->pool += n;
-		if (n < SMALL)
-			m->times[(uint32_t)n]++;
+	return (struct sizes){
+		.cnt = of->cnt,
+		.s = of->s / a,
+		.s2 = of->s2 / (a * a),
+		.l = (of->l - log_a * of->s) / a,
+		.sl = (of->sl - log_a * of->s2) / (a * a),
+		.l2 = (of->l2 - 2 * log_a * of->sl + log_a * log_a * of->s2) / (a * a),
+	};
+}
+
+/* NULL: no memory. */
+static struct row *new_row(struct null_model *m, double n)
+{
+	if (m->row_cnt == m->row_room) {
+		size_t room = m->row_room ? 2 * m->row_room : 256;
+		struct row *rows = realloc(m->rows, room * sizeof(*rows));
+
+		if (!rows)
+			return NULL;
+		m->rows = rows;
+		m->row_room = room;
 	}
-	m->rho = (double)(window->total / (window->total + baseline->total));
+	m->rows[m->row_cnt] = (struct row){.n = n};
+	return &m->rows[m->row_cnt++];
+}
+
+static int count_at(struct null_model *m, uint32_t n, const struct sizes *sizes, double times)
+{
+	struct row *row;
+
+	if (!n || !(times > 0))
+		return 0;
+	if (n < SMALL && m->row_of[n]) {
+		row = &m->rows[m->row_of[n] - 1];
+	} else {
+		row = new_row(m, n);
+		if (!row)
+			return -ENOMEM;
+		if (n < SMALL)
+			m->row_of[n] = (uint32_t)m->row_cnt;
+	}
+	add_sizes(&row->of, sizes, times);
+	return 0;
+}
+
+/*
+ * An event of three and a quarter samples is a quarter of one of four and three quarters of one of
+ * three; what is less than one, so much of one of one. So all of them keep their share.
+ */
+static int count_event(struct null_model *m, const struct pp_pair *pair)
+{
+	double n = pooled(m, pair), whole = floor(n);
+	struct sizes sizes = sizes_of(m, pair, n);
+	struct row *row;
+	int r;
+
+	m->pool += n;
+	if (n < SMALL - 1) {
+		r = count_at(m, (uint32_t)whole, &sizes, whole + 1 - n);
+		return r < 0 ? r : count_at(m, (uint32_t)whole + 1, &sizes, n - whole);
+	}
+	row = new_row(m, rint(n));
+	if (row)
+		row->of = sizes;
+	return row ? 0 : -ENOMEM;
+}
+
+static void set_pool(struct null_model *m, long double window, long double baseline)
+{
+	m->size = m->clustered && m->pool > 0 ? (double)((window + baseline) / m->pool) : 1;
+	m->pool = ceil(m->pool);
+	m->rho = (double)(window / (window + baseline));
 	m->pool = fmax(m->pool, 2);
 	m->window = rint(m->pool * m->rho);
 	m->window = fmax(fmin(m->window, m->pool - 1), 1);
 	m->rho = m->window / m->pool;
 }
 
-static void add_unseen(struct null_model *m, double n)
+/* Fills the rows, and divides the pool as the samples are divided. */
+static int count_events(struct null_model *m, const struct pathprof_distribution *window,
+			const struct pathprof_distribution *baseline)
 {
-	m->unseen += chance_unseen(m, n);
-}
+	struct pp_merge merge;
+	struct pp_pair pair;
+	int r = 0;
 
-static void add_event(struct null_model *m, double n)
-{
-	add_part(m, n, 1);
+	pp_merge_init(&merge, window, baseline);
+	while (r == 0 && pp_merge_next(&merge, &pair))
+		r = count_event(m, &pair);
+	if (r < 0)
+		return r;
+	set_pool(m, window->total, baseline->total);
+	for (size_t i = 0; i < m->row_cnt && m->clustered; i++)
+		m->rows[i].of = relative(m, &m->rows[i].of);
+	return 0;
 }
 
 /* Smoothing with the number of unseen events that is to be expected. */
@@ -256,6 +413,7 @@ static int set_smoothing(struct null_model *m, long double baseline)
 		return -ERANGE;
 	m->epsilon = (double)e;
 	m->scale = (double)((1 - m->unseen * e) / (m->pool - m->window));
+	m->one = 1 / m->window;
 	m->log_ratio = -log(m->window * m->scale);
 	return 0;
 }
@@ -275,21 +433,17 @@ static void conclude(const struct null_model *m, struct pp_null *ret_null)
 static int go_over(struct null_model *m, const struct pathprof_distribution *window,
 		   const struct pathprof_distribution *baseline)
 {
-	int r;
+	int r = count_events(m, window, baseline);
 
-	count_events(m, window, baseline);
-	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->times[n])
-			m->unseen += m->times[n] * chance_unseen(m, n);
-	each_large(m, window, baseline, add_unseen);
-	r = set_smoothing(m, baseline->total);
-	if (r < 0)
-		return r;
-	for (uint32_t n = 1; n < SMALL; n++)
-		if (m->times[n])
-			add_part(m, n, m->times[n]);
-	each_large(m, window, baseline, add_event);
-	return 0;
+	for (size_t i = 0; i < m->row_cnt && r == 0; i++) {
+		m->rows[i].unseen = chance_unseen(m, m->rows[i].n);
+		m->unseen += m->rows[i].of.cnt * m->rows[i].unseen;
+	}
+	if (r == 0)
+		r = set_smoothing(m, baseline->total);
+	for (size_t i = 0; i < m->row_cnt && r == 0; i++)
+		add_part(m, &m->rows[i]);
+	return r;
 }
 
 int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *window,
@@ -300,19 +454,14 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 
 	if (!m)
 		return -ENOMEM;
-	m->times = calloc(SMALL, sizeof(*m->times));
-	if (!m->times) {
-		free(m);
-		return -ENOMEM;
-	}
 	m->epsilon_given = epsilon;
 	m->dispersion = dispersion;
-	for (uint32_t n = 1; n < LOGS; n++)
-		m->log[n] = log(n);
+	m->clustered = window->clustered && baseline->clustered;
+	m->logs = pp_logs();
 	r = go_over(m, window, baseline);
 	if (r == 0)
 		conclude(m, ret_null);
-	free(m->times);
+	free(m->rows);
 	free(m);
 	return r;
 }

@@ -21,9 +21,12 @@ double pathprof_distribution_overlap(const struct pathprof_distribution *a,
 	if (!(a->total > 0) || !(b->total > 0))
 		return a->total == b->total;
 	pp_merge_init(&merge, a, b);
-	while (pp_merge_next(&merge, &pair))
-		sum += fminl(pair.a / a->total, pair.b / b->total);
-	return (double)fminl(sum, 1);
+	while (pp_merge_next(&merge, &pair)) {
+		long double of_a = pair.a * b->total, of_b = pair.b * a->total;
+
+		sum += of_a < of_b ? of_a : of_b;
+	}
+	return (double)fminl(sum / (a->total * b->total), 1);
 }
 
 /* Where the events of a function end, if it is the one at `event`; and their weight. */

@@ -18,6 +18,7 @@ struct pp_merge {
 struct pp_pair {
 	const struct pathprof_event *event; /* for its key */
 	double a, b;
+	double a_squares, b_squares;
 };
 
 static inline void pp_merge_init(struct pp_merge *merge, const struct pathprof_distribution *a,
@@ -40,6 +41,8 @@ static inline void pp_merge_step(struct pp_merge *merge, struct pp_pair *ret_pai
 	ret_pair->event = a ? merge->a : merge->b;
 	ret_pair->a = a ? merge->a->weight : 0;
 	ret_pair->b = b ? merge->b->weight : 0;
+	ret_pair->a_squares = a ? merge->a->squares : 0;
+	ret_pair->b_squares = b ? merge->b->squares : 0;
 	merge->a += a;
 	merge->b += b;
 }

@@ -13,8 +13,7 @@
 
 struct pp_smooth {
 	long double epsilon;
-	long double
-		divisor; /* an event's share: its weight over this; the total when none is unseen */
+	long double one; /* the share of an event of weight 1: 1 / total when none is unseen */
 	size_t unseen_cnt;
 };
 
@@ -27,7 +26,7 @@ int pp_smooth_init(struct pp_smooth *ret_smooth, long double total, size_t unsee
 
 static inline long double pp_smooth_probability(const struct pp_smooth *smooth, double weight)
 {
-	return weight > 0 ? weight / smooth->divisor : smooth->epsilon;
+	return weight > 0 ? weight * smooth->one : smooth->epsilon;
 }
 
 /* Events that `of` has and `in` lacks. */

@@ -501,17 +501,42 @@ static struct pathprof_path_count *find_path(const struct pathprof_profile *p, u
 	return NULL;
 }
 
-static bool new_path(struct pathprof_profile *p, uint64_t hash,
-		     const struct pathprof_path_count *path)
+static struct pathprof_path_count *new_path(struct pathprof_profile *p, uint64_t hash,
+					    const struct pathprof_path_count *path)
 {
 	struct table *table = &p->index->paths;
+	struct pathprof_path_count *entry;
 
 	if (!array_room(p->index, (void **)&p->paths, sizeof(*p->paths), table, p->path_cnt) ||
 	    !slots_room(p, table, p->path_cnt, hash_path_entry))
-		return false;
+		return NULL;
 	slot_put(table, hash, p->path_cnt);
-	p->paths[p->path_cnt++] = *path;
-	return true;
+	entry = &p->paths[p->path_cnt++];
+	*entry = *path;
+	entry->samples = entry->squares = entry->burst = entry->burst_samples = 0;
+	entry->weight = 0;
+	return entry;
+}
+
+/* (a + b)^2 - a^2 = b (2a + b) */
+static void add_squares(struct pathprof_path_count *entry, const struct pathprof_path_count *add)
+{
+	uint64_t more = add->squares;
+
+	if (add->burst) {
+		if (entry->burst != add->burst)
+			entry->burst_samples = 0;
+		if (__builtin_mul_overflow(add->samples, 2 * entry->burst_samples + add->samples,
+					   &more))
+			more = UINT64_MAX;
+		entry->burst = add->burst;
+		entry->burst_samples += add->samples;
+	}
+	/* unknown stays so */
+	if (more && (entry->squares || !entry->samples))
+		entry->squares = add_saturated(entry->squares, more);
+	else
+		entry->squares = 0;
 }
 
 static bool path_is_sound(const struct pathprof_profile *p, const struct pathprof_path_count *path)
@@ -531,12 +556,15 @@ void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof
 	}
 	uint64_t hash = hash_path(p->index->seed, add);
 	struct pathprof_path_count *entry = find_path(p, hash, add);
-	if (entry) {
-		entry->samples = add_saturated(entry->samples, add->samples);
-		entry->weight += add->weight;
-	} else if (!new_path(p, hash, add)) {
+	if (!entry)
+		entry = new_path(p, hash, add);
+	if (!entry) {
 		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
+		return;
 	}
+	add_squares(entry, add);
+	entry->samples = add_saturated(entry->samples, add->samples);
+	entry->weight += add->weight;
 }
 
 static struct pathprof_edge_count *find_edge(const struct pathprof_profile *p, uint64_t hash,

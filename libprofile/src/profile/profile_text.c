@@ -193,7 +193,8 @@ static int add_event(struct file *file, uint64_t key_hi, uint64_t key_lo, double
 		file->events = events;
 		file->room = room;
 	}
-	file->events[file->cnt++] = (struct pathprof_event){key_hi, key_lo, weight};
+	file->events[file->cnt++] =
+		(struct pathprof_event){.key_hi = key_hi, .key_lo = key_lo, .weight = weight};
 	return 0;
 }
 

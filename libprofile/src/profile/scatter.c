@@ -10,10 +10,9 @@
 #include <stdlib.h>
 
 #include "pp_draw.h"
+#include "pp_logs.h"
 #include "pp_merge.h"
 #include "pp_smooth.h"
-
-#define LOGS 4096 /* logarithms of small counts, looked up */
 
 /* One resampled pair of profiles, added up so far. seen: in its baseline. */
 struct replicate {
@@ -27,12 +26,12 @@ struct resampling {
 	struct replicate *replicates;
 	uint32_t cnt;
 	struct pp_random random;
-	double log[LOGS];
+	const struct pp_logs *logs;
 };
 
 static double ln(const struct resampling *r, double count)
 {
-	return count < LOGS ? r->log[(uint32_t)count] : log(count);
+	return count == floor(count) ? pp_log(r->logs, count) : log(count);
 }
 
 static void add(const struct resampling *r, struct replicate *to, double w, double b)
@@ -51,16 +50,24 @@ static void add(const struct resampling *r, struct replicate *to, double w, doub
 	}
 }
 
-static void add_event(struct resampling *r, double w, double b)
+/* How many samples come at a time; on average of those of the event. */
+static double size_of(double samples, double squares)
 {
+	return squares > 0 ? squares / samples : 1;
+}
+
+static void add_event(struct resampling *r, const struct pp_pair *pair, bool clustered)
+{
+	double w_size = clustered ? size_of(pair->a, pair->a_squares) : 1;
+	double b_size = clustered ? size_of(pair->b, pair->b_squares) : 1;
 	struct pp_poisson of_w, of_b;
 
-	pp_poisson_init(&of_w, w);
-	pp_poisson_init(&of_b, b);
+	pp_poisson_init(&of_w, pair->a / w_size);
+	pp_poisson_init(&of_b, pair->b / b_size);
 	for (uint32_t i = 0; i < r->cnt; i++) {
-		double drawn = pp_poisson_draw(&of_w, &r->random);
+		double drawn = w_size * pp_poisson_draw(&of_w, &r->random);
 
-		add(r, &r->replicates[i], drawn, pp_poisson_draw(&of_b, &r->random));
+		add(r, &r->replicates[i], drawn, b_size * pp_poisson_draw(&of_b, &r->random));
 	}
 }
 
@@ -121,11 +128,10 @@ int pp_scatter_bootstrap(struct pp_scatter *ret_scatter, const struct pathprof_d
 	r->cnt = replicates;
 	/* Seeds that differ little must not begin alike. */
 	pp_random_init(&r->random, (seed + 1) * 0x9e3779b97f4a7c15ULL);
-	for (uint32_t i = 1; i < LOGS; i++)
-		r->log[i] = log(i);
+	r->logs = pp_logs();
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair))
-		add_event(r, pair.a, pair.b);
+		add_event(r, &pair, window->clustered && baseline->clustered);
 	conclude(r, epsilon, ret_scatter);
 	free(r->replicates);
 	free(r);
@@ -134,27 +140,39 @@ int pp_scatter_bootstrap(struct pp_scatter *ret_scatter, const struct pathprof_d
 
 /*
  * An event's influence is ln(p/q) - D on the window's side and 1 - p/q on the baseline's. Where the
- * baseline has none, the smoothed share stands in and only the first is there.
+ * baseline has none, the smoothed share stands in and only the first is there. Independent samples
+ * count once each; of what comes together the squares are known.
  */
 void pp_scatter_linear(struct pp_scatter *ret_scatter, const struct pathprof_distribution *window,
 		       const struct pathprof_distribution *baseline)
 {
+	bool clustered = window->clustered && baseline->clustered;
 	double samples = (double)window->total, base = (double)baseline->total;
-	double mean = 0, second = 0, base_sum = 0;
-	double epsilon = (double)pp_smooth_epsilon(baseline->total, 1);
+	double mean = 0, first = 0, second = 0, all = 0, base_sum = 0;
+	double epsilon = (double)pp_smooth_epsilon(baseline->total, 1), ratio = base / samples;
+	double log_ratio = log(ratio);
+	const struct pp_logs *logs = pp_logs();
 	struct pp_merge merge;
 	struct pp_pair pair;
 
 	pp_merge_init(&merge, window, baseline);
 	while (pp_merge_next(&merge, &pair)) {
-		double p = pair.a / samples, q = pair.b > 0 ? pair.b / base : epsilon;
-		double l = p > 0 ? log(p / q) : 0;
+		double off = pair.b > 0 ? pair.a / pair.b * ratio - 1 : 0, l = 0;
+		double a = clustered ? pair.a_squares : pair.a;
 
-		mean += p * l;
-		second += p * l * l;
-		base_sum += pair.b > 0 ? q * (p / q - 1) * (p / q - 1) : 0;
+		if (pair.a > 0 && pair.b > 0)
+			l = pp_log(logs, pair.a) - pp_log(logs, pair.b) + log_ratio;
+		else if (pair.a > 0)
+			l = log(pair.a / (samples * epsilon));
+		mean += pair.a * l;
+		all += a;
+		first += a * l;
+		second += a * l * l;
+		base_sum += (clustered ? pair.b_squares : pair.b) * off * off;
 	}
-	second -= mean * mean;
-	*ret_scatter = (struct pp_scatter){.variance = (second > 0 ? second : 0) / samples +
-						       base_sum / base};
+	mean /= samples;
+	second += mean * (mean * all - 2 * first);
+	*ret_scatter =
+		(struct pp_scatter){.variance = (second > 0 ? second : 0) / (samples * samples) +
+						base_sum / (base * base)};
 }

@@ -24,7 +24,7 @@ int pp_smooth_init(struct pp_smooth *ret_smooth, long double total, size_t unsee
 	else if (!(epsilon > 0) || e * total >= 1 || e * (long double)unseen_cnt >= 1)
 		return -ERANGE;
 	*ret_smooth = (struct pp_smooth){.epsilon = e,
-					 .divisor = total / (1 - (long double)unseen_cnt * e),
+					 .one = (1 - (long double)unseen_cnt * e) / total,
 					 .unseen_cnt = unseen_cnt};
 	return 0;
 }
@@ -42,27 +42,36 @@ size_t pp_smooth_unseen_cnt(const struct pathprof_distribution *of,
 	return cnt;
 }
 
-/* x - ln(1 + x) of a small x, by its series: the difference would leave too few digits. */
+/*
+ * x - ln(1 + x) of |x| < 0.01, by its series, x^2/2 - x^3/3 + ...: the difference would leave too
+ * few digits.
+ */
 static long double above_log(long double x)
 {
-	long double power = x, sum = 0;
+	double y = (double)x, sum = 1.0 / 10;
 
-	for (int n = 2; n < 12; n++) {
-		power *= -x;
-		sum -= power / n;
-	}
-	return sum;
+	sum = 1.0 / 9 - y * sum;
+	sum = 1.0 / 8 - y * sum;
+	sum = 1.0 / 7 - y * sum;
+	sum = 1.0 / 6 - y * sum;
+	sum = 1.0 / 5 - y * sum;
+	sum = 1.0 / 4 - y * sum;
+	sum = 1.0 / 3 - y * sum;
+	return x * x * (0.5L - y * sum);
 }
 
 long double pp_divergence_term(long double p, long double q)
 {
-	long double term;
+	long double term, off = q - p;
 
 	if (!(p > 0))
 		return q;
-	if (fabsl(q - p) < 0.01L * p)
-		term = p * above_log((q - p) / p);
+	/* the less cancels, the fewer digits a logarithm must have: a double's are soon had */
+	if (fabsl(off) < 0.01L * p)
+		term = p * above_log(off / p);
+	else if (fabsl(off) < 0.1L * p)
+		term = off - p * log1p((double)(off / p));
 	else
-		term = p * logl(p / q) - (p - q);
+		term = off - p * log((double)(q / p));
 	return term > 0 ? term : 0;
 }

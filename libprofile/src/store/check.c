@@ -68,6 +68,11 @@ static const struct {
 	 " OR typeof(since_ns) <> 'integer' OR typeof(fired_ns) <> 'integer'"
 	 " OR typeof(resolved_ns) <> 'integer' OR typeof(seen_ns) <> 'integer'"
 	 " OR typeof(value) NOT IN ('real', 'integer') OR typeof(json) <> 'text'"},
+	{"a path's portable name is malformed",
+	 "SELECT 1 FROM portable_paths WHERE typeof(function) <> 'integer'"
+	 " OR typeof(place) <> 'integer' OR typeof(name) <> 'text'"},
+	{"a build's list of functions is malformed",
+	 "SELECT 1 FROM binary_functions WHERE typeof(keys) <> 'blob' OR length(keys) % 8 <> 0"},
 	{"a symbol of generated code is malformed",
 	 "SELECT 1 FROM jit_symbols WHERE typeof(start) <> 'integer' OR typeof(len_bytes) <>"
 	 " 'integer' OR len_bytes < 0 OR typeof(name) <> 'text'"},

@@ -29,6 +29,8 @@ struct extract {
 	struct pathprof_store *store;
 	struct pathprof_profile profile;
 	uint32_t window_cnt;
+	pathprof_store_fill_fn *fill; /* NULL: nothing more goes in */
+	void *fill_context;
 };
 
 /* ---------------------------------------------------------------- windows */
@@ -139,14 +141,22 @@ static uint32_t take_process(struct extract *e, struct pp_row *row, int column)
 static void path_query(struct pp_query *q)
 {
 	pp_query_add(q, "SELECT t.start, t.length, t.outcomes, s.samples, s.weight, b.build_id,"
-			" b.kind, b.name, " PROCESS_COLUMNS " FROM (SELECT c.path AS path,"
-			" c.process AS process, sum(c.samples) AS samples,"
-			" total(c.weight) AS weight FROM path_counts c WHERE 1");
+			" b.kind, b.name, " PROCESS_COLUMNS ", s.squares FROM (SELECT"
+			" c.path AS path, c.process AS process, sum(c.samples) AS samples,"
+			" total(c.weight) AS weight, " PP_SUM_SQUARES
+			" AS squares FROM path_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
 	pp_query_add(q, " GROUP BY c.path, c.process) s CROSS JOIN paths t ON t.id = s.path"
 			" CROSS JOIN binaries b ON b.id = t.binary" PROCESS_JOIN);
+}
+
+static uint64_t row_squares(struct pp_row *row, int column)
+{
+	double squares = pp_row_weight(row, column);
+
+	return squares < 9e18 ? (uint64_t)squares : (uint64_t)9e18;
 }
 
 static int take_path(struct pp_query *q, struct pp_row *row, void *context,
@@ -161,6 +171,7 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *context,
 		.outcomes = pp_row_u32(row, 2),
 		.samples = pp_row_count(row, 3),
 		.weight = pp_row_weight(row, 4),
+		.squares = row_squares(row, 17),
 	};
 	int code = pp_row_end(row, q->store, error);
 
@@ -264,6 +275,19 @@ static int set_note(struct pathprof_store *store, const char *note, struct pathp
 	return pp_sql_run(store, stmt, error);
 }
 
+/* What names the paths beyond their build, and what the caller adds. */
+static int write_names(const struct extract *e, struct pathprof_store *store,
+		       struct pathprof_error *error)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; code == 0 && i < e->profile.binary_cnt; i++)
+		code = pp_store_copy_portable(store, e->store, &e->profile.binaries[i].id, error);
+	if (code == 0 && e->fill)
+		code = e->fill(e->fill_context, store, error);
+	return code;
+}
+
 /* Without the log a file needs nothing beside it to be read. */
 static int write_file(const struct extract *e, const char *file, const char *note,
 		      struct pathprof_error *error)
@@ -274,6 +298,8 @@ static int write_file(const struct extract *e, const char *file, const char *not
 	if (code < 0)
 		return code;
 	code = pathprof_store_add_window(store, &e->profile, NULL, error);
+	if (code == 0)
+		code = write_names(e, store, error);
 	if (code == 0 && note)
 		code = set_note(store, note, error);
 	for (int i = 0; i < PP_STMT_CNT; i++)
@@ -367,8 +393,16 @@ int pathprof_store_extract(struct pathprof_store *store, const struct pathprof_f
 			   const char *file, const char *note, bool replace,
 			   struct pathprof_error *error)
 {
+	return pathprof_store_extract_filled(store, filter, file, note, replace, NULL, NULL, error);
+}
+
+int pathprof_store_extract_filled(struct pathprof_store *store,
+				  const struct pathprof_filter *filter, const char *file,
+				  const char *note, bool replace, pathprof_store_fill_fn *fill,
+				  void *context, struct pathprof_error *error)
+{
 	const struct pathprof_filter all = {0};
-	struct extract e = {.store = store};
+	struct extract e = {.store = store, .fill = fill, .fill_context = context};
 	int code = check_target(file, replace, error);
 
 	if (code == 0 && note && strnlen(note, NOTE_MAX_BYTES + 1) > NOTE_MAX_BYTES)

@@ -17,6 +17,9 @@
 
 #define PP_QUERY_SQL_MAX_BYTES 4096
 
+/* Of path_counts c, grouped: 0 unless it is known of all. */
+#define PP_SUM_SQUARES "CASE WHEN count(c.squares) = count(*) THEN total(c.squares) ELSE 0.0 END"
+
 struct pp_query {
 	struct pathprof_store *store;
 	struct pathprof_filter filter;

@@ -66,6 +66,11 @@ enum pp_stmt {
 	PP_STMT_ALERTS,
 	PP_STMT_NOTE_SET,
 	PP_STMT_NOTE_GET,
+	PP_STMT_PORTABLE_ADD,
+	PP_STMT_PORTABLE,
+	PP_STMT_FUNCTION_KEYS_SET,
+	PP_STMT_FUNCTION_KEYS_GET,
+	PP_STMT_EARLIER_BUILDS,
 	PP_STMT_CNT,
 };
 
@@ -134,6 +139,12 @@ void pp_row_id(struct pp_row *row, int column, struct pathprof_build_id *ret_id)
 /* 0, or -EBADMSG with the name of the bad column. */
 int pp_row_end(const struct pp_row *row, struct pathprof_store *store,
 	       struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- portable_rows.c */
+
+/* What `to` lacks of the names that `from` has of this build's paths. */
+int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
+			   const struct pathprof_build_id *id, struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- migrate.c */
 

@@ -30,11 +30,11 @@ struct path_view {
 static void path_query(struct pp_query *q, bool one)
 {
 	pp_query_add(
-		q,
-		"SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
-		" s.samples, s.weight, s.whole FROM (SELECT *, total(weight) OVER () AS whole FROM"
-		" (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight"
-		" FROM path_counts c WHERE 1");
+		q, "SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
+		   " s.samples, s.weight, s.whole, s.squares FROM (SELECT *,"
+		   " total(weight) OVER () AS whole FROM"
+		   " (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight,"
+		   " " PP_SUM_SQUARES " AS squares FROM path_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
@@ -58,6 +58,7 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
 		.outcomes = pp_row_u32(row, 6),
 		.samples = pp_row_count(row, 7),
 		.weight = pp_row_weight(row, 8),
+		.squares = pp_row_weight(row, 10),
 	};
 	pp_row_id(row, 1, &out.binary_id);
 	out.share = share_of(out.weight, pp_row_weight(row, 9));

@@ -47,6 +47,8 @@ static const char remove_batch[] =
 	" (SELECT 1 FROM windows w CROSS JOIN path_counts c ON c.window = w.id"
 	" AND c.path = paths.id WHERE w.id < paths.last_window + 64"
 	" ORDER BY w.id DESC LIMIT 1) IS NULL;"
+	"DELETE FROM portable_paths WHERE path IN (SELECT id FROM temp.gone_paths) AND"
+	" NOT EXISTS (SELECT 1 FROM paths t WHERE t.id = portable_paths.path);"
 	"DELETE FROM edges WHERE id IN (SELECT id FROM temp.gone_edges) AND"
 	" (SELECT 1 FROM windows w CROSS JOIN edge_counts c ON c.window = w.id"
 	" AND c.edge = edges.id WHERE w.id < edges.last_window + 64"
@@ -76,6 +78,7 @@ static const char remove_unnamed[] =
 	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.drift d"
 	" ON d.window = w.id AND d.binary = b.id);"
 	"DELETE FROM jit_symbols WHERE binary IN (SELECT id FROM temp.gone_binaries);"
+	"DELETE FROM binary_functions WHERE binary IN (SELECT id FROM temp.gone_binaries);"
 	"DELETE FROM binaries WHERE id IN (SELECT id FROM temp.gone_binaries);"
 	"DROP TABLE temp.gone_binaries";
 

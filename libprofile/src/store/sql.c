@@ -44,7 +44,7 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_PATH_ADD] = "INSERT INTO paths(binary, start, length, outcomes, last_window)"
 			     " VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_PATH_SEEN] = "UPDATE paths SET last_window = ?2 WHERE id = ?1",
-	[PP_STMT_PATH_COUNT_ADD] = "INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_PATH_COUNT_ADD] = "INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 	[PP_STMT_EDGE_FIND] = "SELECT id, last_window FROM edges WHERE from_binary = ?1"
 			      " AND from_offset = ?2 AND to_binary = ?3 AND to_offset = ?4",
 	[PP_STMT_EDGE_ADD] = "INSERT INTO edges(from_binary, from_offset, to_binary, to_offset,"
@@ -89,6 +89,30 @@ static const char *const texts[PP_STMT_CNT] = {
 			   " container",
 	[PP_STMT_NOTE_SET] = "INSERT OR REPLACE INTO meta(name, value) VALUES ('note', ?1)",
 	[PP_STMT_NOTE_GET] = "SELECT value FROM meta WHERE name = 'note'",
+	[PP_STMT_PORTABLE_ADD] =
+		"INSERT OR REPLACE INTO portable_paths SELECT t.id, ?6, ?7, ?8 FROM binaries b"
+		" CROSS JOIN paths t ON t.binary = b.id WHERE b.build_id = ?1 AND b.kind = ?2"
+		" AND t.start = ?3 AND t.length = ?4 AND t.outcomes = ?5",
+	[PP_STMT_PORTABLE] =
+		"SELECT t.id, t.start, t.length, t.outcomes, n.function, n.place, n.name"
+		" FROM binaries b CROSS JOIN paths t ON t.binary = b.id"
+		" CROSS JOIN portable_paths n ON n.path = t.id WHERE b.build_id = ?1 AND b.kind = "
+		"?2",
+	[PP_STMT_FUNCTION_KEYS_SET] = "INSERT OR REPLACE INTO binary_functions SELECT id, ?3 FROM"
+				      " binaries WHERE build_id = ?1 AND kind = ?2",
+	[PP_STMT_FUNCTION_KEYS_GET] =
+		"SELECT f.keys FROM binaries b CROSS JOIN binary_functions f ON f.binary = b.id"
+		" WHERE b.build_id = ?1 AND b.kind = ?2",
+	/* a path's last window may be as late as 63 behind what the path says */
+	[PP_STMT_EARLIER_BUILDS] =
+		"SELECT e.build_id, e.kind, (SELECT w.end_ns FROM windows w WHERE w.id <= e.last"
+		" ORDER BY w.id DESC LIMIT 1) AS low, (SELECT w.end_ns FROM windows w WHERE"
+		" w.id <= e.last + 63 ORDER BY w.id DESC LIMIT 1) AS high FROM (SELECT"
+		" p.build_id AS build_id, p.kind AS kind, (SELECT max(t.last_window) FROM paths t"
+		" WHERE t.binary = p.id) AS last FROM binaries b CROSS JOIN binaries p ON"
+		" p.id < b.id AND p.name = ?3 WHERE b.build_id = ?1 AND b.kind = ?2"
+		" AND p.kind IN (1, 2)) e WHERE low IS NOT NULL AND high IS NOT NULL"
+		" ORDER BY e.last DESC",
 };
 
 /* ---------------------------------------------------------------- errors */

@@ -34,10 +34,10 @@ struct window_write {
 	int64_t *binaries, *processes; /* entry of the profile -> row id */
 };
 
-/* A row of path_counts (samples, weight) or edge_counts (count, mispredicted). */
+/* A row of path_counts (samples, weight, squares) or edge_counts (count, mispredicted). */
 struct count_row {
 	int64_t subject, process;
-	uint64_t count, mispredicted;
+	uint64_t count, mispredicted, squares;
 	double weight;
 };
 
@@ -483,6 +483,10 @@ static int write_path_row(struct window_write *w, const struct count_row *row)
 	sqlite3_bind_int64(stmt, 3, row->process);
 	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
 	sqlite3_bind_double(stmt, 5, row->weight);
+	if (row->squares)
+		sqlite3_bind_int64(stmt, 6, (int64_t)row->squares);
+	else
+		sqlite3_bind_null(stmt, 6);
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
@@ -532,7 +536,9 @@ static int fill_path_rows(struct window_write *w, struct count_row *rows)
 
 		rows[i] = (struct count_row){.process = w->processes[c->process],
 					     .count = c->samples,
-					     .weight = c->weight};
+					     .weight = c->weight,
+					     .squares = c->squares < COUNT_MAX ? c->squares
+									       : COUNT_MAX};
 		code = subject_id(w, &subject, &key, &rows[i].subject);
 	}
 	return code;

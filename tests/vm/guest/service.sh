@@ -81,10 +81,10 @@ lbr_settings() { # COMPRESS
 	printf 'FrequencyHz=700\nOverhead=40%%\nWindowSec=2\n'
 }
 
-service_lbr() { # NAME COMPRESS OVERLAP CHECK-OPTIONS...
-	local name=$1 pid file=/tmp/$1.db overlap=$3
+service_lbr() { # NAME COMPRESS EDGES-OVERLAP PATHS-OVERLAP CHECK-OPTIONS...
+	local name=$1 pid file=/tmp/$1.db edges=$3 paths=$4
 	lbr_settings "$2" >/tmp/lbr.conf
-	shift 3
+	shift 4
 	./vmflow "$endless" >/tmp/out &
 	pid=$!
 	if ! profile_until 2500 "$file" -c /tmp/lbr.conf; then
@@ -95,7 +95,7 @@ service_lbr() { # NAME COMPRESS OVERLAP CHECK-OPTIONS...
 	kill -9 $pid
 	wait $pid 2>/dev/null
 	extract "$file"
-	run_check "$name" ./vmprofile -o $overlap "$@" /tmp/long.truth - $base /tmp/edges /tmp/paths
+	run_check "$name" ./vmprofile -o $edges -p $paths "$@" /tmp/long.truth - $base /tmp/edges /tmp/paths
 	run_check "${name}_falsified" ./vmprofile -c "$@" /tmp/long.truth - $base /tmp/edges /tmp/paths
 	show "$file" status | sed 's/^/#   /'
 }
@@ -107,8 +107,8 @@ service_hardware() {
 		return
 	fi
 	# One edge in 256 is told, so a few seconds know them less well.
-	service_lbr service_lbr_counts yes 0.6 -w
-	service_lbr service_lbr_windows no 0.8
+	service_lbr service_lbr_counts yes 0.6 0.85 -w
+	service_lbr service_lbr_windows no 0.9 0.9
 }
 
 # Whether the device can be had: by a daemon that takes it and ends.

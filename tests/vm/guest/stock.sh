@@ -128,21 +128,34 @@ hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
 chain() { for s in default random tagged whole-program; do run_check "chain_$s" ./vmchain $s 700; done; }
 
 # The chain on branch stacks of real programs: the same bits as in user space, and how few bytes.
+# What the profiles have in common at the least lies below what a thousand seeds made of these
+# windows on another machine (docs/kmod-testing.md).
 segments() {
-	local s program
+	local s least program
 	[ -s perl.win ] || {
 		echo "skip segments: no windows of perl"
 		return
 	}
-	for s in default small lfu tagged cycles mispredict calls dirty nmi; do
-		run_check "segments_$s" ./vmsegments check perl.win $s 600
-	done
+	while read -r s least; do
+		run_check "segments_$s" ./vmsegments check perl.win "$s" 600 "$least"
+	done <<-END
+		default 0.80
+		small 0.68
+		lfu 1
+		tagged 0.68
+		cycles 0.65
+		mispredict 0.69
+		calls 0.80
+		dirty 0.70
+		nmi 0.80
+	END
 	run_check segments_drain ./vmsegments drain perl.win 1500
 	run_check segments_offline ./vmsegments offline perl.win 400
 	[ "$vm_samples" -gt 0 ] || return
 	for program in *.win; do
 		run_check "segments_bytes_${program%.win}" ./vmsegments bytes "$program" "$vm_samples" 50
 	done
+	run_check segments_profile ./vmsegments check perl.win default "$vm_samples" 0.98
 }
 controls() { for variant in $vm_controls; do control "$variant"; done; }
 corners() { . ./corners.sh; }

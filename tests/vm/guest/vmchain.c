@@ -14,17 +14,13 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#include "../../../libprofile/core/pp_chain.h"
-#include "lines.h"
-#include "reader.h"
+#include "common.h"
+#include "twin.h"
 
-#define CONTEXT    ((uint64_t)1 << 48)
 #define EDGE       ((uint64_t)PATHPROF_PROFILE_EDGES << 48)
 #define CALL       ((uint64_t)PATHPROF_PROFILE_CALLS << 48)
 #define KEEP_BYTES (16u << 20)
-#define CPU_MAX    8
 
 struct twin {
 	struct pp_chain chain;
@@ -34,9 +30,8 @@ struct twin {
 struct check {
 	struct reader *reader;
 	struct pp_chain_config config;
-	struct twin *twins;  /* by CPU */
-	unsigned char *kept; /* every BURST with its record, for the second time */
-	size_t kept_bytes;
+	struct twin *twins; /* by CPU */
+	struct kept kept;   /* every BURST, for the second time */
 	uint64_t windows, branches, contexts;
 };
 
@@ -46,33 +41,24 @@ static void make_path(struct twin *twin, const struct pp_hpt_entry *entry)
 		 entry->count);
 }
 
-static void make_tuple(struct twin *twin, const struct pp_chain_config *config, uint64_t pc,
-		       uint64_t word)
-{
-	struct pp_tuple tuple = {pc, word};
-	struct pp_message message = {0};
-
-	if (pp_compress_step(&twin->chain.compress, &config->compress, &tuple, &message))
-		line_add(&twin->made, PATHPROF_RECORD_TUPLE, message.tuple.pc, message.tuple.word,
-			 message.count);
-}
-
 static void make_branch(struct twin *twin, const struct pp_chain_config *config,
 			const struct pathprof_branch *from)
 {
 	struct pp_branch branch = {
-		.from = from->from | CONTEXT,
-		.target = from->target | CONTEXT,
-		.next = from->next | CONTEXT,
+		.from = from->from | TWIN_CONTEXT,
+		.target = from->target | TWIN_CONTEXT,
+		.next = from->next | TWIN_CONTEXT,
 		.info = PP_BRANCH_INFO(from->kind, from->taken),
 		.events = 1,
 	};
 	struct pp_hpt_entry replaced = {0};
 	struct pp_path path;
 
-	make_tuple(twin, config, branch.from, from->next | EDGE);
+	twin_tuple(&twin->chain, config, &(struct pp_tuple){branch.from, from->next | EDGE},
+		   &twin->made);
 	if (from->kind == PP_KIND_CALL || from->kind == PP_KIND_ICALL)
-		make_tuple(twin, config, branch.from, from->next | CALL);
+		twin_tuple(&twin->chain, config, &(struct pp_tuple){branch.from, from->next | CALL},
+			   &twin->made);
 	if (pp_path_stack_step(&twin->chain.stack, &config->path, &branch, &path) &&
 	    pp_hpt_step(&twin->chain.hpt, &config->hpt, path.start, path.desc, 1, &replaced))
 		make_path(twin, &replaced);
@@ -93,26 +79,18 @@ static void make_window(struct check *check, const struct pathprof_record *recor
 static void make_end(struct twin *twin)
 {
 	const struct pp_hpt *hpt = &twin->chain.hpt;
-	const struct pp_assoc *assoc = &twin->chain.compress.assoc;
 
 	for (size_t i = 0; i < sizeof(hpt->entry) / sizeof(hpt->entry[0]); i++)
 		if (hpt->entry[i].desc & PP_HPT_VALID)
 			make_path(twin, &hpt->entry[i]);
-	for (uint32_t i = 0; i < assoc->used; i++)
-		line_add(&twin->made, PATHPROF_RECORD_TUPLE, assoc->entry[i].tuple.pc,
-			 assoc->entry[i].tuple.word, assoc->entry[i].count);
+	twin_drain_tuples(&twin->chain, &twin->made);
 }
 
 static void keep(struct check *check, const struct pathprof_record *record)
 {
 	const struct pathprof_burst *burst = (const void *)(record + 1);
 
-	if (check->kept_bytes + record->size_bytes > KEEP_BYTES) {
-		reader_complain(check->reader, "too many windows to keep", check->windows);
-		return;
-	}
-	memcpy(check->kept + check->kept_bytes, record, record->size_bytes);
-	check->kept_bytes += record->size_bytes;
+	kept_add(&check->kept, check->reader, record);
 	check->windows++;
 	check->branches += burst->branch_cnt;
 }
@@ -143,23 +121,16 @@ static void take(void *context, const struct pathprof_record *record)
 /* The twins from the beginning, over every window that was kept. */
 static uint64_t replay(struct check *check, uint64_t seed)
 {
+	const struct pathprof_record *record;
 	uint64_t wrong = 0;
 
-	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
-		struct twin *twin = &check->twins[cpu];
-
-		memset(&twin->chain, 0, sizeof(twin->chain));
-		pp_compress_init(&twin->chain.compress, &check->config.compress, seed + cpu);
-		pp_hpt_init(&twin->chain.hpt, ~seed - cpu);
-		side_clear(&twin->made);
+	for (uint32_t cpu = 0; cpu < TWIN_CPU_MAX; cpu++) {
+		twin_begin(&check->twins[cpu].chain, &check->config, seed, cpu);
+		side_clear(&check->twins[cpu].made);
 	}
-	for (size_t at = 0; at < check->kept_bytes;) {
-		const struct pathprof_record *record = (const void *)(check->kept + at);
-
+	for (size_t at = 0; (record = kept_next(&check->kept, &at));)
 		make_window(check, record);
-		at += record->size_bytes;
-	}
-	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++) {
+	for (uint32_t cpu = 0; cpu < TWIN_CPU_MAX; cpu++) {
 		struct twin *twin = &check->twins[cpu];
 
 		make_end(twin);
@@ -212,25 +183,12 @@ static struct pathprof_kmod_chain chain_of(const char *spec)
 
 static void config_of(const struct pathprof_kmod_chain *chain, struct pp_chain_config *ret_config)
 {
-	memset(ret_config, 0, sizeof(*ret_config));
+	twin_config(chain, ret_config);
 	if (chain->map == PATHPROF_MAP_WPP)
 		pp_path_config_wpp(&ret_config->path);
 	else
 		pp_path_config_bl(&ret_config->path);
 	ret_config->path.max_length = chain->max_length;
-	ret_config->compress = (struct pp_compress_config){.sampler = chain->sampler,
-							   .rate = chain->rate,
-							   .bits = chain->substream_bits,
-							   .assoc_size = chain->assoc_size,
-							   .tag_bits = chain->tag_bits,
-							   .phased = chain->phased};
-	ret_config->compress.tagged.rate = chain->rate;
-	ret_config->compress.tagged.ways = chain->ways;
-	ret_config->compress.tagged.evict = chain->evict;
-	ret_config->compress.tagged.replace = chain->replace;
-	ret_config->hpt.bits = chain->hpt_bits;
-	ret_config->hpt.ways = chain->hpt_ways;
-	ret_config->hpt.policy = chain->hpt_policy;
 }
 
 static __attribute__((noinline)) uint64_t turn(uint64_t x, unsigned int depth)
@@ -248,14 +206,6 @@ static pid_t start_child(void)
 		return pid;
 	for (volatile uint64_t x = 1;;)
 		x = turn(x * 6364136223846793005ull + 1442695040888963407ull, 6);
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static int collect(struct check *check, const struct pathprof_kmod_chain *chain, uint64_t ms)
@@ -301,10 +251,10 @@ static int run(struct check *check, const char *spec, uint64_t ms)
 		fprintf(stderr, "vmchain: %s\n", err ? strerror(-err) : "no windows");
 		return 1;
 	}
-	for (uint32_t cpu = 0; cpu < CPU_MAX; cpu++)
+	for (uint32_t cpu = 0; cpu < TWIN_CPU_MAX; cpu++)
 		records += side_cnt(&check->twins[cpu].seen);
 	wrong = replay(check, chain.seed);
-	first = (void *)(check->kept + sizeof(struct pathprof_record) +
+	first = (void *)(check->kept.bytes + sizeof(struct pathprof_record) +
 			 sizeof(struct pathprof_burst));
 	for (int i = 0; i < 8; i++) /* the sampler may leave any one branch out */
 		first[i].next ^= 2, first[i].from ^= 2;
@@ -319,12 +269,12 @@ static int run(struct check *check, const char *spec, uint64_t ms)
 int main(int argc, char **argv)
 {
 	static unsigned char kept[KEEP_BYTES];
-	static struct twin twins[CPU_MAX];
+	static struct twin twins[TWIN_CPU_MAX];
 	static struct reader reader;
-	struct check check = {.reader = &reader, .twins = twins, .kept = kept};
+	struct check check = {.reader = &reader, .twins = twins, .kept = {kept, 0, sizeof(kept)}};
 	int err = reader_open(&reader);
 
-	if (err || sysconf(_SC_NPROCESSORS_CONF) > CPU_MAX) {
+	if (err || sysconf(_SC_NPROCESSORS_CONF) > TWIN_CPU_MAX) {
 		fprintf(stderr, "vmchain: %s\n", strerror(err ? -err : E2BIG));
 		return 1;
 	}

@@ -16,12 +16,12 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "../testpmu/testpmu.h"
+#include "common.h"
 #include "reader.h"
 
-#define WAIT_MAX_S   60
+#define WAIT_MAX_MS  60000
 #define SPINNER_CNT  3
 #define RECORDS      20 /* enough to be sure that they come */
 #define PERIOD_NS    1000000
@@ -43,21 +43,6 @@ struct corner {
 	uint64_t seen[SPINNER_CNT]; /* records of each */
 	uint64_t others;            /* records of anybody else */
 };
-
-static uint64_t compute(uint64_t seed)
-{
-	uint64_t x = seed;
-
-	__asm__ volatile("" : "+r"(x)); /* every time anew */
-	for (int i = 0; i < 2000; i++) {
-		x = x * 6364136223846793005ull + 1;
-		if (x >> 63)
-			x ^= (uint64_t)i;
-		if ((x & 0x3f) == 0)
-			x = ~x;
-	}
-	return x;
-}
 
 /* For ever. */
 static void spin(struct shared *shared, int i)
@@ -163,14 +148,6 @@ static void stop_session(struct corner *corner)
 		reader_complain(&corner->reader, "records written but not found", records);
 }
 
-static time_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
 static void look(struct corner *corner)
 {
 	reader_wait(&corner->reader, 20);
@@ -181,9 +158,9 @@ static void look(struct corner *corner)
 static void await_on(struct corner *corner, uint32_t cpu, uint64_t cnt)
 {
 	uint64_t enough = corner->reader.rings[cpu].received + cnt;
-	time_t end_s = now_s() + WAIT_MAX_S;
+	uint64_t end_ms = now_ms() + WAIT_MAX_MS;
 
-	while (corner->reader.rings[cpu].received < enough && now_s() < end_s)
+	while (corner->reader.rings[cpu].received < enough && now_ms() < end_ms)
 		look(corner);
 	if (corner->reader.rings[cpu].received < enough)
 		reader_complain(&corner->reader, "nothing comes any more from CPU", cpu);
@@ -251,11 +228,11 @@ static bool all_seen(const struct corner *corner, int cnt)
 /* Until each of the first so many programs was seen often enough. */
 static void await_seen(struct corner *corner, int cnt)
 {
-	time_t end_s = now_s() + WAIT_MAX_S;
+	uint64_t end_ms = now_ms() + WAIT_MAX_MS;
 
 	memset(corner->seen, 0, sizeof(corner->seen));
 	corner->others = 0;
-	while (!all_seen(corner, cnt) && now_s() < end_s)
+	while (!all_seen(corner, cnt) && now_ms() < end_ms)
 		look(corner);
 	if (!all_seen(corner, cnt))
 		reader_complain(&corner->reader, "programs not seen, one of", (uint64_t)cnt);
@@ -301,7 +278,7 @@ static uint64_t skipped(struct corner *corner)
 /* Met by the clock again and again, and left alone each time. */
 static int compat(struct corner *corner, const char *program)
 {
-	time_t end_s = now_s() + WAIT_MAX_S;
+	uint64_t end_ms = now_ms() + WAIT_MAX_MS;
 	int status = 0;
 
 	corner->pids[0] = vfork(); /* NOLINT: nothing of 64 bits is left when it returns */
@@ -311,7 +288,7 @@ static int compat(struct corner *corner, const char *program)
 	}
 	if (start_session(corner, false, 0, (uint32_t)corner->pids[0]))
 		return 1;
-	while (skipped(corner) < COMPAT_SKIPS && now_s() < end_s)
+	while (skipped(corner) < COMPAT_SKIPS && now_ms() < end_ms)
 		look(corner);
 	if (skipped(corner) < COMPAT_SKIPS)
 		reader_complain(&corner->reader, "hardly met", skipped(corner));

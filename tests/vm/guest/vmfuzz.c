@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "../testpmu/testpmu.h"
+#include "common.h"
 #include "reader.h"
 
 #define PAGE 4096ul
@@ -291,20 +292,6 @@ static int prepare(struct fuzz *fuzz)
 	return munmap(fuzz->pages + PAGE, PAGE) ? -errno : 0;
 }
 
-/* vmalloc areas in the module's name. */
-static unsigned int areas(void)
-{
-	unsigned int cnt = 0;
-	char line[512];
-	FILE *file = fopen("/proc/vmallocinfo", "r");
-
-	while (file && fgets(line, sizeof(line), file))
-		cnt += strstr(line, "[pathprof]") != NULL;
-	if (file)
-		fclose(file);
-	return cnt;
-}
-
 /* Both sources, whole and compressed, after all that; how many records came. */
 static uint64_t honest_sessions(struct fuzz *fuzz)
 {
@@ -335,7 +322,7 @@ int main(int argc, char **argv)
 {
 	static struct fuzz fuzz;
 	uint64_t cnt = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000;
-	unsigned int area_cnt = areas();
+	unsigned int area_cnt = module_areas();
 	uint64_t records;
 	int err;
 
@@ -346,8 +333,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "vmfuzz: %s\n", strerror(-err));
 		return 1;
 	}
-	if (areas() != area_cnt && fuzz.bad++ < 10)
-		fprintf(stderr, "vmfuzz: %u areas before, %u after\n", area_cnt, areas());
+	if (module_areas() != area_cnt && fuzz.bad++ < 10)
+		fprintf(stderr, "vmfuzz: %u areas before, %u after\n", area_cnt, module_areas());
 	records = honest_sessions(&fuzz);
 	printf("calls %llu accepted %llu compressed %llu mapped %llu records_after %llu bad %llu\n",
 	       (unsigned long long)fuzz.calls, (unsigned long long)fuzz.accepted,

@@ -12,14 +12,16 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "common.h"
 #include "reader.h"
 #include "../testpmu/testpmu.h"
 
-#define BASE      0x10000000ull
-#define RUN_NS    1000000000ull
-#define PERIOD_NS 1000000u
+#define BASE        0x10000000ull
+#define RUN_MS      1000
+#define WAIT_MAX_MS 60000 /* a busy machine takes longer until enough came */
+#define ENOUGH      100
+#define PERIOD_NS   1000000u
 
 struct lbr_check {
 	struct reader *reader;
@@ -90,14 +92,6 @@ static void take(void *context, const struct pathprof_record *record)
 		check_sample(check, record);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* One child a CPU runs user code, for the samples to interrupt. */
 static void spin_children(pid_t *pids, long cnt)
 {
@@ -112,11 +106,11 @@ static void spin_children(pid_t *pids, long cnt)
 static void collect(struct reader *reader, struct lbr_check *check)
 {
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t end_ns = now_ns() + RUN_NS;
+	uint64_t begin_ms = now_ms();
 	pid_t pids[READER_RING_MAX];
 
 	spin_children(pids, cpu_cnt);
-	while (now_ns() < end_ns) {
+	while (now_ms() < begin_ms + (check->samples < ENOUGH ? WAIT_MAX_MS : RUN_MS)) {
 		reader_wait(reader, 20);
 		reader_drain(reader, take, check);
 	}
@@ -179,8 +173,8 @@ static int run(struct reader *reader, struct lbr_check *check, uint64_t config, 
 	       (unsigned long long)check->branches, (unsigned long long)check->dropped,
 	       (unsigned long long)stats_since(&before, &after, PATHPROF_STAT_NMI),
 	       (unsigned long long)reader_lost(reader), (unsigned long long)reader->bad);
-	return reader->bad || check->samples < 100 ||
-	       (nmi && stats_since(&before, &after, PATHPROF_STAT_NMI) < 100);
+	return reader->bad || check->samples < ENOUGH ||
+	       (nmi && stats_since(&before, &after, PATHPROF_STAT_NMI) < ENOUGH);
 }
 
 int main(int argc, char **argv)

@@ -20,8 +20,9 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common.h"
 
 #define EFLAGS_TF     0x100
 #define SPINNER_CNT   2
@@ -40,21 +41,6 @@ static void complain(const char *what, long long value)
 {
 	if (complaints++ < 20)
 		printf("vmpester: %s (%lld)\n", what, value);
-}
-
-static uint64_t compute(uint64_t seed)
-{
-	uint64_t x = seed;
-
-	__asm__ volatile("" : "+r"(x)); /* every time anew */
-	for (int i = 0; i < 2000; i++) {
-		x = x * 6364136223846793005ull + 1;
-		if (x >> 63)
-			x ^= (uint64_t)i;
-		if ((x & 0x3f) == 0)
-			x = ~x;
-	}
-	return x;
 }
 
 /* For ever; a wrong result is told to the parent. */
@@ -140,14 +126,6 @@ static void move(pid_t pid, unsigned int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(pid, sizeof(set), &set);
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* Without end: a burst begun on one CPU goes on on another. */

@@ -4,13 +4,14 @@
  * transfer that it makes, every path one that it takes, and both must weigh about what they do
  * there.
  *
- *     vmprofile [-cw] [-o OVERLAP] LONG SHORT BASE EDGES PATHS
+ *     vmprofile [-cw] [-o OVERLAP] [-p OVERLAP] LONG SHORT BASE EDGES PATHS
  *
  * LONG and SHORT as tests/truth/truth.c writes them, of a program that does the same over and over:
  * what LONG has more is what it does once it has started. BASE what file offsets lack to addresses;
  * EDGES lines `FROM TO COUNT`, PATHS lines `START OUTCOMES WEIGHT` (outcomes as letters T and N,
- * `-` for none). -c falsifies one line in ten first; then exactly those must be found. Exit status
- * 0: as it should be, 1: not, 125: trouble.
+ * `-` for none). -o and -p say what edges and paths must have in common with the truth; -c
+ * falsifies one line in ten first; then exactly those must be found. Exit status 0: as it should
+ * be, 1: not, 125: trouble.
  *
  * Workload: 10^5 branches, some hundred edges and paths. The path stack is the core's: what is
  * tested here lies between the core and the database.
@@ -34,7 +35,7 @@
 
 struct options {
 	bool falsify, wpp;
-	double overlap;
+	double edges, paths; /* overlaps, at least */
 };
 
 /* An edge (from, to) or a path (start, desc), and how often it comes. */
@@ -196,11 +197,12 @@ static double hottest(const struct table *table)
 	return most->stored / table->stored / (most->truth / table->truth);
 }
 
-static bool judge(const char *name, const struct table *table, const struct options *options)
+static bool judge(const char *name, const struct table *table, const struct options *options,
+		  double least)
 {
-	bool good = table->wrong == table->falsified &&
-		    (options->falsify ||
-		     (overlap(table) >= options->overlap && hottest(table) >= HOTTEST_LEAST));
+	bool good =
+		table->wrong == table->falsified &&
+		(options->falsify || (overlap(table) >= least && hottest(table) >= HOTTEST_LEAST));
 
 	printf("%s%s: stored %llu wrong %llu falsified %llu overlap %.3f hottest %.2f of its share",
 	       good ? "" : "BAD ", name, (unsigned long long)table->lines,
@@ -211,14 +213,16 @@ static bool judge(const char *name, const struct table *table, const struct opti
 
 static int parse(int argc, char **argv, struct options *ret_options)
 {
-	struct options options = {.overlap = OVERLAP_LEAST};
+	struct options options = {.edges = OVERLAP_LEAST, .paths = OVERLAP_LEAST};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "cwo:")) != -1) {
+	while ((letter = getopt(argc, argv, "cwo:p:")) != -1) {
 		options.falsify |= letter == 'c';
 		options.wpp |= letter == 'w';
 		if (letter == 'o')
-			options.overlap = strtod(optarg, NULL);
+			options.edges = strtod(optarg, NULL);
+		else if (letter == 'p')
+			options.paths = strtod(optarg, NULL);
 		else if (letter == '?')
 			return -1;
 	}
@@ -247,16 +251,17 @@ int main(int argc, char **argv)
 	bool good;
 
 	if (parse(argc, argv, &options)) {
-		fprintf(stderr, "usage: vmprofile [-cw] [-o N] LONG SHORT BASE EDGES PATHS\n");
+		fprintf(stderr,
+			"usage: vmprofile [-cw] [-o N] [-p N] LONG SHORT BASE EDGES PATHS\n");
 		return EXIT_TROUBLE;
 	}
 	if (read_all(argv + optind, &options, &edges, &paths)) {
 		fprintf(stderr, "vmprofile: nothing to read in one of the files\n");
 		return EXIT_TROUBLE;
 	}
-	good = judge("edges", &edges, &options);
+	good = judge("edges", &edges, &options, options.edges);
 	printf("; ");
-	good = judge("paths", &paths, &options) && good;
+	good = judge("paths", &paths, &options, options.paths) && good;
 	printf("\n");
 	return !good;
 }

@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../truth/launch.h"
+#include "common.h"
 #include "reader.h"
 
 #define EXIT_TROUBLE 125
@@ -144,21 +144,13 @@ static pid_t start_command(char **command)
 	return pid;
 }
 
-static uint64_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec;
-}
-
 /* Until enough was seen, the time is up or the command has ended; whether it has. */
 static bool watch(struct reader *reader, struct sink *sink, const struct options *options,
 		  pid_t pid, int *ret_status)
 {
-	uint64_t end_s = now_s() + options->seconds;
+	uint64_t end_ms = now_ms() + 1000 * options->seconds;
 
-	while (sink->windows - sink->empty < options->windows && now_s() < end_s) {
+	while (sink->windows - sink->empty < options->windows && now_ms() < end_ms) {
 		reader_wait(reader, 20);
 		reader_drain(reader, keep, sink);
 		if (waitpid(pid, ret_status, WNOHANG) == pid)

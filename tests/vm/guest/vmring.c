@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "../testpmu/testpmu.h"
+#include "common.h"
 #include "reader.h"
 
 #define NOBODY      65534
@@ -168,20 +169,6 @@ static void wakeup(struct reader *reader)
 	printf("woken %d times, %llu wake-ups\n", woken, (unsigned long long)wakeups(reader));
 }
 
-/* Memory that the module holds, in areas. */
-static unsigned int areas(void)
-{
-	unsigned int cnt = 0;
-	char line[512];
-	FILE *file = fopen("/proc/vmallocinfo", "r");
-
-	while (file && fgets(line, sizeof(line), file))
-		cnt += strstr(line, "[pathprof]") != NULL;
-	if (file)
-		fclose(file);
-	return cnt;
-}
-
 /* Takes the descriptor's role over in a child, which dies with everything in use. */
 static void die_reading(void)
 {
@@ -213,13 +200,13 @@ static void killed(struct reader *reader)
 	unsigned int area_cnt;
 
 	reader_close(reader);
-	area_cnt = areas();
+	area_cnt = module_areas();
 	for (int i = 0; i < 5; i++) {
 		die_reading();
-		EXPECT(areas() == area_cnt);
+		EXPECT(module_areas() == area_cnt);
 	}
 	EXPECT(!reader_open(reader));
-	EXPECT(areas() > area_cnt); /* the count can see them */
+	EXPECT(module_areas() > area_cnt); /* the count can see them */
 	EXPECT(!reader_stats(reader, &before));
 	for (int i = 0; i < 50; i++)
 		burn();

@@ -187,8 +187,6 @@ static void deliver(struct cpu_state *state, struct pt_regs *regs)
 	if (!event || state->busy || !is_wanted(event, regs))
 		return;
 	number = event->attr.config & TESTPMU_GIVEN ? atomic64_fetch_inc(&given_next) : 0;
-	if ((event->attr.config & TESTPMU_ONCE) && number >= given_windows(entries_of(event)))
-		return;
 	state->busy = 1;
 	barrier(); /* an NMI on this CPU sees it before the stack changes */
 	fill_stack(state, event, number);

@@ -13,13 +13,12 @@
 #define TESTPMU_GIVEN        0x800  /* stacks out of what was written to TESTPMU_FILE, in order */
 #define TESTPMU_HOLE         0x1000 /* an address of the kernel in the middle of each stack */
 #define TESTPMU_ANYWHERE     0x2000 /* wherever it strikes, the kernel included: a late overflow */
-#define TESTPMU_ONCE         0x4000 /* what was given is delivered once, and nothing after */
 #define TESTPMU_BRANCH_BYTES 64     /* branch k begins at config1 + k * this */
 #define TESTPMU_BRANCH_LEAP  16     /* and goes that far */
 
 /*
  * Windows one behind the other, each as many branches as the event has entries, oldest first; when
- * they are used up the first comes again (but for TESTPMU_ONCE). A branch is two words:
+ * they are used up the first comes again. A branch is two words:
  *
  *     from | cycles << 48,  to | PERF_BR_* << 48 | mispredicted << 60
  *

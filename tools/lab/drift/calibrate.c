@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POOLED_MAX 3
+#define POOLED_MAX       3
+#define BASELINE_WINDOWS 10 /* that the baseline is made of, and dispersion is seen in */
 
 struct watch {
 	const struct lab_calibration_plan *plan;
@@ -15,6 +16,8 @@ struct watch {
 	uint64_t random;
 	size_t event_cnt; /* of the larger world */
 	struct pathprof_event *baseline, *pooled;
+	struct pathprof_event *past;                /* [BASELINE_WINDOWS][calm.cnt] */
+	double seen;                                /* dispersion of those; 0: nothing */
 	struct pathprof_event *windows[POOLED_MAX]; /* the last ones, newest first */
 	uint32_t window_cnt;                        /* of this trial */
 	struct pathprof_alert_state fast, slow;
@@ -35,7 +38,8 @@ static int watch_init(struct watch *w)
 	w->event_cnt = w->moved.cnt;
 	w->baseline = calloc(w->event_cnt, sizeof(*w->baseline));
 	w->pooled = calloc(w->event_cnt, sizeof(*w->pooled));
-	if (!w->baseline || !w->pooled)
+	w->past = calloc(BASELINE_WINDOWS * w->calm.cnt, sizeof(*w->past));
+	if (!w->baseline || !w->pooled || !w->past)
 		return -ENOMEM;
 	for (size_t i = 0; i < POOLED_MAX; i++) {
 		w->windows[i] = calloc(w->event_cnt, sizeof(*w->windows[i]));
@@ -51,6 +55,7 @@ static void watch_release(struct watch *w)
 	lab_world_release(&w->moved);
 	free(w->baseline);
 	free(w->pooled);
+	free(w->past);
 	for (size_t i = 0; i < POOLED_MAX; i++)
 		free(w->windows[i]);
 }
@@ -72,13 +77,44 @@ static double true_bits(const struct watch *w)
 static int measure(const struct watch *w, const struct pathprof_event *events,
 		   struct pathprof_drift *ret_drift)
 {
+	struct pathprof_drift_settings settings = w->plan->settings;
 	struct pathprof_distribution window, baseline;
 	int r = pathprof_distribution_init(&window, events, w->event_cnt);
 
 	if (r == 0)
 		r = pathprof_distribution_init(&baseline, w->baseline, w->calm.cnt);
-	return r < 0 ? r
-		     : pathprof_drift_measure(ret_drift, &window, &baseline, &w->plan->settings);
+	if (r < 0)
+		return r;
+	if (w->plan->told)
+		pathprof_drift_set_bursts(&settings, &window, &baseline, w->plan->bursts.samples,
+					  w->seen);
+	return pathprof_drift_measure(ret_drift, &window, &baseline, &settings);
+}
+
+/* The baseline, as windows one after the other, and how these scatter. */
+static int draw_baseline(struct watch *w)
+{
+	struct pathprof_distribution windows[BASELINE_WINDOWS];
+	const struct pathprof_distribution *each[BASELINE_WINDOWS];
+	uint64_t left = w->plan->baseline_samples;
+	int r = 0;
+
+	for (size_t e = 0; e < w->calm.cnt; e++)
+		w->baseline[e] = (struct pathprof_event){.key_lo = e};
+	for (uint32_t i = 0; i < BASELINE_WINDOWS && r == 0; i++) {
+		struct pathprof_event *events = w->past + i * w->calm.cnt;
+		uint64_t samples = left / (BASELINE_WINDOWS - i);
+
+		left -= samples;
+		lab_world_draw_bursts(&w->calm, samples, &w->plan->bursts, &w->random, events);
+		for (size_t e = 0; e < w->calm.cnt; e++)
+			pathprof_event_add(&w->baseline[e], &events[e]);
+		each[i] = &windows[i];
+		r = pathprof_distribution_init(&windows[i], events, w->calm.cnt);
+	}
+	if (r == 0 && pathprof_drift_dispersion(each, BASELINE_WINDOWS, &w->seen) < 0)
+		w->seen = 0;
+	return r;
 }
 
 /* The newest window goes in front; the oldest one's memory is used again. */
@@ -91,7 +127,7 @@ static void draw_window(struct watch *w, bool moved)
 	w->windows[0] = oldest;
 	for (size_t i = 0; i < w->event_cnt; i++)
 		oldest[i] = (struct pathprof_event){.key_lo = i};
-	lab_world_draw(world, w->plan->window_samples, w->plan->cluster, &w->random, oldest);
+	lab_world_draw_bursts(world, w->plan->window_samples, &w->plan->bursts, &w->random, oldest);
 	w->window_cnt++;
 }
 
@@ -100,7 +136,7 @@ static void pool(struct watch *w, uint32_t cnt)
 	memcpy(w->pooled, w->windows[0], w->event_cnt * sizeof(*w->pooled));
 	for (uint32_t i = 1; i < cnt && i < w->window_cnt; i++)
 		for (size_t e = 0; e < w->event_cnt; e++)
-			w->pooled[e].weight += w->windows[i][e].weight;
+			pathprof_event_add(&w->pooled[e], &w->windows[i][e]);
 }
 
 static bool over(const struct pathprof_alert_rule *rule, const struct pathprof_drift *drift)
@@ -149,11 +185,11 @@ static int run_trial(struct watch *w, struct lab_calibration *c)
 	const struct lab_calibration_plan *plan = w->plan;
 	unsigned int fired = 0, caught = 0;
 	bool is_over = false;
-	int r = 0;
+	int r;
 
 	w->fast = w->slow = (struct pathprof_alert_state){0};
 	w->window_cnt = 0;
-	lab_world_draw(&w->calm, plan->baseline_samples, plan->cluster, &w->random, w->baseline);
+	r = draw_baseline(w);
 	for (uint32_t i = 0; i < plan->calm_windows && r == 0; i++) {
 		r = watch_window(w, false, c, &is_over, &fired);
 		c->calm_windows++;
@@ -174,7 +210,8 @@ int lab_calibrate(struct lab_calibration *ret_calibration, const struct lab_cali
 {
 	struct lab_calibration c = {0};
 	struct watch w = {.plan = plan, .random = plan->seed};
-	int r = plan->slow.windows_pooled > POOLED_MAX || !plan->cluster ? -EINVAL : watch_init(&w);
+	int r = plan->slow.windows_pooled > POOLED_MAX || !plan->bursts.samples ? -EINVAL
+										: watch_init(&w);
 
 	if (r == 0)
 		w.truth_bits = true_bits(&w);

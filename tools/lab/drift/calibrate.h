@@ -18,7 +18,8 @@ struct lab_calibration_plan {
 	uint64_t window_samples, baseline_samples;
 	enum lab_move move;
 	double flow;
-	uint32_t cluster; /* samples that come alike at a time */
+	struct lab_bursts bursts;
+	bool told; /* how samples come is told to the measurement; else they pass for independent */
 	uint32_t trials;
 	uint32_t calm_windows; /* of a trial, before the change */
 	uint32_t moved_windows;

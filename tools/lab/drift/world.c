@@ -166,19 +166,101 @@ int lab_world_init_moved(struct lab_world *ret_world, const struct lab_world *fr
 	return finish(ret_world, &world);
 }
 
+/* In (0, 1). */
+static double uniform(uint64_t *random)
+{
+	return ((double)(next(random) >> 11) + 0.5) * 0x1p-53;
+}
+
+int lab_world_init_varied(struct lab_world *ret_world, const struct lab_world *from, double sd,
+			  uint64_t *random)
+{
+	struct lab_world world;
+
+	if (allocate(&world, from->cnt) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < world.cnt; i++) {
+		double radius = sqrt(-2 * log(uniform(random)));
+
+		world.share[i] =
+			from->share[i] * exp(sd * radius * cos(2 * M_PI * uniform(random)));
+	}
+	return finish(ret_world, &world);
+}
+
+static uint32_t draw(const struct lab_world *world, uint64_t *random)
+{
+	uint32_t slot = (uint32_t)((next(random) >> 32) * world->cnt >> 32);
+
+	return (double)(uint32_t)next(random) * 0x1p-32 < world->keep[slot] ? slot
+									    : world->alias[slot];
+}
+
+/* One of the loop that the event is of. */
+static uint32_t draw_near(const struct lab_world *world, uint32_t event, uint32_t loop,
+			  uint64_t *random)
+{
+	uint32_t first = event - event % loop;
+	uint32_t cnt = world->cnt - first < loop ? (uint32_t)world->cnt - first : loop;
+
+	return first + (uint32_t)((next(random) >> 32) * cnt >> 32);
+}
+
+/* So many of an event out of one burst. */
+static void take(struct pathprof_event *event, uint64_t cnt, bool known)
+{
+	event->weight += (double)cnt;
+	if (known)
+		event->squares += (double)(cnt * cnt);
+}
+
+static void draw_burst(const struct lab_world *world, uint64_t cnt, const struct lab_bursts *bursts,
+		       uint64_t *random, struct pathprof_event *events)
+{
+	uint32_t seen[LAB_BURST_MAX] = {draw(world, random)};
+
+	for (uint64_t i = 1; i < cnt; i++)
+		seen[i] = bursts->stay >= 1 || uniform(random) < bursts->stay
+				  ? seen[i - 1]
+				  : draw_near(world, seen[i - 1], bursts->loop, random);
+	/* each event once, with how often it is there */
+	for (uint64_t i = 0, same; i < cnt; i++) {
+		bool first = true;
+
+		same = 0;
+		for (uint64_t k = 0; k < cnt; k++) {
+			same += seen[k] == seen[i];
+			first = first && (k >= i || seen[k] != seen[i]);
+		}
+		if (first)
+			take(&events[seen[i]], same, bursts->known);
+	}
+}
+
+void lab_world_draw_bursts(const struct lab_world *world, uint64_t samples,
+			   const struct lab_bursts *bursts, uint64_t *random,
+			   struct pathprof_event *ret_events)
+{
+	for (size_t i = 0; i < world->cnt; i++)
+		ret_events[i] = (struct pathprof_event){.key_lo = i};
+	for (uint64_t drawn = 0; drawn < samples;) {
+		uint64_t cnt =
+			samples - drawn < bursts->samples ? samples - drawn : bursts->samples;
+
+		draw_burst(world, cnt, bursts, random, ret_events);
+		drawn += cnt;
+	}
+}
+
 void lab_world_draw(const struct lab_world *world, uint64_t samples, uint32_t cluster,
 		    uint64_t *random, struct pathprof_event *ret_events)
 {
 	for (size_t i = 0; i < world->cnt; i++)
 		ret_events[i] = (struct pathprof_event){.key_lo = i};
 	for (uint64_t drawn = 0; drawn < samples;) {
-		uint64_t x = next(random);
-		uint32_t slot = (uint32_t)((x >> 32) * world->cnt >> 32);
 		uint64_t burst = samples - drawn < cluster ? samples - drawn : cluster;
 
-		if ((double)(uint32_t)next(random) * 0x1p-32 >= world->keep[slot])
-			slot = world->alias[slot];
-		ret_events[slot].weight += (double)burst;
+		ret_events[draw(world, random)].weight += (double)burst;
 		drawn += burst;
 	}
 }

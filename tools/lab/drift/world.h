@@ -10,6 +10,7 @@
 #ifndef LAB_DRIFT_WORLD_H
 #define LAB_DRIFT_WORLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,10 +48,24 @@ int lab_world_init_moved(struct lab_world *ret_world, const struct lab_world *fr
 			 enum lab_move move, double flow);
 void lab_world_release(struct lab_world *world);
 
-/*
- * Draws so many samples into events[world->cnt], in order, zeroes included. cluster: so many
- * samples in a row are of the same event (1: independent).
- */
+/* The same with every share multiplied by exp(sd z), z standard normal: it varies by itself. */
+int lab_world_init_varied(struct lab_world *ret_world, const struct lab_world *from, double sd,
+			  uint64_t *random);
+
+#define LAB_BURST_MAX 64
+/* How samples come: in bursts, each a few steps of one loop. */
+struct lab_bursts {
+	uint32_t samples; /* of one burst: 1..LAB_BURST_MAX */
+	double stay;      /* chance that a sample is of the same event as the one before */
+	uint32_t loop;    /* else it is of one of so many neighbours, all alike */
+	bool known;       /* squares say which samples came together */
+};
+/* Draws so many samples into events[world->cnt], in order, zeroes included. */
+void lab_world_draw_bursts(const struct lab_world *world, uint64_t samples,
+			   const struct lab_bursts *bursts, uint64_t *random,
+			   struct pathprof_event *ret_events);
+
+/* As bursts of cluster samples that are all alike (1: independent), and nothing says so. */
 void lab_world_draw(const struct lab_world *world, uint64_t samples, uint32_t cluster,
 		    uint64_t *random, struct pathprof_event *ret_events);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers, segments and their paths: see kmod_chain.h. Segments stand in one array with their paths
- * in another, found by a hash of (address space, start, desc); when either array is full, what was
- * not counted since the time before goes, and both are packed.
+ * Numbers, segments and their paths: see kmod_counts.h. Segments stand in one array with their
+ * paths in another, found by a hash of (address space, start, desc); when either array is full,
+ * what was not counted since the time before goes, and both are packed.
  */
-#include "kmod_chain.h"
+#include "kmod_counts.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -13,8 +13,8 @@
 
 #include "pathprof/paths.h"
 
-#define SLOT_CNT   (2 * PP_CHAIN_SEGMENT_MAX)
-#define PATH_ROOM  (2 * PP_CHAIN_SEGMENT_MAX)
+#define SLOT_CNT   (2 * PP_KMOD_COUNTS_SEGMENT_MAX)
+#define PATH_ROOM  (2 * PP_KMOD_COUNTS_SEGMENT_MAX)
 #define NO_SEGMENT UINT32_MAX
 #define FIRST_ROOM 256
 
@@ -43,62 +43,64 @@ struct path {
 	uint32_t length, outcomes;
 };
 
-struct pp_chain {
+struct pp_kmod_counts {
 	struct pp_rebuild *rebuild;
 	struct contexts *contexts; /* by CPU */
 	uint32_t cpu_cnt;
 	double depth;
 	uint32_t slots[SLOT_CNT]; /* index of a segment + 1, 0: free */
-	struct segment segments[PP_CHAIN_SEGMENT_MAX];
+	struct segment segments[PP_KMOD_COUNTS_SEGMENT_MAX];
 	struct path paths[PATH_ROOM];
 	uint32_t segment_cnt, path_cnt;
 	uint32_t counted; /* definitions since the last clearing */
-	struct pp_chain_stats stats;
+	struct pp_kmod_counts_stats stats;
 	struct pathprof_branch branches[PATHPROF_BURST_MAX + 1];
 };
 
-int pp_chain_new(struct pp_chain **ret_chain, uint32_t cpu_cnt, struct pp_rebuild *rebuild)
+int pp_kmod_counts_new(struct pp_kmod_counts **ret_counts, uint32_t cpu_cnt,
+		       struct pp_rebuild *rebuild)
 {
-	struct pp_chain *chain = calloc(1, sizeof(*chain));
+	struct pp_kmod_counts *counts = calloc(1, sizeof(*counts));
 
-	if (!chain)
+	if (!counts)
 		return -ENOMEM;
-	chain->contexts = calloc(cpu_cnt, sizeof(*chain->contexts));
-	if (!chain->contexts) {
-		free(chain);
+	counts->contexts = calloc(cpu_cnt, sizeof(*counts->contexts));
+	if (!counts->contexts) {
+		free(counts);
 		return -ENOMEM;
 	}
-	chain->cpu_cnt = cpu_cnt;
-	chain->rebuild = rebuild;
-	*ret_chain = chain;
+	counts->cpu_cnt = cpu_cnt;
+	counts->rebuild = rebuild;
+	*ret_counts = counts;
 	return 0;
 }
 
-void pp_chain_forget_contexts(struct pp_chain *chain)
+void pp_kmod_counts_forget_contexts(struct pp_kmod_counts *counts)
 {
-	for (uint32_t cpu = 0; cpu < chain->cpu_cnt; cpu++) {
-		free(chain->contexts[cpu].list);
-		chain->contexts[cpu] = (struct contexts){0};
+	for (uint32_t cpu = 0; cpu < counts->cpu_cnt; cpu++) {
+		free(counts->contexts[cpu].list);
+		counts->contexts[cpu] = (struct contexts){0};
 	}
 }
 
-void pp_chain_free(struct pp_chain *chain)
+void pp_kmod_counts_free(struct pp_kmod_counts *counts)
 {
-	if (!chain)
+	if (!counts)
 		return;
-	pp_chain_forget_contexts(chain);
-	free(chain->contexts);
-	free(chain);
+	pp_kmod_counts_forget_contexts(counts);
+	free(counts->contexts);
+	free(counts);
 }
 
-void pp_chain_set_depth(struct pp_chain *chain, double taken_per_window)
+void pp_kmod_counts_set_depth(struct pp_kmod_counts *counts, double taken_per_window)
 {
-	chain->depth = taken_per_window;
+	counts->depth = taken_per_window;
 }
 
-void pp_chain_stats(const struct pp_chain *chain, struct pp_chain_stats *ret_stats)
+void pp_kmod_counts_stats(const struct pp_kmod_counts *counts,
+			  struct pp_kmod_counts_stats *ret_stats)
 {
-	*ret_stats = chain->stats;
+	*ret_stats = counts->stats;
 }
 
 /* ---------------------------------------------------------------- numbers */
@@ -122,14 +124,14 @@ static int make_room(struct contexts *contexts, uint32_t number)
 	return 0;
 }
 
-void pp_chain_context(struct pp_chain *chain, uint32_t cpu, const struct pathprof_context *context,
-		      uint64_t time_ns, bool ignored)
+void pp_kmod_counts_context(struct pp_kmod_counts *counts, uint32_t cpu,
+			    const struct pathprof_context *context, uint64_t time_ns, bool ignored)
 {
 	struct contexts *contexts;
 
-	if (cpu >= chain->cpu_cnt || context->context > UINT16_MAX)
+	if (cpu >= counts->cpu_cnt || context->context > UINT16_MAX)
 		return;
-	contexts = &chain->contexts[cpu];
+	contexts = &counts->contexts[cpu];
 	if (make_room(contexts, context->context) < 0)
 		return;
 	contexts->list[context->context] = (struct context){
@@ -142,14 +144,15 @@ void pp_chain_context(struct pp_chain *chain, uint32_t cpu, const struct pathpro
 }
 
 /* NULL: a number never explained. */
-static const struct context *context_of(const struct pp_chain *chain, uint32_t cpu, uint64_t tagged)
+static const struct context *context_of(const struct pp_kmod_counts *counts, uint32_t cpu,
+					uint64_t tagged)
 {
 	uint32_t number = PATHPROF_CONTEXT(tagged);
 	const struct contexts *contexts;
 
-	if (cpu >= chain->cpu_cnt)
+	if (cpu >= counts->cpu_cnt)
 		return NULL;
-	contexts = &chain->contexts[cpu];
+	contexts = &counts->contexts[cpu];
 	if (number >= contexts->room || !contexts->list[number].pid)
 		return NULL;
 	return &contexts->list[number];
@@ -172,210 +175,217 @@ static bool is_segment(const struct segment *s, uint64_t address_space, uint64_t
 	return s->start == start && s->desc == desc && s->address_space == address_space;
 }
 
-static uint32_t find_segment(const struct pp_chain *chain, uint64_t address_space, uint64_t start,
-			     uint64_t desc)
+static uint32_t find_segment(const struct pp_kmod_counts *counts, uint64_t address_space,
+			     uint64_t start, uint64_t desc)
 {
 	uint32_t slot = slot_of(address_space, start, desc);
 
-	for (; chain->slots[slot]; slot = (slot + 1) & (SLOT_CNT - 1))
-		if (is_segment(&chain->segments[chain->slots[slot] - 1], address_space, start,
+	for (; counts->slots[slot]; slot = (slot + 1) & (SLOT_CNT - 1))
+		if (is_segment(&counts->segments[counts->slots[slot] - 1], address_space, start,
 			       desc))
-			return chain->slots[slot] - 1;
+			return counts->slots[slot] - 1;
 	return NO_SEGMENT;
 }
 
 /* It is not there yet, and there is a slot: there are twice as many as segments. */
-static void link_segment(struct pp_chain *chain, uint32_t index)
+static void link_segment(struct pp_kmod_counts *counts, uint32_t index)
 {
-	const struct segment *s = &chain->segments[index];
+	const struct segment *s = &counts->segments[index];
 	uint32_t slot = slot_of(s->address_space, s->start, s->desc);
 
-	while (chain->slots[slot])
+	while (counts->slots[slot])
 		slot = (slot + 1) & (SLOT_CNT - 1);
-	chain->slots[slot] = index + 1;
+	counts->slots[slot] = index + 1;
 }
 
 /* Keeps what was counted since the last time, in its order. */
-static void clear_unused(struct pp_chain *chain)
+static void clear_unused(struct pp_kmod_counts *counts)
 {
 	uint32_t segment_cnt = 0, path_cnt = 0;
 
-	memset(chain->slots, 0, sizeof(chain->slots));
-	for (uint32_t i = 0; i < chain->segment_cnt; i++) {
-		struct segment s = chain->segments[i];
+	memset(counts->slots, 0, sizeof(counts->slots));
+	for (uint32_t i = 0; i < counts->segment_cnt; i++) {
+		struct segment s = counts->segments[i];
 
 		if (!s.used)
 			continue;
-		memmove(&chain->paths[path_cnt], &chain->paths[s.path_first],
-			s.path_cnt * sizeof(chain->paths[0]));
+		memmove(&counts->paths[path_cnt], &counts->paths[s.path_first],
+			s.path_cnt * sizeof(counts->paths[0]));
 		s.path_first = path_cnt;
 		s.used = false;
 		path_cnt += s.path_cnt;
-		chain->segments[segment_cnt] = s;
-		link_segment(chain, segment_cnt++);
+		counts->segments[segment_cnt] = s;
+		link_segment(counts, segment_cnt++);
 	}
-	chain->segment_cnt = segment_cnt;
-	chain->path_cnt = path_cnt;
+	counts->segment_cnt = segment_cnt;
+	counts->path_cnt = path_cnt;
 }
 
-static bool is_full(const struct pp_chain *chain)
+static bool is_full(const struct pp_kmod_counts *counts)
 {
-	return chain->segment_cnt == PP_CHAIN_SEGMENT_MAX ||
-	       chain->path_cnt + PATHPROF_BURST_MAX > PATH_ROOM;
+	return counts->segment_cnt == PP_KMOD_COUNTS_SEGMENT_MAX ||
+	       counts->path_cnt + PATHPROF_BURST_MAX > PATH_ROOM;
 }
 
 /*
  * A table full of what is in use is not gone through for every newcomer, but once in as many as
  * would fill a quarter of it.
  */
-static bool has_room(struct pp_chain *chain)
+static bool has_room(struct pp_kmod_counts *counts)
 {
-	chain->counted++;
-	if (!is_full(chain))
+	counts->counted++;
+	if (!is_full(counts))
 		return true;
-	if (chain->counted < PP_CHAIN_SEGMENT_MAX / 4)
+	if (counts->counted < PP_KMOD_COUNTS_SEGMENT_MAX / 4)
 		return false;
-	chain->counted = 0;
-	clear_unused(chain);
-	return !is_full(chain);
+	counts->counted = 0;
+	clear_unused(counts);
+	return !is_full(counts);
 }
 
 /* ---------------------------------------------------------------- segments to paths */
 
 static void keep_path(void *context, const struct pathprof_path_seen *path)
 {
-	struct pp_chain *chain = context;
+	struct pp_kmod_counts *counts = context;
 
-	chain->paths[chain->path_cnt++] = (struct path){path->start, path->length, path->outcomes};
+	counts->paths[counts->path_cnt++] =
+		(struct path){path->start, path->length, path->outcomes};
 }
 
 /*
  * Its paths go behind the others. The branch that led to its start is put before it, as a call,
  * which begins a path there whatever it was.
  */
-static void read_paths(struct pp_chain *chain, struct segment *s, const struct context *context,
-		       const struct pathprof_lbr_entry *entries)
+static void read_paths(struct pp_kmod_counts *counts, struct segment *s,
+		       const struct context *context, const struct pathprof_lbr_entry *entries)
 {
-	const struct pp_counted who = {context->pid, context->start_time, s->time_ns};
 	struct pathprof_taken taken[PP_KMOD_SEGMENT_MAX];
+	const struct pp_rebuild_window window = {
+		.who = {context->pid, context->start_time, s->time_ns},
+		.start = &s->start,
+		.taken = taken,
+		.taken_cnt = s->taken_cnt,
+	};
 	uint32_t cnt = 0;
 
 	for (uint32_t i = 0; i < s->taken_cnt; i++)
 		taken[i] = (struct pathprof_taken){PATHPROF_CONTEXT_ADDRESS(entries[i].from),
 						   PATHPROF_CONTEXT_ADDRESS(entries[i].to)};
-	s->path_first = chain->path_cnt;
+	s->path_first = counts->path_cnt;
 	s->path_cnt = 0;
-	if (pp_rebuild_from(chain->rebuild, &who, s->start, taken, s->taken_cnt,
-			    chain->branches + 1, &cnt) ||
+	if (pp_rebuild_window(counts->rebuild, &window, counts->branches + 1, &cnt) ||
 	    cnt >= PATHPROF_BURST_MAX)
 		return;
-	chain->branches[0] = (struct pathprof_branch){
+	counts->branches[0] = (struct pathprof_branch){
 		.target = s->start, .next = s->start, .kind = PERF_BR_CALL, .taken = 1};
-	pathprof_paths_of_burst(chain->branches, cnt + 1, PATHPROF_MAPPING_WPP, keep_path, chain);
-	s->path_cnt = chain->path_cnt - s->path_first;
-	chain->stats.defined++;
+	pathprof_paths_of_burst(counts->branches, cnt + 1, PATHPROF_MAPPING_WPP, keep_path, counts);
+	s->path_cnt = counts->path_cnt - s->path_first;
+	counts->stats.defined++;
 }
 
-void pp_chain_define(struct pp_chain *chain, uint32_t cpu, const struct pathprof_segment *segment,
-		     const struct pathprof_lbr_entry *entries, uint64_t time_ns)
+void pp_kmod_counts_define(struct pp_kmod_counts *counts, uint32_t cpu,
+			   const struct pathprof_segment *segment,
+			   const struct pathprof_lbr_entry *entries, uint64_t time_ns)
 {
-	const struct context *context = context_of(chain, cpu, segment->start);
+	const struct context *context = context_of(counts, cpu, segment->start);
 	uint64_t start = PATHPROF_CONTEXT_ADDRESS(segment->start);
 	uint32_t index;
 	struct segment *s;
 
 	if (!context || context->ignored)
 		return;
-	index = find_segment(chain, context->address_space, start, segment->desc);
+	index = find_segment(counts, context->address_space, start, segment->desc);
 	/* Sent again. What did not fit may do so by now. */
-	if (index != NO_SEGMENT && chain->segments[index].path_cnt)
+	if (index != NO_SEGMENT && counts->segments[index].path_cnt)
 		return;
-	if (!has_room(chain)) {
-		chain->stats.full++;
+	if (!has_room(counts)) {
+		counts->stats.full++;
 		return;
 	}
 	/* Making room moves them. */
-	index = find_segment(chain, context->address_space, start, segment->desc);
+	index = find_segment(counts, context->address_space, start, segment->desc);
 	if (index == NO_SEGMENT) {
-		index = chain->segment_cnt++;
-		chain->segments[index] = (struct segment){
+		index = counts->segment_cnt++;
+		counts->segments[index] = (struct segment){
 			.address_space = context->address_space,
 			.start = start,
 			.desc = segment->desc,
-			.taken_cnt = segment->branch_cnt,
 		};
-		link_segment(chain, index);
+		link_segment(counts, index);
 	}
-	s = &chain->segments[index];
+	s = &counts->segments[index];
 	s->used = true;
 	s->time_ns = time_ns;
-	read_paths(chain, s, context, entries);
+	s->taken_cnt = segment->branch_cnt;
+	read_paths(counts, s, context, entries);
 }
 
 /* ---------------------------------------------------------------- counts */
 
 /* How many runs one that was seen stands for. */
-static double weight_of(const struct pp_chain *chain, uint32_t taken_cnt)
+static double weight_of(const struct pp_kmod_counts *counts, uint32_t taken_cnt)
 {
-	double places = chain->depth - taken_cnt;
+	double places = counts->depth - taken_cnt;
 
 	/* at least the one place where it was seen */
-	return chain->depth > 0 ? chain->depth / (places > 1 ? places : 1) : 1;
+	return counts->depth > 0 ? counts->depth / (places > 1 ? places : 1) : 1;
 }
 
-static void add_paths(const struct pp_chain *chain, const struct segment *s,
+static void add_paths(const struct pp_kmod_counts *counts, const struct segment *s,
 		      const struct context *context, uint64_t cnt,
 		      const struct pp_source_sink *sink)
 {
 	const struct pp_counted who = {context->pid, context->start_time, s->time_ns};
 
 	for (uint32_t i = 0; i < s->path_cnt; i++) {
-		const struct path *path = &chain->paths[s->path_first + i];
+		const struct path *path = &counts->paths[s->path_first + i];
 		const struct pathprof_path_seen seen = {
 			.start = path->start,
 			.length = path->length,
 			.outcomes = path->outcomes,
 			.span = s->taken_cnt,
-			.weight = weight_of(chain, s->taken_cnt),
+			.weight = weight_of(counts, s->taken_cnt),
 		};
 
 		sink->path(sink->context, &who, &seen, cnt);
 	}
 }
 
-void pp_chain_path(struct pp_chain *chain, uint32_t cpu, const struct pathprof_path_record *path,
-		   const struct pp_source_sink *sink)
+void pp_kmod_counts_path(struct pp_kmod_counts *counts, uint32_t cpu,
+			 const struct pathprof_path_record *path, const struct pp_source_sink *sink)
 {
-	const struct context *context = context_of(chain, cpu, path->start);
+	const struct context *context = context_of(counts, cpu, path->start);
 	uint32_t index;
 
 	if (context && context->ignored)
 		return;
-	index = context ? find_segment(chain, context->address_space,
+	index = context ? find_segment(counts, context->address_space,
 				       PATHPROF_CONTEXT_ADDRESS(path->start), path->desc)
 			: NO_SEGMENT;
 	if (index == NO_SEGMENT) {
-		chain->stats.unknown += path->count;
+		counts->stats.unknown += path->count;
 		return;
 	}
-	chain->segments[index].used = true;
-	if (!chain->segments[index].path_cnt)
-		chain->stats.refused += path->count;
-	add_paths(chain, &chain->segments[index], context, path->count, sink);
+	counts->segments[index].used = true;
+	if (!counts->segments[index].path_cnt)
+		counts->stats.refused += path->count;
+	add_paths(counts, &counts->segments[index], context, path->count, sink);
 }
 
 /* Calls are edges too, and come as such: those of PATHPROF_PROFILE_CALLS would count twice. */
-void pp_chain_tuple(struct pp_chain *chain, uint32_t cpu, const struct pathprof_tuple_count *tuple,
-		    const struct pp_source_sink *sink)
+void pp_kmod_counts_tuple(struct pp_kmod_counts *counts, uint32_t cpu,
+			  const struct pathprof_tuple_count *tuple,
+			  const struct pp_source_sink *sink)
 {
-	const struct context *context = context_of(chain, cpu, tuple->pc);
+	const struct context *context = context_of(counts, cpu, tuple->pc);
 	struct pp_counted who;
 
 	if (PATHPROF_TUPLE_PROFILE(tuple->word) != PATHPROF_PROFILE_EDGES ||
 	    (context && context->ignored))
 		return;
 	if (!context) {
-		chain->stats.unknown += tuple->count;
+		counts->stats.unknown += tuple->count;
 		return;
 	}
 	who = (struct pp_counted){context->pid, context->start_time, context->time_ns};

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which paths moved most, for what is told of an alert. Events' keys are hashes, so what the store
+ * knows of the binary is walked once to find which paths they are, and what they are called.
+ *
+ * Workload: a few alerts an hour.
+ */
+#include "drift_state.h"
+
+#include <string.h>
+
+#include "pathprof/events.h"
+
+static void set_path(struct pp_drift_moved *moved, int64_t path_id, uint64_t start, uint32_t length,
+		     uint32_t outcomes)
+{
+	moved->path_id = path_id;
+	moved->path = (struct pp_names_path){start, length, outcomes};
+}
+
+static void set_name(struct pp_drift_moved *moved, const char *name)
+{
+	if (!moved->function && name[0])
+		moved->function = strdup(name);
+}
+
+/* ---------------------------------------------------------------- keys of this build's paths */
+
+struct finding {
+	struct pp_drift_draft *draft;
+	uint64_t group;
+};
+
+static int find_path(void *context, const struct pathprof_path_row *row)
+{
+	const struct finding *finding = context;
+	struct pp_drift_draft *draft = finding->draft;
+	struct pathprof_event event;
+
+	pathprof_event_of_path(&event, finding->group, row->start, row->length, row->outcomes, 0);
+	for (size_t i = 0; i < draft->moved_cnt; i++)
+		if (!draft->moved[i].path_id && draft->moved[i].key_lo &&
+		    draft->moved[i].key_lo == event.key_lo)
+			set_path(&draft->moved[i], row->id, row->start, row->length, row->outcomes);
+	return 0;
+}
+
+static int find_name(void *context, const struct pathprof_portable_row *row)
+{
+	struct pp_drift_draft *draft = context;
+
+	for (size_t i = 0; i < draft->moved_cnt; i++)
+		if (draft->moved[i].path_id == row->path_id)
+			set_name(&draft->moved[i], row->function_name);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- portable keys */
+
+static bool is_of(const struct pp_drift_moved *moved, const struct pathprof_portable_row *row)
+{
+	return row->function && moved->term.key_hi == row->function &&
+	       moved->term.key_lo == row->place;
+}
+
+static int find_portable(void *context, const struct pathprof_portable_row *row)
+{
+	struct pp_drift_draft *draft = context;
+
+	for (size_t i = 0; i < draft->moved_cnt; i++) {
+		if (draft->moved[i].path_id || !is_of(&draft->moved[i], row))
+			continue;
+		set_path(&draft->moved[i], row->path_id, row->start, row->length, row->outcomes);
+		set_name(&draft->moved[i], row->function_name);
+	}
+	return 0;
+}
+
+/* What only the other build did has a name there. */
+static int find_other_name(void *context, const struct pathprof_portable_row *row)
+{
+	struct pp_drift_draft *draft = context;
+
+	for (size_t i = 0; i < draft->moved_cnt; i++)
+		if (is_of(&draft->moved[i], row))
+			set_name(&draft->moved[i], row->function_name);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- paths too new for a name */
+
+static const struct pathprof_event *heaviest_unnamed(const struct pp_drift_news *news,
+						     double *ret_unnamed)
+{
+	const struct pathprof_event *heaviest = NULL;
+	double unnamed = 0;
+
+	for (size_t i = 0; i < news->part->cnt; i++) {
+		const struct pathprof_event *event = &news->part->events[i];
+
+		if (pp_portable_find(news->portable, event->key_lo))
+			continue;
+		unnamed += event->weight;
+		if (!heaviest || event->weight > heaviest->weight)
+			heaviest = event;
+	}
+	*ret_unnamed = unnamed;
+	return heaviest;
+}
+
+/* In the place of them all the one that was seen most. false: there is none in this window. */
+static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved *moved)
+{
+	double unnamed = 0;
+	const struct pathprof_event *event = news->part ? heaviest_unnamed(news, &unnamed) : NULL;
+
+	if (!event)
+		return false;
+	moved->key_lo = event->key_lo;
+	moved->term.p = event->weight / news->part->samples;
+	moved->term.q = 0;
+	moved->term.bits *= event->weight / unnamed;
+	return true;
+}
+
+/* false: nothing that could be told. */
+static bool set_key(const struct pp_drift_news *news, struct pp_drift_moved *moved)
+{
+	if (news->base_portable)
+		return moved->term.key_hi != PP_PORTABLE_UNNAMED_HI || show_unnamed(news, moved);
+	moved->key_lo = moved->term.key_lo;
+	return true;
+}
+
+static void set_keys(const struct pp_drift_news *news, struct pp_drift_draft *draft)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < draft->moved_cnt; i++)
+		if (set_key(news, &draft->moved[i]))
+			draft->moved[kept++] = draft->moved[i];
+	draft->moved_cnt = kept;
+}
+
+/* ---------------------------------------------------------------- together */
+
+void pp_drift_find_moved(struct pp_drift *drift, const struct pp_drift_news *news,
+			 struct pp_drift_draft *draft)
+{
+	struct pathprof_drift_term terms[PP_DRIFT_MOVED_MAX];
+	const struct pathprof_build_id *id = &news->subject->id;
+	struct finding finding = {draft, news->subject->group};
+	size_t cnt = 0;
+
+	if (!news->window || !news->base ||
+	    pathprof_drift_terms(terms, PP_DRIFT_MOVED_MAX, &cnt, news->window, news->base, 0) < 0)
+		return;
+	for (size_t i = 0; i < cnt; i++)
+		draft->moved[i].term = terms[i];
+	draft->moved_cnt = cnt;
+	if (!cnt)
+		return;
+	set_keys(news, draft);
+	/* what cannot be found is told without */
+	(void)pathprof_store_known_paths(drift->store, id, find_path, &finding, NULL);
+	(void)pathprof_store_portable(drift->store, id, find_name, draft, NULL);
+	if (!news->base_portable)
+		return;
+	(void)pathprof_store_portable(drift->store, id, find_portable, draft, NULL);
+	(void)pathprof_store_portable(drift->store, &news->base_portable->id, find_other_name,
+				      draft, NULL);
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which build's paths are named next. After each window those of whose paths more than some percent
+ * have no name yet, one after another: first what is compared with another build, then what has
+ * most of them. What comes back goes into the store and to all subjects of that build.
+ *
+ * All of it together takes a thousandth of one CPU on average, and a minute's time to begin with;
+ * one build a window that is compared with another one may always be looked at. A file that cannot
+ * be read is tried again after pauses that grow.
+ */
+#include "drift_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pathprof/events.h"
+
+#define UNNAMED_SHARE_MAX 0.02
+#define CREDIT_NS         UINT64_C(60000000000)
+#define BUDGET_PART       1000 /* of one CPU */
+#define PAUSE_NS          INT64_C(60000000000)
+#define PAUSE_MAX_NS      INT64_C(3600000000000)
+
+struct pp_drift_naming {
+	struct pp_drift *drift;
+	struct pp_portable *portable;
+	bool compared; /* with another build */
+	struct pp_names_path *paths;
+	size_t cnt, room;
+};
+
+static void free_naming(struct pp_drift_naming *naming)
+{
+	if (!naming)
+		return;
+	pp_portable_unref(naming->portable);
+	free(naming->paths);
+	free(naming);
+}
+
+/* ---------------------------------------------------------------- whose turn it is */
+
+static bool is_within_budget(const struct pp_drift *drift)
+{
+	struct pp_names_stats stats;
+	struct timespec now;
+	uint64_t elapsed_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	elapsed_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - drift->began_ns;
+	pp_names_stats(drift->names, &stats);
+	return stats.cpu_ns <= CREDIT_NS + elapsed_ns / BUDGET_PART;
+}
+
+static bool is_compared(const struct pp_drift_subject *subject)
+{
+	return subject->previous.portable != NULL;
+}
+
+static bool may_ask(const struct pp_drift *drift, const struct pp_drift_subject *subject)
+{
+	if (is_compared(subject))
+		return !drift->compared_asked_cnt || is_within_budget(drift);
+	/* those of a container are found by its processes, which a window at hand tells */
+	return !drift->others_asked_cnt && (drift->profile || !subject->container[0]) &&
+	       is_within_budget(drift);
+}
+
+static bool wants_names(const struct pp_drift *drift, const struct pp_drift_subject *subject)
+{
+	return subject->seen_ns == drift->end_ns && subject->asked_ns != drift->end_ns &&
+	       drift->end_ns >= subject->portable->retry_ns && subject->unnamed > 0 &&
+	       (!subject->portable->functions || subject->unnamed_share > UNNAMED_SHARE_MAX);
+}
+
+static bool is_before(const struct pp_drift_subject *a, const struct pp_drift_subject *b)
+{
+	bool a_first = is_compared(a), b_first = is_compared(b);
+
+	return a_first != b_first ? a_first : a->unnamed > b->unnamed;
+}
+
+static struct pp_drift_subject *next_subject(const struct pp_drift *drift)
+{
+	struct pp_drift_subject *next = NULL;
+
+	for (uint32_t i = 0; i < drift->subject_cnt; i++) {
+		struct pp_drift_subject *subject = drift->subjects[i];
+
+		if (wants_names(drift, subject) && (!next || is_before(subject, next)))
+			next = subject;
+	}
+	return next;
+}
+
+static uint32_t find_binary(const struct pathprof_profile *profile,
+			    const struct pathprof_build_id *id)
+{
+	for (uint32_t i = 0; profile && i < profile->binary_cnt; i++)
+		if (pathprof_build_id_equal(&profile->binaries[i].id, id))
+			return i;
+	return PATHPROF_NO_INDEX;
+}
+
+static bool has_pid(const pid_t *pids, uint32_t cnt, pid_t pid)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+uint32_t pp_drift_pids(const struct pp_drift *drift, const struct pathprof_build_id *id,
+		       pid_t *ret_pids)
+{
+	const struct pathprof_profile *profile = drift->profile;
+	uint32_t binary = find_binary(profile, id), cnt = 0;
+
+	if (binary == PATHPROF_NO_INDEX)
+		return 0;
+	for (uint32_t i = 0; i < profile->path_cnt && cnt < PP_NAMES_PIDS_MAX; i++) {
+		const struct pathprof_path_count *path = &profile->paths[i];
+		pid_t pid;
+
+		if (path->binary != binary)
+			continue;
+		pid = (pid_t)profile->processes[path->process].pid;
+		if (pid > 0 && !has_pid(ret_pids, cnt, pid))
+			ret_pids[cnt++] = pid;
+	}
+	return cnt;
+}
+
+void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subject,
+			   const struct pp_drift_part *part)
+{
+	double unnamed = 0;
+
+	for (size_t i = 0; i < part->cnt; i++)
+		if (!pp_portable_find(subject->portable, part->events[i].key_lo))
+			unnamed += part->events[i].weight;
+	subject->unnamed = unnamed;
+	subject->unnamed_share = part->samples > 0 ? unnamed / part->samples : 0;
+	/* others are asked for while the window is at hand */
+	if (unnamed > 0 && is_compared(subject))
+		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
+}
+
+/* ---------------------------------------------------------------- what is asked */
+
+static int take_path(void *context, const struct pathprof_path_row *row)
+{
+	struct pp_drift_naming *naming = context;
+	struct pathprof_event event;
+
+	pathprof_event_of_path(&event, naming->portable->group, row->start, row->length,
+			       row->outcomes, 0);
+	if (pp_portable_find(naming->portable, event.key_lo))
+		return 0;
+	if (naming->cnt == naming->room) {
+		size_t room = naming->room ? 2 * naming->room : 256;
+		struct pp_names_path *paths = realloc(naming->paths, room * sizeof(*paths));
+
+		if (!paths)
+			return -ENOMEM;
+		naming->paths = paths;
+		naming->room = room;
+	}
+	naming->paths[naming->cnt++] =
+		(struct pp_names_path){row->start, row->length, row->outcomes};
+	return naming->cnt == PP_NAMES_PATHS_MAX;
+}
+
+/* ---------------------------------------------------------------- what comes back */
+
+static int add_names(struct pp_drift_naming *naming, const struct pp_names_answer *answer)
+{
+	struct pp_portable_path *paths = malloc((answer->path_cnt + 1) * sizeof(*paths));
+	int r;
+
+	if (!paths)
+		return -ENOMEM;
+	for (size_t i = 0; i < answer->path_cnt; i++) {
+		const struct pp_names_path *path = &naming->paths[i];
+		struct pathprof_event event;
+
+		pathprof_event_of_path(&event, naming->portable->group, path->start, path->length,
+				       path->outcomes, 0);
+		paths[i] = (struct pp_portable_path){.key_lo = event.key_lo,
+						     .function = answer->paths[i].function,
+						     .place = answer->paths[i].place};
+	}
+	r = pp_portable_add(naming->portable, paths, answer->path_cnt);
+	free(paths);
+	return r;
+}
+
+static int add_functions(struct pp_portable *portable, const struct pp_names_answer *answer)
+{
+	size_t len_bytes = answer->function_cnt * sizeof(*answer->functions);
+	uint64_t *keys = portable->functions ? NULL : malloc(len_bytes + 1);
+
+	if (portable->functions)
+		return 0;
+	if (!keys)
+		return -ENOMEM;
+	memcpy(keys, answer->functions, len_bytes);
+	pp_portable_set_functions(portable, keys, answer->function_cnt);
+	return 0;
+}
+
+static int store_names(const struct pp_drift_naming *naming, const struct pp_names_answer *answer,
+		       struct pathprof_error *error)
+{
+	struct pathprof_portable_row *rows = malloc((answer->path_cnt + 1) * sizeof(*rows));
+	const struct pathprof_build_id *id = &naming->portable->id;
+	int r;
+
+	if (!rows)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < answer->path_cnt; i++)
+		rows[i] = (struct pathprof_portable_row){
+			.start = naming->paths[i].start,
+			.length = naming->paths[i].length,
+			.outcomes = naming->paths[i].outcomes,
+			.function = answer->paths[i].function,
+			.place = answer->paths[i].place,
+			.function_name = answer->paths[i].name,
+		};
+	r = pathprof_store_add_portable(naming->drift->store, id, rows, answer->path_cnt, error);
+	free(rows);
+	if (r == 0 && !naming->portable->functions)
+		r = pathprof_store_set_function_keys(naming->drift->store, id, answer->functions,
+						     answer->function_cnt, error);
+	return r;
+}
+
+static void take_answer(struct pp_drift_naming *naming, const struct pp_names_answer *answer)
+{
+	struct pathprof_error error = {""};
+	int r = store_names(naming, answer, &error);
+
+	if (r < 0)
+		pp_drift_lost(naming->drift, r, "names of paths not written", error.text);
+	r = add_names(naming, answer);
+	if (r == 0)
+		r = add_functions(naming->portable, answer);
+	if (r < 0)
+		pp_drift_lost(naming->drift, r, "names of paths lost", strerror(-r));
+	naming->portable->pause_ns = 0;
+}
+
+static void pause_build(const struct pp_drift *drift, struct pp_portable *portable)
+{
+	portable->pause_ns = portable->pause_ns ? 2 * portable->pause_ns : PAUSE_NS;
+	if (portable->pause_ns > PAUSE_MAX_NS)
+		portable->pause_ns = PAUSE_MAX_NS;
+	portable->retry_ns = drift->end_ns + portable->pause_ns;
+}
+
+static void on_named(void *context, int code, const struct pp_names_answer *answer)
+{
+	struct pp_drift_naming *naming = context;
+	struct pp_drift *drift = naming->drift;
+
+	drift->naming = NULL;
+	if (answer)
+		take_answer(naming, answer);
+	else if (code != -ECANCELED)
+		pause_build(drift, naming->portable);
+	/* a file that is gone is no trouble: the build is compared with no other one */
+	if (code < 0 && code != -ENOENT && code != -ECANCELED)
+		pp_drift_lost(drift, code, "a binary's file could not be read", strerror(-code));
+	free_naming(naming);
+	if (code != -ECANCELED)
+		pp_drift_name_some(drift);
+}
+
+/* ---------------------------------------------------------------- together */
+
+static int ask(struct pp_drift *drift, struct pp_drift_subject *subject,
+	       struct pp_drift_naming *naming)
+{
+	struct pp_names_job job = {.id = subject->id, .file = subject->name};
+	int r = pathprof_store_known_paths(drift->store, &subject->id, take_path, naming, NULL);
+
+	if (r < 0)
+		return r;
+	job.paths = naming->paths;
+	job.path_cnt = naming->cnt;
+	if (drift->profile)
+		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
+	job.pid_cnt = subject->pid_cnt;
+	memcpy(job.pids, subject->pids, sizeof(job.pids));
+	return pp_names_ask(drift->names, &job, on_named, naming);
+}
+
+/* On a busy machine a large file takes minutes: a build that is compared does not wait for it. */
+static void make_way(struct pp_drift *drift, const struct pp_drift_subject *subject)
+{
+	if (subject && is_compared(subject) && drift->naming && !drift->naming->compared)
+		pp_names_cancel(drift->names);
+}
+
+void pp_drift_name_some(struct pp_drift *drift)
+{
+	struct pp_drift_subject *subject;
+	struct pp_drift_naming *naming;
+	int r;
+
+	if (!drift->names)
+		return;
+	subject = next_subject(drift);
+	make_way(drift, subject);
+	if (pp_names_busy(drift->names))
+		return;
+	naming = subject && may_ask(drift, subject) ? calloc(1, sizeof(*naming)) : NULL;
+	if (!naming)
+		return;
+	subject->asked_ns = drift->end_ns;
+	drift->compared_asked_cnt += is_compared(subject);
+	drift->others_asked_cnt += !is_compared(subject);
+	naming->compared = is_compared(subject);
+	naming->drift = drift;
+	naming->portable = pp_portable_ref(subject->portable);
+	r = ask(drift, subject, naming);
+	if (r == 0) {
+		drift->naming = naming;
+		return;
+	}
+	pp_drift_lost(drift, r, "paths cannot be named", strerror(-r));
+	pause_build(drift, naming->portable);
+	free_naming(naming);
+}
+
+uint64_t pp_drift_naming_cpu_ns(const struct pp_drift *drift)
+{
+	struct pp_names_stats stats = {0};
+
+	if (drift && drift->names)
+		pp_names_stats(drift->names, &stats);
+	return stats.cpu_ns;
+}

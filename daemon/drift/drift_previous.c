@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the build before did: the rolling baseline of a binary of the same path and container, as it
+ * was when the new build came. It stays as it was then, until another build comes.
+ *
+ * Workload: once a new build out of memory. After a restart, or when the old one was let go of, out
+ * of the store: that reads an hour of windows, so it is done for one build a window.
+ */
+#include "drift_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pathprof/events.h"
+
+#define BUILDS_MAX 3 /* that are looked into */
+
+static bool is_enough(const struct pp_drift *drift, const struct pp_counts *counts)
+{
+	return counts->total >= (double)drift->config.drift_samples_min;
+}
+
+/* Takes counts over. */
+static void set_previous(struct pp_drift_subject *subject, struct pp_portable *portable,
+			 struct pp_counts *counts)
+{
+	subject->previous.portable = portable;
+	pp_counts_move(&subject->previous.counts, counts);
+}
+
+/* ---------------------------------------------------------------- out of memory */
+
+static struct pp_drift_subject *latest_other(const struct pp_drift *drift,
+					     const struct pp_drift_subject *subject)
+{
+	struct pp_drift_subject *latest = NULL;
+
+	for (uint32_t i = 0; i < drift->subject_cnt; i++) {
+		struct pp_drift_subject *other = drift->subjects[i];
+
+		if (other->group != subject->group && !strcmp(other->name, subject->name) &&
+		    !strcmp(other->container, subject->container) &&
+		    (!latest || other->seen_ns > latest->seen_ns))
+			latest = other;
+	}
+	return latest;
+}
+
+/* A build that ran for a few windows only: what it did in all of them. */
+static int add_recent(struct pp_counts *counts, const struct pp_rolling *rolling)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < rolling->recent_cnt; i++)
+		r = pp_counts_add(counts, rolling->recent[i].counts.events,
+				  rolling->recent[i].counts.cnt);
+	return r;
+}
+
+static int take_over(struct pp_drift *drift, struct pp_drift_subject *subject,
+		     const struct pp_drift_subject *other)
+{
+	const struct pp_counts *base = &other->rolling.base.sum;
+	const struct pp_drift_previous *before = &other->previous;
+	struct pp_counts counts = {0};
+	struct pp_portable *of = other->portable;
+	bool passed_on = !is_enough(drift, base) && before->portable;
+	int r;
+
+	if (passed_on) {
+		of = before->portable;
+		base = &before->counts;
+	}
+	r = pp_counts_add(&counts, base->events, base->cnt);
+	if (r == 0 && !passed_on && !is_enough(drift, &counts))
+		r = add_recent(&counts, &other->rolling);
+	if (r == 0 && is_enough(drift, &counts))
+		set_previous(subject, pp_portable_ref(of), &counts);
+	pp_counts_release(&counts);
+	return r;
+}
+
+void pp_drift_find_previous(struct pp_drift *drift, struct pp_drift_subject *subject)
+{
+	const struct pp_drift_subject *other = latest_other(drift, subject);
+	int r = other ? take_over(drift, subject, other) : 0;
+
+	if (r < 0)
+		pp_drift_lost(drift, r, "the build before lost", strerror(-r));
+	/* what there was in memory is all there is */
+	subject->sought_previous = other != NULL;
+}
+
+/* ---------------------------------------------------------------- out of the store */
+
+struct seeking {
+	struct pathprof_earlier_build_row builds[BUILDS_MAX];
+	uint32_t cnt;
+};
+
+static int take_build(void *context, const struct pathprof_earlier_build_row *row)
+{
+	struct seeking *seeking = context;
+
+	seeking->builds[seeking->cnt++] = *row;
+	return seeking->cnt == BUILDS_MAX;
+}
+
+struct reading {
+	uint64_t group;
+	const char *container;
+	struct pathprof_event *events;
+	size_t cnt, room;
+};
+
+static int take_path(void *context, const struct pathprof_container_path_row *row)
+{
+	struct reading *r = context;
+
+	if (pathprof_event_group(&row->binary_id) != r->group ||
+	    strcmp(row->container, r->container) != 0)
+		return 0;
+	if (r->cnt == r->room) {
+		size_t room = r->room ? 2 * r->room : 1024;
+		struct pathprof_event *events = realloc(r->events, room * sizeof(*events));
+
+		if (!events)
+			return -ENOMEM;
+		r->events = events;
+		r->room = room;
+	}
+	pathprof_event_of_path(&r->events[r->cnt], r->group, row->start, row->length, row->outcomes,
+			       (double)row->samples);
+	r->events[r->cnt++].squares = row->squares;
+	return 0;
+}
+
+/* What a build did in the time of a rolling baseline before it was seen last. */
+static int read_build(const struct pp_drift *drift, const struct pp_drift_subject *subject,
+		      const struct pathprof_earlier_build_row *build, struct pp_counts *counts)
+{
+	struct reading reading = {.group = pathprof_event_group(&build->binary_id),
+				  .container = subject->container};
+	char hex[PATHPROF_BUILD_ID_TEXT_LEN];
+	const struct pathprof_filter filter = {
+		.since_ns = build->last_from_ns - (int64_t)drift->config.rolling_ns,
+		.until_ns = build->last_until_ns + 1,
+		.binary = pathprof_build_id_text(&build->binary_id, hex),
+	};
+	int r = pathprof_store_container_paths(drift->store, &filter, take_path, &reading, NULL);
+
+	if (r == 0)
+		r = pathprof_events_sort(reading.events, &reading.cnt);
+	if (r == 0)
+		r = pp_counts_add(counts, reading.events, reading.cnt);
+	free(reading.events);
+	return r;
+}
+
+static int try_build(struct pp_drift *drift, struct pp_drift_subject *subject,
+		     const struct pathprof_earlier_build_row *build)
+{
+	struct pp_counts counts = {0};
+	struct pp_portable *portable = NULL;
+	int r = read_build(drift, subject, build, &counts);
+
+	if (r == 0 && is_enough(drift, &counts))
+		portable = pp_portable_new(&build->binary_id);
+	if (portable)
+		r = pp_portable_load(portable, drift->store, NULL);
+	if (portable && r == 0)
+		set_previous(subject, pp_portable_ref(portable), &counts);
+	pp_portable_unref(portable);
+	pp_counts_release(&counts);
+	return r;
+}
+
+static void seek(struct pp_drift *drift, struct pp_drift_subject *subject)
+{
+	struct seeking seeking = {.cnt = 0};
+	int r = pathprof_store_earlier_builds(drift->store, &subject->id, subject->name, take_build,
+					      &seeking, NULL);
+
+	subject->sought_previous = true;
+	for (uint32_t i = 0; i < seeking.cnt && r >= 0 && !subject->previous.portable; i++)
+		r = try_build(drift, subject, &seeking.builds[i]);
+	if (r < 0)
+		pp_drift_lost(drift, r, "the build before not read", strerror(-r));
+}
+
+void pp_drift_seek_previous(struct pp_drift *drift)
+{
+	for (uint32_t i = 0; i < drift->subject_cnt && drift->config.drift_previous; i++)
+		if (!drift->subjects[i]->sought_previous) {
+			seek(drift, drift->subjects[i]);
+			return;
+		}
+}

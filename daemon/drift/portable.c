@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Paths by names that outlive their build: see portable.h. */
+#include "portable.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pathprof/events.h"
+
+struct pp_portable *pp_portable_new(const struct pathprof_build_id *id)
+{
+	struct pp_portable *portable = calloc(1, sizeof(*portable));
+
+	if (!portable)
+		return NULL;
+	portable->id = *id;
+	portable->group = pathprof_event_group(id);
+	portable->ref_cnt = 1;
+	return portable;
+}
+
+struct pp_portable *pp_portable_ref(struct pp_portable *portable)
+{
+	portable->ref_cnt++;
+	return portable;
+}
+
+void pp_portable_unref(struct pp_portable *portable)
+{
+	if (!portable || --portable->ref_cnt)
+		return;
+	free(portable->paths);
+	free(portable->functions);
+	free(portable);
+}
+
+size_t pp_portable_bytes(const struct pp_portable *portable)
+{
+	return portable->path_room * sizeof(*portable->paths) +
+	       portable->function_cnt * sizeof(*portable->functions);
+}
+
+/* ---------------------------------------------------------------- what is known */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct pp_portable_path *x = a, *y = b;
+
+	return (x->key_lo > y->key_lo) - (x->key_lo < y->key_lo);
+}
+
+/* Of equal keys the first stays: sorted again, so none may come twice. */
+static void sort_paths(struct pp_portable *portable)
+{
+	size_t kept = 0;
+
+	if (portable->path_cnt)
+		qsort(portable->paths, portable->path_cnt, sizeof(*portable->paths), by_key);
+	for (size_t i = 0; i < portable->path_cnt; i++)
+		if (!kept || portable->paths[kept - 1].key_lo != portable->paths[i].key_lo)
+			portable->paths[kept++] = portable->paths[i];
+	portable->path_cnt = kept;
+}
+
+static int make_room(struct pp_portable *portable, size_t cnt)
+{
+	size_t room = portable->path_cnt + cnt;
+	struct pp_portable_path *paths;
+
+	if (room <= portable->path_room)
+		return 0;
+	if (room < portable->path_room + portable->path_room / 2)
+		room = portable->path_room + portable->path_room / 2;
+	paths = realloc(portable->paths, room * sizeof(*paths));
+	if (!paths)
+		return -ENOMEM;
+	portable->paths = paths;
+	portable->path_room = room;
+	return 0;
+}
+
+int pp_portable_add(struct pp_portable *portable, const struct pp_portable_path *paths, size_t cnt)
+{
+	size_t known_cnt = portable->path_cnt;
+	int r = make_room(portable, cnt);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct pp_portable_path *known =
+			known_cnt ? bsearch(&paths[i], portable->paths, known_cnt, sizeof(*paths),
+					    by_key)
+				  : NULL;
+
+		if (!known)
+			portable->paths[portable->path_cnt++] = paths[i];
+	}
+	sort_paths(portable);
+	return 0;
+}
+
+void pp_portable_set_functions(struct pp_portable *portable, uint64_t *keys, size_t cnt)
+{
+	free(portable->functions);
+	portable->functions = keys;
+	portable->function_cnt = cnt;
+}
+
+/* ---------------------------------------------------------------- out of the store */
+
+static int take_row(void *context, const struct pathprof_portable_row *row)
+{
+	struct pp_portable *portable = context;
+	struct pathprof_event event;
+	int r = make_room(portable, 1);
+
+	if (r < 0)
+		return r;
+	pathprof_event_of_path(&event, portable->group, row->start, row->length, row->outcomes, 0);
+	portable->paths[portable->path_cnt++] = (struct pp_portable_path){
+		.key_lo = event.key_lo, .function = row->function, .place = row->place};
+	return 0;
+}
+
+int pp_portable_load(struct pp_portable *portable, struct pathprof_store *store,
+		     struct pathprof_error *error)
+{
+	uint64_t *keys = NULL;
+	size_t cnt = 0;
+	int r = pathprof_store_portable(store, &portable->id, take_row, portable, error);
+
+	sort_paths(portable);
+	if (r < 0)
+		return r;
+	r = pathprof_store_function_keys(store, &portable->id, &keys, &cnt, error);
+	if (r == 0)
+		pp_portable_set_functions(portable, keys, cnt);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* ---------------------------------------------------------------- asking */
+
+const struct pp_portable_path *pp_portable_find(const struct pp_portable *portable, uint64_t key_lo)
+{
+	const struct pp_portable_path wanted = {.key_lo = key_lo};
+
+	return portable->path_cnt ? bsearch(&wanted, portable->paths, portable->path_cnt,
+					    sizeof(wanted), by_key)
+				  : NULL;
+}
+
+const struct pp_portable_path *pp_portable_named(const struct pp_portable *portable,
+						 uint64_t function, uint64_t place)
+{
+	for (size_t i = 0; i < portable->path_cnt; i++)
+		if (portable->paths[i].function == function && portable->paths[i].place == place)
+			return &portable->paths[i];
+	return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+bool pp_portable_has(const struct pp_portable *portable, uint64_t function)
+{
+	return portable->function_cnt &&
+	       bsearch(&function, portable->functions, portable->function_cnt, sizeof(function),
+		       by_value);
+}
+
+double pp_portable_unnamed(const struct pp_portable *portable, const struct pp_counts *counts)
+{
+	double weight = 0;
+
+	for (size_t i = 0; i < counts->cnt; i++)
+		if (!pp_portable_find(portable, counts->events[i].key_lo))
+			weight += counts->events[i].weight;
+	return weight;
+}
+
+/* ---------------------------------------------------------------- two builds */
+
+/* One side: its named paths in functions of the other, and what the rest weighs. */
+struct side {
+	struct pathprof_event *events; /* by portable names, and room for one more */
+	size_t cnt;
+	double total, matched; /* weights */
+	struct pathprof_event unnamed;
+};
+
+static int rename_paths(struct side *side, const struct pp_counts *counts,
+			const struct pp_portable *own, const struct pp_portable *other)
+{
+	side->events = malloc((counts->cnt + 1) * sizeof(*side->events));
+	if (!side->events)
+		return -ENOMEM;
+	for (size_t i = 0; i < counts->cnt; i++) {
+		const struct pathprof_event *event = &counts->events[i];
+		const struct pp_portable_path *path = pp_portable_find(own, event->key_lo);
+
+		side->total += event->weight;
+		if (!path)
+			pathprof_event_add(&side->unnamed, event);
+		if (!path || !path->function || !pp_portable_has(other, path->function))
+			continue;
+		side->events[side->cnt] = *event;
+		side->events[side->cnt].key_hi = path->function;
+		side->events[side->cnt++].key_lo = path->place;
+		side->matched += event->weight;
+	}
+	/* sums of samples: neither order nor weights can be wrong */
+	return pathprof_events_sort(side->events, &side->cnt);
+}
+
+/* Of what has no name yet, the share that would have matched: as much of it as of the named. */
+static struct pathprof_event unnamed_matched(const struct side *side)
+{
+	struct pathprof_event unnamed = side->unnamed;
+	double named = side->total - unnamed.weight;
+	double weight = named > 0 ? floor(unnamed.weight * side->matched / named) : 0;
+
+	if (unnamed.weight > 0)
+		unnamed.squares *= weight / unnamed.weight;
+	unnamed.weight = weight;
+	return unnamed;
+}
+
+static bool has_event(const struct side *side, const struct pathprof_event *event)
+{
+	size_t low = 0, high = side->cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = pathprof_event_order(&side->events[middle], event);
+
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/*
+ * What the unnamed of the other side (a share of it) may be the same as: events that the other does
+ * not have, up to that share. They leave their side and are added to *to. That is the least drift
+ * there can be; what is new after all shows as soon as it is named.
+ */
+static void give_up(struct side *side, const struct side *other, double share,
+		    struct pathprof_event *to)
+{
+	double wanted = share * side->matched, given = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < side->cnt; i++) {
+		const struct pathprof_event *event = &side->events[i];
+
+		if (given < wanted && !has_event(other, event)) {
+			given += event->weight;
+			pathprof_event_add(to, event);
+		} else {
+			side->events[kept++] = *event;
+		}
+	}
+	side->cnt = kept;
+}
+
+static void add_unnamed(struct side *side, struct pathprof_event unnamed)
+{
+	unnamed.key_hi = PP_PORTABLE_UNNAMED_HI;
+	unnamed.key_lo = PP_PORTABLE_UNNAMED_LO;
+	if (unnamed.weight > 0)
+		side->events[side->cnt++] = unnamed;
+}
+
+static double share_of(const struct pathprof_event *part, double rest)
+{
+	return part->weight > 0 ? part->weight / (part->weight + rest) : 0;
+}
+
+/* What either gives up is not there on the other side, so neither looks at what the other lost. */
+static void pair(struct side *window, struct side *base)
+{
+	struct pathprof_event of_window = unnamed_matched(window), of_base = unnamed_matched(base);
+	double window_share = share_of(&of_window, window->matched);
+	double base_share = share_of(&of_base, base->matched);
+
+	give_up(window, base, base_share, &of_window);
+	give_up(base, window, window_share, &of_base);
+	add_unnamed(window, of_window);
+	add_unnamed(base, of_base);
+}
+
+int pp_portable_pair(struct pp_portable_pair *ret_pair, const struct pp_counts *window,
+		     const struct pp_portable *of_window, const struct pp_counts *base,
+		     const struct pp_portable *of_base)
+{
+	struct side now = {.cnt = 0}, then = {.cnt = 0};
+	struct pp_portable_pair made = {.matched = 0};
+	int r = of_window->functions && of_base->functions ? 0 : -ENODATA;
+
+	if (r == 0)
+		r = rename_paths(&now, window, of_window, of_base);
+	if (r == 0)
+		r = rename_paths(&then, base, of_base, of_window);
+	if (r == 0) {
+		made.matched = now.total > 0 ? now.matched / now.total : 0;
+		pair(&now, &then);
+		r = pp_counts_add(&made.window, now.events, now.cnt);
+	}
+	if (r == 0)
+		r = pp_counts_add(&made.base, then.events, then.cnt);
+	free(now.events);
+	free(then.events);
+	if (r < 0)
+		pp_portable_pair_release(&made);
+	else
+		*ret_pair = made;
+	return r;
+}
+
+void pp_portable_pair_release(struct pp_portable_pair *pair)
+{
+	pp_counts_release(&pair->window);
+	pp_counts_release(&pair->base);
+	*pair = (struct pp_portable_pair){.matched = 0};
+}

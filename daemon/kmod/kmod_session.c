@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sessions of the kernel module as its sources' settings ask for them.
+ *
+ * Workload: one when the source is opened, and one for each change of settings. One thread. Source:
+ * pathprof/kmod_abi.h, docs/kmod.md.
+ */
+#include <linux/perf_event.h>
+
+#include "kmod_source.h"
+
+#define TAKEN_DEFAULT   32
+#define RATE_DEFAULT_HZ 99
+#define TAKEN_PER_S     UINT64_C(500000000) /* of a busy CPU, by order of magnitude */
+#define BRANCH_TYPES                                                                               \
+	(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE)
+
+static uint64_t rate_hz(const struct pp_kmod_source *source)
+{
+	return source->config.frequency_hz ? source->config.frequency_hz : RATE_DEFAULT_HZ;
+}
+
+uint32_t pp_kmod_session_window(const struct pp_kmod_source *source)
+{
+	uint32_t taken = source->config.taken_wanted ? source->config.taken_wanted : TAKEN_DEFAULT;
+
+	return pp_kmod_clamp(taken, 1, PATHPROF_WINDOW_MAX);
+}
+
+static void fill_swlbr(const struct pp_kmod_source *source, struct pathprof_kmod_start *start)
+{
+	start->mode = PATHPROF_MODE_RAW;
+	start->flags = PATHPROF_START_JITTER;
+	start->period = PP_KMOD_NS_PER_S / rate_hz(source);
+	if (start->period < PATHPROF_PERIOD_MIN_NS)
+		start->period = PATHPROF_PERIOD_MIN_NS;
+	start->window = pp_kmod_session_window(source);
+}
+
+/* An odd period: one that a loop's length divides would always strike at its same branch. */
+static void fill_lbr(const struct pp_kmod_source *source, struct pathprof_kmod_start *start)
+{
+	start->mode = source->counts ? PATHPROF_MODE_CHAIN : PATHPROF_MODE_RAW;
+	start->period = TAKEN_PER_S / rate_hz(source) | 1;
+	start->pmu_type = source->event.type;
+	start->pmu_config = source->event.config;
+	start->pmu_config1 = source->event.config1;
+	start->pmu_config2 = source->event.config2;
+	start->branch_sample_type = BRANCH_TYPES;
+	if (source->counts)
+		start->profiles = PATHPROF_PROFILE_EDGES;
+}
+
+int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *error)
+{
+	struct pathprof_kmod_start start = {
+		.version = PATHPROF_KMOD_VERSION,
+		.source = source->base.ops->source,
+		.budget_ppm = pp_kmod_clamp(source->config.overhead_ppm, 1, PATHPROF_BUDGET_MAX),
+	};
+
+	if (pp_kmod_is_lbr(source))
+		fill_lbr(source, &start);
+	else
+		fill_swlbr(source, &start);
+	return pp_kmod_device_start(&source->device, &start, error);
+}
+
+/* The old session's last words first: its numbers mean nothing in the new one. */
+int pp_kmod_session_restart(struct pp_kmod_source *source, const struct pp_source_sink *sink)
+{
+	int r = pp_kmod_device_stop(&source->device);
+
+	if (!r)
+		r = pp_kmod_records_read(source, sink);
+	if (source->counts)
+		pp_kmod_counts_forget_contexts(source->counts);
+	if (!r)
+		r = pp_kmod_session_start(source, NULL);
+	source->restart = false;
+	return r;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Names of paths that outlive their build, the functions of a build, and which builds there were
+ * before one.
+ *
+ * Workload: some thousand rows when a build is new, a few a minute afterwards; read once a build
+ * when the daemon starts. Locking: the writer's for writing, none for reading.
+ */
+#include "pp_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 4096
+#define KEY_BYTES      8
+
+static int bind_build(struct pathprof_store *store, enum pp_stmt which,
+		      const struct pathprof_build_id *id, sqlite3_stmt **ret_stmt,
+		      struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code;
+
+	if (id->len_bytes > PATHPROF_BUILD_ID_MAX)
+		return pathprof_fail(error, -EINVAL, "%s: malformed identity", store->file);
+	code = pp_sql_get(store, which, &stmt, error);
+	if (code < 0)
+		return code;
+	pp_sql_bind_id(stmt, 1, id);
+	sqlite3_bind_int(stmt, 2, id->kind);
+	*ret_stmt = stmt;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- names of paths */
+
+static int add_row(struct pathprof_store *store, const struct pathprof_build_id *id,
+		   const struct pathprof_portable_row *row, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = bind_build(store, PP_STMT_PORTABLE_ADD, id, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 3, (int64_t)row->start);
+	sqlite3_bind_int64(stmt, 4, row->length);
+	sqlite3_bind_int64(stmt, 5, row->outcomes);
+	sqlite3_bind_int64(stmt, 6, (int64_t)row->function);
+	sqlite3_bind_int64(stmt, 7, (int64_t)row->place);
+	pp_sql_bind_text(stmt, 8, row->function_name);
+	return pp_sql_run(store, stmt, error);
+}
+
+int pathprof_store_add_portable(struct pathprof_store *store, const struct pathprof_build_id *id,
+				const struct pathprof_portable_row *rows, size_t cnt,
+				struct pathprof_error *error)
+{
+	int code = pp_sql_writable(store, error);
+
+	for (size_t i = 0; code == 0 && i < cnt; i++)
+		if (rows[i].function_name &&
+		    strnlen(rows[i].function_name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
+			code = pathprof_fail(error, -E2BIG, "%s: a function's name is too long",
+					     store->file);
+	if (code == 0)
+		code = pp_sql_begin(store, error);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; code == 0 && i < cnt; i++)
+		code = add_row(store, id, &rows[i], error);
+	return pp_sql_end(store, code, error);
+}
+
+static int take_portable(struct pathprof_store *store, sqlite3_stmt *stmt,
+			 pathprof_portable_row_fn *fn, void *context, struct pathprof_error *error)
+{
+	struct pp_row row = PP_ROW(stmt);
+	const struct pathprof_portable_row out = {
+		.path_id = pp_row_int(&row, 0, INT64_MIN, INT64_MAX),
+		.start = pp_row_bits(&row, 1),
+		.length = (uint32_t)pp_row_int(&row, 2, 0, 32),
+		.outcomes = pp_row_u32(&row, 3),
+		.function = pp_row_bits(&row, 4),
+		.place = pp_row_bits(&row, 5),
+		.function_name = pp_row_text(&row, 6),
+	};
+	int code = pp_row_end(&row, store, error);
+
+	return code < 0 ? code : fn(context, &out);
+}
+
+int pathprof_store_portable(struct pathprof_store *store, const struct pathprof_build_id *id,
+			    pathprof_portable_row_fn *fn, void *context,
+			    struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = bind_build(store, PP_STMT_PORTABLE, id, &stmt, error);
+
+	if (code < 0)
+		return code;
+	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+		code = take_portable(store, stmt, fn, context, error);
+		if (code)
+			break;
+	}
+	sqlite3_reset(stmt);
+	return code;
+}
+
+/* ---------------------------------------------------------------- functions of a build */
+
+static bool is_ascending(const uint64_t *keys, size_t cnt)
+{
+	for (size_t i = 1; i < cnt; i++)
+		if (keys[i - 1] >= keys[i])
+			return false;
+	return true;
+}
+
+static void put_key(uint8_t *bytes, uint64_t key)
+{
+	for (int i = 0; i < KEY_BYTES; i++)
+		bytes[i] = (uint8_t)(key >> (8 * i));
+}
+
+static uint64_t get_key(const uint8_t *bytes)
+{
+	uint64_t key = 0;
+
+	for (int i = 0; i < KEY_BYTES; i++)
+		key |= (uint64_t)bytes[i] << (8 * i);
+	return key;
+}
+
+static int write_keys(struct pathprof_store *store, const struct pathprof_build_id *id,
+		      const uint8_t *bytes, size_t len_bytes, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = bind_build(store, PP_STMT_FUNCTION_KEYS_SET, id, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_blob64(stmt, 3, bytes, len_bytes, SQLITE_STATIC);
+	code = pp_sql_run(store, stmt, error);
+	if (code == 0 && !sqlite3_changes(store->db))
+		code = pathprof_fail(error, -ENOENT, "%s: a build that was not seen", store->file);
+	return code;
+}
+
+int pathprof_store_set_function_keys(struct pathprof_store *store,
+				     const struct pathprof_build_id *id, const uint64_t *keys,
+				     size_t cnt, struct pathprof_error *error)
+{
+	int code = pp_sql_writable(store, error);
+	uint8_t *bytes;
+
+	if (code < 0)
+		return code;
+	if (cnt > PATHPROF_FUNCTION_KEYS_MAX)
+		return pathprof_fail(error, -E2BIG, "%s: more functions than are kept",
+				     store->file);
+	if (!is_ascending(keys, cnt))
+		return pathprof_fail(error, -EINVAL, "%s: functions out of order", store->file);
+	bytes = malloc(cnt * KEY_BYTES + 1);
+	if (!bytes)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < cnt; i++)
+		put_key(bytes + i * KEY_BYTES, keys[i]);
+	code = write_keys(store, id, bytes, cnt * KEY_BYTES, error);
+	free(bytes);
+	return code;
+}
+
+static int take_keys(struct pathprof_store *store, sqlite3_stmt *stmt, uint64_t **ret_keys,
+		     size_t *ret_cnt, struct pathprof_error *error)
+{
+	const uint8_t *bytes = sqlite3_column_blob(stmt, 0);
+	size_t len_bytes = (size_t)sqlite3_column_bytes(stmt, 0), cnt = len_bytes / KEY_BYTES;
+	uint64_t *keys;
+
+	if (sqlite3_column_type(stmt, 0) != SQLITE_BLOB || len_bytes % KEY_BYTES ||
+	    cnt > PATHPROF_FUNCTION_KEYS_MAX)
+		return pathprof_fail(error, -EBADMSG, "%s: a list of functions that cannot be",
+				     store->file);
+	keys = malloc((cnt + 1) * sizeof(*keys));
+	if (!keys)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < cnt; i++)
+		keys[i] = get_key(bytes + i * KEY_BYTES);
+	if (!is_ascending(keys, cnt)) {
+		free(keys);
+		return pathprof_fail(error, -EBADMSG, "%s: a list of functions out of order",
+				     store->file);
+	}
+	*ret_keys = keys;
+	*ret_cnt = cnt;
+	return 0;
+}
+
+int pathprof_store_function_keys(struct pathprof_store *store, const struct pathprof_build_id *id,
+				 uint64_t **ret_keys, size_t *ret_cnt, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = bind_build(store, PP_STMT_FUNCTION_KEYS_GET, id, &stmt, error);
+
+	if (code < 0)
+		return code;
+	code = pp_sql_step(store, stmt, error);
+	if (code == 0)
+		code = pathprof_fail(error, -ENOENT, "%s: functions not known", store->file);
+	else if (code > 0)
+		code = take_keys(store, stmt, ret_keys, ret_cnt, error);
+	sqlite3_reset(stmt);
+	return code;
+}
+
+/* ---------------------------------------------------------------- into a profile file */
+
+struct copying {
+	struct pathprof_store *to;
+	const struct pathprof_build_id *id;
+	struct pathprof_error *error;
+};
+
+static int copy_row(void *context, const struct pathprof_portable_row *row)
+{
+	const struct copying *copying = context;
+
+	return add_row(copying->to, copying->id, row, copying->error);
+}
+
+static int copy_keys(struct pathprof_store *to, struct pathprof_store *from,
+		     const struct pathprof_build_id *id, struct pathprof_error *error)
+{
+	uint64_t *keys = NULL;
+	size_t cnt = 0;
+	int code = pathprof_store_function_keys(from, id, &keys, &cnt, NULL);
+
+	if (code == 0)
+		code = pathprof_store_set_function_keys(to, id, keys, cnt, error);
+	free(keys);
+	/* not known here, or of no path that was selected */
+	return code == -ENOENT ? 0 : code;
+}
+
+int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
+			   const struct pathprof_build_id *id, struct pathprof_error *error)
+{
+	struct copying copying = {.to = to, .id = id, .error = error};
+	int code = pp_sql_begin(to, error);
+
+	if (code < 0)
+		return code;
+	code = pathprof_store_portable(from, id, copy_row, &copying, error);
+	if (code == 0)
+		code = copy_keys(to, from, id, error);
+	return pp_sql_end(to, code, error);
+}
+
+/* ---------------------------------------------------------------- builds before one */
+
+static int take_earlier(struct pathprof_store *store, sqlite3_stmt *stmt,
+			pathprof_earlier_build_row_fn *fn, void *context,
+			struct pathprof_error *error)
+{
+	struct pp_row row = PP_ROW(stmt);
+	struct pathprof_earlier_build_row out = {
+		.last_from_ns = pp_row_int(&row, 2, INT64_MIN, INT64_MAX),
+		.last_until_ns = pp_row_int(&row, 3, INT64_MIN, INT64_MAX),
+	};
+	int code;
+
+	pp_row_id(&row, 0, &out.binary_id);
+	code = pp_row_end(&row, store, error);
+	return code < 0 ? code : fn(context, &out);
+}
+
+int pathprof_store_earlier_builds(struct pathprof_store *store, const struct pathprof_build_id *id,
+				  const char *name, pathprof_earlier_build_row_fn *fn,
+				  void *context, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = bind_build(store, PP_STMT_EARLIER_BUILDS, id, &stmt, error);
+
+	if (code < 0)
+		return code;
+	pp_sql_bind_text(stmt, 3, name);
+	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+		code = take_earlier(store, stmt, fn, context, error);
+		if (code)
+			break;
+	}
+	sqlite3_reset(stmt);
+	return code;
+}

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A new build is no drift: a real program runs in one build, then in another one, where everything
+# lies elsewhere and one function was changed. No alarm; the new build is measured against what the
+# one before did, over the functions that both have, also after a restart. When the new build then
+# behaves otherwise, the rule on "previous" fires and names functions.
+#
+# Waiting is for what was measured, not for time.
+. "$(dirname "$0")/daemon_common.bash"
+
+limit=${LIMIT_SECONDS:-120}
+# More of a busy machine for the program that is watched, where that is allowed.
+first=
+[ "$(nice -n -18 nice 2>/dev/null)" != -18 ] || first='nice -n -18'
+source=$here/tests/workloads/two_builds.c
+compile() { gcc -O2 -g -o "$tmp/$1" "$source" "${@:2}"; }
+compile first && compile second -DSECOND || { not_ok compile "gcc failed"; finish; }
+program=$tmp/program
+conf=$tmp/p.conf
+cat >"$conf" <<END
+[Profile]
+Source=step
+Overhead=100%
+FrequencyHz=1997
+TakenBranches=4
+WindowSec=4s
+[Drift]
+SamplesMin=15
+[Tell]
+Journal=no
+Exec=$tmp/hook
+[Alert fast]
+Binary=$program
+Threshold=0.1
+Hysteresis=0.05
+SamplesMin=15
+CoolDown=0
+[Alert slow]
+Enabled=no
+[Alert build]
+Baseline=previous
+Binary=$program
+Threshold=0.1
+Hysteresis=0.05
+SamplesMin=15
+CoolDown=0
+END
+printf '#!/bin/sh\ncat >>"%s"\necho >>"%s"\n' "$tmp/told" "$tmp/told" >"$tmp/hook"
+chmod 755 "$tmp/hook"
+: >"$tmp/told"
+
+id_of() { readelf -n "$tmp/$1" | awk '/Build ID/ { print toupper($3) }'; }
+# measured BUILD BASELINE [AND]: windows.
+measured() {
+	sql "SELECT count(*) FROM drift d JOIN binaries b ON b.id = d.binary
+		WHERE hex(b.build_id) = '$(id_of "$1")' AND d.baseline = '$2' ${3:-}" 2>/dev/null ||
+		echo 0
+}
+has_measured() { [ "$(measured "$1" "$2" "${4:-}")" -ge "$3" ]; }
+figures() {
+	sql "SELECT group_concat(d.baseline || ': ' || round(kl_corrected, 3) || ' >' ||
+		round(kl_low, 3) || ' of ' || cast(window_samples AS INTEGER) || ' matched ' ||
+		round(matched, 2), '; ') FROM drift d JOIN binaries b ON b.id = d.binary
+		WHERE hex(b.build_id) = '$(id_of "$1")'"
+}
+functions_of() {
+	sql "SELECT count(*) FROM binary_functions f JOIN binaries b ON b.id = f.binary
+		WHERE hex(b.build_id) = '$(id_of "$1")'"
+}
+has_functions() { [ "$(functions_of "$1" 2>/dev/null || echo 0)" = 1 ]; }
+phase() { sql "SELECT coalesce(max(phase), 0) FROM alerts WHERE rule = '$1'"; }
+is_in() { [ "$(phase "$1")" = "$2" ]; }
+told() { grep -c "\"status\":\"$2\",\"rule\":\"$1\"" "$tmp/told" || true; }
+
+# runs BUILD: from now on, as what everybody calls by one name.
+runs() {
+	[ -z "$busy" ] || { kill -9 "$busy" && wait "$busy" 2>/dev/null || true; }
+	cp "$tmp/$1" "$program.new"
+	mv "$program.new" "$program"
+	$first "$program" "$tmp/mode" >"$tmp/busy.out" &
+	busy=$!
+}
+
+echo one >"$tmp/mode"
+start -c "$conf" --db "$db" || { not_ok start "the daemon did not start"; finish; }
+runs first
+check first-measured "$(figures first)" wait_for "$limit" has_measured first rolling 2
+check first-named "its paths have no names" wait_for "$limit" has_functions first
+
+# A pinned baseline carries the names.
+"$BUILD/bin/pathprofctl" --db "$db" baseline set good --binary "$program" >"$tmp/out" 2>&1 ||
+	not_ok baseline "$(cat "$tmp/out")"
+
+runs second
+check second-measured "$(figures second)" wait_for "$limit" has_measured second previous 2
+check second-rolls "$(figures second)" wait_for "$limit" has_measured second rolling 1
+# The changed function is some of what runs, not most.
+check matched "$(figures second)" true_that "$(sql "SELECT total(matched * window_samples) /
+	total(window_samples) FROM drift WHERE baseline = 'previous'") > 0.4 && $(sql "SELECT
+	min(matched) FROM drift WHERE baseline = 'previous'") < 1"
+check pinned-measured "$(figures second)" \
+	wait_for "$limit" has_measured second good 1 'AND matched < 1'
+check no-alarm "$(figures second)" test ! -s "$tmp/told"
+check no-drift "$(figures second)" test "$(measured second previous 'AND kl_low > 0.1')" = 0
+
+# What the first build did comes out of the store now.
+stop
+check ends-well "exit status $stop_status: $(tail -n 3 "$tmp/log")" test "$stop_status" -eq 0
+before=$(measured second previous)
+start -c "$conf" --db "$db" || not_ok restart "the daemon did not start again"
+check measured-after-restart "$(figures second)" \
+	wait_for "$limit" has_measured second previous $((before + 1))
+check quiet-after-restart "$(cat "$tmp/told")" test ! -s "$tmp/told"
+
+echo other >"$tmp/mode"
+check fires "$(figures second)" wait_for "$limit" is_in build 2
+wait_for 10 eval '[ "$(told build firing)" -ge 1 ]' || true
+check told-once "$(told build firing)" test "$(told build firing)" -eq 1
+grep '"rule":"build"' "$tmp/told" | head -n 1 >"$tmp/first.json"
+python3 - "$tmp/first.json" >"$tmp/err" 2>&1 <<'END' || true
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["baseline"] == "previous" and 0 < d["matched"] <= 1, d
+names = [p["function"] for p in d["paths"]]
+assert names[0] and "divide" in names, names
+grown = [p for p in d["paths"] if p["function"] == "divide" and p["share"] > p["baseline_share"]]
+assert grown and grown[0]["path_id"] and "two_builds.c:" in (grown[0]["source"] or ""), d["paths"]
+print("well")
+END
+check names-functions "$(cat "$tmp/err")" grep -qx well "$tmp/err"
+"$BUILD/bin/pathprofctl" --db "$db" drift --baseline previous --json >"$tmp/out" 2>&1
+check shown-matched "$(head -c 300 "$tmp/out")" grep -q '"matched": *0\.' "$tmp/out"
+
+rm "$tmp/mode"
+stop
+check survives "exit status $stop_status" test "$stop_status" -eq 0
+
+# What the service did not name is named when a baseline is made, if its file is at hand.
+sqlite3 "$db" 'DELETE FROM portable_paths; DELETE FROM binary_functions'
+XDG_STATE_HOME=$tmp/state "$BUILD/bin/pathprofctl" --db "$db" baseline set again \
+	--binary "$program" >"$tmp/out" 2>&1 || not_ok baseline-again "$(cat "$tmp/out")"
+db=$tmp/baselines/again.baseline
+check baseline-names "$(functions_of first) of first, $(functions_of second) of second" \
+	test "$(functions_of first) $(functions_of second)" = "0 1"
+check baseline-names-paths "none" test "$(sql 'SELECT count(*) > 5 FROM portable_paths
+	WHERE function <> 0')" = 1
+finish

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The service's judgement held against programs whose truth is known: windows of a made-up program
+ * go through the daemon's own code, rolling baseline, dispersion, default rules and alerts, and the
+ * errors of both kinds are counted. Seeds are fixed, so the figures are the same everywhere.
+ *
+ * Bound: a rule calls at most 1 % of windows changed when nothing did, however samples hang
+ * together.
+ */
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../daemon/drift/drift_state.h"
+#include "../../tools/lab/drift/world.h"
+
+#define EVENTS_MAX 1024
+#define WINDOW_NS  INT64_C(60000000000)
+
+struct scene {
+	enum lab_world_kind kind;
+	size_t events;
+	uint64_t samples; /* a window */
+	struct lab_bursts bursts;
+	double varies; /* standard deviation of the logarithm of a share, window by window */
+	enum lab_move move;
+	double flow;
+	uint32_t calm_windows, moved_windows; /* of a trial */
+	uint32_t trials;
+	bool fooled; /* samples are said to be independent, and no dispersion is seen */
+};
+
+struct tally {
+	uint32_t judged; /* calm windows for which there were figures */
+	uint32_t over;   /* ... at whose end an alert was pending or firing */
+	uint32_t fired;
+	uint32_t plain_over;                 /* ... with plain D above the fast rule's threshold */
+	double corrected, lowest, plain;     /* bits: mean, least and mean of judged calm windows */
+	uint32_t caught, caught_windows_max; /* trials; of them the slowest one's windows */
+	double caught_windows;               /* mean */
+};
+
+/* Asked for names of paths, has none. */
+static struct pathprof_store *open_store(void)
+{
+	struct pathprof_store *store = NULL;
+	struct pathprof_error error = {""};
+	char file[300];
+
+	snprintf(file, sizeof(file), "%s/p.db", unit_tmpdir());
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, &error), 0);
+	return store;
+}
+
+struct watch {
+	struct pp_drift drift;
+	struct pp_drift_subject *subject;
+	uint64_t random;
+	uint32_t window;
+	const struct scene *scene;
+};
+
+static void watch_begin(struct watch *w, const struct scene *scene, struct pathprof_store *store,
+			uint64_t seed)
+{
+	*w = (struct watch){.random = seed, .scene = scene, .drift.store = store};
+	pp_config_defaults(&w->drift.config);
+	w->drift.config.drift_previous = 0;
+	w->drift.config.drift_samples_min = 50;
+	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
+		if (w->drift.config.alerts[i].samples_min > 50)
+			w->drift.config.alerts[i].samples_min = 50;
+	pp_drift_make_rules(&w->drift);
+}
+
+static void watch_end(struct watch *w)
+{
+	pp_drift_free_subjects(&w->drift);
+	pp_drift_free_alerts(&w->drift);
+	free(w->drift.rows);
+}
+
+static size_t drop_zeroes(struct pathprof_event *events, size_t cnt)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (events[i].weight > 0)
+			events[kept++] = events[i];
+	return kept;
+}
+
+static void draw_window(struct watch *w, const struct lab_world *world,
+			struct pathprof_event *events)
+{
+	const struct scene *s = w->scene;
+	struct lab_world varied;
+
+	if (!(s->varies > 0)) {
+		lab_world_draw_bursts(world, s->samples, &s->bursts, &w->random, events);
+		return;
+	}
+	CU_ASSERT_EQUAL_FATAL(lab_world_init_varied(&varied, world, s->varies, &w->random), 0);
+	lab_world_draw_bursts(&varied, s->samples, &s->bursts, &w->random, events);
+	lab_world_release(&varied);
+}
+
+/* As the service does with a part of a window. */
+static void watch_window(struct watch *w, const struct lab_world *world)
+{
+	static const struct pathprof_build_id id = {.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
+	static struct pathprof_event events[EVENTS_MAX];
+	struct pp_drift_part part = {
+		.id = &id, .name = "/bin/program", .container = "", .events = events};
+
+	draw_window(w, world, events);
+	for (size_t i = 0; i < world->cnt && w->scene->fooled; i++)
+		events[i].squares = events[i].weight;
+	part.cnt = drop_zeroes(events, world->cnt);
+	part.samples = (double)w->scene->samples;
+	w->drift.window = ++w->window;
+	w->drift.end_ns = w->window * WINDOW_NS;
+	w->drift.per_burst = w->scene->bursts.samples;
+	w->drift.row_cnt = 0;
+	w->subject = pp_drift_subject(&w->drift, &part, true);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(w->subject);
+	if (!w->subject)
+		return;
+	if (w->scene->fooled) {
+		w->subject->rolling.base.dispersion = 1;
+		w->subject->rolling.base.changed = false;
+	}
+	pp_drift_judge(&w->drift, w->subject, &part);
+	CU_ASSERT_EQUAL(pp_rolling_push(&w->subject->rolling, events, part.cnt, w->drift.end_ns,
+					pp_drift_alarmed(&w->drift, w->subject),
+					pp_drift_pooled_max(&w->drift) - 1,
+					(int64_t)w->drift.config.rolling_ns),
+			0);
+}
+
+static enum pathprof_alert_phase worst_phase(const struct watch *w)
+{
+	enum pathprof_alert_phase worst = PATHPROF_ALERT_QUIET;
+
+	for (uint32_t i = 0; i < w->drift.alert_cnt; i++)
+		if (w->drift.alerts[i]->state.phase > worst)
+			worst = w->drift.alerts[i]->state.phase;
+	return worst;
+}
+
+static void take_calm(struct watch *w, struct tally *t, enum pathprof_alert_phase before)
+{
+	const struct pathprof_drift_row *row = w->drift.rows;
+
+	if (!w->drift.row_cnt)
+		return;
+	t->judged++;
+	t->over += worst_phase(w) != PATHPROF_ALERT_QUIET;
+	t->fired += worst_phase(w) == PATHPROF_ALERT_FIRING && before != PATHPROF_ALERT_FIRING;
+	t->plain_over += row->kl_bits > pathprof_alert_fast.threshold;
+	t->plain += row->kl_bits;
+	t->corrected += row->kl_corrected_bits;
+	t->lowest = fmin(t->lowest, row->kl_corrected_bits);
+}
+
+static void run_trial(const struct scene *scene, const struct lab_world *calm,
+		      const struct lab_world *moved, struct pathprof_store *store, uint64_t seed,
+		      struct tally *t)
+{
+	struct watch w;
+	bool fired;
+
+	watch_begin(&w, scene, store, seed);
+	for (uint32_t i = 0; i < scene->calm_windows; i++) {
+		enum pathprof_alert_phase before = worst_phase(&w);
+
+		watch_window(&w, calm);
+		take_calm(&w, t, before);
+	}
+	fired = worst_phase(&w) == PATHPROF_ALERT_FIRING;
+	for (uint32_t i = 1; i <= scene->moved_windows && !fired; i++) {
+		watch_window(&w, moved);
+		fired = worst_phase(&w) == PATHPROF_ALERT_FIRING;
+		if (!fired)
+			continue;
+		t->caught++;
+		t->caught_windows += i;
+		if (i > t->caught_windows_max)
+			t->caught_windows_max = i;
+	}
+	watch_end(&w);
+}
+
+static struct tally run(const struct scene *scene)
+{
+	struct lab_world calm, moved;
+	struct pathprof_store *store = open_store();
+	struct tally t = {0};
+
+	CU_ASSERT_EQUAL_FATAL(lab_world_init(&calm, scene->kind, scene->events), 0);
+	CU_ASSERT_EQUAL_FATAL(lab_world_init_moved(&moved, &calm, scene->move, scene->flow), 0);
+	for (uint32_t i = 0; i < scene->trials; i++)
+		run_trial(scene, &calm, &moved, store, 1000003 * i + scene->samples, &t);
+	lab_world_release(&calm);
+	lab_world_release(&moved);
+	pathprof_store_free(store);
+	t.corrected /= t.judged ? t.judged : 1;
+	t.plain /= t.judged ? t.judged : 1;
+	t.caught_windows /= t.caught ? t.caught : 1;
+	return t;
+}
+
+/* ---------------------------------------------------------------- nothing changed */
+
+static struct scene calm_scene(uint32_t burst, double stay, uint64_t samples)
+{
+	return (struct scene){
+		.kind = LAB_WORLD_ZIPF,
+		.events = 200,
+		.samples = samples,
+		.bursts = {.samples = burst, .stay = stay, .loop = 8, .known = true},
+		.calm_windows = 24,
+		.trials = 5,
+	};
+}
+
+static void add(struct tally *to, const struct tally *t)
+{
+	to->judged += t->judged;
+	to->fired += t->fired;
+	to->over += t->over;
+	to->plain_over += t->plain_over;
+}
+
+static const uint32_t burst_sizes[] = {1, 4, 14, 30};
+static const uint64_t sample_sizes[] = {70, 200, 1000, 5000};
+
+/* All sizes of one kind; squares known or not, shares that vary or not. */
+static struct tally run_calm(double stay, bool known, double varies)
+{
+	struct tally all = {0};
+
+	for (size_t b = 0; b < 4; b++)
+		for (size_t n = 0; n < 4; n++) {
+			struct scene scene = calm_scene(burst_sizes[b], stay, sample_sizes[n]);
+			struct tally t;
+
+			scene.bursts.known = known;
+			scene.varies = varies;
+			t = run(&scene);
+			CU_ASSERT(t.judged == scene.trials * (scene.calm_windows - 4));
+			/* on average chance is taken off, and not much more */
+			CU_ASSERT(t.corrected < 0.1 * t.plain);
+			if (known)
+				CU_ASSERT(t.corrected > -0.2 * t.plain);
+			add(&all, &t);
+		}
+	return all;
+}
+
+static void test_calm(void)
+{
+	struct tally alike = run_calm(1, true, 0), loops = run_calm(0.7, true, 0);
+
+	CU_ASSERT(alike.fired * 100 <= alike.judged);
+	CU_ASSERT(loops.fired * 100 <= loops.judged);
+	/* The same count must see what rings too often: plain D does. */
+	CU_ASSERT(alike.plain_over * 100 > 90 * alike.judged);
+}
+
+static void test_calm_varying(void)
+{
+	struct tally t = run_calm(0.7, true, 0.1);
+
+	CU_ASSERT(t.fired * 100 <= t.judged);
+}
+
+static void test_calm_unknown(void)
+{
+	struct tally alike = run_calm(1, false, 0), loops = run_calm(0.7, false, 0);
+
+	CU_ASSERT(alike.fired * 100 <= alike.judged);
+	CU_ASSERT(loops.fired * 100 <= loops.judged);
+}
+
+/* Bursts that nobody knows of ring: the bound is one that can be missed. */
+static void test_planted_bursts(void)
+{
+	struct scene scene = calm_scene(14, 1, 1000);
+	struct tally t;
+
+	scene.fooled = true;
+	t = run(&scene);
+	CU_ASSERT(t.over * 2 > t.judged);
+}
+
+/* ---------------------------------------------------------------- something changed */
+
+static void test_moved(void)
+{
+	for (unsigned int move = LAB_MOVE_OTHER; move < LAB_MOVE_CNT; move++) {
+		struct scene scene = calm_scene(1, 1, 5000);
+		struct tally t;
+
+		scene.move = (enum lab_move)move;
+		scene.flow = 0.1;
+		scene.calm_windows = 8;
+		scene.moved_windows = 3;
+		scene.trials = 20;
+		t = run(&scene);
+		CU_ASSERT(t.caught * 100 >= 95 * scene.trials);
+		CU_ASSERT(t.caught_windows_max <= 3);
+	}
+}
+
+/* Ten bursts a window: half of the flow is seen before it becomes the baseline. */
+static void test_few_bursts(void)
+{
+	static const double stays[] = {1, 0.7};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct scene scene = calm_scene(14, stays[i], 140);
+		struct tally t;
+
+		scene.move = LAB_MOVE_OTHER;
+		scene.flow = 0.5;
+		scene.calm_windows = 8;
+		scene.moved_windows = 10;
+		scene.trials = 60;
+		t = run(&scene);
+		CU_ASSERT(t.caught * 100 >= 80 * scene.trials);
+		CU_ASSERT(t.caught_windows <= 3);
+	}
+}
+
+/* A change of nothing must not count as caught. */
+static void test_planted_stillness(void)
+{
+	struct scene scene = calm_scene(1, 1, 5000);
+	struct tally t;
+
+	scene.move = LAB_MOVE_OTHER;
+	scene.moved_windows = 3;
+	scene.trials = 20;
+	t = run(&scene);
+	CU_ASSERT_EQUAL(t.caught, 0);
+}
+
+static const struct unit_test tests[] = {
+	{"nothing changed, bursts known: at most 1 % of windows alarm", test_calm},
+	{"... and shares that vary a bit by themselves", test_calm_varying},
+	{"... and bursts not known", test_calm_unknown},
+	{"bursts that nobody knows of ring", test_planted_bursts},
+	{"10 % of the flow moved: caught within three windows", test_moved},
+	{"half of the flow moved, ten bursts a window: caught soon", test_few_bursts},
+	{"no flow moved: not caught", test_planted_stillness},
+};
+UNIT_SUITE(drift_judge, tests)
