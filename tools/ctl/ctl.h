@@ -55,6 +55,9 @@ struct ctl_options {
 	const char *graph_cache; /* NULL: the default */
 	bool all, all_blocks;
 
+	const char *file; /* --file of export */
+	bool old_readers;
+
 	const char *sysroot, *window_span;
 	const char *recorded[CTL_RECORDED_MAX]; /* --binary of import */
 	unsigned int recorded_cnt;
@@ -87,6 +90,7 @@ struct ctl_options {
 #define CTL_OPT_DRIFT    (1U << 14) /* --baseline --check --threshold */
 #define CTL_OPT_REPLACE  (1U << 15)
 #define CTL_OPT_IMPORT   (1U << 16) /* --format --binary --sysroot --window --output --no-report */
+#define CTL_OPT_EXPORT   (1U << 17) /* --format --output --file --old-readers */
 
 struct ctl_verb {
 	const char *name;
@@ -108,6 +112,7 @@ int cmd_drift(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
 
 int cmd_import(const struct ctl_options *options);
+int cmd_export(const struct ctl_options *options);
 int cmd_paths(const struct ctl_options *options);
 int cmd_processes(const struct ctl_options *options);
 int cmd_record(const struct ctl_options *options);

@@ -42,6 +42,8 @@ static const struct ctl_verb verbs[] = {
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
 	{"import", "FILE|-", "what another tool recorded, as windows, paths and edges",
 	 CTL_OPT_IMPORT, cmd_import},
+	{"export", "", "one binary's branches for BOLT, LLVM, AutoFDO, pprof, flame graphs",
+	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH, cmd_export},
 	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
 	{"db", "check", "integrity of the database", 0, cmd_db},
 };

@@ -310,6 +310,26 @@ static int set_recording(struct ctl_options *options, const char *value)
 	return format && pathprof_format_reads(format) ? 0 : -EINVAL;
 }
 
+static int set_written(struct ctl_options *options, const char *value)
+{
+	enum pathprof_format format = pathprof_format_named(value);
+
+	options->format = value;
+	return format && pathprof_format_writes(format) ? 0 : -EINVAL;
+}
+
+static int set_file(struct ctl_options *options, const char *value)
+{
+	options->file = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_old_readers(struct ctl_options *options, const char *value)
+{
+	options->old_readers = true;
+	return 0;
+}
+
 static int add_recorded(struct ctl_options *options, const char *value)
 {
 	if (options->recorded_cnt == CTL_RECORDED_MAX)
@@ -367,10 +387,17 @@ static const struct option_row {
 	{"function", 0, "FUNCTION", CTL_OPT_FUNCTION, set_function,
 	 "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]"},
 	{"format", 0, "FORMAT", CTL_OPT_CFG, set_format, "text, dot or svg"},
-	{"output", 'o', "FILE", CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT,
+	{"output", 'o', "FILE",
+	 CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT | CTL_OPT_EXPORT,
 	 set_output,
-	 "where to: record's and import's database (pathprof.db), cfg's picture, combine's "
-	 "profile"},
+	 "where to: record's and import's database (pathprof.db), cfg's picture, combine's and "
+	 "export's profile"},
+	{"format", 'F', "FORMAT", CTL_OPT_EXPORT, set_written,
+	 "bolt-preagg, bolt-fdata, profgen-raw, autofdo-text, llvm-sample, pprof, folded or csv"},
+	{"file", 0, "FILE", CTL_OPT_EXPORT, set_file,
+	 "where the binary lies, when not where it ran; must be the same build"},
+	{"old-readers", 0, NULL, CTL_OPT_EXPORT, set_old_readers,
+	 "bolt-preagg for LLVM up to 19, autofdo-text for AutoFDO before 0.20"},
 	{"format", 'F', "FORMAT", CTL_OPT_IMPORT, set_recording,
 	 "perf.data (if not said), perf-script, profgen-perfscript, profgen-raw, bolt-preagg, "
 	 "bolt-fdata or autofdo-text"},

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprofctl export: the branches of one binary in the format that a compiler, a layout tool or
+ * somebody else's viewer reads. Whether there are enough samples is said on standard error.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "ctl.h"
+#include "graphs.h"
+#include "pathprof/export.h"
+#include "symbols.h"
+#include "text.h"
+
+/* The binary that is exported, and what is known of it. */
+struct exported {
+	const struct ctl_options *options;
+	enum pathprof_format format;
+	struct pathprof_store *store;
+	struct pathprof_build_id id;
+	char *name;
+	uint64_t samples;
+	unsigned int cnt; /* of binaries that the selection has */
+	struct pathprof_code *code;
+	struct pathprof_graph *graph;
+	struct pathprof_branch_profile profile;
+};
+
+static void release(struct exported *e)
+{
+	pathprof_branch_profile_release(&e->profile);
+	pathprof_graph_free(e->graph);
+	pathprof_code_free(e->code);
+	pathprof_store_free(e->store);
+	free(e->name);
+}
+
+/* ---------------------------------------------------------------- which binary */
+
+/* The one with the most samples; without --binary it has to be said when there are others. */
+static int take_binary(void *context, const struct pathprof_binary_row *row)
+{
+	struct exported *e = context;
+
+	if (row->binary_id.kind == PATHPROF_ID_JIT)
+		return 0;
+	e->cnt++;
+	if (e->name && row->samples <= e->samples)
+		return 0;
+	free(e->name);
+	e->name = ctl_strdup(row->name);
+	e->id = row->binary_id;
+	e->samples = row->samples;
+	return 0;
+}
+
+static int find_binary(struct exported *e)
+{
+	const struct pathprof_filter *filter = &e->options->filter;
+	struct pathprof_error error = {""};
+	int r = pathprof_store_binaries(e->store, filter, take_binary, e, &error);
+
+	if (r < 0)
+		return ctl_fail_error("export", r, &error);
+	if (!e->name)
+		return ctl_fail("export: no binary of the selection was seen: pathprofctl binaries "
+				"lists those there are");
+	if (e->cnt > 1 && !filter->binary)
+		ctl_note("%s, which has most samples of %u binaries: --binary says another",
+			 e->name, e->cnt);
+	return CTL_OK;
+}
+
+static int open_code(struct exported *e)
+{
+	const char *path = e->options->file ? e->options->file : e->name;
+	struct pathprof_error error = {""};
+	int r = pathprof_code_open(&e->code, path, &e->id, &error);
+
+	if (r == 0)
+		r = graphs_open(&e->graph, e->options, e->code, e->name, &error);
+	if (r < 0)
+		return ctl_fail("export: %s%s", error.text,
+				e->options->file ? "" : ": --file says where this build lies");
+	return CTL_OK;
+}
+
+/* ---------------------------------------------------------------- what is known of it */
+
+static int fill(struct exported *e)
+{
+	struct pathprof_error error = {""};
+	char host[256] = "";
+	int r = pathprof_branch_profile_init(&e->profile, &e->id);
+
+	gethostname(host, sizeof(host) - 1);
+	if (r == 0)
+		r = pathprof_branch_profile_name(&e->profile, e->name, host, NULL);
+	if (r == 0)
+		r = pathprof_branch_profile_add_store(&e->profile, e->store, &e->options->filter,
+						      e->code, e->graph, &error);
+	if (r == 0)
+		r = pathprof_branch_profile_settle(&e->profile);
+	if (r < 0)
+		return ctl_fail_error("export", r, &error);
+	if (e->profile.origin.refused)
+		ctl_note("%" PRIu64 " paths or branches do not fit the code and are left out",
+			 e->profile.origin.refused);
+	return CTL_OK;
+}
+
+/* By the measure of those who read it. */
+static void tell_density(const struct exported *e)
+{
+	struct pathprof_density d;
+
+	if (pathprof_profile_density(&e->profile, e->graph, &d, NULL) < 0)
+		return;
+	if (d.enough)
+		ctl_note("enough samples: density %.1f, BOLT wants %.0f", d.density, d.threshold);
+	else if (isinf(d.more))
+		ctl_note("no code of it was run through: record more");
+	else
+		ctl_note("few samples: density %.1f, BOLT wants %.0f: record %.1f times as much",
+			 d.density, d.threshold, d.more);
+}
+
+/* ---------------------------------------------------------------- writing */
+
+static int write_to(const struct exported *e, FILE *file)
+{
+	const struct pathprof_export_options options = {
+		.old_autofdo = e->options->old_readers,
+		.bolt_branches = e->options->old_readers,
+		.json = e->options->json,
+	};
+	struct pathprof_error error = {""};
+	int r = pathprof_export(e->format, &e->profile, e->code, e->graph, &options, file, &error);
+
+	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
+}
+
+/* Under another name first: who reads it never sees half of it. */
+static int write_file(const struct exported *e)
+{
+	const char *path = e->options->output;
+	_cleanup_free_ char *draft = ctl_printf("%s.draft", path);
+	FILE *file = fopen(draft, "we");
+	int r;
+
+	if (!file)
+		return ctl_fail("%s: cannot be written: %s", draft, strerror(errno));
+	r = write_to(e, file);
+	if (fclose(file) != 0 && r == CTL_OK)
+		r = ctl_fail("%s: cannot be written: %s", draft, strerror(errno));
+	if (r == CTL_OK && rename(draft, path) < 0)
+		r = ctl_fail("%s: %s", path, strerror(errno));
+	if (r)
+		unlink(draft);
+	return r;
+}
+
+static int run(struct exported *e)
+{
+	int r = ctl_db_open(&e->store, e->options, PATHPROF_STORE_READ);
+
+	if (r == CTL_OK)
+		r = find_binary(e);
+	if (r == CTL_OK)
+		r = open_code(e);
+	if (r == CTL_OK)
+		r = fill(e);
+	if (r == CTL_OK)
+		r = e->options->output ? write_file(e) : write_to(e, stdout);
+	if (r == CTL_OK)
+		tell_density(e);
+	return r;
+}
+
+int cmd_export(const struct ctl_options *options)
+{
+	struct exported e = {.options = options};
+	int r;
+
+	if (options->argc)
+		return ctl_usage(options, "no operand is taken: -o says where to");
+	if (!options->format)
+		return ctl_usage(options, "--format is needed");
+	e.format = pathprof_format_named(options->format);
+	if (options->json && e.format != PATHPROF_FORMAT_CSV)
+		return ctl_usage(options, "--json goes with --format csv");
+	r = run(&e);
+	release(&e);
+	return r;
+}
