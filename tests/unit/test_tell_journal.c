@@ -56,13 +56,16 @@ static char *value_of(const struct journal *journal, const char *name)
 
 	while (at < end) {
 		const char *line = memchr(at, '\n', (size_t)(end - at));
-		const char *equals = line ? memchr(at, '=', (size_t)(line - at)) : NULL;
-		size_t name_len = (size_t)((equals ? equals : line) - at);
-		const char *value = equals ? equals + 1 : line + 1 + sizeof(uint64_t);
-		uint64_t len = equals ? (uint64_t)(line - value) : 0;
+		const char *equals, *value;
+		size_t name_len;
+		uint64_t len;
 
 		if (!line)
 			return NULL;
+		equals = memchr(at, '=', (size_t)(line - at));
+		name_len = (size_t)((equals ? equals : line) - at);
+		value = equals ? equals + 1 : line + 1 + sizeof(len);
+		len = equals ? (uint64_t)(line - value) : 0;
 		if (!equals)
 			memcpy(&len, line + 1, sizeof(len));
 		if (value + len + 1 > end || value[len] != '\n')
