@@ -468,12 +468,13 @@ static void describe(unsigned int accepts, bool stop_at_operand, struct option *
 	ret_short[at] = 0;
 }
 
-static const struct option_row *row_of(int c)
+/* A letter may mean something else to another verb. */
+static const struct option_row *row_of(int c, unsigned int accepts)
 {
 	if (c >= 256)
 		return &rows[c - 256];
 	for (size_t i = 0; i < ROW_CNT; i++)
-		if (rows[i].letter == c)
+		if (rows[i].letter == c && accepted(&rows[i], accepts))
 			return &rows[i];
 	return NULL;
 }
@@ -489,9 +490,10 @@ static int set(struct ctl_options *options, const struct option_row *row)
 	return CTL_OK;
 }
 
-static int complain(const struct ctl_options *options, int c, const char *word)
+static int complain(const struct ctl_options *options, unsigned int accepts, int c,
+		    const char *word)
 {
-	const struct option_row *row = row_of(optopt);
+	const struct option_row *row = row_of(optopt, accepts);
 
 	if (c == ':' && row)
 		return ctl_usage(options, "--%s: needs a %s", row->name, row->value);
@@ -514,8 +516,8 @@ int ctl_options_parse(struct ctl_options *options, int argc, char **argv, unsign
 	optind = 0;
 	while ((c = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (c == '?' || c == ':')
-			return complain(options, c, argv[optind - 1]);
-		r = set(options, row_of(c));
+			return complain(options, accepts, c, argv[optind - 1]);
+		r = set(options, row_of(c, accepts));
 		if (r)
 			return r;
 	}
