@@ -6,7 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pathprof/events.h"
+
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
+
+int pp_events_add_row(struct pathprof_event **events, size_t *cnt, size_t *room, uint64_t group,
+		      const struct pathprof_container_path_row *row)
+{
+	if (*cnt == *room) {
+		size_t more = *room ? 2 * *room : 1024;
+		struct pathprof_event *longer = realloc(*events, more * sizeof(*longer));
+
+		if (!longer)
+			return -ENOMEM;
+		*events = longer;
+		*room = more;
+	}
+	pathprof_event_of_path(&(*events)[*cnt], group, row->start, row->length, row->outcomes,
+			       (double)row->samples);
+	(*events)[(*cnt)++].squares = row->squares;
+	return 0;
+}
 
 void pp_counts_release(struct pp_counts *counts)
 {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "pathprof/distribution.h"
+#include "pathprof/store.h"
 
 /* All zero: empty. */
 struct pp_counts {
@@ -22,6 +23,13 @@ struct pp_counts {
 	bool loose;     /* squares of an event are not known */
 	bool odd;       /* a weight is 0, no whole number or above 2^53: none that was counted is */
 };
+
+/*
+ * One more event at the end of a growing array, of a path as the store has it: in no order yet.
+ * -ENOMEM: unchanged.
+ */
+int pp_events_add_row(struct pathprof_event **events, size_t *cnt, size_t *room, uint64_t group,
+		      const struct pathprof_container_path_row *row);
 
 void pp_counts_release(struct pp_counts *counts);
 /* Adds events, weights of equal keys added up. Keys not strictly ascending: -EINVAL; -ENOMEM;

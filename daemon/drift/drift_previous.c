@@ -122,19 +122,7 @@ static int take_path(void *context, const struct pathprof_container_path_row *ro
 	if (pathprof_event_group(&row->binary_id) != r->group ||
 	    strcmp(row->container, r->container) != 0)
 		return 0;
-	if (r->cnt == r->room) {
-		size_t room = r->room ? 2 * r->room : 1024;
-		struct pathprof_event *events = realloc(r->events, room * sizeof(*events));
-
-		if (!events)
-			return -ENOMEM;
-		r->events = events;
-		r->room = room;
-	}
-	pathprof_event_of_path(&r->events[r->cnt], r->group, row->start, row->length, row->outcomes,
-			       (double)row->samples);
-	r->events[r->cnt++].squares = row->squares;
-	return 0;
+	return pp_events_add_row(&r->events, &r->cnt, &r->room, r->group, row);
 }
 
 /* What a build did in the time of a rolling baseline before it was seen last. */

@@ -156,20 +156,8 @@ static int take_path(void *context, const struct pathprof_container_path_row *ro
 		if (code < 0)
 			return code;
 	}
-	if (part->cnt == r->event_room) {
-		size_t room = r->event_room ? 2 * r->event_room : 1024;
-		struct pathprof_event *events = realloc(part->events, room * sizeof(*events));
-
-		if (!events)
-			return -ENOMEM;
-		part->events = events;
-		r->event_room = room;
-	}
-	pathprof_event_of_path(&part->events[part->cnt], group, row->start, row->length,
-			       row->outcomes, (double)row->samples);
-	part->events[part->cnt++].squares = row->squares;
 	part->samples += (double)row->samples;
-	return 0;
+	return pp_events_add_row(&part->events, &part->cnt, &r->event_room, group, row);
 }
 
 static int read_window(struct restore *r, struct pathprof_error *error)

@@ -111,19 +111,7 @@ static int take_row(void *context, const struct pathprof_container_path_row *row
 	}
 	if (r->total++ == PP_PINNED_EVENTS_MAX)
 		return -E2BIG;
-	if (r->cnt == r->room) {
-		size_t room = r->room ? 2 * r->room : 1024;
-		struct pathprof_event *events = realloc(r->events, room * sizeof(*events));
-
-		if (!events)
-			return -ENOMEM;
-		r->events = events;
-		r->room = room;
-	}
-	pathprof_event_of_path(&r->events[r->cnt], group, row->start, row->length, row->outcomes,
-			       (double)row->samples);
-	r->events[r->cnt++].squares = row->squares;
-	return 0;
+	return pp_events_add_row(&r->events, &r->cnt, &r->room, group, row);
 }
 
 /* Where a binary ran in several containers: all of them together, behind the single ones. */

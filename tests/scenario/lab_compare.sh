@@ -2,17 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # compare and combine of pathprof-lab against an implementation in decimal arithmetic (lab_compare.py),
 # to 1e-9 relative; what they refuse; and that the comparison can fail.
-set -eu
-build=${BUILD:-build}
-lab=$(realpath "$build/bin/pathprof-lab")
-oracle=$(realpath "$(dirname "$0")/lab_compare.py")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-failed=0
-
-ok() { echo "ok lab $1"; }
-not_ok() { echo "not ok lab $1: $2"; failed=1; }
+. "$(dirname "$0")/lab_common.bash"
+oracle=$here/lab_compare.py
 
 # within NAME BOUND FIGURE: the figure is a number no greater than the bound.
 within() {

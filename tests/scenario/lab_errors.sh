@@ -2,17 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What pathprof-lab says to input and options that are wrong: one line that names file and line,
 # exit 1 (2 for usage), and never a crash.
-set -eu
-build=${BUILD:-build}
-lab=$(realpath "$build/bin/pathprof-lab")
-vectors=$(realpath "$(dirname "$0")/../vectors")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-failed=0
-
-ok() { echo "ok lab $1"; }
-not_ok() { echo "not ok lab $1: $2"; failed=1; }
+. "$(dirname "$0")/lab_common.bash"
+vectors=$(realpath "$here/../vectors")
 
 # run ARGUMENTS...: status in $status, complaint in err.
 run() {

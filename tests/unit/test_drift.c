@@ -601,6 +601,78 @@ static void test_bias(void)
 	}
 }
 
+/* ---------------------------------------------------------------- bursts */
+
+#define KINDS 40
+
+/* Each count so many at a time, or each by itself. */
+static void come_together(struct pathprof_event *events, struct pathprof_distribution *ret,
+			  double size, bool told, uint32_t off)
+{
+	for (uint32_t i = 0; i < KINDS; i++) {
+		double times = 30 + (i * 7 + off) % 23;
+
+		events[i] = (struct pathprof_event){
+			.key_lo = i,
+			.weight = size * times,
+			.squares = told ? size * size * times : size * times,
+		};
+	}
+	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(ret, events, KINDS), 0);
+	CU_ASSERT(ret->clustered);
+}
+
+/* Five samples at a time say as much as one each: chance makes the same of D. */
+static void test_sizes(void)
+{
+	struct pathprof_event events[6][KINDS];
+	struct pathprof_distribution single[2], five[2], untold[2];
+	struct pathprof_drift one, together, apart;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		come_together(events[i], &single[i], 1, true, 5 * i);
+		come_together(events[2 + i], &five[i], 5, true, 5 * i);
+		come_together(events[4 + i], &untold[i], 5, false, 5 * i);
+	}
+	one = drift_of(&single[0], &single[1], 0, 1, 1);
+	together = drift_of(&five[0], &five[1], 0, 1, 1);
+	apart = drift_of(&untold[0], &untold[1], 0, 1, 1);
+	CU_ASSERT_DOUBLE_EQUAL(together.kl_bits / one.kl_bits, 1, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(together.null_bits / one.null_bits, 1, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(together.null_sd_bits / one.null_sd_bits, 1, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(together.kl_high_bits / one.kl_high_bits, 1, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(apart.null_bits / one.null_bits, 0.2, 0.01);
+}
+
+static void test_set_bursts(void)
+{
+	struct pathprof_event a[KINDS], b[KINDS];
+	struct pathprof_distribution window, base;
+	struct pathprof_drift_settings s = pathprof_drift_defaults;
+	struct pathprof_drift narrow, wide;
+
+	come_together(a, &window, 5, true, 0);
+	come_together(b, &base, 5, true, 5);
+	pathprof_drift_set_bursts(&s, &window, &base, 35, 0);
+	CU_ASSERT_EQUAL(s.dispersion, 1);
+	CU_ASSERT_DOUBLE_EQUAL(s.companions, 4, 1e-12); /* (1 + 35 / 5) / 2 */
+	pathprof_drift_set_bursts(&s, &window, &base, 2, 3);
+	CU_ASSERT_EQUAL(s.dispersion, 3);
+	CU_ASSERT_EQUAL(s.companions, 1);
+	narrow = drift_of(&window, &base, 0, 1, 1);
+	s = pathprof_drift_defaults;
+	s.replicates = 0;
+	s.companions = 4;
+	CU_ASSERT_EQUAL(pathprof_drift_measure(&wide, &window, &base, &s), 0);
+	CU_ASSERT_DOUBLE_EQUAL(wide.null_sd_bits / narrow.null_sd_bits, 2, 1e-9);
+	CU_ASSERT_EQUAL(wide.null_bits, narrow.null_bits);
+	a[3].squares = 0; /* one that is not known: the worst of all */
+	CU_ASSERT_EQUAL(pathprof_distribution_init(&window, a, KINDS), 0);
+	pathprof_drift_set_bursts(&s, &window, &base, 35, 0);
+	CU_ASSERT_EQUAL(s.dispersion, 35);
+	CU_ASSERT_EQUAL(s.companions, 1);
+}
+
 static const struct unit_test tests[] = {
 	{"what chance makes of D is the mean over all splits", test_mean_is_exact},
 	{"... to 2 % where events can be unseen", test_mean_with_unseen},
@@ -616,6 +688,8 @@ static const struct unit_test tests[] = {
 	{"dispersion is how many samples come alike", test_dispersion},
 	{"no change: at most 1 % of windows, where plain D rings", test_false_alarms},
 	{"10 % of the flow moved: caught within three windows", test_misses},
+	{"five at a time say as much as one each", test_sizes},
+	{"what is known of bursts becomes settings", test_set_bursts},
 	{"samples that come in bursts, told and untold", test_bursts},
 	{"no flow moved: not caught", test_planted_stillness},
 	{"corrected D is right at any sample size", test_bias},
