@@ -4,8 +4,9 @@
  * an instruction belongs to, innermost first, as compilers key their profiles.
  *
  * Workload: every instruction of the functions that ran, 10^4 to 10^6 look-ups in order of
- * offset. All DIEs are read once, at the first look-up; then each is a binary search. One handle,
- * one thread; it borrows code, which must outlive it.
+ * offset. A unit's DIEs are read once, at the first look-up in its code; then each is a few binary
+ * searches. Split debug information is read from its .dwo files, where they are. One handle, one
+ * thread; it borrows code, which must outlive it.
  */
 #ifndef PATHPROF_INLINES_H
 #define PATHPROF_INLINES_H
@@ -27,7 +28,7 @@ struct pathprof_source_frame {
 	uint32_t copies;        /* the compiler made so many of one instruction (unrolling); 1 */
 };
 
-/* -ENOENT: code has no debug information; -ENOMEM. */
+/* -ENOENT: code has no debug information, or it lies in files that are not there; -ENOMEM. */
 int pathprof_inlines_open(struct pathprof_inlines **ret_inlines, struct pathprof_code *code,
 			  struct pathprof_error *error);
 /* NULL-safe. */
@@ -35,9 +36,9 @@ void pathprof_inlines_free(struct pathprof_inlines *inlines);
 /*
  * The frames of the instruction at offset, the innermost first, the function that has the code
  * last; how many there are, of which max are filled in. 0: the debug information knows no function
- * there. Strings belong to inlines.
+ * there. Strings belong to inlines. -ENOMEM.
  */
-uint32_t pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
-			     struct pathprof_source_frame *frames, uint32_t max);
+int pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
+			struct pathprof_source_frame *frames, uint32_t max);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "pp_build_id.h"
+#include "pp_lines.h"
 
 static int check_identity(const struct pathprof_code *code, const struct pathprof_build_id *expect,
 			  struct pathprof_error *error)
@@ -63,6 +64,7 @@ void pathprof_code_free(struct pathprof_code *code)
 {
 	if (!code)
 		return;
+	pp_lines_free(code->lines);
 	if (code->dwfl)
 		dwfl_end(code->dwfl);
 	elf_end(code->elf);

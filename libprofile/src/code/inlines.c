@@ -2,83 +2,70 @@
 /*
  * Inline trees out of DWARF; see pathprof/inlines.h for workload and ownership.
  *
- * Every range of a function and of what was inlined into it is a scope. Scopes nest; sorted by
- * start, then the wider first, the one that holds an address is the last that begins before it or
- * one that encloses that. `outer` is that next wider one.
+ * A unit's tree is read when the first of its code is asked for: a profile is of few of a large
+ * program's units. Every range of a function and of what was inlined into it is a span; the
+ * innermost at an address is the instruction's, and who encloses that is told by the tree, not by
+ * ranges: those of several units may coincide (identical code folded) or lie (the linker's).
  *
  * Files come from outside: trees are followed to a depth and a number, names are libdw's, checked
  * by it. What cannot be read is as if it were not there.
  *
- * Source: DWARF 5, 3.3 (subroutines, inlined ones); LLVM's DILocation for its discriminators.
+ * Source: DWARF 5, 3.1.2 and 3.1.3 (skeletons, split units), 3.3 (subroutines, inlined ones);
+ * LLVM's DILocation for its discriminators.
  */
 #include "pathprof/inlines.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "pp_code.h"
+#include "pp_lines.h"
 
 /* LLVM's and GCC's extension that became no part of DWARF; elfutils has no name for it. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 
-#define DEPTH_MAX  256
-#define SCOPES_MAX (1u << 26)
-#define NO_SCOPE   UINT32_MAX
+#define DEPTH_MAX 256
+#define NO_OUTER  UINT32_MAX
 
 /* A source function, or one of the places where it was inlined. */
 struct routine {
 	const char *linkage_name, *name, *file;
 	const char *call_file;
 	uint32_t start_line, call_line, call_discriminator;
-	uint32_t unit;
+	uint32_t outer; /* what it was inlined into */
 };
 
-struct scope {
-	uint64_t start, end; /* vaddrs */
-	uint32_t routine, depth;
-	uint32_t outer;
-};
-
-/* A compilation unit: where its lines are. */
-struct unit {
-	Dwarf_Die die;
-	Dwarf_Files *files;
-	size_t file_cnt;
-	uint64_t bias; /* vaddr = DWARF's address + bias */
-	bool encoded;  /* its compiler packs more into discriminators than a number */
+/* What a unit has of them; read: it was tried. */
+struct tree {
+	struct routine *routines;
+	uint32_t routine_cnt, routine_room;
+	struct pp_spans spans; /* items are routines */
+	bool read;
+	bool encoded; /* its compiler packs more into discriminators than a number */
 };
 
 struct pathprof_inlines {
 	struct pathprof_code *code;
-	struct unit *units;
-	struct routine *routines;
-	struct scope *scopes;
-	uint32_t unit_cnt, unit_room, routine_cnt, routine_room, scope_cnt, scope_room;
+	const struct pp_lines *lines;
+	struct tree *trees; /* one a unit */
 };
 
-/* ---------------------------------------------------------------- reading */
+/* A tree being read. */
+struct reading {
+	struct tree *tree;
+	const struct pathprof_code *code;
+	const struct pp_unit *unit;
+	Dwarf_Files *files;
+	size_t file_cnt;
+	uint64_t left; /* so many entries more */
+};
 
-static int grow(void **array, uint32_t cnt, uint32_t *room, size_t size)
-{
-	uint32_t want = *room ? 2 * *room : 1024;
-	void *grown;
-
-	if (cnt < *room)
-		return 0;
-	if (cnt >= SCOPES_MAX)
-		return -ENOMEM;
-	grown = reallocarray(*array, want, size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*room = want;
-	return 0;
-}
+/* ---------------------------------------------------------------- split units */
 
 static const char *text_of(Dwarf_Die *die, unsigned int name)
 {
@@ -89,6 +76,55 @@ static const char *text_of(Dwarf_Die *die, unsigned int name)
 		text = dwarf_formstring(&attribute);
 	return text;
 }
+
+static bool is_skeleton(const struct pp_unit *unit)
+{
+	uint8_t type;
+
+	return !dwarf_cu_info(unit->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) &&
+	       type == DW_UT_skeleton;
+}
+
+/* What the unit's file is called where it was compiled; false: it does not say. */
+static bool split_path(const struct pp_unit *unit, char *path, size_t size)
+{
+	Dwarf_Die die = unit->die;
+	const char *name = text_of(&die, DW_AT_dwo_name), *dir = text_of(&die, DW_AT_comp_dir);
+
+	if (!name)
+		name = text_of(&die, DW_AT_GNU_dwo_name);
+	if (!name)
+		return false;
+	return (size_t)snprintf(path, size, "%s%s%s", name[0] == '/' || !dir ? "" : dir,
+				name[0] == '/' || !dir ? "" : "/", name) < size;
+}
+
+/* A binary could name a pipe, and libdw would wait for it. */
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* The DIE that has the unit's functions: its own, or that in its .dwo file. */
+static bool find_root(const struct pp_unit *unit, Dwarf_Die *ret_root)
+{
+	char path[4096];
+	Dwarf_Die root;
+
+	if (!is_skeleton(unit)) {
+		*ret_root = unit->die;
+		return true;
+	}
+	if (!split_path(unit, path, sizeof(path)) || !is_file(path) ||
+	    dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &root, NULL, NULL, NULL) || !root.addr)
+		return false;
+	*ret_root = root;
+	return true;
+}
+
+/* ---------------------------------------------------------------- reading */
 
 static uint32_t number_of(Dwarf_Die *die, unsigned int name, bool integrate)
 {
@@ -102,23 +138,22 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int name, bool integrate)
 	return number > UINT32_MAX ? 0 : (uint32_t)number;
 }
 
-static const char *file_of(const struct unit *unit, uint32_t number)
+static const char *file_of(const struct reading *r, uint32_t number)
 {
 	const char *file = NULL;
 
-	if (unit->files && number < unit->file_cnt)
-		file = dwarf_filesrc(unit->files, number, NULL, NULL);
+	if (r->files && number < r->file_cnt)
+		file = dwarf_filesrc(r->files, number, NULL, NULL);
 	return file ? file : "";
 }
 
-/* The unit being read is the last one. */
-static int add_routine(struct pathprof_inlines *in, Dwarf_Die *die)
+static int add_routine(struct reading *r, Dwarf_Die *die, uint32_t outer)
 {
-	const struct unit *unit = &in->units[in->unit_cnt - 1];
+	struct tree *tree = r->tree;
 	const char *name = text_of(die, DW_AT_name);
 	const char *linkage = text_of(die, DW_AT_linkage_name);
-	int rc = grow((void **)&in->routines, in->routine_cnt, &in->routine_room,
-		      sizeof(in->routines[0]));
+	int rc = pp_grow(&tree->routines, tree->routine_cnt, &tree->routine_room,
+			 sizeof(tree->routines[0]));
 
 	if (rc)
 		return rc;
@@ -126,45 +161,30 @@ static int add_routine(struct pathprof_inlines *in, Dwarf_Die *die)
 		linkage = text_of(die, DW_AT_MIPS_linkage_name);
 	if (!linkage)
 		linkage = name ? name : "";
-	in->routines[in->routine_cnt++] = (struct routine){
+	tree->routines[tree->routine_cnt++] = (struct routine){
 		.linkage_name = linkage,
 		.name = name ? name : linkage,
-		.file = file_of(unit, number_of(die, DW_AT_decl_file, true)),
-		.call_file = file_of(unit, number_of(die, DW_AT_call_file, false)),
+		.file = file_of(r, number_of(die, DW_AT_decl_file, true)),
+		.call_file = file_of(r, number_of(die, DW_AT_call_file, false)),
 		.start_line = number_of(die, DW_AT_decl_line, true),
 		.call_line = number_of(die, DW_AT_call_line, false),
 		.call_discriminator = number_of(die, AT_GNU_DISCRIMINATOR, false),
-		.unit = in->unit_cnt - 1,
+		.outer = outer,
 	};
 	return 0;
 }
 
-/* Every range of the DIE. */
-static int add_scopes(struct pathprof_inlines *in, Dwarf_Die *die, uint32_t depth)
+/* Adds it when it has code; *routine is what its children are in. */
+static int add_function(struct reading *r, Dwarf_Die *die, uint32_t *routine)
 {
-	uint64_t bias = in->units[in->unit_cnt - 1].bias;
-	Dwarf_Addr base = 0, start, end;
-	ptrdiff_t at = 0;
-	bool routine = false;
-	int rc = 0;
+	bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
+	uint32_t span_cnt = r->tree->spans.cnt;
+	int rc = pp_lines_add_ranges(r->code, r->unit, die, r->tree->routine_cnt, &r->tree->spans);
 
-	while (!rc && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		if (end <= start)
-			continue;
-		if (!routine)
-			rc = add_routine(in, die);
-		routine = true;
-		if (!rc)
-			rc = grow((void **)&in->scopes, in->scope_cnt, &in->scope_room,
-				  sizeof(in->scopes[0]));
-		if (!rc)
-			in->scopes[in->scope_cnt++] = (struct scope){
-				.start = start + bias,
-				.end = end + bias,
-				.routine = in->routine_cnt - 1,
-				.depth = depth,
-			};
-	}
+	if (rc || r->tree->spans.cnt == span_cnt)
+		return rc;
+	rc = add_routine(r, die, inlined ? *routine : NO_OUTER);
+	*routine = r->tree->routine_cnt - 1;
 	return rc;
 }
 
@@ -188,7 +208,7 @@ static bool may_hold_code(int tag)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): to DEPTH_MAX */
-static int add_children(struct pathprof_inlines *in, Dwarf_Die *parent, uint32_t depth)
+static int add_children(struct reading *r, Dwarf_Die *parent, uint32_t outer, uint32_t depth)
 {
 	Dwarf_Die die;
 	int rc = 0;
@@ -197,111 +217,108 @@ static int add_children(struct pathprof_inlines *in, Dwarf_Die *parent, uint32_t
 		return 0;
 	do {
 		int tag = dwarf_tag(&die);
+		uint32_t routine = outer;
 
+		if (!r->left)
+			return 0;
+		r->left--;
 		if (!may_hold_code(tag))
 			continue;
 		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
-			rc = add_scopes(in, &die, depth);
+			rc = add_function(r, &die, &routine);
 		if (!rc)
-			rc = add_children(in, &die, depth + 1);
+			rc = add_children(r, &die, routine, depth + 1);
 	} while (!rc && !dwarf_siblingof(&die, &die));
 	return rc;
 }
 
-/* ---------------------------------------------------------------- nesting */
-
-static int by_place(const void *a, const void *b)
+/* Entries take a byte at least. Siblings that lead back would be followed for ever. */
+static uint64_t entries_max(Dwarf_Die *root)
 {
-	const struct scope *left = a, *right = b;
+	Dwarf_Off off = dwarf_dieoffset(root) - dwarf_cuoffset(root), next;
+	Dwarf *dwarf = dwarf_cu_getdwarf(root->cu);
 
-	if (left->start != right->start)
-		return left->start < right->start ? -1 : 1;
-	if (left->end != right->end)
-		return left->end > right->end ? -1 : 1;
-	if (left->depth != right->depth)
-		return left->depth < right->depth ? -1 : 1;
-	return left->routine < right->routine ? -1 : left->routine > right->routine;
+	if (dwarf_next_unit(dwarf, off, &next, NULL, NULL, NULL, NULL, NULL, NULL, NULL))
+		return 0;
+	return next - off;
 }
 
-static void nest(struct pathprof_inlines *in)
+static int read_tree(struct pathprof_inlines *in, uint32_t index)
 {
-	uint32_t open = NO_SCOPE;
+	struct tree *tree = &in->trees[index];
+	struct reading r = {.tree = tree, .code = in->code, .unit = &in->lines->units[index]};
+	const char *producer;
+	Dwarf_Die root;
+	int rc;
 
-	if (in->scope_cnt)
-		qsort(in->scopes, in->scope_cnt, sizeof(in->scopes[0]), by_place);
-	for (uint32_t i = 0; i < in->scope_cnt; i++) {
-		while (open != NO_SCOPE && in->scopes[open].end <= in->scopes[i].start)
-			open = in->scopes[open].outer;
-		in->scopes[i].outer = open;
-		open = i;
-	}
+	tree->read = true;
+	if (!find_root(r.unit, &root))
+		return 0;
+	producer = text_of(&root, DW_AT_producer);
+	tree->encoded = producer && strstr(producer, "clang");
+	if (dwarf_getsrcfiles(&root, &r.files, &r.file_cnt))
+		r.files = NULL;
+	r.left = entries_max(&root);
+	rc = add_children(&r, &root, NO_OUTER, 0);
+	pp_spans_nest(&tree->spans);
+	return rc;
 }
 
 /* ---------------------------------------------------------------- the handle */
 
-static int add_unit(struct pathprof_inlines *in, const Dwarf_Die *die, Dwarf_Addr bias)
+/* Is there a unit whose functions can be read? */
+static int check_units(const struct pathprof_inlines *in, struct pathprof_error *error)
 {
-	struct unit *unit;
-	const char *producer;
-	int rc = grow((void **)&in->units, in->unit_cnt, &in->unit_room, sizeof(in->units[0]));
+	char path[4096] = "";
+	Dwarf_Die root;
 
-	if (rc)
-		return rc;
-	unit = &in->units[in->unit_cnt++];
-	*unit = (struct unit){.die = *die, .bias = bias - in->code->bias};
-	producer = text_of(&unit->die, DW_AT_producer);
-	unit->encoded = producer && strstr(producer, "clang");
-	if (dwarf_getsrcfiles(&unit->die, &unit->files, &unit->file_cnt))
-		unit->files = NULL;
-	return add_children(in, &unit->die, 0);
-}
-
-static int read_units(struct pathprof_inlines *in)
-{
-	Dwarf_Die *die = NULL;
-	Dwarf_Addr bias;
-	int rc = 0;
-
-	if (pp_dwfl_open(in->code))
-		return -ENOENT;
-	while (!rc && (die = dwfl_module_nextcu(in->code->module, die, &bias)))
-		rc = add_unit(in, die, bias);
-	if (!rc && !in->scope_cnt)
-		rc = -ENOENT;
-	return rc;
+	for (uint32_t i = 0; i < in->lines->unit_cnt; i++)
+		if (find_root(&in->lines->units[i], &root))
+			return 0;
+	if (in->lines->unit_cnt && split_path(&in->lines->units[0], path, sizeof(path)))
+		return pathprof_fail(error, -ENOENT,
+				     "%s: its debug information lies in .dwo files, and %s is not"
+				     " there (compile without -gsplit-dwarf)",
+				     in->code->path, path);
+	return pathprof_fail(error, -ENOENT,
+			     "%s: has no debug information (compile with -g;"
+			     " -fdebug-info-for-profiling adds discriminators)",
+			     in->code->path);
 }
 
 int pathprof_inlines_open(struct pathprof_inlines **ret_inlines, struct pathprof_code *code,
 			  struct pathprof_error *error)
 {
 	struct pathprof_inlines *in = calloc(1, sizeof(*in));
-	int rc;
+	int rc = in ? 0 : -ENOMEM;
 
-	if (!in)
-		return pathprof_fail(error, -ENOMEM, "%s: out of memory", code->path);
-	in->code = code;
-	rc = read_units(in);
-	if (rc) {
-		pathprof_inlines_free(in);
-		return pathprof_fail(error, rc,
-				     rc == -ENOENT ? "%s: has no debug information (compile with"
-						     " -g; -fdebug-info-for-profiling adds"
-						     " discriminators)"
-						   : "%s: debug information: out of memory",
-				     code->path);
+	if (!rc) {
+		in->code = code;
+		rc = pp_lines_open(code, &in->lines);
 	}
-	nest(in);
-	*ret_inlines = in;
-	return 0;
+	if (!rc) {
+		in->trees = calloc((size_t)in->lines->unit_cnt + 1, sizeof(in->trees[0]));
+		rc = in->trees ? check_units(in, error) : -ENOMEM;
+	}
+	if (!rc) {
+		*ret_inlines = in;
+		return 0;
+	}
+	pathprof_inlines_free(in);
+	return rc == -ENOMEM ? pathprof_fail(error, rc, "%s: debug information: out of memory",
+					     code->path)
+			     : rc;
 }
 
 void pathprof_inlines_free(struct pathprof_inlines *inlines)
 {
 	if (!inlines)
 		return;
-	free(inlines->units);
-	free(inlines->routines);
-	free(inlines->scopes);
+	for (uint32_t i = 0; inlines->trees && i < inlines->lines->unit_cnt; i++) {
+		free(inlines->trees[i].routines);
+		pp_spans_release(&inlines->trees[i].spans);
+	}
+	free(inlines->trees);
 	free(inlines);
 }
 
@@ -336,72 +353,52 @@ static void set_discriminator(struct pathprof_source_frame *frame, uint32_t raw,
 
 /* ---------------------------------------------------------------- looking up */
 
-static uint32_t scope_at(const struct pathprof_inlines *in, uint64_t vaddr)
+/* From the innermost routine outwards. */
+static int fill_frames(const struct tree *tree, uint32_t routine, const struct pp_line *line,
+		       struct pathprof_source_frame *frames, uint32_t max)
 {
-	uint32_t low = 0, high = in->scope_cnt;
+	struct pathprof_source_frame frame = {.file = line->file, .line = line->number};
+	uint32_t raw = line->discriminator;
+	int cnt = 0;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (in->scopes[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (low--; low != NO_SCOPE && in->scopes[low].end <= vaddr;)
-		low = in->scopes[low].outer;
-	return low;
-}
-
-/* The unit's own table: libdwfl finds units by .debug_aranges alone, which clang does not write. */
-static void set_line(struct unit *unit, uint64_t vaddr, struct pathprof_source_frame *frame)
-{
-	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, vaddr - unit->bias);
-	unsigned int discriminator = 0;
-	const char *file;
-	int number = 0;
-
-	if (!line)
-		return;
-	dwarf_lineno(line, &number);
-	dwarf_linediscriminator(line, &discriminator);
-	file = dwarf_linesrc(line, NULL, NULL);
-	frame->line = number > 0 ? (uint32_t)number : 0;
-	frame->discriminator = discriminator;
-	if (file)
-		frame->file = file;
-}
-
-uint32_t pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
-			     struct pathprof_source_frame *frames, uint32_t max)
-{
-	struct pathprof_source_frame frame = {.file = ""};
-	uint64_t vaddr;
-	uint32_t cnt = 0, at;
-
-	if (pathprof_code_offset_to_vaddr(inlines->code, offset, &vaddr))
-		return 0;
-	at = scope_at(inlines, vaddr);
-	if (at != NO_SCOPE)
-		set_line(&inlines->units[inlines->routines[inlines->scopes[at].routine].unit],
-			 vaddr, &frame);
-	for (; at != NO_SCOPE && cnt < DEPTH_MAX; at = inlines->scopes[at].outer, cnt++) {
-		const struct routine *r = &inlines->routines[inlines->scopes[at].routine];
+	for (; routine != NO_OUTER; routine = tree->routines[routine].outer, cnt++) {
+		const struct routine *r = &tree->routines[routine];
 
 		frame.linkage_name = r->linkage_name;
 		frame.name = r->name;
 		frame.start_line = r->start_line;
 		if (!frame.file[0])
 			frame.file = r->file;
-		set_discriminator(&frame, frame.discriminator, inlines->units[r->unit].encoded);
-		if (cnt < max)
+		set_discriminator(&frame, raw, tree->encoded);
+		if ((uint32_t)cnt < max)
 			frames[cnt] = frame;
 		/* The next one is at the call. */
-		frame = (struct pathprof_source_frame){
-			.file = r->call_file,
-			.line = r->call_line,
-			.discriminator = r->call_discriminator,
-		};
+		frame = (struct pathprof_source_frame){.file = r->call_file, .line = r->call_line};
+		raw = r->call_discriminator;
 	}
 	return cnt;
+}
+
+int pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
+			struct pathprof_source_frame *frames, uint32_t max)
+{
+	struct pp_line line = {.file = ""};
+	uint32_t unit, routine;
+	uint64_t vaddr;
+	int rc = 0;
+
+	if (pathprof_code_offset_to_vaddr(inlines->code, offset, &vaddr))
+		return 0;
+	unit = pp_lines_unit_at(inlines->lines, vaddr);
+	if (unit == PP_SPANS_NONE)
+		return 0;
+	if (!inlines->trees[unit].read)
+		rc = read_tree(inlines, unit);
+	if (rc)
+		return rc;
+	routine = pp_spans_at(&inlines->trees[unit].spans, vaddr);
+	if (routine == PP_SPANS_NONE)
+		return 0;
+	pp_lines_at(inlines->lines, unit, vaddr, &line);
+	return fill_frames(&inlines->trees[unit], routine, &line, frames, max);
 }

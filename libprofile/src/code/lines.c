@@ -1,27 +1,140 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* Source lines, from DWARF by libdwfl. Workload: one a block of a path that is shown. */
-#include "pp_code.h"
+/*
+ * Source lines, from DWARF by libdw; see pp_lines.h for workload and ownership.
+ *
+ * Source: DWARF 5, 3.1.1 (units' ranges), 6.2 (line tables).
+ */
+#include "pp_lines.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+/* A unit's ranges are no more than its bytes; hostile files' lists could be walked for hours. */
+#define RANGES_MAX (1u << 20)
+
+int pp_lines_add_ranges(const struct pathprof_code *code, const struct pp_unit *unit,
+			Dwarf_Die *die, uint32_t item, struct pp_spans *spans)
+{
+	Dwarf_Addr base = 0, start, end;
+	ptrdiff_t at = 0;
+	uint64_t offset;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < RANGES_MAX; i++) {
+		at = dwarf_ranges(die, at, &base, &start, &end);
+		if (at <= 0)
+			break;
+		if (start && !pathprof_code_vaddr_to_offset(code, start + unit->bias, &offset))
+			rc = pp_spans_add(spans, start + unit->bias, end + unit->bias, item);
+	}
+	return rc;
+}
+
+static int add_unit(struct pp_lines *lines, const struct pathprof_code *code, const Dwarf_Die *die,
+		    Dwarf_Addr bias)
+{
+	int rc =
+		pp_grow(&lines->units, lines->unit_cnt, &lines->unit_room, sizeof(lines->units[0]));
+	struct pp_unit *unit;
+
+	if (rc)
+		return rc;
+	unit = &lines->units[lines->unit_cnt];
+	*unit = (struct pp_unit){.die = *die, .bias = bias - code->bias};
+	rc = pp_lines_add_ranges(code, unit, &unit->die, lines->unit_cnt, &lines->spans);
+	lines->unit_cnt += !rc;
+	return rc;
+}
+
+static int read_units(struct pp_lines *lines, const struct pathprof_code *code)
+{
+	Dwarf_Die *die = NULL;
+	Dwarf_Addr bias;
+	int rc = 0;
+
+	while (!rc && (die = dwfl_module_nextcu(code->module, die, &bias)))
+		rc = add_unit(lines, code, die, bias);
+	pp_spans_nest(&lines->spans);
+	return rc;
+}
+
+int pp_lines_open(struct pathprof_code *code, const struct pp_lines **ret_lines)
+{
+	struct pp_lines *lines = code->lines;
+	int rc;
+
+	if (!lines) {
+		lines = calloc(1, sizeof(*lines));
+		if (!lines)
+			return -ENOMEM;
+		rc = pp_dwfl_open(code) ? 0 : read_units(lines, code);
+		if (rc) {
+			pp_lines_free(lines);
+			return rc;
+		}
+		code->lines = lines;
+	}
+	*ret_lines = lines;
+	return 0;
+}
+
+void pp_lines_free(struct pp_lines *lines)
+{
+	if (!lines)
+		return;
+	free(lines->units);
+	pp_spans_release(&lines->spans);
+	free(lines);
+}
+
+uint32_t pp_lines_unit_at(const struct pp_lines *lines, uint64_t vaddr)
+{
+	return pp_spans_at(&lines->spans, vaddr);
+}
+
+bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
+		 struct pp_line *ret_line)
+{
+	Dwarf_Die die = lines->units[unit].die;
+	Dwarf_Line *line = dwarf_getsrc_die(&die, vaddr - lines->units[unit].bias);
+	unsigned int discriminator = 0;
+	const char *file;
+	int number = 0;
+
+	if (!line)
+		return false;
+	file = dwarf_linesrc(line, NULL, NULL);
+	dwarf_lineno(line, &number);
+	dwarf_linediscriminator(line, &discriminator);
+	*ret_line = (struct pp_line){
+		.file = file ? file : "",
+		.number = number > 0 ? (uint32_t)number : 0,
+		.discriminator = discriminator,
+	};
+	return true;
+}
 
 int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char **ret_file,
 		       int *ret_line)
 {
-	const char *file;
-	Dwfl_Line *line;
+	const struct pp_lines *lines;
+	struct pp_line line;
 	uint64_t vaddr;
-	int number = 0;
+	uint32_t unit;
+	int rc;
 
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
-	if (pp_dwfl_open(code))
+	rc = pp_lines_open(code, &lines);
+	if (rc)
+		return rc;
+	unit = pp_lines_unit_at(lines, vaddr);
+	if (unit == PP_SPANS_NONE || !pp_lines_at(lines, unit, vaddr, &line))
 		return -ENOENT;
-	line = dwfl_module_getsrc(code->module, vaddr + code->bias);
-	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
 	/* Line 0 is how a compiler says that an instruction belongs to none. */
-	if (!file || !file[0] || number <= 0)
+	if (!line.file[0] || !line.number)
 		return -ENOENT;
-	*ret_file = file;
-	*ret_line = number;
+	*ret_file = line.file;
+	*ret_line = (int)line.number;
 	return 0;
 }

@@ -93,8 +93,9 @@ struct pathprof_code {
 	struct pp_symbol *symbols; /* by start, see symbols.c */
 	size_t symbol_cnt;
 
-	struct pp_data *data; /* NULL: not asked for yet */
-	struct pp_plt *plt;   /* the same */
+	struct pp_data *data;   /* NULL: not asked for yet */
+	struct pp_plt *plt;     /* the same */
+	struct pp_lines *lines; /* the same */
 };
 
 /* elf.c. Opens code->fd's ELF structure and its segments. */

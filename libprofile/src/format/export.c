@@ -33,6 +33,14 @@ uint64_t pp_export_address(const struct pp_export *x, uint64_t offset)
 	return address;
 }
 
+const char *pp_export_binary(const struct pp_export *x)
+{
+	const char *path = x->profile->origin.binary ?: x->code->path;
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* The next range that differs in more than how it began, and the sum up to it. */
 static uint32_t next_range(const struct pathprof_branch_profile *p, uint32_t i, uint64_t *ret_count)
 {

@@ -26,6 +26,8 @@ struct pp_export {
 
 /* The address of an offset as the file counts them; what is no address for PATHPROF_OUTSIDE. */
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset);
+/* What the binary is called, without folders. */
+const char *pp_export_binary(const struct pp_export *x);
 /*
  * What is known of where the profile comes from, `name=value` a line behind prefix; separator
  * instead of the line's end. The build-id's first, always there.

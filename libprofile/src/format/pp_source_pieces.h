@@ -3,9 +3,9 @@
  * What ran, by source position: instructions side by side that have the same position, inlined
  * functions included, and what ran of them. What people's viewers are given.
  *
- * Without debug information a piece has the symbol's name and no line; without a symbol its
- * place. Workload: once an export, in order of offset. Ownership: a piece is valid in the callback;
- * names are valid as long as the whole call.
+ * Without debug information a piece has the symbol's name and no line; without a symbol binary and
+ * offset of the function. Workload: once an export, in order of offset. Ownership: a piece is valid
+ * in the callback; names are valid as long as the whole call.
  */
 #ifndef PP_SOURCE_PIECES_H
 #define PP_SOURCE_PIECES_H

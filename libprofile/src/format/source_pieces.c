@@ -3,6 +3,9 @@
 #include "pp_source_pieces.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pp_insn_counts.h"
@@ -17,31 +20,71 @@ struct cutting {
 	struct pathprof_inlines *inlines; /* NULL: there are none */
 	pp_piece_fn *fn;
 	void *context;
+	char **names;         /* of the graph's functions that have none, made up */
 	struct frames frames; /* of the piece being put together */
 	struct pp_piece piece;
 	uint64_t end;    /* of its last instruction */
 	uint32_t branch; /* the next to be told */
 };
 
-static void find_frames(const struct cutting *c, uint64_t offset, struct frames *ret_frames)
+/* binary+0xSTART, as functions without a symbol are called everywhere. */
+static const char *made_up_name(struct cutting *c, uint32_t function)
+{
+	const struct pathprof_graph *g = c->x->graph;
+	uint32_t first = g->functions[function].first_part;
+
+	if (!c->names[function] &&
+	    asprintf(&c->names[function], "%s+0x%" PRIx64, pp_export_binary(c->x),
+		     (uint64_t)g->parts[first].start) < 0)
+		c->names[function] = NULL;
+	return c->names[function];
+}
+
+/* NULL: no memory. */
+static const char *name_at(struct cutting *c, uint64_t offset)
 {
 	const struct pathprof_graph *g = c->x->graph;
 	uint32_t b = pathprof_graph_block_at(g, offset);
-	const char *name =
-		b == PATHPROF_GRAPH_NONE ? "" : pathprof_graph_name(g, g->blocks[b].function);
+	const char *name;
 
-	ret_frames->cnt = c->inlines ? pathprof_inlines_at(c->inlines, offset, ret_frames->of,
-							   PP_PIECE_FRAMES_MAX)
-				     : 0;
-	if (ret_frames->cnt > PP_PIECE_FRAMES_MAX)
-		ret_frames->cnt = PP_PIECE_FRAMES_MAX;
-	if (ret_frames->cnt)
-		return;
-	if (!name[0])
-		name = "[unknown]";
-	ret_frames->of[0] = (struct pathprof_source_frame){
-		.linkage_name = name, .name = name, .file = "", .copies = 1};
+	if (b == PATHPROF_GRAPH_NONE)
+		return "[unknown]";
+	name = pathprof_graph_name(g, g->blocks[b].function);
+	return name[0] ? name : made_up_name(c, g->blocks[b].function);
+}
+
+/* Where debug information knows no function it may still know the line (-gline-tables-only). */
+static int name_frame(struct cutting *c, uint64_t offset, struct pathprof_source_frame *ret_frame)
+{
+	const char *name = name_at(c, offset), *file = "";
+	int line = 0;
+
+	if (!name)
+		return -ENOMEM;
+	pathprof_code_line(c->x->code, offset, &file, &line);
+	*ret_frame = (struct pathprof_source_frame){
+		.linkage_name = name,
+		.name = name,
+		.file = file,
+		.line = (uint32_t)line,
+		.copies = 1,
+	};
+	return 0;
+}
+
+static int find_frames(struct cutting *c, uint64_t offset, struct frames *ret_frames)
+{
+	int cnt = c->inlines ? pathprof_inlines_at(c->inlines, offset, ret_frames->of,
+						   PP_PIECE_FRAMES_MAX)
+			     : 0;
+
+	if (cnt < 0)
+		return cnt;
+	ret_frames->cnt = cnt > PP_PIECE_FRAMES_MAX ? PP_PIECE_FRAMES_MAX : (uint32_t)cnt;
+	if (cnt)
+		return 0;
 	ret_frames->cnt = 1;
+	return name_frame(c, offset, &ret_frames->of[0]);
 }
 
 static bool same_frames(const struct frames *a, const struct frames *b)
@@ -70,9 +113,10 @@ static int flush(struct cutting *c)
 static int turn_to(struct cutting *c, uint64_t offset)
 {
 	struct frames frames;
-	int rc;
+	int rc = find_frames(c, offset, &frames);
 
-	find_frames(c, offset, &frames);
+	if (rc)
+		return rc;
 	if (offset == c->end && same_frames(&frames, &c->frames))
 		return 0;
 	rc = flush(c);
@@ -118,25 +162,33 @@ static int take_insn(void *context, const struct pp_insn_count *insn)
 	return rc;
 }
 
+static int cut(struct cutting *c)
+{
+	int rc = pathprof_inlines_open(&c->inlines, c->x->code, NULL);
+
+	if (rc && rc != -ENOENT)
+		return rc;
+	rc = pp_insn_counts_each(c->x, take_insn, c);
+	if (!rc)
+		rc = take_others(c, PATHPROF_OUTSIDE);
+	return rc ? rc : flush(c);
+}
+
 int pp_source_pieces_each(const struct pp_export *x, pp_piece_fn *fn, void *context)
 {
+	uint32_t function_cnt = x->graph->function_cnt;
 	struct cutting cutting = {
 		.x = x,
 		.fn = fn,
 		.context = context,
+		.names = calloc((size_t)function_cnt + 1, sizeof(char *)),
 		.end = PATHPROF_OUTSIDE,
 	};
-	int rc = pathprof_inlines_open(&cutting.inlines, x->code, NULL);
+	int rc = cutting.names ? cut(&cutting) : -ENOMEM;
 
-	if (rc == -ENOENT)
-		cutting.inlines = NULL;
-	else if (rc)
-		return rc;
-	rc = pp_insn_counts_each(x, take_insn, &cutting);
-	if (!rc)
-		rc = take_others(&cutting, PATHPROF_OUTSIDE);
-	if (!rc)
-		rc = flush(&cutting);
 	pathprof_inlines_free(cutting.inlines);
+	for (uint32_t i = 0; cutting.names && i < function_cnt; i++)
+		free(cutting.names[i]);
+	free(cutting.names);
 	return rc;
 }

@@ -192,10 +192,11 @@ enter(struct making *m, const struct pathprof_source_frame *frames, uint32_t cnt
 	return f;
 }
 
-static uint32_t frames_at(const struct making *m, uint64_t offset,
-			  struct pathprof_source_frame frames[FRAMES_MAX])
+/* How many there are; 0: none, or too many; -ENOMEM. */
+static int frames_at(const struct making *m, uint64_t offset,
+		     struct pathprof_source_frame frames[FRAMES_MAX])
 {
-	uint32_t cnt = pathprof_inlines_at(m->inlines, offset, frames, FRAMES_MAX);
+	int cnt = pathprof_inlines_at(m->inlines, offset, frames, FRAMES_MAX);
 
 	return cnt <= FRAMES_MAX ? cnt : 0;
 }
@@ -204,14 +205,14 @@ static int count_insn(void *context, const struct pp_insn_count *insn)
 {
 	struct making *m = context;
 	struct pathprof_source_frame frames[FRAMES_MAX];
-	uint32_t cnt = frames_at(m, insn->offset, frames);
+	int cnt = frames_at(m, insn->offset, frames);
 	struct pp_source_function *f;
 	struct pp_body_count *body;
 	uint64_t count;
 
-	if (!cnt)
-		return 0;
-	f = enter(m, frames, cnt, times(insn->count, insn->len_bytes));
+	if (cnt <= 0)
+		return cnt;
+	f = enter(m, frames, (uint32_t)cnt, times(insn->count, insn->len_bytes));
 	body = f ? body_at(f, position_of(&frames[0])) : NULL;
 	if (!body)
 		return -ENOMEM;
@@ -221,40 +222,47 @@ static int count_insn(void *context, const struct pp_insn_count *insn)
 	return 0;
 }
 
-/* Its linkage name when offset is where a function begins; NULL: it is not. */
-static const char *function_begins(const struct making *m, uint64_t offset)
+/* Is offset where a function begins? */
+static bool begins_function(const struct pathprof_graph *g, uint64_t offset)
+{
+	uint32_t b = offset == PATHPROF_OUTSIDE ? PATHPROF_GRAPH_NONE
+						: pathprof_graph_block_at(g, offset);
+
+	return b != PATHPROF_GRAPH_NONE && g->blocks[b].start == offset &&
+	       g->functions[g->blocks[b].function].entry == b;
+}
+
+static int count_caller(struct making *m, const struct pathprof_branch_count *branch,
+			const char *callee)
 {
 	struct pathprof_source_frame frames[FRAMES_MAX];
-	uint32_t b = pathprof_graph_block_at(m->x->graph, offset), cnt;
-	const struct pathprof_graph_function *f;
+	struct pp_source_function *f;
+	struct pp_body_count *body;
+	int cnt = branch->from == PATHPROF_OUTSIDE ? 0 : frames_at(m, branch->from, frames);
 
-	if (b == PATHPROF_GRAPH_NONE || m->x->graph->blocks[b].start != offset)
-		return NULL;
-	f = &m->x->graph->functions[m->x->graph->blocks[b].function];
-	if (f->entry != b)
-		return NULL;
-	cnt = frames_at(m, offset, frames);
-	return cnt ? frames[cnt - 1].linkage_name : NULL;
+	if (cnt <= 0)
+		return cnt;
+	f = enter(m, frames, (uint32_t)cnt, 0);
+	body = f ? body_at(f, position_of(&frames[0])) : NULL;
+	return body ? add_call(body, callee, branch->count) : -ENOMEM;
 }
 
 static int count_branch(struct making *m, const struct pathprof_branch_count *branch)
 {
 	struct pathprof_source_frame frames[FRAMES_MAX];
-	const char *callee = branch->to == PATHPROF_OUTSIDE ? NULL : function_begins(m, branch->to);
 	struct pp_source_function *f;
-	struct pp_body_count *body;
-	uint32_t cnt = 0;
+	const char *callee;
+	int cnt, rc;
 
-	if (!callee || !branch->count)
+	if (!branch->count || !begins_function(m->x->graph, branch->to))
 		return 0;
-	if (branch->from != PATHPROF_OUTSIDE)
-		cnt = frames_at(m, branch->from, frames);
-	if (cnt) {
-		f = enter(m, frames, cnt, 0);
-		body = f ? body_at(f, position_of(&frames[0])) : NULL;
-		if (!body || add_call(body, callee, branch->count))
-			return -ENOMEM;
-	}
+	cnt = frames_at(m, branch->to, frames);
+	if (cnt <= 0)
+		return cnt;
+	callee = frames[cnt - 1].linkage_name;
+	rc = count_caller(m, branch, callee);
+	if (rc)
+		return rc;
 	f = inlined_at(&m->profile->root, (struct pp_position){0, 0}, callee);
 	if (!f)
 		return -ENOMEM;

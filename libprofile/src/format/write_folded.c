@@ -102,14 +102,9 @@ static void put_lines(const struct pp_export *x, struct lines *lines)
 
 static void name_root(const struct pp_export *x, struct lines *lines)
 {
-	const struct pathprof_branch_origin *o = &x->profile->origin;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
-	const char *slash = o->binary ? strrchr(o->binary, '/') : NULL;
 
-	snprintf(lines->root, sizeof(lines->root), "%s@%.12s",
-		 slash       ? slash + 1
-		 : o->binary ? o->binary
-			     : "binary",
+	snprintf(lines->root, sizeof(lines->root), "%s@%.12s", pp_export_binary(x),
 		 pathprof_build_id_text(&x->graph->build_id, id));
 }
 
