@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pathprofctl export: the branches of one binary in the format that a compiler, a layout tool or
- * somebody else's viewer reads. Whether there are enough samples is said on standard error.
+ * somebody else's viewer reads; from the database, or straight from a recording of another tool.
+ * Whether there are enough samples is said on standard error.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 
 #include "cleanup.h"
 #include "ctl.h"
+#include "export_recording.h"
 #include "graphs.h"
 #include "pathprof/export.h"
 #include "symbols.h"
@@ -77,6 +79,16 @@ static int find_binary(struct exported *e)
 	return CTL_OK;
 }
 
+/* Without a database the file that is named is the binary, whatever it is. */
+static int name_file(struct exported *e)
+{
+	struct pathprof_error error = {""};
+	int r = pathprof_build_id_read_file(&e->id, e->options->file, &error);
+
+	e->name = ctl_strdup(e->options->file);
+	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
+}
+
 static int open_code(struct exported *e)
 {
 	const char *path = e->options->file ? e->options->file : e->name;
@@ -93,23 +105,34 @@ static int open_code(struct exported *e)
 
 /* ---------------------------------------------------------------- what is known of it */
 
+static int fill_from_store(struct exported *e, struct pathprof_error *error)
+{
+	char host[256] = "";
+	int r;
+
+	gethostname(host, sizeof(host) - 1);
+	r = pathprof_branch_profile_name(&e->profile, e->name, host, NULL);
+	return r ? r
+		 : pathprof_branch_profile_add_store(&e->profile, e->store, &e->options->filter,
+						     e->code, e->graph, error);
+}
+
 static int fill(struct exported *e)
 {
 	struct pathprof_error error = {""};
-	char host[256] = "";
 	int r = pathprof_branch_profile_init(&e->profile, &e->id);
 
-	gethostname(host, sizeof(host) - 1);
-	if (r == 0)
-		r = pathprof_branch_profile_name(&e->profile, e->name, host, NULL);
-	if (r == 0)
-		r = pathprof_branch_profile_add_store(&e->profile, e->store, &e->options->filter,
-						      e->code, e->graph, &error);
+	if (r == 0 && e->options->recording) {
+		if (export_recording(e->options, e->code, e->graph, &e->profile))
+			return CTL_FAILURE;
+	} else if (r == 0) {
+		r = fill_from_store(e, &error);
+	}
 	if (r == 0)
 		r = pathprof_branch_profile_settle(&e->profile);
 	if (r < 0)
 		return ctl_fail_error("export", r, &error);
-	if (e->profile.origin.refused)
+	if (e->profile.origin.refused && !e->options->recording)
 		ctl_note("%" PRIu64 " paths or branches do not fit the code and are left out",
 			 e->profile.origin.refused);
 	return CTL_OK;
@@ -166,12 +189,20 @@ static int write_file(const struct exported *e)
 	return r;
 }
 
+static int choose(struct exported *e)
+{
+	int r;
+
+	if (e->options->recording)
+		return name_file(e);
+	r = ctl_db_open(&e->store, e->options, PATHPROF_STORE_READ);
+	return r ? r : find_binary(e);
+}
+
 static int run(struct exported *e)
 {
-	int r = ctl_db_open(&e->store, e->options, PATHPROF_STORE_READ);
+	int r = choose(e);
 
-	if (r == CTL_OK)
-		r = find_binary(e);
 	if (r == CTL_OK)
 		r = open_code(e);
 	if (r == CTL_OK)
@@ -195,7 +226,9 @@ int cmd_export(const struct ctl_options *options)
 	e.format = pathprof_format_named(options->format);
 	if (options->json && e.format != PATHPROF_FORMAT_CSV)
 		return ctl_usage(options, "--json goes with --format csv");
-	r = run(&e);
+	r = export_recording_check(options);
+	if (r == CTL_OK)
+		r = run(&e);
 	release(&e);
 	return r;
 }

@@ -57,6 +57,8 @@ struct ctl_options {
 
 	const char *file; /* --file of export */
 	bool old_readers;
+	const char *recording; /* --recording of export; NULL: the database */
+	const char *recording_format;
 
 	const char *sysroot, *window_span;
 	const char *recorded[CTL_RECORDED_MAX]; /* --binary of import */
@@ -90,7 +92,7 @@ struct ctl_options {
 #define CTL_OPT_DRIFT    (1U << 14) /* --baseline --check --threshold */
 #define CTL_OPT_REPLACE  (1U << 15)
 #define CTL_OPT_IMPORT   (1U << 16) /* --format --binary --sysroot --window --output --no-report */
-#define CTL_OPT_EXPORT   (1U << 17) /* --format --output --file --old-readers */
+#define CTL_OPT_EXPORT   (1U << 17) /* --format --output --file --recording --old-readers */
 
 struct ctl_verb {
 	const char *name;

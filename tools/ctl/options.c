@@ -324,6 +324,20 @@ static int set_file(struct ctl_options *options, const char *value)
 	return *value ? 0 : -EINVAL;
 }
 
+static int set_recording_file(struct ctl_options *options, const char *value)
+{
+	options->recording = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_recording_format(struct ctl_options *options, const char *value)
+{
+	enum pathprof_format format = pathprof_format_named(value);
+
+	options->recording_format = value;
+	return format && pathprof_format_reads(format) ? 0 : -EINVAL;
+}
+
 static int set_old_readers(struct ctl_options *options, const char *value)
 {
 	options->old_readers = true;
@@ -396,6 +410,12 @@ static const struct option_row {
 	 "bolt-preagg, bolt-fdata, profgen-raw, autofdo-text, llvm-sample, pprof, folded or csv"},
 	{"file", 0, "FILE", CTL_OPT_EXPORT, set_file,
 	 "where the binary lies, when not where it ran; must be the same build"},
+	{"recording", 0, "FILE", CTL_OPT_EXPORT, set_recording_file,
+	 "what another tool recorded (-: standard input) instead of the database; --file says of "
+	 "which binary"},
+	{"recording-format", 0, "FORMAT", CTL_OPT_EXPORT, set_recording_format,
+	 "perf.data (if not said), perf-script, profgen-perfscript, profgen-raw, bolt-preagg, "
+	 "bolt-fdata or autofdo-text"},
 	{"old-readers", 0, NULL, CTL_OPT_EXPORT, set_old_readers,
 	 "bolt-preagg for LLVM up to 19, autofdo-text for AutoFDO before 0.20"},
 	{"format", 'F', "FORMAT", CTL_OPT_IMPORT, set_recording,

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Stacks of a recording to branches and ranges of one binary; see recording_branches.h for
+ * workload and ownership. A stack is read from its newest entry on, as it was recorded: the range
+ * behind an entry ends at the branch of the one read before.
+ *
+ * Sources of the rules: LLVM, bolt/lib/Profile/DataAggregator.cpp and
+ * llvm/tools/llvm-profgen/PerfReader.cpp; AutoFDO, sample_reader.cc.
+ */
+#include "pathprof/recording_branches.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../code/pp_build_id.h"
+#include "../code/pp_code.h"
+#include "pp_branch_profile.h"
+#include "pp_recording_spaces.h"
+#include "pp_recording_traces.h"
+
+/* How far behind a system call or an interrupted instruction a program goes on. */
+#define RESUME_BYTES 15
+
+struct pathprof_recording_branches {
+	enum pathprof_format format;
+	struct pathprof_code *code;
+	struct pathprof_branch_profile *profile;
+	struct pathprof_build_id id;
+	struct pathprof_build_id other; /* the last of its name that is another build */
+	char *mapped_name;              /* as recorded; NULL: not mapped yet */
+	struct pp_recording_spaces spaces;
+	struct pp_recording_traces traces;
+	struct pathprof_recording_branches_stats stats;
+	uint64_t begin_ns, end_ns; /* of the samples with branches of it; the recording's clock */
+	struct pathprof_error error;
+};
+
+/* The stack in hand. */
+struct walk {
+	const struct pp_recording_space *space; /* NULL: addresses are the file's */
+	uint32_t next_from; /* branch of the newer entry; PP_PLACE_NONE: no range ends there */
+	uint64_t limit;     /* what ran before lies at or before it */
+	bool interrupted;   /* the kernel was entered on the way from there */
+	bool resumed;       /* and went back to `limit` */
+	bool ranges;
+	uint64_t times;
+	bool counted;
+};
+
+const char *pathprof_recording_left_name(enum pathprof_recording_left left)
+{
+	static const char *const names[PATHPROF_LEFT_CNT] = {
+		[PATHPROF_LEFT_KERNEL] = "kernel",
+		[PATHPROF_LEFT_OUTSIDE] = "outside",
+		[PATHPROF_LEFT_EMPTY] = "empty",
+		[PATHPROF_LEFT_REPEATED] = "repeated",
+		[PATHPROF_LEFT_ABORTED] = "aborted",
+		[PATHPROF_LEFT_NOT_RUN] = "not run",
+		[PATHPROF_LEFT_RANGE] = "impossible ranges",
+		[PATHPROF_LEFT_AWAY] = "ranges interrupted",
+		[PATHPROF_LEFT_PROCESSES] = "processes",
+		[PATHPROF_LEFT_MAPPINGS] = "mappings",
+	};
+
+	return (unsigned int)left < PATHPROF_LEFT_CNT ? names[left] : "unknown";
+}
+
+/* ---------------------------------------------------------------- life */
+
+/* One binary: code, graph and profile are of the same. */
+static int check_binary(struct pathprof_recording_branches *b, const struct pathprof_graph *graph,
+			struct pathprof_error *error)
+{
+	int rc = pp_build_id_read_fd(&b->id, b->code->fd, b->code->path, error);
+
+	if (!rc)
+		rc = pp_branch_check_id(b->profile, &b->id, b->code->path, error);
+	if (!rc)
+		b->profile->origin.build_id = b->id;
+	return rc ? rc
+		  : pp_branch_check_id(b->profile, &graph->build_id, "the control-flow graph",
+				       error);
+}
+
+int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_branches,
+				    enum pathprof_format format, struct pathprof_code *code,
+				    const struct pathprof_graph *graph,
+				    struct pathprof_branch_profile *profile,
+				    struct pathprof_error *error)
+{
+	struct pathprof_recording_branches *b;
+	int rc;
+
+	if (!pathprof_format_reads(format))
+		return pathprof_fail(error, -EOPNOTSUPP, "%s is not a format that is read",
+				     pathprof_format_name(format) ?: "this");
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	b->format = format;
+	b->code = code;
+	b->profile = profile;
+	rc = check_binary(b, graph, error);
+	if (!rc) {
+		rc = pp_recording_traces_init(&b->traces, code, graph, profile, &b->stats);
+		if (rc)
+			pathprof_fail(error, rc, "out of memory");
+	}
+	if (rc) {
+		pathprof_recording_branches_free(b);
+		return rc;
+	}
+	*ret_branches = b;
+	return 0;
+}
+
+void pathprof_recording_branches_free(struct pathprof_recording_branches *b)
+{
+	if (!b)
+		return;
+	pp_recording_traces_release(&b->traces);
+	pp_recording_spaces_release(&b->spaces);
+	free(b->mapped_name);
+	free(b);
+}
+
+const struct pathprof_recording_branches_stats *
+pathprof_recording_branches_stats(const struct pathprof_recording_branches *b)
+{
+	return &b->stats;
+}
+
+const struct pathprof_error *
+pathprof_recording_branches_error(const struct pathprof_recording_branches *b)
+{
+	return &b->error;
+}
+
+/* ---------------------------------------------------------------- where the binary lies */
+
+/* llvm-profgen's text knows one process, whatever its numbers. */
+static uint32_t pid_of(const struct pathprof_recording_branches *b, uint32_t pid)
+{
+	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT ? 0 : pid;
+}
+
+static size_t base_name(const char *path, const char **ret_name)
+{
+	static const char deleted[] = " (deleted)";
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	size_t len = strlen(name), tail = sizeof(deleted) - 1;
+
+	*ret_name = name;
+	return len > tail && !strcmp(name + len - tail, deleted) ? len - tail : len;
+}
+
+static bool is_its_name(const struct pathprof_recording_branches *b, const char *path)
+{
+	const char *ours, *theirs;
+	size_t len = base_name(b->code->path, &ours);
+
+	return base_name(path, &theirs) == len && !memcmp(ours, theirs, len);
+}
+
+/*
+ * Older perfs write each build-id as 20 bytes, shorter ones filled up with noughts, and do not say
+ * so.
+ */
+static bool is_its_id(const struct pathprof_recording_branches *b,
+		      const struct pathprof_build_id *id)
+{
+	static const uint8_t noughts[PATHPROF_BUILD_ID_MAX];
+	size_t len = b->id.len_bytes;
+
+	if (id->kind != b->id.kind || id->len_bytes < len || memcmp(id->bytes, b->id.bytes, len))
+		return false;
+	return id->len_bytes == len || (id->len_bytes == PATHPROF_BUILD_ID_MAX && len >= 8 &&
+					!memcmp(id->bytes + len, noughts, sizeof(noughts) - len));
+}
+
+/* Is it the binary? By its build-id where there is one, else by its name. */
+static bool is_ours(struct pathprof_recording_branches *b,
+		    const struct pathprof_recorded_mapping *m)
+{
+	if (!m->executable || m->pid == PATHPROF_RECORDED_KERNEL)
+		return false;
+	if (m->id.kind != PATHPROF_ID_NONE && is_its_id(b, &m->id))
+		return true;
+	if (!is_its_name(b, m->name))
+		return false;
+	if (m->id.kind == PATHPROF_ID_NONE) {
+		b->stats.by_name++;
+		return true;
+	}
+	b->stats.other_build_id++;
+	b->other = m->id;
+	return false;
+}
+
+static void left_out(struct pathprof_recording_branches *b, int rc)
+{
+	if (rc == -ENOSPC)
+		b->stats.left[PATHPROF_LEFT_PROCESSES]++;
+	else if (rc == -E2BIG || rc == -EINVAL)
+		b->stats.left[PATHPROF_LEFT_MAPPINGS]++;
+}
+
+static int take_ours(struct pathprof_recording_branches *b,
+		     const struct pathprof_recorded_mapping *m)
+{
+	const struct pp_space_piece piece = {m->start, m->end, m->offset};
+
+	b->stats.mappings++;
+	if (!b->mapped_name) {
+		b->mapped_name = strdup(m->name);
+		if (!b->mapped_name)
+			return -ENOMEM;
+	}
+	return pp_recording_spaces_map(&b->spaces, pid_of(b, m->pid), &piece);
+}
+
+static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
+{
+	struct pathprof_recording_branches *b = context;
+	int rc = 0;
+
+	if (is_ours(b, m))
+		rc = take_ours(b, m);
+	else if (m->start < m->end && b->format != PATHPROF_FORMAT_PROFGEN_PERFSCRIPT)
+		rc = pp_recording_spaces_unmap(&b->spaces, m->pid, m->start, m->end);
+	left_out(b, rc);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int on_process(void *context, const struct pathprof_recorded_process *p)
+{
+	struct pathprof_recording_branches *b = context;
+	int rc = 0;
+
+	switch (p->change) {
+	case PATHPROF_RECORDED_COMM:
+		break;
+	case PATHPROF_RECORDED_FORK:
+		rc = pp_recording_spaces_fork(&b->spaces, p->pid, p->parent);
+		break;
+	case PATHPROF_RECORDED_EXEC:
+	case PATHPROF_RECORDED_EXIT:
+		pp_recording_spaces_forget(&b->spaces, p->pid);
+		break;
+	}
+	left_out(b, rc);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* ---------------------------------------------------------------- stacks */
+
+static bool in_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+static uint32_t place(const struct pathprof_recording_branches *b, const struct walk *w,
+		      uint64_t address)
+{
+	return w->space ? pp_recording_space_place(w->space, address)
+			: pp_recording_traces_at(&b->traces, address);
+}
+
+static void leave_out(struct pathprof_recording_branches *b, struct walk *w,
+		      enum pathprof_recording_left left)
+{
+	b->stats.left[left] = pp_count_sum(b->stats.left[left], w->times);
+}
+
+/*
+ * An entry with an end in the kernel is passed over: what ran before it and what ran behind it is
+ * one range, if the program went on where it was interrupted.
+ */
+static void pass_kernel(struct pathprof_recording_branches *b, struct walk *w,
+			const struct pathprof_recorded_branch *e)
+{
+	uint64_t at = in_kernel(e->from) ? e->to : e->from;
+	bool exit = in_kernel(e->from), goes_on;
+
+	leave_out(b, w, PATHPROF_LEFT_KERNEL);
+	if (in_kernel(at) || w->next_from == PP_PLACE_NONE)
+		return;
+	goes_on = at <= w->limit && (exit || !w->resumed || w->limit - at <= RESUME_BYTES);
+	if (!goes_on) {
+		leave_out(b, w, PATHPROF_LEFT_AWAY);
+		w->next_from = PP_PLACE_NONE;
+	}
+	w->limit = at;
+	w->interrupted = true;
+	w->resumed = exit;
+}
+
+/* 1: the entry says nothing of how the program went. */
+static bool pass_over(struct pathprof_recording_branches *b, struct walk *w,
+		      const struct pathprof_recorded_branch *e)
+{
+	if ((e->flags & PATHPROF_RECORDED_NOT_TAKEN) || e->spec == PERF_BR_SPEC_WRONG_PATH) {
+		leave_out(b, w, PATHPROF_LEFT_NOT_RUN);
+		return true;
+	}
+	if (in_kernel(e->from) || in_kernel(e->to)) {
+		pass_kernel(b, w, e);
+		return true;
+	}
+	if (!e->from || !e->to || (e->flags & PATHPROF_RECORDED_ABORT)) {
+		leave_out(b, w, e->from && e->to ? PATHPROF_LEFT_ABORTED : PATHPROF_LEFT_EMPTY);
+		w->next_from = PP_PLACE_NONE;
+		return true;
+	}
+	return false;
+}
+
+static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
+		      const struct pathprof_recorded_branch *e, bool repeats)
+{
+	struct pp_trace trace = {
+		.from = place(b, w, e->from),
+		.start = place(b, w, e->to),
+		.last = PP_PLACE_NONE,
+		.flags = repeats ? PP_TRACE_REPEATS : 0,
+	};
+	uint64_t mispredicted = e->flags & PATHPROF_RECORDED_MISPREDICTED ? w->times : 0;
+
+	if (trace.start != PP_PLACE_NONE && w->ranges)
+		trace.last = w->next_from;
+	/* It went through the kernel, and what is behind that lies before this branch's target. */
+	if (trace.last != PP_PLACE_NONE && w->interrupted && e->to > w->limit) {
+		leave_out(b, w, PATHPROF_LEFT_AWAY);
+		trace.last = PP_PLACE_NONE;
+	}
+	w->next_from = trace.from;
+	w->limit = e->from;
+	w->interrupted = w->resumed = false;
+	if (trace.from == PP_PLACE_NONE && trace.start == PP_PLACE_NONE) {
+		leave_out(b, w, PATHPROF_LEFT_OUTSIDE);
+		return 0;
+	}
+	w->counted = true;
+	return pp_recording_traces_add(&b->traces, &trace, w->times, mispredicted);
+}
+
+static bool is_same(const struct pathprof_recorded_branch *a,
+		    const struct pathprof_recorded_branch *b)
+{
+	return a->from == b->from && a->to == b->to;
+}
+
+static int walk_stack(struct pathprof_recording_branches *b, struct walk *w,
+		      const struct pathprof_recorded_sample *s)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < s->branch_cnt; i++) {
+		const struct pathprof_recorded_branch *e = &s->branches[i];
+
+		if (!pass_over(b, w, e))
+			rc = take_entry(b, w, e, i == 1 && is_same(e, &s->branches[0]));
+	}
+	return rc;
+}
+
+/* What has no mappings at all has the file's addresses, as llvm-profgen takes it. */
+static bool is_unmapped_text(const struct pathprof_recording_branches *b)
+{
+	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT && !b->stats.mappings;
+}
+
+static void note_time(struct pathprof_recording_branches *b, uint64_t time_ns)
+{
+	b->stats.of_binary++;
+	if (!b->begin_ns || time_ns < b->begin_ns)
+		b->begin_ns = time_ns;
+	if (time_ns > b->end_ns)
+		b->end_ns = time_ns;
+}
+
+static int on_sample(void *context, const struct pathprof_recorded_sample *s)
+{
+	struct pathprof_recording_branches *b = context;
+	struct walk w = {
+		.space = pp_recording_spaces_find(&b->spaces, pid_of(b, s->pid)),
+		.next_from = PP_PLACE_NONE,
+		.ranges = !s->filtered,
+		.times = pp_count_sum(s->repeats, 1),
+	};
+	int rc;
+
+	b->stats.samples++;
+	b->stats.with_stack += s->branch_cnt != 0;
+	if (!w.space && !is_unmapped_text(b))
+		return 0;
+	rc = walk_stack(b, &w, s);
+	if (w.counted)
+		note_time(b, s->time_ns);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- counts */
+
+static int on_count(void *context, const struct pathprof_recorded_count *count)
+{
+	struct pathprof_recording_branches *b = context;
+
+	return pathprof_branch_profile_add_count(
+		b->profile, b->code, pathprof_format_addresses(b->format), count, &b->error);
+}
+
+void pathprof_recording_branches_sink(struct pathprof_recording_branches *b,
+				      struct pathprof_recording_sink *ret_sink)
+{
+	*ret_sink = (struct pathprof_recording_sink){
+		.context = b,
+		.mapping = on_mapping,
+		.process = on_process,
+		.sample = on_sample,
+		.count = on_count,
+	};
+}
+
+/* ---------------------------------------------------------------- the end */
+
+static int no_mapping(const struct pathprof_recording_branches *b, struct pathprof_error *error)
+{
+	char want[PATHPROF_BUILD_ID_TEXT_LEN], have[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	if (b->stats.other_build_id)
+		return pathprof_fail(error, -ESTALE,
+				     "%s is another build (%s) than the one recorded (%s): find "
+				     "that one",
+				     b->code->path, pathprof_build_id_text(&b->id, have),
+				     pathprof_build_id_text(&b->other, want));
+	return pathprof_fail(
+		error, -ENODATA,
+		"the recording has no mapping of %s (build-id %s): was it run, and are "
+		"mappings in it (perf script: --show-mmap-events)?",
+		b->code->path, pathprof_build_id_text(&b->id, have));
+}
+
+static int nothing_of_it(const struct pathprof_recording_branches *b, struct pathprof_error *error)
+{
+	if (!b->stats.samples)
+		return pathprof_fail(error, -ENODATA, "the recording has no samples");
+	if (!b->stats.with_stack)
+		return pathprof_fail(error, -ENODATA,
+				     "its samples have no branch stacks: record them (perf record "
+				     "-b)");
+	if (!b->stats.mappings && !is_unmapped_text(b))
+		return no_mapping(b, error);
+	return pathprof_fail(error, -ENODATA,
+			     "none of its %llu samples has a branch of %s: record more, or another "
+			     "binary",
+			     (unsigned long long)b->stats.samples, b->code->path);
+}
+
+/* Where it comes from. */
+static int tell_origin(struct pathprof_recording_branches *b,
+		       const struct pathprof_recording *recording)
+{
+	struct pathprof_branch_origin *o = &b->profile->origin;
+	struct pathprof_recording_info info = {.realtime_offset_ns = INT64_MIN};
+
+	if (recording)
+		pathprof_recording_info(recording, &info);
+	o->windows++;
+	o->samples = pp_count_sum(o->samples, b->stats.of_binary);
+	o->weight += (double)b->stats.of_binary;
+	o->taken = pp_count_sum(o->taken, b->stats.branches);
+	o->refused = pp_count_sum(o->refused, b->stats.left[PATHPROF_LEFT_RANGE]);
+	if (info.realtime_offset_ns != INT64_MIN && b->begin_ns) {
+		o->begin_ns = info.realtime_offset_ns + (int64_t)b->begin_ns;
+		o->end_ns = info.realtime_offset_ns + (int64_t)b->end_ns;
+	}
+	return pathprof_branch_profile_name(b->profile, b->mapped_name ?: b->code->path,
+					    info.hostname, pathprof_format_name(b->format));
+}
+
+int pathprof_recording_branches_finish(struct pathprof_recording_branches *b,
+				       const struct pathprof_recording *recording,
+				       struct pathprof_error *error)
+{
+	bool counts = pathprof_format_addresses(b->format) != PATHPROF_ADDRESS_RUN;
+	int rc = pp_recording_traces_flush(&b->traces);
+
+	if (!rc && !counts && !b->stats.branches)
+		return nothing_of_it(b, error);
+	if (!rc)
+		rc = tell_origin(b, recording);
+	return rc ? pathprof_fail(error, rc, "branches of a recording: %s", strerror(-rc)) : 0;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reading a recording for export: see export_recording.h. */
+#include "export_recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "pathprof/recording_branches.h"
+#include "text.h"
+
+#define QUIET_S 2 /* what is over sooner needs no words */
+/* More of the ranges than this do not fit: BOLT's bound for "probably not the same binary". */
+#define MISFIT_SHARE 0.1
+
+struct reading {
+	const char *name;
+	enum pathprof_format format;
+	int fd;
+	struct pathprof_recording *recording;
+	struct pathprof_recording_branches *branches;
+	struct pathprof_error error;
+	time_t begin_s, said_s;
+	bool live; /* a terminal: the line is rewritten */
+};
+
+static void release(struct reading *r)
+{
+	pathprof_recording_branches_free(r->branches);
+	pathprof_recording_free(r->recording);
+	if (r->fd > STDIN_FILENO)
+		close(r->fd);
+}
+
+/* ---------------------------------------------------------------- how far it is */
+
+static time_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static void say_progress(struct reading *r)
+{
+	struct pathprof_recording_stats stats;
+	_cleanup_free_ char *name = NULL;
+	time_t now = now_s();
+
+	if (now - r->begin_s < QUIET_S || now == r->said_s || (r->said_s && !r->live))
+		return;
+	pathprof_recording_stats(r->recording, &stats);
+	name = text_escape(text_base_name(r->name));
+	r->said_s = now;
+	fprintf(stderr, "%spathprofctl: %s: %" PRIu64 " MB read", r->live ? "\r" : "", name,
+		stats.bytes / 1000000);
+	if (stats.bytes_total)
+		fprintf(stderr, " of %" PRIu64, stats.bytes_total / 1000000);
+	fputs(r->live ? "\033[K" : "\n", stderr);
+	fflush(stderr);
+}
+
+static void clear_progress(const struct reading *r)
+{
+	if (r->said_s && r->live)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static int open_file(struct reading *r)
+{
+	r->fd = strcmp(r->name, "-") == 0 ? STDIN_FILENO : open(r->name, O_RDONLY | O_CLOEXEC);
+	return r->fd < 0 ? pathprof_fail(&r->error, -errno, "%s: %s", r->name, strerror(errno)) : 0;
+}
+
+static int open_recording(struct reading *r)
+{
+	struct pathprof_recording_sink sink;
+
+	pathprof_recording_branches_sink(r->branches, &sink);
+	return pathprof_recording_open(&r->recording, r->format, r->fd, r->name, &sink, &r->error);
+}
+
+static int read_all(struct reading *r)
+{
+	int rc;
+
+	r->begin_s = now_s();
+	r->live = isatty(STDERR_FILENO) == 1;
+	while ((rc = pathprof_recording_read(r->recording, &r->error)) > 0)
+		say_progress(r);
+	clear_progress(r);
+	if (rc < 0 && !r->error.text[0])
+		r->error = *pathprof_recording_branches_error(r->branches);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- what is worth knowing */
+
+static void tell_recording(const struct reading *r)
+{
+	struct pathprof_recording_stats stats;
+
+	pathprof_recording_stats(r->recording, &stats);
+	if (stats.truncated)
+		ctl_note("%s: ends in the middle of a record: its writer was killed", r->name);
+	if (stats.lost)
+		ctl_note("%s: says itself that %" PRIu64 " of its events were lost", r->name,
+			 stats.lost);
+}
+
+static void tell_left_out(const struct reading *r, const struct pathprof_branch_profile *profile)
+{
+	const struct pathprof_recording_branches_stats *stats =
+		pathprof_recording_branches_stats(r->branches);
+	uint64_t misfits = stats->left[PATHPROF_LEFT_RANGE];
+
+	if (stats->by_name && stats->by_name == stats->mappings)
+		ctl_note("%s: taken by its name: the recording has no build-id of it",
+			 profile->origin.binary);
+	if ((double)misfits > MISFIT_SHARE * (double)stats->branches)
+		ctl_note("%" PRIu64 " of %" PRIu64 " ranges do not fit the code: it is probably "
+			 "not the binary that ran",
+			 misfits, stats->branches);
+	if (stats->left[PATHPROF_LEFT_PROCESSES] || stats->left[PATHPROF_LEFT_MAPPINGS])
+		ctl_note("%" PRIu64 " processes and %" PRIu64 " mappings were too many and are "
+			 "left out",
+			 stats->left[PATHPROF_LEFT_PROCESSES], stats->left[PATHPROF_LEFT_MAPPINGS]);
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+int export_recording_check(const struct ctl_options *options)
+{
+	const struct pathprof_filter *f = &options->filter;
+
+	if (!options->recording)
+		return options->recording_format
+			       ? ctl_usage(options, "--recording-format goes with --recording")
+			       : CTL_OK;
+	if (!options->file)
+		return ctl_usage(options, "--recording: --file says of which binary");
+	if (f->since_ns || f->until_ns || f->window || f->pid || f->comm || f->binary ||
+	    f->container || options->host || options->db)
+		return ctl_usage(options, "--recording is read whole: nothing of a database goes "
+					  "with it");
+	return CTL_OK;
+}
+
+int export_recording(const struct ctl_options *options, struct pathprof_code *code,
+		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile)
+{
+	struct reading r = {.name = options->recording, .fd = -1};
+	int rc;
+
+	r.format = options->recording_format ? pathprof_format_named(options->recording_format)
+					     : PATHPROF_FORMAT_PERF_DATA;
+	rc = open_file(&r);
+	if (!rc)
+		rc = pathprof_recording_branches_new(&r.branches, r.format, code, graph, profile,
+						     &r.error);
+	if (!rc)
+		rc = open_recording(&r);
+	if (!rc)
+		rc = read_all(&r);
+	if (!rc)
+		rc = pathprof_recording_branches_finish(r.branches, r.recording, &r.error);
+	if (!rc) {
+		tell_recording(&r);
+		tell_left_out(&r, profile);
+	}
+	release(&r);
+	return rc ? ctl_fail_error("export", rc, &r.error) : CTL_OK;
+}
