@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by pgo.sh and tests/scenario/pgo_loop.sh: programs out of Debian's sources, profiles of
+# them, and the same programs optimised. Wants $build and $out; works in $out.
+#
+# Every figure is a line `PROGRAM VARIANT KEY VALUE` of $out/results.
+
+tests=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+ctl=$build/bin/pathprofctl
+daemon=$build/bin/pathprofd
+tracer=$build/bin/pathprof-trace
+lab=$build/bin/pathprof-lab
+exact=$build/tests/tools/trace_export
+mkdir -p "$out"
+out=$(realpath "$out")
+cd "$out" || exit 1
+
+# Of the CPUs' time; the daemon of a machine in service would take its 0.5 % and wait longer.
+overhead=50
+patience_s=90
+bolt_options=(-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold)
+
+serving=
+cleanup() { [ -z "$serving" ] || kill "$serving" 2>/dev/null || true; }
+trap cleanup EXIT
+
+die() {
+	echo "pgo: $1" >&2
+	exit 1
+}
+say() { echo "pgo: $1" >&2; }
+put() { echo "$*" >>results; } # PROGRAM VARIANT KEY VALUE
+figure() { # PROGRAM VARIANT KEY
+	awk -v p="$1" -v v="$2" -v k="$3" '$1 == p && $2 == v && $3 == k { got = $4 } END { print got }' results
+}
+
+# ---------------------------------------------------------------- the programs
+# Lua's seed of hashes is taken from an address, so no two runs would be the same.
+fetch() {
+	"$tests/bench/debian_source.sh" lua5.4 "$build/sources"
+	"$tests/bench/debian_source.sh" bzip2 "$build/sources"
+	lua=$build/sources/lua5.4 bzip2=$build/sources/bzip2
+	cat "$lua"/src/*.[ch] "$bzip2"/*.[ch] >bzip2.code
+	cat "$lua"/doc/*.html "$bzip2"/manual.{html,xml} "$bzip2"/*.txt >bzip2.manuals
+	head -c 400000 bzip2.code >lua.code
+	head -c 400000 bzip2.manuals >lua.manuals
+}
+
+# Object by object: two processors are twice as quick as one.
+compile() { # COMPILER BINARY DIRECTORY SOURCES -- FLAGS
+	local compiler=$1 binary=$PWD/bin/$2 directory=$3 sources=() objects
+	shift 3
+	while [ "$1" != -- ]; do sources+=("$1"); shift; done
+	shift
+	objects=$(mktemp -d)
+	(cd "$directory" && printf '%s\n' "${sources[@]}" |
+		xargs -P2 -I{} "$compiler" -O2 "$@" -c {} -o "$objects/{}.o") &&
+		"$compiler" "$@" -Wl,--emit-relocs -Wl,-E -o "$binary" "$objects"/*.o -lm -ldl
+	rm -r "$objects"
+}
+
+build_lua() { # BINARY COMPILER FLAGS
+	local binary=$1 compiler=$2 sources
+	shift 2
+	sources=$(cd "$lua/src" && echo l*.c)
+	# shellcheck disable=SC2086
+	compile "$compiler" "$binary" "$lua/src" ${sources//luac.c/} -- -std=gnu99 -DLUA_USE_LINUX \
+		'-Dluai_makeseed(L)=1u' "$@"
+}
+build_bzip2() { # BINARY COMPILER FLAGS
+	local binary=$1 compiler=$2
+	shift 2
+	compile "$compiler" "$binary" "$bzip2" {blocksort,huffman,crctable,randtable,compress,decompress,bzlib,bzip2}.c \
+		-- -D_FILE_OFFSET_BITS=64 "$@"
+}
+
+# One piece of work: the words of the command.
+work_lua() { command=("$1" "$tests/workloads/text_work.lua" "$2" 1); }
+work_bzip2() { command=("$1" -c "$2"); }
+# Work without end, in this very process.
+serve_lua() { exec "$1" "$tests/workloads/text_work.lua" "$2" 1000000000; }
+serve_bzip2() { exec "$1" -c < <(while cat "$2"; do :; done); }
+
+clang_flags=(-g -fdebug-info-for-profiling)
+built() { # PROGRAM VARIANT FLAGS
+	local program=$1 variant=$2
+	shift 2
+	"build_$program" "$program.$variant" clang-22 "${clang_flags[@]}" "$@" ||
+		die "$program $variant: not built"
+}
+
+# ---------------------------------------------------------------- profiles
+bursts_of() { # DB
+	"$ctl" --db "$1" -j windows | grep -o '"bursts": [0-9]*' | awk '{ n += $2 } END { print n + 0 }'
+}
+
+# Records a serving program until there are so many bursts, or $patience_s are over.
+record() { # PROGRAM VARIANT INPUT DB BURSTS
+	local begin=$SECONDS have=0
+	"serve_$1" "bin/$1.$2" "$1.$3" >/dev/null 2>&1 &
+	serving=$!
+	sleep 0.1
+	while [ "$have" -lt "$5" ] && [ $((SECONDS - begin)) -lt "$patience_s" ]; do
+		"$ctl" record --no-report --overhead "$overhead" -o "$4" -p "$serving" --duration 2s \
+			2>said || die "recording $1: $(tail -n 1 said)"
+		have=$(bursts_of "$4")
+	done
+	kill "$serving"
+	wait "$serving" 2>/dev/null || true
+	serving=
+	say "$1: $have bursts of $3 in $((SECONDS - begin)) s"
+}
+
+exported() { # PROGRAM VARIANT DB FORMAT FILE [OPTIONS]
+	local program=$1 variant=$2 db=$3 format=$4 file=$5
+	shift 5
+	"$ctl" --db "$db" export -F "$format" --binary "$PWD/bin/$program.$variant" -o "$file" "$@" 2>said ||
+		die "export: $(tail -n 1 said)"
+	density=$(sed -n 's/.*density \([0-9.]*\).*/\1/p' said)
+}
+
+traced() { # PROGRAM VARIANT INPUT TRACE
+	local command
+	"work_$1" "bin/$1.$2" "$1.$3"
+	"$tracer" -q -o "$4" -- "${command[@]}" >traced.out || die "$1 $2: not traced"
+}
+
+# ---------------------------------------------------------------- optimising
+bolted() { # PROGRAM VARIANT PROFILE [OPTIONS]
+	local program=$1 variant=$2 profile=$3 log=$1.$2.log
+	shift 3
+	[ $# -gt 0 ] || set -- "${bolt_options[@]}"
+	perf2bolt-22 --pa -p "$profile" -o "$program.fdata" --show-density "bin/$program.base" >"$log" 2>&1 &&
+		llvm-bolt-22 "bin/$program.base" --data "$program.fdata" -o "bin/$program.$variant" \
+			"$@" --dyno-stats >>"$log" 2>&1 || die "$program $variant: $(tail -n 1 "$log")"
+	grep -A99 'after all optimizations' "$log" | grep -v = |
+		sed -n 's/ *\([0-9]*\) : taken branches.*/\1/p' >dyno
+	put "$program" "$variant" dyno_before "$(sed -n 1p dyno)"
+	put "$program" "$variant" dyno_after "$(sed -n 2p dyno)"
+}
+
+# What ran, libraries included.
+summed() { # PROGRAM VARIANT TRACE
+	"$lab" trace-summary "$3" |
+		awk -v p="$1" -v v="$2" '$1 == "taken" || $1 == "instructions" { print p, v, $1, $2 }' >>results
+}
+
+# What the program runs for the measured input. Its output must be what it was.
+counted() { # PROGRAM VARIANT
+	traced "$1" "$2" code counted.trace
+	cmp -s traced.out "$1.expected" || die "$1 $2: other output than before"
+	summed "$1" "$2" counted.trace
+	rm counted.trace
+}
+
+# The program as it is, and the exact profile of the measured work.
+prepare() { # PROGRAM
+	built "$1" base
+	traced "$1" base code "$1.code.trace"
+	mv traced.out "$1.expected"
+	summed "$1" base "$1.code.trace"
+	"$exact" "$1.code.trace" "bin/$1.base" bolt-preagg >"$1.exact.preagg"
+	bolted "$1" bolt-exact "$1.exact.preagg"
+	counted "$1" bolt-exact
+}
+
+# Of what the exact profile gains, in whole per cent.
+share_of() { # PROGRAM VARIANT EXACT-VARIANT
+	awk -v base="$(figure "$1" base taken)" -v have="$(figure "$1" "$2" taken)" \
+		-v most="$(figure "$1" "$3" taken)" \
+		'BEGIN { print int(100 * (base - have) / (base - most)) }'
+}

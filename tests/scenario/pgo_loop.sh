@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# From a recording to a faster program: Lua and bzip2 are recorded by the step source while they
+# serve, optimised by llvm-bolt and by clang, and do the same work with fewer taken branches, most
+# of those that an exact profile saves. Counted under the emulator, so the margins are of the
+# recordings' chance alone. docs/pgo.md has the figures of tests/bench/pgo.sh's full setting.
+set -u
+name=pgo_loop
+. "$(dirname "$0")/step_common.bash"
+ctl=$build/bin/pathprofctl
+step_needs "$ctl" "$build/bin/pathprofd" "$build/bin/pathprof-trace" "$build/bin/pathprof-lab" \
+	"$build/tests/tools/trace_export"
+for tool in clang-22 perf2bolt-22 llvm-bolt-22 qemu-x86_64 python3; do
+	command -v "$tool" >/dev/null || {
+		skip "$name" "$tool is not installed"
+		exit 0
+	}
+done
+"$ctl" doctor >"$work/doctor" || {
+	skip "$name" "no source can run here"
+	exit 0
+}
+bench=$(realpath "$(dirname "$0")/../bench")
+out=$work/pgo
+BUILD=$build "$bench/pgo.sh" -s small -o "$out" table 2>"$work/said" || {
+	not_ok "$name" "$(tail -n 1 "$work/said")"
+	exit 1
+}
+. "$bench/pgo_common.bash"
+trap 'cleanup; step_cleanup' EXIT
+
+# At 250 bursts Lua loses a fourth of its taken branches, bzip2 a fifth with BOLT and nearly a third with
+# clang; shares of 80 to 99 % were seen.
+gains() { # PROGRAM VARIANT LESS-PERCENT SHARE-PERCENT
+	local less share=$(share_of "$1" "$2" "${2%%-*}-exact")
+	less=$(awk -v base="$(figure "$1" base taken)" -v have="$(figure "$1" "$2" taken)" \
+		'BEGIN { print int(100 - 100 * have / base) }')
+	if [ "$less" -ge "$3" ] && [ "$share" -ge "$4" ]; then
+		ok "$name: $1, $2: $less % fewer taken branches, $share % of the possible gain"
+	else
+		not_ok "$name: $1, $2" "$less % fewer taken branches, $share % of the possible gain"
+		return 1
+	fi
+}
+
+for p in lua bzip2; do
+	bursts=$(figure "$p" step bursts)
+	[ "$bursts" -ge 150 ] && ok "$name: $p, $bursts bursts" ||
+		not_ok "$name: $p, recorded" "$bursts bursts: is the machine busy?"
+	complaint=$(grep -iE 'warn|error|mismatch|invalid|stale|fail' "$p.bolt-step.log" |
+		grep -vE 'contents: 0 \(0|debug info will be stripped|more samples')
+	[ -z "$complaint" ] && ok "$name: $p, BOLT has no complaint" ||
+		not_ok "$name: $p, BOLT" "$complaint"
+done
+gains lua bolt-step 18 80
+gains bzip2 bolt-step 12 65
+gains bzip2 clang-step 18 65
+
+# The measure can fail: what was hot made cold.
+awk '/^[TB]/ { n = /^T/ ? 5 : 4; $n = int(100000 / $n) } { print }' bzip2.step.preagg >spoilt.preagg
+if ! (bolted bzip2 bolt-spoilt spoilt.preagg && counted bzip2 bolt-spoilt) 2>said; then
+	not_ok "$name: a spoilt profile" "$(tail -n 1 said)"
+elif [ "$(share_of bzip2 bolt-spoilt bolt-exact)" -ge 40 ]; then
+	not_ok "$name: a spoilt profile" "gains as much"
+else
+	ok "$name: a spoilt profile gains $(share_of bzip2 bolt-spoilt bolt-exact) %"
+fi
+[ -s pgo.md ] && [ -s pgo.svg ] && ok "$name: table and picture" || not_ok "$name: table and picture" "not made"
+exit $failed
