@@ -4,7 +4,7 @@
 # What is exported is read by the tools it is for, without a complaint of theirs, and they make of
 # it what this project makes of it: perf2bolt's branches and fall-throughs are those of the fdata
 # written here, its density the density told here, llvm-profgen's sample profile the one written
-# here, pprof's sums those of the folded stacks. A program in four builds: position independent or
+# here, pprof's sums those of the folded stacks, lines and inlined functions llvm-symbolizer's. A program in four builds: position independent or
 # not, by linkers that place code at its file offset and elsewhere, by clang and GCC; and one of C++.
 #
 # Profiles are of the step source: few samples, but every comparison is exact whatever they are.
@@ -18,7 +18,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 perf2bolt_19=/usr/lib/llvm-19/bin/perf2bolt
 step_needs "$dump" "$ctl"
 for tool in clang-22 clang++-22 llvm-profgen-22 llvm-profdata-22 perf2bolt-22 llvm-bolt-22 "$perf2bolt_19" \
-	create_llvm_prof create_gcov dump_gcov go gcc ld.lld; do
+	create_llvm_prof create_gcov dump_gcov go gcc ld.lld clang llvm-symbolizer-22; do
 	command -v "$tool" >/dev/null || {
 		skip "$name" "$tool is not installed"
 		exit 0
@@ -147,22 +147,110 @@ for p in clang lld fixed; do
 done
 
 # ---------------------------------------------------------------- pprof, folded stacks
+go_pprof() { # OPTION... FILE
+	go tool pprof -symbolize=none "$@" 2>log || { echo "pprof $*: $(cat log)" >&2; return 1; }
+}
+
+# `FUNCTION INSTRUCTIONS` a line, as three readers have it.
+sums_of_top() {
+	awk 'f { sub(/ \(inline\)/, ""); print $6, $1 } /flat%/ { f = 1 }' | grep -v ' 0$' | sort
+}
+sums_of_traces() {
+	awk '/^-----/ { f = 1; next } f && /^ +[0-9]/ { sub(/ \(inline\)/, ""); sum[$2] += $1 }
+		END { for (k in sum) print k, sum[k] }' | sort
+}
+sums_of_folded() {
+	awk '{ n = split($1, f, ";"); sum[f[n]] += $2 } END { for (k in sum) print k, sum[k] }' | sort
+}
+
 pprof() { # PROGRAM
-	local p=$1 id
-	go tool pprof -raw "$p.pprof" >raw 2>log || { echo "pprof: $(cat log)"; return 1; }
+	local p=$1 id want
 	id=$(readelf -n "$p" | sed -n 's/.*Build ID: //p')
+	python3 "$here/scenario/export_pprof.py" check "$p.pprof" "$p" "$id" 2>&1 || return 1
+	go_pprof -raw "$p.pprof" >raw || return 1
 	grep -q "Comment: build-id=$id" raw && grep -q 'Comment: host=here' raw ||
 		{ echo "no origin: $(grep Comment raw)"; return 1; }
-	go tool pprof -symbolize=none -top -nodecount=1000 -nodefraction=0 "$p.pprof" 2>log |
-		awk 'f { sub(/ \(inline\)/, ""); print $6, $1 } /flat%/ { f = 1 }' | grep -v ' 0$' |
-		sort >got
-	awk '{ n = split($1, f, ";"); sum[f[n]] += $2 } END { for (k in sum) print k, sum[k] }' \
-		"$p.folded" | sort >want
-	[ -s want ] && cmp -s want got || { echo "sums: $(diff want got | head -5)"; return 1; }
+	sums_of_folded <"$p.folded" >want
+	[ -s want ] || { echo "no sums"; return 1; }
+	python3 "$here/scenario/export_pprof.py" sums "$p.pprof" | sort | cmp -s - want ||
+		{ echo "sums"; return 1; }
+	go_pprof -top -nodecount=1000 -nodefraction=0 "$p.pprof" | sums_of_top | cmp -s - want ||
+		{ echo "sums of -top"; return 1; }
+}
+
+# What pprof writes of it is the same, and pictures have names and lines. The hottest function is in every one of them; dots part its name there.
+more_of_pprof() { # PROGRAM
+	local p=$1 hottest
+	go_pprof -raw "$p.pprof" >raw && go_pprof -proto -output again "$p.pprof" >/dev/null &&
+		go_pprof -raw again | cmp -s - raw ||
+		{ echo "pprof writes something else of it"; return 1; }
+	sums_of_folded <"$p.folded" >want
+	go_pprof -traces "$p.pprof" | sums_of_traces | cmp -s - want ||
+		{ echo "sums of -traces"; return 1; }
+	hottest=$(sums_of_folded <"$p.folded" | sort -k2,2nr | awk '{ print $1; exit }')
+	go_pprof -dot -lines "$p.pprof" >dot || return 1
+	grep -q "tooltip=\"$hottest [^ ]*export_mix.c:[1-9][0-9]* " dot ||
+		{ echo "no line of $hottest"; return 1; }
+	go_pprof -svg "$p.pprof" >svg && grep -q "<svg" svg && grep -qF ">${hottest%%.*}" svg ||
+		{ echo "no $hottest in the picture"; return 1; }
+	go_pprof -list "^$hottest\$" "$p.pprof" | grep -qE '^ +[0-9]+ +[0-9]+ +[0-9]+:' ||
+		{ echo "no source of $hottest"; return 1; }
 }
 for p in clang lld fixed gcc classes; do
-	if why=$(pprof "$p"); then ok "$name: pprof, $p"; else not_ok "$name: pprof, $p" "$why"; fi
+	if why=$(pprof "$p" 2>&1); then ok "$name: pprof, $p"; else not_ok "$name: pprof, $p" "$why"; fi
 done
+for p in clang gcc; do
+	if why=$(more_of_pprof "$p" 2>&1); then
+		ok "$name: what pprof makes of it, $p"
+	else
+		not_ok "$name: what pprof makes of it, $p" "$why"
+	fi
+done
+
+# ---------------------------------------------------------------- lines and what was inlined
+# Every compiler's and every form's: all frames of all places are those of llvm-symbolizer. Of a
+# part of a function that was moved away we name the function.
+lines() { # NAME COMPILER...
+	local p=$1
+	shift
+	"$@" -O2 -o "$p" "$source" &&
+		python3 "$here/scenario/export_pprof.py" cover "$p" >counts &&
+		"$dump" -i autofdo-text counts "$p" pprof >lines.pprof &&
+		python3 "$here/scenario/export_pprof.py" source lines.pprof >got || return 1
+	[ "$(grep -c '^0x' got)" -gt 50 ] || { echo "only $(grep -c '^0x' got) places"; return 1; }
+	grep '^0x' got | llvm-symbolizer-22 --obj="$p" --no-demangle --inlines |
+		sed -E 's/(:[0-9]+):[0-9]+$/\1/; s/\.cold$//' >want
+	grep -v '^0x' got >seen
+	cmp -s want seen || { diff want seen | head -5; return 1; }
+}
+for compiler in gcc clang-22 clang; do
+	for form in -gdwarf-4 -gdwarf-5 "-gdwarf-4 -gsplit-dwarf" "-gdwarf-5 -gsplit-dwarf"; do
+		# shellcheck disable=SC2086
+		if why=$(lines lines "$compiler" $form 2>&1); then
+			ok "$name: lines, $compiler $form"
+		else
+			not_ok "$name: lines, $compiler $form" "$why"
+		fi
+	done
+done
+# What was split is gone: it is said which file is missing.
+rm -f ./*.dwo
+if "$dump" -i autofdo-text counts lines llvm-sample >got 2>said || ! grep -q '\.dwo is not' said; then
+	not_ok "$name: lost .dwo files" "$(cat said)"
+else
+	ok "$name: lost .dwo files are named"
+fi
+# Without names: functions are binary and offset, in both.
+strip -s -o nameless clang
+"$dump" -d db nameless folded >nameless.folded && "$dump" -h here -d db nameless pprof >nameless.pprof
+if ! grep -qE '^nameless@[0-9a-f]{12};nameless\+0x[0-9a-f]+ [0-9]+$' nameless.folded ||
+	grep -vE ';(nameless\+0x[0-9a-f]+|[a-z_]+@plt) [0-9]+$' nameless.folded; then
+	not_ok "$name: a stripped program" "$(cat nameless.folded)"
+elif why=$(pprof nameless 2>&1); then
+	ok "$name: a stripped program has functions by offset"
+else
+	not_ok "$name: a stripped program" "$why"
+fi
 
 # ---------------------------------------------------------------- tables
 python3 - <<'END' && ok "$name: csv and json are the same" || not_ok "$name: json" "see above"

@@ -41,50 +41,52 @@ static const char *made_up_name(struct cutting *c, uint32_t function)
 }
 
 /* NULL: no memory. */
-static const char *name_at(struct cutting *c, uint64_t offset)
+static const char *name_of(struct cutting *c, uint32_t function)
 {
-	const struct pathprof_graph *g = c->x->graph;
-	uint32_t b = pathprof_graph_block_at(g, offset);
 	const char *name;
 
-	if (b == PATHPROF_GRAPH_NONE)
+	if (function == PATHPROF_GRAPH_NONE)
 		return "[unknown]";
-	name = pathprof_graph_name(g, g->blocks[b].function);
-	return name[0] ? name : made_up_name(c, g->blocks[b].function);
+	name = pathprof_graph_name(c->x->graph, function);
+	return name[0] ? name : made_up_name(c, function);
 }
 
 /* Where debug information knows no function it may still know the line (-gline-tables-only). */
-static int name_frame(struct cutting *c, uint64_t offset, struct pathprof_source_frame *ret_frame)
+static void line_frame(struct cutting *c, uint64_t offset, struct frames *ret_frames)
 {
-	const char *name = name_at(c, offset), *file = "";
+	const char *file = "";
 	int line = 0;
 
-	if (!name)
-		return -ENOMEM;
 	pathprof_code_line(c->x->code, offset, &file, &line);
-	*ret_frame = (struct pathprof_source_frame){
-		.linkage_name = name,
-		.name = name,
+	ret_frames->cnt = 1;
+	ret_frames->of[0] = (struct pathprof_source_frame){
 		.file = file,
 		.line = (uint32_t)line,
 		.copies = 1,
 	};
-	return 0;
 }
 
-static int find_frames(struct cutting *c, uint64_t offset, struct frames *ret_frames)
+/* function: the graph's, which has the outermost frame's name as all views show it. */
+static int find_frames(struct cutting *c, uint64_t offset, uint32_t function,
+		       struct frames *ret_frames)
 {
+	const char *name = name_of(c, function);
 	int cnt = c->inlines ? pathprof_inlines_at(c->inlines, offset, ret_frames->of,
 						   PP_PIECE_FRAMES_MAX)
 			     : 0;
 
+	if (!name)
+		return -ENOMEM;
 	if (cnt < 0)
 		return cnt;
 	ret_frames->cnt = cnt > PP_PIECE_FRAMES_MAX ? PP_PIECE_FRAMES_MAX : (uint32_t)cnt;
-	if (cnt)
-		return 0;
-	ret_frames->cnt = 1;
-	return name_frame(c, offset, &ret_frames->of[0]);
+	if (!cnt)
+		line_frame(c, offset, ret_frames);
+	if (!cnt || (cnt <= PP_PIECE_FRAMES_MAX && function != PATHPROF_GRAPH_NONE)) {
+		ret_frames->of[ret_frames->cnt - 1].linkage_name = name;
+		ret_frames->of[ret_frames->cnt - 1].name = name;
+	}
+	return 0;
 }
 
 static bool same_frames(const struct frames *a, const struct frames *b)
@@ -110,10 +112,10 @@ static int flush(struct cutting *c)
 }
 
 /* The piece that offset belongs to is the one at hand, or becomes it. */
-static int turn_to(struct cutting *c, uint64_t offset)
+static int turn_to(struct cutting *c, uint64_t offset, uint32_t function)
 {
 	struct frames frames;
-	int rc = find_frames(c, offset, &frames);
+	int rc = find_frames(c, offset, function, &frames);
 
 	if (rc)
 		return rc;
@@ -133,6 +135,13 @@ static void take_branch(struct cutting *c)
 	c->piece.mispredicted = pp_count_sum(c->piece.mispredicted, b->mispredicted);
 }
 
+static uint32_t function_at(const struct cutting *c, uint64_t offset)
+{
+	uint32_t b = pathprof_graph_block_at(c->x->graph, offset);
+
+	return b == PATHPROF_GRAPH_NONE ? b : c->x->graph->blocks[b].function;
+}
+
 /* Branches before `up_to` of functions that no range has. */
 static int take_others(struct cutting *c, uint64_t up_to)
 {
@@ -140,7 +149,8 @@ static int take_others(struct cutting *c, uint64_t up_to)
 	int rc = 0;
 
 	while (!rc && c->branch < p->branch_cnt && p->branches[c->branch].from < up_to) {
-		rc = turn_to(c, p->branches[c->branch].from);
+		rc = turn_to(c, p->branches[c->branch].from,
+			     function_at(c, p->branches[c->branch].from));
 		c->end = PATHPROF_OUTSIDE;
 		take_branch(c);
 	}
@@ -154,7 +164,7 @@ static int take_insn(void *context, const struct pp_insn_count *insn)
 	int rc = take_others(c, insn->offset);
 
 	if (!rc)
-		rc = turn_to(c, insn->offset);
+		rc = turn_to(c, insn->offset, insn->function);
 	c->end = insn->offset + insn->len_bytes;
 	c->piece.instructions = pp_count_sum(c->piece.instructions, insn->count);
 	while (c->branch < p->branch_cnt && p->branches[c->branch].from == insn->offset)

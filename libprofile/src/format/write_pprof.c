@@ -58,6 +58,7 @@ struct image {
 	struct function **functions;
 	char **strings; /* of the nodes in string_tree */
 	uint32_t place_cnt, line_cnt, function_cnt, string_cnt;
+	bool lined; /* a line is known, so debug information is there */
 	void *string_tree, *function_tree;
 };
 
@@ -187,6 +188,7 @@ static int add_place(void *context, const struct pp_piece *piece)
 			return -ENOMEM;
 		image->lines[image->line_cnt++] =
 			(struct line){(uint32_t)function, piece->frames[i].line};
+		image->lined |= piece->frames[i].line != 0;
 	}
 	if (room(&image->places, image->place_cnt, sizeof(struct place)))
 		return -ENOMEM;
@@ -328,8 +330,9 @@ static int fill_mappings(struct messages *m, struct image *image)
 		m->mappings[i].file_offset = s->offset;
 		m->mappings[i].filename = name;
 		m->mappings[i].build_id = build_id;
-		m->mappings[i].has_functions = m->mappings[i].has_filenames = 1;
-		m->mappings[i].has_line_numbers = m->mappings[i].has_inline_frames = 1;
+		m->mappings[i].has_functions = 1;
+		m->mappings[i].has_filenames = image->lined;
+		m->mappings[i].has_line_numbers = m->mappings[i].has_inline_frames = image->lined;
 		m->mapping_at[i] = &m->mappings[i];
 	}
 	return 0;
