@@ -13,6 +13,7 @@
 
 #include "import_aggregate.h"
 #include "import_chain.h"
+#include "pathprof/walk.h"
 
 #define PROFILE_BYTES (24u << 20)
 /* A window is closed before its tables double beyond the bound. */
@@ -30,6 +31,7 @@ struct pp_import {
 	struct pp_import_images *images;
 	struct pp_import_spaces *spaces;
 	struct pp_import_counts *counts;
+	struct pathprof_walker *walker;
 	struct pp_import_chain *chain;
 	struct pp_import_aggregate *aggregate; /* of counted formats; else NULL */
 	struct pp_import_stats stats, told;    /* told: the windows before know of them */
@@ -119,6 +121,10 @@ static int make_parts(struct pp_import *import, const struct pp_import_files *fi
 		r = pp_import_spaces_new(&import->spaces);
 	if (r == 0)
 		r = pp_import_counts_new(&import->counts);
+	if (r == 0)
+		r = pathprof_walker_new(&import->walker,
+					pp_import_images_reconstructor(import->images),
+					import->config.mapping);
 	return r;
 }
 
@@ -159,9 +165,17 @@ int pp_import_new(struct pp_import **ret_import, const struct pp_import_config *
 	import->event = NO_EVENT;
 	r = make_parts(import, files);
 	if (r == 0)
-		r = pp_import_chain_new(&import->chain, import->spaces, import->images,
-					import->counts, config->mapping, &import->stats,
-					flush_counts, import);
+		r = pp_import_chain_new(&import->chain,
+					&(struct pp_import_chain_parts){
+						.spaces = import->spaces,
+						.images = import->images,
+						.counts = import->counts,
+						.walker = import->walker,
+						.stats = &import->stats,
+						.full = flush_counts,
+						.context = import,
+					},
+					config->mapping);
 	if (r < 0)
 		pathprof_fail(error, r, "out of memory");
 	else
@@ -180,6 +194,7 @@ void pp_import_free(struct pp_import *import)
 		return;
 	pp_import_aggregate_free(import->aggregate);
 	pp_import_chain_free(import->chain);
+	pathprof_walker_free(import->walker);
 	pp_import_counts_free(import->counts);
 	pp_import_spaces_free(import->spaces);
 	pp_import_images_free(import->images);
@@ -232,6 +247,15 @@ static void hand_on_path(struct pp_import *import, const struct pp_import_path *
 	pp_window_add_path(import->window, &who, &seen, p->cnt);
 }
 
+static void hand_on_walked(struct pp_import *import, const struct pp_import_walked *w)
+{
+	const struct pp_counted who = {.pid = (uint32_t)(w->who >> 32)};
+	struct pathprof_path_seen seen = {.weight = w->weight / (double)w->cnt};
+
+	pathprof_walker_path(import->walker, (uint32_t)w->who, &seen);
+	pp_window_add_path(import->window, &who, &seen, w->cnt);
+}
+
 static void flush_counts(void *context)
 {
 	struct pp_import *import = context;
@@ -240,6 +264,9 @@ static void flush_counts(void *context)
 	for (uint32_t i = 0; counts->edge_cnt && i < PP_IMPORT_EDGE_SLOTS; i++)
 		if (counts->edges[i].cnt)
 			hand_on_edge(import, &counts->edges[i]);
+	for (uint32_t i = 0; counts->walked_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
+		if (counts->walked[i].who)
+			hand_on_walked(import, &counts->walked[i]);
 	for (uint32_t i = 0; counts->path_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
 		if (counts->paths[i].cnt)
 			hand_on_path(import, &counts->paths[i]);

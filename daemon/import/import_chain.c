@@ -23,27 +23,26 @@ struct page {
 };
 
 struct pp_import_chain {
-	struct pp_import_spaces *spaces;
-	struct pp_import_images *images;
-	struct pp_import_counts *counts;
+	struct pp_import_chain_parts parts;
+	struct pp_import_counts *counts; /* these two of the parts are asked for all the time */
+	struct pp_import_stats *stats;
 	const struct pathprof_recording *recording;
 	enum pathprof_mapping mapping;
-	struct pp_import_stats *stats;
 	uint32_t only; /* image, or NO_IMAGE */
-	pp_import_full_fn *full;
-	void *context;
 
 	/* the stack in hand */
 	uint32_t process, generation;
-	uint64_t who, times;
+	uint64_t who, salt, times;
 	double depth;
+	bool filtered;
 	/* the entry that may be the one before once more; NULL until the last window */
 	const struct pathprof_recorded_branch *newest;
-	uint64_t left_at;              /* where the kernel was entered; 0: nowhere */
-	struct pp_import_edge *before; /* of the entry before; the one of no entry is `none` */
-	struct pp_import_edge none;
+	uint64_t left_at; /* where the kernel was entered; 0: nowhere */
+	/* the window in hand, and the numbers of its branches */
 	uint32_t taken_cnt;
+	uint32_t branches[PATHPROF_BURST_MAX];
 	struct pathprof_taken taken[PATHPROF_BURST_MAX];
+	struct pathprof_walked ended[PATHPROF_BURST_MAX];
 
 	struct page pages[PAGE_SLOTS];
 };
@@ -59,23 +58,18 @@ const char *pp_import_left_name(enum pp_import_left left)
 	return (unsigned int)left < PP_IMPORT_LEFT_CNT ? names[left] : "unknown";
 }
 
-int pp_import_chain_new(struct pp_import_chain **ret_chain, struct pp_import_spaces *spaces,
-			struct pp_import_images *images, struct pp_import_counts *counts,
-			enum pathprof_mapping mapping, struct pp_import_stats *stats,
-			pp_import_full_fn *full, void *context)
+int pp_import_chain_new(struct pp_import_chain **ret_chain,
+			const struct pp_import_chain_parts *parts, enum pathprof_mapping mapping)
 {
 	struct pp_import_chain *chain = calloc(1, sizeof(*chain));
 
 	if (!chain)
 		return -ENOMEM;
-	chain->spaces = spaces;
-	chain->images = images;
-	chain->counts = counts;
+	chain->parts = *parts;
+	chain->counts = parts->counts;
+	chain->stats = parts->stats;
 	chain->mapping = mapping;
-	chain->stats = stats;
 	chain->only = NO_IMAGE;
-	chain->full = full;
-	chain->context = context;
 	*ret_chain = chain;
 	return 0;
 }
@@ -100,14 +94,15 @@ void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image)
 
 static int image_of_jit(struct pp_import_chain *chain, uint32_t *ret_number)
 {
-	const struct pp_import_process *p = pp_import_spaces_at(chain->spaces, chain->process);
+	const struct pp_import_process *p =
+		pp_import_spaces_at(chain->parts.spaces, chain->process);
 	const uint64_t words[] = {p->pid, p->exec_cnt, p->start_time};
 	struct pathprof_build_id id;
 	char name[24];
 
 	snprintf(name, sizeof(name), "jit:%u", p->pid);
 	pathprof_build_id_make(&id, PATHPROF_ID_JIT, words, sizeof(words));
-	return pp_import_images_get(chain->images, name, &id, ret_number);
+	return pp_import_images_get(chain->parts.images, name, &id, ret_number);
 }
 
 static int image_of(struct pp_import_chain *chain, const struct pp_file *file, uint32_t *ret_number)
@@ -121,7 +116,7 @@ static int image_of(struct pp_import_chain *chain, const struct pp_file *file, u
 	    (!chain->recording || !pathprof_recording_build_id(chain->recording, file->name, &id)))
 		id = (struct pathprof_build_id){.kind = PATHPROF_ID_NONE};
 	pp_import_trim_id(&id);
-	return pp_import_images_get(chain->images, file->name, &id, ret_number);
+	return pp_import_images_get(chain->parts.images, file->name, &id, ret_number);
 }
 
 /* Without any mapping: the address is the file's own. */
@@ -133,7 +128,7 @@ static int find_in_only(struct pp_import_chain *chain, uint64_t address, uint64_
 	if (chain->only == NO_IMAGE || address > PP_IMAGE_MASK)
 		return -ENOENT;
 	*ret_image = (uint64_t)chain->only << PP_IMAGE_SHIFT | address;
-	return pp_import_images_place(chain->images, *ret_image, &number, &offset);
+	return pp_import_images_place(chain->parts.images, *ret_image, &number, &offset);
 }
 
 /* Finds the mapping, and remembers the page when all of it is the mapping's. */
@@ -145,18 +140,18 @@ static int find_address(struct pp_import_chain *chain, struct page *page, uint64
 	uint64_t first, last;
 	uint32_t number;
 
-	if (pp_import_spaces_place(chain->spaces, chain->process, address, &place) < 0)
+	if (pp_import_spaces_place(chain->parts.spaces, chain->process, address, &place) < 0)
 		return find_in_only(chain, address, ret_image);
 	if (image_of(chain, place.file, &number) < 0 ||
-	    pp_import_images_address(chain->images, number, place.offset + (address - place.start),
-				     ret_image) < 0)
+	    pp_import_images_address(chain->parts.images, number,
+				     place.offset + (address - place.start), ret_image) < 0)
 		return -ENOENT;
 	/* A page that is not all of one part of one file is looked up each time. */
 	if (place.start > start || place.end < end ||
-	    pp_import_images_address(chain->images, number, place.offset + (start - place.start),
-				     &first) < 0 ||
-	    pp_import_images_address(chain->images, number, place.offset + (end - 1 - place.start),
-				     &last) < 0 ||
+	    pp_import_images_address(chain->parts.images, number,
+				     place.offset + (start - place.start), &first) < 0 ||
+	    pp_import_images_address(chain->parts.images, number,
+				     place.offset + (end - 1 - place.start), &last) < 0 ||
 	    last - *ret_image != end - 1 - address || *ret_image - first != address - start)
 		return 0;
 	page->page = address >> PAGE_SHIFT;
@@ -180,18 +175,24 @@ static int translate(struct pp_import_chain *chain, uint64_t address, uint64_t *
 
 /* ---------------------------------------------------------------- windows */
 
+/* A path that a not-taken branch began may take all of a stack: one place. */
+static inline double weigh(const struct pp_import_chain *chain, uint32_t span)
+{
+	double places = chain->depth - span;
+
+	return (double)chain->times * chain->depth / (places > 1 ? places : 1);
+}
+
 static void keep_path(void *context, const struct pathprof_path_seen *path)
 {
 	struct pp_import_chain *chain = context;
-	double places = chain->depth - path->span;
 	struct pp_import_path add = {
 		.start = path->start,
 		.length = path->length,
 		.outcomes = path->outcomes,
 		.process = chain->process,
 		.cnt = chain->times,
-		/* a path that a not-taken branch began may take all of a stack: one place */
-		.weight = (double)chain->times * chain->depth / (places > 1 ? places : 1),
+		.weight = weigh(chain, path->span),
 	};
 
 	pp_import_counts_add_path(chain->counts, &add);
@@ -218,7 +219,7 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 
 	if (!b || at + 1 != chain->taken_cnt || !is_repeat(chain, at))
 		return false;
-	e = pp_import_counts_edge(chain->counts, chain->who, b->from, b->to);
+	e = pp_import_counts_edge(chain->counts, chain->salt, chain->who, b->from, b->to);
 	if (e->cnt <= chain->times)
 		return false;
 	e->cnt -= chain->times;
@@ -236,14 +237,34 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t path_cnt)
 {
 	if (!pp_import_counts_room(chain->counts, edge_cnt, path_cnt))
-		chain->full(chain->context);
+		chain->parts.full(chain->parts.context);
+}
+
+/* 0: all paths of the window are counted. */
+static int walk_window(struct pp_import_chain *chain)
+{
+	uint64_t who = (uint64_t)chain->process << 32;
+	uint32_t cnt;
+	int r = pathprof_walk(chain->parts.walker, chain->branches, chain->taken_cnt, chain->ended,
+			      &cnt);
+
+	if (r)
+		return r;
+	make_room(chain, 0, cnt);
+	for (uint32_t i = 0; i < cnt; i++)
+		pp_import_counts_add_walked(chain->counts, who | chain->ended[i].path, chain->times,
+					    weigh(chain, chain->ended[i].span));
+	chain->stats->paths += chain->times * cnt;
+	return 0;
 }
 
 static int read_window(struct pp_import_chain *chain, uint32_t *ret_at)
 {
+	if (walk_window(chain) == 0)
+		return 0;
 	/* no more paths end than branches are in a window */
 	make_room(chain, 0, PATHPROF_BURST_MAX);
-	return pathprof_reconstruct_paths(pp_import_images_reconstructor(chain->images),
+	return pathprof_reconstruct_paths(pp_import_images_reconstructor(chain->parts.images),
 					  chain->taken, chain->taken_cnt, chain->mapping, keep_path,
 					  chain, ret_at);
 }
@@ -313,6 +334,10 @@ static enum pp_import_left fill(struct pp_import_chain *chain, struct pp_import_
 		.image_from = from,
 		.image_to = to,
 	};
+	/* one without a number, as there is no room, is not walked */
+	if (pp_image_has_code(from))
+		pathprof_walker_branch(chain->parts.walker, &(struct pathprof_taken){from, to},
+				       &e->branch);
 	chain->counts->edge_cnt++;
 	return PP_IMPORT_LEFT_CNT;
 }
@@ -322,9 +347,11 @@ static void add_taken(struct pp_import_chain *chain, const struct pp_import_edge
 {
 	bool from = pp_image_has_code(e->image_from), to = pp_image_has_code(e->image_to);
 
-	if (from)
+	if (from) {
+		chain->branches[chain->taken_cnt] = e->branch;
 		chain->taken[chain->taken_cnt++] =
 			(struct pathprof_taken){e->image_from, e->image_to};
+	}
 	if (!from || !to) {
 		chain->stats->no_code += chain->times;
 		end_window(chain);
@@ -345,7 +372,7 @@ static void add_entry(struct pp_import_chain *chain, const struct pathprof_recor
 		end_window(chain);
 		return;
 	}
-	e = pp_import_counts_follow(chain->counts, chain->before, chain->who, b->from, b->to);
+	e = pp_import_counts_edge(chain->counts, chain->salt, chain->who, b->from, b->to);
 	if (!e->cnt)
 		why = fill(chain, e, b);
 	if (why != PP_IMPORT_LEFT_CNT) {
@@ -356,32 +383,50 @@ static void add_entry(struct pp_import_chain *chain, const struct pathprof_recor
 	e->cnt += chain->times;
 	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
 		e->mispredicted += chain->times;
-	chain->before = e;
 	chain->stats->edges += chain->times;
-	add_taken(chain, e);
+	if (chain->filtered)
+		chain->stats->filtered += chain->times;
+	else
+		add_taken(chain, e);
+}
+
+/* All of what was counted goes by the walker's numbers. */
+static void make_way(struct pp_import_chain *chain)
+{
+	if (!pathprof_walker_is_full(chain->parts.walker))
+		return;
+	chain->parts.full(chain->parts.context);
+	pathprof_walker_clear(chain->parts.walker);
+}
+
+static void begin_stack(struct pp_import_chain *chain,
+			const struct pathprof_recorded_sample *sample)
+{
+	struct pp_import_process *p = pp_import_spaces_at(chain->parts.spaces, chain->process);
+
+	p->used = true;
+	chain->generation = p->generation;
+	chain->who = (uint64_t)chain->process << 32 | chain->generation;
+	chain->salt = pp_import_counts_salt(chain->counts, chain->who);
+	chain->depth = sample->branch_cnt;
+	chain->filtered = sample->filtered;
+	chain->left_at = 0;
+	chain->stats->stacks += chain->times;
+	chain->stats->branches += chain->times * sample->branch_cnt;
 }
 
 void pp_import_chain_stack(struct pp_import_chain *chain,
 			   const struct pathprof_recorded_sample *sample)
 {
-	struct pp_import_process *p;
-
 	chain->times = 1 + (sample->repeats < REPEATS_MAX ? sample->repeats : REPEATS_MAX);
-	if (pp_import_spaces_find(chain->spaces, sample->pid, &chain->process) < 0) {
+	if (pp_import_spaces_find(chain->parts.spaces, sample->pid, &chain->process) < 0) {
 		chain->stats->nobody += chain->times;
 		return;
 	}
-	pp_import_images_make_room(chain->images);
+	pp_import_images_make_room(chain->parts.images);
+	make_way(chain);
 	make_room(chain, sample->branch_cnt, 0);
-	p = pp_import_spaces_at(chain->spaces, chain->process);
-	p->used = true;
-	chain->generation = p->generation;
-	chain->who = (uint64_t)chain->process << 32 | chain->generation;
-	chain->depth = sample->branch_cnt;
-	chain->left_at = 0;
-	chain->before = &chain->none;
-	chain->stats->stacks += chain->times;
-	chain->stats->branches += chain->times * sample->branch_cnt;
+	begin_stack(chain, sample);
 	for (uint32_t i = sample->branch_cnt; i-- > 0;)
 		add_entry(chain, &sample->branches[i]);
 	if (sample->branch_cnt > 1 && sample->branches[0].from == sample->branches[1].from &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From branch stacks to counts: each entry an edge, each run of entries whose code is at hand a
- * window that is reconstructed (pathprof/reconstruct.h) and cut into paths.
+ * window that is cut into paths (pathprof/walk.h).
  *
  * Entries with an end in the kernel are passed over, as hardware that records user space only does;
  * where the program does not go on where it left, and where code is not at hand, a window ends and
@@ -11,8 +11,11 @@
  * Weight: a path over t taken branches was seen whole from n - t of the n places of a stack of n
  * entries, wherever the windows within it begin and end (docs/reconstruction.md): n / (n - t).
  *
- * Workload: some ten million entries a second, of few distinct edges and runs: a look-up for the
- * edge, one for the run, and the path stack. No allocation a sample. One thread.
+ * Stacks of some kinds of branches only, and call stacks, tell nothing of what ran between their
+ * entries: these are edges, and no windows.
+ *
+ * Workload: some ten million entries a second, of few distinct edges and steps: a look-up for the
+ * edge, and one for what it does to the paths. No allocation a sample. One thread.
  */
 #ifndef PP_IMPORT_CHAIN_H
 #define PP_IMPORT_CHAIN_H
@@ -23,17 +26,27 @@
 #include "import_stats.h"
 #include "pathprof/paths.h"
 #include "pathprof/recording.h"
+#include "pathprof/walk.h"
 
 struct pp_import_chain;
 
 /* Takes what was counted out of the tables, which must be empty afterwards. */
 typedef void pp_import_full_fn(void *context);
 
-/* Everything named outlives it. -ENOMEM. */
-int pp_import_chain_new(struct pp_import_chain **ret_chain, struct pp_import_spaces *spaces,
-			struct pp_import_images *images, struct pp_import_counts *counts,
-			enum pathprof_mapping mapping, struct pp_import_stats *stats,
-			pp_import_full_fn *full, void *context);
+/* What it works with; everything outlives it. */
+struct pp_import_chain_parts {
+	struct pp_import_spaces *spaces;
+	struct pp_import_images *images;
+	struct pp_import_counts *counts;
+	struct pathprof_walker *walker; /* of the images' code */
+	struct pp_import_stats *stats;
+	pp_import_full_fn *full;
+	void *context;
+};
+
+/* -ENOMEM. */
+int pp_import_chain_new(struct pp_import_chain **ret_chain,
+			const struct pp_import_chain_parts *parts, enum pathprof_mapping mapping);
 /* NULL-safe. */
 void pp_import_chain_free(struct pp_import_chain *chain);
 /* Who knows build-ids that came later than their mappings. */

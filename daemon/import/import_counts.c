@@ -28,7 +28,9 @@ void pp_import_counts_free(struct pp_import_counts *counts)
 void pp_import_counts_clear(struct pp_import_counts *counts)
 {
 	counts->edge_cnt = 0;
-	counts->path_cnt = 0;
+	if (counts->path_cnt)
+		memset(counts->paths, 0, sizeof(counts->paths));
+	counts->path_cnt = counts->walked_cnt = 0;
 	memset(counts->edges, 0, sizeof(counts->edges));
-	memset(counts->paths, 0, sizeof(counts->paths));
+	memset(counts->walked, 0, sizeof(counts->walked));
 }

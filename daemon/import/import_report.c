@@ -38,6 +38,7 @@ static void add_read(struct rows *rows, const struct pathprof_recording_stats *r
 	for (int i = 0; i < PP_IMPORT_LEFT_CNT; i++)
 		add(rows, "branches", pp_import_left_name((enum pp_import_left)i), stats->left[i]);
 	add(rows, "branches", "without code", stats->no_code);
+	add(rows, "branches", "filtered", stats->filtered);
 	add(rows, NULL, "edges", stats->edges);
 	if (stats->counts)
 		add(rows, NULL, "counts", stats->counts);

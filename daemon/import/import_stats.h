@@ -27,6 +27,7 @@ struct pp_import_stats {
 	uint64_t edges;                         /* of these in edges */
 	uint64_t left[PP_IMPORT_LEFT_CNT];      /* of these in none */
 	uint64_t no_code;                       /* in edges, not in paths: one end has no code */
+	uint64_t filtered;                      /* the same: others were taken between these */
 	uint64_t windows, taken;                /* runs of entries whose code is at hand */
 	uint64_t refused[PATHPROF_REFUSED_CNT]; /* of these windows */
 	uint64_t repeated; /* of these refused ones: where the entry before came once more */

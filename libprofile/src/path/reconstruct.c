@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../../core/pp_path_stack.h"
+#include "pp_reconstruct.h"
 #include "pp_runs.h"
 #include "pp_way.h"
 
@@ -189,6 +190,20 @@ static int find_window(struct pathprof_reconstructor *r, uint64_t start,
 		refusal = find_all(r, start, taken, cnt, ret_at);
 	}
 	return refusal;
+}
+
+int pp_reconstruct_run(struct pathprof_reconstructor *r, uint64_t start,
+		       const struct pathprof_taken *taken, struct pp_reconstructed *ret_run)
+{
+	const struct pp_run *run;
+	uint32_t at;
+	int refusal = find_window(r, start, taken, 1, &at);
+
+	if (refusal)
+		return refusal;
+	run = &r->runs.runs[r->index[0]];
+	*ret_run = (struct pp_reconstructed){r->runs.branches + run->first, run->cnt, run->kind};
+	return 0;
 }
 
 int pathprof_reconstruct_from(struct pathprof_reconstructor *r, uint64_t start,

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * From windows of taken branches to the paths that ended in them, where most windows go ways that
+ * were gone before: what a branch does to the path on top of the stack is read from the code once
+ * and then looked up. The same paths in the same order as pathprof_reconstruct_paths() gives, as
+ * numbers.
+ *
+ *     pathprof_walker_branch(walker, &taken[i], &numbers[i]);        once a distinct branch
+ *     if (pathprof_walk(walker, numbers, cnt, ended, &ended_cnt))    for each window
+ *             ... pathprof_reconstruct_paths() says why not ...
+ *     pathprof_walker_path(walker, ended[i].path, &path);            once a distinct path
+ *
+ * Workload: some 10^5 to 10^6 windows of 16 or 32 a second over 10^3 to 10^5 distinct steps; no
+ * allocation once these are known. Bounded: some 14 MB. When it is full windows do not fit any
+ * more; its owner clears it when it pleases, and all numbers are void then.
+ *
+ * Code at an address must stay what it is until the walker is cleared; the reconstructor may forget
+ * and stays its owner's. One object, one thread. Source: EOPP 5.2; docs/reconstruction.md.
+ */
+#ifndef PATHPROF_WALK_H
+#define PATHPROF_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pathprof/paths.h"
+#include "pathprof/reconstruct.h"
+
+struct pathprof_walker;
+
+/* A path that ended in a window. */
+struct pathprof_walked {
+	uint32_t path; /* its number */
+	uint32_t span; /* as in struct pathprof_path_seen */
+};
+
+/* -ENOMEM. */
+int pathprof_walker_new(struct pathprof_walker **ret_walker,
+			struct pathprof_reconstructor *reconstructor,
+			enum pathprof_mapping mapping);
+/* NULL-safe. */
+void pathprof_walker_free(struct pathprof_walker *walker);
+/* Forgets everything. */
+void pathprof_walker_clear(struct pathprof_walker *walker);
+/* Something found no room since it was cleared. */
+bool pathprof_walker_is_full(const struct pathprof_walker *walker);
+
+/* Numbers of branches and paths begin with 1. -ENOSPC, -ENOMEM: it is full. */
+int pathprof_walker_branch(struct pathprof_walker *walker, const struct pathprof_taken *taken,
+			   uint32_t *ret_number);
+/*
+ * branches[cnt] in the order executed; ended[] holds PATHPROF_BURST_MAX. 0; or an enum
+ * pathprof_refusal, or -ENOSPC: it is full, or a number is 0.
+ */
+int pathprof_walk(struct pathprof_walker *walker, const uint32_t *branches, uint32_t cnt,
+		  struct pathprof_walked *ended, uint32_t *ret_cnt);
+/* Fills start, length and outcomes. */
+void pathprof_walker_path(const struct pathprof_walker *walker, uint32_t number,
+			  struct pathprof_path_seen *ret_path);
+
+#endif
