@@ -182,6 +182,76 @@ for header in file pipe; do
 		identifier+ip+tid+time branch=0x20008
 done
 
+# Of a group perf makes a sample for each member; here it is its leader's.
+for format in 12 13 14 15 28 31; do
+	sample="sample=ip+tid+time+read+id+period+branches read=$format freq=99"
+	{
+		echo file
+		echo "event $sample ids=1+2 name=cycles group=3"
+		echo "event $sample config=1 ids=3+4 name=instructions"
+		echo "event $sample config=5 ids=5+6 name=misses"
+		echo begin
+		for time in 1000 2000 3000; do
+			echo "sample 0 5 $time 0x400100 cpu=$((time / 1000 % 2)) 0x1>0x2:P 0x3>0x4:M:7"
+		done
+	} | "$write" group.data
+	perf_lines group.data >group.all
+	grep ': cycles: ' group.all >group.leader
+	if [ "$(wc -l <group.all)" -eq 9 ] && "$dump" group.data | cmp -s - group.leader; then
+		ok "a group of three, read format $format: the leader's samples"
+	else
+		not_ok "a group of three, read format $format" \
+			"$("$dump" group.data 2>&1 | diff - group.leader | head -n 3)"
+	fi
+done
+
+# ---------------------------------------------------------------- directories
+
+for zip in "" zip zip2; do
+	rm -rf split
+	mkdir split
+	{
+		echo file
+		echo "event sample=ip+tid+time+cpu+branches ids=1+2+3+4"
+		echo "feature directory 1"
+		echo begin
+		echo "mmap2 200 0 0x400000 0x10000 0 5 inode /bin/prog"
+		for cpu in 0 1 2; do
+			printf 'part\n%s\nmany 6000 3 8 5 %s\n' "$zip" $cpu
+		done
+		echo "part"
+		echo "part"
+		echo "sample 0 7 5000000100 0x400100 $(printf '0x8>0x9:P%.0s ' {1..1000})"
+	} | "$write" split/data
+	if [ "$zip" = zip2 ]; then
+		equal "a directory, compressed as perf 6.1 does not know it" split unzipped
+	else
+		same "a directory of five files${zip:+, compressed}" split
+		[ -n "$zip" ] || cp -r split unzipped
+	fi
+done
+# Of a recording like that many files may be there, and some cut off.
+mkdir wide
+{
+	echo file
+	echo "event sample=ip+tid+time+cpu+branches"
+	echo "feature directory 1"
+	echo begin
+	echo "comm 1000 0 early"
+	for cpu in {0..299}; do
+		printf 'part\nmany 6000 300 20 5 %s\n' "$cpu"
+	done
+} | "$write" wide/data
+same "a directory of 300 files" wide
+truncate -s -100 wide/data.7
+"$dump" -s wide | grep -q '^# .* samples 5999 .* reordered 0 truncated$' &&
+	ok "one of them cut off" || not_ok "one of them cut off" "$("$dump" -s wide | tail -n 1)"
+mkdir single
+{ echo file; echo "event sample=ip+tid+time+branches"; echo "feature directory 0"; echo begin
+  records; } | "$write" single/data
+equal "a directory of one file" single plain.data
+equal "and that file" single/data plain.data
+
 # ---------------------------------------------------------------- order, compression
 
 for header in file pipe; do
@@ -189,6 +259,10 @@ for header in file pipe; do
 	  echo "many 6000 4 8 1"; } | "$write" many.data
 	same "rounds that overlap ($header)" many.data
 done
+# 16 MB wait for the end, 12 in memory.
+{ echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin
+  echo "many 20000 4 32 1 flat"; } | "$write" flat.data
+same "no rounds" flat.data
 { echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo "many 3000 3 32 2"
   records; } | "$write" flat.data
 for zip in zip zip2; do
@@ -318,6 +392,36 @@ bad "fewer branches than said" "shorter than its branch stack" file branches \
 	"raw 09000000000010000100000000000000"
 bad "a mapping without a name's end" "too short" file ip "raw 01000000000008000900000000000800"
 bad "packed rubbish" "damaged" file ip "raw 51000000000010004100000000000800"
+cp split/data bad.data
+refused "a directory's file by itself" "name the directory"
+rm -rf bad.data
+mkdir bad.data
+refused "a directory of something else" "no file .data. in it"
+cp split/data bad.data
+mkfifo bad.data/data.0
+refused "a directory with a pipe in it" "data.0: "
+rm -rf bad.data
+{ echo file; echo "event sample=ip+tid+time"; echo "feature directory 2"; echo begin
+  records; } | "$write" bad.data
+refused "a directory of a later version" "of version 2 is not read"
+{ echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo zip 20
+  echo "many 24000 4 32 1"; } | "$write" bad.data
+refused "more at level 20 than its window may hold" "level that takes more memory"
+mkdir bad
+{
+	echo file
+	echo "event sample=ip+tid+time+cpu+branches"
+	echo "feature directory 1"
+	echo begin
+	echo "comm 1000 0 early"
+	for cpu in {0..32}; do
+		printf 'part\nzip\nmany 330 33 2 5 %s\n' "$cpu"
+	done
+} | "$write" bad/data
+rm bad.data
+mv bad bad.data
+refused "more compressed files than memory is given to" "more than 32 compressed files"
+rm -r bad.data
 bad "records that do not say whose" "do not say whose" "file
 event sample=ip+branches" ip+tid "sample 0 1 0 0x5"
 echo "no recording" >bad.data
@@ -333,8 +437,19 @@ if perf record -q --buildid-mmap -e cpu-clock,task-clock:u -o real.data -- \
 	same "recorded here, two events" real.data
 	perf record -q --buildid-mmap -z -e cpu-clock -o real.data -- ls -R /usr/share/doc >/dev/null 2>&1
 	same "recorded here, compressed" real.data
-	perf record -q --buildid-mmap -z22 -e cpu-clock -o bad.data -- true >/dev/null 2>&1
-	refused "compressed so that it takes 128 MB" "a level beyond 19"
+	perf record -q --buildid-mmap -z22 -e cpu-clock -o real.data -- ls -R /usr/share/doc >/dev/null 2>&1
+	same "recorded here, compressed at level 22" real.data
+	perf record -q --buildid-mmap -F 5000 -e '{cpu-clock,task-clock}:S' -o real.data -- \
+		ls -R /usr/share/doc >/dev/null 2>&1
+	perf_lines real.data | grep -v ': task-clock: ' >real.leader
+	[ -s real.leader ] && "$dump" real.data | cmp -s - real.leader && ok "recorded here, a group" ||
+		not_ok "recorded here, a group" "$("$dump" real.data | diff - real.leader | head -n 3)"
+	for zip in "" -z; do
+		rm -rf real.dir
+		perf record -q -B -N --buildid-mmap --threads $zip -a -F 5000 -e cpu-clock,task-clock:u \
+			-o real.dir -- ls -R /usr/share/doc >/dev/null 2>&1
+		same "recorded here, a directory${zip:+, compressed}" real.dir
+	done
 	perf record -q --buildid-mmap -a -e cpu-clock -o - -- sleep 0.2 2>/dev/null >real.data
 	same "recorded here, all CPUs through a pipe" real.data
 else

@@ -10,22 +10,24 @@
  *     file [v1] [old] [unclosed] [big] | pipe    first; old: a header without features; unclosed:
  *                                      its writer was killed; big: of a big-endian machine
  *     event [type=N] [config=N] [sample=ip+tid+...] [branch=N] [read=N] [period=N] [freq=N]
- *           [flags=N] [size=N] [clockid=N] [ids=N+N] [name=S]    in the order of their indices
- *     feature hostname|osrelease|arch|cpudesc|cmdline WORDS | clock WALL CLOCK |
- *             build-id kernel|user[-sized] HEX NAME
- *     begin                            of records; then, TIME in nanoseconds, any of
- *     mmap PID TIME START LENGTH OFFSET x|-|k NAME
- *     mmap2 PID TIME START LENGTH OFFSET PROT inode|muddled|HEX NAME     muddled: an inode that is
- *                                      flagged as a build-id, as kernels do
- *     comm|exec PID[/TID] TIME NAME      fork|spawn PID[/TID] TIME PARENT    exit PID[/TID] TIME
- *     lost TIME COUNT                    lost-samples TIME COUNT [by-filter]
- *     sample EVENT PID TIME IP [cpu=N] [period=N] [mode=N] [hw=N] [chain=N] [raw=N]
+ *           [flags=N] [size=N] [clockid=N] [ids=N+N] [name=S] [group=N]    in the order of their
+ *                                      indices; group: it and so many less one that follow are
+ *                                      read together
+ *     feature hostname|osrelease|arch|cpudesc|cmdline WORDS | clock WALL CLOCK | directory VERSION
+ * | build-id kernel|user[-sized] HEX NAME begin                            of records; then, TIME
+ * in nanoseconds, any of mmap PID TIME START LENGTH OFFSET x|-|k NAME mmap2 PID TIME START LENGTH
+ * OFFSET PROT inode|muddled|HEX NAME     muddled: an inode that is flagged as a build-id, as
+ * kernels do comm|exec PID[/TID] TIME NAME      fork|spawn PID[/TID] TIME PARENT    exit PID[/TID]
+ * TIME lost TIME COUNT                    lost-samples TIME COUNT [by-filter] sample EVENT PID TIME
+ * IP [cpu=N] [period=N] [mode=N] [hw=N] [chain=N] [raw=N]
  *            [FROM>TO[:MPXAN[:CYCLES[:KIND[:SPEC[:NEW[:PRIV]]]]]] ...]
- *     round | other TYPE BYTES [TIME] | aux BYTES | tracing BYTES | zip | zip2 | unzip
+ *     round | other TYPE BYTES [TIME] | aux BYTES | tracing BYTES | zip [LEVEL] | zip2 | unzip
  *     update EVENT NAME | build-id ... as the feature
- *     many COUNT CPUS BRANCHES SEED      samples of event 0, in rounds that overlap
- *     raw HEX                            bytes as they are
- *     cut BYTES                          off the end of the file, at last
+ *     many COUNT CPUS BRANCHES SEED [flat|CPU]    samples of event 0, in rounds that overlap; flat:
+ *                                      the rounds are not told; CPU: those of one only
+ *     part                               what follows goes to a file FILE.N, from 0 on, without
+ * head raw HEX                            bytes as they are cut BYTES                          off
+ * the end of the file, at last
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -49,7 +51,7 @@ struct event {
 	uint8_t attr[256];
 	uint32_t size;
 	uint64_t sample_type, branch_type, read_format, flags, ids[IDS_MAX];
-	uint32_t id_cnt;
+	uint32_t id_cnt, group_cnt;
 	char name[128];
 };
 
@@ -62,7 +64,9 @@ static struct event events[EVENTS_MAX];
 static uint32_t event_cnt;
 static struct feature features[FEATURE_MAX];
 static bool is_pipe, is_v1, is_old, is_unclosed, is_big;
-static FILE *out;
+static FILE *out, *main_out; /* out: a part's, or main_out */
+static const char *out_name;
+static unsigned part_cnt;
 static uint64_t data_at;
 static uint8_t record[RECORD_MAX + 64];
 static size_t record_len;
@@ -299,6 +303,7 @@ static void add_event(char **words)
 	e->sample_type = sample ? sample_bits(sample) : 0x7;
 	e->branch_type = option_number(words, "branch", e->sample_type & 0x800 ? 0x8 : 0);
 	e->read_format = option_number(words, "read", 0);
+	e->group_cnt = (uint32_t)option_number(words, "group", 1);
 	e->flags = option_number(words, "flags", FLAGS_USUAL) | (freq ? 1ull << 10 : 0) |
 		   (clockid ? 1ull << 25 : 0);
 	memcpy(e->attr, &type, 4);
@@ -388,6 +393,9 @@ static void add_feature(char **words)
 		clocks[1] = number(words[2]);
 		add_to_feature(29, version, 8);
 		add_to_feature(29, clocks, 16);
+	} else if (strcmp(words[0], "directory") == 0) {
+		clocks[0] = number(words[1]);
+		add_to_feature(24, clocks, 8);
 	} else if (strcmp(words[0], "build-id") == 0) {
 		begin_build_id(words + 1);
 		add_to_feature(2, record, record_len);
@@ -627,21 +635,32 @@ struct sample {
 	uint64_t branches[1100][3];
 };
 
-/* Counters of one event, or of a group of one; they grow, or perf drops the sample. */
+static void put_value(const struct event *e, uint64_t value, uint64_t id)
+{
+	put_u64(value);
+	if (e->read_format & 4)
+		put_u64(id);
+	if (e->read_format & 16)
+		put_u64(0);
+}
+
+/* Counters of one event, or of a group; they grow, or perf drops the sample. */
 static void put_counts_read(const struct event *e, const struct sample *s, uint64_t id)
 {
 	uint64_t format = e->read_format;
 
 	if (format & 8)
-		put_u64(1);
+		put_u64(e->group_cnt);
 	else
 		put_u64(s->time);
 	if (format & 1)
 		put_u64(1);
 	if (format & 2)
 		put_u64(1);
+	for (uint32_t i = 0; format & 8 && i < e->group_cnt; i++)
+		put_value(e, s->time + i, i ? e[i].ids[s->cpu % e[i].id_cnt] : id);
 	if (format & 8)
-		put_u64(s->time);
+		return;
 	if (format & 4)
 		put_u64(id);
 	if (format & 16)
@@ -780,8 +799,14 @@ static void put_one_of_many(uint64_t i, uint32_t cpus, uint32_t branches, uint64
 	put_sample(&s);
 }
 
+static void put_round(void)
+{
+	begin(68, 0);
+	end();
+}
+
 /* CPU after CPU, each up to a time of its own: so does perf read its buffers. */
-static void put_many(uint64_t cnt, uint32_t cpus, uint32_t branches, uint64_t seed)
+static void put_many(uint64_t cnt, uint32_t cpus, uint32_t branches, uint64_t seed, bool rounds)
 {
 	enum { ROUND = 64 };
 	uint64_t state = seed, *next = calloc(cpus, sizeof(*next));
@@ -794,29 +819,75 @@ static void put_many(uint64_t cnt, uint32_t cpus, uint32_t branches, uint64_t se
 			for (; next[c] < until && next[c] < each; next[c]++, left--)
 				put_one_of_many(next[c] * cpus + c, cpus, branches, &state);
 		}
-		if (!zip_type) {
-			begin(68, 0);
-			end();
-		}
+		if (rounds)
+			put_round();
 	}
 	free(next);
 }
 
+/* An interrupt lets every eighth overtake the one before. */
+static void put_many_of_cpu(uint64_t cnt, uint32_t cpus, uint32_t branches, uint64_t seed,
+			    uint64_t cpu)
+{
+	uint64_t state = seed + cpu;
+
+	for (uint64_t i = 0; i < cnt / cpus; i++) {
+		uint64_t at = i % 8 == 6 ? i + 1 : i % 8 == 7 ? i - 1 : i;
+
+		put_one_of_many(at * cpus + cpu, cpus, branches, &state);
+	}
+}
+
+static void do_many(char **words)
+{
+	uint64_t cnt = number(words[1]), seed = number(words[4]);
+	uint32_t cpus = (uint32_t)number(words[2]), branches = (uint32_t)number(words[3]);
+	bool flat = words[5] && strcmp(words[5], "flat") == 0;
+
+	if (words[5] && !flat)
+		put_many_of_cpu(cnt, cpus, branches, seed, number(words[5]));
+	else
+		put_many(cnt, cpus, branches, seed, !flat && !zip_type);
+}
+
 /* ---------------------------------------------------------------- script */
 
-static void start_zip(uint32_t type)
+static void start_zip(uint32_t type, const char *level)
 {
 	zip_type = type;
 	if (!zip)
 		zip = ZSTD_createCCtx();
 	if (!zip)
 		fail("no memory");
+	ZSTD_CCtx_reset(zip, ZSTD_reset_session_only);
+	if (level)
+		ZSTD_CCtx_setParameter(zip, ZSTD_c_compressionLevel, (int)number(level));
 }
 
 static void stop_zip(void)
 {
 	zip_some();
 	zip_type = 0;
+}
+
+static void close_part(void)
+{
+	if (zip_type)
+		stop_zip();
+	if (out != main_out && fclose(out) != 0)
+		fail("cannot write a part");
+	out = main_out;
+}
+
+static void start_part(void)
+{
+	char name[4096];
+
+	close_part();
+	snprintf(name, sizeof(name), "%s.%u", out_name, part_cnt++);
+	out = fopen(name, "w");
+	if (!out)
+		fail("cannot write %s", name);
 }
 
 static void put_update(char **words)
@@ -838,10 +909,11 @@ static void put_bytes(const char *hex)
 static void do_marks(char **words)
 {
 	if (strcmp(words[0], "round") == 0) {
-		begin(68, 0);
-		end();
+		put_round();
 	} else if (strcmp(words[0], "zip") == 0 || strcmp(words[0], "zip2") == 0) {
-		start_zip(words[0][3] ? 83 : 81);
+		start_zip(words[0][3] ? 83 : 81, words[1]);
+	} else if (strcmp(words[0], "part") == 0) {
+		start_part();
 	} else if (strcmp(words[0], "unzip") == 0) {
 		stop_zip();
 	} else if (strcmp(words[0], "raw") == 0) {
@@ -850,8 +922,7 @@ static void do_marks(char **words)
 		begin_build_id(words + 1);
 		end();
 	} else if (strcmp(words[0], "many") == 0) {
-		put_many(number(words[1]), (uint32_t)number(words[2]), (uint32_t)number(words[3]),
-			 number(words[4]));
+		do_many(words);
 	} else {
 		fail("what is %s?", words[0]);
 	}
@@ -938,14 +1009,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: perf_data_write FILE <SCRIPT\n");
 		return 2;
 	}
-	out = fopen(argv[1], "w+");
+	out_name = argv[1];
+	main_out = out = fopen(out_name, "w+");
 	if (!out) {
 		perror(argv[1]);
 		return 1;
 	}
 	read_script();
-	if (zip_type)
-		stop_zip();
+	close_part();
 	put_end();
 	fseek(out, 0, SEEK_END);
 	len = ftell(out);

@@ -12,13 +12,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
-#define BYTES_A_READ (1u << 20)
-#define UPDATE_NAME  2
+#define UPDATE_NAME 2
 
 /* ---------------------------------------------------------------- in the order of time */
 
-static int deliver(void *context, const uint8_t *record, struct pathprof_error *error)
+int pp_perf_deliver_record(void *context, const uint8_t *record, struct pathprof_error *error)
 {
 	struct pp_perf *perf = context;
 	uint64_t time_ns = 0;
@@ -54,10 +54,12 @@ static int put_in_order(struct pp_perf *perf, const uint8_t *record, struct path
 	event = pp_perf_events_of(&perf->events, record, &time_ns);
 	/* Where mappings have no time, samples must stay between them, as perf has it. */
 	if (!event || !time_ns || time_ns == UINT64_MAX || !pp_perf_trailer_bytes(event))
-		return deliver(perf, record, error);
+		return pp_perf_deliver_record(perf, record, error);
+	if (time_ns > perf->file->newest_ns)
+		perf->file->newest_ns = time_ns;
 	r = pp_perf_order_put(&perf->order, time_ns, record, perf->record_at);
 	if (r == -ENOBUFS) {
-		r = pp_perf_order_half(&perf->order, deliver, perf, error);
+		r = pp_perf_order_half(&perf->order, pp_perf_deliver_record, perf, error);
 		if (r == 0)
 			r = pp_perf_order_put(&perf->order, time_ns, record, perf->record_at);
 		else
@@ -134,7 +136,10 @@ int pp_perf_record(struct pp_perf *perf, const uint8_t *record, struct pathprof_
 	case PP_PERF_BUILD_ID:
 		return pp_perf_build_id(perf, record, error);
 	case PP_PERF_FINISHED_ROUND:
-		return pp_perf_order_round(&perf->order, deliver, perf, error);
+		/* Files of a directory have no rounds: theirs is the order of their CPU. */
+		if (perf->parts.cnt)
+			return 0;
+		return pp_perf_order_round(&perf->order, pp_perf_deliver_record, perf, error);
 	case PP_PERF_COMPRESSED:
 	case PP_PERF_COMPRESSED2:
 		return pp_perf_unpack_record(perf, record, error);
@@ -154,7 +159,7 @@ int pp_perf_record(struct pp_perf *perf, const uint8_t *record, struct pathprof_
 
 /* ---------------------------------------------------------------- reading on */
 
-static int failed(struct pp_perf *perf, int r, struct pathprof_error *error)
+int pp_perf_failed(struct pp_perf *perf, int r, struct pathprof_error *error)
 {
 	return pathprof_fail(error, r, "%s: %s", perf->recording->name, strerror(-r));
 }
@@ -175,94 +180,146 @@ static int payload_bytes(struct pp_perf *perf, const uint8_t *record, uint64_t *
 	return 0;
 }
 
-/* All of the next record in memory, or *ret_size 0: there is none, or only a part. */
-static int next_record(struct pp_perf *perf, size_t *ret_size, struct pathprof_error *error)
+/* A record that the file's room does not hold, by itself. */
+static int read_long(struct pp_perf *perf, size_t size, size_t *ret_got)
 {
-	struct pp_perf_input *input = &perf->input;
-	uint64_t left = perf->data_end > input->offset ? perf->data_end - input->offset : 0;
+	if (!perf->long_record)
+		perf->long_record = malloc(PP_PERF_RECORD_MAX);
+	if (!perf->long_record)
+		return -ENOMEM;
+	return pp_perf_input_copy(&perf->file->input, perf->long_record, size, ret_got);
+}
+
+/* All of the next record in memory, or NULL: there is none, or only a part. */
+static int next_record(struct pp_perf *perf, const uint8_t **ret_record,
+		       struct pathprof_error *error)
+{
+	struct pp_perf_input *input = &perf->file->input;
+	uint64_t end = perf->file->data_end, left = end > input->offset ? end - input->offset : 0;
 	size_t got, size;
 	int r;
 
-	*ret_size = 0;
+	*ret_record = NULL;
 	if (!left)
 		return 0;
 	r = pp_perf_input_fill(input, PP_PERF_HEADER_BYTES, &got);
 	if (r < 0)
-		return failed(perf, r, error);
+		return pp_perf_failed(perf, r, error);
 	if (got < PP_PERF_HEADER_BYTES) {
-		perf->recording->stats.truncated |= got || !perf->is_pipe;
+		perf->recording->stats.truncated |= got || end != UINT64_MAX;
 		return 0;
 	}
 	size = pp_perf_size(pp_perf_input_bytes(input));
 	if (size < PP_PERF_HEADER_BYTES || size > left)
 		return pp_recording_bad(perf->recording, error, "at %llu: a record of %zu bytes",
 					(unsigned long long)input->offset, size);
-	r = pp_perf_input_fill(input, size, &got);
+	if (size > input->room)
+		r = read_long(perf, size, &got);
+	else
+		r = pp_perf_input_fill(input, size, &got);
 	if (r < 0)
-		return failed(perf, r, error);
+		return pp_perf_failed(perf, r, error);
 	if (got < size)
 		perf->recording->stats.truncated = true;
 	else
-		*ret_size = size;
+		*ret_record = size > input->room ? perf->long_record : pp_perf_input_bytes(input);
 	return 0;
 }
 
-/* 1: there is more. */
-static int read_record(struct pp_perf *perf, struct pathprof_error *error)
+int pp_perf_next(struct pp_perf *perf, struct pathprof_error *error)
 {
-	struct pp_perf_input *input = &perf->input;
+	struct pp_perf_input *input = &perf->file->input;
+	const uint8_t *record;
 	uint64_t payload = 0;
 	bool whole = true;
-	size_t size;
-	int r = next_record(perf, &size, error);
+	int r = next_record(perf, &record, error);
 
-	if (r < 0 || !size)
+	if (r < 0 || !record)
 		return r;
 	perf->recording->stats.records++;
-	perf->record_at = input->offset;
-	r = payload_bytes(perf, pp_perf_input_bytes(input), &payload, error);
+	perf->record_at = perf->file == &perf->main ? input->offset : PP_PERF_NOT_IN_FILE;
+	r = payload_bytes(perf, record, &payload, error);
 	if (r == 0)
-		r = pp_perf_record(perf, pp_perf_input_bytes(input), error);
+		r = pp_perf_record(perf, record, error);
 	if (r < 0)
 		return r;
-	pp_perf_input_consume(input, size);
-	if (!payload)
-		return 1;
-	r = pp_perf_input_skip(input, payload, &whole);
+	if (record == perf->long_record)
+		r = pp_perf_input_skip(input, pp_perf_size(record), &whole);
+	else
+		pp_perf_input_consume(input, pp_perf_size(record));
+	if (r == 0 && payload)
+		r = pp_perf_input_skip(input, payload, &whole);
 	if (r < 0)
-		return failed(perf, r, error);
+		return pp_perf_failed(perf, r, error);
 	perf->recording->stats.truncated |= !whole;
 	return whole;
 }
 
 static int finish(struct pp_perf *perf, struct pathprof_error *error)
 {
-	int r = pp_perf_order_all(&perf->order, deliver, perf, error);
+	int r = pp_perf_order_all(&perf->order, pp_perf_deliver_record, perf, error);
 
-	if (perf->unpack.cnt)
+	if (perf->main.unpack.rest_cnt)
 		perf->recording->stats.truncated = true;
 	if (r == 0 && !perf->recording->stats.truncated)
 		r = pp_perf_read_features(perf, error);
 	return r;
 }
 
+/* 0: the end of the file with the header. */
+static int read_main(struct pp_perf *perf, struct pathprof_error *error)
+{
+	uint64_t from = perf->main.input.offset;
+	int r = 1;
+
+	perf->file = &perf->main;
+	while (r > 0 && perf->main.input.offset - from < PP_PERF_BYTES_A_READ)
+		r = pp_perf_next(perf, error);
+	return r;
+}
+
 static int read_some(struct pathprof_recording *recording, struct pathprof_error *error)
 {
 	struct pp_perf *perf = recording->reader;
-	uint64_t from = perf->input.offset;
-	int r = 1;
+	int r = perf->main_read ? 0 : read_main(perf, error);
 
-	while (r > 0 && perf->input.offset - from < BYTES_A_READ)
-		r = read_record(perf, error);
+	if (r == 0) {
+		perf->main_read = true;
+		r = pp_perf_parts_read(perf, error);
+	}
 	if (r == 0)
 		r = finish(perf, error);
-	recording->stats.bytes = perf->input.offset;
+	recording->stats.bytes = perf->main.input.offset + perf->parts.done_bytes;
 	if (r == 0 && recording->stats.bytes_total && !recording->stats.truncated)
 		recording->stats.bytes = recording->stats.bytes_total;
 	return r;
 }
 
 /* ---------------------------------------------------------------- operations */
+
+static bool is_directory(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int open_files(struct pp_perf *perf, struct pathprof_error *error)
+{
+	int fd = perf->recording->fd, r = 0;
+
+	if (is_directory(fd)) {
+		r = pp_perf_parts_open_main(perf, error);
+		if (r < 0)
+			return r;
+		fd = perf->parts.main_fd;
+	}
+	r = pp_perf_input_init(&perf->main.input, fd, PP_PERF_INPUT_BYTES);
+	if (r < 0)
+		return pp_perf_failed(perf, r, error);
+	perf->order.fd = perf->main.input.seekable ? fd : -1;
+	return 0;
+}
 
 static int open_data(struct pathprof_recording *recording, struct pathprof_error *error)
 {
@@ -273,12 +330,15 @@ static int open_data(struct pathprof_recording *recording, struct pathprof_error
 		return pp_recording_no_memory(error);
 	recording->reader = perf;
 	perf->recording = recording;
+	perf->file = &perf->main;
+	perf->parts.main_fd = -1;
 	perf->told.realtime_offset_ns = INT64_MIN;
-	r = pp_perf_input_init(&perf->input, recording->fd);
-	if (r < 0)
-		return failed(perf, r, error);
-	perf->order.fd = perf->input.seekable ? recording->fd : -1;
-	return pp_perf_read_header(perf, error);
+	r = open_files(perf, error);
+	if (r == 0)
+		r = pp_perf_read_header(perf, error);
+	if (r == 0 && perf->parts.main_fd >= 0)
+		r = pp_perf_parts_open(perf, error);
+	return r;
 }
 
 static void free_data(struct pathprof_recording *recording)
@@ -287,11 +347,14 @@ static void free_data(struct pathprof_recording *recording)
 
 	if (!perf)
 		return;
-	pp_perf_input_release(&perf->input);
+	pp_perf_parts_release(&perf->parts);
+	pp_perf_input_release(&perf->main.input);
+	pp_perf_unpack_release(&perf->main.unpack);
 	pp_perf_events_release(&perf->events);
 	pp_perf_told_release(&perf->told);
-	pp_perf_unpack_release(&perf->unpack);
 	pp_perf_order_release(&perf->order);
+	free(perf->unpacked);
+	free(perf->long_record);
 	free(perf);
 }
 

@@ -254,6 +254,19 @@ bool pp_perf_told_build_id(const struct pp_perf_told *told, const char *name,
 
 /* ---------------------------------------------------------------- one feature */
 
+/* 0: a directory of one file; 1: of a file a CPU beside it. */
+static int set_parted(struct pp_perf *perf, struct pp_perf_cursor *cursor,
+		      struct pathprof_error *error)
+{
+	uint64_t version = pp_perf_take_u64(cursor);
+
+	if (version > 1)
+		return pathprof_fail(error, -EPROTO, "%s: a directory of version %llu is not read",
+				     perf->recording->name, (unsigned long long)version);
+	perf->is_parted = version == 1;
+	return 0;
+}
+
 int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes, size_t len_bytes,
 		    struct pathprof_error *error)
 {
@@ -287,6 +300,11 @@ int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes
 		break;
 	case PP_PERF_FEATURE_CLOCK_DATA:
 		set_clock(told, &cursor);
+		break;
+	case PP_PERF_FEATURE_DIR_FORMAT:
+		r = set_parted(perf, &cursor, error);
+		if (r < 0)
+			return r;
 		break;
 	}
 	if (r < 0)

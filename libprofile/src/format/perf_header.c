@@ -57,7 +57,7 @@ static int read_ids(struct pp_perf *perf, uint32_t event, struct section ids,
 	uint8_t *bytes;
 	int r;
 
-	r = pp_perf_input_section(&perf->input, ids.offset, ids.len_bytes, 8 * PP_PERF_IDS_MAX,
+	r = pp_perf_input_section(&perf->main.input, ids.offset, ids.len_bytes, 8 * PP_PERF_IDS_MAX,
 				  &bytes);
 	if (r < 0)
 		return section_failed(perf, r, "events' ids", error);
@@ -78,7 +78,7 @@ static int read_attrs(struct pp_perf *perf, struct section attrs, uint64_t attr_
 		return pp_recording_bad(
 			perf->recording, error, "%llu bytes of events of %llu bytes each",
 			(unsigned long long)attrs.len_bytes, (unsigned long long)attr_bytes);
-	r = pp_perf_input_section(&perf->input, attrs.offset, attrs.len_bytes,
+	r = pp_perf_input_section(&perf->main.input, attrs.offset, attrs.len_bytes,
 				  (size_t)PP_PERF_EVENTS_MAX * 256, &bytes);
 	if (r < 0)
 		return section_failed(perf, r, "events", error);
@@ -103,7 +103,8 @@ static bool is_read(unsigned feature)
 	return feature == PP_PERF_FEATURE_BUILD_ID || feature == PP_PERF_FEATURE_HOSTNAME ||
 	       feature == PP_PERF_FEATURE_OSRELEASE || feature == PP_PERF_FEATURE_ARCH ||
 	       feature == PP_PERF_FEATURE_CPUDESC || feature == PP_PERF_FEATURE_CMDLINE ||
-	       feature == PP_PERF_FEATURE_EVENT_DESC || feature == PP_PERF_FEATURE_CLOCK_DATA;
+	       feature == PP_PERF_FEATURE_EVENT_DESC || feature == PP_PERF_FEATURE_CLOCK_DATA ||
+	       feature == PP_PERF_FEATURE_DIR_FORMAT;
 }
 
 static int read_feature(struct pp_perf *perf, unsigned feature, struct section section,
@@ -112,7 +113,7 @@ static int read_feature(struct pp_perf *perf, unsigned feature, struct section s
 	uint8_t *bytes;
 	int r;
 
-	r = pp_perf_input_section(&perf->input, section.offset, section.len_bytes,
+	r = pp_perf_input_section(&perf->main.input, section.offset, section.len_bytes,
 				  PP_PERF_SECTION_MAX, &bytes);
 	if (r < 0)
 		return section_failed(perf, r, "features", error);
@@ -132,12 +133,12 @@ int pp_perf_read_features(struct pp_perf *perf, struct pathprof_error *error)
 	uint8_t *table;
 	int r;
 
-	if (perf->features_read || perf->is_pipe || perf->data_end == UINT64_MAX)
+	if (perf->features_read || perf->is_pipe || perf->main.data_end == UINT64_MAX)
 		return 0;
 	perf->features_read = true;
 	for (unsigned i = 0; i < PP_PERF_FEATURE_CNT; i++)
 		cnt += has_feature(perf, i);
-	r = pp_perf_input_section(&perf->input, perf->data_end, SECTION_BYTES * cnt,
+	r = pp_perf_input_section(&perf->main.input, perf->main.data_end, SECTION_BYTES * cnt,
 				  SECTION_BYTES * PP_PERF_FEATURE_CNT, &table);
 	if (r == -ENODATA) {
 		/* The records are whole; who wrote them got no further. */
@@ -186,7 +187,7 @@ static int check_magic(struct pp_perf *perf, const uint8_t *header, struct pathp
 static int have(struct pp_perf *perf, size_t want, struct pathprof_error *error)
 {
 	size_t cnt;
-	int r = pp_perf_input_fill(&perf->input, want, &cnt);
+	int r = pp_perf_input_fill(&perf->main.input, want, &cnt);
 
 	if (r < 0)
 		return pathprof_fail(error, r, "%s: %s", perf->recording->name, strerror(-r));
@@ -204,12 +205,27 @@ static int place_data(struct pp_perf *perf, struct section data, struct pathprof
 		return pp_recording_bad(perf->recording, error, "its records lie at %llu + %llu",
 					(unsigned long long)data.offset,
 					(unsigned long long)data.len_bytes);
-	perf->data_end = data.len_bytes ? data.offset + data.len_bytes : UINT64_MAX;
-	if (!data.len_bytes || (perf->input.seekable && perf->data_end > perf->input.end_bytes)) {
+	perf->main.data_end = data.len_bytes ? data.offset + data.len_bytes : UINT64_MAX;
+	if (!data.len_bytes ||
+	    (perf->main.input.seekable && perf->main.data_end > perf->main.input.end_bytes)) {
 		perf->recording->stats.truncated = true;
 		perf->features_read = true;
 	}
 	return 0;
+}
+
+/* Where the feature cannot be read, its being there has to do. */
+static int refuse_part(struct pp_perf *perf, struct pathprof_error *error)
+{
+	bool told = perf->main.input.seekable && !perf->recording->stats.truncated;
+
+	if (!has_feature(perf, PP_PERF_FEATURE_DIR_FORMAT) || perf->parts.main_fd >= 0 ||
+	    (told && !perf->is_parted))
+		return 0;
+	return pathprof_fail(error, -EPROTO,
+			     "%s: one file of a directory that perf record --threads wrote: name "
+			     "the directory",
+			     perf->recording->name);
 }
 
 static int read_file_header(struct pp_perf *perf, size_t size, struct pathprof_error *error)
@@ -221,22 +237,19 @@ static int read_file_header(struct pp_perf *perf, size_t size, struct pathprof_e
 
 	if (r < 0)
 		return r;
-	memcpy(header, pp_perf_input_bytes(&perf->input), size);
+	memcpy(header, pp_perf_input_bytes(&perf->main.input), size);
 	data = read_section(header + 40);
 	memcpy(perf->features, header + OLD_HEADER_BYTES, sizeof(perf->features));
-	if (has_feature(perf, PP_PERF_FEATURE_DIR_FORMAT))
-		return pathprof_fail(error, -EPROTO,
-				     "%s: a part of a directory that perf record --threads wrote, "
-				     "which is not read",
-				     perf->recording->name);
 	r = place_data(perf, data, error);
 	if (r == 0)
 		r = read_attrs(perf, read_section(header + 24), pp_perf_u64(header + 16), error);
-	if (r == 0 && perf->input.seekable)
+	if (r == 0 && perf->main.input.seekable)
 		r = pp_perf_read_features(perf, error);
+	if (r == 0)
+		r = refuse_part(perf, error);
 	if (r < 0)
 		return r;
-	r = pp_perf_input_seek(&perf->input, data.offset, &whole);
+	r = pp_perf_input_seek(&perf->main.input, data.offset, &whole);
 	if (r == 0 && !whole)
 		r = -ENODATA;
 	return r < 0 ? section_failed(perf, r, "records", error) : 0;
@@ -250,7 +263,7 @@ int pp_perf_read_header(struct pp_perf *perf, struct pathprof_error *error)
 
 	if (r < 0)
 		return r;
-	header = pp_perf_input_bytes(&perf->input);
+	header = pp_perf_input_bytes(&perf->main.input);
 	r = check_magic(perf, header, error);
 	if (r < 0)
 		return r;
@@ -261,7 +274,7 @@ int pp_perf_read_header(struct pp_perf *perf, struct pathprof_error *error)
 		return pathprof_fail(error, -EPROTO, "%s: a header of %llu bytes is not read",
 				     perf->recording->name, (unsigned long long)size);
 	perf->is_pipe = true;
-	perf->data_end = UINT64_MAX;
-	pp_perf_input_consume(&perf->input, PIPE_HEADER_BYTES);
+	perf->main.data_end = UINT64_MAX;
+	pp_perf_input_consume(&perf->main.input, PIPE_HEADER_BYTES);
 	return 0;
 }

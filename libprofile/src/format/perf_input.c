@@ -15,7 +15,7 @@
 
 #define SMALL_BYTES (1u << 17)
 
-int pp_perf_input_init(struct pp_perf_input *input, int fd)
+int pp_perf_input_init(struct pp_perf_input *input, int fd, size_t room)
 {
 	struct stat status;
 
@@ -24,11 +24,11 @@ int pp_perf_input_init(struct pp_perf_input *input, int fd)
 	*input = (struct pp_perf_input){.fd = fd, .seekable = S_ISREG(status.st_mode)};
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
-	input->room = PP_PERF_INPUT_BYTES;
+	input->room = room;
 	if (input->seekable) {
 		input->end_bytes = (uint64_t)status.st_size;
 		/* Small files need no more than the longest record, twice. */
-		if (input->end_bytes < SMALL_BYTES)
+		if (input->end_bytes < SMALL_BYTES && room > SMALL_BYTES)
 			input->room = SMALL_BYTES;
 	}
 	input->bytes = malloc(input->room);
@@ -142,6 +142,12 @@ static int read_at(const struct pp_perf_input *input, uint8_t *bytes, size_t len
 	}
 	*ret_got = have;
 	return 0;
+}
+
+int pp_perf_input_copy(const struct pp_perf_input *input, uint8_t *bytes, size_t len_bytes,
+		       size_t *ret_cnt)
+{
+	return read_at(input, bytes, len_bytes, input->offset, ret_cnt);
 }
 
 /* Of a pipe: of what is in memory without going on, else by going on to it and over it. */

@@ -7,9 +7,10 @@
  * Workload: some thousand records a round, made of one ascending run a CPU, which the merge sort
  * takes as they are. Records of one time stay in the order of the file.
  *
- * Memory is bounded. What does not fit is read again from the file when its turn comes; of a pipe,
- * or out of compressed records, that cannot be: then the older half goes before its time, some of
- * the order is lost and nothing else, and `late_cnt` says how much.
+ * Memory is bounded. What does not fit is read again from the file when its turn comes, some 40
+ * records at a time: what each CPU wrote lies together, and 4 MB of pieces do for 128 of them. Of a
+ * pipe, or out of compressed records, that cannot be: then the older half goes before its time,
+ * some of the order is lost and nothing else, and `late_cnt` says how much.
  *
  * Ownership: the order owns its copies; a delivered record is valid during the call only.
  * Source: the rounds are those of tools/perf/util/ordered-events.c.
@@ -29,6 +30,7 @@ void pp_perf_order_release(struct pp_perf_order *order)
 		free(order->blocks[i].bytes);
 	free(order->queue);
 	free(order->scratch);
+	free(order->pieces);
 	free(order->again);
 }
 
@@ -39,6 +41,11 @@ static bool has_room(const struct pp_perf_block *block, size_t len)
 	return PP_PERF_BLOCK_BYTES - block->used_bytes >= len;
 }
 
+static uint32_t block_cnt(const struct pp_perf_order *order)
+{
+	return PP_PERF_BLOCKS - order->blocks_kept_back;
+}
+
 /* A block with so much room becomes the one that is filled. */
 static int find_block(struct pp_perf_order *order, size_t len)
 {
@@ -47,9 +54,9 @@ static int find_block(struct pp_perf_order *order, size_t len)
 
 	if (block->bytes && has_room(block, len))
 		return 0;
-	while (i < PP_PERF_BLOCKS && order->blocks[i].live_cnt)
+	while (i < block_cnt(order) && order->blocks[i].live_cnt)
 		i++;
-	if (i == PP_PERF_BLOCKS)
+	if (i >= block_cnt(order))
 		return -ENOBUFS;
 	block = &order->blocks[i];
 	if (!block->bytes)
@@ -156,25 +163,102 @@ static void sort(struct pp_perf_queued *queue, size_t cnt, struct pp_perf_queued
 
 /* ---------------------------------------------------------------- out */
 
+static ssize_t read_at(int fd, uint8_t *bytes, size_t len, uint64_t offset)
+{
+	ssize_t got;
+
+	do
+		got = pread(fd, bytes, len, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+/* The piece that holds an offset; which one had to go for it is the one unused longest. */
+static int find_piece(struct pp_perf_order *order, uint64_t number, size_t *ret_piece)
+{
+	struct pp_perf_pieces *pieces = order->pieces;
+	size_t oldest = 0;
+	ssize_t got;
+
+	for (size_t i = 0; i < PP_PERF_PIECES; i++) {
+		if (pieces->numbers[i] == number) {
+			*ret_piece = i;
+			return 0;
+		}
+		if (pieces->used_at[i] < pieces->used_at[oldest])
+			oldest = i;
+	}
+	pieces->numbers[oldest] = PP_PERF_NO_PIECE;
+	got = read_at(order->fd, pieces->bytes[oldest], PP_PERF_PIECE_BYTES,
+		      number * PP_PERF_PIECE_BYTES);
+	if (got < 0)
+		return (int)got;
+	pieces->numbers[oldest] = number;
+	pieces->len_bytes[oldest] = (uint32_t)got;
+	*ret_piece = oldest;
+	return 0;
+}
+
+static int start_pieces(struct pp_perf_order *order)
+{
+	if (order->pieces)
+		return 0;
+	order->again = malloc(PP_PERF_BLOCK_BYTES);
+	order->pieces = order->again ? malloc(sizeof(*order->pieces)) : NULL;
+	if (!order->pieces) {
+		free(order->again);
+		order->again = NULL;
+		return -ENOMEM;
+	}
+	order->pieces->now = 0;
+	for (size_t i = 0; i < PP_PERF_PIECES; i++) {
+		order->pieces->numbers[i] = PP_PERF_NO_PIECE;
+		order->pieces->used_at[i] = 0;
+	}
+	return 0;
+}
+
+/* So many bytes, less at the end of the file: in a piece, or copied out of several. */
+static int read_pieces(struct pp_perf_order *order, uint64_t offset, size_t size,
+		       const uint8_t **ret_bytes, size_t *ret_got)
+{
+	struct pp_perf_pieces *pieces = order->pieces;
+
+	for (size_t have = 0; have < size;) {
+		size_t at = (offset + have) % PP_PERF_PIECE_BYTES, piece = 0, some;
+		int r = find_piece(order, (offset + have) / PP_PERF_PIECE_BYTES, &piece);
+
+		if (r < 0)
+			return r;
+		pieces->used_at[piece] = ++pieces->now;
+		some = pieces->len_bytes[piece] > at ? pieces->len_bytes[piece] - at : 0;
+		*ret_bytes = pieces->bytes[piece] + at;
+		*ret_got = have + (some < size - have ? some : size - have);
+		if (!have && *ret_got == size)
+			return 0;
+		memcpy(order->again + have, *ret_bytes, *ret_got - have);
+		*ret_bytes = order->again;
+		if (*ret_got == have)
+			return 0;
+		have = *ret_got;
+	}
+	return 0;
+}
+
 /* Of the size that it had, or the file has changed. */
 static int read_again(struct pp_perf_order *order, uint64_t place, const uint8_t **ret_record,
 		      struct pathprof_error *error)
 {
-	size_t size = place >> OFFSET_BITS & 0xffff;
-	ssize_t got;
+	size_t size = place >> OFFSET_BITS & 0xffff, got = 0;
+	int r = start_pieces(order);
 
-	if (!order->again)
-		order->again = malloc(PP_PERF_BLOCK_BYTES);
-	if (!order->again)
+	if (r < 0)
 		return pp_recording_no_memory(error);
-	do
-		got = pread(order->fd, order->again, size, (off_t)(place & OFFSET_MASK));
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return pathprof_fail(error, -errno, "reading a record again: %s", strerror(errno));
-	if ((size_t)got < size || pp_perf_size(order->again) != size)
+	r = read_pieces(order, place & OFFSET_MASK, size, ret_record, &got);
+	if (r < 0)
+		return pathprof_fail(error, r, "reading a record again: %s", strerror(-r));
+	if (got < size || pp_perf_size(*ret_record) != size)
 		return pathprof_fail(error, -EBADMSG, "the file changed while it was read");
-	*ret_record = order->again;
 	return 0;
 }
 
@@ -229,7 +313,7 @@ int pp_perf_order_round(struct pp_perf_order *order, pp_perf_deliver deliver, vo
 
 static bool has_free_block(const struct pp_perf_order *order)
 {
-	for (size_t i = 0; i < PP_PERF_BLOCKS; i++)
+	for (size_t i = 0; i < block_cnt(order); i++)
 		if (!order->blocks[i].live_cnt)
 			return true;
 	return false;
@@ -243,6 +327,12 @@ int pp_perf_order_half(struct pp_perf_order *order, pp_perf_deliver deliver, voi
 	if (r == 0 && !has_free_block(order))
 		r = pp_perf_order_all(order, deliver, context, error);
 	return r;
+}
+
+int pp_perf_order_until(struct pp_perf_order *order, uint64_t limit_ns, pp_perf_deliver deliver,
+			void *context, struct pathprof_error *error)
+{
+	return deliver_until(order, limit_ns, SIZE_MAX, deliver, context, error);
 }
 
 int pp_perf_order_all(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,

@@ -15,7 +15,7 @@
 static int bad_sample(struct pp_perf *perf, const char *what, struct pathprof_error *error)
 {
 	return pp_recording_bad(perf->recording, error, "near %llu: a sample %s",
-				(unsigned long long)perf->input.offset, what);
+				(unsigned long long)perf->file->input.offset, what);
 }
 
 /* Counter values of the event, or of all of its group. */

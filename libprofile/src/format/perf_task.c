@@ -33,9 +33,10 @@ static const char *take_text(struct pp_perf_cursor *cursor)
 
 static int bad_record(struct pp_perf *perf, const uint8_t *record, struct pathprof_error *error)
 {
-	return pp_recording_bad(
-		perf->recording, error, "near %llu: a record of type %u and %u bytes is too short",
-		(unsigned long long)perf->input.offset, pp_perf_type(record), pp_perf_size(record));
+	return pp_recording_bad(perf->recording, error,
+				"near %llu: a record of type %u and %u bytes is too short",
+				(unsigned long long)perf->file->input.offset, pp_perf_type(record),
+				pp_perf_size(record));
 }
 
 /* ---------------------------------------------------------------- mappings */

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Records out of compressed ones (perf record -z). All of a recording is one zstd stream, cut into
+ * Records out of compressed ones (perf record -z). All of a file is one zstd stream, cut into
  * records anywhere: one may end in the next.
  *
- * Workload: some ten KB a call. A buffer holds the longest record's rest and some more; the window
- * of the stream is bounded to 8 MB (levels up to 19).
+ * Workload: some ten KB a call. What comes out goes through one buffer of the reader, in front of
+ * it what the file's last compressed record left unfinished.
+ *
+ * Memory: the window of a stream may take 8 MB (levels up to 19), and all those of a directory 16.
+ * Wider ones (levels 20 to 22: 32 to 128 MB) are read as long as what came out is no more than
+ * WIDE_BYTES_MAX: a window takes no more memory than was written into it.
  *
  * Source: tools/lib/perf/include/perf/event.h, struct perf_record_compressed and _compressed2.
  */
@@ -14,38 +18,108 @@
 #include <stdlib.h>
 #include <zstd_errors.h>
 
-#define WINDOW_LOG_MAX 23
+#define WINDOW_LOG      23 /* 8 MB */
+#define WINDOW_LOG_ALL  24 /* of all files of a directory together */
+#define WINDOW_LOG_WIDE 27
+#define WIDE_BYTES_MAX  (16u << 20)
+/* With a wide window, or several, records that wait for their order get 4 MB. */
+#define BLOCKS_LEFT 64
 
 void pp_perf_unpack_release(struct pp_perf_unpack *unpack)
 {
 	ZSTD_freeDCtx(unpack->context);
-	free(unpack->bytes);
+	free(unpack->rest);
 }
 
-static int start(struct pp_perf_unpack *unpack)
+/* ---------------------------------------------------------------- windows */
+
+static int window_log(const struct pp_perf *perf)
+{
+	int log = WINDOW_LOG_ALL;
+
+	for (uint32_t cnt = 1; cnt < perf->parts.cnt; cnt *= 2)
+		log--;
+	return log < WINDOW_LOG ? log : WINDOW_LOG;
+}
+
+static int start(struct pp_perf *perf, struct pp_perf_unpack *unpack, struct pathprof_error *error)
 {
 	if (unpack->context)
 		return 0;
-	unpack->bytes = malloc(PP_PERF_UNPACK_BYTES);
-	unpack->context = unpack->bytes ? ZSTD_createDCtx() : NULL;
-	if (!unpack->context) {
-		free(unpack->bytes);
-		unpack->bytes = NULL;
-		return -ENOMEM;
-	}
-	ZSTD_DCtx_setParameter(unpack->context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	if (perf->parts.cnt > PP_PERF_PACKED_PARTS_MAX)
+		return pathprof_fail(error, -EPROTO,
+				     "%s: more than %u compressed files in a directory take more "
+				     "memory than is given here: import what perf script prints",
+				     perf->recording->name, PP_PERF_PACKED_PARTS_MAX);
+	if (!perf->unpacked)
+		perf->unpacked = malloc(PP_PERF_UNPACK_BYTES);
+	unpack->context = perf->unpacked ? ZSTD_createDCtx() : NULL;
+	if (!unpack->context)
+		return pp_recording_no_memory(error);
+	ZSTD_DCtx_setParameter(unpack->context, ZSTD_d_windowLogMax, window_log(perf));
+	if (perf->parts.cnt)
+		perf->order.blocks_kept_back = PP_PERF_BLOCKS - BLOCKS_LEFT;
 	return 0;
 }
 
-/* What is whole of it goes on, the rest stays in front of what comes next. */
-static int pass_on(struct pp_perf *perf, struct pathprof_error *error)
+/* Begins the stream again with a wide window; false: there may be none. */
+static bool widen(struct pp_perf *perf, struct pp_perf_unpack *unpack, ZSTD_inBuffer *in)
 {
-	struct pp_perf_unpack *unpack = &perf->unpack;
+	if (unpack->wide || unpack->out_bytes || perf->parts.cnt)
+		return false;
+	unpack->wide = true;
+	perf->order.blocks_kept_back = PP_PERF_BLOCKS - BLOCKS_LEFT;
+	ZSTD_DCtx_reset(unpack->context, ZSTD_reset_session_only);
+	ZSTD_DCtx_setParameter(unpack->context, ZSTD_d_windowLogMax, WINDOW_LOG_WIDE);
+	in->pos = 0;
+	return true;
+}
+
+static int refuse_window(struct pp_perf *perf, struct pathprof_error *error)
+{
+	return pathprof_fail(error, -EPROTO,
+			     "%s: compressed at a level that takes more memory than is given here "
+			     "(%s): import what perf script prints",
+			     perf->recording->name,
+			     perf->parts.cnt ? "less is left for each file of a directory"
+					     : "beyond 19, and more than 16 MB of records");
+}
+
+static int refuse(struct pp_perf *perf, size_t code, struct pathprof_error *error)
+{
+	if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
+		return refuse_window(perf, error);
+	return pp_recording_bad(perf->recording, error, "its compressed records are damaged: %s",
+				ZSTD_getErrorName(code));
+}
+
+/* ---------------------------------------------------------------- records */
+
+static int keep_rest(struct pp_perf_unpack *unpack, const uint8_t *bytes, size_t cnt)
+{
+	if (cnt > unpack->rest_room) {
+		uint8_t *grown = realloc(unpack->rest, cnt);
+
+		if (!grown)
+			return -ENOMEM;
+		unpack->rest = grown;
+		unpack->rest_room = cnt;
+	}
+	if (cnt)
+		memcpy(unpack->rest, bytes, cnt);
+	unpack->rest_cnt = cnt;
+	return 0;
+}
+
+/* What is whole of it goes on, the rest is kept. */
+static int pass_on(struct pp_perf *perf, struct pp_perf_unpack *unpack, size_t cnt,
+		   struct pathprof_error *error)
+{
 	size_t at = 0;
 	int r = 0;
 
-	while (r == 0 && unpack->cnt - at >= PP_PERF_HEADER_BYTES) {
-		const uint8_t *record = unpack->bytes + at;
+	while (r == 0 && cnt - at >= PP_PERF_HEADER_BYTES) {
+		const uint8_t *record = perf->unpacked + at;
 		uint16_t size = pp_perf_size(record);
 		uint32_t type = pp_perf_type(record);
 
@@ -55,26 +129,15 @@ static int pass_on(struct pp_perf *perf, struct pathprof_error *error)
 			return pp_recording_bad(perf->recording, error,
 						"a compressed record of type %u and %u bytes", type,
 						size);
-		if (size > unpack->cnt - at)
+		if (size > cnt - at)
 			break;
 		perf->recording->stats.records++;
 		r = pp_perf_record(perf, record, error);
 		at += size;
 	}
-	unpack->cnt -= at;
-	memmove(unpack->bytes, unpack->bytes + at, unpack->cnt);
+	if (r == 0 && keep_rest(unpack, perf->unpacked + at, cnt - at) < 0)
+		return pp_recording_no_memory(error);
 	return r;
-}
-
-static int refuse(struct pp_perf *perf, size_t code, struct pathprof_error *error)
-{
-	if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
-		return pathprof_fail(error, -EPROTO,
-				     "%s: compressed at a level beyond 19, which takes more memory "
-				     "than is given here: import what perf script prints",
-				     perf->recording->name);
-	return pp_recording_bad(perf->recording, error, "its compressed records are damaged: %s",
-				ZSTD_getErrorName(code));
 }
 
 /* The payload; false: it does not fit the record. */
@@ -96,29 +159,42 @@ static bool payload(const uint8_t *record, ZSTD_inBuffer *ret_in)
 	return true;
 }
 
+/* A buffer full. */
+static int unpack_some(struct pp_perf *perf, struct pp_perf_unpack *unpack, ZSTD_inBuffer *in,
+		       bool *ret_filled, struct pathprof_error *error)
+{
+	ZSTD_outBuffer out = {perf->unpacked, PP_PERF_UNPACK_BYTES, unpack->rest_cnt};
+	size_t code;
+
+	if (unpack->rest_cnt)
+		memcpy(perf->unpacked, unpack->rest, unpack->rest_cnt);
+	code = ZSTD_decompressStream(unpack->context, &out, in);
+	if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge &&
+	    widen(perf, unpack, in))
+		code = ZSTD_decompressStream(unpack->context, &out, in);
+	if (ZSTD_isError(code))
+		return refuse(perf, code, error);
+	unpack->out_bytes += out.pos - unpack->rest_cnt;
+	if (unpack->wide && unpack->out_bytes > WIDE_BYTES_MAX)
+		return refuse_window(perf, error);
+	*ret_filled = out.pos == out.size;
+	return pass_on(perf, unpack, out.pos, error);
+}
+
 int pp_perf_unpack_record(struct pp_perf *perf, const uint8_t *record, struct pathprof_error *error)
 {
-	struct pp_perf_unpack *unpack = &perf->unpack;
+	struct pp_perf_unpack *unpack = &perf->file->unpack;
+	bool filled = false;
 	ZSTD_inBuffer in;
-	bool filled;
+	int r = start(perf, unpack, error);
 
 	perf->record_at = PP_PERF_NOT_IN_FILE;
-	if (start(unpack) < 0)
-		return pp_recording_no_memory(error);
+	if (r < 0)
+		return r;
 	if (!payload(record, &in))
 		return pp_recording_bad(perf->recording, error, "a compressed record too short");
-	do {
-		ZSTD_outBuffer out = {unpack->bytes, PP_PERF_UNPACK_BYTES, unpack->cnt};
-		size_t code = ZSTD_decompressStream(unpack->context, &out, &in);
-		int r;
-
-		if (ZSTD_isError(code))
-			return refuse(perf, code, error);
-		filled = out.pos == out.size;
-		unpack->cnt = out.pos;
-		r = pass_on(perf, error);
-		if (r < 0)
-			return r;
-	} while (in.pos < in.size || filled);
-	return 0;
+	do
+		r = unpack_some(perf, unpack, &in, &filled, error);
+	while (r == 0 && (in.pos < in.size || filled));
+	return r;
 }

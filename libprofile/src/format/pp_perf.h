@@ -12,6 +12,7 @@
  *     perf_task.c     mappings, processes, losses
  *     perf_sample.c   samples and their branch stacks
  *     perf_data.c     which record goes where
+ *     perf_parts.c    the files of a directory, side by side
  *
  * Locking: one object, one thread. Ownership: struct pp_perf owns all its parts. Records lie at any
  * address: nothing is read but through pp_perf_u64() and its like, or a struct pp_perf_cursor.
@@ -206,15 +207,15 @@ struct pp_perf_input {
 	int fd;
 	bool seekable;
 	uint8_t *bytes;
-	size_t room;
+	size_t room;        /* PP_PERF_RECORD_MAX at least, but for files of a directory */
 	size_t at, end;     /* what is read and not yet consumed */
 	uint64_t offset;    /* in the file, of bytes[at] */
 	uint64_t end_bytes; /* of a seekable file */
 };
 
-int pp_perf_input_init(struct pp_perf_input *input, int fd);
+int pp_perf_input_init(struct pp_perf_input *input, int fd, size_t room);
 void pp_perf_input_release(struct pp_perf_input *input);
-/* How many of want bytes (at most PP_PERF_INPUT_BYTES) lie ahead in memory: fewer at the end. */
+/* How many of want bytes (at most the room) lie ahead in memory: fewer at the end. */
 int pp_perf_input_fill(struct pp_perf_input *input, size_t want, size_t *ret_cnt);
 static inline const uint8_t *pp_perf_input_bytes(const struct pp_perf_input *input)
 {
@@ -226,6 +227,10 @@ static inline void pp_perf_input_consume(struct pp_perf_input *input, size_t cnt
 	input->at += cnt;
 	input->offset += cnt;
 }
+/* Copies the next len_bytes of a file, wherever they do not fit into the room; stays before them.
+ */
+int pp_perf_input_copy(const struct pp_perf_input *input, uint8_t *bytes, size_t len_bytes,
+		       size_t *ret_cnt);
 /* Passes over so many bytes; *ret_whole false: the end came first. */
 int pp_perf_input_skip(struct pp_perf_input *input, uint64_t cnt, bool *ret_whole);
 /* Goes to an offset: -ESPIPE when that has gone by in a pipe. */
@@ -315,10 +320,13 @@ bool pp_perf_told_build_id(const struct pp_perf_told *told, const char *name,
 
 #define PP_PERF_UNPACK_BYTES (1u << 18)
 
+/* Of one file. */
 struct pp_perf_unpack {
 	ZSTD_DCtx *context; /* NULL before the first compressed record */
-	uint8_t *bytes;
-	size_t cnt; /* of a record whose rest is yet to come */
+	uint8_t *rest;      /* of a record that goes on in the next compressed one */
+	size_t rest_cnt, rest_room;
+	uint64_t out_bytes; /* all that came out */
+	bool wide; /* its window is larger than is given, and larger than out_bytes may get */
 };
 
 void pp_perf_unpack_release(struct pp_perf_unpack *unpack);
@@ -336,6 +344,18 @@ struct pp_perf_queued {
 #define PP_PERF_IN_FILE     (1ull << 63)
 #define PP_PERF_NOT_IN_FILE UINT64_MAX
 
+/* Of a file that is read again, PP_PERF_PIECES of PP_PERF_PIECE_BYTES each, oldest use out. */
+#define PP_PERF_PIECE_BYTES (1u << 15)
+#define PP_PERF_PIECES      128
+#define PP_PERF_NO_PIECE    UINT64_MAX
+
+struct pp_perf_pieces {
+	uint64_t numbers[PP_PERF_PIECES]; /* offset in the file / PP_PERF_PIECE_BYTES */
+	uint64_t used_at[PP_PERF_PIECES], now;
+	uint32_t len_bytes[PP_PERF_PIECES]; /* less at the file's end only */
+	uint8_t bytes[PP_PERF_PIECES][PP_PERF_PIECE_BYTES];
+};
+
 /* Records wait in blocks; a block is used again when the last of its records has gone. */
 struct pp_perf_block {
 	uint8_t *bytes;
@@ -346,7 +366,9 @@ struct pp_perf_order {
 	int fd; /* -1: what does not fit into memory cannot be read again */
 	struct pp_perf_block blocks[PP_PERF_BLOCKS];
 	uint32_t block;                 /* that is being filled */
-	uint8_t *again;                 /* a record that was read again */
+	uint32_t blocks_kept_back;      /* not to be used */
+	struct pp_perf_pieces *pieces;  /* NULL before anything was read again */
+	uint8_t *again;                 /* a record out of two pieces */
 	struct pp_perf_queued *queue;   /* room for PP_PERF_QUEUE_MAX */
 	struct pp_perf_queued *scratch; /* for half of them */
 	size_t cnt, room;
@@ -371,23 +393,72 @@ int pp_perf_order_round(struct pp_perf_order *order, pp_perf_deliver deliver, vo
 /* The older half; and if no block came free by that, all. */
 int pp_perf_order_half(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
 		       struct pathprof_error *error);
+/* What is not newer than limit_ns. */
+int pp_perf_order_until(struct pp_perf_order *order, uint64_t limit_ns, pp_perf_deliver deliver,
+			void *context, struct pathprof_error *error);
 int pp_perf_order_all(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
 		      struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- perf_parts.c */
+
+#define PP_PERF_PARTS_MAX        1024
+#define PP_PERF_PACKED_PARTS_MAX 32
+
+#define PP_PERF_BYTES_A_READ (1u << 20)
+
+/* A file that records are read from: the recording itself, or one of a directory's. */
+struct pp_perf_file {
+	struct pp_perf_input input;
+	struct pp_perf_unpack unpack;
+	uint64_t data_end;  /* offset in the file; UINT64_MAX: where the file ends */
+	uint64_t newest_ns; /* of the records that came out of it */
+};
+
+/* One that is not yet read to its end. */
+struct pp_perf_turn {
+	uint64_t newest_ns; /* as the part's when it had its turn */
+	uint32_t part;
+};
+
+/* What perf record --threads wrote beside the file with the header: a file a CPU. */
+struct pp_perf_parts {
+	int dir_fd;
+	int main_fd; /* -1: the recording is no directory */
+	struct pp_perf_file *files;
+	uint32_t cnt;
+	struct pp_perf_turn *turns; /* a heap, the oldest on top */
+	uint32_t turn_cnt;
+	uint64_t limit_ns; /* up to which every part had been read some time ago */
+	uint64_t done_bytes;
+};
+
+struct pp_perf;
+/* The directory's file with the header. */
+int pp_perf_parts_open_main(struct pp_perf *perf, struct pathprof_error *error);
+/* All others, once the header is read. */
+int pp_perf_parts_open(struct pp_perf *perf, struct pathprof_error *error);
+void pp_perf_parts_release(struct pp_perf_parts *parts);
+/* Some more of them. 1: there is more. */
+int pp_perf_parts_read(struct pp_perf *perf, struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- the reader */
 
 struct pp_perf {
 	struct pathprof_recording *recording;
-	struct pp_perf_input input;
-	bool is_pipe;      /* its header says so: all the rest is records */
-	uint64_t data_end; /* offset in the file; UINT64_MAX: where the file ends */
+	struct pp_perf_file main;
+	struct pp_perf_file *file; /* at hand: main, or one of the parts */
+	struct pp_perf_parts parts;
+	bool is_pipe;   /* its header says so: all the rest is records */
+	bool main_read; /* to its end */
 	uint64_t features[PP_PERF_FEATURE_CNT / 64];
 	bool features_read;
+	bool is_parted; /* its header says so: a directory holds the rest */
 	struct pp_perf_events events;
 	struct pp_perf_told told;
-	struct pp_perf_unpack unpack;
+	uint8_t *unpacked; /* PP_PERF_UNPACK_BYTES; NULL before the first compressed record */
 	struct pp_perf_order order;
-	uint64_t record_at; /* of the record at hand, in the file; or PP_PERF_NOT_IN_FILE */
+	uint64_t record_at;   /* of the record at hand, in main; or PP_PERF_NOT_IN_FILE */
+	uint8_t *long_record; /* that does not fit into a part's room */
 	struct pathprof_recorded_branch branches[PATHPROF_RECORDED_BRANCHES_MAX];
 };
 
@@ -395,8 +466,14 @@ struct pp_perf {
 int pp_perf_read_header(struct pp_perf *perf, struct pathprof_error *error);
 /* perf_header.c: a file's features, at its end. */
 int pp_perf_read_features(struct pp_perf *perf, struct pathprof_error *error);
+/* perf_data.c: "FILE: what errno says". */
+int pp_perf_failed(struct pp_perf *perf, int r, struct pathprof_error *error);
+/* perf_data.c: one record of the file at hand. 1: there may be more in it. */
+int pp_perf_next(struct pp_perf *perf, struct pathprof_error *error);
 /* perf_data.c: one whole record that lies in memory; payload that follows it is not its. */
 int pp_perf_record(struct pp_perf *perf, const uint8_t *record, struct pathprof_error *error);
+/* perf_data.c: a record whose turn has come in the order of time; context is the reader. */
+int pp_perf_deliver_record(void *context, const uint8_t *record, struct pathprof_error *error);
 /* perf_unpack.c: the records in a compressed one. */
 int pp_perf_unpack_record(struct pp_perf *perf, const uint8_t *record,
 			  struct pathprof_error *error);
