@@ -234,10 +234,54 @@ static void test_no_file(void)
 	free_run(run);
 }
 
+/* Each run of a CPU of its own place in the file, more of them than pieces are kept. */
+static void test_many_places(void)
+{
+	enum { CPUS = 150, EACH = 60 };
+	struct run *run = new_run();
+	uint64_t state = 7;
+
+	run->order.fd = memfd_create("order", MFD_CLOEXEC);
+	run->order.blocks_kept_back = PP_PERF_BLOCKS - 2;
+	run->in_file = true;
+	CU_ASSERT_FATAL(run->order.fd >= 0);
+	for (uint64_t i = 0; i < CPUS * EACH; i++)
+		put(run, 1000 + i % EACH * 100 + next_random(&state) % 100, i,
+		    (uint16_t)(24 + next_random(&state) % 4000));
+	end_all(run);
+	CU_ASSERT(is_equal(run));
+	CU_ASSERT_EQUAL(run->order.late_cnt, 0);
+	close(run->order.fd);
+	free_run(run);
+}
+
+static void test_until(void)
+{
+	struct run *run = new_run();
+	uint64_t state = 3;
+
+	for (uint64_t i = 0; i < 5000; i++) {
+		put(run, 1 + i + next_random(&state) % 300, i, 64);
+		if (i % 100 == 99) {
+			CU_ASSERT_EQUAL(
+				pp_perf_order_until(&run->order, i - 99, on_record, run, NULL), 0);
+			oracle_deliver(run, i - 99);
+			CU_ASSERT_EQUAL(run->got_cnt, run->wanted_cnt);
+		}
+	}
+	CU_ASSERT(run->got_cnt > 4000 && run->got_cnt < 5000);
+	end_all(run);
+	CU_ASSERT(is_equal(run));
+	CU_ASSERT_EQUAL(run->order.late_cnt, 0);
+	free_run(run);
+}
+
 static const struct unit_test tests[] = {
 	{"rounds set free what the one before had seen, oldest first", test_rounds},
 	{"a record in the wrong place is noticed", test_planted},
 	{"what memory does not hold comes from the file again", test_file},
+	{"and from more places than pieces of it are kept", test_many_places},
+	{"what is not newer than a limit goes, the rest stays", test_until},
 	{"a file that changed meanwhile is an error", test_changed_file},
 	{"without a file some of the order goes, counted, and no record", test_no_file},
 };
