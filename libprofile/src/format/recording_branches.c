@@ -175,7 +175,8 @@ static bool is_its_id(const struct pathprof_recording_branches *b,
 	static const uint8_t noughts[PATHPROF_BUILD_ID_MAX];
 	size_t len = b->id.len_bytes;
 
-	if (id->kind != b->id.kind || id->len_bytes < len || memcmp(id->bytes, b->id.bytes, len))
+	if (id->kind != b->id.kind || id->len_bytes < len ||
+	    memcmp(id->bytes, b->id.bytes, len) != 0)
 		return false;
 	return id->len_bytes == len || (id->len_bytes == PATHPROF_BUILD_ID_MAX && len >= 8 &&
 					!memcmp(id->bytes + len, noughts, sizeof(noughts) - len));

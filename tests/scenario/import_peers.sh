@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# One recording, and what others count in it: perf2bolt's fdata, llvm-profgen's raw profile and
+# AutoFDO's are what `pathprofctl export --recording` writes, line by line, and perf2bolt's
+# branches are the edges that `pathprofctl import` stores.
+#
+# Stacks are cut out of exact traces of three programs (clang, PIE; GCC, not; C++ by lld), each of
+# them and its child in one perf.data with the others. Where peers differ from one another and from
+# the rules of docs/formats.md, each is given the recording to which the rule has been applied
+# beforehand, and has to come to the same: without entries given twice (AutoFDO's rule), and, for
+# those that end a range there, without the kernel's (BOLT's rule).
+set -u
+. "$(dirname "$0")/trace_common.bash"
+name=import_peers
+ctl=$build/bin/pathprofctl
+cut=$build/tests/tools/trace_recording
+writer=$build/tests/tools/perf_data_write
+peers=$(realpath "$(dirname "$0")/import_peers.py")
+perf2bolt_19=/usr/lib/llvm-19/bin/perf2bolt
+trace_needs "$tracer" "$ctl" "$cut" "$writer" "$build/bin/pathprofd"
+trace_needs_qemu
+for tool in perf clang-22 clang++-22 ld.lld gcc python3 perf2bolt-22 "$perf2bolt_19" llvm-profgen-22 \
+	create_llvm_prof; do
+	command -v "$tool" >/dev/null || {
+		echo "skip $name: $tool is not installed"
+		exit 0
+	}
+done
+cd "$work" || exit 1
+export XDG_STATE_HOME=$work/state PERF_CONFIG=/dev/null
+
+# ---------------------------------------------------------------- recordings
+debug=(-O2 -gdwarf-4 -Wl,--emit-relocs)
+clang-22 "${debug[@]}" -o clang "$tests_dir/workloads/export_mix.c" &&
+	gcc "${debug[@]}" -no-pie -o fixed "$tests_dir/workloads/export_mix.c" &&
+	clang++-22 "${debug[@]}" -fuse-ld=lld -Wl,--build-id=sha1 -o classes \
+		"$tests_dir/workloads/export_classes.cpp" || {
+	not_ok "$name" "the programs are not built"
+	exit 1
+}
+programs="clang fixed classes"
+declare -A rounds=([clang]=500 [fixed]=500 [classes]=30)
+declare -A pids=([clang]=4711,4712 [fixed]=4721,4722 [classes]=4731,4732)
+for p in $programs; do
+	"$tracer" -o trace -- "./$p" "${rounds[$p]}" >/dev/null 2>err &&
+		"$cut" trace 3000 32 "$p.script" expected ||
+		not_ok "$name: $p" "not traced: $(tail -n 1 err)"
+done
+compose() { # RECORDING WHAT...: of all three
+	local to=$1
+	shift
+	python3 "$peers" compose "$@" clang.script fixed.script classes.script >script &&
+		"$writer" "$to" <script
+}
+compose full kernel repeats
+compose once kernel
+compose plain
+
+# written PROGRAM FORMAT RECORDING [OPTIONS...]: as FORMAT.got
+written() {
+	local p=$1 format=$2 recording=$3
+	shift 3
+	"$ctl" export --recording "$recording" --file "./$p" -F "$format" -o "$format.got" "$@" 2>err && return
+	echo "export: $(cat err)"
+	return 1
+}
+# sames WHAT WANT GOT: and that there is something in them
+sames() {
+	[ "$(wc -l <"$2")" -gt 30 ] && cmp -s "$2" "$3" && return
+	echo "$1: $(wc -l <"$2") lines, $(diff "$2" "$3" | head -n 4 | tr '\n' ' ')"
+	return 1
+}
+check() { # WHAT COMMAND...
+	local what=$1 why
+	shift
+	if why=$("$@"); then ok "$name: $what${why:+, $why}"; else not_ok "$name: $what" "$why"; fi
+}
+
+# ---------------------------------------------------------------- BOLT
+bolt() { # PROGRAM PERF2BOLT: RECORDING of its, against all of it here
+	local p=$1 perf2bolt=$2 recording=$3
+	"$perf2bolt" -p "$recording" -o fdata "./$p" >bolt.log 2>&1 || {
+		echo "$perf2bolt: $(tail -n 2 bolt.log)"
+		return 1
+	}
+	written "$p" bolt-fdata full || return 1
+	python3 "$peers" fdata fdata >want && python3 "$peers" fdata bolt-fdata.got >got &&
+		sames "$perf2bolt" want got && echo "$(wc -l <got) lines"
+}
+for p in $programs; do
+	check "perf2bolt 22, $p" bolt "$p" perf2bolt-22 once
+	cp fdata "$p.fdata"
+	check "perf2bolt 19, $p" bolt "$p" "$perf2bolt_19" once
+done
+# The rule about entries given twice is needed: as they are, they are counted there.
+bolt clang perf2bolt-22 full >why && not_ok "$name: repeated entries" "make no difference" ||
+	ok "$name: repeated entries are no branches"
+
+# ---------------------------------------------------------------- llvm-profgen
+profgen() { # PROGRAM RECORDING
+	local p=$1
+	perf script -i "$2" -F ip,brstack --show-mmap-events --pid "${pids[$p]}" >text 2>err &&
+		llvm-profgen-22 --perfscript=text --binary="./$p" --format=text --skip-symbolization \
+			-o raw >profgen.log 2>&1 || {
+		echo "llvm-profgen: $(cat err profgen.log)"
+		return 1
+	}
+	python3 "$peers" raw "$p" raw >want
+	written "$p" profgen-raw full && python3 "$peers" raw "$p" profgen-raw.got >got &&
+		sames "llvm-profgen" want got || return 1
+	written "$p" profgen-raw text --recording-format profgen-perfscript &&
+		python3 "$peers" raw "$p" profgen-raw.got >got && sames "its text" want got &&
+		echo "$(wc -l <got) lines"
+}
+for p in $programs; do
+	check "llvm-profgen, $p" profgen "$p" plain
+done
+profgen clang once >why && not_ok "$name: the kernel's entries" "make no difference" ||
+	ok "$name: the kernel's entries end no range"
+
+# ---------------------------------------------------------------- AutoFDO
+# Its own way from perf.data and from the text written here end in the same profile, but for the
+# names of what was inlined, in place of which 0.19 writes garbage now and then.
+autofdo() { # PROGRAM
+	local p=$1 from
+	written "$p" autofdo-text full --old-readers || return 1
+	for from in "perf plain" "text autofdo-text.got"; do
+		create_llvm_prof --binary="./$p" --profiler="${from% *}" --profile="${from#* }" \
+			--format=text --out=fdo >log 2>&1 || {
+			echo "create_llvm_prof: $(cat log)"
+			return 1
+		}
+		LC_ALL=C sed -nE '/^[A-Za-z_][A-Za-z0-9_.]*:[0-9]+:[0-9]+$/p
+			/^ +[0-9.]+: [0-9]+( [A-Za-z_][A-Za-z0-9_.]*:[0-9]+)*$/p' fdo | sort >"${from% *}.fdo"
+	done
+	sames AutoFDO perf.fdo text.fdo && echo "$(wc -l <text.fdo) lines"
+}
+check "AutoFDO, clang" autofdo clang
+
+# ---------------------------------------------------------------- edges of an import
+"$ctl" import -j -o db full >table 2>err || not_ok "$name: import" "$(cat err)"
+for p in $programs; do
+	check "import, $p" python3 "$peers" edges "$p" db "$p.fdata"
+done
+
+# ---------------------------------------------------------------- the checks have teeth
+sed 's/ \([0-9]*\)$/ 1\1/' clang.fdata >spoilt
+python3 "$peers" edges clang db spoilt >why 2>&1 && not_ok "$name: spoilt counts" "were not found" ||
+	ok "$name: spoilt counts are found: $(cat why)"
+# One stack less of those that llvm-profgen reads.
+at=$(grep -n '^sample 0 4711 .*>0x4000001' script | sed -n '100s/:.*//p')
+[ -n "$at" ] && sed "${at}d" script >spoilt && "$writer" plain <spoilt || not_ok "$name" "no stack to take"
+profgen clang plain >why && not_ok "$name: a stack less" "was not found" || ok "$name: a stack less is found"
+exit $failed
