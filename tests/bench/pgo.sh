@@ -83,6 +83,24 @@ table_both() { # PROGRAM BURSTS
 	counted "$1" both
 }
 
+# GCC through AutoFDO. Debian 12's, 0.19, writes what GCC reads up to 11.
+table_gcc() { # PROGRAM BURSTS
+	local flags=(-gdwarf-4)
+	command -v gcc-11 create_gcov >/dev/null || {
+		say "$1: no row of GCC without gcc-11 and autofdo"
+		return 0
+	}
+	"build_$1" "$1.gcc" gcc-11 "${flags[@]}" || die "$1 gcc: not built"
+	counted "$1" gcc
+	record "$1" gcc code "$1-gcc.db" "$2"
+	exported "$1" gcc "$1-gcc.db" autofdo-text "$1.afdo" --old-readers
+	create_gcov --binary="bin/$1.gcc" --profile="$1.afdo" --profiler=text --gcov="$1.gcov" \
+		--gcov_version=1 >said 2>&1 || die "$1 gcc: $(tail -n 1 said)"
+	"build_$1" "$1.gcc-step" gcc-11 "${flags[@]}" "-fauto-profile=$PWD/$1.gcov" ||
+		die "$1 gcc-step: not built"
+	counted "$1" gcc-step
+}
+
 # In turns, so that what else the machine does meets all of them.
 timed() { # PROGRAM TURNS VARIANT...
 	local program=$1 turns=$2 command
@@ -114,8 +132,20 @@ step_table() {
 		table_other "$p" "$bursts"
 		table_instrumented "$p"
 		table_both "$p" "$bursts"
-		timed "$p" 15 base bolt-{step,exact}{,-other} clang-{step,exact,step-other,instrumented} both
+		table_gcc "$p" "$bursts"
+		timed "$p" 31 base bolt-{step,exact}{,-other} clang-{step,exact,step-other,instrumented} both
 	done
+}
+
+# Of a few of them what clang makes as well: that takes longer.
+clang_samples() { # PROGRAM BURSTS ROUND
+	case $2 in
+	100 | 400 | 1600) ;;
+	*) return 0 ;;
+	esac
+	exported "$1" base "$1-samples$3.db" llvm-sample samples.prof
+	built "$1" "clang-samples-$2-$3" "-fprofile-sample-use=$PWD/samples.prof"
+	counted "$1" "clang-samples-$2-$3"
 }
 
 # DB grows; what it gives is looked at on the way.
@@ -130,6 +160,7 @@ step_samples() {
 				put "$p" "samples-$wanted-$round" density "$density"
 				bolted "$p" "samples-$wanted-$round" samples.preagg
 				counted "$p" "samples-$wanted-$round"
+				clang_samples "$p" "$wanted" "$round"
 			done
 		done
 	done

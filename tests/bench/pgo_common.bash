@@ -54,7 +54,7 @@ compile() { # COMPILER BINARY DIRECTORY SOURCES -- FLAGS
 	objects=$(mktemp -d)
 	(cd "$directory" && printf '%s\n' "${sources[@]}" |
 		xargs -P2 -I{} "$compiler" -O2 "$@" -c {} -o "$objects/{}.o") &&
-		"$compiler" "$@" -Wl,--emit-relocs -Wl,-E -o "$binary" "$objects"/*.o -lm -ldl
+		"$compiler" -O2 "$@" -Wl,--emit-relocs -Wl,-E -o "$binary" "$objects"/*.o -lm -ldl
 	rm -r "$objects"
 }
 
@@ -78,7 +78,11 @@ work_lua() { command=("$1" "$tests/workloads/text_work.lua" "$2" 1); }
 work_bzip2() { command=("$1" -c "$2"); }
 # Work without end, in this very process.
 serve_lua() { exec "$1" "$tests/workloads/text_work.lua" "$2" 1000000000; }
-serve_bzip2() { exec "$1" -c < <(while cat "$2"; do :; done); }
+serve_bzip2() {
+	local files
+	mapfile -t files < <(yes "$2" | head -n 20000)
+	exec "$1" -c "${files[@]}"
+}
 
 clang_flags=(-g -fdebug-info-for-profiling)
 built() { # PROGRAM VARIANT FLAGS

@@ -67,7 +67,12 @@ def table(name, variants, out):
               f"| {'' if variant == 'base' else change(of['taken'], base['taken'])} "
               f"| {f'{share(variants, variant, best):.0f} %' if has_share else ''} "
               f"| {'' if variant == 'base' else change(of['instructions'], base['instructions'])} "
-              f"| {of.get('time', ''):} |", file=out)
+              f"| {'%.2f' % of['time'] if 'time' in of else ''} |", file=out)
+    if "gcc-step" in variants:
+        gcc, step = variants["gcc"], variants["gcc-step"]
+        print(f"| gcc-11 -O2 | {gcc['taken'] / 1e6:.1f} M | | | | |\n"
+              f"| gcc-11, recorded | {step['taken'] / 1e6:.1f} M | {change(step['taken'], gcc['taken'])} "
+              f"| | {change(step['instructions'], gcc['instructions'])} | |", file=out)
     step, dyno = variants["step"], [variants[v] for v in ("bolt-step", "bolt-exact")]
     figures = [change(v["dyno_after"], v["dyno_before"]) for v in dyno]
     print(f"\n{name}: {step['bursts']:.0f} bursts, density {step['density']:.1f}; by BOLT's own "
@@ -80,11 +85,13 @@ def groups(variants, prefix):
     got = collections.defaultdict(list)
     for variant in variants:
         if variant.startswith(prefix + "-"):
-            got[int(variant.split("-")[1])].append(variant)
+            got[int(variant.split("-")[-2])].append(variant)
     return got
 
 
 def spread(values):
+    if not values:
+        return ""
     middle = f"{statistics.median(values):.0f} %"
     return middle if len(values) == 1 else f"{middle} ({min(values):.0f} to {max(values):.0f})"
 
@@ -94,9 +101,10 @@ def ladder(results, prefix, title, out):
     programs = [p for p in results if groups(results[p], prefix)]
     if not programs:
         return
-    print(f"| {title} |" + "".join(f" {NAMES[p]}: bursts | density | of the possible gain |"
-                                   for p in programs), file=out)
-    print("|---:|" + "---:|---:|---:|" * len(programs), file=out)
+    with_clang = any(groups(results[p], "clang-" + prefix) for p in programs)
+    columns = ["bursts", "density", "BOLT"] + ["clang"] * with_clang
+    print(f"| {title} |" + "".join(f" {NAMES[p]}: {' | '.join(columns)} |" for p in programs), file=out)
+    print("|---:|" + "---:|" * len(columns) * len(programs), file=out)
     for at in sorted(groups(results[programs[0]], prefix)):
         cells = []
         for p in programs:
@@ -104,6 +112,9 @@ def ladder(results, prefix, title, out):
             cells += [f"{statistics.median(all_of[v]['bursts'] for v in of):.0f}",
                       f"{statistics.median(all_of[v]['density'] for v in of):.1f}",
                       spread([share(all_of, v) for v in of])]
+            if with_clang:
+                cells.append(spread([share(all_of, v, "clang-exact")
+                                     for v in groups(all_of, "clang-" + prefix).get(at, [])]))
         print(f"| {at} | " + " | ".join(cells) + " |", file=out)
     print(file=out)
 
