@@ -338,6 +338,12 @@ else
 	not_ok "speculation, privilege, index, ids, features" "$(head -n 4 golden.diff)"
 fi
 
+{ echo file; echo "event sample=ip+tid+time read=20 ids=1"; echo begin; echo "lost 2000 5"
+  echo "lost 2100 3"; echo "lost-samples 2200 100"; echo "lost-samples 0 9"
+  echo "lost-samples 0 1000 by-filter"; } | "$write" lost.data
+"$dump" -s lost.data | grep -q ' lost 109 ' && ok "what perf counts at the end is not lost twice" ||
+	not_ok "what perf counts at the end is not lost twice" "$("$dump" -s lost.data | tail -n 1)"
+
 for kind in 0x8=no 0x408=no 0x20002=no 0x10=yes 0x1000=yes 0x808=yes; do
 	{ echo file; echo "event sample=ip+tid+time+branches branch=${kind%=*}"; echo begin
 	  echo "sample 0 7 2000 0x400100 0x1>0x2:P"; } | "$write" some.data

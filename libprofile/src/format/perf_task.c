@@ -161,20 +161,35 @@ static int take_fork(struct pp_perf *perf, const struct pp_perf_event *event, ui
 
 /* ---------------------------------------------------------------- losses */
 
-static int take_lost(struct pp_perf *perf, const struct pp_perf_event *event, const uint8_t *record,
-		     struct pathprof_error *error)
+/*
+ * At the end perf (6.1) asks the kernel for what each event lost in all, and writes that down
+ * without a time: mostly the same that LOST records told before. What a filter of the recording
+ * dropped was not wanted.
+ */
+static int take_lost(struct pp_perf *perf, const struct pp_perf_event *event, uint64_t time_ns,
+		     const uint8_t *record, struct pathprof_error *error)
 {
 	struct pp_perf_cursor cursor = body(event, record);
+	bool samples = pp_perf_type(record) == PP_PERF_LOST_SAMPLES;
+	struct pp_perf_lost *lost = &perf->lost;
 	uint64_t cnt;
 
-	if (pp_perf_type(record) == PP_PERF_LOST)
+	if (!samples)
 		pp_perf_take_u64(&cursor);
 	cnt = pp_perf_take_u64(&cursor);
 	if (cursor.bad)
 		return bad_record(perf, record, error);
-	/* What a filter of the recording dropped was not wanted. */
-	if (!(pp_perf_misc(record) & PP_PERF_MISC_LOST_BY_FILTER))
-		perf->recording->stats.lost += cnt;
+	if (pp_perf_misc(record) & PP_PERF_MISC_LOST_BY_FILTER)
+		return 0;
+	if (!samples)
+		lost->in_buffers += cnt;
+	else if (!time_ns && event->read_format & PP_PERF_READ_LOST)
+		lost->in_all += cnt;
+	else
+		lost->in_hardware += cnt;
+	perf->recording->stats.lost =
+		lost->in_hardware +
+		(lost->in_all > lost->in_buffers ? lost->in_all : lost->in_buffers);
 	return 0;
 }
 
@@ -192,7 +207,7 @@ int pp_perf_task(struct pp_perf *perf, const struct pp_perf_event *event, uint64
 		return take_fork(perf, event, time_ns, record, error);
 	case PP_PERF_LOST:
 	case PP_PERF_LOST_SAMPLES:
-		return take_lost(perf, event, record, error);
+		return take_lost(perf, event, time_ns, record, error);
 	}
 	perf->recording->stats.unknown++;
 	return 0;

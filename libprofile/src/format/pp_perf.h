@@ -443,6 +443,12 @@ int pp_perf_parts_read(struct pp_perf *perf, struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- the reader */
 
+struct pp_perf_lost {
+	uint64_t in_buffers;  /* that overflowed, told as it happened */
+	uint64_t in_all;      /* the same, told at the end */
+	uint64_t in_hardware; /* before the kernel had them */
+};
+
 struct pp_perf {
 	struct pathprof_recording *recording;
 	struct pp_perf_file main;
@@ -457,6 +463,7 @@ struct pp_perf {
 	struct pp_perf_told told;
 	uint8_t *unpacked; /* PP_PERF_UNPACK_BYTES; NULL before the first compressed record */
 	struct pp_perf_order order;
+	struct pp_perf_lost lost;
 	uint64_t record_at;   /* of the record at hand, in main; or PP_PERF_NOT_IN_FILE */
 	uint8_t *long_record; /* that does not fit into a part's room */
 	struct pathprof_recorded_branch branches[PATHPROF_RECORDED_BRANCHES_MAX];
