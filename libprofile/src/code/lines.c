@@ -95,12 +95,16 @@ uint32_t pp_lines_unit_at(const struct pp_lines *lines, uint64_t vaddr)
 bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
 		 struct pp_line *ret_line)
 {
-	Dwarf_Die die = lines->units[unit].die;
-	Dwarf_Line *line = dwarf_getsrc_die(&die, vaddr - lines->units[unit].bias);
 	unsigned int discriminator = 0;
 	const char *file;
+	Dwarf_Line *line;
+	Dwarf_Die die;
 	int number = 0;
 
+	if (unit >= lines->unit_cnt)
+		return false;
+	die = lines->units[unit].die;
+	line = dwarf_getsrc_die(&die, vaddr - lines->units[unit].bias);
 	if (!line)
 		return false;
 	file = dwarf_linesrc(line, NULL, NULL);
@@ -120,7 +124,6 @@ int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char *
 	const struct pp_lines *lines;
 	struct pp_line line;
 	uint64_t vaddr;
-	uint32_t unit;
 	int rc;
 
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
@@ -128,11 +131,9 @@ int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char *
 	rc = pp_lines_open(code, &lines);
 	if (rc)
 		return rc;
-	unit = pp_lines_unit_at(lines, vaddr);
-	if (unit == PP_SPANS_NONE || !pp_lines_at(lines, unit, vaddr, &line))
-		return -ENOENT;
 	/* Line 0 is how a compiler says that an instruction belongs to none. */
-	if (!line.file[0] || !line.number)
+	if (!pp_lines_at(lines, pp_lines_unit_at(lines, vaddr), vaddr, &line) || !line.file[0] ||
+	    !line.number)
 		return -ENOENT;
 	*ret_file = line.file;
 	*ret_line = (int)line.number;

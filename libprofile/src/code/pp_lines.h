@@ -43,7 +43,7 @@ int pp_lines_open(struct pathprof_code *code, const struct pp_lines **ret_lines)
 void pp_lines_free(struct pp_lines *lines);
 /* The unit that has the code at vaddr, or PP_SPANS_NONE. */
 uint32_t pp_lines_unit_at(const struct pp_lines *lines, uint64_t vaddr);
-/* False: the unit's table has nothing there. */
+/* False: the unit's table has nothing there, or unit is PP_SPANS_NONE. */
 bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
 		 struct pp_line *ret_line);
 /*

@@ -195,13 +195,19 @@ int pp_branch_check_id(const struct pathprof_branch_profile *p, const struct pat
 
 /* ---------------------------------------------------------------- settling */
 
+static uint64_t whole(double weight)
+{
+	if (!(weight > 0))
+		return 0;
+	weight = round(weight);
+	return weight >= 0x1p64 ? UINT64_MAX : (uint64_t)weight;
+}
+
 /* Seen at all stays 1. */
 static uint64_t rounded(const struct pp_branch_entry *entry)
 {
-	double weight = entry->weight > 0 ? round(entry->weight) : 0;
-	uint64_t count = weight >= 0x1p64 ? UINT64_MAX : (uint64_t)weight;
+	uint64_t count = pp_count_sum(entry->count, whole(entry->weight));
 
-	count = pp_count_sum(entry->count, count);
 	return count || entry->weight <= 0 ? count : 1;
 }
 
@@ -257,7 +263,7 @@ static struct pp_branch_entry scaled(const struct pp_branch_entry *entry, double
 		return out;
 	out.count = 0;
 	out.weight += (double)entry->count * scale;
-	out.mispredicted = (uint64_t)llround((double)entry->mispredicted * scale);
+	out.mispredicted = whole((double)entry->mispredicted * scale);
 	return out;
 }
 

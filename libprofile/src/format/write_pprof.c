@@ -405,8 +405,9 @@ static void fill_profile(struct messages *m, const struct image *image)
 	p->n_string_table = image->string_cnt;
 	p->string_table = image->strings;
 	p->time_nanos = o->begin_ns;
-	if (o->end_ns > o->begin_ns && o->begin_ns)
-		p->duration_nanos = o->end_ns - o->begin_ns;
+	if (o->end_ns > o->begin_ns && o->begin_ns &&
+	    __builtin_sub_overflow(o->end_ns, o->begin_ns, &p->duration_nanos))
+		p->duration_nanos = INT64_MAX;
 	p->period_type = &m->period_type;
 	p->period = 1;
 	p->default_sample_type = m->types[INSTRUCTIONS].type;
