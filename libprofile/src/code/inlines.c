@@ -53,6 +53,7 @@ struct pathprof_inlines {
 	struct pathprof_code *code;
 	const struct pp_lines *lines;
 	struct tree *trees; /* one a unit */
+	uint32_t ranges_left;
 };
 
 /* A tree being read. */
@@ -63,6 +64,7 @@ struct reading {
 	Dwarf_Files *files;
 	size_t file_cnt;
 	uint64_t left; /* so many entries more */
+	uint32_t *ranges_left;
 };
 
 /* ---------------------------------------------------------------- split units */
@@ -179,7 +181,8 @@ static int add_function(struct reading *r, Dwarf_Die *die, uint32_t *routine)
 {
 	bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
 	uint32_t span_cnt = r->tree->spans.cnt;
-	int rc = pp_lines_add_ranges(r->code, r->unit, die, r->tree->routine_cnt, &r->tree->spans);
+	int rc = pp_lines_add_ranges(r->code, r->unit, die, r->tree->routine_cnt, &r->tree->spans,
+				     r->ranges_left);
 
 	if (rc || r->tree->spans.cnt == span_cnt)
 		return rc;
@@ -246,7 +249,12 @@ static uint64_t entries_max(Dwarf_Die *root)
 static int read_tree(struct pathprof_inlines *in, uint32_t index)
 {
 	struct tree *tree = &in->trees[index];
-	struct reading r = {.tree = tree, .code = in->code, .unit = &in->lines->units[index]};
+	struct reading r = {
+		.tree = tree,
+		.code = in->code,
+		.unit = &in->lines->units[index],
+		.ranges_left = &in->ranges_left,
+	};
 	const char *producer;
 	Dwarf_Die root;
 	int rc;
@@ -294,6 +302,7 @@ int pathprof_inlines_open(struct pathprof_inlines **ret_inlines, struct pathprof
 
 	if (!rc) {
 		in->code = code;
+		in->ranges_left = PP_RANGES_MAX;
 		rc = pp_lines_open(code, &in->lines);
 	}
 	if (!rc) {

@@ -9,18 +9,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A unit's ranges are no more than its bytes; hostile files' lists could be walked for hours. */
-#define RANGES_MAX (1u << 20)
-
 int pp_lines_add_ranges(const struct pathprof_code *code, const struct pp_unit *unit,
-			Dwarf_Die *die, uint32_t item, struct pp_spans *spans)
+			Dwarf_Die *die, uint32_t item, struct pp_spans *spans, uint32_t *left)
 {
 	Dwarf_Addr base = 0, start, end;
 	ptrdiff_t at = 0;
 	uint64_t offset;
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < RANGES_MAX; i++) {
+	for (; !rc && *left; --*left) {
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
 			break;
@@ -41,7 +38,8 @@ static int add_unit(struct pp_lines *lines, const struct pathprof_code *code, co
 		return rc;
 	unit = &lines->units[lines->unit_cnt];
 	*unit = (struct pp_unit){.die = *die, .bias = bias - code->bias};
-	rc = pp_lines_add_ranges(code, unit, &unit->die, lines->unit_cnt, &lines->spans);
+	rc = pp_lines_add_ranges(code, unit, &unit->die, lines->unit_cnt, &lines->spans,
+				 &lines->ranges_left);
 	lines->unit_cnt += !rc;
 	return rc;
 }
@@ -67,6 +65,7 @@ int pp_lines_open(struct pathprof_code *code, const struct pp_lines **ret_lines)
 		lines = calloc(1, sizeof(*lines));
 		if (!lines)
 			return -ENOMEM;
+		lines->ranges_left = PP_RANGES_MAX;
 		rc = pp_dwfl_open(code) ? 0 : read_units(lines, code);
 		if (rc) {
 			pp_lines_free(lines);

@@ -20,6 +20,10 @@
 #include "pp_code.h"
 #include "pp_spans.h"
 
+/* So many ranges are walked through in all: each takes bytes of its own in sound files, and in
+ * hostile ones every entry could name the same long list. */
+#define PP_RANGES_MAX (1u << 26)
+
 struct pp_unit {
 	Dwarf_Die die;
 	uint64_t bias; /* vaddr = DWARF's address + bias */
@@ -29,6 +33,7 @@ struct pp_lines {
 	struct pp_unit *units;
 	uint32_t unit_cnt, unit_room;
 	struct pp_spans spans; /* vaddrs; items are units */
+	uint32_t ranges_left;
 };
 
 struct pp_line {
@@ -48,9 +53,10 @@ bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
 		 struct pp_line *ret_line);
 /*
  * Adds the ranges of a DIE of that unit. Those of functions that the linker left out are passed
- * over: they begin at 0, or where there is no code. -ENOMEM.
+ * over: they begin at 0, or where there is no code. What was walked through is taken off *left; at
+ * 0 no more is read. -ENOMEM.
  */
 int pp_lines_add_ranges(const struct pathprof_code *code, const struct pp_unit *unit,
-			Dwarf_Die *die, uint32_t item, struct pp_spans *spans);
+			Dwarf_Die *die, uint32_t item, struct pp_spans *spans, uint32_t *left);
 
 #endif
