@@ -230,7 +230,10 @@ static void hand_on_edge(struct pp_import *import, const struct pp_import_edge *
 {
 	const struct pp_counted who = {.pid = (uint32_t)(e->who >> 32)};
 
-	pp_window_add_predicted_edge(import->window, &who, e->image_from, e->image_to, e->cnt,
+	/* all of it was taken back */
+	if (!e->cnt)
+		return;
+	pp_window_add_predicted_edge(import->window, &who, e->image.from, e->image.to, e->cnt,
 				     e->mispredicted);
 }
 
@@ -261,12 +264,10 @@ static void flush_counts(void *context)
 	struct pp_import *import = context;
 	struct pp_import_counts *counts = import->counts;
 
-	for (uint32_t i = 0; counts->edge_cnt && i < PP_IMPORT_EDGE_SLOTS; i++)
-		if (counts->edges[i].cnt)
-			hand_on_edge(import, &counts->edges[i]);
-	for (uint32_t i = 0; counts->walked_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
-		if (counts->walked[i].who)
-			hand_on_walked(import, &counts->walked[i]);
+	for (uint32_t i = 1; i <= counts->edge_cnt; i++)
+		hand_on_edge(import, &counts->edges[i]);
+	for (uint32_t i = 1; i <= counts->walked_cnt; i++)
+		hand_on_walked(import, &counts->walked[i]);
 	for (uint32_t i = 0; counts->path_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
 		if (counts->paths[i].cnt)
 			hand_on_path(import, &counts->paths[i]);

@@ -220,7 +220,7 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 	if (!b || at + 1 != chain->taken_cnt || !is_repeat(chain, at))
 		return false;
 	e = pp_import_counts_edge(chain->counts, chain->salt, chain->who, b->from, b->to);
-	if (e->cnt <= chain->times)
+	if (!e || e->cnt <= chain->times)
 		return false;
 	e->cnt -= chain->times;
 	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
@@ -299,6 +299,7 @@ static bool is_kernel(uint64_t address)
 static void leave_out(struct pp_import_chain *chain, enum pp_import_left why)
 {
 	chain->stats->left[why] += chain->times;
+	chain->stats->edges -= chain->times;
 }
 
 /*
@@ -317,73 +318,85 @@ static void pass_kernel(struct pp_import_chain *chain, const struct pathprof_rec
 	chain->left_at = 0;
 }
 
-/* Why it is no edge; PP_IMPORT_LEFT_CNT: it is one, and *e was filled. */
-static enum pp_import_left fill(struct pp_import_chain *chain, struct pp_import_edge *e,
-				const struct pathprof_recorded_branch *b)
+/* An edge that was not counted yet. Why it is none; PP_IMPORT_LEFT_CNT: it is one. */
+static enum pp_import_left begin_edge(struct pp_import_chain *chain,
+				      const struct pathprof_recorded_branch *b)
 {
-	uint64_t from, to;
+	struct pp_import_edge e = {.from = b->from, .to = b->to, .who = chain->who};
 
 	if (!b->from || !b->to)
 		return PP_IMPORT_EMPTY;
-	if (translate(chain, b->from, &from) < 0 || translate(chain, b->to, &to) < 0)
+	if (translate(chain, b->from, &e.image.from) < 0 ||
+	    translate(chain, b->to, &e.image.to) < 0)
 		return PP_IMPORT_UNMAPPED;
-	*e = (struct pp_import_edge){
-		.from = b->from,
-		.to = b->to,
-		.who = chain->who,
-		.image_from = from,
-		.image_to = to,
-	};
 	/* one without a number, as there is no room, is not walked */
-	if (pp_image_has_code(from))
-		pathprof_walker_branch(chain->parts.walker, &(struct pathprof_taken){from, to},
-				       &e->branch);
-	chain->counts->edge_cnt++;
+	if (pp_image_has_code(e.image.from))
+		pathprof_walker_branch(chain->parts.walker, &e.image, &e.branch);
+	pp_import_counts_add_edge(chain->counts, &e);
 	return PP_IMPORT_LEFT_CNT;
 }
 
 /* Where code is missing on one side, the window ends there or begins behind. */
 static void add_taken(struct pp_import_chain *chain, const struct pp_import_edge *e)
 {
-	bool from = pp_image_has_code(e->image_from), to = pp_image_has_code(e->image_to);
+	bool from = pp_image_has_code(e->image.from);
 
 	if (from) {
 		chain->branches[chain->taken_cnt] = e->branch;
-		chain->taken[chain->taken_cnt++] =
-			(struct pathprof_taken){e->image_from, e->image_to};
+		chain->taken[chain->taken_cnt++] = e->image;
 	}
-	if (!from || !to) {
+	if (!from || !pp_image_has_code(e->image.to)) {
 		chain->stats->no_code += chain->times;
 		end_window(chain);
 	}
 }
 
-static void add_entry(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
+/* What is no branch of the program at all. */
+static bool is_odd(const struct pathprof_recorded_branch *b)
 {
-	enum pp_import_left why = PP_IMPORT_LEFT_CNT;
-	struct pp_import_edge *e;
+	return is_kernel(b->from | b->to) ||
+	       b->flags & (PATHPROF_RECORDED_ABORT | PATHPROF_RECORDED_NOT_TAKEN);
+}
 
-	if (is_kernel(b->from) || is_kernel(b->to)) {
+static void pass_odd(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
+{
+	if (is_kernel(b->from | b->to)) {
 		pass_kernel(chain, b);
 		return;
 	}
-	if (b->flags & (PATHPROF_RECORDED_ABORT | PATHPROF_RECORDED_NOT_TAKEN)) {
-		leave_out(chain, PP_IMPORT_ABORTED);
-		end_window(chain);
+	leave_out(chain, PP_IMPORT_ABORTED);
+	end_window(chain);
+}
+
+/* Whether it is one now. */
+static bool is_new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
+{
+	enum pp_import_left why = begin_edge(chain, b);
+
+	if (why == PP_IMPORT_LEFT_CNT)
+		return true;
+	leave_out(chain, why);
+	end_window(chain);
+	return false;
+}
+
+static inline void add_entry(struct pp_import_chain *chain,
+			     const struct pathprof_recorded_branch *b)
+{
+	struct pp_import_edge *e;
+
+	if (is_odd(b)) {
+		pass_odd(chain, b);
 		return;
 	}
 	e = pp_import_counts_edge(chain->counts, chain->salt, chain->who, b->from, b->to);
-	if (!e->cnt)
-		why = fill(chain, e, b);
-	if (why != PP_IMPORT_LEFT_CNT) {
-		leave_out(chain, why);
-		end_window(chain);
-		return;
+	if (!e) {
+		if (!is_new_edge(chain, b))
+			return;
+		e = &chain->counts->edges[chain->counts->edge_cnt];
 	}
 	e->cnt += chain->times;
-	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
-		e->mispredicted += chain->times;
-	chain->stats->edges += chain->times;
+	e->mispredicted += b->flags & PATHPROF_RECORDED_MISPREDICTED ? chain->times : 0;
 	if (chain->filtered)
 		chain->stats->filtered += chain->times;
 	else
@@ -413,6 +426,7 @@ static void begin_stack(struct pp_import_chain *chain,
 	chain->left_at = 0;
 	chain->stats->stacks += chain->times;
 	chain->stats->branches += chain->times * sample->branch_cnt;
+	chain->stats->edges += chain->times * sample->branch_cnt; /* but for those left out */
 }
 
 void pp_import_chain_stack(struct pp_import_chain *chain,

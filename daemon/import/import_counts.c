@@ -7,6 +7,13 @@
 #include <string.h>
 #include <sys/random.h>
 
+static void set_slots(struct pp_import_index *index, uint32_t slot_cnt)
+{
+	index->slot_cnt = slot_cnt;
+	index->shift = 64 - (uint32_t)__builtin_ctz(slot_cnt);
+	memset(index->slots, 0, slot_cnt * sizeof(index->slots[0]));
+}
+
 int pp_import_counts_new(struct pp_import_counts **ret_counts)
 {
 	struct pp_import_counts *counts = calloc(1, sizeof(*counts));
@@ -16,6 +23,8 @@ int pp_import_counts_new(struct pp_import_counts **ret_counts)
 	/* Early in boot there may be no entropy yet; then where it lies has to do. */
 	if (getrandom(&counts->seed, sizeof(counts->seed), GRND_NONBLOCK) < 0)
 		counts->seed = (uint64_t)(uintptr_t)counts;
+	set_slots(&counts->edge_index, PP_IMPORT_SLOTS_MIN);
+	set_slots(&counts->walked_index, PP_IMPORT_SLOTS_MIN);
 	*ret_counts = counts;
 	return 0;
 }
@@ -25,12 +34,64 @@ void pp_import_counts_free(struct pp_import_counts *counts)
 	free(counts);
 }
 
+/* Indices stay as large as they had to be: the same program mostly goes on. */
 void pp_import_counts_clear(struct pp_import_counts *counts)
 {
-	counts->edge_cnt = 0;
 	if (counts->path_cnt)
 		memset(counts->paths, 0, sizeof(counts->paths));
-	counts->path_cnt = counts->walked_cnt = 0;
-	memset(counts->edges, 0, sizeof(counts->edges));
-	memset(counts->walked, 0, sizeof(counts->walked));
+	set_slots(&counts->edge_index, counts->edge_index.slot_cnt);
+	set_slots(&counts->walked_index, counts->walked_index.slot_cnt);
+	counts->edge_cnt = counts->path_cnt = counts->walked_cnt = 0;
+}
+
+static void enter(struct pp_import_index *index, uint64_t hash, uint32_t number)
+{
+	uint64_t slot = hash >> index->shift;
+
+	while (index->slots[slot])
+		slot = (slot + 1) & (index->slot_cnt - 1);
+	index->slots[slot] = number;
+}
+
+static void enter_edge(struct pp_import_counts *counts, uint32_t number)
+{
+	const struct pp_import_edge *e = &counts->edges[number];
+	uint64_t salt = pp_import_counts_salt(counts, e->who);
+
+	enter(&counts->edge_index, pp_import_counts_edge_hash(salt, e->from, e->to), number);
+}
+
+static void enter_walked(struct pp_import_counts *counts, uint32_t number)
+{
+	enter(&counts->walked_index,
+	      pp_import_counts_walked_hash(counts, counts->walked[number].who), number);
+}
+
+/* With one more there would be more than a quarter of it in use. */
+static bool is_full(const struct pp_import_index *index, uint32_t cnt)
+{
+	return 4 * (cnt + 1) > index->slot_cnt;
+}
+
+void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_import_edge *edge)
+{
+	if (is_full(&counts->edge_index, counts->edge_cnt)) {
+		set_slots(&counts->edge_index, 2 * counts->edge_index.slot_cnt);
+		for (uint32_t i = 1; i <= counts->edge_cnt; i++)
+			enter_edge(counts, i);
+	}
+	counts->edges[++counts->edge_cnt] = *edge;
+	enter_edge(counts, counts->edge_cnt);
+}
+
+void pp_import_counts_begin_walked(struct pp_import_counts *counts,
+				   const struct pp_import_walked *walked)
+{
+	if (is_full(&counts->walked_index, counts->walked_cnt)) {
+		set_slots(&counts->walked_index, 2 * counts->walked_index.slot_cnt);
+		for (uint32_t i = 1; i <= counts->walked_cnt; i++)
+			enter_walked(counts, i);
+	}
+	counts->walked[++counts->walked_cnt] = *walked;
+	enter_walked(counts, counts->walked_cnt);
 }

@@ -4,10 +4,12 @@
  * their addresses mean (import_image.h), and paths. It stands between some ten million branches a
  * second and a profile that wants them one by one with names.
  *
- * Tables with linear probing, at most half full, of a fixed size: who adds asks for room first, and
- * hands everything on when there is none. An edge is found by process, generation of its mappings,
- * and addresses, so that a hit tells in one look-up where both ends lie. Paths are counted by the
- * number that a walker gave them (pathprof/walk.h); those few that have none, by what they are.
+ * Each is an array in the order things were met, of a fixed size, and an index over it with linear
+ * probing, at most a quarter full, that grows with what is there: a program's few thousand edges
+ * then lie close together. Who adds asks for room first, and hands everything on when there is
+ * none. An edge is found by process, generation of its mappings, and addresses, so that a hit tells
+ * in one look-up where both ends lie. Paths are counted by the number that a walker gave them
+ * (pathprof/walk.h); those few that have none, by what they are.
  *
  * Addresses are chosen by those who were profiled: the seed keeps them from choosing collisions.
  * One thread; the owner's memory.
@@ -16,23 +18,37 @@
 #define PP_IMPORT_COUNTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define PP_IMPORT_EDGE_SLOTS (1u << 16)
+#include "pathprof/reconstruct.h"
+
+/* Of each; the first one is of nothing. */
+#define PP_IMPORT_EDGE_MAX   (1u << 15)
+#define PP_IMPORT_PATH_MAX   (1u << 15)
+#define PP_IMPORT_SLOTS      (1u << 17)
+#define PP_IMPORT_SLOTS_MIN  (1u << 11)
 #define PP_IMPORT_PATH_SLOTS (1u << 16)
 
 struct pp_import_edge {
-	uint64_t from, to; /* as recorded */
-	uint64_t who;      /* process << 32 | generation */
-	uint64_t image_from, image_to;
-	uint64_t cnt, mispredicted; /* cnt 0: a free slot */
-	uint32_t branch;            /* its number; 0: it has none */
+	uint64_t from, to;           /* as recorded */
+	uint64_t who;                /* process << 32 | generation; 0: of nobody */
+	struct pathprof_taken image; /* the same as image addresses (import_image.h) */
+	uint64_t cnt, mispredicted;
+	uint32_t branch; /* its number; 0: it has none */
 };
 
 struct pp_import_walked {
-	uint64_t who; /* process << 32 | number of the path; 0: a free slot */
+	uint64_t who; /* process << 32 | number of the path; 0: of nobody */
 	uint64_t cnt;
 	double weight;
+};
+
+/* Numbers of an array; 0: a free slot. */
+struct pp_import_index {
+	uint32_t slot_cnt; /* in use, a power of two */
+	uint32_t shift;    /* 64 - log2 of it */
+	uint32_t slots[PP_IMPORT_SLOTS];
 };
 
 struct pp_import_path {
@@ -45,9 +61,10 @@ struct pp_import_path {
 struct pp_import_counts {
 	uint64_t seed;
 	uint32_t edge_cnt, path_cnt, walked_cnt;
-	struct pp_import_edge edges[PP_IMPORT_EDGE_SLOTS];
-	struct pp_import_walked walked[PP_IMPORT_PATH_SLOTS];
-	struct pp_import_path paths[PP_IMPORT_PATH_SLOTS];
+	struct pp_import_index edge_index, walked_index;
+	struct pp_import_edge edges[PP_IMPORT_EDGE_MAX + 1];    /* [1..edge_cnt] */
+	struct pp_import_walked walked[PP_IMPORT_PATH_MAX + 1]; /* [1..walked_cnt] */
+	struct pp_import_path paths[PP_IMPORT_PATH_SLOTS];      /* by their slot */
 };
 
 int pp_import_counts_new(struct pp_import_counts **ret_counts);
@@ -55,12 +72,18 @@ int pp_import_counts_new(struct pp_import_counts **ret_counts);
 void pp_import_counts_free(struct pp_import_counts *counts);
 void pp_import_counts_clear(struct pp_import_counts *counts);
 
+/* There is room for it: counted so often as it has it. It can be found from now on. */
+void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_import_edge *edge);
+/* There is room for it, and it was not counted yet. */
+void pp_import_counts_begin_walked(struct pp_import_counts *counts,
+				   const struct pp_import_walked *walked);
+
 /* Whether so many more of each will fit. */
 static inline bool pp_import_counts_room(const struct pp_import_counts *counts, uint32_t edge_cnt,
 					 uint32_t path_cnt)
 {
-	return counts->edge_cnt + edge_cnt <= PP_IMPORT_EDGE_SLOTS / 2 &&
-	       counts->walked_cnt + path_cnt <= PP_IMPORT_PATH_SLOTS / 2 &&
+	return counts->edge_cnt + edge_cnt <= PP_IMPORT_EDGE_MAX &&
+	       counts->walked_cnt + path_cnt <= PP_IMPORT_PATH_MAX &&
 	       counts->path_cnt + path_cnt <= PP_IMPORT_PATH_SLOTS / 2;
 }
 
@@ -76,39 +99,54 @@ static inline uint64_t pp_import_counts_salt(const struct pp_import_counts *coun
 	return pp_import_counts_mix(counts->seed, who);
 }
 
-/* Its slot; free when it was not counted yet: the caller fills it, and counts edge_cnt. */
+static inline uint64_t pp_import_counts_edge_hash(uint64_t salt, uint64_t from, uint64_t to)
+{
+	return ((from ^ salt) * UINT64_C(0xbf58476d1ce4e5b9) ^ to) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* NULL: it was not counted yet. */
 static inline struct pp_import_edge *pp_import_counts_edge(struct pp_import_counts *counts,
 							   uint64_t salt, uint64_t who,
 							   uint64_t from, uint64_t to)
 {
-	uint64_t hash =
-		((from ^ salt) * UINT64_C(0xbf58476d1ce4e5b9) ^ to) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t slot = (uint32_t)(hash >> 48) & (PP_IMPORT_EDGE_SLOTS - 1);
+	const struct pp_import_index *index = &counts->edge_index;
+	uint64_t slot = pp_import_counts_edge_hash(salt, from, to) >> index->shift;
 
-	for (;; slot = (slot + 1) & (PP_IMPORT_EDGE_SLOTS - 1)) {
-		struct pp_import_edge *e = &counts->edges[slot];
+	for (;; slot = (slot + 1) & (index->slot_cnt - 1)) {
+		uint32_t number = index->slots[slot];
+		struct pp_import_edge *e = &counts->edges[number];
 
-		if ((e->from == from && e->to == to && e->who == who && e->cnt) || !e->cnt)
+		if (e->from == from && e->to == to && e->who == who)
 			return e;
+		if (!number)
+			return NULL;
 	}
 }
 
-/* There is room. */
+static inline uint64_t pp_import_counts_walked_hash(const struct pp_import_counts *counts,
+						    uint64_t who)
+{
+	return (who ^ counts->seed) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* There is room. who as in struct pp_import_walked. */
 static inline void pp_import_counts_add_walked(struct pp_import_counts *counts, uint64_t who,
 					       uint64_t cnt, double weight)
 {
-	uint64_t hash = (who ^ counts->seed) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t slot = (uint32_t)(hash >> 48) & (PP_IMPORT_PATH_SLOTS - 1);
-	struct pp_import_walked *w = &counts->walked[slot];
+	const struct pp_import_index *index = &counts->walked_index;
+	uint64_t slot = pp_import_counts_walked_hash(counts, who) >> index->shift;
+	uint32_t number = index->slots[slot];
 
-	while (w->who != who && w->who) {
-		slot = (slot + 1) & (PP_IMPORT_PATH_SLOTS - 1);
-		w = &counts->walked[slot];
+	while (counts->walked[number].who != who && number) {
+		slot = (slot + 1) & (index->slot_cnt - 1);
+		number = index->slots[slot];
 	}
-	counts->walked_cnt += !w->who;
-	w->who = who;
-	w->cnt += cnt;
-	w->weight += weight;
+	if (!number) {
+		pp_import_counts_begin_walked(counts, &(struct pp_import_walked){who, cnt, weight});
+		return;
+	}
+	counts->walked[number].cnt += cnt;
+	counts->walked[number].weight += weight;
 }
 
 /* There is room. */

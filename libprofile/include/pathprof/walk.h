@@ -30,7 +30,7 @@ struct pathprof_walker;
 
 /* A path that ended in a window. */
 struct pathprof_walked {
-	uint32_t path; /* its number */
+	uint64_t path; /* its number */
 	uint32_t span; /* as in struct pathprof_path_seen */
 };
 

@@ -3,8 +3,8 @@
  * Windows step by step: see pathprof/walk.h. A step that is not known is gone by the core's own
  * path stack, with nothing on it but the path that was on top: no branch looks further down.
  *
- * Workload: a look-up a branch, each waiting for the one before it; so nothing else in the loop may
- * be a jump that the processor has to guess.
+ * Workload: a step a branch, each waiting for the one before it; so few things in the loop may be
+ * jumps that the processor has to guess.
  * Locking: none, one owner. Ownership: the object's memory is bounded (pp_walk.h).
  */
 #include "pathprof/walk.h"
@@ -21,8 +21,7 @@
 #define TRIAL_BEFORE 0
 #define TRIAL_TAKEN  1000
 
-/* Free slots lie above whatever is on top, so that what may be pushed can be written first. */
-#define RING_SLOTS (2 * PP_PATH_STACK_DEPTH)
+#define RING_SLOTS PP_PATH_STACK_DEPTH
 
 /* A path by its key; no padding. */
 struct path {
@@ -204,30 +203,35 @@ static int go_all(struct trial *trial, const struct pp_reconstructed *run,
 	return r;
 }
 
-static uint8_t born_of(const struct pp_path_entry *entry)
+/* So far below the top of the stack. */
+static const struct pp_path_entry *entry_at(const struct trial *trial, uint32_t below_top)
 {
-	if (entry->born == TRIAL_BEFORE)
-		return PP_BORN_BEFORE;
-	return entry->born == TRIAL_TAKEN ? PP_BORN_ON_WAY : PP_BORN_LATE;
+	return &trial->stack.entry[PP_MASK(trial->stack.top - below_top, PP_PATH_STACK_DEPTH - 1)];
+}
+
+static int keep_put(struct trial *trial, const struct pp_path_entry *entry, uint32_t *ret_path)
+{
+	const struct path path = {entry->start, entry->desc};
+
+	return number_of(trial->walker, &trial->walker->paths, &path, ret_path);
 }
 
 /* What is on the stack now stands where there was one path, or none. */
-static int keep_put(struct trial *trial)
+static int keep_all_put(struct trial *trial)
 {
-	const struct pp_path_stack *stack = &trial->stack;
-	int r = 0;
+	const struct pp_path_entry *low = entry_at(trial, trial->stack.depth - 1);
+	const struct pp_path_entry *high = entry_at(trial, 0);
+	struct pp_step *step = &trial->step;
+	int r;
 
-	trial->step.put_cnt = (uint8_t)stack->depth;
-	for (uint32_t i = 0; i < stack->depth && r == 0; i++) {
-		const struct pp_path_entry *e = &stack->entry[PP_MASK(
-			stack->top - (stack->depth - 1) + i, PP_PATH_STACK_DEPTH - 1)];
-		const struct path path = {e->start, e->desc};
-
-		trial->step.born[i] = born_of(e);
-		r = number_of(trial->walker, &trial->walker->paths, &path, &trial->step.path[i]);
-		trial->step.next = trial->step.path[i];
-	}
-	return r;
+	step->put_cnt = trial->stack.depth & 3;
+	if (!step->put_cnt)
+		return 0;
+	step->is_old = low->born == TRIAL_BEFORE;
+	step->low_late = low->born > TRIAL_TAKEN;
+	step->high_late = high->born > TRIAL_TAKEN;
+	r = keep_put(trial, low, &step->low);
+	return r < 0 ? r : keep_put(trial, high, &step->high);
 }
 
 static int make_end_room(struct pathprof_walker *walker, uint32_t cnt)
@@ -266,9 +270,9 @@ static int keep_ends(struct trial *trial)
 	return 0;
 }
 
-/* 0 and the new step; a refusal; or negative. */
-static int learn(struct pathprof_walker *walker, uint32_t path, uint32_t before, uint32_t branch,
-		 const struct pp_step **ret_step)
+/* 0 and the new step's index; a refusal; or negative. */
+static __attribute__((noinline)) int learn(struct pathprof_walker *walker, uint32_t path,
+					   uint32_t before, uint32_t branch, uint32_t *ret_index)
 {
 	const struct pathprof_taken *taken, *last;
 	struct pp_reconstructed run;
@@ -290,30 +294,36 @@ static int learn(struct pathprof_walker *walker, uint32_t path, uint32_t before,
 	set_up(&trial, path);
 	r = go_all(&trial, &run, taken);
 	if (r == 0)
-		r = keep_put(&trial);
+		r = keep_all_put(&trial);
 	if (r == 0)
 		r = keep_ends(&trial);
 	if (r == 0)
-		r = pp_steps_add(&walker->steps, &trial.step, ret_step);
+		r = pp_steps_add(&walker->steps, &trial.step, ret_index);
 	walker->is_full |= r < 0;
 	return r;
 }
 
 /* ---------------------------------------------------------------- walking */
 
-struct ring_entry {
-	uint32_t path, born;
-};
-
+/*
+ * Where a window has come to. Paths below the one on top wait in a ring, by the low bits of their
+ * place; `born` is how many branches had been taken when a path was pushed.
+ */
 struct walk {
-	struct ring_entry ring[RING_SLOTS];
-	uint32_t top, depth; /* of the ring: the entry on top, and how many there are */
-	uint32_t taken_cnt;
-	uint32_t ended_cnt;
+	uint32_t path, born; /* on top; path 0: there is none */
+	uint32_t end, begin; /* places of those below: [begin, end) */
+	uint32_t taken_cnt, ended_cnt, total_cnt;
+	uint32_t before; /* the branch before; 0: none */
+	uint32_t last;   /* the step before */
 };
 
-static void end_several(const struct pathprof_walker *walker, const struct pp_step *step,
-			uint32_t age, struct pathprof_walked *ended)
+struct ring {
+	uint32_t path[RING_SLOTS], born[RING_SLOTS];
+};
+
+static __attribute__((noinline)) void end_several(const struct pathprof_walker *walker,
+						  const struct pp_step *step, uint32_t age,
+						  struct pathprof_walked *ended)
 {
 	const uint32_t *ends = walker->ends + step->end;
 
@@ -322,70 +332,103 @@ static void end_several(const struct pathprof_walker *walker, const struct pp_st
 	ended[step->end_cnt - 1].span += step->late;
 }
 
-static inline uint32_t born_at(uint32_t taken_cnt, uint8_t born, uint32_t before)
-{
-	return born == PP_BORN_BEFORE ? before : taken_cnt + (born - PP_BORN_ON_WAY);
-}
-
-/* What the step has put there, which needs no waiting for the ring. */
-static inline uint32_t path_on_top(const struct walk *walk, const struct pp_step *step)
-{
-	if (PP_LIKELY(step->next))
-		return step->next;
-	return walk->depth ? walk->ring[walk->top % RING_SLOTS].path : 0;
-}
-
-static inline void take_step(struct walk *walk, const struct pathprof_walker *walker,
+/* Of no path there is room for one more as well: each branch ends one at most. */
+static inline void end_paths(struct walk *walk, const struct pathprof_walker *walker,
 			     const struct pp_step *step, struct pathprof_walked *ended)
 {
-	uint32_t now = walk->taken_cnt++, had = walk->depth != 0;
-	uint32_t born = had ? walk->ring[walk->top % RING_SLOTS].born : now;
-	struct pathprof_walked *end = ended + walk->ended_cnt;
-	struct ring_entry *ring = walk->ring;
+	uint32_t age = walk->path ? walk->taken_cnt - walk->born : 0;
+	struct pathprof_walked *at = ended + walk->ended_cnt;
 
-	*end = (struct pathprof_walked){step->end, now - born + step->late};
+	at->path = step->end;
+	at->span = age + step->late;
 	if (PP_UNLIKELY(step->end_cnt > 1))
-		end_several(walker, step, now - born, end);
+		end_several(walker, step, age, at);
 	walk->ended_cnt += step->end_cnt;
-	walk->top -= had;
-	ring[(walk->top + 1) % RING_SLOTS] =
-		(struct ring_entry){step->path[0], born_at(now, step->born[0], born)};
-	ring[(walk->top + 2) % RING_SLOTS] =
-		(struct ring_entry){step->path[1], born_at(now, step->born[1], born)};
-	walk->top += step->put_cnt;
-	walk->depth += step->put_cnt - had;
-	/* a full stack has dropped its oldest entry */
-	walk->depth = walk->depth < PP_PATH_STACK_DEPTH ? walk->depth : PP_PATH_STACK_DEPTH;
+}
+
+/* A return: the path below goes on. */
+static inline void uncover(struct walk *walk, const struct ring *ring)
+{
+	walk->path = 0;
+	if (walk->end == walk->begin)
+		return;
+	walk->end--;
+	walk->path = ring->path[walk->end % RING_SLOTS];
+	walk->born = ring->born[walk->end % RING_SLOTS];
+}
+
+/* A full stack drops its oldest entry. */
+static inline void cover(struct walk *walk, struct ring *ring, uint32_t path, uint32_t born)
+{
+	ring->path[walk->end % RING_SLOTS] = path;
+	ring->born[walk->end % RING_SLOTS] = born;
+	walk->end++;
+	if (PP_UNLIKELY(walk->end - walk->begin >= PP_PATH_STACK_DEPTH))
+		walk->begin++;
+}
+
+static inline void put_paths(struct walk *walk, struct ring *ring, const struct pp_step *step)
+{
+	uint32_t born = step->is_old ? walk->born : walk->taken_cnt + step->low_late;
+
+	if (!step->put_cnt) {
+		uncover(walk, ring);
+		return;
+	}
+	if (step->put_cnt > 1) {
+		cover(walk, ring, step->low, born);
+		born = walk->taken_cnt + step->high_late;
+	}
+	walk->path = step->high;
+	walk->born = born;
+}
+
+/* Not the step that was guessed. 0 and its index; a refusal; or negative. */
+static __attribute__((noinline)) int find_step(struct pathprof_walker *walker,
+					       const struct walk *walk, uint32_t branch,
+					       uint32_t *ret_index)
+{
+	uint64_t key = pp_step_key(walk->path, walk->before, branch);
+	uint32_t slot = *pp_steps_slot(&walker->steps, key);
+	int r = 0;
+
+	*ret_index = slot - 1;
+	if (PP_UNLIKELY(!slot))
+		r = learn(walker, walk->path, walk->before, branch, ret_index);
+	if (r == 0)
+		walker->steps.steps[walk->last].next = *ret_index;
+	return r;
 }
 
 int pathprof_walk(struct pathprof_walker *walker, const uint32_t *branches, uint32_t cnt,
 		  struct pathprof_walked *ended, uint32_t *ret_cnt)
 {
-	struct walk walk;
-	uint32_t path = 0, before = 0, total = 0;
+	const struct pp_step *steps = walker->steps.steps;
+	struct walk walk = {.path = 0};
+	struct ring ring;
 
-	walk.top = walk.depth = walk.taken_cnt = walk.ended_cnt = 0;
-	walk.ring[0] = (struct ring_entry){0, 0};
 	if (!cnt)
 		return PATHPROF_REFUSED_EMPTY;
 	if (walker->is_full)
 		return -ENOSPC;
-	for (uint32_t i = 0; i < cnt; i++) {
-		uint64_t key = pp_step_key(path, before, branches[i]);
-		const struct pp_step *step = pp_steps_find(&walker->steps, key);
-		int r;
+	for (; walk.taken_cnt < cnt; walk.taken_cnt++) {
+		uint32_t branch = branches[walk.taken_cnt], index = steps[walk.last].next;
 
-		if (PP_UNLIKELY(!step->key)) {
-			r = learn(walker, path, before, branches[i], &step);
+		if (steps[index].key != pp_step_key(walk.path, walk.before, branch)) {
+			struct walk here = walk;
+			int r = find_step(walker, &here, branch, &index);
+
 			if (r)
 				return r;
+			steps = walker->steps.steps;
 		}
-		total += step->branch_cnt;
-		if (PP_UNLIKELY(total > PATHPROF_BURST_MAX))
+		walk.total_cnt += steps[index].branch_cnt;
+		if (PP_UNLIKELY(walk.total_cnt > PATHPROF_BURST_MAX))
 			return PATHPROF_REFUSED_TOO_LONG;
-		take_step(&walk, walker, step, ended);
-		path = path_on_top(&walk, step);
-		before = branches[i];
+		end_paths(&walk, walker, &steps[index], ended);
+		put_paths(&walk, &ring, &steps[index]);
+		walk.before = branch;
+		walk.last = index;
 	}
 	*ret_cnt = walk.ended_cnt;
 	return 0;

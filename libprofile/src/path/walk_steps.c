@@ -9,17 +9,21 @@
 
 static int grow(struct pp_steps *steps, uint32_t room)
 {
-	struct pp_steps grown = {.room = room, .cnt = steps->cnt, .factor = steps->factor};
+	uint32_t *slots = calloc(2 * (size_t)room, sizeof(slots[0]));
+	struct pp_step *moved = reallocarray(steps->steps, room, sizeof(moved[0]));
 
-	grown.shift = 64 - (uint32_t)__builtin_ctz(2 * room);
-	grown.slots = calloc(2 * (size_t)room, sizeof(grown.slots[0]));
-	if (!grown.slots)
+	if (moved)
+		steps->steps = moved;
+	if (!slots || !moved) {
+		free(slots);
 		return -ENOMEM;
-	for (uint32_t i = 0; i < 2 * steps->room; i++)
-		if (steps->slots[i].key)
-			*pp_steps_find(&grown, steps->slots[i].key) = steps->slots[i];
+	}
 	free(steps->slots);
-	*steps = grown;
+	steps->slots = slots;
+	steps->room = room;
+	steps->shift = 64 - (uint32_t)__builtin_ctz(2 * room);
+	for (uint32_t i = 0; i < steps->cnt; i++)
+		*pp_steps_slot(steps, steps->steps[i].key) = i + 1;
 	return 0;
 }
 
@@ -28,21 +32,24 @@ int pp_steps_init(struct pp_steps *ret_steps, uint64_t seed)
 	struct pp_steps steps = {.factor = XXH3_64bits(&seed, sizeof(seed)) | 1};
 	int r = grow(&steps, PP_WALK_STEPS_MIN);
 
-	if (r == 0)
-		*ret_steps = steps;
-	return r;
+	if (r < 0) {
+		pp_steps_release(&steps);
+		return r;
+	}
+	steps.steps[0] = (struct pp_step){.key = 0};
+	*ret_steps = steps;
+	return 0;
 }
 
 void pp_steps_release(struct pp_steps *steps)
 {
+	free(steps->steps);
 	free(steps->slots);
 	memset(steps, 0, sizeof(*steps));
 }
 
-int pp_steps_add(struct pp_steps *steps, const struct pp_step *step,
-		 const struct pp_step **ret_step)
+int pp_steps_add(struct pp_steps *steps, const struct pp_step *step, uint32_t *ret_index)
 {
-	struct pp_step *slot;
 	int r = 0;
 
 	if (steps->cnt == PP_WALK_STEPS_MAX)
@@ -51,9 +58,8 @@ int pp_steps_add(struct pp_steps *steps, const struct pp_step *step,
 		r = grow(steps, 2 * steps->room);
 	if (r < 0)
 		return r;
-	slot = pp_steps_find(steps, step->key);
-	*slot = *step;
-	steps->cnt++;
-	*ret_step = slot;
+	steps->steps[steps->cnt] = *step;
+	*pp_steps_slot(steps, step->key) = steps->cnt + 1;
+	*ret_index = steps->cnt++;
 	return 0;
 }
