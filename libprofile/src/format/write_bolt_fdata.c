@@ -4,9 +4,9 @@
  *
  *     1 FROM-FUNCTION OFFSET 1 TO-FUNCTION OFFSET MISPREDICTS COUNT
  *
- * with `0 [unknown] 0` in place of what is in no function. Local functions have a number behind
- * their name, as BOLT names them: the first of that name /1. Returns are left out, as perf2bolt
- * does.
+ * with `0 [unknown] 0` in place of what is in no function, if it is one end alone. Local functions
+ * have a number behind their name, as BOLT names them: the first of that name /1. Returns are left
+ * out, as perf2bolt does.
  *
  * The reader takes nothing else, so that the profile's origin has no place.
  *
@@ -95,23 +95,43 @@ static const struct pp_symbol *symbol_at(const struct names *names, uint64_t vad
 	return low && names->symbols[low - 1].start == vaddr ? &names->symbols[low - 1] : NULL;
 }
 
-/* The linker's stub for a function: BOLT's callee@PLT. */
-static bool put_stub(const struct names *names, uint64_t offset)
+/* The linker's stub for a function that lies there; NULL: none. */
+static const struct pathprof_graph_function *stub_at(const struct names *names, uint64_t offset)
 {
 	const struct pathprof_graph *g = names->x->graph;
 	uint32_t b = pathprof_graph_block_at(g, offset);
 	const struct pathprof_graph_function *f;
-	const char *name;
 
 	if (b == PATHPROF_GRAPH_NONE)
-		return false;
+		return NULL;
 	f = &g->functions[g->blocks[b].function];
-	name = pathprof_graph_name(g, g->blocks[b].function);
-	if (!(f->flags & PATHPROF_FUNCTION_PLT) || !strchr(name, '@'))
+	return (f->flags & PATHPROF_FUNCTION_PLT) && strchr(g->names + f->name, '@') ? f : NULL;
+}
+
+/* BOLT's callee@PLT. */
+static bool put_stub(const struct names *names, uint64_t offset)
+{
+	const struct pathprof_graph *g = names->x->graph;
+	const struct pathprof_graph_function *f = stub_at(names, offset);
+	const char *name = f ? g->names + f->name : NULL;
+
+	if (!f)
 		return false;
 	fprintf(names->x->file, "1 %.*s@PLT %" PRIx64 " ", (int)strcspn(name, "@"), name,
 		offset - g->parts[f->first_part].start);
 	return true;
+}
+
+/* Is it in anything with a name? */
+static bool is_named(const struct names *names, uint64_t offset)
+{
+	const char *name = NULL;
+	uint64_t start;
+
+	if (offset == PATHPROF_OUTSIDE)
+		return false;
+	return stub_at(names, offset) ||
+	       (!pathprof_code_function(names->x->code, offset, &name, &start) && name);
 }
 
 static void put_place(const struct names *names, uint64_t offset)
@@ -151,7 +171,8 @@ static void put_all(const struct names *names, const struct pp_fall *falls, uint
 	const struct pathprof_branch_profile *p = names->x->profile;
 
 	for (uint32_t i = 0; i < p->branch_cnt; i++)
-		if (p->branches[i].count && !pp_is_return(names->x->graph, p->branches[i].from))
+		if (p->branches[i].count && !pp_is_return(names->x->graph, p->branches[i].from) &&
+		    (is_named(names, p->branches[i].from) || is_named(names, p->branches[i].to)))
 			put(names, p->branches[i].from, p->branches[i].to,
 			    p->branches[i].mispredicted, p->branches[i].count);
 	for (uint32_t i = 0; i < fall_cnt; i++)
