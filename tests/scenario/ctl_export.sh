@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# pathprofctl export as a user meets it: every format, from a database and from a recording; the
+# same counts by whatever way they come; and what goes wrong in one line that says what to do, with
+# nothing left behind. What the formats' own tools make of them: export_tools.sh, import_peers.sh.
+set -u
+name=ctl_export
+. "$(dirname "$0")/trace_common.bash"
+ctl=$build/bin/pathprofctl
+cut=$build/tests/tools/trace_recording
+writer=$build/tests/tools/perf_data_write
+trace_needs "$tracer" "$ctl" "$cut" "$writer" "$build/bin/pathprofd"
+trace_needs_qemu
+command -v gcc >/dev/null && command -v python3 >/dev/null || {
+	echo "skip $name: no gcc or no python3"
+	exit 0
+}
+cd "$work" || exit 1
+export XDG_STATE_HOME=$work/state LC_ALL=C TZ=UTC
+unset PATHPROF_DB DEBUGINFOD_URLS
+
+source=$tests_dir/workloads/export_mix.c
+mkdir other && gcc -O2 -g -o program "$source" && gcc -O1 -g -o other/program "$source" &&
+	"$tracer" -o trace -- ./program 300 >/dev/null 2>err && "$cut" trace 2000 32 script expected &&
+	"$writer" recorded <script && "$ctl" import -o db recorded >table 2>err || {
+	not_ok "$name" "no recording: $(tail -n 1 err)"
+	exit 1
+}
+id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+
+# ---------------------------------------------------------------- every format
+declare -A form=(
+	[bolt-preagg]='^E.build-id=[0-9a-f]+;binary= ^T(.[0-9a-f]+){4}$ ^B.[X:0-9a-f]+.[X:0-9a-f]+.[0-9]+.[0-9]+$'
+	[bolt-fdata]='^1.main.[0-9a-f]+.1.main.[0-9a-f]+.[0-9]+.[0-9]+$'
+	[profgen-raw]='^[0-9a-f]+-[0-9a-f]+:[0-9]+$ ^[0-9a-f]+->[0-9a-f]+:[0-9]+$'
+	[autofdo-text]='^[0-9a-f]+-[0-9a-f]+:[0-9]+$ ^[0-9a-f]+:[0-9]+$ ^[0-9a-f]+->[0-9a-f]+:[0-9]+$'
+	[llvm-sample]='^main:[0-9]+:[0-9]+$ ^.[0-9.]+:.[0-9]+'
+	[folded]='^program@?[^;]*;main.*.[0-9]+$'
+	[csv]='^branch, ^range,'
+)
+# has FORMAT FILE: lines of each of its forms, whose blanks are dots
+has() {
+	local pattern
+	for pattern in ${form[$1]:-}; do
+		grep -qE "$pattern" "$2" || {
+			echo "no line like $pattern"
+			return 1
+		}
+	done
+	[ -s "$2" ] || echo "nothing written"
+	[ -s "$2" ]
+}
+exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and what is said
+	local format=$1
+	shift
+	rm -f out*
+	"$ctl" export -F "$format" -o out "$@" 2>said || {
+		cat said
+		return 1
+	}
+	grep -qE 'enough samples: density [0-9.]+, BOLT wants 60|few samples: .* times as much' said ||
+		{ echo "no verdict: $(cat said)"; return 1; }
+	[ "$(wc -l <said)" -eq 1 ] || { echo "said: $(cat said)"; return 1; }
+	[ "$(echo out*)" = out ] || { echo "left behind: $(echo out*)"; return 1; }
+	"$ctl" export -F "$format" "$@" 2>said | cmp -s - out || { echo "not the same on stdout"; return 1; }
+	has "$format" out
+}
+for format in bolt-preagg bolt-fdata profgen-raw autofdo-text llvm-sample pprof folded csv; do
+	for from in "--db db --binary program" "--recording recorded --file ./program"; do
+		# shellcheck disable=SC2086
+		if why=$(exported "$format" $from); then
+			ok "$name: $format ${from%% *}"
+		else
+			not_ok "$name: $format ${from%% *}" "$why"
+		fi
+	done
+done
+
+# ---------------------------------------------------------------- options
+from=(--recording recorded --file ./program)
+"$ctl" export "${from[@]}" -F csv --json 2>/dev/null | python3 -c '
+import json, sys
+table = json.load(sys.stdin)
+assert table["profile"]["samples"] > 100 and any(c["kind"] == "range" for c in table["counts"])' &&
+	ok "$name: csv --json" || not_ok "$name: csv --json" "see above"
+"$ctl" export "${from[@]}" -F bolt-preagg --old-readers -o out 2>said && ! grep -qvE '^[BFf] ' out &&
+	ok "$name: --old-readers" || not_ok "$name: --old-readers" "$(grep -vE '^[BFf] ' out | head -n 2)"
+
+# ---------------------------------------------------------------- the same counts by every way
+"$ctl" export "${from[@]}" -F bolt-fdata 2>/dev/null | sort >want
+# same WHAT RECORDING FORMAT
+same() {
+	"$ctl" export --recording "$2" --recording-format "$3" --file ./program -F bolt-fdata 2>said <recorded |
+		sort >got
+	cmp -s want got && [ "$(wc -l <got)" -gt 30 ] && ok "$name: $1" ||
+		not_ok "$name: $1" "$(cat said) $(diff want got | head -n 3 | tr '\n' ' ')"
+}
+same "through a pipe" - perf.data
+"$ctl" export "${from[@]}" -F bolt-preagg -o again 2>/dev/null
+same "bolt-preagg read again" again bolt-preagg
+if command -v perf >/dev/null && perf script -i recorded --show-mmap-events --show-task-events \
+	-F comm,pid,tid,time,event,ip,brstack >text 2>/dev/null; then
+	same "perf's text" text perf-script
+else
+	echo "skip $name: perf's text: no perf that prints it (apt install linux-perf)"
+fi
+# The branches of a database are those of the recording that it was made of.
+for way in "--db db --binary program" "${from[*]}"; do
+	# shellcheck disable=SC2086
+	"$ctl" export $way -F csv 2>/dev/null | grep '^branch,' | sort >"branches.${way:2:2}"
+done
+[ "$(wc -l <branches.db)" -gt 20 ] && cmp -s branches.db branches.re &&
+	ok "$name: $(wc -l <branches.db) branches by import and straight" ||
+	not_ok "$name: branches by import" "$(diff branches.db branches.re | head -n 3)"
+
+# ---------------------------------------------------------------- what goes wrong
+# fails STATUS PATTERN ARGS...: one line, and -o's file is as it was
+fails() {
+	local want=$1 pattern=$2 status=0
+	shift 2
+	echo before >kept
+	"$ctl" export "$@" >got 2>said </dev/null || status=$?
+	if [ "$status" -eq "$want" ] && [ "$(wc -l <said)" -eq 1 ] && grep -q "^pathprofctl: .*$pattern" said &&
+		[ "$(cat kept)" = before ] && [ ! -s got ] && [ ! -e kept.draft ]; then
+		ok "$name: $(cut -c 14- said)"
+	else
+		not_ok "$name: export $*" "status $status: $(cat said)"
+	fi
+}
+to=(-F bolt-fdata -o kept)
+fails 1 "other/program.*$(id_of other/program).*$(id_of program)" "${to[@]}" --recording recorded --file other/program
+fails 1 "$(id_of other/program).*$(id_of program)" "${to[@]}" --db db --binary program --file other/program
+fails 1 "nothere: .*No such file" "${to[@]}" --recording recorded --file nothere
+fails 1 "nothere: No such file" "${to[@]}" --recording nothere --file program
+fails 1 "script: " "${to[@]}" --recording recorded --file script
+fails 1 "script: " "${to[@]}" --recording script --file program
+fails 1 "no mapping of .*gcc.*show-mmap-events" "${to[@]}" --recording recorded --file "$(command -v gcc)"
+fails 1 "no binary of the selection" "${to[@]}" --db db --binary nosuch
+fails 1 "nothere" "${to[@]}" --db nothere
+sed '/^sample/d' script | "$writer" empty
+fails 1 "no samples" "${to[@]}" --recording empty --file program
+sed -n '/^sample/!p; s/^\(sample 0 4711 [0-9]* 0x[0-9a-f]*\).*/\1/p' script | "$writer" stackless
+fails 1 "no branch stacks: .*perf record -b" "${to[@]}" --recording stackless --file program
+head -c 3000 recorded >short
+fails 1 "none of its .* samples\|no samples" "${to[@]}" --recording short --file program
+fails 1 "nowhere/out" -F bolt-fdata -o nowhere/out --recording recorded --file program
+fails 2 "file says of which" "${to[@]}" --recording recorded
+fails 2 "read whole" "${to[@]}" --recording recorded --file program --binary program
+fails 2 "goes with --recording" "${to[@]}" --db db --recording-format perf.data
+fails 2 "not a valid FORMAT" "${to[@]}" --recording recorded --file program --recording-format pprof
+fails 2 "not a valid FORMAT" -F perf.data --recording recorded --file program
+fails 2 "json goes with" "${to[@]}" --json --recording recorded --file program
+fails 2 "format is needed" --recording recorded --file program
+if "$ctl" export "${from[@]}" -F csv >/dev/full 2>said || ! grep -q 'cannot be written' said; then
+	not_ok "$name: a full disk" "$(cat said)"
+else
+	ok "$name: a full disk"
+fi
+
+# ---------------------------------------------------------------- what is worth knowing
+head -c $(($(stat -c %s recorded) * 2 / 3)) recorded >short
+"$ctl" export --recording short --file program -F bolt-fdata -o out 2>said
+grep -q 'its writer was killed' said && [ -s out ] && ok "$name: a truncated recording is read as far as it goes" ||
+	not_ok "$name: a truncated recording" "$(cat said)"
+sed 's/ 5 [0-9a-f]* \(\/.*program\)$/ 5 inode \1/' script | "$writer" unnamed
+"$ctl" export --recording unnamed --file program -F bolt-fdata 2>said | sort | cmp -s - want &&
+	grep -q 'taken by its name' said && ok "$name: by its name, which is said" ||
+	not_ok "$name: by its name" "$(cat said)"
+exit $failed
