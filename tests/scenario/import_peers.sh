@@ -78,23 +78,29 @@ check() { # WHAT COMMAND...
 }
 
 # ---------------------------------------------------------------- BOLT
-bolt() { # PROGRAM PERF2BOLT: RECORDING of its, against all of it here
-	local p=$1 perf2bolt=$2 recording=$3
-	"$perf2bolt" -p "$recording" -o fdata "./$p" >bolt.log 2>&1 || {
+# The newer one says how dense the samples are; so is it said here.
+bolt() { # PROGRAM PERF2BOLT RECORDING [OPTIONS...]: of its, against all of it here
+	local p=$1 perf2bolt=$2 recording=$3 density
+	"$perf2bolt" -p "$recording" -o fdata "${@:4}" "./$p" >bolt.log 2>&1 || {
 		echo "$perf2bolt: $(tail -n 2 bolt.log)"
 		return 1
 	}
 	written "$p" bolt-fdata full || return 1
+	density=$(sed -n 's/.*Functions with density >= \([0-9.]*\) .*/\1/p' bolt.log)
+	if [ "$perf2bolt" = perf2bolt-22 ] && ! grep -q "samples: density $density, BOLT wants" err; then
+		echo "density $density, here: $(cat err)"
+		return 1
+	fi
 	python3 "$peers" fdata fdata >want && python3 "$peers" fdata bolt-fdata.got >got &&
 		sames "$perf2bolt" want got && echo "$(wc -l <got) lines"
 }
 for p in $programs; do
-	check "perf2bolt 22, $p" bolt "$p" perf2bolt-22 once
+	check "perf2bolt 22, $p" bolt "$p" perf2bolt-22 once --show-density
 	cp fdata "$p.fdata"
 	check "perf2bolt 19, $p" bolt "$p" "$perf2bolt_19" once
 done
 # The rule about entries given twice is needed: as they are, they are counted there.
-bolt clang perf2bolt-22 full >why && not_ok "$name: repeated entries" "make no difference" ||
+bolt clang perf2bolt-22 full --show-density >why && not_ok "$name: repeated entries" "make no difference" ||
 	ok "$name: repeated entries are no branches"
 
 # ---------------------------------------------------------------- llvm-profgen
