@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * BOLT's YAML profile: not written. It names functions by a hash of their instructions as BOLT
- * lifted them, and blocks by their index in its own graph; a file with other hashes counts as
- * stale. BOLT itself makes it out of what is written here.
+ * BOLT's YAML profile: not written. It names functions and blocks by hashes of LLVM's own names of
+ * opcodes and numbers of registers; a file with other hashes counts as stale. BOLT itself makes it
+ * out of what is written here.
  *
- * Source: LLVM, bolt/include/bolt/Profile/ProfileYAMLMapping.h.
+ * Source: LLVM, bolt/include/bolt/Profile/ProfileYAMLMapping.h, bolt/lib/Core/HashUtilities.cpp.
  */
 #include "pp_export.h"
 
