@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Branch stacks cut out of an exact trace, written as a perf.data, imported: every edge and path is
 # there as often, and with the weight, as counting them window by window gives. A spoilt count is
-# found. Files that are not there leave edges, and are named.
+# found. Files that are not there leave edges, and are named. Stacks of some kinds of branches leave
+# edges only. Counts by symbol and offset (BOLT's fdata) land where the trace has them.
 set -u
 . "$(dirname "$0")/trace_common.bash"
 ctl=$build/bin/pathprofctl
@@ -87,6 +88,18 @@ else
 	echo "skip ${0##*/}: text of perf script: no perf that prints it (apt install linux-perf)"
 fi
 
+# Of some kinds of branches only, or a call stack: all edges, and nothing of what ran between.
+for kind in 0x11 0x809; do
+	sed "s/branch=0x9/branch=$kind/" script | "$writer" some
+	rm -f db*
+	"$ctl" import -j -o db some >table 2>err
+	stored db >got
+	grep '^edge' want | cmp -s - got && [ "$(count branches table)" -gt 1000 ] &&
+		[ "$(count branches_filtered table)" = "$(count branches table)" ] &&
+		ok "filtered stacks (branch=$kind) are edges only" ||
+		not_ok "filtered stacks (branch=$kind)" "$(tr '\n' ' ' <table) $(cat err)"
+done
+
 # A library that is not there: its edges are, no path of it is, and it is said which.
 sed -e 's|/libc\.so\.6$|/libc-gone.so.6|' -e 's|\(mmap2.* 5 \)[0-9a-f]*\( .*libc-gone\)|\1'"$(printf '%040d' 7)"'\2|' \
 	script >script.gone
@@ -123,6 +136,60 @@ rm -f db*
 [ "$(count branches_without_code table)" -gt 100 ] && grep -q 'not found' err &&
 	ok "a file of another build-id is not believed" ||
 	not_ok "a file of another build-id is not believed" "$(cat err)"
+
+# place OFFSET: what lies there, as fdata has it, in $placed_at. Not where no function lies.
+place() {
+	local i address=$(($1 + moved))
+	for i in "${!starts[@]}"; do
+		[ $address -ge "${starts[i]}" ] && [ $address -lt "${ends[i]}" ] || continue
+		placed_at="${names[i]} $(printf '%x' $((address - starts[i])))"
+		return 0
+	done
+	return 1
+}
+
+# fdata_of BINARY ID: the edges of `want` within functions of the binary as fdata; and as they are,
+# in `placed`. Where symbols lie, nm says; what offsets in the file are, readelf.
+fdata_of() {
+	local from_id from to_id to cnt missed start len type symbol first moved
+	local -a starts=() ends=() names=()
+	moved=$(readelf -lW "$1" | sed -n 's/^  LOAD *\(0x[0-9a-f]*\) \(0x[0-9a-f]*\) .* R E .*/\2 - \1/p')
+	while read -r start len type symbol; do
+		starts+=($((16#$start))) ends+=($((16#$start + 16#$len)))
+		[ "$type" = t ] && names+=("2 $symbol/${source##*/}/1") || names+=("1 $symbol")
+	done < <(nm -S --defined-only "$1" | grep -i '^[0-9a-f]* [0-9a-f]* t ')
+	: >placed
+	while read -r from_id from to_id to cnt missed; do
+		[ "$from_id$to_id" = "$2$2" ] && place "$from" && first=$placed_at && place "$to" || continue
+		echo "$first $placed_at $missed $cnt"
+		echo "edge $from_id $from $to_id $to $cnt $missed" >>placed
+	done < <(sed -n 's/^edge //p' want)
+}
+
+source=$tests_dir/workloads/export_mix.c
+for form in pie no-pie; do
+	name="fdata onto a binary, $form"
+	gcc -O1 -g "-$form" -o mix "$source" && "$tracer" -o trace -- ./mix 20 >/dev/null 2>trace.err &&
+		"$cut" trace 3000 32 script.mix expected.mix || {
+		not_ok "$name" "no trace: $(cat trace.err)"
+		continue
+	}
+	id=$(readelf -n mix | sed -n 's/.*Build ID: //p')
+	sort expected.mix >want
+	fdata_of mix "$id" >mix.fdata
+	rm -f db*
+	"$ctl" import -j -F bolt-fdata --binary mix -o db mix.fdata >table 2>err
+	stored db | grep '^edge' >got
+	sort placed | cmp -s - got && [ "$(wc -l <got)" -gt 20 ] && grep -q '^2 sort/' mix.fdata &&
+		ok "$name: $(wc -l <got) edges are where the trace has them" ||
+		not_ok "$name" "$(sort placed | diff - got | head -n 3 | tr '\n' ' ') $(cat err)"
+	strip mix
+	rm -f db*
+	"$ctl" import -j -F bolt-fdata --binary mix -o db mix.fdata >table 2>err
+	[ "$(count edges table)" = 0 ] && [ "$(count counts_outside_the_code table)" -gt 20 ] &&
+		ok "$name: nothing without symbols" ||
+		not_ok "$name: nothing without symbols" "$(tr '\n' ' ' <table) $(cat err)"
+done
 
 # A writer that was killed.
 head -c $(($(stat -c %s recorded) * 2 / 3)) recorded >short
