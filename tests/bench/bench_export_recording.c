@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A perf.data straight into BOLT's fdata: `pathprofctl export --recording` beside perf2bolt of the
+ * same file in the same run.
+ *
+ *     bench_export_recording [BINARY]
+ *
+ * Workload: 260,000 samples of 32 branches, 207 MB, that walk at random through the whole code of
+ * BINARY (if not said, pathprofctl): calls and returns in pairs,
+ * conditional branches either way, and out of it and back where the code leads there. So all
+ * counts are small and some 10^5 entries differ. Ours is the best of three, perf2bolt's, which
+ * takes half a minute, is one. Output: MB/s of wall clock time, the most memory of a process, the
+ * ratios. One thread.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pathprof/code.h"
+#include "pathprof/graph.h"
+
+#define SAMPLES  260000u
+#define BRANCHES 32u
+#define ROUND    1024u /* samples */
+#define TRIES    3
+#define CALLS    256
+#define PID      1000u
+#define BIAS     0x555555554000u /* of a program that may lie anywhere */
+#define LIBRARY  0x7ffff7a00000u
+#define ENTRIES  64 /* tries to find a function that has code */
+
+enum { ATTR_AT = 104, ATTR_BYTES = 128, DATA_AT = ATTR_AT + ATTR_BYTES + 16 };
+
+struct sample {
+	uint32_t type;
+	uint16_t misc, size;
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time_ns, branch_cnt;
+	uint64_t branches[BRANCHES][3];
+};
+
+struct program {
+	char path[PATH_MAX];
+	struct pathprof_code *code;
+	struct pathprof_graph *graph;
+	struct pathprof_code_segment segment; /* the one that is walked through */
+	uint64_t bias;
+};
+
+/* Where the walk is. */
+struct walk {
+	const struct program *program;
+	uint64_t random;
+	uint32_t block;
+	uint32_t calls[CALLS], depth;
+	uint64_t from, to; /* the branch it took last */
+	bool away;         /* and is elsewhere since */
+};
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "bench_export_recording: %s\n", what);
+	exit(1);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* It lies beside this program's directory: BUILD/bin, where this is BUILD/tests/bench. */
+static const char *pathprofctl(char path[static PATH_MAX])
+{
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 32);
+
+	path[len > 0 ? len : 0] = '\0';
+	for (int i = 0; i < 3; i++) {
+		char *slash = strrchr(path, '/');
+
+		if (slash)
+			*slash = '\0';
+	}
+	return strcat(path, "/bin/pathprofctl");
+}
+
+/* ---------------------------------------------------------------- the walk */
+
+static uint32_t next_random(struct walk *w, uint32_t below)
+{
+	w->random = w->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)((w->random >> 33) % below);
+}
+
+static bool is_code(const struct program *p, uint32_t block)
+{
+	return block < p->graph->block_cnt &&
+	       p->graph->blocks[block].start - p->segment.offset < p->segment.len_bytes;
+}
+
+static uint64_t address(const struct program *p, uint64_t offset)
+{
+	return p->bias + p->segment.vaddr + (offset - p->segment.offset);
+}
+
+static uint32_t any_entry(struct walk *w)
+{
+	const struct pathprof_graph *g = w->program->graph;
+
+	for (int i = 0; i < ENTRIES; i++) {
+		uint32_t entry = g->functions[next_random(w, g->function_cnt)].entry;
+
+		if (is_code(w->program, entry))
+			return entry;
+	}
+	fail("no code to walk through");
+	return 0;
+}
+
+static void take(struct walk *w, uint32_t from, uint32_t to)
+{
+	const struct pathprof_graph *g = w->program->graph;
+
+	w->from = address(w->program, g->blocks[from].last);
+	w->to = address(w->program, g->blocks[to].start);
+	w->block = to;
+}
+
+/* The way back comes next. */
+static void take_away(struct walk *w, uint32_t from, uint32_t back)
+{
+	w->from = address(w->program, w->program->graph->blocks[from].last);
+	w->to = LIBRARY;
+	w->away = true;
+	w->block = back;
+}
+
+/* The block's edge of that kind; PATHPROF_GRAPH_NONE. Of several any one. */
+static uint32_t target(struct walk *w, uint32_t block, enum pathprof_edge_kind kind)
+{
+	const struct pathprof_graph *g = w->program->graph;
+	uint32_t found = PATHPROF_GRAPH_NONE, cnt = 0;
+
+	for (uint32_t e = g->blocks[block].first_edge; e < g->blocks[block + 1].first_edge; e++)
+		if (g->edges[e].kind == kind && is_code(w->program, g->edges[e].to) &&
+		    next_random(w, ++cnt) == 0)
+			found = g->edges[e].to;
+	return found;
+}
+
+static void call(struct walk *w, uint32_t block)
+{
+	uint32_t callee = target(w, block, PATHPROF_EDGE_CALL);
+	uint32_t back = target(w, block, PATHPROF_EDGE_CONTINUE);
+
+	if (callee == PATHPROF_GRAPH_NONE || w->depth == CALLS) {
+		take_away(w, block, back == PATHPROF_GRAPH_NONE ? any_entry(w) : back);
+		return;
+	}
+	if (back != PATHPROF_GRAPH_NONE)
+		w->calls[w->depth++] = back;
+	take(w, block, callee);
+}
+
+static void jump(struct walk *w, uint32_t block)
+{
+	static const enum pathprof_edge_kind kinds[] = {PATHPROF_EDGE_JUMP, PATHPROF_EDGE_SWITCH,
+							PATHPROF_EDGE_GUESSED, PATHPROF_EDGE_TAIL};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint32_t to = target(w, block, kinds[i]);
+
+		if (to == PATHPROF_GRAPH_NONE)
+			continue;
+		take(w, block, to);
+		return;
+	}
+	take_away(w, block, w->depth ? w->calls[--w->depth] : any_entry(w));
+}
+
+/* A conditional branch that is taken; false: it was not. */
+static bool take_condition(struct walk *w, uint32_t block)
+{
+	uint32_t taken = target(w, block, PATHPROF_EDGE_TAKEN);
+
+	if (taken == PATHPROF_GRAPH_NONE)
+		taken = target(w, block, PATHPROF_EDGE_TAIL);
+	if (taken == PATHPROF_GRAPH_NONE || next_random(w, 2))
+		return false;
+	take(w, block, taken);
+	return true;
+}
+
+/* Goes on to the next taken branch. */
+static void step(struct walk *w)
+{
+	const struct pathprof_graph *g = w->program->graph;
+
+	if (w->away) {
+		w->away = false;
+		w->from = LIBRARY + 64;
+		w->to = address(w->program, g->blocks[w->block].start);
+		return;
+	}
+	for (;; w->block++) {
+		uint32_t kind = g->blocks[w->block].kind;
+
+		if (kind == PERF_BR_COND && take_condition(w, w->block))
+			return;
+		if (kind == PERF_BR_CALL || kind == PERF_BR_IND_CALL)
+			call(w, w->block);
+		else if (kind == PERF_BR_RET && w->depth)
+			take(w, w->block, w->calls[--w->depth]);
+		else if (kind && kind != PERF_BR_COND)
+			jump(w, w->block);
+		else if (is_code(w->program, w->block + 1) &&
+			 g->blocks[w->block + 1].start == g->blocks[w->block].end)
+			continue;
+		else
+			take_away(w, w->block, any_entry(w));
+		return;
+	}
+}
+
+/* ---------------------------------------------------------------- the file */
+
+/* One event: cycles; ip, thread, time, branch stack; times in all records. */
+static void put_header(FILE *file, uint64_t data_bytes)
+{
+	uint64_t header[DATA_AT / 8] = {0x32454c4946524550ull, 104,     ATTR_BYTES + 16, ATTR_AT,
+					ATTR_BYTES + 16,       DATA_AT, data_bytes};
+	uint64_t *attr = header + ATTR_AT / 8;
+
+	attr[0] = (uint64_t)ATTR_BYTES << 32;
+	attr[3] = 0x807;
+	attr[5] = 1u << 18 | 1u << 20;
+	attr[9] = 8;
+	rewind(file);
+	fwrite(header, sizeof(header), 1, file);
+}
+
+static void put_mapping(FILE *file, const struct program *p)
+{
+	const uint64_t page = 4095;
+	struct {
+		uint32_t type;
+		uint16_t misc, size;
+		uint32_t pid, tid;
+		uint64_t start, len, offset;
+		uint32_t device[2];
+		uint64_t inode[2];
+		uint32_t protection, flags;
+	} mmap2 = {.type = PERF_RECORD_MMAP2, .misc = 2, .pid = PID, .tid = PID, .protection = 5};
+	const struct {
+		uint32_t pid, tid;
+		uint64_t time_ns;
+	} trailer = {PID, PID, 1000};
+	size_t name_bytes = (strlen(p->path) + 8) & ~(size_t)7;
+
+	mmap2.start = address(p, p->segment.offset) & ~page;
+	mmap2.len = (p->segment.len_bytes + (p->segment.offset & page) + page) & ~page;
+	mmap2.offset = p->segment.offset & ~page;
+	mmap2.size = (uint16_t)(sizeof(mmap2) + name_bytes + sizeof(trailer));
+	fwrite(&mmap2, sizeof(mmap2), 1, file);
+	fwrite(p->path, 1, name_bytes, file);
+	fwrite(&trailer, sizeof(trailer), 1, file);
+}
+
+static void put_sample(FILE *file, struct walk *w, uint64_t number)
+{
+	struct sample s = {.type = PERF_RECORD_SAMPLE, .misc = 2, .size = sizeof(s)};
+
+	s.pid = s.tid = PID;
+	s.branch_cnt = BRANCHES;
+	s.time_ns = 1000000000 + 1000 * number;
+	for (uint32_t i = BRANCHES; i-- > 0;) {
+		step(w);
+		s.branches[i][0] = w->from;
+		s.branches[i][1] = w->to;
+		s.branches[i][2] = 2;
+	}
+	s.ip = w->to;
+	fwrite(&s, sizeof(s), 1, file);
+}
+
+static void make_file(const char *name, const struct program *p)
+{
+	static const struct {
+		uint32_t type;
+		uint16_t misc, size;
+	} round_end = {68, 0, 8};
+	struct walk walk = {.program = p, .random = 1};
+	FILE *file = fopen(name, "w");
+
+	if (!file)
+		fail("cannot write a file");
+	walk.block = any_entry(&walk);
+	put_header(file, 0);
+	put_mapping(file, p);
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		put_sample(file, &walk, i);
+		if (i % ROUND == 0)
+			fwrite(&round_end, sizeof(round_end), 1, file);
+	}
+	put_header(file, (uint64_t)ftell(file) - DATA_AT);
+	if (fclose(file) != 0)
+		fail("cannot write the file");
+}
+
+static void open_program(struct program *p, const char *path)
+{
+	struct pathprof_error error = {""};
+	struct pathprof_code_segment segment;
+
+	memset(p, 0, sizeof(*p));
+	if (!realpath(path, p->path) || pathprof_code_open(&p->code, p->path, NULL, &error) < 0 ||
+	    pathprof_graph_build(&p->graph, p->code, NULL, NULL, &error) < 0)
+		fail(error.text[0] ? error.text : "no such program");
+	for (uint32_t i = 0; pathprof_code_segment(p->code, i, &segment) == 0; i++)
+		if (segment.len_bytes > p->segment.len_bytes)
+			p->segment = segment;
+	if (!p->graph->function_cnt)
+		fail("a program without functions");
+	p->bias = p->segment.vaddr < 0x400000 ? BIAS : 0;
+}
+
+/* ---------------------------------------------------------------- who reads it */
+
+/* Seconds, and the most memory of the command's processes; negative: it cannot. */
+static double run(const char *command, double *ret_mb)
+{
+	struct rusage usage;
+	double start = now();
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl("/bin/sh", "sh", "-c", command, NULL);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 0)
+		return -1;
+	*ret_mb = (double)usage.ru_maxrss / 1024;
+	return now() - start;
+}
+
+static void ours_of(char *command, size_t size, const char *name, const struct program *p)
+{
+	char ctl[PATH_MAX];
+
+	snprintf(command, size,
+		 "exec '%s' export --recording '%s' --file '%s' -F bolt-fdata -o '%s.ours' "
+		 "2>/dev/null",
+		 pathprofctl(ctl), name, p->path, name);
+}
+
+static void tell(const char *name, double mb, double took, double memory_mb)
+{
+	if (took < 0)
+		printf("export_recording.%s - (it is not here)\n", name);
+	else
+		printf("export_recording.%s %.2f s, %.0f MB/s, %.0f MB of memory\n", name, took,
+		       mb / took, memory_mb);
+}
+
+int main(int argc, char **argv)
+{
+	char name[] = "/tmp/bench_export_recording.XXXXXX", command[4 * PATH_MAX];
+	char other[sizeof(name) + 8], ctl[PATH_MAX];
+	struct program program;
+	struct stat status;
+	double best = -1, took, mb, memory = 0, peer, peer_memory = 0;
+
+	open_program(&program, argc > 1 ? argv[1] : pathprofctl(ctl));
+	close(mkstemp(name));
+	make_file(name, &program);
+	mb = stat(name, &status) == 0 ? (double)status.st_size / 1e6 : 0;
+	ours_of(command, sizeof(command), name, &program);
+	for (int i = 0; i < TRIES; i++) {
+		took = run(command, &memory);
+		if (took > 0 && (best < 0 || took < best))
+			best = took;
+	}
+	snprintf(command, sizeof(command),
+		 "exec perf2bolt-22 -p '%s' -o '%s.peer' '%s' >/dev/null 2>&1", name, name,
+		 program.path);
+	peer = run(command, &peer_memory);
+	printf("export_recording.file %.0f MB, %u samples, %u blocks of code\n", mb, SAMPLES,
+	       program.graph->block_cnt);
+	tell("ours", mb, best, memory);
+	tell("perf2bolt", mb, peer, peer_memory);
+	if (best > 0 && peer > 0)
+		printf("export_recording.ratio %.1f, memory %.1f\n", peer / best,
+		       peer_memory / memory);
+	unlink(name);
+	snprintf(other, sizeof(other), "%s.ours", name);
+	unlink(other);
+	snprintf(other, sizeof(other), "%s.peer", name);
+	unlink(other);
+	pathprof_graph_free(program.graph);
+	pathprof_code_free(program.code);
+	return best > 0 ? 0 : 1;
+}
