@@ -9,10 +9,17 @@
 
 #include "pp_branch_profile.h"
 
-/* BOLT takes a jump behind a conditional branch for the other end of the same block. */
-static bool is_jump_alone(const struct pathprof_graph_block *block)
+/*
+ * BOLT takes a jump behind a conditional branch for the other end of the same block, but not one
+ * that leaves the function, which is a call to it.
+ */
+static bool is_jump_alone(const struct pathprof_graph *g, uint32_t b)
 {
-	return block->kind == PERF_BR_UNCOND && block->start == block->last;
+	const struct pathprof_graph_block *block = &g->blocks[b];
+
+	return block->kind == PERF_BR_UNCOND && block->start == block->last &&
+	       block[1].first_edge > block->first_edge &&
+	       g->edges[block->first_edge].kind == PATHPROF_EDGE_JUMP;
 }
 
 /* Does something lead to a block other than from the one before it, or a branch end that one? */
@@ -25,8 +32,7 @@ static void mark_heads(const struct pathprof_graph *g, uint8_t *heads)
 			if (edge->to == PATHPROF_GRAPH_NONE || edge->kind == PATHPROF_EDGE_FALL ||
 			    edge->kind == PATHPROF_EDGE_CONTINUE)
 				continue;
-			if (edge->kind != PATHPROF_EDGE_NOT_TAKEN ||
-			    !is_jump_alone(&g->blocks[edge->to]))
+			if (edge->kind != PATHPROF_EDGE_NOT_TAKEN || !is_jump_alone(g, edge->to))
 				heads[edge->to] = 1;
 		}
 	}
