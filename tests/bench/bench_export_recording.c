@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A perf.data straight into BOLT's fdata: `pathprofctl export --recording` beside perf2bolt of the
- * same file in the same run.
+ * A perf.data straight into BOLT's fdata, as `pathprofctl export --recording` does, beside
+ * perf2bolt of the same file in the same run.
  *
  *     bench_export_recording [BINARY]
+ *     bench_export_recording walk FILE SAMPLES BINARY     writes the perf.data and no more
+ *     bench_export_recording export FILE BINARY OUT       reads it and no more
  *
  * Workload: 260,000 samples of 32 branches, 207 MB, that walk at random through the whole code of
- * BINARY (if not said, pathprofctl): calls and returns in pairs,
- * conditional branches either way, and out of it and back where the code leads there. So all
- * counts are small and some 10^5 entries differ. Ours is the best of three, perf2bolt's, which
- * takes half a minute, is one. Output: MB/s of wall clock time, the most memory of a process, the
- * ratios. One thread.
+ * BINARY (if not said, this program): calls and returns in pairs, conditional branches either way,
+ * and out of it and back where the code leads there. So some 10^5 entries differ. Ours is the best
+ * of three, each with the control-flow graph built anew; perf2bolt's, which takes half a minute, is
+ * one. Output: MB/s of wall clock time, the most memory of a process, the ratios. One thread.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,7 +28,9 @@
 #include <unistd.h>
 
 #include "pathprof/code.h"
+#include "pathprof/export.h"
 #include "pathprof/graph.h"
+#include "pathprof/recording_branches.h"
 
 #define SAMPLES  260000u
 #define BRANCHES 32u
@@ -82,19 +85,27 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* It lies beside this program's directory: BUILD/bin, where this is BUILD/tests/bench. */
-static const char *pathprofctl(char path[static PATH_MAX])
+static void open_program(struct program *p, const char *path)
 {
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 32);
+	struct pathprof_error error = {""};
+	struct pathprof_code_segment segment;
 
-	path[len > 0 ? len : 0] = '\0';
-	for (int i = 0; i < 3; i++) {
-		char *slash = strrchr(path, '/');
+	memset(p, 0, sizeof(*p));
+	if (!realpath(path, p->path) || pathprof_code_open(&p->code, p->path, NULL, &error) < 0 ||
+	    pathprof_graph_build(&p->graph, p->code, NULL, NULL, &error) < 0)
+		fail(error.text[0] ? error.text : "no such program");
+	for (uint32_t i = 0; pathprof_code_segment(p->code, i, &segment) == 0; i++)
+		if (segment.len_bytes > p->segment.len_bytes)
+			p->segment = segment;
+	if (!p->graph->function_cnt)
+		fail("a program without functions");
+	p->bias = p->segment.vaddr < 0x400000 ? BIAS : 0;
+}
 
-		if (slash)
-			*slash = '\0';
-	}
-	return strcat(path, "/bin/pathprofctl");
+static void close_program(struct program *p)
+{
+	pathprof_graph_free(p->graph);
+	pathprof_code_free(p->code);
 }
 
 /* ---------------------------------------------------------------- the walk */
@@ -296,7 +307,7 @@ static void put_sample(FILE *file, struct walk *w, uint64_t number)
 	fwrite(&s, sizeof(s), 1, file);
 }
 
-static void make_file(const char *name, const struct program *p)
+static void make_file(const char *name, const struct program *p, uint32_t sample_cnt)
 {
 	static const struct {
 		uint32_t type;
@@ -310,7 +321,7 @@ static void make_file(const char *name, const struct program *p)
 	walk.block = any_entry(&walk);
 	put_header(file, 0);
 	put_mapping(file, p);
-	for (uint32_t i = 0; i < SAMPLES; i++) {
+	for (uint32_t i = 0; i < sample_cnt; i++) {
 		put_sample(file, &walk, i);
 		if (i % ROUND == 0)
 			fwrite(&round_end, sizeof(round_end), 1, file);
@@ -318,23 +329,6 @@ static void make_file(const char *name, const struct program *p)
 	put_header(file, (uint64_t)ftell(file) - DATA_AT);
 	if (fclose(file) != 0)
 		fail("cannot write the file");
-}
-
-static void open_program(struct program *p, const char *path)
-{
-	struct pathprof_error error = {""};
-	struct pathprof_code_segment segment;
-
-	memset(p, 0, sizeof(*p));
-	if (!realpath(path, p->path) || pathprof_code_open(&p->code, p->path, NULL, &error) < 0 ||
-	    pathprof_graph_build(&p->graph, p->code, NULL, NULL, &error) < 0)
-		fail(error.text[0] ? error.text : "no such program");
-	for (uint32_t i = 0; pathprof_code_segment(p->code, i, &segment) == 0; i++)
-		if (segment.len_bytes > p->segment.len_bytes)
-			p->segment = segment;
-	if (!p->graph->function_cnt)
-		fail("a program without functions");
-	p->bias = p->segment.vaddr < 0x400000 ? BIAS : 0;
 }
 
 /* ---------------------------------------------------------------- who reads it */
@@ -358,14 +352,40 @@ static double run(const char *command, double *ret_mb)
 	return now() - start;
 }
 
-static void ours_of(char *command, size_t size, const char *name, const struct program *p)
+/* All of one reading, in a process of its own that ends with it. */
+static int export_file(const char *name, const char *binary, const char *out)
 {
-	char ctl[PATH_MAX];
+	struct pathprof_recording_branches *branches = NULL;
+	struct pathprof_recording *recording = NULL;
+	struct pathprof_recording_sink sink;
+	struct pathprof_branch_profile profile;
+	struct pathprof_error error = {"out of memory"};
+	struct program program;
+	FILE *file = fopen(out, "w");
+	int fd = open(name, O_RDONLY), r;
 
-	snprintf(command, size,
-		 "exec '%s' export --recording '%s' --file '%s' -F bolt-fdata -o '%s.ours' "
-		 "2>/dev/null",
-		 pathprofctl(ctl), name, p->path, name);
+	open_program(&program, binary);
+	if (!file || fd < 0 || pathprof_branch_profile_init(&profile, &program.graph->build_id) < 0)
+		fail("cannot open the files");
+	r = pathprof_recording_branches_new(&branches, PATHPROF_FORMAT_PERF_DATA, program.code,
+					    program.graph, &profile, &error);
+	if (r == 0) {
+		pathprof_recording_branches_sink(branches, &sink);
+		r = pathprof_recording_open(&recording, PATHPROF_FORMAT_PERF_DATA, fd, name, &sink,
+					    &error);
+	}
+	while (r == 0 && (r = pathprof_recording_read(recording, &error)) > 0)
+		r = 0;
+	if (r == 0)
+		r = pathprof_recording_branches_finish(branches, recording, &error);
+	if (r == 0)
+		r = pathprof_branch_profile_settle(&profile);
+	if (r == 0)
+		r = pathprof_export(PATHPROF_FORMAT_BOLT_FDATA, &profile, program.code,
+				    program.graph, NULL, file, &error);
+	if (r < 0 || fclose(file) != 0)
+		fail(error.text);
+	return 0;
 }
 
 static void tell(const char *name, double mb, double took, double memory_mb)
@@ -377,41 +397,53 @@ static void tell(const char *name, double mb, double took, double memory_mb)
 		       mb / took, memory_mb);
 }
 
-int main(int argc, char **argv)
+static void compare(const char *name, const struct program *p, double mb)
 {
-	char name[] = "/tmp/bench_export_recording.XXXXXX", command[4 * PATH_MAX];
-	char other[sizeof(name) + 8], ctl[PATH_MAX];
-	struct program program;
-	struct stat status;
-	double best = -1, took, mb, memory = 0, peer, peer_memory = 0;
+	char command[3 * PATH_MAX], out[PATH_MAX];
+	double best = -1, took, memory = 0, peer, peer_memory = 0;
 
-	open_program(&program, argc > 1 ? argv[1] : pathprofctl(ctl));
-	close(mkstemp(name));
-	make_file(name, &program);
-	mb = stat(name, &status) == 0 ? (double)status.st_size / 1e6 : 0;
-	ours_of(command, sizeof(command), name, &program);
+	snprintf(out, sizeof(out), "%s.fdata", name);
+	snprintf(command, sizeof(command), "exec /proc/%d/exe export '%s' '%s' '%s'", getpid(),
+		 name, p->path, out);
 	for (int i = 0; i < TRIES; i++) {
 		took = run(command, &memory);
 		if (took > 0 && (best < 0 || took < best))
 			best = took;
 	}
-	snprintf(command, sizeof(command),
-		 "exec perf2bolt-22 -p '%s' -o '%s.peer' '%s' >/dev/null 2>&1", name, name,
-		 program.path);
+	snprintf(command, sizeof(command), "exec perf2bolt-22 -p '%s' -o '%s' '%s' >/dev/null 2>&1",
+		 name, out, p->path);
 	peer = run(command, &peer_memory);
-	printf("export_recording.file %.0f MB, %u samples, %u blocks of code\n", mb, SAMPLES,
-	       program.graph->block_cnt);
+	unlink(out);
 	tell("ours", mb, best, memory);
 	tell("perf2bolt", mb, peer, peer_memory);
 	if (best > 0 && peer > 0)
 		printf("export_recording.ratio %.1f, memory %.1f\n", peer / best,
 		       peer_memory / memory);
-	unlink(name);
-	snprintf(other, sizeof(other), "%s.ours", name);
-	unlink(other);
-	snprintf(other, sizeof(other), "%s.peer", name);
-	unlink(other);
-	pathprof_graph_free(program.graph);
-	pathprof_code_free(program.code);
-	return best > 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	char name[] = "/tmp/bench_export_recording.XXXXXX";
+	bool walk = argc == 5 && strcmp(argv[1], "walk") == 0;
+	struct program program;
+	struct stat status;
+
+	if (argc == 5 && strcmp(argv[1], "export") == 0)
+		return export_file(argv[2], argv[3], argv[4]);
+	open_program(&program, argc > 1 ? argv[argc - 1] : "/proc/self/exe");
+	if (walk) {
+		make_file(argv[2], &program, (uint32_t)strtoul(argv[3], NULL, 10));
+	} else {
+		close(mkstemp(name));
+		make_file(name, &program, SAMPLES);
+		if (stat(name, &status) < 0)
+			fail("the file is gone");
+		printf("export_recording.file %.0f MB, %u samples, %u blocks of code\n",
+		       (double)status.st_size / 1e6, SAMPLES, program.graph->block_cnt);
+		fflush(stdout);
+		compare(name, &program, (double)status.st_size / 1e6);
+		unlink(name);
+	}
+	close_program(&program);
+	return 0;
 }
