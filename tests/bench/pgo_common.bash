@@ -99,12 +99,13 @@ bursts_of() { # DB
 
 # Records a serving program until there are so many bursts, or $patience_s are over.
 record() { # PROGRAM VARIANT INPUT DB BURSTS
-	local begin=$SECONDS have=0
+	local begin=$SECONDS have=0 chunk=2s
+	[ "$5" -ge 200 ] || chunk=300ms
 	"serve_$1" "bin/$1.$2" "$1.$3" >/dev/null 2>&1 &
 	serving=$!
 	sleep 0.1
 	while [ "$have" -lt "$5" ] && [ $((SECONDS - begin)) -lt "$patience_s" ]; do
-		"$ctl" record --no-report --overhead "$overhead" -o "$4" -p "$serving" --duration 2s \
+		"$ctl" record --no-report --overhead "$overhead" -o "$4" -p "$serving" --duration "$chunk" \
 			2>said || die "recording $1: $(tail -n 1 said)"
 		have=$(bursts_of "$4")
 	done
