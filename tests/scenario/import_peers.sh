@@ -16,9 +16,10 @@ name=import_peers
 ctl=$build/bin/pathprofctl
 cut=$build/tests/tools/trace_recording
 writer=$build/tests/tools/perf_data_write
+walker=$build/tests/bench/bench_export_recording
 peers=$(realpath "$(dirname "$0")/import_peers.py")
 perf2bolt_19=/usr/lib/llvm-19/bin/perf2bolt
-trace_needs "$tracer" "$ctl" "$cut" "$writer" "$build/bin/pathprofd"
+trace_needs "$tracer" "$ctl" "$cut" "$writer" "$walker" "$build/bin/pathprofd"
 trace_needs_qemu
 for tool in perf clang-22 clang++-22 ld.lld gcc python3 perf2bolt-22 "$perf2bolt_19" llvm-profgen-22 \
 	create_llvm_prof; do
@@ -74,7 +75,7 @@ sames() {
 check() { # WHAT COMMAND...
 	local what=$1 why
 	shift
-	if why=$("$@"); then ok "$name: $what${why:+, $why}"; else not_ok "$name: $what" "$why"; fi
+	if why=$("$@"); then ok "$name: $what${why:+, ${why//$'\n'/ and }}"; else not_ok "$name: $what" "$why"; fi
 }
 
 # ---------------------------------------------------------------- BOLT
@@ -104,8 +105,8 @@ bolt clang perf2bolt-22 full --show-density >why && not_ok "$name: repeated entr
 	ok "$name: repeated entries are no branches"
 
 # ---------------------------------------------------------------- llvm-profgen
-profgen() { # PROGRAM RECORDING
-	local p=$1
+profgen() { # PROGRAM RECORDING [ALL OF IT]: its, against all of it here
+	local p=$1 all=${3:-full}
 	perf script -i "$2" -F ip,brstack --show-mmap-events --pid "${pids[$p]}" >text 2>err &&
 		llvm-profgen-22 --perfscript=text --binary="./$p" --format=text --skip-symbolization \
 			-o raw >profgen.log 2>&1 || {
@@ -113,7 +114,7 @@ profgen() { # PROGRAM RECORDING
 		return 1
 	}
 	python3 "$peers" raw "$p" raw >want
-	written "$p" profgen-raw full && python3 "$peers" raw "$p" profgen-raw.got >got &&
+	written "$p" profgen-raw "$all" && python3 "$peers" raw "$p" profgen-raw.got >got &&
 		sames "llvm-profgen" want got || return 1
 	written "$p" profgen-raw text --recording-format profgen-perfscript &&
 		python3 "$peers" raw "$p" profgen-raw.got >got && sames "its text" want got &&
@@ -143,6 +144,33 @@ autofdo() { # PROGRAM
 	sames AutoFDO perf.fdo text.fdo && echo "$(wc -l <text.fdo) lines"
 }
 check "AutoFDO, clang" autofdo clang
+
+# ---------------------------------------------------------------- much code
+# A walk through all code of this project's own program. BOLT leaves functions alone that the
+# compiler has split, and says which: it counts what leaves them, and nothing of what falls through.
+walk() {
+	local split
+	cp "$ctl" walked
+	"$walker" walk walk.perf 15000 walked && perf2bolt-22 -p walk.perf -o fdata walked >bolt.log 2>&1 || {
+		echo "perf2bolt: $(tail -n 2 bolt.log)"
+		return 1
+	}
+	split=$(sed -n 's/.*split function detected on input : \(.*\)\.cold.*/\1/p' bolt.log | sort -u |
+		tr '\n' '|')
+	written walked bolt-fdata walk.perf || return 1
+	python3 "$peers" fdata fdata | LC_ALL=C sort >want
+	python3 "$peers" fdata bolt-fdata.got | LC_ALL=C sort >got
+	LC_ALL=C comm -13 want got | grep -vE "^1 (${split%|})(/[0-9]+)? [0-9a-f]+ 1 \\1(/[0-9]+)? .* 0 [0-9]+$" >more
+	LC_ALL=C comm -23 want got >less
+	if [ "$(wc -l <got)" -lt 5000 ] || [ -s more ] || [ -s less ]; then
+		echo "perf2bolt: $(wc -l <got) lines, $(head -n 3 more less | tr '\n' ' ')"
+		return 1
+	fi
+	wc -l <got
+	profgen walked walk.perf walk.perf
+}
+pids[walked]=1000
+check "perf2bolt and llvm-profgen, all of pathprofctl" walk
 
 # ---------------------------------------------------------------- edges of an import
 "$ctl" import -j -o db full >table 2>err || not_ok "$name: import" "$(cat err)"
