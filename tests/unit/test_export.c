@@ -51,17 +51,27 @@ struct world {
 	struct pathprof_error error;
 };
 
-static void begin(struct world *w)
+static void begin_with(struct world *w, bool named)
 {
 	static struct elf_writer writer;
 
 	elf_writer_init(&writer);
 	memcpy(writer.text, text, sizeof(text));
-	elf_writer_symbol(&writer, "f", 0, 0x14, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
-	elf_writer_symbol(&writer, "g", 0x20, 2, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
+	if (named) {
+		elf_writer_symbol(&writer, "f", 0, 0x14, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
+		elf_writer_symbol(&writer, "g", 0x20, 2, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
+	} else {
+		elf_writer_frame(&writer, 0, 0x14, -1, NULL, 0);
+		elf_writer_frame(&writer, 0x20, 2, -1, NULL, 0);
+	}
 	*w = (struct world){.code = elf_writer_open(&writer)};
 	CU_ASSERT_EQUAL_FATAL(pathprof_graph_build(&w->graph, w->code, NULL, NULL, &w->error), 0);
 	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&w->profile, &w->graph->build_id), 0);
+}
+
+static void begin(struct world *w)
+{
+	begin_with(w, true);
 }
 
 static void end(struct world *w)
@@ -236,6 +246,23 @@ static void test_merge(void)
 	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, 0, &w.error), -EINVAL);
 	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, NAN, &w.error), -EINVAL);
 	pathprof_branch_profile_release(&alien);
+	pathprof_branch_profile_release(&merged);
+	end(&w);
+}
+
+static void test_merge_at_the_end(void)
+{
+	struct pathprof_branch_profile merged = {0};
+	struct world w;
+
+	begin(&w);
+	branch(&w, 0, 1, UINT64_MAX / 2, UINT64_MAX / 2);
+	settle(&w);
+	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&merged, &w.graph->build_id), 0);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, 4, &w.error), 0);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_settle(&merged), 0);
+	CU_ASSERT_EQUAL(merged.branches[0].count, UINT64_MAX);
+	CU_ASSERT_EQUAL(merged.branches[0].mispredicted, UINT64_MAX);
 	pathprof_branch_profile_release(&merged);
 	end(&w);
 }
@@ -706,6 +733,24 @@ static void test_folded(void)
 	end(&w);
 }
 
+/* Without symbols, as views name such functions. */
+static void test_folded_nameless(void)
+{
+	struct world w;
+	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	begin_with(&w, false);
+	range(&w, 0x02, 0x0c, false, 5);
+	range(&w, 0x20, 0x21, false, 4);
+	settle(&w);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/made", NULL, NULL), 0);
+	pathprof_build_id_text(&w.graph->build_id, id);
+	snprintf(want, sizeof(want), "made@%.12s;made+0x%x 30\nmade@%.12s;made+0x%x 8\n", id, AT,
+		 id, AT + 0x20);
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	end(&w);
+}
+
 /* ---------------------------------------------------------------- pprof */
 
 static uint8_t *unzip(const char *bytes, size_t size, size_t *ret_size)
@@ -765,6 +810,31 @@ static void test_pprof(void)
 		told |= !strncmp(p->string_table[p->comment[i]], "build-id=", 9);
 	CU_ASSERT_TRUE(told);
 	pp_pprof__profile__free_unpacked(p, NULL);
+	free(packed);
+	free(got);
+	end(&w);
+}
+
+/* From the first to the last time that there is. */
+static void test_pprof_of_all_times(void)
+{
+	struct world w;
+	PpPprof__Profile *p;
+	size_t size, packed_size;
+	int rc;
+
+	fill(&w);
+	w.profile.origin.begin_ns = INT64_MIN;
+	w.profile.origin.end_ns = INT64_MAX;
+	char *got = written(&w, PATHPROF_FORMAT_PPROF, NULL, &rc, &size);
+	CU_ASSERT_EQUAL_FATAL(rc, 0);
+	uint8_t *packed = unzip(got, size, &packed_size);
+	p = pp_pprof__profile__unpack(NULL, packed_size, packed);
+	CU_ASSERT_PTR_NOT_NULL(p);
+	if (p) {
+		CU_ASSERT_EQUAL(p->duration_nanos, INT64_MAX);
+		pp_pprof__profile__free_unpacked(p, NULL);
+	}
 	free(packed);
 	free(got);
 	end(&w);
@@ -1058,6 +1128,7 @@ static const struct unit_test tests[] = {
 	{"weights are rounded once, what was seen stays 1, counts stop at their end",
 	 test_rounding},
 	{"merging scales, and refuses another binary with both ids", test_merge},
+	{"merged counts stop at their end", test_merge_at_the_end},
 	{"paths of a store become the runs between branches and calls", test_store_paths},
 	{"branches of paths never seen whole get their ranges", test_fill},
 	{"only what paths did not tell is filled in", test_fill_the_rest},
@@ -1066,7 +1137,9 @@ static const struct unit_test tests[] = {
 	{"BOLT's formats are the lines written by hand", test_bolt},
 	{"raw counts and tables are the lines written by hand", test_raw},
 	{"folded stacks count instructions", test_folded},
+	{"functions without a symbol are the binary and their start", test_folded_nameless},
 	{"pprof's values, mapping and comments", test_pprof},
+	{"pprof's duration stops at its end", test_pprof_of_all_times},
 	{"what is written is read back the same", test_round_trips},
 	{"fdata is read back by its symbols", test_fdata_round_trip},
 	{"another binary, an empty profile and formats that are not written are refused",

@@ -22,6 +22,7 @@ struct pathprof_source_frame {
 	const char *linkage_name; /* as symbols have it; the plain name where there is no other */
 	const char *name;         /* as the source has it */
 	const char *file;         /* "" when not known */
+	const char *dir;          /* file counts from there unless it begins with '/'; "" */
 	uint32_t line;            /* of the instruction, or of the call that was inlined; 0: none */
 	uint32_t start_line;      /* where the function is declared; 0: not known */
 	uint32_t discriminator; /* which of the line's blocks; the compiler's base discriminator */

@@ -91,14 +91,16 @@ static bool is_skeleton(const struct pp_unit *unit)
 static bool split_path(const struct pp_unit *unit, char *path, size_t size)
 {
 	Dwarf_Die die = unit->die;
-	const char *name = text_of(&die, DW_AT_dwo_name), *dir = text_of(&die, DW_AT_comp_dir);
+	const char *name = text_of(&die, DW_AT_dwo_name);
+	bool whole;
 
 	if (!name)
 		name = text_of(&die, DW_AT_GNU_dwo_name);
 	if (!name)
 		return false;
-	return (size_t)snprintf(path, size, "%s%s%s", name[0] == '/' || !dir ? "" : dir,
-				name[0] == '/' || !dir ? "" : "/", name) < size;
+	whole = name[0] == '/' || !unit->dir[0];
+	return (size_t)snprintf(path, size, "%s%s%s", whole ? "" : unit->dir, whole ? "" : "/",
+				name) < size;
 }
 
 /* A binary could name a pipe, and libdw would wait for it. */
@@ -176,7 +178,10 @@ static int add_routine(struct reading *r, Dwarf_Die *die, uint32_t outer)
 	return 0;
 }
 
-/* Adds it when it has code; *routine is what its children are in. */
+/*
+ * Adds it when it has code; *routine is what its children are in. 1: the linker left it out, and
+ * with it its children, whose places may look as if they were code.
+ */
 static int add_function(struct reading *r, Dwarf_Die *die, uint32_t *routine)
 {
 	bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
@@ -231,6 +236,8 @@ static int add_children(struct reading *r, Dwarf_Die *parent, uint32_t outer, ui
 			rc = add_function(r, &die, &routine);
 		if (!rc)
 			rc = add_children(r, &die, routine, depth + 1);
+		if (rc > 0)
+			rc = 0;
 	} while (!rc && !dwarf_siblingof(&die, &die));
 	return rc;
 }
@@ -364,7 +371,7 @@ static void set_discriminator(struct pathprof_source_frame *frame, uint32_t raw,
 
 /* From the innermost routine outwards. */
 static int fill_frames(const struct tree *tree, uint32_t routine, const struct pp_line *line,
-		       struct pathprof_source_frame *frames, uint32_t max)
+		       const char *dir, struct pathprof_source_frame *frames, uint32_t max)
 {
 	struct pathprof_source_frame frame = {.file = line->file, .line = line->number};
 	uint32_t raw = line->discriminator;
@@ -376,6 +383,7 @@ static int fill_frames(const struct tree *tree, uint32_t routine, const struct p
 		frame.linkage_name = r->linkage_name;
 		frame.name = r->name;
 		frame.start_line = r->start_line;
+		frame.dir = dir;
 		if (!frame.file[0])
 			frame.file = r->file;
 		set_discriminator(&frame, raw, tree->encoded);
@@ -409,5 +417,6 @@ int pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
 	if (routine == PP_SPANS_NONE)
 		return 0;
 	pp_lines_at(inlines->lines, unit, vaddr, &line);
-	return fill_frames(&inlines->trees[unit], routine, &line, frames, max);
+	return fill_frames(&inlines->trees[unit], routine, &line, inlines->lines->units[unit].dir,
+			   frames, max);
 }

@@ -6,25 +6,47 @@
  */
 #include "pp_lines.h"
 
+#include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
+
+static bool is_code(const struct pathprof_code *code, uint64_t vaddr)
+{
+	uint64_t offset;
+
+	return !pathprof_code_vaddr_to_offset(code, vaddr, &offset);
+}
 
 int pp_lines_add_ranges(const struct pathprof_code *code, const struct pp_unit *unit,
 			Dwarf_Die *die, uint32_t item, struct pp_spans *spans, uint32_t *left)
 {
+	bool left_out = false, kept = false;
 	Dwarf_Addr base = 0, start, end;
 	ptrdiff_t at = 0;
-	uint64_t offset;
 	int rc = 0;
 
 	for (; !rc && *left; --*left) {
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
 			break;
-		if (start && !pathprof_code_vaddr_to_offset(code, start + unit->bias, &offset))
+		if (start && is_code(code, start + unit->bias)) {
 			rc = pp_spans_add(spans, start + unit->bias, end + unit->bias, item);
+			kept = true;
+		} else {
+			left_out = true;
+		}
 	}
-	return rc;
+	return rc ? rc : left_out && !kept;
+}
+
+static const char *dir_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *dir = NULL;
+
+	if (dwarf_attr(die, DW_AT_comp_dir, &attribute))
+		dir = dwarf_formstring(&attribute);
+	return dir ? dir : "";
 }
 
 static int add_unit(struct pp_lines *lines, const struct pathprof_code *code, const Dwarf_Die *die,
@@ -38,10 +60,11 @@ static int add_unit(struct pp_lines *lines, const struct pathprof_code *code, co
 		return rc;
 	unit = &lines->units[lines->unit_cnt];
 	*unit = (struct pp_unit){.die = *die, .bias = bias - code->bias};
+	unit->dir = dir_of(&unit->die);
 	rc = pp_lines_add_ranges(code, unit, &unit->die, lines->unit_cnt, &lines->spans,
 				 &lines->ranges_left);
-	lines->unit_cnt += !rc;
-	return rc;
+	lines->unit_cnt += rc >= 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int read_units(struct pp_lines *lines, const struct pathprof_code *code)

@@ -26,7 +26,8 @@
 
 struct pp_unit {
 	Dwarf_Die die;
-	uint64_t bias; /* vaddr = DWARF's address + bias */
+	uint64_t bias;   /* vaddr = DWARF's address + bias */
+	const char *dir; /* where it was compiled; "" when not known */
 };
 
 struct pp_lines {
@@ -54,7 +55,7 @@ bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
 /*
  * Adds the ranges of a DIE of that unit. Those of functions that the linker left out are passed
  * over: they begin at 0, or where there is no code. What was walked through is taken off *left; at
- * 0 no more is read. -ENOMEM.
+ * 0 no more is read. 1: the linker left out all of it; -ENOMEM.
  */
 int pp_lines_add_ranges(const struct pathprof_code *code, const struct pp_unit *unit,
 			Dwarf_Die *die, uint32_t item, struct pp_spans *spans, uint32_t *left);

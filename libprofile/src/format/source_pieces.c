@@ -61,6 +61,7 @@ static void line_frame(struct cutting *c, uint64_t offset, struct frames *ret_fr
 	ret_frames->cnt = 1;
 	ret_frames->of[0] = (struct pathprof_source_frame){
 		.file = file,
+		.dir = "",
 		.line = (uint32_t)line,
 		.copies = 1,
 	};

@@ -121,6 +121,21 @@ static int by_function(const void *a, const void *b)
 	return left->start_line < right->start_line ? -1 : left->start_line > right->start_line;
 }
 
+/* Whole names, so that readers find the source wherever they run. */
+static int64_t file_of(struct image *image, const struct pathprof_source_frame *frame)
+{
+	int64_t number;
+	char *path;
+
+	if (!frame->dir[0] || !frame->file[0] || frame->file[0] == '/')
+		return string_of(image, frame->file);
+	if (asprintf(&path, "%s/%s", frame->dir, frame->file) < 0)
+		return -ENOMEM;
+	number = string_of(image, path);
+	free(path);
+	return number;
+}
+
 /* From 0; -ENOMEM. */
 static int64_t function_of(struct image *image, const struct pathprof_source_frame *frame)
 {
@@ -128,7 +143,7 @@ static int64_t function_of(struct image *image, const struct pathprof_source_fra
 		/* The same twice: then readers demangle it. */
 		.name = string_of(image, frame->linkage_name),
 		.system_name = string_of(image, frame->linkage_name),
-		.file = string_of(image, frame->file),
+		.file = file_of(image, frame),
 		.start_line = frame->start_line,
 		.number = image->function_cnt,
 	};
