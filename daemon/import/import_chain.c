@@ -32,9 +32,14 @@ struct pp_import_chain {
 
 	/* the stack in hand */
 	uint32_t process, generation;
-	uint64_t who, salt, times;
-	double depth;
+	uint64_t who, times;
+	uint32_t depth;
 	bool filtered;
+	struct pp_import_finder finder; /* of its edges */
+	/* of a path by its span: those of such a depth, seen so often */
+	uint32_t weights_depth;
+	uint64_t weights_times;
+	double weights[PATHPROF_RECORDED_BRANCHES_MAX + 1];
 	/* the entry that may be the one before once more; NULL until the last window */
 	const struct pathprof_recorded_branch *newest;
 	uint64_t left_at; /* where the kernel was entered; 0: nowhere */
@@ -176,11 +181,17 @@ static int translate(struct pp_import_chain *chain, uint64_t address, uint64_t *
 /* ---------------------------------------------------------------- windows */
 
 /* A path that a not-taken branch began may take all of a stack: one place. */
-static inline double weigh(const struct pp_import_chain *chain, uint32_t span)
+static void weigh(struct pp_import_chain *chain)
 {
-	double places = chain->depth - span;
+	double all = (double)chain->times * chain->depth;
 
-	return (double)chain->times * chain->depth / (places > 1 ? places : 1);
+	if (chain->weights_depth == chain->depth && chain->weights_times == chain->times)
+		return;
+	for (uint32_t span = 0; span < chain->depth; span++)
+		chain->weights[span] = all / (chain->depth - span);
+	chain->weights[chain->depth] = all;
+	chain->weights_depth = chain->depth;
+	chain->weights_times = chain->times;
 }
 
 static void keep_path(void *context, const struct pathprof_path_seen *path)
@@ -192,7 +203,7 @@ static void keep_path(void *context, const struct pathprof_path_seen *path)
 		.outcomes = path->outcomes,
 		.process = chain->process,
 		.cnt = chain->times,
-		.weight = weigh(chain, path->span),
+		.weight = chain->weights[path->span],
 	};
 
 	pp_import_counts_add_path(chain->counts, &add);
@@ -219,7 +230,8 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 
 	if (!b || at + 1 != chain->taken_cnt || !is_repeat(chain, at))
 		return false;
-	e = pp_import_counts_edge(chain->counts, chain->salt, chain->who, b->from, b->to);
+	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
+	e = pp_import_counts_edge(&chain->finder, b->from, b->to);
 	if (!e || e->cnt <= chain->times)
 		return false;
 	e->cnt -= chain->times;
@@ -229,6 +241,7 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 	chain->stats->left[PP_IMPORT_REPEATED] += chain->times;
 	chain->taken_cnt--;
 	chain->depth--;
+	weigh(chain);
 	chain->newest = NULL;
 	return true;
 }
@@ -253,7 +266,7 @@ static int walk_window(struct pp_import_chain *chain)
 	make_room(chain, 0, cnt);
 	for (uint32_t i = 0; i < cnt; i++)
 		pp_import_counts_add_walked(chain->counts, who | chain->ended[i].path, chain->times,
-					    weigh(chain, chain->ended[i].span));
+					    chain->weights[chain->ended[i].span]);
 	chain->stats->paths += chain->times * cnt;
 	return 0;
 }
@@ -358,7 +371,8 @@ static bool is_odd(const struct pathprof_recorded_branch *b)
 	       b->flags & (PATHPROF_RECORDED_ABORT | PATHPROF_RECORDED_NOT_TAKEN);
 }
 
-static void pass_odd(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
+static __attribute__((noinline)) void pass_odd(struct pp_import_chain *chain,
+					       const struct pathprof_recorded_branch *b)
 {
 	if (is_kernel(b->from | b->to)) {
 		pass_kernel(chain, b);
@@ -368,39 +382,52 @@ static void pass_odd(struct pp_import_chain *chain, const struct pathprof_record
 	end_window(chain);
 }
 
-/* Whether it is one now. */
-static bool is_new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
+/* Rare: kept out of the loop, whose registers it would take. NULL: it is none, and left out. */
+static __attribute__((noinline)) struct pp_import_edge *
+new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
 {
 	enum pp_import_left why = begin_edge(chain, b);
 
 	if (why == PP_IMPORT_LEFT_CNT)
-		return true;
+		return &chain->counts->edges[chain->counts->edge_cnt];
 	leave_out(chain, why);
 	end_window(chain);
-	return false;
+	return NULL;
 }
 
-static inline void add_entry(struct pp_import_chain *chain,
-			     const struct pathprof_recorded_branch *b)
+static inline void count_entry(struct pp_import_chain *chain, struct pp_import_edge *e,
+			       uint64_t times, bool is_missed)
 {
-	struct pp_import_edge *e;
-
-	if (is_odd(b)) {
-		pass_odd(chain, b);
-		return;
-	}
-	e = pp_import_counts_edge(chain->counts, chain->salt, chain->who, b->from, b->to);
-	if (!e) {
-		if (!is_new_edge(chain, b))
-			return;
-		e = &chain->counts->edges[chain->counts->edge_cnt];
-	}
-	e->cnt += chain->times;
-	e->mispredicted += b->flags & PATHPROF_RECORDED_MISPREDICTED ? chain->times : 0;
+	e->cnt += times;
+	e->mispredicted += is_missed ? times : 0;
 	if (chain->filtered)
-		chain->stats->filtered += chain->times;
+		chain->stats->filtered += times;
 	else
 		add_taken(chain, e);
+}
+
+/* Oldest first. What the finder says changes with a new edge only, or when tables were full. */
+static void add_entries(struct pp_import_chain *chain, const struct pathprof_recorded_branch *list,
+			uint32_t cnt)
+{
+	struct pp_import_finder finder = chain->finder;
+	uint64_t times = chain->times;
+
+	for (const struct pathprof_recorded_branch *b = list + cnt; b-- > list;) {
+		struct pp_import_edge *e;
+
+		if (is_odd(b)) {
+			pass_odd(chain, b);
+			continue;
+		}
+		e = pp_import_counts_edge(&finder, b->from, b->to);
+		if (!e) {
+			e = new_edge(chain, b);
+			pp_import_counts_set_finder(chain->counts, chain->who, &finder);
+		}
+		if (e)
+			count_entry(chain, e, times, b->flags & PATHPROF_RECORDED_MISPREDICTED);
+	}
 }
 
 /* All of what was counted goes by the walker's numbers. */
@@ -420,8 +447,9 @@ static void begin_stack(struct pp_import_chain *chain,
 	p->used = true;
 	chain->generation = p->generation;
 	chain->who = (uint64_t)chain->process << 32 | chain->generation;
-	chain->salt = pp_import_counts_salt(chain->counts, chain->who);
 	chain->depth = sample->branch_cnt;
+	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
+	weigh(chain);
 	chain->filtered = sample->filtered;
 	chain->left_at = 0;
 	chain->stats->stacks += chain->times;
@@ -441,8 +469,7 @@ void pp_import_chain_stack(struct pp_import_chain *chain,
 	make_way(chain);
 	make_room(chain, sample->branch_cnt, 0);
 	begin_stack(chain, sample);
-	for (uint32_t i = sample->branch_cnt; i-- > 0;)
-		add_entry(chain, &sample->branches[i]);
+	add_entries(chain, sample->branches, sample->branch_cnt);
 	if (sample->branch_cnt > 1 && sample->branches[0].from == sample->branches[1].from &&
 	    sample->branches[0].to == sample->branches[1].to)
 		chain->newest = &sample->branches[0];

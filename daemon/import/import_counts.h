@@ -104,19 +104,38 @@ static inline uint64_t pp_import_counts_edge_hash(uint64_t salt, uint64_t from, 
 	return ((from ^ salt) * UINT64_C(0xbf58476d1ce4e5b9) ^ to) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+/* What the edges of one process are found by, to be had anew when one was added or all went. */
+struct pp_import_finder {
+	struct pp_import_edge *edges;
+	const uint32_t *slots;
+	uint64_t who, salt, slot_mask;
+	uint32_t shift;
+};
+
+static inline void pp_import_counts_set_finder(struct pp_import_counts *counts, uint64_t who,
+					       struct pp_import_finder *ret_finder)
+{
+	*ret_finder = (struct pp_import_finder){
+		.edges = counts->edges,
+		.slots = counts->edge_index.slots,
+		.who = who,
+		.salt = pp_import_counts_salt(counts, who),
+		.slot_mask = counts->edge_index.slot_cnt - 1,
+		.shift = counts->edge_index.shift,
+	};
+}
+
 /* NULL: it was not counted yet. */
-static inline struct pp_import_edge *pp_import_counts_edge(struct pp_import_counts *counts,
-							   uint64_t salt, uint64_t who,
+static inline struct pp_import_edge *pp_import_counts_edge(const struct pp_import_finder *finder,
 							   uint64_t from, uint64_t to)
 {
-	const struct pp_import_index *index = &counts->edge_index;
-	uint64_t slot = pp_import_counts_edge_hash(salt, from, to) >> index->shift;
+	uint64_t slot = pp_import_counts_edge_hash(finder->salt, from, to) >> finder->shift;
 
-	for (;; slot = (slot + 1) & (index->slot_cnt - 1)) {
-		uint32_t number = index->slots[slot];
-		struct pp_import_edge *e = &counts->edges[number];
+	for (;; slot = (slot + 1) & finder->slot_mask) {
+		uint32_t number = finder->slots[slot];
+		struct pp_import_edge *e = &finder->edges[number];
 
-		if (e->from == from && e->to == to && e->who == who)
+		if (e->from == from && e->to == to && e->who == finder->who)
 			return e;
 		if (!number)
 			return NULL;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 /* Progress begins after so long, and is told so often. */
 #define PROGRESS_AFTER_NS UINT64_C(2000000000)
 #define PROGRESS_EVERY_NS UINT64_C(500000000)
+/* Tables that double would leave their former halves in the heap as holes: pages of their own. */
+#define OWN_PAGES_BYTES (128 << 10)
 
 struct run {
 	const struct pp_args *args;
@@ -171,8 +174,10 @@ int pp_import_main(const struct pp_args *args, const struct pp_config *config)
 		.begin_ns = now_ns(CLOCK_MONOTONIC),
 	};
 	struct pathprof_error error = {""};
-	int r = start(&run, config, &error);
+	int r;
 
+	mallopt(M_MMAP_THRESHOLD, OWN_PAGES_BYTES);
+	r = start(&run, config, &error);
 	if (r == 0) {
 		r = read_all(&run, &error);
 		report(&run, config);

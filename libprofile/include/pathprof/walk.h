@@ -11,7 +11,7 @@
  *     pathprof_walker_path(walker, ended[i].path, &path);            once a distinct path
  *
  * Workload: some 10^5 to 10^6 windows of 16 or 32 a second over 10^3 to 10^5 distinct steps; no
- * allocation once these are known. Bounded: some 14 MB. When it is full windows do not fit any
+ * allocation once these are known. Bounded: some 9 MB. When it is full windows do not fit any
  * more; its owner clears it when it pleases, and all numbers are void then.
  *
  * Code at an address must stay what it is until the walker is cleared; the reconstructor may forget

@@ -24,8 +24,8 @@
 #include <stdint.h>
 
 /* 2^20 of each would fit into a key. */
-#define PP_WALK_BRANCHES_MAX (1u << 17)
-#define PP_WALK_PATHS_MAX    (1u << 17)
+#define PP_WALK_BRANCHES_MAX (1u << 16)
+#define PP_WALK_PATHS_MAX    (1u << 16)
 #define PP_WALK_STEPS_MAX    (1u << 17)
 #define PP_WALK_ENDS_MAX     (1u << 17)
 #define PP_WALK_STEPS_MIN    (1u << 10)
