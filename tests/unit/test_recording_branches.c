@@ -661,6 +661,9 @@ static void test_errors(void)
 	STACK(&w, far(LIBRARY, LIBRARY + 4));
 	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_OUTSIDE), 1);
 	expect_error(&w, -ENODATA, "none of its 1 samples");
+	begin(&w);
+	CU_ASSERT_EQUAL(counted_at(&w, UINT32_MAX, RUN_AT), 0);
+	expect_error(&w, -ENODATA, "of which process");
 	begin_as(&w, PATHPROF_FORMAT_PERF_DATA);
 	map_named(&w, PID, RUN_AT, strrchr(w.code->path, '/'), &id);
 	STACK(&w, at(0x04, 0x0d));

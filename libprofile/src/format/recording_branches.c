@@ -34,6 +34,7 @@ struct pathprof_recording_branches {
 	struct pp_recording_traces traces;
 	struct pathprof_recording_branches_stats stats;
 	uint64_t begin_ns, end_ns; /* of the samples with branches of it; the recording's clock */
+	bool nameless;             /* there are samples of nobody knows which process */
 	struct pathprof_error error;
 };
 
@@ -396,6 +397,7 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *s)
 
 	b->stats.samples++;
 	b->stats.with_stack += s->branch_cnt != 0;
+	b->nameless |= w.space == NULL && s->pid == UINT32_MAX;
 	if (!w.space && !is_unmapped_text(b))
 		return 0;
 	rc = walk_stack(b, &w, s);
@@ -455,6 +457,10 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 				     "-b)");
 	if (!b->stats.mappings && !is_unmapped_text(b))
 		return no_mapping(b, error);
+	if (b->nameless)
+		return pathprof_fail(error, -ENODATA,
+				     "samples do not say of which process they are: print them "
+				     "with it (perf script -F pid,tid,...)");
 	return pathprof_fail(error, -ENODATA,
 			     "none of its %llu samples has a branch of %s: record more, or another "
 			     "binary",
@@ -476,8 +482,9 @@ static int tell_origin(struct pathprof_recording_branches *b,
 	o->taken = pp_count_sum(o->taken, b->stats.branches);
 	o->refused = pp_count_sum(o->refused, b->stats.left[PATHPROF_LEFT_RANGE]);
 	if (info.realtime_offset_ns != INT64_MIN && b->begin_ns) {
-		o->begin_ns = info.realtime_offset_ns + (int64_t)b->begin_ns;
-		o->end_ns = info.realtime_offset_ns + (int64_t)b->end_ns;
+		/* Times come from outside: any sum of them is one. */
+		o->begin_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->begin_ns);
+		o->end_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->end_ns);
 	}
 	return pathprof_branch_profile_name(b->profile, b->mapped_name ?: b->code->path,
 					    info.hostname, pathprof_format_name(b->format));
