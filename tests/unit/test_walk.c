@@ -229,7 +229,7 @@ static void test_many_ends(void)
 	struct pathprof_taken taken[30];
 
 	for (int i = 0; i < 90; i++)
-		memcpy(bytes + 2 * i, "\x74\xfe", 2); /* je to itself */
+		memcpy(bytes + 2 * i, (const uint8_t[]){0x74, 0xfe}, 2); /* je to itself */
 	memcpy(bytes + 180, (const uint8_t[]){0xff, 0xe0}, 2);
 	for (int i = 0; i < 30; i++)
 		taken[i] = (struct pathprof_taken){BASE + 180, BASE};
