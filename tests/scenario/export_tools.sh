@@ -4,8 +4,9 @@
 # What is exported is read by the tools it is for, without a complaint of theirs, and they make of
 # it what this project makes of it: perf2bolt's branches and fall-throughs are those of the fdata
 # written here, its density the density told here, llvm-profgen's sample profile the one written
-# here, pprof's sums those of the folded stacks, lines and inlined functions llvm-symbolizer's. A program in four builds: position independent or
-# not, by linkers that place code at its file offset and elsewhere, by clang and GCC; and one of C++.
+# here, pprof's sums those of the folded stacks, lines and inlined functions llvm-symbolizer's. A
+# program in four builds: position independent or not, by linkers that place code at its file offset
+# and elsewhere, by clang and GCC; and one of C++, its debug information of DWARF 5 and split.
 #
 # Profiles are of the step source: few samples, but every comparison is exact whatever they are.
 set -u
@@ -45,7 +46,7 @@ clang-22 "${debug[@]}" -fdebug-info-for-profiling -Wl,--emit-relocs -o clang "$s
 	clang-22 "${debug[@]}" -fdebug-info-for-profiling -no-pie -Wl,--emit-relocs -o fixed \
 		"$source" &&
 	gcc "${debug[@]}" -Wl,--emit-relocs -o gcc "$source" &&
-	clang++-22 "${debug[@]}" -fdebug-info-for-profiling -Wl,--emit-relocs -o classes \
+	clang++-22 -O2 -gdwarf-5 -gsplit-dwarf -fdebug-info-for-profiling -Wl,--emit-relocs -o classes \
 		"$here/workloads/export_classes.cpp" || {
 	not_ok "$name" "the program is not built"
 	exit 1
