@@ -2,12 +2,15 @@
 /*
  * A file that claims to be a perf.data. As it is; and, since most damage would end at the header,
  * the same bytes as records behind a sound one: the first byte says which header, then come
- * records of a type, two bytes of flags, a length and so many bytes. Each as a file and as a pipe.
+ * records of a type, two bytes of flags, a length and so many bytes. Each as a file and as a pipe;
+ * or, if that byte says so, cut into three as a directory's files.
  *
  * Beyond "no crash": what is handed on is as the header promises and is counted, a failure says
  * why, a pipe hands on what a file does.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +202,66 @@ static void put_records(struct bytes *b, bool packed, const uint8_t *data, size_
 	}
 }
 
+/* ---------------------------------------------------------------- directories */
+
+static void put_file(const char *dir, const char *name, const struct bytes *b)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0 && write(fd, b->bytes, b->len) == (ssize_t)b->len);
+	close(fd);
+}
+
+static char directory[] = "/dev/shm/fuzz_perf_data.XXXXXX";
+
+static void remove_directory(void)
+{
+	static const char *const names[] = {"data", "data.0", "data.1"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		unlink(path);
+	}
+	rmdir(directory);
+}
+
+static void make_directory(void)
+{
+	static bool made;
+
+	if (made)
+		return;
+	REQUIRE(mkdtemp(directory));
+	made = true;
+	atexit(remove_directory);
+}
+
+/* b holds the head; the records of each file come from a third of the bytes. */
+static void read_directory(struct bytes *b, bool packed, const uint8_t *data, size_t size)
+{
+	size_t third = size / 3;
+	struct seen seen = {0};
+	int fd;
+
+	make_directory();
+	put_records(b, packed, data, third);
+	put_file(directory, "data", b);
+	b->len = 0;
+	put_records(b, packed, data + third, third);
+	put_file(directory, "data.0", b);
+	b->len = 0;
+	put_records(b, packed, data + 2 * third, size - 2 * third);
+	put_file(directory, "data.1", b);
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	REQUIRE(fd >= 0);
+	read_all(fd, &seen);
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct bytes b;
@@ -212,6 +275,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		size_t used = put_head(&b, data[0], data + 1, size - 1);
 
+		if ((data[0] & 0x12) == 0x10) {
+			read_directory(&b, data[0] & 8, data + 1 + used, size - 1 - used);
+			return 0;
+		}
 		put_records(&b, data[0] & 8, data + 1 + used, size - 1 - used);
 	}
 	read_both(&b);

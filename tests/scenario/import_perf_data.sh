@@ -259,7 +259,7 @@ for header in file pipe; do
 	  echo "many 6000 4 8 1"; } | "$write" many.data
 	same "rounds that overlap ($header)" many.data
 done
-# 16 MB wait for the end, 12 in memory.
+# 16 MB wait for the end, 10 of them in memory.
 { echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin
   echo "many 20000 4 32 1 flat"; } | "$write" flat.data
 same "no rounds" flat.data

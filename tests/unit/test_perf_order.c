@@ -175,7 +175,7 @@ static void test_planted(void)
 	free_run(run);
 }
 
-/* 20 MB in one round, newest first: memory holds 12. */
+/* 20 MB in one round, newest first: memory holds 10. */
 static void fill_memory(struct run *run)
 {
 	for (uint64_t i = 0; i < 10000; i++)

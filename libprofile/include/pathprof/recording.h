@@ -144,7 +144,10 @@ struct pathprof_recording_info {
 
 struct pathprof_recording;
 
-/* fd is borrowed. -errno, -EBADMSG, -EPROTO, -ENOMEM. -EOPNOTSUPP: the format is not read. */
+/*
+ * fd is borrowed; perf.data may be a directory (perf record --threads).
+ * -errno, -EBADMSG, -EPROTO, -ENOMEM. -EOPNOTSUPP: the format is not read.
+ */
 int pathprof_recording_open(struct pathprof_recording **ret_recording, enum pathprof_format format,
 			    int fd, const char *name, const struct pathprof_recording_sink *sink,
 			    struct pathprof_error *error);

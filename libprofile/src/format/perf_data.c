@@ -3,7 +3,7 @@
  * perf.data, as a file or as a pipe: takes record after record, has those of the kernel put in
  * order and handed on, and reads what perf itself put between them.
  *
- * Workload: hundreds of MB of samples with branch stacks, read once. Memory: a MB of input, 12 MB
+ * Workload: hundreds of MB of samples with branch stacks, read once. Memory: a MB of input, 10 MB
  * of records that wait for their order, 9 MB to decompress, tables of ids and names.
  *
  * Source: tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/session.c.

@@ -218,31 +218,45 @@ static int start_pieces(struct pp_perf_order *order)
 	return 0;
 }
 
+/* What one piece has from an offset on; *ret_got 0: beyond the end of the file. */
+static int read_piece(struct pp_perf_order *order, uint64_t offset, const uint8_t **ret_bytes,
+		      size_t *ret_got)
+{
+	struct pp_perf_pieces *pieces = order->pieces;
+	size_t at = offset % PP_PERF_PIECE_BYTES, piece = 0;
+	int r = find_piece(order, offset / PP_PERF_PIECE_BYTES, &piece);
+
+	if (r < 0)
+		return r;
+	pieces->used_at[piece] = ++pieces->now;
+	*ret_bytes = pieces->bytes[piece] + at;
+	*ret_got = pieces->len_bytes[piece] > at ? pieces->len_bytes[piece] - at : 0;
+	return 0;
+}
+
 /* So many bytes, less at the end of the file: in a piece, or copied out of several. */
 static int read_pieces(struct pp_perf_order *order, uint64_t offset, size_t size,
 		       const uint8_t **ret_bytes, size_t *ret_got)
 {
-	struct pp_perf_pieces *pieces = order->pieces;
+	const uint8_t *bytes;
+	size_t have = 0, got;
+	int r = read_piece(order, offset, &bytes, &got);
 
-	for (size_t have = 0; have < size;) {
-		size_t at = (offset + have) % PP_PERF_PIECE_BYTES, piece = 0, some;
-		int r = find_piece(order, (offset + have) / PP_PERF_PIECE_BYTES, &piece);
-
-		if (r < 0)
-			return r;
-		pieces->used_at[piece] = ++pieces->now;
-		some = pieces->len_bytes[piece] > at ? pieces->len_bytes[piece] - at : 0;
-		*ret_bytes = pieces->bytes[piece] + at;
-		*ret_got = have + (some < size - have ? some : size - have);
-		if (!have && *ret_got == size)
-			return 0;
-		memcpy(order->again + have, *ret_bytes, *ret_got - have);
-		*ret_bytes = order->again;
-		if (*ret_got == have)
-			return 0;
-		have = *ret_got;
+	if (r == 0 && got >= size) {
+		*ret_bytes = bytes;
+		*ret_got = size;
+		return 0;
 	}
-	return 0;
+	while (r == 0 && got && have < size) {
+		got = got < size - have ? got : size - have;
+		memcpy(order->again + have, bytes, got);
+		have += got;
+		if (have < size)
+			r = read_piece(order, offset + have, &bytes, &got);
+	}
+	*ret_bytes = order->again;
+	*ret_got = have;
+	return r;
 }
 
 /* Of the size that it had, or the file has changed. */

@@ -245,7 +245,7 @@ int pp_perf_input_section(struct pp_perf_input *input, uint64_t offset, uint64_t
 /* ---------------------------------------------------------------- perf_events.c */
 
 #define PP_PERF_EVENTS_MAX 4096
-#define PP_PERF_IDS_MAX    (1u << 18)
+#define PP_PERF_IDS_MAX    (1u << 17)
 
 struct pp_perf_event {
 	uint32_t type;
@@ -334,7 +334,7 @@ void pp_perf_unpack_release(struct pp_perf_unpack *unpack);
 /* ---------------------------------------------------------------- perf_order.c */
 
 #define PP_PERF_BLOCK_BYTES (1u << 16)
-#define PP_PERF_BLOCKS      192
+#define PP_PERF_BLOCKS      160
 #define PP_PERF_QUEUE_MAX   (192u << 10)
 
 struct pp_perf_queued {

@@ -5,7 +5,7 @@
  *     0xFROM[(DSO)]/0xTO[(DSO)]/EVENTS/TX/ABORT[/CYCLES[/TYPE[/SPEC]]]
  *
  * EVENTS is P, M or -, with N behind it for a branch not taken (perf 6.14); cycles came with perf
- * 4.3, the type with 5.19, speculation with 6.1. A DSO is there with -F dso, and since perf 6.4
+ * 4.3, the type with 5.19, speculation after 6.1. A DSO is there with -F dso, and since perf 6.4
  * +0xOFFSET behind its name.
  *
  * Workload: nearly every byte of a text of gigabytes is read here.
