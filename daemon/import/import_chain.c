@@ -253,10 +253,28 @@ static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t
 		chain->parts.full(chain->parts.context);
 }
 
+/* The same path often ends many times in a row: its sums are not waited for each time. */
+static void count_ended(struct pp_import_chain *chain, uint32_t cnt)
+{
+	uint64_t who = (uint64_t)chain->process << 32;
+	const struct pathprof_walked *at = chain->ended, *end = at + cnt;
+
+	while (at < end) {
+		struct pp_import_walked *w = pp_import_counts_walked(chain->counts, who | at->path);
+		const struct pathprof_walked *first = at;
+		double weight = w->weight;
+
+		do
+			weight += chain->weights[at++->span];
+		while (at < end && at->path == first->path);
+		w->weight = weight;
+		w->cnt += chain->times * (uint64_t)(at - first);
+	}
+}
+
 /* 0: all paths of the window are counted. */
 static int walk_window(struct pp_import_chain *chain)
 {
-	uint64_t who = (uint64_t)chain->process << 32;
 	uint32_t cnt;
 	int r = pathprof_walk(chain->parts.walker, chain->branches, chain->taken_cnt, chain->ended,
 			      &cnt);
@@ -264,9 +282,7 @@ static int walk_window(struct pp_import_chain *chain)
 	if (r)
 		return r;
 	make_room(chain, 0, cnt);
-	for (uint32_t i = 0; i < cnt; i++)
-		pp_import_counts_add_walked(chain->counts, who | chain->ended[i].path, chain->times,
-					    chain->weights[chain->ended[i].span]);
+	count_ended(chain, cnt);
 	chain->stats->paths += chain->times * cnt;
 	return 0;
 }

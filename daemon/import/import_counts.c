@@ -84,14 +84,15 @@ void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_
 	enter_edge(counts, counts->edge_cnt);
 }
 
-void pp_import_counts_begin_walked(struct pp_import_counts *counts,
-				   const struct pp_import_walked *walked)
+struct pp_import_walked *pp_import_counts_begin_walked(struct pp_import_counts *counts,
+						       uint64_t who)
 {
 	if (is_full(&counts->walked_index, counts->walked_cnt)) {
 		set_slots(&counts->walked_index, 2 * counts->walked_index.slot_cnt);
 		for (uint32_t i = 1; i <= counts->walked_cnt; i++)
 			enter_walked(counts, i);
 	}
-	counts->walked[++counts->walked_cnt] = *walked;
+	counts->walked[++counts->walked_cnt] = (struct pp_import_walked){.who = who};
 	enter_walked(counts, counts->walked_cnt);
+	return &counts->walked[counts->walked_cnt];
 }

@@ -74,9 +74,9 @@ void pp_import_counts_clear(struct pp_import_counts *counts);
 
 /* There is room for it: counted so often as it has it. It can be found from now on. */
 void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_import_edge *edge);
-/* There is room for it, and it was not counted yet. */
-void pp_import_counts_begin_walked(struct pp_import_counts *counts,
-				   const struct pp_import_walked *walked);
+/* There is room for it, and it was not counted yet: counted not once. */
+struct pp_import_walked *pp_import_counts_begin_walked(struct pp_import_counts *counts,
+						       uint64_t who);
 
 /* Whether so many more of each will fit. */
 static inline bool pp_import_counts_room(const struct pp_import_counts *counts, uint32_t edge_cnt,
@@ -148,24 +148,21 @@ static inline uint64_t pp_import_counts_walked_hash(const struct pp_import_count
 	return (who ^ counts->seed) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* There is room. who as in struct pp_import_walked. */
-static inline void pp_import_counts_add_walked(struct pp_import_counts *counts, uint64_t who,
-					       uint64_t cnt, double weight)
+/* There is room. The one that who (as in struct pp_import_walked) is counted in. */
+static inline struct pp_import_walked *pp_import_counts_walked(struct pp_import_counts *counts,
+							       uint64_t who)
 {
 	const struct pp_import_index *index = &counts->walked_index;
 	uint64_t slot = pp_import_counts_walked_hash(counts, who) >> index->shift;
 	uint32_t number = index->slots[slot];
 
-	while (counts->walked[number].who != who && number) {
+	while (counts->walked[number].who != who) {
+		if (!number)
+			return pp_import_counts_begin_walked(counts, who);
 		slot = (slot + 1) & (index->slot_cnt - 1);
 		number = index->slots[slot];
 	}
-	if (!number) {
-		pp_import_counts_begin_walked(counts, &(struct pp_import_walked){who, cnt, weight});
-		return;
-	}
-	counts->walked[number].cnt += cnt;
-	counts->walked[number].weight += weight;
+	return &counts->walked[number];
 }
 
 /* There is room. */

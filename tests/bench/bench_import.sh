@@ -74,11 +74,11 @@ said() {
 }
 
 bench() {
-	local name=${1##*/} round
+	local name=${1##*/}
 	binary=$(realpath "$(command -v "$1")")
 	make_recording "$@"
 	rm -f ours perfs bolts
-	for round in 1 2 3; do
+	for _ in 1 2 3; do
 		import >>ours || fail "import"
 		command -v perf >/dev/null && measure perf script -i recorded \
 			-F pid,tid,time,ip,brstack >>perfs
