@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """For import_peers.sh: recordings of several processes out of exact stacks, and counts compared.
 
-    compose [kernel] [repeats] SCRIPT...   scripts of trace_recording as one for perf_data_write:
-                            each program in a process and, from half on, in a child of it; `kernel`:
-                            interrupts in many stacks, `repeats`: newest entries given twice
+    compose [kernel] [repeats] [odd|mended] SCRIPT...   scripts of trace_recording as one for
+                            perf_data_write: each program in a process and, from half on, in a child
+                            of it; `kernel`: interrupts in many stacks, `repeats`: newest entries
+                            given twice, `odd`: others that say nothing, `mended`: what is left of
+                            these by the rules
     raw BINARY FILE         a raw profile's ranges and branches, without those in the linker's stubs
     fdata FILE              BOLT's lines, without what lies in no function at either end
     edges BINARY DB FDATA   the database's edges are the FDATA's branches, what is left falls through
@@ -62,8 +64,20 @@ def repeated(entries):
     return entries[:1] + entries if target > source else entries
 
 
+def stacks(entries, number, wanted):
+    """In mid-stack no entry, an abort, or one of a path that was given up; the first two part it."""
+    at, kind = 2 + number % (len(entries) - 4), number % 3
+    if "mended" in wanted:
+        return [entries] if kind == 0 else [entries[:at], entries[at:]]
+    if "odd" not in wanted:
+        return [entries]
+    source, target = ends(entries[at])
+    entry = [f"{source:#x}>{target:#x}:P:0:0:1", "0x0>0x0:-", f"{source:#x}>{target:#x}:PA"][kind]
+    return [entries[:at] + [entry] + entries[at:]]
+
+
 def compose(arguments):
-    wanted = [a for a in arguments if a in ("kernel", "repeats")]
+    wanted = [a for a in arguments if a in ("kernel", "repeats", "odd", "mended")]
     scripts = arguments[len(wanted):]
     head, tasks, samples = [], [], []
     for i, script in enumerate(scripts):
@@ -85,10 +99,12 @@ def compose(arguments):
                 time, entries = int(row[3]) + 1000 * i, row[5:]
                 if "kernel" in wanted and number % 3 == 0:
                     entries = interrupted(entries, number)
-                if "repeats" in wanted and number % 7 == 0:
-                    entries = repeated(entries)
                 who = pid + (number > cnt // 2 and number % 2)
-                samples.append((time, " ".join(["sample", "0", str(who), str(time), row[4], *entries])))
+                parts = stacks(entries, number, wanted) if number % 5 == 0 else [entries]
+                if "repeats" in wanted and number % 7 == 0:
+                    parts[0] = repeated(parts[0])
+                for stack in parts:
+                    samples.append((time, " ".join(["sample", "0", str(who), str(time), row[4], *stack])))
         tasks.append((900000, f"fork {pid + 1} 900000 {pid}"))
     for line in head:
         print(line)

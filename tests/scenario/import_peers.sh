@@ -8,8 +8,8 @@
 # Stacks are cut out of exact traces of three programs (clang, PIE; GCC, not; C++ by lld), each of
 # them and its child in one perf.data with the others. Where peers differ from one another and from
 # the rules of docs/formats.md, each is given the recording to which the rule has been applied
-# beforehand, and has to come to the same: without entries given twice (AutoFDO's rule), and, for
-# those that end a range there, without the kernel's (BOLT's rule).
+# beforehand, and has to come to the same: without entries given twice (AutoFDO's rule), for those
+# that end a range there without the kernel's (BOLT's rule), and parted where an entry is none.
 set -u
 . "$(dirname "$0")/trace_common.bash"
 name=import_peers
@@ -56,6 +56,8 @@ compose() { # RECORDING WHAT...: of all three
 }
 compose full kernel repeats
 compose once kernel
+compose odd kernel repeats odd
+compose mended kernel mended
 compose plain
 
 # written PROGRAM FORMAT RECORDING [OPTIONS...]: as FORMAT.got
@@ -80,13 +82,13 @@ check() { # WHAT COMMAND...
 
 # ---------------------------------------------------------------- BOLT
 # The newer one says how dense the samples are; so is it said here.
-bolt() { # PROGRAM PERF2BOLT RECORDING [OPTIONS...]: of its, against all of it here
-	local p=$1 perf2bolt=$2 recording=$3 density
-	"$perf2bolt" -p "$recording" -o fdata "${@:4}" "./$p" >bolt.log 2>&1 || {
+bolt() { # PROGRAM PERF2BOLT RECORDING ALL [OPTIONS...]: of its, against all of it here
+	local p=$1 perf2bolt=$2 recording=$3 all=$4 density
+	"$perf2bolt" -p "$recording" -o fdata "${@:5}" "./$p" >bolt.log 2>&1 || {
 		echo "$perf2bolt: $(tail -n 2 bolt.log)"
 		return 1
 	}
-	written "$p" bolt-fdata full || return 1
+	written "$p" bolt-fdata "$all" || return 1
 	density=$(sed -n 's/.*Functions with density >= \([0-9.]*\) .*/\1/p' bolt.log)
 	if [ "$perf2bolt" = perf2bolt-22 ] && ! grep -q "samples: density $density, BOLT wants" err; then
 		echo "density $density, here: $(cat err)"
@@ -96,13 +98,16 @@ bolt() { # PROGRAM PERF2BOLT RECORDING [OPTIONS...]: of its, against all of it h
 		sames "$perf2bolt" want got && echo "$(wc -l <got) lines"
 }
 for p in $programs; do
-	check "perf2bolt 22, $p" bolt "$p" perf2bolt-22 once --show-density
+	check "perf2bolt 22, $p" bolt "$p" perf2bolt-22 once full --show-density
 	cp fdata "$p.fdata"
-	check "perf2bolt 19, $p" bolt "$p" "$perf2bolt_19" once
+	check "perf2bolt 19, $p" bolt "$p" "$perf2bolt_19" once full
+	check "perf2bolt 22, $p with entries that are none" bolt "$p" perf2bolt-22 mended odd --show-density
 done
 # The rule about entries given twice is needed: as they are, they are counted there.
-bolt clang perf2bolt-22 full --show-density >why && not_ok "$name: repeated entries" "make no difference" ||
+bolt clang perf2bolt-22 full full --show-density >why && not_ok "$name: repeated entries" "make no difference" ||
 	ok "$name: repeated entries are no branches"
+bolt clang perf2bolt-22 odd odd --show-density >why && not_ok "$name: entries that are none" "make no difference" ||
+	ok "$name: entries that are none are no branches"
 
 # ---------------------------------------------------------------- llvm-profgen
 profgen() { # PROGRAM RECORDING [ALL OF IT]: its, against all of it here
