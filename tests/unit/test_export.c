@@ -61,8 +61,8 @@ static void begin_with(struct world *w, bool named)
 		elf_writer_symbol(&writer, "f", 0, 0x14, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
 		elf_writer_symbol(&writer, "g", 0x20, 2, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
 	} else {
-		elf_writer_frame(&writer, 0, 0x14, -1, NULL, 0);
-		elf_writer_frame(&writer, 0x20, 2, -1, NULL, 0);
+		elf_writer_frame(&writer, 0, 0x14, -1, "", 0);
+		elf_writer_frame(&writer, 0x20, 2, -1, "", 0);
 	}
 	*w = (struct world){.code = elf_writer_open(&writer)};
 	CU_ASSERT_EQUAL_FATAL(pathprof_graph_build(&w->graph, w->code, NULL, NULL, &w->error), 0);
