@@ -38,26 +38,37 @@ static void mark_heads(const struct pathprof_graph *g, uint8_t *heads)
 	}
 }
 
+/*
+ * Is there a way from block b straight on to `last`, in its function? Ranges of another's file may
+ * run over what cannot be run over: BOLT takes nothing of them.
+ */
+static bool runs_through(const struct pathprof_graph *g, uint32_t b, uint64_t last)
+{
+	for (; g->blocks[b].last < last; b++) {
+		const struct pathprof_graph_block *block = &g->blocks[b];
+
+		if (b + 1 == g->block_cnt || block->end != block[1].start ||
+		    block->function != block[1].function || block->kind == PERF_BR_UNCOND ||
+		    block->kind == PERF_BR_IND || block->kind == PERF_BR_RET)
+			return false;
+	}
+	return true;
+}
+
 static void add_range(const struct pathprof_graph *g, const struct pathprof_range_count *r,
 		      const uint8_t *heads, uint64_t *counts)
 {
 	uint32_t b = pathprof_graph_block_at(g, r->start);
 
+	if (b == PATHPROF_GRAPH_NONE || !runs_through(g, b, r->last))
+		return;
 	/* A call that came back ran on into the block behind it. */
-	if (r->after_call && b && b != PATHPROF_GRAPH_NONE && heads[b] &&
-	    g->blocks[b].start == r->start && g->blocks[b - 1].end == r->start)
+	if (r->after_call && b && heads[b] && g->blocks[b].start == r->start &&
+	    g->blocks[b - 1].end == r->start)
 		counts[b - 1] = pp_count_sum(counts[b - 1], r->count);
-	for (; b < g->block_cnt && g->blocks[b].last < r->last; b++) {
-		const struct pathprof_graph_block *block = &g->blocks[b];
-
-		/* Ranges of another's file may run over what cannot be run over. */
-		if (b + 1 == g->block_cnt || block->end != g->blocks[b + 1].start ||
-		    block->kind == PERF_BR_UNCOND || block->kind == PERF_BR_IND ||
-		    block->kind == PERF_BR_RET)
-			return;
+	for (; g->blocks[b].last < r->last; b++)
 		if (heads[b + 1])
 			counts[b] = pp_count_sum(counts[b], r->count);
-	}
 }
 
 static uint32_t collect(const struct pathprof_graph *g, const uint64_t *counts,
