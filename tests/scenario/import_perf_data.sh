@@ -410,8 +410,12 @@ rm -rf bad.data
 { echo file; echo "event sample=ip+tid+time"; echo "feature directory 2"; echo begin
   records; } | "$write" bad.data
 refused "a directory of a later version" "of version 2 is not read"
-{ echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo zip 20
-  echo "many 24000 4 32 1"; } | "$write" bad.data
+for cnt in 18000 24000; do # 15 and 20 MB, a window as of level 20
+	{ echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo zip 1 25
+	  echo "many $cnt 4 32 1"; } | "$write" bad.data
+	[ $cnt = 24000 ] || "$dump" -s bad.data | grep -q "samples $cnt " && ok "15 MB at level 20" ||
+		not_ok "15 MB at level 20" "$("$dump" -s bad.data 2>&1 | tail -n 1)"
+done
 refused "more at level 20 than its window may hold" "level that takes more memory"
 mkdir bad
 {

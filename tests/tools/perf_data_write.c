@@ -10,24 +10,33 @@
  *     file [v1] [old] [unclosed] [big] | pipe    first; old: a header without features; unclosed:
  *                                      its writer was killed; big: of a big-endian machine
  *     event [type=N] [config=N] [sample=ip+tid+...] [branch=N] [read=N] [period=N] [freq=N]
- *           [flags=N] [size=N] [clockid=N] [ids=N+N] [name=S] [group=N]    in the order of their
- *                                      indices; group: it and so many less one that follow are
- *                                      read together
- *     feature hostname|osrelease|arch|cpudesc|cmdline WORDS | clock WALL CLOCK | directory VERSION
- * | build-id kernel|user[-sized] HEX NAME begin                            of records; then, TIME
- * in nanoseconds, any of mmap PID TIME START LENGTH OFFSET x|-|k NAME mmap2 PID TIME START LENGTH
- * OFFSET PROT inode|muddled|HEX NAME     muddled: an inode that is flagged as a build-id, as
- * kernels do comm|exec PID[/TID] TIME NAME      fork|spawn PID[/TID] TIME PARENT    exit PID[/TID]
- * TIME lost TIME COUNT                    lost-samples TIME COUNT [by-filter] sample EVENT PID TIME
- * IP [cpu=N] [period=N] [mode=N] [hw=N] [chain=N] [raw=N]
+ *           [flags=N] [size=N] [clockid=N] [ids=N+N] [name=S] [group=N]
+ *                                      in the order of their indices; group: so many from this
+ *                                      one on are read together
+ *     feature hostname|osrelease|arch|cpudesc|cmdline WORDS | clock WALL CLOCK |
+ *             directory VERSION | build-id kernel|user[-sized] HEX NAME
+ *     begin                            of records; then, TIME in nanoseconds, any of
+ *     mmap PID TIME START LENGTH OFFSET x|-|k NAME
+ *     mmap2 PID TIME START LENGTH OFFSET PROT inode|muddled|HEX NAME
+ *                                      muddled: an inode that is flagged as a build-id, as kernels
+ *                                      do
+ *     comm|exec PID[/TID] TIME NAME
+ *     fork|spawn PID[/TID] TIME PARENT
+ *     exit PID[/TID] TIME
+ *     lost TIME COUNT
+ *     lost-samples TIME COUNT [by-filter]
+ *     sample EVENT PID TIME IP [cpu=N] [period=N] [mode=N] [hw=N] [chain=N] [raw=N]
  *            [FROM>TO[:MPXAN[:CYCLES[:KIND[:SPEC[:NEW[:PRIV]]]]]] ...]
- *     round | other TYPE BYTES [TIME] | aux BYTES | tracing BYTES | zip [LEVEL] | zip2 | unzip
+ *     round | other TYPE BYTES [TIME] | aux BYTES | tracing BYTES
+ *     zip|zip2 [LEVEL [WINDOWLOG]]     compressed from here on, cut into pieces as perf does
+ *     unzip
  *     update EVENT NAME | build-id ... as the feature
- *     many COUNT CPUS BRANCHES SEED [flat|CPU]    samples of event 0, in rounds that overlap; flat:
- *                                      the rounds are not told; CPU: those of one only
- *     part                               what follows goes to a file FILE.N, from 0 on, without
- * head raw HEX                            bytes as they are cut BYTES                          off
- * the end of the file, at last
+ *     many COUNT CPUS BRANCHES SEED [flat|CPU]
+ *                                      samples of event 0, in rounds that overlap; flat: the rounds
+ *                                      are not told; CPU: those of one only
+ *     part                             what follows goes to a file of its own, FILE.0 and so on
+ *     raw HEX                          bytes as they are
+ *     cut BYTES                        off the end of the file, at last
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -852,7 +861,7 @@ static void do_many(char **words)
 
 /* ---------------------------------------------------------------- script */
 
-static void start_zip(uint32_t type, const char *level)
+static void start_zip(uint32_t type, const char *level, const char *window_log)
 {
 	zip_type = type;
 	if (!zip)
@@ -862,6 +871,8 @@ static void start_zip(uint32_t type, const char *level)
 	ZSTD_CCtx_reset(zip, ZSTD_reset_session_only);
 	if (level)
 		ZSTD_CCtx_setParameter(zip, ZSTD_c_compressionLevel, (int)number(level));
+	if (window_log)
+		ZSTD_CCtx_setParameter(zip, ZSTD_c_windowLog, (int)number(window_log));
 }
 
 static void stop_zip(void)
@@ -911,7 +922,7 @@ static void do_marks(char **words)
 	if (strcmp(words[0], "round") == 0) {
 		put_round();
 	} else if (strcmp(words[0], "zip") == 0 || strcmp(words[0], "zip2") == 0) {
-		start_zip(words[0][3] ? 83 : 81, words[1]);
+		start_zip(words[0][3] ? 83 : 81, words[1], words[1] ? words[2] : NULL);
 	} else if (strcmp(words[0], "part") == 0) {
 		start_part();
 	} else if (strcmp(words[0], "unzip") == 0) {
