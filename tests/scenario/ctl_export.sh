@@ -169,6 +169,8 @@ grep -q 'its writer was killed' said && [ -s out ] && ok "$name: a truncated rec
 	not_ok "$name: how far it is" "$(cat said)"
 sed 's/ 5 [0-9a-f]* \(\/.*program\)$/ 5 inode \1/' script | "$writer" unnamed
 "$ctl" export --recording unnamed --file program -F bolt-fdata 2>said | sort | cmp -s - want &&
-	grep -q 'taken by its name' said && ok "$name: by its name, which is said" ||
+	grep -q 'taken by its name' said && ln -s program link &&
+	"$ctl" export --recording unnamed --file link -F bolt-fdata 2>said | sort | cmp -s - want &&
+	ok "$name: by its name, which is said" ||
 	not_ok "$name: by its name" "$(cat said)"
 exit $failed

@@ -339,20 +339,25 @@ static void test_processes(void)
 
 static void test_mappings(void)
 {
-	const struct pathprof_recorded_mapping other = {.pid = PID,
-							.start = RUN_AT + 0x8,
-							.end = RUN_AT + 0x10,
-							.name = "//anon",
-							.executable = true};
+	struct pathprof_recorded_mapping other = {.pid = PID,
+						  .start = RUN_AT + 0x8,
+						  .end = RUN_AT + 0x10,
+						  .name = "//anon",
+						  .executable = true};
 	struct world w;
 
 	begin(&w);
+	/* The code's copy on huge pages lies where the code was. */
+	CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &other), 0);
+	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 1);
+	other.name = "/usr/lib/other.so";
 	CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &other), 0);
 	STACK(&w, at(0x04, 0x12), at(0x04, 0x0d), at(0x0a, 0x02));
 	map(&w, PID, RUN_AT);
 	STACK(&w, at(0x0a, 0x02));
 	CU_ASSERT_EQUAL(finish(&w), 0);
 	CU_ASSERT_EQUAL(branch_count(&w, 0x04, 0x12), 1);
+	CU_ASSERT_EQUAL(branch_count(&w, 0x04, 0x0d), 1);
 	CU_ASSERT_EQUAL(branch_count(&w, 0x04, PATHPROF_OUTSIDE), 1);
 	CU_ASSERT_EQUAL(branch_count(&w, PATHPROF_OUTSIDE, 0x02), 1);
 	CU_ASSERT_EQUAL(branch_count(&w, 0x0a, 0x02), 1);

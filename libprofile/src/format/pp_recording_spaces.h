@@ -11,6 +11,7 @@
 #ifndef PP_RECORDING_SPACES_H
 #define PP_RECORDING_SPACES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PP_SPACE_PROCESS_MAX 32768
@@ -50,6 +51,9 @@ int pp_recording_spaces_map(struct pp_recording_spaces *s, uint32_t pid,
 /* Something else lies there now. -E2BIG: what was left of a piece on both sides was too much. */
 int pp_recording_spaces_unmap(struct pp_recording_spaces *s, uint32_t pid, uint64_t start,
 			      uint64_t end);
+/* Is all of [start, end) the binary there? */
+bool pp_recording_spaces_holds(const struct pp_recording_spaces *s, uint32_t pid, uint64_t start,
+			       uint64_t end);
 /* The child has what the parent had. -ENOSPC, -ENOMEM. */
 int pp_recording_spaces_fork(struct pp_recording_spaces *s, uint32_t pid, uint32_t parent);
 /* An exec or an exit. */

@@ -29,6 +29,7 @@ struct pathprof_recording_branches {
 	struct pathprof_branch_profile *profile;
 	struct pathprof_build_id id;
 	struct pathprof_build_id other; /* the last of its name that is another build */
+	char *real_path;                /* of the code's file; NULL: not known */
 	char *mapped_name;              /* as recorded; NULL: not mapped yet */
 	struct pp_recording_spaces spaces;
 	struct pp_recording_traces traces;
@@ -103,6 +104,7 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 	b->format = format;
 	b->code = code;
 	b->profile = profile;
+	b->real_path = realpath(code->path, NULL);
 	rc = check_binary(b, graph, error);
 	if (!rc) {
 		rc = pp_recording_traces_init(&b->traces, code, graph, profile, &b->stats);
@@ -124,6 +126,7 @@ void pathprof_recording_branches_free(struct pathprof_recording_branches *b)
 	pp_recording_traces_release(&b->traces);
 	pp_recording_spaces_release(&b->spaces);
 	free(b->mapped_name);
+	free(b->real_path);
 	free(b);
 }
 
@@ -158,12 +161,19 @@ static size_t base_name(const char *path, const char **ret_name)
 	return len > tail && !strcmp(name + len - tail, deleted) ? len - tail : len;
 }
 
+static bool is_same_name(const char *ours, const char *theirs)
+{
+	const char *our_name, *their_name;
+	size_t len = base_name(ours, &our_name);
+
+	return base_name(theirs, &their_name) == len && memcmp(our_name, their_name, len) == 0;
+}
+
+/* The kernel records where a link leads to. */
 static bool is_its_name(const struct pathprof_recording_branches *b, const char *path)
 {
-	const char *ours, *theirs;
-	size_t len = base_name(b->code->path, &ours);
-
-	return base_name(path, &theirs) == len && !memcmp(ours, theirs, len);
+	return is_same_name(b->code->path, path) ||
+	       (b->real_path && is_same_name(b->real_path, path));
 }
 
 /*
@@ -224,6 +234,17 @@ static int take_ours(struct pathprof_recording_branches *b,
 	return pp_recording_spaces_map(&b->spaces, pid_of(b, m->pid), &piece);
 }
 
+/* Programs that put their code on huge pages copy it there, to where it was. */
+static bool is_copy(const struct pathprof_recording_branches *b,
+		    const struct pathprof_recorded_mapping *m)
+{
+	static const char huge[] = "/anon_hugepage";
+
+	if (strcmp(m->name, "//anon") != 0 && strncmp(m->name, huge, sizeof(huge) - 1) != 0)
+		return false;
+	return m->executable && pp_recording_spaces_holds(&b->spaces, m->pid, m->start, m->end);
+}
+
 static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 {
 	struct pathprof_recording_branches *b = context;
@@ -231,7 +252,8 @@ static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 
 	if (is_ours(b, m))
 		rc = take_ours(b, m);
-	else if (m->start < m->end && b->format != PATHPROF_FORMAT_PROFGEN_PERFSCRIPT)
+	else if (m->start < m->end && b->format != PATHPROF_FORMAT_PROFGEN_PERFSCRIPT &&
+		 !is_copy(b, m))
 		rc = pp_recording_spaces_unmap(&b->spaces, m->pid, m->start, m->end);
 	left_out(b, rc);
 	return rc == -ENOMEM ? rc : 0;

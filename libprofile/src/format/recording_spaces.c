@@ -152,6 +152,17 @@ int pp_recording_spaces_unmap(struct pp_recording_spaces *s, uint32_t pid, uint6
 	return r;
 }
 
+bool pp_recording_spaces_holds(const struct pp_recording_spaces *s, uint32_t pid, uint64_t start,
+			       uint64_t end)
+{
+	const struct pp_recording_space *space = look_up(s, pid);
+
+	for (uint32_t i = 0; space && i < space->piece_cnt; i++)
+		if (space->pieces[i].start <= start && end <= space->pieces[i].end)
+			return true;
+	return false;
+}
+
 int pp_recording_spaces_map(struct pp_recording_spaces *s, uint32_t pid,
 			    const struct pp_space_piece *piece)
 {
