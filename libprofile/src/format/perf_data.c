@@ -202,7 +202,7 @@ static int next_record(struct pp_perf *perf, const uint8_t **ret_record,
 	*ret_record = NULL;
 	if (!left)
 		return 0;
-	r = pp_perf_input_fill(input, PP_PERF_HEADER_BYTES, &got);
+	r = pp_perf_input_want(input, PP_PERF_HEADER_BYTES, &got);
 	if (r < 0)
 		return pp_perf_failed(perf, r, error);
 	if (got < PP_PERF_HEADER_BYTES) {
@@ -216,7 +216,7 @@ static int next_record(struct pp_perf *perf, const uint8_t **ret_record,
 	if (size > input->room)
 		r = read_long(perf, size, &got);
 	else
-		r = pp_perf_input_fill(input, size, &got);
+		r = pp_perf_input_want(input, size, &got);
 	if (r < 0)
 		return pp_perf_failed(perf, r, error);
 	if (got < size)

@@ -217,6 +217,14 @@ int pp_perf_input_init(struct pp_perf_input *input, int fd, size_t room);
 void pp_perf_input_release(struct pp_perf_input *input);
 /* How many of want bytes (at most the room) lie ahead in memory: fewer at the end. */
 int pp_perf_input_fill(struct pp_perf_input *input, size_t want, size_t *ret_cnt);
+/* The same; mostly they lie there already. */
+static inline int pp_perf_input_want(struct pp_perf_input *input, size_t want, size_t *ret_cnt)
+{
+	if (input->end - input->at < want)
+		return pp_perf_input_fill(input, want, ret_cnt);
+	*ret_cnt = want;
+	return 0;
+}
 static inline const uint8_t *pp_perf_input_bytes(const struct pp_perf_input *input)
 {
 	return input->bytes + input->at;
