@@ -24,7 +24,7 @@
 
 struct pp_import {
 	struct pp_import_config config;
-	const struct pathprof_recording *recording;
+	struct pp_import_asked asked;
 	const struct pp_import_files *files;
 	const struct pp_window_sink *sink;
 	struct pp_window *window;
@@ -336,15 +336,12 @@ static int move_on(struct pp_import *import, uint64_t time_ns)
 
 static void begin(struct pp_import *import, uint64_t time_ns)
 {
-	struct pathprof_recording_info info = {.realtime_offset_ns = INT64_MIN};
+	int64_t offset_ns = pp_import_ask_realtime_offset(&import->asked);
 
-	if (import->recording)
-		pathprof_recording_info(import->recording, &info);
 	import->begun = true;
 	import->begin_ns = import->last_ns = time_ns;
-	import->offset_ns = info.realtime_offset_ns != INT64_MIN
-				    ? info.realtime_offset_ns
-				    : import->config.file_time_ns - (int64_t)time_ns;
+	import->offset_ns =
+		offset_ns != INT64_MIN ? offset_ns : import->config.file_time_ns - (int64_t)time_ns;
 }
 
 static int advance(struct pp_import *import, uint64_t time_ns)
@@ -374,6 +371,18 @@ static enum pathprof_basis basis_of(const char *event)
 		       : PATHPROF_BASIS_TIME;
 }
 
+static enum pathprof_basis ask_basis(const struct pp_import *import, uint32_t event)
+{
+	enum pathprof_basis basis;
+
+	if (!import->asked.recording)
+		return basis_of(NULL);
+	pp_import_ask_begin(&import->asked);
+	basis = basis_of(pathprof_recording_event(import->asked.recording, event));
+	pp_import_ask_end(&import->asked);
+	return basis;
+}
+
 /* The first event with stacks decides what the figures mean; others of its kind may join. */
 static bool event_fits(struct pp_import *import, uint32_t event)
 {
@@ -381,8 +390,7 @@ static bool event_fits(struct pp_import *import, uint32_t event)
 
 	if (event == import->event)
 		return import->event_fits;
-	basis = basis_of(import->recording ? pathprof_recording_event(import->recording, event)
-					   : NULL);
+	basis = ask_basis(import, event);
 	if (!import->basis) {
 		import->basis = basis;
 		pp_window_set_source(import->window, PATHPROF_SOURCE_IMPORT, basis);
@@ -471,10 +479,10 @@ struct pathprof_recording_sink pp_import_sink(struct pp_import *import)
 						on_count};
 }
 
-void pp_import_set_recording(struct pp_import *import, const struct pathprof_recording *recording)
+void pp_import_set_recording(struct pp_import *import, const struct pp_import_asked *asked)
 {
-	import->recording = recording;
-	pp_import_chain_set_recording(import->chain, recording);
+	import->asked = *asked;
+	pp_import_chain_set_recording(import->chain, asked);
 }
 
 /* ---------------------------------------------------------------- the end */

@@ -5,12 +5,14 @@
  *
  * Workload: recordings of any size, some ten million branches a second, in a bounded amount of
  * memory. A window is closed when the recording's time says so, or when it is full: then the next
- * one begins at the sample in hand. One thread.
+ * one begins at the sample in hand. One thread at a time; another may read ahead
+ * (import_relay.h).
  */
 #ifndef PP_IMPORT_H
 #define PP_IMPORT_H
 
 #include "../window/window.h"
+#include "import_ask.h"
 #include "import_files.h"
 #include "import_stats.h"
 #include "pathprof/paths.h"
@@ -43,7 +45,7 @@ void pp_import_free(struct pp_import *import);
 /* Where the recording hands on; context is the import. */
 struct pathprof_recording_sink pp_import_sink(struct pp_import *import);
 /* Once it is open, and before it is read: who knows events, clocks and build-ids. */
-void pp_import_set_recording(struct pp_import *import, const struct pathprof_recording *recording);
+void pp_import_set_recording(struct pp_import *import, const struct pp_import_asked *asked);
 
 /* The recording has ended: the last window is written. Negative errno, error filled. */
 int pp_import_finish(struct pp_import *import, struct pathprof_error *error);

@@ -26,7 +26,7 @@ struct pp_import_chain {
 	struct pp_import_chain_parts parts;
 	struct pp_import_counts *counts; /* these two of the parts are asked for all the time */
 	struct pp_import_stats *stats;
-	const struct pathprof_recording *recording;
+	struct pp_import_asked asked;
 	enum pathprof_mapping mapping;
 	uint32_t only; /* image, or NO_IMAGE */
 
@@ -85,9 +85,9 @@ void pp_import_chain_free(struct pp_import_chain *chain)
 }
 
 void pp_import_chain_set_recording(struct pp_import_chain *chain,
-				   const struct pathprof_recording *recording)
+				   const struct pp_import_asked *asked)
 {
-	chain->recording = recording;
+	chain->asked = *asked;
 }
 
 void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image)
@@ -117,8 +117,7 @@ static int image_of(struct pp_import_chain *chain, const struct pp_file *file, u
 	if (!file)
 		return image_of_jit(chain, ret_number);
 	id = file->id;
-	if (id.kind == PATHPROF_ID_NONE &&
-	    (!chain->recording || !pathprof_recording_build_id(chain->recording, file->name, &id)))
+	if (id.kind == PATHPROF_ID_NONE && !pp_import_ask_build_id(&chain->asked, file->name, &id))
 		id = (struct pathprof_build_id){.kind = PATHPROF_ID_NONE};
 	pp_import_trim_id(&id);
 	return pp_import_images_get(chain->parts.images, file->name, &id, ret_number);

@@ -20,6 +20,7 @@
 #ifndef PP_IMPORT_CHAIN_H
 #define PP_IMPORT_CHAIN_H
 
+#include "import_ask.h"
 #include "import_counts.h"
 #include "import_image.h"
 #include "import_space.h"
@@ -51,7 +52,7 @@ int pp_import_chain_new(struct pp_import_chain **ret_chain,
 void pp_import_chain_free(struct pp_import_chain *chain);
 /* Who knows build-ids that came later than their mappings. */
 void pp_import_chain_set_recording(struct pp_import_chain *chain,
-				   const struct pathprof_recording *recording);
+				   const struct pp_import_asked *asked);
 /* The recording has no mappings: addresses are those of this image's file, as ELF has them. */
 void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image);
 

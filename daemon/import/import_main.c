@@ -16,6 +16,7 @@
 #include "../cleanup.h"
 #include "../log.h"
 #include "import.h"
+#include "import_relay.h"
 #include "import_report.h"
 #include "pathprof/store.h"
 
@@ -32,6 +33,7 @@ struct run {
 	struct pp_window_sink sink;
 	struct pp_import *import;
 	struct pathprof_recording *recording;
+	struct pp_import_relay *relay; /* NULL: this thread does it all */
 	int fd;
 	uint64_t begin_ns, told_ns;
 	bool progress, shown;
@@ -39,6 +41,7 @@ struct run {
 
 static void release(struct run *run)
 {
+	pp_import_relay_free(run->relay);
 	pathprof_recording_free(run->recording);
 	pp_import_free(run->import);
 	pathprof_store_free(run->store);
@@ -81,6 +84,30 @@ static int find_files(struct run *run, struct pathprof_error *error)
 	return r;
 }
 
+/*
+ * Only of a perf.data whose header says where everything is: in one that was written to a pipe
+ * names and build-ids come on the way, and what is known at a sample must not depend on how far
+ * another thread has read.
+ */
+static bool may_read_ahead(const struct run *run)
+{
+	uint64_t header[2] = {0, 0};
+
+	return run->args->format == PATHPROF_FORMAT_PERF_DATA && run->fd > STDIN_FILENO &&
+	       pread(run->fd, header, sizeof(header), 0) == sizeof(header) &&
+	       header[1] > sizeof(header);
+}
+
+/* Without a second thread it is read by one. */
+static struct pathprof_recording_sink make_sink(struct run *run)
+{
+	struct pathprof_recording_sink sink = pp_import_sink(run->import);
+
+	if (may_read_ahead(run) && pp_import_relay_new(&run->relay, &sink) == 0)
+		return pp_import_relay_sink(run->relay);
+	return sink;
+}
+
 static int start(struct run *run, const struct pp_config *config, struct pathprof_error *error)
 {
 	struct pp_import_config import = {
@@ -88,6 +115,7 @@ static int start(struct run *run, const struct pp_config *config, struct pathpro
 		.mapping = (enum pathprof_mapping)config->mapping,
 		.window_ns = config->window_ns,
 	};
+	struct pp_import_asked asked = {NULL, NULL};
 	struct pathprof_recording_sink sink;
 	int r = open_file(run, &import.file_time_ns, error);
 
@@ -97,12 +125,14 @@ static int start(struct run *run, const struct pp_config *config, struct pathpro
 		r = pp_import_new(&run->import, &import, &run->files, &run->sink, error);
 	if (r < 0)
 		return r;
-	sink = pp_import_sink(run->import);
+	sink = make_sink(run);
 	r = pathprof_recording_open(&run->recording, import.format, run->fd, run->args->import_file,
 				    &sink, error);
 	if (r < 0)
 		return r;
-	pp_import_set_recording(run->import, run->recording);
+	asked.recording = run->recording;
+	asked.lock = run->relay ? pp_import_relay_lock(run->relay) : NULL;
+	pp_import_set_recording(run->import, &asked);
 	/* Only what can be read at all makes a database. */
 	r = pathprof_store_open(&run->store, config->db_path, PATHPROF_STORE_WRITE, error);
 	if (r == 0)
@@ -127,16 +157,29 @@ static void show_progress(struct run *run)
 	fprintf(stderr, ", %" PRIu64 " samples\033[K", stats.samples);
 }
 
-/* What was read before an error is in whole windows, and kept. */
-static int read_all(struct run *run, struct pathprof_error *error)
+static int read_on(struct run *run, struct pathprof_error *error)
 {
-	struct pathprof_error end = {""};
-	int r, closed;
+	pthread_mutex_t *lock = run->relay ? pp_import_relay_lock(run->relay) : NULL;
+	int r, counted;
 
+	if (lock)
+		pthread_mutex_lock(lock);
 	do {
 		r = pathprof_recording_read(run->recording, error);
 		show_progress(run);
 	} while (r > 0);
+	if (lock)
+		pthread_mutex_unlock(lock);
+	counted = run->relay ? pp_import_relay_finish(run->relay) : 0;
+	return r < 0 ? r : counted;
+}
+
+/* What was read before an error is in whole windows, and kept. */
+static int read_all(struct run *run, struct pathprof_error *error)
+{
+	struct pathprof_error end = {""};
+	int r = read_on(run, error), closed;
+
 	if (run->shown)
 		fputs("\r\033[K", stderr);
 	if (r < 0 && pp_import_error(run->import)->text[0])
