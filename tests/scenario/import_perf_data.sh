@@ -152,6 +152,13 @@ for size in 136 200; do
 	done
 done
 
+{ echo file; echo "event sample=ip+tid+time+branches name=cycles:u"; echo "feature arch aarch64"; echo begin
+  echo "sample 0 7 2000 0x400100 0x400200>0x400100:P:5:1:0:0:1 0x400500>0xffff800010000000:P:0:15:0:3:2"
+  echo "sample 0 7 3000 0x400100 0xffff800010000100>0x400504:P:0:11 0x1>0x2:M:0:15:1:4 0x1>0x2:P:0:12"
+} | "$write" arm.data
+same "recorded on Arm" arm.data
+"$dump" -i arm.data | grep -q 'arch aarch64' && ok "and it says so" || not_ok "and it says so" "no word of it"
+
 # ---------------------------------------------------------------- several events
 
 two() { # NAME HEADER SAMPLE0 SAMPLE1 [MORE]
@@ -246,6 +253,15 @@ same "a directory of 300 files" wide
 truncate -s -100 wide/data.7
 "$dump" -s wide | grep -q '^# .* samples 5999 .* reordered 0 truncated$' &&
 	ok "one of them cut off" || not_ok "one of them cut off" "$("$dump" -s wide | tail -n 1)"
+mkdir killed
+{ echo "file unclosed"; echo "event sample=ip+tid+time+cpu+branches ids=1+2+3+4"; echo begin
+  echo "mmap2 200 0 0x400000 0x10000 0 5 inode /bin/prog"; echo part; echo "many 3000 2 8 5 0"; echo part
+  echo "many 3000 2 8 5 1"; } | "$write" killed/data
+mkdir ended
+{ echo file; echo "event sample=ip+tid+time+cpu+branches ids=1+2+3+4"; echo "feature directory 1"; echo begin
+  echo "mmap2 200 0 0x400000 0x10000 0 5 inode /bin/prog"; echo part; echo "many 3000 2 8 5 0"; echo part
+  echo "many 3000 2 8 5 1"; } | "$write" ended/data
+equal "a directory whose writer was killed" killed ended
 mkdir single
 { echo file; echo "event sample=ip+tid+time+branches"; echo "feature directory 0"; echo begin
   records; } | "$write" single/data
