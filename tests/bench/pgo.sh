@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What profiles of the step source are worth to a compiler: real programs are recorded while they
 # serve, optimised by llvm-bolt and by clang, and held against what the exact trace of the same work
-# gives. `tests/bench/pgo.sh [-s small|full] [-o DIR] [STEP...]`; steps are
+# gives. `tests/bench/pgo.sh [-s small|full] [-o DIR] [-p PROGRAMS] [STEP...]`; steps are
 #
 #     table     the programs as they are, and optimised in each way
 #     samples   how much of the gain how many bursts give
@@ -15,10 +15,12 @@ set -eu
 setting=full
 build=$(realpath "${BUILD:-build}")
 out=$build/pgo
-while getopts s:o: option; do
+programs="lua bzip2"
+while getopts s:o:p: option; do
 	case $option in
 	s) setting=$OPTARG ;;
 	o) out=$OPTARG ;;
+	p) programs=$OPTARG ;;
 	*) exit 2 ;;
 	esac
 done
@@ -153,8 +155,11 @@ step_samples() {
 	local p wanted round
 	for p in $programs; do
 		for round in 1 2 3; do
+			begin_serving "$p" base code
 			for wanted in 25 50 100 200 400 800 1600; do
-				record "$p" base code "$p-samples$round.db" "$wanted"
+				kill -CONT "$serving"
+				record_bursts "$p-samples$round.db" "$wanted" 300ms
+				kill -STOP "$serving"
 				exported "$p" base "$p-samples$round.db" bolt-preagg samples.preagg
 				put "$p" "samples-$wanted-$round" bursts "$(bursts_of "$p-samples$round.db")"
 				put "$p" "samples-$wanted-$round" density "$density"
@@ -162,6 +167,7 @@ step_samples() {
 				counted "$p" "samples-$wanted-$round"
 				clang_samples "$p" "$wanted" "$round"
 			done
+			end_serving
 		done
 	done
 }
@@ -170,8 +176,7 @@ step_samples() {
 step_bursts() {
 	local p taken round v
 	for p in $programs; do
-		"serve_$p" "bin/$p.base" "$p.code" >/dev/null 2>&1 &
-		serving=$!
+		begin_serving "$p" base code
 		for round in 1 2 3; do
 			for taken in 8 16 32 64 128 256; do
 				v=bursts-$taken-$round
@@ -185,9 +190,7 @@ step_bursts() {
 				counted "$p" "$v"
 			done
 		done
-		kill "$serving"
-		wait "$serving" 2>/dev/null || true
-		serving=
+		end_serving
 	done
 }
 
@@ -217,7 +220,6 @@ step_options() {
 	done
 }
 
-programs="lua bzip2"
 bursts=1000
 [ "$setting" = full ] || bursts=250
 fetch

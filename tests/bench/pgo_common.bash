@@ -20,7 +20,7 @@ patience_s=90
 bolt_options=(-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold)
 
 serving=
-cleanup() { [ -z "$serving" ] || kill "$serving" 2>/dev/null || true; }
+cleanup() { [ -z "$serving" ] || kill -KILL "$serving" 2>/dev/null || true; }
 trap cleanup EXIT
 
 die() {
@@ -97,22 +97,34 @@ bursts_of() { # DB
 	"$ctl" --db "$1" -j windows | grep -o '"bursts": [0-9]*' | awk '{ n += $2 } END { print n + 0 }'
 }
 
-# Records a serving program until there are so many bursts, or $patience_s are over.
-record() { # PROGRAM VARIANT INPUT DB BURSTS
-	local begin=$SECONDS have=0 chunk=2s
-	[ "$5" -ge 200 ] || chunk=300ms
+# A program at its work, well past its start.
+begin_serving() { # PROGRAM VARIANT INPUT
 	"serve_$1" "bin/$1.$2" "$1.$3" >/dev/null 2>&1 &
 	serving=$!
-	sleep 0.1
-	while [ "$have" -lt "$5" ] && [ $((SECONDS - begin)) -lt "$patience_s" ]; do
-		"$ctl" record --no-report --overhead "$overhead" -o "$4" -p "$serving" --duration "$chunk" \
-			2>said || die "recording $1: $(tail -n 1 said)"
-		have=$(bursts_of "$4")
-	done
+	sleep 1
+}
+end_serving() {
 	kill "$serving"
+	kill -CONT "$serving"
 	wait "$serving" 2>/dev/null || true
 	serving=
-	say "$1: $have bursts of $3 in $((SECONDS - begin)) s"
+}
+
+# Records what serves until there are so many bursts, or $patience_s are over.
+record_bursts() { # DB BURSTS CHUNK
+	local begin=$SECONDS have=0
+	while [ "$have" -lt "$2" ] && [ $((SECONDS - begin)) -lt "$patience_s" ]; do
+		"$ctl" record --no-report --overhead "$overhead" -o "$1" -p "$serving" --duration "$3" \
+			2>said || die "recording: $(tail -n 1 said)"
+		have=$(bursts_of "$1")
+	done
+	say "$1: $have bursts in $((SECONDS - begin)) s"
+}
+
+record() { # PROGRAM VARIANT INPUT DB BURSTS
+	begin_serving "$1" "$2" "$3"
+	record_bursts "$4" "$5" 4s
+	end_serving
 }
 
 exported() { # PROGRAM VARIANT DB FORMAT FILE [OPTIONS]
