@@ -221,7 +221,7 @@ step_options() {
 }
 
 bursts=1000
-[ "$setting" = full ] || bursts=250
+[ "$setting" = full ] || bursts=400 lua_bytes=150000
 fetch
 for p in $programs; do prepare "$p"; done
 for step in $steps; do "step_$step"; done

@@ -17,6 +17,7 @@ cd "$out" || exit 1
 # Of the CPUs' time; the daemon of a machine in service would take its 0.5 % and wait longer.
 overhead=50
 patience_s=90
+lua_bytes=400000
 bolt_options=(-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold)
 
 serving=
@@ -41,8 +42,8 @@ fetch() {
 	lua=$build/sources/lua5.4 bzip2=$build/sources/bzip2
 	cat "$lua"/src/*.[ch] "$bzip2"/*.[ch] >bzip2.code
 	cat "$lua"/doc/*.html "$bzip2"/manual.{html,xml} "$bzip2"/*.txt >bzip2.manuals
-	head -c 400000 bzip2.code >lua.code
-	head -c 400000 bzip2.manuals >lua.manuals
+	head -c "$lua_bytes" bzip2.code >lua.code
+	head -c "$lua_bytes" bzip2.manuals >lua.manuals
 }
 
 # Object by object: two processors are twice as quick as one.
