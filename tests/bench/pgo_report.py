@@ -84,7 +84,7 @@ def groups(variants, prefix):
     """{middle: [variants]} of prefix-MIDDLE-ROUND."""
     got = collections.defaultdict(list)
     for variant in variants:
-        if variant.startswith(prefix + "-"):
+        if variant.startswith(prefix + "-") and "taken" in variants[variant]:
             got[int(variant.split("-")[-2])].append(variant)
     return got
 
@@ -92,8 +92,9 @@ def groups(variants, prefix):
 def spread(values):
     if not values:
         return ""
-    middle = f"{statistics.median(values):.0f} %"
-    return middle if len(values) == 1 else f"{middle} ({min(values):.0f} to {max(values):.0f})"
+    low, middle, high = (f"{round(of(values))}".replace("-", "−")
+                         for of in (min, statistics.median, max))
+    return f"{middle} %" if len(values) == 1 else f"{middle} % ({low} to {high})"
 
 
 def ladder(results, prefix, title, out):
@@ -105,7 +106,8 @@ def ladder(results, prefix, title, out):
     columns = ["bursts", "density", "BOLT"] + ["clang"] * with_clang
     print(f"| {title} |" + "".join(f" {NAMES[p]}: {' | '.join(columns)} |" for p in programs), file=out)
     print("|---:|" + "---:|" * len(columns) * len(programs), file=out)
-    for at in sorted(groups(results[programs[0]], prefix)):
+    by_program = [groups(results[p], prefix) for p in programs]
+    for at in sorted(set.intersection(*(set(g) for g in by_program))):
         cells = []
         for p in programs:
             of, all_of = groups(results[p], prefix)[at], results[p]
