@@ -11,7 +11,7 @@
  * BINARY (if not said, this program): calls and returns in pairs, conditional branches either way,
  * and out of it and back where the code leads there. So some 10^5 entries differ. Ours is the best
  * of three, each with the control-flow graph built anew; perf2bolt's, which takes half a minute, is
- * one. Output: MB/s of wall clock time, the most memory of a process, the ratios. One thread.
+ * one. Output: wall clock and CPU time, the most memory of a process, the ratios. One thread.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -333,8 +333,17 @@ static void make_file(const char *name, const struct program *p, uint32_t sample
 
 /* ---------------------------------------------------------------- who reads it */
 
-/* Seconds, and the most memory of the command's processes; negative: it cannot. */
-static double run(const char *command, double *ret_mb)
+struct cost {
+	double took_s, cpu_s; /* took_s negative: it cannot */
+	double memory_mb;     /* the most of one process */
+};
+
+static double seconds(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
+static struct cost run(const char *command)
 {
 	struct rusage usage;
 	double start = now();
@@ -347,9 +356,9 @@ static double run(const char *command, double *ret_mb)
 	}
 	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
 	    WEXITSTATUS(status) != 0)
-		return -1;
-	*ret_mb = (double)usage.ru_maxrss / 1024;
-	return now() - start;
+		return (struct cost){.took_s = -1};
+	return (struct cost){now() - start, seconds(&usage.ru_utime) + seconds(&usage.ru_stime),
+			     (double)usage.ru_maxrss / 1024};
 }
 
 /* All of one reading, in a process of its own that ends with it. */
@@ -388,37 +397,39 @@ static int export_file(const char *name, const char *binary, const char *out)
 	return 0;
 }
 
-static void tell(const char *name, double mb, double took, double memory_mb)
+static void tell(const char *name, double mb, const struct cost *c)
 {
-	if (took < 0)
+	if (c->took_s < 0)
 		printf("export_recording.%s - (it is not here)\n", name);
 	else
-		printf("export_recording.%s %.2f s, %.0f MB/s, %.0f MB of memory\n", name, took,
-		       mb / took, memory_mb);
+		printf("export_recording.%s %.2f s, %.0f MB/s, %.2f s of CPU time, %.0f MB of "
+		       "memory\n",
+		       name, c->took_s, mb / c->took_s, c->cpu_s, c->memory_mb);
 }
 
 static void compare(const char *name, const struct program *p, double mb)
 {
 	char command[3 * PATH_MAX], out[PATH_MAX];
-	double best = -1, took, memory = 0, peer, peer_memory = 0;
+	struct cost best = {.took_s = -1}, cost;
 
 	snprintf(out, sizeof(out), "%s.fdata", name);
 	snprintf(command, sizeof(command), "exec /proc/%d/exe export '%s' '%s' '%s'", getpid(),
 		 name, p->path, out);
 	for (int i = 0; i < TRIES; i++) {
-		took = run(command, &memory);
-		if (took > 0 && (best < 0 || took < best))
-			best = took;
+		cost = run(command);
+		if (cost.took_s > 0 && (best.took_s < 0 || cost.took_s < best.took_s))
+			best = cost;
 	}
 	snprintf(command, sizeof(command), "exec perf2bolt-22 -p '%s' -o '%s' '%s' >/dev/null 2>&1",
 		 name, out, p->path);
-	peer = run(command, &peer_memory);
+	cost = run(command);
 	unlink(out);
-	tell("ours", mb, best, memory);
-	tell("perf2bolt", mb, peer, peer_memory);
-	if (best > 0 && peer > 0)
-		printf("export_recording.ratio %.1f, memory %.1f\n", peer / best,
-		       peer_memory / memory);
+	tell("ours", mb, &best);
+	tell("perf2bolt", mb, &cost);
+	if (best.took_s > 0 && cost.took_s > 0)
+		printf("export_recording.ratio %.1f, of CPU time %.1f, of memory %.1f\n",
+		       cost.took_s / best.took_s, cost.cpu_s / best.cpu_s,
+		       cost.memory_mb / best.memory_mb);
 }
 
 int main(int argc, char **argv)

@@ -19,6 +19,8 @@
 
 #define PP_TRACE_SLOTS (1u << 18)
 #define PP_TRACE_FULL  (PP_TRACE_SLOTS / 4 * 3)
+/* So many wait for their slots to come from memory. */
+#define PP_TRACE_WAITING 8
 
 /* The newest entry of its stack is the same branch: the hardware may have given it twice. */
 #define PP_TRACE_REPEATS 1u
@@ -33,9 +35,16 @@ struct pp_trace_slot {
 	uint64_t count, mispredicted; /* count 0: free */
 };
 
+struct pp_trace_waiting {
+	struct pp_trace_slot counted;
+	uint32_t at; /* the first slot to look into */
+};
+
 struct pp_recording_traces {
 	struct pp_trace_slot *slots;
 	uint32_t cnt;
+	uint32_t next; /* of those that wait: the oldest */
+	struct pp_trace_waiting waiting[PP_TRACE_WAITING];
 	const struct pathprof_graph *graph;
 	struct pathprof_branch_profile *profile;
 	struct pathprof_code_segment *segments;

@@ -187,19 +187,6 @@ static int empty_slot(struct pp_recording_traces *t, const struct pp_trace_slot 
 	return 0;
 }
 
-int pp_recording_traces_flush(struct pp_recording_traces *t)
-{
-	for (uint32_t i = 0; t->cnt && i < PP_TRACE_SLOTS; i++) {
-		int rc = t->slots[i].count ? empty_slot(t, &t->slots[i]) : 0;
-
-		if (rc)
-			return rc;
-	}
-	memset(t->slots, 0, PP_TRACE_SLOTS * sizeof(*t->slots));
-	t->cnt = 0;
-	return 0;
-}
-
 /* ---------------------------------------------------------------- counting */
 
 static uint32_t slot_of(const struct pp_trace *trace)
@@ -217,20 +204,50 @@ static bool is_same(const struct pp_trace *a, const struct pp_trace *b)
 	       a->flags == b->flags;
 }
 
-int pp_recording_traces_add(struct pp_recording_traces *t, const struct pp_trace *trace,
-			    uint64_t count, uint64_t mispredicted)
+static void count_one(struct pp_recording_traces *t, const struct pp_trace_waiting *w)
 {
-	uint32_t at = slot_of(trace);
+	uint32_t at = w->at;
 	struct pp_trace_slot *slot;
 
 	for (slot = &t->slots[at]; slot->count; slot = &t->slots[at]) {
-		if (is_same(&slot->trace, trace)) {
-			slot->count = pp_count_sum(slot->count, count);
-			slot->mispredicted = pp_count_sum(slot->mispredicted, mispredicted);
-			return 0;
+		if (is_same(&slot->trace, &w->counted.trace)) {
+			slot->count = pp_count_sum(slot->count, w->counted.count);
+			slot->mispredicted =
+				pp_count_sum(slot->mispredicted, w->counted.mispredicted);
+			return;
 		}
 		at = (at + 1) & (PP_TRACE_SLOTS - 1);
 	}
-	*slot = (struct pp_trace_slot){*trace, count, mispredicted};
-	return ++t->cnt < PP_TRACE_FULL ? 0 : pp_recording_traces_flush(t);
+	*slot = w->counted;
+	t->cnt++;
+}
+
+int pp_recording_traces_flush(struct pp_recording_traces *t)
+{
+	for (uint32_t i = 0; i < PP_TRACE_WAITING; i++) {
+		if (t->waiting[i].counted.count)
+			count_one(t, &t->waiting[i]);
+		t->waiting[i].counted.count = 0;
+	}
+	for (uint32_t i = 0; t->cnt && i < PP_TRACE_SLOTS; i++) {
+		int rc = t->slots[i].count ? empty_slot(t, &t->slots[i]) : 0;
+
+		if (rc)
+			return rc;
+	}
+	memset(t->slots, 0, PP_TRACE_SLOTS * sizeof(*t->slots));
+	t->cnt = 0;
+	return 0;
+}
+
+int pp_recording_traces_add(struct pp_recording_traces *t, const struct pp_trace *trace,
+			    uint64_t count, uint64_t mispredicted)
+{
+	struct pp_trace_waiting *w = &t->waiting[t->next++ % PP_TRACE_WAITING];
+
+	if (w->counted.count)
+		count_one(t, w);
+	*w = (struct pp_trace_waiting){{*trace, count, mispredicted}, slot_of(trace)};
+	__builtin_prefetch(&t->slots[w->at], 1);
+	return t->cnt < PP_TRACE_FULL ? 0 : pp_recording_traces_flush(t);
 }
