@@ -277,8 +277,8 @@ for header in file pipe; do
 done
 # 16 MB wait for the end, 10 of them in memory.
 { echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin
-  echo "many 20000 4 32 1 flat"; } | "$write" flat.data
-same "no rounds" flat.data
+  echo "many 20000 4 32 1 flat"; } | "$write" one_round.data
+same "no rounds" one_round.data
 { echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo "many 3000 3 32 2"
   records; } | "$write" flat.data
 for zip in zip zip2; do
@@ -454,6 +454,44 @@ echo "no recording" >bad.data
 refused "no perf.data" "not a perf.data"
 echo >bad.data
 refused "next to nothing" "not a perf.data"
+
+# ---------------------------------------------------------------- memory
+
+# What recording.h promises, beside what the program needs for a small one.
+memory() { "$dump" -m "$1" | tail -n 1 | cut -d ' ' -f 3; }
+least=$(memory plain.data)
+bounded() { # NAME FILE
+	local kb
+	kb=$(($(memory "$2") - least))
+	[ "$kb" -le 32768 ] && ok "$1: $kb kB" || not_ok "$1" "$kb kB"
+}
+bounded "memory for a round of 16 MB" one_round.data
+bounded "memory for 300 files" wide
+mkdir packed
+{
+	echo file
+	echo "event sample=ip+tid+time+cpu+branches"
+	echo "feature directory 1"
+	echo begin
+	echo "comm 1000 0 early"
+	for cpu in {0..31}; do
+		printf 'part\nzip 1\nmany 40000 32 32 5 %s\n' "$cpu"
+	done
+} | "$write" packed/data
+bounded "memory for 32 compressed files" packed
+{ echo file; echo "event sample=ip+tid+time+cpu+branches"; echo begin; echo zip 1 25
+  echo "many 18000 4 32 1"; } | "$write" level.data
+bounded "memory for level 20" level.data
+{ echo pipe; echo "event sample=ip+tid+time ids=1"; echo begin
+  perl -e 'for (1 .. 200000) { my $p = 1000 + $_; my $t = 1000 * $_;
+	print "fork $p $t 1\nmmap2 $p $t 0x400000 0x10000 0 5 inode /bin/prog$_\n" }'; } |
+	"$write" many.data
+bounded "memory for 200,000 processes" many.data
+# A million events of 128 bytes each, all zero.
+perl -e 'print pack("Q<13", 0x32454c4946524550, 104, 144, 104, 144e6, 144e6 + 104, 8, (0) x 6)' \
+	>bad.data
+truncate -s 150000000 bad.data
+refused "a million events" "impossibly many"
 
 # ---------------------------------------------------------------- recorded here
 

@@ -3,7 +3,7 @@
  * What the reader of recordings hands on, a line each, as `perf script --ns -F
  * pid,tid,time,event,ip,brstack` (6.1) prints it once its blanks are squeezed:
  *
- *     recording_dump [-s] [-i] [-b] [-f FORMAT] FILE|-
+ *     recording_dump [-s] [-i] [-b] [-m] [-f FORMAT] FILE|-
  *
  *     PID/TID TIME: EVENT: IP FROM/TO/P/-/-/CYCLES/KIND ...
  *     TIME map PID START LENGTH OFFSET x|- NAME        TIME comm|exec PID NAME
@@ -11,13 +11,15 @@
  *
  * -b adds what perf 6.1 does not print: `/SPEC/NEWKIND/PRIV` in numbers and N to a branch, `hw N`,
  * `cpu N` and `period N` to a sample, the build-id to a mapping. -s closes with the counts, -i with
- * what the recording says of itself. Exit 1 with the reason when it cannot be read.
+ * what the recording says of itself, -m with the kB of memory that were resident at most. Exit 1
+ * with the reason when it cannot be read.
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "pathprof/recording.h"
@@ -139,6 +141,14 @@ static void print_info(const struct pathprof_recording *recording)
 		printf("# event %u %s\n", i, pathprof_recording_event(recording, i));
 }
 
+static void print_memory(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		printf("# memory %ld\n", usage.ru_maxrss);
+}
+
 static int complain(const struct pathprof_error *error)
 {
 	fflush(stdout);
@@ -151,20 +161,21 @@ int main(int argc, char **argv)
 	struct dump dump = {0};
 	struct pathprof_recording_sink sink = {&dump, on_mapping, on_process, on_sample, NULL};
 	enum pathprof_format format = PATHPROF_FORMAT_PERF_DATA;
-	bool stats = false, about = false;
+	bool stats = false, about = false, memory = false;
 	struct pathprof_recording *recording;
 	struct pathprof_error error = {""};
 	int option, fd, r;
 
-	while ((option = getopt(argc, argv, "sibf:")) != -1) {
+	while ((option = getopt(argc, argv, "sibmf:")) != -1) {
 		stats |= option == 's';
 		about |= option == 'i';
+		memory |= option == 'm';
 		dump.all |= option == 'b';
 		if (option == 'f')
 			format = pathprof_format_named(optarg);
 	}
 	if (optind != argc - 1) {
-		fprintf(stderr, "usage: recording_dump [-sib] [-f FORMAT] FILE|-\n");
+		fprintf(stderr, "usage: recording_dump [-sibm] [-f FORMAT] FILE|-\n");
 		return 2;
 	}
 	fd = strcmp(argv[optind], "-") == 0 ? STDIN_FILENO : open(argv[optind], O_RDONLY);
@@ -182,6 +193,8 @@ int main(int argc, char **argv)
 		print_stats(recording);
 	if (about)
 		print_info(recording);
+	if (memory)
+		print_memory();
 	pathprof_recording_free(recording);
 	return r < 0 ? complain(&error) : 0;
 }

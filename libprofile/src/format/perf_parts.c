@@ -9,7 +9,7 @@
  * every one of them had got beyond when a MB had been read is handed on when the next MB has been,
  * so a record may be overtaken by a MB of others.
  *
- * Memory: 4 MB of buffers for all files together, 4 KB at least for each; a longer record is read
+ * Memory: 2 MB of buffers for all files together, 4 KB at least for each; a longer record is read
  * by itself.
  *
  * Ownership: the parts own the descriptors they open; that of the directory is the caller's.
@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROOM_OF_ALL (4u << 20)
+#define ROOM_OF_ALL (2u << 20)
 #define ROOM_MIN    (4u << 10)
 
 /* ---------------------------------------------------------------- files */
