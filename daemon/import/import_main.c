@@ -57,17 +57,38 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* perf's directories of several files have their first in `data`. */
+static int look_at(const struct run *run, struct stat *ret_status, struct pathprof_error *error)
+{
+	const char *file = run->args->import_file;
+	int r = fstat(run->fd, ret_status);
+
+	if (r == 0 && S_ISDIR(ret_status->st_mode)) {
+		if (run->args->format != PATHPROF_FORMAT_PERF_DATA)
+			return pathprof_fail(error, -EISDIR,
+					     "%s: is a directory: name the recording in it", file);
+		r = fstatat(run->fd, "data", ret_status, 0);
+		if (r < 0)
+			return pathprof_fail(
+				error, -errno,
+				"%s: is a directory, and no recording of perf's: data: %s", file,
+				strerror(errno));
+	}
+	return r < 0 ? pathprof_fail(error, -errno, "%s: %s", file, strerror(errno)) : 0;
+}
+
 static int open_file(struct run *run, int64_t *ret_time_ns, struct pathprof_error *error)
 {
 	const char *file = run->args->import_file;
 	struct stat status;
+	int r;
 
 	run->fd = strcmp(file, "-") != 0 ? open(file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-	if (run->fd < 0 || fstat(run->fd, &status) < 0)
+	if (run->fd < 0)
 		return pathprof_fail(error, -errno, "%s: %s", file, strerror(errno));
-	if (S_ISDIR(status.st_mode))
-		return pathprof_fail(error, -EISDIR, "%s: is a directory: name the recording in it",
-				     file);
+	r = look_at(run, &status, error);
+	if (r < 0)
+		return r;
 	*ret_time_ns = S_ISREG(status.st_mode) ? (int64_t)status.st_mtim.tv_sec * 1000000000 +
 							 status.st_mtim.tv_nsec
 					       : (int64_t)now_ns(CLOCK_REALTIME);
@@ -108,6 +129,19 @@ static struct pathprof_recording_sink make_sink(struct run *run)
 	return sink;
 }
 
+/* In a pipe it comes later, or not at all: code is refused by its own header then. */
+static int check_machine(const struct run *run, struct pathprof_error *error)
+{
+	struct pathprof_recording_info info = {.arch = NULL};
+
+	pathprof_recording_info(run->recording, &info);
+	if (!info.arch || !strcmp(info.arch, "x86_64"))
+		return 0;
+	return pathprof_fail(error, -EPROTO,
+			     "%s: recorded on %s: only paths of x86-64 code are read",
+			     run->args->import_file, info.arch);
+}
+
 static int start(struct run *run, const struct pp_config *config, struct pathprof_error *error)
 {
 	struct pp_import_config import = {
@@ -128,6 +162,8 @@ static int start(struct run *run, const struct pp_config *config, struct pathpro
 	sink = make_sink(run);
 	r = pathprof_recording_open(&run->recording, import.format, run->fd, run->args->import_file,
 				    &sink, error);
+	if (r == 0)
+		r = check_machine(run, error);
 	if (r < 0)
 		return r;
 	asked.recording = run->recording;
