@@ -25,7 +25,7 @@ OPTIONS = [
     ("cdsort", "ext-tsp, -reorder-functions=cdsort"),
     ("hfsort", "ext-tsp, -reorder-functions=hfsort"),
     ("all", "ext-tsp, cdsort, -split-functions -split-all-cold"),
-    ("more", "the same with inlining, ICP, frame and peephole options"),
+    ("more", "the same and -inline-small-functions, -indirect-call-promotion, -frame-opt, -peepholes"),
 ]
 
 
@@ -102,7 +102,8 @@ def ladder(results, prefix, title, out):
     programs = [p for p in results if groups(results[p], prefix)]
     if not programs:
         return
-    with_clang = any(groups(results[p], "clang-" + prefix) for p in programs)
+    with_clang = all(groups(results[p], "clang-" + prefix) and "clang-exact" in results[p]
+                     for p in programs)
     columns = ["bursts", "density", "BOLT"] + ["clang"] * with_clang
     print(f"| {title} |" + "".join(f" {NAMES[p]}: {' | '.join(columns)} |" for p in programs), file=out)
     print("|---:|" + "---:|" * len(columns) * len(programs), file=out)
@@ -128,7 +129,7 @@ def options(results, out):
     print("| llvm-bolt |" + "".join(f" {NAMES[p]}: recorded | exact |" for p in programs), file=out)
     print("|---|" + "---:|---:|" * len(programs), file=out)
     rows = [(o, words, ("step", "exact")) for o, words in OPTIONS]
-    rows.append(("old", "as before, from lines B, F and f alone", ("step",)))
+    rows.append(("old", "ext-tsp, cdsort, splitting; from lines B, F and f alone", ("step",)))
     for option, words, kinds in rows:
         cells = [change(results[p][f"options-{option}-{kind}"]["taken"], results[p]["base"]["taken"])
                  if kind in kinds else "" for p in programs for kind in ("step", "exact")]
