@@ -3,6 +3,7 @@
 #include "import_chain.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ const char *pp_import_left_name(enum pp_import_left left)
 	static const char *const names[PP_IMPORT_LEFT_CNT] = {
 		[PP_IMPORT_KERNEL] = "kernel",   [PP_IMPORT_UNMAPPED] = "unmapped",
 		[PP_IMPORT_EMPTY] = "empty",     [PP_IMPORT_REPEATED] = "repeated",
-		[PP_IMPORT_ABORTED] = "aborted",
+		[PP_IMPORT_ABORTED] = "aborted", [PP_IMPORT_UNTAKEN] = "not taken",
 	};
 
 	return (unsigned int)left < PP_IMPORT_LEFT_CNT ? names[left] : "unknown";
@@ -379,22 +380,38 @@ static void add_taken(struct pp_import_chain *chain, const struct pp_import_edge
 	}
 }
 
+/* The program never took it: the processor foresaw it, and was wrong. */
+static bool is_untaken(const struct pathprof_recorded_branch *b)
+{
+	return b->flags & PATHPROF_RECORDED_NOT_TAKEN || b->spec == PERF_BR_SPEC_WRONG_PATH;
+}
+
+static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint32_t cnt)
+{
+	uint32_t untaken = 0;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		untaken += is_untaken(&list[i]);
+	return untaken;
+}
+
 /* What is no branch of the program at all. */
 static bool is_odd(const struct pathprof_recorded_branch *b)
 {
-	return is_kernel(b->from | b->to) ||
-	       b->flags & (PATHPROF_RECORDED_ABORT | PATHPROF_RECORDED_NOT_TAKEN);
+	return is_kernel(b->from | b->to) || b->flags & PATHPROF_RECORDED_ABORT || is_untaken(b);
 }
 
 static __attribute__((noinline)) void pass_odd(struct pp_import_chain *chain,
 					       const struct pathprof_recorded_branch *b)
 {
-	if (is_kernel(b->from | b->to)) {
+	if (is_untaken(b)) {
+		leave_out(chain, PP_IMPORT_UNTAKEN);
+	} else if (is_kernel(b->from | b->to)) {
 		pass_kernel(chain, b);
-		return;
+	} else {
+		leave_out(chain, PP_IMPORT_ABORTED);
+		end_window(chain);
 	}
-	leave_out(chain, PP_IMPORT_ABORTED);
-	end_window(chain);
 }
 
 /* Rare: kept out of the loop, whose registers it would take. NULL: it is none, and left out. */
@@ -462,7 +479,7 @@ static void begin_stack(struct pp_import_chain *chain,
 	p->used = true;
 	chain->generation = p->generation;
 	chain->who = (uint64_t)chain->process << 32 | chain->generation;
-	chain->depth = sample->branch_cnt;
+	chain->depth = sample->branch_cnt - count_untaken(sample->branches, sample->branch_cnt);
 	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
 	weigh(chain);
 	chain->filtered = sample->filtered;

@@ -14,6 +14,7 @@ enum pp_import_left {
 	PP_IMPORT_EMPTY,    /* an address of nought: the hardware had no entry there */
 	PP_IMPORT_REPEATED, /* the newest: the one before once more, where no code leads */
 	PP_IMPORT_ABORTED,  /* no branch: a transaction was given up there */
+	PP_IMPORT_UNTAKEN,  /* no branch: foreseen wrongly, or not taken; others join over it */
 	PP_IMPORT_LEFT_CNT,
 };
 

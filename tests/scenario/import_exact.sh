@@ -77,6 +77,14 @@ rm -f db*
 "$ctl" import -j -o db - <recorded >table.pipe 2>err && stored db >got &&
 	cmp -s want got && ok "through a pipe" || not_ok "through a pipe" "$(head -n 2 err)"
 
+# Threads of perf wrote it, a file each.
+rm -rf db* parts
+mkdir parts
+sed -e 's/^begin$/feature directory 1\nbegin/' -e '0,/^sample/s/^sample/part\n&/' \
+	-e '0,/^round/s/^round/&\npart/' script | "$writer" parts/data
+"$ctl" import -j -o db parts >table 2>err && stored db >got && [ -e parts/data.1 ] &&
+	cmp -s want got && ok "a directory of files" || not_ok "a directory of files" "$(head -n 2 err)"
+
 # As perf prints it.
 if command -v perf >/dev/null &&
 	perf script -i recorded --show-mmap-events -F comm,pid,tid,time,event,ip,brstack >printed 2>/dev/null; then
@@ -201,8 +209,12 @@ rm -f db*
 
 # Errors in one line, and no database left behind.
 rm -f db*
-for line in "nothere:nothere: No such file" "script:script: " "work:is a directory"; do
-	mkdir -p work
+mkdir -p work
+{ echo file; echo "event sample=ip+tid+time+branches"; echo "feature arch aarch64"; echo begin
+  echo "sample 0 7 2000 0x400100 0x400200>0x400100:P"; } |
+	"$writer" arm.data
+for line in "nothere:nothere: No such file" "script:script: " "work:no recording of perf's" \
+	"arm.data:recorded on aarch64"; do
 	"$ctl" import -o db "${line%%:*}" >out 2>err && not_ok "import ${line%%:*}" "was no failure"
 	if [ "$(wc -l <err)" -eq 1 ] && grep -q "${line#*:}" err && [ ! -e db ]; then
 		ok "import ${line%%:*}: $(cat err)"

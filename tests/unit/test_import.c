@@ -654,6 +654,40 @@ static void test_repeats(void)
 	close_world(w);
 }
 
+/* A stack with an entry between any two that the program never took. */
+static void record_untaken(struct stack *s, bool is_foreseen)
+{
+	s->cnt = 0;
+	for (uint32_t i = DEPTH; i-- > 0;) {
+		put(s, s->taken[i].from, s->taken[i].to);
+		put(s, s->taken[i].to, s->taken[i].from);
+		if (is_foreseen)
+			s->branches[s->cnt - 1].spec = PERF_BR_SPEC_WRONG_PATH;
+		else
+			s->branches[s->cnt - 1].flags = PATHPROF_RECORDED_NOT_TAKEN;
+	}
+}
+
+static void test_untaken(void)
+{
+	struct world *w = open_world(8);
+	struct stack s;
+
+	map(w, 10, BASE, "/bin/prog");
+	for (uint64_t i = 0; i < 50; i++) {
+		run(w, &s);
+		record_untaken(&s, i % 2);
+		w->pid = 10;
+		want_edges(w, &s, 0);
+		want_paths(w, s.taken, DEPTH, DEPTH);
+		CU_ASSERT_EQUAL(send(w, &s, 10, SECOND), 0);
+	}
+	finish(w);
+	CU_ASSERT(are_same(&w->got, &w->want));
+	CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_UNTAKEN], 50 * DEPTH);
+	close_world(w);
+}
+
 /* Entries that cannot be leave everything else as it was. */
 static void test_nonsense(void)
 {
@@ -836,6 +870,7 @@ static const struct unit_test tests[] = {
 	{"more edges than tables hold", test_full_tables},
 	{"windows end by the recording's time", test_time},
 	{"what was seen repeatedly weighs as much", test_repeats},
+	{"what was never taken lies between neighbours", test_untaken},
 	{"entries that cannot be are counted by reason", test_nonsense},
 	{"counted branches become edges and whole paths", test_counts},
 	{"paths straight from runs are those of their branches", test_straight_from_runs},
