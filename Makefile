@@ -190,7 +190,8 @@ check-headers:
 bench: need-build
 	@$(MAKE) --no-print-directory -j2 programs-for-bench
 	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
-programs-for-bench: $(filter $(BUILD)/tests/bench/%,$(HELPERS))
+	@for b in tests/bench/bench_*.sh; do echo "# $$(basename $$b .sh)"; BUILD=$(BUILD) $$b; done
+programs-for-bench: $(PROGRAMS) $(PLUGIN) $(filter $(BUILD)/tests/bench/% $(BUILD)/tests/tools/%,$(HELPERS))
 
 # SETTING=full: an hour instead of minutes (docs/experiments.md).
 experiments: need-build
