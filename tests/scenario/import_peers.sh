@@ -70,7 +70,7 @@ written() {
 }
 # sames WHAT WANT GOT: and that there is something in them
 sames() {
-	[ "$(wc -l <"$2")" -gt 30 ] && cmp -s "$2" "$3" && return
+	[ "$(wc -l <"$2")" -gt 20 ] && cmp -s "$2" "$3" && return
 	echo "$1: $(wc -l <"$2") lines, $(diff "$2" "$3" | head -n 4 | tr '\n' ' ')"
 	return 1
 }
@@ -133,8 +133,9 @@ profgen clang once >why && not_ok "$name: the kernel's entries" "make no differe
 
 # ---------------------------------------------------------------- AutoFDO
 # Its own way from perf.data and from the text written here end in the same profile, but for the
-# names of what was inlined, in place of which 0.19 writes garbage now and then. Out of perf.data it
-# misplaces what lld has linked, whose addresses do not follow the offsets.
+# names of what was inlined, in place of which 0.19 writes garbage now and then: their lines are not
+# looked at, as what has the same garbage for a name is added up. Out of perf.data it misplaces what
+# lld has linked, whose addresses do not follow the offsets.
 autofdo() { # PROGRAM
 	local p=$1 from
 	written "$p" autofdo-text full --old-readers || return 1
@@ -145,7 +146,7 @@ autofdo() { # PROGRAM
 			return 1
 		}
 		LC_ALL=C sed -nE '/^[A-Za-z_][A-Za-z0-9_.]*:[0-9]+:[0-9]+$/p
-			/^ +[0-9.]+: [0-9]+( [A-Za-z_][A-Za-z0-9_.]*:[0-9]+)*$/p' fdo | sort >"${from% *}.fdo"
+			/^ [0-9.]+: [0-9]+( [A-Za-z_][A-Za-z0-9_.]*:[0-9]+)*$/p' fdo | sort >"${from% *}.fdo"
 	done
 	sames AutoFDO perf.fdo text.fdo && echo "$(wc -l <text.fdo) lines"
 }
@@ -190,8 +191,8 @@ done
 sed 's/ \([0-9]*\)$/ 1\1/' clang.fdata >spoilt
 python3 "$peers" edges clang db spoilt >why 2>&1 && not_ok "$name: spoilt counts" "were not found" ||
 	ok "$name: spoilt counts are found: $(cat why)"
-# One stack less of those that llvm-profgen reads.
-at=$(grep -n '^sample 0 4711 .*>0x4000001' script | sed -n '100s/:.*//p')
-[ -n "$at" ] && sed "${at}d" script >spoilt && "$writer" plain <spoilt || not_ok "$name" "no stack to take"
-profgen clang plain >why && not_ok "$name: a stack less" "was not found" || ok "$name: a stack less is found"
+# Some stacks less of those that llvm-profgen reads: one alone may be of stubs and libraries.
+awk '!(/^sample 0 4711 .*>0x4000001/ && ++n >= 100 && n < 120)' script >spoilt && "$writer" plain <spoilt
+[ "$(wc -l <script)" -eq "$(($(wc -l <spoilt) + 20))" ] || not_ok "$name" "no stacks to take away"
+profgen clang plain >why && not_ok "$name: stacks less" "were not found" || ok "$name: stacks less are found"
 exit $failed
