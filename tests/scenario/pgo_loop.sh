@@ -36,7 +36,7 @@ BUILD=$build "$bench/pgo.sh" -s small -o "$out" table 2>"$work/said" || {
 trap 'cleanup; step_cleanup' EXIT
 
 # At 400 bursts Lua loses a fourth of its taken branches, bzip2 a fifth with BOLT and nearly a
-# third with clang; shares of 82 to 101 % were seen.
+# third with clang; shares of 73 to 101 % were seen.
 gains() { # PROGRAM VARIANT LESS-PERCENT SHARE-PERCENT
 	local less share
 	share=$(share_of "$1" "$2" "${2%%-*}-exact")
