@@ -105,16 +105,30 @@ static int open_code(struct exported *e)
 
 /* ---------------------------------------------------------------- what is known of it */
 
-static int fill_from_store(struct exported *e, struct pathprof_error *error)
+static bool is_of(const struct exported *e, const char *source)
+{
+	return e->profile.origin.sources && strstr(e->profile.origin.sources, source);
+}
+
+/* Of what was imported the store does not know where it ran. */
+static int name_host(struct exported *e)
 {
 	char host[256] = "";
-	int r;
 
+	if (is_of(e, "import"))
+		return 0;
 	gethostname(host, sizeof(host) - 1);
-	r = pathprof_branch_profile_name(&e->profile, e->name, host, NULL);
-	return r ? r
-		 : pathprof_branch_profile_add_store(&e->profile, e->store, &e->options->filter,
-						     e->code, e->graph, error);
+	return pathprof_branch_profile_name(&e->profile, NULL, host, NULL);
+}
+
+static int fill_from_store(struct exported *e, struct pathprof_error *error)
+{
+	int r = pathprof_branch_profile_name(&e->profile, e->name, NULL, NULL);
+
+	if (r == 0)
+		r = pathprof_branch_profile_add_store(&e->profile, e->store, &e->options->filter,
+						      e->code, e->graph, error);
+	return r ? r : name_host(e);
 }
 
 static int fill(struct exported *e)
@@ -150,8 +164,11 @@ static void tell_density(const struct exported *e)
 	else if (isinf(d.more))
 		ctl_note("no code of it was run through: record more");
 	else
-		ctl_note("few samples: density %.1f, BOLT wants %.0f: record %.1f times as much",
-			 d.density, d.threshold, d.more);
+		ctl_note("few samples: density %.1f, BOLT wants %.0f: record %.1f times as much%s",
+			 d.density, d.threshold, d.more,
+			 is_of(e, "step") || is_of(e, "swlbr")
+				 ? " (a thousand bursts have mostly been enough)"
+				 : "");
 }
 
 /* ---------------------------------------------------------------- writing */
