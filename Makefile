@@ -138,7 +138,7 @@ $(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC
 programs-for-tests: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san
 
 # ---------------------------------------------------------------- fuzzing
-FUZZ_SECONDS ?= 45
+FUZZ_SECONDS ?= 30
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 $(BUILD)/fuzz/obj/%.o: %.c

@@ -214,12 +214,26 @@ static bool is_sane(const struct pathprof_recorded_mapping *m)
 	       m->end >> 63 == 0;
 }
 
+/* Programs that put their code on huge pages copy it there, to where it was. */
+static bool is_copy(const struct pp_import_process *p, const struct pathprof_recorded_mapping *m)
+{
+	static const char huge[] = "/anon_hugepage";
+	const struct pp_piece *at;
+
+	if (strcmp(m->name, "//anon") != 0 && strncmp(m->name, huge, sizeof(huge) - 1) != 0)
+		return false;
+	at = m->executable && p->exe ? pp_space_find(p->space, 0, m->start) : NULL;
+	return at && at->file == p->exe && m->end <= at->end;
+}
+
 static int place_piece(struct pp_import_spaces *spaces, struct pp_import_process *p,
 		       const struct pathprof_recorded_mapping *m)
 {
 	struct pp_piece piece = {.start = m->start, .end = m->end, .offset = m->offset};
 	int r = 0;
 
+	if (is_copy(p, m))
+		return 0;
 	if (!m->executable)
 		return pp_space_unmap(p->space, m->start, m->end, m->time_ns);
 	if (is_file(m->name))

@@ -5,26 +5,11 @@
 # (perf_data_write.c) and recorded here; what perf 6.1 cannot read or does not print is held against
 # the plain form of the same records, or against lines written down here.
 set -u
-build=$(realpath "${BUILD:-build}")
-write=$build/tests/tools/perf_data_write
-dump=$build/tests/tools/recording_dump
-work=$(mktemp -d)
-failed=0
-trap 'rm -rf "$work"' EXIT
-
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1: $2"
-	failed=1
-}
-for program in "$write" "$dump"; do
-	[ -x "$program" ] || { echo "not ok import_perf_data: $program is not built"; exit 1; }
-done
+. "$(dirname "$0")/recording_common.bash"
 if ! perf --version >/dev/null 2>&1; then
 	echo "skip import_perf_data: no perf (apt install linux-perf)"
 	exit 0
 fi
-cd "$work" || exit 1
 
 # perf_lines FILE: perf script's lines as recording_dump prints them.
 export MADE_UP=4294967296 # forks without a time, of parents below it, are not of the kernel

@@ -5,22 +5,7 @@
 # refused as perf2bolt, llvm-bolt, llvm-profgen and create_llvm_prof take and refuse them, but for
 # the deviations that are listed here.
 set -u
-build=$(realpath "${BUILD:-build}")
-write=$build/tests/tools/perf_data_write
-dump=$build/tests/tools/recording_dump
-work=$(mktemp -d)
-failed=0
-trap 'rm -rf "$work"' EXIT
-
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1: $2"
-	failed=1
-}
-for program in "$write" "$dump"; do
-	[ -x "$program" ] || { echo "not ok import_text: $program is not built"; exit 1; }
-done
-cd "$work" || exit 1
+. "$(dirname "$0")/recording_common.bash"
 
 # ---------------------------------------------------------------- perf script
 

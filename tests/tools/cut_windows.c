@@ -16,11 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../trace_events.h"
 #include "pathprof/kmod_abi.h"
-#include "pathprof/trace.h"
 
 #define ENTRIES_MAX 128
-#define EVENTS      4096
 
 struct cut {
 	const struct pathprof_trace *trace;
@@ -63,72 +62,26 @@ static void keep(struct cut *cut, const struct pathprof_branch *branch)
 	cut->taken++;
 }
 
-static void take(struct cut *cut, const struct pathprof_trace_event *event)
+static void take(void *context, const struct pathprof_trace_event *event)
 {
-	switch (event->type) {
-	case PATHPROF_TRACE_EVENT_BRANCH:
-		cut->cycles += event->insn_cnt;
-		if (event->branch.taken)
-			keep(cut, &event->branch);
-		break;
-	case PATHPROF_TRACE_EVENT_SIGNAL:
-	case PATHPROF_TRACE_EVENT_SIGRETURN:
-	case PATHPROF_TRACE_EVENT_JUMP:
+	struct cut *cut = context;
+
+	if (trace_breaks(event))
 		cut->known = 0;
-		break;
-	default:
-		break;
-	}
-}
-
-static void run_stream(struct cut *cut, uint32_t stream)
-{
-	static struct pathprof_trace_event events[EVENTS];
-	struct pathprof_trace_cursor *cursor;
-	struct pathprof_error error;
-	ssize_t cnt;
-
-	cut->known = 0;
-	if (pathprof_trace_cursor_new(&cursor, cut->trace, stream, &error))
-		fail(error.text);
-	while ((cnt = pathprof_trace_read(cursor, events, EVENTS, &error)) > 0)
-		for (ssize_t i = 0; i < cnt; i++)
-			take(cut, &events[i]);
-	if (cnt < 0)
-		fail(error.text);
-	pathprof_trace_cursor_free(cursor);
+	if (event->type != PATHPROF_TRACE_EVENT_BRANCH)
+		return;
+	cut->cycles += event->insn_cnt;
+	if (event->branch.taken)
+		keep(cut, &event->branch);
 }
 
 static void run(struct cut *cut)
 {
 	cut->taken = 0;
-	for (uint32_t i = 0; i < pathprof_trace_info(cut->trace)->stream_cnt; i++)
-		run_stream(cut, i);
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* xorshift64* from a fixed seed: the same trace gives the same windows. */
-static void choose(struct cut *cut, size_t cnt)
-{
-	uint64_t random = 88172645463325252ull;
-
-	cut->places = calloc(cnt, sizeof(*cut->places));
-	if (!cut->places)
-		fail("out of memory");
-	for (size_t i = 0; i < cnt; i++) {
-		random ^= random >> 12;
-		random ^= random << 25;
-		random ^= random >> 27;
-		cut->places[i] = (random * 0x2545f4914f6cdd1dull >> 11) % cut->taken;
+	for (uint32_t i = 0; i < pathprof_trace_info(cut->trace)->stream_cnt; i++) {
+		cut->known = 0;
+		trace_each_event(cut->trace, i, take, cut, fail);
 	}
-	qsort(cut->places, cnt, sizeof(*cut->places), compare);
-	cut->place_cnt = cnt;
 }
 
 int main(int argc, char **argv)
@@ -145,9 +98,8 @@ int main(int argc, char **argv)
 		fail(error.text);
 	cut.trace = trace;
 	run(&cut);
-	if (!cut.taken)
-		fail("nothing was taken");
-	choose(&cut, cnt);
+	cut.places = trace_choose_places(cnt, cut.taken, fail);
+	cut.place_cnt = cnt;
 	run(&cut);
 	free(cut.places);
 	pathprof_trace_free(trace);

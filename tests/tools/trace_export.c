@@ -15,11 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../trace_events.h"
 #include "pathprof/export.h"
-#include "pathprof/trace.h"
 
-#define EVENTS 4096
-#define TABLE  (1u << 20)
+#define TABLE (1u << 20)
 
 /* A branch, and what ran behind it up to the next one. Offsets, or PATHPROF_OUTSIDE. */
 struct run {
@@ -103,41 +102,22 @@ static void take_branch(struct job *job, const struct pathprof_branch *branch)
 		(struct run){.from = from, .start = to, .by_return = branch->kind == PERF_BR_RET};
 }
 
-static void take(struct job *job, const struct pathprof_trace_event *event)
+static void take(void *context, const struct pathprof_trace_event *event)
 {
-	switch (event->type) {
-	case PATHPROF_TRACE_EVENT_BRANCH:
-		if (event->branch.taken)
-			take_branch(job, &event->branch);
-		break;
-	case PATHPROF_TRACE_EVENT_SIGNAL:
-	case PATHPROF_TRACE_EVENT_SIGRETURN:
-	case PATHPROF_TRACE_EVENT_JUMP:
+	struct job *job = context;
+
+	if (trace_breaks(event))
 		forget(job);
-		break;
-	default:
-		break;
-	}
+	else if (event->type == PATHPROF_TRACE_EVENT_BRANCH && event->branch.taken)
+		take_branch(job, &event->branch);
 }
 
 static void read_stream(struct job *job, uint32_t stream)
 {
-	static struct pathprof_trace_event events[EVENTS];
-	struct pathprof_trace_cursor *cursor;
-	struct pathprof_error error = {""};
-	ssize_t cnt;
-
-	if (pathprof_trace_cursor_new(&cursor, job->trace, stream, &error) < 0)
-		fail(error.text);
 	job->process = pathprof_trace_stream(job->trace, stream)->process;
 	job->module.end = 0;
 	forget(job);
-	while ((cnt = pathprof_trace_read(cursor, events, EVENTS, &error)) > 0)
-		for (ssize_t i = 0; i < cnt; i++)
-			take(job, &events[i]);
-	if (cnt < 0)
-		fail(error.text);
-	pathprof_trace_cursor_free(cursor);
+	trace_each_event(job->trace, stream, take, job, fail);
 }
 
 /* ---------------------------------------------------------------- the profile */

@@ -20,13 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../trace_events.h"
 #include "pathprof/code.h"
 #include "pathprof/paths.h"
 #include "pathprof/reconstruct.h"
-#include "pathprof/trace.h"
 
 #define ENTRIES_MAX 128
-#define EVENTS      4096
 #define ROUND       256 /* stacks */
 #define FILES_MAX   64
 #define TABLE       (1u << 20)
@@ -231,69 +230,21 @@ static void keep(struct cut *cut, const struct pathprof_branch *branch)
 	cut->taken++;
 }
 
-static void take(struct cut *cut, const struct pathprof_trace_event *event)
+static void take(void *context, const struct pathprof_trace_event *event)
 {
-	switch (event->type) {
-	case PATHPROF_TRACE_EVENT_BRANCH:
-		if (event->branch.taken)
-			keep(cut, &event->branch);
-		break;
-	case PATHPROF_TRACE_EVENT_SIGNAL:
-	case PATHPROF_TRACE_EVENT_SIGRETURN:
-	case PATHPROF_TRACE_EVENT_JUMP:
+	struct cut *cut = context;
+
+	if (trace_breaks(event))
 		cut->known = 0;
-		break;
-	default:
-		break;
-	}
+	else if (event->type == PATHPROF_TRACE_EVENT_BRANCH && event->branch.taken)
+		keep(cut, &event->branch);
 }
 
-/* cut NULL: counts the taken branches. */
-static uint64_t pass(const struct pathprof_trace *trace, struct cut *cut)
+static void count_taken(void *context, const struct pathprof_trace_event *event)
 {
-	static struct pathprof_trace_event events[EVENTS];
-	struct pathprof_trace_cursor *cursor;
-	struct pathprof_error error = {""};
-	uint64_t taken = 0;
-	ssize_t cnt;
+	uint64_t *taken = context;
 
-	if (pathprof_trace_cursor_new(&cursor, trace, 0, &error) < 0)
-		fail(error.text);
-	while ((cnt = pathprof_trace_read(cursor, events, EVENTS, &error)) > 0)
-		for (ssize_t i = 0; i < cnt; i++) {
-			taken += events[i].type == PATHPROF_TRACE_EVENT_BRANCH &&
-				 events[i].branch.taken;
-			if (cut)
-				take(cut, &events[i]);
-		}
-	if (cnt < 0)
-		fail(error.text);
-	pathprof_trace_cursor_free(cursor);
-	return taken;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void choose_places(struct cut *cut, size_t cnt, uint64_t taken)
-{
-	uint64_t random = 0x2545f4914f6cdd1dULL;
-
-	cut->places = calloc(cnt, sizeof(*cut->places));
-	if (!cut->places || !taken)
-		fail("nothing to cut");
-	for (size_t i = 0; i < cnt; i++) {
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
-		cut->places[i] = random % taken;
-	}
-	cut->place_cnt = cnt;
-	qsort(cut->places, cnt, sizeof(*cut->places), compare);
+	*taken += event->type == PATHPROF_TRACE_EVENT_BRANCH && event->branch.taken;
 }
 
 static void write_expected(const struct cut *cut, FILE *out)
@@ -331,6 +282,7 @@ int main(int argc, char **argv)
 	struct pathprof_error error = {""};
 	struct pathprof_trace *trace;
 	struct cut cut = {.clock = 1000000};
+	uint64_t taken = 0;
 	FILE *expected;
 
 	if (argc != 6)
@@ -345,10 +297,12 @@ int main(int argc, char **argv)
 	cut.table = calloc(TABLE, sizeof(*cut.table));
 	if (!cut.table || pathprof_reconstructor_new(&cut.reconstructor, locate, &cut) < 0)
 		fail("out of memory");
-	choose_places(&cut, (size_t)atol(argv[2]), pass(trace, NULL));
+	trace_each_event(trace, 0, count_taken, &taken, fail);
+	cut.place_cnt = (size_t)atol(argv[2]);
+	cut.places = trace_choose_places(cut.place_cnt, taken, fail);
 	cut.script = open_out(argv[4]);
 	write_head(&cut);
-	pass(trace, &cut);
+	trace_each_event(trace, 0, take, &cut, fail);
 	expected = open_out(argv[5]);
 	write_expected(&cut, expected);
 	return fclose(cut.script) || fclose(expected);
