@@ -81,32 +81,41 @@ check() { # WHAT COMMAND...
 }
 
 # ---------------------------------------------------------------- BOLT
-# The newer one says how dense the samples are; so is it said here.
+# The newer one says how dense the samples are; so is it said here. It counts a fall-through or so in
+# 30,000 less for that than it writes itself: a function that lies right at its cutoff of 99 % may be
+# on the other side of it.
+same_density() { # PROGRAM RECORDING: what err says
+	local cutoff density
+	for cutoff in 990000 989900 990100; do
+		perf2bolt-22 -p "$2" -o fdata.density --show-density --profile-density-cutoff-hot="$cutoff" \
+			"./$1" >bolt.log 2>&1
+		density=$(sed -n 's/.*Functions with density >= \([0-9.]*\) .*/\1/p' bolt.log)
+		grep -q "samples: density $density, BOLT wants" err && return
+	done
+	echo "density $density, here: $(cat err)"
+	return 1
+}
 bolt() { # PROGRAM PERF2BOLT RECORDING ALL [OPTIONS...]: of its, against all of it here
-	local p=$1 perf2bolt=$2 recording=$3 all=$4 density
+	local p=$1 perf2bolt=$2 recording=$3 all=$4
 	"$perf2bolt" -p "$recording" -o fdata "${@:5}" "./$p" >bolt.log 2>&1 || {
 		echo "$perf2bolt: $(tail -n 2 bolt.log)"
 		return 1
 	}
 	written "$p" bolt-fdata "$all" || return 1
-	density=$(sed -n 's/.*Functions with density >= \([0-9.]*\) .*/\1/p' bolt.log)
-	if [ "$perf2bolt" = perf2bolt-22 ] && ! grep -q "samples: density $density, BOLT wants" err; then
-		echo "density $density, here: $(cat err)"
-		return 1
-	fi
+	[ "$perf2bolt" != perf2bolt-22 ] || same_density "$p" "$recording" || return 1
 	python3 "$peers" fdata fdata >want && python3 "$peers" fdata bolt-fdata.got >got &&
 		sames "$perf2bolt" want got && echo "$(wc -l <got) lines"
 }
 for p in $programs; do
-	check "perf2bolt 22, $p" bolt "$p" perf2bolt-22 once full --show-density
+	check "perf2bolt 22, $p" bolt "$p" perf2bolt-22 once full
 	cp fdata "$p.fdata"
 	check "perf2bolt 19, $p" bolt "$p" "$perf2bolt_19" once full
-	check "perf2bolt 22, $p with entries that are none" bolt "$p" perf2bolt-22 mended odd --show-density
+	check "perf2bolt 22, $p with entries that are none" bolt "$p" perf2bolt-22 mended odd
 done
 # The rule about entries given twice is needed: as they are, they are counted there.
-bolt clang perf2bolt-22 full full --show-density >why && not_ok "$name: repeated entries" "make no difference" ||
+bolt clang perf2bolt-22 full full >why && not_ok "$name: repeated entries" "make no difference" ||
 	ok "$name: repeated entries are no branches"
-bolt clang perf2bolt-22 odd odd --show-density >why && not_ok "$name: entries that are none" "make no difference" ||
+bolt clang perf2bolt-22 odd odd >why && not_ok "$name: entries that are none" "make no difference" ||
 	ok "$name: entries that are none are no branches"
 
 # ---------------------------------------------------------------- llvm-profgen
