@@ -3,10 +3,11 @@
 # Seeds for fuzz_branch_profile: small programs by several compilers, each behind a small profile.
 # Usage: seeds_branch_profile.sh ANYTHING DIR.
 set -eu
-dir=$2
+dir=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cat >"$work/small.c" <<'END'
+cd "$work" # split debug information lies where the compiler ran
+cat >small.c <<'END'
 static inline int twice(int x) { return x > 3 ? x * 2 : x + 1; }
 static inline int more(int x) { for (int i = 0; i < x; i++) x += twice(i); return x; }
 __attribute__((noinline)) int second(int x) { return x & 1 ? more(x) : twice(x); }
@@ -25,11 +26,11 @@ profile() {
 make_seed() { # NAME COMPILER...
 	local name=$1
 	shift
-	"$@" -O2 -nostdlib -static -Wl,-z,noseparate-code -Wl,--build-id -o "$work/$name" "$work/small.c"
+	"$@" -O2 -nostdlib -static -Wl,-z,noseparate-code -Wl,--build-id -o "$name" small.c
 	{
 		printf '\0\60'
 		profile
-		cat "$work/$name"
+		cat "$name"
 	} >"$dir/seed_$name"
 }
 make_seed gcc4 gcc -gdwarf-4

@@ -23,26 +23,13 @@
 #include "pathprof/inlines.h"
 #include "pprof.pb-c.h"
 #include "test_store.h"
+#include "two_functions.h"
 #include "unit.h"
 
 /* ---------------------------------------------------------------- code made by hand */
 
 /* In the file; the text segment begins at this offset, its vaddr is WRITER_TEXT. */
 #define AT 0x1000
-
-static const uint8_t text[] = {
-	0x31, 0xc0,                   /* 00 f: xor eax, eax */
-	0x85, 0xff,                   /* 02    test edi, edi */
-	0x74, 0x07,                   /* 04    je 0d */
-	0xff, 0xc8,                   /* 06    dec eax */
-	0xff, 0xcf,                   /* 08    dec edi */
-	0x75, 0xf6,                   /* 0a    jne 02 */
-	0xc3,                         /* 0c    ret */
-	0xe8, 0x0e, 0x00, 0x00, 0x00, /* 0d    call g */
-	0xeb, 0xf8,                   /* 12    jmp 0c */
-	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
-	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3, /* 20 g: nop; ret */
-};
 
 struct world {
 	struct pathprof_code *code;
@@ -56,7 +43,7 @@ static void begin_with(struct world *w, bool named)
 	static struct elf_writer writer;
 
 	elf_writer_init(&writer);
-	memcpy(writer.text, text, sizeof(text));
+	memcpy(writer.text, two_functions, sizeof(two_functions));
 	if (named) {
 		elf_writer_symbol(&writer, "f", 0, 0x14, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
 		elf_writer_symbol(&writer, "g", 0x20, 2, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));

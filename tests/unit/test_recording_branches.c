@@ -17,6 +17,7 @@
 #include "elf_writer.h"
 #include "pathprof/recording_branches.h"
 #include "test_store.h"
+#include "two_functions.h"
 #include "unit.h"
 
 /* Where the text lies: in the file, and in a process. */
@@ -25,20 +26,6 @@
 #define KERNEL  UINT64_C(0xffffffff81000000)
 #define LIBRARY UINT64_C(0x7f1000000000)
 #define PID     7
-
-static const uint8_t text[] = {
-	0x31, 0xc0,                   /* 00 f: xor eax, eax */
-	0x85, 0xff,                   /* 02    test edi, edi */
-	0x74, 0x07,                   /* 04    je 0d */
-	0xff, 0xc8,                   /* 06    dec eax */
-	0xff, 0xcf,                   /* 08    dec edi */
-	0x75, 0xf6,                   /* 0a    jne 02 */
-	0xc3,                         /* 0c    ret */
-	0xe8, 0x0e, 0x00, 0x00, 0x00, /* 0d    call g */
-	0xeb, 0xf8,                   /* 12    jmp 0c */
-	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
-	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3, /* 20 g: nop; ret */
-};
 
 struct world {
 	struct pathprof_code *code;
@@ -54,7 +41,7 @@ static void begin_as(struct world *w, enum pathprof_format format)
 	static struct elf_writer writer;
 
 	elf_writer_init(&writer);
-	memcpy(writer.text, text, sizeof(text));
+	memcpy(writer.text, two_functions, sizeof(two_functions));
 	elf_writer_symbol(&writer, "f", 0, 0x14, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
 	elf_writer_symbol(&writer, "g", 0x20, 2, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
 	*w = (struct world){.code = elf_writer_open(&writer)};
