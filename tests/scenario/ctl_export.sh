@@ -77,6 +77,15 @@ for format in bolt-preagg bolt-fdata profgen-raw autofdo-text llvm-sample pprof 
 	done
 done
 
+# Where it comes from. Of what was imported nobody knows the host, least of all this one's name.
+origin=$("$ctl" export -F bolt-preagg --db db --binary program 2>/dev/null | head -n 1)
+case $origin in
+*host=*) not_ok "$name: origin" "claims a host: $origin" ;;
+"E build-id=$(id_of program);binary="*";source=import;"*";samples="*";weight="*)
+	ok "$name: origin: build-id, source, time, samples, weight" ;;
+*) not_ok "$name: origin" "$origin" ;;
+esac
+
 # ---------------------------------------------------------------- options
 from=(--recording recorded --file ./program)
 "$ctl" export "${from[@]}" -F csv --json 2>/dev/null | python3 -c '
