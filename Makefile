@@ -227,7 +227,7 @@ dkms:
 	install -m 644 kmod/Makefile kmod/Kbuild $(wildcard kmod/*.[ch]) $(DKMS_TREE)/kmod
 	install -m 644 $(wildcard kmod/probe/*.c) $(DKMS_TREE)/kmod/probe
 	install -m 644 $(wildcard libprofile/core/*.h) $(DKMS_TREE)/libprofile/core
-	install -m 644 $(addprefix libprofile/include/pathprof/,abi.h kmod_abi.h) $(DKMS_TREE)/libprofile/include/pathprof
+	install -m 644 $(addprefix libprofile/include/pathprof/,abi.h record_abi.h kmod_abi.h) $(DKMS_TREE)/libprofile/include/pathprof
 	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DKMS_TREE)/dkms.conf
 
 clean:

@@ -100,7 +100,7 @@ static long ioctl_drain(void)
 
 static long ioctl_stats(void __user *to)
 {
-	struct pathprof_kmod_stats stats;
+	struct pathprof_collector_stats stats;
 
 	pp_stats_sum(&stats);
 	return copy_to_user(to, &stats, sizeof(stats)) ? -EFAULT : 0;

@@ -9,7 +9,7 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-DEFINE_PER_CPU(struct pathprof_kmod_stats, pp_stats);
+DEFINE_PER_CPU(struct pathprof_collector_stats, pp_stats);
 
 static struct dentry *directory;
 
@@ -41,7 +41,7 @@ static u64 sum_of(u32 which)
 	return sum;
 }
 
-void pp_stats_sum(struct pathprof_kmod_stats *ret_stats)
+void pp_stats_sum(struct pathprof_collector_stats *ret_stats)
 {
 	u32 i;
 

@@ -10,12 +10,12 @@
 
 #include "pathprof/kmod_abi.h"
 
-DECLARE_PER_CPU(struct pathprof_kmod_stats, pp_stats);
+DECLARE_PER_CPU(struct pathprof_collector_stats, pp_stats);
 
 #define pp_stats_add(which, n) this_cpu_add(pp_stats.value[which], n)
 #define pp_stats_inc(which)    this_cpu_inc(pp_stats.value[which])
 
-void pp_stats_sum(struct pathprof_kmod_stats *ret_stats);
+void pp_stats_sum(struct pathprof_collector_stats *ret_stats);
 
 /* debugfs pathprof/; a kernel without debugfs goes without. */
 void pp_stats_init(void);

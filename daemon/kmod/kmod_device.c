@@ -221,12 +221,12 @@ int pp_kmod_device_flush(struct pp_kmod_device *device)
 	return ioctl(device->fd, PATHPROF_IOC_DRAIN) ? -errno : 0;
 }
 
-int pp_kmod_device_stats(struct pp_kmod_device *device, struct pathprof_kmod_stats *ret_stats)
+int pp_kmod_device_stats(struct pp_kmod_device *device, struct pathprof_collector_stats *ret_stats)
 {
 	return ioctl(device->fd, PATHPROF_IOC_STATS, ret_stats) ? -errno : 0;
 }
 
-int pp_kmod_device_drain(struct pp_kmod_device *device, pp_kmod_record_fn *fn, void *context)
+int pp_kmod_device_drain(struct pp_kmod_device *device, pp_chain_record_fn *fn, void *context)
 {
 	int first = 0;
 
@@ -236,13 +236,4 @@ int pp_kmod_device_drain(struct pp_kmod_device *device, pp_kmod_record_fn *fn, v
 		first = first ? first : r;
 	}
 	return first;
-}
-
-/* ---------------------------------------------------------------- names */
-
-const char *pp_kmod_stat_name(unsigned int stat)
-{
-	static const char *const names[PATHPROF_STAT_END] = {PATHPROF_STAT_NAMES};
-
-	return stat < PATHPROF_STAT_END ? names[stat] : NULL;
 }

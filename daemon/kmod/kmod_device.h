@@ -33,12 +33,9 @@ int pp_kmod_device_start(struct pp_kmod_device *device, const struct pathprof_km
 int pp_kmod_device_stop(struct pp_kmod_device *device);
 /* Writes out what is being counted; the session goes on. */
 int pp_kmod_device_flush(struct pp_kmod_device *device);
-int pp_kmod_device_stats(struct pp_kmod_device *device, struct pathprof_kmod_stats *ret_stats);
+int pp_kmod_device_stats(struct pp_kmod_device *device, struct pathprof_collector_stats *ret_stats);
 
 /* Every ring, as pp_kmod_ring_drain; each is tried, the first error is returned. */
-int pp_kmod_device_drain(struct pp_kmod_device *device, pp_kmod_record_fn *fn, void *context);
-
-/* "samples", "skip_kernel", ... for PATHPROF_STAT_*, NULL beyond. */
-const char *pp_kmod_stat_name(unsigned int stat);
+int pp_kmod_device_drain(struct pp_kmod_device *device, pp_chain_record_fn *fn, void *context);
 
 #endif

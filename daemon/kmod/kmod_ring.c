@@ -6,7 +6,6 @@
 #include "kmod_ring.h"
 
 #include <errno.h>
-#include <string.h>
 
 int pp_kmod_ring_init(struct pp_kmod_ring *ret_ring, uint32_t cpu,
 		      const struct pathprof_ring_producer *producer, size_t map_bytes,
@@ -37,69 +36,6 @@ uint64_t pp_kmod_ring_lost(const struct pp_kmod_ring *ring)
 	       __atomic_load_n(&ring->producer->lost_nested, __ATOMIC_RELAXED);
 }
 
-/* ---------------------------------------------------------------- records by type */
-
-/* A head, then cnt things of size bytes, and nothing else. */
-static bool fits(size_t body_bytes, size_t head_bytes, uint64_t cnt, size_t size_bytes)
-{
-	return body_bytes >= head_bytes && cnt <= (body_bytes - head_bytes) / size_bytes &&
-	       head_bytes + cnt * size_bytes == body_bytes;
-}
-
-static bool is_burst(const struct pathprof_burst *burst, size_t body_bytes)
-{
-	return body_bytes >= sizeof(*burst) && burst->size_bytes == body_bytes &&
-	       burst->version == PATHPROF_ABI_VERSION && burst->branch_cnt <= PATHPROF_BURST_MAX &&
-	       burst->taken_cnt <= burst->branch_cnt && burst->end < PATHPROF_END_CNT &&
-	       fits(body_bytes, sizeof(*burst), burst->branch_cnt, sizeof(struct pathprof_branch));
-}
-
-static bool is_lbr(const struct pathprof_lbr *lbr, size_t body_bytes)
-{
-	return body_bytes >= sizeof(*lbr) && lbr->branch_cnt <= PP_KMOD_LBR_MAX &&
-	       fits(body_bytes, sizeof(*lbr), lbr->branch_cnt, sizeof(struct pathprof_lbr_entry));
-}
-
-static bool is_context(const struct pathprof_context *context, size_t body_bytes)
-{
-	return body_bytes == sizeof(*context) && context->context && context->context <= 65535;
-}
-
-static bool is_segment(const struct pathprof_segment *segment, size_t body_bytes)
-{
-	return body_bytes >= sizeof(*segment) && segment->branch_cnt &&
-	       segment->branch_cnt <= PP_KMOD_SEGMENT_MAX &&
-	       fits(body_bytes, sizeof(*segment), segment->branch_cnt,
-		    sizeof(struct pathprof_lbr_entry));
-}
-
-bool pp_kmod_record_is_sound(const struct pathprof_record *record)
-{
-	const void *body = record + 1;
-	size_t body_bytes = record->size_bytes - sizeof(*record);
-
-	if (record->flags)
-		return false;
-	switch (record->type) {
-	case PATHPROF_RECORD_PAD:
-		return true;
-	case PATHPROF_RECORD_BURST:
-		return is_burst(body, body_bytes);
-	case PATHPROF_RECORD_LBR:
-		return is_lbr(body, body_bytes);
-	case PATHPROF_RECORD_CONTEXT:
-		return is_context(body, body_bytes);
-	case PATHPROF_RECORD_PATH:
-		return body_bytes && body_bytes % sizeof(struct pathprof_path_record) == 0;
-	case PATHPROF_RECORD_TUPLE:
-		return body_bytes && body_bytes % sizeof(struct pathprof_tuple_count) == 0;
-	case PATHPROF_RECORD_DEFINE:
-		return is_segment(body, body_bytes);
-	default:
-		return false;
-	}
-}
-
 /* ---------------------------------------------------------------- reading */
 
 /*
@@ -124,7 +60,7 @@ static uint64_t straight_bytes(const struct pp_kmod_ring *ring, uint64_t head)
 }
 
 static void take(struct pp_kmod_ring *ring, const struct pathprof_record *record,
-		 pp_kmod_record_fn *fn, void *context)
+		 pp_chain_record_fn *fn, void *context)
 {
 	if (record->type == PATHPROF_RECORD_PAD)
 		return;
@@ -132,13 +68,13 @@ static void take(struct pp_kmod_ring *ring, const struct pathprof_record *record
 	ring->seq = record->seq + 1;
 	ring->received++;
 	ring->received_bytes += record->size_bytes;
-	if (record->cpu == ring->cpu && pp_kmod_record_is_sound(record))
+	if (record->cpu == ring->cpu && pp_chain_record_is_sound(record))
 		fn(context, record);
 	else
 		ring->malformed++;
 }
 
-int pp_kmod_ring_drain(struct pp_kmod_ring *ring, pp_kmod_record_fn *fn, void *context)
+int pp_kmod_ring_drain(struct pp_kmod_ring *ring, pp_chain_record_fn *fn, void *context)
 {
 	/* Pairs with the module's release: what lies before head is written. */
 	uint64_t head = __atomic_load_n(&ring->producer->head, __ATOMIC_ACQUIRE);

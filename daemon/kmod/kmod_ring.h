@@ -14,12 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../chain/chain_records.h"
 #include "pathprof/kmod_abi.h"
-
-/* Most branches that a window of hardware may have. */
-#define PP_KMOD_LBR_MAX 128
-/* Most branches of a segment. */
-#define PP_KMOD_SEGMENT_MAX 32
 
 struct pp_kmod_ring {
 	const struct pathprof_ring_producer *producer;
@@ -33,9 +29,6 @@ struct pp_kmod_ring {
 	uint64_t received_bytes;
 };
 
-/* A sound record: its size fits its type and its counts. Valid during the call. */
-typedef void pp_kmod_record_fn(void *context, const struct pathprof_record *record);
-
 /*
  * producer is followed by its data, map_bytes in all. -EPROTO: not what the interface says.
  */
@@ -48,10 +41,7 @@ int pp_kmod_ring_init(struct pp_kmod_ring *ret_ring, uint32_t cpu,
  * sense are counted and passed over; -EPROTO when the ring cannot be followed: no record's end is
  * known then, and what was left is given up.
  */
-int pp_kmod_ring_drain(struct pp_kmod_ring *ring, pp_kmod_record_fn *fn, void *context);
-
-/* Whether a record that is all there fits its type. */
-bool pp_kmod_record_is_sound(const struct pathprof_record *record);
+int pp_kmod_ring_drain(struct pp_kmod_ring *ring, pp_chain_record_fn *fn, void *context);
 
 /* Records that found no room, or came while another was being written, since the device opened. */
 uint64_t pp_kmod_ring_lost(const struct pp_kmod_ring *ring);

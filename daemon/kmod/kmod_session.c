@@ -40,14 +40,14 @@ static void fill_swlbr(const struct pp_kmod_source *source, struct pathprof_kmod
 /* An odd period: one that a loop's length divides would always strike at its same branch. */
 static void fill_lbr(const struct pp_kmod_source *source, struct pathprof_kmod_start *start)
 {
-	start->mode = source->counts ? PATHPROF_MODE_CHAIN : PATHPROF_MODE_RAW;
+	start->mode = source->reader.counts ? PATHPROF_MODE_CHAIN : PATHPROF_MODE_RAW;
 	start->period = TAKEN_PER_S / rate_hz(source) | 1;
 	start->pmu_type = source->event.type;
 	start->pmu_config = source->event.config;
 	start->pmu_config1 = source->event.config1;
 	start->pmu_config2 = source->event.config2;
 	start->branch_sample_type = BRANCH_TYPES;
-	if (source->counts)
+	if (source->reader.counts)
 		start->profiles = PATHPROF_PROFILE_EDGES;
 }
 
@@ -72,9 +72,9 @@ int pp_kmod_session_restart(struct pp_kmod_source *source, const struct pp_sourc
 	int r = pp_kmod_device_stop(&source->device);
 
 	if (!r)
-		r = pp_kmod_records_read(source, sink);
-	if (source->counts)
-		pp_kmod_counts_forget_contexts(source->counts);
+		r = pp_kmod_source_read(source, sink);
+	if (source->reader.counts)
+		pp_chain_counts_forget_contexts(source->reader.counts);
 	if (!r)
 		r = pp_kmod_session_start(source, NULL);
 	source->restart = false;

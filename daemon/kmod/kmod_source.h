@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel module's two sources consist of, and what their parts offer each other: sessions
- * (kmod_session.c), the way of records (kmod_records.c), figures (kmod_figures.c), and what the
- * event loop calls (source_kmod.c).
+ * (kmod_session.c), figures (kmod_figures.c), and what the event loop calls (source_kmod.c).
  *
  * Workload: some bursts a second (swlbr) to some thousand windows or a few hundred counts (lbr).
  * The event loop owns it; no locks.
@@ -12,11 +11,10 @@
 
 #include <time.h>
 
-#include "../source.h"
-#include "kmod_counts.h"
+#include "../chain/chain_figures.h"
+#include "../chain/chain_reader.h"
+#include "../chain/taken_event.h"
 #include "kmod_device.h"
-#include "kmod_event.h"
-#include "kmod_rebuild.h"
 
 #define PP_KMOD_NS_PER_S UINT64_C(1000000000)
 
@@ -24,17 +22,13 @@ struct pp_kmod_source {
 	struct pp_source base;
 	struct pp_source_config config;
 	struct pp_kmod_device device;
-	struct pp_kmod_event event;    /* lbr */
-	struct pp_rebuild *rebuild;    /* lbr; else NULL */
-	struct pp_kmod_counts *counts; /* lbr, compressing; else NULL */
+	struct pp_taken_event event; /* lbr */
+	struct pp_chain_reader reader;
 	int epoll_fd, timer_fd;
 	bool restart; /* other settings are wanted */
 	uint64_t flushed_ns, cpu_ns;
-	uint64_t outside; /* windows of processes that are not to be profiled */
-	uint64_t unknown; /* windows of processes that are not known any more */
-	struct pathprof_kmod_stats before, last; /* when it was opened, and as told last */
-	struct pp_source_counter counters[PP_SOURCE_COUNTER_MAX];
-	struct pathprof_branch branches[PATHPROF_BURST_MAX];
+	struct pathprof_collector_stats before, last; /* when it was opened, and as told last */
+	struct pp_chain_figures figures;
 };
 
 static inline bool pp_kmod_is_lbr(const struct pp_kmod_source *source)
@@ -56,7 +50,7 @@ static inline uint32_t pp_kmod_clamp(uint64_t value, uint32_t low, uint32_t high
 }
 
 /* Hands over all that lies in the rings; what is handed over is good during the call. */
-int pp_kmod_records_read(struct pp_kmod_source *source, const struct pp_source_sink *sink);
+int pp_kmod_source_read(struct pp_kmod_source *source, const struct pp_source_sink *sink);
 
 /* By the source's settings, on a device that is open and has no session. */
 int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *error);
@@ -65,9 +59,10 @@ int pp_kmod_session_restart(struct pp_kmod_source *source, const struct pp_sourc
 /* Taken branches that a burst (swlbr) has at most. */
 uint32_t pp_kmod_session_window(const struct pp_kmod_source *source);
 
-/* Entries that were whole, of a window, since the source was opened; 0: there was no window. */
-double pp_kmod_figures_depth(const struct pp_kmod_source *source,
-			     const struct pathprof_kmod_stats *now);
+/* What was counted since the source was opened; all of *ret_since below PATHPROF_STAT_CNT. */
+void pp_kmod_figures_since(const struct pp_kmod_source *source,
+			   const struct pathprof_collector_stats *now,
+			   struct pathprof_collector_stats *ret_since);
 /* As pp_source_ops.stats. */
 void pp_kmod_figures_fill(struct pp_kmod_source *source, struct pp_source_stats *ret_stats);
 

@@ -2,7 +2,7 @@
 /*
  * The kernel module's two sources. kmod-swlbr hands its bursts on as they are. kmod-lbr has windows
  * of taken branches, which are reconstructed first, or counts of segments, whose paths the counts
- * then add to (kmod_counts.h). Here is what the event loop calls; the parts are in kmod_source.h.
+ * then add to (chain_counts.h). Here is what the event loop calls; the parts are in kmod_source.h.
  *
  * Workload: some calls a second. The module wakes its reader when a quarter of a ring is written,
  * which may take minutes: a timer reads before, so that what came from a process that ended still
@@ -48,17 +48,14 @@ static int open_clock(struct pp_kmod_source *source)
 /* What only hardware's windows need. */
 static int open_reader(struct pp_kmod_source *source, struct pathprof_error *error)
 {
-	int r = pp_kmod_event_find(&source->event, source->config.event, PP_KMOD_EVENT_SYSFS,
-				   error);
+	int r = pp_taken_event_find(&source->event, source->config.event, PP_TAKEN_EVENT_SYSFS,
+				    error);
 
 	if (r)
 		return r;
 	if (!source->config.resolver)
 		return pathprof_fail(error, -EINVAL, "kmod: nobody to ask for code");
-	r = pp_rebuild_new(&source->rebuild, source->config.resolver);
-	if (!r && source->config.compress)
-		r = pp_kmod_counts_new(&source->counts, source->device.info.ring_cnt,
-				       source->rebuild);
+	r = pp_chain_reader_init(&source->reader, &source->config, source->device.info.ring_cnt);
 	return r ? pathprof_fail(error, r, "kmod: out of memory") : 0;
 }
 
@@ -92,8 +89,7 @@ static void kmod_free(struct pp_source *base)
 		close(source->timer_fd);
 	if (source->epoll_fd >= 0)
 		close(source->epoll_fd);
-	pp_kmod_counts_free(source->counts);
-	pp_rebuild_free(source->rebuild);
+	pp_chain_reader_release(&source->reader);
 	free(source);
 }
 
@@ -107,6 +103,8 @@ static int open_source(struct pp_source **ret_source, const struct pp_source_ops
 		return pathprof_fail(error, -ENOMEM, "kmod: out of memory");
 	source->base.ops = ops;
 	source->config = *config;
+	source->reader.only_pid = config->only_pid;
+	source->reader.resolver = config->resolver;
 	source->device.fd = source->epoll_fd = source->timer_fd = -EBADF;
 	r = open_parts(source, error);
 	if (r) {
@@ -142,16 +140,23 @@ static int swlbr_probe(struct pathprof_error *why)
 
 /* ---------------------------------------------------------------- running */
 
+int pp_kmod_source_read(struct pp_kmod_source *source, const struct pp_source_sink *sink)
+{
+	pp_chain_reader_begin(&source->reader, sink);
+	return pp_kmod_device_drain(&source->device, pp_chain_reader_record, &source->reader);
+}
+
 static void measure_depth(struct pp_kmod_source *source)
 {
-	struct pathprof_kmod_stats now;
+	struct pathprof_collector_stats now, since;
 	double depth;
 
 	if (pp_kmod_device_stats(&source->device, &now))
 		return;
-	depth = pp_kmod_figures_depth(source, &now);
+	pp_kmod_figures_since(source, &now, &since);
+	depth = pp_chain_figures_depth(&since);
 	if (depth > 0)
-		pp_kmod_counts_set_depth(source->counts, depth);
+		pp_chain_counts_set_depth(source->reader.counts, depth);
 }
 
 static int flush(struct pp_kmod_source *source, const struct pp_source_sink *sink)
@@ -159,11 +164,11 @@ static int flush(struct pp_kmod_source *source, const struct pp_source_sink *sin
 	int r = 0;
 
 	source->flushed_ns = pp_kmod_clock_ns(CLOCK_MONOTONIC);
-	if (source->counts) {
+	if (source->reader.counts) {
 		measure_depth(source);
 		r = pp_kmod_device_flush(&source->device);
 	}
-	return r ? r : pp_kmod_records_read(source, sink);
+	return r ? r : pp_kmod_source_read(source, sink);
 }
 
 static int drain(struct pp_kmod_source *source, const struct pp_source_sink *sink)
@@ -176,10 +181,10 @@ static int drain(struct pp_kmod_source *source, const struct pp_source_sink *sin
 	if (source->restart)
 		return pp_kmod_session_restart(source, sink);
 	/* Counts of a process that ended must come while the tracker remembers it. */
-	if (source->counts &&
+	if (source->reader.counts &&
 	    pp_kmod_clock_ns(CLOCK_MONOTONIC) - source->flushed_ns >= FLUSH_EVERY_NS)
 		return flush(source, sink);
-	return pp_kmod_records_read(source, sink);
+	return pp_kmod_source_read(source, sink);
 }
 
 static int kmod_fd(struct pp_source *base)

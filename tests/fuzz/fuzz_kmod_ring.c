@@ -32,7 +32,7 @@ static void on_record(void *context, const struct pathprof_record *record)
 	REQUIRE(at >= tally->shared->data);
 	REQUIRE(at + record->size_bytes <= tally->shared->data + DATA_BYTES);
 	REQUIRE(record->type != PATHPROF_RECORD_PAD && record->type < PATHPROF_RECORD_CNT);
-	REQUIRE(pp_kmod_record_is_sound(record));
+	REQUIRE(pp_chain_record_is_sound(record));
 	for (uint32_t i = 0; i < record->size_bytes; i++)
 		tally->sum += at[i];
 	tally->cnt++;

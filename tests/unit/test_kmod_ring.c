@@ -406,7 +406,7 @@ static bool is_sound(uint16_t type, const union body *body, size_t body_bytes)
 	whole.record = (struct pathprof_record){
 		.size_bytes = (uint32_t)(sizeof(whole.record) + body_bytes), .type = type};
 	whole.body = *body;
-	return pp_kmod_record_is_sound(&whole.record);
+	return pp_chain_record_is_sound(&whole.record);
 }
 
 /* Each type, and each count that says more or less than there is. */
@@ -446,9 +446,9 @@ static void test_counts_beyond_bounds(void)
 	CU_ASSERT_FALSE(is_sound(PATHPROF_RECORD_CONTEXT, &body, sizeof(body.context)));
 	body.segment.head.branch_cnt = 0;
 	CU_ASSERT_FALSE(is_sound(PATHPROF_RECORD_DEFINE, &body, sizeof(body.segment.head)));
-	body.segment.head.branch_cnt = PP_KMOD_SEGMENT_MAX + 1;
+	body.segment.head.branch_cnt = PP_CHAIN_SEGMENT_MAX + 1;
 	CU_ASSERT_FALSE(is_sound(PATHPROF_RECORD_DEFINE, &body,
-				 sizeof(body.segment.head) + (PP_KMOD_SEGMENT_MAX + 1) * 16));
+				 sizeof(body.segment.head) + (PP_CHAIN_SEGMENT_MAX + 1) * 16));
 }
 
 static void test_rings_of_another_making(void)

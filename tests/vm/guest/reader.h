@@ -176,14 +176,14 @@ static inline int reader_stop(struct reader *reader)
 	return ioctl(reader->fd, PATHPROF_IOC_STOP) ? -errno : 0;
 }
 
-static inline int reader_stats(struct reader *reader, struct pathprof_kmod_stats *ret_stats)
+static inline int reader_stats(struct reader *reader, struct pathprof_collector_stats *ret_stats)
 {
 	return ioctl(reader->fd, PATHPROF_IOC_STATS, ret_stats) ? -errno : 0;
 }
 
 /* What a counter has grown by. */
-static inline uint64_t stats_since(const struct pathprof_kmod_stats *before,
-				   const struct pathprof_kmod_stats *after, unsigned int which)
+static inline uint64_t stats_since(const struct pathprof_collector_stats *before,
+				   const struct pathprof_collector_stats *after, unsigned int which)
 {
 	return after->value[which] - before->value[which];
 }

@@ -37,7 +37,7 @@ struct shared {
 struct corner {
 	struct reader reader;
 	struct shared *shared;
-	struct pathprof_kmod_stats before;
+	struct pathprof_collector_stats before;
 	uint64_t received_before;
 	pid_t pids[SPINNER_CNT];
 	uint64_t seen[SPINNER_CNT]; /* records of each */
@@ -137,7 +137,7 @@ static int start_session(struct corner *corner, bool lbr, uint64_t cgroup, uint3
 /* Every record that got a number was found, or is counted as lost. */
 static void stop_session(struct corner *corner)
 {
-	struct pathprof_kmod_stats after = {0};
+	struct pathprof_collector_stats after = {0};
 	uint64_t records;
 
 	if (reader_stop(&corner->reader) || reader_stats(&corner->reader, &after))
@@ -269,7 +269,7 @@ static int control_group(struct corner *corner, bool lbr, const char *directory)
 
 static uint64_t skipped(struct corner *corner)
 {
-	struct pathprof_kmod_stats now = {0};
+	struct pathprof_collector_stats now = {0};
 
 	reader_stats(&corner->reader, &now);
 	return stats_since(&corner->before, &now, PATHPROF_STAT_SKIP_COMPAT);

@@ -119,7 +119,7 @@ static struct pathprof_kmod_start passing_over(struct pathprof_kmod_start start)
 static int measure(struct reader *reader, struct pathprof_kmod_start start, uint64_t bare,
 		   struct run *ret_run)
 {
-	struct pathprof_kmod_stats before, after;
+	struct pathprof_collector_stats before, after;
 	struct run run = {0};
 	int err = reader_stats(reader, &before);
 
@@ -247,7 +247,7 @@ static int give(const char *path)
 static int measure_dense(struct reader *reader, struct pathprof_kmod_start start, uint64_t bare,
 			 struct run *ret_run)
 {
-	struct pathprof_kmod_stats before, after;
+	struct pathprof_collector_stats before, after;
 	struct run run = {0};
 	uint64_t begun;
 	int err = reader_stats(reader, &before);

@@ -126,8 +126,8 @@ static void collect(struct reader *reader, struct lbr_check *check)
 
 /* Handed over = written + lost + passed over, each with its counter. */
 static void balance(struct reader *reader, const struct lbr_check *check,
-		    const struct pathprof_kmod_stats *before,
-		    const struct pathprof_kmod_stats *after, uint64_t delivered)
+		    const struct pathprof_collector_stats *before,
+		    const struct pathprof_collector_stats *after, uint64_t delivered)
 {
 	uint64_t accounted = check->samples + reader_lost(reader);
 
@@ -156,7 +156,7 @@ static int run(struct reader *reader, struct lbr_check *check, uint64_t config, 
 		.pmu_config1 = BASE,
 	};
 	uint64_t delivered = module_number("testpmu", "delivered");
-	struct pathprof_kmod_stats before, after;
+	struct pathprof_collector_stats before, after;
 	int err = reader_stats(reader, &before);
 
 	err = err ? err : reader_start(reader, &start);

@@ -172,8 +172,8 @@ static int finish_command(pid_t pid, bool ended, bool killed, int status)
 }
 
 static void report(const struct sink *sink, const struct reader *reader,
-		   const struct pathprof_kmod_stats *before,
-		   const struct pathprof_kmod_stats *after)
+		   const struct pathprof_collector_stats *before,
+		   const struct pathprof_collector_stats *after)
 {
 	fprintf(stderr,
 		"vmread: windows %llu branches %llu empty %llu traps %llu migrated %llu lost %llu "
@@ -201,8 +201,8 @@ static void report(const struct sink *sink, const struct reader *reader,
 }
 
 /* Every record that got a number is either here or counted as lost. */
-static void balance(struct reader *reader, const struct pathprof_kmod_stats *before,
-		    const struct pathprof_kmod_stats *after)
+static void balance(struct reader *reader, const struct pathprof_collector_stats *before,
+		    const struct pathprof_collector_stats *after)
 {
 	uint64_t records = stats_since(before, after, PATHPROF_STAT_RECORDS);
 
@@ -220,7 +220,7 @@ static int run(struct reader *reader, struct sink *sink, const struct options *o
 		.window = options->taken,
 		.budget_ppm = PATHPROF_BUDGET_MAX,
 	};
-	struct pathprof_kmod_stats before = {0}, after = {0};
+	struct pathprof_collector_stats before = {0}, after = {0};
 	pid_t pid = start_command(options->command);
 	int status = 0;
 	bool ended;

@@ -113,7 +113,7 @@ static void stay_here(void)
 
 static void overflow(struct reader *reader)
 {
-	struct pathprof_kmod_stats before, after;
+	struct pathprof_collector_stats before, after;
 	uint64_t written, lost;
 
 	stay_here();
@@ -196,7 +196,7 @@ static void die_reading(void)
 
 static void killed(struct reader *reader)
 {
-	struct pathprof_kmod_stats before, after;
+	struct pathprof_collector_stats before, after;
 	unsigned int area_cnt;
 
 	reader_close(reader);

@@ -199,7 +199,7 @@ static int drain_between(struct check *check)
 int collect_upto(struct check *check, pid_t pid, uint64_t windows)
 {
 	uint64_t end_ms = now_ms() + GIVE_UP_MS, taken = 0, before;
-	struct pathprof_kmod_stats now;
+	struct pathprof_collector_stats now;
 
 	for (;;) {
 		int err = await_records(check, pid);

@@ -115,7 +115,7 @@ static bool counts_are_off(const struct check *check, uint64_t told, uint64_t se
 
 static int run_bytes(struct check *check, uint64_t samples, uint64_t times)
 {
-	struct pathprof_kmod_stats after;
+	struct pathprof_collector_stats after;
 	uint64_t bytes, windows, segments;
 	int err;
 
@@ -142,9 +142,9 @@ static int run_bytes(struct check *check, uint64_t samples, uint64_t times)
 }
 
 /* Every sample was taken, left out because of a DRAIN, or for a reason that has a counter. */
-static void balance(struct check *check, const struct pathprof_kmod_stats *after)
+static void balance(struct check *check, const struct pathprof_collector_stats *after)
 {
-	const struct pathprof_kmod_stats *before = &check->before;
+	const struct pathprof_collector_stats *before = &check->before;
 	uint64_t accounted = stats_since(before, after, PATHPROF_STAT_WINDOWS) +
 			     stats_since(before, after, PATHPROF_STAT_LOST_BUSY);
 
@@ -156,7 +156,7 @@ static void balance(struct check *check, const struct pathprof_kmod_stats *after
 
 static int run_drain(struct check *check, uint64_t ms)
 {
-	struct pathprof_kmod_stats after;
+	struct pathprof_collector_stats after;
 	uint64_t end_ms, drains = 0, segments;
 	pid_t pid = start_child(false);
 	int err;
@@ -202,7 +202,7 @@ static int put_cpu(const char *online)
 
 static int run_offline(struct check *check, uint64_t samples)
 {
-	struct pathprof_kmod_stats after;
+	struct pathprof_collector_stats after;
 	pid_t pid = start_child(false);
 	uint64_t segments, told;
 	int err;

@@ -62,7 +62,7 @@ struct check {
 	struct keys profile; /* in the replay */
 	uint64_t segments;   /* in the replay */
 	uint64_t windows, cuts, contexts, path_sum;
-	struct pathprof_kmod_stats before;
+	struct pathprof_collector_stats before;
 	uint64_t bytes[PATHPROF_RECORD_CNT], records[PATHPROF_RECORD_CNT];
 };
 

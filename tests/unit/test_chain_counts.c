@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../daemon/kmod/kmod_counts.h"
+#include "../../daemon/chain/chain_counts.h"
 #include "../one_segment.h"
 #include "oracle_program.h"
 
@@ -174,7 +174,7 @@ static const struct program {
 struct scene {
 	struct oracle_program program;
 	struct pp_rebuild *rebuild;
-	struct pp_kmod_counts *counts;
+	struct pp_chain_counts *counts;
 	struct list got, naive;
 	uint64_t edges;
 	uint32_t depth; /* taken branches of a window */
@@ -209,7 +209,7 @@ static void explain(void)
 						 .pid = (uint32_t)getpid(),
 						 .context = CONTEXT};
 
-	pp_kmod_counts_context(scene->counts, CPU, &context, 1, false);
+	pp_chain_counts_context(scene->counts, CPU, &context, 1, false);
 }
 
 static void make_world(const void *bytes, size_t byte_cnt)
@@ -234,15 +234,15 @@ static void make_scene(const struct program *program, uint32_t depth)
 	oracle_program_make(&scene->program, 3000, program->transfers, program->seed);
 	make_world(scene->program.bytes, scene->program.byte_cnt);
 	CU_ASSERT_EQUAL_FATAL(pp_rebuild_new(&scene->rebuild, &resolver), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_kmod_counts_new(&scene->counts, CPU_CNT, scene->rebuild), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_chain_counts_new(&scene->counts, CPU_CNT, scene->rebuild), 0);
 	scene->depth = depth;
-	pp_kmod_counts_set_depth(scene->counts, depth);
+	pp_chain_counts_set_depth(scene->counts, depth);
 	explain();
 }
 
 static void end_scene(void)
 {
-	pp_kmod_counts_free(scene->counts);
+	pp_chain_counts_free(scene->counts);
 	pp_rebuild_free(scene->rebuild);
 	free(scene);
 	scene = NULL;
@@ -262,8 +262,8 @@ static void send(uint64_t start, const struct pathprof_lbr_entry *entries, uint3
 	const struct pathprof_path_record path = {segment.start, segment.desc, 1};
 
 	if (define)
-		pp_kmod_counts_define(scene->counts, CPU, &segment, entries, 2);
-	pp_kmod_counts_path(scene->counts, CPU, &path, &sink);
+		pp_chain_counts_define(scene->counts, CPU, &segment, entries, 2);
+	pp_chain_counts_path(scene->counts, CPU, &path, &sink);
 }
 
 static void naive_path(void *context, const struct pathprof_path_seen *path)
@@ -318,13 +318,13 @@ static void test_windows(void)
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		uint64_t random = i + 1;
-		struct pp_kmod_counts_stats stats;
+		struct pp_chain_counts_stats stats;
 
 		make_scene(&programs[i], TAKEN);
 		run_stream(60000);
 		for (int window = 0; window < 2000; window++)
 			play_window(oracle_draw(&random, scene->stream_cnt - 4000));
-		pp_kmod_counts_stats(scene->counts, &stats);
+		pp_chain_counts_stats(scene->counts, &stats);
 		path_cnt += scene->naive.cnt;
 		CU_ASSERT(same(&scene->naive, &scene->got));
 		CU_ASSERT(stats.defined > 0 && !stats.unknown && !stats.refused && !stats.full);
@@ -366,7 +366,7 @@ static void test_weights(void)
 
 static void test_changed_code_is_refused(void)
 {
-	struct pp_kmod_counts_stats stats;
+	struct pp_chain_counts_stats stats;
 	uint64_t refused = 0;
 
 	make_scene(&programs[2], TAKEN);
@@ -374,7 +374,7 @@ static void test_changed_code_is_refused(void)
 	scene->lies = true;
 	for (uint32_t i = 0; i < 100; i++)
 		play_window(i * 100);
-	pp_kmod_counts_stats(scene->counts, &stats);
+	pp_chain_counts_stats(scene->counts, &stats);
 	for (int i = 1; i < PATHPROF_REFUSED_CNT; i++)
 		refused += pp_rebuild_refused(scene->rebuild, (enum pathprof_refusal)i);
 	CU_ASSERT(stats.refused > 0 && refused > 0);
@@ -393,21 +393,21 @@ static void test_unknown_numbers_are_counted(void)
 		TAG(0x1000), 0x1010 | (uint64_t)PATHPROF_PROFILE_EDGES << 48, 3};
 	const struct pathprof_tuple_count call = {
 		TAG(0x1000), 0x1010 | (uint64_t)PATHPROF_PROFILE_CALLS << 48, 4};
-	struct pp_kmod_counts_stats stats;
+	struct pp_chain_counts_stats stats;
 
 	make_scene(&programs[1], TAKEN);
-	pp_kmod_counts_path(scene->counts, CPU, &nobody, &sink);
-	pp_kmod_counts_path(scene->counts, CPU, &undefined, &sink);
-	pp_kmod_counts_path(scene->counts, CPU_CNT, &undefined, &sink);
-	pp_kmod_counts_tuple(scene->counts, CPU, &tuple, &sink);
-	pp_kmod_counts_tuple(scene->counts, CPU, &call, &sink);
-	pp_kmod_counts_tuple(scene->counts, CPU - 1, &tuple, &sink);
-	pp_kmod_counts_stats(scene->counts, &stats);
+	pp_chain_counts_path(scene->counts, CPU, &nobody, &sink);
+	pp_chain_counts_path(scene->counts, CPU, &undefined, &sink);
+	pp_chain_counts_path(scene->counts, CPU_CNT, &undefined, &sink);
+	pp_chain_counts_tuple(scene->counts, CPU, &tuple, &sink);
+	pp_chain_counts_tuple(scene->counts, CPU, &call, &sink);
+	pp_chain_counts_tuple(scene->counts, CPU - 1, &tuple, &sink);
+	pp_chain_counts_stats(scene->counts, &stats);
 	CU_ASSERT_EQUAL(stats.unknown, 5 + 7 + 7 + 3);
 	CU_ASSERT_EQUAL(scene->edges, 3);
 	CU_ASSERT_EQUAL(scene->got.cnt, 0);
-	pp_kmod_counts_forget_contexts(scene->counts);
-	pp_kmod_counts_tuple(scene->counts, CPU, &tuple, &sink);
+	pp_chain_counts_forget_contexts(scene->counts);
+	pp_chain_counts_tuple(scene->counts, CPU, &tuple, &sink);
 	CU_ASSERT_EQUAL(scene->edges, 3);
 	end_scene();
 }
@@ -416,19 +416,19 @@ static void test_unknown_numbers_are_counted(void)
 static void test_segments_outlive_sessions(void)
 {
 	uint64_t random = 5;
-	struct pp_kmod_counts_stats before, after;
+	struct pp_chain_counts_stats before, after;
 
 	make_scene(&programs[4], TAKEN);
 	run_stream(20000);
 	for (int i = 0; i < 300; i++)
 		play_window(oracle_draw(&random, scene->stream_cnt - 4000));
-	pp_kmod_counts_stats(scene->counts, &before);
-	pp_kmod_counts_forget_contexts(scene->counts);
+	pp_chain_counts_stats(scene->counts, &before);
+	pp_chain_counts_forget_contexts(scene->counts);
 	explain();
 	random = 5;
 	for (int i = 0; i < 300; i++)
 		play_window(oracle_draw(&random, scene->stream_cnt - 4000));
-	pp_kmod_counts_stats(scene->counts, &after);
+	pp_chain_counts_stats(scene->counts, &after);
 	CU_ASSERT_EQUAL(after.defined, before.defined);
 	CU_ASSERT_EQUAL(after.unknown, 0);
 	CU_ASSERT(same(&scene->naive, &scene->got));
@@ -443,7 +443,7 @@ static void test_defined_again(void)
 {
 	struct pathprof_segment segment = {.start = 0, .desc = 1, .branch_cnt = SHORT};
 	struct pathprof_lbr_entry entries[SHORT] = {{1, 2}}, whole[1];
-	struct pp_kmod_counts_stats stats;
+	struct pp_chain_counts_stats stats;
 	uint32_t at = 1;
 
 	make_scene(&programs[2], TAKEN);
@@ -452,12 +452,12 @@ static void test_defined_again(void)
 		at++;
 	segment.start = TAG(scene->stream[at].from);
 	whole[0] = (struct pathprof_lbr_entry){scene->stream[at].from, scene->stream[at].next};
-	pp_kmod_counts_define(scene->counts, CPU, &segment, entries, 1);
-	pp_kmod_counts_stats(scene->counts, &stats);
+	pp_chain_counts_define(scene->counts, CPU, &segment, entries, 1);
+	pp_chain_counts_stats(scene->counts, &stats);
 	CU_ASSERT_EQUAL(stats.defined, 0);
 	segment.branch_cnt = 1;
-	pp_kmod_counts_define(scene->counts, CPU, &segment, whole, 2);
-	pp_kmod_counts_stats(scene->counts, &stats);
+	pp_chain_counts_define(scene->counts, CPU, &segment, whole, 2);
+	pp_chain_counts_stats(scene->counts, &stats);
 	CU_ASSERT_EQUAL(stats.defined, 1);
 	end_scene();
 }
@@ -469,29 +469,29 @@ static void define_number(uint32_t i, bool count)
 	const struct pathprof_lbr_entry entry = {1, 2};
 	const struct pathprof_path_record path = {segment.start, segment.desc, 1};
 
-	pp_kmod_counts_define(scene->counts, CPU, &segment, &entry, 1);
+	pp_chain_counts_define(scene->counts, CPU, &segment, &entry, 1);
 	if (count)
-		pp_kmod_counts_path(scene->counts, CPU, &path, &sink);
+		pp_chain_counts_path(scene->counts, CPU, &path, &sink);
 }
 
 /* More segments than there is room for: what is counted stays, and what is refused is told. */
 static void test_full_table(void)
 {
-	struct pp_kmod_counts_stats stats;
+	struct pp_chain_counts_stats stats;
 	uint64_t unknown;
 
 	make_scene(&programs[1], TAKEN);
 	world.gone = true; /* not one is read: this is about names */
-	for (uint32_t i = 0; i < 3 * PP_KMOD_COUNTS_SEGMENT_MAX; i++) {
+	for (uint32_t i = 0; i < 3 * PP_CHAIN_COUNTS_SEGMENT_MAX; i++) {
 		define_number(i, false);
 		define_number(i % 100, true);
 	}
-	pp_kmod_counts_stats(scene->counts, &stats);
+	pp_chain_counts_stats(scene->counts, &stats);
 	CU_ASSERT(stats.full > 0);
-	CU_ASSERT(stats.full < 2 * PP_KMOD_COUNTS_SEGMENT_MAX);
+	CU_ASSERT(stats.full < 2 * PP_CHAIN_COUNTS_SEGMENT_MAX);
 	unknown = stats.unknown;
 	define_number(5, true);
-	pp_kmod_counts_stats(scene->counts, &stats);
+	pp_chain_counts_stats(scene->counts, &stats);
 	CU_ASSERT_EQUAL(stats.unknown, unknown);
 	CU_ASSERT_EQUAL(stats.unknown, 0);
 	end_scene();
@@ -535,4 +535,4 @@ static const struct unit_test tests[] = {
 	{"a full table keeps what is counted", test_full_table},
 	{"what was read is forgotten when mappings change", test_changed_mappings},
 };
-UNIT_SUITE(kmod_counts, tests)
+UNIT_SUITE(chain_counts, tests)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers, segments and their paths: see kmod_counts.h. Segments stand in one array with their
+ * Numbers, segments and their paths: see chain_counts.h. Segments stand in one array with their
  * paths in another, found by a hash of (address space, start, desc); when either array is full,
  * what was not counted since the time before goes, and both are packed.
  */
-#include "kmod_counts.h"
+#include "chain_counts.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -13,8 +13,8 @@
 
 #include "pathprof/paths.h"
 
-#define SLOT_CNT   (2 * PP_KMOD_COUNTS_SEGMENT_MAX)
-#define PATH_ROOM  (2 * PP_KMOD_COUNTS_SEGMENT_MAX)
+#define SLOT_CNT   (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
+#define PATH_ROOM  (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
 #define NO_SEGMENT UINT32_MAX
 #define FIRST_ROOM 256
 
@@ -43,24 +43,24 @@ struct path {
 	uint32_t length, outcomes;
 };
 
-struct pp_kmod_counts {
+struct pp_chain_counts {
 	struct pp_rebuild *rebuild;
 	struct contexts *contexts; /* by CPU */
 	uint32_t cpu_cnt;
 	double depth;
 	uint32_t slots[SLOT_CNT]; /* index of a segment + 1, 0: free */
-	struct segment segments[PP_KMOD_COUNTS_SEGMENT_MAX];
+	struct segment segments[PP_CHAIN_COUNTS_SEGMENT_MAX];
 	struct path paths[PATH_ROOM];
 	uint32_t segment_cnt, path_cnt;
 	uint32_t counted; /* definitions since the last clearing */
-	struct pp_kmod_counts_stats stats;
+	struct pp_chain_counts_stats stats;
 	struct pathprof_branch branches[PATHPROF_BURST_MAX + 1];
 };
 
-int pp_kmod_counts_new(struct pp_kmod_counts **ret_counts, uint32_t cpu_cnt,
-		       struct pp_rebuild *rebuild)
+int pp_chain_counts_new(struct pp_chain_counts **ret_counts, uint32_t cpu_cnt,
+			struct pp_rebuild *rebuild)
 {
-	struct pp_kmod_counts *counts = calloc(1, sizeof(*counts));
+	struct pp_chain_counts *counts = calloc(1, sizeof(*counts));
 
 	if (!counts)
 		return -ENOMEM;
@@ -75,7 +75,7 @@ int pp_kmod_counts_new(struct pp_kmod_counts **ret_counts, uint32_t cpu_cnt,
 	return 0;
 }
 
-void pp_kmod_counts_forget_contexts(struct pp_kmod_counts *counts)
+void pp_chain_counts_forget_contexts(struct pp_chain_counts *counts)
 {
 	for (uint32_t cpu = 0; cpu < counts->cpu_cnt; cpu++) {
 		free(counts->contexts[cpu].list);
@@ -83,22 +83,22 @@ void pp_kmod_counts_forget_contexts(struct pp_kmod_counts *counts)
 	}
 }
 
-void pp_kmod_counts_free(struct pp_kmod_counts *counts)
+void pp_chain_counts_free(struct pp_chain_counts *counts)
 {
 	if (!counts)
 		return;
-	pp_kmod_counts_forget_contexts(counts);
+	pp_chain_counts_forget_contexts(counts);
 	free(counts->contexts);
 	free(counts);
 }
 
-void pp_kmod_counts_set_depth(struct pp_kmod_counts *counts, double taken_per_window)
+void pp_chain_counts_set_depth(struct pp_chain_counts *counts, double taken_per_window)
 {
 	counts->depth = taken_per_window;
 }
 
-void pp_kmod_counts_stats(const struct pp_kmod_counts *counts,
-			  struct pp_kmod_counts_stats *ret_stats)
+void pp_chain_counts_stats(const struct pp_chain_counts *counts,
+			   struct pp_chain_counts_stats *ret_stats)
 {
 	*ret_stats = counts->stats;
 }
@@ -124,8 +124,8 @@ static int make_room(struct contexts *contexts, uint32_t number)
 	return 0;
 }
 
-void pp_kmod_counts_context(struct pp_kmod_counts *counts, uint32_t cpu,
-			    const struct pathprof_context *context, uint64_t time_ns, bool ignored)
+void pp_chain_counts_context(struct pp_chain_counts *counts, uint32_t cpu,
+			     const struct pathprof_context *context, uint64_t time_ns, bool ignored)
 {
 	struct contexts *contexts;
 
@@ -144,7 +144,7 @@ void pp_kmod_counts_context(struct pp_kmod_counts *counts, uint32_t cpu,
 }
 
 /* NULL: a number never explained. */
-static const struct context *context_of(const struct pp_kmod_counts *counts, uint32_t cpu,
+static const struct context *context_of(const struct pp_chain_counts *counts, uint32_t cpu,
 					uint64_t tagged)
 {
 	uint32_t number = PATHPROF_CONTEXT(tagged);
@@ -175,7 +175,7 @@ static bool is_segment(const struct segment *s, uint64_t address_space, uint64_t
 	return s->start == start && s->desc == desc && s->address_space == address_space;
 }
 
-static uint32_t find_segment(const struct pp_kmod_counts *counts, uint64_t address_space,
+static uint32_t find_segment(const struct pp_chain_counts *counts, uint64_t address_space,
 			     uint64_t start, uint64_t desc)
 {
 	uint32_t slot = slot_of(address_space, start, desc);
@@ -188,7 +188,7 @@ static uint32_t find_segment(const struct pp_kmod_counts *counts, uint64_t addre
 }
 
 /* It is not there yet, and there is a slot: there are twice as many as segments. */
-static void link_segment(struct pp_kmod_counts *counts, uint32_t index)
+static void link_segment(struct pp_chain_counts *counts, uint32_t index)
 {
 	const struct segment *s = &counts->segments[index];
 	uint32_t slot = slot_of(s->address_space, s->start, s->desc);
@@ -199,7 +199,7 @@ static void link_segment(struct pp_kmod_counts *counts, uint32_t index)
 }
 
 /* Keeps what was counted since the last time, in its order. */
-static void clear_unused(struct pp_kmod_counts *counts)
+static void clear_unused(struct pp_chain_counts *counts)
 {
 	uint32_t segment_cnt = 0, path_cnt = 0;
 
@@ -221,9 +221,9 @@ static void clear_unused(struct pp_kmod_counts *counts)
 	counts->path_cnt = path_cnt;
 }
 
-static bool is_full(const struct pp_kmod_counts *counts)
+static bool is_full(const struct pp_chain_counts *counts)
 {
-	return counts->segment_cnt == PP_KMOD_COUNTS_SEGMENT_MAX ||
+	return counts->segment_cnt == PP_CHAIN_COUNTS_SEGMENT_MAX ||
 	       counts->path_cnt + PATHPROF_BURST_MAX > PATH_ROOM;
 }
 
@@ -231,12 +231,12 @@ static bool is_full(const struct pp_kmod_counts *counts)
  * A table full of what is in use is not gone through for every newcomer, but once in as many as
  * would fill a quarter of it.
  */
-static bool has_room(struct pp_kmod_counts *counts)
+static bool has_room(struct pp_chain_counts *counts)
 {
 	counts->counted++;
 	if (!is_full(counts))
 		return true;
-	if (counts->counted < PP_KMOD_COUNTS_SEGMENT_MAX / 4)
+	if (counts->counted < PP_CHAIN_COUNTS_SEGMENT_MAX / 4)
 		return false;
 	counts->counted = 0;
 	clear_unused(counts);
@@ -247,7 +247,7 @@ static bool has_room(struct pp_kmod_counts *counts)
 
 static void keep_path(void *context, const struct pathprof_path_seen *path)
 {
-	struct pp_kmod_counts *counts = context;
+	struct pp_chain_counts *counts = context;
 
 	counts->paths[counts->path_cnt++] =
 		(struct path){path->start, path->length, path->outcomes};
@@ -257,10 +257,10 @@ static void keep_path(void *context, const struct pathprof_path_seen *path)
  * Its paths go behind the others. The branch that led to its start is put before it, as a call,
  * which begins a path there whatever it was.
  */
-static void read_paths(struct pp_kmod_counts *counts, struct segment *s,
+static void read_paths(struct pp_chain_counts *counts, struct segment *s,
 		       const struct context *context, const struct pathprof_lbr_entry *entries)
 {
-	struct pathprof_taken taken[PP_KMOD_SEGMENT_MAX];
+	struct pathprof_taken taken[PP_CHAIN_SEGMENT_MAX];
 	const struct pp_rebuild_window window = {
 		.who = {context->pid, context->start_time, s->time_ns},
 		.start = &s->start,
@@ -284,9 +284,9 @@ static void read_paths(struct pp_kmod_counts *counts, struct segment *s,
 	counts->stats.defined++;
 }
 
-void pp_kmod_counts_define(struct pp_kmod_counts *counts, uint32_t cpu,
-			   const struct pathprof_segment *segment,
-			   const struct pathprof_lbr_entry *entries, uint64_t time_ns)
+void pp_chain_counts_define(struct pp_chain_counts *counts, uint32_t cpu,
+			    const struct pathprof_segment *segment,
+			    const struct pathprof_lbr_entry *entries, uint64_t time_ns)
 {
 	const struct context *context = context_of(counts, cpu, segment->start);
 	uint64_t start = PATHPROF_CONTEXT_ADDRESS(segment->start);
@@ -324,7 +324,7 @@ void pp_kmod_counts_define(struct pp_kmod_counts *counts, uint32_t cpu,
 /* ---------------------------------------------------------------- counts */
 
 /* How many runs one that was seen stands for. */
-static double weight_of(const struct pp_kmod_counts *counts, uint32_t taken_cnt)
+static double weight_of(const struct pp_chain_counts *counts, uint32_t taken_cnt)
 {
 	double places = counts->depth - taken_cnt;
 
@@ -332,7 +332,7 @@ static double weight_of(const struct pp_kmod_counts *counts, uint32_t taken_cnt)
 	return counts->depth > 0 ? counts->depth / (places > 1 ? places : 1) : 1;
 }
 
-static void add_paths(const struct pp_kmod_counts *counts, const struct segment *s,
+static void add_paths(const struct pp_chain_counts *counts, const struct segment *s,
 		      const struct context *context, uint64_t cnt,
 		      const struct pp_source_sink *sink)
 {
@@ -352,8 +352,9 @@ static void add_paths(const struct pp_kmod_counts *counts, const struct segment 
 	}
 }
 
-void pp_kmod_counts_path(struct pp_kmod_counts *counts, uint32_t cpu,
-			 const struct pathprof_path_record *path, const struct pp_source_sink *sink)
+void pp_chain_counts_path(struct pp_chain_counts *counts, uint32_t cpu,
+			  const struct pathprof_path_record *path,
+			  const struct pp_source_sink *sink)
 {
 	const struct context *context = context_of(counts, cpu, path->start);
 	uint32_t index;
@@ -374,9 +375,9 @@ void pp_kmod_counts_path(struct pp_kmod_counts *counts, uint32_t cpu,
 }
 
 /* Calls are edges too, and come as such: those of PATHPROF_PROFILE_CALLS would count twice. */
-void pp_kmod_counts_tuple(struct pp_kmod_counts *counts, uint32_t cpu,
-			  const struct pathprof_tuple_count *tuple,
-			  const struct pp_source_sink *sink)
+void pp_chain_counts_tuple(struct pp_chain_counts *counts, uint32_t cpu,
+			   const struct pathprof_tuple_count *tuple,
+			   const struct pp_source_sink *sink)
 {
 	const struct context *context = context_of(counts, cpu, tuple->pc);
 	struct pp_counted who;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Events by name: see kmod_event.h. Source: perf-list(1), libpfm4. */
-#include "kmod_event.h"
+/* Events by name: see taken_event.h. Source: perf-list(1), libpfm4. */
+#include "taken_event.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ static const char *const taken_names[] = {"BR_INST_RETIRED:NEAR_TAKEN",
 
 /* ---------------------------------------------------------------- libpfm4 */
 
-static bool encode(const char *name, struct pp_kmod_event *ret_event)
+static bool encode(const char *name, struct pp_taken_event *ret_event)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
@@ -29,7 +29,7 @@ static bool encode(const char *name, struct pp_kmod_event *ret_event)
 	if (pfm_initialize() != PFM_SUCCESS ||
 	    pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT, &arg) != PFM_SUCCESS)
 		return false;
-	*ret_event = (struct pp_kmod_event){
+	*ret_event = (struct pp_taken_event){
 		.type = attr.type,
 		.config = attr.config,
 		.config1 = attr.config1,
@@ -39,12 +39,12 @@ static bool encode(const char *name, struct pp_kmod_event *ret_event)
 	return true;
 }
 
-static void taken_event(struct pp_kmod_event *ret_event)
+static void taken_event(struct pp_taken_event *ret_event)
 {
 	for (size_t i = 0; i < sizeof(taken_names) / sizeof(taken_names[0]); i++)
 		if (encode(taken_names[i], ret_event))
 			return;
-	*ret_event = (struct pp_kmod_event){
+	*ret_event = (struct pp_taken_event){
 		.type = PERF_TYPE_HARDWARE,
 		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
 		.name = "branches",
@@ -112,7 +112,7 @@ static int read_number(const char *text, uint64_t *ret_value)
 	return 0;
 }
 
-static uint64_t *field_named(struct pp_kmod_event *event, const char *name, size_t len)
+static uint64_t *field_named(struct pp_taken_event *event, const char *name, size_t len)
 {
 	if (len == 6 && !strncmp(name, "config", 6))
 		return &event->config;
@@ -146,7 +146,7 @@ static int scatter(uint64_t *field, const char *bits, uint64_t value)
 }
 
 /* "event", by the PMU's format file of that name: "config:0-7". */
-static int set_formatted(struct pp_kmod_event *event, const struct place *place, const char *name,
+static int set_formatted(struct pp_taken_event *event, const struct place *place, const char *name,
 			 uint64_t value)
 {
 	char line[128] = "";
@@ -162,7 +162,7 @@ static int set_formatted(struct pp_kmod_event *event, const struct place *place,
 }
 
 /* "term=number"; a term alone stands for 1. */
-static int set_term(struct pp_kmod_event *event, const struct place *place, char *term,
+static int set_term(struct pp_taken_event *event, const struct place *place, char *term,
 		    struct pathprof_error *error)
 {
 	char *equals = strchr(term, '=');
@@ -189,7 +189,7 @@ static int set_term(struct pp_kmod_event *event, const struct place *place, char
 	return 0;
 }
 
-static int find_pmu(struct pp_kmod_event *event, const struct place *place,
+static int find_pmu(struct pp_taken_event *event, const struct place *place,
 		    struct pathprof_error *error)
 {
 	char line[32] = "";
@@ -207,7 +207,7 @@ static int find_pmu(struct pp_kmod_event *event, const struct place *place,
 }
 
 /* text is "pmu/terms/" and is cut into pieces. */
-static int read_terms(struct pp_kmod_event *event, char *text, const char *sysfs,
+static int read_terms(struct pp_taken_event *event, char *text, const char *sysfs,
 		      struct pathprof_error *error)
 {
 	struct place place = {sysfs, text};
@@ -225,10 +225,10 @@ static int read_terms(struct pp_kmod_event *event, char *text, const char *sysfs
 	return r;
 }
 
-int pp_kmod_event_find(struct pp_kmod_event *ret_event, const char *text, const char *sysfs,
-		       struct pathprof_error *error)
+int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, const char *sysfs,
+			struct pathprof_error *error)
 {
-	struct pp_kmod_event event = {0};
+	struct pp_taken_event event = {0};
 	char copy[256];
 	int r;
 

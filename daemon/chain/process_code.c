@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Code files by identity: see kmod_code.h. A name may by now stand for another file, so whatever is
- * opened is held to the identity that was mapped.
+ * Code files by identity: see process_code.h. A name may by now stand for another file, so whatever
+ * is opened is held to the identity that was mapped.
  */
-#include "kmod_code.h"
+#include "process_code.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,15 +22,15 @@ struct entry {
 	uint64_t retry_ns;
 };
 
-struct pp_kmod_codes {
+struct pp_process_codes {
 	uint32_t cnt;
 	uint32_t last; /* found last: most look-ups ask for it again */
-	struct entry entries[PP_KMOD_CODE_MAX];
+	struct entry entries[PP_PROCESS_CODE_MAX];
 };
 
-int pp_kmod_codes_new(struct pp_kmod_codes **ret_codes)
+int pp_process_codes_new(struct pp_process_codes **ret_codes)
 {
-	struct pp_kmod_codes *codes = calloc(1, sizeof(*codes));
+	struct pp_process_codes *codes = calloc(1, sizeof(*codes));
 
 	if (!codes)
 		return -ENOMEM;
@@ -38,7 +38,7 @@ int pp_kmod_codes_new(struct pp_kmod_codes **ret_codes)
 	return 0;
 }
 
-void pp_kmod_codes_clear(struct pp_kmod_codes *codes)
+void pp_process_codes_clear(struct pp_process_codes *codes)
 {
 	for (uint32_t i = 0; i < codes->cnt; i++)
 		pathprof_code_free(codes->entries[i].code);
@@ -46,16 +46,16 @@ void pp_kmod_codes_clear(struct pp_kmod_codes *codes)
 	codes->last = 0;
 }
 
-void pp_kmod_codes_free(struct pp_kmod_codes *codes)
+void pp_process_codes_free(struct pp_process_codes *codes)
 {
 	if (codes)
-		pp_kmod_codes_clear(codes);
+		pp_process_codes_clear(codes);
 	free(codes);
 }
 
-bool pp_kmod_codes_are_full(const struct pp_kmod_codes *codes)
+bool pp_process_codes_are_full(const struct pp_process_codes *codes)
 {
-	return codes->cnt == PP_KMOD_CODE_MAX;
+	return codes->cnt == PP_PROCESS_CODE_MAX;
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -87,7 +87,7 @@ static int open_code(const struct pathprof_build_id *id, const char *name, pid_t
 
 /* ---------------------------------------------------------------- looking up */
 
-static struct entry *find(struct pp_kmod_codes *codes, const struct pathprof_build_id *id)
+static struct entry *find(struct pp_process_codes *codes, const struct pathprof_build_id *id)
 {
 	if (codes->last < codes->cnt &&
 	    pathprof_build_id_equal(&codes->entries[codes->last].id, id))
@@ -100,12 +100,13 @@ static struct entry *find(struct pp_kmod_codes *codes, const struct pathprof_bui
 	return NULL;
 }
 
-int pp_kmod_codes_get(struct pp_kmod_codes *codes, const struct pathprof_build_id *id,
-		      const char *name, pid_t pid, uint64_t now_ns, struct pathprof_code **ret_code)
+int pp_process_codes_get(struct pp_process_codes *codes, const struct pathprof_build_id *id,
+			 const char *name, pid_t pid, uint64_t now_ns,
+			 struct pathprof_code **ret_code)
 {
 	struct entry *entry = find(codes, id);
 
-	if (!entry && pp_kmod_codes_are_full(codes))
+	if (!entry && pp_process_codes_are_full(codes))
 		return -ENOSPC;
 	if (!entry) {
 		entry = &codes->entries[codes->cnt++];

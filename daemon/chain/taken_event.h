@@ -6,24 +6,24 @@
  *
  * Text from a settings file: every name and number is checked. Once at the start; one thread.
  */
-#ifndef PP_KMOD_EVENT_H
-#define PP_KMOD_EVENT_H
+#ifndef PP_TAKEN_EVENT_H
+#define PP_TAKEN_EVENT_H
 
 #include <stdint.h>
 
 #include "pathprof/error.h"
 
 /* Where PMUs are described; tests have a directory of their own. */
-#define PP_KMOD_EVENT_SYSFS "/sys/bus/event_source/devices"
+#define PP_TAKEN_EVENT_SYSFS "/sys/bus/event_source/devices"
 
-struct pp_kmod_event {
+struct pp_taken_event {
 	uint32_t type; /* perf_event_attr.type, and so on */
 	uint64_t config, config1, config2;
 	char name[64]; /* for people */
 };
 
 /* text "" or NULL: taken branches. -EINVAL bad text, -ENOENT no such PMU, term or event. */
-int pp_kmod_event_find(struct pp_kmod_event *ret_event, const char *text, const char *sysfs,
-		       struct pathprof_error *error);
+int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, const char *sysfs,
+			struct pathprof_error *error);
 
 #endif

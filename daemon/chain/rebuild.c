@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reconstructors by process: see kmod_rebuild.h and docs/reconstruction.md. */
-#include "kmod_rebuild.h"
+/* Reconstructors by process: see rebuild.h and docs/reconstruction.md. */
+#include "rebuild.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kmod_code.h"
+#include "process_code.h"
 
 struct process {
 	struct pathprof_reconstructor *r; /* NULL: free */
@@ -17,7 +17,7 @@ struct process {
 
 struct pp_rebuild {
 	struct pp_resolver resolver;
-	struct pp_kmod_codes *codes;
+	struct pp_process_codes *codes;
 	struct process processes[PP_REBUILD_PROCESS_MAX];
 	struct pp_counted who; /* whose window is in hand */
 	uint64_t now;          /* counts windows */
@@ -38,8 +38,8 @@ static int locate(void *context, uint64_t address, struct pathprof_mapping_place
 	if (where.id.kind == PATHPROF_ID_JIT || !where.name || address < where.start ||
 	    address >= where.end || where.offset < address - where.start)
 		return -ENOENT;
-	r = pp_kmod_codes_get(rebuild->codes, &where.id, where.name, (pid_t)rebuild->who.pid,
-			      rebuild->who.time_ns, &code);
+	r = pp_process_codes_get(rebuild->codes, &where.id, where.name, (pid_t)rebuild->who.pid,
+				 rebuild->who.time_ns, &code);
 	if (r < 0)
 		return r;
 	*ret_place = (struct pathprof_mapping_place){
@@ -58,7 +58,7 @@ int pp_rebuild_new(struct pp_rebuild **ret_rebuild, const struct pp_resolver *re
 	if (!rebuild)
 		return -ENOMEM;
 	rebuild->resolver = *resolver;
-	if (pp_kmod_codes_new(&rebuild->codes) < 0) {
+	if (pp_process_codes_new(&rebuild->codes) < 0) {
 		free(rebuild);
 		return -ENOMEM;
 	}
@@ -72,7 +72,7 @@ void pp_rebuild_free(struct pp_rebuild *rebuild)
 		return;
 	for (int i = 0; i < PP_REBUILD_PROCESS_MAX; i++)
 		pathprof_reconstructor_free(rebuild->processes[i].r);
-	pp_kmod_codes_free(rebuild->codes);
+	pp_process_codes_free(rebuild->codes);
 	free(rebuild);
 }
 
@@ -122,12 +122,12 @@ static int adopt(struct pp_rebuild *rebuild, struct process *p,
 /* Handles are with the reconstructors too: all go together. */
 static void make_room(struct pp_rebuild *rebuild)
 {
-	if (!pp_kmod_codes_are_full(rebuild->codes))
+	if (!pp_process_codes_are_full(rebuild->codes))
 		return;
 	for (int i = 0; i < PP_REBUILD_PROCESS_MAX; i++)
 		if (rebuild->processes[i].r)
 			pathprof_reconstructor_forget(rebuild->processes[i].r);
-	pp_kmod_codes_clear(rebuild->codes);
+	pp_process_codes_clear(rebuild->codes);
 }
 
 static int find_process(struct pp_rebuild *rebuild, const struct pp_counted *who,

@@ -6,8 +6,8 @@
  * Workload: tens of files, looked up by the thousand a second. Bounded: when there are too many,
  * all are closed. One thread.
  */
-#ifndef PP_KMOD_CODE_H
-#define PP_KMOD_CODE_H
+#ifndef PP_PROCESS_CODE_H
+#define PP_PROCESS_CODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,23 +15,23 @@
 
 #include "pathprof/code.h"
 
-#define PP_KMOD_CODE_MAX 256
+#define PP_PROCESS_CODE_MAX 256
 
-struct pp_kmod_codes;
+struct pp_process_codes;
 
-int pp_kmod_codes_new(struct pp_kmod_codes **ret_codes);
+int pp_process_codes_new(struct pp_process_codes **ret_codes);
 /* NULL-safe. */
-void pp_kmod_codes_free(struct pp_kmod_codes *codes);
+void pp_process_codes_free(struct pp_process_codes *codes);
 /* No room for one more: whoever holds handles must let go of them, and then clear. */
-bool pp_kmod_codes_are_full(const struct pp_kmod_codes *codes);
-void pp_kmod_codes_clear(struct pp_kmod_codes *codes);
+bool pp_process_codes_are_full(const struct pp_process_codes *codes);
+void pp_process_codes_clear(struct pp_process_codes *codes);
 
 /*
  * The code of that identity, which pid knows by that name. *ret_code is good until clear. -ENOENT:
  * not to be had; -ENOSPC: full.
  */
-int pp_kmod_codes_get(struct pp_kmod_codes *codes, const struct pathprof_build_id *id,
-		      const char *name, pid_t pid, uint64_t now_ns,
-		      struct pathprof_code **ret_code);
+int pp_process_codes_get(struct pp_process_codes *codes, const struct pathprof_build_id *id,
+			 const char *name, pid_t pid, uint64_t now_ns,
+			 struct pathprof_code **ret_code);
 
 #endif

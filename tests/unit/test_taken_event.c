@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../../daemon/kmod/kmod_event.h"
+#include "../../daemon/chain/taken_event.h"
 
 static char sysfs[512];
 static struct pathprof_error why;
@@ -47,15 +47,15 @@ static void make_pmus(void)
 	put("cpu/format/high", "config:60-64\n");
 }
 
-static int find(const char *text, struct pp_kmod_event *ret_event)
+static int find(const char *text, struct pp_taken_event *ret_event)
 {
 	why.text[0] = '\0';
-	return pp_kmod_event_find(ret_event, text, sysfs, &why);
+	return pp_taken_event_find(ret_event, text, sysfs, &why);
 }
 
 static void test_terms(void)
 {
-	struct pp_kmod_event event;
+	struct pp_taken_event event;
 
 	make_pmus();
 	CU_ASSERT_EQUAL(find("cpu/config=0x20c4,config1=7,config2=010/", &event), 0);
@@ -79,7 +79,7 @@ static void test_bits_against_naive(void)
 
 	make_pmus();
 	for (uint64_t value = 0; value < 4096; value += 37) {
-		struct pp_kmod_event event;
+		struct pp_taken_event event;
 		uint64_t naive = 0;
 		char text[64];
 
@@ -115,7 +115,7 @@ static void test_refusals(void)
 		{"no:such:event", -ENOENT},
 		{"cpu/config=99999999999999999999/", -EINVAL},
 	};
-	struct pp_kmod_event event = {.type = 77};
+	struct pp_taken_event event = {.type = 77};
 
 	make_pmus();
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -132,7 +132,7 @@ static void test_refusals(void)
 /* Whatever the processor is, there is something to ask the kernel for. */
 static void test_default(void)
 {
-	struct pp_kmod_event event;
+	struct pp_taken_event event;
 
 	CU_ASSERT_EQUAL(find("", &event), 0);
 	CU_ASSERT(event.name[0] != '\0');
@@ -147,4 +147,4 @@ static const struct unit_test tests[] = {
 	{"bad text, unknown PMUs and terms are refused with a reason", test_refusals},
 	{"without a wish there is an event", test_default},
 };
-UNIT_SUITE(kmod_event, tests)
+UNIT_SUITE(taken_event, tests)
