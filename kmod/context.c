@@ -61,7 +61,7 @@ static void renumber(struct pp_tables *t)
 {
 	pp_pipeline_drain(t);
 	memset(t->context, 0, sizeof(t->context));
-	memset(t->defined, 0, sizeof(t->defined));
+	memset(&t->defined, 0, sizeof(t->defined));
 	t->last_context = 0;
 }
 

@@ -149,7 +149,8 @@ static void compress(struct pp_tables *t, const struct pathprof_burst *burst,
 		pp_stats_inc(PATHPROF_STAT_LOST_CONTEXT);
 		return;
 	}
-	pp_tuple_plan(t, &pp_pipeline_config, context, &plan);
+	pp_tuple_plan_init(&plan, &t->chain.compress.hash, pp_pipeline_config.kinds,
+			   pp_pipeline_config.profiles, context);
 	pp_path_stack_clear(&t->chain.stack);
 	for (i = 0; i < burst->branch_cnt; i++)
 		step(t, &branches[i], &plan);

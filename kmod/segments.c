@@ -7,9 +7,6 @@
  * Workload: up to some thousand windows a second and CPU, of 32 entries and 20 to 26 segments, of
  * which 95 to 99 in 100 are in the table. The loop is compiled twice, once for the configuration
  * that is used unless another is asked for.
- *
- * What was defined in this ring is remembered by 64 bits of a hash, the last 8,192 of them: two
- * segments that share those would be told apart by nobody (2^-64 a pair).
  */
 #include "segments.h"
 
@@ -41,31 +38,6 @@ bool pp_segments_are_usual(const struct pp_pipeline_config *config)
 
 /* ----------------------------------------------------------------- defining */
 
-/* true: it was among the last defined. In any case it is the first of its set now. */
-static bool remember_defined(struct pp_tables *t, u64 start, u64 desc)
-{
-	u64 key = (start ^ desc << 16 ^ desc >> 48) * 0x9E3779B97F4A7C15ULL | 1;
-	u64 *set = t->defined[key >> (64 - PP_DEFINED_BITS)], moved = key, swap;
-	u32 i;
-
-	for (i = 0; i < PP_DEFINED_WAYS; i++) {
-		swap = set[i];
-		set[i] = moved;
-		if (swap == key)
-			return true;
-		moved = swap;
-	}
-	return false;
-}
-
-/* The one that was remembered last did not get into the ring. */
-static void forget_defined(struct pp_tables *t, u64 start, u64 desc)
-{
-	u64 key = (start ^ desc << 16 ^ desc >> 48) * 0x9E3779B97F4A7C15ULL | 1;
-
-	t->defined[key >> (64 - PP_DEFINED_BITS)][0] = 0;
-}
-
 static bool write_define(const struct pp_segment_branches *branches, u64 start, u64 desc)
 {
 	u32 len_bytes = PP_DESC_LENGTH(desc) * sizeof(branches->entry[0]);
@@ -87,9 +59,9 @@ static void write_path(struct pp_tables *t, u32 slot, const struct pp_hpt_entry 
 	u32 shift = pp_pipeline_config.metric == PATHPROF_METRIC_CYCLES ? CYCLES_SHIFT : 0;
 	u64 desc = message->desc & ~PP_HPT_VALID;
 
-	if (!remember_defined(t, message->start, desc) &&
+	if (!pp_defined_remember(&t->defined, message->start, desc) &&
 	    !write_define(&t->branches[slot], message->start, desc)) {
-		forget_defined(t, message->start, desc);
+		pp_defined_forget(&t->defined, message->start, desc);
 		pp_stats_inc(PATHPROF_STAT_LOST_DEFINE);
 		return;
 	}
@@ -217,7 +189,8 @@ void pp_segments_window(struct pp_tables *t, const struct perf_branch_stack *sta
 	const struct perf_branch_entry *entries = stack->entries;
 	struct walk walk = {.compress = pp_pipeline_config.chain.compress};
 
-	pp_tuple_plan(t, &pp_pipeline_config, context, &walk.tuples);
+	pp_tuple_plan_init(&walk.tuples, &t->chain.compress.hash, pp_pipeline_config.kinds,
+			   pp_pipeline_config.profiles, context);
 	if (likely(pp_pipeline_config.usual)) {
 		walk.compress.sampler = PP_SAMPLER_PERIODIC;
 		walk.tuples.edges = ~0u;

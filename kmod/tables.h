@@ -12,13 +12,11 @@
 
 #include "pathprof/kmod_abi.h"
 #include "pp_chain.h"
+#include "pp_defined.h"
 #include "pp_segment.h"
 #include "stage.h"
 
-#define PP_CONTEXT_BITS  8 /* log2 of the cache's entries */
-#define PP_CONTEXT_SHIFT 48
-#define PP_DEFINED_BITS  9 /* log2 of sets */
-#define PP_DEFINED_WAYS  16
+#define PP_CONTEXT_BITS 8 /* log2 of the cache's entries */
 
 struct pp_context {
 	u64 address_space; /* 0: none */
@@ -38,9 +36,9 @@ struct pp_tables {
 	struct pp_stage paths;
 	struct pp_stage tuples;
 	struct pp_context context[1 << PP_CONTEXT_BITS];
-	struct pp_random random;                            /* lbr: of what is rounded */
-	struct pp_segment_branches *branches;               /* lbr: by slot of the hot path table */
-	u64 defined[1 << PP_DEFINED_BITS][PP_DEFINED_WAYS]; /* lbr: last used first; 0: none */
+	struct pp_random random;              /* lbr: of what is rounded */
+	struct pp_segment_branches *branches; /* lbr: by slot of the hot path table */
+	struct pp_defined defined;            /* lbr */
 };
 
 /* Constant in a session. */
