@@ -26,7 +26,7 @@ static u64 cgroup_v1(void)
 #ifdef CONFIG_MEMCG
 	struct cgroup *cgroup = task_css(current, memory_cgrp_id)->cgroup;
 
-	return cgroup_on_dfl(cgroup) ? 0 : cgroup_id(cgroup);
+	return cgroup->root == task_dfl_cgroup(current)->root ? 0 : cgroup_id(cgroup);
 #else
 	return 0;
 #endif
