@@ -66,9 +66,10 @@ __extension__ typedef long long __s64;
 
 /*
  * The largest table of each kind, a power of two. User space has room for every experiment; a
- * kernel holds what the published designs hold. The size in use is set by each configuration.
+ * kernel holds what the published designs hold. The size in use is set by each configuration. User
+ * space that shares tables with a kernel defines PP_KERNEL_TABLES before it includes the core.
  */
-#if defined(__KERNEL__) || defined(__bpf__) || !__STDC_HOSTED__
+#if defined(__KERNEL__) || defined(__bpf__) || !__STDC_HOSTED__ || defined(PP_KERNEL_TABLES)
 #define PP_SPLIT_MAX 2048
 #define PP_HPT_MAX   2048
 #define PP_ASSOC_MAX 16
