@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The BPF collector's work on a window, in steps that a verifier can check one by one: each is a
+ * global function that looks its state up itself and leaves what the next one needs in it
+ * (docs/core.md, "Rules for BPF"). The program includes this, and so does the twin that tests hold
+ * it against; the home says before
+ *
+ *   struct pp_collect_state *pp_collect_mine(void)        this CPU's state, NULL: none
+ *   const struct pp_collect_config pp_collect_config
+ *   long pp_collect_output(void *record, __u64 size)      0: the reader will get it
+ *   void pp_collect_describe(struct pathprof_context *)   who runs; space and number are set
+ *
+ * Workload: collect.h. Any context, NMI included; the caller is busy with this CPU's state. The
+ * kernel module's segments.c is the same work in its own words.
+ */
+#ifndef PP_COLLECT_STEPS_H
+#define PP_COLLECT_STEPS_H
+
+#include "collect.h"
+
+#define PP_COLLECT_STEP __attribute__((noinline))
+
+#define PP_COLLECT_ADDRESS_BITS 47    /* of user space, without the fifth level of page tables */
+#define PP_COLLECT_CONTEXT_MAX  65535 /* numbers a CPU gives out before they begin again */
+#define PP_COLLECT_CYCLES_SHIFT 5     /* cycles go into the table by 32, rounded at random */
+#define PP_COLLECT_WRONG_PATH   1     /* PERF_BR_SPEC_WRONG_PATH: fetched, never executed */
+
+#define PP_COLLECT_CYCLES(flags)     ((flags) >> 4 & 0xffff)
+#define PP_COLLECT_KIND(flags)       ((flags) >> 20 & 15)
+#define PP_COLLECT_SPECULATED(flags) ((flags) >> 24 & 3)
+
+int pp_collect_path(__u32 slot);
+int pp_collect_tuple(__u32 profile);
+int pp_collect_enter(__u32 last);
+int pp_collect_segment(__u32 last);
+int pp_collect_branch(__u32 i);
+int pp_collect_branches(__u32 cnt, __u32 newest);
+int pp_collect_window(__u32 cnt, __u64 address_space);
+int pp_collect_drain_slot(__u32 slot);
+int pp_collect_drain_slots(__u32 first);
+int pp_collect_drain_rest(__u32 unused);
+
+/* ------------------------------------------------------------------ records */
+
+PP_INLINE void pp_collect_count(struct pp_collect_state *s, __u32 stat)
+{
+	s->stats.value[stat]++;
+}
+
+/* 0: it found no room. What is lost has a number, too. */
+PP_INLINE __u32 pp_collect_write(struct pp_collect_state *s, struct pathprof_record *head,
+				 __u32 type, __u64 size_bytes)
+{
+	head->size_bytes = (__u32)size_bytes;
+	head->type = (__u16)type;
+	head->flags = 0;
+	head->cpu = s->cpu;
+	head->seq = s->seq++;
+	if (pp_collect_output(head, size_bytes)) {
+		pp_collect_count(s, PATHPROF_STAT_LOST_FULL);
+		return 0;
+	}
+	pp_collect_count(s, PATHPROF_STAT_RECORDS);
+	s->stats.value[PATHPROF_STAT_BYTES] += size_bytes;
+	return 1;
+}
+
+PP_INLINE void pp_collect_stage_write(struct pp_collect_state *s, struct pp_collect_stage *stage,
+				      __u32 type)
+{
+	if (stage->cnt)
+		pp_collect_write(s, &stage->head, type,
+				 sizeof(stage->head) + stage->cnt * sizeof(stage->count[0]));
+	stage->cnt = 0;
+}
+
+PP_INLINE void pp_collect_stage_add(struct pp_collect_state *s, struct pp_collect_stage *stage,
+				    __u32 type, __u64 first, __u64 second, __u64 count)
+{
+	__u64 at = stage->cnt;
+	struct pathprof_path_record *record = &stage->count[PP_MASK(at, 63)];
+
+	if (at >= PP_COLLECT_STAGE_MAX)
+		return;
+	record->start = first;
+	record->desc = second;
+	record->count = count;
+	stage->cnt = at + 1;
+	if (at + 1 == PP_COLLECT_STAGE_MAX)
+		pp_collect_stage_write(s, stage, type);
+}
+
+/* ----------------------------------------------------------------- contexts */
+
+PP_INLINE __u32 pp_collect_new_number(struct pp_collect_state *s, struct pp_collect_context *c,
+				      __u64 address_space)
+{
+	if (s->last_context >= PP_COLLECT_CONTEXT_MAX)
+		return 0;
+	s->naming.context.address_space = address_space;
+	s->naming.context.context = s->last_context + 1;
+	if (!s->given)
+		pp_collect_describe(&s->naming.context);
+	if (!pp_collect_write(s, &s->naming.head, PATHPROF_RECORD_CONTEXT, sizeof(s->naming)))
+		return 0;
+	s->last_context++;
+	c->address_space = address_space;
+	c->number = s->last_context;
+	return s->last_context;
+}
+
+/* The number of the address space, where its CONTEXT record was written by now; 0: it was not. */
+PP_INLINE __u32 pp_collect_number(struct pp_collect_state *s, __u64 address_space)
+{
+	__u64 hash = address_space * 0x61C8864680B583EBULL >> (64 - PP_COLLECT_CONTEXT_BITS);
+	struct pp_collect_context *c =
+		&s->context[PP_MASK(hash, (1 << PP_COLLECT_CONTEXT_BITS) - 1)];
+
+	if (!address_space)
+		return 0;
+	if (PP_LIKELY(c->address_space == address_space))
+		return (__u32)c->number;
+	return pp_collect_new_number(s, c, address_space);
+}
+
+/* ------------------------------------------------------------------- tuples */
+
+/* walk.from and .to, in one of the profiles. */
+PP_COLLECT_STEP int pp_collect_tuple(__u32 profile)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+	const struct pp_compress_config *config = &pp_collect_config.compress;
+	struct pp_message message, evicted;
+	__u32 index;
+
+	if (!s)
+		return 0;
+	index = s->walk.near ^ (profile == PATHPROF_PROFILE_CALLS ? s->walk.plan.call_hash
+								  : s->walk.plan.edge_hash);
+	message.tuple.pc = s->walk.from | s->walk.plan.tag;
+	message.tuple.word = s->walk.to | (__u64)profile << PP_CONTEXT_SHIFT;
+	message.count =
+		pp_tuple_sample(&s->compress, config, index, message.tuple.pc, message.tuple.word);
+	if (PP_LIKELY(!message.count))
+		return 0;
+	if (!config->assoc_size)
+		pp_collect_stage_add(s, &s->tuples, PATHPROF_RECORD_TUPLE, message.tuple.pc,
+				     message.tuple.word, message.count);
+	else if (pp_assoc_step(&s->compress.assoc, config->assoc_size, &message.tuple,
+			       message.count, &evicted))
+		pp_collect_stage_add(s, &s->tuples, PATHPROF_RECORD_TUPLE, evicted.tuple.pc,
+				     evicted.tuple.word, evicted.count);
+	return 0;
+}
+
+PP_INLINE void pp_collect_tuples(struct pp_collect_state *s, const struct pp_taken *taken)
+{
+	const struct pp_tuple_plan *plan = &s->walk.plan;
+	__u32 kind = (__u32)taken->kind;
+
+	if (!((plan->edges | plan->calls) >> kind & 1))
+		return;
+	s->walk.from = taken->from;
+	s->walk.to = taken->to;
+	s->walk.near = pp_tuple_near(&s->compress.hash, taken->from, taken->to);
+	if (PP_LIKELY(plan->edges >> kind & 1))
+		pp_collect_tuple(PATHPROF_PROFILE_EDGES);
+	if (plan->calls >> kind & 1)
+		pp_collect_tuple(PATHPROF_PROFILE_CALLS);
+}
+
+/* ----------------------------------------------------------------- segments */
+
+PP_INLINE __u32 pp_collect_define(struct pp_collect_state *s, __u32 slot, __u64 start, __u64 desc)
+{
+	struct pp_collect_definition *d = &s->definition[PP_MASK(slot, PP_HPT_MAX - 1)];
+	__u32 length = PP_DESC_LENGTH(desc);
+
+	d->segment.start = start;
+	d->segment.desc = desc;
+	d->segment.branch_cnt = length;
+	return pp_collect_write(s, &d->head, PATHPROF_RECORD_DEFINE,
+				sizeof(d->head) + sizeof(d->segment) +
+					length * sizeof(d->entry[0]));
+}
+
+/* walk.message leaves the hot path table; its branches lie in the slot that it had. */
+PP_COLLECT_STEP int pp_collect_path(__u32 slot)
+{
+	__u32 shift =
+		pp_collect_config.metric == PATHPROF_METRIC_CYCLES ? PP_COLLECT_CYCLES_SHIFT : 0;
+	struct pp_collect_state *s = pp_collect_mine();
+	__u64 start, desc, known;
+
+	if (!s)
+		return 0;
+	start = s->walk.message.start;
+	desc = s->walk.message.desc & ~PP_HPT_VALID;
+	/* What was defined under numbers that mean something else by now is not. */
+	known = start + s->epoch * PP_SEGMENT_FACTOR;
+	if (!pp_defined_remember(&s->defined, known, desc) &&
+	    !pp_collect_define(s, slot, start, desc)) {
+		pp_defined_forget(&s->defined, known, desc);
+		pp_collect_count(s, PATHPROF_STAT_LOST_DEFINE);
+		return 0;
+	}
+	pp_collect_stage_add(s, &s->paths, PATHPROF_RECORD_PATH, start, desc,
+			     s->walk.message.count << shift);
+	return 0;
+}
+
+/* The branches of the segment that entry `last` ended; those before it lie behind. */
+PP_INLINE void pp_collect_keep(struct pp_collect_state *s, __u32 slot, __u32 last, __u32 length)
+{
+	struct pp_collect_definition *d = &s->definition[PP_MASK(slot, PP_HPT_MAX - 1)];
+	__u32 i;
+
+	PP_NO_UNROLL
+	for (i = 0; i < PP_SEGMENT_LENGTH_MAX; i++) {
+		const struct pp_collect_entry *e =
+			&s->stack[PP_MASK(last + (length - 1 - i), PP_COLLECT_STACK_MAX - 1)];
+
+		if (i >= length)
+			break;
+		d->entry[i].from = e->from;
+		d->entry[i].to = e->to | PP_COLLECT_KIND(e->flags) << 48;
+	}
+}
+
+/* Not in the table: what it replaces there goes out, its branches take that one's place. */
+PP_COLLECT_STEP int pp_collect_enter(__u32 last)
+{
+	const struct pp_hpt_config *config = &pp_collect_config.hpt;
+	struct pp_collect_state *s = pp_collect_mine();
+	__u64 start, desc;
+	__u32 set, leaves;
+
+	if (!s)
+		return 0;
+	start = s->walk.ended.start;
+	desc = s->walk.ended.desc;
+	set = (__u32)PP_MASK(pp_hpt_set(start, desc, config->bits) * config->ways, PP_HPT_MAX - 1);
+	leaves = pp_hpt_step(&s->hpt, config, start, desc, s->walk.ended.events, &s->walk.message);
+	set += PP_LAUNDER(pp_hpt_find(&s->hpt.entry[set], config->ways, start, desc | PP_HPT_VALID),
+			  &s->walk.scratch);
+	if (leaves)
+		pp_collect_path(set);
+	pp_collect_keep(s, set, last, PP_DESC_LENGTH(desc));
+	return 0;
+}
+
+/* walk.ended, which entry `last` ended; its start is tagged, its events are what it counts. */
+PP_COLLECT_STEP int pp_collect_segment(__u32 last)
+{
+	const struct pp_hpt_config *config = &pp_collect_config.hpt;
+	struct pp_collect_state *s = pp_collect_mine();
+	struct pp_hpt_entry *set;
+	__u64 start, desc;
+	__u32 way;
+
+	if (!s)
+		return 0;
+	start = s->walk.ended.start;
+	desc = s->walk.ended.desc;
+	set = &s->hpt.entry[PP_MASK(pp_hpt_set(start, desc, config->bits) * config->ways,
+				    PP_HPT_MAX - 1)];
+	way = pp_hpt_find(set, config->ways, start, desc | PP_HPT_VALID);
+	way = PP_LAUNDER(way, &s->walk.scratch);
+	if (PP_LIKELY(way < PP_HPT_WAYS_MAX))
+		set[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].count += s->walk.ended.events;
+	else if (s->walk.ended.events)
+		pp_collect_enter(last);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- window */
+
+/* 0, or which PATHPROF_STAT_LBR_* says why an entry is dropped. 0 becomes a kernel's address. */
+PP_INLINE __u32 pp_collect_refuses(const struct pp_collect_entry *e)
+{
+	if (PP_LIKELY(!(((e->from - 1) | (e->to - 1)) >> PP_COLLECT_ADDRESS_BITS) &&
+		      PP_COLLECT_SPECULATED(e->flags) != PP_COLLECT_WRONG_PATH))
+		return 0;
+	return e->from && e->to ? PATHPROF_STAT_LBR_BOGUS : PATHPROF_STAT_LBR_ZERO;
+}
+
+PP_INLINE __u64 pp_collect_events(const struct pp_collect_entry *e)
+{
+	if (pp_collect_config.metric == PATHPROF_METRIC_CYCLES)
+		return PP_COLLECT_CYCLES(e->flags);
+	return pp_collect_config.metric == PATHPROF_METRIC_MISPREDICT ? e->flags & 1 : 0;
+}
+
+PP_INLINE __u64 pp_collect_weigh(struct pp_collect_state *s, __u64 events)
+{
+	if (pp_collect_config.metric == PATHPROF_METRIC_RUNS)
+		return 1;
+	if (pp_collect_config.metric == PATHPROF_METRIC_CYCLES)
+		return (events + (pp_random_next(&s->random) >> (64 - PP_COLLECT_CYCLES_SHIFT))) >>
+		       PP_COLLECT_CYCLES_SHIFT;
+	return events;
+}
+
+PP_COLLECT_STEP int pp_collect_branch(__u32 i)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+	const struct pp_collect_entry *e;
+	struct pp_taken taken;
+	__u32 why;
+
+	if (!s)
+		return 0;
+	e = &s->stack[PP_MASK(i, PP_COLLECT_STACK_MAX - 1)];
+	why = pp_collect_refuses(e);
+	if (PP_UNLIKELY(why)) {
+		s->stats.value[PP_MASK(why, 63)]++;
+		pp_segment_cut(&s->walk.segment);
+		return 0;
+	}
+	taken.from = e->from;
+	taken.to = e->to;
+	taken.kind = PP_COLLECT_KIND(e->flags);
+	taken.events = pp_collect_events(e);
+	pp_collect_tuples(s, &taken);
+	if (!pp_segment_step(&s->walk.segment, &taken, &s->walk.ended))
+		return 0;
+	pp_collect_count(s, PATHPROF_STAT_SEGMENTS);
+	s->walk.ended.start |= s->walk.plan.tag;
+	s->walk.ended.events = pp_collect_weigh(s, s->walk.ended.events);
+	return pp_collect_segment(i);
+}
+
+/* Some processors record the newest twice: the index of the newest that counts. */
+PP_INLINE __u32 pp_collect_newest(struct pp_collect_state *s, __u32 cnt)
+{
+	const struct pp_collect_entry *a = &s->stack[0], *b = &s->stack[1];
+
+	/* prediction and cycles; the type follows from the addresses */
+	if (cnt < 2 || a->from != b->from || a->to != b->to || !a->from ||
+	    ((a->flags ^ b->flags) & 0xffff3))
+		return 0;
+	pp_collect_count(s, PATHPROF_STAT_LBR_DUPLICATE);
+	return 1;
+}
+
+/* The entries cnt - 1, the oldest, down to newest. */
+PP_COLLECT_STEP int pp_collect_branches(__u32 cnt, __u32 newest)
+{
+	__u32 i;
+
+	PP_NO_UNROLL
+	for (i = 0; i < PP_COLLECT_STACK_MAX; i++) {
+		if (i + newest >= cnt)
+			break;
+		pp_collect_branch(cnt - 1 - i);
+	}
+	return 0;
+}
+
+PP_INLINE void pp_collect_begin(struct pp_segment_state *segment)
+{
+	segment->start = 0;
+	segment->hash = 0;
+	segment->events = 0;
+	segment->first = 0;
+	segment->seen = 0;
+	segment->limit = 0;
+}
+
+/* The first cnt entries of the stack, of the process that has this address space. */
+PP_COLLECT_STEP int pp_collect_window(__u32 cnt, __u64 address_space)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+	__u32 number, newest;
+
+	if (!s || cnt > PP_COLLECT_STACK_MAX)
+		return 0;
+	newest = pp_collect_newest(s, cnt);
+	pp_collect_count(s, PATHPROF_STAT_WINDOWS);
+	s->stats.value[PATHPROF_STAT_LBR_ENTRIES] += cnt;
+	number = s->closing ? 0 : pp_collect_number(s, address_space);
+	if (!number) {
+		pp_collect_count(s, PATHPROF_STAT_LOST_CONTEXT);
+		return 0;
+	}
+	pp_tuple_plan_init(&s->walk.plan, &s->compress.hash, pp_collect_config.kinds,
+			   pp_collect_config.profiles, number);
+	pp_collect_begin(&s->walk.segment);
+	return pp_collect_branches(cnt, newest);
+}
+
+/* -------------------------------------------------------------------- drain */
+
+PP_COLLECT_STEP int pp_collect_drain_slot(__u32 slot)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+	struct pp_hpt_entry *entry;
+	__u32 leaves = 1;
+
+	if (!s)
+		return 0;
+	entry = &s->hpt.entry[PP_MASK(slot, PP_HPT_MAX - 1)];
+	if (!(entry->desc & PP_HPT_VALID))
+		return 0;
+	if (pp_collect_config.hpt.policy == PP_HPT_TAIL)
+		leaves = pp_hpt_leave(&s->hpt, entry);
+	s->walk.message = *entry;
+	entry->start = 0;
+	entry->desc = 0;
+	entry->count = 0;
+	return leaves ? pp_collect_path(slot) : 0;
+}
+
+PP_COLLECT_STEP int pp_collect_drain_slots(__u32 first)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+	__u32 i;
+
+	if (!s)
+		return 0;
+	if (first == 0 && s->last_context > PP_COLLECT_CONTEXT_MAX / 2)
+		s->closing = 1;
+	PP_NO_UNROLL
+	for (i = 0; i < PP_COLLECT_DRAIN_STEP; i++)
+		pp_collect_drain_slot(first + i);
+	return 0;
+}
+
+/* Numbers begin again: whatever is tagged with an old one was written out before. */
+PP_INLINE void pp_collect_renumber(struct pp_collect_state *s)
+{
+	__u32 i;
+
+	s->last_context = 0;
+	s->closing = 0;
+	s->epoch++;
+	PP_NO_UNROLL
+	for (i = 0; i < 1 << PP_COLLECT_CONTEXT_BITS; i++)
+		s->context[PP_MASK(i, (1 << PP_COLLECT_CONTEXT_BITS) - 1)].address_space = 0;
+}
+
+/* Behind all slots: the second level's messages, and the counts that wait for more. */
+PP_COLLECT_STEP int pp_collect_drain_rest(__u32 unused)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+	struct pp_assoc *assoc;
+	__u32 i;
+
+	if (!s)
+		return 0;
+	assoc = &s->compress.assoc;
+	PP_NO_UNROLL
+	for (i = 0; i < PP_ASSOC_MAX; i++) {
+		struct pp_message *m = &assoc->entry[PP_MASK(i, PP_ASSOC_MAX - 1)];
+
+		if (i < assoc->used)
+			pp_collect_stage_add(s, &s->tuples, PATHPROF_RECORD_TUPLE, m->tuple.pc,
+					     m->tuple.word, m->count);
+		m->tuple.pc = 0;
+		m->tuple.word = 0;
+		m->count = 0;
+	}
+	assoc->used = 0;
+	pp_collect_stage_write(s, &s->paths, PATHPROF_RECORD_PATH);
+	pp_collect_stage_write(s, &s->tuples, PATHPROF_RECORD_TUPLE);
+	if (s->closing)
+		pp_collect_renumber(s);
+	return 0;
+}
+
+#endif
