@@ -26,6 +26,11 @@ struct pp_source_config {
 	bool pin;              /* may hold a target on one CPU during a burst (see source_step.c) */
 	bool compress;         /* counted paths instead of bursts, where a source can count them */
 	const char *event;     /* hardware event to sample on, "" or NULL: taken branches */
+	uint64_t cgroup;       /* only threads in it or below, an id (inode) of the unified
+				  hierarchy; 0: all */
+	uint32_t cgroup_level; /* its depth there, the root's is 0 */
+	uint64_t ip_min, ip_max; /* only samples that interrupt at ip_min <= ip <= ip_max; both 0:
+				    all */
 	const struct pp_resolver *resolver; /* for sources that read code; outlives the source */
 };
 
