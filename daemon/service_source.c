@@ -20,6 +20,7 @@ static const struct {
 	const struct pp_source_ops *ops;
 } sources[] = {
 	{PP_CONFIG_SOURCE_KMOD_LBR, &pp_source_kmod_lbr},
+	{PP_CONFIG_SOURCE_BPF, &pp_source_bpf},
 	{PP_CONFIG_SOURCE_KMOD_SWLBR, &pp_source_kmod_swlbr},
 	{PP_CONFIG_SOURCE_STEP, &pp_source_step},
 };
@@ -34,12 +35,13 @@ static bool is_candidate(const struct pp_service *service, size_t i)
 /* The next that can run here, from sources[i] on; the last one's reason when none can. */
 static int pick_from(struct pp_service *service, size_t i, struct pathprof_error *error)
 {
+	const struct pp_source_config config = {.event = service->config.event};
 	int r = -ENOTSUP;
 
 	for (; i < SOURCE_CNT; i++) {
 		if (!is_candidate(service, i))
 			continue;
-		r = sources[i].ops->probe(error);
+		r = sources[i].ops->probe(&config, error);
 		if (r == 0) {
 			service->source_ops = sources[i].ops;
 			service->source_rank = i;
@@ -76,6 +78,8 @@ bool pp_service_compresses(const struct pp_service *service)
 {
 	const uint64_t wanted = service->config.compress;
 
+	if (service->source_ops->only_counts)
+		return true;
 	if (!service->source_ops->compresses || wanted == PP_CONFIG_COMPRESS_NO)
 		return false;
 	return wanted == PP_CONFIG_COMPRESS_YES || !service->only_pid;
@@ -138,6 +142,7 @@ static void source_config(const struct pp_service *service, struct pp_source_con
 		.only_pid = service->only_pid,
 		.compress = pp_service_compresses(service),
 		.event = service->config.event,
+		.notation = service->config.sampler,
 		.resolver = &service->resolver,
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
 		.overhead_ppm = (uint32_t)service->config.overhead_ppm,

@@ -31,6 +31,8 @@ struct pp_source_config {
 	uint32_t cgroup_level; /* its depth there, the root's is 0 */
 	uint64_t ip_min, ip_max; /* only samples that interrupt at ip_min <= ip <= ip_max; both 0:
 				    all */
+	const char *notation; /* of the compressor (pathprof/compress.h), "" or NULL: the source's
+				 own choice; for sources that have one */
 	const struct pp_resolver *resolver; /* for sources that read code; outlives the source */
 };
 
@@ -80,9 +82,13 @@ struct pp_source_ops {
 	const char *name;
 	uint32_t source; /* PATHPROF_SOURCE_* of its windows */
 	enum pathprof_basis basis;
-	bool compresses; /* its counted paths are those of PATHPROF_MAPPING_WPP */
-	/* 0 when it can run here; else -errno and why not, and what would change it. */
-	int (*probe)(struct pathprof_error *why);
+	bool compresses;  /* its counted paths are those of PATHPROF_MAPPING_WPP */
+	bool only_counts; /* it has no windows, whether asked to compress or not */
+	/*
+	 * 0 when it can run here, as far as is known before it is opened; else -errno and why not,
+	 * and what would change it. Of config only the event is looked at.
+	 */
+	int (*probe)(const struct pp_source_config *config, struct pathprof_error *why);
 	int (*open)(struct pp_source **ret_source, const struct pp_source_config *config,
 		    struct pathprof_error *error);
 	int (*fd)(struct pp_source *source); /* readable when there is something to drain */
@@ -100,6 +106,7 @@ struct pp_source {
 	const struct pp_source_ops *ops;
 };
 
-extern const struct pp_source_ops pp_source_step, pp_source_kmod_lbr, pp_source_kmod_swlbr;
+extern const struct pp_source_ops pp_source_step, pp_source_kmod_lbr, pp_source_kmod_swlbr,
+	pp_source_bpf;
 
 #endif

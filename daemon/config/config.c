@@ -20,11 +20,10 @@
 #define TIB       (UINT64_C(1) << 40)
 #define MILLION   UINT64_C(1000000)
 
-static const char *const sources[] = {[PP_CONFIG_SOURCE_AUTO] = "auto",
-				      [PP_CONFIG_SOURCE_KMOD_LBR] = "kmod-lbr",
-				      [PP_CONFIG_SOURCE_KMOD_SWLBR] = "kmod-swlbr",
-				      [PP_CONFIG_SOURCE_STEP] = "step",
-				      NULL};
+static const char *const sources[] = {
+	[PP_CONFIG_SOURCE_AUTO] = "auto", [PP_CONFIG_SOURCE_KMOD_LBR] = "kmod-lbr",
+	[PP_CONFIG_SOURCE_BPF] = "bpf",   [PP_CONFIG_SOURCE_KMOD_SWLBR] = "kmod-swlbr",
+	[PP_CONFIG_SOURCE_STEP] = "step", NULL};
 static const char *const compress[] = {[PP_CONFIG_COMPRESS_AUTO] = "auto",
 				       [PP_CONFIG_COMPRESS_YES] = "yes",
 				       [PP_CONFIG_COMPRESS_NO] = "no",
@@ -42,8 +41,9 @@ static const char *const mappings[] = {
 const struct pp_config_key pp_config_keys[] = {
 	{"Profile", "Source", PP_CONFIG_CHOICE, false, false, FIELD(source), 0, 0, sources, "auto",
 	 "Where branches come from: auto takes the best source that can run here, in this\n"
-	 "order. kmod-lbr: the processor's branch stack, by the kernel module. kmod-swlbr:\n"
-	 "the kernel module takes a thread through its next branches by debug traps.\n"
+	 "order. kmod-lbr: the processor's branch stack, by the kernel module. bpf: the same\n"
+	 "where no module may be loaded. kmod-swlbr: the kernel module takes a thread\n"
+	 "through its next branches by debug traps.\n"
 	 "step holds a running thread for a moment and steps through it (ptrace)."},
 	{"Profile", "Overhead", PP_CONFIG_PERCENT, true, false, FIELD(overhead_ppm), 10, 1000000,
 	 NULL, "0.5%",
@@ -71,9 +71,13 @@ const struct pp_config_key pp_config_keys[] = {
 	 "for a recording. The other sources hand windows over."},
 	{"Profile", "Event", PP_CONFIG_TEXT, false, false, FIELD(event), 0, PP_CONFIG_EVENT_MAX,
 	 NULL, "",
-	 "kmod-lbr: the event to sample on, as libpfm4 names it or as perf writes it:\n"
+	 "kmod-lbr, bpf: the event to sample on, as libpfm4 names it or as perf writes it:\n"
 	 "pmu/config=0x20c4/. It should count taken branches: windows are taken to say how\n"
 	 "often code runs. Empty: taken branches, as this processor counts them."},
+	{"Profile", "Sampler", PP_CONFIG_TEXT, false, false, FIELD(sampler), 0, PP_CONFIG_EVENT_MAX,
+	 NULL, "",
+	 "bpf: what edges go through on their way out of the kernel, in the notation of the\n"
+	 "stratified sampler: H[PR256]2048A16, R64, T[256]1024... Empty: the first of these."},
 	{"Store", "Path", PP_CONFIG_PATH, false, false, FIELD(db_path), 0, PP_CONFIG_PATH_MAX, NULL,
 	 "",
 	 "The database. Empty: profile.db in $STATE_DIRECTORY, else in /var/lib/pathprof;\n"
@@ -335,7 +339,7 @@ static const char *noun(enum pp_config_type type)
 	case PP_CONFIG_BASELINE:
 		return "a baseline: letters, digits, . _ and -";
 	case PP_CONFIG_TEXT:
-		return "an event";
+		return "an event, or a sampler";
 	default:
 		return "a whole number";
 	}

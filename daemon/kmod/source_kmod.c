@@ -128,12 +128,12 @@ static int swlbr_open(struct pp_source **ret_source, const struct pp_source_conf
 }
 
 /* Whether an event can be had is only known when it is opened. */
-static int lbr_probe(struct pathprof_error *why)
+static int lbr_probe(const struct pp_source_config *config, struct pathprof_error *why)
 {
 	return pp_kmod_device_probe(PATHPROF_SOURCE_LBR, NULL, why);
 }
 
-static int swlbr_probe(struct pathprof_error *why)
+static int swlbr_probe(const struct pp_source_config *config, struct pathprof_error *why)
 {
 	return pp_kmod_device_probe(PATHPROF_SOURCE_SWLBR, NULL, why);
 }

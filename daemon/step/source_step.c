@@ -422,7 +422,7 @@ static int try_child(void)
 	return code;
 }
 
-static int step_probe(struct pathprof_error *why)
+static int step_probe(const struct pp_source_config *config, struct pathprof_error *why)
 {
 #if defined(__x86_64__)
 	int code = try_child();

@@ -113,7 +113,7 @@ static void test_refusals_say_what_was_wanted(void)
 	refuse("[Profile]\nOverhead=-1\n", "bad value");
 	refuse("[Profile]\nOverhead=1e2\n", "bad value");
 	refuse("[Profile]\nCompress=maybe\n", "wanted one of auto yes no");
-	refuse("[Profile]\nSource=magic\n", "wanted one of auto kmod-lbr kmod-swlbr step");
+	refuse("[Profile]\nSource=magic\n", "wanted one of auto kmod-lbr bpf kmod-swlbr step");
 	refuse("[Profile]\nPinTargets=maybe\n", "wanted yes or no");
 	refuse("[Profile]\nTakenBranches=3\n", "from 4 to 512");
 	refuse("[Profile]\nTakenBranches=32.5\n", "bad value");

@@ -200,7 +200,7 @@ static void test_free_is_null_safe(void)
 static void test_probe(void)
 {
 	struct pathprof_error why = {""};
-	int code = pp_source_step.probe(&why);
+	int code = pp_source_step.probe(&(struct pp_source_config){0}, &why);
 
 	if (code)
 		unit_skip(why.text);

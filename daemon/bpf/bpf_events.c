@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See bpf_events.h. Source: perf_event_open(2). */
+#include "bpf_events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../cleanup.h"
+
+static struct perf_event_attr attr_of(const struct pp_bpf_events *events)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = events->event->type,
+		.config = events->event->config,
+		.config1 = events->event->config1,
+		.config2 = events->event->config2,
+		.sample_period = events->period,
+		.sample_type = PERF_SAMPLE_BRANCH_STACK,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY |
+				      PERF_SAMPLE_BRANCH_TYPE_SAVE,
+		.disabled = 1,
+		.pinned = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.exclude_idle = 1,
+	};
+}
+
+static int open_on(struct pp_bpf_events *events, uint32_t cpu)
+{
+	struct perf_event_attr attr = attr_of(events);
+	_cleanup_close_ int fd =
+		(int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, events->program_fd) ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	events->fds[cpu] = fd;
+	fd = -EBADF;
+	return 0;
+}
+
+int pp_bpf_events_open(struct pp_bpf_events *ret_events, const struct pp_taken_event *event,
+		       int program_fd, uint64_t period, uint32_t cpu_cnt)
+{
+	struct pp_bpf_events events = {event, program_fd, period, cpu_cnt,
+				       calloc(cpu_cnt, sizeof(int))};
+	uint32_t opened = 0;
+	int r = 0;
+
+	if (!events.fds)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++)
+		events.fds[cpu] = -EBADF;
+	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++) {
+		r = open_on(&events, cpu);
+		/* It is offline. */
+		if (r && r != -ENODEV)
+			break;
+		opened += !r;
+	}
+	if (!opened || (r && r != -ENODEV)) {
+		pp_bpf_events_close(&events);
+		return r;
+	}
+	*ret_events = events;
+	return 0;
+}
+
+void pp_bpf_events_forget(struct pp_bpf_events *events, uint32_t cpu)
+{
+	if (events->fds[cpu] >= 0)
+		close(events->fds[cpu]);
+	events->fds[cpu] = -EBADF;
+}
+
+void pp_bpf_events_close(struct pp_bpf_events *events)
+{
+	for (uint32_t cpu = 0; events->fds && cpu < events->cpu_cnt; cpu++)
+		pp_bpf_events_forget(events, cpu);
+	free(events->fds);
+	*events = (struct pp_bpf_events){0};
+}
+
+void pp_bpf_events_follow(struct pp_bpf_events *events)
+{
+	for (uint32_t cpu = 0; cpu < events->cpu_cnt; cpu++)
+		if (events->fds[cpu] < 0)
+			open_on(events, cpu);
+}
+
+void pp_bpf_events_set_period(struct pp_bpf_events *events, uint64_t period)
+{
+	events->period = period;
+	for (uint32_t cpu = 0; cpu < events->cpu_cnt; cpu++)
+		if (events->fds[cpu] >= 0)
+			ioctl(events->fds[cpu], PERF_EVENT_IOC_PERIOD, &period);
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The BPF source: hardware's windows, counted in the kernel where no module may be loaded. Counts
+ * of segments come out of its ring, whose paths they then add to (chain_reader.h).
+ *
+ * Workload: some calls a second. The ring wakes nobody: a timer reads it, the sooner the more
+ * comes, so that it is never more than a quarter full, and often enough that what came from a
+ * process that ended still finds its mappings. The event loop owns it; no locks. What is handed to
+ * the sink lies in the ring or in the reader until the next call. Source: docs/sources.md.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf_events.h"
+#include "bpf_program.h"
+
+#include "../chain/chain_figures.h"
+#include "../chain/chain_reader.h"
+#include "../source.h"
+#include "pathprof/compress.h"
+
+#define NS_PER_S        UINT64_C(1000000000)
+#define RATE_DEFAULT_HZ 99
+#define TAKEN_PER_S     UINT64_C(500000000)  /* of a busy CPU, by order of magnitude */
+#define FLUSH_EVERY_NS  UINT64_C(5000000000) /* well below what the tracker remembers */
+#define GOVERN_EVERY_NS NS_PER_S
+#define READ_MOST_NS    UINT64_C(200000000)
+#define READ_LEAST_NS   UINT64_C(10000000)
+#define STRETCH_MAX     1024 /* times that the budget may stretch the period */
+#define SLICE_SHIFT     27   /* a budget is for 0.13 s */
+#define NOTATION        "H[PR256]2048A16"
+
+struct pp_bpf_source {
+	struct pp_source base;
+	struct pp_source_config config;
+	struct pp_taken_event event;
+	struct pp_bpf_program *program;
+	struct pp_bpf_events events;
+	struct pp_chain_reader reader;
+	struct pp_chain_figures figures;
+	int timer_fd;
+	uint64_t read_ns, flushed_ns, governed_ns; /* when, CLOCK_MONOTONIC */
+	uint64_t read_bytes;                       /* until then */
+	uint64_t skipped;                          /* samples, for the budget, until then */
+	uint64_t cpu_ns;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* ----------------------------------------------------------------- settings */
+
+/* An odd period: one that a loop's length divides would always strike at its same branch. */
+static uint64_t period_of(const struct pp_source_config *config)
+{
+	uint64_t rate_hz = config->frequency_hz ? config->frequency_hz : RATE_DEFAULT_HZ;
+
+	return TAKEN_PER_S / rate_hz | 1;
+}
+
+static uint64_t slice_budget_ns(const struct pp_source_config *config)
+{
+	return (config->overhead_ppm << SLICE_SHIFT) / 1000000;
+}
+
+static int read_notation(const char *notation, struct pp_compress_config *ret_config,
+			 struct pathprof_error *error)
+{
+	struct pathprof_compress_form form;
+	int r = pathprof_compress_read(&form, notation, NULL, error);
+
+	if (r)
+		return r;
+	if (form.front_size || form.assoc_size > PP_ASSOC_MAX || (1u << form.bits) > PP_SPLIT_MAX ||
+	    (form.ways << form.bits) > PP_SPLIT_MAX)
+		return pathprof_fail(
+			error, -EINVAL,
+			"Sampler=%s: a kernel has room for 2048 substreams and A16, and "
+			"for no table in front",
+			notation);
+	*ret_config = (struct pp_compress_config){
+		.sampler = form.sampler,
+		.rate = form.rate,
+		.bits = form.bits,
+		.assoc_size = form.assoc_size,
+		.tag_bits = form.tag_bits,
+		.phased = form.phased,
+		.tagged = {form.rate, form.ways, form.evict, form.replace},
+	};
+	return 0;
+}
+
+static int read_config(const struct pp_source_config *config, struct pp_collect_config *ret_config,
+		       struct pathprof_error *error)
+{
+	const char *notation =
+		config->notation && config->notation[0] ? config->notation : NOTATION;
+
+	*ret_config = (struct pp_collect_config){
+		.hpt = {.bits = 9, .ways = 4, .policy = PP_HPT_TAIL},
+		.kinds = ~0u,
+		.profiles = PATHPROF_PROFILE_EDGES,
+		.metric = PATHPROF_METRIC_RUNS,
+		.only_pid = (uint32_t)config->only_pid,
+		.cgroup = config->cgroup,
+		.cgroup_level = config->cgroup_level,
+		.ip_min = config->ip_min,
+		.ip_max = config->ip_max ? config->ip_max : UINT64_MAX,
+		.slice_shift = SLICE_SHIFT,
+		.slice_budget_ns = slice_budget_ns(config),
+	};
+	return read_notation(notation, &ret_config->compress, error);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static int refuse_event(const struct pp_bpf_source *source, int code, struct pathprof_error *error)
+{
+	const char *why;
+
+	switch (code) {
+	case -EOPNOTSUPP:
+		why = "counters work, but the processor keeps no branch stack, or a hypervisor "
+		      "hides it";
+		break;
+	case -ENOENT:
+	case -ENODEV:
+		why = "there are no hardware counters: bare metal has them, or a virtual machine "
+		      "that is given a PMU";
+		break;
+	case -EACCES:
+	case -EPERM:
+		why = "it takes CAP_PERFMON, or kernel.perf_event_paranoid below 1";
+		break;
+	default:
+		why = strerror(-code);
+	}
+	return pathprof_fail(error, code, "bpf: event %s with a branch stack: %s",
+			     source->event.name, why);
+}
+
+static int set_timer(const struct pp_bpf_source *source, uint64_t wait_ns)
+{
+	const struct itimerspec timer = {
+		.it_value = {(time_t)(wait_ns / NS_PER_S), (long)(wait_ns % NS_PER_S)}};
+
+	return timerfd_settime(source->timer_fd, 0, &timer, NULL) ? -errno : 0;
+}
+
+static int open_clock(struct pp_bpf_source *source)
+{
+	source->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (source->timer_fd < 0)
+		return -errno;
+	source->read_ns = source->flushed_ns = source->governed_ns = clock_ns(CLOCK_MONOTONIC);
+	return set_timer(source, READ_MOST_NS);
+}
+
+static int open_parts(struct pp_bpf_source *source, struct pathprof_error *error)
+{
+	struct pp_collect_config config;
+	int r = pp_taken_event_find(&source->event, source->config.event, PP_TAKEN_EVENT_SYSFS,
+				    error);
+
+	if (!r)
+		r = read_config(&source->config, &config, error);
+	if (r)
+		return r;
+	if (!source->config.resolver)
+		return pathprof_fail(error, -EINVAL, "bpf: nobody to ask for code");
+	r = pp_bpf_program_load(&source->program, &config, clock_ns(CLOCK_REALTIME), error);
+	if (r)
+		return r;
+	r = pp_chain_reader_init(&source->reader, &source->config,
+				 pp_bpf_program_cpus(source->program));
+	if (!r)
+		r = open_clock(source);
+	if (r)
+		return pathprof_fail(error, r, "bpf: %s", strerror(-r));
+	r = pp_bpf_events_open(&source->events, &source->event, pp_bpf_program_fd(source->program),
+			       period_of(&source->config), pp_bpf_program_cpus(source->program));
+	return r ? refuse_event(source, r, error) : 0;
+}
+
+static void bpf_free(struct pp_source *base)
+{
+	struct pp_bpf_source *source = (struct pp_bpf_source *)base;
+
+	if (!source)
+		return;
+	pp_bpf_events_close(&source->events);
+	if (source->timer_fd >= 0)
+		close(source->timer_fd);
+	pp_bpf_program_free(source->program);
+	pp_chain_reader_release(&source->reader);
+	free(source);
+}
+
+static int bpf_open(struct pp_source **ret_source, const struct pp_source_config *config,
+		    struct pathprof_error *error)
+{
+	struct pp_bpf_source *source = calloc(1, sizeof(*source));
+	int r;
+
+	if (!source)
+		return pathprof_fail(error, -ENOMEM, "bpf: out of memory");
+	source->base.ops = &pp_source_bpf;
+	source->config = *config;
+	source->config.compress = true;
+	source->reader.only_pid = config->only_pid;
+	source->reader.resolver = config->resolver;
+	source->timer_fd = -EBADF;
+	r = open_parts(source, error);
+	if (r) {
+		bpf_free(&source->base);
+		return r;
+	}
+	*ret_source = &source->base;
+	return 0;
+}
+
+/* Whether it can run here is only known when it is opened, which is harmless. */
+static int bpf_probe(struct pathprof_error *why)
+{
+	return 0;
+}
+
+/* ------------------------------------------------------------------ running */
+
+/* As long as it takes to fill a quarter of the ring, as fast as it was filled last. */
+static uint64_t next_wait_ns(struct pp_bpf_source *source)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), bytes, wait_ns;
+	struct pp_bpf_ring_figures ring;
+
+	pp_bpf_program_ring_figures(source->program, &ring);
+	bytes = ring.received_bytes - source->read_bytes;
+	wait_ns =
+		bytes ? (now_ns - source->read_ns) * (PP_BPF_RING_BYTES / 4) / bytes : READ_MOST_NS;
+	source->read_bytes = ring.received_bytes;
+	source->read_ns = now_ns;
+	if (wait_ns > READ_MOST_NS)
+		return READ_MOST_NS;
+	return wait_ns < READ_LEAST_NS ? READ_LEAST_NS : wait_ns;
+}
+
+static int read_records(struct pp_bpf_source *source, const struct pp_source_sink *sink)
+{
+	pp_chain_reader_begin(&source->reader, sink);
+	return pp_bpf_program_read(source->program, pp_chain_reader_record, &source->reader);
+}
+
+static void measure_depth(struct pp_bpf_source *source)
+{
+	struct pathprof_collector_stats since;
+	double depth;
+
+	pp_bpf_program_stats(source->program, &since);
+	depth = pp_chain_figures_depth(&since);
+	if (depth > 0)
+		pp_chain_counts_set_depth(source->reader.counts, depth);
+}
+
+/* Each CPU's tables fit into the ring, not all of them together. */
+static int flush(struct pp_bpf_source *source, const struct pp_source_sink *sink)
+{
+	int r = 0;
+
+	source->flushed_ns = clock_ns(CLOCK_MONOTONIC);
+	measure_depth(source);
+	for (uint32_t cpu = 0; !r && cpu < source->events.cpu_cnt; cpu++) {
+		r = pp_bpf_program_drain(source->program, cpu);
+		if (r == -ENXIO) {
+			pp_bpf_events_forget(&source->events, cpu);
+			r = 0;
+		}
+		if (!r)
+			r = read_records(source, sink);
+	}
+	pp_bpf_events_follow(&source->events);
+	return r;
+}
+
+/* A budget that is spent doubles the period; one that is kept brings it back bit by bit. */
+static void govern(struct pp_bpf_source *source)
+{
+	uint64_t wanted = period_of(&source->config), period = source->events.period;
+	struct pathprof_collector_stats since;
+
+	source->governed_ns = clock_ns(CLOCK_MONOTONIC);
+	pp_bpf_program_stats(source->program, &since);
+	if (since.value[PATHPROF_STAT_SKIP_BUDGET] != source->skipped)
+		period = period / STRETCH_MAX < wanted ? period * 2 | 1 : period;
+	else if (period > wanted)
+		period = period - period / 8 > wanted ? (period - period / 8) | 1 : wanted;
+	source->skipped = since.value[PATHPROF_STAT_SKIP_BUDGET];
+	if (period != source->events.period)
+		pp_bpf_events_set_period(&source->events, period);
+}
+
+static int drain(struct pp_bpf_source *source, const struct pp_source_sink *sink)
+{
+	uint64_t expired_cnt, now_ns = clock_ns(CLOCK_MONOTONIC);
+	int r;
+
+	/* Rung or not, what is there is read. */
+	if (read(source->timer_fd, &expired_cnt, sizeof(expired_cnt)) < 0 && errno != EAGAIN)
+		return -errno;
+	if (now_ns - source->governed_ns >= GOVERN_EVERY_NS)
+		govern(source);
+	/* Counts of a process that ended must come while the tracker remembers it. */
+	r = now_ns - source->flushed_ns >= FLUSH_EVERY_NS ? flush(source, sink)
+							  : read_records(source, sink);
+	return r ? r : set_timer(source, next_wait_ns(source));
+}
+
+static int bpf_fd(struct pp_source *base)
+{
+	return ((struct pp_bpf_source *)base)->timer_fd;
+}
+
+typedef int work_fn(struct pp_bpf_source *source, const struct pp_source_sink *sink);
+
+/* What the sink does with it is on the source's account too. */
+static int charge(work_fn *work, struct pp_source *base, const struct pp_source_sink *sink)
+{
+	struct pp_bpf_source *source = (struct pp_bpf_source *)base;
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int r = work(source, sink);
+
+	source->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	return r;
+}
+
+static int bpf_drain(struct pp_source *base, const struct pp_source_sink *sink)
+{
+	return charge(drain, base, sink);
+}
+
+static int bpf_flush(struct pp_source *base, const struct pp_source_sink *sink)
+{
+	return charge(flush, base, sink);
+}
+
+static void bpf_stats(struct pp_source *base, struct pp_source_stats *ret_stats)
+{
+	struct pp_bpf_source *source = (struct pp_bpf_source *)base;
+	struct pp_bpf_ring_figures ring;
+	struct pp_source_stats stats;
+
+	pp_bpf_program_stats(source->program, &source->figures.since);
+	pp_bpf_program_ring_figures(source->program, &ring);
+	source->figures.malformed = ring.malformed;
+	source->figures.missing = ring.missing;
+	pp_chain_figures_fill(&source->figures, &source->reader, &stats);
+	pp_chain_figures_add(&source->figures, "period", source->events.period);
+	stats.counter_cnt = source->figures.counter_cnt;
+	stats.cpu_ns = source->cpu_ns;
+	stats.sampler = source->event.name;
+	*ret_stats = stats;
+}
+
+static int bpf_configure(struct pp_source *base, const struct pp_source_config *config)
+{
+	struct pp_bpf_source *source = (struct pp_bpf_source *)base;
+
+	source->config.overhead_ppm = config->overhead_ppm;
+	source->config.frequency_hz = config->frequency_hz;
+	pp_bpf_program_config(source->program)->slice_budget_ns = slice_budget_ns(config);
+	pp_bpf_events_set_period(&source->events, period_of(config));
+	return 0;
+}
+
+const struct pp_source_ops pp_source_bpf = {
+	.name = "bpf",
+	.source = PATHPROF_SOURCE_LBR,
+	.basis = PATHPROF_BASIS_BRANCHES,
+	.compresses = true,
+	.only_counts = true,
+	.probe = bpf_probe,
+	.open = bpf_open,
+	.fd = bpf_fd,
+	.drain = bpf_drain,
+	.flush = bpf_flush,
+	.stats = bpf_stats,
+	.configure = bpf_configure,
+	.free = bpf_free,
+};
