@@ -11,15 +11,18 @@
 
 #include "../cleanup.h"
 
-static struct perf_event_attr attr_of(const struct pp_bpf_events *events)
+#define PROBE_PERIOD 1000003
+
+/* Its descriptor, or -errno. */
+static int open_event(const struct pp_taken_event *event, uint64_t period, uint32_t cpu)
 {
-	return (struct perf_event_attr){
-		.size = sizeof(struct perf_event_attr),
-		.type = events->event->type,
-		.config = events->event->config,
-		.config1 = events->event->config1,
-		.config2 = events->event->config2,
-		.sample_period = events->period,
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = event->type,
+		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
+		.sample_period = period,
 		.sample_type = PERF_SAMPLE_BRANCH_STACK,
 		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY |
 				      PERF_SAMPLE_BRANCH_TYPE_SAVE,
@@ -29,15 +32,30 @@ static struct perf_event_attr attr_of(const struct pp_bpf_events *events)
 		.exclude_hv = 1,
 		.exclude_idle = 1,
 	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int pp_bpf_events_probe(const struct pp_taken_event *event, uint32_t cpu_cnt)
+{
+	int r = -ENODEV;
+
+	for (uint32_t cpu = 0; r == -ENODEV && cpu < cpu_cnt; cpu++) {
+		_cleanup_close_ int fd = open_event(event, PROBE_PERIOD, cpu);
+
+		r = fd < 0 ? fd : 0;
+	}
+	return r;
 }
 
 static int open_on(struct pp_bpf_events *events, uint32_t cpu)
 {
-	struct perf_event_attr attr = attr_of(events);
-	_cleanup_close_ int fd =
-		(int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	_cleanup_close_ int fd = open_event(events->event, events->period, cpu);
 
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, events->program_fd) ||
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, events->program_fd) ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return -errno;
 	events->fds[cpu] = fd;

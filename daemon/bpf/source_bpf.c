@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,7 +124,7 @@ static int read_config(const struct pp_source_config *config, struct pp_collect_
 
 /* ------------------------------------------------------------------ opening */
 
-static int refuse_event(const struct pp_bpf_source *source, int code, struct pathprof_error *error)
+static int refuse_event(const struct pp_taken_event *event, int code, struct pathprof_error *error)
 {
 	const char *why;
 
@@ -144,8 +145,8 @@ static int refuse_event(const struct pp_bpf_source *source, int code, struct pat
 	default:
 		why = strerror(-code);
 	}
-	return pathprof_fail(error, code, "bpf: event %s with a branch stack: %s",
-			     source->event.name, why);
+	return pathprof_fail(error, code, "bpf: event %s with a branch stack: %s", event->name,
+			     why);
 }
 
 static int set_timer(const struct pp_bpf_source *source, uint64_t wait_ns)
@@ -188,7 +189,7 @@ static int open_parts(struct pp_bpf_source *source, struct pathprof_error *error
 		return pathprof_fail(error, r, "bpf: %s", strerror(-r));
 	r = pp_bpf_events_open(&source->events, &source->event, pp_bpf_program_fd(source->program),
 			       period_of(&source->config), pp_bpf_program_cpus(source->program));
-	return r ? refuse_event(source, r, error) : 0;
+	return r ? refuse_event(&source->event, r, error) : 0;
 }
 
 static void bpf_free(struct pp_source *base)
@@ -228,10 +229,16 @@ static int bpf_open(struct pp_source **ret_source, const struct pp_source_config
 	return 0;
 }
 
-/* Whether it can run here is only known when it is opened, which is harmless. */
-static int bpf_probe(struct pathprof_error *why)
+/* What the kernel says of the program is only known when it is loaded. */
+static int bpf_probe(const struct pp_source_config *config, struct pathprof_error *why)
 {
-	return 0;
+	struct pp_taken_event event;
+	int r = pp_taken_event_find(&event, config->event, PP_TAKEN_EVENT_SYSFS, why);
+
+	if (r)
+		return r;
+	r = pp_bpf_events_probe(&event, (uint32_t)get_nprocs_conf());
+	return r ? refuse_event(&event, r, why) : 0;
 }
 
 /* ------------------------------------------------------------------ running */
