@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kmod/kmod_code.h"
+#include "../chain/process_code.h"
 
 int pp_import_files_add(struct pp_import_files *files, const char *path,
 			struct pathprof_error *error)
