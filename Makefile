@@ -6,6 +6,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CLANG ?= clang
+BPFTOOL ?= /usr/sbin/bpftool
 CSTD := -std=gnu11
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	-Wwrite-strings -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
@@ -20,7 +21,8 @@ VERSION := 0.1.0
 CPPFLAGS += -DPATHPROF_VERSION='"$(VERSION)"'
 
 LIB_SRC := $(wildcard libprofile/src/*.c libprofile/src/*/*.c)
-DAEMON_SRC := $(filter-out daemon/main.c,$(wildcard daemon/*.c daemon/*/*.c))
+DAEMON_SRC := $(filter-out daemon/main.c %.bpf.c,$(wildcard daemon/*.c daemon/*/*.c))
+BPF_SRC := $(wildcard daemon/bpf/*.bpf.c)
 CTL_SRC := $(wildcard tools/ctl/*.c)
 LAB_SRC := $(wildcard tools/lab/*.c tools/lab/*/*.c)
 TRACE_SRC := $(wildcard tools/trace/*.c)
@@ -75,6 +77,21 @@ $(BUILD)/fuzz/obj/pprof.pb-c.o: $(PPROF).c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
 
+# BPF programs travel inside the daemon: daemon/bpf/NAME.bpf.c becomes gen/NAME.skel.h. What the
+# kernel's headers need of the architecture lies in a directory of its own.
+SKELETONS := $(patsubst daemon/bpf/%.bpf.c,$(BUILD)/gen/%.skel.h,$(BPF_SRC))
+BPF_FLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
+	-Wmissing-prototypes -Wno-unused-parameter -Ilibprofile/core -Ilibprofile/include \
+	-idirafter /usr/include/$(shell $(CC) -print-multiarch)
+$(BUILD)/bpf/%.bpf.o: daemon/bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)$(BPFTOOL) gen skeleton $< >$@
+$(foreach b,obj san fuzz/obj,$(patsubst %.c,$(BUILD)/$(b)/%.o,$(filter daemon/bpf/%,$(DAEMON_SRC)))): $(SKELETONS)
+skeletons: $(SKELETONS)
+
 LIB := $(BUILD)/libpathprof.a
 LIB_SAN := $(BUILD)/libpathprof-san.a
 $(LIB): $(call obj,obj,$(LIB_SRC)) $(BUILD)/obj/schema.o $(BUILD)/obj/pprof.pb-c.o
@@ -106,7 +123,7 @@ $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
 	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev \
 	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
-	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev
+	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev clang bpftool
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
 	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz \
@@ -235,7 +252,7 @@ clean:
 
 # Kernels and their sources lie in $(BUILD)/vm*.
 -include $(shell find $(BUILD) -path '$(BUILD)/vm*' -prune -o -name '*.d' -print 2>/dev/null)
-.PHONY: all clean run check check-vm check-vm-debug check-headers bench dkms experiments lint fuzz install \
+.PHONY: all clean run skeletons check check-vm check-vm-debug check-headers bench dkms experiments lint fuzz install \
 	need-build need-check need-vm programs-for-tests programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:
