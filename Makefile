@@ -14,7 +14,7 @@ OPT ?= -O2 -g
 CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include -I$(BUILD)/gen
 CFLAGS := $(CSTD) $(OPT) $(WARN) -fstack-protector-strong -fPIE
 LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
-LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lncursesw -ltinfo -lzstd -lxxhash -lcurl -lmicrohttpd -lprotobuf-c -lz -lm
+LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lcap -lncursesw -ltinfo -lzstd -lxxhash -lcurl -lmicrohttpd -lprotobuf-c -lz -lm
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 VERSION := 0.1.0
@@ -121,7 +121,7 @@ $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 # ---------------------------------------------------------------- packages
 # What is missing is installed by apt, before anything is compiled.
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
-	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev \
+	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev libcap-dev \
 	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev clang bpftool
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
@@ -151,6 +151,9 @@ $(WORKLOADS): $(BUILD)/tests/%: tests/%.c
 	$(call say,CC,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Wno-unused-parameter -pthread -o $@ $<
 $(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC)) $(LIB)
 	$(call link) -pthread
+
+# What it loads travels inside.
+$(BUILD)/obj/tests/tools/bpf_rights.o: $(SKELETONS)
 
 programs-for-tests: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Capabilities by libcap: see privilege.h. The kernel keeps them a thread, not a process. */
+#include "privilege.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/capability.h>
+
+#define CAPS_MAX 64
+
+/* Numbers of the bits, for libcap. */
+static int list_of(uint64_t caps, cap_value_t list[static CAPS_MAX])
+{
+	int cnt = 0;
+
+	for (int cap = 0; cap < CAPS_MAX; cap++)
+		if (caps >> cap & 1)
+			list[cnt++] = cap;
+	return cnt;
+}
+
+static bool has(cap_t state, cap_flag_t set, cap_value_t cap)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+
+	return cap_get_flag(state, cap, set, &value) == 0 && value == CAP_SET;
+}
+
+bool pp_privilege_has(uint64_t caps)
+{
+	cap_t state = cap_get_proc();
+	cap_value_t list[CAPS_MAX];
+	int cnt = list_of(caps, list);
+	bool all = state != NULL;
+
+	for (int i = 0; all && i < cnt; i++)
+		all = has(state, CAP_EFFECTIVE, list[i]);
+	if (state)
+		cap_free(state);
+	return all;
+}
+
+/* caps set or cleared in one of this thread's sets, the others as they are. 0 or -errno. */
+static int change(cap_flag_t set, uint64_t caps, cap_flag_value_t value)
+{
+	cap_t state = cap_get_proc();
+	cap_value_t list[CAPS_MAX];
+	int cnt = list_of(caps, list), r = 0;
+
+	if (!state)
+		return -errno;
+	if (cnt && (cap_set_flag(state, set, cnt, list, value) < 0 || cap_set_proc(state) < 0))
+		r = -errno;
+	cap_free(state);
+	return r;
+}
+
+/* Those of caps that are in one of this thread's sets. */
+static uint64_t held(cap_flag_t set, uint64_t caps)
+{
+	cap_t state = cap_get_proc();
+	uint64_t found = 0;
+
+	for (int cap = 0; state && cap < CAPS_MAX; cap++)
+		if ((caps >> cap & 1) && has(state, set, cap))
+			found |= PP_PRIVILEGE(cap);
+	if (state)
+		cap_free(state);
+	return found;
+}
+
+/*
+ * What a program of root's would get back by exec comes out of the bounding set; to shrink that
+ * takes a capability of its own, and without it there is no root either.
+ */
+static void shrink_bounding(uint64_t caps)
+{
+	cap_value_t list[CAPS_MAX];
+	int cnt = list_of(caps, list);
+
+	for (int i = 0; i < cnt; i++)
+		if (cap_get_bound(list[i]) > 0)
+			(void)cap_drop_bound(list[i]);
+}
+
+int pp_privilege_drop(uint64_t caps, struct pathprof_error *error)
+{
+	static const cap_flag_t sets[] = {CAP_INHERITABLE, CAP_EFFECTIVE, CAP_PERMITTED};
+	int r = 0;
+
+	shrink_bounding(caps);
+	/* The ambient set follows the other two. */
+	for (size_t i = 0; !r && i < sizeof(sets) / sizeof(sets[0]); i++)
+		r = change(sets[i], held(sets[i], caps), CAP_CLEAR);
+	return r ? pathprof_fail(error, r, "giving up capabilities: %s", strerror(-r)) : 0;
+}
+
+int pp_privilege_try_without(uint64_t caps, pp_privilege_fn *fn, void *context,
+			     struct pathprof_error *error)
+{
+	uint64_t aside = held(CAP_EFFECTIVE, caps);
+	int r = change(CAP_EFFECTIVE, aside, CAP_CLEAR), back;
+
+	if (r)
+		return pathprof_fail(error, r, "putting capabilities aside: %s", strerror(-r));
+	r = fn(context);
+	if (!r)
+		return pp_privilege_drop(caps, error);
+	back = change(CAP_EFFECTIVE, aside, CAP_SET);
+	if (back)
+		return pathprof_fail(error, back, "taking capabilities back: %s", strerror(-back));
+	return r;
+}
+
+unsigned int pp_privilege_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	unsigned int cnt = 0;
+
+	while (dir && (entry = readdir(dir)))
+		cnt += entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return cnt;
+}
