@@ -112,21 +112,23 @@ PP_INLINE void pp_tnv_rise(struct pp_tnv *t, __u32 i)
 	}
 }
 
-PP_INLINE void pp_tnv_insert(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value)
+/* value came count times, 1 or more. */
+PP_INLINE void pp_tnv_insert(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
+			     __u64 count)
 {
 	__u32 i = pp_tnv_find(t, value);
 	struct pp_tnv_entry *e;
 
 	i = PP_LAUNDER(i, &t->scratch);
 	if (i < PP_TNV_MAX) {
-		t->entry[PP_MASK(i, PP_TNV_MAX - 1)].count++;
+		t->entry[PP_MASK(i, PP_TNV_MAX - 1)].count += count;
 	} else {
 		if (t->used < config->size)
 			t->used++;
 		i = t->used - 1;
 		e = &t->entry[PP_MASK(i, PP_TNV_MAX - 1)];
 		e->value = value;
-		e->count = 1;
+		e->count = count;
 	}
 	pp_tnv_rise(t, PP_LAUNDER(i, &t->scratch));
 }
@@ -206,10 +208,27 @@ PP_INLINE __u32 pp_tnv_step(struct pp_tnv *t, const struct pp_tnv_config *config
 	t->last = value;
 	t->profiled++;
 	t->since_clear++;
-	pp_tnv_insert(t, config, value);
+	pp_tnv_insert(t, config, value, 1);
 	pp_tnv_clear_bottom(t, config);
 	pp_tnv_converge(t, config, random);
 	return 1;
+}
+
+/*
+ * A sampler's message (RPS 2): value, and count executions (1 or more) that it stands for. Which
+ * executions followed which is not known, so neither `same` nor convergence applies: for tables
+ * that are fed by messages alone.
+ */
+PP_INLINE void pp_tnv_add(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
+			  __u64 count)
+{
+	__u64 since = t->since_clear + count;
+
+	t->executed += count;
+	t->profiled += count;
+	t->since_clear = since < 0xffffffffu ? (__u32)since : 0xffffffffu;
+	pp_tnv_insert(t, config, value, count);
+	pp_tnv_clear_bottom(t, config);
 }
 
 #endif

@@ -24,18 +24,18 @@ static void sort_list(struct oracle_tnv *t)
 	}
 }
 
-static void insert(struct oracle_tnv *t, uint64_t value)
+static void insert(struct oracle_tnv *t, uint64_t value, uint64_t count)
 {
 	size_t i = 0;
 
 	while (i < t->cnt && t->list[i].value != value)
 		i++;
 	if (i < t->cnt) {
-		t->list[i].count++;
+		t->list[i].count += count;
 	} else {
 		if (t->cnt == t->config.size)
 			t->cnt--; /* the least frequent one goes */
-		t->list[t->cnt++] = (struct oracle_value){value, 1};
+		t->list[t->cnt++] = (struct oracle_value){value, count};
 	}
 	sort_list(t);
 }
@@ -104,6 +104,15 @@ static void converge(struct oracle_tnv *t)
 		t->pause_left = t->last_backoff = next_backoff(t);
 }
 
+void oracle_tnv_add(struct oracle_tnv *t, uint64_t value, uint64_t count)
+{
+	t->executed += count;
+	t->profiled += count;
+	insert(t, value, count);
+	t->since_clear += count;
+	clear_bottom(t);
+}
+
 bool oracle_tnv_step(struct oracle_tnv *t, uint64_t value)
 {
 	t->executed++;
@@ -115,7 +124,7 @@ bool oracle_tnv_step(struct oracle_tnv *t, uint64_t value)
 		t->same++;
 	t->last = value;
 	t->profiled++;
-	insert(t, value);
+	insert(t, value, 1);
 	t->since_clear++;
 	clear_bottom(t);
 	converge(t);

@@ -43,6 +43,8 @@ void oracle_tnv_init(struct oracle_tnv *t, const struct oracle_tnv_config *confi
 		     uint64_t *random);
 /* true: it was profiled. */
 bool oracle_tnv_step(struct oracle_tnv *t, uint64_t value);
+/* A message of count executions. */
+void oracle_tnv_add(struct oracle_tnv *t, uint64_t value, uint64_t count);
 /* Share of the first `top` values, parts per million, rounded down. */
 uint64_t oracle_tnv_invariance(const struct oracle_tnv *t, size_t top);
 

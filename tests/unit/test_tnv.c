@@ -274,6 +274,53 @@ static void test_previous_value(void)
 	CU_ASSERT_EQUAL(pp_tnv_invariance_ppm(&t, 2), 1000000);
 }
 
+/* Messages of many counts, the same to table and list. as_one: a fault, counts are not told. */
+static size_t message_differences(const struct oracle_tnv_config *core, enum stream_kind kind,
+				  bool as_one)
+{
+	struct pp_tnv_config config = core_config(core);
+	struct pp_tnv t = {.executed = 0};
+	uint64_t oracle_random = 77;
+	struct oracle_tnv o;
+	size_t different = 0;
+	struct stream s;
+
+	stream_init(&s, kind, false, 40, core->size);
+	oracle_tnv_init(&o, core, &oracle_random);
+	for (size_t i = 0; i < EVENTS / 4; i++) {
+		uint64_t value = draw_value(&s, i), mixer = i, count;
+
+		count = 1 + stream_random(&mixer) % 37;
+		pp_tnv_add(&t, &config, value, as_one ? 1 : count);
+		oracle_tnv_add(&o, value, count);
+		if (i % 97 == 0)
+			different += state_differences(&t, &o);
+	}
+	return different + state_differences(&t, &o);
+}
+
+static void test_messages(void)
+{
+	for (size_t i = 0; i < CONFIG_CNT; i++)
+		for (unsigned int kind = 0; kind < STREAM_KIND_CNT; kind++)
+			CU_ASSERT_EQUAL(message_differences(&configs[i], kind, false), 0);
+	CU_ASSERT_NOT_EQUAL(message_differences(&configs[0], STREAM_SKEWED, true), 0);
+}
+
+/* Counts beyond 32 bits: the interval saturates, the sums do not. */
+static void test_large_messages(void)
+{
+	struct pp_tnv t = {.executed = 0};
+	struct pp_tnv_config config;
+
+	pp_tnv_config_default(&config);
+	for (uint64_t i = 0; i < 20; i++)
+		pp_tnv_add(&t, &config, i % 2, UINT64_C(1) << 40);
+	CU_ASSERT_EQUAL(t.profiled, UINT64_C(20) << 40);
+	CU_ASSERT_EQUAL(t.entry[0].count, UINT64_C(10) << 40);
+	CU_ASSERT_EQUAL(t.used, 2);
+}
+
 static const struct unit_test tests[] = {
 	{"equals a sorted list under every rule and back-off", test_oracle},
 	{"a changed count, order or last value is found", test_planted_state},
@@ -282,5 +329,7 @@ static const struct unit_test tests[] = {
 	{"the back-off doubles up to its bound", test_exponential_backoff},
 	{"a change of just the bound has settled", test_bounds},
 	{"counts executions equal to the one before", test_previous_value},
+	{"messages of many executions equal a sorted list, too", test_messages},
+	{"counts may be larger than the interval can", test_large_messages},
 };
 UNIT_SUITE(tnv, tests)
