@@ -11,6 +11,7 @@
 #ifndef PATHPROF_CODE_H
 #define PATHPROF_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,6 +61,16 @@ int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const ch
  */
 int pathprof_code_find_function(struct pathprof_code *code, const char *name, uint64_t *ret_start,
 				uint64_t *ret_end);
+/* A function symbol, [start, end) in file offsets. name belongs to code. */
+struct pathprof_code_symbol {
+	const char *name;
+	uint64_t start, end;
+	uint32_t binding; /* the greater the better: local, weak, global */
+	bool chosen_late; /* an indirect function: code here only says which other function it is */
+};
+typedef int pathprof_code_symbol_fn(void *context, const struct pathprof_code_symbol *symbol);
+/* All of them, by start. What fn returns, if not 0, ends it and is returned. */
+int pathprof_code_symbols(struct pathprof_code *code, pathprof_code_symbol_fn *fn, void *context);
 /* -ENOENT without line information. *ret_file belongs to code. */
 int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char **ret_file,
 		       int *ret_line);

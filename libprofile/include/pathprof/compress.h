@@ -43,6 +43,20 @@ int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const c
 			    struct pathprof_error *error);
 void pathprof_compressor_free(struct pathprof_compressor *compressor);
 
+/* What a notation says, for a compressor that lives elsewhere: in a kernel. */
+struct pathprof_compress_form {
+	uint32_t sampler; /* enum pp_sampler of the core */
+	uint32_t rate;    /* r */
+	uint32_t bits;    /* log2 of substreams or sets */
+	uint32_t assoc_size, front_size;
+	uint32_t phased; /* 1: PR */
+	uint32_t ways, tag_bits, evict, replace;
+};
+/* -EINVAL as above; options may be NULL. */
+int pathprof_compress_read(struct pathprof_compress_form *ret_form, const char *notation,
+			   const struct pathprof_compress_options *options,
+			   struct pathprof_error *error);
+
 /* One tuple. true: *ret_message goes out. */
 bool pathprof_compressor_step(struct pathprof_compressor *compressor, uint64_t pc, uint64_t word,
 			      struct pathprof_message *ret_message);

@@ -257,6 +257,28 @@ int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const ch
 	return 0;
 }
 
+int pathprof_code_symbols(struct pathprof_code *code, pathprof_code_symbol_fn *fn, void *context)
+{
+	need_symbols(code);
+	for (size_t i = 0; i < code->symbol_cnt; i++) {
+		const struct pp_symbol *s = &code->symbols[i];
+		struct pathprof_code_symbol out = {
+			.name = s->name,
+			.binding = s->rank,
+			.chosen_late = s->resolver,
+		};
+		int r;
+
+		if (pathprof_code_vaddr_to_offset(code, s->start, &out.start))
+			continue;
+		out.end = out.start + (s->end - s->start);
+		r = fn(context, &out);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 int pathprof_code_find_function(struct pathprof_code *code, const char *name, uint64_t *ret_start,
 				uint64_t *ret_end)
 {

@@ -139,32 +139,70 @@ static int set_options(struct pp_compress_config *config,
 	return 0;
 }
 
-int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const char *notation,
-			    const struct pathprof_compress_options *options,
-			    struct pathprof_error *error)
+static int read_config(struct pp_compress_config *ret_config, uint32_t *ret_front_size,
+		       const char *notation, const struct pathprof_compress_options *options,
+		       struct pathprof_error *error)
 {
 	static const struct pathprof_compress_options defaults;
 	struct pp_compress_config config = {0};
-	struct pathprof_compressor *c;
-	uint32_t front_size = 0;
 	int r;
 
 	if (!options)
 		options = &defaults;
 	r = set_options(&config, options, error);
 	if (r == 0)
-		r = parse_notation(notation, &config, &front_size, error);
+		r = parse_notation(notation, &config, ret_front_size, error);
 	if (r < 0)
 		return r;
 	config.tagged.rate = config.rate;
 	config.tagged.evict = options->evict ? options->evict : config.rate / 2;
+	*ret_config = config;
+	return 0;
+}
+
+int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const char *notation,
+			    const struct pathprof_compress_options *options,
+			    struct pathprof_error *error)
+{
+	struct pp_compress_config config = {0};
+	struct pathprof_compressor *c;
+	uint32_t front_size = 0;
+	int r = read_config(&config, &front_size, notation, options, error);
+
+	if (r < 0)
+		return r;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return pathprof_fail(error, -ENOMEM, "compressor '%s': out of memory", notation);
 	c->config = config;
 	c->front_size = front_size;
-	pp_compress_init(&c->state, &config, options->seed);
+	pp_compress_init(&c->state, &config, options ? options->seed : 0);
 	*ret_compressor = c;
+	return 0;
+}
+
+int pathprof_compress_read(struct pathprof_compress_form *ret_form, const char *notation,
+			   const struct pathprof_compress_options *options,
+			   struct pathprof_error *error)
+{
+	struct pp_compress_config config = {0};
+	uint32_t front_size = 0;
+	int r = read_config(&config, &front_size, notation, options, error);
+
+	if (r < 0)
+		return r;
+	*ret_form = (struct pathprof_compress_form){
+		.sampler = config.sampler,
+		.rate = config.rate,
+		.bits = config.bits,
+		.assoc_size = config.assoc_size,
+		.front_size = front_size,
+		.phased = config.phased,
+		.ways = config.tagged.ways,
+		.tag_bits = config.tag_bits,
+		.evict = config.tagged.evict,
+		.replace = config.tagged.replace,
+	};
 	return 0;
 }
 
