@@ -622,7 +622,9 @@ static void make_old(const char *file)
 	pathprof_store_free(make_store(file));
 	with_sqlite(file,
 		    "DROP TABLE drift; DROP TABLE alerts; DROP TABLE portable_paths;"
-		    " DROP TABLE binary_functions; ALTER TABLE path_counts DROP COLUMN squares;"
+		    " DROP TABLE binary_functions; DROP TABLE value_tops; DROP TABLE value_counts;"
+		    " DROP TABLE value_drops; DROP TABLE value_sites;"
+		    " ALTER TABLE path_counts DROP COLUMN squares;"
 		    " PRAGMA user_version=1");
 }
 

@@ -269,6 +269,50 @@ typedef int pathprof_alert_row_fn(void *context, const struct pathprof_alert_row
 int pathprof_store_alerts(struct pathprof_store *store, pathprof_alert_row_fn *fn, void *context,
 			  struct pathprof_error *error);
 
+/*
+ * Values that a function's parameter had (VP 3), where somebody asked for them: they can be
+ * secrets. They go with their windows, and into no profile file.
+ */
+struct pathprof_value_count {
+	uint64_t value, count;
+};
+struct pathprof_value_row {
+	struct pathprof_build_id binary_id;
+	const char *binary_name;
+	uint64_t start;       /* file offset of the function */
+	const char *function; /* its name */
+	uint32_t argument;    /* 1 to 6 */
+	const char *sampler;  /* in the notation of compress.h; read: "several" */
+	uint32_t entry_max;   /* N: values that its table holds, 1 to 255 */
+	uint64_t executed;    /* times that the function was entered: exact */
+	uint64_t same;        /* of these, with the value of the time before on that CPU */
+	uint64_t profiled;    /* executions that came as messages; the table was made of them */
+	const struct pathprof_value_count *values; /* highest count first when read */
+	uint32_t value_cnt;
+};
+/* Executions that are in no message, by reason. */
+struct pathprof_value_drop {
+	const char *reason;
+	uint64_t cnt;
+};
+/* Belongs to a window that the store has; one transaction. -EINVAL: counts that cannot be. */
+int pathprof_store_add_values(struct pathprof_store *store, int64_t window,
+			      const struct pathprof_value_row *rows, size_t row_cnt,
+			      const struct pathprof_value_drop *drops, size_t drop_cnt,
+			      struct pathprof_error *error);
+typedef int pathprof_value_row_fn(void *context, const struct pathprof_value_row *row);
+/* Summed over windows, the most executed first; the filter's times, window, binary and limit count.
+ */
+int pathprof_store_values(struct pathprof_store *store, const struct pathprof_filter *filter,
+			  pathprof_value_row_fn *fn, void *context, struct pathprof_error *error);
+typedef int pathprof_value_drop_fn(void *context, const struct pathprof_value_drop *drop);
+/* The filter's times and window count. */
+int pathprof_store_value_drops(struct pathprof_store *store, const struct pathprof_filter *filter,
+			       pathprof_value_drop_fn *fn, void *context,
+			       struct pathprof_error *error);
+/* All values of all windows, overwritten in the file. */
+int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error);
+
 struct pathprof_retention {
 	uint64_t max_bytes; /* database and WAL together; 0: no bound */
 	int64_t max_age_ns; /* windows that ended earlier go; 0: no bound */

@@ -73,6 +73,17 @@ static const struct {
 	 " OR typeof(place) <> 'integer' OR typeof(name) <> 'text'"},
 	{"a build's list of functions is malformed",
 	 "SELECT 1 FROM binary_functions WHERE typeof(keys) <> 'blob' OR length(keys) % 8 <> 0"},
+	{"a parameter whose values were recorded is malformed",
+	 "SELECT 1 FROM value_sites WHERE typeof(start) <> 'integer' OR typeof(argument) <> "
+	 "'integer'"
+	 " OR argument NOT BETWEEN 1 AND 6 OR typeof(function) <> 'text'"},
+	{"counts of values are out of range",
+	 "SELECT 1 FROM value_counts WHERE typeof(executed) <> 'integer' OR typeof(same) <>"
+	 " 'integer' OR same NOT BETWEEN 0 AND executed OR typeof(profiled) <> 'integer' OR"
+	 " profiled < 0 OR typeof(entries) <> 'integer' OR entries NOT BETWEEN 1 AND 255 OR"
+	 " typeof(sampler) <> 'text' UNION ALL SELECT 1 FROM value_tops WHERE typeof(value) <>"
+	 " 'integer' OR typeof(count) <> 'integer' OR count <= 0 UNION ALL SELECT 1 FROM"
+	 " value_drops WHERE typeof(reason) <> 'text' OR typeof(count) <> 'integer' OR count <= 0"},
 	{"a symbol of generated code is malformed",
 	 "SELECT 1 FROM jit_symbols WHERE typeof(start) <> 'integer' OR typeof(len_bytes) <>"
 	 " 'integer' OR len_bytes < 0 OR typeof(name) <> 'text'"},

@@ -44,6 +44,8 @@ void pp_query_add_window_set(struct pp_query *q);
 void pp_query_add_process_set(struct pp_query *q);
 void pp_query_add_path_set(struct pp_query *q);
 void pp_query_add_edge_set(struct pp_query *q);
+/* " AND column IN ...": the binaries that the filter names. */
+void pp_query_add_binary(struct pp_query *q, const char *column);
 
 /* Takes one row and hands it to the caller: 0 to go on. */
 typedef int pp_query_row_fn(struct pp_query *q, struct pp_row *row, void *take_context,

@@ -141,6 +141,16 @@ void pp_query_add_edge_set(struct pp_query *q)
 	pp_query_add(q, ")");
 }
 
+void pp_query_add_binary(struct pp_query *q, const char *column)
+{
+	if (!pp_query_given(q->filter.binary))
+		return;
+	pp_query_add(q, " AND ");
+	pp_query_add(q, column);
+	pp_query_add(q, " IN ");
+	add_binary_set(q);
+}
+
 static void bind(struct pp_query *q, sqlite3_stmt *stmt)
 {
 	const struct pathprof_filter *f = &q->filter;

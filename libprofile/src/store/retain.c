@@ -42,6 +42,9 @@ static const char remove_batch[] =
 	"DELETE FROM window_ends WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_drops WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM drift WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM value_tops WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM value_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM value_drops WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM windows WHERE id IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM paths WHERE id IN (SELECT id FROM temp.gone_paths) AND"
 	" (SELECT 1 FROM windows w CROSS JOIN path_counts c ON c.window = w.id"
@@ -68,6 +71,7 @@ static const char remove_batch[] =
  */
 static const char remove_unnamed[] =
 	"DELETE FROM boots WHERE NOT EXISTS (SELECT 1 FROM processes p WHERE p.boot = boots.id);"
+	"DELETE FROM value_sites WHERE id NOT IN (SELECT site FROM value_counts);"
 	"CREATE TEMP TABLE gone_binaries AS SELECT b.id AS id FROM main.binaries b WHERE"
 	" NOT EXISTS (SELECT 1 FROM main.paths t WHERE t.binary = b.id)"
 	" AND b.last_window < (SELECT coalesce(min(w.id), 1 + (SELECT seq FROM main.sqlite_sequence"
@@ -75,6 +79,7 @@ static const char remove_unnamed[] =
 	" AND b.id NOT IN (SELECT from_binary FROM main.edges UNION SELECT to_binary FROM "
 	"main.edges"
 	" UNION SELECT binary FROM main.processes WHERE binary IS NOT NULL)"
+	" AND b.id NOT IN (SELECT binary FROM main.value_sites)"
 	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.drift d"
 	" ON d.window = w.id AND d.binary = b.id);"
 	"DELETE FROM jit_symbols WHERE binary IN (SELECT id FROM temp.gone_binaries);"

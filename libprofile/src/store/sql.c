@@ -113,6 +113,13 @@ static const char *const texts[PP_STMT_CNT] = {
 		" p.id < b.id AND p.name = ?3 WHERE b.build_id = ?1 AND b.kind = ?2"
 		" AND p.kind IN (1, 2)) e WHERE low IS NOT NULL AND high IS NOT NULL"
 		" ORDER BY e.last DESC",
+	[PP_STMT_VALUE_SITE_FIND] =
+		"SELECT id FROM value_sites WHERE binary = ?1 AND start = ?2 AND argument = ?3",
+	[PP_STMT_VALUE_SITE_ADD] = "INSERT INTO value_sites(binary, start, argument, function)"
+				   " VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_VALUE_COUNT_ADD] = "INSERT INTO value_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[PP_STMT_VALUE_TOP_ADD] = "INSERT INTO value_tops VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_VALUE_DROP_ADD] = "INSERT INTO value_drops VALUES (?1, ?2, ?3)",
 };
 
 /* ---------------------------------------------------------------- errors */
