@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "log.h"
 #include "service.h"
 #include "service_state.h"
+#include "values/values.h"
 
 #define PROGRESS_EVERY_US UINT64_C(1000000)
 
@@ -236,12 +238,17 @@ static int start_target(struct oneshot *shot)
 
 static void print_end(const struct oneshot *shot)
 {
+	char values[160];
+
 	if (shot->progress)
 		fputs("\r\033[K", stderr);
 	if (!shot->args->quiet)
 		fprintf(stderr, "pathprofd: %" PRIu64 " bursts, %" PRIu64 " paths recorded in %s\n",
 			pp_service_bursts(shot->service), pp_service_paths(shot->service),
 			pp_service_db(shot->service));
+	pp_service_describe_values(shot->service, values, sizeof(values));
+	if (!shot->args->quiet && values[0])
+		fprintf(stderr, "pathprofd: %s\n", values);
 }
 
 static int not_run(struct oneshot *shot, int r)
@@ -273,6 +280,42 @@ static int record(struct oneshot *shot)
 	return r < 0 ? 1 : r;
 }
 
+/* The database is its owner's alone from here on: a name of "" is the file, others go with it. */
+static int keep_private(const char *db, struct pathprof_error *error)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		char path[PP_CONFIG_PATH_MAX + 8];
+
+		snprintf(path, sizeof(path), "%s%s", db, suffixes[i]);
+		if (chmod(path, 0600) < 0 && errno != ENOENT)
+			return pathprof_fail(error, -errno,
+					     "%s: cannot be kept from others, and values can be "
+					     "secrets: %s",
+					     path, strerror(errno));
+	}
+	return 0;
+}
+
+static int add_values(struct oneshot *shot, struct pathprof_error *error)
+{
+	const struct pp_args *args = shot->args;
+	const struct pp_values_request request = {
+		.specs = args->values,
+		.spec_cnt = args->value_cnt,
+		.sampler = args->value_sampler,
+		.pid = args->pid ? args->pid : shot->child,
+		.command = args->pid ? NULL : args->command[0],
+	};
+	int r;
+
+	if (!args->value_cnt)
+		return 0;
+	r = keep_private(pp_service_db(shot->service), error);
+	return r < 0 ? r : pp_service_add_values(shot->service, &request, error);
+}
+
 int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 {
 	_cleanup_(release) struct oneshot shot = {
@@ -293,6 +336,8 @@ int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 	}
 	shot.begin_ns = pp_monotonic_ns();
 	r = pp_service_new(&shot.service, config, args->pid ? args->pid : shot.child, &error);
+	if (r == 0)
+		r = add_values(&shot, &error);
 	if (r < 0) {
 		pp_log(LOG_ERR, "%s", error.text);
 		end_child(&shot);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "service_state.h"
+#include "values/values.h"
 
 #define SECOND_US         UINT64_C(1000000)
 #define STATUS_EVERY_US   (2 * SECOND_US)
@@ -178,8 +179,10 @@ void pp_service_free(struct pp_service *service)
 	if (!service)
 		return;
 	pp_service_close_source(service);
+	pp_values_stop(service->values);
 	if (service->window)
 		pp_service_close_window(service);
+	pp_values_free(service->values);
 	pp_service_close_drift(service);
 	sd_event_source_unref(service->exit_timer);
 	sd_event_source_unref(service->status_timer);
@@ -190,6 +193,19 @@ void pp_service_free(struct pp_service *service)
 	pathprof_store_free(service->store);
 	sd_event_unref(service->event);
 	free(service);
+}
+
+int pp_service_add_values(struct pp_service *service, const struct pp_values_request *request,
+			  struct pathprof_error *error)
+{
+	return pp_values_new(&service->values, request, service->event, error);
+}
+
+void pp_service_describe_values(const struct pp_service *service, char *ret_text, size_t text_size)
+{
+	ret_text[0] = '\0';
+	if (service->values)
+		pp_values_describe(service->values, ret_text, text_size);
 }
 
 sd_event *pp_service_event(struct pp_service *service)

@@ -11,6 +11,7 @@
 #ifndef PP_SERVICE_H
 #define PP_SERVICE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
@@ -28,6 +29,13 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 		   struct pathprof_error *error);
 /* Lets the targets go, writes the open window, closes the store. NULL-safe. */
 void pp_service_free(struct pp_service *service);
+
+/* Parameters' values of the process recorded: goes into its windows. */
+struct pp_values_request;
+int pp_service_add_values(struct pp_service *service, const struct pp_values_request *request,
+			  struct pathprof_error *error);
+/* A line about them in ret_text; "" when they were not asked for. */
+void pp_service_describe_values(const struct pp_service *service, char *ret_text, size_t text_size);
 
 /* Borrowed. */
 sd_event *pp_service_event(struct pp_service *service);

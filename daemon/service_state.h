@@ -21,6 +21,7 @@ struct pp_mark {
 
 struct pp_drift;
 struct pp_metrics;
+struct pp_values;
 
 struct pp_service {
 	struct pp_config config;
@@ -56,6 +57,7 @@ struct pp_service {
 	uint64_t retained_ns; /* CLOCK_MONOTONIC of the last retention */
 	struct pp_log_seen store_trouble, status_trouble;
 
+	struct pp_values *values;   /* NULL: not asked for */
 	struct pp_drift *drift;     /* NULL: switched off, or a recording */
 	struct pp_metrics *metrics; /* NULL: no endpoint */
 };

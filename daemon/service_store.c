@@ -15,6 +15,7 @@
 
 #include "cleanup.h"
 #include "drift/drift.h"
+#include "values/values.h"
 
 #define RETAIN_EVERY_NS UINT64_C(30000000000)
 /* However little is free, recent windows keep this much. */
@@ -130,6 +131,8 @@ static int add_window(void *context, const struct pathprof_profile *profile,
 	int64_t id = 0;
 	int r = pathprof_store_add_window(service->store, profile, &id, error);
 
+	if (r == 0)
+		r = pp_values_store(service->values, service->store, id, error);
 	if (r == 0)
 		pp_drift_window(service->drift, profile, id);
 	return r;

@@ -17,6 +17,7 @@ const char pp_args_usage[] =
 	"Usage: pathprofd [-c FILE] [--db FILE] [--source NAME] [--overhead PERCENT]\n"
 	"                 [--window SECONDS] [--taken N] [--duration SECONDS]\n"
 	"       pathprofd --record --db FILE [--overhead PERCENT] [--taken N] [--quiet]\n"
+	"                 [--value [FILE:]FUNCTION:ARG]... [--value-sampler SPEC]\n"
 	"                 (-p PID [--duration SECONDS] | -- COMMAND ARGUMENTS...)\n"
 	"       pathprofd --import FORMAT --db FILE [--binary FILE]... [--sysroot DIRECTORY]\n"
 	"                 [--window SPAN] [--json] [--quiet] FILE|-\n"
@@ -26,13 +27,16 @@ const char pp_args_usage[] =
 	"\n"
 	"  -c, --config FILE    settings (default " PP_CONFIG_FILE ")\n"
 	"      --db FILE        database\n"
-	"      --source NAME    where branches come from: auto, kmod-lbr, kmod-swlbr, step\n"
+	"      --source NAME    where branches come from: auto, kmod-lbr, bpf, kmod-swlbr, step\n"
 	"      --overhead PCT   share of all CPUs' time to spend (0.5%; recording: 20%)\n"
 	"      --window SPAN    how long one window lasts (1min)\n"
 	"      --taken N        taken branches in one burst (32)\n"
 	"      --duration SPAN  stop after so long\n"
 	"      --record         profile one program, without service or root; exits as it does\n"
 	"  -p, --pid PID        record this running process and its descendants\n"
+	"      --value WHAT     also the values of a parameter (1 to 6) of a function; may be\n"
+	"                       given again. Values can be secrets: they go into the database\n"
+	"      --value-sampler SPEC  how they are sampled (H[PR16]1024)\n"
 	"      --import FORMAT  read what another tool recorded: perf.data, perf-script,\n"
 	"                       profgen-perfscript, profgen-raw, bolt-preagg, bolt-fdata,\n"
 	"                       autofdo-text\n"
@@ -57,6 +61,8 @@ enum option_id {
 	OPTION_BINARY,
 	OPTION_SYSROOT,
 	OPTION_JSON,
+	OPTION_VALUE,
+	OPTION_VALUE_SAMPLER,
 	OPTION_QUIET,
 	OPTION_CHECK,
 	OPTION_PRINT,
@@ -76,6 +82,8 @@ static const struct option options[] = {
 	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"pid", required_argument, NULL, 'p'},
+	{"value", required_argument, NULL, OPTION_VALUE},
+	{"value-sampler", required_argument, NULL, OPTION_VALUE_SAMPLER},
 	{"quiet", no_argument, NULL, OPTION_QUIET},
 	{"check-config", no_argument, NULL, OPTION_CHECK},
 	{"print-config", no_argument, NULL, OPTION_PRINT},
@@ -150,6 +158,14 @@ static int add_binary(struct pp_args *args, const char *path, struct pathprof_er
 	return 0;
 }
 
+static int add_value(struct pp_args *args, const char *spec, struct pathprof_error *error)
+{
+	if (args->value_cnt == PP_ARGS_VALUE_MAX)
+		return pathprof_fail(error, -EINVAL, "--value: more than %d", PP_ARGS_VALUE_MAX);
+	args->values[args->value_cnt++] = spec;
+	return 0;
+}
+
 static int take(struct pp_args *args, int option, const char *spelled, struct pathprof_error *error)
 {
 	switch (option) {
@@ -183,6 +199,11 @@ static int take(struct pp_args *args, int option, const char *spelled, struct pa
 	case OPTION_SYSROOT:
 		args->sysroot = optarg;
 		return 0;
+	case OPTION_VALUE:
+		return add_value(args, optarg, error);
+	case OPTION_VALUE_SAMPLER:
+		args->value_sampler = optarg;
+		return 0;
 	case OPTION_JSON:
 		args->json = true;
 		return 0;
@@ -214,6 +235,8 @@ static int check_record(const struct pp_args *args, struct pathprof_error *error
 		return pathprof_fail(error, -EINVAL, "--record: needs --db FILE");
 	if (args->duration_ns && !args->pid)
 		return pathprof_fail(error, -EINVAL, "--duration: a command ends by itself");
+	if (args->value_sampler && !args->value_cnt)
+		return pathprof_fail(error, -EINVAL, "--value-sampler: only with --value");
 	if (!args->pid == !args->command)
 		return pathprof_fail(error, -EINVAL, "--record: needs either -p PID or a command");
 	return 0;
@@ -244,6 +267,8 @@ static int check(struct pp_args *args, struct pathprof_error *error)
 				     "--binary, --sysroot, --json: only with --import");
 	if (args->mode == PP_ARGS_RECORD)
 		return check_record(args, error);
+	if (args->value_cnt || args->value_sampler)
+		return pathprof_fail(error, -EINVAL, "--value: only with --record");
 	if (args->command)
 		return pathprof_fail(error, -EINVAL, "%s: unexpected argument", args->command[0]);
 	if (args->pid)

@@ -29,6 +29,7 @@ struct pp_override {
 };
 #define PP_OVERRIDE_MAX    16
 #define PP_ARGS_BINARY_MAX 64
+#define PP_ARGS_VALUE_MAX  64
 
 /* Strings belong to argv. */
 struct pp_args {
@@ -39,9 +40,12 @@ struct pp_args {
 	char **command;       /* --record: NULL-terminated */
 	bool quiet;
 	bool json;
-	enum pathprof_format format; /* --import */
-	const char *import_file;     /* "-": standard input */
-	const char *sysroot;         /* NULL: none */
+	enum pathprof_format format;           /* --import */
+	const char *import_file;               /* "-": standard input */
+	const char *sysroot;                   /* NULL: none */
+	const char *values[PP_ARGS_VALUE_MAX]; /* --value */
+	unsigned int value_cnt;
+	const char *value_sampler; /* NULL: the default */
 	const char *binaries[PP_ARGS_BINARY_MAX];
 	unsigned int binary_cnt;
 	struct pp_override overrides[PP_OVERRIDE_MAX];

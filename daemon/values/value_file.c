@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See value_file.h. */
+#include "value_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../cleanup.h"
+
+static const char *const library_folders[] = {
+	"/lib/x86_64-linux-gnu",
+	"/usr/lib/x86_64-linux-gnu",
+	"/lib64",
+	"/usr/lib64",
+	"/lib",
+	"/usr/lib",
+};
+#define FOLDER_CNT (sizeof(library_folders) / sizeof(library_folders[0]))
+
+static bool is_file(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* folder/name if there is such a file. */
+static bool in_folder(const char *folder, size_t folder_len, const char *name, char *ret_path,
+		      size_t path_size)
+{
+	int len = snprintf(ret_path, path_size, "%.*s/%s", (int)folder_len, folder, name);
+
+	return len > 0 && (size_t)len < path_size && is_file(ret_path);
+}
+
+/* As execvp looks. */
+static bool in_search_path(const char *name, char *ret_path, size_t path_size)
+{
+	const char *at = getenv("PATH");
+
+	for (at = at ? at : "/bin:/usr/bin"; *at; at += *at == ':') {
+		size_t len = strcspn(at, ":");
+
+		if (in_folder(len ? at : ".", len ? len : 1, name, ret_path, path_size) &&
+		    access(ret_path, X_OK) == 0)
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+static bool in_library_folders(const char *name, char *ret_path, size_t path_size)
+{
+	for (size_t i = 0; i < FOLDER_CNT; i++)
+		if (in_folder(library_folders[i], strlen(library_folders[i]), name, ret_path,
+			      path_size))
+			return true;
+	return false;
+}
+
+/* The path of a line of /proc/PID/maps, cut at its end; NULL: it maps no file. */
+static char *mapped_path(char *line)
+{
+	char *path = strchr(line, '/');
+
+	if (path)
+		path[strcspn(path, "\n")] = '\0';
+	return path;
+}
+
+/* As the process's own root has it, where that can be reached. */
+static bool in_process(pid_t pid, const char *path, char *ret_path, size_t path_size)
+{
+	int len = snprintf(ret_path, path_size, "/proc/%d/root%s", (int)pid, path);
+
+	if (len > 0 && (size_t)len < path_size && is_file(ret_path))
+		return true;
+	len = snprintf(ret_path, path_size, "%s", path);
+	return len > 0 && (size_t)len < path_size && is_file(ret_path);
+}
+
+static bool is_mapped(pid_t pid, const char *name, char *ret_path, size_t path_size)
+{
+	_cleanup_fclose_ FILE *maps = NULL;
+	char line[PATH_MAX + 128];
+
+	snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
+	maps = fopen(line, "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		char *path = mapped_path(line);
+
+		if (path && strcmp(strrchr(path, '/') + 1, name) == 0 &&
+		    in_process(pid, path, ret_path, path_size))
+			return true;
+	}
+	return false;
+}
+
+static int own_program(const struct pp_value_target *target, char *ret_path, size_t path_size,
+		       struct pathprof_error *error)
+{
+	const char *command = target->command;
+
+	if (!command) {
+		snprintf(ret_path, path_size, "/proc/%d/exe", (int)target->pid);
+		return 0;
+	}
+	if (strchr(command, '/') && strlen(command) < path_size && is_file(command)) {
+		snprintf(ret_path, path_size, "%s", command);
+		return 0;
+	}
+	if (!strchr(command, '/') && in_search_path(command, ret_path, path_size))
+		return 0;
+	return pathprof_fail(error, -ENOENT, "%s: no such program", command);
+}
+
+int pp_value_file(const struct pp_value_target *target, const char *file, char *ret_path,
+		  size_t path_size, struct pathprof_error *error)
+{
+	if (!file[0])
+		return own_program(target, ret_path, path_size, error);
+	if (file[0] == '/' && !target->command &&
+	    in_process(target->pid, file, ret_path, path_size))
+		return 0;
+	if (strchr(file, '/')) {
+		snprintf(ret_path, path_size, "%s", file);
+		return is_file(ret_path) ? 0
+					 : pathprof_fail(error, -ENOENT, "%s: no such file", file);
+	}
+	if (!target->command && is_mapped(target->pid, file, ret_path, path_size))
+		return 0;
+	if (in_search_path(file, ret_path, path_size) ||
+	    in_library_folders(file, ret_path, path_size))
+		return 0;
+	return pathprof_fail(error, -ENOENT,
+			     "%s: neither a program of $PATH nor a library of this machine: give "
+			     "its whole path",
+			     file);
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See value_site.h. */
+#include "value_site.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../cleanup.h"
+#include "pathprof/code.h"
+#include "probe_place.h"
+
+#define NEAREST_CNT  3
+#define NEAREST_LEN  64 /* of longer names this much is compared */
+#define NEAREST_MOST 8  /* further away is not near */
+
+struct near {
+	const char *name;
+	unsigned int distance;
+};
+
+/* One walk over the symbols answers all: which it is, how many there are, what is like it. */
+struct search {
+	const char *wanted;
+	struct pathprof_code_symbol found; /* the best bound one; name NULL: none */
+	uint64_t other;                    /* where another as good one lies */
+	unsigned int found_cnt;            /* places as good as that */
+	struct near nearest[NEAREST_CNT];
+	size_t symbol_cnt;
+};
+
+static void free_code(struct pathprof_code **code)
+{
+	pathprof_code_free(*code);
+}
+
+/* ---------------------------------------------------------------- names that are like it */
+
+static unsigned int least(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+/* Letters to add, take away or change (Levenshtein). */
+static unsigned int edits(const char *a, const char *b)
+{
+	unsigned int row[NEAREST_LEN + 1];
+	size_t a_len = strnlen(a, NEAREST_LEN), b_len = strnlen(b, NEAREST_LEN);
+
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 1; i <= a_len; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= b_len; j++) {
+			unsigned int above = row[j];
+
+			row[j] = least(least(above, row[j - 1]) + 1,
+				       diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_len];
+}
+
+/* 0 is the name itself; one with it inside, as its clones are called, is near. */
+static unsigned int distance(const char *wanted, const char *name)
+{
+	if (strstr(name, wanted))
+		return 1 + least((unsigned int)(strlen(name) - strlen(wanted)) / 4, 2);
+	return edits(wanted, name) * 2;
+}
+
+static void keep_near(struct search *search, const char *name)
+{
+	struct near entry = {name, distance(search->wanted, name)};
+
+	if (entry.distance > NEAREST_MOST)
+		return;
+	for (unsigned int i = 0; i < NEAREST_CNT; i++) {
+		struct near *at = &search->nearest[i], moved = *at;
+
+		if (at->name && strcmp(at->name, entry.name) == 0)
+			return;
+		if (at->name && at->distance <= entry.distance)
+			continue;
+		*at = entry;
+		entry = moved;
+		if (!entry.name)
+			return;
+	}
+}
+
+static int look_at(void *context, const struct pathprof_code_symbol *symbol)
+{
+	struct search *search = context;
+
+	search->symbol_cnt++;
+	if (strcmp(symbol->name, search->wanted) != 0)
+		return 0;
+	if (!search->found.name || symbol->binding > search->found.binding) {
+		search->found = *symbol;
+		search->found_cnt = 1;
+	} else if (symbol->binding == search->found.binding &&
+		   symbol->start != search->found.start) {
+		search->other = symbol->start;
+		search->found_cnt++;
+	}
+	return 0;
+}
+
+static int look_near(void *context, const struct pathprof_code_symbol *symbol)
+{
+	keep_near(context, symbol->name);
+	return 0;
+}
+
+/* ": nearest: a, b", or "". */
+static const char *nearest_text(struct search *search, struct pathprof_code *code, char *text,
+				size_t size)
+{
+	size_t at = 0;
+
+	text[0] = '\0';
+	pathprof_code_symbols(code, look_near, search);
+	for (unsigned int i = 0; i < NEAREST_CNT && search->nearest[i].name && at < size; i++)
+		at += (size_t)snprintf(text + at, size - at, "%s%.60s",
+				       i ? ", " : "; nearest: ", search->nearest[i].name);
+	return text;
+}
+
+/* ---------------------------------------------------------------- the function */
+
+static int no_function(struct search *search, struct pathprof_code *code, const char *text,
+		       const char *name, struct pathprof_error *error)
+{
+	char nearest[256];
+
+	if (!search->symbol_cnt)
+		return pathprof_fail(error, -ENOENT,
+				     "--value %s: %s has no symbols: install its debug package, or "
+				     "give the function's place, 0xOFFSET",
+				     text, name);
+	return pathprof_fail(error, -ENOENT, "--value %s: no function %s in %s%s", text,
+			     search->wanted, name,
+			     nearest_text(search, code, nearest, sizeof(nearest)));
+}
+
+static int find_by_name(struct pp_value_site *site, struct pathprof_code *code, const char *text,
+			uint64_t *ret_end, struct pathprof_error *error)
+{
+	struct search search = {.wanted = site->function};
+	char nearest[256];
+
+	pathprof_code_symbols(code, look_at, &search);
+	if (!search.found.name)
+		return no_function(&search, code, text, site->name, error);
+	if (search.found_cnt > 1)
+		return pathprof_fail(error, -ENOTUNIQ,
+				     "--value %s: %u functions of that name in %s: give the place "
+				     "of one instead of the name: 0x%" PRIx64 ", 0x%" PRIx64 "...",
+				     text, search.found_cnt, site->name, search.found.start,
+				     search.other);
+	if (search.found.chosen_late)
+		return pathprof_fail(error, -ENOENT,
+				     "--value %s: which %s runs is chosen when a program starts: "
+				     "name that one%s",
+				     text, site->function,
+				     nearest_text(&search, code, nearest, sizeof(nearest)));
+	site->start = search.found.start;
+	*ret_end = search.found.end;
+	return 0;
+}
+
+static int find_by_offset(struct pp_value_site *site, struct pathprof_code *code, const char *text,
+			  uint64_t offset, uint64_t *ret_end, struct pathprof_error *error)
+{
+	const char *name = NULL;
+	uint64_t start = offset, end = 0;
+	int r = pathprof_code_function(code, offset, &name, &start);
+
+	if (r < 0 || start != offset)
+		return pathprof_fail(error, -ENOENT, "--value %s: no function begins there in %s",
+				     text, site->name);
+	site->start = start;
+	*ret_end = start + PP_PROBE_BYTES_MAX;
+	if (!name)
+		return 0;
+	snprintf(site->function, sizeof(site->function), "%s", name);
+	if (pathprof_code_find_function(code, name, &start, &end) == 0 && start == site->start)
+		*ret_end = end;
+	return 0;
+}
+
+static int place_probe(struct pp_value_site *site, uint64_t end, const char *text,
+		       struct pathprof_error *error)
+{
+	_cleanup_close_ int fd = open(site->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t len = end - site->start < PP_PROBE_BYTES_MAX ? (size_t)(end - site->start)
+							    : PP_PROBE_BYTES_MAX;
+	_cleanup_free_ uint8_t *code = malloc(PP_PROBE_BYTES_MAX);
+	ssize_t got;
+
+	if (!code)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	got = fd < 0 ? -1 : pread(fd, code, len, (off_t)site->start);
+	if (got <= 0)
+		return pathprof_fail(error, got < 0 ? -errno : -EINVAL,
+				     "--value %s: cannot read the function in %s", text,
+				     site->name);
+	site->probe =
+		site->start + pp_probe_place(code, (size_t)got, site->argument, &site->emulated);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+/* What a link of /proc leads to is a better name than the link. */
+static void name_file(struct pp_value_site *site)
+{
+	const char *root = strstr(site->path, "/root/");
+	ssize_t len = -1;
+
+	if (strncmp(site->path, "/proc/", 6) != 0) {
+		if (!realpath(site->path, site->name))
+			snprintf(site->name, sizeof(site->name), "%s", site->path);
+		return;
+	}
+	if (!root)
+		len = readlink(site->path, site->name, sizeof(site->name) - 1);
+	if (len > 0)
+		site->name[len] = '\0';
+	else
+		snprintf(site->name, sizeof(site->name), "%s", root ? root + 5 : site->path);
+}
+
+static int open_file(struct pp_value_site *site, struct pathprof_code **ret_code, const char *text,
+		     struct pathprof_error *error)
+{
+	struct pathprof_error why = {""};
+	int r = pathprof_build_id_read_file(&site->id, site->path, &why);
+
+	if (r == 0)
+		r = pathprof_code_open(ret_code, site->path, NULL, &why);
+	if (r < 0)
+		return pathprof_fail(error, r,
+				     "--value %s: %.300s: name a program or library: "
+				     "FILE:FUNCTION:ARG",
+				     text, why.text);
+	return 0;
+}
+
+int pp_value_site_find(struct pp_value_site *ret_site, const char *text,
+		       const struct pp_value_target *target, struct pathprof_error *error)
+{
+	_cleanup_(free_code) struct pathprof_code *code = NULL;
+	struct pp_value_site site = {.argument = 0};
+	struct pathprof_error why = {""};
+	struct pp_value_spec spec;
+	uint64_t end = 0;
+	int r = pp_value_spec_parse(&spec, text, error);
+
+	if (r < 0)
+		return r;
+	r = pp_value_file(target, spec.file, site.path, sizeof(site.path), &why);
+	if (r < 0)
+		return pathprof_fail(error, r, "--value %s: %.400s", text, why.text);
+	name_file(&site);
+	site.argument = spec.argument;
+	snprintf(site.function, sizeof(site.function), "%s", spec.function);
+	r = open_file(&site, &code, text, error);
+	if (r == 0)
+		r = spec.is_offset ? find_by_offset(&site, code, text, spec.offset, &end, error)
+				   : find_by_name(&site, code, text, &end, error);
+	if (r == 0)
+		r = place_probe(&site, end, text, error);
+	if (r < 0)
+		return r;
+	*ret_site = site;
+	return 0;
+}
