@@ -37,11 +37,15 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 	struct oneshot_arguments arguments;
 	char number[32];
 
-	oneshot_begin(&arguments, (size_t)options->argc + ARGUMENTS_MAX);
+	oneshot_begin(&arguments,
+		      (size_t)options->argc + 2 * (size_t)options->value_cnt + ARGUMENTS_MAX);
 	oneshot_push(&arguments, "--record");
 	oneshot_push_option(&arguments, "--db", db);
 	oneshot_push_option(&arguments, "--source", options->source);
 	oneshot_push_option(&arguments, "--overhead", options->overhead);
+	for (unsigned int i = 0; i < options->value_cnt; i++)
+		oneshot_push_option(&arguments, "--value", options->values[i]);
+	oneshot_push_option(&arguments, "--value-sampler", options->value_sampler);
 	if (options->duration_s > 0) {
 		snprintf(number, sizeof(number), "%gs", options->duration_s);
 		oneshot_push_option(&arguments, "--duration", number);

@@ -32,6 +32,7 @@ enum ctl_color {
 };
 
 #define CTL_RECORDED_MAX 64
+#define CTL_VALUE_MAX    64
 
 /* Everything the command line can say; what a verb does not accept stays as ctl_options_init. */
 struct ctl_options {
@@ -64,6 +65,12 @@ struct ctl_options {
 	const char *recorded[CTL_RECORDED_MAX]; /* --binary of import */
 	unsigned int recorded_cnt;
 
+	const char *values[CTL_VALUE_MAX]; /* --value of record */
+	unsigned int value_cnt;
+	const char *value_sampler;
+	uint32_t top; /* --top of values; 0: not said */
+	bool forget;
+
 	unsigned int events; /* enum side_kind */
 	const char *svg, *method, *baseline;
 	double threshold; /* bits; 0: the default */
@@ -93,6 +100,8 @@ struct ctl_options {
 #define CTL_OPT_REPLACE  (1U << 15)
 #define CTL_OPT_IMPORT   (1U << 16) /* --format --binary --sysroot --window --output --no-report */
 #define CTL_OPT_EXPORT   (1U << 17) /* --format --output --file --recording --old-readers */
+#define CTL_OPT_VALUES   (1U << 18) /* --since --until --window --binary --function --top --forget \
+				     */
 
 struct ctl_verb {
 	const char *name;
@@ -121,6 +130,7 @@ int cmd_record(const struct ctl_options *options);
 int cmd_show(const struct ctl_options *options);
 int cmd_status(const struct ctl_options *options);
 int cmd_top(const struct ctl_options *options);
+int cmd_values(const struct ctl_options *options);
 int cmd_vacuum(const struct ctl_options *options);
 int cmd_windows(const struct ctl_options *options);
 

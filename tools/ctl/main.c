@@ -38,6 +38,8 @@ static const struct ctl_verb verbs[] = {
 	{"baseline", "set|list|rm", "profiles to compare with: set NAME, list, rm NAME",
 	 CTL_OPT_SELECT | CTL_OPT_REPLACE, cmd_baseline},
 	{"alerts", "", "what fires, what is pending, what fired", 0, cmd_alerts},
+	{"values", "", "the values that parameters of functions had, where they were recorded",
+	 CTL_OPT_VALUES, cmd_values},
 	{"record", "-- COMMAND...", "profile one program",
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
 	{"import", "FILE|-", "what another tool recorded, as windows, paths and edges",

@@ -367,6 +367,37 @@ static int set_window_span(struct ctl_options *options, const char *value)
 	return r < 0 || ns == 0 ? -EINVAL : 0;
 }
 
+static int add_value(struct ctl_options *options, const char *value)
+{
+	if (options->value_cnt == CTL_VALUE_MAX)
+		return -ERANGE;
+	options->values[options->value_cnt++] = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_value_sampler(struct ctl_options *options, const char *value)
+{
+	options->value_sampler = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_top(struct ctl_options *options, const char *value)
+{
+	uint64_t top;
+	int r = set_number(value, 255, &top);
+
+	if (r < 0 || top == 0)
+		return r < 0 ? r : -ERANGE;
+	options->top = (uint32_t)top;
+	return 0;
+}
+
+static int set_forget(struct ctl_options *options, const char *value)
+{
+	options->forget = true;
+	return 0;
+}
+
 static const struct option_row {
 	const char *name;
 	char letter;           /* 0: none */
@@ -380,13 +411,14 @@ static const struct option_row {
 	{"color", 0, "WHEN", 0, set_color, "auto, always or never"},
 	{"help", 'h', NULL, 0, set_help, "this text"},
 	{"version", 'V', NULL, 0, set_version, "the version"},
-	{"since", 0, "TIME", CTL_OPT_SELECT, set_since,
+	{"since", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES, set_since,
 	 "windows that end after it: \"2026-11-21 10:00\", -5min, \"1h ago\", today, @EPOCH"},
-	{"until", 0, "TIME", CTL_OPT_SELECT, set_until, "windows that begin before it"},
-	{"window", 0, "ID", CTL_OPT_SELECT, set_window, "one window"},
+	{"until", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES, set_until,
+	 "windows that begin before it"},
+	{"window", 0, "ID", CTL_OPT_SELECT | CTL_OPT_VALUES, set_window, "one window"},
 	{"pid", 'p', "PID", CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_PID, set_pid, "one process"},
 	{"comm", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_comm, "processes of this name"},
-	{"binary", 0, "WHICH", CTL_OPT_SELECT | CTL_OPT_NARROW, set_binary,
+	{"binary", 0, "WHICH", CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_VALUES, set_binary,
 	 "code of this path, file name or build-id prefix"},
 	{"container", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_container,
 	 "a container, name or prefix"},
@@ -395,11 +427,19 @@ static const struct option_row {
 	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},
 	{"by", 0, "VIEW", CTL_OPT_BY, set_by, "paths, functions, edges, binaries or processes"},
 	{"source", 0, "NAME", CTL_OPT_RECORD, set_source,
-	 "branch source: auto, kmod-lbr, kmod-swlbr or step"},
+	 "branch source: auto, kmod-lbr, bpf, kmod-swlbr or step"},
 	{"overhead", 0, "PERCENT", CTL_OPT_RECORD, set_overhead,
 	 "share of CPU time to spend on it"},
 	{"function", 0, "FUNCTION", CTL_OPT_FUNCTION, set_function,
 	 "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]"},
+	{"value", 0, "WHAT", CTL_OPT_RECORD, add_value,
+	 "also the values of a parameter: [FILE:]FUNCTION:ARG, ARG 1 to 6; may be given again"},
+	{"value-sampler", 0, "SPEC", CTL_OPT_RECORD, set_value_sampler,
+	 "how values are sampled (H[PR16]1024; P1: all of them)"},
+	{"function", 0, "NAME", CTL_OPT_VALUES, set_function, "parameters of this function"},
+	{"top", 0, "N", CTL_OPT_VALUES, set_top, "so many values a line (3)"},
+	{"forget", 0, NULL, CTL_OPT_VALUES, set_forget,
+	 "delete all values from the database, and overwrite them there"},
 	{"format", 0, "FORMAT", CTL_OPT_CFG, set_format, "text, dot or svg"},
 	{"output", 'o', "FILE",
 	 CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT | CTL_OPT_EXPORT,

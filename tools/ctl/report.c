@@ -45,6 +45,24 @@ static void print_summary(FILE *out, const struct sums *sums, const char *db)
 		text_duration(held, sizeof(held), (int64_t)sums->stopped_ns), safe);
 }
 
+static int count_values(void *context, const struct pathprof_value_row *row)
+{
+	++*(size_t *)context;
+	return 0;
+}
+
+/* Not the values themselves: they were asked for, a report is not where they are looked for. */
+static void print_values(FILE *out, struct pathprof_store *store,
+			 const struct pathprof_filter *filter, const char *db)
+{
+	_cleanup_free_ char *safe = text_escape(db);
+	size_t cnt = 0;
+
+	pathprof_store_values(store, filter, count_values, &cnt, NULL);
+	if (cnt)
+		fprintf(out, "\nValues of %zu parameters: pathprofctl --db %s values\n", cnt, safe);
+}
+
 static void print_views(FILE *out, struct pathprof_store *store, struct pathprof_filter *filter,
 			const char *db)
 {
@@ -83,4 +101,6 @@ void report_print(FILE *out, const char *db, int64_t since_ns, bool json)
 		print_views(out, store, &filter, db);
 	else
 		fputs("Nothing was seen whole: run it longer or give it more --overhead.\n", out);
+	filter.limit = 0;
+	print_values(out, store, &filter, db);
 }
