@@ -11,6 +11,9 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "config/config_value.h"
+#include "track/cgroup_tree.h"
+
 #define REOPEN_FIRST_NS UINT64_C(500000000)
 #define REOPEN_MOST_NS  UINT64_C(60000000000)
 
@@ -136,7 +139,31 @@ void pp_service_account(struct pp_service *service)
 	service->track_lost_seen = track.lost;
 }
 
-static void source_config(const struct pp_service *service, struct pp_source_config *ret_config)
+/* Whom and what to sample, of all that runs. */
+static int select_samples(const struct pp_service *service, struct pp_source_config *config,
+			  struct pathprof_error *error)
+{
+	const struct pp_config *wanted = &service->config;
+	struct pp_cgroup_places places;
+	struct pp_cgroup_choice choice;
+	int r;
+
+	/* what does not read as a range was refused before */
+	if (wanted->addresses[0])
+		(void)pp_value_addresses(wanted->addresses, &config->ip_min, &config->ip_max);
+	if (!wanted->cgroup[0])
+		return 0;
+	pp_cgroup_places_read(&places, PP_CGROUP_MOUNTS);
+	r = pp_cgroup_find(&places, wanted->cgroup, &choice, error);
+	if (r)
+		return r;
+	config->cgroup = choice.id;
+	config->cgroup_level = choice.level;
+	return 0;
+}
+
+static int source_config(const struct pp_service *service, struct pp_source_config *ret_config,
+			 struct pathprof_error *error)
 {
 	*ret_config = (struct pp_source_config){
 		.only_pid = service->only_pid,
@@ -149,6 +176,7 @@ static void source_config(const struct pp_service *service, struct pp_source_con
 		.frequency_hz = (uint32_t)service->config.frequency_hz,
 		.pin = service->config.pin != 0,
 	};
+	return select_samples(service, ret_config, error);
 }
 
 void pp_service_close_source(struct pp_service *service)
@@ -221,8 +249,9 @@ int pp_service_open_source(struct pp_service *service, struct pathprof_error *er
 	struct pp_source_config config;
 	int r;
 
-	source_config(service, &config);
-	r = service->source_ops->open(&service->source, &config, error);
+	r = source_config(service, &config, error);
+	if (!r)
+		r = service->source_ops->open(&service->source, &config, error);
 	if (r < 0)
 		return r;
 	service->source_seen = (struct pp_source_stats){0};
@@ -238,14 +267,16 @@ int pp_service_open_source(struct pp_service *service, struct pathprof_error *er
 
 void pp_service_configure_source(struct pp_service *service)
 {
+	struct pathprof_error error = {""};
 	struct pp_source_config config;
 	int r;
 
 	if (!service->source)
 		return;
-	source_config(service, &config);
-	r = service->source_ops->configure(service->source, &config);
+	r = source_config(service, &config, &error);
+	if (!r)
+		r = service->source_ops->configure(service->source, &config);
 	if (r < 0)
 		pp_log(LOG_WARNING, "source %s: new settings refused: %s",
-		       service->source_ops->name, strerror(-r));
+		       service->source_ops->name, error.text[0] ? error.text : strerror(-r));
 }

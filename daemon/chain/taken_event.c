@@ -12,12 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 64
+#include "pathprof/machine.h"
 
-/* "A branch was taken" in the words of each maker; the first that this processor has is it. */
-static const char *const taken_names[] = {"BR_INST_RETIRED:NEAR_TAKEN",
-					  "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", "BR_INST_EXEC:TAKEN",
-					  "BR_RETIRED"};
+#define WORD_MAX 64
 
 /* ---------------------------------------------------------------- libpfm4 */
 
@@ -39,16 +36,14 @@ static bool encode(const char *name, struct pp_taken_event *ret_event)
 	return true;
 }
 
-static void taken_event(struct pp_taken_event *ret_event)
+/* Of the first CPU: those of hybrids differ, and an event is open on all that are like it. */
+static void taken_event(struct pp_taken_event *ret_event, const char *sysfs)
 {
-	for (size_t i = 0; i < sizeof(taken_names) / sizeof(taken_names[0]); i++)
-		if (encode(taken_names[i], ret_event))
-			return;
-	*ret_event = (struct pp_taken_event){
-		.type = PERF_TYPE_HARDWARE,
-		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-		.name = "branches",
-	};
+	struct pathprof_event event;
+
+	pathprof_taken_event(&event, 0, sysfs);
+	*ret_event = (struct pp_taken_event){.type = event.type, .config = event.config};
+	snprintf(ret_event->name, sizeof(ret_event->name), "%s", event.name);
 }
 
 /* ---------------------------------------------------------------- pmu/terms/ */
@@ -225,15 +220,15 @@ static int read_terms(struct pp_taken_event *event, char *text, const char *sysf
 	return r;
 }
 
-int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, const char *sysfs,
-			struct pathprof_error *error)
+static int find(struct pp_taken_event *ret_event, const char *text, const char *sysfs,
+		struct pathprof_error *error)
 {
 	struct pp_taken_event event = {0};
 	char copy[256];
 	int r;
 
 	if (!text || !text[0]) {
-		taken_event(ret_event);
+		taken_event(ret_event, sysfs);
 		return 0;
 	}
 	if (!strchr(text, '/')) {
@@ -249,6 +244,21 @@ int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, cons
 	r = read_terms(&event, copy, sysfs, error);
 	if (r)
 		return r;
+	*ret_event = event;
+	return 0;
+}
+
+int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, const char *sysfs,
+			struct pathprof_error *error)
+{
+	struct pathprof_machine machine;
+	struct pp_taken_event event;
+	int r = find(&event, text, sysfs, error);
+
+	if (r)
+		return r;
+	pathprof_machine_read(&machine, "");
+	event.branch_sample_type = pathprof_branch_sample_type(&machine);
 	*ret_event = event;
 	return 0;
 }

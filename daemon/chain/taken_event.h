@@ -11,15 +11,16 @@
 
 #include <stdint.h>
 
-#include "pathprof/error.h"
+#include "pathprof/machine.h"
 
-/* Where PMUs are described; tests have a directory of their own. */
-#define PP_TAKEN_EVENT_SYSFS "/sys/bus/event_source/devices"
+/* Tests have a directory of their own. */
+#define PP_TAKEN_EVENT_SYSFS PATHPROF_PMUS
 
 struct pp_taken_event {
 	uint32_t type; /* perf_event_attr.type, and so on */
 	uint64_t config, config1, config2;
-	char name[64]; /* for people */
+	uint64_t branch_sample_type; /* what to ask for of the branch stack */
+	char name[64];               /* for people */
 };
 
 /* text "" or NULL: taken branches. -EINVAL bad text, -ENOENT no such PMU, term or event. */

@@ -78,6 +78,15 @@ const struct pp_config_key pp_config_keys[] = {
 	 NULL, "",
 	 "bpf: what edges go through on their way out of the kernel, in the notation of the\n"
 	 "stratified sampler: H[PR256]2048A16, R64, T[256]1024... Empty: the first of these."},
+	{"Profile", "Cgroup", PP_CONFIG_CGROUP, false, false, FIELD(cgroup), 0,
+	 PP_CONFIG_PATTERN_MAX, NULL, "",
+	 "Only processes of this control group and of those below: a unit, as foo.service, or\n"
+	 "a path in the unified hierarchy, as /sys/fs/cgroup/system.slice. Empty: all. The\n"
+	 "sources kmod-lbr, bpf and kmod-swlbr can do it. Looked up when the source is opened."},
+	{"Profile", "Addresses", PP_CONFIG_ADDRESSES, false, false, FIELD(addresses), 0,
+	 PP_CONFIG_NAME_MAX, NULL, "",
+	 "Only samples that interrupt code at addresses from the first to the last, in hex:\n"
+	 "400000-4fffff. What led there is seen wherever it ran. Empty: all. Sources as above."},
 	{"Store", "Path", PP_CONFIG_PATH, false, false, FIELD(db_path), 0, PP_CONFIG_PATH_MAX, NULL,
 	 "",
 	 "The database. Empty: profile.db in $STATE_DIRECTORY, else in /var/lib/pathprof;\n"
@@ -246,6 +255,8 @@ static bool is_text(const struct pp_config_key *key)
 	case PP_CONFIG_COMMAND:
 	case PP_CONFIG_LISTEN:
 	case PP_CONFIG_BASELINE:
+	case PP_CONFIG_CGROUP:
+	case PP_CONFIG_ADDRESSES:
 		return true;
 	default:
 		return false;
@@ -338,6 +349,10 @@ static const char *noun(enum pp_config_type type)
 		return "an address and a port in numbers, as 127.0.0.1:9753";
 	case PP_CONFIG_BASELINE:
 		return "a baseline: letters, digits, . _ and -";
+	case PP_CONFIG_CGROUP:
+		return "a unit or a path";
+	case PP_CONFIG_ADDRESSES:
+		return "two addresses in hex, as 400000-4fffff";
 	case PP_CONFIG_TEXT:
 		return "an event, or a sampler";
 	default:
@@ -428,6 +443,8 @@ static bool is_well_formed(const struct pp_config_key *key, const char *value)
 		return is_address(value);
 	case PP_CONFIG_BASELINE:
 		return is_baseline(value);
+	case PP_CONFIG_ADDRESSES:
+		return pp_value_addresses(value, &(uint64_t){0}, &(uint64_t){0}) == 0;
 	default:
 		return true;
 	}

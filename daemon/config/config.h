@@ -65,11 +65,13 @@ struct pp_config {
 	uint64_t compress;      /* enum pp_config_compress */
 	uint64_t max_use_bytes; /* 0: no bound */
 	uint64_t keep_free_bytes;
-	uint64_t max_retention_ns;         /* 0: no bound */
-	uint64_t memory_max_bytes;         /* of the open window's tables */
-	char db_path[PP_CONFIG_PATH_MAX];  /* "": the default, see pp_config_db_path */
-	char event[PP_CONFIG_EVENT_MAX];   /* "": taken branches, as this processor counts them */
-	char sampler[PP_CONFIG_EVENT_MAX]; /* notation of the compressor, "": the source's own */
+	uint64_t max_retention_ns;          /* 0: no bound */
+	uint64_t memory_max_bytes;          /* of the open window's tables */
+	char db_path[PP_CONFIG_PATH_MAX];   /* "": the default, see pp_config_db_path */
+	char event[PP_CONFIG_EVENT_MAX];    /* "": taken branches, as this processor counts them */
+	char sampler[PP_CONFIG_EVENT_MAX];  /* notation of the compressor, "": the source's own */
+	char cgroup[PP_CONFIG_PATTERN_MAX]; /* as pp_cgroup_find takes it, "": all */
+	char addresses[PP_CONFIG_NAME_MAX]; /* as pp_value_addresses takes it, "": all */
 
 	uint64_t drift;                     /* 0 or 1 */
 	uint64_t rolling_ns;                /* what the rolling baseline spans */

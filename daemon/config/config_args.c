@@ -16,6 +16,7 @@
 const char pp_args_usage[] =
 	"Usage: pathprofd [-c FILE] [--db FILE] [--source NAME] [--overhead PERCENT]\n"
 	"                 [--window SECONDS] [--taken N] [--duration SECONDS]\n"
+	"                 [--cgroup NAME] [--addresses FIRST-LAST]\n"
 	"       pathprofd --record --db FILE [--overhead PERCENT] [--taken N] [--quiet]\n"
 	"                 [--value [FILE:]FUNCTION:ARG]... [--value-sampler SPEC]\n"
 	"                 (-p PID [--duration SECONDS] | -- COMMAND ARGUMENTS...)\n"
@@ -31,6 +32,8 @@ const char pp_args_usage[] =
 	"      --overhead PCT   share of all CPUs' time to spend (0.5%; recording: 20%)\n"
 	"      --window SPAN    how long one window lasts (1min)\n"
 	"      --taken N        taken branches in one burst (32)\n"
+	"      --cgroup NAME    only processes of this unit or control group, and those below\n"
+	"      --addresses A-B  only samples in this range of addresses, in hex\n"
 	"      --duration SPAN  stop after so long\n"
 	"      --record         profile one program, without service or root; exits as it does\n"
 	"  -p, --pid PID        record this running process and its descendants\n"
@@ -61,6 +64,8 @@ enum option_id {
 	OPTION_BINARY,
 	OPTION_SYSROOT,
 	OPTION_JSON,
+	OPTION_CGROUP,
+	OPTION_ADDRESSES,
 	OPTION_VALUE,
 	OPTION_VALUE_SAMPLER,
 	OPTION_QUIET,
@@ -82,6 +87,8 @@ static const struct option options[] = {
 	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"pid", required_argument, NULL, 'p'},
+	{"cgroup", required_argument, NULL, OPTION_CGROUP},
+	{"addresses", required_argument, NULL, OPTION_ADDRESSES},
 	{"value", required_argument, NULL, OPTION_VALUE},
 	{"value-sampler", required_argument, NULL, OPTION_VALUE_SAMPLER},
 	{"quiet", no_argument, NULL, OPTION_QUIET},
@@ -199,6 +206,10 @@ static int take(struct pp_args *args, int option, const char *spelled, struct pa
 	case OPTION_SYSROOT:
 		args->sysroot = optarg;
 		return 0;
+	case OPTION_CGROUP:
+		return override(args, "Profile", "Cgroup", optarg, error);
+	case OPTION_ADDRESSES:
+		return override(args, "Profile", "Addresses", optarg, error);
 	case OPTION_VALUE:
 		return add_value(args, optarg, error);
 	case OPTION_VALUE_SAMPLER:

@@ -22,6 +22,8 @@ enum pp_config_type {
 	PP_CONFIG_COMMAND,
 	PP_CONFIG_LISTEN,
 	PP_CONFIG_BASELINE,
+	PP_CONFIG_CGROUP,
+	PP_CONFIG_ADDRESSES,
 };
 
 struct pp_config_key {

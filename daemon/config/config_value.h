@@ -21,6 +21,8 @@ int pp_value_size(const char *text, uint64_t *ret_value);
 int pp_value_count(const char *text, uint64_t *ret_value);
 /* "0.01": millionths. */
 int pp_value_decimal(const char *text, uint64_t *ret_value);
+/* "400000-4fffff", in hex with or without 0x: first and last of a range. */
+int pp_value_addresses(const char *text, uint64_t *ret_first, uint64_t *ret_last);
 /* choices: NULL-terminated; the value is the index. */
 int pp_value_choice(const char *text, const char *const *choices, uint64_t *ret_value);
 /* yes, true, on, 1; no, false, off, 0. */

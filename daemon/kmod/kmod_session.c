@@ -5,15 +5,11 @@
  * Workload: one when the source is opened, and one for each change of settings. One thread. Source:
  * pathprof/kmod_abi.h, docs/kmod.md.
  */
-#include <linux/perf_event.h>
-
 #include "kmod_source.h"
 
 #define TAKEN_DEFAULT   32
 #define RATE_DEFAULT_HZ 99
 #define TAKEN_PER_S     UINT64_C(500000000) /* of a busy CPU, by order of magnitude */
-#define BRANCH_TYPES                                                                               \
-	(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE)
 
 static uint64_t rate_hz(const struct pp_kmod_source *source)
 {
@@ -46,7 +42,7 @@ static void fill_lbr(const struct pp_kmod_source *source, struct pathprof_kmod_s
 	start->pmu_config = source->event.config;
 	start->pmu_config1 = source->event.config1;
 	start->pmu_config2 = source->event.config2;
-	start->branch_sample_type = BRANCH_TYPES;
+	start->branch_sample_type = source->event.branch_sample_type;
 	if (source->reader.counts)
 		start->profiles = PATHPROF_PROFILE_EDGES;
 }
@@ -57,6 +53,9 @@ int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *
 		.version = PATHPROF_KMOD_VERSION,
 		.source = source->base.ops->source,
 		.budget_ppm = pp_kmod_clamp(source->config.overhead_ppm, 1, PATHPROF_BUDGET_MAX),
+		.ip_min = source->config.ip_min,
+		.ip_max = source->config.ip_max,
+		.cgroup = source->config.cgroup,
 	};
 
 	if (pp_kmod_is_lbr(source))

@@ -318,9 +318,14 @@ static int await_answer(struct step_source *source, struct pathprof_error *error
 int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_config *config,
 			uint32_t flags, struct pathprof_error *error)
 {
-	struct step_source *source = calloc(1, sizeof(*source));
+	struct step_source *source;
 	int code;
 
+	if (config->cgroup || config->ip_max)
+		return pathprof_fail(error, -EOPNOTSUPP,
+				     "step: Cgroup= and Addresses= take a source that samples in "
+				     "the kernel: kmod-lbr, bpf or kmod-swlbr");
+	source = calloc(1, sizeof(*source));
 	if (!source)
 		return pathprof_fail(error, -ENOMEM, "step: out of memory");
 	source->base.ops = &pp_source_step;

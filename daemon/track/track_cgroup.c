@@ -20,8 +20,6 @@ struct part {
 	size_t len;
 };
 
-enum rank { RANK_NONE, RANK_SERVICE, RANK_CONTAINER };
-
 static bool cut_prefix(struct part *part, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -90,9 +88,9 @@ static bool is_service(const struct part *part)
 }
 
 /* The best part of one cgroup path. */
-static enum rank rank_path(struct part path, struct part *ret_best)
+static enum pp_cgroup_rank rank_path(struct part path, struct part *ret_best)
 {
-	enum rank best = RANK_NONE;
+	enum pp_cgroup_rank best = PP_CGROUP_RANK_NONE;
 	struct part parent = {"", 0};
 
 	while (path.len) {
@@ -101,10 +99,10 @@ static enum rank rank_path(struct part path, struct part *ret_best)
 		struct part taken = at;
 
 		if (take_container_id(&taken) || take_machine(&taken, &parent)) {
-			best = RANK_CONTAINER;
+			best = PP_CGROUP_RANK_CONTAINER;
 			*ret_best = taken;
-		} else if (best < RANK_CONTAINER && is_service(&at)) {
-			best = RANK_SERVICE;
+		} else if (best < PP_CGROUP_RANK_CONTAINER && is_service(&at)) {
+			best = PP_CGROUP_RANK_SERVICE;
 			*ret_best = at;
 		}
 		parent = at;
@@ -140,9 +138,18 @@ static void put_name(const struct part *part, char *name, size_t size)
 	name[out] = 0;
 }
 
+enum pp_cgroup_rank pp_cgroup_rank(const char *path, char *name, size_t size)
+{
+	struct part part = {"", 0};
+	enum pp_cgroup_rank rank = rank_path((struct part){path, strlen(path)}, &part);
+
+	put_name(&part, name, size);
+	return rank;
+}
+
 char *pp_cgroup_parse(const char *text, char *name, size_t size)
 {
-	enum rank best = RANK_NONE;
+	enum pp_cgroup_rank best = PP_CGROUP_RANK_NONE;
 	struct part best_part = {"", 0};
 
 	while (*text) {
@@ -155,7 +162,7 @@ char *pp_cgroup_parse(const char *text, char *name, size_t size)
 		if (second) {
 			struct part part = {"", 0};
 			struct part path = {second + 1, len - (size_t)(second + 1 - text)};
-			enum rank rank = rank_path(path, &part);
+			enum pp_cgroup_rank rank = rank_path(path, &part);
 
 			if (rank > best) {
 				best = rank;

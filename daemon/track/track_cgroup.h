@@ -12,6 +12,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#define PP_CGROUP_NAME_MAX 128
+
+/* What a path tells of, the better the more. */
+enum pp_cgroup_rank {
+	PP_CGROUP_RANK_NONE,
+	PP_CGROUP_RANK_SERVICE,
+	PP_CGROUP_RANK_CONTAINER,
+};
+
+/* From one path, as "/system.slice/foo.service"; name holds size bytes, "" for none. */
+enum pp_cgroup_rank pp_cgroup_rank(const char *path, char *name, size_t size);
 /* From the text of /proc/PID/cgroup; name holds size bytes, "" for none. Returns name. */
 char *pp_cgroup_parse(const char *text, char *name, size_t size);
 /* -ESRCH when there is no such process. */

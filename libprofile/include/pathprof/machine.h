@@ -46,6 +46,31 @@ struct pathprof_machine {
 /* Of this machine and thread. root: "", or the directory that /proc and /sys lie below (tests). */
 void pathprof_machine_read(struct pathprof_machine *ret_machine, const char *root);
 
+/* ---------------------------------------------------------------- the event */
+
+/* Where PMUs are described. */
+#define PATHPROF_PMUS "/sys/bus/event_source/devices"
+
+struct pathprof_event {
+	uint32_t type; /* perf_event_attr.type, and so on */
+	uint64_t config;
+	bool counts_taken; /* false: all branches, where a processor has no event of those taken */
+	char name[64];     /* for people */
+};
+
+/*
+ * "A branch was taken" as that CPU's processor counts it: by libpfm4's name for it, or for
+ * processors that libpfm4 does not know yet, by its maker's manual; else the kernel's event for
+ * branches. CPUs of hybrids differ. pmus: PATHPROF_PMUS, or a directory like it.
+ */
+void pathprof_taken_event(struct pathprof_event *ret_event, uint32_t cpu, const char *pmus);
+
+/*
+ * What to ask for of a branch stack on this machine: user space's branches and, where there is a
+ * way to have them, their kinds. PERF_SAMPLE_BRANCH_*.
+ */
+uint64_t pathprof_branch_sample_type(const struct pathprof_machine *machine);
+
 /* ---------------------------------------------------------------- refusals */
 
 /* What the kernel was asked for. */
