@@ -73,6 +73,14 @@ static uint64_t slice_budget_ns(const struct pp_source_config *config)
 	return (config->overhead_ppm << SLICE_SHIFT) / 1000000;
 }
 
+static bool fits_kernel(const struct pathprof_compress_form *form)
+{
+	uint32_t ways = form->sampler == PP_SAMPLER_TAGGED ? form->ways : 1;
+
+	return !form->front_size && form->assoc_size <= PP_ASSOC_MAX &&
+	       (ways << form->bits) <= PP_SPLIT_MAX;
+}
+
 static int read_notation(const char *notation, struct pp_compress_config *ret_config,
 			 struct pathprof_error *error)
 {
@@ -81,8 +89,7 @@ static int read_notation(const char *notation, struct pp_compress_config *ret_co
 
 	if (r)
 		return r;
-	if (form.front_size || form.assoc_size > PP_ASSOC_MAX || (1u << form.bits) > PP_SPLIT_MAX ||
-	    (form.ways << form.bits) > PP_SPLIT_MAX)
+	if (!fits_kernel(&form))
 		return pathprof_fail(
 			error, -EINVAL,
 			"Sampler=%s: a kernel has room for 2048 substreams and A16, and "

@@ -76,15 +76,15 @@ service_swlbr() {
 # Hardware's branch stacks, of the very program that runs: cut out of its truth and handed to the
 # test PMU, which strikes whatever runs. What it strikes besides gets a stranger's branches, which
 # its code does not bear out.
-lbr_settings() { # COMPRESS
-	printf '[Profile]\nSource=kmod-lbr\nEvent=pathprof_test/config=0x820/\nCompress=%s\n' "$1"
+lbr_settings() { # SOURCE COMPRESS
+	printf '[Profile]\nSource=%s\nEvent=pathprof_test/config=0x820/\nCompress=%s\n' "$1" "$2"
 	printf 'FrequencyHz=700\nOverhead=40%%\nWindowSec=2\n'
 }
 
-service_lbr() { # NAME COMPRESS EDGES-OVERLAP PATHS-OVERLAP CHECK-OPTIONS...
-	local name=$1 pid file=/tmp/$1.db edges=$3 paths=$4
-	lbr_settings "$2" >/tmp/lbr.conf
-	shift 4
+service_profile() { # SOURCE NAME COMPRESS EDGES-OVERLAP PATHS-OVERLAP CHECK-OPTIONS...
+	local name=$2 pid file=/tmp/$2.db edges=$4 paths=$5
+	lbr_settings "$1" "$3" >/tmp/lbr.conf
+	shift 5
 	./vmflow "$endless" >/tmp/out &
 	pid=$!
 	if ! profile_until 2500 "$file" -c /tmp/lbr.conf; then
@@ -107,8 +107,8 @@ service_hardware() {
 		return
 	fi
 	# One edge in 256 is told, so a few seconds know them less well.
-	service_lbr service_lbr_counts yes 0.6 0.85 -w
-	service_lbr service_lbr_windows no 0.9 0.9
+	service_profile kmod-lbr service_lbr_counts yes 0.6 0.85 -w
+	service_profile kmod-lbr service_lbr_windows no 0.9 0.9
 }
 
 # Whether the device can be had: by a daemon that takes it and ends.
@@ -215,6 +215,7 @@ service_doctor() {
 service_swlbr
 service_killed
 service_hardware
+. ./bpf_service.sh
 # What follows is the same on every kernel: the first has it all.
 if [ "$vm_windows" -ge 1000 ]; then
 	service_reload

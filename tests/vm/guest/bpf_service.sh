@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by service.sh: the same by the BPF program, on the test PMU's stacks, where no module of
+# ours need be loaded.
+
+# One number out of the status row's counters.
+counter() { status_figure "$1" "$2"; }
+
+bpf_settings() { # SAMPLES-A-SECOND
+	printf '[Profile]\nSource=bpf\nEvent=pathprof_test/config=0x820/\n'
+	printf 'FrequencyHz=%s\nOverhead=40%%\nWindowSec=2\n' "$1"
+}
+
+# The programs' run time as the kernel counts it, out of a daemon's descriptors.
+kernel_run_ns() { # PID
+	cat /proc/"$1"/fdinfo/* 2>/dev/null | sed -n 's/^run_time_ns:[^0-9]*//p' |
+		awk '{ sum += $1 } END { printf "%d", sum }'
+}
+
+# CPU time of a process, threads and all, in nanoseconds. Ticks are of 10 ms.
+process_ns() { awk '{ printf "%d", ($14 + $15) * 10000000 }' "/proc/$1/stat"; }
+
+# within NAME A B: A is B, give or take a fifth.
+within() {
+	if awk -v a="$2" -v b="$3" 'BEGIN { exit !(b > 0 && a >= 0.8 * b && a <= 1.2 * b) }'; then
+		ok "$1 ($2 told, $3 by the kernel)"
+	else
+		not_ok "$1" "$2 told, $3 by the kernel"
+	fi
+}
+
+# A thousand samples a second over two hundred processes: how much memory and time the daemon takes,
+# by its own account and by the kernel's.
+bpf_budget() {
+	local pid i children= run_ns self_ns wall rss samples
+	for i in $(seq 200); do
+		./vmflow "$endless" >/tmp/out 2>&1 &
+		children="$children $!"
+	done
+	echo 1 >/proc/sys/kernel/bpf_stats_enabled
+	bpf_settings 350 >/tmp/bpf.conf
+	./pathprofd -c /tmp/bpf.conf --db /tmp/budget.db 2>/tmp/daemon &
+	pid=$!
+	sleep 12
+	# The status row is written once a second; what is read here belongs to the same second.
+	run_ns=$(kernel_run_ns $pid)
+	self_ns=$(process_ns $pid)
+	wall=$(show /tmp/budget.db status --json)
+	rss=$(awk '/^VmHWM/ { print $2 }' /proc/$pid/status)
+	kill -TERM $pid
+	wait $pid
+	kill -9 $children
+	wait 2>/dev/null
+	echo 0 >/proc/sys/kernel/bpf_stats_enabled
+	echo "$wall" >/tmp/status.json
+	samples=$(sed -nE 's/.*"samples": ([0-9]+).*/\1/p' /tmp/status.json | head -1)
+	echo "#   samples $samples, run time $run_ns ns, daemon $self_ns ns, $rss KiB at most"
+	if [ "${samples:-0}" -ge 5000 ]; then ok "bpf_rate ($samples samples in 12 s)"; else
+		not_ok bpf_rate "$samples samples in 12 s"
+	fi
+	if [ "${rss:-99999}" -le 32768 ]; then ok "bpf_resident ($rss KiB)"; else
+		not_ok bpf_resident "$rss KiB"
+	fi
+	within bpf_spent "$(sed -nE 's/.*"spent_ns": ([0-9]+).*/\1/p' /tmp/status.json | head -1)" "$run_ns"
+	within bpf_daemon_cpu "$(awk -v self="$self_ns" '
+		match($0, /"daemon_cpu_ratio": [0-9.e-]+/) { ratio = substr($0, RSTART + 20, RLENGTH - 20) }
+		match($0, /"started_ns": [0-9]+/) { begin = substr($0, RSTART + 14, RLENGTH - 14) }
+		match($0, /"updated_ns": [0-9]+/) { end = substr($0, RSTART + 14, RLENGTH - 14) }
+		match($0, /"cpus": [0-9]+/) { cpus = substr($0, RSTART + 8, RLENGTH - 8) }
+		END { printf "%d", ratio * (end - begin) * cpus }' /tmp/status.json)" "$self_ns"
+	show /tmp/budget.db processes --json | grep -c '"comm": "vmflow"' >/tmp/processes
+	if [ "$(cat /tmp/processes)" -ge 150 ]; then ok "bpf_processes ($(cat /tmp/processes))"; else
+		not_ok bpf_processes "$(cat /tmp/processes) of 200 seen"
+	fi
+}
+
+# A CPU that goes and comes back is sampled again, and what its tables held is not lost.
+bpf_hotplug() {
+	local pid before after
+	bpf_settings 700 >/tmp/bpf.conf
+	taskset 2 ./vmflow "$endless" >/tmp/out 2>&1 &
+	child=$!
+	./pathprofd -c /tmp/bpf.conf --db /tmp/hotplug.db 2>/tmp/daemon &
+	pid=$!
+	sleep 3
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	sleep 6
+	before=$(status_figure /tmp/hotplug.db samples)
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	taskset -p 2 $child >/dev/null 2>&1
+	sleep 12
+	after=$(status_figure /tmp/hotplug.db samples)
+	kill -TERM $pid
+	if wait $pid && [ "$(status_figure /tmp/hotplug.db source_deaths)" = 0 ]; then
+		ok "bpf_hotplug ($before samples, then $after)"
+	else
+		not_ok bpf_hotplug "$(tail -2 /tmp/daemon | tr '\n' ';')"
+	fi
+	kill -9 $child
+	wait $child 2>/dev/null
+}
+
+# What the kernel refuses is one line, and the next source takes over.
+bpf_refused() {
+	printf '[Profile]\nSource=bpf\nSampler=H[P1]7\n' >/tmp/bpf.conf
+	printf 'Event=pathprof_test/config=0x820/\n' >>/tmp/bpf.conf
+	if ./pathprofd -c /tmp/bpf.conf --db /tmp/refused.db --duration 1 2>/tmp/daemon; then
+		not_ok bpf_sampler "taken: $(cat /tmp/daemon)"
+	elif [ "$(grep -c . /tmp/daemon)" = 1 ]; then
+		ok "bpf_sampler ($(cat /tmp/daemon))"
+	else
+		not_ok bpf_sampler "said: $(cat /tmp/daemon)"
+	fi
+	if ./pathprofd --source bpf --db /tmp/refused.db --duration 1 2>/tmp/daemon; then
+		not_ok bpf_no_hardware "taken: $(cat /tmp/daemon)"
+	elif grep -q 'branch stack' /tmp/daemon; then
+		ok "bpf_no_hardware ($(head -1 /tmp/daemon))"
+	else
+		not_ok bpf_no_hardware "said: $(cat /tmp/daemon)"
+	fi
+}
+
+# Another notation, chosen when the program is loaded.
+bpf_notation() {
+	bpf_settings 700 >/tmp/bpf.conf
+	echo 'Sampler=T[16]512' >>/tmp/bpf.conf
+	./vmflow "$endless" >/tmp/out 2>&1 &
+	child=$!
+	if profile_until 1500 /tmp/notation.db -c /tmp/bpf.conf; then
+		extract /tmp/notation.db
+		run_check bpf_notation ./vmprofile -o 0.6 -p 0.85 -w /tmp/long.truth - $base /tmp/edges /tmp/paths
+	else
+		not_ok bpf_notation "$(tail -2 /tmp/daemon | tr '\n' ';')"
+	fi
+	kill -9 $child
+	wait $child 2>/dev/null
+}
+
+service_profile bpf service_bpf yes 0.6 0.85 -w
+if [ "$vm_windows" -ge 1000 ]; then
+	bpf_budget
+	bpf_notation
+	bpf_refused
+	bpf_hotplug
+fi
