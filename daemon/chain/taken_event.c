@@ -39,7 +39,7 @@ static bool encode(const char *name, struct pp_taken_event *ret_event)
 /* Of the first CPU: those of hybrids differ, and an event is open on all that are like it. */
 static void taken_event(struct pp_taken_event *ret_event, const char *sysfs)
 {
-	struct pathprof_event event;
+	struct pathprof_hardware_event event;
 
 	pathprof_taken_event(&event, 0, sysfs);
 	*ret_event = (struct pp_taken_event){.type = event.type, .config = event.config};

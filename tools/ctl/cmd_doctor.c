@@ -13,10 +13,27 @@
 
 static const char *const state_names[] = {"ok", "no", "warn"};
 
+/* Needs both: the event on every CPU, and the program that it runs. */
+static bool add_source_bpf(struct facts *facts)
+{
+	bool no_event = facts->branch_stacks_code != 0;
+	int code = no_event ? facts->branch_stacks_code : facts->bpf_code;
+	struct pathprof_refused refused = pathprof_explain(
+		no_event ? PATHPROF_ASK_BRANCH_STACK : PATHPROF_ASK_BPF, code, &facts->machine);
+	_cleanup_free_ char *why = ctl_printf("%s: %s", refused.code, refused.why);
+
+	if (code == 0)
+		fact_value(facts_add(facts, FACT_OK, "source bpf", NULL, NULL), "yes");
+	else
+		fact_value(facts_add(facts, FACT_NO, "source bpf", why, refused.change), "no");
+	return code == 0;
+}
+
 /* As pathprofd picks with Source=auto: the best that can run here. */
 static bool add_source(struct facts *facts)
 {
 	const char *taken = facts->module_in_use ? ", in use now" : "";
+	bool bpf = add_source_bpf(facts);
 #ifdef __x86_64__
 	bool can_step = facts->can_step;
 #else
@@ -26,6 +43,9 @@ static bool add_source(struct facts *facts)
 	if (facts->module && facts->branch_stack)
 		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
 			   "kmod-lbr (branch stack by hardware)%s", taken);
+	else if (bpf)
+		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
+			   "bpf (branch stack by hardware, counted in the kernel)");
 	else if (facts->module)
 		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
 			   "kmod-swlbr (branches by debug traps, in the kernel)%s", taken);
@@ -38,7 +58,7 @@ static bool add_source(struct facts *facts)
 				     "no source can run here: see single steps",
 				     "what the lines above say"),
 			   "none");
-	return facts->module || can_step;
+	return facts->module || bpf || can_step;
 }
 
 static void print_fact(const struct fact *fact)
@@ -92,6 +112,7 @@ int cmd_doctor(const struct ctl_options *options)
 
 	if (r)
 		return r;
+	pathprof_machine_read(&facts.machine, "");
 	doctor_machine(&facts);
 	doctor_perf(&facts);
 	doctor_module(&facts);

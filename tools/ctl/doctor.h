@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "ctl.h"
+#include "pathprof/machine.h"
 
 enum fact_state {
 	FACT_OK,
@@ -29,9 +30,12 @@ struct fact {
 struct facts {
 	struct fact *list;
 	size_t cnt;
+	struct pathprof_machine machine; /* what refusals are explained by */
 	/* what the source depends on */
 	bool can_step, clock_sampling;
 	bool branch_stack;          /* perf has one for this processor's event */
+	int branch_stacks_code;     /* 0: of each CPU; else -errno of the first that is refused */
+	int bpf_code;               /* 0: a program that samples loads; else -errno */
 	bool module, module_in_use; /* its device can be had; somebody has it */
 };
 
@@ -44,7 +48,7 @@ struct fact *facts_add(struct facts *facts, enum fact_state state, const char *n
 		       const char *why, const char *change);
 void fact_value(struct fact *fact, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Each adds its facts. */
+/* Each adds its facts; the machine was read before. */
 void doctor_machine(struct facts *facts);
 void doctor_perf(struct facts *facts);
 void doctor_module(struct facts *facts);

@@ -41,22 +41,20 @@ static void add_loading(struct facts *facts)
 		fact_value(facts_add(facts, FACT_OK, "module loading", NULL, NULL), "possible");
 }
 
-/* The word in brackets: "none [integrity] confidentiality". */
 static void add_lockdown(struct facts *facts)
 {
-	_cleanup_free_ char *line = ctl_read_line("/sys/kernel/security/lockdown");
-	char *word = line ? strchr(line, '[') : NULL;
+	static const char *const names[] = {"none", "integrity", "confidentiality"};
+	bool confidential = facts->machine.lockdown == PATHPROF_LOCKDOWN_CONFIDENTIALITY;
+	const char *why = confidential ? "only signed modules load, and BPF may not read the "
+					 "kernel's memory"
+				       : "only signed modules load";
 
-	if (word)
-		word[strcspn(word, "]")] = 0;
-	if (!word || !strcmp(word, "[none"))
-		fact_value(facts_add(facts, FACT_OK, "kernel lockdown", NULL, NULL), "none");
-	else
-		fact_value(facts_add(facts, FACT_WARN, "kernel lockdown",
-				     "only signed modules load; confidentiality also stops BPF and "
-				     "perf from reading kernel memory",
-				     "a signed module with an enrolled key (mokutil --import)"),
-			   "%s", word + 1);
+	if (facts->machine.lockdown == PATHPROF_LOCKDOWN_NONE)
+		why = NULL;
+	fact_value(
+		facts_add(facts, why ? FACT_WARN : FACT_OK, "kernel lockdown", why,
+			  why ? "a signed module with an enrolled key (mokutil --import)" : NULL),
+		"%s", names[facts->machine.lockdown]);
 }
 
 /* An EFI variable: four bytes of attributes, then the value. */

@@ -5,17 +5,12 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
-#include <perfmon/pfmlib.h>
-#include <perfmon/pfmlib_perf_event.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 
 #define BRANCH_STACK "branch stack"
-#define PARANOID     "/proc/sys/kernel/perf_event_paranoid"
 
 /* pid 0 and any CPU: this thread; pid -1: everything on one CPU. 0 or -errno. */
 static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -26,105 +21,103 @@ static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return fd < 0 ? -errno : 0;
 }
 
-/*
- * Fills attr with "a branch was taken" as this processor counts it. Returns the event's name,
- * NULL when libpfm4 knows none for it: then attr is the kernel's generic branch event.
- */
-static const char *taken_event(struct perf_event_attr *attr)
-{
-	static const char *const names[] = {"BR_INST_RETIRED:NEAR_TAKEN",
-					    "RETIRED_TAKEN_BRANCH_INSTRUCTIONS",
-					    "BR_INST_EXEC:TAKEN", "BR_RETIRED"};
-
-	*attr = (struct perf_event_attr){.size = sizeof(*attr)};
-	for (size_t i = 0; pfm_initialize() == PFM_SUCCESS && i < sizeof(names) / sizeof(names[0]);
-	     i++) {
-		pfm_perf_encode_arg_t arg = {.attr = attr, .size = sizeof(arg)};
-
-		if (pfm_get_os_event_encoding(names[i], PFM_PLM3, PFM_OS_PERF_EVENT, &arg) ==
-		    PFM_SUCCESS)
-			return names[i];
-		*attr = (struct perf_event_attr){.size = sizeof(*attr)};
-	}
-	attr->type = PERF_TYPE_HARDWARE;
-	attr->config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
-	return NULL;
-}
-
-static const struct refusal {
-	int code;
-	const char *why, *change;
-} refusals[] = {
-	{-ENOENT, "ENOENT: the kernel has no hardware counters here",
-	 "bare metal, or a virtual machine that is given a PMU"},
-	{-ENODEV, "ENODEV: the kernel has no hardware counters here",
-	 "bare metal, or a virtual machine that is given a PMU"},
-	{-EOPNOTSUPP, "EOPNOTSUPP: counters work, but this PMU keeps no branch stack",
-	 "a processor with LBR (Intel), LbrExtV2 or BRS (AMD), or BRBE (Arm), not hidden by the "
-	 "hypervisor"},
-	{-EACCES, "EACCES: not permitted",
-	 "CAP_PERFMON, or a lower kernel.perf_event_paranoid (2: own programs, 0: every CPU)"},
-	{-EPERM, "EPERM: not permitted", "CAP_PERFMON, or a seccomp profile that allows it"},
-	{-EINVAL, "EINVAL: the kernel refuses a branch stack on this event",
-	 "a newer kernel, or a processor that records branches on this event"},
-	{-EBUSY, "EBUSY: another user holds the counters", "stop it"},
-	{-ENOSYS, "ENOSYS: this kernel is built without perf events",
-	 "a kernel with CONFIG_PERF_EVENTS"},
-};
-
+/* What the kernel said, in the words that the daemon has for it. */
 static struct fact *add_refusal(struct facts *facts, enum fact_state state, const char *name,
-				int code)
+				enum pathprof_ask ask, int code)
 {
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
-		if (refusals[i].code == code)
-			return facts_add(facts, state, name, refusals[i].why, refusals[i].change);
-	return facts_add(facts, state, name, strerror(-code), NULL);
+	struct pathprof_refused refused = pathprof_explain(ask, code, &facts->machine);
+	_cleanup_free_ char *why = ctl_printf("%s: %s", refused.code, refused.why);
+
+	return facts_add(facts, state, name, why, refused.change);
 }
 
+static int try_branch_stack(const struct facts *facts, const struct pathprof_hardware_event *event,
+			    pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = event->type,
+		.config = event->config,
+		.sample_period = 1000003,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK,
+		.branch_sample_type = pathprof_branch_sample_type(&facts->machine),
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = 1,
+	};
+
+	return try_open(&attr, pid, cpu);
+}
+
+/* Of this program alone: whether there is one at all. */
 static void add_branch_stack(struct facts *facts)
 {
-	struct perf_event_attr attr;
-	const char *event = taken_event(&attr);
+	struct pathprof_hardware_event event;
 	struct fact *fact;
 	int r;
 
-	attr.sample_period = 1000003;
-	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK;
-	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
-	attr.disabled = 1;
-	r = try_open(&attr, 0, -1);
+	pathprof_taken_event(&event, 0, PATHPROF_PMUS);
+	r = try_branch_stack(facts, &event, 0, -1);
 	facts->branch_stack = r == 0;
-	if (r == 0) {
-		fact = facts_add(facts, FACT_OK, BRANCH_STACK, NULL, NULL);
-		fact_value(fact, "by hardware, on %s", event ? event : "branches");
-		return;
+	if (r == 0)
+		fact = facts_add(facts, event.counts_taken ? FACT_OK : FACT_WARN, BRANCH_STACK,
+				 event.counts_taken ? NULL
+						    : "no event of this processor counts branches "
+						      "that were taken: windows come where any "
+						      "branch runs",
+				 NULL);
+	else
+		fact = add_refusal(facts, FACT_NO, BRANCH_STACK, PATHPROF_ASK_BRANCH_STACK, r);
+	fact_value(fact, r == 0 ? "by hardware, on %s" : "none for %s", event.name);
+}
+
+/* On every CPU, as a source opens it. */
+static void add_branch_stacks(struct facts *facts)
+{
+	long cpu_cnt = sysconf(_SC_NPROCESSORS_CONF), opened = 0;
+	struct pathprof_hardware_event event;
+	int r = 0, cpu;
+
+	for (cpu = 0; cpu < cpu_cnt && !r; cpu++) {
+		pathprof_taken_event(&event, (uint32_t)cpu, PATHPROF_PMUS);
+		r = try_branch_stack(facts, &event, -1, cpu);
+		opened += r == 0;
+		/* it is offline */
+		if (r == -ENODEV && facts->machine.has_counters)
+			r = 0;
 	}
-	fact = add_refusal(facts, FACT_NO, BRANCH_STACK, r);
-	fact_value(fact, "none for %s", event ? event : "branches");
+	facts->branch_stacks_code = r ? r : opened ? 0 : -ENODEV;
+	/* the line above it says the same where there is none at all */
+	if (!facts->branch_stack)
+		return;
+	if (r)
+		fact_value(
+			add_refusal(facts, FACT_NO, "branch stacks", PATHPROF_ASK_BRANCH_STACK, r),
+			"of one's own programs only: CPU %d as a whole is refused", cpu - 1);
+	else
+		fact_value(facts_add(facts, FACT_OK, "branch stacks", NULL, NULL), "of %ld CPUs",
+			   opened);
 }
 
 static void add_paranoid(struct facts *facts)
 {
-	_cleanup_free_ char *text = ctl_read_line(PARANOID);
-	long level = text ? strtol(text, NULL, 10) : 0;
+	int level = facts->machine.paranoid;
 	bool privileged = doctor_capable(CAP_PERFMON) || doctor_capable(CAP_SYS_ADMIN);
 
-	if (!text) {
+	if (level == PATHPROF_NO_SETTING) {
 		facts_add(facts, FACT_NO, "perf_event_paranoid", "this kernel has no perf events",
 			  "a kernel with CONFIG_PERF_EVENTS");
 		return;
 	}
 	if (privileged || level < 1)
-		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL), "%ld%s",
+		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL), "%d%s",
 			   level, privileged ? ", CAP_PERFMON held" : "");
 	else
 		fact_value(facts_add(facts, FACT_WARN, "perf_event_paranoid",
 				     level <= 2 ? "only one's own processes, user code"
 						: "no perf events without CAP_PERFMON",
 				     "run as root or with CAP_PERFMON, or lower it to 0"),
-			   "%ld", level);
+			   "%d", level);
 }
 
 static void add_clock(struct facts *facts)
@@ -146,10 +139,11 @@ static void add_clock(struct facts *facts)
 		fact_value(facts_add(facts, FACT_OK, "clock sampling", NULL, NULL),
 			   "sampler cpu-clock");
 	else if (own == 0)
-		fact_value(add_refusal(facts, FACT_WARN, "clock sampling", r),
+		fact_value(add_refusal(facts, FACT_WARN, "clock sampling", PATHPROF_ASK_EVENT, r),
 			   "sampler cpu-clock for one's own programs, /proc for the rest");
 	else
-		fact_value(add_refusal(facts, FACT_WARN, "clock sampling", own), "sampler /proc");
+		fact_value(add_refusal(facts, FACT_WARN, "clock sampling", PATHPROF_ASK_EVENT, own),
+			   "sampler /proc");
 }
 
 static void add_tracker(struct facts *facts)
@@ -179,7 +173,7 @@ static void add_tracker(struct facts *facts)
 				     "Linux 5.12 or later"),
 			   "build-ids read from the files");
 	} else {
-		fact_value(add_refusal(facts, FACT_WARN, "mapping events", r),
+		fact_value(add_refusal(facts, FACT_WARN, "mapping events", PATHPROF_ASK_EVENT, r),
 			   "none: /proc alone, short-lived programs are missed");
 	}
 }
@@ -187,6 +181,7 @@ static void add_tracker(struct facts *facts)
 void doctor_perf(struct facts *facts)
 {
 	add_branch_stack(facts);
+	add_branch_stacks(facts);
 	add_paranoid(facts);
 	add_clock(facts);
 	add_tracker(facts);

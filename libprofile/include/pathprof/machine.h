@@ -51,7 +51,7 @@ void pathprof_machine_read(struct pathprof_machine *ret_machine, const char *roo
 /* Where PMUs are described. */
 #define PATHPROF_PMUS "/sys/bus/event_source/devices"
 
-struct pathprof_event {
+struct pathprof_hardware_event {
 	uint32_t type; /* perf_event_attr.type, and so on */
 	uint64_t config;
 	bool counts_taken; /* false: all branches, where a processor has no event of those taken */
@@ -63,7 +63,8 @@ struct pathprof_event {
  * processors that libpfm4 does not know yet, by its maker's manual; else the kernel's event for
  * branches. CPUs of hybrids differ. pmus: PATHPROF_PMUS, or a directory like it.
  */
-void pathprof_taken_event(struct pathprof_event *ret_event, uint32_t cpu, const char *pmus);
+void pathprof_taken_event(struct pathprof_hardware_event *ret_event, uint32_t cpu,
+			  const char *pmus);
 
 /*
  * What to ask for of a branch stack on this machine: user space's branches and, where there is a

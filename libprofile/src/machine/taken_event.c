@@ -34,15 +34,15 @@ static const char *const names[] = {
 
 /* ---------------------------------------------------------------- by name */
 
-static bool encode(const char *name, struct pathprof_event *ret_event)
+static bool encode(const char *name, struct pathprof_hardware_event *ret_event)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
 
 	if (pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT, &arg) != PFM_SUCCESS)
 		return false;
-	*ret_event =
-		(struct pathprof_event){attr.type, attr.config, strcmp(name, ALL_OF_ARM) != 0, ""};
+	*ret_event = (struct pathprof_hardware_event){attr.type, attr.config,
+						      strcmp(name, ALL_OF_ARM) != 0, ""};
 	snprintf(ret_event->name, sizeof(ret_event->name), "%s", name);
 	return true;
 }
@@ -60,7 +60,7 @@ static bool is_known(void)
 	return false;
 }
 
-static bool find_by_name(struct pathprof_event *ret_event)
+static bool find_by_name(struct pathprof_hardware_event *ret_event)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (encode(names[i], ret_event))
@@ -118,7 +118,7 @@ static void read_maker(char vendor[static 16], uint32_t *ret_family)
 		fclose(file);
 }
 
-static bool find_by_number(struct pathprof_event *ret_event, const char *pmus)
+static bool find_by_number(struct pathprof_hardware_event *ret_event, const char *pmus)
 {
 	char vendor[16], pmu_name[64] = "";
 	uint32_t family;
@@ -128,7 +128,7 @@ static bool find_by_number(struct pathprof_event *ret_event, const char *pmus)
 	(void)read_of_pmu(pmus, "cpu/caps/pmu_name", pmu_name, sizeof(pmu_name));
 	if (!pp_taken_event_raw(vendor, family, pmu_name, &config))
 		return false;
-	*ret_event = (struct pathprof_event){PERF_TYPE_RAW, config, true, ""};
+	*ret_event = (struct pathprof_hardware_event){PERF_TYPE_RAW, config, true, ""};
 	snprintf(ret_event->name, sizeof(ret_event->name), "cpu/config=0x%llx/",
 		 (unsigned long long)config);
 	return true;
@@ -157,7 +157,7 @@ static bool lists(const char *list, uint32_t cpu)
 }
 
 /* Each kind of core has a PMU of its own, and takes no other's events. */
-static bool find_in(struct pathprof_event *ret_event, uint32_t cpu, const char *pmus,
+static bool find_in(struct pathprof_hardware_event *ret_event, uint32_t cpu, const char *pmus,
 		    const char *pmu, uint64_t config)
 {
 	char name[32], line[256];
@@ -170,13 +170,13 @@ static bool find_in(struct pathprof_event *ret_event, uint32_t cpu, const char *
 	if (!read_of_pmu(pmus, name, line, sizeof(line)))
 		return false;
 	type = strtoul(line, NULL, 10);
-	*ret_event = (struct pathprof_event){(uint32_t)type, config, true, ""};
+	*ret_event = (struct pathprof_hardware_event){(uint32_t)type, config, true, ""};
 	snprintf(ret_event->name, sizeof(ret_event->name), "%s/config=0x%llx/", pmu,
 		 (unsigned long long)config);
 	return true;
 }
 
-static bool find_hybrid(struct pathprof_event *ret_event, uint32_t cpu, const char *pmus)
+static bool find_hybrid(struct pathprof_hardware_event *ret_event, uint32_t cpu, const char *pmus)
 {
 	return find_in(ret_event, cpu, pmus, "cpu_core", CORE_TAKEN) ||
 	       find_in(ret_event, cpu, pmus, "cpu_atom", ATOM_TAKEN) ||
@@ -185,9 +185,9 @@ static bool find_hybrid(struct pathprof_event *ret_event, uint32_t cpu, const ch
 
 /* ---------------------------------------------------------------- */
 
-void pathprof_taken_event(struct pathprof_event *ret_event, uint32_t cpu, const char *pmus)
+void pathprof_taken_event(struct pathprof_hardware_event *ret_event, uint32_t cpu, const char *pmus)
 {
-	struct pathprof_event event;
+	struct pathprof_hardware_event event;
 
 	if (find_hybrid(&event, cpu, pmus) ||
 	    (pfm_initialize() == PFM_SUCCESS && find_by_name(&event)) ||
@@ -195,7 +195,7 @@ void pathprof_taken_event(struct pathprof_event *ret_event, uint32_t cpu, const 
 		*ret_event = event;
 		return;
 	}
-	*ret_event = (struct pathprof_event){
+	*ret_event = (struct pathprof_hardware_event){
 		.type = PERF_TYPE_HARDWARE,
 		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
 		.name = "branches",
