@@ -68,11 +68,16 @@ static unsigned int edits(const char *a, const char *b)
 	return row[b_len];
 }
 
-/* 0 is the name itself; one with it inside, as its clones are called, is near. */
+/* One with the wanted inside, as clones are called, is near; nearer what a C library may choose. */
 static unsigned int distance(const char *wanted, const char *name)
 {
+	const size_t len = strlen(wanted);
+
+	if (strncmp(name, "__", 2) == 0 && strncmp(name + 2, wanted, len) == 0 &&
+	    name[2 + len] == '_')
+		return 1;
 	if (strstr(name, wanted))
-		return 1 + least((unsigned int)(strlen(name) - strlen(wanted)) / 4, 2);
+		return 2 + least((unsigned int)(strlen(name) - len) / 4, 2);
 	return edits(wanted, name) * 2;
 }
 
@@ -116,7 +121,8 @@ static int look_at(void *context, const struct pathprof_code_symbol *symbol)
 
 static int look_near(void *context, const struct pathprof_code_symbol *symbol)
 {
-	keep_near(context, symbol->name);
+	if (!symbol->chosen_late)
+		keep_near(context, symbol->name);
 	return 0;
 }
 

@@ -291,8 +291,8 @@ void pp_values_describe(const struct pp_values *values, char *ret_text, size_t t
 	for (uint32_t i = 0; i < values->site_cnt; i++)
 		executed += pp_values_program_counts(values->program, i).executed;
 	snprintf(ret_text, text_size,
-		 "values of %" PRIu32 " parameters in %" PRIu64 " executions, %" PRIu64
+		 "values of %" PRIu32 " parameter%s in %" PRIu64 " executions, %" PRIu64
 		 " messages, by %s",
-		 values->site_cnt, executed, values->message_cnt,
+		 values->site_cnt, values->site_cnt == 1 ? "" : "s", executed, values->message_cnt,
 		 pp_values_program_way(values->program));
 }

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What --value says, and which function of which file it is. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../daemon/config/config_args.h"
+#include "../../daemon/values/value_site.h"
+#include "elf_writer.h"
+#include "unit.h"
+
+#define TEXT_OFFSET WRITER_PAGE
+
+static const struct {
+	const char *text, *file, *function;
+	uint32_t argument;
+} good[] = {
+	{"malloc:1", "", "malloc", 1},
+	{"libc.so.6:memcpy:3", "libc.so.6", "memcpy", 3},
+	{"/a b/c:d/e:f:6", "/a b/c:d/e", "f", 6},
+	{"./x:0x1f40:2", "./x", "0x1f40", 2},
+	{"_ZN3foo3barEi:1", "", "_ZN3foo3barEi", 1},
+};
+static const char *const bad[] = {
+	"",          "malloc", ":1",   "malloc:", "malloc:0", "malloc:7",
+	"malloc:1:", "f:12",   "f:x",  ":f:1",    "f::1",     "x:0x:1",
+	"0x1g:1",    "f: 1",   "f:1 ", "::1",     "f:-1",     "0x11111111111111111:1",
+};
+
+static void test_parse(void)
+{
+	struct pathprof_error error = {""};
+	struct pp_value_spec spec;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		CU_ASSERT_EQUAL_FATAL(pp_value_spec_parse(&spec, good[i].text, &error), 0);
+		CU_ASSERT_STRING_EQUAL(spec.file, good[i].file);
+		CU_ASSERT_STRING_EQUAL(spec.function, good[i].function);
+		CU_ASSERT_EQUAL(spec.argument, good[i].argument);
+	}
+	CU_ASSERT_EQUAL(pp_value_spec_parse(&spec, "./x:0x1f40:2", &error), 0);
+	CU_ASSERT(spec.is_offset && spec.offset == 0x1f40);
+	memset(&spec, 0x5a, sizeof(spec));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		error.text[0] = '\0';
+		CU_ASSERT_EQUAL(pp_value_spec_parse(&spec, bad[i], &error), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "FUNCTION:ARG"));
+		CU_ASSERT_EQUAL(spec.argument, 0x5a5a5a5a);
+	}
+}
+
+static void test_too_long(void)
+{
+	char text[2 * PATH_MAX];
+	struct pp_value_spec spec;
+
+	memset(text, 'a', sizeof(text));
+	strcpy(text + PP_VALUE_FUNCTION_MAX, ":1");
+	CU_ASSERT_EQUAL(pp_value_spec_parse(&spec, text, NULL), -EINVAL);
+	strcpy(text + PP_VALUE_FUNCTION_MAX - 1, ":1");
+	CU_ASSERT_EQUAL(pp_value_spec_parse(&spec, text, NULL), 0);
+	memset(text, 'a', sizeof(text));
+	strcpy(text + PATH_MAX, ":f:1");
+	CU_ASSERT_EQUAL(pp_value_spec_parse(&spec, text, NULL), -EINVAL);
+}
+
+/* ---------------------------------------------------------------- the function */
+
+#define GLOBAL   ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
+#define LOCAL    ELF64_ST_INFO(STB_LOCAL, STT_FUNC)
+#define INDIRECT ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC)
+
+static const char *make_program(bool symbols)
+{
+	static char path[PATH_MAX];
+	struct elf_writer w;
+
+	elf_writer_init(&w);
+	memset(w.text, 0x53, sizeof(w.text)); /* push rbx */
+	memcpy(w.text + 0x40, "\xf3\x0f\x1e\xfa\x55\xc3", 6);
+	if (symbols) {
+		elf_writer_symbol(&w, "compress_block", 0x00, 0x10, GLOBAL);
+		elf_writer_symbol(&w, "compress_block.cold", 0x10, 0x10, LOCAL);
+		elf_writer_symbol(&w, "twice", 0x20, 0x10, LOCAL);
+		elf_writer_symbol(&w, "twice", 0x30, 0x10, LOCAL);
+		elf_writer_symbol(&w, "guarded", 0x40, 0x06, GLOBAL);
+		elf_writer_symbol(&w, "copy", 0x50, 0x10, INDIRECT);
+		elf_writer_symbol(&w, "copy_fast", 0x60, 0x10, LOCAL);
+		elf_writer_symbol(&w, "alias_of_fast", 0x60, 0x10, LOCAL);
+	}
+	snprintf(path, sizeof(path), "%s/program", unit_tmpdir());
+	elf_writer_save(&w, path);
+	return path;
+}
+
+/* `what` of the program made: what came out, error filled. */
+static int find(struct pp_value_site *ret_site, const char *program, const char *what,
+		struct pathprof_error *error)
+{
+	const struct pp_value_target target = {program, getpid()};
+
+	return pp_value_site_find(ret_site, what, &target, error);
+}
+
+static void test_found(void)
+{
+	const char *program = make_program(true);
+	struct pathprof_error error = {""};
+	struct pp_value_site site;
+
+	CU_ASSERT_EQUAL_FATAL(find(&site, program, "guarded:2", &error), 0);
+	CU_ASSERT_EQUAL(site.start, TEXT_OFFSET + 0x40);
+	CU_ASSERT_EQUAL(site.probe, TEXT_OFFSET + 0x44);
+	CU_ASSERT_TRUE(site.emulated);
+	CU_ASSERT_EQUAL(site.argument, 2);
+	CU_ASSERT_STRING_EQUAL(site.path, program);
+	CU_ASSERT_EQUAL_FATAL(find(&site, program, "0x1030:1", &error), 0);
+	CU_ASSERT_EQUAL(site.start, TEXT_OFFSET + 0x30);
+	CU_ASSERT_STRING_EQUAL(site.function, "twice");
+	CU_ASSERT_EQUAL(find(&site, program, "0x1031:1", &error), -ENOENT);
+}
+
+/* Each refusal says what would do. */
+static void test_refused(void)
+{
+	static const struct {
+		const char *what;
+		int code;
+		const char *said;
+	} refusals[] = {
+		{"compres_block:1", -ENOENT, "nearest: compress_block"},
+		{"compress:1", -ENOENT, "compress_block.cold"},
+		{"nothing_like_it_at_all:1", -ENOENT, "no function nothing_like_it_at_all"},
+		{"twice:1", -ENOTUNIQ, "2 functions of that name"},
+		{"twice:1", -ENOTUNIQ, "0x1020, 0x1030"},
+		{"copy:1", -ENOENT, "nearest: copy"},
+		{"copy:1", -ENOENT, "chosen when a program starts"},
+		{"no-such-file-here:f:1", -ENOENT, "neither a program"},
+		{"/no/such/file:f:1", -ENOENT, "no such file"},
+		{"f", -EINVAL, "no parameter"},
+		{"/etc/passwd:f:1", 0, "FILE:FUNCTION:ARG"},
+	};
+	const char *program = make_program(true);
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		struct pathprof_error error = {""};
+		struct pp_value_site site;
+		int r = find(&site, program, refusals[i].what, &error);
+
+		CU_ASSERT(refusals[i].code ? r == refusals[i].code : r < 0);
+		if (!strstr(error.text, refusals[i].said))
+			printf("%s: %s\n", refusals[i].what, error.text);
+		CU_ASSERT_PTR_NOT_NULL(strstr(error.text, refusals[i].said));
+		CU_ASSERT_PTR_NOT_NULL(strstr(error.text, refusals[i].what));
+	}
+}
+
+static void test_stripped(void)
+{
+	struct pathprof_error error = {""};
+	struct pp_value_site site;
+
+	CU_ASSERT_EQUAL(find(&site, make_program(false), "main:1", &error), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "no symbols"));
+	CU_ASSERT_EQUAL(find(&site, "/no/such/program", "main:1", &error), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "no such program"));
+}
+
+/* This very process: its own functions and those of a library it has mapped. */
+static void test_running(void)
+{
+	const struct pp_value_target self = {NULL, getpid()};
+	struct pathprof_error error = {""};
+	struct pathprof_build_id id;
+	struct pp_value_site site;
+
+	CU_ASSERT_EQUAL_FATAL(pp_value_site_find(&site, "pp_value_site_find:3", &self, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, "/proc/self/exe", NULL), 0);
+	CU_ASSERT(pathprof_build_id_equal(&id, &site.id));
+	CU_ASSERT_EQUAL(site.name[0], '/');
+	CU_ASSERT_PTR_NULL(strstr(site.name, "/proc/"));
+	CU_ASSERT_EQUAL_FATAL(pp_value_site_find(&site, "libc.so.6:malloc:1", &self, &error), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(site.name, "libc.so.6"));
+	CU_ASSERT_PTR_NULL(strstr(site.name, "/proc/"));
+}
+
+/* ---------------------------------------------------------------- the command line */
+
+/* Words split by blanks; they live until the next call. */
+static int parse(struct pp_args *ret_args, const char *words, struct pathprof_error *error)
+{
+	static char text[256];
+	char *argv[16];
+	int argc = 0;
+
+	snprintf(text, sizeof(text), "%s", words);
+	for (char *word = strtok(text, " "); word && argc < 15; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	return pp_args_parse(ret_args, argc, argv, error);
+}
+
+static void test_command_line(void)
+{
+	struct pathprof_error error = {""};
+	struct pp_args args;
+
+	CU_ASSERT_EQUAL_FATAL(parse(&args,
+				    "pathprofd --record --db x --value f:1 --value g:2"
+				    " --value-sampler P1 -- true",
+				    &error),
+			      0);
+	CU_ASSERT_EQUAL_FATAL(args.value_cnt, 2);
+	CU_ASSERT_STRING_EQUAL(args.values[0], "f:1");
+	CU_ASSERT_STRING_EQUAL(args.values[1], "g:2");
+	CU_ASSERT_STRING_EQUAL(args.value_sampler, "P1");
+	CU_ASSERT_EQUAL(parse(&args, "pathprofd --record --db x --value-sampler P1 true", &error),
+			-EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "only with --value"));
+	CU_ASSERT_EQUAL(parse(&args, "pathprofd --value f:1", &error), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "only with --record"));
+	CU_ASSERT_EQUAL(parse(&args, "pathprofd --record --db x true --value", &error), 0);
+	CU_ASSERT_EQUAL(args.value_cnt, 0);
+	CU_ASSERT_EQUAL(parse(&args, "pathprofd --record --db x --value", &error), -EINVAL);
+}
+
+static const struct unit_test tests[] = {
+	{"file, function and parameter are told apart", test_parse},
+	{"names that are too long are refused", test_too_long},
+	{"the command line takes several, with --record alone", test_command_line},
+	{"a function is found by name and by place", test_found},
+	{"what is not there is said with what is near", test_refused},
+	{"a file without symbols, a program that is none", test_stripped},
+	{"a running process has its program and its libraries", test_running},
+};
+UNIT_SUITE(values_spec, tests)
