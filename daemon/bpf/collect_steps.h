@@ -153,20 +153,37 @@ PP_COLLECT_STEP int pp_collect_tuple(__u32 profile)
 	return 0;
 }
 
+/*
+ * A substream's period mostly goes on, and then its counter is all there is to it: what
+ * pp_collect_tuple() would do, without the call and the look-up.
+ */
+PP_INLINE void pp_collect_sample(struct pp_collect_state *s, __u32 index, __u32 profile)
+{
+	__u32 *counter = &s->compress.split.counter[PP_MASK(index, PP_SPLIT_MAX - 1)];
+	__u32 length = *counter + 1;
+
+	if (PP_LIKELY(pp_collect_config.compress.sampler == PP_SAMPLER_PERIODIC &&
+		      length < pp_collect_config.compress.rate))
+		*counter = length;
+	else
+		pp_collect_tuple(profile);
+}
+
 PP_INLINE void pp_collect_tuples(struct pp_collect_state *s, const struct pp_taken *taken)
 {
 	const struct pp_tuple_plan *plan = &s->walk.plan;
-	__u32 kind = (__u32)taken->kind;
+	__u32 kind = (__u32)taken->kind, near;
 
 	if (!((plan->edges | plan->calls) >> kind & 1))
 		return;
+	near = pp_tuple_near(&s->compress.hash, taken->from, taken->to);
 	s->walk.from = taken->from;
 	s->walk.to = taken->to;
-	s->walk.near = pp_tuple_near(&s->compress.hash, taken->from, taken->to);
+	s->walk.near = near;
 	if (PP_LIKELY(plan->edges >> kind & 1))
-		pp_collect_tuple(PATHPROF_PROFILE_EDGES);
+		pp_collect_sample(s, near ^ plan->edge_hash, PATHPROF_PROFILE_EDGES);
 	if (plan->calls >> kind & 1)
-		pp_collect_tuple(PATHPROF_PROFILE_CALLS);
+		pp_collect_sample(s, near ^ plan->call_hash, PATHPROF_PROFILE_CALLS);
 }
 
 /* ----------------------------------------------------------------- segments */

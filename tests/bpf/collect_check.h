@@ -40,6 +40,7 @@ struct setting {
 	uint32_t last_context;  /* numbers given out before */
 	uint32_t drain_batches; /* batches from one drain to the next */
 	uint32_t ring_batches;  /* batches from one look into the ring to the next; 0: 1 */
+	uint32_t least_windows; /* that what it is for takes */
 	bool any_length;        /* stacks of 0 to 64 entries, and some that claim more */
 	bool spoiled;           /* entries that a processor should not have recorded */
 	bool in_drain;          /* windows between a drain's steps as well */

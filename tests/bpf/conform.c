@@ -239,8 +239,13 @@ void conform(struct program *p, const char *entry, const struct windows *w, uint
 {
 	size_t i;
 
-	for (i = 0; i < setting_cnt; i++)
-		conform_one(p, entry, w, &settings[i], i ? others : windows);
+	for (i = 0; i < setting_cnt; i++) {
+		uint64_t cnt = i ? others : windows;
+
+		if (cnt < settings[i].least_windows)
+			cnt = settings[i].least_windows;
+		conform_one(p, entry, w, &settings[i], cnt);
+	}
 }
 
 /* ------------------------------------------------------------------ planted */

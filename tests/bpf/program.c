@@ -22,6 +22,7 @@
 #define VERIFIER_MAX 20000 /* processed instructions */
 #define LOG_BYTES    (1u << 20)
 #define LOG_STATS    4 /* figures only */
+#define LOG_TAIL     600
 #define PROGRAM_MAX  8 /* in the object */
 
 /* ------------------------------------------------------------------ loading */
@@ -204,6 +205,19 @@ static int judge(const struct bpf_program *program, const char *label, const cha
 	return insns && insns < VERIFIER_MAX ? 0 : -E2BIG;
 }
 
+/* Of the program that was refused, the last that was tried: the end of what the verifier said. */
+static void print_refusal(const char *logs)
+{
+	const char *log = logs;
+	size_t i, len;
+
+	for (i = 0; i < PROGRAM_MAX; i++)
+		if (logs[i * LOG_BYTES])
+			log = logs + i * LOG_BYTES;
+	len = strlen(log);
+	printf("# %s\n", log + (len > LOG_TAIL ? len - LOG_TAIL : 0));
+}
+
 static int verify_all(struct bpf_object *object, const char *label, char *logs)
 {
 	struct bpf_program *program;
@@ -219,8 +233,10 @@ static int verify_all(struct bpf_object *object, const char *label, char *logs)
 		bpf_program__set_log_buf(program, logs + i++ * LOG_BYTES, LOG_BYTES);
 	}
 	r = r ? r : bpf_object__load(object);
-	if (r)
+	if (r) {
+		print_refusal(logs);
 		return r;
+	}
 	i = 0;
 	bpf_object__for_each_program(program, object)
 	{

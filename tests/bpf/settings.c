@@ -58,7 +58,7 @@ const struct setting settings[] = {
 	{"numbers-used-up",
 	 {COMMON, USUAL},
 	 .spaces = 120,
-	 .last_context = 64000,
+	 .last_context = 65000,
 	 .drain_batches = 16,
 	 .in_drain = true},
 	{"spoiled", {COMMON, USUAL}, USUAL_REST, .spoiled = true},
@@ -69,6 +69,7 @@ const struct setting settings[] = {
 	  SMALL_HPT},
 	 .spaces = 120,
 	 .drain_batches = 48,
-	 .ring_batches = 64},
+	 .ring_batches = 64,
+	 .least_windows = 4096},
 };
 const size_t setting_cnt = sizeof(settings) / sizeof(settings[0]);
