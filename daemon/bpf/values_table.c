@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * TNV tables: see values_table.h. The bottom half of a table is emptied every 2,000 messages (VP's
- * clear interval, counted in what was profiled): 2,000 times the sampler's rate in executions.
+ * TNV tables: see values_table.h. The bottom half of a table is emptied every 2,000 executions, as
+ * in VP, but not before 64 messages: until then two newcomers that replace each other in the last
+ * slot lose what they had.
  */
 #include "values_table.h"
 
@@ -11,7 +12,8 @@
 
 #include "../../libprofile/core/pp_tnv.h"
 
-#define CLEAR_MESSAGES 2000
+#define CLEAR_EXECUTIONS 2000
+#define CLEAR_MESSAGES   64
 
 _Static_assert(PP_VALUES_TOP_MAX == PP_TNV_MAX, "the largest table there is");
 
@@ -20,6 +22,15 @@ struct pp_values_tables {
 	uint32_t place_cnt;
 	struct pp_tnv places[];
 };
+
+static uint32_t clear_interval(uint32_t rate)
+{
+	const uint64_t executions = (uint64_t)rate * CLEAR_MESSAGES;
+
+	if (executions > UINT32_MAX)
+		return UINT32_MAX;
+	return executions > CLEAR_EXECUTIONS ? (uint32_t)executions : CLEAR_EXECUTIONS;
+}
 
 int pp_values_tables_new(struct pp_values_tables **ret_tables, uint32_t place_cnt, uint32_t rate)
 {
@@ -30,7 +41,7 @@ int pp_values_tables_new(struct pp_values_tables **ret_tables, uint32_t place_cn
 	t->place_cnt = place_cnt;
 	pp_tnv_config_default(&t->config);
 	t->config.size = PP_VALUES_TOP_MAX;
-	t->config.clear = rate < UINT32_MAX / CLEAR_MESSAGES ? rate * CLEAR_MESSAGES : UINT32_MAX;
+	t->config.clear = clear_interval(rate);
 	*ret_tables = t;
 	return 0;
 }

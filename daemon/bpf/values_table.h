@@ -18,7 +18,7 @@ struct pp_values_top {
 	uint64_t value, count;
 };
 
-/* rate: of the sampler, so that a message weighs as one profiled execution in VP. -ENOMEM. */
+/* rate: of the sampler. -ENOMEM. */
 int pp_values_tables_new(struct pp_values_tables **ret_tables, uint32_t place_cnt, uint32_t rate);
 /* NULL-safe. */
 void pp_values_tables_free(struct pp_values_tables *tables);

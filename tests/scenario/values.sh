@@ -32,10 +32,11 @@ truth() { awk -v f="$1" -v a="$2" '$1 == f && $2 == a && $3 != "same" { print $3
 	sort -k2,2 -rn; }
 same_of() { awk -v f="$1" -v a="$2" '$1 == f && $2 == a && $3 == "same" { print $4 }' "$tmp/out"; }
 # near RATE WANT GOT: the same values in `VALUE COUNT` lines, and their counts within four standard
-# deviations of plain sampling at that rate, sqrt(count * (rate - 1)), which strata only better.
+# deviations of plain sampling at that rate, sqrt(count * (rate - 1)), which strata only better; a
+# table may lose what a value had before the first time that its lower half was emptied.
 near() {
-	awk -v rate="$1" 'NR == FNR { count[$1] = $2; n++; next }
-		{ d = $2 - count[$1]; if (d < 0) d = -d
+	awk -v rate="$1" -v lost="${4:-0}" 'NR == FNR { count[$1] = $2; n++; next }
+		{ d = $2 - count[$1]; d = d < 0 ? -d - lost : d
 		  if (!($1 in count) || d > 4 * sqrt(count[$1] * (rate - 1)) + rate - 1) bad = 1 }
 		END { exit bad || !n || FNR != n }' "$2" "$3"
 }
@@ -255,7 +256,7 @@ if "$cc" -shared -fPIC -O1 -w -o "$tmp/count.so" "$tmp/count.c" -ldl; then
 	check library-executions "$(figure malloc 1 executed), the wrapper saw $all" \
 		true_that "$(figure malloc 1 executed) >= $all && $(figure malloc 1 executed) <= $all + 20"
 	check library-top-values "$(paste -sd ';' "$tmp/want") but $(paste -sd ';' "$tmp/got")" \
-		near 16 "$tmp/want" "$tmp/got"
+		near 16 "$tmp/want" "$tmp/got" 1000
 	check library-output "$(cat "$tmp/out.perl")" test "$(cat "$tmp/out.perl")" = 30000
 	echo "# malloc in perl: $all executions, top $(paste -sd ';' "$tmp/want")"
 else

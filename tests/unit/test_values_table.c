@@ -28,7 +28,7 @@ static size_t differences(const struct pp_values_tables *tables, uint32_t place,
 /* strayed: a fault, one message goes to the parameter beside it. */
 static size_t window(struct pp_values_tables *tables, uint64_t seed, bool strayed)
 {
-	const struct oracle_tnv_config config = {.size = PP_VALUES_TOP_MAX, .clear = 2000 * RATE};
+	const struct oracle_tnv_config config = {.size = PP_VALUES_TOP_MAX, .clear = 2000};
 	uint64_t random = seed, unused = 1;
 	struct oracle_tnv o[PLACES];
 	size_t different = 0;
@@ -63,6 +63,28 @@ static void test_oracle(void)
 	pp_values_tables_free(NULL);
 }
 
+/*
+ * Two values that take turns behind sixteen old ones, each replacing the other in the last slot,
+ * are both there in the end, less what the first interval cost.
+ */
+static void test_rivals(void)
+{
+	struct pp_values_top tops[PP_VALUES_TOP_MAX];
+	struct pp_values_tables *tables = NULL;
+	uint64_t profiled = 0, least;
+
+	CU_ASSERT_EQUAL_FATAL(pp_values_tables_new(&tables, 1, RATE), 0);
+	for (uint64_t i = 0; i < PP_VALUES_TOP_MAX; i++)
+		pp_values_tables_add(tables, 0, i, RATE);
+	for (uint64_t i = 0; i < 1000; i++)
+		pp_values_tables_add(tables, 0, 100 + i % 2, RATE);
+	CU_ASSERT(pp_values_tables_read(tables, 0, tops, &profiled) >= 2);
+	CU_ASSERT_EQUAL(tops[0].value + tops[1].value, 201);
+	least = tops[0].count < tops[1].count ? tops[0].count : tops[1].count;
+	CU_ASSERT(least >= 500 * RATE - 2000);
+	pp_values_tables_free(tables);
+}
+
 /* The interval of a sampler with a rate of millions does not wrap to a short one. */
 static void test_high_rate(void)
 {
@@ -80,6 +102,7 @@ static void test_high_rate(void)
 
 static const struct unit_test tests[] = {
 	{"each parameter's table equals the model's, window by window", test_oracle},
+	{"values that take turns are both kept", test_rivals},
 	{"high rates keep their interval", test_high_rate},
 };
 UNIT_SUITE(values_table, tests)
