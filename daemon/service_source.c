@@ -170,6 +170,8 @@ static int source_config(const struct pp_service *service, struct pp_source_conf
 		.compress = pp_service_compresses(service),
 		.event = service->config.event,
 		.notation = service->config.sampler,
+		/* a recording may have its parameters' probes to load */
+		.keep_bpf = service->only_pid != 0,
 		.resolver = &service->resolver,
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
 		.overhead_ppm = (uint32_t)service->config.overhead_ppm,

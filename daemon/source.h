@@ -33,6 +33,7 @@ struct pp_source_config {
 				    all */
 	const char *notation; /* of the compressor (pathprof/compress.h), "" or NULL: the source's
 				 own choice; for sources that have one */
+	bool keep_bpf; /* the right to load BPF programs: others in this process need it later */
 	const struct pp_resolver *resolver; /* for sources that read code; outlives the source */
 };
 

@@ -24,8 +24,7 @@ static int open_event(const struct pp_taken_event *event, uint64_t period, uint3
 		.config2 = event->config2,
 		.sample_period = period,
 		.sample_type = PERF_SAMPLE_BRANCH_STACK,
-		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY |
-				      PERF_SAMPLE_BRANCH_TYPE_SAVE,
+		.branch_sample_type = event->branch_sample_type,
 		.disabled = 1,
 		.pinned = 1,
 		.exclude_kernel = 1,

@@ -18,9 +18,9 @@
 
 #include "collect.skel.h"
 #include "collect_prepare.h"
+#include "pathprof/machine.h"
 
 #define LOG_BYTES (64u << 10) /* of the verifier, when it refuses */
-#define BTF_FILE  "/sys/kernel/btf/vmlinux"
 
 /* A state, or its beginning, as this process sees it. All that is mapped counts as resident. */
 struct state_view {
@@ -74,25 +74,13 @@ static int refuse(int code, char *log, struct pathprof_error *error)
 				     "bpf: the kernel's verifier refuses the program: %.120s; tell "
 				     "pathprof's makers the kernel's release",
 				     words);
-	if (access(BTF_FILE, R_OK))
-		return pathprof_fail(error, -ENOENT,
-				     "bpf: no type information of the kernel (%s): a kernel with "
-				     "CONFIG_DEBUG_INFO_BTF has it",
-				     BTF_FILE);
-	if (code == -EPERM || code == -EACCES)
-		return pathprof_fail(error, -EPERM,
-				     "bpf: loading a program: %s: it takes root, or CAP_BPF and "
-				     "CAP_PERFMON",
-				     strerror(-code));
 	if (code == -ENOMEM || code == -E2BIG)
 		return pathprof_fail(
 			error, -ENOMEM,
 			"bpf: no memory for tables of %zu KiB for each CPU (MemoryMax= of "
 			"the service, or LimitMEMLOCK= before Linux 5.11)",
 			sizeof(struct pp_collect_state) >> 10);
-	return pathprof_fail(error, code == -EINVAL ? -EOPNOTSUPP : code,
-			     "bpf: loading the program: %s: it takes Linux 5.10 or later",
-			     strerror(-code));
+	return pathprof_explain_bpf(code, "bpf: loading the collector", error);
 }
 
 /* ----------------------------------------------------------------- loading */

@@ -9,6 +9,8 @@
  * the sink lies in the ring or in the reader until the next call. Source: docs/sources.md.
  */
 #include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -21,8 +23,10 @@
 
 #include "../chain/chain_figures.h"
 #include "../chain/chain_reader.h"
+#include "../privilege.h"
 #include "../source.h"
 #include "pathprof/compress.h"
+#include "pathprof/machine.h"
 
 #define NS_PER_S        UINT64_C(1000000000)
 #define RATE_DEFAULT_HZ 99
@@ -70,7 +74,7 @@ static uint64_t period_of(const struct pp_source_config *config)
 
 static uint64_t slice_budget_ns(const struct pp_source_config *config)
 {
-	return (config->overhead_ppm << SLICE_SHIFT) / 1000000;
+	return ((uint64_t)config->overhead_ppm << SLICE_SHIFT) / 1000000;
 }
 
 static bool fits_kernel(const struct pathprof_compress_form *form)
@@ -133,27 +137,10 @@ static int read_config(const struct pp_source_config *config, struct pp_collect_
 
 static int refuse_event(const struct pp_taken_event *event, int code, struct pathprof_error *error)
 {
-	const char *why;
+	char what[96];
 
-	switch (code) {
-	case -EOPNOTSUPP:
-		why = "counters work, but the processor keeps no branch stack, or a hypervisor "
-		      "hides it";
-		break;
-	case -ENOENT:
-	case -ENODEV:
-		why = "there are no hardware counters: bare metal has them, or a virtual machine "
-		      "that is given a PMU";
-		break;
-	case -EACCES:
-	case -EPERM:
-		why = "it takes CAP_PERFMON, or kernel.perf_event_paranoid below 1";
-		break;
-	default:
-		why = strerror(-code);
-	}
-	return pathprof_fail(error, code, "bpf: event %s with a branch stack: %s", event->name,
-			     why);
+	snprintf(what, sizeof(what), "bpf: event %s", event->name);
+	return pathprof_explain_perf(code, what, error);
 }
 
 static int set_timer(const struct pp_bpf_source *source, uint64_t wait_ns)
@@ -171,6 +158,31 @@ static int open_clock(struct pp_bpf_source *source)
 		return -errno;
 	source->read_ns = source->flushed_ns = source->governed_ns = clock_ns(CLOCK_MONOTONIC);
 	return set_timer(source, READ_MOST_NS);
+}
+
+/* What a running source still asks of the kernel's BPF. */
+static int drain_first(void *context)
+{
+	struct pp_bpf_source *source = context;
+	int r = -ENXIO;
+
+	for (uint32_t cpu = 0; r == -ENXIO && cpu < source->events.cpu_cnt; cpu++)
+		r = pp_bpf_program_drain(source->program, cpu);
+	return r;
+}
+
+/*
+ * Loading was all that CAP_BPF was for, but before Linux 5.19 a machine that forbids BPF to others
+ * asks for it at every call. CAP_PERFMON stays: a CPU that comes online gets an event.
+ */
+static int give_up(struct pp_bpf_source *source, struct pathprof_error *error)
+{
+	int r;
+
+	if (source->config.keep_bpf || !pp_privilege_has(PP_PRIVILEGE(CAP_BPF)))
+		return 0;
+	r = pp_privilege_try_without(PP_PRIVILEGE(CAP_BPF), drain_first, source, error);
+	return r == -EPERM ? 0 : r;
 }
 
 static int open_parts(struct pp_bpf_source *source, struct pathprof_error *error)
@@ -196,7 +208,7 @@ static int open_parts(struct pp_bpf_source *source, struct pathprof_error *error
 		return pathprof_fail(error, r, "bpf: %s", strerror(-r));
 	r = pp_bpf_events_open(&source->events, &source->event, pp_bpf_program_fd(source->program),
 			       period_of(&source->config), pp_bpf_program_cpus(source->program));
-	return r ? refuse_event(&source->event, r, error) : 0;
+	return r ? refuse_event(&source->event, r, error) : give_up(source, error);
 }
 
 static void bpf_free(struct pp_source *base)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by service.sh: the same by the BPF program, on the test PMU's stacks, where no module of
-# ours need be loaded.
+# Sourced by stock.sh: the service by the BPF program, on the test PMU's stacks.
+. ./service_common.sh
 
 # One number out of the status row's counters.
 counter() { status_figure "$1" "$2"; }
@@ -135,6 +135,8 @@ bpf_notation() {
 	wait $child 2>/dev/null
 }
 
+take_truth
+give_stacks
 service_profile bpf service_bpf yes 0.6 0.85 -w
 if [ "$vm_windows" -ge 1000 ]; then
 	bpf_budget
