@@ -157,6 +157,11 @@ segments() {
 	done
 	run_check segments_profile ./vmsegments check perl.win default "$vm_samples" 0.98
 }
+bpf() {
+	. ./bpf.sh
+	verify_bpf
+	conform_bpf
+}
 controls() { for variant in $vm_controls; do control "$variant"; done; }
 corners() { . ./corners.sh; }
 
@@ -168,6 +173,7 @@ run_part rings
 run_part hostile
 run_part chain
 run_part segments
+run_part bpf
 run_part all_windows
 run_part stress
 run_part service
