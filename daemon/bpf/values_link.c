@@ -43,7 +43,7 @@ int pp_values_link_open(struct pp_values_link *ret_link, enum pp_values_way way,
 		if (link.fd < 0)
 			return link.fd;
 	} else {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = cookie);
+		struct bpf_uprobe_opts opts = {.sz = sizeof(opts), .bpf_cookie = cookie};
 
 		link.link = bpf_program__attach_uprobe_opts(program, pid, path, offset, &opts);
 		if (!link.link)

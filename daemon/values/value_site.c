@@ -203,25 +203,31 @@ static int find_by_offset(struct pp_value_site *site, struct pathprof_code *code
 	return 0;
 }
 
+/* Bytes of the file from offset on: how many there were, or -errno. */
+static ssize_t read_code(const char *path, uint64_t offset, uint8_t *code, size_t len_bytes)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t got = fd < 0 ? -1 : pread(fd, code, len_bytes, (off_t)offset);
+
+	return got < 0 ? -errno : got;
+}
+
 static int place_probe(struct pp_value_site *site, uint64_t end, const char *text,
 		       struct pathprof_error *error)
 {
-	_cleanup_close_ int fd = open(site->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t len = end - site->start < PP_PROBE_BYTES_MAX ? (size_t)(end - site->start)
 							    : PP_PROBE_BYTES_MAX;
-	_cleanup_free_ uint8_t *code = malloc(PP_PROBE_BYTES_MAX);
-	ssize_t got;
+	uint8_t *code = malloc(PP_PROBE_BYTES_MAX);
+	ssize_t got = code ? read_code(site->path, site->start, code, len) : -ENOMEM;
 
-	if (!code)
-		return pathprof_fail(error, -ENOMEM, "out of memory");
-	got = fd < 0 ? -1 : pread(fd, code, len, (off_t)site->start);
-	if (got <= 0)
-		return pathprof_fail(error, got < 0 ? -errno : -EINVAL,
-				     "--value %s: cannot read the function in %s", text,
-				     site->name);
-	site->probe =
-		site->start + pp_probe_place(code, (size_t)got, site->argument, &site->emulated);
-	return 0;
+	if (got > 0)
+		site->probe = site->start +
+			      pp_probe_place(code, (size_t)got, site->argument, &site->emulated);
+	free(code);
+	if (got > 0)
+		return 0;
+	return pathprof_fail(error, got < 0 ? (int)got : -EINVAL,
+			     "--value %s: cannot read the function in %s", text, site->name);
 }
 
 /* ---------------------------------------------------------------- the file */
