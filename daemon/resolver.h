@@ -24,6 +24,12 @@ struct pp_resolver {
 			  uint64_t *ret_start, uint64_t *ret_len_bytes);
 	/* Whether this process is to be profiled, as far as is known. NULL: each is. */
 	bool (*in_view)(void *context, pid_t pid);
+	/*
+	 * A collector in the kernel saw this process in these control groups (record_abi.h; 0: not
+	 * told). NULL: nobody wants to know.
+	 */
+	void (*in_cgroup)(void *context, pid_t pid, uint64_t start_time, uint64_t cgroup,
+			  uint64_t cgroup_v1);
 };
 
 #endif

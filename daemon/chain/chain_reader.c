@@ -117,14 +117,33 @@ static void pass_counts(struct pp_chain_reader *reader, const struct pathprof_re
 					      reader->sink);
 }
 
+/* Its groups may be gone before anybody asks. */
+static void name_groups(const struct pp_chain_reader *reader,
+			const struct pathprof_context *context)
+{
+	const struct pp_resolver *resolver = reader->resolver;
+
+	if (resolver && resolver->in_cgroup && (context->cgroup || context->cgroup_v1))
+		resolver->in_cgroup(resolver->context, (pid_t)context->pid, context->start_time,
+				    context->cgroup, context->cgroup_v1);
+}
+
+static void pass_context(struct pp_chain_reader *reader, uint32_t cpu,
+			 const struct pathprof_context *context)
+{
+	bool ignored = !is_in_view(reader, context->pid);
+
+	if (!ignored)
+		name_groups(reader, context);
+	pp_chain_counts_context(reader->counts, cpu, context, reader->now_ns, ignored);
+}
+
 static void pass_chain(struct pp_chain_reader *reader, const struct pathprof_record *record)
 {
-	const struct pathprof_context *context = (const void *)(record + 1);
 	const struct pathprof_segment *segment = (const void *)(record + 1);
 
 	if (record->type == PATHPROF_RECORD_CONTEXT)
-		pp_chain_counts_context(reader->counts, record->cpu, context, reader->now_ns,
-					!is_in_view(reader, context->pid));
+		pass_context(reader, record->cpu, (const void *)(record + 1));
 	else if (record->type == PATHPROF_RECORD_DEFINE)
 		pp_chain_counts_define(reader->counts, record->cpu, segment,
 				       (const struct pathprof_lbr_entry *)(segment + 1),

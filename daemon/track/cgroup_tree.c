@@ -365,17 +365,20 @@ int pp_cgroups_name(struct pp_cgroups *cgroups, uint64_t unified, uint64_t memor
 {
 	const struct known *a = look_up(cgroups, UNIFIED, unified);
 	const struct known *b = look_up(cgroups, MEMORY, memory);
+	bool is_whole = (a || !unified) && (b || !memory);
 
-	if (((unified && !a) || (memory && !b)) && now_ns >= cgroups->due_ns) {
+	if (!is_whole && now_ns >= cgroups->due_ns) {
 		cgroups->due_ns = now_ns + PP_CGROUPS_INTERVAL_NS;
 		walk_all(cgroups);
 		a = look_up(cgroups, UNIFIED, unified);
 		b = look_up(cgroups, MEMORY, memory);
+		is_whole = (a || !unified) && (b || !memory);
 	}
-	if (!a && !b)
-		return -ENOENT;
 	if (!a || (b && b->rank > a->rank))
 		a = b;
+	/* where one is not known, "none" by the other says nothing */
+	if (!a || (!a->rank && !is_whole))
+		return -ENOENT;
 	snprintf(name, size, "%s", a->name ? a->name : "");
 	return 0;
 }

@@ -115,6 +115,7 @@ void pp_track_free(struct pp_track *track)
 	if (!track)
 		return;
 	pp_perf_free(track->perf);
+	pp_cgroups_free(track->cgroups);
 	if (track->images.buckets)
 		pp_images_release(&track->images);
 	if (track->files.buckets)

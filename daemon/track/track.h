@@ -63,6 +63,13 @@ int pp_track_fd(struct pp_track *track);
 int pp_track_dispatch(struct pp_track *track);
 /* Whether pid is one of those this tracker was made for, as far as events have told. */
 bool pp_track_in_view(struct pp_track *track, pid_t pid);
+/*
+ * The kernel says that the process which began at start_time (clock ticks since boot) was in the
+ * groups with these ids, of the unified hierarchy and of the memory controller's own (0: not told).
+ * Taken for its container when /proc could not be asked any more.
+ */
+void pp_track_in_cgroup(struct pp_track *track, pid_t pid, uint64_t start_time, uint64_t cgroup,
+			uint64_t cgroup_v1);
 /* NULL when unknown even to /proc. */
 const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pid);
 /* What pid was at time_ns (CLOCK_MONOTONIC; 0: now): before its last exec, or an earlier process.

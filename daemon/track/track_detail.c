@@ -18,16 +18,25 @@
 #include "../cleanup.h"
 #include "track_cgroup.h"
 
-static void read_container(struct pp_track *track, struct pp_image *image)
+#define CONTAINER_MAX sizeof(((struct pp_track_process *)NULL)->container)
+
+static void set_container(struct pp_track *track, struct pp_image *image, const char *name)
 {
-	char name[sizeof(((struct pp_track_process *)NULL)->container)];
 	struct pp_file *container;
 
-	if (pp_cgroup_read(image->pid, name, sizeof(name)) ||
-	    pp_files_get(&track->files, NULL, name, &container))
+	if (pp_files_get(&track->files, NULL, name, &container))
 		return;
 	pp_file_put(image->container);
 	image->container = container;
+	image->container_exact = true;
+}
+
+static void read_container(struct pp_track *track, struct pp_image *image)
+{
+	char name[CONTAINER_MAX];
+
+	if (!pp_cgroup_read(image->pid, name, sizeof(name)))
+		set_container(track, image, name);
 }
 
 /* The piece of the program itself, whatever else is mapped from it. */
@@ -125,6 +134,37 @@ static struct pp_image_detail *new_detail(struct pp_track *track, struct pp_imag
 	image->detail = detail;
 	make_jit_id(track, image, detail);
 	return detail;
+}
+
+static int open_cgroups(struct pp_track *track)
+{
+	struct pp_cgroup_places places;
+
+	if (track->cgroups)
+		return 0;
+	pp_cgroup_places_read(&places, PP_CGROUP_MOUNTS);
+	return pp_cgroups_new(&track->cgroups, &places);
+}
+
+/* Each program that the process ran: an exec does not move it. */
+void pp_track_in_cgroup(struct pp_track *track, pid_t pid, uint64_t start_time, uint64_t cgroup,
+			uint64_t cgroup_v1)
+{
+	const struct pp_stat stat = {.start_time = start_time};
+	struct pp_image *image = pp_images_newest(&track->images, pid);
+	char name[CONTAINER_MAX];
+
+	for (; image; image = image->older) {
+		if (!pp_track_is_same(track, image, &stat))
+			continue;
+		complete(track, image);
+		if (image->container_exact)
+			continue;
+		if (open_cgroups(track) || pp_cgroups_name(track->cgroups, cgroup, cgroup_v1,
+							   pp_track_now_ns(), name, sizeof(name)))
+			return;
+		set_container(track, image, name);
+	}
 }
 
 struct pp_image_detail *pp_track_detail(struct pp_track *track, struct pp_image *image)

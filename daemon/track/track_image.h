@@ -45,6 +45,7 @@ struct pp_image {
 	uint64_t repair_wait_ns; /* how long that was from the last one */
 	bool start_exact;        /* false: start_time is estimated from the time of the fork */
 	bool is_complete;        /* start time and container were read, or it was too late */
+	bool container_exact;    /* false: it is that of whom it was forked from, or not known */
 	struct pp_space *space;
 	struct pp_file *exe;       /* NULL: not known */
 	struct pp_file *container; /* interned as a file without identity; NULL: not known */

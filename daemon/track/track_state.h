@@ -7,6 +7,7 @@
 #ifndef PP_TRACK_STATE_H
 #define PP_TRACK_STATE_H
 
+#include "cgroup_tree.h"
 #include "track.h"
 #include "track_ident.h"
 #include "track_image.h"
@@ -32,7 +33,8 @@ struct pp_track {
 	struct pp_files files;
 	struct pp_images images;
 	struct pp_idents *idents;
-	struct pp_perf *perf; /* NULL: /proc only */
+	struct pp_perf *perf;       /* NULL: /proc only */
+	struct pp_cgroups *cgroups; /* NULL: nobody came with an id yet */
 	int epoll_fd, timer_fd;
 	bool query;                   /* the kernel has PROCMAP_QUERY, as far as known */
 	bool is_behind;               /* events were lost: everything must be read anew */

@@ -32,9 +32,16 @@ static bool in_view(void *context, pid_t pid)
 	return pp_track_in_view(context, pid);
 }
 
+static void in_cgroup(void *context, pid_t pid, uint64_t start_time, uint64_t cgroup,
+		      uint64_t cgroup_v1)
+{
+	pp_track_in_cgroup(context, pid, start_time, cgroup, cgroup_v1);
+}
+
 struct pp_resolver pp_window_track_resolver(struct pp_track *track)
 {
-	return (struct pp_resolver){track, dispatch, process, resolve, jit_symbol, in_view};
+	return (struct pp_resolver){track,      dispatch, process,  resolve,
+				    jit_symbol, in_view,  in_cgroup};
 }
 
 static int add_window(void *context, const struct pathprof_profile *profile,
