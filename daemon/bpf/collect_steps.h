@@ -32,7 +32,6 @@
 int pp_collect_path(__u32 slot);
 int pp_collect_tuple(__u32 profile);
 int pp_collect_enter(__u32 last);
-int pp_collect_segment(__u32 last);
 int pp_collect_branch(__u32 i);
 int pp_collect_branches(__u32 cnt, __u32 newest);
 int pp_collect_window(__u32 cnt, __u64 address_space);
@@ -266,28 +265,23 @@ PP_COLLECT_STEP int pp_collect_enter(__u32 last)
 	return 0;
 }
 
-/* walk.ended, which entry `last` ended; its start is tagged, its events are what it counts. */
-PP_COLLECT_STEP int pp_collect_segment(__u32 last)
+/*
+ * walk.ended, which entry `last` ended; its start is tagged, its events are what it counts. Most
+ * are in the table: only what is not there takes a step of its own.
+ */
+PP_INLINE void pp_collect_segment(struct pp_collect_state *s, __u32 last)
 {
 	const struct pp_hpt_config *config = &pp_collect_config.hpt;
-	struct pp_collect_state *s = pp_collect_mine();
-	struct pp_hpt_entry *set;
-	__u64 start, desc;
-	__u32 way;
+	__u64 start = s->walk.ended.start, desc = s->walk.ended.desc;
+	__u32 at = pp_hpt_set(start, desc, config->bits) * config->ways;
+	struct pp_hpt_entry *set = &s->hpt.entry[PP_MASK(at, PP_HPT_MAX - 1)];
+	__u32 way = pp_hpt_find(set, config->ways, start, desc | PP_HPT_VALID);
 
-	if (!s)
-		return 0;
-	start = s->walk.ended.start;
-	desc = s->walk.ended.desc;
-	set = &s->hpt.entry[PP_MASK(pp_hpt_set(start, desc, config->bits) * config->ways,
-				    PP_HPT_MAX - 1)];
-	way = pp_hpt_find(set, config->ways, start, desc | PP_HPT_VALID);
 	way = PP_LAUNDER(way, &s->walk.scratch);
 	if (PP_LIKELY(way < PP_HPT_WAYS_MAX))
 		set[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].count += s->walk.ended.events;
 	else if (s->walk.ended.events)
 		pp_collect_enter(last);
-	return 0;
 }
 
 /* ------------------------------------------------------------------- window */
@@ -344,7 +338,8 @@ PP_COLLECT_STEP int pp_collect_branch(__u32 i)
 	pp_collect_count(s, PATHPROF_STAT_SEGMENTS);
 	s->walk.ended.start |= s->walk.plan.tag;
 	s->walk.ended.events = pp_collect_weigh(s, s->walk.ended.events);
-	return pp_collect_segment(i);
+	pp_collect_segment(s, i);
+	return 0;
 }
 
 /* Some processors record the newest twice: the index of the newest that counts. */
