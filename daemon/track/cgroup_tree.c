@@ -238,20 +238,22 @@ struct known {
 struct pp_cgroups {
 	struct pp_cgroup_places places;
 	struct known *list; /* by tree and id */
-	size_t cnt, room;
+	size_t cnt, room, name_max;
 	size_t sorted_cnt; /* the rest is of the walk that goes on */
 	uint32_t walk;
 	uint64_t due_ns; /* no walk before */
 	enum tree tree;  /* that is walked */
 };
 
-int pp_cgroups_new(struct pp_cgroups **ret_cgroups, const struct pp_cgroup_places *places)
+int pp_cgroups_new(struct pp_cgroups **ret_cgroups, const struct pp_cgroup_places *places,
+		   size_t name_max)
 {
 	struct pp_cgroups *cgroups = calloc(1, sizeof(*cgroups));
 
 	if (!cgroups)
 		return -ENOMEM;
 	cgroups->places = *places;
+	cgroups->name_max = name_max;
 	*ret_cgroups = cgroups;
 	return 0;
 }
@@ -316,7 +318,7 @@ static int note(void *context, const char *path, uint64_t id, uint32_t level)
 		known->walk = cgroups->walk;
 		return 0;
 	}
-	if (cgroups->cnt >= 2 * PP_CGROUPS_MAX || make_room(cgroups))
+	if (cgroups->cnt >= 2 * cgroups->name_max || make_room(cgroups))
 		return -ENOSPC;
 	rank = pp_cgroup_rank(path, name, sizeof(name));
 	cgroups->list[cgroups->cnt++] = (struct known){
@@ -332,13 +334,13 @@ static int note(void *context, const char *path, uint64_t id, uint32_t level)
 /* Beyond the bound go those that are no more, then whatever comes last. */
 static void shrink(struct pp_cgroups *cgroups)
 {
-	bool is_full = cgroups->cnt > PP_CGROUPS_MAX;
+	bool is_full = cgroups->cnt > cgroups->name_max;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < cgroups->cnt; i++) {
 		struct known *known = &cgroups->list[i];
 
-		if ((is_full && known->walk != cgroups->walk) || kept == PP_CGROUPS_MAX)
+		if ((is_full && known->walk != cgroups->walk) || kept == cgroups->name_max)
 			forget(known);
 		else
 			cgroups->list[kept++] = *known;

@@ -50,7 +50,9 @@ int pp_cgroup_find(const struct pp_cgroup_places *places, const char *which,
 
 struct pp_cgroups;
 
-int pp_cgroups_new(struct pp_cgroups **ret_cgroups, const struct pp_cgroup_places *places);
+/* name_max: PP_CGROUPS_MAX, or less (tests). */
+int pp_cgroups_new(struct pp_cgroups **ret_cgroups, const struct pp_cgroup_places *places,
+		   size_t name_max);
 /* NULL-safe. */
 void pp_cgroups_free(struct pp_cgroups *cgroups);
 /*

@@ -143,7 +143,7 @@ static int open_cgroups(struct pp_track *track)
 	if (track->cgroups)
 		return 0;
 	pp_cgroup_places_read(&places, PP_CGROUP_MOUNTS);
-	return pp_cgroups_new(&track->cgroups, &places);
+	return pp_cgroups_new(&track->cgroups, &places, PP_CGROUPS_MAX);
 }
 
 /* Each program that the process ran: an exec does not move it. */

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Control groups by name and by id, on directories that stand for the two trees (an id is a
+ * directory's inode in both), and on this machine's own. The oracle for ids is stat(2), for depths
+ * the slashes of a path, for names what the same path would say in /proc/PID/cgroup.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../daemon/track/cgroup_tree.h"
+#include "../../daemon/track/track.h"
+#include "../../daemon/track/track_cgroup.h"
+#include "../../daemon/track/track_proc.h"
+
+#define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define LONG UINT64_C(1000000000000)
+
+static struct pp_cgroup_places places;
+static struct pathprof_error why;
+
+static void make(const char *tree, const char *path)
+{
+	char name[PP_CGROUP_PLACE_MAX + 256];
+
+	snprintf(name, sizeof(name), "%s/%s", tree, path);
+	if (mkdir(name, 0755) && errno != EEXIST)
+		abort();
+}
+
+static uint64_t id_of(const char *tree, const char *path)
+{
+	char name[PP_CGROUP_PLACE_MAX + 256];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s/%s", tree, path);
+	return stat(name, &st) ? 0 : st.st_ino;
+}
+
+static const char *const groups[] = {
+	"system.slice",
+	"system.slice/foo.service",
+	"system.slice/docker-" ID ".scope",
+	"system.slice/my\\x2dapp.service",
+	"user.slice",
+	"user.slice/user-1000.slice",
+	"user.slice/user-1000.slice/foo.scope",
+	"user.slice/twice.service",
+	"system.slice/twice.service",
+};
+#define GROUP_CNT (sizeof(groups) / sizeof(groups[0]))
+
+/* A hybrid: what is in a container of v1 is in the root of v2. */
+static void make_trees(const char *name)
+{
+	places = (struct pp_cgroup_places){.is_whole = true};
+	snprintf(places.unified, sizeof(places.unified), "%s/%s", unit_tmpdir(), name);
+	snprintf(places.memory, sizeof(places.memory), "%s/%s-v1", unit_tmpdir(), name);
+	make(places.unified, "");
+	make(places.memory, "");
+	for (size_t i = 0; i < GROUP_CNT; i++)
+		make(places.unified, groups[i]);
+	make(places.memory, "docker");
+	make(places.memory, "docker/" ID);
+}
+
+static int find(const char *which, struct pp_cgroup_choice *ret_choice)
+{
+	why.text[0] = '\0';
+	return pp_cgroup_find(&places, which, ret_choice, &why);
+}
+
+/* ---------------------------------------------------------------- choosing */
+
+static uint32_t level_of(const char *path)
+{
+	uint32_t level = *path != '\0';
+
+	for (; *path; path++)
+		level += *path == '/';
+	return level;
+}
+
+static void test_find_path(void)
+{
+	make_trees("path");
+	for (size_t i = 0; i < GROUP_CNT; i++) {
+		struct pp_cgroup_choice choice = {0};
+		char name[PP_CGROUP_PLACE_MAX + 256];
+
+		snprintf(name, sizeof(name), "%s/%s/", places.unified, groups[i]);
+		CU_ASSERT_EQUAL(find(name, &choice), 0);
+		CU_ASSERT_EQUAL(choice.id, id_of(places.unified, groups[i]));
+		CU_ASSERT_EQUAL(choice.level, level_of(groups[i]));
+		snprintf(name, sizeof(name), "/%s", groups[i]);
+		choice.id = 0;
+		CU_ASSERT_EQUAL(find(name, &choice), 0);
+		CU_ASSERT_EQUAL(choice.id, id_of(places.unified, groups[i]));
+	}
+}
+
+static void test_find_name(void)
+{
+	struct pp_cgroup_choice choice = {77, 77};
+
+	make_trees("name");
+	CU_ASSERT_EQUAL(find("foo.service", &choice), 0);
+	CU_ASSERT_EQUAL(choice.id, id_of(places.unified, "system.slice/foo.service"));
+	CU_ASSERT_EQUAL(choice.level, 2);
+	CU_ASSERT_EQUAL(find("user.slice", &choice), 0);
+	CU_ASSERT_EQUAL(choice.level, 1);
+	CU_ASSERT_EQUAL(find("/", &choice), 0);
+	CU_ASSERT_EQUAL(choice.level, 0);
+	CU_ASSERT_EQUAL(choice.id, id_of(places.unified, ""));
+}
+
+static void refuse(const char *which, int code, const char *wanted)
+{
+	struct pp_cgroup_choice choice = {77, 77};
+	int r = find(which, &choice);
+
+	CU_ASSERT_EQUAL(r, code);
+	CU_ASSERT_EQUAL(choice.id, 77);
+	CU_ASSERT_EQUAL(strncmp(why.text, "Cgroup=", 7), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(why.text, wanted));
+	if (r != code || !strstr(why.text, wanted))
+		printf("%s: %d, %s\n", which, r, why.text);
+}
+
+static void test_refusals(void)
+{
+	make_trees("refusals");
+	refuse("nobody.service", -ENOENT, "no such group");
+	refuse("nobody.service", -ENOENT, "v1 cannot be selected");
+	refuse("system.slice/nobody", -ENOENT, "no such group");
+	refuse("twice.service", -EINVAL, "/user.slice/twice.service");
+	refuse("twice.service", -EINVAL, "/system.slice/twice.service");
+	refuse("../system.slice", -EINVAL, "dots");
+	refuse("system.slice/..", -EINVAL, "dots");
+	refuse("system.slice/./foo.service", -EINVAL, "dots");
+	refuse("/sys/fs/cgroup/memory/docker", -EINVAL, "not in the unified hierarchy");
+	places.is_whole = false;
+	refuse("foo.service", -EOPNOTSUPP, "namespace");
+	places.unified[0] = '\0';
+	refuse("foo.service", -EOPNOTSUPP, "no unified hierarchy");
+}
+
+static void write_mounts(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		abort();
+}
+
+static void test_places(void)
+{
+	struct pp_cgroup_places found;
+	char path[PP_CGROUP_PLACE_MAX];
+
+	snprintf(path, sizeof(path), "%s/mounts", unit_tmpdir());
+	write_mounts(path, "proc /proc proc rw 0 0\n"
+			   "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n"
+			   "cgroup /x\\040y/memory cgroup rw,relatime,memory 0 0\n"
+			   "cgroup2 /x/unified cgroup2 rw 0 0\ncgroup2 /other cgroup2 rw 0 0\n");
+	pp_cgroup_places_read(&found, path);
+	CU_ASSERT_STRING_EQUAL(found.unified, "/x/unified");
+	CU_ASSERT_STRING_EQUAL(found.memory, "/x y/memory");
+	CU_ASSERT(!found.is_whole);
+	write_mounts(path, "tmpfs /tmp tmpfs rw,memory 0 0\n");
+	pp_cgroup_places_read(&found, path);
+	CU_ASSERT_STRING_EQUAL(found.unified, "");
+	CU_ASSERT_STRING_EQUAL(found.memory, "");
+	pp_cgroup_places_read(&found, "/nonexistent");
+	CU_ASSERT_STRING_EQUAL(found.unified, "");
+}
+
+/* ---------------------------------------------------------------- names */
+
+static struct pp_cgroups *new_cgroups(void)
+{
+	struct pp_cgroups *cgroups = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(pp_cgroups_new(&cgroups, &places, PP_CGROUPS_MAX), 0);
+	return cgroups;
+}
+
+/* As /proc would have said it. */
+static void name_of(const char *path, char *name, size_t size)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "0::/%s\n", path);
+	pp_cgroup_parse(text, name, size);
+}
+
+static void test_names(void)
+{
+	struct pp_cgroups *cgroups;
+	char name[PP_CGROUP_NAME_MAX], wanted[PP_CGROUP_NAME_MAX];
+
+	make_trees("names");
+	cgroups = new_cgroups();
+	for (size_t i = 0; i < GROUP_CNT; i++) {
+		uint64_t id = id_of(places.unified, groups[i]);
+
+		name_of(groups[i], wanted, sizeof(wanted));
+		strcpy(name, "untouched");
+		CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, id, 0, LONG, name, sizeof(name)), 0);
+		CU_ASSERT_STRING_EQUAL(name, wanted);
+	}
+	pp_cgroups_free(cgroups);
+	pp_cgroups_free(NULL);
+}
+
+/* The better of two names, and none of one when the other tree is not known. */
+static void test_two_trees(void)
+{
+	struct pp_cgroups *cgroups;
+	uint64_t root, service, container;
+	char name[PP_CGROUP_NAME_MAX] = "untouched";
+
+	make_trees("two");
+	cgroups = new_cgroups();
+	root = id_of(places.unified, "");
+	service = id_of(places.unified, "system.slice/foo.service");
+	container = id_of(places.memory, "docker/" ID);
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, root, 1, LONG, name, sizeof(name)), -ENOENT);
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, 0, 0, LONG, name, sizeof(name)), -ENOENT);
+	CU_ASSERT_STRING_EQUAL(name, "untouched");
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, root, container, LONG, name, sizeof(name)), 0);
+	CU_ASSERT_STRING_EQUAL(name, ID);
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, service, container, LONG, name, sizeof(name)), 0);
+	CU_ASSERT_STRING_EQUAL(name, ID);
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, service, 1, LONG, name, sizeof(name)), 0);
+	CU_ASSERT_STRING_EQUAL(name, "foo.service");
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, root, 0, LONG, name, sizeof(name)), 0);
+	CU_ASSERT_STRING_EQUAL(name, "");
+	/* a planted fault: ids of one tree mean nothing in the other */
+	strcpy(name, "untouched");
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, container, 0, LONG, name, sizeof(name)), -ENOENT);
+	CU_ASSERT_STRING_EQUAL(name, "untouched");
+	pp_cgroups_free(cgroups);
+}
+
+/* What came is known after the next walk, and what went stays known. */
+static void test_coming_and_going(void)
+{
+	struct pp_cgroups *cgroups;
+	char name[PP_CGROUP_NAME_MAX], path[PP_CGROUP_PLACE_MAX + 256];
+	uint64_t old, young;
+
+	make_trees("coming");
+	cgroups = new_cgroups();
+	old = id_of(places.unified, "system.slice/foo.service");
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, old, 0, LONG, name, sizeof(name)), 0);
+	make(places.unified, "system.slice/young.service");
+	young = id_of(places.unified, "system.slice/young.service");
+	snprintf(path, sizeof(path), "%s/system.slice/foo.service", places.unified);
+	CU_ASSERT_EQUAL(rmdir(path), 0);
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, young, 0, LONG + PP_CGROUPS_INTERVAL_NS - 1, name,
+					sizeof(name)),
+			-ENOENT);
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, young, 0, LONG + PP_CGROUPS_INTERVAL_NS, name,
+					sizeof(name)),
+			0);
+	CU_ASSERT_STRING_EQUAL(name, "young.service");
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, old, 0, 2 * LONG, name, sizeof(name)), 0);
+	CU_ASSERT_STRING_EQUAL(name, "foo.service");
+	pp_cgroups_free(cgroups);
+}
+
+static unsigned int known_of(struct pp_cgroups *cgroups, uint64_t now_ns)
+{
+	char name[PP_CGROUP_NAME_MAX];
+	unsigned int known = 0;
+
+	for (size_t i = 0; i < GROUP_CNT; i++)
+		known += !pp_cgroups_name(cgroups, id_of(places.unified, groups[i]), 0, now_ns,
+					  name, sizeof(name));
+	return known;
+}
+
+/* Beyond the bound those that are gone go first: nine, of which one goes and two come. */
+static void test_bound(void)
+{
+	struct pp_cgroups *cgroups = NULL;
+	char name[PP_CGROUP_NAME_MAX], from[PP_CGROUP_PLACE_MAX + 256];
+	char to[PP_CGROUP_PLACE_MAX + 256];
+	uint64_t gone;
+
+	make_trees("bound");
+	places.memory[0] = '\0';
+	CU_ASSERT_EQUAL_FATAL(pp_cgroups_new(&cgroups, &places, GROUP_CNT + 1), 0);
+	gone = id_of(places.unified, groups[GROUP_CNT - 1]);
+	CU_ASSERT_EQUAL(known_of(cgroups, LONG), GROUP_CNT);
+	/* kept elsewhere, or a new one would have its inode */
+	snprintf(from, sizeof(from), "%s/%s", places.unified, groups[GROUP_CNT - 1]);
+	snprintf(to, sizeof(to), "%s-gone", places.unified);
+	CU_ASSERT_EQUAL(rename(from, to), 0);
+	make(places.unified, "one");
+	make(places.unified, "two");
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, 1, 0, 2 * LONG, name, sizeof(name)), -ENOENT);
+	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, gone, 0, 2 * LONG, name, sizeof(name)), -ENOENT);
+	/* the root, "one" and "two" have places of the ten, and one that is there has none */
+	CU_ASSERT(known_of(cgroups, 2 * LONG) >= GROUP_CNT - 2);
+	CU_ASSERT(known_of(cgroups, 2 * LONG) <= GROUP_CNT - 1);
+	pp_cgroups_free(cgroups);
+}
+
+/* ---------------------------------------------------------------- this machine */
+
+/* Of the tree that container runtimes use here; "" when there is none to write to. */
+static const char *real_tree(struct pp_cgroup_places *ret_places)
+{
+	pp_cgroup_places_read(ret_places, PP_CGROUP_MOUNTS);
+	return ret_places->memory[0] ? ret_places->memory : ret_places->unified;
+}
+
+static bool move_to(const char *group, pid_t pid)
+{
+	char path[PP_CGROUP_PLACE_MAX + 256];
+	FILE *file;
+	bool moved;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	file = fopen(path, "we");
+	moved = file && fprintf(file, "%d\n", pid) > 0;
+	if (file && fclose(file))
+		moved = false;
+	return moved;
+}
+
+static pid_t start_child(int *ret_hold)
+{
+	int hold[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe2(hold, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		close(hold[1]);
+		_exit(read(hold[0], &byte, 1) < 0);
+	}
+	close(hold[0]);
+	*ret_hold = hold[1];
+	return pid;
+}
+
+/*
+ * A process of a container ends before anybody asks who it was. The kernel's own id of its group
+ * then names it; nothing else could.
+ */
+static void follow_to_the_end(const struct pp_cgroup_places *real, const char *group, bool is_v1)
+{
+	const struct pp_track_config config = {0};
+	const struct pp_track_process *process;
+	struct pp_track *track = NULL;
+	struct pp_stat stat = {.start_time = 0};
+	uint64_t id = id_of(group, ""), root = id_of(real->unified, "");
+	int hold = -1;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pp_track_new(&track, &config, NULL), 0);
+	pid = start_child(&hold);
+	CU_ASSERT_FATAL(pid > 0);
+	CU_ASSERT(move_to(group, pid));
+	CU_ASSERT_EQUAL(pp_proc_stat(pid, &stat), 0);
+	close(hold);
+	waitpid(pid, NULL, 0);
+	pp_track_dispatch(track);
+	pp_track_in_cgroup(track, pid, stat.start_time + 1000, is_v1 ? root : id, is_v1 ? id : 0);
+	process = pp_track_process_at(track, pid, 0);
+	/* of another process that had this pid */
+	CU_ASSERT(!process || strcmp(process->container, ID) != 0);
+	pp_track_in_cgroup(track, pid, stat.start_time, is_v1 ? root : id, is_v1 ? id : 0);
+	process = pp_track_process_at(track, pid, 0);
+	CU_ASSERT(!process || !strcmp(process->container, ID));
+	if (!process)
+		unit_skip("without perf a process that ended is not known");
+	pp_track_free(track);
+}
+
+static void test_process_that_ended(void)
+{
+	struct pp_cgroup_places real;
+	const char *tree = real_tree(&real);
+	char parent[PP_CGROUP_PLACE_MAX + 64], group[PP_CGROUP_PLACE_MAX + 160];
+
+	snprintf(parent, sizeof(parent), "%s/pathprof-test-%d", tree, getpid());
+	snprintf(group, sizeof(group), "%s/docker-" ID ".scope", parent);
+	if (!tree[0] || mkdir(parent, 0755)) {
+		unit_skip("no control group can be made here");
+		return;
+	}
+	if (mkdir(group, 0755) == 0) {
+		follow_to_the_end(&real, group, tree == real.memory);
+		CU_ASSERT_EQUAL(rmdir(group), 0);
+	}
+	CU_ASSERT_EQUAL(rmdir(parent), 0);
+}
+
+/* The root is there on every machine that has a unified tree; its depth is 0. */
+static void test_choice_here(void)
+{
+	struct pp_cgroup_places real;
+	struct pp_cgroup_choice choice = {0};
+	char group[PP_CGROUP_PLACE_MAX + 64], name[64];
+
+	(void)real_tree(&real);
+	snprintf(name, sizeof(name), "pathprof-choice-%d", getpid());
+	snprintf(group, sizeof(group), "%s/%s", real.unified, name);
+	if (!real.unified[0] || !real.is_whole || mkdir(group, 0755)) {
+		unit_skip("no group of the unified hierarchy can be made here");
+		return;
+	}
+	CU_ASSERT_EQUAL(pp_cgroup_find(&real, name, &choice, &why), 0);
+	CU_ASSERT_EQUAL(choice.id, id_of(group, ""));
+	CU_ASSERT_EQUAL(choice.level, 1);
+	CU_ASSERT_EQUAL(rmdir(group), 0);
+}
+
+static const struct unit_test tests[] = {
+	{"a path names its group", test_find_path},
+	{"a last part names the only group that has it", test_find_name},
+	{"what cannot be chosen is refused with a reason", test_refusals},
+	{"trees are found by their mounts", test_places},
+	{"an id has the name that its path has", test_names},
+	{"of two trees the better name counts", test_two_trees},
+	{"new groups come to be known, old ones stay known", test_coming_and_going},
+	{"names are bounded", test_bound},
+	{"a process that ended has its container's name by its group", test_process_that_ended},
+	{"a group of this machine is chosen", test_choice_here},
+};
+UNIT_SUITE(cgroup_tree, tests)
