@@ -161,6 +161,29 @@ kill -9 "$busy"
 wait "$busy" 2>/dev/null || true
 busy=
 
+# ------------------------------------------------------------------ what is lost is counted
+# The daemon is stopped while the program runs: the ring fills, and each execution is either in the
+# table or in a counter.
+fresh
+n=1000000
+"$pathprofd" --record --quiet --db "$db" --value-sampler P1 --value pushed:1 -- "$values" "$n" \
+	>"$tmp/out" 2>"$tmp/err" &
+daemon=$!
+is_running() { child=$(pgrep -P "$daemon" -x values); }
+has_ended() { [[ $(cat "/proc/$child/stat") == *") Z "* ]]; }
+wait_for 10 is_running || not_ok lost "the program did not start: $(cat "$tmp/err")"
+kill -STOP "$daemon"
+wait_for 30 has_ended || not_ok lost "the program did not end"
+kill -CONT "$daemon"
+wait "$daemon" || true
+daemon=
+dropped=$(sql "SELECT coalesce(sum(count), 0) FROM value_drops WHERE reason IN ('ring-full', 'busy')")
+check lost-is-counted "$(figure pushed 1 profiled) + $dropped of $(figure pushed 1 executed)" \
+	test "$(figure pushed 1 executed)" = "$n" -a "$dropped" -gt 0 -a \
+		$(($(figure pushed 1 profiled) + dropped)) = "$n"
+check lost-is-said "$("$ctl" --db "$db" values)" \
+	eval '"$ctl" --db "$db" values | grep -q "^Not in the shares: [0-9]* (ring-full)"'
+
 # ------------------------------------------------------------------ only those asked for
 # The same program beside it is neither recorded nor probed: its code is as in the file.
 start=$(sql "SELECT start FROM value_sites WHERE function = 'pushed'")
