@@ -159,14 +159,15 @@ static int on_target_end(sd_event_source *event_source, int fd, uint32_t events,
 
 /*
  * What the terminal sends, it sends to the command as well; only what was meant for us alone is
- * passed on. Either way the command decides when the recording ends. With -p a signal ends it.
+ * passed on. Either way the command decides when the recording ends. Without a command a signal
+ * ends it.
  */
 static int on_signal(sd_event_source *event_source, const struct signalfd_siginfo *info,
 		     void *context)
 {
 	const struct oneshot *shot = context;
 
-	if (shot->args->pid)
+	if (shot->args->pid || shot->args->group)
 		return sd_event_exit(sd_event_source_get_event(event_source), 0);
 	if (shot->child > 0 && info->ssi_code != SI_KERNEL)
 		kill(shot->child, (int)info->ssi_signo);
@@ -230,6 +231,11 @@ static void end_child(struct oneshot *shot)
 
 static int start_target(struct oneshot *shot)
 {
+	if (shot->args->group) {
+		/* it is nobody's service, whatever it runs in */
+		unsetenv("NOTIFY_SOCKET");
+		return 0;
+	}
 	if (!shot->args->pid)
 		return start_child(shot);
 	shot->pidfd = pidfd_open(shot->args->pid, 0);

@@ -19,7 +19,8 @@ const char pp_args_usage[] =
 	"                 [--cgroup NAME] [--addresses FIRST-LAST]\n"
 	"       pathprofd --record --db FILE [--overhead PERCENT] [--taken N] [--quiet]\n"
 	"                 [--value [FILE:]FUNCTION:ARG]... [--value-sampler SPEC]\n"
-	"                 (-p PID [--duration SECONDS] | -- COMMAND ARGUMENTS...)\n"
+	"                 (-p PID [--duration SECONDS] | --cgroup NAME [--duration SECONDS] |\n"
+	"                 -- COMMAND ARGUMENTS...)\n"
 	"       pathprofd --import FORMAT --db FILE [--binary FILE]... [--sysroot DIRECTORY]\n"
 	"                 [--window SPAN] [--json] [--quiet] FILE|-\n"
 	"       pathprofd [-c FILE] --check-config | --print-config\n"
@@ -240,16 +241,20 @@ static bool overrides(const struct pp_args *args, const char *name)
 	return false;
 }
 
-static int check_record(const struct pp_args *args, struct pathprof_error *error)
+static int check_record(struct pp_args *args, struct pathprof_error *error)
 {
 	if (!overrides(args, "Path"))
 		return pathprof_fail(error, -EINVAL, "--record: needs --db FILE");
-	if (args->duration_ns && !args->pid)
+	args->group = !args->pid && !args->command && overrides(args, "Cgroup");
+	if (args->duration_ns && args->command)
 		return pathprof_fail(error, -EINVAL, "--duration: a command ends by itself");
+	if (args->value_cnt && args->group)
+		return pathprof_fail(error, -EINVAL, "--value: needs -p PID or a command");
 	if (args->value_sampler && !args->value_cnt)
 		return pathprof_fail(error, -EINVAL, "--value-sampler: only with --value");
-	if (!args->pid == !args->command)
-		return pathprof_fail(error, -EINVAL, "--record: needs either -p PID or a command");
+	if (!args->pid == !args->command && !args->group)
+		return pathprof_fail(error, -EINVAL,
+				     "--record: needs -p PID, a command, or --cgroup alone");
 	return 0;
 }
 
@@ -317,6 +322,9 @@ static void record_defaults(struct pp_config *config)
 {
 	pp_config_set(config, "Profile", "Overhead", RECORD_OVERHEAD, NULL);
 	pp_config_set(config, "Profile", "FrequencyHz", RECORD_FREQUENCY, NULL);
+	/* what is so with one program is so with all of a group */
+	pp_config_set(config, "Profile", "Compress", "no", NULL);
+	pp_config_set(config, "Drift", "Enabled", "no", NULL);
 	/* what somebody asked to have recorded is kept whole */
 	pp_config_set(config, "Store", "MaxUse", "0", NULL);
 	pp_config_set(config, "Store", "KeepFree", "0", NULL);

@@ -38,6 +38,7 @@ struct pp_args {
 	uint64_t duration_ns; /* 0: no end */
 	pid_t pid;            /* --record: this process; 0: run command */
 	char **command;       /* --record: NULL-terminated */
+	bool group;           /* --record: neither, but all that runs in Cgroup= */
 	bool quiet;
 	bool json;
 	enum pathprof_format format;           /* --import */

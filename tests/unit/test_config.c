@@ -366,6 +366,11 @@ static void test_args_usage(void)
 		"--duration 0",
 		"--record --db x --duration 1 -- true",
 		"--record --check-config --db x -- true",
+		"--addresses 10",
+		"--addresses 20-10",
+		"--record --db x --addresses 10-20",
+		"--record --db x --cgroup a.service --duration 1 -- true",
+		"--record --db x --cgroup a.service --value main:1",
 	};
 	struct pp_args a = {.quiet = true};
 
@@ -396,6 +401,63 @@ static void test_args_record(void)
 	CU_ASSERT_EQUAL(args(&a, "--record --db x -p 5 --duration 2"), 0);
 	CU_ASSERT_EQUAL(a.pid, 5);
 	CU_ASSERT_EQUAL(a.duration_ns, 2000000000);
+}
+
+/* A group may stand alone, or narrow down what else is recorded. */
+static void test_args_group(void)
+{
+	struct pp_config config;
+	struct pp_args a;
+
+	CU_ASSERT_EQUAL(args(&a, "--record --db x --cgroup a.service --duration 2"), 0);
+	CU_ASSERT_TRUE(a.group && !a.pid && !a.command);
+	CU_ASSERT_EQUAL(pp_args_config(&a, &config, &why), 0);
+	CU_ASSERT_STRING_EQUAL(config.cgroup, "a.service");
+	CU_ASSERT_EQUAL(config.drift, 0);
+	CU_ASSERT_EQUAL(config.compress, PP_CONFIG_COMPRESS_NO);
+	CU_ASSERT_EQUAL(args(&a, "--record --db x --cgroup a.service -p 5"), 0);
+	CU_ASSERT_TRUE(!a.group && a.pid == 5);
+	CU_ASSERT_EQUAL(args(&a, "--record --db x --cgroup a.service ls"), 0);
+	CU_ASSERT_TRUE(!a.group && a.command);
+	CU_ASSERT_EQUAL(args(&a, "--cgroup a.service --addresses 0x400000-4fffff"), 0);
+	CU_ASSERT_TRUE(!a.group);
+}
+
+/* Oracle: sscanf. */
+static void test_addresses(void)
+{
+	static const char *const bad[] = {
+		"",       "10",     "10-",    "-10",   "10-20-30",
+		"10-20 ", " 10-20", "10--20", "0x-10", "x10-20",
+		"10g-20", "20-10",  "0-0",    "1,2",   "10-11111111111111111",
+	};
+	struct pp_config config;
+	unsigned int seed = 3;
+
+	for (int i = 0; i < 1000; i++) {
+		uint64_t a = (uint64_t)rand_r(&seed) << 17 ^ (uint64_t)rand_r(&seed);
+		uint64_t b = a + (uint64_t)rand_r(&seed), first = 0, last = 0;
+		unsigned long long want[2];
+		char text[64];
+
+		snprintf(text, sizeof(text),
+			 i % 2 ? "0x%" PRIx64 "-0X%" PRIX64 : "%" PRIx64 "-%" PRIx64, a, b);
+		CU_ASSERT_EQUAL(pp_value_addresses(text, &first, &last), 0);
+		CU_ASSERT_EQUAL(sscanf(text, "%llx-%llx", &want[0], &want[1]), 2);
+		CU_ASSERT_EQUAL(first, want[0]);
+		CU_ASSERT_EQUAL(last, want[1]);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		uint64_t first = 77, last = 78;
+
+		CU_ASSERT(pp_value_addresses(bad[i], &first, &last) < 0);
+		CU_ASSERT_EQUAL(first, 77);
+		CU_ASSERT_EQUAL(last, 78);
+	}
+	accept("[Profile]\nAddresses=400000-ffffffffffffffff\nCgroup=/a b/c.service\n", &config);
+	CU_ASSERT_STRING_EQUAL(config.cgroup, "/a b/c.service");
+	refuse("[Profile]\nAddresses=4k\n", "wanted two addresses in hex, as 400000-4fffff");
+	accept("[Profile]\nAddresses=\nCgroup=\n", &config);
 }
 
 static void test_db_path(void)
@@ -601,6 +663,8 @@ static const struct unit_test tests[] = {
 	{"flags beat the file", test_args_beat_the_file},
 	{"usage errors are found", test_args_usage},
 	{"a recording's command line is taken apart", test_args_record},
+	{"a recording may be of a control group", test_args_group},
+	{"ranges of addresses are read", test_addresses},
 	{"the database's default place follows the environment", test_db_path},
 };
 UNIT_SUITE(config, tests)

@@ -20,12 +20,13 @@
 
 static int check_arguments(const struct ctl_options *options)
 {
-	if (options->argc == 0 && options->filter.pid == 0)
-		return ctl_usage(options, "a command or --pid is needed");
+	if (options->argc == 0 && options->filter.pid == 0 && !options->cgroup)
+		return ctl_usage(options, "a command, --pid or --cgroup is needed");
 	if (options->argc && options->filter.pid)
 		return ctl_usage(options, "a command and --pid exclude each other");
-	if (options->duration_s > 0 && !options->filter.pid)
-		return ctl_usage(options, "--duration goes with --pid: a command ends by itself");
+	if (options->duration_s > 0 && options->argc)
+		return ctl_usage(options,
+				 "--duration goes without a command, which ends by itself");
 	if (options->db && options->output)
 		return ctl_usage(options, "--db and --output mean the same here: give one");
 	return CTL_OK;
@@ -43,6 +44,8 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 	oneshot_push_option(&arguments, "--db", db);
 	oneshot_push_option(&arguments, "--source", options->source);
 	oneshot_push_option(&arguments, "--overhead", options->overhead);
+	oneshot_push_option(&arguments, "--cgroup", options->cgroup);
+	oneshot_push_option(&arguments, "--addresses", options->addresses);
 	for (unsigned int i = 0; i < options->value_cnt; i++)
 		oneshot_push_option(&arguments, "--value", options->values[i]);
 	oneshot_push_option(&arguments, "--value-sampler", options->value_sampler);

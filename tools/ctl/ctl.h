@@ -47,7 +47,8 @@ struct ctl_options {
 
 	const char *by;
 	const char *source, *overhead, *output;
-	double duration_s; /* 0: until it ends */
+	const char *cgroup, *addresses; /* --cgroup, --addresses of record; NULL: all */
+	double duration_s;              /* 0: until it ends */
 	bool no_report;
 	uint64_t max_bytes;
 	int64_t max_age_ns;
@@ -100,8 +101,9 @@ struct ctl_options {
 #define CTL_OPT_REPLACE  (1U << 15)
 #define CTL_OPT_IMPORT   (1U << 16) /* --format --binary --sysroot --window --output --no-report */
 #define CTL_OPT_EXPORT   (1U << 17) /* --format --output --file --recording --old-readers */
-#define CTL_OPT_VALUES   (1U << 18) /* --since --until --window --binary --function --top --forget \
-				     */
+#define CTL_OPT_VALUES                                                                             \
+	(1U << 18) /* --since --until --window --binary --function --top --forget                  \
+		    */
 
 struct ctl_verb {
 	const char *name;

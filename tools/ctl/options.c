@@ -173,6 +173,19 @@ static int set_overhead(struct ctl_options *options, const char *value)
 	return strtod(value, NULL) > 0 && strtod(value, NULL) <= 100 ? 0 : -ERANGE;
 }
 
+static int set_cgroup(struct ctl_options *options, const char *value)
+{
+	options->cgroup = value;
+	return *value ? 0 : -EINVAL;
+}
+
+/* The daemon reads it, and says what is wrong with it. */
+static int set_addresses(struct ctl_options *options, const char *value)
+{
+	options->addresses = value;
+	return *value ? 0 : -EINVAL;
+}
+
 static int set_output(struct ctl_options *options, const char *value)
 {
 	options->output = value;
@@ -430,6 +443,10 @@ static const struct option_row {
 	 "branch source: auto, kmod-lbr, bpf, kmod-swlbr or step"},
 	{"overhead", 0, "PERCENT", CTL_OPT_RECORD, set_overhead,
 	 "share of CPU time to spend on it"},
+	{"cgroup", 0, "NAME", CTL_OPT_RECORD, set_cgroup,
+	 "only what runs in this unit or control group (branch stacks and the module)"},
+	{"addresses", 0, "RANGE", CTL_OPT_RECORD, set_addresses,
+	 "only samples at these addresses, FIRST-LAST in hex (the same sources)"},
 	{"function", 0, "FUNCTION", CTL_OPT_FUNCTION, set_function,
 	 "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]"},
 	{"value", 0, "WHAT", CTL_OPT_RECORD, add_value,
