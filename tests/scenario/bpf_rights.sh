@@ -70,9 +70,9 @@ status=0
 "$pathprofd" --source bpf --db "$db" --duration 1 >"$tmp/out" 2>"$tmp/err" || status=$?
 if [ "$status" -ne 0 ]; then
 	"$BUILD/bin/pathprofctl" doctor >"$tmp/doctor" || true
-	why=$(sed -n 's/^no *source bpf: no -- [A-Z0-9]*: \(.*\) -- .*/\1/p' "$tmp/doctor")
-	check bpf-one-word "daemon: $(cat "$tmp/err"); doctor: $why" \
-		eval '[ -n "$why" ] && grep -qF "$why" "$tmp/err"'
+	reason=$(sed -n 's/^no *source bpf: no -- [A-Z0-9]*: \(.*\) -- .*/\1/p' "$tmp/doctor")
+	check bpf-one-word "daemon: $(cat "$tmp/err"); doctor: $reason" \
+		eval '[ -n "$reason" ] && grep -qF "$reason" "$tmp/err"'
 else
 	ok bpf-one-word
 fi
