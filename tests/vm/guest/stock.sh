@@ -166,6 +166,7 @@ controls() { for variant in $vm_controls; do control "$variant"; done; }
 corners() { . ./corners.sh; }
 
 service() { . ./service.sh; }
+bpf_service() { . ./bpf_service.sh; }
 signing() { . ./signing.sh; }
 
 run_part lbr
@@ -177,6 +178,7 @@ run_part bpf
 run_part all_windows
 run_part stress
 run_part service
+run_part bpf_service
 run_part corners
 run_part controls
 
