@@ -30,8 +30,10 @@
 #define PP_COLLECT_SPECULATED(flags) ((flags) >> 24 & 3)
 
 int pp_collect_path(__u32 slot);
+int pp_collect_message(__u32 profile, __u32 count);
 int pp_collect_tuple(__u32 profile);
-int pp_collect_enter(__u32 last);
+int pp_collect_settle(__u32 last, __u32 leaves);
+int pp_collect_enter(__u32 unused);
 int pp_collect_branch(__u32 i);
 int pp_collect_branches(__u32 cnt, __u32 newest);
 int pp_collect_window(__u32 cnt, __u64 address_space);
@@ -124,31 +126,43 @@ PP_INLINE __u32 pp_collect_number(struct pp_collect_state *s, __u64 address_spac
 
 /* ------------------------------------------------------------------- tuples */
 
+/* What the first level reports of walk.from and .to goes through the second. */
+PP_COLLECT_STEP int pp_collect_message(__u32 profile, __u32 count)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+	__u32 size = pp_collect_config.compress.assoc_size;
+	struct pp_message evicted;
+	struct pp_tuple tuple;
+
+	if (!s)
+		return 0;
+	tuple.pc = s->walk.from | s->walk.plan.tag;
+	tuple.word = s->walk.to | (__u64)profile << PP_CONTEXT_SHIFT;
+	if (!size)
+		pp_collect_stage_add(s, &s->tuples, PATHPROF_RECORD_TUPLE, tuple.pc, tuple.word,
+				     count);
+	else if (pp_assoc_step(&s->compress.assoc, size, &tuple, count, &evicted))
+		pp_collect_stage_add(s, &s->tuples, PATHPROF_RECORD_TUPLE, evicted.tuple.pc,
+				     evicted.tuple.word, evicted.count);
+	return 0;
+}
+
 /* walk.from and .to, in one of the profiles. */
 PP_COLLECT_STEP int pp_collect_tuple(__u32 profile)
 {
 	struct pp_collect_state *s = pp_collect_mine();
-	const struct pp_compress_config *config = &pp_collect_config.compress;
-	struct pp_message message, evicted;
-	__u32 index;
+	__u32 index, count;
+	__u64 pc, word;
 
 	if (!s)
 		return 0;
 	index = s->walk.near ^ (profile == PATHPROF_PROFILE_CALLS ? s->walk.plan.call_hash
 								  : s->walk.plan.edge_hash);
-	message.tuple.pc = s->walk.from | s->walk.plan.tag;
-	message.tuple.word = s->walk.to | (__u64)profile << PP_CONTEXT_SHIFT;
-	message.count =
-		pp_tuple_sample(&s->compress, config, index, message.tuple.pc, message.tuple.word);
-	if (PP_LIKELY(!message.count))
-		return 0;
-	if (!config->assoc_size)
-		pp_collect_stage_add(s, &s->tuples, PATHPROF_RECORD_TUPLE, message.tuple.pc,
-				     message.tuple.word, message.count);
-	else if (pp_assoc_step(&s->compress.assoc, config->assoc_size, &message.tuple,
-			       message.count, &evicted))
-		pp_collect_stage_add(s, &s->tuples, PATHPROF_RECORD_TUPLE, evicted.tuple.pc,
-				     evicted.tuple.word, evicted.count);
+	pc = s->walk.from | s->walk.plan.tag;
+	word = s->walk.to | (__u64)profile << PP_CONTEXT_SHIFT;
+	count = pp_tuple_sample(&s->compress, &pp_collect_config.compress, index, pc, word);
+	if (count)
+		pp_collect_message(profile, count);
 	return 0;
 }
 
@@ -243,26 +257,36 @@ PP_INLINE void pp_collect_keep(struct pp_collect_state *s, __u32 slot, __u32 las
 	}
 }
 
-/* Not in the table: what it replaces there goes out, its branches take that one's place. */
-PP_COLLECT_STEP int pp_collect_enter(__u32 last)
+/* walk.ended is in the table by now: its branches take the place of what left, a message or not. */
+PP_COLLECT_STEP int pp_collect_settle(__u32 last, __u32 leaves)
 {
 	const struct pp_hpt_config *config = &pp_collect_config.hpt;
 	struct pp_collect_state *s = pp_collect_mine();
 	__u64 start, desc;
-	__u32 set, leaves;
+	__u32 set;
 
 	if (!s)
 		return 0;
 	start = s->walk.ended.start;
 	desc = s->walk.ended.desc;
 	set = (__u32)PP_MASK(pp_hpt_set(start, desc, config->bits) * config->ways, PP_HPT_MAX - 1);
-	leaves = pp_hpt_step(&s->hpt, config, start, desc, s->walk.ended.events, &s->walk.message);
 	set += PP_LAUNDER(pp_hpt_find(&s->hpt.entry[set], config->ways, start, desc | PP_HPT_VALID),
 			  &s->walk.scratch);
 	if (leaves)
 		pp_collect_path(set);
 	pp_collect_keep(s, set, last, PP_DESC_LENGTH(desc));
 	return 0;
+}
+
+/* walk.ended is not in the table. 1: walk.message, which it replaced there, goes out. */
+PP_COLLECT_STEP int pp_collect_enter(__u32 unused)
+{
+	struct pp_collect_state *s = pp_collect_mine();
+
+	if (!s)
+		return 0;
+	return (int)pp_hpt_step(&s->hpt, &pp_collect_config.hpt, s->walk.ended.start,
+				s->walk.ended.desc, s->walk.ended.events, &s->walk.message);
 }
 
 /*
@@ -281,7 +305,7 @@ PP_INLINE void pp_collect_segment(struct pp_collect_state *s, __u32 last)
 	if (PP_LIKELY(way < PP_HPT_WAYS_MAX))
 		set[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].count += s->walk.ended.events;
 	else if (s->walk.ended.events)
-		pp_collect_enter(last);
+		pp_collect_settle(last, (__u32)pp_collect_enter(0));
 }
 
 /* ------------------------------------------------------------------- window */
