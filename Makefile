@@ -88,7 +88,8 @@ $(BUILD)/bpf/%.bpf.o: daemon/bpf/%.bpf.c
 	$(call say,BPF,$@)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	@mkdir -p $(@D)
-	$(call say,GEN,$@)$(BPFTOOL) gen skeleton $< >$@
+	$(call say,GEN,$@){ echo '/* NOLINTBEGIN */'; $(BPFTOOL) gen skeleton $<; \
+	  echo '/* NOLINTEND */'; } >$@
 $(foreach b,obj san fuzz/obj,$(patsubst %.c,$(BUILD)/$(b)/%.o,$(filter daemon/bpf/%,$(DAEMON_SRC)))): $(SKELETONS)
 skeletons: $(SKELETONS)
 

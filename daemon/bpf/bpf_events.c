@@ -50,15 +50,17 @@ int pp_bpf_events_probe(const struct pp_taken_event *event, uint32_t cpu_cnt)
 
 static int open_on(struct pp_bpf_events *events, uint32_t cpu)
 {
-	_cleanup_close_ int fd = open_event(events->event, events->period, cpu);
+	int fd = open_event(events->event, events->period, cpu), r;
 
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, events->program_fd) ||
-	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		return -errno;
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
 	events->fds[cpu] = fd;
-	fd = -EBADF;
 	return 0;
 }
 

@@ -118,7 +118,7 @@ static void unmap_state(struct state_view *view)
 static int prepare_state(struct pp_bpf_program *program, const struct pp_collect_config *config,
 			 uint64_t seed, uint32_t cpu)
 {
-	struct state_view whole;
+	struct state_view whole = {0};
 	int r = map_state(program, cpu, sizeof(struct pp_collect_state), &whole);
 
 	if (r)
@@ -132,27 +132,6 @@ static int prepare_state(struct pp_bpf_program *program, const struct pp_collect
 }
 
 static int take(void *context, void *data, size_t len_bytes);
-
-/* log: LOG_BYTES, what the verifier says. */
-static int load(struct pp_bpf_program *program, const struct pp_collect_config *config, char *log)
-{
-	struct collect_bpf *object = collect_bpf__open();
-	int r;
-
-	if (!object)
-		return -errno;
-	program->object = object;
-	leave_out_tests(object);
-	bpf_program__set_log_buf(object->progs.on_sample, log, LOG_BYTES / 2);
-	bpf_program__set_log_buf(object->progs.on_drain, log + LOG_BYTES / 2, LOG_BYTES / 2);
-	object->data_cfg->pp_collect_config = *config;
-	bpf_map__set_max_entries(object->maps.states, program->cpu_cnt);
-	bpf_map__set_max_entries(object->maps.records, PP_BPF_RING_BYTES);
-	r = collect_bpf__load(object);
-	if (r && !log[0])
-		memmove(log, log + LOG_BYTES / 2, LOG_BYTES / 2);
-	return r;
-}
 
 static int prepare(struct pp_bpf_program *program, const struct pp_collect_config *config,
 		   uint64_t seed)
@@ -172,6 +151,28 @@ static int prepare(struct pp_bpf_program *program, const struct pp_collect_confi
 	return program->ring ? 0 : -ENOMEM;
 }
 
+/* log: LOG_BYTES, what the verifier says. */
+static int load(struct pp_bpf_program *program, const struct pp_collect_config *config,
+		uint64_t seed, char *log)
+{
+	int r;
+
+	program->object = collect_bpf__open();
+	if (!program->object)
+		return errno ? -errno : -EINVAL;
+	leave_out_tests(program->object);
+	bpf_program__set_log_buf(program->object->progs.on_sample, log, LOG_BYTES / 2);
+	bpf_program__set_log_buf(program->object->progs.on_drain, log + LOG_BYTES / 2,
+				 LOG_BYTES / 2);
+	program->object->data_cfg->pp_collect_config = *config;
+	bpf_map__set_max_entries(program->object->maps.states, program->cpu_cnt);
+	bpf_map__set_max_entries(program->object->maps.records, PP_BPF_RING_BYTES);
+	r = collect_bpf__load(program->object);
+	if (r < 0 && !log[0])
+		memmove(log, log + LOG_BYTES / 2, LOG_BYTES / 2);
+	return r < 0 ? r : prepare(program, config, seed);
+}
+
 int pp_bpf_program_load(struct pp_bpf_program **ret_program, const struct pp_collect_config *config,
 			uint64_t seed, struct pathprof_error *error)
 {
@@ -182,9 +183,7 @@ int pp_bpf_program_load(struct pp_bpf_program **ret_program, const struct pp_col
 
 	if (program && log && cpu_cnt > 0) {
 		program->cpu_cnt = (uint32_t)cpu_cnt;
-		r = load(program, config, log);
-		if (!r)
-			r = prepare(program, config, seed);
+		r = load(program, config, seed, log);
 	}
 	libbpf_set_print(printer);
 	if (r) {
@@ -264,8 +263,13 @@ int pp_bpf_program_read(struct pp_bpf_program *program, pp_chain_record_fn *fn, 
 /* One call's worth, on that CPU. */
 static int drain_from(struct pp_bpf_program *program, uint32_t cpu, uint64_t first)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &first, .ctx_size_in = sizeof(first),
-		    .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
+	struct bpf_test_run_opts options = {
+		.sz = sizeof(options),
+		.ctx_in = &first,
+		.ctx_size_in = sizeof(first),
+		.flags = BPF_F_TEST_RUN_ON_CPU,
+		.cpu = cpu,
+	};
 
 	return bpf_prog_test_run_opts(bpf_program__fd(program->object->progs.on_drain), &options);
 }
