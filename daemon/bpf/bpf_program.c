@@ -102,8 +102,8 @@ static int map_state(const struct pp_bpf_program *program, uint32_t cpu, size_t 
 	void *pages = mmap(NULL, in_page + len_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 			   bpf_map__fd(program->object->maps.states), (off_t)(at - in_page));
 
-	if (pages == MAP_FAILED)
-		return -errno;
+	if (!pages || pages == MAP_FAILED)
+		return errno ? -errno : -ENOMEM;
 	*ret_view =
 		(struct state_view){(void *)((char *)pages + in_page), pages, in_page + len_bytes};
 	return 0;
