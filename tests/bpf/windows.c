@@ -20,11 +20,12 @@
 #define KERNEL      0xffffffff81000000ull
 #define SPECULATION 24 /* in the flags */
 
+/* gzip of DIRECTORY/gzip.win; the memory is there until the end. */
 static const char *name_of(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	return slash ? slash + 1 : path;
+	return strndup(name, strcspn(name, "."));
 }
 
 static int file_read(struct windows_file *ret_file, const char *path)
@@ -44,7 +45,7 @@ static int file_read(struct windows_file *ret_file, const char *path)
 		return -errno;
 	ret_file->entry = memory;
 	ret_file->name = name_of(path);
-	return 0;
+	return ret_file->name ? 0 : -ENOMEM;
 }
 
 int windows_read(struct windows *ret_windows, char **paths, int path_cnt)
