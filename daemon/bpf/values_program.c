@@ -13,6 +13,7 @@
 #include "values.h"
 #include "values.skel.h"
 #include "values_link.h"
+#include "values_threads.h"
 
 #define LINK_MAX 16384
 
@@ -237,14 +238,58 @@ static int load(struct pp_values_program *p, const struct pathprof_compress_form
 	return r < 0 ? r : take_hold(p, &p->skeleton->data_cfg->config);
 }
 
-/* The process counts before its probes stand, so that none of its executions is passed over. */
-static int begin(struct pp_values_program *p, pid_t pid)
+static int join_family(const struct pp_values_program *p, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
 
-	if (bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.family), &key, &key, BPF_ANY) < 0)
-		return -errno;
-	return probe(p, pid);
+	return bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.family), &key, &key, BPF_ANY) < 0
+		       ? -errno
+		       : 0;
+}
+
+static void leave_family(const struct pp_values_program *p, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	bpf_map_delete_elem(bpf_map__fd(p->skeleton->maps.family), &key);
+}
+
+/* How many probes of no place were hit; they are forgotten. */
+static uint64_t take_strays(struct pp_values_program *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t cpu = 0; cpu < p->cpu_cnt; cpu++) {
+		sum += p->states[cpu].drops[PP_VALUES_DROP_SITE];
+		p->states[cpu].drops[PP_VALUES_DROP_SITE] = 0;
+	}
+	return sum;
+}
+
+/*
+ * -EOPNOTSUPP where threads would be passed over: perf's probes see them all. -ENXIO where those
+ * see nothing either, as where process ids are a container's own.
+ */
+static int check_threads(struct pp_values_program *p)
+{
+	int r = join_family(p, getpid());
+
+	if (r == 0)
+		r = pp_values_threads_try(p->way, program_of(p), PP_VALUES_SITE_MAX);
+	leave_family(p, getpid());
+	if (take_strays(p) || r < 0)
+		return r;
+	return p->way == PP_VALUES_WAY_MULTI ? -EOPNOTSUPP : -ENXIO;
+}
+
+/* The process counts before its probes stand, so that none of its executions is passed over. */
+static int begin(struct pp_values_program *p, pid_t pid)
+{
+	int r = check_threads(p);
+
+	if (r == 0)
+		r = join_family(p, pid);
+	return r < 0 ? r : probe(p, pid);
 }
 
 static int open_way(struct pp_values_program *p, const struct pathprof_compress_form *form,
@@ -267,10 +312,13 @@ static const char *what_to_do(int multi, int perf)
 		return "run it as root, or with CAP_BPF and CAP_PERFMON";
 	if (perf == -EPERM || perf == -EACCES)
 		return "this kernel needs CAP_SYS_ADMIN: run it as root";
+	if (perf == -ENXIO)
+		return "process ids are not the kernel's here: run it outside of containers";
 	if (multi == -ESRCH || perf == -ESRCH)
 		return "that process is gone";
 	return access("/sys/kernel/btf/vmlinux", R_OK) == 0
-		       ? "this kernel may have no uprobes, or forbid them (lockdown)"
+		       ? "a kernel before 5.15, without uprobes, or one that forbids them "
+			 "(lockdown)"
 		       : "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)";
 }
 

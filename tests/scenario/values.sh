@@ -355,6 +355,18 @@ else
 	echo "skip user: this run is not root's to give away"
 fi
 
+# ------------------------------------------------------------------ process ids of its own
+if unshare --pid --fork --mount-proc true 2>"$tmp/err"; then
+	fresh
+	status=0
+	unshare --pid --fork --mount-proc "$pathprofd" --record --quiet --db "$db" --value pushed:1 -- \
+		"$values" 10 >"$tmp/out" 2>"$tmp/err" || status=$?
+	check own-ids "$status: $(cat "$tmp/err")" eval \
+		'[ "$status" -eq 1 ] && grep -q "outside of containers" "$tmp/err" && [ ! -s "$tmp/out" ]'
+else
+	echo "skip own-ids: $(cat "$tmp/err")"
+fi
+
 # ------------------------------------------------------------------ what cannot be
 # refused NAME TEXT ARGUMENTS...: exit status 1 or 2, the text, and the command did not run.
 refused() {
