@@ -102,8 +102,8 @@ static int map_state(const struct pp_bpf_program *program, uint32_t cpu, size_t 
 	void *pages = mmap(NULL, in_page + len_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 			   bpf_map__fd(program->object->maps.states), (off_t)(at - in_page));
 
-	if (!pages || pages == MAP_FAILED)
-		return errno ? -errno : -ENOMEM;
+	if (pages == MAP_FAILED)
+		return -errno;
 	*ret_view =
 		(struct state_view){(void *)((char *)pages + in_page), pages, in_page + len_bytes};
 	return 0;
@@ -121,7 +121,7 @@ static int prepare_state(struct pp_bpf_program *program, const struct pp_collect
 	struct state_view whole = {0};
 	int r = map_state(program, cpu, sizeof(struct pp_collect_state), &whole);
 
-	if (r)
+	if (r || !whole.state)
 		return r;
 	pp_collect_prepare(whole.state, config, seed, cpu);
 	unmap_state(&whole);
