@@ -215,7 +215,8 @@ static void print_refusal(const char *logs)
 		if (logs[i * LOG_BYTES])
 			log = logs + i * LOG_BYTES;
 	len = strlen(log);
-	printf("# %s\n", log + (len > LOG_TAIL ? len - LOG_TAIL : 0));
+	if (len)
+		printf("# %s\n", log + (len > LOG_TAIL ? len - LOG_TAIL : 0));
 }
 
 static int verify_all(struct bpf_object *object, const char *label, char *logs)
