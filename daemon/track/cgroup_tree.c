@@ -90,7 +90,7 @@ static void take_mount(struct pp_cgroup_places *places, const struct mntent *mou
 	else if (!strcmp(mount->mnt_type, "cgroup") && hasmntopt(mount, "memory"))
 		to = places->memory;
 	if (to && !to[0] && strlen(mount->mnt_dir) < PP_CGROUP_PLACE_MAX)
-		strcpy(to, mount->mnt_dir);
+		snprintf(to, PP_CGROUP_PLACE_MAX, "%s", mount->mnt_dir);
 }
 
 void pp_cgroup_places_read(struct pp_cgroup_places *ret_places, const char *mounts)

@@ -130,9 +130,13 @@ static int give_window(struct rights *rights)
 
 static int run(struct rights *rights, const struct bpf_program *program, uint64_t argument)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &argument,
-		    .ctx_size_in = sizeof(argument), .flags = BPF_F_TEST_RUN_ON_CPU,
-		    .cpu = (__u32)rights->cpu);
+	struct bpf_test_run_opts options = {
+		.sz = sizeof(options),
+		.ctx_in = &argument,
+		.ctx_size_in = sizeof(argument),
+		.flags = BPF_F_TEST_RUN_ON_CPU,
+		.cpu = (__u32)rights->cpu,
+	};
 
 	return bpf_prog_test_run_opts(bpf_program__fd(program), &options);
 }

@@ -46,10 +46,12 @@ static uint64_t id_of(const char *tree, const char *path)
 	return stat(name, &st) ? 0 : st.st_ino;
 }
 
+static const char docker[] = "system.slice/docker-" ID ".scope";
+
 static const char *const groups[] = {
 	"system.slice",
 	"system.slice/foo.service",
-	"system.slice/docker-" ID ".scope",
+	docker,
 	"system.slice/my\\x2dapp.service",
 	"user.slice",
 	"user.slice/user-1000.slice",
@@ -214,7 +216,7 @@ static void test_names(void)
 		uint64_t id = id_of(places.unified, groups[i]);
 
 		name_of(groups[i], wanted, sizeof(wanted));
-		strcpy(name, "untouched");
+		snprintf(name, sizeof(name), "untouched");
 		CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, id, 0, LONG, name, sizeof(name)), 0);
 		CU_ASSERT_STRING_EQUAL(name, wanted);
 	}
@@ -246,7 +248,7 @@ static void test_two_trees(void)
 	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, root, 0, LONG, name, sizeof(name)), 0);
 	CU_ASSERT_STRING_EQUAL(name, "");
 	/* a planted fault: ids of one tree mean nothing in the other */
-	strcpy(name, "untouched");
+	snprintf(name, sizeof(name), "untouched");
 	CU_ASSERT_EQUAL(pp_cgroups_name(cgroups, container, 0, LONG, name, sizeof(name)), -ENOENT);
 	CU_ASSERT_STRING_EQUAL(name, "untouched");
 	pp_cgroups_free(cgroups);

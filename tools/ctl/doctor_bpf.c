@@ -16,7 +16,10 @@
 
 static int try_map(void)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	const struct bpf_map_create_opts options = {
+		.sz = sizeof(options),
+		.map_flags = BPF_F_MMAPABLE,
+	};
 	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 8, 1, &options);
 
 	return fd < 0 ? fd : 0;
