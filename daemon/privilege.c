@@ -2,7 +2,6 @@
 /* Capabilities by libcap: see privilege.h. The kernel keeps them a thread, not a process. */
 #include "privilege.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -111,17 +110,4 @@ int pp_privilege_try_without(uint64_t caps, pp_privilege_fn *fn, void *context,
 	if (back)
 		return pathprof_fail(error, back, "taking capabilities back: %s", strerror(-back));
 	return r;
-}
-
-unsigned int pp_privilege_threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	struct dirent *entry;
-	unsigned int cnt = 0;
-
-	while (dir && (entry = readdir(dir)))
-		cnt += entry->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return cnt;
 }

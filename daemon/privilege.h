@@ -37,7 +37,4 @@ typedef int pp_privilege_fn(void *context);
 int pp_privilege_try_without(uint64_t caps, pp_privilege_fn *fn, void *context,
 			     struct pathprof_error *error);
 
-/* Threads of this process, the calling one counted; 0: not to be told. */
-unsigned int pp_privilege_threads(void);
-
 #endif

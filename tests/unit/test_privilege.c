@@ -163,31 +163,9 @@ static void test_planted(void)
 		CU_ASSERT(!in_child(drops_nothing));
 }
 
-static void *wait_for(void *lock)
-{
-	pthread_mutex_lock(lock);
-	pthread_mutex_unlock(lock);
-	return NULL;
-}
-
-static void test_threads(void)
-{
-	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	unsigned int before = pp_privilege_threads();
-	pthread_t thread;
-
-	CU_ASSERT(before >= 1);
-	pthread_mutex_lock(&lock);
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_for, &lock), 0);
-	CU_ASSERT_EQUAL(pp_privilege_threads(), before + 1);
-	pthread_mutex_unlock(&lock);
-	pthread_join(thread, NULL);
-}
-
 static const struct unit_test tests[] = {
 	{"what is dropped is gone from every set, later threads and programs included", test_drop},
 	{"what is needed after all is in force again", test_try},
 	{"a drop that drops nothing is noticed", test_planted},
-	{"threads are counted", test_threads},
 };
 UNIT_SUITE(privilege, tests)
