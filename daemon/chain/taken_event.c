@@ -36,13 +36,16 @@ static bool encode(const char *name, struct pp_taken_event *ret_event)
 	return true;
 }
 
-/* Of the first CPU: those of hybrids differ, and an event is open on all that are like it. */
-static void taken_event(struct pp_taken_event *ret_event, const char *sysfs)
+static void taken_event(struct pp_taken_event *ret_event, const char *sysfs, uint32_t cpu)
 {
 	struct pathprof_hardware_event event;
 
-	pathprof_taken_event(&event, 0, sysfs);
-	*ret_event = (struct pp_taken_event){.type = event.type, .config = event.config};
+	pathprof_taken_event(&event, cpu, sysfs);
+	*ret_event = (struct pp_taken_event){
+		.type = event.type,
+		.config = event.config,
+		.is_default = true,
+	};
 	snprintf(ret_event->name, sizeof(ret_event->name), "%s", event.name);
 }
 
@@ -228,7 +231,7 @@ static int find(struct pp_taken_event *ret_event, const char *text, const char *
 	int r;
 
 	if (!text || !text[0]) {
-		taken_event(ret_event, sysfs);
+		taken_event(ret_event, sysfs, 0);
 		return 0;
 	}
 	if (!strchr(text, '/')) {
@@ -261,4 +264,14 @@ int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, cons
 	event.branch_sample_type = pathprof_branch_sample_type(&machine);
 	*ret_event = event;
 	return 0;
+}
+
+void pp_taken_event_for_cpu(struct pp_taken_event *event, const char *sysfs, uint32_t cpu)
+{
+	uint64_t branch_sample_type = event->branch_sample_type;
+
+	if (!event->is_default)
+		return;
+	taken_event(event, sysfs, cpu);
+	event->branch_sample_type = branch_sample_type;
 }

@@ -9,6 +9,7 @@
 #ifndef PP_TAKEN_EVENT_H
 #define PP_TAKEN_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "pathprof/machine.h"
@@ -20,11 +21,18 @@ struct pp_taken_event {
 	uint32_t type; /* perf_event_attr.type, and so on */
 	uint64_t config, config1, config2;
 	uint64_t branch_sample_type; /* what to ask for of the branch stack */
+	bool is_default;             /* nobody named another: it is found for each CPU anew */
 	char name[64];               /* for people */
 };
 
 /* text "" or NULL: taken branches. -EINVAL bad text, -ENOENT no such PMU, term or event. */
 int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, const char *sysfs,
 			struct pathprof_error *error);
+
+/*
+ * Makes event that of one CPU: on hybrids, whose cores count by events of their own, and take no
+ * other's. One that was named stays as it is.
+ */
+void pp_taken_event_for_cpu(struct pp_taken_event *event, const char *sysfs, uint32_t cpu);
 
 #endif

@@ -141,10 +141,40 @@ static void test_default(void)
 	CU_ASSERT_EQUAL(find(NULL, &event), 0);
 }
 
+/* Each kind of core by its own PMU; what somebody named is not touched. */
+static void test_hybrid(void)
+{
+	struct pp_taken_event event;
+	char path[640];
+
+	make_pmus();
+	snprintf(path, sizeof(path), "%s/cpu_core", sysfs);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/cpu_atom", sysfs);
+	mkdir(path, 0755);
+	put("cpu_core/type", "4\n");
+	put("cpu_core/cpus", "0-1\n");
+	put("cpu_atom/type", "10\n");
+	put("cpu_atom/cpus", "2\n");
+	CU_ASSERT_EQUAL(find("", &event), 0);
+	CU_ASSERT_EQUAL(event.type, 4);
+	CU_ASSERT(event.branch_sample_type & PERF_SAMPLE_BRANCH_ANY);
+	pp_taken_event_for_cpu(&event, sysfs, 2);
+	CU_ASSERT_EQUAL(event.type, 10);
+	CU_ASSERT_EQUAL(event.config, 0xc0c4);
+	CU_ASSERT(event.branch_sample_type & PERF_SAMPLE_BRANCH_ANY);
+	pp_taken_event_for_cpu(&event, sysfs, 1);
+	CU_ASSERT_EQUAL(event.config, 0x20c4);
+	CU_ASSERT_EQUAL(find("cpu/config=0x1234/", &event), 0);
+	pp_taken_event_for_cpu(&event, sysfs, 2);
+	CU_ASSERT_EQUAL(event.config, 0x1234);
+}
+
 static const struct unit_test tests[] = {
 	{"terms are read as perf writes them", test_terms},
 	{"a term fills the bits its format names", test_bits_against_naive},
 	{"bad text, unknown PMUs and terms are refused with a reason", test_refusals},
 	{"without a wish there is an event", test_default},
+	{"without a wish each core of a hybrid has its own", test_hybrid},
 };
 UNIT_SUITE(taken_event, tests)
