@@ -65,11 +65,15 @@ static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
 	return r < 0 ? r : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
+/* The ring is readable as long as messages are in it; only a wake-up counts, a process's. */
 static int watch(struct pp_values *values, sd_event *event, struct pathprof_error *error)
 {
 	int r = sd_event_add_io(event, &values->on_ring, pp_values_program_fd(values->program),
-				EPOLLIN, on_ring, values);
+				EPOLLIN | EPOLLET, on_ring, values);
 
+	/* before all else: until then a process that began is not probed */
+	if (r >= 0)
+		r = sd_event_source_set_priority(values->on_ring, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r >= 0)
 		r = sd_event_add_time_relative(event, &values->on_timer, CLOCK_MONOTONIC,
 					       DRAIN_EVERY_US, 0, on_timer, values);
