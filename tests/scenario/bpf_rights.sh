@@ -63,6 +63,8 @@ if unshare -Ur true 2>/dev/null; then
 	unshare -Ur "$tmp/rights" >"$tmp/out" 2>"$tmp/err" || status=$?
 	check bpf-refused-in-user-namespace "status $status: $(cat "$tmp/err")" \
 		refused_line 'user namespace'
+else
+	echo 'skip bpf-refused-in-user-namespace: none can be made'
 fi
 
 # The daemon's own refusal and doctor's say the same; where the source can run there is none.
