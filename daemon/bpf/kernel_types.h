@@ -40,9 +40,18 @@ struct mm_struct {
 	mm_context_t context;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
 struct task_struct {
 	int tgid;
 	struct mm_struct *mm;
+	struct signal_struct *signal;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct css_set *cgroups;

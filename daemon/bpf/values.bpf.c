@@ -17,6 +17,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "kernel_types.h"
 #include "values.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -26,19 +27,6 @@ struct registers {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	__u64 orig_ax, ip, cs, flags, sp, ss;
 };
-
-/* Of the kernel's types, what is read; where it lies is looked up when the program is loaded. */
-typedef struct {
-	int counter;
-} atomic_t;
-struct signal_struct {
-	atomic_t live;
-} __attribute__((preserve_access_index));
-struct task_struct {
-	int tgid;
-	int pid;
-	struct signal_struct *signal;
-} __attribute__((preserve_access_index));
 
 struct pp_values_config config SEC(".data.cfg");
 
