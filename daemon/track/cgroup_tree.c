@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../cleanup.h"
@@ -19,6 +20,7 @@
 #define DEPTH_MAX  64
 #define VISIT_MAX  65536
 #define ROOT_INODE 1
+#define REST_RATIO 200 /* of a walk: so many times as long until the next */
 #define USUAL      "/sys/fs/cgroup"
 
 /* ---------------------------------------------------------------- walking */
@@ -348,8 +350,19 @@ static void shrink(struct pp_cgroups *cgroups)
 	cgroups->cnt = kept;
 }
 
-static void walk_all(struct pp_cgroups *cgroups)
+static uint64_t cpu_ns(void)
 {
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Returns what it took. */
+static uint64_t walk_all(struct pp_cgroups *cgroups)
+{
+	uint64_t begin_ns = cpu_ns();
+
 	cgroups->walk++;
 	cgroups->tree = UNIFIED;
 	if (cgroups->places.unified[0])
@@ -360,6 +373,7 @@ static void walk_all(struct pp_cgroups *cgroups)
 	qsort(cgroups->list, cgroups->cnt, sizeof(cgroups->list[0]), order);
 	shrink(cgroups);
 	cgroups->sorted_cnt = cgroups->cnt;
+	return cpu_ns() - begin_ns;
 }
 
 int pp_cgroups_name(struct pp_cgroups *cgroups, uint64_t unified, uint64_t memory, uint64_t now_ns,
@@ -370,8 +384,11 @@ int pp_cgroups_name(struct pp_cgroups *cgroups, uint64_t unified, uint64_t memor
 	bool is_whole = (a || !unified) && (b || !memory);
 
 	if (!is_whole && now_ns >= cgroups->due_ns) {
-		cgroups->due_ns = now_ns + PP_CGROUPS_INTERVAL_NS;
-		walk_all(cgroups);
+		uint64_t rest_ns = REST_RATIO * walk_all(cgroups);
+
+		if (rest_ns < PP_CGROUPS_INTERVAL_NS)
+			rest_ns = PP_CGROUPS_INTERVAL_NS;
+		cgroups->due_ns = now_ns + rest_ns;
 		a = look_up(cgroups, UNIFIED, unified);
 		b = look_up(cgroups, MEMORY, memory);
 		is_whole = (a || !unified) && (b || !memory);
