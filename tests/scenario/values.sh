@@ -103,6 +103,11 @@ check output-unchanged "differs" cmp -s "$tmp/alone" "$tmp/out"
 known default
 check private "$(stat -c %a "$db")" test "$(stat -c %a "$db")" = 600
 
+# row FUNCTION ARG: of the table, its columns parted by one blank.
+row() { "$ctl" --db "$db" values | awk -v f="$1" -v a="$2" '$1 == f && $2 == a { $1 = $1; print }'; }
+check table "$(row pushed 2)" eval \
+	'[[ $(row pushed 2) =~ ^pushed\ 2\ 200000\ (49.9|50.[01])%\ 100.0%\ (98|99).[0-9]%\ 0x(1000|2a)\ .*\ values$ ]]'
+
 # On one CPU each value has the one before it before it.
 fresh
 record --value "$values:pushed:1" --value "$values:pushed:2" -- taskset -c 0 "$values" "$n" >"$tmp/out"

@@ -26,6 +26,7 @@ struct listing {
 	struct json_rows *json; /* this */
 	uint32_t top;
 	size_t row_cnt;
+	uint32_t entry_max;  /* N */
 	bool sampled, whole; /* such rows were there */
 };
 
@@ -90,6 +91,15 @@ static char *tops_text(const struct listing *l, const struct pathprof_value_row 
 	return text;
 }
 
+/* Of executions profiled: without any there is nothing to tell. */
+static void share_cell(struct listing *l, const struct pathprof_value_row *row, double share)
+{
+	if (row->profiled)
+		table_cell(l->table, ctl_share_style(share), "%.1f%%", 100 * share);
+	else
+		table_cell(l->table, CTL_DIM, "-");
+}
+
 static void add_cells(struct listing *l, const struct pathprof_value_row *row)
 {
 	_cleanup_free_ char *tops = tops_text(l, row);
@@ -101,9 +111,9 @@ static void add_cells(struct listing *l, const struct pathprof_value_row *row)
 	table_cell(l->table, CTL_NAME, "%s", row->function);
 	table_cell(l->table, CTL_PLAIN, "%" PRIu32, row->argument);
 	table_cell(l->table, CTL_PLAIN, "%" PRIu64, row->executed);
-	table_cell(l->table, ctl_share_style(first), "%.1f%%", 100 * first);
+	share_cell(l, row, first);
 	table_cell(l->table, ctl_share_style(first), "%s", bar);
-	table_cell(l->table, CTL_PLAIN, "%.1f%%", 100 * invariance(row, row->entry_max));
+	share_cell(l, row, invariance(row, row->entry_max));
 	table_cell(l->table, CTL_PLAIN, "%.1f%%", 100 * ratio(row->same, row->executed));
 	table_cell(l->table, CTL_PLAIN, "%s", tops);
 	table_cell(l->table, CTL_DIM, "%s", text_base_name(row->binary_name));
@@ -160,6 +170,8 @@ static int add(void *context, const struct pathprof_value_row *row)
 	if (!is_wanted(l, row))
 		return 0;
 	l->row_cnt++;
+	if (row->entry_max > l->entry_max)
+		l->entry_max = row->entry_max;
 	l->sampled |= is_sampled(row);
 	l->whole |= !is_sampled(row);
 	if (l->json)
@@ -179,11 +191,13 @@ static int add_drop(void *context, const struct pathprof_value_drop *drop)
 
 static void print_notes(const struct listing *l, struct pathprof_store *store)
 {
+	printf("\nINV-1: share of the top value; INV-N: of the top %" PRIu32
+	       "; LVP: value as the time before.\n",
+	       l->entry_max);
 	if (l->sampled)
-		puts("\nExecutions and LVP are exact, shares of values are estimated from "
-		     "samples.");
+		puts("Executions and LVP are exact, shares of values are estimated from samples.");
 	else if (l->whole)
-		puts("\nEvery execution was looked at.");
+		puts("Every execution was looked at.");
 	pathprof_store_value_drops(store, &l->options->filter, add_drop, NULL, NULL);
 }
 
