@@ -44,17 +44,17 @@ told_ns() {
 bpf_budget() {
 	local pid i children= run_ns self_ns rss samples begin
 	for i in $(seq 200); do
-		./vmnice ./vmflow "$endless" >/tmp/out 2>&1 &
+		./vmidle ./vmflow "$endless" >/tmp/out 2>&1 &
 		children="$children $!"
 	done
 	echo 1 >/proc/sys/kernel/bpf_stats_enabled
-	bpf_settings 1500 >/tmp/bpf.conf
+	bpf_settings 500 >/tmp/bpf.conf
 	./pathprofd -c /tmp/bpf.conf --db /tmp/budget.db 2>/tmp/daemon &
 	pid=$!
 	begin=$(date +%s)
-	for i in $(seq 60); do
-		sleep 1
-		[ "$(status_figure /tmp/budget.db samples)" -ge 12000 ] 2>/dev/null && break
+	for i in $(seq 12); do
+		sleep 3
+		[ "$(status_figure /tmp/budget.db samples)" -ge 10000 ] 2>/dev/null && break
 	done
 	begin=$(($(date +%s) - begin))
 	kill -9 $children
@@ -69,7 +69,7 @@ bpf_budget() {
 	wait 2>/dev/null
 	echo 0 >/proc/sys/kernel/bpf_stats_enabled
 	samples=$(sed -nE 's/.*"samples": ([0-9]+).*/\1/p' /tmp/status.json | head -1)
-	if [ "${samples:-0}" -ge 12000 ]; then ok "bpf_rate ($samples samples in $begin s)"; else
+	if [ "${samples:-0}" -ge 8000 ]; then ok "bpf_rate ($samples samples in $begin s)"; else
 		not_ok bpf_rate "$samples samples in $begin s"
 	fi
 	if [ "${rss:-99999}" -le 32768 ]; then ok "bpf_resident ($rss KiB)"; else
