@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../daemon/chain/chain_reader.h"
 #include "../../daemon/track/cgroup_tree.h"
 #include "../../daemon/track/track.h"
 #include "../../daemon/track/track_cgroup.h"
@@ -319,6 +320,74 @@ static void test_bound(void)
 	pp_cgroups_free(cgroups);
 }
 
+/* ---------------------------------------------------------------- from a collector */
+
+static struct seen {
+	pid_t pid;
+	uint64_t start_time, cgroup, cgroup_v1;
+	unsigned int cnt;
+} seen;
+
+static int fake_dispatch(void *context)
+{
+	return 0;
+}
+
+static bool fake_in_view(void *context, pid_t pid)
+{
+	return pid != 99;
+}
+
+static void fake_in_cgroup(void *context, pid_t pid, uint64_t start_time, uint64_t cgroup,
+			   uint64_t cgroup_v1)
+{
+	seen = (struct seen){pid, start_time, cgroup, cgroup_v1, seen.cnt + 1};
+}
+
+static void send_context(struct pp_chain_reader *reader, uint32_t pid, uint64_t cgroup,
+			 uint64_t cgroup_v1)
+{
+	const struct {
+		struct pathprof_record head;
+		struct pathprof_context context;
+	} record = {
+		.head = {sizeof(record), PATHPROF_RECORD_CONTEXT, 0, 0, 0},
+		.context = {.address_space = 1,
+			    .start_time = 5,
+			    .pid = pid,
+			    .context = 1,
+			    .cgroup = cgroup,
+			    .cgroup_v1 = cgroup_v1},
+	};
+
+	pp_chain_reader_record(reader, &record.head);
+}
+
+static void test_collector(void)
+{
+	const struct pp_resolver resolver = {
+		.dispatch = fake_dispatch, .in_view = fake_in_view, .in_cgroup = fake_in_cgroup};
+	const struct pp_source_config config = {.resolver = &resolver, .compress = true};
+	static const struct pp_source_sink sink;
+	static struct pp_chain_reader reader;
+
+	reader.resolver = &resolver;
+	reader.only_pid = 7;
+	seen = (struct seen){.cnt = 0};
+	CU_ASSERT_EQUAL_FATAL(pp_chain_reader_init(&reader, &config, 1), 0);
+	pp_chain_reader_begin(&reader, &sink);
+	send_context(&reader, 7, 11, 13);
+	CU_ASSERT(seen.cnt == 1 && seen.pid == 7 && seen.start_time == 5 && seen.cgroup == 11 &&
+		  seen.cgroup_v1 == 13);
+	send_context(&reader, 8, 0, 13);
+	CU_ASSERT(seen.cnt == 2 && seen.pid == 8 && !seen.cgroup && seen.cgroup_v1 == 13);
+	/* an old collector that does not tell, and a process that is not to be profiled */
+	send_context(&reader, 7, 0, 0);
+	send_context(&reader, 99, 11, 13);
+	CU_ASSERT_EQUAL(seen.cnt, 2);
+	pp_chain_reader_release(&reader);
+}
+
 /* ---------------------------------------------------------------- this machine */
 
 /* Of the tree that container runtimes use here; "" when there is none to write to. */
@@ -442,6 +511,7 @@ static const struct unit_test tests[] = {
 	{"of two trees the better name counts", test_two_trees},
 	{"new groups come to be known, old ones stay known", test_coming_and_going},
 	{"names are bounded", test_bound},
+	{"what a collector tells comes to whoever resolves", test_collector},
 	{"a process that ended has its container's name by its group", test_process_that_ended},
 	{"a group of this machine is chosen", test_choice_here},
 };
