@@ -132,14 +132,24 @@ static __always_inline bool descends_from(__u32 pid)
 	return false;
 }
 
+/*
+ * The helper came to programs of this kind in 5.14; a name that came at about that time tells.
+ * Where it is not, nothing is of the group, and user space has refused to ask for one.
+ */
+static __always_inline bool is_below(__u64 cgroup, __u64 level)
+{
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return false;
+	return bpf_get_current_ancestor_cgroup_id((int)level) == cgroup;
+}
+
 static __always_inline bool selects(__u64 ip)
 {
 	const struct pp_collect_config *config = &pp_collect_config;
 
 	if (ip < config->ip_min || ip > config->ip_max)
 		return false;
-	if (config->cgroup &&
-	    bpf_get_current_ancestor_cgroup_id((int)config->cgroup_level) != config->cgroup)
+	if (config->cgroup && !is_below(config->cgroup, config->cgroup_level))
 		return false;
 	return !config->only_pid || descends_from(config->only_pid);
 }

@@ -111,6 +111,20 @@ static int read_notation(const char *notation, struct pp_compress_config *ret_co
 	return 0;
 }
 
+/* Before that the kernel does not tell programs of this kind which group is above a thread's. */
+static int check_cgroup(const struct pp_source_config *config, struct pathprof_error *error)
+{
+	struct pathprof_machine machine;
+
+	pathprof_machine_read(&machine, "");
+	if (!config->cgroup || machine.kernel >= PATHPROF_KERNEL(5, 14))
+		return 0;
+	return pathprof_fail(
+		error, -EOPNOTSUPP,
+		"bpf: Cgroup= takes Linux 5.14 or later; leave it out, or take another "
+		"source");
+}
+
 static int read_config(const struct pp_source_config *config, struct pp_collect_config *ret_config,
 		       struct pathprof_error *error)
 {
@@ -191,6 +205,8 @@ static int open_parts(struct pp_bpf_source *source, struct pathprof_error *error
 	int r = pp_taken_event_find(&source->event, source->config.event, PP_TAKEN_EVENT_SYSFS,
 				    error);
 
+	if (!r)
+		r = check_cgroup(&source->config, error);
 	if (!r)
 		r = read_config(&source->config, &config, error);
 	if (r)
