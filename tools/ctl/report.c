@@ -60,7 +60,8 @@ static void print_values(FILE *out, struct pathprof_store *store,
 
 	pathprof_store_values(store, filter, count_values, &cnt, NULL);
 	if (cnt)
-		fprintf(out, "\nValues of %zu parameters: pathprofctl --db %s values\n", cnt, safe);
+		fprintf(out, "\nValues of %zu parameter%s: pathprofctl --db %s values\n", cnt,
+			cnt == 1 ? "" : "s", safe);
 }
 
 static void print_views(FILE *out, struct pathprof_store *store, struct pathprof_filter *filter,
