@@ -92,16 +92,17 @@ bpf_hotplug() {
 	child=$!
 	./pathprofd -c /tmp/bpf.conf --db /tmp/hotplug.db 2>/tmp/daemon &
 	pid=$!
-	sleep 3
+	sleep 2
 	echo 0 >/sys/devices/system/cpu/cpu1/online
 	sleep 6
 	before=$(status_figure /tmp/hotplug.db samples)
 	echo 1 >/sys/devices/system/cpu/cpu1/online
 	taskset -p 2 $child >/dev/null 2>&1
-	sleep 12
+	sleep 8
 	after=$(status_figure /tmp/hotplug.db samples)
 	kill -TERM $pid
-	if wait $pid && [ "$(status_figure /tmp/hotplug.db source_deaths)" = 0 ]; then
+	if wait $pid && [ "$(status_figure /tmp/hotplug.db source_deaths)" = 0 ] &&
+		[ "${after:-0}" -gt "${before:-0}" ]; then
 		ok "bpf_hotplug ($before samples, then $after)"
 	else
 		not_ok bpf_hotplug "$(tail -2 /tmp/daemon | tr '\n' ';')"
