@@ -167,6 +167,7 @@ corners() { . ./corners.sh; }
 
 service() { . ./service.sh; }
 bpf_service() { . ./bpf_service.sh; }
+values() { . ./values.sh; }
 signing() { . ./signing.sh; }
 
 run_part lbr
@@ -179,6 +180,7 @@ run_part all_windows
 run_part stress
 run_part service
 run_part bpf_service
+run_part values
 run_part corners
 run_part controls
 
