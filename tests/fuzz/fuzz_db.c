@@ -89,6 +89,28 @@ static void fill_window(uint32_t k)
 	}
 }
 
+static void add_values(struct pathprof_store *store, int64_t id)
+{
+	static const struct pathprof_value_count values[] = {{UINT64_MAX, 9}, {7, 5}};
+	const struct pathprof_value_drop drop = {"busy", 3};
+	const struct pathprof_value_row row = {
+		.binary_id = {{0xcd}, 20, PATHPROF_ID_BUILD_ID},
+		.binary_name = "/bin/values",
+		.start = UINT64_MAX,
+		.function = "f",
+		.argument = 6,
+		.sampler = "P1",
+		.entry_max = 16,
+		.executed = 20,
+		.same = 4,
+		.profiled = 15,
+		.values = values,
+		.value_cnt = 2,
+	};
+
+	must(pathprof_store_add_values(store, id, &row, 1, &drop, 1, NULL) == 0, "values");
+}
+
 static void make_sound(void)
 {
 	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
@@ -98,6 +120,7 @@ static void make_sound(void)
 	for (uint32_t k = 1; k <= 8; k++) {
 		fill_window(k);
 		must(pathprof_store_add_window(store, &window, NULL, NULL) == 0, "add");
+		add_values(store, k);
 	}
 	must(pathprof_store_set_status(store, "{\"a\": 1}", NULL) == 0, "status");
 	must(pathprof_store_add_jit_symbol(store, &jit, 1, 9, "f", NULL) == 0, "symbol");
@@ -211,6 +234,23 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 	return 0;
 }
 
+static int take_value(void *context, const struct pathprof_value_row *row)
+{
+	must(row->argument >= 1 && row->argument <= 6 && row->value_cnt <= row->entry_max &&
+		     row->entry_max <= 255,
+	     "value row");
+	*(size_t *)context += strlen(row->function) + strlen(row->sampler);
+	for (uint32_t i = 0; i < row->value_cnt; i++)
+		*(size_t *)context += row->values[i].count & 1;
+	return 0;
+}
+
+static int take_value_drop(void *context, const struct pathprof_value_drop *drop)
+{
+	*(size_t *)context += strlen(drop->reason);
+	return 0;
+}
+
 static void query(struct pathprof_store *store, const struct pathprof_filter *filter)
 {
 	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
@@ -225,6 +265,8 @@ static void query(struct pathprof_store *store, const struct pathprof_filter *fi
 	pathprof_store_binaries(store, filter, take_binary, &seen, &error);
 	pathprof_store_processes(store, filter, take_process, &seen, &error);
 	pathprof_store_windows(store, filter, take_window, &seen, &error);
+	pathprof_store_values(store, filter, take_value, &seen, &error);
+	pathprof_store_value_drops(store, filter, take_value_drop, &seen, &error);
 	pathprof_store_jit_symbol(store, &jit, 4, name, sizeof(name), &start);
 	if (pathprof_store_status(store, &json, &error) == 0)
 		free(json);
@@ -253,6 +295,7 @@ static void change(struct pathprof_store *store)
 	pathprof_store_retain(store, &(struct pathprof_retention){.max_bytes = 190000}, NULL,
 			      &error);
 	pathprof_store_retain(store, &(struct pathprof_retention){.max_age_ns = 1}, NULL, &error);
+	pathprof_store_forget_values(store, &error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
