@@ -25,7 +25,7 @@ struct pp_values_config {
 	__u32 argument[PP_VALUES_SITE_MAX]; /* of a site: 1 to 6 */
 };
 
-/* Why an execution is in no message; the daemon adds reasons of its own behind these. */
+/* Why an execution, or a process, is in no message. Each has a name in values_program.c. */
 enum pp_values_drop {
 	PP_VALUES_DROP_RING_FULL = 0, /* executions that a lost message stood for */
 	PP_VALUES_DROP_BUSY = 1,      /* executions met while another held this CPU's state */
