@@ -112,7 +112,7 @@ static void keep_seen(struct pp_service *service, const struct pp_source_stats *
 {
 	struct pp_source_stats seen = *stats;
 
-	if (stats->counters != service->source_counters)
+	if (stats->counter_cnt && stats->counters != service->source_counters)
 		memcpy(service->source_counters, stats->counters,
 		       stats->counter_cnt * sizeof(service->source_counters[0]));
 	if (stats->sampler != service->source_sampler)

@@ -10,6 +10,7 @@
 #include "pp_chain.h"
 #include "pp_compress.h"
 #include "pp_decode.h"
+#include "pp_defined.h"
 #include "pp_front.h"
 #include "pp_hash.h"
 #include "pp_hpt.h"
@@ -20,6 +21,7 @@
 #include "pp_split.h"
 #include "pp_tagged.h"
 #include "pp_tnv.h"
+#include "pp_tuples.h"
 #include "pp_types.h"
 #include "pp_value_table.h"
 
@@ -57,6 +59,13 @@ __u32 home_chain_step(struct pp_chain *c, const struct pp_chain_config *config,
 void home_segment_cut(struct pp_segment_state *s);
 __u32 home_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
 			struct pp_segment *ret_segment);
+__u32 home_defined_remember(struct pp_defined *d, __u64 start, __u64 desc);
+void home_defined_forget(struct pp_defined *d, __u64 start, __u64 desc);
+void home_tuple_plan(struct pp_tuple_plan *p, const struct pp_hash *h, __u32 kinds, __u32 profiles,
+		     __u32 context);
+__u32 home_tuple_near(struct pp_hash *h, __u64 from, __u64 to);
+__u32 home_tuple_sample(struct pp_compress *c, const struct pp_compress_config *config, __u32 index,
+			const struct pp_tuple *tuple);
 void home_tnv_config(struct pp_tnv_config *ret_config);
 __u32 home_tnv_step(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
 		    struct pp_random *random);
@@ -178,6 +187,33 @@ __u32 home_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
 			struct pp_segment *ret_segment)
 {
 	return pp_segment_step(s, b, ret_segment);
+}
+
+__u32 home_defined_remember(struct pp_defined *d, __u64 start, __u64 desc)
+{
+	return pp_defined_remember(d, start, desc);
+}
+
+void home_defined_forget(struct pp_defined *d, __u64 start, __u64 desc)
+{
+	pp_defined_forget(d, start, desc);
+}
+
+void home_tuple_plan(struct pp_tuple_plan *p, const struct pp_hash *h, __u32 kinds, __u32 profiles,
+		     __u32 context)
+{
+	pp_tuple_plan_init(p, h, kinds, profiles, context);
+}
+
+__u32 home_tuple_near(struct pp_hash *h, __u64 from, __u64 to)
+{
+	return pp_tuple_near(h, from, to);
+}
+
+__u32 home_tuple_sample(struct pp_compress *c, const struct pp_compress_config *config, __u32 index,
+			const struct pp_tuple *tuple)
+{
+	return pp_tuple_sample(c, config, index, tuple->pc, tuple->word);
 }
 
 void home_tnv_config(struct pp_tnv_config *ret_config)
