@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sourced by stock.sh: the service in the guest, from the module's rings to the database.
 . ./service_common.sh
+. ./select_service.sh
 db=/tmp/service.db
 
 # The whole way: a clock's bursts of everything that runs, into a database, and read back.
@@ -146,4 +147,5 @@ if [ "$vm_windows" -ge 1000 ]; then
 	service_auto
 	service_record
 	service_doctor
+	service_group
 fi
