@@ -54,6 +54,11 @@ refused missing-file "$tmp/none: No such file" 1 -c "$tmp/none" --db "$db"
 refused unknown-flag "--speed: unknown option" 2 --speed
 refused bad-flag "Overhead=x: bad value" 2 --overhead x
 refused no-directory "$tmp/none/p.db" 1 --db "$tmp/none/p.db"
+refused no-such-group "Cgroup=nobody.service: " 1 --db "$db" --cgroup nobody.service
+refused bad-range "Addresses=5-4: bad value, wanted two addresses" 2 --addresses 5-4
+refused step-selects-nothing "step: Cgroup= and Addresses= take a source that samples in the kernel" 1 \
+	--db "$db" --source step --addresses 400000-4fffff
+rm -f "$db"
 
 "$pathprofd" --print-config | cmp - "$here/systemd/pathprofd.conf" >"$tmp/out" 2>&1 &&
 	ok shipped-file || not_ok shipped-file "$(cat "$tmp/out")"
