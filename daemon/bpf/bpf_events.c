@@ -13,26 +13,30 @@
 
 #define PROBE_PERIOD 1000003
 
-/* Its descriptor, or -errno. */
+/* Its descriptor, or -errno. Cores of hybrids count by events of their own. */
 static int open_event(const struct pp_taken_event *event, uint64_t period, uint32_t cpu)
 {
-	struct perf_event_attr attr = {
+	struct pp_taken_event own = *event;
+	struct perf_event_attr attr;
+	int fd;
+
+	pp_taken_event_for_cpu(&own, PP_TAKEN_EVENT_SYSFS, cpu);
+	attr = (struct perf_event_attr){
 		.size = sizeof(attr),
-		.type = event->type,
-		.config = event->config,
-		.config1 = event->config1,
-		.config2 = event->config2,
+		.type = own.type,
+		.config = own.config,
+		.config1 = own.config1,
+		.config2 = own.config2,
 		.sample_period = period,
 		.sample_type = PERF_SAMPLE_BRANCH_STACK,
-		.branch_sample_type = event->branch_sample_type,
+		.branch_sample_type = own.branch_sample_type,
 		.disabled = 1,
 		.pinned = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.exclude_idle = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

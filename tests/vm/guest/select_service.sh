@@ -16,13 +16,8 @@ has_only() {
 	fi
 }
 
-# By the BPF program, on the test PMU's stacks. That calls handlers itself, and from Linux 6.10 on BPF
-# stands behind none.
+# By the BPF program, on the test PMU's stacks.
 service_bpf_group() { # GROUP INSIDE
-	case $(uname -r) in
-	6.[1-9].*) ;;
-	*) return ;;
-	esac
 	give_stacks || return
 	lbr_settings bpf auto >/tmp/group.conf
 	profile_until 500 /tmp/bpf_group.db -c /tmp/group.conf --cgroup "$1"

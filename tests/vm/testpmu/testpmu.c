@@ -18,6 +18,7 @@
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -174,9 +175,27 @@ static bool is_wanted(const struct perf_event *event, struct pt_regs *regs)
 	       user_mode(regs);
 }
 
+static int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
+		       struct pt_regs *regs); /* perf's, where it was found */
+
 /*
- * Calls the handler itself: perf_event_overflow() is not exported. What real hardware would not
- * count, because the event leaves the kernel out, is left out here too.
+ * A driver would call perf's overflow, which is not exported; the handler behind it does as well,
+ * but that from 6.10 on an event's BPF program is no longer behind the handler.
+ */
+static void hand_over(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+{
+#ifdef CONFIG_BPF_SYSCALL
+	if (event->prog && overflow) {
+		overflow(event, data, regs);
+		return;
+	}
+#endif
+	READ_ONCE(event->overflow_handler)(event, data, regs);
+}
+
+/*
+ * What real hardware would not count, because the event leaves the kernel out, is left out here
+ * too.
  */
 static void deliver(struct cpu_state *state, struct pt_regs *regs)
 {
@@ -195,7 +214,7 @@ static void deliver(struct cpu_state *state, struct pt_regs *regs)
 	__atomic_fetch_add(&delivered, 1, __ATOMIC_RELAXED);
 	if (in_nmi())
 		__atomic_fetch_add(&delivered_nmi, 1, __ATOMIC_RELAXED);
-	READ_ONCE(event->overflow_handler)(event, &data, regs);
+	hand_over(event, &data, regs);
 	barrier();
 	state->busy = 0;
 }
@@ -379,10 +398,22 @@ static const struct file_operations given_operations = {
 	.llseek = noop_llseek,
 };
 
+/* perf does not export it, and a probe tells where a function is. */
+static void __init find_overflow(void)
+{
+	struct kprobe probe = {.symbol_name = "perf_event_overflow"};
+
+	if (register_kprobe(&probe))
+		return;
+	overflow = (typeof(overflow))probe.addr;
+	unregister_kprobe(&probe);
+}
+
 static int __init testpmu_init(void)
 {
 	int cpu, err;
 
+	find_overflow();
 	for_each_possible_cpu(cpu)
 		init_timer(&per_cpu(states, cpu).timer);
 	err = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "pathprof_testpmu");
