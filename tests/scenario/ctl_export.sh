@@ -108,6 +108,28 @@ same() {
 same "through a pipe" - perf.data
 "$ctl" export "${from[@]}" -F bolt-preagg -o again 2>/dev/null
 same "bolt-preagg read again" again bolt-preagg
+
+# A call that left for a library and came back in a window that knows nothing of the call: that the
+# range lies behind it is told by the range alone.
+base=$(awk '/^mmap2 .*\/program$/ { print $4; exit }' script)
+read -r behind target < <(objdump -d --no-show-raw-insn program | awk '
+	/call .*__cxa_finalize/ { getline; sub(":", "", $1); print $1, $3; exit }')
+outside=$(awk '/^mmap2 .*libc/ { print $4; exit }' script)
+at() { printf '0x%x' $((base + 0x$1)); }
+{
+	sed '/^sample/,$d' script
+	echo "sample 0 4711 2000000 $(at "$behind") $(at "$behind")>$(at "$target"):P $outside>$(at "$behind"):P"
+} | "$writer" returned || not_ok "$name: a recording of one window" "not written"
+"$ctl" export --recording returned --file ./program -F bolt-fdata 2>/dev/null | sort >returned.want
+"$ctl" export --recording returned --file ./program -F bolt-preagg -o returned.preagg 2>/dev/null
+"$ctl" export --recording returned.preagg --recording-format bolt-preagg --file ./program -F bolt-fdata \
+	2>said | sort >returned.got
+if cmp -s returned.want returned.got && [ "$(wc -l <returned.want)" -eq 3 ]; then
+	ok "$name: behind a call, read again"
+else
+	not_ok "$name: behind a call, read again" \
+		"$(cat said) $(diff returned.want returned.got | head -n 3 | tr '\n' ' ')"
+fi
 if command -v perf >/dev/null && perf script -i recorded --show-mmap-events --show-task-events \
 	-F comm,pid,tid,time,event,ip,brstack >text 2>/dev/null; then
 	same "perf's text" text perf-script

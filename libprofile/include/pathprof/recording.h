@@ -114,6 +114,7 @@ struct pathprof_recorded_count {
 	enum pathprof_recorded_count_kind kind;
 	struct pathprof_recorded_place from, to, end;
 	uint64_t count, mispredicted;
+	bool after_call; /* a range that a call's return, from elsewhere, may have begun */
 };
 
 /* NULL: not wanted. A negative return stops the reading and is returned. */

@@ -93,6 +93,7 @@ static void reduce_trace(struct pathprof_recorded_count *count, bool by_return)
 		count->kind = PATHPROF_RECORDED_RANGE;
 		count->from = count->to;
 		count->to = count->end;
+		count->after_call = by_return;
 	} else if (count->end.address == NO_END) {
 		count->kind = PATHPROF_RECORDED_BRANCH;
 	}
@@ -165,6 +166,7 @@ static int preagg_line(struct pp_scan *text, char *line)
 	count.kind = kind_of(letter);
 	if ((letter != 'E' && count.kind == 0) || at[1] != ' ')
 		return pp_scan_expected(text, at, "T, R, S, E, B, F, f or r and a blank");
+	count.after_call = letter == 'f' || letter == 'r';
 	at++;
 	if (letter == 'E')
 		return event_line(text, at);

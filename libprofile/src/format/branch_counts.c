@@ -71,10 +71,11 @@ static bool is_range(uint64_t start, uint64_t last)
 }
 
 static int add_range(struct pathprof_branch_profile *p, uint64_t start, uint64_t last,
-		     uint64_t count)
+		     const struct pathprof_recorded_count *c)
 {
-	return pp_branch_add(p, PP_ENTRY_RANGE,
-			     &(struct pp_branch_entry){.at = {start, last}, .count = count});
+	return pp_branch_add(
+		p, PP_ENTRY_RANGE,
+		&(struct pp_branch_entry){.at = {start, last, c->after_call}, .count = c->count});
 }
 
 static int add_trace(struct pathprof_branch_profile *p, const uint64_t at[3],
@@ -84,7 +85,7 @@ static int add_trace(struct pathprof_branch_profile *p, const uint64_t at[3],
 
 	if (rc || !is_range(at[1], at[2]))
 		return rc;
-	rc = add_range(p, at[1], at[2], c->count);
+	rc = add_range(p, at[1], at[2], c);
 	if (rc || at[0] == PATHPROF_OUTSIDE)
 		return rc;
 	return pp_branch_add(
@@ -104,12 +105,12 @@ static int add(struct pathprof_branch_profile *p, const uint64_t at[3],
 							  c->mispredicted);
 	case PATHPROF_RECORDED_RANGE:
 		p->draft->has_ranges = true;
-		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c->count) : 1;
+		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c) : 1;
 	case PATHPROF_RECORDED_ADDRESS:
 		/* Where there are ranges they tell the same, and more of it. */
 		if (p->draft->has_ranges)
 			return 0;
-		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c->count) : 1;
+		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c) : 1;
 	case PATHPROF_RECORDED_TRACE:
 		return add_trace(p, at, c);
 	}

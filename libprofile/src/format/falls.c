@@ -55,6 +55,14 @@ static bool runs_through(const struct pathprof_graph *g, uint32_t b, uint64_t la
 	return true;
 }
 
+static bool is_behind_call(const struct pathprof_graph *g, uint32_t b)
+{
+	const struct pathprof_graph_block *block = &g->blocks[b];
+
+	return b && block[-1].end == block->start && block[-1].function == block->function &&
+	       (block[-1].kind == PERF_BR_CALL || block[-1].kind == PERF_BR_IND_CALL);
+}
+
 static void add_range(const struct pathprof_graph *g, const struct pathprof_range_count *r,
 		      const uint8_t *heads, uint64_t *counts)
 {
@@ -63,8 +71,7 @@ static void add_range(const struct pathprof_graph *g, const struct pathprof_rang
 	if (b == PATHPROF_GRAPH_NONE || !runs_through(g, b, r->last))
 		return;
 	/* A call that came back ran on into the block behind it. */
-	if (r->after_call && b && heads[b] && g->blocks[b].start == r->start &&
-	    g->blocks[b - 1].end == r->start)
+	if (r->after_call && heads[b] && is_behind_call(g, b) && g->blocks[b].start == r->start)
 		counts[b - 1] = pp_count_sum(counts[b - 1], r->count);
 	for (; g->blocks[b].last < r->last; b++)
 		if (heads[b + 1])
