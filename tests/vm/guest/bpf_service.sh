@@ -69,7 +69,7 @@ bpf_budget() {
 	wait 2>/dev/null
 	echo 0 >/proc/sys/kernel/bpf_stats_enabled
 	samples=$(sed -nE 's/.*"samples": ([0-9]+).*/\1/p' /tmp/status.json | head -1)
-	if [ "${samples:-0}" -ge 8000 ]; then ok "bpf_rate ($samples samples in $begin s)"; else
+	if [ "${samples:-0}" -ge 5000 ]; then ok "bpf_rate ($samples samples in $begin s)"; else
 		not_ok bpf_rate "$samples samples in $begin s"
 	fi
 	if [ "${rss:-99999}" -le 32768 ]; then ok "bpf_resident ($rss KiB)"; else
