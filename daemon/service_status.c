@@ -76,16 +76,22 @@ static json_int_t memory_bytes(void)
 	return cnt == 2 ? (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE)) : 0;
 }
 
-static double self_cpu_ratio(const struct pp_service *service, const struct pp_mark *now)
+/* Of this process, and of the child that reads files for names. */
+static uint64_t self_cpu_ns(const struct pp_service *service)
 {
 	struct timespec cpu;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
+		return 0;
+	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec +
+	       pp_drift_naming_cpu_ns(service->drift);
+}
+
+static double self_cpu_ratio(const struct pp_service *service, const struct pp_mark *now)
+{
 	uint64_t wall_ns = now->time_ns - service->start.time_ns;
 
-	if (!wall_ns || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
-		return 0;
-	return ((double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec +
-		(double)pp_drift_naming_cpu_ns(service->drift)) /
-	       ((double)wall_ns * service->cpu_cnt);
+	return wall_ns ? (double)self_cpu_ns(service) / ((double)wall_ns * service->cpu_cnt) : 0;
 }
 
 static json_t *drops_json(const struct pp_service *service)
@@ -165,6 +171,8 @@ static void add_figures(const struct pp_service *service, const struct pp_mark *
 	json_object_set_new(status, "overhead_total_ratio",
 			    json_real(service->overhead_total_ratio));
 	json_object_set_new(status, "daemon_cpu_ratio", json_real(self_cpu_ratio(service, now)));
+	json_object_set_new(status, "daemon_cpu_ns",
+			    json_integer((json_int_t)self_cpu_ns(service)));
 	json_object_set_new(status, "bursts", json_integer((json_int_t)now->bursts));
 	json_object_set_new(status, "branches", json_integer((json_int_t)now->branches));
 	json_object_set_new(status, "paths", json_integer((json_int_t)now->paths));
