@@ -29,8 +29,6 @@
 #include "pathprof/machine.h"
 
 #define NS_PER_S        UINT64_C(1000000000)
-#define RATE_DEFAULT_HZ 99
-#define TAKEN_PER_S     UINT64_C(500000000)  /* of a busy CPU, by order of magnitude */
 #define FLUSH_EVERY_NS  UINT64_C(5000000000) /* well below what the tracker remembers */
 #define GOVERN_EVERY_NS NS_PER_S
 #define READ_MOST_NS    UINT64_C(200000000)
@@ -63,14 +61,6 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /* ----------------------------------------------------------------- settings */
-
-/* An odd period: one that a loop's length divides would always strike at its same branch. */
-static uint64_t period_of(const struct pp_source_config *config)
-{
-	uint64_t rate_hz = config->frequency_hz ? config->frequency_hz : RATE_DEFAULT_HZ;
-
-	return TAKEN_PER_S / rate_hz | 1;
-}
 
 static uint64_t slice_budget_ns(const struct pp_source_config *config)
 {
@@ -223,7 +213,8 @@ static int open_parts(struct pp_bpf_source *source, struct pathprof_error *error
 	if (r)
 		return pathprof_fail(error, r, "bpf: %s", strerror(-r));
 	r = pp_bpf_events_open(&source->events, &source->event, pp_bpf_program_fd(source->program),
-			       period_of(&source->config), pp_bpf_program_cpus(source->program));
+			       pp_taken_event_period(source->config.frequency_hz),
+			       pp_bpf_program_cpus(source->program));
 	return r ? refuse_event(&source->event, r, error) : give_up(source, error);
 }
 
@@ -335,7 +326,8 @@ static int flush(struct pp_bpf_source *source, const struct pp_source_sink *sink
 /* A budget that is spent doubles the period; one that is kept brings it back bit by bit. */
 static void govern(struct pp_bpf_source *source)
 {
-	uint64_t wanted = period_of(&source->config), period = source->events.period;
+	uint64_t wanted = pp_taken_event_period(source->config.frequency_hz),
+		 period = source->events.period;
 	struct pathprof_collector_stats since;
 
 	source->governed_ns = clock_ns(CLOCK_MONOTONIC);
@@ -418,7 +410,7 @@ static int bpf_configure(struct pp_source *base, const struct pp_source_config *
 	source->config.overhead_ppm = config->overhead_ppm;
 	source->config.frequency_hz = config->frequency_hz;
 	pp_bpf_program_config(source->program)->slice_budget_ns = slice_budget_ns(config);
-	pp_bpf_events_set_period(&source->events, period_of(config));
+	pp_bpf_events_set_period(&source->events, pp_taken_event_period(config->frequency_hz));
 	return 0;
 }
 

@@ -14,7 +14,9 @@
 
 #include "pathprof/machine.h"
 
-#define WORD_MAX 64
+#define RATE_DEFAULT_HZ 99
+#define TAKEN_PER_S     UINT64_C(500000000) /* of a busy CPU */
+#define WORD_MAX        64
 
 /* ---------------------------------------------------------------- libpfm4 */
 
@@ -274,4 +276,10 @@ void pp_taken_event_for_cpu(struct pp_taken_event *event, const char *sysfs, uin
 		return;
 	taken_event(event, sysfs, cpu);
 	event->branch_sample_type = branch_sample_type;
+}
+
+/* An odd period: one that a loop's length divides would always strike at its same branch. */
+uint64_t pp_taken_event_period(uint32_t frequency_hz)
+{
+	return TAKEN_PER_S / (frequency_hz ? frequency_hz : RATE_DEFAULT_HZ) | 1;
 }

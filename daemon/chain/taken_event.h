@@ -35,4 +35,10 @@ int pp_taken_event_find(struct pp_taken_event *ret_event, const char *text, cons
  */
 void pp_taken_event_for_cpu(struct pp_taken_event *event, const char *sysfs, uint32_t cpu);
 
+/*
+ * Events from sample to sample for so many a second of a busy CPU, by order of magnitude; 0: the
+ * default rate.
+ */
+uint64_t pp_taken_event_period(uint32_t frequency_hz);
+
 #endif

@@ -9,7 +9,6 @@
 
 #define TAKEN_DEFAULT   32
 #define RATE_DEFAULT_HZ 99
-#define TAKEN_PER_S     UINT64_C(500000000) /* of a busy CPU, by order of magnitude */
 
 static uint64_t rate_hz(const struct pp_kmod_source *source)
 {
@@ -33,11 +32,10 @@ static void fill_swlbr(const struct pp_kmod_source *source, struct pathprof_kmod
 	start->window = pp_kmod_session_window(source);
 }
 
-/* An odd period: one that a loop's length divides would always strike at its same branch. */
 static void fill_lbr(const struct pp_kmod_source *source, struct pathprof_kmod_start *start)
 {
 	start->mode = source->reader.counts ? PATHPROF_MODE_CHAIN : PATHPROF_MODE_RAW;
-	start->period = TAKEN_PER_S / rate_hz(source) | 1;
+	start->period = pp_taken_event_period(source->config.frequency_hz);
 	start->pmu_type = source->event.type;
 	start->pmu_config = source->event.config;
 	start->pmu_config1 = source->event.config1;

@@ -170,7 +170,18 @@ static void test_hybrid(void)
 	CU_ASSERT_EQUAL(event.config, 0x1234);
 }
 
+static void test_period(void)
+{
+	CU_ASSERT_EQUAL(pp_taken_event_period(1000), 500001);
+	CU_ASSERT_EQUAL(pp_taken_event_period(0), pp_taken_event_period(99));
+	for (uint32_t hz = 1; hz <= 10000; hz++)
+		if (pp_taken_event_period(hz) % 2 == 0 ||
+		    pp_taken_event_period(hz) > 500000001 / hz + 1)
+			CU_FAIL("an even period, or too long a one");
+}
+
 static const struct unit_test tests[] = {
+	{"a period is odd, and its rate's", test_period},
 	{"terms are read as perf writes them", test_terms},
 	{"a term fills the bits its format names", test_bits_against_naive},
 	{"bad text, unknown PMUs and terms are refused with a reason", test_refusals},
