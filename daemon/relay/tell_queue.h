@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tell.h"
+#include "sinks.h"
 
 struct pp_tell_entry;
 
@@ -31,6 +31,7 @@ struct pp_tell_queue {
 	struct pp_tell_entry **entries; /* in the order told */
 	uint32_t entry_cnt, entry_max;
 	struct pp_tell_stats stats; /* told and dropped */
+	int64_t newest;             /* id of the last message taken in */
 };
 
 /* -ENOMEM. Released either way. */
@@ -51,9 +52,13 @@ void pp_tell_queue_settle(struct pp_tell_queue *queue, bool taken);
 void pp_tell_queue_put_back(struct pp_tell_queue *queue);
 
 bool pp_tell_queue_any_due(const struct pp_tell_queue *queue);
-/* Those whose time has come are due; of the others, UINT64_MAX or when the next will be. */
+/* Messages whose time has come are due; of the others, UINT64_MAX or when the next will be. */
 uint64_t pp_tell_queue_renew(struct pp_tell_queue *queue, uint64_t now_us);
 /* Messages that nobody has taken yet. */
 uint32_t pp_tell_queue_untold(const struct pp_tell_queue *queue);
+/* Id up to which all are told or dropped. */
+int64_t pp_tell_queue_settled(const struct pp_tell_queue *queue);
+/* Alerts that fire and were told are forgotten. */
+void pp_tell_queue_forget_told(struct pp_tell_queue *queue);
 
 #endif

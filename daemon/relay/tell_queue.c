@@ -27,6 +27,7 @@ struct pp_tell_entry {
 	bool due, sent;              /* sent: in the request under way */
 	uint32_t untold_cnt, failed; /* messages in it that nobody has taken; tries */
 	uint32_t sent_cnt;           /* of the untold those in the request under way */
+	int64_t untold_id;           /* of the untold the first, or one before it */
 };
 
 /* ---------------------------------------------------------------- entries */
@@ -134,7 +135,10 @@ static int take_alert(struct pp_tell_queue *queue, const struct pp_tell_message 
 	entry->firing = message->change != PATHPROF_ALERT_RESOLVED;
 	entry->due = true;
 	entry->sent = false;
-	entry->untold_cnt += message->change != PATHPROF_ALERT_SAME;
+	if (message->change == PATHPROF_ALERT_SAME)
+		return 0;
+	if (!entry->untold_cnt++)
+		entry->untold_id = message->id;
 	return 0;
 }
 
@@ -155,6 +159,7 @@ static int take_message(struct pp_tell_queue *queue, const struct pp_tell_messag
 	entry->body = body;
 	entry->due = true;
 	entry->untold_cnt = 1;
+	entry->untold_id = message->id;
 	return 0;
 }
 
@@ -164,6 +169,8 @@ int pp_tell_queue_add(struct pp_tell_queue *queue, const struct pp_tell_message 
 							    : take_message(queue, message);
 
 	queue->stats.dropped += r < 0;
+	if (message->id > queue->newest)
+		queue->newest = message->id;
 	return r;
 }
 
@@ -305,6 +312,33 @@ uint32_t pp_tell_queue_untold(const struct pp_tell_queue *queue)
 	for (uint32_t i = 0; i < queue->entry_cnt; i++)
 		cnt += queue->entries[i]->untold_cnt;
 	return cnt;
+}
+
+int64_t pp_tell_queue_settled(const struct pp_tell_queue *queue)
+{
+	int64_t settled = queue->newest;
+
+	for (uint32_t i = 0; i < queue->entry_cnt; i++) {
+		const struct pp_tell_entry *entry = queue->entries[i];
+
+		if (entry->untold_cnt && entry->untold_id - 1 < settled)
+			settled = entry->untold_id - 1;
+	}
+	return settled;
+}
+
+void pp_tell_queue_forget_told(struct pp_tell_queue *queue)
+{
+	for (uint32_t i = queue->entry_cnt; i-- > 0;) {
+		struct pp_tell_entry *entry = queue->entries[i];
+
+		if (entry->untold_cnt)
+			continue;
+		/* in the request under way: it goes with that */
+		entry->firing = false;
+		if (!entry->sent)
+			remove_entry(queue, i);
+	}
 }
 
 /* ---------------------------------------------------------------- life */

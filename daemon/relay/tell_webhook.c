@@ -9,7 +9,7 @@
  *
  * One owner, the event loop.
  */
-#include "tell.h"
+#include "sinks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct webhook {
 	uint64_t retry_us;
 	uint32_t failed_cnt; /* requests in a row */
 	uint64_t wait_until_us;
-	bool closing; /* nothing is sent but by the one that closes */
+	bool closing; /* nothing more is sent */
 };
 
 static void schedule(struct webhook *hook);
@@ -185,45 +185,47 @@ static void webhook_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 
 	*ret_stats = hook->queue.stats;
 	ret_stats->queued = pp_tell_queue_untold(&hook->queue);
+	ret_stats->settled = pp_tell_queue_settled(&hook->queue);
 }
 
-/* One try each: the first that fails ends it. */
-static void last_tries(struct webhook *hook, uint32_t wait_ms)
+static void webhook_finish(struct pp_tell *tell, uint32_t wait_ms)
 {
-	uint64_t until_us = pp_tell_now_us() + (uint64_t)wait_ms * 1000;
-	uint64_t failed = hook->queue.stats.failed_tries;
+	struct webhook *hook = (struct webhook *)tell;
 
 	hook->closing = true;
-	while (pp_tell_queue_untold(&hook->queue) && hook->queue.stats.failed_tries == failed &&
-	       pp_tell_now_us() < until_us) {
-		if (!pp_tell_http_busy(hook->http))
-			send_due(hook);
-		pp_tell_http_wait(hook->http, until_us);
-	}
+	pp_tell_http_wait(hook->http, pp_tell_now_us() + (uint64_t)wait_ms * 1000);
 }
 
-static void webhook_free(struct pp_tell *tell, uint32_t wait_ms)
+static void webhook_free(struct pp_tell *tell)
 {
 	struct webhook *hook = (struct webhook *)tell;
 
 	if (!hook)
 		return;
-	if (hook->http && wait_ms)
-		last_tries(hook, wait_ms);
 	pp_tell_http_free(hook->http);
 	sd_event_source_disable_unref(hook->timer);
 	pp_tell_queue_release(&hook->queue);
 	free(hook);
 }
 
+void pp_tell_webhook_forget(struct pp_tell *tell)
+{
+	struct webhook *hook = (struct webhook *)tell;
+
+	pp_tell_queue_forget_told(&hook->queue);
+	schedule(hook);
+}
+
 static const struct pp_tell_ops webhook_ops[] = {
 	[PP_TELL_WEBHOOK_ALERTMANAGER] = {.name = "alertmanager",
 					  .tell = webhook_tell,
 					  .stats = webhook_stats,
+					  .finish = webhook_finish,
 					  .free = webhook_free},
 	[PP_TELL_WEBHOOK_JSON] = {.name = "webhook",
 				  .tell = webhook_tell,
 				  .stats = webhook_stats,
+				  .finish = webhook_finish,
 				  .free = webhook_free},
 };
 
@@ -285,7 +287,7 @@ int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
 	if (r >= 0)
 		r = sd_event_source_set_enabled(hook->timer, SD_EVENT_OFF);
 	if (r < 0) {
-		webhook_free(&hook->tell, 0);
+		webhook_free(&hook->tell);
 		return r;
 	}
 	*ret_tell = &hook->tell;

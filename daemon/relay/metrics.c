@@ -32,6 +32,7 @@
 struct connection {
 	struct MHD_Connection *connection; /* NULL: free */
 	uint64_t end_us;                   /* CLOCK_MONOTONIC */
+	bool waits;                        /* suspended, until there is an answer */
 };
 
 struct pp_metrics {
@@ -39,7 +40,10 @@ struct pp_metrics {
 	sd_event_source *io, *timer;
 	uint16_t port;
 	bool closed; /* a connection, since it was last set to false */
-	pp_metrics_fn *fn;
+	bool asked;  /* and not answered yet */
+	char *text;  /* the answer of those that waited */
+	size_t text_len;
+	pp_metrics_ask_fn *ask;
 	void *context;
 	uint32_t connection_ms;
 	struct connection connections[CONNECTIONS_MAX];
@@ -74,22 +78,32 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned i
 
 static enum MHD_Result answer_metrics(struct pp_metrics *metrics, struct MHD_Connection *connection)
 {
-	size_t len_bytes = 0;
-	char *text = NULL;
-	FILE *to = open_memstream(&text, &len_bytes);
-	struct MHD_Response *response;
+	if (!metrics->text)
+		return MHD_NO;
+	return answer(connection, MHD_HTTP_OK, CONTENT_TYPE,
+		      MHD_create_response_from_buffer(metrics->text_len, metrics->text,
+						      MHD_RESPMEM_MUST_COPY));
+}
 
-	if (!to)
+static struct connection *slot_of(struct pp_metrics *metrics,
+				  const struct MHD_Connection *connection)
+{
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
+		if (metrics->connections[i].connection == connection)
+			return &metrics->connections[i];
+	return NULL;
+}
+
+/* Called again for it when it is resumed. */
+static enum MHD_Result await_metrics(struct pp_metrics *metrics, struct MHD_Connection *connection)
+{
+	struct connection *slot = slot_of(metrics, connection);
+
+	if (!slot)
 		return MHD_NO;
-	metrics->fn(metrics->context, to);
-	if (fclose(to)) {
-		free(text);
-		return MHD_NO;
-	}
-	response = MHD_create_response_from_buffer(len_bytes, text, MHD_RESPMEM_MUST_FREE);
-	if (!response)
-		free(text);
-	return answer(connection, MHD_HTTP_OK, CONTENT_TYPE, response);
+	MHD_suspend_connection(connection);
+	slot->waits = true;
+	return MHD_YES;
 }
 
 static bool has_body(struct MHD_Connection *connection)
@@ -106,6 +120,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **request)
 {
+	struct pp_metrics *metrics = context;
+
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET and HEAD are known here\n");
@@ -113,7 +129,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		return answer_text(connection, MHD_HTTP_CONTENT_TOO_LARGE, "no body is taken\n");
 	if (strcmp(url, "/metrics") != 0)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n");
-	return answer_metrics(context, connection);
+	/* anything that stands there: the second time */
+	if (*request)
+		return answer_metrics(metrics, connection);
+	*request = metrics;
+	return await_metrics(metrics, connection);
 }
 
 /* ---------------------------------------------------------------- connections */
@@ -123,17 +143,13 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 {
 	struct pp_metrics *metrics = context;
 	bool began = code == MHD_CONNECTION_NOTIFY_STARTED;
+	struct connection *slot = slot_of(metrics, began ? NULL : connection);
 
 	metrics->closed |= !began;
-	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-		struct connection *slot = &metrics->connections[i];
-
-		if (slot->connection != (began ? NULL : connection))
-			continue;
-		slot->connection = began ? connection : NULL;
-		slot->end_us = pp_tell_now_us() + metrics->connection_ms * UINT64_C(1000);
-		return;
-	}
+	if (slot)
+		*slot = (struct connection){.connection = began ? connection : NULL,
+					    .end_us = pp_tell_now_us() +
+						      metrics->connection_ms * UINT64_C(1000)};
 }
 
 /* Returns when the next is to end; UINT64_MAX: there is none. */
@@ -159,6 +175,22 @@ static uint64_t end_old(struct pp_metrics *metrics, uint64_t now_us)
 	return next_us;
 }
 
+static bool any_waits(const struct pp_metrics *metrics)
+{
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
+		if (metrics->connections[i].waits)
+			return true;
+	return false;
+}
+
+static void ask_for_those_who_wait(struct pp_metrics *metrics)
+{
+	if (metrics->asked || !any_waits(metrics))
+		return;
+	metrics->asked = true;
+	metrics->ask(metrics->context);
+}
+
 static void run(struct pp_metrics *metrics)
 {
 	MHD_UNSIGNED_LONG_LONG wait_ms;
@@ -178,6 +210,30 @@ static void run(struct pp_metrics *metrics)
 	if (next_us == UINT64_MAX)
 		sd_event_source_set_enabled(metrics->timer, SD_EVENT_OFF);
 	else if (sd_event_source_set_time(metrics->timer, next_us) >= 0)
+		sd_event_source_set_enabled(metrics->timer, SD_EVENT_ONESHOT);
+	ask_for_those_who_wait(metrics);
+}
+
+void pp_metrics_answer(struct pp_metrics *metrics, const char *text, size_t len_bytes)
+{
+	char *copy = malloc(len_bytes + 1);
+
+	metrics->asked = false;
+	if (copy)
+		memcpy(copy, text, len_bytes);
+	free(metrics->text);
+	metrics->text = copy;
+	metrics->text_len = copy ? len_bytes : 0;
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		struct connection *slot = &metrics->connections[i];
+
+		if (!slot->waits)
+			continue;
+		slot->waits = false;
+		MHD_resume_connection(slot->connection);
+	}
+	/* not from here: it may be called from inside of run() */
+	if (sd_event_source_set_time(metrics->timer, 0) >= 0)
 		sd_event_source_set_enabled(metrics->timer, SD_EVENT_ONESHOT);
 }
 
@@ -262,12 +318,12 @@ static uint16_t port_of(int fd)
 static int start_server(struct pp_metrics *metrics, int fd)
 {
 	metrics->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, on_request, metrics, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, metrics->connection_ms / 1000 + 1,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-		metrics, MHD_OPTION_END);
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, metrics,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		metrics->connection_ms / 1000 + 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, metrics, MHD_OPTION_END);
 	return metrics->daemon ? 0 : -ENOMEM;
 }
 
@@ -317,7 +373,7 @@ int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event,
 
 	if (!metrics)
 		return -ENOMEM;
-	metrics->fn = config->fn;
+	metrics->ask = config->ask;
 	metrics->context = config->context;
 	metrics->connection_ms = config->connection_ms ? config->connection_ms : CONNECTION_MS;
 	r = open_all(metrics, event, config->address, error);
@@ -335,8 +391,13 @@ void pp_metrics_free(struct pp_metrics *metrics)
 		return;
 	sd_event_source_disable_unref(metrics->io);
 	sd_event_source_disable_unref(metrics->timer);
+	/* none may be suspended when it ends */
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
+		if (metrics->connections[i].waits)
+			MHD_resume_connection(metrics->connections[i].connection);
 	if (metrics->daemon)
 		MHD_stop_daemon(metrics->daemon);
+	free(metrics->text);
 	free(metrics);
 }
 

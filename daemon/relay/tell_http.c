@@ -223,7 +223,7 @@ static int set_options(struct pp_tell_http *http, const struct pp_tell_http_conf
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_POST, 1L);
 	SET(CURLOPT_HTTPHEADER, http->headers);
-	SET(CURLOPT_USERAGENT, "pathprofd/" PATHPROF_VERSION);
+	SET(CURLOPT_USERAGENT, "pathprof-relay/" PATHPROF_VERSION);
 	SET(CURLOPT_TIMEOUT_MS, (long)config->timeout_ms);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	/* a few messages an hour: a connection kept would be stale */

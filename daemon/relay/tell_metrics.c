@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the sinks count, for the endpoint: one metric a figure, one sample a sink. */
-#include "metrics.h"
-#include "tell.h"
+#include "../tell/metrics_text.h"
+#include "sinks.h"
 
 enum figure { TOLD, FAILED_TRIES, DROPPED, QUEUED, FIGURE_CNT };
 

@@ -10,13 +10,12 @@
  *
  * Workload: a few messages an hour. One owner, the event loop.
  */
-#include "tell.h"
+#include "sinks.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,6 +26,7 @@
 
 #include "../cleanup.h"
 #include "../log.h"
+#include "tell_hook.h"
 #include "tell_pause.h"
 
 #define QUEUE_MAX     256
@@ -46,8 +46,12 @@ struct exec {
 	char *argv[WORDS_MAX + 1];
 	uint64_t timeout_us, retry_us;
 
-	char *queue[QUEUE_MAX]; /* a ring; its first is the one under way */
+	struct {
+		char *json;
+		int64_t id;
+	} queue[QUEUE_MAX]; /* a ring; its first is the one under way */
 	uint32_t first, queued_cnt;
+	int64_t newest;      /* id of the last message taken in */
 	uint32_t failed_cnt; /* tries of the first */
 	struct pp_tell_stats stats;
 
@@ -64,8 +68,8 @@ struct exec {
 
 static void free_first(struct exec *exec)
 {
-	free(exec->queue[exec->first]);
-	exec->queue[exec->first] = NULL;
+	free(exec->queue[exec->first].json);
+	exec->queue[exec->first].json = NULL;
 	exec->first = (exec->first + 1) % QUEUE_MAX;
 	exec->queued_cnt--;
 	exec->failed_cnt = 0;
@@ -209,42 +213,6 @@ static int memory_file(const char *json)
 	return pp_steal_fd(&fd);
 }
 
-static void default_signals(posix_spawnattr_t *attr)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(attr, &set);
-	sigfillset(&set);
-	posix_spawnattr_setsigdefault(attr, &set);
-	posix_spawnattr_setpgroup(attr, 0);
-	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-					       POSIX_SPAWN_SETPGROUP);
-}
-
-/* A group of its own, nothing of our environment: the service's sockets are not the hook's. */
-static int spawn(struct exec *exec, int input, int output)
-{
-	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	char *environment[] = {path, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	int r;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attr);
-	default_signals(&attr);
-	posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-	posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-	posix_spawn_file_actions_addchdir_np(&actions, "/");
-	r = posix_spawn(&exec->child, exec->argv[0], &actions, &attr, exec->argv, environment);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
 static int watch(struct exec *exec)
 {
 	int r;
@@ -261,7 +229,7 @@ static int watch(struct exec *exec)
 
 static int run_first(struct exec *exec)
 {
-	_cleanup_close_ int input = memory_file(exec->queue[exec->first]);
+	_cleanup_close_ int input = memory_file(exec->queue[exec->first].json);
 	_cleanup_close_ int output = -EBADF;
 	int ends[2], r;
 
@@ -273,7 +241,7 @@ static int run_first(struct exec *exec)
 	output = ends[1];
 	if (fcntl(exec->output, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	r = spawn(exec, input, output);
+	r = pp_tell_hook_start(&exec->child, exec->argv, input, output);
 	if (r < 0) {
 		exec->child = 0;
 		return r;
@@ -327,22 +295,32 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *context)
 
 /* ---------------------------------------------------------------- as a sink */
 
+static int queue_message(struct exec *exec, const struct pp_tell_message *message)
+{
+	uint32_t at = (exec->first + exec->queued_cnt) % QUEUE_MAX;
+
+	if (exec->queued_cnt == QUEUE_MAX)
+		return -ENOBUFS;
+	exec->queue[at].json = strdup(message->json);
+	if (!exec->queue[at].json)
+		return -ENOMEM;
+	exec->queue[at].id = message->id;
+	if (++exec->queued_cnt == 1)
+		next(exec);
+	return 0;
+}
+
 static int exec_tell(struct pp_tell *tell, const struct pp_tell_message *message)
 {
 	struct exec *exec = (struct exec *)tell;
-	char *json;
+	int r = 0;
 
-	if (message->change != PATHPROF_ALERT_FIRED && message->change != PATHPROF_ALERT_RESOLVED)
-		return 0;
-	json = exec->queued_cnt < QUEUE_MAX ? strdup(message->json) : NULL;
-	if (!json) {
-		exec->stats.dropped++;
-		return exec->queued_cnt < QUEUE_MAX ? -ENOMEM : -ENOBUFS;
-	}
-	exec->queue[(exec->first + exec->queued_cnt++) % QUEUE_MAX] = json;
-	if (exec->queued_cnt == 1)
-		next(exec);
-	return 0;
+	if (message->change == PATHPROF_ALERT_FIRED || message->change == PATHPROF_ALERT_RESOLVED)
+		r = queue_message(exec, message);
+	exec->stats.dropped += r < 0;
+	if (message->id > exec->newest)
+		exec->newest = message->id;
+	return r;
 }
 
 static void exec_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
@@ -351,6 +329,7 @@ static void exec_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 
 	*ret_stats = exec->stats;
 	ret_stats->queued = exec->queued_cnt;
+	ret_stats->settled = exec->queued_cnt ? exec->queue[exec->first].id - 1 : exec->newest;
 }
 
 /* Without the event loop: until the hook has ended or the time is up. */
@@ -377,30 +356,20 @@ static void end_child(struct exec *exec)
 	forget_child(exec);
 }
 
-static void last_tries(struct exec *exec, uint32_t wait_ms)
+static void exec_finish(struct pp_tell *tell, uint32_t wait_ms)
 {
-	uint64_t until_us = pp_tell_now_us() + (uint64_t)wait_ms * 1000;
+	struct exec *exec = (struct exec *)tell;
 
-	while (exec->queued_cnt && pp_tell_now_us() < until_us) {
-		uint64_t failed = exec->stats.failed_tries;
-
-		if (!exec->child)
-			start(exec);
-		await_child(exec, until_us);
-		if (exec->queued_cnt && exec->stats.failed_tries > failed && exec->failed_cnt)
-			free_first(exec);
-	}
-	end_child(exec);
+	await_child(exec, pp_tell_now_us() + (uint64_t)wait_ms * 1000);
 }
 
-static void exec_free(struct pp_tell *tell, uint32_t wait_ms)
+static void exec_free(struct pp_tell *tell)
 {
 	struct exec *exec = (struct exec *)tell;
 
 	if (!exec)
 		return;
-	if (exec->timer)
-		last_tries(exec, wait_ms);
+	end_child(exec);
 	while (exec->queued_cnt)
 		free_first(exec);
 	sd_event_source_disable_unref(exec->timer);
@@ -413,6 +382,7 @@ static const struct pp_tell_ops exec_ops = {
 	.name = "exec",
 	.tell = exec_tell,
 	.stats = exec_stats,
+	.finish = exec_finish,
 	.free = exec_free,
 };
 
@@ -461,7 +431,7 @@ int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event,
 	if (r >= 0)
 		r = sd_event_source_set_enabled(exec->timer, SD_EVENT_OFF);
 	if (r < 0) {
-		exec_free(&exec->tell, 0);
+		exec_free(&exec->tell);
 		return r;
 	}
 	*ret_tell = &exec->tell;
