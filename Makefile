@@ -14,14 +14,24 @@ OPT ?= -O2 -g
 CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include -I$(BUILD)/gen
 CFLAGS := $(CSTD) $(OPT) $(WARN) -fstack-protector-strong -fPIE
 LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
-LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lcap -lncursesw -ltinfo -lzstd -lxxhash -lcurl -lmicrohttpd -lprotobuf-c -lz -lm
+LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lcap -lncursesw -ltinfo -lzstd -lxxhash -lprotobuf-c -lz -lm
+# Of the relay alone, and of the tests that look into it.
+NETWORK_LIBS := -lcurl -lmicrohttpd
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
-VERSION := 0.1.0
+# The changelog of the packages says which version this is, and nothing else does.
+VERSION := $(shell sed -n '1s/^pathprof (\([^)-]*\).*/\1/p' packaging/debian/changelog)
+$(if $(VERSION),,$(error packaging/debian/changelog does not begin with "pathprof (VERSION)"))
 CPPFLAGS += -DPATHPROF_VERSION='"$(VERSION)"'
+# Two builds in two directories give the same bytes.
+CPPFLAGS += -ffile-prefix-map='$(CURDIR)'=.
 
 LIB_SRC := $(wildcard libprofile/src/*.c libprofile/src/*/*.c)
-DAEMON_SRC := $(filter-out daemon/main.c %.bpf.c,$(wildcard daemon/*.c daemon/*/*.c))
+RELAY_SRC := $(filter-out daemon/relay/main.c,$(wildcard daemon/relay/*.c))
+DAEMON_SRC := $(filter-out daemon/main.c daemon/relay/% %.bpf.c,$(wildcard daemon/*.c daemon/*/*.c))
+# What the relay has of pathprofd's.
+RELAY_SHARES := daemon/log.c daemon/config/config.c daemon/config/config_file.c daemon/config/config_value.c \
+	daemon/tell/metrics_text.c daemon/tell/outlet_address.c
 BPF_SRC := $(wildcard daemon/bpf/*.bpf.c)
 CTL_SRC := $(wildcard tools/ctl/*.c)
 LAB_SRC := $(wildcard tools/lab/*.c tools/lab/*/*.c)
@@ -37,24 +47,31 @@ SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2);)
 obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 
-PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathprofctl \
-	$(BUILD)/bin/pathprof-trace
+PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathprof-relay \
+	$(BUILD)/bin/pathprofctl $(BUILD)/bin/pathprof-trace
 PLUGIN := $(BUILD)/lib/pathprof/trace-plugin.so
 
 all: $(PROGRAMS) $(PLUGIN)
 
 # ---------------------------------------------------------------- objects
+# What objects are compiled with, wherever they go. Where it changes they are compiled anew, so a package never holds
+# one that was made with other flags.
+FLAGS = $(subst -I$(BUILD)/gen,,$(subst $(CURDIR),.,$(CC) $(CPPFLAGS) $(CFLAGS) $(CLANG) $(BPF_FLAGS)))
+$(BUILD)/flags: force
+	@mkdir -p $(@D)
+	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+
 # Two builds of everything: obj, and san (address and undefined-behaviour sanitizers).
-$(BUILD)/obj/%.o: %.c
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/san/%.o: %.c
+$(BUILD)/san/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
-$(BUILD)/obj/%.o: $(BUILD)/gen/%.c
+$(BUILD)/obj/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
-$(BUILD)/san/%.o: $(BUILD)/gen/%.c
+$(BUILD)/san/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -U_FORTIFY_SOURCE -c -o $@ $<
 
@@ -82,8 +99,9 @@ $(BUILD)/fuzz/obj/pprof.pb-c.o: $(PPROF).c
 SKELETONS := $(patsubst daemon/bpf/%.bpf.c,$(BUILD)/gen/%.skel.h,$(BPF_SRC))
 BPF_FLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wno-unused-parameter -Ilibprofile/core -Ilibprofile/include \
+	-ffile-prefix-map='$(CURDIR)'=. \
 	-idirafter /usr/include/$(shell $(CC) -print-multiarch)
-$(BUILD)/bpf/%.bpf.o: daemon/bpf/%.bpf.c
+$(BUILD)/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
@@ -106,13 +124,18 @@ $(BUILD)/bin/pathprof-lab: $(call obj,obj,$(LAB_SRC)) $(LIB)
 	$(call link)
 $(BUILD)/bin/pathprofd: $(call obj,obj,$(DAEMON_SRC) daemon/main.c) $(LIB)
 	$(call link)
+$(BUILD)/bin/pathprof-relay: $(call obj,obj,$(RELAY_SRC) daemon/relay/main.c $(RELAY_SHARES)) $(LIB)
+	$(call link) $(NETWORK_LIBS)
 $(BUILD)/bin/pathprofctl: $(call obj,obj,$(CTL_SRC)) $(LIB)
 	$(call link)
+# For tests: what reads foreign stores and files, under the sanitizers.
+$(BUILD)/tests/pathprofctl-san: $(call obj,san,$(CTL_SRC)) $(LIB_SAN)
+	$(call link,$(SAN))
 $(BUILD)/bin/pathprof-trace: $(call obj,obj,$(TRACE_SRC)) $(LIB)
 	$(call link)
 
 # Loaded by the emulator: nothing of ours but the core's headers.
-$(BUILD)/plugin/%.o: %.c
+$(BUILD)/plugin/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
@@ -125,38 +148,46 @@ BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfo
 	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev libcap-dev \
 	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev clang bpftool
+# What makes packages, makes the tarball, and tries both.
+DEB_PACKAGES := debhelper dh-dkms dpkg-dev lintian
+DIST_PACKAGES := patchelf
+TRY_PACKAGES := mmdebstrap buildah python3-yaml
 CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
 	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
-	valgrind binutils git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz \
+	valgrind binutils gdb strace git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz \
 	prometheus prometheus-alertmanager openssl \
-	linux-perf clang-22 lld llvm-22 bolt-22 bolt-19 autofdo golang-go
+	linux-perf clang-22 lld llvm-22 bolt-22 bolt-19 autofdo golang-go zsh fish pkg-config \
+	$(DEB_PACKAGES)
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
 # (tests/vm/kernels).
 KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3
+# The machine with a live systemd that the service is run in.
+SYSTEMD_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap e2fsprogs
 # What the papers' experiments run and draw with.
 EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
 	gnuchess ghostscript gnugo link-grammar
 
 # ---------------------------------------------------------------- tests
-$(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC) $(LAB_TESTED) $(PLUGIN_TESTED)) $(LIB)
-	$(call link) -lcunit
-$(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC) $(LAB_TESTED) $(PLUGIN_TESTED)) $(LIB_SAN)
-	$(call link,$(SAN)) -lcunit
+$(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(LAB_TESTED) $(PLUGIN_TESTED)) $(LIB)
+	$(call link) $(NETWORK_LIBS) -lcunit
+$(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(LAB_TESTED) $(PLUGIN_TESTED)) $(LIB_SAN)
+	$(call link,$(SAN)) $(NETWORK_LIBS) -lcunit
 
 # Programs of one file each. Workloads stand alone; the others use what they test.
-WORKLOADS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/workloads/*.c))
+WORKLOADS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/workloads/*.c tests/hostile/*.c))
 HELPERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/truth/*.c tests/tools/*.c \
 	tests/bench/*.c))
-$(WORKLOADS): $(BUILD)/tests/%: tests/%.c
+$(WORKLOADS): $(BUILD)/tests/%: tests/%.c $(wildcard tests/hostile/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Wno-unused-parameter -pthread -o $@ $<
-$(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC)) $(LIB)
-	$(call link) -pthread
+$(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC) $(RELAY_SRC)) $(LIB)
+	$(call link) $(NETWORK_LIBS) -pthread
 
 # What it loads travels inside.
 $(BUILD)/obj/tests/tools/bpf_rights.o: $(SKELETONS)
 
-programs-for-tests: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san
+programs-for-tests: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san \
+	$(BUILD)/tests/pathprofctl-san
 
 # ---------------------------------------------------------------- fuzzing
 FUZZ_SECONDS ?= 30
@@ -184,6 +215,9 @@ need-vm: need-build
 	@tools/need $(KMOD_PACKAGES)
 	-@BUILD=$(BUILD) tests/vm/kernels
 
+need-systemd: need-build
+	@tools/need $(SYSTEMD_PACKAGES)
+
 run: need-build
 	@$(MAKE) --no-print-directory -j2 all
 	@DURATION=$(DURATION) BUILD=$(BUILD) tools/demo
@@ -191,6 +225,7 @@ run: need-build
 # make's own name only where another make is started: a dry run does carry out such a line.
 check: need-check
 	@$(MAKE) --no-print-directory need-vm
+	@$(MAKE) --no-print-directory need-systemd
 	@$(MAKE) --no-print-directory -j2 programs-for-tests
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run
@@ -199,7 +234,11 @@ check: need-check
 check-vm: need-vm
 	@BUILD=$(BUILD) tests/vm/run
 
-# The same in a kernel that watches itself, built here once: half an hour.
+# The service in a Debian guest with a live systemd.
+check-systemd: need-systemd
+	@BUILD=$(BUILD) tests/systemd/run
+
+# The module in a kernel that watches itself, built here once: half an hour.
 check-vm-debug: need-build
 	@tools/need $(KMOD_PACKAGES) linux-source-6.1 flex bison bc libelf-dev
 	@BUILD=$(BUILD) tests/vm/debug/run
@@ -207,6 +246,13 @@ check-vm-debug: need-build
 # The module against the headers of other kernels, which this fetches: HEADERS names the releases.
 check-headers:
 	@BUILD=$(BUILD) tests/vm/headers $(HEADERS)
+
+# Packages, tarball and image where they are installed: a quarter of an hour, and a network.
+check-packages: need-check
+	@tools/need $(TRY_PACKAGES)
+	@$(MAKE) --no-print-directory -j2 programs-for-tests
+	@$(MAKE) --no-print-directory deb dist-bin
+	@BUILD=$(BUILD) tests/packages/run
 
 bench: need-build
 	@$(MAKE) --no-print-directory -j2 programs-for-bench
@@ -227,18 +273,48 @@ fuzz: need-check
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
 
+# ---------------------------------------------------------------- installing
 PREFIX ?= /usr
-install: all
+# Debian 12 keeps units and udev's rules in /lib.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+UDEVDIR ?= $(PREFIX)/lib/udev
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: need-build
+	@$(MAKE) --no-print-directory install-programs
+	@[ -n "$(DESTDIR)" ] || cat packaging/after-install
+
+install-programs: all
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/pathprofd.service
+	install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(wildcard systemd/*.service)
 	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf
-	install -D -m 644 systemd/60-pathprof.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-pathprof.rules
-	install -D -m 644 systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
-	for m in docs/man/*.[1-8]; do \
-		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
-	install -D -m 644 docs/completion/pathprofctl \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pathprofctl
+	install -D -m 644 -t $(DESTDIR)$(UDEVDIR)/rules.d systemd/60-pathprof.rules
+	install -D -m 644 -t $(DESTDIR)/etc/pathprof systemd/pathprofd.conf
+	for m in docs/man/*.[1-8]; do install -D -m 644 -t $(SHARE)/man/man$${m##*.} $$m; done
+	install -D -m 644 -t $(SHARE)/bash-completion/completions docs/completion/pathprofctl
+	install -D -m 644 -t $(SHARE)/zsh/vendor-completions docs/completion/_pathprofctl
+	install -D -m 644 -t $(SHARE)/fish/vendor_completions.d docs/completion/pathprofctl.fish
+
+# The library for programs of others: pkg-config says how to link it.
+LIBDIR ?= $(PREFIX)/lib
+install-library: $(LIB)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/pathprof $(wildcard libprofile/include/pathprof/*.h)
+	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(LIB)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' packaging/pathprof.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/pathprof.pc
+
+# Debian packages, in $(BUILD)/deb: docs/packaging.md.
+deb: need-build
+	@tools/need $(DEB_PACKAGES)
+	@$(MAKE) --no-print-directory -j2 all
+	@BUILD=$(BUILD) packaging/deb
+
+# A tarball of the programs for other distributions, in $(BUILD)/dist.
+dist-bin: need-build
+	@tools/need $(DIST_PACKAGES)
+	@$(MAKE) --no-print-directory -j2 all
+	@BUILD=$(BUILD) packaging/dist-bin
 
 # The module's sources as DKMS takes them: make dkms DESTDIR=/ && dkms install pathprof/VERSION.
 DKMS_TREE = $(or $(DESTDIR),$(BUILD)/dkms)/usr/src/pathprof-$(VERSION)
@@ -254,9 +330,13 @@ dkms:
 clean:
 	rm -rf $(BUILD)
 
-# Kernels and their sources lie in $(BUILD)/vm*.
--include $(shell find $(BUILD) -path '$(BUILD)/vm*' -prune -o -name '*.d' -print 2>/dev/null)
-.PHONY: all clean run skeletons check check-vm check-vm-debug check-headers bench dkms experiments lint fuzz install \
-	need-build need-check need-vm programs-for-tests programs-for-bench
+# Kernels and their sources lie in $(BUILD)/vm*, a copy of this tree in $(BUILD)/deb, a Debian in
+# $(BUILD)/systemd.
+-include $(shell find $(BUILD) \( -path '$(BUILD)/vm*' -o -path '$(BUILD)/deb' -o -path '$(BUILD)/systemd' \) -prune \
+	-o -type f -name '*.d' -print 2>/dev/null)
+force:
+.PHONY: all force clean run skeletons check check-vm check-systemd check-vm-debug check-headers check-packages \
+	bench dkms experiments lint fuzz deb dist-bin install install-programs install-library \
+	need-build need-check need-vm need-systemd programs-for-tests programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -13,6 +13,7 @@
 
 static bool to_journal;
 static int shown = LOG_INFO;
+static const char *program = "pathprofd";
 
 /* $JOURNAL_STREAM names device and inode of the stream that systemd set up; a shell that
  * redirected standard error since then leaves the variable standing, so both are compared. */
@@ -38,6 +39,22 @@ void pp_log_init(int most)
 	shown = most;
 }
 
+void pp_log_set_program(const char *name)
+{
+	program = name;
+}
+
+/* Those of UTF-8 beyond ASCII, U+0080 to U+009F, as well: some terminals obey them. */
+static void blank_controls(char *text)
+{
+	for (unsigned char *at = (unsigned char *)text; *at; at++) {
+		if (*at < ' ' || *at == 127)
+			*at = ' ';
+		if (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
+			at[0] = at[1] = ' ';
+	}
+}
+
 void pp_log(int priority, const char *format, ...)
 {
 	char text[1024];
@@ -48,11 +65,12 @@ void pp_log(int priority, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	if (to_journal && sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority,
-					  "SYSLOG_IDENTIFIER=pathprofd",
-					  "PATHPROF_VERSION=" PATHPROF_VERSION, NULL) >= 0)
+	blank_controls(text);
+	if (to_journal &&
+	    sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority, "SYSLOG_IDENTIFIER=%s",
+			    program, "PATHPROF_VERSION=" PATHPROF_VERSION, NULL) >= 0)
 		return;
-	fprintf(stderr, "pathprofd: %s\n", text);
+	fprintf(stderr, "%s: %s\n", program, text);
 }
 
 bool pp_log_once(struct pp_log_seen *seen, int code)

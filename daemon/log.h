@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon tells its operator: to the journal, with fields, when systemd connected standard
- * error to it; else one line `pathprofd: ...` on standard error. Never on standard output.
+ * A daemon's words to its operator: to the journal, with fields, when systemd connected standard
+ * error to it; else one line `PROGRAM: ...` on standard error. Never on standard output. Control
+ * characters (names of files have some that make a line look like two) become blanks.
  *
  * Workload: a few lines an hour; whoever may say the same thing often asks pp_log_once first.
  * One thread (the event loop); init before the first line.
@@ -15,6 +16,8 @@
 
 /* Finds out where lines go. most: least important priority that is still shown (LOG_INFO). */
 void pp_log_init(int most);
+/* Whose lines they are: a constant, "pathprofd" unless set. */
+void pp_log_set_program(const char *name);
 
 /* priority as syslog(3): LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG. */
 void pp_log(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));

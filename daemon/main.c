@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <systemd/sd-daemon.h>
 
 #include "config/config_args.h"
 #include "config/config_value.h"
@@ -13,15 +14,13 @@
 #include "service.h"
 #include "step/step.h"
 
-enum { EXIT_USAGE = 2 };
-
 static int stepper(const char *text)
 {
 	uint64_t fd = 0;
 
 	if (pp_value_count(text, &fd) < 0 || fd > INT_MAX) {
 		fprintf(stderr, "pathprofd: --stepper %s: not a descriptor\n", text);
-		return EXIT_USAGE;
+		return PP_EXIT_USAGE;
 	}
 	return pp_step_main((int)fd);
 }
@@ -42,7 +41,8 @@ static int with_config(const struct pp_args *args)
 
 	if (pp_args_config(args, &config, &error) < 0) {
 		pp_log(LOG_ERR, "%s", error.text);
-		return 1;
+		sd_notifyf(0, "STATUS=%s", error.text);
+		return PP_EXIT_CONFIG;
 	}
 	if (args->mode == PP_ARGS_RECORD)
 		return pp_oneshot_main(args, &config);
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 	pp_log_init(LOG_INFO);
 	if (pp_args_parse(&args, argc, argv, &error) < 0) {
 		fprintf(stderr, "pathprofd: %s\nTry `pathprofd --help'.\n", error.text);
-		return EXIT_USAGE;
+		return PP_EXIT_USAGE;
 	}
 	switch (args.mode) {
 	case PP_ARGS_HELP:

@@ -334,6 +334,9 @@ int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 	struct pathprof_error error = {""};
 	int r;
 
+	/* a program's standard error is its own: what is not fatal is then told to nobody */
+	if (args->quiet)
+		pp_log_init(LOG_ERR);
 	block_signals(&shot);
 	r = start_target(&shot);
 	if (r < 0) {

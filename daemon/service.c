@@ -9,17 +9,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock/cpu_clock.h"
 #include "service_state.h"
 #include "values/values.h"
 
 #define SECOND_US         UINT64_C(1000000)
 #define STATUS_EVERY_US   (2 * SECOND_US)
 #define TIMER_ACCURACY_US 10000
+/* The first window of a service ends early: whoever has just started it wants to see something. */
+#define FIRST_WINDOW_US (20 * SECOND_US)
+/* Whoever asks for windows longer than this wants few of them. */
+#define LONGEST_CUT_US (600 * SECOND_US)
 
-/* Events that are ready at once come in this order: what is known of mappings is applied before
- * bursts are resolved, and no flood of bursts holds up a window's end. */
-#define PRIORITY_TRACK  (SD_EVENT_PRIORITY_NORMAL - 20)
-#define PRIORITY_WINDOW (SD_EVENT_PRIORITY_NORMAL - 10)
+/* Events that are ready at once come in this order: no flood of mappings or bursts holds up a
+ * window's end, and what is known of mappings is applied before bursts are resolved. */
+#define PRIORITY_WINDOW (SD_EVENT_PRIORITY_NORMAL - 20)
+#define PRIORITY_TRACK  (SD_EVENT_PRIORITY_NORMAL - 10)
 
 uint64_t pp_monotonic_ns(void)
 {
@@ -63,6 +68,7 @@ static int on_window(sd_event_source *timer, uint64_t now_us, void *context)
 static int on_status(sd_event_source *timer, uint64_t now_us, void *context)
 {
 	pp_service_report(context);
+	pp_service_miss_relay(context);
 	return rearm(timer, STATUS_EVERY_US);
 }
 
@@ -73,6 +79,15 @@ static int add_timer(struct pp_service *service, sd_event_source **ret_timer, ui
 					  TIMER_ACCURACY_US, handler, service);
 }
 
+static uint64_t first_window_us(const struct pp_service *service)
+{
+	uint64_t window_us = service->config.window_ns / 1000;
+
+	return !service->only_pid && window_us > FIRST_WINDOW_US && window_us <= LONGEST_CUT_US
+		       ? FIRST_WINDOW_US
+		       : window_us;
+}
+
 static int open_loop(struct pp_service *service, struct pathprof_error *error)
 {
 	int r = sd_event_new(&service->event);
@@ -80,8 +95,7 @@ static int open_loop(struct pp_service *service, struct pathprof_error *error)
 	if (r >= 0)
 		r = sd_event_set_watchdog(service->event, true);
 	if (r >= 0)
-		r = add_timer(service, &service->window_timer, service->config.window_ns / 1000,
-			      on_window);
+		r = add_timer(service, &service->window_timer, first_window_us(service), on_window);
 	if (r >= 0)
 		r = sd_event_source_set_priority(service->window_timer, PRIORITY_WINDOW);
 	if (r >= 0)
@@ -91,7 +105,7 @@ static int open_loop(struct pp_service *service, struct pathprof_error *error)
 
 static int open_track(struct pp_service *service, struct pathprof_error *error)
 {
-	const struct pp_track_config config = {.only_pid = service->only_pid};
+	const struct pp_track_config config = {.only_pid = service->only_pid, .begin_later = true};
 	int r = pp_track_new(&service->track, &config, error);
 
 	if (r < 0)
@@ -103,6 +117,16 @@ static int open_track(struct pp_service *service, struct pathprof_error *error)
 	return r < 0 ? pathprof_fail(error, r, "event loop: %s", strerror(-r)) : 0;
 }
 
+static int begin_track(struct pp_service *service, struct pathprof_error *error)
+{
+	int r = pp_track_begin(service->track);
+
+	if (r < 0)
+		return pathprof_fail(error, r, "tracker: %s", strerror(-r));
+	pp_window_begin(service->window);
+	return 0;
+}
+
 static int open_window(struct pp_service *service, struct pathprof_error *error)
 {
 	const struct pp_window_config config = {
@@ -110,7 +134,10 @@ static int open_window(struct pp_service *service, struct pathprof_error *error)
 		.source = service->source_ops->source,
 		.basis = service->source_ops->basis,
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
+		.horizon = pp_service_horizon(service),
 		.memory_max_bytes = service->config.memory_max_bytes,
+		.unknown_owner = service->only_pid ? geteuid() : PATHPROF_OWNER_UNKNOWN,
+		.own_pid = service->only_pid ? 0 : getpid(),
 	};
 	int r;
 
@@ -125,26 +152,39 @@ static void start_clocks(struct pp_service *service)
 
 	service->cpu_cnt = cpus > 0 ? (unsigned int)cpus : 1;
 	service->started_ns = pp_realtime_ns();
+	service->clock_ahead_ns = service->started_ns - (int64_t)pp_monotonic_ns();
 	service->start.time_ns = pp_monotonic_ns();
+	service->relay_seen_ns = service->start.time_ns;
 	service->window_begin = service->start;
 	service->rate_begin = service->start;
 }
 
-/* The tracker opens before the source: a burst must find its mappings. */
+/*
+ * The tracker opens before the source: a burst must find its mappings. Events come first, then the
+ * right to open them goes, and only then anything is read that others made.
+ */
 static int open_all(struct pp_service *service, struct pathprof_error *error)
 {
-	int r = open_loop(service, error);
+	int r = pp_service_begin_rights(service, error);
 
 	if (r == 0)
-		r = pp_service_pick_source(service, error);
+		r = open_loop(service, error);
 	if (r == 0)
-		r = pp_service_open_store(service, error);
+		r = pp_service_pick_source(service, error);
 	if (r == 0)
 		r = open_track(service, error);
 	if (r == 0)
 		r = open_window(service, error);
 	if (r == 0)
 		r = pp_service_open_first_source(service, error);
+	if (r == 0)
+		pp_service_open_clock(service);
+	if (r == 0)
+		r = pp_service_settle_rights(service, error);
+	if (r == 0)
+		r = pp_service_open_store(service, error);
+	if (r == 0)
+		r = begin_track(service, error);
 	if (r == 0)
 		r = pp_service_open_drift(service, error);
 	return r;
@@ -163,12 +203,10 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 	start_clocks(service);
 	r = open_all(service, error);
 	if (r < 0) {
-		/* nothing was profiled: no window to write */
-		pp_window_free(service->window);
-		service->window = NULL;
 		pp_service_free(service);
 		return r;
 	}
+	service->started = true;
 	pp_service_report(service);
 	*ret_service = service;
 	return 0;
@@ -180,8 +218,11 @@ void pp_service_free(struct pp_service *service)
 		return;
 	pp_service_close_source(service);
 	pp_values_stop(service->values);
-	if (service->window)
+	/* a service that did not start has profiled nothing: there is no window to write */
+	if (service->started)
 		pp_service_close_window(service);
+	pp_service_close_clock(service);
+	pp_cpu_clock_free(service->events);
 	pp_values_free(service->values);
 	pp_service_close_drift(service);
 	sd_event_source_unref(service->exit_timer);
@@ -223,6 +264,7 @@ void pp_service_close_window(struct pp_service *service)
 	struct pp_mark end;
 
 	pp_service_flush_source(service);
+	pp_service_read_clock(service);
 	pp_service_account(service);
 	end = pp_service_mark(service);
 	pp_service_store_window(service);
@@ -234,15 +276,17 @@ void pp_service_reconfigure(struct pp_service *service, const struct pp_config *
 {
 	const uint64_t window_ns = service->config.window_ns;
 	const uint64_t taken = service->config.taken_wanted;
+	const uint32_t horizon = pp_service_horizon(service);
 	char rest[256];
 
 	pp_config_adopt(&service->config, config, rest, sizeof(rest));
 	if (rest[0])
 		pp_log(LOG_NOTICE, "changed, but takes effect at the next start: %s", rest);
 	/* one window holds bursts of one length */
-	if (service->config.taken_wanted != taken) {
+	if (service->config.taken_wanted != taken || pp_service_horizon(service) != horizon) {
 		pp_service_close_window(service);
 		pp_window_set_taken(service->window, (uint32_t)service->config.taken_wanted);
+		pp_window_set_horizon(service->window, pp_service_horizon(service));
 	}
 	if (service->config.window_ns != window_ns)
 		rearm(service->window_timer, service->config.window_ns / 1000);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Drift, alerts and the Prometheus endpoint, as the service has them. A recording has neither: it
- * is one program, looked at once.
+ * Drift and alerts, as the service has them, and the outlet at which pathprof-relay hears of them
+ * and reads figures. A recording has neither: it is one program, looked at once.
  */
 #include "service_state.h"
 
-#include "drift/drift.h"
-#include "tell/metrics.h"
-#include "tell/metrics_service.h"
+#include <string.h>
 
-static void show_metrics(void *context, FILE *to)
+#include "drift/drift.h"
+#include "tell/metrics_service.h"
+#include "tell/outlet.h"
+
+#define RELAY_PATIENCE_NS UINT64_C(60000000000)
+
+static void show_figures(void *context, FILE *to)
 {
 	struct pp_service *service = context;
 
@@ -17,28 +21,89 @@ static void show_metrics(void *context, FILE *to)
 	pp_drift_metrics(service->drift, to);
 }
 
+static void on_news(void *context)
+{
+	const struct pp_service *service = context;
+
+	pp_outlet_poke(service->outlet);
+}
+
 int pp_service_open_drift(struct pp_service *service, struct pathprof_error *error)
 {
 	const struct pp_config *config = &service->config;
-	const struct pp_metrics_config metrics = {
-		.address = config->metrics_listen, .fn = show_metrics, .context = service};
+	struct pathprof_error why = {""};
 	int r = 0;
 
 	if (service->only_pid)
 		return 0;
 	if (config->drift)
 		r = pp_drift_new(&service->drift, config, service->store, service->event, error);
-	if (r == 0 && config->metrics_listen[0])
-		r = pp_metrics_new(&service->metrics, service->event, &metrics, error);
-	return r;
+	if (r < 0)
+		return r;
+	pp_drift_on_news(service->drift, on_news, service);
+	/* the messages are in the store in any case, and a relay looks there now and then */
+	if (pp_outlet_new(&service->outlet, service->event, service->db_path, show_figures, service,
+			  &why) < 0)
+		pp_log(LOG_WARNING, "pathprof-relay cannot ask this service: %s", why.text);
+	return 0;
 }
 
+/* Drift comes first: what it still has to tell is told by the outlet. */
 void pp_service_close_drift(struct pp_service *service)
 {
-	pp_metrics_free(service->metrics);
-	service->metrics = NULL;
 	pp_drift_free(service->drift);
 	service->drift = NULL;
+	pp_outlet_free(service->outlet);
+	service->outlet = NULL;
+}
+
+/* The settings that are pathprof-relay's work. */
+static void relay_settings(const struct pp_config *config, char *ret_text, size_t size)
+{
+	const struct {
+		const char *name, *value;
+	} settings[] = {
+		{"Exec=", config->tell_exec},
+		{"Alertmanager=", config->tell_alertmanager},
+		{"Webhook=", config->tell_webhook},
+		{"Listen=", config->metrics_listen},
+	};
+	size_t len = 0;
+
+	ret_text[0] = '\0';
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (settings[i].value[0] && len < size)
+			len += (size_t)snprintf(ret_text + len, size - len, "%s%s", len ? ", " : "",
+						settings[i].name);
+}
+
+const char *pp_service_relay(const struct pp_service *service)
+{
+	char settings[64];
+
+	if (pp_outlet_is_followed(service->outlet))
+		return "connected";
+	relay_settings(&service->config, settings, sizeof(settings));
+	return settings[0] ? "missing" : "not needed";
+}
+
+void pp_service_miss_relay(struct pp_service *service)
+{
+	char settings[64];
+
+	if (!service->outlet || strcmp(pp_service_relay(service), "missing") != 0) {
+		service->relay_seen_ns = pp_monotonic_ns();
+		service->relay_missed = false;
+		return;
+	}
+	if (service->relay_missed || pp_monotonic_ns() - service->relay_seen_ns < RELAY_PATIENCE_NS)
+		return;
+	service->relay_missed = true;
+	relay_settings(&service->config, settings, sizeof(settings));
+	pp_log(LOG_WARNING,
+	       "%s: pathprof-relay does this, and none is connected: systemctl start "
+	       "pathprof-relay, or run pathprof-relay --db %s",
+	       settings, service->db_path);
 }
 
 void pp_service_configure_drift(struct pp_service *service)

@@ -127,6 +127,7 @@ int pp_service_main(const struct pp_args *args, const struct pp_config *config)
 	block_signals();
 	if (pp_service_new(&service, config, 0, &error) < 0) {
 		pp_log(LOG_ERR, "%s", error.text);
+		sd_notifyf(0, "STATUS=%s", error.text);
 		return 1;
 	}
 	daemon.service = service;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "config/config_value.h"
+#include "step/sampler.h"
 #include "track/cgroup_tree.h"
 
 #define REOPEN_FIRST_NS UINT64_C(500000000)
@@ -59,22 +60,18 @@ int pp_service_pick_source(struct pp_service *service, struct pathprof_error *er
 	return pick_from(service, 0, error);
 }
 
-int pp_service_open_first_source(struct pp_service *service, struct pathprof_error *error)
+/*
+ * A window that begins where a clock strikes must cover an equal stretch of the program; one of
+ * hardware begins and ends at taken branches.
+ */
+uint32_t pp_service_horizon(const struct pp_service *service)
 {
-	for (;;) {
-		struct pathprof_error why = {""};
-		int r = pp_service_open_source(service, error), next;
+	const struct pp_source_ops *ops = service->source_ops;
+	uint32_t wanted = (uint32_t)service->config.horizon;
 
-		if (r == 0)
-			return 0;
-		next = pick_from(service, service->source_rank + 1, &why);
-		if (next < 0)
-			return r;
-		pp_log(LOG_NOTICE, "%s; going on with source %s", error->text,
-		       service->source_ops->name);
-		pp_window_set_source(service->window, service->source_ops->source,
-				     service->source_ops->basis);
-	}
+	if (ops->basis != PATHPROF_BASIS_TIME)
+		return 0;
+	return ops->horizon_max && wanted > ops->horizon_max ? ops->horizon_max : wanted;
 }
 
 bool pp_service_compresses(const struct pp_service *service)
@@ -135,6 +132,7 @@ void pp_service_account(struct pp_service *service)
 	if (now.taken_wanted)
 		pp_window_set_taken(service->window, now.taken_wanted);
 	pp_track_stats(service->track, &track);
+	track.lost += track.drops[PP_TRACK_DROP_CPU_TIME];
 	pp_window_lost(service->window, track.lost - service->track_lost_seen);
 	service->track_lost_seen = track.lost;
 }
@@ -174,9 +172,12 @@ static int source_config(const struct pp_service *service, struct pp_source_conf
 		.keep_bpf = service->only_pid != 0,
 		.resolver = &service->resolver,
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
+		.horizon = pp_service_horizon(service),
 		.overhead_ppm = (uint32_t)service->config.overhead_ppm,
 		.frequency_hz = (uint32_t)service->config.frequency_hz,
 		.pin = service->config.pin != 0,
+		.realtime = service->config.realtime != 0,
+		.events = service->events,
 	};
 	return select_samples(service, ret_config, error);
 }
@@ -209,6 +210,35 @@ static void reopen_later(struct pp_service *service)
 	if (r < 0)
 		pp_log(LOG_ERR, "source %s: no timer to open it again: %s",
 		       service->source_ops->name, strerror(-r));
+}
+
+/* A stepper that got no CPU yet is no reason for a service not to start. */
+static int wait_for_it(struct pp_service *service, int r, const struct pathprof_error *error)
+{
+	if (r != -ETIMEDOUT || service->only_pid)
+		return r;
+	pp_log(LOG_WARNING, "%s: the machine is busy; trying again", error->text);
+	reopen_later(service);
+	return 0;
+}
+
+int pp_service_open_first_source(struct pp_service *service, struct pathprof_error *error)
+{
+	for (;;) {
+		struct pathprof_error why = {""};
+		int r = pp_service_open_source(service, error), next;
+
+		if (r == 0)
+			return 0;
+		next = pick_from(service, service->source_rank + 1, &why);
+		if (next < 0)
+			return wait_for_it(service, r, error);
+		pp_log(LOG_NOTICE, "%s; going on with source %s", error->text,
+		       service->source_ops->name);
+		pp_window_set_source(service->window, service->source_ops->source,
+				     service->source_ops->basis);
+		pp_window_set_horizon(service->window, pp_service_horizon(service));
+	}
 }
 
 static int on_reopen(sd_event_source *timer, uint64_t now_us, void *context)
@@ -246,11 +276,27 @@ static int on_bursts(sd_event_source *event_source, int fd, uint32_t events, voi
 	return 0;
 }
 
+/*
+ * Kept for each stepper to come: the right to open them is given up. Where they are refused the
+ * stepper looks into /proc.
+ */
+static void open_events(struct pp_service *service)
+{
+	const struct pp_sampler_config config = {
+		.frequency_hz = (uint32_t)service->config.frequency_hz,
+		.realtime = service->config.realtime != 0,
+	};
+
+	if (service->source_ops == &pp_source_step && !service->only_pid && !service->events)
+		(void)pp_sampler_perf_events(&service->events, &config);
+}
+
 int pp_service_open_source(struct pp_service *service, struct pathprof_error *error)
 {
 	struct pp_source_config config;
 	int r;
 
+	open_events(service);
 	r = source_config(service, &config, error);
 	if (!r)
 		r = service->source_ops->open(&service->source, &config, error);

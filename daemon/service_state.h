@@ -15,17 +15,19 @@
 /* Rates and overhead are measured between two such marks. */
 struct pp_mark {
 	uint64_t time_ns;
-	uint64_t bursts, branches, paths;
+	uint64_t bursts, branches, paths, clock_samples;
 	uint64_t spent_ns; /* targets held and source computing */
 };
 
+struct pp_clock;
 struct pp_drift;
-struct pp_metrics;
+struct pp_outlet;
 struct pp_values;
 
 struct pp_service {
 	struct pp_config config;
 	pid_t only_pid;
+	bool started; /* everything was opened */
 	char db_path[PP_CONFIG_PATH_MAX];
 	sd_event *event;
 	struct pathprof_store *store;
@@ -43,6 +45,11 @@ struct pp_service {
 	struct pp_source_counter source_counters[PP_SOURCE_COUNTER_MAX]; /* what it points to */
 	char source_sampler[64];
 	uint64_t source_deaths;
+	struct pp_cpu_clock *events; /* the stepper's, NULL: it opens its own */
+
+	struct pp_clock *clock; /* NULL: switched off, or refused */
+	int clock_code;         /* why: -EACCES or -EPERM of perf_event_open; 0: not refused */
+	sd_event_source *clock_timer;
 
 	uint64_t track_lost_seen;
 	int64_t started_ns; /* CLOCK_REALTIME */
@@ -52,14 +59,24 @@ struct pp_service {
 	struct pp_mark start, window_begin, rate_begin;
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
+	bool price_told; /* that the budget seldom earns a burst */
 
 	uint64_t windows_stored, windows_dropped, windows_removed;
-	uint64_t retained_ns; /* CLOCK_MONOTONIC of the last retention */
+	uint64_t retained_ns;   /* CLOCK_MONOTONIC of the last retention */
+	int64_t clock_ahead_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC at the last window */
+	uint64_t clock_set_ns;  /* CLOCK_MONOTONIC when that had changed; 0: never */
 	struct pp_log_seen store_trouble, status_trouble;
 
-	struct pp_values *values;   /* NULL: not asked for */
-	struct pp_drift *drift;     /* NULL: switched off, or a recording */
-	struct pp_metrics *metrics; /* NULL: no endpoint */
+	unsigned int
+		told_refused; /* what the log has of refused events, and whether the right to */
+	bool rights_settled;  /* open them is gone: service_rights.c */
+	char refused[1024];   /* the last such line */
+
+	struct pp_values *values; /* NULL: not asked for */
+	struct pp_drift *drift;   /* NULL: switched off, or a recording */
+	struct pp_outlet *outlet; /* NULL: a recording */
+	uint64_t relay_seen_ns;   /* CLOCK_MONOTONIC when it was there, or not needed */
+	bool relay_missed;        /* and that was said */
 };
 
 uint64_t pp_monotonic_ns(void);
@@ -78,6 +95,24 @@ void pp_service_close_source(struct pp_service *service);
 /* Tells the open window what the source and the tracker did since the last time. */
 void pp_service_account(struct pp_service *service);
 void pp_service_configure_source(struct pp_service *service);
+/* Instructions a burst of the picked source; 0: it counts taken branches. */
+uint32_t pp_service_horizon(const struct pp_service *service);
+
+/* service_rights.c: the right to open perf events where the kernel asks for more than CAP_PERFMON.
+ */
+/* Before any event is opened: gives it up at once where it is not needed. */
+int pp_service_begin_rights(struct pp_service *service, struct pathprof_error *error);
+/* When all events are open: gives it up for good. */
+int pp_service_settle_rights(struct pp_service *service, struct pathprof_error *error);
+/* Tells once in the log which events are refused, why, and what to do. */
+void pp_service_tell_refused(struct pp_service *service);
+
+/* service_clock.c */
+/* When there can be none it is told in the log, and the service goes on. */
+void pp_service_open_clock(struct pp_service *service);
+/* Its samples so far go into the open window: now and then, and before it closes. */
+void pp_service_read_clock(struct pp_service *service);
+void pp_service_close_clock(struct pp_service *service);
 
 /* service_store.c */
 int pp_service_open_store(struct pp_service *service, struct pathprof_error *error);
@@ -88,6 +123,16 @@ void pp_service_store_status(struct pp_service *service, const char *json);
 int pp_service_open_drift(struct pp_service *service, struct pathprof_error *error);
 void pp_service_close_drift(struct pp_service *service);
 void pp_service_configure_drift(struct pp_service *service);
+/* "connected", "missing", "not needed". */
+const char *pp_service_relay(const struct pp_service *service);
+/* Now and then: says once when the settings need a relay and none comes. */
+void pp_service_miss_relay(struct pp_service *service);
+
+/* service_price.c */
+/* How long the budget takes to earn a burst; 0: the source does not pay by the burst. */
+double pp_service_burst_every_s(const struct pp_service *service);
+/* Says once in the log that this is long. */
+void pp_service_warn_price(struct pp_service *service);
 
 /* service_status.c */
 /* A mark of now: everything since the start. */

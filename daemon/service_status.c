@@ -25,6 +25,7 @@ struct pp_mark pp_service_mark(const struct pp_service *service)
 		.bursts = sum->bursts + open->bursts,
 		.branches = sum->branches + open->branches,
 		.paths = sum->paths + open->paths,
+		.clock_samples = sum->clock_samples + open->clock_samples,
 		.spent_ns = sum->stopped_ns + sum->source_cpu_ns + open->stopped_ns +
 			    open->source_cpu_ns,
 	};
@@ -111,12 +112,19 @@ static json_t *drops_json(const struct pp_service *service)
 static json_t *track_json(const struct pp_service *service)
 {
 	struct pp_track_stats stats;
+	json_t *drops = json_object();
 
 	pp_track_stats(service->track, &stats);
-	return json_pack("{s:b s:I s:I s:I s:I s:I}", "perf", stats.perf, "processes",
-			 (json_int_t)stats.processes, "mappings", (json_int_t)stats.mappings,
-			 "events", (json_int_t)stats.events, "lost", (json_int_t)stats.lost,
-			 "repairs", (json_int_t)stats.repairs);
+	for (int i = 0; i < PP_TRACK_DROP_CNT; i++)
+		json_object_set_new(drops, pp_track_drop_name((enum pp_track_drop)i),
+				    json_integer((json_int_t)stats.drops[i]));
+	return json_pack("{s:b s:I s:I s:I s:I s:I s:I s:I s:I s:I s:o}", "perf", stats.perf,
+			 "processes", (json_int_t)stats.processes, "mappings",
+			 (json_int_t)stats.mappings, "events", (json_int_t)stats.events, "lost",
+			 (json_int_t)stats.lost, "repairs", (json_int_t)stats.repairs, "cpu_ns",
+			 (json_int_t)stats.cpu_ns, "jit_bytes", (json_int_t)stats.jit_bytes,
+			 "jit_postponed", (json_int_t)stats.jit_postponed, "jit_refused",
+			 (json_int_t)stats.jit_refused, "drops", drops);
 }
 
 /* What only this source counts, those that are 0 left out. */
@@ -143,6 +151,7 @@ static void add_identity(const struct pp_service *service, json_t *status)
 {
 	const struct pp_config *config = &service->config;
 	const char *sampler = service->source_seen.sampler;
+	const char *stepping = service->source_seen.stepping;
 	const struct pathprof_profile *profile = pp_window_profile(service->window);
 
 	json_object_set_new(status, "pid", json_integer(getpid()));
@@ -154,12 +163,23 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "source_deaths",
 			    json_integer((json_int_t)service->source_deaths));
 	json_object_set_new(status, "sampler", json_string(sampler ? sampler : ""));
+	json_object_set_new(status, "stepping", json_string(stepping ? stepping : ""));
+	json_object_set_new(status, "refused", json_string(service->refused));
 	json_object_set_new(status, "mapping", json_string(mapping_name(service)));
 	json_object_set_new(status, "basis", json_string(pathprof_basis_name(profile->basis)));
+	json_object_set_new(status, "horizon", json_integer(profile->horizon));
+	json_object_set_new(status, "clock_hz", json_integer(profile->clock_hz));
+	json_object_set_new(status, "clock_kernel", json_boolean(profile->clock_kernel));
 	json_object_set_new(status, "db", json_string(service->db_path));
+	json_object_set_new(status, "relay", json_string(pp_service_relay(service)));
 	json_object_set_new(status, "window_s", json_real((double)config->window_ns / 1e9));
 	json_object_set_new(status, "budget_ratio", json_real((double)config->overhead_ppm / 1e6));
 	json_object_set_new(status, "cpus", json_integer(service->cpu_cnt));
+}
+
+static uint64_t pathless(const struct pp_service *service)
+{
+	return service->sum.pathless + pp_window_profile(service->window)->totals.pathless;
 }
 
 static void add_figures(const struct pp_service *service, const struct pp_mark *now, json_t *status)
@@ -176,6 +196,11 @@ static void add_figures(const struct pp_service *service, const struct pp_mark *
 	json_object_set_new(status, "bursts", json_integer((json_int_t)now->bursts));
 	json_object_set_new(status, "branches", json_integer((json_int_t)now->branches));
 	json_object_set_new(status, "paths", json_integer((json_int_t)now->paths));
+	json_object_set_new(status, "clock_samples", json_integer((json_int_t)now->clock_samples));
+	json_object_set_new(status, "pathless", json_integer((json_int_t)pathless(service)));
+	json_object_set_new(status, "burst_ns",
+			    json_integer((json_int_t)service->source_seen.burst_ns));
+	json_object_set_new(status, "burst_every_s", json_real(pp_service_burst_every_s(service)));
 	json_object_set_new(status, "bursts_per_s", json_real(service->bursts_per_s));
 	json_object_set_new(status, "branches_per_s", json_real(service->branches_per_s));
 	json_object_set_new(status, "paths_per_s", json_real(service->paths_per_s));
@@ -206,8 +231,10 @@ void pp_service_report(struct pp_service *service)
 	struct pp_mark now;
 
 	pp_service_account(service);
+	pp_service_tell_refused(service);
 	now = pp_service_mark(service);
 	measure_rates(service, &now);
+	pp_service_warn_price(service);
 	add_identity(service, status);
 	add_figures(service, &now, status);
 	text = json_dumps(status, JSON_COMPACT);

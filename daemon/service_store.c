@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -18,6 +19,9 @@
 #include "values/values.h"
 
 #define RETAIN_EVERY_NS UINT64_C(30000000000)
+/* A clock that jumps by more was set by somebody; retention by age doubts it for so long. */
+#define CLOCK_STEP_NS  INT64_C(1000000000)
+#define CLOCK_DOUBT_NS UINT64_C(3600000000000)
 /* However little is free, recent windows keep this much. */
 #define USE_LEAST_BYTES (UINT64_C(4) << 20)
 
@@ -38,6 +42,28 @@ static int make_parents(const char *file)
 	return 0;
 }
 
+static const char *own_user(void)
+{
+	const struct passwd *user = getpwuid(geteuid());
+
+	return user ? user->pw_name : "the service's user";
+}
+
+/* Which command gives the service its database back. A service of systemd sees most of the machine
+ * read-only, whatever the rights. */
+static int explain_rights(const char *file, struct pathprof_error *error)
+{
+	struct stat status;
+
+	if (stat(file, &status) == 0 && status.st_uid != geteuid())
+		return pathprof_fail(error, -EACCES, "%s: belongs to another user: chown %s %s*",
+				     file, own_user(), file);
+	return pathprof_fail(error, -EACCES,
+			     "%s: %s may not write there; under systemd a place outside of "
+			     "/var/lib/pathprof takes ReadWritePaths= in a drop-in of the unit",
+			     file, own_user());
+}
+
 int pp_service_open_store(struct pp_service *service, struct pathprof_error *error)
 {
 	int r = pp_config_db_path(&service->config, service->db_path, sizeof(service->db_path));
@@ -51,7 +77,8 @@ int pp_service_open_store(struct pp_service *service, struct pathprof_error *err
 		r = make_parents(service->db_path);
 	if (r < 0)
 		return pathprof_fail(error, r, "%s: %s", service->db_path, strerror(-r));
-	return pathprof_store_open(&service->store, service->db_path, PATHPROF_STORE_WRITE, error);
+	r = pathprof_store_open(&service->store, service->db_path, PATHPROF_STORE_WRITE, error);
+	return r == -EACCES || r == -EROFS ? explain_rights(service->db_path, error) : r;
 }
 
 /* Bound by MaxUse= and by what KeepFree= leaves; 0: none. */
@@ -69,11 +96,18 @@ static uint64_t most_bytes(struct pp_service *service)
 	return most && most < room ? most : room;
 }
 
+/* Windows do not go for their age by a clock that was set just now: it may be set right again. */
+static bool is_clock_doubtful(const struct pp_service *service)
+{
+	return service->clock_set_ns && pp_monotonic_ns() - service->clock_set_ns < CLOCK_DOUBT_NS;
+}
+
 static void retain(struct pp_service *service)
 {
 	const struct pathprof_retention retention = {
 		.max_bytes = most_bytes(service),
-		.max_age_ns = (int64_t)service->config.max_retention_ns,
+		.max_age_ns =
+			is_clock_doubtful(service) ? 0 : (int64_t)service->config.max_retention_ns,
 	};
 	struct pathprof_error error = {""};
 	uint64_t removed = 0;
@@ -96,6 +130,9 @@ static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals
 	sum->taken += add->taken;
 	sum->steps += add->steps;
 	sum->paths += add->paths;
+	sum->insns += add->insns;
+	sum->pathless += add->pathless;
+	sum->clock_samples += add->clock_samples;
 	sum->stopped_ns += add->stopped_ns;
 	sum->source_cpu_ns += add->source_cpu_ns;
 	for (int i = 0; i < PATHPROF_END_CNT; i++)
@@ -146,6 +183,24 @@ static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uin
 	return pathprof_store_add_jit_symbol(service->store, id, start, len_bytes, name, error);
 }
 
+/*
+ * After a window, which still ends by the clock it began by: whether that went another way than
+ * time since the last one.
+ */
+static void follow_clock(struct pp_service *service)
+{
+	int64_t ahead_ns = pp_realtime_ns() - (int64_t)pp_monotonic_ns();
+	int64_t by_ns = ahead_ns - service->clock_ahead_ns;
+
+	service->clock_ahead_ns = ahead_ns;
+	if (by_ns < CLOCK_STEP_NS && by_ns > -CLOCK_STEP_NS)
+		return;
+	service->clock_set_ns = pp_monotonic_ns();
+	pp_log(LOG_NOTICE, "the clock was set %s by %" PRId64 " s", by_ns > 0 ? "forward" : "back",
+	       (by_ns > 0 ? by_ns : -by_ns) / 1000000000);
+	pp_drift_clock_set(service->drift, by_ns);
+}
+
 void pp_service_store_window(struct pp_service *service)
 {
 	const struct pp_window_sink sink = {
@@ -163,6 +218,7 @@ void pp_service_store_window(struct pp_service *service)
 		window_lost(service, r, error.text);
 	else
 		window_written(service);
+	follow_clock(service);
 	if (pp_monotonic_ns() - service->retained_ns >= RETAIN_EVERY_NS)
 		retain(service);
 }

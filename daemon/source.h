@@ -16,14 +16,19 @@
 #include "pathprof/profile.h"
 #include "resolver.h"
 
+struct pp_cpu_clock;
+
 struct pp_source_config {
 	pid_t only_pid;        /* 0: the whole system; else this process, its threads and its
 				  descendants */
 	uint32_t taken_wanted; /* taken branches a burst; default 32 */
+	uint32_t horizon;      /* instructions a burst, where a source samples on a clock and counts
+				  them; 0: taken_wanted */
 	uint32_t overhead_ppm; /* budget: share of all CPUs' time that targets may be held and the
 				  source may compute, parts per million; default 5000 */
 	uint32_t frequency_hz; /* samples a second and CPU offered before the budget decides */
 	bool pin;              /* may hold a target on one CPU during a burst (see source_step.c) */
+	bool realtime;         /* also threads of a real-time policy, and on isolated CPUs */
 	bool compress;         /* counted paths instead of bursts, where a source can count them */
 	const char *event;     /* hardware event to sample on, "" or NULL: taken branches */
 	uint64_t cgroup;       /* only threads in it or below, an id (inode) of the unified
@@ -35,6 +40,8 @@ struct pp_source_config {
 				 own choice; for sources that have one */
 	bool keep_bpf; /* the right to load BPF programs: others in this process need it later */
 	const struct pp_resolver *resolver; /* for sources that read code; outlives the source */
+	/* step: the sampler's events, which outlive the source; NULL: the stepper opens its own */
+	const struct pp_cpu_clock *events;
 };
 
 /* A counter that only this source has, for status. */
@@ -50,10 +57,12 @@ struct pp_source_stats {
 	uint64_t bursts, steps;
 	uint64_t stopped_ns; /* targets held */
 	uint64_t cpu_ns;     /* CPU time of the source */
+	uint64_t burst_ns;   /* price of a burst of late; 0: not paid for one by one */
 	uint64_t drops[PATHPROF_DROP_CNT];
 	uint64_t windows, taken; /* of branch windows that came as counts: no burst tells of them */
 	uint32_t taken_wanted;   /* taken branches a window really has; 0: as configured */
-	const char *sampler;     /* "cpu-clock", "proc" or an event: what decides when to look */
+	const char *stepping; /* how targets are stopped: "breakpoints", ...; NULL: they are not */
+	const char *sampler;  /* "cpu-clock", "proc" or an event: what decides when to look */
 	const struct pp_source_counter *counters; /* valid until the next call */
 	uint32_t counter_cnt;
 };
@@ -83,8 +92,9 @@ struct pp_source_ops {
 	const char *name;
 	uint32_t source; /* PATHPROF_SOURCE_* of its windows */
 	enum pathprof_basis basis;
-	bool compresses;  /* its counted paths are those of PATHPROF_MAPPING_WPP */
-	bool only_counts; /* it has no windows, whether asked to compress or not */
+	uint32_t horizon_max; /* the longest window in instructions that it takes; 0: no bound */
+	bool compresses;      /* its counted paths are those of PATHPROF_MAPPING_WPP */
+	bool only_counts;     /* it has no windows, whether asked to compress or not */
 	/*
 	 * 0 when it can run here, as far as is known before it is opened; else -errno and why not,
 	 * and what would change it. Of config only the event is looked at.

@@ -8,6 +8,18 @@
 
 #include <linux/mm.h>
 #include <linux/perf_event.h>
+#include <linux/sched/isolation.h>
+#include <linux/tick.h>
+
+/* The arguments of a probe on the tracepoint sched_switch. */
+#ifdef PP_HAVE_SWITCH_STATE
+#define PP_SWITCH_ARGUMENTS                                                                        \
+	void *unused, bool preempt, struct task_struct *prev, struct task_struct *next,            \
+		unsigned int prev_state
+#else
+#define PP_SWITCH_ARGUMENTS                                                                        \
+	void *unused, bool preempt, struct task_struct *prev, struct task_struct *next
+#endif
 
 /*
  * The branch stack of a sample, NULL for none. Where the kernel keeps flags the pointer alone means
@@ -39,6 +51,18 @@ static inline void pp_vm_flags_mod(struct vm_area_struct *vma, unsigned long set
 	vm_flags_mod(vma, set, clear);
 #else
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
+/* By isolcpus=, nohz_full= or, where the kernel says so, an isolated partition of cpusets. */
+static inline bool pp_cpu_is_isolated(int cpu)
+{
+#ifdef PP_HAVE_CPU_IS_ISOLATED
+	return cpu_is_isolated(cpu);
+#elif defined(PP_HAVE_HK_TYPE)
+	return !housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) || tick_nohz_full_cpu(cpu);
+#else
+	return !housekeeping_test_cpu(cpu, HK_FLAG_DOMAIN) || tick_nohz_full_cpu(cpu);
 #endif
 }
 

@@ -18,6 +18,8 @@
 #include <linux/rcupdate.h>
 
 #include "pipeline.h"
+#include "session.h"
+#include "stats.h"
 
 static DEFINE_PER_CPU(struct perf_event *, events);
 static struct perf_event_attr attr;     /* constant while attr_valid */
@@ -30,6 +32,10 @@ static int open_on(u32 cpu)
 	struct perf_event_attr own = attr;
 	struct perf_event *event;
 
+	if (pp_session_spares_cpu(cpu)) {
+		pp_stats_inc(PATHPROF_STAT_SKIP_ISOLATED);
+		return -ENODEV;
+	}
 	event = perf_event_create_kernel_counter(&own, cpu, NULL, handler, NULL);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
@@ -46,7 +52,7 @@ static void close_on(u32 cpu)
 		perf_event_release_kernel(event);
 }
 
-/* A CPU that cannot have an event is one that is not sampled; it comes up all the same. */
+/* A CPU that cannot have an event, or is spared, is not sampled; it comes up all the same. */
 static int cpu_comes(unsigned int cpu)
 {
 	if (smp_load_acquire(&attr_valid))
@@ -82,6 +88,7 @@ int pp_events_open(const struct pathprof_kmod_start *start, const struct pp_sour
 	attr.sample_period = start->period;
 	attr.pinned = 1;
 	attr.exclude_hv = 1;
+	attr.exclude_guest = 1; /* a virtual machine's branches are in no stack of the host's */
 	attr.exclude_idle = 1;
 	attr.exclude_kernel = 1;
 	source->fill_attr(start, &attr);

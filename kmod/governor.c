@@ -22,9 +22,6 @@
 #define SLICE_NS    NSEC_PER_SEC       /* the ceiling holds for each */
 #define PAUSE_NS    (5 * NSEC_PER_SEC) /* after it was reached */
 #define PPM         1000000u
-#define LEARN_SHIFT 3  /* a new trap cost counts an eighth */
-#define LEARN_TRAPS 16 /* shorter bursts are mostly entry and exit */
-#define TRAP_MAX_NS 100000
 #define CEILING_MAX 900000
 
 static unsigned int ceiling_ppm = 250000;
@@ -37,25 +34,20 @@ struct governor {
 	u64 slice_ns;       /* when this slice began */
 	u64 slice_spent_ns; /* in it */
 	u64 paused_until_ns;
-	u32 trap_ns; /* running mean */
 };
 
 static DEFINE_PER_CPU(struct governor, governors);
 static u32 budget;  /* millionths; constant in a session */
 static u32 ceiling; /* likewise */
 
-void pp_governor_reset(u32 budget_ppm, u32 trap_ns)
+void pp_governor_reset(u32 budget_ppm)
 {
 	int cpu;
 
 	budget = budget_ppm;
 	ceiling = min_t(u32, max(READ_ONCE(ceiling_ppm), 2 * budget_ppm), CEILING_MAX);
-	for_each_possible_cpu(cpu) {
-		struct governor *governor = &per_cpu(governors, cpu);
-
-		memset(governor, 0, sizeof(*governor));
-		governor->trap_ns = trap_ns;
-	}
+	for_each_possible_cpu(cpu)
+		memset(&per_cpu(governors, cpu), 0, sizeof(struct governor));
 }
 
 u32 pp_governor_refuses(u64 now_ns)
@@ -100,18 +92,4 @@ void pp_governor_charge(u64 now_ns, u64 cost_ns)
 	governor->not_before_ns = from_ns + div_u64(cost_ns * PPM, budget);
 	pp_stats_add(PATHPROF_STAT_SPENT_NS, cost_ns);
 	check_ceiling(governor, now_ns, cost_ns);
-}
-
-u64 pp_governor_burst_cost(u64 held_ns, u32 traps, bool ran_through)
-{
-	struct governor *governor = this_cpu_ptr(&governors);
-	u64 each_ns;
-
-	if (!ran_through)
-		return (u64)traps * governor->trap_ns;
-	if (traps >= LEARN_TRAPS) {
-		each_ns = min_t(u64, div_u64(held_ns, traps), TRAP_MAX_NS);
-		governor->trap_ns += ((s64)each_ns - (s64)governor->trap_ns) >> LEARN_SHIFT;
-	}
-	return held_ns;
 }

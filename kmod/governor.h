@@ -11,8 +11,8 @@
 
 #include <linux/types.h>
 
-/* For a new session, on no CPU in particular; nothing runs. trap_ns: a first guess. */
-void pp_governor_reset(u32 budget_ppm, u32 trap_ns);
+/* For a new session, on no CPU in particular; nothing runs. */
+void pp_governor_reset(u32 budget_ppm);
 
 /* 0, or which PATHPROF_STAT_SKIP_* is why not. */
 u32 pp_governor_refuses(u64 now_ns);
@@ -21,11 +21,5 @@ u32 pp_governor_refuses(u64 now_ns);
 u64 pp_governor_wait_ns(u64 now_ns);
 
 void pp_governor_charge(u64 now_ns, u64 cost_ns);
-
-/*
- * What a burst of so many traps cost: held_ns when the thread ran through (and what a trap costs is
- * learnt from it), else the traps alone, since held_ns then counts the time of others.
- */
-u64 pp_governor_burst_cost(u64 held_ns, u32 traps, bool ran_through);
 
 #endif

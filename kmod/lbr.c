@@ -106,13 +106,16 @@ static void write_window(const struct perf_branch_stack *stack, u32 cnt, u32 new
 /* 0, or which PATHPROF_STAT_SKIP_* says why this sample is left out. */
 static u32 refuses(struct pt_regs *regs, u64 now_ns)
 {
+	u32 spares;
+
 	if (!current->mm)
 		return PATHPROF_STAT_SKIP_KERNEL;
 	if (!pp_session_selects(regs->ip))
 		return PATHPROF_STAT_SKIP_SELECTION;
 	if (!user_64bit_mode(task_pt_regs(current)))
 		return PATHPROF_STAT_SKIP_COMPAT;
-	return pp_governor_refuses(now_ns);
+	spares = pp_session_spares();
+	return spares ? spares : pp_governor_refuses(now_ns);
 }
 
 /* A budget that is spent doubles the period; one that is kept brings it back bit by bit. */
@@ -164,8 +167,6 @@ static void sample(struct perf_event *event, struct perf_sample_data *data, stru
 	pp_stats_inc(PATHPROF_STAT_SAMPLES);
 	if (in_nmi())
 		pp_stats_inc(PATHPROF_STAT_NMI);
-	if (!READ_ONCE(pp_session.live) || READ_ONCE(pp_session.stopping))
-		return;
 	why = refuses(regs, begun_ns);
 	if (why)
 		pp_stats_inc(why);
@@ -180,7 +181,7 @@ static void sample(struct perf_event *event, struct perf_sample_data *data, stru
 
 static int check(const struct pathprof_kmod_start *start)
 {
-	if (start->window || start->flags)
+	if (start->window || start->horizon || (start->flags & PATHPROF_START_JITTER))
 		return -EINVAL;
 	if (start->branch_sample_type & ~(u64)KNOWN_BRANCH_BITS)
 		return -EINVAL;

@@ -96,6 +96,7 @@ bool pp_pipeline_begin(void)
 	}
 	/* An NMI before this finds 0, and leaves 0; one behind it finds 1 and goes. */
 	WRITE_ONCE(t->busy, 1);
+	WRITE_ONCE(t->filled, 1);
 	barrier();
 	return true;
 }
@@ -280,7 +281,14 @@ static void drain_this(void *unused)
 	if (!pp_pipeline_begin())
 		return;
 	pp_pipeline_drain(this_cpu_read(tables));
+	WRITE_ONCE(this_cpu_read(tables)->filled, 0);
 	pp_pipeline_end();
+}
+
+/* Any CPU. One where nothing came, which may be isolated, is not to be interrupted. */
+static bool is_filled(int cpu, void *unused)
+{
+	return READ_ONCE(per_cpu(tables, cpu)->filled);
 }
 
 void pp_pipeline_drain_all(void)
@@ -288,7 +296,7 @@ void pp_pipeline_drain_all(void)
 	if (!pp_pipeline_config.chained)
 		return;
 	cpus_read_lock();
-	on_each_cpu(drain_this, NULL, 1);
+	on_each_cpu_cond(is_filled, drain_this, NULL, 1);
 	cpus_read_unlock();
 }
 

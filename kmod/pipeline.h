@@ -16,7 +16,7 @@ struct pp_tables;
 int pp_pipeline_alloc(const struct pathprof_kmod_start *start);
 void pp_pipeline_free(void);
 
-/* Process context: each online CPU writes out what its tables hold. Windows may come meanwhile. */
+/* Process context: each CPU where anything came writes it out. Windows may come meanwhile. */
 void pp_pipeline_drain_all(void);
 
 /* Process context on a CPU that is about to go offline; there need be no session. */

@@ -10,7 +10,9 @@
  * release, tail comes by acquire. Nothing that the reader can write is used for anything but how
  * much room there is, and what it says is held against what is possible.
  *
- * Ownership: memory belongs to the open file; mappings hold that file, so it outlives them.
+ * Ownership: memory belongs to the open file; mappings hold that file, so it outlives them. Only
+ * CPUs that are plugged in when the device is opened have a ring: many machines could take far more
+ * than they have. What a CPU that is added later would write is lost, and counted.
  */
 #include "ring.h"
 
@@ -31,10 +33,12 @@
 #define BYTES_MIN     (64u << 10)
 #define BYTES_MAX     (64u << 20)
 #define BYTES_DEFAULT (1u << 20)
+#define BYTES_ALL     (64u << 20) /* of all rings by default: they are on the reader's account */
 
-static unsigned int ring_kib = BYTES_DEFAULT >> 10;
+static unsigned int ring_kib;
 module_param(ring_kib, uint, 0444);
-MODULE_PARM_DESC(ring_kib, "KiB of each CPU's ring, 64 to 65536, rounded up to a power of two");
+MODULE_PARM_DESC(ring_kib, "KiB of each CPU's ring, 64 to 65536, rounded up to a power of two; "
+			   "0: 1024, or less where all rings together would take more than 64 MiB");
 
 static unsigned int wakeup_percent = 25;
 module_param(wakeup_percent, uint, 0644);
@@ -57,9 +61,17 @@ static DECLARE_WAIT_QUEUE_HEAD(readers);
 static u32 data_bytes;      /* of each ring; constant while they exist */
 static u32 watermark_bytes; /* likewise */
 
+static u32 wanted_bytes(void)
+{
+	if (ring_kib)
+		return roundup_pow_of_two(clamp(ring_kib, BYTES_MIN >> 10, BYTES_MAX >> 10)) << 10;
+	return clamp(rounddown_pow_of_two(BYTES_ALL / num_present_cpus()), BYTES_MIN,
+		     BYTES_DEFAULT);
+}
+
 u32 pp_ring_bytes(void)
 {
-	return roundup_pow_of_two(clamp(ring_kib, BYTES_MIN >> 10, BYTES_MAX >> 10)) << 10;
+	return data_bytes;
 }
 
 static void wake_reader(struct irq_work *work)
@@ -73,16 +85,21 @@ static void free_one(struct ring *ring)
 {
 	vfree(ring->producer);
 	vfree(ring->consumer);
-	ring->producer = NULL;
-	ring->consumer = NULL;
+	memset(ring, 0, sizeof(*ring));
+}
+
+/* On the account of the control group that opens the device. */
+static void *alloc_pages_for_user(u32 bytes)
+{
+	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 }
 
 static int alloc_one(struct ring *ring, u32 cpu)
 {
 	memset(ring, 0, sizeof(*ring));
 	init_irq_work(&ring->wakeup, wake_reader);
-	ring->consumer = vmalloc_user(PATHPROF_RING_PAGE);
-	ring->producer = vmalloc_user(PATHPROF_RING_PAGE + data_bytes);
+	ring->consumer = alloc_pages_for_user(PATHPROF_RING_PAGE);
+	ring->producer = alloc_pages_for_user(PATHPROF_RING_PAGE + data_bytes);
 	if (!ring->consumer || !ring->producer) {
 		free_one(ring);
 		return -ENOMEM;
@@ -97,20 +114,15 @@ static int alloc_one(struct ring *ring, u32 cpu)
 
 int pp_ring_alloc(void)
 {
-	int cpu, err;
+	int cpu, err = 0;
 
 	BUILD_BUG_ON(PATHPROF_RING_PAGE != PAGE_SIZE);
-	data_bytes = pp_ring_bytes();
+	data_bytes = wanted_bytes();
 	watermark_bytes = data_bytes / 100 * clamp(READ_ONCE(wakeup_percent), 1u, 100u);
-	for_each_possible_cpu(cpu) {
-		err = alloc_one(&per_cpu(rings, cpu), cpu);
-		if (err)
-			goto out_free;
-	}
-	return 0;
-
-out_free:
-	pp_ring_free();
+	for_each_present_cpu(cpu)
+		err = err ? err : alloc_one(&per_cpu(rings, cpu), cpu);
+	if (err)
+		pp_ring_free();
 	return err;
 }
 
@@ -203,6 +215,10 @@ void *pp_ring_reserve(u16 type, u32 payload_bytes)
 	struct pathprof_record *record;
 	u32 seq;
 
+	if (unlikely(!ring->data)) {
+		pp_stats_inc(PATHPROF_STAT_LOST_FULL);
+		return NULL;
+	}
 	if (!enter(ring))
 		return NULL;
 	seq = this_cpu_inc_return(rings.seq) - 1;
@@ -259,6 +275,16 @@ bool pp_ring_write(u16 type, const void *payload, u32 payload_bytes)
 
 /* --------------------------------------------------------------- reading */
 
+static int map_pages(struct vm_area_struct *vma, char *memory)
+{
+	unsigned long at;
+	int err = 0;
+
+	for (at = vma->vm_start; !err && at < vma->vm_end; at += PAGE_SIZE, memory += PAGE_SIZE)
+		err = vm_insert_page(vma, at, vmalloc_to_page(memory));
+	return err;
+}
+
 /* The rings cannot go away meanwhile: the caller's file keeps them. */
 int pp_ring_mmap(struct vm_area_struct *vma)
 {
@@ -269,13 +295,14 @@ int pp_ring_mmap(struct vm_area_struct *vma)
 	const struct ring *ring;
 
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || !(tail || data) ||
-	    !(vma->vm_flags & VM_SHARED))
+	    !(vma->vm_flags & VM_SHARED) || !per_cpu(rings, cpu).data)
 		return -EINVAL;
 	if ((vma->vm_flags & VM_EXEC) || (data && (vma->vm_flags & VM_WRITE)))
 		return -EPERM;
 	ring = &per_cpu(rings, cpu);
-	pp_vm_flags_mod(vma, VM_DONTCOPY, data ? VM_MAYEXEC | VM_MAYWRITE : VM_MAYEXEC);
-	return remap_vmalloc_range(vma, tail ? (void *)ring->consumer : (void *)ring->producer, 0);
+	pp_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+			data ? VM_MAYEXEC | VM_MAYWRITE : VM_MAYEXEC);
+	return map_pages(vma, tail ? (char *)ring->consumer : (char *)ring->producer);
 }
 
 __poll_t pp_ring_poll(struct file *file, struct poll_table_struct *table)
@@ -285,8 +312,11 @@ __poll_t pp_ring_poll(struct file *file, struct poll_table_struct *table)
 	poll_wait(file, &readers, table);
 	for_each_possible_cpu(cpu) {
 		const struct ring *ring = &per_cpu(rings, cpu);
-		u64 head = READ_ONCE(ring->producer->head);
+		u64 head;
 
+		if (!ring->data)
+			continue;
+		head = READ_ONCE(ring->producer->head);
 		if (head - READ_ONCE(ring->consumer->tail) >= watermark_bytes)
 			return EPOLLIN | EPOLLRDNORM;
 	}

@@ -20,6 +20,7 @@ int pp_ring_alloc(void);
 /* Nobody writes any more and no mapping is left. */
 void pp_ring_free(void);
 
+/* Of each ring, while they exist. */
 u32 pp_ring_bytes(void);
 
 /*

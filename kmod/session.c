@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Starting and stopping, in the order that lets nothing be used after it is gone. Workload: once in
- * the life of a reader. Locking: control.c's mutex; what handlers read is published before the
- * first event opens and taken back after the last closed.
+ * the life of a reader. Locking: control.c's mutex; what handlers read is written before the first
+ * event opens, and again only when the last has closed.
  */
 #include "session.h"
 
@@ -10,10 +10,11 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
+#include "compat.h"
 #include "events.h"
 #include "governor.h"
 #include "pipeline.h"
-#include "swlbr_calibrate.h"
+#include "stats.h"
 
 struct pp_session pp_session;
 
@@ -39,7 +40,7 @@ static int check_start(const struct pathprof_kmod_start *start)
 		return -EINVAL;
 	if (!start->period || (start->period >> 63))
 		return -EINVAL;
-	if (start->pad || memchr_inv(start->reserved, 0, sizeof(start->reserved)))
+	if (memchr_inv(start->reserved, 0, sizeof(start->reserved)))
 		return -EINVAL;
 	return 0;
 }
@@ -74,27 +75,32 @@ bool pp_session_selects(u64 ip)
 	return !start->cgroup || is_below(start->cgroup);
 }
 
+bool pp_session_spares_cpu(int cpu)
+{
+	return pp_cpu_is_isolated(cpu) && !(pp_session.start.flags & PATHPROF_START_REALTIME);
+}
+
+u32 pp_session_spares(void)
+{
+	if (pp_session_spares_thread())
+		return PATHPROF_STAT_SKIP_REALTIME;
+	return pp_session_spares_cpu(raw_smp_processor_id()) ? PATHPROF_STAT_SKIP_ISOLATED : 0;
+}
+
 static void publish(const struct pathprof_kmod_start *start, const struct pp_source_ops *source)
 {
 	pp_session.start = *start;
 	fill_defaults(&pp_session.start);
 	pp_session.source = source;
-	pp_governor_reset(pp_session.start.budget_ppm, pp_swlbr_trap_ns());
-	WRITE_ONCE(pp_session.id, pp_session.id + 1);
-	WRITE_ONCE(pp_session.stopping, false);
-	/* Bursts of the session before see its end either in `live` or in the new id. */
-	smp_store_release(&pp_session.live, true);
+	pp_governor_reset(pp_session.start.budget_ppm);
 }
 
 /* Everything up to the moment when nobody looks at the session any more. */
 static void retire(void)
 {
 	pp_events_close();
-	WRITE_ONCE(pp_session.stopping, true);
 	if (pp_session.source->settle)
 		pp_session.source->settle();
-	WRITE_ONCE(pp_session.live, false);
-	synchronize_rcu();
 }
 
 int pp_session_start(const struct pathprof_kmod_start *start)

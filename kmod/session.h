@@ -2,23 +2,21 @@
 /*
  * The session: what runs between START and STOP. There is one at a time.
  *
- * Life: start() fills it, then events open and samples come. stop() closes the events, has the
- * source settle, sets `live` to false and waits out everyone who may have seen it true
- * (synchronize_rcu(): handlers run with preemption off). From then on nobody writes into rings or
- * tables. A burst that is still under way belongs to no session any more, and ends without a word
- * (its session_id is old).
+ * Life: start() fills it, then events open and samples come. stop() closes the events, waits for
+ * handlers that still run, and has the source end its windows under way. From then on nobody reads
+ * the session, nor writes into rings or tables.
  */
 #ifndef PATHPROF_KMOD_SESSION_H
 #define PATHPROF_KMOD_SESSION_H
 
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+
 #include "source.h"
 
 struct pp_session {
-	struct pathprof_kmod_start start;   /* checked, defaults filled in; constant while live */
+	struct pathprof_kmod_start start;   /* checked, defaults filled in; constant in a session */
 	const struct pp_source_ops *source; /* NULL: none */
-	u32 id;                             /* of this session, counts them */
-	bool stopping;                      /* bursts are to end at their next trap */
-	bool live;                          /* windows may be handed on */
 };
 
 extern struct pp_session pp_session;
@@ -29,12 +27,21 @@ void pp_session_stop(void);
 /* Writes out what the tables hold, while windows come; nothing when there is no session. */
 void pp_session_drain(void);
 
-/* A window of session `id` may be handed on. Preemption off, and stay off until it is done. */
-static inline bool pp_session_takes(u32 id)
+/*
+ * The current thread runs in real time (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE, or lifted to that by
+ * a lock that it holds), and such threads are to be left alone. Any context.
+ */
+static inline bool pp_session_spares_thread(void)
 {
-	/* Pairs with the release when a session begins: its id is then there. */
-	return smp_load_acquire(&pp_session.live) && READ_ONCE(pp_session.id) == id;
+	return unlikely(READ_ONCE(current->prio) < MAX_RT_PRIO) &&
+	       !(pp_session.start.flags & PATHPROF_START_REALTIME);
 }
+
+/* 0, or which PATHPROF_STAT_SKIP_* spares the current thread or this CPU. Any context. */
+u32 pp_session_spares(void);
+
+/* This CPU is isolated, and such are to be left alone. Any context. */
+bool pp_session_spares_cpu(int cpu);
 
 /* Selection: the current thread, interrupted at ip, is wanted. Any context. */
 bool pp_session_selects(u64 ip);

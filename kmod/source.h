@@ -22,7 +22,7 @@ struct pp_source_ops {
 	/* The overflow handler: hard interrupt or NMI, this CPU. */
 	perf_overflow_handler_t sample;
 
-	/* No sample comes any more: waits for windows under way, but not for ever. May be NULL. */
+	/* No sample comes any more: ends the windows that are under way. May be NULL. */
 	void (*settle)(void);
 };
 
@@ -33,7 +33,13 @@ extern const struct pp_source_ops pp_lbr_ops;
 int pp_swlbr_init(void);
 void pp_swlbr_exit(void);
 
-/* Most instructions that a burst of swlbr may run. */
+/* Ends the current thread's burst if it is in one: why, as PATHPROF_END_*. Not in an NMI. */
+void pp_swlbr_leave(u32 end);
+
+/*
+ * Most debug traps of a burst of swlbr, beyond its horizon if it has one: each instruction of the
+ * horizon traps once, and each round of a string instruction traps again.
+ */
 #define PP_STEP_MAX 512
 
 #endif

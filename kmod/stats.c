@@ -29,6 +29,7 @@ static const char *const names[PATHPROF_STAT_CNT] = {
 	[PATHPROF_STAT_END + PATHPROF_END_STEPS] = "end_steps",
 	[PATHPROF_STAT_END + PATHPROF_END_TIME] = "end_time",
 	[PATHPROF_STAT_END + PATHPROF_END_EXIT] = "end_exit",
+	[PATHPROF_STAT_END + PATHPROF_END_SWITCH] = "end_switch",
 };
 
 static u64 sum_of(u32 which)

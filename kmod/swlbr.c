@@ -3,34 +3,39 @@
  * The software branch stack: a CPU clock interrupts user code, the trap flag is set on the thread
  * it interrupted, and the debug traps that follow are recorded until enough branches were taken.
  *
- * Workload: a few to a thousand bursts a second and CPU, 200 to 512 traps each; everything in the
+ * Workload: a few to a thousand bursts a second and CPU, 200 to 1,024 traps each; everything in the
  * trap's way counts, everything else does not.
  *
- * What must never happen is that somebody sees a trap flag that is ours. Two guards see to it:
+ * A burst ends after a number of taken branches, or after a number of instructions, its horizon.
+ * The clock that samples it strikes in all code alike, so only bursts with a horizon cover equal
+ * stretches of it.
+ *
+ * No program may ever see a trap flag that is ours. Three guards keep it hidden:
  *   - Each trap decodes the instruction that comes *next*; the flag is cleared before one that
  *     could store it (pushf, syscall), hand it on (far transfers, iret), or hold the trap back
  *     (loads of ss). So no system call is ever entered with it, no child inherits it, no new image.
- *   - Signals, ptrace stops, core dumps, the freezer: all pass get_signal() on their way to the
- *     thread's registers. A probe there ends the burst first. Another in do_exit() is for threads
- *     that die without (a kernel fault).
+ *   - A breakpoint (int3) that was put there after that look ends the burst before anybody else
+ *     hears of it. Uprobes, for one, take the flag for a debugger's and send a SIGTRAP.
+ *   - Two tracepoints (guards.c) end the burst before a signal reaches its thread, and before its
+ *     CPU goes on to another thread. ptrace, core dumps and the freezer look at a thread only when
+ *     its CPU has left it.
  *
- * Slots: a few a CPU, since a thread may go to sleep in mid-burst; claimed there by the clock's
- * interrupt for the thread it interrupted. From then on the slot is that thread's alone, wherever
- * it runs, with interrupts off, until it gives it back. Nobody else touches it, so it has no lock.
+ * Slots: one a CPU, claimed there by the clock's interrupt for the thread it interrupted. A burst
+ * ends on the CPU it began on, before any other thread runs there. So a slot is only ever used by
+ * its own CPU with interrupts off, and has no lock.
  *
- * Life: each slot in use holds a reference on the module, so what a sleeping thread still has to
- * trap into cannot be unloaded. It may outlive its session, and then ends without a word.
+ * Life: when the session stops, an interrupt on each CPU ends the burst there. No burst outlives
+ * its session, so none holds the module.
  */
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/math64.h>
-#include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/task_stack.h>
+#include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 #include <asm/debugreg.h>
@@ -38,6 +43,7 @@
 
 #include "fetch.h"
 #include "governor.h"
+#include "guards.h"
 #include "pipeline.h"
 #include "pp_decode.h"
 #include "pp_random.h"
@@ -46,24 +52,27 @@
 #include "stats.h"
 #include "swlbr_calibrate.h"
 
-#define SLOT_CNT      4   /* bursts under way that began on one CPU */
-#define BRANCH_MAX    256 /* taken or not */
+#define BRANCH_MAX    512 /* taken or not; a record of them fits into half of the smallest ring */
 #define REP_MAX       64  /* iterations of a string instruction: each traps */
 #define PERIOD_MAX_NS NSEC_PER_SEC
-#define SETTLE_MS     200
 #define GO_ON         PATHPROF_END_CNT /* no end */
 #define START_TIME_NS (NSEC_PER_SEC / USER_HZ)
 
-/* Builds that the tests hold against the real one, to show that each guard is needed. */
-#ifdef PP_TEST_NO_SIGNAL_GUARD
-#define SIGNAL_GUARD 0
+/* Builds that the tests hold against the real one, to show that each guard, or count, is needed. */
+#ifdef PP_TEST_NO_BREAKPOINT_GUARD
+#define PRIORITY 0
 #else
-#define SIGNAL_GUARD 1
+#define PRIORITY INT_MAX /* before uprobes */
 #endif
 #ifdef PP_TEST_NO_LOOKAHEAD
 #define LOOKAHEAD 0
 #else
 #define LOOKAHEAD 1
+#endif
+#ifdef PP_TEST_COUNT_ROUNDS
+#define COUNT_ROUNDS 1
+#else
+#define COUNT_ROUNDS 0
 #endif
 
 static_assert((int)PP_HAZARD_SYSCALL == PATHPROF_END_SYSCALL &&
@@ -71,15 +80,14 @@ static_assert((int)PP_HAZARD_SYSCALL == PATHPROF_END_SYSCALL &&
 	      "a hazard is an end");
 
 struct slot {
-	struct task_struct *task; /* whose it is; NULL: free */
-	u32 session_id;
-	u32 cpu;                /* where it began */
-	bool repeats;           /* the next instruction may trap where it is */
-	struct pp_insn insn;    /* the next one */
-	u64 pc;                 /* where it lies */
-	unsigned long switches; /* away from this thread, before it */
-	unsigned long switches_at_start;
-	u64 begun_ns; /* local_clock() */
+	bool repeats;        /* the next instruction may trap where it is */
+	struct pp_insn insn; /* the next one */
+	u64 pc;              /* where it lies */
+	u64 begun_ns;        /* local_clock() */
+	u32 taken_full;      /* taken branches that end the burst */
+	u32 insn_full;       /* instructions that do */
+	u32 step_max;        /* traps that cut it short */
+	u32 told_cnt;        /* instructions up to the last branch */
 	struct pathprof_burst burst;
 	struct pathprof_branch branches[BRANCH_MAX]; /* right behind the burst */
 };
@@ -88,75 +96,40 @@ static_assert(offsetof(struct slot, branches) ==
 		      offsetof(struct slot, burst) + sizeof(struct pathprof_burst),
 	      "a burst and its branches are one record");
 
-static struct slot *slots;               /* SLOT_CNT for each of nr_cpu_ids */
-static atomic_t active = ATOMIC_INIT(0); /* slots in use */
+static struct slot *slots; /* by CPU, nr_cpu_ids of them */
+/* Whose burst is under way on this CPU, NULL: nobody's. It is the slot's key, and its only lock. */
+static DEFINE_PER_CPU(struct task_struct *, stepped);
 static DEFINE_PER_CPU(struct pp_random, jitter);
 
-static struct slot *find_among(const struct task_struct *task, struct slot *first, u32 cnt)
+/* Preemption may be on: a thread in a burst does not leave this CPU, and no other becomes one. */
+static bool is_stepped(void)
 {
-	u32 i;
-
-	for (i = 0; i < cnt; i++)
-		if (READ_ONCE(first[i].task) == task)
-			return &first[i];
-	return NULL;
+	return this_cpu_read(stepped) == current;
 }
 
-/* This CPU's first: threads rarely move within a burst. */
-static struct slot *find_slot(const struct task_struct *task)
+/* Interrupts off; the current thread is stepped. */
+static struct slot *own_slot(void)
 {
-	struct slot *slot;
-
-	slot = find_among(task, &slots[raw_smp_processor_id() * SLOT_CNT], SLOT_CNT);
-	if (likely(slot) || !atomic_read(&active))
-		return slot;
-	return find_among(task, slots, nr_cpu_ids * SLOT_CNT);
-}
-
-/* A free slot of this CPU for the current thread, else NULL. */
-static struct slot *claim_slot(void)
-{
-	struct slot *slot = &slots[smp_processor_id() * SLOT_CNT];
-	u32 i;
-
-	for (i = 0; i < SLOT_CNT; i++, slot++)
-		if (!cmpxchg(&slot->task, NULL, current))
-			return slot;
-	return NULL;
-}
-
-static unsigned long switches_of_current(void)
-{
-	return current->nvcsw + current->nivcsw;
+	return &slots[smp_processor_id()];
 }
 
 /* ------------------------------------------------------------ end of a burst */
 
-static void free_slot(struct slot *slot)
-{
-	/* Pairs with the claim's cmpxchg(): all is done with the slot when another takes it. */
-	smp_store_release(&slot->task, NULL);
-	atomic_dec(&active);
-	module_put(THIS_MODULE);
-}
-
-static void charge(const struct slot *slot, u64 now_ns)
-{
-	bool ran_through = switches_of_current() == slot->switches_at_start;
-	u64 held_ns = slot->burst.stopped_ns;
-
-	pp_governor_charge(now_ns,
-			   pp_governor_burst_cost(held_ns, slot->burst.step_cnt, ran_through));
-}
-
 static void count(const struct pathprof_burst *burst)
 {
+	pp_stats_add(PATHPROF_STAT_TRAPS, burst->step_cnt);
 	pp_stats_add(PATHPROF_STAT_BRANCHES, burst->branch_cnt);
 	pp_stats_add(PATHPROF_STAT_TAKEN, burst->taken_cnt);
 	pp_stats_inc(PATHPROF_STAT_END + burst->end);
 }
 
-/* The current thread owns the slot; interrupts off. What has no branch says nothing. */
+/* A window without a horizon and without a branch says nothing. */
+static bool is_told(const struct pathprof_burst *burst)
+{
+	return burst->branch_cnt || burst->horizon;
+}
+
+/* The current thread's slot; interrupts off. */
 static void end_burst(struct slot *slot, struct pt_regs *regs, u32 end)
 {
 	struct pathprof_burst *burst = &slot->burst;
@@ -164,19 +137,13 @@ static void end_burst(struct slot *slot, struct pt_regs *regs, u32 end)
 
 	regs->flags &= ~X86_EFLAGS_TF;
 	burst->end = end;
-	/* Clocks of two CPUs may differ by a little. */
-	burst->stopped_ns = now_ns > slot->begun_ns ? now_ns - slot->begun_ns : 0;
+	burst->stopped_ns = now_ns - slot->begun_ns;
 	burst->size_bytes = sizeof(*burst) + burst->branch_cnt * sizeof(slot->branches[0]);
-	pp_stats_add(PATHPROF_STAT_TRAPS, burst->step_cnt);
-	if (pp_session_takes(slot->session_id)) {
-		charge(slot, now_ns);
-		count(burst);
-		if (burst->branch_cnt)
-			pp_pipeline_burst(burst, slot->branches);
-	} else {
-		pp_stats_inc(PATHPROF_STAT_LATE);
-	}
-	free_slot(slot);
+	pp_governor_charge(now_ns, burst->stopped_ns);
+	count(burst);
+	if (is_told(burst))
+		pp_pipeline_burst(burst, slot->branches);
+	this_cpu_write(stepped, NULL);
 }
 
 /* ------------------------------------------------------------------ stepping */
@@ -189,7 +156,6 @@ static u32 look_ahead(struct slot *slot, const struct pt_regs *regs)
 
 	slot->pc = regs->ip;
 	slot->repeats = false;
-	slot->switches = switches_of_current();
 	if (!len)
 		return PATHPROF_END_FETCH;
 	pp_decode(code, len, regs->ip, &slot->insn);
@@ -208,9 +174,8 @@ static u32 look_ahead(struct slot *slot, const struct pt_regs *regs)
 }
 
 /*
- * Control may have come to ip by the instruction that was looked at. Where that says nothing (an
- * indirect branch) a thread that was switched away in between may have been sent elsewhere, by an
- * abort of its restartable sequence.
+ * Control may have come to ip by the instruction that was looked at. What else changes ip in
+ * between (a signal, an abort of a restartable sequence) has ended the burst before.
  */
 static bool is_successor(const struct slot *slot, u64 ip)
 {
@@ -225,7 +190,7 @@ static bool is_successor(const struct slot *slot, u64 ip)
 	case PP_KIND_CALL:
 		return ip == insn->target;
 	default:
-		return slot->switches == switches_of_current();
+		return true;
 	}
 }
 
@@ -241,7 +206,16 @@ static void record(struct slot *slot, u64 next)
 	branch->next = next;
 	branch->kind = insn->kind;
 	branch->taken = insn->kind != PP_KIND_COND || next == insn->target;
+	branch->insns = burst->insn_cnt - slot->told_cnt;
+	slot->told_cnt = burst->insn_cnt;
 	burst->taken_cnt += branch->taken;
+}
+
+/* Counts the instruction; a string instruction that goes on traps where it lies and is not over. */
+static void count_insn(struct slot *slot, u64 ip)
+{
+	if (COUNT_ROUNDS || likely(ip != slot->pc || !slot->repeats))
+		slot->burst.insn_cnt++;
 }
 
 /* What the trap at ip tells of the instruction before it. GO_ON, or why the burst ends. */
@@ -252,22 +226,24 @@ static u32 account(struct slot *slot, u64 ip)
 	burst->step_cnt++;
 	if (unlikely(!is_successor(slot, ip)))
 		return PATHPROF_END_DISCONT;
+	count_insn(slot, ip);
 	if (slot->insn.kind != PP_KIND_NONE)
 		record(slot, ip);
-	if (burst->taken_cnt >= pp_session.start.window || burst->branch_cnt == BRANCH_MAX)
+	if (burst->taken_cnt >= slot->taken_full || burst->insn_cnt >= slot->insn_full)
 		return PATHPROF_END_FULL;
-	if (unlikely(burst->step_cnt == PP_STEP_MAX))
+	if (unlikely(burst->step_cnt == slot->step_max || burst->branch_cnt == BRANCH_MAX))
 		return PATHPROF_END_STEPS;
 	return GO_ON;
 }
 
+/* A thread may come to run in real time under way, when it holds a lock that such a one awaits. */
 static void step(struct slot *slot, struct pt_regs *regs)
 {
 	u32 end;
 
-	if (unlikely(!user_64bit_mode(regs) || !pp_session_takes(slot->session_id)))
+	if (unlikely(!user_64bit_mode(regs)))
 		end = PATHPROF_END_DISCONT;
-	else if (unlikely(READ_ONCE(pp_session.stopping)))
+	else if (unlikely(pp_session_spares_thread()))
 		end = PATHPROF_END_TIME;
 	else
 		end = account(slot, regs->ip);
@@ -280,8 +256,6 @@ static void step(struct slot *slot, struct pt_regs *regs)
 /* A trap of ours: nobody else is to hear of it. */
 static int trap(struct slot *slot, unsigned long *dr6, struct pt_regs *regs)
 {
-	if (slot->cpu != raw_smp_processor_id())
-		pp_stats_inc(PATHPROF_STAT_TRAPS_MIGRATED);
 	*dr6 &= ~DR_STEP;
 	current->thread.virtual_dr6 &= ~DR_STEP;
 	step(slot, regs);
@@ -289,83 +263,92 @@ static int trap(struct slot *slot, unsigned long *dr6, struct pt_regs *regs)
 	return *dr6 ? NOTIFY_DONE : NOTIFY_STOP;
 }
 
-/* A debug exception: interrupts off, within rcu_read_lock() of the notifier chain. */
-static int on_debug(struct notifier_block *block, unsigned long event, void *data)
+static int on_debug(struct die_args *args)
 {
-	struct die_args *args = data;
-	unsigned long *dr6;
-	struct slot *slot;
+	unsigned long *dr6 = (unsigned long *)args->err;
 
-	if (event != DIE_DEBUG)
+	/*
+	 * A hypervisor may lose the register now and then: an empty one is a step's as well. int1,
+	 * which leaves it empty too, ends a burst before it is executed.
+	 */
+	if (*dr6 && !(*dr6 & DR_STEP))
 		return NOTIFY_DONE;
-	dr6 = (unsigned long *)args->err;
-	if (!(*dr6 & DR_STEP))
+	if (user_mode(args->regs))
+		return is_stepped() ? trap(own_slot(), dr6, args->regs) : NOTIFY_DONE;
+	if (!(*dr6 & DR_STEP) || !pp_swlbr_calibrating())
 		return NOTIFY_DONE;
-	if (!user_mode(args->regs)) {
-		if (!pp_swlbr_calibrating())
-			return NOTIFY_DONE;
-		*dr6 &= ~DR_STEP;
-		return *dr6 ? NOTIFY_DONE : NOTIFY_STOP;
-	}
-	slot = find_slot(current);
-	return slot ? trap(slot, dr6, args->regs) : NOTIFY_DONE;
+	*dr6 &= ~DR_STEP;
+	return *dr6 ? NOTIFY_DONE : NOTIFY_STOP;
 }
 
-static struct notifier_block debug_notifier = {
-	.notifier_call = on_debug, .priority = 0x1000, /* before kprobes and kgdb */
+/* ... which others hear of as well. */
+static int on_breakpoint(struct die_args *args)
+{
+	if (user_mode(args->regs))
+		pp_swlbr_leave(PATHPROF_END_TRAP);
+	return NOTIFY_DONE;
+}
+
+/* An exception: interrupts off, within rcu_read_lock() of the notifier chain. */
+static int on_exception(struct notifier_block *block, unsigned long event, void *data)
+{
+	switch (event) {
+	case DIE_DEBUG:
+		return on_debug(data);
+	case DIE_INT3:
+		return on_breakpoint(data);
+	default:
+		return NOTIFY_DONE;
+	}
+}
+
+static struct notifier_block exceptions = {
+	.notifier_call = on_exception,
+	.priority = PRIORITY,
 };
 
-/* -------------------------------------------------------------------- guards */
-
-static void end_of_current(u32 end)
+void pp_swlbr_leave(u32 end)
 {
 	unsigned long flags;
-	struct slot *slot;
 
-	if (!atomic_read(&active))
+	if (likely(!is_stepped()))
 		return;
 	local_irq_save(flags);
-	slot = find_slot(current);
-	if (slot)
-		end_burst(slot, task_pt_regs(current), end);
+	end_burst(own_slot(), task_pt_regs(current), end);
 	local_irq_restore(flags);
 }
-
-static int on_get_signal(struct kprobe *probe, struct pt_regs *regs)
-{
-	if (SIGNAL_GUARD)
-		end_of_current(PATHPROF_END_SIGNAL);
-	return 0;
-}
-
-static int on_do_exit(struct kprobe *probe, struct pt_regs *regs)
-{
-	if (SIGNAL_GUARD)
-		end_of_current(PATHPROF_END_EXIT);
-	return 0;
-}
-
-static struct kprobe signal_guard = {.symbol_name = "get_signal", .pre_handler = on_get_signal};
-static struct kprobe exit_guard = {.symbol_name = "do_exit", .pre_handler = on_do_exit};
 
 /* ------------------------------------------------------------------- sampling */
 
 /* 0, or which PATHPROF_STAT_SKIP_* says why this thread is left alone. */
 static u32 refuses(struct pt_regs *regs, u64 now_ns)
 {
+	u32 spares;
+
 	if (!user_mode(regs) || regs != task_pt_regs(current) || !current->mm)
 		return PATHPROF_STAT_SKIP_KERNEL;
 	if (!pp_session_selects(regs->ip))
 		return PATHPROF_STAT_SKIP_SELECTION;
 	if (!user_64bit_mode(regs))
 		return PATHPROF_STAT_SKIP_COMPAT;
-	if (find_slot(current))
+	if (is_stepped())
 		return PATHPROF_STAT_SKIP_BUSY;
 	/* A watchpoint and the trap flag together are more than some emulators can do. */
 	if ((regs->flags & X86_EFLAGS_TF) || current->ptrace || test_thread_flag(TIF_SINGLESTEP) ||
 	    hw_breakpoint_active())
 		return PATHPROF_STAT_SKIP_TRACED;
-	return pp_governor_refuses(now_ns);
+	spares = pp_session_spares();
+	return spares ? spares : pp_governor_refuses(now_ns);
+}
+
+static void begin_limits(struct slot *slot)
+{
+	u32 horizon = pp_session.start.horizon;
+
+	slot->taken_full = horizon ? U32_MAX : pp_session.start.window;
+	slot->insn_full = horizon ? horizon : U32_MAX;
+	slot->step_max = PP_STEP_MAX + horizon;
+	slot->told_cnt = 0;
 }
 
 static void begin_record(struct slot *slot, const struct pt_regs *regs, u64 now_ns)
@@ -380,27 +363,20 @@ static void begin_record(struct slot *slot, const struct pt_regs *regs, u64 now_
 	burst->time_ns = ktime_get_mono_fast_ns();
 	burst->start = regs->ip;
 	burst->start_time = div_u64(current->group_leader->start_boottime, START_TIME_NS);
+	burst->horizon = pp_session.start.horizon;
 	slot->begun_ns = now_ns;
-	slot->switches_at_start = switches_of_current();
-	slot->session_id = pp_session.id;
-	slot->cpu = smp_processor_id();
 }
 
 /* Hard interrupt out of the thread's user code. */
 static void begin_burst(struct pt_regs *regs, u64 now_ns)
 {
-	struct slot *slot = claim_slot();
+	struct slot *slot = own_slot();
 	u32 end;
 
-	if (!slot) {
-		pp_stats_inc(PATHPROF_STAT_SKIP_BUSY);
-		return;
-	}
-	/* The open device holds the module, so this cannot fail. */
-	__module_get(THIS_MODULE);
-	atomic_inc(&active);
+	this_cpu_write(stepped, current);
 	pp_stats_inc(PATHPROF_STAT_BURSTS);
 	begin_record(slot, regs, now_ns);
+	begin_limits(slot);
 	end = look_ahead(slot, regs);
 	if (end == GO_ON)
 		regs->flags |= X86_EFLAGS_TF;
@@ -425,8 +401,6 @@ static void sample(struct perf_event *event, struct perf_sample_data *data, stru
 	u32 why;
 
 	pp_stats_inc(PATHPROF_STAT_SAMPLES);
-	if (!READ_ONCE(pp_session.live) || READ_ONCE(pp_session.stopping))
-		return;
 	why = refuses(regs, begun_ns);
 	if (why)
 		pp_stats_inc(why);
@@ -439,9 +413,18 @@ static void sample(struct perf_event *event, struct perf_sample_data *data, stru
 
 /* -------------------------------------------------------------------- control */
 
+/* Either taken branches, or instructions, which the chain's records cannot weigh. */
+static bool has_end(const struct pathprof_kmod_start *start)
+{
+	if (!start->horizon)
+		return start->window >= 1 && start->window <= PATHPROF_WINDOW_MAX;
+	return !start->window && start->horizon <= PATHPROF_HORIZON_MAX &&
+	       !(start->mode & PATHPROF_MODE_CHAIN);
+}
+
 static int check(const struct pathprof_kmod_start *start)
 {
-	if (start->window < 1 || start->window > PATHPROF_WINDOW_MAX)
+	if (!has_end(start))
 		return -EINVAL;
 	if (start->period < PATHPROF_PERIOD_MIN_NS || start->period > 3600 * NSEC_PER_SEC)
 		return -EINVAL;
@@ -457,16 +440,20 @@ static void fill_attr(const struct pathprof_kmod_start *start, struct perf_event
 	attr->config = PERF_COUNT_SW_CPU_CLOCK;
 }
 
-/*
- * Bursts see `stopping` at their next trap. One whose thread sleeps (on a page, say) is not waited
- * for long: it is harmless, and the module stays until it is over.
- */
+static bool has_burst(int cpu, void *unused)
+{
+	return READ_ONCE(per_cpu(stepped, cpu));
+}
+
+/* Hard interrupt. */
+static void end_here(void *unused)
+{
+	pp_swlbr_leave(PATHPROF_END_TIME);
+}
+
 static void settle(void)
 {
-	int ms;
-
-	for (ms = 0; ms < SETTLE_MS && atomic_read(&active); ms++)
-		usleep_range(500, 1000);
+	on_each_cpu_cond(has_burst, end_here, NULL, 1);
 }
 
 static void seed_jitter(void)
@@ -482,36 +469,30 @@ int pp_swlbr_init(void)
 	int err;
 
 	seed_jitter();
-	slots = vzalloc(array3_size(nr_cpu_ids, SLOT_CNT, sizeof(*slots)));
+	slots = vzalloc(array_size(nr_cpu_ids, sizeof(*slots)));
 	if (!slots)
 		return -ENOMEM;
-	err = register_die_notifier(&debug_notifier);
+	err = register_die_notifier(&exceptions);
 	if (err)
 		goto out_slots;
-	err = register_kprobe(&signal_guard);
+	err = pp_guards_init();
 	if (err)
 		goto out_notifier;
-	err = register_kprobe(&exit_guard);
-	if (err)
-		goto out_signal;
 	pp_swlbr_calibrate();
 	return 0;
 
-out_signal:
-	unregister_kprobe(&signal_guard);
 out_notifier:
-	unregister_die_notifier(&debug_notifier);
+	unregister_die_notifier(&exceptions);
 out_slots:
 	vfree(slots);
 	return err;
 }
 
-/* No slot is in use, or the module would be; unregistering waits for handlers that run. */
+/* No session, so no burst is under way; unregistering waits for handlers that run. */
 void pp_swlbr_exit(void)
 {
-	unregister_kprobe(&exit_guard);
-	unregister_kprobe(&signal_guard);
-	unregister_die_notifier(&debug_notifier);
+	pp_guards_exit();
+	unregister_die_notifier(&exceptions);
 	vfree(slots);
 }
 

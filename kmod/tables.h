@@ -31,7 +31,9 @@ struct pp_segment_branches {
 
 struct pp_tables {
 	u32 busy;
+	u32 filled;       /* something came since the last drain */
 	u32 last_context; /* number given out last */
+	u32 pad;
 	struct pp_chain chain;
 	struct pp_stage paths;
 	struct pp_stage tuples;

@@ -34,6 +34,7 @@ static int open_event(const struct pp_taken_event *event, uint64_t period, uint3
 		.pinned = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
+		.exclude_guest = 1, /* its branches are in no stack of the host's */
 		.exclude_idle = 1,
 	};
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);

@@ -12,12 +12,30 @@ static bool fits(size_t body_bytes, size_t head_bytes, uint64_t cnt, size_t size
 	       head_bytes + cnt * size_bytes == body_bytes;
 }
 
+/* Instructions add up to no more than were covered, and those to no more than were asked for. */
+static bool is_within_horizon(const struct pathprof_burst *burst)
+{
+	const struct pathprof_branch *branches = (const void *)(burst + 1);
+	uint64_t sum = 0;
+
+	if (!burst->horizon)
+		return true;
+	for (uint32_t i = 0; i < burst->branch_cnt; i++) {
+		if (!branches[i].insns)
+			return false;
+		sum += branches[i].insns;
+	}
+	return sum <= burst->insn_cnt && burst->insn_cnt <= burst->horizon;
+}
+
 static bool is_burst(const struct pathprof_burst *burst, size_t body_bytes)
 {
 	return body_bytes >= sizeof(*burst) && burst->size_bytes == body_bytes &&
 	       burst->version == PATHPROF_ABI_VERSION && burst->branch_cnt <= PATHPROF_BURST_MAX &&
 	       burst->taken_cnt <= burst->branch_cnt && burst->end < PATHPROF_END_CNT &&
-	       fits(body_bytes, sizeof(*burst), burst->branch_cnt, sizeof(struct pathprof_branch));
+	       fits(body_bytes, sizeof(*burst), burst->branch_cnt,
+		    sizeof(struct pathprof_branch)) &&
+	       is_within_horizon(burst);
 }
 
 static bool is_lbr(const struct pathprof_lbr *lbr, size_t body_bytes)

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../cleanup.h"
-#include "../track/track_proc.h"
+#include "../track/track_remote.h"
+#include "pathprof/foreign.h"
 
 /* How long a file that could not be opened is left alone. */
 #define RETRY_NS UINT64_C(10000000000)
@@ -60,29 +62,34 @@ bool pp_process_codes_are_full(const struct pp_process_codes *codes)
 
 /* ---------------------------------------------------------------- opening */
 
-static int open_fd(int fd, const struct pathprof_build_id *id, struct pathprof_code **ret_code)
+static int open_below(int root_fd, const char *name, const struct pathprof_build_id *id,
+		      struct pathprof_code **ret_code)
 {
-	char path[40];
+	_cleanup_close_ int fd = pathprof_foreign_open(root_fd, name, NULL);
+	const struct pathprof_code_file file = {.fd = fd, .root_fd = -1, .path = name};
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return pathprof_code_open(ret_code, path, id, NULL);
+	return fd < 0 ? fd : pathprof_code_open_fd(ret_code, &file, id, NULL);
 }
 
 /* As the process sees it; once that is gone, as everybody does. */
 static int open_code(const struct pathprof_build_id *id, const char *name, pid_t pid,
 		     struct pathprof_code **ret_code)
 {
-	_cleanup_close_ int inside = -EBADF;
+	_cleanup_close_ int root_fd = -EBADF;
 	int r = -ENOENT;
 
 	if (!strcmp(name, "[vdso]"))
 		return pathprof_code_open_vdso(ret_code, id, NULL);
 	if (name[0] != '/')
 		return -ENOENT;
-	inside = pp_proc_open_inside(pid, name);
-	if (inside >= 0)
-		r = open_fd(inside, id, ret_code);
-	return r ? pathprof_code_open(ret_code, name, id, NULL) : 0;
+	/* a file server may not answer */
+	if (!pp_remote_path(pid, name))
+		root_fd = pathprof_foreign_root(pid);
+	if (root_fd >= 0)
+		r = open_below(root_fd, name, id, ret_code);
+	if (r && pp_remote_path(getpid(), name))
+		return -EREMOTE;
+	return r ? open_below(PATHPROF_OWN_ROOT, name, id, ret_code) : 0;
 }
 
 /* ---------------------------------------------------------------- looking up */

@@ -52,18 +52,34 @@ const struct pp_config_key pp_config_keys[] = {
 	{"Profile", "WindowSec", PP_CONFIG_SPAN, true, false, FIELD(window_ns), SECOND_NS / 10,
 	 DAY_NS, NULL, "1min",
 	 "How long one window lasts. A window is written when it closes; a crash loses\n"
-	 "at most the open one."},
+	 "at most the open one. The service's first one ends after 20 s at the latest, where\n"
+	 "they are to last 10min or less."},
 	{"Profile", "TakenBranches", PP_CONFIG_COUNT, true, false, FIELD(taken_wanted), 4,
 	 PATHPROF_BURST_MAX / 2, NULL, "32",
-	 "Taken branches in one burst. Longer bursts see longer paths, and hold a thread\n"
+	 "Taken branches in one burst of hardware, as kmod-lbr and bpf have them. Bursts of\n"
+	 "the other sources are as long as Instructions= says."},
+	{"Profile", "Instructions", PP_CONFIG_COUNT, true, false, FIELD(horizon), 64, 8192, NULL,
+	 "1024",
+	 "Instructions in one burst of the sources that sample on a clock: step and\n"
+	 "kmod-swlbr. A path that is longer is never seen whole; longer bursts hold a thread\n"
 	 "for longer."},
 	{"Profile", "FrequencyHz", PP_CONFIG_COUNT, true, false, FIELD(frequency_hz), 1, 10000,
-	 NULL, "199", "Samples a second and CPU that are offered before the budget decides."},
+	 NULL, "199",
+	 "Samples a second and CPU that are offered to the source before the budget decides."},
+	{"Profile", "ClockHz", PP_CONFIG_COUNT, false, true, FIELD(clock_hz), 1, 1000, NULL, "97",
+	 "Samples a second and CPU of the clock that runs beside any source: each is counted,\n"
+	 "and says how much time was spent where. In step neither with the kernel's ticks nor\n"
+	 "with FrequencyHz=. 0: no clock."},
 	{"Profile", "Mapping", PP_CONFIG_CHOICE, false, false, FIELD(mapping), 0, 0, mappings, "bl",
 	 "What a path is. bl: a call begins the callee's path, the caller's goes on when it\n"
 	 "returns. wpp: a call ends the caller's path, and a new one begins at the return."},
 	{"Profile", "PinTargets", PP_CONFIG_BOOL, false, false, FIELD(pin), 0, 1, NULL, "yes",
 	 "Keep a thread on one CPU while it is stepped: a tenth of the cost."},
+	{"Profile", "RealTime", PP_CONFIG_BOOL, false, false, FIELD(realtime), 0, 1, NULL, "no",
+	 "Profile threads of a real-time policy (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE) and\n"
+	 "what runs on isolated and nohz_full CPUs as well. To be held for a millisecond, or\n"
+	 "interrupted, is what such threads are not made for: else they are left alone and\n"
+	 "counted (realtime, isolated)."},
 	{"Profile", "Compress", PP_CONFIG_CHOICE, false, false, FIELD(compress), 0, 0, compress,
 	 "auto",
 	 "kmod-lbr: count paths in the kernel instead of handing over every window; they\n"
@@ -99,7 +115,8 @@ const struct pp_config_key pp_config_keys[] = {
 	 NULL, "256M", "Disk space that is left to others. 0: none."},
 	{"Store", "MaxRetentionSec", PP_CONFIG_SPAN, true, true, FIELD(max_retention_ns), SECOND_NS,
 	 36525 * DAY_NS, NULL, "30d",
-	 "Windows older than this go. 0: kept for as long as MaxUse= lets them."},
+	 "Windows older than this go. 0: kept for as long as MaxUse= lets them. For an hour after\n"
+	 "the clock was set none goes for its age."},
 	{"Limits", "MemoryMax", PP_CONFIG_SIZE, false, false, FIELD(memory_max_bytes), MIB,
 	 4096 * MIB, NULL, "64M",
 	 "Most memory for the tables of the open window. What does not fit is counted."},
@@ -129,20 +146,24 @@ const struct pp_config_key pp_config_keys[] = {
 	{"Drift", "MemoryMax", PP_CONFIG_SIZE, true, false, FIELD(drift_memory_max_bytes), MIB,
 	 4096 * MIB, NULL, "64M", "Most memory for their counts."},
 	{"Tell", "Journal", PP_CONFIG_BOOL, false, false, FIELD(tell_journal), 0, 1, NULL, "yes",
-	 "Tell alerts to the journal, with fields."},
+	 "Tell alerts to the journal, with fields. pathprofd does this itself; all else here and\n"
+	 "in [Metrics] is pathprof-relay's work, which reads these settings when it starts."},
 	{"Tell", "Exec", PP_CONFIG_COMMAND, false, false, FIELD(tell_exec), 0, PP_CONFIG_PATH_MAX,
 	 NULL, "",
 	 "Run this for each alert, with the alert as JSON on its standard input. No shell:\n"
-	 "words between blanks."},
+	 "words between blanks. It runs as pathprof-relay does, without any right."},
 	{"Tell", "Alertmanager", PP_CONFIG_URL, false, false, FIELD(tell_alertmanager), 0,
 	 PP_CONFIG_PATH_MAX, NULL, "",
 	 "Tell alerts to this Alertmanager: http://127.0.0.1:9093, without /api/v2/alerts."},
 	{"Tell", "Webhook", PP_CONFIG_URL, false, false, FIELD(tell_webhook), 0, PP_CONFIG_PATH_MAX,
 	 NULL, "", "POST alerts as JSON there."},
 	{"Tell", "BearerFile", PP_CONFIG_PATH, false, false, FIELD(tell_bearer_file), 0,
-	 PP_CONFIG_PATH_MAX, NULL, "", "A token in this file goes with both. Empty: none."},
+	 PP_CONFIG_PATH_MAX, NULL, "",
+	 "A token in this file goes with both. Empty: none. pathprof-relay must be able to\n"
+	 "read it: chgrp pathprof, chmod 640."},
 	{"Tell", "CAFile", PP_CONFIG_PATH, false, false, FIELD(tell_ca_file), 0, PP_CONFIG_PATH_MAX,
-	 NULL, "", "Authorities to believe for https. Empty: the system's."},
+	 NULL, "",
+	 "Authorities to believe for https. Empty: the system's. To be read as BearerFile=."},
 	{"Metrics", "Listen", PP_CONFIG_LISTEN, false, false, FIELD(metrics_listen), 0,
 	 PP_CONFIG_EVENT_MAX, NULL, "",
 	 "Where Prometheus may scrape: 127.0.0.1:9753, [::1]:9753. Empty: nowhere, because\n"

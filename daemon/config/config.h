@@ -58,10 +58,13 @@ struct pp_config {
 	uint64_t source;       /* enum pp_config_source */
 	uint64_t overhead_ppm; /* share of all CPUs' time */
 	uint64_t window_ns;
-	uint64_t taken_wanted; /* taken branches a burst */
+	uint64_t taken_wanted; /* taken branches a burst, where it is counted in them */
+	uint64_t horizon;      /* instructions a burst of a source that samples on a clock */
 	uint64_t frequency_hz;
+	uint64_t clock_hz;      /* of the clock beside the source; 0: none */
 	uint64_t mapping;       /* enum pathprof_mapping */
 	uint64_t pin;           /* 0 or 1 */
+	uint64_t realtime;      /* 0 or 1 */
 	uint64_t compress;      /* enum pp_config_compress */
 	uint64_t max_use_bytes; /* 0: no bound */
 	uint64_t keep_free_bytes;

@@ -59,6 +59,8 @@ enum option_id {
 	OPTION_OVERHEAD,
 	OPTION_WINDOW,
 	OPTION_TAKEN,
+	OPTION_INSTRUCTIONS,
+	OPTION_CLOCK,
 	OPTION_DURATION,
 	OPTION_RECORD,
 	OPTION_IMPORT,
@@ -81,6 +83,8 @@ static const struct option options[] = {
 	{"overhead", required_argument, NULL, OPTION_OVERHEAD},
 	{"window", required_argument, NULL, OPTION_WINDOW},
 	{"taken", required_argument, NULL, OPTION_TAKEN},
+	{"instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
+	{"clock", required_argument, NULL, OPTION_CLOCK},
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"record", no_argument, NULL, OPTION_RECORD},
 	{"import", required_argument, NULL, OPTION_IMPORT},
@@ -196,6 +200,10 @@ static int take(struct pp_args *args, int option, const char *spelled, struct pa
 		return override(args, "Profile", "WindowSec", optarg, error);
 	case OPTION_TAKEN:
 		return override(args, "Profile", "TakenBranches", optarg, error);
+	case OPTION_INSTRUCTIONS:
+		return override(args, "Profile", "Instructions", optarg, error);
+	case OPTION_CLOCK:
+		return override(args, "Profile", "ClockHz", optarg, error);
 	case OPTION_DURATION:
 		return read_duration(optarg, &args->duration_ns, error);
 	case OPTION_RECORD:

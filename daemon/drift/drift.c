@@ -105,6 +105,25 @@ static void take_window(struct pp_drift *drift, const struct pathprof_profile *p
 	free(events);
 }
 
+/* Counts left by windows of another kind are forgotten: they would pass for drift. */
+static void follow_kind(struct pp_drift *drift, const struct pathprof_profile *profile)
+{
+	enum pathprof_window_kind kind = pathprof_window_kind(profile->basis, profile->horizon);
+
+	if (kind == drift->kind)
+		return;
+	if (drift->subject_cnt)
+		pp_log(LOG_NOTICE,
+		       "drift: windows are %s from here on, and cannot be held against those "
+		       "before, "
+		       "which were %s: rolling baselines begin anew",
+		       pathprof_window_kind_text(kind), pathprof_window_kind_text(drift->kind));
+	pp_drift_end_restore(drift);
+	pp_drift_free_subjects(drift);
+	drift->kind = kind;
+	pp_pinned_set_kind(&drift->pinned, kind);
+}
+
 void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile, int64_t window)
 {
 	const struct pathprof_totals *totals = &profile->totals;
@@ -118,6 +137,11 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	drift->profile = profile;
 	drift->compared_asked_cnt = drift->others_asked_cnt = 0;
 	drift->per_burst = totals->bursts ? (double)totals->paths / (double)totals->bursts : 0;
+	follow_kind(drift, profile);
+	if (pp_drift_restore_window(drift)) {
+		drift->profile = NULL;
+		return;
+	}
 	pp_pinned_refresh(&drift->pinned);
 	take_window(drift, profile);
 	resolve_stale(drift);
@@ -133,26 +157,6 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 }
 
 /* ---------------------------------------------------------------- beginning and end */
-
-static const struct pathprof_alert_rule *rule_of(const struct pp_drift *drift, const char *name)
-{
-	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
-		if (drift->rules[i].config && !strcmp(drift->rules[i].config->name, name))
-			return &drift->rules[i].rule;
-	return NULL;
-}
-
-/* A sink that sends again what fires has to know of it. */
-static void tell_what_fires(struct pp_drift *drift)
-{
-	for (uint32_t i = 0; i < drift->alert_cnt; i++)
-		if (drift->alerts[i]->state.phase == PATHPROF_ALERT_FIRING)
-			pp_drift_tell(drift, &(struct pp_drift_news){
-						     .change = PATHPROF_ALERT_SAME,
-						     .alert = drift->alerts[i],
-						     .rule = rule_of(drift, drift->alerts[i]->rule),
-					     });
-}
 
 /* Without it everything else works: builds are compared with themselves only. */
 static void open_names(struct pp_drift *drift)
@@ -174,7 +178,7 @@ static void open_names(struct pp_drift *drift)
 		pp_log(LOG_WARNING, "drift: paths cannot be named: %s", strerror(-r));
 }
 
-static int open_all(struct pp_drift *drift, sd_event *event, struct pathprof_error *error)
+static int open_all(struct pp_drift *drift, struct pathprof_error *error)
 {
 	struct timespec now;
 	int r = pp_config_baselines_path(&drift->config, drift->pinned.directory,
@@ -182,20 +186,23 @@ static int open_all(struct pp_drift *drift, sd_event *event, struct pathprof_err
 
 	if (r < 0)
 		return pathprof_fail(error, r, "no place for baselines: set Baselines= in [Drift]");
+	if (drift->config.baselines[0] && access(drift->config.baselines, R_OK | X_OK) < 0)
+		pp_log(LOG_WARNING, "Baselines=%s: %s: no baseline is read until that is mended",
+		       drift->config.baselines, strerror(errno));
 	clock_gettime(CLOCK_REALTIME, &now);
 	drift->end_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (gethostname(drift->host, sizeof(drift->host) - 1) < 0)
 		strcpy(drift->host, "localhost");
 	pp_drift_make_rules(drift);
-	r = pp_drift_open_sinks(drift, event, error);
+	if (drift->config.tell_journal && pp_tell_journal_new(&drift->journal) < 0)
+		return pathprof_fail(error, -ENOMEM, "alerts cannot be told to the journal");
+	r = pp_drift_read_alerts(drift, error);
 	if (r == 0)
-		r = pp_drift_read_alerts(drift, error);
+		pp_drift_leave_future(drift);
 	if (r == 0)
 		r = pp_drift_restore(drift, error);
 	if (r == 0)
 		open_names(drift);
-	if (r == 0)
-		tell_what_fires(drift);
 	return r;
 }
 
@@ -210,7 +217,7 @@ int pp_drift_new(struct pp_drift **ret_drift, const struct pp_config *config,
 	drift->config = *config;
 	drift->store = store;
 	drift->event = sd_event_ref(event);
-	r = open_all(drift, event, error);
+	r = open_all(drift, error);
 	if (r < 0) {
 		pp_drift_free(drift);
 		return r;
@@ -223,19 +230,30 @@ void pp_drift_free(struct pp_drift *drift)
 {
 	if (!drift)
 		return;
+	pp_drift_end_restore(drift);
 	pp_drift_release_drafts(drift, NULL);
 	/* what is being named is lost, and asked for again another time */
 	if (drift->names)
 		pp_names_cancel(drift->names);
 	pp_names_free(drift->names);
 	sd_event_source_disable_unref(drift->draft_timer);
-	pp_drift_close_sinks(drift);
+	pp_drift_forget_messages(drift);
+	if (drift->journal)
+		drift->journal->ops->free(drift->journal);
 	pp_drift_free_subjects(drift);
 	pp_drift_free_alerts(drift);
 	pp_pinned_release(&drift->pinned);
 	sd_event_unref(drift->event);
 	free(drift->rows);
 	free(drift);
+}
+
+void pp_drift_on_news(struct pp_drift *drift, pp_drift_news_fn *fn, void *context)
+{
+	if (!drift)
+		return;
+	drift->on_news = fn;
+	drift->news_context = context;
 }
 
 int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,

@@ -31,19 +31,28 @@
 
 struct pp_drift;
 
+/* There are new messages in the store. */
+typedef void pp_drift_news_fn(void *context);
+
 /* Reads the last windows and the alerts' states back from the store. */
 int pp_drift_new(struct pp_drift **ret_drift, const struct pp_config *config,
 		 struct pathprof_store *store, sd_event *event, struct pathprof_error *error);
 void pp_drift_free(struct pp_drift *drift);
+/* Called whenever messages were written. NULL-safe. */
+void pp_drift_on_news(struct pp_drift *drift, pp_drift_news_fn *fn, void *context);
 /* The settings that can change while running; alerts' states stay. */
 int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,
 		       struct pathprof_error *error);
 /*
  * A window that was just stored as `window`, before its profile is cleared: measures, judges,
- * stores drift and states, tells. What fails is logged once and counted, never fatal.
+ * stores drift and states, and with these what is to be told. What fails is logged once and
+ * counted, never fatal.
  */
 void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile,
 		     int64_t window);
+/* The clock was set forward by so much, or back: before the first window that ends by the new one.
+ * NULL-safe. */
+void pp_drift_clock_set(struct pp_drift *drift, int64_t by_ns);
 /* CPU time of the children that read binaries' files; NULL-safe. */
 uint64_t pp_drift_naming_cpu_ns(const struct pp_drift *drift);
 /* For the endpoint: pathprof_drift_*, pathprof_alert_*. */

@@ -168,11 +168,17 @@ static void make_summary(const struct pp_drift_draft *draft, char *text, size_t 
 
 /* ---------------------------------------------------------------- telling */
 
+/* To the journal at once; to others by the store, with the state that it comes of. */
 static void hand_on(struct pp_drift *drift, const struct pp_tell_message *message)
 {
-	/* a sink counts what it drops */
-	for (uint32_t i = 0; i < drift->sink_cnt; i++)
-		drift->sinks[i]->ops->tell(drift->sinks[i], message);
+	int r;
+
+	/* it counts what it drops */
+	if (drift->journal)
+		drift->journal->ops->tell(drift->journal, message);
+	r = pp_drift_keep_message(drift, message);
+	if (r < 0)
+		pp_drift_lost(drift, r, "alert not told", strerror(-r));
 }
 
 static void free_draft(struct pp_drift_draft *draft)
@@ -191,9 +197,7 @@ void pp_drift_send(struct pp_drift *drift, struct pp_drift_draft *draft)
 	char *json;
 
 	make_summary(draft, summary, sizeof(summary));
-	/* what fires since before the start is told in the words of then */
-	json = draft->change == PATHPROF_ALERT_SAME && alert->json ? strdup(alert->json)
-								   : make_json(drift, draft);
+	json = make_json(drift, draft);
 	alert->waiting = false;
 	if (!json) {
 		pp_drift_lost(drift, -ENOMEM, "alert not told", "out of memory");

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../tell/metrics.h"
+#include "../tell/metrics_text.h"
 
 #define BUILD_ID_DIGITS 12
 
@@ -103,6 +103,19 @@ static void show_naming(const struct pp_drift *drift, FILE *to)
 		 "CPU time that reading them took.", (double)stats.cpu_ns / 1e9);
 }
 
+static void show_journal(const struct pp_drift *drift, FILE *to)
+{
+	struct pp_tell_stats stats = {0};
+
+	if (!drift->journal)
+		return;
+	drift->journal->ops->stats(drift->journal, &stats);
+	show_one(to, "pathprof_journal_told_total", "counter",
+		 "Messages that the journal has taken.", (double)stats.told);
+	show_one(to, "pathprof_journal_dropped_total", "counter",
+		 "Messages that it did not take at once.", (double)stats.dropped);
+}
+
 void pp_drift_metrics(struct pp_drift *drift, FILE *to)
 {
 	if (!drift)
@@ -120,5 +133,5 @@ void pp_drift_metrics(struct pp_drift *drift, FILE *to)
 	show_one(to, "pathprof_drift_cpu_seconds_total", "counter", "CPU time all of it took.",
 		 (double)drift->cpu_ns / 1e9);
 	show_naming(drift, to);
-	pp_tell_metrics(drift->sinks, drift->sink_cnt, to);
+	show_journal(drift, to);
 }

@@ -260,6 +260,13 @@ static void pause_build(const struct pp_drift *drift, struct pp_portable *portab
 	portable->retry_ns = drift->end_ns + portable->pause_ns;
 }
 
+/* A file that is gone, or was replaced since, is no trouble: its build is compared with no other.
+ */
+static bool is_trouble(int code)
+{
+	return code < 0 && code != -ENOENT && code != -ESTALE && code != -ECANCELED;
+}
+
 static void on_named(void *context, int code, const struct pp_names_answer *answer)
 {
 	struct pp_drift_naming *naming = context;
@@ -270,8 +277,7 @@ static void on_named(void *context, int code, const struct pp_names_answer *answ
 		take_answer(naming, answer);
 	else if (code != -ECANCELED)
 		pause_build(drift, naming->portable);
-	/* a file that is gone is no trouble: the build is compared with no other one */
-	if (code < 0 && code != -ENOENT && code != -ECANCELED)
+	if (is_trouble(code))
 		pp_drift_lost(drift, code, "a binary's file could not be read", strerror(-code));
 	free_naming(naming);
 	if (code != -ECANCELED)
@@ -330,7 +336,8 @@ void pp_drift_name_some(struct pp_drift *drift)
 		drift->naming = naming;
 		return;
 	}
-	pp_drift_lost(drift, r, "paths cannot be named", strerror(-r));
+	if (is_trouble(r))
+		pp_drift_lost(drift, r, "paths cannot be named", strerror(-r));
 	pause_build(drift, naming->portable);
 	free_naming(naming);
 }

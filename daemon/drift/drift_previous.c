@@ -136,6 +136,7 @@ static int read_build(const struct pp_drift *drift, const struct pp_drift_subjec
 		.since_ns = build->last_from_ns - (int64_t)drift->config.rolling_ns,
 		.until_ns = build->last_until_ns + 1,
 		.binary = pathprof_build_id_text(&build->binary_id, hex),
+		.kind = drift->kind,
 	};
 	int r = pathprof_store_container_paths(drift->store, &filter, take_path, &reading, NULL);
 

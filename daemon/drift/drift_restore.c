@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * After a start: the rolling baselines are made again from the windows in the store. Windows that
- * were over a threshold then stay out of them, as they did.
+ * were over a threshold then stay out of them, as they did. Windows of one kind only: the newest's.
+ *
+ * The start waits for half a second of it. The rest goes on beside the service, a window at a time,
+ * and windows that close meanwhile are read like those before: they are not measured. No more
+ * counts are read than take some two seconds of CPU time; older windows are left out then.
  *
  * Workload: once; an hour of windows of some ten thousand counts each.
  */
@@ -10,19 +14,25 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "pathprof/events.h"
 
-#define WINDOWS_MAX 240 /* the newest ones */
+#define WINDOWS_MAX 240    /* the newest ones */
+#define COUNTS_MAX  600000 /* in all of them: some 2.7 us each */
+#define AT_ONCE_NS  UINT64_C(500000000)
+#define REST        4 /* times the CPU time that the reading of a window took */
 
 struct past_window {
 	int64_t id, end_ns;
 };
 
-struct restore {
+struct pp_drift_restore {
 	struct pp_drift *drift;
-	struct past_window windows[WINDOWS_MAX];
-	uint32_t window_cnt;
+	sd_event_source *timer;                  /* NULL: the start waits */
+	struct past_window windows[WINDOWS_MAX]; /* oldest first */
+	uint32_t window_cnt, next, left_out_cnt;
+	uint64_t count_cnt;               /* counts of the windows */
 	const struct past_window *window; /* being read */
 	double hot_bits;                  /* the lowest threshold of what is judged by kl */
 
@@ -38,16 +48,41 @@ struct restore {
 	size_t event_room;
 };
 
+/* Called with the newest window first. */
 static int take_window(void *context, const struct pathprof_window_row *row)
 {
-	struct restore *r = context;
+	struct pp_drift_restore *r = context;
+	uint64_t cnt = 0;
+	int code;
 
-	if (r->window_cnt < WINDOWS_MAX)
-		r->windows[r->window_cnt++] = (struct past_window){row->id, row->end_ns};
+	if (r->window_cnt == WINDOWS_MAX || r->count_cnt > COUNTS_MAX) {
+		r->left_out_cnt++;
+		return 0;
+	}
+	code = pathprof_store_count_paths(r->drift->store, row->id, &cnt, NULL);
+	if (code < 0)
+		return code;
+	r->count_cnt += cnt;
+	/* one window is always read, however large */
+	if (r->count_cnt > COUNTS_MAX && r->window_cnt) {
+		r->left_out_cnt++;
+		return 0;
+	}
+	r->windows[r->window_cnt++] = (struct past_window){row->id, row->end_ns};
 	return 0;
 }
 
-static void set_threshold(struct restore *r)
+static void turn_round(struct pp_drift_restore *r)
+{
+	for (uint32_t i = 0; i < r->window_cnt / 2; i++) {
+		struct past_window older = r->windows[r->window_cnt - 1 - i];
+
+		r->windows[r->window_cnt - 1 - i] = r->windows[i];
+		r->windows[i] = older;
+	}
+}
+
+static void set_threshold(struct pp_drift_restore *r)
 {
 	r->hot_bits = pathprof_alert_fast.threshold;
 	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++) {
@@ -63,7 +98,7 @@ static void set_threshold(struct restore *r)
 
 static int take_drift(void *context, const struct pathprof_drift_row *row)
 {
-	struct restore *r = context;
+	struct pp_drift_restore *r = context;
 	void *hot;
 
 	if (!(row->kl_low_bits > r->hot_bits))
@@ -77,7 +112,7 @@ static int take_drift(void *context, const struct pathprof_drift_row *row)
 	return r->hot[r->hot_cnt++].container ? 0 : -ENOMEM;
 }
 
-static void release_hot(struct restore *r)
+static void release_hot(struct pp_drift_restore *r)
 {
 	for (uint32_t i = 0; i < r->hot_cnt; i++)
 		free(r->hot[i].container);
@@ -86,7 +121,7 @@ static void release_hot(struct restore *r)
 	r->hot_cnt = 0;
 }
 
-static bool is_hot(const struct restore *r, const struct pp_drift_part *part)
+static bool is_hot(const struct pp_drift_restore *r, const struct pp_drift_part *part)
 {
 	for (uint32_t i = 0; i < r->hot_cnt; i++)
 		if (r->hot[i].group == part->group && r->hot[i].container &&
@@ -98,7 +133,7 @@ static bool is_hot(const struct restore *r, const struct pp_drift_part *part)
 /* ---------------------------------------------------------------- counts */
 
 /* What was read of one subject in this window. */
-static int push_part(struct restore *r)
+static int push_part(struct pp_drift_restore *r)
 {
 	struct pp_drift *drift = r->drift;
 	struct pp_drift_part *part = &r->part;
@@ -123,7 +158,7 @@ static int push_part(struct restore *r)
 	return code;
 }
 
-static int begin_part(struct restore *r, const struct pathprof_container_path_row *row,
+static int begin_part(struct pp_drift_restore *r, const struct pathprof_container_path_row *row,
 		      uint64_t group)
 {
 	int code = push_part(r);
@@ -144,7 +179,7 @@ static int begin_part(struct restore *r, const struct pathprof_container_path_ro
 
 static int take_path(void *context, const struct pathprof_container_path_row *row)
 {
-	struct restore *r = context;
+	struct pp_drift_restore *r = context;
 	struct pp_drift_part *part = &r->part;
 	uint64_t group = pathprof_event_group(&row->binary_id);
 
@@ -160,7 +195,7 @@ static int take_path(void *context, const struct pathprof_container_path_row *ro
 	return pp_events_add_row(&part->events, &part->cnt, &r->event_room, group, row);
 }
 
-static int read_window(struct restore *r, struct pathprof_error *error)
+static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
 {
 	const struct pathprof_filter filter = {.window = r->window->id};
 	int code = pathprof_store_drift(r->drift->store, &filter, PP_DRIFT_ROLLING, take_drift, r,
@@ -180,27 +215,140 @@ static int read_window(struct restore *r, struct pathprof_error *error)
 	return code;
 }
 
+/* ---------------------------------------------------------------- a window at a time */
+
+void pp_drift_end_restore(struct pp_drift *drift)
+{
+	struct pp_drift_restore *r = drift->restore;
+
+	if (!r)
+		return;
+	drift->restore = NULL;
+	sd_event_source_disable_unref(r->timer);
+	release_hot(r);
+	free(r->part.events);
+	free(r->name);
+	free(r->container);
+	free(r);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int read_next(struct pp_drift_restore *r, struct pathprof_error *error)
+{
+	r->window = &r->windows[r->next++];
+	return read_window(r, error);
+}
+
+static void tell_end(const struct pp_drift_restore *r)
+{
+	if (r->left_out_cnt)
+		pp_log(LOG_NOTICE,
+		       "drift: rolling baselines begin with the newest %u of %u windows; reading "
+		       "more would take too long",
+		       r->window_cnt, r->window_cnt + r->left_out_cnt);
+	if (r->timer)
+		pp_log(LOG_INFO,
+		       "drift: %u earlier windows read: windows are measured from here on",
+		       r->next);
+}
+
+static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
+{
+	struct pp_drift_restore *r = context;
+	struct pathprof_error error = {""};
+	const uint64_t begin_ns = cpu_ns();
+	int code = r->next < r->window_cnt ? read_next(r, &error) : 0;
+
+	if (code < 0)
+		pp_drift_lost(r->drift, code, "earlier windows cannot be read", error.text);
+	if (code == 0 && r->next < r->window_cnt) {
+		code = sd_event_source_set_time_relative(timer,
+							 REST * (cpu_ns() - begin_ns) / 1000);
+		return code < 0 ? code : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+	}
+	tell_end(r);
+	pp_drift_end_restore(r->drift);
+	return 0;
+}
+
+static int go_on_later(struct pp_drift_restore *r, struct pathprof_error *error)
+{
+	int code = sd_event_add_time_relative(r->drift->event, &r->timer, CLOCK_MONOTONIC, 0, 0,
+					      on_timer, r);
+
+	if (code >= 0)
+		code = sd_event_source_set_priority(r->timer, SD_EVENT_PRIORITY_IDLE);
+	if (code < 0)
+		return pathprof_fail(error, code, "event loop: %s", strerror(-code));
+	pp_log(LOG_INFO,
+	       "drift: %u earlier windows are still to be read; windows are not measured until "
+	       "then",
+	       r->window_cnt - r->next);
+	return 0;
+}
+
+bool pp_drift_restore_window(struct pp_drift *drift)
+{
+	struct pp_drift_restore *r = drift->restore;
+
+	if (!r)
+		return false;
+	if (r->window_cnt == WINDOWS_MAX && r->next) {
+		memmove(r->windows, r->windows + 1, (WINDOWS_MAX - 1) * sizeof(r->windows[0]));
+		r->window_cnt--;
+		r->next--;
+	}
+	if (r->window_cnt < WINDOWS_MAX)
+		r->windows[r->window_cnt++] = (struct past_window){drift->window, drift->end_ns};
+	return true;
+}
+
+static int find_windows(struct pp_drift_restore *r, struct pathprof_error *error)
+{
+	struct pp_drift *drift = r->drift;
+	struct pathprof_filter filter = {.since_ns =
+						 drift->end_ns - (int64_t)drift->config.rolling_ns};
+	unsigned int kinds;
+	int code = pathprof_store_kinds(drift->store, &filter, &kinds, &drift->kind, error);
+
+	filter.kind = drift->kind;
+	pp_pinned_set_kind(&drift->pinned, drift->kind);
+	if (code == 0 && kinds & (kinds - 1))
+		pp_log(LOG_NOTICE,
+		       "drift: rolling baselines are made again from windows %s alone: those of "
+		       "other kinds cannot be held against them",
+		       pathprof_window_kind_text(drift->kind));
+	if (code == 0)
+		code = pathprof_store_windows(drift->store, &filter, take_window, r, error);
+	turn_round(r);
+	return code;
+}
+
 int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error)
 {
-	const struct pathprof_filter filter = {
-		.since_ns = drift->end_ns - (int64_t)drift->config.rolling_ns,
-		.limit = WINDOWS_MAX,
-	};
-	struct restore *r = calloc(1, sizeof(*r));
+	struct pp_drift_restore *r = calloc(1, sizeof(*r));
+	const uint64_t begin_ns = cpu_ns();
 	int code;
 
 	if (!r)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	r->drift = drift;
+	drift->restore = r;
 	set_threshold(r);
-	code = pathprof_store_windows(drift->store, &filter, take_window, r, error);
-	for (uint32_t i = r->window_cnt; code == 0 && i-- > 0;) {
-		r->window = &r->windows[i];
-		code = read_window(r, error);
-	}
-	free(r->part.events);
-	free(r->name);
-	free(r->container);
-	free(r);
+	code = find_windows(r, error);
+	while (code == 0 && r->next < r->window_cnt && cpu_ns() - begin_ns < AT_ONCE_NS)
+		code = read_next(r, error);
+	if (code == 0 && r->next < r->window_cnt)
+		return go_on_later(r, error);
+	if (code == 0)
+		tell_end(r);
+	pp_drift_end_restore(drift);
 	return code;
 }

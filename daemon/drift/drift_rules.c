@@ -212,7 +212,10 @@ void pp_drift_store_alerts(struct pp_drift *drift)
 				alert->rule,     alert->binary, alert->container,
 				alert->baseline, alert->state,  alert->json ? alert->json : ""};
 	}
-	r = cnt ? pathprof_store_set_alerts(drift->store, rows, cnt, &error) : 0;
+	r = cnt || drift->unstored_cnt
+		    ? pathprof_store_set_alerts(drift->store, rows, cnt, drift->unstored,
+						drift->unstored_cnt, &error)
+		    : 0;
 	free(rows);
 	if (r < 0) {
 		pp_drift_lost(drift, r, "alerts' states not written", error.text);
@@ -220,4 +223,7 @@ void pp_drift_store_alerts(struct pp_drift *drift)
 	}
 	for (uint32_t i = 0; i < drift->alert_cnt; i++)
 		drift->alerts[i]->changed &= drift->alerts[i]->waiting;
+	if (drift->unstored_cnt && drift->on_news)
+		drift->on_news(drift->news_context);
+	pp_drift_forget_messages(drift);
 }

@@ -13,12 +13,12 @@
 #include "portable.h"
 #include "rolling.h"
 
-#define PP_DRIFT_SINKS_MAX   4
-#define PP_DRIFT_SHOWN_MAX   5 /* baselines a subject shows at the endpoint */
-#define PP_DRIFT_MOVED_MAX   5 /* paths that are told */
-#define PP_DRIFT_ROLLING     "rolling"
-#define PP_DRIFT_PREVIOUS    "previous"
-#define PP_DRIFT_MEASURE_MAX (PP_CONFIG_ALERT_MAX + PP_PINNED_MAX + 2)
+#define PP_DRIFT_UNSTORED_MAX 256 /* messages whose rows could not be written yet */
+#define PP_DRIFT_SHOWN_MAX    5   /* baselines a subject shows at the endpoint */
+#define PP_DRIFT_MOVED_MAX    5   /* paths that are told */
+#define PP_DRIFT_ROLLING      "rolling"
+#define PP_DRIFT_PREVIOUS     "previous"
+#define PP_DRIFT_MEASURE_MAX  (PP_CONFIG_ALERT_MAX + PP_PINNED_MAX + 2)
 
 /* A rule, as the configuration has it and as the state machine takes it. */
 struct pp_drift_rule {
@@ -83,8 +83,11 @@ struct pp_drift_part {
 struct pp_drift {
 	struct pp_config config;
 	struct pathprof_store *store;
-	struct pp_tell *sinks[PP_DRIFT_SINKS_MAX];
-	uint32_t sink_cnt;
+	struct pp_tell *journal;               /* NULL: not told there */
+	struct pathprof_message_row *unstored; /* strings are owned; they go with the states */
+	uint32_t unstored_cnt;
+	pp_drift_news_fn *on_news;
+	void *news_context;
 	struct pp_drift_rule rules[PP_CONFIG_ALERT_MAX];
 	struct pp_pinned pinned;
 	struct pp_drift_subject **subjects;
@@ -101,7 +104,14 @@ struct pp_drift {
 	/* builds asked for after this window: those that are compared with another one, and others
 	 */
 	uint32_t compared_asked_cnt, others_asked_cnt;
-	uint64_t began_ns; /* CLOCK_MONOTONIC, for the budget of naming */
+	uint64_t began_ns;                /* CLOCK_MONOTONIC, for the budget of naming */
+	struct pp_drift_restore *restore; /* NULL: all earlier windows were read */
+
+	/*
+	 * Of the windows that the rolling baselines are made of. Windows of different kinds do not
+	 * see the same paths equally often, so they are never held against each other.
+	 */
+	enum pathprof_window_kind kind;
 
 	/* the window at hand */
 	const struct pathprof_profile *profile; /* NULL: none */
@@ -147,12 +157,21 @@ void pp_drift_seek_previous(struct pp_drift *drift);
 int pp_drift_split(const struct pathprof_profile *profile, struct pp_drift_part **ret_parts,
 		   size_t *ret_cnt, struct pathprof_event **ret_events);
 
+/* drift_clock.c: states out of the store that lie ahead of now: the clock was set back meanwhile.
+ */
+void pp_drift_leave_future(struct pp_drift *drift);
+
 /* drift_judge.c */
 void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
 		    const struct pp_drift_part *part);
 
 /* drift_restore.c: the windows of the time that the rolling baseline spans. */
+/* Reads as many as take no time to speak of; the event loop goes on with the others. */
 int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error);
+/* The window at hand closed before the others were read: it is read after them. False: they are. */
+bool pp_drift_restore_window(struct pp_drift *drift);
+/* Whether it came to its end or not. */
+void pp_drift_end_restore(struct pp_drift *drift);
 
 /* drift_naming.c: which build's paths are named next, and what comes of it. */
 /* With a subject's part of the window at hand: what of it has no name yet. */
@@ -222,9 +241,11 @@ void pp_drift_release_drafts(struct pp_drift *drift, const struct pp_drift_alert
 /* The next that waits asks for its names. */
 void pp_drift_next_draft(struct pp_drift *drift);
 
-/* drift_sinks.c */
-int pp_drift_open_sinks(struct pp_drift *drift, sd_event *event, struct pathprof_error *error);
-void pp_drift_close_sinks(struct pp_drift *drift);
+/* drift_unstored.c: messages on their way to the store. */
+/* Copies it; -ENOBUFS, -ENOMEM. */
+int pp_drift_keep_message(struct pp_drift *drift, const struct pp_tell_message *message);
+/* They were written, or never will be. */
+void pp_drift_forget_messages(struct pp_drift *drift);
 
 /* Logs each kind of trouble once, and counts it. */
 void pp_drift_lost(struct pp_drift *drift, int code, const char *what, const char *why);

@@ -19,22 +19,29 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pathprof/code.h"
+#include "pathprof/confine.h"
+#include "pathprof/foreign.h"
 #include "pathprof/graph.h"
 #include "pathprof/match.h"
 
-#define ANSWER_FD       3
-#define MORE_BYTES      (UINT64_C(1) << 30) /* of address space, files mapped included */
-#define MORE_DATA_BYTES (UINT64_C(512) << 20)
-#define CPU_S           30
-#define CACHE_BYTES     (UINT64_C(128) << 20)
-#define NAME_BYTES_MAX  (PP_NAMES_TEXT_MAX - 1)
+#define ANSWER_FD      3
+#define CACHE_BYTES    (UINT64_C(128) << 20)
+#define NAME_BYTES_MAX (PP_NAMES_TEXT_MAX - 1)
+
+/* A file that may be the one; opened while there is the right to, and looked into without. */
+struct candidate {
+	int fd, root_fd; /* -1: its debug files are looked for nowhere */
+	const char *path;
+};
+#define CANDIDATES_MAX 64
 
 struct child {
 	const struct pp_names_job *job;
+	struct candidate candidates[CANDIDATES_MAX];
+	size_t candidate_cnt;
 	struct pathprof_code *code;
 	struct pathprof_graph *graph; /* NULL in a hurry */
 	struct pathprof_matcher *matcher;
@@ -43,74 +50,15 @@ struct child {
 
 /* ---------------------------------------------------------------- bounds */
 
-/* Bytes that are mapped now: of the whole, and of data. */
-static void mapped_now(uint64_t *ret_bytes, uint64_t *ret_data_bytes)
-{
-	unsigned long long pages = 0, data = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
+static const struct pathprof_confine_limits limits = {
+	.more_bytes = UINT64_C(1) << 30,
+	.more_data_bytes = UINT64_C(512) << 20,
+	.file_bytes = UINT64_MAX,
+	.cpu_s = 30,
+};
 
-	if (file && fscanf(file, "%llu %*u %*u %*u %*u %llu", &pages, &data) != 2)
-		pages = data = 0;
-	if (file)
-		fclose(file);
-	*ret_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	*ret_data_bytes = data * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static void set_limit(int resource, uint64_t value)
-{
-	const struct rlimit limit = {value, value};
-
-	/* a lower one that holds already is as good */
-	setrlimit((__rlimit_resource_t)resource, &limit);
-}
-
-static void set_limits(void)
-{
-	uint64_t bytes, data_bytes;
-
-	mapped_now(&bytes, &data_bytes);
-#ifndef __SANITIZE_ADDRESS__ /* which maps terabytes for itself */
-	set_limit(RLIMIT_AS, bytes + MORE_BYTES);
-	set_limit(RLIMIT_DATA, data_bytes + MORE_DATA_BYTES);
-#endif
-	set_limit(RLIMIT_CPU, CPU_S);
-	set_limit(RLIMIT_CORE, 0);
-}
-
-/* Rights to look at others' files, until the file has been found; then none. */
+/* Rights to open others' files; none of them is read before these are gone, too. */
 static const int to_find[] = {CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE};
-
-static void keep_rights(const int *kept, size_t cnt)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
-
-	if (syscall(SYS_capget, &head, data) < 0)
-		return;
-	for (unsigned int i = 0; i < 2; i++) {
-		uint32_t mask = 0;
-
-		for (size_t k = 0; k < cnt; k++)
-			if ((unsigned int)CAP_TO_INDEX(kept[k]) == i)
-				mask |= CAP_TO_MASK(kept[k]);
-		data[i].permitted &= mask;
-		data[i].effective &= mask;
-		data[i].inheritable = 0;
-	}
-	(void)syscall(SYS_capset, &head, data);
-}
-
-/* When memory gets short, this one goes first and not the service. */
-static void be_expendable(void)
-{
-	FILE *file = fopen("/proc/self/oom_score_adj", "we");
-
-	if (!file)
-		return;
-	fputs("1000", file);
-	fclose(file);
-}
 
 static void be_modest(bool hurry)
 {
@@ -119,32 +67,18 @@ static void be_modest(bool hurry)
 		setpriority(PRIO_PROCESS, 0, 19);
 }
 
-static void default_signals(void)
-{
-	sigset_t none;
-
-	for (int i = 1; i < _NSIG; i++)
-		if (i != SIGPIPE)
-			signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* ---------------------------------------------------------------- the file */
 
-static int try_file(struct child *child, const char *path)
+static void add_candidate(struct child *child, int fd, int root_fd)
 {
-	return pathprof_code_open(&child->code, path, &child->job->id, NULL);
+	if (fd >= 0 && child->candidate_cnt < CANDIDATES_MAX)
+		child->candidates[child->candidate_cnt++] =
+			(struct candidate){fd, root_fd, child->job->file};
 }
 
-static int try_root(struct child *child, pid_t pid)
+static void add_in_root(struct child *child, int root_fd)
 {
-	char path[PATH_MAX];
-
-	if (child->job->file[0] != '/' || snprintf(path, sizeof(path), "/proc/%d/root%s", pid,
-						   child->job->file) >= (int)sizeof(path))
-		return -ENOENT;
-	return try_file(child, path);
+	add_candidate(child, pathprof_foreign_open(root_fd, child->job->file, NULL), root_fd);
 }
 
 /* A line of maps of that file (deleted or not), executable: the range's text. */
@@ -160,36 +94,53 @@ static bool maps_it(const struct child *child, const char *line, char range[64])
 	       (file[len] == '\n' || file[len] == '\0' || file[len] == ' ');
 }
 
-static int try_mappings(struct child *child, pid_t pid)
+/* Behind a mapping lies the file itself, wherever it is by now. */
+static void add_mappings(struct child *child, pid_t pid)
 {
 	char path[128], range[64], line[PATH_MAX + 256];
 	FILE *maps;
-	int r = -ENOENT;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	maps = fopen(path, "re");
-	while (maps && r < 0 && fgets(line, sizeof(line), maps)) {
+	while (maps && fgets(line, sizeof(line), maps)) {
 		if (!maps_it(child, line, range))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%s", pid, range);
-		r = try_file(child, path);
+		add_candidate(child, pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL), -1);
 	}
 	if (maps)
 		fclose(maps);
-	return r;
 }
 
-static int find_file(struct child *child)
+/* Opens every candidate for the file, which takes the daemon's rights. */
+static void gather(struct child *child)
 {
 	const struct pp_names_job *job = child->job;
+	bool whole = job->file[0] == '/';
+
+	for (uint32_t i = 0; i < job->pid_cnt && whole; i++) {
+		int root_fd = pathprof_foreign_root(job->pids[i]);
+
+		if (root_fd >= 0)
+			add_in_root(child, root_fd);
+	}
+	if (whole)
+		add_in_root(child, PATHPROF_OWN_ROOT);
+	for (uint32_t i = 0; i < job->pid_cnt; i++)
+		add_mappings(child, job->pids[i]);
+}
+
+/* Reads the candidates, after the rights were given up. */
+static int choose(struct child *child)
+{
 	int r = -ENOENT;
 
-	for (uint32_t i = 0; i < job->pid_cnt && r < 0; i++)
-		r = try_root(child, job->pids[i]);
-	if (r < 0 && job->file[0] == '/')
-		r = try_file(child, job->file);
-	for (uint32_t i = 0; i < job->pid_cnt && r < 0; i++)
-		r = try_mappings(child, job->pids[i]);
+	for (size_t i = 0; i < child->candidate_cnt && r < 0; i++) {
+		const struct candidate *c = &child->candidates[i];
+		const struct pathprof_code_file file = {c->fd, c->root_fd, c->path};
+
+		r = pathprof_code_open_fd(&child->code, &file, &child->job->id, NULL);
+	}
 	return r < 0 ? -ENOENT : 0;
 }
 
@@ -290,23 +241,25 @@ _Noreturn void pp_names_child(const struct pp_names_job *job, const char *cache_
 	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	default_signals();
+	pathprof_confine_signals();
 	/* the daemon's files, locks and sockets are not ours to keep open */
 	if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0)
 		_exit(127);
-	if (close_range(ANSWER_FD + 1, ~0u, 0) < 0)
+	if (pathprof_confine_descriptors(ANSWER_FD) < 0)
 		_exit(127);
-	be_expendable();
-	set_limits();
+	pathprof_confine_limits(&limits);
 	be_modest(job->hurry);
-	keep_rights(to_find, sizeof(to_find) / sizeof(to_find[0]));
+	if (pathprof_confine_capabilities(to_find, sizeof(to_find) / sizeof(to_find[0])) < 0)
+		_exit(127);
 	/* nothing is fetched over the network for a name */
 	unsetenv("DEBUGINFOD_URLS");
 	child.to = fdopen(ANSWER_FD, "w");
 	if (!child.to)
 		_exit(127);
-	r = find_file(&child);
-	keep_rights(NULL, 0);
+	gather(&child);
+	if (pathprof_confine_capabilities(NULL, 0) < 0)
+		_exit(127);
+	r = choose(&child);
 	if (r == 0)
 		r = name_all(&child, cache_dir);
 	if (r < 0)

@@ -162,6 +162,38 @@ static int read_file(struct pp_pinned_file *file, const char *path, struct pathp
 	return code;
 }
 
+/* A baseline is one window, or several of one kind. ANY: it has none. */
+static int kind_of(const char *path, enum pathprof_window_kind *ret_kind,
+		   struct pathprof_error *error)
+{
+	struct pathprof_store *store = NULL;
+	unsigned int kinds;
+	int code = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
+
+	if (code == 0)
+		code = pathprof_store_kinds(store, NULL, &kinds, ret_kind, error);
+	pathprof_store_free(store);
+	return code;
+}
+
+/* Whether the windows at hand can be held against it; says why not. */
+static bool is_comparable(const struct pp_pinned *pinned, const char *path)
+{
+	struct pathprof_error error = {""};
+	enum pathprof_window_kind kind = PATHPROF_KIND_ANY;
+
+	/* what cannot be read is told by who reads the rest */
+	if (kind_of(path, &kind, &error) < 0 || kind == PATHPROF_KIND_ANY ||
+	    pinned->kind == PATHPROF_KIND_ANY || kind == pinned->kind)
+		return true;
+	pp_log(LOG_WARNING,
+	       "baseline passed over: %s: its windows were %s, and windows that are %s cannot be "
+	       "held "
+	       "against them: make it anew with pathprofctl baseline set --replace",
+	       path, pathprof_window_kind_text(kind), pathprof_window_kind_text(pinned->kind));
+	return false;
+}
+
 /* ---------------------------------------------------------------- the directory */
 
 static bool is_baseline(const char *file, char *name, size_t size)
@@ -189,6 +221,8 @@ static void read_named(struct pp_pinned *pinned, const char *file)
 		pp_log(LOG_WARNING, "%s: passed over: more than %d baselines", path, PP_PINNED_MAX);
 		return;
 	}
+	if (!is_comparable(pinned, path))
+		return;
 	if (read_file(&new, path, &error) < 0) {
 		pp_log(LOG_WARNING, "baseline passed over: %s", error.text);
 		release_file(&new);
@@ -213,6 +247,13 @@ static void read_directory(struct pp_pinned *pinned)
 		free(entries[i]);
 	}
 	free(entries);
+}
+
+void pp_pinned_set_kind(struct pp_pinned *pinned, enum pathprof_window_kind kind)
+{
+	if (pinned->kind != kind)
+		pp_pinned_release(pinned);
+	pinned->kind = kind;
 }
 
 /* Files are renamed into place, so a new one always changes the directory's time. */

@@ -41,12 +41,16 @@ struct pp_pinned_file {
 struct pp_pinned {
 	char directory[PP_CONFIG_PATH_MAX];
 	struct timespec read; /* time of change of the directory that was read; 0: none */
+	enum pathprof_window_kind
+		kind; /* those made of other windows are passed over; ANY: none is */
 	struct pp_pinned_file files[PP_PINNED_MAX];
 	uint32_t file_cnt;
 };
 
 /* Reads again what changed. */
 void pp_pinned_refresh(struct pp_pinned *pinned);
+/* The kind of the windows to come: the next refresh reads anew when it changes. */
+void pp_pinned_set_kind(struct pp_pinned *pinned, enum pathprof_window_kind kind);
 /*
  * Of this build (its group) or else of another one of that path, with portable names. NULL: no such
  * baseline, or neither is in it. Valid until the next refresh.

@@ -237,7 +237,7 @@ static int place_piece(struct pp_import_spaces *spaces, struct pp_import_process
 	if (!m->executable)
 		return pp_space_unmap(p->space, m->start, m->end, m->time_ns);
 	if (is_file(m->name))
-		r = pp_files_get(&spaces->files, &m->id, m->name, &piece.file);
+		r = pp_files_get(&spaces->files, &m->id, NULL, m->name, &piece.file);
 	if (r == 0)
 		r = pp_space_map(p->space, &piece, m->time_ns);
 	if (r == 0 && !p->exe && m->name[0] == '/')

@@ -39,10 +39,12 @@ void pp_kmod_figures_fill(struct pp_kmod_source *source, struct pp_source_stats 
 	sum_rings(source);
 	pp_chain_figures_fill(&source->figures, &source->reader, &stats);
 	pp_chain_figures_add(&source->figures, "trap_ns", source->device.info.trap_ns);
+	if (!pp_kmod_is_lbr(source)) {
+		stats.taken_wanted = pp_kmod_session_window(source);
+		pp_chain_figures_add(&source->figures, "horizon", pp_kmod_session_horizon(source));
+	}
 	stats.counter_cnt = source->figures.counter_cnt;
 	stats.cpu_ns = source->cpu_ns;
-	if (!pp_kmod_is_lbr(source))
-		stats.taken_wanted = pp_kmod_session_window(source);
 	stats.sampler = pp_kmod_is_lbr(source) ? source->event.name : "cpu-clock";
 	*ret_stats = stats;
 }

@@ -15,6 +15,14 @@ static uint64_t rate_hz(const struct pp_kmod_source *source)
 	return source->config.frequency_hz ? source->config.frequency_hz : RATE_DEFAULT_HZ;
 }
 
+uint32_t pp_kmod_session_horizon(const struct pp_kmod_source *source)
+{
+	uint32_t horizon = source->config.horizon;
+
+	return pp_kmod_is_lbr(source) || !horizon ? 0
+						  : pp_kmod_clamp(horizon, 1, PP_KMOD_HORIZON_MAX);
+}
+
 uint32_t pp_kmod_session_window(const struct pp_kmod_source *source)
 {
 	uint32_t taken = source->config.taken_wanted ? source->config.taken_wanted : TAKEN_DEFAULT;
@@ -29,7 +37,8 @@ static void fill_swlbr(const struct pp_kmod_source *source, struct pathprof_kmod
 	start->period = PP_KMOD_NS_PER_S / rate_hz(source);
 	if (start->period < PATHPROF_PERIOD_MIN_NS)
 		start->period = PATHPROF_PERIOD_MIN_NS;
-	start->window = pp_kmod_session_window(source);
+	start->horizon = pp_kmod_session_horizon(source);
+	start->window = start->horizon ? 0 : pp_kmod_session_window(source);
 }
 
 static void fill_lbr(const struct pp_kmod_source *source, struct pathprof_kmod_start *start)
@@ -60,6 +69,8 @@ int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *
 		fill_lbr(source, &start);
 	else
 		fill_swlbr(source, &start);
+	if (source->config.realtime)
+		start.flags |= PATHPROF_START_REALTIME;
 	return pp_kmod_device_start(&source->device, &start, error);
 }
 

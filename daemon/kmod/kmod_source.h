@@ -17,6 +17,13 @@
 #include "kmod_device.h"
 
 #define PP_KMOD_NS_PER_S UINT64_C(1000000000)
+/*
+ * Each instruction of a horizon is a debug trap. At 14 us a trap in a virtual machine 512 hold a
+ * thread for 7 ms, and the default budget pays for two such bursts in three seconds. Shorter
+ * horizons miss paths that matter (docs/kmod.md).
+ */
+#define PP_KMOD_HORIZON_MAX 512
+_Static_assert(PP_KMOD_HORIZON_MAX <= PATHPROF_HORIZON_MAX, "a horizon that the module takes");
 
 struct pp_kmod_source {
 	struct pp_source base;
@@ -56,8 +63,10 @@ int pp_kmod_source_read(struct pp_kmod_source *source, const struct pp_source_si
 int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *error);
 /* Ends the session, its last words read, and starts one by the settings of now. */
 int pp_kmod_session_restart(struct pp_kmod_source *source, const struct pp_source_sink *sink);
-/* Taken branches that a burst (swlbr) has at most. */
+/* Taken branches that a burst (swlbr) has at most, where it has no horizon. */
 uint32_t pp_kmod_session_window(const struct pp_kmod_source *source);
+/* Instructions that a burst reaches: as asked for, up to what is cheap enough; 0: no horizon. */
+uint32_t pp_kmod_session_horizon(const struct pp_kmod_source *source);
 
 /* What was counted since the source was opened; all of *ret_since below PATHPROF_STAT_CNT. */
 void pp_kmod_figures_since(const struct pp_kmod_source *source,

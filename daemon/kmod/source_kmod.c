@@ -226,6 +226,7 @@ static int kmod_configure(struct pp_source *base, const struct pp_source_config 
 
 	source->config.overhead_ppm = config->overhead_ppm;
 	source->config.taken_wanted = config->taken_wanted;
+	source->config.horizon = config->horizon;
 	source->config.frequency_hz = config->frequency_hz;
 	source->restart = true;
 	return 0;
@@ -250,6 +251,7 @@ const struct pp_source_ops pp_source_kmod_swlbr = {
 	.name = "kmod-swlbr",
 	.source = PATHPROF_SOURCE_SWLBR,
 	.basis = PATHPROF_BASIS_TIME,
+	.horizon_max = PP_KMOD_HORIZON_MAX,
 	.probe = swlbr_probe,
 	.open = swlbr_open,
 	.fd = kmod_fd,

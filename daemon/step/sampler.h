@@ -17,7 +17,10 @@
 struct pp_sampler_config {
 	pid_t only_pid; /* 0: the whole system; else this process, its threads and descendants */
 	uint32_t frequency_hz;
-	pid_t exclude[2]; /* processes never reported: the daemon and the stepper */
+	bool realtime;     /* on isolated CPUs, too */
+	pid_t exclude[2];  /* processes never reported: the daemon and the stepper */
+	const int *events; /* of the whole system, opened by the daemon; NULL: opens its own */
+	size_t event_cnt;
 };
 
 struct pp_sample {
@@ -58,6 +61,11 @@ static inline uint64_t pp_sampler_random(uint64_t *state)
 	x ^= x << 17;
 	return *state = x;
 }
+
+/* The events that pp_sampler_perf reads, for a sampler in another process. */
+struct pp_cpu_clock;
+int pp_sampler_perf_events(struct pp_cpu_clock **ret_events,
+			   const struct pp_sampler_config *config);
 
 extern const struct pp_sampler_ops pp_sampler_perf;
 extern const struct pp_sampler_ops pp_sampler_proc;

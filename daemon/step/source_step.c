@@ -17,15 +17,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../clock/cpu_clock.h"
 #include "step_engine.h"
 
-#define START_TIMEOUT_MS 5000
-#define END_TIMEOUT_MS   5000
+/* A service tries again; a recording has but one start, and a busy machine may take long. */
+#define START_TIMEOUT_MS     5000
+#define RECORDING_TIMEOUT_MS 60000
+/* Several times what a stepper takes that can end; the window that is open is written only then. */
+#define END_TIMEOUT_MS   2000
 #define RECORD_MAX_BYTES (sizeof(struct pp_step_record))
 #define CHILD_FD         3
 #define TAKEN_DEFAULT    32
@@ -94,32 +99,63 @@ static struct pp_step_config config_message(const struct step_source *source)
 		.only_pid = source->config.only_pid,
 		.daemon_pid = getpid(),
 		.taken_wanted = source->config.taken_wanted,
+		.horizon = source->config.horizon,
 		.overhead_ppm = source->config.overhead_ppm,
 		.frequency_hz = source->config.frequency_hz,
 		.pin = source->config.pin,
-		.flags = source->flags & ~(uint32_t)PP_SOURCE_STEP_FORK,
+		.flags = (source->flags & ~(uint32_t)PP_SOURCE_STEP_FORK) |
+			 (source->config.realtime ? PP_STEP_REALTIME : 0),
 	};
 }
 
-static int send_first(const struct step_source *source, int page_fd)
+/* A message with some descriptors, PP_STEP_EVENTS_A_MESSAGE at most. */
+static int send_fds(const struct step_source *source, void *bytes, size_t len_bytes, const int *fds,
+		    size_t cnt)
 {
-	struct pp_step_config config = config_message(source);
-	struct iovec part = {&config, sizeof(config)};
+	struct iovec part = {bytes, len_bytes};
 	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(PP_STEP_EVENTS_A_MESSAGE * sizeof(int))];
 		struct cmsghdr align;
 	} control = {{0}};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
+				 .msg_controllen = CMSG_SPACE(cnt * sizeof(int))};
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &page_fd, sizeof(int));
+	header->cmsg_len = CMSG_LEN(cnt * sizeof(int));
+	memcpy(CMSG_DATA(header), fds, cnt * sizeof(int));
 	return sendmsg(source->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static uint32_t event_cnt(const struct step_source *source)
+{
+	const struct pp_cpu_clock *events = source->config.events;
+
+	return events ? (uint32_t)pp_cpu_clock_event_cnt(events) : 0;
+}
+
+/* The configuration with the hold page, then the events. */
+static int send_first(const struct step_source *source, int page_fd)
+{
+	struct pp_step_config config = config_message(source);
+	uint32_t left = event_cnt(source);
+	const int *events = left ? pp_cpu_clock_events(source->config.events) : NULL;
+	char nothing = 0;
+	int code;
+
+	config.event_cnt = left;
+	code = send_fds(source, &config, sizeof(config), &page_fd, 1);
+	while (left && !code) {
+		uint32_t cnt = left < PP_STEP_EVENTS_A_MESSAGE ? left : PP_STEP_EVENTS_A_MESSAGE;
+
+		code = send_fds(source, &nothing, 1, events, cnt);
+		events += cnt;
+		left -= cnt;
+	}
+	return code;
 }
 
 /* Maps the hold page and sends it off with the configuration. */
@@ -261,7 +297,8 @@ static bool wait_ended(pid_t pid, int timeout_ms)
 
 /*
  * Never by SIGKILL: that could kill its target. One that does not end in time still has a target
- * that sleeps in the kernel, and goes when that wakes.
+ * that sleeps in the kernel in mid-step: it stays behind, also when we end, and goes when that
+ * wakes.
  */
 static void end_stepper(struct step_source *source)
 {
@@ -271,7 +308,7 @@ static void end_stepper(struct step_source *source)
 	if (!source->hold)
 		return;
 	pp_step_unpin_orphan(source->hold);
-	source->hold->pinned = 0;
+	source->hold->pinned = source->hold->armed = 0;
 }
 
 static void step_free(struct pp_source *base)
@@ -293,10 +330,11 @@ static void step_free(struct pp_source *base)
 static int await_answer(struct step_source *source, struct pathprof_error *error)
 {
 	struct pollfd wanted = {.fd = source->fd, .events = POLLIN};
+	const int timeout_ms = source->config.only_pid ? RECORDING_TIMEOUT_MS : START_TIMEOUT_MS;
 	int code = 0;
 
 	while (!source->heard && !code) {
-		int ready = poll(&wanted, 1, START_TIMEOUT_MS);
+		int ready = poll(&wanted, 1, timeout_ms);
 
 		if (ready == 0)
 			return pathprof_fail(error, -ETIMEDOUT,
@@ -378,6 +416,18 @@ static const char *sampler_name(uint32_t sampler)
 	}
 }
 
+static const char *stepping_name(uint32_t breaks)
+{
+	switch (breaks) {
+	case PP_STEP_BREAK_PERF:
+		return "breakpoints";
+	case PP_STEP_BREAK_PTRACE:
+		return "debug registers";
+	default:
+		return "single steps";
+	}
+}
+
 static void step_stats(struct pp_source *base, struct pp_source_stats *ret_stats)
 {
 	const struct step_source *source = (const struct step_source *)base;
@@ -388,6 +438,8 @@ static void step_stats(struct pp_source *base, struct pp_source_stats *ret_stats
 		.steps = source->stats.steps,
 		.stopped_ns = source->stats.stopped_ns,
 		.cpu_ns = source->stats.cpu_ns,
+		.burst_ns = source->stats.burst_ns,
+		.stepping = stepping_name(source->stats.breaks),
 		.sampler = sampler_name(source->stats.sampler),
 	};
 	memcpy(ret_stats->drops, source->stats.drops, sizeof(ret_stats->drops));
@@ -409,6 +461,7 @@ static int step_configure(struct pp_source *base, const struct pp_source_config 
 /* Whether ptrace works here at all: on a child of our own, which no policy should refuse. */
 static int try_child(void)
 {
+	pid_t parent = getpid();
 	pid_t child = fork();
 	int status;
 	int code = 0;
@@ -416,7 +469,9 @@ static int try_child(void)
 	if (child < 0)
 		return -errno;
 	if (child == 0) {
-		pause();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			pause();
 		_exit(0);
 	}
 	if (ptrace(PTRACE_SEIZE, child, NULL, NULL))

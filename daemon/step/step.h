@@ -5,8 +5,9 @@
  * has the reasoning.
  *
  * Transport: one SOCK_SEQPACKET pair. Up go bursts (struct pathprof_burst and its branches) and
- * statistics, down goes the configuration; the first one carries the descriptor of the hold page.
- * End of file on the socket ends the stepper.
+ * statistics, down goes the configuration; the first one carries the descriptor of the hold page,
+ * and those of perf events may follow it, for a service that gave up the right to open them. End of
+ * file on the socket ends the stepper.
  */
 #ifndef PP_STEP_H
 #define PP_STEP_H
@@ -17,7 +18,9 @@
 #include "pathprof/abi.h"
 #include "pathprof/profile.h"
 
-#define PP_STEP_VERSION 1
+#define PP_STEP_VERSION 3
+/* The longest window, in instructions. */
+#define PP_STEP_HORIZON_MAX 8192
 
 /* Lies where the first members of struct pathprof_burst do; type shares the place of source. */
 struct pp_step_header {
@@ -32,6 +35,12 @@ struct pp_step_header {
 #define PP_STEP_NO_LOOKAHEAD 1
 /* For tests: as if perf_event_open were refused. */
 #define PP_STEP_NO_PERF 2
+/* For tests: single steps only; the thread's debug registers instead of perf's breakpoints. */
+#define PP_STEP_NO_BREAK      4
+#define PP_STEP_NO_PERF_BREAK 8
+
+/* Threads of a real-time policy and on isolated CPUs are profiled, too. */
+#define PP_STEP_REALTIME 16
 
 struct pp_step_config {
 	struct pp_step_header header;
@@ -42,8 +51,13 @@ struct pp_step_config {
 	uint32_t frequency_hz;
 	uint32_t pin;
 	uint32_t flags;
+	uint32_t horizon;   /* instructions a burst; 0: taken_wanted */
+	uint32_t event_cnt; /* in the first: descriptors of events that come after it */
 	uint32_t pad;
 };
+
+/* Descriptors come so many a message of one byte; the kernel takes 253. */
+#define PP_STEP_EVENTS_A_MESSAGE 128u
 
 #define PP_STEP_SAMPLER_PERF 1
 #define PP_STEP_SAMPLER_PROC 2
@@ -53,8 +67,11 @@ struct pp_step_stats {
 	struct pp_step_header header;
 	uint32_t sampler; /* PP_STEP_SAMPLER_*; 0 when there is none */
 	int32_t error;    /* -errno: the stepper cannot run and has ended */
+	uint32_t breaks;  /* enum pp_step_break_kind */
+	uint32_t pad;
 	uint64_t samples, bursts, steps;
 	uint64_t stopped_ns, cpu_ns;
+	uint64_t burst_ns; /* price of a burst of late: target held, and CPU time */
 	uint64_t restarts; /* system calls started again because our interrupt broke them off */
 	uint64_t drops[PATHPROF_DROP_CNT];
 };
@@ -67,17 +84,17 @@ struct pp_step_stats {
  */
 struct pp_step_hold {
 	int32_t pid, tid;
-	int32_t cpu;
+	int32_t cpu; /* that it is tied to; -1: only its nice value is ours */
 	int32_t nice;
 	uint64_t start_time;
 	uint32_t pinned;
-	uint32_t pad;
+	uint32_t armed; /* its debug registers are set */
 };
 
 _Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),
 	       "step: type");
-_Static_assert(sizeof(struct pp_step_config) == 40, "step: config");
-_Static_assert(sizeof(struct pp_step_stats) == 64 + 8 * PATHPROF_DROP_CNT, "step: stats");
+_Static_assert(sizeof(struct pp_step_config) == 48, "step: config");
+_Static_assert(sizeof(struct pp_step_stats) == 80 + 8 * PATHPROF_DROP_CNT, "step: stats");
 
 /* The stepper process: returns its exit status when the socket fd reaches its end. */
 int pp_step_main(int fd);

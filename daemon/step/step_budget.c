@@ -3,21 +3,22 @@
  * The overhead budget: a token bucket of nanoseconds that fills with the granted share of all
  * CPUs' time and is emptied by what was measured: targets held and CPU time used. A burst may
  * start when the bucket holds what bursts cost of late, so it overdraws by one burst at most, and
- * what is overdrawn is waited for. The bucket holds no more than a quarter second's worth or two
- * bursts: an idle hour must not buy a second of stopping. Who has to wait waits a little longer
- * than needed: to wake up costs as well, and at a small rate one wake-up too early would put off
- * the next for ever.
+ * what is overdrawn is waited for, however long that takes. The bucket holds no more than a
+ * quarter second's worth or two bursts: an idle hour must not buy a second of stopping. Who has to
+ * wait waits a little longer than needed: to wake up costs as well, and at a small rate one wake-up
+ * too early would put off the next for ever.
  *
  * Called once a burst and once a wake-up; pure arithmetic; the stepper's one thread owns it.
  */
 #include "step_engine.h"
 
-#define PPM            1000000ull
-#define RATE_MAX_PPM   (PPM * 8192)
-#define COST_START_NS  (2 * PP_NSEC_PER_MSEC)
-#define COST_MIN_NS    1000
-#define SLACK_MIN_NS   200000
-#define ELAPSED_MAX_NS (PP_NSEC_PER_SEC)
+#define PPM           1000000ull
+#define RATE_MAX_PPM  (PPM * 8192)
+#define COST_START_NS (2 * PP_NSEC_PER_MSEC)
+#define COST_MIN_NS   1000
+#define SLACK_MIN_NS  200000
+/* Longer than the stepper sleeps; the bucket's size, not this, keeps savings small. */
+#define ELAPSED_MAX_NS (120 * PP_NSEC_PER_SEC)
 
 void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_ppm,
 			      uint32_t cpu_cnt)
@@ -52,7 +53,7 @@ static void refill(struct pp_step_budget *budget, uint64_t now_ns)
 {
 	uint64_t elapsed_ns = now_ns - budget->refilled_ns;
 
-	/* A suspended machine or a stopped clock earns nothing. */
+	/* A clock that went backward or stood still earns nothing. */
 	if (now_ns < budget->refilled_ns)
 		elapsed_ns = 0;
 	if (elapsed_ns > ELAPSED_MAX_NS)

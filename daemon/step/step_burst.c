@@ -1,31 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The burst: a held thread executes one instruction at a time until it has taken enough branches.
- * About ten instructions a branch, three hundred a burst, 16 us each with the target on our CPU:
- * the most expensive loop of the program, so nothing in it allocates or reads /proc.
+ * The burst: a held thread runs on from decision to decision until its window has reached its
+ * horizon. Some hundred microseconds to a few milliseconds, a stop 20 to 30 us: the most expensive
+ * loop of the program, so nothing in it allocates or reads /proc.
  *
- * Look-ahead: an instruction is decoded before it is stepped, and one that could carry the trap
- * flag to where the program sees it (onto the stack, into r11, into the kernel) is never stepped;
- * the burst ends in front of it. A branch counts only after its successor proved to be one that
- * the instruction allows.
+ * At each stop the way to the next decisions is planned from the code (step_plan.c), breakpoints
+ * are set at its leaves (step_break.c), and the place of the next stop tells which way the thread
+ * went. Where no breakpoint can tell, or the thread's debug registers are in use, one instruction
+ * is stepped by the trap flag instead. Before that it is looked at: an instruction that could carry
+ * the flag to where the program sees it is never stepped; the burst ends in front of it. Nothing is
+ * recorded before the thread was seen at the place that proves it.
  *
  * Locking: none, one thread. Ownership: the caller's record, target and limits.
- * Source: Intel SDM vol. 3, 17.3.1.4 (single-step exceptions); ptrace(2).
+ * Source: Intel SDM vol. 3, 17.2 (debug registers), 17.3.1.4 (single-step exceptions); ptrace(2).
  */
 #include "step_engine.h"
 
 #include <linux/perf_event.h>
+#include <linux/rseq.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 
 #include "../../libprofile/core/pp_decode.h"
+#include "step_code.h"
+#include "step_memory.h"
+#include "step_plan.h"
 
 #define INSN_MAX_BYTES 15
-#define FETCH_BYTES    16
-#define PAGE_BYTES     4096
 /* Iterations of a string instruction that are still worth a step each. */
 #define REP_MAX 64
+/* A thread that no breakpoint stops is interrupted, and given so long to stop. */
+#define INTERRUPT_WAIT_NS (3 * PP_NSEC_PER_MSEC)
+
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+struct __ptrace_rseq_configuration {
+	uint64_t rseq_abi_pointer;
+	uint32_t rseq_abi_size;
+	uint32_t signature;
+	uint32_t flags;
+	uint32_t pad;
+};
+#endif
 
 _Static_assert((int)PP_KIND_COND == (int)PERF_BR_COND && (int)PP_KIND_JMP == (int)PERF_BR_UNCOND &&
 		       (int)PP_KIND_IJMP == (int)PERF_BR_IND &&
@@ -41,51 +58,86 @@ struct stepper {
 	struct pp_step_target *target;
 	const struct pp_step_limits *limits;
 	struct pp_step_record *record;
+	struct pp_step_code *code;
+	struct pp_step_plan *plan;
 	uint64_t deadline_ns;
-	struct pp_insn insn; /* the next to be executed */
-	uint64_t pc;         /* where it lies */
-	bool repeats;        /* a string instruction: may stay where it is */
+	uint64_t sequence; /* address of rseq_cs in the thread's area; 0: none */
+	uint32_t pending;  /* instructions behind the last branch recorded */
 	enum pp_step_stop stop;
 	int signal;
 };
 
-/* Two pieces, so that a missing second page does not hide what is on the first. */
-static size_t fetch(pid_t tid, uint64_t pc, uint8_t *code)
-{
-	size_t room = PAGE_BYTES - (pc & (PAGE_BYTES - 1));
-	size_t first = room < FETCH_BYTES ? room : FETCH_BYTES;
-	struct iovec local = {code, FETCH_BYTES};
-	struct iovec remote[2] = {{(void *)(uintptr_t)pc, first},
-				  {(void *)(uintptr_t)(pc + first), FETCH_BYTES - first}};
-	ssize_t got = process_vm_readv(tid, &local, 1, remote, first < FETCH_BYTES ? 2 : 1, 0);
+/* ---- the record */
 
-	return got < 0 ? 0 : (size_t)got;
+static bool is_full(const struct stepper *stepper)
+{
+	const struct pathprof_burst *burst = &stepper->record->burst;
+
+	if (burst->horizon)
+		return burst->insn_cnt >= burst->horizon;
+	return burst->taken_cnt >= stepper->limits->taken_wanted;
 }
 
-/* Decodes the instruction at rip. PATHPROF_END_CNT when it may be stepped, else why not. */
-static uint32_t look_ahead(struct stepper *stepper)
+/* Instructions that ran; those beyond the horizon are left out. */
+static void add_insns(struct stepper *stepper, uint32_t cnt)
 {
-	uint8_t code[FETCH_BYTES];
-	size_t len_bytes;
+	struct pathprof_burst *burst = &stepper->record->burst;
 
-	stepper->pc = stepper->target->regs.rip;
-	stepper->repeats = false;
-	len_bytes = fetch(stepper->target->tid, stepper->pc, code);
-	if (!len_bytes)
-		return PATHPROF_END_FETCH;
-	pp_decode(code, (uint32_t)len_bytes, stepper->pc, &stepper->insn);
-	switch (stepper->insn.hazard) {
-	case PP_HAZARD_NONE:
-		return PATHPROF_END_CNT;
-	case PP_HAZARD_REP:
-		stepper->repeats = stepper->target->regs.rcx <= REP_MAX;
-		return stepper->repeats ? PATHPROF_END_CNT : PATHPROF_END_REP;
-	case PP_HAZARD_FLAGS:
-		return stepper->limits->lookahead ? PATHPROF_END_FLAGS : PATHPROF_END_CNT;
-	default:
-		return stepper->insn.hazard;
+	if (burst->horizon && cnt > burst->horizon - burst->insn_cnt)
+		cnt = burst->horizon - burst->insn_cnt;
+	burst->insn_cnt += cnt;
+	stepper->pending += cnt;
+}
+
+static void add_branch(struct stepper *stepper, const struct pathprof_branch *branch)
+{
+	struct pathprof_burst *burst = &stepper->record->burst;
+	struct pathprof_branch *to = &stepper->record->branches[burst->branch_cnt++];
+
+	*to = *branch;
+	to->insns = stepper->pending;
+	stepper->pending = 0;
+	burst->taken_cnt += branch->taken;
+	pp_step_plan_learn(branch);
+}
+
+static bool has_room(const struct stepper *stepper)
+{
+	return stepper->record->burst.branch_cnt < PATHPROF_BURST_MAX;
+}
+
+/* Why the window ends after what was recorded so far; PATHPROF_END_CNT: it goes on. */
+static uint32_t end_of_record(const struct stepper *stepper)
+{
+	const struct pathprof_burst *burst = &stepper->record->burst;
+
+	if (is_full(stepper))
+		return PATHPROF_END_FULL;
+	if (burst->step_cnt >= stepper->limits->step_max || !has_room(stepper))
+		return PATHPROF_END_STEPS;
+	if (pp_step_now() >= stepper->deadline_ns)
+		return PATHPROF_END_TIME;
+	return PATHPROF_END_CNT;
+}
+
+/* A way that the thread has gone to its end. */
+static uint32_t add_way(struct stepper *stepper, const struct pp_step_way *way)
+{
+	for (uint32_t i = 0; i < way->branch_cnt && !is_full(stepper) && has_room(stepper); i++) {
+		const struct pathprof_burst *burst = &stepper->record->burst;
+		uint32_t insns = way->branches[i].insns;
+		bool within = !burst->horizon || insns <= burst->horizon - burst->insn_cnt;
+
+		add_insns(stepper, insns);
+		if (within)
+			add_branch(stepper, &way->branches[i]);
 	}
+	if (!is_full(stepper) && has_room(stepper))
+		add_insns(stepper, way->tail_cnt);
+	return end_of_record(stepper);
 }
+
+/* ---- waiting */
 
 static uint32_t end_of_stop(enum pp_step_stop stop)
 {
@@ -102,32 +154,98 @@ static uint32_t end_of_stop(enum pp_step_stop stop)
 	}
 }
 
-/* Executes one instruction. PATHPROF_END_CNT when that is what happened. */
-static uint32_t step(struct stepper *stepper)
+/* Lets the thread go on by `request` to its next stop. PATHPROF_END_CNT: one of ours. */
+static uint32_t resume(struct stepper *stepper, long request)
 {
 	struct pp_step_target *target = stepper->target;
+	uint32_t end;
 
 	target->stepped = true;
-	if (ptrace(PTRACE_SINGLESTEP, target->tid, NULL, NULL)) {
+	target->single = request == PTRACE_SINGLESTEP;
+	stepper->record->burst.step_cnt++;
+	if (ptrace(request, target->tid, NULL, NULL)) {
 		stepper->stop = PP_STEP_STOP_DYING;
 		return PATHPROF_END_EXIT;
 	}
 	stepper->stop = pp_step_wait(target, stepper->deadline_ns, &stepper->signal);
-	if (stepper->stop == PP_STEP_STOP_STEP &&
-	    ptrace(PTRACE_GETREGS, target->tid, NULL, &target->regs))
+	end = end_of_stop(stepper->stop);
+	if (stepper->stop == PP_STEP_STOP_LATE) {
+		ptrace(PTRACE_INTERRUPT, target->tid, NULL, NULL);
+		stepper->stop = pp_step_wait(target, stepper->deadline_ns + INTERRUPT_WAIT_NS,
+					     &stepper->signal);
+	}
+	if (end == PATHPROF_END_CNT && ptrace(PTRACE_GETREGS, target->tid, NULL, &target->regs)) {
 		stepper->stop = PP_STEP_STOP_DYING;
-	return end_of_stop(stepper->stop);
+		end = PATHPROF_END_EXIT;
+	}
+	return end;
 }
 
-/* Whether control may get from the instruction just executed to next. */
-static bool is_successor(const struct stepper *stepper, uint64_t next)
+/* ---- restartable sequences */
+
+static void find_sequence(struct stepper *stepper)
 {
-	const struct pp_insn *insn = &stepper->insn;
-	uint64_t advance = next - stepper->pc;
+	struct __ptrace_rseq_configuration config = {0};
+	pid_t tid = stepper->target->tid;
+
+	stepper->sequence = 0;
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(config), &config) > 0 &&
+	    config.rseq_abi_pointer)
+		stepper->sequence = config.rseq_abi_pointer + offsetof(struct rseq, rseq_cs);
+}
+
+static uint64_t sequence_now(const struct stepper *stepper)
+{
+	uint64_t now = 0;
+
+	if (stepper->sequence)
+		pp_step_code_read(stepper->code, stepper->sequence, &now, sizeof(now));
+	return now;
+}
+
+/*
+ * At the first stop: whether the thread stands inside a restartable sequence, which our stop
+ * aborts. One that it has left is still named until the kernel clears it, which it does as the
+ * thread goes on.
+ */
+static bool in_sequence(const struct stepper *stepper)
+{
+	uint64_t address = sequence_now(stepper);
+	struct rseq_cs sequence;
+
+	if (!address)
+		return false;
+	if (pp_step_code_read(stepper->code, address, &sequence, sizeof(sequence)) !=
+	    sizeof(sequence))
+		return true;
+	return stepper->target->regs.rip - sequence.start_ip < sequence.post_commit_offset;
+}
+
+/* ---- one instruction by the trap flag */
+
+static uint32_t hazard_of_step(const struct stepper *stepper, const struct pp_step_insn *insn)
+{
+	switch (insn->hazard) {
+	case PP_HAZARD_NONE:
+		return PATHPROF_END_CNT;
+	case PP_HAZARD_REP:
+		return stepper->target->regs.rcx <= REP_MAX ? PATHPROF_END_CNT : PATHPROF_END_REP;
+	case PP_HAZARD_SYSCALL:
+	case PP_HAZARD_FLAGS:
+		return stepper->limits->lookahead ? insn->hazard : PATHPROF_END_CNT;
+	default:
+		return insn->hazard;
+	}
+}
+
+/* Whether control may get from insn to next. */
+static bool is_successor(const struct pp_step_insn *insn, uint64_t next)
+{
+	uint64_t advance = next - insn->pc;
 
 	switch (insn->kind) {
 	case PP_KIND_NONE:
-		return advance <= INSN_MAX_BYTES && (advance || stepper->repeats);
+		return advance <= INSN_MAX_BYTES && (advance || insn->hazard == PP_HAZARD_REP);
 	case PP_KIND_COND:
 		return next == insn->target || advance == insn->len;
 	case PP_KIND_JMP:
@@ -138,47 +256,101 @@ static bool is_successor(const struct stepper *stepper, uint64_t next)
 	}
 }
 
-static void record_branch(struct stepper *stepper, uint64_t next)
+static void add_step(struct stepper *stepper, const struct pp_step_insn *insn, uint64_t next)
 {
-	struct pathprof_burst *burst = &stepper->record->burst;
-	const struct pp_insn *insn = &stepper->insn;
 	bool direct = insn->kind == PP_KIND_COND || insn->kind == PP_KIND_JMP ||
 		      insn->kind == PP_KIND_CALL;
-	bool taken = insn->kind != PP_KIND_COND || next == insn->target;
-
-	stepper->record->branches[burst->branch_cnt++] = (struct pathprof_branch){
-		.from = stepper->pc,
+	struct pathprof_branch branch = {
+		.from = insn->pc,
 		.target = direct ? insn->target : next,
 		.next = next,
 		.kind = insn->kind,
-		.taken = taken,
+		.taken = insn->kind != PP_KIND_COND || next == insn->target,
 	};
-	burst->taken_cnt += taken;
+
+	/* A string instruction that repeats stays where it is and counts when it is done. */
+	if (insn->kind == PP_KIND_NONE && next == insn->pc)
+		return;
+	add_insns(stepper, 1);
+	if (insn->kind != PP_KIND_NONE)
+		add_branch(stepper, &branch);
 }
 
-/* PATHPROF_END_CNT: go on. */
-static uint32_t account(struct stepper *stepper)
+static uint32_t step(struct stepper *stepper)
 {
-	struct pathprof_burst *burst = &stepper->record->burst;
-	uint64_t next = stepper->target->regs.rip;
+	const struct pp_step_insn insn = *pp_step_code_at(stepper->code, stepper->target->regs.rip);
+	uint32_t end = hazard_of_step(stepper, &insn);
 
-	burst->step_cnt++;
-	if (!is_successor(stepper, next))
+	if (end != PATHPROF_END_CNT)
+		return end;
+	if (!pp_step_break_set(&stepper->target->breaks, NULL, 0))
+		return PATHPROF_END_EXIT;
+	end = resume(stepper, PTRACE_SINGLESTEP);
+	if (end != PATHPROF_END_CNT)
+		return end;
+	if (!is_successor(&insn, stepper->target->regs.rip))
 		return PATHPROF_END_DISCONT;
-	if (stepper->insn.kind != PP_KIND_NONE)
-		record_branch(stepper, next);
-	if (burst->taken_cnt >= stepper->limits->taken_wanted)
-		return PATHPROF_END_FULL;
-	if (burst->step_cnt >= stepper->limits->step_max || burst->branch_cnt >= PATHPROF_BURST_MAX)
-		return PATHPROF_END_STEPS;
-	if (pp_step_now() >= stepper->deadline_ns)
-		return PATHPROF_END_TIME;
-	return PATHPROF_END_CNT;
+	add_step(stepper, &insn, stepper->target->regs.rip);
+	return end_of_record(stepper);
 }
 
-static void begin(struct pathprof_burst *burst, const struct pp_step_target *target)
+/* ---- to the next decisions by breakpoints */
+
+static bool set_breakpoints(struct stepper *stepper)
 {
-	*burst = (struct pathprof_burst){
+	uint64_t leaves[PP_STEP_LEAF_MAX];
+
+	for (uint32_t i = 0; i < stepper->plan->way_cnt; i++)
+		leaves[i] = stepper->plan->ways[i].leaf;
+	return pp_step_break_set(&stepper->target->breaks, leaves, stepper->plan->way_cnt);
+}
+
+/* Runs to a leaf of the plan. */
+static uint32_t run(struct stepper *stepper)
+{
+	const struct pp_step_way *way;
+	uint32_t end;
+
+	if (!set_breakpoints(stepper))
+		return PATHPROF_END_EXIT;
+	end = resume(stepper, PTRACE_CONT);
+	if (end != PATHPROF_END_CNT)
+		return end;
+	way = pp_step_plan_way(stepper->plan, stepper->target->regs.rip);
+	/* A restartable sequence on the way may have been aborted and tried again unseen. */
+	if (!way || sequence_now(stepper))
+		return PATHPROF_END_DISCONT;
+	end = add_way(stepper, way);
+	return end == PATHPROF_END_CNT ? way->end : end;
+}
+
+static uint32_t insns_left(const struct stepper *stepper)
+{
+	const struct pathprof_burst *burst = &stepper->record->burst;
+
+	return burst->horizon ? burst->horizon - burst->insn_cnt : UINT32_MAX;
+}
+
+static uint32_t go_on(struct stepper *stepper)
+{
+	struct pp_step_break *breaks = &stepper->target->breaks;
+	struct pp_step_plan *plan = stepper->plan;
+
+	if (!breaks->cnt)
+		return step(stepper);
+	if (pp_step_plan(plan, stepper->code, &stepper->target->regs, breaks->cnt,
+			 insns_left(stepper)))
+		return run(stepper);
+	return plan->ways[0].end == PATHPROF_END_CNT ? step(stepper) : plan->ways[0].end;
+}
+
+/* ---- the whole */
+
+static void begin(struct stepper *stepper)
+{
+	const struct pp_step_target *target = stepper->target;
+
+	stepper->record->burst = (struct pathprof_burst){
 		.version = PATHPROF_ABI_VERSION,
 		.source = PATHPROF_SOURCE_STEP,
 		.pid = (__u32)target->pid,
@@ -186,31 +358,48 @@ static void begin(struct pathprof_burst *burst, const struct pp_step_target *tar
 		.time_ns = target->stopped_ns,
 		.start = target->regs.rip,
 		.start_time = target->start_time,
+		.horizon = stepper->limits->horizon,
 	};
+	find_sequence(stepper);
+}
+
+/* Code that was rewritten while it ran makes the whole window doubtful. */
+static void forget(struct pathprof_burst *burst)
+{
+	burst->branch_cnt = burst->taken_cnt = burst->insn_cnt = 0;
+	burst->end = PATHPROF_END_DISCONT;
 }
 
 void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
 		   const struct pp_step_limits *limits, struct pp_step_record *record)
 {
+	static struct pp_step_plan plan;
+	struct pp_step_memory memory;
 	struct stepper stepper = {
 		.target = target,
 		.limits = limits,
 		.record = record,
+		.code = pp_step_code_begin(pp_step_memory_read, &memory),
+		.plan = &plan,
 		.deadline_ns = target->stopped_ns + limits->time_ns,
 		.stop = PP_STEP_STOP_OURS,
 	};
-	uint32_t end;
+	struct pathprof_burst *burst = &record->burst;
 
-	begin(&record->burst, target);
-	do {
-		end = look_ahead(&stepper);
-		if (end == PATHPROF_END_CNT)
-			end = step(&stepper);
-		if (end == PATHPROF_END_CNT)
-			end = account(&stepper);
-	} while (end == PATHPROF_END_CNT);
-	record->burst.end = end;
-	record->burst.size_bytes = (__u32)(sizeof(record->burst) +
-					   record->burst.branch_cnt * sizeof(*record->branches));
+	pp_step_memory_open(&memory, target->tid);
+	begin(&stepper);
+	burst->end = PATHPROF_END_DISCONT;
+	if (!in_sequence(&stepper)) {
+		if (limits->breaks == PP_STEP_BREAK_PTRACE)
+			pp_step_publish_armed(&holder->pin, target);
+		pp_step_break_open(&target->breaks, limits->breaks, target->tid);
+		do
+			burst->end = go_on(&stepper);
+		while (burst->end == PATHPROF_END_CNT);
+	}
+	if (!pp_step_code_unchanged(stepper.code))
+		forget(burst);
+	pp_step_memory_close(&memory);
+	burst->size_bytes = (__u32)(sizeof(*burst) + burst->branch_cnt * sizeof(*record->branches));
 	pp_step_release(holder, target, stepper.stop, stepper.signal);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of the stepper process, as they see each other: inspection (step_proc.c), holding and
- * letting go (step_target.c), affinity (step_pin.c), stepping (step_burst.c), budget
+ * letting go (step_target.c), affinity (step_pin.c), the burst (step_burst.c, which reads code by
+ * step_code.h, memory by step_memory.h, plans by step_plan.h and stops by step_break.h), budget
  * (step_budget.c). One thread, no locks. Nothing here allocates: a target may be held.
  */
 #ifndef PP_STEP_ENGINE_H
@@ -13,7 +14,9 @@
 #include <sys/user.h>
 #include <time.h>
 
+#include "../clock/isolated.h"
 #include "step.h"
+#include "step_break.h"
 
 #define PP_NSEC_PER_SEC  1000000000ull
 #define PP_NSEC_PER_MSEC 1000000ull
@@ -72,17 +75,19 @@ struct pp_step_target {
 	uint64_t sigmask;        /* to be put back when mask_changed */
 	bool mask_changed;
 	bool stepped; /* at least one PTRACE_SINGLESTEP was given */
+	bool single;  /* the last thing it was told is to execute one instruction */
 	bool pinned;
 	bool boosted;
-	int cpu;          /* valid while pinned */
-	int nice;         /* to be put back when boosted */
-	bool self_pinned; /* the stepper's own mask is narrowed */
+	int cpu;                     /* valid while pinned */
+	int nice;                    /* to be put back when boosted */
+	bool self_pinned;            /* the stepper's own mask is narrowed */
+	struct pp_step_break breaks; /* open during a burst */
 	struct user_regs_struct regs;
 };
 
 enum pp_step_stop {
 	PP_STEP_STOP_OURS,   /* PTRACE_INTERRUPT took effect */
-	PP_STEP_STOP_STEP,   /* one instruction was executed */
+	PP_STEP_STOP_STEP,   /* one instruction was executed, or a breakpoint was reached */
 	PP_STEP_STOP_SIGNAL, /* about to receive a signal, which detach has to hand on */
 	PP_STEP_STOP_GROUP,  /* the whole process is being stopped */
 	PP_STEP_STOP_GONE,   /* ended, and its end is consumed */
@@ -103,9 +108,17 @@ struct pp_step_pin {
 	struct pp_step_hold *hold;
 };
 
+/* Threads of a real-time policy and isolated CPUs: nobody there is touched. */
+struct pp_step_spare {
+	bool enabled;
+	bool any_isolated;
+	bool is_isolated[PP_ISOLATED_CPU_MAX];
+};
+
 struct pp_step_holder {
 	struct pp_step_limbo limbo;
 	struct pp_step_pin pin;
+	struct pp_step_spare spare;
 	uint64_t restarts;
 };
 
@@ -123,8 +136,8 @@ void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *targe
 		     enum pp_step_stop stop, int signal);
 /* Lets go of those in limbo that have stopped or ended since. Never waits. */
 void pp_step_poll_limbo(struct pp_step_holder *holder);
-/* How many of those in limbo may have their trap flag set: to leave them would kill them. */
-uint32_t pp_step_limbo_stepped(const struct pp_step_limbo *limbo);
+/* Whether the stepper may end now and nobody in limbo comes to harm. */
+bool pp_step_may_leave(const struct pp_step_limbo *limbo);
 
 /* ---- step_pin.c */
 
@@ -134,13 +147,21 @@ uint32_t pp_step_limbo_stepped(const struct pp_step_limbo *limbo);
  */
 void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target);
 void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target);
-/* Undoes the pin of a dead stepper. */
+/*
+ * Says in the shared page that target's debug registers are about to be set, or are clear again:
+ * a killed stepper leaves them as they are. perf's breakpoints go by themselves.
+ */
+void pp_step_publish_armed(struct pp_step_pin *pin, const struct pp_step_target *target);
+void pp_step_publish_disarmed(struct pp_step_pin *pin);
+/* Undoes the pin of a dead stepper, and clears debug registers that it left set. */
 void pp_step_unpin_orphan(const struct pp_step_hold *hold);
 
 /* ---- step_burst.c */
 
 struct pp_step_limits {
-	uint32_t taken_wanted;
+	uint32_t taken_wanted; /* taken branches, where horizon is 0 */
+	uint32_t horizon;      /* instructions */
+	enum pp_step_break_kind breaks;
 	uint32_t step_max;
 	uint64_t time_ns;
 	bool lookahead; /* false in one test only */

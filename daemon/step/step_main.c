@@ -12,7 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +24,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../privilege.h"
 #include "sampler.h"
 #include "step_engine.h"
 
 #define STATS_PERIOD_NS  (PP_NSEC_PER_SEC / 2)
+#define STATS_POOR_NS    (60 * PP_NSEC_PER_SEC)
 #define LIMBO_PERIOD_NS  (50 * PP_NSEC_PER_MSEC)
-#define TIME_MAX_NS      (50 * PP_NSEC_PER_MSEC)
+#define WIND_DOWN_MAX_NS (500 * PP_NSEC_PER_MSEC)
+#define TIME_MAX_NS      (10 * PP_NSEC_PER_MSEC)
 #define STEPS_BASE       512
 #define STEPS_A_TAKEN    64
 #define CONFIG_TIMEOUT_S 10
@@ -44,6 +49,7 @@ struct stepper {
 	struct pp_step_stats stats;
 	uint64_t cpu_ns; /* CLOCK_PROCESS_CPUTIME_ID when last charged */
 	uint64_t stats_due_ns;
+	bool stats_owed; /* the socket was full when they were due */
 	struct pp_step_record record;
 };
 static struct stepper stepper;
@@ -84,14 +90,26 @@ static void spare_from_oom(void)
 	close(fd);
 }
 
+/*
+ * A stopped target waits until we are scheduled, so nothing else may run first: a real-time policy,
+ * which nice values of other groups cannot outweigh. We sleep nearly always, within our budget.
+ * Children do not inherit it. Both are denied without CAP_SYS_NICE: then a stop takes longer on a
+ * busy machine.
+ */
+static void run_first(void)
+{
+	struct sched_param first = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first))
+		setpriority(PRIO_PROCESS, 0, NICE_BEST);
+}
+
 static void harden(void)
 {
 	prctl(PR_SET_NAME, "pathprof-step");
 	block_signals();
 	setsid();
-	/* Each step waits for us to be scheduled. Denied without CAP_SYS_NICE: then it takes
-	 * longer. */
-	setpriority(PRIO_PROCESS, 0, NICE_BEST);
+	run_first();
 	spare_from_oom();
 }
 
@@ -103,7 +121,9 @@ static bool is_config(const struct pp_step_config *config, ssize_t len_bytes)
 	       config->header.size_bytes == sizeof(*config) &&
 	       config->header.version == PP_STEP_VERSION &&
 	       config->header.type == PP_STEP_TYPE_CONFIG && config->taken_wanted > 0 &&
-	       config->taken_wanted <= PATHPROF_BURST_MAX && config->frequency_hz > 0;
+	       config->taken_wanted <= PATHPROF_BURST_MAX &&
+	       config->horizon <= PP_STEP_HORIZON_MAX && config->frequency_hz > 0 &&
+	       config->event_cnt <= PP_ISOLATED_CPU_MAX;
 }
 
 static uint32_t cpus_online(void)
@@ -120,41 +140,80 @@ static void apply(const struct pp_step_config *config)
 	stepper.holder.pin.enabled = config->pin && stepper.holder.pin.hold;
 	stepper.limits = (struct pp_step_limits){
 		.taken_wanted = config->taken_wanted,
-		.step_max = STEPS_BASE + STEPS_A_TAKEN * config->taken_wanted,
+		.horizon = config->horizon,
+		.breaks = stepper.stats.breaks,
+		.step_max = config->horizon ? STEPS_BASE + config->horizon
+					    : STEPS_BASE + STEPS_A_TAKEN * config->taken_wanted,
 		.time_ns = TIME_MAX_NS,
 		.lookahead = !(config->flags & PP_STEP_NO_LOOKAHEAD),
 	};
+	stepper.holder.spare.enabled = !(config->flags & PP_STEP_REALTIME);
+	stepper.holder.spare.any_isolated =
+		pp_isolated_cpus(PP_ISOLATED_WHERE, stepper.holder.spare.is_isolated);
 	pp_step_budget_configure(&stepper.budget, config->overhead_ppm, stepper.holder.pin.cpu_cnt);
 }
 
-/* The first message, and the descriptor of the hold page with it (-1: there was none). */
-static int receive_first(int fd, struct pp_step_config *ret_config, int *ret_page_fd)
+/* A message and the descriptors that came with it, max at most. Its length, or -errno. */
+static ssize_t receive_fds(int fd, void *bytes, size_t len_bytes, int *ret_fds, size_t max,
+			   size_t *ret_cnt)
 {
-	struct pp_step_config config;
-	struct iovec part = {&config, sizeof(config)};
+	struct iovec part = {bytes, len_bytes};
 	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(PP_STEP_EVENTS_A_MESSAGE * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = &control,
 				 .msg_controllen = sizeof(control)};
+	ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+	size_t cnt = 0;
+
+	if (got < 0)
+		return -errno;
+	if (header && header->cmsg_type == SCM_RIGHTS)
+		cnt = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	if (cnt > max)
+		return -EBADMSG;
+	if (cnt)
+		memcpy(ret_fds, CMSG_DATA(header), cnt * sizeof(int));
+	*ret_cnt = cnt;
+	return got;
+}
+
+/* The first message, and the descriptor of the hold page with it (-1: there was none). */
+static int receive_first(int fd, struct pp_step_config *ret_config, int *ret_page_fd)
+{
 	struct timeval timeout = {.tv_sec = CONFIG_TIMEOUT_S};
-	struct cmsghdr *header;
 	ssize_t len_bytes;
+	size_t cnt;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	len_bytes = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	if (len_bytes < 0)
-		return -errno;
-	if (!is_config(&config, len_bytes))
-		return -EBADMSG;
-	header = CMSG_FIRSTHDR(&message);
 	*ret_page_fd = -1;
-	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_page_fd, CMSG_DATA(header), sizeof(int));
-	*ret_config = config;
+	len_bytes = receive_fds(fd, ret_config, sizeof(*ret_config), ret_page_fd, 1, &cnt);
+	if (len_bytes < 0)
+		return (int)len_bytes;
+	return is_config(ret_config, len_bytes) ? 0 : -EBADMSG;
+}
+
+/* The events that follow it, as many as it says. */
+static int receive_events(int fd, uint32_t event_cnt, int *ret_events)
+{
+	uint32_t have = 0;
+
+	while (have < event_cnt) {
+		size_t room = event_cnt - have, cnt = 0;
+		char nothing = 0;
+		ssize_t got;
+
+		if (room > PP_STEP_EVENTS_A_MESSAGE)
+			room = PP_STEP_EVENTS_A_MESSAGE;
+		got = receive_fds(fd, &nothing, 1, ret_events + have, room, &cnt);
+		if (got < 0 || !cnt)
+			return got < 0 ? (int)got : -EBADMSG;
+		have += (uint32_t)cnt;
+	}
 	return 0;
 }
 
@@ -187,14 +246,18 @@ static void send_stats(void)
 	stepper.stats.header =
 		(struct pp_step_header){sizeof(stepper.stats), PP_STEP_VERSION, PP_STEP_TYPE_STATS};
 	stepper.stats.cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+	stepper.stats.burst_ns = stepper.budget.cost_ns;
 	stepper.stats.restarts = stepper.holder.restarts;
-	send_up(&stepper.stats, sizeof(stepper.stats));
+	stepper.stats_owed = send_up(&stepper.stats, sizeof(stepper.stats)) == -EAGAIN;
 }
 
 static void send_burst(void)
 {
 	const struct pathprof_burst *burst = &stepper.record.burst;
 
+	/* Else bursts would take each room that a slow reader makes. */
+	if (stepper.stats_owed)
+		send_stats();
 	if (send_up(burst, burst->size_bytes) == -EAGAIN)
 		stepper.stats.drops[PATHPROF_DROP_QUEUE_FULL]++;
 	else
@@ -223,12 +286,14 @@ static void charge_cpu(void)
 	stepper.cpu_ns = cpu_ns;
 }
 
-/* The time target was held: charged, told, and learnt from when a burst came of it. */
+/*
+ * The time target was held: charged, told, and learnt from when a burst came of it. Until it stops
+ * it runs, or waits for a CPU as it would without us.
+ */
 static void charge_hold(const struct pp_step_target *target, bool held)
 {
 	uint64_t cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID) - stepper.cpu_ns;
-	uint64_t hold_ns =
-		target->interrupted_ns ? target->released_ns - target->interrupted_ns : 0;
+	uint64_t hold_ns = target->stopped_ns ? target->released_ns - target->stopped_ns : 0;
 
 	stepper.stats.stopped_ns += hold_ns;
 	stepper.record.burst.stopped_ns = hold_ns;
@@ -300,53 +365,84 @@ static bool wait_for_work(uint64_t budget_wait_ns)
 		wait_ns = min_u64(wait_ns, LIMBO_PERIOD_NS);
 	timeout = (struct timespec){(time_t)(wait_ns / PP_NSEC_PER_SEC),
 				    (long)(wait_ns % PP_NSEC_PER_SEC)};
+	if (stepper.stats_owed)
+		fds[0].events |= POLLOUT;
 	fds[1].fd = may_sample ? stepper.sampler->ops->fd(stepper.sampler) : -1;
 	sigfillset(&mask);
 	sigdelset(&mask, SIGCHLD);
 	if (ppoll(fds, 2, &timeout, &mask) <= 0)
 		return false;
-	if (fds[0].revents)
+	if (fds[0].revents & POLLOUT)
+		send_stats();
+	if (fds[0].revents & ~POLLOUT)
 		receive();
 	return may_sample && fds[1].revents;
+}
+
+/*
+ * A budget that needs long to earn a burst would be spent on wake-ups before: nothing changes until
+ * then, so nothing is told.
+ */
+static void tell_stats(uint64_t now_ns, uint64_t budget_wait_ns)
+{
+	if (now_ns < stepper.stats_due_ns)
+		return;
+	stepper.stats_due_ns = now_ns + STATS_PERIOD_NS;
+	if (budget_wait_ns > STATS_PERIOD_NS)
+		stepper.stats_due_ns = now_ns + min_u64(budget_wait_ns, STATS_POOR_NS);
+	stepper.holder.pin.cpu_cnt = cpus_online();
+	send_stats();
 }
 
 static void run(void)
 {
 	while (!stepper.ended) {
-		uint64_t now_ns = pp_step_now();
+		uint64_t now_ns = pp_step_now(), budget_wait_ns;
 
-		if (now_ns >= stepper.stats_due_ns) {
-			stepper.stats_due_ns = now_ns + STATS_PERIOD_NS;
-			stepper.holder.pin.cpu_cnt = cpus_online();
-			send_stats();
-		}
 		charge_cpu();
-		if (wait_for_work(pp_step_budget_wait(&stepper.budget, now_ns)) && !stepper.ended)
+		budget_wait_ns = pp_step_budget_wait(&stepper.budget, now_ns);
+		tell_stats(now_ns, budget_wait_ns);
+		if (wait_for_work(budget_wait_ns) && !stepper.ended) {
 			sample();
+			stepper.stats_due_ns =
+				min_u64(stepper.stats_due_ns, now_ns + STATS_PERIOD_NS);
+		}
 		if (stepper.holder.limbo.cnt)
 			pp_step_poll_limbo(&stepper.holder);
 	}
 }
 
-/* To exit with a target in mid-step would kill it; one that sleeps in the kernel takes its time. */
+/*
+ * To exit with a target in mid-step would kill it, and one that sleeps in the kernel takes its
+ * time: hours, where a file server is gone. SIGCHLD tells when it has come out.
+ */
 static void wind_down(void)
 {
-	struct timespec pause = {0, PP_NSEC_PER_MSEC};
+	uint64_t pause_ns = PP_NSEC_PER_MSEC;
+	sigset_t mask;
 
+	sigfillset(&mask);
+	sigdelset(&mask, SIGCHLD);
 	pp_step_poll_limbo(&stepper.holder);
-	while (pp_step_limbo_stepped(&stepper.holder.limbo)) {
-		nanosleep(&pause, NULL);
+	while (!pp_step_may_leave(&stepper.holder.limbo)) {
+		struct timespec pause = {0, (long)pause_ns};
+
+		ppoll(NULL, 0, &pause, &mask);
+		pause_ns = min_u64(2 * pause_ns, WIND_DOWN_MAX_NS);
 		pp_step_poll_limbo(&stepper.holder);
 	}
 	send_stats();
 }
 
-static int open_sampler(const struct pp_step_config *config)
+static int open_sampler(const struct pp_step_config *config, const int *events)
 {
 	struct pp_sampler_config wanted = {
 		.only_pid = config->only_pid,
 		.frequency_hz = config->frequency_hz,
+		.realtime = config->flags & PP_STEP_REALTIME,
 		.exclude = {config->daemon_pid, getpid()},
+		.events = events,
+		.event_cnt = config->event_cnt,
 	};
 	int code = -ENOSYS;
 
@@ -359,18 +455,57 @@ static int open_sampler(const struct pp_step_config *config)
 	return pp_sampler_proc.open(&stepper.sampler, &wanted);
 }
 
+/* Tried once: some hypervisors have no debug registers. */
+static enum pp_step_break_kind find_breaks(const struct pp_step_config *config)
+{
+	if (config->flags & (PP_STEP_NO_BREAK | PP_STEP_NO_LOOKAHEAD))
+		return PP_STEP_BREAK_NONE;
+	return pp_step_break_probe(config->flags & PP_STEP_NO_PERF_BREAK ? PP_STEP_BREAK_PTRACE
+									 : PP_STEP_BREAK_PERF);
+}
+
+/* Starting costs as much as minutes of a small budget: it is told, and no burst waits for it. */
+static void begin_account(void)
+{
+	stepper.cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* A service's has its events from the daemon; a recording's opens those of threads to come. */
+static int give_up_rights(const struct pp_step_config *config)
+{
+	return config->only_pid ? 0 : pp_privilege_drop(PP_PRIVILEGE(CAP_SYS_ADMIN), NULL);
+}
+
+static int open_events(int fd, const struct pp_step_config *config)
+{
+	int *events = calloc(config->event_cnt + 1, sizeof(*events));
+	int code = events ? receive_events(fd, config->event_cnt, events) : -ENOMEM;
+
+	if (!code)
+		code = open_sampler(config, events);
+	/* the sampler has its own */
+	for (uint32_t i = 0; events && i < config->event_cnt; i++)
+		if (events[i] > 0)
+			close(events[i]);
+	free(events);
+	return code;
+}
+
 static int start(int fd)
 {
 	struct pp_step_config config = {0};
 	int page_fd = -1;
 	int code = receive_first(fd, &config, &page_fd);
 
+	if (!code)
+		code = give_up_rights(&config);
 	if (code)
 		return code;
 	stepper.holder.pin.hold = map_hold(page_fd);
+	stepper.stats.breaks = find_breaks(&config);
 	pp_step_budget_init(&stepper.budget, config.overhead_ppm, cpus_online(), pp_step_now());
 	apply(&config);
-	return open_sampler(&config);
+	return open_events(fd, &config);
 }
 
 int pp_step_main(int fd)
@@ -383,6 +518,7 @@ int pp_step_main(int fd)
 		send_stats();
 		return EXIT_FAILURE;
 	}
+	begin_account();
 	run();
 	wind_down();
 	stepper.sampler->ops->free(stepper.sampler);

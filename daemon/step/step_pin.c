@@ -5,9 +5,10 @@
  * woken by an interrupt, which under virtualisation costs more than all the rest. The scheduler
  * always prefers the idle CPU, so only affinity helps. docs/stepping.md has figures and risks.
  *
- * Rules: only a thread that may run on every CPU is tied; it is tied and untied while stopped, so
- * that it can neither fork nor clone in between and hand the narrow mask down; untied with a mask
- * of ones, which says "wherever the cpuset allows"; whoever else sets a mask meanwhile wins.
+ * Rules: the stepper moves to its target's CPU. Only a thread that may run on every CPU is tied to
+ * it; a narrower mask stays as it is. A thread is tied and untied while stopped, so that it can
+ * neither fork nor clone in between and hand the narrow mask down; untied with a mask of ones,
+ * which says "wherever the cpuset allows"; whoever else sets a mask meanwhile wins.
  *
  * On a busy machine the pair would also wait for its turn behind every other runnable thread, once
  * a step, a thousand times longer than the step. So the tied thread gets the highest nice value
@@ -75,14 +76,33 @@ static bool is_only(const struct cpu_mask *mask, int cpu)
 	return count(mask) == 1 && mask->words[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1;
 }
 
-static void publish(struct pp_step_hold *hold, const struct pp_step_target *target)
+static void name(struct pp_step_hold *hold, const struct pp_step_target *target)
 {
 	hold->pid = target->pid;
 	hold->tid = target->tid;
+	hold->start_time = target->start_time;
+}
+
+static void publish(struct pp_step_hold *hold, const struct pp_step_target *target)
+{
+	name(hold, target);
 	hold->cpu = target->cpu;
 	hold->nice = target->nice;
-	hold->start_time = target->start_time;
 	__atomic_store_n(&hold->pinned, 1, __ATOMIC_RELEASE);
+}
+
+void pp_step_publish_armed(struct pp_step_pin *pin, const struct pp_step_target *target)
+{
+	if (!pin->hold)
+		return;
+	name(pin->hold, target);
+	__atomic_store_n(&pin->hold->armed, 1, __ATOMIC_RELEASE);
+}
+
+void pp_step_publish_disarmed(struct pp_step_pin *pin)
+{
+	if (pin->hold)
+		__atomic_store_n(&pin->hold->armed, 0, __ATOMIC_RELEASE);
 }
 
 static bool set_nice(pid_t tid, int nice)
@@ -105,11 +125,8 @@ static void restore_nice(pid_t tid, int nice)
 		set_nice(tid, nice);
 }
 
-static void tie(struct pp_step_target *target, const struct pp_step_stat *stat)
+static void boost(struct pp_step_target *target, const struct pp_step_stat *stat)
 {
-	target->pinned = !set_one(target->tid, stat->cpu);
-	if (!target->pinned)
-		return;
 	if (stat->policy == SCHED_OTHER || stat->policy == SCHED_BATCH)
 		target->boosted = stat->nice != NICE_BEST && set_nice(target->tid, NICE_BEST);
 }
@@ -118,23 +135,20 @@ void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target)
 {
 	struct pp_step_stat stat;
 	struct cpu_mask mask;
+	bool ties;
 
-	if (!pin->enabled || pin->cpu_cnt < 2)
-		return;
-	if (get_mask(target->tid, &mask) || count(&mask) != pin->cpu_cnt)
-		return;
-	if (pp_step_read_stat(target->pid, target->tid, &stat) || stat.cpu < 0 ||
+	if (!pin->enabled || get_mask(target->tid, &mask) ||
+	    pp_step_read_stat(target->pid, target->tid, &stat) || stat.cpu < 0 ||
 	    stat.cpu >= CPU_MAX)
 		return;
-	target->cpu = stat.cpu;
+	ties = pin->cpu_cnt > 1 && count(&mask) == pin->cpu_cnt;
 	target->nice = stat.nice;
-	target->self_pinned = !set_one(0, stat.cpu);
-	if (!target->self_pinned)
-		return;
+	target->self_pinned = pin->cpu_cnt > 1 && !set_one(0, stat.cpu);
+	target->cpu = ties && target->self_pinned ? stat.cpu : -1;
 	publish(pin->hold, target);
-	tie(target, &stat);
-	if (!target->pinned)
-		pp_step_unpin(pin, target);
+	if (target->cpu >= 0)
+		target->pinned = !set_one(target->tid, stat.cpu);
+	boost(target, &stat);
 }
 
 void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target)
@@ -143,10 +157,10 @@ void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target)
 		restore_nice(target->tid, target->nice);
 	if (target->pinned)
 		restore_mask(target->tid, target->cpu);
-	if (target->self_pinned) {
+	if (pin->enabled)
 		__atomic_store_n(&pin->hold->pinned, 0, __ATOMIC_RELEASE);
+	if (target->self_pinned)
 		set_all(0);
-	}
 	target->pinned = target->boosted = target->self_pinned = false;
 }
 
@@ -154,12 +168,19 @@ void pp_step_unpin_orphan(const struct pp_step_hold *hold)
 {
 	struct pp_step_stat stat;
 
-	if (!__atomic_load_n(&hold->pinned, __ATOMIC_ACQUIRE) || hold->cpu < 0 ||
-	    hold->cpu >= CPU_MAX)
+	bool pinned = __atomic_load_n(&hold->pinned, __ATOMIC_ACQUIRE);
+	bool armed = __atomic_load_n(&hold->armed, __ATOMIC_ACQUIRE);
+
+	if (!pinned && !armed)
 		return;
 	/* The process' start time, so that a reused number is left alone. */
 	if (pp_step_read_stat(hold->pid, hold->pid, &stat) || stat.start_time != hold->start_time)
 		return;
+	if (armed)
+		pp_step_break_clear_orphan(hold->tid);
+	if (!pinned)
+		return;
 	restore_nice(hold->tid, hold->nice);
-	restore_mask(hold->tid, hold->cpu);
+	if (hold->cpu >= 0 && hold->cpu < CPU_MAX)
+		restore_mask(hold->tid, hold->cpu);
 }

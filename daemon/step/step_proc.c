@@ -14,17 +14,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-/* Reads the head of a file into text, which is terminated. Bytes read or -errno. */
-static ssize_t read_head(const char *path, char *text, size_t size)
+#include "pathprof/foreign.h"
+
+/* Reads the head of a file into text, which is terminated, and closes it. Bytes read or -errno. */
+static ssize_t read_head(int fd, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	ssize_t len_bytes;
 	int code = 0;
 
-	if (fd < 0)
-		return -errno;
 	len_bytes = read(fd, text, size - 1);
 	if (len_bytes < 0)
 		code = -errno;
@@ -38,12 +38,14 @@ static ssize_t read_head(const char *path, char *text, size_t size)
 static ssize_t read_task_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
 	char path[64];
+	int fd;
 
 	if (tid)
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	else
 		snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return read_head(path, text, size);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : read_head(fd, text, size);
 }
 
 /* The numbers behind the state letter: field[0] is field 4 of proc(5). */
@@ -134,6 +136,28 @@ int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
 	return 0;
 }
 
+static ssize_t read_program(const char *path, char *text, size_t size)
+{
+	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
+
+	return fd < 0 ? fd : read_head(fd, text, size);
+}
+
+/*
+ * By what the kernel told the process at its start: the size of a program header. It is in memory;
+ * a file might lie with a server that does not answer.
+ */
+static bool has_64bit_headers(pid_t pid)
+{
+	uint64_t pairs[2 * 32] = {0};
+	ssize_t len_bytes = read_task_file(pid, pid, "auxv", (char *)pairs, sizeof(pairs));
+
+	for (ssize_t i = 0; (i + 2) * (ssize_t)sizeof(*pairs) <= len_bytes; i += 2)
+		if (pairs[i] == AT_PHENT)
+			return pairs[i + 1] == sizeof(Elf64_Phdr);
+	return false;
+}
+
 /*
  * Only "yes" is remembered: should the process execute a 32-bit program later, its code segment
  * gives that away at the stop, whereas a stale "no" would never be found out.
@@ -153,8 +177,12 @@ int pp_step_is_64bit(pid_t pid, uint64_t start_time)
 
 	if (known->pid == pid && known->start_time == start_time)
 		return 1;
+	if (has_64bit_headers(pid)) {
+		*known = (struct known_64bit){pid, start_time};
+		return 1;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	len_bytes = read_head(path, header, sizeof(header));
+	len_bytes = read_program(path, header, sizeof(header));
 	if (len_bytes < 0)
 		return (int)len_bytes;
 	if (len_bytes < EI_NIDENT + 4 || memcmp(header, ELFMAG, SELFMAG) != 0 ||

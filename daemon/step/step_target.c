@@ -15,6 +15,8 @@
 #include "step_engine.h"
 
 #include <errno.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -26,7 +28,7 @@
 #define EFLAGS_TF  0x100
 /* How long a runnable thread may take to reach its stop; it may have to wait for a CPU. */
 #define STOP_TIMEOUT_NS (20 * PP_NSEC_PER_MSEC)
-#define TICK_US         5000
+#define TICK_US         2000
 
 /* The kernel's own codes for "start this call again"; user space never sees them. */
 #define KERNEL_ERESTARTSYS           512
@@ -48,7 +50,27 @@ static void tick(bool on)
 	setitimer(ITIMER_REAL, &interval, NULL);
 }
 
-static enum pp_step_stop classify(pid_t tid, int status, int *ret_signal)
+/*
+ * A uprobe that is set on the very instruction being stepped runs it elsewhere, finds the trap
+ * flag, and sends a plain SIGTRAP in place of the step's trap. A program cannot send itself one
+ * there: a system call is never stepped.
+ */
+static bool is_uprobe_step(const struct pp_step_target *target, const siginfo_t *info)
+{
+	return target->single && info->si_code == SI_USER && info->si_pid == target->pid;
+}
+
+/*
+ * Where debug register 6 does not say what trapped, the kernel takes the trap for that of `int1`.
+ * A hypervisor may lose the register now and then, when a step ends in a page fault. A stepped
+ * thread never executes `int1` itself: look-ahead ends the burst in front of it.
+ */
+static bool is_unnamed_trap(const struct pp_step_target *target, const siginfo_t *info)
+{
+	return target->stepped && info->si_code == TRAP_BRKPT;
+}
+
+static enum pp_step_stop classify(const struct pp_step_target *target, int status, int *ret_signal)
 {
 	int signal = WSTOPSIG(status);
 	siginfo_t info;
@@ -58,9 +80,10 @@ static enum pp_step_stop classify(pid_t tid, int status, int *ret_signal)
 	if (status >> 16 == PTRACE_EVENT_STOP)
 		return signal == SIGTRAP ? PP_STEP_STOP_OURS : PP_STEP_STOP_GROUP;
 	if (signal == SIGTRAP) {
-		if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info))
+		if (ptrace(PTRACE_GETSIGINFO, target->tid, NULL, &info))
 			return PP_STEP_STOP_DYING;
-		if (info.si_code == TRAP_TRACE)
+		if (info.si_code == TRAP_TRACE || pp_step_break_is_ours(&info) ||
+		    is_uprobe_step(target, &info) || is_unnamed_trap(target, &info))
 			return PP_STEP_STOP_STEP;
 	}
 	*ret_signal = signal;
@@ -75,7 +98,7 @@ enum pp_step_stop pp_step_wait(const struct pp_step_target *target, uint64_t dea
 		pid_t pid = waitpid(target->tid, &status, __WALL | (deadline_ns ? 0 : WNOHANG));
 
 		if (pid == target->tid)
-			return classify(pid, status, ret_signal);
+			return classify(target, status, ret_signal);
 		if (pid < 0 && errno == ECHILD)
 			return PP_STEP_STOP_GONE;
 		if (pid == 0 || pp_step_now() >= deadline_ns)
@@ -95,7 +118,8 @@ static enum pathprof_drop check_status(const struct pp_step_status *status)
 		return PATHPROF_DROP_STOPPED;
 	if (status->state != 'R')
 		return PATHPROF_DROP_GONE;
-	if (status->seccomp)
+	/* A filter never sees a burst, which enters no system call. */
+	if (status->seccomp == SECCOMP_MODE_STRICT)
 		return PATHPROF_DROP_SECCOMP;
 	/* A forced SIGTRAP would reset the disposition, an unblocked one would be delivered. */
 	if ((status->ignored | status->pending) & trap)
@@ -103,13 +127,42 @@ static enum pathprof_drop check_status(const struct pp_step_status *status)
 	return PP_STEP_HELD;
 }
 
-static enum pathprof_drop check(struct pp_step_target *target)
+static bool is_realtime(pid_t tid)
+{
+	int policy = sched_getscheduler(tid);
+
+	policy = policy < 0 ? SCHED_OTHER : policy & ~SCHED_RESET_ON_FORK;
+	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
+}
+
+static bool is_isolated(const struct pp_step_spare *spare, const struct pp_step_target *target)
+{
+	struct pp_step_stat stat;
+
+	return spare->any_isolated && !pp_step_read_stat(target->pid, target->tid, &stat) &&
+	       stat.cpu >= 0 && stat.cpu < PP_ISOLATED_CPU_MAX && spare->is_isolated[stat.cpu];
+}
+
+/* Some milliseconds are much to a thread that was promised a CPU. */
+static enum pathprof_drop check_promises(const struct pp_step_spare *spare,
+					 const struct pp_step_target *target)
+{
+	if (!spare->enabled)
+		return PP_STEP_HELD;
+	if (is_realtime(target->tid))
+		return PATHPROF_DROP_REALTIME;
+	return is_isolated(spare, target) ? PATHPROF_DROP_ISOLATED : PP_STEP_HELD;
+}
+
+static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_step_target *target)
 {
 	struct pp_step_stat leader;
 	struct pp_step_status status;
-	enum pathprof_drop drop;
+	enum pathprof_drop drop = check_promises(&holder->spare, target);
 	int is_64bit;
 
+	if (drop != PP_STEP_HELD)
+		return drop;
 	if (pp_step_read_stat(target->pid, target->pid, &leader) ||
 	    pp_step_read_status(target->pid, target->tid, &status))
 		return PATHPROF_DROP_GONE;
@@ -158,6 +211,21 @@ static bool restart_pending(const struct user_regs_struct *regs)
 }
 
 /*
+ * A call with time left goes on by another one, restart_syscall, which a filter may kill for: so
+ * under a filter it is begun again itself.
+ */
+static bool needs_other_restart(const struct pp_step_target *target,
+				const struct user_regs_struct *regs)
+{
+	struct pp_step_status status;
+
+	return (long)regs->rax == -KERNEL_ERESTART_RESTARTBLOCK &&
+	       regs->orig_rax != SYS_restart_syscall &&
+	       !pp_step_read_status(target->pid, target->tid, &status) &&
+	       status.seccomp == SECCOMP_MODE_FILTER;
+}
+
+/*
  * Some calls (epoll_wait, sigtimedwait, semop, ...) return EINTR whenever the thread is woken for
  * a signal, and our interrupt looks like one. Turned into the kernel's own code, the kernel decides
  * once target goes on: it hands EINTR to a handler if there is one to run, else starts the call
@@ -167,11 +235,13 @@ static bool restart_pending(const struct user_regs_struct *regs)
 static void restart_call(struct pp_step_holder *holder, const struct pp_step_target *target)
 {
 	struct user_regs_struct regs;
+	bool broken_off;
 
-	if (ptrace(PTRACE_GETREGS, target->tid, NULL, &regs))
+	if (ptrace(PTRACE_GETREGS, target->tid, NULL, &regs) || !in_call(&regs) ||
+	    regs.cs != USER_CS_64)
 		return;
-	if (!in_call(&regs) || (long)regs.rax != -EINTR || regs.cs != USER_CS_64 ||
-	    regs.orig_rax == SYS_close)
+	broken_off = (long)regs.rax == -EINTR && regs.orig_rax != SYS_close;
+	if (!broken_off && !needs_other_restart(target, &regs))
 		return;
 	regs.rax = (unsigned long long)-KERNEL_ERESTARTNOHAND;
 	if (!ptrace(PTRACE_SETREGS, target->tid, NULL, &regs))
@@ -230,6 +300,8 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 	if (ptrace(PTRACE_GETREGS, target->tid, NULL, &target->regs))
 		return PATHPROF_DROP_GONE;
 	drop = check_registers(&target->regs);
+	if (drop == PP_STEP_HELD && in_call(&target->regs))
+		drop = PATHPROF_DROP_KERNEL;
 	if (drop != PP_STEP_HELD)
 		return drop;
 	/* The last trap of a program that has just stopped stepping itself: ours would swallow it.
@@ -244,7 +316,7 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 
 enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_target *target)
 {
-	enum pathprof_drop drop = check(target);
+	enum pathprof_drop drop = check(holder, target);
 	enum pp_step_stop stop;
 	int signal = 0;
 
@@ -327,9 +399,21 @@ static bool goes_on_by_exec(struct pp_step_target *target)
 	return true;
 }
 
+static void disarm(struct pp_step_holder *holder, struct pp_step_target *target)
+{
+	if (!target->breaks.cnt)
+		return;
+	pp_step_break_close(&target->breaks);
+	if (target->breaks.kind == PP_STEP_BREAK_PTRACE)
+		pp_step_publish_disarmed(&holder->pin);
+}
+
 void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *target,
 		     enum pp_step_stop stop, int signal)
 {
+	/* Debug registers can be written while it is stopped only, perf's breakpoints always go. */
+	if (is_stopped(stop) || target->breaks.kind == PP_STEP_BREAK_PERF)
+		disarm(holder, target);
 	if (target->stepped) {
 		tick(true);
 		stop = swallow_trap(target, stop, &signal);
@@ -362,11 +446,29 @@ void pp_step_poll_limbo(struct pp_step_holder *holder)
 	}
 }
 
-uint32_t pp_step_limbo_stepped(const struct pp_step_limbo *limbo)
+/*
+ * Whether our end would leave target as it was. The kernel then lets it go, but takes nothing back:
+ * neither the trap flag of a step, nor debug registers, nor what was opened in its signal mask. So
+ * one that has any of these is waited for. One that only ran to breakpoints of perf, which are
+ * closed by now, may be left in its sleep: awake it would have stopped for us by now, and a trap of
+ * ours that it had not taken yet would kill it.
+ */
+static bool may_be_left(const struct pp_step_target *target)
 {
-	uint32_t cnt = 0;
+	struct pp_step_status status;
 
+	if (target->single || target->mask_changed || target->breaks.cnt)
+		return false;
+	if (pp_step_read_status(target->pid, target->tid, &status))
+		return true;
+	return (status.state == 'D' || status.state == 'S') &&
+	       !(status.pending & SIGNAL_BIT(SIGTRAP));
+}
+
+bool pp_step_may_leave(const struct pp_step_limbo *limbo)
+{
 	for (uint32_t i = 0; i < limbo->cnt; i++)
-		cnt += limbo->targets[i].stepped;
-	return cnt;
+		if (!may_be_left(&limbo->targets[i]))
+			return false;
+	return true;
 }

@@ -3,7 +3,7 @@
 #include "metrics_service.h"
 
 #include "../service_state.h"
-#include "metrics.h"
+#include "metrics_text.h"
 
 static void show(FILE *to, const char *name, const char *type, const char *help, double value)
 {
@@ -32,6 +32,8 @@ static void show_work(const struct pp_service *service, const struct pp_mark *no
 	show(to, "pathprof_bursts_total", "counter", "Branch windows taken.", (double)now->bursts);
 	show(to, "pathprof_branches_total", "counter", "Branches seen.", (double)now->branches);
 	show(to, "pathprof_paths_total", "counter", "Paths seen whole.", (double)now->paths);
+	show(to, "pathprof_clock_samples_total", "counter",
+	     "Samples of the clock that runs beside the source.", (double)now->clock_samples);
 	show(to, "pathprof_overhead_seconds_total", "counter",
 	     "CPU time the source took, and time targets were held.", (double)now->spent_ns / 1e9);
 	show(to, "pathprof_overhead_ratio", "gauge",
@@ -78,6 +80,17 @@ static void show_tracker(const struct pp_service *service, FILE *to)
 	     (double)stats.processes);
 	show(to, "pathprof_tracker_lost_total", "counter",
 	     "Records of mappings and processes that the kernel had to drop.", (double)stats.lost);
+	show(to, "pathprof_tracker_cpu_seconds_total", "counter",
+	     "CPU time spent on knowing what is mapped where.", (double)stats.cpu_ns / 1e9);
+	pp_metrics_head(
+		to, "pathprof_tracker_drops_total", "counter",
+		"What the tracker was told or could have read and did not keep, by reason.");
+	for (int i = 0; i < PP_TRACK_DROP_CNT; i++) {
+		const char *labels[] = {"reason", pp_track_drop_name((enum pp_track_drop)i), NULL};
+
+		pp_metrics_sample(to, "pathprof_tracker_drops_total", labels,
+				  (double)stats.drops[i]);
+	}
 }
 
 void pp_metrics_service(struct pp_service *service, FILE *to)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Prometheus' text format 0.0.4, a line at a time: see metrics.h. */
-#include "metrics.h"
+/* Prometheus' text format 0.0.4, a line at a time: see metrics_text.h. */
+#include "metrics_text.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -124,7 +124,7 @@ static void journal_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 	*ret_stats = ((struct journal *)tell)->stats;
 }
 
-static void journal_free(struct pp_tell *tell, uint32_t wait_ms)
+static void journal_free(struct pp_tell *tell)
 {
 	struct journal *journal = (struct journal *)tell;
 

@@ -49,7 +49,7 @@ static void read_boot_id(struct pp_track *track)
 	track->boot_id[strcspn(track->boot_id, "\n")] = 0;
 }
 
-/* That perf is refused is no failure: /proc alone then has to do. */
+/* That perf is refused is no failure: /proc alone then has to do, and stats say why. */
 static int open_perf(struct pp_track *track, struct pathprof_error *error)
 {
 	int r;
@@ -59,7 +59,15 @@ static int open_perf(struct pp_track *track, struct pathprof_error *error)
 	r = pp_perf_open(&track->perf, track->config.only_pid, NULL, error);
 	if (r == -ENOMEM || r == -ESRCH)
 		return r;
+	track->perf_code = r;
 	return r ? 0 : watch(track, pp_perf_fd(track->perf));
+}
+
+static unsigned int cpu_cnt(void)
+{
+	long cnt = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cnt > 0 ? (unsigned int)cnt : 1;
 }
 
 static int init(struct pp_track *track, struct pathprof_error *error)
@@ -80,9 +88,16 @@ static int init(struct pp_track *track, struct pathprof_error *error)
 		return pathprof_fail(error, -ESRCH, "process %d: no such process",
 				     track->config.only_pid);
 	r = open_perf(track, error);
-	if (r)
-		return r;
-	return track->perf ? pp_track_scan_all(track) : 0;
+	return r || track->config.begin_later ? r : pp_track_begin(track);
+}
+
+int pp_track_begin(struct pp_track *track)
+{
+	int r = track->perf ? pp_track_scan_all(track) : 0;
+
+	/* what the beginning took is not held against what comes */
+	pp_pace_init(&track->pace, cpu_cnt(), pp_track_now_ns());
+	return r;
 }
 
 int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *config,
@@ -98,6 +113,7 @@ int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *conf
 	track->epoll_fd = -EBADF;
 	track->timer_fd = -EBADF;
 	track->query = true;
+	pp_pace_init(&track->pace, cpu_cnt(), pp_track_now_ns());
 	track->tick_ns = 1000000000ull / (uint64_t)(tick_rate > 0 ? tick_rate : 100);
 	r = init(track, error);
 	if (r) {
@@ -165,26 +181,49 @@ static void expire(struct pp_track *track, uint64_t now_ns)
 		pp_images_remove(&track->images, image);
 }
 
+/* A CPU that came online may be refused: what starts there is found by /proc alone. */
+static void follow_cpus(struct pp_track *track, uint64_t now_ns)
+{
+	int r = pp_perf_update_cpus(track->perf, NULL);
+
+	if (r > 0) {
+		track->lost_ns = now_ns;
+		track->is_behind = true;
+	} else if (r == -EACCES || r == -EPERM) {
+		track->perf_code = r;
+	}
+}
+
 static void sweep(struct pp_track *track, uint64_t now_ns)
 {
 	if (now_ns < track->sweep_ns)
 		return;
 	track->sweep_ns = now_ns + PP_SWEEP_INTERVAL_NS;
-	if (track->perf && pp_perf_update_cpus(track->perf, NULL) > 0)
-		track->is_behind = true;
+	pp_pace_start(&track->pace);
+	if (track->perf)
+		follow_cpus(track, now_ns);
 	if (!track->perf || track->config.only_pid)
 		pp_track_end_gone(track, now_ns);
 	expire(track, now_ns);
+	pp_track_bound_spaces(track, now_ns);
 	pp_files_sweep(&track->files);
+	pp_pace_stop(&track->pace);
 }
 
+/*
+ * After events were lost. Who is asked about is read anew then (catch_up); here only those are
+ * found that nobody can ask about, because the tree they belong to does not know them.
+ */
 static void resync(struct pp_track *track, uint64_t now_ns)
 {
 	if (!track->is_behind || now_ns < track->resync_ns)
 		return;
 	track->is_behind = false;
 	track->resync_ns = now_ns + PP_SWEEP_INTERVAL_NS;
-	(void)pp_track_scan_all(track);
+	if (track->config.only_pid)
+		(void)pp_track_scan_all(track);
+	else
+		pp_track_end_gone(track, now_ns);
 }
 
 /* Wakes the event loop for what no descriptor announces; an idle system is left in peace. */
@@ -198,6 +237,11 @@ static void arm_timer(struct pp_track *track)
 		due_ns = track->resync_ns;
 	if (due_ns && due_ns < track->sweep_ns)
 		due_ns = track->sweep_ns;
+	if (track->paused_ns && (!due_ns || track->paused_ns < due_ns))
+		due_ns = track->paused_ns;
+	/* what is left of this dispatch: at once */
+	else if (!track->paused_ns && track->perf && pp_perf_is_ready(track->perf))
+		due_ns = 1;
 	if (due_ns == track->armed_ns)
 		return;
 	track->armed_ns = due_ns;
@@ -206,14 +250,69 @@ static void arm_timer(struct pp_track *track)
 	timerfd_settime(track->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
 }
 
+/* The rings are left to fill up: what the kernel drops then costs nobody anything. */
+static void pause_events(struct pp_track *track, uint64_t now_ns)
+{
+	track->paused_ns = pp_pace_due(&track->pace, 2 * (int64_t)PP_PACE_SLICE_NS);
+	track->drops[PP_TRACK_DROP_CPU_TIME] += pp_perf_discard(track->perf);
+	track->lost_ns = now_ns;
+	track->is_behind = true;
+	epoll_ctl(track->epoll_fd, EPOLL_CTL_DEL, pp_perf_fd(track->perf), NULL);
+}
+
+/* The rings hold only the oldest events of the pause, which tell nothing without the later ones. */
+static int resume_events(struct pp_track *track, uint64_t now_ns)
+{
+	int r = watch(track, pp_perf_fd(track->perf));
+
+	if (r)
+		return r;
+	track->paused_ns = 0;
+	track->drops[PP_TRACK_DROP_CPU_TIME] += pp_perf_discard(track->perf);
+	track->lost_ns = now_ns;
+	return 0;
+}
+
+/* A slice of the events that are there. */
+static void apply_some(struct pp_track *track)
+{
+	uint64_t spent_ns = 0;
+
+	/* an idle system is not worth two looks at the clock */
+	if (!pp_perf_is_ready(track->perf) && !pp_perf_has_records(track->perf)) {
+		(void)pp_perf_drain(track->perf);
+		return;
+	}
+	pp_pace_start(&track->pace);
+	if (!pp_perf_is_ready(track->perf))
+		(void)pp_perf_drain(track->perf);
+	do {
+		pp_perf_apply(track->perf, 16, pp_track_apply, track);
+		if (!pp_perf_is_ready(track->perf))
+			break;
+		spent_ns = pp_pace_since_start(&track->pace);
+	} while (spent_ns < PP_PACE_SLICE_NS);
+	pp_pace_stop(&track->pace);
+}
+
+static void read_events(struct pp_track *track)
+{
+	uint64_t now_ns = pp_track_now_ns();
+
+	if (track->paused_ns && (now_ns < track->paused_ns || resume_events(track, now_ns)))
+		return;
+	if (pp_pace_left(&track->pace, now_ns) > 0)
+		apply_some(track);
+	if (track->pace.left_ns <= 0)
+		pause_events(track, now_ns);
+}
+
 int pp_track_dispatch(struct pp_track *track)
 {
 	uint64_t now_ns, expired_cnt;
 
-	if (track->perf) {
-		(void)pp_perf_drain(track->perf);
-		pp_perf_apply(track->perf, pp_track_apply, track);
-	}
+	if (track->perf)
+		read_events(track);
 	now_ns = pp_track_now_ns();
 	sweep(track, now_ns);
 	resync(track, now_ns);
@@ -226,22 +325,52 @@ int pp_track_dispatch(struct pp_track *track)
 
 /* ---------------------------------------------------------------- look-ups */
 
-/* Without perf: whether pid is still what it was known as, else it is read anew. */
-static void verify(struct pp_track *track, struct pp_image *image, uint64_t now_ns)
+/* A known address space may be wrong in parts, so it is read again at intervals. */
+static bool wants_rescan(const struct pp_track *track, const struct pp_image *image,
+			 uint64_t now_ns)
+{
+	if (now_ns <= image->scanned_ns + PP_RESCAN_INTERVAL_NS || now_ns < image->rescan_ns)
+		return false;
+	return !track->perf || pp_track_is_stale(track, image);
+}
+
+/* What took long to read was another program: this one gets a try of its own, and only one. */
+static void forgo_rest(struct pp_image *image, const struct pp_stat *stat)
+{
+	if (!image->signature || !stat->signature || image->tried == stat->signature)
+		return;
+	image->tried = stat->signature;
+	image->rescan_ns = 0;
+}
+
+/*
+ * Where events do not tell, or not yet: whether pid still runs what it is known to run. It is read
+ * anew when it does not, and now and then when it does; false: that could not be done.
+ */
+static bool verify(struct pp_track *track, struct pp_image *image, uint64_t now_ns)
 {
 	struct pp_stat stat;
 
-	if (now_ns < image->verified_ns + PP_VERIFY_INTERVAL_NS)
-		return;
+	if (image->end_ns || now_ns < image->verified_ns + PP_VERIFY_INTERVAL_NS)
+		return true;
 	if (pp_proc_stat(image->pid, &stat)) {
 		pp_images_end(&track->images, image, now_ns);
-		return;
+		return true;
 	}
-	if (!pp_track_is_same(track, image, &stat) || stat.signature != image->signature ||
-	    now_ns > image->scanned_ns + PP_RESCAN_INTERVAL_NS)
+	if (!pp_track_is_same(track, image, &stat) || stat.signature != image->signature) {
+		forgo_rest(image, &stat);
+		return pp_track_scan(track, image->pid) == 0;
+	}
+	image->verified_ns = now_ns;
+	if (wants_rescan(track, image, now_ns))
 		(void)pp_track_scan(track, image->pid);
-	else
-		image->verified_ns = now_ns;
+	return true;
+}
+
+/* Every event that there was has been applied. */
+static bool is_up_to_date(const struct pp_track *track, const struct pp_image *image)
+{
+	return track->perf && !pp_track_is_stale(track, image) && !pp_perf_is_ready(track->perf);
 }
 
 static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t time_ns)
@@ -250,9 +379,12 @@ static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t tim
 
 	if (!newest)
 		(void)pp_track_scan(track, pid);
-	else if (!track->perf)
-		verify(track, newest, pp_track_now_ns());
-	return pp_images_at(&track->images, pid, time_ns);
+	else if (!is_up_to_date(track, newest) && !verify(track, newest, pp_track_now_ns()))
+		return NULL;
+	newest = pp_images_at(&track->images, pid, time_ns);
+	if (newest)
+		newest->asked_ns = track->sweep_ns; /* to the second will do */
+	return newest;
 }
 
 bool pp_track_in_view(struct pp_track *track, pid_t pid)
@@ -312,16 +444,26 @@ static int locate(struct pp_track *track, struct pp_image *image, const struct p
 	const struct pp_image_detail *detail;
 
 	if (piece->file) {
-		*ret_location = (struct pp_location){piece->file->id,
-						     piece->offset + (address - piece->start),
-						     piece->file->name, piece->start, piece->end};
+		*ret_location = (struct pp_location){
+			.id = piece->file->id,
+			.offset = piece->offset + (address - piece->start),
+			.from = piece->file->from,
+			.name = piece->file->name,
+			.start = piece->start,
+			.end = piece->end,
+		};
 		return 0;
 	}
 	detail = pp_track_detail(track, image);
 	if (!detail)
 		return -ENOMEM;
-	*ret_location = (struct pp_location){detail->jit_id, address, detail->jit_name,
-					     piece->start, piece->end};
+	*ret_location = (struct pp_location){
+		.id = detail->jit_id,
+		.offset = address,
+		.name = detail->jit_name,
+		.start = piece->start,
+		.end = piece->end,
+	};
 	return 0;
 }
 
@@ -361,7 +503,7 @@ static int refresh_jit(struct pp_track *track, struct pp_image *image,
 	uint64_t now_ns = pp_track_now_ns();
 
 	if (!detail->jit) {
-		int r = pp_jit_new(&detail->jit);
+		int r = pp_jit_new(&detail->jit, &track->jit_budget);
 
 		if (r)
 			return r;
@@ -398,6 +540,18 @@ int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, cha
 	return 0;
 }
 
+const char *pp_track_drop_name(enum pp_track_drop drop)
+{
+	static const char *const names[PP_TRACK_DROP_CNT] = {
+		[PP_TRACK_DROP_CPU_TIME] = "cpu-time", [PP_TRACK_DROP_MAP_RATE] = "map-rate",
+		[PP_TRACK_DROP_SCAN] = "scan",         [PP_TRACK_DROP_PROCESSES] = "processes",
+		[PP_TRACK_DROP_MAPPINGS] = "mappings", [PP_TRACK_DROP_FORGOTTEN] = "forgotten",
+		[PP_TRACK_DROP_MEMORY] = "memory",
+	};
+
+	return (unsigned int)drop < PP_TRACK_DROP_CNT ? names[drop] : "unknown";
+}
+
 void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_stats)
 {
 	const struct pp_image *image = NULL;
@@ -406,9 +560,17 @@ void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_sta
 		.events = track->events,
 		.lost = track->lost,
 		.repairs = track->repairs,
-		.dropped = track->dropped,
+		.cpu_ns = track->pace.spent_ns,
+		.space_bytes = track->space_bytes,
+		.name_bytes = track->files.bytes,
+		.jit_bytes = track->jit_budget.bytes,
+		.jit_postponed = track->jit_budget.postponed,
+		.jit_refused = track->jit_budget.refused,
 		.perf = track->perf != NULL,
+		.perf_code = track->perf_code,
 	};
+
+	memcpy(stats.drops, track->drops, sizeof(stats.drops));
 
 	while ((image = pp_images_next(&track->images, image)))
 		if (!image->end_ns)

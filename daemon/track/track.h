@@ -4,8 +4,11 @@
  * build-id, COMM, FORK, EXIT), opened before the running processes are scanned, so nothing falls
  * between; where perf_event_open is refused, by /proc alone.
  *
- * Workload: thousands of processes, hundreds of mappings each, a few thousand look-ups a second.
- * Memory is bounded; what ended is forgotten after a grace time, so late bursts still resolve.
+ * Workload: thousands of processes, hundreds of mappings each, a few thousand look-ups a second;
+ * and neighbours that map, fork and exec as fast as they can. Memory is bounded, and so is CPU time
+ * (track_pace.h): what there is none for is dropped and counted, and a process that somebody asks
+ * about is then read from /proc. What ended is forgotten after a grace time, so late bursts still
+ * resolve.
  * Not thread-safe: the event loop owns it. Pointers handed out are valid until the next dispatch.
  */
 #ifndef PP_TRACK_H
@@ -17,12 +20,15 @@
 
 #include "pathprof/build_id.h"
 #include "pathprof/error.h"
+#include "pathprof/profile.h"
 
 struct pp_track;
 
 struct pp_track_config {
 	pid_t only_pid; /* 0: the whole system; else this process and its descendants */
 	bool no_perf;   /* as if perf_event_open were refused (tests) */
+	/* nobody is looked at before pp_track_begin: the caller still has rights to give up */
+	bool begin_later;
 };
 
 struct pp_track_process {
@@ -34,32 +40,60 @@ struct pp_track_process {
 	char container[128]; /* from its cgroup; "" for none */
 	char exe[256];       /* path of its executable as first mapped, "" unknown */
 	struct pathprof_build_id exe_id;
+	struct pathprof_file exe_from;
 	int is_64bit; /* 1 yes, 0 no, -1 unknown */
 };
 
 /* Where an address lies: the key of everything stored. */
 struct pp_location {
 	struct pathprof_build_id id;
-	uint64_t offset;     /* file offset; for JIT code the address itself */
-	const char *name;    /* mapped path, container-relative: for people, never a key */
-	uint64_t start, end; /* addresses [start, end) that lie in one piece with it */
+	uint64_t offset;           /* file offset; for JIT code the address itself */
+	struct pathprof_file from; /* whose file; owner 0 where it is none */
+	const char *name;          /* mapped path, container-relative: for people, never a key */
+	uint64_t start, end;       /* addresses [start, end) that lie in one piece with it */
 };
+
+/* Why something is not known that was told, or could have been read. */
+enum pp_track_drop {
+	PP_TRACK_DROP_CPU_TIME,  /* records: there was no CPU time left for them */
+	PP_TRACK_DROP_MAP_RATE,  /* mappings of a process that makes too many a second */
+	PP_TRACK_DROP_SCAN,      /* reads of /proc: put off or given up for the time they take */
+	PP_TRACK_DROP_PROCESSES, /* processes beyond what there may be */
+	PP_TRACK_DROP_MAPPINGS,  /* mappings and names beyond what there may be */
+	PP_TRACK_DROP_FORGOTTEN, /* address spaces given up for the memory they take */
+	PP_TRACK_DROP_MEMORY,    /* no memory */
+	PP_TRACK_DROP_CNT
+};
+/* As "cpu-time"; lives for ever. */
+const char *pp_track_drop_name(enum pp_track_drop drop);
 
 struct pp_track_stats {
 	uint64_t processes, mappings; /* known now */
 	uint64_t events, lost;        /* perf records seen, lost by the kernel */
 	uint64_t repairs;             /* look-ups that needed a fresh read of /proc/PID/maps */
-	uint64_t dropped; /* mappings and processes not kept: a memory bound was reached */
-	bool perf;        /* false: /proc only */
+	uint64_t drops[PP_TRACK_DROP_CNT];
+	uint64_t cpu_ns;      /* CPU time of tracking since the start */
+	uint64_t space_bytes; /* of address spaces, as of the last second; names come beside */
+	uint64_t name_bytes;
+	uint64_t jit_bytes;     /* of memory, for names of generated code */
+	uint64_t jit_postponed; /* times that reading them had to wait: see track_jit.h */
+	uint64_t jit_refused;   /* times that there was no memory for them */
+	bool perf;              /* false: /proc only */
+	int perf_code;          /* 0, or -errno: why events were refused, at the start or later */
 };
 
 int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *config,
 		 struct pathprof_error *error);
+/* With begin_later, once: reads what runs already. */
+int pp_track_begin(struct pp_track *track);
 /* NULL-safe. */
 void pp_track_free(struct pp_track *track);
 /* An epoll descriptor: readable when dispatch has work. */
 int pp_track_fd(struct pp_track *track);
-/* Applies every event that is there, in the order of time. Call before resolving a burst. */
+/*
+ * Applies the events that are there, in the order of time, for as long as a slice of CPU time
+ * lasts; the descriptor stays readable while some are left. Call before resolving a burst.
+ */
 int pp_track_dispatch(struct pp_track *track);
 /* Whether pid is one of those this tracker was made for, as far as events have told. */
 bool pp_track_in_view(struct pp_track *track, pid_t pid);

@@ -7,7 +7,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "../cleanup.h"
+#include "pathprof/foreign.h"
 #include "track_cgroup.h"
 
 #define CONTAINER_MAX sizeof(((struct pp_track_process *)NULL)->container)
@@ -24,7 +24,7 @@ static void set_container(struct pp_track *track, struct pp_image *image, const 
 {
 	struct pp_file *container;
 
-	if (pp_files_get(&track->files, NULL, name, &container))
+	if (pp_files_get(&track->files, NULL, NULL, name, &container))
 		return;
 	pp_file_put(image->container);
 	image->container = container;
@@ -59,7 +59,7 @@ static void find_exe(struct pp_track *track, struct pp_image *image)
 			image->exe = pp_file_ref(file);
 	}
 	if (!image->exe && !pathprof_build_id_read_file(&id, link, NULL))
-		(void)pp_files_get(&track->files, &id, name, &image->exe);
+		(void)pp_files_get(&track->files, &id, NULL, name, &image->exe);
 }
 
 /* Once an image, while it can still be told. */
@@ -87,7 +87,7 @@ static int elf_is_64bit(pid_t pid)
 	_cleanup_close_ int fd = -EBADF;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
 	if (fd < 0 || read(fd, header, sizeof(header)) != (ssize_t)sizeof(header) ||
 	    memcmp(header, ELFMAG, SELFMAG) != 0)
 		return -1;
@@ -183,8 +183,10 @@ struct pp_image_detail *pp_track_detail(struct pp_track *track, struct pp_image 
 	memcpy(process->comm, image->comm, sizeof(process->comm));
 	copy_text(process->container, sizeof(process->container), image->container);
 	copy_text(process->exe, sizeof(process->exe), image->exe);
-	if (image->exe)
+	if (image->exe) {
 		process->exe_id = image->exe->id;
+		process->exe_from = image->exe->from;
+	}
 	process->is_64bit = is_64bit(image, process->is_64bit);
 	return detail;
 }

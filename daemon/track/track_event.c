@@ -15,7 +15,8 @@ int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 {
 	struct pp_piece piece = {.start = vma->start, .end = vma->end, .offset = vma->offset};
 	struct pathprof_build_id id = {0};
-	enum pp_ident_kind kind = pp_idents_of(track->idents, pid, vma, &id);
+	struct pathprof_file from;
+	enum pp_ident_kind kind = pp_idents_of(track->idents, pid, vma, &id, &from);
 	char name[4096];
 	int r;
 
@@ -26,8 +27,8 @@ int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 	if (kind == PP_IDENT_VDSO)
 		piece.offset = 0;
 	if (kind != PP_IDENT_JIT) {
-		r = pp_files_get(&track->files, &id, pp_ident_name(vma->name, name, sizeof(name)),
-				 &piece.file);
+		r = pp_files_get(&track->files, &id, &from,
+				 pp_ident_name(vma->name, name, sizeof(name)), &piece.file);
 		if (r)
 			return r;
 	}
@@ -41,9 +42,10 @@ static struct pp_image *add_image(struct pp_track *track, pid_t pid, uint64_t be
 	struct pp_image *image;
 
 	if (pp_images_add(&track->images, pid, begin_ns, space, &image)) {
-		track->dropped++;
+		track->drops[PP_TRACK_DROP_PROCESSES]++;
 		return NULL;
 	}
+	image->sure_ns = begin_ns;
 	return image;
 }
 
@@ -88,9 +90,9 @@ static void apply_fork(struct pp_track *track, const struct pp_perf_record *reco
 	inherit(child, parent);
 	child->exe = pp_file_ref(parent->exe);
 	child->signature = parent->signature;
+	child->sure_ns = parent->sure_ns;
 	/* The parent may have gone on to another program between its fork and its scan. */
-	if (parent->scanned_ns > record->time_ns)
-		track->is_behind = true;
+	child->is_stale = parent->is_stale || parent->scanned_ns > record->time_ns;
 }
 
 /* The newest image, unless the record is from before it began; an unknown process gets one. */
@@ -127,6 +129,19 @@ static void apply_exec(struct pp_track *track, const struct pp_perf_record *reco
 	set_comm(image, record->comm);
 }
 
+/*
+ * A process that maps without end uses few of its mappings, so those beyond a rate are not looked
+ * at.
+ */
+static bool maps_too_often(struct pp_image *image, uint64_t time_ns)
+{
+	if (time_ns - image->maps_ns >= 1000000000ull) {
+		image->maps_ns = time_ns;
+		image->maps_cnt = 0;
+	}
+	return ++image->maps_cnt > PP_MAPS_A_SECOND;
+}
+
 static void apply_map(struct pp_track *track, const struct pp_perf_record *record)
 {
 	struct pp_image *image = image_for(track, record);
@@ -135,6 +150,11 @@ static void apply_map(struct pp_track *track, const struct pp_perf_record *recor
 
 	if (!image)
 		return;
+	if (maps_too_often(image, record->time_ns)) {
+		image->is_stale = true;
+		track->drops[PP_TRACK_DROP_MAP_RATE]++;
+		return;
+	}
 	r = pp_track_piece(track, record->pid, &record->vma, &piece);
 	if (r == -ENOENT)
 		return;
@@ -148,7 +168,7 @@ static void apply_map(struct pp_track *track, const struct pp_perf_record *recor
 		pp_file_put(piece.file);
 	}
 	if (r)
-		track->dropped++;
+		pp_track_dropped(track, r);
 }
 
 static void apply_exit(struct pp_track *track, const struct pp_perf_record *record)
@@ -193,6 +213,7 @@ void pp_track_apply(void *context, const struct pp_perf_record *record)
 		break;
 	case PP_PERF_LOST:
 		track->lost += record->lost_cnt;
+		track->lost_ns = pp_track_now_ns();
 		track->is_behind = true;
 		break;
 	case PP_PERF_OTHER:

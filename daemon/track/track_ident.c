@@ -6,7 +6,6 @@
 #include "track_ident.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +15,35 @@
 #include <unistd.h>
 
 #include "../cleanup.h"
+#include "pathprof/foreign.h"
+#include "track_clock.h"
+#include "track_remote.h"
 
 #define SLOT_CNT 8192 /* a power of two */
 
 struct slot {
 	uint64_t dev, inode;
 	int64_t size_bytes, changed_ns;
+	uint64_t generation; /* 0: not told */
+	uint64_t read_ns;    /* of a file of a server: when */
+	uint32_t owner;
 	struct pathprof_build_id id;
 };
 
+/* Whose an inode is. */
+struct owned {
+	uint64_t dev, inode, read_ns;
+	uint32_t owner;
+};
+#define OWNED_CNT 4096          /* a power of two */
+#define OWNED_NS  1000000000ull /* its number may be another file's soon */
+#define REMOTE_NS 60000000000ull
+
 struct pp_idents {
+	struct pp_remote *remote;
 	struct pathprof_build_id vdso, vdso_32;
 	struct slot slots[SLOT_CNT];
+	struct owned owned[OWNED_CNT];
 };
 
 /* ---------------------------------------------------------------- vDSO */
@@ -53,7 +69,7 @@ static void read_vdso(struct pp_idents *idents)
 
 	pathprof_build_id_make(&idents->vdso, PATHPROF_ID_FILE, "[vdso]", 6);
 	pathprof_build_id_make(&idents->vdso_32, PATHPROF_ID_FILE, "[vdso]32", 8);
-	(void)pp_proc_vmas(getpid(), &query, own_vdso, &idents->vdso);
+	(void)pp_proc_vmas(getpid(), &query, 0, own_vdso, &idents->vdso);
 }
 
 /* ---------------------------------------------------------------- life */
@@ -61,9 +77,12 @@ static void read_vdso(struct pp_idents *idents)
 int pp_idents_new(struct pp_idents **ret_idents)
 {
 	struct pp_idents *idents = calloc(1, sizeof(*idents));
+	int r = idents ? pp_remote_new(&idents->remote) : -ENOMEM;
 
-	if (!idents)
-		return -ENOMEM;
+	if (r) {
+		free(idents);
+		return r;
+	}
 	read_vdso(idents);
 	*ret_idents = idents;
 	return 0;
@@ -71,16 +90,27 @@ int pp_idents_new(struct pp_idents **ret_idents)
 
 void pp_idents_free(struct pp_idents *idents)
 {
+	if (idents)
+		pp_remote_free(idents->remote);
 	free(idents);
 }
 
 /* ---------------------------------------------------------------- files */
 
+static uint64_t hash_of(uint64_t dev, uint64_t inode)
+{
+	return ((inode ^ dev << 48 ^ dev) * 0x9e3779b97f4a7c15ull) >> 51;
+}
+
 static struct slot *slot_of(struct pp_idents *idents, uint64_t dev, uint64_t inode)
 {
-	uint64_t hash = (inode ^ dev << 48 ^ dev) * 0x9e3779b97f4a7c15ull;
+	return &idents->slots[hash_of(dev, inode) & (SLOT_CNT - 1)];
+}
 
-	return &idents->slots[hash >> 51 & (SLOT_CNT - 1)];
+/* A file that everybody may write to has no owner who could vouch for it. */
+static uint32_t owner_of(const struct stat *stat)
+{
+	return stat->st_mode & S_IWOTH ? PATHPROF_OWNER_UNKNOWN : (uint32_t)stat->st_uid;
 }
 
 /* Every process that maps an unreadable file gives it the same identity. */
@@ -92,14 +122,13 @@ static void make_id(const struct pp_vma *vma, struct pathprof_build_id *ret_id)
 	pathprof_build_id_make(ret_id, PATHPROF_ID_FILE, what, sizeof(what));
 }
 
-static int open_regular(const char *path)
+/* Looked at by its name, as the process or as we have it: a file server may not answer. */
+static int look_by_name(pid_t pid, const char *path, bool inside, bool may_wait)
 {
-	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-	struct stat stat;
-
-	if (fd < 0 || fstat(fd, &stat) < 0)
-		return -errno;
-	return S_ISREG(stat.st_mode) ? pp_fd_take(&fd) : -EINVAL;
+	if (!may_wait && pp_remote_path(inside ? pid : getpid(), path))
+		return -EREMOTE;
+	return inside ? pp_proc_look_inside(pid, path)
+		      : pathprof_foreign_look(PATHPROF_OWN_ROOT, path);
 }
 
 /*
@@ -107,7 +136,8 @@ static int open_regular(const char *path)
  * inode is compared; overlay file systems show other device numbers in maps than stat does, which
  * is why map_files, that cannot err, is not held to the device.
  */
-static int open_mapped(pid_t pid, const struct pp_vma *vma, const char *path, struct stat *ret_stat)
+static int open_mapped(pid_t pid, const struct pp_vma *vma, const char *path, bool may_wait,
+		       struct stat *ret_stat)
 {
 	for (int way = 0; way < 3; way++) {
 		_cleanup_close_ int fd = -EBADF;
@@ -116,9 +146,8 @@ static int open_mapped(pid_t pid, const struct pp_vma *vma, const char *path, st
 
 		snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
 			 (unsigned long long)vma->start, (unsigned long long)vma->end);
-		fd = way == 0   ? open_regular(link)
-		     : way == 1 ? pp_proc_open_inside(pid, path)
-				: open_regular(path);
+		fd = way == 0 ? pathprof_foreign_look(PATHPROF_OWN_ROOT, link)
+			      : look_by_name(pid, path, way == 1, may_wait);
 		if (fd < 0 || fstat(fd, &stat) < 0 || stat.st_ino != vma->inode)
 			continue;
 		if (way > 0 && stat.st_dev != makedev(vma->dev_major, vma->dev_minor))
@@ -129,18 +158,76 @@ static int open_mapped(pid_t pid, const struct pp_vma *vma, const char *path, st
 	return -ENOENT;
 }
 
-static int read_id(int fd, struct pathprof_build_id *ret_id)
+static int read_id(int looked_fd, struct pathprof_build_id *ret_id)
 {
+	_cleanup_close_ int fd = pathprof_foreign_read(looked_fd);
 	struct pathprof_build_id id = {0};
-	char path[40];
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = pathprof_build_id_read_file(&id, path, NULL);
+	if (fd < 0)
+		return fd;
+	r = pathprof_build_id_read_fd(&id, fd, "", NULL);
 	if (!r)
 		*ret_id = id;
 	return r;
 }
+
+/* ---------------------------------------------------------------- files of file servers */
+
+/* A child's question about a mapping, and its finding. */
+struct question {
+	pid_t pid;
+	const struct pp_vma *vma;
+	const char *path;
+};
+struct finding {
+	uint32_t owner;
+	struct pathprof_build_id id;
+};
+_Static_assert(sizeof(struct finding) <= PP_REMOTE_ANSWER_MAX, "an answer");
+
+static int find_out(void *context, void *answer)
+{
+	const struct question *question = context;
+	struct finding *finding = answer;
+	struct stat stat;
+	int fd = open_mapped(question->pid, question->vma, question->path, true, &stat);
+
+	if (fd < 0)
+		return fd;
+	finding->owner = owner_of(&stat);
+	return read_id(fd, &finding->id);
+}
+
+static bool is_remote(const struct pp_idents *idents, pid_t pid, const struct pp_vma *vma)
+{
+	return pp_remote_has(idents->remote, pid, vma->dev_major, vma->dev_minor);
+}
+
+/* The slot of a file of a server, asked for again when what it says is old. NULL: no answer. */
+static const struct slot *remote_slot(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
+				      const char *path)
+{
+	uint64_t dev = makedev(vma->dev_major, vma->dev_minor), now = pp_track_now_ns();
+	struct slot *slot = slot_of(idents, dev, vma->inode);
+	struct question question = {pid, vma, path};
+	struct finding finding;
+	bool is_known = slot->id.len_bytes && slot->dev == dev && slot->inode == vma->inode;
+
+	if (is_known && now - slot->read_ns < REMOTE_NS)
+		return slot;
+	if (pp_remote_ask(idents->remote, dev, find_out, &question, &finding, sizeof(finding)))
+		return is_known ? slot : NULL;
+	*slot = (struct slot){.dev = dev,
+			      .inode = vma->inode,
+			      .generation = vma->generation,
+			      .owner = finding.owner,
+			      .read_ns = now,
+			      .id = finding.id};
+	return slot;
+}
+
+/* ---------------------------------------------------------------- the rest */
 
 static bool slot_holds(const struct slot *slot, const struct stat *stat)
 {
@@ -149,19 +236,69 @@ static bool slot_holds(const struct slot *slot, const struct stat *stat)
 	       slot->changed_ns == stat->st_mtim.tv_sec * 1000000000ll + stat->st_mtim.tv_nsec;
 }
 
+struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma)
+{
+	uint64_t dev = makedev(vma->dev_major, vma->dev_minor), now = pp_track_now_ns();
+	struct owned *owned = &idents->owned[hash_of(dev, vma->inode) & (OWNED_CNT - 1)];
+	struct pathprof_file from = {PATHPROF_OWNER_UNKNOWN, dev, vma->inode};
+	char path[4096];
+	struct stat stat;
+
+	if (owned->read_ns && owned->dev == dev && owned->inode == vma->inode &&
+	    now - owned->read_ns < OWNED_NS) {
+		from.owner = owned->owner;
+		return from;
+	}
+	if (is_remote(idents, pid, vma)) {
+		const struct slot *slot =
+			remote_slot(idents, pid, vma, pp_ident_name(vma->name, path, sizeof(path)));
+
+		from.owner = slot ? slot->owner : PATHPROF_OWNER_UNKNOWN;
+		return from;
+	}
+	_cleanup_close_ int fd =
+		open_mapped(pid, vma, pp_ident_name(vma->name, path, sizeof(path)), false, &stat);
+	if (fd < 0)
+		return from;
+	from.owner = owner_of(&stat);
+	*owned = (struct owned){dev, vma->inode, now, from.owner};
+	return from;
+}
+
+static void remote_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
+		      const char *path, struct pathprof_build_id *ret_id,
+		      struct pathprof_file *ret_from)
+{
+	const struct slot *slot = remote_slot(idents, pid, vma, path);
+
+	*ret_from = (struct pathprof_file){slot ? slot->owner : PATHPROF_OWNER_UNKNOWN,
+					   makedev(vma->dev_major, vma->dev_minor), vma->inode};
+	if (slot)
+		*ret_id = slot->id;
+	else
+		make_id(vma, ret_id);
+}
+
 static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma, const char *path,
-		    struct pathprof_build_id *ret_id)
+		    struct pathprof_build_id *ret_id, struct pathprof_file *ret_from)
 {
 	uint64_t dev = makedev(vma->dev_major, vma->dev_minor);
 	struct slot *slot = slot_of(idents, dev, vma->inode);
 	struct stat stat;
-	_cleanup_close_ int fd = open_mapped(pid, vma, path, &stat);
+	_cleanup_close_ int fd = open_mapped(pid, vma, path, false, &stat);
 
+	*ret_from = (struct pathprof_file){fd < 0 ? PATHPROF_OWNER_UNKNOWN : owner_of(&stat), dev,
+					   vma->inode};
 	if (fd < 0 && slot->id.len_bytes && slot->dev == dev && slot->inode == vma->inode) {
 		*ret_id = slot->id;
+		/* a number alone may have been given to another file */
+		if (vma->generation && slot->generation == vma->generation)
+			ret_from->owner = slot->owner;
 		return;
 	}
 	if (fd >= 0 && slot_holds(slot, &stat)) {
+		slot->generation = vma->generation ? vma->generation : slot->generation;
+		slot->owner = ret_from->owner;
 		*ret_id = slot->id;
 		return;
 	}
@@ -171,6 +308,8 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 	}
 	*slot = (struct slot){.dev = stat.st_dev,
 			      .inode = stat.st_ino,
+			      .generation = vma->generation,
+			      .owner = ret_from->owner,
 			      .size_bytes = stat.st_size,
 			      .changed_ns =
 				      stat.st_mtim.tv_sec * 1000000000ll + stat.st_mtim.tv_nsec,
@@ -207,12 +346,13 @@ char *pp_ident_name(const char *path, char *name, size_t size)
 }
 
 static enum pp_ident_kind named_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
-				   struct pathprof_build_id *ret_id)
+				   struct pathprof_build_id *ret_id, struct pathprof_file *ret_from)
 {
 	struct pathprof_build_id id = {0};
 	char path[4096];
 
-	file_id(idents, pid, vma, pp_ident_name(vma->name, path, sizeof(path)), &id);
+	(is_remote(idents, pid, vma) ? remote_id : file_id)(
+		idents, pid, vma, pp_ident_name(vma->name, path, sizeof(path)), &id, ret_from);
 	if (is_memory_file(vma->name) && id.kind != PATHPROF_ID_BUILD_ID)
 		return PP_IDENT_JIT;
 	*ret_id = id;
@@ -220,9 +360,11 @@ static enum pp_ident_kind named_id(struct pp_idents *idents, pid_t pid, const st
 }
 
 enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
-				struct pathprof_build_id *ret_id)
+				struct pathprof_build_id *ret_id, struct pathprof_file *ret_from)
 {
+	*ret_from = (struct pathprof_file){.owner = PATHPROF_OWNER_UNKNOWN};
 	if (!strcmp(vma->name, "[vdso]")) {
+		ret_from->owner = 0;
 		*ret_id = vma->end <= UINT32_MAX ? idents->vdso_32 : idents->vdso;
 		return PP_IDENT_VDSO;
 	}
@@ -230,9 +372,11 @@ enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struc
 		return PP_IDENT_SKIP;
 	if (vma->id.len_bytes && vma->name[0] == '/') {
 		*ret_id = vma->id;
+		if (vma->inode)
+			*ret_from = pp_idents_from(idents, pid, vma);
 		return PP_IDENT_FILE;
 	}
 	if (vma->name[0] != '/' || starts_with(vma->name, "//") || !vma->inode)
 		return PP_IDENT_JIT;
-	return named_id(idents, pid, vma, ret_id);
+	return named_id(idents, pid, vma, ret_id, ret_from);
 }

@@ -11,6 +11,7 @@
 #ifndef PP_TRACK_IDENT_H
 #define PP_TRACK_IDENT_H
 
+#include "pathprof/profile.h"
 #include "track_proc.h"
 
 enum pp_ident_kind {
@@ -25,9 +26,17 @@ struct pp_idents;
 int pp_idents_new(struct pp_idents **ret_idents);
 /* NULL-safe. */
 void pp_idents_free(struct pp_idents *idents);
-/* Of the mapping vma in pid. ret_id is set for _FILE and _VDSO. Never fails: see kind. */
+/*
+ * Of the mapping vma in pid. ret_id is set for _FILE and _VDSO, ret_from to whose file it is, as
+ * far as the inode is known. Never fails: see kind.
+ */
 enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
-				struct pathprof_build_id *ret_id);
+				struct pathprof_build_id *ret_id, struct pathprof_file *ret_from);
+/*
+ * Whose file the mapping is of; its inode is known. What was found is believed for a second. Owner
+ * PATHPROF_OWNER_UNKNOWN when it cannot be reached any more, or when everybody may write to it.
+ */
+struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma);
 /* Path without " (deleted)"; name holds size bytes. Returns name. */
 char *pp_ident_name(const char *path, char *name, size_t size);
 

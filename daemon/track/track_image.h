@@ -41,6 +41,13 @@ struct pp_image {
 	uint64_t signature;      /* changes with every exec; 0: not known (pp_stat) */
 	uint64_t scanned_ns;     /* last read of its maps, 0: never */
 	uint64_t verified_ns;    /* last proof that the pid is still this image */
+	uint64_t sure_ns;        /* nothing that was lost before this matters */
+	uint64_t asked_ns;       /* last look-up, 0: never */
+	uint64_t rescan_ns;      /* its maps are not read again before: that takes long */
+	uint64_t tried;          /* signature of another program found there, for which they were */
+	uint64_t maps_ns;        /* when the second began that maps_cnt counts */
+	uint32_t maps_cnt;       /* mappings told of in it */
+	bool is_stale;           /* mappings were passed over, or its address space was another's */
 	uint64_t repair_ns;      /* no further repair before */
 	uint64_t repair_wait_ns; /* how long that was from the last one */
 	bool start_exact;        /* false: start_time is estimated from the time of the fork */

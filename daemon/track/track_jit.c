@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +15,14 @@
 #include <unistd.h>
 
 #include "../cleanup.h"
+#include "pathprof/foreign.h"
+#include "track_clock.h"
 #include "track_proc.h"
+#include "track_remote.h"
 
 #define NAME_MAX_BYTES 1023
+#define PIECE_BYTES    65536
+#define FULL_NS        10000000000 /* others may have ended by then */
 
 struct line {
 	uint64_t start, end;
@@ -32,8 +36,17 @@ struct span {
 	uint32_t line; /* index in lines, or NO_LINE */
 };
 #define NO_LINE UINT32_MAX
+/* Each line begins one and ends one. */
+#define SPANS_OF(lines) (2 * (size_t)(lines) + 1)
 
 struct pp_jit {
+	struct pp_jit_budget *budget;
+	struct pp_jit *before, *next; /* in the budget's list */
+	uint64_t asked_ns;            /* when somebody last asked */
+	uint64_t bytes;               /* of the budget's */
+	uint64_t full_until_ns;       /* there was no memory: it is not tried again before */
+	bool in_long_line;            /* the rest of a line that is no symbol's follows */
+
 	struct line *lines; /* by start, once built */
 	uint32_t line_cnt, line_cap;
 	char *names;
@@ -46,14 +59,55 @@ struct pp_jit {
 	uint64_t read_bytes;
 };
 
-int pp_jit_new(struct pp_jit **ret_jit)
-{
-	struct pp_jit *jit = calloc(1, sizeof(*jit));
+/* ---------------------------------------------------------------- the budget */
 
-	if (!jit)
-		return -ENOMEM;
-	*ret_jit = jit;
-	return 0;
+/* The time left in the budget, refilled by the time passed since the last call. */
+static int64_t time_left_ns(struct pp_jit_budget *budget)
+{
+	uint64_t now = pp_track_now_ns(), passed_ns = now - budget->last_ns;
+
+	/* The first time, or after so long that the product would be large. */
+	if (!budget->last_ns || passed_ns > 1000000000000)
+		budget->left_ns = PP_JIT_TIME_MAX_NS;
+	else
+		budget->left_ns += (int64_t)(passed_ns * PP_JIT_TIME_PPM / 1000000);
+	if (budget->left_ns > PP_JIT_TIME_MAX_NS)
+		budget->left_ns = PP_JIT_TIME_MAX_NS;
+	budget->last_ns = now;
+	return budget->left_ns;
+}
+
+static void take_time(struct pp_jit_budget *budget, uint64_t begin_ns)
+{
+	budget->left_ns -= (int64_t)(pp_track_now_ns() - begin_ns);
+}
+
+static void unlist(struct pp_jit *jit)
+{
+	if (jit->before)
+		jit->before->next = jit->next;
+	else
+		jit->budget->maps = jit->next;
+	if (jit->next)
+		jit->next->before = jit->before;
+}
+
+static void list_first(struct pp_jit *jit)
+{
+	jit->before = NULL;
+	jit->next = jit->budget->maps;
+	if (jit->next)
+		jit->next->before = jit;
+	jit->budget->maps = jit;
+}
+
+static void touch(struct pp_jit *jit)
+{
+	jit->asked_ns = pp_track_now_ns();
+	if (!jit->before)
+		return;
+	unlist(jit);
+	list_first(jit);
 }
 
 static void clear(struct pp_jit *jit)
@@ -61,7 +115,67 @@ static void clear(struct pp_jit *jit)
 	free(jit->lines);
 	free(jit->names);
 	free(jit->spans);
-	*jit = (struct pp_jit){0};
+	jit->budget->bytes -= jit->bytes;
+	*jit = (struct pp_jit){.budget = jit->budget,
+			       .before = jit->before,
+			       .next = jit->next,
+			       .asked_ns = jit->asked_ns};
+}
+
+/* Maps that nobody has asked for in a while, the longest first. */
+static void make_room(struct pp_jit_budget *budget, uint64_t bytes)
+{
+	uint64_t now = pp_track_now_ns(),
+		 idle_ns = budget->idle_ns ? budget->idle_ns : PP_JIT_IDLE_NS;
+	struct pp_jit *last = budget->maps;
+
+	while (last && last->next)
+		last = last->next;
+	for (; last && budget->bytes + bytes > PP_JIT_BYTES_MAX; last = last->before)
+		if (now > last->asked_ns + idle_ns)
+			clear(last);
+}
+
+static bool take_bytes(struct pp_jit *jit, uint64_t bytes)
+{
+	struct pp_jit_budget *budget = jit->budget;
+
+	if (budget->bytes + bytes > PP_JIT_BYTES_MAX)
+		make_room(budget, bytes);
+	if (budget->bytes + bytes > PP_JIT_BYTES_MAX || jit->bytes + bytes > PP_JIT_MAP_BYTES_MAX) {
+		budget->refused++;
+		return false;
+	}
+	jit->bytes += bytes;
+	budget->bytes += bytes;
+	return true;
+}
+
+/* An array that grows to cnt entries of entry_bytes each from what was taken for old_cnt. */
+static int grow(struct pp_jit *jit, void *array, size_t old_cnt, size_t cnt, size_t entry_bytes)
+{
+	void **at = array, *grown;
+
+	if (!take_bytes(jit, (cnt - old_cnt) * entry_bytes))
+		return -ENOSPC;
+	grown = reallocarray(*at, cnt, entry_bytes);
+	if (!grown)
+		return -ENOMEM;
+	*at = grown;
+	return 0;
+}
+
+int pp_jit_new(struct pp_jit **ret_jit, struct pp_jit_budget *budget)
+{
+	struct pp_jit *jit = calloc(1, sizeof(*jit));
+
+	if (!jit)
+		return -ENOMEM;
+	jit->budget = budget;
+	jit->asked_ns = pp_track_now_ns();
+	list_first(jit);
+	*ret_jit = jit;
+	return 0;
 }
 
 void pp_jit_free(struct pp_jit *jit)
@@ -69,6 +183,7 @@ void pp_jit_free(struct pp_jit *jit)
 	if (!jit)
 		return;
 	clear(jit);
+	unlist(jit);
 	free(jit);
 }
 
@@ -77,12 +192,11 @@ void pp_jit_free(struct pp_jit *jit)
 static int add_name(struct pp_jit *jit, const char *name, size_t len_bytes, uint32_t *ret_name)
 {
 	if (jit->names_bytes + len_bytes + 1 > jit->names_cap) {
-		size_t cap = 2 * (jit->names_cap + NAME_MAX_BYTES + 1);
-		char *names = realloc(jit->names, cap);
+		size_t cap = jit->names_cap + jit->names_cap / 2 + NAME_MAX_BYTES + 1;
+		int r = grow(jit, &jit->names, jit->names_cap, cap, 1);
 
-		if (!names)
-			return -ENOMEM;
-		jit->names = names;
+		if (r)
+			return r;
 		jit->names_cap = cap;
 	}
 	*ret_name = (uint32_t)jit->names_bytes;
@@ -92,22 +206,30 @@ static int add_name(struct pp_jit *jit, const char *name, size_t len_bytes, uint
 	return 0;
 }
 
+/* With the spans that as many lines may become. */
+static int grow_lines(struct pp_jit *jit, uint32_t cap)
+{
+	int r = grow(jit, &jit->spans, SPANS_OF(jit->line_cap), SPANS_OF(cap), sizeof(*jit->spans));
+
+	if (!r)
+		r = grow(jit, &jit->lines, jit->line_cap, cap, sizeof(*jit->lines));
+	if (!r)
+		jit->line_cap = cap;
+	return r;
+}
+
 static int add_line(struct pp_jit *jit, uint64_t start, uint64_t end, const char *name,
 		    size_t len_bytes)
 {
 	uint32_t name_offset;
 	int r;
 
-	if (jit->line_cnt == PP_JIT_SYMBOLS_MAX)
-		return -ENOSPC;
 	if (jit->line_cnt == jit->line_cap) {
-		uint32_t cap = jit->line_cap ? 2 * jit->line_cap : 256;
-		struct line *lines = reallocarray(jit->lines, cap, sizeof(*lines));
+		uint32_t cap = jit->line_cap + jit->line_cap / 2 + 256;
 
-		if (!lines)
-			return -ENOMEM;
-		jit->lines = lines;
-		jit->line_cap = cap;
+		r = grow_lines(jit, cap);
+		if (r)
+			return r;
 	}
 	r = add_name(jit, name, len_bytes < NAME_MAX_BYTES ? len_bytes : NAME_MAX_BYTES,
 		     &name_offset);
@@ -154,16 +276,16 @@ static int parse_line(struct pp_jit *jit, const char *at, const char *end)
 int pp_jit_add(struct pp_jit *jit, const char *text, size_t len_bytes, size_t *ret_used_bytes)
 {
 	const char *at = text, *end = text + len_bytes, *newline;
+	int r = 0;
 
 	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
-		int r = parse_line(jit, at, newline);
-
+		r = parse_line(jit, at, newline);
 		if (r)
-			return r;
+			break;
 		at = newline + 1;
 	}
 	*ret_used_bytes = (size_t)(at - text);
-	return 0;
+	return r;
 }
 
 /* ---------------------------------------------------------------- spans */
@@ -248,22 +370,14 @@ static void end_lines(struct pp_jit *jit, struct heap *heap, uint64_t address)
 	}
 }
 
-/* A sweep over the starts; each line begins and ends one span, so 2 n + 1 are enough. */
+/* A sweep over the starts. */
 static int build(struct pp_jit *jit)
 {
-	struct heap heap = {.cnt = 0};
-	struct span *spans;
+	struct heap heap = {.items = reallocarray(NULL, jit->line_cnt, sizeof(*heap.items))};
 
-	if (jit->is_built || !jit->line_cnt)
-		return 0;
-	spans = reallocarray(jit->spans, 2 * (size_t)jit->line_cnt + 1, sizeof(*spans));
-	if (!spans)
-		return -ENOMEM;
-	jit->spans = spans;
-	jit->span_cnt = 0;
-	heap.items = reallocarray(NULL, jit->line_cnt, sizeof(*heap.items));
 	if (!heap.items)
 		return -ENOMEM;
+	jit->span_cnt = 0;
 	qsort(jit->lines, jit->line_cnt, sizeof(*jit->lines), by_start);
 	heap.lines = jit->lines;
 	for (uint32_t i = 0; i < jit->line_cnt; i++) {
@@ -277,10 +391,29 @@ static int build(struct pp_jit *jit)
 	return 0;
 }
 
+/* Where there is no time for new lines, those that were in order before still are. */
+static int need_spans(struct pp_jit *jit)
+{
+	struct pp_jit_budget *budget = jit->budget;
+	uint64_t begin_ns;
+	int r;
+
+	if (jit->is_built || !jit->line_cnt)
+		return 0;
+	if (time_left_ns(budget) <= 0) {
+		budget->postponed++;
+		return jit->span_cnt ? 0 : -EAGAIN;
+	}
+	begin_ns = pp_track_now_ns();
+	r = build(jit);
+	take_time(budget, begin_ns);
+	return r;
+}
+
 int pp_jit_find(struct pp_jit *jit, uint64_t address, struct pp_jit_symbol *ret_symbol)
 {
 	uint32_t low = 0, high;
-	int r = build(jit);
+	int r = need_spans(jit);
 
 	if (r)
 		return r;
@@ -305,7 +438,7 @@ int pp_jit_find(struct pp_jit *jit, uint64_t address, struct pp_jit_symbol *ret_
 
 static int open_map_file(pid_t pid, struct stat *ret_stat)
 {
-	_cleanup_close_ int path_fd = -EBADF, fd = -EBADF;
+	_cleanup_close_ int looked_fd = -EBADF, fd = -EBADF;
 	char path[40];
 	pid_t inner_pid;
 	uid_t uid;
@@ -315,12 +448,16 @@ static int open_map_file(pid_t pid, struct stat *ret_stat)
 	if (r)
 		return r;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner_pid);
-	path_fd = pp_proc_open_inside(pid, path);
-	if (path_fd < 0)
-		return path_fd;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, ret_stat) < 0)
+	/* a file server may not answer */
+	if (pp_remote_path(pid, path))
+		return -EREMOTE;
+	looked_fd = pp_proc_look_inside(pid, path);
+	if (looked_fd < 0)
+		return looked_fd;
+	fd = pathprof_foreign_read(looked_fd);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, ret_stat) < 0)
 		return -errno;
 	/* /tmp is open to all: another user's file of that name tells nothing of this process. */
 	if (ret_stat->st_uid != uid && ret_stat->st_uid != 0)
@@ -328,48 +465,68 @@ static int open_map_file(pid_t pid, struct stat *ret_stat)
 	return pp_fd_take(&fd);
 }
 
-static int read_from(struct pp_jit *jit, int fd, size_t size_bytes)
+/* One piece from where the last one ended. 1: there may be more; 0: that was all; -ENOSPC. */
+static int read_piece(struct pp_jit *jit, int fd, char *text, size_t size_bytes)
 {
-	_cleanup_free_ char *text = malloc(size_bytes);
-	size_t len_bytes = 0, used_bytes = 0;
+	ssize_t n = pread(fd, text, size_bytes, (off_t)jit->read_bytes);
+	const char *begin = text;
+	size_t used_bytes = 0;
 	int r;
 
-	if (!text)
-		return -ENOMEM;
-	while (len_bytes < size_bytes) {
-		ssize_t n = pread(fd, text + len_bytes, size_bytes - len_bytes,
-				  (off_t)(jit->read_bytes + len_bytes));
-
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		len_bytes += (size_t)n;
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	if (jit->in_long_line) {
+		begin = memchr(text, '\n', (size_t)n);
+		begin = begin ? begin + 1 : text + n;
+		jit->in_long_line = begin == text + n && text[n - 1] != '\n';
 	}
-	r = pp_jit_add(jit, text, len_bytes, &used_bytes);
+	r = pp_jit_add(jit, begin, (size_t)(text + n - begin), &used_bytes);
+	used_bytes += (size_t)(begin - text);
+	/* no end in sight: a name has a thousand bytes at most */
+	if (!r && !used_bytes && (size_t)n == size_bytes) {
+		jit->in_long_line = true;
+		used_bytes = (size_t)n;
+	}
 	jit->read_bytes += used_bytes;
-	return r == -ENOSPC ? 0 : r;
+	return r ? r : used_bytes && (size_t)n == size_bytes;
+}
+
+static int read_pieces(struct pp_jit *jit, int fd)
+{
+	struct pp_jit_budget *budget = jit->budget;
+	int64_t left_ns = time_left_ns(budget), until_ns = left_ns / 2;
+	char text[PIECE_BYTES];
+	int r = 1;
+
+	for (; r > 0 && left_ns > until_ns; left_ns = budget->left_ns) {
+		uint64_t begin_ns = pp_track_now_ns();
+
+		r = read_piece(jit, fd, text, sizeof(text));
+		take_time(budget, begin_ns);
+	}
+	if (r == -ENOSPC)
+		jit->full_until_ns = pp_track_now_ns() + FULL_NS;
+	budget->postponed += r > 0;
+	return r > 0 ? -EAGAIN : r;
 }
 
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 {
 	struct stat stat = {0};
 	_cleanup_close_ int fd = open_map_file(pid, &stat);
-	uint64_t size_bytes;
 
+	touch(jit);
 	if (fd < 0)
 		return fd;
 	if (stat.st_mtim.tv_sec < not_before_s)
 		return -ESTALE;
-	size_bytes = (uint64_t)stat.st_size;
-	if (size_bytes > PP_JIT_BYTES_MAX)
-		size_bytes = PP_JIT_BYTES_MAX;
 	/* Another file, or one begun anew. */
-	if (stat.st_dev != jit->dev || stat.st_ino != jit->inode || size_bytes < jit->read_bytes)
+	if (stat.st_dev != jit->dev || stat.st_ino != jit->inode ||
+	    (uint64_t)stat.st_size < jit->read_bytes)
 		clear(jit);
 	jit->dev = stat.st_dev;
 	jit->inode = stat.st_ino;
-	if (size_bytes == jit->read_bytes)
+	if ((uint64_t)stat.st_size == jit->read_bytes)
 		return 0;
-	return read_from(jit, fd, (size_t)(size_bytes - jit->read_bytes));
+	return pp_track_now_ns() < jit->full_until_ns ? -ENOSPC : read_pieces(jit, fd);
 }

@@ -4,12 +4,19 @@
  * hex. It is appended to while the program runs, and memory is used again, so a later line wins
  * where two overlap.
  *
- * Workload: up to a million lines, looked up a few hundred times a second, read again (from where
+ * Workload: up to 160,000 lines, looked up a few hundred times a second, read again (from where
  * the last reading ended) when it grew. The file is under the control of the process: it must be
- * a regular file of the process' user or of root, at most PP_JIT_BYTES_MAX of it are read, and
- * what is no such line is passed over.
+ * a regular file of the process' user or of root, and what is no such line is passed over.
  *
- * Ownership: the caller owns a map; names belong to it until the next change. Not thread-safe.
+ * All maps of the machine share one budget, since anybody can write as many files as there are
+ * processes, and replace them at will: so much memory for all of them, of which one has a quarter
+ * at most, and so much time. What time there is comes back by and by; while there is none, nothing
+ * is read, and what was read before is what is known. One map takes half of the time that is left,
+ * so that those after it have some. The last piece of work overdraws it: 64 KiB of text (a
+ * millisecond), or one map's lines put in order (some 20 ms).
+ *
+ * Ownership: the caller owns maps and budget, which outlives them; names belong to their map until
+ * the next change. Not thread-safe.
  */
 #ifndef PP_TRACK_JIT_H
 #define PP_TRACK_JIT_H
@@ -18,8 +25,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PP_JIT_BYTES_MAX   (64u << 20)
-#define PP_JIT_SYMBOLS_MAX (1u << 20)
+#define PP_JIT_BYTES_MAX     (64u << 20) /* of memory, all maps together */
+#define PP_JIT_MAP_BYTES_MAX (PP_JIT_BYTES_MAX / 4)
+#define PP_JIT_TIME_MAX_NS   100000000 /* at once; what is left when nothing was done for a while */
+#define PP_JIT_TIME_PPM      20000     /* of the time that passes */
+#define PP_JIT_IDLE_NS       60000000000 /* a map not asked for so long makes room for others */
+
+struct pp_jit_budget {
+	uint64_t bytes;      /* held by all maps */
+	int64_t left_ns;     /* negative: overdrawn */
+	uint64_t last_ns;    /* when left_ns was brought up to date; CLOCK_MONOTONIC */
+	struct pp_jit *maps; /* all of them, the one asked for last first */
+	uint64_t postponed;  /* times that there was no time left */
+	uint64_t idle_ns;    /* 0: PP_JIT_IDLE_NS */
+	uint64_t refused;    /* times that there was no memory left */
+};
 
 struct pp_jit;
 
@@ -28,16 +48,19 @@ struct pp_jit_symbol {
 	const char *name;
 };
 
-int pp_jit_new(struct pp_jit **ret_jit);
+/* budget: all zero, for the first one. */
+int pp_jit_new(struct pp_jit **ret_jit, struct pp_jit_budget *budget);
 /* NULL-safe. */
 void pp_jit_free(struct pp_jit *jit);
-/* Adds the complete lines of text; the number of bytes used, so an unfinished line may follow. */
+/* Adds the complete lines of text; the number of bytes used, so an unfinished line may follow.
+ * -ENOSPC: no more memory; what was read until then is kept. */
 int pp_jit_add(struct pp_jit *jit, const char *text, size_t len_bytes, size_t *ret_used_bytes);
-/* -ENOENT. */
+/* -ENOENT; -EAGAIN: nothing is known yet, and no time left to put it in order. */
 int pp_jit_find(struct pp_jit *jit, uint64_t address, struct pp_jit_symbol *ret_symbol);
 /*
  * Reads what pid's map file holds that was not read yet. A file last written before not_before_s
- * (CLOCK_REALTIME) was left by an earlier process of that pid. -ESRCH, -ENOENT, -EPERM, -ESTALE.
+ * (CLOCK_REALTIME) was left by an earlier process of that pid. -EAGAIN: some of it, as there is no
+ * more time; -ENOSPC: no more memory. -ESRCH, -ENOENT, -EPERM, -ESTALE.
  */
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s);
 

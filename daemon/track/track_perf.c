@@ -14,16 +14,16 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../cleanup.h"
+#include "track_clock.h"
 
 #define CPU_MAX     4096
 #define TASK_MAX    4096
 #define RING_BYTES  (256u << 10) /* what an unprivileged user may lock, 516 KiB, has room for */
 #define RECORD_MAX  65536
-#define ARENA_MAX   (256u << 20)
+#define ARENA_MAX   (16u << 20)
 #define ONLINE_FILE "/sys/devices/system/cpu/online"
 
 struct ring {
@@ -44,12 +44,12 @@ struct item {
 	uint64_t order; /* as drained: keeps the records of one CPU in order */
 	size_t offset;  /* in the arena */
 	uint32_t len_bytes;
+	pid_t life_pid; /* whose exec, fork or exit it is; 0: none */
 };
 
 struct pp_perf {
 	pid_t only_pid;
 	int epoll_fd;
-	bool no_build_id;
 	size_t page_bytes;
 	uint64_t horizon_ns, next_order;
 	struct ring *rings;   /* CPU_MAX of them */
@@ -60,16 +60,10 @@ struct pp_perf {
 	size_t arena_bytes, arena_cap;
 	struct item *items;
 	size_t item_cnt, item_cap;
+	size_t next;       /* the first item not handed out */
+	bool is_sorted;    /* the items from there on */
 	uint64_t lost_cnt; /* by us: no memory; reported as a LOST record */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- decoding */
 
@@ -101,12 +95,15 @@ struct trailer {
 };
 _Static_assert(sizeof(struct trailer) == 24, "perf: sample_id");
 
-static int decode_map(struct reader reader, uint16_t misc, struct pp_perf_record *record)
+/* The kernel may say that a build-id stands in place of device and inode; open_event() has why not.
+ */
+static int decode_map(struct reader reader, struct pp_perf_record *record)
 {
 	struct {
 		uint32_t pid, tid;
 		uint64_t address, len_bytes, offset;
-		uint8_t which[24]; /* device and inode, or build-id */
+		uint32_t dev_major, dev_minor;
+		uint64_t inode, generation;
 		uint32_t protection, flags;
 	} map;
 	struct pp_vma *vma = &record->vma;
@@ -122,17 +119,10 @@ static int decode_map(struct reader reader, uint16_t misc, struct pp_perf_record
 	vma->start = map.address;
 	vma->end = map.address + map.len_bytes;
 	vma->offset = map.offset;
-	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		if (map.which[0] == 0 || map.which[0] > PATHPROF_BUILD_ID_MAX)
-			return -EINVAL;
-		vma->id.len_bytes = map.which[0];
-		vma->id.kind = PATHPROF_ID_BUILD_ID;
-		memcpy(vma->id.bytes, map.which + 4, map.which[0]);
-	} else {
-		memcpy(&vma->dev_major, map.which, 4);
-		memcpy(&vma->dev_minor, map.which + 4, 4);
-		memcpy(&vma->inode, map.which + 8, 8);
-	}
+	vma->dev_major = map.dev_major;
+	vma->dev_minor = map.dev_minor;
+	vma->inode = map.inode;
+	vma->generation = map.generation;
 	record->kind = PP_PERF_MAP;
 	return 0;
 }
@@ -192,7 +182,7 @@ int pp_perf_decode(const void *bytes, size_t len_bytes, struct pp_perf_record *r
 	record.time_ns = trailer.time_ns;
 	switch (header.type) {
 	case PERF_RECORD_MMAP2:
-		r = decode_map(reader, header.misc, &record);
+		r = decode_map(reader, &record);
 		break;
 	case PERF_RECORD_COMM:
 		r = decode_comm(reader, header.misc, &record);
@@ -240,6 +230,11 @@ int pp_perf_parse_cpus(const char *text, bool *is_on, size_t cnt)
 
 /* ---------------------------------------------------------------- opening */
 
+/*
+ * attr.build_id stays off. Where one event asks for it the kernel (perf_event_mmap_output) leaves
+ * the flag set for whoever is told of the mapping next and did not ask: perf 6.1 then takes an
+ * inode for a build-id and overruns its stack.
+ */
 static int open_event(const struct pp_perf *perf, pid_t tid, unsigned int cpu)
 {
 	struct perf_event_attr attr = {
@@ -256,7 +251,6 @@ static int open_event(const struct pp_perf *perf, pid_t tid, unsigned int cpu)
 		.comm_exec = 1,
 		.task = 1,
 		.sample_id_all = 1,
-		.build_id = !perf->no_build_id,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
@@ -265,20 +259,6 @@ static int open_event(const struct pp_perf *perf, pid_t tid, unsigned int cpu)
 	long fd = syscall(SYS_perf_event_open, &attr, tid, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
-}
-
-/* Linux before 5.12 refuses the build-id flag: the files are read instead. */
-static int open_event_any(struct pp_perf *perf, pid_t tid, unsigned int cpu)
-{
-	int fd = open_event(perf, tid, cpu);
-
-	if (fd == -EINVAL && !perf->no_build_id) {
-		perf->no_build_id = true;
-		fd = open_event(perf, tid, cpu);
-		if (fd < 0)
-			perf->no_build_id = false;
-	}
-	return fd;
 }
 
 static int watch(const struct pp_perf *perf, int fd)
@@ -291,7 +271,7 @@ static int watch(const struct pp_perf *perf, int fd)
 static int open_ring(struct pp_perf *perf, pid_t tid, unsigned int cpu)
 {
 	struct ring *ring = &perf->rings[cpu];
-	_cleanup_close_ int fd = open_event_any(perf, tid, cpu);
+	_cleanup_close_ int fd = open_event(perf, tid, cpu);
 	void *memory;
 	int r;
 
@@ -359,7 +339,7 @@ static int open_task_event(struct pp_perf *perf, pid_t tid, unsigned int cpu)
 		r = open_ring(perf, tid, cpu);
 		return r ? r : add_task(perf, tid, cpu, -EBADF);
 	}
-	fd = open_event_any(perf, tid, cpu);
+	fd = open_event(perf, tid, cpu);
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, perf->rings[cpu].fd) < 0)
@@ -576,6 +556,18 @@ static void copy_out(const struct ring *ring, uint64_t tail, void *to, size_t le
 	memcpy((uint8_t *)to + first, ring->data, len_bytes - first);
 }
 
+static pid_t life_pid(const struct pp_perf_record *record)
+{
+	switch (record->kind) {
+	case PP_PERF_EXEC:
+	case PP_PERF_EXIT:
+	case PP_PERF_FORK:
+		return record->pid;
+	default:
+		return 0;
+	}
+}
+
 static void keep_record(struct pp_perf *perf, const struct ring *ring, uint64_t tail,
 			uint32_t len_bytes)
 {
@@ -596,7 +588,12 @@ static void keep_record(struct pp_perf *perf, const struct ring *ring, uint64_t 
 	if (record.kind == PP_PERF_OTHER)
 		return;
 	item = &perf->items[perf->item_cnt++];
-	*item = (struct item){record.time_ns, perf->next_order++, perf->arena_bytes, len_bytes};
+	*item = (struct item){.time_ns = record.time_ns,
+			      .order = perf->next_order++,
+			      .offset = perf->arena_bytes,
+			      .len_bytes = len_bytes,
+			      .life_pid = life_pid(&record)};
+	perf->is_sorted = false;
 	/* Records are decoded in place: keeps them aligned. */
 	perf->arena_bytes += (len_bytes + 7u) & ~7u;
 }
@@ -632,9 +629,20 @@ static void unwatch_ended(struct pp_perf *perf)
 			epoll_ctl(perf->epoll_fd, EPOLL_CTL_DEL, events[i].data.fd, NULL);
 }
 
+bool pp_perf_has_records(const struct pp_perf *perf)
+{
+	for (unsigned int cpu = 0; cpu < perf->cpu_end; cpu++) {
+		const struct perf_event_mmap_page *page = perf->rings[cpu].page;
+
+		if (page && __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) != page->data_tail)
+			return true;
+	}
+	return false;
+}
+
 int pp_perf_drain(struct pp_perf *perf)
 {
-	perf->horizon_ns = now_ns();
+	perf->horizon_ns = pp_track_now_ns();
 	for (unsigned int cpu = 0; cpu < perf->cpu_end; cpu++)
 		if (perf->rings[cpu].page)
 			drain_ring(perf, &perf->rings[cpu]);
@@ -692,37 +700,84 @@ static void report_own_loss(struct pp_perf *perf, pp_perf_fn *fn, void *context)
 	perf->lost_cnt = 0;
 }
 
-void pp_perf_apply(struct pp_perf *perf, pp_perf_fn *fn, void *context)
+static void sort(struct pp_perf *perf)
 {
-	size_t i = 0;
+	if (!perf->is_sorted && perf->item_cnt > perf->next)
+		qsort(perf->items + perf->next, perf->item_cnt - perf->next, sizeof(*perf->items),
+		      by_time);
+	perf->is_sorted = true;
+}
 
-	if (perf->item_cnt)
-		qsort(perf->items, perf->item_cnt, sizeof(*perf->items), by_time);
-	for (; i < perf->item_cnt && perf->items[i].time_ns <= perf->horizon_ns; i++) {
-		struct pp_perf_record record;
+/* Of unsorted items any may be first. */
+bool pp_perf_is_ready(const struct pp_perf *perf)
+{
+	if (perf->next == perf->item_cnt)
+		return false;
+	return !perf->is_sorted || perf->items[perf->next].time_ns <= perf->horizon_ns;
+}
 
-		if (!pp_perf_decode(perf->arena + perf->items[i].offset, perf->items[i].len_bytes,
-				    &record))
-			fn(context, &record);
+static bool hand_out_next(struct pp_perf *perf, pp_perf_fn *fn, void *context)
+{
+	const struct item *item = &perf->items[perf->next];
+	struct pp_perf_record record;
+
+	if (perf->next == perf->item_cnt || item->time_ns > perf->horizon_ns)
+		return false;
+	perf->next++;
+	if (!pp_perf_decode(perf->arena + item->offset, item->len_bytes, &record))
+		fn(context, &record);
+	return true;
+}
+
+void pp_perf_apply(struct pp_perf *perf, size_t max_cnt, pp_perf_fn *fn, void *context)
+{
+	sort(perf);
+	while (max_cnt && hand_out_next(perf, fn, context))
+		max_cnt--;
+	/* the front is given back at once when all is over: copying it each time would be work
+	   that grows with what waits */
+	if (perf->next && !pp_perf_is_ready(perf)) {
+		keep_from(perf, perf->next);
+		perf->next = 0;
 	}
-	if (i)
-		keep_from(perf, i);
 	report_own_loss(perf, fn, context);
+}
+
+/* Records in the ring, of which none is looked at. */
+static uint64_t skip_ring(struct ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail, cnt = 0;
+
+	while (head - tail >= sizeof(struct perf_event_header)) {
+		struct perf_event_header header;
+
+		copy_out(ring, tail, &header, sizeof(header));
+		cnt++;
+		if (header.size < sizeof(header) || header.size > head - tail)
+			break;
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	return cnt;
+}
+
+uint64_t pp_perf_discard(struct pp_perf *perf)
+{
+	uint64_t cnt = perf->item_cnt - perf->next;
+
+	for (unsigned int cpu = 0; cpu < perf->cpu_end; cpu++)
+		if (perf->rings[cpu].page)
+			cnt += skip_ring(&perf->rings[cpu]);
+	perf->item_cnt = perf->next = perf->arena_bytes = 0;
+	return cnt;
 }
 
 bool pp_perf_is_pending(const struct pp_perf *perf, pid_t pid)
 {
-	for (size_t i = 0; i < perf->item_cnt; i++) {
-		struct pp_perf_record record;
-
-		if (pp_perf_decode(perf->arena + perf->items[i].offset, perf->items[i].len_bytes,
-				   &record) ||
-		    record.pid != pid)
-			continue;
-		if (record.kind == PP_PERF_EXEC || record.kind == PP_PERF_EXIT ||
-		    record.kind == PP_PERF_FORK)
+	for (size_t i = perf->next; i < perf->item_cnt; i++)
+		if (perf->items[i].life_pid == pid)
 			return true;
-	}
 	return false;
 }
 

@@ -4,9 +4,11 @@
  * software event a CPU (or, for one process tree, one a thread and CPU, inherited by what it
  * forks), each CPU with a ring buffer.
  *
- * Workload: a few records an exec; thousands of execs a second at worst. pp_perf_drain empties
- * the rings into an arena, pp_perf_apply sorts and hands out what is older than the moment the
- * drain began: a record of another CPU that is newer may have a predecessor not yet seen.
+ * Workload: a few records an exec; thousands of execs a second, and from who means ill as many as
+ * the rings hold. pp_perf_drain empties the rings into an arena of bounded size, pp_perf_apply
+ * sorts and hands out what is older than the moment the drain began, a few at a time: a record of
+ * another CPU that is newer may have a predecessor not yet seen. Who cannot keep up discards what
+ * there is.
  *
  * Barriers: data_head is read with acquire, before the records; data_tail written with release,
  * after them. They pair with the kernel's in perf_output_put_handle.
@@ -57,10 +59,16 @@ int pp_perf_open(struct pp_perf **ret_perf, pid_t only_pid, const char *cpus,
 void pp_perf_free(struct pp_perf *perf);
 /* An epoll descriptor: readable when a ring is half full. */
 int pp_perf_fd(const struct pp_perf *perf);
+/* Whether the rings hold anything. */
+bool pp_perf_has_records(const struct pp_perf *perf);
 /* Takes out of the rings what is there. */
 int pp_perf_drain(struct pp_perf *perf);
-/* Hands out, by time, what was there when the last drain began. */
-void pp_perf_apply(struct pp_perf *perf, pp_perf_fn *fn, void *context);
+/* Whether something was drained that may be handed out. */
+bool pp_perf_is_ready(const struct pp_perf *perf);
+/* Hands out, by time, the first max_cnt of what was there when the last drain began. */
+void pp_perf_apply(struct pp_perf *perf, size_t max_cnt, pp_perf_fn *fn, void *context);
+/* Throws away what is in the rings and what was drained. Returns how many records that were. */
+uint64_t pp_perf_discard(struct pp_perf *perf);
 /* Whether an exec, fork or exit of pid was drained but not handed out. */
 bool pp_perf_is_pending(const struct pp_perf *perf, pid_t pid);
 /*

@@ -10,16 +10,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../cleanup.h"
+#include "pathprof/foreign.h"
 
 int pp_proc_read(const char *path, char *text, size_t size)
 {
@@ -215,8 +214,19 @@ int pp_proc_parse_vma(char *line, struct pp_vma *ret_vma)
 	return rights[2] == 'x';
 }
 
-static int read_lines(FILE *file, pp_vma_fn *fn, void *context)
+static bool is_over(uint64_t until_ns)
 {
+	struct timespec now;
+
+	if (!until_ns)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec > until_ns;
+}
+
+static int read_lines(FILE *file, uint64_t until_ns, pp_vma_fn *fn, void *context)
+{
+	unsigned int line_cnt = 0;
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
 	struct pp_vma vma;
@@ -225,6 +235,8 @@ static int read_lines(FILE *file, pp_vma_fn *fn, void *context)
 	while (getline(&line, &size, file) > 0) {
 		int r = pp_proc_parse_vma(line, &vma);
 
+		if (++line_cnt % 32 == 0 && is_over(until_ns))
+			return -ETIME;
 		if (r > 0) {
 			r = fn(context, &vma);
 			cnt++;
@@ -236,7 +248,7 @@ static int read_lines(FILE *file, pp_vma_fn *fn, void *context)
 }
 
 /* Closes maps_fd. */
-static int read_maps_text(int maps_fd, pp_vma_fn *fn, void *context)
+static int read_maps_text(int maps_fd, uint64_t until_ns, pp_vma_fn *fn, void *context)
 {
 	FILE *file = fdopen(maps_fd, "r");
 	int r;
@@ -246,7 +258,7 @@ static int read_maps_text(int maps_fd, pp_vma_fn *fn, void *context)
 		close(maps_fd);
 		return r;
 	}
-	r = read_lines(file, fn, context);
+	r = read_lines(file, until_ns, fn, context);
 	fclose(file);
 	return r;
 }
@@ -274,7 +286,10 @@ _Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY: layout");
 #define MAP_QUERY_EXECUTABLE 0x04
 #define MAP_QUERY_OR_NEXT    0x10
 
-/* The next executable mapping at or after address. -ENOENT: no more. */
+/*
+ * The next executable mapping at or after address. -ENOENT: no more. The kernel would tell its
+ * build-id as well, but it reads the file for that, and a file server may not answer.
+ */
 static int query_vma(int maps_fd, uint64_t address, char *name, size_t name_size,
 		     struct pp_vma *ret_vma)
 {
@@ -285,8 +300,6 @@ static int query_vma(int maps_fd, uint64_t address, char *name, size_t name_size
 		.query_addr = address,
 		.vma_name_addr = (uintptr_t)name,
 		.vma_name_size = (uint32_t)name_size,
-		.build_id_addr = (uintptr_t)vma.id.bytes,
-		.build_id_size = PATHPROF_BUILD_ID_MAX,
 	};
 
 	name[0] = 0;
@@ -301,15 +314,11 @@ static int query_vma(int maps_fd, uint64_t address, char *name, size_t name_size
 	vma.dev_major = query.dev_major;
 	vma.dev_minor = query.dev_minor;
 	vma.inode = query.inode;
-	if (query.build_id_size > 0 && query.build_id_size <= PATHPROF_BUILD_ID_MAX) {
-		vma.id.len_bytes = (uint8_t)query.build_id_size;
-		vma.id.kind = PATHPROF_ID_BUILD_ID;
-	}
 	*ret_vma = vma;
 	return vma.start < vma.end && vma.end > address ? 0 : -EINVAL;
 }
 
-static int read_maps_query(int maps_fd, pp_vma_fn *fn, void *context)
+static int read_maps_query(int maps_fd, uint64_t until_ns, pp_vma_fn *fn, void *context)
 {
 	char name[PATH_MAX + 32];
 	struct pp_vma vma = {0};
@@ -324,7 +333,8 @@ static int read_maps_query(int maps_fd, pp_vma_fn *fn, void *context)
 		r = fn(context, &vma);
 		if (r)
 			return r;
-		cnt++;
+		if (++cnt % 32 == 0 && is_over(until_ns))
+			return -ETIME;
 	}
 }
 
@@ -333,7 +343,7 @@ static bool query_is_missing(int r)
 	return r == -ENOTTY || r == -EINVAL || r == -ENOSYS || r == -E2BIG;
 }
 
-int pp_proc_vmas(pid_t pid, bool *query, pp_vma_fn *fn, void *context)
+int pp_proc_vmas(pid_t pid, bool *query, uint64_t until_ns, pp_vma_fn *fn, void *context)
 {
 	_cleanup_close_ int fd = -EBADF;
 	struct pp_vma vma;
@@ -352,9 +362,9 @@ int pp_proc_vmas(pid_t pid, bool *query, pp_vma_fn *fn, void *context)
 		else if (r == -ENOENT)
 			return 0;
 		else if (!r)
-			return read_maps_query(fd, fn, context);
+			return read_maps_query(fd, until_ns, fn, context);
 	}
-	return read_maps_text(pp_fd_take(&fd), fn, context);
+	return read_maps_text(pp_fd_take(&fd), until_ns, fn, context);
 }
 
 /* ---------------------------------------------------------------- processes and threads */
@@ -466,28 +476,9 @@ int pp_proc_tids(pid_t pid, pid_t **ret_tids, size_t *ret_cnt)
 
 /* ---------------------------------------------------------------- files of a process */
 
-/* -ENOSYS before Linux 5.6: without RESOLVE_IN_ROOT a link in there could lead anywhere. */
-static int open_below(int root_fd, const char *path)
+int pp_proc_look_inside(pid_t pid, const char *path)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	_cleanup_close_ int root_fd = pathprof_foreign_root(pid);
 
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
-int pp_proc_open_inside(pid_t pid, const char *path)
-{
-	_cleanup_close_ int root_fd = -EBADF, fd = -EBADF;
-	char root[32];
-	struct stat stat;
-
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return -errno;
-	fd = open_below(root_fd, path);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &stat) < 0)
-		return -errno;
-	return S_ISREG(stat.st_mode) ? pp_fd_take(&fd) : -EINVAL;
+	return root_fd < 0 ? root_fd : pathprof_foreign_look(root_fd, path);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What /proc tells of a process: its stat line, its executable mappings, the processes there are.
- * Mappings are read by ioctl(PROCMAP_QUERY) where the kernel has it (6.11), which gives build-ids
- * too, else from the text of /proc/PID/maps.
+ * Mappings are read by ioctl(PROCMAP_QUERY) where the kernel has it (6.11), else from the text of
+ * /proc/PID/maps.
  *
  * Everything read is checked: names of processes and files are chosen by whoever runs them.
  * Stateless but for what the caller passes; any thread.
@@ -40,7 +40,7 @@ struct pp_vma {
 	uint64_t start, end; /* addresses, [start, end) */
 	uint64_t offset;     /* file offset of start */
 	uint32_t dev_major, dev_minor;
-	uint64_t inode;
+	uint64_t inode, generation;  /* 0: not known */
 	struct pathprof_build_id id; /* len_bytes 0: not known */
 	const char *name;            /* "" for none; valid during the callback */
 };
@@ -60,9 +60,11 @@ int pp_proc_parse_vma(char *line, struct pp_vma *ret_vma);
 int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat);
 /*
  * Calls fn for each executable mapping, by address. *query: whether to try the ioctl; cleared
- * when the kernel has none. The number of mappings, or -ESRCH, -EACCES.
+ * when the kernel has none. The number of mappings, or -ESRCH, -EACCES; -ETIME when it was not done
+ * at until_ns (CLOCK_MONOTONIC; 0: it has all the time): each page of the list waits until the
+ * process' own threads change nothing.
  */
-int pp_proc_vmas(pid_t pid, bool *query, pp_vma_fn *fn, void *context);
+int pp_proc_vmas(pid_t pid, bool *query, uint64_t until_ns, pp_vma_fn *fn, void *context);
 /* All processes, or only_pid and its descendants. Caller frees *ret_pids. */
 int pp_proc_pids(pid_t only_pid, pid_t **ret_pids, size_t *ret_cnt);
 /* Its threads. Caller frees *ret_tids. -ESRCH. */
@@ -70,11 +72,8 @@ int pp_proc_tids(pid_t pid, pid_t **ret_tids, size_t *ret_cnt);
 /* The pid it has in its own pid namespace, and its user. From the text of /proc/PID/status. */
 int pp_proc_parse_status(const char *text, pid_t *ret_inner_pid, uid_t *ret_uid);
 int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid);
-/*
- * A path as the process sees it, by its root directory and without a way out of that; an O_PATH
- * descriptor of a regular file or -errno.
- */
-int pp_proc_open_inside(pid_t pid, const char *path);
+/* A path as the process sees it: pathprof_foreign_look() below its root directory. */
+int pp_proc_look_inside(pid_t pid, const char *path);
 /* Whole small file into text (NUL-terminated, cut to size - 1); its length or -errno. */
 int pp_proc_read(const char *path, char *text, size_t size);
 /* The same of /proc/PID/NAME. -ESRCH: there is no such process. */

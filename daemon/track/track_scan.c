@@ -15,23 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
-uint64_t pp_track_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
 uint64_t pp_track_suspended_ns(void)
 {
-	uint64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t monotonic_ns = pp_track_clock_ns(CLOCK_MONOTONIC);
+	uint64_t boot_ns = pp_track_clock_ns(CLOCK_BOOTTIME);
 
 	return boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0;
 }
@@ -71,6 +58,19 @@ static bool has_execed(const struct pp_image *image, const struct pp_stat *stat)
 	return image->signature && stat->signature && image->signature != stat->signature;
 }
 
+bool pp_track_is_stale(const struct pp_track *track, const struct pp_image *image)
+{
+	return image->is_stale || image->sure_ns < track->lost_ns;
+}
+
+/* Figures known of the program may belong to the one that ran before an exec. */
+static void forget_program(struct pp_image *image)
+{
+	pp_file_put(image->exe);
+	image->exe = NULL;
+	image->is_complete = false;
+}
+
 /* The newest image of pid that stat is of: the one known, or a new one. */
 static int image_of(struct pp_track *track, pid_t pid, const struct pp_stat *stat,
 		    struct pp_image **ret_image)
@@ -79,7 +79,11 @@ static int image_of(struct pp_track *track, pid_t pid, const struct pp_stat *sta
 	int r;
 
 	if (known && pp_track_is_same(track, known, stat)) {
-		if (track->perf || !has_execed(known, stat)) {
+		bool is_told = track->perf && !pp_track_is_stale(track, known);
+
+		if (is_told || !has_execed(known, stat)) {
+			if (!is_told && !known->signature)
+				forget_program(known);
 			pp_images_revive(&track->images, known);
 			*ret_image = known;
 			return 0;
@@ -150,7 +154,8 @@ static int keep_vma(void *context, const struct pp_vma *vma)
 
 static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_stat)
 {
-	struct scan scan = {track, pid};
+	struct scan scan = {.track = track, .pid = pid};
+	uint64_t until_ns = pp_track_now_ns() + PP_SCAN_MOST_NS;
 	struct pp_stat before, after;
 	int r = pp_proc_stat(pid, &before);
 
@@ -158,7 +163,7 @@ static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_s
 		return r;
 	if (is_dead(&before))
 		return -ESRCH;
-	r = pp_proc_vmas(pid, &track->query, keep_vma, &scan);
+	r = pp_proc_vmas(pid, &track->query, until_ns, keep_vma, &scan);
 	if (r < 0)
 		return r;
 	r = pp_proc_stat(pid, &after);
@@ -178,6 +183,8 @@ static void update_image(struct pp_image *image, const struct pp_stat *stat, uin
 	image->signature = stat->signature;
 	image->scanned_ns = now_ns;
 	image->verified_ns = now_ns;
+	image->sure_ns = now_ns;
+	image->is_stale = false;
 }
 
 static int keep_scan(struct pp_track *track, pid_t pid, const struct pp_stat *stat, uint64_t now_ns)
@@ -197,13 +204,21 @@ static int keep_scan(struct pp_track *track, pid_t pid, const struct pp_stat *st
 	return r;
 }
 
-int pp_track_scan(struct pp_track *track, pid_t pid)
+void pp_track_dropped(struct pp_track *track, int code)
+{
+	track->drops[code == -ENOSPC                    ? PP_TRACK_DROP_MAPPINGS
+		     : code == -ETIME || code == -EBUSY ? PP_TRACK_DROP_SCAN
+							: PP_TRACK_DROP_MEMORY]++;
+}
+
+static int scan(struct pp_track *track, pid_t pid)
 {
 	uint64_t now_ns = pp_track_now_ns();
 	struct pp_stat stat;
 	int r = read_process(track, pid, &stat);
 
-	if (!r && track->perf && pp_images_newest(&track->images, pid)) {
+	/* while they are not read, events that wait are lost and this scan stands for them */
+	if (!r && track->perf && !track->paused_ns && pp_images_newest(&track->images, pid)) {
 		(void)pp_perf_drain(track->perf);
 		if (pp_perf_is_pending(track->perf, pid))
 			r = -EAGAIN;
@@ -211,8 +226,52 @@ int pp_track_scan(struct pp_track *track, pid_t pid)
 	if (!r)
 		r = keep_scan(track, pid, &stat, now_ns);
 	forget_scanned(track);
-	if (r == -ENOSPC || r == -ENOMEM)
-		track->dropped++;
+	return r;
+}
+
+/*
+ * A read that took long, by its CPU time or by waiting for the process' own locks, is repeated only
+ * after a rest.
+ */
+static void rest_after_scan(struct pp_track *track, pid_t pid, uint64_t begin_ns, uint64_t cpu_ns)
+{
+	struct pp_image *image = pp_images_newest(&track->images, pid);
+	uint64_t now_ns = pp_track_now_ns(), took_ns = now_ns - begin_ns;
+
+	/* it is cut off there; what is beyond was spent waiting for a CPU, for which the process
+	   can do nothing: a second of that must not hide it for a minute and a half */
+	if (took_ns > PP_SCAN_MOST_NS)
+		took_ns = PP_SCAN_MOST_NS;
+	if (image && (cpu_ns > PP_SCAN_SHORT_NS || took_ns > PP_SCAN_MOST_NS / 5))
+		image->rescan_ns = now_ns + took_ns * PP_SCAN_REST;
+}
+
+static bool may_scan(struct pp_track *track, pid_t pid)
+{
+	const struct pp_image *image = pp_images_newest(&track->images, pid);
+	uint64_t now_ns = pp_track_now_ns();
+
+	return (!image || now_ns >= image->rescan_ns) &&
+	       pp_pace_left(&track->pace, now_ns) > -PP_PACE_DEBT_NS;
+}
+
+int pp_track_scan(struct pp_track *track, pid_t pid)
+{
+	uint64_t begin_ns = pp_track_now_ns(), begin_cpu_ns = pp_pace_cpu_ns();
+	bool is_paid;
+	int r;
+
+	if (!may_scan(track, pid)) {
+		pp_track_dropped(track, -EBUSY);
+		return -EBUSY;
+	}
+	is_paid = pp_pace_start(&track->pace);
+	r = scan(track, pid);
+	if (is_paid)
+		pp_pace_stop(&track->pace);
+	rest_after_scan(track, pid, begin_ns, pp_pace_cpu_ns() - begin_cpu_ns);
+	if (r == -ENOSPC || r == -ENOMEM || r == -ETIME)
+		pp_track_dropped(track, r);
 	return r;
 }
 
@@ -227,6 +286,64 @@ void pp_track_end_gone(struct pp_track *track, uint64_t now_ns)
 			pp_images_end(&track->images, image, now_ns);
 }
 
+static void empty_space(struct pp_track *track, struct pp_image *image)
+{
+	struct pp_space *empty;
+
+	if (pp_space_new(&empty))
+		return;
+	pp_space_put(image->space);
+	image->space = empty;
+	image->is_stale = true;
+	track->drops[PP_TRACK_DROP_FORGOTTEN]++;
+}
+
+static size_t spaces_bytes(const struct pp_track *track)
+{
+	const struct pp_image *image = NULL;
+	size_t bytes = 0;
+
+	/* a space that several share is counted once for each, of its size divided by them */
+	while ((image = pp_images_next(&track->images, image)))
+		for (const struct pp_image *at = image; at; at = at->older)
+			bytes += pp_space_bytes(at->space) / at->space->refs;
+	return bytes;
+}
+
+/* Of what is running and nobody asked about lately: more than piece_cnt pieces are too many. */
+static void empty_large(struct pp_track *track, uint32_t piece_cnt, uint64_t asked_before_ns)
+{
+	struct pp_image *image = NULL;
+
+	while ((image = pp_images_next(&track->images, image)))
+		if (image->space->piece_cnt > piece_cnt && image->asked_ns < asked_before_ns)
+			empty_space(track, image);
+}
+
+void pp_track_bound_spaces(struct pp_track *track, uint64_t now_ns)
+{
+	uint64_t idle_ns = now_ns > PP_TRACK_GRACE_NS ? now_ns - PP_TRACK_GRACE_NS : 0;
+	size_t bytes = spaces_bytes(track);
+	struct pp_image *ended;
+
+	while (bytes > PP_SPACES_BYTES_MAX &&
+	       (ended = pp_images_ended_before(&track->images, UINT64_MAX))) {
+		size_t freed = pp_space_bytes(ended->space) / ended->space->refs;
+
+		bytes -= freed < bytes ? freed : bytes;
+		pp_images_remove(&track->images, ended);
+	}
+	/* the largest first, and of these what nobody asks about: /proc tells it again */
+	for (uint32_t most = PP_SPACE_PIECES_MAX; most && bytes > PP_SPACES_BYTES_MAX;) {
+		most /= 2;
+		empty_large(track, most, idle_ns);
+		if (spaces_bytes(track) > PP_SPACES_BYTES_MAX)
+			empty_large(track, most, UINT64_MAX);
+		bytes = spaces_bytes(track);
+	}
+	track->space_bytes = bytes;
+}
+
 int pp_track_scan_all(struct pp_track *track)
 {
 	pid_t *pids;
@@ -235,8 +352,9 @@ int pp_track_scan_all(struct pp_track *track)
 
 	if (r)
 		return r;
-	for (size_t i = 0; i < cnt; i++)
-		(void)pp_track_scan(track, pids[i]);
+	/* those for which there is no time are read when somebody asks about them */
+	for (size_t i = 0; i < cnt && pp_track_scan(track, pids[i]) != -EBUSY; i++)
+		;
 	free(pids);
 	pp_track_end_gone(track, pp_track_now_ns());
 	return 0;

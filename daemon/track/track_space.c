@@ -46,42 +46,60 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len_bytes)
 	return hash;
 }
 
-static struct pp_file *file_new(const struct pathprof_build_id *id, const char *name, uint64_t hash)
+static struct pp_file *file_new(const struct pathprof_build_id *id,
+				const struct pathprof_file *from, const char *name, uint64_t hash)
 {
 	size_t name_size = strlen(name) + 1;
 	struct pp_file *file = malloc(sizeof(*file) + name_size);
 
 	if (!file)
 		return NULL;
-	*file = (struct pp_file){.hash = hash, .refs = 1, .id = *id};
+	*file = (struct pp_file){.hash = hash, .refs = 1, .id = *id, .from = *from};
 	memcpy(file->name, name, name_size);
 	return file;
 }
 
-int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id, const char *name,
-		 struct pp_file **ret_file)
+static size_t bytes_of(const struct pp_file *file)
+{
+	return sizeof(*file) + strlen(file->name) + 1;
+}
+
+static bool same_origin(const struct pathprof_file *a, const struct pathprof_file *b)
+{
+	return a->owner == b->owner && a->device == b->device && a->inode == b->inode;
+}
+
+int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id,
+		 const struct pathprof_file *from, const char *name, struct pp_file **ret_file)
 {
 	static const struct pathprof_build_id none;
+	static const struct pathprof_file nobody = {.owner = PATHPROF_OWNER_UNKNOWN};
 	struct pp_file **bucket, *file;
 	uint64_t hash;
 
 	id = id ? id : &none;
+	from = from ? from : &nobody;
 	hash = hash_bytes(0xcbf29ce484222325ull, id, sizeof(*id));
+	hash = hash_bytes(hash, &from->owner, sizeof(from->owner));
+	hash = hash_bytes(hash, &from->inode, sizeof(from->inode));
 	hash = hash_bytes(hash, name, strlen(name));
 	bucket = &files->buckets[hash & (files->bucket_cnt - 1)];
 	for (file = *bucket; file; file = file->next) {
 		if (file->hash == hash && !memcmp(&file->id, id, sizeof(*id)) &&
-		    !strcmp(file->name, name)) {
+		    same_origin(&file->from, from) && !strcmp(file->name, name)) {
 			*ret_file = pp_file_ref(file);
 			return 0;
 		}
 	}
-	file = file_new(id, name, hash);
+	if (files->bytes >= PP_FILES_BYTES_MAX)
+		return -ENOSPC;
+	file = file_new(id, from, name, hash);
 	if (!file)
 		return -ENOMEM;
 	file->next = *bucket;
 	*bucket = file;
 	files->file_cnt++;
+	files->bytes += bytes_of(file);
 	*ret_file = file;
 	return 0;
 }
@@ -112,8 +130,9 @@ void pp_files_sweep(struct pp_files *files)
 				continue;
 			}
 			*link = file->next;
-			free(file);
 			files->file_cnt--;
+			files->bytes -= bytes_of(file);
+			free(file);
 		}
 	}
 }
@@ -237,7 +256,7 @@ int pp_space_own(struct pp_space **space)
 /* Both say the same about any address they share. */
 static bool same_content(const struct pp_piece *a, const struct pp_piece *b)
 {
-	return a->file == b->file && a->start - a->offset == b->start - b->offset;
+	return a->file == b->file && (!a->file || a->start - a->offset == b->start - b->offset);
 }
 
 /* The part of piece inside [start, end), which it overlaps. */
@@ -397,24 +416,117 @@ int pp_space_unmap(struct pp_space *space, uint64_t start, uint64_t end, uint64_
 	return start >= end ? -EINVAL : change(space, &range, false, time_ns);
 }
 
+/* Walks what of the old pieces is not in the new ones, by address. */
+struct gone {
+	const struct pp_space *space;
+	const struct pp_piece *pieces; /* the new ones */
+	size_t piece_cnt, at;
+	uint32_t old;
+	uint64_t from; /* the old piece is looked through up to here */
+};
+
+/* The next part of an old piece that other content, or none, takes the place of. */
+static bool next_gone(struct gone *gone, struct pp_piece *ret_part)
+{
+	while (gone->old < gone->space->piece_cnt) {
+		const struct pp_piece *old = &gone->space->pieces[gone->old];
+		const struct pp_piece *new;
+		uint64_t from = gone->from > old->start ? gone->from : old->start;
+		bool is_same;
+
+		if (from >= old->end) {
+			gone->old++;
+			continue;
+		}
+		while (gone->at < gone->piece_cnt && gone->pieces[gone->at].end <= from)
+			gone->at++;
+		new = gone->at < gone->piece_cnt ? &gone->pieces[gone->at] : NULL;
+		gone->from = old->end;
+		if (new &&new->start > from &&new->start < old->end)
+			gone->from = new->start;
+		else if (new &&new->start <= from &&new->end < old->end)
+			gone->from = new->end;
+		is_same = new &&new->start <= from &&same_content(old, new);
+		if (is_same)
+			continue;
+		*ret_part = cut(old, from, gone->from);
+		return true;
+	}
+	return false;
+}
+
+/* Of more than are kept, the last: those before would be pushed out at once. */
+static int remember_gone(struct pp_space *space, const struct pp_piece *pieces, size_t piece_cnt,
+			 uint64_t time_ns)
+{
+	const struct gone begin = {.space = space, .pieces = pieces, .piece_cnt = piece_cnt};
+	struct gone gone = begin;
+	struct pp_piece part;
+	uint32_t cnt = 0;
+	int r;
+
+	while (next_gone(&gone, &part))
+		cnt++;
+	r = reserve_past(space, space->past_cnt + cnt);
+	if (r)
+		return r;
+	gone = begin;
+	for (; next_gone(&gone, &part); cnt--) {
+		if (cnt <= PP_SPACE_PAST_MAX)
+			remember(space, &part, time_ns);
+		else
+			space->change_cnt++;
+	}
+	return 0;
+}
+
+static int check_pieces(const struct pp_piece *pieces, size_t piece_cnt)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < piece_cnt; i++) {
+		if (pieces[i].start < end || pieces[i].start >= pieces[i].end)
+			return -EINVAL;
+		end = pieces[i].end;
+	}
+	return 0;
+}
+
+/* All at once: piece by piece each would move all that lie above it. */
 int pp_space_replace(struct pp_space *space, const struct pp_piece *pieces, size_t piece_cnt,
 		     uint64_t time_ns)
 {
-	uint64_t end = 0;
-	int r = 0;
+	uint32_t before = space->piece_cnt, cnt = 0;
+	int r = check_pieces(pieces, piece_cnt);
 
-	for (size_t i = 0; i < piece_cnt && !r; i++) {
-		if (pieces[i].start < end)
-			return -EINVAL;
-		if (pieces[i].start > end)
-			r = pp_space_unmap(space, end, pieces[i].start, time_ns);
-		if (!r)
-			r = pp_space_map(space, &pieces[i], time_ns);
-		end = pieces[i].end;
+	if (!r)
+		r = reserve_pieces(space, before > piece_cnt ? before : piece_cnt);
+	if (!r)
+		r = remember_gone(space, pieces, piece_cnt, time_ns);
+	if (r)
+		return r;
+	for (size_t i = 0; i < piece_cnt; i++)
+		pp_file_ref(pieces[i].file);
+	for (uint32_t i = 0; i < before; i++)
+		pp_file_put(space->pieces[i].file);
+	for (size_t i = 0; i < piece_cnt; i++) {
+		struct pp_piece next = pieces[i];
+
+		if (!next.file)
+			next.offset = next.start;
+		if (append_part(space->pieces, cnt, &next) == cnt)
+			pp_file_put(next.file);
+		else
+			cnt++;
 	}
-	if (!r && end < UINT64_MAX)
-		r = pp_space_unmap(space, end, UINT64_MAX, time_ns);
-	return r;
+	space->piece_cnt = cnt;
+	return 0;
+}
+
+size_t pp_space_bytes(const struct pp_space *space)
+{
+	return sizeof(*space) + space->piece_cap * sizeof(struct pp_piece) +
+	       space->past_cap * sizeof(struct pp_past);
 }
 
 /* ---------------------------------------------------------------- look-up */

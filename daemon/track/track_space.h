@@ -21,19 +21,23 @@
 #include <stdint.h>
 
 #include "pathprof/build_id.h"
+#include "pathprof/profile.h"
 
 /* How long what ended or was overwritten is remembered. */
 #define PP_TRACK_GRACE_NS 10000000000ull
 /* As many as Linux lets a process have by default (vm.max_map_count). */
 #define PP_SPACE_PIECES_MAX 65536
 #define PP_SPACE_PAST_MAX   256
+/* Of all names together. */
+#define PP_FILES_BYTES_MAX (16u << 20)
 
-/* An interned (identity, name). */
+/* An interned (identity, whose file, name). */
 struct pp_file {
 	struct pp_file *next;
 	uint64_t hash;
 	uint32_t refs;
 	struct pathprof_build_id id;
+	struct pathprof_file from;
 	char name[];
 };
 
@@ -41,14 +45,19 @@ struct pp_files {
 	struct pp_file **buckets;
 	size_t bucket_cnt; /* a power of two */
 	size_t file_cnt;
+	size_t bytes; /* of names and what goes with them */
 };
 
 int pp_files_init(struct pp_files *files);
 /* Frees every file, referenced or not. */
 void pp_files_release(struct pp_files *files);
-/* A new reference to the one file of this identity and name. id NULL: none. -ENOMEM. */
-int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id, const char *name,
-		 struct pp_file **ret_file);
+/*
+ * A new reference to the one file of this identity, origin and name. id NULL: none; from NULL: it
+ * is not known whose it is. -ENOMEM; -ENOSPC when
+ * new ones would take more than PP_FILES_BYTES_MAX.
+ */
+int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id,
+		 const struct pathprof_file *from, const char *name, struct pp_file **ret_file);
 struct pp_file *pp_file_ref(struct pp_file *file);
 /* NULL-safe. */
 void pp_file_put(struct pp_file *file);
@@ -91,6 +100,8 @@ int pp_space_unmap(struct pp_space *space, uint64_t start, uint64_t end, uint64_
 /* From time_ns on exactly these pieces lie there, in the order of their addresses. */
 int pp_space_replace(struct pp_space *space, const struct pp_piece *pieces, size_t piece_cnt,
 		     uint64_t time_ns);
+/* Memory that it takes. */
+size_t pp_space_bytes(const struct pp_space *space);
 /* NULL when nothing was there. time_ns 0: now. Valid until the space changes. */
 const struct pp_piece *pp_space_find(const struct pp_space *space, uint64_t time_ns,
 				     uint64_t address);

@@ -9,8 +9,10 @@
 
 #include "cgroup_tree.h"
 #include "track.h"
+#include "track_clock.h"
 #include "track_ident.h"
 #include "track_image.h"
+#include "track_pace.h"
 #include "track_perf.h"
 #include "track_space.h"
 
@@ -27,27 +29,46 @@
 #define PP_RESCAN_INTERVAL_NS 1000000000ull
 /* Housekeeping, and reading everything anew after lost events. */
 #define PP_SWEEP_INTERVAL_NS 1000000000ull
+/* A process that maps oftener in a second is read from /proc instead, when somebody asks. */
+#define PP_MAPS_A_SECOND 1024
+/* Of all address spaces together: beyond it those that nobody asks about go. */
+#define PP_SPACES_BYTES_MAX (32u << 20)
+/*
+ * How long a read of one process may take, and how many times as long it is left alone afterwards
+ * if it was no short one: so that one process costs a hundredth of a CPU, however many mappings it
+ * has. A hundred thousand are read in that time where nothing else runs.
+ */
+#define PP_SCAN_SHORT_NS 2000000ull
+#define PP_SCAN_MOST_NS  100000000ull
+#define PP_SCAN_REST     100
 
 struct pp_track {
 	struct pp_track_config config;
 	struct pp_files files;
 	struct pp_images images;
 	struct pp_idents *idents;
+	struct pp_jit_budget jit_budget;
 	struct pp_perf *perf;       /* NULL: /proc only */
+	int perf_code;              /* why not, or why not on each CPU: -errno */
 	struct pp_cgroups *cgroups; /* NULL: nobody came with an id yet */
 	int epoll_fd, timer_fd;
-	bool query;                   /* the kernel has PROCMAP_QUERY, as far as known */
-	bool is_behind;               /* events were lost: everything must be read anew */
+	bool query;     /* the kernel has PROCMAP_QUERY, as far as known */
+	bool is_behind; /* processes of the tree may be missing */
+	struct pp_pace pace;
+	uint64_t lost_ns;         /* events before this were lost, 0: none so far */
+	uint64_t paused_ns;       /* events are not read until then; 0: they are */
+	uint64_t scan_started_ns; /* CPU time */
+	size_t space_bytes;
 	uint64_t sweep_ns, resync_ns; /* when each is due again */
 	uint64_t armed_ns;            /* when the timer goes off, 0: never */
 	uint64_t tick_ns;             /* of start times: 1 s / sysconf(_SC_CLK_TCK) */
 	char boot_id[40];
-	uint64_t events, lost, repairs, dropped;
+	uint64_t events, lost, repairs;
+	uint64_t drops[PP_TRACK_DROP_CNT];
 	struct pp_piece *scanned; /* room for one scan; each holds a reference to its file */
 	size_t scanned_cnt, scanned_cap;
 };
 
-uint64_t pp_track_now_ns(void);
 /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC: the time spent suspended. */
 uint64_t pp_track_suspended_ns(void);
 
@@ -69,6 +90,11 @@ int pp_track_scan(struct pp_track *track, pid_t pid);
 /* Every process in view; ends those that are gone. */
 int pp_track_scan_all(struct pp_track *track);
 void pp_track_end_gone(struct pp_track *track, uint64_t now_ns);
+/* Whether what is known of image may have been overtaken by something that was not told. */
+bool pp_track_is_stale(const struct pp_track *track, const struct pp_image *image);
+void pp_track_dropped(struct pp_track *track, int code);
+/* Keeps the memory of address spaces within its bound. */
+void pp_track_bound_spaces(struct pp_track *track, uint64_t now_ns);
 /* Whether stat can be of the process image is of. */
 bool pp_track_is_same(const struct pp_track *track, const struct pp_image *image,
 		      const struct pp_stat *stat);

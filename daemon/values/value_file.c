@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../cleanup.h"
+#include "pathprof/foreign.h"
 
 static const char *const library_folders[] = {
 	"/lib/x86_64-linux-gnu",
@@ -74,12 +75,23 @@ static char *mapped_path(char *line)
 	return path;
 }
 
-/* As the process's own root has it, where that can be reached. */
+/* Whether path, which the kernel will look up by itself, stands for what fd is. */
+static bool is_same_file(const char *path, int fd)
+{
+	struct stat by_path, by_fd;
+
+	return fd >= 0 && fstat(fd, &by_fd) == 0 && stat(path, &by_path) == 0 &&
+	       by_path.st_dev == by_fd.st_dev && by_path.st_ino == by_fd.st_ino;
+}
+
+/* As the process's own root has it, where that can be reached and no link leads out of it. */
 static bool in_process(pid_t pid, const char *path, char *ret_path, size_t path_size)
 {
+	_cleanup_close_ int root_fd = pathprof_foreign_root(pid);
+	_cleanup_close_ int fd = root_fd < 0 ? -EBADF : pathprof_foreign_look(root_fd, path);
 	int len = snprintf(ret_path, path_size, "/proc/%d/root%s", (int)pid, path);
 
-	if (len > 0 && (size_t)len < path_size && is_file(ret_path))
+	if (len > 0 && (size_t)len < path_size && is_same_file(ret_path, fd))
 		return true;
 	len = snprintf(ret_path, path_size, "%s", path);
 	return len > 0 && (size_t)len < path_size && is_file(ret_path);

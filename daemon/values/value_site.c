@@ -3,7 +3,6 @@
 #include "value_site.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "../cleanup.h"
 #include "pathprof/code.h"
+#include "pathprof/foreign.h"
 #include "probe_place.h"
 
 #define NEAREST_CNT  3
@@ -206,9 +206,11 @@ static int find_by_offset(struct pp_value_site *site, struct pathprof_code *code
 /* Bytes of the file from offset on: how many there were, or -errno. */
 static ssize_t read_code(const char *path, uint64_t offset, uint8_t *code, size_t len_bytes)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_close_ int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
 	ssize_t got = fd < 0 ? -1 : pread(fd, code, len_bytes, (off_t)offset);
 
+	if (fd < 0)
+		return fd;
 	return got < 0 ? -errno : got;
 }
 

@@ -3,17 +3,39 @@
 #include "window.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
+#include "../clock/cpu_clock.h"
+#include "../log.h"
+#include "owners.h"
 #include "window_jit.h"
+
+/* More bursts than end between two readings of the clock. */
+#define HELD_MAX      256
+#define TELL_EVERY_NS UINT64_C(10000000000)
+
+/* When a burst held its thread. */
+struct held {
+	uint32_t tid;
+	uint64_t begin_ns, end_ns;
+};
 
 struct pp_window {
 	struct pp_window_config config;
 	struct pp_resolver resolver;
 	struct pathprof_profile profile;
-	int64_t end_ns;   /* 0: now, whenever that is */
+	struct pp_owners *owners;   /* over all windows */
+	uint64_t told_ns;           /* CLOCK_MONOTONIC of the last line about one, 0: none */
+	int64_t end_ns;             /* 0: now, whenever that is */
+	uint64_t begun_ns;          /* CLOCK_MONOTONIC when the open window began */
+	struct held held[HELD_MAX]; /* the last ones, in a circle */
+	uint32_t held_cnt;
+	uint64_t known_ns;               /* CLOCK_MONOTONIC of pp_window_begin, 0: from the first */
+	struct pathprof_build_id own_id; /* config.own_pid's program, once it was seen */
 	uint64_t held_ns; /* what the windows know of the source's stopped_ns since it was opened */
 };
 
@@ -38,6 +60,14 @@ static int64_t realtime_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static void drop(struct pp_window *window, enum pathprof_drop reason, uint64_t cnt)
 {
 	window->profile.totals.drops[reason] += cnt;
@@ -49,9 +79,13 @@ static void begin(struct pp_window *window)
 
 	profile->begin_ns = realtime_ns();
 	profile->end_ns = 0;
+	window->begun_ns = monotonic_ns();
 	profile->source = window->config.source;
 	profile->basis = window->config.basis;
 	profile->taken_wanted = window->config.taken_wanted;
+	profile->horizon = window->config.horizon;
+	profile->clock_hz = window->config.clock_hz;
+	profile->clock_kernel = window->config.clock_kernel;
 }
 
 int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *config,
@@ -64,8 +98,11 @@ int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *
 		return -ENOMEM;
 	window->config = *config;
 	window->resolver = *resolver;
-	r = pathprof_profile_init(&window->profile, config->memory_max_bytes);
+	r = pp_owners_new(&window->owners);
+	if (r == 0)
+		r = pathprof_profile_init(&window->profile, config->memory_max_bytes);
 	if (r < 0) {
+		pp_owners_free(window->owners);
 		free(window);
 		return r;
 	}
@@ -74,12 +111,70 @@ int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *
 	return 0;
 }
 
+void pp_window_begin(struct pp_window *window)
+{
+	begin(window);
+	window->known_ns = window->begun_ns;
+}
+
 void pp_window_free(struct pp_window *window)
 {
 	if (!window)
 		return;
 	pathprof_profile_release(&window->profile);
+	pp_owners_free(window->owners);
 	free(window);
+}
+
+/*
+ * One line in ten seconds at most. Of names, which anybody chooses, it says nothing: `pathprofctl
+ * binaries` shows them.
+ */
+static void tell_other_file(struct pp_window *window, const struct pathprof_build_id *id,
+			    const struct pathprof_file *file, uint32_t owner)
+{
+	char hex[PATHPROF_BUILD_ID_TEXT_LEN], whose[16] = "nobody known";
+	uint64_t now_ns = monotonic_ns();
+
+	if (window->told_ns && now_ns - window->told_ns < TELL_EVERY_NS)
+		return;
+	/* one of which nothing is known, for its program has ended, may well be the same */
+	if (file->owner == PATHPROF_OWNER_UNKNOWN && !file->inode)
+		return;
+	window->told_ns = now_ns;
+	if (file->owner != PATHPROF_OWNER_UNKNOWN)
+		snprintf(whose, sizeof(whose), "user %u", file->owner);
+	pp_log(LOG_WARNING,
+	       "build-id %s: another file has it, of %s (device %u:%u, inode %llu), than that of "
+	       "user %u: counted apart",
+	       pathprof_build_id_text(id, hex), whose, major(file->device), minor(file->device),
+	       (unsigned long long)file->inode, owner);
+}
+
+/* Code of no file has nobody's. */
+static bool is_of_file(const struct pathprof_file *from)
+{
+	return from->inode || from->owner == PATHPROF_OWNER_UNKNOWN;
+}
+
+/* The index of what is counted for code with this build-id in this file. */
+static uint32_t binary_of(struct pp_window *window, const struct pathprof_build_id *id,
+			  const struct pathprof_file *from, const char *name)
+{
+	struct pathprof_file file = *from;
+	struct pathprof_build_id own;
+	uint32_t binary, owner;
+
+	if (!is_of_file(from))
+		return pathprof_profile_binary(&window->profile, id, name);
+	if (file.owner == PATHPROF_OWNER_UNKNOWN)
+		file.owner = window->config.unknown_owner;
+	if (pp_owners_judge(window->owners, id, &file, &own, &owner))
+		tell_other_file(window, id, &file, owner);
+	binary = pathprof_profile_binary(&window->profile, &own, name);
+	if (binary != PATHPROF_NO_INDEX)
+		pathprof_profile_add_file(&window->profile, binary, &file);
+	return binary;
 }
 
 /* Resolves an address of the burst's process. Counts what fails; -errno then. */
@@ -94,7 +189,7 @@ static int locate(const struct arrival *arrival, uint64_t address, struct place 
 		drop(window, PATHPROF_DROP_UNRESOLVED, 1);
 		return -ENOENT;
 	}
-	binary = pathprof_profile_binary(&window->profile, &where.id, where.name ? where.name : "");
+	binary = binary_of(window, &where.id, &where.from, where.name ? where.name : "");
 	if (binary == PATHPROF_NO_INDEX)
 		return -ENOSPC;
 	*ret_place = (struct place){binary, where.offset};
@@ -105,6 +200,7 @@ static void add_path(const struct arrival *arrival, const struct pathprof_path_s
 		     uint64_t cnt)
 {
 	struct pathprof_profile *profile = &arrival->window->profile;
+	double weight = path->weight * (double)cnt;
 	struct place place;
 
 	profile->totals.paths += cnt;
@@ -117,7 +213,8 @@ static void add_path(const struct arrival *arrival, const struct pathprof_path_s
 						   .length = path->length,
 						   .outcomes = path->outcomes,
 						   .samples = cnt,
-						   .weight = path->weight * (double)cnt,
+						   .weight = weight,
+						   .insns = weight * path->insns,
 						   .burst = arrival->burst,
 					   });
 }
@@ -145,6 +242,28 @@ static void add_edge(const struct arrival *arrival, uint64_t from_address, uint6
 							     });
 }
 
+/* Users look for their programs' work; how much the daemon's is, status tells. */
+static bool is_own(struct pp_window *window, const struct pp_track_process *p)
+{
+	if (!window->config.own_pid)
+		return false;
+	return p->pid == window->config.own_pid ||
+	       (p->exe_id.kind != PATHPROF_ID_NONE &&
+		pathprof_build_id_equal(&p->exe_id, &window->own_id));
+}
+
+/* Before any other process is asked for: what that returns lasts until the next question. */
+static void find_own(struct pp_window *window, uint64_t time_ns)
+{
+	const struct pp_track_process *own;
+
+	if (!window->config.own_pid || window->own_id.kind != PATHPROF_ID_NONE)
+		return;
+	own = window->resolver.process(window->resolver.context, window->config.own_pid, time_ns);
+	if (own)
+		window->own_id = own->exe_id;
+}
+
 /*
  * Index of the process; PATHPROF_NO_INDEX, with so many branches counted, when it cannot be told
  * who it was.
@@ -152,17 +271,24 @@ static void add_edge(const struct arrival *arrival, uint64_t from_address, uint6
 static uint32_t find_process(struct pp_window *window, const struct pp_counted *who,
 			     uint64_t taken_cnt)
 {
-	const struct pp_track_process *p =
-		window->resolver.process(window->resolver.context, (pid_t)who->pid, who->time_ns);
+	const struct pp_track_process *p;
 	uint32_t binary = PATHPROF_NO_INDEX;
 
+	if (who->time_ns && who->time_ns < window->known_ns)
+		return PATHPROF_NO_INDEX;
+	find_own(window, who->time_ns);
+	p = window->resolver.process(window->resolver.context, (pid_t)who->pid, who->time_ns);
 	/* another start time: the number was given to a new process since */
 	if (!p || (who->start_time && p->start_time && who->start_time != p->start_time)) {
 		drop(window, PATHPROF_DROP_UNRESOLVED, taken_cnt);
 		return PATHPROF_NO_INDEX;
 	}
+	if (is_own(window, p)) {
+		drop(window, PATHPROF_DROP_OWN, taken_cnt);
+		return PATHPROF_NO_INDEX;
+	}
 	if (p->exe_id.kind != PATHPROF_ID_NONE)
-		binary = pathprof_profile_binary(&window->profile, &p->exe_id, p->exe);
+		binary = binary_of(window, &p->exe_id, &p->exe_from, p->exe);
 	return pathprof_profile_process(&window->profile, &(struct pathprof_process){
 								  .pid = (uint32_t)p->pid,
 								  .start_time = p->start_time,
@@ -173,9 +299,10 @@ static uint32_t find_process(struct pp_window *window, const struct pp_counted *
 							  });
 }
 
-static int is_sound(const struct pathprof_burst *burst)
+static int is_sound(const struct pp_window *window, const struct pathprof_burst *burst)
 {
 	return burst->version == PATHPROF_ABI_VERSION && burst->end < PATHPROF_END_CNT &&
+	       burst->horizon == window->config.horizon &&
 	       burst->branch_cnt <= PATHPROF_BURST_MAX && burst->taken_cnt <= burst->branch_cnt &&
 	       burst->size_bytes ==
 		       sizeof(*burst) + burst->branch_cnt * sizeof(struct pathprof_branch);
@@ -194,7 +321,93 @@ static void add_totals(struct pathprof_totals *totals, const struct pathprof_bur
 	totals->branches += burst->branch_cnt;
 	totals->taken += burst->taken_cnt;
 	totals->steps += burst->step_cnt;
+	totals->insns += burst->insn_cnt;
 	totals->ends[burst->end]++;
+}
+
+/*
+ * The file place of the address; without a file what is known of it. An address that cannot be
+ * resolved is not dropped: its process had this time, wherever it spent it.
+ */
+static void add_clock(const struct arrival *arrival, uint64_t address, bool kernel)
+{
+	struct pp_window *window = arrival->window;
+	struct pathprof_clock_count clock = {
+		.process = arrival->process,
+		.binary = PATHPROF_NO_INDEX,
+		.place = kernel ? PATHPROF_PLACE_KERNEL : PATHPROF_PLACE_UNKNOWN,
+		.samples = 1,
+	};
+	struct pp_location where;
+
+	if (!kernel && window->resolver.resolve(window->resolver.context, (pid_t)arrival->who.pid,
+						arrival->who.time_ns, address, &where) == 0)
+		clock.binary =
+			binary_of(window, &where.id, &where.from, where.name ? where.name : "");
+	if (clock.binary != PATHPROF_NO_INDEX)
+		clock.place = where.offset;
+	pathprof_profile_add_clock(&window->profile, &clock);
+}
+
+static void remember_held(struct pp_window *window, const struct pathprof_burst *burst)
+{
+	window->held[window->held_cnt++ % HELD_MAX] =
+		(struct held){burst->tid, burst->time_ns, burst->time_ns + burst->stopped_ns};
+}
+
+static bool was_held(const struct pp_window *window, const struct pp_cpu_sample *sample)
+{
+	for (uint32_t i = 0; i < HELD_MAX; i++) {
+		const struct held *held = &window->held[i];
+
+		if (held->tid == (uint32_t)sample->tid && sample->time_ns >= held->begin_ns &&
+		    sample->time_ns < held->end_ns)
+			return true;
+	}
+	return false;
+}
+
+void pp_window_add_clock(void *context, const struct pp_cpu_sample *sample)
+{
+	struct pp_window *window = context;
+	struct arrival arrival = {
+		.window = window,
+		.who = {.pid = (uint32_t)sample->pid, .time_ns = sample->time_ns},
+	};
+
+	if (was_held(window, sample))
+		return;
+	arrival.process = find_process(window, &arrival.who, 1);
+	if (arrival.process != PATHPROF_NO_INDEX)
+		add_clock(&arrival, sample->address, sample->kernel);
+}
+
+void pp_window_clock_lost(struct pp_window *window, uint64_t cnt)
+{
+	drop(window, PATHPROF_DROP_QUEUE_FULL, cnt);
+}
+
+/* Without a clock the start of a burst is a sample of the source's own. */
+static bool starts_are_samples(const struct pp_window *window)
+{
+	return !window->config.clock_hz && window->config.basis == PATHPROF_BASIS_TIME;
+}
+
+static void add_branches(struct arrival *arrival, const struct pathprof_burst *burst,
+			 const struct pathprof_branch *branches)
+{
+	struct pp_window *window = arrival->window;
+	int paths = pathprof_paths_of_window(branches, burst->branch_cnt, burst->horizon,
+					     window->config.mapping, on_path, arrival);
+
+	if (paths < 0) {
+		drop(window, PATHPROF_DROP_MALFORMED, 1);
+		return;
+	}
+	window->profile.totals.pathless += !paths;
+	for (uint32_t i = 0; i < burst->branch_cnt; i++)
+		if (branches[i].taken)
+			add_edge(arrival, branches[i].from, branches[i].next, 1, 0);
 }
 
 void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
@@ -206,7 +419,7 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 		.who = {burst->pid, burst->start_time, burst->time_ns},
 	};
 
-	if (!is_sound(burst)) {
+	if (!is_sound(window, burst)) {
 		drop(window, PATHPROF_DROP_MALFORMED, 1);
 		return;
 	}
@@ -214,17 +427,13 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 	add_totals(&window->profile.totals, burst);
 	arrival.burst = window->profile.totals.bursts;
 	add_held(window, burst->stopped_ns);
+	remember_held(window, burst);
 	arrival.process = find_process(window, &arrival.who, burst->taken_cnt);
 	if (arrival.process == PATHPROF_NO_INDEX)
 		return;
-	if (pathprof_paths_of_burst(branches, burst->branch_cnt, window->config.mapping, on_path,
-				    &arrival) < 0) {
-		drop(window, PATHPROF_DROP_MALFORMED, 1);
-		return;
-	}
-	for (uint32_t i = 0; i < burst->branch_cnt; i++)
-		if (branches[i].taken)
-			add_edge(&arrival, branches[i].from, branches[i].next, 1, 0);
+	if (starts_are_samples(window))
+		add_clock(&arrival, burst->start, false);
+	add_branches(&arrival, burst, branches);
 }
 
 /* Counts come by the hundred: who dispatches the tracker is their source, once for all. */
@@ -306,10 +515,11 @@ int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 {
 	int r;
 
-	window->profile.end_ns = window->end_ns ? window->end_ns : realtime_ns();
-	/* the clock may have been set back meanwhile */
-	if (window->profile.end_ns < window->profile.begin_ns)
-		window->profile.end_ns = window->profile.begin_ns;
+	/* so long after its beginning as it was, though the clock was set meanwhile */
+	window->profile.end_ns =
+		window->end_ns
+			? window->end_ns
+			: window->profile.begin_ns + (int64_t)(monotonic_ns() - window->begun_ns);
 	r = sink->add_window(sink->context, &window->profile, error);
 	if (r == 0)
 		r = pp_window_store_jit(&window->profile, &window->resolver, sink, error);
@@ -323,6 +533,20 @@ void pp_window_set_taken(struct pp_window *window, uint32_t taken_wanted)
 {
 	window->config.taken_wanted = taken_wanted;
 	window->profile.taken_wanted = taken_wanted;
+}
+
+void pp_window_set_horizon(struct pp_window *window, uint32_t horizon)
+{
+	window->config.horizon = horizon;
+	window->profile.horizon = horizon;
+}
+
+void pp_window_set_clock(struct pp_window *window, uint32_t hz, bool kernel)
+{
+	window->config.clock_hz = hz;
+	window->config.clock_kernel = kernel;
+	window->profile.clock_hz = hz;
+	window->profile.clock_kernel = kernel;
 }
 
 const struct pathprof_profile *pp_window_profile(const struct pp_window *window)

@@ -3,13 +3,15 @@
  * The open window: bursts go in, become paths and edges keyed by (build-id, offset), and the
  * whole is handed to the store when the window closes.
  *
- * Workload: up to a few hundred bursts of some hundred branches a second, a close every second to
- * every minute. Memory is bounded by the profile's tables. One owner, the event loop. What cannot
- * be kept is counted in the profile's totals, never an error.
+ * Workload: up to a few hundred bursts of some hundred branches a second, a hundred clock samples a
+ * second and CPU, a close every second to every minute. Memory is bounded by the profile's tables.
+ * One owner, the event loop. What cannot be kept is counted in the profile's totals, never an
+ * error.
  */
 #ifndef PP_WINDOW_H
 #define PP_WINDOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,12 +38,30 @@ struct pp_window_config {
 	uint32_t source; /* PATHPROF_SOURCE_* */
 	enum pathprof_basis basis;
 	uint32_t taken_wanted;
+	uint32_t horizon;  /* instructions a burst; 0: counted in taken branches */
+	uint32_t clock_hz; /* as in profile.h; 0: the start of each burst is the clock sample */
+	bool clock_kernel;
 	size_t memory_max_bytes;
+	/*
+	 * Whose files are of which nobody can tell any more whose they are:
+	 * PATHPROF_OWNER_UNKNOWN, or who records a program of their own choice.
+	 */
+	uint32_t unknown_owner;
+	/*
+	 * Whose work is counted apart, as PATHPROF_DROP_OWN: this process and all that run the same
+	 * program, as its children do. 0: nobody's.
+	 */
+	pid_t own_pid;
 };
 
 /* Opens the first window. resolver is copied, its context must outlive the window. -ENOMEM. */
 int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *config,
 		  const struct pp_resolver *resolver);
+/*
+ * The tracker knows from now on who runs: the first window begins anew, and what was seen before is
+ * nobody's loss.
+ */
+void pp_window_begin(struct pp_window *window);
 /* NULL-safe. */
 void pp_window_free(struct pp_window *window);
 
@@ -55,6 +75,15 @@ void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t fr
 /* The same, with how many of the cnt were mispredicted. */
 void pp_window_add_predicted_edge(void *context, const struct pp_counted *who, uint64_t from,
 				  uint64_t to, uint64_t cnt, uint64_t mispredicted);
+/*
+ * One sample of the clock, at its place in a file; context is the window. Samples of a thread that
+ * a burst held just then are left out: what it did was the source's doing. The caller dispatches
+ * the tracker and drains the source first, once for all samples that it has.
+ */
+struct pp_cpu_sample;
+void pp_window_add_clock(void *context, const struct pp_cpu_sample *sample);
+/* cnt clock samples that the kernel had no room for. */
+void pp_window_clock_lost(struct pp_window *window, uint64_t cnt);
 struct pp_source_sink pp_window_source_sink(struct pp_window *window);
 
 /*
@@ -88,6 +117,9 @@ int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 
 /* For the bursts of the next window: call right after a close. */
 void pp_window_set_taken(struct pp_window *window, uint32_t taken_wanted);
+void pp_window_set_horizon(struct pp_window *window, uint32_t horizon);
+/* A clock runs from here on, hz samples a second and CPU; 0: none. Right after new or a close. */
+void pp_window_set_clock(struct pp_window *window, uint32_t hz, bool kernel);
 
 /* The open window; valid until the window is freed, its content until the next close. */
 const struct pathprof_profile *pp_window_profile(const struct pp_window *window);

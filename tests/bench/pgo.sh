@@ -88,7 +88,7 @@ table_both() { # PROGRAM BURSTS
 # GCC through AutoFDO. Debian 12's, 0.19, writes what GCC reads up to 11.
 table_gcc() { # PROGRAM BURSTS
 	local flags=(-gdwarf-4)
-	command -v gcc-11 create_gcov >/dev/null || {
+	command -v gcc-11 >/dev/null && command -v create_gcov >/dev/null || {
 		say "$1: no row of GCC without gcc-11 and autofdo"
 		return 0
 	}

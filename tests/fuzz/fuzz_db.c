@@ -6,6 +6,7 @@
  * with 0xff is taken as the file itself.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,38 @@ static void add_values(struct pathprof_store *store, int64_t id)
 	must(pathprof_store_add_values(store, id, &row, 1, &drop, 1, NULL) == 0, "values");
 }
 
+/* An alert that fires, and one that resolved, with their messages. */
+static void add_alerts(struct pathprof_store *store)
+{
+	const struct pathprof_alert_row states[] = {{.rule = "fast",
+						     .binary = "/bin/a",
+						     .container = "",
+						     .baseline = "rolling",
+						     .state = {.phase = PATHPROF_ALERT_FIRING,
+							       .since_ns = 3,
+							       .fired_ns = 3,
+							       .seen_ns = 9},
+						     .json = "{}"}};
+	struct pathprof_message_row messages[] = {{.time_ns = 3,
+						   .fired = true,
+						   .rule = "fast",
+						   .binary = "/bin/a",
+						   .container = "",
+						   .baseline = "rolling",
+						   .metric = "kl",
+						   .value = 0.5,
+						   .threshold = 0.25,
+						   .begin_ns = 3,
+						   .summary = "otherwise",
+						   .json = "{}"},
+						  {0}};
+
+	messages[1] = messages[0];
+	messages[1].fired = false;
+	messages[1].binary = "/bin/b";
+	must(pathprof_store_set_alerts(store, states, 1, messages, 2, NULL) == 0, "alerts");
+}
+
 static void make_sound(void)
 {
 	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
@@ -124,6 +157,7 @@ static void make_sound(void)
 	}
 	must(pathprof_store_set_status(store, "{\"a\": 1}", NULL) == 0, "status");
 	must(pathprof_store_add_jit_symbol(store, &jit, 1, 9, "f", NULL) == 0, "symbol");
+	add_alerts(store);
 	pathprof_store_free(store);
 }
 
@@ -251,10 +285,54 @@ static int take_value_drop(void *context, const struct pathprof_value_drop *drop
 	return 0;
 }
 
+static int take_clock(void *context, const struct pathprof_clock_row *row)
+{
+	*(size_t *)context += strlen(row->binary_name) + row->place % PATHPROF_PLACE_BYTES;
+	must(row->place % PATHPROF_PLACE_BYTES == 0, "a place between places");
+	return 0;
+}
+
+static int take_clock_process(void *context, const struct pathprof_clock_process_row *row)
+{
+	*(size_t *)context += row->samples != 0;
+	return 0;
+}
+
+static int take_alert(void *context, const struct pathprof_alert_row *row)
+{
+	*(size_t *)context += strlen(row->rule) + strlen(row->json);
+	must(pathprof_alert_state_check(&row->state) == 0, "an alert's state");
+	return 0;
+}
+
+static int take_message(void *context, const struct pathprof_message_row *row)
+{
+	*(size_t *)context += strlen(row->rule) + strlen(row->binary) + strlen(row->container) +
+			      strlen(row->baseline) + strlen(row->metric) + strlen(row->summary) +
+			      strlen(row->json);
+	must(row->id > 0 && isfinite(row->value) && isfinite(row->threshold), "a message");
+	return 0;
+}
+
+static void query_alerts(struct pathprof_store *store, struct pathprof_error *error)
+{
+	char identity[PATHPROF_STORE_IDENTITY_LEN];
+	size_t seen = 0;
+	int64_t newest;
+
+	pathprof_store_alerts(store, take_alert, &seen, error);
+	pathprof_store_messages(store, 0, take_message, &seen, error);
+	pathprof_store_firing(store, take_message, &seen, error);
+	if (pathprof_store_newest_message(store, &newest, identity, error) == 0)
+		must(newest >= 0 && strlen(identity) == 32, "identity");
+}
+
 static void query(struct pathprof_store *store, const struct pathprof_filter *filter)
 {
 	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
 	struct pathprof_error error = {""};
+	enum pathprof_window_kind newest;
+	unsigned int kinds;
 	size_t seen = 0;
 	uint64_t start;
 	char *json = NULL, name[16];
@@ -265,9 +343,13 @@ static void query(struct pathprof_store *store, const struct pathprof_filter *fi
 	pathprof_store_binaries(store, filter, take_binary, &seen, &error);
 	pathprof_store_processes(store, filter, take_process, &seen, &error);
 	pathprof_store_windows(store, filter, take_window, &seen, &error);
+	pathprof_store_clocks(store, filter, take_clock, &seen, &error);
+	pathprof_store_clock_processes(store, filter, take_clock_process, &seen, &error);
+	pathprof_store_kinds(store, filter, &kinds, &newest, &error);
 	pathprof_store_values(store, filter, take_value, &seen, &error);
 	pathprof_store_value_drops(store, filter, take_value_drop, &seen, &error);
 	pathprof_store_jit_symbol(store, &jit, 4, name, sizeof(name), &start);
+	query_alerts(store, &error);
 	if (pathprof_store_status(store, &json, &error) == 0)
 		free(json);
 	must(!strchr(error.text, '\n'), "an error of two lines");
@@ -275,8 +357,12 @@ static void query(struct pathprof_store *store, const struct pathprof_filter *fi
 
 static void use(struct pathprof_store *store)
 {
-	const struct pathprof_filter narrow = {
-		.since_ns = 2, .until_ns = 9, .comm = "fuzzed", .container = "b", .binary = "abac"};
+	const struct pathprof_filter narrow = {.since_ns = 2,
+					       .until_ns = 9,
+					       .comm = "fuzzed",
+					       .container = "b",
+					       .binary = "abac",
+					       .kind = PATHPROF_KIND_TAKEN};
 	struct pathprof_error error = {""};
 
 	query(store, NULL);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# bash completion: verbs, each verb's own options, ids and names from the database; and a process
-# that calls itself a command is never run.
+# Completion: verbs, each verb's own options, ids and names from the database; and a process that
+# calls itself a command is never run. zsh and fish ask bash's, where it is installed.
 set -eu
 name=ctl_completion
 . "$(dirname "$0")/ctl_common.bash"
@@ -25,6 +25,10 @@ completes "--since" "$ctl" paths --si
 completes "--max-age --max-size" "$ctl" vacuum --max
 completes "paths functions edges binaries processes" "$ctl" top --by ""
 completes "1 2 3 4 5" "$ctl" show ""
+completes "--sort" "$ctl" top --so
+completes "time runs" "$ctl" paths --sort ""
+completes "--kind" "$ctl" compare --ki
+completes "horizon taken branches" "$ctl" edges --kind ""
 completes "cfg" "$ctl" cf
 completes "dot svg text" "$ctl" cfg --format ""
 completes "--function" "$ctl" paths --fu
@@ -45,4 +49,36 @@ END
 chmod +x "$dir/fake"
 completes "good" "$dir/fake" paths --comm ""
 [ ! -e "$dir/ran" ] || fail "a name from the database was run as a command"
+
+# As installed; zsh's function adds answers by compadd, which here prints them.
+share=$dir/share
+install -D -t "$share/bash-completion/completions" "$completion"
+install -D -t "$share/zsh/vendor-completions" "${completion%/*}/_pathprofctl"
+install -D -t "$share/fish/vendor_completions.d" "${completion%/*}/pathprofctl.fish"
+mkdir "$dir/bin" && ln -s "$ctl" "$dir/bin/pathprofctl"
+export PATH=$dir/bin:$PATH HOME=$dir
+
+in_zsh() {
+	zsh -fc 'fpath=('"$share"'/zsh/vendor-completions $fpath); autoload -Uz _pathprofctl
+		compadd() { while [[ $1 != -- ]]; do shift; done; shift; print -rl -- "$@"; }
+		words=("$@") CURRENT=$#; _pathprofctl' zsh "$@"
+}
+in_fish() {
+	fish --no-config -c "source $share/fish/vendor_completions.d/pathprofctl.fish
+		complete -C (string join ' ' -- \$argv)" "$@"
+}
+# shells_complete WANT WORDS...
+shells_complete() {
+	local want=$1 shell got
+	shift
+	for shell in in_zsh in_fish; do
+		got=$($shell "$@" | paste -sd ' ')
+		[ "$got" = "$want" ] || fail "$shell $*: '$got', expected '$want'"
+	done
+}
+shells_complete "paths" pathprofctl pa
+shells_complete "--max-age --max-size" pathprofctl vacuum --max
+shells_complete "1 2 3 4 5" pathprofctl show ""
+shells_complete "window:2" pathprofctl compare window:1 window:2
+shells_complete "dot svg text" pathprofctl cfg --format ""
 finish

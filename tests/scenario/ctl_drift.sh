@@ -129,6 +129,49 @@ run 0 baseline rm good
 run 0 alerts
 grep -q 'no alert' got || fail 'alerts where there are none'
 
+### Windows that weigh code differently: 1 to 3 are old ones, 4 to 6 reach a number of instructions.
+"$known" kinds.db old
+"$known" kinds.db
+mixed='2 kinds of windows are selected, the newest is used.*--kind taken'
+export PATHPROF_DB=kinds.db
+says 1 'window:1 is of windows written before by a number of taken branches, window:4 of windows by a' \
+	compare window:1 window:4
+run 1 compare 2026-01-01.. window:1
+grep -q 'weigh code differently and do not compare' said || fail 'kinds were compared'
+grep -q "$mixed" said || fail 'compare: not said which kind a side is of'
+says 1 'do not compare' combine window:1 window:4 -o both.profile
+[ ! -e both.profile ] || fail 'kinds were combined'
+says 1 'nothing was seen\|no such window' compare --kind taken window:1 window:4
+run 0 compare --kind taken 2026-01-01.. window:1
+run 0 compare file:one.txt window:1
+run 0 compare 2026-01-01.. window:4 --json
+grep -q "$mixed" said || fail 'compare: not said that a kind is left out'
+holds 'a side of one kind' <<'END'
+assert j["a"]["samples"] == 3000 and j["figures"]["kl_bits"] < 1e-12, j["a"]
+END
+run 0 combine window:4 window:5 -o horizon.profile
+run 0 --db horizon.profile windows --json
+holds 'combine keeps the kind' <<'END'
+assert [(w["kind"], w["horizon"]) for w in j] == [("horizon", 1000)], j
+END
+run 0 compare file:horizon.profile window:6
+run 0 baseline set mixed
+grep -q "$mixed" said || fail 'baseline: not said that a kind is left out'
+run 0 compare baseline:mixed window:6
+says 1 'do not compare' compare baseline:mixed window:1
+run 0 drift --baseline mixed --json
+holds 'drift of one kind' <<'END'
+assert {p["window"] for p in j} == {4, 5, 6}, j
+END
+grep -q "$mixed" said || fail 'drift: not said that a kind is left out'
+says 1 'do not compare' drift --baseline mixed --window 1
+says 1 'nothing was seen' drift --baseline mixed --kind taken
+run 0 drift --kind taken --json
+holds 'drift of the other kind' <<'END'
+assert {p["window"] for p in j} <= {1, 2, 3}, j
+END
+run 0 baseline rm mixed
+
 ### What the service stored is shown as it is.
 "$known" stored.db
 "$known" stored.db drift

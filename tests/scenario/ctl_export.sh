@@ -178,6 +178,7 @@ fails 1 "none of its .* samples\|no samples" "${to[@]}" --recording short --file
 fails 1 "nowhere/out" -F bolt-fdata -o nowhere/out --recording recorded --file program
 fails 2 "file says of which" "${to[@]}" --recording recorded
 fails 2 "read whole" "${to[@]}" --recording recorded --file program --binary program
+fails 2 "read whole" "${to[@]}" --recording recorded --file program --kind taken
 fails 2 "goes with --recording" "${to[@]}" --db db --recording-format perf.data
 fails 2 "not a valid FORMAT" "${to[@]}" --recording recorded --file program --recording-format pprof
 fails 2 "not a valid FORMAT" -F perf.data --recording recorded --file program

@@ -76,4 +76,12 @@ run 7 record --no-report -- sh -c 'exit 7'
 after=$("$ctl" --db pathprof.db windows --json | grep -c '"id"')
 [ "$after" -gt "$before" ] || fail "the second recording was not appended"
 run 143 record --no-report -o other.db -- sh -c 'kill -TERM $$'
+
+# Windows that have clock samples and no path, as the first ones of a service may.
+cp pathprof.db pathless.db
+sqlite3 pathless.db 'DELETE FROM path_counts'
+run 0 --db pathless.db top --by functions --since @0
+if [ "$(sqlite3 pathless.db 'SELECT count(*) FROM clock_counts WHERE binary != 0')" -gt 0 ]; then
+	grep -q -- ' -  *0 ' got || fail "functions without paths are not shown: $(cat got said)"
+fi
 finish

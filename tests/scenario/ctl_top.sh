@@ -34,9 +34,17 @@ screen -f /dev/null new-session -d -x 120 -y 20 \
 	"env LC_ALL=C.UTF-8 '$ctl' --db '$db' top; echo left with \$?; sleep 60"
 
 sees 'pathprof paths  last 5min  1000 samples'
-sees '60.00%  ██████████  .*600  alpha+0x1000 .*TTNT'
+sees '20.00%  ██████████  .* 4.00% .*40  Main::run(int)+0x10'
+sees '17.42%  █.* 60.00% .*600  alpha+0x1000 .*TTNT'
+sees ' TIME .* RUNS  SAMPLES'
+press t
+sees ' RUNS .* TIME  SAMPLES'
+sees '60.00%  ██████████  .*17.42% .*600  alpha+0x1000 .*TTNT'
+press t
+sees ' TIME .* RUNS  SAMPLES'
 press f
 sees 'pathprof functions'
+sees '15.00%  █.* -  *0 .*\[kernel\]'
 press e
 sees 'pathprof edges'
 sees '70.00% .*700  alpha+0x1010 .*alpha+0x1000'
@@ -51,6 +59,7 @@ press p
 sees 'pathprof paths'
 press Down Down Enter
 sees 'path 3  alpha+0x2000'
+sees 'time      14.52%'
 sees 'not available'
 press q
 sees 'SAMPLES'
@@ -60,7 +69,7 @@ press NPage
 press PPage
 
 screen resize-window -x 60 -y 8
-sees '60.00%'
+sees '17.42%'
 [ "$(wc -L <"$dir/got")" -le 60 ] || fail "a line is longer than the resized terminal"
 screen resize-window -x 20 -y 3
 sleep 0.3

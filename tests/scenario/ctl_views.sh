@@ -2,16 +2,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A database of which everything is known (tests/tools/ctl_known_db.c): every view says exactly
-# that, as text and as JSON, filters select what they say, and hostile names come out harmless.
+# that, as text and as JSON, filters select what they say, and hostile names come out harmless. First
+# windows as versions before 0.2 wrote them, then TIME and RUNS, then both kinds in one database.
 set -eu
 name=ctl_views
 . "$(dirname "$0")/ctl_common.bash"
 
-db=$dir/known.db
-"$known" "$db" || fail "the generator failed"
+db=$dir/old.db
+"$known" "$db" old || fail "the generator failed"
 export PATHPROF_DB=$db
 
+# leans: it is said that old windows lean, and nothing else.
+leans() {
+	echo "pathprofctl: these are windows written before by a number of taken branches: their" \
+		"shares lean towards code with many branches" | cmp -s - "$dir/said" || {
+		cat "$dir/said"
+		fail "$1: not said, or not alone, that old shares lean towards branches"
+	}
+}
+
 run 0 paths
+leans paths
 cat >"$dir/want" <<'END'
  SHARE    +/-  SAMPLES  FUNCTION                                LENGTH  OUTCOMES                          BINARY                           ID
 60.00%  8.63%     1800  alpha+0x1000                                 4  TTNT                              alpha                             1
@@ -19,6 +30,8 @@ cat >"$dir/want" <<'END'
  5.00%  4.08%      150  alpha+0x2000                                 0  -                                 alpha                             3
  4.00%  3.73%      120  Main::run(int)+0x10                         32  TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT  jit:4242                          4
  1.00%  2.32%       30  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000       2  NN                                \x1b[31mred\x0a\xff\xe2\x80\xae   5
+
+SHARE: 120 bursts of 32 taken branches.
 END
 expect "paths"
 
@@ -32,13 +45,14 @@ expect "edges"
 
 run 0 windows --until '2026-01-02 01:30'
 cat >"$dir/want" <<'END'
-ID  BEGIN                LENGTH  SOURCE  BASIS  BURSTS  BRANCHES  PATHS   HELD  DROPS
- 2  2026-01-02 01:00:00    1min  step    time       40      2000   1000  0.50%  gone:3 budget:12
- 1  2026-01-02 00:00:00    1min  step    time       40      2000   1000  0.50%  gone:3 budget:12
+ID  BEGIN                LENGTH  SOURCE  BASIS  KIND   CLOCK  BURSTS  BRANCHES  PATHS   HELD  DROPS
+ 2  2026-01-02 01:00:00    1min  step    time   taken      0      40      2000   1000  0.50%  gone:3 budget:12
+ 1  2026-01-02 00:00:00    1min  step    time   taken      0      40      2000   1000  0.50%  gone:3 budget:12
 END
 expect "windows --until"
 
 run 0 top --by functions --since @0
+leans functions
 cat >"$dir/want" <<'END'
  SHARE    +/-  SAMPLES  PATHS  FUNCTION                                BINARY
 60.00%  8.63%     1800      1  alpha+0x1000                            alpha
@@ -46,6 +60,8 @@ cat >"$dir/want" <<'END'
  5.00%  4.08%      150      1  alpha+0x2000                            alpha
  4.00%  3.73%      120      1  Main::run(int)                          jit:4242
  1.00%  2.32%       30      1  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000  \x1b[31mred\x0a\xff\xe2\x80\xae
+
+SHARE: 120 bursts of 32 taken branches.
 END
 expect "top --by functions"
 
@@ -102,6 +118,8 @@ assert paths[3]["function_start"] == "0x7f0000001000", paths[3]
 for p in paths:
     low, high = wilson(p["share"], 120)  # bursts, not the 3000 samples
     assert abs(p["share_low"] - low) < 1e-6 and abs(p["share_high"] - high) < 1e-6, p
+    assert p["basis"] == "time", p
+    assert {p[f"{f}{e}"] for f in ("time", "runs") for e in ("", "_low", "_high")} == {None}, p
 assert abs(sum(p["share"] for p in paths) - 1) < 1e-9
 
 edges = load("edges")
@@ -114,6 +132,7 @@ assert [w["id"] for w in windows] == [3, 2, 1], windows
 assert windows[2]["begin_ns"] == 1767312000 * 10**9
 assert windows[0]["drops"] == {"gone": 3, "budget": 12} and windows[0]["ends"] == {"full": 40}
 assert abs(windows[0]["held_ratio"] - 0.005) < 1e-9
+assert windows[0]["kind"] == "taken" and windows[0]["horizon"] == 0, windows[0]
 
 processes = load("processes")
 assert [(p["pid"], p["container"]) for p in processes] == [(4242, "web-1"), (5555, "")], processes
@@ -166,7 +185,7 @@ done
 
 # On a terminal of 80 columns no line is longer, and names are cut in the middle.
 script -qc "stty cols 80; LC_ALL=C $ctl --color=never paths" /dev/null </dev/null |
-	tr -d '\r' >"$dir/got"
+	tr -d '\r' | grep -v '^pathprofctl: ' >"$dir/got"
 awk 'length > 80 {exit 1}' "$dir/got" || fail "a line is longer than the terminal is wide"
 grep -q '60.00%  ##########' "$dir/got" || fail "no bar on a terminal"
 grep -q 'TTTT\.\.TTTT' "$dir/got" || fail "nothing was shortened in the middle"
@@ -174,13 +193,276 @@ grep -q 'TTTT\.\.TTTT' "$dir/got" || fail "nothing was shortened in the middle"
 # A reader that leaves early is no error and makes no noise.
 set +o pipefail
 "$ctl" paths 2>"$dir/said" | head -1 >/dev/null
-[ ! -s "$dir/said" ] || fail "a closed pipe was complained about"
+leans "a closed pipe"
 
 # The right figures are told from wrong ones: a database with one more window is another picture.
+"$known" "$dir/more.db" old
+"$known" "$dir/more.db" old
+run 0 --db "$dir/more.db" paths
+head -2 "$dir/got" | tail -1 >"$dir/one"
+grep -q ' 3600  alpha+0x1000' "$dir/one" || fail "more windows did not count"
+
+# ---------------------------------------------------------------- TIME and RUNS
+
+db=$dir/known.db
+"$known" "$db" || fail "the generator failed"
+export PATHPROF_DB=$db
+sources="TIME: 3000 clock samples, 99 a second of CPU time, the kernel's included.
+RUNS: 120 bursts of 1000 instructions."
+
+# silent WHAT: nothing was said on standard error.
+silent() {
+	[ ! -s "$dir/said" ] && return
+	cat "$dir/said"
+	fail "$1: something was said"
+}
+
+# alpha has 45 % of the time, which its paths share as 6000 : 4500 : 5000 instructions.
+run 0 paths
+silent paths
+cat >"$dir/want" <<END
+  TIME    +/-    RUNS  SAMPLES  FUNCTION                                LENGTH  OUTCOMES                          BINARY                           ID
+20.00%  1.49%   4.00%      120  Main::run(int)+0x10                         32  TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT  jit:4242                          4
+17.42%  2.43%  60.00%     1800  alpha+0x1000                                 4  TTNT                              alpha                             1
+14.52%  2.23%   5.00%      150  alpha+0x2000                                 0  -                                 alpha                             3
+13.06%  2.09%  30.00%      900  alpha+0x1040                                 1  T                                 alpha                             2
+10.00%  1.31%   1.00%       30  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000       2  NN                                \x1b[31mred\x0a\xff\xe2\x80\xae   5
+
+$sources
+END
+expect "paths by time"
+
+run 0 paths --sort runs -n 3
+cat >"$dir/want" <<END
+  RUNS    +/-    TIME  SAMPLES  FUNCTION      LENGTH  OUTCOMES  BINARY  ID
+60.00%  5.38%  17.42%     1800  alpha+0x1000       4  TTNT      alpha    1
+30.00%  4.94%  13.06%      900  alpha+0x1040       1  T         alpha    2
+ 5.00%  1.05%  14.52%      150  alpha+0x2000       0  -         alpha    3
+
+$sources
+END
+expect "paths by runs"
+
+run 0 top --by functions --since @0
+cat >"$dir/want" <<END
+  TIME    +/-    RUNS  SAMPLES  PATHS  FUNCTION                                BINARY
+20.00%  1.43%   4.00%      120      1  Main::run(int)                          jit:4242
+17.42%  2.43%  60.00%     1800      1  alpha+0x1000                            alpha
+15.00%  1.28%       -        0      0  [kernel]                                -
+14.52%  2.23%   5.00%      150      1  alpha+0x2000                            alpha
+13.06%  2.09%  30.00%      900      1  alpha+0x1040                            alpha
+10.00%  1.31%   1.00%       30      1  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000  \x1b[31mred\x0a\xff\xe2\x80\xae
+ 5.00%  0.78%       -        0      0  Main::idle()                            jit:4242
+ 5.00%  0.78%       -        0      0  [unknown]                               -
+
+$sources
+END
+expect "functions by time"
+
+run 0 binaries
+cat >"$dir/want" <<END
+  TIME    +/-    RUNS  SAMPLES  BINARY                                BUILD-ID                                  OWNER  FIRST SEEN           LAST SEEN
+45.00%  1.78%  95.00%     2850  /nonexistent/bin/alpha                aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa  -      2026-01-02 00:00:00  2026-01-02 02:01:00
+25.00%  1.55%   4.00%      120  jit:4242                              1700000000000000000000000000000000000000  -      2026-01-02 00:00:00  2026-01-02 02:01:00
+15.00%  1.28%       -        0  [kernel]                              -                                         -      -                    -
+10.00%  1.07%   1.00%       30  /tmp/\x1b[31mred\x0a\xff\xe2\x80\xae  bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb  -      2026-01-02 00:00:00  2026-01-02 02:01:00
+ 5.00%  0.78%       -        0  [unknown]                             -                                         -      -                    -
+
+$sources
+END
+expect "binaries by time"
+
+run 0 processes
+cat >"$dir/want" <<END
+  TIME    +/-    RUNS  SAMPLES   PID  COMM             CONTAINER  BINARY                                LAST SEEN
+80.00%  1.43%  99.00%     2970  4242  alpha            web-1      /nonexistent/bin/alpha                2026-01-02 02:01:00
+20.00%  1.43%   1.00%       30  5555  \x1b[2Jevil\xff  -          /tmp/\x1b[31mred\x0a\xff\xe2\x80\xae  2026-01-02 02:01:00
+
+$sources
+END
+expect "processes by time"
+
+run 0 show 3
+grep -q '^  time      14.52%  (95% interval 12.38% to 16.84%)$' "$dir/got" || fail "show: time"
+grep -q '^  runs      5.00%  (95% interval 4.06% to 6.15%)$' "$dir/got" || fail "show: runs"
+grep -q 'share' "$dir/got" && fail "show: one share too many"
+
+# JSON, the estimates and the intervals of TIME worked out a second time.
+for verb in paths binaries processes windows 'top --by functions --since @0' 'show 3'; do
+	read -ra words <<<"$verb"
+	run 0 "${words[@]}" --json
+	cp "$dir/got" "$dir/${words[0]}.json"
+done
+python3 - "$dir" <<'END' || fail "JSON of TIME and RUNS"
+import json, math, sys
+Z = 1.959963984540054
+
+def load(name):
+    with open(f"{sys.argv[1]}/{name}.json", encoding="utf-8") as f:
+        return json.load(f)
+
+def wilson(p, n):
+    middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z / (1 + Z * Z / n) * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
+    return max(middle - half, 0), min(middle + half, 1)
+
+def near(a, b):
+    return abs(a - b) < 1e-6
+
+# id: its function's clock samples, weight, instructions, effective sightings (at most the bursts)
+truth = {1: (1350, 1800, 18000, 120), 2: (1350, 900, 13500, 120), 3: (1350, 150, 15000, 120),
+         4: (600, 120, 6000, 120), 5: (300, 30, 1200, 30)}
+paths = {p["id"]: p for p in load("paths")}
+runs = {i: w for i, (_, w, _, _) in truth.items()}
+for i, (t, w, insns, n) in truth.items():
+    p, mates = paths[i], [u for j, u in truth.items() if u[0] == t and j != i]
+    m = insns / (insns + sum(u[2] for u in mates))
+    low, high = wilson(t / 3000, 3000)
+    if mates:
+        others = sum(u[2] for u in mates)
+        variance = 1 / n + sum(u[2] ** 2 / u[3] for u in mates) / others ** 2
+        factor = math.exp(2 * math.asinh(Z / 2 * math.sqrt(variance)))
+        odds = m / (1 - m)
+        m_low, m_high = odds / (odds + factor), odds * factor / (1 + odds * factor)
+    else:
+        m_low, m_high = n / (n + Z * Z), 1
+    time = t / 3000 * m
+    assert near(p["time"], time) and p["share"] == p["time"], p
+    assert p["share_low"] == p["time_low"] and p["share_high"] == p["time_high"], p
+    assert near(p["time_low"], time * math.exp(-math.hypot(
+        math.log(low * 3000 / t), math.log(m_low / m)))), p
+    assert near(p["time_high"], time * math.exp(math.hypot(
+        math.log(high * 3000 / t), math.log(m_high / m)))), p
+    assert near(p["runs"], runs[i] / sum(runs.values())), p
+    assert p["runs_low"] < p["runs"] < p["runs_high"] and p["basis"] == "time", p
+    assert p["weight"] == w and p["samples"] == w, p
+
+functions = load("top")
+kernel, unknown = functions[2], functions[7]
+assert kernel["binary"]["name"] == "[kernel]" and unknown["binary"]["name"] == "[unknown]"
+assert kernel["function"] is None and kernel["paths"] == 0 and kernel["runs"] is None
+assert near(kernel["time"], 0.15) and near(unknown["time_low"], wilson(0.05, 3000)[0])
+assert near(sum(f["time"] for f in functions), 1)
+assert near(sum(f["runs"] or 0 for f in functions), 1)
+idle = functions[6]
+assert idle["function"] == "Main::idle()" and idle["paths"] == 0 and idle["samples"] == 0, idle
+assert near(sum(b["time"] for b in load("binaries")), 1)
+assert [p["kernel_time"] for p in load("processes")] == [0.1, 0.05]
+assert load("show")["time"] == paths[3]["time"] and load("show")["runs"] == paths[3]["runs"]
+window = load("windows")[0]
+assert (window["kind"], window["horizon"], window["clock_hz"], window["clock_kernel"],
+        window["clock_samples"]) == ("horizon", 1000, 99, True, 1000), window
+END
+
+# Of a selection shares are its own: alpha's clock samples are all there are.
+run 0 binaries --binary alpha
+grep -q '^100.00% .* 2850  /nonexistent/bin/alpha' "$dir/got" || fail "--binary: not all its time"
+run 0 processes --comm alpha
+[ "$(grep -c web-1 "$dir/got")" = 1 ] || fail "--comm: not one process"
+
+# Places of the clock and starts of paths meet in the function that contains both, and what the
+# clock alone saw in code without a function is a row of the binary.
+cat >"$dir/code.c" <<'END'
+int puts(const char *text);
+__attribute__((noinline)) int first(int n) { int s = 0; while (n--) s += n * n; return s; }
+__attribute__((noinline)) int second(int n) { int s = 1; while (n--) s ^= n; return s; }
+__attribute__((noinline)) int third(int n) { int s = 2; while (n--) s -= n; return s; }
+int main(int argc, char **argv) { puts(argv[0]); return first(argc) + second(argc) + third(argc); }
+END
+cc -O1 -falign-functions=64 -Wl,--build-id -o "$dir/code" "$dir/code.c" || fail "no compiler"
+at() { # at FUNCTION: its file offset; address and offset of .text agree
+	nm "$dir/code" | awk -v name="$1" '$3 == name {print $1}'
+}
+plus() { printf '%x' $((16#$1 + $2)); }
+"$known" "$dir/code.db" code "$dir/code" <<END || fail "no database of code"
+path $(at first) 10 30
+path $(plus "$(at first)" 3) 30 10
+path $(at second) 10 40
+clock $(at first) 500
+clock $(plus "$(at first)" 16) 100
+clock $(at second) 200
+clock $(at third) 150
+clock 0 50
+END
+run 0 --db "$dir/code.db" top --by functions --since @0
+silent "functions of code"
+cat >"$dir/want" <<'END'
+  TIME    +/-    RUNS  SAMPLES  PATHS  FUNCTION  BINARY
+60.00%  3.03%  50.00%       40      2  first     code
+20.00%  2.48%  50.00%       40      1  second    code
+15.00%  2.21%       -        0      0  third     code
+ 5.00%  1.36%       -        0      0  [code]    code
+
+TIME: 1000 clock samples, 99 a second of CPU time, the kernel's included.
+RUNS: 100 bursts of 1000 instructions.
+END
+expect "functions of code"
+run 0 --db "$dir/code.db" paths
+awk '{print $1, $3, $5}' "$dir/got" | sed -n '2,4p' >"$dir/paths"
+printf '%s\n' '30.00% 37.50% first' '30.00% 12.50% first+0x3' '20.00% 50.00% second' |
+	diff - "$dir/paths" || fail "paths of code"
+
+# ---------------------------------------------------------------- kinds
+
+"$known" "$dir/branches.db" branches
+run 0 --db "$dir/branches.db" paths -n 1
+silent "branches"
+cat >"$dir/want" <<'END'
+  RUNS    +/-  SAMPLES  FUNCTION      LENGTH  OUTCOMES  BINARY  ID
+60.00%  5.38%     1800  alpha+0x1000       4  TTNT      alpha    1
+
+RUNS: 120 bursts of 32 taken branches, sampled on branches.
+END
+expect "windows sampled on branches"
+run 0 --db "$dir/branches.db" paths --sort time -n 1
+grep -q 'sort time: not known' "$dir/said" || fail "--sort time: not said that it is not known"
+
+# Old ones, then new ones: the new ones are shown as if they were alone.
+"$known" "$dir/mixed.db" old
+"$known" "$dir/mixed.db"
+for verb in paths 'top --by functions --since @0' binaries processes 'show 2' edges; do
+	read -ra words <<<"$verb"
+	run 0 "${words[@]}"
+	cp "$dir/got" "$dir/want"
+	run 0 --db "$dir/mixed.db" "${words[@]}"
+	expect "$verb of mixed kinds"
+	grep -q '^pathprofctl: 2 kinds of windows are selected, the newest is used: windows written' \
+		"$dir/said" || fail "$verb: nothing was said of the kind left out"
+	grep -q 'number of taken branches weigh code differently and are left out: --kind taken' \
+		"$dir/said" || fail "$verb: not said why, or how to see it"
+	[ "$(wc -l <"$dir/said")" = 1 ] || fail "$verb: said more than once"
+done
+run 0 --db "$dir/old.db" paths
+cp "$dir/got" "$dir/want"
+run 0 --db "$dir/mixed.db" paths --kind taken
+expect "--kind taken"
+leans "--kind taken"
+run 0 --db "$dir/mixed.db" windows --json
+[ "$(grep -c '"id"' "$dir/got")" = 6 ] || fail "windows: not all kinds are listed"
+run 0 --db "$dir/mixed.db" windows --kind horizon --json
+[ "$(grep -c '"id"' "$dir/got")" = 3 ] || fail "windows --kind horizon: not those alone"
+run 0 --db "$dir/mixed.db" paths --kind branches
+grep -q 'nothing matches: the windows of that time are of another kind' "$dir/said" ||
+	fail "--kind branches: there are none"
+run 0 --db "$dir/mixed.db" paths --until 2000-01-01
+grep -q 'nothing matches: the windows there are lie between ' "$dir/said" || fail "--until: none"
+run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
+grep -q 'nothing matches: [1-9][0-9]* bursts were taken in [1-9]' "$dir/said" || fail "--comm: none"
+sqlite3 "$dir/mixed.db" 'UPDATE windows SET bursts = 0; DELETE FROM window_drops' &&
+	run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
+grep -q 'nothing matches: in [1-9][0-9]* windows no program ran long enough' "$dir/said" ||
+	fail "idle windows"
+sqlite3 "$dir/mixed.db" 'INSERT INTO window_drops SELECT id, 10, 7 FROM windows' &&
+	run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
+grep -q 'samples were left out as budget: the overhead budget was spent' "$dir/said" ||
+	fail "windows of which the budget let nothing through"
+run 2 paths --kind sometimes
+run 2 paths --sort weight
+
+# A window of now counts with the others.
 "$known" "$db" now
 run 0 paths
-head -2 "$dir/got" | tail -1 >"$dir/one"
-grep -q ' 2400  alpha+0x1000' "$dir/one" || fail "a fourth window did not count"
+grep -q ' 2400  alpha+0x1000' "$dir/got" || fail "a fourth window did not count"
 run 0 top
-grep -q '^60.00% .* 600  alpha+0x1000' "$dir/got" || fail "top: not the last five minutes"
+grep -q '^17.42% .* 600  alpha+0x1000' "$dir/got" || fail "top: not the last five minutes"
 finish

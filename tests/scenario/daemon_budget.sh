@@ -9,7 +9,7 @@ seconds=${SECONDS_EACH:-15}
 start_busy
 
 # Nanoseconds that the busy program has run or waited for a CPU so far.
-busy_ns() { awk '{ printf "%d", $1 + $2 }' "/proc/$busy/schedstat"; }
+busy_ns() { awk '{ printf "%.0f", $1 + $2 }' "/proc/$busy/schedstat"; }
 
 ran=$(busy_ns) begin=$(date +%s%N)
 start --db "$db" --overhead 2 --window 3 --duration "$seconds"
@@ -27,6 +27,16 @@ check keeps-to-budget "$ratio of 0.02" true_that "$ratio <= 0.021"
 spent=$(sql 'SELECT 1.0 * sum(stopped_ns + source_cpu_ns) / (max(end_ns) - min(begin_ns)) FROM windows')
 check windows-agree "$spent by the windows" \
 	true_that "$spent / $(nproc) <= 0.021 && $spent / $(nproc) > 0.0005"
+
+# A budget that earns a burst in many seconds saves for it, and says how long that takes. What the
+# stepper takes to wake up twice a second would be more than this one earns.
+db=$tmp/small.db
+start --db "$db" --overhead 0.01 --window 2
+sees_a_burst() { true_that "$(sql 'SELECT ifnull(sum(bursts), 0) FROM windows') > 0"; }
+check small-budget "$(status_of burst_every_s) s a burst, none seen" wait_for 120 sees_a_burst
+"$BUILD/bin/pathprofctl" --db "$db" status >"$tmp/status"
+check small-budget-told "$(cat "$tmp/status")" grep -Eq '^ *price +a burst every [0-9]+ s' "$tmp/status"
+stop
 kill -9 "$busy"
 wait "$busy" 2>/dev/null || true
 busy=

@@ -5,12 +5,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 pathprofd=$BUILD/bin/pathprofd
+relay_program=$BUILD/bin/pathprof-relay
 flow=$BUILD/tests/workloads/flow_loops
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
 db=$tmp/p.db
 failed=0
-daemon= busy=
+daemon= busy= relay=
 
 ok() { echo "ok $1"; }
 not_ok() { echo "not ok $1: $2"; failed=1; }
@@ -25,6 +26,7 @@ finish() { exit "$failed"; }
 cleanup() {
 	[ -z "$busy" ] || kill -9 "$busy" 2>/dev/null || true
 	[ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null || true
+	[ -z "$relay" ] || kill -9 "$relay" 2>/dev/null || true
 	wait 2>/dev/null || true
 	rm -rf "$tmp"
 }
@@ -34,11 +36,32 @@ trap cleanup EXIT
 
 # start ARGUMENTS...: the daemon in the background; returns when it says that it profiles.
 start() {
-	"$pathprofd" "$@" 2>"$tmp/log" &
+	: >"$tmp/log" # or what an earlier one said there might be read
+	"$pathprofd" "$@" 2>>"$tmp/log" &
 	daemon=$!
-	wait_for 10 grep -q 'profiling to' "$tmp/log" && return 0
+	wait_for 60 grep -q 'profiling to' "$tmp/log" && return 0
 	sed 's/^/| /' "$tmp/log"
 	return 1
+}
+
+# start_relay ARGUMENTS...: pathprof-relay in the background, under the command in $as; returns when
+# it says that it relays.
+as=()
+start_relay() {
+	: >"$tmp/relay.log"
+	"${as[@]}" "$relay_program" "$@" 2>>"$tmp/relay.log" 9>&- &
+	relay=$!
+	wait_for 60 grep -q 'relaying what is in' "$tmp/relay.log" && return 0
+	sed 's/^/| /' "$tmp/relay.log"
+	return 1
+}
+
+# stop_relay [SIGNAL]: sets $relay_status.
+stop_relay() {
+	kill "-${1:-TERM}" "$relay"
+	relay_status=0
+	wait "$relay" 2>/dev/null || relay_status=$?
+	relay=
 }
 
 # stop: SIGTERM; sets $stop_status and $stop_ms.

@@ -66,8 +66,8 @@ alert() { sql "SELECT $2 FROM alerts WHERE rule = '$1' AND binary = '$lib'" 2>/d
 is_in() { [ "$(alert "$1" phase)" = "$2" ]; }
 told() { grep -c "\"status\":\"$2\",\"rule\":\"$1\"" "$tmp/told"; }
 
-if ! start -c "$conf" --db "$db"; then
-	not_ok start "the daemon did not start"
+if ! start -c "$conf" --db "$db" || ! start_relay -c "$conf" --db "$db"; then
+	not_ok start "the daemon or its relay did not start"
 	finish
 fi
 check measured "$(measured rolling) windows" wait_for 90 measured_at_least rolling 3

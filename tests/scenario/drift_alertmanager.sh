@@ -64,10 +64,10 @@ check resolved "still shown" wait_for 20 is_active 0 /bin/one
 check resolved-notified "nobody was notified" wait_for 20 has_notified 1 'resolved /bin/one'
 check others-stay "$(active /bin/two) alerts" is_active 1 /bin/two
 echo 'resolve /bin/two' >&9
-exec 9>&- # it ends, and tells what it has still to tell
+check resolved-last "still shown" wait_for 20 is_active 0 /bin/two
+exec 9>&-
 status=0
 wait "$daemon" || status=$?
 daemon=
 check ends-well "exit status $status: $(cat "$tmp/probe.err")" test "$status" -eq 0
-check resolved-at-end "still shown" wait_for 20 is_active 0 /bin/two
 finish

@@ -82,7 +82,8 @@ runs() {
 }
 
 echo one >"$tmp/mode"
-start -c "$conf" --db "$db" || { not_ok start "the daemon did not start"; finish; }
+start -c "$conf" --db "$db" && start_relay -c "$conf" --db "$db" ||
+	{ not_ok start "the daemon or its relay did not start"; finish; }
 runs first
 check first-measured "$(figures first)" wait_for "$limit" has_measured first rolling 2
 check first-named "its paths have no names" wait_for "$limit" has_functions first

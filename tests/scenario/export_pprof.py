@@ -2,7 +2,7 @@
 """Reads pprof's profiles by the wire format alone, for tests/scenario/export_tools.sh. Usage:
 
     export_pprof.py check FILE BINARY BUILD_ID    the rules of profile.proto; prints what is broken
-    export_pprof.py sums FILE                     `FUNCTION INSTRUCTIONS`, of the innermost ones
+    export_pprof.py sums FILE                     `FUNCTION VALUE`, the first value, of the innermost
     export_pprof.py source FILE                   as llvm-symbolizer prints `ADDRESS` and its frames
     export_pprof.py cover BINARY                  makes AutoFDO's text: every function ran once
 
@@ -98,9 +98,11 @@ def check(path, binary, build_id):
     locations = {one(m, 1): m for m in p.locations}
     types = [fields(t) for t in p.top[1]]
     names = [p.strings[one(t, 1)] for t in types]
-    assert names == ["instructions", "branches", "mispredicted"], names
-    assert all(p.strings[one(t, 2)] == "count" for t in types)
-    assert p.strings[p.top[14][0]] == "instructions"
+    # CPU time stands first where a clock ran.
+    assert names[-3:] == ["instructions", "branches", "mispredicted"] and names[:-3] in ([], ["cpu"]), names
+    units = [p.strings[one(t, 2)] for t in types]
+    assert units == ["nanoseconds"] * (len(names) - 3) + ["count"] * 3, units
+    assert p.strings[p.top[14][0]] == names[0]
     assert p.top[9][0] > 1600000000 * 10**9 and 0 < p.top[10][0] < 600 * 10**9, "times"
     for m in p.mappings:
         assert p.strings[one(m, 6)] == build_id and p.strings[one(m, 5)] == binary

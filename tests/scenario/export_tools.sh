@@ -166,16 +166,17 @@ go_pprof() { # OPTION... FILE
 	go tool pprof -symbolize=none "$@" 2>log || { echo "pprof $*: $(cat log)" >&2; return 1; }
 }
 
-# `FUNCTION INSTRUCTIONS` a line, as three readers have it.
+# `FUNCTION NANOSECONDS` a line, as three readers have it.
 sums_of_top() {
-	awk 'f { sub(/ \(inline\)/, ""); print $6, $1 } /flat%/ { f = 1 }' | grep -v ' 0$' | sort
+	awk 'f { sub(/ \(inline\)/, ""); sub(/ns$/, "", $1); print $6, $1 } /flat%/ { f = 1 }' | grep -v ' 0$' | sort
 }
 sums_of_traces() {
-	awk '/^-----/ { f = 1; next } f && /^ +[0-9]/ { sub(/ \(inline\)/, ""); sum[$2] += $1 }
-		END { for (k in sum) print k, sum[k] }' | sort
+	awk '/^-----/ { f = 1; next }
+		f && /^ *[0-9]+(ns)? / { sub(/ \(inline\)/, ""); sub(/ns$/, "", $1); sum[$2] += $1 }
+		END { for (k in sum) if (sum[k]) printf "%s %.0f\n", k, sum[k] }' | sort
 }
 sums_of_folded() {
-	awk '{ n = split($1, f, ";"); sum[f[n]] += $2 } END { for (k in sum) print k, sum[k] }' | sort
+	awk '{ n = split($1, f, ";"); sum[f[n]] += $2 } END { for (k in sum) printf "%s %.0f\n", k, sum[k] }' | sort
 }
 
 pprof() { # PROGRAM
@@ -189,7 +190,7 @@ pprof() { # PROGRAM
 	[ -s want ] || { echo "no sums"; return 1; }
 	python3 "$here/scenario/export_pprof.py" sums "$p.pprof" | sort | cmp -s - want ||
 		{ echo "sums"; return 1; }
-	go_pprof -top -nodecount=1000 -nodefraction=0 "$p.pprof" | sums_of_top | cmp -s - want ||
+	go_pprof -unit=ns -top -nodecount=1000 -nodefraction=0 "$p.pprof" | sums_of_top | cmp -s - want ||
 		{ echo "sums of -top"; return 1; }
 }
 
@@ -200,7 +201,7 @@ more_of_pprof() { # PROGRAM
 		go_pprof -raw again | cmp -s - raw ||
 		{ echo "pprof writes something else of it"; return 1; }
 	sums_of_folded <"$p.folded" >want
-	go_pprof -traces "$p.pprof" | sums_of_traces | cmp -s - want ||
+	go_pprof -unit=ns -traces "$p.pprof" | sums_of_traces | cmp -s - want ||
 		{ echo "sums of -traces"; return 1; }
 	hottest=$(sums_of_folded <"$p.folded" | sort -k2,2nr | awk '{ print $1; exit }')
 	go_pprof -dot -lines "$p.pprof" >dot || return 1
@@ -208,7 +209,7 @@ more_of_pprof() { # PROGRAM
 		{ echo "no line of $hottest"; return 1; }
 	go_pprof -svg "$p.pprof" >svg && grep -q "<svg" svg && grep -qF ">${hottest%%.*}" svg ||
 		{ echo "no $hottest in the picture"; return 1; }
-	go_pprof -list "^$hottest\$" "$p.pprof" | grep -qE '^ +[0-9]+ +[0-9]+ +[0-9]+:' ||
+	go_pprof -list "^$hottest\$" "$p.pprof" | grep -qE '^ +[0-9.]+[mun]?s +[0-9.]+[mun]?s +[0-9]+:' ||
 		{ echo "no source of $hottest"; return 1; }
 }
 for p in clang lld fixed gcc classes; do

@@ -165,7 +165,8 @@ done
 
 # ---------------------------------------------------------------- much code
 # A walk through all code of this project's own program. BOLT leaves functions alone that the
-# compiler has split, and says which: it counts what leaves them, and nothing of what falls through.
+# compiler has split: it counts what leaves them, and nothing of what falls through. It names the
+# first of them only; the program's symbols name all.
 walk() {
 	local split
 	cp "$ctl" walked
@@ -173,8 +174,7 @@ walk() {
 		echo "perf2bolt: $(tail -n 2 bolt.log)"
 		return 1
 	}
-	split=$(sed -n 's/.*split function detected on input : \(.*\)\.cold.*/\1/p' bolt.log | sort -u |
-		tr '\n' '|')
+	split=$(nm walked | sed -n 's/.* \([^ ]*\)\.cold\(\.[0-9]*\)\?$/\1/p' | sort -u | tr '\n' '|')
 	written walked bolt-fdata walk.perf || return 1
 	python3 "$peers" fdata fdata | LC_ALL=C sort >want
 	python3 "$peers" fdata bolt-fdata.got | LC_ALL=C sort >got

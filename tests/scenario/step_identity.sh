@@ -3,7 +3,7 @@
 # Real programs under heavy sampling: output and exit status as without, to the byte.
 set -eu
 . "$(dirname "$0")/step_common.bash"
-step_needs "$truth_dir/bursts" "$workload_dir"/{threads_sum,exec_storm}
+step_needs "$truth_dir/bursts" "$workload_dir"/{threads_sum,exec_storm,filtered}
 
 seq 1 400000 >"$work/input"
 cat >"$work/sum.pl" <<'PERL'
@@ -31,36 +31,56 @@ SQL
 } >"$work/big.c"
 
 same() { # NAME COMMAND...
-	local name=step_identity_$1 bare=0 watched=0 bursts
+	local name=step_identity_$1 bare=0 watched bursts tries=0
 	shift
 	if ! command -v "$1" >/dev/null; then
 		skip "$name" "$1 is not installed"
 		return
 	fi
 	"$@" >"$work/bare" 2>"$work/bare.err" <"$work/input" || bare=$?
-	"$truth_dir/bursts" -t 16 -b 600000 -f 2000 "$work/bursts" "$@" \
-		>"$work/watched" 2>"$work/watched.err" <"$work/input" || watched=$?
-	grep '^bursts:' "$work/watched.err" >"$work/figures" || true
-	sed -i '/^bursts:/d' "$work/watched.err"
-	bursts=$(figure "$work/figures" bursts)
+	# On a busy machine a short run may end before it was stepped once: then it runs again.
+	while :; do
+		watched=0
+		timeout 300 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 ${holder:+"$holder"} "$work/bursts" "$@" \
+			>"$work/watched" 2>"$work/watched.err" <"$work/input" || watched=$?
+		grep '^bursts:' "$work/watched.err" >"$work/figures" || true
+		sed -i '/^bursts:/d' "$work/watched.err"
+		bursts=$(figure "$work/figures" bursts)
+		tries=$((tries + 1))
+		[ "$bursts" = 0 ] && [ $tries -lt 6 ] || break
+	done
 	if [ $bare != $watched ]; then
-		not_ok "$name" "exit status $watched, not $bare"
+		not_ok "$name$holder" "exit status $watched, not $bare"
 	elif ! cmp -s "$work/bare" "$work/watched" || ! cmp -s "$work/bare.err" "$work/watched.err"; then
-		not_ok "$name" "output differs"
+		not_ok "$name$holder" "output differs"
 	elif [ "$bursts" -eq 0 ]; then
-		not_ok "$name" "no bursts"
+		not_ok "$name$holder" "no bursts"
 	else
-		ok "$name ($bursts bursts)"
+		ok "$name$holder ($bursts bursts)"
 	fi
 }
 
-same gzip gzip -9 -c -n
-same bzip2 bzip2 -c
-same perl perl "$work/sum.pl"
-same python3 python3 "$work/sum.py"
-same sqlite3 sqlite3 -init "$work/sum.sql" :memory: .quit
-same cc1 gcc -O2 -S -o - "$work/big.c"
-same pipeline bash -c 'sort -r | gzip -c -n | gunzip | tail -5; exit 3'
-same threads "$workload_dir/threads_sum" 1500000
-same forks "$workload_dir/exec_storm" 150
+# By perf's breakpoints, and by debug registers.
+for holder in "" -d; do
+	same gzip gzip -9 -c -n
+	same bzip2 bzip2 -c
+	same perl perl "$work/sum.pl"
+	same python3 python3 "$work/sum.py"
+	same sqlite3 sqlite3 -init "$work/sum.sql" :memory: .quit
+	same cc1 gcc -O2 -S -o - "$work/big.c"
+	same pipeline bash -c 'sort -r | gzip -c -n | gunzip | tail -5; exit 3'
+	same threads "$workload_dir/threads_sum" 1500000
+	same forks "$workload_dir/exec_storm" 150
+done
+
+# Under a seccomp filter, as containers and hardened services run.
+holder=
+filtered=$workload_dir/filtered
+same docker_gzip "$filtered" docker gzip -9 -c -n
+same docker_python3 "$filtered" docker python3 "$work/sum.py"
+same docker_pipeline "$filtered" docker bash -c 'sort -r | gzip -c -n | gunzip | tail -5; exit 3'
+same docker_forks "$filtered" docker "$workload_dir/exec_storm" 100
+same listed_gzip "$filtered" listed gzip -9 -c -n
+same listed_bzip2 "$filtered" listed bzip2 -c
+same listed_threads "$filtered" listed "$workload_dir/threads_sum" 1500000
 exit $failed

@@ -25,15 +25,34 @@ nice_of() { sed 's/.*) //' "/proc/$1/task/$2/stat" | cut -d' ' -f17; }
 all_cpus=$(affinity $$ $$)
 own_nice=$(nice_of $$ $$)
 
+# A thread that waits for a page or has just been let go is seen in another state for a moment.
+runs_soon() { # TASK'S DIRECTORY
+	for _ in $(seq 100); do
+		grep -q '^State:.[RS]' "$1/status" && return
+		sleep 0.02
+	done
+	return 1
+}
+
 steppers_of() { # children of PID
 	tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | grep . || true
 }
 
 kill_one() { # ROUND
-	local target=${targets[$(($1 % 3))]} parent stepper tries=0
-	"$truth_dir/bursts" -t 32 -b 1000000 -f 4000 -p "$target" "$work/bursts" 2>/dev/null &
+	local target=${targets[$(($1 % 3))]} parent stepper holder= tries=0
+	# Each target is held in one round of three by debug registers.
+	[ $(($1 / 3 % 3)) != 0 ] || holder=-d
+	"$truth_dir/bursts" -t 32 -b 1000000 -f 4000 ${holder:+"$holder"} -p "$target" \
+		"$work/bursts" 2>/dev/null &
 	parent=$!
 	started+=($parent)
+	# Half of them at any time, the others once they have stepped something: on a busy machine it
+	# takes a while to come to that.
+	while [ $(($1 % 2)) = 0 ] && [ ! -s "$work/bursts" ] && [ $tries -lt 150 ]; do
+		tries=$((tries + 1))
+		sleep 0.02
+	done
+	tries=0
 	sleep 0.$(printf %03d $((RANDOM % 250 + 30)))
 	stepper=$(steppers_of $parent)
 	kill -KILL $parent
@@ -64,8 +83,7 @@ for target in "${targets[@]}"; do
 	for task in "/proc/$target/task"/*; do
 		tid=${task##*/}
 		grep -q '^TracerPid:.0$' "$task/status" || not_ok step_kill_traced "$target/$tid"
-		grep -q '^State:.[RS]' "$task/status" ||
-			not_ok step_kill_state "$target/$tid: $(grep State "$task/status")"
+		runs_soon "$task" || not_ok step_kill_state "$target/$tid: $(grep State "$task/status")"
 		[ "$(affinity "$target" "$tid")" = "$all_cpus" ] ||
 			not_ok step_kill_affinity "$target/$tid: $(affinity "$target" "$tid")"
 		[ "$(nice_of "$target" "$tid")" = "$own_nice" ] ||

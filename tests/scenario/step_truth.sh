@@ -1,23 +1,38 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every burst of the step source must stand verbatim in the true branch sequence of its program,
-# over the deterministic workloads and 10,000 bursts (STEP_TRUTH_MIN: another number, for a quick
-# look). Controls: falsified bursts must be found, and without look-ahead the trap flag must show.
+# over the deterministic workloads and 10,000 bursts (STEP_TRUTH_MIN: another number), by either
+# holder of breakpoints and by single steps, for windows of either kind. Controls: falsified bursts
+# must be found, and without look-ahead the trap flag must show.
 set -eu
 . "$(dirname "$0")/step_common.bash"
-step_needs "$truth_dir"/{truth,bursts,check} "$workload_dir"/{flow_loops,flow_libc,flow_signal,tf_watch}
+workloads=(flow_loops flow_libc flow_signal flow_corners flow_faults flow_rseq)
+step_needs "$truth_dir"/{truth,bursts,check} "${workloads[@]/#/$workload_dir/}" "$workload_dir/tf_watch"
 
 min=${STEP_TRUTH_MIN:-10000}
 # How often a workload runs its loop: a few times for the truth, without end for the bursts. Both
 # begin with a zero and have as many digits, so that strtol reads both along the same path.
 few=0000000003
-endless=0999999999
+endless=0399999999
+seconds=$((30 + min / 500))
 total=0
 
+# The bursts of one kind that a workload gives: so many in a thousand of its share.
+kinds=(
+	"32 -t 32:60"
+	"4 -t 4:500"
+	"i512 -i 512:60"
+	"i1024 -i 1024:30"
+	"regs_4 -d -t 4:280"
+	"regs_i512 -d -i 512:40"
+	"steps_8 -o -t 8:30"
+)
+
 # Adds a file of bursts. The command's own output must stay out of ours.
-take() { # WORKLOAD TAKEN BURSTS SECONDS
-	"$truth_dir/bursts" -x -k -t "$2" -n "$3" -s "$4" -b 1000000 -f 4000 \
-		"$work/$1.$2" "$workload_dir/$1" $endless >"$work/out" 2>"$work/figures" || {
+take() { # WORKLOAD KIND OPTIONS BURSTS
+	# shellcheck disable=SC2086 # options are words
+	timeout $((seconds + 60)) "$truth_dir/bursts" -x -k $3 -n "$4" -s $seconds -b 1000000 \
+		-f 4000 "$work/$1.$2" "$workload_dir/$1" $endless >"$work/out" 2>"$work/figures" || {
 		not_ok "step_truth_$1_$2" "bursts or workload failed: $(tail -1 "$work/figures")"
 		return
 	}
@@ -31,20 +46,48 @@ take() { # WORKLOAD TAKEN BURSTS SECONDS
 	total=$((total + $(figure "$work/figures" bursts) - $(figure "$work/figures" empty)))
 }
 
-for workload in flow_loops flow_libc flow_signal; do
-	if ! "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" $few \
+falsified() { # WORKLOAD KIND
+	if "$truth_dir/check" -c "$work/$1.truth" "$work/$1.$2" >"$work/out"; then
+		ok "step_truth_falsified_$1_$2"
+	else
+		not_ok "step_truth_falsified_$1_$2" "$(tail -1 "$work/out")"
+	fi
+}
+
+# Gets the workload preempted, which aborts its restartable sequences as a step does.
+crowd() {
+	local i
+	for i in 1 2; do
+		timeout 600 sh -c 'while :; do :; done' &
+		started+=($!)
+	done
+}
+disperse() {
+	local pid
+	for pid in "${started[@]}"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	started=()
+}
+
+for workload in "${workloads[@]}"; do
+	if ! timeout 120 "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" $few \
 		>/dev/null 2>"$work/figures"; then
 		not_ok "step_truth_$workload" "the truth failed: $(tail -1 "$work/figures")"
 		continue
 	fi
 	cat "$work/figures"
-	take $workload 32 $((min / 20 + 1)) 30
-	take $workload 4 $((min * 45 / 100 + 1)) 90
-	if "$truth_dir/check" -c "$work/$workload.truth" "$work/$workload.32" >"$work/out"; then
-		ok "step_truth_falsified_$workload"
-	else
-		not_ok "step_truth_falsified_$workload" "$(tail -1 "$work/out")"
-	fi
+	[ "$workload" != flow_rseq ] || crowd
+	for kind in "${kinds[@]}"; do
+		options=${kind#* }
+		# More than the share: some hold no branch.
+		take "$workload" "${kind%% *}" "${options%:*}" \
+			$((min * ${kind##*:} * 13 / 10 / 1000 / ${#workloads[@]} + 1))
+	done
+	disperse
+	falsified "$workload" 32
+	falsified "$workload" i512
 done
 if [ $total -ge "$min" ]; then
 	ok "step_truth_count ($total bursts with branches)"
@@ -52,12 +95,13 @@ else
 	not_ok step_truth_count "$total bursts of $min: is the machine busy?"
 fi
 
-# A stepper that is not careful must be noticed, or the watchers are blind. On a busy machine it
-# takes few bursts, so the watcher is given more time before that is said of it.
+# A stepper that is not careful must be noticed, or the watchers are blind; also if the watcher is
+# harmed so that it does not end. On a busy machine it takes few bursts, so the watcher is given
+# more time before that is said of it.
 noticed() {
 	local seconds
 	for seconds in 6 20 60; do
-		"$truth_dir/bursts" -l -t 16 -b 600000 -f 2000 "$work/leak" \
+		timeout $((seconds + 30)) "$truth_dir/bursts" -l -t 16 -b 600000 -f 2000 "$work/leak" \
 			"$workload_dir/tf_watch" $seconds >"$work/out" 2>&1 || return 0
 	done
 	return 1

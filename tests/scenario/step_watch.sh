@@ -3,7 +3,7 @@
 # Programs that would notice a stepper must not, under heavy sampling by either sampler.
 set -eu
 . "$(dirname "$0")/step_common.bash"
-step_needs "$truth_dir/bursts" "$workload_dir"/{tf_watch,eintr_watch,group_stop,exec_storm}
+step_needs "$truth_dir/bursts" "$workload_dir"/{tf_watch,eintr_watch,group_stop,exec_storm,filtered}
 
 watch() { # NAME OPTIONS WORKLOAD ARGUMENTS...
 	local name=$1 options=$2 bursts
@@ -25,7 +25,16 @@ watch() { # NAME OPTIONS WORKLOAD ARGUMENTS...
 watch step_watch_flags "" tf_watch 8
 watch step_watch_flags_unpinned "-u" tf_watch 5
 watch step_watch_flags_proc "-m" tf_watch 5
+watch step_watch_flags_registers "-d" tf_watch 5
+watch step_watch_flags_steps "-o" tf_watch 5
 watch step_watch_eintr "" eintr_watch 8
+watch step_watch_eintr_registers "-d" eintr_watch 5
 watch step_watch_group_stop "" group_stop 200
+watch step_watch_group_stop_registers "-d" group_stop 100
 watch step_watch_exec_storm "" exec_storm 300
+watch step_watch_exec_storm_registers "-d" exec_storm 150
+# The sleeps that are broken off here go on without a call that the filter kills for.
+watch step_watch_eintr_filtered "" filtered docker "$workload_dir/eintr_watch" 5
+watch step_watch_flags_filtered "" filtered docker "$workload_dir/tf_watch" 3
+watch step_watch_eintr_listed "" filtered listed "$workload_dir/eintr_watch" 5
 exit $failed

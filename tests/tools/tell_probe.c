@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tell_probe [-j] [-c CA_FILE] [-b TOKEN_FILE] URL LISTEN: the daemon's sinks and endpoint without
- * the daemon. It tells an Alertmanager, each second again; -j: any webhook, as JSON. Lines on
+ * tell_probe [-j] [-c CA_FILE] [-b TOKEN_FILE] URL LISTEN: the relay's sinks and endpoint without
+ * the relay. It tells an Alertmanager, each second again; -j: any webhook, as JSON. Lines on
  * standard input are what happens: `fire BINARY`, `still BINARY`, `resolve BINARY`. Ends when its
  * input does.
  */
@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "../../daemon/log.h"
-#include "../../daemon/tell/metrics.h"
-#include "../../daemon/tell/tell.h"
+#include "../../daemon/relay/metrics.h"
+#include "../../daemon/relay/sinks.h"
+#include "../../daemon/tell/metrics_text.h"
 
 struct probe {
 	sd_event *event;
@@ -34,14 +35,28 @@ static int64_t wall_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void write_metrics(void *context, FILE *to)
+static void write_metrics(const struct probe *probe, FILE *to)
 {
-	struct probe *probe = context;
 	const char *labels[] = {"binary", "/bin/a \"b\"", "baseline", "rolling", NULL};
 
 	pp_tell_metrics(&probe->tell, 1, to);
 	pp_metrics_head(to, "pathprof_drift_kl", "gauge", "Plain relative entropy.");
 	pp_metrics_sample(to, "pathprof_drift_kl", labels, 0.125);
+}
+
+static void on_question(void *context)
+{
+	const struct probe *probe = context;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+
+	if (!to)
+		return;
+	write_metrics(probe, to);
+	fclose(to);
+	pp_metrics_answer(probe->metrics, text, len);
+	free(text);
 }
 
 static void happen(struct probe *probe, enum pathprof_alert_change change, const char *binary)
@@ -107,7 +122,7 @@ static int open_probe(struct probe *probe, const struct pp_tell_webhook_config *
 		      const char *listen, struct pathprof_error *error)
 {
 	const struct pp_metrics_config metrics = {
-		.address = listen, .fn = write_metrics, .context = probe};
+		.address = listen, .ask = on_question, .context = probe};
 	int r = sd_event_new(&probe->event);
 
 	if (r >= 0)
@@ -156,8 +171,10 @@ int main(int argc, char **argv)
 	if (r < 0)
 		fprintf(stderr, "tell_probe: %s %s\n", error.text, strerror(-r));
 	pp_metrics_free(probe.metrics);
-	if (probe.tell)
-		probe.tell->ops->free(probe.tell, 2000);
+	if (probe.tell) {
+		probe.tell->ops->finish(probe.tell, 2000);
+		probe.tell->ops->free(probe.tell);
+	}
 	sd_event_unref(probe.event);
 	return r < 0;
 }

@@ -2,14 +2,16 @@
 /*
  * Runs a command under the step source and writes every burst, raw and in order, to a file.
  *
- *     bursts [-t TAKEN] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-k] [-p PID] [-u] [-l] [-m]
- *            OUT [CMD ARGS...]
+ *     bursts [-t TAKEN | -i INSNS] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-k] [-p PID]
+ *            [-a] [-u] [-l] [-m] [-o] [-d] OUT [CMD ARGS...]
  *
- * -x starts the command as `truth` does; -p watches a running process instead; -u leaves targets
+ * -x starts the command as `truth` does; -p watches a running process instead, -a all
+ * that run beside it; -u leaves targets
  * unpinned; -k kills the command when enough was seen; -l switches look-ahead off (the negative
- * control); -m finds threads by /proc. After SECONDS or BURSTS the source is closed and the command
- * runs on unwatched. Exit status: the command's, 128 + signal when one ended it, 125 for trouble of
- * ours. One line of figures on standard error.
+ * control); -m finds threads by /proc; -o steps every instruction; -d sets the thread's debug
+ * registers instead of perf's breakpoints. After SECONDS or BURSTS the source is closed and the
+ * command runs on unwatched. Exit status: the command's, 128 + signal when one ended it, 125 for
+ * trouble of ours. One line of figures on standard error.
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +32,7 @@ struct options {
 	struct pp_source_config config;
 	uint32_t flags;
 	uint64_t seconds, bursts;
-	int fixed, kill;
+	int fixed, kill, all;
 	const char *out;
 	char **command;
 };
@@ -71,12 +73,21 @@ static int parse(int argc, char **argv, struct options *ret_options)
 	};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "+t:b:f:s:n:p:xkulm")) != -1) {
+	while ((letter = getopt(argc, argv, "+t:i:b:f:s:n:p:axkulmod")) != -1) {
 		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
 
 		switch (letter) {
 		case 't':
 			options.config.taken_wanted = (uint32_t)number;
+			break;
+		case 'i':
+			options.config.horizon = (uint32_t)number;
+			break;
+		case 'o':
+			options.flags |= PP_STEP_NO_BREAK;
+			break;
+		case 'd':
+			options.flags |= PP_STEP_NO_PERF_BREAK;
 			break;
 		case 'b':
 			options.config.overhead_ppm = (uint32_t)number;
@@ -98,6 +109,9 @@ static int parse(int argc, char **argv, struct options *ret_options)
 			break;
 		case 'k':
 			options.kill = 1;
+			break;
+		case 'a':
+			options.all = 1;
 			break;
 		case 'u':
 			options.config.pin = false;
@@ -151,7 +165,11 @@ static int drain(struct pp_source *source, struct sink *to)
 {
 	const struct pp_source_sink sink = {.context = to, .burst = keep};
 
-	return source->ops->drain(source, &sink);
+	int code = source->ops->drain(source, &sink);
+
+	/* A SIGKILL leaves all lines written before it. */
+	fflush(to->file);
+	return code;
 }
 
 static int has_ended(pid_t pid, int *ret_status)
@@ -236,7 +254,9 @@ static int run(struct options *options, struct sink *sink, pid_t *ret_command, i
 	int go = -1;
 
 	if (!options->config.only_pid)
-		options->config.only_pid = command = start_command(options, &go);
+		command = start_command(options, &go);
+	if (!options->config.only_pid && !options->all)
+		options->config.only_pid = command;
 	if (pp_source_step_open(&source, &options->config, options->flags, &error)) {
 		fprintf(stderr, "bursts: %s\n", error.text);
 		return -1;

@@ -127,7 +127,8 @@ static inline void decode_hide(pid_t pid, enum special special, struct user_regs
 		long top = ptrace(PTRACE_PEEKDATA, pid, regs->rsp, NULL);
 
 		ptrace(PTRACE_POKEDATA, pid, regs->rsp, top & ~(long)EFLAGS_TF);
-	} else if (special == CALLS_KERNEL && regs->r11 & EFLAGS_TF) {
+	} else if (special == CALLS_KERNEL && regs->rcx == regs->rip && regs->r11 & EFLAGS_TF) {
+		/* Behind rt_sigreturn both are the program's own again. */
 		regs->r11 &= ~(__u64)EFLAGS_TF;
 		ptrace(PTRACE_SETREGS, pid, NULL, regs);
 	}

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,20 @@ static int locate(void *context, uint64_t address, struct pathprof_mapping_place
 	return -ENOENT;
 }
 
+/* But for instructions, which reconstruction does not count. */
+static bool is_same(const struct pathprof_branch *result, const struct pathprof_branch *branches,
+		    uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct pathprof_branch branch = branches[i];
+
+		branch.insns = result[i].insns;
+		if (memcmp(&result[i], &branch, sizeof(branch)) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* 1: the same, 0: it differs, -1: refused. */
 static int hold(struct pathprof_reconstructor *r, const struct pathprof_branch *branches,
 		uint32_t cnt)
@@ -97,7 +112,7 @@ static int hold(struct pathprof_reconstructor *r, const struct pathprof_branch *
 				(struct pathprof_taken){branches[i].from, branches[i].next};
 	if (pathprof_reconstruct(r, taken, taken_cnt, result, &result_cnt, &at))
 		return -1;
-	return result_cnt == cnt && !memcmp(result, branches, cnt * sizeof(result[0]));
+	return result_cnt == cnt && is_same(result, branches, cnt);
 }
 
 /* From its first taken branch to its last; 0: it has none. */

@@ -35,6 +35,7 @@ struct tracer {
 	FILE *out;
 	struct decode decode;
 	unsigned long long steps, branches;
+	__u32 insns; /* since the last branch, or since control was led elsewhere */
 };
 
 static void write_branch(struct tracer *tracer, const struct decoded *insn, __u64 next)
@@ -45,7 +46,10 @@ static void write_branch(struct tracer *tracer, const struct decoded *insn, __u6
 		.next = next,
 		.kind = insn->kind,
 		.taken = insn->kind != PERF_BR_COND || next == insn->target,
+		.insns = tracer->insns,
 	};
+
+	tracer->insns = 0;
 
 	fwrite(&branch, sizeof(branch), 1, tracer->out);
 	tracer->branches++;
@@ -55,12 +59,14 @@ static void write_jump(struct tracer *tracer, __u64 from, __u64 next)
 {
 	struct pathprof_branch jump = {.from = from, .target = next, .next = next};
 
+	tracer->insns = 0;
 	fwrite(&jump, sizeof(jump), 1, tracer->out);
 }
 
-/* What the step from insn to next was. */
+/* The kind of the step from insn to next. An instruction that repeats counts when it is done. */
 static void account(struct tracer *tracer, const struct decoded *insn, __u64 next)
 {
+	tracer->insns += insn->kind || next != insn->pc;
 	if (insn->kind)
 		write_branch(tracer, insn, next);
 	else if (next != insn->pc && next != insn->pc + insn->len_bytes)

@@ -23,6 +23,7 @@ struct oracle {
 	struct active active[ACTIVE_MAX];
 	size_t active_cnt;
 	uint64_t executed, told; /* instructions in all, and up to the last branch */
+	uint64_t entered;        /* up to the last system call */
 };
 
 static void emit(struct oracle *o, uint32_t type, uint64_t from, uint64_t next)
@@ -41,6 +42,7 @@ static void emit_branch(struct oracle *o, const block *a, uint64_t next)
 
 	emit(o, PATHPROF_TRACE_EVENT_BRANCH, a->start + a->last_offset, next);
 	e->insn_cnt = (uint32_t)(o->executed - o->told);
+	e->kernel_insn_cnt = o->entered > o->told ? (uint32_t)(o->entered - o->told) : 0;
 	o->told = o->executed;
 	e->branch.kind = a->kind;
 	e->branch.target = a->target ? a->target : next;
@@ -102,6 +104,13 @@ static void leave_handler(struct oracle *o, uint64_t from, const block *b)
 	}
 }
 
+static void run_through(struct oracle *o, const block *a)
+{
+	o->executed += a->insn_cnt;
+	if (a->kind == PATHPROF_TRACE_ENDS_SYSCALL)
+		o->entered = o->executed;
+}
+
 /* a ended (or was left), then b began. */
 static void pair(struct oracle *o, const block *a, bool left, bool returned, const block *b)
 {
@@ -110,7 +119,8 @@ static void pair(struct oracle *o, const block *a, bool left, bool returned, con
 	uint64_t last = a->start + a->last_offset;
 
 	if (returned) {
-		o->executed += left ? 0 : a->insn_cnt;
+		if (!left)
+			run_through(o, a);
 		leave_handler(o, last, b);
 	} else if (left) {
 		if (is_handler(b))
@@ -121,10 +131,13 @@ static void pair(struct oracle *o, const block *a, bool left, bool returned, con
 			o->executed += a->insn_cnt - 1u;
 	} else if (is_handler(b) && !(direct && fits(a, b->start)) &&
 		   !(!is_branch && fits(a, b->start))) {
-		o->executed += is_branch ? a->insn_cnt - 1u : a->insn_cnt;
+		if (is_branch)
+			o->executed += a->insn_cnt - 1u;
+		else
+			run_through(o, a);
 		enter_handler(o, a, is_branch ? 'b' : 'd', b->start);
 	} else {
-		o->executed += a->insn_cnt;
+		run_through(o, a);
 		if (!fits(a, b->start))
 			emit(o, PATHPROF_TRACE_EVENT_JUMP, last, b->start);
 		else if (is_branch)

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../daemon/tell/tell_pause.h"
+#include "../../daemon/relay/tell_pause.h"
 #include "unit.h"
 
 #define BEAT_US     UINT64_C(5000)
@@ -349,14 +349,17 @@ struct pp_tell_stats world_stats(struct pp_tell *tell)
 struct pp_tell_message world_message(const char *binary, enum pathprof_alert_change change)
 {
 	static char json[512];
+	static int64_t id;
 
 	snprintf(json, sizeof(json),
 		 "{\"version\":1,\"status\":\"%s\",\"rule\":\"fast\",\"binary\":\"%s\",\"paths\":["
 		 "{\"path_id\":\"1\",\"function\":\"compress\",\"source\":\"a.c:7\",\"share\":0.5,"
 		 "\"baseline_share\":0.25,\"bits\":0.5}]}",
 		 change == PATHPROF_ALERT_RESOLVED ? "resolved" : "firing", binary);
+	id++;
 	return (struct pp_tell_message){
 		.change = change,
+		.id = id,
 		.rule = "fast",
 		.binary = binary,
 		.container = "",

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
-#include "../../daemon/tell/tell.h"
+#include "../../daemon/relay/sinks.h"
 
 #define WORLD_REQUESTS_MAX 64
 
@@ -54,7 +54,7 @@ void world_run(struct world *world, uint64_t for_us);
 bool world_was_held_up(const struct world *world);
 
 struct pp_tell_stats world_stats(struct pp_tell *tell);
-/* A message about `binary` with valid JSON; static but for what is passed. */
+/* A message about `binary` with valid JSON; static but for what is passed. Ids grow by one. */
 struct pp_tell_message world_message(const char *binary, enum pathprof_alert_change change);
 
 #endif

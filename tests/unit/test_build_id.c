@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -224,6 +225,126 @@ static void test_file_and_memory_agree(void)
 	CU_ASSERT(pathprof_build_id_equal(&a, &b));
 }
 
+/* ---------------------------------------------------------------- files that claim much */
+
+#define NOTES      1500
+#define NOTE_BYTES (UINT64_C(1) << 20)
+
+/* A sparse file of as many segments of notes, the last of which has the build-id. */
+static void write_sparse(const char *path, uint16_t segment_cnt, uint64_t segment_bytes)
+{
+	FILE *file = fopen(path, "we");
+	uint64_t first = UINT64_C(1) << 22;
+	struct image image;
+
+	if (!file)
+		abort();
+	image_init(&image);
+	image.header.e_phnum = segment_cnt;
+	fwrite(&image.header, sizeof(image.header), 1, file);
+	for (uint16_t i = 0; i < segment_cnt; i++) {
+		image.segment.p_offset = first + i * segment_bytes;
+		image.segment.p_filesz = segment_bytes;
+		fwrite(&image.segment, sizeof(image.segment), 1, file);
+	}
+	fseeko(file, (off_t)image.segment.p_offset, SEEK_SET);
+	fwrite(&image.other, sizeof(image) - offsetof(struct image, other), 1, file);
+	fflush(file);
+	if (ftruncate(fileno(file), (off_t)(first + segment_cnt * segment_bytes)) || fclose(file))
+		abort();
+}
+
+static long resident_kb(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+/* Each note is 12 bytes without a name, so a terabyte of them takes hours to walk, too. */
+static void test_file_that_claims_much(void)
+{
+	long before_kb = resident_kb();
+	struct pathprof_build_id id;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/sparse", unit_tmpdir());
+	write_sparse(path, 2, 1200);
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, path, NULL), 0);
+	CU_ASSERT_EQUAL(id.kind, PATHPROF_ID_BUILD_ID);
+	write_sparse(path, NOTES, NOTE_BYTES);
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, path, NULL), 0);
+	CU_ASSERT_EQUAL(id.kind, PATHPROF_ID_FILE);
+	write_sparse(path, 2, UINT64_C(1) << 40);
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, path, NULL), 0);
+	CU_ASSERT_EQUAL(id.kind, PATHPROF_ID_FILE);
+	CU_ASSERT(resident_kb() - before_kb < 32 << 10);
+}
+
+/* A file of the other class; its notes are the same. */
+static void test_file_of_32_bits(void)
+{
+	struct image image;
+	struct {
+		Elf32_Ehdr header;
+		Elf32_Phdr segment;
+		char notes[sizeof(image) - offsetof(struct image, other)];
+	} small;
+	struct pathprof_build_id id;
+	char path[256];
+
+	image_init(&image);
+	memset(&small, 0, sizeof(small));
+	memcpy(small.header.e_ident, image.header.e_ident, EI_NIDENT);
+	small.header.e_ident[EI_CLASS] = ELFCLASS32;
+	small.header.e_phoff = sizeof(small.header);
+	small.header.e_phentsize = sizeof(small.segment);
+	small.header.e_phnum = 1;
+	small.segment.p_type = PT_NOTE;
+	small.segment.p_offset = sizeof(small.header) + sizeof(small.segment);
+	small.segment.p_filesz = sizeof(small.notes);
+	small.segment.p_align = 4;
+	memcpy(small.notes, &image.other, sizeof(small.notes));
+	snprintf(path, sizeof(path), "%s/small", unit_tmpdir());
+	write_file(path, &small, sizeof(small));
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, path, NULL), 0);
+	CU_ASSERT_EQUAL(id.kind, PATHPROF_ID_BUILD_ID);
+	CU_ASSERT_EQUAL(memcmp(id.bytes, image.id, 20), 0);
+	small.header.e_phentsize++;
+	write_file(path, &small, sizeof(small));
+	CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, path, NULL), 0);
+	CU_ASSERT_EQUAL(id.kind, PATHPROF_ID_FILE);
+}
+
+/* Only sections, as object files and kernel modules have; more of them than the header can say. */
+static void test_file_of_sections(void)
+{
+	struct pathprof_build_id id;
+	Elf64_Shdr sections[3] = {{.sh_size = 3}, {.sh_type = SHT_PROGBITS}, {.sh_type = SHT_NOTE}};
+	struct image image;
+	char path[256];
+	FILE *file;
+
+	image_init(&image);
+	image.header.e_phnum = 0;
+	image.header.e_shoff = sizeof(image);
+	image.header.e_shentsize = sizeof(Elf64_Shdr);
+	sections[2].sh_offset = offsetof(struct image, other);
+	sections[2].sh_size = sizeof(image) - offsetof(struct image, other);
+	snprintf(path, sizeof(path), "%s/sections", unit_tmpdir());
+	for (uint16_t cnt = 0; cnt <= 3; cnt++) {
+		image.header.e_shnum = cnt;
+		file = fopen(path, "we");
+		if (!file || fwrite(&image, sizeof(image), 1, file) != 1 ||
+		    fwrite(sections, sizeof(sections), 1, file) != 1 || fclose(file))
+			abort();
+		CU_ASSERT_EQUAL(pathprof_build_id_read_file(&id, path, NULL), 0);
+		CU_ASSERT_EQUAL(id.kind,
+				cnt == 0 || cnt == 3 ? PATHPROF_ID_BUILD_ID : PATHPROF_ID_FILE);
+	}
+}
+
 static void test_file_without(void)
 {
 	struct pathprof_build_id first, again, touched;
@@ -299,6 +420,9 @@ static const struct unit_test tests[] = {
 	{"the vDSO of this process has one", test_vdso},
 	{"files agree with readelf", test_file},
 	{"a file and its image agree", test_file_and_memory_agree},
+	{"a file that claims much is read in part", test_file_that_claims_much},
+	{"a file of 32 bits has one, too", test_file_of_32_bits},
+	{"a file of sections has one, too", test_file_of_sections},
 	{"a file without a note is known by what stat says", test_file_without},
 	{"what is missing or no regular file is refused", test_unreadable},
 	{"made identities follow FNV-1a", test_made},

@@ -53,6 +53,8 @@ static void test_defaults(void)
 	CU_ASSERT_EQUAL(config.overhead_ppm, 5000);
 	CU_ASSERT_EQUAL(config.window_ns, 60000000000);
 	CU_ASSERT_EQUAL(config.taken_wanted, 32);
+	CU_ASSERT_EQUAL(config.horizon, 1024);
+	CU_ASSERT_EQUAL(config.clock_hz, 97);
 	CU_ASSERT_EQUAL(config.max_use_bytes, 512 << 20);
 	CU_ASSERT_EQUAL(config.max_retention_ns, 30 * UINT64_C(86400000000000));
 	CU_ASSERT_EQUAL(config.pin, 1);
@@ -85,6 +87,9 @@ static void test_odd_bytes(void)
 	accept("", &config);
 	accept("\xEF\xBB\xBF[Profile]\r\nFrequencyHz=7\r\n", &config);
 	CU_ASSERT_EQUAL(config.frequency_hz, 7);
+	accept("[Profile]\nClockHz=0\nInstructions=8192\n", &config);
+	CU_ASSERT_EQUAL(config.clock_hz, 0);
+	CU_ASSERT_EQUAL(config.horizon, 8192);
 	accept("[Store]\nMaxUse=0\n", &config);
 	CU_ASSERT_EQUAL(config.max_use_bytes, 0);
 }
@@ -117,6 +122,9 @@ static void test_refusals_say_what_was_wanted(void)
 	refuse("[Profile]\nPinTargets=maybe\n", "wanted yes or no");
 	refuse("[Profile]\nTakenBranches=3\n", "from 4 to 512");
 	refuse("[Profile]\nTakenBranches=32.5\n", "bad value");
+	refuse("[Profile]\nInstructions=0\n", "from 64 to 8192");
+	refuse("[Profile]\nInstructions=9000\n", "from 64 to 8192");
+	refuse("[Profile]\nClockHz=1001\n", "from 1 to 1000, or 0");
 	refuse("[Profile]\nWindowSec=0.05\n", "from 100ms to 1d");
 	refuse("[Profile]\nWindowSec=5 parsecs\n", "bad value");
 	refuse("[Store]\nMaxUse=1K\n", "from 4M to 1024T, or 0");
@@ -387,6 +395,11 @@ static void test_args_record(void)
 	struct pp_config config;
 	struct pp_args a;
 
+	CU_ASSERT_EQUAL(args(&a, "--record --db x --instructions 512 --clock 0 -- ls"), 0);
+	CU_ASSERT_EQUAL(pp_args_config(&a, &config, NULL), 0);
+	CU_ASSERT_EQUAL(config.horizon, 512);
+	CU_ASSERT_EQUAL(config.clock_hz, 0);
+	CU_ASSERT_EQUAL(args(&a, "--record --db x --instructions 5 -- ls"), -EINVAL);
 	CU_ASSERT_EQUAL(args(&a, "--record --db x --taken 64 ls -p 5 --db y"), 0);
 	CU_ASSERT_EQUAL(a.mode, PP_ARGS_RECORD);
 	CU_ASSERT_PTR_NOT_NULL(a.command);

@@ -80,6 +80,7 @@ static void watch_end(struct watch *w)
 {
 	pp_drift_free_subjects(&w->drift);
 	pp_drift_free_alerts(&w->drift);
+	pp_drift_forget_messages(&w->drift);
 	free(w->drift.rows);
 }
 

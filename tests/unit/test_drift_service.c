@@ -193,6 +193,7 @@ struct bench {
 	struct pp_drift *drift;
 	sd_event *event;
 	int64_t now_ns;
+	uint32_t horizon; /* of the windows to come */
 	char dir[160];
 };
 
@@ -267,6 +268,7 @@ static void begin_window(struct bench *b)
 	b->profile.end_ns = b->now_ns;
 	b->profile.source = PATHPROF_SOURCE_STEP;
 	b->profile.basis = PATHPROF_BASIS_TIME;
+	b->profile.horizon = b->horizon;
 	b->profile.totals.bursts = b->profile.totals.paths = SAMPLES;
 }
 
@@ -406,6 +408,68 @@ static void test_restart_in_mid_pending(void)
 	bench_release(&b);
 }
 
+/* The clock is set; told: the daemon has noticed. */
+static void set_clock(struct bench *b, int64_t hours, bool told)
+{
+	b->now_ns += hours * 60 * WINDOW;
+	if (told)
+		pp_drift_clock_set(b->drift, hours * 60 * WINDOW);
+}
+
+static void ring_across(int64_t hours)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 10);
+	set_clock(&b, hours, true);
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").over_cnt, 0);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").cnt, 10);
+	window(&b, 3);
+	set_clock(&b, -hours, true);
+	window(&b, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	set_clock(&b, hours, true);
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	bench_release(&b);
+}
+
+static void test_clock_set(void)
+{
+	struct bench b;
+
+	ring_across(5);
+	ring_across(-5);
+	/* set back unnoticed, no window is new */
+	bench_init(&b);
+	windows(&b, 0, 10);
+	set_clock(&b, -5, false);
+	windows(&b, 3, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	bench_release(&b);
+}
+
+/* States of a daemon whose clock was set back before it started again. */
+static void test_restart_in_the_past(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	set_clock(&b, 5, true);
+	windows(&b, 0, 10);
+	window(&b, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
+	set_clock(&b, -5, false);
+	restart(&b);
+	for (uint32_t i = 0; i < b.drift->alert_cnt; i++)
+		CU_ASSERT(b.drift->alerts[i]->state.seen_ns <= b.drift->end_ns);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
+	bench_release(&b);
+}
+
 /* A restart makes the same baseline of the store as the windows made when they came. */
 static void test_restart_restores_baseline(void)
 {
@@ -528,45 +592,50 @@ static void test_bounds(void)
 
 static char told[4096];
 static char told_summary[512];
-static enum pathprof_alert_change told_change;
+static bool told_fired;
 static uint32_t told_cnt;
 
-static int hear(struct pp_tell *tell, const struct pp_tell_message *message)
+static int hear(void *context, const struct pathprof_message_row *row)
 {
-	snprintf(told, sizeof(told), "%s", message->json);
-	snprintf(told_summary, sizeof(told_summary), "%s", message->summary);
-	told_change = message->change;
+	snprintf(told, sizeof(told), "%s", row->json);
+	snprintf(told_summary, sizeof(told_summary), "%s", row->summary);
+	CU_ASSERT_STRING_EQUAL(row->rule, "fast");
+	CU_ASSERT_STRING_EQUAL(row->metric, "kl_corrected");
+	told_fired = row->fired;
 	told_cnt++;
 	return 0;
 }
 
-static void hear_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
+/* All that is in the store to be told, the last of it in told. */
+static uint32_t hear_all(struct bench *b)
 {
-	*ret_stats = (struct pp_tell_stats){.told = told_cnt};
+	told_cnt = 0;
+	CU_ASSERT_EQUAL(pathprof_store_messages(b->store, 0, hear, NULL, NULL), 0);
+	return told_cnt;
 }
 
-static void hear_free(struct pp_tell *tell, uint32_t wait_ms)
+static void count_news(void *context)
 {
+	++*(uint32_t *)context;
 }
-
-static const struct pp_tell_ops hear_ops = {"test", hear, hear_stats, hear_free};
-static struct pp_tell ear = {&hear_ops};
 
 static void test_message(void)
 {
 	struct bench b;
+	uint32_t news = 0;
 	char *metrics = NULL;
 	size_t size = 0;
 	FILE *to;
 
 	bench_init(&b);
-	b.drift->sinks[b.drift->sink_cnt++] = &ear;
-	told_cnt = 0;
+	pp_drift_on_news(b.drift, count_news, &news);
 	windows(&b, 0, 8);
+	CU_ASSERT_EQUAL(news, 0);
 	windows(&b, 3, 2);
 	settle(&b);
-	CU_ASSERT_EQUAL(told_cnt, 1);
-	CU_ASSERT_EQUAL(told_change, PATHPROF_ALERT_FIRED);
+	CU_ASSERT_EQUAL(hear_all(&b), 1);
+	CU_ASSERT_EQUAL(news, 1);
+	CU_ASSERT(told_fired);
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"firing\",\"rule\":\"fast\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"paths\":[{\"path_id\":"));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"path_id\":null"));
@@ -578,8 +647,9 @@ static void test_message(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(metrics, "pathprof_drift_kl_corrected{binary=\"/bin/"));
 	free(metrics);
 	windows(&b, 0, 2);
-	CU_ASSERT_EQUAL(told_cnt, 2);
-	CU_ASSERT_EQUAL(told_change, PATHPROF_ALERT_RESOLVED);
+	CU_ASSERT_EQUAL(hear_all(&b), 2);
+	CU_ASSERT_EQUAL(news, 2);
+	CU_ASSERT_FALSE(told_fired);
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"resolved\""));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"ends_at\":null"));
 	bench_release(&b);
@@ -754,6 +824,46 @@ static void test_pinned_of_another_build(void)
 	bench_release(&b);
 }
 
+/*
+ * Windows of another kind see other shares of the same ways: the change of kind is no drift, and
+ * neither what was in memory nor in the store nor in a file is held against the new ones.
+ */
+static void test_another_kind(void)
+{
+	struct pathprof_error error = {""};
+	char file[256];
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 7);
+	snprintf(file, sizeof(file), "%s/baselines", b.dir);
+	CU_ASSERT_EQUAL(mkdir(file, 0700), 0);
+	snprintf(file, sizeof(file), "%s/baselines/good.baseline", b.dir);
+	CU_ASSERT_EQUAL(pathprof_store_extract(b.store, NULL, file, "n", true, &error), 0);
+	window(&b, 0);
+	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 1);
+	b.horizon = 1024;
+	uint32_t before = rows_of(&b, "rolling").cnt;
+	window(&b, 3);
+	CU_ASSERT_EQUAL(b.drift->kind, PATHPROF_KIND_HORIZON);
+	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 0);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").cnt, before);
+	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 1);
+	windows(&b, 3, 6);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").over_cnt, 0);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	/* and so after a restart, with windows of both kinds in the store */
+	restart(&b);
+	CU_ASSERT_EQUAL(b.drift->kind, PATHPROF_KIND_HORIZON);
+	windows(&b, 3, 2);
+	CU_ASSERT_EQUAL(rows_of(&b, "rolling").over_cnt, 0);
+	b.horizon = 0;
+	window(&b, 0);
+	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 1);
+	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 2);
+	bench_release(&b);
+}
+
 static const struct unit_test tests[] = {
 	{"counts add up as an array does", test_counts},
 	{"the rolling baseline is the windows of its time", test_rolling},
@@ -761,6 +871,8 @@ static const struct unit_test tests[] = {
 	{"an alert fires in its window and resolves when the ways come back",
 	 test_fires_and_resolves},
 	{"a restart in mid-pending goes on where it was", test_restart_in_mid_pending},
+	{"a clock that is set rings nothing and hides nothing", test_clock_set},
+	{"states ahead of a clock that was set back come along", test_restart_in_the_past},
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
 	{"an alert of what runs no more resolves", test_what_is_gone_resolves},
 	{"containers and builds are kept apart", test_containers_and_builds_apart},
@@ -770,6 +882,7 @@ static const struct unit_test tests[] = {
 	{"a new build is no drift, and is held against the one before", test_new_build},
 	{"a build of long ago comes out of the store", test_old_build_from_the_store},
 	{"Previous=no compares no builds", test_previous_switched_off},
+	{"windows of another kind are no drift, and no baseline", test_another_kind},
 	{"a pinned baseline of another build is compared by names", test_pinned_of_another_build},
 };
 UNIT_SUITE(drift_service, tests)

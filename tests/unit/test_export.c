@@ -17,6 +17,7 @@
 #include "export_world.h"
 #include "pathprof/export.h"
 #include "pathprof/inlines.h"
+#include "../../libprofile/src/format/pp_piece_times.h"
 #include "pprof.pb-c.h"
 #include "unit.h"
 
@@ -178,6 +179,63 @@ static void test_folded(void)
 	export_world_end(&w);
 }
 
+/* A clock's samples by place: in f, in f, in g, and in no function. */
+static void add_times(struct export_world *w)
+{
+	static const uint64_t places[] = {0x00, 0x10, 0x20, 0x70};
+	static const double ns[] = {1000, 500, 301, 77};
+
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(pathprof_branch_profile_add_time(
+					&w->profile, EXPORT_WORLD_AT + places[i], ns[i]),
+				0);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_settle(&w->profile), 0);
+}
+
+static void test_folded_time(void)
+{
+	struct export_world w;
+	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	export_world_fill(&w);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/made", NULL, NULL), 0);
+	add_times(&w);
+	pathprof_build_id_text(&w.graph->build_id, id);
+	snprintf(want, sizeof(want),
+		 "made@%.12s;[unknown] 77\nmade@%.12s;f 1500\nmade@%.12s;g 301\n", id, id, id);
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	export_world_end(&w);
+}
+
+/* By how often they ran: 212 times in the first 16 bytes, 4 in the next. */
+static void test_time_of_instructions(void)
+{
+	struct export_world w;
+	struct pp_piece_times times;
+	uint64_t place, ns;
+
+	export_world_fill(&w);
+	add_times(&w);
+	const struct pp_export x = {.profile = &w.profile, .code = w.code, .graph = w.graph};
+	const struct pp_insn_count cnts[] = {
+		{EXPORT_WORLD_AT + 0x00, 2, 0, 10}, {EXPORT_WORLD_AT + 0x02, 2, 0, 40},
+		{EXPORT_WORLD_AT + 0x12, 1, 0, 4},  {EXPORT_WORLD_AT + 0x14, 1, 0, 0},
+		{EXPORT_WORLD_AT + 0x30, 1, 0, 9},
+	};
+	static const uint64_t want[] = {47, 188, 500, 0, 0};
+
+	CU_ASSERT_EQUAL(pp_piece_times_open(&times, &x), 0);
+	for (int i = 0; i < 5; i++)
+		CU_ASSERT_EQUAL(pp_piece_times_of(&times, &cnts[i]), want[i]);
+	CU_ASSERT_FALSE(pp_piece_times_other(&times, EXPORT_WORLD_AT + 0x70, &place, &ns));
+	CU_ASSERT_TRUE(pp_piece_times_other(&times, PATHPROF_OUTSIDE, &place, &ns));
+	CU_ASSERT_EQUAL(place, EXPORT_WORLD_AT + 0x70);
+	CU_ASSERT_EQUAL(ns, 77);
+	CU_ASSERT_FALSE(pp_piece_times_other(&times, PATHPROF_OUTSIDE, &place, &ns));
+	pp_piece_times_release(&times);
+	export_world_end(&w);
+}
+
 /* Without symbols, as views name such functions. */
 static void test_folded_nameless(void)
 {
@@ -254,6 +312,40 @@ static void test_pprof(void)
 	for (size_t i = 0; i < p->n_comment; i++)
 		told |= !strncmp(p->string_table[p->comment[i]], "build-id=", 9);
 	CU_ASSERT_TRUE(told);
+	pp_pprof__profile__free_unpacked(p, NULL);
+	free(packed);
+	free(got);
+	export_world_end(&w);
+}
+
+static void test_pprof_time(void)
+{
+	struct export_world w;
+	PpPprof__Profile *p;
+	int64_t cpu = 0, instructions = 0;
+	size_t size, packed_size;
+	int rc;
+
+	export_world_fill(&w);
+	add_times(&w);
+	char *got = written(&w, PATHPROF_FORMAT_PPROF, NULL, &rc, &size);
+	CU_ASSERT_EQUAL_FATAL(rc, 0);
+	uint8_t *packed = unzip(got, size, &packed_size);
+	p = pp_pprof__profile__unpack(NULL, packed_size, packed);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+	if (!p)
+		return; /* for those who read without knowing CUnit */
+	CU_ASSERT_EQUAL_FATAL(p->n_sample_type, 4);
+	CU_ASSERT_STRING_EQUAL(p->string_table[p->sample_type[0]->type], "cpu");
+	CU_ASSERT_STRING_EQUAL(p->string_table[p->sample_type[0]->unit], "nanoseconds");
+	CU_ASSERT_STRING_EQUAL(p->string_table[p->default_sample_type], "cpu");
+	for (size_t i = 0; i < p->n_sample; i++) {
+		CU_ASSERT_EQUAL_FATAL(p->sample[i]->n_value, 4);
+		cpu += p->sample[i]->value[0];
+		instructions += p->sample[i]->value[1];
+	}
+	CU_ASSERT_EQUAL(cpu, 1878);
+	CU_ASSERT_EQUAL(instructions, 224);
 	pp_pprof__profile__free_unpacked(p, NULL);
 	free(packed);
 	free(got);
@@ -534,6 +626,9 @@ static const struct unit_test tests[] = {
 	{"raw counts and tables are the lines written by hand", test_raw},
 	{"folded stacks count instructions", test_folded},
 	{"functions without a symbol are the binary and their start", test_folded_nameless},
+	{"folded stacks count CPU time where a clock ran", test_folded_time},
+	{"instructions share the time of a place", test_time_of_instructions},
+	{"pprof has CPU time first where a clock ran", test_pprof_time},
 	{"pprof's values, mapping and comments", test_pprof},
 	{"pprof's duration stops at its end", test_pprof_of_all_times},
 	{"what is written is read back the same", test_round_trips},

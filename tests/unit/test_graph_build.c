@@ -723,7 +723,8 @@ static uint64_t next_of(const ZydisDecodedInstruction *in, uint64_t at, uint64_t
 static bool is_end(const ZydisDecodedInstruction *in)
 {
 	return in->mnemonic == ZYDIS_MNEMONIC_HLT || in->mnemonic == ZYDIS_MNEMONIC_UD2 ||
-	       in->mnemonic == ZYDIS_MNEMONIC_INT3 || in->mnemonic == ZYDIS_MNEMONIC_RET;
+	       in->mnemonic == ZYDIS_MNEMONIC_INT3 || in->mnemonic == ZYDIS_MNEMONIC_INT1 ||
+	       in->mnemonic == ZYDIS_MNEMONIC_RET;
 }
 
 /* Offsets equal vaddrs up to a distance within the one code segment, so both read alike. */

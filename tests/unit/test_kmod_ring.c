@@ -169,6 +169,10 @@ static size_t make_burst(union body *body, uint32_t cnt)
 	body->burst.head.taken_cnt = cnt / 2;
 	body->burst.head.end = cnt % PATHPROF_END_CNT;
 	body->burst.head.size_bytes = (uint32_t)bytes;
+	body->burst.head.horizon = cnt % 2 ? 5 * cnt + 7 : 0;
+	body->burst.head.insn_cnt = 5 * cnt;
+	for (uint32_t i = 0; i < cnt; i++)
+		body->burst.branches[i].insns = 1 + i % 5;
 	return bytes;
 }
 
@@ -451,6 +455,28 @@ static void test_counts_beyond_bounds(void)
 				 sizeof(body.segment.head) + (PP_CHAIN_SEGMENT_MAX + 1) * 16));
 }
 
+/* Weights are made of these: a branch of no instruction would wrap a span around. */
+static void test_instructions_stay_within_the_horizon(void)
+{
+	union body body = {.words = {0}};
+	size_t bytes = make_burst(&body, 5);
+
+	CU_ASSERT(is_sound(PATHPROF_RECORD_BURST, &body, bytes));
+	body.burst.branches[3].insns = 0;
+	CU_ASSERT_FALSE(is_sound(PATHPROF_RECORD_BURST, &body, bytes));
+	make_burst(&body, 5);
+	body.burst.branches[4].insns = UINT32_MAX;
+	CU_ASSERT_FALSE(is_sound(PATHPROF_RECORD_BURST, &body, bytes));
+	make_burst(&body, 5);
+	body.burst.head.insn_cnt = 14; /* one less than the branches have */
+	CU_ASSERT_FALSE(is_sound(PATHPROF_RECORD_BURST, &body, bytes));
+	body.burst.head.insn_cnt = body.burst.head.horizon + 1;
+	CU_ASSERT_FALSE(is_sound(PATHPROF_RECORD_BURST, &body, bytes));
+	body.burst.head.horizon = 0;
+	body.burst.branches[3].insns = 0;
+	CU_ASSERT(is_sound(PATHPROF_RECORD_BURST, &body, bytes));
+}
+
 static void test_rings_of_another_making(void)
 {
 	struct pp_kmod_ring ring;
@@ -485,6 +511,8 @@ static const struct unit_test tests[] = {
 	{"missing numbers are counted", test_lost_numbers_are_counted},
 	{"each type's body fits its counts to the byte", test_bodies_fit_their_counts},
 	{"counts beyond their bounds are refused", test_counts_beyond_bounds},
+	{"instructions of a window stay within its horizon",
+	 test_instructions_stay_within_the_horizon},
 	{"a ring of another version, CPU or size is refused", test_rings_of_another_making},
 };
 UNIT_SUITE(kmod_ring, tests)

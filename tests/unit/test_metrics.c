@@ -12,12 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/tell/metrics.h"
-#include "../../daemon/tell/tell_pause.h"
+#include "../../daemon/relay/metrics.h"
+#include "../../daemon/relay/tell_pause.h"
+#include "../../daemon/tell/metrics_text.h"
 #include "tell_world.h"
 
 #define CROWD_CNT     20 /* more than there is room for */
-#define CONNECTION_MS 600
+#define CONNECTION_MS 2000
 #define LONG_LINES    100000
 
 struct scene {
@@ -25,15 +26,14 @@ struct scene {
 	struct pp_metrics *metrics;
 	unsigned int asked;
 	bool is_long; /* the answer: more than sockets hold */
+	bool is_late; /* it comes when the test says so */
 };
 
-static void write_metrics(void *context, FILE *to)
+static void write_metrics(struct scene *scene, FILE *to)
 {
 	const char *labels[] = {"binary", "/bin/a\"b\\c\nd", "baseline", "roll\xff\xc0\xafing",
 				NULL};
-	struct scene *scene = context;
 
-	scene->asked++;
 	for (int i = 0; scene->is_long && i < LONG_LINES; i++)
 		fprintf(to, "pathprof_drift_kl{binary=\"%050d\"} 0\n", i);
 	pp_metrics_head(to, "pathprof_drift_kl", "gauge", "Drift,\nin bits.");
@@ -42,10 +42,32 @@ static void write_metrics(void *context, FILE *to)
 	pp_metrics_sample(to, "pathprof_bursts_total", NULL, 9007199254740991.0);
 }
 
+static void give_answer(struct scene *scene)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+	write_metrics(scene, to);
+	fclose(to);
+	pp_metrics_answer(scene->metrics, text, len);
+	free(text);
+}
+
+static void on_question(void *context)
+{
+	struct scene *scene = context;
+
+	scene->asked++;
+	if (!scene->is_late)
+		give_answer(scene);
+}
+
 static void open_scene(struct scene *scene)
 {
 	const struct pp_metrics_config config = {.address = "127.0.0.1:0",
-						 .fn = write_metrics,
+						 .ask = on_question,
 						 .context = scene,
 						 .connection_ms = CONNECTION_MS};
 	struct pathprof_error error = {""};
@@ -243,8 +265,57 @@ static void test_many_at_once(void)
 			strstr(answers[i].text, "pathprof_bursts_total 9007199254740991\n"));
 		close(answers[i].fd);
 	}
-	CU_ASSERT(scene.asked == CROWD_CNT);
+	/* those that wait together are answered together */
+	CU_ASSERT(scene.asked > 0);
+	CU_ASSERT(scene.asked <= CROWD_CNT);
 	close_scene(&scene);
+}
+
+/* The answer is long in coming: others are refused meanwhile, as ever, and all that wait have it.
+ */
+static void test_late_answer(void)
+{
+	static struct answer answers[3];
+	struct answer other;
+	struct scene scene;
+
+	open_scene(&scene);
+	scene.is_late = true;
+	for (size_t i = 0; i < 3; i++)
+		answers[i] = begin(&scene, good_request);
+	while (!scene.asked)
+		world_run(&scene.world, 1000);
+	other = ask_for(&scene, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+	CU_ASSERT(status_of(&other) == 404);
+	world_run(&scene.world, 50000);
+	CU_ASSERT(scene.asked == 1);
+	CU_ASSERT_FALSE(has_closed(&answers[0]));
+	give_answer(&scene);
+	scene.is_late = false;
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT(world_until(&scene.world, has_closed, &answers[i]));
+		CU_ASSERT(status_of(&answers[i]) == 200);
+		CU_ASSERT_PTR_NOT_NULL(strstr(answers[i].text, "pathprof_bursts_total 9"));
+		close(answers[i].fd);
+	}
+	/* one that has gone meanwhile, and the end of all of it */
+	scene.is_late = true;
+	scene.asked = 0;
+	answers[0] = begin(&scene, good_request);
+	answers[1] = begin(&scene, good_request);
+	while (!scene.asked)
+		world_run(&scene.world, 1000);
+	close(answers[0].fd);
+	world_run(&scene.world, (CONNECTION_MS + 200) * 1000);
+	give_answer(&scene);
+	CU_ASSERT(world_until(&scene.world, has_closed, &answers[1]));
+	answers[2] = begin(&scene, good_request);
+	scene.asked = 0;
+	while (!scene.asked)
+		world_run(&scene.world, 1000);
+	close_scene(&scene);
+	close(answers[1].fd);
+	close(answers[2].fd);
 }
 
 /* Reads all that comes, and keeps none of it. */
@@ -333,7 +404,7 @@ static void test_addresses(void)
 	static const char *const bad[] = {"",           "9753",    "localhost:1", "127.0.0.1",
 					  "127.0.0.1:", "::1:80",  "[::1]",       "127.0.0.1:x",
 					  "[::1:80",    "1.2.3:a", ":80"};
-	struct pp_metrics_config config = {.fn = write_metrics};
+	struct pp_metrics_config config = {.ask = on_question};
 	struct pp_metrics *metrics = NULL;
 	struct pathprof_error error;
 	struct scene scene;
@@ -389,6 +460,9 @@ static int lint(const char *text)
 
 static void test_promtool(void)
 {
+	const struct pp_tell_webhook_config config = {.kind = PP_TELL_WEBHOOK_JSON,
+						      .url = "http://127.0.0.1:9"};
+	struct pathprof_error error = {""};
 	struct world world;
 	struct pp_tell *tell = NULL;
 	char *text = NULL;
@@ -402,13 +476,13 @@ static void test_promtool(void)
 		return;
 	}
 	world_init(&world);
-	CU_ASSERT_FATAL(pp_tell_journal_at(&tell, "/nowhere") == 0);
+	CU_ASSERT_FATAL(pp_tell_webhook_new(&tell, world.event, &config, &error) == 0);
 	pp_tell_metrics(&tell, 1, to);
 	fclose(to);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "pathprof_tell_told_total{sink=\"journal\"} 0\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "pathprof_tell_told_total{sink=\"webhook\"} 0\n"));
 	CU_ASSERT(lint(text) == 0);
 	CU_ASSERT(lint("# TYPE a_count counter\na_count{b=\"\xff\"} 1\n") != 0);
-	tell->ops->free(tell, 0);
+	tell->ops->free(tell);
 	world_release(&world);
 	free(text);
 }
@@ -418,6 +492,7 @@ static const struct unit_test tests[] = {
 	{"answers anything else with 4xx", test_refusals},
 	{"outlasts requests of any length and of nothing", test_long_request},
 	{"serves more at once than there is room for", test_many_at_once},
+	{"waits for an answer, and answers all that wait", test_late_answer},
 	{"is not held up by one that does not read", test_slow_reader},
 	{"shuts out those who never end, and serves who waited", test_crowd},
 	{"takes addresses in numbers, says what is wrong with others", test_addresses},

@@ -430,7 +430,7 @@ static void test_burst_refused(void)
 
 	bad[0].kind = 0;
 	bad[1].kind = PERF_BR_RET + 1;
-	bad[2].kind = ~0u;
+	bad[2].kind = UINT16_MAX;
 	bad[3].taken = 2;
 	for (size_t i = 0; i < 4; i++) {
 		struct pathprof_branch three[] = {good, good, bad[i]};

@@ -25,7 +25,9 @@ static uint32_t random_below(uint32_t bound)
 struct oracle {
 	struct pathprof_path_count paths[KEYS];
 	struct pathprof_edge_count edges[KEYS];
-	uint32_t path_cnt, edge_cnt;
+	struct pathprof_clock_count clocks[KEYS];
+	uint64_t clock_samples;
+	uint32_t path_cnt, edge_cnt, clock_cnt;
 };
 
 static int same_path_key(const struct pathprof_path_count *a, const struct pathprof_path_count *b)
@@ -40,6 +42,13 @@ static int same_edge_key(const struct pathprof_edge_count *a, const struct pathp
 	       a->to_binary == b->to_binary && a->from == b->from && a->to == b->to;
 }
 
+static int same_clock_key(const struct pathprof_clock_count *a,
+			  const struct pathprof_clock_count *b)
+{
+	return a->process == b->process && a->binary == b->binary &&
+	       a->place / PATHPROF_PLACE_BYTES == b->place / PATHPROF_PLACE_BYTES;
+}
+
 static void oracle_add_path(struct oracle *o, const struct pathprof_path_count *add)
 {
 	uint32_t i = 0;
@@ -52,6 +61,7 @@ static void oracle_add_path(struct oracle *o, const struct pathprof_path_count *
 	}
 	o->paths[i].samples += add->samples;
 	o->paths[i].weight += add->weight;
+	o->paths[i].insns += add->insns;
 }
 
 static void oracle_add_edge(struct oracle *o, const struct pathprof_edge_count *add)
@@ -68,6 +78,31 @@ static void oracle_add_edge(struct oracle *o, const struct pathprof_edge_count *
 	o->edges[i].mispredicted += add->mispredicted;
 }
 
+static void oracle_add_clock(struct oracle *o, const struct pathprof_clock_count *add)
+{
+	uint32_t i = 0;
+
+	o->clock_samples += add->samples;
+	while (i < o->clock_cnt && !same_clock_key(&o->clocks[i], add))
+		i++;
+	if (i == o->clock_cnt)
+		o->clocks[o->clock_cnt++] = *add;
+	else
+		o->clocks[i].samples += add->samples;
+}
+
+static int clocks_agree(const struct pathprof_profile *p, const struct oracle *o)
+{
+	if (p->clock_cnt != o->clock_cnt || p->totals.clock_samples != o->clock_samples)
+		return 0;
+	for (uint32_t i = 0; i < p->clock_cnt; i++)
+		if (!same_clock_key(&p->clocks[i], &o->clocks[i]) ||
+		    p->clocks[i].place % PATHPROF_PLACE_BYTES ||
+		    p->clocks[i].samples != o->clocks[i].samples)
+			return 0;
+	return 1;
+}
+
 /* Entries come in the order of their first addition in both. */
 static int agree(const struct pathprof_profile *p, const struct oracle *o)
 {
@@ -76,14 +111,15 @@ static int agree(const struct pathprof_profile *p, const struct oracle *o)
 	for (uint32_t i = 0; i < p->path_cnt; i++)
 		if (!same_path_key(&p->paths[i], &o->paths[i]) ||
 		    p->paths[i].samples != o->paths[i].samples ||
-		    p->paths[i].weight != o->paths[i].weight)
+		    p->paths[i].weight != o->paths[i].weight ||
+		    p->paths[i].insns != o->paths[i].insns)
 			return 0;
 	for (uint32_t i = 0; i < p->edge_cnt; i++)
 		if (!same_edge_key(&p->edges[i], &o->edges[i]) ||
 		    p->edges[i].count != o->edges[i].count ||
 		    p->edges[i].mispredicted != o->edges[i].mispredicted)
 			return 0;
-	return 1;
+	return clocks_agree(p, o);
 }
 
 /* ---------------------------------------------------------------- input */
@@ -116,7 +152,8 @@ static void add_names(struct pathprof_profile *p, uint32_t binary_cnt, uint32_t 
 }
 
 /* Neighbouring keys, so that a key that forgets a field meets another one. */
-static void make_keys(struct pathprof_path_count *paths, struct pathprof_edge_count *edges)
+static void make_keys(struct pathprof_path_count *paths, struct pathprof_edge_count *edges,
+		      struct pathprof_clock_count *clocks)
 {
 	for (uint32_t i = 0; i < KEYS; i++) {
 		paths[i] = (struct pathprof_path_count){
@@ -133,6 +170,13 @@ static void make_keys(struct pathprof_path_count *paths, struct pathprof_edge_co
 			.from = i >> 3 & 1,
 			.to = i >> 4,
 		};
+		clocks[i] = (struct pathprof_clock_count){
+			.process = i & 1,
+			.binary = i & 2 ? i >> 2 & 1 : PATHPROF_NO_INDEX,
+			.place = i & 2   ? 9 * i
+				 : i & 4 ? PATHPROF_PLACE_KERNEL
+					 : PATHPROF_PLACE_UNKNOWN,
+		};
 	}
 }
 
@@ -140,20 +184,26 @@ static void add_random(struct pathprof_profile *p, struct oracle *o, uint32_t cn
 {
 	static struct pathprof_path_count paths[KEYS];
 	static struct pathprof_edge_count edges[KEYS];
+	static struct pathprof_clock_count clocks[KEYS];
 
-	make_keys(paths, edges);
+	make_keys(paths, edges, clocks);
 	for (uint32_t i = 0; i < cnt; i++) {
 		struct pathprof_path_count path = paths[random_below(1 + random_below(KEYS))];
 		struct pathprof_edge_count edge = edges[random_below(1 + random_below(KEYS))];
+		struct pathprof_clock_count clock = clocks[random_below(1 + random_below(KEYS))];
 
-		path.samples = random_below(5);
+		path.samples = 1 + random_below(5);
 		path.weight = random_below(1000) / 8.0;
+		path.insns = (1 + random_below(1000)) / 8.0;
+		clock.samples = 1 + random_below(2);
 		edge.count = random_below(5);
 		edge.mispredicted = random_below(3);
 		pathprof_profile_add_path(p, &path);
 		pathprof_profile_add_edge(p, &edge);
 		oracle_add_path(o, &path);
 		oracle_add_edge(o, &edge);
+		pathprof_profile_add_clock(p, &clock);
+		oracle_add_clock(o, &clock);
 	}
 }
 
@@ -190,6 +240,9 @@ static void test_planted_fault(void)
 	CU_ASSERT(!agree(&p, &o));
 	p.paths[17].outcomes ^= 1;
 	p.edges[3].mispredicted++;
+	CU_ASSERT(!agree(&p, &o));
+	p.edges[3].mispredicted--;
+	p.clocks[5].binary ^= 1;
 	CU_ASSERT(!agree(&p, &o));
 	pathprof_profile_release(&p);
 }
@@ -252,6 +305,48 @@ static void test_squares_unknown(void)
 	path = (struct pathprof_path_count){.start = 1, .samples = UINT64_MAX, .burst = 3};
 	pathprof_profile_add_path(&p, &path);
 	CU_ASSERT_EQUAL(p.paths[1].squares, UINT64_MAX);
+	pathprof_profile_release(&p);
+}
+
+static void test_insns_unknown(void)
+{
+	struct pathprof_path_count path = {.samples = 2, .insns = 30};
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	add_names(&p, 1, 1);
+	pathprof_profile_add_path(&p, &path);
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[0].insns, 60);
+	pathprof_profile_add_path(&p, &(struct pathprof_path_count){.insns = 0});
+	CU_ASSERT_EQUAL(p.paths[0].insns, 60);
+	path.insns = 0;
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[0].insns, 0);
+	path.insns = 30;
+	pathprof_profile_add_path(&p, &path);
+	CU_ASSERT_EQUAL(p.paths[0].insns, 0);
+	pathprof_profile_release(&p);
+}
+
+/* Room for some places only; those that are in go on being counted. */
+static void test_clock_bound(void)
+{
+	struct pathprof_clock_count clock = {.samples = 1};
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 50000), 0);
+	add_names(&p, 1, 1);
+	for (uint32_t i = 0; i < 20000; i++) {
+		clock.place = (uint64_t)i * PATHPROF_PLACE_BYTES;
+		pathprof_profile_add_clock(&p, &clock);
+	}
+	CU_ASSERT(p.clock_cnt > 500 && p.clock_cnt < 20000);
+	CU_ASSERT_EQUAL(p.clock_cnt + p.totals.drops[PATHPROF_DROP_TABLE_FULL], 20000);
+	CU_ASSERT_EQUAL(p.totals.clock_samples, p.clock_cnt);
+	clock.place = 15;
+	pathprof_profile_add_clock(&p, &clock);
+	CU_ASSERT_EQUAL(p.clocks[0].samples, 2);
 	pathprof_profile_release(&p);
 }
 
@@ -354,7 +449,8 @@ static void test_clear(void)
 		const void *kept = p.paths;
 		pathprof_profile_clear(&p);
 		CU_ASSERT_PTR_EQUAL(p.paths, kept);
-		CU_ASSERT_EQUAL(p.binary_cnt + p.process_cnt + p.path_cnt + p.edge_cnt, 0);
+		CU_ASSERT_EQUAL(
+			p.binary_cnt + p.process_cnt + p.path_cnt + p.edge_cnt + p.clock_cnt, 0);
 		CU_ASSERT_EQUAL(p.totals.bursts + (uint64_t)p.end_ns, 0);
 	}
 	pathprof_profile_release(&p);
@@ -418,6 +514,12 @@ static void test_malformed_counts(void)
 	const struct pathprof_path_count bad_paths[] = {
 		{.process = 1}, {.binary = 2},   {.length = 33},
 		{.weight = -1}, {.weight = NAN}, {.weight = INFINITY},
+		{.insns = -1},  {.insns = NAN},  {.insns = INFINITY},
+	};
+	const struct pathprof_clock_count bad_clocks[] = {
+		{.process = 1},
+		{.binary = 2},
+		{.binary = PATHPROF_NO_INDEX, .place = 2 * PATHPROF_PLACE_BYTES},
 	};
 	const struct pathprof_edge_count bad_edges[] = {
 		{.process = 1}, {.from_binary = 2}, {.to_binary = 2}};
@@ -429,8 +531,11 @@ static void test_malformed_counts(void)
 		pathprof_profile_add_path(&p, &bad_paths[i]);
 	for (size_t i = 0; i < sizeof(bad_edges) / sizeof(bad_edges[0]); i++)
 		pathprof_profile_add_edge(&p, &bad_edges[i]);
-	CU_ASSERT_EQUAL(p.totals.drops[PATHPROF_DROP_MALFORMED], 9);
-	CU_ASSERT_EQUAL(p.path_cnt + p.edge_cnt, 0);
+	for (size_t i = 0; i < sizeof(bad_clocks) / sizeof(bad_clocks[0]); i++)
+		pathprof_profile_add_clock(&p, &bad_clocks[i]);
+	CU_ASSERT_EQUAL(p.totals.drops[PATHPROF_DROP_MALFORMED], 15);
+	CU_ASSERT_EQUAL(p.path_cnt + p.edge_cnt + p.clock_cnt, 0);
+	CU_ASSERT_EQUAL(p.totals.clock_samples, 0);
 	pathprof_profile_release(&p);
 }
 
@@ -483,6 +588,8 @@ static const struct unit_test tests[] = {
 	{"a planted fault is seen", test_planted_fault},
 	{"squares add up burst by burst", test_squares},
 	{"squares unknown once stay so", test_squares_unknown},
+	{"instructions unknown once stay so", test_insns_unknown},
+	{"places of the clock are bounded, and drops are counted", test_clock_bound},
 	{"300,000 entries are all found again", test_many_entries},
 	{"the memory bound holds, and drops are counted", test_bound},
 	{"without memory everything is dropped and counted", test_no_memory_at_all},

@@ -157,11 +157,37 @@ static void test_check_has_teeth(void)
 	CU_ASSERT(spent_ns > 2 * PP_NSEC_PER_SEC * 10000 / PPM);
 }
 
+/* Each wake-up earns what was slept, however long. */
+static void test_saves_for_long(void)
+{
+	struct pp_step_budget budget;
+	uint64_t now_ns = 0;
+	int bursts = 0, wakeups = 0;
+
+	pp_step_budget_init(&budget, 100, 1, 0);
+	budget.cost_ns = 5 * PP_NSEC_PER_MSEC;
+	while (now_ns < 1000 * PP_NSEC_PER_SEC) {
+		uint64_t wait_ns = pp_step_budget_wait(&budget, now_ns);
+
+		now_ns += wait_ns;
+		wakeups++;
+		pp_step_budget_charge(&budget, 150000);
+		if (wait_ns)
+			continue;
+		bursts++;
+		pp_step_budget_charge(&budget, 5 * PP_NSEC_PER_MSEC);
+	}
+	/* 100 ms earned: 5 ms a burst, and what it takes to wake up */
+	CU_ASSERT(bursts >= 15 && bursts <= 20);
+	CU_ASSERT(wakeups <= 5 * bursts);
+}
+
 static const struct unit_test tests[] = {
 	{"spends its share and no more than a burst beyond", test_share},
 	{"an idle hour buys two bursts", test_idle_buys_little},
 	{"what is overdrawn is waited for", test_overdraft_is_waited_for},
 	{"waking up leaves most of the budget to bursts", test_waking_up_costs_little},
+	{"a small budget saves for a burst", test_saves_for_long},
 	{"zero never, until it is configured", test_zero},
 	{"a clock that runs backward earns nothing", test_backward_clock},
 	{"a bucket that forgets charges is caught", test_check_has_teeth},

@@ -6,15 +6,20 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,8 +33,13 @@ static void on_alarm(int signal)
 {
 }
 
+/* Of start_spinning(): the child has begun. */
+static volatile bool *spinning;
+
 static void spin(void)
 {
+	if (spinning)
+		*spinning = true;
 	for (uint64_t i = 0;; i++)
 		if (i % 3)
 			sink += i;
@@ -119,6 +129,45 @@ static void wait_for_alarm(void)
 	_exit(epoll_wait(epoll_create1(0), &event, 1, 10000) < 0 && errno == EINTR ? 0 : 1);
 }
 
+/* Kills for the one call, lets all others through. */
+static void filter_out(int number)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (__u32)number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(steps) / sizeof(steps[0]), steps};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(3);
+}
+
+/* As a sandbox has it that lists the calls it knows of: the kernel's own way to go on is none. */
+static void wait_under_filter(void)
+{
+	struct timespec timeout = {0, 300000000};
+
+	filter_out(SYS_restart_syscall);
+	_exit(nanosleep(&timeout, NULL) ? 1 : 0);
+}
+
+static void spin_under_filter(void)
+{
+	filter_out(SYS_restart_syscall);
+	spin();
+}
+
+/* The sanitizer makes a system call before what does not return, which strict mode kills for. */
+__attribute__((no_sanitize_address)) static void spin_under_strict_seccomp(void)
+{
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		_exit(3);
+	spin();
+}
+
 /* As the stepper has it: SIGALRM breaks waitpid off. */
 static pid_t start(void (*run)(void))
 {
@@ -138,6 +187,23 @@ static pid_t start(void (*run)(void))
 		_exit(2);
 	}
 	usleep(30000);
+	return pid;
+}
+
+/* A busy machine may take longer than that until the child computes. */
+static pid_t start_spinning(void (*run)(void))
+{
+	pid_t pid;
+
+	if (!spinning)
+		spinning = mmap(NULL, sizeof(*spinning), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (spinning == MAP_FAILED)
+		abort();
+	*spinning = false;
+	pid = start(run);
+	for (int i = 0; i < 10000 && !*spinning; i++)
+		usleep(1000);
 	return pid;
 }
 
@@ -237,6 +303,11 @@ static void test_nanosleep(void)
 	disturb_all_along(wait_in_nanosleep, 20000);
 }
 
+static void test_filtered_sleep(void)
+{
+	disturb_thrice(wait_under_filter);
+}
+
 static void test_read(void)
 {
 	disturb_all_along(wait_in_read, 20000);
@@ -255,15 +326,19 @@ static void empty_limbo(void)
 	}
 }
 
-/* On a busy machine a stop may come late: then the target is let go first, and tried again. */
+/*
+ * On a busy machine a stop may come late: then the target is let go first, and tried again; and
+ * beside a service another stepper may have it just now.
+ */
 static enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target *target)
 {
 	enum pathprof_drop drop = PATHPROF_DROP_GONE;
 
-	for (int i = 0; i < 50 && drop == PATHPROF_DROP_GONE; i++) {
+	for (int i = 0; i < 50 && (drop == PATHPROF_DROP_GONE || drop == PATHPROF_DROP_TRACED);
+	     i++) {
 		*target = (struct pp_step_target){.pid = pid, .tid = pid};
 		drop = pp_step_catch(&holder, target);
-		if (drop == PATHPROF_DROP_GONE)
+		if (drop != PP_STEP_HELD)
 			usleep(10000);
 		empty_limbo();
 	}
@@ -286,7 +361,7 @@ static void burst_on(pid_t pid, struct pp_step_record *record)
 static void test_burst(void)
 {
 	static struct pp_step_record record;
-	pid_t pid = start(spin);
+	pid_t pid = start_spinning(spin);
 
 	burst_on(pid, &record);
 	CU_ASSERT_EQUAL(record.burst.end, PATHPROF_END_FULL);
@@ -299,11 +374,47 @@ static void test_burst(void)
 	CU_ASSERT_EQUAL(end(pid), SIGKILL);
 }
 
+static void trap_unnamed(void)
+{
+	raise(SIGSTOP);
+	__asm__ volatile(".byte 0xf1");
+	_exit(1);
+}
+
+/*
+ * What a thread stops at that executes `int1`, which is how the kernel tells a step's trap whose
+ * debug register a hypervisor has lost.
+ */
+static enum pp_step_stop stop_at_int1(bool stepped)
+{
+	pid_t pid = start(trap_unnamed);
+	struct pp_step_target target = {.pid = pid, .tid = pid, .stepped = stepped};
+	enum pp_step_stop stop;
+	int status, signal = 0;
+
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, WUNTRACED), pid);
+	CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+	kill(pid, SIGCONT);
+	do {
+		stop = pp_step_wait(&target, pp_step_now() + 10 * PP_NSEC_PER_SEC, &signal);
+		if (stop == PP_STEP_STOP_STEP || signal == SIGTRAP)
+			break;
+	} while (!ptrace(PTRACE_CONT, pid, NULL, NULL));
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	return stop;
+}
+
+static void test_unnamed_trap(void)
+{
+	CU_ASSERT_EQUAL(stop_at_int1(true), PP_STEP_STOP_STEP);
+	CU_ASSERT_EQUAL(stop_at_int1(false), PP_STEP_STOP_SIGNAL);
+}
+
 static void test_blocked_sigtrap(void)
 {
 	static struct pp_step_record record;
 	struct pp_step_status status;
-	pid_t pid = start(spin_blocked);
+	pid_t pid = start_spinning(spin_blocked);
 	uint64_t blocked;
 
 	CU_ASSERT_EQUAL_FATAL(pp_step_read_status(pid, pid, &status), 0);
@@ -319,16 +430,138 @@ static void test_blocked_sigtrap(void)
 static void test_ignored_sigtrap(void)
 {
 	struct pp_step_target target;
-	pid_t pid = start(spin_ignoring);
+	pid_t pid = start_spinning(spin_ignoring);
 
 	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_DENIED);
 	CU_ASSERT_EQUAL(end(pid), SIGKILL);
 }
 
+static void test_seccomp(void)
+{
+	static struct pp_step_record record;
+	struct pp_step_target target;
+	pid_t pid = start_spinning(spin_under_filter);
+
+	burst_on(pid, &record);
+	CU_ASSERT_EQUAL(record.burst.end, PATHPROF_END_FULL);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	pid = start_spinning(spin_under_strict_seccomp);
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_SECCOMP);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+/* As sched_setattr takes it, which the C library does not know. */
+struct policy {
+	uint32_t size_bytes, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+static bool set_policy(pid_t pid, uint32_t number)
+{
+	struct policy policy = {.size_bytes = sizeof(policy), .policy = number};
+
+	policy.priority = number != SCHED_DEADLINE;
+	if (number == SCHED_DEADLINE) {
+		policy.runtime_ns = 2 * PP_NSEC_PER_MSEC;
+		policy.deadline_ns = policy.period_ns = 20 * PP_NSEC_PER_MSEC;
+	}
+	return !syscall(SYS_sched_setattr, pid, &policy, 0);
+}
+
+static void expect_realtime(uint32_t policy)
+{
+	struct pp_step_target target;
+	pid_t pid = start_spinning(spin);
+
+	if (!set_policy(pid, policy)) {
+		unit_skip("no right to a real-time policy");
+		end(pid);
+		return;
+	}
+	holder.spare.enabled = true;
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_REALTIME);
+	holder.spare.enabled = false;
+	/* A bandwidth used up is a wait, and it is passed over until it runs again. */
+	if (policy != SCHED_DEADLINE) {
+		CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+		pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	}
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+static void test_realtime(void)
+{
+	expect_realtime(SCHED_FIFO);
+	expect_realtime(SCHED_RR);
+	expect_realtime(SCHED_DEADLINE);
+}
+
+static void test_isolated(void)
+{
+	struct pp_step_target target;
+	pid_t pid = start_spinning(spin);
+	struct pp_step_stat stat;
+	cpu_set_t one;
+
+	/* Where it stays. */
+	CU_ASSERT_EQUAL_FATAL(pp_step_read_stat(pid, pid, &stat), 0);
+	CPU_ZERO(&one);
+	CPU_SET(stat.cpu, &one);
+	sched_setaffinity(pid, sizeof(one), &one);
+	usleep(20000);
+	holder.spare = (struct pp_step_spare){.enabled = true, .any_isolated = true};
+	holder.spare.is_isolated[stat.cpu] = true;
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_ISOLATED);
+	holder.spare.is_isolated[stat.cpu] = false;
+	holder.spare.is_isolated[stat.cpu + 1] = true;
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	holder.spare = (struct pp_step_spare){0};
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+static void sleep_long(void)
+{
+	sleep(100);
+}
+
+/* Nothing of ours is in the way of one that sleeps; whatever is, and whoever runs, is waited for.
+ */
+static void test_leaving(void)
+{
+	pid_t sleeper = start(sleep_long);
+	pid_t runner = start_spinning(spin);
+	struct pp_step_limbo limbo = {
+		.cnt = 1, .targets = {{.pid = sleeper, .tid = sleeper, .stepped = true}}};
+	struct pp_step_target *target = &limbo.targets[0];
+
+	CU_ASSERT_TRUE(pp_step_may_leave(&limbo));
+	target->single = true;
+	CU_ASSERT_FALSE(pp_step_may_leave(&limbo));
+	target->single = false;
+	target->mask_changed = true;
+	CU_ASSERT_FALSE(pp_step_may_leave(&limbo));
+	target->mask_changed = false;
+	target->breaks.cnt = 1;
+	CU_ASSERT_FALSE(pp_step_may_leave(&limbo));
+	target->breaks.cnt = 0;
+	target->pid = target->tid = runner;
+	CU_ASSERT_FALSE(pp_step_may_leave(&limbo));
+	CU_ASSERT_EQUAL(end(sleeper), SIGKILL);
+	CU_ASSERT_EQUAL(end(runner), SIGKILL);
+	/* Gone, and its end consumed. */
+	CU_ASSERT_TRUE(pp_step_may_leave(&limbo));
+	limbo.cnt = 0;
+	CU_ASSERT_TRUE(pp_step_may_leave(&limbo));
+}
+
 static void test_refusals(void)
 {
 	struct pp_step_target target;
-	pid_t pid = start(spin);
+	pid_t pid = start_spinning(spin);
 	int status;
 
 	kill(pid, SIGSTOP);
@@ -349,13 +582,17 @@ static void test_killed_while_held(void)
 						     .lookahead = true};
 	static struct pp_step_record record;
 	struct pp_step_target target;
-	pid_t pid = start(spin);
+	pid_t pid = start_spinning(spin);
 
 	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
 	kill(pid, SIGKILL);
 	pp_step_burst(&holder, &target, &limits, &record);
-	/* Its memory may be gone before its thread is. */
-	CU_ASSERT(record.burst.end == PATHPROF_END_EXIT || record.burst.end == PATHPROF_END_FETCH);
+	/* Its memory may be gone before its thread is: its code, or its area of restartable
+	 * sequences.
+	 */
+	CU_ASSERT(record.burst.end == PATHPROF_END_EXIT || record.burst.end == PATHPROF_END_FETCH ||
+		  record.burst.end == PATHPROF_END_DISCONT);
+	CU_ASSERT_EQUAL(record.burst.branch_cnt, 0);
 	empty_limbo();
 	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
 	waitpid(pid, NULL, 0);
@@ -380,7 +617,7 @@ static void test_pin(void)
 		unit_skip("needs two CPUs and leave to use all of them");
 		return;
 	}
-	pid = start(spin);
+	pid = start_spinning(spin);
 	holder.pin = (struct pp_step_pin){true, (uint32_t)all, &hold};
 	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
 	CU_ASSERT(target.pinned);
@@ -409,7 +646,7 @@ static void test_orphan(void)
 		unit_skip("needs two CPUs and leave to use all of them");
 		return;
 	}
-	pid = start(spin);
+	pid = start_spinning(spin);
 	holder.pin = (struct pp_step_pin){true, (uint32_t)all, &hold};
 	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
 	ptrace(PTRACE_DETACH, pid, NULL, NULL);
@@ -433,11 +670,17 @@ static const struct unit_test tests[] = {
 	{"sigtimedwait never sees our EINTR", test_sigtimedwait},
 	{"semtimedop never sees our EINTR", test_semop},
 	{"nanosleep keeps its length", test_nanosleep},
+	{"a sleep under a filter goes on without restart_syscall", test_filtered_sleep},
 	{"read goes on", test_read},
 	{"an EINTR that a signal owes is delivered", test_owed_eintr},
 	{"a spinning child gives a full burst and lives", test_burst},
+	{"a trap without a name is the step's, and else the target's", test_unnamed_trap},
 	{"blocked SIGTRAP stays blocked", test_blocked_sigtrap},
 	{"who ignores SIGTRAP is left alone", test_ignored_sigtrap},
+	{"who is under a seccomp filter is stepped, strict mode is left alone", test_seccomp},
+	{"threads of a real-time policy are left alone", test_realtime},
+	{"threads on isolated CPUs are left alone", test_isolated},
+	{"only what would be left behind keeps the stepper", test_leaving},
 	{"stopped, traced and ended targets are told apart", test_refusals},
 	{"a target killed while held is reaped", test_killed_while_held},
 	{"a held target is tied and untied", test_pin},

@@ -27,11 +27,18 @@ struct edge_fact {
 	uint32_t window;
 	struct pathprof_edge_count count;
 };
+struct clock_fact {
+	uint32_t window;
+	struct pathprof_clock_count count;
+};
 static struct {
 	struct path_fact paths[FACTS_MAX];
 	struct edge_fact edges[FACTS_MAX];
+	struct clock_fact clocks[FACTS_MAX];
 	struct pathprof_totals totals[WINDOWS];
-	uint32_t path_cnt, edge_cnt;
+	uint32_t path_cnt, edge_cnt, clock_cnt;
+	enum pathprof_basis basis[WINDOWS];
+	uint32_t horizon[WINDOWS];
 	int64_t begin_ns[WINDOWS], id[WINDOWS];
 } facts;
 
@@ -41,6 +48,10 @@ static void remember(uint32_t window, const struct pathprof_profile *p, int64_t 
 		facts.paths[facts.path_cnt++] = (struct path_fact){window, p->paths[i]};
 	for (uint32_t i = 0; i < p->edge_cnt; i++)
 		facts.edges[facts.edge_cnt++] = (struct edge_fact){window, p->edges[i]};
+	for (uint32_t i = 0; i < p->clock_cnt; i++)
+		facts.clocks[facts.clock_cnt++] = (struct clock_fact){window, p->clocks[i]};
+	facts.basis[window] = p->basis;
+	facts.horizon[window] = p->horizon;
 	facts.totals[window] = p->totals;
 	facts.begin_ns[window] = p->begin_ns;
 	facts.id[window] = id;
@@ -53,12 +64,15 @@ static struct pathprof_store *make_store(const char *file)
 	struct pathprof_error error = {""};
 	struct pathprof_profile p;
 
-	facts.path_cnt = facts.edge_cnt = 0;
+	facts.path_cnt = facts.edge_cnt = facts.clock_cnt = 0;
 	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
 	for (uint32_t i = 0; i < WINDOWS; i++) {
 		int64_t id = 0;
 
 		world_window(&p, i, (int64_t)(i + 1) * WORLD_STEP_NS, PATHS);
+		p.horizon = i % 3 ? 1024 + i : 0;
+		p.clock_hz = 90 + i;
+		p.clock_kernel = i % 5 == 1;
 		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), 0);
 		remember(i, &p, id);
 	}
@@ -68,13 +82,28 @@ static struct pathprof_store *make_store(const char *file)
 
 /* ---------------------------------------------------------------- the oracle's filter */
 
+static int kind_selected(enum pathprof_window_kind kind, uint32_t window)
+{
+	switch (kind) {
+	case PATHPROF_KIND_BRANCHES:
+		return facts.basis[window] == PATHPROF_BASIS_BRANCHES;
+	case PATHPROF_KIND_HORIZON:
+		return facts.basis[window] == PATHPROF_BASIS_TIME && facts.horizon[window];
+	case PATHPROF_KIND_TAKEN:
+		return facts.basis[window] == PATHPROF_BASIS_TIME && !facts.horizon[window];
+	case PATHPROF_KIND_ANY:
+		break;
+	}
+	return 1;
+}
+
 static int window_selected(const struct pathprof_filter *f, uint32_t window)
 {
 	int64_t begin_ns = facts.begin_ns[window];
 
 	return (!f->since_ns || begin_ns + WORLD_STEP_NS > f->since_ns) &&
 	       (!f->until_ns || begin_ns < f->until_ns) &&
-	       (!f->window || facts.id[window] == f->window);
+	       (!f->window || facts.id[window] == f->window) && kind_selected(f->kind, window);
 }
 
 static int process_selected(const struct pathprof_filter *f, uint32_t process)
@@ -118,6 +147,14 @@ static int edge_selected(const struct pathprof_filter *f, const struct edge_fact
 	return window_selected(f, fact->window) && process_selected(f, fact->count.process) &&
 	       (binary_selected(f, fact->count.from_binary) ||
 		binary_selected(f, fact->count.to_binary));
+}
+
+static int clock_selected(const struct pathprof_filter *f, const struct clock_fact *fact)
+{
+	uint32_t binary = fact->count.binary;
+
+	return window_selected(f, fact->window) && process_selected(f, fact->count.process) &&
+	       (binary == PATHPROF_NO_INDEX ? !f->binary : binary_selected(f, binary));
 }
 
 /* ---------------------------------------------------------------- judging a view */
@@ -168,7 +205,8 @@ static int judge_path(void *context, const struct pathprof_path_row *row)
 	struct judge *j = context;
 	uint32_t binary = binary_of(&row->binary_id);
 	uint64_t samples = 0;
-	double weight = 0;
+	double weight = 0, insns = 0;
+	int unknown = 0;
 
 	for (uint32_t i = 0; i < facts.path_cnt; i++) {
 		const struct pathprof_path_count *c = &facts.paths[i].count;
@@ -177,8 +215,11 @@ static int judge_path(void *context, const struct pathprof_path_row *row)
 		    c->outcomes == row->outcomes && path_selected(j->filter, &facts.paths[i])) {
 			samples += c->samples;
 			weight += c->weight;
+			insns += c->insns;
+			unknown |= c->insns == 0;
 		}
 	}
+	j->wrong += row->insns != (unknown ? 0 : insns);
 	j->wrong += binary == UINT32_MAX || samples != row->samples || weight != row->weight ||
 		    strcmp(row->binary_name, world_binary_name(binary)) != 0;
 	judge_row(j, row->samples, row->weight, row->share);
@@ -250,13 +291,79 @@ static int judge_edge(void *context, const struct pathprof_edge_row *row)
 	return 0;
 }
 
+static uint32_t clock_binary_of(const struct pathprof_clock_row *row)
+{
+	return row->binary_id.kind == PATHPROF_ID_NONE ? PATHPROF_NO_INDEX
+						       : binary_of(&row->binary_id);
+}
+
+static int judge_clock(void *context, const struct pathprof_clock_row *row)
+{
+	struct judge *j = context;
+	uint32_t binary = clock_binary_of(row);
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < facts.clock_cnt; i++) {
+		const struct pathprof_clock_count *c = &facts.clocks[i].count;
+
+		if (c->binary == binary && c->place == row->place &&
+		    clock_selected(j->filter, &facts.clocks[i]))
+			samples += c->samples;
+	}
+	j->wrong += samples != row->samples ||
+		    strcmp(row->binary_name,
+			   binary == PATHPROF_NO_INDEX ? "" : world_binary_name(binary)) != 0;
+	j->samples += row->samples;
+	j->row_cnt++;
+	return 0;
+}
+
+/* The processes of the world are the first of the store, in the same order. */
+static int judge_clock_process(void *context, const struct pathprof_clock_process_row *row)
+{
+	struct judge *j = context;
+	uint64_t samples = 0, kernel = 0;
+
+	for (uint32_t i = 0; i < facts.clock_cnt; i++) {
+		const struct pathprof_clock_count *c = &facts.clocks[i].count;
+
+		if (c->process + 1 != row->process || !clock_selected(j->filter, &facts.clocks[i]))
+			continue;
+		samples += c->samples;
+		if (c->binary == PATHPROF_NO_INDEX && c->place == PATHPROF_PLACE_KERNEL)
+			kernel += c->samples;
+	}
+	j->wrong += samples != row->samples || kernel != row->kernel_samples;
+	j->samples += row->samples;
+	j->row_cnt++;
+	return 0;
+}
+
+static void check_clocks(struct pathprof_store *store, const struct pathprof_filter *f)
+{
+	struct judge places = {.filter = f}, processes = {.filter = f};
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < facts.clock_cnt; i++)
+		if (clock_selected(f, &facts.clocks[i]))
+			samples += facts.clocks[i].count.samples;
+	CU_ASSERT_EQUAL(pathprof_store_clocks(store, f, judge_clock, &places, NULL), 0);
+	CU_ASSERT_EQUAL(places.wrong, 0);
+	CU_ASSERT_EQUAL(places.samples, samples);
+	CU_ASSERT_EQUAL(
+		pathprof_store_clock_processes(store, f, judge_clock_process, &processes, NULL), 0);
+	CU_ASSERT_EQUAL(processes.wrong, 0);
+	CU_ASSERT_EQUAL(processes.samples, samples);
+}
+
 static int judge_window(void *context, const struct pathprof_window_row *row)
 {
 	struct judge *j = context;
 	uint32_t window = (uint32_t)(row->begin_ns / WORLD_STEP_NS) - 1;
 
 	j->wrong += !window_selected(j->filter, window) || row->id != facts.id[window] ||
-		    row->taken_wanted != 32 ||
+		    row->taken_wanted != 32 || row->horizon != facts.horizon[window] ||
+		    row->clock_hz != 90 + window || row->clock_kernel != (window % 5 == 1) ||
 		    memcmp(&row->totals, &facts.totals[window], sizeof(row->totals)) != 0;
 	j->wrong += j->row_cnt && (double)row->end_ns > j->last_weight;
 	j->last_weight = (double)row->end_ns;
@@ -273,21 +380,45 @@ static void judge_sums(const struct judge *j, uint64_t samples)
 	CU_ASSERT(!j->row_cnt || j->whole == 0 || fabs(j->share - 1) < 1e-9);
 }
 
+static int window_matches(const struct pathprof_filter *f, uint32_t w)
+{
+	int found = !f->pid && !f->comm && !f->binary && !f->container;
+
+	/* Every window of this world knows every process. */
+	for (uint32_t p = 0; p < WORLD_PROCESSES && !f->binary && !found; p++)
+		found = process_selected(f, p);
+	for (uint32_t i = 0; i < facts.path_cnt && !found; i++)
+		found = facts.paths[i].window == w && path_selected(f, &facts.paths[i]);
+	for (uint32_t i = 0; i < facts.clock_cnt && !found; i++)
+		found = facts.clocks[i].window == w && clock_selected(f, &facts.clocks[i]);
+	return found && window_selected(f, w);
+}
+
 static uint32_t count_selected_windows(const struct pathprof_filter *f)
 {
 	uint32_t cnt = 0;
 
-	for (uint32_t w = 0; w < WINDOWS; w++) {
-		int found = !f->pid && !f->comm && !f->binary && !f->container;
-
-		/* Every window of this world knows every process. */
-		for (uint32_t p = 0; p < WORLD_PROCESSES && !f->binary && !found; p++)
-			found = process_selected(f, p);
-		for (uint32_t i = 0; i < facts.path_cnt && !found; i++)
-			found = facts.paths[i].window == w && path_selected(f, &facts.paths[i]);
-		cnt += found && window_selected(f, w);
-	}
+	for (uint32_t w = 0; w < WINDOWS; w++)
+		cnt += (uint32_t)window_matches(f, w);
 	return cnt;
+}
+
+static void check_kinds(struct pathprof_store *store, const struct pathprof_filter *f)
+{
+	enum pathprof_window_kind newest = PATHPROF_KIND_ANY, expected = PATHPROF_KIND_ANY;
+	unsigned int kinds = 99, set = 0;
+
+	/* Windows of this world end in the order of their numbers. */
+	for (uint32_t w = 0; w < WINDOWS; w++)
+		for (int kind = PATHPROF_KIND_BRANCHES; kind <= PATHPROF_KIND_TAKEN; kind++)
+			if (window_matches(f, w) &&
+			    kind_selected((enum pathprof_window_kind)kind, w)) {
+				expected = (enum pathprof_window_kind)kind;
+				set |= 1u << kind;
+			}
+	CU_ASSERT_EQUAL(pathprof_store_kinds(store, f, &kinds, &newest, NULL), 0);
+	CU_ASSERT_EQUAL(kinds, set);
+	CU_ASSERT_EQUAL(newest, expected);
 }
 
 static void check_views(struct pathprof_store *store, const struct pathprof_filter *f)
@@ -320,6 +451,8 @@ static void check_views(struct pathprof_store *store, const struct pathprof_filt
 	CU_ASSERT_EQUAL(pathprof_store_windows(store, f, judge_window, &windows, &error), 0);
 	CU_ASSERT_EQUAL(windows.wrong, 0);
 	CU_ASSERT_EQUAL(windows.row_cnt, count_selected_windows(f));
+	check_clocks(store, f);
+	check_kinds(store, f);
 	if (error.text[0])
 		printf("%s\n", error.text);
 }
@@ -346,6 +479,8 @@ static struct pathprof_filter random_filter(uint64_t *state)
 		f.container = containers[world_random(state, 5)];
 	if (!world_random(state, 3))
 		f.binary = binaries[world_random(state, 11)];
+	if (!world_random(state, 3))
+		f.kind = (enum pathprof_window_kind)(1 + world_random(state, 3));
 	if (!world_random(state, 8))
 		f.window = facts.id[world_random(state, WINDOWS)];
 	return f;
@@ -392,6 +527,10 @@ static void test_planted_fault(void)
 	CU_ASSERT(j.wrong > 0);
 	j = (struct judge){.filter = &all};
 	CU_ASSERT_EQUAL(pathprof_store_edges(store, NULL, judge_edge, &j, NULL), 0);
+	CU_ASSERT_EQUAL(j.wrong, 1);
+	j = (struct judge){.filter = &all};
+	facts.clocks[20].count.samples++;
+	CU_ASSERT_EQUAL(pathprof_store_clocks(store, NULL, judge_clock, &j, NULL), 0);
 	CU_ASSERT_EQUAL(j.wrong, 1);
 	pathprof_store_free(store);
 }
@@ -477,6 +616,15 @@ static void test_bad_window_leaves_nothing(void)
 	p.paths[1].process = 0;
 	p.paths[1].samples = UINT64_MAX;
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EOVERFLOW);
+	p.paths[1].samples = 1;
+	p.paths[1].insns = 1e301;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
+	p.paths[1].insns = 1;
+	p.clocks[1].place = 8;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
+	p.clocks[1].place = 16;
+	p.clocks[1].samples = UINT64_MAX;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EOVERFLOW);
 	p.end_ns = 0;
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
 	check_views(store, &(struct pathprof_filter){0});
@@ -517,6 +665,65 @@ static void test_process_follows_its_name(void)
 	}
 	CU_ASSERT_EQUAL(pathprof_store_processes(store, NULL, take_process, seen, NULL), 0);
 	CU_ASSERT_STRING_EQUAL(seen, "new/pod");
+	pathprof_profile_release(&p);
+	pathprof_store_free(store);
+}
+
+struct two_processes {
+	struct pathprof_process_row rows[2];
+	unsigned int cnt;
+};
+
+static int keep_process(void *context, const struct pathprof_process_row *row)
+{
+	struct two_processes *two = context;
+
+	if (two->cnt < 2)
+		two->rows[two->cnt] = *row;
+	two->cnt++;
+	return 0;
+}
+
+/* A process that the clock alone saw is a process, of no weight. */
+static void test_process_of_the_clock(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+	const struct pathprof_build_id id = world_binary_id(0), other = world_binary_id(1);
+	struct pathprof_process first = world_process(0), second = world_process(1);
+	struct two_processes two = {.cnt = 0};
+	struct pathprof_filter filter = {.binary = "/a"};
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	pathprof_profile_clear(&p);
+	p.basis = PATHPROF_BASIS_TIME;
+	p.begin_ns = 5;
+	p.end_ns = 7;
+	pathprof_profile_binary(&p, &id, "/a");
+	pathprof_profile_binary(&p, &other, "/b");
+	first.binary = second.binary = 0;
+	pathprof_profile_process(&p, &first);
+	pathprof_profile_process(&p, &second);
+	pathprof_profile_add_path(
+		&p, &(struct pathprof_path_count){.samples = 2, .weight = 3, .insns = 40});
+	pathprof_profile_add_clock(
+		&p, &(struct pathprof_clock_count){.process = 1, .binary = 1, .samples = 9});
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_processes(store, NULL, keep_process, &two, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(two.cnt, 2);
+	CU_ASSERT_EQUAL(two.rows[0].pid, first.pid);
+	CU_ASSERT_EQUAL(two.rows[0].insns, 40);
+	CU_ASSERT_EQUAL(two.rows[0].share, 1);
+	CU_ASSERT_EQUAL(two.rows[1].pid, second.pid);
+	CU_ASSERT_EQUAL(two.rows[1].samples, 0);
+	CU_ASSERT_EQUAL(two.rows[1].weight, 0);
+	CU_ASSERT_EQUAL(two.rows[1].first_seen_ns, 5);
+	CU_ASSERT_EQUAL(two.rows[1].last_seen_ns, 7);
+	two.cnt = 0;
+	CU_ASSERT_EQUAL(pathprof_store_processes(store, &filter, keep_process, &two, NULL), 0);
+	CU_ASSERT_EQUAL(two.cnt, 1);
+	CU_ASSERT_EQUAL(two.rows[0].pid, first.pid);
 	pathprof_profile_release(&p);
 	pathprof_store_free(store);
 }
@@ -598,6 +805,7 @@ static const struct unit_test tests[] = {
 	{"a callback can stop a query", test_callback_stops},
 	{"a window that cannot be written leaves nothing behind", test_bad_window_leaves_nothing},
 	{"a process takes its newest name", test_process_follows_its_name},
+	{"a process that the clock alone saw is one", test_process_of_the_clock},
 	{"the status is one JSON object, overwritten", test_status},
 	{"symbols of generated code are found by offset", test_jit_symbols},
 };

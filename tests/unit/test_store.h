@@ -14,6 +14,16 @@
 #define WORLD_PROCESSES 8
 #define WORLD_STEP_NS   1000000000ll
 
+/* Takes a bare file back to the schema of before clock samples; for with_sqlite(). */
+#define WORLD_WITHOUT_SHARES                                                                       \
+	"DROP TABLE messages; DELETE FROM meta WHERE name = 'identity';"                           \
+	"DROP TABLE window_files; DROP TABLE clock_counts; ALTER TABLE path_counts DROP COLUMN "   \
+	"insns;"                                                                                   \
+	"ALTER TABLE windows DROP COLUMN horizon; ALTER TABLE windows DROP COLUMN clock_hz;"       \
+	"ALTER TABLE windows DROP COLUMN clock_kernel; ALTER TABLE windows DROP COLUMN insns;"     \
+	"ALTER TABLE windows DROP COLUMN pathless;"                                                \
+	"ALTER TABLE windows DROP COLUMN clock_samples;"
+
 struct pathprof_build_id world_binary_id(uint32_t binary);
 const char *world_binary_name(uint32_t binary);
 /* comm and container are constant strings. */

@@ -90,6 +90,16 @@ static int ignore_process(void *context, const struct pathprof_process_row *row)
 	*(uint32_t *)context += !row->comm || !row->container || !row->binary_name;
 	return 0;
 }
+static int ignore_clock(void *context, const struct pathprof_clock_row *row)
+{
+	*(uint32_t *)context += row->place % PATHPROF_PLACE_BYTES || !row->binary_name;
+	return 0;
+}
+static int ignore_clock_process(void *context, const struct pathprof_clock_process_row *row)
+{
+	*(uint32_t *)context += row->samples > INT64_MAX || row->kernel_samples > INT64_MAX;
+	return 0;
+}
 static int ignore_window(void *context, const struct pathprof_window_row *row)
 {
 	*(uint32_t *)context += row->basis < 1 || row->basis > 2;
@@ -111,6 +121,8 @@ static void read_all(struct pathprof_store *store)
 	const struct pathprof_filter f = {
 		.since_ns = 2, .pid = 101, .comm = "worker", .binary = "a1a1", .container = "d"};
 	const struct pathprof_build_id jit = world_binary_id(5);
+	enum pathprof_window_kind newest;
+	unsigned int kinds;
 	uint32_t wrong = 0;
 	char *json = NULL, name[8];
 	uint64_t start;
@@ -129,6 +141,12 @@ static void read_all(struct pathprof_store *store)
 				&e));
 		CU_ASSERT(clean(pathprof_store_windows(store, filter, ignore_window, &wrong, &e),
 				&e));
+		CU_ASSERT(
+			clean(pathprof_store_clocks(store, filter, ignore_clock, &wrong, &e), &e));
+		CU_ASSERT(clean(pathprof_store_clock_processes(store, filter, ignore_clock_process,
+							       &wrong, &e),
+				&e));
+		CU_ASSERT(clean(pathprof_store_kinds(store, filter, &kinds, &newest, &e), &e));
 		CU_ASSERT(clean(pathprof_store_status(store, &json, &e), &e));
 		free(json);
 		json = NULL;
@@ -283,6 +301,18 @@ static void test_values_out_of_range(void)
 		"UPDATE path_counts SET weight = -1",
 		"UPDATE path_counts SET weight = 9e999",
 		"UPDATE path_counts SET samples = 9223372036854775807",
+		"UPDATE path_counts SET insns = -1",
+		"UPDATE path_counts SET insns = 9e999",
+		"UPDATE clock_counts SET samples = -1",
+		"UPDATE clock_counts SET place = place + 1",
+		"UPDATE OR IGNORE clock_counts SET binary = 0",
+		"UPDATE OR IGNORE clock_counts SET binary = 999",
+		"UPDATE OR IGNORE clock_counts SET process = 999",
+		"UPDATE clock_counts SET samples = 9223372036854775807",
+		"DROP TABLE clock_counts",
+		"UPDATE windows SET horizon = -1 WHERE id = 1",
+		"UPDATE windows SET clock_kernel = 2 WHERE id = 1",
+		"UPDATE windows SET pathless = -1 WHERE id = 1",
 		"UPDATE binaries SET build_id = zeroblob(3000000)"
 		" WHERE id = (SELECT max(id) FROM binaries)",
 		"UPDATE binaries SET kind = 300 WHERE id = 1",

@@ -361,17 +361,106 @@ static void test_extract_refusals(void)
 	pathprof_store_free(store);
 }
 
-static void test_extract_mixed_basis(void)
+struct clock_sums {
+	uint64_t samples, kernel, unknown;
+};
+
+static int add_clock_row(void *context, const struct pathprof_clock_row *row)
 {
-	const char *dir = unit_tmpdir();
+	struct clock_sums *sums = context;
+
+	sums->samples += row->samples;
+	if (row->binary_id.kind == PATHPROF_ID_NONE)
+		*(row->place == PATHPROF_PLACE_KERNEL ? &sums->kernel : &sums->unknown) +=
+			row->samples;
+	return 0;
+}
+
+static int add_insns(void *context, const struct pathprof_path_row *row)
+{
+	*(double *)context += row->insns;
+	return 0;
+}
+
+/* Three windows of a horizon, each with a place in the kernel, one of no clock in the kernel. */
+static void fill_horizon(struct pathprof_store *store)
+{
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	for (uint32_t k = 1; k <= 5; k += 2) {
+		world_window(&p, k, (int64_t)k * WORLD_STEP_NS, 60);
+		p.horizon = 1024;
+		p.clock_hz = 97;
+		p.clock_kernel = k != 3;
+		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	}
+	pathprof_profile_release(&p);
+}
+
+static int keep_row(void *context, const struct pathprof_window_row *row)
+{
+	*(struct pathprof_window_row *)context = *row;
+	return 0;
+}
+
+static void test_extract_keeps_clocks(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "x");
 	struct pathprof_store *store = world_open(world_file(dir, "db"), PATHPROF_STORE_WRITE);
+	struct clock_sums before = {0}, after = {0};
+	double insns = 0, insns_copy = 0;
+	struct pathprof_window_row row = {0};
+
+	fill_horizon(store);
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, NULL, file, NULL, true, NULL), 0);
+	struct pathprof_store *copy = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_store_clocks(store, NULL, add_clock_row, &before, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_clocks(copy, NULL, add_clock_row, &after, NULL), 0);
+	CU_ASSERT(before.kernel > 0 && before.unknown > 0);
+	CU_ASSERT_EQUAL(memcmp(&before, &after, sizeof(before)), 0);
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, add_insns, &insns, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_paths(copy, NULL, add_insns, &insns_copy, NULL), 0);
+	CU_ASSERT(insns > 0 && insns == insns_copy);
+	CU_ASSERT_EQUAL(pathprof_store_windows(copy, NULL, keep_row, &row, NULL), 0);
+	CU_ASSERT_EQUAL(row.horizon, 1024);
+	CU_ASSERT_EQUAL(row.clock_hz, 97);
+	CU_ASSERT(!row.clock_kernel);
+	CU_ASSERT_EQUAL(row.totals.clock_samples, before.samples);
+	CU_ASSERT_EQUAL(row.totals.insns, 100 * (1 + 3 + 5));
+	CU_ASSERT_EQUAL(row.totals.pathless, 0 + 1 + 2);
+	CU_ASSERT_EQUAL(pathprof_store_check(copy, NULL), 0);
+	pathprof_store_free(copy);
+	pathprof_store_free(store);
+}
+
+static void test_extract_mixed_kinds(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "x");
+	struct pathprof_store *store = world_open(world_file(dir, "db"), PATHPROF_STORE_WRITE);
+	struct pathprof_filter filter = {0};
 	struct pathprof_error error = {""};
 
-	world_fill(store, 1, 2, 20);
-	CU_ASSERT_EQUAL(
-		pathprof_store_extract(store, NULL, world_file(dir, "x"), NULL, true, &error),
-		-EDOM);
-	CU_ASSERT(strstr(error.text, "cannot be added up") != NULL);
+	world_fill(store, 11, 2, 20);
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, NULL, file, NULL, true, &error), -EINVAL);
+	CU_ASSERT(strstr(error.text, "(sampled on branches, counted in taken branches)") != NULL);
+	fill_horizon(store);
+	filter.until_ns = 10 * WORLD_STEP_NS;
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, &filter, file, NULL, true, &error), 0);
+	filter.until_ns = 0;
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, &filter, file, NULL, true, &error), -EINVAL);
+	CU_ASSERT(strstr(error.text, "counted in instructions") != NULL);
+	for (int kind = PATHPROF_KIND_BRANCHES; kind <= PATHPROF_KIND_TAKEN; kind++) {
+		struct pathprof_window_row row = {0};
+
+		filter.kind = (enum pathprof_window_kind)kind;
+		CU_ASSERT_EQUAL(pathprof_store_extract(store, &filter, file, NULL, true, &error),
+				0);
+		struct pathprof_store *copy = world_open(file, PATHPROF_STORE_READ);
+		CU_ASSERT_EQUAL(pathprof_store_windows(copy, NULL, keep_row, &row, NULL), 0);
+		CU_ASSERT_EQUAL(pathprof_window_kind(row.basis, row.horizon), filter.kind);
+		pathprof_store_free(copy);
+	}
 	pathprof_store_free(store);
 }
 
@@ -585,7 +674,7 @@ static void test_alerts(void)
 	struct pathprof_error error = {""};
 	struct alerts_met met;
 
-	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 4, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 4, NULL, 0, &error), 0);
 	pathprof_store_free(store);
 	store = world_open(file, PATHPROF_STORE_WRITE);
 	met = alerts_of(store);
@@ -598,12 +687,12 @@ static void test_alerts(void)
 	CU_ASSERT(same_state(&met.states[2], &resolved));
 	/* calmed again: as if it had never been */
 	rows[1].state = (struct pathprof_alert_state){.seen_ns = 6, .since_ns = 6};
-	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows + 1, 1, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows + 1, 1, NULL, 0, &error), 0);
 	CU_ASSERT_EQUAL(alerts_of(store).cnt, 2);
 	bad.fired_ns = 0;
 	rows[2].state = bad;
 	rows[0].json = "changed";
-	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 3, &error), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 3, NULL, 0, &error), -EINVAL);
 	met = alerts_of(store);
 	CU_ASSERT_STRING_EQUAL(met.keys[1], "slow /bin/a  rolling {\"a\":1}");
 	pathprof_store_free(store);
@@ -614,12 +703,193 @@ static void test_alerts(void)
 	pathprof_store_free(store);
 }
 
+/* ---------------------------------------------------------------- messages */
+
+#define MESSAGES_KEPT 1024
+
+struct messages_met {
+	uint32_t cnt;
+	int64_t first, last, sum;
+	char text[256]; /* of the last one */
+};
+
+static int meet_message(void *context, const struct pathprof_message_row *row)
+{
+	struct messages_met *met = context;
+
+	if (!met->cnt++)
+		met->first = row->id;
+	met->last = row->id;
+	met->sum += row->id;
+	snprintf(met->text, sizeof(met->text), "%d %s %s %s %s %s %g %g %d %d %s %s", row->fired,
+		 row->rule, row->binary, row->container, row->baseline, row->metric, row->value,
+		 row->threshold, (int)row->begin_ns, (int)row->end_ns, row->summary, row->json);
+	return 0;
+}
+
+static struct messages_met messages_behind(struct pathprof_store *store, int64_t after)
+{
+	struct messages_met met = {0};
+
+	CU_ASSERT_EQUAL(pathprof_store_messages(store, after, meet_message, &met, NULL), 0);
+	return met;
+}
+
+static struct messages_met firing_in(struct pathprof_store *store)
+{
+	struct messages_met met = {0};
+
+	CU_ASSERT_EQUAL(pathprof_store_firing(store, meet_message, &met, NULL), 0);
+	return met;
+}
+
+static int64_t newest_in(struct pathprof_store *store, char *ret_identity)
+{
+	int64_t id = -1;
+
+	CU_ASSERT_EQUAL(pathprof_store_newest_message(store, &id, ret_identity, NULL), 0);
+	CU_ASSERT_EQUAL(strspn(ret_identity, "0123456789abcdef"), 32);
+	return id;
+}
+
+static struct pathprof_message_row message_of(const char *binary, bool fired)
+{
+	return (struct pathprof_message_row){.time_ns = 4,
+					     .fired = fired,
+					     .rule = "fast",
+					     .binary = binary,
+					     .container = "box",
+					     .baseline = "rolling",
+					     .metric = "kl",
+					     .value = 0.5,
+					     .threshold = 0.25,
+					     .begin_ns = 3,
+					     .end_ns = fired ? 0 : 7,
+					     .summary = "otherwise",
+					     .json = "{}"};
+}
+
+static void test_messages(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_alert_row state = {"fast", "/bin/a", "box", "rolling", firing, "{}"};
+	struct pathprof_message_row rows[] = {message_of("/bin/a", true),
+					      message_of("/bin/b", true)};
+	char identity[PATHPROF_STORE_IDENTITY_LEN], again[PATHPROF_STORE_IDENTITY_LEN];
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(newest_in(store, identity), 0);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).cnt, 0);
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, &state, 1, rows, 2, &error), 0);
+	pathprof_store_free(store);
+	store = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(newest_in(store, again), 2);
+	CU_ASSERT_STRING_EQUAL(identity, again);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).sum, 3);
+	CU_ASSERT_EQUAL(messages_behind(store, 1).first, 2);
+	CU_ASSERT_STRING_EQUAL(messages_behind(store, 0).text,
+			       "1 fast /bin/b box rolling kl 0.5 0.25 3 0 otherwise {}");
+	/* what fires is what the states say */
+	CU_ASSERT_EQUAL(firing_in(store).cnt, 1);
+	CU_ASSERT_EQUAL(firing_in(store).last, 1);
+	pathprof_store_free(store);
+
+	/* both or neither: the message cannot be, so the state stays; and the other way round */
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	state.state = resolved;
+	rows[0].value = NAN;
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, &state, 1, rows, 1, &error), -EINVAL);
+	CU_ASSERT_EQUAL(firing_in(store).cnt, 1);
+	state.state = firing;
+	state.state.fired_ns = 0;
+	rows[0] = message_of("/bin/a", false);
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, &state, 1, rows, 1, &error), -EINVAL);
+	CU_ASSERT_EQUAL(newest_in(store, again), 2);
+	state.state = resolved;
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, &state, 1, rows, 1, &error), 0);
+	CU_ASSERT_EQUAL(newest_in(store, again), 3);
+	CU_ASSERT_EQUAL(firing_in(store).cnt, 0);
+	CU_ASSERT_STRING_EQUAL(messages_behind(store, 2).text,
+			       "0 fast /bin/a box rolling kl 0.5 0.25 3 7 otherwise {}");
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	pathprof_store_free(store);
+	/* one that cannot be is passed over */
+	with_sqlite(file, "PRAGMA ignore_check_constraints=ON; UPDATE messages SET fired = 7 WHERE"
+			  " id = 2");
+	store = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).sum, 4);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), -EBADMSG);
+	pathprof_store_free(store);
+}
+
+/* The newest are kept, and of the older ones what says that an alert fires; ids go on. */
+static void test_messages_are_bounded(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_alert_row state = {"fast", "/bin/a", "box", "rolling", firing, "{}"};
+	static struct pathprof_message_row rows[2 * MESSAGES_KEPT];
+	char identity[PATHPROF_STORE_IDENTITY_LEN];
+	struct pathprof_error error = {""};
+	uint64_t removed;
+
+	rows[0] = message_of("/bin/a", true);
+	for (size_t i = 1; i < 2 * MESSAGES_KEPT; i++)
+		rows[i] = message_of("/bin/b", i % 2);
+	CU_ASSERT_EQUAL(
+		pathprof_store_set_alerts(store, &state, 1, rows, 2 * MESSAGES_KEPT, &error), 0);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).cnt, MESSAGES_KEPT + 1);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).first, 1);
+	CU_ASSERT_EQUAL(messages_behind(store, 1).first, MESSAGES_KEPT + 1);
+	CU_ASSERT_EQUAL(firing_in(store).last, 1);
+	/* all of it is old: what fires stays */
+	world_fill(store, 0, 2, PATHS);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &(struct pathprof_retention){.max_age_ns = 1},
+					      &removed, &error),
+			0);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).sum, 1);
+	CU_ASSERT_EQUAL(newest_in(store, identity), 2 * MESSAGES_KEPT);
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, NULL, 0, rows, 1, &error), 0);
+	CU_ASSERT_EQUAL(messages_behind(store, 1).first, 2 * MESSAGES_KEPT + 1);
+	pathprof_store_free(store);
+}
+
+/* An alert that fired before there were messages is among what fires, in its own words. */
+static void test_messages_of_before(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_alert_row rows[] = {
+		{"fast", "/bin/a", "box", "rolling", firing,
+		 "{\"metric\":\"kl\",\"threshold\":0.25}"},
+		{"odd", "/bin/b", "", "rolling", firing, "no JSON"},
+		{"slow", "/bin/c", "", "rolling", resolved, "{}"},
+	};
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 3, NULL, 0, &error), 0);
+	pathprof_store_free(store);
+	with_sqlite(file, "DROP TABLE messages; DELETE FROM meta WHERE name = 'identity';"
+			  " PRAGMA user_version=5");
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	CU_ASSERT_EQUAL(firing_in(store).sum, 3);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).cnt, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(firing_in(store).text, "(odd) no JSON"));
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	pathprof_store_free(store);
+	CU_ASSERT_EQUAL(number_of(file, "SELECT count(*) FROM messages WHERE metric = 'kl' AND"
+					" threshold = 0.25 AND begin_ns = 3"),
+			1);
+}
+
 /* ---------------------------------------------------------------- databases of before */
 
 /* A store as the first schema made it, with a window in it. */
 static void make_old(const char *file)
 {
 	pathprof_store_free(make_store(file));
+	with_sqlite(file, WORLD_WITHOUT_SHARES);
 	with_sqlite(file,
 		    "DROP TABLE drift; DROP TABLE alerts; DROP TABLE portable_paths;"
 		    " DROP TABLE binary_functions; DROP TABLE value_tops; DROP TABLE value_counts;"
@@ -672,10 +942,14 @@ static const struct unit_test tests[] = {
 	{"all paths of a binary are known, no others", test_known_paths},
 	{"a profile file holds what was selected", test_extract},
 	{"a profile file is whole or not there", test_extract_refusals},
-	{"windows of different basis are not added up", test_extract_mixed_basis},
+	{"a profile file keeps clock samples and instructions", test_extract_keeps_clocks},
+	{"windows of different kinds are not added up", test_extract_mixed_kinds},
 	{"drift is read as it was written, by every filter", test_drift_rows},
 	{"drift goes with its window", test_drift_goes_with_its_window},
 	{"alerts' states outlive the store's closing", test_alerts},
+	{"messages come and go with the states they are of", test_messages},
+	{"messages are bounded, but for what fires", test_messages_are_bounded},
+	{"alerts that fired before there were messages have theirs", test_messages_of_before},
 	{"a database of before gets the new tables and keeps its windows", test_old_database},
 	{"the check finds drift out of range", test_check_finds_bad_drift},
 };

@@ -484,6 +484,75 @@ static void test_retention_of_everything(void)
 	pathprof_store_free(store);
 }
 
+/* A window whose clock found this binary, and nothing else of it. */
+static void add_clocked(struct pathprof_store *store, uint32_t binary, int64_t end_ns)
+{
+	const struct pathprof_build_id id = world_binary_id(binary);
+	const struct pathprof_process process = {.pid = 7, .binary = PATHPROF_NO_INDEX};
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	p.basis = PATHPROF_BASIS_TIME;
+	p.begin_ns = p.end_ns = end_ns;
+	pathprof_profile_binary(&p, &id, world_binary_name(binary));
+	pathprof_profile_process(&p, &process);
+	pathprof_profile_add_clock(&p, &(struct pathprof_clock_count){.samples = 1});
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	pathprof_profile_release(&p);
+}
+
+/* A binary that only clock samples refer to lives as long as they do. */
+static void test_retention_of_clocked(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+	const struct pathprof_retention hour = {.max_age_ns = 3600000000000};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	add_clocked(store, 1, 1);
+	for (int i = 0; i < 100; i++)
+		add_clocked(store, 2, 2);
+	add_clocked(store, 2, (int64_t)now.tv_sec * 1000000000);
+	for (int i = 0; i < 20; i++)
+		add_clocked(store, 3, (int64_t)now.tv_sec * 1000000000);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &hour, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(world_window_cnt(store), 21);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM binaries"), 2);
+	CU_ASSERT_EQUAL(count(store, "SELECT sum(samples) FROM clock_counts"), 21);
+	check_orphans(store);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &(struct pathprof_retention){.max_age_ns = 1},
+					      NULL, NULL),
+			0);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM binaries"), 0);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM clock_counts"), 0);
+	pathprof_store_free(store);
+}
+
+/* Windows written before have no horizon, no clock samples, and no instructions of paths. */
+static void test_schema_before_shares(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	enum pathprof_window_kind newest;
+	unsigned int kinds = 0;
+
+	world_fill(store, 1, 4, PATHS);
+	pathprof_store_free(store);
+	with_sqlite(file, WORLD_WITHOUT_SHARES "PRAGMA user_version=3");
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, NULL), -EPROTO);
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	CU_ASSERT_EQUAL(pathprof_store_kinds(store, NULL, &kinds, &newest, NULL), 0);
+	CU_ASSERT_EQUAL(kinds, 1u << PATHPROF_KIND_BRANCHES | 1u << PATHPROF_KIND_TAKEN);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(insns) FROM path_counts"), 0);
+	CU_ASSERT_EQUAL(count(store, "SELECT sum(clock_samples) FROM windows"), 0);
+	world_fill(store, 5, 1, PATHS);
+	CU_ASSERT(count(store, "SELECT sum(samples) FROM clock_counts") > 0);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, NULL), 0);
+	pathprof_store_free(store);
+}
+
 static int retain_under(void *context, const struct pathprof_path_row *row)
 {
 	struct pathprof_store *writer = context;
@@ -526,6 +595,8 @@ static const struct unit_test tests[] = {
 	{"retention by age removes what ended earlier", test_retention_by_age},
 	{"retention is right after the clock was set back", test_retention_after_clock_step},
 	{"everything may go, and the store lives on", test_retention_of_everything},
+	{"binaries known by clock samples alone go with them", test_retention_of_clocked},
+	{"windows of the schema before keep their meaning", test_schema_before_shares},
 	{"retention under a reader keeps what the bound allows", test_retention_under_a_reader},
 };
 UNIT_SUITE(store_files, tests)

@@ -298,6 +298,7 @@ static void test_old_database(void)
 
 	world_fill(store, 0, 2, 20);
 	pathprof_store_free(store);
+	with_sqlite(file, WORLD_WITHOUT_SHARES);
 	with_sqlite(file, "DROP TABLE value_tops; DROP TABLE value_counts; DROP TABLE value_drops;"
 			  " DROP TABLE value_sites; PRAGMA user_version=2");
 	CU_ASSERT_EQUAL(pathprof_store_open(&reader, file, PATHPROF_STORE_READ, &error), -EPROTO);

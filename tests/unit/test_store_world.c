@@ -66,6 +66,23 @@ struct pathprof_process world_process(uint32_t process)
 	};
 }
 
+/* Near a path, in a file or not; follows from the path alone. */
+static void add_clock(struct pathprof_profile *profile, const struct pathprof_path_count *path)
+{
+	struct pathprof_clock_count clock = {
+		.process = path->process,
+		.binary = path->binary,
+		.place = path->start,
+		.samples = path->samples,
+	};
+
+	if (path->start % 3 == 0) {
+		clock.binary = PATHPROF_NO_INDEX;
+		clock.place = path->length % 2 ? PATHPROF_PLACE_KERNEL : PATHPROF_PLACE_UNKNOWN;
+	}
+	pathprof_profile_add_clock(profile, &clock);
+}
+
 static void add_counts(struct pathprof_profile *profile, uint64_t *state)
 {
 	static const uint64_t bases[] = {0, 0x1000, UINT64_C(0x7ffffffffffffff0),
@@ -89,9 +106,12 @@ static void add_counts(struct pathprof_profile *profile, uint64_t *state)
 		.mispredicted = world_random(state, 5),
 	};
 
+	/* of one process it is not known how many instructions its paths have */
+	path.insns = path.process == 5 ? 0 : 4 * path.weight + 1;
 	/* of one process it is not known which bursts they came out of */
 	path.burst = path.process == 6 ? 0 : 1 + path.start % 3;
 	pathprof_profile_add_path(profile, &path);
+	add_clock(profile, &path);
 	if (world_random(state, 3) == 0)
 		pathprof_profile_add_edge(profile, &edge);
 }
@@ -108,6 +128,8 @@ void world_window(struct pathprof_profile *profile, uint64_t k, int64_t begin_ns
 	profile->taken_wanted = 32;
 	profile->totals.bursts = k;
 	profile->totals.branches = 10 * k;
+	profile->totals.insns = 100 * k;
+	profile->totals.pathless = k / 2;
 	profile->totals.stopped_ns = INT64_MAX;
 	profile->totals.ends[k % PATHPROF_END_CNT] = k + 1;
 	profile->totals.ends[0] += 3;

@@ -3,13 +3,16 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../daemon/tell/tell_pause.h"
+#include "../../daemon/relay/tell_pause.h"
 #include "tell_world.h"
 
 struct hook {
@@ -42,7 +45,7 @@ static void open_hook(struct hook *hook, const char *script, uint32_t timeout_ms
 
 static void close_hook(struct hook *hook)
 {
-	hook->tell->ops->free(hook->tell, 0);
+	hook->tell->ops->free(hook->tell);
 	CU_ASSERT_FALSE(world_was_held_up(&hook->world));
 	world_release(&hook->world);
 }
@@ -200,23 +203,38 @@ static void test_queue_bound(void)
 	close_hook(&hook);
 }
 
-static void test_last_try(void)
+static bool is_begun(void *context)
 {
+	return written(context)[0] != '\0';
+}
+
+/* The one that runs is waited for, and no other begins: that is told by the next relay. */
+static void test_end(void)
+{
+	struct pp_tell_stats stats;
 	struct hook hook;
 	uint64_t begin_us;
 
-	open_hook(&hook, "sed -E 's/.*\"binary\":\"([^\"]*)\".*/\\1/' >>$out", 5000);
+	open_hook(&hook, "echo begun >>$out; sleep 0.3; echo ended >>$out", 60000);
 	tell(&hook, "/1");
 	tell(&hook, "/2");
-	hook.tell->ops->free(hook.tell, 15000);
-	CU_ASSERT_PTR_NOT_NULL(strstr(written(&hook), "/1"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(written(&hook), "/2"));
+	stats = world_stats(hook.tell);
+	CU_ASSERT(world_until(&hook.world, is_begun, &hook));
+	hook.tell->ops->finish(hook.tell, 60000);
+	CU_ASSERT_STRING_EQUAL(written(&hook), "begun\nended\n");
+	CU_ASSERT_EQUAL(world_stats(hook.tell).told, 1);
+	CU_ASSERT_EQUAL(world_stats(hook.tell).queued, 1);
+	CU_ASSERT_EQUAL(world_stats(hook.tell).settled, stats.settled + 1);
+	hook.tell->ops->free(hook.tell);
 	world_release(&hook.world);
 
-	open_hook(&hook, "sleep 1000", 60000);
+	open_hook(&hook, "echo begun >>$out; sleep 1000", 60000);
 	tell(&hook, "/1");
+	CU_ASSERT(world_until(&hook.world, is_begun, &hook));
 	begin_us = pp_tell_now_us();
-	hook.tell->ops->free(hook.tell, 200);
+	hook.tell->ops->finish(hook.tell, 200);
+	CU_ASSERT_EQUAL(world_stats(hook.tell).queued, 1);
+	hook.tell->ops->free(hook.tell);
 	CU_ASSERT(pp_tell_now_us() - begin_us < 5000000);
 	world_release(&hook.world);
 }
@@ -233,6 +251,71 @@ static void test_inherits_nothing(void)
 	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
 	/* 0, 1, 2 and what ls reads the directory by */
 	CU_ASSERT_STRING_EQUAL(written(&hook), "./\n4\n");
+	close_hook(&hook);
+}
+
+/* As systemd gives the service some. False: we have none to give. */
+static bool take_ambient(int cap)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) < 0 ||
+	    !(data[CAP_TO_INDEX(cap)].permitted & CAP_TO_MASK(cap)))
+		return false;
+	data[CAP_TO_INDEX(cap)].inheritable |= CAP_TO_MASK(cap);
+	return syscall(SYS_capset, &head, data) == 0 &&
+	       prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) == 0;
+}
+
+/* The output of script when it is run as a hook. */
+static void run_hook(const char *script, char *ret_text, size_t size)
+{
+	struct hook hook;
+
+	open_hook(&hook, script, 5000);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	snprintf(ret_text, size, "%s", written(&hook));
+	close_hook(&hook);
+}
+
+static void test_inherits_no_rights(void)
+{
+	static const char ask[] = "grep -E '^(Cap(Inh|Prm|Eff|Amb)|NoNewPrivs)' /proc/self/status "
+				  "| tr -d '\\n\\t' >$out; cat /proc/self/oom_score_adj >>$out";
+	static const char none[] = "CapInh:0000000000000000CapPrm:0000000000000000"
+				   "CapEff:0000000000000000CapAmb:0000000000000000NoNewPrivs:1";
+	bool ambient = take_ambient(CAP_SYS_PTRACE) && take_ambient(CAP_DAC_READ_SEARCH);
+	char text[4096], own[512];
+	FILE *status;
+
+	run_hook(ask, text, sizeof(text));
+	CU_ASSERT(!strncmp(text, none, strlen(none)));
+	CU_ASSERT_STRING_EQUAL(text + strlen(none), "0\n");
+	if (!ambient) {
+		unit_skip("no capability here that could have been inherited");
+		return;
+	}
+	/* the same, asked of a program that is started the ordinary way */
+	status = popen("grep CapAmb /proc/self/status", "re"); /* NOLINT(cert-env33-c) */
+	CU_ASSERT_PTR_NOT_NULL_FATAL(status);
+	CU_ASSERT_PTR_NOT_NULL(fgets(own, sizeof(own), status));
+	pclose(status);
+	CU_ASSERT(strtoull(own + strlen("CapAmb:"), NULL, 16) != 0);
+}
+
+static void test_cannot_be_executed(void)
+{
+	struct hook hook;
+
+	open_hook(&hook, "true", 5000);
+	*strchr(hook.command, ' ') = '\0';
+	CU_ASSERT_EQUAL(unlink(hook.command), 0);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	CU_ASSERT(world_stats(hook.tell).dropped == 1);
+	CU_ASSERT(world_stats(hook.tell).failed_tries == 3);
 	close_hook(&hook);
 }
 
@@ -264,8 +347,10 @@ static const struct unit_test tests[] = {
 	{"kills a hook that hangs, and its children", test_hangs},
 	{"outlasts a hook that floods and does not read", test_floods_and_does_not_read},
 	{"bounds its queue and counts what it drops", test_queue_bound},
-	{"tries all once more at the end, in time", test_last_try},
+	{"ends with the hook that runs, or without it in time", test_end},
 	{"hands down neither environment nor descriptors", test_inherits_nothing},
+	{"hands down no capability, nor its place when memory runs out", test_inherits_no_rights},
+	{"notices that its hook is gone", test_cannot_be_executed},
 	{"refuses what cannot be run", test_bad_commands},
 };
 UNIT_SUITE(tell_exec, tests)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ static void open_journal(struct journal *journal)
 
 static void close_journal(struct journal *journal)
 {
-	journal->tell->ops->free(journal->tell, 0);
+	journal->tell->ops->free(journal->tell);
 	close(journal->fd);
 }
 
@@ -183,7 +184,40 @@ static void test_no_journal(void)
 	CU_ASSERT_FATAL(pp_tell_journal_at(&tell, "/nowhere/journal") == 0);
 	CU_ASSERT(tell->ops->tell(tell, &message) == 0);
 	CU_ASSERT(world_stats(tell).told == 1);
-	tell->ops->free(tell, 0);
+	tell->ops->free(tell);
+}
+
+/* The standard error of tell() in a service without a journal. */
+static void told_on_stderr(const char *summary, char *ret_text, size_t size)
+{
+	struct pp_tell_message message = world_message("/bin/a", PATHPROF_ALERT_FIRED);
+	int file = memfd_create("stderr", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
+	struct pp_tell *tell = NULL;
+	ssize_t n;
+
+	message.summary = summary;
+	CU_ASSERT_FATAL(pp_tell_journal_at(&tell, "/nowhere/journal") == 0);
+	fflush(stderr);
+	dup2(file, STDERR_FILENO);
+	CU_ASSERT(tell->ops->tell(tell, &message) == 0);
+	fflush(stderr);
+	dup2(kept, STDERR_FILENO);
+	n = pread(file, ret_text, size - 1, 0);
+	ret_text[n > 0 ? n : 0] = '\0';
+	tell->ops->free(tell);
+	close(file);
+	close(kept);
+}
+
+static void test_forged_line(void)
+{
+	char text[512];
+
+	told_on_stderr("/bin/a\npathprofd: all is well\r\033[2J\302\2331m", text, sizeof(text));
+	CU_ASSERT_STRING_EQUAL(text, "pathprofd: /bin/a pathprofd: all is well  [2J  1m\n");
+	/* what is no control character stays */
+	told_on_stderr("/bin/\303\244\302\240", text, sizeof(text));
+	CU_ASSERT_STRING_EQUAL(text, "pathprofd: /bin/\303\244\302\240\n");
 }
 
 static const struct unit_test tests[] = {
@@ -192,5 +226,6 @@ static const struct unit_test tests[] = {
 	{"does not wait for a journal that hangs", test_hanging_journal},
 	{"leaves JSON out that is too long", test_long_json},
 	{"says it on standard error where there is no journal", test_no_journal},
+	{"a name with a newline forges no line there", test_forged_line},
 };
 UNIT_SUITE(tell_journal, tests)

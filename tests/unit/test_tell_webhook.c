@@ -3,11 +3,13 @@
 #include "unit.h"
 
 #include <jansson.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/tell/tell_pause.h"
+#include "../../daemon/relay/tell_pause.h"
 #include "tell_world.h"
 
 /* Of one try, where a server never answers; elsewhere a busy machine has as long as it needs. */
@@ -46,7 +48,7 @@ static int tell(struct pp_tell *to, const char *binary, enum pathprof_alert_chan
 
 static void close_all(struct world *world, struct pp_tell *hook)
 {
-	hook->ops->free(hook, 0);
+	hook->ops->free(hook);
 	CU_ASSERT_FALSE(world_was_held_up(world));
 	world_release(world);
 }
@@ -388,38 +390,55 @@ static void test_token(void)
 	close_all(&world, hook);
 }
 
-/* The server of the test below, a process of its own: nobody runs the loop of one that is freed. */
-static _Noreturn void serve_two(int to)
+/* Serves one message slowly: its port, then a byte when it came. */
+static void serve_one(int to)
 {
 	struct world world;
 
 	world_init(&world);
-	if (write(to, &world.port, sizeof(world.port)) != sizeof(world.port))
+	world.answers[0] = ANSWER_SLOW;
+	if (write(to, &world.port, sizeof(world.port)) != sizeof(world.port) ||
+	    !world_until_requests(&world, 1) || write(to, "", 1) != 1)
 		_exit(2);
-	world_until_requests(&world, 2);
-	_exit(world.request_cnt == 2 && !strcmp(binary_of(world.bodies[1]), "/bin/b") ? 0 : 1);
+	world_run(&world, 60000000);
+	_exit(1);
 }
 
-static void test_last_try(void)
+static bool has_come(void *context)
+{
+	struct pollfd end = {.fd = *(const int *)context, .events = POLLIN};
+
+	return poll(&end, 1, 0) > 0;
+}
+
+/* What is under way is waited for, and nothing more is sent. */
+static void test_end(void)
 {
 	struct world world, other;
 	struct pp_tell *hook;
-	int ends[2], status = -1;
+	struct pp_tell_stats stats;
+	int ends[2];
 	pid_t child;
 
 	CU_ASSERT_FATAL(pipe(ends) == 0);
 	child = fork();
 	if (child == 0)
-		serve_two(ends[1]);
+		serve_one(ends[1]);
 	CU_ASSERT_FATAL(read(ends[0], &other.port, sizeof(other.port)) == sizeof(other.port));
 	world_init(&world);
 	hook = open_as(&world, (struct pp_tell_webhook_config){.kind = PP_TELL_WEBHOOK_JSON,
 							       .url = world_url(&other)});
 	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
 	tell(hook, "/bin/b", PATHPROF_ALERT_FIRED);
-	hook->ops->free(hook, 10000);
-	CU_ASSERT(waitpid(child, &status, 0) == child);
-	CU_ASSERT(status == 0);
+	stats = world_stats(hook);
+	CU_ASSERT(world_until(&world, has_come, &ends[0]));
+	hook->ops->finish(hook, 60000);
+	CU_ASSERT_EQUAL(world_stats(hook).told, 1);
+	CU_ASSERT_EQUAL(world_stats(hook).queued, 1);
+	CU_ASSERT_EQUAL(world_stats(hook).settled, stats.settled + 1);
+	hook->ops->free(hook);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 	close(ends[0]);
 	close(ends[1]);
 	world_release(&world);
@@ -436,9 +455,63 @@ static void test_end_is_bounded(void)
 	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON);
 	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
 	begin_us = pp_tell_now_us();
-	hook->ops->free(hook, 100);
+	hook->ops->finish(hook, 100);
+	hook->ops->free(hook);
 	CU_ASSERT(pp_tell_now_us() - begin_us < 5000000);
 	world_release(&world);
+}
+
+/* pathprofd is away for long: what was told is not said to fire any more, what was not is told. */
+static void test_forget(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	hook = open_as(&world, (struct pp_tell_webhook_config){.kind = PP_TELL_WEBHOOK_ALERTMANAGER,
+							       .url = world_url(&world),
+							       .resend_ms = 50});
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT(world_until_requests(&world, 3));
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	tell(hook, "/bin/b", PATHPROF_ALERT_FIRED);
+	pp_tell_webhook_forget(hook);
+	CU_ASSERT(world_until_done(&world, hook, 2));
+	CU_ASSERT(world_until_requests(&world, world.request_cnt + 3));
+	CU_ASSERT_PTR_NULL(strstr(world.bodies[world.request_cnt - 1], "/bin/a"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(world.bodies[world.request_cnt - 1], "/bin/b"));
+	/* it is told of what fires when pathprofd is there again, and nobody is told twice */
+	tell(hook, "/bin/a", PATHPROF_ALERT_SAME);
+	CU_ASSERT(world_until_requests(&world, world.request_cnt + 3));
+	CU_ASSERT_PTR_NOT_NULL(strstr(world.bodies[world.request_cnt - 1], "/bin/a"));
+	CU_ASSERT_EQUAL(world_stats(hook).told, 2);
+	close_all(&world, hook);
+}
+
+/* Messages are done with in the order of their ids, whatever becomes of them. */
+static void test_settled(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+	int64_t before;
+
+	for (int kind = PP_TELL_WEBHOOK_ALERTMANAGER; kind <= PP_TELL_WEBHOOK_JSON; kind++) {
+		world_init(&world);
+		world.answers[0] = ANSWER_RESET;
+		world.answers[1] = 400;
+		world.answers[2] = 200;
+		hook = open_hook(&world, (enum pp_tell_webhook_kind)kind);
+		tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+		before = world_stats(hook).settled;
+		CU_ASSERT(world_until_requests(&world, 1));
+		CU_ASSERT_EQUAL(world_stats(hook).settled, before);
+		tell(hook, "/bin/b", PATHPROF_ALERT_FIRED);
+		tell(hook, "/bin/b", PATHPROF_ALERT_RESOLVED);
+		CU_ASSERT(world_stats(hook).settled < before + 3);
+		CU_ASSERT(world_until_done(&world, hook, 3));
+		CU_ASSERT_EQUAL(world_stats(hook).settled, before + 3);
+		close_all(&world, hook);
+	}
 }
 
 static void test_bad_url(void)
@@ -491,8 +564,10 @@ static const struct unit_test tests[] = {
 	{"alertmanager: only the last state is told", test_alertmanager_last_state},
 	{"alertmanager: hundreds go in few requests", test_alertmanager_batches},
 	{"reads the token at each try, and no bad one", test_token},
-	{"tries all once more at the end", test_last_try},
+	{"ends with the message under way", test_end},
 	{"is freed in time though nobody answers", test_end_is_bounded},
+	{"alertmanager: what fires is forgotten and learned again", test_forget},
+	{"knows up to which message all is done", test_settled},
 	{"takes only http and https", test_bad_url},
 	{"pauses grow, are bounded and spread", test_pauses},
 };

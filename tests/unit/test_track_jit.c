@@ -5,10 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../daemon/track/track_jit.h"
 #include "unit.h"
+
+static struct pp_jit_budget *new_budget(void)
+{
+	static struct pp_jit_budget budget;
+
+	budget = (struct pp_jit_budget){.bytes = 0};
+	return &budget;
+}
 
 static void add(struct pp_jit *jit, const char *text)
 {
@@ -30,7 +39,7 @@ static void test_lines(void)
 	struct pp_jit *jit;
 	struct pp_jit_symbol symbol;
 
-	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
 	CU_ASSERT_EQUAL(pp_jit_find(jit, 0, &symbol), -ENOENT);
 	add(jit, "1000 20 first function\n0x2000 0x10 second\n");
 	CU_ASSERT_EQUAL_FATAL(pp_jit_find(jit, 0x101f, &symbol), 0);
@@ -50,7 +59,7 @@ static void test_hostile_lines(void)
 	size_t used_bytes;
 	static char line[5000];
 
-	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
 	add(jit, "\n \nx\n10\n10 \n10 20\n10 20 \n10 0 empty\n-10 20 a\n"
 		 "fffffffffffffff0 20 wraps\n00000000000000010 20 long\n10  20 two blanks\n"
 		 "10 20\ttab\n0x 20 none\n");
@@ -72,23 +81,107 @@ static void test_hostile_lines(void)
 	pp_jit_free(jit);
 }
 
-static void test_symbols_are_bounded(void)
-{
-	const size_t len_bytes = (PP_JIT_SYMBOLS_MAX + (size_t)10) * 6;
-	char *text = malloc(len_bytes);
-	struct pp_jit *jit;
-	size_t used_bytes;
+/* ---------------------------------------------------------------- the budget */
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	if (!text)
-		return;
-	for (size_t i = 0; i < len_bytes; i++)
+/* Lines until there is no more memory for them; so many. */
+static size_t fill(struct pp_jit *jit)
+{
+	static char text[6 * 10000];
+	size_t cnt = 0, used_bytes;
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = "1 1 a\n"[i % 6];
-	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
-	CU_ASSERT_EQUAL(pp_jit_add(jit, text, len_bytes, &used_bytes), -ENOSPC);
-	CU_ASSERT_STRING_EQUAL(name_at(jit, 1), "a");
+	while (!r && cnt < 100000000) {
+		r = pp_jit_add(jit, text, sizeof(text), &used_bytes);
+		cnt += used_bytes / 6;
+	}
+	CU_ASSERT_EQUAL(r, -ENOSPC);
+	return cnt;
+}
+
+static void test_memory_is_bounded(void)
+{
+	struct pp_jit_budget *budget = new_budget();
+	struct pp_jit *maps[12];
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < 12; i++) {
+		CU_ASSERT_EQUAL_FATAL(pp_jit_new(&maps[i], budget), 0);
+		cnt += fill(maps[i]);
+		CU_ASSERT(budget->bytes <= PP_JIT_BYTES_MAX);
+		CU_ASSERT(budget->bytes <= (i + 1) * PP_JIT_MAP_BYTES_MAX);
+	}
+	CU_ASSERT(cnt > 100000);
+	CU_ASSERT_STRING_EQUAL(name_at(maps[0], 1), "a");
+	CU_ASSERT(budget->refused >= 12);
+	/* the end of one leaves room for another */
+	pp_jit_free(maps[0]);
+	CU_ASSERT(fill(maps[11]) > 10000);
+	for (size_t i = 1; i < 12; i++)
+		pp_jit_free(maps[i]);
+	CU_ASSERT_EQUAL(budget->bytes, 0);
+	CU_ASSERT_PTR_NULL(budget->maps);
+}
+
+static void test_idle_maps_make_room(void)
+{
+	struct pp_jit_budget *budget = new_budget();
+	struct pp_jit *maps[6], *late;
+
+	for (size_t i = 0; i < 6; i++) {
+		CU_ASSERT_EQUAL_FATAL(pp_jit_new(&maps[i], budget), 0);
+		fill(maps[i]);
+	}
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&late, budget), 0);
+	CU_ASSERT(fill(late) < 1000);
+	budget->idle_ns = 1;
+	CU_ASSERT(fill(late) > 10000);
+	/* the one that nobody has asked for longest */
+	CU_ASSERT_STRING_EQUAL(name_at(maps[0], 1), "");
+	CU_ASSERT_STRING_EQUAL(name_at(late, 1), "a");
+	for (size_t i = 0; i < 6; i++)
+		pp_jit_free(maps[i]);
+	pp_jit_free(late);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void exhaust(struct pp_jit_budget *budget)
+{
+	budget->last_ns = clock_ns(CLOCK_MONOTONIC);
+	budget->left_ns = -INT64_C(1000000000000);
+}
+
+static void test_no_time_left(void)
+{
+	struct pp_jit_budget *budget = new_budget();
+	struct pp_jit_symbol symbol;
+	struct pp_jit *jit;
+
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, budget), 0);
+	add(jit, "10 10 one\n");
+	exhaust(budget);
+	CU_ASSERT_EQUAL(pp_jit_find(jit, 0x10, &symbol), -EAGAIN);
+	CU_ASSERT_EQUAL(budget->postponed, 1);
+	budget->left_ns = 1000000;
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "one");
+	add(jit, "20 10 two\n");
+	exhaust(budget);
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "one");
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "");
+	/* it comes back by and by */
+	budget->left_ns = 0;
+	budget->last_ns -= 1000000000;
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "two");
+	CU_ASSERT(budget->left_ns < PP_JIT_TIME_PPM * 1000);
 	pp_jit_free(jit);
-	free(text);
 }
 
 /* ---------------------------------------------------------------- oracle */
@@ -139,7 +232,7 @@ static void test_last_line_wins(void)
 		struct pp_jit *jit;
 
 		memset(names, 0xff, sizeof(names));
-		CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
+		CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
 		add_random(jit, &random, 0, names);
 		wrong += count_wrong(jit, names);
 		add_random(jit, &random, LINE_CNT, names);
@@ -172,7 +265,7 @@ static void test_file_is_followed(void)
 
 	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
 	unlink(map_path);
-	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
 	r = pp_jit_refresh(jit, getpid(), 0);
 	CU_ASSERT_EQUAL(r, -ENOENT);
 	write_map("w", "10 10 one\n20 10 tw");
@@ -191,6 +284,74 @@ static void test_file_is_followed(void)
 	pp_jit_free(jit);
 }
 
+/* Lines of a function each, in no order. */
+static void write_large(const char *path, unsigned int line_cnt)
+{
+	FILE *file = fopen(path, "we");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	for (unsigned int i = 0; i < line_cnt; i++)
+		fprintf(file, "%x 20 function_%u\n", i * 2654435761u >> 4 << 4, i);
+	fclose(file);
+}
+
+/* Two large maps that take turns at one name, as fast as they are read. */
+static void test_replaced_without_end(void)
+{
+	struct pp_jit_budget *budget = new_budget();
+	char one[sizeof(map_path) + 8], two[sizeof(map_path) + 8];
+	uint64_t begin_ns, cpu_ns, rounds = 0;
+	struct pp_jit_symbol symbol;
+	struct pp_jit *jit;
+
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
+	snprintf(one, sizeof(one), "%s.one", map_path);
+	snprintf(two, sizeof(two), "%s.two", map_path);
+	write_large(one, 200000);
+	write_large(two, 200000);
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, budget), 0);
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	for (; clock_ns(CLOCK_MONOTONIC) - begin_ns < 2000000000; rounds++) {
+		unlink(map_path);
+		CU_ASSERT_EQUAL(link(rounds % 2 ? one : two, map_path), 0);
+		(void)pp_jit_refresh(jit, getpid(), 0);
+		(void)pp_jit_find(jit, 0x10, &symbol);
+		usleep(10000);
+	}
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	CU_ASSERT(rounds > 5);
+	CU_ASSERT(budget->postponed > 0);
+	/* at once, what comes back in two seconds, and the last piece of work, slow as it may be */
+	CU_ASSERT(cpu_ns < 500000000);
+	unlink(map_path);
+	unlink(one);
+	unlink(two);
+	pp_jit_free(jit);
+}
+
+static void test_line_without_end(void)
+{
+	struct pp_jit *jit;
+	FILE *file;
+
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
+	file = fopen(map_path, "we");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fputs("10 10 before\n20 10 ", file);
+	for (int i = 0; i < 300000; i++)
+		fputc('n', file);
+	fputs("\n30 10 behind\n", file);
+	fclose(file);
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
+	CU_ASSERT_EQUAL(pp_jit_refresh(jit, getpid(), 0), 0);
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "before");
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "");
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x30), "behind");
+	unlink(map_path);
+	pp_jit_free(jit);
+}
+
 static void test_file_of_another_user(void)
 {
 	struct pp_jit *jit;
@@ -202,7 +363,7 @@ static void test_file_of_another_user(void)
 	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
 	write_map("w", "10 10 forged\n");
 	CU_ASSERT_EQUAL(chown(map_path, 65534, 65534), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
 	CU_ASSERT_EQUAL(pp_jit_refresh(jit, getpid(), 0), -EPERM);
 	unlink(map_path);
 	CU_ASSERT_EQUAL(mkfifo(map_path, 0600), 0);
@@ -214,9 +375,13 @@ static void test_file_of_another_user(void)
 static const struct unit_test tests[] = {
 	{"a symbol covers its addresses and no other", test_lines},
 	{"what is no symbol line is passed over", test_hostile_lines},
-	{"symbols are bounded", test_symbols_are_bounded},
+	{"the memory of all maps together is bounded", test_memory_is_bounded},
+	{"maps that nobody asks for make room for others", test_idle_maps_make_room},
+	{"without time what is known already is known", test_no_time_left},
 	{"the last line that covers an address wins", test_last_line_wins},
 	{"a file is followed as it grows, and read anew when replaced", test_file_is_followed},
+	{"a file that is replaced without end takes no more time", test_replaced_without_end},
+	{"a line without an end is passed over", test_line_without_end},
 	{"another user's file and a pipe are refused", test_file_of_another_user},
 };
 UNIT_SUITE(track_jit, tests)

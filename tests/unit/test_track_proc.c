@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -160,16 +162,18 @@ static void test_ioctl_says_what_the_text_does(void)
 	struct summary by_ioctl = {.is_sorted = true}, by_text = {.is_sorted = true};
 	bool query = true, no_query = false;
 
-	CU_ASSERT(pp_proc_vmas(getpid(), &query, summarise, &by_ioctl) > 0);
+	CU_ASSERT(pp_proc_vmas(getpid(), &query, 0, summarise, &by_ioctl) > 0);
 	if (!query) {
 		unit_skip("this kernel has no PROCMAP_QUERY (Linux 6.11)");
 		return;
 	}
-	CU_ASSERT(pp_proc_vmas(getpid(), &no_query, summarise, &by_text) > 0);
+	CU_ASSERT(pp_proc_vmas(getpid(), &no_query, 0, summarise, &by_text) > 0);
 	CU_ASSERT_EQUAL(by_ioctl.cnt, by_text.cnt);
 	CU_ASSERT_EQUAL(by_ioctl.sum, by_text.sum);
 	CU_ASSERT(by_ioctl.is_sorted && by_text.is_sorted);
-	CU_ASSERT_EQUAL(pp_proc_vmas(0x3ffffff, &query, summarise, &by_text), -ESRCH);
+	/* a time that is over: what has more than a few mappings is given up, by either way */
+	CU_ASSERT_EQUAL(pp_proc_vmas(getpid(), &no_query, 1, summarise, &by_text), -ETIME);
+	CU_ASSERT_EQUAL(pp_proc_vmas(0x3ffffff, &query, 0, summarise, &by_text), -ESRCH);
 }
 
 static void test_path_inside_stays_inside(void)
@@ -180,7 +184,7 @@ static void test_path_inside_stays_inside(void)
 
 	snprintf(path, sizeof(path), "%s/file", dir);
 	fclose(fopen(path, "w"));
-	fd = pp_proc_open_inside(getpid(), path);
+	fd = pp_proc_look_inside(getpid(), path);
 	if (fd == -ENOSYS) {
 		unit_skip("this kernel has no openat2 (Linux 5.6)");
 		return;
@@ -189,13 +193,13 @@ static void test_path_inside_stays_inside(void)
 	close(fd);
 	snprintf(path, sizeof(path), "%s/fifo", dir);
 	CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
-	CU_ASSERT_EQUAL(pp_proc_open_inside(getpid(), path), -EINVAL);
-	CU_ASSERT_EQUAL(pp_proc_open_inside(getpid(), dir), -EINVAL);
+	CU_ASSERT_EQUAL(pp_proc_look_inside(getpid(), path), -EINVAL);
+	CU_ASSERT_EQUAL(pp_proc_look_inside(getpid(), dir), -EINVAL);
 	/* A way through /proc leads out of a container: not taken. */
 	snprintf(path, sizeof(path), "%s/link", dir);
 	snprintf(target, sizeof(target), "/proc/%d/root/etc/passwd", getpid());
 	CU_ASSERT_EQUAL(symlink(target, path), 0);
-	CU_ASSERT(pp_proc_open_inside(getpid(), path) < 0);
+	CU_ASSERT(pp_proc_look_inside(getpid(), path) < 0);
 }
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -264,9 +268,10 @@ static void test_names(void)
 static enum pp_ident_kind kind_of(struct pp_idents *idents, const char *name, uint64_t inode)
 {
 	struct pp_vma vma = {.start = 4096, .end = 8192, .inode = inode, .name = name};
+	struct pathprof_file from;
 	struct pathprof_build_id id;
 
-	return pp_idents_of(idents, getpid(), &vma, &id);
+	return pp_idents_of(idents, getpid(), &vma, &id, &from);
 }
 
 static void test_kinds(void)
@@ -284,6 +289,47 @@ static void test_kinds(void)
 	pp_idents_free(idents);
 }
 
+static uint32_t owner_of(struct pp_idents *idents, const struct pp_vma *vma)
+{
+	struct pathprof_file from = {0};
+	struct pathprof_build_id id;
+
+	CU_ASSERT_EQUAL(pp_idents_of(idents, getpid(), vma, &id, &from), PP_IDENT_FILE);
+	CU_ASSERT_EQUAL(from.inode, vma->inode);
+	return from.owner;
+}
+
+/* Also when the file is gone, of the same inode; nobody's when everybody may write to it. */
+static void test_owners(void)
+{
+	struct pp_idents *idents;
+	struct pp_vma vma = {.start = 4096, .end = 8192, .generation = 77};
+	struct stat stat;
+	char path[256];
+	int fd;
+
+	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents), 0);
+	snprintf(path, sizeof(path), "%s/code", unit_tmpdir());
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	CU_ASSERT_FATAL(fd >= 0 && fstat(fd, &stat) == 0);
+	vma.name = path;
+	vma.inode = stat.st_ino;
+	vma.dev_major = major(stat.st_dev);
+	vma.dev_minor = minor(stat.st_dev);
+	CU_ASSERT_EQUAL(fchmod(fd, 0702), 0);
+	CU_ASSERT_EQUAL(owner_of(idents, &vma), PATHPROF_OWNER_UNKNOWN);
+	CU_ASSERT_EQUAL(fchmod(fd, 0700), 0);
+	CU_ASSERT_EQUAL(owner_of(idents, &vma), getuid());
+	close(fd);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_EQUAL(owner_of(idents, &vma), getuid());
+	vma.generation = 78;
+	CU_ASSERT_EQUAL(owner_of(idents, &vma), PATHPROF_OWNER_UNKNOWN);
+	vma.generation = 0;
+	CU_ASSERT_EQUAL(owner_of(idents, &vma), PATHPROF_OWNER_UNKNOWN);
+	pp_idents_free(idents);
+}
+
 static const struct unit_test tests[] = {
 	{"a line of maps is taken apart", test_maps_line},
 	{"what is no line of maps is refused", test_maps_line_hostile},
@@ -297,5 +343,6 @@ static const struct unit_test tests[] = {
 	{"a long cgroup name is cut", test_cgroup_cuts_long_names},
 	{"deleted files keep their name", test_names},
 	{"mappings are told apart by what they are", test_kinds},
+	{"whose file it is, also when it is gone", test_owners},
 };
 UNIT_SUITE(track_proc, tests)

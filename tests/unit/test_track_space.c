@@ -4,10 +4,12 @@
  * change there ever was, searched from the start.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "../../daemon/track/track_image.h"
+#include "../../daemon/track/track_state.h"
 #include "unit.h"
 
 #define PAGE        4096ull
@@ -254,7 +256,8 @@ static void world_begin(struct world *world, uint64_t seed, struct oracle *oracl
 	for (int i = 1; i <= FILE_CNT; i++) {
 		struct pathprof_build_id id = {.bytes = {(uint8_t)i}, .len_bytes = 20, .kind = 1};
 
-		CU_ASSERT_EQUAL_FATAL(pp_files_get(&world->files, &id, "file", &world->file[i]), 0);
+		CU_ASSERT_EQUAL_FATAL(
+			pp_files_get(&world->files, &id, NULL, "file", &world->file[i]), 0);
 	}
 	for (int pid = 1; pid <= PID_CNT; pid++) {
 		world->now_ns++;
@@ -354,8 +357,8 @@ static void test_past_is_bounded(void)
 	struct pp_space *space;
 
 	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "a", &a), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "b", &b), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, NULL, "a", &a), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, NULL, "b", &b), 0);
 	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
 	for (uint64_t time_ns = 1; time_ns <= 4ull * PP_SPACE_PAST_MAX; time_ns++)
 		map_file(space, time_ns % 2 ? a : b, time_ns);
@@ -412,7 +415,7 @@ static void test_changes_are_counted(void)
 	struct pp_file *file;
 
 	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, "/x", &file), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, NULL, "/x", &file), 0);
 	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
 	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 1), 0);
 	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 2), 0);
@@ -448,6 +451,114 @@ static void test_live_images_are_bounded(void)
 	pp_images_release(&images);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec cpu;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	return (uint64_t)cpu.tv_sec * 1000000000ull + (uint64_t)cpu.tv_nsec;
+}
+
+/* Piece by piece it would take a minute. */
+static void test_all_are_replaced_at_once(void)
+{
+	const size_t cnt = PP_SPACE_PIECES_MAX - 1;
+	struct pp_piece *pieces = calloc(cnt, sizeof(*pieces));
+	struct pp_space *space;
+	uint64_t begin_ns;
+
+	CU_ASSERT_FATAL(pieces != NULL);
+	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
+	begin_ns = cpu_ns();
+	for (uint64_t round = 1; round <= 8; round++) {
+		for (size_t i = 0; i < cnt; i++)
+			pieces[i] = (struct pp_piece){.start = (4 * i + round % 2) * PAGE,
+						      .end = (4 * i + round % 2 + 2) * PAGE};
+		CU_ASSERT_EQUAL(pp_space_replace(space, pieces, cnt, round), 0);
+		CU_ASSERT_EQUAL(space->piece_cnt, cnt);
+	}
+	CU_ASSERT(cpu_ns() - begin_ns < 3000000000ull);
+	CU_ASSERT_EQUAL(space->past_cnt, PP_SPACE_PAST_MAX);
+	CU_ASSERT_EQUAL(space->change_cnt, 7 * cnt);
+	pp_space_put(space);
+	free(pieces);
+}
+
+static void test_names_are_bounded(void)
+{
+	struct pp_files files;
+	struct pp_file *file, *first = NULL;
+	char name[4096], number[16];
+	int r = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (int i = 0; !r && i < 10000; i++) {
+		snprintf(number, sizeof(number), "%08d", i);
+		memcpy(name, number, 8);
+		r = pp_files_get(&files, NULL, NULL, name, &file);
+		if (!r)
+			pp_file_put(file);
+		first = first ? first : file;
+	}
+	CU_ASSERT_EQUAL(r, -ENOSPC);
+	CU_ASSERT(files.bytes < PP_FILES_BYTES_MAX + 2 * sizeof(name));
+	/* what is there is found, and when names go there is room again */
+	CU_ASSERT_EQUAL(pp_files_get(&files, NULL, NULL, first->name, &file), 0);
+	pp_files_sweep(&files);
+	CU_ASSERT_EQUAL(files.bytes, sizeof(*file) + sizeof(name));
+	CU_ASSERT_EQUAL(pp_files_get(&files, NULL, NULL, "new", &file), 0);
+	pp_files_release(&files);
+}
+
+static struct pp_image *add_large(struct pp_track *track, pid_t pid, uint32_t piece_cnt)
+{
+	struct pp_image *image = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(pp_images_add(&track->images, pid, 1, NULL, &image), 0);
+	for (uint64_t i = 0; i < piece_cnt; i++) {
+		struct pp_piece piece = {.start = 2 * i * PAGE, .end = (2 * i + 1) * PAGE};
+
+		CU_ASSERT_EQUAL_FATAL(pp_space_map(image->space, &piece, 1), 0);
+	}
+	return image;
+}
+
+/* Processes that ended go first, then those nobody asks about; one asked about lately stays. */
+static void test_spaces_are_bounded(void)
+{
+	const uint64_t now_ns = 100 * PP_TRACK_GRACE_NS;
+	const uint32_t large = PP_SPACE_PIECES_MAX / 4;
+	struct pp_track track = {0};
+	struct pp_image *asked, *small;
+
+	CU_ASSERT_EQUAL_FATAL(pp_images_init(&track.images), 0);
+	asked = add_large(&track, 1, large);
+	asked->asked_ns = now_ns;
+	small = add_large(&track, 2, 10);
+	for (pid_t pid = 3; pid < 10; pid++)
+		pp_images_end(&track.images, add_large(&track, pid, large), 1);
+	pp_track_bound_spaces(&track, now_ns);
+	CU_ASSERT_EQUAL(track.drops[PP_TRACK_DROP_FORGOTTEN], 0);
+	CU_ASSERT_EQUAL(track.images.ended_cnt, 7);
+	for (pid_t pid = 100; pid < 200; pid++)
+		add_large(&track, pid, large);
+	pp_track_bound_spaces(&track, now_ns);
+	CU_ASSERT_EQUAL(track.images.ended_cnt, 0);
+	CU_ASSERT_EQUAL(track.drops[PP_TRACK_DROP_FORGOTTEN], 100);
+	CU_ASSERT(track.space_bytes <= PP_SPACES_BYTES_MAX);
+	CU_ASSERT_EQUAL(asked->space->piece_cnt, large);
+	CU_ASSERT_EQUAL(small->space->piece_cnt, 10);
+	/* of many that are asked about all the time, some must go nevertheless */
+	for (pid_t pid = 200; pid < 300; pid++)
+		add_large(&track, pid, large)->asked_ns = now_ns;
+	pp_track_bound_spaces(&track, now_ns);
+	CU_ASSERT(track.space_bytes <= PP_SPACES_BYTES_MAX);
+	CU_ASSERT_EQUAL(small->space->piece_cnt, 10);
+	pp_images_release(&track.images);
+}
+
 static const struct unit_test tests[] = {
 	{"what was overwritten or went is counted", test_changes_are_counted},
 	{"a million random operations answer as the oracle does", test_random_operations},
@@ -457,5 +568,8 @@ static const struct unit_test tests[] = {
 	{"pieces are bounded and checked", test_pieces_are_bounded_and_checked},
 	{"generated code that grows stays one piece", test_growing_code_stays_one_piece},
 	{"live images are bounded", test_live_images_are_bounded},
+	{"all pieces are replaced in one go", test_all_are_replaced_at_once},
+	{"names are bounded", test_names_are_bounded},
+	{"the memory of all spaces is bounded", test_spaces_are_bounded},
 };
 UNIT_SUITE(track_space, tests)

@@ -203,8 +203,8 @@ static void paths_line(void *context, const char *line)
 	uint64_t events;
 	char kind[8];
 
-	if (sscanf(line, "%llx %7s %llx %" SCNu32 " %llx %" SCNu64, &b.from, kind, &b.target,
-		   &b.taken, &b.next, &events) != 6)
+	if (sscanf(line, "%llx %7s %llx %hu %llx %" SCNu64, &b.from, kind, &b.target, &b.taken,
+		   &b.next, &events) != 6)
 		return;
 	b.kind = kind_of(kind);
 	if (pathprof_path_stack_step(run->stack, &b, events, &p))

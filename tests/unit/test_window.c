@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../daemon/clock/cpu_clock.h"
 #include "../../daemon/window/window.h"
 
 #define BASE          UINT64_C(0x400000)
@@ -41,15 +43,18 @@ static int locate(pid_t pid, uint64_t address, struct pp_location *ret_location)
 
 	if (address < BASE || map >= MAPS || rest >= SPAN)
 		return -ENOENT;
-	ret_location->id = id_of(pid, map);
-	ret_location->offset = map == MAPS - 1 ? address : rest + 0x40;
-	ret_location->name = map == MAPS - 1 ? "jit" : "/bin/x";
+	*ret_location = (struct pp_location){
+		.id = id_of(pid, map),
+		.offset = map == MAPS - 1 ? address : rest + 0x40,
+		.name = map == MAPS - 1 ? "jit" : "/bin/x",
+	};
 	return 0;
 }
 
 struct fake {
 	unsigned int dispatches, jit_lookups;
-	bool gone; /* no process is known */
+	bool gone;                  /* no process is known */
+	uint8_t programs[PIDS + 1]; /* which program each process runs */
 };
 
 static int fake_dispatch(void *context)
@@ -67,6 +72,7 @@ static const struct pp_track_process *fake_process(void *context, pid_t pid, uin
 	p = (struct pp_track_process){.pid = pid, .start_time = START_OF((unsigned int)pid)};
 	snprintf(p.comm, sizeof(p.comm), "p%d", pid);
 	p.exe_id = id_of(pid, 0);
+	p.exe_id.bytes[2] = ((struct fake *)context)->programs[pid];
 	return &p;
 }
 
@@ -94,7 +100,7 @@ struct entry {
 	struct pathprof_build_id from_id, to_id;
 	uint64_t from, to; /* a path: its start, and length << 32 | outcomes */
 	uint64_t cnt;
-	double weight;
+	double weight, insns;
 };
 
 struct naive {
@@ -102,6 +108,7 @@ struct naive {
 	size_t path_cnt, edge_cnt;
 	uint64_t unresolved;
 	pid_t pid; /* of the burst being added */
+	uint64_t pathless;
 };
 
 static bool same(const struct entry *a, const struct entry *b)
@@ -125,13 +132,17 @@ static void add(struct entry *list, size_t *cnt, const struct entry *e)
 	}
 	list[i].cnt += e->cnt;
 	list[i].weight += e->weight;
+	list[i].insns += e->insns;
 }
 
 static void naive_path(void *context, const struct pathprof_path_seen *path)
 {
 	struct naive *naive = context;
 	struct pp_location where;
-	struct entry e = {.pid = naive->pid, .cnt = 1, .weight = path->weight};
+	struct entry e = {.pid = naive->pid,
+			  .cnt = 1,
+			  .weight = path->weight,
+			  .insns = path->weight * path->insns};
 
 	if (locate(naive->pid, path->start, &where) < 0) {
 		naive->unresolved++;
@@ -164,8 +175,8 @@ static void naive_burst(struct naive *naive, const struct pathprof_burst *burst,
 			const struct pathprof_branch *branches)
 {
 	naive->pid = (pid_t)burst->pid;
-	pathprof_paths_of_burst(branches, burst->branch_cnt, PATHPROF_MAPPING_BL, naive_path,
-				naive);
+	naive->pathless += !pathprof_paths_of_window(branches, burst->branch_cnt, burst->horizon,
+						     PATHPROF_MAPPING_BL, naive_path, naive);
 	for (uint32_t i = 0; i < burst->branch_cnt; i++)
 		if (branches[i].taken)
 			naive_edge(naive, &branches[i]);
@@ -190,6 +201,7 @@ static void copy_out(struct naive *to, const struct pathprof_profile *p)
 			.to = (uint64_t)path->length << 32 | path->outcomes,
 			.cnt = path->samples,
 			.weight = path->weight,
+			.insns = path->insns,
 		};
 
 		add(to->paths, &to->path_cnt, &e);
@@ -257,7 +269,7 @@ static void lists_release(struct naive *naive)
 	free(naive->edges);
 }
 
-static void scene_init(struct scene *scene, size_t memory)
+static void scene_init_beside(struct scene *scene, size_t memory, pid_t own_pid)
 {
 	const struct pp_resolver resolver = {&scene->fake, fake_dispatch, fake_process,
 					     fake_resolve, fake_jit,      NULL};
@@ -267,6 +279,7 @@ static void scene_init(struct scene *scene, size_t memory)
 		.basis = PATHPROF_BASIS_TIME,
 		.taken_wanted = TAKEN,
 		.memory_max_bytes = memory,
+		.own_pid = own_pid,
 	};
 
 	memset(scene, 0, sizeof(*scene));
@@ -274,6 +287,11 @@ static void scene_init(struct scene *scene, size_t memory)
 	lists_init(&scene->sunk.seen);
 	scene->sink = (struct pp_window_sink){&scene->sunk, sink_window, sink_symbol};
 	CU_ASSERT_EQUAL_FATAL(pp_window_new(&scene->window, &config, &resolver), 0);
+}
+
+static void scene_init(struct scene *scene, size_t memory)
+{
+	scene_init_beside(scene, memory, 0);
 }
 
 static void scene_release(struct scene *scene)
@@ -308,6 +326,7 @@ static void random_burst(unsigned int *seed, struct pathprof_burst *ret_burst,
 		b->from = random_address(seed);
 		b->target = random_address(seed);
 		b->next = b->taken ? b->target : b->from + 2;
+		b->insns = 0;
 		taken += b->taken;
 	}
 	*ret_burst = (struct pathprof_burst){
@@ -344,8 +363,8 @@ static bool list_agrees(const struct entry *a, size_t a_cnt, const struct entry 
 
 		while (j < b_cnt && !same(&a[i], &b[j]))
 			j++;
-		if (j == b_cnt || a[i].cnt != b[j].cnt || a[i].weight - b[j].weight > 1e-6 ||
-		    b[j].weight - a[i].weight > 1e-6)
+		if (j == b_cnt || a[i].cnt != b[j].cnt || fabs(a[i].weight - b[j].weight) > 1e-6 ||
+		    fabs(a[i].insns - b[j].insns) > 1e-6 * a[i].insns)
 			return false;
 	}
 	return true;
@@ -475,6 +494,178 @@ static void test_source_can_be_another(void)
 	scene_release(&scene);
 }
 
+/* The burst with a horizon, and with instructions that its branches know. */
+static void reach(struct pathprof_burst *burst, struct pathprof_branch *branches, uint32_t horizon,
+		  unsigned int *seed)
+{
+	burst->horizon = horizon;
+	for (uint32_t i = 0; i < burst->branch_cnt; i++) {
+		branches[i].insns = 1 + (uint32_t)rand_r(seed) % 20;
+		burst->insn_cnt += branches[i].insns;
+	}
+}
+
+static void test_oracle_of_instructions(void)
+{
+	struct pathprof_branch branches[64];
+	struct pathprof_burst burst;
+	unsigned int seed = 21;
+	uint64_t insns = 0;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	pp_window_set_horizon(scene.window, 1024);
+	for (int i = 0; i < 2000; i++) {
+		random_burst(&seed, &burst, branches);
+		reach(&burst, branches, 1024, &seed);
+		insns += burst.insn_cnt;
+		pp_window_add_burst(scene.window, &burst, branches);
+		naive_burst(&scene.naive, &burst, branches);
+	}
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->horizon, 1024);
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+	CU_ASSERT(scene.naive.path_cnt > 100 && scene.naive.paths[0].insns > 0);
+	CU_ASSERT(agrees(&scene));
+	CU_ASSERT_EQUAL(scene.sunk.totals.insns, insns);
+	CU_ASSERT(scene.naive.pathless > 10);
+	CU_ASSERT_EQUAL(scene.sunk.totals.pathless, scene.naive.pathless);
+	CU_ASSERT_EQUAL(pp_window_profile(scene.window)->horizon, 1024);
+	scene.sunk.seen.paths[scene.sunk.seen.path_cnt / 2].insns *= 2;
+	CU_ASSERT_FALSE(agrees(&scene)); /* the planted fault */
+	scene_release(&scene);
+}
+
+static void test_other_horizon(void)
+{
+	const struct pathprof_totals *totals;
+	struct pathprof_branch branches[64];
+	struct pathprof_burst burst;
+	unsigned int seed = 22;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	totals = &pp_window_profile(scene.window)->totals;
+	random_burst(&seed, &burst, branches);
+	reach(&burst, branches, 1024, &seed);
+	pp_window_add_burst(scene.window, &burst, branches);
+	pp_window_set_horizon(scene.window, 1024);
+	pp_window_add_burst(scene.window, &burst, branches);
+	burst.horizon = 0;
+	pp_window_add_burst(scene.window, &burst, branches);
+	burst.horizon = 512;
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_MALFORMED], 3);
+	CU_ASSERT_EQUAL(totals->bursts, 1);
+	scene_release(&scene);
+}
+
+/* Samples of the clock at the places where they fell. */
+static uint64_t clocked(const struct pathprof_profile *p, uint32_t pid, uint8_t kind,
+			uint64_t place)
+{
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < p->clock_cnt; i++) {
+		const struct pathprof_clock_count *c = &p->clocks[i];
+		uint8_t had = c->binary == PATHPROF_NO_INDEX ? PATHPROF_ID_NONE
+							     : p->binaries[c->binary].id.kind;
+
+		if (p->processes[c->process].pid == pid && had == kind && c->place == place)
+			samples += c->samples;
+	}
+	return samples;
+}
+
+static void strike(struct pp_window *window, pid_t pid, uint64_t address, bool kernel)
+{
+	pp_window_add_clock(window, &(struct pp_cpu_sample){pid, pid, 7, address, kernel});
+}
+
+static void test_clock(void)
+{
+	const struct pathprof_profile *p;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	p = pp_window_profile(scene.window);
+	pp_window_set_clock(scene.window, 97, true);
+	strike(scene.window, 1, BASE + 0x13, false);
+	strike(scene.window, 1, BASE + 0x1f, false);
+	strike(scene.window, 1, BASE + 0x20, false);
+	strike(scene.window, 1, BASE + SPAN, false);
+	strike(scene.window, 2, BASE + 0x20, true);
+	strike(scene.window, 2, BASE + 4 * SPAN + 0x18, false);
+	strike(scene.window, PIDS + 1, BASE, false);
+	pp_window_clock_lost(scene.window, 4);
+	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x50), 2);
+	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x60), 1);
+	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_NONE, PATHPROF_PLACE_UNKNOWN), 1);
+	CU_ASSERT_EQUAL(clocked(p, 2, PATHPROF_ID_NONE, PATHPROF_PLACE_KERNEL), 1);
+	CU_ASSERT_EQUAL(clocked(p, 2, PATHPROF_ID_JIT, BASE + 4 * SPAN + 0x10), 1);
+	CU_ASSERT_EQUAL(p->totals.clock_samples, 6);
+	CU_ASSERT_EQUAL(p->totals.drops[PATHPROF_DROP_UNRESOLVED], 1);
+	CU_ASSERT_EQUAL(p->totals.drops[PATHPROF_DROP_QUEUE_FULL], 4);
+	CU_ASSERT_EQUAL(p->clock_hz, 97);
+	CU_ASSERT(p->clock_kernel);
+	CU_ASSERT_EQUAL(pp_window_close(scene.window, &scene.sink, NULL), 0);
+	CU_ASSERT_EQUAL(p->clock_cnt, 0);
+	CU_ASSERT_EQUAL(p->clock_hz, 97);
+	scene_release(&scene);
+}
+
+/* The time of a thread while a burst holds it is the source's doing. */
+static void test_clock_of_held(void)
+{
+	struct pathprof_branch branches[64];
+	const struct pathprof_profile *p;
+	struct pathprof_burst burst;
+	unsigned int seed = 24;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	p = pp_window_profile(scene.window);
+	pp_window_set_clock(scene.window, 97, true);
+	random_burst(&seed, &burst, branches);
+	burst.tid = 5;
+	burst.time_ns = 1000;
+	burst.stopped_ns = 100;
+	pp_window_add_burst(scene.window, &burst, branches);
+	for (uint64_t time_ns = 990; time_ns < 1120; time_ns += 10)
+		for (pid_t tid = 4; tid <= 5; tid++)
+			pp_window_add_clock(scene.window,
+					    &(struct pp_cpu_sample){1, tid, time_ns, 0, true});
+	CU_ASSERT_EQUAL(p->totals.clock_samples, 13 + 3);
+	scene_release(&scene);
+}
+
+/* Where no clock runs a burst's start is a sample of its source's; of hardware's it is none. */
+static void test_starts_for_a_clock(void)
+{
+	struct pathprof_branch branches[64];
+	const struct pathprof_profile *p;
+	struct pathprof_burst burst;
+	unsigned int seed = 23;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	p = pp_window_profile(scene.window);
+	random_burst(&seed, &burst, branches);
+	burst.start = BASE + 0x35;
+	burst.pid = 1;
+	burst.start_time = START_OF(1);
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x70), 1);
+	pp_window_set_clock(scene.window, 97, false);
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(p->totals.clock_samples, 1);
+	pp_window_set_clock(scene.window, 0, false);
+	pp_window_set_source(scene.window, PATHPROF_SOURCE_LBR, PATHPROF_BASIS_BRANCHES);
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(p->totals.clock_samples, 1);
+	CU_ASSERT_EQUAL(p->totals.bursts, 3);
+	scene_release(&scene);
+}
+
 static void test_windows_add_up(void)
 {
 	unsigned int seed = 12;
@@ -576,6 +767,61 @@ static void test_unknown_process(void)
 	scene_release(&scene);
 }
 
+static void test_own_work(void)
+{
+	struct pathprof_branch branches[64];
+	const struct pathprof_profile *profile;
+	struct pathprof_burst burst;
+	unsigned int seed = 15;
+	struct scene scene;
+
+	scene_init_beside(&scene, 8 << 20, 2);
+	scene.fake.programs[2] = 1;
+	profile = pp_window_profile(scene.window);
+	do
+		random_burst(&seed, &burst, branches);
+	while (burst.taken_cnt < 5 || burst.pid == 2);
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_OWN], 0);
+	CU_ASSERT_EQUAL(profile->process_cnt, 1);
+	scene.fake.programs[1] = 1; /* a child: the daemon's program */
+	for (uint32_t pid = 2; pid >= 1; pid--) {
+		burst.pid = pid;
+		burst.start_time = START_OF(pid);
+		pp_window_add_burst(scene.window, &burst, branches);
+		CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_OWN],
+				(uint64_t)(3 - pid) * burst.taken_cnt);
+	}
+	CU_ASSERT_EQUAL(profile->process_cnt, 1);
+	scene_release(&scene);
+}
+
+/* A process that ran before the tracker looked may be gone since. */
+static void test_before_the_beginning(void)
+{
+	struct pathprof_branch branches[64];
+	const struct pathprof_profile *profile;
+	struct pathprof_burst burst;
+	unsigned int seed = 15;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	profile = pp_window_profile(scene.window);
+	pp_window_begin(scene.window);
+	do
+		random_burst(&seed, &burst, branches);
+	while (burst.taken_cnt < 5);
+	scene.fake.gone = true;
+	burst.time_ns = 1;
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_UNRESOLVED], 0);
+	burst.time_ns = UINT64_MAX;
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(profile->totals.drops[PATHPROF_DROP_UNRESOLVED], burst.taken_cnt);
+	CU_ASSERT_EQUAL(profile->process_cnt, 0);
+	scene_release(&scene);
+}
+
 /* Three symbols of generated code a process in reach of random_address, one without a name. */
 static void test_jit_symbols(void)
 {
@@ -660,11 +906,18 @@ static const struct unit_test tests[] = {
 	{"paths and edges that come as counts are as those of bursts", test_counts_are_as_bursts},
 	{"a count stands for so many of the same weight", test_counts_multiply},
 	{"another source may be taken before the first burst", test_source_can_be_another},
+	{"bursts of instructions agree with the naive window", test_oracle_of_instructions},
+	{"bursts of another horizon are counted and leave nothing", test_other_horizon},
+	{"clock samples are counted by process and place", test_clock},
+	{"clock samples of a thread that is held are left out", test_clock_of_held},
+	{"without a clock the starts of bursts are its samples", test_starts_for_a_clock},
 	{"windows one after the other add up", test_windows_add_up},
 	{"a window that cannot be written is dropped, the next is whole",
 	 test_failed_close_starts_afresh},
 	{"malformed bursts are counted and leave nothing", test_malformed},
 	{"bursts of unknown and of reused process numbers are counted", test_unknown_process},
+	{"the daemon's own work is counted apart", test_own_work},
+	{"what came before the tracker is no loss", test_before_the_beginning},
 	{"each generated function is named once", test_jit_symbols},
 	{"a source's totals are taken as differences", test_account},
 	{"time held is counted once, whoever tells first", test_held_time_counts_once},

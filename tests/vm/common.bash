@@ -10,8 +10,13 @@ not_ok() {
 }
 finish() { exit $failed; }
 
+# Which of Debian's kernels: cloud or rt. Each kind is fetched into a directory of its own.
+kind=${VM_KIND:-cloud}
+fetched_root=$(realpath -m "${BUILD:-build}")/vm/kernels
+[ "$kind" = cloud ] || fetched_root+=-$kind
+
 # What tests/vm/kernels fetched, or VM_ROOT; then the machine's own.
-kernel_roots=("${VM_ROOT:-$(realpath -m "${BUILD:-build}")/vm/kernels}" '')
+kernel_roots=("${VM_ROOT:-$fetched_root}" '')
 in_roots() { # PATH
 	local root
 	for root in "${kernel_roots[@]}"; do
@@ -21,11 +26,11 @@ in_roots() { # PATH
 headers_of() { in_roots "usr/src/linux-headers-$1"; }
 image_of() { in_roots "boot/vmlinuz-$1"; }
 
-# kernel_releases PATTERN: the cloud kernels whose headers are there.
+# kernel_releases PATTERN: the kernels of this kind whose headers are there.
 kernel_releases() {
 	local root directory release
 	for root in "${kernel_roots[@]}"; do
-		for directory in "$root"/usr/src/linux-headers-*-cloud-amd64; do
+		for directory in "$root"/usr/src/linux-headers-*-"$kind"-amd64; do
 			release=${directory##*/linux-headers-}
 			# shellcheck disable=SC2053 # a pattern
 			[ -d "$directory" ] && [[ $release == $1 ]] && echo "$release"

@@ -17,6 +17,7 @@
 #include "cleanup.h"
 #include "ctl.h"
 #include "json.h"
+#include "kinds.h"
 #include "selector.h"
 #include "table.h"
 #include "text.h"
@@ -57,9 +58,12 @@ static int extract(const struct ctl_options *options, struct pathprof_store *sto
 	_cleanup_free_ char *note = note_of(options);
 	struct pathprof_error error = {""};
 	struct ctl_options own = *options;
-	int r = pathprof_store_extract_filled(store, &options->filter, file, note, options->replace,
-					      baseline_names_fill, &own, &error);
+	int r = kinds_settle(store, &own.filter);
 
+	if (r)
+		return r;
+	r = pathprof_store_extract_filled(store, &own.filter, file, note, options->replace,
+					  baseline_names_fill, &own, &error);
 	if (r == -EEXIST)
 		return ctl_fail("baseline '%s' is there already: --replace it, or choose another "
 				"name",

@@ -159,7 +159,9 @@ int cmd_cfg(const struct ctl_options *options)
 		return r;
 	query.store = store;
 	query.symbols = symbols_new(store);
-	r = run(options, &query, form);
+	r = kinds_settle(store, &query.filter);
+	if (r == CTL_OK)
+		r = run(options, &query, form);
 	symbols_free(query.symbols);
 	return r;
 }

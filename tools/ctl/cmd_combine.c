@@ -35,6 +35,25 @@ static void release(struct inputs *inputs)
 	free(inputs);
 }
 
+/* The first input that was recorded; NULL: all are text. */
+static const struct side *recorded(const struct inputs *inputs)
+{
+	for (size_t i = 0; i < inputs->cnt; i++)
+		if (inputs->sides[i].window_kind != PATHPROF_KIND_ANY)
+			return &inputs->sides[i];
+	return NULL;
+}
+
+static int check_kinds(const struct inputs *inputs)
+{
+	const struct side *first = recorded(inputs);
+	int r = CTL_OK;
+
+	for (size_t i = 0; first && r == CTL_OK && i < inputs->cnt; i++)
+		r = side_check_kinds(first, &inputs->sides[i]);
+	return r;
+}
+
 static int load(struct inputs *inputs, const struct ctl_options *options)
 {
 	for (int i = 0; i < options->argc; i++) {
@@ -47,7 +66,7 @@ static int load(struct inputs *inputs, const struct ctl_options *options)
 		inputs->distributions[inputs->cnt++] = &side->distribution;
 		inputs->total += side->distribution.total;
 	}
-	return CTL_OK;
+	return check_kinds(inputs);
 }
 
 /* The first side that has it. */
@@ -162,6 +181,7 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 
 static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 {
+	const struct side *first = recorded(inputs);
 	struct timespec now;
 	double per_burst = 1;
 
@@ -169,7 +189,10 @@ static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 	profile->end_ns = (int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec;
 	profile->begin_ns = profile->end_ns - CTL_NS_PER_S;
 	profile->source = PATHPROF_SOURCE_STEP;
-	profile->basis = PATHPROF_BASIS_TIME;
+	profile->basis = first && first->window_kind == PATHPROF_KIND_BRANCHES
+				 ? PATHPROF_BASIS_BRANCHES
+				 : PATHPROF_BASIS_TIME;
+	profile->horizon = first ? first->horizon : 0;
 	for (size_t i = 0; i < inputs->cnt; i++)
 		per_burst = fmax(per_burst, inputs->sides[i].per_burst);
 	profile->totals.bursts = (uint64_t)((double)profile->totals.paths / per_burst) + 1;

@@ -40,7 +40,9 @@ int cmd_compare(const struct ctl_options *options)
 		return r;
 	r = selector_load(&b, options, options->argv[1], (enum side_kind)options->events);
 	if (r == CTL_OK) {
-		r = show(options, &a, &b);
+		r = side_check_kinds(&a, &b);
+		if (r == CTL_OK)
+			r = show(options, &a, &b);
 		side_release(&b);
 	}
 	side_release(&a);

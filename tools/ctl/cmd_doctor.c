@@ -51,7 +51,7 @@ static bool add_source(struct facts *facts)
 			   "kmod-swlbr (branches by debug traps, in the kernel)%s", taken);
 	else if (can_step)
 		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
-			   "step (branches by single-stepping), sampler %s",
+			   "step (branches by ptrace), sampler %s",
 			   facts->clock_sampling ? "cpu-clock" : "/proc");
 	else
 		fact_value(facts_add(facts, FACT_NO, "source auto",
@@ -65,13 +65,14 @@ static void print_fact(const struct fact *fact)
 {
 	static const enum ctl_style styles[] = {CTL_GOOD, CTL_HOT, CTL_WARM};
 	_cleanup_free_ char *value = text_escape(fact->value);
+	_cleanup_free_ char *why = fact->why ? text_escape(fact->why) : NULL;
 
 	printf("%s%-4s%s  %s%s%s%s", ctl_style_on(styles[fact->state]), state_names[fact->state],
 	       ctl_style_off(styles[fact->state]), ctl_style_on(CTL_NAME), fact->name,
 	       ctl_style_off(CTL_NAME), *value ? ": " : "");
 	fputs(value, stdout);
-	if (fact->why)
-		printf(" %s-- %s%s", ctl_style_on(CTL_DIM), fact->why, ctl_style_off(CTL_DIM));
+	if (why)
+		printf(" %s-- %s%s", ctl_style_on(CTL_DIM), why, ctl_style_off(CTL_DIM));
 	if (fact->change)
 		printf(" -- %s", fact->change);
 	putchar('\n');
@@ -104,6 +105,30 @@ static void print_json(const struct facts *facts)
 	json_rows_end(&rows);
 }
 
+/* Whether a source can run. */
+static bool look_at_machine(struct facts *facts, const struct ctl_options *options)
+{
+	pathprof_machine_read(&facts->machine, "");
+	doctor_machine(facts);
+	doctor_perf(facts);
+	doctor_module(facts);
+	doctor_bpf(facts);
+	doctor_ptrace(facts);
+	doctor_files(facts, options);
+	return add_source(facts);
+}
+
+/* Whether nothing is in its way. */
+static bool look_at_service(struct facts *facts, const struct ctl_options *options)
+{
+	bool well = true;
+
+	doctor_service(facts, options);
+	for (size_t i = 0; i < facts->cnt; i++)
+		well = well && facts->list[i].state != FACT_NO;
+	return well;
+}
+
 int cmd_doctor(const struct ctl_options *options)
 {
 	struct facts facts = {0};
@@ -112,14 +137,8 @@ int cmd_doctor(const struct ctl_options *options)
 
 	if (r)
 		return r;
-	pathprof_machine_read(&facts.machine, "");
-	doctor_machine(&facts);
-	doctor_perf(&facts);
-	doctor_module(&facts);
-	doctor_bpf(&facts);
-	doctor_ptrace(&facts);
-	doctor_files(&facts, options);
-	can = add_source(&facts);
+	can = options->service ? look_at_service(&facts, options)
+			       : look_at_machine(&facts, options);
 	if (options->json)
 		print_json(&facts);
 	else

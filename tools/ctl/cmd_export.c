@@ -12,10 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "cleanup.h"
 #include "ctl.h"
 #include "export_recording.h"
 #include "graphs.h"
+#include "kinds.h"
 #include "pathprof/export.h"
 #include "symbols.h"
 #include "text.h"
@@ -25,10 +27,13 @@ struct exported {
 	const struct ctl_options *options;
 	enum pathprof_format format;
 	struct pathprof_store *store;
+	struct pathprof_filter filter; /* of one kind of windows */
 	struct pathprof_build_id id;
 	char *name;
 	uint64_t samples;
-	unsigned int cnt; /* of binaries that the selection has */
+	unsigned int cnt;           /* of binaries that the selection has */
+	struct pathprof_file other; /* a file of it that is left out, and in how many windows */
+	uint64_t other_windows;
 	struct pathprof_code *code;
 	struct pathprof_graph *graph;
 	struct pathprof_branch_profile profile;
@@ -62,14 +67,69 @@ static int take_binary(void *context, const struct pathprof_binary_row *row)
 	return 0;
 }
 
+/* Anybody can give a file the build-id of this binary: whose files count has to be said. */
+static void choose_owners(struct exported *e)
+{
+	struct pathprof_filter *filter = &e->filter;
+
+	if (e->options->any_owner)
+		return;
+	filter->owners[filter->owner_cnt++] = 0;
+	filter->owners[filter->owner_cnt++] = geteuid();
+	if (e->options->has_owner)
+		filter->owners[filter->owner_cnt++] = e->options->owner;
+}
+
+static bool is_chosen(const struct pathprof_filter *filter, uint32_t owner)
+{
+	for (uint32_t i = 0; i < filter->owner_cnt; i++)
+		if (filter->owners[i] == owner)
+			return true;
+	return !filter->owner_cnt;
+}
+
+static int take_file(void *context, const struct pathprof_file_row *row)
+{
+	struct exported *e = context;
+
+	if (e->name && !pathprof_build_id_equal(&row->binary_id, &e->id))
+		return 0;
+	if (is_chosen(&e->filter, row->file.owner))
+		return 0;
+	e->other_windows += row->windows;
+	e->other = row->file;
+	return 0;
+}
+
+/* Whose files were left out, of the binary or, when there is none, of all that were asked for. */
+static int tell_others(struct exported *e)
+{
+	struct pathprof_error error = {""};
+	char whose[40] = "of which nobody knows whose it is";
+	int r = pathprof_store_files(e->store, &e->filter, take_file, e, &error);
+
+	if (r < 0)
+		return ctl_fail_error("export", r, &error);
+	if (e->other.owner != PATHPROF_OWNER_UNKNOWN)
+		snprintf(whose, sizeof(whose), "of user %" PRIu32, e->other.owner);
+	if (e->other_windows)
+		ctl_note("left out: %" PRIu64 " windows with a file %s: --owner takes one user's, "
+			 "--any-owner everybody's",
+			 e->other_windows, whose);
+	return CTL_OK;
+}
+
 static int find_binary(struct exported *e)
 {
-	const struct pathprof_filter *filter = &e->options->filter;
+	const struct pathprof_filter *filter = &e->filter;
 	struct pathprof_error error = {""};
 	int r = pathprof_store_binaries(e->store, filter, take_binary, e, &error);
 
 	if (r < 0)
 		return ctl_fail_error("export", r, &error);
+	r = tell_others(e);
+	if (r)
+		return r;
 	if (!e->name)
 		return ctl_fail("export: no binary of the selection was seen: pathprofctl binaries "
 				"lists those there are");
@@ -83,7 +143,7 @@ static int find_binary(struct exported *e)
 static int name_file(struct exported *e)
 {
 	struct pathprof_error error = {""};
-	int r = pathprof_build_id_read_file(&e->id, e->options->file, &error);
+	int r = apart_read_build_id(&e->id, e->options->file, &error);
 
 	e->name = ctl_strdup(e->options->file);
 	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
@@ -93,7 +153,7 @@ static int open_code(struct exported *e)
 {
 	const char *path = e->options->file ? e->options->file : e->name;
 	struct pathprof_error error = {""};
-	int r = pathprof_code_open(&e->code, path, &e->id, &error);
+	int r = apart_open_code(&e->code, path, &e->id, &error);
 
 	if (r == 0)
 		r = graphs_open(&e->graph, e->options, e->code, e->name, &error);
@@ -126,8 +186,8 @@ static int fill_from_store(struct exported *e, struct pathprof_error *error)
 	int r = pathprof_branch_profile_name(&e->profile, e->name, NULL, NULL);
 
 	if (r == 0)
-		r = pathprof_branch_profile_add_store(&e->profile, e->store, &e->options->filter,
-						      e->code, e->graph, error);
+		r = pathprof_branch_profile_add_store(&e->profile, e->store, &e->filter, e->code,
+						      e->graph, error);
 	return r ? r : name_host(e);
 }
 
@@ -213,6 +273,9 @@ static int choose(struct exported *e)
 	if (e->options->recording)
 		return name_file(e);
 	r = ctl_db_open(&e->store, e->options, PATHPROF_STORE_READ);
+	if (r == CTL_OK)
+		r = kinds_settle(e->store, &e->filter);
+	choose_owners(e);
 	return r ? r : find_binary(e);
 }
 
@@ -233,7 +296,7 @@ static int run(struct exported *e)
 
 int cmd_export(const struct ctl_options *options)
 {
-	struct exported e = {.options = options};
+	struct exported e = {.options = options, .filter = options->filter};
 	int r;
 
 	if (options->argc)
@@ -241,6 +304,8 @@ int cmd_export(const struct ctl_options *options)
 	if (!options->format)
 		return ctl_usage(options, "--format is needed");
 	e.format = pathprof_format_named(options->format);
+	if (options->has_owner && options->any_owner)
+		return ctl_usage(options, "--owner and --any-owner exclude each other");
 	if (options->json && e.format != PATHPROF_FORMAT_CSV)
 		return ctl_usage(options, "--json goes with --format csv");
 	r = export_recording_check(options);

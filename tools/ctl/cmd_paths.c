@@ -6,6 +6,7 @@
 #include "ctl.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cleanup.h"
 #include "target.h"
@@ -17,8 +18,6 @@
 /* The rows of one function. */
 struct of_function {
 	const struct target *target;
-	uint32_t left; /* rows, when limited */
-	bool limited;
 	bool unnumbered, runs_on; /* such rows were there */
 };
 
@@ -52,14 +51,15 @@ static void add_number(const struct view_query *query, json_t *object,
 	json_add(object, "runs_on", json_boolean(r == 1));
 }
 
-static void add_cells(struct view_query *query, const struct pathprof_path_row *row)
+static void add_cells(struct view_query *query, const struct shares_path *path)
 {
+	const struct pathprof_path_row *row = &path->row;
 	char outcomes[TEXT_OUTCOMES_SIZE];
 	_cleanup_free_ char *label =
 		symbols_label(query->symbols, &row->binary_id, row->binary_name, row->start);
 
 	table_row(query->table, row->id);
-	view_share_cells(query, row->share, row->samples);
+	view_figure_cells(query, &path->figures);
 	table_cell(query->table, CTL_NAME, "%s", label);
 	table_cell(query->table, CTL_PLAIN, "%" PRIu32, row->length);
 	table_cell(query->table, CTL_PLAIN, "%s",
@@ -70,15 +70,16 @@ static void add_cells(struct view_query *query, const struct pathprof_path_row *
 	table_cell(query->table, CTL_PLAIN, "%" PRId64, row->id);
 }
 
-static void add_json(struct view_query *query, const struct pathprof_path_row *row)
+static void add_json(struct view_query *query, const struct shares_path *path)
 {
+	const struct pathprof_path_row *row = &path->row;
 	const struct symbol *symbol =
 		symbols_function(query->symbols, &row->binary_id, row->binary_name, row->start);
 	char outcomes[TEXT_OUTCOMES_SIZE];
 	json_t *object = json_object();
 
 	json_add_ns(object, "id", row->id);
-	view_share_members(query, object, row->share, row->samples, row->weight);
+	view_figure_members(query, object, &path->figures);
 	json_add_binary(object, "binary", &row->binary_id, row->binary_name);
 	json_add_hex(object, "start", row->start);
 	if (symbol->known)
@@ -94,28 +95,52 @@ static void add_json(struct view_query *query, const struct pathprof_path_row *r
 	json_rows_add(query->json, object);
 }
 
-static int add(void *context, const struct pathprof_path_row *row)
+static int before(const void *a, const void *b, void *context)
 {
-	struct view_query *query = context;
+	const struct shares_path *const *x = a, *const *y = b;
+	int order = view_compare(context, &(*x)->figures, &(*y)->figures);
 
-	if (query->json)
-		add_json(query, row);
-	else
-		add_cells(query, row);
+	return order ? order : ((*x)->row.id > (*y)->row.id) - ((*x)->row.id < (*y)->row.id);
+}
+
+static bool is_wanted(const struct of_function *of, const struct pathprof_path_row *row)
+{
+	return !of || (pathprof_build_id_equal(&row->binary_id, &of->target->id) &&
+		       target_function_at(of->target, row->start) == of->target->function);
+}
+
+/* Shares of one function's paths stay those of everything selected. */
+static int emit(struct view_query *query, const struct view *view)
+{
+	const struct shares *shares = query->shares;
+	_cleanup_free_ const struct shares_path **sorted =
+		ctl_alloc((shares->path_cnt + 1) * sizeof(*sorted));
+	size_t cnt = 0;
+
+	view_begin_rows(query, view, shares->path_time);
+	for (size_t i = 0; i < shares->path_cnt; i++)
+		if (is_wanted(query->context, &shares->paths[i].row))
+			sorted[cnt++] = &shares->paths[i];
+	qsort_r(sorted, cnt, sizeof(*sorted), before, query);
+	if (query->filter.limit && query->filter.limit < cnt)
+		cnt = query->filter.limit;
+	for (size_t i = 0; i < cnt; i++) {
+		if (query->json)
+			add_json(query, sorted[i]);
+		else
+			add_cells(query, sorted[i]);
+	}
 	return 0;
 }
 
 static int rows(struct view_query *query, struct pathprof_error *error)
 {
-	return pathprof_store_paths(query->store, &query->filter, add, query, error);
+	return emit(query, &view_paths);
 }
 
 static const struct table_column columns[] = {
-	VIEW_SHARE_COLUMNS,
-	{"FUNCTION", TABLE_SHRINK},
-	{"LENGTH", TABLE_RIGHT | TABLE_SPARE},
-	{"OUTCOMES", TABLE_SHRINK},
-	{"BINARY", TABLE_SHRINK | TABLE_SPARE},
+	{"FUNCTION", TABLE_SHRINK}, {"LENGTH", TABLE_RIGHT | TABLE_SPARE},
+	{"OUTCOMES", TABLE_SHRINK}, {"BINARY", TABLE_SHRINK | TABLE_SPARE},
 	{"ID", TABLE_RIGHT},
 };
 
@@ -124,37 +149,13 @@ const struct view view_paths = {
 	.key = 'p',
 	.columns = columns,
 	.column_cnt = sizeof(columns) / sizeof(columns[0]),
+	.figures = true,
 	.rows = rows,
 };
 
 /* ---------------------------------------------------------------- of one function */
 
-static int add_own(void *context, const struct pathprof_path_row *row)
-{
-	struct view_query *query = context;
-	struct of_function *of = query->context;
-
-	if (!pathprof_build_id_equal(&row->binary_id, &of->target->id) ||
-	    target_function_at(of->target, row->start) != of->target->function)
-		return 0;
-	if (of->limited && of->left-- == 0)
-		return 1;
-	return add(context, row);
-}
-
-/* Shares stay those of everything selected. */
-static int own_rows(struct view_query *query, struct pathprof_error *error)
-{
-	struct pathprof_filter every = query->filter;
-	int r;
-
-	every.limit = 0;
-	r = pathprof_store_paths(query->store, &every, add_own, query, error);
-	return r < 0 ? r : 0;
-}
-
 static const struct table_column own_columns[] = {
-	VIEW_SHARE_COLUMNS,
 	{"FUNCTION", TABLE_SHRINK},
 	{"LENGTH", TABLE_RIGHT | TABLE_SPARE},
 	{"OUTCOMES", TABLE_SHRINK},
@@ -162,6 +163,21 @@ static const struct table_column own_columns[] = {
 	{"NUMBER", 0},
 	{"ID", TABLE_RIGHT},
 };
+
+static int own_rows(struct view_query *query, struct pathprof_error *error);
+
+static const struct view view_own_paths = {
+	.name = "paths",
+	.columns = own_columns,
+	.column_cnt = sizeof(own_columns) / sizeof(own_columns[0]),
+	.figures = true,
+	.rows = own_rows,
+};
+
+static int own_rows(struct view_query *query, struct pathprof_error *error)
+{
+	return emit(query, &view_own_paths);
+}
 
 static void print_footnotes(const struct of_function *of)
 {
@@ -179,20 +195,16 @@ static void print_footnotes(const struct of_function *of)
 static int print_own(const struct ctl_options *options, struct pathprof_store *store,
 		     const struct target *target)
 {
-	struct pathprof_filter filter = options->filter;
+	struct view_settings settings = {
+		.filter = options->filter, .sort = options->sort, .json = options->json};
 	struct of_function of = {.target = target};
-	struct view view = {
-		.name = "paths",
-		.columns = own_columns,
-		.column_cnt = sizeof(own_columns) / sizeof(own_columns[0]),
-		.rows = own_rows,
-		.context = &of,
-	};
+	struct view view = view_own_paths;
 	int r;
 
-	of.left = options->limit_given ? filter.limit : DEFAULT_LIMIT;
-	of.limited = of.left != 0;
-	r = view_print(&view, store, &filter, options->json, stdout);
+	view.context = &of;
+	if (!options->limit_given)
+		settings.filter.limit = DEFAULT_LIMIT;
+	r = view_print(&view, store, &settings, stdout);
 	if (r == CTL_OK && !options->json)
 		print_footnotes(&of);
 	return r;

@@ -16,7 +16,7 @@
 #include "term.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
-#define ARGUMENTS_MAX  16 /* ours, before the command's */
+#define ARGUMENTS_MAX  18 /* ours, before the command's */
 
 static int check_arguments(const struct ctl_options *options)
 {
@@ -44,6 +44,7 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 	oneshot_push_option(&arguments, "--db", db);
 	oneshot_push_option(&arguments, "--source", options->source);
 	oneshot_push_option(&arguments, "--overhead", options->overhead);
+	oneshot_push_option(&arguments, "--instructions", options->instructions);
 	oneshot_push_option(&arguments, "--cgroup", options->cgroup);
 	oneshot_push_option(&arguments, "--addresses", options->addresses);
 	for (unsigned int i = 0; i < options->value_cnt; i++)

@@ -93,8 +93,11 @@ int cmd_show(const struct ctl_options *options)
 		return r;
 	query.store = store;
 	query.symbols = symbols_new(store);
-	r = is_id ? show_id(options, &query, (int64_t)number)
-		  : show_number(options, &query, colon, number);
+	r = kinds_settle(store, &query.filter);
+	if (r == CTL_OK)
+		r = is_id ? show_id(options, &query, (int64_t)number)
+			  : show_number(options, &query, colon, number);
+	view_query_unload(&query);
 	symbols_free(query.symbols);
 	return r;
 }

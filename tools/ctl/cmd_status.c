@@ -47,14 +47,34 @@ static void head_line(const struct daemon_status *status)
 static void source_line(const json_t *members)
 {
 	bool lost = json_is_false(json_object_get(members, "source_up"));
+	const char *stepping = daemon_status_text(members, "stepping", "");
 	_cleanup_free_ char *text = ctl_printf(
-		"%s%s, sampler %s, basis %s, mapping %s, windows of %g s",
+		"%s%s%s%s, sampler %s, basis %s, mapping %s, windows of %g s",
 		daemon_status_text(members, "source", "?"), lost ? " (not running)" : "",
-		daemon_status_text(members, "sampler", "?"),
+		stepping[0] ? " by " : "", stepping, daemon_status_text(members, "sampler", "?"),
 		daemon_status_text(members, "basis", "?"),
 		daemon_status_text(members, "mapping", "?"), number(members, "window_s"));
 
 	line("source", text);
+}
+
+/* A daemon of before has no clock, and says nothing of one. */
+static void clock_line(const json_t *members)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (!json_object_get(members, "clock_hz"))
+		return;
+	if (number(members, "clock_hz") > 0)
+		text = ctl_printf("%.0f samples, %.0f a second and CPU, %s time in the kernel",
+				  number(members, "clock_samples"), number(members, "clock_hz"),
+				  json_is_true(json_object_get(members, "clock_kernel"))
+					  ? "with"
+					  : "without");
+	else
+		text = ctl_printf("none (%.0f starts of bursts are its samples)",
+				  number(members, "clock_samples"));
+	line("clock", text);
 }
 
 static void overhead_line(const json_t *members)
@@ -66,6 +86,22 @@ static void overhead_line(const json_t *members)
 		100 * number(members, "budget_ratio"));
 
 	line("overhead", text);
+}
+
+/* Only where bursts are so seldom that a user would wonder. */
+static void price_line(const json_t *members)
+{
+	double every_s = number(members, "burst_every_s");
+	double percent = 100 * number(members, "budget_ratio") * every_s;
+	_cleanup_free_ char *text = NULL;
+
+	if (every_s < 2)
+		return;
+	text = ctl_printf(
+		"a burst every %.0f s at this budget, for it costs %.1f ms; Overhead=%.2g%% "
+		"would give one a second",
+		every_s, number(members, "burst_ns") / 1e6, percent < 100 ? percent : 100);
+	line("price", text);
 }
 
 static void seen_line(const json_t *members)
@@ -115,6 +151,19 @@ static void counts_line(const char *name, const json_t *counts)
 	line(name, at ? text : "none");
 }
 
+/* Only when generated code has names, or they could not be had. */
+static void jit_line(const json_t *tracker)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (number(tracker, "jit_bytes") <= 0 && number(tracker, "jit_refused") <= 0)
+		return;
+	text = ctl_printf("%.1f MB of names, %.0f times put off, %.0f times without memory",
+			  number(tracker, "jit_bytes") / 1e6, number(tracker, "jit_postponed"),
+			  number(tracker, "jit_refused"));
+	line("generated code", text);
+}
+
 static void tracker_line(const json_t *tracker)
 {
 	bool perf = json_is_true(json_object_get(tracker, "perf"));
@@ -124,6 +173,9 @@ static void tracker_line(const json_t *tracker)
 		number(tracker, "mappings"), number(tracker, "lost"), number(tracker, "repairs"));
 
 	line("tracker", text);
+	if (json_is_object(json_object_get(tracker, "drops")))
+		counts_line("untracked", json_object_get(tracker, "drops"));
+	jit_line(tracker);
 }
 
 static uint64_t bytes_of(const json_t *members, const char *key)
@@ -145,6 +197,18 @@ static void memory_line(const json_t *members)
 	line("memory", text);
 }
 
+/* A daemon of before has none. */
+static void relay_line(const json_t *members)
+{
+	const char *relay = daemon_status_text(members, "relay", "");
+
+	if (!strcmp(relay, "missing"))
+		line("relay", "missing: alerts and figures wait for it: systemctl start "
+			      "pathprof-relay");
+	else if (relay[0])
+		line("relay", relay);
+}
+
 static void print_text(const struct daemon_status *status)
 {
 	const json_t *members = status->members;
@@ -156,7 +220,9 @@ static void print_text(const struct daemon_status *status)
 	}
 	head_line(status);
 	source_line(members);
+	clock_line(members);
 	overhead_line(members);
+	price_line(members);
 	seen_line(members);
 	rates_line(members);
 	windows_line(members);
@@ -165,6 +231,7 @@ static void print_text(const struct daemon_status *status)
 		counts_line("counters", json_object_get(members, "counters"));
 	tracker_line(json_object_get(members, "tracker"));
 	memory_line(members);
+	relay_line(members);
 }
 
 static void print_json(const struct daemon_status *status)

@@ -15,15 +15,17 @@
 static int print_once(const struct ctl_options *options, const struct view *view,
 		      struct pathprof_store *store)
 {
-	struct pathprof_filter filter = options->filter;
+	struct view_settings settings = {
+		.filter = options->filter, .sort = options->sort, .json = options->json};
+	struct pathprof_filter *filter = &settings.filter;
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (!filter.since_ns && !filter.window)
-		filter.since_ns = (int64_t)now.tv_sec * CTL_NS_PER_S - DEFAULT_SPAN_NS;
+	if (!filter->since_ns && !filter->window)
+		filter->since_ns = (int64_t)now.tv_sec * CTL_NS_PER_S - DEFAULT_SPAN_NS;
 	if (!options->limit_given)
-		filter.limit = DEFAULT_LIMIT;
-	return view_print(view, store, &filter, options->json, stdout);
+		filter->limit = DEFAULT_LIMIT;
+	return view_print(view, store, &settings, stdout);
 }
 
 int cmd_top(const struct ctl_options *options)
@@ -47,6 +49,7 @@ int cmd_top(const struct ctl_options *options)
 	config = (struct top_config){
 		.store = store,
 		.filter = options->filter,
+		.sort = options->sort,
 		.sliding_ns =
 			options->filter.since_ns || options->filter.window ? 0 : DEFAULT_SPAN_NS,
 		.view = view,

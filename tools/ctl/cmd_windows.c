@@ -39,6 +39,12 @@ static double held_ratio(const struct pathprof_window_row *row)
 	return length_ns > 0 ? (double)row->totals.stopped_ns / (double)length_ns : 0;
 }
 
+static const char *kind_of(const struct pathprof_window_row *row)
+{
+	return or_unknown(
+		pathprof_window_kind_name(pathprof_window_kind(row->basis, row->horizon)));
+}
+
 static void add_cells(struct view_query *query, const struct pathprof_window_row *row)
 {
 	const struct pathprof_totals *totals = &row->totals;
@@ -52,6 +58,8 @@ static void add_cells(struct view_query *query, const struct pathprof_window_row
 		   text_duration(text, sizeof(text), row->end_ns - row->begin_ns));
 	table_cell(query->table, CTL_PLAIN, "%s", or_unknown(pathprof_source_name(row->source)));
 	table_cell(query->table, CTL_PLAIN, "%s", or_unknown(pathprof_basis_name(row->basis)));
+	table_cell(query->table, CTL_PLAIN, "%s", kind_of(row));
+	table_cell(query->table, CTL_PLAIN, "%" PRIu64, totals->clock_samples);
 	table_cell(query->table, CTL_PLAIN, "%" PRIu64, totals->bursts);
 	table_cell(query->table, CTL_PLAIN, "%" PRIu64, totals->branches);
 	table_cell(query->table, CTL_PLAIN, "%" PRIu64, totals->paths);
@@ -84,12 +92,19 @@ static void add_json(struct view_query *query, const struct pathprof_window_row 
 	json_add_ns(object, "end_ns", row->end_ns);
 	json_add_text(object, "source", or_unknown(pathprof_source_name(row->source)));
 	json_add_text(object, "basis", or_unknown(pathprof_basis_name(row->basis)));
+	json_add_text(object, "kind", kind_of(row));
 	json_add_count(object, "taken_wanted", row->taken_wanted);
+	json_add_count(object, "horizon", row->horizon);
+	json_add_count(object, "clock_hz", row->clock_hz);
+	json_add(object, "clock_kernel", json_boolean(row->clock_kernel));
+	json_add_count(object, "clock_samples", totals->clock_samples);
 	json_add_count(object, "bursts", totals->bursts);
 	json_add_count(object, "branches", totals->branches);
 	json_add_count(object, "taken", totals->taken);
 	json_add_count(object, "steps", totals->steps);
 	json_add_count(object, "paths", totals->paths);
+	json_add_count(object, "pathless", totals->pathless);
+	json_add_count(object, "insns", totals->insns);
 	json_add_count(object, "stopped_ns", totals->stopped_ns);
 	json_add_count(object, "source_cpu_ns", totals->source_cpu_ns);
 	json_add_real(object, "held_ratio", held_ratio(row));
@@ -120,6 +135,8 @@ static const struct table_column columns[] = {
 	{"LENGTH", TABLE_RIGHT},
 	{"SOURCE", 0},
 	{"BASIS", 0},
+	{"KIND", 0},
+	{"CLOCK", TABLE_RIGHT | TABLE_SPARE},
 	{"BURSTS", TABLE_RIGHT},
 	{"BRANCHES", TABLE_RIGHT},
 	{"PATHS", TABLE_RIGHT},
@@ -131,6 +148,7 @@ const struct view view_windows = {
 	.name = "windows",
 	.columns = columns,
 	.column_cnt = sizeof(columns) / sizeof(columns[0]),
+	.mixes_kinds = true,
 	.rows = rows,
 };
 

@@ -21,6 +21,7 @@ static int group(struct pathprof_distribution *ret_grouped, struct pathprof_even
 	size_t cnt = side->item_cnt;
 	int r;
 
+	side_functions_ahead(side);
 	for (size_t i = 0; i < cnt; i++)
 		events[i] = (struct pathprof_event){
 			.key_hi = side_function_key(side, &side->items[i]),

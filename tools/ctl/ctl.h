@@ -31,6 +31,13 @@ enum ctl_color {
 	CTL_COLOR_NEVER,
 };
 
+/* The order of the rows, and which figure stands first. */
+enum ctl_sort {
+	CTL_SORT_DEFAULT, /* what the windows say: time, or runs */
+	CTL_SORT_TIME,
+	CTL_SORT_RUNS,
+};
+
 #define CTL_RECORDED_MAX 64
 #define CTL_VALUE_MAX    64
 
@@ -46,7 +53,8 @@ struct ctl_options {
 	bool limit_given;
 
 	const char *by;
-	const char *source, *overhead, *output;
+	enum ctl_sort sort;
+	const char *source, *overhead, *instructions, *output;
 	const char *cgroup, *addresses; /* --cgroup, --addresses of record; NULL: all */
 	double duration_s;              /* 0: until it ends */
 	bool no_report;
@@ -59,6 +67,8 @@ struct ctl_options {
 
 	const char *file; /* --file of export */
 	bool old_readers;
+	bool has_owner, any_owner; /* --owner, --any-owner of export */
+	uint32_t owner;
 	const char *recording; /* --recording of export; NULL: the database */
 	const char *recording_format;
 
@@ -76,6 +86,7 @@ struct ctl_options {
 	const char *svg, *method, *baseline;
 	double threshold; /* bits; 0: the default */
 	bool check, replace;
+	bool service; /* --service of doctor */
 
 	const char *verb; /* for messages; NULL before it is known */
 	int argc;         /* operands of the verb */
@@ -83,7 +94,8 @@ struct ctl_options {
 };
 
 /* Which options a verb accepts, besides the global ones. */
-#define CTL_OPT_SELECT   (1U << 0) /* --since --until --pid --comm --binary --container --host */
+#define CTL_OPT_SELECT                                                                             \
+	(1U << 0) /* --since --until --kind --pid --comm --binary --container --host */
 #define CTL_OPT_LIMIT    (1U << 1)
 #define CTL_OPT_BY       (1U << 2)
 #define CTL_OPT_RECORD   (1U << 3)
@@ -93,17 +105,21 @@ struct ctl_options {
 #define CTL_OPT_FUNCTION (1U << 7)
 #define CTL_OPT_GRAPH    (1U << 8)  /* --graph-cache */
 #define CTL_OPT_CFG      (1U << 9)  /* --format --output --all --all-blocks */
-#define CTL_OPT_NARROW   (1U << 10) /* --pid --comm --binary --container --host alone */
+#define CTL_OPT_NARROW   (1U << 10) /* --kind --pid --comm --binary --container --host alone */
 #define CTL_OPT_EVENTS   (1U << 11) /* --edges --calls --branches */
 #define CTL_OPT_SVG      (1U << 12)
 #define CTL_OPT_COMBINE  (1U << 13) /* --method --output */
 #define CTL_OPT_DRIFT    (1U << 14) /* --baseline --check --threshold */
 #define CTL_OPT_REPLACE  (1U << 15)
 #define CTL_OPT_IMPORT   (1U << 16) /* --format --binary --sysroot --window --output --no-report */
-#define CTL_OPT_EXPORT   (1U << 17) /* --format --output --file --recording --old-readers */
+#define CTL_OPT_EXPORT                                                                             \
+	(1U << 17) /* --format --output --file --recording --old-readers                           \
+		      --owner --any-owner */
 #define CTL_OPT_VALUES                                                                             \
 	(1U << 18) /* --since --until --window --binary --function --top --forget                  \
 		    */
+#define CTL_OPT_SORT    (1U << 19)
+#define CTL_OPT_SERVICE (1U << 20)
 
 struct ctl_verb {
 	const char *name;
@@ -111,6 +127,7 @@ struct ctl_verb {
 	const char *help;
 	unsigned int accepts; /* CTL_OPT_* */
 	int (*run)(const struct ctl_options *options);
+	bool reads_code; /* programs and their debug information: others' files */
 };
 
 int cmd_alerts(const struct ctl_options *options);

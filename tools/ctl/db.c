@@ -3,6 +3,7 @@
 #include "ctl.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,13 +42,21 @@ char *ctl_db_path(const struct ctl_options *options)
 		return ctl_strdup(options->db);
 	if (from_env && *from_env)
 		return ctl_strdup(from_env);
-	if (access(SYSTEM_DB, F_OK) == 0)
+	/* whoever may not look into the directory is told so when the database is opened */
+	if (access(SYSTEM_DB, F_OK) == 0 || errno == EACCES)
 		return ctl_strdup(SYSTEM_DB);
 	path = user_state("profile.db");
 	if (path && (geteuid() != 0 || access(path, F_OK) == 0))
 		return path;
 	free(path);
 	return ctl_strdup(SYSTEM_DB);
+}
+
+static const char *user_name(void)
+{
+	const struct passwd *user = getpwuid(geteuid());
+
+	return user ? user->pw_name : "$USER";
 }
 
 int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
@@ -58,7 +67,12 @@ int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *opt
 	struct stat status;
 	int r;
 
-	if (stat(path, &status) < 0) {
+	if (stat(path, &status) < 0 || access(path, R_OK) < 0) {
+		if (errno == EACCES && !strcmp(path, SYSTEM_DB))
+			return ctl_fail("%s: you may not read it: join its group, `sudo usermod "
+					"-aG pathprof %s`, and log in again; or take a profile of "
+					"your own with pathprofctl record",
+					path, user_name());
 		if (errno != ENOENT)
 			return ctl_fail("%s: %s: name another with --db", path, strerror(errno));
 		return ctl_fail("%s: no such database: start pathprofd, take one with pathprofctl "

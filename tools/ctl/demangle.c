@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apart.h"
 #include "cleanup.h"
+#include "texts.h"
 
 /* Names come from files of others, and the runtime's reader recurses. */
 #define NAME_MAX_LEN 1024
@@ -31,12 +33,36 @@ static demangle_fn *runtime(void)
 	return found;
 }
 
-void demangle(const char *name, char *out, size_t size)
+bool demangle_is_cxx(const char *name)
+{
+	return strncmp(name, "_Z", 2) == 0 && strnlen(name, NAME_MAX_LEN) < NAME_MAX_LEN;
+}
+
+void demangle_prepare(void)
+{
+	(void)runtime();
+}
+
+void demangle_here(const char *name, char *out, size_t size)
 {
 	_cleanup_free_ char *readable = NULL;
 	int status = 0;
 
-	if (!strncmp(name, "_Z", 2) && strnlen(name, NAME_MAX_LEN) < NAME_MAX_LEN && runtime())
+	if (demangle_is_cxx(name) && runtime())
 		readable = runtime()(name, NULL, NULL, &status);
 	snprintf(out, size, "%s", readable ? readable : name);
+}
+
+void demangle_ahead(const char *const *names, size_t cnt)
+{
+	if (apart_is_needed())
+		texts_demangle_ahead(names, cnt);
+}
+
+void demangle(const char *name, char *out, size_t size)
+{
+	if (demangle_is_cxx(name) && apart_is_needed())
+		texts_demangle(name, out, size);
+	else
+		demangle_here(name, out, size);
 }

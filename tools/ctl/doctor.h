@@ -55,6 +55,8 @@ void doctor_module(struct facts *facts);
 void doctor_bpf(struct facts *facts);
 void doctor_ptrace(struct facts *facts);
 void doctor_files(struct facts *facts, const struct ctl_options *options);
+/* Instead of these: the service, with its own rights. */
+void doctor_service(struct facts *facts, const struct ctl_options *options);
 
 /* A capability (CAP_* of linux/capability.h) in this process' effective set. */
 bool doctor_capable(unsigned int capability);

@@ -14,8 +14,7 @@
 #include "pathprof/kmod_abi.h"
 
 #define DEVICE         "module device"
-#define BURST_TAKEN    32
-#define BURST_TRAPS    130 /* of such a burst: measured, docs/kmod-testing.md */
+#define BURST_INSNS    512 /* a trap each: the horizon that the daemon asks for at most */
 #define TRAP_DEAR_NS   2000
 #define DEFAULT_BUDGET (PATHPROF_BUDGET_DEFAULT / 1e6)
 #define SECURE_BOOT    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -107,7 +106,7 @@ static void add_loaded(struct facts *facts)
 /* How many bursts the default budget buys, by what a trap took when the module was loaded. */
 static void add_trap_cost(struct facts *facts, const struct pathprof_kmod_info *info)
 {
-	double burst_s = BURST_TRAPS * (double)info->trap_ns / 1e9;
+	double burst_s = BURST_INSNS * (double)info->trap_ns / 1e9;
 	bool dear = info->trap_ns > TRAP_DEAR_NS;
 	struct fact *fact;
 
@@ -116,9 +115,11 @@ static void add_trap_cost(struct facts *facts, const struct pathprof_kmod_info *
 	fact = facts_add(facts, dear ? FACT_WARN : FACT_OK, "debug traps",
 			 dear ? "a virtual machine makes them dear, so kmod-swlbr is slow" : NULL,
 			 dear ? "bare metal, or a larger Overhead=" : NULL);
-	fact_value(fact, "%.1f us each: %g%% of a CPU pays for %.1f bursts of %d a second",
+	fact_value(fact,
+		   "%.1f us each: %g%% of a CPU pays for %.1f bursts of %d "
+		   "instructions a second",
 		   (double)info->trap_ns / 1e3, 100 * DEFAULT_BUDGET, DEFAULT_BUDGET / burst_s,
-		   BURST_TAKEN);
+		   BURST_INSNS);
 }
 
 static void add_refused_device(struct facts *facts, int code)

@@ -43,6 +43,7 @@ static int try_branch_stack(const struct facts *facts, const struct pathprof_har
 		.branch_sample_type = pathprof_branch_sample_type(&facts->machine),
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
+		.exclude_guest = 1, /* as the sources ask for it */
 		.disabled = 1,
 	};
 

@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts about ptrace, on which the step source stands. The try is the real thing in small: a
- * child of ours is seized, stopped, single-stepped and let go.
+ * Facts about ptrace, on which the step source stands. The tries are the real thing in small: a
+ * child of ours is seized, stopped, single-stepped, and run to a breakpoint in its debug registers,
+ * which some hypervisors do not pass on.
  */
 #include "doctor.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 
-#define TRY_STEPS 3
+#define TRY_STEPS   3
+#define TRY_WAIT_MS 500
+
+/* The child runs through here for ever. */
+static void __attribute__((noinline)) landmark(void)
+{
+	__asm__ volatile("nop" ::: "memory");
+}
 
 static int wait_for_stop(pid_t pid)
 {
@@ -43,8 +55,33 @@ static int step_child(pid_t pid)
 	return r;
 }
 
+static bool stops_in_time(pid_t pid)
+{
+	const struct timespec pause = {0, 1000000};
+	int status;
+
+	for (int waited_ms = 0; waited_ms < TRY_WAIT_MS; waited_ms++) {
+		if (waitpid(pid, &status, __WALL | WNOHANG) == pid)
+			return WIFSTOPPED(status);
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/* A stopped child is run to the landmark. */
+static bool break_child(pid_t pid)
+{
+	struct user_regs_struct registers;
+
+	return !ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[0]), landmark) &&
+	       !ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg[7]), 1) &&
+	       !ptrace(PTRACE_CONT, pid, NULL, NULL) && stops_in_time(pid) &&
+	       !ptrace(PTRACE_GETREGS, pid, NULL, &registers) &&
+	       registers.rip == (uintptr_t)landmark;
+}
+
 /* The child never returns: it spins until it is killed, or its alarm does it. */
-static int try_stepping(void)
+static int try_stepping(bool *ret_breaks)
 {
 	pid_t pid = fork();
 	int r;
@@ -54,24 +91,40 @@ static int try_stepping(void)
 	if (pid == 0) {
 		alarm(5);
 		for (;;)
-			__asm__ volatile("" ::: "memory");
+			landmark();
 	}
 	r = step_child(pid);
+	*ret_breaks = r == 0 && break_child(pid);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	return r;
 }
 
+static void add_breakpoints(struct facts *facts, bool works)
+{
+	if (works)
+		fact_value(facts_add(facts, FACT_OK, "breakpoints", NULL, NULL),
+			   "a child ran to one");
+	else
+		fact_value(facts_add(facts, FACT_WARN, "breakpoints",
+				     "debug registers do not work here: a window takes a stop for "
+				     "each instruction, some ten times as many",
+				     "a hypervisor that passes debug registers on"),
+			   "none");
+}
+
 static void add_try(struct facts *facts)
 {
-	int r = try_stepping();
+	bool breaks = false;
+	int r = try_stepping(&breaks);
 	_cleanup_free_ char *why = NULL;
 
 	facts->can_step = r == 0;
 	if (r == 0) {
 		fact_value(facts_add(facts, FACT_OK, "single steps", NULL, NULL),
 			   "a child was stepped");
+		add_breakpoints(facts, breaks);
 		return;
 	}
 	why = ctl_printf("ptrace: %s", strerror(-r));

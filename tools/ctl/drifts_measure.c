@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "drifts.h"
+#include "kinds.h"
 #include "pathprof/drift.h"
 #include "selector.h"
 #include "side_store.h"
@@ -28,6 +29,7 @@ struct window {
 struct windows {
 	struct window *list; /* newest first */
 	size_t cnt;
+	struct kinds kinds;
 };
 
 static int take_window(void *context, const struct pathprof_window_row *row)
@@ -49,9 +51,13 @@ static int read_windows(struct windows *windows, const struct ctl_options *optio
 	int r;
 
 	filter.limit = WINDOWS_MAX;
-	r = pathprof_store_windows(store, &filter, take_window, windows, error);
+	r = kinds_choose(&windows->kinds, store, &filter, error);
+	if (r == 0)
+		kinds_tell(&windows->kinds);
+	if (r == 0)
+		r = pathprof_store_windows(store, &filter, take_window, windows, error);
 	for (size_t i = 0; i < windows->cnt; i++)
-		side_init(&windows->list[i].side, "drift", SIDE_PATHS);
+		side_init(&windows->list[i].side, "what is selected", SIDE_PATHS);
 	filter.limit = 0;
 	for (size_t i = 0; r >= 0 && i < windows->cnt; i++) {
 		struct side *side = &windows->list[i].side;
@@ -198,10 +204,15 @@ static int measure_pinned(struct drifts *drifts, const struct windows *windows,
 
 	if (r)
 		return r;
-	for (size_t i = 0; i < windows->cnt; i++)
-		measure_window(drifts, windows, i, &baseline.distribution, options->baseline);
+	for (size_t i = 0; r == CTL_OK && i < windows->cnt; i++) {
+		windows->list[i].side.window_kind = windows->kinds.used;
+		r = side_check_kinds(&windows->list[i].side, &baseline);
+		if (r == CTL_OK)
+			measure_window(drifts, windows, i, &baseline.distribution,
+				       options->baseline);
+	}
 	side_release(&baseline);
-	return CTL_OK;
+	return r;
 }
 
 /* ---------------------------------------------------------------- together */

@@ -148,7 +148,7 @@ int export_recording_check(const struct ctl_options *options)
 	if (!options->file)
 		return ctl_usage(options, "--recording: --file says of which binary");
 	if (f->since_ns || f->until_ns || f->window || f->pid || f->comm || f->binary ||
-	    f->container || options->host || options->db)
+	    f->container || f->kind || options->host || options->db)
 		return ctl_usage(options, "--recording is read whole: nothing of a database goes "
 					  "with it");
 	return CTL_OK;

@@ -8,44 +8,48 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "keeper.h"
 #include "options.h"
 #include "term.h"
 
 static const struct ctl_verb verbs[] = {
-	{"doctor", "", "what this machine can do, why not more, what would change it", 0,
-	 cmd_doctor},
+	{"doctor", "", "what this machine can do, why not more, what would change it",
+	 CTL_OPT_SERVICE, cmd_doctor},
 	{"status", "", "the daemon: sources, rates, overhead against budget, drops", 0, cmd_status},
 	{"top", "", "what is hot now: live on a terminal, once into a pipe",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_BY, cmd_top},
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_BY | CTL_OPT_SORT, cmd_top, true},
 	{"paths", "", "the hottest paths",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_FUNCTION | CTL_OPT_GRAPH, cmd_paths},
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT | CTL_OPT_FUNCTION | CTL_OPT_GRAPH,
+	 cmd_paths, true},
 	{"show", "PATH", "one path, block by block: a PATH-ID, or FUNCTION:NUMBER",
-	 CTL_OPT_SELECT | CTL_OPT_GRAPH, cmd_show},
+	 CTL_OPT_SELECT | CTL_OPT_GRAPH, cmd_show, true},
 	{"cfg", "FUNCTION", "a function's blocks and edges with counts: text, dot or svg",
-	 CTL_OPT_SELECT | CTL_OPT_CFG | CTL_OPT_GRAPH, cmd_cfg},
+	 CTL_OPT_SELECT | CTL_OPT_CFG | CTL_OPT_GRAPH, cmd_cfg, true},
 	{"edges", "", "branch edges: BUILDID FROM TO COUNT MISPREDICTED",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges},
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges, true},
 	{"windows", "", "the profile windows stored", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_windows},
-	{"processes", "", "the processes seen", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_processes},
-	{"binaries", "", "the binaries seen", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_binaries},
+	{"processes", "", "the processes seen", CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT,
+	 cmd_processes, true},
+	{"binaries", "", "the binaries seen", CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT,
+	 cmd_binaries, true},
 	{"compare", "A B", "how far B, what ran, is from A, what was assumed; what moved",
-	 CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG | CTL_OPT_GRAPH,
-	 cmd_compare},
+	 CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG | CTL_OPT_GRAPH, cmd_compare,
+	 true},
 	{"combine", "A B...", "several profiles into one file",
-	 CTL_OPT_NARROW | CTL_OPT_EVENTS | CTL_OPT_COMBINE | CTL_OPT_REPLACE, cmd_combine},
+	 CTL_OPT_NARROW | CTL_OPT_EVENTS | CTL_OPT_COMBINE | CTL_OPT_REPLACE, cmd_combine, true},
 	{"drift", "", "how far each binary has moved from its baseline",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_DRIFT | CTL_OPT_SVG, cmd_drift},
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_DRIFT | CTL_OPT_SVG, cmd_drift, true},
 	{"baseline", "set|list|rm", "profiles to compare with: set NAME, list, rm NAME",
-	 CTL_OPT_SELECT | CTL_OPT_REPLACE, cmd_baseline},
+	 CTL_OPT_SELECT | CTL_OPT_REPLACE, cmd_baseline, true},
 	{"alerts", "", "what fires, what is pending, what fired", 0, cmd_alerts},
 	{"values", "", "the values that parameters of functions had, where they were recorded",
-	 CTL_OPT_VALUES, cmd_values},
+	 CTL_OPT_VALUES, cmd_values, true},
 	{"record", "-- COMMAND...", "profile one program",
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
 	{"import", "FILE|-", "what another tool recorded, as windows, paths and edges",
 	 CTL_OPT_IMPORT, cmd_import},
 	{"export", "", "one binary's branches for BOLT, LLVM, AutoFDO, pprof, flame graphs",
-	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH, cmd_export},
+	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH, cmd_export, true},
 	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
 	{"db", "check", "integrity of the database", 0, cmd_db},
 };
@@ -111,6 +115,22 @@ static int check_times(const struct ctl_options *options)
 	return CTL_OK;
 }
 
+/* A reader that went away is no failure; a full disk is. */
+static int finish(int result)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return result;
+	if (errno == EPIPE)
+		return result;
+	return ctl_fail("standard output: %s", strerror(errno));
+}
+
+/* The live screen has the terminal to itself. */
+static bool is_live(const struct ctl_verb *verb, const struct ctl_options *options)
+{
+	return verb->run == cmd_top && ctl_term.terminal && !options->json && isatty(STDIN_FILENO);
+}
+
 static int run_verb(struct ctl_options *options, int argc, char **argv)
 {
 	const struct ctl_verb *verb = find_verb(argv[0]);
@@ -130,7 +150,11 @@ static int run_verb(struct ctl_options *options, int argc, char **argv)
 	r = check_times(options);
 	if (r == CTL_OK)
 		r = check_host(options);
-	return r ? r : verb->run(options);
+	if (r)
+		return r;
+	if (verb->reads_code && !is_live(verb, options))
+		return keeper_run(options, verb->run, finish);
+	return verb->run(options);
 }
 
 static int run(int argc, char **argv)
@@ -149,16 +173,6 @@ static int run(int argc, char **argv)
 	if (options.argc == 0)
 		return ctl_usage(&options, "a verb is needed");
 	return run_verb(&options, options.argc, options.argv);
-}
-
-/* A reader that went away is no failure; a full disk is. */
-static int finish(int result)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return result;
-	if (errno == EPIPE)
-		return result;
-	return ctl_fail("standard output: %s", strerror(errno));
 }
 
 int main(int argc, char **argv)

@@ -13,8 +13,7 @@
 #include "cleanup.h"
 #include "ctl.h"
 
-/* The daemon beside this program, else the one in PATH. Caller frees. */
-static char *find_daemon(void)
+char *oneshot_program(void)
 {
 	char self[4096];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -81,7 +80,7 @@ static void hold_signals(void (*handler)(int))
 
 int oneshot_run(const char *verb, char **arguments)
 {
-	char *daemon = find_daemon();
+	char *daemon = oneshot_program();
 	int status;
 	pid_t pid;
 

@@ -13,6 +13,8 @@ struct oneshot_arguments {
 	size_t cnt;
 };
 
+/* The daemon beside this program, else the one in PATH. Caller frees. */
+char *oneshot_program(void);
 /* Room for `most` arguments; the program's own name is the first. */
 void oneshot_begin(struct oneshot_arguments *ret_arguments, size_t most);
 void oneshot_push(struct oneshot_arguments *arguments, const char *word);

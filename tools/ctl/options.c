@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "kinds.h"
 #include "pathprof/combine.h"
 #include "pathprof/format.h"
 #include "side.h"
@@ -157,6 +159,23 @@ static int set_by(struct ctl_options *options, const char *value)
 	return 0;
 }
 
+static int set_sort(struct ctl_options *options, const char *value)
+{
+	if (!strcmp(value, "time"))
+		options->sort = CTL_SORT_TIME;
+	else if (!strcmp(value, "runs"))
+		options->sort = CTL_SORT_RUNS;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int set_kind(struct ctl_options *options, const char *value)
+{
+	options->filter.kind = kinds_named(value);
+	return options->filter.kind == PATHPROF_KIND_ANY ? -EINVAL : 0;
+}
+
 static int set_source(struct ctl_options *options, const char *value)
 {
 	options->source = value;
@@ -171,6 +190,13 @@ static int set_overhead(struct ctl_options *options, const char *value)
 	if (len == 0 || (value[len] && strcmp(value + len, "%") != 0))
 		return -EINVAL;
 	return strtod(value, NULL) > 0 && strtod(value, NULL) <= 100 ? 0 : -ERANGE;
+}
+
+/* The daemon knows the range. */
+static int set_instructions(struct ctl_options *options, const char *value)
+{
+	options->instructions = value;
+	return *value && !value[strspn(value, "0123456789")] ? 0 : -EINVAL;
 }
 
 static int set_cgroup(struct ctl_options *options, const char *value)
@@ -357,6 +383,34 @@ static int set_old_readers(struct ctl_options *options, const char *value)
 	return 0;
 }
 
+/* A user's name, or a number. */
+static int set_owner(struct ctl_options *options, const char *value)
+{
+	const struct passwd *user = getpwnam(value);
+	char *end;
+	unsigned long long number;
+
+	options->has_owner = true;
+	if (user) {
+		options->owner = user->pw_uid;
+		return 0;
+	}
+	if (*value < '0' || *value > '9')
+		return -EINVAL;
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	if (errno || *end || number >= PATHPROF_OWNER_UNKNOWN)
+		return -EINVAL;
+	options->owner = (uint32_t)number;
+	return 0;
+}
+
+static int set_any_owner(struct ctl_options *options, const char *value)
+{
+	options->any_owner = true;
+	return 0;
+}
+
 static int add_recorded(struct ctl_options *options, const char *value)
 {
 	if (options->recorded_cnt == CTL_RECORDED_MAX)
@@ -411,6 +465,12 @@ static int set_forget(struct ctl_options *options, const char *value)
 	return 0;
 }
 
+static int set_service(struct ctl_options *options, const char *value)
+{
+	options->service = true;
+	return 0;
+}
+
 static const struct option_row {
 	const char *name;
 	char letter;           /* 0: none */
@@ -435,14 +495,20 @@ static const struct option_row {
 	 "code of this path, file name or build-id prefix"},
 	{"container", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_container,
 	 "a container, name or prefix"},
+	{"kind", 0, "KIND", CTL_OPT_SELECT | CTL_OPT_NARROW, set_kind,
+	 "windows of one kind: horizon, taken or branches"},
 	{"host", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_host,
 	 "a host: a local database knows only its own"},
 	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},
+	{"sort", 0, "FIGURE", CTL_OPT_SORT, set_sort,
+	 "by time or by runs, which then stands first"},
 	{"by", 0, "VIEW", CTL_OPT_BY, set_by, "paths, functions, edges, binaries or processes"},
 	{"source", 0, "NAME", CTL_OPT_RECORD, set_source,
 	 "branch source: auto, kmod-lbr, bpf, kmod-swlbr or step"},
 	{"overhead", 0, "PERCENT", CTL_OPT_RECORD, set_overhead,
 	 "share of CPU time to spend on it"},
+	{"instructions", 0, "N", CTL_OPT_RECORD, set_instructions,
+	 "length of a burst of the sources that sample on a clock, 64 to 8192 (1024)"},
 	{"cgroup", 0, "NAME", CTL_OPT_RECORD, set_cgroup,
 	 "only what runs in this unit or control group (branch stacks and the module)"},
 	{"addresses", 0, "RANGE", CTL_OPT_RECORD, set_addresses,
@@ -475,6 +541,11 @@ static const struct option_row {
 	 "bolt-fdata or autofdo-text"},
 	{"old-readers", 0, NULL, CTL_OPT_EXPORT, set_old_readers,
 	 "bolt-preagg for LLVM up to 19, autofdo-text for AutoFDO before 0.20"},
+	{"owner", 0, "USER", CTL_OPT_EXPORT, set_owner,
+	 "what this user's files did counts, too; without it that of root's and one's own does"},
+	{"any-owner", 0, NULL, CTL_OPT_EXPORT, set_any_owner,
+	 "what anybody's files did counts: anybody can write the build-id of another binary into "
+	 "theirs"},
 	{"format", 'F', "FORMAT", CTL_OPT_IMPORT, set_recording,
 	 "perf.data (if not said), perf-script, profgen-perfscript, profgen-raw, bolt-preagg, "
 	 "bolt-fdata or autofdo-text"},
@@ -503,6 +574,8 @@ static const struct option_row {
 	{"duration", 0, "TIME", CTL_OPT_RECORD, set_duration, "stop after it"},
 	{"no-report", 0, NULL, CTL_OPT_RECORD | CTL_OPT_IMPORT, set_no_report,
 	 "no summary at the end"},
+	{"service", 0, NULL, CTL_OPT_SERVICE, set_service,
+	 "the service: whether it runs, why not, and what it may, with its own rights"},
 	{"max-size", 0, "SIZE", CTL_OPT_VACUUM, set_max_size, "bytes on disk at most: 512M, 2G"},
 	{"max-age", 0, "AGE", CTL_OPT_VACUUM, set_max_age, "windows not older: 30d, 12h"},
 };

@@ -64,18 +64,29 @@ static void print_values(FILE *out, struct pathprof_store *store,
 			cnt == 1 ? "" : "s", safe);
 }
 
-static void print_views(FILE *out, struct pathprof_store *store, struct pathprof_filter *filter,
-			const char *db)
+static void print_views(FILE *out, struct pathprof_store *store,
+			const struct pathprof_filter *filter, const char *db)
 {
+	struct view_settings settings = {.filter = *filter, .no_sources = true};
 	_cleanup_free_ char *safe = text_escape(db);
 
 	fputs("\nHottest functions\n", out);
-	filter->limit = FUNCTION_CNT;
-	view_print(&view_functions, store, filter, false, out);
+	settings.filter.limit = FUNCTION_CNT;
+	view_print(&view_functions, store, &settings, out);
 	fputs("\nHottest paths\n", out);
-	filter->limit = PATH_CNT;
-	view_print(&view_paths, store, filter, false, out);
+	settings.filter.limit = PATH_CNT;
+	settings.no_sources = false;
+	view_print(&view_paths, store, &settings, out);
 	fprintf(out, "\nOne path in full: pathprofctl --db %s show ID\n", safe);
+}
+
+static void print_json(FILE *out, struct pathprof_store *store,
+		       const struct pathprof_filter *filter)
+{
+	struct view_settings settings = {.filter = *filter, .json = true};
+
+	settings.filter.limit = PATH_CNT;
+	view_print(&view_paths, store, &settings, out);
 }
 
 void report_print(FILE *out, const char *db, int64_t since_ns, bool json)
@@ -93,8 +104,7 @@ void report_print(FILE *out, const char *db, int64_t since_ns, bool json)
 		return;
 	}
 	if (json) {
-		filter.limit = PATH_CNT;
-		view_print(&view_paths, store, &filter, true, out);
+		print_json(out, store, &filter);
 		return;
 	}
 	print_summary(out, &sums, db);

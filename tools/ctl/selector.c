@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "kinds.h"
 #include "side_code.h"
 #include "side_store.h"
 #include "side_text.h"
@@ -218,8 +219,20 @@ static int check(const struct side *side, const struct selector *selector, int r
 	return ctl_fail("%s: nothing was seen there: widen it, or leave a filter out", side->word);
 }
 
-static int load(struct side *side, const struct ctl_options *options,
-		const struct selector *selector)
+/* Of a selection of several kinds of windows the newest kind is the side. */
+static int choose_kind(struct side *side, struct selector *selector, struct pathprof_error *error)
+{
+	struct kinds kinds;
+	int r = kinds_choose(&kinds, side->store, &selector->filter, error);
+
+	if (r < 0)
+		return r;
+	side->window_kind = kinds.used;
+	kinds_tell(&kinds);
+	return 0;
+}
+
+static int load(struct side *side, const struct ctl_options *options, struct selector *selector)
 {
 	struct pathprof_error error = {""};
 	int r = selector->file ? is_store(side->word, selector->file) : 1;
@@ -234,7 +247,10 @@ static int load(struct side *side, const struct ctl_options *options,
 		if (r)
 			return r;
 		side->symbols = symbols_new(side->store);
-		r = side_store_read(side, side->store, &selector->filter, selector->binary, &error);
+		r = choose_kind(side, selector, &error);
+		if (r == 0)
+			r = side_store_read(side, side->store, &selector->filter, selector->binary,
+					    &error);
 		if (r == 0)
 			r = side_store_dispersion(side, &selector->filter, selector->binary,
 						  &error);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ enum numbered {
 
 struct path {
 	struct pathprof_path_row row;
+	struct figures figures;
 	char *binary_name;
 	struct pathprof_code *code; /* NULL: not to be had */
 	struct pathprof_error why;
@@ -44,12 +46,16 @@ struct place {
 	int line;
 };
 
-static int keep_row(void *context, const struct pathprof_path_row *row)
+static int find(struct path *path, const struct view_query *query, int64_t id,
+		struct pathprof_error *error)
 {
-	struct path *path = context;
+	const struct shares_path *found = shares_find_path(query->shares, id);
 
-	path->row = *row;
-	path->binary_name = ctl_strdup(row->binary_name ? row->binary_name : "");
+	if (!found)
+		return pathprof_fail(error, -ENOENT, "no path %" PRId64 " in what is selected", id);
+	path->row = found->row;
+	path->figures = found->figures;
+	path->binary_name = ctl_strdup(found->row.binary_name);
 	path->row.binary_name = path->binary_name;
 	return 0;
 }
@@ -142,20 +148,35 @@ static void print_number(FILE *out, const struct path *path)
 				: "");
 }
 
+static void print_share(FILE *out, const char *name, const struct pathprof_share *share)
+{
+	if (isnan(share->value))
+		fprintf(out, "  %-8s  not known\n", name);
+	else
+		fprintf(out, "  %-8s  %s%.2f%%%s  (95%% interval %.2f%% to %.2f%%)\n", name,
+			ctl_style_on(ctl_share_style(share->value)), 100 * share->value,
+			ctl_style_off(ctl_share_style(share->value)), 100 * share->low,
+			100 * share->high);
+}
+
 static void print_seen(FILE *out, const struct view_query *query, const struct path *path)
 {
-	const struct pathprof_path_row *row = &path->row;
-	struct interval interval = interval_of_share(row->share, query->observations);
+	const struct figures *figures = &path->figures;
 
-	if (!row->id) {
+	if (!path->row.id) {
 		fputs("  share     never seen in what is selected\n", out);
 		return;
 	}
-	fprintf(out, "  share     %s%.2f%%%s  (95%% interval %.2f%% to %.2f%%)\n",
-		ctl_style_on(ctl_share_style(row->share)), 100 * row->share,
-		ctl_style_off(ctl_share_style(row->share)), 100 * interval.low,
-		100 * interval.high);
-	fprintf(out, "  samples   %" PRIu64 "  (weight %.1f)\n", row->samples, row->weight);
+	if (query->kinds.used == PATHPROF_KIND_TAKEN) {
+		struct interval interval = interval_of_share(figures->share, query->observations);
+
+		print_share(out, "share",
+			    &(struct pathprof_share){figures->share, interval.low, interval.high});
+	} else {
+		print_share(out, "time", &figures->time);
+		print_share(out, "runs", &figures->runs);
+	}
+	fprintf(out, "  samples   %" PRIu64 "  (weight %.1f)\n", figures->samples, figures->weight);
 }
 
 static const char *letter_of(const struct pathprof_block *block)
@@ -410,7 +431,7 @@ static void print_json(FILE *out, struct view_query *query, struct path *path)
 	else
 		json_add(object, "id", json_null());
 	json_add_text(object, "label", label);
-	view_share_members(query, object, row->share, row->samples, row->weight);
+	view_figure_members(query, object, &path->figures);
 	json_add_binary(object, "binary", &row->binary_id, row->binary_name);
 	json_add_hex(object, "start", row->start);
 	add_ways(object, path);
@@ -436,12 +457,10 @@ int show_path(FILE *out, struct view_query *query, const struct ctl_options *opt
 	      bool json, struct pathprof_error *error)
 {
 	struct path path = {.binary_name = NULL};
-	int r = view_query_samples(query, error);
+	int r = query->shares ? 0 : view_query_load(query, true, error);
 
 	if (r == 0)
-		r = pathprof_store_path(query->store, id, &query->filter, keep_row, &path, error);
-	if (r == 0 && !path.binary_name)
-		r = -ENOENT;
+		r = find(&path, query, id, error);
 	if (r == 0) {
 		load_blocks(&path, query);
 		load_number(&path, query, options);
@@ -454,7 +473,11 @@ int show_path(FILE *out, struct view_query *query, const struct ctl_options *opt
 int show_unseen(FILE *out, struct view_query *query, const struct target *target, uint64_t number,
 		bool json)
 {
-	struct path path = {.code = target->code, .number = number};
+	struct path path = {
+		.code = target->code,
+		.number = number,
+		.figures = {.time = {NAN, NAN, NAN}, .runs = {NAN, NAN, NAN}},
+	};
 	int r = number_blocks(target, number, &path.blocks, &path.block_cnt);
 
 	if (r < 0)

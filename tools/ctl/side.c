@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "kinds.h"
 #include "pathprof/events.h"
 #include "text.h"
 
@@ -191,6 +192,16 @@ const struct side_item *side_find(const struct side *side, uint64_t key_hi, uint
 	return bsearch(&key, side->items, side->item_cnt, sizeof(key), by_key);
 }
 
+int side_check_kinds(const struct side *a, const struct side *b)
+{
+	if (a->window_kind == PATHPROF_KIND_ANY || b->window_kind == PATHPROF_KIND_ANY ||
+	    a->window_kind == b->window_kind)
+		return CTL_OK;
+	return ctl_fail("%s is of %s, %s of %s: they weigh code differently and do not compare: "
+			"record what is missing anew, or name a kind that both have with --kind",
+			a->word, kinds_text(a->window_kind), b->word, kinds_text(b->window_kind));
+}
+
 /* ---------------------------------------------------------------- names */
 
 const struct symbol *side_function(const struct side *side, const struct side_item *item)
@@ -205,6 +216,21 @@ const struct symbol *side_function(const struct side *side, const struct side_it
 	    !symbols_code(side->symbols, &binary->id, binary->name, NULL))
 		return NULL;
 	return symbols_function(side->symbols, &binary->id, binary->name, item->from);
+}
+
+void side_functions_ahead(const struct side *side)
+{
+	_cleanup_free_ uint64_t *offsets = ctl_alloc((side->item_cnt + 1) * sizeof(*offsets));
+
+	for (uint32_t b = 0; side->symbols && b < side->binary_cnt; b++) {
+		size_t cnt = 0;
+
+		for (size_t i = 0; i < side->item_cnt; i++)
+			if (side->items[i].binary == b && !side->items[i].portable)
+				offsets[cnt++] = side->items[i].from;
+		symbols_ahead(side->symbols, &side->binaries[b].id, side->binaries[b].name, offsets,
+			      cnt);
+	}
 }
 
 uint64_t side_function_key(const struct side *side, const struct side_item *item)

@@ -61,6 +61,8 @@ struct side {
 	struct pathprof_distribution distribution;
 	double unreadable; /* weight of paths whose code is not to be had, of branches and calls */
 	double per_burst;  /* events that came out of one burst; 1 for text */
+	enum pathprof_window_kind window_kind; /* PATHPROF_KIND_ANY: text */
+	uint32_t horizon;                      /* of its bursts, in instructions; 0: none */
 	double dispersion; /* as seen between its windows, see drift.h; 0: not known */
 };
 
@@ -81,11 +83,18 @@ void side_add(struct side *side, const struct side_item *item);
 
 /* Orders and sums up. 0; -ERANGE: a sum above what a weight may be; -EDOM. */
 int side_finish(struct side *side);
+/*
+ * Events of two kinds of windows mean different things: CTL_OK when both are of one kind or a text
+ * does not say, else CTL_FAILURE, said.
+ */
+int side_check_kinds(const struct side *a, const struct side *b);
 /* NULL: no such event. */
 const struct side_item *side_find(const struct side *side, uint64_t key_hi, uint64_t key_lo);
 
 /* The function an item lies in; NULL: text alone, or no code to be had. Belongs to the side. */
 const struct symbol *side_function(const struct side *side, const struct side_item *item);
+/* side_function() will be asked about all items: together that is faster. */
+void side_functions_ahead(const struct side *side);
 /* A key that names the function: the same on both sides; 0 of text alone, and one
  * for all of a binary without code. */
 uint64_t side_function_key(const struct side *side, const struct side_item *item);

@@ -2,7 +2,6 @@
 /* Lines of source files: see source_text.h. */
 #include "source_text.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "cleanup.h"
+#include "pathprof/foreign.h"
+#include "texts.h"
 
 #define FILE_MAX_BYTES (16 << 20)
 
@@ -57,13 +59,11 @@ static bool read_all(int fd, char *text, size_t len_bytes)
 	return true;
 }
 
-static void load(struct source_file *file)
+static void load(struct source_file *file, int fd)
 {
-	_cleanup_close_ int fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 
-	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    status.st_size > FILE_MAX_BYTES)
+	if (fd < 0 || fstat(fd, &status) < 0 || status.st_size > FILE_MAX_BYTES)
 		return;
 	file->len_bytes = (size_t)status.st_size;
 	file->text = ctl_alloc(file->len_bytes);
@@ -73,29 +73,32 @@ static void load(struct source_file *file)
 	file->text = NULL;
 }
 
-static const struct source_file *find(struct source_text *source, const char *name)
+static struct source_file *find(struct source_text *source, const char *name)
 {
-	size_t at;
-
-	for (at = 0; at < source->cnt; at++)
-		if (!strcmp(source->files[at].name, name))
-			return &source->files[at];
-	source->files = ctl_realloc(source->files, at, at + 1, sizeof(struct source_file));
-	source->files[at].name = ctl_strdup(name);
-	if (name[0] == '/')
-		load(&source->files[at]);
-	source->cnt++;
-	return &source->files[at];
+	for (size_t i = 0; i < source->cnt; i++)
+		if (!strcmp(source->files[i].name, name))
+			return &source->files[i];
+	return NULL;
 }
 
-char *source_text_line(struct source_text *source, const char *file, int line)
+static struct source_file *add(struct source_text *source, const char *name)
 {
-	const struct source_file *found = find(source, file);
-	const char *at = found->text, *end, *newline;
+	struct source_file *file;
+
+	source->files = ctl_realloc(source->files, source->cnt, source->cnt + 1,
+				    sizeof(struct source_file));
+	file = &source->files[source->cnt++];
+	file->name = ctl_strdup(name);
+	return file;
+}
+
+static char *line_of(const struct source_file *file, int line)
+{
+	const char *at = file->text, *end, *newline;
 
 	if (!at || line < 1)
 		return NULL;
-	end = at + found->len_bytes;
+	end = at + file->len_bytes;
 	for (; line > 1 && at < end; line--) {
 		newline = memchr(at, '\n', (size_t)(end - at));
 		at = newline ? newline + 1 : end;
@@ -104,4 +107,31 @@ char *source_text_line(struct source_text *source, const char *file, int line)
 		return NULL;
 	newline = memchr(at, '\n', (size_t)(end - at));
 	return ctl_printf("%.*s", (int)((newline ? newline : end) - at), at);
+}
+
+char *source_text_line_of(struct source_text *source, int fd, const char *name, int line)
+{
+	struct source_file *file = find(source, name);
+
+	if (!file) {
+		file = add(source, name);
+		load(file, fd);
+	}
+	return line_of(file, line);
+}
+
+static int open_source(const char *name)
+{
+	return name[0] == '/' ? pathprof_foreign_open(PATHPROF_OWN_ROOT, name, NULL) : -1;
+}
+
+char *source_text_line(struct source_text *source, const char *name, int line)
+{
+	bool apart = apart_is_needed();
+	/* The reader keeps it: once is enough. */
+	_cleanup_close_ int fd = apart || !find(source, name) ? open_source(name) : -1;
+
+	if (!apart)
+		return source_text_line_of(source, fd, name, line);
+	return fd < 0 ? NULL : texts_line(fd, name, line);
 }

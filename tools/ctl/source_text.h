@@ -14,5 +14,7 @@ struct source_text *source_text_new(void);
 void source_text_free(struct source_text *source);
 /* Line `line` (from 1) without its newline; NULL when unknown. Caller frees. */
 char *source_text_line(struct source_text *source, const char *file, int line);
+/* The same in this process whoever runs it, of a file that is open: fd remains the caller's. */
+char *source_text_line_of(struct source_text *source, int fd, const char *file, int line);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "apart.h"
 #include "cleanup.h"
 #include "demangle.h"
 #include "text.h"
@@ -68,18 +68,11 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
-/* A FIFO or a device would block or act when opened. */
-static int open_regular(struct binary *binary, const char *path)
+static int open_file(struct binary *binary, const char *path)
 {
-	struct stat status;
-
 	if (path[0] != '/')
 		return pathprof_fail(&binary->why, -ENOENT, "%s: no file", path);
-	if (stat(path, &status) < 0)
-		return pathprof_fail(&binary->why, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(status.st_mode))
-		return pathprof_fail(&binary->why, -EINVAL, "%s: not a regular file", path);
-	return pathprof_code_open(&binary->code, path, &binary->id, &binary->why);
+	return apart_open_code(&binary->code, path, &binary->id, &binary->why);
 }
 
 /*
@@ -99,7 +92,7 @@ static int open_elsewhere(struct binary *binary)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		_cleanup_free_ char *path = ctl_printf(places[i], hex, hex + 2);
 
-		if (open_regular(binary, path) == 0)
+		if (open_file(binary, path) == 0)
 			return 0;
 	}
 	binary->why = first;
@@ -117,7 +110,7 @@ static void open_code(struct binary *binary, const char *name)
 	if (strcmp(name, "[vdso]") == 0)
 		r = pathprof_code_open_vdso(&binary->code, &binary->id, &binary->why);
 	else
-		r = open_regular(binary, name);
+		r = open_file(binary, name);
 	if (r < 0)
 		r = open_elsewhere(binary);
 	if (r < 0)
@@ -152,9 +145,9 @@ struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathpro
 	return binary->code;
 }
 
-/* Each look-up fills start and, when it returns 0, linkage. */
+/* Fills start and bounded and, when it returns 0, linkage. */
 static int look_up_code(struct pathprof_code *code, uint64_t offset, char linkage[static NAME_SIZE],
-			uint64_t *ret_start)
+			struct symbol *symbol)
 {
 	const char *name = NULL;
 	uint64_t start = offset;
@@ -162,7 +155,8 @@ static int look_up_code(struct pathprof_code *code, uint64_t offset, char linkag
 
 	if (r < 0)
 		return r;
-	*ret_start = start;
+	symbol->start = start;
+	symbol->bounded = 1;
 	if (!name)
 		return -ENOENT;
 	snprintf(linkage, NAME_SIZE, "%s", name);
@@ -181,10 +175,11 @@ static struct symbol *look_up(struct symbols *symbols, const struct binary *bina
 		r = pathprof_store_jit_symbol(symbols->store, &binary->id, offset, linkage,
 					      sizeof(linkage), &symbol->start);
 	else
-		r = look_up_code(binary->code, offset, linkage, &symbol->start);
+		r = look_up_code(binary->code, offset, linkage, symbol);
 	if (symbol->start > offset)
 		symbol->start = offset;
 	symbol->known = r == 0;
+	symbol->bounded |= symbol->known;
 	symbol->linkage = ctl_strdup(symbol->known ? linkage : "");
 	demangle(linkage, name, sizeof(name));
 	symbol->name = symbol->known ? ctl_strdup(name)
@@ -251,6 +246,53 @@ const struct symbol *symbols_function(struct symbols *symbols, const struct path
 	if (at && offset <= binary->ranges[at - 1].last)
 		return binary->ranges[at - 1].symbol;
 	return remember(binary, look_up(symbols, binary, binary_name, offset), offset);
+}
+
+/* C++ names, too, are read together. */
+static void names_ahead(struct pathprof_code *code, const uint64_t *offsets, size_t cnt)
+{
+	_cleanup_free_ const char **names = ctl_alloc((cnt + 1) * sizeof(*names));
+	size_t name_cnt = 0;
+	uint64_t start;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const char **name = &names[name_cnt];
+
+		*name = NULL;
+		if (pathprof_code_function(code, offsets[i], name, &start) == 0 && *name &&
+		    (!name_cnt || *name != names[name_cnt - 1]))
+			name_cnt++;
+	}
+	demangle_ahead(names, name_cnt);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+void symbols_ahead(struct symbols *symbols, const struct pathprof_build_id *id,
+		   const char *binary_name, const uint64_t *offsets, size_t cnt)
+{
+	struct pathprof_code *code;
+	_cleanup_free_ uint64_t *sorted = NULL;
+	size_t kept = 0;
+
+	if (!apart_is_needed() || !cnt)
+		return;
+	code = symbols_code(symbols, id, binary_name, NULL);
+	if (!code)
+		return;
+	sorted = ctl_alloc(cnt * sizeof(*sorted));
+	memcpy(sorted, offsets, cnt * sizeof(*sorted));
+	qsort(sorted, cnt, sizeof(*sorted), by_value);
+	for (size_t i = 0; i < cnt; i++)
+		if (!kept || sorted[i] != sorted[kept - 1])
+			sorted[kept++] = sorted[i];
+	if (pathprof_code_functions_ahead(code, sorted, kept) == 0)
+		names_ahead(code, sorted, kept);
 }
 
 char *symbols_label(struct symbols *symbols, const struct pathprof_build_id *id,

@@ -24,6 +24,7 @@ struct symbol {
 	char *linkage;  /* the function as the linker calls it, "" unknown */
 	uint64_t start; /* file offset of the function; of the place itself if unknown */
 	int known;      /* 1: name is a function's */
+	int bounded;    /* 1: start is a function's, with a name or without */
 };
 
 /* store gives the names of generated code; it outlives the symbols. */
@@ -37,6 +38,9 @@ struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathpro
 /* The function that offset lies in. Belongs to symbols. */
 const struct symbol *symbols_function(struct symbols *symbols, const struct pathprof_build_id *id,
 				      const char *binary_name, uint64_t offset);
+/* symbols_function() will be asked about these: together that is faster, of files read apart. */
+void symbols_ahead(struct symbols *symbols, const struct pathprof_build_id *id,
+		   const char *binary_name, const uint64_t *offsets, size_t cnt);
 /* "function+0x1c", plain "function" at its start. Caller frees. */
 char *symbols_label(struct symbols *symbols, const struct pathprof_build_id *id,
 		    const char *binary_name, uint64_t offset);

@@ -29,7 +29,20 @@ void table_release(struct table *table)
 		free(table->cells[i].text);
 	free(table->cells);
 	free(table->keys);
-	table_init(table, table->columns, table->column_cnt);
+	if (table->own_columns) {
+		free(table->own_columns);
+		table_init(table, NULL, 0);
+	} else {
+		table_init(table, table->columns, table->column_cnt);
+	}
+}
+
+void table_set_columns(struct table *table, struct table_column *columns, size_t column_cnt)
+{
+	free(table->own_columns);
+	table->own_columns = columns;
+	table->columns = columns;
+	table->column_cnt = column_cnt;
 }
 
 void table_row(struct table *table, int64_t key)

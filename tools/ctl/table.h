@@ -35,7 +35,8 @@ struct table_cell {
 };
 
 struct table {
-	const struct table_column *columns; /* the caller's */
+	const struct table_column *columns; /* the caller's, or */
+	struct table_column *own_columns;   /* these; NULL: none */
 	size_t column_cnt;
 	struct table_cell *cells; /* row by row */
 	size_t cell_cnt, cell_room;
@@ -46,6 +47,8 @@ struct table {
 
 void table_init(struct table *table, const struct table_column *columns, size_t column_cnt);
 void table_release(struct table *table);
+/* Other columns, from malloc: the table's from now on. It has no rows yet. */
+void table_set_columns(struct table *table, struct table_column *columns, size_t column_cnt);
 /* Starts a row; exactly column_cnt table_cell calls follow. */
 void table_row(struct table *table, int64_t key);
 void table_cell(struct table *table, enum ctl_style style, const char *format, ...)

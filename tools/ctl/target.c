@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "cleanup.h"
 #include "demangle.h"
 #include "graphs.h"
@@ -127,7 +128,7 @@ static int list_candidates(struct search *search)
 		return ctl_fail_error("binaries", r, &error);
 	if (search->cnt || !file)
 		return CTL_OK;
-	if (file[0] == '/' && pathprof_build_id_read_file(&id, file, &error) == 0)
+	if (file[0] == '/' && apart_read_build_id(&id, file, &error) == 0)
 		add_candidate(search, &id, file);
 	else
 		return ctl_fail("%s: no binary of this name among what is selected: see "
@@ -293,8 +294,8 @@ static int look(struct search *search, const struct ctl_options *options)
 static int fail_to_find(const struct search *search, const char *word)
 {
 	if (search->cnt == 0)
-		return ctl_fail("%s: nothing was profiled that matches: widen --since or leave a "
-				"filter out, or name a file with --binary",
+		return ctl_fail("%s: nothing was profiled that matches: leave a filter out, or "
+				"name a file with --binary",
 				word);
 	if (search->cnt == 1 && search->why.text[0])
 		return ctl_fail("%s: its code cannot be had: %s", word, search->why.text);

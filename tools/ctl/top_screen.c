@@ -58,8 +58,12 @@ static const char help_text[] =
 	"  h, ?                                       this page\n"
 	"  q                                          leave this page, then the program\n"
 	"\n"
-	"SHARE is the part of everything selected, +/- half of its 95% interval, SAMPLES how\n"
-	"often it was seen whole. OUTCOMES: each branch on the path, T taken, N not taken.\n";
+	"  t   order by TIME or by RUNS, which then stands first\n"
+	"\n"
+	"TIME is the part of the CPU time selected, RUNS that of all runs of paths, +/- half of\n"
+	"the first one's 95% interval, SAMPLES how often it was seen whole. SHARE stands for both\n"
+	"in old windows, and leans towards code with many branches. OUTCOMES: each branch on the\n"
+	"path, T taken, N not taken.\n";
 
 static void read_daemon(struct top *top)
 {
@@ -109,7 +113,8 @@ static void rebuild(struct top *top)
 	slide(top);
 	top->error.text[0] = 0;
 	top->query.table = &fresh;
-	r = view_query_samples(&top->query, &top->error);
+	top->query.filter.kind = top->config->filter.kind;
+	r = view_query_load(&top->query, top->view->figures, &top->error);
 	if (r == 0)
 		r = top->view->rows(&top->query, &top->error);
 	if (r < 0 && !top->error.text[0])
@@ -153,11 +158,12 @@ static void draw_title(const struct top *top)
 	char span[32];
 	_cleanup_free_ char *safe = NULL;
 	_cleanup_free_ char *text = ctl_printf(
-		" pathprof %s  %s%s  %" PRIu64 " samples  %s", top->view->name,
+		" pathprof %s  %s%s  %" PRIu64 " samples  %s%s", top->view->name,
 		top->config->sliding_ns ? "last " : "as selected",
 		top->config->sliding_ns ? text_duration(span, sizeof(span), top->config->sliding_ns)
 					: "",
-		top->query.samples, top->error.text[0] ? top->error.text : top->daemon);
+		top->query.samples, top->query.kinds.left_out ? "older kinds left out  " : "",
+		top->error.text[0] ? top->error.text : top->daemon);
 
 	safe = text_escape(text);
 	draw_bar_line(0, safe);
@@ -263,7 +269,7 @@ static void draw(struct top *top)
 	draw_bar_line(LINES - 1,
 		      top->page ? " q back  arrows scroll"
 				: " q quit  p paths  f functions  e edges  b binaries  r processes"
-				  "  enter show  h help");
+				  "  t time/runs  enter show  h help");
 	refresh();
 }
 
@@ -317,6 +323,12 @@ static size_t moved(size_t position, size_t cnt, size_t page, int key)
 	}
 }
 
+static void change_order(struct top *top)
+{
+	top->query.sort = top->query.order == CTL_SORT_TIME ? CTL_SORT_RUNS : CTL_SORT_TIME;
+	rebuild(top);
+}
+
 static bool is_enter(int key)
 {
 	return key == '\r' || key == '\n' || key == KEY_ENTER;
@@ -336,6 +348,8 @@ static void table_key(struct top *top, int key)
 
 	if (view)
 		change_view(top, view);
+	else if (key == 't')
+		change_order(top);
 	else if (key == 'q')
 		top->quit = true;
 	else if (key == 'h' || key == '?')
@@ -412,7 +426,7 @@ int top_screen(const struct top_config *config)
 	struct top top = {
 		.config = config,
 		.view = config->view,
-		.query = {.store = config->store, .filter = config->filter},
+		.query = {.store = config->store, .filter = config->filter, .sort = config->sort},
 	};
 
 	if (!name || !*name || !strcmp(name, "dumb"))
@@ -427,6 +441,7 @@ int top_screen(const struct top_config *config)
 	run(&top);
 	leave_screen();
 	table_release(&top.table);
+	view_query_unload(&top.query);
 	symbols_free(top.query.symbols);
 	free(top.page);
 	return CTL_OK;

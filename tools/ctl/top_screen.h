@@ -10,6 +10,7 @@
 struct top_config {
 	struct pathprof_store *store;
 	struct pathprof_filter filter;
+	enum ctl_sort sort;
 	int64_t sliding_ns; /* select the last so many; 0: the filter's times stand */
 	const struct view *view;
 };

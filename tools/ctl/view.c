@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "interval.h"
+#include "nothing.h"
 #include "text.h"
 
 static const struct view *const live_views[] = {
@@ -31,79 +31,103 @@ const struct view *view_of_key(int key)
 	return NULL;
 }
 
+/* ---------------------------------------------------------------- loading */
+
 static int add_samples(void *context, const struct pathprof_binary_row *row)
 {
 	*(uint64_t *)context += row->samples;
 	return 0;
 }
 
-static int add_bursts(void *context, const struct pathprof_window_row *row)
+static uint32_t greater(uint32_t a, uint32_t b)
 {
-	*(uint64_t *)context += row->totals.bursts;
+	return a > b ? a : b;
+}
+
+static int add_window(void *context, const struct pathprof_window_row *row)
+{
+	struct view_sources *sources = context;
+
+	sources->bursts += row->totals.bursts;
+	sources->horizon = greater(sources->horizon, row->horizon);
+	sources->taken_wanted = greater(sources->taken_wanted, row->taken_wanted);
+	sources->clock_hz = greater(sources->clock_hz, row->clock_hz);
+	sources->clock_kernel |= row->clock_kernel;
 	return 0;
 }
 
-int view_query_samples(struct view_query *query, struct pathprof_error *error)
+void view_query_unload(struct view_query *query)
 {
-	struct pathprof_filter filter = query->filter;
-	uint64_t samples = 0, bursts = 0;
-	int r;
+	shares_free(query->shares);
+	query->shares = NULL;
+}
 
+int view_query_load(struct view_query *query, bool figures, struct pathprof_error *error)
+{
+	struct pathprof_filter filter;
+	struct view_sources sources = {0};
+	uint64_t samples = 0;
+	int r = kinds_choose(&query->kinds, query->store, &query->filter, error);
+
+	if (r < 0)
+		return r;
+	view_query_unload(query);
+	filter = query->filter;
 	filter.limit = 0;
 	r = pathprof_store_binaries(query->store, &filter, add_samples, &samples, error);
 	if (r == 0)
-		r = pathprof_store_windows(query->store, &filter, add_bursts, &bursts, error);
-	if (r == 0) {
-		query->samples = samples;
-		query->observations = bursts < samples ? bursts : samples;
-	}
-	return r;
+		r = pathprof_store_windows(query->store, &filter, add_window, &sources, error);
+	if (r < 0)
+		return r;
+	query->samples = samples;
+	query->sources = sources;
+	query->observations = sources.bursts < samples ? sources.bursts : samples;
+	if (!figures)
+		return 0;
+	return shares_load(&query->shares, query->store, query->symbols, &filter, query->kinds.used,
+			   query->observations, error);
 }
 
-void view_bar_cell(struct view_query *query, double share)
+/* ---------------------------------------------------------------- printing */
+
+/* Facts about the figures that do not show in them. */
+static void tell(const struct view *view, const struct view_query *query)
 {
-	char bar[3 * VIEW_BAR_WIDTH + 1];
-
-	if (query->table->row_cnt == 1)
-		query->top_share = share;
-	text_bar(bar, sizeof(bar), share, query->top_share, VIEW_BAR_WIDTH);
-	table_cell(query->table, ctl_share_style(share), "%s", bar);
+	if (!view->mixes_kinds)
+		kinds_tell(&query->kinds);
+	if (!view->figures)
+		return;
+	if (query->kinds.used == PATHPROF_KIND_TAKEN)
+		ctl_note("these are %s: their shares lean towards code with many branches",
+			 kinds_text(query->kinds.used));
+	if (query->sort && query->sort != query->order)
+		ctl_note("--sort %s: not known of what is selected",
+			 query->sort == CTL_SORT_TIME ? "time" : "runs");
 }
 
-void view_share_cells(struct view_query *query, double share, uint64_t samples)
+static void print_sources(const struct view_query *query, FILE *out)
 {
-	double half = interval_half(interval_of_share(share, query->observations));
+	_cleanup_free_ char *text = view_sources_text(query);
 
-	table_cell(query->table, ctl_share_style(share), "%.2f%%", 100 * share);
-	view_bar_cell(query, share);
-	table_cell(query->table, CTL_DIM, "%.2f%%", 100 * half);
-	table_cell(query->table, CTL_PLAIN, "%" PRIu64, samples);
+	if (*text)
+		fprintf(out, "\n%s\n", text);
 }
 
-void view_share_members(const struct view_query *query, json_t *row, double share, uint64_t samples,
-			double weight)
-{
-	struct interval interval = interval_of_share(share, query->observations);
-
-	json_add_real(row, "share", share);
-	json_add_real(row, "share_low", interval.low);
-	json_add_real(row, "share_high", interval.high);
-	json_add_count(row, "samples", samples);
-	json_add_real(row, "weight", weight);
-}
-
-static int print_table(const struct view *view, struct view_query *query, FILE *out,
-		       struct pathprof_error *error)
+static int print_table(const struct view *view, struct view_query *query, bool no_sources,
+		       FILE *out, struct pathprof_error *error)
 {
 	struct table *table = query->table;
+	char why[256];
 	int r;
 
 	r = view->rows(query, error);
 	if (r == 0) {
 		table_print(table, out, view->bare_in_pipe && !ctl_term.terminal);
 		if (table->row_cnt == 0)
-			fputs("pathprofctl: nothing matches: widen --since or leave a filter out\n",
-			      stderr);
+			fprintf(stderr, "pathprofctl: nothing matches: %s\n",
+				nothing_text(why, sizeof(why), query->store, &query->filter));
+		else if (view->figures && !no_sources)
+			print_sources(query, out);
 	}
 	table_release(table);
 	return r;
@@ -120,26 +144,36 @@ static int print_json(const struct view *view, struct view_query *query, FILE *o
 	return r;
 }
 
+/* A list of windows shows all there are. */
+static int load(const struct view *view, struct view_query *query, struct pathprof_error *error)
+{
+	return view->mixes_kinds ? 0 : view_query_load(query, view->figures, error);
+}
+
 int view_print(const struct view *view, struct pathprof_store *store,
-	       const struct pathprof_filter *filter, bool json, FILE *out)
+	       const struct view_settings *settings, FILE *out)
 {
 	struct table table = {.columns = view->columns, .column_cnt = view->column_cnt};
 	struct json_rows rows = {.out = out};
 	struct view_query query = {
 		.store = store,
-		.filter = *filter,
-		.table = json ? NULL : &table,
-		.json = json ? &rows : NULL,
+		.filter = settings->filter,
+		.sort = settings->sort,
+		.table = settings->json ? NULL : &table,
+		.json = settings->json ? &rows : NULL,
 		.context = view->context,
 	};
 	struct pathprof_error error = {""};
 	int r;
 
 	query.symbols = symbols_new(store);
-	r = view_query_samples(&query, &error);
+	r = load(view, &query, &error);
 	if (r == 0)
-		r = json ? print_json(view, &query, out, &error)
-			 : print_table(view, &query, out, &error);
+		r = settings->json ? print_json(view, &query, out, &error)
+				   : print_table(view, &query, settings->no_sources, out, &error);
+	if (r == 0 && !settings->no_sources)
+		tell(view, &query);
+	view_query_unload(&query);
 	symbols_free(query.symbols);
 	return r < 0 ? ctl_fail_error(view->name, r, &error) : CTL_OK;
 }
@@ -147,7 +181,8 @@ int view_print(const struct view *view, struct pathprof_store *store,
 int view_verb(const struct view *view, const struct ctl_options *options, uint32_t default_limit)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
-	struct pathprof_filter filter = options->filter;
+	struct view_settings settings = {
+		.filter = options->filter, .sort = options->sort, .json = options->json};
 	int r = ctl_no_operands(options);
 
 	if (r == CTL_OK)
@@ -155,6 +190,6 @@ int view_verb(const struct view *view, const struct ctl_options *options, uint32
 	if (r)
 		return r;
 	if (!options->limit_given)
-		filter.limit = default_limit;
-	return view_print(view, store, &filter, options->json, stdout);
+		settings.filter.limit = default_limit;
+	return view_print(view, store, &settings, stdout);
 }

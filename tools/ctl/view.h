@@ -11,16 +11,30 @@
 
 #include "ctl.h"
 #include "json.h"
+#include "kinds.h"
+#include "shares.h"
 #include "symbols.h"
 #include "table.h"
+
+/* The settings that the windows of a selection were taken with. */
+struct view_sources {
+	uint64_t bursts;
+	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
+	bool clock_kernel;
+};
 
 /* What is asked, and what the answer goes into. */
 struct view_query {
 	struct pathprof_store *store;
 	struct symbols *symbols;
-	struct pathprof_filter filter;
-	uint64_t samples;       /* of everything the filter selects: view_query_samples */
+	struct pathprof_filter filter; /* of one kind of windows once it is loaded */
+	enum ctl_sort sort;
+	struct kinds kinds;
+	struct view_sources sources;
+	uint64_t samples;       /* of everything the filter selects */
 	uint64_t observations;  /* of these, how many are independent: see interval.h */
+	struct shares *shares;  /* NULL: the view needs none */
+	enum ctl_sort order;    /* by which its rows are, and what stands in the first column */
 	struct table *table;    /* rows go here, or */
 	struct json_rows *json; /* here */
 	double top_share;       /* the first row's: the length of its bar */
@@ -32,6 +46,8 @@ struct view {
 	char key; /* on the live screen */
 	const struct table_column *columns;
 	size_t column_cnt;
+	bool figures;      /* TIME and RUNS stand before the columns: view_begin_rows */
+	bool mixes_kinds;  /* its rows are of windows, whatever kind they are */
 	bool bare_in_pipe; /* no title line there: made for converters */
 	/* Appends every row, heaviest first. -errno, error filled. */
 	int (*rows)(struct view_query *query, struct pathprof_error *error);
@@ -45,25 +61,47 @@ extern const struct view view_paths, view_functions, view_edges, view_binaries, 
 const struct view *view_find(const char *name);
 const struct view *view_of_key(int key);
 
-/* Sets query->samples and query->observations. */
-int view_query_samples(struct view_query *query, struct pathprof_error *error);
+/*
+ * Chooses the kind of windows, sums up what they were taken with, and loads the shares when
+ * `figures`. -errno, error filled. view_query_unload releases the shares.
+ */
+int view_query_load(struct view_query *query, bool figures, struct pathprof_error *error);
+void view_query_unload(struct view_query *query);
+
+/* ---------------------------------------------------------------- rows with figures */
+
+/*
+ * To be called by a view with figures before its rows: settles the order, and gives the table its
+ * columns. time_known: some row has TIME.
+ */
+void view_begin_rows(struct view_query *query, const struct view *view, bool time_known);
+/* As qsort has it: by the order, what is not known last; 0: alike. */
+int view_compare(const struct view_query *query, const struct figures *a, const struct figures *b);
+/* The cells of the columns that view_begin_rows gave. */
+void view_figure_cells(struct view_query *query, const struct figures *figures);
+/* The same as members. */
+void view_figure_members(const struct view_query *query, json_t *row,
+			 const struct figures *figures);
+/* Where the figures come from, in a line or two; "" where nothing was seen. The caller frees. */
+char *view_sources_text(const struct view_query *query);
 
 #define VIEW_BAR_WIDTH 10
-#define VIEW_SHARE_COLUMNS                                                                         \
-	{"SHARE", TABLE_RIGHT}, {"", TABLE_BARS}, {"+/-", TABLE_RIGHT},                            \
-	{                                                                                          \
-		"SAMPLES", TABLE_RIGHT                                                             \
-	}
-/* The cells of these columns. */
-void view_share_cells(struct view_query *query, double share, uint64_t samples);
 void view_bar_cell(struct view_query *query, double share);
-/* The same as members. */
-void view_share_members(const struct view_query *query, json_t *row, double share, uint64_t samples,
-			double weight);
+/* "12.34%", "-" where it is not known. */
+void view_share_cell(struct view_query *query, double share, enum ctl_style style);
+
+/* ---------------------------------------------------------------- the command line */
+
+struct view_settings {
+	struct pathprof_filter filter;
+	enum ctl_sort sort;
+	bool json;
+	bool no_sources; /* what is said of them is left out: another view follows */
+};
 
 /* Runs one view for the command line: table or JSON on out. */
 int view_print(const struct view *view, struct pathprof_store *store,
-	       const struct pathprof_filter *filter, bool json, FILE *out);
+	       const struct view_settings *settings, FILE *out);
 /* A verb that is nothing but a view. default_limit: rows when the user names none, 0: all. */
 int view_verb(const struct view *view, const struct ctl_options *options, uint32_t default_limit);
 

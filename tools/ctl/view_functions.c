@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The functions view: paths summed by the function that contains their start. What has neither
- * symbol nor unwind information is summed by the start of the path.
- *
- * Workload: every path selected, tens of thousands, into hundreds of functions: an open-addressing
- * hash table over an array, grown by doubling.
+ * The functions view: what each function takes, the kernel and what is in no known file included.
+ * Code with neither symbol nor unwind information is summed by the start of the path.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,174 +11,113 @@
 #include "text.h"
 #include "view.h"
 
-struct function {
-	struct pathprof_build_id id;
-	uint64_t start;
-	char *name, *linkage, *binary_name;
-	int known;
-	uint64_t samples, path_cnt;
-	double weight, share;
+#define ELSEWHERE_CNT 2 /* rows besides the functions */
+
+struct row {
+	const struct shares_function *function; /* NULL: name is all there is */
+	char *name;
+	const struct shares_binary *binary;
+	struct figures figures;
 };
 
-struct functions {
-	struct view_query *query;
-	struct function *list;
-	size_t cnt, room;
-	uint32_t *slots; /* index + 1; 0: empty; 2 * room of them */
-};
-
-static uint64_t hash_of(const struct pathprof_build_id *id, uint64_t start)
+static char *name_of(const struct shares_function *function, const struct shares_binary *binary)
 {
-	uint64_t hash = start * 0x9e3779b97f4a7c15ULL;
-
-	for (unsigned int i = 0; i < id->len_bytes && i < PATHPROF_BUILD_ID_MAX; i++)
-		hash = (hash ^ id->bytes[i]) * 0x100000001b3ULL;
-	return hash ^ hash >> 32;
+	if (function->symbol)
+		return ctl_strdup(function->symbol->name);
+	return ctl_printf("[%s]", text_base_name(binary->name));
 }
 
-static uint32_t *find_slot(struct functions *functions, const struct pathprof_build_id *id,
-			   uint64_t start)
+static void add_elsewhere(struct row *rows, size_t *cnt, const struct shares *shares,
+			  const char *name, uint64_t samples)
 {
-	size_t mask = 2 * functions->room - 1;
-	size_t at = hash_of(id, start) & mask;
+	if (samples)
+		rows[(*cnt)++] = (struct row){.name = ctl_strdup(name),
+					      .figures = shares_of_samples(shares, samples)};
+}
 
-	while (functions->slots[at]) {
-		const struct function *function = &functions->list[functions->slots[at] - 1];
+static size_t collect(struct row *rows, const struct shares *shares)
+{
+	size_t cnt = 0;
 
-		if (function->start == start && pathprof_build_id_equal(&function->id, id))
-			break;
-		at = (at + 1) & mask;
+	for (size_t i = 0; i < shares->function_cnt; i++) {
+		const struct shares_function *function = &shares->functions[i];
+		const struct shares_binary *binary = &shares->binaries[function->binary];
+
+		rows[cnt++] = (struct row){function, name_of(function, binary), binary,
+					   function->figures};
 	}
-	return &functions->slots[at];
+	add_elsewhere(rows, &cnt, shares, "[kernel]", shares->kernel_samples);
+	add_elsewhere(rows, &cnt, shares, "[unknown]", shares->unknown_samples);
+	return cnt;
 }
 
-static void grow(struct functions *functions)
+static int before(const void *a, const void *b, void *context)
 {
-	size_t room = functions->room ? 2 * functions->room : 256;
+	const struct row *x = a, *y = b;
+	int order = view_compare(context, &x->figures, &y->figures);
 
-	functions->list =
-		ctl_realloc(functions->list, functions->room, room, sizeof(struct function));
-	free(functions->slots);
-	functions->slots = ctl_alloc(2 * room * sizeof(uint32_t));
-	functions->room = room;
-	for (size_t i = 0; i < functions->cnt; i++)
-		*find_slot(functions, &functions->list[i].id, functions->list[i].start) =
-			(uint32_t)i + 1;
+	return order ? order : strcmp(x->name, y->name);
 }
 
-static struct function *get(struct functions *functions, const struct pathprof_path_row *row,
-			    const struct symbol *symbol)
+static uint64_t path_cnt(const struct row *row)
 {
-	struct function *function;
-	uint32_t *slot;
-
-	if (functions->cnt == functions->room)
-		grow(functions);
-	slot = find_slot(functions, &row->binary_id, symbol->start);
-	if (*slot)
-		return &functions->list[*slot - 1];
-	function = &functions->list[functions->cnt++];
-	*slot = (uint32_t)functions->cnt;
-	function->id = row->binary_id;
-	function->start = symbol->start;
-	function->known = symbol->known;
-	function->name = ctl_strdup(symbol->name);
-	function->linkage = ctl_strdup(symbol->linkage);
-	function->binary_name = ctl_strdup(row->binary_name ? row->binary_name : "");
-	return function;
+	return row->function ? row->function->path_cnt : 0;
 }
 
-static int add_path(void *context, const struct pathprof_path_row *row)
-{
-	struct functions *functions = context;
-	const struct symbol *symbol = symbols_function(functions->query->symbols, &row->binary_id,
-						       row->binary_name, row->start);
-	struct function *function = get(functions, row, symbol);
-
-	function->samples += row->samples;
-	function->weight += row->weight;
-	function->share += row->share;
-	function->path_cnt++;
-	return 0;
-}
-
-static int heavier(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	if (x->share != y->share)
-		return x->share < y->share ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
-static void add_cells(struct view_query *query, const struct function *function)
+static void add_cells(struct view_query *query, const struct row *row)
 {
 	table_row(query->table, 0);
-	view_share_cells(query, function->share, function->samples);
-	table_cell(query->table, CTL_PLAIN, "%" PRIu64, function->path_cnt);
-	table_cell(query->table, CTL_NAME, "%s", function->name);
-	table_cell(query->table, CTL_DIM, "%s", text_base_name(function->binary_name));
+	view_figure_cells(query, &row->figures);
+	table_cell(query->table, CTL_PLAIN, "%" PRIu64, path_cnt(row));
+	table_cell(query->table, CTL_NAME, "%s", row->name);
+	table_cell(query->table, CTL_DIM, "%s",
+		   row->binary ? text_base_name(row->binary->name) : "-");
 }
 
-static void add_json(struct view_query *query, const struct function *function)
+static void add_json(struct view_query *query, const struct row *row)
 {
+	static const struct pathprof_build_id none = {.kind = PATHPROF_ID_NONE};
+	const struct symbol *symbol = row->function ? row->function->symbol : NULL;
 	json_t *object = json_object();
 
-	if (function->known)
-		json_add_text(object, "function", function->linkage);
+	if (symbol && symbol->known)
+		json_add_text(object, "function", symbol->linkage);
 	else
 		json_add(object, "function", json_null());
-	json_add_hex(object, "function_start", function->start);
-	view_share_members(query, object, function->share, function->samples, function->weight);
-	json_add_count(object, "paths", function->path_cnt);
-	json_add_binary(object, "binary", &function->id, function->binary_name);
+	if (symbol)
+		json_add_hex(object, "function_start", symbol->start);
+	else
+		json_add(object, "function_start", json_null());
+	view_figure_members(query, object, &row->figures);
+	json_add_count(object, "paths", path_cnt(row));
+	json_add_binary(object, "binary", row->binary ? &row->binary->id : &none,
+			row->binary ? row->binary->name : row->name);
 	json_rows_add(query->json, object);
-}
-
-static void emit(struct functions *functions)
-{
-	struct view_query *query = functions->query;
-	size_t cnt = functions->cnt;
-
-	if (cnt)
-		qsort(functions->list, cnt, sizeof(struct function), heavier);
-	if (query->filter.limit && query->filter.limit < cnt)
-		cnt = query->filter.limit;
-	for (size_t i = 0; i < cnt; i++) {
-		if (query->json)
-			add_json(query, &functions->list[i]);
-		else
-			add_cells(query, &functions->list[i]);
-	}
-}
-
-static void release(struct functions *functions)
-{
-	for (size_t i = 0; i < functions->cnt; i++) {
-		free(functions->list[i].name);
-		free(functions->list[i].linkage);
-		free(functions->list[i].binary_name);
-	}
-	free(functions->list);
-	free(functions->slots);
 }
 
 static int rows(struct view_query *query, struct pathprof_error *error)
 {
-	struct functions functions = {.query = query};
-	struct pathprof_filter every = query->filter;
-	int r;
+	const struct shares *shares = query->shares;
+	struct row *list = ctl_alloc((shares->function_cnt + ELSEWHERE_CNT) * sizeof(*list));
+	size_t cnt = collect(list, shares), shown = cnt;
 
-	every.limit = 0;
-	r = pathprof_store_paths(query->store, &every, add_path, &functions, error);
-	if (r == 0)
-		emit(&functions);
-	release(&functions);
-	return r;
+	view_begin_rows(query, &view_functions, shares->clock_samples > 0);
+	qsort_r(list, cnt, sizeof(*list), before, query);
+	if (query->filter.limit && query->filter.limit < cnt)
+		shown = query->filter.limit;
+	for (size_t i = 0; i < shown; i++) {
+		if (query->json)
+			add_json(query, &list[i]);
+		else
+			add_cells(query, &list[i]);
+	}
+	for (size_t i = 0; i < cnt; i++)
+		free(list[i].name);
+	free(list);
+	return 0;
 }
 
 static const struct table_column columns[] = {
-	VIEW_SHARE_COLUMNS,
 	{"PATHS", TABLE_RIGHT | TABLE_SPARE},
 	{"FUNCTION", TABLE_SHRINK},
 	{"BINARY", TABLE_SHRINK | TABLE_SPARE},
@@ -192,5 +128,6 @@ const struct view view_functions = {
 	.key = 'f',
 	.columns = columns,
 	.column_cnt = sizeof(columns) / sizeof(columns[0]),
+	.figures = true,
 	.rows = rows,
 };

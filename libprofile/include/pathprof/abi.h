@@ -11,20 +11,23 @@
 
 #include <linux/types.h>
 
-#define PATHPROF_ABI_VERSION 1
+#define PATHPROF_ABI_VERSION 2
 
 /* One executed branch. 32 bytes. */
 struct pathprof_branch {
 	__u64 from;   /* address of the branch instruction in its process */
 	__u64 target; /* static target of a direct branch, else equal to next */
 	__u64 next;   /* the address that ran next */
-	__u32 kind;   /* PERF_BR_COND, _UNCOND, _IND, _CALL, _IND_CALL or _RET of linux/perf_event.h
+	__u16 kind;   /* PERF_BR_COND, _UNCOND, _IND, _CALL, _IND_CALL or _RET of linux/perf_event.h
 		       */
-	__u32 taken;  /* 0 or 1 */
+	__u16 taken;  /* 0 or 1 */
+	__u32 insns;  /* instructions that ran since the branch before (for the first branch: since
+			 the window began), this branch included. A repeated string instruction
+			 counts once. 0: the source does not count instructions */
 };
 
 /* Why a burst ended. */
-#define PATHPROF_END_FULL    0  /* the wanted number of taken branches was seen */
+#define PATHPROF_END_FULL    0  /* the window has reached its horizon */
 #define PATHPROF_END_SYSCALL 1  /* the next instruction enters the kernel */
 #define PATHPROF_END_FLAGS   2  /* ... pushes or pops the flags register */
 #define PATHPROF_END_TRAP    3  /* ... is int, int3, icebp, ud2, hlt */
@@ -38,7 +41,8 @@ struct pathprof_branch {
 #define PATHPROF_END_STEPS   11 /* step limit */
 #define PATHPROF_END_TIME    12 /* time limit */
 #define PATHPROF_END_EXIT    13 /* the thread ended */
-#define PATHPROF_END_CNT     14
+#define PATHPROF_END_SWITCH  14 /* its CPU went on to another thread */
+#define PATHPROF_END_CNT     15
 
 #define PATHPROF_SOURCE_STEP  1
 #define PATHPROF_SOURCE_SWLBR 2
@@ -64,7 +68,13 @@ struct pathprof_burst {
 	__u32 taken_cnt;
 	__u32 step_cnt;
 	__u32 end; /* PATHPROF_END_* */
-	__u64 reserved;
+	/*
+	 * How far the window was to reach, in the unit of the clock that it was sampled by:
+	 * instructions. 0: the window ends after a number of taken branches instead.
+	 */
+	__u32 horizon;
+	__u32 insn_cnt; /* instructions covered, those behind the last branch included; 0: unknown
+			 */
 };
 
 #ifndef __cplusplus

@@ -21,6 +21,10 @@
 
 #include "pathprof/drift.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum pathprof_metric {
 	PATHPROF_METRIC_KL_CORRECTED,  /* bits; fires above, and only if the interval is above, too
 					*/
@@ -77,7 +81,9 @@ struct pathprof_alert_state {
 	int64_t seen_ns;     /* time of the last window taken */
 	double value;        /* of that window */
 };
+#ifndef __cplusplus
 _Static_assert(sizeof(struct pathprof_alert_state) == 48, "alert: state");
+#endif
 /* -EBADMSG: a state that no sequence of windows leads to. */
 int pathprof_alert_state_check(const struct pathprof_alert_state *state);
 
@@ -108,5 +114,9 @@ enum pathprof_alert_change {
 enum pathprof_alert_change pathprof_alert_take(struct pathprof_alert_state *state,
 					       const struct pathprof_alert_rule *rule,
 					       const struct pathprof_alert_input *input);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,14 +5,15 @@
  *     pathprof_branch_profile_init(&profile, &id);
  *     pathprof_branch_profile_add_store(&profile, store, &filter, code, graph, &error);
  *     pathprof_branch_profile_settle(&profile);
- *     ... profile.branches[i], profile.ranges[i], profile.traces[i] ...
+ *     ... profile.branches[i], profile.ranges[i], profile.traces[i], profile.times[i] ...
  *
- * Shape: three flat arrays, each sorted by its fields in their order, no two entries the same but
- * for their counts. Positions are file offsets of instructions.
+ * Shape: four flat arrays, each sorted by its fields in their order, no two entries the same but
+ * for their counts. Positions are file offsets of instructions, places those of 16 bytes.
  *
  *     branches  every taken branch, from -> to
  *     ranges    code run from `start` to its instruction `last` without a taken branch between
  *     traces    a branch and the range behind it, where both were seen together
+ *     times     the CPU time that a clock found at a place; none where no clock ran
  *
  * Branches and ranges are whole counts each; traces are of the same events once more, so a branch
  * is taken at least as often as its traces say but for sampling error.
@@ -40,6 +41,10 @@
 #include "pathprof/recording.h"
 #include "pathprof/store.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* In place of a position: in no code of this binary. */
 #define PATHPROF_OUTSIDE UINT64_MAX
 
@@ -57,6 +62,12 @@ struct pathprof_range_count {
 struct pathprof_trace_count {
 	uint64_t from, start, last;
 	uint64_t count;
+};
+
+/* PATHPROF_PLACE_BYTES of code, as in profile.h. */
+struct pathprof_time_count {
+	uint64_t place;
+	uint64_t ns;
 };
 
 /* Where it comes from. Strings may be NULL: not known. */
@@ -79,7 +90,8 @@ struct pathprof_branch_profile {
 	struct pathprof_branch_count *branches;
 	struct pathprof_range_count *ranges;
 	struct pathprof_trace_count *traces;
-	uint32_t branch_cnt, range_cnt, trace_cnt;
+	struct pathprof_time_count *times;
+	uint32_t branch_cnt, range_cnt, trace_cnt, time_cnt;
 	bool settled;
 	struct pp_branch_draft *draft; /* private: what is not settled yet */
 };
@@ -102,6 +114,7 @@ int pathprof_branch_profile_add_range(struct pathprof_branch_profile *p, uint64_
 /* Its range, not its branch, is added as well. */
 int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_t from,
 				      uint64_t start, uint64_t last, double weight);
+int pathprof_branch_profile_add_time(struct pathprof_branch_profile *p, uint64_t place, double ns);
 
 /*
  * What a filter selects of p's binary (filter->binary is not looked at): edges become branches,
@@ -109,8 +122,9 @@ int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_
  * cuts in two is put together again: paths that begin behind it get each its share of what came
  * over it. Where branches led to
  * a place more often than paths ran on from there (paths longer than a window are never seen
- * whole) the rest is followed through the code as the branches' counts part it. Paths that the code
- * does not have are counted as refused. -ESTALE: code is of another
+ * whole) the rest is followed through the code as the branches' counts part it. Clock samples
+ * become CPU time by the rate of the clock in the windows selected. Paths that the code does not
+ * have are counted as refused. -ESTALE: code is of another
  * binary.
  */
 int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
@@ -156,5 +170,9 @@ struct pathprof_density {
 int pathprof_profile_density(const struct pathprof_branch_profile *p,
 			     const struct pathprof_graph *graph,
 			     struct pathprof_density *ret_density, struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -14,6 +14,10 @@
 
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PATHPROF_BUILD_ID_MAX 20
 
 enum pathprof_id_kind {
@@ -34,6 +38,9 @@ struct pathprof_build_id {
 /* Reads the note of an ELF file (or makes a PATHPROF_ID_FILE identity). -errno, error filled. */
 int pathprof_build_id_read_file(struct pathprof_build_id *ret_id, const char *path,
 				struct pathprof_error *error);
+/* The same of an open regular file; path is for the error only. */
+int pathprof_build_id_read_fd(struct pathprof_build_id *ret_id, int fd, const char *path,
+			      struct pathprof_error *error);
 /* The same for an ELF image in memory (the vDSO). -ENOENT when it has no note, -EINVAL if bad. */
 int pathprof_build_id_read_memory(struct pathprof_build_id *ret_id, const void *image,
 				  size_t len_bytes);
@@ -43,5 +50,9 @@ void pathprof_build_id_make(struct pathprof_build_id *ret_id, enum pathprof_id_k
 int pathprof_build_id_equal(const struct pathprof_build_id *a, const struct pathprof_build_id *b);
 /* Lower-case hex; text holds PATHPROF_BUILD_ID_TEXT_LEN bytes. Returns text. */
 char *pathprof_build_id_text(const struct pathprof_build_id *id, char *text);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

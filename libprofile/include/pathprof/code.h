@@ -15,8 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pathprof/apart.h"
 #include "pathprof/build_id.h"
 #include "pathprof/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct pathprof_code;
 
@@ -27,13 +32,42 @@ struct pathprof_code;
 int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
 		       const struct pathprof_build_id *expect, struct pathprof_error *error);
 /*
+ * The same of a file that is open already, read where it could be found; none of these descriptors
+ * is taken. Its debug files are looked for by name below root_fd (see pathprof/foreign.h), or, if
+ * that is -1, not at all.
+ */
+struct pathprof_code_file {
+	int fd;
+	int root_fd;
+	const char *path; /* below root_fd */
+};
+int pathprof_code_open_fd(struct pathprof_code **ret_code, const struct pathprof_code_file *file,
+			  const struct pathprof_build_id *expect, struct pathprof_error *error);
+/*
  * The vDSO of this process: of every process that runs on the same kernel, so expect tells whether
  * it is the one profiled. -ENOENT: the kernel maps none.
  */
 int pathprof_code_open_vdso(struct pathprof_code **ret_code, const struct pathprof_build_id *expect,
 			    struct pathprof_error *error);
+/*
+ * The same of a file that a process apart reads (pathprof/apart.h), so that what it holds cannot
+ * harm a caller with rights: those open files, and are all that is done here. Every function below
+ * and every other one that takes a handle works as ever, but returns -EOWNERDEAD once that process
+ * died of the file, which died was told.
+ */
+int pathprof_code_open_apart(struct pathprof_code **ret_code, const char *path,
+			     const struct pathprof_build_id *expect, pathprof_apart_died_fn *died,
+			     void *context, struct pathprof_error *error);
+/* pathprof_build_id_read_file() the same way, of any regular file. */
+int pathprof_build_id_read_apart(struct pathprof_build_id *ret_id, const char *path,
+				 pathprof_apart_died_fn *died, void *context,
+				 struct pathprof_error *error);
 /* NULL-safe. */
 void pathprof_code_free(struct pathprof_code *code);
+
+/* The file's identity. -errno, error filled. */
+int pathprof_code_build_id(const struct pathprof_code *code, struct pathprof_build_id *ret_id,
+			   struct pathprof_error *error);
 
 /* What of the file may run: [offset, offset + len_bytes) of it lies at vaddr. */
 struct pathprof_code_segment {
@@ -55,6 +89,11 @@ int pathprof_code_vaddr_to_offset(const struct pathprof_code *code, uint64_t vad
  */
 int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const char **ret_name,
 			   uint64_t *ret_start);
+/*
+ * pathprof_code_function() will be asked about these: of a file that is read apart they are looked
+ * up together. Of others nothing is done. 0; -ENOMEM; what comes of the process.
+ */
+int pathprof_code_functions_ahead(struct pathprof_code *code, const uint64_t *offsets, size_t cnt);
 /*
  * The other way round: where the function of that name lies, [start, end). Of several the best
  * bound one. -ENOENT when no symbol has it.
@@ -96,5 +135,9 @@ typedef int pathprof_block_fn(void *context, const struct pathprof_block *block)
 int pathprof_code_walk(struct pathprof_code *code, uint64_t start, uint32_t length,
 		       uint32_t outcomes, pathprof_block_fn *fn, void *context,
 		       struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

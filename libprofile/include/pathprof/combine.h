@@ -29,6 +29,10 @@
 
 #include "pathprof/distribution.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum pathprof_combine_method {
 	PATHPROF_COMBINE_UNSCALED,
 	PATHPROF_COMBINE_SCALED,
@@ -61,5 +65,9 @@ struct pathprof_combined {
 int pathprof_combine(struct pathprof_combined *ret_combined, enum pathprof_combine_method method,
 		     const struct pathprof_distribution *const *inputs, size_t input_cnt,
 		     bool branches);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

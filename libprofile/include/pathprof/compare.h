@@ -19,6 +19,10 @@
 #include "pathprof/distribution.h"
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_count {
 	char *key;
 	uint64_t count;
@@ -127,5 +131,9 @@ int pathprof_similarity(const struct pathprof_distribution *a,
  * -ENODATA when no test is left.
  */
 int pathprof_regret(const double *scores, size_t test_cnt, size_t method_cnt, double *ret_regret);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

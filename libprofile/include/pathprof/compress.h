@@ -23,6 +23,10 @@
 
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_compressor;
 
 struct pathprof_message {
@@ -73,5 +77,9 @@ void pathprof_hash_init(struct pathprof_hash *ret_hash);
 /* 0 <= bits <= 64. */
 uint64_t pathprof_hash_index(const struct pathprof_hash *hash, uint64_t pc, uint64_t word,
 			     unsigned int bits);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -28,6 +28,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_event {
 	uint64_t key_hi, key_lo;
 	double weight; /* >= 0; 0: known, but not touched */
@@ -83,5 +87,9 @@ int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
  * locality (CCP 2.1). 0 of an empty profile.
  */
 double pathprof_entropy_bits(const struct pathprof_distribution *distribution);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

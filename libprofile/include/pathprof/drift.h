@@ -24,6 +24,10 @@
 #include "pathprof/compare.h"
 #include "pathprof/distribution.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_drift_settings {
 	double epsilon;    /* of pathprof_relative_entropy(); 0: the default */
 	double confidence; /* of the interval, both ends together: 0.5..0.9999 */
@@ -120,5 +124,9 @@ int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows
  */
 int pathprof_drift_dispersion_degrees(const struct pathprof_distribution *const *windows,
 				      size_t cnt, double *ret_dispersion, double *ret_degrees);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef PATHPROF_ERROR_H
 #define PATHPROF_ERROR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_error {
 	char text[512]; /* one line, no newline at its end; "" when there is nothing to say */
 };
@@ -17,5 +21,9 @@ struct pathprof_error {
  */
 int pathprof_fail(struct pathprof_error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

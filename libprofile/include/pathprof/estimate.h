@@ -21,6 +21,10 @@
 
 #include "pathprof/abi.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_estimator;
 
 struct pathprof_estimator_settings {
@@ -57,5 +61,9 @@ int pathprof_estimator_add(struct pathprof_estimator *e, const struct pathprof_b
 int pathprof_estimator_read(struct pathprof_estimator *e,
 			    struct pathprof_estimated_path **ret_paths, size_t *ret_cnt,
 			    struct pathprof_estimate_summary *ret_summary);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "pathprof/build_id.h"
 #include "pathprof/distribution.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 uint64_t pathprof_event_group(const struct pathprof_build_id *id);
 
 /* weight is the number of times seen: drift needs counts of samples. */
@@ -29,5 +33,9 @@ void pathprof_event_of_path(struct pathprof_event *ret_event, uint64_t group, ui
 /* from_group decides; an edge out of the binary has its own key by to_group. */
 void pathprof_event_of_edge(struct pathprof_event *ret_event, uint64_t from_group, uint64_t from,
 			    uint64_t to_group, uint64_t to, double weight);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

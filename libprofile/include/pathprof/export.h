@@ -26,6 +26,10 @@
 #include "pathprof/format.h"
 #include "pathprof/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_export_options {
 	bool old_autofdo;   /* autofdo-text: addresses as AutoFDO before 0.20 counts them */
 	bool bolt_branches; /* bolt-preagg: lines B, F and f, all that LLVM up to 19 reads */
@@ -43,5 +47,9 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 		    struct pathprof_code *code, const struct pathprof_graph *graph,
 		    const struct pathprof_export_options *options, FILE *file,
 		    struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 
 #include "pathprof/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_flow_edge {
 	uint32_t from, to; /* nodes */
 	uint32_t kind;     /* enum pathprof_edge_kind */
@@ -66,5 +70,9 @@ void pathprof_flow_release(struct pathprof_flow *flow);
 uint32_t pathprof_flow_node_of(const struct pathprof_flow *flow, uint32_t block);
 /* Whether a dominates b; each node dominates itself. */
 bool pathprof_flow_dominates(const struct pathprof_flow *flow, uint32_t a, uint32_t b);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum pathprof_format {
 	PATHPROF_FORMAT_PERF_DATA = 1,
 	PATHPROF_FORMAT_PERF_SCRIPT, /* `perf script -F comm,pid,tid,time,event,ip,brstack` */
@@ -40,5 +44,9 @@ enum pathprof_format pathprof_format_named(const char *name);
 bool pathprof_format_reads(enum pathprof_format format);
 bool pathprof_format_writes(enum pathprof_format format);
 enum pathprof_address_kind pathprof_format_addresses(enum pathprof_format format);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

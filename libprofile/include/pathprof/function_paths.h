@@ -34,6 +34,10 @@
 #include "pathprof/error.h"
 #include "pathprof/flow.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum pathprof_cut {
 	PATHPROF_CUT_BACK_EDGES,
 	PATHPROF_CUT_BRANCHES,
@@ -108,5 +112,9 @@ int pathprof_function_paths_descriptor(const struct pathprof_function_paths *pat
  */
 int pathprof_function_paths_prefer(const struct pathprof_function_paths *paths, const uint64_t *ids,
 				   size_t cnt, int64_t *ret_preferential, double *ret_compactness);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

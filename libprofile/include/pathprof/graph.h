@@ -26,6 +26,10 @@
 #include "pathprof/code.h"
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PATHPROF_GRAPH_NONE UINT32_MAX
 
 /* What an edge is. The order is that of a block's edges. */
@@ -146,5 +150,9 @@ struct pathprof_graph_cache {
 int pathprof_graph_open(struct pathprof_graph **ret_graph, struct pathprof_code *code,
 			const struct pathprof_graph_cache *cache, pathprof_progress_fn *progress,
 			void *context, struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,6 +16,10 @@
 
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_hot_paths;
 
 struct pathprof_hot_path {
@@ -45,5 +49,9 @@ bool pathprof_hot_paths_add(struct pathprof_hot_paths *table, const struct pathp
  */
 size_t pathprof_hot_paths_read(const struct pathprof_hot_paths *table,
 			       struct pathprof_hot_path *paths);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,6 +16,10 @@
 #include "pathprof/code.h"
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_inlines;
 
 struct pathprof_source_frame {
@@ -41,5 +45,9 @@ void pathprof_inlines_free(struct pathprof_inlines *inlines);
  */
 int pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
 			struct pathprof_source_frame *frames, uint32_t max);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

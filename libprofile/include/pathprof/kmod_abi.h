@@ -12,7 +12,7 @@
 
 #include "pathprof/record_abi.h"
 
-#define PATHPROF_KMOD_VERSION 3
+#define PATHPROF_KMOD_VERSION 5
 #define PATHPROF_KMOD_DEVICE  "/dev/pathprof"
 
 /*
@@ -57,7 +57,7 @@ struct pathprof_kmod_info {
 	__u32 ring_bytes; /* of each ring's data */
 	__u32 sources;    /* bit PATHPROF_SOURCE_* set for each that works here */
 	__u32 trap_ns;    /* what a debug trap costs, measured when the module was loaded */
-	__u32 step_max;   /* most instructions a burst may run */
+	__u32 step_max;   /* most debug traps of a burst, beyond its horizon */
 	__u64 stats_cnt;  /* PATHPROF_STAT_CNT of the module */
 	__u64 reserved[4];
 };
@@ -67,10 +67,12 @@ struct pathprof_kmod_info {
 #define PATHPROF_MODE_CHAIN 2 /* CONTEXT, DEFINE, PATH and TUPLE records */
 
 /* pathprof_kmod_start.flags */
-#define PATHPROF_START_JITTER ((__u32)1 << 0) /* swlbr: spread the period by half of it */
-#define PATHPROF_START_FLAGS  ((__u32)1)      /* all that are known */
+#define PATHPROF_START_JITTER   ((__u32)1 << 0) /* swlbr: spread the period by half of it */
+#define PATHPROF_START_REALTIME ((__u32)1 << 1) /* real-time threads and isolated CPUs, too */
+#define PATHPROF_START_FLAGS    ((__u32)3)      /* all that are known */
 
 #define PATHPROF_WINDOW_MAX     64     /* taken branches of a burst */
+#define PATHPROF_HORIZON_MAX    1024   /* instructions of a burst */
 #define PATHPROF_BUDGET_DEFAULT 5000   /* millionths: 0.5 % */
 #define PATHPROF_BUDGET_MAX     500000 /* millionths */
 #define PATHPROF_PERIOD_MIN_NS  100000 /* swlbr */
@@ -108,7 +110,7 @@ struct pathprof_kmod_start {
 	__u32 mode;    /* PATHPROF_MODE_* */
 	__u32 flags;   /* PATHPROF_START_* */
 	__u64 period;  /* swlbr: nanoseconds of CPU time; lbr: events. The budget may stretch it */
-	__u32 window;  /* swlbr: taken branches a burst, 1..PATHPROF_WINDOW_MAX; lbr: 0 */
+	__u32 window;  /* swlbr: taken branches a burst, 1..PATHPROF_WINDOW_MAX; else 0 */
 	__u32 budget_ppm; /* share of each CPU's time, 0: the default */
 	__u32 pid;        /* only this thread group (of the initial namespace); 0: all */
 	__u32 pmu_type;   /* lbr: perf_event_attr.type, and so on */
@@ -123,7 +125,8 @@ struct pathprof_kmod_start {
 	__u32 kinds;       /* CHAIN: of what TUPLEs are made, bits 1 << PERF_BR_*; 0: all */
 	__u32 profiles;    /* CHAIN: PATHPROF_PROFILE_*; 0: all */
 	__u32 metric;      /* CHAIN: PATHPROF_METRIC_* */
-	__u32 pad;         /* 0 */
+	__u32 horizon;     /* swlbr: instructions a burst, 1..PATHPROF_HORIZON_MAX, window is 0
+			      then and mode RAW; 0: it ends by taken branches */
 	__u64 reserved[1]; /* 0 */
 };
 

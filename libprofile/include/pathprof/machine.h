@@ -15,6 +15,10 @@
 
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---------------------------------------------------------------- facts */
 
 enum pathprof_lockdown {
@@ -100,5 +104,9 @@ int pathprof_explain_here(enum pathprof_ask ask, int code, const char *what,
 /* pathprof_explain_here for PATHPROF_ASK_BRANCH_STACK and PATHPROF_ASK_BPF. */
 int pathprof_explain_perf(int code, const char *what, struct pathprof_error *error);
 int pathprof_explain_bpf(int code, const char *what, struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "pathprof/distribution.h"
 #include "pathprof/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_matcher;
 
 /* Borrows the graph. -ENOMEM. */
@@ -48,5 +52,9 @@ int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t 
  * run does not count; where b's graph is at hand pathprof_matcher_has() tells. */
 double pathprof_matched_share(const struct pathprof_distribution *a,
 			      const struct pathprof_distribution *b);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

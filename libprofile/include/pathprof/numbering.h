@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_dag_edge {
 	uint32_t from, to;
 	uint64_t weight;      /* Ball-Larus */
@@ -49,5 +53,9 @@ int pathprof_number_preferential(struct pathprof_dag *dag, struct pathprof_dag_p
 				 size_t path_cnt);
 /* Compactness: (greatest - least preferential id + 1) / number of paths; 0 for none. */
 double pathprof_compactness(const struct pathprof_dag_path *paths, size_t path_cnt);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

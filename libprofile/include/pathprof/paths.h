@@ -14,6 +14,10 @@
 
 #include "pathprof/abi.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum pathprof_mapping {
 	PATHPROF_MAPPING_BL,  /* Ball-Larus-like: EOPP table 5.1 */
 	PATHPROF_MAPPING_WPP, /* whole program path: EOPP table 5.2 */
@@ -24,9 +28,11 @@ struct pathprof_path_seen {
 	uint64_t start;    /* address where the path began */
 	uint32_t length;   /* branches on it, 0..32 */
 	uint32_t outcomes; /* bit i: branch i was taken */
-	uint32_t span;     /* taken branches from its push to its pop */
-	double weight;     /* n / (n - span), n = taken branches of the burst: undoes the bias of a
-			      short window against long paths (Horvitz-Thompson) */
+	uint32_t span;     /* from its push to its pop, calls included: instructions of a window
+			      with a horizon, else taken branches */
+	uint32_t insns;    /* instructions of its own, those of its calls excluded; 0: unknown */
+	double weight; /* n / (n - span), n = the window's horizon, or its taken branches: undoes
+			  the bias of a short window against long paths (Horvitz-Thompson) */
 };
 
 typedef void pathprof_path_fn(void *context, const struct pathprof_path_seen *path);
@@ -35,9 +41,16 @@ typedef void pathprof_path_fn(void *context, const struct pathprof_path_seen *pa
  * Calls fn for each path seen whole, in the order they end. branches[branch_cnt] in the order
  * executed. Pure; any thread. Returns the number of paths, or -EINVAL when a record's kind or
  * count is out of range (nothing is reported then).
+ *
+ * The window ends after a number of taken branches; pathprof_paths_of_window() is for a window with
+ * a horizon in instructions (struct pathprof_burst), whose branches all know their instructions.
+ * Horizon 0 is the former.
  */
 int pathprof_paths_of_burst(const struct pathprof_branch *branches, uint32_t branch_cnt,
 			    enum pathprof_mapping mapping, pathprof_path_fn *fn, void *context);
+int pathprof_paths_of_window(const struct pathprof_branch *branches, uint32_t branch_cnt,
+			     uint32_t horizon, enum pathprof_mapping mapping, pathprof_path_fn *fn,
+			     void *context);
 
 /*
  * The same for a whole stream: a path stack of 32 entries under any setting.
@@ -74,5 +87,9 @@ bool pathprof_path_stack_step(struct pathprof_path_stack *stack,
 /* Pops what is on the stack, top first. false: empty, *ret_path untouched. */
 bool pathprof_path_stack_drain(struct pathprof_path_stack *stack,
 			       struct pathprof_path_popped *ret_path);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

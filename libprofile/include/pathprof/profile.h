@@ -10,11 +10,16 @@
 #ifndef PATHPROF_PROFILE_H
 #define PATHPROF_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "pathprof/abi.h"
 #include "pathprof/build_id.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Why something that was seen is not in the profile; each has a counter. */
 enum pathprof_drop {
@@ -24,7 +29,7 @@ enum pathprof_drop {
 	PATHPROF_DROP_MALFORMED,  /* a record that cannot be */
 	PATHPROF_DROP_TRACED,     /* target already has a tracer */
 	PATHPROF_DROP_32BIT,      /* target is not 64-bit code */
-	PATHPROF_DROP_SECCOMP,    /* target runs under seccomp */
+	PATHPROF_DROP_SECCOMP,    /* target runs under strict seccomp */
 	PATHPROF_DROP_GONE,    /* target ended, blocked or left user space before it was stopped */
 	PATHPROF_DROP_DENIED,  /* no right to trace the target */
 	PATHPROF_DROP_STOPPED, /* target was in a group stop */
@@ -32,6 +37,11 @@ enum pathprof_drop {
 	PATHPROF_DROP_TRACKER_LOST, /* mapping events lost by the kernel */
 	PATHPROF_DROP_BUSY,         /* the source was at work on another just then */
 	PATHPROF_DROP_REFUSED,      /* windows of taken branches that do not fit their code */
+	PATHPROF_DROP_KERNEL,   /* target was in a system call when it was stopped: its window would
+				   not begin where the sample was taken */
+	PATHPROF_DROP_REALTIME, /* target has a real-time policy */
+	PATHPROF_DROP_ISOLATED, /* target runs on an isolated or nohz_full CPU */
+	PATHPROF_DROP_OWN,      /* the daemon's own work, or that of a child of it */
 	PATHPROF_DROP_CNT,
 };
 /* Short fixed names ("unresolved", "table-full", ...), NULL when out of range. */
@@ -47,9 +57,20 @@ const char *pathprof_source_name(uint32_t source);
 /* "full", "syscall", ... for PATHPROF_END_*. */
 const char *pathprof_end_name(uint32_t end);
 
+/* A file that code was run from: anybody can write a build-id into one of theirs. */
+struct pathprof_file {
+	uint32_t owner;         /* user id, or PATHPROF_OWNER_UNKNOWN */
+	uint64_t device, inode; /* 0: not known */
+};
+#define PATHPROF_OWNER_UNKNOWN UINT32_MAX
+#define PATHPROF_FILES_MAX     4
+
 struct pathprof_binary {
 	struct pathprof_build_id id;
 	char *name; /* path as the profiled process names it, or "[vdso]", "jit:PID" */
+	/* Whose code was counted; none where nobody told. Of more, one of each owner stays. */
+	struct pathprof_file files[PATHPROF_FILES_MAX];
+	uint32_t file_cnt;
 };
 
 struct pathprof_process {
@@ -72,6 +93,11 @@ struct pathprof_path_count {
 	 * looks its samples are worth: samples^2 / squares. 0: not known.
 	 */
 	uint64_t squares;
+	/*
+	 * Instructions that its runs stand for: sum of weight * instructions of the path's own.
+	 * TIME is worked out from this sum (shares.h). 0: not known.
+	 */
+	double insns;
 	uint64_t burst;         /* adding: a number of its burst, rising; 0: squares as given */
 	uint64_t burst_samples; /* private: of the last burst */
 };
@@ -83,9 +109,27 @@ struct pathprof_edge_count {
 	uint64_t count, mispredicted;
 };
 
+/*
+ * Clock samples: a timer that strikes evenly in CPU time found the process at this place. Every
+ * sample is counted, whether or not a branch window was taken there.
+ */
+#define PATHPROF_PLACE_BYTES 16
+struct pathprof_clock_count {
+	uint32_t process;
+	uint32_t binary; /* PATHPROF_NO_INDEX: in no file that is known, or in the kernel */
+	uint64_t place;  /* file offset, rounded down to PATHPROF_PLACE_BYTES; without a binary
+			    PATHPROF_PLACE_UNKNOWN or PATHPROF_PLACE_KERNEL */
+	uint64_t samples;
+};
+#define PATHPROF_PLACE_UNKNOWN 0
+#define PATHPROF_PLACE_KERNEL  PATHPROF_PLACE_BYTES
+
 /* Totals of one window. */
 struct pathprof_totals {
 	uint64_t bursts, branches, taken, steps, paths;
+	uint64_t insns;                  /* instructions that the bursts cover; 0: not known */
+	uint64_t pathless;               /* bursts that show no whole path */
+	uint64_t clock_samples;          /* all of struct pathprof_clock_count */
 	uint64_t stopped_ns;             /* time targets were held */
 	uint64_t source_cpu_ns;          /* CPU time of the source itself */
 	uint64_t ends[PATHPROF_END_CNT]; /* bursts by PATHPROF_END_* */
@@ -96,14 +140,18 @@ struct pathprof_profile {
 	int64_t begin_ns, end_ns; /* CLOCK_REALTIME; end 0 while open */
 	uint32_t source;          /* PATHPROF_SOURCE_* */
 	enum pathprof_basis basis;
-	uint32_t taken_wanted; /* taken branches asked for in a burst */
+	uint32_t taken_wanted; /* taken branches asked for in a burst; unused with a horizon */
+	uint32_t horizon;      /* instructions asked for in a burst; 0: counted in taken branches */
+	uint32_t clock_hz;     /* clock samples a second and CPU; 0: no clock ran */
+	bool clock_kernel;     /* they include time in the kernel */
 	struct pathprof_totals totals;
 
 	struct pathprof_binary *binaries;
 	struct pathprof_process *processes;
 	struct pathprof_path_count *paths;
 	struct pathprof_edge_count *edges;
-	uint32_t binary_cnt, process_cnt, path_cnt, edge_cnt;
+	struct pathprof_clock_count *clocks;
+	uint32_t binary_cnt, process_cnt, path_cnt, edge_cnt, clock_cnt;
 	struct pathprof_profile_index *index; /* private */
 };
 
@@ -118,9 +166,18 @@ void pathprof_profile_release(struct pathprof_profile *p);
 /* Index of the entry, added when new; PATHPROF_NO_INDEX when the table is full (and counted). */
 uint32_t pathprof_profile_binary(struct pathprof_profile *p, const struct pathprof_build_id *id,
 				 const char *name);
+/* Code of this file is counted for the binary; the same again changes nothing. */
+void pathprof_profile_add_file(struct pathprof_profile *p, uint32_t binary,
+			       const struct pathprof_file *file);
 uint32_t pathprof_profile_process(struct pathprof_profile *p,
 				  const struct pathprof_process *process);
 void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add);
 void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof_edge_count *add);
+/* Also adds to totals.clock_samples. */
+void pathprof_profile_add_clock(struct pathprof_profile *p, const struct pathprof_clock_count *add);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

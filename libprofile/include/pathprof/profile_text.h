@@ -20,6 +20,10 @@
 #include "pathprof/distribution.h"
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_text_profiles;
 
 enum pathprof_text_keys {
@@ -44,5 +48,9 @@ const char *pathprof_text_key(const struct pathprof_text_profiles *profiles,
 			      const struct pathprof_event *event, size_t *ret_len);
 /* true: every key of every file is a direction of a branch. */
 bool pathprof_text_are_branches(const struct pathprof_text_profiles *profiles);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -19,6 +19,10 @@
 #include "pathprof/code.h"
 #include "pathprof/paths.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A taken branch, addresses of its process. */
 struct pathprof_taken {
 	uint64_t from, to;
@@ -82,5 +86,9 @@ int pathprof_reconstruct_paths(struct pathprof_reconstructor *r, const struct pa
 			       void *context, uint32_t *ret_at);
 /* One or two words, for tables. Never NULL. */
 const char *pathprof_refusal_name(enum pathprof_refusal refusal);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

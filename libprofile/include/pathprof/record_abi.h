@@ -133,11 +133,11 @@ struct pathprof_collector_stats {
 #define PATHPROF_STAT_SKIP_CEILING   7  /* ... the hard ceiling reached before */
 #define PATHPROF_STAT_BURSTS         8  /* bursts begun */
 #define PATHPROF_STAT_TRAPS          9  /* debug traps taken for them */
-#define PATHPROF_STAT_TRAPS_MIGRATED 10 /* ... on another CPU than the burst began on */
+#define PATHPROF_STAT_SKIP_REALTIME  10 /* samples that found a real-time thread */
 #define PATHPROF_STAT_BRANCHES       11 /* recorded, taken or not */
 #define PATHPROF_STAT_TAKEN          12
 #define PATHPROF_STAT_WINDOWS        13 /* windows handed to the pipeline */
-#define PATHPROF_STAT_LATE           14 /* bursts that ended after their session, dropped */
+#define PATHPROF_STAT_SKIP_ISOLATED  14 /* isolated CPUs at START, samples on one since */
 #define PATHPROF_STAT_LBR_NO_STACK   15 /* samples without a branch stack */
 #define PATHPROF_STAT_LBR_ENTRIES    16 /* entries in stacks */
 #define PATHPROF_STAT_LBR_ZERO       17 /* ... dropped: no addresses */
@@ -165,9 +165,9 @@ struct pathprof_collector_stats {
 	[PATHPROF_STAT_SKIP_COMPAT] = "skip_compat", [PATHPROF_STAT_SKIP_TRACED] = "skip_traced",  \
 	[PATHPROF_STAT_SKIP_BUDGET] = "skip_budget", [PATHPROF_STAT_SKIP_BUSY] = "skip_busy",      \
 	[PATHPROF_STAT_SKIP_CEILING] = "skip_ceiling", [PATHPROF_STAT_BURSTS] = "bursts",          \
-	[PATHPROF_STAT_TRAPS] = "traps", [PATHPROF_STAT_TRAPS_MIGRATED] = "traps_migrated",        \
+	[PATHPROF_STAT_TRAPS] = "traps", [PATHPROF_STAT_SKIP_REALTIME] = "skip_realtime",          \
 	[PATHPROF_STAT_BRANCHES] = "branches", [PATHPROF_STAT_TAKEN] = "taken",                    \
-	[PATHPROF_STAT_WINDOWS] = "windows", [PATHPROF_STAT_LATE] = "late",                        \
+	[PATHPROF_STAT_WINDOWS] = "windows", [PATHPROF_STAT_SKIP_ISOLATED] = "skip_isolated",      \
 	[PATHPROF_STAT_LBR_NO_STACK] = "lbr_no_stack",                                             \
 	[PATHPROF_STAT_LBR_ENTRIES] = "lbr_entries", [PATHPROF_STAT_LBR_ZERO] = "lbr_zero",        \
 	[PATHPROF_STAT_LBR_DUPLICATE] = "lbr_duplicate", [PATHPROF_STAT_LBR_BOGUS] = "lbr_bogus",  \

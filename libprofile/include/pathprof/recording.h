@@ -31,6 +31,10 @@
 #include "pathprof/error.h"
 #include "pathprof/format.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PATHPROF_RECORDING_MEMORY_MAX (32u << 20)
 /* More than any hardware has (Intel 32, AMD 16, Arm 64); a longer stack is -EBADMSG. */
 #define PATHPROF_RECORDED_BRANCHES_MAX 1024
@@ -166,5 +170,9 @@ const char *pathprof_recording_event(const struct pathprof_recording *recording,
 /* As known so far of the file of that name; false: nothing. perf.data's build-id table. */
 bool pathprof_recording_build_id(const struct pathprof_recording *recording, const char *name,
 				 struct pathprof_build_id *ret_id);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

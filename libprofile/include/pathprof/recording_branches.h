@@ -34,6 +34,10 @@
 #include "pathprof/graph.h"
 #include "pathprof/recording.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PATHPROF_RECORDING_BRANCHES_MEMORY_MAX (24u << 20)
 
 /* Why an entry is no branch of the profile, or has no range behind it. */
@@ -91,5 +95,9 @@ const struct pathprof_error *
 pathprof_recording_branches_error(const struct pathprof_recording_branches *branches);
 const struct pathprof_recording_branches_stats *
 pathprof_recording_branches_stats(const struct pathprof_recording_branches *branches);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

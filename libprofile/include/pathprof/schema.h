@@ -3,6 +3,14 @@
 #ifndef PATHPROF_SCHEMA_H
 #define PATHPROF_SCHEMA_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 extern const char *const pathprof_schema_sqlite[];
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -19,6 +19,10 @@
 #include "pathprof/error.h"
 #include "pathprof/profile.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_store;
 
 enum pathprof_store_mode {
@@ -44,6 +48,26 @@ int pathprof_store_set_status(struct pathprof_store *store, const char *json,
 int pathprof_store_status(struct pathprof_store *store, char **ret_json,
 			  struct pathprof_error *error);
 
+/* The kind of a window's bursts: figures of different kinds mean different things (shares.h). */
+enum pathprof_window_kind {
+	PATHPROF_KIND_ANY,
+	PATHPROF_KIND_BRANCHES, /* sampled on branches */
+	PATHPROF_KIND_HORIZON,  /* sampled on a clock, as long as a number of instructions */
+	PATHPROF_KIND_TAKEN,    /* sampled on a clock, as long as a number of taken branches: their
+				   shares lean towards code with many branches. Written by versions
+				   before 0.2, or recorded by another tool */
+};
+
+/* Of a window with this basis and horizon. */
+enum pathprof_window_kind pathprof_window_kind(enum pathprof_basis basis, uint32_t horizon);
+/* "branches", "horizon", "taken"; NULL when out of range. */
+const char *pathprof_window_kind_name(enum pathprof_window_kind kind);
+
+/* For people: "counted in instructions"; "" for any and when out of range. */
+const char *pathprof_window_kind_text(enum pathprof_window_kind kind);
+
+#define PATHPROF_OWNERS_MAX 4
+
 /* What to select; zero or NULL: no restriction. */
 struct pathprof_filter {
 	int64_t since_ns, until_ns; /* CLOCK_REALTIME; windows that overlap [since, until) */
@@ -52,7 +76,18 @@ struct pathprof_filter {
 	const char *binary;    /* path, file name, or build-id prefix in hex (4 digits or more) */
 	const char *container; /* name or prefix */
 	int64_t window;        /* one window only */
-	uint32_t limit;        /* rows; 0: all */
+	/*
+	 * Windows of one kind only, for figures that must not mix kinds: how their bursts ended.
+	 * PATHPROF_KIND_ANY takes all.
+	 */
+	enum pathprof_window_kind kind;
+	/*
+	 * Paths and edges only of windows in which every file behind their binaries belongs to one
+	 * of these users, as far as that was written down; owner_cnt 0: whoever it belongs to.
+	 */
+	uint32_t owners[PATHPROF_OWNERS_MAX];
+	uint32_t owner_cnt;
+	uint32_t limit; /* rows; 0: all */
 };
 
 /* Rows are valid during the callback only. A non-zero return stops the query and is returned. */
@@ -65,7 +100,20 @@ struct pathprof_path_row {
 	uint64_t samples;
 	double weight;
 	double squares; /* as in profile.h; 0: not known of all that is summed */
+	double insns;   /* as in profile.h; 0: not known of all that is summed */
 	double share;   /* of the weight of everything the filter selects, 0..1 */
+};
+/* Clock samples at one place, summed over processes and windows. */
+struct pathprof_clock_row {
+	struct pathprof_build_id binary_id; /* kind PATHPROF_ID_NONE: no file, place says what */
+	const char *binary_name;
+	uint64_t place; /* as in struct pathprof_clock_count */
+	uint64_t samples;
+};
+/* Clock samples of one process, summed over places and windows. */
+struct pathprof_clock_process_row {
+	int64_t process;                  /* as pathprof_process_row.id */
+	uint64_t samples, kernel_samples; /* the latter are part of the former */
 };
 struct pathprof_edge_row {
 	struct pathprof_build_id from_id, to_id;
@@ -82,6 +130,12 @@ struct pathprof_binary_row {
 	uint64_t samples; /* paths seen whole in it */
 	double weight, share;
 };
+/* A file that was behind a binary in some window (pathprof_file). */
+struct pathprof_file_row {
+	struct pathprof_build_id binary_id;
+	struct pathprof_file file;
+	uint64_t windows; /* in which it was */
+};
 struct pathprof_process_row {
 	int64_t id;
 	uint32_t pid, exec_cnt;
@@ -90,18 +144,25 @@ struct pathprof_process_row {
 	int64_t first_seen_ns, last_seen_ns;
 	uint64_t samples;
 	double weight, share;
+	double insns; /* as in a path's row */
 };
 struct pathprof_window_row {
 	int64_t id, begin_ns, end_ns;
 	uint32_t source;
 	enum pathprof_basis basis;
 	uint32_t taken_wanted;
+	uint32_t horizon, clock_hz; /* as in profile.h */
+	bool clock_kernel;
 	struct pathprof_totals totals;
 };
 
 typedef int pathprof_path_row_fn(void *context, const struct pathprof_path_row *row);
+typedef int pathprof_clock_row_fn(void *context, const struct pathprof_clock_row *row);
+typedef int pathprof_clock_process_row_fn(void *context,
+					  const struct pathprof_clock_process_row *row);
 typedef int pathprof_edge_row_fn(void *context, const struct pathprof_edge_row *row);
 typedef int pathprof_binary_row_fn(void *context, const struct pathprof_binary_row *row);
+typedef int pathprof_file_row_fn(void *context, const struct pathprof_file_row *row);
 typedef int pathprof_process_row_fn(void *context, const struct pathprof_process_row *row);
 typedef int pathprof_window_row_fn(void *context, const struct pathprof_window_row *row);
 
@@ -113,12 +174,32 @@ int pathprof_store_edges(struct pathprof_store *store, const struct pathprof_fil
 int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_filter *filter,
 			    pathprof_binary_row_fn *fn, void *context,
 			    struct pathprof_error *error);
+/* Of the filter only times, window, kind and binary count. By binary, the one seen most first. */
+int pathprof_store_files(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 pathprof_file_row_fn *fn, void *context, struct pathprof_error *error);
 int pathprof_store_processes(struct pathprof_store *store, const struct pathprof_filter *filter,
 			     pathprof_process_row_fn *fn, void *context,
 			     struct pathprof_error *error);
+/* The filter's limit is ignored. In no order. */
+int pathprof_store_clocks(struct pathprof_store *store, const struct pathprof_filter *filter,
+			  pathprof_clock_row_fn *fn, void *context, struct pathprof_error *error);
+int pathprof_store_clock_processes(struct pathprof_store *store,
+				   const struct pathprof_filter *filter,
+				   pathprof_clock_process_row_fn *fn, void *context,
+				   struct pathprof_error *error);
+/* How many counts of paths a window has. */
+int pathprof_store_count_paths(struct pathprof_store *store, int64_t window, uint64_t *ret_cnt,
+			       struct pathprof_error *error);
 /* Newest first. */
 int pathprof_store_windows(struct pathprof_store *store, const struct pathprof_filter *filter,
 			   pathprof_window_row_fn *fn, void *context, struct pathprof_error *error);
+/*
+ * The kinds of the windows that the filter selects, bit 1 << kind each, and the kind of the newest.
+ * Without windows 0 and PATHPROF_KIND_ANY.
+ */
+int pathprof_store_kinds(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 unsigned int *ret_kinds, enum pathprof_window_kind *ret_newest,
+			 struct pathprof_error *error);
 /* One path by id (the filter's other fields still select what is summed). -ENOENT. */
 int pathprof_store_path(struct pathprof_store *store, int64_t id,
 			const struct pathprof_filter *filter, pathprof_path_row_fn *fn,
@@ -191,7 +272,8 @@ int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathpro
  * A profile file: a store with one window, made of everything a filter selects, processes and
  * containers kept, written beside and renamed so that a reader sees all of it or none. What
  * baselines are, and what `file:` selectors read. replace false: -EEXIST when the file is there;
- * -ENODATA when nothing is selected. note goes with it (pathprof_store_note()), and so do the names
+ * -ENODATA when nothing is selected; -EINVAL when the windows are of several kinds: the filter's
+ * kind then says which to keep. note goes with it (pathprof_store_note()), and so do the names
  * of paths that outlive their build.
  */
 int pathprof_store_extract(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -261,13 +343,45 @@ struct pathprof_alert_row {
 	struct pathprof_alert_state state;
 	const char *json; /* what was told last, as the exec hook gets it; "" if nothing */
 };
-/* Writes all rows in one transaction; a row in phase quiet that never fired is removed. */
+/* A change of an alert that is to be told: what sinks tell. */
+struct pathprof_message_row {
+	int64_t id;      /* filled by the query: they grow by one a message */
+	int64_t time_ns; /* when it was written */
+	bool fired;      /* else it resolved */
+	const char *rule, *binary, *container, *baseline;
+	const char *metric; /* "" when the rule is no more */
+	double value, threshold;
+	int64_t begin_ns, end_ns; /* since when it fires; 0, or when it resolved */
+	const char *summary;      /* a line for people */
+	const char *json;         /* as the exec hook gets it */
+};
+/*
+ * Writes all rows in one transaction, and the messages of what changed with them: nobody sees one
+ * without the other. A row in phase quiet that never fired is removed. Of the messages the newest
+ * 1024 are kept, and those of alerts that fire.
+ */
 int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathprof_alert_row *rows,
-			      size_t cnt, struct pathprof_error *error);
+			      size_t cnt, const struct pathprof_message_row *messages,
+			      size_t message_cnt, struct pathprof_error *error);
 typedef int pathprof_alert_row_fn(void *context, const struct pathprof_alert_row *row);
 /* Firing first, then pending, then by time. Rows whose state cannot be are passed over. */
 int pathprof_store_alerts(struct pathprof_store *store, pathprof_alert_row_fn *fn, void *context,
 			  struct pathprof_error *error);
+
+typedef int pathprof_message_row_fn(void *context, const struct pathprof_message_row *row);
+/* Those with an id above `after`, in order. Rows that cannot be are passed over. */
+int pathprof_store_messages(struct pathprof_store *store, int64_t after,
+			    pathprof_message_row_fn *fn, void *context,
+			    struct pathprof_error *error);
+/* What was told of the alerts that fire now, in order. */
+int pathprof_store_firing(struct pathprof_store *store, pathprof_message_row_fn *fn, void *context,
+			  struct pathprof_error *error);
+#define PATHPROF_STORE_IDENTITY_LEN 33
+/* The id of the newest message there ever was, 0 for none; and which store ids belong to: random,
+ * in hex digits. */
+int pathprof_store_newest_message(struct pathprof_store *store, int64_t *ret_id,
+				  char ret_identity[PATHPROF_STORE_IDENTITY_LEN],
+				  struct pathprof_error *error);
 
 /*
  * Values that a function's parameter had (VP 3), where somebody asked for them: they can be
@@ -324,5 +438,9 @@ int pathprof_store_retain(struct pathprof_store *store, const struct pathprof_re
 int pathprof_store_size(struct pathprof_store *store, uint64_t *ret_bytes);
 /* Integrity: 0 sound; -EBADMSG and the first trouble in error. */
 int pathprof_store_check(struct pathprof_store *store, struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -27,6 +27,10 @@
 #include "pathprof/build_id.h"
 #include "pathprof/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_trace;
 struct pathprof_trace_cursor;
 
@@ -50,8 +54,11 @@ enum pathprof_trace_event_type {
  */
 struct pathprof_trace_event {
 	uint32_t type;
-	uint32_t insn_cnt; /* instructions since the last BRANCH of this stream, this branch
-			      included; of other types 0 */
+	uint32_t insn_cnt;        /* instructions since the last BRANCH of this stream, this branch
+				     included; of other types 0 */
+	uint32_t kernel_insn_cnt; /* of these, up to and with the last system call among them, where
+				     a window that is stepped ends; 0: there was none */
+	uint32_t reserved;
 	union {
 		struct pathprof_branch branch; /* of ACCESS: see access; of the rest: only next, and
 						  from where it is known */
@@ -113,5 +120,9 @@ void pathprof_trace_cursor_free(struct pathprof_trace_cursor *cursor);
 ssize_t pathprof_trace_read(struct pathprof_trace_cursor *cursor,
 			    struct pathprof_trace_event *events, size_t max,
 			    struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -26,6 +26,10 @@
 #include "pathprof/paths.h"
 #include "pathprof/reconstruct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pathprof_walker;
 
 /* A path that ended in a window. */
@@ -57,5 +61,9 @@ int pathprof_walk(struct pathprof_walker *walker, const uint32_t *branches, uint
 /* Fills start, length and outcomes. */
 void pathprof_walker_path(const struct pathprof_walker *walker, uint32_t number,
 			  struct pathprof_path_seen *ret_path);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,133 +2,257 @@
 /*
  * Identities of code: the GNU build-id note, or a digest of what else identifies a file.
  *
- * Workload: once for each file ever mapped executable. Locking: none, no state. Ownership: results
+ * Workload: once for each file ever mapped executable, whoever made it: a reader of its own, with a
+ * bound to what it reads and no memory but its stack. (libelf keeps each note it is asked for, and
+ * allocates for as many sections as the file claims.) Locking: none, no state. Ownership: results
  * are copies.
  *
  * Source: the note format of the ELF gABI, chapter 5; FNV-1a, 128 bits (draft-eastlake-fnv).
  */
 #include "pathprof/build_id.h"
-#include "pp_build_id.h"
 
+#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Real ones are some hundred bytes; a file that claims more is not worth the reading. */
-#define NOTES_MAX_BYTES (1u << 20)
+#include "pathprof/foreign.h"
+
+/*
+ * So much of a file is read for its notes, its headers included. Real ones are some hundred bytes;
+ * what claims more is not worth the reading.
+ */
+#define READ_MAX_BYTES (64u << 10)
+/* Each piece costs that beside its bytes: a million small notes are no cheaper than a long file. */
+#define READ_COST_BYTES 28
 
 #define DIGEST_LEN 16
+
+/* Headers and notes of nearly all files lie within. */
+#define HEAD_BYTES 4096
+
+/*
+ * Where bytes come from: an image in memory, or a file, its head at once and then in pieces, never
+ * more than are left.
+ */
+struct source {
+	const uint8_t *image; /* or the file's head */
+	uint64_t image_bytes;
+	int fd; /* -1: there is nothing but the image */
+	uint64_t left_bytes;
+};
+
+static bool lies_within(uint64_t offset, uint64_t len_bytes, uint64_t size)
+{
+	return offset <= size && len_bytes <= size - offset;
+}
+
+static bool take(struct source *source, uint64_t offset, void *to, size_t len_bytes)
+{
+	uint64_t cost_bytes = len_bytes + READ_COST_BYTES;
+
+	if (lies_within(offset, len_bytes, source->image_bytes)) {
+		memcpy(to, source->image + offset, len_bytes);
+		return true;
+	}
+	if (source->fd < 0 || offset > INT64_MAX || cost_bytes > source->left_bytes)
+		return false;
+	source->left_bytes -= cost_bytes;
+	return pread(source->fd, to, len_bytes, (off_t)offset) == (ssize_t)len_bytes;
+}
 
 static uint64_t align_up(uint64_t value, uint64_t to)
 {
 	return (value + to - 1) & ~(to - 1);
 }
 
-static void take_note(struct pathprof_build_id *ret_id, const uint8_t *desc, uint64_t len_bytes)
+/* Longer ones exist (--build-id=sha256); their beginning identifies as well, and it is what the
+ * kernel and perf keep. */
+static bool take_id(struct source *source, uint64_t offset, uint64_t len_bytes,
+		    struct pathprof_build_id *ret_id)
 {
-	/* Longer ones exist (--build-id=sha256); their beginning identifies as well, and it is what
-	 * the kernel and perf keep. */
+	struct pathprof_build_id id = {.kind = PATHPROF_ID_BUILD_ID};
+
 	if (len_bytes > PATHPROF_BUILD_ID_MAX)
 		len_bytes = PATHPROF_BUILD_ID_MAX;
-	*ret_id = (struct pathprof_build_id){
-		.len_bytes = (uint8_t)len_bytes,
-		.kind = PATHPROF_ID_BUILD_ID,
-	};
-	memcpy(ret_id->bytes, desc, len_bytes);
+	id.len_bytes = (uint8_t)len_bytes;
+	if (!take(source, offset, id.bytes, len_bytes))
+		return false;
+	*ret_id = id;
+	return true;
 }
 
-/* Walks the notes in bytes[0..len), little-endian; padding is 4, or 8 in a segment aligned so. */
-static int find_note(struct pathprof_build_id *ret_id, const uint8_t *bytes, uint64_t len_bytes,
-		     uint64_t align)
+static bool is_build_id(struct source *source, uint64_t at, const Elf64_Nhdr *note)
+{
+	char name[sizeof("GNU")];
+
+	return note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof(name) &&
+	       note->n_descsz && take(source, at + sizeof(*note), name, sizeof(name)) &&
+	       !memcmp(name, "GNU", sizeof(name));
+}
+
+/* Of notes, little-endian, in [at, end); padding is 4, or 8 in a segment aligned so. */
+static int find_note(struct source *source, uint64_t at, uint64_t end, uint64_t align,
+		     struct pathprof_build_id *ret_id)
 {
 	uint64_t pad = align == 8 ? 8 : 4;
-	uint64_t at = 0;
 	Elf64_Nhdr note;
 
-	while (len_bytes - at >= sizeof(note)) {
-		memcpy(&note, bytes + at, sizeof(note));
+	while (end - at >= sizeof(note) && take(source, at, &note, sizeof(note))) {
 		uint64_t desc = align_up(sizeof(note) + note.n_namesz, pad);
 		uint64_t next = align_up(desc + note.n_descsz, pad);
 
-		if (desc + note.n_descsz > len_bytes - at)
+		if (desc + note.n_descsz > end - at)
 			return -ENOENT;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
-		    note.n_descsz && !memcmp(bytes + at + sizeof(note), "GNU", sizeof("GNU"))) {
-			take_note(ret_id, bytes + at + desc, note.n_descsz);
-			return 0;
-		}
-		if (next >= len_bytes - at)
+		if (is_build_id(source, at, &note))
+			return take_id(source, at + desc, note.n_descsz, ret_id) ? 0 : -ENOENT;
+		if (next >= end - at)
 			return -ENOENT;
 		at += next;
 	}
 	return -ENOENT;
 }
 
-/* ---------------------------------------------------------------- a file, by libelf */
+/* ---------------------------------------------------------------- a file */
 
-static int find_in_chunk(struct pathprof_build_id *ret_id, Elf *elf, uint64_t offset,
-			 uint64_t len_bytes, uint64_t align)
+/* Where the headers of segments and of sections lie, in a file of either class. */
+struct table {
+	uint64_t offset, cnt;
+	uint16_t entry_bytes;
+};
+
+struct headers {
+	bool is_64bit;
+	struct table segments, sections;
+};
+
+static bool take_entry(struct source *source, const struct table *table, uint64_t index, void *to,
+		       size_t entry_bytes)
 {
-	Elf_Data *data;
-
-	if (!len_bytes || len_bytes > NOTES_MAX_BYTES || offset > INT64_MAX)
-		return -ENOENT;
-	data = elf_getdata_rawchunk(elf, (int64_t)offset, len_bytes, ELF_T_BYTE);
-	if (!data || !data->d_buf)
-		return -ENOENT;
-	return find_note(ret_id, data->d_buf, data->d_size, align);
+	return table->entry_bytes == entry_bytes &&
+	       take(source, table->offset + index * entry_bytes, to, entry_bytes);
 }
 
-static int find_in_segments(struct pathprof_build_id *ret_id, Elf *elf)
+static bool take_section(struct source *source, const struct headers *h, uint64_t index,
+			 Elf64_Shdr *ret_section)
 {
-	size_t cnt = 0;
-	GElf_Phdr ph;
+	Elf32_Shdr s;
 
-	if (elf_getphdrnum(elf, &cnt))
+	if (h->is_64bit)
+		return take_entry(source, &h->sections, index, ret_section, sizeof(*ret_section));
+	if (!take_entry(source, &h->sections, index, &s, sizeof(s)))
+		return false;
+	*ret_section = (Elf64_Shdr){.sh_type = s.sh_type,
+				    .sh_offset = s.sh_offset,
+				    .sh_size = s.sh_size,
+				    .sh_info = s.sh_info,
+				    .sh_addralign = s.sh_addralign};
+	return true;
+}
+
+static bool take_segment(struct source *source, const struct headers *h, uint64_t index,
+			 Elf64_Phdr *ret_segment)
+{
+	Elf32_Phdr s;
+
+	if (h->is_64bit)
+		return take_entry(source, &h->segments, index, ret_segment, sizeof(*ret_segment));
+	if (!take_entry(source, &h->segments, index, &s, sizeof(s)))
+		return false;
+	*ret_segment = (Elf64_Phdr){.p_type = s.p_type,
+				    .p_offset = s.p_offset,
+				    .p_filesz = s.p_filesz,
+				    .p_align = s.p_align};
+	return true;
+}
+
+/* Counts that the header has no room for stand in the first section's. */
+static void extend(struct source *source, struct headers *h)
+{
+	Elf64_Shdr first;
+
+	if (!h->sections.offset || (h->sections.cnt && h->segments.cnt != PN_XNUM) ||
+	    !take_section(source, h, 0, &first))
+		return;
+	if (!h->sections.cnt)
+		h->sections.cnt = first.sh_size;
+	if (h->segments.cnt == PN_XNUM)
+		h->segments.cnt = first.sh_info;
+}
+
+static bool take_headers(struct source *source, struct headers *ret_headers)
+{
+	uint8_t ident[EI_NIDENT];
+	Elf64_Ehdr h64;
+	Elf32_Ehdr h32;
+
+	if (!take(source, 0, ident, sizeof(ident)) || memcmp(ident, ELFMAG, SELFMAG) != 0 ||
+	    ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	if (ident[EI_CLASS] == ELFCLASS64 && take(source, 0, &h64, sizeof(h64)))
+		*ret_headers = (struct headers){true,
+						{h64.e_phoff, h64.e_phnum, h64.e_phentsize},
+						{h64.e_shoff, h64.e_shnum, h64.e_shentsize}};
+	else if (ident[EI_CLASS] == ELFCLASS32 && take(source, 0, &h32, sizeof(h32)))
+		*ret_headers = (struct headers){false,
+						{h32.e_phoff, h32.e_phnum, h32.e_phentsize},
+						{h32.e_shoff, h32.e_shnum, h32.e_shentsize}};
+	else
+		return false;
+	extend(source, ret_headers);
+	return true;
+}
+
+/* In a segment or section of notes. */
+static int find_within(struct source *source, uint64_t offset, uint64_t len_bytes, uint64_t align,
+		       struct pathprof_build_id *ret_id)
+{
+	if (offset > INT64_MAX || len_bytes > INT64_MAX)
 		return -ENOENT;
-	for (size_t i = 0; i < cnt && i < INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
+	return find_note(source, offset, offset + len_bytes, align, ret_id);
+}
+
+static int find_in_segments(struct source *source, const struct headers *h,
+			    struct pathprof_build_id *ret_id)
+{
+	Elf64_Phdr ph;
+
+	for (uint64_t i = 0; i < h->segments.cnt && take_segment(source, h, i, &ph); i++)
 		if (ph.p_type == PT_NOTE &&
-		    !find_in_chunk(ret_id, elf, ph.p_offset, ph.p_filesz, ph.p_align))
+		    !find_within(source, ph.p_offset, ph.p_filesz, ph.p_align, ret_id))
 			return 0;
 	return -ENOENT;
 }
 
 /* Object files and kernel modules have no segments. */
-static int find_in_sections(struct pathprof_build_id *ret_id, Elf *elf)
+static int find_in_sections(struct source *source, const struct headers *h,
+			    struct pathprof_build_id *ret_id)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
+	Elf64_Shdr sh;
 
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE &&
-		    !find_in_chunk(ret_id, elf, sh.sh_offset, sh.sh_size, sh.sh_addralign))
+	for (uint64_t i = 1; i < h->sections.cnt && take_section(source, h, i, &sh); i++)
+		if (sh.sh_type == SHT_NOTE &&
+		    !find_within(source, sh.sh_offset, sh.sh_size, sh.sh_addralign, ret_id))
 			return 0;
 	return -ENOENT;
 }
 
 static int find_in_file(struct pathprof_build_id *ret_id, int fd)
 {
-	GElf_Ehdr header;
-	Elf *elf;
-	int rc = -ENOENT;
+	uint8_t head[HEAD_BYTES];
+	ssize_t head_bytes = pread(fd, head, sizeof(head), 0);
+	struct source source = {.image = head,
+				.image_bytes = head_bytes > 0 ? (uint64_t)head_bytes : 0,
+				.fd = fd,
+				.left_bytes = READ_MAX_BYTES};
+	struct headers h;
 
-	if (elf_version(EV_CURRENT) == EV_NONE)
+	if (!take_headers(&source, &h))
 		return -ENOENT;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
-	    header.e_ident[EI_DATA] == ELFDATA2LSB) {
-		rc = find_in_segments(ret_id, elf);
-		if (rc)
-			rc = find_in_sections(ret_id, elf);
-	}
-	elf_end(elf);
-	return rc;
+	return find_in_segments(&source, &h, ret_id) ? find_in_sections(&source, &h, ret_id) : 0;
 }
 
 static void identify_file(struct pathprof_build_id *ret_id, const struct stat *st)
@@ -141,8 +265,8 @@ static void identify_file(struct pathprof_build_id *ret_id, const struct stat *s
 	pathprof_build_id_make(ret_id, PATHPROF_ID_FILE, facts, (size_t)len);
 }
 
-int pp_build_id_read_fd(struct pathprof_build_id *ret_id, int fd, const char *path,
-			struct pathprof_error *error)
+int pathprof_build_id_read_fd(struct pathprof_build_id *ret_id, int fd, const char *path,
+			      struct pathprof_error *error)
 {
 	struct stat st;
 
@@ -153,40 +277,20 @@ int pp_build_id_read_fd(struct pathprof_build_id *ret_id, int fd, const char *pa
 	return 0;
 }
 
-int pp_open_regular(const char *path, struct pathprof_error *error)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	int rc;
-
-	if (fd < 0)
-		return pathprof_fail(error, -errno, "%s: cannot be opened: %m", path);
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		return fd;
-	rc = pathprof_fail(error, -EINVAL, "%s: is no regular file", path);
-	close(fd);
-	return rc;
-}
-
 int pathprof_build_id_read_file(struct pathprof_build_id *ret_id, const char *path,
 				struct pathprof_error *error)
 {
-	int fd = pp_open_regular(path, error);
+	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
 	int rc;
 
 	if (fd < 0)
 		return fd;
-	rc = pp_build_id_read_fd(ret_id, fd, path, error);
+	rc = pathprof_build_id_read_fd(ret_id, fd, path, error);
 	close(fd);
 	return rc;
 }
 
 /* ---------------------------------------------------------------- an image in memory */
-
-static bool lies_within(uint64_t offset, uint64_t len_bytes, uint64_t size)
-{
-	return offset <= size && len_bytes <= size - offset;
-}
 
 /* The image may start at any address: headers are copied out. */
 static int read_header(Elf64_Ehdr *ret_header, const uint8_t *image, size_t len_bytes)
@@ -210,6 +314,7 @@ static int read_header(Elf64_Ehdr *ret_header, const uint8_t *image, size_t len_
 int pathprof_build_id_read_memory(struct pathprof_build_id *ret_id, const void *image,
 				  size_t len_bytes)
 {
+	struct source source = {.image = image, .image_bytes = len_bytes, .fd = -1};
 	const uint8_t *bytes = image;
 	Elf64_Ehdr header;
 	Elf64_Phdr ph;
@@ -222,7 +327,7 @@ int pathprof_build_id_read_memory(struct pathprof_build_id *ret_id, const void *
 			continue;
 		if (!lies_within(ph.p_offset, ph.p_filesz, len_bytes))
 			return -EINVAL;
-		if (!find_note(ret_id, bytes + ph.p_offset, ph.p_filesz, ph.p_align))
+		if (!find_note(&source, ph.p_offset, ph.p_offset + ph.p_filesz, ph.p_align, ret_id))
 			return 0;
 	}
 	return -ENOENT;

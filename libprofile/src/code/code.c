@@ -3,11 +3,14 @@
 #include "pp_code.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "pp_build_id.h"
+#include "pathprof/build_id.h"
+#include "pathprof/foreign.h"
+#include "pp_code_apart.h"
 #include "pp_lines.h"
 
 static int check_identity(const struct pathprof_code *code, const struct pathprof_build_id *expect,
@@ -15,7 +18,7 @@ static int check_identity(const struct pathprof_code *code, const struct pathpro
 {
 	char want[PATHPROF_BUILD_ID_TEXT_LEN], have[PATHPROF_BUILD_ID_TEXT_LEN];
 	struct pathprof_build_id id;
-	int rc = pp_build_id_read_fd(&id, code->fd, code->path, error);
+	int rc = pathprof_build_id_read_fd(&id, code->fd, code->path, error);
 
 	if (rc)
 		return rc;
@@ -27,31 +30,48 @@ static int check_identity(const struct pathprof_code *code, const struct pathpro
 			     pathprof_build_id_text(expect, want));
 }
 
-static int fill(struct pathprof_code *code, const char *path,
+/* A descriptor of the caller's, or something else that it stands for. */
+static bool copy_fd(int fd, int *ret_fd)
+{
+	*ret_fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 || *ret_fd >= 0;
+}
+
+static int fill(struct pathprof_code *code, const struct pathprof_code_file *file,
 		const struct pathprof_build_id *expect, struct pathprof_error *error)
 {
 	int rc;
 
-	code->path = strdup(path);
+	code->path = strdup(file->path);
 	if (!code->path)
-		return pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
-	code->fd = pp_open_regular(path, error);
-	if (code->fd < 0)
-		return code->fd;
+		return pathprof_fail(error, -ENOMEM, "%s: out of memory", file->path);
+	if (!copy_fd(file->fd, &code->fd) || !copy_fd(file->root_fd, &code->root_fd))
+		return pathprof_fail(error, -errno, "%s: cannot be kept open: %m", file->path);
 	rc = expect ? check_identity(code, expect, error) : 0;
 	return rc ? rc : pp_elf_open(code, error);
 }
 
-int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
-		       const struct pathprof_build_id *expect, struct pathprof_error *error)
+static struct pathprof_code *new_code(void)
 {
 	struct pathprof_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return NULL;
+	code->fd = -1;
+	code->root_fd = PP_NO_ROOT;
+	code->common_fd = -1;
+	return code;
+}
+
+int pathprof_code_open_fd(struct pathprof_code **ret_code, const struct pathprof_code_file *file,
+			  const struct pathprof_build_id *expect, struct pathprof_error *error)
+{
+	struct pathprof_code *code = new_code();
 	int rc;
 
 	if (!code)
-		return pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
-	code->fd = -1;
-	rc = fill(code, path, expect, error);
+		return pathprof_fail(error, -ENOMEM, "%s: out of memory", file->path);
+	rc = fill(code, file, expect, error);
 	if (rc) {
 		pathprof_code_free(code);
 		return rc;
@@ -60,16 +80,69 @@ int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
 	return 0;
 }
 
+static int fill_apart(struct pathprof_code *code, const char *path,
+		      const struct pathprof_build_id *expect, pathprof_apart_died_fn *died,
+		      void *context, struct pathprof_error *error)
+{
+	code->path = strdup(path);
+	if (!code->path)
+		return pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
+	code->fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
+	return code->fd < 0 ? code->fd : pp_apart_open(code, expect, died, context, error);
+}
+
+int pathprof_code_open_apart(struct pathprof_code **ret_code, const char *path,
+			     const struct pathprof_build_id *expect, pathprof_apart_died_fn *died,
+			     void *context, struct pathprof_error *error)
+{
+	struct pathprof_code *code = new_code();
+	int rc;
+
+	if (!code)
+		return pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
+	rc = fill_apart(code, path, expect, died, context, error);
+	if (rc)
+		pathprof_code_free(code);
+	else
+		*ret_code = code;
+	return rc;
+}
+
+int pathprof_code_build_id(const struct pathprof_code *code, struct pathprof_build_id *ret_id,
+			   struct pathprof_error *error)
+{
+	if (!code->apart)
+		return pathprof_build_id_read_fd(ret_id, code->fd, code->path, error);
+	*ret_id = code->id;
+	return 0;
+}
+
+int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
+		       const struct pathprof_build_id *expect, struct pathprof_error *error)
+{
+	struct pathprof_code_file file = {.path = path, .root_fd = PATHPROF_OWN_ROOT};
+	int rc;
+
+	file.fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
+	if (file.fd < 0)
+		return file.fd;
+	rc = pathprof_code_open_fd(ret_code, &file, expect, error);
+	close(file.fd);
+	return rc;
+}
+
 void pathprof_code_free(struct pathprof_code *code)
 {
 	if (!code)
 		return;
+	pp_apart_close(code);
 	pp_lines_free(code->lines);
-	if (code->dwfl)
-		dwfl_end(code->dwfl);
+	pp_dwfl_close(code);
 	elf_end(code->elf);
 	if (code->fd >= 0)
 		close(code->fd);
+	if (code->root_fd >= 0)
+		close(code->root_fd);
 	pp_plt_free(code->plt);
 	pp_data_free(code->data);
 	free(code->symbols);

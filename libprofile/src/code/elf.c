@@ -46,6 +46,33 @@ static bool clip_segment(const GElf_Phdr *ph, uint64_t file_size, struct pp_segm
 	return true;
 }
 
+/* llvm-profgen knows no other, whatever the machine's. */
+#define PAGE_BYTES 4096u
+
+static void read_layout(struct pathprof_code *code)
+{
+	struct pp_layout *layout = &code->layout;
+	bool loads = false, text = false;
+	GElf_Ehdr header;
+	GElf_Phdr ph;
+	size_t cnt = 0;
+
+	if (!gelf_getehdr(code->elf, &header) || elf_getphdrnum(code->elf, &cnt))
+		return;
+	layout->is_pie = header.e_type == ET_DYN;
+	for (size_t i = 0; i < cnt && gelf_getphdr(code->elf, (int)i, &ph); i++) {
+		if (ph.p_type != PT_LOAD)
+			continue;
+		if (!loads)
+			layout->first_load = ph.p_vaddr;
+		loads = true;
+		if (!text && (ph.p_flags & PF_X)) {
+			layout->first_text = ph.p_vaddr & ~(uint64_t)(PAGE_BYTES - 1);
+			text = true;
+		}
+	}
+}
+
 static int read_segments(struct pathprof_code *code, uint64_t file_size,
 			 struct pathprof_error *error)
 {
@@ -84,7 +111,11 @@ int pp_elf_open(struct pathprof_code *code, struct pathprof_error *error)
 		return pathprof_fail(error, -EINVAL, "libelf: %s", elf_errmsg(-1));
 	code->elf = elf_begin(code->fd, ELF_C_READ, NULL);
 	rc = check_header(code->elf, code->path, error);
-	return rc ? rc : read_segments(code, (uint64_t)st.st_size, error);
+	if (!rc)
+		rc = read_segments(code, (uint64_t)st.st_size, error);
+	if (!rc)
+		read_layout(code);
+	return rc;
 }
 
 static const struct pp_segment *segment_of_offset(const struct pathprof_code *code, uint64_t offset)
@@ -167,7 +198,7 @@ size_t pp_elf_read(struct pathprof_code *code, uint64_t vaddr, uint8_t *buf, siz
 	uint64_t offset;
 	size_t there;
 
-	if (!s)
+	if (!s || code->apart)
 		return 0;
 	offset = s->offset + (vaddr - s->vaddr);
 	if (size > s->len_bytes - (vaddr - s->vaddr))

@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pp_build_id.h"
+#include "pathprof/build_id.h"
 #include "pp_builder.h"
+#include "pp_code_apart.h"
 
 #include <gelf.h>
 
@@ -174,6 +175,8 @@ int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code
 	struct pathprof_graph *graph = NULL;
 	int rc;
 
+	if (code->apart)
+		return pp_apart_graph_build(ret_graph, code, progress, context, error);
 	init_vectors(&b);
 	rc = read_tables(&b);
 	if (!rc) {
@@ -185,7 +188,7 @@ int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code
 		return pathprof_fail(error, rc, "%s: has code beyond 4 GB", code->path);
 	if (rc)
 		return pathprof_fail(error, rc, "%s: no memory for its graph", code->path);
-	rc = pp_build_id_read_fd(&id, code->fd, code->path, error);
+	rc = pathprof_build_id_read_fd(&id, code->fd, code->path, error);
 	if (rc) {
 		pathprof_graph_free(graph);
 		return rc;

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "pp_build_id.h"
-#include "pp_code.h"
+#include "pathprof/build_id.h"
+#include "pathprof/foreign.h"
+#include "pp_code_apart.h"
 
 /* Of the file or its debug file, whichever names are taken from. They are not read for that. */
 static uint32_t count_symbols(struct pathprof_code *code)
@@ -19,14 +20,17 @@ static uint32_t count_symbols(struct pathprof_code *code)
 int pp_graph_key_of(struct pp_graph_key *ret_key, struct pathprof_code *code,
 		    struct pathprof_error *error)
 {
-	struct pp_graph_key key = {.symbol_cnt = count_symbols(code)};
+	struct pp_graph_key key = {.symbol_cnt = 0};
 	struct stat st;
 	int rc;
 
+	if (code->apart)
+		return pp_apart_graph_key(ret_key, code, error);
 	if (fstat(code->fd, &st))
 		return pathprof_fail(error, -errno, "%s: cannot be examined: %m", code->path);
+	key.symbol_cnt = count_symbols(code);
 	key.file_bytes = (uint64_t)st.st_size;
-	rc = pp_build_id_read_fd(&key.build_id, code->fd, code->path, error);
+	rc = pathprof_build_id_read_fd(&key.build_id, code->fd, code->path, error);
 	if (!rc)
 		*ret_key = key;
 	return rc;
@@ -40,6 +44,7 @@ int pathprof_graph_open(struct pathprof_graph **ret_graph, struct pathprof_code 
 	bool cached = cache && cache->directory;
 	int rc;
 
+	pathprof_foreign_tell(code->path);
 	if (!cached)
 		return pathprof_graph_build(ret_graph, code, progress, context, error);
 	rc = pp_graph_key_of(&key, code, error);

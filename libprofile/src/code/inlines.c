@@ -22,8 +22,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "pathprof/foreign.h"
+#include "pp_code_apart.h"
 #include "pp_lines.h"
 
 /* LLVM's and GCC's extension that became no part of DWARF; elfutils has no name for it. */
@@ -103,17 +107,35 @@ static bool split_path(const struct pp_unit *unit, char *path, size_t size)
 				name) < size;
 }
 
-/* A binary could name a pipe, and libdw would wait for it. */
-static bool is_file(const char *path)
+/* A binary could name a pipe or a device, and libdw would open it. */
+static bool is_file(const char *path, struct stat *ret_status)
 {
-	struct stat st;
+	int fd = pathprof_foreign_look(PATHPROF_OWN_ROOT, path);
+	int r = fd < 0 ? fd : fstat(fd, ret_status);
 
-	return !stat(path, &st) && S_ISREG(st.st_mode);
+	if (fd >= 0)
+		close(fd);
+	return r == 0;
+}
+
+/*
+ * libdw opens a unit's .dwo file by its name, which may stand for something else by then. So root
+ * has it done with the rights of whom the file belongs to: they might open that themselves.
+ */
+static bool open_split(const struct pp_unit *unit, const struct stat *status, Dwarf_Die *ret_root)
+{
+	int gid = setfsgid(status->st_gid), uid = setfsuid(status->st_uid), r;
+
+	r = dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, ret_root, NULL, NULL, NULL);
+	setfsuid((uid_t)uid);
+	setfsgid((gid_t)gid);
+	return r == 0 && ret_root->addr;
 }
 
 /* The DIE that has the unit's functions: its own, or that in its .dwo file. */
 static bool find_root(const struct pp_unit *unit, Dwarf_Die *ret_root)
 {
+	struct stat status;
 	char path[4096];
 	Dwarf_Die root;
 
@@ -121,8 +143,8 @@ static bool find_root(const struct pp_unit *unit, Dwarf_Die *ret_root)
 		*ret_root = unit->die;
 		return true;
 	}
-	if (!split_path(unit, path, sizeof(path)) || !is_file(path) ||
-	    dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &root, NULL, NULL, NULL) || !root.addr)
+	if (!split_path(unit, path, sizeof(path)) || !is_file(path, &status) ||
+	    !open_split(unit, &status, &root))
 		return false;
 	*ret_root = root;
 	return true;
@@ -301,12 +323,28 @@ static int check_units(const struct pathprof_inlines *in, struct pathprof_error 
 			     in->code->path);
 }
 
+/* Then the handle is a name for what the other process has. */
+static int open_apart(struct pathprof_inlines **ret_inlines, struct pathprof_inlines *in,
+		      struct pathprof_code *code, struct pathprof_error *error)
+{
+	int rc = pp_apart_inlines_open(code, error);
+
+	in->code = code;
+	if (rc)
+		free(in);
+	else
+		*ret_inlines = in;
+	return rc;
+}
+
 int pathprof_inlines_open(struct pathprof_inlines **ret_inlines, struct pathprof_code *code,
 			  struct pathprof_error *error)
 {
 	struct pathprof_inlines *in = calloc(1, sizeof(*in));
 	int rc = in ? 0 : -ENOMEM;
 
+	if (!rc && code->apart)
+		return open_apart(ret_inlines, in, code, error);
 	if (!rc) {
 		in->code = code;
 		in->ranges_left = PP_RANGES_MAX;
@@ -404,8 +442,11 @@ int pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
 	uint64_t vaddr;
 	int rc = 0;
 
+	if (inlines->code->apart)
+		return pp_apart_inlines_at(inlines->code, offset, frames, max);
 	if (pathprof_code_offset_to_vaddr(inlines->code, offset, &vaddr))
 		return 0;
+	pathprof_foreign_tell(inlines->code->path);
 	unit = pp_lines_unit_at(inlines->lines, vaddr);
 	if (unit == PP_SPANS_NONE)
 		return 0;

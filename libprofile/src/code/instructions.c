@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "pp_code_apart.h"
 #include "pp_insn.h"
 
 int pp_insn_read(struct pathprof_code *code, uint64_t vaddr, uint8_t bytes[PP_INSN_BYTES],
@@ -30,6 +31,20 @@ int pp_insn_read(struct pathprof_code *code, uint64_t vaddr, uint8_t bytes[PP_IN
 							       operands, ret_insn->operand_count)))
 		return -ENOEXEC;
 	return (int)len;
+}
+
+uint32_t pp_insn_length(struct pathprof_code *code, uint64_t offset)
+{
+	uint8_t bytes[PP_INSN_BYTES];
+	ZydisDecodedInstruction insn;
+	uint64_t vaddr;
+
+	if (code->apart)
+		return pp_apart_length(code, offset);
+	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr) ||
+	    pp_insn_read(code, vaddr, bytes, &insn, NULL) < 0)
+		return 0;
+	return insn.length;
 }
 
 /* What a direct branch to vaddr should be called. */
@@ -83,6 +98,8 @@ int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char 
 	uint64_t vaddr;
 	int rc;
 
+	if (code->apart)
+		return pp_apart_instruction(code, offset, text, text_size, ret_len_bytes);
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
 	rc = pp_insn_read(code, vaddr, bytes, &insn, operands);

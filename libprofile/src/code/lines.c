@@ -10,6 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "pathprof/foreign.h"
+#include "pp_code_apart.h"
+
 static bool is_code(const struct pathprof_code *code, uint64_t vaddr)
 {
 	uint64_t offset;
@@ -89,7 +92,7 @@ int pp_lines_open(struct pathprof_code *code, const struct pp_lines **ret_lines)
 		if (!lines)
 			return -ENOMEM;
 		lines->ranges_left = PP_RANGES_MAX;
-		rc = pp_dwfl_open(code) ? 0 : read_units(lines, code);
+		rc = pp_dwfl_open_dwarf(code) ? 0 : read_units(lines, code);
 		if (rc) {
 			pp_lines_free(lines);
 			return rc;
@@ -148,8 +151,11 @@ int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char *
 	uint64_t vaddr;
 	int rc;
 
+	if (code->apart)
+		return pp_apart_line(code, offset, ret_file, ret_line);
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
+	pathprof_foreign_tell(code->path);
 	rc = pp_lines_open(code, &lines);
 	if (rc)
 		return rc;

@@ -26,6 +26,7 @@
 #include "pp_cursor.h"
 
 #define PP_CODE_WINDOW 16384
+#define PP_NO_ROOT     (-1) /* debug files are not looked for by name */
 
 /* An executable PT_LOAD, as much of it as the file holds. */
 struct pp_segment {
@@ -62,6 +63,12 @@ struct pp_symbol {
 	bool resolver; /* of an indirect function */
 };
 
+/* The origin that addresses count from. */
+struct pp_layout {
+	uint64_t first_load, first_text; /* vaddr of the first PT_LOAD, and of the first of code */
+	uint64_t is_pie;                 /* 0 or 1 */
+};
+
 enum pp_lazy {
 	PP_LAZY_NOT_YET = 0,
 	PP_LAZY_THERE,
@@ -71,10 +78,14 @@ enum pp_lazy {
 struct pathprof_code {
 	char *path;
 	int fd;
+	int root_fd; /* path is below it: PATHPROF_OWN_ROOT, a descriptor, PP_NO_ROOT */
+	struct pp_code_apart *apart; /* who reads the file; NULL: this process */
+	struct pathprof_build_id id; /* of a file that is read apart */
 	Elf *elf;
 
 	struct pp_segment *segments;
 	uint32_t segment_cnt;
+	struct pp_layout layout;
 
 	uint8_t window[PP_CODE_WINDOW]; /* bytes of the file at window_offset */
 	uint64_t window_offset;
@@ -84,6 +95,11 @@ struct pathprof_code {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	uint64_t bias; /* libdwfl's address = vaddr + bias */
+
+	enum pp_lazy dwarf_state;
+	Dwarf *common; /* what dwz moved out of it; not the handle's when nothing is set */
+	int common_fd;
+	struct pp_nothing *nothing;
 
 	enum pp_lazy frames_state;
 	struct pp_frame *frames; /* by start */
@@ -98,7 +114,7 @@ struct pathprof_code {
 	struct pp_lines *lines; /* the same */
 };
 
-/* elf.c. Opens code->fd's ELF structure and its segments. */
+/* elf.c. Opens code->fd's ELF structure, its segments and layout. */
 int pp_elf_open(struct pathprof_code *code, struct pathprof_error *error);
 /*
  * Up to size bytes at vaddr, never beyond its segment. Returns how many; 0: none there.
@@ -107,6 +123,9 @@ size_t pp_elf_read(struct pathprof_code *code, uint64_t vaddr, uint8_t *buf, siz
 
 /* modules.c: libdwfl's view of the file, opened at first use. -ENOENT when it makes none of it. */
 int pp_dwfl_open(struct pathprof_code *code);
+/* The same, and its debug information; to be called before libdw's is asked for. */
+int pp_dwfl_open_dwarf(struct pathprof_code *code);
+void pp_dwfl_close(struct pathprof_code *code);
 
 /* frames.c: the .eh_frame range vaddr lies in, or NULL. */
 const struct pp_frame *pp_frames_find(struct pathprof_code *code, uint64_t vaddr);

@@ -18,4 +18,7 @@
 int pp_insn_read(struct pathprof_code *code, uint64_t vaddr, uint8_t bytes[PP_INSN_BYTES],
 		 ZydisDecodedInstruction *ret_insn, ZydisDecodedOperand *operands);
 
+/* The length of the instruction at a file offset; 0: there is none. */
+uint32_t pp_insn_length(struct pathprof_code *code, uint64_t offset);
+
 #endif

@@ -10,12 +10,14 @@
  *
  * Source: ELF gABI, chapter 4 (symbol table).
  */
-#include "pp_code.h"
+#include "pp_code_apart.h"
 
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "pathprof/foreign.h"
 
 #define SYMBOLS_MAX    (1u << 24)
 #define NAME_LEN_BYTES 65536 /* a longer one (C++ has 10^4) makes its symbol ignored */
@@ -192,7 +194,10 @@ static void need_symbols(struct pathprof_code *code)
 	if (code->symbols_state != PP_LAZY_NOT_YET)
 		return;
 	code->symbols_state = PP_LAZY_THERE;
-	read_symbols(code);
+	if (code->apart)
+		pp_apart_symbols(code);
+	else
+		read_symbols(code);
 }
 
 size_t pp_symbols_all(struct pathprof_code *code, const struct pp_symbol **ret_symbols)
@@ -244,8 +249,11 @@ int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const ch
 	const struct pp_frame *frame;
 	uint64_t vaddr, start;
 
+	if (code->apart)
+		return pp_apart_function(code, offset, ret_name, ret_start);
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
+	pathprof_foreign_tell(code->path);
 	symbol = find_symbol(code, vaddr);
 	frame = symbol ? NULL : pp_frames_find(code, vaddr);
 	if (!symbol && !frame)
@@ -255,6 +263,11 @@ int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const ch
 	*ret_name = symbol ? symbol->name : NULL;
 	*ret_start = start;
 	return 0;
+}
+
+int pathprof_code_functions_ahead(struct pathprof_code *code, const uint64_t *offsets, size_t cnt)
+{
+	return code->apart ? pp_apart_functions_ahead(code, offsets, cnt) : 0;
 }
 
 int pathprof_code_symbols(struct pathprof_code *code, pathprof_code_symbol_fn *fn, void *context)
@@ -285,6 +298,8 @@ int pathprof_code_find_function(struct pathprof_code *code, const char *name, ui
 	const struct pp_symbol *best = NULL;
 	uint64_t start;
 
+	if (code->apart)
+		return pp_apart_find_function(code, name, ret_start, ret_end);
 	need_symbols(code);
 	for (size_t i = 0; i < code->symbol_cnt; i++) {
 		const struct pp_symbol *s = &code->symbols[i];

@@ -19,6 +19,7 @@
 #include <inttypes.h>
 
 #include "../../core/pp_decode.h"
+#include "pp_code_apart.h"
 #include "pp_insn.h"
 
 #define BRANCHES_MAX 32
@@ -189,6 +190,8 @@ int pathprof_code_walk(struct pathprof_code *code, uint64_t start, uint32_t leng
 	struct walk w = {.code = code, .error = error, .length = length, .outcomes = outcomes};
 	int rc;
 
+	if (code->apart)
+		return pp_apart_walk(code, start, length, outcomes, fn, context, error);
 	if (length > BRANCHES_MAX || (length < BRANCHES_MAX && outcomes >> length))
 		return pathprof_fail(error, -EINVAL,
 				     "no path has length %" PRIu32 " and outcomes 0x%" PRIx32,

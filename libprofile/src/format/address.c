@@ -3,39 +3,17 @@
 #include "pp_address.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <stdbool.h>
 
 #include "../code/pp_code.h"
 
-/* llvm-profgen knows no other, whatever the machine's. */
-#define PAGE_BYTES 4096u
-
-int pp_address_base_read(struct pp_address_base *ret_base, struct pathprof_code *code,
-			 struct pathprof_error *error)
+void pp_address_base_of(struct pp_address_base *ret_base, struct pathprof_code *code)
 {
-	struct pp_address_base base = {.code = code};
-	bool loads = false, text = false;
-	GElf_Ehdr header;
-	GElf_Phdr ph;
-	size_t cnt = 0;
-
-	if (!gelf_getehdr(code->elf, &header) || elf_getphdrnum(code->elf, &cnt))
-		return pathprof_fail(error, -EBADMSG, "%s: damaged program headers", code->path);
-	for (size_t i = 0; i < cnt && gelf_getphdr(code->elf, (int)i, &ph); i++) {
-		if (ph.p_type != PT_LOAD)
-			continue;
-		if (!loads)
-			base.first_load = ph.p_vaddr;
-		loads = true;
-		if (!text && (ph.p_flags & PF_X)) {
-			base.first_text = ph.p_vaddr & ~(uint64_t)(PAGE_BYTES - 1);
-			text = true;
-		}
-	}
-	base.pie = header.e_type == ET_DYN;
-	*ret_base = base;
-	return 0;
+	*ret_base = (struct pp_address_base){
+		.code = code,
+		.first_load = code->layout.first_load,
+		.first_text = code->layout.first_text,
+		.pie = code->layout.is_pie != 0,
+	};
 }
 
 static int base_of(const struct pp_address_base *base, enum pathprof_address_kind kind,

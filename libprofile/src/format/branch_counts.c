@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../code/pp_build_id.h"
 #include "../code/pp_code.h"
+#include "pathprof/build_id.h"
 #include "pp_address.h"
 
 struct reading {
@@ -141,14 +141,14 @@ static int learn_code(struct pathprof_branch_profile *p, struct pathprof_code *c
 
 	if (p->draft->base.code == code)
 		return 0;
-	rc = pp_build_id_read_fd(&id, code->fd, code->path, error);
+	rc = pathprof_code_build_id(code, &id, error);
 	if (!rc)
 		rc = pp_branch_check_id(p, &id, code->path, error);
-	if (!rc)
-		rc = pp_address_base_read(&p->draft->base, code, error);
-	if (!rc)
-		p->origin.build_id = id;
-	return rc;
+	if (rc)
+		return rc;
+	pp_address_base_of(&p->draft->base, code);
+	p->origin.build_id = id;
+	return 0;
 }
 
 int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct pathprof_code *code,

@@ -115,6 +115,12 @@ int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_
 			    &(struct pp_branch_entry){.at = {from, start, last}, .weight = weight});
 }
 
+int pathprof_branch_profile_add_time(struct pathprof_branch_profile *p, uint64_t place, double ns)
+{
+	return pp_branch_add(p, PP_ENTRY_TIME,
+			     &(struct pp_branch_entry){.at = {place}, .weight = ns});
+}
+
 /* ---------------------------------------------------------------- life */
 
 int pathprof_branch_profile_init(struct pathprof_branch_profile *p,
@@ -134,10 +140,12 @@ static void drop_arrays(struct pathprof_branch_profile *p)
 	free(p->branches);
 	free(p->ranges);
 	free(p->traces);
+	free(p->times);
 	p->branches = NULL;
 	p->ranges = NULL;
 	p->traces = NULL;
-	p->branch_cnt = p->range_cnt = p->trace_cnt = 0;
+	p->times = NULL;
+	p->branch_cnt = p->range_cnt = p->trace_cnt = p->time_cnt = 0;
 	p->settled = false;
 }
 
@@ -225,6 +233,8 @@ static void fill(struct pathprof_branch_profile *p)
 	for (e = of[PP_ENTRY_TRACE].items; p->trace_cnt < of[PP_ENTRY_TRACE].cnt; e++)
 		p->traces[p->trace_cnt++] =
 			(struct pathprof_trace_count){e->at[0], e->at[1], e->at[2], rounded(e)};
+	for (e = of[PP_ENTRY_TIME].items; p->time_cnt < of[PP_ENTRY_TIME].cnt; e++)
+		p->times[p->time_cnt++] = (struct pathprof_time_count){e->at[0], rounded(e)};
 }
 
 int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
@@ -242,7 +252,8 @@ int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
 	p->branches = calloc(of[PP_ENTRY_BRANCH].cnt + 1, sizeof(p->branches[0]));
 	p->ranges = calloc(of[PP_ENTRY_RANGE].cnt + 1, sizeof(p->ranges[0]));
 	p->traces = calloc(of[PP_ENTRY_TRACE].cnt + 1, sizeof(p->traces[0]));
-	if (!p->branches || !p->ranges || !p->traces) {
+	p->times = calloc(of[PP_ENTRY_TIME].cnt + 1, sizeof(p->times[0]));
+	if (!p->branches || !p->ranges || !p->traces || !p->times) {
 		drop_arrays(p);
 		return -ENOMEM;
 	}

@@ -21,6 +21,8 @@ struct taking {
 	struct pp_runs_of_paths runs;
 	struct pp_run run; /* being put together */
 	double weight;     /* of the path at hand */
+	double clock_ns;   /* CPU time of the windows' clock samples */
+	double clock_samples;
 };
 
 static int no_memory(struct taking *t, int rc)
@@ -162,6 +164,28 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 							       row->mispredicted));
 }
 
+/* ---------------------------------------------------------------- time */
+
+static int take_clock(void *context, const struct pathprof_clock_row *row)
+{
+	struct taking *t = context;
+	double ns = (double)row->samples * t->clock_ns / t->clock_samples;
+
+	if (!pathprof_build_id_equal(&row->binary_id, &t->profile->origin.build_id))
+		return 0;
+	return no_memory(t, pathprof_branch_profile_add_time(t->profile, row->place, ns));
+}
+
+static void add_clock(struct taking *t, const struct pathprof_window_row *row)
+{
+	double samples = (double)row->totals.clock_samples;
+
+	if (!row->clock_hz)
+		return;
+	t->clock_samples += samples;
+	t->clock_ns += samples * 1e9 / row->clock_hz;
+}
+
 /* ---------------------------------------------------------------- where it comes from */
 
 static int take_window(void *context, const struct pathprof_window_row *row)
@@ -178,6 +202,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 			   .scale = 1},
 	};
 
+	add_clock(t, row);
 	return no_memory(t, pp_branch_merge_origin(t->profile, &window.origin, 1,
 						   !t->profile->origin.windows));
 }
@@ -211,6 +236,8 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 		rc = pathprof_store_edges(store, &edges, take_edge, &taking, error);
 	if (!rc)
 		rc = pathprof_store_paths(store, &paths, take_path, &taking, error);
+	if (!rc && taking.clock_samples > 0)
+		rc = pathprof_store_clocks(store, &paths, take_clock, &taking, error);
 	if (!rc)
 		rc = no_memory(&taking, pp_straight_emit(&taking.runs, p));
 	if (!rc)

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../code/pp_build_id.h"
-#include "../code/pp_code.h"
+#include "../code/pp_code_apart.h"
+#include "pathprof/build_id.h"
 #include "pp_branch_profile.h"
 
 static int (*const writers[PATHPROF_FORMAT_CNT])(const struct pp_export *x) = {
@@ -124,7 +124,7 @@ void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,
 static int check_binary(const struct pp_export *x)
 {
 	struct pathprof_build_id id;
-	int rc = pp_build_id_read_fd(&id, x->code->fd, x->code->path, x->error);
+	int rc = pathprof_code_build_id(x->code, &id, x->error);
 
 	if (!rc)
 		rc = pp_branch_check_id(x->profile, &id, x->code->path, x->error);
@@ -170,9 +170,11 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 	if (!rc && !profile->branch_cnt && !profile->range_cnt)
 		rc = pathprof_fail(error, -ENODATA, "%s: the profile has nothing of it",
 				   code->path);
-	if (!rc)
-		rc = pp_address_base_read(&x.base, code, error);
+	pp_address_base_of(&x.base, code);
 	if (!rc)
 		rc = writers[format](&x);
+	/* Not half a profile for a whole one. */
+	if (!rc)
+		rc = pp_apart_check(code, error);
 	return rc ? rc : finish(&x);
 }

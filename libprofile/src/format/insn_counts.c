@@ -40,25 +40,13 @@ static uint64_t count_at(struct sweep *s, uint64_t offset)
 }
 
 /* Bytes that are no instruction are passed one at a time. */
-static uint32_t length_at(const struct pp_export *x, uint64_t offset)
-{
-	uint8_t bytes[PP_INSN_BYTES];
-	ZydisDecodedInstruction insn;
-	uint64_t vaddr;
-
-	if (pathprof_code_offset_to_vaddr(x->code, offset, &vaddr) ||
-	    pp_insn_read(x->code, vaddr, bytes, &insn, NULL) < 0)
-		return 0;
-	return insn.length;
-}
-
 static int sweep_part(struct sweep *s, const struct pathprof_graph_part *part, uint32_t function,
 		      pp_insn_count_fn *fn, void *context)
 {
 	for (uint64_t at = part->start; at < part->end;) {
 		struct pp_insn_count insn = {
 			.offset = at,
-			.len_bytes = length_at(s->x, at),
+			.len_bytes = pp_insn_length(s->x->code, at),
 			.function = function,
 			.count = count_at(s, at),
 		};

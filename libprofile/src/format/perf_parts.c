@@ -18,11 +18,12 @@
 #include "pp_perf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "pathprof/foreign.h"
 
 #define ROOM_OF_ALL (2u << 20)
 #define ROOM_MIN    (4u << 10)
@@ -38,16 +39,16 @@ static int fail_part(const struct pp_perf *perf, const char *name, int r,
 /* A regular file of the directory; counted among what is to be read. */
 static int open_part(struct pp_perf *perf, const char *name, int *ret_fd)
 {
-	int fd = openat(perf->recording->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char path[64];
 	struct stat status;
-	int r = 0;
+	int r = 0, fd;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", perf->recording->fd, name);
+	fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
 	if (fd < 0)
-		return -errno;
+		return fd == -EINVAL ? -ESPIPE : fd;
 	if (fstat(fd, &status) < 0)
 		r = -errno;
-	else if (!S_ISREG(status.st_mode))
-		r = -ESPIPE;
 	if (r < 0) {
 		close(fd);
 		return r;

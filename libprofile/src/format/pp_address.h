@@ -19,9 +19,7 @@ struct pp_address_base {
 	uint64_t first_text; /* page of the first executable one */
 };
 
-/* -EBADMSG: damaged program headers. */
-int pp_address_base_read(struct pp_address_base *ret_base, struct pathprof_code *code,
-			 struct pathprof_error *error);
+void pp_address_base_of(struct pp_address_base *ret_base, struct pathprof_code *code);
 /* -ERANGE: offset is in no executable segment. -EOPNOTSUPP: not a kind that counts from the file.
  */
 int pp_address_of(const struct pp_address_base *base, enum pathprof_address_kind kind,

@@ -15,7 +15,7 @@
 #include "pp_address.h"
 
 struct pp_branch_entry {
-	uint64_t at[3]; /* from, to | start, last, after a call | from, start, last */
+	uint64_t at[3]; /* from, to | start, last, after a call | from, start, last | place */
 	uint64_t count, mispredicted;
 	double weight;
 };
@@ -30,6 +30,7 @@ enum pp_branch_entry_kind {
 	PP_ENTRY_BRANCH,
 	PP_ENTRY_RANGE,
 	PP_ENTRY_TRACE,
+	PP_ENTRY_TIME, /* weight: ns */
 	PP_ENTRY_KIND_CNT,
 };
 

@@ -21,10 +21,12 @@ struct pp_piece {
 	uint32_t frame_cnt;
 	uint64_t instructions; /* that ran */
 	uint64_t branches, mispredicted;
+	uint64_t time_ns; /* of CPU time, by the clock; 0 where none ran */
 };
 
 typedef int pp_piece_fn(void *context, const struct pp_piece *piece);
-/* Pieces of which nothing ran are passed over. -ENOMEM, or what fn returned but 0. */
+/* Pieces of which nothing ran, and that took no time, are passed over. -ENOMEM, or what fn returned
+ * but 0. */
 int pp_source_pieces_each(const struct pp_export *x, pp_piece_fn *fn, void *context);
 
 #endif

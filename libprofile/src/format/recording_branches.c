@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../code/pp_build_id.h"
 #include "../code/pp_code.h"
+#include "pathprof/build_id.h"
 #include "pp_branch_profile.h"
 #include "pp_recording_spaces.h"
 #include "pp_recording_traces.h"
@@ -75,7 +75,7 @@ const char *pathprof_recording_left_name(enum pathprof_recording_left left)
 static int check_binary(struct pathprof_recording_branches *b, const struct pathprof_graph *graph,
 			struct pathprof_error *error)
 {
-	int rc = pp_build_id_read_fd(&b->id, b->code->fd, b->code->path, error);
+	int rc = pathprof_code_build_id(b->code, &b->id, error);
 
 	if (!rc)
 		rc = pp_branch_check_id(b->profile, &b->id, b->code->path, error);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "pp_insn_counts.h"
+#include "pp_piece_times.h"
 
 struct frames {
 	struct pathprof_source_frame of[PP_PIECE_FRAMES_MAX];
@@ -25,6 +26,7 @@ struct cutting {
 	struct pp_piece piece;
 	uint64_t end;    /* of its last instruction */
 	uint32_t branch; /* the next to be told */
+	struct pp_piece_times times;
 };
 
 /* binary+0xSTART, as functions without a symbol are called everywhere. */
@@ -109,7 +111,8 @@ static int flush(struct cutting *c)
 	c->piece = (struct pp_piece){0};
 	piece.frames = c->frames.of;
 	piece.frame_cnt = c->frames.cnt;
-	return piece.instructions || piece.branches ? c->fn(c->context, &piece) : 0;
+	return piece.instructions || piece.branches || piece.time_ns ? c->fn(c->context, &piece)
+								     : 0;
 }
 
 /* The piece that offset belongs to is the one at hand, or becomes it. */
@@ -143,19 +146,45 @@ static uint32_t function_at(const struct cutting *c, uint64_t offset)
 	return b == PATHPROF_GRAPH_NONE ? b : c->x->graph->blocks[b].function;
 }
 
-/* Branches before `up_to` of functions that no range has. */
+/* A piece of what no range has; what is at one offset is one piece. */
+static int turn_to_other(struct cutting *c, uint64_t offset)
+{
+	int rc = 0;
+
+	if (c->piece.offset != offset || c->end != PATHPROF_OUTSIDE)
+		rc = turn_to(c, offset, function_at(c, offset));
+	c->end = PATHPROF_OUTSIDE;
+	return rc;
+}
+
+/* Time before `up_to` at places that no range has. */
+static int take_other_times(struct cutting *c, uint64_t up_to)
+{
+	uint64_t place, ns;
+	int rc = 0;
+
+	while (!rc && pp_piece_times_other(&c->times, up_to, &place, &ns)) {
+		rc = turn_to_other(c, place);
+		c->piece.time_ns += ns;
+	}
+	return rc;
+}
+
+/* Branches before `up_to` of functions that no range has, and time, in order of offset. */
 static int take_others(struct cutting *c, uint64_t up_to)
 {
 	const struct pathprof_branch_profile *p = c->x->profile;
 	int rc = 0;
 
 	while (!rc && c->branch < p->branch_cnt && p->branches[c->branch].from < up_to) {
-		rc = turn_to(c, p->branches[c->branch].from,
-			     function_at(c, p->branches[c->branch].from));
-		c->end = PATHPROF_OUTSIDE;
+		uint64_t from = p->branches[c->branch].from;
+
+		rc = take_other_times(c, from + 1);
+		if (!rc)
+			rc = turn_to_other(c, from);
 		take_branch(c);
 	}
-	return rc;
+	return rc ? rc : take_other_times(c, up_to);
 }
 
 static int take_insn(void *context, const struct pp_insn_count *insn)
@@ -168,6 +197,7 @@ static int take_insn(void *context, const struct pp_insn_count *insn)
 		rc = turn_to(c, insn->offset, insn->function);
 	c->end = insn->offset + insn->len_bytes;
 	c->piece.instructions = pp_count_sum(c->piece.instructions, insn->count);
+	c->piece.time_ns += pp_piece_times_of(&c->times, insn);
 	while (c->branch < p->branch_cnt && p->branches[c->branch].from == insn->offset)
 		take_branch(c);
 	return rc;
@@ -179,7 +209,9 @@ static int cut(struct cutting *c)
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	rc = pp_insn_counts_each(c->x, take_insn, c);
+	rc = pp_piece_times_open(&c->times, c->x);
+	if (!rc)
+		rc = pp_insn_counts_each(c->x, take_insn, c);
 	if (!rc)
 		rc = take_others(c, PATHPROF_OUTSIDE);
 	return rc ? rc : flush(c);
@@ -197,6 +229,7 @@ int pp_source_pieces_each(const struct pp_export *x, pp_piece_fn *fn, void *cont
 	};
 	int rc = cutting.names ? cut(&cutting) : -ENOMEM;
 
+	pp_piece_times_release(&cutting.times);
 	pathprof_inlines_free(cutting.inlines);
 	for (uint32_t i = 0; cutting.names && i < function_cnt; i++)
 		free(cutting.names[i]);

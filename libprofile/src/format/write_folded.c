@@ -5,9 +5,10 @@
  *     prog@0123456789ab;main;inlined_into_main 1234
  *
  * A branch profile knows no callers: a stack is the binary with its build-id, the function, and
- * what was inlined into it, by the names that linkers know (c++filt reads these). The number is of
- * instructions that ran. There are no comment lines, which readers would complain of; the binary's
- * frame is all of the origin that there is.
+ * what was inlined into it, by the names that linkers know (c++filt reads these). The number is
+ * the CPU time in nanoseconds where a clock ran, else of instructions that ran. There are no
+ * comment lines, which readers would complain of; the binary's frame is all of the origin that
+ * there is.
  *
  * Workload: once an export; lines are sorted and the same ones added up.
  */
@@ -28,6 +29,7 @@ struct line {
 struct lines {
 	struct line *lines;
 	size_t cnt, room;
+	bool timed;
 	char root[256];
 };
 
@@ -61,9 +63,10 @@ static char *stack_of(const struct lines *lines, const struct pp_piece *piece)
 static int add_line(void *context, const struct pp_piece *piece)
 {
 	struct lines *lines = context;
+	uint64_t count = lines->timed ? piece->time_ns : piece->instructions;
 	char *stack;
 
-	if (!piece->instructions)
+	if (!count)
 		return 0;
 	if (lines->cnt == lines->room) {
 		size_t room = lines->room ? 2 * lines->room : 256;
@@ -77,7 +80,7 @@ static int add_line(void *context, const struct pp_piece *piece)
 	stack = stack_of(lines, piece);
 	if (!stack)
 		return -ENOMEM;
-	lines->lines[lines->cnt++] = (struct line){stack, piece->instructions};
+	lines->lines[lines->cnt++] = (struct line){stack, count};
 	return 0;
 }
 
@@ -110,7 +113,7 @@ static void name_root(const struct pp_export *x, struct lines *lines)
 
 int pp_write_folded(const struct pp_export *x)
 {
-	struct lines lines = {0};
+	struct lines lines = {.timed = x->profile->time_cnt > 0};
 	int rc;
 
 	name_root(x, &lines);

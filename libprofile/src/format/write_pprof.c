@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * pprof's profile: protobuf (pprof.proto, by protobuf-c) in gzip, read by `go tool pprof` and
- * whatever else speaks it. Values of each sample: instructions that ran, branches taken,
- * mispredictions. A branch profile knows no callers, so a stack is one location and what was
- * inlined there. Addresses are the ELF file's, the mapping says so and carries the build-id.
+ * whatever else speaks it. Values of each sample: CPU time where a clock ran, instructions
+ * that ran, branches taken, mispredictions. A branch profile knows no callers, so a stack is one
+ * location and what was inlined there. Addresses are the ELF file's, the mapping says so and
+ * carries the build-id.
  *
  * Workload: once an export; 10^4 to 10^6 locations, all in memory: that is how protobuf packs.
  * Ownership: struct image owns all arrays; messages point into them.
@@ -24,9 +25,17 @@
 #include "pp_source_pieces.h"
 #include "pprof.pb-c.h"
 
-enum value { INSTRUCTIONS, BRANCHES, MISPREDICTED, VALUE_CNT };
+/* CPU first: without a clock the list begins behind it. */
+enum value { CPU, INSTRUCTIONS, BRANCHES, MISPREDICTED, VALUE_CNT };
 
-static const char *const value_names[VALUE_CNT] = {"instructions", "branches", "mispredicted"};
+static const struct {
+	const char *name, *unit;
+} value_types[VALUE_CNT] = {
+	[CPU] = {"cpu", "nanoseconds"},
+	[INSTRUCTIONS] = {"instructions", "count"},
+	[BRANCHES] = {"branches", "count"},
+	[MISPREDICTED] = {"mispredicted", "count"},
+};
 
 struct place {
 	uint64_t address;
@@ -59,6 +68,7 @@ struct image {
 	char **strings; /* of the nodes in string_tree */
 	uint32_t place_cnt, line_cnt, function_cnt, string_cnt;
 	bool lined; /* a line is known, so debug information is there */
+	enum value first;
 	void *string_tree, *function_tree;
 };
 
@@ -191,7 +201,8 @@ static int add_place(void *context, const struct pp_piece *piece)
 		.first_line = image->line_cnt,
 		.line_cnt = piece->frame_cnt,
 		.mapping = mapping_of(image->x->code, piece->offset),
-		.values = {[INSTRUCTIONS] = clipped(piece->instructions),
+		.values = {[CPU] = clipped(piece->time_ns),
+			   [INSTRUCTIONS] = clipped(piece->instructions),
 			   [BRANCHES] = clipped(piece->branches),
 			   [MISPREDICTED] = clipped(piece->mispredicted)},
 	};
@@ -304,8 +315,8 @@ static void fill_places(struct messages *m, struct image *image)
 		m->samples[i] = (PpPprof__Sample)PP_PPROF__SAMPLE__INIT;
 		m->samples[i].n_location_id = 1;
 		m->samples[i].location_id = &m->location_ids[i];
-		m->samples[i].n_value = VALUE_CNT;
-		m->samples[i].value = place->values;
+		m->samples[i].n_value = VALUE_CNT - image->first;
+		m->samples[i].value = &place->values[image->first];
 		m->sample_at[i] = &m->samples[i];
 	}
 }
@@ -355,21 +366,18 @@ static int fill_mappings(struct messages *m, struct image *image)
 
 static int fill_types(struct messages *m, struct image *image)
 {
-	int64_t unit = string_of(image, "count");
-
-	if (unit < 0)
-		return -ENOMEM;
 	for (int i = 0; i < VALUE_CNT; i++) {
-		int64_t name = string_of(image, value_names[i]);
+		int64_t name = string_of(image, value_types[i].name);
+		int64_t unit = string_of(image, value_types[i].unit);
 
-		if (name < 0)
+		if (name < 0 || unit < 0)
 			return -ENOMEM;
 		m->types[i] = (PpPprof__ValueType)PP_PPROF__VALUE_TYPE__INIT;
 		m->types[i].type = name;
 		m->types[i].unit = unit;
 		m->type_at[i] = &m->types[i];
 	}
-	m->period_type = m->types[BRANCHES];
+	m->period_type = m->types[image->first == CPU ? CPU : BRANCHES];
 	return 0;
 }
 
@@ -407,8 +415,8 @@ static void fill_profile(struct messages *m, const struct image *image)
 	const struct pathprof_branch_origin *o = &image->x->profile->origin;
 	PpPprof__Profile *p = &m->profile;
 
-	p->n_sample_type = VALUE_CNT;
-	p->sample_type = m->type_at;
+	p->n_sample_type = VALUE_CNT - image->first;
+	p->sample_type = &m->type_at[image->first];
 	p->n_sample = image->place_cnt;
 	p->sample = m->sample_at;
 	p->n_mapping = image->x->code->segment_cnt;
@@ -425,7 +433,7 @@ static void fill_profile(struct messages *m, const struct image *image)
 		p->duration_nanos = INT64_MAX;
 	p->period_type = &m->period_type;
 	p->period = 1;
-	p->default_sample_type = m->types[INSTRUCTIONS].type;
+	p->default_sample_type = m->types[image->first].type;
 }
 
 /* ---------------------------------------------------------------- packing */
@@ -493,7 +501,7 @@ static int write_image(struct image *image)
 
 int pp_write_pprof(const struct pp_export *x)
 {
-	struct image image = {.x = x};
+	struct image image = {.x = x, .first = x->profile->time_cnt ? CPU : INSTRUCTIONS};
 	int rc = string_of(&image, "") < 0 ? -ENOMEM : 0;
 
 	if (!rc)

@@ -27,6 +27,8 @@ enum condition {
 	FILTERED = 1 << 9,
 	USER_NS = 1 << 10,
 	NO_BTF = 1 << 11,
+	PARANOID_3 = 1 << 12, /* as Debian's kernels know it, and by default */
+	NO_ADMIN = 1 << 13,
 };
 
 #define ASK_STACK (1u << PATHPROF_ASK_BRANCH_STACK)
@@ -78,6 +80,11 @@ static const struct row {
 
 	{ASK_PERF, EACCES, USER_NS,
 	 "this is a user namespace, whose capabilities do not count for perf events", WANT_INITIAL},
+	{ASK_PERF, EACCES, PARANOID_3 | NO_ADMIN,
+	 "kernel.perf_event_paranoid is above 2, which allows it with CAP_SYS_ADMIN alone",
+	 "CAP_SYS_ADMIN when the service starts, as its unit grants it and the service gives it "
+	 "up; or "
+	 "kernel.perf_event_paranoid=2 in a file of /etc/sysctl.d, then sysctl --system"},
 	{ASK_PERF, EACCES, NO_PERFMON,
 	 "kernel.perf_event_paranoid does not allow it without CAP_PERFMON",
 	 "root or CAP_PERFMON; or kernel.perf_event_paranoid at 2 (own programs) or 0 (every CPU)"},
@@ -160,6 +167,8 @@ static unsigned int conditions_of(const struct pathprof_machine *m)
 		{m->is_filtered, FILTERED},
 		{m->is_user_ns, USER_NS},
 		{!m->has_btf, NO_BTF},
+		{m->paranoid > 2, PARANOID_3},
+		{!(m->capabilities & all), NO_ADMIN},
 	};
 	unsigned int conditions = 0;
 

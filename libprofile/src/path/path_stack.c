@@ -104,33 +104,52 @@ static uint32_t count_taken(const struct pathprof_branch *branches, uint32_t cnt
 	return taken;
 }
 
-int pathprof_paths_of_burst(const struct pathprof_branch *branches, uint32_t branch_cnt,
-			    enum pathprof_mapping mapping, pathprof_path_fn *fn, void *context)
+/* The places in a window of n units where a path of this span lies whole, as a weight. */
+static double weight_of(uint64_t n, uint64_t span)
+{
+	/* A path pushed by a not-taken branch may span the whole window: one place. */
+	uint64_t places = span < n ? n - span : 1;
+
+	return n ? (double)n / (double)places : 1;
+}
+
+int pathprof_paths_of_window(const struct pathprof_branch *branches, uint32_t branch_cnt,
+			     uint32_t horizon, enum pathprof_mapping mapping, pathprof_path_fn *fn,
+			     void *context)
 {
 	struct pp_path_config config;
 	struct pp_path_stack stack = {.depth = 0};
 	struct pp_path path;
-	uint32_t taken;
+	uint32_t n;
 	int paths = 0;
 
 	if (!records_are_sound(branches, branch_cnt))
 		return -EINVAL;
 	set_mapping(&config, mapping);
-	taken = count_taken(branches, branch_cnt);
+	n = horizon ? horizon : count_taken(branches, branch_cnt);
 	for (uint32_t i = 0; i < branch_cnt; i++) {
-		struct pp_branch b = to_core(&branches[i], 1);
+		struct pp_branch b = to_core(&branches[i], branches[i].insns);
 
+		/* The core measures spans in taken branches; here its clock counts instructions. */
+		if (horizon)
+			stack.taken += branches[i].insns - PP_BRANCH_TAKEN(b.info);
 		if (!pp_path_stack_step(&stack, &config, &b, &path))
 			continue;
-		/* A path pushed by a not-taken branch may span the whole window: one place. */
-		uint32_t places = path.span < taken ? taken - (uint32_t)path.span : 1;
-		struct pathprof_path_seen seen = {.start = path.start,
-						  .length = PP_DESC_LENGTH(path.desc),
-						  .outcomes = PP_DESC_OUTCOMES(path.desc),
-						  .span = (uint32_t)path.span,
-						  .weight = taken ? (double)taken / places : 1};
-		fn(context, &seen);
+		fn(context, &(struct pathprof_path_seen){
+				    .start = path.start,
+				    .length = PP_DESC_LENGTH(path.desc),
+				    .outcomes = PP_DESC_OUTCOMES(path.desc),
+				    .span = (uint32_t)path.span,
+				    .insns = (uint32_t)path.events,
+				    .weight = weight_of(n, path.span),
+			    });
 		paths++;
 	}
 	return paths;
+}
+
+int pathprof_paths_of_burst(const struct pathprof_branch *branches, uint32_t branch_cnt,
+			    enum pathprof_mapping mapping, pathprof_path_fn *fn, void *context)
+{
+	return pathprof_paths_of_window(branches, branch_cnt, 0, mapping, fn, context);
 }

@@ -37,7 +37,7 @@ struct table {
 struct pathprof_profile_index {
 	size_t max_bytes, used_bytes;
 	uint64_t seed;
-	struct table binaries, processes, paths, edges;
+	struct table binaries, processes, paths, edges, clocks;
 };
 
 static const char *const drop_names[PATHPROF_DROP_CNT] = {
@@ -55,6 +55,10 @@ static const char *const drop_names[PATHPROF_DROP_CNT] = {
 	[PATHPROF_DROP_TRACKER_LOST] = "tracker-lost",
 	[PATHPROF_DROP_BUSY] = "busy",
 	[PATHPROF_DROP_REFUSED] = "refused",
+	[PATHPROF_DROP_KERNEL] = "kernel",
+	[PATHPROF_DROP_REALTIME] = "realtime",
+	[PATHPROF_DROP_ISOLATED] = "isolated",
+	[PATHPROF_DROP_OWN] = "own",
 };
 
 static const char *const end_names[PATHPROF_END_CNT] = {
@@ -65,6 +69,7 @@ static const char *const end_names[PATHPROF_END_CNT] = {
 	[PATHPROF_END_FETCH] = "fetch",     [PATHPROF_END_SIGNAL] = "signal",
 	[PATHPROF_END_DISCONT] = "discont", [PATHPROF_END_STEPS] = "steps",
 	[PATHPROF_END_TIME] = "time",       [PATHPROF_END_EXIT] = "exit",
+	[PATHPROF_END_SWITCH] = "switch",
 };
 
 const char *pathprof_drop_name(enum pathprof_drop drop)
@@ -139,6 +144,11 @@ static uint64_t hash_edge(uint64_t seed, const struct pathprof_edge_count *e)
 	return mix(mix(mix(hash, e->process), e->from), e->to);
 }
 
+static uint64_t hash_clock(uint64_t seed, const struct pathprof_clock_count *c)
+{
+	return mix(mix(seed, (uint64_t)c->process << 32 | c->binary), c->place);
+}
+
 static bool same_process(const struct pathprof_process *a, const struct pathprof_process *b)
 {
 	return a->pid == b->pid && a->start_time == b->start_time && a->exec_cnt == b->exec_cnt;
@@ -154,6 +164,11 @@ static bool same_edge(const struct pathprof_edge_count *a, const struct pathprof
 {
 	return a->from == b->from && a->to == b->to && a->process == b->process &&
 	       a->from_binary == b->from_binary && a->to_binary == b->to_binary;
+}
+
+static bool same_clock(const struct pathprof_clock_count *a, const struct pathprof_clock_count *b)
+{
+	return a->place == b->place && a->process == b->process && a->binary == b->binary;
 }
 
 /* ---------------------------------------------------------------- memory within the bound */
@@ -246,6 +261,11 @@ static uint64_t hash_edge_entry(const struct pathprof_profile *p, uint32_t entry
 	return hash_edge(p->index->seed, &p->edges[entry]);
 }
 
+static uint64_t hash_clock_entry(const struct pathprof_profile *p, uint32_t entry)
+{
+	return hash_clock(p->index->seed, &p->clocks[entry]);
+}
+
 /* ---------------------------------------------------------------- strings */
 
 static void string_free(struct pathprof_profile_index *index, char *text)
@@ -320,11 +340,13 @@ void pathprof_profile_clear(struct pathprof_profile *p)
 	slots_clear(&index->processes);
 	slots_clear(&index->paths);
 	slots_clear(&index->edges);
+	slots_clear(&index->clocks);
 	*p = (struct pathprof_profile){
 		.binaries = p->binaries,
 		.processes = p->processes,
 		.paths = p->paths,
 		.edges = p->edges,
+		.clocks = p->clocks,
 		.index = index,
 	};
 }
@@ -338,10 +360,12 @@ void pathprof_profile_release(struct pathprof_profile *p)
 	free(p->index->processes.slots);
 	free(p->index->paths.slots);
 	free(p->index->edges.slots);
+	free(p->index->clocks.slots);
 	free(p->binaries);
 	free(p->processes);
 	free(p->paths);
 	free(p->edges);
+	free(p->clocks);
 	free(p->index);
 	*p = (struct pathprof_profile){0};
 }
@@ -400,6 +424,47 @@ uint32_t pathprof_profile_binary(struct pathprof_profile *p, const struct pathpr
 	if (entry == PATHPROF_NO_INDEX)
 		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
 	return entry;
+}
+
+static bool same_file(const struct pathprof_file *a, const struct pathprof_file *b)
+{
+	return a->owner == b->owner && a->device == b->device && a->inode == b->inode;
+}
+
+/* The last one whose owner has another: what matters is who, then which. */
+static struct pathprof_file *spare_file(struct pathprof_binary *binary)
+{
+	for (uint32_t i = binary->file_cnt; i-- > 0;)
+		for (uint32_t j = 0; j < i; j++)
+			if (binary->files[j].owner == binary->files[i].owner)
+				return &binary->files[i];
+	return NULL;
+}
+
+void pathprof_profile_add_file(struct pathprof_profile *p, uint32_t binary,
+			       const struct pathprof_file *file)
+{
+	struct pathprof_binary *entry = &p->binaries[binary];
+	struct pathprof_file *place = NULL;
+	bool is_new_owner = true;
+
+	for (uint32_t i = 0; i < entry->file_cnt; i++) {
+		if (same_file(&entry->files[i], file))
+			return;
+		is_new_owner = is_new_owner && entry->files[i].owner != file->owner;
+	}
+	if (entry->file_cnt < PATHPROF_FILES_MAX)
+		place = &entry->files[entry->file_cnt++];
+	else if (is_new_owner)
+		place = spare_file(entry);
+	/* of so many owners one more says no more: the last is then nobody in particular */
+	if (!place && is_new_owner) {
+		entry->files[PATHPROF_FILES_MAX - 1] =
+			(struct pathprof_file){.owner = PATHPROF_OWNER_UNKNOWN};
+		return;
+	}
+	if (place)
+		*place = *file;
 }
 
 /* ---------------------------------------------------------------- processes */
@@ -475,7 +540,8 @@ uint32_t pathprof_profile_process(struct pathprof_profile *p,
 	return entry;
 }
 
-/* ---------------------------------------------------------------- paths and edges */
+/* ---------------------------------------------------------------- paths, edges and clock samples
+ */
 
 static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
@@ -514,7 +580,7 @@ static struct pathprof_path_count *new_path(struct pathprof_profile *p, uint64_t
 	entry = &p->paths[p->path_cnt++];
 	*entry = *path;
 	entry->samples = entry->squares = entry->burst = entry->burst_samples = 0;
-	entry->weight = 0;
+	entry->weight = entry->insns = 0;
 	return entry;
 }
 
@@ -539,10 +605,24 @@ static void add_squares(struct pathprof_path_count *entry, const struct pathprof
 		entry->squares = 0;
 }
 
+/* One addition that does not know its instructions makes the sum unknown, and it stays so. */
+static void add_insns(struct pathprof_path_count *entry, const struct pathprof_path_count *add)
+{
+	bool known = add->insns > 0 && (entry->insns > 0 || !entry->samples);
+
+	if (add->samples)
+		entry->insns = known ? entry->insns + add->insns : 0;
+}
+
+static bool is_sum(double value)
+{
+	return isfinite(value) && value >= 0;
+}
+
 static bool path_is_sound(const struct pathprof_profile *p, const struct pathprof_path_count *path)
 {
 	return path->process < p->process_cnt && path->binary < p->binary_cnt &&
-	       path->length <= PATH_LENGTH_MAX && isfinite(path->weight) && path->weight >= 0;
+	       path->length <= PATH_LENGTH_MAX && is_sum(path->weight) && is_sum(path->insns);
 }
 
 void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add)
@@ -563,6 +643,7 @@ void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof
 		return;
 	}
 	add_squares(entry, add);
+	add_insns(entry, add);
 	entry->samples = add_saturated(entry->samples, add->samples);
 	entry->weight += add->weight;
 }
@@ -615,4 +696,66 @@ void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof
 	} else if (!new_edge(p, hash, add)) {
 		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
 	}
+}
+
+static struct pathprof_clock_count *find_clock(const struct pathprof_profile *p, uint64_t hash,
+					       const struct pathprof_clock_count *clock)
+{
+	const struct table *table = &p->index->clocks;
+	uint32_t mask = table->slot_cnt - 1;
+
+	if (!table->slot_cnt)
+		return NULL;
+	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
+		struct pathprof_clock_count *entry = &p->clocks[table->slots[i] - 1];
+
+		if (same_clock(entry, clock))
+			return entry;
+	}
+	return NULL;
+}
+
+static bool new_clock(struct pathprof_profile *p, uint64_t hash,
+		      const struct pathprof_clock_count *clock)
+{
+	struct table *table = &p->index->clocks;
+
+	if (!array_room(p->index, (void **)&p->clocks, sizeof(*p->clocks), table, p->clock_cnt) ||
+	    !slots_room(p, table, p->clock_cnt, hash_clock_entry))
+		return false;
+	slot_put(table, hash, p->clock_cnt);
+	p->clocks[p->clock_cnt++] = *clock;
+	return true;
+}
+
+static bool clock_is_sound(const struct pathprof_profile *p,
+			   const struct pathprof_clock_count *clock)
+{
+	if (clock->process >= p->process_cnt)
+		return false;
+	if (clock->binary != PATHPROF_NO_INDEX)
+		return clock->binary < p->binary_cnt;
+	return clock->place == PATHPROF_PLACE_UNKNOWN || clock->place == PATHPROF_PLACE_KERNEL;
+}
+
+void pathprof_profile_add_clock(struct pathprof_profile *p, const struct pathprof_clock_count *add)
+{
+	struct pathprof_clock_count clock = *add;
+
+	if (add->process == PATHPROF_NO_INDEX)
+		return;
+	clock.place &= ~(uint64_t)(PATHPROF_PLACE_BYTES - 1);
+	if (!clock_is_sound(p, &clock)) {
+		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
+		return;
+	}
+	uint64_t hash = hash_clock(p->index->seed, &clock);
+	struct pathprof_clock_count *entry = find_clock(p, hash, &clock);
+	if (entry) {
+		entry->samples = add_saturated(entry->samples, add->samples);
+	} else if (!new_clock(p, hash, &clock)) {
+		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
+		return;
+	}
+	p->totals.clock_samples = add_saturated(p->totals.clock_samples, add->samples);
 }

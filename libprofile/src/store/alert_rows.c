@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Alerts' states, kept over restarts.
+ * Alerts' states, kept over restarts, written with what is to be told of them.
  *
  * Workload: some hundred rows at most, those that changed rewritten once a window in one
  * transaction. Locking: the writer's for writing, none for reading.
@@ -11,15 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-#define JSON_MAX_BYTES (64u << 10)
-
 /* ---------------------------------------------------------------- writing */
 
 static bool is_sound(const struct pathprof_alert_row *row)
 {
 	return row->rule && row->rule[0] && row->binary && isfinite(row->state.value) &&
 	       pathprof_alert_state_check(&row->state) == 0 &&
-	       (!row->json || strnlen(row->json, JSON_MAX_BYTES) < JSON_MAX_BYTES);
+	       (!row->json ||
+		strnlen(row->json, PP_ALERT_JSON_MAX_BYTES) < PP_ALERT_JSON_MAX_BYTES);
 }
 
 static bool tells_nothing(const struct pathprof_alert_row *row)
@@ -65,7 +64,8 @@ static int set_row(struct pathprof_store *store, const struct pathprof_alert_row
 }
 
 int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathprof_alert_row *rows,
-			      size_t cnt, struct pathprof_error *error)
+			      size_t cnt, const struct pathprof_message_row *messages,
+			      size_t message_cnt, struct pathprof_error *error)
 {
 	int code = pp_sql_writable(store, error);
 
@@ -74,11 +74,15 @@ int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathpro
 			code = pathprof_fail(error, -EINVAL, "%s: an alert's state cannot be",
 					     store->file);
 	if (code == 0)
+		code = pp_store_check_messages(store, messages, message_cnt, error);
+	if (code == 0)
 		code = pp_sql_begin(store, error);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; code == 0 && i < cnt; i++)
 		code = set_row(store, &rows[i], error);
+	if (code == 0 && message_cnt)
+		code = pp_store_add_messages(store, messages, message_cnt, error);
 	return pp_sql_end(store, code, error);
 }
 

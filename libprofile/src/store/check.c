@@ -21,7 +21,8 @@ static const struct {
 	 " OR outcomes NOT BETWEEN 0 AND 4294967295"},
 	{"a path's count is out of range",
 	 "SELECT 1 FROM path_counts WHERE typeof(samples) <> 'integer' OR samples < 0"
-	 " OR typeof(weight) NOT IN ('real', 'integer') OR weight NOT BETWEEN 0 AND 1e300"},
+	 " OR typeof(weight) NOT IN ('real', 'integer') OR weight NOT BETWEEN 0 AND 1e300"
+	 " OR typeof(insns) NOT IN ('real', 'integer', 'null') OR insns NOT BETWEEN 0 AND 1e300"},
 	{"an edge's count is out of range",
 	 "SELECT 1 FROM edge_counts WHERE typeof(count) <> 'integer' OR count < 0"
 	 " OR typeof(mispredicted) <> 'integer' OR mispredicted < 0"},
@@ -38,7 +39,8 @@ static const struct {
 	 " OR end_ns < begin_ns OR basis NOT IN (1, 2)"},
 	{"a window's totals are out of range",
 	 "SELECT 1 FROM windows WHERE min(source, taken_wanted, bursts, branches, taken, steps,"
-	 " paths, stopped_ns, source_cpu_ns) < 0"
+	 " paths, stopped_ns, source_cpu_ns, horizon, clock_hz, insns, pathless,"
+	 " clock_samples) < 0 OR clock_kernel NOT IN (0, 1)"
 	 " OR typeof(bursts + branches + taken + steps + paths) = 'text'"},
 	{"a window counts a reason that cannot be",
 	 "SELECT 1 FROM (SELECT * FROM window_ends UNION ALL SELECT * FROM window_drops)"
@@ -55,6 +57,20 @@ static const struct {
 	{"a count belongs to a process that its window does not know",
 	 "SELECT 1 FROM path_counts c WHERE NOT EXISTS (SELECT 1 FROM window_processes p"
 	 " WHERE p.window = c.window AND p.process = c.process)"},
+	{"a place of clock samples is malformed",
+	 "SELECT 1 FROM clock_counts WHERE typeof(binary) <> 'integer' OR typeof(place) <>"
+	 " 'integer' OR place % 16 <> 0 OR typeof(samples) <> 'integer' OR samples < 0"
+	 " OR (binary = 0 AND place NOT IN (0, 16))"},
+	{"clock samples belong to a process that their window does not know",
+	 "SELECT 1 FROM clock_counts c WHERE NOT EXISTS (SELECT 1 FROM window_processes p"
+	 " WHERE p.window = c.window AND p.process = c.process)"},
+	{"clock samples lie in a binary that is not there, or was seen later than its last_window"
+	 " allows",
+	 "SELECT 1 FROM clock_counts c LEFT JOIN binaries b ON b.id = c.binary"
+	 " WHERE c.binary <> 0 AND (b.id IS NULL OR c.window > b.last_window + 63)"},
+	{"a file behind a binary is malformed",
+	 "SELECT 1 FROM window_files WHERE typeof(owner) <> 'integer' OR owner NOT BETWEEN 0 AND"
+	 " 4294967295 OR typeof(device) <> 'integer' OR typeof(inode) <> 'integer'"},
 	{"a figure of drift is out of range",
 	 "SELECT 1 FROM drift WHERE typeof(container) <> 'text' OR typeof(baseline) <> 'text'"
 	 " OR typeof(kl + kl_corrected + kl_low + kl_high + angle) NOT IN ('real', 'integer')"
@@ -68,6 +84,12 @@ static const struct {
 	 " OR typeof(since_ns) <> 'integer' OR typeof(fired_ns) <> 'integer'"
 	 " OR typeof(resolved_ns) <> 'integer' OR typeof(seen_ns) <> 'integer'"
 	 " OR typeof(value) NOT IN ('real', 'integer') OR typeof(json) <> 'text'"},
+	{"a message is malformed",
+	 "SELECT 1 FROM messages WHERE typeof(time_ns) <> 'integer' OR typeof(fired) <> 'integer'"
+	 " OR fired NOT IN (0, 1) OR typeof(begin_ns) <> 'integer' OR typeof(end_ns) <> 'integer'"
+	 " OR typeof(value) <> 'real' OR typeof(threshold) <> 'real'"
+	 " OR typeof(rule || binary || container || baseline || metric || summary || json) <>"
+	 " 'text'"},
 	{"a path's portable name is malformed",
 	 "SELECT 1 FROM portable_paths WHERE typeof(function) <> 'integer'"
 	 " OR typeof(place) <> 'integer' OR typeof(name) <> 'text'"},

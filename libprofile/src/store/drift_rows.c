@@ -166,6 +166,7 @@ static void bind_filter(sqlite3_stmt *stmt, const struct pathprof_filter *f, con
 	pp_sql_bind_text(stmt, 6, f->container);
 	pp_sql_bind_text(stmt, 7, baseline);
 	sqlite3_bind_int64(stmt, 8, f->limit ? (int64_t)f->limit : -1);
+	sqlite3_bind_int(stmt, 9, (int)f->kind);
 }
 
 int pathprof_store_drift(struct pathprof_store *store, const struct pathprof_filter *filter,

@@ -49,6 +49,8 @@ static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals
 	sum->taken = add_up(sum->taken, add->taken);
 	sum->steps = add_up(sum->steps, add->steps);
 	sum->paths = add_up(sum->paths, add->paths);
+	sum->insns = add_up(sum->insns, add->insns);
+	sum->pathless = add_up(sum->pathless, add->pathless);
 	sum->stopped_ns = add_up(sum->stopped_ns, add->stopped_ns);
 	sum->source_cpu_ns = add_up(sum->source_cpu_ns, add->source_cpu_ns);
 	for (int i = 0; i < PATHPROF_END_CNT; i++)
@@ -57,7 +59,10 @@ static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals
 		sum->drops[i] = add_up(sum->drops[i], add->drops[i]);
 }
 
-/* Newest first: source and length of bursts are the newest window's. */
+/*
+ * Newest first: source, length of bursts and rate of the clock are the newest window's. Clock
+ * samples add up on their own, as their places come.
+ */
 static int take_window(void *context, const struct pathprof_window_row *row)
 {
 	struct extract *e = context;
@@ -69,9 +74,11 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		p->source = row->source;
 		p->basis = row->basis;
 		p->taken_wanted = row->taken_wanted;
+		p->horizon = row->horizon;
+		p->clock_hz = row->clock_hz;
+		p->clock_kernel = row->clock_kernel;
 	}
-	if (row->basis != p->basis)
-		return -EDOM;
+	p->clock_kernel = p->clock_kernel && row->clock_kernel;
 	if (row->begin_ns < p->begin_ns)
 		p->begin_ns = row->begin_ns;
 	if (row->end_ns > p->end_ns)
@@ -80,16 +87,37 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 	return 0;
 }
 
+/* Figures of different kinds mean different things (shares.h), and the new file is one window. */
+static int check_kinds(const struct extract *e, const struct pathprof_filter *filter,
+		       struct pathprof_error *error)
+{
+	enum pathprof_window_kind newest;
+	char text[128] = "";
+	unsigned int kinds;
+	int code = pathprof_store_kinds(e->store, filter, &kinds, &newest, error);
+
+	if (code < 0 || !(kinds & (kinds - 1)))
+		return code;
+	for (int kind = PATHPROF_KIND_BRANCHES; kind <= PATHPROF_KIND_TAKEN; kind++) {
+		size_t len = strlen(text);
+
+		if (kinds & 1u << kind)
+			snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
+				 pathprof_window_kind_text((enum pathprof_window_kind)kind));
+	}
+	return pathprof_fail(error, -EINVAL,
+			     "%s: windows of several kinds cannot be added up (%s): select some of "
+			     "one kind",
+			     e->store->file, text);
+}
+
 static int take_windows(struct extract *e, const struct pathprof_filter *filter,
 			struct pathprof_error *error)
 {
-	int code = pathprof_store_windows(e->store, filter, take_window, e, error);
+	int code = check_kinds(e, filter, error);
 
-	if (code == -EDOM)
-		return pathprof_fail(error, -EDOM,
-				     "%s: windows taken on a clock and on a branch count cannot be "
-				     "added up: select some of one kind by their time",
-				     e->store->file);
+	if (code == 0)
+		code = pathprof_store_windows(e->store, filter, take_window, e, error);
 	if (code == 0 && !e->window_cnt)
 		return pathprof_fail(error, -ENODATA, "%s: nothing is selected", e->store->file);
 	return code;
@@ -141,10 +169,10 @@ static uint32_t take_process(struct extract *e, struct pp_row *row, int column)
 static void path_query(struct pp_query *q)
 {
 	pp_query_add(q, "SELECT t.start, t.length, t.outcomes, s.samples, s.weight, b.build_id,"
-			" b.kind, b.name, " PROCESS_COLUMNS ", s.squares FROM (SELECT"
+			" b.kind, b.name, " PROCESS_COLUMNS ", s.squares, s.insns FROM (SELECT"
 			" c.path AS path, c.process AS process, sum(c.samples) AS samples,"
-			" total(c.weight) AS weight, " PP_SUM_SQUARES
-			" AS squares FROM path_counts c WHERE 1");
+			" total(c.weight) AS weight, " PP_SUM_SQUARES " AS squares, " PP_SUM_INSNS
+			" AS insns FROM path_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
@@ -172,6 +200,7 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *context,
 		.samples = pp_row_count(row, 3),
 		.weight = pp_row_weight(row, 4),
 		.squares = row_squares(row, 17),
+		.insns = pp_row_weight(row, 18),
 	};
 	int code = pp_row_end(row, q->store, error);
 
@@ -215,6 +244,46 @@ static int take_edge(struct pp_query *q, struct pp_row *row, void *context,
 	return code;
 }
 
+static void clock_query(struct pp_query *q)
+{
+	pp_query_add(q, "SELECT s.place, s.samples, s.binary <> 0, coalesce(b.build_id, x''),"
+			" coalesce(b.kind, 0), coalesce(b.name, ''), " PROCESS_COLUMNS
+			" FROM (SELECT c.binary AS binary, c.place AS place, c.process AS process,"
+			" sum(c.samples) AS samples FROM clock_counts c WHERE 1");
+	pp_query_add_clock_set(q);
+	pp_query_add(q, " GROUP BY c.binary, c.place, c.process) s" PROCESS_JOIN
+			" LEFT JOIN binaries b ON b.id = s.binary");
+}
+
+static int take_clock(struct pp_query *q, struct pp_row *row, void *context,
+		      struct pathprof_error *error)
+{
+	struct extract *e = context;
+	bool in_file = pp_row_int(row, 2, 0, 1) != 0;
+	const struct pathprof_clock_count clock = {
+		.process = take_process(e, row, 6),
+		.binary = in_file ? take_binary(e, row, 3) : PATHPROF_NO_INDEX,
+		.place = pp_row_place(row, 0, in_file),
+		.samples = pp_row_count(row, 1),
+	};
+	int code = pp_row_end(row, q->store, error);
+
+	if (code == 0)
+		pathprof_profile_add_clock(&e->profile, &clock);
+	return code;
+}
+
+/* Of the binaries whose counts were taken. */
+static int take_file(void *context, const struct pathprof_file_row *row)
+{
+	struct extract *e = context;
+
+	for (uint32_t i = 0; i < e->profile.binary_cnt; i++)
+		if (pathprof_build_id_equal(&e->profile.binaries[i].id, &row->binary_id))
+			pathprof_profile_add_file(&e->profile, i, &row->file);
+	return 0;
+}
+
 static int take_counts(struct extract *e, const struct pathprof_filter *filter,
 		       struct pathprof_error *error)
 {
@@ -228,7 +297,13 @@ static int take_counts(struct extract *e, const struct pathprof_filter *filter,
 		return code;
 	pp_query_begin(&q, e->store, filter);
 	edge_query(&q);
-	return pp_query_run(&q, 0, take_edge, e, error);
+	code = pp_query_run(&q, 0, take_edge, e, error);
+	if (code < 0)
+		return code;
+	pp_query_begin(&q, e->store, filter);
+	clock_query(&q);
+	code = pp_query_run(&q, 0, take_clock, e, error);
+	return code < 0 ? code : pathprof_store_files(e->store, filter, take_file, e, error);
 }
 
 /* One snapshot for all queries. */
@@ -257,7 +332,7 @@ static int select_all(struct extract *e, const struct pathprof_filter *filter,
 				     "%s: a count that cannot be (the file is "
 				     "damaged)",
 				     e->store->file);
-	if (!e->profile.path_cnt && !e->profile.edge_cnt)
+	if (!e->profile.path_cnt && !e->profile.edge_cnt && !e->profile.clock_cnt)
 		return pathprof_fail(error, -ENODATA, "%s: nothing is selected", e->store->file);
 	return 0;
 }

@@ -20,6 +20,8 @@
 /* Of path_counts c, grouped: 0 unless it is known of all. */
 #define PP_SUM_SQUARES "CASE WHEN count(c.squares) = count(*) THEN total(c.squares) ELSE 0.0 END"
 
+#define PP_SUM_INSNS "CASE WHEN count(c.insns) = count(*) THEN total(c.insns) ELSE 0.0 END"
+
 struct pp_query {
 	struct pathprof_store *store;
 	struct pathprof_filter filter;
@@ -28,7 +30,7 @@ struct pp_query {
 	size_t len;
 };
 
-/* Rows: parameter ?9. A path's id: parameter ?10. */
+/* Rows: parameter ?9. A path's id: parameter ?10. Owners: from ?11 on. */
 void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 		    const struct pathprof_filter *filter);
 void pp_query_add(struct pp_query *q, const char *fragment);
@@ -44,12 +46,18 @@ void pp_query_add_window_set(struct pp_query *q);
 void pp_query_add_process_set(struct pp_query *q);
 void pp_query_add_path_set(struct pp_query *q);
 void pp_query_add_edge_set(struct pp_query *q);
+void pp_query_add_clock_set(struct pp_query *q);
+/* " AND ..." of windows called w: by window, and those that saw what the filter names. */
+void pp_query_add_window_matches(struct pp_query *q);
 /* " AND column IN ...": the binaries that the filter names. */
 void pp_query_add_binary(struct pp_query *q, const char *column);
 
 /* Takes one row and hands it to the caller: 0 to go on. */
 typedef int pp_query_row_fn(struct pp_query *q, struct pp_row *row, void *take_context,
 			    struct pathprof_error *error);
+/* Of clock samples, in a file or in none. */
+uint64_t pp_row_place(struct pp_row *row, int column, bool in_file);
+
 /* path 0: none. */
 int pp_query_run(struct pp_query *q, int64_t path, pp_query_row_fn *take, void *take_context,
 		 struct pathprof_error *error);

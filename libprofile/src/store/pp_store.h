@@ -23,6 +23,15 @@
 #define PP_LAST_WINDOW_LAG 64
 
 #define PP_STATUS_MAX_BYTES (1 << 20)
+/* What is told of an alert. */
+#define PP_ALERT_JSON_MAX_BYTES (64u << 10)
+/* The newest messages; those of alerts that fire are kept beside them. */
+#define PP_MESSAGES_KEPT "1024"
+/* Ids of the messages that say what fires now. */
+#define PP_MESSAGES_OF_FIRING                                                                      \
+	"(SELECT max(m.id) FROM alerts a CROSS JOIN messages m ON m.rule = a.rule"                 \
+	" AND m.binary = a.binary AND m.container = a.container WHERE a.phase = 2"                 \
+	" GROUP BY a.rule, a.binary, a.container)"
 
 /* How long to wait for another process: only opening, closing and checkpoints ever do. */
 #define PP_BUSY_MS 2000
@@ -43,6 +52,7 @@ enum pp_stmt {
 	PP_STMT_WINDOW_ADD,
 	PP_STMT_WINDOW_END_ADD,
 	PP_STMT_WINDOW_DROP_ADD,
+	PP_STMT_WINDOW_FILE_ADD,
 	PP_STMT_WINDOW_PROCESS_ADD,
 	PP_STMT_PATH_FIND,
 	PP_STMT_PATH_ADD,
@@ -52,6 +62,8 @@ enum pp_stmt {
 	PP_STMT_EDGE_ADD,
 	PP_STMT_EDGE_SEEN,
 	PP_STMT_EDGE_COUNT_ADD,
+	PP_STMT_CLOCK_COUNT_ADD,
+	PP_STMT_BINARY_SEEN,
 	PP_STMT_STATUS_SET,
 	PP_STMT_STATUS_GET,
 	PP_STMT_JIT_ADD,
@@ -59,11 +71,17 @@ enum pp_stmt {
 	PP_STMT_WINDOW_ENDS,
 	PP_STMT_WINDOW_DROPS,
 	PP_STMT_KNOWN_PATHS,
+	PP_STMT_COUNT_PATHS,
 	PP_STMT_DRIFT_ADD,
 	PP_STMT_DRIFT_FIND,
 	PP_STMT_ALERT_SET,
 	PP_STMT_ALERT_REMOVE,
 	PP_STMT_ALERTS,
+	PP_STMT_MESSAGE_ADD,
+	PP_STMT_MESSAGES_TRIM,
+	PP_STMT_MESSAGES,
+	PP_STMT_MESSAGES_FIRING,
+	PP_STMT_MESSAGE_NEWEST,
 	PP_STMT_NOTE_SET,
 	PP_STMT_NOTE_GET,
 	PP_STMT_PORTABLE_ADD,
@@ -150,6 +168,15 @@ int pp_row_end(const struct pp_row *row, struct pathprof_store *store,
 /* What `to` lacks of the names that `from` has of this build's paths. */
 int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
 			   const struct pathprof_build_id *id, struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- message_rows.c */
+
+/* -EINVAL: one of them cannot be. */
+int pp_store_check_messages(struct pathprof_store *store, const struct pathprof_message_row *rows,
+			    size_t cnt, struct pathprof_error *error);
+/* In a transaction of the caller's. */
+int pp_store_add_messages(struct pathprof_store *store, const struct pathprof_message_row *rows,
+			  size_t cnt, struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- migrate.c */
 

@@ -31,10 +31,11 @@ static void path_query(struct pp_query *q, bool one)
 {
 	pp_query_add(
 		q, "SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
-		   " s.samples, s.weight, s.whole, s.squares FROM (SELECT *,"
+		   " s.samples, s.weight, s.whole, s.squares, s.insns FROM (SELECT *,"
 		   " total(weight) OVER () AS whole FROM"
 		   " (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight,"
-		   " " PP_SUM_SQUARES " AS squares FROM path_counts c WHERE 1");
+		   " " PP_SUM_SQUARES " AS squares, " PP_SUM_INSNS
+		   " AS insns FROM path_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
@@ -59,6 +60,7 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
 		.samples = pp_row_count(row, 7),
 		.weight = pp_row_weight(row, 8),
 		.squares = pp_row_weight(row, 10),
+		.insns = pp_row_weight(row, 11),
 	};
 	pp_row_id(row, 1, &out.binary_id);
 	out.share = share_of(out.weight, pp_row_weight(row, 9));
@@ -197,6 +199,46 @@ static int take_binary(struct pp_query *q, struct pp_row *row, void *take_contex
 	return code < 0 ? code : view->fn(view->context, &out);
 }
 
+/* ---------------------------------------------------------------- files behind binaries */
+
+struct file_view {
+	pathprof_file_row_fn *fn;
+	void *context;
+};
+
+static int take_file(struct pp_query *q, struct pp_row *row, void *take_context,
+		     struct pathprof_error *error)
+{
+	const struct file_view *view = take_context;
+	struct pathprof_file_row out = {
+		.file = {.owner = pp_row_u32(row, 2),
+			 .device = pp_row_bits(row, 3),
+			 .inode = pp_row_bits(row, 4)},
+		.windows = pp_row_count(row, 5),
+	};
+	pp_row_id(row, 0, &out.binary_id);
+	int code = pp_row_end(row, q->store, error);
+	return code < 0 ? code : view->fn(view->context, &out);
+}
+
+int pathprof_store_files(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 pathprof_file_row_fn *fn, void *context, struct pathprof_error *error)
+{
+	struct file_view view = {.fn = fn, .context = context};
+	struct pp_query q;
+
+	pp_query_begin(&q, store, filter);
+	pp_query_add(&q, "SELECT b.build_id, b.kind, c.owner, c.device, c.inode, count(*)"
+			 " FROM window_files c CROSS JOIN binaries b ON b.id = c.binary WHERE 1");
+	pp_query_add_window_set(&q);
+	pp_query_add_binary(&q, "c.binary");
+	pp_query_add(&q, " GROUP BY c.binary, c.owner, c.device, c.inode"
+			 " ORDER BY c.binary, count(*) DESC, c.owner");
+	return pp_query_run(&q, 0, take_file, &view, error);
+}
+
+/* ---------------------------------------------------------------- all binaries */
+
 int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_filter *filter,
 			    pathprof_binary_row_fn *fn, void *context, struct pathprof_error *error)
 {
@@ -218,16 +260,25 @@ struct process_view {
 static void process_query(struct pp_query *q)
 {
 	pp_query_add(
-		q, "SELECT p.id, p.pid, p.exec_cnt, p.start_time, p.comm, p.container,"
-		   " coalesce(b.name, ''), s.first_ns, s.last_ns, s.samples, s.weight, s.whole FROM"
-		   " (SELECT *, total(weight) OVER () AS whole FROM"
-		   " (SELECT c.process AS process, min(w.begin_ns) AS first_ns,"
-		   " max(w.end_ns) AS last_ns, sum(c.samples) AS samples, total(c.weight) AS weight"
-		   " FROM windows w CROSS JOIN path_counts c ON c.window = w.id WHERE 1");
+		q,
+		"SELECT p.id, p.pid, p.exec_cnt, p.start_time, p.comm, p.container,"
+		" coalesce(b.name, ''), s.first_ns, s.last_ns, s.samples, s.weight, s.whole,"
+		" s.insns FROM (SELECT *, total(weight) OVER () AS whole FROM"
+		" (SELECT a.process AS process, min(a.begin_ns) AS first_ns,"
+		" max(a.end_ns) AS last_ns, sum(a.samples) AS samples, total(a.weight) AS weight,"
+		" CASE WHEN count(a.insns) = count(*) THEN total(a.insns) ELSE 0.0 END AS insns"
+		" FROM (SELECT c.process, w.begin_ns, w.end_ns, c.samples, c.weight, c.insns"
+		" FROM windows w CROSS JOIN path_counts c ON c.window = w.id WHERE 1");
 	pp_query_add_window_terms(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
-	pp_query_add(q, " GROUP BY c.process) ORDER BY weight DESC, process LIMIT ?9) s"
+	/* A process that the clock alone saw is one too. */
+	pp_query_add(q, " UNION ALL SELECT c.process, w.begin_ns, w.end_ns, 0, 0.0, 0.0"
+			" FROM windows w CROSS JOIN clock_counts c ON c.window = w.id WHERE 1");
+	pp_query_add_window_terms(q);
+	pp_query_add_process_set(q);
+	pp_query_add_binary(q, "+c.binary");
+	pp_query_add(q, ") a GROUP BY a.process) ORDER BY weight DESC, process LIMIT ?9) s"
 			" CROSS JOIN processes p ON p.id = s.process"
 			" LEFT JOIN binaries b ON b.id = p.binary ORDER BY s.weight DESC, p.id");
 }
@@ -248,6 +299,7 @@ static int take_process(struct pp_query *q, struct pp_row *row, void *take_conte
 		.last_seen_ns = pp_row_int(row, 8, INT64_MIN, INT64_MAX),
 		.samples = pp_row_count(row, 9),
 		.weight = pp_row_weight(row, 10),
+		.insns = pp_row_weight(row, 12),
 	};
 	out.share = share_of(out.weight, pp_row_weight(row, 11));
 	int code = pp_row_end(row, q->store, error);
@@ -273,27 +325,14 @@ struct window_view {
 	void *context;
 };
 
-/* Windows in which a selected process was seen, or a selected binary ran. */
 static void window_query(struct pp_query *q)
 {
-	bool by_binary = pp_query_given(q->filter.binary);
-
 	pp_query_add(
 		q, "SELECT w.id, w.begin_ns, w.end_ns, w.source, w.basis, w.taken_wanted, w.bursts,"
-		   " w.branches, w.taken, w.steps, w.paths, w.stopped_ns, w.source_cpu_ns"
+		   " w.branches, w.taken, w.steps, w.paths, w.stopped_ns, w.source_cpu_ns,"
+		   " w.insns, w.pathless, w.clock_samples, w.horizon, w.clock_hz, w.clock_kernel"
 		   " FROM windows w WHERE 1");
-	pp_query_add_window_terms(q);
-	if (by_binary || pp_query_by_process(q)) {
-		pp_query_add(
-			q,
-			by_binary
-				? " AND w.id IN (SELECT c.window FROM path_counts c WHERE 1"
-				: " AND w.id IN (SELECT c.window FROM window_processes c WHERE 1");
-		pp_query_add_window_set(q);
-		pp_query_add_process_set(q);
-		pp_query_add_path_set(q);
-		pp_query_add(q, ")");
-	}
+	pp_query_add_window_matches(q);
 	pp_query_add(q, " ORDER BY w.end_ns DESC, w.id DESC LIMIT ?9");
 }
 
@@ -331,6 +370,9 @@ static void take_totals(struct pp_row *row, int column, struct pathprof_totals *
 	ret_totals->paths = pp_row_count(row, column + 4);
 	ret_totals->stopped_ns = pp_row_count(row, column + 5);
 	ret_totals->source_cpu_ns = pp_row_count(row, column + 6);
+	ret_totals->insns = pp_row_count(row, column + 7);
+	ret_totals->pathless = pp_row_count(row, column + 8);
+	ret_totals->clock_samples = pp_row_count(row, column + 9);
 }
 
 static int take_window(struct pp_query *q, struct pp_row *row, void *take_context,
@@ -345,6 +387,9 @@ static int take_window(struct pp_query *q, struct pp_row *row, void *take_contex
 		.basis = (enum pathprof_basis)pp_row_int(row, 4, PATHPROF_BASIS_TIME,
 							 PATHPROF_BASIS_BRANCHES),
 		.taken_wanted = pp_row_u32(row, 5),
+		.horizon = pp_row_u32(row, 16),
+		.clock_hz = pp_row_u32(row, 17),
+		.clock_kernel = pp_row_int(row, 18, 0, 1) != 0,
 	};
 	take_totals(row, 6, &out.totals);
 	int code = pp_row_end(row, q->store, error);

@@ -22,6 +22,7 @@ enum parameter {
 	P_HEX,
 	P_LIMIT,
 	P_PATH,
+	P_OWNER,
 };
 
 /* ---------------------------------------------------------------- text of the query */
@@ -67,13 +68,32 @@ void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 
 bool pp_query_by_window(const struct pp_query *q)
 {
-	return q->filter.since_ns || q->filter.until_ns || q->filter.window;
+	return q->filter.since_ns || q->filter.until_ns || q->filter.window ||
+	       q->filter.kind != PATHPROF_KIND_ANY;
 }
 
 bool pp_query_by_process(const struct pp_query *q)
 {
 	return q->filter.pid || pp_query_given(q->filter.comm) ||
 	       pp_query_given(q->filter.container);
+}
+
+static void add_kind(struct pp_query *q)
+{
+	switch (q->filter.kind) {
+	case PATHPROF_KIND_ANY:
+		return;
+	case PATHPROF_KIND_BRANCHES:
+		pp_query_add(q, " AND w.basis = 2");
+		return;
+	case PATHPROF_KIND_HORIZON:
+		pp_query_add(q, " AND w.basis = 1 AND w.horizon > 0");
+		return;
+	case PATHPROF_KIND_TAKEN:
+		pp_query_add(q, " AND w.basis = 1 AND w.horizon = 0");
+		return;
+	}
+	pp_query_add(q, " AND 0");
 }
 
 void pp_query_add_window_terms(struct pp_query *q)
@@ -84,6 +104,7 @@ void pp_query_add_window_terms(struct pp_query *q)
 		pp_query_add(q, " AND w.begin_ns < ?2");
 	if (q->filter.window)
 		pp_query_add(q, " AND w.id = ?6");
+	add_kind(q);
 }
 
 /* For counts that are not joined with their windows. */
@@ -121,8 +142,20 @@ static void add_binary_set(struct pp_query *q)
 	pp_query_add(q, ")");
 }
 
+/* Files of somebody else, in the window of the count, behind these binaries. */
+static void add_foreign_file(struct pp_query *q, const char *binaries)
+{
+	pp_query_add(q, " JOIN window_files f ON f.window = c.window AND f.binary ");
+	pp_query_add(q, binaries);
+	pp_query_add(q, " AND f.owner NOT IN (?11, ?12, ?13, ?14))");
+}
+
 void pp_query_add_path_set(struct pp_query *q)
 {
+	if (q->filter.owner_cnt) {
+		pp_query_add(q, " AND NOT EXISTS (SELECT 1 FROM paths o");
+		add_foreign_file(q, "= o.binary WHERE o.id = c.path");
+	}
 	if (!pp_query_given(q->filter.binary))
 		return;
 	pp_query_add(q, " AND +c.path IN (SELECT t.id FROM paths t WHERE t.binary IN ");
@@ -132,6 +165,10 @@ void pp_query_add_path_set(struct pp_query *q)
 
 void pp_query_add_edge_set(struct pp_query *q)
 {
+	if (q->filter.owner_cnt) {
+		pp_query_add(q, " AND NOT EXISTS (SELECT 1 FROM edges o");
+		add_foreign_file(q, "IN (o.from_binary, o.to_binary) WHERE o.id = c.edge");
+	}
 	if (!pp_query_given(q->filter.binary))
 		return;
 	pp_query_add(q, " AND +c.edge IN (SELECT e.id FROM edges e WHERE e.from_binary IN ");
@@ -151,6 +188,26 @@ void pp_query_add_binary(struct pp_query *q, const char *column)
 	add_binary_set(q);
 }
 
+/* Windows in which a selected process was seen, or a selected binary ran. */
+void pp_query_add_window_matches(struct pp_query *q)
+{
+	pp_query_add_window_terms(q);
+	if (pp_query_given(q->filter.binary)) {
+		pp_query_add(q, " AND (w.id IN (SELECT c.window FROM path_counts c WHERE 1");
+		pp_query_add_window_set(q);
+		pp_query_add_process_set(q);
+		pp_query_add_path_set(q);
+		pp_query_add(q, ") OR w.id IN (SELECT c.window FROM clock_counts c WHERE 1");
+		pp_query_add_clock_set(q);
+		pp_query_add(q, "))");
+	} else if (pp_query_by_process(q)) {
+		pp_query_add(q, " AND w.id IN (SELECT c.window FROM window_processes c WHERE 1");
+		pp_query_add_window_set(q);
+		pp_query_add_process_set(q);
+		pp_query_add(q, ")");
+	}
+}
+
 static void bind(struct pp_query *q, sqlite3_stmt *stmt)
 {
 	const struct pathprof_filter *f = &q->filter;
@@ -164,6 +221,9 @@ static void bind(struct pp_query *q, sqlite3_stmt *stmt)
 	sqlite3_bind_int64(stmt, P_WINDOW, f->window);
 	pp_sql_bind_text(stmt, P_NAME, f->binary);
 	pp_sql_bind_text(stmt, P_HEX, q->hex);
+	for (uint32_t i = 0; f->owner_cnt && i < PATHPROF_OWNERS_MAX; i++)
+		sqlite3_bind_int64(stmt, P_OWNER + (int)i,
+				   f->owners[i < f->owner_cnt ? i : f->owner_cnt - 1]);
 	sqlite3_bind_int64(stmt, P_LIMIT, f->limit ? (int64_t)f->limit : -1);
 }
 

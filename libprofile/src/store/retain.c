@@ -38,9 +38,11 @@ static const char remove_batch[] =
 	" SELECT process FROM window_processes WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM path_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM edge_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM clock_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_processes WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_ends WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_drops WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM window_files WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM drift WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM value_tops WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM value_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
@@ -67,7 +69,8 @@ static const char remove_batch[] =
 
 /*
  * Once a call. A binary known by the names of its generated code alone stays as long as the
- * windows that were there when the names came.
+ * windows that were there when the names came. One that clock samples refer to is looked for in the
+ * windows up to the last that may: at most 64 are left when its last_window is gone.
  */
 static const char remove_unnamed[] =
 	"DELETE FROM boots WHERE NOT EXISTS (SELECT 1 FROM processes p WHERE p.boot = boots.id);"
@@ -80,6 +83,10 @@ static const char remove_unnamed[] =
 	"main.edges"
 	" UNION SELECT binary FROM main.processes WHERE binary IS NOT NULL)"
 	" AND b.id NOT IN (SELECT binary FROM main.value_sites)"
+	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.clock_counts c"
+	" ON c.window = w.id AND c.binary = b.id WHERE w.id < b.last_window + 64)"
+	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.window_files f"
+	" ON f.window = w.id AND f.binary = b.id)"
 	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.drift d"
 	" ON d.window = w.id AND d.binary = b.id);"
 	"DELETE FROM jit_symbols WHERE binary IN (SELECT id FROM temp.gone_binaries);"
@@ -171,7 +178,7 @@ static int remove_old(struct pathprof_store *store, int64_t max_age_ns,
 		      struct pathprof_error *error)
 {
 	struct timespec now;
-	char which[160];
+	char which[160], messages[320];
 	int64_t before = 0, after = -1;
 	int code = count_windows(store, &before, error);
 
@@ -187,7 +194,10 @@ static int remove_old(struct pathprof_store *store, int64_t max_age_ns,
 		if (code == 0)
 			code = count_windows(store, &before, error);
 	}
-	return code;
+	snprintf(messages, sizeof(messages),
+		 "DELETE FROM messages WHERE time_ns < %lld AND id NOT IN " PP_MESSAGES_OF_FIRING,
+		 (long long)(now_ns - max_age_ns));
+	return code ? code : pp_sql_exec(store, messages, error);
 }
 
 /* Half of what would do if all windows were alike, so as not to remove one too many. */

@@ -104,3 +104,19 @@ int pathprof_store_known_paths(struct pathprof_store *store, const struct pathpr
 	sqlite3_reset(stmt);
 	return code;
 }
+
+int pathprof_store_count_paths(struct pathprof_store *store, int64_t window, uint64_t *ret_cnt,
+			       struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(store, PP_STMT_COUNT_PATHS, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, window);
+	code = pp_sql_step(store, stmt, error);
+	if (code > 0)
+		*ret_cnt = (uint64_t)sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return code < 0 ? code : 0;
+}

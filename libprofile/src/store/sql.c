@@ -33,10 +33,12 @@ static const char *const texts[PP_STMT_CNT] = {
 		" coalesce(?7 <> binary, ?7 IS NOT NULL) OR last_window + 63 < ?8)",
 	[PP_STMT_WINDOW_ADD] =
 		"INSERT INTO windows(begin_ns, end_ns, source, basis, taken_wanted, bursts,"
-		" branches, taken, steps, paths, stopped_ns, source_cpu_ns)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+		" branches, taken, steps, paths, stopped_ns, source_cpu_ns, horizon, clock_hz,"
+		" clock_kernel, insns, pathless, clock_samples) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+		" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
 	[PP_STMT_WINDOW_END_ADD] = "INSERT INTO window_ends VALUES (?1, ?2, ?3)",
 	[PP_STMT_WINDOW_DROP_ADD] = "INSERT INTO window_drops VALUES (?1, ?2, ?3)",
+	[PP_STMT_WINDOW_FILE_ADD] = "INSERT INTO window_files VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_WINDOW_PROCESS_ADD] =
 		"INSERT INTO window_processes VALUES (?1, ?2) ON CONFLICT DO NOTHING",
 	[PP_STMT_PATH_FIND] = "SELECT id, last_window FROM paths WHERE binary = ?1 AND start = ?2"
@@ -44,13 +46,16 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_PATH_ADD] = "INSERT INTO paths(binary, start, length, outcomes, last_window)"
 			     " VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_PATH_SEEN] = "UPDATE paths SET last_window = ?2 WHERE id = ?1",
-	[PP_STMT_PATH_COUNT_ADD] = "INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[PP_STMT_PATH_COUNT_ADD] = "INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[PP_STMT_EDGE_FIND] = "SELECT id, last_window FROM edges WHERE from_binary = ?1"
 			      " AND from_offset = ?2 AND to_binary = ?3 AND to_offset = ?4",
 	[PP_STMT_EDGE_ADD] = "INSERT INTO edges(from_binary, from_offset, to_binary, to_offset,"
 			     " last_window) VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_EDGE_SEEN] = "UPDATE edges SET last_window = ?2 WHERE id = ?1",
 	[PP_STMT_EDGE_COUNT_ADD] = "INSERT INTO edge_counts VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_CLOCK_COUNT_ADD] = "INSERT INTO clock_counts VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_BINARY_SEEN] =
+		"UPDATE binaries SET last_window = ?2 WHERE id = ?1 AND last_window + 63 < ?2",
 	[PP_STMT_STATUS_SET] = "INSERT OR REPLACE INTO daemon_status SELECT 1, ?1, ?2 WHERE"
 			       " CASE WHEN json_valid(?2) THEN json_type(?2) = 'object' END",
 	[PP_STMT_STATUS_GET] = "SELECT json FROM daemon_status",
@@ -63,6 +68,7 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_KNOWN_PATHS] = "SELECT t.id, b.name, t.start, t.length, t.outcomes FROM binaries b"
 				" CROSS JOIN paths t ON t.binary = b.id WHERE b.build_id = ?1"
 				" AND b.kind = ?2",
+	[PP_STMT_COUNT_PATHS] = "SELECT count(*) FROM path_counts WHERE window = ?1",
 	[PP_STMT_DRIFT_ADD] = "INSERT INTO drift VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
 			      " ?11, ?12, ?13, ?14, ?15)",
 	[PP_STMT_DRIFT_FIND] =
@@ -76,6 +82,8 @@ static const char *const texts[PP_STMT_CNT] = {
 		" OR (instr(?4, '/') = 0 AND substr(b.name, -1 - length(?4)) = '/' || ?4)"
 		" OR (?5 <> '' AND substr(lower(hex(b.build_id)), 1, length(?5)) = ?5))"
 		" AND substr(d.container, 1, length(?6)) = ?6 AND (?7 = '' OR d.baseline = ?7)"
+		" AND (?9 = 0 OR ?9 = CASE WHEN w.basis = 2 THEN 1 WHEN w.horizon > 0 THEN 2"
+		" ELSE 3 END)"
 		" ORDER BY w.end_ns DESC, w.id DESC, b.name, b.id, d.container, d.baseline LIMIT "
 		"?8",
 	[PP_STMT_ALERT_SET] =
@@ -87,6 +95,20 @@ static const char *const texts[PP_STMT_CNT] = {
 			   " fired_ns, resolved_ns, seen_ns, value, json FROM alerts"
 			   " ORDER BY phase = 2 DESC, phase = 1 DESC, since_ns DESC, rule, binary,"
 			   " container",
+	[PP_STMT_MESSAGE_ADD] = "INSERT INTO messages VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+				" ?9, ?10, ?11, ?12, ?13)",
+	[PP_STMT_MESSAGES_TRIM] = "DELETE FROM messages WHERE id <= (SELECT max(id) FROM messages) "
+				  "- " PP_MESSAGES_KEPT " AND id NOT IN " PP_MESSAGES_OF_FIRING,
+	[PP_STMT_MESSAGES] = "SELECT id, time_ns, fired, rule, binary, container, baseline, metric,"
+			     " value, threshold, begin_ns, end_ns, summary, json FROM messages"
+			     " WHERE id > ?1 ORDER BY id",
+	[PP_STMT_MESSAGES_FIRING] =
+		"SELECT id, time_ns, fired, rule, binary, container, baseline, metric, value,"
+		" threshold, begin_ns, end_ns, summary, json FROM messages WHERE fired = 1"
+		" AND id IN " PP_MESSAGES_OF_FIRING " ORDER BY id",
+	[PP_STMT_MESSAGE_NEWEST] =
+		"SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0),"
+		" (SELECT value FROM meta WHERE name = 'identity')",
 	[PP_STMT_NOTE_SET] = "INSERT OR REPLACE INTO meta(name, value) VALUES ('note', ?1)",
 	[PP_STMT_NOTE_GET] = "SELECT value FROM meta WHERE name = 'note'",
 	[PP_STMT_PORTABLE_ADD] =

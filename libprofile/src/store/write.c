@@ -34,11 +34,11 @@ struct window_write {
 	int64_t *binaries, *processes; /* entry of the profile -> row id */
 };
 
-/* A row of path_counts (samples, weight, squares) or edge_counts (count, mispredicted). */
+/* A row of path_counts (samples, weight, squares, insns) or edge_counts (count, mispredicted). */
 struct count_row {
 	int64_t subject, process;
 	uint64_t count, mispredicted, squares;
-	double weight;
+	double weight, insns;
 };
 
 /* ---------------------------------------------------------------- what may be written */
@@ -59,7 +59,8 @@ static int check_header(const struct window_write *w)
 		return refuse(w, -EINVAL, "no basis");
 	if (t->bursts > COUNT_MAX || t->branches > COUNT_MAX || t->taken > COUNT_MAX ||
 	    t->steps > COUNT_MAX || t->paths > COUNT_MAX || t->stopped_ns > COUNT_MAX ||
-	    t->source_cpu_ns > COUNT_MAX)
+	    t->source_cpu_ns > COUNT_MAX || t->insns > COUNT_MAX || t->pathless > COUNT_MAX ||
+	    t->clock_samples > COUNT_MAX)
 		return refuse(w, -EOVERFLOW, "a total is 2^63 or more");
 	return 0;
 }
@@ -90,7 +91,8 @@ static int check_counts(const struct window_write *w)
 		const struct pathprof_path_count *c = &p->paths[i];
 
 		if (c->process >= p->process_cnt || c->binary >= p->binary_cnt ||
-		    c->length > PATH_LENGTH_MAX || !(c->weight >= 0 && c->weight <= WEIGHT_MAX))
+		    c->length > PATH_LENGTH_MAX || !(c->weight >= 0 && c->weight <= WEIGHT_MAX) ||
+		    !(c->insns >= 0 && c->insns <= WEIGHT_MAX))
 			return refuse(w, -EINVAL, "a path is malformed");
 		if (c->samples > COUNT_MAX)
 			return refuse(w, -EOVERFLOW, "a path's samples are 2^63 or more");
@@ -107,6 +109,28 @@ static int check_counts(const struct window_write *w)
 	return 0;
 }
 
+static bool clock_is_sound(const struct pathprof_profile *p, const struct pathprof_clock_count *c)
+{
+	if (c->process >= p->process_cnt || c->place % PATHPROF_PLACE_BYTES)
+		return false;
+	if (c->binary != PATHPROF_NO_INDEX)
+		return c->binary < p->binary_cnt;
+	return c->place == PATHPROF_PLACE_UNKNOWN || c->place == PATHPROF_PLACE_KERNEL;
+}
+
+static int check_clocks(const struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+
+	for (uint32_t i = 0; i < p->clock_cnt; i++) {
+		if (!clock_is_sound(p, &p->clocks[i]))
+			return refuse(w, -EINVAL, "a place of clock samples is malformed");
+		if (p->clocks[i].samples > COUNT_MAX)
+			return refuse(w, -EOVERFLOW, "a place's clock samples are 2^63 or more");
+	}
+	return 0;
+}
+
 static int check_profile(const struct window_write *w)
 {
 	int code = check_header(w);
@@ -115,6 +139,8 @@ static int check_profile(const struct window_write *w)
 		code = check_names(w);
 	if (code == 0)
 		code = check_counts(w);
+	if (code == 0)
+		code = check_clocks(w);
 	return code;
 }
 
@@ -227,6 +253,33 @@ static int write_binaries(struct window_write *w)
 	return code;
 }
 
+static int write_file(struct window_write *w, int64_t binary, const struct pathprof_file *file)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_WINDOW_FILE_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	sqlite3_bind_int64(stmt, 2, binary);
+	sqlite3_bind_int64(stmt, 3, file->owner);
+	sqlite3_bind_int64(stmt, 4, (int64_t)file->device);
+	sqlite3_bind_int64(stmt, 5, (int64_t)file->inode);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+/* A binary's last_window bounds the search for who refers to it: these rows go with the window. */
+static int write_files(struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	int code = 0;
+
+	for (uint32_t i = 0; i < p->binary_cnt; i++)
+		for (uint32_t j = 0; code == 0 && j < p->binaries[i].file_cnt; j++)
+			code = write_file(w, w->binaries[i], &p->binaries[i].files[j]);
+	return code;
+}
+
 static void bind_process(const struct window_write *w, sqlite3_stmt *stmt, int64_t boot,
 			 const struct pathprof_process *process)
 {
@@ -327,6 +380,12 @@ static int write_header(struct window_write *w)
 		(int64_t)t->paths,
 		(int64_t)t->stopped_ns,
 		(int64_t)t->source_cpu_ns,
+		p->horizon,
+		p->clock_hz,
+		p->clock_kernel,
+		(int64_t)t->insns,
+		(int64_t)t->pathless,
+		(int64_t)t->clock_samples,
 	};
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_WINDOW_ADD, &stmt, w->error);
@@ -487,6 +546,10 @@ static int write_path_row(struct window_write *w, const struct count_row *row)
 		sqlite3_bind_int64(stmt, 6, (int64_t)row->squares);
 	else
 		sqlite3_bind_null(stmt, 6);
+	if (row->insns > 0)
+		sqlite3_bind_double(stmt, 7, row->insns);
+	else
+		sqlite3_bind_null(stmt, 7);
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
@@ -537,6 +600,7 @@ static int fill_path_rows(struct window_write *w, struct count_row *rows)
 		rows[i] = (struct count_row){.process = w->processes[c->process],
 					     .count = c->samples,
 					     .weight = c->weight,
+					     .insns = c->insns,
 					     .squares = c->squares < COUNT_MAX ? c->squares
 									       : COUNT_MAX};
 		code = subject_id(w, &subject, &key, &rows[i].subject);
@@ -587,6 +651,86 @@ static int write_counts(struct window_write *w)
 	return code;
 }
 
+/* ---------------------------------------------------------------- clock samples */
+
+/* The binary's last_window bounds the search for who refers to it: see retain.c. */
+static int touch_binary(struct window_write *w, int64_t binary)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_BINARY_SEEN, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, binary);
+	sqlite3_bind_int64(stmt, 2, w->window);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+/* As its row of clock_counts. */
+struct clock_row {
+	int64_t binary, place, process, samples;
+};
+
+static int compare_clock_rows(const void *a, const void *b)
+{
+	const struct clock_row *x = a, *y = b;
+
+	if (x->binary != y->binary)
+		return x->binary < y->binary ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return (x->process > y->process) - (x->process < y->process);
+}
+
+static struct clock_row clock_row(const struct window_write *w,
+				  const struct pathprof_clock_count *c)
+{
+	return (struct clock_row){
+		.binary = c->binary == PATHPROF_NO_INDEX ? 0 : w->binaries[c->binary],
+		.place = (int64_t)c->place,
+		.process = w->processes[c->process],
+		.samples = (int64_t)c->samples,
+	};
+}
+
+static int write_clock_row(struct window_write *w, const struct clock_row *row)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_CLOCK_COUNT_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	sqlite3_bind_int64(stmt, 2, row->binary);
+	sqlite3_bind_int64(stmt, 3, row->place);
+	sqlite3_bind_int64(stmt, 4, row->process);
+	sqlite3_bind_int64(stmt, 5, row->samples);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+static int write_clocks(struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	struct clock_row *rows = calloc((size_t)p->clock_cnt + 1, sizeof(*rows));
+	int64_t touched = 0;
+	int code = 0;
+
+	if (!rows)
+		return refuse(w, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < p->clock_cnt; i++)
+		rows[i] = clock_row(w, &p->clocks[i]);
+	qsort(rows, p->clock_cnt, sizeof(*rows), compare_clock_rows);
+	for (uint32_t i = 0; code == 0 && i < p->clock_cnt; i++) {
+		if (rows[i].binary != touched)
+			code = touch_binary(w, rows[i].binary);
+		touched = rows[i].binary;
+		if (code == 0)
+			code = write_clock_row(w, &rows[i]);
+	}
+	free(rows);
+	return code;
+}
+
 /* ---------------------------------------------------------------- public */
 
 static int write_window(struct window_write *w)
@@ -601,9 +745,13 @@ static int write_window(struct window_write *w)
 	if (code == 0)
 		code = write_binaries(w);
 	if (code == 0)
+		code = write_files(w);
+	if (code == 0)
 		code = write_processes(w);
 	if (code == 0)
 		code = write_counts(w);
+	if (code == 0)
+		code = write_clocks(w);
 	return pp_sql_end(w->store, code, w->error);
 }
 

@@ -45,7 +45,8 @@ struct pathprof_trace_cursor {
 
 	const struct pp_trace_block *last; /* NULL: before the first, or after a cut */
 	bool is_left, is_sigreturn, is_cut;
-	uint32_t insn_cnt; /* since the last branch */
+	uint32_t insn_cnt;        /* since the last branch */
+	uint32_t kernel_insn_cnt; /* of these, up to the last system call */
 
 	struct pathprof_trace_event held[2]; /* that found no room */
 	unsigned int held_cnt, held_at;
@@ -206,8 +207,16 @@ static inline bool leads_to(const struct pp_trace_block *a, uint64_t next)
 	}
 }
 
+/* All of a ran, and it was not a branch that ended it. */
+static inline void run_through(struct pathprof_trace_cursor *c, const struct pp_trace_block *a)
+{
+	c->insn_cnt += a->insn_cnt;
+	if (a->kind == PATHPROF_TRACE_ENDS_SYSCALL)
+		c->kernel_insn_cnt = c->insn_cnt;
+}
+
 static inline void set_branch(struct pathprof_trace_event *event, const struct pp_trace_block *a,
-			      uint64_t next, uint32_t insn_cnt)
+			      uint64_t next, uint32_t insn_cnt, uint32_t kernel_insn_cnt)
 {
 	bool is_direct =
 		a->kind == PP_KIND_COND || a->kind == PP_KIND_JMP || a->kind == PP_KIND_CALL;
@@ -215,6 +224,7 @@ static inline void set_branch(struct pathprof_trace_event *event, const struct p
 	*event = (struct pathprof_trace_event){
 		.type = PATHPROF_TRACE_EVENT_BRANCH,
 		.insn_cnt = insn_cnt,
+		.kernel_insn_cnt = kernel_insn_cnt,
 		.branch = {.from = pp_trace_block_last(a),
 			   .target = is_direct ? a->target : next,
 			   .next = next,
@@ -236,9 +246,9 @@ static void resume(struct pathprof_trace_cursor *c, const struct interrupted *in
 	} else if (!leads_to(a, b->start)) {
 		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, a, b);
 	} else if (interrupted->progress == PROGRESS_BRANCH) {
-		set_branch(&event, a, b->start, c->insn_cnt + 1);
+		set_branch(&event, a, b->start, c->insn_cnt + 1, c->kernel_insn_cnt);
 		hold(c, &event);
-		c->insn_cnt = 0;
+		c->insn_cnt = c->kernel_insn_cnt = 0;
 	}
 }
 
@@ -268,7 +278,7 @@ static void signal_in(struct pathprof_trace_cursor *c, const struct pp_trace_blo
 		c->insn_cnt += a->insn_cnt - 1u;
 		push(c, a, PROGRESS_BRANCH);
 	} else {
-		c->insn_cnt += a->insn_cnt;
+		run_through(c, a);
 		push(c, a, PROGRESS_DONE);
 	}
 	hold_discontinuity(c, PATHPROF_TRACE_EVENT_SIGNAL, a, b);
@@ -280,16 +290,16 @@ static void unexplained(struct pathprof_trace_cursor *c, const struct pp_trace_b
 {
 	if (c->is_cut) {
 		c->depth = 0;
-		c->insn_cnt = 0;
+		c->insn_cnt = c->kernel_insn_cnt = 0;
 		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, NULL, b);
 	} else if (c->is_sigreturn) {
 		if (!c->is_left)
-			c->insn_cnt += a->insn_cnt;
+			run_through(c, a);
 		sigreturn_to(c, a, b);
 	} else if (b->is_handler) {
 		signal_in(c, a, b);
 	} else if (!c->is_left) {
-		c->insn_cnt += a->insn_cnt;
+		run_through(c, a);
 		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, a, b);
 	} else if (b->start < a->start || b->start >= pp_trace_block_end(a)) {
 		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, NULL, b);
@@ -348,11 +358,11 @@ static inline bool follow(struct pathprof_trace_cursor *c, const struct pp_trace
 	if (a && (is_marked || !leads_to(a, b->start) || (b->is_handler && is_indirect(a)))) {
 		unexplained(c, a, b);
 	} else if (a && is_branch(a)) {
-		set_branch(event, a, b->start, c->insn_cnt + a->insn_cnt);
-		c->insn_cnt = 0;
+		set_branch(event, a, b->start, c->insn_cnt + a->insn_cnt, c->kernel_insn_cnt);
+		c->insn_cnt = c->kernel_insn_cnt = 0;
 		return true;
 	} else if (a) {
-		c->insn_cnt += a->insn_cnt;
+		run_through(c, a);
 	}
 	c->is_left = c->is_sigreturn = c->is_cut = false;
 	return false;
@@ -415,7 +425,7 @@ static size_t read_ordinary(struct pathprof_trace_cursor *c, struct pathprof_tra
 {
 	const struct pp_trace_block *blocks = c->trace->blocks, *a = c->last;
 	size_t cnt = 0, id_cnt = c->trace->block_room;
-	uint32_t insn_cnt = c->insn_cnt;
+	uint32_t insn_cnt = c->insn_cnt, kernel_insn_cnt = c->kernel_insn_cnt;
 	const uint32_t *at = c->at;
 
 	if (!a || c->is_left || c->is_sigreturn || c->is_cut)
@@ -427,14 +437,17 @@ static size_t read_ordinary(struct pathprof_trace_cursor *c, struct pathprof_tra
 			break;
 		insn_cnt += a->insn_cnt;
 		if (is_branch(a)) {
-			set_branch(&events[cnt++], a, b->start, insn_cnt);
-			insn_cnt = 0;
+			set_branch(&events[cnt++], a, b->start, insn_cnt, kernel_insn_cnt);
+			insn_cnt = kernel_insn_cnt = 0;
+		} else if (a->kind == PATHPROF_TRACE_ENDS_SYSCALL) {
+			kernel_insn_cnt = insn_cnt;
 		}
 		a = b;
 	}
 	c->at = at;
 	c->last = a;
 	c->insn_cnt = insn_cnt;
+	c->kernel_insn_cnt = kernel_insn_cnt;
 	return cnt;
 }
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../code/pp_build_id.h"
+#include "pathprof/foreign.h"
 
 int pp_trace_no_memory(struct pathprof_error *error)
 {
@@ -90,7 +90,7 @@ static int open_file(struct pathprof_trace *t, const char *path, struct pathprof
 	t->path = strdup(path);
 	if (!t->path)
 		return pp_trace_no_memory(error);
-	t->fd = pp_open_regular(path, error);
+	t->fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
 	if (t->fd < 0)
 		return t->fd;
 	if (fstat(t->fd, &st) < 0)
@@ -147,7 +147,7 @@ void pathprof_trace_free(struct pathprof_trace *trace)
 bool pathprof_trace_is(const char *path)
 {
 	uint64_t magic = 0;
-	int fd = pp_open_regular(path, NULL);
+	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
 
 	if (fd < 0)
 		return false;

@@ -73,7 +73,7 @@ bpf_budget() {
 	rss=$(awk '/^VmHWM/ { print $2 }' /proc/$pid/status)
 	kill -TERM $pid
 	wait $pid
-	wait 2>/dev/null
+	wait $children 2>/dev/null
 	echo 0 >/proc/sys/kernel/bpf_stats_enabled
 	samples=$(sed -nE 's/.*"samples": ([0-9]+).*/\1/p' /tmp/status.json | head -1)
 	# CAP_BPF, 39, was for loading; CAP_PERFMON, 38, is for CPUs that come.

@@ -13,6 +13,23 @@ load() {
 }
 unload() { rmmod pathprof; }
 
+# await_program NAME: until it runs. One that is started in the background may fail before.
+await_program() {
+	local tries
+	for tries in $(seq 5000); do
+		! pidof "$1" >/dev/null || return 0
+		usleep 10000
+	done
+	echo "$1 does not start"
+	return 1
+}
+
+# end_program NAME: until none is left. The next one of that name is not to be taken for it.
+end_program() {
+	killall -9 "$1"
+	while pidof "$1" >/dev/null; do usleep 10000; done
+}
+
 # figure FILE WORD: the number after WORD in the last line of FILE that has it.
 figure() {
 	sed -n "s/.*\b$2 \([0-9]*\).*/\1/p" "$1" | tail -1 | grep . || echo 0

@@ -74,13 +74,13 @@ service_killed() {
 # Other settings while it runs: the module's session ends and another begins.
 service_reload() {
 	local pid lengths
-	printf '[Profile]\nSource=kmod-swlbr\nOverhead=40%%\nTakenBranches=8\n' >/tmp/reload.conf
+	printf '[Profile]\nSource=kmod-swlbr\nOverhead=40%%\nInstructions=128\n' >/tmp/reload.conf
 	./vmflow "$endless" >/tmp/out &
 	pid=$!
-	./pathprofd -c /tmp/reload.conf --db /tmp/reload.db --duration 4 2>/tmp/first &
+	./pathprofd -c /tmp/reload.conf --db /tmp/reload.db --duration 10 2>/tmp/first &
 	await_profiling
 	sleep 1
-	sed -i 's/=8/=16/' /tmp/reload.conf
+	sed -i 's/=128/=256/' /tmp/reload.conf
 	kill -HUP $!
 	if ! wait $!; then
 		not_ok service_reload "$(tr '\n' ';' </tmp/first)"
@@ -88,8 +88,8 @@ service_reload() {
 	kill -9 $pid
 	wait $pid 2>/dev/null
 	lengths=$(show /tmp/reload.db windows --json |
-		sed -nE 's/.*"taken_wanted": ([0-9]+), "bursts": ([1-9][0-9]*),.*/\1/p' | sort -n | tr '\n' ' ')
-	if [ "$lengths" = "8 16 " ] && grep -q 'settings read again' /tmp/first; then
+		sed -nE 's/.*"horizon": ([0-9]+),.* "bursts": [1-9].*/\1/p' | sort -nu | tr '\n' ' ')
+	if [ "$lengths" = "128 256 " ] && grep -q 'settings read again' /tmp/first; then
 		ok service_reload
 	else
 		not_ok service_reload "windows of $lengths: $(tr '\n' ';' </tmp/first)"

@@ -7,30 +7,22 @@ if ! load; then
 	exit 1
 fi
 
-# A burst whose thread waits for its turn holds the module a little longer.
-unload_soon() {
-	local tries
-	for tries in $(seq 50); do
-		unload 2>/tmp/rmmod && return
-		waited=$((waited + 1))
-		usleep 50000
-	done
-	return 1
-}
-
 # The reader is killed in mid-burst, and the module unloaded at once, while programs run on.
 unload_loops() {
-	local i loops=$1 watched pid waited=0
+	local i loops=$1 watched pid
 	./tf_watch 1000 2 io >/tmp/watched 2>&1 &
 	watched=$!
 	for i in $(seq "$loops"); do
 		./vmread -a -p 100000 -s 60 /dev/null ./flow_loops 0555555555 >/tmp/flow.$i 2>/tmp/figures &
 		pid=$!
-		until pidof flow_loops >/dev/null; do usleep 2000; done
+		if ! await_program flow_loops; then
+			not_ok unload "round $i: $(cat /tmp/flow.$i /tmp/figures)"
+			return
+		fi
 		usleep $((20000 + i * 7919 % 50000))
 		kill -9 $pid
 		wait $pid 2>/dev/null
-		if ! unload_soon; then
+		if ! unload 2>/tmp/rmmod; then
 			not_ok unload "round $i: $(cat /tmp/rmmod)"
 			return
 		fi
@@ -42,14 +34,15 @@ unload_loops() {
 			not_ok unload "round $i: a program is gone: $(cat /tmp/watched /tmp/flow.$i)"
 			return
 		fi
-		killall -9 flow_loops
+		end_program flow_loops
+		echo "# unloading round $i after $(cut -d' ' -f1 /proc/uptime) s"
 	done
 	kill -9 $watched
 	wait $watched 2>/dev/null
 	if [ -s /tmp/watched ]; then
 		not_ok unload "$(head -3 /tmp/watched | tr '\n' ';')"
 	else
-		ok "unload_in_mid_burst ($loops times, $waited waits of 50 ms)"
+		ok "unload_in_mid_burst ($loops times)"
 	fi
 }
 

@@ -4,10 +4,10 @@
  * makes it again from the windows with the same core in user space, and holds the two against each
  * other, record by record, the tables written out at the end included.
  *
- *     vmchain SPEC MILLISECONDS      SPEC: default, random, tagged, whole-program
+ *     vmchain SPEC MILLISECONDS      SPEC: default, random, tagged, whole-program, short
  *
  * Watches a child of its own, so that every CPU's ring knows one address space only and its number
- * is 1. As a control one bit of the first window is then changed, and the comparison must fail.
+ * is 1. As a control a bit of the first few branches is then changed, and the comparison must fail.
  *
  * Workload: some hundred windows. One thread; a twin of the module's tables for every CPU.
  */
@@ -21,6 +21,7 @@
 #define EDGE       ((uint64_t)PATHPROF_PROFILE_EDGES << 48)
 #define CALL       ((uint64_t)PATHPROF_PROFILE_CALLS << 48)
 #define KEEP_BYTES (16u << 20)
+#define FALSIFIED  8 /* branches */
 
 struct twin {
 	struct pp_chain chain;
@@ -139,6 +140,24 @@ static uint64_t replay(struct check *check, uint64_t seed)
 	return wrong;
 }
 
+/*
+ * The sampler may leave any one branch out, hence several; a window may have fewer than that, its
+ * thread was switched away.
+ */
+static void falsify(const struct kept *kept)
+{
+	struct pathprof_record *record;
+	uint32_t left = FALSIFIED;
+
+	for (size_t at = 0; left && (record = kept_next(kept, &at));) {
+		struct pathprof_burst *burst = (void *)(record + 1);
+		struct pathprof_branch *branches = (void *)(burst + 1);
+
+		for (uint32_t i = 0; left && i < burst->branch_cnt; i++, left--)
+			branches[i].next ^= 2, branches[i].from ^= 2;
+	}
+}
+
 /* --------------------------------------------------------------- the session */
 
 static struct pathprof_kmod_chain chain_of(const char *spec)
@@ -177,6 +196,8 @@ static struct pathprof_kmod_chain chain_of(const char *spec)
 		chain.map = PATHPROF_MAP_WPP;
 		chain.rate = 4;
 		chain.seed = 7;
+	} else if (!strcmp(spec, "short")) {
+		chain.rate = 1;
 	}
 	return chain;
 }
@@ -208,13 +229,14 @@ static pid_t start_child(void)
 		x = turn(x * 6364136223846793005ull + 1442695040888963407ull, 6);
 }
 
-static int collect(struct check *check, const struct pathprof_kmod_chain *chain, uint64_t ms)
+static int collect(struct check *check, const struct pathprof_kmod_chain *chain, uint32_t window,
+		   uint64_t ms)
 {
 	struct pathprof_kmod_start start = {
 		.source = PATHPROF_SOURCE_SWLBR,
 		.mode = PATHPROF_MODE_RAW | PATHPROF_MODE_CHAIN,
 		.period = 200000,
-		.window = 32,
+		.window = window,
 		.budget_ppm = PATHPROF_BUDGET_MAX,
 		.chain = *chain,
 	};
@@ -241,12 +263,11 @@ static int collect(struct check *check, const struct pathprof_kmod_chain *chain,
 static int run(struct check *check, const char *spec, uint64_t ms)
 {
 	struct pathprof_kmod_chain chain = chain_of(spec);
-	struct pathprof_branch *first;
 	uint64_t records = 0, wrong, control;
 	int err;
 
 	config_of(&chain, &check->config);
-	err = collect(check, &chain, ms);
+	err = collect(check, &chain, strcmp(spec, "short") ? 32 : 2, ms);
 	if (err || !check->windows) {
 		fprintf(stderr, "vmchain: %s\n", err ? strerror(-err) : "no windows");
 		return 1;
@@ -254,10 +275,7 @@ static int run(struct check *check, const char *spec, uint64_t ms)
 	for (uint32_t cpu = 0; cpu < TWIN_CPU_MAX; cpu++)
 		records += side_cnt(&check->twins[cpu].seen);
 	wrong = replay(check, chain.seed);
-	first = (void *)(check->kept.bytes + sizeof(struct pathprof_record) +
-			 sizeof(struct pathprof_burst));
-	for (int i = 0; i < 8; i++) /* the sampler may leave any one branch out */
-		first[i].next ^= 2, first[i].from ^= 2;
+	falsify(&check->kept);
 	control = replay(check, chain.seed);
 	printf("%s: windows %llu branches %llu records %llu differ %llu, with one falsified %llu\n",
 	       spec, (unsigned long long)check->windows, (unsigned long long)check->branches,

@@ -27,6 +27,7 @@
 #define LBR_LIMIT     4000   /* instructions of ours a stack of 32 */
 #define BURST_LIMIT   150000 /* a burst of 32, in this work */
 #define CHAINED_LIMIT 100000 /* ... compressed */
+#define HORIZON_LIMIT 700    /* an instruction of a horizon */
 #define DENSE_NS      40000u /* between real windows: some two thousand a run */
 #define DENSE_RUNS    2
 
@@ -73,6 +74,7 @@ static uint64_t calibrate(void)
 /* What the run is judged by, in instructions; 0: not measured. */
 struct figures {
 	uint64_t burst, trap, burst_chained;  /* swlbr, 32 taken branches */
+	uint64_t insn;                        /* swlbr, of a horizon */
 	uint64_t sample, whole, most_chained; /* lbr, 32 entries */
 };
 
@@ -169,6 +171,35 @@ static int table_chain(struct reader *reader, uint64_t bare, uint64_t tick, stru
 	return 0;
 }
 
+/* By instructions: what a burst costs follows from its horizon, whatever the work. */
+static int table_horizon(struct reader *reader, uint64_t bare, uint64_t tick,
+			 struct figures *figures)
+{
+	static const uint32_t horizons[] = {128, 512, 1024};
+
+	for (size_t i = 0; i < sizeof(horizons) / sizeof(horizons[0]); i++) {
+		struct pathprof_kmod_start start = swlbr(0);
+		uint64_t insns;
+		struct run run;
+		int err;
+
+		start.horizon = horizons[i];
+		err = measure(reader, start, bare, &run);
+		if (err)
+			return err;
+		insns = run.insns - run.samples * tick;
+		figures->insn = per(insns, run.bursts * horizons[i]);
+		printf("# swlbr: a horizon of %-4u               %8llu   %llu traps of %llu, %llu "
+		       "bytes (%llu bursts)\n",
+		       horizons[i], (unsigned long long)per(insns, run.bursts),
+		       (unsigned long long)per(run.traps, run.bursts),
+		       (unsigned long long)per(insns, run.traps),
+		       (unsigned long long)per(run.bytes, run.records),
+		       (unsigned long long)run.bursts);
+	}
+	return 0;
+}
+
 static int table_swlbr(struct reader *reader, uint64_t bare, struct figures *figures)
 {
 	static const uint32_t windows[] = {8, 16, 32, 64};
@@ -200,7 +231,8 @@ static int table_swlbr(struct reader *reader, uint64_t bare, struct figures *fig
 			figures->trap = per(bursts_insns, run.traps);
 		}
 	}
-	return table_chain(reader, bare, tick, figures);
+	err = table_horizon(reader, bare, tick, figures);
+	return err ? err : table_chain(reader, bare, tick, figures);
 }
 
 static int table_lbr(struct reader *reader, uint64_t bare, struct figures *figures)
@@ -357,16 +389,18 @@ static void print_figures(const struct figures *f)
 	table_overhead("lbr, our part", f->sample);
 	table_overhead("lbr, our part, compressed", f->most_chained);
 	table_overhead("lbr, the whole chain", f->whole);
-	printf("burst_of_32 %llu compressed %llu trap %llu lbr_sample %llu compressed %llu\n",
+	printf("burst_of_32 %llu compressed %llu trap %llu horizon_insn %llu lbr_sample %llu "
+	       "compressed %llu\n",
 	       (unsigned long long)f->burst, (unsigned long long)f->burst_chained,
-	       (unsigned long long)f->trap, (unsigned long long)f->sample,
-	       (unsigned long long)f->most_chained);
+	       (unsigned long long)f->trap, (unsigned long long)f->insn,
+	       (unsigned long long)f->sample, (unsigned long long)f->most_chained);
 }
 
 static bool are_within_limits(const struct figures *f)
 {
 	return f->burst && f->burst <= BURST_LIMIT && f->burst_chained <= CHAINED_LIMIT &&
-	       f->sample && f->sample <= LBR_LIMIT && f->most_chained <= LBR_LIMIT;
+	       f->insn && f->insn <= HORIZON_LIMIT && f->sample && f->sample <= LBR_LIMIT &&
+	       f->most_chained <= LBR_LIMIT;
 }
 
 static int tables(struct reader *reader, char *const *paths, int path_cnt)

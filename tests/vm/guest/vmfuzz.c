@@ -71,6 +71,13 @@ static struct pathprof_kmod_start honest(bool lbr)
 	return start;
 }
 
+/* ... that ends its windows by instructions. */
+static void horizon(struct fuzz *fuzz, struct pathprof_kmod_start *start)
+{
+	start->horizon = 1 + (uint32_t)below(fuzz, PATHPROF_HORIZON_MAX);
+	start->window = 0;
+}
+
 /* ... that compresses, with whatever of the chain may be chosen. */
 static void chain(struct fuzz *fuzz, struct pathprof_kmod_start *start)
 {
@@ -147,6 +154,8 @@ static void try_start(struct fuzz *fuzz)
 
 	if (below(fuzz, 2))
 		chain(fuzz, &start);
+	else if (start.source == PATHPROF_SOURCE_SWLBR && below(fuzz, 2))
+		horizon(fuzz, &start);
 	spoil(fuzz, &start);
 	result = ioctl(fuzz->fd, PATHPROF_IOC_START, &start);
 	judge(fuzz, "START", result);
@@ -292,6 +301,42 @@ static int prepare(struct fuzz *fuzz)
 	return munmap(fuzz->pages + PAGE, PAGE) ? -errno : 0;
 }
 
+/* The values that a horizon may have, and the settings that it goes with. */
+static void try_horizons(struct fuzz *fuzz)
+{
+	static const struct {
+		uint32_t horizon, window, mode;
+		bool lbr, accepted;
+	} cases[] = {
+		{1, 0, PATHPROF_MODE_RAW, false, true},
+		{PATHPROF_HORIZON_MAX, 0, PATHPROF_MODE_RAW, false, true},
+		{PATHPROF_HORIZON_MAX + 1, 0, PATHPROF_MODE_RAW, false, false},
+		{512, 16, PATHPROF_MODE_RAW, false, false},
+		{512, 0, PATHPROF_MODE_CHAIN, false, false},
+		{512, 0, PATHPROF_MODE_RAW | PATHPROF_MODE_CHAIN, false, false},
+		{0, 0, PATHPROF_MODE_RAW, false, false},
+		{512, 0, PATHPROF_MODE_RAW, true, false},
+	};
+	static struct reader reader;
+
+	if (reader_open(&reader) && fuzz->bad++ < 10)
+		fprintf(stderr, "vmfuzz: the device cannot be opened\n");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pathprof_kmod_start start = honest(cases[i].lbr);
+		int err;
+
+		start.horizon = cases[i].horizon;
+		start.window = cases[i].window;
+		start.mode = cases[i].mode;
+		err = reader_start(&reader, &start);
+		if (err != (cases[i].accepted ? 0 : -EINVAL) && fuzz->bad++ < 10)
+			fprintf(stderr, "vmfuzz: horizon %u, case %zu: %d\n", start.horizon, i,
+				err);
+		reader_stop(&reader);
+	}
+	reader_close(&reader);
+}
+
 /* Both sources, whole and compressed, after all that; how many records came. */
 static uint64_t honest_sessions(struct fuzz *fuzz)
 {
@@ -335,6 +380,7 @@ int main(int argc, char **argv)
 	}
 	if (module_areas() != area_cnt && fuzz.bad++ < 10)
 		fprintf(stderr, "vmfuzz: %u areas before, %u after\n", area_cnt, module_areas());
+	try_horizons(&fuzz);
 	records = honest_sessions(&fuzz);
 	printf("calls %llu accepted %llu compressed %llu mapped %llu records_after %llu bad %llu\n",
 	       (unsigned long long)fuzz.calls, (unsigned long long)fuzz.accepted,

@@ -3,12 +3,14 @@
  * Runs a command and writes the windows that the module's software source takes of it, in the form
  * that tests/truth/check.c reads.
  *
- *     vmread [-t TAKEN] [-n WINDOWS] [-s SECONDS] [-p PERIOD_NS] [-a] [-c] [-k] OUT CMD ARGS...
+ *     vmread [-t TAKEN | -h HORIZON] [-n WINDOWS] [-s SECONDS] [-p PERIOD_NS] [-a] [-c] [-k]
+ *            OUT CMD ARGS...
  *
  * The command is started as tests/truth/truth.c starts it, and is watched from its exec on. -a
  * watches every process, -c asks for compressed records (OUT then holds those), -k kills the
- * command when enough was seen. Exit status: the command's (0 if it was killed), 125 for trouble.
- * One line of figures on standard error.
+ * command when enough was seen.
+ * Exit status: the command's (0 if it was killed), 125 for trouble. One line of figures on standard
+ * error.
  *
  * Workload: ten thousand windows of 32 to 64 branches. One thread.
  */
@@ -27,7 +29,7 @@
 #define EXIT_TROUBLE 125
 
 struct options {
-	uint32_t taken;
+	uint32_t taken, horizon; /* one of the two */
 	uint64_t windows, seconds, period_ns;
 	bool all, chain, kill;
 	const char *out;
@@ -38,11 +40,32 @@ struct sink {
 	struct reader *reader;
 	FILE *file;
 	pid_t pid; /* 0: any */
-	bool chain;
-	uint64_t windows, branches, empty, traps;
+	const struct options *options;
+	uint64_t windows, branches, empty, traps, insns;
 	uint64_t ends[PATHPROF_END_CNT];
 	uint64_t types[PATHPROF_RECORD_CNT];
 };
+
+/* Instructions add up, and a burst is full when it has what was asked for, and only then. */
+static void check_counts(struct sink *sink, const struct pathprof_burst *burst,
+			 const struct pathprof_branch *branches)
+{
+	uint32_t horizon = sink->options->horizon;
+	bool full = horizon ? burst->insn_cnt == horizon : burst->taken_cnt == sink->options->taken;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < burst->branch_cnt; i++) {
+		sum += branches[i].insns;
+		if (!branches[i].insns)
+			reader_complain(sink->reader, "a branch of no instruction", i);
+	}
+	if (sum > burst->insn_cnt || burst->insn_cnt > burst->step_cnt)
+		reader_complain(sink->reader, "instructions of a burst", burst->insn_cnt);
+	if (burst->horizon != horizon || (horizon && burst->insn_cnt > horizon))
+		reader_complain(sink->reader, "horizon of a burst", burst->horizon);
+	if ((burst->end == PATHPROF_END_FULL) != full)
+		reader_complain(sink->reader, "end of a burst", burst->end);
+}
 
 static void check_burst(struct sink *sink, const struct pathprof_record *record,
 			const struct pathprof_burst *burst)
@@ -52,9 +75,9 @@ static void check_burst(struct sink *sink, const struct pathprof_record *record,
 		    sizeof(*burst) + burst->branch_cnt * sizeof(struct pathprof_branch))
 		reader_complain(sink->reader, "size of a burst", burst->size_bytes);
 	if (burst->version != PATHPROF_ABI_VERSION || burst->source != PATHPROF_SOURCE_SWLBR ||
-	    burst->reserved || burst->end >= PATHPROF_END_CNT ||
-	    burst->taken_cnt > burst->branch_cnt)
+	    burst->end >= PATHPROF_END_CNT || burst->taken_cnt > burst->branch_cnt)
 		reader_complain(sink->reader, "header of a burst", burst->end);
+	check_counts(sink, burst, (const void *)(burst + 1));
 	if (sink->pid && burst->pid != (uint32_t)sink->pid)
 		reader_complain(sink->reader, "a burst of another process", burst->pid);
 }
@@ -65,7 +88,7 @@ static void keep(void *context, const struct pathprof_record *record)
 	struct sink *sink = context;
 
 	sink->types[record->type % PATHPROF_RECORD_CNT]++;
-	if (sink->chain) {
+	if (sink->options->chain) {
 		fwrite(record, record->size_bytes, 1, sink->file);
 		return;
 	}
@@ -76,6 +99,7 @@ static void keep(void *context, const struct pathprof_record *record)
 	check_burst(sink, record, burst);
 	fwrite(burst, record->size_bytes - sizeof(*record), 1, sink->file);
 	sink->windows++;
+	sink->insns += burst->insn_cnt;
 	sink->branches += burst->branch_cnt;
 	sink->empty += !burst->branch_cnt;
 	sink->traps += burst->step_cnt;
@@ -88,12 +112,15 @@ static int parse(int argc, char **argv, struct options *ret_options)
 		.taken = 32, .windows = UINT64_MAX, .seconds = 60, .period_ns = 200000};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "+t:n:s:p:ack")) != -1) {
+	while ((letter = getopt(argc, argv, "+t:h:n:s:p:ack")) != -1) {
 		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
 
 		switch (letter) {
 		case 't':
 			options.taken = (uint32_t)number;
+			break;
+		case 'h':
+			options.horizon = (uint32_t)number;
 			break;
 		case 'n':
 			options.windows = number;
@@ -171,16 +198,24 @@ static int finish_command(pid_t pid, bool ended, bool killed, int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static bool is_skip(unsigned int stat)
+{
+	return stat <= PATHPROF_STAT_SKIP_CEILING || stat == PATHPROF_STAT_SKIP_REALTIME ||
+	       stat == PATHPROF_STAT_SKIP_ISOLATED;
+}
+
 static void report(const struct sink *sink, const struct reader *reader,
 		   const struct pathprof_collector_stats *before,
 		   const struct pathprof_collector_stats *after)
 {
 	fprintf(stderr,
-		"vmread: windows %llu branches %llu empty %llu traps %llu migrated %llu lost %llu "
+		"vmread: windows %llu branches %llu insns %llu empty %llu traps %llu switched %llu "
+		"lost %llu "
 		"spent_ms %llu bad %llu ends",
 		(unsigned long long)sink->windows, (unsigned long long)sink->branches,
-		(unsigned long long)sink->empty, (unsigned long long)sink->traps,
-		(unsigned long long)stats_since(before, after, PATHPROF_STAT_TRAPS_MIGRATED),
+		(unsigned long long)sink->insns, (unsigned long long)sink->empty,
+		(unsigned long long)sink->traps,
+		(unsigned long long)sink->ends[PATHPROF_END_SWITCH],
 		(unsigned long long)reader_lost(reader),
 		(unsigned long long)stats_since(before, after, PATHPROF_STAT_SPENT_NS) / 1000000,
 		(unsigned long long)reader->bad);
@@ -189,8 +224,8 @@ static void report(const struct sink *sink, const struct reader *reader,
 			fprintf(stderr, " %d:%llu", i, (unsigned long long)sink->ends[i]);
 	fprintf(stderr, " samples %llu skips",
 		(unsigned long long)stats_since(before, after, PATHPROF_STAT_SAMPLES));
-	for (unsigned int i = PATHPROF_STAT_SKIP_KERNEL; i <= PATHPROF_STAT_SKIP_CEILING; i++)
-		if (stats_since(before, after, i))
+	for (unsigned int i = PATHPROF_STAT_SKIP_KERNEL; i <= PATHPROF_STAT_SKIP_ISOLATED; i++)
+		if (is_skip(i) && stats_since(before, after, i))
 			fprintf(stderr, " %u:%llu", i,
 				(unsigned long long)stats_since(before, after, i));
 	fprintf(stderr, " records");
@@ -217,7 +252,8 @@ static int run(struct reader *reader, struct sink *sink, const struct options *o
 		.mode = options->chain ? PATHPROF_MODE_CHAIN : PATHPROF_MODE_RAW,
 		.flags = PATHPROF_START_JITTER,
 		.period = options->period_ns,
-		.window = options->taken,
+		.window = options->horizon ? 0 : options->taken,
+		.horizon = options->horizon,
 		.budget_ppm = PATHPROF_BUDGET_MAX,
 	};
 	struct pathprof_collector_stats before = {0}, after = {0};
@@ -257,10 +293,11 @@ int main(int argc, char **argv)
 	int err, status = EXIT_TROUBLE;
 
 	if (parse(argc, argv, &options)) {
-		fprintf(stderr, "usage: vmread [-t N] [-n N] [-s S] [-p NS] [-ack] OUT CMD...\n");
+		fprintf(stderr,
+			"usage: vmread [-t N | -h N] [-n N] [-s S] [-p NS] [-ackz] OUT CMD...\n");
 		return EXIT_TROUBLE;
 	}
-	sink.chain = options.chain;
+	sink.options = &options;
 	sink.file = fopen(options.out, "wb");
 	if (!sink.file) {
 		perror(options.out);

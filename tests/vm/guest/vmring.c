@@ -119,7 +119,7 @@ static void overflow(struct reader *reader)
 	stay_here();
 	EXPECT(!reader_stats(reader, &before));
 	EXPECT(!start_lbr(reader, 20000));
-	for (int ms = 0; reader_lost(reader) < 1000 && ms < DEADLINE_MS; ms++)
+	for (int ms = 0; reader_lost(reader) < 1000 && ms < 8 * DEADLINE_MS; ms++)
 		burn();
 	EXPECT(!reader_stop(reader));
 	EXPECT(!reader_stats(reader, &after));

@@ -7,7 +7,8 @@
  * config is TESTPMU_* of testpmu.h, config1 the address of branch 0, the period in nanoseconds.
  * With TESTPMU_GIVEN the stacks are those that user space wrote into a file of debugfs before.
  *
- * Parameters, read-only: how many stacks were handed over, and how many of them in an NMI.
+ * Parameters, read-only: how many stacks were handed over, how many of them in an NMI, and how many
+ * events were opened, how many of them for virtual machines as well.
  *
  * Locking: a CPU's state is touched by that CPU alone, with interrupts off or in an NMI; only
  * nmi_pending is set from another. An NMI that finds the timer delivering leaves its stack out.
@@ -73,6 +74,11 @@ module_param(delivered, ulong, 0444);
 MODULE_PARM_DESC(delivered, "stacks handed over since the module was loaded");
 module_param(delivered_nmi, ulong, 0444);
 MODULE_PARM_DESC(delivered_nmi, "... of them in an NMI");
+static unsigned long opened, opened_guest;
+module_param(opened, ulong, 0444);
+MODULE_PARM_DESC(opened, "events opened since the module was loaded");
+module_param(opened_guest, ulong, 0444);
+MODULE_PARM_DESC(opened_guest, "... of them without exclude_guest");
 
 static u32 entries_of(const struct perf_event *event)
 {
@@ -277,6 +283,8 @@ static int test_event_hold(struct perf_event *event)
 	mutex_unlock(&given_lock);
 	if (!err)
 		event->destroy = test_event_destroy;
+	__atomic_fetch_add(&opened, !err, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&opened_guest, !err && !event->attr.exclude_guest, __ATOMIC_RELAXED);
 	return err;
 }
 

@@ -46,7 +46,7 @@ static bool extend(struct lab_whole *w, const struct pathprof_branch *branch)
 
 	if (!w->cnt)
 		return false;
-	path[-1].outcomes |= branch->taken << path[-1].length++;
+	path[-1].outcomes |= (uint32_t)branch->taken << path[-1].length++;
 	return path[-1].length == LENGTH_MAX;
 }
 

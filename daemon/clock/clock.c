@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Every sample of the clock: see clock.h. The period is drawn anew once a second from a thousandth
+ * around its nominal length: a program in step with one period drifts out of step with the next. No
+ * more than that, since each CPU draws its own, and all samples count alike.
+ * Oftener would cost samples, for a new period begins at once and cuts the old one short.
+ */
+#include "clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS       UINT64_C(1000000000)
+#define VARY_EVERY_NS   SECOND_NS
+#define RESCAN_EVERY_NS (5 * SECOND_NS)
+/* 512 samples: five seconds at the default rate. */
+#define RING_PAGES 4
+
+struct pp_clock {
+	struct pp_clock_config config;
+	struct pp_cpu_clock *cpu;
+	bool kernel;
+	uint64_t varied_ns, rescanned_ns;
+};
+
+/* One reading. */
+struct reading {
+	const struct pp_clock *clock;
+	pid_t own, helper;
+	pp_cpu_clock_fn *fn;
+	void *context;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static int refused(int code, struct pathprof_error *error)
+{
+	if (code == -EACCES || code == -EPERM)
+		return pathprof_fail(error, code,
+				     "perf_event_open: %s (CAP_PERFMON, or "
+				     "kernel.perf_event_paranoid of 2 or less, would change it)",
+				     strerror(-code));
+	return pathprof_fail(error, code, "perf_event_open: %s", strerror(-code));
+}
+
+static int open_events(struct pp_clock *clock)
+{
+	const uint64_t period_ns = SECOND_NS / clock->config.hz;
+	struct pp_cpu_clock_config config = {
+		.only_pid = clock->config.only_pid,
+		.period_ns = period_ns,
+		.jitter_ns = period_ns / 1000,
+		.kernel = true,
+		.isolated = clock->config.isolated,
+		.ring_pages = RING_PAGES,
+	};
+	int code = pp_cpu_clock_open(&clock->cpu, &config);
+
+	clock->kernel = code == 0;
+	if (code == -EACCES || code == -EPERM) {
+		config.kernel = false;
+		code = pp_cpu_clock_open(&clock->cpu, &config);
+	}
+	return code;
+}
+
+int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *config,
+		  struct pathprof_error *error)
+{
+	struct pp_clock *clock = calloc(1, sizeof(*clock));
+	int code;
+
+	if (!clock)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	clock->config = *config;
+	clock->varied_ns = clock->rescanned_ns = now_ns();
+	code = open_events(clock);
+	if (code < 0) {
+		free(clock);
+		return refused(code, error);
+	}
+	*ret_clock = clock;
+	return 0;
+}
+
+void pp_clock_free(struct pp_clock *clock)
+{
+	if (!clock)
+		return;
+	pp_cpu_clock_free(clock->cpu);
+	free(clock);
+}
+
+static bool in_range(const struct pp_clock_config *config, uint64_t address)
+{
+	return !config->ip_max || (address >= config->ip_min && address <= config->ip_max);
+}
+
+static void on_sample(void *context, const struct pp_cpu_sample *sample)
+{
+	const struct reading *reading = context;
+	const struct pp_clock_config *config = &reading->clock->config;
+
+	if (sample->pid <= 0 || sample->pid == reading->own || sample->pid == reading->helper)
+		return;
+	if (sample->kernel ? config->ip_max != 0 : !in_range(config, sample->address))
+		return;
+	reading->fn(reading->context, sample);
+}
+
+uint64_t pp_clock_read(struct pp_clock *clock, pid_t helper, pp_cpu_clock_fn *fn, void *context)
+{
+	struct reading reading = {clock, getpid(), helper, fn, context};
+	uint64_t lost = pp_cpu_clock_read(clock->cpu, on_sample, &reading), now = now_ns();
+
+	if (now - clock->varied_ns >= VARY_EVERY_NS) {
+		pp_cpu_clock_vary(clock->cpu);
+		clock->varied_ns = now;
+	}
+	if (now - clock->rescanned_ns >= RESCAN_EVERY_NS) {
+		pp_cpu_clock_rescan(clock->cpu);
+		clock->rescanned_ns = now;
+	}
+	return lost;
+}
+
+bool pp_clock_sees_kernel(const struct pp_clock *clock)
+{
+	return clock->kernel;
+}

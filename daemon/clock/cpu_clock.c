@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Events, whom they follow, and their rings: see cpu_clock.h. */
+#include "cpu_clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "../track/track_perf.h"
+#include "isolated.h"
+
+#define CPU_MAX   PP_ISOLATED_CPU_MAX
+#define EVENT_MAX 4096
+#define PASS_MAX  4
+/* How often to look when no event can wake us any more. */
+#define BLIND_PERIOD_NS 10000000
+#define CPUS_ONLINE     "/sys/devices/system/cpu/online"
+
+struct ring {
+	int cpu;
+	int fd; /* the event that owns the ring */
+	struct perf_event_mmap_page *page;
+	uint8_t *data;
+	uint64_t size_bytes;
+};
+
+struct pp_cpu_clock {
+	struct pp_cpu_clock_config config;
+	unsigned int random;
+	size_t page_bytes;
+	int epoll_fd;
+	int blind_fd; /* timer, -1 while events wake us */
+	struct ring *rings;
+	size_t ring_cnt;
+	int *events; /* every event, ring owners included */
+	pid_t *tids; /* threads that have theirs */
+	size_t event_cnt, tid_cnt;
+	bool is_spared[CPU_MAX];
+};
+
+/* As the kernel writes it for the sample_type in `attributes`. */
+struct sample_record {
+	struct perf_event_header header;
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time_ns;
+};
+
+struct lost_record {
+	struct perf_event_header header;
+	uint64_t id, lost;
+};
+
+static uint64_t draw_period(struct pp_cpu_clock *clock)
+{
+	const struct pp_cpu_clock_config *config = &clock->config;
+	uint64_t wide = 2 * config->jitter_ns + 1;
+
+	return config->period_ns - config->jitter_ns + (uint64_t)rand_r(&clock->random) % wide;
+}
+
+/* ---------------------------------------------------------------- events and their rings */
+
+static int open_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
+{
+	uint32_t ring_bytes = clock->config.ring_pages * (uint32_t)clock->page_bytes;
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attributes),
+		.sample_period = draw_period(clock),
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.inherit = tid >= 0,
+		.exclude_kernel = !clock->config.kernel,
+		.exclude_hv = 1,
+		.exclude_idle = 1,
+		.watermark = !clock->config.wakes,
+		.wakeup_events = clock->config.wakes ? 1 : ring_bytes / 2, /* or bytes */
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int keep_event(struct pp_cpu_clock *clock, int fd)
+{
+	if (clock->event_cnt == EVENT_MAX) {
+		close(fd);
+		return -EMFILE;
+	}
+	clock->events[clock->event_cnt++] = fd;
+	return 0;
+}
+
+static void drop_event(struct pp_cpu_clock *clock, int fd)
+{
+	for (size_t i = 0; i < clock->event_cnt; i++)
+		if (clock->events[i] == fd)
+			clock->events[i--] = clock->events[--clock->event_cnt];
+	close(fd);
+}
+
+static int map_ring(struct pp_cpu_clock *clock, struct ring *ring)
+{
+	size_t len_bytes = (1 + clock->config.ring_pages) * clock->page_bytes;
+	void *page = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	struct epoll_event interest = {.events = EPOLLIN, .data.fd = ring->fd};
+
+	if (page == MAP_FAILED)
+		return -errno;
+	ring->page = page;
+	ring->data = (uint8_t *)page + clock->page_bytes;
+	ring->size_bytes = clock->config.ring_pages * clock->page_bytes;
+	if (clock->config.wakes &&
+	    epoll_ctl(clock->epoll_fd, EPOLL_CTL_ADD, ring->fd, &interest) < 0)
+		return -errno;
+	return 0;
+}
+
+static void unmap_ring(const struct pp_cpu_clock *clock, const struct ring *ring)
+{
+	munmap(ring->page, (1 + clock->config.ring_pages) * clock->page_bytes);
+}
+
+static struct ring *find_ring(struct pp_cpu_clock *clock, int cpu)
+{
+	for (size_t i = 0; i < clock->ring_cnt; i++)
+		if (clock->rings[i].cpu == cpu)
+			return &clock->rings[i];
+	return NULL;
+}
+
+/* The event that owns the ring of its CPU. */
+static int add_ring(struct pp_cpu_clock *clock, int fd, int cpu)
+{
+	struct ring *ring = &clock->rings[clock->ring_cnt];
+	int code;
+
+	*ring = (struct ring){.cpu = cpu, .fd = fd};
+	code = map_ring(clock, ring);
+	if (ring->page)
+		clock->ring_cnt++;
+	else
+		drop_event(clock, fd);
+	return code;
+}
+
+/* The event of one thread (or of all, tid -1) on one CPU. -ENODEV: no such CPU online. */
+static int add_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
+{
+	struct ring *ring = find_ring(clock, cpu);
+	int fd = open_event(clock, tid, cpu);
+	int code;
+
+	if (fd < 0)
+		return fd;
+	code = keep_event(clock, fd);
+	if (code || !clock->config.ring_pages)
+		return code;
+	if (ring)
+		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ? -errno : 0;
+	return add_ring(clock, fd, cpu);
+}
+
+/* Of which CPU each is does not matter: those of the whole system stay as they are. */
+static int take_over(struct pp_cpu_clock *clock)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < clock->config.event_cnt && i < CPU_MAX && !code; i++) {
+		int fd = fcntl(clock->config.events[i], F_DUPFD_CLOEXEC, 0);
+
+		code = fd < 0 ? -errno : keep_event(clock, fd);
+		if (!code)
+			code = add_ring(clock, fd, (int)i);
+	}
+	return code;
+}
+
+static int add_thread(struct pp_cpu_clock *clock, pid_t tid)
+{
+	long cpu_cnt = sysconf(_SC_NPROCESSORS_CONF);
+
+	for (int cpu = 0; cpu < cpu_cnt && cpu < CPU_MAX; cpu++) {
+		int code = clock->is_spared[cpu] ? -ENODEV : add_event(clock, tid, cpu);
+
+		if (code && code != -ENODEV)
+			return code;
+	}
+	return clock->event_cnt ? 0 : -ENODEV;
+}
+
+/* ---------------------------------------------------------------- which threads to follow */
+
+static bool has_thread(const struct pp_cpu_clock *clock, pid_t tid)
+{
+	for (size_t i = 0; i < clock->tid_cnt; i++)
+		if (clock->tids[i] == tid)
+			return true;
+	return false;
+}
+
+/* Follows the threads of pid that are not followed yet. How many, or -errno. */
+static int add_process(struct pp_cpu_clock *clock, pid_t pid)
+{
+	char path[32];
+	struct dirent *entry;
+	DIR *dir;
+	int added = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int code;
+
+		if (tid <= 0 || clock->tid_cnt == EVENT_MAX || has_thread(clock, tid))
+			continue;
+		code = add_thread(clock, tid);
+		if (code == -ESRCH)
+			continue;
+		if (code) {
+			closedir(dir);
+			return code;
+		}
+		clock->tids[clock->tid_cnt++] = tid;
+		added++;
+	}
+	closedir(dir);
+	return added;
+}
+
+/* 0 when it has ended. The name before the number may hold anything, a parenthesis as well. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[32], text[512];
+	int parent = 0, fd;
+	const char *end;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+static bool descends(pid_t pid, pid_t ancestor)
+{
+	for (int depth = 0; pid > 1 && depth < 64; depth++) {
+		if (pid == ancestor)
+			return true;
+		pid = parent_of(pid);
+	}
+	return false;
+}
+
+static int add_family(struct pp_cpu_clock *clock)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int added = 0;
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int code = 0;
+
+		if (pid > 0 && descends(pid, clock->config.only_pid))
+			code = add_process(clock, pid);
+		if (code < 0 && code != -ENOENT && code != -ESRCH) {
+			closedir(dir);
+			return code;
+		}
+		added += code > 0 ? code : 0;
+	}
+	closedir(dir);
+	return added;
+}
+
+/* Threads may start while we look; those of threads already followed are inherited. */
+static int follow(struct pp_cpu_clock *clock)
+{
+	int added = 1;
+
+	if (clock->config.event_cnt)
+		return take_over(clock);
+	if (!clock->config.only_pid)
+		return add_thread(clock, -1);
+	for (int pass = 0; pass < PASS_MAX && added > 0; pass++)
+		added = add_family(clock);
+	if (added < 0)
+		return added;
+	return clock->tid_cnt ? 0 : -ESRCH;
+}
+
+/* ---------------------------------------------------------------- CPUs that come and go */
+
+/* false: not known. */
+static bool read_online(bool *is_on)
+{
+	int fd = open(CPUS_ONLINE, O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got > 0 && pp_perf_parse_cpus(text, is_on, CPU_MAX) == 0;
+}
+
+/* The kernel has switched the event of a CPU that went off, for good. */
+static void drop_ring(struct pp_cpu_clock *clock, struct ring *ring)
+{
+	if (clock->config.wakes)
+		epoll_ctl(clock->epoll_fd, EPOLL_CTL_DEL, ring->fd, NULL);
+	unmap_ring(clock, ring);
+	drop_event(clock, ring->fd);
+	*ring = clock->rings[--clock->ring_cnt];
+}
+
+void pp_cpu_clock_rescan(struct pp_cpu_clock *clock)
+{
+	bool is_on[CPU_MAX];
+
+	if (clock->config.only_pid || !read_online(is_on))
+		return;
+	for (size_t i = clock->ring_cnt; i-- > 0;)
+		if (!is_on[clock->rings[i].cpu])
+			drop_ring(clock, &clock->rings[i]);
+	/* Best effort: one that is gone again by now is for the next time. */
+	for (int cpu = 0; cpu < CPU_MAX; cpu++)
+		if (is_on[cpu] && !clock->is_spared[cpu] && !find_ring(clock, cpu))
+			(void)add_event(clock, -1, cpu);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Copies len_bytes at position out of the ring, around its end if need be. */
+static void copy_out(const struct ring *ring, uint64_t position, void *to, size_t len_bytes)
+{
+	uint64_t offset = position % ring->size_bytes;
+	uint64_t room = ring->size_bytes - offset;
+	size_t first = len_bytes < room ? len_bytes : (size_t)room;
+
+	memcpy(to, ring->data + offset, first);
+	memcpy((uint8_t *)to + first, ring->data, len_bytes - first);
+}
+
+static struct pp_cpu_sample sample_of(const struct sample_record *record)
+{
+	unsigned int mode = record->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	bool kernel = mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
+
+	return (struct pp_cpu_sample){
+		.pid = (pid_t)record->pid,
+		.tid = (pid_t)record->tid,
+		.time_ns = record->time_ns,
+		.address = kernel || mode == PERF_RECORD_MISC_USER ? record->ip : 0,
+		.kernel = kernel,
+	};
+}
+
+/* Returns the samples that this record says are lost. */
+static uint64_t read_record(const struct ring *ring, uint64_t position,
+			    const struct perf_event_header *header, pp_cpu_clock_fn *fn,
+			    void *context)
+{
+	struct sample_record record;
+	struct lost_record lost;
+
+	if (header->type == PERF_RECORD_SAMPLE && header->size >= sizeof(record)) {
+		copy_out(ring, position, &record, sizeof(record));
+		const struct pp_cpu_sample sample = sample_of(&record);
+
+		fn(context, &sample);
+	} else if (header->type == PERF_RECORD_LOST && header->size >= sizeof(lost)) {
+		copy_out(ring, position, &lost, sizeof(lost));
+		return lost.lost;
+	}
+	return 0;
+}
+
+static uint64_t read_ring(const struct ring *ring, pp_cpu_clock_fn *fn, void *context)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail, lost = 0;
+
+	while (tail < head) {
+		struct perf_event_header header;
+
+		copy_out(ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail)
+			break;
+		lost += read_record(ring, tail, &header, fn, context);
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	return lost;
+}
+
+/* An event whose first thread has ended hangs up for good; its heirs still write to the ring. */
+static void go_blind(struct pp_cpu_clock *clock, int fd)
+{
+	struct itimerspec period = {{0, BLIND_PERIOD_NS}, {0, BLIND_PERIOD_NS}};
+	struct epoll_event interest = {.events = EPOLLIN};
+
+	epoll_ctl(clock->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	if (clock->blind_fd >= 0)
+		return;
+	clock->blind_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (clock->blind_fd < 0)
+		return;
+	interest.data.fd = clock->blind_fd;
+	timerfd_settime(clock->blind_fd, 0, &period, NULL);
+	epoll_ctl(clock->epoll_fd, EPOLL_CTL_ADD, clock->blind_fd, &interest);
+}
+
+static void clear_wakeups(struct pp_cpu_clock *clock)
+{
+	struct epoll_event ready[16];
+	int cnt = epoll_wait(clock->epoll_fd, ready, 16, 0);
+	uint64_t ticks;
+
+	for (int i = 0; i < cnt; i++) {
+		if (ready[i].data.fd == clock->blind_fd) {
+			if (read(clock->blind_fd, &ticks, sizeof(ticks)) < 0)
+				continue;
+		} else if (ready[i].events & (EPOLLHUP | EPOLLERR)) {
+			go_blind(clock, ready[i].data.fd);
+		}
+	}
+}
+
+uint64_t pp_cpu_clock_read(struct pp_cpu_clock *clock, pp_cpu_clock_fn *fn, void *context)
+{
+	uint64_t lost = 0;
+
+	if (clock->config.wakes)
+		clear_wakeups(clock);
+	for (size_t i = 0; i < clock->ring_cnt; i++)
+		lost += read_ring(&clock->rings[i], fn, context);
+	return lost;
+}
+
+/* ---------------------------------------------------------------- life */
+
+void pp_cpu_clock_vary(struct pp_cpu_clock *clock)
+{
+	uint64_t period_ns = draw_period(clock);
+
+	/* Best effort: an inherited event of an ended thread refuses. */
+	for (size_t i = 0; i < clock->ring_cnt; i++)
+		ioctl(clock->rings[i].fd, PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
+void pp_cpu_clock_pause(struct pp_cpu_clock *clock, bool on)
+{
+	for (size_t i = 0; i < clock->event_cnt; i++)
+		ioctl(clock->events[i], on ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
+size_t pp_cpu_clock_event_cnt(const struct pp_cpu_clock *clock)
+{
+	return clock->event_cnt;
+}
+
+const int *pp_cpu_clock_events(const struct pp_cpu_clock *clock)
+{
+	return clock->events;
+}
+
+int pp_cpu_clock_fd(const struct pp_cpu_clock *clock)
+{
+	return clock->epoll_fd;
+}
+
+void pp_cpu_clock_free(struct pp_cpu_clock *clock)
+{
+	if (!clock)
+		return;
+	for (size_t i = 0; clock->rings && i < clock->ring_cnt; i++)
+		unmap_ring(clock, &clock->rings[i]);
+	for (size_t i = 0; clock->events && i < clock->event_cnt; i++)
+		close(clock->events[i]);
+	if (clock->blind_fd >= 0)
+		close(clock->blind_fd);
+	if (clock->epoll_fd >= 0)
+		close(clock->epoll_fd);
+	free(clock->rings);
+	free(clock->events);
+	free(clock->tids);
+	free(clock);
+}
+
+static int allocate(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_config *config)
+{
+	struct pp_cpu_clock *clock = calloc(1, sizeof(*clock));
+	unsigned int random = (unsigned int)getpid();
+
+	if (!clock)
+		return -ENOMEM;
+	/* early in boot there may be no entropy yet: the number above has to do then */
+	(void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
+	clock->config = *config;
+	if (!config->isolated)
+		pp_isolated_cpus(PP_ISOLATED_WHERE, clock->is_spared);
+	clock->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	clock->blind_fd = -1;
+	clock->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	clock->rings = calloc(CPU_MAX, sizeof(*clock->rings));
+	clock->events = calloc(EVENT_MAX, sizeof(*clock->events));
+	clock->tids = calloc(EVENT_MAX, sizeof(*clock->tids));
+	clock->random = random;
+	if (clock->epoll_fd < 0 || !clock->rings || !clock->events || !clock->tids) {
+		pp_cpu_clock_free(clock);
+		return -ENOMEM;
+	}
+	*ret_clock = clock;
+	return 0;
+}
+
+int pp_cpu_clock_open(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_config *config)
+{
+	struct pp_cpu_clock *clock;
+	int code = allocate(&clock, config);
+
+	if (code)
+		return code;
+	code = follow(clock);
+	clock->config.events = NULL; /* the caller's */
+	if (code) {
+		pp_cpu_clock_free(clock);
+		return code;
+	}
+	*ret_clock = clock;
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cpu-clock events: the kernel writes down, at an even rate on each busy CPU, what its timer
+ * interrupted. One ring a CPU. Who follows one process family opens one inherited event for each
+ * thread and CPU and leads them all to the CPU's ring, for the kernel maps no inherited event that
+ * follows its thread from CPU to CPU.
+ *
+ * Workload: a hundred to some thousand samples a second and CPU, read some times a second (every
+ * sample, daemon/clock/clock.c) or whenever one has come (the stepper's pick, sampler_perf.c).
+ *
+ * One thread. The rings are shared with the kernel: it moves data_head (its barrier pairs with the
+ * acquire in read_ring), we move data_tail (release; the kernel reads it before it writes on).
+ * Source: perf_event_open(2).
+ */
+#ifndef PP_CPU_CLOCK_H
+#define PP_CPU_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pp_cpu_clock_config {
+	pid_t only_pid; /* 0: the whole system; else this process, its threads and descendants */
+	uint64_t period_ns, jitter_ns; /* each period is drawn from period_ns +- jitter_ns */
+	bool kernel;                   /* samples in the kernel, too */
+	bool isolated;                 /* on isolated CPUs, too: see isolated.h */
+	bool wakes;                    /* the descriptor is readable as soon as there is a sample */
+	unsigned int ring_pages;       /* a power of two; about 128 samples a page. 0: no rings, for
+					  another process reads the events (pp_cpu_clock_events) */
+	const int *events; /* such events, of the whole system, to take over; NULL: opens its own */
+	size_t event_cnt;
+};
+
+struct pp_cpu_sample {
+	pid_t pid, tid;   /* as this process sees them: 0 outside its pid namespace, -1 ended */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t address; /* 0 in a guest of a virtual machine */
+	bool kernel;
+};
+
+struct pp_cpu_clock;
+
+/*
+ * -EACCES, -EPERM: the kernel does not let us; -ESRCH: only_pid has ended; -EMFILE: more threads
+ * times CPUs than events may be open; other -errno of perf_event_open.
+ */
+int pp_cpu_clock_open(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_config *config);
+/* NULL-safe. */
+void pp_cpu_clock_free(struct pp_cpu_clock *clock);
+/* An epoll descriptor; with wakes. */
+int pp_cpu_clock_fd(const struct pp_cpu_clock *clock);
+
+typedef void pp_cpu_clock_fn(void *context, const struct pp_cpu_sample *sample);
+/* Hands over all samples that are there. Returns how many the kernel had no room for. */
+uint64_t pp_cpu_clock_read(struct pp_cpu_clock *clock, pp_cpu_clock_fn *fn, void *context);
+
+/* Draws another period, so that no loop of the same length can hide. */
+void pp_cpu_clock_vary(struct pp_cpu_clock *clock);
+/* Opens events on CPUs that came online, drops those of CPUs that went. The whole system only. */
+void pp_cpu_clock_rescan(struct pp_cpu_clock *clock);
+/* Switches all events off or on. */
+void pp_cpu_clock_pause(struct pp_cpu_clock *clock, bool on);
+size_t pp_cpu_clock_event_cnt(const struct pp_cpu_clock *clock);
+/* Borrowed. */
+const int *pp_cpu_clock_events(const struct pp_cpu_clock *clock);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The clock was set: what drift remembers moves with it, so that how long ago something was stays
+ * as it is. Else nothing would be judged until a clock that was set back has caught up (a window
+ * must be newer than the last), and one set forward would end every alert as out of date. Once in a
+ * blue moon. One owner, the event loop.
+ */
+#include "drift_state.h"
+
+static void move(int64_t *time_ns, int64_t by_ns)
+{
+	int64_t moved_ns;
+
+	/* 0: never */
+	if (*time_ns && !__builtin_add_overflow(*time_ns, by_ns, &moved_ns))
+		*time_ns = moved_ns > 0 ? moved_ns : 1;
+}
+
+static void move_span(struct pp_span *span, int64_t by_ns)
+{
+	for (uint32_t i = 0; i < span->cnt; i++) {
+		move(&span->buckets[i].begin_ns, by_ns);
+		move(&span->buckets[i].end_ns, by_ns);
+	}
+}
+
+static void move_subject(struct pp_drift_subject *subject, int64_t by_ns)
+{
+	move(&subject->asked_ns, by_ns);
+	move(&subject->seen_ns, by_ns);
+	for (uint32_t i = 0; i < subject->rolling.recent_cnt; i++)
+		move(&subject->rolling.recent[i].end_ns, by_ns);
+	move_span(&subject->rolling.base, by_ns);
+	move_span(&subject->rolling.held, by_ns);
+	/* containers share it: to ask too early costs a look, to ask hours late costs the names */
+	if (subject->portable)
+		subject->portable->retry_ns = 0;
+}
+
+static void move_alert(struct pp_drift_alert *alert, int64_t by_ns)
+{
+	struct pathprof_alert_state *state = &alert->state;
+
+	move(&state->since_ns, by_ns);
+	move(&state->fired_ns, by_ns);
+	move(&state->resolved_ns, by_ns);
+	move(&state->seen_ns, by_ns);
+	alert->changed = true;
+}
+
+void pp_drift_clock_set(struct pp_drift *drift, int64_t by_ns)
+{
+	if (!drift)
+		return;
+	for (uint32_t i = 0; i < drift->subject_cnt; i++)
+		move_subject(drift->subjects[i], by_ns);
+	for (uint32_t i = 0; i < drift->alert_cnt; i++)
+		move_alert(drift->alerts[i], by_ns);
+}
+
+void pp_drift_leave_future(struct pp_drift *drift)
+{
+	int64_t latest_ns = drift->end_ns;
+
+	for (uint32_t i = 0; i < drift->alert_cnt; i++)
+		if (drift->alerts[i]->state.seen_ns > latest_ns)
+			latest_ns = drift->alerts[i]->state.seen_ns;
+	if (latest_ns > drift->end_ns)
+		pp_drift_clock_set(drift, drift->end_ns - latest_ns);
+}

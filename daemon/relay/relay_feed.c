@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From the store to the sinks. Each sink is given what comes behind the last message that it has
+ * had, as long as it has room; the store is the queue. It is opened for each reading, so that no
+ * snapshot of it is held, and a database that was replaced is noticed.
+ *
+ * A sink that is new begins with what fires now. One that has told before and sends again what
+ * fires learns of that after a start.
+ */
+#include "relay_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "pathprof/store.h"
+
+#define ROOM 32 /* messages in a sink's queue at a time; that of none is smaller */
+
+static uint32_t room_of(const struct pp_relay_sink *sink)
+{
+	struct pp_tell_stats stats = {0};
+
+	sink->tell->ops->stats(sink->tell, &stats);
+	return stats.queued < ROOM ? ROOM - (uint32_t)stats.queued : 0;
+}
+
+bool pp_relay_is_hungry(const struct pp_relay_sink *sink)
+{
+	return sink->tell && sink->has_more && room_of(sink) >= ROOM / 2;
+}
+
+int64_t pp_relay_settled(const struct pp_relay_sink *sink)
+{
+	struct pp_tell_stats stats = {0};
+
+	sink->tell->ops->stats(sink->tell, &stats);
+	return stats.queued ? stats.settled : sink->fed;
+}
+
+/* ---------------------------------------------------------------- one sink */
+
+struct feeding {
+	struct pp_relay_sink *sink;
+	enum pathprof_alert_change fired; /* what one that fires is told as */
+	uint32_t room;
+	int64_t until; /* id of the last one to give */
+	bool more;
+};
+
+static void give(const struct feeding *feeding, const struct pathprof_message_row *row)
+{
+	struct pp_tell *tell = feeding->sink->tell;
+
+	/* a sink counts what it drops */
+	(void)tell->ops->tell(
+		tell, &(struct pp_tell_message){
+			      .change = row->fired ? feeding->fired : PATHPROF_ALERT_RESOLVED,
+			      .id = row->id,
+			      .rule = row->rule,
+			      .binary = row->binary,
+			      .container = row->container,
+			      .baseline = row->baseline,
+			      .metric = row->metric,
+			      .value = row->value,
+			      .threshold = row->threshold,
+			      .begin_ns = row->begin_ns,
+			      .end_ns = row->end_ns,
+			      .json = row->json,
+			      .summary = row->summary,
+		      });
+}
+
+static int take_firing(void *context, const struct pathprof_message_row *row)
+{
+	const struct feeding *feeding = context;
+
+	if (row->id <= feeding->until)
+		give(feeding, row);
+	return 0;
+}
+
+static int take_message(void *context, const struct pathprof_message_row *row)
+{
+	struct feeding *feeding = context;
+	struct pp_relay_sink *sink = feeding->sink;
+
+	if (!feeding->room) {
+		feeding->more = true;
+		return 1;
+	}
+	/* ids have no gap but for what retention has taken away */
+	sink->missed += (uint64_t)(row->id - sink->fed - 1);
+	give(feeding, row);
+	sink->fed = row->id;
+	feeding->room--;
+	return 0;
+}
+
+static int begin_sink(struct pp_relay_sink *sink, int64_t told, int64_t newest,
+		      struct pathprof_store *store, struct pathprof_error *error)
+{
+	bool is_new = told == PP_NOTES_NONE;
+	struct feeding feeding = {
+		.sink = sink,
+		.fired = is_new ? PATHPROF_ALERT_FIRED : PATHPROF_ALERT_SAME,
+		.until = is_new ? newest : told,
+	};
+	int r = pathprof_store_firing(store, take_firing, &feeding, error);
+
+	sink->begun = r == 0;
+	/* what it was given and has not told yet is not given again */
+	if (sink->fed < feeding.until)
+		sink->fed = feeding.until;
+	return r;
+}
+
+static int feed_sink(struct pp_relay_sink *sink, struct pathprof_store *store,
+		     struct pathprof_error *error)
+{
+	struct feeding feeding = {
+		.sink = sink, .fired = PATHPROF_ALERT_FIRED, .room = room_of(sink)};
+	int r = pathprof_store_messages(store, sink->fed, take_message, &feeding, error);
+
+	sink->has_more = feeding.more;
+	return r < 0 ? r : 0;
+}
+
+/* ---------------------------------------------------------------- the store */
+
+/* Ids of another store mean nothing here: all that this one has is told, and of what fired before
+ * nothing is known any more. */
+static void begin_anew(struct pp_relay *relay)
+{
+	struct pp_tell *alertmanager = relay->sinks[PP_NOTES_ALERTMANAGER].tell;
+
+	pp_log(LOG_NOTICE, "%s is another database than before: all its messages are told",
+	       relay->database);
+	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
+		relay->sinks[i].fed = 0;
+		if (relay->notes.told[i] != PP_NOTES_NONE)
+			relay->notes.told[i] = 0;
+	}
+	if (alertmanager)
+		pp_tell_webhook_forget(alertmanager);
+}
+
+/* The database was put back to an earlier state: its ids begin again there. */
+static void go_back(struct pp_relay *relay, int64_t newest)
+{
+	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
+		struct pp_relay_sink *sink = &relay->sinks[i];
+
+		if (sink->fed > newest)
+			sink->fed = newest;
+		if (relay->notes.told[i] > newest)
+			relay->notes.told[i] = newest;
+	}
+}
+
+static int feed_from(struct pp_relay *relay, struct pathprof_store *store,
+		     struct pathprof_error *error)
+{
+	char identity[PATHPROF_STORE_IDENTITY_LEN];
+	int64_t newest = 0;
+	int r = pathprof_store_newest_message(store, &newest, identity, error);
+
+	if (r < 0)
+		return r;
+	if (relay->notes.identity[0] && strcmp(identity, relay->notes.identity) != 0)
+		begin_anew(relay);
+	memcpy(relay->notes.identity, identity, sizeof(identity));
+	go_back(relay, newest);
+	for (int i = 0; i < PP_NOTES_SINK_CNT && r == 0; i++) {
+		struct pp_relay_sink *sink = &relay->sinks[i];
+
+		if (sink->tell && !sink->begun)
+			r = begin_sink(sink, relay->notes.told[i], newest, store, error);
+		if (sink->tell && r == 0)
+			r = feed_sink(sink, store, error);
+	}
+	return r;
+}
+
+void pp_relay_feed(struct pp_relay *relay)
+{
+	struct pathprof_error error = {""};
+	struct pathprof_store *store = NULL;
+	int r = pathprof_store_open(&store, relay->database, PATHPROF_STORE_READ, &error);
+
+	if (r == 0)
+		r = feed_from(relay, store, &error);
+	pathprof_store_free(store);
+	if (r == 0)
+		relay->store_trouble = (struct pp_log_seen){0};
+	else if (pp_log_once(&relay->store_trouble, r))
+		pp_log(r == -ENOENT ? LOG_NOTICE : LOG_WARNING, "%s; tried again", error.text);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The relay's account of itself: to systemd, and at the endpoint. */
+#include "relay_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#include "../cleanup.h"
+#include "../tell/metrics_text.h"
+
+/* Configured sinks, with the messages that left the store before they could be told. */
+static size_t sinks_of(const struct pp_relay *relay, struct pp_tell *ret_tells[PP_NOTES_SINK_CNT])
+{
+	size_t cnt = 0;
+
+	for (int i = 0; i < PP_NOTES_SINK_CNT; i++)
+		if (relay->sinks[i].tell)
+			ret_tells[cnt++] = relay->sinks[i].tell;
+	return cnt;
+}
+
+static void write_missed(const struct pp_relay *relay, FILE *to)
+{
+	pp_metrics_head(to, "pathprof_tell_missed_total", "counter",
+			"Messages that went from the store before the sink could take them.");
+	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
+		const struct pp_relay_sink *sink = &relay->sinks[i];
+		const char *labels[] = {"sink", sink->tell ? sink->tell->ops->name : "", NULL};
+
+		if (sink->tell)
+			pp_metrics_sample(to, "pathprof_tell_missed_total", labels,
+					  (double)sink->missed);
+	}
+}
+
+void pp_relay_figures(struct pp_relay *relay, const char *text, size_t len_bytes)
+{
+	struct pp_tell *tells[PP_NOTES_SINK_CNT];
+	size_t cnt = sinks_of(relay, tells), all_len = 0;
+	_cleanup_free_ char *all = NULL;
+	FILE *to = open_memstream(&all, &all_len);
+
+	if (!to) {
+		pp_metrics_answer(relay->metrics, "", 0);
+		return;
+	}
+	if (text) {
+		fwrite(text, 1, len_bytes, to);
+	} else {
+		pp_metrics_head(to, "pathprof_up", "gauge",
+				"1 while the source of branches is open, 0 while it is down.");
+		pp_metrics_sample(to, "pathprof_up", NULL, 0);
+	}
+	pp_tell_metrics(tells, cnt, to);
+	write_missed(relay, to);
+	if (fclose(to))
+		all_len = 0;
+	pp_metrics_answer(relay->metrics, all, all_len);
+}
+
+static size_t describe_sinks(const struct pp_relay *relay, char *text, size_t size)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < PP_NOTES_SINK_CNT && len < size; i++) {
+		const struct pp_relay_sink *sink = &relay->sinks[i];
+		struct pp_tell_stats stats = {0};
+
+		if (!sink->tell)
+			continue;
+		sink->tell->ops->stats(sink->tell, &stats);
+		len += (size_t)snprintf(text + len, size - len,
+					"%s: %" PRIu64 " told, %" PRIu64 " wait, %" PRIu64
+					" given up; ",
+					sink->tell->ops->name, stats.told, stats.queued,
+					stats.dropped + sink->missed);
+	}
+	return len;
+}
+
+void pp_relay_status(struct pp_relay *relay)
+{
+	char status[sizeof(relay->status)] = "";
+	size_t len = describe_sinks(relay, status, sizeof(status));
+
+	if (len < sizeof(status))
+		snprintf(status + len, sizeof(status) - len, "%spathprofd %s",
+			 relay->metrics ? "/metrics is served; " : "",
+			 pp_inlet_is_up(relay->inlet) ? "is there" : "is away");
+	if (!strcmp(status, relay->status))
+		return;
+	memcpy(relay->status, status, sizeof(status));
+	sd_notifyf(0, "STATUS=%s", status);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sinks of pathprof-relay: programs, and whatever is reached by HTTP. See tell/tell.h for what
+ * they have in common. Messages come in the order of their ids.
+ */
+#ifndef PP_SINKS_H
+#define PP_SINKS_H
+
+#include <systemd/sd-event.h>
+
+#include "../tell/tell.h"
+
+/*
+ * Runs `command` (words between blanks, the first an absolute path; no shell, no quoting) with the
+ * JSON on standard input, one at a time, in the order told, at most timeout_ms each (then killed
+ * with its group). What fails is tried three times in all. 256 messages wait at most.
+ */
+struct pp_tell_exec_config {
+	const char *command;
+	uint32_t timeout_ms; /* 0: 10 s */
+	uint32_t retry_ms;   /* pause after the first failure, then doubled; 0: 0.25 s */
+};
+int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event,
+		     const struct pp_tell_exec_config *config, struct pathprof_error *error);
+/*
+ * POSTs to an Alertmanager (URL up to and without /api/v2/alerts) or, for any other webhook, the
+ * JSON as it is, one message a request, in order. To an Alertmanager firing alerts are sent again
+ * every resend_ms, as it expects, until resolved; should the relay die, they end four times
+ * resend_ms later. libcurl's multi interface on the event loop; proxies by its environment.
+ */
+enum pp_tell_webhook_kind { PP_TELL_WEBHOOK_ALERTMANAGER, PP_TELL_WEBHOOK_JSON };
+struct pp_tell_webhook_config {
+	enum pp_tell_webhook_kind kind;
+	const char *url;         /* http or https */
+	const char *bearer_file; /* token, read at each try; NULL: none */
+	const char *ca_file;     /* NULL: the system's */
+	uint32_t resend_ms;      /* 0: a minute */
+	uint32_t queue_max;      /* messages, alerts that fire included; 0: 256 */
+	uint32_t timeout_ms;     /* of one try; 0: 15 s */
+	uint32_t retry_ms;       /* pause after the first failure, doubled up to 5 min; 0: 1 s */
+};
+int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
+			const struct pp_tell_webhook_config *config, struct pathprof_error *error);
+/* Of an Alertmanager: sends nothing again of what was told; what was not told yet stays. */
+void pp_tell_webhook_forget(struct pp_tell *tell);
+
+/* For the endpoint: pathprof_tell_*, by sink; cnt may be 0. */
+void pp_tell_metrics(struct pp_tell *const *tells, size_t cnt, FILE *to);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The service's clock: every sample of it goes into the open window. It runs beside any source;
+ * without it the windows of a source that samples on a clock are its samples.
+ */
+#include "service_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "clock/clock.h"
+#include "config/config_value.h"
+#include "step/source_step.h"
+
+/* The stepper works for us and is no part of what is profiled. */
+static pid_t helper_of(const struct pp_service *service)
+{
+	if (service->source && service->source_ops == &pp_source_step)
+		return pp_source_step_pid(service->source);
+	return 0;
+}
+
+void pp_service_read_clock(struct pp_service *service)
+{
+	uint64_t lost;
+
+	if (!service->clock)
+		return;
+	/* a sample must find its process and its mapping, and the burst that held its thread */
+	pp_service_flush_source(service);
+	service->resolver.dispatch(service->resolver.context);
+	lost = pp_clock_read(service->clock, helper_of(service), pp_window_add_clock,
+			     service->window);
+	pp_window_clock_lost(service->window, lost);
+}
+
+static int on_clock(sd_event_source *timer, uint64_t now_us, void *context)
+{
+	int r = sd_event_source_set_time_relative(timer, PP_CLOCK_EVERY_NS / 1000);
+
+	pp_service_read_clock(context);
+	return r < 0 ? r : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
+static int open_clock(struct pp_service *service, struct pathprof_error *error)
+{
+	struct pp_clock_config config = {
+		.only_pid = service->only_pid,
+		.isolated = service->config.realtime != 0,
+		.hz = (uint32_t)service->config.clock_hz,
+	};
+	int r;
+
+	if (service->config.cgroup[0])
+		return pathprof_fail(error, -EOPNOTSUPP, "it cannot follow Cgroup=%s",
+				     service->config.cgroup);
+	/* what does not read as a range was refused before */
+	if (service->config.addresses[0])
+		(void)pp_value_addresses(service->config.addresses, &config.ip_min, &config.ip_max);
+	r = pp_clock_open(&service->clock, &config, error);
+	if (r < 0)
+		return r;
+	r = sd_event_add_time_relative(service->event, &service->clock_timer, CLOCK_MONOTONIC,
+				       PP_CLOCK_EVERY_NS / 1000, 0, on_clock, service);
+	if (r < 0) {
+		pp_clock_free(service->clock);
+		service->clock = NULL;
+		return pathprof_fail(error, r, "event loop: %s", strerror(-r));
+	}
+	return 0;
+}
+
+void pp_service_open_clock(struct pp_service *service)
+{
+	struct pathprof_error error = {""};
+	int r;
+
+	if (!service->config.clock_hz)
+		return;
+	r = open_clock(service, &error);
+	/* service_rights.c tells of all events that are refused */
+	if (r == -EACCES || r == -EPERM)
+		service->clock_code = r;
+	else if (r < 0)
+		pp_log(LOG_WARNING,
+		       "no clock, so how much time was spent where is told by the windows alone, "
+		       "and not at all by those of hardware: %s",
+		       error.text);
+	if (r < 0)
+		return;
+	pp_window_set_clock(service->window, (uint32_t)service->config.clock_hz,
+			    pp_clock_sees_kernel(service->clock));
+}
+
+void pp_service_close_clock(struct pp_service *service)
+{
+	sd_event_source_disable_unref(service->clock_timer);
+	service->clock_timer = NULL;
+	pp_clock_free(service->clock);
+	service->clock = NULL;
+}

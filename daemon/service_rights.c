@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * CAP_SYS_ADMIN, for as long as it takes to open perf events. Some distributions' kernels, Debian's
+ * among them, know a kernel.perf_event_paranoid above 2, by default, that takes events from
+ * everybody who lacks it, CAP_PERFMON or not. A unit that lowers the setting would lower it for all
+ * users of the machine; so the service holds the capability instead, opens its events, and gives it
+ * up for good before it reads anything that others made: its database, /proc, a file. Where the
+ * setting is 2 or less it is given up unused. The stepper does the same (step_main.c).
+ *
+ * Workload: once, at the start; the telling, every other second. The main thread, before any other.
+ */
+#include "service_state.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pathprof/machine.h"
+#include "privilege.h"
+
+/* The highest level that CAP_PERFMON is enough for; above it Debian asks for CAP_SYS_ADMIN. */
+#define PARANOID_OF_PERFMON 2
+
+#define EVENTS_RIGHT PP_PRIVILEGE(CAP_SYS_ADMIN)
+
+/* Events that are missing, in the order of its words. */
+#define NO_MAPPINGS 1u
+#define NO_SAMPLER  2u
+#define NO_CLOCK    4u
+
+int pp_service_begin_rights(struct pp_service *service, struct pathprof_error *error)
+{
+	struct pathprof_machine machine;
+
+	pathprof_machine_read(&machine, "");
+	if (service->only_pid || machine.paranoid > PARANOID_OF_PERFMON)
+		return 0;
+	return pp_privilege_drop(EVENTS_RIGHT, error);
+}
+
+/* A recording opens events of threads that start later, with the rights of who runs it. */
+int pp_service_settle_rights(struct pp_service *service, struct pathprof_error *error)
+{
+	/* while the reason for a refusal is not this */
+	pp_service_tell_refused(service);
+	service->rights_settled = true;
+	return service->only_pid ? 0 : pp_privilege_drop(EVENTS_RIGHT, error);
+}
+
+/* ---------------------------------------------------------------- telling */
+
+static bool lacks_sampler(const struct pp_service *service)
+{
+	struct pp_source_stats stats = {0};
+
+	if (service->source)
+		service->source_ops->stats(service->source, &stats);
+	return stats.sampler && !strcmp(stats.sampler, "proc");
+}
+
+static unsigned int refused_now(const struct pp_service *service,
+				const struct pp_track_stats *track)
+{
+	return (track->perf_code ? NO_MAPPINGS : 0) | (service->clock_code ? NO_CLOCK : 0) |
+	       (lacks_sampler(service) ? NO_SAMPLER : 0);
+}
+
+/* "MAPPINGS; SAMPLER; CLOCK", those that are missing. */
+static void describe(unsigned int refused, char *ret_text, size_t text_size)
+{
+	static const char *const words[] = {
+		"mappings are read from /proc alone, so that short-lived programs are missed",
+		"running threads are found by /proc, up to 20 times a second",
+		"the time spent where is told by the windows alone, and not at all by those of "
+		"hardware",
+	};
+	size_t len = 0;
+
+	ret_text[0] = '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (refused >> i & 1 && len < text_size)
+			len += (size_t)snprintf(ret_text + len, text_size - len, "%s%s",
+						len ? "; " : "", words[i]);
+}
+
+/* After the start the right to open events is gone, and a start has it. */
+static void tell_late(struct pp_service *service, const char *lost)
+{
+	snprintf(service->refused, sizeof(service->refused),
+		 "perf events that were opened late (a CPU came online, or the source was opened "
+		 "anew) are refused, for the right to open them was given up: %s; what would help: "
+		 "systemctl restart pathprofd",
+		 lost);
+}
+
+static void tell_first(struct pp_service *service, const char *lost, int code)
+{
+	struct pathprof_machine machine;
+	struct pathprof_refused refused;
+
+	pathprof_machine_read(&machine, "");
+	refused = pathprof_explain(PATHPROF_ASK_EVENT, code, &machine);
+	snprintf(service->refused, sizeof(service->refused),
+		 "perf events are refused (%s: %s): %s; what would help: %s", refused.code,
+		 refused.why, lost, refused.change ? refused.change : "nothing that is known");
+}
+
+void pp_service_tell_refused(struct pp_service *service)
+{
+	struct pp_track_stats track;
+	unsigned int news;
+	char lost[512];
+
+	pp_track_stats(service->track, &track);
+	news = refused_now(service, &track) & ~service->told_refused;
+	if (!news)
+		return;
+	service->told_refused |= news;
+	describe(news, lost, sizeof(lost));
+	if (service->rights_settled)
+		tell_late(service, lost);
+	else
+		tell_first(service, lost,
+			   track.perf_code       ? track.perf_code
+			   : service->clock_code ? service->clock_code
+						 : -EACCES);
+	pp_log(LOG_WARNING, "%s", service->refused);
+}

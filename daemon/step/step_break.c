@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Breakpoints on a held thread: see step_break.h. */
+#include "step_break.h"
+
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef TRAP_PERF
+#define TRAP_PERF 6
+#endif
+/* In si_perf_data, so that another's breakpoint event is not taken for ours. */
+#define COOKIE 0x70617468u
+/* A place where no code lies: an event has to watch something. */
+#define NOWHERE 0x1000
+
+#define DEBUG_REGISTER(n) offsetof(struct user, u_debugreg[n])
+#define DR7_LOCAL(n)      (1ul << (2 * (n)))
+#define PROBE_WAIT_MS     500
+
+/* Head of the kernel's siginfo for TRAP_PERF, which older C libraries do not know. */
+struct perf_siginfo {
+	int signo, error, code, pad;
+	uint64_t address;
+	uint64_t data;
+};
+
+/* ---- perf */
+
+static struct perf_event_attr attributes(uint64_t address, bool enabled)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(struct perf_event_attr),
+		.sample_period = 1,
+		.disabled = !enabled,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.remove_on_exec = 1,
+		.sigtrap = 1,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = address,
+		.bp_len = sizeof(long),
+		.sig_data = COOKIE,
+	};
+}
+
+static int perf_open(pid_t tid)
+{
+	struct perf_event_attr attr = attributes(NOWHERE, false);
+
+	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static bool perf_move(struct pp_step_break *b, uint32_t i, uint64_t address)
+{
+	struct perf_event_attr attr = attributes(address, true);
+
+	if (ioctl(b->fds[i], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr))
+		return false;
+	if (!b->enabled[i] && ioctl(b->fds[i], PERF_EVENT_IOC_ENABLE, 0))
+		return false;
+	b->enabled[i] = true;
+	return true;
+}
+
+static bool perf_disable(struct pp_step_break *b, uint32_t i)
+{
+	b->enabled[i] = false;
+	return !ioctl(b->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* ---- debug registers */
+
+static bool poke(pid_t tid, unsigned int number, uint64_t value)
+{
+	return !ptrace(PTRACE_POKEUSER, tid, DEBUG_REGISTER(number), value);
+}
+
+static uint64_t control_of(const struct pp_step_break *b)
+{
+	uint64_t control = 0;
+
+	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX; i++)
+		control |= b->enabled[i] ? DR7_LOCAL(i) : 0;
+	return control;
+}
+
+static bool poke_clear(pid_t tid)
+{
+	bool done = poke(tid, 7, 0);
+
+	/* The kernel keeps the registers for ptrace until the thread ends, but they watch nothing.
+	 */
+	for (unsigned int i = 0; i < PP_STEP_BREAK_MAX; i++)
+		done = poke(tid, i, 0) && done;
+	return done;
+}
+
+static uint32_t poke_open(pid_t tid)
+{
+	for (unsigned int i = 0; i < PP_STEP_BREAK_MAX; i++)
+		if (!poke(tid, i, NOWHERE)) {
+			poke_clear(tid);
+			return i;
+		}
+	return PP_STEP_BREAK_MAX;
+}
+
+/* ---- both */
+
+void pp_step_break_open(struct pp_step_break *b, enum pp_step_break_kind kind, pid_t tid)
+{
+	*b = (struct pp_step_break){.kind = kind, .tid = tid, .fds = {-1, -1, -1, -1}};
+	if (kind == PP_STEP_BREAK_PTRACE)
+		b->cnt = poke_open(tid) == PP_STEP_BREAK_MAX ? PP_STEP_BREAK_MAX : 0;
+	if (kind != PP_STEP_BREAK_PERF)
+		return;
+	while (b->cnt < PP_STEP_BREAK_MAX && (b->fds[b->cnt] = perf_open(tid)) >= 0)
+		b->cnt++;
+}
+
+static bool move(struct pp_step_break *b, uint32_t i, uint64_t address)
+{
+	if (b->enabled[i] && b->addresses[i] == address)
+		return true;
+	b->addresses[i] = address;
+	if (b->kind == PP_STEP_BREAK_PERF)
+		return perf_move(b, i, address);
+	b->enabled[i] = true;
+	return poke(b->tid, i, address);
+}
+
+static bool disable(struct pp_step_break *b, uint32_t i)
+{
+	if (!b->enabled[i])
+		return true;
+	if (b->kind == PP_STEP_BREAK_PERF)
+		return perf_disable(b, i);
+	b->enabled[i] = false;
+	return true;
+}
+
+static bool is_wanted(uint64_t address, const uint64_t *addresses, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (addresses[i] == address)
+			return true;
+	return false;
+}
+
+static bool is_set(const struct pp_step_break *b, uint64_t address)
+{
+	for (uint32_t i = 0; i < b->cnt; i++)
+		if (b->enabled[i] && b->addresses[i] == address)
+			return true;
+	return false;
+}
+
+/* An address that is set already stays in its register. */
+bool pp_step_break_set(struct pp_step_break *b, const uint64_t *addresses, uint32_t cnt)
+{
+	uint64_t control = control_of(b);
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < b->cnt; i++) {
+		if (b->enabled[i] && is_wanted(b->addresses[i], addresses, cnt))
+			continue;
+		while (next < cnt && is_set(b, addresses[next]))
+			next++;
+		if (next < cnt ? !move(b, i, addresses[next]) : !disable(b, i))
+			return false;
+	}
+	return b->kind != PP_STEP_BREAK_PTRACE || control == control_of(b) ||
+	       poke(b->tid, 7, control_of(b));
+}
+
+bool pp_step_break_is_ours(const siginfo_t *info)
+{
+	struct perf_siginfo perf;
+
+	if (info->si_code == TRAP_HWBKPT)
+		return true;
+	if (info->si_code != TRAP_PERF)
+		return false;
+	memcpy(&perf, info, sizeof(perf));
+	return perf.data == COOKIE;
+}
+
+void pp_step_break_close(struct pp_step_break *b)
+{
+	if (b->kind == PP_STEP_BREAK_PTRACE && b->cnt)
+		poke_clear(b->tid);
+	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX; i++)
+		if (b->fds[i] >= 0)
+			close(b->fds[i]);
+	*b = (struct pp_step_break){.kind = b->kind, .fds = {-1, -1, -1, -1}};
+}
+
+/* ---- trying them out */
+
+static bool wait_stopped(pid_t pid, int timeout_ms)
+{
+	struct timespec pause = {0, 1000000};
+	int status = 0;
+
+	for (int waited_ms = 0; waited_ms < timeout_ms; waited_ms++) {
+		if (waitpid(pid, &status, __WALL | WNOHANG) == pid)
+			return WIFSTOPPED(status);
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static void __attribute__((noinline)) landmark(void)
+{
+	__asm__ volatile("nop");
+}
+
+static pid_t start_child(void)
+{
+	pid_t parent = getpid();
+	pid_t child = fork();
+	sigset_t none;
+
+	if (child == 0) {
+		/* perf's trap is not forced on a thread that blocks it. */
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
+			landmark();
+		_exit(0);
+	}
+	return child;
+}
+
+/* Sets a breakpoint at the landmark of a stopped child and sees whether it strikes there. */
+static bool strikes(pid_t child, enum pp_step_break_kind kind)
+{
+	uint64_t address = (uint64_t)(uintptr_t)landmark;
+	struct pp_step_break b;
+	struct user_regs_struct regs;
+	siginfo_t info;
+	bool found = false;
+
+	pp_step_break_open(&b, kind, child);
+	if (b.cnt == PP_STEP_BREAK_MAX && pp_step_break_set(&b, &address, 1) &&
+	    !ptrace(PTRACE_CONT, child, NULL, NULL) && wait_stopped(child, PROBE_WAIT_MS))
+		found = !ptrace(PTRACE_GETREGS, child, NULL, &regs) && regs.rip == address &&
+			!ptrace(PTRACE_GETSIGINFO, child, NULL, &info) &&
+			pp_step_break_is_ours(&info);
+	pp_step_break_close(&b);
+	return found;
+}
+
+static bool works(enum pp_step_break_kind kind)
+{
+	pid_t child = start_child();
+	bool found = false;
+
+	if (child < 0)
+		return false;
+	if (!ptrace(PTRACE_SEIZE, child, NULL, NULL) &&
+	    !ptrace(PTRACE_INTERRUPT, child, NULL, NULL) && wait_stopped(child, PROBE_WAIT_MS))
+		found = strikes(child, kind);
+	kill(child, SIGKILL);
+	while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	return found;
+}
+
+enum pp_step_break_kind pp_step_break_probe(enum pp_step_break_kind from)
+{
+	if (from <= PP_STEP_BREAK_PERF && works(PP_STEP_BREAK_PERF))
+		return PP_STEP_BREAK_PERF;
+	return works(PP_STEP_BREAK_PTRACE) ? PP_STEP_BREAK_PTRACE : PP_STEP_BREAK_NONE;
+}
+
+void pp_step_break_clear_orphan(pid_t tid)
+{
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return;
+	if (!ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) && wait_stopped(tid, PROBE_WAIT_MS))
+		poke_clear(tid);
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+}

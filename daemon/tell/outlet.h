@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where pathprof-relay asks pathprofd: a Unix stream socket beside the database, for its owner and
+ * its group. A client sends one line and then only listens:
+ *
+ *     figures   is answered with all figures in Prometheus' text format, and the end
+ *     follow    is answered with a newline whenever there are new messages in the store, as long
+ *               as both live
+ *
+ * Nothing else that comes is looked at. What must not be lost is in the store: a newline that finds
+ * the socket full is left out, because the client has one to read already.
+ *
+ * Workload: one follower, a question every few seconds. At most 16 connections, 4 of one user, 10 s
+ * each but for followers; more are closed at once. One owner, the event loop, which it never
+ * blocks.
+ */
+#ifndef PP_OUTLET_H
+#define PP_OUTLET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <systemd/sd-event.h>
+
+#include "pathprof/error.h"
+
+#define PP_OUTLET_SUFFIX  ".socket" /* behind the database's path */
+#define PP_OUTLET_FIGURES "figures\n"
+#define PP_OUTLET_FOLLOW  "follow\n"
+
+struct pp_outlet;
+
+typedef void pp_outlet_figures_fn(void *context, FILE *to);
+
+/*
+ * Whoever holds the database's lock may call it: a socket that an earlier process left is replaced.
+ * -ENAMETOOLONG: the database's path is too long for a socket beside it; -EADDRINUSE: what lies
+ * there is no socket.
+ */
+int pp_outlet_new(struct pp_outlet **ret_outlet, sd_event *event, const char *database,
+		  pp_outlet_figures_fn *figures, void *context, struct pathprof_error *error);
+/* Removes the socket. NULL-safe, as the two below. */
+void pp_outlet_free(struct pp_outlet *outlet);
+/* There are new messages in the store. */
+void pp_outlet_poke(struct pp_outlet *outlet);
+/* Somebody follows. */
+bool pp_outlet_is_followed(const struct pp_outlet *outlet);
+
+/* The socket's address. -ENAMETOOLONG. */
+struct sockaddr_un;
+int pp_outlet_address(struct sockaddr_un *ret_address, const char *database);
+
+#endif

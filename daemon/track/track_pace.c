@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tracker's account of CPU time: see track_pace.h. Source: this project. */
+#include "track_pace.h"
+
+#include <time.h>
+
+#define SHARE_LEAST_PPM 50000u
+#define SHARE_CPU_PPM   10000u
+#define SHARE_MOST_PPM  500000u
+
+void pp_pace_init(struct pp_pace *pace, unsigned int cpu_cnt, uint64_t now_ns)
+{
+	uint64_t share_ppm = (uint64_t)cpu_cnt * SHARE_CPU_PPM;
+
+	if (share_ppm < SHARE_LEAST_PPM)
+		share_ppm = SHARE_LEAST_PPM;
+	if (share_ppm > SHARE_MOST_PPM)
+		share_ppm = SHARE_MOST_PPM;
+	*pace = (struct pp_pace){
+		.filled_ns = now_ns,
+		.left_ns = PP_PACE_SAVED_NS,
+		.share_ppm = share_ppm,
+	};
+}
+
+int64_t pp_pace_left(struct pp_pace *pace, uint64_t now_ns)
+{
+	const uint64_t full_ns = (uint64_t)(PP_PACE_SAVED_NS - pace->left_ns);
+	uint64_t passed_ns = now_ns > pace->filled_ns ? now_ns - pace->filled_ns : 0;
+	uint64_t gained_ns;
+
+	/* what is more than a day cannot overflow the product below */
+	if (passed_ns > UINT64_C(86400000000000))
+		passed_ns = UINT64_C(86400000000000);
+	gained_ns = passed_ns / 1000 * pace->share_ppm / 1000;
+	/* less than a nanosecond is not lost: it is counted with the next */
+	if (!gained_ns)
+		return pace->left_ns;
+	pace->filled_ns = now_ns;
+	pace->left_ns += (int64_t)(gained_ns < full_ns ? gained_ns : full_ns);
+	return pace->left_ns;
+}
+
+uint64_t pp_pace_due(const struct pp_pace *pace, int64_t wanted_ns)
+{
+	if (pace->left_ns >= wanted_ns)
+		return pace->filled_ns;
+	return pace->filled_ns +
+	       (uint64_t)(wanted_ns - pace->left_ns) * 1000 / pace->share_ppm * 1000;
+}
+
+void pp_pace_pay(struct pp_pace *pace, uint64_t spent_ns)
+{
+	pace->left_ns -= (int64_t)spent_ns;
+	pace->spent_ns += spent_ns;
+}
+
+uint64_t pp_pace_cpu_ns(void)
+{
+	struct timespec cpu;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	return (uint64_t)cpu.tv_sec * 1000000000ull + (uint64_t)cpu.tv_nsec;
+}
+
+bool pp_pace_start(struct pp_pace *pace)
+{
+	if (pace->started_ns)
+		return false;
+	pace->started_ns = pp_pace_cpu_ns();
+	return true;
+}
+
+uint64_t pp_pace_since_start(const struct pp_pace *pace)
+{
+	uint64_t cpu_ns = pp_pace_cpu_ns();
+
+	return cpu_ns > pace->started_ns ? cpu_ns - pace->started_ns : 0;
+}
+
+void pp_pace_stop(struct pp_pace *pace)
+{
+	pp_pace_pay(pace, pp_pace_since_start(pace));
+	pace->started_ns = 0;
+}

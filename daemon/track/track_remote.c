@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files of file servers: see track_remote.h. Source: proc_pid_mountinfo(5). */
+#include "track_remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../cleanup.h"
+#include "track_clock.h"
+
+#define KNOWN_CNT   256 /* a power of two */
+#define KNOWN_NS    30000000000
+#define OUT_MAX     8
+#define WAIT_MS     100
+#define TIME_PPM    20000
+#define TIME_MAX_NS 500000000
+#define ANSWER_FD   3
+#define LINE_BYTES  8192
+
+struct known {
+	uint64_t dev, until_ns;
+	bool is_remote;
+};
+
+/* A child that did not answer in time. */
+struct out {
+	pid_t child; /* 0: none */
+	uint64_t dev;
+};
+
+struct pp_remote {
+	struct known known[KNOWN_CNT];
+	struct out out[OUT_MAX];
+	int64_t left_ns;
+	uint64_t last_ns;
+};
+
+/* ---------------------------------------------------------------- lists of mounts */
+
+static bool is_remote_type(const char *type)
+{
+	static const char *const types[] = {
+		"nfs",  "nfs4",   "cifs",   "smb3",      "9p",       "ceph",   "afs",
+		"coda", "gfs2",   "lustre", "glusterfs", "orangefs", "beegfs", "virtiofs",
+		"gpfs", "vboxsf", "ocfs2",  "fuse",      "fuseblk",  "autofs",
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(type, types[i]))
+			return true;
+	return !strncmp(type, "fuse.", 5);
+}
+
+/* "36 35 98:0 /root /mount/point options - type source ..." */
+struct mount_line {
+	unsigned int dev_major, dev_minor;
+	char point[LINE_BYTES], type[64];
+};
+
+static bool parse_mount(const char *line, struct mount_line *ret_line)
+{
+	const char *type = strstr(line, " - ");
+
+	return type &&
+	       sscanf(line, "%*s %*s %u:%u %*s %8191s", &ret_line->dev_major, &ret_line->dev_minor,
+		      ret_line->point) == 3 &&
+	       sscanf(type + 3, "%63s", ret_line->type) == 1;
+}
+
+static FILE *open_mounts(pid_t pid)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	return fopen(path, "re");
+}
+
+/* 1: of a server, 0: not, -ENOENT: in none of its mounts. */
+static int look_up(pid_t pid, uint32_t dev_major, uint32_t dev_minor)
+{
+	_cleanup_fclose_ FILE *mounts = open_mounts(pid);
+	static char line[LINE_BYTES];
+	static struct mount_line parsed;
+
+	while (mounts && fgets(line, sizeof(line), mounts))
+		if (parse_mount(line, &parsed) && parsed.dev_major == dev_major &&
+		    parsed.dev_minor == dev_minor)
+			return is_remote_type(parsed.type);
+	return -ENOENT;
+}
+
+bool pp_remote_has(struct pp_remote *remote, pid_t pid, uint32_t dev_major, uint32_t dev_minor)
+{
+	uint64_t dev = makedev(dev_major, dev_minor), now = pp_track_now_ns();
+	struct known *known = &remote->known[(dev ^ dev >> 8) & (KNOWN_CNT - 1)];
+	int r;
+
+	if (known->dev == dev && now < known->until_ns)
+		return known->is_remote;
+	r = look_up(pid, dev_major, dev_minor);
+	if (r == -ENOENT)
+		r = look_up(getpid(), dev_major, dev_minor);
+	*known = (struct known){dev, now + KNOWN_NS, r == -ENOENT ? dev_major == 0 : r};
+	return known->is_remote;
+}
+
+static bool lies_below(const char *path, const char *point)
+{
+	size_t len_bytes = strlen(point);
+
+	if (len_bytes && point[len_bytes - 1] == '/')
+		len_bytes--;
+	return !strncmp(path, point, len_bytes) && (path[len_bytes] == '/' || !path[len_bytes]);
+}
+
+/* The last of the longest that path lies below: mounts are listed in their order. */
+bool pp_remote_path(pid_t pid, const char *path)
+{
+	_cleanup_fclose_ FILE *mounts = open_mounts(pid);
+	static char line[LINE_BYTES];
+	static struct mount_line parsed;
+	size_t longest = 0;
+	bool is_remote = false;
+
+	while (mounts && fgets(line, sizeof(line), mounts)) {
+		if (!parse_mount(line, &parsed) || !lies_below(path, parsed.point) ||
+		    strlen(parsed.point) < longest)
+			continue;
+		longest = strlen(parsed.point);
+		is_remote = is_remote_type(parsed.type);
+	}
+	return is_remote;
+}
+
+/* ---------------------------------------------------------------- children */
+
+static bool has_time(struct pp_remote *remote)
+{
+	uint64_t now = pp_track_now_ns(), passed_ns = now - remote->last_ns;
+
+	if (!remote->last_ns || passed_ns > TIME_MAX_NS / TIME_PPM * UINT64_C(1000000))
+		remote->left_ns = TIME_MAX_NS;
+	else
+		remote->left_ns += (int64_t)(passed_ns * TIME_PPM / 1000000);
+	if (remote->left_ns > TIME_MAX_NS)
+		remote->left_ns = TIME_MAX_NS;
+	remote->last_ns = now;
+	return remote->left_ns > 0;
+}
+
+/* A place for a child of this device; NULL: one of it is out, or too many are. */
+static struct out *find_place(struct pp_remote *remote, uint64_t dev)
+{
+	struct out *place = NULL;
+
+	for (struct out *out = remote->out; out < remote->out + OUT_MAX; out++) {
+		if (out->child && waitpid(out->child, NULL, WNOHANG) != 0)
+			out->child = 0;
+		if (out->child && out->dev == dev)
+			return NULL;
+		if (!out->child)
+			place = out;
+	}
+	return place;
+}
+
+static _Noreturn void be_child(pp_remote_fn *fn, void *context, size_t answer_bytes, int fd)
+{
+	struct {
+		int r;
+		char answer[PP_REMOTE_ANSWER_MAX];
+	} said = {0};
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* the daemon's files, locks and sockets are not ours to keep open */
+	if ((fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0) || close_range(ANSWER_FD + 1, ~0u, 0) < 0)
+		_exit(127);
+	said.r = fn(context, said.answer);
+	_exit(write(ANSWER_FD, &said, offsetof(typeof(said), answer) + answer_bytes) < 0);
+}
+
+/* 0: an answer, with what fn returned in *ret_r. */
+static int receive(int fd, int *ret_r, void *ret_answer, size_t answer_bytes)
+{
+	char said[sizeof(int) + PP_REMOTE_ANSWER_MAX];
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	ssize_t len_bytes;
+
+	if (poll(&ready, 1, WAIT_MS) <= 0)
+		return -ETIMEDOUT;
+	len_bytes = read(fd, said, sizeof(said));
+	if (len_bytes != (ssize_t)(sizeof(int) + answer_bytes))
+		return -ECHILD;
+	memcpy(ret_r, said, sizeof(int));
+	if (*ret_r == 0)
+		memcpy(ret_answer, said + sizeof(int), answer_bytes);
+	return 0;
+}
+
+static int run(struct out *out, pp_remote_fn *fn, void *context, void *ret_answer,
+	       size_t answer_bytes)
+{
+	_cleanup_close_ int input = -EBADF, output = -EBADF;
+	int ends[2], r = 0, heard;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	input = ends[0];
+	output = ends[1];
+	out->child = fork();
+	if (out->child == 0)
+		be_child(fn, context, answer_bytes, output);
+	if (out->child < 0) {
+		out->child = 0;
+		return -errno;
+	}
+	pp_cleanup_fd(&output);
+	output = -EBADF;
+	heard = receive(input, &r, ret_answer, answer_bytes);
+	if (heard == -ETIMEDOUT)
+		kill(out->child, SIGKILL);
+	return heard ? heard : r;
+}
+
+int pp_remote_ask(struct pp_remote *remote, uint64_t dev, pp_remote_fn *fn, void *context,
+		  void *ret_answer, size_t answer_bytes)
+{
+	struct out *out = find_place(remote, dev);
+	uint64_t begin_ns;
+	int r;
+
+	if (!out || answer_bytes > PP_REMOTE_ANSWER_MAX || !has_time(remote))
+		return -EBUSY;
+	out->dev = dev;
+	begin_ns = pp_track_now_ns();
+	r = run(out, fn, context, ret_answer, answer_bytes);
+	/* one that has answered ends at once */
+	if (out->child && r != -ETIMEDOUT && waitpid(out->child, NULL, 0) == out->child)
+		out->child = 0;
+	remote->left_ns -= (int64_t)(pp_track_now_ns() - begin_ns);
+	return r;
+}
+
+/* ---------------------------------------------------------------- life */
+
+int pp_remote_new(struct pp_remote **ret_remote)
+{
+	struct pp_remote *remote = calloc(1, sizeof(*remote));
+
+	if (!remote)
+		return -ENOMEM;
+	*ret_remote = remote;
+	return 0;
+}
+
+void pp_remote_free(struct pp_remote *remote)
+{
+	if (!remote)
+		return;
+	for (struct out *out = remote->out; out < remote->out + OUT_MAX; out++)
+		if (out->child && kill(out->child, SIGKILL) == 0)
+			waitpid(out->child, NULL, WNOHANG);
+	free(remote);
+}

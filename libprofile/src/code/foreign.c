@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Opening files of others: see pathprof/foreign.h for the workload and what is guarded against. */
+#include "pathprof/foreign.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "pp_foreign_asked.h"
+
+_Static_assert(PATHPROF_OWN_ROOT == AT_FDCWD, "as the kernel calls it");
+
+/* Not in every <linux/magic.h>. */
+#define CONFIGFS_MAGIC 0x62656570
+#define FUSECTL_MAGIC  0x65735543
+#define MQUEUE_MAGIC   0x19800202
+
+/* Their files are regular by name only: to read one is to ask the kernel to do something. */
+static const unsigned long of_the_kernel[] = {
+	PROC_SUPER_MAGIC, SYSFS_MAGIC,          DEBUGFS_MAGIC,  TRACEFS_MAGIC,
+	SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC,   BPF_FS_MAGIC,   CGROUP2_SUPER_MAGIC,
+	EFIVARFS_MAGIC,   PSTOREFS_MAGIC,       SELINUX_MAGIC,  SMACK_MAGIC,
+	BINFMTFS_MAGIC,   RDTGROUP_SUPER_MAGIC, CONFIGFS_MAGIC, FUSECTL_MAGIC,
+	MQUEUE_MAGIC,     NSFS_MAGIC,
+};
+
+static bool is_of_the_kernel(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < sizeof(of_the_kernel) / sizeof(of_the_kernel[0]); i++)
+		if ((unsigned long)fs.f_type == of_the_kernel[i])
+			return true;
+	return false;
+}
+
+/* Written once, before there are threads. */
+static char *witness;
+static size_t witness_size;
+
+void pathprof_foreign_witness(char *text, size_t size)
+{
+	witness = text;
+	witness_size = size;
+}
+
+void pathprof_foreign_tell(const char *path)
+{
+	size_t len_bytes;
+
+	if (!witness || !witness_size)
+		return;
+	len_bytes = strnlen(path, witness_size - 1);
+	memcpy(witness, path, len_bytes);
+	memset(witness + len_bytes, 0, 1);
+}
+
+static const struct pp_foreign_asked *who_is_asked;
+
+void pp_foreign_ask(const struct pp_foreign_asked *asked)
+{
+	who_is_asked = asked;
+}
+
+const struct pp_foreign_asked *pp_foreign_is_asked(void)
+{
+	return who_is_asked;
+}
+
+static int ask(int root_fd, const char *path)
+{
+	return root_fd == PATHPROF_OWN_ROOT ? who_is_asked->open(path) : -EACCES;
+}
+
+int pathprof_foreign_root(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	return errno == ENOENT ? -ESRCH : -errno;
+}
+
+/* -ENOSYS before Linux 5.6: without RESOLVE_IN_ROOT a link in there could lead anywhere. */
+static int find_below(int root_fd, const char *path)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+static int look(int root_fd, const char *path)
+{
+	struct stat st;
+	int fd, rc = 0;
+
+	pathprof_foreign_tell(path);
+	fd = root_fd == PATHPROF_OWN_ROOT ? open(path, O_PATH | O_CLOEXEC)
+					  : find_below(root_fd, path);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode) || is_of_the_kernel(fd))
+		rc = -EINVAL;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+int pathprof_foreign_look(int root_fd, const char *path)
+{
+	return who_is_asked ? ask(root_fd, path) : look(root_fd, path);
+}
+
+int pathprof_foreign_read(int looked_fd)
+{
+	char path[40];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", looked_fd);
+	/* not to wait until a lease is given back */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int pathprof_foreign_open(int root_fd, const char *path, struct pathprof_error *error)
+{
+	int looked_fd = pathprof_foreign_look(root_fd, path), fd = looked_fd;
+
+	if (looked_fd == -EINVAL)
+		return pathprof_fail(error, -EINVAL, "%s: is no regular file", path);
+	if (looked_fd >= 0 && !who_is_asked) {
+		fd = pathprof_foreign_read(looked_fd);
+		close(looked_fd);
+	}
+	errno = fd < 0 ? -fd : 0;
+	return fd < 0 ? pathprof_fail(error, fd, "%s: cannot be opened: %m", path) : fd;
+}

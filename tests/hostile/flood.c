@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A neighbour that does one thing as fast as it can until it is killed: `flood KIND [PROCESSES]`.
+ * It prints "flooding" when it has begun. Nothing it does needs a right.
+ *
+ * `flood late` is the test's own measure of the machine: it wants to wake up every 20 ms, and
+ * prints when (Unix time, ns) and by how much (ns) it was late.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *self;
+
+/* Code of a file that has no build-id, so that whoever wants to know it must open the file. */
+static void flood_mmap(void)
+{
+	int fd = memfd_create("flood", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, 8192) < 0)
+		exit(1);
+	for (unsigned int i = 0;; i++) {
+		void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				(off_t)(i % 2) * 4096);
+
+		if (at != MAP_FAILED)
+			munmap(at, 4096);
+	}
+}
+
+/* The same by ever new processes, of which none does much. */
+static void flood_swarm(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+		int fd;
+
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+		if (pid != 0)
+			continue;
+		fd = memfd_create("swarm", MFD_CLOEXEC);
+		if (fd < 0 || ftruncate(fd, 4096) < 0)
+			_exit(1);
+		for (int i = 0; i < 500; i++)
+			(void)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		_exit(0);
+	}
+}
+
+/* Mappings that stay, nearly as many as the kernel allows, each below the one before. */
+static void flood_pieces(void)
+{
+	const size_t cnt = 30000;
+	int fd = open(self, O_RDONLY | O_CLOEXEC);
+	char *area = mmap(NULL, cnt * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fd < 0 || area == MAP_FAILED)
+		exit(1);
+	for (;;) {
+		for (size_t i = cnt; i-- > 0;)
+			(void)mmap(area + i * 8192, 4096, PROT_READ | PROT_EXEC,
+				   MAP_PRIVATE | MAP_FIXED, fd, 0);
+		(void)mmap(area, cnt * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+			   0);
+	}
+}
+
+static void reap(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static void flood_fork(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		reap();
+	}
+}
+
+static void flood_exec(void)
+{
+	for (;;) {
+		pid_t pid = vfork();
+
+		if (pid == 0) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
+		reap();
+	}
+}
+
+static void *nothing(void *context)
+{
+	return context;
+}
+
+static void flood_threads(void)
+{
+	for (;;) {
+		pthread_t thread;
+
+		if (!pthread_create(&thread, NULL, nothing, NULL))
+			pthread_join(thread, NULL);
+	}
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void flood_signals(void)
+{
+	signal(SIGUSR1, on_signal);
+	for (;;)
+		raise(SIGUSR1);
+}
+
+/* Names that would forge lines of a log and control a terminal. */
+static void flood_comm(void)
+{
+	static const char *const names[] = {"\n<0>forged\r", "\033[2J\033]0;x\a",
+					    "\x80\xff\x01%s%n", ")) R 1 1 ("};
+
+	for (unsigned int i = 0;; i++)
+		prctl(PR_SET_NAME, names[i % 4]);
+}
+
+static long long clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+static void tell_late(void)
+{
+	const long long every_ns = 20000000;
+	struct timespec pause = {.tv_nsec = every_ns};
+
+	for (;;) {
+		long long begin_ns = clock_ns(CLOCK_MONOTONIC), late_ns;
+
+		nanosleep(&pause, NULL);
+		late_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns - every_ns;
+		if (late_ns > every_ns)
+			printf("%lld %lld\n", clock_ns(CLOCK_REALTIME), late_ns);
+		fflush(stdout);
+	}
+}
+
+static const struct {
+	const char *kind;
+	void (*flood)(void);
+} floods[] = {
+	{"mmap", flood_mmap},       {"swarm", flood_swarm}, {"pieces", flood_pieces},
+	{"fork", flood_fork},       {"exec", flood_exec},   {"threads", flood_threads},
+	{"signals", flood_signals}, {"comm", flood_comm},   {"late", tell_late},
+};
+
+int main(int argc, char **argv)
+{
+	int processes = argc > 2 ? atoi(argv[2]) : 2;
+
+	self = argv[0];
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; argc > 1 && i < sizeof(floods) / sizeof(floods[0]); i++) {
+		if (strcmp(argv[1], floods[i].kind) != 0)
+			continue;
+		if (floods[i].flood == tell_late)
+			processes = 1;
+		else
+			puts("flooding");
+		fflush(stdout);
+		while (--processes > 0 && fork() != 0)
+			;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		floods[i].flood();
+	}
+	return 2;
+}

@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Neighbours that map, fork, exec, make threads, signal and rename themselves as fast as they can,
+# without any right, beside a live daemon with the step source. Under each flood the daemon stays
+# alive and within its memory, its windows close in time, tracking takes no more than its share of
+# CPU time, the log stays quiet, and the profile of somebody else is still there.
+#
+# Windows are held to 10 % of their length. What the machine itself was late by (`flood late`, a
+# process that only sleeps) is allowed for; a flood cannot hide behind that, for it does not delay
+# a process that has nothing to do.
+. "$(dirname "$0")/hostile_common.bash"
+[ -x "$flow" ] || { echo "not ok floods: $flow was not built"; exit 1; }
+
+window_s=2
+flood_s=${FLOOD_SECONDS:-7}
+memory_most_kb=98304
+log_lines_most=1 # in ten seconds; no flood here lasts longer
+# A name of its own: others may run the same program on this machine.
+victim=victim$(($$ % 100000))
+cp "$flow" "$tmp/$victim"
+flow=$tmp/$victim
+flood_binary=$hostile/flood
+[ -x "$flood_binary" ] || { echo "not ok floods: $flood_binary was not built"; exit 1; }
+cp "$flood_binary" "$tmp/flood"
+chmod 755 "$tmp/flood"
+
+# flood KIND SECONDS. Those that the first process starts end with it.
+flood() {
+	"${neighbour[@]}" "$tmp/flood" "$1" >"$tmp/flood.out" &
+	others+=("$!")
+	wait_for 5 grep -q flooding "$tmp/flood.out"
+	sleep "$2"
+}
+
+begin() {
+	db=$tmp/$1.db
+	start --db "$db" --source step --window "$window_s"
+	"$tmp/flood" late >"$tmp/late" &
+	others+=("$!")
+	start_ns=$(date +%s%N)
+}
+
+# End of the daemon and of all others; what is judged afterwards is in $db, $tmp and these.
+end() {
+	is_alive=no
+	! kill -0 "$daemon" 2>/dev/null || is_alive=yes
+	memory_kb=$(awk '/^VmHWM/ { print $2 }' "/proc/$daemon/status" 2>/dev/null || echo 0)
+	stop_others
+	stop
+	run_ns=$(($(date +%s%N) - start_ns))
+}
+
+# ---------------------------------------------------------------- what is judged
+alive() { [ "$is_alive" = yes ] && [ "$stop_status" -eq 0 ]; }
+memory_bounded() { [ "$memory_kb" -gt 0 ] && [ "$memory_kb" -le "$memory_most_kb" ]; }
+log_quiet() { [ "$(grep -vc 'profiling to' "$tmp/log")" -le "$log_lines_most" ]; }
+
+# Nanoseconds by which the window that was most late was later than the machine.
+worst_window() {
+	sql 'SELECT begin_ns, end_ns FROM windows ORDER BY id' | awk -F'[| ]' -v want="${window_s}e9" '
+		FILENAME != "-" { at[++cnt] = $1; late[cnt] = $2; next }
+		{
+			allowed = 0
+			for (i = 1; i <= cnt; i++)
+				if (at[i] >= $1 && at[i] - late[i] <= $2) allowed += late[i]
+			over = $2 - $1 - want - allowed
+			if (over > worst) worst = over
+		}
+		END { printf "%.0f", worst }' "$tmp/late" -
+}
+windows_in_time() {
+	[ "$(sql 'SELECT count(*) FROM windows')" -ge 3 ] && [ "$(worst_window)" -le "${window_s}00000000" ]
+}
+# Of the busy program, in some file, in each window but the last, which is cut short.
+profile_there() {
+	[ "$(sql "SELECT count(*) FROM windows w WHERE id < (SELECT max(id) FROM windows) AND NOT EXISTS
+		(SELECT 1 FROM clock_counts c JOIN processes p ON p.id = c.process
+		 WHERE c.window = w.id AND p.comm = '$victim' AND c.binary > 0)")" -eq 0 ]
+}
+# A twentieth of one CPU (a hundredth of all where that is more), and what was saved up or owed.
+tracking_cheap() {
+	[ "$(status_of tracker.cpu_ns)" -le \
+		$((run_ns / 100 * ($(nproc) > 5 ? $(nproc) : 5) + 300000000)) ]
+}
+tracker_saw() { echo $(($(status_of tracker.events) + $(status_of tracker.lost) + \
+	$(status_of 'tracker.drops."cpu-time"'))); }
+windows_of() { sql 'SELECT round((end_ns - begin_ns) / 1e9, 2) FROM windows' | paste -sd ' '; }
+
+judge() {
+	check "$1-alive" "exit status $stop_status" alive
+	check "$1-memory" "$memory_kb kB" memory_bounded
+	check "$1-windows" "$(windows_of) s; late by $(worst_window) ns" windows_in_time
+	check "$1-log" "$(cat "$tmp/log")" log_quiet
+	check "$1-neighbour" "no clock samples of $victim in some window" profile_there
+	check "$1-tracking" "$(status_of tracker.cpu_ns) ns of CPU time in $run_ns ns" tracking_cheap
+}
+
+# ---------------------------------------------------------------- nothing happens, and the twin
+start_busy
+begin quiet
+sleep 5
+end
+judge quiet
+quiet_saw=$(tracker_saw)
+
+# Each check notices what it is for: a daemon that is held up, talks, spends and is killed, beside
+# nobody.
+kill -9 "$busy"
+wait "$busy" 2>/dev/null || true
+busy=
+begin twin
+sleep 1
+kill -STOP "$daemon"
+sleep 2.5
+kill -CONT "$daemon"
+sleep 4
+end
+is_alive=no memory_kb=$((memory_most_kb + 1))
+printf 'one\ntwo\n' >>"$tmp/log"
+twin_notices() { ! "$2" || { not_ok "twin-$1" "not noticed"; return; }; ok "twin-$1"; }
+twin_notices alive alive
+twin_notices memory memory_bounded
+twin_notices windows windows_in_time
+twin_notices log log_quiet
+twin_notices neighbour profile_there
+run_ns=0
+status_of() { echo 300000001; }
+twin_notices tracking tracking_cheap
+unset -f status_of
+status_of() { sql "SELECT json_extract(json, '\$.$1') FROM daemon_status"; }
+
+# ---------------------------------------------------------------- floods
+start_busy
+for kind in ${FLOODS:-mmap swarm pieces fork exec threads signals comm}; do
+	begin "$kind"
+	flood "$kind" "$flood_s"
+	end
+	judge "$kind"
+	# signals are no event; the others reach the tracker, or nothing was tested
+	[ "$kind" = signals ] || check "$kind-reached" "$(tracker_saw) records, $quiet_saw without" \
+		test "$(tracker_saw)" -ge $((10 * quiet_saw + 2000))
+	echo "# $kind: windows $(windows_of) s, late by $(worst_window) ns, $memory_kb kB, tracking" \
+		"$(($(status_of tracker.cpu_ns) / (run_ns / 1000))) thousandths of a CPU," \
+		"$(status_of tracker.lost) lost, $(status_of tracker.drops)"
+	case $kind in
+	mmap) reason=map-rate ;;
+	swarm) reason=cpu-time ;;
+	*) reason= ;;
+	esac
+	[ -z "$reason" ] || check "$kind-told" "$(status_of tracker)" \
+		test "$(status_of "tracker.drops.\"$reason\"")" -gt 0
+	rm -f "$db"*
+done
+finish

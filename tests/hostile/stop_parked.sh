@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The service is stopped as systemd stops it while its target sleeps in the kernel in the middle of
+# an instruction, for a page that does not come: no target dies, its output is right, and the
+# daemon writes its last window in time.
+set -eu
+. "$(dirname "$0")/stop_common.bash"
+disturb=$build/tests/tools/step_disturb
+step_needs "$hostile_dir/parked" "$disturb" "$build/bin/pathprofd"
+mkdir "$work/mount"
+stop_limit_ms=8000
+server=
+
+# What a case has started. The server first: whoever sleeps for a page of its file cannot even die.
+clear_away() {
+	local pid
+	for pid in $server "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	for pid in "${started[@]}"; do wait "$pid" 2>/dev/null || true; done
+	started=() server=
+	umount -l "$work/mount" 2>/dev/null || true
+}
+trap 'clear_away; step_cleanup' EXIT
+
+begin() { # KIND
+	local dir=
+	[ "$1" != fuse ] || dir=$work/mount
+	: >"$work/out"
+	"$hostile_dir/parked" "$1" ${dir:+"$dir"} >"$work/out" 2>&1 &
+	target=$!
+	started=("$target")
+	within 10 grep -q '^server\|^refused' "$work/out"
+	server=$(sed -n 's/^server //p' "$work/out")
+	[ -n "$server" ]
+}
+
+# Until the target sleeps in a fault that began while it had a tracer, and the server is dead.
+park() {
+	kill -USR1 "$server"
+	within 20 grep -q '^dead' "$work/out" && faults=$(sed -n 's/^dead after //p' "$work/out")
+}
+
+# The target, awake again, comes to its right end.
+ends_right() {
+	local status=0
+	kill -TERM "$target" 2>/dev/null || true
+	wait "$target" || status=$?
+	[ $status = 0 ] && [ "$(tail -1 "$work/out")" = right ] && return 0
+	not_ok "$name" "the target ended with $status: $(tail -1 "$work/out")"
+	return 1
+}
+
+# What holds of every stop, whatever the target does.
+stopped_well() {
+	if [ "$stop_status" != 0 ] || [ "$stop_ms" -gt $stop_limit_ms ]; then
+		not_ok "$name" "the daemon ended with $stop_status after $stop_ms ms"
+	elif [ "$(bursts_in "$work/db")" = 0 ]; then
+		not_ok "$name" "the last window was not written"
+	else
+		return 0
+	fi
+	return 1
+}
+
+awake_again() {
+	kill -USR2 "$server"
+	within 10 not is_alive "$stepper" && within 5 [ "$(tracer_of "$target")" = 0 ] && return 0
+	not_ok "$name" "the stepper does not leave, or the target is still traced"
+	return 1
+}
+
+# The server is dead for good, as far as the stepper can know: it leaves all the same.
+leaves_alone() {
+	within 3 not is_alive "$stepper" && [ "$(tracer_of "$target")" = 0 ] && return 0
+	not_ok "$name" "the target is still traced beside a dead server"
+	return 1
+}
+
+# Another daemon comes while the first one's stepper waits, as at an upgrade.
+restarts() {
+	local first=$stepper
+	start_recording "$work/db2" "$target" && sleep 1
+	stop_as_unit
+	stepper=$first
+	[ "$stop_status" = 0 ] && [ "$stop_ms" -le $stop_limit_ms ] && return 0
+	not_ok "$name" "the second daemon ended with $stop_status after $stop_ms ms"
+	return 1
+}
+
+# The target's breakpoints are somebody else's, so it is stepped by the trap flag.
+take_registers() {
+	: >"$work/disturb"
+	"$disturb" registers "$target" 4 100 >"$work/disturb" 2>&1 &
+	started+=($!)
+	within 5 grep -q taken "$work/disturb"
+}
+
+# The target is stepped, and its server dies under it. Sets $why where something fails.
+arrange() { # HOW
+	why="its debug registers were not taken"
+	[ "$1" != steps ] || take_registers || return 1
+	why="the daemon did not start"
+	start_recording "$work/db" "$target" || return 1
+	sleep 1
+	why="it never slept with a tracer"
+	park || return 1
+	sleep 0.3
+}
+
+# What is known of the target, the daemon and who took the registers when `arrange` has failed.
+all_said() {
+	is_alive "$target" || echo "the target is gone;"
+	tail -qn 1 "$work/out" "$work/daemon.log" "$work/disturb" 2>/dev/null | paste -sd ';'
+}
+
+stop_while_parked() { # NAME KIND HOW
+	name=hostile_stop_$1
+	rm -f "$work"/db* "$work/disturb"
+	if ! begin "$2"; then
+		skip "$name" "$(head -1 "$work/out")"
+	elif ! arrange "$3"; then
+		not_ok "$name" "$why: $(all_said)"
+	else
+		stop_as_unit
+		took_ms=$stop_ms
+		if stopped_well && { [ "$3" = steps ] || leaves_alone; } &&
+			{ [ "$2$3" != fusesteps ] || restarts; } && awake_again && ends_right; then
+			ok "$name (daemon gone after $took_ms ms, $(bursts_in "$work/db") bursts; $faults)"
+		fi
+	fi
+	clear_away
+}
+
+stop_while_parked fuse fuse breakpoints
+stop_while_parked fuse_steps fuse steps
+stop_while_parked userfaultfd uffd breakpoints
+stop_while_parked userfaultfd_steps uffd steps
+stop_while_parked table table breakpoints
+stop_while_parked table_steps table steps
+exit $failed

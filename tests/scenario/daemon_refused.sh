@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Where perf events are refused the daemon works by /proc and says so once; where it may open them it
+# gives up the right that Debian's kernels ask for, and a stepper that is started anew has its events.
+. "$(dirname "$0")/daemon_common.bash"
+
+at_least() { [ "$(status_of "$1")" -ge "$2" ]; }
+steppers() { pgrep -P "$daemon" -f pathprof-step; }
+warned() { grep -c 'perf events' "$tmp/log"; }
+
+start_busy
+"$BUILD/tests/tools/refuse_perf" "$pathprofd" --db "$db" --source step --window 2s --overhead 20% 2>"$tmp/log" &
+daemon=$!
+check refused-starts "$(cat "$tmp/log")" wait_for 60 grep -q 'profiling to' "$tmp/log"
+check refused-bursts "$(status_of drops)" wait_for 60 at_least bursts 5
+check refused-paths "no path of the workload" wait_for 60 eval \
+	'[ "$(sql "SELECT count(*) FROM path_counts")" -gt 0 ]'
+check refused-by-proc "$(status_of sampler)" test "$(status_of sampler)" = proc
+check refused-one-warning "$(cat "$tmp/log")" test "$(warned)" -eq 1
+check refused-says-what "$(cat "$tmp/log")" grep -qE \
+	'refused \(EACCES: .*\): mappings .* /proc .*; running threads .*; the time .*; what would help: ' "$tmp/log"
+check refused-in-status "$(status_of refused)" eval '[[ $(status_of refused) == "perf events are refused"* ]]'
+stop
+check refused-stops "status $stop_status" test "$stop_status" -eq 0
+
+# The planted fault: without the filter nothing of that is said.
+start --db "$tmp/all.db" --source step --overhead 20%
+if [ "$(sqlite3 -readonly "$tmp/all.db" "SELECT json_extract(json, '\$.sampler') FROM daemon_status")" = cpu-clock ]; then
+	check allowed-no-warning "$(cat "$tmp/log")" test "$(warned)" -eq 0
+else
+	echo "skip allowed-no-warning: this machine refuses perf events: $(grep 'perf events' "$tmp/log")"
+fi
+stop
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "skip rights-given-up: only root may grant CAP_SYS_ADMIN"
+	finish
+fi
+# As the unit has it.
+caps=+sys_admin,+sys_ptrace,+perfmon,+sys_nice,+dac_read_search,+checkpoint_restore
+cp "$pathprofd" "$tmp/pathprofd"
+chmod 755 "$tmp/pathprofd"
+mkdir "$tmp/state"
+chown nobody "$tmp/state"
+db=$tmp/state/p.db
+setpriv --reuid nobody --regid nogroup --clear-groups --no-new-privs --inh-caps="-all,$caps" \
+	--ambient-caps="-all,$caps" --bounding-set="-all,$caps" \
+	"$tmp/pathprofd" --db "$db" --source step --overhead 20% 2>"$tmp/log" &
+daemon=$!
+check rights-starts "$(cat "$tmp/log")" wait_for 60 grep -q 'profiling to' "$tmp/log"
+# without PID: neither set of the process has CAP_SYS_ADMIN, and CAP_SYS_PTRACE is there.
+without() {
+	local set bits
+	for set in CapPrm CapEff CapInh CapAmb; do
+		bits=$((0x$(sed -nE "s/^$set:\s*//p" "/proc/$1/status")))
+		[ $((bits >> 21 & 1)) -eq 0 ] || return 1
+	done
+	[ $((bits >> 19 & 1)) -eq 1 ]
+}
+check rights-daemon "$(grep Cap "/proc/$daemon/status" | paste -sd' ')" without "$daemon"
+stepper=$(steppers)
+check rights-stepper "$(grep Cap "/proc/$stepper/status" | paste -sd' ')" without "$stepper"
+check rights-bursts "$(cat "$tmp/log")" wait_for 60 at_least bursts 1
+sampler=$(status_of sampler)
+kill -9 "$stepper"
+check rights-stepper-again "$(cat "$tmp/log")" wait_for 60 grep -q 'source step: open again' "$tmp/log"
+check rights-same-sampler "$sampler, then $(status_of sampler)" wait_for 30 \
+	eval '[ "$(status_of source_up)" = 1 ] && [ "$(status_of sampler)" = "$sampler" ]'
+check rights-stepper-without "$(cat "$tmp/log")" without "$(steppers)"
+stop
+finish

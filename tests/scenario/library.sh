@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The library for programs of others: each public header compiles alone, as C and as C++; every
+# function that one declares is in the library, under its C name in C++ too; and pkg-config says all
+# that is needed to link it.
+set -u
+unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
+cd "$(dirname "$0")/../.." || exit 1
+build=${BUILD:-build}
+. tests/vm/common.bash
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+make -s BUILD="$build" DESTDIR="$work" PREFIX=/usr install-library >"$work/log" 2>&1 ||
+	{ tail "$work/log" && not_ok library_install "make install-library failed" && finish; }
+include=$work/usr/include
+
+# alone LANGUAGE COMPILER STANDARD
+alone() {
+	local header
+	for header in "$include"/pathprof/*.h; do
+		echo "#include \"pathprof/${header##*/}\"" |
+			"$2" -x "$1" "-std=$3" -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only - ||
+			echo "${header##*/}" >>"$work/$1"
+	done 2>"$work/said"
+	if [ -e "$work/$1" ]; then
+		cat "$work/said"
+		not_ok "library_headers_$1" "$(paste -sd ' ' "$work/$1")"
+	else
+		ok "library_headers_$1"
+	fi
+}
+alone c gcc c11
+alone c++ g++ c++17
+
+# A program in C++ that holds the address of every function that the headers declare.
+for header in "$include"/pathprof/*.h; do
+	echo "#include \"pathprof/${header##*/}\""
+done >"$work/all.h"
+cp "$work/all.h" "$work/all.c"
+gcc -std=c11 -I"$include" -fsyntax-only -aux-info "$work/declared" "$work/all.c"
+sed -nE 's/.*\/pathprof\/.* extern [^(]*[ *](pathprof_[a-z0-9_]+) \(.*/\1/p' "$work/declared" | sort -u >"$work/functions"
+{
+	cat "$work/all.h"
+	echo 'void *functions[] = {'
+	sed 's/.*/(void *)&,/' "$work/functions"
+	echo '};'
+	echo 'int main() { return functions[0] == nullptr || !pathprof_schema_sqlite[0]; }'
+} >"$work/all.cc"
+export PKG_CONFIG_PATH=$work/usr/lib/pkgconfig
+read -ra flags < <(pkg-config --cflags --libs --static --define-variable="prefix=$work/usr" \
+	--define-variable="libdir=$work/usr/lib" pathprof)
+if [ "$(wc -l <"$work/functions")" -lt 100 ]; then
+	not_ok library_links "only $(wc -l <"$work/functions") functions were found in the headers"
+elif g++ -std=c++17 -o "$work/all" "$work/all.cc" "${flags[@]}" 2>"$work/said" && "$work/all"; then
+	ok "library_links"
+else
+	not_ok library_links "$(grep -m3 -E 'undefined|error' "$work/said" | paste -sd ';')"
+fi
+finish

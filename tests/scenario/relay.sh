@@ -1,0 +1,268 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# pathprof-relay, told what happens by a stand-in for pathprofd: every message arrives, and none
+# twice, whoever is killed meanwhile; one sink that is slow or down does not hold up another; it
+# needs no right but the group's. What it cannot do it says in a line.
+. "$(dirname "$0")/relay_common.bash"
+
+# A real pathprofd whose settings need a relay, and none comes: looked at in the end.
+if [ "$(id -u)" -eq 0 ]; then
+	printf '[Profile]\nSource=step\n[Tell]\nWebhook=%s/hook\n[Metrics]\nListen=127.0.0.1:1\n' \
+		"$url" >"$tmp/real.conf"
+	"$pathprofd" -c "$tmp/real.conf" --db "$tmp/real.db" 2>"$tmp/real.log" &
+	real=$!
+fi
+
+# ---------------------------------------------------------------- an alert's life
+
+settings "[Tell]\nWebhook=$url/hook\n"
+start_writer
+happens 'fire /bin/before'
+happens 'resolve /bin/before'
+happens 'fire /bin/still'
+relay || finish
+check new-sink-is-told-what-fires "$(cat "$tmp/hook")" wait_for 20 is_told 'firing /bin/still' 1
+happens 'fire /bin/one'
+begin=${EPOCHREALTIME/./}
+wait_for 20 is_told 'firing /bin/one' 1 || true
+echo "# told after $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
+happens 'resolve /bin/one'
+check told "$(cat "$tmp/hook" "$tmp/relay.log")" wait_for 20 is_told 'resolved /bin/one' 1
+check no-history "$(cat "$tmp/hook")" test "$(told '.*/bin/before')" -eq 0
+
+# ---------------------------------------------------------------- kills
+
+# kill_both CNT PREFIX: in turn the relay, both, and the writer, each after another alert.
+kill_both() {
+	for ((i = 1; i <= $1; i++)); do
+		happens "fire /bin/$2-$i"
+		sleep "0.$((RANDOM % 4))"
+		if [ $((i % 3)) -ne 0 ]; then stop_relay KILL; fi
+		if [ $((i % 3)) -ne 1 ]; then
+			kill_writer
+			start_writer
+		fi
+		[ -n "$relay" ] || relay
+	done
+}
+is_now hook 503
+kill_both 18 down
+check down-untold "$(cat "$tmp/hook")" test "$(told 'firing /bin/down-.*')" -eq 0
+check down-was-tried "never" test -s "$tmp/hook.asked"
+is_now hook 200
+check kills-all-arrive "$(cat "$tmp/hook" "$tmp/relay.log")" \
+	wait_for 60 is_told 'firing /bin/down-.*' 18
+check kills-none-twice "$(twice hook)" test -z "$(twice hook)"
+check kills-in-order "$(cat "$tmp/hook")" \
+	test -z "$(grep -o 'down-.*' "$tmp/hook" | sort -c -V 2>&1)"
+
+# While all is well, too: every message arrives, and at most one a kill is told twice.
+kill_both 18 up
+all_up() { [ "$(grep -x 'firing /bin/up-.*' "$tmp/hook" | sort -u | wc -l)" -eq 18 ]; }
+check up-all-arrive "$(cat "$tmp/hook")" wait_for 60 all_up
+again=$(twice hook | wc -l)
+echo "# told twice by 12 kills of the relay, deliveries under way: $again"
+check up-twice-at-most-once-a-kill "$again" test "$again" -le 12
+stop_relay
+check relay-ends-well "status $relay_status: $(tail -3 "$tmp/relay.log")" test "$relay_status" -eq 0
+
+# ---------------------------------------------------------------- many, and slow ones
+
+# The webhook says nothing for as long as it may; the other sinks and the endpoint go on.
+listen=127.0.0.1:$(free_port)
+cat >"$tmp/hook.sh" <<-END
+	#!/bin/sh
+	sed -E 's/.*"status":"([a-z]*)".*"binary":"([^"]*)".*/\1 \2/' >>$tmp/hooked
+	echo >>$tmp/hooked
+END
+chmod 755 "$tmp/hook.sh"
+: >"$tmp/hooked"
+settings "[Tell]\nWebhook=$url/hook\nAlertmanager=$url/manager\nExec=$tmp/hook.sh
+[Metrics]\nListen=$listen\n"
+relay
+check new-hook-is-told-what-fires "$(cat "$tmp/hooked")" wait_for 60 is_told 'firing .*' 37 hooked
+is_now hook hang
+happens 'fire /bin/slow'
+begin=$SECONDS
+check slow-others-are-told "$(cat "$tmp/relay.log")" wait_for 12 is_told 'firing /bin/slow' 1 hooked
+check slow-manager-is-told "$(cat "$tmp/manager")" wait_for 12 is_told 'alert /bin/slow' 1 manager
+check slow-metrics "$(cat "$tmp/get.err")" get_figures
+check slow-is-shown "$(cat "$tmp/metrics")" test "$(figure 'tell_queued{sink="webhook"}')" = 1
+check figures-of-pathprofd "$(cat "$tmp/metrics")" test "$(figure 'up{source="made"}')" = 1
+check others-did-not-wait "$((SECONDS - begin)) s" test "$((SECONDS - begin))" -lt 14
+if command -v promtool >/dev/null; then
+	check promtool "$(promtool check metrics <"$tmp/metrics" 2>&1 | head -3)" \
+		promtool check metrics <"$tmp/metrics"
+else
+	echo "skip promtool: not installed"
+fi
+
+# More than a queue holds, while the webhook is silent: the store is the queue.
+happens 'many 600'
+check many-hooked "$(wc -l <"$tmp/hooked")" wait_for 90 is_told 'firing /bin/many-.*' 600 hooked
+is_now hook 200
+check many-posted "$(wc -l <"$tmp/hook")" wait_for 90 is_told 'firing /bin/many-.*' 600
+check many-none-twice "$(grep many "$tmp/hooked" | sort | uniq -d | head -3)" \
+	test -z "$(grep many "$tmp/hooked" | sort | uniq -d)"
+get_figures
+check many-none-dropped "$(cat "$tmp/metrics")" test \
+	"$(figure 'tell_dropped_total{sink="webhook"}') $(figure 'tell_missed_total{sink="webhook"}')" \
+	= '0 0'
+stop_relay
+
+# ---------------------------------------------------------------- pathprofd's end
+
+settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=$listen\n"
+relay
+kill -STOP "$daemon"
+check silent-is-answered "$(cat "$tmp/get.err")" get_figures
+check silent-up-0 "$(head -3 "$tmp/metrics")" test "$(figure up)" = 0
+check silent-own-figures "$(cat "$tmp/metrics")" \
+	test "$(figure 'tell_told_total{sink="webhook"}')" = 0
+kill -CONT "$daemon"
+get_figures
+check answers-again "$(head -3 "$tmp/metrics")" test "$(figure 'up{source="made"}')" = 1
+kill_writer
+get_figures
+check gone-up-0 "$(head -3 "$tmp/metrics")" test "$(figure up)" = 0
+start_writer
+happens 'fire /bin/back'
+check back "$(cat "$tmp/relay.log")" wait_for 30 is_told 'firing /bin/back' 1
+stop_relay
+
+# More than retention keeps comes while the relay is away: what is missed is counted.
+: >"$tmp/hook"
+before=$(sql 'SELECT max(id) FROM messages')
+for ((i = 0; i < 1100; i++)); do echo 'resolve /bin/r'; done >&9
+dots=$((dots + 1100))
+check writes-many "$(cat "$tmp/writer.err")" wait_for 60 has_dots
+# what fires is kept as well, and was told
+kept=$(sql "SELECT count(*) FROM messages WHERE id > $before")
+relay
+check missed-rest-arrives "$(wc -l <"$tmp/hook")" wait_for 60 is_told 'resolved /bin/r' "$kept"
+get_figures
+check missed-counted "$(grep missed "$tmp/metrics")" \
+	test "$(figure 'tell_missed_total{sink="webhook"}') $kept" = '76 1024'
+stop_relay
+
+# Another database of the same name: its messages are told.
+kill_writer
+rm -f "$db" "$db-wal" "$db-shm"
+: >"$tmp/hook"
+start_writer
+happens 'fire /bin/new'
+happens 'resolve /bin/new'
+relay
+check new-database "$(cat "$tmp/relay.log")" wait_for 20 is_told 'resolved /bin/new' 1
+check new-database-in-order "$(cat "$tmp/hook")" \
+	test "$(cat "$tmp/hook")" = "firing /bin/new"$'\n'"resolved /bin/new"
+stop_relay
+kill_writer
+
+# ---------------------------------------------------------------- without rights
+
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir "$tmp/lib" "$tmp/nobody"
+	chown 64321:64321 "$tmp/lib"
+	chmod 750 "$tmp/lib"
+	chown 65534:65534 "$tmp/nobody"
+	made_by_root=$db roots_state=$state roots_writer=$alert_writer roots_relay=$relay_program
+	db=$tmp/lib/p.db state=$tmp/nobody
+	cp "$relay_program" "$alert_writer" "$tmp/"
+	chmod 755 "$tmp/pathprof-relay" "$tmp/alert_writer"
+	relay_program=$tmp/pathprof-relay alert_writer=$tmp/alert_writer
+	umask 027
+	start_writer setpriv --reuid 64321 --regid 64321 --clear-groups --inh-caps=-all
+	umask 022
+	as=(setpriv --reuid 65534 --regid 65534 --groups 64321 --inh-caps=-all --bounding-set=-all
+		--no-new-privs)
+	relay
+	happens 'fire /bin/group'
+	check group-is-enough "$(cat "$tmp/relay.log")" wait_for 20 is_told 'firing /bin/group' 1
+	get_figures
+	check group-reads-figures "$(cat "$tmp/metrics")" test "$(figure 'up{source="made"}')" = 1
+	check socket-mode "$(stat -c %a "$db.socket")" test "$(stat -c %a "$db.socket")" = 660
+	stop_relay
+	as=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+	relay
+	check without-group-said "$(cat "$tmp/relay.log")" \
+		wait_for 20 grep -q "$db.*ermission denied" "$tmp/relay.log"
+	get_figures
+	check without-group-no-figures "$(cat "$tmp/metrics")" test "$(figure up)" = 0
+	stop_relay
+	as=()
+	kill_writer
+	db=$made_by_root state=$roots_state alert_writer=$roots_writer relay_program=$roots_relay
+else
+	echo "skip rights: not root"
+fi
+
+# ---------------------------------------------------------------- stores of other versions
+
+version=$(sqlite3 "$db" 'PRAGMA user_version')
+for other in $((version - 1)) $((version + 1)); do
+	sqlite3 "$db" "PRAGMA user_version=$other"
+	relay
+	check "schema-$((other - version))-said" "$(cat "$tmp/relay.log")" wait_for 20 \
+		grep -qE "was written by an? (old|new)er pathprof \(schema $other" "$tmp/relay.log"
+	sqlite3 "$db" "PRAGMA user_version=$version"
+	start_writer
+	happens "fire /bin/version-$other"
+	check "schema-$((other - version))-goes-on" "$(cat "$tmp/relay.log")" wait_for 20 \
+		is_told "firing /bin/version-$other" 1
+	check "schema-$((other - version))-said-once" "$(cat "$tmp/relay.log")" test \
+		"$(grep -c 'er pathprof (schema' "$tmp/relay.log")" -eq 1
+	stop_relay
+	kill_writer
+done
+
+# ---------------------------------------------------------------- settings that fail
+
+# fails NAME STATUS WANTED SETTINGS: ends with that status, and its last line says it.
+fails() {
+	local status=0
+	settings "$4"
+	timeout 60 "$relay_program" -c "$conf" --db "$db" --state "$state" 2>"$tmp/err" || status=$?
+	check "$1" "status $status: $(cat "$tmp/err")" test "$status" -eq "$2"
+	tail -1 "$tmp/err" >"$tmp/last"
+	check "$1-said" "$(cat "$tmp/err")" grep -qE -- "$3" "$tmp/last"
+}
+fails nothing-to-do 0 'nothing to do: .*Exec=, Alertmanager=, Webhook= and Listen=' '[Drift]\n'
+fails no-program 78 "/no/such/hook: No such file" '[Tell]\nExec=/no/such/hook\n'
+fails bad-setting 78 "$conf:2: Webhook=ftp" '[Tell]\nWebhook=ftp://x\n'
+fails listen-taken 1 "127\.0\.0\.1:$port: Address already in use; choose another port" \
+	"[Metrics]\nListen=127.0.0.1:$port\n"
+fails listen-not-ours 1 '1\.2\.3\.4:9753: Cannot assign' '[Metrics]\nListen=1.2.3.4:9753\n'
+settings "[Tell]\nWebhook=https://127.0.0.1:$port/hook\nCAFile=$tmp/no.pem\nBearerFile=$tmp\n"
+relay
+check no-ca-said "$(cat "$tmp/relay.log")" \
+	grep -q "CAFile=$tmp/no.pem: No such file or directory: alerts wait" "$tmp/relay.log"
+check no-token-said "$(cat "$tmp/relay.log")" \
+	grep -q "BearerFile=$tmp: not a regular file: alerts wait" "$tmp/relay.log"
+fails second 1 'another pathprof-relay has it' "[Tell]\nWebhook=$url/hook\n"
+stop_relay
+echo '{"store":"x"}' >"$state/told.json"
+fails damaged-notes 1 "$state/told.json: damaged: remove it" "[Tell]\nWebhook=$url/hook\n"
+
+# ---------------------------------------------------------------- the one without a relay
+
+if [ -n "$real" ]; then
+	check missing-relay-said "$(cat "$tmp/real.log")" wait_for 90 grep -q "Webhook=, Listen=: \
+pathprof-relay does this, and none is connected: .*pathprof-relay --db $tmp/real.db" "$tmp/real.log"
+	db=$tmp/real.db state=$tmp/real.state
+	check missing-relay-in-status "$(status_of relay)" test "$(status_of relay)" = missing
+	settings "[Tell]\nWebhook=$url/hook\n"
+	relay
+	is_connected() { [ "$(status_of relay)" = connected ]; }
+	check relay-in-status "$(status_of relay)" wait_for 30 is_connected
+	check relay-is-shown "no line of it" eval \
+		'"$BUILD/bin/pathprofctl" --db "$db" status | grep -q "relay *connected"'
+	stop_relay
+	kill -TERM "$real"
+	wait "$real" || not_ok real-ends "status $?"
+	real=
+	check missing-relay-said-once "$(cat "$tmp/real.log")" \
+		test "$(grep -c 'none is connected' "$tmp/real.log")" -eq 1
+	check socket-is-removed "still there" test ! -e "$tmp/real.db.socket"
+fi
+finish

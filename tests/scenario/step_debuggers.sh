@@ -1,0 +1,163 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Targets that others work on while they are stepped: their debug registers are in use, another
+# traces them, gdb, strace and perf trace come and go, probes are put into their code and taken out.
+# They must live, and their output be right. STEP_DEBUGGERS_CYCLES says how many probes come (300; 1000
+# take three times as long), and in proportion the others, which are slower.
+set -eu
+. "$(dirname "$0")/step_common.bash"
+disturb=$build/tests/tools/step_disturb
+target=$workload_dir/flow_loops
+step_needs "$truth_dir/bursts" "$disturb" "$target"
+
+probe_cycles=${STEP_DEBUGGERS_CYCLES:-300}
+gdb_cycles=$((probe_cycles / 15))
+strace_cycles=$((probe_cycles / 15))
+perf_cycles=$((probe_cycles / 60))
+probed='next_random\|add\|either\|fibonacci\|flip\|nested\|triple\|by_switch'
+limit_s=100 # for one disturbance
+dropped_traced=4 # PATHPROF_DROP_TRACED
+
+"$target" 0000000003 >"$work/right"
+# As many iterations as last some seconds here and now.
+begin_ns=$(date +%s%N)
+"$target" 0000003000 >/dev/null
+iterations=$((3000 * 5 * 1000000000 / ($(date +%s%N) - begin_ns)))
+iterations=$(printf %010d $((iterations > 3000 ? iterations : 3000)))
+
+begin() { # BURSTS_OPTIONS
+	: >"$work/figures"
+	timeout 200 "$target" "$iterations" >"$work/out" 2>&1 &
+	runner=$!
+	pid=
+	while [ -z "$pid" ]; do
+		pid=$(tr -d ' ' <"/proc/$runner/task/$runner/children" || true)
+	done
+	# shellcheck disable=SC2086 # options are words
+	timeout 100 "$truth_dir/bursts" -t 16 -b 300000 -f 2000 -s 60 $1 -p "$pid" "$work/bursts" \
+		2>"$work/figures" &
+	watcher=$!
+	started=("$runner" "$watcher")
+}
+
+# Whether the target has come to its right end; its bursts are added up.
+finish() {
+	local status=0
+	wait "$runner" || status=$?
+	wait "$watcher" || true
+	started=()
+	bursts=$((bursts + $(figure "$work/figures" bursts)))
+	if [ $status != 0 ] || ! cmp -s "$work/out" "$work/right"; then
+		not_ok "$name" "exit status $status: $(head -2 "$work/out" | tr '\n' ';')"
+		return 1
+	fi
+}
+
+# The disturbance, a function, over one target or more, until there were so many cycles and bursts.
+rounds() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
+	local options=$2 wanted=$3 status end=$((SECONDS + limit_s))
+	name=$1 cycles=0 bursts=0
+	shift 3
+	while [ $SECONDS -lt $end ]; do
+		begin "$options"
+		status=0
+		"$@" || status=$?
+		finish || return 0
+		if [ $status = 77 ]; then
+			skip "$name" "refused here: $(tail -1 "$work/disturb")"
+			return
+		elif [ $status != 0 ]; then
+			not_ok "$name" "$(tail -1 "$work/disturb")"
+			return
+		fi
+		[ $cycles -lt "$wanted" ] || [ $bursts = 0 ] || break
+	done
+	if [ $cycles -lt "$wanted" ] || [ $bursts = 0 ]; then
+		not_ok "$name" "$cycles cycles of $wanted, $bursts bursts in $limit_s s"
+	else
+		ok "$name ($cycles cycles, $bursts bursts)"
+	fi
+}
+
+registers() { # CNT
+	timeout 60 "$disturb" registers "$pid" "$1" 3 >"$work/disturb" 2>&1 || return $?
+	cycles=$((cycles + 1))
+}
+
+traced() {
+	timeout 60 "$disturb" trace "$pid" 3 >"$work/disturb" 2>&1 || return $?
+	sleep 1
+	cycles=$((cycles + 1))
+}
+
+# Most refusals are the stepper's: it has the target just then. So they come again, and leave it a
+# little time in between.
+gdb_often() {
+	local i words=()
+	for i in $(seq 30); do
+		words+=(-ex "attach $pid" -ex "detach" -ex "shell sleep 0.02")
+	done
+	while kill -0 "$pid" 2>/dev/null && [ $cycles -lt $gdb_cycles ]; do
+		timeout 100 gdb -nx -q -batch "${words[@]}" >"$work/disturb" 2>&1 </dev/null || true
+		cycles=$((cycles + $(grep -c 'Inferior 1 .* detached' "$work/disturb" || true)))
+	done
+}
+
+strace_often() {
+	while kill -0 "$pid" 2>/dev/null && [ $cycles -lt $strace_cycles ]; do
+		timeout -s INT 0.1 strace -o "$work/calls" -p "$pid" >"$work/disturb" 2>&1 || true
+		cycles=$((cycles + $(grep -c ' detached$' "$work/disturb" || true)))
+	done
+}
+
+perf_trace_often() {
+	while kill -0 "$pid" 2>/dev/null && [ $cycles -lt $perf_cycles ]; do
+		if timeout 20 perf trace -o "$work/calls" -p "$pid" -- sleep 0.05 \
+			>"$work/disturb" 2>&1; then
+			cycles=$((cycles + 1))
+		fi
+	done
+}
+
+# On several functions at once, for to take a probe out is mostly waiting.
+probes() {
+	local offset job status=0 jobs=() left=$((probe_cycles - cycles))
+	for offset in $(nm "$target" | sed -n "s/ t \($probed\)\$//p"); do
+		timeout 100 "$disturb" uprobes "$pid" "$target" "$offset" $((left / 8 + 1)) \
+			>"$work/disturb.$offset" 2>&1 &
+		jobs+=($!)
+	done
+	for job in "${jobs[@]}"; do wait "$job" || status=$?; done
+	cat "$work"/disturb.* >"$work/disturb"
+	cycles=$((cycles + $(sed -n 's/ cycles.*//p' "$work/disturb" | paste -sd+ | grep . || echo 0)))
+	return $status
+}
+
+rounds step_debuggers_registers_2 "" 1 registers 2
+rounds step_debuggers_registers_4 "" 1 registers 4
+rounds step_debuggers_registers_ptrace "-d" 1 registers 1
+rounds step_debuggers_traced "" 1 traced
+if grep -q "drops.* $dropped_traced:[1-9]" "$work/figures"; then
+	ok step_debuggers_traced_counted
+else
+	not_ok step_debuggers_traced_counted "$(tail -1 "$work/figures")"
+fi
+tool() { # NAME CYCLES FUNCTION
+	if command -v "$1" >/dev/null; then
+		rounds "step_debuggers_$1" "-b 80000" "$2" "$3"
+	else
+		skip "step_debuggers_$1" "$1 is not installed"
+	fi
+}
+
+tool gdb $gdb_cycles gdb_often
+tool strace $strace_cycles strace_often
+if perf trace -o "$work/calls" -p $$ -- true >"$work/disturb" 2>&1; then
+	tool perf $perf_cycles perf_trace_often
+else
+	skip step_debuggers_perf "perf trace: $(tail -1 "$work/disturb")"
+fi
+rounds step_debuggers_probes "" $probe_cycles probes
+rounds step_debuggers_probes_ptrace "-d" $probe_cycles probes
+rounds step_debuggers_probes_steps "-o" $probe_cycles probes
+exit $failed

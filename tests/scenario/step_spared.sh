@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A thread of a real-time policy is left alone and counted, unless RealTime=yes.
+set -eu
+. "$(dirname "$0")/step_common.bash"
+target=$workload_dir/half_busy
+step_needs "$build/bin/pathprofd" "$target"
+
+# How many samples were passed over for this reason.
+counted() { # REASON
+	"$build/bin/pathprofctl" windows --json --db "$work/db" |
+		sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" | grep . || echo 0
+}
+
+record() { # POLICY SETTING
+	local status=0
+	printf '[Profile]\nSource=step\n%s\n' "$2" >"$work/conf"
+	rm -f "$work"/db*
+	chrt $1 "$target" >/dev/null 2>"$work/refused" &
+	started=($!)
+	sleep 0.2
+	timeout 60 "$build/bin/pathprofd" -c "$work/conf" --record --db "$work/db" --quiet \
+		--duration 2s --overhead 50 -p "$!" 2>"$work/log" || status=$?
+	kill -KILL "${started[@]}" 2>/dev/null || true
+	wait "${started[@]}" 2>/dev/null || true
+	started=()
+	bursts=$(sqlite3 -readonly "$work/db" 'SELECT coalesce(sum(bursts), 0) FROM windows')
+	return $status
+}
+
+spared() { # NAME POLICY
+	record "$2" "" || true
+	if [ "$bursts" = 0 ] && [ "$(counted realtime)" -gt 0 ]; then
+		ok "step_spared_$1 ($(counted realtime) passed over)"
+	else
+		not_ok "step_spared_$1" "$bursts bursts, $(counted realtime) counted: $(tail -1 "$work/log")"
+	fi
+}
+
+profiled() { # NAME POLICY SETTING
+	record "$2" "$3" || true
+	if [ "$bursts" -gt 0 ] && [ "$(counted realtime)" = 0 ]; then
+		ok "step_spared_$1 ($bursts bursts)"
+	else
+		not_ok "step_spared_$1" "$bursts bursts, $(counted realtime) counted: $(tail -1 "$work/log")"
+	fi
+}
+
+if ! chrt -r 1 true 2>/dev/null; then
+	skip step_spared "no right to a real-time policy here"
+	exit 0
+fi
+spared fifo "-f 1"
+spared rr "-r 1"
+spared deadline "-d --sched-runtime 4000000 --sched-deadline 20000000 --sched-period 20000000 0"
+profiled wanted "-r 1" RealTime=yes
+profiled other "-o 0" ""
+exit $failed

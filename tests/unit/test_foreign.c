@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files of others: whatever stands under a name, only regular files are opened. What is opened is
+ * told by inotify, which sees every open() and no look (O_PATH).
+ */
+#include "pathprof/code.h"
+#include "pathprof/foreign.h"
+#include "pathprof/inlines.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- who opens what */
+
+static int watch(const char *path)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT(inotify_add_watch(fd, path, IN_OPEN) >= 0);
+	return fd;
+}
+
+/* Since the watch began; ends it. */
+static bool was_opened(int watch_fd)
+{
+	char events[4096];
+	bool opened = read(watch_fd, events, sizeof(events)) > 0;
+
+	close(watch_fd);
+	return opened;
+}
+
+static const char *in_dir(const char *dir, const char *name)
+{
+	static char paths[4][512];
+	static unsigned int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	return path;
+}
+
+static void make_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	CU_ASSERT_EQUAL(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+}
+
+static void make_file(const char *path, const void *bytes, size_t len_bytes)
+{
+	FILE *file = fopen(path, "we");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL(fwrite(bytes, 1, len_bytes, file), len_bytes);
+	fclose(file);
+}
+
+/* ---------------------------------------------------------------- kinds */
+
+static void check_refused(const char *path)
+{
+	struct pathprof_error error = {""};
+	int watched = watch(path);
+
+	CU_ASSERT_EQUAL(pathprof_foreign_look(PATHPROF_OWN_ROOT, path), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_foreign_open(PATHPROF_OWN_ROOT, path, &error), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "is no regular file"));
+	CU_ASSERT_FALSE(was_opened(watched));
+}
+
+static void test_kinds(void)
+{
+	const char *dir = unit_tmpdir();
+
+	CU_ASSERT_EQUAL(mkfifo(in_dir(dir, "fifo"), 0600), 0);
+	make_socket(in_dir(dir, "socket"));
+	CU_ASSERT_EQUAL(symlink("fifo", in_dir(dir, "link")), 0);
+	check_refused(in_dir(dir, "fifo"));
+	check_refused(in_dir(dir, "link"));
+	check_refused(in_dir(dir, "socket"));
+	check_refused(dir);
+	check_refused("/dev/null");
+}
+
+/* The watch would have noticed: as things were opened before, and as files are. */
+static void test_watch_notices(void)
+{
+	const char *dir = unit_tmpdir();
+	const char *fifo = in_dir(dir, "fifo"), *file = in_dir(dir, "file");
+	int watched, fd;
+
+	CU_ASSERT_EQUAL(mkfifo(fifo, 0600), 0);
+	make_file(file, "text", 4);
+	watched = watch(fifo);
+	fd = open(fifo, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CU_ASSERT(fd >= 0);
+	close(fd);
+	CU_ASSERT(was_opened(watched));
+	watched = watch(file);
+	fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, file, NULL);
+	CU_ASSERT(fd >= 0);
+	close(fd);
+	CU_ASSERT(was_opened(watched));
+}
+
+static void test_files_of_the_kernel(void)
+{
+	static const char *const files[] = {"/proc/self/mem", "/proc/self/maps",
+					    "/proc/sys/kernel/hostname",
+					    "/sys/devices/system/cpu/online"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		CU_ASSERT_EQUAL(pathprof_foreign_open(PATHPROF_OWN_ROOT, files[i], NULL), -EINVAL);
+		CU_ASSERT_EQUAL(access(files[i], R_OK), 0);
+	}
+	CU_ASSERT_EQUAL(pathprof_foreign_open(PATHPROF_OWN_ROOT, "/nowhere", NULL), -ENOENT);
+}
+
+/* ---------------------------------------------------------------- roots */
+
+static bool reads(int root_fd, const char *path, const char *text)
+{
+	int fd = pathprof_foreign_open(root_fd, path, NULL);
+	char got[16] = "";
+	ssize_t n = fd < 0 ? -1 : read(fd, got, sizeof(got) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n >= 0 && !strcmp(got, text);
+}
+
+static void test_no_way_out_of_a_root(void)
+{
+	const char *dir = unit_tmpdir();
+	int root_fd;
+
+	make_file(in_dir(dir, "outside"), "outside", 7);
+	CU_ASSERT_EQUAL(mkdir(in_dir(dir, "root"), 0700), 0);
+	make_file(in_dir(dir, "root/inside"), "inside", 6);
+	CU_ASSERT_EQUAL(symlink("/inside", in_dir(dir, "root/good")), 0);
+	CU_ASSERT_EQUAL(symlink("../outside", in_dir(dir, "root/bad")), 0);
+	CU_ASSERT_EQUAL(symlink(in_dir(dir, "outside"), in_dir(dir, "root/worse")), 0);
+	root_fd = open(in_dir(dir, "root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (pathprof_foreign_look(root_fd, "inside") == -ENOSYS) {
+		unit_skip("this kernel has no openat2 (Linux 5.6)");
+		close(root_fd);
+		return;
+	}
+	CU_ASSERT(reads(root_fd, "/inside", "inside"));
+	CU_ASSERT(reads(root_fd, "/good", "inside"));
+	CU_ASSERT_FALSE(reads(root_fd, "/bad", "outside"));
+	CU_ASSERT_FALSE(reads(root_fd, "/worse", "outside"));
+	CU_ASSERT_FALSE(reads(root_fd, "/../outside", "outside"));
+	/* the links would have led there */
+	CU_ASSERT(reads(PATHPROF_OWN_ROOT, in_dir(dir, "root/bad"), "outside"));
+	CU_ASSERT(reads(PATHPROF_OWN_ROOT, in_dir(dir, "root/worse"), "outside"));
+	close(root_fd);
+}
+
+static void test_root_of_a_process(void)
+{
+	int root_fd = pathprof_foreign_root(getpid());
+	struct stat root, own;
+
+	CU_ASSERT_FATAL(root_fd >= 0);
+	CU_ASSERT_EQUAL(fstat(root_fd, &root), 0);
+	CU_ASSERT_EQUAL(stat("/", &own), 0);
+	CU_ASSERT(root.st_ino == own.st_ino && root.st_dev == own.st_dev);
+	close(root_fd);
+	CU_ASSERT_EQUAL(pathprof_foreign_root(0x3ffffff), -ESRCH);
+}
+
+/* ---------------------------------------------------------------- what holds one up */
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A child that has a lease on path and does not give it back; -1: it gets none. */
+static pid_t lease(const char *path)
+{
+	int ready[2];
+	char said = 'n';
+	pid_t child;
+
+	CU_ASSERT_EQUAL_FATAL(pipe2(ready, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0) {
+		int fd = open(path, O_RDWR | O_CLOEXEC);
+
+		signal(SIGIO, SIG_IGN);
+		said = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
+		(void)!write(ready[1], &said, 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	CU_ASSERT_EQUAL(read(ready[0], &said, 1), 1);
+	close(ready[0]);
+	if (said == 'y')
+		return child;
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return -1;
+}
+
+static void test_leased_file(void)
+{
+	const char *path = in_dir(unit_tmpdir(), "leased");
+	double begin_s;
+	pid_t child;
+
+	make_file(path, "text", 4);
+	child = lease(path);
+	if (child < 0) {
+		unit_skip("no leases on this file system");
+		return;
+	}
+	begin_s = now_s();
+	CU_ASSERT_EQUAL(pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL), -EAGAIN);
+	CU_ASSERT(now_s() - begin_s < 5);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CU_ASSERT(reads(PATHPROF_OWN_ROOT, path, "text"));
+}
+
+/* ---------------------------------------------------------------- names within files */
+
+/* A copy of this program, stripped when its debug information is to be looked for elsewhere. */
+static bool copy_self(const char *path, const char *objcopy)
+{
+	char command[2048];
+
+	snprintf(command, sizeof(command), "cp -L /proc/%d/exe %s && objcopy %s %s", getpid(), path,
+		 objcopy, path);
+	return system(command) == 0; /* NOLINT(cert-env33-c): names made here */
+}
+
+static void ask_for_line(const char *path)
+{
+	struct pathprof_code_segment segment;
+	struct pathprof_code *code = NULL;
+	const char *file;
+	int line;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_code_open(&code, path, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_code_segment(code, 0, &segment), 0);
+	(void)pathprof_code_line(code, segment.offset + segment.len_bytes / 2, &file, &line);
+	pathprof_code_free(code);
+}
+
+/* Whether a program whose .gnu_debugaltlink says name makes us open that. */
+static bool opens_common(const char *dir, const char *name)
+{
+	const char *path = in_dir(dir, "program"), *section = in_dir(dir, "section");
+	char bytes[600] = "", objcopy[700];
+	size_t len = strlen(name) + 1;
+	int watched;
+
+	memcpy(bytes, name, len);
+	memset(bytes + len, 0x5a, 20);
+	make_file(section, bytes, len + 20);
+	snprintf(objcopy, sizeof(objcopy), "--add-section .gnu_debugaltlink=%s", section);
+	CU_ASSERT_FATAL(copy_self(path, objcopy));
+	watched = watch(name);
+	ask_for_line(path);
+	return was_opened(watched);
+}
+
+static void test_common_parts(void)
+{
+	const char *dir = unit_tmpdir();
+	char fifo[256], file[256];
+
+	if (system("objcopy --version >/dev/null 2>&1")) { /* NOLINT(cert-env33-c) */
+		unit_skip("no objcopy");
+		return;
+	}
+	snprintf(fifo, sizeof(fifo), "%s", in_dir(dir, "fifo"));
+	snprintf(file, sizeof(file), "%s", in_dir(dir, "file"));
+	CU_ASSERT_EQUAL(mkfifo(fifo, 0600), 0);
+	make_file(file, "no debug information", 20);
+	CU_ASSERT_FALSE(opens_common(dir, fifo));
+	CU_ASSERT(opens_common(dir, file));
+}
+
+/* Where a debug file is looked for beside the program stands something else. */
+static void test_debug_file(void)
+{
+	const char *dir = unit_tmpdir();
+	char fifo[256], program[256];
+	int watched;
+
+	snprintf(fifo, sizeof(fifo), "%s", in_dir(dir, "program.debug"));
+	snprintf(program, sizeof(program), "%s", in_dir(dir, "program"));
+	if (!copy_self(program, "--strip-all")) {
+		unit_skip("no objcopy");
+		return;
+	}
+	make_file(fifo, "x", 1);
+	watched = watch(fifo);
+	ask_for_line(program);
+	CU_ASSERT(was_opened(watched));
+	unlink(fifo);
+	CU_ASSERT_EQUAL(mkfifo(fifo, 0600), 0);
+	watched = watch(fifo);
+	ask_for_line(program);
+	CU_ASSERT_FALSE(was_opened(watched));
+}
+
+/* How many functions there are at main of a program whose debug information lies in .dwo files. */
+static int frames_at_main(const char *program)
+{
+	struct pathprof_source_frame frames[4];
+	struct pathprof_inlines *inlines = NULL;
+	struct pathprof_code *code = NULL;
+	uint64_t start = 0, end = 0;
+	int cnt = -1;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_code_open(&code, program, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_code_find_function(code, "main", &start, &end), 0);
+	if (pathprof_inlines_open(&inlines, code, NULL) == 0)
+		cnt = pathprof_inlines_at(inlines, start, frames, 4);
+	pathprof_inlines_free(inlines);
+	pathprof_code_free(code);
+	return cnt;
+}
+
+/* libdw opens such a file by its name; for root, with the rights of its owner and no more. */
+static void test_split_units(void)
+{
+	const char *dir = unit_tmpdir();
+	char command[1024], program[256], dwo[256];
+	int watched;
+
+	make_file(in_dir(dir, "one.c"), "int main(void) { return 0; }\n", 29);
+	snprintf(command, sizeof(command),
+		 "cd %s && gcc -g -gdwarf-5 -gsplit-dwarf -c one.c -o one.o 2>/dev/null && "
+		 "gcc one.o -o program && chmod 711 . ..",
+		 dir);
+	snprintf(program, sizeof(program), "%s", in_dir(dir, "program"));
+	snprintf(dwo, sizeof(dwo), "%s", in_dir(dir, "one.dwo"));
+	if (system(command) || access(dwo, R_OK)) { /* NOLINT(cert-env33-c): names made here */
+		unit_skip("gcc makes no .dwo files");
+		return;
+	}
+	watched = watch(dwo);
+	CU_ASSERT_EQUAL(frames_at_main(program), 1);
+	CU_ASSERT(was_opened(watched));
+	if (geteuid() != 0) {
+		unit_skip("needs root to give a file away");
+		return;
+	}
+	CU_ASSERT_EQUAL(chown(dwo, 65534, 65534), 0);
+	CU_ASSERT_EQUAL(frames_at_main(program), 1);
+	CU_ASSERT_EQUAL(chmod(dwo, 0), 0);
+	watched = watch(dwo);
+	CU_ASSERT(frames_at_main(program) < 1);
+	CU_ASSERT_FALSE(was_opened(watched));
+	/* and root is root again */
+	CU_ASSERT(reads(PATHPROF_OWN_ROOT, in_dir(dir, "one.c"), "int main(void) "));
+}
+
+static const struct unit_test tests[] = {
+	{"only regular files are opened", test_kinds},
+	{"this test's watch notices what is opened", test_watch_notices},
+	{"files of the kernel are not opened", test_files_of_the_kernel},
+	{"no link leads out of a root", test_no_way_out_of_a_root},
+	{"a process' root", test_root_of_a_process},
+	{"a leased file does not hold us up", test_leased_file},
+	{"what common parts are said to lie in is looked at first", test_common_parts},
+	{"split debug information is opened with its owner's rights", test_split_units},
+	{"what stands in place of a debug file is looked at first", test_debug_file},
+};
+UNIT_SUITE(foreign, tests)

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pathprofd's socket for the relay, asked well and badly, and by the relay's own inlet. */
+#include "unit.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../../daemon/relay/inlet.h"
+#include "../../daemon/tell/outlet.h"
+
+#define LINE        "pathprof_drift_kl{binary=\"/usr/bin/program\"} 0.25\n"
+#define LINES       100000 /* more than a socket holds */
+#define OF_ONE_USER 4
+
+struct scene {
+	sd_event *event;
+	struct pp_outlet *outlet;
+	char database[160];
+	unsigned int asked;
+};
+
+static void show(void *context, FILE *to)
+{
+	struct scene *scene = context;
+
+	scene->asked++;
+	for (int i = 0; i < LINES; i++)
+		fputs(LINE, to);
+}
+
+static void open_outlet(struct scene *scene)
+{
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL_FATAL(
+		pp_outlet_new(&scene->outlet, scene->event, scene->database, show, scene, &error),
+		0);
+}
+
+static void open_scene(struct scene *scene)
+{
+	*scene = (struct scene){0};
+	snprintf(scene->database, sizeof(scene->database), "%s/p.db", unit_tmpdir());
+	CU_ASSERT_FATAL(sd_event_new(&scene->event) >= 0);
+	open_outlet(scene);
+}
+
+static void close_scene(struct scene *scene)
+{
+	pp_outlet_free(scene->outlet);
+	sd_event_unref(scene->event);
+}
+
+static void turn(const struct scene *scene)
+{
+	for (int i = 0; i < 20; i++)
+		sd_event_run(scene->event, 0);
+}
+
+/* Connected, and the question sent; -1: refused. */
+static int ask(const struct scene *scene, const char *question)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(pp_outlet_address(&address, scene->database), 0);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		close(fd);
+		return -1;
+	}
+	(void)!send(fd, question, strlen(question), MSG_NOSIGNAL);
+	turn(scene);
+	return fd;
+}
+
+/* Bytes that come until it is closed; -1: it stays open. */
+static ssize_t read_all(const struct scene *scene, int fd)
+{
+	static char piece[65536];
+	ssize_t sum = 0;
+
+	for (int idle = 0; idle < 20;) {
+		ssize_t n = recv(fd, piece, sizeof(piece), MSG_DONTWAIT);
+
+		if (n == 0 || (n < 0 && errno != EAGAIN))
+			return sum;
+		idle = n > 0 ? 0 : idle + 1;
+		sum += n > 0 ? n : 0;
+		turn(scene);
+	}
+	return -1;
+}
+
+static void test_answers(void)
+{
+	struct scene scene;
+	struct stat status;
+	int fd;
+
+	open_scene(&scene);
+	fd = ask(&scene, PP_OUTLET_FIGURES);
+	CU_ASSERT_EQUAL(read_all(&scene, fd), (ssize_t)(LINES * (sizeof(LINE) - 1)));
+	close(fd);
+	CU_ASSERT_EQUAL(scene.asked, 1);
+	strcat(scene.database, PP_OUTLET_SUFFIX);
+	CU_ASSERT_EQUAL(stat(scene.database, &status), 0);
+	CU_ASSERT_EQUAL(status.st_mode & 0777, 0660);
+	close_scene(&scene);
+	CU_ASSERT_EQUAL(stat(scene.database, &status), -1);
+}
+
+static void test_follows(void)
+{
+	struct scene scene;
+	char said[8];
+	int fd;
+
+	open_scene(&scene);
+	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
+	fd = ask(&scene, PP_OUTLET_FOLLOW);
+	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT(recv(fd, said, sizeof(said), MSG_DONTWAIT) < 0);
+	pp_outlet_poke(scene.outlet);
+	CU_ASSERT_EQUAL(recv(fd, said, sizeof(said), MSG_DONTWAIT), 1);
+	/* one that does not read is poked for ever, and what it says is not looked at */
+	for (int i = 0; i < 1000000; i++)
+		pp_outlet_poke(scene.outlet);
+	CU_ASSERT_EQUAL(send(fd, "figures\n", 8, MSG_NOSIGNAL), 8);
+	turn(&scene);
+	CU_ASSERT_EQUAL(scene.asked, 0);
+	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	close(fd);
+	turn(&scene);
+	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
+	pp_outlet_poke(scene.outlet);
+	close_scene(&scene);
+	pp_outlet_poke(NULL);
+	CU_ASSERT_FALSE(pp_outlet_is_followed(NULL));
+}
+
+static void test_refusals(void)
+{
+	static const char *const questions[] = {
+		"GET /metrics HTTP/1.1\r\n\r\n", "figures", "figures\nfigures\n", "\n", "follow \n",
+		"fffffffffffffffffffffffffffff"};
+	struct scene scene;
+
+	open_scene(&scene);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+		int fd = ask(&scene, questions[i]);
+
+		/* half a question may yet become one */
+		CU_ASSERT_EQUAL(read_all(&scene, fd), strcmp(questions[i], "figures") ? 0 : -1);
+		close(fd);
+		turn(&scene);
+	}
+	CU_ASSERT_EQUAL(scene.asked, 0);
+	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
+	close_scene(&scene);
+}
+
+/* One user has some places and no more: the others' stay free. */
+static void test_crowd(void)
+{
+	struct scene scene;
+	int fds[32], kept = 0;
+
+	open_scene(&scene);
+	for (size_t i = 0; i < 32; i++) {
+		fds[i] = ask(&scene, PP_OUTLET_FOLLOW);
+		kept += fds[i] >= 0 && read_all(&scene, fds[i]) < 0;
+	}
+	CU_ASSERT_EQUAL(kept, OF_ONE_USER);
+	for (size_t i = 0; i < 32; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	turn(&scene);
+	fds[0] = ask(&scene, PP_OUTLET_FOLLOW);
+	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	close(fds[0]);
+	close_scene(&scene);
+}
+
+/* One that asks and does not read holds up nobody. */
+static void test_slow_reader(void)
+{
+	struct scene scene;
+	int slow, other;
+
+	open_scene(&scene);
+	slow = ask(&scene, PP_OUTLET_FIGURES);
+	other = ask(&scene, PP_OUTLET_FIGURES);
+	CU_ASSERT_EQUAL(read_all(&scene, other), (ssize_t)(LINES * (sizeof(LINE) - 1)));
+	CU_ASSERT_EQUAL(read_all(&scene, slow), (ssize_t)(LINES * (sizeof(LINE) - 1)));
+	close(slow);
+	close(other);
+	/* nor one that goes away in between */
+	slow = ask(&scene, PP_OUTLET_FIGURES);
+	close(slow);
+	turn(&scene);
+	close_scene(&scene);
+}
+
+static void test_what_lies_there(void)
+{
+	struct pathprof_error error = {""};
+	struct pp_outlet *outlet = NULL;
+	struct scene scene;
+	char path[200], long_path[160];
+	FILE *file;
+	int fd;
+
+	open_scene(&scene);
+	snprintf(path, sizeof(path), "%s%s", scene.database, PP_OUTLET_SUFFIX);
+	/* left by one that was killed */
+	fd = ask(&scene, PP_OUTLET_FOLLOW);
+	outlet = scene.outlet;
+	open_outlet(&scene);
+	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
+	close(fd);
+	pp_outlet_free(outlet);
+	pp_outlet_free(scene.outlet);
+	scene.outlet = NULL;
+	outlet = NULL;
+	/* what is no socket is left alone */
+	file = fopen(path, "we");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fclose(file);
+	CU_ASSERT_EQUAL(pp_outlet_new(&outlet, scene.event, scene.database, show, &scene, &error),
+			-EADDRINUSE);
+	CU_ASSERT_EQUAL(access(path, F_OK), 0);
+	unlink(path);
+	memset(long_path, 'x', sizeof(long_path) - 1);
+	long_path[sizeof(long_path) - 1] = '\0';
+	CU_ASSERT_EQUAL(pp_outlet_new(&outlet, scene.event, long_path, show, &scene, &error),
+			-ENAMETOOLONG);
+	CU_ASSERT_PTR_NULL(outlet);
+	close_scene(&scene);
+}
+
+/* ---------------------------------------------------------------- the inlet */
+
+struct heard {
+	unsigned int news, answers;
+	size_t len;
+	bool none;
+};
+
+static void on_news(void *context)
+{
+	struct heard *heard = context;
+
+	heard->news++;
+}
+
+static void on_figures(void *context, const char *text, size_t len_bytes)
+{
+	struct heard *heard = context;
+
+	heard->answers++;
+	heard->len = len_bytes;
+	heard->none = text == NULL;
+}
+
+static void run_until(const struct scene *scene, const unsigned int *figure, unsigned int wanted)
+{
+	/* its own pauses are of five seconds */
+	for (int i = 0; i < 3000 && *figure < wanted; i++)
+		sd_event_run(scene->event, 10000);
+	CU_ASSERT(*figure >= wanted);
+}
+
+static void test_inlet(void)
+{
+	struct heard heard = {0};
+	struct pp_inlet *inlet = NULL;
+	struct scene scene;
+
+	open_scene(&scene);
+	CU_ASSERT_EQUAL_FATAL(pp_inlet_new(&inlet, scene.event,
+					   &(struct pp_inlet_config){.database = scene.database,
+								     .on_news = on_news,
+								     .on_figures = on_figures,
+								     .context = &heard}),
+			      0);
+	run_until(&scene, &heard.news, 1);
+	CU_ASSERT(pp_inlet_is_up(inlet));
+	turn(&scene);
+	pp_outlet_poke(scene.outlet);
+	run_until(&scene, &heard.news, 2);
+	/* two questions, one answer */
+	pp_inlet_ask(inlet);
+	pp_inlet_ask(inlet);
+	run_until(&scene, &heard.answers, 1);
+	CU_ASSERT_EQUAL(heard.len, LINES * (sizeof(LINE) - 1));
+	CU_ASSERT_EQUAL(scene.asked, 1);
+	/* it goes, and comes again */
+	pp_outlet_free(scene.outlet);
+	scene.outlet = NULL;
+	turn(&scene);
+	CU_ASSERT_FALSE(pp_inlet_is_up(inlet));
+	pp_inlet_ask(inlet);
+	CU_ASSERT_EQUAL(heard.answers, 2);
+	CU_ASSERT(heard.none);
+	open_outlet(&scene);
+	heard.news = 0;
+	run_until(&scene, &heard.news, 1);
+	CU_ASSERT(pp_inlet_is_up(inlet));
+	/* it goes in the midst of an answer: that is none */
+	pp_inlet_ask(inlet);
+	sd_event_run(scene.event, 0);
+	pp_outlet_free(scene.outlet);
+	scene.outlet = NULL;
+	run_until(&scene, &heard.answers, 3);
+	CU_ASSERT(heard.none);
+	pp_inlet_free(inlet);
+	close_scene(&scene);
+}
+
+static const struct unit_test tests[] = {
+	{"answers with all figures, however many", test_answers},
+	{"tells followers that there is news", test_follows},
+	{"closes on any other question", test_refusals},
+	{"has so many places for one user", test_crowd},
+	{"is not held up by one that does not read", test_slow_reader},
+	{"takes the place of a socket, and of nothing else", test_what_lies_there},
+	{"the inlet hears news and reads figures, and finds it again", test_inlet},
+};
+UNIT_SUITE(outlet, tests)

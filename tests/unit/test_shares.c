@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * TIME and RUNS: figures worked out by hand, the ends of the scale, and a made-up program of which
+ * the truth is known, sampled again and again.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "oracle_stream.h"
+#include "pathprof/shares.h"
+
+#define NEAR(x, y) CU_ASSERT_DOUBLE_EQUAL(x, y, 1e-5)
+
+static bool is_ordered(const struct pathprof_share *share)
+{
+	return share->low >= 0 && share->low <= share->value && share->value <= share->high &&
+	       share->high <= 1;
+}
+
+static bool is_unknown(const struct pathprof_share *share)
+{
+	return isnan(share->value) && isnan(share->low) && isnan(share->high);
+}
+
+static void test_by_hand(void)
+{
+	struct pathprof_shares_function functions[] = {
+		{.clock_samples = 600}, {.clock_samples = 300}, {.clock_samples = 50}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 30, .squares = 30, .weight = 30, .insns = 3000},
+		{.function = 0, .samples = 10, .squares = 10, .weight = 10, .insns = 1000},
+		{.function = 1, .samples = 20, .squares = 20, .weight = 20, .insns = 6000},
+	};
+	struct pathprof_shares shares = {functions, 3, paths, 3, 1000, 100};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].time.value, 0.6);
+	NEAR(functions[1].time.value, 0.3);
+	NEAR(functions[1].time.low, 0.27241);
+	NEAR(functions[1].time.high, 0.32912);
+	NEAR(functions[2].time.value, 0.05);
+	NEAR(paths[0].time.value, 0.45);
+	NEAR(paths[1].time.value, 0.15);
+	NEAR(paths[2].time.value, 0.3);
+	/* The only path of its function: 20 / (20 + z^2) of it at least, times the clock's error.
+	 */
+	NEAR(paths[2].time.low, 0.3 * exp(-hypot(log(0.300000 / 0.2724068), log(23.8414588 / 20))));
+	NEAR(paths[2].time.high, 0.32912);
+	NEAR(paths[0].runs.value, 3.0 / 6);
+	NEAR(paths[1].runs.value, 1.0 / 6);
+	NEAR(paths[2].runs.value, 2.0 / 6);
+	NEAR(functions[0].runs.value, 4.0 / 6);
+	NEAR(functions[1].runs.value, 2.0 / 6);
+	CU_ASSERT_TRUE(is_unknown(&functions[2].runs));
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_TRUE(is_ordered(&paths[i].time));
+		CU_ASSERT_TRUE(is_ordered(&paths[i].runs));
+	}
+}
+
+/* Three paths seen as often: RUNS scatter by the sightings, whatever the clock says. */
+static void test_runs_by_hand(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 400},
+						       {.clock_samples = 100}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 1000, .weight = 1000, .insns = 4000},
+		{.function = 0, .samples = 1000, .weight = 1000, .insns = 9000},
+		{.function = 1, .samples = 1000, .weight = 2000, .insns = 1000},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 3, 500, 0};
+	/* r = 1/2 of one path: its logit varies by v + sum of r^2 v of the others / (1 - r)^2 */
+	double single = 2 * asinh(1.959964 / 2 * sqrt(1e-3 + 0.5e-3));
+	/* Two paths that may err together: twice 1/4 sqrt(v). */
+	double both = 2 * asinh(1.959964 / 2 * sqrt(1e-3 + 1e-3));
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].runs.value, 0.5);
+	NEAR(functions[0].runs.low, 1 / (1 + exp(both)));
+	NEAR(functions[0].runs.high, 1 / (1 + exp(-both)));
+	NEAR(paths[2].runs.low, 1 / (1 + exp(single)));
+	NEAR(functions[1].runs.high, 1 / (1 + exp(-single)));
+	/* Windows are a fixed number: a path that is seen in each hardly scatters. */
+	shares.bursts = 1100;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(paths[2].runs.low, 1 / (1 + exp(single)));
+	for (size_t i = 0; i < 3; i++)
+		paths[i].squares = 5000;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	single = 2 * asinh(1.959964 / 2 * sqrt(1.5 * (5e-3 - 1.0 / 1100)));
+	NEAR(paths[2].runs.low, 1 / (1 + exp(single)));
+}
+
+static void test_clock_interval(void)
+{
+	struct pathprof_share none = pathprof_share_of_samples(0, 0);
+	struct pathprof_share zero = pathprof_share_of_samples(0, 100);
+	struct pathprof_share all = pathprof_share_of_samples(100, 100);
+
+	CU_ASSERT_TRUE(is_unknown(&none));
+	CU_ASSERT_EQUAL(zero.value, 0);
+	CU_ASSERT_EQUAL(zero.low, 0);
+	NEAR(zero.high, 3.8414588 / 103.8414588);
+	CU_ASSERT_EQUAL(all.high, 1);
+	NEAR(all.low, 100 / 103.8414588);
+	none = pathprof_share_of_samples(2, 1);
+	CU_ASSERT_TRUE(is_unknown(&none));
+}
+
+static void test_few_bursts(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 500000},
+						       {.clock_samples = 500000}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 30, .squares = 900, .weight = 30, .insns = 300},
+		{.function = 0, .samples = 60, .squares = 1800, .weight = 60, .insns = 600},
+		{.function = 1, .samples = 60, .squares = 1800, .weight = 60, .insns = 600},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 3, 1000000, 3};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	/* One burst of three: Wilson's interval of 1/3 of 3 is 0.061..0.792. */
+	NEAR(paths[0].time.value, 0.5 / 3);
+	CU_ASSERT_DOUBLE_EQUAL(paths[0].time.low, 0.5 * 0.061, 1e-3);
+	CU_ASSERT_DOUBLE_EQUAL(paths[0].time.high, 0.5 * 0.792, 1e-3);
+	/* All of two: 2 / (2 + z^2) at least. */
+	CU_ASSERT_DOUBLE_EQUAL(paths[2].time.low, 0.5 * 0.342, 1e-3);
+	CU_ASSERT_TRUE(paths[2].runs.high - paths[2].runs.low > 0.3);
+}
+
+static void test_pool(void)
+{
+	struct pathprof_shares_function functions[] = {
+		{.clock_samples = 990}, {.clock_samples = 1}, {0}, {.clock_samples = 1}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 50, .weight = 50, .insns = 9000},
+		{.function = 1, .samples = 1, .weight = 1, .insns = 100},
+		{.function = 2, .samples = 3, .weight = 3, .insns = 300},
+	};
+	struct pathprof_shares shares = {functions, 4, paths, 3, 1000, 100};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].time.value, 0.99);
+	NEAR(functions[1].time.value, 0.00025);
+	NEAR(functions[2].time.value, 0.00075);
+	NEAR(functions[3].time.value, 0.001); /* without paths: what the clock says */
+	CU_ASSERT_EQUAL(paths[2].time.value, functions[2].time.value);
+	NEAR(paths[2].runs.value / paths[1].runs.value, 3);
+	NEAR(functions[2].runs.value, paths[2].runs.value);
+	CU_ASSERT_TRUE(functions[2].time.high > 0.002);
+
+	/* Nobody in the pool has a sample: the next one up is taken in. */
+	functions[1].clock_samples = functions[3].clock_samples = 0;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].time.value, 0.99 * 90 / 94);
+	NEAR(functions[2].time.value, 0.99 * 3 / 94);
+	CU_ASSERT_EQUAL(functions[3].time.value, 0);
+}
+
+/* All samples of the clock lie where no path was seen. */
+static void test_time_elsewhere(void)
+{
+	struct pathprof_shares_function functions[] = {{0}, {.clock_samples = 60}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 3, .weight = 3, .insns = 30},
+		{.function = 0, .samples = 1, .weight = 1, .insns = 10},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 2, 100, 4};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	CU_ASSERT_EQUAL(paths[0].time.value, 0);
+	CU_ASSERT_TRUE(paths[0].time.high > 0.01 && paths[0].time.high < 0.04);
+	NEAR(paths[0].runs.value, 0.75);
+	NEAR(functions[0].runs.value, 1);
+	NEAR(functions[1].time.value, 0.6);
+	CU_ASSERT_TRUE(is_unknown(&functions[1].runs));
+}
+
+static void test_without_a_clock(void)
+{
+	struct pathprof_shares_function functions[] = {{0}, {0}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 30, .weight = 60, .insns = 3000},
+		{.function = 1, .samples = 10, .weight = 20},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 2, 0, 100};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	CU_ASSERT_TRUE(is_unknown(&paths[0].time));
+	CU_ASSERT_TRUE(is_unknown(&functions[0].time));
+	NEAR(paths[0].runs.value, 0.75);
+	NEAR(paths[1].runs.value, 0.25);
+	/* 30 of 40, each by itself: Wilson's interval. */
+	NEAR(paths[0].runs.low, 0.598060);
+	NEAR(paths[0].runs.high, 0.858129);
+	NEAR(functions[0].runs.low, paths[0].runs.low);
+}
+
+/* RUNS need none. */
+static void test_without_instructions(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 50},
+						       {.clock_samples = 50}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 30, .weight = 60, .insns = 3000},
+		{.function = 1, .samples = 10, .weight = 20},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 2, 100, 100};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(paths[0].time.value, 0.5);
+	NEAR(paths[0].runs.value, 0.75);
+	CU_ASSERT_TRUE(is_unknown(&paths[1].time));
+	NEAR(paths[1].runs.value, 0.25);
+	NEAR(functions[1].time.value, 0.5);
+
+	paths[0].insns = 0; /* nobody knows them: the weights alone */
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	CU_ASSERT_TRUE(is_unknown(&paths[0].time));
+	NEAR(paths[0].runs.value, 0.75);
+	NEAR(paths[1].runs.value, 0.25);
+	NEAR(functions[1].time.value, 0.5);
+}
+
+static void test_nothing(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 5}};
+	struct pathprof_shares shares = {.clock_samples = 10};
+
+	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), 0);
+	shares.functions = functions;
+	shares.function_cnt = 1;
+	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].time.value, 0.5);
+	CU_ASSERT_TRUE(is_unknown(&functions[0].runs));
+}
+
+static void refused(struct pathprof_shares_path path, uint64_t in_function, uint64_t all)
+{
+	struct pathprof_shares_function function = {.clock_samples = in_function,
+						    .time = {.value = 7}};
+	struct pathprof_shares shares = {&function, 1, &path, 1, all, 1};
+
+	path.time.value = 7;
+	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), -EINVAL);
+	CU_ASSERT_EQUAL(path.time.value, 7);
+	CU_ASSERT_EQUAL(function.time.value, 7);
+}
+
+static void test_refuses(void)
+{
+	static const struct pathprof_shares_path good = {
+		.samples = 2, .squares = 4, .weight = 2, .insns = 20};
+	struct pathprof_shares_path bad[10];
+
+	for (size_t i = 0; i < 10; i++)
+		bad[i] = good;
+	bad[0].function = 1;
+	bad[1].samples = 0;
+	bad[2].squares = 5;
+	bad[3].squares = -1;
+	bad[4].squares = NAN;
+	bad[5].weight = 0;
+	bad[6].weight = NAN;
+	bad[7].weight = INFINITY;
+	bad[8].insns = -1;
+	bad[9].insns = NAN;
+	for (size_t i = 0; i < 10; i++)
+		refused(bad[i], 1, 2);
+	refused(good, 3, 2);
+	refused(good, UINT64_MAX, 2);
+}
+
+/*
+ * The made-up program: FUNCTIONS functions run one after another at random. Each runs paths of its
+ * own, drawn anew each time, until it makes way. Runs and time of all are known from that.
+ */
+#define FUNCTIONS  12
+#define PATHS_EACH 5
+#define PATHS      (FUNCTIONS * PATHS_EACH)
+#define CLOCKS     5000
+#define WINDOWS    300
+#define HORIZON    256
+#define TRIALS     400
+
+struct program {
+	uint64_t random;
+	double visited[FUNCTIONS]; /* share of all runs */
+	unsigned int insns[PATHS];
+	double often[PATHS]; /* share of the function's runs */
+	double leaves;       /* chance that a function makes way after a run */
+	double runs[PATHS], time[PATHS], function_time[FUNCTIONS];
+};
+
+static double uniform(uint64_t *random)
+{
+	return (double)(stream_random(random) >> 11) / 9007199254740992.0;
+}
+
+static unsigned int draw(uint64_t *random, const double *shares, unsigned int cnt)
+{
+	double at = uniform(random);
+
+	for (unsigned int i = 0; i + 1 < cnt; i++) {
+		if (at < shares[i])
+			return i;
+		at -= shares[i];
+	}
+	return cnt - 1;
+}
+
+static void program_init(struct program *p, uint64_t seed)
+{
+	double all = 0, all_time = 0;
+
+	*p = (struct program){.random = seed, .leaves = 0.1};
+	for (unsigned int f = 0; f < FUNCTIONS; f++)
+		all += p->visited[f] = pow(0.5, f);
+	for (unsigned int i = 0; i < PATHS; i++) {
+		p->visited[i % FUNCTIONS] /= i < FUNCTIONS ? all : 1;
+		p->insns[i] = 5 + (unsigned int)(stream_random(&p->random) % 80);
+		p->often[i] =
+			(double)(PATHS_EACH - i % PATHS_EACH) * 2 / (PATHS_EACH * (PATHS_EACH + 1));
+	}
+	for (unsigned int i = 0; i < PATHS; i++) {
+		p->runs[i] = p->visited[i / PATHS_EACH] * p->often[i];
+		all_time += p->time[i] = p->runs[i] * p->insns[i];
+	}
+	for (unsigned int i = 0; i < PATHS; i++) {
+		p->time[i] /= all_time;
+		p->function_time[i / PATHS_EACH] += p->time[i];
+	}
+}
+
+/* Adds what one window shows. */
+static void take_window(struct program *p, struct pathprof_shares_path *paths)
+{
+	unsigned int path = draw(&p->random, p->time, PATHS), seen[PATHS] = {0};
+	unsigned int at = (unsigned int)(uniform(&p->random) * p->insns[path]);
+
+	for (;;) {
+		unsigned int f = path / PATHS_EACH;
+
+		if (uniform(&p->random) < p->leaves)
+			f = draw(&p->random, p->visited, FUNCTIONS);
+		path = f * PATHS_EACH + draw(&p->random, p->often + f * PATHS_EACH, PATHS_EACH);
+		if (at + p->insns[path] >= HORIZON)
+			break;
+		at += p->insns[path];
+		seen[path]++;
+	}
+	for (unsigned int i = 0; i < PATHS; i++) {
+		double weight = seen[i] * (double)HORIZON / (HORIZON - p->insns[i]);
+
+		paths[i].samples += seen[i];
+		paths[i].squares += (double)seen[i] * seen[i];
+		paths[i].weight += weight;
+		paths[i].insns += weight * p->insns[i];
+	}
+}
+
+struct tally {
+	double sum, squares; /* of how far off the values were */
+	unsigned int held, cnt;
+};
+
+static void tally_add(struct tally *tally, const struct pathprof_share *share, double truth)
+{
+	double off = share->value - truth;
+
+	tally->sum += off;
+	tally->squares += off * off;
+	tally->held += share->low <= truth && truth <= share->high;
+	tally->cnt++;
+}
+
+static double tally_z(const struct tally *tally)
+{
+	double mean = tally->sum / tally->cnt;
+	double variance = tally->squares / tally->cnt - mean * mean;
+
+	return mean / sqrt(variance / tally->cnt);
+}
+
+struct tallies {
+	struct tally function_time[FUNCTIONS], path_time[PATHS], path_runs[PATHS];
+};
+
+static void try_once(struct program *p, const struct program *truth, struct tallies *tallies)
+{
+	struct pathprof_shares_function functions[FUNCTIONS] = {0};
+	struct pathprof_shares_path paths[PATHS] = {0}, seen[PATHS];
+	unsigned int which[PATHS];
+	struct pathprof_shares shares = {functions, FUNCTIONS, seen, 0, CLOCKS, WINDOWS};
+
+	for (unsigned int i = 0; i < CLOCKS; i++)
+		functions[draw(&p->random, p->function_time, FUNCTIONS)].clock_samples++;
+	for (unsigned int i = 0; i < WINDOWS; i++)
+		take_window(p, paths);
+	for (unsigned int i = 0; i < PATHS; i++) {
+		paths[i].function = i / PATHS_EACH;
+		which[shares.path_cnt] = i;
+		seen[shares.path_cnt] = paths[i];
+		shares.path_cnt += paths[i].samples > 0;
+	}
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	for (unsigned int f = 0; f < FUNCTIONS; f++)
+		tally_add(&tallies->function_time[f], &functions[f].time, truth->function_time[f]);
+	for (size_t i = 0; i < shares.path_cnt; i++) {
+		tally_add(&tallies->path_time[which[i]], &seen[i].time, truth->time[which[i]]);
+		tally_add(&tallies->path_runs[which[i]], &seen[i].runs, truth->runs[which[i]]);
+	}
+}
+
+/* Whether the values lie around the truth, and 95 % of the intervals hold it. */
+static bool is_right(const struct tally *tallies, size_t cnt)
+{
+	unsigned int held = 0, all = 0;
+	bool biased = false;
+
+	for (size_t i = 0; i < cnt; i++) {
+		/* What some trials did not see at all was seen too often in the others. */
+		if (tallies[i].cnt < TRIALS)
+			continue;
+		biased |= !(fabs(tally_z(&tallies[i])) < 4);
+		held += tallies[i].held;
+		all += tallies[i].cnt;
+	}
+	return !biased && all > 0 && held > 0.92 * all && held < 0.98 * all;
+}
+
+static void test_made_up_program(void)
+{
+	static struct tallies tallies;
+	struct program p;
+
+	program_init(&p, 20);
+	for (unsigned int i = 0; i < TRIALS; i++)
+		try_once(&p, &p, &tallies);
+	CU_ASSERT_TRUE(is_right(tallies.function_time, FUNCTIONS));
+	CU_ASSERT_TRUE(is_right(tallies.path_time, PATHS));
+	CU_ASSERT_TRUE(is_right(tallies.path_runs, PATHS));
+}
+
+static void test_wrong_truth(void)
+{
+	static struct tallies tallies;
+	struct program p;
+
+	program_init(&p, 20);
+	for (unsigned int i = 0; i < TRIALS; i++) {
+		struct program wrong = p;
+
+		wrong.function_time[1] *= 1.1;
+		wrong.time[2] *= 1.1;
+		wrong.runs[0] = p.time[0];
+		try_once(&p, &wrong, &tallies);
+	}
+	CU_ASSERT_FALSE(is_right(tallies.function_time, FUNCTIONS));
+	CU_ASSERT_FALSE(is_right(tallies.path_time, PATHS));
+	CU_ASSERT_FALSE(is_right(tallies.path_runs, PATHS));
+}
+
+static const struct unit_test tests[] = {
+	{"an example worked out by hand", test_by_hand},
+	{"runs of two functions scatter as the clock does", test_runs_by_hand},
+	{"a share of clock samples has Wilson's interval", test_clock_interval},
+	{"few bursts give wide intervals", test_few_bursts},
+	{"functions that the clock hardly saw share their samples", test_pool},
+	{"time where no path was seen", test_time_elsewhere},
+	{"without a clock runs follow the weights", test_without_a_clock},
+	{"a path without instructions has no figures beside others", test_without_instructions},
+	{"nothing is something too", test_nothing},
+	{"figures out of range are refused", test_refuses},
+	{"a made-up program: no bias, and intervals that hold", test_made_up_program},
+	{"a wrong truth is noticed", test_wrong_truth},
+};
+UNIT_SUITE(shares, tests)

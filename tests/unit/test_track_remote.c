@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files of file servers: which they are, and children that do not come back. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../daemon/track/track_clock.h"
+#include "../../daemon/track/track_remote.h"
+#include "unit.h"
+
+static void test_own_mounts(void)
+{
+	struct pp_remote *remote;
+	struct stat st;
+
+	CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
+	CU_ASSERT_EQUAL_FATAL(stat("/proc", &st), 0);
+	CU_ASSERT_FALSE(pp_remote_has(remote, getpid(), major(st.st_dev), minor(st.st_dev)));
+	CU_ASSERT_FALSE(pp_remote_path(getpid(), "/proc/self/maps"));
+	/* of no mount: with a disk it is no server's */
+	CU_ASSERT_FALSE(pp_remote_has(remote, getpid(), 254, 77777));
+	CU_ASSERT_TRUE(pp_remote_has(remote, getpid(), 0, 77777));
+	pp_remote_free(remote);
+}
+
+static int doubled(void *context, void *answer)
+{
+	int number = 2 * *(int *)context;
+
+	memcpy(answer, &number, sizeof(number));
+	return 0;
+}
+
+static int refusing(void *context, void *answer)
+{
+	return -ENOENT;
+}
+
+static int never(void *context, void *answer)
+{
+	pause();
+	return 0;
+}
+
+static int crashing(void *context, void *answer)
+{
+	_exit(3);
+}
+
+static void test_answers(void)
+{
+	int number = 21, answer = 0;
+	struct pp_remote *remote;
+
+	CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
+	CU_ASSERT_EQUAL(pp_remote_ask(remote, 1, doubled, &number, &answer, sizeof(answer)), 0);
+	CU_ASSERT_EQUAL(answer, 42);
+	CU_ASSERT_EQUAL(pp_remote_ask(remote, 1, refusing, NULL, &answer, sizeof(answer)), -ENOENT);
+	CU_ASSERT_EQUAL(pp_remote_ask(remote, 1, crashing, NULL, &answer, sizeof(answer)), -ECHILD);
+	CU_ASSERT_EQUAL(answer, 42);
+	pp_remote_free(remote);
+}
+
+static void test_silence(void)
+{
+	uint64_t begin_ns = pp_track_now_ns();
+	struct pp_remote *remote;
+	int r, answer = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
+	for (uint64_t dev = 1; dev <= 20; dev++) {
+		r = pp_remote_ask(remote, dev, never, NULL, &answer, sizeof(answer));
+		CU_ASSERT(r == -ETIMEDOUT || r == -EBUSY);
+	}
+	/* half a second of waiting, however many do not answer */
+	CU_ASSERT_EQUAL(r, -EBUSY);
+	CU_ASSERT(pp_track_now_ns() - begin_ns >= 400000000);
+	CU_ASSERT(pp_track_now_ns() - begin_ns < 5000000000);
+	pp_remote_free(remote);
+}
+
+static const struct unit_test tests[] = {
+	{"disks and the kernel's file systems are nobody else's", test_own_mounts},
+	{"a child's answer is handed on, and so is that there is none", test_answers},
+	{"who does not answer is waited for a while only", test_silence},
+};
+
+UNIT_SUITE(track_remote, tests)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who reads files of others. Run by an ordinary user, pathprofctl does so itself: such a file can
+ * get no more than that user has. Run with rights it opens the files and has them read by processes
+ * that have none (pathprof/apart.h): binaries one each, and one more for sources and C++ names. A
+ * process that dies of a file is told of once, and what it would have said is missing.
+ * One thread.
+ */
+#ifndef CTL_APART_H
+#define CTL_APART_H
+
+#include <stdbool.h>
+
+#include "pathprof/code.h"
+
+/* Whether files are read apart. */
+bool apart_is_needed(void);
+
+/* pathprof_code_open(), apart if need be. */
+int apart_open_code(struct pathprof_code **ret_code, const char *path,
+		    const struct pathprof_build_id *expect, struct pathprof_error *error);
+/* pathprof_build_id_read_file(), the same way. */
+int apart_read_build_id(struct pathprof_build_id *ret_id, const char *path,
+			struct pathprof_error *error);
+
+/* pathprof_apart_died_fn: says why. */
+void apart_say_death(void *context, const char *why);
+
+#endif

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Facts about the service, with its rights and not the caller's: what systemd says of the unit,
+ * what the kernel says of its main process, and what it wrote of itself into its database. Where it
+ * is down, the line that it ended with says why, and its exit status what to do.
+ *
+ * Source: systemctl(1) show, systemd.exec(5) for exit statuses, proc(5).
+ */
+#include "doctor.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "oneshot.h"
+#include "status.h"
+#include "text.h"
+
+#define UNIT  "pathprofd.service"
+#define RELAY "pathprof-relay.service"
+/* As sysexits.h and pathprofd(8) have it. */
+#define EXIT_SETTINGS 78
+/* A service without a burst for so long has something in its way. */
+#define SILENT_S 60
+
+/* The properties of a unit that `systemctl show` prints. */
+struct unit {
+	char *load, *active, *sub, *result, *status, *network, *text;
+	long pid, restarts;
+};
+
+static void release_unit(struct unit *unit)
+{
+	char *const texts[] = {unit->load,   unit->active,  unit->sub, unit->result,
+			       unit->status, unit->network, unit->text};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		free(texts[i]);
+}
+
+/* Keeps a line KEY=VALUE; those of other keys are passed over. */
+static void take_line(struct unit *unit, char *line)
+{
+	const struct {
+		const char *key;
+		char **text;
+		long *number;
+	} keys[] = {
+		{"LoadState", &unit->load, NULL},        {"ActiveState", &unit->active, NULL},
+		{"SubState", &unit->sub, NULL},          {"Result", &unit->result, NULL},
+		{"ExecMainStatus", &unit->status, NULL}, {"PrivateNetwork", &unit->network, NULL},
+		{"StatusText", &unit->text, NULL},       {"MainPID", NULL, &unit->pid},
+		{"NRestarts", NULL, &unit->restarts},
+	};
+	char *value = strchr(line, '=');
+
+	if (!value)
+		return;
+	*value++ = '\0';
+	value[strcspn(value, "\n")] = '\0';
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(line, keys[i].key) != 0)
+			continue;
+		if (keys[i].number)
+			*keys[i].number = strtol(value, NULL, 10);
+		else if (!*keys[i].text)
+			*keys[i].text = ctl_strdup(value);
+	}
+}
+
+/* Whether the system's manager answers. */
+static bool read_unit(struct unit *ret_unit, const char *name)
+{
+	_cleanup_free_ char *command =
+		ctl_printf("systemctl show %s -p LoadState,ActiveState,SubState,Result,"
+			   "ExecMainStatus,StatusText,MainPID,NRestarts,PrivateNetwork 2>/dev/null",
+			   name);
+	char line[4096];
+	FILE *output;
+
+	*ret_unit = (struct unit){0};
+	output = popen(command, "re");
+	while (output && fgets(line, sizeof(line), output))
+		take_line(ret_unit, line);
+	return output && pclose(output) == 0 && ret_unit->load && ret_unit->active;
+}
+
+/* ---------------------------------------------------------------- whether it runs */
+
+static const char *remedy(const struct unit *unit)
+{
+	if (unit->status && strtol(unit->status, NULL, 10) == EXIT_SETTINGS)
+		return "mend the setting that it names; pathprofd --check-config tries it; then "
+		       "systemctl restart pathprofd";
+	if (unit->result && !strcmp(unit->result, "watchdog"))
+		return "journalctl -u pathprofd; a larger WatchdogSec= in a drop-in of the unit";
+	return "mend it, then systemctl restart pathprofd; journalctl -u pathprofd has more";
+}
+
+static void add_down(struct facts *facts, const struct unit *unit)
+{
+	const bool told = unit->text && *unit->text;
+	_cleanup_free_ char *why = ctl_printf(
+		"%s (result %s, exit status %s)", told ? unit->text : "it left no word",
+		unit->result ? unit->result : "unknown", unit->status ? unit->status : "unknown");
+
+	if (!strcmp(unit->active, "inactive"))
+		fact_value(facts_add(facts, FACT_NO, "service", "nobody started it",
+				     "systemctl enable --now pathprofd"),
+			   "not running");
+	else
+		fact_value(facts_add(facts, FACT_NO, "service", why, remedy(unit)), "%s",
+			   !strcmp(unit->active, "failed") ? "failed"
+							   : "it ends and is started again");
+}
+
+/* Whether there is a process to look at. */
+static bool add_unit(struct facts *facts, const struct unit *unit)
+{
+	if (strcmp(unit->load, "loaded") != 0) {
+		fact_value(facts_add(facts, FACT_NO, "service", "systemd does not know " UNIT,
+				     "sudo make install, or the package pathprof"),
+			   "not installed");
+		return false;
+	}
+	if (strcmp(unit->active, "active") != 0 && strcmp(unit->active, "reloading") != 0) {
+		add_down(facts, unit);
+		return false;
+	}
+	if (unit->restarts)
+		fact_value(facts_add(facts, FACT_WARN, "service",
+				     "it ended by itself and was started again",
+				     "journalctl -u pathprofd says why"),
+			   "running, process %ld, restarted %ld times", unit->pid, unit->restarts);
+	else
+		fact_value(facts_add(facts, FACT_OK, "service", NULL, NULL), "running, process %ld",
+			   unit->pid);
+	return true;
+}
+
+/* ---------------------------------------------------------------- its rights */
+
+/* The bits after `key` in the kernel's account of pid; false: it is not told. */
+static bool read_bits(long pid, const char *key, uint64_t *ret_bits)
+{
+	_cleanup_free_ char *path = ctl_printf("/proc/%ld/status", pid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, key, strlen(key)) != 0)
+			continue;
+		*ret_bits = strtoull(line + strlen(key), NULL, 16);
+		return true;
+	}
+	return false;
+}
+
+static void add_rights(struct facts *facts, long pid)
+{
+	static const struct {
+		unsigned int cap;
+		const char *name;
+	} wanted[] = {
+		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {38, "CAP_PERFMON"},
+		{CAP_SYS_NICE, "CAP_SYS_NICE"},     {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+		{40, "CAP_CHECKPOINT_RESTORE"},
+	};
+	uint64_t bits;
+
+	if (!read_bits(pid, "CapPrm:", &bits))
+		return;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (bits >> wanted[i].cap & 1)
+			continue;
+		fact_value(facts_add(facts, FACT_WARN, "service rights",
+				     "the unit, or a drop-in of it, does not grant it",
+				     "CapabilityBoundingSet= and AmbientCapabilities= as "
+				     "pathprof's own unit has them"),
+			   "%s is missing", wanted[i].name);
+	}
+	if (bits >> CAP_SYS_ADMIN & 1)
+		fact_value(facts_add(facts, FACT_NO, "service rights",
+				     "it should give it up when its perf events are open",
+				     "systemctl restart pathprofd, and tell its authors"),
+			   "still holds CAP_SYS_ADMIN");
+	else
+		fact_value(facts_add(facts, FACT_OK, "service rights", NULL, NULL),
+			   "CapPrm %llx, without CAP_SYS_ADMIN", (unsigned long long)bits);
+}
+
+/* ---------------------------------------------------------------- what it says of itself */
+
+static void add_events(struct facts *facts, const json_t *members)
+{
+	const char *refused = daemon_status_text(members, "refused", "");
+	const char *sampler = daemon_status_text(members, "sampler", "");
+
+	if (*refused)
+		fact_value(facts_add(facts, FACT_NO, "service events", refused, NULL), "refused");
+	else
+		fact_value(facts_add(facts, FACT_OK, "service events", NULL, NULL), "sampler %s",
+			   *sampler ? sampler : "of the source's own");
+}
+
+static void add_source(struct facts *facts, const json_t *members)
+{
+	const char *name = daemon_status_text(members, "source", "none");
+	const double deaths = daemon_status_number(members, "source_deaths", 0);
+
+	if (!json_is_true(json_object_get(members, "source_up")))
+		fact_value(facts_add(facts, FACT_NO, "service source",
+				     "it ended, or could not be opened, and is tried again",
+				     "journalctl -u pathprofd says why; pathprofctl doctor, run as "
+				     "root, which sources can run here"),
+			   "%s, down", name);
+	else if (deaths > 0)
+		fact_value(facts_add(facts, FACT_WARN, "service source",
+				     "it ended and was opened again",
+				     "journalctl -u pathprofd says why"),
+			   "%s, opened again %.0f times", name, deaths);
+	else
+		fact_value(facts_add(facts, FACT_OK, "service source", NULL, NULL), "%s", name);
+}
+
+static void add_bursts(struct facts *facts, const json_t *members)
+{
+	const json_t *drops = json_object_get(members, "drops");
+	const double bursts = daemon_status_number(members, "bursts", 0);
+	const double age_s = (daemon_status_number(members, "updated_ns", 0) -
+			      daemon_status_number(members, "started_ns", 0)) /
+			     1e9;
+	const double budget = daemon_status_number(drops, "budget", 0);
+
+	if (bursts > 0 || daemon_status_number(members, "paths", 0) > 0)
+		fact_value(facts_add(facts, FACT_OK, "service bursts", NULL, NULL),
+			   "%.0f so far, overhead %.3f %% of a budget of %.3f %%", bursts,
+			   daemon_status_number(members, "overhead_total_ratio", 0) * 100,
+			   daemon_status_number(members, "budget_ratio", 0) * 100);
+	else if (age_s < SILENT_S)
+		fact_value(facts_add(facts, FACT_OK, "service bursts", NULL, NULL),
+			   "none yet, %.0f s after its start", age_s);
+	else if (budget > 0)
+		fact_value(
+			facts_add(facts, FACT_NO, "service bursts",
+				  "a burst costs more than the budget has earned since the start",
+				  "a larger Overhead= in /etc/pathprof/pathprofd.conf, then "
+				  "systemctl reload pathprofd"),
+			"none in %.0f s, %.0f samples passed over", age_s, budget);
+	else
+		fact_value(
+			facts_add(facts, FACT_WARN, "service bursts",
+				  "no program ran long enough to be seen, or each was left alone",
+				  "pathprofctl status counts the reasons"),
+			"none in %.0f s", age_s);
+}
+
+static void add_windows(struct facts *facts, const json_t *members)
+{
+	const double dropped = daemon_status_number(members, "windows_dropped", 0);
+
+	if (dropped > 0)
+		fact_value(facts_add(facts, FACT_NO, "service windows",
+				     "the database could not be written",
+				     "room on its disk; journalctl -u pathprofd says why"),
+			   "%.0f lost", dropped);
+	else
+		fact_value(facts_add(facts, FACT_OK, "service windows", NULL, NULL), "%.0f written",
+			   daemon_status_number(members, "windows", 0));
+}
+
+/* The status in the service's database, where the caller may read it. */
+static void add_status(struct facts *facts, const struct ctl_options *options, long pid)
+{
+	_cleanup_free_ char *path = ctl_db_path(options);
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct pathprof_error error = {""};
+	struct daemon_status status = {.members = NULL};
+	int r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, &error);
+
+	if (r == 0)
+		r = daemon_status_read(&status, store, &error);
+	if (r < 0) {
+		fact_value(facts_add(facts, FACT_WARN, "service status", error.text,
+				     "as root, or after sudo usermod -aG pathprof $USER and a new "
+				     "login; --db FILE where Path= names another"),
+			   "cannot be read");
+		return;
+	}
+	if ((long)daemon_status_number(status.members, "pid", 0) != pid) {
+		fact_value(facts_add(facts, FACT_WARN, "service status",
+				     "another process wrote it last",
+				     "wait some seconds; --db FILE where Path= names another"),
+			   "none in %s", path);
+	} else {
+		add_source(facts, status.members);
+		add_events(facts, status.members);
+		add_bursts(facts, status.members);
+		add_windows(facts, status.members);
+	}
+	daemon_status_release(&status);
+}
+
+/* ---------------------------------------------------------------- files and addresses */
+
+/* A database that somebody else made leaves the service down. */
+static void add_owner(struct facts *facts, const struct ctl_options *options)
+{
+	_cleanup_free_ char *path = ctl_db_path(options);
+	const struct passwd *user = getpwnam("pathprof");
+	_cleanup_free_ char *change = NULL;
+	struct stat status;
+
+	if (!user) {
+		fact_value(facts_add(facts, FACT_NO, "service user", "there is no user pathprof",
+				     "systemd-sysusers"),
+			   "missing");
+		return;
+	}
+	if (stat(path, &status) < 0 || status.st_uid == user->pw_uid)
+		return;
+	change = ctl_printf("chown pathprof:pathprof %s*, then systemctl restart pathprofd", path);
+	fact_value(facts_add(facts, FACT_NO, "service database",
+			     "it belongs to another user, so the service cannot write it", change),
+		   "%s", path);
+}
+
+/* Whether the settings name an address for alerts or figures; that of the last such line. */
+static char *find_address(void)
+{
+	_cleanup_free_ char *program = oneshot_program();
+	_cleanup_free_ char *command = ctl_printf("'%s' --check-config 2>/dev/null", program);
+	FILE *output = strchr(program, '\'') ? NULL : popen(command, "re");
+	char line[4096], *found = NULL;
+
+	while (output && fgets(line, sizeof(line), output)) {
+		const char *value = strchr(line, '=');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!value || !value[1] ||
+		    (strncmp(line, "Webhook=", 8) != 0 && strncmp(line, "Alertmanager=", 13) != 0 &&
+		     strncmp(line, "Listen=", 7) != 0))
+			continue;
+		free(found);
+		found = ctl_strdup(line);
+	}
+	if (output)
+		pclose(output);
+	return found;
+}
+
+/* The service has no network; who speaks for it must run. */
+static void add_addresses(struct facts *facts, const struct unit *service)
+{
+	_cleanup_free_ char *address = find_address();
+	struct unit relay;
+	bool is_there;
+
+	if (!address)
+		return;
+	is_there = read_unit(&relay, RELAY) && !strcmp(relay.load, "loaded");
+	if (is_there && !strcmp(relay.active, "active"))
+		fact_value(facts_add(facts, FACT_OK, "service network", NULL, NULL),
+			   "%s, by " RELAY, address);
+	else if (is_there)
+		fact_value(facts_add(facts, FACT_NO, "service network",
+				     relay.text && *relay.text ? relay.text : RELAY " does not run",
+				     "systemctl enable --now " RELAY),
+			   "%s", address);
+	else if (service->network && !strcmp(service->network, "yes"))
+		fact_value(facts_add(facts, FACT_NO, "service network",
+				     "the unit has no network (PrivateNetwork=yes), so the address "
+				     "cannot be reached",
+				     "PrivateNetwork=no, IPAddressDeny= and "
+				     "RestrictAddressFamilies=AF_UNIX "
+				     "AF_INET AF_INET6 in a drop-in of the unit"),
+			   "%s", address);
+	release_unit(&relay);
+}
+
+void doctor_service(struct facts *facts, const struct ctl_options *options)
+{
+	struct unit unit;
+
+	if (!read_unit(&unit, UNIT)) {
+		fact_value(facts_add(facts, FACT_NO, "service", "systemctl show does not answer",
+				     "a machine that systemd runs; elsewhere pathprofctl status"),
+			   "not known");
+		release_unit(&unit);
+		return;
+	}
+	if (add_unit(facts, &unit)) {
+		add_rights(facts, unit.pid);
+		add_status(facts, options, unit.pid);
+	}
+	if (!strcmp(unit.load, "loaded")) {
+		add_owner(facts, options);
+		add_addresses(facts, &unit);
+	}
+	release_unit(&unit);
+}

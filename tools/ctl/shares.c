@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * TIME and RUNS of a selection: see shares.h. Functions are found by an open-addressing hash table
+ * over an array, grown by doubling; binaries, of which there are few, by a search.
+ */
+#include "shares.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "interval.h"
+#include "text.h"
+
+#define FIRST_ROOM 256
+
+static const struct pathprof_share unknown = {NAN, NAN, NAN};
+
+/* Clock samples at one place. */
+struct shares_clock {
+	uint32_t binary;
+	uint64_t place, samples;
+};
+
+struct shares_index {
+	struct shares *shares;
+	struct symbols *symbols;
+	size_t path_room, function_room, stratum_room;
+	uint32_t *slots; /* function + 1; 0: empty; 2 * function_room of them */
+
+	struct shares_clock *clocks;
+	size_t clock_cnt, clock_room;
+
+	struct pathprof_shares_function *strata;
+	size_t stratum_cnt;
+	struct pathprof_shares_path *inputs; /* of the paths that count */
+	uint32_t *input_paths;               /* whose they are */
+	size_t input_cnt;
+};
+
+/* ---------------------------------------------------------------- binaries */
+
+static uint32_t get_binary(struct shares *shares, const struct pathprof_build_id *id,
+			   const char *name)
+{
+	size_t at = shares->binary_cnt;
+
+	while (at-- > 0)
+		if (pathprof_build_id_equal(&shares->binaries[at].id, id))
+			return (uint32_t)at;
+	at = shares->binary_cnt;
+	shares->binaries = ctl_realloc(shares->binaries, at, at + 1, sizeof(*shares->binaries));
+	shares->binaries[at].id = *id;
+	shares->binaries[at].name = ctl_strdup(name ? name : "");
+	return (uint32_t)shares->binary_cnt++;
+}
+
+const struct shares_binary *shares_find_binary(const struct shares *shares,
+					       const struct pathprof_build_id *id)
+{
+	for (size_t i = 0; i < shares->binary_cnt; i++)
+		if (pathprof_build_id_equal(&shares->binaries[i].id, id))
+			return &shares->binaries[i];
+	return NULL;
+}
+
+/* ---------------------------------------------------------------- functions */
+
+static uint32_t *find_slot(const struct shares_index *index, uint32_t binary, uint64_t start)
+{
+	uint64_t hash = (start ^ (uint64_t)binary << 48) * 0x9e3779b97f4a7c15ULL;
+	size_t mask = 2 * index->function_room - 1;
+	size_t at = (hash ^ hash >> 32) & mask;
+
+	while (index->slots[at]) {
+		const struct shares_function *function =
+			&index->shares->functions[index->slots[at] - 1];
+
+		if (function->binary == binary && function->symbol->start == start)
+			break;
+		at = (at + 1) & mask;
+	}
+	return &index->slots[at];
+}
+
+static void grow_functions(struct shares_index *index)
+{
+	struct shares *shares = index->shares;
+	size_t room = index->function_room ? 2 * index->function_room : FIRST_ROOM;
+
+	shares->functions = ctl_realloc(shares->functions, index->function_room, room,
+					sizeof(*shares->functions));
+	free(index->slots);
+	index->slots = ctl_alloc(2 * room * sizeof(*index->slots));
+	index->function_room = room;
+	for (size_t i = 0; i < shares->function_cnt; i++)
+		*find_slot(index, shares->functions[i].binary, shares->functions[i].symbol->start) =
+			(uint32_t)i + 1;
+}
+
+static uint32_t add_stratum(struct shares_index *index)
+{
+	if (index->stratum_cnt == index->stratum_room) {
+		size_t room = index->stratum_room ? 2 * index->stratum_room : FIRST_ROOM;
+
+		index->strata = ctl_realloc(index->strata, index->stratum_room, room,
+					    sizeof(*index->strata));
+		index->stratum_room = room;
+	}
+	return (uint32_t)index->stratum_cnt++;
+}
+
+/* The stratum of the binary's code in no function that is known. */
+static uint32_t nameless_stratum(struct shares_index *index, uint32_t binary)
+{
+	struct shares_binary *of = &index->shares->binaries[binary];
+
+	if (!of->nameless)
+		of->nameless = add_stratum(index) + 1;
+	return of->nameless - 1;
+}
+
+static uint32_t get_function(struct shares_index *index, uint32_t binary,
+			     const struct symbol *symbol)
+{
+	struct shares *shares = index->shares;
+	uint32_t *slot;
+
+	if (shares->function_cnt == index->function_room)
+		grow_functions(index);
+	slot = find_slot(index, binary, symbol->start);
+	if (*slot)
+		return *slot - 1;
+	shares->functions[shares->function_cnt] = (struct shares_function){
+		.binary = binary,
+		.symbol = symbol,
+		.stratum = symbol->bounded ? add_stratum(index) : nameless_stratum(index, binary),
+	};
+	*slot = (uint32_t)++shares->function_cnt;
+	return *slot - 1;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static void add_figures(struct figures *sum, const struct pathprof_path_row *row)
+{
+	sum->samples += row->samples;
+	sum->weight += row->weight;
+	sum->share += row->share;
+}
+
+static int take_path(void *context, const struct pathprof_path_row *row)
+{
+	struct shares_index *index = context;
+	struct shares *shares = index->shares;
+	uint32_t binary = get_binary(shares, &row->binary_id, row->binary_name);
+
+	if (shares->path_cnt == index->path_room) {
+		size_t room = index->path_room ? 2 * index->path_room : FIRST_ROOM;
+
+		shares->paths =
+			ctl_realloc(shares->paths, index->path_room, room, sizeof(*shares->paths));
+		index->path_room = room;
+	}
+	/* Until all are there its binary stands for its function. */
+	shares->paths[shares->path_cnt++] = (struct shares_path){.row = *row, .function = binary};
+	add_figures(&shares->paths[shares->path_cnt - 1].figures, row);
+	add_figures(&shares->binaries[binary].figures, row);
+	return 0;
+}
+
+/* Names are looked up a binary at a time. */
+static void names_ahead(const struct shares_index *index)
+{
+	const struct shares *shares = index->shares;
+	_cleanup_free_ uint64_t *starts = ctl_alloc((shares->path_cnt + 1) * sizeof(*starts));
+
+	for (size_t b = 0; b < shares->binary_cnt; b++) {
+		size_t cnt = 0;
+
+		for (size_t i = 0; i < shares->path_cnt; i++)
+			if (shares->paths[i].function == b)
+				starts[cnt++] = shares->paths[i].row.start;
+		symbols_ahead(index->symbols, &shares->binaries[b].id, shares->binaries[b].name,
+			      starts, cnt);
+	}
+}
+
+static void take_functions(struct shares_index *index)
+{
+	struct shares *shares = index->shares;
+
+	names_ahead(index);
+	for (size_t i = 0; i < shares->path_cnt; i++) {
+		struct shares_path *path = &shares->paths[i];
+		uint32_t binary = path->function;
+		const struct symbol *symbol =
+			symbols_function(index->symbols, &path->row.binary_id,
+					 shares->binaries[binary].name, path->row.start);
+
+		path->function = get_function(index, binary, symbol);
+		add_figures(&shares->functions[path->function].figures, &path->row);
+		shares->functions[path->function].path_cnt++;
+	}
+}
+
+/* A place is some bytes wide: a function may begin within. */
+static const struct symbol *function_at(struct shares_index *index, uint32_t binary, uint64_t place)
+{
+	const struct shares_binary *of = &index->shares->binaries[binary];
+	const struct symbol *symbol = symbols_function(index->symbols, &of->id, of->name, place);
+
+	if (symbol->bounded)
+		return symbol;
+	return symbols_function(index->symbols, &of->id, of->name,
+				place + PATHPROF_PLACE_BYTES - 1);
+}
+
+static int take_clock(void *context, const struct pathprof_clock_row *row)
+{
+	struct shares_index *index = context;
+	struct shares *shares = index->shares;
+
+	shares->clock_samples += row->samples;
+	if (row->binary_id.kind == PATHPROF_ID_NONE) {
+		if (row->place == PATHPROF_PLACE_KERNEL)
+			shares->kernel_samples += row->samples;
+		else
+			shares->unknown_samples += row->samples;
+		return 0;
+	}
+	if (index->clock_cnt == index->clock_room) {
+		size_t room = index->clock_room ? 2 * index->clock_room : FIRST_ROOM;
+
+		index->clocks =
+			ctl_realloc(index->clocks, index->clock_room, room, sizeof(*index->clocks));
+		index->clock_room = room;
+	}
+	index->clocks[index->clock_cnt++] = (struct shares_clock){
+		.binary = get_binary(shares, &row->binary_id, row->binary_name),
+		.place = row->place,
+		.samples = row->samples,
+	};
+	return 0;
+}
+
+static void clock_names_ahead(const struct shares_index *index)
+{
+	const struct shares *shares = index->shares;
+	_cleanup_free_ uint64_t *places = ctl_alloc((index->clock_cnt + 1) * sizeof(*places));
+
+	for (size_t b = 0; b < shares->binary_cnt; b++) {
+		size_t cnt = 0;
+
+		for (size_t i = 0; i < index->clock_cnt; i++)
+			if (index->clocks[i].binary == b)
+				places[cnt++] = index->clocks[i].place;
+		symbols_ahead(index->symbols, &shares->binaries[b].id, shares->binaries[b].name,
+			      places, cnt);
+	}
+}
+
+/* Adds the function when it is new, which may move all functions. */
+static uint32_t function_stratum(struct shares_index *index, size_t binary,
+				 const struct symbol *symbol)
+{
+	const size_t function = get_function(index, binary, symbol);
+
+	return index->shares->functions[function].stratum;
+}
+
+static void take_clocks(struct shares_index *index)
+{
+	struct shares *shares = index->shares;
+
+	clock_names_ahead(index);
+	for (size_t i = 0; i < index->clock_cnt; i++) {
+		const struct shares_clock *clock = &index->clocks[i];
+		const struct symbol *symbol = function_at(index, clock->binary, clock->place);
+		uint32_t stratum;
+
+		shares->binaries[clock->binary].clock_samples += clock->samples;
+		stratum = symbol->bounded ? function_stratum(index, clock->binary, symbol)
+					  : nameless_stratum(index, clock->binary);
+		index->strata[stratum].clock_samples += clock->samples;
+	}
+}
+
+static int read_all(struct shares_index *index, struct pathprof_store *store,
+		    const struct pathprof_filter *filter, struct pathprof_error *error)
+{
+	struct pathprof_filter every = *filter;
+	int r;
+
+	every.limit = 0;
+	r = pathprof_store_paths(store, &every, take_path, index, error);
+	if (r < 0)
+		return r;
+	take_functions(index);
+	r = pathprof_store_clocks(store, &every, take_clock, index, error);
+	if (r == 0)
+		take_clocks(index);
+	return r;
+}
+
+/* ---------------------------------------------------------------- working out */
+
+static void fill_inputs(struct shares_index *index)
+{
+	const struct shares *shares = index->shares;
+
+	index->inputs = ctl_alloc((shares->path_cnt + 1) * sizeof(*index->inputs));
+	index->input_paths = ctl_alloc((shares->path_cnt + 1) * sizeof(*index->input_paths));
+	for (size_t i = 0; i < shares->path_cnt; i++) {
+		const struct pathprof_path_row *row = &shares->paths[i].row;
+		double most = (double)row->samples * (double)row->samples;
+
+		if (!row->samples || !(row->weight > 0))
+			continue;
+		index->input_paths[index->input_cnt] = (uint32_t)i;
+		index->inputs[index->input_cnt++] = (struct pathprof_shares_path){
+			.function = shares->functions[shares->paths[i].function].stratum,
+			.samples = row->samples,
+			.squares = fmin(row->squares, most),
+			.weight = row->weight,
+			.insns = row->insns,
+		};
+	}
+}
+
+static void take_path_figures(struct shares_index *index)
+{
+	struct shares *shares = index->shares;
+
+	for (size_t i = 0; i < shares->path_cnt; i++)
+		shares->paths[i].figures.time = shares->paths[i].figures.runs = unknown;
+	for (size_t i = 0; i < index->input_cnt; i++) {
+		struct figures *figures = &shares->paths[index->input_paths[i]].figures;
+
+		figures->time = index->inputs[i].time;
+		figures->runs = index->inputs[i].runs;
+		shares->path_time |= !isnan(figures->time.value);
+	}
+}
+
+static void add_value(struct pathprof_share *sum, const struct pathprof_share *share)
+{
+	if (isnan(share->value))
+		return;
+	sum->value = isnan(sum->value) ? share->value : sum->value + share->value;
+}
+
+/* Sums of paths: of a binary's runs, and of what begins at one place in no known function. */
+static void sum_paths(struct shares *shares)
+{
+	for (size_t i = 0; i < shares->function_cnt; i++)
+		shares->functions[i].figures.time = shares->functions[i].figures.runs = unknown;
+	for (size_t i = 0; i < shares->binary_cnt; i++)
+		shares->binaries[i].figures.time = shares->binaries[i].figures.runs = unknown;
+	for (size_t i = 0; i < shares->path_cnt; i++) {
+		const struct figures *figures = &shares->paths[i].figures;
+		struct shares_function *function = &shares->functions[shares->paths[i].function];
+
+		if (function->path_cnt == 1) {
+			function->figures.time = figures->time;
+			function->figures.runs = figures->runs;
+		} else {
+			add_value(&function->figures.time, &figures->time);
+			add_value(&function->figures.runs, &figures->runs);
+		}
+		add_value(&shares->binaries[function->binary].figures.runs, &figures->runs);
+	}
+}
+
+static void finish_sum(const struct shares *shares, struct pathprof_share *share)
+{
+	if (isnan(share->low))
+		*share = shares_of_sum(shares, share->value);
+}
+
+static void take_function_figures(struct shares_index *index)
+{
+	struct shares *shares = index->shares;
+
+	for (size_t i = 0; i < shares->function_cnt; i++) {
+		struct shares_function *function = &shares->functions[i];
+		const struct pathprof_shares_function *stratum = &index->strata[function->stratum];
+
+		if (function->symbol->bounded) {
+			function->figures.time = stratum->time;
+			function->figures.runs = stratum->runs;
+			continue;
+		}
+		finish_sum(shares, &function->figures.time);
+		finish_sum(shares, &function->figures.runs);
+	}
+}
+
+/* Code in no known function of which no path was seen is a row without a name. */
+static void add_nameless_row(struct shares_index *index, uint32_t binary)
+{
+	struct shares *shares = index->shares;
+	uint32_t stratum = nameless_stratum(index, binary);
+
+	for (size_t i = 0; i < shares->function_cnt; i++)
+		if (shares->functions[i].stratum == stratum)
+			return;
+	if (shares->function_cnt == index->function_room) {
+		shares->functions =
+			ctl_realloc(shares->functions, index->function_room,
+				    index->function_room + FIRST_ROOM, sizeof(*shares->functions));
+		index->function_room += FIRST_ROOM;
+	}
+	shares->functions[shares->function_cnt++] = (struct shares_function){
+		.binary = binary,
+		.figures = {.time = index->strata[stratum].time, .runs = unknown},
+	};
+}
+
+static void take_binary_figures(struct shares_index *index)
+{
+	struct shares *shares = index->shares;
+
+	for (size_t i = 0; i < shares->binary_cnt; i++) {
+		struct shares_binary *binary = &shares->binaries[i];
+
+		binary->figures.time =
+			pathprof_share_of_samples(binary->clock_samples, shares->clock_samples);
+		finish_sum(shares, &binary->figures.runs);
+	}
+	/* From here on functions are not looked for: some rows have no symbol. */
+	for (size_t i = 0; i < shares->binary_cnt; i++)
+		if (shares->binaries[i].nameless)
+			add_nameless_row(index, (uint32_t)i);
+}
+
+/* Weights of windows that end after a number of taken branches do not say how often code ran. */
+static void drop_runs(struct shares *shares)
+{
+	for (size_t i = 0; i < shares->path_cnt; i++)
+		shares->paths[i].figures.runs = unknown;
+	for (size_t i = 0; i < shares->function_cnt; i++)
+		shares->functions[i].figures.runs = unknown;
+	for (size_t i = 0; i < shares->binary_cnt; i++)
+		shares->binaries[i].figures.runs = unknown;
+}
+
+static int work_out(struct shares_index *index, struct pathprof_error *error)
+{
+	struct shares *shares = index->shares;
+	struct pathprof_shares work;
+	int r;
+
+	fill_inputs(index);
+	work = (struct pathprof_shares){
+		.functions = index->strata,
+		.function_cnt = index->stratum_cnt,
+		.paths = index->inputs,
+		.path_cnt = index->input_cnt,
+		.clock_samples = shares->clock_samples,
+		.bursts = shares->observations,
+	};
+	r = pathprof_shares_work_out(&work);
+	if (r < 0)
+		return pathprof_fail(error, r,
+				     "shares: figures that cannot be (the database is "
+				     "damaged)");
+	take_path_figures(index);
+	sum_paths(shares);
+	take_function_figures(index);
+	take_binary_figures(index);
+	if (shares->kind == PATHPROF_KIND_TAKEN)
+		drop_runs(shares);
+	for (size_t i = 0; i < shares->path_cnt; i++)
+		shares->paths[i].row.binary_name =
+			shares->binaries[shares->functions[shares->paths[i].function].binary].name;
+	return 0;
+}
+
+int shares_load(struct shares **ret_shares, struct pathprof_store *store, struct symbols *symbols,
+		const struct pathprof_filter *filter, enum pathprof_window_kind kind,
+		uint64_t observations, struct pathprof_error *error)
+{
+	struct shares *shares = ctl_alloc(sizeof(*shares));
+	int r;
+
+	shares->kind = kind;
+	shares->observations = observations;
+	shares->index = ctl_alloc(sizeof(*shares->index));
+	shares->index->shares = shares;
+	shares->index->symbols = symbols;
+	r = read_all(shares->index, store, filter, error);
+	if (r >= 0)
+		r = work_out(shares->index, error);
+	if (r < 0) {
+		shares_free(shares);
+		return r;
+	}
+	*ret_shares = shares;
+	return 0;
+}
+
+void shares_free(struct shares *shares)
+{
+	if (!shares)
+		return;
+	for (size_t i = 0; i < shares->binary_cnt; i++)
+		free(shares->binaries[i].name);
+	free(shares->binaries);
+	free(shares->functions);
+	free(shares->paths);
+	free(shares->index->slots);
+	free(shares->index->clocks);
+	free(shares->index->strata);
+	free(shares->index->inputs);
+	free(shares->index->input_paths);
+	free(shares->index);
+	free(shares);
+}
+
+const struct shares_path *shares_find_path(const struct shares *shares, int64_t id)
+{
+	for (size_t i = 0; i < shares->path_cnt; i++)
+		if (shares->paths[i].row.id == id)
+			return &shares->paths[i];
+	return NULL;
+}
+
+struct figures shares_of_samples(const struct shares *shares, uint64_t samples)
+{
+	return (struct figures){
+		.time = pathprof_share_of_samples(samples, shares->clock_samples),
+		.runs = unknown,
+	};
+}
+
+struct pathprof_share shares_of_sum(const struct shares *shares, double share)
+{
+	struct interval interval = interval_of_share(share, shares->observations);
+
+	if (isnan(share) || shares->kind == PATHPROF_KIND_TAKEN)
+		return unknown;
+	return (struct pathprof_share){share, interval.low, interval.high};
+}

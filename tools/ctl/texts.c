@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The process apart for texts, both ends of it: see texts.h. */
+#include "texts.h"
+
+#include <search.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "apart.h"
+#include "cleanup.h"
+#include "demangle.h"
+#include "source_text.h"
+
+#define TEXT_BYTES_MAX 4096
+#define NAMES_BYTES    8192 /* of a question: readable ones are longer */
+
+enum {
+	ASK_NAMES = 1, /* answered as far as there is room */
+	ASK_LINE,
+};
+
+/* ---------------------------------------------------------------- answering */
+
+static void answer_text(struct pathprof_apart_message *m, const char *text)
+{
+	m->code = text ? 0 : -1;
+	m->bytes = 0;
+	if (text)
+		pathprof_apart_add(m, text, (uint32_t)strnlen(text, TEXT_BYTES_MAX));
+}
+
+static void answer_names(struct pathprof_apart_message *m)
+{
+	static struct pathprof_apart_message names;
+	char readable[TEXT_BYTES_MAX];
+	const char *name;
+	uint32_t at = 0;
+
+	names = *m;
+	m->code = 0;
+	m->bytes = 0;
+	while ((name = pathprof_apart_take(&names, &at))) {
+		demangle_here(name, readable, sizeof(readable));
+		if (!pathprof_apart_add(m, readable, (uint32_t)strlen(readable) + 1))
+			return;
+	}
+}
+
+static void answer(struct pathprof_apart_message *m, int fd)
+{
+	static struct source_text *source;
+	_cleanup_free_ char *line = NULL;
+
+	if (m->kind == ASK_NAMES) {
+		answer_names(m);
+	} else {
+		source = source ? source : source_text_new();
+		line = source_text_line_of(source, fd, m->text, (int)m->numbers[0]);
+		answer_text(m, line);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static const struct pathprof_apart_service service = {.prepare = demangle_prepare,
+						      .answer = answer};
+
+/* ---------------------------------------------------------------- asking */
+
+static struct pathprof_apart_message message;
+
+static struct pathprof_apart *process(void)
+{
+	static struct pathprof_apart *apart;
+
+	if (!apart &&
+	    pathprof_apart_new(&apart, &service, "sources and names", apart_say_death, NULL) < 0)
+		return NULL;
+	return apart;
+}
+
+/* Whether message is an answer. */
+static bool ask(int fd)
+{
+	struct pathprof_apart *apart = process();
+
+	return apart && pathprof_apart_ask(apart, &message, fd, NULL, NULL) == 0 &&
+	       message.code == 0;
+}
+
+/* ---------------------------------------------------------------- names */
+
+struct name {
+	char *name, *readable;
+};
+
+static void *names; /* a tree of those that were answered */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static const char *readable_of(const char *name)
+{
+	const struct name wanted = {.name = (char *)name};
+	struct name **found = tfind(&wanted, &names, by_name);
+
+	return found ? (*found)->readable : NULL;
+}
+
+static void keep(const char *name, const char *readable)
+{
+	struct name *kept;
+
+	if (readable_of(name))
+		return;
+	kept = ctl_alloc(sizeof(*kept));
+	kept->name = ctl_strdup(name);
+	kept->readable = ctl_strdup(readable);
+	if (!tsearch(kept, &names, by_name))
+		abort();
+}
+
+/* The names of a question. */
+static const char *asked[NAMES_BYTES];
+static size_t asked_cnt;
+
+/* A question about some of the cnt names; how many of them are done with then. */
+static size_t put_names(const char *const *of, size_t cnt)
+{
+	size_t i;
+
+	message.kind = ASK_NAMES;
+	message.bytes = 0;
+	asked_cnt = 0;
+	for (i = 0; i < cnt && message.bytes < NAMES_BYTES; i++) {
+		if (!demangle_is_cxx(of[i]) || readable_of(of[i]))
+			continue;
+		if (!pathprof_apart_add(&message, of[i], (uint32_t)strlen(of[i]) + 1))
+			break;
+		asked[asked_cnt++] = of[i];
+	}
+	return i;
+}
+
+/* Names that had no room in the answer are asked for again when they are needed. */
+static void take_names(void)
+{
+	const char *readable;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < asked_cnt && (readable = pathprof_apart_take(&message, &at)); i++)
+		keep(asked[i], readable);
+}
+
+void texts_demangle_ahead(const char *const *of, size_t cnt)
+{
+	while (cnt) {
+		size_t done = put_names(of, cnt);
+
+		if (asked_cnt && !ask(-1))
+			return;
+		take_names();
+		of += done;
+		cnt -= done;
+	}
+}
+
+void texts_demangle(const char *name, char *out, size_t size)
+{
+	const char *readable = readable_of(name);
+
+	if (!readable) {
+		texts_demangle_ahead(&name, 1);
+		readable = readable_of(name);
+	}
+	snprintf(out, size, "%s", readable ? readable : name);
+}
+
+/* ---------------------------------------------------------------- sources */
+
+char *texts_line(int fd, const char *file, int line)
+{
+	message.kind = ASK_LINE;
+	message.numbers[0] = (uint64_t)line;
+	message.bytes = 0;
+	if (!pathprof_apart_add(&message, file, (uint32_t)strlen(file)) || !ask(fd))
+		return NULL;
+	return ctl_strdup(message.text);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* TIME and RUNS in rows: see view.h. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "interval.h"
+#include "text.h"
+#include "view.h"
+
+#define TITLE_COLUMNS_MAX 5
+
+static enum ctl_sort natural_order(const struct view_query *query, bool time_known)
+{
+	switch (query->kinds.used) {
+	case PATHPROF_KIND_BRANCHES:
+		return CTL_SORT_RUNS;
+	case PATHPROF_KIND_HORIZON:
+		return time_known ? CTL_SORT_TIME : CTL_SORT_RUNS;
+	default:
+		return time_known ? CTL_SORT_TIME : CTL_SORT_DEFAULT;
+	}
+}
+
+static bool runs_known(const struct view_query *query)
+{
+	return query->kinds.used == PATHPROF_KIND_BRANCHES ||
+	       query->kinds.used == PATHPROF_KIND_HORIZON;
+}
+
+static void settle_order(struct view_query *query, bool time_known)
+{
+	bool known = query->sort == CTL_SORT_TIME ? time_known : runs_known(query);
+
+	query->order = query->sort && known ? query->sort : natural_order(query, time_known);
+}
+
+static size_t add_column(struct table_column *columns, size_t cnt, const char *title,
+			 unsigned int flags)
+{
+	columns[cnt] = (struct table_column){title, flags};
+	return cnt + 1;
+}
+
+/* The figure in the second place; CTL_SORT_DEFAULT: none. */
+static enum ctl_sort second_figure(const struct view_query *query)
+{
+	if (query->order == CTL_SORT_TIME)
+		return runs_known(query) ? CTL_SORT_RUNS : CTL_SORT_DEFAULT;
+	if (query->order == CTL_SORT_RUNS && query->shares->clock_samples)
+		return CTL_SORT_TIME;
+	return CTL_SORT_DEFAULT;
+}
+
+void view_begin_rows(struct view_query *query, const struct view *view, bool time_known)
+{
+	static const char *const titles[] = {
+		[CTL_SORT_DEFAULT] = "SHARE", [CTL_SORT_TIME] = "TIME", [CTL_SORT_RUNS] = "RUNS"};
+	struct table_column *columns;
+	size_t cnt = 0;
+
+	settle_order(query, time_known);
+	if (!query->table)
+		return;
+	columns = ctl_alloc((view->column_cnt + TITLE_COLUMNS_MAX) * sizeof(*columns));
+	cnt = add_column(columns, cnt, titles[query->order], TABLE_RIGHT);
+	cnt = add_column(columns, cnt, "", TABLE_BARS);
+	cnt = add_column(columns, cnt, "+/-", TABLE_RIGHT);
+	if (second_figure(query))
+		cnt = add_column(columns, cnt, titles[second_figure(query)], TABLE_RIGHT);
+	cnt = add_column(columns, cnt, "SAMPLES", TABLE_RIGHT);
+	for (size_t i = 0; i < view->column_cnt; i++)
+		columns[cnt++] = view->columns[i];
+	table_set_columns(query->table, columns, cnt);
+}
+
+static struct pathprof_share share_by(const struct view_query *query, enum ctl_sort order,
+				      const struct figures *figures)
+{
+	struct interval interval;
+
+	if (order == CTL_SORT_TIME)
+		return figures->time;
+	if (order == CTL_SORT_RUNS)
+		return figures->runs;
+	interval = interval_of_share(figures->share, query->observations);
+	return (struct pathprof_share){figures->share, interval.low, interval.high};
+}
+
+int view_compare(const struct view_query *query, const struct figures *a, const struct figures *b)
+{
+	double x = share_by(query, query->order, a).value;
+	double y = share_by(query, query->order, b).value;
+
+	x = isnan(x) ? -1 : x;
+	y = isnan(y) ? -1 : y;
+	if (x != y)
+		return x < y ? 1 : -1;
+	return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+void view_bar_cell(struct view_query *query, double share)
+{
+	char bar[3 * VIEW_BAR_WIDTH + 1];
+
+	if (query->table->row_cnt == 1)
+		query->top_share = share;
+	text_bar(bar, sizeof(bar), share, query->top_share, VIEW_BAR_WIDTH);
+	table_cell(query->table, ctl_share_style(share), "%s", bar);
+}
+
+void view_share_cell(struct view_query *query, double share, enum ctl_style style)
+{
+	if (isnan(share))
+		table_cell(query->table, CTL_DIM, "-");
+	else
+		table_cell(query->table, style, "%.2f%%", 100 * share);
+}
+
+void view_figure_cells(struct view_query *query, const struct figures *figures)
+{
+	struct pathprof_share first = share_by(query, query->order, figures);
+	enum ctl_sort second = second_figure(query);
+
+	view_share_cell(query, first.value, ctl_share_style(first.value));
+	view_bar_cell(query, isnan(first.value) ? 0 : first.value);
+	view_share_cell(query, (first.high - first.low) / 2, CTL_DIM);
+	if (second)
+		view_share_cell(query, share_by(query, second, figures).value, CTL_PLAIN);
+	table_cell(query->table, CTL_PLAIN, "%" PRIu64, figures->samples);
+}
+
+static void add_share(json_t *row, const char *name, const struct pathprof_share *share)
+{
+	_cleanup_free_ char *low = ctl_printf("%s_low", name), *high = ctl_printf("%s_high", name);
+
+	json_add_real(row, name, share->value);
+	json_add_real(row, low, share->low);
+	json_add_real(row, high, share->high);
+}
+
+/* share: what it was before there were two figures, and TIME where that is what it tried to be. */
+void view_figure_members(const struct view_query *query, json_t *row, const struct figures *figures)
+{
+	bool is_time = query->kinds.used == PATHPROF_KIND_HORIZON && !isnan(figures->time.value);
+	struct pathprof_share share =
+		share_by(query, is_time ? CTL_SORT_TIME : CTL_SORT_DEFAULT, figures);
+
+	add_share(row, "share", &share);
+	add_share(row, "time", &figures->time);
+	add_share(row, "runs", &figures->runs);
+	json_add_text(row, "basis",
+		      query->kinds.used == PATHPROF_KIND_BRANCHES ? "branches" : "time");
+	json_add_count(row, "samples", figures->samples);
+	json_add_real(row, "weight", figures->weight);
+}
+
+static char *clock_text(const struct view_query *query)
+{
+	const struct view_sources *sources = &query->sources;
+
+	if (!query->shares->clock_samples)
+		return ctl_strdup("");
+	return ctl_printf("TIME: %" PRIu64 " clock samples, %" PRIu32 " a second of CPU time%s.\n",
+			  query->shares->clock_samples, sources->clock_hz,
+			  sources->clock_kernel ? ", the kernel's included" : ", user code's only");
+}
+
+char *view_sources_text(const struct view_query *query)
+{
+	const struct view_sources *sources = &query->sources;
+	_cleanup_free_ char *clock = clock_text(query);
+
+	switch (query->kinds.used) {
+	case PATHPROF_KIND_HORIZON:
+		return ctl_printf("%sRUNS: %" PRIu64 " bursts of %" PRIu32 " instructions.", clock,
+				  sources->bursts, sources->horizon);
+	case PATHPROF_KIND_BRANCHES:
+		return ctl_printf("%sRUNS: %" PRIu64 " bursts of %" PRIu32
+				  " taken branches, sampled on branches.",
+				  clock, sources->bursts, sources->taken_wanted);
+	case PATHPROF_KIND_TAKEN:
+		return ctl_printf("%sSHARE: %" PRIu64 " bursts of %" PRIu32 " taken branches.",
+				  clock, sources->bursts, sources->taken_wanted);
+	default:
+		return ctl_strdup("");
+	}
+}
