@@ -274,9 +274,9 @@ static int resume_events(struct pp_track *track, uint64_t now_ns)
 }
 
 /* A slice of the events that are there. */
-static void apply_some(struct pp_track *track)
+static void apply_some(struct pp_track *track, uint64_t now_ns)
 {
-	uint64_t spent_ns = 0;
+	const uint64_t end_ns = now_ns + PP_PACE_SLICE_NS;
 
 	/* an idle system is not worth two looks at the clock */
 	if (!pp_perf_is_ready(track->perf) && !pp_perf_has_records(track->perf)) {
@@ -286,12 +286,9 @@ static void apply_some(struct pp_track *track)
 	pp_pace_start(&track->pace);
 	if (!pp_perf_is_ready(track->perf))
 		(void)pp_perf_drain(track->perf);
-	do {
+	do
 		pp_perf_apply(track->perf, 16, pp_track_apply, track);
-		if (!pp_perf_is_ready(track->perf))
-			break;
-		spent_ns = pp_pace_since_start(&track->pace);
-	} while (spent_ns < PP_PACE_SLICE_NS);
+	while (pp_perf_is_ready(track->perf) && pp_track_now_ns() < end_ns);
 	pp_pace_stop(&track->pace);
 }
 
@@ -302,7 +299,7 @@ static void read_events(struct pp_track *track)
 	if (track->paused_ns && (now_ns < track->paused_ns || resume_events(track, now_ns)))
 		return;
 	if (pp_pace_left(&track->pace, now_ns) > 0)
-		apply_some(track);
+		apply_some(track, now_ns);
 	if (track->pace.left_ns <= 0)
 		pause_events(track, now_ns);
 }

@@ -71,15 +71,11 @@ bool pp_pace_start(struct pp_pace *pace)
 	return true;
 }
 
-uint64_t pp_pace_since_start(const struct pp_pace *pace)
+void pp_pace_stop(struct pp_pace *pace)
 {
 	uint64_t cpu_ns = pp_pace_cpu_ns();
 
-	return cpu_ns > pace->started_ns ? cpu_ns - pace->started_ns : 0;
-}
-
-void pp_pace_stop(struct pp_pace *pace)
-{
-	pp_pace_pay(pace, pp_pace_since_start(pace));
+	if (cpu_ns > pace->started_ns)
+		pp_pace_pay(pace, cpu_ns - pace->started_ns);
 	pace->started_ns = 0;
 }

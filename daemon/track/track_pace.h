@@ -3,13 +3,14 @@
  * How much CPU time the tracker may take. What it is told of, others decide: a process that maps
  * and unmaps code without end makes as many events as there is CPU time to make them. So the
  * tracker has an account of CPU time, which fills at a fixed share of real time, up to what is
- * worth saving for a busy moment. Work begins only while something is left, and is cut into slices
- * so that the event loop gets its turn; a single read of /proc may overdraw the account, and is
- * paid back before the next.
+ * worth saving for a busy moment. Work begins only while something is left; a single read of /proc
+ * may overdraw the account, and is paid back before the next. Work is also cut into slices so that
+ * the event loop gets its turn. A slice is real time: where many processes want a CPU, 10 ms of CPU
+ * time would keep the loop from its timers for a tenth of a second.
  *
  *   share      a twentieth of one CPU, or a hundredth of all, whichever is more; half a CPU at most
  *   saved      a fifth of a second
- *   slice      10 ms
+ *   slice      10 ms, of real time
  *
  * Reads of /proc that an answer needs may go on where events may not: into a debt of
  * PP_PACE_DEBT_NS. A flood of events leaves them that much.
@@ -49,8 +50,6 @@ uint64_t pp_pace_cpu_ns(void);
  * not stopped.
  */
 bool pp_pace_start(struct pp_pace *pace);
-/* CPU time since the start. */
-uint64_t pp_pace_since_start(const struct pp_pace *pace);
 void pp_pace_stop(struct pp_pace *pace);
 
 #endif
