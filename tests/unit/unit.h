@@ -5,13 +5,14 @@
  *     static const struct unit_test tests[] = {{"returns what was put in", test_roundtrip}, ...};
  *     UNIT_SUITE(x, tests)
  *
- * and the runner (main.c) finds it. Assertions are CUnit's. unit_skip(reason) marks a test that
- * cannot run here; the runner prints and counts it.
+ * and the runner (main.c) finds it. Assertions are CUnit's, and check.h makes them say both values.
+ * unit_skip(reason) marks a test that cannot run here; the runner prints and counts it.
  */
 #ifndef UNIT_H
 #define UNIT_H
 
-#include <CUnit/CUnit.h>
+#include "check.h"
+
 #include <stddef.h>
 
 struct unit_test {
