@@ -92,6 +92,7 @@ static void publish(const struct pathprof_kmod_start *start, const struct pp_sou
 	pp_session.start = *start;
 	fill_defaults(&pp_session.start);
 	pp_session.source = source;
+	pp_session.init = find_get_pid(1);
 	pp_governor_reset(pp_session.start.budget_ppm);
 }
 
@@ -101,6 +102,8 @@ static void retire(void)
 	pp_events_close();
 	if (pp_session.source->settle)
 		pp_session.source->settle();
+	put_pid(pp_session.init);
+	pp_session.init = NULL;
 }
 
 int pp_session_start(const struct pathprof_kmod_start *start)

@@ -9,6 +9,7 @@
 #ifndef PATHPROF_KMOD_SESSION_H
 #define PATHPROF_KMOD_SESSION_H
 
+#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 
@@ -17,6 +18,7 @@
 struct pp_session {
 	struct pathprof_kmod_start start;   /* checked, defaults filled in; constant in a session */
 	const struct pp_source_ops *source; /* NULL: none */
+	struct pid *init;                   /* process 1 of the reader's pid namespace; constant */
 };
 
 extern struct pp_session pp_session;
@@ -35,6 +37,16 @@ static inline bool pp_session_spares_thread(void)
 {
 	return unlikely(READ_ONCE(current->prio) < MAX_RT_PRIO) &&
 	       !(pp_session.start.flags & PATHPROF_START_REALTIME);
+}
+
+/*
+ * The current thread belongs to process 1 of the machine or of the reader's pid namespace. Should
+ * stepping ever go wrong, these two would take everything else with them, so no setting lets them
+ * be stepped. Any context.
+ */
+static inline bool pp_session_spares_init(void)
+{
+	return is_global_init(current) || task_tgid(current) == pp_session.init;
 }
 
 /* 0, or which PATHPROF_STAT_SKIP_* spares the current thread or this CPU. Any context. */

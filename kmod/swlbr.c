@@ -329,6 +329,8 @@ static u32 refuses(struct pt_regs *regs, u64 now_ns)
 		return PATHPROF_STAT_SKIP_KERNEL;
 	if (!pp_session_selects(regs->ip))
 		return PATHPROF_STAT_SKIP_SELECTION;
+	if (pp_session_spares_init())
+		return PATHPROF_STAT_SKIP_INIT;
 	if (!user_64bit_mode(regs))
 		return PATHPROF_STAT_SKIP_COMPAT;
 	if (is_stepped())

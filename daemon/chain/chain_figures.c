@@ -82,6 +82,7 @@ static void fill_drops(const struct pp_chain_figures *figures, const struct pp_c
 	drops[PATHPROF_DROP_TRACED] = since[PATHPROF_STAT_SKIP_TRACED];
 	drops[PATHPROF_DROP_REALTIME] = since[PATHPROF_STAT_SKIP_REALTIME];
 	drops[PATHPROF_DROP_ISOLATED] = since[PATHPROF_STAT_SKIP_ISOLATED];
+	drops[PATHPROF_DROP_INIT] = since[PATHPROF_STAT_SKIP_INIT];
 	drops[PATHPROF_DROP_32BIT] = since[PATHPROF_STAT_SKIP_COMPAT];
 	drops[PATHPROF_DROP_BUSY] = since[PATHPROF_STAT_SKIP_BUSY] +
 				    since[PATHPROF_STAT_LOST_NESTED] +

@@ -26,6 +26,12 @@
 
 #define USER_CS_64 0x33
 #define EFLAGS_TF  0x100
+/*
+ * Process 1 as the stepper sees it: the machine's, or that of the container it runs in. A stepper
+ * that is killed may take its target with it, and with process 1 the kernel kills the whole
+ * container, or panics.
+ */
+#define INIT_PID 1
 /* How long a runnable thread may take to reach its stop; it may have to wait for a CPU. */
 #define STOP_TIMEOUT_NS (20 * PP_NSEC_PER_MSEC)
 #define TICK_US         2000
@@ -158,9 +164,12 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 {
 	struct pp_step_stat leader;
 	struct pp_step_status status;
-	enum pathprof_drop drop = check_promises(&holder->spare, target);
+	enum pathprof_drop drop;
 	int is_64bit;
 
+	if (target->pid == INIT_PID)
+		return PATHPROF_DROP_INIT;
+	drop = check_promises(&holder->spare, target);
 	if (drop != PP_STEP_HELD)
 		return drop;
 	if (pp_step_read_stat(target->pid, target->pid, &leader) ||

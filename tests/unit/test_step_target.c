@@ -499,6 +499,18 @@ static void test_realtime(void)
 	expect_realtime(SCHED_DEADLINE);
 }
 
+/* It is told by its number alone: nothing of it is looked at, let alone stopped. */
+static void test_init(void)
+{
+	struct pp_step_target target = {.pid = 1, .tid = 1};
+
+	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_INIT);
+	CU_ASSERT_EQUAL(target.interrupted_ns, 0);
+	target = (struct pp_step_target){.pid = 1, .tid = getpid()};
+	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_INIT);
+	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
+}
+
 static void test_isolated(void)
 {
 	struct pp_step_target target;
@@ -678,6 +690,7 @@ static const struct unit_test tests[] = {
 	{"blocked SIGTRAP stays blocked", test_blocked_sigtrap},
 	{"who ignores SIGTRAP is left alone", test_ignored_sigtrap},
 	{"who is under a seccomp filter is stepped, strict mode is left alone", test_seccomp},
+	{"process 1 is never stopped", test_init},
 	{"threads of a real-time policy are left alone", test_realtime},
 	{"threads on isolated CPUs are left alone", test_isolated},
 	{"only what would be left behind keeps the stepper", test_leaving},

@@ -61,6 +61,8 @@ static const char *advice(unsigned int drop)
 		return ": the right to trace them is missing, see pathprofctl doctor";
 	case PATHPROF_DROP_REALTIME:
 		return ": they have a real-time policy, RealTime=yes takes them in";
+	case PATHPROF_DROP_INIT:
+		return ": process 1 is never stopped, for its end would be the machine's";
 	case PATHPROF_DROP_TRACED:
 		return ": a debugger has them";
 	default:

@@ -12,7 +12,7 @@
 
 #include "pathprof/record_abi.h"
 
-#define PATHPROF_KMOD_VERSION 5
+#define PATHPROF_KMOD_VERSION 6
 #define PATHPROF_KMOD_DEVICE  "/dev/pathprof"
 
 /*

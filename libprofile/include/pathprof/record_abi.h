@@ -155,7 +155,8 @@ struct pathprof_collector_stats {
 #define PATHPROF_STAT_LOST_BUSY      29 /* samples that came while this CPU's tables went out */
 #define PATHPROF_STAT_LOST_DEFINE    30 /* segments whose DEFINE found no room */
 #define PATHPROF_STAT_SEGMENTS       31 /* that ended */
-#define PATHPROF_STAT_END            32 /* + PATHPROF_END_*: bursts by why they ended */
+#define PATHPROF_STAT_SKIP_INIT      32 /* samples that found process 1, whom swlbr spares */
+#define PATHPROF_STAT_END            33 /* + PATHPROF_END_*: bursts by why they ended */
 #define PATHPROF_STAT_CNT            (PATHPROF_STAT_END + PATHPROF_END_CNT)
 
 /* Initialisers of a table of names, by number; what debugfs and status show. */
@@ -177,7 +178,7 @@ struct pathprof_collector_stats {
 	[PATHPROF_STAT_BYTES] = "bytes", [PATHPROF_STAT_WAKEUPS] = "wakeups",                      \
 	[PATHPROF_STAT_SPENT_NS] = "spent_ns", [PATHPROF_STAT_CEILING_TRIPS] = "ceiling_trips",    \
 	[PATHPROF_STAT_LOST_BUSY] = "lost_busy", [PATHPROF_STAT_LOST_DEFINE] = "lost_define",      \
-	[PATHPROF_STAT_SEGMENTS] = "segments"
+	[PATHPROF_STAT_SEGMENTS] = "segments", [PATHPROF_STAT_SKIP_INIT] = "skip_init"
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct pathprof_record) == 16, "record abi: record");

@@ -201,7 +201,7 @@ static int finish_command(pid_t pid, bool ended, bool killed, int status)
 static bool is_skip(unsigned int stat)
 {
 	return stat <= PATHPROF_STAT_SKIP_CEILING || stat == PATHPROF_STAT_SKIP_REALTIME ||
-	       stat == PATHPROF_STAT_SKIP_ISOLATED;
+	       stat == PATHPROF_STAT_SKIP_ISOLATED || stat == PATHPROF_STAT_SKIP_INIT;
 }
 
 static void report(const struct sink *sink, const struct reader *reader,

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Process 1 of the namespace that the daemon runs in computes all the time on two threads, and is
+# never stopped: it is counted (init), the clock has its time, and its namespace outlives a stepper
+# that is killed again and again.
+set -eu
+. "$(dirname "$0")/step_common.bash"
+init=$workload_dir/busy_init
+target=$workload_dir/half_busy
+step_needs "$build/bin/pathprofd" "$build/bin/pathprofctl" "$init" "$target"
+kills=${KILLS:-3}
+
+# The stepper of the daemon DAEMON; waits for one that is started anew.
+stepper_of() { # DAEMON
+	local tries
+	for tries in $(seq 300); do
+		pgrep -P "$1" -x pathprof-step && return
+		sleep 0.1
+	done
+	return 1
+}
+
+query() { sqlite3 -readonly "$work/db" "$1"; }
+
+bursts_stored() { query 'SELECT coalesce(sum(bursts), 0) FROM windows' 2>/dev/null || echo 0; }
+
+# Waits until more bursts than before are stored.
+await_bursts() { # BEFORE
+	local tries
+	for tries in $(seq 600); do
+		[ "$(bursts_stored)" -le "$1" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# Outside: everything below runs again as the child of a busy process 1.
+if [ "${1:-}" != inside ]; then
+	status=0
+	timeout 300 unshare -pf --mount-proc --kill-child "$init" bash "$0" inside || status=$?
+	[ "$status" -le 1 ] || not_ok step_init_survives "the namespace ended with status $status"
+	exit $((status | failed))
+fi
+
+"$target" &
+started+=($!)
+"$build/bin/pathprofd" --source step --overhead 50 --window 1 --db "$work/db" 2>"$work/log" &
+daemon=$!
+started+=("$daemon")
+for kill in $(seq "$kills"); do
+	if ! await_bursts "$(bursts_stored)" || ! stepper=$(stepper_of "$daemon"); then
+		not_ok step_init_kills "nothing is stepped before kill $kill: $(tail -1 "$work/log")"
+		exit 1
+	fi
+	kill -KILL "$stepper"
+done
+if await_bursts "$(bursts_stored)"; then
+	ok "step_init_survives ($kills kills)"
+else
+	not_ok step_init_survives "no bursts after kill $kills: $(tail -1 "$work/log")"
+fi
+status=0
+kill -TERM "$daemon"
+wait "$daemon" || status=$?
+[ $status -eq 0 ] || not_ok step_init_status "the daemon ended with $status: $(tail -1 "$work/log")"
+
+of_init() { query "SELECT count(*) FROM $1 JOIN processes ON processes.id = process WHERE pid = 1"; }
+windows=$(of_init path_counts) clock=$(of_init clock_counts)
+counted=$("$build/bin/pathprofctl" windows --json --db "$work/db" |
+	sed -n 's/.*"init": \([0-9]*\).*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }')
+if [ "$windows" -eq 0 ] && [ "$counted" -gt 0 ]; then
+	ok "step_init_spared ($counted samples passed over)"
+else
+	not_ok step_init_spared "$windows paths of process 1, $counted samples passed over"
+fi
+if [ "$clock" -gt 0 ]; then
+	ok "step_init_clocked"
+else
+	not_ok step_init_clocked "the clock has no time of process 1"
+fi
+exit $failed
