@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pathprofctl cfg FUNCTION: its control-flow graph with what the profile counted, as a listing,
- * JSON, graphviz's language or a picture. Written at once when it is whole: a file named with -o
- * is not touched by what fails.
+ * JSON, graphviz's language or a picture.
  */
 #include "ctl.h"
 
@@ -13,6 +12,7 @@
 #include "cfg.h"
 #include "cleanup.h"
 #include "graphviz.h"
+#include "output.h"
 
 enum form {
 	FORM_TEXT,
@@ -64,60 +64,45 @@ static void print(FILE *out, const struct cfg *cfg, enum form form)
 	}
 }
 
-/* The whole result in memory: a function's. Caller frees *ret_text. */
-static int render(const struct cfg *cfg, enum form form, char **ret_text, size_t *ret_len_bytes)
+static int draw(FILE *out, const struct cfg *cfg)
 {
-	char *text = NULL, *svg = NULL;
-	size_t len_bytes = 0, svg_bytes = 0;
-	FILE *out = open_memstream(&text, &len_bytes);
-	int r = CTL_OK;
+	_cleanup_free_ char *dot = NULL;
+	size_t len_bytes = 0;
+	FILE *memory = open_memstream(&dot, &len_bytes);
 
-	if (!out)
+	if (!memory)
 		return ctl_fail("cfg: %s", strerror(errno));
-	print(out, cfg, form);
-	fclose(out);
-	if (form == FORM_SVG) {
-		out = open_memstream(&svg, &svg_bytes);
-		r = out ? graphviz_svg(out, text, len_bytes) : ctl_fail("cfg: %s", strerror(errno));
-		if (out)
-			fclose(out);
-		free(text);
-		text = svg;
-		len_bytes = svg_bytes;
-	}
-	*ret_text = text;
-	*ret_len_bytes = len_bytes;
-	return r;
+	cfg_print_dot(memory, cfg);
+	if (fclose(memory) != 0)
+		return ctl_fail("cfg: %s", strerror(errno));
+	return graphviz_svg(out, dot, len_bytes);
 }
 
-static int write_out(const struct ctl_options *options, const char *text, size_t len_bytes)
+static int write_out(const struct ctl_options *options, const struct cfg *cfg, enum form form)
 {
-	FILE *out;
+	struct pathprof_error error = {""};
+	struct output output;
+	int drawn = CTL_OK;
+	int r = output_begin(&output, options->output, &error);
 
-	if (!options->output) {
-		fwrite(text, 1, len_bytes, stdout);
-		return CTL_OK;
-	}
-	out = fopen(options->output, "we");
-	if (!out)
-		return ctl_fail("%s: cannot be written: %s", options->output, strerror(errno));
-	fwrite(text, 1, len_bytes, out);
-	if (fclose(out) != 0)
-		return ctl_fail("%s: cannot be written: %s", options->output, strerror(errno));
-	return CTL_OK;
+	if (r < 0)
+		return ctl_fail_error("cfg", r, &error);
+	if (form == FORM_SVG)
+		drawn = draw(output.file, cfg);
+	else
+		print(output.file, cfg, form);
+	r = output_end(&output, drawn ? -ECANCELED : 0, &error);
+	if (drawn)
+		return drawn;
+	return r < 0 ? ctl_fail_error("cfg", r, &error) : CTL_OK;
 }
 
 static int show(const struct ctl_options *options, const struct cfg *cfg, enum form form)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t len_bytes = 0;
-	int r;
-
 	if (cfg->hidden_cnt)
 		ctl_note("%s: %u of %u blocks are left out: --all shows them", cfg->target->name,
 			 cfg->hidden_cnt, cfg->group_cnt);
-	r = render(cfg, form, &text, &len_bytes);
-	return r ? r : write_out(options, text, len_bytes);
+	return write_out(options, cfg, form);
 }
 
 static int run(const struct ctl_options *options, struct view_query *query, enum form form)

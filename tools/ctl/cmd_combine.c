@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pathprofctl combine: several profiles into one that can be relied on for all of them. Into a file
- * of the store's own form, or as text when its name ends in .txt.
+ * of the store's own form, or as text: on standard output, and when the name ends in .txt.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "ctl.h"
+#include "output.h"
 #include "pathprof/combine.h"
 #include "pathprof/profile.h"
 #include "selector.h"
@@ -88,8 +90,8 @@ static const struct side_item *item_of(const struct inputs *inputs,
 
 /* ---------------------------------------------------------------- text */
 
-static void put_text(FILE *out, const struct inputs *inputs,
-		     const struct pathprof_combined *combined)
+static void write_text(FILE *out, const struct inputs *inputs,
+		       const struct pathprof_combined *combined)
 {
 	for (size_t i = 0; i < combined->cnt; i++) {
 		const struct side *side;
@@ -99,19 +101,6 @@ static void put_text(FILE *out, const struct inputs *inputs,
 		if (key && combined->events[i].weight > 0)
 			fprintf(out, "%s\t%.17g\n", key, combined->events[i].weight);
 	}
-}
-
-static int write_text(const char *file, const struct inputs *inputs,
-		      const struct pathprof_combined *combined)
-{
-	FILE *out = fopen(file, "we");
-
-	if (!out)
-		return ctl_fail("%s: %s", file, strerror(errno));
-	put_text(out, inputs, combined);
-	if (ferror(out) | fclose(out))
-		return ctl_fail("%s: %s", file, strerror(errno));
-	return CTL_OK;
 }
 
 /* ---------------------------------------------------------------- a profile file */
@@ -156,7 +145,8 @@ static void add_item(struct pathprof_profile *profile, uint32_t process, const s
 
 /* Weights that are no counts become as many samples as all inputs have. */
 static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
-		const struct pathprof_combined *combined, double factor)
+		const struct pathprof_combined *combined, double factor,
+		struct pathprof_error *error)
 {
 	char comm[] = "combined", container[] = "";
 	struct pathprof_process process = {
@@ -171,12 +161,13 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 		if (!item || !(count >= 1))
 			continue;
 		if (item->binary == SIDE_NO_BINARY)
-			return ctl_fail("%s: '%s' is no place in a binary and fits no profile "
-					"file: name the output *.txt",
-					side->word, item->text);
+			return pathprof_fail(error, -EINVAL,
+					     "%s: '%s' is no place in a binary and fits no profile "
+					     "file: name the output *.txt",
+					     side->word, item->text);
 		add_item(profile, index, side, item, (uint64_t)count);
 	}
-	return CTL_OK;
+	return 0;
 }
 
 static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
@@ -219,27 +210,59 @@ static int extract(const char *from, const char *file, struct pathprof_error *er
 					      error);
 }
 
-/* A database, and out of it the one file that can be copied as it is. */
-static int write_profile(const char *file, const struct pathprof_profile *profile)
+static int copy(FILE *out, const char *file, struct pathprof_error *error)
 {
-	static const char *const parts[] = {"", "-wal", "-shm", ".lock"};
-	_cleanup_free_ char *beside = ctl_printf("%s.db", file);
-	struct pathprof_error error = {""};
-	int r = write_window(beside, profile, &error);
+	_cleanup_fclose_ FILE *in = fopen(file, "re");
+	char bytes[1 << 16];
+	size_t len_bytes;
 
-	if (r == 0)
-		r = extract(beside, file, &error);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		_cleanup_free_ char *part = ctl_printf("%s%s", beside, parts[i]);
-
-		(void)unlink(part);
-	}
-	return r < 0 ? ctl_fail_error(file, r, &error) : CTL_OK;
+	if (!in)
+		return pathprof_fail(error, -errno, "%s: %s", file, strerror(errno));
+	while ((len_bytes = fread(bytes, 1, sizeof(bytes), in)) > 0)
+		fwrite(bytes, 1, len_bytes, out);
+	return ferror(in) ? pathprof_fail(error, -EIO, "%s: cannot be read", file) : 0;
 }
 
-static int write_store(const char *file, const struct inputs *inputs,
+static void remove_directory(const char *directory)
+{
+	static const char *const names[] = {"db", "db-wal", "db-shm", "db.lock", "profile"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		_cleanup_free_ char *file = ctl_printf("%s/%s", directory, names[i]);
+
+		(void)unlink(file);
+	}
+	(void)rmdir(directory);
+}
+
+/*
+ * A database, and out of it the one file that can be copied as it is. SQLite has to seek and to
+ * lock, which a pipe cannot, so both are made in a directory of their own.
+ */
+static int write_profile(FILE *out, const struct pathprof_profile *profile,
+			 struct pathprof_error *error)
+{
+	const char *parent = getenv("TMPDIR");
+	_cleanup_free_ char *directory = ctl_printf("%s/pathprof-XXXXXX", parent ?: "/tmp");
+	_cleanup_free_ char *db = NULL, *file = NULL;
+	int r;
+
+	if (!mkdtemp(directory))
+		return pathprof_fail(error, -errno, "%s: %s", directory, strerror(errno));
+	db = ctl_printf("%s/db", directory);
+	file = ctl_printf("%s/profile", directory);
+	r = write_window(db, profile, error);
+	if (r == 0)
+		r = extract(db, file, error);
+	if (r == 0)
+		r = copy(out, file, error);
+	remove_directory(directory);
+	return r;
+}
+
+static int write_store(FILE *out, const struct inputs *inputs,
 		       const struct pathprof_combined *combined,
-		       enum pathprof_combine_method method)
+		       enum pathprof_combine_method method, struct pathprof_error *error)
 {
 	struct pathprof_profile profile;
 	struct pathprof_distribution all;
@@ -248,50 +271,51 @@ static int write_store(const char *file, const struct inputs *inputs,
 	if (r == 0)
 		r = pathprof_profile_init(&profile, PROFILE_BYTES_MAX);
 	if (r < 0)
-		return ctl_fail("%s: %s", file, strerror(-r));
+		return r;
 	r = fill(&profile, inputs, combined,
-		 method == PATHPROF_COMBINE_UNSCALED ? 1 : (double)(inputs->total / all.total));
+		 method == PATHPROF_COMBINE_UNSCALED ? 1 : (double)(inputs->total / all.total),
+		 error);
 	stamp(&profile, inputs);
-	if (r == CTL_OK)
-		r = write_profile(file, &profile);
+	if (r == 0)
+		r = write_profile(out, &profile, error);
 	pathprof_profile_release(&profile);
 	return r;
 }
 
 /* ---------------------------------------------------------------- together */
 
-static bool is_text_name(const char *file)
+static bool is_text(const char *file)
 {
 	size_t len = strlen(file);
 
-	return len > 4 && !strcmp(file + len - 4, ".txt");
+	return output_is_stdout(file) || (len > 4 && !strcmp(file + len - 4, ".txt"));
 }
 
 static int write_out(const struct ctl_options *options, const struct inputs *inputs,
 		     const struct pathprof_combined *combined, enum pathprof_combine_method method)
 {
-	const char *file = options->output;
-	_cleanup_free_ char *beside = ctl_printf("%s.new", file);
-	int r;
+	struct pathprof_error error = {""};
+	struct output output;
+	int r = output_begin(&output, options->output, &error);
 
-	(void)unlink(beside);
-	r = is_text_name(file) ? write_text(beside, inputs, combined)
-			       : write_store(beside, inputs, combined, method);
-	if (r == CTL_OK && rename(beside, file) < 0)
-		r = ctl_fail("%s: %s", file, strerror(errno));
-	if (r)
-		(void)unlink(beside);
-	return r;
+	if (r == 0) {
+		if (is_text(options->output))
+			write_text(output.file, inputs, combined);
+		else
+			r = write_store(output.file, inputs, combined, method, &error);
+		r = output_end(&output, r, &error);
+	}
+	return r < 0 ? ctl_fail_error(options->output, r, &error) : CTL_OK;
 }
 
-static void say_kl(const struct inputs *inputs, const struct pathprof_combined *combined)
+static void say_kl(FILE *out, const struct inputs *inputs, const struct pathprof_combined *combined)
 {
 	for (size_t i = 0; i < inputs->cnt; i++) {
 		_cleanup_free_ char *word = text_escape(inputs->sides[i].word);
 
-		printf("%s: lambda %.6f\n", word, combined->lambda[i]);
+		fprintf(out, "%s: lambda %.6f\n", word, combined->lambda[i]);
 	}
-	printf("no input is farther than %.6f bits\n", combined->distance_bits);
+	fprintf(out, "no input is farther than %.6f bits\n", combined->distance_bits);
 }
 
 static int combine(const struct ctl_options *options, const struct inputs *inputs,
@@ -305,9 +329,17 @@ static int combine(const struct ctl_options *options, const struct inputs *input
 		return ctl_fail("combine: %s", r == -ERANGE ? "a sum exceeds 2^64" : strerror(-r));
 	r = write_out(options, inputs, &combined, method);
 	if (r == CTL_OK && method == PATHPROF_COMBINE_KL)
-		say_kl(inputs, &combined);
+		say_kl(output_is_stdout(options->output) ? stderr : stdout, inputs, &combined);
 	free(combined.events);
 	return r;
+}
+
+/* Nothing is lost where a device or a pipe is. */
+static bool would_replace(const char *file)
+{
+	struct stat there;
+
+	return !output_is_stdout(file) && stat(file, &there) == 0 && S_ISREG(there.st_mode);
 }
 
 static int check(const struct ctl_options *options)
@@ -316,10 +348,10 @@ static int check(const struct ctl_options *options)
 		return ctl_usage(options, "2 to %d profiles are needed", PATHPROF_COMBINE_MAX);
 	if (!options->output)
 		return ctl_usage(options, "-o FILE is needed: what the profile is written to");
-	if (options->events == SIDE_BRANCHES && !is_text_name(options->output))
+	if (options->events == SIDE_BRANCHES && !is_text(options->output))
 		return ctl_usage(options,
 				 "a profile file holds no branches: name the output *.txt");
-	if (!options->replace && access(options->output, F_OK) == 0)
+	if (!options->replace && would_replace(options->output))
 		return ctl_fail("%s: is there already: choose another name, or --replace it",
 				options->output);
 	return CTL_OK;

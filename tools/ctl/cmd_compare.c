@@ -6,6 +6,7 @@
 #include "comparison.h"
 #include "ctl.h"
 #include "selector.h"
+#include "svg.h"
 
 #define DEFAULT_LIMIT 10
 
@@ -18,9 +19,9 @@ static int show(const struct ctl_options *options, struct side *a, struct side *
 	if (r)
 		return r;
 	if (options->json)
-		comparison_print_json(&comparison, limit, stdout);
+		comparison_print_json(&comparison, limit, svg_listing(options));
 	else
-		comparison_print(&comparison, limit, stdout);
+		comparison_print(&comparison, limit, svg_listing(options));
 	if (options->svg)
 		r = comparison_draw(&comparison, options->svg);
 	comparison_release(&comparison);

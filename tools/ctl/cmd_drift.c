@@ -7,6 +7,7 @@
 #include "ctl.h"
 #include "drifts.h"
 #include "json.h"
+#include "svg.h"
 #include "table.h"
 #include "text.h"
 
@@ -68,7 +69,7 @@ static void add_cells(struct table *table, const struct drift_subject *subject, 
 		   subject->cnt);
 }
 
-static void print(const struct drifts *drifts, double threshold, uint32_t limit)
+static void print(const struct drifts *drifts, double threshold, uint32_t limit, FILE *out)
 {
 	struct drift_subject subject;
 	struct table table;
@@ -77,11 +78,11 @@ static void print(const struct drifts *drifts, double threshold, uint32_t limit)
 	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
 	while (drifts_next(drifts, &at, &subject) && (!limit || table.row_cnt < limit))
 		add_cells(&table, &subject, threshold);
-	table_print(&table, stdout, false);
+	table_print(&table, out, false);
 	table_release(&table);
-	printf("\nOVER: windows over %g bits, corrected and at the interval's low end.%s\n",
-	       threshold,
-	       drifts->measured ? " Measured here: no service has stored any drift." : "");
+	fprintf(out, "\nOVER: windows over %g bits, corrected and at the interval's low end.%s\n",
+		threshold,
+		drifts->measured ? " Measured here: no service has stored any drift." : "");
 }
 
 /* ---------------------------------------------------------------- JSON */
@@ -113,11 +114,11 @@ static json_t *object_of(const struct drift_point *point, bool over)
 }
 
 /* Every point, so that history can be drawn elsewhere. */
-static void print_json(const struct drifts *drifts, double threshold)
+static void print_json(const struct drifts *drifts, double threshold, FILE *out)
 {
 	struct json_rows rows;
 
-	json_rows_begin(&rows, stdout);
+	json_rows_begin(&rows, out);
 	for (size_t i = 0; i < drifts->cnt; i++)
 		json_rows_add(&rows, object_of(&drifts->points[i],
 					       drift_is_over(&drifts->points[i], threshold)));
@@ -149,9 +150,10 @@ int cmd_drift(const struct ctl_options *options)
 	if (r)
 		return r;
 	if (options->json)
-		print_json(&drifts, threshold);
+		print_json(&drifts, threshold, svg_listing(options));
 	else
-		print(&drifts, threshold, options->limit_given ? options->filter.limit : 0);
+		print(&drifts, threshold, options->limit_given ? options->filter.limit : 0,
+		      svg_listing(options));
 	if (options->svg)
 		r = drifts_draw(&drifts, threshold, options->svg);
 	if (r == CTL_OK && options->check)

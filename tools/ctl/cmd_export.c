@@ -4,7 +4,6 @@
  * somebody else's viewer reads; from the database, or straight from a recording of another tool.
  * Whether there are enough samples is said on standard error.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "export_recording.h"
 #include "graphs.h"
 #include "kinds.h"
+#include "output.h"
 #include "pathprof/export.h"
 #include "symbols.h"
 #include "text.h"
@@ -233,7 +233,7 @@ static void tell_density(const struct exported *e)
 
 /* ---------------------------------------------------------------- writing */
 
-static int write_to(const struct exported *e, FILE *file)
+static int write_out(const struct exported *e)
 {
 	const struct pathprof_export_options options = {
 		.old_autofdo = e->options->old_readers,
@@ -241,29 +241,15 @@ static int write_to(const struct exported *e, FILE *file)
 		.json = e->options->json,
 	};
 	struct pathprof_error error = {""};
-	int r = pathprof_export(e->format, &e->profile, e->code, e->graph, &options, file, &error);
+	struct output output;
+	int r = output_begin(&output, e->options->output, &error);
 
+	if (r == 0) {
+		r = pathprof_export(e->format, &e->profile, e->code, e->graph, &options,
+				    output.file, &error);
+		r = output_end(&output, r, &error);
+	}
 	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
-}
-
-/* Under another name first: who reads it never sees half of it. */
-static int write_file(const struct exported *e)
-{
-	const char *path = e->options->output;
-	_cleanup_free_ char *draft = ctl_printf("%s.draft", path);
-	FILE *file = fopen(draft, "we");
-	int r;
-
-	if (!file)
-		return ctl_fail("%s: cannot be written: %s", draft, strerror(errno));
-	r = write_to(e, file);
-	if (fclose(file) != 0 && r == CTL_OK)
-		r = ctl_fail("%s: cannot be written: %s", draft, strerror(errno));
-	if (r == CTL_OK && rename(draft, path) < 0)
-		r = ctl_fail("%s: %s", path, strerror(errno));
-	if (r)
-		unlink(draft);
-	return r;
 }
 
 static int choose(struct exported *e)
@@ -288,7 +274,7 @@ static int run(struct exported *e)
 	if (r == CTL_OK)
 		r = fill(e);
 	if (r == CTL_OK)
-		r = e->options->output ? write_file(e) : write_to(e, stdout);
+		r = write_out(e);
 	if (r == CTL_OK)
 		tell_density(e);
 	return r;

@@ -20,19 +20,20 @@ static bool is_text(const struct moved *moved)
 
 /* ---------------------------------------------------------------- figures */
 
-static void print_side(const char *letter, const struct side *side, double entropy_bits)
+static void print_side(const char *letter, const struct side *side, double entropy_bits, FILE *out)
 {
 	_cleanup_free_ char *word = text_escape(side->word);
 
-	printf("%s  %s: %s %.10g", letter, word, side->distribution.whole ? "samples" : "weight",
-	       (double)side->distribution.total);
+	fprintf(out, "%s  %s: %s %.10g", letter, word,
+		side->distribution.whole ? "samples" : "weight", (double)side->distribution.total);
 	if (side->per_burst > 1)
-		printf(" of %.0f bursts", (double)side->distribution.total / side->per_burst);
-	printf(", %zu %s, entropy %.3f bits\n", side->distribution.touched_cnt,
-	       side_kind_name(side->kind), entropy_bits);
+		fprintf(out, " of %.0f bursts", (double)side->distribution.total / side->per_burst);
+	fprintf(out, ", %zu %s, entropy %.3f bits\n", side->distribution.touched_cnt,
+		side_kind_name(side->kind), entropy_bits);
 	if (side->unreadable > 0)
-		printf("   %.10g more samples are in code that cannot be read, and left out\n",
-		       side->unreadable);
+		fprintf(out,
+			"   %.10g more samples are in code that cannot be read, and left out\n",
+			side->unreadable);
 }
 
 static void print_divergence(const struct comparison *c, FILE *out)
@@ -244,8 +245,8 @@ void comparison_print(const struct comparison *comparison, uint32_t limit, FILE 
 {
 	uint32_t rows = limit ? limit : UINT32_MAX;
 
-	print_side("A", comparison->a, comparison->a_entropy_bits);
-	print_side("B", comparison->b, comparison->b_entropy_bits);
+	print_side("A", comparison->a, comparison->a_entropy_bits, out);
+	print_side("B", comparison->b, comparison->b_entropy_bits, out);
 	fputc('\n', out);
 	print_figures(comparison, out);
 	print_verdict(comparison, out);

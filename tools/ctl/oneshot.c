@@ -39,6 +39,8 @@ int oneshot_check_output(const char *path)
 	struct stat status;
 	int r;
 
+	if (!strcmp(path, "-"))
+		return ctl_fail("-: a database cannot be standard output: choose a file with -o");
 	if (stat(path, &status) < 0)
 		return errno == ENOENT ? CTL_OK : ctl_fail("%s: %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))

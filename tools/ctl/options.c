@@ -528,7 +528,7 @@ static const struct option_row {
 	 CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT | CTL_OPT_EXPORT,
 	 set_output,
 	 "where to: record's and import's database (pathprof.db), cfg's picture, combine's and "
-	 "export's profile"},
+	 "export's profile (-: standard output)"},
 	{"format", 'F', "FORMAT", CTL_OPT_EXPORT, set_written,
 	 "bolt-preagg, bolt-fdata, profgen-raw, autofdo-text, llvm-sample, pprof, folded or csv"},
 	{"file", 0, "FILE", CTL_OPT_EXPORT, set_file,
@@ -562,7 +562,7 @@ static const struct option_row {
 	{"calls", 0, NULL, CTL_OPT_EVENTS, set_calls, "calls with their targets"},
 	{"branches", 0, NULL, CTL_OPT_EVENTS, set_branches,
 	 "conditional branches with their directions"},
-	{"svg", 0, "FILE", CTL_OPT_SVG, set_svg, "a picture of it as well"},
+	{"svg", 0, "FILE", CTL_OPT_SVG, set_svg, "a picture of it as well (-: standard output)"},
 	{"method", 0, "METHOD", CTL_OPT_COMBINE, set_method,
 	 "unscaled (counts added), scaled, polling or kl"},
 	{"baseline", 0, "NAME", CTL_OPT_DRIFT, set_baseline,

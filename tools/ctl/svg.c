@@ -2,13 +2,10 @@
 /* Pictures: see svg.h. */
 #include "svg.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "ctl.h"
+#include "term.h"
 
 static void put_escaped(FILE *out, const char *text)
 {
@@ -35,14 +32,12 @@ static void put_escaped(FILE *out, const char *text)
 int svg_begin(struct svg *svg, const char *file, double width, double height, const char *title)
 {
 	_cleanup_free_ char *safe = text_escape(title);
+	struct pathprof_error error = {""};
+	int r = output_begin(&svg->output, file, &error);
 
-	*svg = (struct svg){.file = file, .beside = ctl_printf("%s.new", file)};
-	svg->out = fopen(svg->beside, "we");
-	if (!svg->out) {
-		ctl_fail("%s: %s", file, strerror(errno));
-		free(svg->beside);
-		return CTL_FAILURE;
-	}
+	if (r < 0)
+		return ctl_fail_error(file, r, &error);
+	svg->out = svg->output.file;
 	fprintf(svg->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
 		"viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
@@ -50,6 +45,14 @@ int svg_begin(struct svg *svg, const char *file, double width, double height, co
 	put_escaped(svg->out, safe);
 	fputs("</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", svg->out);
 	return CTL_OK;
+}
+
+FILE *svg_listing(const struct ctl_options *options)
+{
+	if (!output_is_stdout(options->svg))
+		return stdout;
+	ctl_term_init(STDERR_FILENO, options->color);
+	return stderr;
 }
 
 void svg_text(struct svg *svg, double x, double y, enum svg_anchor anchor, const char *style,
@@ -89,13 +92,10 @@ void svg_shape(struct svg *svg, const struct svg_point *points, size_t cnt, bool
 
 int svg_end(struct svg *svg)
 {
-	int r = CTL_OK;
+	struct pathprof_error error = {""};
+	int r;
 
 	fputs("</svg>\n", svg->out);
-	if (ferror(svg->out) | fclose(svg->out) || rename(svg->beside, svg->file) < 0) {
-		r = ctl_fail("%s: %s", svg->file, strerror(errno));
-		(void)unlink(svg->beside);
-	}
-	free(svg->beside);
-	return r;
+	r = output_end(&svg->output, 0, &error);
+	return r < 0 ? ctl_fail_error(svg->output.path, r, &error) : CTL_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pictures as SVG 1.1 without scripts, fonts of the viewer's own or anything fetched. Text from
- * outside is made valid XML. A picture is written beside its file and renamed. One thread.
+ * outside is made valid XML. Written as output.h says. One thread.
  */
 #ifndef CTL_SVG_H
 #define CTL_SVG_H
@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "ctl.h"
+#include "output.h"
 #include "text.h"
 
 struct svg {
-	const char *file;
-	char *beside; /* where it is until svg_end */
+	struct output output;
 	FILE *out;
 };
 
@@ -27,7 +28,7 @@ enum svg_anchor {
 	SVG_END,
 };
 
-/* CTL_OK, or said. */
+/* CTL_OK, or said. The svg stays where it is until svg_end. */
 int svg_begin(struct svg *svg, const char *file, double width, double height, const char *title);
 /* Escaped, cut in the middle to width_chars (0: whole). style: CSS or "". */
 void svg_text(struct svg *svg, double x, double y, enum svg_anchor anchor, const char *style,
@@ -37,7 +38,10 @@ void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const
 /* A line through the points, or the area they enclose. */
 void svg_shape(struct svg *svg, const struct svg_point *points, size_t cnt, bool closed,
 	       const char *style);
-/* Closes and renames; CTL_OK, or said. */
+/* CTL_OK, or said. */
 int svg_end(struct svg *svg);
+
+/* Where the verb's listing goes: standard error when --svg has standard output. */
+FILE *svg_listing(const struct ctl_options *options);
 
 #endif
