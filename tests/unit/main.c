@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs every registered suite, or the ones named as arguments, each in a process of its own (tests
- * of signals, children and affinity leave traces), and prints one line of counts.
+ * Runs every registered suite, or the ones named as arguments, and prints one line of counts:
+ *
+ *   unit [-j N] [SUITE...]
+ *
+ * Each suite has a process of its own, because tests of signals, children and affinity leave
+ * traces. With -j, N suites run at once, and what a suite prints appears when it has ended.
+ * PATHPROF_ROUNDS=full makes the tests that try many random cases try all of them.
  */
 #include "unit.h"
 
 #include <CUnit/Basic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define JOBS_MAX 64
 
 struct suite {
 	const char *name;
@@ -43,6 +52,13 @@ void unit_skip(const char *reason)
 
 	printf("skipped: %s: %s\n", test ? test->pName : "?", reason);
 	skipped++;
+}
+
+unsigned int unit_rounds(unsigned int brief, unsigned int full)
+{
+	const char *rounds = getenv("PATHPROF_ROUNDS");
+
+	return rounds && !strcmp(rounds, "full") ? full : brief;
 }
 
 static void remove_tmpdir(void)
@@ -100,52 +116,111 @@ static int run_here(const struct suite *suite, struct counts *ret_counts)
 	return 0;
 }
 
-/* The counts come back through a pipe; none: the suite died, which is a failure. */
-static struct counts run_in_child(const struct suite *suite)
-{
-	struct counts counts = {0}, died = {.failed = 1};
-	int ends[2], status;
+/* A suite while it runs. Its process leaves the counts in shared memory. */
+struct running {
+	const struct suite *suite;
+	struct counts *counts;
 	pid_t pid;
+	FILE *said; /* NULL: the suite prints to our own output */
+};
 
+static struct running running[JOBS_MAX];
+static size_t running_cnt;
+
+/* A suite that dies leaves this count: one failure. */
+static const struct counts died = {.failed = 1};
+
+static void run_in_child(const struct running *r)
+{
+	if (r->said && (dup2(fileno(r->said), 1) < 0 || dup2(fileno(r->said), 2) < 0))
+		exit(1);
+	exit(run_here(r->suite, r->counts) ? 1 : 0);
+}
+
+static int start(const struct suite *suite, bool alone)
+{
+	struct running *r = &running[running_cnt];
+
+	*r = (struct running){.suite = suite, .said = alone ? NULL : tmpfile()};
+	r->counts = mmap(NULL, sizeof(*r->counts), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (r->counts == MAP_FAILED || (!alone && !r->said))
+		return -1;
+	*r->counts = died;
 	fflush(stdout);
-	if (pipe(ends) || (pid = fork()) < 0)
-		return died;
-	if (pid == 0) {
-		int r = run_here(suite, &counts);
+	r->pid = fork();
+	if (r->pid == 0)
+		run_in_child(r);
+	running_cnt++;
+	return r->pid < 0 ? -1 : 0;
+}
 
-		if (r == 0 && write(ends[1], &counts, sizeof(counts)) != sizeof(counts))
-			r = -1;
-		exit(r ? 1 : 0);
+static void print_said(FILE *said)
+{
+	char line[4096];
+
+	rewind(said);
+	while (fgets(line, sizeof(line), said))
+		fputs(line, stdout);
+	fclose(said);
+}
+
+/* Waits for one of the running suites and adds up what it counted. */
+static void finish_one(struct counts *all)
+{
+	struct running *r = NULL;
+	int status;
+	pid_t pid = wait(&status);
+
+	for (size_t i = 0; i < running_cnt; i++)
+		if (running[i].pid == pid)
+			r = &running[i];
+	if (!r)
+		return;
+	if (r->said)
+		print_said(r->said);
+	if (status != 0) {
+		printf("suite %s ended with status %#x\n", r->suite->name, (unsigned int)status);
+		r->counts->failed += !r->counts->failed;
 	}
-	close(ends[1]);
-	if (read(ends[0], &counts, sizeof(counts)) != sizeof(counts))
-		counts = died;
-	close(ends[0]);
-	if (waitpid(pid, &status, 0) == pid && status != 0) {
-		printf("suite %s ended with status %#x\n", suite->name, (unsigned int)status);
-		counts.failed += !counts.failed;
-	}
-	return counts;
+	all->passed += r->counts->passed;
+	all->failed += r->counts->failed;
+	all->skipped += r->counts->skipped;
+	munmap(r->counts, sizeof(*r->counts));
+	*r = running[--running_cnt];
 }
 
 int main(int argc, char **argv)
 {
 	struct counts all = {0};
+	size_t jobs = 1, first = 1;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (size_t i = 0; i < (argc > 1 ? (size_t)argc - 1 : suite_cnt); i++) {
-		const struct suite *suite = argc > 1 ? find(argv[i + 1]) : &suites[i];
-		struct counts counts;
+	if (argc > 2 && !strcmp(argv[1], "-j")) {
+		jobs = strtoul(argv[2], NULL, 10);
+		first = 3;
+	}
+	if (jobs < 1 || jobs > JOBS_MAX) {
+		fprintf(stderr, "unit: -j takes a number from 1 to %d\n", JOBS_MAX);
+		return 2;
+	}
+	for (size_t i = 0; i < ((size_t)argc > first ? (size_t)argc - first : suite_cnt); i++) {
+		const struct suite *suite =
+			(size_t)argc > first ? find(argv[first + i]) : &suites[i];
 
 		if (!suite) {
-			fprintf(stderr, "unit: no suite %s\n", argv[i + 1]);
+			fprintf(stderr, "unit: no suite %s\n", argv[first + i]);
 			return 2;
 		}
-		counts = run_in_child(suite);
-		all.passed += counts.passed;
-		all.failed += counts.failed;
-		all.skipped += counts.skipped;
+		if (running_cnt == jobs)
+			finish_one(&all);
+		if (start(suite, jobs == 1)) {
+			perror("unit");
+			return 2;
+		}
 	}
+	while (running_cnt)
+		finish_one(&all);
 	printf("unit: %u passed, %u failed, %u skipped\n", all.passed, all.failed, all.skipped);
 	return all.failed || !all.passed;
 }

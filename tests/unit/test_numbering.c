@@ -13,7 +13,6 @@
 #include "oracle_stream.h"
 #include "pathprof/numbering.h"
 
-#define DAGS      6000
 #define PATHS_MAX 4096
 #define CHOSEN    24
 
@@ -169,12 +168,12 @@ static size_t preferential_differences(unsigned int dags, bool takes_last)
 
 static void test_preferential(void)
 {
-	CU_ASSERT_EQUAL(preferential_differences(DAGS, false), 0);
+	CU_ASSERT_EQUAL(preferential_differences(unit_rounds(1500, 6000), false), 0);
 }
 
 static void test_planted_join(void)
 {
-	CU_ASSERT_NOT_EQUAL(preferential_differences(DAGS / 10, true), 0);
+	CU_ASSERT_NOT_EQUAL(preferential_differences(600, true), 0);
 }
 
 /* All paths interesting: both numberings use the same range. */

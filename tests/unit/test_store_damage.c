@@ -13,9 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VARIANTS 300
-#define WINDOWS  12
-#define PATHS    60
+#define WINDOWS 12
+#define PATHS   60
 
 static struct {
 	unsigned char *bytes;
@@ -225,6 +224,7 @@ static void damage(unsigned char *bytes, size_t *len, uint64_t *state)
 static void test_random_damage(void)
 {
 	const char *dir = unit_tmpdir(), *file = world_file(dir, "db");
+	unsigned int variants = unit_rounds(60, 300);
 	uint32_t found = 0;
 	uint64_t state = 5;
 
@@ -233,7 +233,7 @@ static void test_random_damage(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
 	if (!bytes)
 		return;
-	for (int i = 0; i < VARIANTS; i++) {
+	for (unsigned int i = 0; i < variants; i++) {
 		size_t len = image.len;
 
 		memcpy(bytes, image.bytes, len);
@@ -243,7 +243,7 @@ static void test_random_damage(void)
 		remove_files(file);
 	}
 	/* Bytes that nobody reads may be hit, but not often. */
-	CU_ASSERT(found > VARIANTS / 2);
+	CU_ASSERT(found > variants / 2);
 	write_file(file, image.bytes, image.len);
 	CU_ASSERT_EQUAL(use_all(file), 0);
 	free(bytes);

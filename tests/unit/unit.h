@@ -22,6 +22,8 @@ struct unit_test {
 
 void unit_register(const char *suite, const struct unit_test *tests, size_t cnt);
 void unit_skip(const char *reason);
+/* How many random cases a test tries: full under PATHPROF_ROUNDS=full, otherwise brief. */
+unsigned int unit_rounds(unsigned int brief, unsigned int full);
 /* A fresh directory for this test's files, removed at the end of the run. */
 const char *unit_tmpdir(void);
 
