@@ -2,6 +2,7 @@
 #
 # What the scenarios of pathprofctl share. The caller sets `name`; afterwards there are $dir (gone
 # at the end), $ctl, $known (writes the known database), fail, expect and finish.
+. "$(dirname "${BASH_SOURCE[0]}")/../own_processes.bash"
 BUILD=${BUILD:-build}
 BUILD=$(realpath "$BUILD")
 ctl=${PATHPROFCTL:-$BUILD/bin/pathprofctl}

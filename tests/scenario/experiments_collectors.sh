@@ -3,6 +3,7 @@
 # Sampled collectors against the exact trace, on one real program: the curves must rise, the window
 # weights must pay, a longer window must miss less; and the stepping collector, where this machine
 # lets it step, must find most of what windows cut out of the trace find.
+. "$(dirname "$0")/../own_processes.bash"
 set -eu
 build=${BUILD:-build}
 lab=$(realpath "$build/bin/pathprof-lab")

@@ -5,6 +5,7 @@
 # (perf_data_write.c) and recorded here; what perf 6.1 cannot read or does not print is held against
 # the plain form of the same records, or against lines written down here.
 set -u
+. "$(dirname "$0")/../own_processes.bash"
 . "$(dirname "$0")/recording_common.bash"
 if ! perf --version >/dev/null 2>&1; then
 	echo "skip import_perf_data: no perf (apt install linux-perf)"

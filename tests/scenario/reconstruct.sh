@@ -4,6 +4,7 @@
 # with the paths they had; spoilt ones are refused where the code tells; a file that is another one
 # now is not believed.
 set -u
+. "$(dirname "$0")/../own_processes.bash"
 . "$(dirname "$0")/trace_common.bash"
 lab=$build/bin/pathprof-lab
 trace_needs "$lab" "$tracer" "$workload_dir/flow_loops" "$workload_dir/flow_signal" \

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sourced by the step scenarios: where things are, and the ok / not ok / skip lines.
+. "$(dirname "${BASH_SOURCE[0]}")/../own_processes.bash"
 
 build=$(realpath "${BUILD:-build}")
 truth_dir=$build/tests/truth

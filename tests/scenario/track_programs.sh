@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tracker on programs that live for a moment, change their libraries, or see another root.
+. "$(dirname "$0")/../own_processes.bash"
 set -eu
 BUILD=${BUILD:-build}
 probe=$BUILD/tests/tools/track_probe

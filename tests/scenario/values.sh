@@ -3,6 +3,7 @@
 # Values of parameters on programs whose truth is known: executions and LVP to the last one, top
 # values within what the sampler's rate allows; by both ways to probe, by threads, by a descendant,
 # with a library's function, and without root; what goes wrong is said; nothing without --value.
+own_processes=no
 . "$(dirname "$0")/daemon_common.bash"
 ctl=$BUILD/bin/pathprofctl
 values=$BUILD/tests/workloads/values
