@@ -191,10 +191,10 @@ void pp_track_apply(void *context, const struct pp_perf_record *record)
 {
 	struct pp_track *track = context;
 
-	track->events++;
 	/* The idle tasks, and what lies outside our pid namespace. */
 	if (record->pid <= 0 && record->kind != PP_PERF_LOST)
 		return;
+	track->events++;
 	switch (record->kind) {
 	case PP_PERF_MAP:
 		apply_map(track, record);
