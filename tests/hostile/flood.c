@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A neighbour that does one thing as fast as it can until it is killed: `flood KIND [PROCESSES]`.
- * It prints "flooding" when it has begun. Nothing it does needs a right.
+ * A neighbour that does one thing as fast as it can until it is killed: `flood KIND [COUNT-FILE]`.
+ * It prints "flooding" when it has begun, and keeps in the file, an 8-byte integer, how often it
+ * has done that thing. Nothing it does needs a right.
  *
- * `flood late PID` is the test's own measure of the machine. It wants to wake up every 20 ms, and
- * reads how long PID waited for a CPU, by the kernel's account. A line is when (Unix time, ns) and
- * how long (ns) the machine held up either: the longer of its own lateness and PID's wait.
+ * `flood late PID [OTHER]` is the test's own measure of the machine. It wants to wake up every 20
+ * ms, and reads how long PID waited for a CPU, by the kernel's account. A line is when (Unix time,
+ * ns), how long (ns) the machine held up either: the longer of its own lateness and PID's wait; and
+ * how long OTHER has run so far (ns).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PROCESSES 2
+
 static const char *self;
+static uint64_t uncounted;
+static uint64_t *did = &uncounted; /* shared by all processes of the flood */
+
+static void count(uint64_t cnt)
+{
+	__atomic_fetch_add(did, cnt, __ATOMIC_RELAXED);
+}
 
 /* Code of a file that has no build-id, so that whoever wants to know it must open the file. */
 static void flood_mmap(void)
@@ -33,8 +45,10 @@ static void flood_mmap(void)
 		void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
 				(off_t)(i % 2) * 4096);
 
-		if (at != MAP_FAILED)
-			munmap(at, 4096);
+		if (at == MAP_FAILED)
+			continue;
+		munmap(at, 4096);
+		count(1);
 	}
 }
 
@@ -54,6 +68,7 @@ static void flood_swarm(void)
 			_exit(1);
 		for (int i = 0; i < 500; i++)
 			(void)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		count(500);
 		_exit(0);
 	}
 }
@@ -71,6 +86,7 @@ static void flood_pieces(void)
 		for (size_t i = cnt; i-- > 0;)
 			(void)mmap(area + i * 8192, 4096, PROT_READ | PROT_EXEC,
 				   MAP_PRIVATE | MAP_FIXED, fd, 0);
+		count(cnt);
 		(void)mmap(area, cnt * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 			   0);
 	}
@@ -89,6 +105,7 @@ static void flood_fork(void)
 
 		if (pid == 0)
 			_exit(0);
+		count(pid > 0);
 		reap();
 	}
 }
@@ -102,6 +119,7 @@ static void flood_exec(void)
 			execl("/bin/true", "true", (char *)NULL);
 			_exit(1);
 		}
+		count(pid > 0);
 		reap();
 	}
 }
@@ -116,8 +134,10 @@ static void flood_threads(void)
 	for (;;) {
 		pthread_t thread;
 
-		if (!pthread_create(&thread, NULL, nothing, NULL))
-			pthread_join(thread, NULL);
+		if (pthread_create(&thread, NULL, nothing, NULL))
+			continue;
+		pthread_join(thread, NULL);
+		count(1);
 	}
 }
 
@@ -129,7 +149,7 @@ static void on_signal(int number)
 static void flood_signals(void)
 {
 	signal(SIGUSR1, on_signal);
-	for (;;)
+	for (;; count(1))
 		raise(SIGUSR1);
 }
 
@@ -139,7 +159,7 @@ static void flood_comm(void)
 	static const char *const names[] = {"\n<0>forged\r", "\033[2J\033]0;x\a",
 					    "\x80\xff\x01%s%n", ")) R 1 1 ("};
 
-	for (unsigned int i = 0;; i++)
+	for (unsigned int i = 0;; i++, count(1))
 		prctl(PR_SET_NAME, names[i % 4]);
 }
 
@@ -151,22 +171,38 @@ static long long clock_ns(clockid_t clock)
 	return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-/* Nanoseconds for which the process was ready to run and no CPU was free, since it began. */
-static long long run_delay_ns(const char *pid)
+/* Nanoseconds for which the process ran, and was ready to run and no CPU was free, since it began.
+ */
+static void read_schedstat(const char *pid, long long *ret_ran_ns, long long *ret_delay_ns)
 {
 	char path[64];
-	long long delay_ns = 0;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%s/schedstat", pid);
 	file = fopen(path, "re");
-	if (!file || fscanf(file, "%*s %lld", &delay_ns) != 1)
+	if (!file || fscanf(file, "%lld %lld", ret_ran_ns, ret_delay_ns) != 2)
 		exit(1);
 	fclose(file);
+}
+
+static long long run_delay_ns(const char *pid)
+{
+	long long ran_ns, delay_ns;
+
+	read_schedstat(pid, &ran_ns, &delay_ns);
 	return delay_ns;
 }
 
-static void tell_late(const char *pid)
+static long long ran_ns(const char *pid)
+{
+	long long ran_ns = 0, delay_ns;
+
+	if (pid)
+		read_schedstat(pid, &ran_ns, &delay_ns);
+	return ran_ns;
+}
+
+static void tell_late(const char *pid, const char *other)
 {
 	const long long every_ns = 20000000, least_ns = 1000000;
 	struct timespec pause = {.tv_nsec = every_ns};
@@ -181,8 +217,9 @@ static void tell_late(const char *pid)
 		waited_ns = delay_ns - waited_ns;
 		if (waited_ns > late_ns)
 			late_ns = waited_ns;
-		if (late_ns > least_ns)
-			printf("%lld %lld\n", clock_ns(CLOCK_REALTIME), late_ns);
+		if (late_ns < least_ns)
+			late_ns = 0;
+		printf("%lld %lld %lld\n", clock_ns(CLOCK_REALTIME), late_ns, ran_ns(other));
 		fflush(stdout);
 	}
 }
@@ -196,20 +233,31 @@ static const struct {
 	{"signals", flood_signals}, {"comm", flood_comm},
 };
 
+static void count_in(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0 && !ftruncate(fd, sizeof(*did)))
+		did = mmap(NULL, sizeof(*did), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd < 0 || did == MAP_FAILED)
+		exit(1);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
-	int processes = argc > 2 ? atoi(argv[2]) : 2;
-
 	self = argv[0];
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (argc > 2 && !strcmp(argv[1], "late"))
-		tell_late(argv[2]);
+		tell_late(argv[2], argv[3]);
 	for (size_t i = 0; argc > 1 && i < sizeof(floods) / sizeof(floods[0]); i++) {
 		if (strcmp(argv[1], floods[i].kind) != 0)
 			continue;
+		if (argc > 2)
+			count_in(argv[2]);
 		puts("flooding");
 		fflush(stdout);
-		while (--processes > 0 && fork() != 0)
+		for (int made = 1; made < PROCESSES && fork() != 0; made++)
 			;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		floods[i].flood();
