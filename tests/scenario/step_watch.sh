@@ -5,16 +5,19 @@ set -eu
 . "$(dirname "$0")/step_common.bash"
 step_needs "$truth_dir/bursts" "$workload_dir"/{tf_watch,eintr_watch,group_stop,exec_storm,filtered}
 
+# On a busy machine a program may end before it was stepped: then it runs again.
 watch() { # NAME OPTIONS WORKLOAD ARGUMENTS...
-	local name=$1 options=$2 bursts
+	local name=$1 options=$2 bursts=0 end=$((SECONDS + 300))
 	shift 2
-	# shellcheck disable=SC2086 # options are words
-	if ! timeout 300 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 $options "$work/bursts" \
-		"$workload_dir/$1" "${@:2}" >"$work/out" 2>"$work/figures"; then
-		not_ok "$name" "$(head -3 "$work/out" | tr '\n' ';') $(tail -1 "$work/figures")"
-		return
-	fi
-	bursts=$(figure "$work/figures" bursts)
+	while [ "$bursts" -eq 0 ] && [ $SECONDS -lt $end ]; do
+		# shellcheck disable=SC2086 # options are words
+		if ! timeout 300 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 $options "$work/bursts" \
+			"$workload_dir/$1" "${@:2}" >"$work/out" 2>"$work/figures"; then
+			not_ok "$name" "$(head -3 "$work/out" | tr '\n' ';') $(tail -1 "$work/figures")"
+			return
+		fi
+		bursts=$(figure "$work/figures" bursts)
+	done
 	if [ "$bursts" -gt 0 ]; then
 		ok "$name ($bursts bursts)"
 	else
