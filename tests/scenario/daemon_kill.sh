@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kill -9 of the daemon, 200 times at random moments, while it profiles a busy program with short
+# kill -9 of the daemon, KILLS times at random moments, while it profiles a busy program with short
 # windows: no window that was closed is lost, the database stays sound, the program lives.
 . "$(dirname "$0")/daemon_common.bash"
 
-kills=${KILLS:-200}
+. "$(dirname "$0")/../rounds.bash"
+kills=${KILLS:-$(rounds 50 200)}
 RANDOM=20 # the same moments each time
 lost=0 early=0 last=0 said=
 

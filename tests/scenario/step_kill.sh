@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The stepper's parent is killed at random moments while it has targets stepped, STEP_KILL_ROUNDS (50)
-# times: no target may die or misbehave, stay traced, stay tied to a CPU, or keep a nice value; and
+# The stepper's parent is killed at random moments while it has targets stepped, STEP_KILL_ROUNDS
+# times (a multiple of 18 has each target, holder and moment equally often): no target may die or misbehave, stay traced, stay tied to a CPU, or keep a nice value; and
 # no stepper may be left over.
 set -eu
 . "$(dirname "$0")/step_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 step_needs "$truth_dir/bursts" "$workload_dir"/{flow_loops,flow_signal,tf_watch}
 
-rounds=${STEP_KILL_ROUNDS:-50}
+kills=${STEP_KILL_ROUNDS:-$(rounds 18 54)}
 RANDOM=7
 bytes=0
 
@@ -39,20 +40,19 @@ steppers_of() { # children of PID
 }
 
 kill_one() { # ROUND
-	local target=${targets[$(($1 % 3))]} parent stepper holder= tries=0
+	local target=${targets[$(($1 % 3))]} parent stepper holder= tries=0 end=$((SECONDS + 60))
 	# Each target is held in one round of three by debug registers.
 	[ $(($1 / 3 % 3)) != 0 ] || holder=-d
+	: >"$work/bursts"
 	"$truth_dir/bursts" -t 32 -b 1000000 -f 4000 ${holder:+"$holder"} -p "$target" \
 		"$work/bursts" 2>/dev/null &
 	parent=$!
 	started+=($parent)
 	# Half of them at any time, the others once they have stepped something: on a busy machine it
 	# takes a while to come to that.
-	while [ $(($1 % 2)) = 0 ] && [ ! -s "$work/bursts" ] && [ $tries -lt 150 ]; do
-		tries=$((tries + 1))
+	while [ $(($1 % 2)) = 0 ] && [ ! -s "$work/bursts" ] && [ $SECONDS -lt $end ]; do
 		sleep 0.02
 	done
-	tries=0
 	sleep 0.$(printf %03d $((RANDOM % 250 + 30)))
 	stepper=$(steppers_of $parent)
 	kill -KILL $parent
@@ -69,7 +69,7 @@ kill_one() { # ROUND
 	done
 }
 
-for round in $(seq "$rounds"); do
+for round in $(seq "$kills"); do
 	kill_one "$round"
 	for i in 0 1 2; do
 		if ! kill -0 "${targets[$i]}" 2>/dev/null; then
@@ -97,6 +97,6 @@ if [ "$bytes" -eq 0 ]; then
 	not_ok step_kill_bursts "nothing was ever stepped"
 fi
 if [ "$failed" = 0 ]; then
-	ok "step_kill ($rounds parents killed, $((bytes / 1024)) KiB of bursts read before)"
+	ok "step_kill ($kills parents killed, $((bytes / 1024)) KiB of bursts read before)"
 fi
 exit $failed

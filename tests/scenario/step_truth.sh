@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every burst of the step source must stand verbatim in the true branch sequence of its program,
-# over the deterministic workloads and 10,000 bursts (STEP_TRUTH_MIN: another number), by either
+# over the deterministic workloads and 10,000 bursts (in short 2500; STEP_TRUTH_MIN), by either
 # holder of breakpoints and by single steps, for windows of either kind. Controls: falsified bursts
 # must be found, and without look-ahead the trap flag must show.
 set -eu
 . "$(dirname "$0")/step_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 workloads=(flow_loops flow_libc flow_signal flow_corners flow_faults flow_rseq)
 step_needs "$truth_dir"/{truth,bursts,check} "${workloads[@]/#/$workload_dir/}" "$workload_dir/tf_watch"
 
-min=${STEP_TRUTH_MIN:-10000}
+min=${STEP_TRUTH_MIN:-$(rounds 2500 10000)}
 # How often a workload runs its loop: a few times for the truth, without end for the bursts. Both
 # begin with a zero and have as many digits, so that strtol reads both along the same path.
 few=0000000003

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A writer killed at any moment loses at most the open window, never the file: 200 times SIGKILL
+# A writer killed at any moment loses at most the open window, never the file: KILLS times SIGKILL
 # at a random moment, from the creation of the file on; every second file under retention. After
 # each kill the file opens, is sound, holds every window the writer said was committed, whole and
 # right, and at most one more.
 set -eu
 
 BUILD=${BUILD:-build}
-KILLS=${KILLS:-200}
+. "$(dirname "$0")/../rounds.bash"
+KILLS=${KILLS:-$(rounds 60 200)}
 name=store_kill
 writer=$BUILD/tests/tools/store_writer
 dir=$(mktemp -d)
