@@ -21,6 +21,7 @@ perf_lines() {
 		s/^\s+//; s/[ \t]+/ /g; s/ $//;
 		s/^(\S+ (?:\S+: )?\S+: [0-9a-f]+) (?!0x)\S+/$1/; # a symbol that nobody asked for
 		s/^(\S+\/\S+) (?=[a-z].*: )/$1 0.000000000: / unless /^\S+\/\S+ \d+\.\d+:/;
+		s/^-1\/-1 (?!.*PERF_RECORD_)//; # a thread that has ended: of no process
 		if (!/PERF_RECORD_/) { print; next; }
 		/^(?:-?\d+\/-?\d+ )?(?:(\d+\.\d+): )?PERF_RECORD_(.*)$/ or next;
 		my ($t, $r) = ($1 // "0.000000000", $2);
@@ -85,6 +86,7 @@ records() { # of one event
 	sample 0 201 1900 0xffffffff81000010 mode=1 raw=12 0x400200>0x400100:XAP:65535:4 0x5>0x6:M 0x7>0x8:A
 	sample 0 200/300 2010 0x400100 0x1>0x2::1:15:0:3 0x1>0x2:P:1:14 0x1>0x2:P:1:2 0x1>0x2:P:1:3 0x1>0x2:P:1:5 0x1>0x2:P:1:6
 	sample 0 201 1901 0x400101 0x1>0x2:P:1:7 0x1>0x2:P:1:8 0x1>0x2:P:1:9 0x1>0x2:P:1:10
+	sample 0 4294967295 2020 0x400100 0x1>0x2:P
 	lost 2100 5
 	lost-samples 2200 7
 	exit 200/300 2300
