@@ -2,20 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Targets that others work on while they are stepped: their debug registers are in use, another
 # traces them, gdb, strace and perf trace come and go, probes are put into their code and taken out.
-# They must live, and their output be right. STEP_DEBUGGERS_CYCLES says how many probes come (300; 1000
-# take three times as long), and in proportion the others, which are slower.
+# They must live, and their output be right. STEP_DEBUGGERS_CYCLES says how many probes come (by
+# default tests/rounds.bash does), and in proportion the others, which are slower.
 set -eu
 . "$(dirname "$0")/step_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 disturb=$build/tests/tools/step_disturb
 target=$workload_dir/flow_loops
 step_needs "$truth_dir/bursts" "$disturb" "$target"
 
-probe_cycles=${STEP_DEBUGGERS_CYCLES:-300}
+probe_cycles=${STEP_DEBUGGERS_CYCLES:-$(rounds 120 300)}
 gdb_cycles=$((probe_cycles / 15))
 strace_cycles=$((probe_cycles / 15))
 perf_cycles=$((probe_cycles / 60))
 probed='next_random\|add\|either\|fibonacci\|flip\|nested\|triple\|by_switch'
-limit_s=100 # for one disturbance
+limit_s=300 # for one disturbance
 dropped_traced=4 # PATHPROF_DROP_TRACED
 
 "$target" 0000000003 >"$work/right"
@@ -54,7 +55,7 @@ finish() {
 }
 
 # The disturbance, a function, over one target or more, until there were so many cycles and bursts.
-rounds() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
+disturbed() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
 	local options=$2 wanted=$3 status end=$((SECONDS + limit_s))
 	name=$1 cycles=0 bursts=0
 	shift 3
@@ -66,7 +67,7 @@ rounds() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
 		if [ $status = 77 ]; then
 			skip "$name" "refused here: $(tail -1 "$work/disturb")"
 			return
-		elif [ $status != 0 ]; then
+		elif [ $status != 0 ] && [ $status != 75 ]; then # 75: the target came to its end
 			not_ok "$name" "$(tail -1 "$work/disturb")"
 			return
 		fi
@@ -133,10 +134,10 @@ probes() {
 	return $status
 }
 
-rounds step_debuggers_registers_2 "" 1 registers 2
-rounds step_debuggers_registers_4 "" 1 registers 4
-rounds step_debuggers_registers_ptrace "-d" 1 registers 1
-rounds step_debuggers_traced "" 1 traced
+disturbed step_debuggers_registers_2 "" 1 registers 2
+disturbed step_debuggers_registers_4 "" 1 registers 4
+disturbed step_debuggers_registers_ptrace "-d" 1 registers 1
+disturbed step_debuggers_traced "" 1 traced
 if grep -q "drops.* $dropped_traced:[1-9]" "$work/figures"; then
 	ok step_debuggers_traced_counted
 else
@@ -144,7 +145,7 @@ else
 fi
 tool() { # NAME CYCLES FUNCTION
 	if command -v "$1" >/dev/null; then
-		rounds "step_debuggers_$1" "-b 80000" "$2" "$3"
+		disturbed "step_debuggers_$1" "-b 80000" "$2" "$3"
 	else
 		skip "step_debuggers_$1" "$1 is not installed"
 	fi
@@ -157,7 +158,7 @@ if perf trace -o "$work/calls" -p $$ -- true >"$work/disturb" 2>&1; then
 else
 	skip step_debuggers_perf "perf trace: $(tail -1 "$work/disturb")"
 fi
-rounds step_debuggers_probes "" $probe_cycles probes
-rounds step_debuggers_probes_ptrace "-d" $probe_cycles probes
-rounds step_debuggers_probes_steps "-o" $probe_cycles probes
+disturbed step_debuggers_probes "" $probe_cycles probes
+disturbed step_debuggers_probes_ptrace "-d" $probe_cycles probes
+disturbed step_debuggers_probes_steps "-o" $probe_cycles probes
 exit $failed

@@ -10,7 +10,7 @@
  *                                              FILE and detaches it, so often; prints `N cycles N
  * hits`
  *
- * Exit 0: done, 1: something went wrong, 77: that is refused here.
+ * Exit 0: done, 1: something went wrong, 75: PID has ended, 77: that is refused here.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,8 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXIT_SKIP 77
-#define TRIES     2000 /* a millisecond apart: a stepper lets go in less */
+#define EXIT_ENDED 75
+#define EXIT_SKIP  77
+#define TRIES      2000 /* a millisecond apart: a stepper lets go in less */
 /* Code of nobody: below the lowest address that can be mapped. */
 #define NOWHERE  0x200
 #define PROBE_MS 6
@@ -59,8 +60,10 @@ static int take_registers(pid_t pid, long cnt, long seconds)
 		};
 
 		if (open_event(&attr, pid) < 0) {
+			int why = errno;
+
 			perror("step_disturb: breakpoint");
-			return EXIT_SKIP;
+			return why == ESRCH ? EXIT_ENDED : EXIT_SKIP;
 		}
 	}
 	printf("taken\n");
@@ -78,7 +81,6 @@ static int seize(pid_t pid)
 			break;
 		pause_ms(1);
 	}
-	perror("step_disturb: seize");
 	return -1;
 }
 
@@ -86,11 +88,17 @@ static int trace(pid_t pid, long seconds)
 {
 	int status;
 
-	if (seize(pid))
-		return EXIT_SKIP;
+	if (seize(pid)) {
+		int why = errno;
+
+		perror("step_disturb: seize");
+		return why == ESRCH ? EXIT_ENDED : EXIT_SKIP;
+	}
 	printf("traced\n");
 	fflush(stdout);
 	pause_ms(seconds * 1000);
+	if (waitpid(pid, &status, __WALL | WNOHANG) == pid && WIFEXITED(status))
+		return EXIT_ENDED;
 	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid ||
 	    !WIFSTOPPED(status) || ptrace(PTRACE_DETACH, pid, NULL, NULL)) {
 		perror("step_disturb: detach");
