@@ -4,6 +4,7 @@
 # by the exec hook, also when the daemon is killed between the first sign and the alert. What the
 # alert must do is computed from the windows that the daemon stored.
 . "$(dirname "$0")/daemon_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 
 # More of a busy machine for us, where that is allowed: figures need samples.
 renice -n -10 -p $$ >/dev/null 2>&1 || true
@@ -22,7 +23,7 @@ Source=step
 Overhead=100%
 FrequencyHz=1997
 TakenBranches=8
-WindowSec=4
+WindowSec=$(rounds 2 4)
 [Drift]
 Rolling=10min
 SamplesMin=50
@@ -68,7 +69,7 @@ alert() { sql "SELECT $2 FROM alerts WHERE rule = '$1' AND binary = '$lib'" 2>/d
 is_in() { [ "$(alert "$1" phase)" = "$2" ]; }
 told() { grep -c "\"status\":\"$2\",\"rule\":\"$1\"" "$tmp/told"; }
 
-if ! start -c "$conf" --db "$db" || ! start_relay -c "$conf" --db "$db"; then
+if ! start_judged 50 "$lib" || ! start_relay -c "$conf" --db "$db"; then
 	not_ok start "the daemon or its relay did not start"
 	finish
 fi

@@ -9,12 +9,10 @@
 #
 # Other programs may want the machine: all waiting is for what was measured, not for time.
 . "$(dirname "$0")/alert_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 
 ctl=$BUILD/bin/pathprofctl
 [ -x "$ctl" ] || { echo "not ok ctl: $ctl was not built"; exit 1; }
-# Figures need samples: the busier the machine, the longer the windows.
-window_s=${WINDOW_SECONDS:-$(awk '{ print $1 < 3 ? 6 : $1 < 6 ? 10 : 16 }' /proc/loadavg)}
-limit=$((15 * window_s))
 samples_min=50
 threshold=0.2
 # More of a busy machine for us, where that is allowed.
@@ -90,11 +88,12 @@ rule() {
 		Binary=$tmp/lib/$2*
 	END
 }
-cat >"$tmp/p.conf" <<END
+conf=$tmp/p.conf
+cat >"$conf" <<END
 [Profile]
 Source=step
 Overhead=100%
-WindowSec=$window_s
+WindowSec=${WINDOW_SECONDS:-$(rounds 3 6)}
 TakenBranches=4
 FrequencyHz=2000
 [Drift]
@@ -239,13 +238,16 @@ same_in_json() {
 	END
 }
 
-# killed RULE LIBRARY: the relay tells Alertmanager each minute, with the daemon that follows as well.
+# killed: the daemon, and another one follows.
 killed() {
-	local killed_at
 	kill -9 "$daemon"
 	wait "$daemon" 2>/dev/null || true
 	killed_at=$(date +%s%N)
-	start -c "$tmp/p.conf" --db "$db" || not_ok restart "the daemon did not start again"
+	start -c "$conf" --db "$db" || not_ok restart "the daemon did not start again"
+}
+# told_after_kill RULE LIBRARY: the relay tells Alertmanager each minute, with the daemon that follows
+# as well.
+told_after_kill() {
 	check "$1-told-again" "not since it was killed" wait_for 90 told_since "$killed_at" "$2"
 	check "$1-still-one" "$(active "$2") are shown" is_active 1 "$2"
 	check "$1-still-firing" "$(phase "$1")" is_in "$1" 2
@@ -256,12 +258,14 @@ start_worker() {
 	helpers="$helpers $!"
 }
 
-start -c "$tmp/p.conf" --db "$db" && start_relay -c "$tmp/p.conf" --db "$db" ||
-	{ not_ok daemon "it or its relay did not start"; finish; }
 now_does bzip2 text
 start_worker bzip2
 now_does sqlite3 sums
 start_worker sqlite3
+start_judged "$samples_min" "$tmp/lib/libbz2%" "$tmp/lib/libsqlite3%" &&
+	start_relay -c "$conf" --db "$db" ||
+	{ not_ok daemon "it or its relay did not start"; finish; }
+limit=$((60 + 20 * window_s))
 for library in libbz2 libsqlite3; do
 	wait_for "$limit" has_measured $library 0 3 || not_ok $library-measured "$(figures $library)"
 done
@@ -272,7 +276,7 @@ now_does bzip2 random
 fires bzip2 libbz2
 scraped bzip2 libbz2
 shown bzip2 libbz2
-killed bzip2 libbz2
+killed
 check bzip2-alone "$(figures libsqlite3)" test "$(fired_ns sqlite3)" = 0
 
 now_does bzip2 expand
@@ -280,6 +284,7 @@ now_does sqlite3 texts
 fires sqlite3 libsqlite3
 wait_for "$limit" has_measured libbz2 "$changed_ns" 2 || true
 check bzip2-expanding-fires "$(figures libbz2)" is_in bzip2 2
+told_after_kill bzip2 libbz2
 
 now_does bzip2 text
 now_does sqlite3 sums
