@@ -409,7 +409,7 @@ static void test_retention_by_age(void)
 {
 	struct pathprof_store *store =
 		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
-	const struct pathprof_retention hour = {.max_age_ns = 3600000000000};
+	const struct pathprof_retention hours = {.max_age_ns = 60 * INT64_C(3600000000000)};
 	struct pathprof_error error = {""};
 	struct pathprof_profile p;
 	uint64_t removed = 0, samples = 0;
@@ -418,13 +418,13 @@ static void test_retention_by_age(void)
 	clock_gettime(CLOCK_REALTIME, &now);
 	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
 	for (uint64_t k = 1; k <= 200; k++) {
-		/* One a minute; window 140 is 21 seconds inside the hour, 139 outside. */
+		/* One an hour; window 140 is half an hour inside the limit, 139 outside. */
 		world_window(&p, k,
-			     ((int64_t)now.tv_sec + 20 - 60 * (200 - (int64_t)k)) * 1000000000,
+			     ((int64_t)now.tv_sec + 1800 - 3600 * (200 - (int64_t)k)) * 1000000000,
 			     PATHS);
 		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
 	}
-	CU_ASSERT_EQUAL(pathprof_store_retain(store, &hour, &removed, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &hours, &removed, &error), 0);
 	CU_ASSERT_EQUAL(removed, 139);
 	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, sum_path, &samples, NULL), 0);
 	CU_ASSERT_EQUAL(samples, samples_from(140, 200));
