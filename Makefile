@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The only makefile. `make run` and `make check` need nothing before them on a fresh Debian 12.
+# The only makefile. `make run` and `make check` need nothing before them on a fresh Debian 12. Lines that
+# begin with ## are what `make help` prints.
 
 BUILD := build
 ifeq ($(origin CC),default)
@@ -53,6 +54,7 @@ PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathpr
 	$(BUILD)/bin/pathprofctl $(BUILD)/bin/pathprof-trace
 PLUGIN := $(BUILD)/lib/pathprof/trace-plugin.so
 
+## all: builds the programs (V=1 shows the commands, BUILD=directory takes another one)
 all: $(PROGRAMS) $(PLUGIN)
 
 # ---------------------------------------------------------------- objects
@@ -154,12 +156,13 @@ BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfo
 DEB_PACKAGES := debhelper dh-dkms dpkg-dev lintian
 DIST_PACKAGES := patchelf
 TRY_PACKAGES := mmdebstrap buildah python3-yaml
-CHECK_PACKAGES := libcunit1-dev clang clang-format clang-tidy cppcheck libclang-rt-14-dev llvm \
-	libc6-dbg python3 perl bzip2 gzip xz-utils sqlite3 tmux util-linux procps systemd \
-	valgrind binutils gdb strace git bsdutils qemu-user gnuplot-nox lua5.4 g++ graphviz \
-	prometheus prometheus-alertmanager openssl \
-	linux-perf clang-22 lld llvm-22 bolt-22 bolt-19 autofdo golang-go zsh fish pkg-config \
-	$(DEB_PACKAGES)
+# Of make test, make check and make check-all; each needs those before it as well.
+TEST_PACKAGES := libcunit1-dev clang-format libc6-dbg python3 prometheus binutils git g++ pkg-config procps \
+	util-linux
+CHECK_PACKAGES := $(TEST_PACKAGES) clang-tidy cppcheck perl bzip2 gzip xz-utils sqlite3 tmux systemd \
+	gdb strace bsdutils qemu-user gnuplot-nox lua5.4 graphviz openssl linux-perf zsh fish
+CHECK_ALL_PACKAGES := $(CHECK_PACKAGES) libclang-rt-14-dev llvm prometheus-alertmanager \
+	clang-22 lld llvm-22 bolt-22 bolt-19 autofdo golang-go $(DEB_PACKAGES)
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
 # (tests/vm/kernels).
 KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3
@@ -188,8 +191,8 @@ $(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC
 # What it loads travels inside.
 $(BUILD)/obj/tests/tools/bpf_rights.o: $(SKELETONS)
 
-programs-for-tests: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit $(BUILD)/tests/unit-san \
-	$(BUILD)/tests/pathprofctl-san
+programs-for-check: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit-san $(BUILD)/tests/pathprofctl-san
+programs-for-tests: programs-for-check $(BUILD)/tests/unit
 
 # ---------------------------------------------------------------- fuzzing
 FUZZ_SECONDS ?= 30
@@ -209,69 +212,98 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.o $(BUILD)/fuzz/lib.
 	$(call say,LD,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
 # ---------------------------------------------------------------- what people call
+## help: this list
+help:
+	@sed -nE 's/^## ([a-z-]+): (.*)/\1\t\2/p' Makefile | awk -F '\t' '{ printf "%-16s %s\n", $$1, $$2 }'
+
 need-build:
 	@tools/need $(BUILD_PACKAGES)
+need-test: need-build
+	@tools/need $(TEST_PACKAGES)
 need-check: need-build
-	@tools/need $(CHECK_PACKAGES)
+	@tools/need $(CHECK_PACKAGES) $(KMOD_PACKAGES)
+	-@VM_KERNELS='6.1.*' BUILD=$(BUILD) tests/vm/kernels
+need-check-all: need-build
+	@tools/need $(CHECK_ALL_PACKAGES) $(KMOD_PACKAGES) $(SYSTEMD_PACKAGES) $(TRY_PACKAGES) $(DIST_PACKAGES)
+	-@BUILD=$(BUILD) tests/vm/kernels
+need-fuzz: need-build
+	@tools/need $(TEST_PACKAGES) libclang-rt-14-dev
 need-vm: need-build
 	@tools/need $(KMOD_PACKAGES)
 	-@BUILD=$(BUILD) tests/vm/kernels
-
 need-systemd: need-build
 	@tools/need $(SYSTEMD_PACKAGES)
 
+## run: builds, and profiles this machine (DURATION=20: a report after 20 seconds)
 run: need-build
 	@$(MAKE) --no-print-directory -j2 all
 	@DURATION=$(DURATION) BUILD=$(BUILD) tools/demo
 
 # make's own name only where another make is started: a dry run does carry out such a line.
-check: need-check
-	@$(MAKE) --no-print-directory need-vm
-	@$(MAKE) --no-print-directory need-systemd
+## test: unit tests and rules of the house, for every commit: two minutes
+test: need-test
+	@BUILD=$(BUILD) tests/run test --plan
+	@$(MAKE) --no-print-directory -j2 programs-for-check
+	@BUILD=$(BUILD) tests/run test
+
+## check: is the software right? A quarter of an hour (ONLY=part, V=1)
+check:
+	@BUILD=$(BUILD) tests/run check --plan
+	@$(MAKE) --no-print-directory need-check
+	@$(MAKE) --no-print-directory -j2 programs-for-check
+	@BUILD=$(BUILD) tests/run check
+
+## check-all: every test at its full size: hours, and a network (ONLY=part, FUZZ_SECONDS=30)
+check-all:
+	@BUILD=$(BUILD) tests/run check-all --plan
+	@$(MAKE) --no-print-directory need-check-all
 	@$(MAKE) --no-print-directory -j2 programs-for-tests
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
-	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run
+	@$(MAKE) --no-print-directory deb dist-bin
+	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run check-all
 
-# The kernel module in virtual machines: docs/kmod-testing.md.
+## check-vm: the kernel module in virtual machines (docs/kmod-testing.md)
 check-vm: need-vm
 	@BUILD=$(BUILD) tests/vm/run
 
-# The service in a Debian guest with a live systemd.
+## check-systemd: the service in a Debian guest with a live systemd (docs/service-testing.md)
 check-systemd: need-systemd
 	@BUILD=$(BUILD) tests/systemd/run
 
-# The module in a kernel that watches itself, built here once: half an hour.
+## check-vm-debug: the module in a kernel that watches itself, built here once: half an hour
 check-vm-debug: need-build
 	@tools/need $(KMOD_PACKAGES) linux-source-6.1 flex bison bc libelf-dev
 	@BUILD=$(BUILD) tests/vm/debug/run
 
-# The module against the headers of other kernels, which this fetches: HEADERS names the releases.
+## check-headers: the module against headers of other kernels (HEADERS="bullseye noble")
 check-headers:
 	@BUILD=$(BUILD) tests/vm/headers $(HEADERS)
 
-# Packages, tarball and image where they are installed: a quarter of an hour, and a network.
-check-packages: need-check
-	@tools/need $(TRY_PACKAGES)
+## check-packages: packages, tarball and image where they are installed: a quarter of an hour, and a network
+check-packages: need-check-all
 	@$(MAKE) --no-print-directory -j2 programs-for-tests
 	@$(MAKE) --no-print-directory deb dist-bin
 	@BUILD=$(BUILD) tests/packages/run
 
+## bench: what things cost
 bench: need-build
 	@$(MAKE) --no-print-directory -j2 programs-for-bench
 	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
 	@for b in tests/bench/bench_*.sh; do echo "# $$(basename $$b .sh)"; BUILD=$(BUILD) $$b; done
 programs-for-bench: $(PROGRAMS) $(PLUGIN) $(filter $(BUILD)/tests/bench/% $(BUILD)/tests/tools/%,$(HELPERS))
 
-# SETTING=full: an hour instead of minutes (docs/experiments.md).
+## experiments: the papers' figures (SETTING=full: an hour instead of minutes)
 experiments: need-build
 	@tools/need $(EXPERIMENT_PACKAGES)
 	@$(MAKE) --no-print-directory -j2 all
 	@BUILD=$(BUILD) SETTING=$(SETTING) tools/experiments
 
+## lint: formatting, rules of the house, clang-tidy and cppcheck
 lint: need-check
 	@tests/lint/run
 
-fuzz: need-check
+## fuzz: readers of foreign files against random input (FUZZ_SECONDS=30 for each)
+fuzz: need-fuzz
 	@$(MAKE) --no-print-directory -j2 $(FUZZERS)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
 
@@ -281,6 +313,7 @@ PREFIX ?= /usr
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEVDIR ?= $(PREFIX)/lib/udev
 SHARE = $(DESTDIR)$(PREFIX)/share
+## install: programs, units, manual pages (PREFIX=/usr, DESTDIR=)
 install: need-build
 	@$(MAKE) --no-print-directory install-programs
 	@[ -n "$(DESTDIR)" ] || cat packaging/after-install
@@ -299,6 +332,7 @@ install-programs: all
 
 # The library for programs of others: pkg-config says how to link it.
 LIBDIR ?= $(PREFIX)/lib
+## install-library: the library for programs of others
 install-library: $(LIB)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/pathprof $(wildcard libprofile/include/pathprof/*.h)
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(LIB)
@@ -306,19 +340,19 @@ install-library: $(LIB)
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' packaging/pathprof.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/pathprof.pc
 
-# Debian packages, in $(BUILD)/deb: docs/packaging.md.
+## deb: Debian packages, in build/deb (docs/packaging.md)
 deb: need-build
 	@tools/need $(DEB_PACKAGES)
 	@$(MAKE) --no-print-directory -j2 all
 	@BUILD=$(BUILD) packaging/deb
 
-# A tarball of the programs for other distributions, in $(BUILD)/dist.
+## dist-bin: a tarball of the programs for other distributions, in build/dist
 dist-bin: need-build
 	@tools/need $(DIST_PACKAGES)
 	@$(MAKE) --no-print-directory -j2 all
 	@BUILD=$(BUILD) packaging/dist-bin
 
-# The module's sources as DKMS takes them: make dkms DESTDIR=/ && dkms install pathprof/VERSION.
+## dkms: the module's sources as DKMS takes them (DESTDIR=/; then: dkms install pathprof/VERSION)
 DKMS_TREE = $(or $(DESTDIR),$(BUILD)/dkms)/usr/src/pathprof-$(VERSION)
 dkms:
 	rm -rf $(DKMS_TREE)
@@ -329,6 +363,7 @@ dkms:
 	install -m 644 $(addprefix libprofile/include/pathprof/,abi.h record_abi.h kmod_abi.h) $(DKMS_TREE)/libprofile/include/pathprof
 	sed 's/@VERSION@/$(VERSION)/' kmod/dkms.conf >$(DKMS_TREE)/dkms.conf
 
+## clean: removes the build directory
 clean:
 	rm -rf $(BUILD)
 
@@ -337,8 +372,10 @@ clean:
 -include $(shell find $(BUILD) \( -path '$(BUILD)/vm*' -o -path '$(BUILD)/deb' -o -path '$(BUILD)/systemd' \) -prune \
 	-o -type f -name '*.d' -print 2>/dev/null)
 force:
-.PHONY: all force clean run skeletons check check-vm check-systemd check-vm-debug check-headers check-packages \
+.PHONY: all force help clean run skeletons test check check-all check-vm check-systemd check-vm-debug check-headers \
+	check-packages \
 	bench dkms experiments lint fuzz deb dist-bin install install-programs install-library \
-	need-build need-check need-vm need-systemd programs-for-tests programs-for-bench
+	need-build need-test need-check need-check-all need-fuzz need-vm need-systemd \
+	programs-for-check programs-for-tests programs-for-bench
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -38,7 +38,10 @@ if ! "$cc" -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Wno-unused-par
 	not_ok bpf-runner 'does not compile'
 fi
 "$out/collect_check" -v clang "$build/bpf/collect.bpf.o" || failed=1
-if command -v clang-22 >/dev/null; then
+# A second compiler takes part where rounds are full.
+if [ "${PATHPROF_ROUNDS:-}" != full ]; then
+	:
+elif command -v clang-22 >/dev/null; then
 	object clang-22 "$out/clang-22"
 	"$out/collect_check" -v clang-22 "$out/clang-22/bpf/collect.bpf.o" || failed=1
 else

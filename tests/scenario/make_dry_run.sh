@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-for target in run check check-vm check-systemd check-headers check-packages deb dist-bin bench experiments fuzz; do
+for target in run test check check-all check-vm check-systemd check-headers check-packages deb dist-bin bench experiments fuzz; do
 	# ONLY a part that there is not: were the tests run, they would end at once.
 	if ! ONLY=none make -n BUILD="$work/build" "$target" >"$work/said" 2>&1; then
 		echo "not ok make_dry_run_$target: $(tail -1 "$work/said")"
