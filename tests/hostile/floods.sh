@@ -5,10 +5,7 @@
 # alive and within its memory, its windows close in time, tracking takes no more than its share of
 # CPU time, the log stays quiet, and the profile of somebody else is still there.
 #
-# Windows are held to 10 % of their length. The machine's own part in that is allowed for: the time
-# by which `flood late`, a process that only sleeps, woke up late while a window was due, or for
-# which the daemon was ready to run and the kernel gave the CPU to others. What the daemon does
-# itself, and what it waits for, is neither.
+# Windows are held to 10 % of their length (hostile_common.bash).
 . "$(dirname "$0")/hostile_common.bash"
 [ -x "$flow" ] || { echo "not ok floods: $flow was not built"; exit 1; }
 
@@ -45,8 +42,7 @@ flooded() { od -An -td8 "$tmp/flood.cnt" | tr -d ' '; }
 begin() {
 	db=$tmp/$1.db
 	start --db "$db" --source step --window "$window_s"
-	"$tmp/flood" late "$daemon" $busy >"$tmp/late" &
-	others+=("$!")
+	watch_machine
 	start_ns=$(date +%s%N)
 }
 
@@ -65,25 +61,7 @@ alive() { [ "$is_alive" = yes ] && [ "$stop_status" -eq 0 ]; }
 memory_bounded() { [ "$memory_kb" -gt 0 ] && [ "$memory_kb" -le "$memory_most_kb" ]; }
 log_quiet() { [ "$(grep -vc 'profiling to' "$tmp/log")" -le "$log_lines_most" ]; }
 
-# Nanoseconds by which the window that was most late was later than the machine. A window may end
-# late by the union of the times in which the machine was late after it was due.
-worst_window() {
-	sql 'SELECT begin_ns, end_ns FROM windows ORDER BY id' | awk -F'[| ]' -v want="${window_s}e9" '
-		FILENAME != "-" { at[++cnt] = $1; late[cnt] = $2; next }
-		{
-			over = $2 - $1 - want
-			counted = $1 + want
-			for (i = 1; i <= cnt && counted < $2; i++) {
-				from = at[i] - late[i] > counted ? at[i] - late[i] : counted
-				to = at[i] < $2 ? at[i] : $2
-				if (to <= from) continue
-				over -= to - from
-				counted = to
-			}
-			if (over > worst) worst = over
-		}
-		END { printf "%.0f", worst }' "$tmp/late" -
-}
+worst_window() { own_lateness | sort -n | tail -n 1; }
 windows_in_time() {
 	[ "$(sql 'SELECT count(*) FROM windows')" -ge 3 ] && [ "$(worst_window)" -le "${window_s}00000000" ]
 }

@@ -39,14 +39,38 @@ for_neighbour() {
 start_beside() {
 	start_busy
 	start --db "$db" --overhead 5 --window "$window_s"
+	watch_machine
+}
+# Windows are held to 10 % of their length. The machine's own part in that is allowed for: the time
+# by which `flood late`, a process that only sleeps, woke up late while a window was due, or for
+# which the daemon was ready to run and the kernel gave the CPU to others. What the daemon does
+# itself, and what it waits for, is neither.
+watch_machine() {
+	"$hostile/flood" late "$daemon" ${busy:+"$busy"} >"$tmp/late" &
+	others+=("$!")
+}
+# Nanoseconds by which each window was later than the machine. A window may end late by the union of
+# the times in which the machine was late after it was due.
+own_lateness() {
+	sql 'SELECT begin_ns, end_ns FROM windows ORDER BY id' | awk -F'[| ]' -v want="${window_s}e9" '
+		FILENAME != "-" { at[++cnt] = $1; late[cnt] = $2; next }
+		{
+			over = $2 - $1 - want
+			counted = $1 + want
+			for (i = 1; i <= cnt && counted < $2; i++) {
+				from = at[i] - late[i] > counted ? at[i] - late[i] : counted
+				to = at[i] < $2 ? at[i] : $2
+				if (to <= from) continue
+				over -= to - from
+				counted = to
+			}
+			printf "%.0f\n", over
+		}' "$tmp/late" -
 }
 # The most that the daemon ever held, in MB.
 peak_mb() { awk '/^VmHWM:/ { print int($2 / 1024) }' "/proc/$daemon/status"; }
 memory_holds() { [ "$(peak_mb)" -le "$memory_most_mb" ]; }
-# Windows that took more than a tenth longer than they should. The last one is cut short by the end.
-late_windows() {
-	sql "SELECT count(*) FROM windows WHERE end_ns - begin_ns > $window_s * 1100000000"
-}
+late_windows() { own_lateness | awk -v most="${window_s}e8" '$1 > most { cnt++ } END { print cnt + 0 }'; }
 windows() { sql 'SELECT count(*) FROM windows'; }
 
 # what_must_hold NAME WINDOWS_BEFORE: while the daemon is still there.
@@ -60,7 +84,7 @@ what_must_hold() {
 # The checks above have teeth: a window that is made late is found, and so is a bound that is too low.
 show_teeth() {
 	sqlite3 -cmd '.timeout 5000' "$db" ".backup '$tmp/late.db'"
-	sqlite3 "$tmp/late.db" "UPDATE windows SET end_ns = begin_ns + $window_s * 1200000000
+	sqlite3 "$tmp/late.db" "UPDATE windows SET end_ns = begin_ns + $window_s * 10000000000
 		WHERE id = (SELECT max(id) FROM windows)"
 	check late-window-noticed "not found" eval '[ "$(db=$tmp/late.db late_windows)" -eq 1 ]'
 	check memory-noticed "$(peak_mb) MB is within 1 MB" eval '! memory_most_mb=1 memory_holds'

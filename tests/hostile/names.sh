@@ -74,6 +74,7 @@ names_go() { # TABLE COLUMN
 begin() {
 	db=$tmp/$1.db
 	start --db "$db" --source step --window "$window_s" --overhead 5
+	watch_machine
 }
 flood() { # WHAT DIRECTORY COMMAND...
 	local what=$1 dir=$2

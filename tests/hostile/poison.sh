@@ -50,15 +50,25 @@ samples() { # HEX COMM
 		JOIN processes p ON p.id = c.process
 		WHERE lower(hex(b.build_id)) = '$1' AND p.comm = '$2'"
 }
+has_samples() { [ "$(samples "$@")" -gt 0 ]; }
+# Windows in which the identity is root's alone, and has paths.
+has_paths_of_root() { # WINDOWS
+	[ "$(sql "SELECT count(DISTINCT c.window) FROM path_counts c JOIN paths p ON p.id = c.path
+		JOIN binaries b ON b.id = p.binary WHERE lower(hex(b.build_id)) = '$id' AND NOT EXISTS
+		(SELECT 1 FROM window_files f WHERE f.window = c.window AND f.binary = b.id
+		 AND f.owner <> 0)")" -ge "$1" ]
+}
 export_it() { "$ctl" --db "$db" export --binary "$id" --file "$tmp/victim" -F csv "$@"; }
 
 # ---------------------------------------------------------------- root's first
 begin first
 run_victim
 run_copy
-sleep 2.5
+wait_for 120 has_samples "$id" victim || true
+wait_for 120 has_samples "$id" copy || true
 run_forged
-sleep 5
+wait_for 120 has_samples "$own_id" forged || true
+wait_for 120 has_paths_of_root 2 || true
 end
 check told-once "$(cat "$tmp/log")" test "$(lines)" -eq 1
 check roots-alone "owners $(owners "$id")" test "$(owners "$id")" = 0
@@ -82,9 +92,11 @@ check export-says-nothing "$(cat "$tmp/said")" not grep -q 'left out: .* windows
 # ---------------------------------------------------------------- the forger first
 begin second
 run_forged
-sleep 3
+wait_for 120 has_samples "$id" forged || true
 run_victim
-sleep 6
+wait_for 120 has_samples "$id" victim || true
+wait_for 120 has_samples "$own_id" forged || true
+wait_for 120 has_paths_of_root 2 || true
 end
 check mixed-owners "owners $(owners "$id")" test "$(owners "$id")" = "0 $nobody"
 mixed=$(sql "SELECT count(*) FROM (SELECT f.window FROM window_files f JOIN binaries b
