@@ -6,6 +6,7 @@
 # Controls: each kind of falsified field, and another input, must be found to differ.
 set -eu
 . "$(dirname "$0")/trace_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 accesses=$build/tests/truth/trace_accesses
 trace_needs "$tracer" "$dump" "$truth" "$accesses" "$workload_dir"/{flow_loops,flow_signal} \
 	"$workload_dir"/trace_{signals,threads,forks,values}
@@ -177,10 +178,13 @@ control_input() {
 }
 
 set +e
-lane kinds loops breakpoints signals threads forks gzip bzip2 &
-lane sqlite3 values locked perl &
+# One program that is big and one library; in full another of each.
+more_program=$(rounds "" perl)
+more_library=$(rounds "" bzip2)
+lane kinds loops breakpoints signals threads forks gzip $more_library &
+lane sqlite3 values locked $more_program &
 wait
-for name in kinds loops breakpoints signals values locked threads forks gzip bzip2 sqlite3 perl; do
+for name in kinds loops breakpoints signals values locked threads forks gzip sqlite3 $more_library $more_program; do
 	compare $name
 done
 for name in signals values locked threads gzip; do
@@ -188,7 +192,7 @@ for name in signals values locked threads gzip; do
 done
 # Addresses only: it loads halves of pointers, random numbers and what the C library left on the
 # stack, which no distance explains.
-compare_accesses perl memory
+[ -z "$more_program" ] || compare_accesses perl memory
 control_fields
 control_accesses
 control_input
