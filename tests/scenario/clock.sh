@@ -49,10 +49,15 @@ pinned "$last" dd if=/dev/zero of=/dev/null bs=1M
 if start --db "$db" --source step --window 2; then
 	# so that the tracker knows them before they run
 	sleep 0.5
-	before=() ticks=() samples=()
+	before=() ticks=() samples=() ran=0
 	for p in "${pids[@]}"; do before+=("$(ticks_of "$p")"); done
 	for p in "${pids[@]}"; do kill -CONT "$p"; done
-	sleep 9
+	# as long as it takes to run for eight seconds together
+	for ((i = 0; i < 240 && ran < 8 * $(getconf CLK_TCK); i++)); do
+		sleep 1
+		ran=0
+		for p in 0 1 2; do ran=$((ran + $(ticks_of "${pids[p]}") - before[p])); done
+	done
 	for p in "${pids[@]}"; do kill -STOP "$p"; done
 	for p in "${pids[@]}"; do wait_for 5 stopped "$p"; done
 	for i in 0 1 2; do ticks+=("$(($(ticks_of "${pids[i]}") - before[i]))"); done
@@ -97,10 +102,10 @@ pids=()
 
 # A recording: the family of the command and nobody else, from its first instruction on. Each says
 # its number and its CPU time when it ends.
-spin='my $end = time + 6; 1 while time < $end; my ($u, $s) = times; print STDERR "$$ " . ($u + $s) . "\n"'
+spin='my $most = 0.8 * shift; my ($u, $s) = (0, 0); while ($u + $s < $most) { $x = $x * 3 % 7919 for 1 .. 9999; ($u, $s) = times } print STDERR "$$ " . ($u + $s) . "\n"'
 rm -f "$db"*
 "$pathprofd" --record --quiet --overhead 1 --db "$db" -- sh -c \
-	"perl -e '$spin' & perl -e '$spin' & perl -e '$spin' & wait" 2>"$tmp/times"
+	"perl -e '$spin' 1 & perl -e '$spin' 2 & perl -e '$spin' 3 & wait" 2>"$tmp/times"
 ticks= samples=
 while read -r pid used; do
 	ticks=$ticks${ticks:+,}$(awk -v s="$used" 'BEGIN { print int(100 * s) }')
@@ -113,7 +118,7 @@ check recording-nothing-else "$(sql 'SELECT DISTINCT comm FROM processes' | past
 # No clock: the starts of bursts are the samples.
 rm -f "$db"*
 "$pathprofd" --record --quiet --overhead 20 --clock 0 --db "$db" -- \
-	perl -e 'my $end = time + 3; 1 while time < $end'
+	perl -e 'while ((times)[0] < 2) { $x = $x * 3 % 7919 for 1 .. 9999 }'
 counts=$(sql 'SELECT sum(bursts), sum(clock_samples), max(clock_hz) FROM windows')
 check starts-of-bursts "$counts" awk -F '|' -v c="$counts" 'BEGIN {
 	split(c, n, "|"); exit !(n[2] > 0 && n[2] <= n[1] && n[3] == 0) }'

@@ -15,9 +15,9 @@ socket=pathprof-$$
 screen() { tmux -L "$socket" "$@"; }
 trap 'screen kill-server 2>/dev/null || true; cleanup' EXIT
 
-# sees PATTERN: the screen shows it within five seconds.
+# sees PATTERN: the screen shows it, within a minute.
 sees() {
-	for ((i = 0; i < 50; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		screen capture-pane -p >"$dir/got"
 		grep -q "$1" "$dir/got" && return
 		sleep 0.1

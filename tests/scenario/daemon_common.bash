@@ -99,9 +99,9 @@ stop() {
 	stop_ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: until it succeeds; a minute at least, for machines that are busy.
 wait_for() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + ($1 > 60 ? $1 : 60)))
 	shift
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1

@@ -41,20 +41,15 @@ export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000
 start --db "$db" --overhead 10 --window 1
 unset NOTIFY_SOCKET WATCHDOG_USEC
 check ready "not told" wait_for 5 grep -q READY=1 "$tmp/told"
-sleep 4
+check windows "$(sql 'SELECT count(*) FROM windows')" wait_for 60 has_windows 3
 kill -HUP "$daemon"
 check reloading "not told" wait_for 5 grep -q 'RELOADING=1 MONOTONIC_USEC=' "$tmp/told"
-windows=$(sql 'SELECT count(*) FROM windows')
-check windows "$windows after 4 s of 1 s windows" test "$windows" -ge 3
-kill -USR1 "$daemon"
-check window-on-demand "no window" \
-	wait_for 1 eval '[ "$(sql "SELECT count(*) FROM windows")" -gt "$windows" ]'
 check pings "$(grep -c WATCHDOG=1 "$tmp/told") of them" \
-	test "$(grep -c WATCHDOG=1 "$tmp/told")" -ge 4
+	wait_for 60 eval '[ "$(grep -c WATCHDOG=1 "$tmp/told")" -ge 4 ]'
 check status-text "not told" grep -q 'STATUS=step: ' "$tmp/told"
 check status-row "pid $(status_of pid)" test "$(status_of pid)" = "$daemon"
-check status-rates "$(status_of bursts_per_s) bursts/s" \
-	true_that "$(status_of bursts_per_s) > 1 && $(status_of branches_per_s) > 30"
+has_rates() { true_that "$(status_of bursts_per_s) > 0 && $(status_of branches_per_s) > $(status_of bursts_per_s)"; }
+check status-rates "$(status_of bursts_per_s) bursts/s" wait_for 60 has_rates
 
 stepper=$(pgrep -P "$daemon" | head -1)
 if [ -n "$stepper" ]; then
@@ -64,23 +59,33 @@ if [ -n "$stepper" ]; then
 else
 	not_ok source-death "no stepper under the daemon"
 fi
+paths_of_busy() {
+	sql "SELECT count(DISTINCT path) FROM path_counts c JOIN paths p ON p.id = c.path
+		JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/flow_loops'"
+}
+wait_for 60 eval '[ "$(paths_of_busy)" -ge 10 ]' || true
 before=$(sql 'SELECT max(id) FROM windows')
-sleep 1.5
 stop
 check end-status "$stop_status" test "$stop_status" -eq 0
-check end-quick "$stop_ms ms" test "$stop_ms" -lt 1000
+check end-quick "$stop_ms ms" test "$stop_ms" -lt 10000
 check end-writes-window "none after $before" \
 	test "$(sql 'SELECT max(id) FROM windows')" -gt "$before"
 check stopping "not told" grep -q STOPPING=1 "$tmp/told"
 check program-runs-on "it is gone" kill -0 "$busy"
 check database-sound "$(sql 'PRAGMA integrity_check')" test "$(sql 'PRAGMA integrity_check')" = ok
 
-paths=$(sql "SELECT count(DISTINCT path) FROM path_counts c JOIN paths p ON p.id = c.path
-	JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/flow_loops'")
+paths=$(paths_of_busy)
 check paths-found "$paths paths of flow_loops" test "$paths" -ge 10
 process=$(sql "SELECT count(*) FROM processes WHERE pid = $busy AND comm = 'flow_loops'")
 check process-named "not stored" test "$process" -ge 1
 kill "$listener"
+
+# Windows of ten minutes: one comes only when it is asked for.
+start --db "$db" --overhead 10 --window 600
+windows=$(sql 'SELECT count(*) FROM windows')
+kill -USR1 "$daemon"
+check window-on-demand "no window" wait_for 60 has_windows $((windows + 1))
+stop
 
 if command -v systemd-analyze >/dev/null; then
 	unit=$tmp/pathprofd.service

@@ -74,6 +74,12 @@ a=$1 b=$2 seconds=$3
 taskset -c 0 bash -c "program $a" & first=$!
 taskset -c "${SHARES_SECOND_CPU:-$(($(nproc) - 1))}" bash -c "program $b" & second=$!
 sleep "$seconds"
+# On a busy machine until both have run for so long that their shares can be told.
+ticks() { awk '{ print $14 }' "/proc/$(pgrep -g "$1" | tail -n 1)/stat"; }
+for ((i = 0; i < 120; i++)); do
+	[ "$(ticks $first)" -lt 150 ] || [ "$(ticks $second)" -lt 150 ] || break
+	sleep 1
+done
 for group in $first $second; do
 	for pid in $(ps -o pid= --ppid $group) $group; do
 		read -r -a stat < <(sed 's/^.*) //' /proc/$pid/stat) || continue
@@ -89,7 +95,7 @@ chmod +x pair
 # Both tools watch the pair. Without -B perf reads build-ids of what it has seen, and some versions
 # overrun their stack in doing so.
 watch() { # PAIR NAME
-	timeout $((seconds + 60)) perf record -q -B -e cpu-clock:u -F 397 -o "perf.$2" -- \
+	timeout $((seconds + 200)) perf record -q -B -e cpu-clock:u -F 397 -o "perf.$2" -- \
 		"$ctl" record -o "$2.db" --overhead "$overhead" --no-report -- \
 		./pair "${1%:*}" "${1#*:}" "$seconds" >record.log 2>&1
 }

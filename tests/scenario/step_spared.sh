@@ -28,8 +28,13 @@ record() { # POLICY SETTING
 	return $status
 }
 
+# On a busy machine two seconds may be few: then again.
 spared() { # NAME POLICY
+	local end=$((SECONDS + 120))
 	record "$2" "" || true
+	while [ "$bursts" = 0 ] && [ "$(counted realtime)" = 0 ] && [ $SECONDS -lt $end ]; do
+		record "$2" "" || true
+	done
 	if [ "$bursts" = 0 ] && [ "$(counted realtime)" -gt 0 ]; then
 		ok "step_spared_$1 ($(counted realtime) passed over)"
 	else
@@ -38,7 +43,11 @@ spared() { # NAME POLICY
 }
 
 profiled() { # NAME POLICY SETTING
+	local end=$((SECONDS + 120))
 	record "$2" "$3" || true
+	while [ "$bursts" = 0 ] && [ "$(counted realtime)" = 0 ] && [ $SECONDS -lt $end ]; do
+		record "$2" "$3" || true
+	done
 	if [ "$bursts" -gt 0 ] && [ "$(counted realtime)" = 0 ]; then
 		ok "step_spared_$1 ($bursts bursts)"
 	else
