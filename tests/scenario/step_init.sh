@@ -4,6 +4,7 @@
 # never stopped: it is counted (init), the clock has its time, and its namespace outlives a stepper
 # that is killed again and again.
 set -eu
+[ "${1:-}" != inside ] || own_processes=no # it is in one, under a process 1 that computes
 . "$(dirname "$0")/step_common.bash"
 init=$workload_dir/busy_init
 target=$workload_dir/half_busy
