@@ -153,8 +153,8 @@ BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfo
 	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev clang bpftool
 # What makes packages, makes the tarball, and tries both.
-DEB_PACKAGES := debhelper dh-dkms dpkg-dev lintian
-DIST_PACKAGES := patchelf
+DEB_PACKAGES := build-essential debhelper dh-dkms dpkg-dev lintian
+DIST_PACKAGES := dpkg-dev patchelf
 TRY_PACKAGES := mmdebstrap buildah python3-yaml
 # Of make test, make check and make check-all; each needs those before it as well.
 TEST_PACKAGES := libcunit1-dev clang-format libc6-dbg python3 prometheus binutils git g++ pkg-config procps \
@@ -168,6 +168,8 @@ CHECK_ALL_PACKAGES := $(CHECK_PACKAGES) libclang-rt-14-dev llvm prometheus-alert
 KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3
 # The machine with a live systemd that the service is run in.
 SYSTEMD_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap e2fsprogs
+# What the benchmarks run.
+BENCH_PACKAGES := binutils bzip2 gzip lua5.4 openssl perl postgresql python3 qemu-user sqlite3 util-linux xz-utils
 # What the papers' experiments run and draw with.
 EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua5.4 sqlite3 python3 \
 	gnuchess ghostscript gnugo link-grammar
@@ -285,12 +287,16 @@ check-packages: need-check-all
 	@$(MAKE) --no-print-directory deb dist-bin
 	@BUILD=$(BUILD) tests/packages/run
 
-## bench: what things cost
+BENCHES := $(filter $(BUILD)/tests/bench/%,$(HELPERS)) $(wildcard tests/bench/bench_*.sh)
+## bench: what things cost (ONLY=benchmark)
 bench: need-build
+	@tools/need $(BENCH_PACKAGES)
 	@$(MAKE) --no-print-directory -j2 programs-for-bench
-	@for b in $(filter $(BUILD)/tests/bench/%,$(HELPERS)); do echo "# $$(basename $$b)"; $$b; done
-	@for b in tests/bench/bench_*.sh; do echo "# $$(basename $$b .sh)"; BUILD=$(BUILD) $$b; done
-programs-for-bench: $(PROGRAMS) $(PLUGIN) $(filter $(BUILD)/tests/bench/% $(BUILD)/tests/tools/%,$(HELPERS))
+	@failed=; for b in $(BENCHES); do case $$b in *$(ONLY)*) echo "# $$(basename $$b .sh)"; \
+		BUILD=$(BUILD) $$b || failed="$$failed $$b";; esac; done; \
+	[ -z "$$failed" ] || { echo "bench: failed:$$failed" >&2; exit 1; }
+programs-for-bench: $(PROGRAMS) $(PLUGIN) $(filter $(BUILD)/tests/bench/% $(BUILD)/tests/tools/%,$(HELPERS)) \
+	$(BUILD)/tests/truth/bursts $(BUILD)/tests/workloads/values
 
 ## experiments: the papers' figures (SETTING=full: an hour instead of minutes)
 experiments: need-build

@@ -17,8 +17,8 @@ fresh() {
 	shift 2
 	mkdir -p "$build/packages" "$directory"
 	if [ ! -e "$tar" ]; then
-		mmdebstrap --variant=minbase "$@" "$suite" "$tar.new" >"$build/packages/$suite.log" 2>&1 &&
-			mv "$tar.new" "$tar" || return 1
+		unshare --mount mmdebstrap --variant=minbase --format=tar "$@" "$suite" "$tar.new" \
+			>"$build/packages/$suite.log" 2>&1 && mv "$tar.new" "$tar" || return 1
 	fi
 	tar -xf "$tar" -C "$directory"
 	cp -L /etc/resolv.conf "$directory/etc/resolv.conf"
@@ -31,10 +31,15 @@ copy_tree() {
 	for entry in *; do [ "$entry" -ef "$build" ] || cp -a "$entry" "$1"; done
 }
 
-# inside TREE COMMAND...: chrooted, with a /proc of its own mount namespace.
+# inside TREE COMMAND...: chrooted, in a process namespace of its own. A profiler there sees only what the
+# command starts, and all of it ends with the command. Packages that apt fetches are kept for the next tree
+# of the same distribution if $archives names a directory for them.
 inside() {
-	unshare --mount sh -c 'mount -t proc proc "$1/proc" && cd / && exec chroot "$@"' sh "$@"
+	unshare --mount --pid --fork --kill-child sh -c 'mount -t proc proc "$1/proc" &&
+		{ [ -z "$archives" ] || mount --bind "$archives" "$1/var/cache/apt/archives"; } &&
+		cd / && chroot "$@"' sh "$@"
 }
+export archives=
 
 # got NAME STATUS LOG: the verdict, with the log's last lines if it failed.
 got() {
