@@ -16,6 +16,7 @@
 #include "pp_trace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
