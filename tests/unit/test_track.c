@@ -237,6 +237,14 @@ static void test_vdso(void)
 
 /* ---------------------------------------------------------------- exec */
 
+/* On a busy machine the tracker may wait before it reads /proc, and has no process meanwhile. */
+static bool is_another_program(struct pp_track *track, pid_t pid, uint32_t exec_cnt)
+{
+	const struct pp_track_process *process = pp_track_process(track, pid);
+
+	return process && process->exec_cnt != exec_cnt;
+}
+
 /* rests: reading the first program's mappings took long, and they are left alone for a while. */
 static void check_exec(bool no_perf, pid_t only_self, bool rests)
 {
@@ -263,8 +271,8 @@ static void check_exec(bool no_perf, pid_t only_self, bool rests)
 	tell(&child);
 	new_address = await_exec(&child);
 	/* Without perf a process is believed for a moment; the old address is the sign. */
-	while (pp_track_process(track, child.pid)->exec_cnt == exec_cnt &&
-	       now_ns() < early_ns + 10000000000ull)
+	while (!is_another_program(track, child.pid, exec_cnt) &&
+	       now_ns() < early_ns + 60000000000ull)
 		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
 	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, now_ns(), new_address, &location),
 			      0);
@@ -307,6 +315,23 @@ static void test_exec_of_one_tree(void)
 	check_exec(false, 1, false);
 }
 
+/* Other processes of a busy machine take the tracker's time as well: it gets more. */
+static bool becomes_known(struct pp_track *track, pid_t pid, const struct pathprof_build_id *id)
+{
+	uint64_t limit_ns = now_ns() + 10000000000ull;
+	bool is_known;
+
+	do {
+		const struct pp_track_process *process;
+
+		track->pace.left_ns = PP_PACE_SAVED_NS;
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		process = pp_track_process(track, pid);
+		is_known = process && process->exec_cnt == 1 && same_id(&process->exe_id, id);
+	} while (!is_known && now_ns() < limit_ns);
+	return is_known;
+}
+
 static void test_short_lived(void)
 {
 	struct pathprof_build_id id = id_of("/bin/true");
@@ -319,7 +344,6 @@ static void test_short_lived(void)
 		return;
 	}
 	for (int i = 0; i < 200; i++) {
-		const struct pp_track_process *process;
 		pid_t pid = fork();
 
 		if (pid == 0) {
@@ -327,9 +351,10 @@ static void test_short_lived(void)
 			_exit(127);
 		}
 		waitpid(pid, NULL, 0);
-		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
-		process = pp_track_process(track, pid);
-		right += process && process->exec_cnt == 1 && same_id(&process->exe_id, &id);
+		if (becomes_known(track, pid, &id))
+			right++;
+		else
+			break;
 	}
 	CU_ASSERT_EQUAL(right, 200);
 	pp_track_free(track);

@@ -11,18 +11,20 @@
 #include "../../daemon/track/track_jit.h"
 #include "unit.h"
 
+static struct pp_jit_budget the_budget;
+
 static struct pp_jit_budget *new_budget(void)
 {
-	static struct pp_jit_budget budget;
-
-	budget = (struct pp_jit_budget){.bytes = 0};
-	return &budget;
+	the_budget = (struct pp_jit_budget){.bytes = 0};
+	return &the_budget;
 }
 
 static void add(struct pp_jit *jit, const char *text)
 {
 	size_t used_bytes = 0;
 
+	/* Refill the time: a busy machine may have taken all of it from us. */
+	the_budget.last_ns = 0;
 	CU_ASSERT_EQUAL(pp_jit_add(jit, text, strlen(text), &used_bytes), 0);
 	CU_ASSERT_EQUAL(used_bytes, strlen(text));
 }
