@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "config/config_args.h"
 #include "log.h"
+#include "oom_score.h"
 #include "service_state.h"
 
 struct daemon {
@@ -125,6 +126,7 @@ int pp_service_main(const struct pp_args *args, const struct pp_config *config)
 	struct pathprof_error error = {""};
 
 	block_signals();
+	pp_oom_score_become_ordinary();
 	if (pp_service_new(&service, config, 0, &error) < 0) {
 		pp_log(LOG_ERR, "%s", error.text);
 		sd_notifyf(0, "STATUS=%s", error.text);

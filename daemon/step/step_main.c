@@ -11,7 +11,6 @@
 #include "step.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
@@ -24,6 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../oom_score.h"
 #include "../privilege.h"
 #include "sampler.h"
 #include "step_engine.h"
@@ -76,20 +76,6 @@ static void block_signals(void)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-static void spare_from_oom(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	/* Allowed with CAP_SYS_RESOURCE only; without it nothing is lost but the precaution. */
-	if (write(fd, "-1000", 5) != 5) {
-		close(fd);
-		return;
-	}
-	close(fd);
-}
-
 /*
  * A stopped target waits until we are scheduled, so nothing else may run first: a real-time policy,
  * which nice values of other groups cannot outweigh. We sleep nearly always, within our budget.
@@ -110,7 +96,8 @@ static void harden(void)
 	block_signals();
 	setsid();
 	run_first();
-	spare_from_oom();
+	/* Where it is refused nothing is lost but the precaution; `pathprofctl doctor` says so. */
+	(void)pp_oom_score_set(PP_OOM_SCORE_NEVER);
 }
 
 /* ---- messages */

@@ -114,6 +114,7 @@ static bool look_at_machine(struct facts *facts, const struct ctl_options *optio
 	doctor_module(facts);
 	doctor_bpf(facts);
 	doctor_ptrace(facts);
+	doctor_oom(facts);
 	doctor_files(facts, options);
 	return add_source(facts);
 }

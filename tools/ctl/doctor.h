@@ -54,9 +54,12 @@ void doctor_perf(struct facts *facts);
 void doctor_module(struct facts *facts);
 void doctor_bpf(struct facts *facts);
 void doctor_ptrace(struct facts *facts);
+void doctor_oom(struct facts *facts);
 void doctor_files(struct facts *facts, const struct ctl_options *options);
 /* Instead of these: the service, with its own rights. */
 void doctor_service(struct facts *facts, const struct ctl_options *options);
+/* The stepper of the service whose main process is pid. */
+void doctor_service_oom(struct facts *facts, long pid);
 
 /* A capability (CAP_* of linux/capability.h) in this process' effective set. */
 bool doctor_capable(unsigned int capability);

@@ -396,6 +396,7 @@ void doctor_service(struct facts *facts, const struct ctl_options *options)
 	}
 	if (add_unit(facts, &unit)) {
 		add_rights(facts, unit.pid);
+		doctor_service_oom(facts, unit.pid);
 		add_status(facts, options, unit.pid);
 	}
 	if (!strcmp(unit.load, "loaded")) {
