@@ -51,6 +51,8 @@ wait_for 60 bursts
 unit active success 0 "$daemon" 'step: 1 bursts/s'
 doctor runs "$([ "$(getent passwd pathprof)" ] && echo 0 || echo 1)" '^ok +service: running, process '
 doctor source "$([ "$(getent passwd pathprof)" ] && echo 0 || echo 1)" '^ok +service source: step'
+# In this namespace nothing gave the stepper a score, unless who runs this may.
+doctor memory "$([ "$(getent passwd pathprof)" ] && echo 0 || echo 1)" '^(ok +service memory: the stepper is never|warn +service memory: the stepper.s oom_score_adj is)'
 doctor rights "$([ "$(getent passwd pathprof)" ] && echo 0 || echo 1)" '^(ok|warn) +service rights: '
 doctor bursts "$([ "$(getent passwd pathprof)" ] && echo 0 || echo 1)" '^ok +service bursts: [1-9]'
 PATH=$tmp/bin:$PATH "$ctl" --db "$db" doctor --service --json >"$tmp/json" || true
