@@ -4,8 +4,9 @@
 # computes all the while: what it neither ran nor waited for a CPU, it was held. That does not depend
 # on what the daemon says of itself, nor on who else wants the CPUs.
 . "$(dirname "$0")/daemon_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 
-seconds=${SECONDS_EACH:-15}
+seconds=${SECONDS_EACH:-$(rounds 9 15)}
 start_busy
 
 # Nanoseconds that the busy program has run or waited for a CPU so far.

@@ -9,10 +9,11 @@
 # For ten minutes at the default budget: SHARES_SECONDS=600 SHARES_OVERHEAD=0.5%.
 set -eu
 . "$(dirname "$0")/daemon_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 ctl=$BUILD/bin/pathprofctl
-seconds=${SHARES_SECONDS:-15}
+seconds=${SHARES_SECONDS:-$(rounds 8 15)}
 overhead=${SHARES_OVERHEAD:-5%}
-pairs=${SHARES_PAIRS:-gzip:sha256sum sort:share_loop share_tree:share_copy python3:go}
+pairs=${SHARES_PAIRS:-sort:share_loop share_tree:share_copy $(rounds "" "gzip:sha256sum python3:go")}
 
 for tool in perf gzip sha256sum sort python3 g++ go; do
 	command -v $tool >/dev/null || { echo "not ok shares: $tool is missing"; exit 1; }

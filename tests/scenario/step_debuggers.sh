@@ -12,18 +12,19 @@ target=$workload_dir/flow_loops
 step_needs "$truth_dir/bursts" "$disturb" "$target"
 
 probe_cycles=${STEP_DEBUGGERS_CYCLES:-$(rounds 120 300)}
-gdb_cycles=$((probe_cycles / 15))
-strace_cycles=$((probe_cycles / 15))
+gdb_cycles=$((probe_cycles / $(rounds 40 15)))
+strace_cycles=$((probe_cycles / $(rounds 40 15)))
 perf_cycles=$((probe_cycles / 60))
 probed='next_random\|add\|either\|fibonacci\|flip\|nested\|triple\|by_switch'
-limit_s=300 # for one disturbance
+limit_s=400 # for one disturbance
 dropped_traced=4 # PATHPROF_DROP_TRACED
 
 "$target" 0000000003 >"$work/right"
-# As many iterations as last some seconds here and now.
+# As many iterations as last some seconds here and now, of which a debugger holds it for some.
+lasts=5 holds=$(rounds 1 3)
 begin_ns=$(date +%s%N)
 "$target" 0000003000 >/dev/null
-iterations=$((3000 * 5 * 1000000000 / ($(date +%s%N) - begin_ns)))
+iterations=$((3000 * lasts * 1000000000 / ($(date +%s%N) - begin_ns)))
 iterations=$(printf %010d $((iterations > 3000 ? iterations : 3000)))
 
 begin() { # BURSTS_OPTIONS
@@ -81,12 +82,12 @@ disturbed() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
 }
 
 registers() { # CNT
-	timeout 60 "$disturb" registers "$pid" "$1" 3 >"$work/disturb" 2>&1 || return $?
+	timeout 60 "$disturb" registers "$pid" "$1" $holds >"$work/disturb" 2>&1 || return $?
 	cycles=$((cycles + 1))
 }
 
 traced() {
-	timeout 60 "$disturb" trace "$pid" 3 >"$work/disturb" 2>&1 || return $?
+	timeout 60 "$disturb" trace "$pid" $holds >"$work/disturb" 2>&1 || return $?
 	sleep 1
 	cycles=$((cycles + 1))
 }

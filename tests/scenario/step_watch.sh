@@ -3,6 +3,7 @@
 # Programs that would notice a stepper must not, under heavy sampling by either sampler.
 set -eu
 . "$(dirname "$0")/step_common.bash"
+. "$(dirname "$0")/../rounds.bash"
 step_needs "$truth_dir/bursts" "$workload_dir"/{tf_watch,eintr_watch,group_stop,exec_storm,filtered}
 
 # On a busy machine a program may end before it was stepped: then it runs again.
@@ -25,19 +26,21 @@ watch() { # NAME OPTIONS WORKLOAD ARGUMENTS...
 	fi
 }
 
-watch step_watch_flags "" tf_watch 8
-watch step_watch_flags_unpinned "-u" tf_watch 5
-watch step_watch_flags_proc "-m" tf_watch 5
-watch step_watch_flags_registers "-d" tf_watch 5
-watch step_watch_flags_steps "-o" tf_watch 5
-watch step_watch_eintr "" eintr_watch 8
-watch step_watch_eintr_registers "-d" eintr_watch 5
-watch step_watch_group_stop "" group_stop 200
-watch step_watch_group_stop_registers "-d" group_stop 100
-watch step_watch_exec_storm "" exec_storm 300
-watch step_watch_exec_storm_registers "-d" exec_storm 150
+# Seconds that a watcher watches for.
+long=$(rounds 3 8) short=$(rounds 2 5)
+watch step_watch_flags "" tf_watch $long
+watch step_watch_flags_unpinned "-u" tf_watch $short
+watch step_watch_flags_proc "-m" tf_watch $short
+watch step_watch_flags_registers "-d" tf_watch $short
+watch step_watch_flags_steps "-o" tf_watch $short
+watch step_watch_eintr "" eintr_watch $long
+watch step_watch_eintr_registers "-d" eintr_watch $short
+watch step_watch_group_stop "" group_stop $(rounds 50 200)
+watch step_watch_group_stop_registers "-d" group_stop $(rounds 30 100)
+watch step_watch_exec_storm "" exec_storm $(rounds 80 300)
+watch step_watch_exec_storm_registers "-d" exec_storm $(rounds 50 150)
 # The sleeps that are broken off here go on without a call that the filter kills for.
-watch step_watch_eintr_filtered "" filtered docker "$workload_dir/eintr_watch" 5
-watch step_watch_flags_filtered "" filtered docker "$workload_dir/tf_watch" 3
-watch step_watch_eintr_listed "" filtered listed "$workload_dir/eintr_watch" 5
+watch step_watch_eintr_filtered "" filtered docker "$workload_dir/eintr_watch" $short
+watch step_watch_flags_filtered "" filtered docker "$workload_dir/tf_watch" $short
+watch step_watch_eintr_listed "" filtered listed "$workload_dir/eintr_watch" $short
 exit $failed
