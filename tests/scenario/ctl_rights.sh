@@ -80,6 +80,40 @@ done
 run 0 --db plain.db cfg 'deep::sum(unsigned int)'
 grep -q 'the secret line 2' got || fail "cfg: the source is not shown"
 
+# ---------------------------------------------------------------- whose sources
+# A user's binary names a file that only root may read, and one that the user may.
+mkdir -m 755 theirs
+echo 'the secret of root' >private/shadow
+chmod 600 private/shadow
+(
+	cd theirs
+	for named in "$dir/private/shadow" "$dir/theirs/open.txt"; do
+		{
+			echo 'volatile unsigned total;'
+			echo 'int main(int argc, char **argv) {'
+			echo "#line 1 \"$named\""
+			echo '	total ^= argc; return total == 77; }'
+		} >named.cc
+		build -g -o "$(basename "$named")" named.cc
+	done
+	mv open.txt opened
+	rm named.cc
+)
+echo 'nothing secret here' >theirs/open.txt
+chown -R 65534:65534 theirs
+for program in shadow opened; do
+	at=$(nm theirs/$program | awk '/ main$/ { print $1 }')
+	"$known" "$dir/$program.db" code "$dir/theirs/$program" <<<"path $at 400 100" ||
+		fail "no database of $program"
+	run 0 --db $program.db show "$(id_of $program.db)"
+	cp got "shown.$program"
+	run 0 --db $program.db cfg main
+	cat got >>"shown.$program"
+done
+! grep -q 'the secret of root' shown.shadow || fail "a user's binary has root show a file of root's"
+[ "$(grep -c 'shadow:1' shown.shadow)" -ge 1 ] || fail "the line that cannot be read is not named"
+[ "$(grep -c 'nothing secret here' shown.opened)" -ge 2 ] || fail "a user's own source is not shown"
+
 # ---------------------------------------------------------------- who reads
 cat >readers.py <<'END'
 import fcntl, glob, os, subprocess, sys, time

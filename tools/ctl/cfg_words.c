@@ -55,8 +55,8 @@ static void insert_line(struct cfg_words *words, int line, char *text)
 	words->texts[at] = text;
 }
 
-static void add_line(struct cfg_words *words, const char *file, int line,
-		     struct source_text *source)
+static void add_line(struct cfg_words *words, const struct pathprof_code *binary, const char *file,
+		     int line, struct source_text *source)
 {
 	char *text;
 
@@ -70,7 +70,7 @@ static void add_line(struct cfg_words *words, const char *file, int line,
 	for (int i = 0; i < words->line_cnt; i++)
 		if (words->lines[i] == line)
 			return;
-	text = source_text_line(source, file, line);
+	text = source_text_line(source, binary, file, line);
 	text = tidy(text ? text : ctl_strdup(""));
 	if (*text)
 		insert_line(words, line, text);
@@ -91,7 +91,7 @@ static void add_lines(struct cfg_words *words, const struct cfg *cfg,
 		int line;
 
 		if (pathprof_code_line(binary, offset, &file, &line) == 0)
-			add_line(words, file, line, source);
+			add_line(words, binary, file, line, source);
 		else if (offset == code->start && !words->file)
 			return; /* no line information: no use in asking on */
 		if (pathprof_code_instruction(binary, offset, text, sizeof(text), &len_bytes) < 0)

@@ -257,7 +257,7 @@ static void print_source(FILE *out, struct path *path, struct source_text *sourc
 	if (last->file && !strcmp(last->file, here.file) && last->line == here.line)
 		return;
 	*last = here;
-	line_text = source_text_line(source, here.file, here.line);
+	line_text = source_text_line(source, path->code, here.file, here.line);
 	file = text_escape(text_base_name(here.file));
 	for (char *c = line_text; c && *c; c++)
 		if (*c == '\t')

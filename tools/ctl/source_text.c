@@ -2,11 +2,13 @@
 /* Lines of source files: see source_text.h. */
 #include "source_text.h"
 
+#include <grp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,12 +127,62 @@ static int open_source(const char *name)
 	return name[0] == '/' ? pathprof_foreign_open(PATHPROF_OWN_ROOT, name, NULL) : -1;
 }
 
-char *source_text_line(struct source_text *source, const char *name, int line)
+/* ---------------------------------------------------------------- with rights */
+
+#define GROUPS_MAX 256
+#define NO_GROUP   65534
+
+/* Whose files this process may open, by the kernel's word: setfsuid() does not say. */
+static bool takes_place_of(uid_t uid)
+{
+	setfsuid(uid);
+	return (uid_t)setfsuid((uid_t)-1) == uid;
+}
+
+/*
+ * Without the capabilities that let root read anything: the kernel takes these away with root's
+ * identity for files.
+ */
+static int open_as(uid_t uid, const char *name)
+{
+	gid_t groups[GROUPS_MAX];
+	int cnt = getgroups(GROUPS_MAX, groups), fd = -1;
+
+	if (geteuid() != 0 || cnt < 0 || setgroups(0, NULL) < 0)
+		return -1;
+	setfsgid(NO_GROUP);
+	if (takes_place_of(uid))
+		fd = open_source(name);
+	setfsuid(0);
+	setfsgid(getegid());
+	if (setgroups((size_t)cnt, groups) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Who made a binary could name any file in it, and have it shown by root. */
+static int open_for(const struct pathprof_code *binary, const char *name)
+{
+	uid_t owner;
+
+	if (pathprof_code_owner(binary, &owner) < 0)
+		return -1;
+	return owner == 0 ? open_source(name) : open_as(owner, name);
+}
+
+char *source_text_line(struct source_text *source, const struct pathprof_code *binary,
+		       const char *name, int line)
 {
 	bool apart = apart_is_needed();
-	/* The reader keeps it: once is enough. */
-	_cleanup_close_ int fd = apart || !find(source, name) ? open_source(name) : -1;
+	_cleanup_close_ int fd = -1;
 
+	/* The reader keeps it: once is enough. */
+	if (apart)
+		fd = open_for(binary, name);
+	else if (!find(source, name))
+		fd = open_source(name);
 	if (!apart)
 		return source_text_line_of(source, fd, name, line);
 	return fd < 0 ? NULL : texts_line(fd, name, line);

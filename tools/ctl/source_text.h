@@ -7,13 +7,20 @@
 #ifndef CTL_SOURCE_TEXT_H
 #define CTL_SOURCE_TEXT_H
 
+#include "pathprof/code.h"
+
 struct source_text;
 
 struct source_text *source_text_new(void);
 /* NULL-safe. */
 void source_text_free(struct source_text *source);
-/* Line `line` (from 1) without its newline; NULL when unknown. Caller frees. */
-char *source_text_line(struct source_text *source, const char *file, int line);
+/*
+ * Line `line` (from 1) without its newline; NULL when unknown. Caller frees. binary is whose debug
+ * information names the file: with rights, as root, the file is opened as the owner of the binary
+ * would open it, without the groups of either.
+ */
+char *source_text_line(struct source_text *source, const struct pathprof_code *binary,
+		       const char *file, int line);
 /* The same in this process whoever runs it, of a file that is open: fd remains the caller's. */
 char *source_text_line_of(struct source_text *source, int fd, const char *file, int line);
 

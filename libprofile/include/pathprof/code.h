@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "pathprof/apart.h"
 #include "pathprof/build_id.h"
@@ -68,6 +69,9 @@ void pathprof_code_free(struct pathprof_code *code);
 /* The file's identity. -errno, error filled. */
 int pathprof_code_build_id(const struct pathprof_code *code, struct pathprof_build_id *ret_id,
 			   struct pathprof_error *error);
+
+/* Whose file it is: whoever it belongs to chose what its debug information names. -errno. */
+int pathprof_code_owner(const struct pathprof_code *code, uid_t *ret_uid);
 
 /* What of the file may run: [offset, offset + len_bytes) of it lies at vaddr. */
 struct pathprof_code_segment {

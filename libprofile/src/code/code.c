@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pathprof/build_id.h"
@@ -114,6 +115,16 @@ int pathprof_code_build_id(const struct pathprof_code *code, struct pathprof_bui
 	if (!code->apart)
 		return pathprof_build_id_read_fd(ret_id, code->fd, code->path, error);
 	*ret_id = code->id;
+	return 0;
+}
+
+int pathprof_code_owner(const struct pathprof_code *code, uid_t *ret_uid)
+{
+	struct stat status;
+
+	if (fstat(code->fd, &status) < 0)
+		return -errno;
+	*ret_uid = status.st_uid;
 	return 0;
 }
 
