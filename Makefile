@@ -328,9 +328,10 @@ install-programs: all
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN)
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(wildcard systemd/*.service)
+	sed -i 's|=/usr/bin/|=$(PREFIX)/bin/|' $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service))
 	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf
 	install -D -m 644 -t $(DESTDIR)$(UDEVDIR)/rules.d systemd/60-pathprof.rules
-	install -D -m 644 -t $(DESTDIR)/etc/pathprof systemd/pathprofd.conf
+	@packaging/install-settings systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
 	for m in docs/man/*.[1-8]; do install -D -m 644 -t $(SHARE)/man/man$${m##*.} $$m; done
 	install -D -m 644 -t $(SHARE)/bash-completion/completions docs/completion/pathprofctl
 	install -D -m 644 -t $(SHARE)/zsh/vendor-completions docs/completion/_pathprofctl
