@@ -74,6 +74,8 @@ int main(int argc, char **argv)
 		puts("pathprofd " PATHPROF_VERSION);
 		return finish_output();
 	case PP_ARGS_PRINT:
+		if (args.file || args.override_cnt)
+			break;
 		pp_config_print_defaults(stdout);
 		return finish_output();
 	case PP_ARGS_RUN:

@@ -119,18 +119,30 @@ static int serve(struct daemon *daemon)
 	return 1;
 }
 
+/*
+ * Errors of settings that ask for something that is not here: a directory, a control group, an
+ * event, or what the source cannot do. Trying again does not mend them.
+ */
+static bool is_final(int code)
+{
+	return code == -EINVAL || code == -ENOENT || code == -ENOTDIR || code == -EOPNOTSUPP ||
+	       code == -ENAMETOOLONG;
+}
+
 int pp_service_main(const struct pp_args *args, const struct pp_config *config)
 {
 	_cleanup_(free_service) struct pp_service *service = NULL;
 	struct daemon daemon = {.args = args};
 	struct pathprof_error error = {""};
+	int r;
 
 	block_signals();
 	pp_oom_score_become_ordinary();
-	if (pp_service_new(&service, config, 0, &error) < 0) {
+	r = pp_service_new(&service, config, 0, &error);
+	if (r < 0) {
 		pp_log(LOG_ERR, "%s", error.text);
 		sd_notifyf(0, "STATUS=%s", error.text);
-		return 1;
+		return is_final(r) ? PP_EXIT_CONFIG : 1;
 	}
 	daemon.service = service;
 	return serve(&daemon);

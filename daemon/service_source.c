@@ -11,7 +11,9 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "chain/taken_event.h"
 #include "config/config_value.h"
+#include "pathprof/machine.h"
 #include "step/sampler.h"
 #include "track/cgroup_tree.h"
 
@@ -55,9 +57,28 @@ static int pick_from(struct pp_service *service, size_t i, struct pathprof_error
 	return r;
 }
 
+/*
+ * Source=auto would go on with a source that has no event. Where there are hardware counters, an
+ * event that nobody here knows is rather a slip of the pen.
+ */
+static int check_event(const struct pp_service *service, struct pathprof_error *error)
+{
+	struct pathprof_machine machine;
+	struct pp_taken_event event;
+
+	if (!service->config.event[0] || service->config.source != PP_CONFIG_SOURCE_AUTO)
+		return 0;
+	pathprof_machine_read(&machine, "");
+	if (!machine.has_counters)
+		return 0;
+	return pp_taken_event_find(&event, service->config.event, PP_TAKEN_EVENT_SYSFS, error);
+}
+
 int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error)
 {
-	return pick_from(service, 0, error);
+	int r = check_event(service, error);
+
+	return r < 0 ? r : pick_from(service, 0, error);
 }
 
 /*

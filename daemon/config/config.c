@@ -12,6 +12,7 @@
 #include "config_key.h"
 #include "config_value.h"
 #include "pathprof/abi.h"
+#include "pathprof/compress.h"
 #include "pathprof/paths.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -85,13 +86,13 @@ const struct pp_config_key pp_config_keys[] = {
 	 "kmod-lbr: count paths in the kernel instead of handing over every window; they\n"
 	 "are then those of Mapping=wpp, whatever that says. auto: yes for the service, no\n"
 	 "for a recording. The other sources hand windows over."},
-	{"Profile", "Event", PP_CONFIG_TEXT, false, false, FIELD(event), 0, PP_CONFIG_EVENT_MAX,
+	{"Profile", "Event", PP_CONFIG_EVENT, false, false, FIELD(event), 0, PP_CONFIG_EVENT_MAX,
 	 NULL, "",
 	 "kmod-lbr, bpf: the event to sample on, as libpfm4 names it or as perf writes it:\n"
 	 "pmu/config=0x20c4/. It should count taken branches: windows are taken to say how\n"
 	 "often code runs. Empty: taken branches, as this processor counts them."},
-	{"Profile", "Sampler", PP_CONFIG_TEXT, false, false, FIELD(sampler), 0, PP_CONFIG_EVENT_MAX,
-	 NULL, "",
+	{"Profile", "Sampler", PP_CONFIG_SAMPLER, false, false, FIELD(sampler), 0,
+	 PP_CONFIG_EVENT_MAX, NULL, "",
 	 "bpf: what edges go through on their way out of the kernel, in the notation of the\n"
 	 "stratified sampler: H[PR256]2048A16, R64, T[256]1024... Empty: the first of these."},
 	{"Profile", "Cgroup", PP_CONFIG_CGROUP, false, false, FIELD(cgroup), 0,
@@ -270,7 +271,8 @@ static bool is_text(const struct pp_config_key *key)
 {
 	switch (key->type) {
 	case PP_CONFIG_PATH:
-	case PP_CONFIG_TEXT:
+	case PP_CONFIG_EVENT:
+	case PP_CONFIG_SAMPLER:
 	case PP_CONFIG_PATTERN:
 	case PP_CONFIG_URL:
 	case PP_CONFIG_COMMAND:
@@ -374,8 +376,10 @@ static const char *noun(enum pp_config_type type)
 		return "a unit or a path";
 	case PP_CONFIG_ADDRESSES:
 		return "two addresses in hex, as 400000-4fffff";
-	case PP_CONFIG_TEXT:
-		return "an event, or a sampler";
+	case PP_CONFIG_EVENT:
+		return "an event";
+	case PP_CONFIG_SAMPLER:
+		return "a sampler, as H[PR256]2048A16";
 	default:
 		return "a whole number";
 	}
@@ -466,6 +470,9 @@ static bool is_well_formed(const struct pp_config_key *key, const char *value)
 		return is_baseline(value);
 	case PP_CONFIG_ADDRESSES:
 		return pp_value_addresses(value, &(uint64_t){0}, &(uint64_t){0}) == 0;
+	case PP_CONFIG_SAMPLER:
+		return pathprof_compress_read(&(struct pathprof_compress_form){0}, value, NULL,
+					      NULL) == 0;
 	default:
 		return true;
 	}

@@ -49,7 +49,8 @@ const char pp_args_usage[] =
 	"      --json           the closing table as JSON\n"
 	"      --quiet          no progress line\n"
 	"      --check-config   read the settings, print what they come to, exit\n"
-	"      --print-config   print a commented file of defaults, exit\n"
+	"      --print-config   print a commented file of defaults, exit; with -c, the settings\n"
+	"                       of that file, as --check-config does\n"
 	"  -h, --help           this text\n"
 	"  -V, --version        version\n";
 

@@ -49,19 +49,26 @@ refused bad-rule "$conf.d/30.conf: [Alert a]: Threshold=5: overlap is" 78 -c "$c
 printf '[Profile]\nOverhead=1%%\nOverhead=1%%\n' >"$conf.d/30.conf"
 refused duplicate "$conf.d/30.conf:3: Overhead= was set" 78 -c "$conf" --db "$db"
 check nothing-started "a database was made" test ! -e "$db"
+printf '[Profile]\nSampler=foo\n' >"$conf.d/30.conf"
+refused bad-sampler "$conf.d/30.conf:2: Sampler=foo: bad value, wanted a sampler" 78 -c "$conf" --db "$db"
 rm "$conf.d/30.conf"
+printf '[Profile]\nEvent=foo\nSource=bpf\n' >"$tmp/event.conf"
+refused no-such-event "Event=foo: " 78 -c "$tmp/event.conf" --db "$db"
 refused missing-file "$tmp/none: No such file" 78 -c "$tmp/none" --db "$db"
 refused unknown-flag "--speed: unknown option" 2 --speed
 refused bad-flag "Overhead=x: bad value" 2 --overhead x
-refused no-directory "$tmp/none/p.db" 1 --db "$tmp/none/p.db"
-refused no-such-group "Cgroup=nobody.service: " 1 --db "$db" --cgroup nobody.service
+refused no-directory "$tmp/none/p.db" 78 --db "$tmp/none/p.db"
+refused no-such-group "Cgroup=nobody.service: " 78 --db "$db" --cgroup nobody.service
 refused bad-range "Addresses=5-4: bad value, wanted two addresses" 2 --addresses 5-4
-refused step-selects-nothing "step: Cgroup= and Addresses= take a source that samples in the kernel" 1 \
+refused step-selects-nothing "step: Cgroup= and Addresses= take a source that samples in the kernel" 78 \
 	--db "$db" --source step --addresses 400000-4fffff
 rm -f "$db"
 
 "$pathprofd" --print-config | cmp - "$here/systemd/pathprofd.conf" >"$tmp/out" 2>&1 &&
 	ok shipped-file || not_ok shipped-file "$(cat "$tmp/out")"
+check print-names-a-file "other settings than of the file" \
+	eval 'printf "[Profile]\nOverhead=7%%\n" >"$tmp/seven.conf" &&
+	"$pathprofd" -c "$tmp/seven.conf" --print-config | grep -qx "Overhead=7%"'
 
 missing=
 while IFS='=' read -r key default; do
