@@ -30,6 +30,19 @@ check doctor-json "facts differ" eval \
 	'[ "$(grep -c "\"fact\"" "$tmp/json")" = "$(wc -l <"$tmp/out")" ] &&
 	grep -q "\"fact\": \"source bpf\", \"value\": \"\(yes\|no\)\"" "$tmp/json"'
 
+mkdir "$tmp/state"
+"$ctl" doctor --db "$tmp/state/profile.db" >"$tmp/out" || true
+says doctor-state 'state directory' ": $tmp/state, "
+"$ctl" doctor --db "$tmp/state/none/profile.db" >"$tmp/out" || true
+says doctor-state-to-be-made 'state directory' ": $tmp/state, "
+if [ -e "/lib/modules/$(uname -r)/build" ]; then
+	says doctor-headers 'kernel headers' "/lib/modules/$(uname -r)/build"
+elif dpkg-query -W "linux-image-$(uname -r)" >/dev/null 2>&1; then
+	says doctor-headers 'kernel headers' "apt install linux-headers-$(uname -r)"
+else
+	says doctor-headers 'kernel headers' 'from where the kernel came'
+fi
+
 if [ "$(id -u)" -ne 0 ]; then
 	echo "skip doctor-refusals: only root may give up one right and keep others"
 	finish
@@ -86,6 +99,13 @@ if unshare -m true 2>/dev/null; then
 	says doctor-integrity 'kernel lockdown' 'integrity -- only signed modules load'
 	check doctor-integrity-bpf "$(grep lockdown "$tmp/out")" \
 		eval '! grep -q "BPF under lockdown" "$tmp/out"'
+	# Level 3 as Debian's kernels take it: perf events are refused in spite of CAP_PERFMON.
+	echo 3 >"$tmp/level"
+	unshare -m sh -c 'mount --bind "$1" /proc/sys/kernel/perf_event_paranoid && shift && exec "$@"' sh \
+		"$tmp/level" setpriv --bounding-set=-all,+perfmon --inh-caps=-all \
+		"$BUILD/tests/tools/refuse_perf" "$ctl" doctor >"$tmp/out" 2>"$tmp/err" || true
+	says doctor-paranoid-3 'perf_event_paranoid' '3 -- no perf events without CAP_SYS_ADMIN'
+	check doctor-paranoid-3-warns "$(grep paranoid "$tmp/out")" grep -q '^warn *perf_event_paranoid' "$tmp/out"
 else
 	echo 'skip doctor-other-kernels: no mount namespace can be made'
 fi

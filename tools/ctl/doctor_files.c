@@ -58,9 +58,12 @@ static void add_debuginfod(struct facts *facts)
 /* The nearest directory above path that exists: the one to be made would be made there. */
 static void nearest_directory(char *path)
 {
-	do
-		memmove(path, dirname(path), strlen(dirname(path)) + 1);
-	while (access(path, F_OK) < 0 && strcmp(path, "/") != 0 && strcmp(path, ".") != 0);
+	do {
+		/* part of path itself, which it has cut */
+		const char *above = dirname(path);
+
+		memmove(path, above, strlen(above) + 1);
+	} while (access(path, F_OK) < 0 && strcmp(path, "/") != 0 && strcmp(path, ".") != 0);
 }
 
 static void add_state(struct facts *facts, const struct ctl_options *options)

@@ -79,7 +79,11 @@ static void add_headers(struct facts *facts)
 {
 	_cleanup_free_ char *release = doctor_release();
 	_cleanup_free_ char *build = ctl_printf("/lib/modules/%s/build", release);
-	_cleanup_free_ char *change = ctl_printf("apt install linux-headers-%s", release);
+	_cleanup_free_ char *package = ctl_printf("/usr/share/doc/linux-image-%s", release);
+	_cleanup_free_ char *change =
+		access(package, F_OK) == 0
+			? ctl_printf("apt install linux-headers-%s", release)
+			: ctl_strdup("the headers of this kernel, from where the kernel came");
 
 	if (access(build, F_OK) == 0)
 		fact_value(facts_add(facts, FACT_OK, "kernel headers", NULL, NULL), "%s", build);

@@ -100,28 +100,8 @@ static void add_branch_stacks(struct facts *facts)
 			   opened);
 }
 
-static void add_paranoid(struct facts *facts)
-{
-	int level = facts->machine.paranoid;
-	bool privileged = doctor_capable(CAP_PERFMON) || doctor_capable(CAP_SYS_ADMIN);
-
-	if (level == PATHPROF_NO_SETTING) {
-		facts_add(facts, FACT_NO, "perf_event_paranoid", "this kernel has no perf events",
-			  "a kernel with CONFIG_PERF_EVENTS");
-		return;
-	}
-	if (privileged || level < 1)
-		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL), "%d%s",
-			   level, privileged ? ", CAP_PERFMON held" : "");
-	else
-		fact_value(facts_add(facts, FACT_WARN, "perf_event_paranoid",
-				     level <= 2 ? "only one's own processes, user code"
-						: "no perf events without CAP_PERFMON",
-				     "run as root or with CAP_PERFMON, or lower it to 0"),
-			   "%d", level);
-}
-
-static void add_clock(struct facts *facts)
+/* The clock of that process or CPU, user code only. */
+static int try_clock(pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -133,7 +113,50 @@ static void add_clock(struct facts *facts)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	int r = try_open(&attr, -1, 0), own = r ? try_open(&attr, 0, -1) : 0;
+
+	return try_open(&attr, pid, cpu);
+}
+
+/* Above level 2 Debian's kernels allow perf events with CAP_SYS_ADMIN alone, others with
+ * CAP_PERFMON. */
+static const char *paranoid_holder(int level)
+{
+	if (doctor_capable(CAP_SYS_ADMIN))
+		return "CAP_SYS_ADMIN";
+	if (doctor_capable(CAP_PERFMON) && (level <= 2 || try_clock(-1, 0) == 0))
+		return "CAP_PERFMON";
+	return NULL;
+}
+
+static void add_paranoid(struct facts *facts)
+{
+	int level = facts->machine.paranoid;
+	const char *holder = paranoid_holder(level);
+
+	if (level == PATHPROF_NO_SETTING)
+		facts_add(facts, FACT_NO, "perf_event_paranoid", "this kernel has no perf events",
+			  "a kernel with CONFIG_PERF_EVENTS");
+	else if (holder)
+		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL),
+			   "%d, %s held", level, holder);
+	else if (level < 1)
+		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL), "%d",
+			   level);
+	else if (level <= 2)
+		fact_value(facts_add(facts, FACT_WARN, "perf_event_paranoid",
+				     "only one's own processes, user code",
+				     "run as root or with CAP_PERFMON, or lower it to 0"),
+			   "%d", level);
+	else
+		fact_value(facts_add(facts, FACT_WARN, "perf_event_paranoid",
+				     "no perf events without CAP_SYS_ADMIN",
+				     "run as root; or lower it to 2, and CAP_PERFMON is enough"),
+			   "%d", level);
+}
+
+static void add_clock(struct facts *facts)
+{
+	int r = try_clock(-1, 0), own = r ? try_clock(0, -1) : 0;
 
 	facts->clock_sampling = own == 0;
 	if (r == 0)
