@@ -180,6 +180,21 @@ python3 readers.py "$dir/private/plain/sum" "$ctl" --db plain.db show "$id" >got
 echo "uid=65534 caps=0 nnp=1 seccomp=2 cpu=120 open=/dev/null,binary,socket" >want
 expect "who reads a binary for root"
 
+# In a container root may not become another user. The filter remains, and doctor says so.
+python3 readers.py "$dir/private/plain/sum" setpriv --bounding-set=-setuid,-setgid --inh-caps=-all \
+	"$ctl" --db plain.db show "$id" >got || fail "show, by root that cannot change its identity"
+echo "uid=0 caps=0 nnp=1 seccomp=2 cpu=120 open=/dev/null,binary,socket" >want
+expect "who reads a binary for root that cannot change its identity"
+setpriv --bounding-set=-setuid,-setgid --inh-caps=-all "$ctl" --db plain.db top --by functions --since @0 \
+	>got 2>said || fail "top, by root that cannot change its identity: $(cat said)"
+grep -q 'deep::sum(unsigned int)' got || fail "root that cannot change its identity sees no names: $(cat said)"
+[ ! -s said ] || fail "root that cannot change its identity: $(cat said)"
+setpriv --bounding-set=-setuid,-setgid --inh-caps=-all "$ctl" doctor >got || true
+grep -q '^warn *readers of files: processes of root without capabilities -- CAP_SETUID' got ||
+	fail "doctor does not warn of readers that stay root: $(grep readers got)"
+"$ctl" doctor >got || true
+grep -q '^ok *readers of files: processes of the user nobody' got || fail "doctor warns for nothing: $(grep readers got)"
+
 mkdir -m 755 public
 install -m 755 private/plain/sum public/sum
 "$known" public/sum.db code "$dir/public/sum" <<<"path $(nm public/sum | awk '/ _ZN4deep3sumEj$/ { print $1 }') 400 100" ||

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/capability.h>
 #include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +95,27 @@ static void add_state(struct facts *facts, const struct ctl_options *options)
 			   directory, text);
 }
 
+/* What root has binaries read by: see pathprof/apart.h. */
+static void add_readers(struct facts *facts)
+{
+	if (geteuid() != 0)
+		return;
+	if (doctor_capable(CAP_SETUID) && doctor_capable(CAP_SETGID))
+		fact_value(facts_add(facts, FACT_OK, "readers of files", NULL, NULL),
+			   "processes of the user nobody");
+	else
+		fact_value(facts_add(facts, FACT_WARN, "readers of files",
+				     "CAP_SETUID or CAP_SETGID is missing: a filter over system "
+				     "calls is all "
+				     "that walls them in",
+				     "both capabilities for pathprofctl"),
+			   "processes of root without capabilities");
+}
+
 void doctor_files(struct facts *facts, const struct ctl_options *options)
 {
 	add_procmap(facts);
 	add_debuginfod(facts);
 	add_state(facts, options);
+	add_readers(facts);
 }

@@ -39,7 +39,8 @@ void pathprof_confine_limits(const struct pathprof_confine_limits *limits);
 int pathprof_confine_capabilities(const int *kept, size_t cnt);
 /*
  * Root becomes nobody: not a user of ours, whose files and processes would be in reach. Another
- * user stays who it is. -errno.
+ * user stays who it is. -EPERM: root without CAP_SETUID or CAP_SETGID, as containers have it, stays
+ * root as far as these forbid; capabilities and calls can be given up all the same. Else -errno.
  */
 int pathprof_confine_identity(void);
 /*

@@ -84,8 +84,13 @@ static bool keep_descriptors(int socket)
 
 static void give_up(void)
 {
+	int r;
+
 	pathprof_confine_limits(&limits);
-	if (pathprof_confine_identity() < 0)
+	r = pathprof_confine_identity();
+	/* In a container that has not the right to it: root without capabilities, behind the
+	 * filter. */
+	if (r < 0 && r != -EPERM)
 		_exit(PP_APART_EXIT_IDENTITY);
 	if (pathprof_confine_capabilities(NULL, 0) < 0)
 		_exit(PP_APART_EXIT_CAPS);

@@ -60,16 +60,20 @@ int pathprof_confine_capabilities(const int *kept, size_t cnt)
 
 int pathprof_confine_identity(void)
 {
+	int r = 0;
+
 	if (geteuid() != 0)
 		return setresgid(getgid(), getgid(), getgid()) < 0 ||
 				       setresuid(getuid(), getuid(), getuid()) < 0
 			       ? -errno
 			       : 0;
-	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-	    setresuid(NOBODY, NOBODY, NOBODY) == 0)
-		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0)
+		r = -errno;
+	/* the user counts even where the groups must stay */
+	if (setresuid(NOBODY, NOBODY, NOBODY) < 0 && r == 0)
+		r = -errno;
 	/* A user namespace that has no nobody: its root is an ordinary user outside. */
-	return errno == EINVAL ? 0 : -errno;
+	return r == -EINVAL ? 0 : r;
 }
 
 /* ---------------------------------------------------------------- limits */
