@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The only makefile. `make run` and `make check` need nothing before them on a fresh Debian 12. Lines that
-# begin with ## are what `make help` prints.
+# The only makefile. `make run` and `make check` need nothing before them on a fresh Debian 12; on a fresh
+# Debian 13 all that builds and installs needs nothing either. Lines that begin with ## are what `make help`
+# prints.
 
 BUILD := build
 ifeq ($(origin CC),default)
