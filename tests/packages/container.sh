@@ -3,6 +3,7 @@
 # The image by its Containerfile, and its pathprofd as the DaemonSet runs it: a root that cannot be
 # written, the capabilities of the manifest and no other, no network. It profiles a program outside.
 set -u
+. "$(dirname "$0")/../own_processes.bash"
 cd "$(dirname "$0")/../.." || exit 1
 . tests/packages/common.bash
 builder=(buildah --root "$work/containers" --runroot "$work/run" --storage-driver vfs)
@@ -85,4 +86,11 @@ contained pathprofctl paths --since @0 --binary share_loop >"$work/log" 2>&1
 grep -q '%.* share_loop' "$work/log"
 got container_profiles_outside $? "$work/log"
 kill $outside
+# Root in there may not become another user, and reads binaries all the same.
+cp "$loop" "$work/config/loop"
+contained sh -c 'cd /tmp && cp /etc/pathprof/loop . &&
+	{ pathprofctl record --db x.db --overhead 50% -- timeout 5 ./loop || true; }
+	pathprofctl --db x.db top --by functions' >"$work/log" 2>&1
+grep -q ' churn ' "$work/log" && ! grep -q 'is gone' "$work/log"
+got container_names $? "$work/log"
 finish

@@ -7,10 +7,11 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/packages/common.bash
 tarball=$build/dist/pathprof-$version-$(uname -m).tar.gz
 
-# The key that Ubuntu signs with is a package of Debian 13.
+# The key that Ubuntu signs with is a package of Debian 13. apt reads it as a user of its own.
 ubuntu_key() {
 	inside "$work/trixie" sh -c 'apt-get -q update && cd /tmp && apt-get -q download ubuntu-keyring' \
-		>"$work/log" 2>&1 && dpkg-deb -x "$work"/trixie/tmp/ubuntu-keyring_*.deb "$work/key"
+		>"$work/log" 2>&1 && dpkg-deb -x "$work"/trixie/tmp/ubuntu-keyring_*.deb "$work/key" &&
+		chmod a+x "$work"
 }
 
 runs_in() { # SUITE
