@@ -99,7 +99,8 @@ const struct pp_config_key pp_config_keys[] = {
 	 PP_CONFIG_PATTERN_MAX, NULL, "",
 	 "Only processes of this control group and of those below: a unit, as foo.service, or\n"
 	 "a path in the unified hierarchy, as /sys/fs/cgroup/system.slice. Empty: all. The\n"
-	 "sources kmod-lbr, bpf and kmod-swlbr can do it. Looked up when the source is opened."},
+	 "sources kmod-lbr, bpf and kmod-swlbr can do it. Looked up when the source is opened;\n"
+	 "the service ends (78) where there is none: give it After= of a unit that starts later."},
 	{"Profile", "Addresses", PP_CONFIG_ADDRESSES, false, false, FIELD(addresses), 0,
 	 PP_CONFIG_NAME_MAX, NULL, "",
 	 "Only samples that interrupt code at addresses from the first to the last, in hex:\n"

@@ -95,8 +95,8 @@ static bool read_unit(struct unit *ret_unit, const char *name)
 static const char *remedy(const struct unit *unit)
 {
 	if (unit->status && strtol(unit->status, NULL, 10) == EXIT_SETTINGS)
-		return "mend the setting that it names; pathprofd --check-config tries it; then "
-		       "systemctl restart pathprofd";
+		return "mend the setting that it names; pathprofd --check-config shows how "
+		       "it is read; then systemctl restart pathprofd";
 	if (unit->result && !strcmp(unit->result, "watchdog"))
 		return "journalctl -u pathprofd; a larger WatchdogSec= in a drop-in of the unit";
 	return "mend it, then systemctl restart pathprofd; journalctl -u pathprofd has more";
