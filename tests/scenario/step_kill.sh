@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The stepper's parent is killed at random moments while it has targets stepped, STEP_KILL_ROUNDS
 # times (a multiple of 18 has each target, holder and moment equally often): no target may die or misbehave, stay traced, stay tied to a CPU, or keep a nice value; and
-# no stepper may be left over.
+# no stepper may be left over. Then the stepper itself is killed.
 set -eu
 . "$(dirname "$0")/step_common.bash"
 . "$(dirname "$0")/../rounds.bash"
@@ -96,6 +96,56 @@ fi
 if [ "$bytes" -eq 0 ]; then
 	not_ok step_kill_bursts "nothing was ever stepped"
 fi
+# ---------------------------------------------------------------- the stepper itself
+# Its target dies if it stands at a trap just then (docs/stepping.md, What remains). How often, at a
+# budget that holds it all the time, is told for each way of stopping it; by anything but that SIGTRAP
+# no target may die.
+wait_stepped() {
+	local end=$((SECONDS + 60))
+	until [ -s "$work/bursts" ] || [ $SECONDS -ge $end ]; do sleep 0.02; done
+	sleep 0.$(printf %03d $((RANDOM % 200)))
+}
+
+# kill_stepper OPTION...: the status with which the target ends when it is killed a moment later.
+kill_stepper() {
+	local target parent status=0
+	"$workload_dir/flow_loops" 99999999 >/dev/null &
+	target=$!
+	: >"$work/bursts"
+	"$truth_dir/bursts" -t 32 -b 1000000 -f 4000 "$@" -p "$target" "$work/bursts" 2>/dev/null &
+	parent=$!
+	started+=("$target" "$parent")
+	wait_stepped
+	# shellcheck disable=SC2046 # one number, or none
+	kill -KILL $(steppers_of "$parent")
+	sleep 0.2
+	kill -KILL "$target" 2>/dev/null || true
+	wait "$target" 2>/dev/null || status=$?
+	kill -KILL "$parent" 2>/dev/null || true
+	wait "$parent" 2>/dev/null || true
+	return $status
+}
+
+share_of_deaths() { # NAME OPTION...
+	local name=$1 cnt died=0 status
+	shift
+	cnt=$(rounds 6 40)
+	for _ in $(seq "$cnt"); do
+		status=0
+		kill_stepper "$@" || status=$?
+		case $status in
+		133) died=$((died + 1)) ;;
+		137) ;;
+		*) not_ok "step_kill_stepper_$name" "the target ended with status $status" ;;
+		esac
+	done
+	echo "# stepper killed, $name: $died of $cnt targets died"
+}
+
+share_of_deaths breakpoints
+share_of_deaths debug_registers -d
+share_of_deaths single_steps -o
+
 if [ "$failed" = 0 ]; then
 	ok "step_kill ($kills parents killed, $((bytes / 1024)) KiB of bursts read before)"
 fi
