@@ -36,7 +36,7 @@ struct check_place {
 /* Counts one assertion in CUnit. Does not return when a fatal one fails. */
 void check_result(bool holds, struct check_place place, struct check_value have,
 		  struct check_value want);
-/* What is said of an assertion that failed, cut off at `size` bytes. */
+/* The message of an assertion that failed, cut off at `size` bytes. */
 void check_message(char *ret_text, size_t size, const struct check_place *place,
 		   struct check_value have, struct check_value want);
 /* False if either is NULL: a test that compares strings wants two. */

@@ -30,7 +30,7 @@ static int score_now(void)
 	return score;
 }
 
-/* What check says in a child that was started with this score and floor, and without the right. */
+/* The verdict of check in a child that starts with this score and floor, without the right. */
 static bool holds_when_started_with(int score, bool (*check)(void))
 {
 	pid_t pid = fork();

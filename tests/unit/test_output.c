@@ -102,7 +102,7 @@ static void test_new(void)
 	CU_ASSERT_EQUAL(entries("."), 1);
 }
 
-/* What has it open reads the old text to its end. */
+/* A reader that has the file open reads the old text to its end. */
 static void test_replaced(void)
 {
 	struct stat old, new;
@@ -328,7 +328,7 @@ static void test_descriptors(void)
 	CU_ASSERT_EQUAL(entries("."), 0);
 }
 
-/* What others wrote there before stays, and what they write later comes behind. */
+/* Text that others wrote there before stays; text that they write later comes behind. */
 static void test_descriptor_of_file(void)
 {
 	char path[64];

@@ -95,7 +95,7 @@ static void add_state(struct facts *facts, const struct ctl_options *options)
 			   directory, text);
 }
 
-/* What root has binaries read by: see pathprof/apart.h. */
+/* The process that reads binaries for root: see pathprof/apart.h. */
 static void add_readers(struct facts *facts)
 {
 	if (geteuid() != 0)

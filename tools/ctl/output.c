@@ -61,7 +61,7 @@ static int go(struct place *place, const char *path)
 	return 0;
 }
 
-/* What /dev/fd/N stands for is known by its number: a socket cannot be opened by its name. */
+/* /dev/fd/N stands for the descriptor N: a socket cannot be opened by that name. */
 static int own_descriptor(const struct place *place)
 {
 	struct stat here, own;

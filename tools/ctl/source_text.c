@@ -162,7 +162,7 @@ static int open_as(uid_t uid, const char *name)
 	return -1;
 }
 
-/* Who made a binary could name any file in it, and have it shown by root. */
+/* The maker of a binary can name any file in it, and would have root show that file. */
 static int open_for(const struct pathprof_code *binary, const char *name)
 {
 	uid_t owner;
