@@ -213,9 +213,9 @@ has_probe() {
 	END
 }
 fresh
-"$values" 300000000 >/dev/null &
+"$values" 30000000000 >/dev/null &
 busy=$!
-"$values" 300000000 >/dev/null &
+"$values" 30000000000 >/dev/null &
 recorded=$!
 record -p "$recorded" --duration 30s --value pushed:1 &
 recorder=$!
