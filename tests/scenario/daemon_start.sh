@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Settings that are well formed and still fail when the daemon starts: it ends with status 1, never
-# by a signal, and its last line names the setting or the file, and what to do.
+# Settings that are well formed and still fail when the daemon starts: it ends with status 1, or with 78
+# where trying again cannot help, never by a signal, and its last line names the setting or the file,
+# and what to do.
 . "$(dirname "$0")/daemon_common.bash"
 
 conf=$tmp/p.conf
 
-# fails NAME WANTED SETTINGS [COMMAND...]: settings in lines; run by the command's help.
+wanted_status=1
+# fails NAME WANTED SETTINGS [COMMAND...]: settings in lines; run by the command's help. It ends with
+# $wanted_status.
 fails() {
 	local name=$1 wanted=$2 status=0
 	printf '%b' "$3" >"$conf"
 	chmod 644 "$conf"
 	shift 3
 	timeout 60 "$@" "$pathprofd" -c "$conf" --source step --duration 20s >"$tmp/out" 2>"$tmp/err" || status=$?
-	if [ "$status" -ne 1 ]; then
+	if [ "$status" -ne "$wanted_status" ]; then
 		not_ok "$name" "exit status $status"
 	elif ! tail -1 "$tmp/err" | grep -qE -- "$wanted"; then
 		not_ok "$name" "said: $(cat "$tmp/err")"
@@ -24,12 +27,12 @@ fails() {
 
 store="[Store]\nPath=$db\n"
 mkdir "$tmp/dir"
-fails store-directory "$tmp/dir" "[Store]\nPath=$tmp/dir\n"
+wanted_status=78 fails store-directory "$tmp/dir" "[Store]\nPath=$tmp/dir\n"
 echo 'no database' >"$tmp/text"
 fails store-text "$tmp/text: .*(not a|damaged)" "[Store]\nPath=$tmp/text\n"
 sqlite3 "$tmp/other.db" 'CREATE TABLE t(a)'
 fails store-other-program "$tmp/other.db" "[Store]\nPath=$tmp/other.db\n"
-fails store-no-directory "$tmp/none" "[Store]\nPath=$tmp/none/p.db\n"
+wanted_status=78 fails store-no-directory "$tmp/none" "[Store]\nPath=$tmp/none/p.db\n"
 
 printf '%b' "$store[Drift]\nBaselines=$tmp/no-such\n" >"$conf"
 "$pathprofd" -c "$conf" --source step --duration 1s 2>"$tmp/err" || true
