@@ -51,5 +51,18 @@ work() {
 }
 rest() { systemctl stop "$@" 2>/dev/null; }
 
+# Two programs to be profiled, and whether both run and were never started again.
+targets=(target1 target2)
+start_targets() {
+	local name
+	for name in "${targets[@]}"; do work "$name" ./hot; done
+}
+targets_run() {
+	local name
+	for name in "${targets[@]}"; do
+		[ "$(systemctl show "$name" -p ActiveState,NRestarts --value | paste -sd' ')" = '0 active' ] || return 1
+	done
+}
+
 # Paths of a program are in the profile.
 sees() { pathprofctl top --since -10min --by processes 2>/dev/null | grep -qw -- "$1"; }

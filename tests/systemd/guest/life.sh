@@ -4,13 +4,10 @@
 # it holds just then may die.
 . ./common.bash
 
-targets=(target1 target2)
-for name in "${targets[@]}"; do work "$name" ./hot; done
+start_targets
 unharmed() {
 	local name
-	for name in "${targets[@]}"; do
-		[ "$(systemctl show "$name" -p ActiveState,NRestarts --value | paste -sd' ')" = '0 active' ] || return 1
-	done
+	targets_run || return 1
 	for name in $(pgrep -x hot); do
 		grep -qE '^State:\s+[tT]|^TracerPid:\s+[1-9]' "/proc/$name/status" || continue
 		sleep 2

@@ -3,14 +3,7 @@
 # stepper, which lets its target go; the service comes back, and no program that is profiled is harmed.
 . ./common.bash
 
-targets=(target1 target2)
-for name in "${targets[@]}"; do work "$name" ./hot; done
-unharmed() {
-	local name
-	for name in "${targets[@]}"; do
-		[ "$(systemctl show "$name" -p ActiveState,NRestarts --value | paste -sd' ')" = '0 active' ] || return 1
-	done
-}
+start_targets
 how='systemctl status --no-pager target1 target2 | cat'
 score() { cat "/proc/$1/oom_score_adj"; } # PID
 stepper() { pgrep -P "$(property MainPID)" -f pathprof-step; }
@@ -38,7 +31,7 @@ for round in 1 2 3; do
 		wait_for 120 eval '[ "$(property MainPID)" != '"$main"' ] && is_active && [ "$(status_of pid)" = "$(property MainPID)" ] && at_least bursts 3'
 done
 check memory_stepper_is_not 'killed pathprof-step' test -z "$(killed pathprof-step)"
-check memory_harms_nobody "$how" unharmed
+check memory_harms_nobody "$how" targets_run
 check memory_scores_again 'score $(stepper); score $(property MainPID)' \
 	test "$(score "$(stepper)") $(score "$(property MainPID)")" = '-1000 0'
 
