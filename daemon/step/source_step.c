@@ -509,6 +509,11 @@ uint64_t pp_source_step_restarts(const struct pp_source *base)
 	return ((const struct step_source *)base)->stats.restarts;
 }
 
+uint64_t pp_source_step_singles(const struct pp_source *base)
+{
+	return ((const struct step_source *)base)->stats.singles;
+}
+
 const struct pp_source_ops pp_source_step = {
 	.name = "step",
 	.source = PATHPROF_SOURCE_STEP,

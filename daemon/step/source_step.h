@@ -18,5 +18,7 @@ int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_co
 pid_t pp_source_step_pid(const struct pp_source *source);
 /* System calls that were started again since open. */
 uint64_t pp_source_step_restarts(const struct pp_source *source);
+/* Instructions stepped by the trap flag since open. */
+uint64_t pp_source_step_singles(const struct pp_source *source);
 
 #endif

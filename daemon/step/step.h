@@ -18,7 +18,7 @@
 #include "pathprof/abi.h"
 #include "pathprof/profile.h"
 
-#define PP_STEP_VERSION 3
+#define PP_STEP_VERSION 4
 /* The longest window, in instructions. */
 #define PP_STEP_HORIZON_MAX 8192
 
@@ -73,6 +73,7 @@ struct pp_step_stats {
 	uint64_t stopped_ns, cpu_ns;
 	uint64_t burst_ns; /* price of a burst of late: target held, and CPU time */
 	uint64_t restarts; /* system calls started again because our interrupt broke them off */
+	uint64_t singles;  /* of the steps: by the trap flag */
 	uint64_t drops[PATHPROF_DROP_CNT];
 };
 
@@ -94,7 +95,7 @@ struct pp_step_hold {
 _Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),
 	       "step: type");
 _Static_assert(sizeof(struct pp_step_config) == 48, "step: config");
-_Static_assert(sizeof(struct pp_step_stats) == 80 + 8 * PATHPROF_DROP_CNT, "step: stats");
+_Static_assert(sizeof(struct pp_step_stats) == 88 + 8 * PATHPROF_DROP_CNT, "step: stats");
 
 /* The stepper process: returns its exit status when the socket fd reaches its end. */
 int pp_step_main(int fd);

@@ -6,10 +6,11 @@
  *
  * At each stop the way to the next decisions is planned from the code (step_plan.c), breakpoints
  * are set at its leaves (step_break.c), and the place of the next stop tells which way the thread
- * went. Where no breakpoint can tell, or the thread's debug registers are in use, one instruction
- * is stepped by the trap flag instead. Before that it is looked at: an instruction that could carry
- * the flag to where the program sees it is never stepped; the burst ends in front of it. Nothing is
- * recorded before the thread was seen at the place that proves it.
+ * went. Where the code does not tell where an instruction leads, a burst by perf's breakpoints
+ * ends; by the thread's debug registers, or with all of these in use, the instruction is stepped
+ * by the trap flag. Before that it is looked at: an instruction that could carry the flag to where
+ * the program sees it is never stepped; the burst ends in front of it. Nothing is recorded before
+ * the thread was seen at the place that proves it.
  *
  * Locking: none, one thread. Ownership: the caller's record, target and limits.
  * Source: Intel SDM vol. 3, 17.2 (debug registers), 17.3.1.4 (single-step exceptions); ptrace(2).
@@ -55,6 +56,7 @@ _Static_assert((int)PP_HAZARD_SYSCALL == PATHPROF_END_SYSCALL &&
 	       "a hazard is an end");
 
 struct stepper {
+	struct pp_step_holder *holder;
 	struct pp_step_target *target;
 	const struct pp_step_limits *limits;
 	struct pp_step_record *record;
@@ -285,6 +287,7 @@ static uint32_t step(struct stepper *stepper)
 		return end;
 	if (!pp_step_break_set(&stepper->target->breaks, NULL, 0))
 		return PATHPROF_END_EXIT;
+	stepper->holder->singles++;
 	end = resume(stepper, PTRACE_SINGLESTEP);
 	if (end != PATHPROF_END_CNT)
 		return end;
@@ -341,7 +344,10 @@ static uint32_t go_on(struct stepper *stepper)
 	if (pp_step_plan(plan, stepper->code, &stepper->target->regs, breaks->cnt,
 			 insns_left(stepper)))
 		return run(stepper);
-	return plan->ways[0].end == PATHPROF_END_CNT ? step(stepper) : plan->ways[0].end;
+	if (plan->ways[0].end != PATHPROF_END_CNT)
+		return plan->ways[0].end;
+	/* A killed stepper would leave the trap flag set; perf's breakpoints go with it. */
+	return breaks->kind == PP_STEP_BREAK_PERF ? PATHPROF_END_FETCH : step(stepper);
 }
 
 /* ---- the whole */
@@ -376,6 +382,7 @@ void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
 	static struct pp_step_plan plan;
 	struct pp_step_memory memory;
 	struct stepper stepper = {
+		.holder = holder,
 		.target = target,
 		.limits = limits,
 		.record = record,

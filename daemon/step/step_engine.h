@@ -120,6 +120,7 @@ struct pp_step_holder {
 	struct pp_step_pin pin;
 	struct pp_step_spare spare;
 	uint64_t restarts;
+	uint64_t singles; /* steps by the trap flag */
 };
 
 #define PP_STEP_HELD PATHPROF_DROP_CNT

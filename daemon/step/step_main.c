@@ -235,6 +235,7 @@ static void send_stats(void)
 	stepper.stats.cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
 	stepper.stats.burst_ns = stepper.budget.cost_ns;
 	stepper.stats.restarts = stepper.holder.restarts;
+	stepper.stats.singles = stepper.holder.singles;
 	stepper.stats_owed = send_up(&stepper.stats, sizeof(stepper.stats)) == -EAGAIN;
 }
 

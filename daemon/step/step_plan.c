@@ -220,6 +220,36 @@ static void begin_trunk(struct pp_step_way *trunk, const struct pp_step_insn *in
 	end_way(trunk, insn);
 }
 
+/* The instruction that runs after insn, where the thread stands. */
+static bool successor(struct pp_step_code *code, const struct pp_step_insn *insn,
+		      const struct user_regs_struct *regs, uint64_t *ret_next)
+{
+	if (is_decision(insn))
+		return pp_step_decide(code, insn, regs, ret_next);
+	*ret_next = insn->kind == PP_KIND_NONE ? insn->pc + insn->len : insn->target;
+	return true;
+}
+
+/*
+ * A trunk that comes back to itself is cut to one instruction. Where that instruction leads to
+ * itself, its breakpoint strikes before it runs, once: the trunk is then empty, and the next plan
+ * resumes.
+ */
+static void cut_trunk(struct pp_step_plan *plan, struct pp_step_code *code,
+		      const struct pp_step_insn *insn, uint64_t next)
+{
+	struct pp_step_way *trunk = &plan->ways[0];
+
+	begin_trunk(trunk, insn);
+	trunk->opens = false;
+	if (next == plan->start && !plan->resumes)
+		return;
+	pass(trunk, insn, false);
+	if (insn->kind != PP_KIND_NONE)
+		transfer(trunk, insn, next);
+	end_way(trunk, pp_step_code_at(code, next));
+}
+
 static bool plan_trunk(struct pp_step_plan *plan, struct pp_step_code *code,
 		       const struct user_regs_struct *regs)
 {
@@ -228,18 +258,15 @@ static bool plan_trunk(struct pp_step_plan *plan, struct pp_step_code *code,
 	uint64_t next;
 
 	begin_trunk(trunk, &insn);
-	if (is_hazard(&insn) || !insn.len)
+	if (is_hazard(&insn) || !insn.len || !successor(code, &insn, regs, &next))
 		return false;
-	if (!is_decision(&insn))
+	if (is_decision(&insn))
+		decide(trunk, code, &insn, next, false);
+	else
 		run_on(trunk, code, regs->rip, false);
-	else if (!pp_step_decide(code, &insn, regs, &next) ||
-		 !decide(trunk, code, &insn, next, false))
-		return false;
-	if (is_plain(plan))
-		return true;
-	/* A hazard may be what ends the trunk, but the thread has to be stepped there. */
-	begin_trunk(trunk, &insn);
-	return false;
+	if (!is_plain(plan))
+		cut_trunk(plan, code, &insn, next);
+	return true;
 }
 
 bool pp_step_plan(struct pp_step_plan *plan, struct pp_step_code *code,

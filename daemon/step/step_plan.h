@@ -65,9 +65,11 @@ struct pp_step_plan {
 
 /*
  * Plans from the place that regs tell, for leaf_max breakpoints (1 to PP_STEP_LEAF_MAX) and so many
- * instructions: branches beyond them need not be told apart. False: no breakpoint can tell where
- * the thread goes from here (it must be stepped), or the window ends here: then way_cnt is 1, the
- * leaf is start and `end` says why.
+ * instructions: branches beyond them need not be told apart. A leaf at start, on a way without
+ * instructions, stops the thread where it stands, so that the next plan resumes. False: nobody can
+ * tell where the next instruction leads (its length is unknown, or its target cannot be read), so
+ * it must be stepped; or the window ends here: then way_cnt is 1, the leaf is start and `end` says
+ * why.
  */
 bool pp_step_plan(struct pp_step_plan *plan, struct pp_step_code *code,
 		  const struct user_regs_struct *regs, uint32_t leaf_max, uint32_t insns_wanted);

@@ -208,7 +208,7 @@ static void print_figures(struct pp_source *source, const struct sink *sink, uin
 	fprintf(stderr,
 		"bursts: %llu bursts %llu empty %llu branches %llu steps %llu us_held_a_burst "
 		"%.2f us_held_a_step %llu us_longest %.3f%% held %.3f%% cpu, %s, %llu samples, "
-		"%llu restarts; ends",
+		"%llu restarts, %llu single; ends",
 		(unsigned long long)sink->cnt, (unsigned long long)sink->empty,
 		(unsigned long long)sink->branches, (unsigned long long)sink->steps,
 		(unsigned long long)(sink->cnt ? sink->stopped_ns / sink->cnt / 1000 : 0),
@@ -217,7 +217,8 @@ static void print_figures(struct pp_source *source, const struct sink *sink, uin
 		100.0 * (double)stats.stopped_ns / (double)wall_ns,
 		100.0 * (double)stats.cpu_ns / (double)wall_ns, stats.sampler,
 		(unsigned long long)stats.samples,
-		(unsigned long long)pp_source_step_restarts(source));
+		(unsigned long long)pp_source_step_restarts(source),
+		(unsigned long long)pp_source_step_singles(source));
 	for (int i = 0; i < PATHPROF_END_CNT; i++)
 		if (sink->ends[i])
 			fprintf(stderr, " %d:%llu", i, (unsigned long long)sink->ends[i]);

@@ -317,10 +317,16 @@ static void test_self_loop(void)
 	clear();
 	PUT(0x10, 0xe2, 0xfe, 0x90, 0xc3);
 	regs.rcx = 5;
-	CU_ASSERT_FALSE(plan_at(0x10, 0, 4, UINT32_MAX));
+	/* The breakpoint there strikes at once, which lets the next one pass. */
+	CU_ASSERT_TRUE(plan_at(0x10, 0, 4, UINT32_MAX));
+	CU_ASSERT_EQUAL(plan.way_cnt, 1);
+	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + 0x10);
+	CU_ASSERT_EQUAL(plan.ways[0].insn_cnt, 0);
 	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
+	CU_ASSERT_TRUE(all_agree(&plan));
 	CU_ASSERT_TRUE(plan_at(0x10, EFLAGS_RF, 4, UINT32_MAX));
 	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + 0x10);
+	CU_ASSERT_EQUAL(plan.ways[0].branch_cnt, 1);
 	CU_ASSERT_EQUAL(plan.way_cnt, 1);
 	CU_ASSERT_TRUE(all_agree(&plan));
 	regs.rcx = 1;
@@ -365,10 +371,11 @@ static void test_middle_of_instruction(void)
 	/* A system call within an instruction that the way to it runs over: not told by its place.
 	 */
 	PUT(0, 0xb8, 0x90, 0x0f, 0x05, 0x90, 0xeb, 0xfb);
-	CU_ASSERT_FALSE(plan_all(0));
+	CU_ASSERT_TRUE(plan_all(0));
 	CU_ASSERT_EQUAL(plan.way_cnt, 1);
 	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
-	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE);
+	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + 5);
+	CU_ASSERT_TRUE(all_agree(&plan));
 }
 
 static void test_next_instruction(void)
@@ -390,12 +397,20 @@ static void test_endless(void)
 	PUT(0x00, 0xeb, 0xfe);
 	PUT(0x10, 0x90, 0xeb, 0x0d);
 	PUT(0x20, 0xeb, 0xee);
-	CU_ASSERT_FALSE(plan_all(0));
-	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
-	CU_ASSERT_FALSE(plan_at(0, EFLAGS_RF, 4, UINT32_MAX));
-	CU_ASSERT_FALSE(plan_all(0x10));
-	CU_ASSERT_FALSE(plan_at(0x10, EFLAGS_RF, 4, UINT32_MAX));
-	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
+	CU_ASSERT_TRUE(plan_all(0));
+	CU_ASSERT_EQUAL(plan.ways[0].insn_cnt, 0);
+	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE);
+	CU_ASSERT_TRUE(plan_at(0, EFLAGS_RF, 4, UINT32_MAX));
+	CU_ASSERT_EQUAL(plan.ways[0].branch_cnt, 1);
+	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE);
+	/* One instruction at a time. */
+	CU_ASSERT_TRUE(plan_all(0x10));
+	CU_ASSERT_EQUAL(plan.ways[0].insn_cnt, 1);
+	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + 0x11);
+	CU_ASSERT_TRUE(plan_at(0x11, EFLAGS_RF, 4, UINT32_MAX));
+	CU_ASSERT_EQUAL(plan.ways[0].branch_cnt, 1);
+	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + 0x20);
+	CU_ASSERT_TRUE(all_agree(&plan));
 }
 
 /* A chain of jumps that is longer than a way, and straight code that is. */
