@@ -108,7 +108,8 @@ static void take_window(struct pp_drift *drift, const struct pathprof_profile *p
 /* Counts left by windows of another kind are forgotten: they would pass for drift. */
 static void follow_kind(struct pp_drift *drift, const struct pathprof_profile *profile)
 {
-	enum pathprof_window_kind kind = pathprof_window_kind(profile->basis, profile->horizon);
+	enum pathprof_window_kind kind =
+		pathprof_window_kind(profile->basis, profile->horizon, profile->weighed);
 
 	if (kind == drift->kind)
 		return;

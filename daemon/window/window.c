@@ -12,6 +12,7 @@
 #include "../clock/cpu_clock.h"
 #include "../log.h"
 #include "owners.h"
+#include "weigh.h"
 #include "window_jit.h"
 
 /* More bursts than end between two readings of the clock. */
@@ -28,6 +29,7 @@ struct pp_window {
 	struct pp_window_config config;
 	struct pp_resolver resolver;
 	struct pathprof_profile profile;
+	struct pp_weigh *weigh;     /* writes to the profile */
 	struct pp_owners *owners;   /* over all windows */
 	uint64_t told_ns;           /* CLOCK_MONOTONIC of the last line about one, 0: none */
 	int64_t end_ns;             /* 0: now, whenever that is */
@@ -86,6 +88,7 @@ static void begin(struct pp_window *window)
 	profile->horizon = window->config.horizon;
 	profile->clock_hz = window->config.clock_hz;
 	profile->clock_kernel = window->config.clock_kernel;
+	pp_weigh_begin(window->weigh);
 }
 
 int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *config,
@@ -100,8 +103,11 @@ int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *
 	window->resolver = *resolver;
 	r = pp_owners_new(&window->owners);
 	if (r == 0)
+		r = pp_weigh_new(&window->weigh, &window->profile);
+	if (r == 0)
 		r = pathprof_profile_init(&window->profile, config->memory_max_bytes);
 	if (r < 0) {
+		pp_weigh_free(window->weigh);
 		pp_owners_free(window->owners);
 		free(window);
 		return r;
@@ -122,6 +128,7 @@ void pp_window_free(struct pp_window *window)
 	if (!window)
 		return;
 	pathprof_profile_release(&window->profile);
+	pp_weigh_free(window->weigh);
 	pp_owners_free(window->owners);
 	free(window);
 }
@@ -196,27 +203,41 @@ static int locate(const struct arrival *arrival, uint64_t address, struct place 
 	return 0;
 }
 
+/*
+ * Bursts that a clock starts and that reach a number of instructions, where the clock has counted
+ * all time. Sources that count in the kernel hand over sums, of which no burst can be weighed.
+ */
+static bool is_weighed(const struct pp_window_config *config)
+{
+	return config->source == PATHPROF_SOURCE_STEP && config->basis == PATHPROF_BASIS_TIME &&
+	       config->horizon && config->clock_hz;
+}
+
 static void add_path(const struct arrival *arrival, const struct pathprof_path_seen *path,
 		     uint64_t cnt)
 {
-	struct pathprof_profile *profile = &arrival->window->profile;
+	struct pp_window *window = arrival->window;
 	double weight = path->weight * (double)cnt;
+	struct pathprof_path_count add = {
+		.process = arrival->process,
+		.length = path->length,
+		.outcomes = path->outcomes,
+		.samples = cnt,
+		.weight = weight,
+		.insns = weight * path->insns,
+		.burst = arrival->burst,
+	};
 	struct place place;
 
-	profile->totals.paths += cnt;
+	window->profile.totals.paths += cnt;
 	if (locate(arrival, path->start, &place) < 0)
 		return;
-	pathprof_profile_add_path(profile, &(struct pathprof_path_count){
-						   .process = arrival->process,
-						   .binary = place.binary,
-						   .start = place.offset,
-						   .length = path->length,
-						   .outcomes = path->outcomes,
-						   .samples = cnt,
-						   .weight = weight,
-						   .insns = weight * path->insns,
-						   .burst = arrival->burst,
-					   });
+	add.binary = place.binary;
+	add.start = place.offset;
+	if (is_weighed(&window->config))
+		pp_weigh_add_path(window->weigh, &add, path->span);
+	else
+		pathprof_profile_add_path(&window->profile, &add);
 }
 
 static void on_path(void *context, const struct pathprof_path_seen *path)
@@ -227,19 +248,21 @@ static void on_path(void *context, const struct pathprof_path_seen *path)
 static void add_edge(const struct arrival *arrival, uint64_t from_address, uint64_t to_address,
 		     uint64_t cnt, uint64_t mispredicted)
 {
+	struct pp_window *window = arrival->window;
+	struct pathprof_edge_count add = {
+		.process = arrival->process, .count = cnt, .mispredicted = mispredicted};
 	struct place from, to;
 
 	if (locate(arrival, from_address, &from) < 0 || locate(arrival, to_address, &to) < 0)
 		return;
-	pathprof_profile_add_edge(&arrival->window->profile, &(struct pathprof_edge_count){
-								     .process = arrival->process,
-								     .from_binary = from.binary,
-								     .to_binary = to.binary,
-								     .from = from.offset,
-								     .to = to.offset,
-								     .count = cnt,
-								     .mispredicted = mispredicted,
-							     });
+	add.from_binary = from.binary;
+	add.to_binary = to.binary;
+	add.from = from.offset;
+	add.to = to.offset;
+	if (is_weighed(&window->config))
+		pp_weigh_add_edge(window->weigh, &add);
+	else
+		pathprof_profile_add_edge(&window->profile, &add);
 }
 
 /* Users look for their programs' work; how much the daemon's is, status tells. */
@@ -378,8 +401,11 @@ void pp_window_add_clock(void *context, const struct pp_cpu_sample *sample)
 	if (was_held(window, sample))
 		return;
 	arrival.process = find_process(window, &arrival.who, 1);
-	if (arrival.process != PATHPROF_NO_INDEX)
-		add_clock(&arrival, sample->address, sample->kernel);
+	if (arrival.process == PATHPROF_NO_INDEX)
+		return;
+	add_clock(&arrival, sample->address, sample->kernel);
+	if (!sample->kernel)
+		pp_weigh_add_clock(window->weigh, arrival.process);
 }
 
 void pp_window_clock_lost(struct pp_window *window, uint64_t cnt)
@@ -433,6 +459,11 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 		return;
 	if (starts_are_samples(window))
 		add_clock(&arrival, burst->start, false);
+	if (is_weighed(&window->config)) {
+		pp_weigh_tick(window->weigh, monotonic_ns());
+		if (!pp_weigh_add_burst(window->weigh, arrival.process, burst))
+			return;
+	}
 	add_branches(&arrival, burst, branches);
 }
 
@@ -520,6 +551,9 @@ int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 		window->end_ns
 			? window->end_ns
 			: window->profile.begin_ns + (int64_t)(monotonic_ns() - window->begun_ns);
+	window->profile.weighed = is_weighed(&window->config);
+	if (window->profile.weighed)
+		pp_weigh_close(window->weigh);
 	r = sink->add_window(sink->context, &window->profile, error);
 	if (r == 0)
 		r = pp_window_store_jit(&window->profile, &window->resolver, sink, error);

@@ -57,6 +57,11 @@ static void remember(uint32_t window, const struct pathprof_profile *p, int64_t 
 	facts.id[window] = id;
 }
 
+static bool is_weighed(uint32_t window)
+{
+	return window % 4 == 2;
+}
+
 /* A store with WINDOWS windows, and the facts of all of them. */
 static struct pathprof_store *make_store(const char *file)
 {
@@ -73,6 +78,7 @@ static struct pathprof_store *make_store(const char *file)
 		p.horizon = i % 3 ? 1024 + i : 0;
 		p.clock_hz = 90 + i;
 		p.clock_kernel = i % 5 == 1;
+		p.weighed = is_weighed(i);
 		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), 0);
 		remember(i, &p, id);
 	}
@@ -88,7 +94,11 @@ static int kind_selected(enum pathprof_window_kind kind, uint32_t window)
 	case PATHPROF_KIND_BRANCHES:
 		return facts.basis[window] == PATHPROF_BASIS_BRANCHES;
 	case PATHPROF_KIND_HORIZON:
-		return facts.basis[window] == PATHPROF_BASIS_TIME && facts.horizon[window];
+		return facts.basis[window] == PATHPROF_BASIS_TIME && facts.horizon[window] &&
+		       !is_weighed(window);
+	case PATHPROF_KIND_WEIGHED:
+		return facts.basis[window] == PATHPROF_BASIS_TIME && facts.horizon[window] &&
+		       is_weighed(window);
 	case PATHPROF_KIND_TAKEN:
 		return facts.basis[window] == PATHPROF_BASIS_TIME && !facts.horizon[window];
 	case PATHPROF_KIND_ANY:
@@ -364,6 +374,7 @@ static int judge_window(void *context, const struct pathprof_window_row *row)
 	j->wrong += !window_selected(j->filter, window) || row->id != facts.id[window] ||
 		    row->taken_wanted != 32 || row->horizon != facts.horizon[window] ||
 		    row->clock_hz != 90 + window || row->clock_kernel != (window % 5 == 1) ||
+		    row->weighed != is_weighed(window) ||
 		    memcmp(&row->totals, &facts.totals[window], sizeof(row->totals)) != 0;
 	j->wrong += j->row_cnt && (double)row->end_ns > j->last_weight;
 	j->last_weight = (double)row->end_ns;

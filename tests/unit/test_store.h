@@ -14,9 +14,13 @@
 #define WORLD_PROCESSES 8
 #define WORLD_STEP_NS   1000000000ll
 
-/* Takes a bare file back to the schema of before clock samples; for with_sqlite(). */
+/* Take a bare file back to the schema of before, for with_sqlite(): before windows were weighed, */
+#define WORLD_WITHOUT_WEIGHED                                                                      \
+	"ALTER TABLE path_counts DROP COLUMN weight_squares;"                                      \
+	"ALTER TABLE windows DROP COLUMN weighed; ALTER TABLE edge_counts DROP COLUMN weight;"
+/* and before clock samples. */
 #define WORLD_WITHOUT_SHARES                                                                       \
-	"DROP TABLE messages; DELETE FROM meta WHERE name = 'identity';"                           \
+	"DROP TABLE messages; DELETE FROM meta WHERE name = 'identity';" WORLD_WITHOUT_WEIGHED     \
 	"DROP TABLE window_files; DROP TABLE clock_counts; ALTER TABLE path_counts DROP COLUMN "   \
 	"insns;"                                                                                   \
 	"ALTER TABLE windows DROP COLUMN horizon; ALTER TABLE windows DROP COLUMN clock_hz;"       \

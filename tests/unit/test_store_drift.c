@@ -458,7 +458,8 @@ static void test_extract_mixed_kinds(void)
 				0);
 		struct pathprof_store *copy = world_open(file, PATHPROF_STORE_READ);
 		CU_ASSERT_EQUAL(pathprof_store_windows(copy, NULL, keep_row, &row, NULL), 0);
-		CU_ASSERT_EQUAL(pathprof_window_kind(row.basis, row.horizon), filter.kind);
+		CU_ASSERT_EQUAL(pathprof_window_kind(row.basis, row.horizon, row.weighed),
+				filter.kind);
 		pathprof_store_free(copy);
 	}
 	pathprof_store_free(store);
@@ -870,8 +871,9 @@ static void test_messages_of_before(void)
 
 	CU_ASSERT_EQUAL(pathprof_store_set_alerts(store, rows, 3, NULL, 0, &error), 0);
 	pathprof_store_free(store);
-	with_sqlite(file, "DROP TABLE messages; DELETE FROM meta WHERE name = 'identity';"
-			  " PRAGMA user_version=5");
+	with_sqlite(file, WORLD_WITHOUT_WEIGHED
+		    "DROP TABLE messages; DELETE FROM meta WHERE name = 'identity';"
+		    " PRAGMA user_version=5");
 	store = world_open(file, PATHPROF_STORE_WRITE);
 	CU_ASSERT_EQUAL(firing_in(store).sum, 3);
 	CU_ASSERT_EQUAL(messages_behind(store, 0).cnt, 2);

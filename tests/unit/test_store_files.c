@@ -556,7 +556,7 @@ static void test_schema_before_shares(void)
 static int retain_under(void *context, const struct pathprof_path_row *row)
 {
 	struct pathprof_store *writer = context;
-	const struct pathprof_retention tight = {.max_bytes = 600000};
+	const struct pathprof_retention tight = {.max_bytes = 700000};
 
 	CU_ASSERT_EQUAL(pathprof_store_retain(writer, &tight, NULL, NULL), 0);
 	return 1;
@@ -567,7 +567,7 @@ static void test_retention_under_a_reader(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");
 	struct pathprof_store *writer = world_open(file, PATHPROF_STORE_WRITE);
-	const struct pathprof_retention tight = {.max_bytes = 600000};
+	const struct pathprof_retention tight = {.max_bytes = 700000};
 
 	world_fill(writer, 1, 300, PATHS);
 	struct pathprof_store *reader = world_open(file, PATHPROF_STORE_READ);

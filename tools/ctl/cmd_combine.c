@@ -184,6 +184,7 @@ static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 				 ? PATHPROF_BASIS_BRANCHES
 				 : PATHPROF_BASIS_TIME;
 	profile->horizon = first ? first->horizon : 0;
+	profile->weighed = first && first->window_kind == PATHPROF_KIND_WEIGHED;
 	for (size_t i = 0; i < inputs->cnt; i++)
 		per_burst = fmax(per_burst, inputs->sides[i].per_burst);
 	profile->totals.bursts = (uint64_t)((double)profile->totals.paths / per_burst) + 1;

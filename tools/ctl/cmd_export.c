@@ -212,20 +212,28 @@ static int fill(struct exported *e)
 	return CTL_OK;
 }
 
-/* By the measure of those who read it. */
+/* How often it was seen for each count that is written. */
+static double looks_a_count(const struct pathprof_branch_origin *o)
+{
+	return o->weighed && o->weight > 0 ? (double)o->samples / o->weight : 1;
+}
+
+/* By the measure of those who read it, of what was seen: counts by CPU time are always many. */
 static void tell_density(const struct exported *e)
 {
 	struct pathprof_density d;
+	double density;
 
 	if (pathprof_profile_density(&e->profile, e->graph, &d, NULL) < 0)
 		return;
-	if (d.enough)
-		ctl_note("enough samples: density %.1f, BOLT wants %.0f", d.density, d.threshold);
-	else if (isinf(d.more))
+	density = d.density * looks_a_count(&e->profile.origin);
+	if (density >= d.threshold)
+		ctl_note("enough samples: density %.1f, BOLT wants %.0f", density, d.threshold);
+	else if (!(density > 0))
 		ctl_note("no code of it was run through: record more");
 	else
 		ctl_note("few samples: density %.1f, BOLT wants %.0f: record %.1f times as much%s",
-			 d.density, d.threshold, d.more,
+			 density, d.threshold, d.threshold / density,
 			 is_of(e, "step") || is_of(e, "swlbr")
 				 ? " (a thousand bursts have mostly been enough)"
 				 : "");

@@ -41,8 +41,8 @@ static double held_ratio(const struct pathprof_window_row *row)
 
 static const char *kind_of(const struct pathprof_window_row *row)
 {
-	return or_unknown(
-		pathprof_window_kind_name(pathprof_window_kind(row->basis, row->horizon)));
+	return or_unknown(pathprof_window_kind_name(
+		pathprof_window_kind(row->basis, row->horizon, row->weighed)));
 }
 
 static void add_cells(struct view_query *query, const struct pathprof_window_row *row)

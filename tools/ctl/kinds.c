@@ -11,7 +11,9 @@ const char *kinds_text(enum pathprof_window_kind kind)
 	case PATHPROF_KIND_BRANCHES:
 		return "windows sampled on branches";
 	case PATHPROF_KIND_HORIZON:
-		return "windows by a number of instructions";
+		return "windows by a number of instructions that the clock did not weigh";
+	case PATHPROF_KIND_WEIGHED:
+		return "windows weighed by the clock";
 	case PATHPROF_KIND_TAKEN:
 		return "windows written before by a number of taken branches";
 	case PATHPROF_KIND_ANY:
@@ -22,7 +24,7 @@ const char *kinds_text(enum pathprof_window_kind kind)
 
 enum pathprof_window_kind kinds_named(const char *name)
 {
-	for (int kind = PATHPROF_KIND_BRANCHES; kind <= PATHPROF_KIND_TAKEN; kind++)
+	for (int kind = PATHPROF_KIND_BRANCHES; kind < PATHPROF_KIND_CNT; kind++)
 		if (!strcmp(name, pathprof_window_kind_name((enum pathprof_window_kind)kind)))
 			return (enum pathprof_window_kind)kind;
 	return PATHPROF_KIND_ANY;
@@ -47,9 +49,9 @@ void kinds_tell(const struct kinds *kinds)
 {
 	unsigned int cnt = 1;
 
-	for (int kind = PATHPROF_KIND_BRANCHES; kind <= PATHPROF_KIND_TAKEN; kind++)
+	for (int kind = PATHPROF_KIND_BRANCHES; kind < PATHPROF_KIND_CNT; kind++)
 		cnt += kinds->left_out >> kind & 1;
-	for (int kind = PATHPROF_KIND_BRANCHES; kind <= PATHPROF_KIND_TAKEN; kind++)
+	for (int kind = PATHPROF_KIND_BRANCHES; kind < PATHPROF_KIND_CNT; kind++)
 		if (kinds->left_out >> kind & 1)
 			ctl_note("%u kinds of windows are selected, the newest is used: %s weigh "
 				 "code differently and are left out: --kind %s shows them",

@@ -496,7 +496,7 @@ static const struct option_row {
 	{"container", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_container,
 	 "a container, name or prefix"},
 	{"kind", 0, "KIND", CTL_OPT_SELECT | CTL_OPT_NARROW, set_kind,
-	 "windows of one kind: horizon, taken or branches"},
+	 "windows of one kind: weighed, horizon, taken or branches"},
 	{"host", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_host,
 	 "a host: a local database knows only its own"},
 	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},

@@ -325,6 +325,7 @@ static void fill_inputs(struct shares_index *index)
 			.samples = row->samples,
 			.squares = fmin(row->squares, most),
 			.weight = row->weight,
+			.weight_squares = fmin(row->weight_squares, row->weight * row->weight),
 			.insns = row->insns,
 		};
 	}

@@ -17,16 +17,23 @@ static enum ctl_sort natural_order(const struct view_query *query, bool time_kno
 	case PATHPROF_KIND_BRANCHES:
 		return CTL_SORT_RUNS;
 	case PATHPROF_KIND_HORIZON:
+	case PATHPROF_KIND_WEIGHED:
 		return time_known ? CTL_SORT_TIME : CTL_SORT_RUNS;
 	default:
 		return time_known ? CTL_SORT_TIME : CTL_SORT_DEFAULT;
 	}
 }
 
+/* Bursts reach a number of instructions. */
+static bool counts_insns(const struct view_query *query)
+{
+	return query->kinds.used == PATHPROF_KIND_HORIZON ||
+	       query->kinds.used == PATHPROF_KIND_WEIGHED;
+}
+
 static bool runs_known(const struct view_query *query)
 {
-	return query->kinds.used == PATHPROF_KIND_BRANCHES ||
-	       query->kinds.used == PATHPROF_KIND_HORIZON;
+	return query->kinds.used == PATHPROF_KIND_BRANCHES || counts_insns(query);
 }
 
 static void settle_order(struct view_query *query, bool time_known)
@@ -143,7 +150,7 @@ static void add_share(json_t *row, const char *name, const struct pathprof_share
 /* share: what it was before there were two figures, and TIME where that is what it tried to be. */
 void view_figure_members(const struct view_query *query, json_t *row, const struct figures *figures)
 {
-	bool is_time = query->kinds.used == PATHPROF_KIND_HORIZON && !isnan(figures->time.value);
+	bool is_time = counts_insns(query) && !isnan(figures->time.value);
 	struct pathprof_share share =
 		share_by(query, is_time ? CTL_SORT_TIME : CTL_SORT_DEFAULT, figures);
 
@@ -173,6 +180,13 @@ char *view_sources_text(const struct view_query *query)
 	_cleanup_free_ char *clock = clock_text(query);
 
 	switch (query->kinds.used) {
+	case PATHPROF_KIND_WEIGHED:
+		return ctl_printf(
+			"%sRUNS: %" PRIu64 " bursts of %" PRIu32
+			" instructions, weighed by the clock. They take all code to run at "
+			"one rate:\ncode of half as many instructions a second ran half as "
+			"often as shown.",
+			clock, sources->bursts, sources->horizon);
 	case PATHPROF_KIND_HORIZON:
 		return ctl_printf("%sRUNS: %" PRIu64 " bursts of %" PRIu32 " instructions.", clock,
 				  sources->bursts, sources->horizon);

@@ -80,6 +80,7 @@ struct pathprof_branch_origin {
 	uint64_t windows;          /* closed windows of a store, or recordings */
 	uint64_t samples;          /* paths seen whole, or counts read */
 	double weight;             /* of these paths */
+	bool weighed;              /* in microseconds of CPU time, as counts are (profile.h) */
 	uint64_t taken;            /* taken branches seen */
 	uint64_t refused;          /* paths or counts that do not fit the code, left out */
 	double scale;              /* all counts were multiplied by that; 1 unless merged */

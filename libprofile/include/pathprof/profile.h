@@ -88,19 +88,31 @@ struct pathprof_path_count {
 	uint64_t start; /* file offset */
 	uint32_t length, outcomes;
 	uint64_t samples; /* times seen whole */
-	double weight;    /* sum of the weights: see pathprof_path_seen */
+	/*
+	 * Sum of the weights: see pathprof_path_seen. In a weighed profile each counts by the
+	 * microseconds of CPU time that its burst stands for, too.
+	 */
+	double weight;
 	/*
 	 * Sum over bursts of the square of how often each saw it, which says how many independent
 	 * looks its samples are worth: samples^2 / squares. 0: not known.
 	 */
 	uint64_t squares;
 	/*
+	 * The same of its weight: weight^2 / weight_squares looks. That the weights of a slice rest
+	 * on some clock samples only is in it: the square of what the slice adds, divided by them.
+	 */
+	double weight_squares;
+	/*
 	 * Instructions that its runs stand for: sum of weight * instructions of the path's own.
 	 * TIME is worked out from this sum (shares.h). 0: not known.
 	 */
 	double insns;
 	uint64_t burst;         /* adding: a number of its burst, rising; 0: squares as given */
-	uint64_t burst_samples; /* private: of the last burst */
+	uint64_t slice;         /* adding: of its slice, rising; 0: its weight rests on no clock */
+	double slice_samples;   /* adding: clock samples of the slice, above zero */
+	uint64_t burst_samples; /* private: of the last burst, as its weight is */
+	double burst_weight, slice_weight; /* private: of the last burst and slice */
 };
 
 struct pathprof_edge_count {
@@ -108,6 +120,7 @@ struct pathprof_edge_count {
 	uint32_t from_binary, to_binary;
 	uint64_t from, to; /* file offsets */
 	uint64_t count, mispredicted;
+	double weight; /* as a path's, in a weighed profile; 0: each counts once */
 };
 
 /*
@@ -145,6 +158,7 @@ struct pathprof_profile {
 	uint32_t horizon;      /* instructions asked for in a burst; 0: counted in taken branches */
 	uint32_t clock_hz;     /* clock samples a second and CPU; 0: no clock ran */
 	bool clock_kernel;     /* they include time in the kernel */
+	bool weighed;          /* each burst counts by the CPU time that it stands for */
 	struct pathprof_totals totals;
 
 	struct pathprof_binary *binaries;
@@ -174,6 +188,11 @@ uint32_t pathprof_profile_process(struct pathprof_profile *p,
 				  const struct pathprof_process *process);
 void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add);
 void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof_edge_count *add);
+/*
+ * Multiplies what paths and edges of each process weigh; factors[p->process_cnt] are above zero.
+ * Counts of samples stay.
+ */
+void pathprof_profile_scale(struct pathprof_profile *p, const double *factors);
 /* Also adds to totals.clock_samples. */
 void pathprof_profile_add_clock(struct pathprof_profile *p, const struct pathprof_clock_count *add);
 

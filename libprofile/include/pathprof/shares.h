@@ -52,11 +52,12 @@ struct pathprof_shares_function {
 };
 
 struct pathprof_shares_path {
-	uint32_t function; /* in: index of the function in which the path begins */
-	uint64_t samples;  /* in: times seen whole */
-	double squares;    /* in: as in profile.h; 0: not known, each sample counts by itself */
-	double weight;     /* in: as in profile.h */
-	double insns;      /* in: as in profile.h; 0: not known */
+	uint32_t function;     /* in: index of the function in which the path begins */
+	uint64_t samples;      /* in: times seen whole */
+	double squares;        /* in: as in profile.h; 0: not known, each sample counts by itself */
+	double weight;         /* in: as in profile.h */
+	double weight_squares; /* in: as in profile.h; 0: not known, squares stand for it */
+	double insns;          /* in: as in profile.h; 0: not known */
 	struct pathprof_share time, runs; /* out */
 };
 

@@ -56,11 +56,14 @@ enum pathprof_window_kind {
 	PATHPROF_KIND_TAKEN,    /* sampled on a clock, as long as a number of taken branches: their
 				   shares lean towards code with many branches. Written by versions
 				   before 0.2, or recorded by another tool */
+	PATHPROF_KIND_WEIGHED, /* as HORIZON, and each burst counts by the CPU time it stands for */
 };
+#define PATHPROF_KIND_CNT (PATHPROF_KIND_WEIGHED + 1)
 
-/* Of a window with this basis and horizon. */
-enum pathprof_window_kind pathprof_window_kind(enum pathprof_basis basis, uint32_t horizon);
-/* "branches", "horizon", "taken"; NULL when out of range. */
+/* Of a window with this basis and horizon; weighed as in profile.h. */
+enum pathprof_window_kind pathprof_window_kind(enum pathprof_basis basis, uint32_t horizon,
+					       bool weighed);
+/* "branches", "horizon", "taken", "weighed"; NULL when out of range. */
 const char *pathprof_window_kind_name(enum pathprof_window_kind kind);
 
 /* For people: "counted in instructions"; "" for any and when out of range. */
@@ -99,9 +102,10 @@ struct pathprof_path_row {
 	uint32_t length, outcomes;
 	uint64_t samples;
 	double weight;
-	double squares; /* as in profile.h; 0: not known of all that is summed */
-	double insns;   /* as in profile.h; 0: not known of all that is summed */
-	double share;   /* of the weight of everything the filter selects, 0..1 */
+	double squares;        /* as in profile.h; 0: not known of all that is summed */
+	double weight_squares; /* the same */
+	double insns;          /* the same */
+	double share;          /* of the weight of everything the filter selects, 0..1 */
 };
 /* Clock samples at one place, summed over processes and windows. */
 struct pathprof_clock_row {
@@ -120,7 +124,8 @@ struct pathprof_edge_row {
 	const char *from_name, *to_name;
 	uint64_t from, to;
 	uint64_t count, mispredicted;
-	double share;
+	double weight; /* as in profile.h; of those that count once, their count */
+	double share;  /* of weight */
 };
 struct pathprof_binary_row {
 	int64_t id;
@@ -152,7 +157,7 @@ struct pathprof_window_row {
 	enum pathprof_basis basis;
 	uint32_t taken_wanted;
 	uint32_t horizon, clock_hz; /* as in profile.h */
-	bool clock_kernel;
+	bool clock_kernel, weighed;
 	struct pathprof_totals totals;
 };
 

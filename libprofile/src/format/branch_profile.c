@@ -327,6 +327,7 @@ int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 	o->taken = pp_count_sum(o->taken, from->taken);
 	o->refused = pp_count_sum(o->refused, from->refused);
 	o->weight += from->weight * scale;
+	o->weighed |= from->weighed;
 	o->scale = first ? from->scale * scale : o->scale;
 	return 0;
 }

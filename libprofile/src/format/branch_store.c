@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <string.h>
 
 #include "pp_fill.h"
@@ -151,6 +152,7 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 {
 	struct taking *t = context;
 	struct pathprof_branch_origin *o = &t->profile->origin;
+	double a_count = row->count ? row->weight / (double)row->count : 1;
 	uint64_t from, to;
 
 	if (!place(t, &row->from_id, row->from, &from) || !place(t, &row->to_id, row->to, &to)) {
@@ -160,8 +162,9 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	if (from == PATHPROF_OUTSIDE && to == PATHPROF_OUTSIDE)
 		return 0;
 	o->taken = pp_count_sum(o->taken, row->count);
-	return no_memory(t, pathprof_branch_profile_add_branch(t->profile, from, to, row->count,
-							       row->mispredicted));
+	return no_memory(t, pathprof_branch_profile_add_branch(
+				    t->profile, from, to, (uint64_t)llround(row->weight),
+				    (uint64_t)llround((double)row->mispredicted * a_count)));
 }
 
 /* ---------------------------------------------------------------- time */
@@ -199,6 +202,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 			   .begin_ns = row->begin_ns,
 			   .end_ns = row->end_ns,
 			   .windows = 1,
+			   .weighed = row->weighed,
 			   .scale = 1},
 	};
 

@@ -581,7 +581,9 @@ static struct pathprof_path_count *new_path(struct pathprof_profile *p, uint64_t
 	entry = &p->paths[p->path_cnt++];
 	*entry = *path;
 	entry->samples = entry->squares = entry->burst = entry->burst_samples = 0;
-	entry->weight = entry->insns = 0;
+	entry->slice = 0;
+	entry->weight = entry->insns = entry->weight_squares = 0;
+	entry->burst_weight = entry->slice_weight = 0;
 	return entry;
 }
 
@@ -591,12 +593,9 @@ static void add_squares(struct pathprof_path_count *entry, const struct pathprof
 	uint64_t more = add->squares;
 
 	if (add->burst) {
-		if (entry->burst != add->burst)
-			entry->burst_samples = 0;
 		if (__builtin_mul_overflow(add->samples, 2 * entry->burst_samples + add->samples,
 					   &more))
 			more = UINT64_MAX;
-		entry->burst = add->burst;
 		entry->burst_samples += add->samples;
 	}
 	/* unknown stays so */
@@ -604,6 +603,46 @@ static void add_squares(struct pathprof_path_count *entry, const struct pathprof
 		entry->squares = add_saturated(entry->squares, more);
 	else
 		entry->squares = 0;
+}
+
+/* (sum + more)^2 - sum^2 */
+static double added_square(double sum, double more)
+{
+	return more * (2 * sum + more);
+}
+
+static void add_weight_squares(struct pathprof_path_count *entry,
+			       const struct pathprof_path_count *add)
+{
+	double more = add->weight_squares;
+
+	if (add->burst) {
+		more = added_square(entry->burst_weight, add->weight);
+		entry->burst_weight += add->weight;
+	}
+	if (add->slice) {
+		more += added_square(entry->slice_weight, add->weight) / add->slice_samples;
+		entry->slice_weight += add->weight;
+	}
+	/* unknown stays so */
+	if (more > 0 && (entry->weight_squares > 0 || !entry->samples))
+		entry->weight_squares += more;
+	else
+		entry->weight_squares = 0;
+}
+
+/* Begins new sums where another burst, or another slice, begins. */
+static void turn_to(struct pathprof_path_count *entry, const struct pathprof_path_count *add)
+{
+	if (add->burst && entry->burst != add->burst) {
+		entry->burst = add->burst;
+		entry->burst_samples = 0;
+		entry->burst_weight = 0;
+	}
+	if (add->slice && entry->slice != add->slice) {
+		entry->slice = add->slice;
+		entry->slice_weight = 0;
+	}
 }
 
 /* One addition that does not know its instructions makes the sum unknown, and it stays so. */
@@ -623,7 +662,8 @@ static bool is_sum(double value)
 static bool path_is_sound(const struct pathprof_profile *p, const struct pathprof_path_count *path)
 {
 	return path->process < p->process_cnt && path->binary < p->binary_cnt &&
-	       path->length <= PATH_LENGTH_MAX && is_sum(path->weight) && is_sum(path->insns);
+	       path->length <= PATH_LENGTH_MAX && is_sum(path->weight) && is_sum(path->insns) &&
+	       is_sum(path->weight_squares) && (!path->slice || path->slice_samples > 0);
 }
 
 void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add)
@@ -643,7 +683,9 @@ void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof
 		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
 		return;
 	}
+	turn_to(entry, add);
 	add_squares(entry, add);
+	add_weight_squares(entry, add);
 	add_insns(entry, add);
 	entry->samples = add_saturated(entry->samples, add->samples);
 	entry->weight += add->weight;
@@ -685,7 +727,7 @@ void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof
 	    add->to_binary == PATHPROF_NO_INDEX)
 		return;
 	if (add->process >= p->process_cnt || add->from_binary >= p->binary_cnt ||
-	    add->to_binary >= p->binary_cnt) {
+	    add->to_binary >= p->binary_cnt || !is_sum(add->weight)) {
 		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
 		return;
 	}
@@ -694,9 +736,27 @@ void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof
 	if (entry) {
 		entry->count = add_saturated(entry->count, add->count);
 		entry->mispredicted = add_saturated(entry->mispredicted, add->mispredicted);
+		entry->weight += add->weight;
 	} else if (!new_edge(p, hash, add)) {
 		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
 	}
+}
+
+static void scale_path(struct pathprof_path_count *path, double factor)
+{
+	path->weight *= factor;
+	path->insns *= factor;
+	path->weight_squares *= factor * factor;
+	path->burst_weight *= factor;
+	path->slice_weight *= factor;
+}
+
+void pathprof_profile_scale(struct pathprof_profile *p, const double *factors)
+{
+	for (uint32_t i = 0; i < p->path_cnt; i++)
+		scale_path(&p->paths[i], factors[p->paths[i].process]);
+	for (uint32_t i = 0; i < p->edge_cnt; i++)
+		p->edges[i].weight *= factors[p->edges[i].process];
 }
 
 static struct pathprof_clock_count *find_clock(const struct pathprof_profile *p, uint64_t hash,

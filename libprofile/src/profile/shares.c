@@ -94,13 +94,19 @@ static struct pathprof_share product(struct pathprof_share a, struct pathprof_sh
 	};
 }
 
-/* Sightings that are worth one each: squares say how many came at a time. */
+/*
+ * Sightings that are worth one each: squares say how many came at a time, and those of the weight
+ * how unequally they count.
+ */
 static double sightings_of(const struct pathprof_shares *shares,
 			   const struct pathprof_shares_path *path)
 {
-	double samples = (double)path->samples;
-	double cnt = path->squares > 0 ? samples * samples / path->squares : samples;
+	double samples = (double)path->samples, cnt = samples;
 
+	if (path->weight_squares > 0)
+		cnt = path->weight * path->weight / path->weight_squares;
+	else if (path->squares > 0)
+		cnt = samples * samples / path->squares;
 	return shares->bursts ? fmin(cnt, (double)shares->bursts) : cnt;
 }
 
@@ -114,7 +120,7 @@ static double runs_variance(const struct pathprof_shares *shares,
 {
 	double v = 1 / sightings_of(shares, path);
 
-	if (shares->bursts && path->squares > 0)
+	if (shares->bursts && (path->squares > 0 || path->weight_squares > 0))
 		v -= 1 / (double)shares->bursts;
 	return fmax(v, 1 / (double)path->samples);
 }
@@ -131,7 +137,9 @@ static bool path_is_sound(const struct pathprof_shares *shares,
 
 	return path->function < shares->function_cnt && path->samples > 0 &&
 	       is_amount(path->squares) && path->squares <= samples * samples * (1 + 1e-9) &&
-	       isfinite(path->weight) && path->weight > 0 && is_amount(path->insns);
+	       isfinite(path->weight) && path->weight > 0 && is_amount(path->insns) &&
+	       is_amount(path->weight_squares) &&
+	       path->weight_squares <= path->weight * path->weight * (1 + 1e-9);
 }
 
 static bool is_sound(const struct pathprof_shares *shares)

@@ -22,10 +22,13 @@ static const struct {
 	{"a path's count is out of range",
 	 "SELECT 1 FROM path_counts WHERE typeof(samples) <> 'integer' OR samples < 0"
 	 " OR typeof(weight) NOT IN ('real', 'integer') OR weight NOT BETWEEN 0 AND 1e300"
-	 " OR typeof(insns) NOT IN ('real', 'integer', 'null') OR insns NOT BETWEEN 0 AND 1e300"},
+	 " OR typeof(insns) NOT IN ('real', 'integer', 'null') OR insns NOT BETWEEN 0 AND 1e300"
+	 " OR typeof(weight_squares) NOT IN ('real', 'integer', 'null')"
+	 " OR weight_squares NOT BETWEEN 0 AND 1e300"},
 	{"an edge's count is out of range",
 	 "SELECT 1 FROM edge_counts WHERE typeof(count) <> 'integer' OR count < 0"
-	 " OR typeof(mispredicted) <> 'integer' OR mispredicted < 0"},
+	 " OR typeof(mispredicted) <> 'integer' OR mispredicted < 0"
+	 " OR typeof(weight) NOT IN ('real', 'integer', 'null') OR weight NOT BETWEEN 0 AND 1e300"},
 	{"a binary's identity is malformed",
 	 "SELECT 1 FROM binaries WHERE typeof(build_id) <> 'blob' OR length(build_id) > 20"
 	 " OR typeof(kind) <> 'integer' OR kind NOT BETWEEN 0 AND 3 OR typeof(name) <> 'text'"},
@@ -40,7 +43,7 @@ static const struct {
 	{"a window's totals are out of range",
 	 "SELECT 1 FROM windows WHERE min(source, taken_wanted, bursts, branches, taken, steps,"
 	 " paths, stopped_ns, source_cpu_ns, horizon, clock_hz, insns, pathless,"
-	 " clock_samples) < 0 OR clock_kernel NOT IN (0, 1)"
+	 " clock_samples) < 0 OR clock_kernel NOT IN (0, 1) OR weighed NOT IN (0, 1)"
 	 " OR typeof(bursts + branches + taken + steps + paths) = 'text'"},
 	{"a window counts a reason that cannot be",
 	 "SELECT 1 FROM (SELECT * FROM window_ends UNION ALL SELECT * FROM window_drops)"

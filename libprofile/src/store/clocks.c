@@ -121,11 +121,14 @@ struct kinds {
 	enum pathprof_window_kind newest;
 };
 
-enum pathprof_window_kind pathprof_window_kind(enum pathprof_basis basis, uint32_t horizon)
+enum pathprof_window_kind pathprof_window_kind(enum pathprof_basis basis, uint32_t horizon,
+					       bool weighed)
 {
 	if (basis == PATHPROF_BASIS_BRANCHES)
 		return PATHPROF_KIND_BRANCHES;
-	return horizon ? PATHPROF_KIND_HORIZON : PATHPROF_KIND_TAKEN;
+	if (!horizon)
+		return PATHPROF_KIND_TAKEN;
+	return weighed ? PATHPROF_KIND_WEIGHED : PATHPROF_KIND_HORIZON;
 }
 
 const char *pathprof_window_kind_name(enum pathprof_window_kind kind)
@@ -139,6 +142,8 @@ const char *pathprof_window_kind_name(enum pathprof_window_kind kind)
 		return "horizon";
 	case PATHPROF_KIND_TAKEN:
 		return "taken";
+	case PATHPROF_KIND_WEIGHED:
+		return "weighed";
 	}
 	return NULL;
 }
@@ -152,6 +157,8 @@ const char *pathprof_window_kind_text(enum pathprof_window_kind kind)
 		return "counted in instructions";
 	case PATHPROF_KIND_TAKEN:
 		return "counted in taken branches";
+	case PATHPROF_KIND_WEIGHED:
+		return "weighed by the clock";
 	case PATHPROF_KIND_ANY:
 		break;
 	}
@@ -164,7 +171,9 @@ static int take_kind(struct pp_query *q, struct pp_row *row, void *take_context,
 	struct kinds *kinds = take_context;
 	int64_t basis = pp_row_int(row, 0, PATHPROF_BASIS_TIME, PATHPROF_BASIS_BRANCHES);
 	uint32_t horizon = pp_row_u32(row, 1);
-	enum pathprof_window_kind kind = pathprof_window_kind((enum pathprof_basis)basis, horizon);
+	bool weighed = pp_row_int(row, 2, 0, 1) != 0;
+	enum pathprof_window_kind kind =
+		pathprof_window_kind((enum pathprof_basis)basis, horizon, weighed);
 	int code = pp_row_end(row, q->store, error);
 
 	if (code < 0)
@@ -184,7 +193,7 @@ int pathprof_store_kinds(struct pathprof_store *store, const struct pathprof_fil
 
 	pp_query_begin(&q, store, filter);
 	q.filter.limit = 0;
-	pp_query_add(&q, "SELECT w.basis, w.horizon FROM windows w WHERE 1");
+	pp_query_add(&q, "SELECT w.basis, w.horizon, w.weighed FROM windows w WHERE 1");
 	pp_query_add_window_matches(&q);
 	pp_query_add(&q, " ORDER BY w.end_ns DESC, w.id DESC");
 	int code = pp_query_run(&q, 0, take_kind, &kinds, error);

@@ -77,6 +77,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		p->horizon = row->horizon;
 		p->clock_hz = row->clock_hz;
 		p->clock_kernel = row->clock_kernel;
+		p->weighed = row->weighed;
 	}
 	p->clock_kernel = p->clock_kernel && row->clock_kernel;
 	if (row->begin_ns < p->begin_ns)
@@ -98,7 +99,7 @@ static int check_kinds(const struct extract *e, const struct pathprof_filter *fi
 
 	if (code < 0 || !(kinds & (kinds - 1)))
 		return code;
-	for (int kind = PATHPROF_KIND_BRANCHES; kind <= PATHPROF_KIND_TAKEN; kind++) {
+	for (int kind = PATHPROF_KIND_BRANCHES; kind < PATHPROF_KIND_CNT; kind++) {
 		size_t len = strlen(text);
 
 		if (kinds & 1u << kind)
@@ -169,10 +170,12 @@ static uint32_t take_process(struct extract *e, struct pp_row *row, int column)
 static void path_query(struct pp_query *q)
 {
 	pp_query_add(q, "SELECT t.start, t.length, t.outcomes, s.samples, s.weight, b.build_id,"
-			" b.kind, b.name, " PROCESS_COLUMNS ", s.squares, s.insns FROM (SELECT"
+			" b.kind, b.name, " PROCESS_COLUMNS ", s.squares, s.insns,"
+			" s.weight_squares FROM (SELECT"
 			" c.path AS path, c.process AS process, sum(c.samples) AS samples,"
 			" total(c.weight) AS weight, " PP_SUM_SQUARES " AS squares, " PP_SUM_INSNS
-			" AS insns FROM path_counts c WHERE 1");
+			" AS insns, " PP_SUM_WEIGHT_SQUARES
+			" AS weight_squares FROM path_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
@@ -201,6 +204,7 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *context,
 		.weight = pp_row_weight(row, 4),
 		.squares = row_squares(row, 17),
 		.insns = pp_row_weight(row, 18),
+		.weight_squares = pp_row_weight(row, 19),
 	};
 	int code = pp_row_end(row, q->store, error);
 
@@ -213,9 +217,9 @@ static void edge_query(struct pp_query *q)
 {
 	pp_query_add(q, "SELECT g.from_offset, g.to_offset, s.count, s.mispredicted, f.build_id,"
 			" f.kind, f.name, t.build_id, t.kind, t.name, " PROCESS_COLUMNS
-			" FROM (SELECT c.edge AS edge, c.process AS process,"
-			" sum(c.count) AS count, sum(c.mispredicted) AS mispredicted"
-			" FROM edge_counts c WHERE 1");
+			", s.weight FROM (SELECT c.edge AS edge, c.process AS process,"
+			" sum(c.count) AS count, sum(c.mispredicted) AS mispredicted,"
+			" total(c.weight) AS weight FROM edge_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_edge_set(q);
@@ -236,6 +240,7 @@ static int take_edge(struct pp_query *q, struct pp_row *row, void *context,
 		.to = pp_row_bits(row, 1),
 		.count = pp_row_count(row, 2),
 		.mispredicted = pp_row_count(row, 3),
+		.weight = pp_row_weight(row, 19),
 	};
 	int code = pp_row_end(row, q->store, error);
 

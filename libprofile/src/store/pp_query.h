@@ -20,6 +20,12 @@
 /* Of path_counts c, grouped: 0 unless it is known of all. */
 #define PP_SUM_SQUARES "CASE WHEN count(c.squares) = count(*) THEN total(c.squares) ELSE 0.0 END"
 
+#define PP_SUM_WEIGHT_SQUARES                                                                      \
+	"CASE WHEN count(c.weight_squares) = count(*) THEN total(c.weight_squares) ELSE 0.0 END"
+
+/* Of edge_counts c, grouped. */
+#define PP_SUM_EDGE_WEIGHT "total(coalesce(c.weight, c.count))"
+
 #define PP_SUM_INSNS "CASE WHEN count(c.insns) = count(*) THEN total(c.insns) ELSE 0.0 END"
 
 struct pp_query {

@@ -30,12 +30,14 @@ struct path_view {
 static void path_query(struct pp_query *q, bool one)
 {
 	pp_query_add(
-		q, "SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
-		   " s.samples, s.weight, s.whole, s.squares, s.insns FROM (SELECT *,"
-		   " total(weight) OVER () AS whole FROM"
-		   " (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight,"
-		   " " PP_SUM_SQUARES " AS squares, " PP_SUM_INSNS
-		   " AS insns FROM path_counts c WHERE 1");
+		q,
+		"SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
+		" s.samples, s.weight, s.whole, s.squares, s.insns, s.weight_squares FROM (SELECT "
+		"*,"
+		" total(weight) OVER () AS whole FROM"
+		" (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight,"
+		" " PP_SUM_SQUARES " AS squares, " PP_SUM_INSNS " AS insns, " PP_SUM_WEIGHT_SQUARES
+		" AS weight_squares FROM path_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
@@ -61,6 +63,7 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
 		.weight = pp_row_weight(row, 8),
 		.squares = pp_row_weight(row, 10),
 		.insns = pp_row_weight(row, 11),
+		.weight_squares = pp_row_weight(row, 12),
 	};
 	pp_row_id(row, 1, &out.binary_id);
 	out.share = share_of(out.weight, pp_row_weight(row, 9));
@@ -111,19 +114,18 @@ static void edge_query(struct pp_query *q)
 {
 	pp_query_add(q,
 		     "SELECT f.build_id, f.kind, f.name, t.build_id, t.kind, t.name, e.from_offset,"
-		     " e.to_offset, s.count, s.mispredicted, s.whole FROM"
-		     " (SELECT *, total(count) OVER () AS whole FROM"
+		     " e.to_offset, s.count, s.mispredicted, s.whole, s.weight FROM"
+		     " (SELECT *, total(weight) OVER () AS whole FROM"
 		     " (SELECT c.edge AS edge, sum(c.count) AS count, sum(c.mispredicted) AS "
-		     "mispredicted"
-		     " FROM edge_counts c WHERE 1");
+		     "mispredicted, " PP_SUM_EDGE_WEIGHT " AS weight FROM edge_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_edge_set(q);
 	pp_query_add(
 		q,
-		" GROUP BY c.edge) ORDER BY count DESC, edge LIMIT ?9) s"
+		" GROUP BY c.edge) ORDER BY weight DESC, edge LIMIT ?9) s"
 		" CROSS JOIN edges e ON e.id = s.edge CROSS JOIN binaries f ON f.id = e.from_binary"
-		" CROSS JOIN binaries t ON t.id = e.to_binary ORDER BY s.count DESC, e.id");
+		" CROSS JOIN binaries t ON t.id = e.to_binary ORDER BY s.weight DESC, e.id");
 }
 
 static int take_edge(struct pp_query *q, struct pp_row *row, void *take_context,
@@ -137,10 +139,11 @@ static int take_edge(struct pp_query *q, struct pp_row *row, void *take_context,
 		.to = pp_row_bits(row, 7),
 		.count = pp_row_count(row, 8),
 		.mispredicted = pp_row_count(row, 9),
+		.weight = pp_row_weight(row, 11),
 	};
 	pp_row_id(row, 0, &out.from_id);
 	pp_row_id(row, 3, &out.to_id);
-	out.share = share_of((double)out.count, pp_row_weight(row, 10));
+	out.share = share_of(out.weight, pp_row_weight(row, 10));
 	int code = pp_row_end(row, q->store, error);
 	return code < 0 ? code : view->fn(view->context, &out);
 }
@@ -330,8 +333,8 @@ static void window_query(struct pp_query *q)
 	pp_query_add(
 		q, "SELECT w.id, w.begin_ns, w.end_ns, w.source, w.basis, w.taken_wanted, w.bursts,"
 		   " w.branches, w.taken, w.steps, w.paths, w.stopped_ns, w.source_cpu_ns,"
-		   " w.insns, w.pathless, w.clock_samples, w.horizon, w.clock_hz, w.clock_kernel"
-		   " FROM windows w WHERE 1");
+		   " w.insns, w.pathless, w.clock_samples, w.horizon, w.clock_hz, w.clock_kernel,"
+		   " w.weighed FROM windows w WHERE 1");
 	pp_query_add_window_matches(q);
 	pp_query_add(q, " ORDER BY w.end_ns DESC, w.id DESC LIMIT ?9");
 }
@@ -390,6 +393,7 @@ static int take_window(struct pp_query *q, struct pp_row *row, void *take_contex
 		.horizon = pp_row_u32(row, 16),
 		.clock_hz = pp_row_u32(row, 17),
 		.clock_kernel = pp_row_int(row, 18, 0, 1) != 0,
+		.weighed = pp_row_int(row, 19, 0, 1) != 0,
 	};
 	take_totals(row, 6, &out.totals);
 	int code = pp_row_end(row, q->store, error);

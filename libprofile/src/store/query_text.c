@@ -87,7 +87,10 @@ static void add_kind(struct pp_query *q)
 		pp_query_add(q, " AND w.basis = 2");
 		return;
 	case PATHPROF_KIND_HORIZON:
-		pp_query_add(q, " AND w.basis = 1 AND w.horizon > 0");
+		pp_query_add(q, " AND w.basis = 1 AND w.horizon > 0 AND NOT w.weighed");
+		return;
+	case PATHPROF_KIND_WEIGHED:
+		pp_query_add(q, " AND w.basis = 1 AND w.horizon > 0 AND w.weighed");
 		return;
 	case PATHPROF_KIND_TAKEN:
 		pp_query_add(q, " AND w.basis = 1 AND w.horizon = 0");

@@ -34,8 +34,8 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_WINDOW_ADD] =
 		"INSERT INTO windows(begin_ns, end_ns, source, basis, taken_wanted, bursts,"
 		" branches, taken, steps, paths, stopped_ns, source_cpu_ns, horizon, clock_hz,"
-		" clock_kernel, insns, pathless, clock_samples) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-		" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+		" clock_kernel, insns, pathless, clock_samples, weighed) VALUES (?1, ?2, ?3, ?4,"
+		" ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
 	[PP_STMT_WINDOW_END_ADD] = "INSERT INTO window_ends VALUES (?1, ?2, ?3)",
 	[PP_STMT_WINDOW_DROP_ADD] = "INSERT INTO window_drops VALUES (?1, ?2, ?3)",
 	[PP_STMT_WINDOW_FILE_ADD] = "INSERT INTO window_files VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -46,13 +46,14 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_PATH_ADD] = "INSERT INTO paths(binary, start, length, outcomes, last_window)"
 			     " VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_PATH_SEEN] = "UPDATE paths SET last_window = ?2 WHERE id = ?1",
-	[PP_STMT_PATH_COUNT_ADD] = "INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[PP_STMT_PATH_COUNT_ADD] =
+		"INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[PP_STMT_EDGE_FIND] = "SELECT id, last_window FROM edges WHERE from_binary = ?1"
 			      " AND from_offset = ?2 AND to_binary = ?3 AND to_offset = ?4",
 	[PP_STMT_EDGE_ADD] = "INSERT INTO edges(from_binary, from_offset, to_binary, to_offset,"
 			     " last_window) VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_EDGE_SEEN] = "UPDATE edges SET last_window = ?2 WHERE id = ?1",
-	[PP_STMT_EDGE_COUNT_ADD] = "INSERT INTO edge_counts VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_EDGE_COUNT_ADD] = "INSERT INTO edge_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 	[PP_STMT_CLOCK_COUNT_ADD] = "INSERT INTO clock_counts VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_BINARY_SEEN] =
 		"UPDATE binaries SET last_window = ?2 WHERE id = ?1 AND last_window + 63 < ?2",
@@ -82,8 +83,8 @@ static const char *const texts[PP_STMT_CNT] = {
 		" OR (instr(?4, '/') = 0 AND substr(b.name, -1 - length(?4)) = '/' || ?4)"
 		" OR (?5 <> '' AND substr(lower(hex(b.build_id)), 1, length(?5)) = ?5))"
 		" AND substr(d.container, 1, length(?6)) = ?6 AND (?7 = '' OR d.baseline = ?7)"
-		" AND (?9 = 0 OR ?9 = CASE WHEN w.basis = 2 THEN 1 WHEN w.horizon > 0 THEN 2"
-		" ELSE 3 END)"
+		" AND (?9 = 0 OR ?9 = CASE WHEN w.basis = 2 THEN 1 WHEN w.horizon = 0 THEN 3"
+		" WHEN w.weighed THEN 4 ELSE 2 END)"
 		" ORDER BY w.end_ns DESC, w.id DESC, b.name, b.id, d.container, d.baseline LIMIT "
 		"?8",
 	[PP_STMT_ALERT_SET] =

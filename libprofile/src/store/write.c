@@ -34,11 +34,11 @@ struct window_write {
 	int64_t *binaries, *processes; /* entry of the profile -> row id */
 };
 
-/* A row of path_counts (samples, weight, squares, insns) or edge_counts (count, mispredicted). */
+/* A row of path_counts (samples, weight, ...) or edge_counts (count, mispredicted, weight). */
 struct count_row {
 	int64_t subject, process;
 	uint64_t count, mispredicted, squares;
-	double weight, insns;
+	double weight, insns, weight_squares;
 };
 
 /* ---------------------------------------------------------------- what may be written */
@@ -386,6 +386,7 @@ static int write_header(struct window_write *w)
 		(int64_t)t->insns,
 		(int64_t)t->pathless,
 		(int64_t)t->clock_samples,
+		p->weighed,
 	};
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_WINDOW_ADD, &stmt, w->error);
@@ -530,6 +531,15 @@ static int compare_rows(const void *a, const void *b)
 	return (x->process > y->process) - (x->process < y->process);
 }
 
+/* 0: not known. */
+static void bind_known(sqlite3_stmt *stmt, int parameter, double sum)
+{
+	if (sum > 0)
+		sqlite3_bind_double(stmt, parameter, sum);
+	else
+		sqlite3_bind_null(stmt, parameter);
+}
+
 static int write_path_row(struct window_write *w, const struct count_row *row)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -546,10 +556,8 @@ static int write_path_row(struct window_write *w, const struct count_row *row)
 		sqlite3_bind_int64(stmt, 6, (int64_t)row->squares);
 	else
 		sqlite3_bind_null(stmt, 6);
-	if (row->insns > 0)
-		sqlite3_bind_double(stmt, 7, row->insns);
-	else
-		sqlite3_bind_null(stmt, 7);
+	bind_known(stmt, 7, row->insns);
+	bind_known(stmt, 8, row->weight_squares);
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
@@ -565,6 +573,7 @@ static int write_edge_row(struct window_write *w, const struct count_row *row)
 	sqlite3_bind_int64(stmt, 3, row->process);
 	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
 	sqlite3_bind_int64(stmt, 5, (int64_t)row->mispredicted);
+	bind_known(stmt, 6, row->weight);
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
@@ -601,6 +610,7 @@ static int fill_path_rows(struct window_write *w, struct count_row *rows)
 					     .count = c->samples,
 					     .weight = c->weight,
 					     .insns = c->insns,
+					     .weight_squares = c->weight_squares,
 					     .squares = c->squares < COUNT_MAX ? c->squares
 									       : COUNT_MAX};
 		code = subject_id(w, &subject, &key, &rows[i].subject);
@@ -626,7 +636,8 @@ static int fill_edge_rows(struct window_write *w, struct count_row *rows)
 
 		rows[i] = (struct count_row){.process = w->processes[c->process],
 					     .count = c->count,
-					     .mispredicted = c->mispredicted};
+					     .mispredicted = c->mispredicted,
+					     .weight = c->weight};
 		code = subject_id(w, &subject, &key, &rows[i].subject);
 	}
 	return code;

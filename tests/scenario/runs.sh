@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# RUNS against programs that count their own: the load changes while the budget gives as many windows
+# a second (duty), and windows of one half end early (cut). Both halves are the same code, so neither
+# the machine nor its load changes the truth.
+. "$(dirname "$0")/../own_processes.bash"
+. "$(dirname "$0")/../rounds.bash"
+set -eu
+build=$(realpath "${BUILD:-build}")
+ctl=$build/bin/pathprofctl
+program=$build/tests/workloads/runs_phases
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+seconds=$(rounds 8 30)
+
+# RUNS of a function of the program: value, low and high.
+runs_of() { # DB FUNCTION
+	"$ctl" --db "$1" top --by functions -n 100 --json |
+		python3 -c 'import json, sys
+for row in json.load(sys.stdin):
+    if row.get("function") == sys.argv[1]:
+        print(row["runs"], row["runs_low"], row["runs_high"])' "$2"
+}
+
+# The interval holds 95 of 100 truths: one twice as wide holds them all but one in ten thousand.
+holds() { # TRUTH VALUE LOW HIGH
+	awk -v t="$1" -v v="$2" -v l="$3" -v h="$4" \
+		'BEGIN { exit !(t >= v - 2 * (v - l) && t <= v + 2 * (h - v) && h - l < 0.5) }'
+}
+
+check_runs() { # NAME OVERHEAD
+	local db=$tmp/$1.db truth figure
+	"$ctl" record --no-report --overhead "$2" -o "$db" -- "$program" "$1" "$seconds" >"$tmp/said" 2>&1 || true
+	truth=$(awk '/^first/ { print $2 / ($2 + $4) }' "$tmp/said")
+	figure=$(runs_of "$db" first)
+	if [ -n "$truth" ] && [ -n "$figure" ] && holds "$truth" $figure; then
+		echo "ok runs-$1 (truth $truth, RUNS $figure)"
+	else
+		echo "not ok runs-$1: truth ${truth:-none}, RUNS ${figure:-none}: $(tail -n 2 "$tmp/said" | tr '\n' ';')"
+		failed=1
+	fi
+}
+
+check_runs duty 10
+check_runs cut 10
+exit $failed
