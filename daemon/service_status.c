@@ -147,11 +147,20 @@ static const char *mapping_name(const struct pp_service *service)
 		       : "bl";
 }
 
+/* CLOCK_REALTIME of a moment of CLOCK_MONOTONIC; 0 stays 0. */
+static json_int_t realtime_of(uint64_t monotonic_ns)
+{
+	if (!monotonic_ns)
+		return 0;
+	return (json_int_t)(pp_realtime_ns() - (int64_t)(pp_monotonic_ns() - monotonic_ns));
+}
+
 static void add_identity(const struct pp_service *service, json_t *status)
 {
 	const struct pp_config *config = &service->config;
-	const char *sampler = service->source_seen.sampler;
-	const char *stepping = service->source_seen.stepping;
+	const struct pp_source_stats *seen = &service->source_seen;
+	const char *sampler = seen->sampler;
+	const char *stepping = seen->stepping;
 	const struct pathprof_profile *profile = pp_window_profile(service->window);
 
 	json_object_set_new(status, "pid", json_integer(getpid()));
@@ -159,7 +168,11 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "updated_ns", json_integer(pp_realtime_ns()));
 	json_object_set_new(status, "version", json_string(PATHPROF_VERSION));
 	json_object_set_new(status, "source", json_string(service->source_ops->name));
-	json_object_set_new(status, "source_up", json_boolean(service->source != NULL));
+	json_object_set_new(status, "source_up",
+			    json_boolean(service->source && !seen->silent_since_ns));
+	json_object_set_new(status, "source_silent_since_ns",
+			    json_integer(realtime_of(seen->silent_since_ns)));
+	json_object_set_new(status, "source_replaced", json_integer((json_int_t)seen->replaced));
 	json_object_set_new(status, "source_deaths",
 			    json_integer((json_int_t)service->source_deaths));
 	json_object_set_new(status, "sampler", json_string(sampler ? sampler : ""));

@@ -59,6 +59,8 @@ struct pp_source_stats {
 	uint64_t cpu_ns;     /* CPU time of the source */
 	uint64_t burst_ns;   /* price of a burst of late; 0: not paid for one by one */
 	uint64_t drops[PATHPROF_DROP_CNT];
+	uint64_t replaced;        /* workers that said nothing, with another in their place */
+	uint64_t silent_since_ns; /* CLOCK_MONOTONIC when it was last heard; 0: it is heard */
 	uint64_t windows, taken; /* of branch windows that came as counts: no burst tells of them */
 	uint32_t taken_wanted;   /* taken branches a window really has; 0: as configured */
 	const char *stepping; /* how targets are stopped: "breakpoints", ...; NULL: they are not */

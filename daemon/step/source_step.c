@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The step source: starts the stepper process, reads its records, and puts the one thing right
- * that a killed stepper may leave behind, a thread tied to one CPU. No ptrace call is made here:
- * a daemon may be killed at any time, and a tracer may not.
+ * The step source: starts the stepper process, reads its records, looks twice a second whether it
+ * is still at its work, and takes another one where a process has put it to sleep (step_watch.h,
+ * step_left.h). No ptrace call is made here: a daemon may be killed at any time, and a tracer may
+ * not.
  *
  * Workload: tens of bursts a second on the default budget, thousands in tests. The event loop owns
  * it; no locks. The burst handed to the callback lives in the source's buffer until the next one.
@@ -16,21 +17,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../clock/cpu_clock.h"
+#include "../log.h"
 #include "step_engine.h"
+#include "step_left.h"
+#include "step_watch.h"
 
 /* A service tries again; a recording has but one start, and a busy machine may take long. */
 #define START_TIMEOUT_MS     5000
 #define RECORDING_TIMEOUT_MS 60000
-/* Several times what a stepper takes that can end; the window that is open is written only then. */
-#define END_TIMEOUT_MS   2000
+/* Many times what a stepper takes that can end; the window that is open is written only then. */
+#define END_TIMEOUT_MS   1000
+#define LOOK_PERIOD_MS   500
 #define RECORD_MAX_BYTES (sizeof(struct pp_step_record))
 #define CHILD_FD         3
 #define TAKEN_DEFAULT    32
@@ -40,18 +47,28 @@ struct step_source {
 	struct pp_source base;
 	struct pp_source_config config;
 	uint32_t flags;
-	int fd;
+	int fd;        /* the stepper's socket */
+	int look_fd;   /* a timer */
+	int poll_fd;   /* epoll over both */
 	pid_t stepper; /* 0: not running, or already waited for */
 	struct pp_step_hold *hold;
+	struct pp_step_watch watch;
 	struct pp_step_stats stats;
+	struct pp_step_stats past; /* sums of the steppers before this one */
 	uint64_t malformed;
-	bool heard; /* statistics have come at least once */
+	uint64_t replaced;
+	uint64_t heard_ns; /* CLOCK_MONOTONIC of the last message */
+	bool heard;        /* statistics have come at least once */
 	union {
 		struct pp_step_header header;
 		struct pp_step_record record;
 		struct pp_step_stats stats;
 	} buffer;
 };
+
+/* Whom every stepper of this daemon leaves alone, and how many entries the log has. */
+static struct pp_step_silent silent;
+static uint32_t silent_told;
 
 /* ---- the child */
 
@@ -176,21 +193,30 @@ static int share_page(struct step_source *source)
 			code = -errno;
 		}
 	}
-	if (!code)
+	if (!code) {
+		source->hold->silent = silent;
 		code = send_first(source, fd);
+	}
 	close(fd);
 	return code;
 }
 
 static int start_stepper(struct step_source *source)
 {
+	struct epoll_event wanted = {.events = EPOLLIN};
 	int pair[2];
 	int code;
 
+	if (pp_step_left_reap() >= PP_STEP_LEFT_MAX)
+		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	source->fd = pair[0];
-	code = share_page(source);
+	source->heard = false;
+	source->watch = (struct pp_step_watch){.started_ns = pp_step_now()};
+	code = epoll_ctl(source->poll_fd, EPOLL_CTL_ADD, source->fd, &wanted) ? -errno : 0;
+	if (!code)
+		code = share_page(source);
 	if (!code) {
 		source->stepper = fork();
 		if (source->stepper == 0)
@@ -251,6 +277,7 @@ static void take_record(struct step_source *source, size_t len_bytes,
 	if (type == PP_STEP_TYPE_STATS && is_stats(&source->buffer.stats, len_bytes)) {
 		source->stats = source->buffer.stats;
 		source->heard = true;
+		source->heard_ns = pp_step_now();
 	} else if (type == PATHPROF_SOURCE_STEP &&
 		   is_burst(&source->buffer.record.burst, source->buffer.record.branches,
 			    len_bytes)) {
@@ -279,36 +306,81 @@ static int read_records(struct step_source *source, const struct pp_source_sink 
 	}
 }
 
-/* ---- ending */
+/* ---- those who put steppers to sleep */
 
-static bool wait_ended(pid_t pid, int timeout_ms)
+static void tell_silent_one(const struct pp_step_silent_pid *entry)
 {
-	struct timespec pause = {0, PP_NSEC_PER_MSEC};
-
-	for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms++) {
-		pid_t got = waitpid(pid, NULL, WNOHANG);
-
-		if (got == pid || (got < 0 && errno == ECHILD))
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
+	if (entry->until_ns == UINT64_MAX)
+		pp_log(LOG_WARNING,
+		       "step: process %d of user %u put the stepper to sleep in the kernel; it is "
+		       "left alone from now on",
+		       entry->pid, entry->uid);
+	else if (entry->times == 1)
+		pp_log(LOG_NOTICE,
+		       "step: process %d of user %u does not let itself be seized, as while it "
+		       "executes a program that does not come; it is left alone for a while",
+		       entry->pid, entry->uid);
+	if (pp_step_silent_holds_user(&silent, entry->uid, pp_step_now()))
+		pp_log(LOG_WARNING,
+		       "step: user %u is left alone for an hour: that user's processes put the "
+		       "stepper to sleep again and again",
+		       entry->uid);
 }
 
+/* Learns what the stepper has found since the last time. */
+static void learn_silent(const struct step_source *source)
+{
+	uint32_t total = 0;
+
+	if (source->hold)
+		total = __atomic_load_n(&source->hold->silent.total, __ATOMIC_ACQUIRE);
+	if (total > silent.total)
+		silent = source->hold->silent;
+	for (uint32_t i = 0; i < silent.pid_cnt && i < PP_STEP_SILENT_PID_MAX; i++)
+		if (silent.pids[i].number > silent_told)
+			tell_silent_one(&silent.pids[i]);
+	silent_told = silent.total;
+}
+
+/* The thread that the stepper turned to last. Its process may have ended: nobody is blamed then. */
+static void blame(struct step_source *source)
+{
+	pid_t pid = source->hold->busy_pid;
+	struct pp_step_status status;
+	struct pp_step_stat stat;
+
+	if (pp_step_read_stat(pid, pid, &stat) || pp_step_read_status(pid, pid, &status))
+		return;
+	pp_step_silent_add(&silent, pid, stat.start_time, status.uid, PP_STEP_SILENT_STEPPER,
+			   pp_step_now());
+	source->past.drops[PATHPROF_DROP_SILENT]++;
+}
+
+/* ---- ending */
+
 /*
- * Never by SIGKILL: that could kill its target. One that does not end in time still has a target
+ * By SIGKILL only while no target comes to harm. One that does not end in time still has a target
  * that sleeps in the kernel in mid-step: it stays behind, also when we end, and goes when that
  * wakes.
  */
-static void end_stepper(struct step_source *source)
+static void end_stepper(struct step_source *source, int timeout_ms)
 {
-	if (!source->stepper || !wait_ended(source->stepper, END_TIMEOUT_MS))
-		return;
+	if (source->fd >= 0)
+		close(source->fd);
+	source->fd = -1;
+	learn_silent(source);
+	if (source->stepper)
+		pp_step_left_take(source->stepper, source->hold, timeout_ms);
+	else if (source->hold)
+		munmap(source->hold, sizeof(*source->hold));
 	source->stepper = 0;
-	if (!source->hold)
-		return;
-	pp_step_unpin_orphan(source->hold);
-	source->hold->pinned = source->hold->armed = 0;
+	source->hold = NULL;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
 }
 
 static void step_free(struct pp_source *base)
@@ -317,12 +389,92 @@ static void step_free(struct pp_source *base)
 
 	if (!source)
 		return;
-	if (source->fd >= 0)
-		close(source->fd);
-	end_stepper(source);
-	if (source->hold)
-		munmap(source->hold, sizeof(*source->hold));
+	end_stepper(source, END_TIMEOUT_MS);
+	close_fd(source->look_fd);
+	close_fd(source->poll_fd);
 	free(source);
+}
+
+/* ---- another stepper in place of one that sleeps */
+
+static void add_past(struct step_source *source)
+{
+	struct pp_step_stats *past = &source->past;
+	const struct pp_step_stats *stats = &source->stats;
+
+	past->samples += stats->samples;
+	past->bursts += stats->bursts;
+	past->steps += stats->steps;
+	past->stopped_ns += stats->stopped_ns;
+	past->cpu_ns += stats->cpu_ns;
+	past->restarts += stats->restarts;
+	past->singles += stats->singles;
+	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
+		past->drops[i] += stats->drops[i];
+	source->stats = (struct pp_step_stats){
+		.sampler = stats->sampler, .breaks = stats->breaks, .burst_ns = stats->burst_ns};
+}
+
+static int replace_stepper(struct step_source *source, enum pp_step_verdict verdict)
+{
+	learn_silent(source);
+	if (verdict == PP_STEP_ASLEEP)
+		blame(source);
+	else
+		pp_log(LOG_WARNING,
+		       "step: no sign of the stepper, process %d, for %u s; another one takes its "
+		       "place",
+		       source->stepper,
+		       (unsigned int)((pp_step_now() - source->heard_ns) / PP_NSEC_PER_SEC));
+	add_past(source);
+	source->replaced++;
+	end_stepper(source, 0);
+	return start_stepper(source);
+}
+
+static char state_of(pid_t pid)
+{
+	struct pp_step_stat stat;
+
+	return pp_step_read_stat(pid, 0, &stat) ? 'X' : stat.state;
+}
+
+/* -EPIPE: there is no stepper any more. */
+static int look(struct step_source *source)
+{
+	enum pp_step_verdict verdict;
+
+	pp_step_left_reap();
+	learn_silent(source);
+	if (!source->stepper)
+		return -EPIPE;
+	verdict = pp_step_watch_look(&source->watch, source->hold, state_of(source->stepper),
+				     pp_step_now());
+	if (verdict == PP_STEP_WELL)
+		return 0;
+	return replace_stepper(source, verdict) ? -EPIPE : 0;
+}
+
+static bool is_look_due(const struct step_source *source)
+{
+	uint64_t cnt;
+
+	return read(source->look_fd, &cnt, sizeof(cnt)) == sizeof(cnt);
+}
+
+static int open_looks(struct step_source *source)
+{
+	const struct timespec period = {0, LOOK_PERIOD_MS * (long)PP_NSEC_PER_MSEC};
+	const struct itimerspec often = {.it_interval = period, .it_value = period};
+	struct epoll_event wanted = {.events = EPOLLIN};
+
+	source->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	source->look_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (source->poll_fd < 0 || source->look_fd < 0 ||
+	    timerfd_settime(source->look_fd, 0, &often, NULL) ||
+	    epoll_ctl(source->poll_fd, EPOLL_CTL_ADD, source->look_fd, &wanted))
+		return -errno;
+	return 0;
 }
 
 /* ---- operations */
@@ -369,9 +521,16 @@ int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_co
 	source->base.ops = &pp_source_step;
 	source->config = complete(config);
 	source->flags = flags;
-	source->fd = -1;
-	code = start_stepper(source);
-	if (code)
+	source->fd = source->poll_fd = source->look_fd = -1;
+	code = open_looks(source);
+	if (!code)
+		code = start_stepper(source);
+	if (code == -EAGAIN)
+		pathprof_fail(error, code,
+			      "step: %d steppers sleep in the kernel, where hostile processes put "
+			      "them; none is added",
+			      PP_STEP_LEFT_MAX);
+	else if (code)
 		pathprof_fail(error, code, "step: cannot start the stepper: %s", strerror(-code));
 	else
 		code = await_answer(source, error);
@@ -391,7 +550,7 @@ static int step_open(struct pp_source **ret_source, const struct pp_source_confi
 
 static int step_fd(struct pp_source *base)
 {
-	return ((struct step_source *)base)->fd;
+	return ((struct step_source *)base)->poll_fd;
 }
 
 static int step_drain(struct pp_source *base, const struct pp_source_sink *sink)
@@ -399,8 +558,10 @@ static int step_drain(struct pp_source *base, const struct pp_source_sink *sink)
 	struct step_source *source = (struct step_source *)base;
 	int code = read_records(source, sink);
 
+	if (!code && is_look_due(source))
+		code = look(source);
 	if (code == -EPIPE)
-		end_stepper(source);
+		end_stepper(source, END_TIMEOUT_MS);
 	return code;
 }
 
@@ -433,16 +594,20 @@ static void step_stats(struct pp_source *base, struct pp_source_stats *ret_stats
 	const struct step_source *source = (const struct step_source *)base;
 
 	*ret_stats = (struct pp_source_stats){
-		.samples = source->stats.samples,
-		.bursts = source->stats.bursts,
-		.steps = source->stats.steps,
-		.stopped_ns = source->stats.stopped_ns,
-		.cpu_ns = source->stats.cpu_ns,
+		.samples = source->past.samples + source->stats.samples,
+		.bursts = source->past.bursts + source->stats.bursts,
+		.steps = source->past.steps + source->stats.steps,
+		.stopped_ns = source->past.stopped_ns + source->stats.stopped_ns,
+		.cpu_ns = source->past.cpu_ns + source->stats.cpu_ns,
 		.burst_ns = source->stats.burst_ns,
 		.stepping = stepping_name(source->stats.breaks),
 		.sampler = sampler_name(source->stats.sampler),
 	};
-	memcpy(ret_stats->drops, source->stats.drops, sizeof(ret_stats->drops));
+	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
+		ret_stats->drops[i] = source->past.drops[i] + source->stats.drops[i];
+	ret_stats->replaced = source->replaced;
+	if (!source->heard || source->watch.late_cnt)
+		ret_stats->silent_since_ns = source->heard_ns;
 	ret_stats->drops[PATHPROF_DROP_MALFORMED] += source->malformed;
 }
 
@@ -506,12 +671,16 @@ pid_t pp_source_step_pid(const struct pp_source *base)
 
 uint64_t pp_source_step_restarts(const struct pp_source *base)
 {
-	return ((const struct step_source *)base)->stats.restarts;
+	const struct step_source *source = (const struct step_source *)base;
+
+	return source->past.restarts + source->stats.restarts;
 }
 
 uint64_t pp_source_step_singles(const struct pp_source *base)
 {
-	return ((const struct step_source *)base)->stats.singles;
+	const struct step_source *source = (const struct step_source *)base;
+
+	return source->past.singles + source->stats.singles;
 }
 
 const struct pp_source_ops pp_source_step = {

@@ -17,6 +17,7 @@
 
 #include "pathprof/abi.h"
 #include "pathprof/profile.h"
+#include "step_silent.h"
 
 #define PP_STEP_VERSION 4
 /* The longest window, in instructions. */
@@ -78,10 +79,14 @@ struct pp_step_stats {
 };
 
 /*
- * The page both map: which thread the stepper has tied to one CPU, and the nice value it had
- * before. Written by the stepper alone; read by the daemon, and only once the stepper is dead.
- * `pinned` is stored last on the way in and first on the way out (release; the reader's acquire is
- * in step_pin.c).
+ * The page both map, one a stepper. Written by the stepper alone.
+ *
+ * Which thread the stepper has tied to one CPU, and the nice value it had before: read by the
+ * daemon once the stepper is dead. `pinned` is stored last on the way in and first on the way out
+ * (release; the reader's acquire is in step_pin.c).
+ *
+ * What the stepper is at: read by the daemon now and then, see step_watch.h. `busy_ns` is stored
+ * last on the way in and first on the way out (release; the reader's acquire is in step_watch.c).
  */
 struct pp_step_hold {
 	int32_t pid, tid;
@@ -90,6 +95,13 @@ struct pp_step_hold {
 	uint64_t start_time;
 	uint32_t pinned;
 	uint32_t armed; /* its debug registers are set */
+
+	uint64_t busy_ns; /* CLOCK_MONOTONIC when it turned to a thread; 0: to none */
+	uint64_t due_ns;  /* CLOCK_MONOTONIC when it wakes by itself at the latest */
+	int32_t busy_pid, busy_tid;
+	uint32_t harms; /* killed now, it would leave a target with what kills it */
+	uint32_t pad;
+	struct pp_step_silent silent; /* begun by the daemon, before the stepper starts */
 };
 
 _Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),

@@ -162,6 +162,8 @@ static uint32_t resume(struct stepper *stepper, long request)
 	struct pp_step_target *target = stepper->target;
 	uint32_t end;
 
+	if (!target->stepped)
+		pp_step_publish_harms(&stepper->holder->pin, true);
 	target->stepped = true;
 	target->single = request == PTRACE_SINGLESTEP;
 	stepper->record->burst.step_cnt++;

@@ -54,6 +54,7 @@ struct pp_step_status {
 	int seccomp;
 	uint64_t pending; /* the thread's and its process' */
 	uint64_t blocked, ignored, caught;
+	uint32_t uid; /* real: who started it */
 };
 
 /* tid 0: the whole process, times summed over its threads. */
@@ -68,6 +69,7 @@ bool pp_step_is_running(pid_t pid, pid_t tid);
 
 struct pp_step_target {
 	pid_t pid, tid;
+	uint32_t uid;
 	uint64_t start_time;
 	uint64_t interrupted_ns; /* CLOCK_MONOTONIC of the PTRACE_INTERRUPT */
 	uint64_t stopped_ns;     /* CLOCK_MONOTONIC of the first stop */
@@ -119,6 +121,7 @@ struct pp_step_holder {
 	struct pp_step_limbo limbo;
 	struct pp_step_pin pin;
 	struct pp_step_spare spare;
+	struct pp_step_silent *silent; /* NULL: nobody is remembered */
 	uint64_t restarts;
 	uint64_t singles; /* steps by the trap flag */
 };
@@ -154,6 +157,14 @@ void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target);
  */
 void pp_step_publish_armed(struct pp_step_pin *pin, const struct pp_step_target *target);
 void pp_step_publish_disarmed(struct pp_step_pin *pin);
+/*
+ * Says in the shared page which thread the stepper turns to, and that it is done with it. Whatever
+ * is touched of a thread may put the stepper to sleep.
+ */
+void pp_step_publish_busy(struct pp_step_pin *pin, const struct pp_step_target *target);
+void pp_step_publish_idle(struct pp_step_pin *pin);
+/* Whether a stepper killed now would leave some target with a trap or mask of ours. */
+void pp_step_publish_harms(struct pp_step_pin *pin, bool harms);
 /* Undoes the pin of a dead stepper, and clears debug registers that it left set. */
 void pp_step_unpin_orphan(const struct pp_step_hold *hold);
 

@@ -61,15 +61,14 @@ static void on_signal(int signal)
 }
 
 /*
- * SIGALRM stays open to break off waitpid, SIGCHLD opens in ppoll only; both handlers are empty
- * and without SA_RESTART.
+ * SIGALRM stays open to break off calls (step_target.c has its handler), SIGCHLD opens in ppoll
+ * only. Neither handler has SA_RESTART.
  */
 static void block_signals(void)
 {
 	struct sigaction action = {.sa_handler = on_signal};
 	sigset_t all;
 
-	sigaction(SIGALRM, &action, NULL);
 	sigaction(SIGCHLD, &action, NULL);
 	sigfillset(&all);
 	sigdelset(&all, SIGALRM);
@@ -300,9 +299,12 @@ static void pause_sampler(bool on)
 static void profile(const struct pp_sample *sample)
 {
 	struct pp_step_target target = {.pid = sample->pid, .tid = sample->tid};
-	enum pathprof_drop drop = pp_step_catch(&stepper.holder, &target);
-	bool held = drop == PP_STEP_HELD;
+	enum pathprof_drop drop;
+	bool held;
 
+	pp_step_publish_busy(&stepper.holder.pin, &target);
+	drop = pp_step_catch(&stepper.holder, &target);
+	held = drop == PP_STEP_HELD;
 	if (held) {
 		pause_sampler(true);
 		pp_step_burst(&stepper.holder, &target, &stepper.limits, &stepper.record);
@@ -310,6 +312,7 @@ static void profile(const struct pp_sample *sample)
 	} else {
 		stepper.stats.drops[drop]++;
 	}
+	pp_step_publish_idle(&stepper.holder.pin);
 	charge_hold(&target, held);
 	if (!held)
 		return;
@@ -355,6 +358,9 @@ static bool wait_for_work(uint64_t budget_wait_ns)
 				    (long)(wait_ns % PP_NSEC_PER_SEC)};
 	if (stepper.stats_owed)
 		fds[0].events |= POLLOUT;
+	if (stepper.holder.pin.hold)
+		__atomic_store_n(&stepper.holder.pin.hold->due_ns, now_ns + wait_ns,
+				 __ATOMIC_RELEASE);
 	fds[1].fd = may_sample ? stepper.sampler->ops->fd(stepper.sampler) : -1;
 	sigfillset(&mask);
 	sigdelset(&mask, SIGCHLD);
@@ -490,6 +496,8 @@ static int start(int fd)
 	if (code)
 		return code;
 	stepper.holder.pin.hold = map_hold(page_fd);
+	if (stepper.holder.pin.hold)
+		stepper.holder.silent = &stepper.holder.pin.hold->silent;
 	stepper.stats.breaks = find_breaks(&config);
 	pp_step_budget_init(&stepper.budget, config.overhead_ppm, cpus_online(), pp_step_now());
 	apply(&config);

@@ -105,6 +105,27 @@ void pp_step_publish_disarmed(struct pp_step_pin *pin)
 		__atomic_store_n(&pin->hold->armed, 0, __ATOMIC_RELEASE);
 }
 
+void pp_step_publish_busy(struct pp_step_pin *pin, const struct pp_step_target *target)
+{
+	if (!pin->hold)
+		return;
+	pin->hold->busy_pid = target->pid;
+	pin->hold->busy_tid = target->tid;
+	__atomic_store_n(&pin->hold->busy_ns, pp_step_now(), __ATOMIC_RELEASE);
+}
+
+void pp_step_publish_idle(struct pp_step_pin *pin)
+{
+	if (pin->hold)
+		__atomic_store_n(&pin->hold->busy_ns, 0, __ATOMIC_RELEASE);
+}
+
+void pp_step_publish_harms(struct pp_step_pin *pin, bool harms)
+{
+	if (pin->hold)
+		__atomic_store_n(&pin->hold->harms, harms, __ATOMIC_RELEASE);
+}
+
 static bool set_nice(pid_t tid, int nice)
 {
 	return !setpriority(PRIO_PROCESS, (id_t)tid, nice);

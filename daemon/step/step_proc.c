@@ -126,6 +126,7 @@ int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
 		return -EBADMSG;
 	*ret_status = (struct pp_step_status){
 		.state = state[0],
+		.uid = (uint32_t)status_number(text, "Uid", 10),
 		.tracer = (pid_t)status_number(text, "TracerPid", 10),
 		.seccomp = (int)status_number(text, "Seccomp", 10),
 		.pending = status_number(text, "SigPnd", 16) | status_number(text, "ShdPnd", 16),

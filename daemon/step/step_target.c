@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -35,6 +36,11 @@
 /* How long a runnable thread may take to reach its stop; it may have to wait for a CPU. */
 #define STOP_TIMEOUT_NS (20 * PP_NSEC_PER_MSEC)
 #define TICK_US         2000
+/*
+ * So often a seizure is broken off by a tick before it is given up. Ticks, not time: one that had
+ * no CPU meanwhile took none.
+ */
+#define SEIZE_TICKS 10
 
 /* The kernel's own codes for "start this call again"; user space never sees them. */
 #define KERNEL_ERESTARTSYS           512
@@ -43,14 +49,28 @@
 
 #define SIGNAL_BIT(number) (1ull << ((number)-1))
 
+/* While a thread is being seized: the ticks that are left, and where to go on after the last. */
+static volatile sig_atomic_t seize_ticks;
+static sigjmp_buf seize_over;
+
+static void on_tick(int signal)
+{
+	if (seize_ticks && !--seize_ticks)
+		siglongjmp(seize_over, 1);
+}
+
 /*
  * waitpid knows no time-out: a repeating SIGALRM breaks it off. Repeating, for one that came just
- * before waitpid slept would be lost.
+ * before waitpid slept would be lost. The signal stays open in its handler, which may not return.
  */
 static void tick(bool on)
 {
+	static bool is_caught;
+	struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_NODEFER};
 	struct itimerval interval = {0};
 
+	if (!is_caught)
+		is_caught = !sigaction(SIGALRM, &action, NULL);
 	if (on)
 		interval.it_interval.tv_usec = interval.it_value.tv_usec = TICK_US;
 	setitimer(ITIMER_REAL, &interval, NULL);
@@ -160,6 +180,16 @@ static enum pathprof_drop check_promises(const struct pp_step_spare *spare,
 	return is_isolated(spare, target) ? PATHPROF_DROP_ISOLATED : PP_STEP_HELD;
 }
 
+/* A user may keep a quarter of the places in limbo that the others have left. */
+static bool fills_limbo(const struct pp_step_limbo *limbo, uint32_t uid)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < limbo->cnt; i++)
+		cnt += limbo->targets[i].uid == uid;
+	return cnt > (PP_STEP_LIMBO_MAX - limbo->cnt) / 4;
+}
+
 static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_step_target *target)
 {
 	struct pp_step_stat leader;
@@ -176,6 +206,11 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 	    pp_step_read_status(target->pid, target->tid, &status))
 		return PATHPROF_DROP_GONE;
 	target->start_time = leader.start_time;
+	target->uid = status.uid;
+	if (pp_step_silent_holds(holder->silent, target->pid, target->start_time, target->uid,
+				 pp_step_now()) ||
+	    fills_limbo(&holder->limbo, target->uid))
+		return PATHPROF_DROP_SILENT;
 	drop = check_status(&status);
 	if (drop != PP_STEP_HELD)
 		return drop;
@@ -190,12 +225,41 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 	return is_64bit ? PP_STEP_HELD : PATHPROF_DROP_32BIT;
 }
 
-static enum pathprof_drop why_not_seized(const struct pp_step_target *target, int code)
+/*
+ * Seizes a thread and has it interrupted: 0, ETIMEDOUT, or another errno. The kernel waits for a
+ * lock of the process here, which one that executes a program holds until it was read; a signal
+ * breaks the wait off, and after the handler it begins again. So the handler does not return. It
+ * may come when the thread has just been seized: only a thread that was can be interrupted.
+ */
+static int seize(pid_t tid)
+{
+	int code = 0;
+
+	if (sigsetjmp(seize_over, 0))
+		return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) && errno == ESRCH ? ETIMEDOUT : 0;
+	seize_ticks = SEIZE_TICKS;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		code = errno;
+	seize_ticks = 0;
+	/* Fails only when it has just died; the wait then finds its end. */
+	if (!code)
+		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	return code;
+}
+
+static enum pathprof_drop why_not_seized(struct pp_step_holder *holder,
+					 const struct pp_step_target *target, int code)
 {
 	struct pp_step_status status;
 
-	if (code != EPERM || pp_step_read_status(target->pid, target->tid, &status))
+	if ((code != EPERM && code != ETIMEDOUT) ||
+	    pp_step_read_status(target->pid, target->tid, &status))
 		return PATHPROF_DROP_GONE;
+	if (code == ETIMEDOUT) {
+		pp_step_silent_add(holder->silent, target->pid, target->start_time, target->uid,
+				   PP_STEP_SILENT_SEIZE, pp_step_now());
+		return PATHPROF_DROP_SILENT;
+	}
 	if (status.tracer)
 		return PATHPROF_DROP_TRACED;
 	if (status.state == 'Z' || status.state == 'X')
@@ -273,7 +337,7 @@ static enum pathprof_drop check_registers(const struct user_regs_struct *regs)
  * The trap after a step is a forced SIGTRAP: to a thread that blocks SIGTRAP the kernel would
  * unblock it and reset the process' handler to the default, for good.
  */
-static int open_sigtrap(struct pp_step_target *target)
+static int open_sigtrap(struct pp_step_holder *holder, struct pp_step_target *target)
 {
 	uint64_t mask;
 
@@ -283,6 +347,7 @@ static int open_sigtrap(struct pp_step_target *target)
 	if (!(mask & SIGNAL_BIT(SIGTRAP)))
 		return 0;
 	mask &= ~SIGNAL_BIT(SIGTRAP);
+	pp_step_publish_harms(&holder->pin, true);
 	if (ptrace(PTRACE_SETSIGMASK, target->tid, sizeof(mask), &mask))
 		return -errno;
 	target->mask_changed = true;
@@ -317,7 +382,7 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 	 */
 	if (trap_pending(target))
 		return PATHPROF_DROP_TRACED;
-	if (open_sigtrap(target))
+	if (open_sigtrap(holder, target))
 		return PATHPROF_DROP_GONE;
 	pp_step_pin(&holder->pin, target);
 	return PP_STEP_HELD;
@@ -327,17 +392,18 @@ enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_t
 {
 	enum pathprof_drop drop = check(holder, target);
 	enum pp_step_stop stop;
-	int signal = 0;
+	int signal = 0, code;
 
 	if (drop != PP_STEP_HELD)
 		return drop;
 	target->interrupted_ns = pp_step_now();
 	target->released_ns = target->interrupted_ns;
-	if (ptrace(PTRACE_SEIZE, target->tid, NULL, NULL))
-		return why_not_seized(target, errno);
-	/* Fails only when it has just died; the wait then finds its end. */
-	ptrace(PTRACE_INTERRUPT, target->tid, NULL, NULL);
 	tick(true);
+	code = seize(target->tid);
+	if (code) {
+		tick(false);
+		return why_not_seized(holder, target, code);
+	}
 	stop = pp_step_wait(target, target->interrupted_ns + STOP_TIMEOUT_NS, &signal);
 	target->stopped_ns = pp_step_now();
 	/* Before our first step a trace trap can only be the target's own. */
@@ -417,8 +483,17 @@ static void disarm(struct pp_step_holder *holder, struct pp_step_target *target)
 		pp_step_publish_disarmed(&holder->pin);
 }
 
-void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *target,
-		     enum pp_step_stop stop, int signal)
+/* Whether some target in limbo still has a trap of ours before it, or our mask. */
+static bool limbo_is_harmed(const struct pp_step_limbo *limbo)
+{
+	for (uint32_t i = 0; i < limbo->cnt; i++)
+		if (limbo->targets[i].stepped || limbo->targets[i].mask_changed)
+			return true;
+	return false;
+}
+
+static void let_go(struct pp_step_holder *holder, struct pp_step_target *target,
+		   enum pp_step_stop stop, int signal)
 {
 	/* Debug registers can be written while it is stopped only, perf's breakpoints always go. */
 	if (is_stopped(stop) || target->breaks.kind == PP_STEP_BREAK_PERF)
@@ -435,6 +510,13 @@ void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *targe
 	if (is_stopped(stop) && detach(holder, target, stop, signal))
 		return;
 	enter_limbo(&holder->limbo, target);
+}
+
+void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *target,
+		     enum pp_step_stop stop, int signal)
+{
+	let_go(holder, target, stop, signal);
+	pp_step_publish_harms(&holder->pin, limbo_is_harmed(&holder->limbo));
 }
 
 void pp_step_poll_limbo(struct pp_step_holder *holder)

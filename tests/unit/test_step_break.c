@@ -299,10 +299,6 @@ static int occupy(pid_t pid, uint32_t i)
 	return (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void on_alarm(int signal)
-{
-}
-
 static struct pp_step_holder holder;
 static struct pp_step_record record;
 
@@ -314,12 +310,9 @@ static void burst_on(pid_t pid, enum pp_step_break_kind kind)
 					.step_max = 2000,
 					.time_ns = PP_NSEC_PER_SEC,
 					.lookahead = true};
-	struct sigaction action = {.sa_handler = on_alarm};
 	struct pp_step_target target;
 	bool held = false;
 
-	/* As the stepper has it: SIGALRM breaks waitpid off. */
-	sigaction(SIGALRM, &action, NULL);
 	holder.singles = 0;
 	/* It may be caught in the kernel, or wait for a CPU and be let go of late. */
 	for (int tries = 0; tries < 400 && !held; tries++) {

@@ -168,14 +168,9 @@ __attribute__((no_sanitize_address)) static void spin_under_strict_seccomp(void)
 	spin();
 }
 
-/* As the stepper has it: SIGALRM breaks waitpid off. */
 static pid_t start(void (*run)(void))
 {
-	struct sigaction action = {.sa_handler = on_alarm};
-	pid_t pid;
-
-	sigaction(SIGALRM, &action, NULL);
-	pid = fork();
+	pid_t pid = fork();
 
 	if (pid == 0) {
 		sigset_t none;
@@ -511,6 +506,57 @@ static void test_init(void)
 	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
 }
 
+/* What a catch of a spinning child says; limbo and table as the test has made them. */
+static enum pathprof_drop catch_child(void)
+{
+	struct pp_step_target target = {.pid = start_spinning(spin)};
+	enum pathprof_drop drop;
+
+	target.tid = target.pid;
+	drop = pp_step_catch(&holder, &target);
+	if (drop == PP_STEP_HELD)
+		pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	kill(target.pid, SIGKILL);
+	waitpid(target.pid, NULL, 0);
+	return drop;
+}
+
+/* One user's threads that sleep leave room for others'. */
+static void test_limbo_of_a_user(void)
+{
+	struct pp_step_limbo *limbo = &holder.limbo;
+	uint32_t cnt = 0;
+
+	while (catch_child() != PATHPROF_DROP_SILENT && cnt < PP_STEP_LIMBO_MAX) {
+		limbo->targets[cnt] = (struct pp_step_target){.uid = getuid()};
+		limbo->cnt = ++cnt;
+	}
+	CU_ASSERT(cnt > 4 && cnt <= 16);
+	for (uint32_t i = 0; i < cnt; i++)
+		limbo->targets[i].uid = getuid() + 1;
+	CU_ASSERT_NOT_EQUAL(catch_child(), PATHPROF_DROP_SILENT);
+	limbo->cnt = 0;
+	CU_ASSERT_NOT_EQUAL(catch_child(), PATHPROF_DROP_SILENT);
+}
+
+static void test_silent(void)
+{
+	static struct pp_step_silent silent;
+	struct pp_step_target target = {.pid = start_spinning(spin)};
+	struct pp_step_stat stat;
+
+	target.tid = target.pid;
+	CU_ASSERT_EQUAL(pp_step_read_stat(target.pid, target.pid, &stat), 0);
+	pp_step_silent_add(&silent, target.pid, stat.start_time, getuid(), PP_STEP_SILENT_STEPPER,
+			   pp_step_now());
+	holder.silent = &silent;
+	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_SILENT);
+	CU_ASSERT_EQUAL(target.interrupted_ns, 0);
+	holder.silent = NULL;
+	kill(target.pid, SIGKILL);
+	waitpid(target.pid, NULL, 0);
+}
+
 static void test_isolated(void)
 {
 	struct pp_step_target target;
@@ -691,6 +737,8 @@ static const struct unit_test tests[] = {
 	{"who ignores SIGTRAP is left alone", test_ignored_sigtrap},
 	{"who is under a seccomp filter is stepped, strict mode is left alone", test_seccomp},
 	{"process 1 is never stopped", test_init},
+	{"threads of one user leave room in limbo", test_limbo_of_a_user},
+	{"who put a stepper to sleep is not touched", test_silent},
 	{"threads of a real-time policy are left alone", test_realtime},
 	{"threads on isolated CPUs are left alone", test_isolated},
 	{"only what would be left behind keeps the stepper", test_leaving},

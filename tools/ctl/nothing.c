@@ -63,6 +63,8 @@ static const char *advice(unsigned int drop)
 		return ": they have a real-time policy, RealTime=yes takes them in";
 	case PATHPROF_DROP_INIT:
 		return ": process 1 is never stopped, for its end would be the machine's";
+	case PATHPROF_DROP_SILENT:
+		return ": who stopped them would have slept, the daemon's log names them";
 	case PATHPROF_DROP_TRACED:
 		return ": a debugger has them";
 	default:

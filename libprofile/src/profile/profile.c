@@ -60,6 +60,7 @@ static const char *const drop_names[PATHPROF_DROP_CNT] = {
 	[PATHPROF_DROP_ISOLATED] = "isolated",
 	[PATHPROF_DROP_OWN] = "own",
 	[PATHPROF_DROP_INIT] = "init",
+	[PATHPROF_DROP_SILENT] = "silent",
 };
 
 static const char *const end_names[PATHPROF_END_CNT] = {

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A neighbour puts whoever looks at it to sleep in the kernel, where only SIGKILL ends the sleep or
+# nothing does; somebody stops the stepper. An honest program is profiled on, the neighbour is
+# named in the log once and counted, SIGTERM ends the daemon in time, and a restart works.
+. "$(dirname "$0")/hostile_common.bash"
+mount=$tmp/mount
+mkdir "$mount"
+neighbour_id=65534
+server= asleep=
+
+# The server first: whoever sleeps for its file cannot even die.
+end_neighbour() {
+	[ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
+	[ -z "$asleep" ] || { kill -KILL "$asleep" && wait "$asleep"; } 2>/dev/null || true
+	umount -l "$mount" 2>/dev/null || true
+	server= asleep=
+}
+trap 'end_neighbour; cleanup' EXIT
+
+stepper_of() {
+	local child
+	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		grep -qx pathprof-step "/proc/$child/comm" 2>/dev/null && echo "$child"
+	done | tail -n 1
+}
+bursts() { sql "SELECT coalesce(sum(bursts), 0) FROM windows" 2>/dev/null || echo 0; }
+# Bursts of the honest program, as far as windows were written.
+honest() {
+	sql "SELECT coalesce(sum(c.samples), 0) FROM path_counts c JOIN paths p ON p.id = c.path
+		JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%flow_loops'" 2>/dev/null || echo 0
+}
+honest_more_than() { [ "$(honest)" -gt "$1" ]; }
+silent() { status_of drops.silent 2>/dev/null || echo 0; }
+at_least() { [ "$("$1")" -ge "$2" ]; }
+named() { grep -c "process $1 of user $neighbour_id" "$tmp/log" || true; }
+
+begin() {
+	rm -f "$db"*
+	start_busy
+	start --db "$db" --source step --overhead 20 --window 1
+}
+# The seconds that the daemon takes from SIGTERM on, less those by which the machine was late.
+ends() { # NAME
+	stop
+	check "$1-ends" "status $stop_status after $stop_ms ms" \
+		test "$stop_status" -eq 0 -a "$stop_ms" -le "${stop_limit_ms:-2000}"
+}
+restarts() { # NAME
+	local before
+	start --db "$db" --source step --overhead 20 --window 1 || {
+		not_ok "$1-restart" "$(tail -n 3 "$tmp/log")"
+		return
+	}
+	before=$(honest)
+	check "$1-restart" "no window of the honest program" wait_for 60 honest_more_than "$before"
+	ends "$1-restarted"
+}
+end_honest() { kill -9 "$busy" 2>/dev/null; wait "$busy" 2>/dev/null || true; busy=; }
+
+beside() { # NAME
+	local name=$1 before
+	begin || { not_ok "$name" "no daemon"; return; }
+	wait_for 60 honest_more_than 0 || not_ok "$name" "nothing is profiled: $(tail -n 3 "$tmp/log")"
+	"$hostile/asleep" "$name" "$mount" "$neighbour_id" >"$tmp/asleep" 2>&1 &
+	asleep=$!
+	wait_for 60 grep -q '^asleep\|^refused' "$tmp/asleep" || not_ok "$name" "$(cat "$tmp/asleep")"
+	server=$(sed -n 's/^server //p' "$tmp/asleep")
+	if [ -z "$server" ]; then
+		echo "skip asleep-$name: $(head -n 1 "$tmp/asleep")"
+	else
+		check "$name-counted" "drops.silent is $(silent)" wait_for 60 at_least silent 3
+		before=$(honest)
+		check "$name-goes-on" "the honest program is not seen any more" \
+			wait_for 60 honest_more_than $((before + 10))
+		check "$name-named" "$(named "$asleep") times: $(tail -n 3 "$tmp/log")" test "$(named "$asleep")" -eq 1
+		ends "$name"
+		[ "$name" = fault ] || restarts "$name"
+	fi
+	end_neighbour
+	end_honest
+}
+beside exec
+beside fault
+
+# ---------------------------------------------------------------- a stepper that is stopped
+stopped() {
+	local before first
+	begin || { not_ok stopped "no daemon"; return; }
+	wait_for 60 honest_more_than 0
+	first=$(stepper_of "$daemon")
+	kill -STOP "$first"
+	check stopped-replaced "$(tail -n 3 "$tmp/log")" wait_for 60 at_least replaced 1
+	before=$(honest)
+	check stopped-goes-on "the honest program is not seen any more" \
+		wait_for 60 honest_more_than "$before"
+	check stopped-told "$(tail -n 3 "$tmp/log")" grep -q "no sign of the stepper" "$tmp/log"
+	kill -STOP "$(stepper_of "$daemon")"
+	ends stopped
+	check stopped-unharmed "the honest program ended" kill -0 "$busy"
+	end_honest
+}
+replaced() { status_of source_replaced 2>/dev/null || echo 0; }
+stopped
+finish
