@@ -17,6 +17,7 @@
 #define AWAY_US    UINT64_C(5000000)  /* pathprofd is looked for, and the store looked into */
 #define THERE_US   UINT64_C(30000000) /* only the latter: it says when there is news */
 #define ANSWER_US  UINT64_C(5000000)
+#define CONNECT_US 200000
 #define ANSWER_MAX (16u << 20)
 #define PIECE      65536
 
@@ -35,16 +36,17 @@ struct pp_inlet {
 	size_t answer_len, answer_room;
 };
 
-/* A local socket connects at once or not at all. */
+/* A local socket connects at once, or waits its turn for a moment where a crowd wants in. */
 static int ask_there(const struct pp_inlet *inlet, const char *question)
 {
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct timeval most = {.tv_usec = CONNECT_US};
 	size_t len = strlen(question);
 
-	if (fd < 0 ||
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) < 0 ||
 	    connect(fd, (const struct sockaddr *)&inlet->address, sizeof(inlet->address)) < 0)
 		return -errno;
-	if (send(fd, question, len, MSG_NOSIGNAL) != (ssize_t)len)
+	if (send(fd, question, len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)len)
 		return -EIO;
 	return pp_steal_fd(&fd);
 }

@@ -13,24 +13,35 @@
 #include <unistd.h>
 
 #include "../cleanup.h"
+#include "../track/track_pace.h"
+#include "outlet_places.h"
 
-#define CONNECTIONS_MAX         16
-#define CONNECTIONS_OF_ONE_USER 4
-#define CONNECTION_US           UINT64_C(10000000)
-#define QUESTION_MAX            15
-#define BACKLOG                 16
-#define ACCEPTED_AT_ONCE        8
+#define CONNECTION_US    UINT64_C(10000000)
+#define ANSWER_FRESH_US  UINT64_C(1000000)
+#define WAITING_AGAIN_US UINT64_C(100000)
+#define QUESTION_MAX     15
+#define BACKLOG          256
+#define ACCEPTED_AT_ONCE 8
+#define SHARE_PPM        10000   /* of one CPU */
+#define REST_NS          2000000 /* of CPU time, before anybody is let in again */
+
+/* One text, sent to all who asked for it. */
+struct answer {
+	unsigned int user_cnt;
+	uint64_t made_us;
+	char *text;
+	size_t len;
+};
 
 struct client {
-	struct pp_outlet *outlet; /* NULL: this place is free */
+	struct pp_outlet *outlet;
 	int fd;
-	uid_t user;
-	bool follows;
+	bool follows, waits;
 	sd_event_source *io, *timer;
 	char question[QUESTION_MAX + 1];
 	size_t question_len;
-	char *answer;
-	size_t answer_len, sent_bytes;
+	struct answer *answer;
+	size_t sent_bytes;
 };
 
 struct pp_outlet {
@@ -38,18 +49,53 @@ struct pp_outlet {
 	struct sockaddr_un address;
 	bool bound;
 	int fd;
-	sd_event_source *io;
+	/* rest: until somebody may be let in again; waiting: until questions are looked at again */
+	sd_event_source *io, *rest, *waiting;
 	pp_outlet_figures_fn *figures;
 	void *context;
-	struct client clients[CONNECTIONS_MAX];
+	struct pp_pace pace;
+	struct answer *answer; /* the last one; NULL: nobody has asked */
+	struct pp_outlet_askers askers;
+	uint64_t client_cnt; /* that ever came */
+	/* of the same index; clients[i] is in use while places[i] is taken */
+	struct pp_outlet_place places[PP_OUTLET_PLACES];
+	struct client clients[PP_OUTLET_PLACES];
 };
+
+static uint64_t now_us(const struct pp_outlet *outlet)
+{
+	uint64_t now = 0;
+
+	sd_event_now(outlet->event, CLOCK_MONOTONIC, &now);
+	return now;
+}
+
+static void set_timer(sd_event_source *timer, uint64_t at_us)
+{
+	if (sd_event_source_set_time(timer, at_us) >= 0)
+		sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
+static struct pp_outlet_place *place_of(const struct client *client)
+{
+	return &client->outlet->places[client - client->outlet->clients];
+}
+
+static void drop_answer(struct answer *answer)
+{
+	if (!answer || --answer->user_cnt)
+		return;
+	free(answer->text);
+	free(answer);
+}
 
 static void close_client(struct client *client)
 {
+	place_of(client)->taken = false;
 	sd_event_source_disable_unref(client->io);
 	sd_event_source_disable_unref(client->timer);
 	close(client->fd);
-	free(client->answer);
+	drop_answer(client->answer);
 	*client = (struct client){.outlet = NULL};
 }
 
@@ -57,54 +103,95 @@ static void close_client(struct client *client)
 
 static void send_some(struct client *client)
 {
-	ssize_t n = send(client->fd, client->answer + client->sent_bytes,
-			 client->answer_len - client->sent_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	const struct answer *answer = client->answer;
+	ssize_t n = send(client->fd, answer->text + client->sent_bytes,
+			 answer->len - client->sent_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n > 0)
 		client->sent_bytes += (size_t)n;
-	if (client->sent_bytes == client->answer_len ||
-	    (n < 0 && errno != EAGAIN && errno != EINTR))
+	if (client->sent_bytes == answer->len || (n < 0 && errno != EAGAIN && errno != EINTR))
 		close_client(client);
+}
+
+static struct answer *make_answer(struct pp_outlet *outlet)
+{
+	struct answer *answer = calloc(1, sizeof(*answer));
+	FILE *to = answer ? open_memstream(&answer->text, &answer->len) : NULL;
+
+	if (!to) {
+		free(answer);
+		return NULL;
+	}
+	answer->user_cnt = 1;
+	answer->made_us = now_us(outlet);
+	outlet->figures(outlet->context, to);
+	if (fclose(to) || !answer->len) {
+		drop_answer(answer);
+		return NULL;
+	}
+	return answer;
+}
+
+/* NULL: there is none. */
+static struct answer *fresh_answer(struct pp_outlet *outlet)
+{
+	if (!outlet->answer || now_us(outlet) - outlet->answer->made_us >= ANSWER_FRESH_US) {
+		drop_answer(outlet->answer);
+		outlet->answer = make_answer(outlet);
+	}
+	if (outlet->answer)
+		outlet->answer->user_cnt++;
+	return outlet->answer;
 }
 
 static void answer_figures(struct client *client)
 {
-	struct pp_outlet *outlet = client->outlet;
-	FILE *to = open_memstream(&client->answer, &client->answer_len);
+	client->answer = fresh_answer(client->outlet);
+	if (!client->answer || sd_event_source_set_io_events(client->io, EPOLLOUT) < 0)
+		close_client(client);
+}
 
-	if (!to) {
+/* From here on only its end is of interest, which is told in any case. */
+static int listen_no_more(struct client *client)
+{
+	return sd_event_source_set_io_events(client->io, 0);
+}
+
+static void ask_figures(struct client *client)
+{
+	struct pp_outlet *outlet = client->outlet;
+
+	client->waits = !pp_outlet_may_ask(&outlet->askers, place_of(client)->user, now_us(outlet));
+	if (!client->waits)
+		answer_figures(client);
+	else if (listen_no_more(client) < 0)
 		close_client(client);
-		return;
-	}
-	outlet->figures(outlet->context, to);
-	if (fclose(to) || !client->answer_len ||
-	    sd_event_source_set_io_events(client->io, EPOLLOUT) < 0)
-		close_client(client);
+	else
+		set_timer(outlet->waiting, now_us(outlet) + WAITING_AGAIN_US);
 }
 
 static void follow(struct client *client)
 {
 	client->follows = true;
 	client->timer = sd_event_source_disable_unref(client->timer);
+	if (listen_no_more(client) < 0)
+		close_client(client);
 }
 
 static void take_question(struct client *client)
 {
 	if (!strcmp(client->question, PP_OUTLET_FIGURES))
-		answer_figures(client);
+		ask_figures(client);
 	else if (!strcmp(client->question, PP_OUTLET_FOLLOW))
 		follow(client);
 	else
 		close_client(client);
 }
 
-/* Of a follower only the end is of interest. */
 static void read_some(struct client *client)
 {
-	char rest[64];
-	char *to = client->follows ? rest : client->question + client->question_len;
-	size_t room = client->follows ? sizeof(rest) : QUESTION_MAX - client->question_len;
-	ssize_t n = recv(client->fd, to, room, MSG_DONTWAIT);
+	ssize_t n = recv(client->fd, client->question + client->question_len,
+			 QUESTION_MAX - client->question_len, MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -112,8 +199,6 @@ static void read_some(struct client *client)
 		close_client(client);
 		return;
 	}
-	if (client->follows)
-		return;
 	client->question_len += (size_t)n;
 	if (memchr(client->question, '\n', client->question_len) ||
 	    client->question_len == QUESTION_MAX)
@@ -123,38 +208,38 @@ static void read_some(struct client *client)
 static int on_client(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct client *client = context;
+	struct pp_pace *pace = &client->outlet->pace;
 
+	pp_pace_start(pace);
 	if (client->answer)
 		send_some(client);
+	else if (client->follows || client->waits)
+		close_client(client);
 	else
 		read_some(client);
+	pp_pace_stop(pace);
 	return 0;
 }
 
-static int on_time(sd_event_source *source, uint64_t now_us, void *context)
+static int on_time(sd_event_source *source, uint64_t time_us, void *context)
 {
 	close_client(context);
 	return 0;
 }
 
-/* ---------------------------------------------------------------- connections */
-
-/* A free place, unless this user has as many as one may have. NULL: there is none. */
-static struct client *place_for(struct pp_outlet *outlet, uid_t user)
+static int on_waiting(sd_event_source *source, uint64_t time_us, void *context)
 {
-	struct client *free_place = NULL;
-	unsigned int cnt = 0;
+	struct pp_outlet *outlet = context;
 
-	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-		struct client *client = &outlet->clients[i];
-
-		if (!client->outlet)
-			free_place = client;
-		else
-			cnt += client->user == user;
-	}
-	return cnt < CONNECTIONS_OF_ONE_USER ? free_place : NULL;
+	pp_pace_start(&outlet->pace);
+	for (size_t i = 0; i < PP_OUTLET_PLACES; i++)
+		if (outlet->places[i].taken && outlet->clients[i].waits)
+			ask_figures(&outlet->clients[i]);
+	pp_pace_stop(&outlet->pace);
+	return 0;
 }
+
+/* ---------------------------------------------------------------- connections */
 
 /* Closes fd when it cannot. */
 static void add_client(struct pp_outlet *outlet, int fd)
@@ -162,16 +247,20 @@ static void add_client(struct pp_outlet *outlet, int fd)
 	struct ucred who = {0};
 	socklen_t len = sizeof(who);
 	struct client *client;
+	size_t at;
 	int r;
 
-	client = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0
-			 ? place_for(outlet, who.uid)
-			 : NULL;
-	if (!client) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0) {
 		close(fd);
 		return;
 	}
-	*client = (struct client){.outlet = outlet, .fd = fd, .user = who.uid};
+	at = pp_outlet_place_for(outlet->places, who.uid);
+	client = &outlet->clients[at];
+	if (outlet->places[at].taken)
+		close_client(client);
+	outlet->places[at] = (struct pp_outlet_place){
+		.taken = true, .user = who.uid, .since = outlet->client_cnt++};
+	*client = (struct client){.outlet = outlet, .fd = fd};
 	r = sd_event_add_io(outlet->event, &client->io, fd, EPOLLIN, on_client, client);
 	if (r >= 0)
 		r = sd_event_add_time_relative(outlet->event, &client->timer, CLOCK_MONOTONIC,
@@ -180,36 +269,57 @@ static void add_client(struct pp_outlet *outlet, int fd)
 		close_client(client);
 }
 
+static void accept_some(struct pp_outlet *outlet)
+{
+	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
+		int fd = accept4(outlet->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		add_client(outlet, fd);
+	}
+}
+
 static int on_listener(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct pp_outlet *outlet = context;
+	struct pp_pace *pace = &outlet->pace;
 
-	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
-		int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-		if (client < 0)
-			return 0;
-		add_client(outlet, client);
+	if (pp_pace_left(pace, now_us(outlet) * 1000) <= 0) {
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+		set_timer(outlet->rest, pp_pace_due(pace, REST_NS) / 1000);
+		return 0;
 	}
+	pp_pace_start(pace);
+	accept_some(outlet);
+	pp_pace_stop(pace);
 	return 0;
+}
+
+static int on_rested(sd_event_source *source, uint64_t time_us, void *context)
+{
+	struct pp_outlet *outlet = context;
+
+	return sd_event_source_set_enabled(outlet->io, SD_EVENT_ON);
 }
 
 /* ---------------------------------------------------------------- public */
 
 void pp_outlet_poke(struct pp_outlet *outlet)
 {
-	for (size_t i = 0; outlet && i < CONNECTIONS_MAX; i++) {
+	for (size_t i = 0; outlet && i < PP_OUTLET_PLACES; i++) {
 		const struct client *client = &outlet->clients[i];
 
-		if (client->outlet && client->follows)
-			(void)!send(client->fd, "\n", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (outlet->places[i].taken && client->follows)
+			outlet->places[i].deaf =
+				send(client->fd, "\n", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0;
 	}
 }
 
 bool pp_outlet_is_followed(const struct pp_outlet *outlet)
 {
-	for (size_t i = 0; outlet && i < CONNECTIONS_MAX; i++)
-		if (outlet->clients[i].outlet && outlet->clients[i].follows)
+	for (size_t i = 0; outlet && i < PP_OUTLET_PLACES; i++)
+		if (outlet->places[i].taken && outlet->clients[i].follows)
 			return true;
 	return false;
 }
@@ -241,8 +351,30 @@ static int listen_there(struct pp_outlet *outlet)
 	outlet->bound = true;
 	if (chmod(path, 0660) < 0 || listen(outlet->fd, BACKLOG) < 0)
 		return -errno;
-	r = sd_event_add_io(outlet->event, &outlet->io, outlet->fd, EPOLLIN, on_listener, outlet);
-	return r < 0 ? r : 0;
+	return sd_event_add_io(outlet->event, &outlet->io, outlet->fd, EPOLLIN, on_listener,
+			       outlet);
+}
+
+static int add_timer(struct pp_outlet *outlet, sd_event_source **ret_timer,
+		     sd_event_time_handler_t handler)
+{
+	int r = sd_event_add_time(outlet->event, ret_timer, CLOCK_MONOTONIC, 0, 1000, handler,
+				  outlet);
+
+	return r < 0 ? r : sd_event_source_set_enabled(*ret_timer, SD_EVENT_OFF);
+}
+
+static int open_outlet(struct pp_outlet *outlet, const char *database)
+{
+	int r = pp_outlet_address(&outlet->address, database);
+
+	pp_pace_init(&outlet->pace, 1, now_us(outlet) * 1000);
+	outlet->pace.share_ppm = SHARE_PPM;
+	if (r == 0)
+		r = add_timer(outlet, &outlet->rest, on_rested);
+	if (r >= 0)
+		r = add_timer(outlet, &outlet->waiting, on_waiting);
+	return r < 0 ? r : listen_there(outlet);
 }
 
 int pp_outlet_new(struct pp_outlet **ret_outlet, sd_event *event, const char *database,
@@ -257,9 +389,7 @@ int pp_outlet_new(struct pp_outlet **ret_outlet, sd_event *event, const char *da
 	outlet->fd = -EBADF;
 	outlet->figures = figures;
 	outlet->context = context;
-	r = pp_outlet_address(&outlet->address, database);
-	if (r == 0)
-		r = listen_there(outlet);
+	r = open_outlet(outlet, database);
 	if (r < 0) {
 		pp_outlet_free(outlet);
 		return pathprof_fail(error, r, "%s" PP_OUTLET_SUFFIX ": %s", database,
@@ -273,10 +403,13 @@ void pp_outlet_free(struct pp_outlet *outlet)
 {
 	if (!outlet)
 		return;
-	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
-		if (outlet->clients[i].outlet)
+	for (size_t i = 0; i < PP_OUTLET_PLACES; i++)
+		if (outlet->places[i].taken)
 			close_client(&outlet->clients[i]);
+	drop_answer(outlet->answer);
 	sd_event_source_disable_unref(outlet->io);
+	sd_event_source_disable_unref(outlet->rest);
+	sd_event_source_disable_unref(outlet->waiting);
 	pp_cleanup_fd(&outlet->fd);
 	if (outlet->bound)
 		unlink(outlet->address.sun_path);

@@ -10,9 +10,13 @@
  * Nothing else that comes is looked at. What must not be lost is in the store: a newline that finds
  * the socket full is left out, because the client has one to read already.
  *
- * Workload: one follower, a question every few seconds. At most 16 connections, 4 of one user, 10 s
- * each but for followers; more are closed at once. One owner, the event loop, which it never
- * blocks.
+ * An answer is made once and given to all who ask within a second. Places and questions are limited
+ * by user, so that nobody keeps the relay out (outlet_places.h); a question beyond a user's pace
+ * waits. What it all costs is bounded as well: a hundredth of one CPU, and nobody is let in
+ * meanwhile.
+ *
+ * Workload: one follower, a question every few seconds; 10 s a connection but for followers. One
+ * owner, the event loop, which it never blocks.
  */
 #ifndef PP_OUTLET_H
 #define PP_OUTLET_H

@@ -13,10 +13,10 @@
 
 #include "../../daemon/relay/inlet.h"
 #include "../../daemon/tell/outlet.h"
+#include "../../daemon/tell/outlet_places.h"
 
-#define LINE        "pathprof_drift_kl{binary=\"/usr/bin/program\"} 0.25\n"
-#define LINES       100000 /* more than a socket holds */
-#define OF_ONE_USER 4
+#define LINE  "pathprof_drift_kl{binary=\"/usr/bin/program\"} 0.25\n"
+#define LINES 100000 /* more than a socket holds */
 
 struct scene {
 	sd_event *event;
@@ -166,26 +166,229 @@ static void test_refusals(void)
 	close_scene(&scene);
 }
 
-/* One user has some places and no more: the others' stay free. */
+/* One user has some places and no more: who was there longest goes. */
 static void test_crowd(void)
 {
 	struct scene scene;
-	int fds[32], kept = 0;
+	int fds[32];
 
 	open_scene(&scene);
-	for (size_t i = 0; i < 32; i++) {
+	for (int i = 0; i < 32; i++)
 		fds[i] = ask(&scene, PP_OUTLET_FOLLOW);
-		kept += fds[i] >= 0 && read_all(&scene, fds[i]) < 0;
+	for (int i = 0; i < 32; i++) {
+		CU_ASSERT_EQUAL(read_all(&scene, fds[i]),
+				i < 32 - PP_OUTLET_PLACES_OF_USER ? 0 : -1);
+		close(fds[i]);
 	}
-	CU_ASSERT_EQUAL(kept, OF_ONE_USER);
-	for (size_t i = 0; i < 32; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
 	turn(&scene);
+	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
 	fds[0] = ask(&scene, PP_OUTLET_FOLLOW);
 	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
 	close(fds[0]);
 	close_scene(&scene);
+}
+
+/* The first goes that does not read, though another has been there longer. */
+static void test_deaf(void)
+{
+	struct scene scene;
+	int reader, deaf, fds[PP_OUTLET_PLACES_OF_USER - 1];
+	char said[8];
+
+	open_scene(&scene);
+	reader = ask(&scene, PP_OUTLET_FOLLOW);
+	deaf = ask(&scene, PP_OUTLET_FOLLOW);
+	for (int i = 0; i < 1000000; i++) {
+		pp_outlet_poke(scene.outlet);
+		(void)!recv(reader, said, sizeof(said), MSG_DONTWAIT);
+	}
+	for (int i = 0; i < PP_OUTLET_PLACES_OF_USER - 1; i++)
+		fds[i] = ask(&scene, PP_OUTLET_FOLLOW);
+	CU_ASSERT_EQUAL(read_all(&scene, reader), -1);
+	CU_ASSERT(read_all(&scene, deaf) >= 0);
+	for (int i = 0; i < PP_OUTLET_PLACES_OF_USER - 1; i++)
+		close(fds[i]);
+	close(reader);
+	close(deaf);
+	close_scene(&scene);
+}
+
+/* Whoever asks too often waits, and is answered in the end. */
+static void test_pace(void)
+{
+	const ssize_t all = (ssize_t)(LINES * (sizeof(LINE) - 1));
+	struct scene scene;
+	bool waits = false;
+	int fd = -1;
+	char c;
+
+	open_scene(&scene);
+	/* on a slow machine the pace is not beaten at once */
+	for (int i = 0; i < 1000 && !waits; i++) {
+		if (fd >= 0)
+			close(fd);
+		fd = ask(&scene, PP_OUTLET_FIGURES);
+		waits = recv(fd, &c, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN;
+	}
+	CU_ASSERT(waits);
+	for (int i = 0; i < 3000 && recv(fd, &c, 1, MSG_DONTWAIT | MSG_PEEK) < 0; i++)
+		sd_event_run(scene.event, 10000);
+	CU_ASSERT_EQUAL(read_all(&scene, fd), all);
+	close(fd);
+	close_scene(&scene);
+}
+
+/* Asks three times at once; returns how often the figures were made for them. */
+static unsigned int ask_at_once(struct scene *scene)
+{
+	unsigned int before = scene->asked;
+	struct sockaddr_un address;
+	int fds[3];
+
+	CU_ASSERT_EQUAL(pp_outlet_address(&address, scene->database), 0);
+	for (int i = 0; i < 3; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		CU_ASSERT_EQUAL(connect(fds[i], (const struct sockaddr *)&address, sizeof(address)),
+				0);
+		CU_ASSERT_EQUAL(send(fds[i], PP_OUTLET_FIGURES, 8, MSG_NOSIGNAL), 8);
+	}
+	turn(scene);
+	for (int i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(read_all(scene, fds[i]), (ssize_t)(LINES * (sizeof(LINE) - 1)));
+		close(fds[i]);
+	}
+	return scene->asked - before;
+}
+
+static void test_made_once(void)
+{
+	struct scene scene;
+	unsigned int made = 0;
+
+	/* where other processes take the CPU, a second may pass in between */
+	for (int i = 0; i < 20 && made != 1; i++) {
+		open_scene(&scene);
+		made = ask_at_once(&scene);
+		close_scene(&scene);
+	}
+	CU_ASSERT_EQUAL(made, 1);
+}
+
+/* What a follower says costs nothing: it is not read. */
+static void test_babbler(void)
+{
+	static const char words[4096] = "x";
+	struct scene scene;
+	int fd, turns = 0;
+
+	open_scene(&scene);
+	fd = ask(&scene, PP_OUTLET_FOLLOW);
+	(void)!send(fd, words, sizeof(words), MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (turns < 100 && sd_event_run(scene.event, 0) > 0)
+		turns++;
+	CU_ASSERT(turns < 100);
+	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	close(fd);
+	close_scene(&scene);
+}
+
+/* ---------------------------------------------------------------- places and pace */
+
+#define MANY_USERS 1000
+
+/* Comes and takes its place, as the outlet does. The place's index. */
+static size_t come(struct pp_outlet_place *places, uid_t user, uint64_t *clock)
+{
+	size_t at = pp_outlet_place_for(places, user);
+
+	CU_ASSERT_FATAL(at < PP_OUTLET_PLACES);
+	places[at] = (struct pp_outlet_place){.taken = true, .user = user, .since = ++*clock};
+	return at;
+}
+
+static size_t count_user(const struct pp_outlet_place *places, uid_t user)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < PP_OUTLET_PLACES; i++)
+		cnt += places[i].taken && places[i].user == user;
+	return cnt;
+}
+
+static void test_own_users(void)
+{
+	CU_ASSERT(pp_outlet_is_own_user(0));
+	CU_ASSERT(pp_outlet_is_own_user(geteuid()));
+	CU_ASSERT(pp_outlet_is_own_user(61184));
+	CU_ASSERT(pp_outlet_is_own_user(65519));
+	CU_ASSERT_FALSE(pp_outlet_is_own_user(61183));
+	CU_ASSERT_FALSE(pp_outlet_is_own_user(65520));
+	CU_ASSERT_FALSE(pp_outlet_is_own_user(65534));
+}
+
+/* A relay as systemd runs it stays, whoever comes, and gets in, whoever is there. */
+static void test_kept_places(void)
+{
+	const uid_t relay = 61200;
+	struct pp_outlet_place places[PP_OUTLET_PLACES] = {{0}};
+	uint64_t clock = 0;
+	size_t at;
+
+	for (uid_t i = 0; i < MANY_USERS; i++)
+		come(places, 2000 + i, &clock);
+	CU_ASSERT_EQUAL(count_user(places, relay), 0);
+	at = come(places, relay, &clock);
+	for (uid_t i = 0; i < 100 * MANY_USERS; i++)
+		come(places, 2000 + i % 7 * (i % 5), &clock);
+	CU_ASSERT(places[at].taken && places[at].user == relay);
+	/* its questions find room as well */
+	come(places, relay, &clock);
+	CU_ASSERT_EQUAL(count_user(places, relay), 2);
+}
+
+/* The user with most places gives one up, and no user has more than some. */
+static void test_fair_places(void)
+{
+	struct pp_outlet_place places[PP_OUTLET_PLACES] = {{0}};
+	uint64_t clock = 0;
+
+	for (int i = 0; i < 40; i++)
+		for (uid_t user = 2000; user < 2006; user++)
+			come(places, user, &clock);
+	for (uid_t user = 2000; user < 2006; user++)
+		CU_ASSERT_EQUAL(count_user(places, user), PP_OUTLET_PLACES_OF_USER);
+	for (uid_t user = 3000; user < 3018; user++)
+		come(places, user, &clock);
+	for (uid_t user = 3000; user < 3018; user++)
+		CU_ASSERT_EQUAL(count_user(places, user), 1);
+	for (uid_t user = 2000; user < 2006; user++)
+		CU_ASSERT_EQUAL(count_user(places, user), 1);
+}
+
+static void test_questions(void)
+{
+	struct pp_outlet_askers askers = {0};
+	const uint64_t second_us = 1000000;
+	uint64_t now_us = 5 * second_us;
+	unsigned int cnt = 0;
+
+	for (int i = 0; i < 100; i++)
+		cnt += pp_outlet_may_ask(&askers, 2000, now_us);
+	CU_ASSERT_EQUAL(cnt, 8);
+	/* others are asked for themselves */
+	CU_ASSERT(pp_outlet_may_ask(&askers, 0, now_us));
+	for (cnt = 0; now_us < 105 * second_us; now_us += second_us / 10)
+		cnt += pp_outlet_may_ask(&askers, 2000, now_us);
+	CU_ASSERT(cnt >= 199 && cnt <= 201);
+	/* a crowd of users takes nothing away from one of them */
+	for (uid_t user = 3000; user < 3000 + MANY_USERS; user++)
+		CU_ASSERT(pp_outlet_may_ask(&askers, user, now_us));
+	CU_ASSERT(pp_outlet_may_ask(&askers, 0, now_us));
+	/* what is saved up has an end */
+	now_us += 1000 * second_us;
+	for (cnt = 0; pp_outlet_may_ask(&askers, 2000, now_us);)
+		cnt++;
+	CU_ASSERT_EQUAL(cnt, 8);
 }
 
 /* One that asks and does not read holds up nobody. */
@@ -328,7 +531,15 @@ static const struct unit_test tests[] = {
 	{"answers with all figures, however many", test_answers},
 	{"tells followers that there is news", test_follows},
 	{"closes on any other question", test_refusals},
-	{"has so many places for one user", test_crowd},
+	{"has so many places for one user, the newest", test_crowd},
+	{"sends away whoever does not read before others", test_deaf},
+	{"answers at a pace, and lets who asks more often wait", test_pace},
+	{"makes one answer for all who ask at once", test_made_once},
+	{"does not read what followers say", test_babbler},
+	{"knows the service's own users", test_own_users},
+	{"keeps places for the service's own users", test_kept_places},
+	{"shares places among users", test_fair_places},
+	{"counts questions by user", test_questions},
 	{"is not held up by one that does not read", test_slow_reader},
 	{"takes the place of a socket, and of nothing else", test_what_lies_there},
 	{"the inlet hears news and reads figures, and finds it again", test_inlet},
