@@ -43,7 +43,8 @@ struct pp_step_stat {
 	int nice;
 	int policy; /* SCHED_* */
 	uint32_t thread_cnt;
-	uint64_t utime_ticks;
+	bool forked; /* it has executed no program since it was forked */
+	uint64_t utime_ticks, stime_ticks;
 	uint64_t start_time; /* clock ticks since boot */
 };
 
@@ -122,6 +123,7 @@ struct pp_step_holder {
 	struct pp_step_pin pin;
 	struct pp_step_spare spare;
 	struct pp_step_silent *silent; /* NULL: nobody is remembered */
+	bool unprivileged; /* a set-user-id program that a traced thread executes gets no rights */
 	uint64_t restarts;
 	uint64_t singles; /* steps by the trap flag */
 };

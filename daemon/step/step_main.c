@@ -495,6 +495,7 @@ static int start(int fd)
 		code = give_up_rights(&config);
 	if (code)
 		return code;
+	stepper.holder.unprivileged = !pp_privilege_has(PP_PRIVILEGE(CAP_SYS_PTRACE));
 	stepper.holder.pin.hold = map_hold(page_fd);
 	if (stepper.holder.pin.hold)
 		stepper.holder.silent = &stepper.holder.pin.hold->silent;

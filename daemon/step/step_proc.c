@@ -66,6 +66,8 @@ static size_t parse_fields(const char *text, uint64_t *field, size_t field_max)
 }
 
 #define STAT_FIELD(number) ((number)-4)
+/* PF_FORKNOEXEC of the kernel's flags of a task. */
+#define FLAG_FORKED 0x40
 
 int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat)
 {
@@ -85,7 +87,9 @@ int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat)
 	*ret_stat = (struct pp_step_stat){
 		.state = behind_name[2],
 		.ppid = (pid_t)field[STAT_FIELD(4)],
+		.forked = field[STAT_FIELD(9)] & FLAG_FORKED,
 		.utime_ticks = field[STAT_FIELD(14)],
+		.stime_ticks = field[STAT_FIELD(15)],
 		.nice = (int)field[STAT_FIELD(19)],
 		.thread_cnt = (uint32_t)field[STAT_FIELD(20)],
 		.start_time = field[STAT_FIELD(22)],

@@ -42,6 +42,10 @@
  */
 #define SEIZE_TICKS 10
 
+/* CPU time, in ticks of 10 ms, before which a process may be about to execute a program. */
+#define FORKED_TICKS   50
+#define EXECUTED_TICKS 2
+
 /* The kernel's own codes for "start this call again"; user space never sees them. */
 #define KERNEL_ERESTARTSYS           512
 #define KERNEL_ERESTARTNOHAND        514ll
@@ -190,6 +194,23 @@ static bool fills_limbo(const struct pp_step_limbo *limbo, uint32_t uid)
 	return cnt > (PP_STEP_LIMBO_MAX - limbo->cnt) / 4;
 }
 
+/*
+ * A set-user-id program runs without its owner's rights where the thread that executes it is traced
+ * by us and we lack CAP_SYS_PTRACE. Between our last look and its stop a thread may enter execve,
+ * and nothing then keeps the kernel from it. Those who do so are young: a fork that executes a
+ * program, a shell or a wrapper that executes another in its place.
+ */
+static bool may_execute(const struct pp_step_target *target)
+{
+	struct pp_step_stat process;
+	uint64_t ticks;
+
+	if (pp_step_read_stat(target->pid, 0, &process))
+		return true;
+	ticks = process.utime_ticks + process.stime_ticks;
+	return ticks < (process.forked ? FORKED_TICKS : EXECUTED_TICKS);
+}
+
 static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_step_target *target)
 {
 	struct pp_step_stat leader;
@@ -214,6 +235,8 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 	drop = check_status(&status);
 	if (drop != PP_STEP_HELD)
 		return drop;
+	if (holder->unprivileged && may_execute(target))
+		return PATHPROF_DROP_STARTING;
 	is_64bit = pp_step_is_64bit(target->pid, leader.start_time);
 	if (is_64bit == -EACCES || is_64bit == -EPERM)
 		return PATHPROF_DROP_DENIED;

@@ -557,6 +557,57 @@ static void test_silent(void)
 	waitpid(target.pid, NULL, 0);
 }
 
+/* Until pid has run for so many ticks; whether it has. */
+static bool has_run(pid_t pid, uint64_t ticks)
+{
+	struct pp_step_stat stat;
+
+	for (int i = 0; i < 6000; i++) {
+		if (!pp_step_read_stat(pid, 0, &stat) &&
+		    stat.utime_ticks + stat.stime_ticks >= ticks)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void be_a_shell(void)
+{
+	execl("/bin/sh", "sh", "-c", "while :; do :; done", NULL);
+}
+
+/* Who may be about to execute is left alone by a stepper without rights, and by no other. */
+static void expect_starting(void (*run)(void), bool forked, uint64_t ticks)
+{
+	struct pp_step_target target;
+	pid_t pid = forked ? start_spinning(run) : start(run);
+	struct pp_step_stat stat;
+
+	CU_ASSERT_TRUE(has_run(pid, 2));
+	CU_ASSERT_EQUAL(pp_step_read_stat(pid, 0, &stat), 0);
+	CU_ASSERT_EQUAL(stat.forked, forked);
+	holder.unprivileged = true;
+	if (forked)
+		CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_STARTING);
+	CU_ASSERT_TRUE(has_run(pid, ticks));
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	holder.unprivileged = false;
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+static void test_starting(void)
+{
+	struct pp_step_target target;
+	pid_t pid = start_spinning(spin);
+
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	expect_starting(spin, true, 50);
+	expect_starting(be_a_shell, false, 4);
+}
+
 static void test_isolated(void)
 {
 	struct pp_step_target target;
@@ -741,6 +792,7 @@ static const struct unit_test tests[] = {
 	{"who put a stepper to sleep is not touched", test_silent},
 	{"threads of a real-time policy are left alone", test_realtime},
 	{"threads on isolated CPUs are left alone", test_isolated},
+	{"who may be about to execute is left alone by who lacks rights", test_starting},
 	{"only what would be left behind keeps the stepper", test_leaving},
 	{"stopped, traced and ended targets are told apart", test_refusals},
 	{"a target killed while held is reaped", test_killed_while_held},

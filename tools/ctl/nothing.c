@@ -65,6 +65,8 @@ static const char *advice(unsigned int drop)
 		return ": process 1 is never stopped, for its end would be the machine's";
 	case PATHPROF_DROP_SILENT:
 		return ": who stopped them would have slept, the daemon's log names them";
+	case PATHPROF_DROP_STARTING:
+		return ": without CAP_SYS_PTRACE the first 20 ms of a process are left out";
 	case PATHPROF_DROP_TRACED:
 		return ": a debugger has them";
 	default:

@@ -44,6 +44,8 @@ enum pathprof_drop {
 	PATHPROF_DROP_OWN,      /* the daemon's own work, or that of a child of it */
 	PATHPROF_DROP_INIT,     /* target is process 1, which is never stopped */
 	PATHPROF_DROP_SILENT,   /* target, or its user, put whoever stops it to sleep */
+	PATHPROF_DROP_STARTING, /* target has hardly run: it may be about to execute a set-user-id
+				   program, and lose the new user by a tracer without rights */
 	PATHPROF_DROP_CNT,
 };
 /* Short fixed names ("unresolved", "table-full", ...), NULL when out of range. */

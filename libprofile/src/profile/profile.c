@@ -61,6 +61,7 @@ static const char *const drop_names[PATHPROF_DROP_CNT] = {
 	[PATHPROF_DROP_OWN] = "own",
 	[PATHPROF_DROP_INIT] = "init",
 	[PATHPROF_DROP_SILENT] = "silent",
+	[PATHPROF_DROP_STARTING] = "starting",
 };
 
 static const char *const end_names[PATHPROF_END_CNT] = {
