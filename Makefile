@@ -61,7 +61,7 @@ all: $(PROGRAMS) $(PLUGIN)
 # ---------------------------------------------------------------- objects
 # What objects are compiled with, wherever they go. Where it changes they are compiled anew, so a package never holds
 # one that was made with other flags.
-FLAGS = $(subst -I$(BUILD)/gen,,$(subst $(CURDIR),.,$(CC) $(CPPFLAGS) $(CFLAGS) $(CLANG) $(BPF_FLAGS)))
+FLAGS = $(subst $(CURDIR),.,$(subst -I$(BUILD)/gen,,$(CC) $(CPPFLAGS) $(CFLAGS) $(CLANG) $(BPF_FLAGS)))
 $(BUILD)/flags: force
 	@mkdir -p $(@D)
 	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@

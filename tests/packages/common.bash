@@ -57,7 +57,7 @@ records() {
 	cp "$loop" "$1/tmp/loop"
 	inside "$1" sh -ec "cd /tmp; export XDG_STATE_HOME=/tmp PATH=$2/bin:\$PATH
 		pathprofctl --version; pathprofd --version
-		rm -f x.db; timeout 10 pathprofctl record --db x.db --overhead 50% -- timeout 5 ./loop || true
+		rm -f x.db; timeout 60 pathprofctl record --db x.db --overhead 50% -- timeout 5 ./loop || true
 		pathprofctl --db x.db top -n 5
 		pathprofctl --db x.db show \$(pathprofctl --db x.db paths --json --function churn -n 1 |
 			sed -n 's/.*\"id\": \\([0-9]*\\).*/\\1/p' | head -n 1)"
