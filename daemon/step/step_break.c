@@ -102,19 +102,20 @@ static bool poke_clear(pid_t tid)
 
 	/* The kernel keeps the registers for ptrace until the thread ends, but they watch nothing.
 	 */
-	for (unsigned int i = 0; i < PP_STEP_BREAK_MAX; i++)
+	for (unsigned int i = 0; i < PP_STEP_BREAK_POKED; i++)
 		done = poke(tid, i, 0) && done;
 	return done;
 }
 
+/* All or none. */
 static uint32_t poke_open(pid_t tid)
 {
-	for (unsigned int i = 0; i < PP_STEP_BREAK_MAX; i++)
+	for (unsigned int i = 0; i < PP_STEP_BREAK_POKED; i++)
 		if (!poke(tid, i, NOWHERE)) {
 			poke_clear(tid);
-			return i;
+			return 0;
 		}
-	return PP_STEP_BREAK_MAX;
+	return PP_STEP_BREAK_POKED;
 }
 
 /* ---- both */
@@ -123,7 +124,7 @@ void pp_step_break_open(struct pp_step_break *b, enum pp_step_break_kind kind, p
 {
 	*b = (struct pp_step_break){.kind = kind, .tid = tid, .fds = {-1, -1, -1, -1}};
 	if (kind == PP_STEP_BREAK_PTRACE)
-		b->cnt = poke_open(tid) == PP_STEP_BREAK_MAX ? PP_STEP_BREAK_MAX : 0;
+		b->cnt = poke_open(tid);
 	if (kind != PP_STEP_BREAK_PERF)
 		return;
 	while (b->cnt < PP_STEP_BREAK_MAX && (b->fds[b->cnt] = perf_open(tid)) >= 0)
@@ -255,7 +256,7 @@ static bool strikes(pid_t child, enum pp_step_break_kind kind)
 	bool found = false;
 
 	pp_step_break_open(&b, kind, child);
-	if (b.cnt == PP_STEP_BREAK_MAX && pp_step_break_set(&b, &address, 1) &&
+	if (b.cnt && pp_step_break_set(&b, &address, 1) &&
 	    !ptrace(PTRACE_CONT, child, NULL, NULL) && wait_stopped(child, PROBE_WAIT_MS))
 		found = !ptrace(PTRACE_GETREGS, child, NULL, &regs) && regs.rip == address &&
 			!ptrace(PTRACE_GETSIGINFO, child, NULL, &info) &&

@@ -7,8 +7,9 @@
  * descriptors are closed, so a killed stepper leaves none behind; they take Linux 5.13 and the
  * right to open perf events. *debug registers* of the thread by ptrace, where perf is refused; a
  * stepper that is killed leaves them set, and the daemon clears them (step_pin.c's page says
- * where). A thread whose registers ptrace has written has none left for perf's events until it
- * executes a program or ends: the kernel never gives those registers back. Measured on a virtual
+ * where). Registers that ptrace has written are none for perf's events until their thread
+ * executes a program or ends: the kernel never gives them back, and counts them as used on every
+ * CPU. So this holder leaves one of four alone, for whoever watches a CPU. Measured on a virtual
  * machine: 24 us a stop for either, 0.9 us to move a perf breakpoint, 1.2 us to write a debug
  * register, 5 us to open and close an event.
  *
@@ -24,6 +25,8 @@
 #include <sys/types.h>
 
 #define PP_STEP_BREAK_MAX 4
+/* Of these the debug registers that are set by ptrace. */
+#define PP_STEP_BREAK_POKED 3
 
 enum pp_step_break_kind {
 	PP_STEP_BREAK_NONE, /* single steps only */

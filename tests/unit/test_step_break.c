@@ -186,9 +186,14 @@ static bool set_places(struct pp_step_break *b, uint32_t set)
 	return pp_step_break_set(b, addresses, cnt);
 }
 
-static bool has_room(uint32_t set)
+static uint32_t registers_of(enum pp_step_break_kind kind)
 {
-	return __builtin_popcount(set) <= PP_STEP_BREAK_MAX && set;
+	return kind == PP_STEP_BREAK_PTRACE ? PP_STEP_BREAK_POKED : PP_STEP_BREAK_MAX;
+}
+
+static bool has_room(enum pp_step_break_kind kind, uint32_t set)
+{
+	return set && (uint32_t)__builtin_popcount(set) <= registers_of(kind);
 }
 
 /* Sets of one to four places that change at each stop; each stop is at the next of the set. */
@@ -205,15 +210,15 @@ static void strike_exactly(enum pp_step_break_kind kind)
 	child = start_child();
 	CU_ASSERT_TRUE_FATAL(seize(child));
 	pp_step_break_open(&b, kind, child);
-	CU_ASSERT_EQUAL(b.cnt, PP_STEP_BREAK_MAX);
+	CU_ASSERT_EQUAL(b.cnt, registers_of(kind));
 	CU_ASSERT_TRUE(set_places(&b, set));
 	CU_ASSERT_EQUAL(run_to_stop(child), place(0));
 	for (uint32_t i = 0; i < STOP_CNT && !wrong; i++) {
 		/* Now and then the same set again: what is set stays. */
 		if (i % 5)
 			set = (set * 7 + i) % (1u << PLACE_CNT);
-		if (!has_room(set))
-			set = 1 + i % 15;
+		if (!has_room(kind, set))
+			set = 1 + i % 7;
 		wrong += !set_places(&b, set);
 		at = next_place(at, set);
 		wrong += run_to_stop(child) != place(at);
@@ -225,8 +230,8 @@ static void strike_exactly(enum pp_step_break_kind kind)
 	CU_ASSERT_TRUE(goes_on(child));
 	CU_ASSERT_EQUAL(ptrace(PTRACE_INTERRUPT, child, NULL, NULL), 0);
 	CU_ASSERT_TRUE(WIFSTOPPED(wait_for(child)));
-	/* All four set when it is closed. */
-	CU_ASSERT_TRUE(set_places(&b, 0xf));
+	/* All set when it is closed. */
+	CU_ASSERT_TRUE(set_places(&b, (1u << registers_of(kind)) - 1));
 	pp_step_break_close(&b);
 	CU_ASSERT_EQUAL(b.cnt, 0);
 	CU_ASSERT_EQUAL(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
@@ -281,20 +286,25 @@ static void test_own_place_ptrace(void)
 
 /* ---- registers in use */
 
-/* Watches data of the child's that nobody writes; -1 where that is refused. */
-static int occupy(pid_t pid, uint32_t i)
+static struct perf_event_attr watch(const uint64_t *word)
 {
-	static uint64_t watched[DATA_WATCHED];
-	struct perf_event_attr attr = {
+	return (struct perf_event_attr){
 		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attr),
+		.size = sizeof(struct perf_event_attr),
 		.sample_period = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.bp_type = HW_BREAKPOINT_W,
-		.bp_addr = (uint64_t)(uintptr_t)&watched[i],
+		.bp_addr = (uint64_t)(uintptr_t)word,
 		.bp_len = HW_BREAKPOINT_LEN_8,
 	};
+}
+
+/* Watches data of the child's that nobody writes; -1 where that is refused. */
+static int occupy(pid_t pid, uint32_t i)
+{
+	static uint64_t watched[DATA_WATCHED];
+	struct perf_event_attr attr = watch(&watched[i]);
 
 	return (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -329,14 +339,17 @@ static void burst_on(pid_t pid, enum pp_step_break_kind kind)
 static void burst_beside(enum pp_step_break_kind kind, uint32_t taken)
 {
 	pid_t child = start_child();
+	int fds[PP_STEP_BREAK_MAX];
 	uint32_t wrong = 0;
 
-	for (uint32_t i = 0; i < taken; i++)
-		if (occupy(child, i) < 0) {
+	for (uint32_t i = 0; i < taken; i++) {
+		fds[i] = occupy(child, i);
+		if (fds[i] < 0) {
 			end(child);
 			unit_skip("the registers cannot be occupied by perf's events");
 			return;
 		}
+	}
 	usleep(20000);
 	burst_on(child, kind);
 	CU_ASSERT_EQUAL(record.burst.end, PATHPROF_END_FULL);
@@ -345,7 +358,8 @@ static void burst_beside(enum pp_step_break_kind kind, uint32_t taken)
 		wrong += record.branches[i].insns + record.branches[i + 1].insns != 8 && i;
 	CU_ASSERT_EQUAL(wrong, 0);
 	/* Seven instructions and two branches a round: by steps it takes one stop each. */
-	if (taken == PP_STEP_BREAK_MAX || (taken && kind == PP_STEP_BREAK_PTRACE)) {
+	if (taken == PP_STEP_BREAK_MAX ||
+	    (kind == PP_STEP_BREAK_PTRACE && taken > PP_STEP_BREAK_MAX - PP_STEP_BREAK_POKED)) {
 		CU_ASSERT_TRUE(record.burst.step_cnt >= record.burst.insn_cnt);
 	} else {
 		CU_ASSERT_TRUE(record.burst.step_cnt < record.burst.insn_cnt / 2);
@@ -353,6 +367,9 @@ static void burst_beside(enum pp_step_break_kind kind, uint32_t taken)
 	}
 	CU_ASSERT_TRUE(goes_on(child));
 	end(child);
+	/* Until then its registers count as used. */
+	while (taken)
+		close(fds[--taken]);
 }
 
 /* Whether a burst ended in front of what no plan can tell, and nothing was stepped. */
@@ -419,11 +436,13 @@ static void test_open_counts(void)
 	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX; i++)
 		close(fds[i]);
 	fds[0] = occupy(child, 0);
-	/* It takes all or none, and keeps from perf for good what it has tried. */
+	fds[1] = occupy(child, 1);
+	/* It takes all of its own or none, and keeps from perf for good what it has tried. */
 	pp_step_break_open(&b, PP_STEP_BREAK_PTRACE, child);
 	CU_ASSERT_EQUAL(b.cnt, 0);
 	pp_step_break_close(&b);
 	close(fds[0]);
+	close(fds[1]);
 	end(child);
 }
 
@@ -448,6 +467,77 @@ static void test_leaves_registers_free(void)
 	CU_ASSERT_TRUE(fd >= 0);
 	close(fd);
 	end(child);
+}
+
+/* ---- registers left for others */
+
+/* How many watchpoints can be opened on each CPU at once, whoever runs there; -1: no right to any.
+ */
+static int open_on_cpus(void)
+{
+	static uint64_t watched[PP_STEP_BREAK_MAX];
+	long cpu_cnt = sysconf(_SC_NPROCESSORS_ONLN);
+	int fds[PP_STEP_BREAK_MAX * 2];
+	int cnt = 0, code = 0;
+	size_t opened = 0;
+
+	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX && !code; i++) {
+		struct perf_event_attr attr = watch(&watched[i]);
+
+		/* Two CPUs will do: a thread's registers count on all. */
+		for (int cpu = 0; cpu < 2 && cpu < cpu_cnt && !code; cpu++) {
+			int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+					      PERF_FLAG_FD_CLOEXEC);
+
+			code = fd < 0 ? errno : 0;
+			if (fd >= 0)
+				fds[opened++] = fd;
+		}
+		cnt += !code;
+	}
+	while (opened)
+		close(fds[--opened]);
+	return code == EACCES || code == EPERM ? -1 : cnt;
+}
+
+/* Others may have some for a moment; whether so many can be opened in time. */
+static bool can_open_on_cpus(int cnt)
+{
+	for (int i = 0; i < 100; i++) {
+		if (open_on_cpus() >= cnt)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
+static void leaves_for_others(enum pp_step_break_kind kind, int cnt)
+{
+	pid_t child;
+
+	if (!has_holder(kind))
+		return;
+	if (!can_open_on_cpus(PP_STEP_BREAK_MAX)) {
+		unit_skip("others have debug registers, or watching a CPU is refused");
+		return;
+	}
+	child = start_child();
+	burst_on(child, kind);
+	burst_on(child, kind);
+	CU_ASSERT_TRUE(goes_on(child));
+	CU_ASSERT_TRUE(can_open_on_cpus(cnt));
+	end(child);
+	CU_ASSERT_TRUE(can_open_on_cpus(PP_STEP_BREAK_MAX));
+}
+
+static void test_leaves_all(void)
+{
+	leaves_for_others(PP_STEP_BREAK_PERF, PP_STEP_BREAK_MAX);
+}
+
+static void test_leaves_one(void)
+{
+	leaves_for_others(PP_STEP_BREAK_PTRACE, 1);
 }
 
 /* ---- a stepper that is killed */
@@ -558,6 +648,8 @@ static const struct unit_test tests[] = {
 	{"a burst beside another's breakpoints, by debug registers", test_beside_ptrace},
 	{"what no plan can tell ends a burst by perf, and is stepped by others", test_untold},
 	{"perf's holder leaves the registers free", test_leaves_registers_free},
+	{"whoever watches a CPU finds all registers after perf's holder", test_leaves_all},
+	{"whoever watches a CPU finds one register beside ptrace's holder", test_leaves_one},
 	{"a stepper killed between bursts leaves none", test_killed_between},
 	{"a stepper killed amid one leaves none of perf's", test_killed_amid},
 	{"registers that were left set are cleared", test_orphan},
