@@ -140,7 +140,7 @@ void pp_window_free(struct pp_window *window)
 static void tell_other_file(struct pp_window *window, const struct pathprof_build_id *id,
 			    const struct pathprof_file *file, uint32_t owner)
 {
-	char hex[PATHPROF_BUILD_ID_TEXT_LEN], whose[16] = "nobody known";
+	char hex[PATHPROF_BUILD_ID_TEXT_LEN], whose[32] = "a user who is not known";
 	uint64_t now_ns = monotonic_ns();
 
 	if (window->told_ns && now_ns - window->told_ns < TELL_EVERY_NS)
@@ -152,10 +152,12 @@ static void tell_other_file(struct pp_window *window, const struct pathprof_buil
 	if (file->owner != PATHPROF_OWNER_UNKNOWN)
 		snprintf(whose, sizeof(whose), "user %u", file->owner);
 	pp_log(LOG_WARNING,
-	       "build-id %s: another file has it, of %s (device %u:%u, inode %llu), than that of "
-	       "user %u: counted apart",
-	       pathprof_build_id_text(id, hex), whose, major(file->device), minor(file->device),
-	       (unsigned long long)file->inode, owner);
+	       "build-id %s belongs to a file of user %u, and a file of %s has the same one (inode "
+	       "%llu on device %u:%u): that file is counted as a binary of its own. Nothing is "
+	       "to be done if it is a copy; else somebody forged it: `pathprofctl binaries` shows "
+	       "both",
+	       pathprof_build_id_text(id, hex), owner, whose, (unsigned long long)file->inode,
+	       major(file->device), minor(file->device));
 }
 
 /* Code of no file has nobody's. */

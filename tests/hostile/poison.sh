@@ -37,7 +37,7 @@ run_forged() {
 begin() { db=$tmp/$1.db; start --db "$db" --source step --window 2 --overhead 20; }
 end() { stop; stop_others; }
 
-lines() { grep -c 'another file has it' "$tmp/log" || true; }
+lines() { grep -c 'has the same one' "$tmp/log" || true; }
 # owners HEX: of its files, each once.
 owners() {
 	sql "SELECT group_concat(owner, ' ') FROM (SELECT DISTINCT f.owner FROM window_files f

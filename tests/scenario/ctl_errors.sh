@@ -183,7 +183,7 @@ run 3 --db "$db" status
 grep -q 'silent' "$dir/got" || fail "status: silent"
 "$known" "$db" status "{\"pid\":$$,\"updated_ns\":$now}"
 run 3 --db "$db" status
-grep -q 'no pathprofd' "$dir/got" || fail "status: another process"
+grep -q 'has ended' "$dir/got" || fail "status: another process"
 for odd in '{}' '{"pid":"x","drops":[],"rates":7,"tracker":null,"memory_bytes":-1}' \
 	'{"pid":1e300,"updated_ns":-1e300,"window_s":1e300,"db_bytes":1e300}'; do
 	"$known" "$db" status "$odd"

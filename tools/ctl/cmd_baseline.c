@@ -69,7 +69,10 @@ static int extract(const struct ctl_options *options, struct pathprof_store *sto
 				"name",
 				name);
 	if (r == -ENODATA)
-		return ctl_fail("baseline '%s': nothing was seen there: widen the selection", name);
+		return ctl_fail(
+			"baseline '%s': nothing was seen there: take a longer time (--since, "
+			"--until), or leave a filter out",
+			name);
 	if (r < 0)
 		return ctl_fail_error(file, r, &error);
 	if (!options->json)

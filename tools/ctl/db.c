@@ -75,8 +75,9 @@ int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *opt
 					path, user_name());
 		if (errno != ENOENT)
 			return ctl_fail("%s: %s: name another with --db", path, strerror(errno));
-		return ctl_fail("%s: no such database: start pathprofd, take one with pathprofctl "
-				"record, or name one with --db",
+		return ctl_fail("%s: no such database: start the service (`sudo systemctl enable "
+				"--now pathprofd`), profile one program (`pathprofctl record -- "
+				"COMMAND`), or name another with --db",
 				path);
 	}
 	if (!S_ISREG(status.st_mode))

@@ -229,7 +229,7 @@ static int measure(struct drifts *drifts, const struct windows *windows,
 	if (r || drifts->cnt)
 		return r;
 	return ctl_fail("drift: no binary has %d samples both in a window and in what it is held "
-			"against: record longer, or widen the selection",
+			"against: record longer, or take a longer time (--since, --until)",
 			SAMPLES_MIN);
 }
 

@@ -216,7 +216,9 @@ static int check(const struct side *side, const struct selector *selector, int r
 		return ctl_fail("%s: no such window, or nothing of the selection in it: "
 				"pathprofctl windows lists them",
 				side->word);
-	return ctl_fail("%s: nothing was seen there: widen it, or leave a filter out", side->word);
+	return ctl_fail("%s: nothing was seen there: take a longer time (--since, --until), or "
+			"leave a filter out",
+			side->word);
 }
 
 /* Of a selection of several kinds of windows the newest kind is the side. */

@@ -53,8 +53,8 @@ static void judge(struct daemon_status *status)
 	if (allowed_s < OLD_AT_LEAST_S)
 		allowed_s = OLD_AT_LEAST_S;
 	if (pid <= 0 || !is_pathprofd(pid))
-		snprintf(status->why_down, sizeof(status->why_down), "process %ld is no pathprofd",
-			 pid);
+		snprintf(status->why_down, sizeof(status->why_down),
+			 "pathprofd ran as process %ld and has ended", pid);
 	else if (silent_s > allowed_s)
 		snprintf(status->why_down, sizeof(status->why_down), "process %ld is silent for %s",
 			 pid,

@@ -124,7 +124,10 @@ static int take_lock(struct pathprof_store *store, struct pathprof_error *error)
 	int code = fd < 0 ? -errno : 0;
 	sqlite3_free(name);
 	if (fd < 0)
-		return pathprof_fail(error, code, "%s.lock: %s", store->file, strerror(-code));
+		return pathprof_fail(error, code,
+				     "%s: its lock, %s.lock, cannot be opened (%s): see that the "
+				     "directory is there and may be written, or use another file",
+				     store->file, store->file, strerror(-code));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		code = errno == EWOULDBLOCK ? lock_taken(store, fd, error)
 					    : pathprof_fail(error, -errno, "%s.lock: %s",
