@@ -637,11 +637,26 @@ static void sleep_long(void)
 	sleep(100);
 }
 
+/* A busy machine lets it reach its sleep late. */
+static pid_t start_sleeping(void)
+{
+	pid_t pid = start(sleep_long);
+	struct pp_step_stat stat = {0};
+
+	for (int i = 0; i < 10000 && stat.state != 'S'; i++) {
+		usleep(1000);
+		if (pp_step_read_stat(pid, pid, &stat))
+			break;
+	}
+	CU_ASSERT_EQUAL(stat.state, 'S');
+	return pid;
+}
+
 /* Nothing of ours is in the way of one that sleeps; whatever is, and whoever runs, is waited for.
  */
 static void test_leaving(void)
 {
-	pid_t sleeper = start(sleep_long);
+	pid_t sleeper = start_sleeping();
 	pid_t runner = start_spinning(spin);
 	struct pp_step_limbo limbo = {
 		.cnt = 1, .targets = {{.pid = sleeper, .tid = sleeper, .stepped = true}}};
