@@ -17,7 +17,7 @@
 #define AWAY_US    UINT64_C(5000000)  /* pathprofd is looked for, and the store looked into */
 #define THERE_US   UINT64_C(30000000) /* only the latter: it says when there is news */
 #define ANSWER_US  UINT64_C(5000000)
-#define CONNECT_US 200000
+#define CONNECT_S  1 /* the loop stands still meanwhile */
 #define ANSWER_MAX (16u << 20)
 #define PIECE      65536
 
@@ -40,7 +40,7 @@ struct pp_inlet {
 static int ask_there(const struct pp_inlet *inlet, const char *question)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	const struct timeval most = {.tv_usec = CONNECT_US};
+	const struct timeval most = {.tv_sec = CONNECT_S};
 	size_t len = strlen(question);
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) < 0 ||

@@ -20,10 +20,10 @@
 #define ANSWER_FRESH_US  UINT64_C(1000000)
 #define WAITING_AGAIN_US UINT64_C(100000)
 #define QUESTION_MAX     15
-#define BACKLOG          256
+#define BACKLOG          64
 #define ACCEPTED_AT_ONCE 8
-#define SHARE_PPM        10000   /* of one CPU */
-#define REST_NS          2000000 /* of CPU time, before anybody is let in again */
+#define SHARE_PPM        10000  /* of one CPU */
+#define REST_NS          500000 /* of CPU time, before anybody is let in again */
 
 /* One text, sent to all who asked for it. */
 struct answer {
