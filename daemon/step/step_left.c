@@ -46,7 +46,7 @@ static char state_of(pid_t pid)
 	return pp_step_read_stat(pid, 0, &stat) ? 'X' : stat.state;
 }
 
-/* What a stepper that is dead has left of its last target. */
+/* The traces of a dead stepper on its last target. */
 static void put_right(struct pp_step_hold *hold)
 {
 	if (!hold)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who gets a place at pathprofd's socket, and how often a user's questions are answered.
+ * Places at pathprofd's socket: which user gets one, and how often a user's questions are answered.
  *
  *     places     32, of which others than the service's own users have at most 24; 4 a user
  *     questions  8 at once, then 2 a second, of each user

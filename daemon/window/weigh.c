@@ -26,7 +26,7 @@ struct waiting {
 	};
 };
 
-/* What the window knows of a process. */
+/* A process as the window knows it. */
 struct weighed {
 	uint64_t clock_samples; /* in user code */
 	uint64_t bursts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a burst stands for. The budget caps bursts, so an idle second gets as many as a busy one,
+ * The weight of a burst. The budget caps bursts, so an idle second gets as many as a busy one,
  * and some are never made because their program cannot be stepped. The clock knows how much CPU
  * time each of them stands for, and paths and edges are weighed by it, in microseconds:
  *

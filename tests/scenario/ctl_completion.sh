@@ -28,7 +28,7 @@ completes "1 2 3 4 5" "$ctl" show ""
 completes "--sort" "$ctl" top --so
 completes "time runs" "$ctl" paths --sort ""
 completes "--kind" "$ctl" compare --ki
-completes "horizon taken branches" "$ctl" edges --kind ""
+completes "weighed horizon taken branches" "$ctl" edges --kind ""
 completes "cfg" "$ctl" cf
 completes "dot svg text" "$ctl" cfg --format ""
 completes "--function" "$ctl" paths --fu
