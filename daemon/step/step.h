@@ -85,8 +85,9 @@ struct pp_step_stats {
  * daemon once the stepper is dead. `pinned` is stored last on the way in and first on the way out
  * (release; the reader's acquire is in step_pin.c).
  *
- * The work that the stepper is at: read by the daemon now and then, see step_watch.h. `busy_ns` is stored
- * last on the way in and first on the way out (release; the reader's acquire is in step_watch.c).
+ * The work that the stepper is at: read by the daemon now and then, see step_watch.h. `busy_ns` is
+ * stored last on the way in and first on the way out (release; the reader's acquire is in
+ * step_watch.c).
  */
 struct pp_step_hold {
 	int32_t pid, tid;
