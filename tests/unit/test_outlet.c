@@ -213,7 +213,7 @@ static void test_deaf(void)
 	close_scene(&scene);
 }
 
-/* Whoever asks too often waits, and is answered in the end. */
+/* A user who asks too often waits, and is answered in the end. */
 static void test_pace(void)
 {
 	const ssize_t all = (ssize_t)(LINES * (sizeof(LINE) - 1));
@@ -274,7 +274,7 @@ static void test_made_once(void)
 	CU_ASSERT_EQUAL(made, 1);
 }
 
-/* What a follower says costs nothing: it is not read. */
+/* Words of a follower cost nothing: nobody reads them. */
 static void test_babbler(void)
 {
 	static const char words[4096] = "x";

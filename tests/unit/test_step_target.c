@@ -506,7 +506,7 @@ static void test_init(void)
 	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
 }
 
-/* What a catch of a spinning child says; limbo and table as the test has made them. */
+/* The result of catching a spinning child; limbo and table are as the test has made them. */
 static enum pathprof_drop catch_child(void)
 {
 	struct pp_step_target target = {.pid = start_spinning(spin)};
@@ -576,7 +576,7 @@ static void be_a_shell(void)
 	execl("/bin/sh", "sh", "-c", "while :; do :; done", NULL);
 }
 
-/* Who may be about to execute is left alone by a stepper without rights, and by no other. */
+/* A thread that may be about to execute is left alone by a stepper without rights only. */
 static void expect_starting(void (*run)(void), bool forked, uint64_t ticks)
 {
 	struct pp_step_target target;

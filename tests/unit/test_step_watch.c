@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the daemon makes of the page that it shares with a stepper. */
+/* The daemon's judgement by the page that it shares with a stepper. */
 #include "unit.h"
 
 #include "../../daemon/step/step_watch.h"
@@ -52,7 +52,7 @@ static void test_runnable(void)
 	CU_ASSERT_EQUAL(look('R', 162 * SECOND), PP_STEP_MUTE);
 }
 
-/* Whoever stopped it in mid-burst, it was not the thread that it held. */
+/* The stepper was stopped in mid-burst by somebody: the thread that it held is not to blame. */
 static void test_stopped(void)
 {
 	begin(100 * SECOND, 100 * SECOND);
