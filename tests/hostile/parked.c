@@ -40,7 +40,7 @@
 #define BATCH     64u /* pages */
 #define BETWEEN   4u
 #define THINK     200000u
-#define LIFE_S    120
+#define LIFE_S    300
 #define EXIT_SKIP 77
 
 static volatile sig_atomic_t mortal, over;
