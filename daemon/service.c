@@ -153,8 +153,20 @@ static void start_clocks(struct pp_service *service)
 	service->cpu_cnt = cpus > 0 ? (unsigned int)cpus : 1;
 	service->started_ns = pp_realtime_ns();
 	service->clock_ahead_ns = service->started_ns - (int64_t)pp_monotonic_ns();
-	service->start.time_ns = pp_monotonic_ns();
-	service->relay_seen_ns = service->start.time_ns;
+	service->relay_seen_ns = pp_monotonic_ns();
+}
+
+/*
+ * To start costs as much as minutes of a small budget: it is told, and nobody has to wait for it.
+ */
+static void begin_account(struct pp_service *service)
+{
+	struct pp_costs costs;
+
+	pp_service_account(service);
+	costs = pp_service_costs(service);
+	service->start_cpu_ns = pp_costs_cpu_ns(&costs);
+	service->start = pp_service_mark(service);
 	service->window_begin = service->start;
 	service->rate_begin = service->start;
 }
@@ -207,6 +219,7 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 		return r;
 	}
 	service->started = true;
+	begin_account(service);
 	pp_service_report(service);
 	*ret_service = service;
 	return 0;

@@ -16,7 +16,15 @@
 struct pp_mark {
 	uint64_t time_ns;
 	uint64_t bursts, branches, paths, clock_samples;
-	uint64_t spent_ns; /* targets held and source computing */
+	uint64_t spent_ns; /* targets held, and CPU time of all our processes */
+};
+
+/* What profiling has cost since the daemon was started. */
+struct pp_costs {
+	uint64_t held_ns;       /* targets held */
+	uint64_t source_cpu_ns; /* of a source in a process of its own; else it is the daemon's */
+	uint64_t daemon_cpu_ns; /* this process, and its children that read files */
+	uint64_t tracker_cpu_ns, outlet_cpu_ns, naming_cpu_ns; /* of the daemon's: see status */
 };
 
 struct pp_clock;
@@ -55,8 +63,9 @@ struct pp_service {
 	int64_t started_ns; /* CLOCK_REALTIME */
 	unsigned int cpu_cnt;
 
-	struct pathprof_totals sum; /* of all closed windows */
-	struct pp_mark start, window_begin, rate_begin;
+	struct pathprof_totals sum;                     /* of all closed windows */
+	struct pp_mark start, window_begin, rate_begin; /* start: when all was open */
+	uint64_t start_cpu_ns;                          /* CPU time until then */
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
 	bool price_told; /* that the budget seldom earns a burst */
@@ -127,6 +136,10 @@ void pp_service_configure_drift(struct pp_service *service);
 const char *pp_service_relay(const struct pp_service *service);
 /* Now and then: says once when the settings need a relay and none comes. */
 void pp_service_miss_relay(struct pp_service *service);
+
+/* service_costs.c: what the kernel accounts to our processes, and the time targets are held. */
+struct pp_costs pp_service_costs(const struct pp_service *service);
+uint64_t pp_costs_cpu_ns(const struct pp_costs *costs);
 
 /* service_price.c */
 /* How long the budget takes to earn a burst; 0: the source does not pay by the burst. */

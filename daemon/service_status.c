@@ -6,19 +6,19 @@
 #include <jansson.h>
 #include <systemd/sd-daemon.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "drift/drift.h"
 
 /* Rates over less than this say nothing. */
-#define RATE_LEAST_NS UINT64_C(1900000000)
+#define RATE_LEAST_NS     UINT64_C(1900000000)
+#define OVERHEAD_LEAST_NS UINT64_C(50000000)
 
 struct pp_mark pp_service_mark(const struct pp_service *service)
 {
 	const struct pathprof_totals *sum = &service->sum;
 	const struct pathprof_totals *open = &pp_window_profile(service->window)->totals;
+	const struct pp_costs costs = pp_service_costs(service);
 
 	return (struct pp_mark){
 		.time_ns = pp_monotonic_ns(),
@@ -26,8 +26,7 @@ struct pp_mark pp_service_mark(const struct pp_service *service)
 		.branches = sum->branches + open->branches,
 		.paths = sum->paths + open->paths,
 		.clock_samples = sum->clock_samples + open->clock_samples,
-		.spent_ns = sum->stopped_ns + sum->source_cpu_ns + open->stopped_ns +
-			    open->source_cpu_ns,
+		.spent_ns = costs.held_ns + pp_costs_cpu_ns(&costs),
 	};
 }
 
@@ -36,7 +35,7 @@ static double overhead(const struct pp_service *service, const struct pp_mark *f
 {
 	uint64_t wall_ns = to->time_ns - from->time_ns;
 
-	if (!wall_ns)
+	if (wall_ns < OVERHEAD_LEAST_NS)
 		return 0;
 	return (double)(to->spent_ns - from->spent_ns) / ((double)wall_ns * service->cpu_cnt);
 }
@@ -77,22 +76,18 @@ static json_int_t memory_bytes(void)
 	return cnt == 2 ? (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/* Of this process, and of the child that reads files for names. */
-static uint64_t self_cpu_ns(const struct pp_service *service)
+/* cpu_ns is what the kernel says of our control group; what follows it are parts of it. */
+static json_t *costs_json(const struct pp_service *service)
 {
-	struct timespec cpu;
+	const struct pp_costs costs = pp_service_costs(service);
 
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
-		return 0;
-	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec +
-	       pp_drift_naming_cpu_ns(service->drift);
-}
-
-static double self_cpu_ratio(const struct pp_service *service, const struct pp_mark *now)
-{
-	uint64_t wall_ns = now->time_ns - service->start.time_ns;
-
-	return wall_ns ? (double)self_cpu_ns(service) / ((double)wall_ns * service->cpu_cnt) : 0;
+	return json_pack(
+		"{s:I s:I s:I s:I s:I s:I s:I s:I}", "held_ns", (json_int_t)costs.held_ns, "cpu_ns",
+		(json_int_t)pp_costs_cpu_ns(&costs), "source_cpu_ns",
+		(json_int_t)costs.source_cpu_ns, "daemon_cpu_ns", (json_int_t)costs.daemon_cpu_ns,
+		"tracker_cpu_ns", (json_int_t)costs.tracker_cpu_ns, "outlet_cpu_ns",
+		(json_int_t)costs.outlet_cpu_ns, "naming_cpu_ns", (json_int_t)costs.naming_cpu_ns,
+		"start_cpu_ns", (json_int_t)service->start_cpu_ns);
 }
 
 static json_t *drops_json(const struct pp_service *service)
@@ -118,12 +113,12 @@ static json_t *track_json(const struct pp_service *service)
 	for (int i = 0; i < PP_TRACK_DROP_CNT; i++)
 		json_object_set_new(drops, pp_track_drop_name((enum pp_track_drop)i),
 				    json_integer((json_int_t)stats.drops[i]));
-	return json_pack("{s:b s:I s:I s:I s:I s:I s:I s:I s:I s:I s:o}", "perf", stats.perf,
+	return json_pack("{s:b s:I s:I s:I s:I s:I s:I s:I s:I s:o}", "perf", stats.perf,
 			 "processes", (json_int_t)stats.processes, "mappings",
 			 (json_int_t)stats.mappings, "events", (json_int_t)stats.events, "lost",
-			 (json_int_t)stats.lost, "repairs", (json_int_t)stats.repairs, "cpu_ns",
-			 (json_int_t)stats.cpu_ns, "jit_bytes", (json_int_t)stats.jit_bytes,
-			 "jit_postponed", (json_int_t)stats.jit_postponed, "jit_refused",
+			 (json_int_t)stats.lost, "repairs", (json_int_t)stats.repairs, "jit_bytes",
+			 (json_int_t)stats.jit_bytes, "jit_postponed",
+			 (json_int_t)stats.jit_postponed, "jit_refused",
 			 (json_int_t)stats.jit_refused, "drops", drops);
 }
 
@@ -203,9 +198,7 @@ static void add_figures(const struct pp_service *service, const struct pp_mark *
 	json_object_set_new(status, "overhead_ratio", json_real(service->overhead_ratio));
 	json_object_set_new(status, "overhead_total_ratio",
 			    json_real(service->overhead_total_ratio));
-	json_object_set_new(status, "daemon_cpu_ratio", json_real(self_cpu_ratio(service, now)));
-	json_object_set_new(status, "daemon_cpu_ns",
-			    json_integer((json_int_t)self_cpu_ns(service)));
+	json_object_set_new(status, "costs", costs_json(service));
 	json_object_set_new(status, "bursts", json_integer((json_int_t)now->bursts));
 	json_object_set_new(status, "branches", json_integer((json_int_t)now->branches));
 	json_object_set_new(status, "paths", json_integer((json_int_t)now->paths));

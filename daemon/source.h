@@ -97,6 +97,8 @@ struct pp_source_ops {
 	uint32_t horizon_max; /* the longest window in instructions that it takes; 0: no bound */
 	bool compresses;      /* its counted paths are those of PATHPROF_MAPPING_WPP */
 	bool only_counts;     /* it has no windows, whether asked to compress or not */
+	bool apart;           /* it computes in a process of its own, so that its cpu_ns is not part
+				 of the daemon's CPU time */
 	/*
 	 * 0 when it can run here, as far as is known before it is opened; else -errno and why not,
 	 * and what would change it. Of config only the event is looked at.

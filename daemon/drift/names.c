@@ -13,8 +13,10 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "../child_cpu.h"
 #include "../cleanup.h"
 
 #define ANSWER_MAX_BYTES (32u << 20)
@@ -60,13 +62,6 @@ static void forget_child(struct pp_names *names)
 	names->child = 0;
 }
 
-static void count_cpu(struct pp_names *names, const struct rusage *usage)
-{
-	names->stats.cpu_ns +=
-		(uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000 +
-		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
-}
-
 /* The child is gone: what it said, or why it did not. */
 static void finish(struct pp_names *names, int status)
 {
@@ -105,7 +100,7 @@ static void reap(struct pp_names *names)
 	if (got == 0 && !names->trouble)
 		names->trouble = -ETIMEDOUT;
 	if (got > 0)
-		count_cpu(names, &usage);
+		names->stats.cpu_ns += pp_child_cpu_ns(&usage);
 	finish(names, got > 0 ? status : 0);
 }
 
@@ -221,7 +216,7 @@ static void kill_now(struct pp_names *names)
 			break;
 		usleep(1000);
 	}
-	count_cpu(names, &usage);
+	names->stats.cpu_ns += pp_child_cpu_ns(&usage);
 }
 
 int pp_names_ask(struct pp_names *names, const struct pp_names_job *job, pp_names_done_fn *done,
@@ -264,9 +259,23 @@ bool pp_names_busy(const struct pp_names *names)
 	return names->child != 0;
 }
 
+/* Of a child that still computes. */
+static uint64_t running_ns(pid_t child)
+{
+	struct timespec cpu;
+	clockid_t clock;
+
+	if (!child || clock_getcpuclockid(child, &clock) || clock_gettime(clock, &cpu) < 0)
+		return 0;
+	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+}
+
 void pp_names_stats(const struct pp_names *names, struct pp_names_stats *ret_stats)
 {
-	*ret_stats = names->stats;
+	struct pp_names_stats stats = names->stats;
+
+	stats.cpu_ns += running_ns(names->child);
+	*ret_stats = stats;
 }
 
 int pp_names_new(struct pp_names **ret_names, sd_event *event, const char *cache_dir)

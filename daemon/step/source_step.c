@@ -687,6 +687,7 @@ const struct pp_source_ops pp_source_step = {
 	.name = "step",
 	.source = PATHPROF_SOURCE_STEP,
 	.basis = PATHPROF_BASIS_TIME,
+	.apart = true,
 	.probe = step_probe,
 	.open = step_open,
 	.fd = step_fd,

@@ -35,7 +35,8 @@ static void show_work(const struct pp_service *service, const struct pp_mark *no
 	show(to, "pathprof_clock_samples_total", "counter",
 	     "Samples of the clock that runs beside the source.", (double)now->clock_samples);
 	show(to, "pathprof_overhead_seconds_total", "counter",
-	     "CPU time the source took, and time targets were held.", (double)now->spent_ns / 1e9);
+	     "Time targets were held, and CPU time of the daemon and its children.",
+	     (double)now->spent_ns / 1e9);
 	show(to, "pathprof_overhead_ratio", "gauge",
 	     "Overhead of the last window, a share of all CPU time.", service->overhead_ratio);
 	show(to, "pathprof_overhead_budget_ratio", "gauge", "What it may be.",

@@ -305,6 +305,11 @@ static int on_rested(sd_event_source *source, uint64_t time_us, void *context)
 
 /* ---------------------------------------------------------------- public */
 
+uint64_t pp_outlet_cpu_ns(const struct pp_outlet *outlet)
+{
+	return outlet ? outlet->pace.spent_ns : 0;
+}
+
 void pp_outlet_poke(struct pp_outlet *outlet)
 {
 	for (size_t i = 0; outlet && i < PP_OUTLET_PLACES; i++) {

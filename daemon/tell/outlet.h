@@ -43,12 +43,15 @@ typedef void pp_outlet_figures_fn(void *context, FILE *to);
  */
 int pp_outlet_new(struct pp_outlet **ret_outlet, sd_event *event, const char *database,
 		  pp_outlet_figures_fn *figures, void *context, struct pathprof_error *error);
-/* Removes the socket. NULL-safe, as the two below. */
+/* Removes the socket. NULL-safe, as the three below. */
 void pp_outlet_free(struct pp_outlet *outlet);
 /* There are new messages in the store. */
 void pp_outlet_poke(struct pp_outlet *outlet);
 /* Somebody follows. */
 bool pp_outlet_is_followed(const struct pp_outlet *outlet);
+
+/* CPU time of answering. */
+uint64_t pp_outlet_cpu_ns(const struct pp_outlet *outlet);
 
 /* The socket's address. -ENAMETOOLONG. */
 struct sockaddr_un;

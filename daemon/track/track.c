@@ -558,6 +558,7 @@ void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_sta
 		.lost = track->lost,
 		.repairs = track->repairs,
 		.cpu_ns = track->pace.spent_ns,
+		.child_cpu_ns = pp_idents_child_cpu_ns(track->idents),
 		.space_bytes = track->space_bytes,
 		.name_bytes = track->files.bytes,
 		.jit_bytes = track->jit_budget.bytes,

@@ -72,7 +72,8 @@ struct pp_track_stats {
 	uint64_t events, lost;        /* perf records seen, lost by the kernel */
 	uint64_t repairs;             /* look-ups that needed a fresh read of /proc/PID/maps */
 	uint64_t drops[PP_TRACK_DROP_CNT];
-	uint64_t cpu_ns;      /* CPU time of tracking since the start */
+	uint64_t cpu_ns; /* CPU time of tracking since the start, without its children */
+	uint64_t child_cpu_ns;
 	uint64_t space_bytes; /* of address spaces, as of the last second; names come beside */
 	uint64_t name_bytes;
 	uint64_t jit_bytes;     /* of memory, for names of generated code */

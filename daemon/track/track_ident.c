@@ -95,6 +95,11 @@ void pp_idents_free(struct pp_idents *idents)
 	free(idents);
 }
 
+uint64_t pp_idents_child_cpu_ns(const struct pp_idents *idents)
+{
+	return pp_remote_cpu_ns(idents->remote);
+}
+
 /* ---------------------------------------------------------------- files */
 
 static uint64_t hash_of(uint64_t dev, uint64_t inode)

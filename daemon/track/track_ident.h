@@ -37,6 +37,8 @@ enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struc
  * PATHPROF_OWNER_UNKNOWN when it cannot be reached any more, or when everybody may write to it.
  */
 struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma);
+/* CPU time of the children that have read files for it. */
+uint64_t pp_idents_child_cpu_ns(const struct pp_idents *idents);
 /* Path without " (deleted)"; name holds size bytes. Returns name. */
 char *pp_ident_name(const char *path, char *name, size_t size);
 

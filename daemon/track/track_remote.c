@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../child_cpu.h"
 #include "../cleanup.h"
 #include "track_clock.h"
 
@@ -42,6 +43,7 @@ struct pp_remote {
 	struct out out[OUT_MAX];
 	int64_t left_ns;
 	uint64_t last_ns;
+	uint64_t cpu_ns; /* of children that have ended */
 };
 
 /* ---------------------------------------------------------------- lists of mounts */
@@ -143,6 +145,25 @@ bool pp_remote_path(pid_t pid, const char *path)
 
 /* ---------------------------------------------------------------- children */
 
+/* Whether it has ended; options are those of wait4(). */
+static bool reap(struct pp_remote *remote, struct out *out, int options)
+{
+	struct rusage usage = {0};
+	pid_t got = wait4(out->child, NULL, options, &usage);
+
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return false;
+	if (got > 0)
+		remote->cpu_ns += pp_child_cpu_ns(&usage);
+	out->child = 0;
+	return true;
+}
+
+uint64_t pp_remote_cpu_ns(const struct pp_remote *remote)
+{
+	return remote->cpu_ns;
+}
+
 static bool has_time(struct pp_remote *remote)
 {
 	uint64_t now = pp_track_now_ns(), passed_ns = now - remote->last_ns;
@@ -163,9 +184,7 @@ static struct out *find_place(struct pp_remote *remote, uint64_t dev)
 	struct out *place = NULL;
 
 	for (struct out *out = remote->out; out < remote->out + OUT_MAX; out++) {
-		if (out->child && waitpid(out->child, NULL, WNOHANG) != 0)
-			out->child = 0;
-		if (out->child && out->dev == dev)
+		if (out->child && !reap(remote, out, WNOHANG) && out->dev == dev)
 			return NULL;
 		if (!out->child)
 			place = out;
@@ -247,8 +266,8 @@ int pp_remote_ask(struct pp_remote *remote, uint64_t dev, pp_remote_fn *fn, void
 	begin_ns = pp_track_now_ns();
 	r = run(out, fn, context, ret_answer, answer_bytes);
 	/* one that has answered ends at once */
-	if (out->child && r != -ETIMEDOUT && waitpid(out->child, NULL, 0) == out->child)
-		out->child = 0;
+	if (out->child && r != -ETIMEDOUT)
+		reap(remote, out, 0);
 	remote->left_ns -= (int64_t)(pp_track_now_ns() - begin_ns);
 	return r;
 }

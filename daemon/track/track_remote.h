@@ -44,5 +44,7 @@ typedef int pp_remote_fn(void *context, void *answer);
  */
 int pp_remote_ask(struct pp_remote *remote, uint64_t dev, pp_remote_fn *fn, void *context,
 		  void *ret_answer, size_t answer_bytes);
+/* CPU time of the children that have ended. */
+uint64_t pp_remote_cpu_ns(const struct pp_remote *remote);
 
 #endif

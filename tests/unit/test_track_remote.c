@@ -40,6 +40,16 @@ static int refusing(void *context, void *answer)
 	return -ENOENT;
 }
 
+/* Takes 20 ms of CPU time. */
+static int computing(void *context, void *answer)
+{
+	const clock_t begin = clock();
+
+	while (clock() - begin < CLOCKS_PER_SEC / 50)
+		;
+	return 0;
+}
+
 static int never(void *context, void *answer)
 {
 	pause();
@@ -65,6 +75,20 @@ static void test_answers(void)
 	pp_remote_free(remote);
 }
 
+/* Under load a child may be given up before it has computed. */
+static void test_account(void)
+{
+	struct pp_remote *remote;
+	int r = -ETIMEDOUT, answer = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
+	for (uint64_t dev = 1; r == -ETIMEDOUT && dev < 5; dev++)
+		r = pp_remote_ask(remote, dev, computing, NULL, &answer, sizeof(answer));
+	if (r == 0)
+		CU_ASSERT(pp_remote_cpu_ns(remote) >= 19000000);
+	pp_remote_free(remote);
+}
+
 static void test_silence(void)
 {
 	uint64_t begin_ns = pp_track_now_ns();
@@ -86,6 +110,7 @@ static void test_silence(void)
 static const struct unit_test tests[] = {
 	{"disks and the kernel's file systems are nobody else's", test_own_mounts},
 	{"a child's answer is handed on, and so is that there is none", test_answers},
+	{"what children compute is counted", test_account},
 	{"who does not answer is waited for a while only", test_silence},
 };
 

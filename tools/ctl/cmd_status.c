@@ -88,6 +88,28 @@ static void overhead_line(const json_t *members)
 	line("overhead", text);
 }
 
+static double seconds(const json_t *costs, const char *key)
+{
+	return number(costs, key) / 1e9;
+}
+
+/* Since the start, the start included. A daemon of before has no such account. */
+static void costs_line(const json_t *costs)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (!json_is_object(costs))
+		return;
+	text = ctl_printf(
+		"threads held %.2f s; CPU time %.2f s: stepper %.2f, pathprofd %.2f (in it "
+		"tracker %.2f, answers %.2f, names %.2f)",
+		seconds(costs, "held_ns"), seconds(costs, "cpu_ns"),
+		seconds(costs, "source_cpu_ns"), seconds(costs, "daemon_cpu_ns"),
+		seconds(costs, "tracker_cpu_ns"), seconds(costs, "outlet_cpu_ns"),
+		seconds(costs, "naming_cpu_ns"));
+	line("costs", text);
+}
+
 /* Only where bursts are so seldom that a user would wonder. */
 static void price_line(const json_t *members)
 {
@@ -222,6 +244,7 @@ static void print_text(const struct daemon_status *status)
 	source_line(members);
 	clock_line(members);
 	overhead_line(members);
+	costs_line(json_object_get(members, "costs"));
 	price_line(members);
 	seen_line(members);
 	rates_line(members);

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The CPU time that the daemon says it takes, all its processes together, is what the kernel
+# accounts to its control group; where no group can be made, to its processes.
+. "$(dirname "$0")/daemon_common.bash"
+. "$(dirname "$0")/../rounds.bash"
+
+seconds=$(rounds 12 60)
+overhead=0.05
+cpus=$(nproc)
+
+group=
+leave_group() {
+	cleanup
+	[ -z "$group" ] || rmdir "$group" 2>/dev/null || true
+}
+trap leave_group EXIT
+
+# A control group of version 2 needs no controller to account CPU time.
+make_group() {
+	local where
+	where=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
+	[ -n "$where" ] && mkdir "$where/pathprof-account-$$" 2>/dev/null || return 1
+	group=$where/pathprof-account-$$
+	[ -r "$group/cpu.stat" ] && [ -w "$group/cgroup.procs" ]
+}
+# The stepper is a child of the daemon; what the daemon has waited for is in its last two figures.
+processes_ns() {
+	local stepper
+	stepper=$(pgrep -P "$daemon" -f pathprof-step) || true
+	cat "/proc/$daemon/stat" ${stepper:+"/proc/$stepper/stat"} | sed 's/.*) //' |
+		awk -v hz="$(getconf CLK_TCK)" '{ t += $12 + $13; if (NR == 1) t += $14 + $15 }
+			END { printf "%.0f", t / hz * 1e9 }'
+}
+kernel_ns() {
+	if [ -n "$group" ]; then
+		awk '/^usage_usec/ { printf "%.0f", 1000 * $2 }' "$group/cpu.stat"
+	else
+		processes_ns
+	fi
+}
+# report: a fresh account, in $tmp/status; $before and $after are the kernel's on both sides of it.
+report() {
+	local last
+	last=$(status_of updated_ns)
+	before=$(kernel_ns)
+	kill -USR1 "$daemon"
+	wait_for 60 eval "[ \"\$(status_of updated_ns)\" -gt $last ]" || true
+	after=$(kernel_ns)
+	sql 'SELECT json FROM daemon_status' >"$tmp/status"
+}
+cost() { sqlite3 :memory: "SELECT json_extract(readfile('$tmp/status'), '\$.costs.$1')"; }
+
+start_busy
+if make_group; then
+	# shellcheck disable=SC2016 # for the inner shell
+	printf '#!/bin/sh\necho $$ >%s/cgroup.procs\nexec %s "$@"\n' "$group" "$pathprofd" >"$tmp/inside"
+	chmod 755 "$tmp/inside"
+	pathprofd=$tmp/inside
+else
+	echo "# no control group can be made here: the account is held against the processes"
+	group=
+fi
+start --db "$db" --overhead "$(awk -v o=$overhead 'BEGIN { print 100 * o }')" --window 3
+sleep "$seconds"
+report
+# The stepper tells of itself twice a second; what it may have taken since is not known.
+slack=$(awk -v o=$overhead -v c="$cpus" 'BEGIN { print 1e9 * o * c / 2 + 2e7 }')
+ticks=0
+[ -n "$group" ] || ticks=6e7 # six figures of 10 ms
+told=$(cost cpu_ns)
+echo "# CPU time: $told ns by the daemon's account, $before to $after ns by the kernel's"
+check account-is-the-kernels "$(cat "$tmp/status")" \
+	true_that "${told:-0} >= 0.9 * $before - $slack && ${told:-0} <= 1.1 * $after + $ticks"
+check account-has-parts "$(cat "$tmp/status")" \
+	true_that "$(cost source_cpu_ns) > 0 && $(cost tracker_cpu_ns) > 0 &&
+		$(cost daemon_cpu_ns) > $(cost tracker_cpu_ns) &&
+		$(cost source_cpu_ns) + $(cost daemon_cpu_ns) == $told"
+check account-has-holds "$(cost held_ns)" true_that "$(cost held_ns) > 0"
+"$BUILD/bin/pathprofctl" --db "$db" status >"$tmp/text"
+check account-is-shown "$(cat "$tmp/text")" \
+	grep -Eq '^ *costs +threads held [0-9.]+ s; CPU time [0-9.]+ s: stepper ' "$tmp/text"
+stop
+finish
