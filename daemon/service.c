@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -202,6 +203,21 @@ static int open_all(struct pp_service *service, struct pathprof_error *error)
 	return r;
 }
 
+/*
+ * Who follows one process takes several descriptors for each of its threads and CPUs. The soft
+ * limit is low for the sake of select(), which nobody here uses; where the hard one is too low, the
+ * open that fails says so.
+ */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int pp_service_new(struct pp_service **ret_service, const struct pp_config *config, pid_t only_pid,
 		   struct pathprof_error *error)
 {
@@ -210,6 +226,7 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 
 	if (!service)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
+	raise_descriptor_limit();
 	service->config = *config;
 	service->only_pid = only_pid;
 	start_clocks(service);

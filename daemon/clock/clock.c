@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Every sample of the clock: see clock.h. The period is drawn anew once a second from a thousandth
- * around its nominal length: a program in step with one period drifts out of step with the next. No
- * more than that, since each CPU draws its own, and all samples count alike.
- * Oftener would cost samples, for a new period begins at once and cuts the old one short.
+ * Every sample of the clock: see clock.h. Periods differ by up to a tenth, so that a program in
+ * step with one is soon out of step, and yet all samples count alike: the period of the whole
+ * system, one for all CPUs, is drawn anew once a second; an event of a thread keeps its own, and
+ * its samples are thinned out to the rate of the longest. Drawing oftener would cost samples, for a
+ * new period begins at once and cuts the old one short.
  */
 #include "clock.h"
 
@@ -23,12 +24,14 @@ struct pp_clock {
 	struct pp_clock_config config;
 	struct pp_cpu_clock *cpu;
 	bool kernel;
+	uint64_t nominal_ns;
+	unsigned int random;
 	uint64_t varied_ns, rescanned_ns;
 };
 
 /* One reading. */
 struct reading {
-	const struct pp_clock *clock;
+	struct pp_clock *clock;
 	pid_t own, helper;
 	pp_cpu_clock_fn *fn;
 	void *context;
@@ -52,13 +55,14 @@ static int refused(int code, struct pathprof_error *error)
 	return pathprof_fail(error, code, "perf_event_open: %s", strerror(-code));
 }
 
+/* A tenth around the nominal period; of threads' events the longest is the nominal one. */
 static int open_events(struct pp_clock *clock)
 {
-	const uint64_t period_ns = SECOND_NS / clock->config.hz;
+	const uint64_t jitter_ns = clock->nominal_ns / 10;
 	struct pp_cpu_clock_config config = {
 		.only_pid = clock->config.only_pid,
-		.period_ns = period_ns,
-		.jitter_ns = period_ns / 1000,
+		.period_ns = clock->nominal_ns - (clock->config.only_pid ? jitter_ns : 0),
+		.jitter_ns = jitter_ns,
 		.kernel = true,
 		.isolated = clock->config.isolated,
 		.ring_pages = RING_PAGES,
@@ -82,6 +86,8 @@ int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *con
 	if (!clock)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	clock->config = *config;
+	clock->nominal_ns = SECOND_NS / config->hz;
+	clock->random = (unsigned int)now_ns();
 	clock->varied_ns = clock->rescanned_ns = now_ns();
 	code = open_events(clock);
 	if (code < 0) {
@@ -105,11 +111,20 @@ static bool in_range(const struct pp_clock_config *config, uint64_t address)
 	return !config->ip_max || (address >= config->ip_min && address <= config->ip_max);
 }
 
+/* By chance, as often as its event is faster than the nominal rate. */
+static bool is_thinned_out(struct pp_clock *clock, const struct pp_cpu_sample *sample)
+{
+	return clock->config.only_pid && (uint64_t)rand_r(&clock->random) * clock->nominal_ns >=
+						 sample->period_ns * ((uint64_t)RAND_MAX + 1);
+}
+
 static void on_sample(void *context, const struct pp_cpu_sample *sample)
 {
 	const struct reading *reading = context;
 	const struct pp_clock_config *config = &reading->clock->config;
 
+	if (is_thinned_out(reading->clock, sample))
+		return;
 	if (sample->pid <= 0 || sample->pid == reading->own || sample->pid == reading->helper)
 		return;
 	if (sample->kernel ? config->ip_max != 0 : !in_range(config, sample->address))

@@ -21,7 +21,7 @@
 #include "isolated.h"
 
 #define CPU_MAX   PP_ISOLATED_CPU_MAX
-#define EVENT_MAX 4096
+#define EVENT_MAX 65536
 #define PASS_MAX  4
 /* How often to look when no event can wake us any more. */
 #define BLIND_PERIOD_NS 10000000
@@ -38,6 +38,7 @@ struct ring {
 struct pp_cpu_clock {
 	struct pp_cpu_clock_config config;
 	unsigned int random;
+	uint64_t period_ns; /* of all CPUs, where the whole system is followed */
 	size_t page_bytes;
 	int epoll_fd;
 	int blind_fd; /* timer, -1 while events wake us */
@@ -55,6 +56,7 @@ struct sample_record {
 	uint64_t ip;
 	uint32_t pid, tid;
 	uint64_t time_ns;
+	uint64_t period_ns;
 };
 
 struct lost_record {
@@ -79,8 +81,9 @@ static int open_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.size = sizeof(attributes),
-		.sample_period = draw_period(clock),
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_period = tid < 0 ? clock->period_ns : draw_period(clock),
+		.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD,
 		.inherit = tid >= 0,
 		.exclude_kernel = !clock->config.kernel,
 		.exclude_hv = 1,
@@ -378,6 +381,7 @@ static struct pp_cpu_sample sample_of(const struct sample_record *record)
 		.pid = (pid_t)record->pid,
 		.tid = (pid_t)record->tid,
 		.time_ns = record->time_ns,
+		.period_ns = record->period_ns,
 		.address = kernel || mode == PERF_RECORD_MISC_USER ? record->ip : 0,
 		.kernel = kernel,
 	};
@@ -469,11 +473,10 @@ uint64_t pp_cpu_clock_read(struct pp_cpu_clock *clock, pp_cpu_clock_fn *fn, void
 
 void pp_cpu_clock_vary(struct pp_cpu_clock *clock)
 {
-	uint64_t period_ns = draw_period(clock);
-
+	clock->period_ns = draw_period(clock);
 	/* Best effort: an inherited event of an ended thread refuses. */
 	for (size_t i = 0; i < clock->ring_cnt; i++)
-		ioctl(clock->rings[i].fd, PERF_EVENT_IOC_PERIOD, &period_ns);
+		ioctl(clock->rings[i].fd, PERF_EVENT_IOC_PERIOD, &clock->period_ns);
 }
 
 void pp_cpu_clock_pause(struct pp_cpu_clock *clock, bool on)
@@ -534,6 +537,7 @@ static int allocate(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_c
 	clock->events = calloc(EVENT_MAX, sizeof(*clock->events));
 	clock->tids = calloc(EVENT_MAX, sizeof(*clock->tids));
 	clock->random = random;
+	clock->period_ns = draw_period(clock);
 	if (clock->epoll_fd < 0 || !clock->rings || !clock->events || !clock->tids) {
 		pp_cpu_clock_free(clock);
 		return -ENOMEM;

@@ -22,12 +22,17 @@
 
 struct pp_cpu_clock_config {
 	pid_t only_pid; /* 0: the whole system; else this process, its threads and descendants */
-	uint64_t period_ns, jitter_ns; /* each period is drawn from period_ns +- jitter_ns */
-	bool kernel;                   /* samples in the kernel, too */
-	bool isolated;                 /* on isolated CPUs, too: see isolated.h */
-	bool wakes;                    /* the descriptor is readable as soon as there is a sample */
-	unsigned int ring_pages;       /* a power of two; about 128 samples a page. 0: no rings, for
-					  another process reads the events (pp_cpu_clock_events) */
+	/*
+	 * Periods are drawn from period_ns +- jitter_ns. Those of the whole system are one on all
+	 * CPUs until the next pp_cpu_clock_vary(); each event of a family keeps its own, and so do
+	 * the events that its threads' children inherit: see pp_cpu_sample.
+	 */
+	uint64_t period_ns, jitter_ns;
+	bool kernel;             /* samples in the kernel, too */
+	bool isolated;           /* on isolated CPUs, too: see isolated.h */
+	bool wakes;              /* the descriptor is readable as soon as there is a sample */
+	unsigned int ring_pages; /* a power of two; about 128 samples a page. 0: no rings, for
+				    another process reads the events (pp_cpu_clock_events) */
 	const int *events; /* such events, of the whole system, to take over; NULL: opens its own */
 	size_t event_cnt;
 };
@@ -37,6 +42,7 @@ struct pp_cpu_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t address; /* 0 in a guest of a virtual machine */
 	bool kernel;
+	uint64_t period_ns; /* with which its event was opened */
 };
 
 struct pp_cpu_clock;
@@ -55,7 +61,7 @@ typedef void pp_cpu_clock_fn(void *context, const struct pp_cpu_sample *sample);
 /* Hands over all samples that are there. Returns how many the kernel had no room for. */
 uint64_t pp_cpu_clock_read(struct pp_cpu_clock *clock, pp_cpu_clock_fn *fn, void *context);
 
-/* Draws another period, so that no loop of the same length can hide. */
+/* Draws another period for all rings, so that no loop of the same length can hide. */
 void pp_cpu_clock_vary(struct pp_cpu_clock *clock);
 /* Opens events on CPUs that came online, drops those of CPUs that went. The whole system only. */
 void pp_cpu_clock_rescan(struct pp_cpu_clock *clock);

@@ -49,13 +49,10 @@ static void gather(const struct pathprof_profile *profile, struct places *places
 		note(profile, places, edge->process, edge->from_binary, edge->from);
 		note(profile, places, edge->process, edge->to_binary, edge->to);
 	}
-	/* Of two functions that share a place both have a name. */
 	for (uint32_t i = 0; i < profile->clock_cnt; i++) {
 		const struct pathprof_clock_count *clock = &profile->clocks[i];
 
 		note(profile, places, clock->process, clock->binary, clock->place);
-		note(profile, places, clock->process, clock->binary,
-		     clock->place + PATHPROF_PLACE_BYTES - 1);
 	}
 }
 

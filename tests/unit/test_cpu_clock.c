@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,16 @@
 
 #define HZ     499
 #define RUN_MS 400
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
 
 static void spin(int cpu_ms)
 {
@@ -159,9 +170,111 @@ static void test_nobody_to_follow(void)
 	pp_clock_free(NULL);
 }
 
+/* ---------------------------------------------------------------- a program in step */
+
+/* Half of each period in one function, half in the other, by the clock on the wall. */
+#define STEP_S  0.6 /* of CPU time */
+#define HALF_NS (SECOND_NS / HZ / 2)
+
+static double cpu_s(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+#define SPIN_UNTIL(end_ns)                                                                         \
+	do {                                                                                       \
+		for (volatile int i = 0; i < 5000; i++)                                            \
+			;                                                                          \
+	} while (wall_ns() < (end_ns))
+
+static __attribute__((noipa)) void spin_first(uint64_t end_ns)
+{
+	SPIN_UNTIL(end_ns);
+}
+
+static __attribute__((noipa)) void spin_second(uint64_t end_ns)
+{
+	SPIN_UNTIL(end_ns);
+}
+
+/* Writes down the part of its CPU time that it had in the first function. */
+static void keep_step(int out)
+{
+	uint64_t begin_ns = wall_ns();
+	double first_s = 0, begin_s = cpu_s(), part;
+
+	for (uint64_t i = 0; cpu_s() - begin_s < STEP_S; i++) {
+		double before_s = cpu_s();
+
+		spin_first(begin_ns + 2 * i * HALF_NS + HALF_NS);
+		first_s += cpu_s() - before_s;
+		spin_second(begin_ns + 2 * (i + 1) * HALF_NS);
+	}
+	part = first_s / (cpu_s() - begin_s);
+	_exit(write(out, &part, sizeof(part)) != sizeof(part));
+}
+
+struct in_step {
+	pid_t child;
+	unsigned int first, second;
+};
+
+/* They are one code, and as long as they lie apart. */
+static int is_in(uint64_t address, void (*function)(uint64_t))
+{
+	uint64_t first = (uintptr_t)spin_first, second = (uintptr_t)spin_second;
+
+	return address - (uintptr_t)function < (first < second ? second - first : first - second);
+}
+
+static void on_step_sample(void *context, const struct pp_cpu_sample *sample)
+{
+	struct in_step *seen = context;
+
+	if (sample->pid != seen->child)
+		return;
+	seen->first += (unsigned int)is_in(sample->address, spin_first);
+	seen->second += (unsigned int)is_in(sample->address, spin_second);
+}
+
+/* Its two halves have the time that they had, though it keeps step with the clock's own rate. */
+static void test_program_in_step(void)
+{
+	struct pp_clock *clock = open_or_skip(0);
+	struct in_step seen = {0};
+	double part = 0, off;
+	int said[2];
+
+	if (!clock)
+		return;
+	CU_ASSERT_EQUAL_FATAL(pipe(said), 0);
+	seen.child = fork();
+	CU_ASSERT_FATAL(seen.child >= 0);
+	if (seen.child == 0)
+		keep_step(said[1]);
+	while (waitpid(seen.child, NULL, WNOHANG) == 0) {
+		pp_clock_read(clock, 0, on_step_sample, &seen);
+		usleep(50000);
+	}
+	pp_clock_read(clock, 0, on_step_sample, &seen);
+	CU_ASSERT_EQUAL(read(said[0], &part, sizeof(part)), sizeof(part));
+	off = (double)seen.first / (seen.first + seen.second) - part;
+	printf("%u and %u samples, %.3f of the time\n", seen.first, seen.second, part);
+	CU_ASSERT_FATAL(seen.first + seen.second > 20);
+	/* five standard deviations of counting, and what the two calls in between take */
+	CU_ASSERT(fabs(off) < 5 * sqrt(part * (1 - part) / (seen.first + seen.second)) + 0.03);
+	close(said[0]);
+	close(said[1]);
+	pp_clock_free(clock);
+}
+
 static const struct unit_test tests[] = {
 	{"a family's samples are its CPU time", test_family},
 	{"the process that helps is left out", test_helper_is_left_out},
 	{"a process that is not there is told", test_nobody_to_follow},
+	{"a program in step with the clock gets its time", test_program_in_step},
 };
 UNIT_SUITE(cpu_clock, tests)

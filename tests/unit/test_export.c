@@ -17,7 +17,6 @@
 #include "export_world.h"
 #include "pathprof/export.h"
 #include "pathprof/inlines.h"
-#include "../../libprofile/src/format/pp_piece_times.h"
 #include "pprof.pb-c.h"
 #include "unit.h"
 
@@ -182,7 +181,7 @@ static void test_folded(void)
 /* A clock's samples by place: in f, in f, in g, and in no function. */
 static void add_times(struct export_world *w)
 {
-	static const uint64_t places[] = {0x00, 0x10, 0x20, 0x70};
+	static const uint64_t places[] = {0x00, 0x12, 0x20, 0x70};
 	static const double ns[] = {1000, 500, 301, 77};
 
 	for (int i = 0; i < 4; i++)
@@ -204,35 +203,6 @@ static void test_folded_time(void)
 	snprintf(want, sizeof(want),
 		 "made@%.12s;[unknown] 77\nmade@%.12s;f 1500\nmade@%.12s;g 301\n", id, id, id);
 	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
-	export_world_end(&w);
-}
-
-/* By how often they ran: 212 times in the first 16 bytes, 4 in the next. */
-static void test_time_of_instructions(void)
-{
-	struct export_world w;
-	struct pp_piece_times times;
-	uint64_t place, ns;
-
-	export_world_fill(&w);
-	add_times(&w);
-	const struct pp_export x = {.profile = &w.profile, .code = w.code, .graph = w.graph};
-	const struct pp_insn_count cnts[] = {
-		{EXPORT_WORLD_AT + 0x00, 2, 0, 10}, {EXPORT_WORLD_AT + 0x02, 2, 0, 40},
-		{EXPORT_WORLD_AT + 0x12, 1, 0, 4},  {EXPORT_WORLD_AT + 0x14, 1, 0, 0},
-		{EXPORT_WORLD_AT + 0x30, 1, 0, 9},
-	};
-	static const uint64_t want[] = {47, 188, 500, 0, 0};
-
-	CU_ASSERT_EQUAL(pp_piece_times_open(&times, &x), 0);
-	for (int i = 0; i < 5; i++)
-		CU_ASSERT_EQUAL(pp_piece_times_of(&times, &cnts[i]), want[i]);
-	CU_ASSERT_FALSE(pp_piece_times_other(&times, EXPORT_WORLD_AT + 0x70, &place, &ns));
-	CU_ASSERT_TRUE(pp_piece_times_other(&times, PATHPROF_OUTSIDE, &place, &ns));
-	CU_ASSERT_EQUAL(place, EXPORT_WORLD_AT + 0x70);
-	CU_ASSERT_EQUAL(ns, 77);
-	CU_ASSERT_FALSE(pp_piece_times_other(&times, PATHPROF_OUTSIDE, &place, &ns));
-	pp_piece_times_release(&times);
 	export_world_end(&w);
 }
 
@@ -627,7 +597,6 @@ static const struct unit_test tests[] = {
 	{"folded stacks count instructions", test_folded},
 	{"functions without a symbol are the binary and their start", test_folded_nameless},
 	{"folded stacks count CPU time where a clock ran", test_folded_time},
-	{"instructions share the time of a place", test_time_of_instructions},
 	{"pprof has CPU time first where a clock ran", test_pprof_time},
 	{"pprof's values, mapping and comments", test_pprof},
 	{"pprof's duration stops at its end", test_pprof_of_all_times},

@@ -45,8 +45,7 @@ static int same_edge_key(const struct pathprof_edge_count *a, const struct pathp
 static int same_clock_key(const struct pathprof_clock_count *a,
 			  const struct pathprof_clock_count *b)
 {
-	return a->process == b->process && a->binary == b->binary &&
-	       a->place / PATHPROF_PLACE_BYTES == b->place / PATHPROF_PLACE_BYTES;
+	return a->process == b->process && a->binary == b->binary && a->place == b->place;
 }
 
 static void oracle_add_path(struct oracle *o, const struct pathprof_path_count *add)
@@ -97,7 +96,6 @@ static int clocks_agree(const struct pathprof_profile *p, const struct oracle *o
 		return 0;
 	for (uint32_t i = 0; i < p->clock_cnt; i++)
 		if (!same_clock_key(&p->clocks[i], &o->clocks[i]) ||
-		    p->clocks[i].place % PATHPROF_PLACE_BYTES ||
 		    p->clocks[i].samples != o->clocks[i].samples)
 			return 0;
 	return 1;
@@ -338,15 +336,16 @@ static void test_clock_bound(void)
 	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 50000), 0);
 	add_names(&p, 1, 1);
 	for (uint32_t i = 0; i < 20000; i++) {
-		clock.place = (uint64_t)i * PATHPROF_PLACE_BYTES;
+		clock.place = i;
 		pathprof_profile_add_clock(&p, &clock);
 	}
 	CU_ASSERT(p.clock_cnt > 500 && p.clock_cnt < 20000);
 	CU_ASSERT_EQUAL(p.clock_cnt + p.totals.drops[PATHPROF_DROP_TABLE_FULL], 20000);
 	CU_ASSERT_EQUAL(p.totals.clock_samples, p.clock_cnt);
-	clock.place = 15;
+	clock.place = 1;
 	pathprof_profile_add_clock(&p, &clock);
-	CU_ASSERT_EQUAL(p.clocks[0].samples, 2);
+	CU_ASSERT_EQUAL(p.clocks[0].samples, 1);
+	CU_ASSERT_EQUAL(p.clocks[1].samples, 2);
 	pathprof_profile_release(&p);
 }
 
@@ -519,7 +518,7 @@ static void test_malformed_counts(void)
 	const struct pathprof_clock_count bad_clocks[] = {
 		{.process = 1},
 		{.binary = 2},
-		{.binary = PATHPROF_NO_INDEX, .place = 2 * PATHPROF_PLACE_BYTES},
+		{.binary = PATHPROF_NO_INDEX, .place = 2 * PATHPROF_PLACE_KERNEL},
 	};
 	const struct pathprof_edge_count bad_edges[] = {
 		{.process = 1}, {.from_binary = 2}, {.to_binary = 2}};

@@ -631,6 +631,7 @@ static void test_bad_window_leaves_nothing(void)
 	p.paths[1].insns = 1e301;
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
 	p.paths[1].insns = 1;
+	p.clocks[1].binary = PATHPROF_NO_INDEX;
 	p.clocks[1].place = 8;
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), -EINVAL);
 	p.clocks[1].place = 16;

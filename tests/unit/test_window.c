@@ -590,6 +590,7 @@ static void test_clock(void)
 	p = pp_window_profile(scene.window);
 	pp_window_set_clock(scene.window, 97, true);
 	strike(scene.window, 1, BASE + 0x13, false);
+	strike(scene.window, 1, BASE + 0x13, false);
 	strike(scene.window, 1, BASE + 0x1f, false);
 	strike(scene.window, 1, BASE + 0x20, false);
 	strike(scene.window, 1, BASE + SPAN, false);
@@ -597,12 +598,13 @@ static void test_clock(void)
 	strike(scene.window, 2, BASE + 4 * SPAN + 0x18, false);
 	strike(scene.window, PIDS + 1, BASE, false);
 	pp_window_clock_lost(scene.window, 4);
-	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x50), 2);
+	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x53), 2);
+	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x5f), 1);
 	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x60), 1);
 	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_NONE, PATHPROF_PLACE_UNKNOWN), 1);
 	CU_ASSERT_EQUAL(clocked(p, 2, PATHPROF_ID_NONE, PATHPROF_PLACE_KERNEL), 1);
-	CU_ASSERT_EQUAL(clocked(p, 2, PATHPROF_ID_JIT, BASE + 4 * SPAN + 0x10), 1);
-	CU_ASSERT_EQUAL(p->totals.clock_samples, 6);
+	CU_ASSERT_EQUAL(clocked(p, 2, PATHPROF_ID_JIT, BASE + 4 * SPAN + 0x18), 1);
+	CU_ASSERT_EQUAL(p->totals.clock_samples, 7);
 	CU_ASSERT_EQUAL(p->totals.drops[PATHPROF_DROP_UNRESOLVED], 1);
 	CU_ASSERT_EQUAL(p->totals.drops[PATHPROF_DROP_QUEUE_FULL], 4);
 	CU_ASSERT_EQUAL(p->clock_hz, 97);
@@ -654,7 +656,7 @@ static void test_starts_for_a_clock(void)
 	burst.pid = 1;
 	burst.start_time = START_OF(1);
 	pp_window_add_burst(scene.window, &burst, branches);
-	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x70), 1);
+	CU_ASSERT_EQUAL(clocked(p, 1, PATHPROF_ID_BUILD_ID, 0x75), 1);
 	pp_window_set_clock(scene.window, 97, false);
 	pp_window_add_burst(scene.window, &burst, branches);
 	CU_ASSERT_EQUAL(p->totals.clock_samples, 1);

@@ -206,18 +206,6 @@ static void take_functions(struct shares_index *index)
 	}
 }
 
-/* A place is some bytes wide: a function may begin within. */
-static const struct symbol *function_at(struct shares_index *index, uint32_t binary, uint64_t place)
-{
-	const struct shares_binary *of = &index->shares->binaries[binary];
-	const struct symbol *symbol = symbols_function(index->symbols, &of->id, of->name, place);
-
-	if (symbol->bounded)
-		return symbol;
-	return symbols_function(index->symbols, &of->id, of->name,
-				place + PATHPROF_PLACE_BYTES - 1);
-}
-
 static int take_clock(void *context, const struct pathprof_clock_row *row)
 {
 	struct shares_index *index = context;
@@ -278,7 +266,9 @@ static void take_clocks(struct shares_index *index)
 	clock_names_ahead(index);
 	for (size_t i = 0; i < index->clock_cnt; i++) {
 		const struct shares_clock *clock = &index->clocks[i];
-		const struct symbol *symbol = function_at(index, clock->binary, clock->place);
+		const struct shares_binary *binary = &shares->binaries[clock->binary];
+		const struct symbol *symbol =
+			symbols_function(index->symbols, &binary->id, binary->name, clock->place);
 		uint32_t stratum;
 
 		shares->binaries[clock->binary].clock_samples += clock->samples;

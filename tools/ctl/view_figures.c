@@ -169,6 +169,9 @@ static char *clock_text(const struct view_query *query)
 
 	if (!query->shares->clock_samples)
 		return ctl_strdup("");
+	if (!sources->clock_hz)
+		return ctl_printf("TIME: where %" PRIu64 " bursts began, for no clock ran.\n",
+				  query->shares->clock_samples);
 	return ctl_printf("TIME: %" PRIu64 " clock samples, %" PRIu32 " a second of CPU time%s.\n",
 			  query->shares->clock_samples, sources->clock_hz,
 			  sources->clock_kernel ? ", the kernel's included" : ", user code's only");

@@ -64,7 +64,7 @@ struct pathprof_trace_count {
 	uint64_t count;
 };
 
-/* PATHPROF_PLACE_BYTES of code, as in profile.h. */
+/* CPU time at an instruction: a place as in profile.h. */
 struct pathprof_time_count {
 	uint64_t place;
 	uint64_t ns;

@@ -130,16 +130,15 @@ struct pathprof_edge_count {
  * Clock samples: a timer that strikes evenly in CPU time found the process at this place. Every
  * sample is counted, whether or not a branch window was taken there.
  */
-#define PATHPROF_PLACE_BYTES 16
 struct pathprof_clock_count {
 	uint32_t process;
 	uint32_t binary; /* PATHPROF_NO_INDEX: in no file that is known, or in the kernel */
-	uint64_t place;  /* file offset, rounded down to PATHPROF_PLACE_BYTES; without a binary
+	uint64_t place;  /* file offset of the instruction that was to run next; without a binary
 			    PATHPROF_PLACE_UNKNOWN or PATHPROF_PLACE_KERNEL */
 	uint64_t samples;
 };
 #define PATHPROF_PLACE_UNKNOWN 0
-#define PATHPROF_PLACE_KERNEL  PATHPROF_PLACE_BYTES
+#define PATHPROF_PLACE_KERNEL  16
 
 /* Totals of one window. */
 struct pathprof_totals {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "pp_insn_counts.h"
-#include "pp_piece_times.h"
 
 struct frames {
 	struct pathprof_source_frame of[PP_PIECE_FRAMES_MAX];
@@ -24,9 +23,8 @@ struct cutting {
 	char **names;         /* of the graph's functions that have none, made up */
 	struct frames frames; /* of the piece being put together */
 	struct pp_piece piece;
-	uint64_t end;    /* of its last instruction */
-	uint32_t branch; /* the next to be told */
-	struct pp_piece_times times;
+	uint64_t end;          /* of its last instruction */
+	uint32_t branch, time; /* the next to be told */
 };
 
 /* binary+0xSTART, as functions without a symbol are called everywhere. */
@@ -157,15 +155,20 @@ static int turn_to_other(struct cutting *c, uint64_t offset)
 	return rc;
 }
 
+static void take_time(struct cutting *c)
+{
+	c->piece.time_ns += c->x->profile->times[c->time++].ns;
+}
+
 /* Time before `up_to` at places that no range has. */
 static int take_other_times(struct cutting *c, uint64_t up_to)
 {
-	uint64_t place, ns;
+	const struct pathprof_branch_profile *p = c->x->profile;
 	int rc = 0;
 
-	while (!rc && pp_piece_times_other(&c->times, up_to, &place, &ns)) {
-		rc = turn_to_other(c, place);
-		c->piece.time_ns += ns;
+	while (!rc && c->time < p->time_cnt && p->times[c->time].place < up_to) {
+		rc = turn_to_other(c, p->times[c->time].place);
+		take_time(c);
 	}
 	return rc;
 }
@@ -197,7 +200,8 @@ static int take_insn(void *context, const struct pp_insn_count *insn)
 		rc = turn_to(c, insn->offset, insn->function);
 	c->end = insn->offset + insn->len_bytes;
 	c->piece.instructions = pp_count_sum(c->piece.instructions, insn->count);
-	c->piece.time_ns += pp_piece_times_of(&c->times, insn);
+	if (c->time < p->time_cnt && p->times[c->time].place == insn->offset)
+		take_time(c);
 	while (c->branch < p->branch_cnt && p->branches[c->branch].from == insn->offset)
 		take_branch(c);
 	return rc;
@@ -209,9 +213,7 @@ static int cut(struct cutting *c)
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	rc = pp_piece_times_open(&c->times, c->x);
-	if (!rc)
-		rc = pp_insn_counts_each(c->x, take_insn, c);
+	rc = pp_insn_counts_each(c->x, take_insn, c);
 	if (!rc)
 		rc = take_others(c, PATHPROF_OUTSIDE);
 	return rc ? rc : flush(c);
@@ -229,7 +231,6 @@ int pp_source_pieces_each(const struct pp_export *x, pp_piece_fn *fn, void *cont
 	};
 	int rc = cutting.names ? cut(&cutting) : -ENOMEM;
 
-	pp_piece_times_release(&cutting.times);
 	pathprof_inlines_free(cutting.inlines);
 	for (uint32_t i = 0; cutting.names && i < function_cnt; i++)
 		free(cutting.names[i]);

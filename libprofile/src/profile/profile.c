@@ -803,20 +803,17 @@ static bool clock_is_sound(const struct pathprof_profile *p,
 
 void pathprof_profile_add_clock(struct pathprof_profile *p, const struct pathprof_clock_count *add)
 {
-	struct pathprof_clock_count clock = *add;
-
 	if (add->process == PATHPROF_NO_INDEX)
 		return;
-	clock.place &= ~(uint64_t)(PATHPROF_PLACE_BYTES - 1);
-	if (!clock_is_sound(p, &clock)) {
+	if (!clock_is_sound(p, add)) {
 		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
 		return;
 	}
-	uint64_t hash = hash_clock(p->index->seed, &clock);
-	struct pathprof_clock_count *entry = find_clock(p, hash, &clock);
+	uint64_t hash = hash_clock(p->index->seed, add);
+	struct pathprof_clock_count *entry = find_clock(p, hash, add);
 	if (entry) {
 		entry->samples = add_saturated(entry->samples, add->samples);
-	} else if (!new_clock(p, hash, &clock)) {
+	} else if (!new_clock(p, hash, add)) {
 		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
 		return;
 	}

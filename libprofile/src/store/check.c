@@ -62,7 +62,7 @@ static const struct {
 	 " WHERE p.window = c.window AND p.process = c.process)"},
 	{"a place of clock samples is malformed",
 	 "SELECT 1 FROM clock_counts WHERE typeof(binary) <> 'integer' OR typeof(place) <>"
-	 " 'integer' OR place % 16 <> 0 OR typeof(samples) <> 'integer' OR samples < 0"
+	 " 'integer' OR typeof(samples) <> 'integer' OR samples < 0"
 	 " OR (binary = 0 AND place NOT IN (0, 16))"},
 	{"clock samples belong to a process that their window does not know",
 	 "SELECT 1 FROM clock_counts c WHERE NOT EXISTS (SELECT 1 FROM window_processes p"

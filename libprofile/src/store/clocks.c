@@ -36,8 +36,7 @@ static void clock_query(struct pp_query *q)
 uint64_t pp_row_place(struct pp_row *row, int column, bool in_file)
 {
 	uint64_t place = pp_row_bits(row, column);
-	bool sound = in_file ? place % PATHPROF_PLACE_BYTES == 0
-			     : place == PATHPROF_PLACE_UNKNOWN || place == PATHPROF_PLACE_KERNEL;
+	bool sound = in_file || place == PATHPROF_PLACE_UNKNOWN || place == PATHPROF_PLACE_KERNEL;
 
 	if (sound)
 		return place;

@@ -111,7 +111,7 @@ static int check_counts(const struct window_write *w)
 
 static bool clock_is_sound(const struct pathprof_profile *p, const struct pathprof_clock_count *c)
 {
-	if (c->process >= p->process_cnt || c->place % PATHPROF_PLACE_BYTES)
+	if (c->process >= p->process_cnt)
 		return false;
 	if (c->binary != PATHPROF_NO_INDEX)
 		return c->binary < p->binary_cnt;

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIME of functions that are shorter than sixteen bytes, held against perf's samples of the same
+# process in the same seconds; and that of a process with more threads than descriptors.
+. "$(dirname "$0")/../own_processes.bash"
+set -eu
+build=$(realpath "${BUILD:-build}")
+ctl=$build/bin/pathprofctl
+program=$build/tests/workloads/short_functions
+tmp=$(mktemp -d)
+trap 'kill -9 $target 2>/dev/null || true; rm -rf "$tmp"' EXIT
+failed=0 target=
+
+ok() { echo "ok $1"; }
+not_ok() {
+	echo "not ok $1: $2"
+	failed=1
+}
+
+start() { # THREADS
+	"$program" 120 "$1" >"$tmp/said" &
+	target=$!
+	for _ in $(seq 200); do
+		! grep -q started "$tmp/said" || return 0
+		sleep 0.05
+	done
+	not_ok clock-places "the program did not start"
+	exit 1
+}
+
+stop() {
+	kill "$target"
+	wait "$target" 2>/dev/null || true
+}
+
+sql() { sqlite3 "$tmp/db" "$1"; }
+all_ours() { sql 'SELECT sum(samples) FROM clock_counts'; }
+# Samples of a function.
+ours() { # FUNCTION
+	"$ctl" --db "$tmp/db" top --by functions -n 100 --json | python3 -c 'import json, sys
+print(round(sum(float(sys.argv[2]) * (row["time"] or 0) for row in json.load(sys.stdin)
+                if row.get("function") == sys.argv[1])))' "$1" "$(all_ours)"
+}
+perfs() { perf script -i "$tmp/perf.data" -F ip,sym 2>/dev/null | grep -c "$1" || true; }
+
+# Two counts of samples of the same seconds: within four standard deviations, and a point.
+agree() { # COUNT OF COUNT OF
+	awk -v a="$1" -v n="$2" -v b="$3" -v m="$4" 'BEGIN {
+		if (n < 20 || m < 50) exit 1
+		p = (a + b) / (n + m)
+		off = a / n - b / m
+		if (off < 0) off = -off
+		exit off > 0.01 + 4 * sqrt(p * (1 - p) * (1 / n + 1 / m))
+	}'
+}
+
+check_places() {
+	local never=0 counts
+	start 0
+	perf record -q -e cpu-clock:u -F 499 -o "$tmp/perf.data" -p "$target" -- sleep 6 >"$tmp/perf.log" 2>&1 &
+	"$ctl" record --no-report --duration 6 -o "$tmp/db" -p "$target" >"$tmp/log" 2>&1 || true
+	wait $! || true
+	stop
+	for function in before after frame_dummy; do never=$((never + $(ours $function))); done
+	if [ "$never" = 0 ]; then
+		ok clock-no-time-where-nothing-ran
+	else
+		not_ok clock-no-time-where-nothing-ran "$never samples of $(all_ours)"
+	fi
+	counts="$(ours hot) $(all_ours) $(perfs ' hot$') $(perfs .)"
+	if agree $counts; then
+		ok "clock-places-as-perf ($counts)"
+	else
+		not_ok clock-places-as-perf "hot, all; perf's hot, all: $counts; $(tail -n 2 "$tmp/log" "$tmp/perf.log" | tr '\n' ';')"
+	fi
+}
+
+check_threads() {
+	local samples
+	start 600
+	rm -f "$tmp"/db*
+	(ulimit -Sn 1024 && exec "$ctl" record --no-report --duration 3 -o "$tmp/db" -p "$target") >"$tmp/log" 2>&1 || true
+	stop
+	samples=$(sql 'SELECT sum(clock_samples) FROM windows WHERE clock_hz > 0' || true)
+	if [ "${samples:-0}" -gt 0 ] && ! grep EMFILE "$tmp/log"; then
+		ok "clock-of-many-threads ($samples samples)"
+	else
+		not_ok clock-of-many-threads "$(tail -n 3 "$tmp/log" | tr '\n' ';')"
+	fi
+}
+
+check_places
+check_threads
+exit $failed
