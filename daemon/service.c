@@ -68,6 +68,7 @@ static int on_window(sd_event_source *timer, uint64_t now_us, void *context)
 
 static int on_status(sd_event_source *timer, uint64_t now_us, void *context)
 {
+	pp_service_share_budget(context);
 	pp_service_report(context);
 	pp_service_miss_relay(context);
 	return rearm(timer, STATUS_EVERY_US);
@@ -155,6 +156,8 @@ static void start_clocks(struct pp_service *service)
 	service->started_ns = pp_realtime_ns();
 	service->clock_ahead_ns = service->started_ns - (int64_t)pp_monotonic_ns();
 	service->relay_seen_ns = pp_monotonic_ns();
+	pp_allowance_init(&service->allowance, service->config.overhead_ppm, service->cpu_cnt,
+			  service->relay_seen_ns, 0);
 }
 
 /*
@@ -165,6 +168,7 @@ static void begin_account(struct pp_service *service)
 	struct pp_costs costs;
 
 	pp_service_account(service);
+	pp_service_begin_budget(service);
 	costs = pp_service_costs(service);
 	service->start_cpu_ns = pp_costs_cpu_ns(&costs);
 	service->start = pp_service_mark(service);
@@ -320,6 +324,7 @@ void pp_service_reconfigure(struct pp_service *service, const struct pp_config *
 	}
 	if (service->config.window_ns != window_ns)
 		rearm(service->window_timer, service->config.window_ns / 1000);
+	pp_allowance_set_budget(&service->allowance, service->config.overhead_ppm);
 	pp_service_configure_source(service);
 	pp_service_configure_drift(service);
 }

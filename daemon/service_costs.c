@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What profiling costs: the time that targets are held, and the CPU time of each of our processes,
- * which is what the kernel accounts to the service's control group.
+ * which is what the kernel accounts to the service's control group. The budget is for all of it:
+ * the source gets what the daemon leaves (allowance.h).
  */
 #include "service_state.h"
 
@@ -42,4 +43,20 @@ struct pp_costs pp_service_costs(const struct pp_service *service)
 uint64_t pp_costs_cpu_ns(const struct pp_costs *costs)
 {
 	return costs->source_cpu_ns + costs->daemon_cpu_ns;
+}
+
+void pp_service_begin_budget(struct pp_service *service)
+{
+	const struct pp_costs costs = pp_service_costs(service);
+
+	pp_allowance_init(&service->allowance, service->config.overhead_ppm, service->cpu_cnt,
+			  pp_monotonic_ns(), costs.daemon_cpu_ns);
+}
+
+void pp_service_share_budget(struct pp_service *service)
+{
+	const struct pp_costs costs = pp_service_costs(service);
+
+	if (pp_allowance_look(&service->allowance, pp_monotonic_ns(), costs.daemon_cpu_ns))
+		pp_service_configure_source(service);
 }

@@ -14,7 +14,7 @@
 
 double pp_service_burst_every_s(const struct pp_service *service)
 {
-	double share = (double)service->config.overhead_ppm / 1e6 * service->cpu_cnt;
+	double share = (double)service->allowance.source_ppm / 1e6 * service->cpu_cnt;
 
 	return share > 0 ? (double)service->source_seen.burst_ns / 1e9 / share : 0;
 }
@@ -23,6 +23,9 @@ void pp_service_warn_price(struct pp_service *service)
 {
 	double every_s = pp_service_burst_every_s(service);
 	double percent = (double)service->config.overhead_ppm / 1e4;
+	double source_percent = (double)service->allowance.source_ppm / 1e4;
+	/* the daemon's part stays what it is */
+	double wanted_percent = percent - source_percent + source_percent * every_s;
 
 	if (every_s < SELDOM_S || service->price_told)
 		return;
@@ -32,5 +35,5 @@ void pp_service_warn_price(struct pp_service *service)
 	       "Overhead=%.2g%% "
 	       "earns it once a second",
 	       (double)service->source_seen.burst_ns / 1e6, percent, every_s,
-	       percent * every_s < 100 ? percent * every_s : 100);
+	       wanted_percent < 100 ? wanted_percent : 100);
 }

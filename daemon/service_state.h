@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "allowance.h"
 #include "log.h"
 #include "pathprof/store.h"
 #include "service.h"
@@ -66,6 +67,7 @@ struct pp_service {
 	struct pathprof_totals sum;                     /* of all closed windows */
 	struct pp_mark start, window_begin, rate_begin; /* start: when all was open */
 	uint64_t start_cpu_ns;                          /* CPU time until then */
+	struct pp_allowance allowance;
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
 	bool price_told; /* that the budget seldom earns a burst */
@@ -140,6 +142,10 @@ void pp_service_miss_relay(struct pp_service *service);
 /* service_costs.c: what the kernel accounts to our processes, and the time targets are held. */
 struct pp_costs pp_service_costs(const struct pp_service *service);
 uint64_t pp_costs_cpu_ns(const struct pp_costs *costs);
+/* From here on the daemon's CPU time is paid for. */
+void pp_service_begin_budget(struct pp_service *service);
+/* Every two seconds: the source gets what the daemon's own CPU time leaves of the budget. */
+void pp_service_share_budget(struct pp_service *service);
 
 /* service_price.c */
 /* How long the budget takes to earn a burst; 0: the source does not pay by the burst. */

@@ -182,6 +182,8 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "relay", json_string(pp_service_relay(service)));
 	json_object_set_new(status, "window_s", json_real((double)config->window_ns / 1e9));
 	json_object_set_new(status, "budget_ratio", json_real((double)config->overhead_ppm / 1e6));
+	json_object_set_new(status, "source_budget_ratio",
+			    json_real((double)service->allowance.source_ppm / 1e6));
 	json_object_set_new(status, "cpus", json_integer(service->cpu_cnt));
 }
 

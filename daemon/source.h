@@ -24,8 +24,9 @@ struct pp_source_config {
 	uint32_t taken_wanted; /* taken branches a burst; default 32 */
 	uint32_t horizon;      /* instructions a burst, where a source samples on a clock and counts
 				  them; 0: taken_wanted */
-	uint32_t overhead_ppm; /* budget: share of all CPUs' time that targets may be held and the
-				  source may compute, parts per million; default 5000 */
+	uint32_t overhead_ppm; /* share of all CPUs' time that targets may be held and the source
+				  may compute, parts per million; default 5000. Of the budget, what
+				  the daemon leaves */
 	uint32_t frequency_hz; /* samples a second and CPU offered before the budget decides */
 	bool pin;              /* may hold a target on one CPU during a burst (see source_step.c) */
 	bool realtime;         /* also threads of a real-time policy, and on isolated CPUs */

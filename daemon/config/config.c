@@ -48,8 +48,9 @@ const struct pp_config_key pp_config_keys[] = {
 	 "step holds a running thread for a moment and steps through it (ptrace)."},
 	{"Profile", "Overhead", PP_CONFIG_PERCENT, true, false, FIELD(overhead_ppm), 10, 1000000,
 	 NULL, "0.5%",
-	 "The budget: share of all CPUs' time that profiled threads may be held and the\n"
-	 "source may compute. It is measured, and the rate follows."},
+	 "The budget: share of all CPUs' time that profiled threads may be held and all\n"
+	 "processes of the daemon may compute. It is measured, and the rate follows. A busy\n"
+	 "daemon leaves its source a quarter."},
 	{"Profile", "WindowSec", PP_CONFIG_SPAN, true, false, FIELD(window_ns), SECOND_NS / 10,
 	 DAY_NS, NULL, "1min",
 	 "How long one window lasts. A window is written when it closes; a crash loses\n"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The overhead budget: a token bucket of nanoseconds that fills with the granted share of all
- * CPUs' time and is emptied by what was measured: targets held and CPU time used. A burst may
- * start when the bucket holds what bursts cost of late, so it overdraws by one burst at most, and
- * what is overdrawn is waited for, however long that takes. The bucket holds no more than a
- * quarter second's worth or two bursts: an idle hour must not buy a second of stopping. Who has to
- * wait waits a little longer than needed: to wake up costs as well, and at a small rate one wake-up
- * too early would put off the next for ever.
+ * The stepper's part of the overhead budget: a token bucket of nanoseconds that fills with the
+ * granted share of all CPUs' time and is emptied by what was measured: targets held and CPU time
+ * used. A burst may start when the bucket holds what bursts cost of late, so it overdraws by one
+ * burst at most, and what is overdrawn is waited for, however long that takes. The bucket holds no
+ * more than a quarter second's worth or two bursts: an idle hour must not buy a second of stopping.
+ * Who has to wait waits a little longer than needed: to wake up costs as well, and at a small rate
+ * one wake-up too early would put off the next for ever.
  *
  * Called once a burst and once a wake-up; pure arithmetic; the stepper's one thread owns it.
  */

@@ -1,16 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The CPU time that the daemon says it takes, all its processes together, is what the kernel
-# accounts to its control group; where no group can be made, to its processes.
+# accounts to its control group; where no group can be made, to its processes. And the budget holds
+# all of it: a crowd of askers at the daemon's socket costs the source what it takes.
 . "$(dirname "$0")/daemon_common.bash"
 . "$(dirname "$0")/../rounds.bash"
 
 seconds=$(rounds 12 60)
-overhead=0.05
+crowd_s=$(rounds 16 60)
+overhead=0.02
+crowd_program=$BUILD/tests/hostile/outlet_crowd
 cpus=$(nproc)
 
-group=
+group= crowd=
 leave_group() {
+	[ -z "$crowd" ] || kill "$crowd" 2>/dev/null || true
 	cleanup
 	[ -z "$group" ] || rmdir "$group" 2>/dev/null || true
 }
@@ -80,5 +84,27 @@ check account-has-holds "$(cost held_ns)" true_that "$(cost held_ns) > 0"
 "$BUILD/bin/pathprofctl" --db "$db" status >"$tmp/text"
 check account-is-shown "$(cat "$tmp/text")" \
 	grep -Eq '^ *costs +threads held [0-9.]+ s; CPU time [0-9.]+ s: stepper ' "$tmp/text"
+
+# By the account, which is the kernel's: what all took between two reports, and the source's share.
+spent() { sqlite3 :memory: "SELECT json_extract(j, '\$.costs.held_ns') + json_extract(j, '\$.costs.cpu_ns')
+	FROM (SELECT readfile('$tmp/status') AS j)"; }
+begin() { begin_spent=$(spent) begin_daemon=$(cost daemon_cpu_ns) begin_answers=$(cost outlet_cpu_ns) begin_ns=$(date +%s%N); }
+"$crowd_program" "$db.socket" 8 >"$tmp/crowd" &
+crowd=$!
+wait_for 20 grep -q crowding "$tmp/crowd" || true
+has_yielded() { true_that "$(status_of source_budget_ratio) < 0.9 * $overhead"; }
+check crowd-lowers-the-source "$(status_of source_budget_ratio) of $overhead" wait_for 120 has_yielded
+report
+begin
+sleep "$crowd_s"
+report
+wall=$((($(date +%s%N) - begin_ns) * cpus))
+daemon_part=$(awk -v t="$(($(cost daemon_cpu_ns) - begin_daemon))" -v w=$wall 'BEGIN { print t / w }')
+all=$(awk -v t="$(($(spent) - begin_spent))" -v w=$wall 'BEGIN { print t / w }')
+echo "# with the crowd: all $all, the daemon $daemon_part, of $overhead; the source may have $(status_of source_budget_ratio)"
+check crowd-is-charged "$(cost outlet_cpu_ns) ns since $begin_answers" \
+	true_that "$(cost outlet_cpu_ns) > $begin_answers"
+check crowd-keeps-to-budget "$all of $overhead, $daemon_part of it by the daemon" \
+	true_that "$all <= 1.1 * $overhead || $daemon_part >= 0.75 * $overhead"
 stop
 finish

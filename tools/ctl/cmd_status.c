@@ -79,11 +79,13 @@ static void clock_line(const json_t *members)
 
 static void overhead_line(const json_t *members)
 {
+	double budget = number(members, "budget_ratio");
 	_cleanup_free_ char *text = ctl_printf(
-		"%.3f%% of CPU time in the last window, %.3f%% since the start; budget %.3f%%",
+		"%.3f%% of CPU time in the last window, %.3f%% since the start; budget %.3f%%, of "
+		"which the source has %.3f%% now",
 		100 * number(members, "overhead_ratio"),
-		100 * number(members, "overhead_total_ratio"),
-		100 * number(members, "budget_ratio"));
+		100 * number(members, "overhead_total_ratio"), 100 * budget,
+		100 * daemon_status_number(members, "source_budget_ratio", budget));
 
 	line("overhead", text);
 }
@@ -114,7 +116,9 @@ static void costs_line(const json_t *costs)
 static void price_line(const json_t *members)
 {
 	double every_s = number(members, "burst_every_s");
-	double percent = 100 * number(members, "budget_ratio") * every_s;
+	double budget = number(members, "budget_ratio");
+	double source = daemon_status_number(members, "source_budget_ratio", budget);
+	double percent = 100 * (budget - source + source * every_s);
 	_cleanup_free_ char *text = NULL;
 
 	if (every_s < 2)
