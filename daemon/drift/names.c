@@ -13,7 +13,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../child_cpu.h"
@@ -259,22 +258,11 @@ bool pp_names_busy(const struct pp_names *names)
 	return names->child != 0;
 }
 
-/* Of a child that still computes. */
-static uint64_t running_ns(pid_t child)
-{
-	struct timespec cpu;
-	clockid_t clock;
-
-	if (!child || clock_getcpuclockid(child, &clock) || clock_gettime(clock, &cpu) < 0)
-		return 0;
-	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-}
-
 void pp_names_stats(const struct pp_names *names, struct pp_names_stats *ret_stats)
 {
 	struct pp_names_stats stats = names->stats;
 
-	stats.cpu_ns += running_ns(names->child);
+	stats.cpu_ns += pp_child_running_ns(names->child);
 	*ret_stats = stats;
 }
 

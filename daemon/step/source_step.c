@@ -28,6 +28,7 @@
 
 #include "../clock/cpu_clock.h"
 #include "../log.h"
+#include "../silent.h"
 #include "step_engine.h"
 #include "step_left.h"
 #include "step_watch.h"
@@ -52,6 +53,7 @@ struct step_source {
 	int poll_fd;   /* epoll over both */
 	pid_t stepper; /* 0: not running, or already waited for */
 	struct pp_step_hold *hold;
+	uint32_t silent_seen; /* entries of its table that were read */
 	struct pp_step_watch watch;
 	struct pp_step_stats stats;
 	struct pp_step_stats past; /* sums of the steppers before this one */
@@ -65,10 +67,6 @@ struct step_source {
 		struct pp_step_stats stats;
 	} buffer;
 };
-
-/* Whom every stepper of this daemon leaves alone, and how many entries the log has. */
-static struct pp_step_silent silent;
-static uint32_t silent_told;
 
 /* ---- the child */
 
@@ -194,7 +192,7 @@ static int share_page(struct step_source *source)
 		}
 	}
 	if (!code) {
-		source->hold->silent = silent;
+		pp_silent_copy(&source->hold->silent, &source->silent_seen);
 		code = send_first(source, fd);
 	}
 	close(fd);
@@ -308,52 +306,18 @@ static int read_records(struct step_source *source, const struct pp_source_sink 
 
 /* ---- those who put steppers to sleep */
 
-static void tell_silent_one(const struct pp_step_silent_pid *entry)
+/* What the stepper has found since the last time. */
+static void learn_silent(struct step_source *source)
 {
-	if (entry->until_ns == UINT64_MAX)
-		pp_log(LOG_WARNING,
-		       "step: process %d of user %u put the stepper to sleep in the kernel; it is "
-		       "left alone from now on",
-		       entry->pid, entry->uid);
-	else if (entry->times == 1)
-		pp_log(LOG_NOTICE,
-		       "step: process %d of user %u does not let itself be seized, as while it "
-		       "executes a program that does not come; it is left alone for a while",
-		       entry->pid, entry->uid);
-	if (pp_step_silent_holds_user(&silent, entry->uid, pp_step_now()))
-		pp_log(LOG_WARNING,
-		       "step: user %u is left alone for an hour: that user's processes put the "
-		       "stepper to sleep again and again",
-		       entry->uid);
-}
-
-/* Learns what the stepper has found since the last time. */
-static void learn_silent(const struct step_source *source)
-{
-	uint32_t total = 0;
-
 	if (source->hold)
-		total = __atomic_load_n(&source->hold->silent.total, __ATOMIC_ACQUIRE);
-	if (total > silent.total)
-		silent = source->hold->silent;
-	for (uint32_t i = 0; i < silent.pid_cnt && i < PP_STEP_SILENT_PID_MAX; i++)
-		if (silent.pids[i].number > silent_told)
-			tell_silent_one(&silent.pids[i]);
-	silent_told = silent.total;
+		pp_silent_learn(&source->hold->silent, &source->silent_seen);
 }
 
-/* The thread that the stepper turned to last. Its process may have ended: nobody is blamed then. */
+/* The thread that the stepper turned to last. */
 static void blame(struct step_source *source)
 {
-	pid_t pid = source->hold->busy_pid;
-	struct pp_step_status status;
-	struct pp_step_stat stat;
-
-	if (pp_step_read_stat(pid, pid, &stat) || pp_step_read_status(pid, pid, &status))
-		return;
-	pp_step_silent_add(&silent, pid, stat.start_time, status.uid, PP_STEP_SILENT_STEPPER,
-			   pp_step_now());
-	source->past.drops[PATHPROF_DROP_SILENT]++;
+	if (pp_silent_blame(source->hold->busy_pid, PP_STEP_SILENT_STEPPER, "the stepper"))
+		source->past.drops[PATHPROF_DROP_SILENT]++;
 }
 
 /* ---- ending */

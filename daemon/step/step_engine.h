@@ -123,7 +123,9 @@ struct pp_step_holder {
 	struct pp_step_pin pin;
 	struct pp_step_spare spare;
 	struct pp_step_silent *silent; /* NULL: nobody is remembered */
-	bool unprivileged; /* a set-user-id program that a traced thread executes gets no rights */
+	pid_t only_pid,
+		daemon_pid; /* the daemon's other children are never held: it waits for them */
+	bool unprivileged;  /* a set-user-id program that a traced thread executes gets no rights */
 	uint64_t restarts;
 	uint64_t singles; /* steps by the trap flag */
 };

@@ -495,6 +495,8 @@ static int start(int fd)
 		code = give_up_rights(&config);
 	if (code)
 		return code;
+	stepper.holder.only_pid = config.only_pid;
+	stepper.holder.daemon_pid = config.daemon_pid;
 	stepper.holder.unprivileged = !pp_privilege_has(PP_PRIVILEGE(CAP_SYS_PTRACE));
 	stepper.holder.pin.hold = map_hold(page_fd);
 	if (stepper.holder.pin.hold)

@@ -108,13 +108,13 @@ static uint64_t until(uint32_t points, uint32_t times, uint64_t now_ns)
 	return now_ns + (SEIZE_FIRST_NS << at_most(times - 1, SEIZE_TIMES));
 }
 
-void pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
-			uint32_t uid, uint32_t points, uint64_t now_ns)
+uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
+			    uint32_t uid, uint32_t points, uint64_t now_ns)
 {
 	struct pp_step_silent_pid *entry;
 
 	if (!silent)
-		return;
+		return 0;
 	silent->pid_cnt = at_most(silent->pid_cnt, PP_STEP_SILENT_PID_MAX);
 	silent->uid_cnt = at_most(silent->uid_cnt, PP_STEP_SILENT_UID_MAX);
 	entry = (struct pp_step_silent_pid *)find_pid(silent, pid, start_time);
@@ -128,4 +128,5 @@ void pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t sta
 	entry->until_ns = until(points, entry->times, now_ns);
 	add_points(silent, uid, points, now_ns);
 	__atomic_store_n(&silent->total, entry->number, __ATOMIC_RELEASE);
+	return entry->times;
 }

@@ -51,9 +51,9 @@ struct pp_step_silent {
 /* All take a table that is NULL, which holds nobody. */
 bool pp_step_silent_holds(const struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			  uint32_t uid, uint64_t now_ns);
-/* points: PP_STEP_SILENT_SEIZE or PP_STEP_SILENT_STEPPER. */
-void pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
-			uint32_t uid, uint32_t points, uint64_t now_ns);
+/* points: PP_STEP_SILENT_SEIZE or PP_STEP_SILENT_STEPPER. How often it was found silent by now. */
+uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
+			    uint32_t uid, uint32_t points, uint64_t now_ns);
 /* Whether the user as a whole is left alone. */
 bool pp_step_silent_holds_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns);
 

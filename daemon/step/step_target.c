@@ -211,6 +211,14 @@ static bool may_execute(const struct pp_step_target *target)
 	return ticks < (process.forked ? FORKED_TICKS : EXECUTED_TICKS);
 }
 
+/* A recorded command may be a child of the daemon, too. */
+static bool is_own(const struct pp_step_holder *holder, const struct pp_step_target *target,
+		   const struct pp_step_stat *leader)
+{
+	return holder->daemon_pid && leader->ppid == holder->daemon_pid &&
+	       target->pid != holder->only_pid;
+}
+
 static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_step_target *target)
 {
 	struct pp_step_stat leader;
@@ -226,6 +234,8 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 	if (pp_step_read_stat(target->pid, target->pid, &leader) ||
 	    pp_step_read_status(target->pid, target->tid, &status))
 		return PATHPROF_DROP_GONE;
+	if (is_own(holder, target, &leader))
+		return PATHPROF_DROP_OWN;
 	target->start_time = leader.start_time;
 	target->uid = status.uid;
 	if (pp_step_silent_holds(holder->silent, target->pid, target->start_time, target->uid,

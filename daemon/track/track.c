@@ -78,7 +78,9 @@ static int init(struct pp_track *track, struct pathprof_error *error)
 	if (!r)
 		r = pp_images_init(&track->images);
 	if (!r)
-		r = pp_idents_new(&track->idents);
+		r = pp_reader_new(&track->reader);
+	if (!r)
+		r = pp_idents_new(&track->idents, track->reader);
 	if (!r)
 		r = open_fds(track);
 	if (r)
@@ -112,7 +114,6 @@ int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *conf
 	track->config = *config;
 	track->epoll_fd = -EBADF;
 	track->timer_fd = -EBADF;
-	track->query = true;
 	pp_pace_init(&track->pace, cpu_cnt(), pp_track_now_ns());
 	track->tick_ns = 1000000000ull / (uint64_t)(tick_rate > 0 ? tick_rate : 100);
 	r = init(track, error);
@@ -137,6 +138,7 @@ void pp_track_free(struct pp_track *track)
 	if (track->files.buckets)
 		pp_files_release(&track->files);
 	pp_idents_free(track->idents);
+	pp_reader_free(track->reader);
 	if (track->timer_fd >= 0)
 		close(track->timer_fd);
 	if (track->epoll_fd >= 0)
@@ -290,6 +292,7 @@ static void apply_some(struct pp_track *track, uint64_t now_ns)
 		pp_perf_apply(track->perf, 16, pp_track_apply, track);
 	while (pp_perf_is_ready(track->perf) && pp_track_now_ns() < end_ns);
 	pp_pace_stop(&track->pace);
+	pp_track_pay_reader(track);
 }
 
 static void read_events(struct pp_track *track)
@@ -543,7 +546,7 @@ const char *pp_track_drop_name(enum pp_track_drop drop)
 		[PP_TRACK_DROP_CPU_TIME] = "cpu-time", [PP_TRACK_DROP_MAP_RATE] = "map-rate",
 		[PP_TRACK_DROP_SCAN] = "scan",         [PP_TRACK_DROP_PROCESSES] = "processes",
 		[PP_TRACK_DROP_MAPPINGS] = "mappings", [PP_TRACK_DROP_FORGOTTEN] = "forgotten",
-		[PP_TRACK_DROP_MEMORY] = "memory",
+		[PP_TRACK_DROP_MEMORY] = "memory",     [PP_TRACK_DROP_SILENT] = "silent",
 	};
 
 	return (unsigned int)drop < PP_TRACK_DROP_CNT ? names[drop] : "unknown";
@@ -557,8 +560,9 @@ void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_sta
 		.events = track->events,
 		.lost = track->lost,
 		.repairs = track->repairs,
-		.cpu_ns = track->pace.spent_ns,
-		.child_cpu_ns = pp_idents_child_cpu_ns(track->idents),
+		.cpu_ns = track->pace.spent_ns - track->reader_paid_ns,
+		.child_cpu_ns =
+			pp_idents_child_cpu_ns(track->idents) + pp_reader_cpu_ns(track->reader),
 		.space_bytes = track->space_bytes,
 		.name_bytes = track->files.bytes,
 		.jit_bytes = track->jit_budget.bytes,

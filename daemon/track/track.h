@@ -62,6 +62,7 @@ enum pp_track_drop {
 	PP_TRACK_DROP_MAPPINGS,  /* mappings and names beyond what there may be */
 	PP_TRACK_DROP_FORGOTTEN, /* address spaces given up for the memory they take */
 	PP_TRACK_DROP_MEMORY,    /* no memory */
+	PP_TRACK_DROP_SILENT,    /* reads of what puts the reader to sleep (track_reader.h) */
 	PP_TRACK_DROP_CNT
 };
 /* As "cpu-time"; lives for ever. */

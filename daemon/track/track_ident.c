@@ -40,6 +40,7 @@ struct owned {
 #define REMOTE_NS 60000000000ull
 
 struct pp_idents {
+	struct pp_reader *reader;
 	struct pp_remote *remote;
 	struct pathprof_build_id vdso, vdso_32;
 	struct slot slots[SLOT_CNT];
@@ -74,7 +75,7 @@ static void read_vdso(struct pp_idents *idents)
 
 /* ---------------------------------------------------------------- life */
 
-int pp_idents_new(struct pp_idents **ret_idents)
+int pp_idents_new(struct pp_idents **ret_idents, struct pp_reader *reader)
 {
 	struct pp_idents *idents = calloc(1, sizeof(*idents));
 	int r = idents ? pp_remote_new(&idents->remote) : -ENOMEM;
@@ -83,6 +84,7 @@ int pp_idents_new(struct pp_idents **ret_idents)
 		free(idents);
 		return r;
 	}
+	idents->reader = reader;
 	read_vdso(idents);
 	*ret_idents = idents;
 	return 0;
@@ -127,10 +129,19 @@ static void make_id(const struct pp_vma *vma, struct pathprof_build_id *ret_id)
 	pathprof_build_id_make(ret_id, PATHPROF_ID_FILE, what, sizeof(what));
 }
 
-/* Looked at by its name, as the process or as we have it: a file server may not answer. */
-static int look_by_name(pid_t pid, const char *path, bool inside, bool may_wait)
+/* reader NULL: this is a child, which may wait itself. */
+static int look_mapped(struct pp_reader *reader, pid_t pid, const struct pp_vma *vma)
 {
-	if (!may_wait && pp_remote_path(inside ? pid : getpid(), path))
+	if (vma->is_refused)
+		return -EACCES;
+	return reader ? pp_reader_look(reader, pid, vma->start, vma->end)
+		      : pp_proc_look_mapped(pid, vma->start, vma->end);
+}
+
+/* Looked at by its name, as the process or as we have it: a file server may not answer. */
+static int look_by_name(const struct pp_reader *reader, pid_t pid, const char *path, bool inside)
+{
+	if (reader && pp_remote_path(inside ? pid : getpid(), path))
 		return -EREMOTE;
 	return inside ? pp_proc_look_inside(pid, path)
 		      : pathprof_foreign_look(PATHPROF_OWN_ROOT, path);
@@ -141,18 +152,15 @@ static int look_by_name(pid_t pid, const char *path, bool inside, bool may_wait)
  * inode is compared; overlay file systems show other device numbers in maps than stat does, which
  * is why map_files, that cannot err, is not held to the device.
  */
-static int open_mapped(pid_t pid, const struct pp_vma *vma, const char *path, bool may_wait,
-		       struct stat *ret_stat)
+static int open_mapped(struct pp_reader *reader, pid_t pid, const struct pp_vma *vma,
+		       const char *path, struct stat *ret_stat)
 {
 	for (int way = 0; way < 3; way++) {
 		_cleanup_close_ int fd = -EBADF;
 		struct stat stat;
-		char link[80];
 
-		snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
-			 (unsigned long long)vma->start, (unsigned long long)vma->end);
-		fd = way == 0 ? pathprof_foreign_look(PATHPROF_OWN_ROOT, link)
-			      : look_by_name(pid, path, way == 1, may_wait);
+		fd = way == 0 ? look_mapped(reader, pid, vma)
+			      : look_by_name(reader, pid, path, way == 1);
 		if (fd < 0 || fstat(fd, &stat) < 0 || stat.st_ino != vma->inode)
 			continue;
 		if (way > 0 && stat.st_dev != makedev(vma->dev_major, vma->dev_minor))
@@ -196,7 +204,7 @@ static int find_out(void *context, void *answer)
 	const struct question *question = context;
 	struct finding *finding = answer;
 	struct stat stat;
-	int fd = open_mapped(question->pid, question->vma, question->path, true, &stat);
+	int fd = open_mapped(NULL, question->pid, question->vma, question->path, &stat);
 
 	if (fd < 0)
 		return fd;
@@ -261,8 +269,8 @@ struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const s
 		from.owner = slot ? slot->owner : PATHPROF_OWNER_UNKNOWN;
 		return from;
 	}
-	_cleanup_close_ int fd =
-		open_mapped(pid, vma, pp_ident_name(vma->name, path, sizeof(path)), false, &stat);
+	_cleanup_close_ int fd = open_mapped(idents->reader, pid, vma,
+					     pp_ident_name(vma->name, path, sizeof(path)), &stat);
 	if (fd < 0)
 		return from;
 	from.owner = owner_of(&stat);
@@ -284,14 +292,30 @@ static void remote_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *
 		make_id(vma, ret_id);
 }
 
+/* A file that is known, by what the reader saw of it. */
+static bool is_known(struct slot *slot, const struct pp_vma *vma, struct pathprof_build_id *ret_id,
+		     struct pathprof_file *ret_from)
+{
+	if (!vma->looked || vma->looked->st_ino != vma->inode || !slot_holds(slot, vma->looked))
+		return false;
+	*ret_from = (struct pathprof_file){owner_of(vma->looked),
+					   makedev(vma->dev_major, vma->dev_minor), vma->inode};
+	slot->owner = ret_from->owner;
+	*ret_id = slot->id;
+	return true;
+}
+
 static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma, const char *path,
 		    struct pathprof_build_id *ret_id, struct pathprof_file *ret_from)
 {
 	uint64_t dev = makedev(vma->dev_major, vma->dev_minor);
 	struct slot *slot = slot_of(idents, dev, vma->inode);
 	struct stat stat;
-	_cleanup_close_ int fd = open_mapped(pid, vma, path, false, &stat);
+	_cleanup_close_ int fd = -EBADF;
 
+	if (is_known(slot, vma, ret_id, ret_from))
+		return;
+	fd = open_mapped(idents->reader, pid, vma, path, &stat);
 	*ret_from = (struct pathprof_file){fd < 0 ? PATHPROF_OWNER_UNKNOWN : owner_of(&stat), dev,
 					   vma->inode};
 	if (fd < 0 && slot->id.len_bytes && slot->dev == dev && slot->inode == vma->inode) {

@@ -13,6 +13,7 @@
 
 #include "pathprof/profile.h"
 #include "track_proc.h"
+#include "track_reader.h"
 
 enum pp_ident_kind {
 	PP_IDENT_FILE, /* offset in a file */
@@ -23,7 +24,8 @@ enum pp_ident_kind {
 
 struct pp_idents;
 
-int pp_idents_new(struct pp_idents **ret_idents);
+/* What lies behind a mapping is asked of reader, the caller's; NULL: it is looked at at once. */
+int pp_idents_new(struct pp_idents **ret_idents, struct pp_reader *reader);
 /* NULL-safe. */
 void pp_idents_free(struct pp_idents *idents);
 /*

@@ -482,3 +482,12 @@ int pp_proc_look_inside(pid_t pid, const char *path)
 
 	return root_fd < 0 ? root_fd : pathprof_foreign_look(root_fd, path);
 }
+
+int pp_proc_look_mapped(pid_t pid, uint64_t start, uint64_t end)
+{
+	char link[80];
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start,
+		 (unsigned long long)end);
+	return pathprof_foreign_look(PATHPROF_OWN_ROOT, link);
+}

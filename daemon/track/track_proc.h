@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "pathprof/build_id.h"
@@ -42,6 +43,8 @@ struct pp_vma {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode, generation;  /* 0: not known */
 	struct pathprof_build_id id; /* len_bytes 0: not known */
+	const struct stat *looked;   /* of the file behind it; NULL: nobody has looked */
+	bool is_refused;             /* pp_proc_look_mapped() was, so that is not tried again */
 	const char *name;            /* "" for none; valid during the callback */
 };
 
@@ -74,6 +77,11 @@ int pp_proc_parse_status(const char *text, pid_t *ret_inner_pid, uid_t *ret_uid)
 int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid);
 /* A path as the process sees it: pathprof_foreign_look() below its root directory. */
 int pp_proc_look_inside(pid_t pid, const char *path);
+/*
+ * The file behind a mapping of pid, whatever its name is by now, as pathprof_foreign_look() finds
+ * it. Waits for the lock of the address space, as pp_proc_vmas() does.
+ */
+int pp_proc_look_mapped(pid_t pid, uint64_t start, uint64_t end);
 /* Whole small file into text (NUL-terminated, cut to size - 1); its length or -errno. */
 int pp_proc_read(const char *path, char *text, size_t size);
 /* The same of /proc/PID/NAME. -ESRCH: there is no such process. */

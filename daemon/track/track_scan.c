@@ -163,7 +163,7 @@ static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_s
 		return r;
 	if (is_dead(&before))
 		return -ESRCH;
-	r = pp_proc_vmas(pid, &track->query, until_ns, keep_vma, &scan);
+	r = pp_reader_vmas(track->reader, pid, until_ns, keep_vma, &scan);
 	if (r < 0)
 		return r;
 	r = pp_proc_stat(pid, &after);
@@ -208,7 +208,16 @@ void pp_track_dropped(struct pp_track *track, int code)
 {
 	track->drops[code == -ENOSPC                    ? PP_TRACK_DROP_MAPPINGS
 		     : code == -ETIME || code == -EBUSY ? PP_TRACK_DROP_SCAN
+		     : code == -ETIMEDOUT               ? PP_TRACK_DROP_SILENT
 							: PP_TRACK_DROP_MEMORY]++;
+}
+
+void pp_track_pay_reader(struct pp_track *track)
+{
+	uint64_t cpu_ns = pp_reader_cpu_ns(track->reader);
+
+	pp_pace_pay(&track->pace, cpu_ns - track->reader_paid_ns);
+	track->reader_paid_ns = cpu_ns;
 }
 
 static int scan(struct pp_track *track, pid_t pid)
@@ -255,9 +264,14 @@ static bool may_scan(struct pp_track *track, pid_t pid)
 	       pp_pace_left(&track->pace, now_ns) > -PP_PACE_DEBT_NS;
 }
 
+static uint64_t cpu_ns_of(const struct pp_track *track)
+{
+	return pp_pace_cpu_ns() + pp_reader_cpu_ns(track->reader);
+}
+
 int pp_track_scan(struct pp_track *track, pid_t pid)
 {
-	uint64_t begin_ns = pp_track_now_ns(), begin_cpu_ns = pp_pace_cpu_ns();
+	uint64_t begin_ns = pp_track_now_ns(), begin_cpu_ns = cpu_ns_of(track);
 	bool is_paid;
 	int r;
 
@@ -269,8 +283,9 @@ int pp_track_scan(struct pp_track *track, pid_t pid)
 	r = scan(track, pid);
 	if (is_paid)
 		pp_pace_stop(&track->pace);
-	rest_after_scan(track, pid, begin_ns, pp_pace_cpu_ns() - begin_cpu_ns);
-	if (r == -ENOSPC || r == -ENOMEM || r == -ETIME)
+	rest_after_scan(track, pid, begin_ns, cpu_ns_of(track) - begin_cpu_ns);
+	pp_track_pay_reader(track);
+	if (r == -ENOSPC || r == -ENOMEM || r == -ETIME || r == -ETIMEDOUT)
 		pp_track_dropped(track, r);
 	return r;
 }

@@ -14,6 +14,7 @@
 #include "track_image.h"
 #include "track_pace.h"
 #include "track_perf.h"
+#include "track_reader.h"
 #include "track_space.h"
 
 /*
@@ -46,13 +47,14 @@ struct pp_track {
 	struct pp_track_config config;
 	struct pp_files files;
 	struct pp_images images;
+	struct pp_reader *reader;
+	uint64_t reader_paid_ns; /* CPU time of it that was paid for */
 	struct pp_idents *idents;
 	struct pp_jit_budget jit_budget;
 	struct pp_perf *perf;       /* NULL: /proc only */
 	int perf_code;              /* why not, or why not on each CPU: -errno */
 	struct pp_cgroups *cgroups; /* NULL: nobody came with an id yet */
 	int epoll_fd, timer_fd;
-	bool query;     /* the kernel has PROCMAP_QUERY, as far as known */
 	bool is_behind; /* processes of the tree may be missing */
 	struct pp_pace pace;
 	uint64_t lost_ns;         /* events before this were lost, 0: none so far */
@@ -82,6 +84,8 @@ int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 /* Applies one perf record; context is the tracker. */
 void pp_track_apply(void *context, const struct pp_perf_record *record);
 
+/* Takes the reader's CPU time since the last call from the account. */
+void pp_track_pay_reader(struct pp_track *track);
 /*
  * Reads what pid is and has mapped now into its newest image, a new one when it is another
  * process or program than the one known. -ESRCH; -EAGAIN: it changed meanwhile, nothing was kept.

@@ -61,6 +61,7 @@ static void bench_scan(void)
 	cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
 	after_bytes = used_bytes();
 	pp_track_stats(track, &stats);
+	cpu_ns += stats.child_cpu_ns;
 	printf("track_open_and_scan %.3f ms\n", (double)begin_ns / 1e6);
 	printf("track_scan_processes %llu processes\n", (unsigned long long)stats.processes);
 	printf("track_scan_mappings %llu mappings\n", (unsigned long long)stats.mappings);

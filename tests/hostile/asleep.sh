@@ -32,6 +32,7 @@ honest() {
 }
 honest_more_than() { [ "$(honest)" -gt "$1" ]; }
 silent() { status_of drops.silent 2>/dev/null || echo 0; }
+unread() { status_of tracker.drops.silent 2>/dev/null || echo 0; }
 at_least() { [ "$("$1")" -ge "$2" ]; }
 named() { grep -c "process $1 of user $neighbour_id" "$tmp/log" || true; }
 
@@ -54,6 +55,8 @@ restarts() { # NAME
 	}
 	before=$(honest)
 	check "$1-restart" "no window of the honest program" wait_for 60 honest_more_than "$before"
+	[ "$1" != fault ] || [ "$(status_of tracker.perf)" -ne 1 ] ||
+		check "$1-unread" "tracker.drops.silent is $(unread)" wait_for 60 at_least unread 1
 	ends "$1-restarted"
 }
 end_honest() { kill -9 "$busy" 2>/dev/null; wait "$busy" 2>/dev/null || true; busy=; }
@@ -75,7 +78,7 @@ beside() { # NAME
 			wait_for 60 honest_more_than $((before + 10))
 		check "$name-named" "$(named "$asleep") times: $(tail -n 3 "$tmp/log")" test "$(named "$asleep")" -eq 1
 		ends "$name"
-		[ "$name" = fault ] || restarts "$name"
+		restarts "$name"
 	fi
 	end_neighbour
 	end_honest

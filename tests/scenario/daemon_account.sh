@@ -28,11 +28,9 @@ make_group() {
 	group=$where/pathprof-account-$$
 	[ -r "$group/cpu.stat" ] && [ -w "$group/cgroup.procs" ]
 }
-# The stepper is a child of the daemon; what the daemon has waited for is in its last two figures.
+# The stepper and the reader are children of the daemon; what it has waited for is in its last two figures.
 processes_ns() {
-	local stepper
-	stepper=$(pgrep -P "$daemon" -f pathprof-step) || true
-	cat "/proc/$daemon/stat" ${stepper:+"/proc/$stepper/stat"} | sed 's/.*) //' |
+	cat "/proc/$daemon/stat" $(pgrep -P "$daemon" | sed 's,.*,/proc/&/stat,') 2>/dev/null | sed 's/.*) //' |
 		awk -v hz="$(getconf CLK_TCK)" '{ t += $12 + $13; if (NR == 1) t += $14 + $15 }
 			END { printf "%.0f", t / hz * 1e9 }'
 }

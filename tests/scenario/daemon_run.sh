@@ -51,7 +51,7 @@ check status-row "pid $(status_of pid)" test "$(status_of pid)" = "$daemon"
 has_rates() { true_that "$(status_of bursts_per_s) > 0 && $(status_of branches_per_s) > $(status_of bursts_per_s)"; }
 check status-rates "$(status_of bursts_per_s) bursts/s" wait_for 60 has_rates
 
-stepper=$(pgrep -P "$daemon" | head -1)
+stepper=$(pgrep -P "$daemon" -f pathprof-step | head -1)
 if [ -n "$stepper" ]; then
 	kill_idle "$stepper"
 	check source-death "not noticed" wait_for 5 grep -q 'source step: died' "$tmp/log"

@@ -557,6 +557,22 @@ static void test_silent(void)
 	waitpid(target.pid, NULL, 0);
 }
 
+/* The daemon waits for its children; the command that it records is one, too. */
+static void test_own(void)
+{
+	struct pp_step_target target = {.pid = start_spinning(spin)};
+
+	target.tid = target.pid;
+	holder.daemon_pid = getpid();
+	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_OWN);
+	CU_ASSERT_EQUAL(target.interrupted_ns, 0);
+	kill(target.pid, SIGKILL);
+	waitpid(target.pid, NULL, 0);
+	CU_ASSERT_EQUAL(catch_child(), PATHPROF_DROP_OWN);
+	holder.daemon_pid = 0;
+	CU_ASSERT_NOT_EQUAL(catch_child(), PATHPROF_DROP_OWN);
+}
+
 /* Until pid has run for so many ticks; whether it has. */
 static bool has_run(pid_t pid, uint64_t ticks)
 {
@@ -805,6 +821,7 @@ static const struct unit_test tests[] = {
 	{"process 1 is never stopped", test_init},
 	{"threads of one user leave room in limbo", test_limbo_of_a_user},
 	{"who put a stepper to sleep is not touched", test_silent},
+	{"the daemon's own children are not touched", test_own},
 	{"threads of a real-time policy are left alone", test_realtime},
 	{"threads on isolated CPUs are left alone", test_isolated},
 	{"who may be about to execute is left alone by who lacks rights", test_starting},

@@ -278,7 +278,7 @@ static void test_kinds(void)
 {
 	struct pp_idents *idents;
 
-	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents, NULL), 0);
 	CU_ASSERT_EQUAL(kind_of(idents, "[vdso]", 0), PP_IDENT_VDSO);
 	CU_ASSERT_EQUAL(kind_of(idents, "[vsyscall]", 0), PP_IDENT_SKIP);
 	CU_ASSERT_EQUAL(kind_of(idents, "", 0), PP_IDENT_JIT);
@@ -308,7 +308,7 @@ static void test_owners(void)
 	char path[256];
 	int fd;
 
-	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents, NULL), 0);
 	snprintf(path, sizeof(path), "%s/code", unit_tmpdir());
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
 	CU_ASSERT_FATAL(fd >= 0 && fstat(fd, &stat) == 0);

@@ -65,7 +65,7 @@ for round in main stepper both; do
 	both) kill_it "$round" KILL $was ;;
 	esac
 done
-# The reader of names, when there is one.
+# The reader of mappings, and that of names when there is one.
 reader=$(pgrep -P "$(property MainPID)" | grep -vxF "$(steppers)")
 if [ -n "$reader" ]; then
 	kill -9 $reader

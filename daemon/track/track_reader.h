@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The reader: a child process that reads the mappings of other processes for the tracker. The
+ * kernel takes the lock of their address space for that, and a process can keep it for as long as
+ * it likes: a thread faults on a page that its own file server never brings. Whoever waits for
+ * the lock then sleeps until it is killed. So the event loop never asks the kernel: it asks the
+ * reader, and looks at its state each 10 ms. A reader that has slept over one request for a tenth
+ * of a second is killed, and the process it slept over is left alone (silent.h). One that is
+ * running or ready to run is waited for up to a second, without blame.
+ *
+ * What the event loop still reads of a process takes none of its locks: stat, status, cgroup,
+ * mountinfo, root, the links to its program and its threads.
+ *
+ * Killed readers end at once, as a rule. Those that do not are counted: 8 in all, and 2 a user,
+ * are not added to.
+ *
+ * Workload: a request a scan and one a new file, 30 us each beside what is read itself. The reader
+ * is started with the first request, by fork: a millisecond. One owner, the tracker.
+ */
+#ifndef PP_TRACK_READER_H
+#define PP_TRACK_READER_H
+
+#include "track_proc.h"
+
+struct pp_reader;
+
+int pp_reader_new(struct pp_reader **ret_reader);
+/* NULL-safe. */
+void pp_reader_free(struct pp_reader *reader);
+
+/*
+ * As pp_proc_vmas(). vma->looked tells what lies behind a mapping, where that could be looked at.
+ * fn may call pp_reader_look(). Besides: -ETIMEDOUT: pid is left alone, or is from now on; -ETIME:
+ * no answer within a second; -EIO: the reader ended, another one starts with the next request.
+ */
+int pp_reader_vmas(struct pp_reader *reader, pid_t pid, uint64_t until_ns, pp_vma_fn *fn,
+		   void *context);
+/* As pp_proc_look_mapped(), and the errors above. */
+int pp_reader_look(struct pp_reader *reader, pid_t pid, uint64_t start, uint64_t end);
+
+/* CPU time of all readers. */
+uint64_t pp_reader_cpu_ns(const struct pp_reader *reader);
+
+#endif

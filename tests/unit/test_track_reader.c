@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The reader says what a direct read says, and one that has ended or hangs is replaced. A process
+ * that puts it to sleep is the part of tests/hostile/asleep.sh.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../daemon/track/track_clock.h"
+#include "../../daemon/track/track_reader.h"
+#include "unit.h"
+
+#define PAGE_BYTES 4096
+#define MANY       600
+
+struct sum {
+	unsigned int cnt, looked_cnt;
+	uint64_t sum;
+	struct pp_reader *reader; /* NULL: no file is looked at in between */
+	bool has_program;
+};
+
+static void look_at_program(struct sum *sum, const struct pp_vma *vma)
+{
+	struct stat program, behind;
+	int fd;
+
+	if (stat("/proc/self/exe", &program) || vma->inode != program.st_ino || !vma->looked)
+		return;
+	sum->has_program = vma->looked->st_size == program.st_size;
+	fd = pp_reader_look(sum->reader, getpid(), vma->start, vma->end);
+	CU_ASSERT(fd >= 0 && fstat(fd, &behind) == 0 && behind.st_ino == program.st_ino);
+	close(fd);
+}
+
+static int add(void *context, const struct pp_vma *vma)
+{
+	struct sum *sum = context;
+
+	sum->cnt++;
+	sum->looked_cnt += vma->looked != NULL;
+	sum->sum = sum->sum * 31 + vma->start + vma->end * 3 + vma->offset * 5 + vma->inode * 7 +
+		   vma->dev_major * 11ull + vma->dev_minor * 13ull + strlen(vma->name) * 17;
+	if (sum->reader)
+		look_at_program(sum, vma);
+	return 0;
+}
+
+/* A process with more mappings than one answer holds, which does nothing. */
+static pid_t start_many(void)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		char *pages = mmap(NULL, 2 * MANY * PAGE_BYTES, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (int i = 0; i < MANY; i++)
+			mprotect(pages + 2 * i * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_EXEC);
+		close(ends[1]);
+		pause();
+	}
+	close(ends[1]);
+	CU_ASSERT_EQUAL(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_same_as_direct(void)
+{
+	struct sum direct = {0}, told = {0};
+	struct pp_reader *reader;
+	pid_t pid = start_many();
+	bool query = true;
+
+	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
+	told.reader = reader;
+	CU_ASSERT(pp_proc_vmas(pid, &query, 0, add, &direct) > MANY);
+	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 0, add, &told), (int)direct.cnt);
+	CU_ASSERT_EQUAL(told.cnt, direct.cnt);
+	CU_ASSERT_EQUAL(told.sum, direct.sum);
+	CU_ASSERT(pp_reader_cpu_ns(reader) > 0);
+	end(pid);
+	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 0, add, &told), -ESRCH);
+	pp_reader_free(reader);
+}
+
+static void test_files(void)
+{
+	struct sum told = {0};
+	struct pp_reader *reader;
+	int fd;
+
+	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
+	fd = pp_reader_look(reader, getpid(), PAGE_BYTES, 2 * PAGE_BYTES);
+	CU_ASSERT(fd < 0);
+	told.reader = reader;
+	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	if (!told.looked_cnt)
+		unit_skip("no right to /proc/PID/map_files (CAP_CHECKPOINT_RESTORE)");
+	else
+		CU_ASSERT(told.has_program);
+	pp_reader_free(reader);
+}
+
+static int refuse(void *context, const struct pp_vma *vma)
+{
+	return -ENOSPC;
+}
+
+/* What is left of an answer that nobody wants is no answer to what is asked next. */
+static void test_given_up(void)
+{
+	struct sum first = {0}, again = {0};
+	struct pp_reader *reader;
+	pid_t pid = start_many();
+
+	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
+	CU_ASSERT(pp_reader_vmas(reader, pid, 0, add, &first) > MANY);
+	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 0, refuse, NULL), -ENOSPC);
+	CU_ASSERT(pp_reader_vmas(reader, pid, 0, add, &again) > MANY);
+	CU_ASSERT_EQUAL(again.sum, first.sum);
+	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 1, add, &again), -ETIME);
+	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &again) > 0);
+	pp_reader_free(reader);
+	end(pid);
+}
+
+/* The child of this process that is a reader. */
+static pid_t find_child(void)
+{
+	pid_t *pids = NULL, found = 0;
+	size_t cnt = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pp_proc_pids(0, &pids, &cnt), 0);
+	for (size_t i = 0; i < cnt; i++) {
+		struct pp_stat stat;
+
+		if (!pp_proc_stat(pids[i], &stat) && stat.ppid == getpid() &&
+		    !strcmp(stat.comm, "pathprof-read") && stat.state != 'Z')
+			found = pids[i];
+	}
+	free(pids);
+	return found;
+}
+
+static void test_replaced(void)
+{
+	struct sum told = {0};
+	struct pp_reader *reader;
+	uint64_t begin_ns;
+	pid_t child;
+
+	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
+	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	child = find_child();
+	CU_ASSERT_FATAL(child > 0);
+	kill(child, SIGKILL);
+	for (int i = 0; i < 6000 && find_child(); i++)
+		usleep(10000);
+	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	child = find_child();
+	CU_ASSERT_FATAL(child > 0);
+	/* one that is stopped answers nothing, for which nobody is to blame */
+	kill(child, SIGSTOP);
+	begin_ns = pp_track_now_ns();
+	CU_ASSERT_EQUAL(pp_reader_vmas(reader, getpid(), 0, add, &told), -ETIME);
+	CU_ASSERT(pp_track_now_ns() - begin_ns >= 100000000);
+	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	CU_ASSERT_NOT_EQUAL(find_child(), child);
+	pp_reader_free(reader);
+	CU_ASSERT_EQUAL(find_child(), 0);
+}
+
+static const struct unit_test tests[] = {
+	{"mappings are those of a direct read, in as many answers as it takes",
+	 test_same_as_direct},
+	{"a file behind a mapping is told of, and handed over", test_files},
+	{"an answer that was given up is not taken for another's", test_given_up},
+	{"a reader that was killed or stopped is replaced", test_replaced},
+};
+
+UNIT_SUITE(track_reader, tests)
