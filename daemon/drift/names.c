@@ -26,12 +26,16 @@
 #define TIME_US       UINT64_C(600000000)
 #define HURRY_TIME_US UINT64_C(5000000)
 
+#define LEFT_MAX 8
+
 struct pp_names {
 	sd_event *event;
 	char *cache_dir; /* NULL: none */
 	struct pp_names_stats stats;
 
-	pid_t child; /* 0: none */
+	pid_t child;          /* 0: none */
+	pid_t left[LEFT_MAX]; /* killed, and not gone yet when they were last looked at */
+	size_t left_cnt;
 	int fd;
 	size_t path_cnt;
 	pp_names_done_fn *done;
@@ -52,8 +56,21 @@ static void set_timer(struct pp_names *names, uint64_t after_us)
 
 /* ---------------------------------------------------------------- the end of a job */
 
+/* Those of the killed that have gone since. */
+static void reap_left(struct pp_names *names)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < names->left_cnt; i++)
+		if (waitpid(names->left[i], NULL, WNOHANG) == 0)
+			names->left[cnt++] = names->left[i];
+	names->left_cnt = cnt;
+}
+
 static void forget_child(struct pp_names *names)
 {
+	if (names->child && names->left_cnt < LEFT_MAX)
+		names->left[names->left_cnt++] = names->child;
 	names->pipe_source = sd_event_source_disable_unref(names->pipe_source);
 	sd_event_source_set_enabled(names->timer, SD_EVENT_OFF);
 	pp_cleanup_fd(&names->fd);
@@ -95,11 +112,12 @@ static void reap(struct pp_names *names)
 		set_timer(names, REAP_AGAIN_US);
 		return;
 	}
-	/* one that cannot be killed is left to itself */
 	if (got == 0 && !names->trouble)
 		names->trouble = -ETIMEDOUT;
 	if (got > 0)
 		names->stats.cpu_ns += pp_child_cpu_ns(&usage);
+	if (got != 0)
+		names->child = 0;
 	finish(names, got > 0 ? status : 0);
 }
 
@@ -210,10 +228,11 @@ static void kill_now(struct pp_names *names)
 		return;
 	kill(names->child, SIGKILL);
 	/* not for ever: it may hang in a file system */
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 100 && names->child; i++) {
 		if (wait4(names->child, NULL, WNOHANG, &usage) != 0)
-			break;
-		usleep(1000);
+			names->child = 0;
+		else
+			usleep(1000);
 	}
 	names->stats.cpu_ns += pp_child_cpu_ns(&usage);
 }
@@ -225,6 +244,7 @@ int pp_names_ask(struct pp_names *names, const struct pp_names_job *job, pp_name
 
 	if (r < 0)
 		return r;
+	reap_left(names);
 	names->len_bytes = names->room = 0;
 	names->trouble = 0;
 	names->ended = false;
@@ -298,6 +318,7 @@ void pp_names_free(struct pp_names *names)
 	kill_now(names);
 	if (names->timer)
 		forget_child(names);
+	reap_left(names);
 	sd_event_source_disable_unref(names->timer);
 	sd_event_unref(names->event);
 	free(names->bytes);

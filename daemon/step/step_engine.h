@@ -53,7 +53,8 @@ struct pp_step_status {
 	char state;
 	pid_t tracer;
 	int seccomp;
-	uint64_t pending; /* the thread's and its process' */
+	unsigned int thread_cnt; /* of its process */
+	uint64_t pending;        /* the thread's and its process' */
 	uint64_t blocked, ignored, caught;
 	uint32_t uid; /* real: who started it */
 };

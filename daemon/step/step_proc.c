@@ -133,6 +133,7 @@ int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
 		.uid = (uint32_t)status_number(text, "Uid", 10),
 		.tracer = (pid_t)status_number(text, "TracerPid", 10),
 		.seccomp = (int)status_number(text, "Seccomp", 10),
+		.thread_cnt = (unsigned int)status_number(text, "Threads", 10),
 		.pending = status_number(text, "SigPnd", 16) | status_number(text, "ShdPnd", 16),
 		.blocked = status_number(text, "SigBlk", 16),
 		.ignored = status_number(text, "SigIgn", 16),

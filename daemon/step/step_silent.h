@@ -5,8 +5,9 @@
  * as long as a file server of its own does not answer.
  *
  * A process whose PTRACE_SEIZE had to be broken off is left alone for ten seconds, then for twice
- * as long each time: a slow disk does that, too. One that a stepper fell asleep over is left alone
- * for good. Each costs its user points; one with too many is left alone altogether for an hour.
+ * as long each time: a slow disk does that, too, or a thread that executes on a busy machine. One
+ * that a stepper fell asleep over is left alone for good. Each costs its user points; one with too
+ * many is left alone altogether for an hour.
  *
  * Workload: asked once a sample, and nearly always empty. The table lies in the page that daemon
  * and stepper share: the stepper writes it while it runs, the daemon between two steppers.
@@ -21,8 +22,8 @@
 #define PP_STEP_SILENT_UID_MAX 16
 /* Points of a user, forgotten an hour after the first. */
 #define PP_STEP_SILENT_SEIZE   1
-#define PP_STEP_SILENT_STEPPER 4
-#define PP_STEP_SILENT_LIMIT   16
+#define PP_STEP_SILENT_STEPPER 16
+#define PP_STEP_SILENT_LIMIT   64
 
 struct pp_step_silent_pid {
 	int32_t pid;

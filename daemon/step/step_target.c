@@ -280,6 +280,16 @@ static int seize(pid_t tid)
 	return code;
 }
 
+/*
+ * Where a seizure was broken off: whether the process waits for its program. One of a single thread
+ * that is ready to run executes, and only the machine is slow; of several, one may execute a
+ * program that does not come, and another run.
+ */
+static bool is_silent(const struct pp_step_status *status)
+{
+	return status->thread_cnt > 1 || status->state != 'R';
+}
+
 static enum pathprof_drop why_not_seized(struct pp_step_holder *holder,
 					 const struct pp_step_target *target, int code)
 {
@@ -287,6 +297,8 @@ static enum pathprof_drop why_not_seized(struct pp_step_holder *holder,
 
 	if ((code != EPERM && code != ETIMEDOUT) ||
 	    pp_step_read_status(target->pid, target->tid, &status))
+		return PATHPROF_DROP_GONE;
+	if (code == ETIMEDOUT && !is_silent(&status))
 		return PATHPROF_DROP_GONE;
 	if (code == ETIMEDOUT) {
 		pp_step_silent_add(holder->silent, target->pid, target->start_time, target->uid,

@@ -12,9 +12,10 @@ step_needs "$truth_dir"/{truth,bursts,check} "${workloads[@]/#/$workload_dir/}" 
 
 min=${STEP_TRUTH_MIN:-$(rounds 2500 10000)}
 # How often a workload runs its loop: a few times for the truth, without end for the bursts. Both
-# begin with a zero and have as many digits, so that strtol reads both along the same path.
+# begin with a zero, have as many digits and none above 7, which strtol takes for the last that may
+# fit (LONG_MAX ends with 7): so it reads both along the same path.
 few=0000000003
-endless=0399999999
+endless=0377777777
 seconds=$((30 + min / 500))
 total=0
 

@@ -41,6 +41,19 @@ static void test_stepper(void)
 	CU_ASSERT_FALSE(pp_step_silent_holds_user(&silent, 1000, SECOND));
 }
 
+/* Seizures that a busy machine breaks off, some a minute, cost a user nothing more. */
+static void test_busy_machine(void)
+{
+	begin();
+	for (int i = 0; i < 60; i++)
+		pp_step_silent_add(&silent, i + 1, 1, 1000, PP_STEP_SILENT_SEIZE,
+				   (uint64_t)(i + 1) * SECOND);
+	CU_ASSERT_FALSE(pp_step_silent_holds_user(&silent, 1000, 61 * SECOND));
+	for (int i = 60; i < 64; i++)
+		pp_step_silent_add(&silent, i + 1, 1, 1000, PP_STEP_SILENT_SEIZE, 62 * SECOND);
+	CU_ASSERT(pp_step_silent_holds_user(&silent, 1000, 63 * SECOND));
+}
+
 static void test_user(void)
 {
 	begin();
@@ -92,6 +105,7 @@ static const struct unit_test tests[] = {
 	{"who cannot be seized is left alone for ten seconds, then for longer", test_seizure},
 	{"who put a stepper to sleep is left alone for good", test_stepper},
 	{"four steppers cost the user an hour, and nobody else", test_user},
+	{"a busy machine costs a user nothing", test_busy_machine},
 	{"points are forgotten after an hour", test_user_is_forgiven},
 	{"a full table keeps the longest", test_full},
 	{"no table holds nobody", test_no_table},
