@@ -15,10 +15,10 @@ socket=pathprof-$$
 screen() { tmux -L "$socket" "$@"; }
 trap 'screen kill-server 2>/dev/null || true; cleanup' EXIT
 
-# sees PATTERN: the screen shows it, within a minute.
+# sees PATTERN [-t SESSION]: the screen shows it, within a minute.
 sees() {
 	for ((i = 0; i < 600; i++)); do
-		screen capture-pane -p >"$dir/got"
+		screen capture-pane -p "${@:2}" >"$dir/got"
 		grep -q "$1" "$dir/got" && return
 		sleep 0.1
 	done
@@ -80,4 +80,9 @@ sees 'TTNT'
 sees '2000 samples'
 press q
 sees 'left with 0'
+
+# An empty view says why.
+screen -f /dev/null new-session -d -s empty -x 100 -y 12 \
+	"env LC_ALL=C.UTF-8 '$ctl' --db '$db' top --pid 4000000; sleep 60"
+sees 'Nothing was seen in this time: [0-9]* bursts were taken in [0-9]* windows' -t empty
 finish

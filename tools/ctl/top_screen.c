@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "cleanup.h"
+#include "nothing.h"
 #include "show.h"
 #include "status.h"
 #include "text.h"
@@ -31,6 +32,7 @@ struct top {
 	struct table table;
 	struct pathprof_error error; /* of the last refresh, "" when it went well */
 	char daemon[128];            /* what is known of the daemon */
+	char nothing[256];           /* why there are no rows */
 	size_t selected, first;      /* rows: the marked one, the topmost shown */
 	bool quit;
 	char *page; /* text shown over the table, NULL: none */
@@ -126,6 +128,9 @@ static void rebuild(struct top *top)
 	table_release(&top->table);
 	top->table = fresh;
 	top->selected = row_of_key(&top->table, key, top->selected);
+	if (!top->table.row_cnt)
+		nothing_text(top->nothing, sizeof(top->nothing), top->query.store,
+			     &top->query.filter);
 	read_daemon(top);
 }
 
@@ -227,8 +232,13 @@ static void draw_table(struct top *top)
 		draw_cells(top, (int)i + 2, &table->cells[row * table->column_cnt],
 			   row == top->selected);
 	}
-	if (table->row_cnt == 0)
-		mvaddstr(3, 2, "Nothing was seen in this time.");
+}
+
+/* The reason may take several lines. */
+static void draw_nothing(const struct top *top)
+{
+	mvaddstr(3, 0, "Nothing was seen in this time: ");
+	addstr(top->nothing);
 }
 
 static size_t page_lines(const struct top *top)
@@ -266,6 +276,8 @@ static void draw(struct top *top)
 		draw_page(top);
 	else
 		draw_table(top);
+	if (!top->page && !top->table.row_cnt)
+		draw_nothing(top);
 	draw_bar_line(LINES - 1,
 		      top->page ? " q back  arrows scroll"
 				: " q quit  p paths  f functions  e edges  b binaries  r processes"

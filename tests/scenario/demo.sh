@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What `make run` starts: the live screen, and after it, as after the report, one path in full, which
+# says so where it is cut, and what to try next.
+. "$(dirname "$0")/daemon_common.bash"
+
+command -v tmux >/dev/null || { echo "skip demo: tmux is not installed"; exit 0; }
+export BUILD IDLE_PERCENT=0 PATH_LINES=3 LC_ALL=C.UTF-8 TERM=screen
+start_busy
+
+screen() { tmux -S "$tmp/tmux" "$@"; }
+leave_screen() {
+	screen kill-server 2>/dev/null || true
+	cleanup
+}
+trap leave_screen EXIT
+shows() {
+	screen capture-pane -p -S -200 >"$tmp/screen"
+	grep -q "$1" "$tmp/screen"
+}
+# ends_well FILE: what the reader needs to go on is in it.
+ends_well() {
+	grep -q '^== pathprofctl show [0-9]*: a path, whole ==' "$1" &&
+		grep -Eq '^\.\.\. \([0-9]+ of [0-9]+ lines are left out\)$' "$1" &&
+		[ "$(grep -Ec '^  .*(pathprofctl record|pathprofctl doctor|make install)' "$1")" -eq 3 ]
+}
+
+screen -f /dev/null new-session -d -x 110 -y 30 "'$here/tools/demo'; echo left with \$?; sleep 600"
+check live-shows-paths "$(cat "$tmp/screen" 2>/dev/null)" wait_for 120 shows "[0-9]%  █"
+screen send-keys q
+check live-leaves "$(cat "$tmp/screen")" wait_for 60 shows 'left with 0'
+check live-ends-as-the-report "$(cat "$tmp/screen")" ends_well "$tmp/screen"
+screen kill-server
+
+DURATION=8 "$here/tools/demo" >"$tmp/report" 2>&1 </dev/null || not_ok report "status $?"
+check report-ends "$(cat "$tmp/report")" ends_well "$tmp/report"
+check report-has-views "$(cat "$tmp/report")" grep -q '^== hottest functions ==' "$tmp/report"
+finish
