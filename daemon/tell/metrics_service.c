@@ -82,7 +82,8 @@ static void show_tracker(const struct pp_service *service, FILE *to)
 	show(to, "pathprof_tracker_lost_total", "counter",
 	     "Records of mappings and processes that the kernel had to drop.", (double)stats.lost);
 	show(to, "pathprof_tracker_cpu_seconds_total", "counter",
-	     "CPU time spent on knowing what is mapped where.", (double)stats.cpu_ns / 1e9);
+	     "CPU time spent on knowing what is mapped where.",
+	     (double)(stats.cpu_ns + stats.child_cpu_ns) / 1e9);
 	pp_metrics_head(
 		to, "pathprof_tracker_drops_total", "counter",
 		"What the tracker was told or could have read and did not keep, by reason.");

@@ -17,6 +17,7 @@
 #include "../cleanup.h"
 #include "pathprof/foreign.h"
 #include "track_cgroup.h"
+#include "track_remote.h"
 
 #define CONTAINER_MAX sizeof(((struct pp_track_process *)NULL)->container)
 
@@ -39,26 +40,43 @@ static void read_container(struct pp_track *track, struct pp_image *image)
 		set_container(track, image, name);
 }
 
+/* Of the program that pid runs: the link to it, and the path it leads to. False: not to be had. */
+static bool find_program(pid_t pid, char link[static 32], char *name, size_t size)
+{
+	char path[4096];
+	ssize_t len_bytes;
+
+	snprintf(link, 32, "/proc/%d/exe", pid);
+	len_bytes = readlink(link, path, sizeof(path) - 1);
+	if (len_bytes <= 0)
+		return false;
+	path[len_bytes] = 0;
+	pp_ident_name(path, name, size);
+	return true;
+}
+
+/* A file server may not answer; the path is as we see it, or as the process does. */
+static bool may_open(pid_t pid, const char *name)
+{
+	return !pp_remote_path(pid, name) && !pp_remote_path(getpid(), name);
+}
+
 /* The piece of the program itself, whatever else is mapped from it. */
 static void find_exe(struct pp_track *track, struct pp_image *image)
 {
-	char link[32], path[4096], name[4096];
 	struct pathprof_build_id id = {0};
-	ssize_t len_bytes;
+	char link[32], name[4096];
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", image->pid);
-	len_bytes = readlink(link, path, sizeof(path) - 1);
-	if (len_bytes <= 0)
+	if (!find_program(image->pid, link, name, sizeof(name)))
 		return;
-	path[len_bytes] = 0;
-	pp_ident_name(path, name, sizeof(name));
 	for (uint32_t i = 0; i < image->space->piece_cnt && !image->exe; i++) {
 		struct pp_file *file = image->space->pieces[i].file;
 
 		if (file && !strcmp(file->name, name))
 			image->exe = pp_file_ref(file);
 	}
-	if (!image->exe && !pathprof_build_id_read_file(&id, link, NULL))
+	if (!image->exe && may_open(image->pid, name) &&
+	    !pathprof_build_id_read_file(&id, link, NULL))
 		(void)pp_files_get(&track->files, &id, NULL, name, &image->exe);
 }
 
@@ -83,11 +101,12 @@ static void complete(struct pp_track *track, struct pp_image *image)
 static int elf_is_64bit(pid_t pid)
 {
 	unsigned char header[20];
-	char path[32];
+	char link[32], name[4096];
 	_cleanup_close_ int fd = -EBADF;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
+	if (!find_program(pid, link, name, sizeof(name)) || !may_open(pid, name))
+		return -1;
+	fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, link, NULL);
 	if (fd < 0 || read(fd, header, sizeof(header)) != (ssize_t)sizeof(header) ||
 	    memcmp(header, ELFMAG, SELFMAG) != 0)
 		return -1;

@@ -109,4 +109,39 @@ begin speaking
 what_must_hold speaking 1
 stop
 check known-by-build-id "kinds $(kinds)" test "$(kinds)" = 1
+
+# A program that has unmapped its own file: only the link of /proc leads to that.
+stop_others
+cat >"$tmp/unmapped.c" <<-'END'
+	#include <stdio.h>
+	#include <string.h>
+	#include <sys/mman.h>
+	#include <sys/syscall.h>
+	/* syscall; again: inc eax; jmp again */
+	static const unsigned char code[] = {0x0f, 0x05, 0xff, 0xc0, 0xeb, 0xfc};
+	int main(void)
+	{
+		unsigned char *copy = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		unsigned long start = 0, end = 0;
+		FILE *maps = fopen("/proc/self/maps", "r");
+		char line[4096], rights[8];
+		memcpy(copy, code, sizeof(code));
+		while (fgets(line, sizeof(line), maps))
+			if (sscanf(line, "%lx-%lx %7s", &start, &end, rights) == 3 && rights[2] == 'x')
+				break;
+		asm volatile("jmp *%0" ::"r"(copy), "D"(start), "S"(end - start), "a"(SYS_munmap));
+	}
+END
+gcc -O1 -o "$tmp/unmapped" "$tmp/unmapped.c"
+serve "$tmp/unmapped" || not_ok serve "$(cat "$tmp/served")"
+run_served
+be_silent
+begin unmapped
+what_must_hold unmapped 1
+check unmapped-is-profiled "not in the windows" test "$(sql "SELECT count(*) FROM path_counts c JOIN
+	processes p ON p.id = c.process WHERE p.pid = ${others[0]}")" -ge 1
+stop
+check unmapped-ends "exit status $stop_status after $stop_ms ms" \
+	test "$stop_status" -eq 0 -a "$stop_ms" -lt 30000
+speak
 finish

@@ -30,6 +30,7 @@ make_group() {
 }
 # The stepper and the reader are children of the daemon; what it has waited for is in its last two figures.
 processes_ns() {
+	# shellcheck disable=SC2046 # a word a child
 	cat "/proc/$daemon/stat" $(pgrep -P "$daemon" | sed 's,.*,/proc/&/stat,') 2>/dev/null | sed 's/.*) //' |
 		awk -v hz="$(getconf CLK_TCK)" '{ t += $12 + $13; if (NR == 1) t += $14 + $15 }
 			END { printf "%.0f", t / hz * 1e9 }'
