@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../rounds.bash"
 
 seconds=$(rounds 12 60)
-crowd_s=$(rounds 16 60)
+crowd_s=$(rounds 20 60)
 overhead=0.02
 crowd_program=$BUILD/tests/hostile/outlet_crowd
 cpus=$(nproc)
@@ -103,7 +103,8 @@ all=$(awk -v t="$(($(spent) - begin_spent))" -v w=$wall 'BEGIN { print t / w }')
 echo "# with the crowd: all $all, the daemon $daemon_part, of $overhead; the source may have $(status_of source_budget_ratio)"
 check crowd-is-charged "$(cost outlet_cpu_ns) ns since $begin_answers" \
 	true_that "$(cost outlet_cpu_ns) > $begin_answers"
+# Two seconds' worth of the budget may be owed when the measurement ends.
 check crowd-keeps-to-budget "$all of $overhead, $daemon_part of it by the daemon" \
-	true_that "$all <= 1.1 * $overhead || $daemon_part >= 0.75 * $overhead"
+	true_that "$all <= (1.02 + 3 / $crowd_s) * $overhead || $daemon_part >= 0.75 * $overhead"
 stop
 finish
