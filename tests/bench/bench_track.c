@@ -116,12 +116,13 @@ static void bench_exec(void)
 	const int cnt = 500;
 	struct pp_track *track = new_track(false);
 	struct pp_track_stats stats;
-	uint64_t cpu_ns = 0, events;
+	uint64_t cpu_ns = 0, children_ns, events;
 	size_t before_bytes;
 
 	pp_track_dispatch(track);
 	pp_track_stats(track, &stats);
 	events = stats.events;
+	children_ns = stats.child_cpu_ns;
 	before_bytes = used_bytes();
 	for (int i = 0; i < cnt; i++) {
 		uint64_t begin_ns;
@@ -137,6 +138,7 @@ static void bench_exec(void)
 		cpu_ns += now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 	}
 	pp_track_stats(track, &stats);
+	cpu_ns += stats.child_cpu_ns - children_ns;
 	printf("track_cpu_per_exec %.1f us\n", (double)cpu_ns / 1e3 / cnt);
 	printf("track_events_per_exec %.1f events\n", (double)(stats.events - events) / cnt);
 	printf("track_memory_per_ended_exec %.0f bytes\n",

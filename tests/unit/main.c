@@ -32,7 +32,7 @@ struct counts {
 	unsigned int passed, failed, skipped;
 };
 
-static struct suite suites[128];
+static struct suite suites[256];
 static size_t suite_cnt;
 static unsigned int skipped;
 static char tmpdir[64];
