@@ -136,7 +136,19 @@ static int fail(const struct pathprof_error *error, int status)
 /* Errors that trying again does not mend. */
 static bool is_final(int code)
 {
-	return code == -EINVAL || code == -ENOENT || code == -E2BIG || code == -ENAMETOOLONG;
+	switch (code) {
+	case -EACCES:
+	case -EAFNOSUPPORT:
+	case -EINVAL:
+	case -ELOOP:
+	case -ENOENT:
+	case -ENOTDIR:
+	case -E2BIG:
+	case -ENAMETOOLONG:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static int idle(void)

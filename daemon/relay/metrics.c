@@ -281,8 +281,7 @@ static int parse(const char *address, struct sockaddr_storage *ret_address, sock
 	return 0;
 bad:
 	return pathprof_fail(error, -EINVAL,
-			     "metrics: \"%s\" is no address, as 127.0.0.1:9753 or [::1]:9753",
-			     address);
+			     "Listen=%s: no address, as 127.0.0.1:9753 or [::1]:9753", address);
 }
 
 static int listen_at(const struct sockaddr *address, socklen_t len)
@@ -301,6 +300,20 @@ static int listen_at(const struct sockaddr *address, socklen_t len)
 	if (bind(fd, address, len) < 0 || listen(fd, BACKLOG) < 0)
 		return -errno;
 	return pp_steal_fd(&fd);
+}
+
+static const char *advice(int code)
+{
+	switch (code) {
+	case -EADDRINUSE:
+		return "; choose another port";
+	case -EADDRNOTAVAIL:
+		return "; choose an address that this machine has";
+	case -EACCES:
+		return "; choose a port from 1024 on";
+	default:
+		return "";
+	}
 }
 
 static uint16_t port_of(int fd)
@@ -354,15 +367,15 @@ static int open_all(struct pp_metrics *metrics, sd_event *event, const char *add
 		return r;
 	fd = listen_at((const struct sockaddr *)&where, len);
 	if (fd < 0)
-		return pathprof_fail(error, fd, "metrics: %s: %s%s", address, strerror(-fd),
-				     fd == -EADDRINUSE ? "; choose another port for Listen=" : "");
+		return pathprof_fail(error, fd, "Listen=%s: %s%s", address, strerror(-fd),
+				     advice(fd));
 	metrics->port = port_of(fd);
 	r = start_server(metrics, fd);
 	if (r == 0) {
 		pp_steal_fd(&fd);
 		r = watch(metrics, event);
 	}
-	return r < 0 ? pathprof_fail(error, r, "metrics: %s: %s", address, strerror(-r)) : 0;
+	return r < 0 ? pathprof_fail(error, r, "Listen=%s: %s", address, strerror(-r)) : 0;
 }
 
 int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event,

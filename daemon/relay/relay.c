@@ -60,6 +60,7 @@ static int on_after(sd_event_source *source, void *context)
 		hungry |= pp_relay_is_hungry(&relay->sinks[i]);
 	if (hungry)
 		pp_relay_feed(relay);
+	pp_relay_status(relay);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct pp_relay {
 	bool was_up;            /* pathprofd, when it was looked for last */
 	uint64_t up_us;         /* CLOCK_MONOTONIC when it was there last */
 	struct pp_log_seen store_trouble, notes_trouble;
-	char status[512]; /* what systemd was told last */
+	char status[1024]; /* what systemd was told last */
 };
 
 /* relay_feed.c */

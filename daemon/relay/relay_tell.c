@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
+#include <time.h>
 
 #include "../cleanup.h"
 #include "../tell/metrics_text.h"
@@ -61,6 +62,19 @@ void pp_relay_figures(struct pp_relay *relay, const char *text, size_t len_bytes
 	pp_metrics_answer(relay->metrics, all, all_len);
 }
 
+/* ", fails since TIME (REASON)", which pathprofctl doctor looks for; nothing where it does not. */
+static size_t describe_failure(const struct pp_tell_stats *stats, char *text, size_t size)
+{
+	time_t since = (time_t)(stats->failing_since_ns / 1000000000);
+	char when[32] = "";
+	struct tm local;
+
+	if (!stats->why || !localtime_r(&since, &local))
+		return 0;
+	strftime(when, sizeof(when), "%F %T", &local);
+	return (size_t)snprintf(text, size, ", fails since %s (%s)", when, stats->why);
+}
+
 static size_t describe_sinks(const struct pp_relay *relay, char *text, size_t size)
 {
 	size_t len = 0;
@@ -74,9 +88,13 @@ static size_t describe_sinks(const struct pp_relay *relay, char *text, size_t si
 		sink->tell->ops->stats(sink->tell, &stats);
 		len += (size_t)snprintf(text + len, size - len,
 					"%s: %" PRIu64 " told, %" PRIu64 " wait, %" PRIu64
-					" given up; ",
+					" given up",
 					sink->tell->ops->name, stats.told, stats.queued,
 					stats.dropped + sink->missed);
+		if (len < size)
+			len += describe_failure(&stats, text + len, size - len);
+		if (len < size)
+			len += (size_t)snprintf(text + len, size - len, "; ");
 	}
 	return len;
 }

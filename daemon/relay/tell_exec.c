@@ -21,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -386,6 +387,18 @@ static const struct pp_tell_ops exec_ops = {
 	.free = exec_free,
 };
 
+/* Whoever runs the relay must be able to run it. */
+static int check_program(const char *path, struct pathprof_error *error)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0 || access(path, X_OK) < 0)
+		return pathprof_fail(error, -errno, "Exec=%s: %s", path, strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return pathprof_fail(error, -EINVAL, "Exec=%s: not a program", path);
+	return 0;
+}
+
 static int split(struct exec *exec, const char *command, struct pathprof_error *error)
 {
 	size_t cnt = 0;
@@ -397,17 +410,12 @@ static int split(struct exec *exec, const char *command, struct pathprof_error *
 	for (char *word = strtok_r(exec->text, " \t", &rest); word;
 	     word = strtok_r(NULL, " \t", &rest)) {
 		if (cnt == WORDS_MAX)
-			return pathprof_fail(error, -E2BIG, "alert hook: more than %d words",
-					     WORDS_MAX);
+			return pathprof_fail(error, -E2BIG, "Exec=: more than %d words", WORDS_MAX);
 		exec->argv[cnt++] = word;
 	}
 	if (!cnt || exec->argv[0][0] != '/')
-		return pathprof_fail(error, -EINVAL, "alert hook \"%s\": not an absolute path",
-				     command);
-	if (access(exec->argv[0], X_OK) < 0)
-		return pathprof_fail(error, -errno, "alert hook %s: %s", exec->argv[0],
-				     strerror(errno));
-	return 0;
+		return pathprof_fail(error, -EINVAL, "Exec=%s: not an absolute path", command);
+	return check_program(exec->argv[0], error);
 }
 
 int pp_tell_exec_new(struct pp_tell **ret_tell, sd_event *event,

@@ -39,8 +39,10 @@ struct pp_tell_message {
 
 struct pp_tell_stats {
 	uint64_t told, failed_tries, dropped; /* messages; tries; messages */
-	uint64_t queued; /* messages that wait now, the one under way included */
-	int64_t settled; /* id up to which every message was told or dropped */
+	uint64_t queued;          /* messages that wait now, the one under way included */
+	int64_t settled;          /* id up to which every message was told or dropped */
+	const char *why;          /* of the last try, valid until the next; NULL: it did not fail */
+	int64_t failing_since_ns; /* CLOCK_REALTIME of the first try that failed in a row */
 };
 
 struct pp_tell; /* each implementation has its own; the first member is the ops pointer */

@@ -3,17 +3,23 @@
 # What `pathprofctl doctor --service` makes of what systemd and the service say, by a systemctl of this
 # test; tests/systemd asks a real one. Each trouble is told in one line with what to do, and the exit
 # status says that there is one.
-. "$(dirname "$0")/daemon_common.bash"
+. "$(dirname "$0")/relay_common.bash"
 
-ctl=$BUILD/bin/pathprofctl
 mkdir "$tmp/bin"
+# The tool asks the daemon beside it for the settings: here for those of this test.
+cp "$BUILD/bin/pathprofctl" "$tmp/bin/"
+ctl=$tmp/bin/pathprofctl
+: >"$conf"
+printf '#!/bin/bash\nexec %q -c %q "$@"\n' "$pathprofd" "$conf" >"$tmp/bin/pathprofd"
+chmod 755 "$tmp/bin/pathprofd"
 cat >"$tmp/bin/systemctl" <<-'S'
 	#!/bin/bash
-	[ "$1 $2" != 'show pathprof-relay.service' ] || { echo LoadState=not-found && echo ActiveState=inactive && exit; }
+	[ "$1 $2" != 'show pathprof-relay.service' ] || { cat "$RELAY_SAYS" && exit; }
 	[ "$1 $2" = 'show pathprofd.service' ] && cat "$UNIT_SAYS"
 S
 chmod 755 "$tmp/bin/systemctl"
-export UNIT_SAYS=$tmp/says
+export UNIT_SAYS=$tmp/says RELAY_SAYS=$tmp/relay-says
+echo -e 'LoadState=not-found\nActiveState=inactive' >"$RELAY_SAYS"
 
 # unit ACTIVE RESULT STATUS PID TEXT: what systemctl says from here on.
 unit() {
@@ -42,6 +48,44 @@ echo -e 'LoadState=not-found\nActiveState=inactive' >"$UNIT_SAYS"
 doctor absent 1 '^no +service: not installed'
 : >"$UNIT_SAYS"
 doctor no-systemd 1 '^no +service: not known'
+
+# The relay by what it says of itself: this one says it to a socket of the test's, as to systemd.
+cat >"$tmp/hear.py" <<-'S'
+	import os, socket, sys
+	hears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+	hears.bind(sys.argv[1])
+	while True:
+	    for line in hears.recv(65536).decode().split('\n'):
+	        if line.startswith('STATUS='):
+	            open(sys.argv[2] + '.new', 'w').write(line[7:])
+	            os.rename(sys.argv[2] + '.new', sys.argv[2])
+S
+python3 "$tmp/hear.py" "$tmp/notify" "$tmp/status" &
+receiver="$receiver $!"
+there() { [ -S "$tmp/notify" ]; }
+wait_for 20 there
+# relay_ends SETTINGS: it cannot start with them; its exit status and last words as systemd has them.
+relay_ends() {
+	local status=0
+	printf "$1" >"$conf"
+	rm -f "$tmp/status"
+	NOTIFY_SOCKET=$tmp/notify timeout 60 "$relay_program" -c "$conf" --db "$db" 2>"$tmp/err" || status=$?
+	said() { [ -s "$tmp/status" ]; }
+	wait_for 20 said || true
+	printf '%s\n' LoadState=loaded "ActiveState=$([ "$status" = 78 ] && echo failed || echo activating)" \
+		Result=exit-code "ExecMainStatus=$status" "StatusText=$(cat "$tmp/status")" >"$RELAY_SAYS"
+}
+unit active success 0 "$$" ''
+echo 'no program' >"$tmp/hook"
+relay_ends '[Tell]\nExec=/no/such/hook\n'
+doctor exec-missing 1 '^no +service relay: failed -- Exec=/no/such/hook: No such file.*status 78\).*pathprofd.conf, then'
+relay_ends "[Tell]\nExec=$tmp/hook\n"
+doctor exec-refused 1 "^no +service relay: failed -- Exec=$tmp/hook: Permission denied.*status 78\\)"
+relay_ends "[Tell]\nExec=$tmp\n"
+doctor exec-folder 1 "^no +service relay: failed -- Exec=$tmp: not a program.*status 78\\)"
+relay_ends '[Metrics]\nListen=192.0.2.1:9753\n'
+doctor listen 1 '^no +service relay: it ends and is started again -- Listen=192\.0\.2\.1:9753: Cannot assign.*status 1\)'
+check listen-line "$(cat "$tmp/out")" eval '! grep -q enable "$tmp/out" && grep -q "change the line" "$tmp/out"'
 
 # A service that lives: this daemon.
 start_busy
@@ -75,4 +119,26 @@ doctor windows-lost 1 '^no +service windows: 3 lost'
 says "json_set(json, '\$.refused', 'perf events are refused (EACCES: x' || char(27) || 'y)')"
 doctor events 1 '^no +service events: refused -- perf events are refused \(EACCES: x'
 check service-escapes "$(cat -v "$tmp/out")" eval '! grep -q $'"'"'\033'"'"' "$tmp/out"'
+
+# A receiver that takes nothing while alerts wait for it; then it takes them.
+db=$tmp/alerts.db
+is_now hook 503
+settings "[Tell]\nWebhook=$url/hook\nAlertmanager=$url/manager\n"
+start_writer
+export NOTIFY_SOCKET=$tmp/notify
+relay
+relay_says() { # PATTERN: to systemd, which says it to whoever asks
+	grep -qE -- "$1" "$tmp/status" || return 1
+	printf '%s\n' LoadState=loaded ActiveState=active "StatusText=$(cat "$tmp/status")" >"$RELAY_SAYS"
+}
+happens 'fire /bin/one'
+happens 'fire /bin/two'
+wait_for 60 relay_says 'webhook: 0 told, 2 wait.*fails since' || not_ok receiver "$(cat "$tmp/status")"
+doctor receiver-down 1 "^no +service network: Webhook=$url/hook -- webhook: 0 told, 2 wait.*, fails since 20[0-9-]+ [0-9:]+ \\(it answered with status 503\\).*pathprofd.conf"
+doctor receiver-there 1 "^ok +service network: Alertmanager=$url/manager, alertmanager: 2 told, 0 wait"
+settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=127.0.0.1:9753\n"
+doctor receiver-unknown 1 '^warn +service network: Listen=127.0.0.1:9753 -- .*read its settings before.*restart'
+is_now hook 200
+wait_for 60 relay_says 'webhook: 2 told, 0 wait, 0 given up;' || not_ok receiver-again "$(cat "$tmp/status")"
+doctor receiver-again 1 "^ok +service network: Webhook=$url/hook, webhook: 2 told"
 finish

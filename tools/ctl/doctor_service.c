@@ -330,56 +330,121 @@ static void add_owner(struct facts *facts, const struct ctl_options *options)
 		   "%s", path);
 }
 
-/* Whether the settings name an address for alerts or figures; that of the last such line. */
-static char *find_address(void)
+/* What pathprof-relay does, by the word that its account of itself (StatusText) begins it with. */
+static const struct relayed {
+	const char *setting, *account;
+} relayed[] = {
+	{"Exec=", "exec: "},
+	{"Alertmanager=", "alertmanager: "},
+	{"Webhook=", "webhook: "},
+	{"Listen=", "/metrics "},
+};
+
+#define RELAYED_CNT (sizeof(relayed) / sizeof(relayed[0]))
+
+/* The settings in the file that are the relay's, each NULL or as "KEY=VALUE"; whether any is. */
+static bool find_relayed(char *ret_lines[RELAYED_CNT])
 {
 	_cleanup_free_ char *program = oneshot_program();
 	_cleanup_free_ char *command = ctl_printf("'%s' --check-config 2>/dev/null", program);
 	FILE *output = strchr(program, '\'') ? NULL : popen(command, "re");
-	char line[4096], *found = NULL;
+	char line[4096];
+	bool any = false;
 
 	while (output && fgets(line, sizeof(line), output)) {
-		const char *value = strchr(line, '=');
-
 		line[strcspn(line, "\n")] = '\0';
-		if (!value || !value[1] ||
-		    (strncmp(line, "Webhook=", 8) != 0 && strncmp(line, "Alertmanager=", 13) != 0 &&
-		     strncmp(line, "Listen=", 7) != 0))
-			continue;
-		free(found);
-		found = ctl_strdup(line);
+		for (size_t i = 0; i < RELAYED_CNT; i++) {
+			size_t len = strlen(relayed[i].setting);
+
+			if (strncmp(line, relayed[i].setting, len) != 0 || !line[len])
+				continue;
+			free(ret_lines[i]);
+			ret_lines[i] = ctl_strdup(line);
+			any = true;
+		}
 	}
 	if (output)
 		pclose(output);
-	return found;
+	return any;
 }
 
-/* The service has no network; who speaks for it must run. */
-static void add_addresses(struct facts *facts, const struct unit *service)
+/* What a relay that runs says of one of them. */
+static void add_relayed(struct facts *facts, const struct relayed *what, const char *line,
+			const char *says)
 {
-	_cleanup_free_ char *address = find_address();
+	const char *begin = says ? strstr(says, what->account) : NULL;
+	_cleanup_free_ char *account =
+		begin ? ctl_printf("%.*s", (int)strcspn(begin, ";"), begin) : NULL;
+
+	if (!account)
+		fact_value(facts_add(facts, FACT_WARN, "service network",
+				     "pathprof-relay does not know it: it read its settings before",
+				     "systemctl restart pathprof-relay"),
+			   "%s", line);
+	else if (strstr(account, ", fails since "))
+		fact_value(facts_add(facts, FACT_NO, "service network", account,
+				     "mend what is there, or the line in "
+				     "/etc/pathprof/pathprofd.conf, then systemctl restart "
+				     "pathprof-relay; journalctl -u pathprof-relay has more"),
+			   "%s", line);
+	else
+		fact_value(facts_add(facts, FACT_OK, "service network", NULL, NULL), "%s, %s", line,
+			   account);
+}
+
+/* A relay that does not run names the setting that it ended with, if it was one. */
+static void add_relay_down(struct facts *facts, const struct unit *relay)
+{
+	_cleanup_free_ char *why =
+		ctl_printf("%s (result %s, exit status %s)",
+			   relay->text && *relay->text ? relay->text : "it left no word",
+			   relay->result ? relay->result : "unknown",
+			   relay->status ? relay->status : "unknown");
+
+	if (!strcmp(relay->active, "inactive"))
+		fact_value(facts_add(facts, FACT_NO, "service relay",
+				     "alerts and figures wait for it",
+				     "systemctl restart pathprof-relay"),
+			   "not running");
+	else
+		fact_value(facts_add(facts, FACT_NO, "service relay", why,
+				     "change the line that it names in "
+				     "/etc/pathprof/pathprofd.conf, then systemctl restart "
+				     "pathprof-relay; journalctl -u pathprof-relay has more"),
+			   "%s",
+			   !strcmp(relay->active, "failed") ? "failed"
+							    : "it ends and is started again");
+}
+
+static void add_network(struct facts *facts, const struct unit *service, const char *line)
+{
+	if (service->network && !strcmp(service->network, "yes"))
+		fact_value(facts_add(facts, FACT_NO, "service network",
+				     "there is no unit " RELAY ", and the service itself has no "
+				     "network (PrivateNetwork=yes)",
+				     "sudo make install, or the package pathprof, which have it"),
+			   "%s", line);
+}
+
+/* The service has no network and runs no programs; who does it for it must run. */
+static void add_relay(struct facts *facts, const struct unit *service)
+{
+	char *lines[RELAYED_CNT] = {NULL};
 	struct unit relay;
 	bool is_there;
 
-	if (!address)
+	if (!find_relayed(lines))
 		return;
 	is_there = read_unit(&relay, RELAY) && !strcmp(relay.load, "loaded");
-	if (is_there && !strcmp(relay.active, "active"))
-		fact_value(facts_add(facts, FACT_OK, "service network", NULL, NULL),
-			   "%s, by " RELAY, address);
-	else if (is_there)
-		fact_value(facts_add(facts, FACT_NO, "service network",
-				     relay.text && *relay.text ? relay.text : RELAY " does not run",
-				     "systemctl enable --now " RELAY),
-			   "%s", address);
-	else if (service->network && !strcmp(service->network, "yes"))
-		fact_value(facts_add(facts, FACT_NO, "service network",
-				     "the unit has no network (PrivateNetwork=yes), so the address "
-				     "cannot be reached",
-				     "PrivateNetwork=no, IPAddressDeny= and "
-				     "RestrictAddressFamilies=AF_UNIX "
-				     "AF_INET AF_INET6 in a drop-in of the unit"),
-			   "%s", address);
+	if (is_there && strcmp(relay.active, "active") != 0)
+		add_relay_down(facts, &relay);
+	for (size_t i = 0; i < RELAYED_CNT; i++) {
+		if (lines[i] && !is_there)
+			add_network(facts, service, lines[i]);
+		else if (lines[i] && !strcmp(relay.active, "active"))
+			add_relayed(facts, &relayed[i], lines[i], relay.text);
+		free(lines[i]);
+	}
 	release_unit(&relay);
 }
 
@@ -401,7 +466,7 @@ void doctor_service(struct facts *facts, const struct ctl_options *options)
 	}
 	if (!strcmp(unit.load, "loaded")) {
 		add_owner(facts, options);
-		add_addresses(facts, &unit);
+		add_relay(facts, &unit);
 	}
 	release_unit(&unit);
 }
