@@ -9,8 +9,9 @@
  * went. Where the code does not tell where an instruction leads, a burst by perf's breakpoints
  * ends; by the thread's debug registers, or with all of these in use, the instruction is stepped
  * by the trap flag. Before that it is looked at: an instruction that could carry the flag to where
- * the program sees it is never stepped; the burst ends in front of it. Nothing is recorded before
- * the thread was seen at the place that proves it.
+ * the program sees it is never stepped; the burst ends in front of it. Through system calls the
+ * thread runs by a breakpoint behind them (step_call.c). Nothing is recorded before the thread was
+ * seen at the place that proves it.
  *
  * Locking: none, one thread. Ownership: the caller's record, target and limits.
  * Source: Intel SDM vol. 3, 17.2 (debug registers), 17.3.1.4 (single-step exceptions); ptrace(2).
@@ -24,6 +25,7 @@
 #include <sys/ptrace.h>
 
 #include "../../libprofile/core/pp_decode.h"
+#include "step_call.h"
 #include "step_code.h"
 #include "step_memory.h"
 #include "step_plan.h"
@@ -33,6 +35,8 @@
 #define REP_MAX 64
 /* A thread that no breakpoint stops is interrupted, and given so long to stop. */
 #define INTERRUPT_WAIT_NS (3 * PP_NSEC_PER_MSEC)
+/* A system call that takes longer ends the window. */
+#define CALL_MAX_NS PP_NSEC_PER_MSEC
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -156,33 +160,49 @@ static uint32_t end_of_stop(enum pp_step_stop stop)
 	}
 }
 
-/* Lets the thread go on by `request` to its next stop. PATHPROF_END_CNT: one of ours. */
-static uint32_t resume(struct stepper *stepper, long request)
+/* Lets the thread go on by `request` and waits for its next stop until deadline_ns. */
+static void go(struct stepper *stepper, long request, uint64_t deadline_ns)
 {
 	struct pp_step_target *target = stepper->target;
-	uint32_t end;
 
 	if (!target->stepped)
 		pp_step_publish_harms(&stepper->holder->pin, true);
 	target->stepped = true;
 	target->single = request == PTRACE_SINGLESTEP;
 	stepper->record->burst.step_cnt++;
-	if (ptrace(request, target->tid, NULL, NULL)) {
-		stepper->stop = PP_STEP_STOP_DYING;
-		return PATHPROF_END_EXIT;
-	}
-	stepper->stop = pp_step_wait(target, stepper->deadline_ns, &stepper->signal);
+	stepper->stop = PP_STEP_STOP_DYING;
+	if (!ptrace(request, target->tid, NULL, NULL))
+		stepper->stop = pp_step_wait(target, deadline_ns, &stepper->signal);
+}
+
+static void interrupt(struct stepper *stepper)
+{
+	ptrace(PTRACE_INTERRUPT, stepper->target->tid, NULL, NULL);
+	stepper->stop =
+		pp_step_wait(stepper->target, pp_step_now() + INTERRUPT_WAIT_NS, &stepper->signal);
+}
+
+/* The registers at a stop of ours. PATHPROF_END_CNT: they were read. */
+static uint32_t read_registers(struct stepper *stepper)
+{
+	struct pp_step_target *target = stepper->target;
+
+	if (!ptrace(PTRACE_GETREGS, target->tid, NULL, &target->regs))
+		return PATHPROF_END_CNT;
+	stepper->stop = PP_STEP_STOP_DYING;
+	return PATHPROF_END_EXIT;
+}
+
+/* Lets the thread go on by `request` to its next stop. PATHPROF_END_CNT: one of ours. */
+static uint32_t resume(struct stepper *stepper, long request)
+{
+	uint32_t end;
+
+	go(stepper, request, stepper->deadline_ns);
 	end = end_of_stop(stepper->stop);
-	if (stepper->stop == PP_STEP_STOP_LATE) {
-		ptrace(PTRACE_INTERRUPT, target->tid, NULL, NULL);
-		stepper->stop = pp_step_wait(target, stepper->deadline_ns + INTERRUPT_WAIT_NS,
-					     &stepper->signal);
-	}
-	if (end == PATHPROF_END_CNT && ptrace(PTRACE_GETREGS, target->tid, NULL, &target->regs)) {
-		stepper->stop = PP_STEP_STOP_DYING;
-		end = PATHPROF_END_EXIT;
-	}
-	return end;
+	if (stepper->stop == PP_STEP_STOP_LATE)
+		interrupt(stepper);
+	return end == PATHPROF_END_CNT ? read_registers(stepper) : end;
 }
 
 /* ---- restartable sequences */
@@ -326,7 +346,56 @@ static uint32_t run(struct stepper *stepper)
 	if (!way || sequence_now(stepper))
 		return PATHPROF_END_DISCONT;
 	end = add_way(stepper, way);
-	return end == PATHPROF_END_CNT ? way->end : end;
+	/* Of a system call its registers decide. */
+	return end == PATHPROF_END_CNT && way->end != PATHPROF_END_SYSCALL ? way->end : end;
+}
+
+/* ---- through a system call */
+
+/*
+ * Lets the thread go through its call. One that takes long ends the window: broken off where that
+ * shows to nobody, else the thread stops behind it some time, and limbo waits for that.
+ */
+static uint32_t resume_call(struct stepper *stepper, enum pp_step_call call)
+{
+	struct pp_step_target *target = stepper->target;
+	uint64_t begun_ns = pp_step_now();
+	uint32_t end;
+
+	go(stepper, PTRACE_CONT, begun_ns + CALL_MAX_NS);
+	end = end_of_stop(stepper->stop);
+	if (stepper->stop != PP_STEP_STOP_LATE)
+		return end == PATHPROF_END_CNT ? read_registers(stepper) : end;
+	target->slept_ns = pp_step_now() - begun_ns;
+	target->again = call == PP_STEP_CALL_AGAIN;
+	if (target->again && pp_step_is_asleep(target))
+		interrupt(stepper);
+	else
+		target->in_call = true;
+	return PATHPROF_END_SYSCALL;
+}
+
+static uint32_t pass_call(struct stepper *stepper)
+{
+	struct pp_step_target *target = stepper->target;
+	const struct pp_step_insn insn = *pp_step_code_at(stepper->code, target->regs.rip);
+	uint64_t behind = insn.pc + insn.len;
+	enum pp_step_call call = PP_STEP_CALL_ENDS;
+	uint32_t end;
+
+	if (pp_step_code_is_syscall(stepper->code, &insn))
+		call = pp_step_call_look(stepper->code, &target->regs, target->tid);
+	if (call == PP_STEP_CALL_ENDS)
+		return PATHPROF_END_SYSCALL;
+	if (!pp_step_break_set(&target->breaks, &behind, 1))
+		return PATHPROF_END_EXIT;
+	end = resume_call(stepper, call);
+	if (end != PATHPROF_END_CNT)
+		return end;
+	if (target->regs.rip != behind)
+		return PATHPROF_END_DISCONT;
+	add_insns(stepper, 1);
+	return end_of_record(stepper);
 }
 
 static uint32_t insns_left(const struct stepper *stepper)
@@ -346,6 +415,8 @@ static uint32_t go_on(struct stepper *stepper)
 	if (pp_step_plan(plan, stepper->code, &stepper->target->regs, breaks->cnt,
 			 insns_left(stepper)))
 		return run(stepper);
+	if (plan->ways[0].end == PATHPROF_END_SYSCALL)
+		return pass_call(stepper);
 	if (plan->ways[0].end != PATHPROF_END_CNT)
 		return plan->ways[0].end;
 	/* A killed stepper would leave the trap flag set; perf's breakpoints go with it. */

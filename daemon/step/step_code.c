@@ -84,6 +84,19 @@ bool pp_step_code_unchanged(struct pp_step_code *code)
 	return !code->changed;
 }
 
+bool pp_step_code_overlaps(const struct pp_step_code *code, uint64_t address, uint64_t len_bytes)
+{
+	for (size_t i = 0; i < PAGE_CNT; i++) {
+		const struct page *page = &code->pages[i];
+
+		if (page->burst != code->burst)
+			continue;
+		if (page->address - PAGE_OF(address) < (address - PAGE_OF(address)) + len_bytes)
+			return true;
+	}
+	return false;
+}
+
 /* The bytes of an instruction that may cross into the next page; how many there are. */
 static size_t bytes_at(struct pp_step_code *code, uint64_t pc, uint8_t *bytes)
 {
@@ -134,6 +147,14 @@ const struct pp_step_insn *pp_step_code_at(struct pp_step_code *code, uint64_t p
 		known->burst = code->burst;
 	}
 	return &known->insn;
+}
+
+bool pp_step_code_is_syscall(struct pp_step_code *code, const struct pp_step_insn *insn)
+{
+	uint8_t bytes[PP_STEP_INSN_BYTES];
+
+	return insn->hazard == PP_HAZARD_SYSCALL && insn->len == 2 &&
+	       bytes_at(code, insn->pc, bytes) >= 2 && bytes[0] == 0x0f && bytes[1] == 0x05;
 }
 
 size_t pp_step_code_read(struct pp_step_code *code, uint64_t address, void *to, size_t len_bytes)

@@ -40,6 +40,10 @@ struct pp_step_code *pp_step_code_begin(pp_step_read_fn *read, void *context);
 const struct pp_step_insn *pp_step_code_at(struct pp_step_code *code, uint64_t pc);
 /* Whether the bytes that were decoded are still there: code may be rewritten while it runs. */
 bool pp_step_code_unchanged(struct pp_step_code *code);
+/* Whether this burst has read a page of code in these len_bytes. */
+bool pp_step_code_overlaps(const struct pp_step_code *code, uint64_t address, uint64_t len_bytes);
+/* Whether it is the instruction `syscall`: other hazards of its kind enter the kernel elsewhere. */
+bool pp_step_code_is_syscall(struct pp_step_code *code, const struct pp_step_insn *insn);
 
 /* Memory of the target, past the cache; the bytes read. */
 size_t pp_step_code_read(struct pp_step_code *code, uint64_t address, void *to, size_t len_bytes);

@@ -76,10 +76,13 @@ struct pp_step_target {
 	uint64_t interrupted_ns; /* CLOCK_MONOTONIC of the PTRACE_INTERRUPT */
 	uint64_t stopped_ns;     /* CLOCK_MONOTONIC of the first stop */
 	uint64_t released_ns;    /* CLOCK_MONOTONIC when it was let go, or given up */
+	uint64_t slept_ns;       /* of these: in a system call that took long */
 	uint64_t sigmask;        /* to be put back when mask_changed */
 	bool mask_changed;
 	bool stepped; /* at least one PTRACE_SINGLESTEP was given */
 	bool single;  /* the last thing it was told is to execute one instruction */
+	bool in_call; /* in limbo: in a system call, a breakpoint of ours behind it */
+	bool again;   /* that call may be broken off and started again */
 	bool pinned;
 	bool boosted;
 	int cpu;                     /* valid while pinned */
@@ -88,6 +91,9 @@ struct pp_step_target {
 	struct pp_step_break breaks; /* open during a burst */
 	struct user_regs_struct regs;
 };
+
+/* Whether it sleeps where an interrupt wakes it (step_proc.c). */
+bool pp_step_is_asleep(const struct pp_step_target *target);
 
 enum pp_step_stop {
 	PP_STEP_STOP_OURS,   /* PTRACE_INTERRUPT took effect */
@@ -146,7 +152,7 @@ void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *targe
 /* Lets go of those in limbo that have stopped or ended since. Never waits. */
 void pp_step_poll_limbo(struct pp_step_holder *holder);
 /* Whether the stepper may end now and nobody in limbo comes to harm. */
-bool pp_step_may_leave(const struct pp_step_limbo *limbo);
+bool pp_step_may_leave(struct pp_step_limbo *limbo);
 
 /* ---- step_pin.c */
 

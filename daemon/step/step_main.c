@@ -280,7 +280,9 @@ static void charge_cpu(void)
 static void charge_hold(const struct pp_step_target *target, bool held)
 {
 	uint64_t cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID) - stepper.cpu_ns;
-	uint64_t hold_ns = target->stopped_ns ? target->released_ns - target->stopped_ns : 0;
+	uint64_t hold_ns = target->stopped_ns
+				   ? target->released_ns - target->stopped_ns - target->slept_ns
+				   : 0;
 
 	stepper.stats.stopped_ns += hold_ns;
 	stepper.record.burst.stopped_ns = hold_ns;

@@ -198,6 +198,13 @@ int pp_step_is_64bit(pid_t pid, uint64_t start_time)
 	return 1;
 }
 
+bool pp_step_is_asleep(const struct pp_step_target *target)
+{
+	struct pp_step_stat stat;
+
+	return !pp_step_read_stat(target->pid, target->tid, &stat) && stat.state == 'S';
+}
+
 bool pp_step_is_running(pid_t pid, pid_t tid)
 {
 	char text[64];

@@ -35,12 +35,12 @@
 #define INIT_PID 1
 /* How long a runnable thread may take to reach its stop; it may have to wait for a CPU. */
 #define STOP_TIMEOUT_NS (20 * PP_NSEC_PER_MSEC)
-#define TICK_US         2000
+#define TICK_US         500
 /*
  * So often a seizure is broken off by a tick before it is given up. Ticks, not time: one that had
  * no CPU meanwhile took none.
  */
-#define SEIZE_TICKS 10
+#define SEIZE_TICKS 40
 
 /* CPU time, in ticks of 10 ms, before which a process may be about to execute a program. */
 #define FORKED_TICKS   50
@@ -498,7 +498,7 @@ static enum pp_step_stop swallow_trap(const struct pp_step_target *target, enum 
 static bool detach(struct pp_step_holder *holder, struct pp_step_target *target,
 		   enum pp_step_stop stop, int signal)
 {
-	if (!target->stepped && stop != PP_STEP_STOP_GROUP)
+	if (stop != PP_STEP_STOP_GROUP)
 		restart_call(holder, target);
 	if (target->mask_changed)
 		ptrace(PTRACE_SETSIGMASK, target->tid, sizeof(target->sigmask), &target->sigmask);
@@ -540,8 +540,12 @@ static bool limbo_is_harmed(const struct pp_step_limbo *limbo)
 static void let_go(struct pp_step_holder *holder, struct pp_step_target *target,
 		   enum pp_step_stop stop, int signal)
 {
-	/* Debug registers can be written while it is stopped only, perf's breakpoints always go. */
-	if (is_stopped(stop) || target->breaks.kind == PP_STEP_BREAK_PERF)
+	/*
+	 * Debug registers can be written while it is stopped only, perf's breakpoints always go.
+	 * One in a call is to stop behind it.
+	 */
+	if (is_stopped(stop) || (target->breaks.kind == PP_STEP_BREAK_PERF &&
+				 !(target->in_call && stop == PP_STEP_STOP_LATE)))
 		disarm(holder, target);
 	if (target->stepped) {
 		tick(true);
@@ -564,6 +568,15 @@ void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *targe
 	pp_step_publish_harms(&holder->pin, limbo_is_harmed(&holder->limbo));
 }
 
+/* Breaks a call off that sleeps only since it was left alone. */
+static void break_off(struct pp_step_target *target)
+{
+	if (!target->again || !pp_step_is_asleep(target))
+		return;
+	ptrace(PTRACE_INTERRUPT, target->tid, NULL, NULL);
+	target->again = false;
+}
+
 void pp_step_poll_limbo(struct pp_step_holder *holder)
 {
 	struct pp_step_limbo *limbo = &holder->limbo;
@@ -573,8 +586,10 @@ void pp_step_poll_limbo(struct pp_step_holder *holder)
 		int signal = 0;
 		enum pp_step_stop stop = pp_step_wait(&target, 0, &signal);
 
-		if (stop == PP_STEP_STOP_LATE)
+		if (stop == PP_STEP_STOP_LATE) {
+			break_off(&limbo->targets[i]);
 			continue;
+		}
 		limbo->targets[i] = limbo->targets[--limbo->cnt];
 		if (stop == PP_STEP_STOP_STEP && !target.stepped)
 			signal = SIGTRAP;
@@ -601,10 +616,15 @@ static bool may_be_left(const struct pp_step_target *target)
 	       !(status.pending & SIGNAL_BIT(SIGTRAP));
 }
 
-bool pp_step_may_leave(const struct pp_step_limbo *limbo)
+bool pp_step_may_leave(struct pp_step_limbo *limbo)
 {
-	for (uint32_t i = 0; i < limbo->cnt; i++)
-		if (!may_be_left(&limbo->targets[i]))
+	for (uint32_t i = 0; i < limbo->cnt; i++) {
+		struct pp_step_target *target = &limbo->targets[i];
+
+		if (target->breaks.kind == PP_STEP_BREAK_PERF)
+			pp_step_break_close(&target->breaks);
+		if (!may_be_left(target))
 			return false;
+	}
 	return true;
 }

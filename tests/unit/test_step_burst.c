@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Bursts that meet system calls. A child computes until it is held; then the stepper's own
+ * functions, called in this process, take it through a burst that comes to its call. The child's
+ * exit status says whether it saw anything.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../daemon/step/step_engine.h"
+
+#define BIG_BYTES  262144
+#define PATIENCE_S 20
+#define HORIZON    2000
+
+static struct pp_step_holder holder;
+static struct pp_step_record record;
+static volatile int *ready; /* shared with the child: 1 it computes, 2 it may go to its call */
+static int pipe_fds[2];
+
+/* Each function was called once before: code that is not there yet would end a burst. */
+static void compute(void)
+{
+	*ready = 1;
+	while (*ready != 2)
+		;
+}
+
+static void write_much(void)
+{
+	static char block[BIG_BYTES];
+
+	close(pipe_fds[0]);
+	if (write(pipe_fds[1], block, 0))
+		_exit(2);
+	compute();
+	_exit(write(pipe_fds[1], block, sizeof(block)) == (ssize_t)sizeof(block) ? 0 : 1);
+}
+
+static void wait_in_epoll(void)
+{
+	int fd = epoll_create1(0);
+	struct epoll_event event;
+
+	epoll_wait(fd, &event, 1, 0);
+	compute();
+	_exit(epoll_wait(fd, &event, 1, 50) == 0 ? 0 : 1);
+}
+
+/* The loop behind the call makes the window full. */
+static void ask(void)
+{
+	syscall(SYS_getppid);
+	compute();
+	for (int i = 0; i < HORIZON; i++)
+		if (syscall(SYS_getppid) <= 0)
+			_exit(1);
+	_exit(0);
+}
+
+static void execute(void)
+{
+	execl("/", "true", (char *)NULL);
+	compute();
+	execl("/bin/true", "true", (char *)NULL);
+	_exit(1);
+}
+
+static pid_t start(void (*run)(void))
+{
+	pid_t child;
+
+	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ready == MAP_FAILED)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		run();
+	}
+	while (child > 0 && !*ready)
+		usleep(1000);
+	return child;
+}
+
+/* One burst that begins in compute(), whose end comes as the burst does. Why it ended. */
+static int burst(pid_t child, enum pp_step_break_kind kind)
+{
+	const struct pp_step_limits limits = {
+		.horizon = HORIZON,
+		.breaks = kind,
+		.step_max = HORIZON,
+		.time_ns = 5000 * PP_NSEC_PER_MSEC,
+		.lookahead = true,
+	};
+	struct pp_step_target target;
+	enum pathprof_drop drop = PATHPROF_DROP_GONE;
+
+	holder = (struct pp_step_holder){0};
+	for (int i = 0; i < PATIENCE_S * 100 && drop != PP_STEP_HELD; i++) {
+		target = (struct pp_step_target){.pid = child, .tid = child};
+		drop = pp_step_catch(&holder, &target);
+		if (drop != PP_STEP_HELD)
+			usleep(10000);
+	}
+	if (drop != PP_STEP_HELD)
+		return -1;
+	*ready = 2;
+	pp_step_burst(&holder, &target, &limits, &record);
+	return (int)record.burst.end;
+}
+
+/* The child's wait status, when nobody traces it any more. */
+static int finish(pid_t child)
+{
+	int status = -1;
+
+	for (int i = 0; i < PATIENCE_S * 1000 && holder.limbo.cnt; i++) {
+		pp_step_poll_limbo(&holder);
+		usleep(1000);
+	}
+	if (holder.limbo.cnt)
+		kill(child, SIGKILL);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	munmap((void *)(uintptr_t)ready, 4096);
+	return status;
+}
+
+static const enum pp_step_break_kind kinds[] = {PP_STEP_BREAK_PERF, PP_STEP_BREAK_PTRACE};
+
+static bool is_here(enum pp_step_break_kind kind)
+{
+	if (pp_step_break_probe(kind) == kind)
+		return true;
+	unit_skip("no breakpoints of this kind here");
+	return false;
+}
+
+/* Whether a burst went through all calls; one may take long where the machine is busy. */
+static bool goes_through(enum pp_step_break_kind kind)
+{
+	pid_t child = start(ask);
+	int end;
+
+	CU_ASSERT_FATAL(child > 0);
+	end = burst(child, kind);
+	CU_ASSERT_EQUAL(finish(child), 0);
+	return end == PATHPROF_END_FULL && record.burst.insn_cnt == HORIZON;
+}
+
+static void test_quick(void)
+{
+	for (int i = 0; i < 2; i++) {
+		int tries = 50;
+
+		if (!is_here(kinds[i]))
+			continue;
+		while (tries && !goes_through(kinds[i]))
+			tries--;
+		CU_ASSERT_TRUE(tries);
+	}
+}
+
+/* Broken off, and started again unseen. */
+static void test_again(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t child;
+
+		if (!is_here(kinds[i]))
+			continue;
+		child = start(wait_in_epoll);
+		CU_ASSERT_FATAL(child > 0);
+		CU_ASSERT_EQUAL(burst(child, kinds[i]), PATHPROF_END_SYSCALL);
+		CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
+		CU_ASSERT_EQUAL(holder.restarts, 1);
+		CU_ASSERT_EQUAL(finish(child), 0);
+	}
+}
+
+static void drain(void)
+{
+	static char block[4096];
+	size_t got_bytes = 0;
+	ssize_t got = 1;
+
+	while (got_bytes < BIG_BYTES && got > 0) {
+		got = read(pipe_fds[0], block, sizeof(block));
+		got_bytes += got > 0 ? (size_t)got : 0;
+	}
+}
+
+/* It has moved some of its bytes when the burst gives up on it, and must move all of them. */
+static void test_whole(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t child;
+
+		if (!is_here(kinds[i]))
+			continue;
+		CU_ASSERT_FATAL(!pipe2(pipe_fds, O_CLOEXEC));
+		child = start(write_much);
+		close(pipe_fds[1]);
+		CU_ASSERT_FATAL(child > 0);
+		CU_ASSERT_EQUAL(burst(child, kinds[i]), PATHPROF_END_SYSCALL);
+		CU_ASSERT_EQUAL(holder.limbo.cnt, 1);
+		pp_step_poll_limbo(&holder);
+		CU_ASSERT_EQUAL(holder.limbo.cnt, 1);
+		drain();
+		CU_ASSERT_EQUAL(finish(child), 0);
+		close(pipe_fds[0]);
+	}
+}
+
+/* The stepper's end: perf's breakpoint goes, and the sleeper is not waited for. */
+static void test_leave(void)
+{
+	pid_t child;
+
+	if (!is_here(PP_STEP_BREAK_PERF))
+		return;
+	CU_ASSERT_FATAL(!pipe2(pipe_fds, O_CLOEXEC));
+	child = start(write_much);
+	close(pipe_fds[1]);
+	CU_ASSERT_FATAL(child > 0);
+	CU_ASSERT_EQUAL(burst(child, PP_STEP_BREAK_PERF), PATHPROF_END_SYSCALL);
+	CU_ASSERT_EQUAL(holder.limbo.cnt, 1);
+	CU_ASSERT_TRUE(pp_step_may_leave(&holder.limbo));
+	/* Still traced, but nothing stops it any more. */
+	holder.limbo.cnt = 0;
+	drain();
+	CU_ASSERT_EQUAL(finish(child), 0);
+	close(pipe_fds[0]);
+}
+
+static void test_ends(void)
+{
+	pid_t child;
+
+	if (!is_here(PP_STEP_BREAK_PERF))
+		return;
+	child = start(execute);
+	CU_ASSERT_FATAL(child > 0);
+	CU_ASSERT_EQUAL(burst(child, PP_STEP_BREAK_PERF), PATHPROF_END_SYSCALL);
+	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
+	CU_ASSERT_EQUAL(finish(child), 0);
+}
+
+static const struct unit_test tests[] = {
+	{"goes through calls", test_quick},
+	{"breaks a sleep off unseen", test_again},
+	{"leaves a half-done write alone", test_whole},
+	{"may end while one sleeps", test_leave},
+	{"ends in front of an execution", test_ends},
+};
+
+UNIT_SUITE(step_burst, tests)
