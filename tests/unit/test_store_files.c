@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,24 @@ static void test_second_writer(void)
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), 0);
 	pathprof_store_free(store);
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), 0);
+}
+
+/* A child that was forked while the store was open holds nobody up once it is closed. */
+static void test_writer_with_a_child(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	pid_t child = fork();
+
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	pathprof_store_free(store);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, NULL), 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 static void test_reader_cannot_write(void)
@@ -584,6 +603,7 @@ static const struct unit_test tests[] = {
 	{"a missing file is told, not made", test_missing_file},
 	{"a file name is never taken for options", test_strange_names},
 	{"a second writer is refused, by any name of the file", test_second_writer},
+	{"a writer's child keeps no lock", test_writer_with_a_child},
 	{"a reader cannot write", test_reader_cannot_write},
 	{"a reader without rights to the directory reads", test_reader_without_rights},
 	{"a new file is migrated", test_new_file_is_migrated},

@@ -318,8 +318,11 @@ void pathprof_store_free(struct pathprof_store *store)
 		return;
 	disconnect(store);
 	/* After the connection, which may still write the WAL back. */
-	if (store->lock_fd >= 0)
+	if (store->lock_fd >= 0) {
+		/* a child that was forked meanwhile may have it open for a while yet */
+		flock(store->lock_fd, LOCK_UN);
 		close(store->lock_fd);
+	}
 	pp_id_cache_release(&store->paths);
 	pp_id_cache_release(&store->edges);
 	free(store->file);
