@@ -8,8 +8,8 @@
 #define LOOK_NS    2000000000u
 #define CPU_CNT    2
 #define BUDGET_PPM 5000
-/* What the budget has in the time between two looks. */
-#define BUDGET_NS (LOOK_NS / 1000000 * BUDGET_PPM * CPU_CNT)
+/* What the budget has in the time between two looks: LOOK_NS * BUDGET_PPM * CPU_CNT. */
+#define BUDGET_NS 20000000u
 
 struct outcome {
 	double both, source; /* parts of the budget, over the second half of the time */
@@ -23,6 +23,7 @@ typedef double daemon_fn(unsigned int look, double source_part);
 static struct outcome simulate(daemon_fn *daemon, unsigned int look_cnt)
 {
 	struct outcome outcome = {.least = 1};
+	const unsigned int settled = look_cnt / 2;
 	uint64_t now_ns = 1000000000, cpu_ns = 77000000;
 	struct pp_allowance allowance;
 
@@ -36,10 +37,10 @@ static struct outcome simulate(daemon_fn *daemon, unsigned int look_cnt)
 		outcome.change_cnt += pp_allowance_look(&allowance, now_ns, cpu_ns);
 		if (part < outcome.least)
 			outcome.least = part;
-		if (i < look_cnt / 2)
+		if (i < settled)
 			continue;
-		outcome.source += part / (look_cnt - look_cnt / 2);
-		outcome.both += (part + daemon_part) / (look_cnt - look_cnt / 2);
+		outcome.source += part / (look_cnt - settled);
+		outcome.both += (part + daemon_part) / (look_cnt - settled);
 	}
 	return outcome;
 }
