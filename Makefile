@@ -329,7 +329,7 @@ install-programs: all
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN)
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(wildcard systemd/*.service)
-	sed -i 's|=/usr/bin/|=$(PREFIX)/bin/|' $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service))
+	sed -i 's|/usr/bin/pathprof|$(PREFIX)/bin/pathprof|' $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service))
 	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf
 	install -D -m 644 -t $(DESTDIR)$(UDEVDIR)/rules.d systemd/60-pathprof.rules
 	@packaging/install-settings systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf

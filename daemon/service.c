@@ -313,6 +313,7 @@ void pp_service_reconfigure(struct pp_service *service, const struct pp_config *
 	const uint32_t horizon = pp_service_horizon(service);
 	char rest[256];
 
+	service->settings_refused = (struct pathprof_error){""};
 	pp_config_adopt(&service->config, config, rest, sizeof(rest));
 	if (rest[0])
 		pp_log(LOG_NOTICE, "changed, but takes effect at the next start: %s", rest);
@@ -327,6 +328,12 @@ void pp_service_reconfigure(struct pp_service *service, const struct pp_config *
 	pp_allowance_set_budget(&service->allowance, service->config.overhead_ppm);
 	pp_service_configure_source(service);
 	pp_service_configure_drift(service);
+}
+
+void pp_service_refuse_settings(struct pp_service *service, const struct pathprof_error *why)
+{
+	service->settings_refused = *why;
+	pp_log(LOG_ERR, "settings unchanged: %s", why->text);
 }
 
 static int on_exit_time(sd_event_source *timer, uint64_t now_us, void *context)

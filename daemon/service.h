@@ -44,6 +44,8 @@ int pp_service_run(struct pp_service *service);
 
 /* Takes over what can change while running and logs what cannot. */
 void pp_service_reconfigure(struct pp_service *service, const struct pp_config *config);
+/* The file could not be read again: the status says so until it can. */
+void pp_service_refuse_settings(struct pp_service *service, const struct pathprof_error *why);
 /* Writes the open window and opens the next. */
 void pp_service_close_window(struct pp_service *service);
 /* Calls sd_event_exit(code) once duration_ns is over. */

@@ -30,7 +30,7 @@ static void reload(struct daemon *daemon)
 	struct pp_config config;
 
 	if (pp_args_config(daemon->args, &config, &error) < 0) {
-		pp_log(LOG_ERR, "settings unchanged: %s", error.text);
+		pp_service_refuse_settings(daemon->service, &error);
 		return;
 	}
 	pp_service_reconfigure(daemon->service, &config);

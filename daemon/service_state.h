@@ -88,6 +88,8 @@ struct pp_service {
 	struct pp_outlet *outlet; /* NULL: a recording */
 	uint64_t relay_seen_ns;   /* CLOCK_MONOTONIC when it was there, or not needed */
 	bool relay_missed;        /* and that was said */
+	/* why the last reload left the settings as they were; empty: it did not */
+	struct pathprof_error settings_refused;
 };
 
 uint64_t pp_monotonic_ns(void);

@@ -173,6 +173,8 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "sampler", json_string(sampler ? sampler : ""));
 	json_object_set_new(status, "stepping", json_string(stepping ? stepping : ""));
 	json_object_set_new(status, "refused", json_string(service->refused));
+	json_object_set_new(status, "settings_refused",
+			    json_string(service->settings_refused.text));
 	json_object_set_new(status, "mapping", json_string(mapping_name(service)));
 	json_object_set_new(status, "basis", json_string(pathprof_basis_name(profile->basis)));
 	json_object_set_new(status, "horizon", json_integer(profile->horizon));

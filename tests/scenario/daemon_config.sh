@@ -105,6 +105,12 @@ if start -c "$conf" --db "$db"; then
 	sleep 0.7
 	check reload-bad-keeps "$(status_of budget_ratio)" \
 		true_that "$(status_of budget_ratio) == 0.02"
+	ctl() { "$BUILD/bin/pathprofctl" --db "$db" status; }
+	check reload-bad-status "$(ctl)" wait_for 10 eval \
+		'ctl | grep -q "settings *older than the file.*$conf:3: unknown key Oops="'
+	printf '[Profile]\nOverhead=3%%\n' >"$conf"
+	kill -HUP "$daemon"
+	check reload-mended-status "$(ctl)" wait_for 10 eval '! ctl | grep -q "older than the file"'
 	stop
 	check reload-survives "exit status $stop_status" test "$stop_status" -eq 0
 else

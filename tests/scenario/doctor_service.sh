@@ -118,6 +118,10 @@ says "json_set(json, '\$.windows_dropped', 3)"
 doctor windows-lost 1 '^no +service windows: 3 lost'
 says "json_set(json, '\$.refused', 'perf events are refused (EACCES: x' || char(27) || 'y)')"
 doctor events 1 '^no +service events: refused -- perf events are refused \(EACCES: x'
+says "json_set(json, '\$.settings_refused', '/etc/p.conf:3: unknown key')"
+doctor reload 1 '^no +service settings: older than the file.* -- /etc/p.conf:3: unknown key .*systemctl reload pathprofd'
+says "json_set(json, '\$.settings_refused', '')"
+doctor events-still 1 '^no +service events: refused'
 check service-escapes "$(cat -v "$tmp/out")" eval '! grep -q $'"'"'\033'"'"' "$tmp/out"'
 
 # A receiver that takes nothing while alerts wait for it; then it takes them.

@@ -235,6 +235,17 @@ static void relay_line(const json_t *members)
 		line("relay", relay);
 }
 
+/* Only after a reload that failed. */
+static void settings_line(const json_t *members)
+{
+	const char *refused = daemon_status_text(members, "settings_refused", "");
+	_cleanup_free_ char *text =
+		ctl_printf("older than the file, which could not be read again: %s", refused);
+
+	if (*refused)
+		line("settings", text);
+}
+
 static void print_text(const struct daemon_status *status)
 {
 	const json_t *members = status->members;
@@ -245,6 +256,7 @@ static void print_text(const struct daemon_status *status)
 		return;
 	}
 	head_line(status);
+	settings_line(members);
 	source_line(members);
 	clock_line(members);
 	overhead_line(members);

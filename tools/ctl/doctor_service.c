@@ -228,6 +228,18 @@ static void add_source(struct facts *facts, const json_t *members)
 		fact_value(facts_add(facts, FACT_OK, "service source", NULL, NULL), "%s", name);
 }
 
+/* Only after a reload that failed. */
+static void add_settings(struct facts *facts, const json_t *members)
+{
+	const char *refused = daemon_status_text(members, "settings_refused", "");
+
+	if (*refused)
+		fact_value(
+			facts_add(facts, FACT_NO, "service settings", refused,
+				  "mend the line that it names, then systemctl reload pathprofd"),
+			"older than the file, which could not be read again");
+}
+
 static void add_bursts(struct facts *facts, const json_t *members)
 {
 	const json_t *drops = json_object_get(members, "drops");
@@ -298,6 +310,7 @@ static void add_status(struct facts *facts, const struct ctl_options *options, l
 				     "wait some seconds; --db FILE where Path= names another"),
 			   "none in %s", path);
 	} else {
+		add_settings(facts, status.members);
 		add_source(facts, status.members);
 		add_events(facts, status.members);
 		add_bursts(facts, status.members);

@@ -23,8 +23,10 @@ fresh
 systemctl start "$unit"
 printf '[Profile]\nOverhed=1%%\n' >"$settings/50-test.conf"
 begin=$(now)
-systemctl reload "$unit"
+check broken_reload_fails 'systemctl status $unit' eval '! systemctl reload "$unit"'
 check broken_reload_says 'log_since $begin' wait_for 20 said_since "$begin" 'settings unchanged: .*50-test.conf:2'
+check broken_reload_doctor 'pathprofctl doctor --service' wait_for 30 eval \
+	'pathprofctl doctor --service | grep -q "^no *service settings: older.*50-test.conf:2"'
 check broken_reload_goes_on 'systemctl status $unit' is_active
 
 # A database that root made by hand.
