@@ -91,7 +91,7 @@ profile_there() {
 }
 # A twentieth of one CPU (a hundredth of all where that is more), and what was saved up or owed.
 tracking_cheap() {
-	[ "$(status_of tracker.cpu_ns)" -le \
+	[ "$(status_of costs.tracker_cpu_ns)" -le \
 		$((run_ns / 100 * ($(nproc) > 5 ? $(nproc) : 5) + 300000000)) ]
 }
 tracker_saw() { echo $(($(status_of tracker.events) + $(status_of tracker.lost) + $(dropped cpu-time))); }
@@ -103,7 +103,7 @@ judge() {
 	check "$1-windows" "$(windows_of) s; late by $(worst_window) ns" windows_in_time
 	check "$1-log" "$(cat "$tmp/log")" log_quiet
 	check "$1-neighbour" "no clock samples of $victim in $(without_profile | paste -sd ' ')" profile_there
-	check "$1-tracking" "$(status_of tracker.cpu_ns) ns of CPU time in $run_ns ns" tracking_cheap
+	check "$1-tracking" "$(status_of costs.tracker_cpu_ns) ns of CPU time in $run_ns ns" tracking_cheap
 }
 
 # ---------------------------------------------------------------- nothing happens, and the twin
@@ -155,7 +155,7 @@ for kind in ${FLOODS:-mmap swarm pieces fork exec threads signals comm}; do
 	[ "$kind" = signals ] || check "$kind-reached" "$(tracker_saw) records of $(flooded) events" \
 		eval '[ "$(flooded)" -ge 1000 ] && [ "$(tracker_saw)" -ge $(($(flooded) / 4 * 3)) ]'
 	echo "# $kind: windows $(windows_of) s, late by $(worst_window) ns, $memory_kb kB, tracking" \
-		"$(($(status_of tracker.cpu_ns) / (run_ns / 1000))) thousandths of a CPU," \
+		"$(($(status_of costs.tracker_cpu_ns) / (run_ns / 1000))) thousandths of a CPU," \
 		"$(status_of tracker.lost) lost, $(status_of tracker.drops)"
 	[ -z "$reason" ] || check "$kind-told" "$(status_of tracker)" test "$(dropped "$reason")" -gt 0
 	# Its records are too many for the tracker's time, or for the time that the machine leaves it.

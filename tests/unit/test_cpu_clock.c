@@ -184,20 +184,24 @@ static double cpu_s(void)
 	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
-#define SPIN_UNTIL(end_ns)                                                                         \
+/* Counters of their own keep the two from being made one. */
+static volatile uint64_t first_cnt, second_cnt;
+
+#define SPIN_UNTIL(end_ns, cnt)                                                                    \
 	do {                                                                                       \
+		(cnt)++;                                                                           \
 		for (volatile int i = 0; i < 5000; i++)                                            \
 			;                                                                          \
 	} while (wall_ns() < (end_ns))
 
-static __attribute__((noipa)) void spin_first(uint64_t end_ns)
+static __attribute__((noinline)) void spin_first(uint64_t end_ns)
 {
-	SPIN_UNTIL(end_ns);
+	SPIN_UNTIL(end_ns, first_cnt);
 }
 
-static __attribute__((noipa)) void spin_second(uint64_t end_ns)
+static __attribute__((noinline)) void spin_second(uint64_t end_ns)
 {
-	SPIN_UNTIL(end_ns);
+	SPIN_UNTIL(end_ns, second_cnt);
 }
 
 /* Writes down the part of its CPU time that it had in the first function. */
