@@ -244,16 +244,13 @@ static void on_step_sample(void *context, const struct pp_cpu_sample *sample)
 	seen->second += (unsigned int)is_in(sample->address, spin_second);
 }
 
-/* Its two halves have the time that they had, though it keeps step with the clock's own rate. */
-static void test_program_in_step(void)
+/* Whether its two halves have the time that they had. */
+static int gets_its_time(struct pp_clock *clock)
 {
-	struct pp_clock *clock = open_or_skip(0);
 	struct in_step seen = {0};
 	double part = 0, off;
 	int said[2];
 
-	if (!clock)
-		return;
 	CU_ASSERT_EQUAL_FATAL(pipe(said), 0);
 	seen.child = fork();
 	CU_ASSERT_FATAL(seen.child >= 0);
@@ -265,14 +262,32 @@ static void test_program_in_step(void)
 	}
 	pp_clock_read(clock, 0, on_step_sample, &seen);
 	CU_ASSERT_EQUAL(read(said[0], &part, sizeof(part)), sizeof(part));
+	close(said[0]);
+	close(said[1]);
 	off = (double)seen.first / (seen.first + seen.second) - part;
 	printf("%u and %u samples, %.3f of the time\n", seen.first, seen.second, part);
 	CU_ASSERT_FATAL(seen.first + seen.second > 20);
 	/* five standard deviations of counting, and what the two calls in between take */
-	CU_ASSERT(fabs(off) < 5 * sqrt(part * (1 - part) / (seen.first + seen.second)) + 0.03);
-	close(said[0]);
-	close(said[1]);
-	pp_clock_free(clock);
+	return fabs(off) < 5 * sqrt(part * (1 - part) / (seen.first + seen.second)) + 0.03;
+}
+
+/*
+ * It keeps step with the clock's nominal rate. One period in sixty is drawn so near to that that
+ * half a second shows one half only; three of five are not.
+ */
+static void test_program_in_step(void)
+{
+	int right = 0;
+
+	for (int i = 0; i < 5; i++) {
+		struct pp_clock *clock = open_or_skip(0);
+
+		if (!clock)
+			return;
+		right += gets_its_time(clock);
+		pp_clock_free(clock);
+	}
+	CU_ASSERT(right >= 3);
 }
 
 static const struct unit_test tests[] = {
