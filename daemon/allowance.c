@@ -16,7 +16,7 @@ static double earned_ns(const struct pp_allowance *allowance, uint64_t share_ppm
 	return (double)share_ppm / PPM * allowance->cpu_cnt * wall_ns;
 }
 
-/* Of the budget; what is paid ahead makes it more than 1. */
+/* The source's part of the budget, as a ratio: above 1 where the daemon has paid ahead. */
 static double wanted_part(const struct pp_allowance *allowance)
 {
 	double budget_ns = earned_ns(allowance, allowance->budget_ppm, PAY_NS);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the overhead budget leaves to the source. The budget is a share of all CPUs' time for the
- * whole service, and nobody knows beforehand what the daemon itself will need: so its CPU time is
- * owed first, and paid for by a smaller share of the source over the seconds that follow. In the
- * long run both together take what the budget has, whatever the daemon's share is.
+ * The part of the overhead budget that the source may spend. The budget is a share of all CPUs'
+ * time for the whole service, and nobody knows beforehand what the daemon itself will need: so its
+ * CPU time is owed first, and paid for by a smaller share of the source over the seconds that
+ * follow. In the long run both together take what the budget has, whatever the daemon's share is.
  *
  *   owed       grows by the daemon's CPU time, falls by what the source was denied
  *   source     = budget - owed / 16 s, but not less than a quarter of the budget, so that a busy

@@ -208,9 +208,9 @@ static int open_all(struct pp_service *service, struct pathprof_error *error)
 }
 
 /*
- * Who follows one process takes several descriptors for each of its threads and CPUs. The soft
- * limit is low for the sake of select(), which nobody here uses; where the hard one is too low, the
- * open that fails says so.
+ * The clock, the tracker and the stepper of one process each take a descriptor a thread and CPU.
+ * The soft limit is low for the sake of select(), which nobody here uses; where the hard one is too
+ * low, the open that fails says so.
  */
 static void raise_descriptor_limit(void)
 {

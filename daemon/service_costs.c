@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What profiling costs: the time that targets are held, and the CPU time of each of our processes,
- * which is what the kernel accounts to the service's control group. The budget is for all of it:
- * the source gets what the daemon leaves (allowance.h).
+ * The costs of profiling: the time that targets are held, and the CPU time of each of our
+ * processes, which the kernel accounts to the service's control group as well. The budget is for
+ * all of it: the source gets what the daemon leaves (allowance.h).
  */
 #include "service_state.h"
 
@@ -11,7 +11,7 @@
 #include "drift/drift.h"
 #include "tell/outlet.h"
 
-/* Of this process, all threads. */
+/* The CPU time of this process, with all its threads. */
 static uint64_t process_cpu_ns(void)
 {
 	struct timespec cpu;

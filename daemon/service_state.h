@@ -20,7 +20,7 @@ struct pp_mark {
 	uint64_t spent_ns; /* targets held, and CPU time of all our processes */
 };
 
-/* What profiling has cost since the daemon was started. */
+/* The costs of profiling since the daemon was started. */
 struct pp_costs {
 	uint64_t held_ns;       /* targets held */
 	uint64_t source_cpu_ns; /* of a source in a process of its own; else it is the daemon's */

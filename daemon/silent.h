@@ -4,7 +4,8 @@
  * (step/step_silent.h) for what steppers and readers find out, and one line of the log for each
  * process and user in it.
  *
- * Of the whole process, for it outlives sources and trackers. The event loop's thread only.
+ * One table for the whole daemon, for it outlives sources and trackers. The event loop's thread
+ * only.
  */
 #ifndef PP_SILENT_H
 #define PP_SILENT_H

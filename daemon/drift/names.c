@@ -56,7 +56,7 @@ static void set_timer(struct pp_names *names, uint64_t after_us)
 
 /* ---------------------------------------------------------------- the end of a job */
 
-/* Those of the killed that have gone since. */
+/* Reaps the killed children that have died since. */
 static void reap_left(struct pp_names *names)
 {
 	size_t cnt = 0;

@@ -387,7 +387,7 @@ static const struct pp_tell_ops exec_ops = {
 	.free = exec_free,
 };
 
-/* Whoever runs the relay must be able to run it. */
+/* The relay's user must be able to run the program. */
 static int check_program(const char *path, struct pathprof_error *error)
 {
 	struct stat status;

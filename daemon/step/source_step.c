@@ -306,7 +306,7 @@ static int read_records(struct step_source *source, const struct pp_source_sink 
 
 /* ---- those who put steppers to sleep */
 
-/* What the stepper has found since the last time. */
+/* Takes over the processes that the stepper has found silent since the last time. */
 static void learn_silent(struct step_source *source)
 {
 	if (source->hold)

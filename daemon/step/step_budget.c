@@ -5,8 +5,8 @@
  * used. A burst may start when the bucket holds what bursts cost of late, so it overdraws by one
  * burst at most, and what is overdrawn is waited for, however long that takes. The bucket holds no
  * more than a quarter second's worth or two bursts: an idle hour must not buy a second of stopping.
- * Who has to wait waits a little longer than needed: to wake up costs as well, and at a small rate
- * one wake-up too early would put off the next for ever.
+ * A stepper that has to wait does so a little longer than needed: waking up costs as well, and at a
+ * small rate one wake-up too early would put off the next for ever.
  *
  * Called once a burst and once a wake-up; pure arithmetic; the stepper's one thread owns it.
  */

@@ -346,7 +346,7 @@ static uint32_t run(struct stepper *stepper)
 	if (!way || sequence_now(stepper))
 		return PATHPROF_END_DISCONT;
 	end = add_way(stepper, way);
-	/* Of a system call its registers decide. */
+	/* The registers decide about a system call: see pass_call(). */
 	return end == PATHPROF_END_CNT && way->end != PATHPROF_END_SYSCALL ? way->end : end;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a burst does about a system call: see step_call.h. */
+/* How a burst treats each system call: see step_call.h. */
 #include "step_call.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@
 #define IOCTL_GROUP(command) ((command) >> 8 & 0xff)
 #define IOCTL_TERMINAL       0x54
 
-/* Calls that depend on nothing but their number; those not named are gone through whole. */
+/* By number; a call that is not named is gone through whole. */
 static const unsigned char calls[NUMBER_CNT] = {
 	[SYS_execve] = PP_STEP_CALL_ENDS,
 	[SYS_execveat] = PP_STEP_CALL_ENDS,
@@ -110,7 +110,7 @@ static enum pp_step_call ends_if(bool ends, enum pp_step_call otherwise)
 	return ends ? PP_STEP_CALL_ENDS : otherwise;
 }
 
-/* Those whose arguments decide. */
+/* The arguments decide about some calls. */
 static enum pp_step_call look_closer(const struct pp_step_code *code,
 				     const struct user_regs_struct *regs, pid_t tid, int number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a burst does about the system call that its thread stands in front of. Most calls are gone
+ * How a burst treats the system call that its thread stands in front of. Most calls are gone
  * through: a breakpoint stands behind the instruction. Some would show the target that it is held,
  * or take the thread out of its window; the burst ends in front of these.
  *

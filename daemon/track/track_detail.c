@@ -40,7 +40,7 @@ static void read_container(struct pp_track *track, struct pp_image *image)
 		set_container(track, image, name);
 }
 
-/* Of the program that pid runs: the link to it, and the path it leads to. False: not to be had. */
+/* The link to the program that pid runs, and the path it leads to. False: there is no answer. */
 static bool find_program(pid_t pid, char link[static 32], char *name, size_t size)
 {
 	char path[4096];

@@ -24,7 +24,7 @@ enum pp_ident_kind {
 
 struct pp_idents;
 
-/* What lies behind a mapping is asked of reader, the caller's; NULL: it is looked at at once. */
+/* reader looks at files behind mappings and stays the caller's; NULL: we look ourselves. */
 int pp_idents_new(struct pp_idents **ret_idents, struct pp_reader *reader);
 /* NULL-safe. */
 void pp_idents_free(struct pp_idents *idents);

@@ -8,8 +8,8 @@
  * of a second is killed, and the process it slept over is left alone (silent.h). One that is
  * running or ready to run is waited for up to a second, without blame.
  *
- * What the event loop still reads of a process takes none of its locks: stat, status, cgroup,
- * mountinfo, root, the links to its program and its threads.
+ * The event loop itself reads only files of a process that take none of its locks: stat, status,
+ * cgroup, mountinfo, root, the links to its program and its threads.
  *
  * Killed readers end at once, as a rule. Those that do not are counted: 8 in all, and 2 a user,
  * are not added to.

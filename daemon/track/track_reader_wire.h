@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tracker and its reader (track_reader.h) say to each other, over a socket that keeps
- * messages apart: one answer to each request, which repeats its number. Both ends are forks of one
+ * The messages between the tracker and its reader (track_reader.h), over a socket that keeps them
+ * apart: one answer to each request, which repeats its number. Both ends are forks of one
  * program, so the layout is nobody else's.
  */
 #ifndef PP_TRACK_READER_WIRE_H

@@ -8,7 +8,7 @@
 #define LOOK_NS    2000000000u
 #define CPU_CNT    2
 #define BUDGET_PPM 5000
-/* What the budget has in the time between two looks: LOOK_NS * BUDGET_PPM * CPU_CNT. */
+/* The budget of the time between two looks: LOOK_NS * BUDGET_PPM * CPU_CNT. */
 #define BUDGET_NS 20000000u
 
 struct outcome {
