@@ -12,11 +12,11 @@ step_needs "$truth_dir"/{truth,bursts,check} "${workloads[@]/#/$workload_dir/}" 
 
 min=${STEP_TRUTH_MIN:-$(rounds 2500 10000)}
 # How often a workload runs its loop: a few times for the truth, without end for the bursts. Both
-# begin with a zero, have as many digits and none above 7, which strtol takes for the last that may
-# fit (LONG_MAX ends with 7): so it reads both along the same path.
+# begin with a zero, have as many digits and none above 5: strtol compares a digit with the last
+# one of ULONG_MAX, and takes another branch for a larger one.
 few=0000000003
-endless=0377777777
-seconds=$((30 + min / 500))
+endless=0355555555
+seconds=$((60 + min / 500))
 total=0
 
 # The bursts of one kind that a workload gives: so many in a thousand of its share.
@@ -99,7 +99,7 @@ for workload in "${workloads[@]}"; do
 		options=${kind#* }
 		# More than the share: some hold no branch.
 		take "$workload" "${kind%% *}" "${options%:*}" \
-			$((min * ${kind##*:} * 13 / 10 / 1000 / ${#workloads[@]} + 1))
+			$((min * ${kind##*:} * 15 / 10 / 1000 / ${#workloads[@]} + 1))
 	done
 	disperse
 	falsified "$workload" 32

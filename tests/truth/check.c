@@ -5,8 +5,8 @@
  *
  *     check [-c] TRUTH BURSTS
  *
- * -c first falsifies one field of one branch in every tenth burst; then exactly those must be
- * found. Exit status 0: as it should be, 1: not, 125: trouble. Prints
+ * -c first falsifies one field of one branch in every tenth burst that has a branch; then exactly
+ * those must be found. Exit status 0: as it should be, 1: not, 125: trouble. Prints
  * `bursts N branches N empty N wrong N falsified N`.
  *
  * Workload: ten thousand bursts against some hundred thousand branches; the truth's places are
@@ -151,7 +151,9 @@ static void report(const struct pathprof_burst *burst, const struct pathprof_bra
 static void check_one(const struct truth *truth, const struct pathprof_burst *burst,
 		      struct pathprof_branch *branches, int corrupt, struct figures *figures)
 {
-	int falsified = corrupt && figures->bursts % FALSIFY_EVERY == 0;
+	/* Of those with a branch, so that some are falsified however many are empty. */
+	unsigned long long place = figures->bursts - figures->empty;
+	int falsified = corrupt && burst->branch_cnt && place % FALSIFY_EVERY == 0;
 	int right;
 
 	figures->bursts++;
@@ -161,8 +163,8 @@ static void check_one(const struct truth *truth, const struct pathprof_burst *bu
 		return;
 	}
 	if (falsified)
-		falsify(&branches[figures->bursts % burst->branch_cnt],
-			(unsigned int)(figures->bursts / FALSIFY_EVERY));
+		falsify(&branches[place % burst->branch_cnt],
+			(unsigned int)(place / FALSIFY_EVERY));
 	right = is_true(truth, burst, branches);
 	figures->falsified += falsified;
 	figures->missed += falsified && right;

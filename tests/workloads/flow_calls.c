@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Known control flow full of system calls: some that return at once, beside computing, one that
- * sleeps for a moment, and one that changes a mapping. What each returns decides a branch. Prints
- * a checksum that depends on nothing.
+ * sleeps for a moment, and one that changes a mapping. What each returns decides a branch. It
+ * sleeps in one turn of four, the second: more often, and it would be asleep whenever a stepper
+ * comes. Prints a checksum that depends on nothing.
  *
- *     flow_calls ITERATIONS       (seven digits, see flow_loops.c)
+ *     flow_calls ITERATIONS       (ten digits up to 5, see flow_loops.c)
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ static uint32_t work(uint32_t turns)
 	return state;
 }
 
-static uint32_t ask(int fd, uint32_t i)
+static uint32_t ask(int fd, uint32_t turn, uint32_t i)
 {
 	struct timespec moment = {0, 20000};
 	char byte = (char)i;
@@ -41,7 +42,7 @@ static uint32_t ask(int fd, uint32_t i)
 	case 4:
 		return close(-1) < 0 ? 9 : 10;
 	case 5:
-		return i % 32 == 5 && nanosleep(&moment, NULL) ? 11 : 12;
+		return i == 5 && turn % 4 == 1 && nanosleep(&moment, NULL) ? 11 : 12;
 	default:
 		return 13;
 	}
@@ -56,9 +57,9 @@ int main(int argc, char **argv)
 
 	for (uint32_t turn = 0; turn < turns; turn++) {
 		state = 1;
-		for (uint32_t i = 0; i < 64; i++) {
-			sum = sum * 31 + ask(fd, i);
-			if (work(i % 5 * 3) & 4)
+		for (uint32_t i = 0; i < 256; i++) {
+			sum = sum * 31 + ask(fd, turn, i);
+			if (work(i % 5 * 12) & 4)
 				sum++;
 		}
 		if (mprotect(page, 4096, turn & 1 ? PROT_READ : PROT_NONE))

@@ -3,7 +3,7 @@
  * Known control flow through the C library: sorting with a callback, formatting, string functions,
  * the allocator. The same in every iteration; prints a checksum that depends on nothing.
  *
- *     flow_libc ITERATIONS       (seven digits, see flow_loops.c)
+ *     flow_libc ITERATIONS       (ten digits up to 5, see flow_loops.c)
  */
 #include <stdint.h>
 #include <stdio.h>

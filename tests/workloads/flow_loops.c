@@ -6,7 +6,8 @@
  *
  *     flow_loops ITERATIONS
  *
- * Write ITERATIONS with seven digits: where the stack lies must not depend on it.
+ * Write ITERATIONS with ten digits up to 5: where the stack lies must not depend on it, and strtol
+ * takes another branch for a larger digit.
  * With FLOW_SHORT an iteration visits the same places and is a tenth as long.
  */
 #include <setjmp.h>

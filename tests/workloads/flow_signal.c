@@ -4,7 +4,7 @@
  * handler steps over the faulting instruction, a fault that siglongjmp leaves, int3. The same in
  * every iteration; prints counts that depend on nothing.
  *
- *     flow_signal ITERATIONS     (seven digits, see flow_loops.c)
+ *     flow_signal ITERATIONS     (ten digits up to 5, see flow_loops.c)
  */
 #include <setjmp.h>
 #include <signal.h>
