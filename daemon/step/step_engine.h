@@ -157,8 +157,14 @@ bool pp_step_may_leave(struct pp_step_limbo *limbo);
 /* ---- step_pin.c */
 
 /*
+ * Moves the stepper to the CPU where target runs, before target is seized. There target does not go
+ * on while it is looked at: seized from another CPU, a thread full of system calls is nearly always
+ * stopped at the end of one, and gives no window.
+ */
+void pp_step_follow(struct pp_step_pin *pin, struct pp_step_target *target);
+/*
  * Ties a stopped target and the stepper to the CPU where target last ran, and puts target ahead of
- * whatever else wants that CPU, as far as that is allowed.
+ * whatever else wants that CPU, as far as that is allowed. pp_step_unpin undoes both.
  */
 void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target);
 void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target);

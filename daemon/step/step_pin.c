@@ -5,10 +5,11 @@
  * woken by an interrupt, which under virtualisation costs more than all the rest. The scheduler
  * always prefers the idle CPU, so only affinity helps. docs/stepping.md has figures and risks.
  *
- * Rules: the stepper moves to its target's CPU. Only a thread that may run on every CPU is tied to
- * it; a narrower mask stays as it is. A thread is tied and untied while stopped, so that it can
- * neither fork nor clone in between and hand the narrow mask down; untied with a mask of ones,
- * which says "wherever the cpuset allows"; whoever else sets a mask meanwhile wins.
+ * Rules: the stepper moves to its target's CPU, before it seizes the target. Only a thread that may
+ * run on every CPU is tied to it; a narrower mask stays as it is. A thread is tied and untied while
+ * stopped, so that it can neither fork nor clone in between and hand the narrow mask down; untied
+ * with a mask of ones, which says "wherever the cpuset allows"; whoever else sets a mask meanwhile
+ * wins.
  *
  * On a busy machine the pair would also wait for its turn behind every other runnable thread, once
  * a step, a thousand times longer than the step. So the tied thread gets the highest nice value
@@ -152,20 +153,40 @@ static void boost(struct pp_step_target *target, const struct pp_step_stat *stat
 		target->boosted = stat->nice != NICE_BEST && set_nice(target->tid, NICE_BEST);
 }
 
+static bool read_place(const struct pp_step_pin *pin, const struct pp_step_target *target,
+		       struct pp_step_stat *ret_stat)
+{
+	return pin->enabled && !pp_step_read_stat(target->pid, target->tid, ret_stat) &&
+	       ret_stat->cpu >= 0 && ret_stat->cpu < CPU_MAX;
+}
+
+static bool move(const struct pp_step_pin *pin, struct pp_step_target *target, int cpu)
+{
+	if (pin->cpu_cnt < 2 || set_one(0, cpu))
+		return false;
+	target->self_pinned = true;
+	return true;
+}
+
+void pp_step_follow(struct pp_step_pin *pin, struct pp_step_target *target)
+{
+	struct pp_step_stat stat;
+
+	if (read_place(pin, target, &stat))
+		move(pin, target, stat.cpu);
+}
+
 void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target)
 {
 	struct pp_step_stat stat;
 	struct cpu_mask mask;
 	bool ties;
 
-	if (!pin->enabled || get_mask(target->tid, &mask) ||
-	    pp_step_read_stat(target->pid, target->tid, &stat) || stat.cpu < 0 ||
-	    stat.cpu >= CPU_MAX)
+	if (!read_place(pin, target, &stat) || get_mask(target->tid, &mask))
 		return;
 	ties = pin->cpu_cnt > 1 && count(&mask) == pin->cpu_cnt;
 	target->nice = stat.nice;
-	target->self_pinned = pin->cpu_cnt > 1 && !set_one(0, stat.cpu);
-	target->cpu = ties && target->self_pinned ? stat.cpu : -1;
+	target->cpu = move(pin, target, stat.cpu) && ties ? stat.cpu : -1;
 	publish(pin->hold, target);
 	if (target->cpu >= 0)
 		target->pinned = !set_one(target->tid, stat.cpu);

@@ -252,9 +252,6 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 		return PATHPROF_DROP_DENIED;
 	if (is_64bit < 0)
 		return PATHPROF_DROP_GONE;
-	/* To interrupt a sleeping call could show; what is left of that risk, see restart_call. */
-	if (is_64bit && !pp_step_is_running(target->pid, target->tid))
-		return PATHPROF_DROP_GONE;
 	return is_64bit ? PP_STEP_HELD : PATHPROF_DROP_32BIT;
 }
 
@@ -433,21 +430,37 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 	return PP_STEP_HELD;
 }
 
-enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_target *target)
+/* Seizes a thread that runs; a sleeping call could show an interrupt. Else why it was not seized.
+ */
+static enum pathprof_drop seize_running(struct pp_step_holder *holder,
+					struct pp_step_target *target)
 {
-	enum pathprof_drop drop = check(holder, target);
-	enum pp_step_stop stop;
-	int signal = 0, code;
+	int code;
 
-	if (drop != PP_STEP_HELD)
-		return drop;
+	pp_step_follow(&holder->pin, target);
+	if (!pp_step_is_running(target->pid, target->tid))
+		return PATHPROF_DROP_GONE;
 	target->interrupted_ns = pp_step_now();
 	target->released_ns = target->interrupted_ns;
 	tick(true);
 	code = seize(target->tid);
-	if (code) {
-		tick(false);
-		return why_not_seized(holder, target, code);
+	if (!code)
+		return PP_STEP_HELD;
+	tick(false);
+	return why_not_seized(holder, target, code);
+}
+
+enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_target *target)
+{
+	enum pathprof_drop drop = check(holder, target);
+	enum pp_step_stop stop;
+	int signal = 0;
+
+	if (drop == PP_STEP_HELD)
+		drop = seize_running(holder, target);
+	if (drop != PP_STEP_HELD) {
+		pp_step_unpin(&holder->pin, target);
+		return drop;
 	}
 	stop = pp_step_wait(target, target->interrupted_ns + STOP_TIMEOUT_NS, &signal);
 	target->stopped_ns = pp_step_now();

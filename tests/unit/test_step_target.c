@@ -773,6 +773,40 @@ static void test_pin(void)
 	CU_ASSERT_EQUAL(end(pid), SIGKILL);
 }
 
+/* Told to run on one CPU, the target is there, whether it runs or waits. */
+static void test_follow(void)
+{
+	struct pp_step_hold hold = {0};
+	struct pp_step_target target;
+	int all = cpus_of(0);
+
+	if (all != sysconf(_SC_NPROCESSORS_ONLN) || all < 2) {
+		unit_skip("needs two CPUs and leave to use all of them");
+		return;
+	}
+	holder.pin = (struct pp_step_pin){true, (uint32_t)all, &hold};
+	for (int cpu = 0; cpu < 2; cpu++) {
+		pid_t pid = start_spinning(spin);
+		cpu_set_t one;
+
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		CU_ASSERT_EQUAL_FATAL(sched_setaffinity(pid, sizeof(one), &one), 0);
+		target = (struct pp_step_target){.pid = pid, .tid = pid};
+		pp_step_follow(&holder.pin, &target);
+		CU_ASSERT_EQUAL(cpus_of(0), 1);
+		CU_ASSERT_EQUAL(sched_getcpu(), cpu);
+		pp_step_unpin(&holder.pin, &target);
+		CU_ASSERT_EQUAL(cpus_of(0), all);
+		CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	}
+	/* One that runs no more when the stepper comes to it: nothing stays behind. */
+	target = (struct pp_step_target){.pid = getpid(), .tid = getpid()};
+	CU_ASSERT_NOT_EQUAL(pp_step_catch(&holder, &target), PP_STEP_HELD);
+	CU_ASSERT_EQUAL(cpus_of(0), all);
+	holder.pin.enabled = false;
+}
+
 /* Also the planted fault: a tie that nobody undoes must show. */
 static void test_orphan(void)
 {
@@ -829,6 +863,7 @@ static const struct unit_test tests[] = {
 	{"stopped, traced and ended targets are told apart", test_refusals},
 	{"a target killed while held is reaped", test_killed_while_held},
 	{"a held target is tied and untied", test_pin},
+	{"the stepper goes to the CPU of whom it seizes", test_follow},
 	{"a dead stepper's tie is undone, of the right process only", test_orphan},
 };
 
