@@ -23,6 +23,7 @@
 #define NONE          UINT32_MAX
 #define EXIT_TROUBLE  125
 #define FALSIFY_EVERY 10
+#define SHOWN_CNT     8 /* branches of a wrong burst that are printed */
 
 struct truth {
 	struct pathprof_branch *branches;
@@ -138,11 +139,33 @@ static void falsify(struct pathprof_branch *branch, unsigned int how)
 	}
 }
 
-static void report(const struct pathprof_burst *burst, const struct pathprof_branch *branches)
+/* How many of its branches stand somewhere in the truth in a row. */
+static uint32_t agreeing(const struct truth *truth, const struct pathprof_burst *burst,
+			 const struct pathprof_branch *branches)
 {
-	printf("wrong: burst of %u from 0x%llx, end %u:", burst->branch_cnt,
-	       (unsigned long long)burst->start, burst->end);
-	for (uint32_t i = 0; i < burst->branch_cnt && i < 40; i++)
+	uint32_t place = truth->first[chain_of(branches)];
+	uint32_t most = 0;
+
+	for (; place != NONE; place = truth->next[place]) {
+		uint32_t cnt = 0;
+
+		while (cnt < burst->branch_cnt && cnt < truth->cnt - place &&
+		       is_same(&truth->branches[place], branches, cnt + 1))
+			cnt++;
+		if (cnt > most)
+			most = cnt;
+	}
+	return most;
+}
+
+static void report(const struct truth *truth, const struct pathprof_burst *burst,
+		   const struct pathprof_branch *branches)
+{
+	uint32_t cnt = agreeing(truth, burst, branches);
+
+	printf("wrong: burst of %u from 0x%llx, end %u, true for %u, then:", burst->branch_cnt,
+	       (unsigned long long)burst->start, burst->end, cnt);
+	for (uint32_t i = cnt ? cnt - 1 : 0; i < burst->branch_cnt && i < cnt + SHOWN_CNT; i++)
 		printf(" %u/%u:0x%llx-0x%llx", branches[i].kind, branches[i].taken,
 		       (unsigned long long)branches[i].from, (unsigned long long)branches[i].next);
 	printf("\n");
@@ -171,7 +194,7 @@ static void check_one(const struct truth *truth, const struct pathprof_burst *bu
 	if (right || falsified)
 		return;
 	if (figures->wrong++ < 5)
-		report(burst, branches);
+		report(truth, burst, branches);
 }
 
 static int check_all(const struct truth *truth, char *data, size_t len_bytes, int corrupt,
