@@ -20,6 +20,14 @@ static pid_t helper_of(const struct pp_service *service)
 	return 0;
 }
 
+static void on_sample(void *context, const struct pp_cpu_sample *sample)
+{
+	struct pp_service *service = context;
+
+	service->user_samples += !sample->kernel && sample->pid > 0;
+	pp_window_add_clock(service->window, sample);
+}
+
 void pp_service_read_clock(struct pp_service *service)
 {
 	uint64_t lost;
@@ -29,8 +37,7 @@ void pp_service_read_clock(struct pp_service *service)
 	/* a sample must find its process and its mapping, and the burst that held its thread */
 	pp_service_flush_source(service);
 	service->resolver.dispatch(service->resolver.context);
-	lost = pp_clock_read(service->clock, helper_of(service), pp_window_add_clock,
-			     service->window);
+	lost = pp_clock_read(service->clock, helper_of(service), on_sample, service);
 	pp_window_clock_lost(service->window, lost);
 }
 

@@ -17,7 +17,8 @@
 struct pp_mark {
 	uint64_t time_ns;
 	uint64_t bursts, branches, paths, clock_samples;
-	uint64_t spent_ns; /* targets held, and CPU time of all our processes */
+	uint64_t user_samples; /* of the clock, in user code, of threads held as well */
+	uint64_t spent_ns;     /* targets held, and CPU time of all our processes */
 };
 
 /* The costs of profiling since the daemon was started. */
@@ -70,7 +71,10 @@ struct pp_service {
 	struct pp_allowance allowance;
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
-	bool price_told; /* that the budget seldom earns a burst */
+	uint64_t user_samples;     /* see struct pp_mark */
+	struct pp_mark last_fruit; /* when a burst or a path came last */
+	uint64_t barren_since_ns;  /* CLOCK_MONOTONIC: programs ran, and none came; 0: fine */
+	bool price_told;           /* that the budget seldom earns a burst */
 
 	uint64_t windows_stored, windows_dropped, windows_removed;
 	uint64_t retained_ns;   /* CLOCK_MONOTONIC of the last retention */
@@ -148,6 +152,12 @@ uint64_t pp_costs_cpu_ns(const struct pp_costs *costs);
 void pp_service_begin_budget(struct pp_service *service);
 /* Every two seconds: the source gets what the daemon's own CPU time leaves of the budget. */
 void pp_service_share_budget(struct pp_service *service);
+
+/* service_barren.c */
+/* Whether bursts should have come between the two, where none did. clock_hz 0: not known. */
+bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, double clock_hz,
+		       double burst_every_s);
+void pp_service_look_for_bursts(struct pp_service *service, const struct pp_mark *now);
 
 /* service_price.c */
 /* How long the budget takes to earn a burst; 0: the source does not pay by the burst. */

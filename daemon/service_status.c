@@ -26,6 +26,7 @@ struct pp_mark pp_service_mark(const struct pp_service *service)
 		.branches = sum->branches + open->branches,
 		.paths = sum->paths + open->paths,
 		.clock_samples = sum->clock_samples + open->clock_samples,
+		.user_samples = service->user_samples,
 		.spent_ns = costs.held_ns + pp_costs_cpu_ns(&costs),
 	};
 }
@@ -167,6 +168,8 @@ static void add_identity(const struct pp_service *service, json_t *status)
 			    json_boolean(service->source && !seen->silent_since_ns));
 	json_object_set_new(status, "source_silent_since_ns",
 			    json_integer(realtime_of(seen->silent_since_ns)));
+	json_object_set_new(status, "barren_since_ns",
+			    json_integer(realtime_of(service->barren_since_ns)));
 	json_object_set_new(status, "source_replaced", json_integer((json_int_t)seen->replaced));
 	json_object_set_new(status, "source_deaths",
 			    json_integer((json_int_t)service->source_deaths));
@@ -244,6 +247,7 @@ void pp_service_report(struct pp_service *service)
 	pp_service_tell_refused(service);
 	now = pp_service_mark(service);
 	measure_rates(service, &now);
+	pp_service_look_for_bursts(service, &now);
 	pp_service_warn_price(service);
 	add_identity(service, status);
 	add_figures(service, &now, status);

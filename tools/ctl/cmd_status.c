@@ -139,6 +139,21 @@ static void seen_line(const json_t *members)
 	line("seen", text);
 }
 
+/* Only where bursts fail to come. */
+static void barren_line(const json_t *members)
+{
+	double since_ns = number(members, "barren_since_ns");
+	_cleanup_free_ char *text = NULL;
+	char when[32];
+
+	if (since_ns <= 0)
+		return;
+	text = ctl_printf("none since %s, though programs run: see drops, and pathprofctl doctor "
+			  "--service",
+			  text_time(when, sizeof(when), since_ns < 9e18 ? (int64_t)since_ns : 0));
+	line("bursts", text);
+}
+
 static void rates_line(const json_t *members)
 {
 	_cleanup_free_ char *text = ctl_printf(
@@ -263,6 +278,7 @@ static void print_text(const struct daemon_status *status)
 	costs_line(json_object_get(members, "costs"));
 	price_line(members);
 	seen_line(members);
+	barren_line(members);
 	rates_line(members);
 	windows_line(members);
 	counts_line("drops", json_object_get(members, "drops"));

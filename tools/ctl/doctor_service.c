@@ -240,16 +240,48 @@ static void add_settings(struct facts *facts, const json_t *members)
 			"older than the file, which could not be read again");
 }
 
+/* Whichever reason for which most samples were passed over, but for the budget. "": none. */
+static const char *most_dropped(const json_t *drops)
+{
+	const char *reason, *most = "";
+	double most_cnt = 0;
+	json_t *cnt;
+
+	/* jansson iterates over a non-const object; nothing is changed. */
+	json_object_foreach((json_t *)drops, reason, cnt)
+	{
+		if (json_number_value(cnt) <= most_cnt || !strcmp(reason, "budget"))
+			continue;
+		most_cnt = json_number_value(cnt);
+		most = reason;
+	}
+	return most;
+}
+
+static void add_barren(struct facts *facts, const json_t *members, double for_s)
+{
+	const char *reason = most_dropped(json_object_get(members, "drops"));
+
+	fact_value(facts_add(facts, FACT_NO, "service bursts",
+			     "programs run, and the source brings nothing of them",
+			     "pathprofctl status counts the reasons; journalctl -u pathprofd"),
+		   "none for %.0f s%s%s", for_s, *reason ? ", mostly " : "", reason);
+}
+
 static void add_bursts(struct facts *facts, const json_t *members)
 {
 	const json_t *drops = json_object_get(members, "drops");
+	const double barren_ns = daemon_status_number(members, "barren_since_ns", 0);
 	const double bursts = daemon_status_number(members, "bursts", 0);
 	const double age_s = (daemon_status_number(members, "updated_ns", 0) -
 			      daemon_status_number(members, "started_ns", 0)) /
 			     1e9;
 	const double budget = daemon_status_number(drops, "budget", 0);
 
-	if (bursts > 0 || daemon_status_number(members, "paths", 0) > 0)
+	if (barren_ns > 0)
+		add_barren(facts, members,
+			   (daemon_status_number(members, "updated_ns", 0) - barren_ns) / 1e9);
+	else if (bursts > 0 || daemon_status_number(members, "paths", 0) > 0)
 		fact_value(facts_add(facts, FACT_OK, "service bursts", NULL, NULL),
 			   "%.0f so far, overhead %.3f %% of a budget of %.3f %%", bursts,
 			   daemon_status_number(members, "overhead_total_ratio", 0) * 100,
