@@ -9,8 +9,8 @@
  *     parked table         calls through a pointer that lies in the page (under userfaultfd)
  *
  * First line of output: `server PID`. SIGUSR1 makes the server dead when the program next waits
- * for it while somebody traces the program: `dead after N faults, N of them traced`. SIGUSR2 brings
- * it back.
+ * for it while somebody traces the program: `dead after N faults, N of them traced`. SIGHUP: when
+ * the program next waits for it at all. SIGUSR2 brings it back.
  * SIGTERM ends the program: `right`, or what was not right, and status 1. The server ends with it.
  */
 #include <errno.h>
@@ -43,15 +43,20 @@
 #define LIFE_S    300
 #define EXIT_SKIP 77
 
-static volatile sig_atomic_t mortal, over;
+/* What the server dies of: nothing, the next fault of a traced program, the next fault. */
+enum mortal { IMMORTAL, MORTAL_IF_TRACED, MORTAL };
+
+static volatile sig_atomic_t mortal = IMMORTAL, over;
 static volatile uint64_t sink;
 
 static void on_signal(int signal)
 {
 	if (signal == SIGTERM)
 		over = 1;
+	else if (signal == SIGHUP)
+		mortal = MORTAL;
 	else
-		mortal = signal == SIGUSR1;
+		mortal = signal == SIGUSR1 ? MORTAL_IF_TRACED : IMMORTAL;
 }
 
 static uint64_t called(uint64_t x)
@@ -89,17 +94,17 @@ static int is_traced(pid_t pid)
 static unsigned long fault_cnt, traced_cnt;
 
 /* Signals are open in here only, so that none is missed. */
-static void die_if_traced(const sigset_t *open_mask)
+static void die_if_mortal(const sigset_t *open_mask)
 {
 	int traced = is_traced(getppid());
 
 	fault_cnt++;
 	traced_cnt += (unsigned long)traced;
-	if (!mortal || !traced)
+	if (mortal == IMMORTAL || (mortal == MORTAL_IF_TRACED && !traced))
 		return;
 	printf("dead after %lu faults, %lu of them traced\n", fault_cnt, traced_cnt);
 	fflush(stdout);
-	while (mortal)
+	while (mortal != IMMORTAL)
 		sigsuspend(open_mask);
 }
 
@@ -147,7 +152,7 @@ static _Noreturn void serve(int fd, char *uffd_base, const sigset_t *open_mask)
 
 		if (ppoll(&wanted, 1, NULL, open_mask) <= 0)
 			continue;
-		die_if_traced(open_mask);
+		die_if_mortal(open_mask);
 		if (uffd_base)
 			serve_uffd(fd, uffd_base);
 		else
@@ -161,6 +166,7 @@ static void start_server(int fd, char *uffd_base)
 	pid_t pid;
 
 	sigemptyset(&held);
+	sigaddset(&held, SIGHUP);
 	sigaddset(&held, SIGUSR1);
 	sigaddset(&held, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &held, &before);
@@ -277,6 +283,7 @@ int main(int argc, char **argv)
 
 	alarm(LIFE_S);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGUSR2, &action, NULL);
 	if (argc == 3 && !strcmp(kind, "fuse"))
