@@ -57,6 +57,23 @@ static int pick_from(struct pp_service *service, size_t i, struct pathprof_error
 	return r;
 }
 
+/* Whether it samples an event of the hardware; the others sample a clock. */
+static bool has_event(const struct pp_source_ops *ops)
+{
+	return ops->basis != PATHPROF_BASIS_TIME;
+}
+
+static int refuse_event(const struct pp_service *service, struct pathprof_error *error)
+{
+	for (size_t i = 0; i < SOURCE_CNT; i++)
+		if (is_candidate(service, i) && has_event(sources[i].ops))
+			return 0;
+	return pathprof_fail(error, -EOPNOTSUPP,
+			     "Event=%s takes a source that samples events: kmod-lbr or bpf; leave "
+			     "it out, or write Source=auto",
+			     service->config.event);
+}
+
 /*
  * Source=auto would go on with a source that has no event. Where there are hardware counters, an
  * event that nobody here knows is rather a slip of the pen.
@@ -66,8 +83,10 @@ static int check_event(const struct pp_service *service, struct pathprof_error *
 	struct pathprof_machine machine;
 	struct pp_taken_event event;
 
-	if (!service->config.event[0] || service->config.source != PP_CONFIG_SOURCE_AUTO)
+	if (!service->config.event[0])
 		return 0;
+	if (service->config.source != PP_CONFIG_SOURCE_AUTO)
+		return refuse_event(service, error);
 	pathprof_machine_read(&machine, "");
 	if (!machine.has_counters)
 		return 0;
@@ -243,14 +262,23 @@ static int wait_for_it(struct pp_service *service, int r, const struct pathprof_
 	return 0;
 }
 
+static void tell_unused_event(const struct pp_service *service)
+{
+	if (service->config.event[0] && !has_event(service->source_ops))
+		pp_log(LOG_NOTICE, "Event=%s is not used: source %s samples a clock",
+		       service->config.event, service->source_ops->name);
+}
+
 int pp_service_open_first_source(struct pp_service *service, struct pathprof_error *error)
 {
 	for (;;) {
 		struct pathprof_error why = {""};
 		int r = pp_service_open_source(service, error), next;
 
-		if (r == 0)
+		if (r == 0) {
+			tell_unused_event(service);
 			return 0;
+		}
 		next = pick_from(service, service->source_rank + 1, &why);
 		if (next < 0)
 			return wait_for_it(service, r, error);

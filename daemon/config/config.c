@@ -91,7 +91,9 @@ const struct pp_config_key pp_config_keys[] = {
 	 NULL, "",
 	 "kmod-lbr, bpf: the event to sample on, as libpfm4 names it or as perf writes it:\n"
 	 "pmu/config=0x20c4/. It should count taken branches: windows are taken to say how\n"
-	 "often code runs. Empty: taken branches, as this processor counts them."},
+	 "often code runs. Empty: taken branches, as this processor counts them.\n"
+	 "Sources that sample a clock have none: the service ends (78), or with Source=auto\n"
+	 "says that it is not used."},
 	{"Profile", "Sampler", PP_CONFIG_SAMPLER, false, false, FIELD(sampler), 0,
 	 PP_CONFIG_EVENT_MAX, NULL, "",
 	 "bpf: what edges go through on their way out of the kernel, in the notation of the\n"

@@ -11,7 +11,7 @@ mkdir "$conf.d"
 refused() {
 	local name=$1 wanted=$2 want_status=$3 status=0
 	shift 3
-	"$pathprofd" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+	timeout 60 "$pathprofd" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
 	if [ "$status" -ne "$want_status" ]; then
 		not_ok "$name" "exit status $status"
 	elif ! grep -qF -- "$wanted" "$tmp/err"; then
@@ -54,6 +54,11 @@ refused bad-sampler "$conf.d/30.conf:2: Sampler=foo: bad value, wanted a sampler
 rm "$conf.d/30.conf"
 printf '[Profile]\nEvent=foo\nSource=bpf\n' >"$tmp/event.conf"
 refused no-such-event "Event=foo: " 78 -c "$tmp/event.conf" --db "$db"
+for source in step kmod-swlbr; do
+	printf '[Profile]\nEvent=branches\nSource=%s\n' "$source" >"$tmp/event.conf"
+	refused "event-of-$source" "Event=branches takes a source that samples events" 78 \
+		-c "$tmp/event.conf" --db "$db"
+done
 refused missing-file "$tmp/none: No such file" 78 -c "$tmp/none" --db "$db"
 refused unknown-flag "--speed: unknown option" 2 --speed
 refused bad-flag "Overhead=x: bad value" 2 --overhead x
@@ -115,5 +120,19 @@ if start -c "$conf" --db "$db"; then
 	check reload-survives "exit status $stop_status" test "$stop_status" -eq 0
 else
 	not_ok reload "the daemon did not start"
+fi
+
+# Where auto finds hardware it uses the event, and where it finds none it says that it does not.
+printf '[Profile]\nEvent=branches\n' >"$conf"
+rm -f "$db"*
+if start -c "$conf" --db "$db"; then
+	case $(status_of source) in
+	kmod-lbr | bpf) check event-used "$(cat "$tmp/log")" eval '! grep -q "is not used" "$tmp/log"' ;;
+	*) check event-not-used "$(cat "$tmp/log")" grep -qE \
+		"Event=branches is not used: source $(status_of source) samples a clock" "$tmp/log" ;;
+	esac
+	stop
+else
+	not_ok event-auto "the daemon did not start"
 fi
 finish
