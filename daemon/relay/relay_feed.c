@@ -186,7 +186,7 @@ void pp_relay_feed(struct pp_relay *relay)
 {
 	struct pathprof_error error = {""};
 	struct pathprof_store *store = NULL;
-	int r = pathprof_store_open(&store, relay->database, PATHPROF_STORE_READ, &error);
+	int r = pathprof_store_open(&store, relay->database, PATHPROF_STORE_FOLLOW, &error);
 
 	if (r == 0)
 		r = feed_from(relay, store, &error);

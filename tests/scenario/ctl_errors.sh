@@ -123,9 +123,27 @@ for verb in paths edges windows processes binaries status 'show 1' 'db check' 't
 	done
 done
 says 1 'short.db' --db "$dir/short.db" db check
-says 1 'no pathprof database' record -o "$dir/random.db" -- true
+says 1 'cannot be added to.*no pathprof store' record -o "$dir/random.db" -- true
 cmp -s <(head -c 20000 "$dir/random.db") "$dir/random.db" || fail "record wrote into a foreign file"
 says 1 'not a regular file' record -o /dev/null -- true
+
+# A database of an older pathprof is read, one of a newer pathprof is not, and neither is added to.
+cp "$db" "$dir/old.db" && cp "$db" "$dir/new.db"
+sqlite3 "$dir/old.db" 'PRAGMA user_version = 7' && sqlite3 "$dir/new.db" 'PRAGMA user_version = 999'
+cp "$dir/old.db" "$dir/kept.db"
+for verb in paths edges windows processes binaries 'show 1' 'compare window:1 window:2'; do
+	read -ra words <<<"$verb"
+	run 0 --db "$db" "${words[@]}"
+	cp "$dir/got" "$dir/expected"
+	run 0 --db "$dir/old.db" "${words[@]}"
+	cmp -s "$dir/got" "$dir/expected" || fail "$verb: an older schema is read otherwise"
+	says 1 'newer pathprof' --db "$dir/new.db" "${words[@]}"
+done
+run 0 --db "$dir/old.db" db check
+run 3 --db "$dir/old.db" status
+says 1 'older pathprof (schema 7, .* choose another with -o' record -o "$dir/old.db" -- true
+says 1 'newer pathprof (schema 999, ' record -o "$dir/new.db" -- true
+cmp -s "$dir/old.db" "$dir/kept.db" || fail "a verb that reads changed a database of an older schema"
 
 # The default is the user's own database, or the system's; $PATHPROF_DB and --db come first.
 PATHPROF_DB=$dir/none.db says 1 "$dir/none.db" paths

@@ -909,7 +909,7 @@ static void test_old_database(void)
 
 	CU_ASSERT_PTR_NOT_NULL(pathprof_schema_sqlite[1]);
 	make_old(file);
-	CU_ASSERT_EQUAL(pathprof_store_open(&store, file, PATHPROF_STORE_READ, &error), -EPROTO);
+	CU_ASSERT_EQUAL(pathprof_store_open(&store, file, PATHPROF_STORE_FOLLOW, &error), -EPROTO);
 	store = world_open(file, PATHPROF_STORE_WRITE);
 	CU_ASSERT_EQUAL(world_window_cnt(store), WINDOWS);
 	for (uint32_t i = 0; i < fact_cnt; i++)

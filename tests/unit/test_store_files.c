@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -237,9 +238,7 @@ static void test_newer_is_refused(void)
 	CU_ASSERT_EQUAL(version_of(file), 999);
 	with_sqlite(file, "PRAGMA user_version=-1");
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EBADMSG);
-	with_sqlite(file, "PRAGMA user_version=0");
-	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EPROTO);
-	CU_ASSERT(strstr(error.text, "older") != NULL);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EBADMSG);
 }
 
 static void test_older_is_brought_up(void)
@@ -258,14 +257,17 @@ static void test_older_is_brought_up(void)
 	char name[] = "memory";
 	struct pathprof_store store = {.file = name, .lock_fd = -1, .writable = true};
 	struct pathprof_error error = {""};
+	unsigned int schema = 0;
 	int64_t number = 0;
 
 	CU_ASSERT_EQUAL_FATAL(sqlite3_open(":memory:", &store.db), SQLITE_OK);
 	CU_ASSERT_EQUAL(pp_store_migrate(&store, first, &error), 0);
-	CU_ASSERT_EQUAL(pp_store_check_version(&store, good, &error), -EPROTO);
+	CU_ASSERT_EQUAL(pp_store_schema(&store, good, &schema, &error), 0);
+	CU_ASSERT_EQUAL(schema, 1);
 	CU_ASSERT_EQUAL(pp_store_migrate(&store, good, &error), 0);
 	CU_ASSERT_EQUAL(pp_store_migrate(&store, good, &error), 0);
-	CU_ASSERT_EQUAL(pp_store_check_version(&store, good, &error), 0);
+	CU_ASSERT_EQUAL(pp_store_schema(&store, good, &schema, &error), 0);
+	CU_ASSERT_EQUAL(schema, 3);
 	CU_ASSERT_EQUAL(pp_sql_number(&store, "SELECT count(*) FROM a", &number, &error), 0);
 	CU_ASSERT_EQUAL(number, 1);
 	CU_ASSERT_EQUAL(pp_store_migrate(&store, first, &error), -EPROTO);
@@ -298,6 +300,147 @@ static void test_other_databases(void)
 	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_WRITE, &error), -EBADMSG);
 	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_READ, &error), -EBADMSG);
 	CU_ASSERT(strstr(error.text, "views") != NULL);
+}
+
+/* ---------------------------------------------------------------- reading older schemas */
+
+/* A window as every schema has had it: one path, seen 7 times. */
+static const char one_window[] =
+	"INSERT INTO boots VALUES (1, 'boot');"
+	"INSERT INTO binaries VALUES (1, x'abcd', 1, '/bin/old', 1);"
+	"INSERT INTO processes VALUES (1, 1, 42, 1, 0, 'old', '', 1, 1);"
+	"INSERT INTO windows(id, begin_ns, end_ns, source, basis, taken_wanted, bursts, branches,"
+	" taken, steps, paths, stopped_ns, source_cpu_ns)"
+	" VALUES (1, 1000, 2000, 1, 1, 32, 3, 30, 20, 90, 7, 0, 0);"
+	"INSERT INTO window_processes VALUES (1, 1);"
+	"INSERT INTO paths VALUES (1, 1, 4096, 2, 1, 1);"
+	"INSERT INTO path_counts(window, path, process, samples, weight)"
+	" VALUES (1, 1, 1, 7, 7.0);";
+
+/* A database as a pathprof of that schema left it. */
+static void make_of_schema(const char *file, unsigned int schema)
+{
+	char version[96];
+
+	with_sqlite(file, "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL");
+	for (unsigned int i = 0; i < schema; i++)
+		with_sqlite(file, pathprof_schema_sqlite[i]);
+	snprintf(version, sizeof(version), "PRAGMA application_id=%d; PRAGMA user_version=%u",
+		 PP_APPLICATION_ID, schema);
+	with_sqlite(file, version);
+}
+
+static size_t read_bytes(const char *file, char *bytes, size_t size)
+{
+	FILE *in = fopen(file, "re");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(in);
+	size_t len = fread(bytes, 1, size, in);
+	CU_ASSERT_FATAL(feof(in));
+	fclose(in);
+	return len;
+}
+
+static int take_old_path(void *context, const struct pathprof_path_row *row)
+{
+	++*(int *)context;
+	CU_ASSERT_STRING_EQUAL(row->binary_name, "/bin/old");
+	CU_ASSERT_EQUAL(row->samples, 7);
+	CU_ASSERT_EQUAL(row->share, 1);
+	return 0;
+}
+
+static void check_old(const char *file, unsigned int schema)
+{
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_READ);
+	unsigned int kinds = 0, known = 0;
+	enum pathprof_window_kind newest;
+	struct pathprof_error error = {""};
+	int rows = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_schema(store, &known), schema);
+	CU_ASSERT_EQUAL(known, known_version());
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, take_old_path, &rows, &error), 0);
+	CU_ASSERT_EQUAL(rows, 1);
+	CU_ASSERT_EQUAL(pathprof_store_kinds(store, NULL, &kinds, &newest, &error), 0);
+	CU_ASSERT_EQUAL(kinds, 1u << PATHPROF_KIND_TAKEN);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "{}", &error), -EROFS);
+	pathprof_store_free(store);
+}
+
+/* Every schema there was. */
+static void test_older_is_read(void)
+{
+	static char before[1 << 20], after[1 << 20];
+	const char *dir = unit_tmpdir();
+	struct pathprof_error error;
+
+	CU_ASSERT_FATAL(known_version() > 1);
+	for (unsigned int schema = 1; schema < known_version(); schema++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", schema);
+		const char *file = world_file(dir, name);
+		make_of_schema(file, schema);
+		with_sqlite(file, one_window);
+		size_t len = read_bytes(file, before, sizeof(before));
+		check_old(file, schema);
+		CU_ASSERT_EQUAL(read_bytes(file, after, sizeof(after)), len);
+		CU_ASSERT_EQUAL(memcmp(before, after, len), 0);
+		CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_FOLLOW, &error), -EPROTO);
+		CU_ASSERT(strstr(error.text, "older") != NULL);
+	}
+}
+
+/* Windows that the old writer has not yet moved out of its log are read as well. */
+static void test_older_is_read_beside_its_writer(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	sqlite3 *writer = NULL;
+
+	make_of_schema(file, 1);
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &writer), SQLITE_OK);
+	CU_ASSERT_EQUAL(sqlite3_exec(writer, one_window, NULL, NULL, NULL), SQLITE_OK);
+	check_old(file, 1);
+	sqlite3_close(writer);
+}
+
+/* What exceeds the memory of a copy goes to a temporary file, for which there must be room. */
+static void test_older_without_room(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_error error = {""};
+	struct rlimit limit, small;
+
+	make_of_schema(file, 1);
+	with_sqlite(file, "CREATE TABLE bulk(x BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL"
+			  " SELECT i + 1 FROM n WHERE i < 80) INSERT INTO bulk SELECT"
+			  " zeroblob(1000000) FROM n");
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), 0);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	small = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = limit.rlim_max};
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EIO);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	signal(SIGXFSZ, SIG_DFL);
+	CU_ASSERT(strstr(error.text, "set TMPDIR to a directory with room for 15") != NULL);
+}
+
+static void test_older_and_damaged(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_error error = {""};
+
+	make_of_schema(file, 1);
+	with_sqlite(file, "DROP TABLE path_counts");
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EBADMSG);
+	CU_ASSERT(strstr(error.text, "older pathprof") != NULL);
+	CU_ASSERT(strstr(error.text, "no such table: path_counts") != NULL);
+	CU_ASSERT(strstr(error.text, "damaged") != NULL);
+	CU_ASSERT_EQUAL(truncate(file, 8192), 0);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EBADMSG);
 }
 
 /* ---------------------------------------------------------------- reading while writing */
@@ -560,7 +703,7 @@ static void test_schema_before_shares(void)
 	world_fill(store, 1, 4, PATHS);
 	pathprof_store_free(store);
 	with_sqlite(file, WORLD_WITHOUT_SHARES "PRAGMA user_version=3");
-	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, NULL), -EPROTO);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, NULL), 0);
 	store = world_open(file, PATHPROF_STORE_WRITE);
 	CU_ASSERT_EQUAL(pathprof_store_kinds(store, NULL, &kinds, &newest, NULL), 0);
 	CU_ASSERT_EQUAL(kinds, 1u << PATHPROF_KIND_BRANCHES | 1u << PATHPROF_KIND_TAKEN);
@@ -610,6 +753,10 @@ static const struct unit_test tests[] = {
 	{"a newer schema is refused", test_newer_is_refused},
 	{"an older schema is brought up, step by step", test_older_is_brought_up},
 	{"databases of others are refused", test_other_databases},
+	{"every older schema is read, and the file stays as it is", test_older_is_read},
+	{"an older schema is read beside its writer", test_older_is_read_beside_its_writer},
+	{"an older schema that has no room for its copy is told", test_older_without_room},
+	{"an older schema that is damaged is told", test_older_and_damaged},
 	{"a reader sees whole windows while they are written", test_reader_beside_writer},
 	{"retention by size really shrinks the file", test_retention_by_size},
 	{"retention by age removes what ended earlier", test_retention_by_age},

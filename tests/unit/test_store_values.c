@@ -301,7 +301,7 @@ static void test_old_database(void)
 	with_sqlite(file, WORLD_WITHOUT_SHARES);
 	with_sqlite(file, "DROP TABLE value_tops; DROP TABLE value_counts; DROP TABLE value_drops;"
 			  " DROP TABLE value_sites; PRAGMA user_version=2");
-	CU_ASSERT_EQUAL(pathprof_store_open(&reader, file, PATHPROF_STORE_READ, &error), -EPROTO);
+	CU_ASSERT_EQUAL(pathprof_store_open(&reader, file, PATHPROF_STORE_FOLLOW, &error), -EPROTO);
 	store = world_open(file, PATHPROF_STORE_WRITE);
 	CU_ASSERT_EQUAL(world_window_cnt(store), 2);
 	add_window(store, 2);

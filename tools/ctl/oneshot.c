@@ -36,6 +36,7 @@ int oneshot_check_output(const char *path)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
 	struct pathprof_error error = {""};
+	unsigned int schema, known;
 	struct stat status;
 	int r;
 
@@ -47,8 +48,14 @@ int oneshot_check_output(const char *path)
 		return ctl_fail("%s: not a regular file: choose another with -o", path);
 	r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, &error);
 	if (r < 0)
-		return ctl_fail("%s: exists and is no pathprof database: choose another with -o",
-				path);
+		return ctl_fail("%s: exists and cannot be added to: choose another with -o (%s)",
+				path, error.text);
+	schema = pathprof_store_schema(store, &known);
+	if (schema < known)
+		return ctl_fail("%s: is a database of an older pathprof (schema %u, this one "
+				"writes %u), which is read, but not added to: choose another with "
+				"-o",
+				path, schema, known);
 	return CTL_OK;
 }
 

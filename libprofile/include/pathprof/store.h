@@ -26,14 +26,23 @@ extern "C" {
 struct pathprof_store;
 
 enum pathprof_store_mode {
-	PATHPROF_STORE_READ,  /* must exist; sees closed windows while a daemon writes */
+	/*
+	 * Must exist; sees closed windows while a daemon writes. A file of an older schema is read
+	 * through a private copy in this one, as it was when it was opened: in memory up to 64 MiB,
+	 * the rest in a temporary file (TMPDIR, else /var/tmp). The file itself is never changed.
+	 */
+	PATHPROF_STORE_READ,
 	PATHPROF_STORE_WRITE, /* created and migrated when needed; one writer at a time (flock) */
+	/* As READ, for who follows what a daemon writes: an older schema is -EPROTO. */
+	PATHPROF_STORE_FOLLOW,
 };
 
 int pathprof_store_open(struct pathprof_store **ret_store, const char *file,
 			enum pathprof_store_mode mode, struct pathprof_error *error);
 /* NULL-safe. */
 void pathprof_store_free(struct pathprof_store *store);
+/* The schema that the file had when it was opened; ret_known: the one that this library writes. */
+unsigned int pathprof_store_schema(const struct pathprof_store *store, unsigned int *ret_known);
 
 /* Writes one closed window, all of it or nothing. ret_id: its window id. */
 int pathprof_store_add_window(struct pathprof_store *store, const struct pathprof_profile *profile,

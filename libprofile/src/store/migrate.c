@@ -11,25 +11,36 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int64_t count(const char *const *migrations)
+unsigned int pp_store_schema_known(const char *const *migrations)
 {
-	int64_t cnt = 0;
+	unsigned int cnt = 0;
 
 	while (migrations[cnt])
 		cnt++;
 	return cnt;
 }
 
-static int newer(struct pathprof_store *store, int64_t version, int64_t known,
-		 struct pathprof_error *error)
+int pp_store_schema(struct pathprof_store *store, const char *const *migrations,
+		    unsigned int *ret_schema, struct pathprof_error *error)
 {
-	return pathprof_fail(error, -EPROTO,
-			     "%s was written by a newer pathprof (schema %lld, this program knows "
-			     "%lld): use that one, or another file",
-			     store->file, (long long)version, (long long)known);
+	int64_t version = 0, known = pp_store_schema_known(migrations);
+	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
+
+	if (code < 0)
+		return code;
+	if (version < 0)
+		return pathprof_fail(error, -EBADMSG, "%s: schema version %lld cannot be",
+				     store->file, (long long)version);
+	if (version > known)
+		return pathprof_fail(error, -EPROTO,
+				     "%s was written by a newer pathprof (schema %lld, this "
+				     "program knows %lld): use that one, or another file",
+				     store->file, (long long)version, (long long)known);
+	*ret_schema = (unsigned int)version;
+	return 0;
 }
 
-static int apply(struct pathprof_store *store, const char *sql, int64_t version,
+static int apply(struct pathprof_store *store, const char *sql, unsigned int version,
 		 struct pathprof_error *error)
 {
 	char pragmas[96];
@@ -37,8 +48,8 @@ static int apply(struct pathprof_store *store, const char *sql, int64_t version,
 
 	if (code < 0)
 		return code;
-	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%lld",
-		 PP_APPLICATION_ID, (long long)version);
+	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%u",
+		 PP_APPLICATION_ID, version);
 	code = pp_sql_exec(store, sql, error);
 	if (code == 0)
 		code = pp_sql_exec(store, pragmas, error);
@@ -48,40 +59,17 @@ static int apply(struct pathprof_store *store, const char *sql, int64_t version,
 int pp_store_migrate(struct pathprof_store *store, const char *const *migrations,
 		     struct pathprof_error *error)
 {
-	int64_t version = 0, known = count(migrations);
-	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
+	unsigned int version = 0, known = pp_store_schema_known(migrations);
+	int code = pp_store_schema(store, migrations, &version, error);
 
-	if (code < 0)
+	if (code < 0 || version == known)
 		return code;
-	if (version < 0)
-		return pathprof_fail(error, -EBADMSG, "%s: schema version %lld cannot be",
-				     store->file, (long long)version);
-	if (version > known)
-		return newer(store, version, known, error);
-	if (version == known)
-		return 0;
 	/* A migration may rebuild a table that others refer to. */
 	code = pp_sql_exec(store, "PRAGMA foreign_keys=OFF", error);
 	for (; code == 0 && version < known; version++)
 		code = apply(store, migrations[version], version + 1, error);
 	int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", code ? NULL : error);
 	return code ? code : on;
-}
-
-int pp_store_check_version(struct pathprof_store *store, const char *const *migrations,
-			   struct pathprof_error *error)
-{
-	int64_t version = 0, known = count(migrations);
-	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
-
-	if (code < 0 || version == known)
-		return code;
-	if (version > known)
-		return newer(store, version, known, error);
-	return pathprof_fail(error, -EPROTO,
-			     "%s was written by an older pathprof (schema %lld, this program reads "
-			     "%lld): start this version's pathprofd on it once",
-			     store->file, (long long)version, (long long)known);
 }
 
 int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error)

@@ -103,6 +103,7 @@ struct pathprof_store {
 	char *file;
 	int lock_fd; /* FILE.lock, held by flock; -1 in a reader */
 	bool writable;
+	unsigned int schema;             /* of the file, when it was opened */
 	struct pp_id_cache paths, edges; /* of a writer */
 };
 
@@ -180,17 +181,28 @@ int pp_store_add_messages(struct pathprof_store *store, const struct pathprof_me
 
 /* ---------------------------------------------------------------- migrate.c */
 
+/* How many migrations there are, in a list that ends with NULL. */
+unsigned int pp_store_schema_known(const char *const *migrations);
+/* How many of them the database has seen. -EPROTO when it is newer; -EBADMSG when it cannot be. */
+int pp_store_schema(struct pathprof_store *store, const char *const *migrations,
+		    unsigned int *ret_schema, struct pathprof_error *error);
 /*
- * Brings the database to the last of the migrations (a list that ends with NULL), each in its own
- * transaction. Does nothing when it is there already; -EPROTO when the database is newer.
+ * Brings the database to the last of the migrations, each in its own transaction. Does nothing when
+ * it is there already; -EPROTO when the database is newer.
  */
 int pp_store_migrate(struct pathprof_store *store, const char *const *migrations,
 		     struct pathprof_error *error);
-/* The same judgement without a change: -EPROTO as well when the database is older. */
-int pp_store_check_version(struct pathprof_store *store, const char *const *migrations,
-			   struct pathprof_error *error);
 /* Refuses a database of another application, views, triggers and virtual tables. -EBADMSG. */
 int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- store.c, copy.c */
+
+/* Opens name ("": a temporary database) with all of SQLite's guards. The caller closes store->db.
+ */
+int pp_store_connect(struct pathprof_store *store, const char *name, int flags,
+		     struct pathprof_error *error);
+/* Puts a migrated copy in the place of a reader's database, which is of an older schema. */
+int pp_store_read_copy(struct pathprof_store *store, struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- write.c, retain.c */
 

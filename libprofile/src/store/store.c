@@ -5,7 +5,7 @@
  * One writer: it holds flock on FILE.lock, which is never removed (to remove it would let two
  * writers hold two files of one name). Not on the database itself: closing a second descriptor of
  * it would drop SQLite's own locks. Readers take no lock; WAL lets them read while a window is
- * written.
+ * written. Databases of an older schema are read through a copy (copy.c).
  *
  * The file may be damaged or hostile. SQLite is told so (defensive, no trusted schema, no views,
  * no triggers, cell checks), its limits are lowered, and whatever is not of our shape is refused.
@@ -163,20 +163,27 @@ static int harden(struct pathprof_store *store, struct pathprof_error *error)
 	return pp_sql_exec(store, "PRAGMA cell_size_check=ON", error);
 }
 
+int pp_store_connect(struct pathprof_store *store, const char *name, int flags,
+		     struct pathprof_error *error)
+{
+	int code = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (!store->db)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	return code == SQLITE_OK ? harden(store, error) : pp_sql_fail(store, error, "cannot open");
+}
+
 static int connect(struct pathprof_store *store, const char *options, int flags,
 		   struct pathprof_error *error)
 {
 	char *uri = make_uri(store->file, options);
-	int code = 0;
+	int code;
 
 	if (!uri)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	if (sqlite3_open_v2(uri, &store->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL) !=
-	    SQLITE_OK)
-		code = store->db ? pp_sql_fail(store, error, "cannot open")
-				 : pathprof_fail(error, -ENOMEM, "out of memory");
+	code = pp_store_connect(store, uri, flags | SQLITE_OPEN_URI, error);
 	free(uri);
-	return code < 0 ? code : harden(store, error);
+	return code;
 }
 
 static void disconnect(struct pathprof_store *store)
@@ -199,7 +206,7 @@ static int read_first(struct pathprof_store *store, const char *options,
 	if (code == 0)
 		code = pp_store_check_shape(store, error);
 	if (code == 0)
-		code = pp_store_check_version(store, pathprof_schema_sqlite, error);
+		code = pp_store_schema(store, pathprof_schema_sqlite, &store->schema, error);
 	return code;
 }
 
@@ -207,7 +214,7 @@ static int read_first(struct pathprof_store *store, const char *options,
  * WAL needs a shared-memory file beside the database. Where it cannot be made, and no WAL holds
  * newer pages, the database alone is complete and nobody is writing: it is read as it lies.
  */
-static int open_reader(struct pathprof_store *store, struct pathprof_error *error)
+static int open_as_it_is(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int code = read_first(store, "?mode=ro", error);
 
@@ -220,6 +227,22 @@ static int open_reader(struct pathprof_store *store, struct pathprof_error *erro
 				     store->file);
 	disconnect(store);
 	return read_first(store, "?mode=ro&immutable=1", error);
+}
+
+static int open_reader(struct pathprof_store *store, enum pathprof_store_mode mode,
+		       struct pathprof_error *error)
+{
+	const unsigned int known = pp_store_schema_known(pathprof_schema_sqlite);
+	int code = open_as_it_is(store, error);
+
+	if (code < 0 || store->schema == known)
+		return code;
+	if (mode == PATHPROF_STORE_READ)
+		return pp_store_read_copy(store, error);
+	return pathprof_fail(error, -EPROTO,
+			     "%s was written by an older pathprof (schema %u, this program reads "
+			     "%u): start this version's pathprofd on it",
+			     store->file, store->schema, known);
 }
 
 /* ---------------------------------------------------------------- the writer */
@@ -278,6 +301,8 @@ static int open_writer(struct pathprof_store *store, struct pathprof_error *erro
 		code = pp_id_cache_init(&store->edges, CACHE_SETS);
 	store->writable = true;
 	if (code == 0)
+		code = pp_store_schema(store, pathprof_schema_sqlite, &store->schema, error);
+	if (code == 0)
 		code = pp_store_migrate(store, pathprof_schema_sqlite, error);
 	if (code == 0)
 		code = pp_store_check_shape(store, error);
@@ -303,7 +328,7 @@ int pathprof_store_open(struct pathprof_store **ret_store, const char *file,
 	else if (mode == PATHPROF_STORE_WRITE)
 		code = open_writer(store, error);
 	else
-		code = open_reader(store, error);
+		code = open_reader(store, mode, error);
 	if (code < 0) {
 		pathprof_store_free(store);
 		return code;
@@ -327,6 +352,12 @@ void pathprof_store_free(struct pathprof_store *store)
 	pp_id_cache_release(&store->edges);
 	free(store->file);
 	free(store);
+}
+
+unsigned int pathprof_store_schema(const struct pathprof_store *store, unsigned int *ret_known)
+{
+	*ret_known = pp_store_schema_known(pathprof_schema_sqlite);
+	return store->schema;
 }
 
 int pathprof_store_size(struct pathprof_store *store, uint64_t *ret_bytes)
