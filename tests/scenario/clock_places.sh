@@ -37,9 +37,9 @@ sql() { sqlite3 "$tmp/db" "$1"; }
 all_ours() { sql 'SELECT sum(samples) FROM clock_counts'; }
 # Samples of a function.
 ours() { # FUNCTION
-	"$ctl" --db "$tmp/db" top --by functions -n 100 --json | python3 -c 'import json, sys
+	"$ctl" --db "$tmp/db" top --by functions -n 100 --json 2>"$tmp/top.log" | python3 -c 'import json, sys
 print(round(sum(float(sys.argv[2]) * (row["time"] or 0) for row in json.load(sys.stdin)
-                if row.get("function") == sys.argv[1])))' "$1" "$(all_ours)"
+                if row.get("function") == sys.argv[1])))' "$1" "$(all_ours)" 2>>"$tmp/top.log"
 }
 perfs() { perf script -i "$tmp/perf.data" -F ip,sym 2>/dev/null | grep -c "$1" || true; }
 
@@ -71,7 +71,7 @@ check_places() {
 	if agree $counts; then
 		ok "clock-places-as-perf ($counts)"
 	else
-		not_ok clock-places-as-perf "hot, all; perf's hot, all: $counts; $(tail -n 2 "$tmp/log" "$tmp/perf.log" | tr '\n' ';')"
+		not_ok clock-places-as-perf "hot, all; perf's hot, all: $counts; $(tail -n 2 "$tmp/log" "$tmp/top.log" "$tmp/perf.log" | tr '\n' ';')"
 	fi
 }
 

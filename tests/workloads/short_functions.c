@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Functions of four and six bytes side by side, as compilers make them for size. Only `hot` ever
- * runs; main and it have all the time.
+ * Functions of four and five bytes side by side, as compilers make them for size. Only `hot` ever
+ * runs; main and it have all the time. Most of it is one division, which takes long: where a sample
+ * falls among short instructions depends on what the CPU's sibling does at that moment.
  *
  *     short_functions SECONDS [THREADS]     THREADS more, which sleep
  */
@@ -17,7 +18,7 @@ __asm__(".text\n"
 	"before: lea 1(%rdi), %eax; ret\n"
 	".size before, . - before\n"
 	".type hot, @function\n"
-	"hot: imul %edi, %edi; mov %edi, %eax; ret\n"
+	"hot: xor %edx, %edx; div %edi; ret\n"
 	".size hot, . - hot\n"
 	".type after, @function\n"
 	"after: lea 7(%rdi), %eax; ret\n"
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	do {
 		for (int i = 0; i < 1000000; i++)
-			x += hot(x);
+			x += hot(x | 1);
 		if (never)
 			x += before(x) + after(x);
 		sink = x;
