@@ -29,7 +29,8 @@
 
 struct ring {
 	int cpu;
-	int fd; /* the event that owns the ring */
+	bool hung_up; /* its event's first thread has ended */
+	int fd;       /* the event that owns the ring */
 	struct perf_event_mmap_page *page;
 	uint8_t *data;
 	uint64_t size_bytes;
@@ -56,6 +57,7 @@ struct sample_record {
 	uint64_t ip;
 	uint32_t pid, tid;
 	uint64_t time_ns;
+	uint32_t cpu, reserved;
 	uint64_t period_ns;
 };
 
@@ -82,8 +84,8 @@ static int open_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.size = sizeof(attributes),
 		.sample_period = tid < 0 ? clock->period_ns : draw_period(clock),
-		.sample_type =
-			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD,
 		.inherit = tid >= 0,
 		.exclude_kernel = !clock->config.kernel,
 		.exclude_hv = 1,
@@ -178,7 +180,7 @@ static int add_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 	return add_ring(clock, fd, cpu);
 }
 
-/* Of which CPU each is does not matter: those of the whole system stay as they are. */
+/* Of which CPU each is, its first sample tells. */
 static int take_over(struct pp_cpu_clock *clock)
 {
 	int code = 0;
@@ -188,7 +190,7 @@ static int take_over(struct pp_cpu_clock *clock)
 
 		code = fd < 0 ? -errno : keep_event(clock, fd);
 		if (!code)
-			code = add_ring(clock, fd, (int)i);
+			code = add_ring(clock, fd, -1);
 	}
 	return code;
 }
@@ -348,7 +350,7 @@ void pp_cpu_clock_rescan(struct pp_cpu_clock *clock)
 {
 	bool is_on[CPU_MAX];
 
-	if (clock->config.only_pid || !read_online(is_on))
+	if (clock->config.only_pid || clock->config.event_cnt || !read_online(is_on))
 		return;
 	for (size_t i = clock->ring_cnt; i-- > 0;)
 		if (!is_on[clock->rings[i].cpu])
@@ -380,6 +382,7 @@ static struct pp_cpu_sample sample_of(const struct sample_record *record)
 	return (struct pp_cpu_sample){
 		.pid = (pid_t)record->pid,
 		.tid = (pid_t)record->tid,
+		.cpu = (int)record->cpu,
 		.time_ns = record->time_ns,
 		.period_ns = record->period_ns,
 		.address = kernel || mode == PERF_RECORD_MISC_USER ? record->ip : 0,
@@ -388,7 +391,7 @@ static struct pp_cpu_sample sample_of(const struct sample_record *record)
 }
 
 /* Returns the samples that this record says are lost. */
-static uint64_t read_record(const struct ring *ring, uint64_t position,
+static uint64_t read_record(struct ring *ring, uint64_t position,
 			    const struct perf_event_header *header, pp_cpu_clock_fn *fn,
 			    void *context)
 {
@@ -399,6 +402,7 @@ static uint64_t read_record(const struct ring *ring, uint64_t position,
 		copy_out(ring, position, &record, sizeof(record));
 		const struct pp_cpu_sample sample = sample_of(&record);
 
+		ring->cpu = sample.cpu;
 		fn(context, &sample);
 	} else if (header->type == PERF_RECORD_LOST && header->size >= sizeof(lost)) {
 		copy_out(ring, position, &lost, sizeof(lost));
@@ -407,7 +411,7 @@ static uint64_t read_record(const struct ring *ring, uint64_t position,
 	return 0;
 }
 
-static uint64_t read_ring(const struct ring *ring, pp_cpu_clock_fn *fn, void *context)
+static uint64_t read_ring(struct ring *ring, pp_cpu_clock_fn *fn, void *context)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail, lost = 0;
@@ -431,6 +435,9 @@ static void go_blind(struct pp_cpu_clock *clock, int fd)
 	struct itimerspec period = {{0, BLIND_PERIOD_NS}, {0, BLIND_PERIOD_NS}};
 	struct epoll_event interest = {.events = EPOLLIN};
 
+	for (size_t i = 0; i < clock->ring_cnt; i++)
+		if (clock->rings[i].fd == fd)
+			clock->rings[i].hung_up = true;
 	epoll_ctl(clock->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 	if (clock->blind_fd >= 0)
 		return;
@@ -495,8 +502,11 @@ const int *pp_cpu_clock_events(const struct pp_cpu_clock *clock)
 	return clock->events;
 }
 
-int pp_cpu_clock_fd(const struct pp_cpu_clock *clock)
+int pp_cpu_clock_fd(const struct pp_cpu_clock *clock, int cpu)
 {
+	for (size_t i = 0; i < clock->ring_cnt && cpu >= 0; i++)
+		if (clock->rings[i].cpu == cpu && !clock->rings[i].hung_up)
+			return clock->rings[i].fd;
 	return clock->epoll_fd;
 }
 

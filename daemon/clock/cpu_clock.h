@@ -31,14 +31,15 @@ struct pp_cpu_clock_config {
 	bool kernel;             /* samples in the kernel, too */
 	bool isolated;           /* on isolated CPUs, too: see isolated.h */
 	bool wakes;              /* the descriptor is readable as soon as there is a sample */
-	unsigned int ring_pages; /* a power of two; about 128 samples a page. 0: no rings, for
+	unsigned int ring_pages; /* a power of two; about 85 samples a page. 0: no rings, for
 				    another process reads the events (pp_cpu_clock_events) */
 	const int *events; /* such events, of the whole system, to take over; NULL: opens its own */
 	size_t event_cnt;
 };
 
 struct pp_cpu_sample {
-	pid_t pid, tid;   /* as this process sees them: 0 outside its pid namespace, -1 ended */
+	pid_t pid, tid; /* as this process sees them: 0 outside its pid namespace, -1 ended */
+	int cpu;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t address; /* 0 in a guest of a virtual machine */
 	bool kernel;
@@ -54,8 +55,11 @@ struct pp_cpu_clock;
 int pp_cpu_clock_open(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_config *config);
 /* NULL-safe. */
 void pp_cpu_clock_free(struct pp_cpu_clock *clock);
-/* An epoll descriptor; with wakes. */
-int pp_cpu_clock_fd(const struct pp_cpu_clock *clock);
+/*
+ * With wakes: readable when there are samples of this CPU; -1: of any. Where that cannot be told
+ * for one CPU (none of its samples has come yet, its event has ended) of any, too.
+ */
+int pp_cpu_clock_fd(const struct pp_cpu_clock *clock, int cpu);
 
 typedef void pp_cpu_clock_fn(void *context, const struct pp_cpu_sample *sample);
 /* Hands over all samples that are there. Returns how many the kernel had no room for. */

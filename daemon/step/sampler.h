@@ -25,7 +25,9 @@ struct pp_sampler_config {
 
 struct pp_sample {
 	pid_t pid, tid;
+	int cpu;          /* where it ran; -1: not known */
 	uint64_t time_ns; /* CLOCK_MONOTONIC when it was seen running */
+	bool fresh;       /* about a period ago at most: it may run yet */
 };
 
 struct pp_sampler {
@@ -35,13 +37,15 @@ struct pp_sampler {
 struct pp_sampler_ops {
 	const char *name;
 	int (*open)(struct pp_sampler **ret_sampler, const struct pp_sampler_config *config);
-	/* Becomes readable when pick may find something. */
-	int (*fd)(struct pp_sampler *sampler);
+	/* Becomes readable when pick may find something on this CPU; -1: on any. */
+	int (*fd)(struct pp_sampler *sampler, int cpu);
 	/*
-	 * One thread, each with the probability of its share of the time: 1, or 0 when there is
-	 * none. *seen grows by the samples that were looked at, the picked one included.
+	 * One thread of those on this CPU (-1: on any), each with the probability of its share of
+	 * the time: 1, or 0 when there is none. One that is not fresh if none is. *seen grows by
+	 * the samples that were looked at, on whatever CPU, the picked one included.
 	 */
-	int (*pick)(struct pp_sampler *sampler, struct pp_sample *ret_sample, uint64_t *seen);
+	int (*pick)(struct pp_sampler *sampler, int cpu, struct pp_sample *ret_sample,
+		    uint64_t *seen);
 	/*
 	 * Around a burst: on true no event follows the target any more, for each of its switches
 	 * would set a timer, which doubles the cost of a step. NULL: nothing to pause.

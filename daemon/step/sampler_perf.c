@@ -3,8 +3,8 @@
  * Samples by cpu-clock events (daemon/clock/cpu_clock.h): the kernel writes down, some hundred
  * times a second on each busy CPU, which thread's user code its timer interrupted.
  *
- * Only fresh samples are worth a burst: a thread seen long ago sleeps by now. The rest is counted
- * and passed over. The period is drawn anew after each pick, so that no loop of the same length
+ * Only fresh samples are worth a burst: a thread seen long ago sleeps by now. The others tell where
+ * one may be had. The period is drawn anew after each pick, so that no loop of the same length
  * can hide.
  *
  * One thread.
@@ -34,9 +34,11 @@ struct perf_sampler {
 
 struct choice {
 	struct perf_sampler *sampler;
+	int cpu; /* -1: any */
 	struct pp_sample sample;
 	uint64_t oldest_ns; /* what is older is stale */
-	uint64_t seen, fresh;
+	uint64_t seen;
+	uint64_t cnt; /* of them: fresh ones, or stale ones while none is fresh */
 };
 
 static bool is_excluded(const struct perf_sampler *sampler, pid_t pid)
@@ -45,19 +47,23 @@ static bool is_excluded(const struct perf_sampler *sampler, pid_t pid)
 	return pid <= 0 || pid == sampler->config.exclude[0] || pid == sampler->config.exclude[1];
 }
 
-/* Each fresh sample gets the same chance: the nth replaces the choice with probability 1/n. */
+/* Each sample gets the same chance: the nth replaces the choice with probability 1/n. */
 static void consider(void *context, const struct pp_cpu_sample *sample)
 {
 	struct choice *choice = context;
+	bool fresh = sample->time_ns >= choice->oldest_ns;
 
 	if (is_excluded(choice->sampler, sample->pid))
 		return;
 	choice->seen++;
-	if (sample->time_ns < choice->oldest_ns)
+	if ((choice->cpu >= 0 && sample->cpu != choice->cpu) || (choice->sample.fresh && !fresh))
 		return;
-	choice->fresh++;
-	if (pp_sampler_random(&choice->sampler->random) % choice->fresh == 0)
-		choice->sample = (struct pp_sample){sample->pid, sample->tid, sample->time_ns};
+	if (fresh && !choice->sample.fresh)
+		choice->cnt = 0;
+	choice->cnt++;
+	if (pp_sampler_random(&choice->sampler->random) % choice->cnt == 0)
+		choice->sample = (struct pp_sample){sample->pid, sample->tid, sample->cpu,
+						    sample->time_ns, fresh};
 }
 
 static void perf_free(struct pp_sampler *base)
@@ -129,20 +135,21 @@ static int perf_open(struct pp_sampler **ret_sampler, const struct pp_sampler_co
 	return 0;
 }
 
-static int perf_fd(struct pp_sampler *base)
+static int perf_fd(struct pp_sampler *base, int cpu)
 {
-	return pp_cpu_clock_fd(((struct perf_sampler *)base)->clock);
+	return pp_cpu_clock_fd(((struct perf_sampler *)base)->clock, cpu);
 }
 
-static int perf_pick(struct pp_sampler *base, struct pp_sample *ret_sample, uint64_t *seen)
+static int perf_pick(struct pp_sampler *base, int cpu, struct pp_sample *ret_sample, uint64_t *seen)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
 	uint64_t age_ns = sampler->period_ns > FRESH_MIN_NS ? sampler->period_ns : FRESH_MIN_NS;
-	struct choice choice = {.sampler = sampler, .oldest_ns = pp_step_now() - age_ns};
+	struct choice choice = {
+		.sampler = sampler, .cpu = cpu, .oldest_ns = pp_step_now() - age_ns};
 
 	*seen += pp_cpu_clock_read(sampler->clock, consider, &choice);
 	*seen += choice.seen;
-	if (!choice.fresh)
+	if (!choice.cnt)
 		return 0;
 	pp_cpu_clock_vary(sampler->clock);
 	*ret_sample = choice.sample;

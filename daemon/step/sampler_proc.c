@@ -89,7 +89,7 @@ static void consider(struct proc_sampler *sampler, pid_t pid, pid_t tid)
 		return;
 	sampler->weight += (uint64_t)grown;
 	if (pp_sampler_random(&sampler->random) % sampler->weight < (uint64_t)grown)
-		sampler->choice = (struct pp_sample){pid, tid, pp_step_now()};
+		sampler->choice = (struct pp_sample){pid, tid, -1, pp_step_now(), true};
 }
 
 static void scan_threads(struct proc_sampler *sampler, pid_t pid)
@@ -208,16 +208,18 @@ static int proc_open(struct pp_sampler **ret_sampler, const struct pp_sampler_co
 	return 0;
 }
 
-static int proc_fd(struct pp_sampler *base)
+static int proc_fd(struct pp_sampler *base, int cpu)
 {
+	(void)cpu;
 	return ((struct proc_sampler *)base)->timer_fd;
 }
 
-static int proc_pick(struct pp_sampler *base, struct pp_sample *ret_sample, uint64_t *seen)
+static int proc_pick(struct pp_sampler *base, int cpu, struct pp_sample *ret_sample, uint64_t *seen)
 {
 	struct proc_sampler *sampler = (struct proc_sampler *)base;
 	uint64_t ticks;
 
+	(void)cpu;
 	if (read(sampler->timer_fd, &ticks, sizeof(ticks)) < 0)
 		return 0;
 	sampler->weight = 0;

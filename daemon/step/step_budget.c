@@ -4,19 +4,32 @@
  * granted share of all CPUs' time and is emptied by what was measured: targets held and CPU time
  * used. A burst may start when the bucket holds what bursts cost of late, so it overdraws by one
  * burst at most, and what is overdrawn is waited for, however long that takes. The bucket holds no
- * more than a quarter second's worth or two bursts: an idle hour must not buy a second of stopping.
- * A stepper that has to wait does so a little longer than needed: waking up costs as well, and at a
- * small rate one wake-up too early would put off the next for ever.
+ * more than a quarter second's worth or eight bursts: an idle hour must not buy a second of
+ * stopping. A stepper that has to wait does so a little longer than needed: waking up costs as
+ * well, and at a small rate one wake-up too early would put off the next for ever.
+ *
+ * After a burst comes a pause, drawn from an exponential distribution. If the next burst came as
+ * soon as it is earned, it would come sooner after a cheap one: code that is cheap to follow, or
+ * what runs a moment after it, would be met more often than its time says. The pause has no memory,
+ * so wherever the program was before, it is met in proportion to its time. What is earned in a long
+ * pause pays for the bursts behind short ones.
  *
  * Called once a burst and once a wake-up; pure arithmetic; the stepper's one thread owns it.
  */
 #include "step_engine.h"
+
+#include <math.h>
+
+#include "sampler.h"
 
 #define PPM           1000000ull
 #define RATE_MAX_PPM  (PPM * 8192)
 #define COST_START_NS (2 * PP_NSEC_PER_MSEC)
 #define COST_MIN_NS   1000
 #define SLACK_MIN_NS  200000
+#define SAVED_BURSTS  8
+/* Of what the budget allows: pauses that fill it would leave it empty half of the time. */
+#define PAUSE_SHARE 0.95
 /* Longer than the stepper sleeps; the bucket's size, not this, keeps savings small. */
 #define ELAPSED_MAX_NS (120 * PP_NSEC_PER_SEC)
 
@@ -31,7 +44,8 @@ void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_p
 void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, uint32_t cpu_cnt,
 			 uint64_t now_ns)
 {
-	*budget = (struct pp_step_budget){.refilled_ns = now_ns, .cost_ns = COST_START_NS};
+	*budget = (struct pp_step_budget){
+		.refilled_ns = now_ns, .cost_ns = COST_START_NS, .random = now_ns | 1};
 	pp_step_budget_configure(budget, overhead_ppm, cpu_cnt);
 }
 
@@ -44,9 +58,9 @@ static uint64_t slack_ns(const struct pp_step_budget *budget)
 static int64_t capacity_ns(const struct pp_step_budget *budget)
 {
 	uint64_t quarter_ns = PP_NSEC_PER_SEC / 4 * budget->rate_ppm / PPM;
-	uint64_t two_ns = 2 * budget->cost_ns;
+	uint64_t some_ns = SAVED_BURSTS * budget->cost_ns;
 
-	return (int64_t)((quarter_ns > two_ns ? quarter_ns : two_ns) + slack_ns(budget));
+	return (int64_t)((quarter_ns > some_ns ? quarter_ns : some_ns) + slack_ns(budget));
 }
 
 static void refill(struct pp_step_budget *budget, uint64_t now_ns)
@@ -76,15 +90,59 @@ void pp_step_budget_learn(struct pp_step_budget *budget, uint64_t burst_ns)
 		budget->cost_ns = COST_MIN_NS;
 }
 
+/*
+ * Between two bursts the program runs for so long on average, if all is spent. A part of that is
+ * the wait for a sample behind the pause: half of it at most, for on an idle machine it is all of
+ * it.
+ */
+static double pause_mean_ns(const struct pp_step_budget *budget)
+{
+	double cost_ns = (double)budget->cost_ns;
+	double run_ns = fmax(0, PAUSE_SHARE * cost_ns * PPM / (double)budget->rate_ppm - cost_ns);
+
+	return fmax(run_ns - (double)budget->late_ns, run_ns / 2);
+}
+
+static void learn_lateness(struct pp_step_budget *budget, uint64_t begin_ns)
+{
+	uint64_t late_ns = begin_ns > budget->ready_ns ? begin_ns - budget->ready_ns : 0;
+
+	if (budget->ready_ns)
+		budget->late_ns = (7 * budget->late_ns + late_ns) / 8;
+	budget->ready_ns = 0;
+}
+
+void pp_step_budget_pause(struct pp_step_budget *budget, uint64_t begin_ns, uint64_t now_ns)
+{
+	double chance = (double)(pp_sampler_random(&budget->random) >> 11) + 1;
+
+	learn_lateness(budget, begin_ns);
+	if (budget->rate_ppm)
+		budget->due_ns =
+			now_ns + (uint64_t)(-log(chance * 0x1p-53) * pause_mean_ns(budget));
+}
+
+/* Until the bucket holds a burst. */
+static uint64_t earning_ns(const struct pp_step_budget *budget)
+{
+	int64_t missing_ns = (int64_t)budget->cost_ns - budget->tokens_ns;
+
+	if (missing_ns <= 0)
+		return 0;
+	return ((uint64_t)missing_ns + slack_ns(budget)) * PPM / budget->rate_ppm + 1;
+}
+
 uint64_t pp_step_budget_wait(struct pp_step_budget *budget, uint64_t now_ns)
 {
-	int64_t missing_ns;
+	uint64_t wait_ns, pause_ns = budget->due_ns > now_ns ? budget->due_ns - now_ns : 0;
 
 	if (!budget->rate_ppm)
 		return UINT64_MAX;
 	refill(budget, now_ns);
-	missing_ns = (int64_t)budget->cost_ns - budget->tokens_ns;
-	if (missing_ns <= 0)
-		return 0;
-	return ((uint64_t)missing_ns + slack_ns(budget)) * PPM / budget->rate_ppm + 1;
+	wait_ns = earning_ns(budget);
+	if (pause_ns > wait_ns)
+		wait_ns = pause_ns;
+	if (!wait_ns && !budget->ready_ns)
+		budget->ready_ns = now_ns;
+	return wait_ns;
 }

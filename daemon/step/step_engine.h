@@ -87,7 +87,6 @@ struct pp_step_target {
 	bool boosted;
 	int cpu;                     /* valid while pinned */
 	int nice;                    /* to be put back when boosted */
-	bool self_pinned;            /* the stepper's own mask is narrowed */
 	struct pp_step_break breaks; /* open during a burst */
 	struct user_regs_struct regs;
 };
@@ -116,6 +115,7 @@ struct pp_step_pin {
 	bool enabled;
 	uint32_t cpu_cnt; /* CPUs online */
 	struct pp_step_hold *hold;
+	bool moved; /* the stepper's own mask is narrowed */
 };
 
 /* Threads of a real-time policy and isolated CPUs: nobody there is touched. */
@@ -156,12 +156,16 @@ bool pp_step_may_leave(struct pp_step_limbo *limbo);
 
 /* ---- step_pin.c */
 
+/* Ties the stepper to a CPU. False: it may not run there, or moves nowhere. */
+bool pp_step_go_to(struct pp_step_pin *pin, int cpu);
+/* Lets the stepper run everywhere again. */
+void pp_step_roam(struct pp_step_pin *pin);
 /*
  * Moves the stepper to the CPU where target runs, before target is seized. There target does not go
  * on while it is looked at: seized from another CPU, a thread full of system calls is nearly always
  * stopped at the end of one, and gives no window.
  */
-void pp_step_follow(struct pp_step_pin *pin, struct pp_step_target *target);
+void pp_step_follow(struct pp_step_pin *pin, const struct pp_step_target *target);
 /*
  * Ties a stopped target and the stepper to the CPU where target last ran, and puts target ahead of
  * whatever else wants that CPU, as far as that is allowed. pp_step_unpin undoes both.
@@ -212,6 +216,10 @@ struct pp_step_budget {
 	int64_t tokens_ns;
 	uint64_t refilled_ns; /* CLOCK_MONOTONIC */
 	uint64_t cost_ns;     /* moving average of what a burst costs */
+	uint64_t due_ns;      /* CLOCK_MONOTONIC: no burst before */
+	uint64_t ready_ns;    /* since when a burst may begin; 0: it may not */
+	uint64_t late_ns;     /* moving average of how much later one began */
+	uint64_t random;      /* not 0 */
 };
 
 void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, uint32_t cpu_cnt,
@@ -223,6 +231,8 @@ void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_p
 void pp_step_budget_charge(struct pp_step_budget *budget, uint64_t spent_ns);
 /* What one burst cost altogether, to foresee the next. Charges nothing. */
 void pp_step_budget_learn(struct pp_step_budget *budget, uint64_t burst_ns);
+/* A burst that began at begin_ns has ended: draws when the next may come. */
+void pp_step_budget_pause(struct pp_step_budget *budget, uint64_t begin_ns, uint64_t now_ns);
 /* How long to wait until a burst fits: 0 now, UINT64_MAX never. */
 uint64_t pp_step_budget_wait(struct pp_step_budget *budget, uint64_t now_ns);
 

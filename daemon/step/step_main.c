@@ -27,6 +27,7 @@
 #include "../privilege.h"
 #include "sampler.h"
 #include "step_engine.h"
+#include "step_post.h"
 
 #define STATS_PERIOD_NS  (PP_NSEC_PER_SEC / 2)
 #define STATS_POOR_NS    (60 * PP_NSEC_PER_SEC)
@@ -46,6 +47,7 @@ struct stepper {
 	struct pp_step_holder holder;
 	struct pp_step_budget budget;
 	struct pp_step_limits limits;
+	struct pp_step_post post;
 	struct pp_step_stats stats;
 	uint64_t cpu_ns; /* CLOCK_PROCESS_CPUTIME_ID when last charged */
 	uint64_t stats_due_ns;
@@ -273,6 +275,12 @@ static void charge_cpu(void)
 	stepper.cpu_ns = cpu_ns;
 }
 
+static void end_burst(const struct pp_step_target *target, uint64_t cost_ns)
+{
+	pp_step_budget_learn(&stepper.budget, cost_ns);
+	pp_step_budget_pause(&stepper.budget, target->interrupted_ns, pp_step_now());
+}
+
 /*
  * The time target was held: charged, told, and learnt from when a burst came of it. Until it stops
  * it runs, or waits for a CPU as it would without us.
@@ -288,7 +296,7 @@ static void charge_hold(const struct pp_step_target *target, bool held)
 	stepper.record.burst.stopped_ns = hold_ns;
 	pp_step_budget_charge(&stepper.budget, hold_ns);
 	if (held)
-		pp_step_budget_learn(&stepper.budget, hold_ns + cpu_ns);
+		end_burst(target, hold_ns + cpu_ns);
 	charge_cpu();
 }
 
@@ -322,16 +330,33 @@ static void profile(const struct pp_sample *sample)
 	send_burst();
 }
 
+/* Whether a burst begins by this sample; else the stepper goes where it waits for the next. */
+static bool takes(struct pp_sample *sample, uint64_t now_ns)
+{
+	struct pp_step_pin *pin = &stepper.holder.pin;
+
+	if (!pin->enabled)
+		sample->cpu = -1;
+	if (pp_step_post_takes(&stepper.post, sample, sched_getcpu(), now_ns))
+		return true;
+	if (pin->cpu_cnt > 1 && !pp_step_go_to(pin, stepper.post.cpu))
+		pp_step_post_give_up(&stepper.post);
+	return false;
+}
+
 static void sample(void)
 {
 	struct pp_sample picked;
-	uint64_t seen = 0;
-	int found = stepper.sampler->ops->pick(stepper.sampler, &picked, &seen);
+	uint64_t now_ns = pp_step_now(), seen = 0;
+	int cpu = pp_step_post_cpu(&stepper.post, now_ns);
+	bool taken = false;
 
-	stepper.stats.samples += seen;
-	if (found == 1)
+	if (stepper.sampler->ops->pick(stepper.sampler, cpu, &picked, &seen) == 1)
+		taken = takes(&picked, now_ns);
+	if (taken)
 		profile(&picked);
-	stepper.stats.drops[PATHPROF_DROP_BUDGET] += seen - (found == 1);
+	stepper.stats.samples += seen;
+	stepper.stats.drops[PATHPROF_DROP_BUDGET] += seen - taken;
 }
 
 /* ---- the loop */
@@ -349,9 +374,14 @@ static bool wait_for_work(uint64_t budget_wait_ns)
 	uint64_t now_ns = pp_step_now();
 	uint64_t wait_ns = stepper.stats_due_ns > now_ns ? stepper.stats_due_ns - now_ns : 0;
 	struct pollfd fds[2] = {{.fd = stepper.fd, .events = POLLIN}, {.events = POLLIN}};
+	int cpu = pp_step_post_cpu(&stepper.post, now_ns);
 	struct timespec timeout;
 	sigset_t mask;
 
+	if (cpu < 0)
+		pp_step_roam(&stepper.holder.pin);
+	else
+		wait_ns = min_u64(wait_ns, stepper.post.until_ns - now_ns);
 	if (budget_wait_ns)
 		wait_ns = min_u64(wait_ns, budget_wait_ns);
 	if (limbo->cnt)
@@ -363,7 +393,7 @@ static bool wait_for_work(uint64_t budget_wait_ns)
 	if (stepper.holder.pin.hold)
 		__atomic_store_n(&stepper.holder.pin.hold->due_ns, now_ns + wait_ns,
 				 __ATOMIC_RELEASE);
-	fds[1].fd = may_sample ? stepper.sampler->ops->fd(stepper.sampler) : -1;
+	fds[1].fd = may_sample ? stepper.sampler->ops->fd(stepper.sampler, cpu) : -1;
 	sigfillset(&mask);
 	sigdelset(&mask, SIGCHLD);
 	if (ppoll(fds, 2, &timeout, &mask) <= 0)

@@ -160,20 +160,27 @@ static bool read_place(const struct pp_step_pin *pin, const struct pp_step_targe
 	       ret_stat->cpu >= 0 && ret_stat->cpu < CPU_MAX;
 }
 
-static bool move(const struct pp_step_pin *pin, struct pp_step_target *target, int cpu)
+bool pp_step_go_to(struct pp_step_pin *pin, int cpu)
 {
-	if (pin->cpu_cnt < 2 || set_one(0, cpu))
+	if (!pin->enabled || pin->cpu_cnt < 2 || cpu < 0 || cpu >= CPU_MAX || set_one(0, cpu))
 		return false;
-	target->self_pinned = true;
+	pin->moved = true;
 	return true;
 }
 
-void pp_step_follow(struct pp_step_pin *pin, struct pp_step_target *target)
+void pp_step_roam(struct pp_step_pin *pin)
+{
+	if (pin->moved)
+		set_all(0);
+	pin->moved = false;
+}
+
+void pp_step_follow(struct pp_step_pin *pin, const struct pp_step_target *target)
 {
 	struct pp_step_stat stat;
 
 	if (read_place(pin, target, &stat))
-		move(pin, target, stat.cpu);
+		pp_step_go_to(pin, stat.cpu);
 }
 
 void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target)
@@ -186,7 +193,7 @@ void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target)
 		return;
 	ties = pin->cpu_cnt > 1 && count(&mask) == pin->cpu_cnt;
 	target->nice = stat.nice;
-	target->cpu = move(pin, target, stat.cpu) && ties ? stat.cpu : -1;
+	target->cpu = pp_step_go_to(pin, stat.cpu) && ties ? stat.cpu : -1;
 	publish(pin->hold, target);
 	if (target->cpu >= 0)
 		target->pinned = !set_one(target->tid, stat.cpu);
@@ -201,9 +208,8 @@ void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target)
 		restore_mask(target->tid, target->cpu);
 	if (pin->enabled)
 		__atomic_store_n(&pin->hold->pinned, 0, __ATOMIC_RELEASE);
-	if (target->self_pinned)
-		set_all(0);
-	target->pinned = target->boosted = target->self_pinned = false;
+	pp_step_roam(pin);
+	target->pinned = target->boosted = false;
 }
 
 void pp_step_unpin_orphan(const struct pp_step_hold *hold)

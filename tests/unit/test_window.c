@@ -578,7 +578,11 @@ static uint64_t clocked(const struct pathprof_profile *p, uint32_t pid, uint8_t 
 
 static void strike(struct pp_window *window, pid_t pid, uint64_t address, bool kernel)
 {
-	pp_window_add_clock(window, &(struct pp_cpu_sample){pid, pid, 7, address, kernel});
+	pp_window_add_clock(window, &(struct pp_cpu_sample){.pid = pid,
+							    .tid = pid,
+							    .time_ns = 7,
+							    .address = address,
+							    .kernel = kernel});
 }
 
 static void test_clock(void)
@@ -634,8 +638,10 @@ static void test_clock_of_held(void)
 	pp_window_add_burst(scene.window, &burst, branches);
 	for (uint64_t time_ns = 990; time_ns < 1120; time_ns += 10)
 		for (pid_t tid = 4; tid <= 5; tid++)
-			pp_window_add_clock(scene.window,
-					    &(struct pp_cpu_sample){1, tid, time_ns, 0, true});
+			pp_window_add_clock(
+				scene.window,
+				&(struct pp_cpu_sample){
+					.pid = 1, .tid = tid, .time_ns = time_ns, .kernel = true});
 	CU_ASSERT_EQUAL(p->totals.clock_samples, 13 + 3);
 	scene_release(&scene);
 }
