@@ -112,7 +112,7 @@ says() { # SQL-EXPRESSION on json
 unit active success 0 "$$" ''
 says "json_set(json, '\$.pid', $$, '\$.bursts', 0, '\$.paths', 0, '\$.started_ns', json_extract(json, '\$.updated_ns') - 90000000000, '\$.drops.budget', 7)"
 doctor budget 1 '^no +service bursts: none in 90 s, 7 samples .*Overhead='
-says "json_set(json, '\$.bursts', 9, '\$.drops.gone', 5, '\$.barren_since_ns', json_extract(json, '\$.updated_ns') - 75000000000)"
+says "json_set(json, '\$.bursts', 9, '\$.drops.gone', 1000000000, '\$.barren_since_ns', json_extract(json, '\$.updated_ns') - 75000000000)"
 doctor barren 1 '^no +service bursts: none for 75 s, mostly gone -- programs run'
 check status-barren "$("$ctl" --db "$db" status)" eval '"$ctl" --db "$db" status | grep -q "bursts .*none since 20.*though programs run"'
 says "json_set(json, '\$.barren_since_ns', 0)"
