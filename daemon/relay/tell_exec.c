@@ -27,6 +27,7 @@
 
 #include "../cleanup.h"
 #include "../log.h"
+#include "tell_failure.h"
 #include "tell_hook.h"
 #include "tell_pause.h"
 
@@ -55,6 +56,7 @@ struct exec {
 	int64_t newest;      /* id of the last message taken in */
 	uint32_t failed_cnt; /* tries of the first */
 	struct pp_tell_stats stats;
+	struct pp_tell_failure failure;
 
 	pid_t child; /* 0: none runs */
 	int pidfd, output;
@@ -96,19 +98,26 @@ static void forget_child(struct exec *exec)
 	sd_event_source_set_enabled(exec->timer, SD_EVENT_OFF);
 }
 
-static void log_failure(const struct exec *exec, const siginfo_t *info)
+static void note_failure(struct exec *exec, const char *what)
+{
+	pp_tell_failure_note(&exec->failure, "%s", what);
+	pp_log(LOG_WARNING, "alert hook %s: %s", exec->argv[0], what);
+}
+
+static void note_end(struct exec *exec, const siginfo_t *info)
 {
 	const char *colon = exec->said_len ? ": " : "";
+	char what[SAID_MAX + 64];
 
 	if (exec->overtime)
-		pp_log(LOG_WARNING, "alert hook %s ran too long and was killed%s%s", exec->argv[0],
-		       colon, exec->said);
-	else if (info->si_code == CLD_EXITED)
-		pp_log(LOG_WARNING, "alert hook %s failed with status %d%s%s", exec->argv[0],
-		       info->si_status, colon, exec->said);
+		snprintf(what, sizeof(what), "it ran too long and was killed%s%s", colon,
+			 exec->said);
 	else
-		pp_log(LOG_WARNING, "alert hook %s was killed by signal %d%s%s", exec->argv[0],
-		       info->si_status, colon, exec->said);
+		snprintf(what, sizeof(what), "it %s %d%s%s",
+			 info->si_code == CLD_EXITED ? "failed with status"
+						     : "was killed by signal",
+			 info->si_status, colon, exec->said);
+	note_failure(exec, what);
 }
 
 /* Its message goes, or stays for another try. */
@@ -116,6 +125,7 @@ static void settle(struct exec *exec, bool well)
 {
 	if (well) {
 		exec->stats.told++;
+		pp_tell_failure_end(&exec->failure);
 		free_first(exec);
 		return;
 	}
@@ -145,7 +155,7 @@ static bool reap(struct exec *exec)
 		return false;
 	well = info.si_code == CLD_EXITED && info.si_status == 0;
 	if (!well)
-		log_failure(exec, &info);
+		note_end(exec, &info);
 	forget_child(exec);
 	settle(exec, well);
 	return true;
@@ -264,7 +274,7 @@ static void start(struct exec *exec)
 		set_timer(exec, exec->timeout_us);
 		return;
 	}
-	pp_log(LOG_WARNING, "alert hook %s: %s", exec->argv[0], strerror(-r));
+	note_failure(exec, strerror(-r));
 	if (exec->child) {
 		kill(-exec->child, SIGKILL);
 		waitpid(exec->child, NULL, 0);
@@ -330,6 +340,7 @@ static void exec_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 
 	*ret_stats = exec->stats;
 	ret_stats->queued = exec->queued_cnt;
+	pp_tell_failure_show(&exec->failure, ret_stats);
 	ret_stats->settled = exec->queued_cnt ? exec->queue[exec->first].id - 1 : exec->newest;
 }
 

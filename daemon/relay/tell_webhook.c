@@ -14,9 +14,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../log.h"
+#include "tell_failure.h"
 #include "tell_http.h"
 #include "tell_pause.h"
 #include "tell_queue.h"
@@ -26,7 +26,6 @@
 #define TIMEOUT_MS    15000
 #define RETRY_MS      1000
 #define PAUSE_MOST_US UINT64_C(300000000)
-#define WHY_MAX       160
 #define API_PATH      "/api/v2/alerts"
 
 struct webhook {
@@ -38,8 +37,7 @@ struct webhook {
 	uint32_t failed_cnt; /* requests in a row */
 	uint64_t wait_until_us;
 	bool closing; /* nothing more is sent */
-	int64_t failing_since_ns;
-	char why[WHY_MAX]; /* of the last failure */
+	struct pp_tell_failure failure;
 };
 
 static void schedule(struct webhook *hook);
@@ -61,20 +59,10 @@ static void pause_after_failure(struct webhook *hook, uint32_t retry_after_s)
 /* For the account of this sink; log_reply() tells the log. */
 static void note_failure(struct webhook *hook, const struct pp_tell_http_reply *reply)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (!hook->failed_cnt)
-		hook->failing_since_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (reply->status)
-		snprintf(hook->why, sizeof(hook->why), "it answered with status %ld",
-			 reply->status);
+		pp_tell_failure_note(&hook->failure, "it answered with status %ld", reply->status);
 	else
-		snprintf(hook->why, sizeof(hook->why), "%s", reply->why);
-	/* words of the other side may be in it, and a line end would begin another of systemd's */
-	for (char *c = hook->why; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+		pp_tell_failure_note(&hook->failure, "%s", reply->why);
 }
 
 static bool taken(long status)
@@ -126,6 +114,7 @@ static void on_reply(void *context, const struct pp_tell_http_reply *reply)
 	if (taken(reply->status)) {
 		pp_tell_queue_settle(&hook->queue, true);
 		hook->failed_cnt = 0;
+		pp_tell_failure_end(&hook->failure);
 		hook->wait_until_us = 0;
 	} else {
 		if (refused(reply->status))
@@ -210,10 +199,7 @@ static void webhook_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 	*ret_stats = hook->queue.stats;
 	ret_stats->queued = pp_tell_queue_untold(&hook->queue);
 	ret_stats->settled = pp_tell_queue_settled(&hook->queue);
-	if (hook->failed_cnt) {
-		ret_stats->why = hook->why;
-		ret_stats->failing_since_ns = hook->failing_since_ns;
-	}
+	pp_tell_failure_show(&hook->failure, ret_stats);
 }
 
 static void webhook_finish(struct pp_tell *tell, uint32_t wait_ms)

@@ -149,4 +149,15 @@ doctor receiver-unknown 1 '^warn +service network: Listen=127.0.0.1:9753 -- .*re
 is_now hook 200
 wait_for 60 relay_says 'webhook: 2 told, 0 wait, 0 given up;' || not_ok receiver-again "$(cat "$tmp/status")"
 doctor receiver-again 1 "^ok +service network: Webhook=$url/hook, webhook: 2 told"
+stop_relay
+
+# A hook that is there and fails each time.
+printf '#!/bin/sh\necho no ticket system here >&2\nexit 3\n' >"$tmp/hook"
+chmod 755 "$tmp/hook"
+settings "[Tell]\nExec=$tmp/hook\n"
+relay
+happens 'fire /bin/three'
+wait_for 60 relay_says 'exec: 0 told, .* [1-9][0-9]* given up' || not_ok hook "$(cat "$tmp/status")"
+doctor hook-fails 1 "^no +service network: Exec=$tmp/hook -- exec: 0 told.*, fails since 20[0-9-]+ [0-9:]+ \\(it failed with status 3: no ticket system here\\)"
+stop_relay
 finish

@@ -130,6 +130,31 @@ static void test_fails(void)
 	close_hook(&hook);
 }
 
+/* Since when, and what the hook said, until one works. */
+static void test_accounts_for_failures(void)
+{
+	struct pp_tell_stats stats;
+	struct hook hook;
+	int64_t since_ns;
+
+	open_hook(&hook, "grep -q /3 && exit 0; printf 'n\\303\\266; \\033' >&2; exit 3", 5000);
+	CU_ASSERT_PTR_NULL(world_stats(hook.tell).why);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 1));
+	stats = world_stats(hook.tell);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats.why);
+	CU_ASSERT_STRING_EQUAL(stats.why, "it failed with status 3: n???  ");
+	since_ns = stats.failing_since_ns;
+	CU_ASSERT(since_ns > 0);
+	tell(&hook, "/2");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 2));
+	CU_ASSERT_EQUAL(world_stats(hook.tell).failing_since_ns, since_ns);
+	tell(&hook, "/3");
+	CU_ASSERT(world_until_done(&hook.world, hook.tell, 3));
+	CU_ASSERT_PTR_NULL(world_stats(hook.tell).why);
+	close_hook(&hook);
+}
+
 /* Or waits for init to notice. */
 static bool child_is_gone(void *context)
 {
@@ -344,6 +369,7 @@ static const struct unit_test tests[] = {
 	{"gives the JSON on standard input, and its words", test_reads_json},
 	{"runs one at a time, in order", test_in_order_one_at_a_time},
 	{"tries three times, then goes on with the next", test_fails},
+	{"says since when it fails, and what the hook said", test_accounts_for_failures},
 	{"kills a hook that hangs, and its children", test_hangs},
 	{"outlasts a hook that floods and does not read", test_floods_and_does_not_read},
 	{"bounds its queue and counts what it drops", test_queue_bound},
