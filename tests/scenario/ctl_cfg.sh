@@ -173,12 +173,35 @@ for fault in edge block; do
 	! python3 check.py "$fault" 2>/dev/null || fail "a wrong count of a(n) $fault is not found"
 done
 
+# ---------------------------------------------------------------- TIME of blocks
+run 0 cfg work --sort time --json --all --all-blocks
+mv got time.json
+python3 - <<'END' || fail "cfg --sort time"
+import json
+runs, time = (json.load(open(f"{n}.json")) for n in ("cfg", "time"))
+assert runs["figure"] == "runs" and runs["kind"] == "weighed" and runs["horizon"] == 1024, runs["figure"]
+assert time["figure"] == "time" and time["clock_samples"] > 0, time["figure"]
+assert time["clock_samples"] == sum(b["clock_samples"] for b in time["blocks"])
+for before, block in zip(runs["blocks"], time["blocks"]):
+    assert abs(block["share"] - block["clock_samples"] / time["clock_samples"]) < 1e-6, block
+    assert block["edges"] == before["edges"] and block["weight"] == before["weight"], block
+END
+# Clock samples of the function are those that the store has between its ends.
+sqlite3 work.db "SELECT coalesce(sum(samples), 0) FROM clock_counts JOIN binaries b ON b.id = binary
+	WHERE b.name LIKE '%/work' AND place BETWEEN $((16#$(nm work | awk '$3 == "work" { print $1 }'))) AND
+	$((16#$(nm -S work | awk '$4 == "work" { print $2 }') + 16#$(nm work | awk '$3 == "work" { print $1 }') - 1))" >want
+python3 -c 'import json; print(json.load(open("time.json"))["clock_samples"])' >got
+expect 'clock samples of a function'
+
 # ---------------------------------------------------------------- forms
 run 0 cfg work
 grep -q '^work$' got || fail "text: no title"
 grep -q 'work.c:[0-9]' got || fail "text: no source"
 grep -q 'calls odd"<b>' got || fail "text: no call"
 grep -q '^  \* +0x' got || fail "text: no hottest path"
+grep -q '^  figure    RUNS: [0-9]* bursts of 1024 instructions, weighed by the clock$' got || fail "text: no figure"
+run 0 cfg work --sort time
+grep -q '^  figure    TIME: [0-9]* clock samples; of ways out RUNS$' got || fail "text: no figure of time"
 for word in work "$hostile" work@work "work@$dir/work" work+0x5; do
 	run 0 cfg "$word" --format dot
 	mv got work.dot

@@ -148,6 +148,7 @@ run 0 compare 2026-01-01.. window:4 --json
 grep -q "$mixed" said || fail 'compare: not said that a kind is left out'
 holds 'a side of one kind' <<'END'
 assert j["a"]["samples"] == 3000 and j["figures"]["kl_bits"] < 1e-12, j["a"]
+assert j["figure"] == "runs" and j["a"]["kind"] == "horizon" and j["a"]["horizon"] == 1000, j["a"]
 END
 run 0 combine window:4 window:5 -o horizon.profile
 run 0 --db horizon.profile windows --json
@@ -155,6 +156,11 @@ holds 'combine keeps the kind' <<'END'
 assert [(w["kind"], w["horizon"]) for w in j] == [("horizon", 1000)], j
 END
 run 0 compare file:horizon.profile window:6
+grep -q '^RUNS: each path that was seen whole counts once$' got || fail 'compare: not said of what shares are'
+run 0 compare --kind taken window:1 window:2
+grep -q '^SHARE: each path' got || fail 'compare: not said that the shares are of old windows'
+run 0 compare file:one.txt file:two.txt
+grep -q '^COUNTS: as the files have them$' got || fail 'compare: not said whose counts they are'
 run 0 baseline set mixed
 grep -q "$mixed" said || fail 'baseline: not said that a kind is left out'
 run 0 compare baseline:mixed window:6

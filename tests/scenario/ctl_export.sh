@@ -61,7 +61,10 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 	}
 	grep -qE 'enough samples: density [0-9.]+, BOLT wants 60|few samples: .* times as much' said ||
 		{ echo "no verdict: $(cat said)"; return 1; }
-	[ "$(wc -l <said)" -eq 1 ] || { echo "said: $(cat said)"; return 1; }
+	grep -v '^pathprofctl: written is ' said >verdict
+	[ "$(wc -l <verdict)" -eq 1 ] || { echo "said: $(cat said)"; return 1; }
+	[ "$1" != --db ] || grep -qE "^pathprofctl: written is RUNS( times instructions)?: [0-9]+ bursts of " said ||
+		{ echo "not said what is written: $(cat said)"; return 1; }
 	[ "$(echo out*)" = out ] || { echo "left behind: $(echo out*)"; return 1; }
 	"$ctl" export -F "$format" "$@" 2>said | cmp -s - out || { echo "not the same on stdout"; return 1; }
 	has "$format" out

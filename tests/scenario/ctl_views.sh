@@ -71,6 +71,8 @@ cat >"$dir/want" <<'END'
 70.00%    700  alpha+0x1010  alpha+0x1000                            alpha
 20.00%    200  alpha+0x1050  alpha+0x1040                            alpha
 10.00%    100  alpha+0x1060  \x1b[31mred\x0a\xff\xe2\x80\xae+0x3000  alpha
+
+SHARE: of the branches taken in 40 bursts of 32 taken branches.
 END
 expect "top --by edges"
 
@@ -81,11 +83,12 @@ path 1  alpha+0x1000
   build-id  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
   start     0x1000
   share     60.00%  (95% interval 51.06% to 68.32%)
+  from      120 bursts of 32 taken branches
   samples   1800  (weight 1800.0)
   ways      TTNT  (4 branches; T taken, N not taken)
 END
 grep -v '^  code      not available: /nonexistent/bin/alpha: ' "$dir/got" >"$dir/shown" || true
-[ "$(wc -l <"$dir/got")" = 8 ] || fail "show: no line says why there is no code"
+[ "$(wc -l <"$dir/got")" = 9 ] || fail "show: no line says why there is no code"
 mv "$dir/shown" "$dir/got"
 expect "show"
 
@@ -208,7 +211,9 @@ db=$dir/known.db
 "$known" "$db" || fail "the generator failed"
 export PATHPROF_DB=$db
 sources="TIME: 3000 clock samples, 99 a second of CPU time, the kernel's included.
-RUNS: 120 bursts of 1000 instructions."
+RUNS: 120 bursts of 1000 instructions, each counted once.
+No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
+of half the others' rate, and 18.2% for code of twice their rate."
 
 # silent WHAT: nothing was said on standard error.
 silent() {
@@ -285,6 +290,8 @@ expect "processes by time"
 run 0 show 3
 grep -q '^  time      14.52%  (95% interval 12.38% to 16.84%)$' "$dir/got" || fail "show: time"
 grep -q '^  runs      5.00%  (95% interval 4.06% to 6.15%)$' "$dir/got" || fail "show: runs"
+grep -q '^  at rates  2.56% to 9.52% of runs' "$dir/got" || fail "show: the range of rates"
+grep -q '^  from      120 bursts of 1000 instructions, each counted once$' "$dir/got" || fail "show: from"
 grep -q 'share' "$dir/got" && fail "show: one share too many"
 
 # JSON, the estimates and the intervals of TIME worked out a second time.
@@ -335,6 +342,10 @@ for i, (t, w, insns, n) in truth.items():
         math.log(high * 3000 / t), math.log(m_high / m)))), p
     assert near(p["runs"], runs[i] / sum(runs.values())), p
     assert p["runs_low"] < p["runs"] < p["runs_high"] and p["basis"] == "time", p
+    others = sum(runs.values()) - w
+    assert near(p["runs_half_rate"], w / 2 / (w / 2 + others)), p
+    assert near(p["runs_twice_rate"], 2 * w / (2 * w + others)), p
+    assert p["kind"] == "horizon" and p["horizon"] == 1000, p
     assert p["weight"] == w and p["samples"] == w, p
 
 functions = load("top")
@@ -394,7 +405,9 @@ cat >"$dir/want" <<'END'
  5.00%  1.36%       -        0      0  [code]    code
 
 TIME: 1000 clock samples, 99 a second of CPU time, the kernel's included.
-RUNS: 100 bursts of 1000 instructions.
+RUNS: 100 bursts of 1000 instructions, each counted once.
+No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
+of half the others' rate, and 18.2% for code of twice their rate.
 END
 expect "functions of code"
 run 0 --db "$dir/code.db" paths
@@ -414,6 +427,9 @@ cat >"$dir/want" <<'END'
 RUNS: 120 bursts of 32 taken branches, sampled on branches.
 END
 expect "windows sampled on branches"
+run 0 --db "$dir/branches.db" paths --json -n 1
+grep -q '"runs_half_rate": null, "runs_twice_rate": null, "basis": "branches", "kind": "branches"' \
+	"$dir/got" || fail "sampled on branches: rates matter"
 run 0 --db "$dir/branches.db" paths --sort time -n 1
 grep -q 'sort time: not known' "$dir/said" || fail "--sort time: not said that it is not known"
 

@@ -206,6 +206,49 @@ static void test_folded_time(void)
 	export_world_end(&w);
 }
 
+/* The first line of `got` that begins with prefix, without it; "" when there is none. */
+static const char *value_of(char *got, const char *prefix, char value[64])
+{
+	char *line = strstr(got, prefix);
+
+	snprintf(value, 64, "%s", line ? line + strlen(prefix) : "");
+	value[strcspn(value, "\n")] = '\0';
+	return value;
+}
+
+/* What was counted, and out of what windows. */
+static void test_figure(void)
+{
+	const struct pathprof_export_options by_runs = {.runs = true};
+	const enum pathprof_format folded = PATHPROF_FORMAT_FOLDED;
+	struct export_world w;
+	char value[64];
+	size_t size;
+	int rc;
+
+	export_world_fill(&w);
+	CU_ASSERT_STRING_EQUAL(pathprof_export_figure(folded, &w.profile, NULL), "instructions");
+	char *timeless = written(&w, folded, NULL, &rc, &size);
+	add_times(&w);
+	char *by_runs_text = written(&w, folded, &by_runs, &rc, &size);
+	CU_ASSERT_STRING_EQUAL(by_runs_text, timeless);
+	CU_ASSERT_STRING_EQUAL(pathprof_export_figure(folded, &w.profile, NULL), "time");
+	CU_ASSERT_STRING_EQUAL(pathprof_export_figure(folded, &w.profile, &by_runs),
+			       "instructions");
+	w.profile.origin.basis = PATHPROF_BASIS_TIME;
+	w.profile.origin.weighed = true;
+	w.profile.origin.horizon = 1024;
+	char *csv = written(&w, PATHPROF_FORMAT_CSV, NULL, &rc, &size);
+	CU_ASSERT_STRING_EQUAL(value_of(csv, "# basis=", value), "time");
+	CU_ASSERT_STRING_EQUAL(value_of(csv, "# figure=", value), "runs");
+	CU_ASSERT_STRING_EQUAL(value_of(csv, "# weighed=", value), "cpu-time");
+	CU_ASSERT_STRING_EQUAL(value_of(csv, "# horizon=", value), "1024");
+	free(timeless);
+	free(by_runs_text);
+	free(csv);
+	export_world_end(&w);
+}
+
 /* Without symbols, as views name such functions. */
 static void test_folded_nameless(void)
 {
@@ -597,6 +640,7 @@ static const struct unit_test tests[] = {
 	{"folded stacks count instructions", test_folded},
 	{"functions without a symbol are the binary and their start", test_folded_nameless},
 	{"folded stacks count CPU time where a clock ran", test_folded_time},
+	{"an export says what it counts, and out of what", test_figure},
 	{"pprof has CPU time first where a clock ran", test_pprof_time},
 	{"pprof's values, mapping and comments", test_pprof},
 	{"pprof's duration stops at its end", test_pprof_of_all_times},

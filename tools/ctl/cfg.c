@@ -124,7 +124,7 @@ static bool counts(const struct cfg *cfg, uint32_t block)
 {
 	const struct cfg_block *b = &cfg->blocks[block];
 
-	if (b->weight > 0 || b->called || b->returned || b->entered)
+	if (b->weight > 0 || b->clock || b->called || b->returned || b->entered)
 		return true;
 	for (uint32_t e = b->first_edge; e < b[1].first_edge; e++)
 		if (cfg->edges[e].taken || cfg->edges[e].weight > 0)
@@ -214,6 +214,11 @@ static void choose(struct cfg *cfg)
 	free(heads);
 }
 
+void cfg_show_time(struct cfg *cfg)
+{
+	cfg->by_time = cfg->clock > 0;
+}
+
 void cfg_arrange(struct cfg *cfg, bool each_block, bool all)
 {
 	if (!each_block)
@@ -221,6 +226,8 @@ void cfg_arrange(struct cfg *cfg, bool each_block, bool all)
 	for (uint32_t n = 0; n < cfg->block_cnt; n++) {
 		cfg->blocks[n].shown = !cfg->blocks[n].joined;
 		cfg->group_cnt += !cfg->blocks[n].joined;
+		if (!cfg->blocks[n].joined && cfg_group_share(cfg, n) > cfg->top_share)
+			cfg->top_share = cfg_group_share(cfg, n);
 	}
 	if (!all && cfg->group_cnt > CFG_SHOWN_MAX)
 		choose(cfg);
@@ -248,6 +255,22 @@ double cfg_group_weight(const struct cfg *cfg, uint32_t block)
 	return weight;
 }
 
+uint64_t cfg_group_clock(const struct cfg *cfg, uint32_t block)
+{
+	uint64_t clock = 0;
+
+	for (; block != PATHPROF_GRAPH_NONE; block = cfg->blocks[block].next)
+		clock += cfg->blocks[block].clock;
+	return clock;
+}
+
+double cfg_group_share(const struct cfg *cfg, uint32_t block)
+{
+	if (cfg->by_time)
+		return (double)cfg_group_clock(cfg, block) / (double)cfg->clock;
+	return cfg->weight > 0 ? cfg_group_weight(cfg, block) / cfg->weight : 0;
+}
+
 bool cfg_group_hot(const struct cfg *cfg, uint32_t block)
 {
 	for (; block != PATHPROF_GRAPH_NONE; block = cfg->blocks[block].next)
@@ -264,6 +287,11 @@ double cfg_edge_share(const struct cfg *cfg, uint32_t edge)
 	for (uint32_t e = from->first_edge; e < from[1].first_edge; e++)
 		sum += cfg->edges[e].weight;
 	return sum > 0 ? cfg->edges[edge].weight / sum : 0;
+}
+
+const char *cfg_figure(const struct cfg *cfg)
+{
+	return cfg->by_taken ? "BRANCHES" : measure_figure(&cfg->measure);
 }
 
 const struct pathprof_graph_block *cfg_code_of(const struct cfg *cfg, uint32_t block)

@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 
+#include "measure.h"
 #include "source_text.h"
 #include "target.h"
 
@@ -35,6 +36,7 @@ struct cfg_block {
 	uint32_t first_edge; /* up to that of the next block */
 	double weight;
 	uint64_t samples;          /* paths seen whole that ran through it */
+	uint64_t clock;            /* clock samples in it */
 	uint64_t called, returned; /* taken edges from its end */
 	uint64_t entered;          /* and to it, from elsewhere than its function */
 	bool hot;
@@ -53,10 +55,15 @@ struct cfg {
 	uint64_t samples;  /* the same, times seen */
 	uint64_t path_cnt; /* how many different ones */
 	double top_weight; /* the heaviest block's */
+	uint64_t clock;    /* clock samples in the function */
+	bool by_time;      /* blocks are shown by those */
+	double top_share;  /* the greatest of cfg_group_share */
 	uint64_t taken;    /* branches seen within or out of it, calls and returns not */
 	uint64_t unlisted; /* the same that are no edges of the graph */
 	bool by_taken;     /* weights are counts of taken branches */
 	struct pathprof_path_row hottest; /* id 0: none; its strings are void */
+
+	struct measure measure; /* what the counts were taken from */
 
 	uint32_t group_cnt;  /* blocks, joined ones as one */
 	uint32_t hidden_cnt; /* of these not shown */
@@ -66,9 +73,16 @@ struct cfg {
 struct cfg *cfg_new(const struct target *target);
 /* NULL-safe. */
 void cfg_free(struct cfg *cfg);
-/* Adds what the filter selects. -errno, error filled. */
+/* Adds what the filter selects, of windows of one kind. -errno, error filled. */
 int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathprof_filter *filter,
-	      struct pathprof_error *error);
+	      enum pathprof_window_kind kind, struct pathprof_error *error);
+/* Shows blocks by clock samples, where there are any. Before cfg_arrange. */
+void cfg_show_time(struct cfg *cfg);
+/*
+ * "RUNS" or "SHARE": what weights are of; "BRANCHES" where they are counts of taken branches. A
+ * block's share is of "TIME" when by_time.
+ */
+const char *cfg_figure(const struct cfg *cfg);
 
 #define CFG_SHOWN_MAX 200 /* groups that are shown whether they count or not */
 /*
@@ -80,6 +94,9 @@ void cfg_arrange(struct cfg *cfg, bool each_block, bool all);
 /* Of the group that begins with block: its last block; and whether anything ran there. */
 uint32_t cfg_last_of(const struct cfg *cfg, uint32_t block);
 double cfg_group_weight(const struct cfg *cfg, uint32_t block);
+uint64_t cfg_group_clock(const struct cfg *cfg, uint32_t block);
+/* Of the function's weight, or of its clock samples when by_time; 0..1. */
+double cfg_group_share(const struct cfg *cfg, uint32_t block);
 bool cfg_group_hot(const struct cfg *cfg, uint32_t block);
 /* Of the edges out of its block; 0 where nothing ran. */
 double cfg_edge_share(const struct cfg *cfg, uint32_t edge);

@@ -234,6 +234,24 @@ static int add_edge(void *context, const struct pathprof_edge_row *row)
 	return 0;
 }
 
+/* ---------------------------------------------------------------- clock samples */
+
+static int add_clock(void *context, const struct pathprof_clock_row *row)
+{
+	struct cfg *cfg = ((struct tally *)context)->cfg;
+	uint32_t node = PATHPROF_GRAPH_NONE;
+
+	if (pathprof_build_id_equal(&row->binary_id, &cfg->target->id))
+		node = pathprof_flow_node_of(
+			&cfg->target->flow,
+			pathprof_graph_block_at(cfg->target->graph, row->place));
+	if (node == PATHPROF_GRAPH_NONE)
+		return 0;
+	cfg->blocks[node].clock += row->samples;
+	cfg->clock += row->samples;
+	return 0;
+}
+
 /* ---------------------------------------------------------------- putting together */
 
 /* An indirect jump's weight, to its targets as its taken branches went. */
@@ -281,7 +299,7 @@ static void weigh_by_taken(struct cfg *cfg)
 }
 
 int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathprof_filter *filter,
-	      struct pathprof_error *error)
+	      enum pathprof_window_kind kind, struct pathprof_error *error)
 {
 	struct pathprof_filter own = *filter;
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN];
@@ -289,9 +307,13 @@ int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathpr
 	int r;
 
 	target_filter(cfg->target, &own, hex);
-	r = pathprof_store_paths(store, &own, add_path, &tally, error);
+	r = measure_load(&cfg->measure, store, &own, kind, error);
+	if (r == 0)
+		r = pathprof_store_paths(store, &own, add_path, &tally, error);
 	if (r == 0)
 		r = pathprof_store_edges(store, &own, add_edge, &tally, error);
+	if (r == 0)
+		r = pathprof_store_clocks(store, &own, add_clock, &tally, error);
 	if (r < 0)
 		return r;
 	for (uint32_t n = 0; n < cfg->block_cnt; n++)

@@ -87,8 +87,7 @@ static void row_end(FILE *out)
 }
 
 /* Cells of their own: a viewer's bold face may be wider than the one measured. */
-static void print_title(FILE *out, const struct cfg *cfg, const struct cfg_words *words,
-			double weight)
+static void print_title(FILE *out, const struct cfg_words *words, double share)
 {
 	fprintf(out, "<TR><TD ALIGN=\"LEFT\"><B>%s</B> </TD><TD ALIGN=\"LEFT\">", words->place);
 	if (words->file) {
@@ -99,8 +98,8 @@ static void print_title(FILE *out, const struct cfg *cfg, const struct cfg_words
 			fprintf(out, "-%d", words->high);
 	}
 	fputs("</TD><TD ALIGN=\"RIGHT\">", out);
-	if (weight > 0)
-		fprintf(out, " <B>%.1f %%</B>", 100 * weight / cfg->weight);
+	if (share > 0)
+		fprintf(out, " <B>%.1f %%</B>", 100 * share);
 	fputs("</TD></TR>", out);
 }
 
@@ -147,13 +146,12 @@ static void print_leaving(FILE *out, const struct cfg *cfg, uint32_t last)
 	}
 }
 
-static void print_style(FILE *out, const struct cfg *cfg, uint32_t block, double weight)
+static void print_style(FILE *out, const struct cfg *cfg, uint32_t block, double share)
 {
 	char color[HEAT_SIZE];
 
-	if (weight > 0)
-		fprintf(out, " fillcolor=\"%s\"",
-			heat_color(color, sqrt(weight / cfg->top_weight)));
+	if (share > 0)
+		fprintf(out, " fillcolor=\"%s\"", heat_color(color, sqrt(share / cfg->top_share)));
 	else
 		fprintf(out, " fillcolor=\"white\" color=\"%s\" fontcolor=\"%s\"", COLD, COLD);
 	if (cfg_group_hot(cfg, block))
@@ -163,7 +161,7 @@ static void print_style(FILE *out, const struct cfg *cfg, uint32_t block, double
 static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 			struct source_text *source)
 {
-	double weight = cfg_group_weight(cfg, block);
+	double weight = cfg_group_weight(cfg, block), share = cfg_group_share(cfg, block);
 	struct cfg_words words;
 
 	cfg_words_of(&words, cfg, block, source);
@@ -171,11 +169,11 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 		"\tb%" PRIu32 " [label=<<TABLE BORDER=\"0\" CELLSPACING=\"0\" "
 		"CELLPADDING=\"2\">",
 		block);
-	print_title(out, cfg, &words, weight);
+	print_title(out, &words, share);
 	print_words(out, &words);
 	print_leaving(out, cfg, cfg_last_of(cfg, block));
 	fputs("</TABLE>>", out);
-	print_style(out, cfg, block, weight);
+	print_style(out, cfg, block, share);
 	fprintf(out, " tooltip=\"0x%" PRIx32 ": %s %.1f, seen %" PRIu64 " times\"];\n",
 		cfg_code_of(cfg, block)->start, cfg->by_taken ? "taken" : "weight", weight,
 		cfg->blocks[block].samples);
@@ -263,13 +261,20 @@ static void print_counted(FILE *out, const struct cfg *cfg)
 
 static void print_label(FILE *out, const struct cfg *cfg)
 {
+	_cleanup_free_ char *bursts = measure_bursts(&cfg->measure);
+
 	fputs("\tlabel=<<FONT POINT-SIZE=\"18\"><B>", out);
 	html(out, cfg->target->name);
 	fputs("</B></FONT><BR/>in ", out);
 	html(out, text_base_name(cfg->target->binary_name));
 	fputs(" &#160;\xc2\xb7&#160; ", out);
 	print_counted(out, cfg);
-	fputs("shade: square root of the weight &#160;\xc2\xb7&#160; T taken, N not taken", out);
+	if (!cfg->by_taken)
+		fprintf(out, "weight: %s, %s<BR/>", cfg_figure(cfg), bursts);
+	if (cfg->by_time)
+		fprintf(out, "blocks: TIME, %" PRIu64 " clock samples<BR/>", cfg->clock);
+	fprintf(out, "shade: square root of the %s &#160;\xc2\xb7&#160; T taken, N not taken",
+		cfg->by_time ? "time" : "weight");
 	if (cfg->hidden_cnt)
 		fprintf(out, " &#160;\xc2\xb7&#160; %" PRIu32 " of %" PRIu32 " blocks are left out",
 			cfg->hidden_cnt, cfg->group_cnt);

@@ -67,8 +67,9 @@ static json_t *block_json(const struct cfg *cfg, uint32_t block, struct source_t
 	json_add_hex(object, "last", cfg_code_of(cfg, last)->last);
 	json_add_hex(object, "end", cfg_code_of(cfg, last)->end);
 	json_add_real(object, "weight", cfg->by_taken ? 0 : weight);
-	json_add_real(object, "share", cfg->weight > 0 ? weight / cfg->weight : 0);
+	json_add_real(object, "share", cfg_group_share(cfg, block));
 	json_add_count(object, "samples", cfg->blocks[block].samples);
+	json_add_count(object, "clock_samples", cfg_group_clock(cfg, block));
 	json_add_count(object, "entered", cfg->blocks[block].entered);
 	json_add_count(object, "called", cfg->blocks[last].called);
 	json_add_count(object, "returned", cfg->blocks[last].returned);
@@ -113,6 +114,9 @@ void cfg_print_json(FILE *out, const struct cfg *cfg)
 	json_add_hex(object, "start", target->start);
 	json_add_number(object, "paths", target->path_cnt);
 	json_add_count(object, "paths_seen", cfg->path_cnt);
+	measure_figure_member(object, cfg->by_time ? "TIME" : cfg_figure(cfg));
+	json_add_count(object, "clock_samples", cfg->clock);
+	measure_members(&cfg->measure, object);
 	json_add_count(object, "samples", cfg->samples);
 	json_add_real(object, "weight", cfg->by_taken ? 0 : cfg->weight);
 	json_add_count(object, "taken", cfg->taken);

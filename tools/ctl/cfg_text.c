@@ -24,6 +24,23 @@ static void print_hottest(FILE *out, const struct cfg *cfg)
 		cfg->weight > 0 ? 100 * path->weight / cfg->weight : 0);
 }
 
+/* What per cent and weights are of. */
+static void print_figure(FILE *out, const struct cfg *cfg)
+{
+	_cleanup_free_ char *bursts = measure_bursts(&cfg->measure);
+	const char *caution = measure_caution(&cfg->measure);
+
+	if (!(cfg->weight > 0) && !cfg->by_time)
+		return;
+	if (cfg->by_time)
+		fprintf(out, "  figure    TIME: %" PRIu64 " clock samples; of ways out %s\n",
+			cfg->clock, cfg_figure(cfg));
+	fprintf(out, "  %-8s  %s%s%s\n", cfg->by_time ? "bursts" : "figure",
+		cfg->by_time ? "" : cfg_figure(cfg), cfg->by_time ? "" : ": ", bursts);
+	if (*caution)
+		fprintf(out, "\n%s\n", caution);
+}
+
 static void print_counted(FILE *out, const struct cfg *cfg)
 {
 	if (cfg->by_taken && !cfg->taken && !(cfg->weight > 0))
@@ -59,6 +76,7 @@ static void print_header(FILE *out, const struct cfg *cfg)
 		cfg->block_cnt, cfg->edge_cnt, target->flow.loop_cnt, target->path_cnt);
 	print_counted(out, cfg);
 	print_hottest(out, cfg);
+	print_figure(out, cfg);
 }
 
 static char *where_to(const struct cfg *cfg, const struct cfg_edge *edge)
@@ -131,7 +149,7 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 			struct source_text *source)
 {
 	uint32_t last = cfg_last_of(cfg, block);
-	double share = cfg->weight > 0 ? cfg_group_weight(cfg, block) / cfg->weight : 0;
+	double share = cfg_group_share(cfg, block);
 	struct cfg_words words;
 
 	cfg_words_of(&words, cfg, block, source);

@@ -58,7 +58,7 @@ static int extract(const struct ctl_options *options, struct pathprof_store *sto
 	_cleanup_free_ char *note = note_of(options);
 	struct pathprof_error error = {""};
 	struct ctl_options own = *options;
-	int r = kinds_settle(store, &own.filter);
+	int r = kinds_settle(store, &own.filter, NULL);
 
 	if (r)
 		return r;

@@ -115,10 +115,14 @@ static int run(const struct ctl_options *options, struct view_query *query, enum
 	if (r)
 		return r;
 	cfg = cfg_new(&target);
-	r = cfg_count(cfg, query->store, &query->filter, &error);
+	r = cfg_count(cfg, query->store, &query->filter, query->kinds.used, &error);
 	if (r < 0) {
 		r = ctl_fail_error("cfg", r, &error);
 	} else {
+		if (options->sort == CTL_SORT_TIME)
+			cfg_show_time(cfg);
+		if (options->sort == CTL_SORT_TIME && !cfg->by_time)
+			ctl_note("--sort time: not known of what is selected");
 		cfg_arrange(cfg, options->all_blocks, options->all);
 		r = show(options, cfg, form);
 	}
@@ -144,7 +148,7 @@ int cmd_cfg(const struct ctl_options *options)
 		return r;
 	query.store = store;
 	query.symbols = symbols_new(store);
-	r = kinds_settle(store, &query.filter);
+	r = kinds_settle(store, &query.filter, &query.kinds);
 	if (r == CTL_OK)
 		r = run(options, &query, form);
 	symbols_free(query.symbols);

@@ -41,7 +41,7 @@ static void release(struct inputs *inputs)
 static const struct side *recorded(const struct inputs *inputs)
 {
 	for (size_t i = 0; i < inputs->cnt; i++)
-		if (inputs->sides[i].window_kind != PATHPROF_KIND_ANY)
+		if (inputs->sides[i].measure.kind != PATHPROF_KIND_ANY)
 			return &inputs->sides[i];
 	return NULL;
 }
@@ -180,11 +180,11 @@ static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 	profile->end_ns = (int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec;
 	profile->begin_ns = profile->end_ns - CTL_NS_PER_S;
 	profile->source = PATHPROF_SOURCE_STEP;
-	profile->basis = first && first->window_kind == PATHPROF_KIND_BRANCHES
+	profile->basis = first && first->measure.kind == PATHPROF_KIND_BRANCHES
 				 ? PATHPROF_BASIS_BRANCHES
 				 : PATHPROF_BASIS_TIME;
-	profile->horizon = first ? first->horizon : 0;
-	profile->weighed = first && first->window_kind == PATHPROF_KIND_WEIGHED;
+	profile->horizon = first ? first->measure.horizon : 0;
+	profile->weighed = first && first->measure.kind == PATHPROF_KIND_WEIGHED;
 	for (size_t i = 0; i < inputs->cnt; i++)
 		per_burst = fmax(per_burst, inputs->sides[i].per_burst);
 	profile->totals.bursts = (uint64_t)((double)profile->totals.paths / per_burst) + 1;

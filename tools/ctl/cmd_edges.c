@@ -23,6 +23,7 @@ static void add_json(struct view_query *query, const struct pathprof_edge_row *r
 	json_add_count(object, "count", row->count);
 	json_add_count(object, "mispredicted", row->mispredicted);
 	json_add_real(object, "share", row->share);
+	measure_members(&query->measure, object);
 	json_rows_add(query->json, object);
 }
 
@@ -108,6 +109,7 @@ const struct view view_edges = {
 	.key = 'e',
 	.columns = named_columns,
 	.column_cnt = sizeof(named_columns) / sizeof(named_columns[0]),
+	.of_branches = true,
 	.rows = named_rows,
 };
 

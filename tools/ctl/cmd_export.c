@@ -17,6 +17,7 @@
 #include "export_recording.h"
 #include "graphs.h"
 #include "kinds.h"
+#include "measure.h"
 #include "output.h"
 #include "pathprof/export.h"
 #include "symbols.h"
@@ -28,6 +29,7 @@ struct exported {
 	enum pathprof_format format;
 	struct pathprof_store *store;
 	struct pathprof_filter filter; /* of one kind of windows */
+	struct measure measure;        /* of these windows */
 	struct pathprof_build_id id;
 	char *name;
 	uint64_t samples;
@@ -241,13 +243,41 @@ static void tell_density(const struct exported *e)
 
 /* ---------------------------------------------------------------- writing */
 
-static int write_out(const struct exported *e)
+static struct pathprof_export_options options_of(const struct exported *e)
 {
-	const struct pathprof_export_options options = {
+	return (struct pathprof_export_options){
 		.old_autofdo = e->options->old_readers,
 		.bolt_branches = e->options->old_readers,
 		.json = e->options->json,
+		.runs = e->options->sort == CTL_SORT_RUNS,
 	};
+}
+
+/* What was written, and out of what; nothing of a recording, whose counts are its own. */
+static void tell_figure(const struct exported *e)
+{
+	const struct pathprof_export_options options = options_of(e);
+	_cleanup_free_ char *bursts = measure_bursts(&e->measure);
+	const char *figure = pathprof_export_figure(e->format, &e->profile, &options);
+
+	if (!e->store)
+		return;
+	if (!strcmp(figure, "time"))
+		ctl_note("written is TIME: by the clock, %" PRIu32 " samples a second of CPU time",
+			 e->measure.clock_hz);
+	else
+		ctl_note("written is %s%s: %s%s", measure_figure(&e->measure),
+			 strcmp(figure, "runs") != 0 ? " times instructions" : "", bursts,
+			 *measure_caution(&e->measure)
+				 ? ", all code taken to run at one rate of instructions"
+				 : "");
+	if (e->options->sort == CTL_SORT_TIME && strcmp(figure, "time") != 0)
+		ctl_note("--sort time: not known of what is selected");
+}
+
+static int write_out(const struct exported *e)
+{
+	const struct pathprof_export_options options = options_of(e);
 	struct pathprof_error error = {""};
 	struct output output;
 	int r = output_begin(&output, e->options->output, &error);
@@ -260,6 +290,18 @@ static int write_out(const struct exported *e)
 	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
 }
 
+static int settle_kind(struct exported *e)
+{
+	struct pathprof_error error = {""};
+	struct kinds kinds;
+	int r = kinds_settle(e->store, &e->filter, &kinds);
+
+	if (r)
+		return r;
+	r = measure_load(&e->measure, e->store, &e->filter, kinds.used, &error);
+	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
+}
+
 static int choose(struct exported *e)
 {
 	int r;
@@ -268,7 +310,7 @@ static int choose(struct exported *e)
 		return name_file(e);
 	r = ctl_db_open(&e->store, e->options, PATHPROF_STORE_READ);
 	if (r == CTL_OK)
-		r = kinds_settle(e->store, &e->filter);
+		r = settle_kind(e);
 	choose_owners(e);
 	return r ? r : find_binary(e);
 }
@@ -285,6 +327,8 @@ static int run(struct exported *e)
 		r = write_out(e);
 	if (r == CTL_OK)
 		tell_density(e);
+	if (r == CTL_OK)
+		tell_figure(e);
 	return r;
 }
 
@@ -300,6 +344,10 @@ int cmd_export(const struct ctl_options *options)
 	e.format = pathprof_format_named(options->format);
 	if (options->has_owner && options->any_owner)
 		return ctl_usage(options, "--owner and --any-owner exclude each other");
+	if (options->sort && e.format != PATHPROF_FORMAT_FOLDED &&
+	    e.format != PATHPROF_FORMAT_PPROF)
+		return ctl_usage(options, "--sort goes with --format folded and pprof: what the "
+					  "others write are runs");
 	if (options->json && e.format != PATHPROF_FORMAT_CSV)
 		return ctl_usage(options, "--json goes with --format csv");
 	r = export_recording_check(options);

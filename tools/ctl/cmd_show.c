@@ -93,7 +93,7 @@ int cmd_show(const struct ctl_options *options)
 		return r;
 	query.store = store;
 	query.symbols = symbols_new(store);
-	r = kinds_settle(store, &query.filter);
+	r = kinds_settle(store, &query.filter, NULL);
 	if (r == CTL_OK)
 		r = is_id ? show_id(options, &query, (int64_t)number)
 			  : show_number(options, &query, colon, number);

@@ -36,6 +36,35 @@ static void print_side(const char *letter, const struct side *side, double entro
 			side->unreadable);
 }
 
+/* The one that is known: a text side is taken for the other's like. */
+static const struct measure *measure_of(const struct comparison *c)
+{
+	return &(c->a->measure.kind ? c->a : c->b)->measure;
+}
+
+static const char *figure_of(const struct comparison *c)
+{
+	const char *figure = measure_figure(measure_of(c));
+
+	return figure ? figure : "COUNTS";
+}
+
+/* What the shares are of, and that the clock's weights are none of it. */
+static void print_figure(const struct comparison *c, FILE *out)
+{
+	bool edges = c->a->kind == SIDE_EDGES || c->a->kind == SIDE_CALLS;
+
+	fprintf(out, "%s: ", figure_of(c));
+	if (measure_of(c)->kind == PATHPROF_KIND_ANY)
+		fputs("as the files have them\n\n", out);
+	else
+		fprintf(out, "each %s counts once%s\n\n",
+			edges ? "taken branch that was seen" : "path that was seen whole",
+			measure_of(c)->kind == PATHPROF_KIND_WEIGHED
+				? ", whatever CPU time its burst stands for"
+				: "");
+}
+
 static void print_divergence(const struct comparison *c, FILE *out)
 {
 	const struct pathprof_drift *d = &c->drift;
@@ -247,7 +276,7 @@ void comparison_print(const struct comparison *comparison, uint32_t limit, FILE 
 
 	print_side("A", comparison->a, comparison->a_entropy_bits, out);
 	print_side("B", comparison->b, comparison->b_entropy_bits, out);
-	fputc('\n', out);
+	print_figure(comparison, out);
 	print_figures(comparison, out);
 	print_verdict(comparison, out);
 	print_functions(comparison, rows, out);
@@ -266,6 +295,7 @@ static json_t *side_object(const struct side *side, double entropy_bits)
 	json_add_real(object, "entropy_bits", entropy_bits);
 	json_add_real(object, "unreadable", side->unreadable);
 	json_add_real(object, "per_burst", side->per_burst);
+	measure_members(&side->measure, object);
 	if (side->dispersion > 0)
 		json_add_real(object, "dispersion", side->dispersion);
 	return object;
@@ -370,6 +400,7 @@ void comparison_print_json(const struct comparison *comparison, uint32_t limit, 
 	uint32_t rows = limit ? limit : UINT32_MAX;
 
 	json_add_text(object, "kind", side_kind_name(comparison->a->kind));
+	measure_figure_member(object, figure_of(comparison));
 	json_add(object, "a", side_object(comparison->a, comparison->a_entropy_bits));
 	json_add(object, "b", side_object(comparison->b, comparison->b_entropy_bits));
 	json_add(object, "figures", figures_object(comparison));

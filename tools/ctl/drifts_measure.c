@@ -205,7 +205,7 @@ static int measure_pinned(struct drifts *drifts, const struct windows *windows,
 	if (r)
 		return r;
 	for (size_t i = 0; r == CTL_OK && i < windows->cnt; i++) {
-		windows->list[i].side.window_kind = windows->kinds.used;
+		windows->list[i].side.measure.kind = windows->kinds.used;
 		r = side_check_kinds(&windows->list[i].side, &baseline);
 		if (r == CTL_OK)
 			measure_window(drifts, windows, i, &baseline.distribution,

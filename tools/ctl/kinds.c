@@ -59,7 +59,8 @@ void kinds_tell(const struct kinds *kinds)
 				 pathprof_window_kind_name((enum pathprof_window_kind)kind));
 }
 
-int kinds_settle(struct pathprof_store *store, struct pathprof_filter *filter)
+int kinds_settle(struct pathprof_store *store, struct pathprof_filter *filter,
+		 struct kinds *ret_kinds)
 {
 	struct pathprof_error error = {""};
 	struct kinds kinds;
@@ -68,5 +69,7 @@ int kinds_settle(struct pathprof_store *store, struct pathprof_filter *filter)
 	if (r < 0)
 		return ctl_fail_error("windows", r, &error);
 	kinds_tell(&kinds);
+	if (ret_kinds)
+		*ret_kinds = kinds;
 	return CTL_OK;
 }

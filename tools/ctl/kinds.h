@@ -21,8 +21,9 @@ int kinds_choose(struct kinds *ret_kinds, struct pathprof_store *store,
 		 struct pathprof_filter *filter, struct pathprof_error *error);
 /* Says what was left out, and why; nothing when nothing was. */
 void kinds_tell(const struct kinds *kinds);
-/* Both; CTL_OK, or said. */
-int kinds_settle(struct pathprof_store *store, struct pathprof_filter *filter);
+/* Both; CTL_OK, or said. ret_kinds: NULL or what was chosen. */
+int kinds_settle(struct pathprof_store *store, struct pathprof_filter *filter,
+		 struct kinds *ret_kinds);
 
 /* "a number of instructions", ...: how far bursts of that kind reach. */
 const char *kinds_text(enum pathprof_window_kind kind);

@@ -24,7 +24,7 @@ static const struct ctl_verb verbs[] = {
 	{"show", "PATH", "one path, block by block: a PATH-ID, or FUNCTION:NUMBER",
 	 CTL_OPT_SELECT | CTL_OPT_GRAPH, cmd_show, true},
 	{"cfg", "FUNCTION", "a function's blocks and edges with counts: text, dot or svg",
-	 CTL_OPT_SELECT | CTL_OPT_CFG | CTL_OPT_GRAPH, cmd_cfg, true},
+	 CTL_OPT_SELECT | CTL_OPT_CFG | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_cfg, true},
 	{"edges", "", "branch edges: BUILDID FROM TO COUNT MISPREDICTED",
 	 CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges, true},
 	{"windows", "", "the profile windows stored", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_windows},
@@ -49,7 +49,7 @@ static const struct ctl_verb verbs[] = {
 	{"import", "FILE|-", "what another tool recorded, as windows, paths and edges",
 	 CTL_OPT_IMPORT, cmd_import},
 	{"export", "", "one binary's branches for BOLT, LLVM, AutoFDO, pprof, flame graphs",
-	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH, cmd_export, true},
+	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_export, true},
 	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
 	{"db", "check", "integrity of the database", 0, cmd_db},
 };

@@ -501,7 +501,7 @@ static const struct option_row {
 	 "a host: a local database knows only its own"},
 	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},
 	{"sort", 0, "FIGURE", CTL_OPT_SORT, set_sort,
-	 "by time or by runs, which then stands first"},
+	 "time or runs: the figure that stands first, or is written"},
 	{"by", 0, "VIEW", CTL_OPT_BY, set_by, "paths, functions, edges, binaries or processes"},
 	{"source", 0, "NAME", CTL_OPT_RECORD, set_source,
 	 "branch source: auto, kmod-lbr, bpf, kmod-swlbr or step"},

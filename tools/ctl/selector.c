@@ -229,9 +229,8 @@ static int choose_kind(struct side *side, struct selector *selector, struct path
 
 	if (r < 0)
 		return r;
-	side->window_kind = kinds.used;
 	kinds_tell(&kinds);
-	return 0;
+	return measure_load(&side->measure, side->store, &selector->filter, kinds.used, error);
 }
 
 static int load(struct side *side, const struct ctl_options *options, struct selector *selector)

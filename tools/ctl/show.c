@@ -159,9 +159,22 @@ static void print_share(FILE *out, const char *name, const struct pathprof_share
 			100 * share->high);
 }
 
+static void print_rates(FILE *out, const struct measure *measure, double runs)
+{
+	struct pathprof_share rates = measure_at_rates(measure, runs);
+
+	if (!isnan(rates.value))
+		fprintf(out,
+			"  at rates  %.2f%% to %.2f%% of runs, if its code executes half to twice "
+			"the "
+			"others' instructions a second\n",
+			100 * rates.low, 100 * rates.high);
+}
+
 static void print_seen(FILE *out, const struct view_query *query, const struct path *path)
 {
 	const struct figures *figures = &path->figures;
+	_cleanup_free_ char *bursts = measure_bursts(&query->measure);
 
 	if (!path->row.id) {
 		fputs("  share     never seen in what is selected\n", out);
@@ -175,7 +188,9 @@ static void print_seen(FILE *out, const struct view_query *query, const struct p
 	} else {
 		print_share(out, "time", &figures->time);
 		print_share(out, "runs", &figures->runs);
+		print_rates(out, &query->measure, figures->runs.value);
 	}
+	fprintf(out, "  from      %s\n", bursts);
 	fprintf(out, "  samples   %" PRIu64 "  (weight %.1f)\n", figures->samples, figures->weight);
 }
 

@@ -194,12 +194,12 @@ const struct side_item *side_find(const struct side *side, uint64_t key_hi, uint
 
 int side_check_kinds(const struct side *a, const struct side *b)
 {
-	if (a->window_kind == PATHPROF_KIND_ANY || b->window_kind == PATHPROF_KIND_ANY ||
-	    a->window_kind == b->window_kind)
+	if (a->measure.kind == PATHPROF_KIND_ANY || b->measure.kind == PATHPROF_KIND_ANY ||
+	    a->measure.kind == b->measure.kind)
 		return CTL_OK;
 	return ctl_fail("%s is of %s, %s of %s: they weigh code differently and do not compare: "
 			"record what is missing anew, or name a kind that both have with --kind",
-			a->word, kinds_text(a->window_kind), b->word, kinds_text(b->window_kind));
+			a->word, kinds_text(a->measure.kind), b->word, kinds_text(b->measure.kind));
 }
 
 /* ---------------------------------------------------------------- names */

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "ctl.h"
+#include "measure.h"
 #include "pathprof/distribution.h"
 #include "symbols.h"
 
@@ -61,9 +62,8 @@ struct side {
 	struct pathprof_distribution distribution;
 	double unreadable; /* weight of paths whose code is not to be had, of branches and calls */
 	double per_burst;  /* events that came out of one burst; 1 for text */
-	enum pathprof_window_kind window_kind; /* PATHPROF_KIND_ANY: text */
-	uint32_t horizon;                      /* of its bursts, in instructions; 0: none */
-	double dispersion; /* as seen between its windows, see drift.h; 0: not known */
+	struct measure measure; /* of its windows; kind PATHPROF_KIND_ANY: text */
+	double dispersion;      /* as seen between its windows, see drift.h; 0: not known */
 };
 
 void side_init(struct side *side, const char *word, enum side_kind kind);

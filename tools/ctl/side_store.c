@@ -68,7 +68,6 @@ struct windows {
 	size_t cnt;
 	uint64_t bursts, events; /* of bursts: paths, or taken branches */
 	bool taken;
-	uint32_t horizon;
 };
 
 static int take_window(void *context, const struct pathprof_window_row *row)
@@ -77,8 +76,6 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 
 	if (windows->cnt < WINDOWS_MAX)
 		windows->ids[windows->cnt++] = row->id;
-	if (row->horizon > windows->horizon)
-		windows->horizon = row->horizon;
 	windows->bursts += row->totals.bursts;
 	windows->events += windows->taken ? row->totals.taken : row->totals.paths;
 	return 0;
@@ -123,7 +120,6 @@ int side_store_dispersion(struct side *side, const struct pathprof_filter *filte
 	if (r < 0)
 		return r;
 	side->per_burst = per_burst(&windows);
-	side->horizon = windows.horizon;
 	if (windows.cnt < 2)
 		return 0;
 	r = read_windows(each, &cnt, side, filter, binary, &windows, error);

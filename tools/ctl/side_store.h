@@ -13,7 +13,7 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 		    const struct pathprof_filter *filter, const char *binary,
 		    struct pathprof_error *error);
 /*
- * Sets side->per_burst, side->horizon and side->dispersion. Paths of one burst follow one another,
+ * Sets side->per_burst and side->dispersion. Paths of one burst follow one another,
  * so counts scatter more than those of independent samples. How much is seen from the last windows
  * of the selection, with a single one it is not known. A change among these windows counts as
  * scatter: the figure errs to the careful side.

@@ -65,7 +65,10 @@ static const char help_text[] =
 	"TIME is the part of the CPU time selected, RUNS that of all runs of paths, +/- half of\n"
 	"the first one's 95% interval, SAMPLES how often it was seen whole. SHARE stands for both\n"
 	"in old windows, and leans towards code with many branches. OUTCOMES: each branch on the\n"
-	"path, T taken, N not taken.\n";
+	"path, T taken, N not taken.\n"
+	"\n"
+	"Where no counter tells rates of instructions, RUNS take all code to run at one: code of\n"
+	"half the others' rate ran about half as often as shown.\n";
 
 static void read_daemon(struct top *top)
 {

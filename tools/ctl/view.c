@@ -39,23 +39,6 @@ static int add_samples(void *context, const struct pathprof_binary_row *row)
 	return 0;
 }
 
-static uint32_t greater(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
-static int add_window(void *context, const struct pathprof_window_row *row)
-{
-	struct view_sources *sources = context;
-
-	sources->bursts += row->totals.bursts;
-	sources->horizon = greater(sources->horizon, row->horizon);
-	sources->taken_wanted = greater(sources->taken_wanted, row->taken_wanted);
-	sources->clock_hz = greater(sources->clock_hz, row->clock_hz);
-	sources->clock_kernel |= row->clock_kernel;
-	return 0;
-}
-
 void view_query_unload(struct view_query *query)
 {
 	shares_free(query->shares);
@@ -65,7 +48,7 @@ void view_query_unload(struct view_query *query)
 int view_query_load(struct view_query *query, bool figures, struct pathprof_error *error)
 {
 	struct pathprof_filter filter;
-	struct view_sources sources = {0};
+	struct measure measure;
 	uint64_t samples = 0;
 	int r = kinds_choose(&query->kinds, query->store, &query->filter, error);
 
@@ -76,12 +59,12 @@ int view_query_load(struct view_query *query, bool figures, struct pathprof_erro
 	filter.limit = 0;
 	r = pathprof_store_binaries(query->store, &filter, add_samples, &samples, error);
 	if (r == 0)
-		r = pathprof_store_windows(query->store, &filter, add_window, &sources, error);
+		r = measure_load(&measure, query->store, &filter, query->kinds.used, error);
 	if (r < 0)
 		return r;
 	query->samples = samples;
-	query->sources = sources;
-	query->observations = sources.bursts < samples ? sources.bursts : samples;
+	query->measure = measure;
+	query->observations = measure.bursts < samples ? measure.bursts : samples;
 	if (!figures)
 		return 0;
 	return shares_load(&query->shares, query->store, query->symbols, &filter, query->kinds.used,
@@ -105,9 +88,10 @@ static void tell(const struct view *view, const struct view_query *query)
 			 query->sort == CTL_SORT_TIME ? "time" : "runs");
 }
 
-static void print_sources(const struct view_query *query, FILE *out)
+static void print_sources(const struct view *view, const struct view_query *query, FILE *out)
 {
-	_cleanup_free_ char *text = view_sources_text(query);
+	_cleanup_free_ char *text =
+		view->of_branches ? view_branches_text(query) : view_sources_text(query);
 
 	if (*text)
 		fprintf(out, "\n%s\n", text);
@@ -126,8 +110,8 @@ static int print_table(const struct view *view, struct view_query *query, bool n
 		if (table->row_cnt == 0)
 			fprintf(stderr, "pathprofctl: nothing matches: %s\n",
 				nothing_text(why, sizeof(why), query->store, &query->filter));
-		else if (view->figures && !no_sources)
-			print_sources(query, out);
+		else if ((view->figures || view->of_branches) && !no_sources)
+			print_sources(view, query, out);
 	}
 	table_release(table);
 	return r;

@@ -12,16 +12,10 @@
 #include "ctl.h"
 #include "json.h"
 #include "kinds.h"
+#include "measure.h"
 #include "shares.h"
 #include "symbols.h"
 #include "table.h"
-
-/* The settings that the windows of a selection were taken with. */
-struct view_sources {
-	uint64_t bursts;
-	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
-	bool clock_kernel;
-};
 
 /* What is asked, and what the answer goes into. */
 struct view_query {
@@ -30,7 +24,7 @@ struct view_query {
 	struct pathprof_filter filter; /* of one kind of windows once it is loaded */
 	enum ctl_sort sort;
 	struct kinds kinds;
-	struct view_sources sources;
+	struct measure measure;
 	uint64_t samples;       /* of everything the filter selects */
 	uint64_t observations;  /* of these, how many are independent: see interval.h */
 	struct shares *shares;  /* NULL: the view needs none */
@@ -47,6 +41,7 @@ struct view {
 	const struct table_column *columns;
 	size_t column_cnt;
 	bool figures;      /* TIME and RUNS stand before the columns: view_begin_rows */
+	bool of_branches;  /* SHARE is of taken branches */
 	bool mixes_kinds;  /* its rows are of windows, whatever kind they are */
 	bool bare_in_pipe; /* no title line there: made for converters */
 	/* Appends every row, heaviest first. -errno, error filled. */
@@ -84,6 +79,8 @@ void view_figure_members(const struct view_query *query, json_t *row,
 			 const struct figures *figures);
 /* Where the figures come from, in a line or two; "" where nothing was seen. The caller frees. */
 char *view_sources_text(const struct view_query *query);
+/* The same of a view whose SHARE is of taken branches. */
+char *view_branches_text(const struct view_query *query);
 
 #define VIEW_BAR_WIDTH 10
 void view_bar_cell(struct view_query *query, double share);

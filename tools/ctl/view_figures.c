@@ -153,54 +153,51 @@ void view_figure_members(const struct view_query *query, json_t *row, const stru
 	bool is_time = counts_insns(query) && !isnan(figures->time.value);
 	struct pathprof_share share =
 		share_by(query, is_time ? CTL_SORT_TIME : CTL_SORT_DEFAULT, figures);
+	struct pathprof_share rates = measure_at_rates(&query->measure, figures->runs.value);
 
 	add_share(row, "share", &share);
 	add_share(row, "time", &figures->time);
 	add_share(row, "runs", &figures->runs);
-	json_add_text(row, "basis",
-		      query->kinds.used == PATHPROF_KIND_BRANCHES ? "branches" : "time");
+	json_add_real(row, "runs_half_rate", rates.low);
+	json_add_real(row, "runs_twice_rate", rates.high);
+	measure_members(&query->measure, row);
 	json_add_count(row, "samples", figures->samples);
 	json_add_real(row, "weight", figures->weight);
 }
 
 static char *clock_text(const struct view_query *query)
 {
-	const struct view_sources *sources = &query->sources;
+	const struct measure *measure = &query->measure;
 
 	if (!query->shares->clock_samples)
 		return ctl_strdup("");
-	if (!sources->clock_hz)
+	if (!measure->clock_hz)
 		return ctl_printf("TIME: where %" PRIu64 " bursts began, for no clock ran.\n",
 				  query->shares->clock_samples);
 	return ctl_printf("TIME: %" PRIu64 " clock samples, %" PRIu32 " a second of CPU time%s.\n",
-			  query->shares->clock_samples, sources->clock_hz,
-			  sources->clock_kernel ? ", the kernel's included" : ", user code's only");
+			  query->shares->clock_samples, measure->clock_hz,
+			  measure->clock_kernel ? ", the kernel's included" : ", user code's only");
 }
 
 char *view_sources_text(const struct view_query *query)
 {
-	const struct view_sources *sources = &query->sources;
-	_cleanup_free_ char *clock = clock_text(query);
+	const struct measure *measure = &query->measure;
+	_cleanup_free_ char *clock = clock_text(query), *bursts = measure_bursts(measure);
+	const char *caution = measure_caution(measure);
 
-	switch (query->kinds.used) {
-	case PATHPROF_KIND_WEIGHED:
-		return ctl_printf(
-			"%sRUNS: %" PRIu64 " bursts of %" PRIu32
-			" instructions, weighed by the clock. They take all code to run at "
-			"one rate:\ncode of half as many instructions a second ran half as "
-			"often as shown.",
-			clock, sources->bursts, sources->horizon);
-	case PATHPROF_KIND_HORIZON:
-		return ctl_printf("%sRUNS: %" PRIu64 " bursts of %" PRIu32 " instructions.", clock,
-				  sources->bursts, sources->horizon);
-	case PATHPROF_KIND_BRANCHES:
-		return ctl_printf("%sRUNS: %" PRIu64 " bursts of %" PRIu32
-				  " taken branches, sampled on branches.",
-				  clock, sources->bursts, sources->taken_wanted);
-	case PATHPROF_KIND_TAKEN:
-		return ctl_printf("%sSHARE: %" PRIu64 " bursts of %" PRIu32 " taken branches.",
-				  clock, sources->bursts, sources->taken_wanted);
-	default:
+	if (!measure_figure(measure))
 		return ctl_strdup("");
-	}
+	return ctl_printf("%s%s: %s.%s%s", clock, measure_figure(measure), bursts,
+			  *caution ? "\n" : "", caution);
+}
+
+char *view_branches_text(const struct view_query *query)
+{
+	_cleanup_free_ char *bursts = measure_bursts(&query->measure);
+	const char *caution = measure_caution(&query->measure);
+
+	if (!measure_figure(&query->measure))
+		return ctl_strdup("");
+	return ctl_printf("SHARE: of the branches taken in %s.%s%s", bursts, *caution ? "\n" : "",
+			  caution);
 }

@@ -76,6 +76,7 @@ struct pathprof_branch_origin {
 	char *binary, *host;
 	char *sources;             /* "step", "lbr+swlbr", "perf.data", ... */
 	enum pathprof_basis basis; /* 0: not known, or of both kinds */
+	uint32_t horizon;          /* instructions a burst covers; 0: none, not known, several */
 	int64_t begin_ns, end_ns;  /* CLOCK_REALTIME, 0: not known */
 	uint64_t windows;          /* closed windows of a store, or recordings */
 	uint64_t samples;          /* paths seen whole, or counts read */

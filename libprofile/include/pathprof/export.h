@@ -34,7 +34,17 @@ struct pathprof_export_options {
 	bool old_autofdo;   /* autofdo-text: addresses as AutoFDO before 0.20 counts them */
 	bool bolt_branches; /* bolt-preagg: lines B, F and f, all that LLVM up to 19 reads */
 	bool json;          /* csv: JSON instead */
+	bool runs;          /* folded, pprof: instructions that ran, not CPU time, come first */
 };
+
+/*
+ * What the counts that a format writes are of, the first ones of pprof: "runs", "time" (CPU time in
+ * nanoseconds) or "instructions" (runs times those of the code that ran). Comment lines or fields
+ * say it too where the format has any.
+ */
+const char *pathprof_export_figure(enum pathprof_format format,
+				   const struct pathprof_branch_profile *profile,
+				   const struct pathprof_export_options *options);
 
 /*
  * options NULL: all off. The profile must be settled. file is not closed; what was written on

@@ -318,6 +318,7 @@ int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 	if (o->build_id.kind == PATHPROF_ID_NONE)
 		o->build_id = from->build_id;
 	o->basis = first || o->basis == from->basis ? from->basis : 0;
+	o->horizon = first || o->horizon == from->horizon ? from->horizon : 0;
 	if (from->begin_ns && (!o->begin_ns || from->begin_ns < o->begin_ns))
 		o->begin_ns = from->begin_ns;
 	if (from->end_ns > o->end_ns)

@@ -199,6 +199,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		.origin = {.build_id = t->profile->origin.build_id,
 			   .sources = (char *)source,
 			   .basis = row->basis,
+			   .horizon = row->horizon,
 			   .begin_ns = row->begin_ns,
 			   .end_ns = row->end_ns,
 			   .windows = 1,

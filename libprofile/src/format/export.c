@@ -102,7 +102,9 @@ void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,
 	} words[] = {{"binary", o->binary},
 		     {"host", o->host},
 		     {"source", o->sources},
-		     {"basis", pathprof_basis_name(o->basis)}};
+		     {"basis", pathprof_basis_name(o->basis)},
+		     {"figure", pathprof_export_figure(x->format, x->profile, &x->options)},
+		     {"weighed", o->weighed ? "cpu-time" : NULL}};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!words[i].value || !words[i].value[0])
 			continue;
@@ -110,6 +112,8 @@ void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,
 		put_word(file, words[i].value);
 		fputs(separator, file);
 	}
+	if (o->horizon)
+		fprintf(file, "%shorizon=%" PRIu32 "%s", prefix, o->horizon, separator);
 	if (o->begin_ns)
 		fprintf(file, "%sbegin=%s%s", prefix, pp_export_time(o->begin_ns, time), separator);
 	if (o->end_ns)
@@ -119,6 +123,15 @@ void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,
 		separator, prefix, o->scale);
 	fprintf(file, "%s%sby=pathprof-%s%s", separator, prefix, PATHPROF_VERSION,
 		separator[0] == '\n' ? separator : "");
+}
+
+const char *pathprof_export_figure(enum pathprof_format format,
+				   const struct pathprof_branch_profile *profile,
+				   const struct pathprof_export_options *options)
+{
+	if (format != PATHPROF_FORMAT_FOLDED && format != PATHPROF_FORMAT_PPROF)
+		return "runs";
+	return profile->time_cnt && !(options && options->runs) ? "time" : "instructions";
 }
 
 static int check_binary(const struct pp_export *x)

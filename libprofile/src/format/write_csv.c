@@ -147,6 +147,9 @@ static void put_json_origin(const struct pp_export *x)
 	set_text(object, "host", o->host);
 	set_text(object, "source", o->sources);
 	set_text(object, "basis", pathprof_basis_name(o->basis));
+	set_text(object, "figure", pathprof_export_figure(x->format, x->profile, &x->options));
+	json_object_set_new(object, "weighed", json_boolean(o->weighed));
+	json_object_set_new(object, "horizon", number_of(o->horizon));
 	set_text(object, "begin", o->begin_ns ? pp_export_time(o->begin_ns, time) : NULL);
 	set_text(object, "end", o->end_ns ? pp_export_time(o->end_ns, time) : NULL);
 	json_object_set_new(object, "samples", number_of(o->samples));

@@ -113,7 +113,7 @@ static void name_root(const struct pp_export *x, struct lines *lines)
 
 int pp_write_folded(const struct pp_export *x)
 {
-	struct lines lines = {.timed = x->profile->time_cnt > 0};
+	struct lines lines = {.timed = x->profile->time_cnt && !x->options.runs};
 	int rc;
 
 	name_root(x, &lines);

@@ -433,7 +433,8 @@ static void fill_profile(struct messages *m, const struct image *image)
 		p->duration_nanos = INT64_MAX;
 	p->period_type = &m->period_type;
 	p->period = 1;
-	p->default_sample_type = m->types[image->first].type;
+	p->default_sample_type =
+		m->types[image->x->options.runs ? INSTRUCTIONS : image->first].type;
 }
 
 /* ---------------------------------------------------------------- packing */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the figures of a selection were taken from: windows of one kind, their bursts, and what
+ * RUNS take for granted (docs/shares.md). Every verb that prints RUNS says it in these words.
+ *
+ * Ownership: strings are the caller's. One thread.
+ */
+#ifndef CTL_MEASURE_H
+#define CTL_MEASURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "json.h"
+#include "pathprof/shares.h"
+#include "pathprof/store.h"
+
+struct measure {
+	enum pathprof_window_kind kind;
+	uint64_t bursts;
+	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
+	bool clock_kernel;
+};
+
+/* Of all windows that the filter selects, which are of that kind. -errno, error filled. */
+int measure_load(struct measure *ret_measure, struct pathprof_store *store,
+		 const struct pathprof_filter *filter, enum pathprof_window_kind kind,
+		 struct pathprof_error *error);
+
+/* RUNS, or SHARE of old windows; NULL: nothing was selected. */
+const char *measure_figure(const struct measure *measure);
+/* "865 bursts of 1024 instructions, weighed by the clock"; "" when nothing was selected. */
+char *measure_bursts(const struct measure *measure);
+/* What RUNS take for granted, as a sentence of its own; "" when they take nothing. */
+const char *measure_caution(const struct measure *measure);
+
+/*
+ * Where RUNS take all code to run at one rate of instructions: a share if its code executed half
+ * (low) and twice (high) as many instructions a second as the rest. NAN where they do not.
+ */
+struct pathprof_share measure_at_rates(const struct measure *measure, double share);
+
+/* Member "figure": in small letters, as JSON has them. */
+void measure_figure_member(json_t *object, const char *figure);
+/* Members "basis", "kind" and "horizon". */
+void measure_members(const struct measure *measure, json_t *object);
+
+#endif
