@@ -81,7 +81,7 @@ const char *pp_service_relay(const struct pp_service *service)
 {
 	char settings[64];
 
-	if (pp_outlet_is_followed(service->outlet))
+	if (pp_outlet_has_relay(service->outlet))
 		return "connected";
 	relay_settings(&service->config, settings, sizeof(settings));
 	return settings[0] ? "missing" : "not needed";

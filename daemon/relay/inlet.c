@@ -87,7 +87,7 @@ static int on_news(sd_event_source *source, int fd, uint32_t events, void *conte
 
 static void follow(struct pp_inlet *inlet)
 {
-	inlet->news = ask_there(inlet, PP_OUTLET_FOLLOW);
+	inlet->news = ask_there(inlet, PP_OUTLET_RELAY);
 	if (inlet->news >= 0 && sd_event_add_io(inlet->event, &inlet->news_io, inlet->news, EPOLLIN,
 						on_news, inlet) < 0)
 		lose(inlet);

@@ -36,7 +36,7 @@ struct answer {
 struct client {
 	struct pp_outlet *outlet;
 	int fd;
-	bool follows, waits;
+	bool follows, is_relay, waits;
 	sd_event_source *io, *timer;
 	char question[QUESTION_MAX + 1];
 	size_t question_len;
@@ -170,9 +170,10 @@ static void ask_figures(struct client *client)
 		set_timer(outlet->waiting, now_us(outlet) + WAITING_AGAIN_US);
 }
 
-static void follow(struct client *client)
+static void follow(struct client *client, bool is_relay)
 {
 	client->follows = true;
+	client->is_relay = is_relay;
 	client->timer = sd_event_source_disable_unref(client->timer);
 	if (listen_no_more(client) < 0)
 		close_client(client);
@@ -183,7 +184,9 @@ static void take_question(struct client *client)
 	if (!strcmp(client->question, PP_OUTLET_FIGURES))
 		ask_figures(client);
 	else if (!strcmp(client->question, PP_OUTLET_FOLLOW))
-		follow(client);
+		follow(client, false);
+	else if (!strcmp(client->question, PP_OUTLET_RELAY))
+		follow(client, true);
 	else
 		close_client(client);
 }
@@ -321,10 +324,10 @@ void pp_outlet_poke(struct pp_outlet *outlet)
 	}
 }
 
-bool pp_outlet_is_followed(const struct pp_outlet *outlet)
+bool pp_outlet_has_relay(const struct pp_outlet *outlet)
 {
 	for (size_t i = 0; outlet && i < PP_OUTLET_PLACES; i++)
-		if (outlet->places[i].taken && outlet->clients[i].follows)
+		if (outlet->places[i].taken && outlet->clients[i].is_relay)
 			return true;
 	return false;
 }

@@ -6,6 +6,7 @@
  *     figures   is answered with all figures in Prometheus' text format, and the end
  *     follow    is answered with a newline whenever there are new messages in the store, as long
  *               as both live
+ *     relay     the same for pathprof-relay, so that it is known to be there
  *
  * Nothing else that comes is looked at. What must not be lost is in the store: a newline that finds
  * the socket full is left out, because the client has one to read already.
@@ -31,6 +32,7 @@
 #define PP_OUTLET_SUFFIX  ".socket" /* behind the database's path */
 #define PP_OUTLET_FIGURES "figures\n"
 #define PP_OUTLET_FOLLOW  "follow\n"
+#define PP_OUTLET_RELAY   "relay\n"
 
 struct pp_outlet;
 
@@ -47,8 +49,8 @@ int pp_outlet_new(struct pp_outlet **ret_outlet, sd_event *event, const char *da
 void pp_outlet_free(struct pp_outlet *outlet);
 /* There are new messages in the store. */
 void pp_outlet_poke(struct pp_outlet *outlet);
-/* Somebody follows. */
-bool pp_outlet_is_followed(const struct pp_outlet *outlet);
+/* A pathprof-relay follows. */
+bool pp_outlet_has_relay(const struct pp_outlet *outlet);
 
 /* CPU time of answering. */
 uint64_t pp_outlet_cpu_ns(const struct pp_outlet *outlet);

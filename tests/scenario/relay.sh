@@ -251,6 +251,23 @@ if [ -n "$real" ]; then
 pathprof-relay does this, and none is connected: .*pathprof-relay --db $tmp/real.db" "$tmp/real.log"
 	db=$tmp/real.db state=$tmp/real.state
 	check missing-relay-in-status "$(status_of relay)" test "$(status_of relay)" = missing
+	# Another that follows is no relay. Its newline is the proof that it was heard.
+	python3 - "$tmp/real.db.socket" <<-'END' >"$tmp/followed" 2>&1 &
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		s.send(b'follow\n')
+		print('follows', flush=True)
+		s.recv(1)
+	END
+	follower=$!
+	receiver="$receiver $follower"
+	check follower-is-there "$(cat "$tmp/followed")" wait_for 20 grep -q follows "$tmp/followed"
+	updated=$(status_of updated_ns)
+	is_newer() { [ "$(status_of updated_ns)" -gt "$((updated + 3000000000))" ]; }
+	wait_for 60 is_newer
+	check follower-is-no-relay "$(status_of relay)" test "$(status_of relay)" = missing
+	kill "$follower"
 	settings "[Tell]\nWebhook=$url/hook\n"
 	relay
 	is_connected() { [ "$(status_of relay)" = connected ]; }

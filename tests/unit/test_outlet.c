@@ -123,9 +123,9 @@ static void test_follows(void)
 	int fd;
 
 	open_scene(&scene);
-	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
-	fd = ask(&scene, PP_OUTLET_FOLLOW);
-	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT_FALSE(pp_outlet_has_relay(scene.outlet));
+	fd = ask(&scene, PP_OUTLET_RELAY);
+	CU_ASSERT(pp_outlet_has_relay(scene.outlet));
 	CU_ASSERT(recv(fd, said, sizeof(said), MSG_DONTWAIT) < 0);
 	pp_outlet_poke(scene.outlet);
 	CU_ASSERT_EQUAL(recv(fd, said, sizeof(said), MSG_DONTWAIT), 1);
@@ -135,14 +135,30 @@ static void test_follows(void)
 	CU_ASSERT_EQUAL(send(fd, "figures\n", 8, MSG_NOSIGNAL), 8);
 	turn(&scene);
 	CU_ASSERT_EQUAL(scene.asked, 0);
-	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT(pp_outlet_has_relay(scene.outlet));
 	close(fd);
 	turn(&scene);
-	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT_FALSE(pp_outlet_has_relay(scene.outlet));
 	pp_outlet_poke(scene.outlet);
 	close_scene(&scene);
 	pp_outlet_poke(NULL);
-	CU_ASSERT_FALSE(pp_outlet_is_followed(NULL));
+	CU_ASSERT_FALSE(pp_outlet_has_relay(NULL));
+}
+
+/* Whoever follows is told as the relay is, and is not taken for it. */
+static void test_other_follower(void)
+{
+	struct scene scene;
+	char said[8];
+	int fd;
+
+	open_scene(&scene);
+	fd = ask(&scene, PP_OUTLET_FOLLOW);
+	CU_ASSERT_FALSE(pp_outlet_has_relay(scene.outlet));
+	pp_outlet_poke(scene.outlet);
+	CU_ASSERT_EQUAL(recv(fd, said, sizeof(said), MSG_DONTWAIT), 1);
+	close(fd);
+	close_scene(&scene);
 }
 
 static void test_refusals(void)
@@ -162,7 +178,7 @@ static void test_refusals(void)
 		turn(&scene);
 	}
 	CU_ASSERT_EQUAL(scene.asked, 0);
-	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT_FALSE(pp_outlet_has_relay(scene.outlet));
 	close_scene(&scene);
 }
 
@@ -181,9 +197,9 @@ static void test_crowd(void)
 		close(fds[i]);
 	}
 	turn(&scene);
-	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
-	fds[0] = ask(&scene, PP_OUTLET_FOLLOW);
-	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT_FALSE(pp_outlet_has_relay(scene.outlet));
+	fds[0] = ask(&scene, PP_OUTLET_RELAY);
+	CU_ASSERT(pp_outlet_has_relay(scene.outlet));
 	close(fds[0]);
 	close_scene(&scene);
 }
@@ -282,12 +298,12 @@ static void test_babbler(void)
 	int fd, turns = 0;
 
 	open_scene(&scene);
-	fd = ask(&scene, PP_OUTLET_FOLLOW);
+	fd = ask(&scene, PP_OUTLET_RELAY);
 	(void)!send(fd, words, sizeof(words), MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (turns < 100 && sd_event_run(scene.event, 0) > 0)
 		turns++;
 	CU_ASSERT(turns < 100);
-	CU_ASSERT(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT(pp_outlet_has_relay(scene.outlet));
 	close(fd);
 	close_scene(&scene);
 }
@@ -423,10 +439,10 @@ static void test_what_lies_there(void)
 	open_scene(&scene);
 	snprintf(path, sizeof(path), "%s%s", scene.database, PP_OUTLET_SUFFIX);
 	/* left by one that was killed */
-	fd = ask(&scene, PP_OUTLET_FOLLOW);
+	fd = ask(&scene, PP_OUTLET_RELAY);
 	outlet = scene.outlet;
 	open_outlet(&scene);
-	CU_ASSERT_FALSE(pp_outlet_is_followed(scene.outlet));
+	CU_ASSERT_FALSE(pp_outlet_has_relay(scene.outlet));
 	close(fd);
 	pp_outlet_free(outlet);
 	pp_outlet_free(scene.outlet);
@@ -530,6 +546,7 @@ static void test_inlet(void)
 static const struct unit_test tests[] = {
 	{"answers with all figures, however many", test_answers},
 	{"tells followers that there is news", test_follows},
+	{"takes no other follower for the relay", test_other_follower},
 	{"closes on any other question", test_refusals},
 	{"has so many places for one user, the newest", test_crowd},
 	{"sends away whoever does not read before others", test_deaf},
