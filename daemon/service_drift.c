@@ -57,8 +57,7 @@ void pp_service_close_drift(struct pp_service *service)
 	service->outlet = NULL;
 }
 
-/* The settings that are pathprof-relay's work. */
-static void relay_settings(const struct pp_config *config, char *ret_text, size_t size)
+void pp_service_relay_settings(const struct pp_config *config, char *ret_text, size_t size)
 {
 	const struct {
 		const char *name, *value;
@@ -79,17 +78,17 @@ static void relay_settings(const struct pp_config *config, char *ret_text, size_
 
 const char *pp_service_relay(const struct pp_service *service)
 {
-	char settings[64];
+	char settings[PP_RELAY_SETTINGS_MAX];
 
 	if (pp_outlet_has_relay(service->outlet))
 		return "connected";
-	relay_settings(&service->config, settings, sizeof(settings));
+	pp_service_relay_settings(&service->config, settings, sizeof(settings));
 	return settings[0] ? "missing" : "not needed";
 }
 
 void pp_service_miss_relay(struct pp_service *service)
 {
-	char settings[64];
+	char settings[PP_RELAY_SETTINGS_MAX];
 
 	if (!service->outlet || strcmp(pp_service_relay(service), "missing") != 0) {
 		service->relay_seen_ns = pp_monotonic_ns();
@@ -99,7 +98,7 @@ void pp_service_miss_relay(struct pp_service *service)
 	if (service->relay_missed || pp_monotonic_ns() - service->relay_seen_ns < RELAY_PATIENCE_NS)
 		return;
 	service->relay_missed = true;
-	relay_settings(&service->config, settings, sizeof(settings));
+	pp_service_relay_settings(&service->config, settings, sizeof(settings));
 	pp_log(LOG_WARNING,
 	       "%s: pathprof-relay does this, and none is connected: systemctl start "
 	       "pathprof-relay, or run pathprof-relay --db %s",

@@ -140,6 +140,9 @@ void pp_service_store_status(struct pp_service *service, const char *json);
 int pp_service_open_drift(struct pp_service *service, struct pathprof_error *error);
 void pp_service_close_drift(struct pp_service *service);
 void pp_service_configure_drift(struct pp_service *service);
+/* The settings that are pathprof-relay's work, as "Exec=, Listen=". */
+#define PP_RELAY_SETTINGS_MAX 64
+void pp_service_relay_settings(const struct pp_config *config, char *ret_text, size_t size);
 /* "connected", "missing", "not needed". */
 const char *pp_service_relay(const struct pp_service *service);
 /* Now and then: says once when the settings need a relay and none comes. */

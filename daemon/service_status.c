@@ -157,6 +157,7 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	const struct pp_source_stats *seen = &service->source_seen;
 	const char *sampler = seen->sampler;
 	const char *stepping = seen->stepping;
+	char relayed[PP_RELAY_SETTINGS_MAX];
 	const struct pathprof_profile *profile = pp_window_profile(service->window);
 
 	json_object_set_new(status, "pid", json_integer(getpid()));
@@ -185,6 +186,8 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "clock_kernel", json_boolean(profile->clock_kernel));
 	json_object_set_new(status, "db", json_string(service->db_path));
 	json_object_set_new(status, "relay", json_string(pp_service_relay(service)));
+	pp_service_relay_settings(config, relayed, sizeof(relayed));
+	json_object_set_new(status, "relay_settings", json_string(relayed));
 	json_object_set_new(status, "window_s", json_real((double)config->window_ns / 1e9));
 	json_object_set_new(status, "budget_ratio", json_real((double)config->overhead_ppm / 1e6));
 	json_object_set_new(status, "source_budget_ratio",

@@ -128,6 +128,51 @@ says "json_set(json, '\$.settings_refused', '')"
 doctor events-still 1 '^no +service events: refused'
 check service-escapes "$(cat -v "$tmp/out")" eval '! grep -q $'"'"'\033'"'"' "$tmp/out"'
 
+# What status says of a relay that is missing: why, and how many alerts wait; of another daemon than
+# the unit's, by the notes of a relay beside the database.
+says "json_set(json, '\$.relay', 'missing', '\$.relay_settings', 'Exec=, Listen=')"
+settings '[Tell]\nExec=/no/such/hook\n'
+start_writer
+happens 'fire /bin/one'
+happens 'fire /bin/two'
+happens 'resolve /bin/two'
+relay_ends '[Tell]\nExec=/no/such/hook\n'
+status() { # NAME PATTERN
+	PATH=$tmp/bin:$PATH "$ctl" --db "$db" status >"$tmp/out" 2>&1 || true
+	check "status-relay-$1" "$(cat "$tmp/out")" eval 'grep -qE -- "$2" "$tmp/out"' "$@"
+}
+if [ -e /var/lib/pathprof-relay ]; then
+	echo "skip status-relay-failed: this machine has notes of a relay of its own"
+else
+	status failed 'relay +missing: failed: Exec=/no/such/hook: No such file or directory \(result exit-code, exit status 78\); 1 alert waits: mend the setting .*systemctl restart pathprof-relay'
+	echo -e 'LoadState=loaded\nActiveState=inactive' >"$RELAY_SAYS"
+	status stopped 'relay +missing: not running; 1 alert waits: systemctl restart pathprof-relay'
+	echo -e "LoadState=loaded\nActiveState=active\nStatusText=exec: 0 told, 1 wait" >"$RELAY_SAYS"
+	says "json_set(json, '\$.relay', 'connected')"
+	status connected 'relay +connected; exec: 0 told, 1 wait'
+fi
+unit active success 0 1 ''
+says "json_set(json, '\$.relay', 'missing', '\$.relay_settings', 'Webhook=')"
+settings "[Tell]\nWebhook=$url/hook\n"
+relay --state "$db.relay"
+wait_for 60 is_told 'firing /bin/one' 1 || not_ok told "$(cat "$tmp/hook")"
+stop_relay
+happens 'resolve /bin/one'
+happens 'fire /bin/three'
+status by-hand "relay +missing: none is connected; 2 alerts wait: run pathprof-relay --db $db"
+PATH=$tmp/bin:$PATH "$ctl" --db "$db" status --json >"$tmp/json" || true
+check status-relay-json "$(cat "$tmp/json")" eval 'grep -q "\"relay_waiting\": 2" "$tmp/json"'
+says "json_set(json, '\$.relay_settings', 'Listen=')"
+status figures-only 'relay +missing: none is connected; 0 alerts wait'
+says "json_set(json, '\$.relay_settings', 'Webhook=')"
+echo '{' >"$db.relay/told.json"
+status damaged 'relay +missing: .*how many alerts wait is not known: .*told.json: damaged'
+rm "$db.relay/told.json"
+mkfifo "$db.relay/told.json"
+status fifo 'relay +missing: .*how many alerts wait is not known: .*told.json'
+kill_writer
+: >"$tmp/hook"
+
 # A receiver that takes nothing while alerts wait for it; then it takes them.
 db=$tmp/alerts.db
 is_now hook 503

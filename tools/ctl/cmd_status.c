@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "json.h"
+#include "relay_status.h"
 #include "status.h"
 #include "term.h"
 #include "text.h"
@@ -239,15 +240,12 @@ static void memory_line(const json_t *members)
 }
 
 /* A daemon of before has none. */
-static void relay_line(const json_t *members)
+static void relay_line(const json_t *members, struct pathprof_store *store, const char *path)
 {
-	const char *relay = daemon_status_text(members, "relay", "");
+	_cleanup_free_ char *text = relay_status_text(members, store, path);
 
-	if (!strcmp(relay, "missing"))
-		line("relay", "missing: alerts and figures wait for it: systemctl start "
-			      "pathprof-relay");
-	else if (relay[0])
-		line("relay", relay);
+	if (text)
+		line("relay", text);
 }
 
 /* Only after a reload that failed. */
@@ -261,7 +259,8 @@ static void settings_line(const json_t *members)
 		line("settings", text);
 }
 
-static void print_text(const struct daemon_status *status)
+static void print_text(const struct daemon_status *status, struct pathprof_store *store,
+		       const char *path)
 {
 	const json_t *members = status->members;
 
@@ -286,10 +285,11 @@ static void print_text(const struct daemon_status *status)
 		counts_line("counters", json_object_get(members, "counters"));
 	tracker_line(json_object_get(members, "tracker"));
 	memory_line(members);
-	relay_line(members);
+	relay_line(members, store, path);
 }
 
-static void print_json(const struct daemon_status *status)
+static void print_json(const struct daemon_status *status, struct pathprof_store *store,
+		       const char *path)
 {
 	_cleanup_json_ json_t *object = json_object();
 
@@ -298,6 +298,8 @@ static void print_json(const struct daemon_status *status)
 		json_add_text(object, "why", status->why_down);
 	if (status->members)
 		json_object_update_missing(object, status->members);
+	if (status->members)
+		relay_status_json(object, status->members, store, path);
 	json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 }
@@ -312,6 +314,7 @@ static bool never_ran(const struct ctl_options *options)
 
 int cmd_status(const struct ctl_options *options)
 {
+	_cleanup_free_ char *path = ctl_db_path(options);
 	_cleanup_store_ struct pathprof_store *store = NULL;
 	struct daemon_status status;
 	struct pathprof_error error = {""};
@@ -326,9 +329,9 @@ int cmd_status(const struct ctl_options *options)
 	if (r < 0)
 		return ctl_fail_error("status", r, &error);
 	if (options->json)
-		print_json(&status);
+		print_json(&status, store, path);
 	else
-		print_text(&status);
+		print_text(&status, store, path);
 	r = status.running ? CTL_OK : CTL_DOWN;
 	daemon_status_release(&status);
 	return r;

@@ -20,75 +20,12 @@
 #include "oneshot.h"
 #include "status.h"
 #include "text.h"
+#include "unit.h"
 
-#define UNIT  "pathprofd.service"
-#define RELAY "pathprof-relay.service"
 /* As sysexits.h and pathprofd(8) have it. */
 #define EXIT_SETTINGS 78
 /* A service without a burst for so long has something in its way. */
 #define SILENT_S 60
-
-/* The properties of a unit that `systemctl show` prints. */
-struct unit {
-	char *load, *active, *sub, *result, *status, *network, *text;
-	long pid, restarts;
-};
-
-static void release_unit(struct unit *unit)
-{
-	char *const texts[] = {unit->load,   unit->active,  unit->sub, unit->result,
-			       unit->status, unit->network, unit->text};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		free(texts[i]);
-}
-
-/* Keeps a line KEY=VALUE; those of other keys are passed over. */
-static void take_line(struct unit *unit, char *line)
-{
-	const struct {
-		const char *key;
-		char **text;
-		long *number;
-	} keys[] = {
-		{"LoadState", &unit->load, NULL},        {"ActiveState", &unit->active, NULL},
-		{"SubState", &unit->sub, NULL},          {"Result", &unit->result, NULL},
-		{"ExecMainStatus", &unit->status, NULL}, {"PrivateNetwork", &unit->network, NULL},
-		{"StatusText", &unit->text, NULL},       {"MainPID", NULL, &unit->pid},
-		{"NRestarts", NULL, &unit->restarts},
-	};
-	char *value = strchr(line, '=');
-
-	if (!value)
-		return;
-	*value++ = '\0';
-	value[strcspn(value, "\n")] = '\0';
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (strcmp(line, keys[i].key) != 0)
-			continue;
-		if (keys[i].number)
-			*keys[i].number = strtol(value, NULL, 10);
-		else if (!*keys[i].text)
-			*keys[i].text = ctl_strdup(value);
-	}
-}
-
-/* Whether the system's manager answers. */
-static bool read_unit(struct unit *ret_unit, const char *name)
-{
-	_cleanup_free_ char *command =
-		ctl_printf("systemctl show %s -p LoadState,ActiveState,SubState,Result,"
-			   "ExecMainStatus,StatusText,MainPID,NRestarts,PrivateNetwork 2>/dev/null",
-			   name);
-	char line[4096];
-	FILE *output;
-
-	*ret_unit = (struct unit){0};
-	output = popen(command, "re");
-	while (output && fgets(line, sizeof(line), output))
-		take_line(ret_unit, line);
-	return output && pclose(output) == 0 && ret_unit->load && ret_unit->active;
-}
 
 /* ---------------------------------------------------------------- whether it runs */
 
@@ -104,26 +41,23 @@ static const char *remedy(const struct unit *unit)
 
 static void add_down(struct facts *facts, const struct unit *unit)
 {
-	const bool told = unit->text && *unit->text;
-	_cleanup_free_ char *why = ctl_printf(
-		"%s (result %s, exit status %s)", told ? unit->text : "it left no word",
-		unit->result ? unit->result : "unknown", unit->status ? unit->status : "unknown");
+	_cleanup_free_ char *why = unit_last_words(unit);
 
 	if (!strcmp(unit->active, "inactive"))
 		fact_value(facts_add(facts, FACT_NO, "service", "nobody started it",
 				     "systemctl enable --now pathprofd"),
-			   "not running");
+			   "%s", unit_down(unit));
 	else
 		fact_value(facts_add(facts, FACT_NO, "service", why, remedy(unit)), "%s",
-			   !strcmp(unit->active, "failed") ? "failed"
-							   : "it ends and is started again");
+			   unit_down(unit));
 }
 
 /* Whether there is a process to look at. */
 static bool add_unit(struct facts *facts, const struct unit *unit)
 {
 	if (strcmp(unit->load, "loaded") != 0) {
-		fact_value(facts_add(facts, FACT_NO, "service", "systemd does not know " UNIT,
+		fact_value(facts_add(facts, FACT_NO, "service",
+				     "systemd does not know " UNIT_SERVICE,
 				     "sudo make install, or the package pathprof"),
 			   "not installed");
 		return false;
@@ -440,32 +374,27 @@ static void add_relayed(struct facts *facts, const struct relayed *what, const c
 /* A relay that does not run names the setting that it ended with, if it was one. */
 static void add_relay_down(struct facts *facts, const struct unit *relay)
 {
-	_cleanup_free_ char *why =
-		ctl_printf("%s (result %s, exit status %s)",
-			   relay->text && *relay->text ? relay->text : "it left no word",
-			   relay->result ? relay->result : "unknown",
-			   relay->status ? relay->status : "unknown");
+	_cleanup_free_ char *why = unit_last_words(relay);
 
 	if (!strcmp(relay->active, "inactive"))
 		fact_value(facts_add(facts, FACT_NO, "service relay",
 				     "alerts and figures wait for it",
 				     "systemctl restart pathprof-relay"),
-			   "not running");
+			   "%s", unit_down(relay));
 	else
 		fact_value(facts_add(facts, FACT_NO, "service relay", why,
 				     "change the line that it names in "
 				     "/etc/pathprof/pathprofd.conf, then systemctl restart "
 				     "pathprof-relay; journalctl -u pathprof-relay has more"),
-			   "%s",
-			   !strcmp(relay->active, "failed") ? "failed"
-							    : "it ends and is started again");
+			   "%s", unit_down(relay));
 }
 
 static void add_network(struct facts *facts, const struct unit *service, const char *line)
 {
 	if (service->network && !strcmp(service->network, "yes"))
 		fact_value(facts_add(facts, FACT_NO, "service network",
-				     "there is no unit " RELAY ", and the service itself has no "
+				     "there is no unit " UNIT_RELAY
+				     ", and the service itself has no "
 				     "network (PrivateNetwork=yes)",
 				     "sudo make install, or the package pathprof, which have it"),
 			   "%s", line);
@@ -480,7 +409,7 @@ static void add_relay(struct facts *facts, const struct unit *service)
 
 	if (!find_relayed(lines))
 		return;
-	is_there = read_unit(&relay, RELAY) && !strcmp(relay.load, "loaded");
+	is_there = unit_read(&relay, UNIT_RELAY) && !strcmp(relay.load, "loaded");
 	if (is_there && strcmp(relay.active, "active") != 0)
 		add_relay_down(facts, &relay);
 	for (size_t i = 0; i < RELAYED_CNT; i++) {
@@ -490,18 +419,18 @@ static void add_relay(struct facts *facts, const struct unit *service)
 			add_relayed(facts, &relayed[i], lines[i], relay.text);
 		free(lines[i]);
 	}
-	release_unit(&relay);
+	unit_release(&relay);
 }
 
 void doctor_service(struct facts *facts, const struct ctl_options *options)
 {
 	struct unit unit;
 
-	if (!read_unit(&unit, UNIT)) {
+	if (!unit_read(&unit, UNIT_SERVICE)) {
 		fact_value(facts_add(facts, FACT_NO, "service", "systemctl show does not answer",
 				     "a machine that systemd runs; elsewhere pathprofctl status"),
 			   "not known");
-		release_unit(&unit);
+		unit_release(&unit);
 		return;
 	}
 	if (add_unit(facts, &unit)) {
@@ -513,5 +442,5 @@ void doctor_service(struct facts *facts, const struct ctl_options *options)
 		add_owner(facts, options);
 		add_relay(facts, &unit);
 	}
-	release_unit(&unit);
+	unit_release(&unit);
 }
