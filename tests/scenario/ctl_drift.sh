@@ -129,6 +129,41 @@ run 0 baseline rm good
 run 0 alerts
 grep -q 'no alert' got || fail 'alerts where there are none'
 
+### TIME of functions: clock samples, two places of one function together, by name over builds.
+printf 'int first(int n) { return n * 3; }\nint second(int n) { return n * 5; }\n%s\n' \
+	'int main(int c, char **v) { return first(c) + second(c); }' >timed.c
+mkdir one two
+cc -O1 -fno-inline -falign-functions=64 -Wl,--build-id -o one/timed timed.c || fail 'no compiler'
+cc -O1 -fno-inline -falign-functions=128 -Wl,--build-id -o two/timed timed.c || fail 'no compiler'
+timed() { # timed FILE FIRST FIRST+1 SECOND: a window with so many clock samples
+	local first second
+	first=$(nm "$1" | awk '$3 == "first" { print $1 }') second=$(nm "$1" | awk '$3 == "second" { print $1 }')
+	printf 'path %s 5 100\nclock %s %s\nclock %x %s\nclock %s %s\n' "$first" "$first" "$2" $((16#$first + 1)) "$3" \
+		"$second" "$4" | "$known" timed.db code "$PWD/$1" || fail 'no database of times'
+}
+timed one/timed 350 250 400
+timed one/timed 100 200 700
+timed two/timed 100 200 700
+export PATHPROF_DB=timed.db
+run 0 compare --sort time window:1 window:2 --json
+holds 'TIME of functions' <<'END'
+f, d = j["figures"], .3 * math.log2(.3 / .6) + .7 * math.log2(.7 / .4)
+assert j["kind"] == "functions" and j["figure"] == "time" and j["a"]["samples"] == 1000, j
+assert abs(f["kl_bits"] - d) < 1e-9 and abs(f["overlap"] - .7) < 1e-9, (f, d)
+assert f["kl_low_bits"] > 0, f
+assert {e["what"]: (e["a_share"], e["b_share"]) for e in j["events"]} == {
+    "first": (.6, .3), "second": (.4, .7)}, j["events"]
+END
+run 0 compare --sort time window:2 window:3
+grep -q '^TIME: clock samples by function' got && grep -q '^overlap  *100.00%' got || fail 'TIME over two builds'
+run 0 compare --sort runs window:1 window:2
+grep -q '^RUNS: ' got || fail 'compare --sort runs'
+says 2 'sort time is of functions' compare --sort time --edges window:1 window:2
+says 1 'lines of text have no TIME' compare --sort time file:one.txt window:1
+"$known" branches.db branches
+sqlite3 branches.db 'DELETE FROM clock_counts'
+PATHPROF_DB=branches.db says 1 'no clock sample of what is selected' compare --sort time window:1 window:2
+
 ### Windows that weigh code differently: 1 to 3 are old ones, 4 to 6 reach a number of instructions.
 "$known" kinds.db old
 "$known" kinds.db

@@ -30,16 +30,21 @@ static int show(const struct ctl_options *options, struct side *a, struct side *
 
 int cmd_compare(const struct ctl_options *options)
 {
+	enum side_kind kind =
+		options->sort == CTL_SORT_TIME ? SIDE_TIMES : (enum side_kind)options->events;
 	struct side a, b;
 	int r;
 
+	if (options->sort == CTL_SORT_TIME && options->events)
+		return ctl_usage(options, "--sort time is of functions: --edges, --calls and "
+					  "--branches go with runs");
 	if (options->argc != 2)
 		return ctl_usage(options, "two profiles are needed: A, what was assumed, and B, "
 					  "what ran");
-	r = selector_load(&a, options, options->argv[0], (enum side_kind)options->events);
+	r = selector_load(&a, options, options->argv[0], kind);
 	if (r)
 		return r;
-	r = selector_load(&b, options, options->argv[1], (enum side_kind)options->events);
+	r = selector_load(&b, options, options->argv[1], kind);
 	if (r == CTL_OK) {
 		r = side_check_kinds(&a, &b);
 		if (r == CTL_OK)

@@ -46,6 +46,8 @@ static const char *figure_of(const struct comparison *c)
 {
 	const char *figure = measure_figure(measure_of(c));
 
+	if (c->a->kind == SIDE_TIMES)
+		return "TIME";
 	return figure ? figure : "COUNTS";
 }
 
@@ -55,7 +57,10 @@ static void print_figure(const struct comparison *c, FILE *out)
 	bool edges = c->a->kind == SIDE_EDGES || c->a->kind == SIDE_CALLS;
 
 	fprintf(out, "%s: ", figure_of(c));
-	if (measure_of(c)->kind == PATHPROF_KIND_ANY)
+	if (c->a->kind == SIDE_TIMES)
+		fprintf(out, "clock samples by function, %s\n\n",
+			measure_of(c)->clock_kernel ? "the kernel's included" : "user code's only");
+	else if (measure_of(c)->kind == PATHPROF_KIND_ANY)
 		fputs("as the files have them\n\n", out);
 	else
 		fprintf(out, "each %s counts once%s\n\n",
@@ -85,6 +90,8 @@ static void print_branches(const struct comparison *c, FILE *out)
 {
 	const struct pathprof_branch_comparison *b = &c->branches;
 
+	if (c->a->kind == SIDE_TIMES)
+		return;
 	if (!c->has_branches) {
 		fprintf(out, "conflict                  -  (%s)\n",
 			c->match.binary_cnt ? "two builds" : "no code can be read");
@@ -262,6 +269,7 @@ static void print_events(const struct comparison *c, uint32_t limit, FILE *out)
 	if (table.row_cnt) {
 		fprintf(out, "\n%s that moved\n",
 			c->a->kind == SIDE_PATHS   ? "Paths"
+			: c->a->kind == SIDE_TIMES ? "Functions"
 			: c->a->kind == SIDE_EDGES ? "Edges"
 			: c->a->kind == SIDE_CALLS ? "Calls"
 						   : "Branches");
@@ -279,7 +287,8 @@ void comparison_print(const struct comparison *comparison, uint32_t limit, FILE 
 	print_figure(comparison, out);
 	print_figures(comparison, out);
 	print_verdict(comparison, out);
-	print_functions(comparison, rows, out);
+	if (comparison->a->kind != SIDE_TIMES)
+		print_functions(comparison, rows, out);
 	print_events(comparison, rows, out);
 }
 

@@ -33,8 +33,9 @@ static const struct ctl_verb verbs[] = {
 	{"binaries", "", "the binaries seen", CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT,
 	 cmd_binaries, true},
 	{"compare", "A B", "how far B, what ran, is from A, what was assumed; what moved",
-	 CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG | CTL_OPT_GRAPH, cmd_compare,
-	 true},
+	 CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG | CTL_OPT_GRAPH |
+		 CTL_OPT_SORT,
+	 cmd_compare, true},
 	{"combine", "A B...", "several profiles into one file",
 	 CTL_OPT_NARROW | CTL_OPT_EVENTS | CTL_OPT_COMBINE | CTL_OPT_REPLACE, cmd_combine, true},
 	{"drift", "", "how far each binary has moved from its baseline",

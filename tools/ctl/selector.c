@@ -208,6 +208,11 @@ static int check(const struct side *side, const struct selector *selector, int r
 		return ctl_fail_error(side->word, r, error);
 	if (side->distribution.total > 0)
 		return CTL_OK;
+	if (side->kind == SIDE_TIMES)
+		return ctl_fail(
+			"%s: no clock sample of what is selected, so its TIME is not known: "
+			"leave --sort time out to compare RUNS",
+			side->word);
 	if (side->unreadable > 0)
 		return ctl_fail("%s: no code of what ran there can be read, so its %s are not "
 				"known: keep the binaries, or compare paths",
@@ -240,6 +245,9 @@ static int load(struct side *side, const struct ctl_options *options, struct sel
 
 	if (r < 0)
 		return -r;
+	if (r == 0 && side->kind == SIDE_TIMES)
+		return ctl_fail("%s: lines of text have no TIME: compare windows or baselines",
+				side->word);
 	if (r == 0) {
 		side->symbols = symbols_new(NULL);
 		r = side_text_read(side, selector->file, &error);

@@ -13,7 +13,7 @@
 
 const char *side_kind_name(enum side_kind kind)
 {
-	static const char *const names[] = {"paths", "edges", "calls", "branches"};
+	static const char *const names[] = {"paths", "edges", "calls", "branches", "functions"};
 
 	return names[kind];
 }
@@ -118,6 +118,18 @@ void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool take
 	pathprof_event_of_edge(&event, group, end, group, 0, weight);
 	event.key_lo = (event.key_lo & ~1ULL) | taken;
 	add_keyed(side, &item, &event);
+}
+
+void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double weight)
+{
+	struct side_item item = {.binary = binary,
+				 .to_binary = SIDE_NO_BINARY,
+				 .from = place,
+				 .key_hi = binary,
+				 .key_lo = place,
+				 .weight = weight};
+
+	side_add(side, &item);
 }
 
 void side_add_text(struct side *side, const char *text, size_t len, double weight)
@@ -258,7 +270,7 @@ char *side_label(const struct side *side, const struct side_item *item)
 	_cleanup_free_ char *from = NULL, *to = NULL;
 	char outcomes[TEXT_OUTCOMES_SIZE];
 
-	if (item->binary == SIDE_NO_BINARY)
+	if (item->text)
 		return ctl_strdup(item->text);
 	from = place_label(side, item->binary, item->from);
 	if (side->kind == SIDE_PATHS)

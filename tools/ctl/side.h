@@ -25,6 +25,7 @@ enum side_kind {
 	SIDE_EDGES,
 	SIDE_CALLS,    /* the edges that are calls */
 	SIDE_BRANCHES, /* conditional branches of the paths, by direction */
+	SIDE_TIMES,    /* clock samples, by the function's name */
 };
 /* "paths", ...: what one of them is called, in the plural. */
 const char *side_kind_name(enum side_kind kind);
@@ -46,7 +47,7 @@ struct side_item {
 	uint32_t length, outcomes;  /* of a branch the direction */
 	int64_t path_id;            /* 0: none */
 	bool portable;              /* key_hi is the function's: see match.h */
-	char *text;                 /* of a key that is only text */
+	char *text;                 /* of a key that is only text, or a function's name */
 };
 
 struct side {
@@ -77,6 +78,9 @@ void side_add_path(struct side *side, uint32_t binary, const struct pathprof_pat
 void side_add_edge(struct side *side, uint32_t from_binary, uint64_t from, uint32_t to_binary,
 		   uint64_t to, double weight);
 void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken, double weight);
+/* Clock samples at a place; binary SIDE_NO_BINARY: in no file. A function only once it is refined
+ * (side_code.h). */
+void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double weight);
 void side_add_text(struct side *side, const char *text, size_t len, double weight);
 /* Another item as it is; binaries are the side's own. */
 void side_add(struct side *side, const struct side_item *item);

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "pathprof/events.h"
+#include "pathprof/profile.h"
+#include "text.h"
 
 static struct pathprof_code *code_of(const struct side *side, const struct side_item *item)
 {
@@ -149,11 +152,50 @@ static void keep_calls(struct side *side)
 	scale_bursts(side, edges - side->unreadable);
 }
 
+/* ---------------------------------------------------------------- functions */
+
+/* "function" of a binary is the same in another build of it. */
+static void name_function(struct side *side, struct side_item *item)
+{
+	const struct side_binary *binary;
+	const struct symbol *symbol = side_function(side, item);
+	_cleanup_free_ char *key = NULL;
+	struct pathprof_build_id hashed;
+
+	if (item->binary == SIDE_NO_BINARY) {
+		item->text =
+			ctl_strdup(item->from == PATHPROF_PLACE_KERNEL ? "[kernel]" : "[unknown]");
+	} else if (symbol && symbol->bounded) {
+		item->text = ctl_strdup(symbol->name);
+		item->from = symbol->start;
+	} else {
+		binary = &side->binaries[item->binary];
+		item->text = ctl_printf("[%s]", text_base_name(binary->name));
+	}
+	key = ctl_printf("%s\n%s",
+			 item->binary == SIDE_NO_BINARY
+				 ? ""
+				 : text_base_name(side->binaries[item->binary].name),
+			 item->text);
+	pathprof_build_id_make(&hashed, PATHPROF_ID_NONE, key, strlen(key));
+	item->key_hi = 0;
+	item->key_lo = pathprof_event_group(&hashed);
+}
+
+static void name_functions(struct side *side)
+{
+	side_functions_ahead(side);
+	for (size_t i = 0; i < side->item_cnt; i++)
+		name_function(side, &side->items[i]);
+}
+
 int side_code_refine(struct side *side)
 {
 	if (!side->store)
 		return 0;
-	if (side->kind == SIDE_BRANCHES)
+	if (side->kind == SIDE_TIMES)
+		name_functions(side);
+	else if (side->kind == SIDE_BRANCHES)
 		turn_into_branches(side);
 	else if (side->kind == SIDE_CALLS)
 		keep_calls(side);

@@ -9,7 +9,8 @@
 
 #include "side.h"
 
-/* Turns paths into branches or drops edges that are no calls, as the kind wants; 0. */
+/* Turns paths into branches, drops edges that are no calls, or puts places of the clock together by
+ * function, as the kind wants; 0. */
 int side_code_refine(struct side *side);
 /* The branches of a side of paths; the two share symbols, the caller releases *ret_branches by
  * side_code_release_branches(). -errno. */

@@ -45,6 +45,22 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	return 0;
 }
 
+/* Of the kernel and of no file there is no binary: their places say which of the two. */
+static int take_clock(void *context, const struct pathprof_clock_row *row)
+{
+	struct reading *reading = context;
+	struct side *side = reading->side;
+	bool in_file = row->binary_id.kind != PATHPROF_ID_NONE;
+
+	if (row->samples &&
+	    (in_file ? is_wanted(reading->binary, row->binary_name) : !reading->binary))
+		side_add_clock(side,
+			       in_file ? side_binary(side, &row->binary_id, row->binary_name)
+				       : SIDE_NO_BINARY,
+			       row->place, (double)row->samples);
+	return 0;
+}
+
 static bool is_of_edges(const struct side *side)
 {
 	return side->kind == SIDE_EDGES || side->kind == SIDE_CALLS;
@@ -56,6 +72,8 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 {
 	struct reading reading = {side, binary};
 
+	if (side->kind == SIDE_TIMES)
+		return pathprof_store_clocks(store, filter, take_clock, &reading, error);
 	if (is_of_edges(side))
 		return pathprof_store_edges(store, filter, take_edge, &reading, error);
 	return pathprof_store_paths(store, filter, take_path, &reading, error);
@@ -117,7 +135,8 @@ int side_store_dispersion(struct side *side, const struct pathprof_filter *filte
 	size_t cnt = 0;
 	int r = pathprof_store_windows(side->store, filter, take_window, &windows, error);
 
-	if (r < 0)
+	/* Of the clock's samples each stands alone. */
+	if (r < 0 || side->kind == SIDE_TIMES)
 		return r;
 	side->per_burst = per_burst(&windows);
 	if (windows.cnt < 2)
