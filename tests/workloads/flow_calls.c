@@ -51,10 +51,13 @@ static uint32_t ask(int fd, uint32_t turn, uint32_t i)
 int main(int argc, char **argv)
 {
 	uint32_t turns = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1;
+	const struct timespec no_time = {0, 0};
 	uint32_t sum = 0;
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	/* The dynamic linker binds it here: the loop has the way of the later calls only. */
+	nanosleep(&no_time, NULL);
 	for (uint32_t turn = 0; turn < turns; turn++) {
 		state = 1;
 		for (uint32_t i = 0; i < 256; i++) {
