@@ -257,6 +257,8 @@ void pp_service_free(struct pp_service *service)
 		pp_service_close_window(service);
 	pp_service_close_clock(service);
 	pp_cpu_clock_free(service->events);
+	if (service->opener_fd)
+		close(service->opener_fd);
 	pp_values_free(service->values);
 	pp_service_close_drift(service);
 	sd_event_source_unref(service->exit_timer);

@@ -5,7 +5,8 @@
  * everybody who lacks it, CAP_PERFMON or not. A unit that lowers the setting would lower it for all
  * users of the machine; so the service holds the capability instead, opens its events, and gives it
  * up for good before it reads anything that others made: its database, /proc, a file. Where the
- * setting is 2 or less it is given up unused. The stepper does the same (step_main.c).
+ * setting is 2 or less it is given up unused. The stepper does the same (step_main.c); the opener
+ * alone keeps it (step/step_opener.h).
  *
  * Workload: once, at the start; the telling, every other second. The main thread, before any other.
  */

@@ -6,6 +6,7 @@
 #include "service_state.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,7 +15,9 @@
 #include "chain/taken_event.h"
 #include "config/config_value.h"
 #include "pathprof/machine.h"
+#include "privilege.h"
 #include "step/sampler.h"
+#include "step/step_opener.h"
 #include "track/cgroup_tree.h"
 
 #define REOPEN_FIRST_NS UINT64_C(500000000)
@@ -218,6 +221,7 @@ static int source_config(const struct pp_service *service, struct pp_source_conf
 		.pin = service->config.pin != 0,
 		.realtime = service->config.realtime != 0,
 		.events = service->events,
+		.opener_fd = service->opener_fd,
 	};
 	return select_samples(service, ret_config, error);
 }
@@ -326,6 +330,23 @@ static int on_bursts(sd_event_source *event_source, int fd, uint32_t events, voi
 }
 
 /*
+ * The right to open events is here only where the level asks for it (service_rights.c), and will be
+ * given up: one process keeps it, for breakpoints. Without it they are set by ptrace.
+ */
+static void start_opener(struct pp_service *service)
+{
+	pid_t opener;
+
+	if (!pp_privilege_has(PP_PRIVILEGE(CAP_SYS_ADMIN)))
+		return;
+	opener = pp_step_opener_start(&service->opener_fd);
+	if (opener < 0)
+		pp_log(LOG_WARNING,
+		       "no process for breakpoints of perf: %s; they are set by ptrace",
+		       strerror(-opener));
+}
+
+/*
  * Kept for each stepper to come: the right to open them is given up. Where they are refused the
  * stepper looks into /proc.
  */
@@ -336,8 +357,12 @@ static void open_events(struct pp_service *service)
 		.realtime = service->config.realtime != 0,
 	};
 
-	if (service->source_ops == &pp_source_step && !service->only_pid && !service->events)
+	if (service->source_ops != &pp_source_step || service->only_pid)
+		return;
+	if (!service->events)
 		(void)pp_sampler_perf_events(&service->events, &config);
+	if (!service->opener_fd)
+		start_opener(service);
 }
 
 int pp_service_open_source(struct pp_service *service, struct pathprof_error *error)

@@ -56,6 +56,7 @@ struct pp_service {
 	char source_sampler[64];
 	uint64_t source_deaths;
 	struct pp_cpu_clock *events; /* the stepper's, NULL: it opens its own */
+	int opener_fd; /* who opens breakpoints for steppers (step_opener.h); 0: they do */
 
 	struct pp_clock *clock; /* NULL: switched off, or refused */
 	int clock_code;         /* why: -EACCES or -EPERM of perf_event_open; 0: not refused */

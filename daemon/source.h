@@ -43,6 +43,7 @@ struct pp_source_config {
 	const struct pp_resolver *resolver; /* for sources that read code; outlives the source */
 	/* step: the sampler's events, which outlive the source; NULL: the stepper opens its own */
 	const struct pp_cpu_clock *events;
+	int opener_fd; /* step: who opens breakpoints (step_opener.h); 0: the stepper itself */
 };
 
 /* A counter that only this source has, for status. */

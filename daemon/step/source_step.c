@@ -152,17 +152,18 @@ static uint32_t event_cnt(const struct step_source *source)
 	return events ? (uint32_t)pp_cpu_clock_event_cnt(events) : 0;
 }
 
-/* The configuration with the hold page, then the events. */
+/* The configuration with the hold page and the opener's socket, then the events. */
 static int send_first(const struct step_source *source, int page_fd)
 {
 	struct pp_step_config config = config_message(source);
 	uint32_t left = event_cnt(source);
 	const int *events = left ? pp_cpu_clock_events(source->config.events) : NULL;
+	const int fds[] = {page_fd, source->config.opener_fd};
 	char nothing = 0;
 	int code;
 
 	config.event_cnt = left;
-	code = send_fds(source, &config, sizeof(config), &page_fd, 1);
+	code = send_fds(source, &config, sizeof(config), fds, source->config.opener_fd ? 2 : 1);
 	while (left && !code) {
 		uint32_t cnt = left < PP_STEP_EVENTS_A_MESSAGE ? left : PP_STEP_EVENTS_A_MESSAGE;
 

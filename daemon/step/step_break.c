@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "step_opener.h"
+
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
 #endif
@@ -60,6 +62,15 @@ static int perf_open(pid_t tid)
 	struct perf_event_attr attr = attributes(NOWHERE, false);
 
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+uint32_t pp_step_break_open_events(pid_t tid, int *ret_fds)
+{
+	uint32_t cnt = 0;
+
+	while (cnt < PP_STEP_BREAK_MAX && (ret_fds[cnt] = perf_open(tid)) >= 0)
+		cnt++;
+	return cnt;
 }
 
 static bool perf_move(struct pp_step_break *b, uint32_t i, uint64_t address)
@@ -122,13 +133,12 @@ static uint32_t poke_open(pid_t tid)
 
 void pp_step_break_open(struct pp_step_break *b, enum pp_step_break_kind kind, pid_t tid)
 {
-	*b = (struct pp_step_break){.kind = kind, .tid = tid, .fds = {-1, -1, -1, -1}};
+	*b = (struct pp_step_break){.kind = kind, .tid = tid};
 	if (kind == PP_STEP_BREAK_PTRACE)
 		b->cnt = poke_open(tid);
-	if (kind != PP_STEP_BREAK_PERF)
-		return;
-	while (b->cnt < PP_STEP_BREAK_MAX && (b->fds[b->cnt] = perf_open(tid)) >= 0)
-		b->cnt++;
+	if (kind == PP_STEP_BREAK_PERF)
+		b->cnt = pp_step_opener_is_used() ? pp_step_opener_ask(tid, b->fds)
+						  : pp_step_break_open_events(tid, b->fds);
 }
 
 static bool move(struct pp_step_break *b, uint32_t i, uint64_t address)
@@ -202,10 +212,9 @@ void pp_step_break_close(struct pp_step_break *b)
 {
 	if (b->kind == PP_STEP_BREAK_PTRACE && b->cnt)
 		poke_clear(b->tid);
-	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX; i++)
-		if (b->fds[i] >= 0)
-			close(b->fds[i]);
-	*b = (struct pp_step_break){.kind = b->kind, .fds = {-1, -1, -1, -1}};
+	for (uint32_t i = 0; b->kind == PP_STEP_BREAK_PERF && i < b->cnt; i++)
+		close(b->fds[i]);
+	*b = (struct pp_step_break){.kind = b->kind};
 }
 
 /* ---- trying them out */

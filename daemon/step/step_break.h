@@ -5,7 +5,8 @@
  *
  * Two holders. *perf*: four breakpoint events with `sigtrap`, which the kernel removes when their
  * descriptors are closed, so a killed stepper leaves none behind; they take Linux 5.13 and the
- * right to open perf events. *debug registers* of the thread by ptrace, where perf is refused; a
+ * right to open perf events, or another process that has it (step_opener.h). *debug registers* of
+ * the thread by ptrace, where perf is refused; a
  * stepper that is killed leaves them set, and the daemon clears them (step_pin.c's page says
  * where). Registers that ptrace has written are none for perf's events until their thread
  * executes a program or ends: the kernel never gives them back, and counts them as used on every
@@ -39,7 +40,7 @@ struct pp_step_break {
 	pid_t tid;
 	uint32_t cnt;                          /* breakpoints that can be set on this thread */
 	uint64_t addresses[PP_STEP_BREAK_MAX]; /* as set; 0: none */
-	int fds[PP_STEP_BREAK_MAX];            /* perf's; -1: none */
+	int fds[PP_STEP_BREAK_MAX];            /* perf's, cnt of them */
 	bool enabled[PP_STEP_BREAK_MAX];
 };
 
@@ -47,6 +48,8 @@ struct pp_step_break {
 enum pp_step_break_kind pp_step_break_probe(enum pp_step_break_kind from);
 /* Breakpoints for a stopped thread, none set yet. cnt is 0 where its registers are in use. */
 void pp_step_break_open(struct pp_step_break *b, enum pp_step_break_kind kind, pid_t tid);
+/* perf's on a thread, watching nothing yet, up to PP_STEP_BREAK_MAX; how many could be opened. */
+uint32_t pp_step_break_open_events(pid_t tid, int *ret_fds);
 /* Sets breakpoints at these places and no other; cnt <= b->cnt. False: the thread has gone. */
 bool pp_step_break_set(struct pp_step_break *b, const uint64_t *addresses, uint32_t cnt);
 /* Whether a SIGTRAP tells of a breakpoint of ours. */

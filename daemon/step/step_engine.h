@@ -189,6 +189,12 @@ void pp_step_publish_harms(struct pp_step_pin *pin, bool harms);
 /* Undoes the pin of a dead stepper, and clears debug registers that it left set. */
 void pp_step_unpin_orphan(const struct pp_step_hold *hold);
 
+/* ---- step_main.c */
+
+/* Ahead of whatever else wants a CPU, as far as that is allowed: for processes that sleep mostly.
+ */
+void pp_step_run_first(void);
+
 /* ---- step_burst.c */
 
 struct pp_step_limits {

@@ -27,6 +27,7 @@
 #include "../privilege.h"
 #include "sampler.h"
 #include "step_engine.h"
+#include "step_opener.h"
 #include "step_post.h"
 
 #define STATS_PERIOD_NS  (PP_NSEC_PER_SEC / 2)
@@ -83,7 +84,7 @@ static void block_signals(void)
  * Children do not inherit it. Both are denied without CAP_SYS_NICE: then a stop takes longer on a
  * busy machine.
  */
-static void run_first(void)
+void pp_step_run_first(void)
 {
 	struct sched_param first = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
 
@@ -96,7 +97,7 @@ static void harden(void)
 	prctl(PR_SET_NAME, "pathprof-step");
 	block_signals();
 	setsid();
-	run_first();
+	pp_step_run_first();
 	/* Where it is refused nothing is lost but the precaution; `pathprofctl doctor` says so. */
 	(void)pp_oom_score_set(PP_OOM_SCORE_NEVER);
 }
@@ -170,18 +171,22 @@ static ssize_t receive_fds(int fd, void *bytes, size_t len_bytes, int *ret_fds, 
 	return got;
 }
 
-/* The first message, and the descriptor of the hold page with it (-1: there was none). */
+/* The first message; with it the hold page (-1: there was none), and who opens breakpoints for us.
+ */
 static int receive_first(int fd, struct pp_step_config *ret_config, int *ret_page_fd)
 {
 	struct timeval timeout = {.tv_sec = CONFIG_TIMEOUT_S};
+	int fds[2] = {-1, -1};
 	ssize_t len_bytes;
 	size_t cnt;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	*ret_page_fd = -1;
-	len_bytes = receive_fds(fd, ret_config, sizeof(*ret_config), ret_page_fd, 1, &cnt);
+	len_bytes = receive_fds(fd, ret_config, sizeof(*ret_config), fds, 2, &cnt);
 	if (len_bytes < 0)
 		return (int)len_bytes;
+	*ret_page_fd = fds[0];
+	if (fds[1] >= 0)
+		pp_step_opener_use(fds[1]);
 	return is_config(ret_config, len_bytes) ? 0 : -EBADMSG;
 }
 
@@ -229,11 +234,17 @@ static int send_up(const void *data, size_t len_bytes)
 	return -EPIPE;
 }
 
+/* Its own and what others spend for it. */
+static uint64_t own_cpu_ns(void)
+{
+	return pp_step_clock(CLOCK_PROCESS_CPUTIME_ID) + pp_step_opener_cpu_ns();
+}
+
 static void send_stats(void)
 {
 	stepper.stats.header =
 		(struct pp_step_header){sizeof(stepper.stats), PP_STEP_VERSION, PP_STEP_TYPE_STATS};
-	stepper.stats.cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+	stepper.stats.cpu_ns = own_cpu_ns();
 	stepper.stats.burst_ns = stepper.budget.cost_ns;
 	stepper.stats.restarts = stepper.holder.restarts;
 	stepper.stats.singles = stepper.holder.singles;
@@ -269,7 +280,7 @@ static void receive(void)
 
 static void charge_cpu(void)
 {
-	uint64_t cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t cpu_ns = own_cpu_ns();
 
 	pp_step_budget_charge(&stepper.budget, cpu_ns - stepper.cpu_ns);
 	stepper.cpu_ns = cpu_ns;
@@ -287,7 +298,7 @@ static void end_burst(const struct pp_step_target *target, uint64_t cost_ns)
  */
 static void charge_hold(const struct pp_step_target *target, bool held)
 {
-	uint64_t cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID) - stepper.cpu_ns;
+	uint64_t cpu_ns = own_cpu_ns() - stepper.cpu_ns;
 	uint64_t hold_ns = target->stopped_ns
 				   ? target->released_ns - target->stopped_ns - target->slept_ns
 				   : 0;
@@ -435,6 +446,9 @@ static void run(void)
 		}
 		if (stepper.holder.limbo.cnt)
 			pp_step_poll_limbo(&stepper.holder);
+		/* The next stepper finds another way to stop its targets. */
+		if (stepper.stats.breaks == PP_STEP_BREAK_PERF && pp_step_opener_has_gone())
+			stepper.ended = true;
 	}
 }
 
@@ -493,7 +507,7 @@ static enum pp_step_break_kind find_breaks(const struct pp_step_config *config)
 /* Starting costs as much as minutes of a small budget: it is told, and no burst waits for it. */
 static void begin_account(void)
 {
-	stepper.cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+	stepper.cpu_ns = own_cpu_ns();
 }
 
 /* A service's has its events from the daemon; a recording's opens those of threads to come. */

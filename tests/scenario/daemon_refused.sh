@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where perf events are refused the daemon works by /proc and says so once; where it may open them it
-# gives up the right that Debian's kernels ask for, and a stepper that is started anew has its events.
+# gives up the right that Debian's kernels ask for, and a stepper that is started anew has its events. Above
+# level 2 one process keeps that right, to open breakpoints and for nothing else.
 . "$(dirname "$0")/daemon_common.bash"
 
 at_least() { [ "$(status_of "$1")" -ge "$2" ]; }
@@ -67,5 +68,51 @@ check rights-stepper-again "$(cat "$tmp/log")" wait_for 60 grep -q 'source step:
 check rights-same-sampler "$sampler, then $(status_of sampler)" wait_for 30 \
 	eval '[ "$(status_of source_up)" = 1 ] && [ "$(status_of sampler)" = "$sampler" ]'
 check rights-stepper-without "$(cat "$tmp/log")" without "$(steppers)"
+check rights-no-opener "$(pgrep -l -P "$daemon")" eval '! pgrep -P "$daemon" -x pathprof-break'
+stop
+
+# A level above 2, as the daemon sees it: a file in place of the kernel's own, for its eyes alone.
+echo 3 >"$tmp/level"
+# shellcheck disable=SC2016 # the inner shell's words
+above=(unshare --mount sh -c 'mount --bind "$0" /proc/sys/kernel/perf_event_paranoid && exec "$@"' "$tmp/level")
+if ! "${above[@]}" true 2>/dev/null; then
+	echo "skip opener: no mount over kernel.perf_event_paranoid here"
+	finish
+fi
+start_above() {
+	"${above[@]}" setpriv --reuid nobody --regid nogroup --clear-groups --no-new-privs \
+		--inh-caps="-all,$caps" --ambient-caps="-all,$caps" --bounding-set="-all,$caps" \
+		"$tmp/pathprofd" --db "$db" --source step --overhead 20% 2>"$tmp/log" &
+	daemon=$!
+	check "$1-starts" "$(cat "$tmp/log")" wait_for 60 grep -q 'profiling to' "$tmp/log"
+	check "$1-bursts" "$(cat "$tmp/log")" wait_for 60 at_least bursts 1
+	opener=$(pgrep -P "$daemon" -x pathprof-break)
+}
+has_gone() { ! kill -0 "$1" 2>/dev/null; }
+stops_by() { [ "$(status_of stepping)" = "$1" ] && [ "$(status_of source_up)" = 1 ]; }
+bits_of() { echo $((0x$(sed -nE "s/^$2:\s*//p" "/proc/$1/status"))); }
+is_confined() { # PID: CAP_SYS_ADMIN and CAP_SYS_PTRACE, a filter, no descriptor but its socket
+	[ "$(bits_of "$1" CapEff)" -eq $((1 << 21 | 1 << 19)) ] && [ "$(bits_of "$1" CapAmb)" -eq 0 ] &&
+		grep -q '^Seccomp:.2$' "/proc/$1/status" && [ "$(ls "/proc/$1/fd")" = 3 ]
+}
+start_above opener
+check opener-confined "$(grep -E 'Cap|Seccomp' "/proc/$opener/status" | paste -sd' ') $(ls "/proc/$opener/fd")" \
+	is_confined "$opener"
+check opener-daemon-without "$(grep Cap "/proc/$daemon/status" | paste -sd' ')" without "$daemon"
+check opener-stepper-without "$(grep Cap "/proc/$(steppers)/status" | paste -sd' ')" without "$(steppers)"
+stop
+check opener-ends "$opener is still there" wait_for 10 has_gone "$opener"
+
+start_above opener-again
+if stops_by breakpoints; then
+	deaths=$(status_of source_deaths)
+	kill -9 "$(steppers)"
+	check opener-next-stepper "$(cat "$tmp/log")" wait_for 60 eval \
+		'[ "$(status_of source_deaths)" -gt "$deaths" ] && stops_by breakpoints'
+	kill -9 "$opener"
+	check opener-killed "$(cat "$tmp/log")" wait_for 60 stops_by "debug registers"
+else
+	echo "skip opener-killed: targets are stopped by $(status_of stepping) here"
+fi
 stop
 finish

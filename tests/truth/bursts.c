@@ -3,13 +3,14 @@
  * Runs a command under the step source and writes every burst, raw and in order, to a file.
  *
  *     bursts [-t TAKEN | -i INSNS] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-k] [-p PID]
- *            [-a] [-u] [-l] [-m] [-o] [-d] OUT [CMD ARGS...]
+ *            [-a] [-u] [-l] [-m] [-o] [-d] [-e] OUT [CMD ARGS...]
  *
  * -x starts the command as `truth` does; -p watches a running process instead, -a all
  * that run beside it; -u leaves targets
  * unpinned; -k kills the command when enough was seen; -l switches look-ahead off (the negative
  * control); -m finds threads by /proc; -o steps every instruction; -d sets the thread's debug
- * registers instead of perf's breakpoints. After SECONDS or BURSTS the source is closed and the
+ * registers instead of perf's breakpoints; -e has perf's opened by another process
+ * (step_opener.h). After SECONDS or BURSTS the source is closed and the
  * command runs on unwatched. Exit status: the command's, 128 + signal when one ended it, 125 for
  * trouble of ours. One line of figures on standard error.
  */
@@ -24,6 +25,7 @@
 
 #include "../../daemon/step/source_step.h"
 #include "../../daemon/step/step_engine.h"
+#include "../../daemon/step/step_opener.h"
 #include "launch.h"
 
 #define EXIT_TROUBLE 125
@@ -73,7 +75,7 @@ static int parse(int argc, char **argv, struct options *ret_options)
 	};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "+t:i:b:f:s:n:p:axkulmod")) != -1) {
+	while ((letter = getopt(argc, argv, "+t:i:b:f:s:n:p:axkulmode")) != -1) {
 		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
 
 		switch (letter) {
@@ -88,6 +90,10 @@ static int parse(int argc, char **argv, struct options *ret_options)
 			break;
 		case 'd':
 			options.flags |= PP_STEP_NO_PERF_BREAK;
+			break;
+		case 'e':
+			if (pp_step_opener_start(&options.config.opener_fd) < 0)
+				return -EINVAL;
 			break;
 		case 'b':
 			options.config.overhead_ppm = (uint32_t)number;

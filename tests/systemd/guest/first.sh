@@ -10,14 +10,24 @@ caps() { # SET: of each process of the service, NAME PID BITS in a line
 		echo "$(cat "/proc/$pid/comm") $pid $(sed -nE "s/^$1:\s*//p" "/proc/$pid/status")"
 	done
 }
-# holds SET BIT: a process of the service has this capability there.
+# holds SET BIT: a process of the service has this capability there, other than the opener.
 holds() {
 	local name pid bits
 	while read -r name pid bits; do
-		[ $((0x$bits >> $2 & 1)) -eq 0 ] || return 0
+		[ "$name" = pathprof-break ] || [ $((0x$bits >> $2 & 1)) -eq 0 ] || return 0
 	done < <(caps "$1")
 	return 1
 }
+# The opener has what it takes to open breakpoints, for good and under its filter.
+opener() { pgrep -P "$(property MainPID)" -x pathprof-break; }
+is_confined() {
+	local status=/proc/$(opener)/status set
+	for set in CapPrm CapEff; do
+		[ $((0x$(sed -nE "s/^$set:\s*//p" "$status"))) -eq $((1 << 21 | 1 << 19)) ] || return 1
+	done
+	grep -q '^Seccomp:.2$' "$status" && grep -q '^NoNewPrivs:.1$' "$status"
+}
+registers_left() { [ "$(./watchpoints)" = 4 ]; }
 sys_admin=21
 explain='pathprofctl status; log_since "$begin"; systemctl status --no-pager $unit | head -5'
 
@@ -38,6 +48,10 @@ for set in CapPrm CapEff CapInh CapAmb; do
 done
 check first_two_processes 'caps CapEff' test "$(caps CapEff | wc -l)" -ge 2
 check first_ptrace_is_kept 'caps CapEff' holds CapEff 19
+# Breakpoints are perf's all the same, so no debug register stays reserved.
+check first_perf_breakpoints "$explain" test "$(status_of stepping)" = breakpoints
+check first_opener_is_confined 'caps CapEff; grep -H . /proc/$(opener)/status' is_confined
+check first_registers_while_running './watchpoints' wait_for 60 registers_left
 
 # A stepper that is gone comes back with its events, although the right to open them is given up.
 stepper=$(pgrep -P "$pid" -f pathprof-step)
@@ -45,6 +59,9 @@ kill -9 "$stepper"
 check first_stepper_again "$explain" wait_for 60 eval 'p=$(pgrep -P '"$pid"' -f pathprof-step) && [ "$p" != '"$stepper"' ]'
 check first_stepper_has_events "$explain" wait_for 60 eval '[ "$(status_of source_deaths)" -ge 1 ] && [ "$(status_of source_up)" = 1 ] && [ "$(status_of sampler)" = cpu-clock ]'
 check first_same_process 'systemctl status $unit' test "$(property MainPID)" = "$pid"
+
+kill -9 "$(opener)"
+check first_without_opener "$explain" wait_for 60 eval '[ "$(status_of stepping)" = "debug registers" ] && [ "$(status_of source_up)" = 1 ]'
 
 for wanted in 1 2 4; do
 	level $wanted
@@ -54,6 +71,8 @@ for wanted in 1 2 4; do
 	check "paranoid_${wanted}_paths" "$explain" wait_for 60 sees hot
 	check "paranoid_${wanted}_by_events" "$explain" test "$(status_of sampler) $(status_of tracker.perf)" = 'cpu-clock 1'
 	check "paranoid_${wanted}_given_up" 'caps CapPrm' eval "! holds CapPrm $sys_admin"
+	check "paranoid_${wanted}_perf_breakpoints" "$explain" test "$(status_of stepping)" = breakpoints
+	check "paranoid_${wanted}_opener" 'caps CapPrm' eval "[ $wanted -gt 2 ] || ! opener"
 done
 
 # Without the capability, as where a drop-in takes it away: less exact, it works, and one line says so.
