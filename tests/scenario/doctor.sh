@@ -106,6 +106,17 @@ if unshare -m true 2>/dev/null; then
 		"$BUILD/tests/tools/refuse_perf" "$ctl" doctor >"$tmp/out" 2>"$tmp/err" || true
 	says doctor-paranoid-3 'perf_event_paranoid' '3 -- no perf events without CAP_SYS_ADMIN'
 	check doctor-paranoid-3-warns "$(grep paranoid "$tmp/out")" grep -q '^warn *perf_event_paranoid' "$tmp/out"
+	# And as other kernels take it, to which it is 2.
+	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ]; then
+		unshare -m sh -c 'mount --bind "$1" /proc/sys/kernel/perf_event_paranoid && shift && exec "$@"' sh \
+			"$tmp/level" setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$ctl" doctor \
+			>"$tmp/out" 2>"$tmp/err" || true
+		says doctor-paranoid-3-as-2 'perf_event_paranoid' "3 -- only one's own processes"
+		says doctor-paranoid-3-clock 'clock sampling' "for one's own programs"
+		says doctor-paranoid-3-events 'mapping events' 'does not allow it without CAP_PERFMON'
+	else
+		echo 'skip doctor-paranoid-3-as-2: this kernel allows more, or less, than at level 2'
+	fi
 else
 	echo 'skip doctor-other-kernels: no mount namespace can be made'
 fi

@@ -117,18 +117,24 @@ static int try_clock(pid_t pid, int cpu)
 	return try_open(&attr, pid, cpu);
 }
 
-/* Above level 2 Debian's kernels allow perf events with CAP_SYS_ADMIN alone, others with
- * CAP_PERFMON. */
 static const char *paranoid_holder(int level)
 {
 	if (doctor_capable(CAP_SYS_ADMIN))
 		return "CAP_SYS_ADMIN";
-	if (doctor_capable(CAP_PERFMON) && (level <= 2 || try_clock(-1, 0) == 0))
-		return "CAP_PERFMON";
-	return NULL;
+	return doctor_capable(CAP_PERFMON) && level <= 2 ? "CAP_PERFMON" : NULL;
 }
 
-static void add_paranoid(struct facts *facts)
+/*
+ * Above level 2 Debian's kernels allow perf events with CAP_SYS_ADMIN alone. Other kernels take it
+ * as 2, which allows a thread its own clock.
+ */
+static int effective_level(int level)
+{
+	return level > 2 && try_clock(0, -1) == 0 ? 2 : level;
+}
+
+/* set: what the file of the kernel's says. */
+static void add_paranoid(struct facts *facts, int set)
 {
 	int level = facts->machine.paranoid;
 	const char *holder = paranoid_holder(level);
@@ -138,20 +144,19 @@ static void add_paranoid(struct facts *facts)
 			  "a kernel with CONFIG_PERF_EVENTS");
 	else if (holder)
 		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL),
-			   "%d, %s held", level, holder);
+			   "%d, %s held", set, holder);
 	else if (level < 1)
-		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL), "%d",
-			   level);
+		fact_value(facts_add(facts, FACT_OK, "perf_event_paranoid", NULL, NULL), "%d", set);
 	else if (level <= 2)
 		fact_value(facts_add(facts, FACT_WARN, "perf_event_paranoid",
 				     "only one's own processes, user code",
 				     "run as root or with CAP_PERFMON, or lower it to 0"),
-			   "%d", level);
+			   "%d", set);
 	else
 		fact_value(facts_add(facts, FACT_WARN, "perf_event_paranoid",
 				     "no perf events without CAP_SYS_ADMIN",
 				     "run as root; or lower it to 2, and CAP_PERFMON is enough"),
-			   "%d", level);
+			   "%d", set);
 }
 
 static void add_clock(struct facts *facts)
@@ -204,9 +209,12 @@ static void add_tracker(struct facts *facts)
 
 void doctor_perf(struct facts *facts)
 {
+	int set = facts->machine.paranoid;
+
+	facts->machine.paranoid = effective_level(set);
 	add_branch_stack(facts);
 	add_branch_stacks(facts);
-	add_paranoid(facts);
+	add_paranoid(facts, set);
 	add_clock(facts);
 	add_tracker(facts);
 }
