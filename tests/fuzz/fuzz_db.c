@@ -3,10 +3,12 @@
  * The store on hostile database files. An input is a list of edits to a sound database made at the
  * start (random bytes alone would never get past SQLite's header): each 8 bytes are an offset
  * (little-endian 32 bits, modulo the size), an operation and three operands. An input that begins
- * with 0xff is taken as the file itself.
+ * with 0xff is taken as the file itself, one that begins with 0xfe edits a database of the first
+ * schema, which is read through a migrated copy.
  */
 #include <fcntl.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +16,18 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "pathprof/schema.h"
 #include "pathprof/store.h"
 
 #define EDIT_BYTES 8
 
 static char file[64];
-static uint8_t *sound;
-static size_t sound_len;
+struct bytes {
+	uint8_t *at;
+	size_t len;
+};
+
+static struct bytes sound, older;
 static struct pathprof_profile window;
 
 static void must(int good, const char *what)
@@ -161,6 +168,41 @@ static void make_sound(void)
 	pathprof_store_free(store);
 }
 
+/* As the first version left it: one path, once. */
+static void make_older(void)
+{
+	static const char rows[] =
+		"PRAGMA application_id=0x50505246; PRAGMA user_version=1;"
+		"INSERT INTO boots VALUES (1, 'boot');"
+		"INSERT INTO binaries VALUES (1, x'abcd', 1, '/bin/fuzzed', 1);"
+		"INSERT INTO processes VALUES (1, 1, 42, 1, 0, 'fuzzed', 'box', 1, 1);"
+		"INSERT INTO windows VALUES (1, 1, 2, 1, 1, 32, 3, 30, 20, 90, 7, 0, 0);"
+		"INSERT INTO window_processes VALUES (1, 1);"
+		"INSERT INTO paths VALUES (1, 1, 4096, 2, 1, 1);"
+		"INSERT INTO path_counts VALUES (1, 1, 1, 7, 7.0);"
+		"INSERT INTO edges VALUES (1, 1, 1, 1, 2, 1);"
+		"INSERT INTO edge_counts VALUES (1, 1, 1, 5, 1);";
+	sqlite3 *db = NULL;
+
+	must(sqlite3_open(file, &db) == SQLITE_OK, "older: open");
+	must(sqlite3_exec(db, pathprof_schema_sqlite[0], NULL, NULL, NULL) == SQLITE_OK,
+	     "older: schema");
+	must(sqlite3_exec(db, rows, NULL, NULL, NULL) == SQLITE_OK, "older: rows");
+	sqlite3_close(db);
+}
+
+static struct bytes read_back(void)
+{
+	struct bytes bytes = {malloc(4 << 20), 0};
+	FILE *in = fopen(file, "re");
+
+	must(in && bytes.at, "read back");
+	bytes.len = fread(bytes.at, 1, 4 << 20, in);
+	fclose(in);
+	remove_files();
+	return bytes;
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
@@ -172,12 +214,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	atexit(remove_files);
 	must(pathprof_profile_init(&window, 1 << 20) == 0, "profile");
 	make_sound();
-	FILE *in = fopen(file, "re");
-	must(in != NULL, "read back");
-	sound = malloc(4 << 20);
-	must(sound != NULL, "memory");
-	sound_len = fread(sound, 1, 4 << 20, in);
-	fclose(in);
+	sound = read_back();
+	make_older();
+	older = read_back();
 	return 0;
 }
 
@@ -211,13 +250,13 @@ static void edit(uint8_t *bytes, size_t *len, const uint8_t *by)
 	}
 }
 
-static void write_file(const uint8_t *data, size_t size)
+static void write_file(const struct bytes *base, const uint8_t *data, size_t size)
 {
-	uint8_t *bytes = malloc(sound_len);
-	size_t len = sound_len;
+	uint8_t *bytes = malloc(base->len);
+	size_t len = base->len;
 
 	must(bytes != NULL, "memory");
-	memcpy(bytes, sound, len);
+	memcpy(bytes, base->at, len);
 	for (; size >= EDIT_BYTES; data += EDIT_BYTES, size -= EDIT_BYTES)
 		edit(bytes, &len, data);
 	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -391,8 +430,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	remove_files();
 	if (size && data[0] == 0xff)
 		write_raw(data + 1, size - 1);
+	else if (size && data[0] == 0xfe)
+		write_file(&older, data + 1, size - 1);
 	else
-		write_file(data, size);
+		write_file(&sound, data, size);
 	if (pathprof_store_open(&store, file, PATHPROF_STORE_READ, &error) == 0)
 		use(store);
 	pathprof_store_free(store);
