@@ -125,6 +125,8 @@ holds 'drift from a baseline' <<'END'
 assert {p["baseline"] for p in j} == {"good"} and not any(p["over"] for p in j), j
 assert len([p for p in j if p["binary"]["name"].endswith("alpha")]) == 3
 END
+run 0 drift --baseline good
+grep -q '^Each path that was seen whole counts once, ' got || fail 'drift: not said what counts'
 run 0 baseline rm good
 run 0 alerts
 grep -q 'no alert' got || fail 'alerts where there are none'

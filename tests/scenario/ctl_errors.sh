@@ -140,6 +140,7 @@ for verb in paths edges windows processes binaries 'show 1' 'compare window:1 wi
 	says 1 'newer pathprof' --db "$dir/new.db" "${words[@]}"
 done
 run 0 --db "$dir/old.db" db check
+grep -q 'sound.*older pathprof (schema 7, ' "$dir/got" || fail "db check: not said that the schema is older"
 run 3 --db "$dir/old.db" status
 says 1 'older pathprof (schema 7, .* choose another with -o' record -o "$dir/old.db" -- true
 says 1 'newer pathprof (schema 999, ' record -o "$dir/new.db" -- true

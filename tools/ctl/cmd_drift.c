@@ -80,7 +80,10 @@ static void print(const struct drifts *drifts, double threshold, uint32_t limit,
 		add_cells(&table, &subject, threshold);
 	table_print(&table, out, false);
 	table_release(&table);
-	fprintf(out, "\nOVER: windows over %g bits, corrected and at the interval's low end.%s\n",
+	fprintf(out,
+		"\nOVER: windows over %g bits, corrected and at the interval's low end.%s\n"
+		"Each path that was seen whole counts once, whatever CPU time its burst stands "
+		"for.\n",
 		threshold,
 		drifts->measured ? " Measured here: no service has stored any drift." : "");
 }

@@ -70,12 +70,25 @@ static const char help_text[] =
 	"Where no counter tells rates of instructions, RUNS take all code to run at one: code of\n"
 	"half the others' rate ran about half as often as shown.\n";
 
+/* A database of an older schema is read as it was: what its daemon writes meanwhile is not seen. */
+static bool stands_still(const struct pathprof_store *store)
+{
+	unsigned int known;
+
+	return pathprof_store_schema(store, &known) < known;
+}
+
 static void read_daemon(struct top *top)
 {
 	struct daemon_status status;
 	struct pathprof_error error;
 
 	top->daemon[0] = 0;
+	if (stands_still(top->config->store)) {
+		snprintf(top->daemon, sizeof(top->daemon),
+			 "an older version's, as it was at first");
+		return;
+	}
 	if (daemon_status_read(&status, top->config->store, &error) < 0)
 		return;
 	if (!status.running)
