@@ -52,5 +52,6 @@ if ! are_free 4; then
 	exit 0
 fi
 left_free perf "perf's breakpoints" 4
+left_free opener "perf's breakpoints that another process opens" 4 -e
 left_free debug_registers "debug registers" 1 -d
 exit $failed
