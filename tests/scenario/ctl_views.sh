@@ -211,6 +211,7 @@ db=$dir/known.db
 "$known" "$db" || fail "the generator failed"
 export PATHPROF_DB=$db
 sources="TIME: 3000 clock samples, 99 a second of CPU time, the kernel's included.
+Without a path: 15.00% in the kernel, 10.00% in code of which none was seen whole.
 RUNS: 120 bursts of 1000 instructions, each counted once.
 No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
 of half the others' rate, and 18.2% for code of twice their rate."
@@ -405,6 +406,7 @@ cat >"$dir/want" <<'END'
  5.00%  1.36%       -        0      0  [code]    code
 
 TIME: 1000 clock samples, 99 a second of CPU time, the kernel's included.
+Without a path: 0.00% in the kernel, 20.00% in code of which none was seen whole.
 RUNS: 100 bursts of 1000 instructions, each counted once.
 No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
 of half the others' rate, and 18.2% for code of twice their rate.

@@ -165,18 +165,38 @@ void view_figure_members(const struct view_query *query, json_t *row, const stru
 	json_add_real(row, "weight", figures->weight);
 }
 
+/* What TIME the rows of paths do not have; "" where they have it all. */
+static char *pathless_text(const struct shares *shares)
+{
+	const double all = (double)shares->clock_samples;
+	const double kernel = (double)shares->kernel_samples / all;
+	double pathless = (double)shares->unknown_samples / all;
+
+	for (size_t i = 0; i < shares->function_cnt; i++)
+		if (!shares->functions[i].path_cnt)
+			pathless += shares->functions[i].figures.time.value;
+	if (!(kernel > 0) && !(pathless > 0))
+		return ctl_strdup("");
+	return ctl_printf("Without a path: %.2f%% in the kernel, %.2f%% in code of which none was "
+			  "seen whole.\n",
+			  100 * kernel, 100 * pathless);
+}
+
 static char *clock_text(const struct view_query *query)
 {
 	const struct measure *measure = &query->measure;
+	_cleanup_free_ char *pathless = NULL;
 
 	if (!query->shares->clock_samples)
 		return ctl_strdup("");
 	if (!measure->clock_hz)
 		return ctl_printf("TIME: where %" PRIu64 " bursts began, for no clock ran.\n",
 				  query->shares->clock_samples);
-	return ctl_printf("TIME: %" PRIu64 " clock samples, %" PRIu32 " a second of CPU time%s.\n",
-			  query->shares->clock_samples, measure->clock_hz,
-			  measure->clock_kernel ? ", the kernel's included" : ", user code's only");
+	pathless = pathless_text(query->shares);
+	return ctl_printf(
+		"TIME: %" PRIu64 " clock samples, %" PRIu32 " a second of CPU time%s.\n%s",
+		query->shares->clock_samples, measure->clock_hz,
+		measure->clock_kernel ? ", the kernel's included" : ", user code's only", pathless);
 }
 
 char *view_sources_text(const struct view_query *query)
