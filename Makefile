@@ -4,6 +4,8 @@
 # prints.
 
 BUILD := build
+# One name for a directory in this tree: what an object was made of is noted under the name that it had.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -65,6 +67,12 @@ FLAGS = $(subst $(CURDIR),.,$(subst -I$(BUILD)/gen,,$(CC) $(CPPFLAGS) $(CFLAGS) 
 $(BUILD)/flags: force
 	@mkdir -p $(@D)
 	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+
+# Whoever asks for a file by its whole name gets the same.
+ifeq ($(filter /%,$(BUILD)),)
+$(CURDIR)/$(BUILD)/%: $(BUILD)/%
+	@:
+endif
 
 # Two builds of everything: obj, and san (address and undefined-behaviour sanitizers).
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags

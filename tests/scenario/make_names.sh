@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A header that changed is compiled in, whether the build directory has its name from here or its whole
+# one: objects of two ages make programs that crash.
+set -u
+unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
+cd "$(dirname "$0")/../.." || exit 1
+mkdir -p build
+build=$(mktemp -d -p build names.XXXXXX)
+trap 'rm -rf "$build"' EXIT
+failed=0
+
+# compiles BUILD WORDS...: whether make does, for an object in that directory.
+compiles() {
+	local build=$1
+	shift
+	make BUILD="$build" "$@" "$build/obj/daemon/log.o" >"$work" 2>&1 && grep -q 'CC .*log\.o' "$work"
+}
+# check NAME COMMAND...
+check() {
+	local name=$1
+	shift
+	if "$@"; then
+		echo "ok make_names_$name"
+	else
+		echo "not ok make_names_$name: $(tail -1 "$work")"
+		failed=1
+	fi
+}
+unchanged() { ! compiles "$1"; }
+work=$build/said
+check built compiles "$build"
+check unchanged unchanged "$build"
+check unchanged_by_whole_name unchanged "$PWD/$build"
+check header compiles "$build" -W daemon/log.h
+check header_by_whole_name compiles "$PWD/$build" -W daemon/log.h
+exit $failed
