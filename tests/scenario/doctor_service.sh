@@ -162,6 +162,13 @@ happens 'fire /bin/three'
 status by-hand "relay +missing: none is connected; 2 alerts wait: run pathprof-relay --db $db"
 PATH=$tmp/bin:$PATH "$ctl" --db "$db" status --json >"$tmp/json" || true
 check status-relay-json "$(cat "$tmp/json")" eval 'grep -q "\"relay_waiting\": 2" "$tmp/json"'
+if [ "$(id -u)" -eq 0 ]; then
+	chmod a+r "$db"*
+	PATH=$tmp/bin:$PATH setpriv --reuid 65534 --regid 65534 --clear-groups "$ctl" --db "$db" status >"$tmp/out" 2>&1 || true
+	check status-relay-no-right "$(cat "$tmp/out")" eval 'grep -q "relay *missing: .*how many alerts wait is for root to see: run" "$tmp/out"'
+else
+	echo "skip status-relay-no-right: not root"
+fi
 says "json_set(json, '\$.relay_settings', 'Listen=')"
 status figures-only 'relay +missing: none is connected; 0 alerts wait'
 says "json_set(json, '\$.relay_settings', 'Webhook=')"

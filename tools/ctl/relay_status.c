@@ -5,6 +5,7 @@
  */
 #include "relay_status.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ static char *waiting_text(const json_t *members, struct pathprof_store *store, c
 	int64_t cnt = 0;
 	int r = count_waiting(&cnt, members, store, path, is_service, &error);
 
+	if (r == -EACCES)
+		return ctl_strdup("how many alerts wait is for root to see");
 	if (r < 0)
 		return ctl_printf("how many alerts wait is not known: %s", error.text);
 	return ctl_printf("%" PRId64 " alert%s", cnt, cnt == 1 ? " waits" : "s wait");
