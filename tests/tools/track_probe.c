@@ -137,23 +137,41 @@ static int look(struct pp_track *track, pid_t pid, const struct program *program
 	return location.offset == program->entry ? 1 : -1;
 }
 
-/* Records beyond the slice of CPU time that a call may take are for the next call. */
-static int look_dispatched(struct pp_track *track, pid_t pid, const struct program *program)
+/* Events that the tracker says it had no time for, or the kernel no room. */
+static uint64_t unheard(const struct pp_track *track)
+{
+	struct pp_track_stats stats;
+
+	pp_track_stats(track, &stats);
+	return stats.lost + stats.drops[PP_TRACK_DROP_CPU_TIME];
+}
+
+/*
+ * Records beyond the slice of CPU time that a call may take are for the next call. The load waits
+ * meanwhile, or the tracker might be further behind with each call.
+ */
+static int look_dispatched(struct pp_track *track, pid_t pid, const struct program *program,
+			   pid_t load)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t before = unheard(track);
 	int result = 0;
 
-	for (int i = 0; i < 5000 && result == 0; i++) {
+	for (int i = 0; i < 20000 && result == 0 && unheard(track) == before; i++) {
+		if (i == 1)
+			kill(load, SIGSTOP);
 		if (i > 0)
 			nanosleep(&pause, NULL);
 		pp_track_dispatch(track);
 		result = look(track, pid, program);
 	}
+	kill(load, SIGCONT);
 	return result;
 }
 
 /* With perf: once it has ended. Without: as often as it can be asked while it runs. */
-static int look_once(struct pp_track *track, bool no_perf, const struct program *program)
+static int look_once(struct pp_track *track, bool no_perf, const struct program *program,
+		     pid_t load)
 {
 	pid_t pid = start_program(program);
 	int result = 0;
@@ -165,17 +183,20 @@ static int look_once(struct pp_track *track, bool no_perf, const struct program 
 	if (no_perf)
 		return result;
 	waitpid(pid, NULL, 0);
-	return look_dispatched(track, pid, program);
+	return look_dispatched(track, pid, program, load);
 }
 
+/*
+ * Without perf, programs may end unseen. With it each is known, but for those whose events fell to
+ * what the tracker itself counts: the load may be more than its share of CPU time is enough for.
+ */
 static int storm(int count, bool no_perf, pid_t only_pid)
 {
 	struct program programs[] = {
 		{.path = "/bin/true"}, {.path = "/bin/uname"}, {.path = "/bin/pwd"}};
 	const size_t cnt = sizeof(programs) / sizeof(programs[0]);
-	struct pp_track_stats stats;
+	int right = 0, wrong = 0, told = 0;
 	struct pp_track *track;
-	int right = 0, wrong = 0;
 	pid_t load;
 
 	for (size_t i = 0; i < cnt; i++)
@@ -183,19 +204,19 @@ static int storm(int count, bool no_perf, pid_t only_pid)
 	track = new_track(no_perf, only_pid);
 	load = start_load(programs, cnt);
 	for (int i = 0; i < count; i++) {
-		int result = look_once(track, no_perf, &programs[(size_t)i % cnt]);
+		uint64_t before = unheard(track);
+		int result = look_once(track, no_perf, &programs[(size_t)i % cnt], load);
 
 		right += result > 0;
 		wrong += result < 0;
+		told += !result && unheard(track) > before;
 	}
 	kill(load, SIGKILL);
 	waitpid(load, NULL, 0);
-	pp_track_stats(track, &stats);
-	printf("execs %d right %d wrong %d share %.1f %% lost %llu events %llu\n", count, right,
-	       wrong, 100.0 * right / count, (unsigned long long)stats.lost,
-	       (unsigned long long)stats.events);
+	printf("execs %d right %d wrong %d told of %d, events unheard %llu\n", count, right, wrong,
+	       told, (unsigned long long)unheard(track));
 	pp_track_free(track);
-	return wrong || (!no_perf && right != count);
+	return wrong || (!no_perf && (right + told != count || told > count / 2));
 }
 
 /* ---------------------------------------------------------------- dlopen */
