@@ -29,6 +29,19 @@ check broken_reload_doctor 'pathprofctl doctor --service' wait_for 30 eval \
 	'pathprofctl doctor --service | grep -q "^no *service settings: older.*50-test.conf:2"'
 check broken_reload_goes_on 'systemctl status $unit' is_active
 
+# What is wrong for the relay alone leaves the service as it is; the status of both says what it is.
+fresh "$quick[Tell]\nExec=/no/such/hook\n"
+systemctl start "$unit"
+relay_is() { pathprofctl status | grep -qE -- "relay +$1"; } # PATTERN
+check broken_relay_status 'pathprofctl status' wait_for 120 relay_is \
+	'missing: failed: Exec=/no/such/hook: No such file.*exit status 78\); 0 alerts wait: mend'
+pathprofctl doctor --service >/run/doctor 2>&1
+check broken_relay_doctor 'cat /run/doctor' grep -qE '^no +service relay: failed -- Exec=/no/such/hook' /run/doctor
+check broken_relay_alone 'systemctl status $unit' is_active
+printf "%b" "$quick[Tell]\nExec=/bin/true\n" >"$settings/50-test.conf"
+systemctl restart "$unit"
+check broken_relay_mended 'pathprofctl status' wait_for 120 relay_is 'connected; exec: 0 told, 0 wait.*pathprofd is there'
+
 # A database that root made by hand.
 fresh
 : >"$db"
