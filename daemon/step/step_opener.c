@@ -27,7 +27,9 @@
 /* An open waits for a thread of the process that executes a program, which may be for ever. */
 #define OPEN_MAX_US 5000
 #define ASK_MAX_NS  (20 * PP_NSEC_PER_MSEC)
-#define START_MAX_S 5
+/* The first request is a stepper's trial at its start, which decides how it stops its targets. */
+#define FIRST_ASK_MAX_NS (2 * PP_NSEC_PER_SEC)
+#define START_MAX_S      5
 
 struct request {
 	uint32_t number;
@@ -230,7 +232,7 @@ pid_t pp_step_opener_start(int *ret_fd)
 
 static struct {
 	int fd; /* -1: none */
-	bool gone;
+	bool gone, answered;
 	uint32_t number;
 	uint64_t cpu_ns;
 } asker = {.fd = -1};
@@ -240,7 +242,7 @@ void pp_step_opener_use(int fd)
 	if (asker.fd >= 0)
 		close(asker.fd);
 	asker.fd = fd;
-	asker.gone = false;
+	asker.gone = asker.answered = false;
 	/* Answers that another stepper did not wait for bear other numbers than ours will. */
 	asker.number = (uint32_t)getpid() << 16;
 }
@@ -290,7 +292,7 @@ static int receive(struct answer *ret_answer, int *ret_fds)
 uint32_t pp_step_opener_ask(pid_t tid, int *ret_fds)
 {
 	const struct request request = {++asker.number, tid};
-	uint64_t until_ns = pp_step_now() + ASK_MAX_NS;
+	uint64_t until_ns = pp_step_now() + (asker.answered ? ASK_MAX_NS : FIRST_ASK_MAX_NS);
 
 	if (send(asker.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		asker.gone = errno != EAGAIN;
@@ -299,6 +301,7 @@ uint32_t pp_step_opener_ask(pid_t tid, int *ret_fds)
 		int cnt = receive(&answer, ret_fds);
 
 		if (cnt >= 0 && answer.number == request.number) {
+			asker.answered = true;
 			asker.cpu_ns += answer.cpu_ns;
 			return (uint32_t)cnt;
 		}

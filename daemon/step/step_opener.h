@@ -31,7 +31,7 @@ void pp_step_opener_use(int fd);
 bool pp_step_opener_is_used(void);
 /*
  * Descriptors of breakpoints on a thread, up to PP_STEP_BREAK_MAX, into ret_fds; how many. Takes 20
- * ms at most.
+ * ms at most; until it has answered once, 2 s.
  */
 uint32_t pp_step_opener_ask(pid_t tid, int *ret_fds);
 /* Whether it has ended: nothing will be opened any more. */
