@@ -65,6 +65,12 @@ SHARE: 120 bursts of 32 taken branches.
 END
 expect "top --by functions"
 
+# Nothing was written for long: the five minutes are the last ones that there are.
+run 0 top --by functions
+grep -q "the newest window is from 2026-01-02 02:01:00: these are the 5min up to there" "$dir/said" ||
+	fail "top of an old database: $(cat "$dir/said")"
+grep -q '^60.00% .* alpha+0x1000 ' "$dir/got" || fail "top of an old database shows nothing"
+
 run 0 top --by edges --since '2026-01-02 01:30' --until '2026-01-02 03:00'
 cat >"$dir/want" <<'END'
  SHARE  COUNT  FROM          TO                                      BINARY
@@ -169,7 +175,8 @@ selects "5" --binary bbbb
 selects "1 2 3 4" --container web-1
 selects "1 2 3 4" --container web
 selects "1 2 3 4 5" --window 2
-selects "" --window 9
+run 1 paths --window 9
+grep -q "no window 9: .pathprofctl windows. lists them" "$dir/said" || fail "--window 9: $(cat "$dir/said")"
 selects "" --since '2026-01-02 02:01:00'
 selects "1 2 3 4 5" --since '2026-01-02 02:00:59'
 selects "" --until '2026-01-02'

@@ -2,15 +2,29 @@
 /* pathprofctl top: what is hot now. On a terminal it stays and refreshes, into a pipe it prints. */
 #include "ctl.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "span.h"
+#include "text.h"
 #include "top_screen.h"
 #include "view.h"
 
 #define DEFAULT_SPAN_NS (300 * CTL_NS_PER_S)
 #define DEFAULT_LIMIT   25
+
+static int64_t since_by_default(struct pathprof_store *store)
+{
+	char end[32], length[32];
+	bool past;
+	int64_t end_ns = span_end_ns(store, DEFAULT_SPAN_NS, &past);
+
+	if (past)
+		ctl_note("the newest window is from %s: these are the %s up to there",
+			 text_time(end, sizeof(end), end_ns),
+			 text_duration(length, sizeof(length), DEFAULT_SPAN_NS));
+	return end_ns - DEFAULT_SPAN_NS;
+}
 
 static int print_once(const struct ctl_options *options, const struct view *view,
 		      struct pathprof_store *store)
@@ -18,11 +32,9 @@ static int print_once(const struct ctl_options *options, const struct view *view
 	struct view_settings settings = {
 		.filter = options->filter, .sort = options->sort, .json = options->json};
 	struct pathprof_filter *filter = &settings.filter;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (!filter->since_ns && !filter->window)
-		filter->since_ns = (int64_t)now.tv_sec * CTL_NS_PER_S - DEFAULT_SPAN_NS;
+	if (!filter->since_ns && !filter->until_ns && !filter->window)
+		filter->since_ns = since_by_default(store);
 	if (!options->limit_given)
 		filter->limit = DEFAULT_LIMIT;
 	return view_print(view, store, &settings, stdout);
@@ -50,8 +62,10 @@ int cmd_top(const struct ctl_options *options)
 		.store = store,
 		.filter = options->filter,
 		.sort = options->sort,
-		.sliding_ns =
-			options->filter.since_ns || options->filter.window ? 0 : DEFAULT_SPAN_NS,
+		.sliding_ns = options->filter.since_ns || options->filter.until_ns ||
+					      options->filter.window
+				      ? 0
+				      : DEFAULT_SPAN_NS,
 		.view = view,
 	};
 	if (!options->limit_given)

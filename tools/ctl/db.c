@@ -3,6 +3,7 @@
 #include "ctl.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,29 @@ static const char *user_name(void)
 	return user ? user->pw_name : "$USER";
 }
 
+static int count_window(void *context, const struct pathprof_window_row *row)
+{
+	(void)row;
+	++*(unsigned int *)context;
+	return 0;
+}
+
+/* The window that --window names is there. */
+static int check_window(struct pathprof_store *store, const char *path, int64_t window)
+{
+	const struct pathprof_filter filter = {.window = window};
+	struct pathprof_error error = {""};
+	unsigned int cnt = 0;
+	int r = pathprof_store_windows(store, &filter, count_window, &cnt, &error);
+
+	if (r < 0)
+		return ctl_fail_error(path, r, &error);
+	if (!cnt)
+		return ctl_fail("%s: no window %" PRId64 ": `pathprofctl windows` lists them", path,
+				window);
+	return CTL_OK;
+}
+
 int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
 		enum pathprof_store_mode mode)
 {
@@ -85,5 +109,6 @@ int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *opt
 	r = pathprof_store_open(ret_store, path, mode, &error);
 	if (r < 0)
 		return ctl_fail_error(path, r, &error);
-	return CTL_OK;
+	return options->filter.window ? check_window(*ret_store, path, options->filter.window)
+				      : CTL_OK;
 }

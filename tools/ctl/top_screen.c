@@ -18,6 +18,7 @@
 #include "cleanup.h"
 #include "nothing.h"
 #include "show.h"
+#include "span.h"
 #include "status.h"
 #include "text.h"
 
@@ -33,6 +34,8 @@ struct top {
 	struct pathprof_error error; /* of the last refresh, "" when it went well */
 	char daemon[128];            /* what is known of the daemon */
 	char nothing[256];           /* why there are no rows */
+	int64_t end_ns;              /* of what is selected, while that slides */
+	bool is_past;                /* it ends with the newest window, not now */
 	size_t selected, first;      /* rows: the marked one, the topmost shown */
 	bool quit;
 	char *page; /* text shown over the table, NULL: none */
@@ -113,12 +116,12 @@ static size_t row_of_key(const struct table *table, int64_t key, size_t fallback
 
 static void slide(struct top *top)
 {
-	struct timespec now;
+	const int64_t length_ns = top->config->sliding_ns;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (top->config->sliding_ns)
-		top->query.filter.since_ns =
-			(int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec - top->config->sliding_ns;
+	if (!length_ns)
+		return;
+	top->end_ns = span_end_ns(top->query.store, length_ns, &top->is_past);
+	top->query.filter.since_ns = top->end_ns - length_ns;
 }
 
 static void rebuild(struct top *top)
@@ -174,18 +177,34 @@ static void draw_bar_line(int y, const char *text)
 	attroff(A_REVERSE);
 }
 
+/* What is shown: "last 5min", "5min to 2026-11-26 07:54:11", "as selected". */
+static void tell_span(const struct top *top, char *text, size_t text_size)
+{
+	const int64_t length_ns = top->config->sliding_ns;
+	char length[32], end[32];
+
+	if (!length_ns)
+		snprintf(text, text_size, "as selected");
+	else if (top->is_past)
+		snprintf(text, text_size, "%s to %s",
+			 text_duration(length, sizeof(length), length_ns),
+			 text_time(end, sizeof(end), top->end_ns));
+	else
+		snprintf(text, text_size, "last %s",
+			 text_duration(length, sizeof(length), length_ns));
+}
+
 static void draw_title(const struct top *top)
 {
-	char span[32];
+	char span[80];
 	_cleanup_free_ char *safe = NULL;
-	_cleanup_free_ char *text = ctl_printf(
-		" pathprof %s  %s%s  %" PRIu64 " samples  %s%s", top->view->name,
-		top->config->sliding_ns ? "last " : "as selected",
-		top->config->sliding_ns ? text_duration(span, sizeof(span), top->config->sliding_ns)
-					: "",
-		top->query.samples, top->query.kinds.left_out ? "older kinds left out  " : "",
-		top->error.text[0] ? top->error.text : top->daemon);
+	_cleanup_free_ char *text = NULL;
 
+	tell_span(top, span, sizeof(span));
+	text = ctl_printf(" pathprof %s  %s  %" PRIu64 " samples  %s%s", top->view->name, span,
+			  top->query.samples,
+			  top->query.kinds.left_out ? "older kinds left out  " : "",
+			  top->error.text[0] ? top->error.text : top->daemon);
 	safe = text_escape(text);
 	draw_bar_line(0, safe);
 }
