@@ -262,6 +262,18 @@ static void disturb_all_along(void (*run)(void), unsigned int pause_us)
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* In the call that it waits in, or at its end. */
+static void until_asleep(pid_t pid)
+{
+	struct pp_step_stat stat;
+
+	for (int i = 0; i < 10000; i++) {
+		if (!pp_step_read_stat(pid, pid, &stat) && stat.state != 'R')
+			return;
+		usleep(1000);
+	}
+}
+
 /* Started again each time, it ends only once we leave it alone. */
 static void disturb_thrice(void (*run)(void))
 {
@@ -270,6 +282,7 @@ static void disturb_thrice(void (*run)(void))
 	int restarts = 0;
 
 	for (int i = 0; i < 3; i++) {
+		until_asleep(pid);
 		restarts += disturb(pid);
 		usleep(20000);
 	}
