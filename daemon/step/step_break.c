@@ -208,12 +208,22 @@ bool pp_step_break_is_ours(const siginfo_t *info)
 	return perf.data == COOKIE;
 }
 
+/* Off before it is closed: the opener may have it open yet, and what strikes then kills. */
+static void perf_close(struct pp_step_break *b)
+{
+	for (uint32_t i = 0; i < b->cnt; i++) {
+		if (b->enabled[i])
+			perf_disable(b, i);
+		close(b->fds[i]);
+	}
+}
+
 void pp_step_break_close(struct pp_step_break *b)
 {
 	if (b->kind == PP_STEP_BREAK_PTRACE && b->cnt)
 		poke_clear(b->tid);
-	for (uint32_t i = 0; b->kind == PP_STEP_BREAK_PERF && i < b->cnt; i++)
-		close(b->fds[i]);
+	if (b->kind == PP_STEP_BREAK_PERF)
+		perf_close(b);
 	*b = (struct pp_step_break){.kind = b->kind};
 }
 

@@ -249,6 +249,30 @@ static void test_ptrace(void)
 	strike_exactly(PP_STEP_BREAK_PTRACE);
 }
 
+/* As with the opener, which closes its own a moment after it has sent them. */
+static void test_closed_while_another_has_it(void)
+{
+	struct pp_step_break b;
+	int others[PP_STEP_BREAK_MAX];
+	pid_t child;
+
+	if (!has_holder(PP_STEP_BREAK_PERF))
+		return;
+	child = start_child();
+	CU_ASSERT_TRUE_FATAL(seize(child));
+	pp_step_break_open(&b, PP_STEP_BREAK_PERF, child);
+	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX; i++)
+		others[i] = dup(b.fds[i]);
+	CU_ASSERT_TRUE(set_places(&b, 0xf));
+	CU_ASSERT_EQUAL(run_to_stop(child), place(0));
+	pp_step_break_close(&b);
+	CU_ASSERT_EQUAL(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
+	CU_ASSERT_TRUE(goes_on(child));
+	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX; i++)
+		close(others[i]);
+	end(child);
+}
+
 /* A breakpoint at the place where the thread stands strikes only in the next round. */
 static void pass_its_own_place(enum pp_step_break_kind kind)
 {
@@ -641,6 +665,8 @@ static void test_orphan(void)
 static const struct unit_test tests[] = {
 	{"perf's breakpoints strike where they were set", test_perf},
 	{"debug registers strike where they were set", test_ptrace},
+	{"a breakpoint that another has open is off once it is closed",
+	 test_closed_while_another_has_it},
 	{"a thread passes its own place, by perf", test_own_place_perf},
 	{"a thread passes its own place, by debug registers", test_own_place_ptrace},
 	{"registers in use are counted", test_open_counts},
