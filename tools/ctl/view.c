@@ -48,7 +48,7 @@ void view_query_unload(struct view_query *query)
 int view_query_load(struct view_query *query, bool figures, struct pathprof_error *error)
 {
 	struct pathprof_filter filter;
-	struct measure measure;
+	struct measure measure = {0};
 	uint64_t samples = 0;
 	int r = kinds_choose(&query->kinds, query->store, &query->filter, error);
 
