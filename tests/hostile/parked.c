@@ -43,7 +43,7 @@
 #define LIFE_S    300
 #define EXIT_SKIP 77
 
-/* What the server dies of: nothing, the next fault of a traced program, the next fault. */
+/* The event that makes the server die: none, the next fault of a traced program, any fault. */
 enum mortal { IMMORTAL, MORTAL_IF_TRACED, MORTAL };
 
 static volatile sig_atomic_t mortal = IMMORTAL, over;

@@ -216,7 +216,7 @@ static const char *value_of(char *got, const char *prefix, char value[64])
 	return value;
 }
 
-/* What was counted, and out of what windows. */
+/* Each format names the unit of its counts and the kind of the windows behind them. */
 static void test_figure(void)
 {
 	const struct pathprof_export_options by_runs = {.runs = true};

@@ -145,7 +145,7 @@ static void test_follows(void)
 	CU_ASSERT_FALSE(pp_outlet_has_relay(NULL));
 }
 
-/* Whoever follows is told as the relay is, and is not taken for it. */
+/* Another follower gets the same messages as the relay, and does not count as the relay. */
 static void test_other_follower(void)
 {
 	struct scene scene;

@@ -406,7 +406,7 @@ static void test_older_is_read_beside_its_writer(void)
 	sqlite3_close(writer);
 }
 
-/* What exceeds the memory of a copy goes to a temporary file, for which there must be room. */
+/* A large copy spills into a temporary file; without room for it, opening fails and says so. */
 static void test_older_without_room(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");

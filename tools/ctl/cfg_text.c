@@ -24,7 +24,7 @@ static void print_hottest(FILE *out, const struct cfg *cfg)
 		cfg->weight > 0 ? 100 * path->weight / cfg->weight : 0);
 }
 
-/* What per cent and weights are of. */
+/* Tells the unit of the percentages and weights. */
 static void print_figure(FILE *out, const struct cfg *cfg)
 {
 	_cleanup_free_ char *bursts = measure_bursts(&cfg->measure);

@@ -253,7 +253,7 @@ static struct pathprof_export_options options_of(const struct exported *e)
 	};
 }
 
-/* What was written, and out of what; nothing of a recording, whose counts are its own. */
+/* Tells the unit written and the windows behind it; a recording is passed on as it is: no line. */
 static void tell_figure(const struct exported *e)
 {
 	const struct pathprof_export_options options = options_of(e);

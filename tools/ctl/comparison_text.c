@@ -51,7 +51,7 @@ static const char *figure_of(const struct comparison *c)
 	return figure ? figure : "COUNTS";
 }
 
-/* What the shares are of, and that the clock's weights are none of it. */
+/* Tells the unit of the shares, and that bursts are not weighed by the clock here. */
 static void print_figure(const struct comparison *c, FILE *out)
 {
 	bool edges = c->a->kind == SIDE_EDGES || c->a->kind == SIDE_CALLS;

@@ -38,9 +38,9 @@ struct pathprof_export_options {
 };
 
 /*
- * What the counts that a format writes are of, the first ones of pprof: "runs", "time" (CPU time in
- * nanoseconds) or "instructions" (runs times those of the code that ran). Comment lines or fields
- * say it too where the format has any.
+ * The unit of the counts that a format writes (pprof has several counts a sample: of the first):
+ * "runs", "time" (CPU time in nanoseconds) or "instructions" (runs, times the instructions of the
+ * code that ran). A format that has comment lines or fields says it there, too.
  */
 const char *pathprof_export_figure(enum pathprof_format format,
 				   const struct pathprof_branch_profile *profile,
