@@ -67,7 +67,8 @@ const struct pp_config_key pp_config_keys[] = {
 	 "for longer."},
 	{"Profile", "FrequencyHz", PP_CONFIG_COUNT, true, false, FIELD(frequency_hz), 1, 10000,
 	 NULL, "199",
-	 "Samples a second and CPU that are offered to the source before the budget decides."},
+	 "Samples a second and CPU that are offered to the source before the budget decides.\n"
+	 "The source step has none made while no burst is due."},
 	{"Profile", "ClockHz", PP_CONFIG_COUNT, false, true, FIELD(clock_hz), 1, 1000, NULL, "97",
 	 "Samples a second and CPU of the clock that runs beside any source: each is counted,\n"
 	 "and says how much time was spent where. In step neither with the kernel's ticks nor\n"

@@ -47,10 +47,16 @@ struct pp_sampler_ops {
 	int (*pick)(struct pp_sampler *sampler, int cpu, struct pp_sample *ret_sample,
 		    uint64_t *seen);
 	/*
-	 * Around a burst: on true no event follows the target any more, for each of its switches
-	 * would set a timer, which doubles the cost of a step. NULL: nothing to pause.
+	 * No sample is wanted for so long, which keeps programs from being interrupted for nothing;
+	 * 0: they are wanted now. It may go on where to stop and start costs more. NULL: samples
+	 * are made when pick is called.
 	 */
-	void (*pause)(struct pp_sampler *sampler, bool on);
+	void (*rest)(struct pp_sampler *sampler, uint64_t for_ns);
+	/*
+	 * Until the next rest no event follows a target that is about to be stepped, for each of
+	 * its switches would set a timer, which doubles the cost of a step. NULL: nothing to pause.
+	 */
+	void (*pause)(struct pp_sampler *sampler);
 	/* NULL-safe. */
 	void (*free)(struct pp_sampler *sampler);
 };

@@ -3,6 +3,9 @@
  * Samples by cpu-clock events (daemon/clock/cpu_clock.h): the kernel writes down, some hundred
  * times a second on each busy CPU, which thread's user code its timer interrupted.
  *
+ * They are switched off while no burst is due: a thousand interrupts a second slowed programs by
+ * some percent at a budget of half a percent.
+ *
  * Only fresh samples are worth a burst: a thread seen long ago sleeps by now. The others tell where
  * one may be had. The period is drawn anew after each pick, so that no loop of the same length
  * can hide.
@@ -15,6 +18,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "../clock/cpu_clock.h"
 #include "step_engine.h"
@@ -29,6 +33,8 @@ struct perf_sampler {
 	struct pp_sampler_config config;
 	uint64_t period_ns;
 	uint64_t random;
+	size_t cpu_cnt;
+	bool is_off; /* its events are */
 	struct pp_cpu_clock *clock;
 };
 
@@ -102,6 +108,13 @@ int pp_sampler_perf_events(struct pp_cpu_clock **ret_events, const struct pp_sam
 	return pp_cpu_clock_open(ret_events, &events);
 }
 
+static size_t cpus_online(void)
+{
+	long cnt = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cnt > 0 ? (size_t)cnt : 1;
+}
+
 static int allocate(struct perf_sampler **ret_sampler, const struct pp_sampler_config *config)
 {
 	struct perf_sampler *sampler = calloc(1, sizeof(*sampler));
@@ -111,6 +124,7 @@ static int allocate(struct perf_sampler **ret_sampler, const struct pp_sampler_c
 	sampler->base.ops = &pp_sampler_perf;
 	sampler->config = *config;
 	sampler->period_ns = clock_config(config).period_ns;
+	sampler->cpu_cnt = cpus_online();
 	if (getrandom(&sampler->random, sizeof(sampler->random), GRND_NONBLOCK) < 0 ||
 	    !sampler->random)
 		sampler->random = pp_step_now() | 1;
@@ -156,13 +170,33 @@ static int perf_pick(struct pp_sampler *base, int cpu, struct pp_sample *ret_sam
 	return 1;
 }
 
+static void switch_events(struct perf_sampler *sampler, bool off)
+{
+	if (off == sampler->is_off)
+		return;
+	pp_cpu_clock_pause(sampler->clock, off);
+	sampler->is_off = off;
+}
+
+/*
+ * An interrupt costs as much as two events switched off and on, or more: in a virtual machine it
+ * may cost the program ten times as much. One event of each CPU interrupts, however many there are.
+ */
+static void perf_rest(struct pp_sampler *base, uint64_t for_ns)
+{
+	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	uint64_t per_cpu = pp_cpu_clock_event_cnt(sampler->clock) / sampler->cpu_cnt + 1;
+
+	switch_events(sampler, for_ns / sampler->period_ns > per_cpu);
+}
+
 /* Events of CPUs do not switch with threads; of many threads' events it would not pay. */
-static void perf_pause(struct pp_sampler *base, bool on)
+static void perf_pause(struct pp_sampler *base)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
 
 	if (sampler->config.only_pid && pp_cpu_clock_event_cnt(sampler->clock) <= PAUSE_MAX)
-		pp_cpu_clock_pause(sampler->clock, on);
+		switch_events(sampler, true);
 }
 
 const struct pp_sampler_ops pp_sampler_perf = {
@@ -170,6 +204,7 @@ const struct pp_sampler_ops pp_sampler_perf = {
 	.open = perf_open,
 	.fd = perf_fd,
 	.pick = perf_pick,
+	.rest = perf_rest,
 	.pause = perf_pause,
 	.free = perf_free,
 };

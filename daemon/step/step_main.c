@@ -311,10 +311,16 @@ static void charge_hold(const struct pp_step_target *target, bool held)
 	charge_cpu();
 }
 
-static void pause_sampler(bool on)
+static void pause_sampler(void)
 {
 	if (stepper.sampler->ops->pause)
-		stepper.sampler->ops->pause(stepper.sampler, on);
+		stepper.sampler->ops->pause(stepper.sampler);
+}
+
+static void rest_sampler(uint64_t for_ns)
+{
+	if (stepper.sampler->ops->rest)
+		stepper.sampler->ops->rest(stepper.sampler, for_ns);
 }
 
 static void profile(const struct pp_sample *sample)
@@ -327,9 +333,8 @@ static void profile(const struct pp_sample *sample)
 	drop = pp_step_catch(&stepper.holder, &target);
 	held = drop == PP_STEP_HELD;
 	if (held) {
-		pause_sampler(true);
+		pause_sampler();
 		pp_step_burst(&stepper.holder, &target, &stepper.limits, &stepper.record);
-		pause_sampler(false);
 	} else {
 		stepper.stats.drops[drop]++;
 	}
@@ -438,6 +443,7 @@ static void run(void)
 
 		charge_cpu();
 		budget_wait_ns = pp_step_budget_wait(&stepper.budget, now_ns);
+		rest_sampler(budget_wait_ns);
 		tell_stats(now_ns, budget_wait_ns);
 		if (wait_for_work(budget_wait_ns) && !stepper.ended) {
 			sample();

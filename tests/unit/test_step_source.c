@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../daemon/step/source_step.h"
@@ -167,6 +168,46 @@ static void test_zero_budget(void)
 	end_spinner(tally.pid);
 }
 
+static uint64_t cpu_ms_of(pid_t pid)
+{
+	struct timespec time = {0};
+	clockid_t clock;
+
+	CU_ASSERT_EQUAL(clock_getcpuclockid(pid, &clock), 0);
+	CU_ASSERT_EQUAL(clock_gettime(clock, &time), 0);
+	return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+/*
+ * A program is interrupted for samples only while a burst is due: not a thousand times in each
+ * second of its time for a hundredth of a CPU. Milliseconds are what the samples would be.
+ */
+static void test_rests_between_bursts(void)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_on(tally.pid, 0);
+	uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	struct pp_source_config poor = {.only_pid = tally.pid,
+					.taken_wanted = 8,
+					.overhead_ppm = 10000 / cpus,
+					.frequency_hz = 1000,
+					.pin = true};
+	struct pp_source_stats before, after;
+	uint64_t begin_ms;
+
+	await_stats(source, &tally, &before);
+	CU_ASSERT_EQUAL(source->ops->configure(source, &poor), 0);
+	CU_ASSERT_EQUAL(drain(source, &tally, UINT64_MAX, 1), 0);
+	source->ops->stats(source, &before);
+	begin_ms = cpu_ms_of(tally.pid);
+	CU_ASSERT_EQUAL(drain(source, &tally, UINT64_MAX, 4), 0);
+	source->ops->stats(source, &after);
+	CU_ASSERT(after.bursts > before.bursts);
+	CU_ASSERT((after.samples - before.samples) * 4 < cpu_ms_of(tally.pid) - begin_ms);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
 static void test_slow_reader(void)
 {
 	struct tally tally = {.pid = start_spinner()};
@@ -278,6 +319,7 @@ static const struct unit_test tests[] = {
 	{"delivers bursts, threads found by /proc", test_proc},
 	{"a stepper's death is told, and reaped", test_death_is_told},
 	{"no budget, no bursts", test_zero_budget},
+	{"no samples while no burst is due", test_rests_between_bursts},
 	{"a slow reader costs bursts, not the stepper", test_slow_reader},
 	{"totals come through a socket that is always full", test_totals_of_a_full_socket},
 	{"free takes NULL", test_free_is_null_safe},
