@@ -65,6 +65,17 @@ struct pathprof_flow {
 /* -EINVAL: no such function, or one without blocks; -ENOMEM. *ret_flow is the caller's. */
 int pathprof_flow_init(struct pathprof_flow *ret_flow, const struct pathprof_graph *graph,
 		       uint32_t function);
+/*
+ * The same of a function that is in no graph, a compiler's: node_cnt nodes, its edges in the order
+ * of the nodes they come from. An edge to be cut is marked as retreating whatever its place.
+ * -EINVAL: an edge leads nowhere, or comes too early.
+ */
+struct pathprof_flow_arc {
+	uint32_t from, to;
+	bool cut;
+};
+int pathprof_flow_init_arcs(struct pathprof_flow *ret_flow, uint32_t node_cnt,
+			    const struct pathprof_flow_arc *arcs, uint32_t arc_cnt);
 void pathprof_flow_release(struct pathprof_flow *flow);
 /* The node of a block of the graph; PATHPROF_GRAPH_NONE: of another function. */
 uint32_t pathprof_flow_node_of(const struct pathprof_flow *flow, uint32_t block);

@@ -212,6 +212,58 @@ int pathprof_flow_init(struct pathprof_flow *ret_flow, const struct pathprof_gra
 	return 0;
 }
 
+/* ---------------------------------------------------------------- of arcs */
+
+static bool arcs_are_sound(uint32_t node_cnt, const struct pathprof_flow_arc *arcs,
+			   uint32_t arc_cnt)
+{
+	for (uint32_t i = 0; i < arc_cnt; i++)
+		if (arcs[i].from >= node_cnt || arcs[i].to >= node_cnt ||
+		    (i && arcs[i].from < arcs[i - 1].from))
+			return false;
+	return node_cnt && node_cnt < PATHPROF_GRAPH_NONE && arc_cnt < PATHPROF_GRAPH_NONE;
+}
+
+static void take_arcs(struct pathprof_flow *flow, const struct pathprof_flow_arc *arcs)
+{
+	uint32_t e = 0;
+
+	for (uint32_t v = 0; v < flow->node_cnt; v++) {
+		flow->nodes[v] = (struct pathprof_flow_node){
+			.block = v, .first_edge = e, .loop = PATHPROF_GRAPH_NONE};
+		for (; e < flow->edge_cnt && arcs[e].from == v; e++)
+			flow->edges[e] = (struct pathprof_flow_edge){
+				.from = v, .to = arcs[e].to, .kind = PATHPROF_EDGE_JUMP};
+		flow->nodes[v].exits = e == flow->nodes[v].first_edge;
+	}
+	flow->nodes[flow->node_cnt].first_edge = flow->edge_cnt;
+}
+
+int pathprof_flow_init_arcs(struct pathprof_flow *ret_flow, uint32_t node_cnt,
+			    const struct pathprof_flow_arc *arcs, uint32_t arc_cnt)
+{
+	struct pathprof_flow flow = {.node_cnt = node_cnt, .edge_cnt = arc_cnt};
+	int rc;
+
+	if (!arcs_are_sound(node_cnt, arcs, arc_cnt))
+		return -EINVAL;
+	flow.nodes = calloc((size_t)node_cnt + 1, sizeof(*flow.nodes));
+	flow.edges = calloc((size_t)arc_cnt + 1, sizeof(*flow.edges));
+	rc = flow.nodes && flow.edges ? 0 : -ENOMEM;
+	if (!rc) {
+		take_arcs(&flow, arcs);
+		rc = understand(&flow);
+	}
+	if (rc) {
+		pathprof_flow_release(&flow);
+		return rc;
+	}
+	for (uint32_t e = 0; e < arc_cnt; e++)
+		flow.edges[e].retreating |= arcs[e].cut;
+	*ret_flow = flow;
+	return 0;
+}
+
 void pathprof_flow_release(struct pathprof_flow *flow)
 {
 	free(flow->nodes);
