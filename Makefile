@@ -97,13 +97,20 @@ $(BUILD)/gen/schema.c: $(SCHEMA)
 	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $$f; echo ,; done; \
 	  echo 'NULL};'; } > $@
 
-# pprof's messages, as C.
-PPROF := $(BUILD)/gen/pprof.pb-c
-$(PPROF).c: libprofile/src/format/pprof.proto
-	@mkdir -p $(@D)
-	$(call say,GEN,$@)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
-$(patsubst %,$(BUILD)/%/libprofile/src/format/write_pprof.o,obj san fuzz/obj): $(PPROF).c
-$(BUILD)/fuzz/obj/pprof.pb-c.o: $(PPROF).c
+# Messages of protobuf, as C: gen/NAME.pb-c.[ch] of NAME.proto.
+MESSAGES := libprofile/src/format/pprof.proto schema/wire/parcel.proto
+message_objects = $(patsubst %.proto,$(BUILD)/$(1)/%.pb-c.o,$(notdir $(MESSAGES)))
+define message
+$(BUILD)/gen/$(basename $(notdir $(1))).pb-c.c: $(1)
+	@mkdir -p $$(@D)
+	$$(call say,GEN,$$@)protoc-c --proto_path=$$(<D) --c_out=$$(@D) $$(<F)
+endef
+$(foreach m,$(MESSAGES),$(eval $(call message,$(m))))
+includes_message = $(patsubst %,$(BUILD)/%/libprofile/src/$(1).o,obj san fuzz/obj): $(BUILD)/gen/$(2).pb-c.c
+$(call includes_message,format/write_pprof,pprof)
+$(call includes_message,parcel/parcel_write,parcel)
+$(call includes_message,parcel/parcel_read,parcel)
+$(BUILD)/fuzz/obj/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
 
@@ -126,9 +133,9 @@ skeletons: $(SKELETONS)
 
 LIB := $(BUILD)/libpathprof.a
 LIB_SAN := $(BUILD)/libpathprof-san.a
-$(LIB): $(call obj,obj,$(LIB_SRC)) $(BUILD)/obj/schema.o $(BUILD)/obj/pprof.pb-c.o
+$(LIB): $(call obj,obj,$(LIB_SRC)) $(BUILD)/obj/schema.o $(call message_objects,obj)
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
-$(LIB_SAN): $(call obj,san,$(LIB_SRC)) $(BUILD)/san/schema.o $(BUILD)/san/pprof.pb-c.o
+$(LIB_SAN): $(call obj,san,$(LIB_SRC)) $(BUILD)/san/schema.o $(call message_objects,san)
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 
 link = $(call say,LD,$@)mkdir -p $(@D); $(CC) $(CFLAGS) $(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS)
@@ -169,7 +176,7 @@ TRY_PACKAGES := mmdebstrap buildah python3-yaml
 TEST_PACKAGES := libcunit1-dev clang-format libc6-dbg python3 prometheus binutils git g++ pkg-config procps \
 	util-linux
 CHECK_PACKAGES := $(TEST_PACKAGES) clang-tidy cppcheck perl bzip2 gzip xz-utils sqlite3 tmux systemd \
-	gdb strace bsdutils qemu-user gnuplot-nox lua5.4 graphviz openssl linux-perf zsh fish
+	gdb strace bsdutils qemu-user gnuplot-nox lua5.4 graphviz openssl linux-perf zsh fish zstd
 CHECK_ALL_PACKAGES := $(CHECK_PACKAGES) libclang-rt-14-dev llvm prometheus-alertmanager \
 	clang-22 lld llvm-22 bolt-22 bolt-19 autofdo golang-go $(DEB_PACKAGES)
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
@@ -217,7 +224,7 @@ $(BUILD)/fuzz/obj/schema.o: $(BUILD)/gen/schema.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<
 $(BUILD)/fuzz/lib.a: $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(LIB_SRC) $(DAEMON_SRC)) \
-		$(BUILD)/fuzz/obj/schema.o $(BUILD)/fuzz/obj/pprof.pb-c.o
+		$(BUILD)/fuzz/obj/schema.o $(call message_objects,fuzz/obj)
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/tests/fuzz/%.o $(BUILD)/fuzz/lib.a
 	$(call say,LD,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
@@ -238,7 +245,7 @@ need-check-all: need-build
 	@tools/need $(CHECK_ALL_PACKAGES) $(KMOD_PACKAGES) $(SYSTEMD_PACKAGES) $(TRY_PACKAGES) $(DIST_PACKAGES)
 	-@BUILD=$(BUILD) tests/vm/kernels
 need-fuzz: need-build
-	@tools/need $(TEST_PACKAGES) libclang-rt-14-dev
+	@tools/need $(TEST_PACKAGES) libclang-rt-14-dev zstd
 need-vm: need-build
 	@tools/need $(KMOD_PACKAGES)
 	-@BUILD=$(BUILD) tests/vm/kernels

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * A parcel in memory: see pathprof/parcel.h.
+ */
+#include "pp_parcel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define SLOT_NS ((int64_t)PATHPROF_PARCEL_SLOT_S * 1000000000)
+
+int64_t pathprof_parcel_slot(int64_t end_ns)
+{
+	int64_t slot = end_ns / SLOT_NS;
+
+	return (slot - (end_ns % SLOT_NS < 0)) * PATHPROF_PARCEL_SLOT_S;
+}
+
+uint32_t pathprof_parcel_window_cnt(const struct pathprof_parcel *parcel)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < parcel->part_cnt; i++)
+		cnt += parcel->parts[i].window_cnt;
+	return cnt;
+}
+
+/* Each hash is the seed of the next, so that no two texts run into one another. */
+uint64_t pathprof_parcel_workload(const char *comm, const char *container,
+				  const struct pathprof_build_id *binary)
+{
+	uint64_t hash = XXH64(comm, strlen(comm), 0);
+
+	hash = XXH64(container, strlen(container), hash);
+	if (binary)
+		hash = XXH64(binary->bytes, binary->len_bytes, hash + 1 + binary->kind);
+	return hash & INT64_MAX;
+}
+
+struct pathprof_parcel_part *pathprof_parcel_add_part(struct pathprof_parcel *parcel,
+						      size_t max_bytes)
+{
+	struct pathprof_parcel_part *grown =
+		reallocarray(parcel->parts, parcel->part_cnt + 1ul, sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	parcel->parts = grown;
+	grown += parcel->part_cnt;
+	memset(grown, 0, sizeof(*grown));
+	if (pathprof_profile_init(&grown->profile, max_bytes) < 0)
+		return NULL;
+	parcel->part_cnt++;
+	return grown;
+}
+
+static uint64_t add_up(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+void pp_parcel_add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add)
+{
+	sum->bursts = add_up(sum->bursts, add->bursts);
+	sum->branches = add_up(sum->branches, add->branches);
+	sum->taken = add_up(sum->taken, add->taken);
+	sum->steps = add_up(sum->steps, add->steps);
+	sum->paths = add_up(sum->paths, add->paths);
+	sum->insns = add_up(sum->insns, add->insns);
+	sum->pathless = add_up(sum->pathless, add->pathless);
+	sum->stopped_ns = add_up(sum->stopped_ns, add->stopped_ns);
+	sum->source_cpu_ns = add_up(sum->source_cpu_ns, add->source_cpu_ns);
+	for (int i = 0; i < PATHPROF_END_CNT; i++)
+		sum->ends[i] = add_up(sum->ends[i], add->ends[i]);
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
+		sum->drops[i] = add_up(sum->drops[i], add->drops[i]);
+}
+
+int pathprof_parcel_add_window(struct pathprof_parcel_part *part,
+			       const struct pathprof_parcel_window *window)
+{
+	struct pathprof_profile *p = &part->profile;
+	struct pathprof_parcel_window *grown =
+		reallocarray(part->windows, part->window_cnt + 1ul, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	part->windows = grown;
+	if (!part->window_cnt || window->begin_ns < p->begin_ns)
+		p->begin_ns = window->begin_ns;
+	if (!part->window_cnt || window->end_ns > p->end_ns)
+		p->end_ns = window->end_ns;
+	grown[part->window_cnt] = *window;
+	grown[part->window_cnt++].totals.clock_samples = 0;
+	pp_parcel_add_totals(&p->totals, &window->totals);
+	return 0;
+}
+
+void pathprof_parcel_release(struct pathprof_parcel *parcel)
+{
+	for (uint32_t i = 0; i < parcel->part_cnt; i++) {
+		pathprof_profile_release(&parcel->parts[i].profile);
+		free(parcel->parts[i].windows);
+	}
+	free(parcel->parts);
+	parcel->parts = NULL;
+	parcel->part_cnt = 0;
+}

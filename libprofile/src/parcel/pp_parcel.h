@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What the files of parcels share: memory for one message, and zstd within the limits.
+ *
+ * Locking: none, one thread. Ownership: whoever makes an arena releases it, and all that was taken
+ * of it with it.
+ */
+#ifndef PP_PARCEL_H
+#define PP_PARCEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "pathprof/parcel.h"
+
+/*
+ * What a message and its columns may take in memory: 64 MiB of one-byte numbers would become 512
+ * MiB. A million rows take 60.
+ */
+#define PP_PARCEL_MESSAGE_BYTES ((size_t)192 << 20)
+
+struct pp_arena_chunk;
+
+/* Memory that is zero when taken, and freed all at once. */
+struct pp_arena {
+	struct pp_arena_chunk *chunks; /* the newest first */
+	size_t taken_bytes, max_bytes;
+	bool failed; /* something was not given */
+};
+
+/* NULL when the bound is reached or memory is out. */
+void *pp_arena_take(struct pp_arena *arena, size_t cnt, size_t size);
+void pp_arena_release(struct pp_arena *arena);
+/* For protobuf-c; its free does nothing. */
+ProtobufCAllocator pp_arena_allocator(struct pp_arena *arena);
+
+/* Windows add up. */
+void pp_parcel_add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add);
+
+/* What is limited, over all parts. */
+struct pp_parcel_sizes {
+	size_t parts, windows, names, rows;
+};
+/* -E2BIG, and which of them is too many. */
+int pp_parcel_check_sizes(const struct pp_parcel_sizes *sizes, struct pathprof_error *error);
+/* Whether it is one that can be; code: what to return if it is not. */
+int pp_parcel_check(const struct pathprof_parcel *parcel, int code, struct pathprof_error *error);
+
+/* The caller frees *ret_bytes. */
+int pp_parcel_pack(const uint8_t *message, size_t message_bytes, uint8_t **ret_bytes,
+		   size_t *ret_len_bytes, struct pathprof_error *error);
+int pp_parcel_unpack(const void *bytes, size_t len_bytes, uint8_t **ret_message,
+		     size_t *ret_message_bytes, struct pathprof_error *error);
+
+#endif
