@@ -165,7 +165,7 @@ struct pathprof_distribution pp_counts_distribution(const struct pp_counts *coun
 						     .cnt = counts->cnt,
 						     .touched_cnt = counts->cnt,
 						     .total = counts->total,
-						     .whole = true,
+						     .counted = true,
 						     .clustered = counts->cnt && !counts->loose};
 
 	if (distribution.clustered)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # RUNS against programs that count their own: the load changes while the budget gives as many windows
 # a second (duty), and windows of one half end early (cut). Both halves are the same code, so neither
-# the machine nor its load changes the truth.
+# the machine nor its load changes the truth. compare has the same RUNS as top, and finds nothing
+# changed in a program that was recorded by two budgets, which give unlike windows of it.
 . "$(dirname "$0")/../own_processes.bash"
 . "$(dirname "$0")/../rounds.bash"
 set -eu
@@ -30,18 +31,44 @@ holds() { # TRUTH VALUE LOW HIGH
 }
 
 check_runs() { # NAME OVERHEAD
-	local db=$tmp/$1.db truth figure
+	local db=$tmp/$1-$2.db truth figure
 	"$ctl" record --no-report --overhead "$2" -o "$db" -- "$program" "$1" "$seconds" >"$tmp/said" 2>&1 || true
 	truth=$(awk '/^first/ { print $2 / ($2 + $4) }' "$tmp/said")
 	figure=$(runs_of "$db" first)
 	if [ -n "$truth" ] && [ -n "$figure" ] && holds "$truth" $figure; then
-		echo "ok runs-$1 (truth $truth, RUNS $figure)"
+		echo "ok runs-$1-$2 (truth $truth, RUNS $figure)"
 	else
-		echo "not ok runs-$1: truth ${truth:-none}, RUNS ${figure:-none}: $(tail -n 2 "$tmp/said" | tr '\n' ';')"
+		echo "not ok runs-$1-$2: truth ${truth:-none}, RUNS ${figure:-none}: $(tail -n 2 "$tmp/said" | tr '\n' ';')"
 		failed=1
 	fi
 }
 
-check_runs duty 10
+# Held against top's RUNS of both recordings, and said to be the same.
+check_compare() { # DB DB
+	local a b
+	a=$(runs_of "$1" first) b=$(runs_of "$2" first)
+	if "$ctl" compare "file:$1" "file:$2" --json -n 0 | python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+first = [f for f in j["functions"] if f["function"] == "first"][0]
+figures, sides = j["figures"], [j["a"], j["b"]]
+print("of first %.6f and %.6f; %.3f bits, %.3f of them by chance, %.3f at least; samples %s worth %s" % (
+    first["a_share"], first["b_share"], figures["kl_bits"], figures["kl_chance_bits"],
+    figures["kl_low_bits"], [s["samples"] for s in sides], [round(s["equal_samples"]) for s in sides]))
+for share, runs in zip((first["a_share"], first["b_share"]), sys.argv[1:]):
+    assert abs(share - float(runs)) < 1e-6, (share, runs)
+assert figures["kl_low_bits"] == 0
+assert all(s["equal_samples"] < 0.9 * s["samples"] for s in sides)
+' "${a%% *}" "${b%% *}" >"$tmp/said" 2>&1; then
+		echo "ok runs-compare ($(cat "$tmp/said"))"
+	else
+		echo "not ok runs-compare: top says $a and $b: $(tail -n 3 "$tmp/said" | tr '\n' ';')"
+		failed=1
+	fi
+}
+
+check_runs duty 3
+check_runs duty 40
+check_compare "$tmp/duty-3.db" "$tmp/duty-40.db"
 check_runs cut 10
 exit $failed

@@ -131,7 +131,7 @@ static void test_close(void)
 
 	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&p, a, 2), 0);
 	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&q, b, 2), 0);
-	CU_ASSERT_FALSE(p.whole);
+	CU_ASSERT_FALSE(p.counted);
 	CU_ASSERT_EQUAL(pathprof_relative_entropy(&p, &q, 0, &kl), 0);
 	/* D = d^2 / 2 + d^4 / 12 ... nats. */
 	CU_ASSERT_DOUBLE_EQUAL(kl.bits / (d * d / 2 / M_LN2), 1, 1e-9);
@@ -233,6 +233,20 @@ static void test_empty(void)
 	CU_ASSERT(kl.bits == 7 && value == 7);
 }
 
+/* Kish: (1 + 1 + 4)^2 / (1 + 1 + 16) = 2 of three samples. */
+static void test_worth(void)
+{
+	struct pathprof_worth worth = {3, 3, 6, 18};
+
+	CU_ASSERT_DOUBLE_EQUAL(pathprof_worth_of_sample(&worth), 2.0 / 3, 1e-12);
+	worth = (struct pathprof_worth){12, 48, 12e6, 48e12}; /* four at a time, of equal weight */
+	CU_ASSERT_DOUBLE_EQUAL(pathprof_worth_of_sample(&worth), 1, 1e-12);
+	worth.weight_squares = 0;
+	CU_ASSERT_EQUAL(pathprof_worth_of_sample(&worth), 1);
+	worth = (struct pathprof_worth){3, 3, 1e200, 1e300};
+	CU_ASSERT_EQUAL(pathprof_worth_of_sample(&worth), 1);
+}
+
 static void test_refuses(void)
 {
 	const struct {
@@ -255,7 +269,7 @@ static void test_refuses(void)
 		CU_ASSERT_EQUAL(pathprof_distribution_init(&d, bad[i].events, 2), bad[i].expected);
 	CU_ASSERT_EQUAL(d.cnt, 77);
 	CU_ASSERT_EQUAL(pathprof_distribution_init(&d, fine, 2), 0);
-	CU_ASSERT(d.touched_cnt == 1 && !d.whole && d.total == 0x1p64L);
+	CU_ASSERT(d.touched_cnt == 1 && !d.counted && d.total == 0x1p64L);
 }
 
 static void test_sort(void)
@@ -370,6 +384,7 @@ static const struct unit_test tests[] = {
 	{"profiles with nothing in common", test_disjoint},
 	{"overlap as LLVM publishes it", test_published_overlap},
 	{"empty profiles", test_empty},
+	{"what samples of unequal weight are worth", test_worth},
 	{"refuses weights and orders that cannot be", test_refuses},
 	{"sorts, and adds up keys that come again", test_sort},
 	{"conflict and accuracy equal a search by branch", test_branches},

@@ -673,6 +673,115 @@ static void test_set_bursts(void)
 	CU_ASSERT_EQUAL(s.companions, 1);
 }
 
+/* ---------------------------------------------------------------- weights */
+
+#define UNEQUAL_BURST 14
+
+/* Bursts of a world whose weights differ by factors of e, as in numbers of samples. */
+struct unequal {
+	struct pathprof_event events[200];
+	struct pathprof_distribution distribution;
+};
+
+static double normal(uint64_t *random)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += (double)(stream_random(random) >> 11) * 0x1p-53;
+	return sum;
+}
+
+static void add_burst(struct unequal *to, const struct lab_world *world, double weight,
+		      uint64_t *random, struct pathprof_worth *worth)
+{
+	static const struct lab_bursts bursts = {UNEQUAL_BURST, 0.7, 8, true};
+	struct pathprof_event burst[200];
+
+	lab_world_draw_bursts(world, UNEQUAL_BURST, &bursts, random, burst);
+	for (size_t i = 0; i < world->cnt; i++) {
+		to->events[i].weight += weight * burst[i].weight;
+		to->events[i].squares += weight * weight * burst[i].squares;
+		worth->samples += burst[i].weight;
+		worth->squares += burst[i].squares;
+		worth->weight += weight * burst[i].weight;
+		worth->weight_squares += weight * weight * burst[i].squares;
+	}
+}
+
+/* told: that weights are unequal; else each sample is taken for one. */
+static void draw_unequal(struct unequal *to, const struct lab_world *world, uint32_t burst_cnt,
+			 double sd, bool told, uint64_t *random)
+{
+	struct pathprof_worth worth = {0};
+	double factor;
+
+	for (size_t i = 0; i < world->cnt; i++)
+		to->events[i] = (struct pathprof_event){.key_lo = i};
+	for (uint32_t i = 0; i < burst_cnt; i++)
+		add_burst(to, world, 1000 * exp(sd * normal(random)), random, &worth);
+	factor = worth.samples / worth.weight * (told ? pathprof_worth_of_sample(&worth) : 1);
+	for (size_t i = 0; i < world->cnt; i++) {
+		to->events[i].weight *= factor;
+		to->events[i].squares *=
+			told ? factor * factor : worth.squares / worth.weight_squares;
+	}
+	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&to->distribution, to->events, world->cnt),
+			      0);
+	to->distribution.counted = true;
+}
+
+struct unequal_tally {
+	unsigned int over;
+	double corrected, plain;
+};
+
+static struct unequal_tally compare_unequal(const struct lab_world *a, const struct lab_world *b,
+					    unsigned int trials, bool told)
+{
+	static struct unequal window, base;
+	struct unequal_tally t = {0};
+	uint64_t random = 11;
+
+	for (unsigned int i = 0; i < trials; i++) {
+		struct pathprof_drift_settings settings = pathprof_drift_defaults;
+		struct pathprof_drift d = {0};
+
+		draw_unequal(&window, a, 300, 1.2, told, &random);
+		draw_unequal(&base, b, 600, 0.1, told, &random);
+		settings.replicates = 0;
+		pathprof_drift_set_bursts(&settings, &window.distribution, &base.distribution,
+					  UNEQUAL_BURST, 0);
+		CU_ASSERT_EQUAL(pathprof_drift_measure(&d, &window.distribution, &base.distribution,
+						       &settings),
+				0);
+		t.over += d.kl_low_bits > 0;
+		t.corrected += d.kl_corrected_bits / trials;
+		t.plain += d.kl_bits / trials;
+	}
+	return t;
+}
+
+static void test_unequal(void)
+{
+	struct lab_world calm, moved;
+	struct unequal_tally told, untold, changed;
+
+	CU_ASSERT_EQUAL_FATAL(lab_world_init(&calm, LAB_WORLD_ZIPF, 200), 0);
+	CU_ASSERT_EQUAL_FATAL(lab_world_init_moved(&moved, &calm, LAB_MOVE_OTHER, 0.3), 0);
+	told = compare_unequal(&calm, &calm, 100, true);
+	untold = compare_unequal(&calm, &calm, 100, false);
+	changed = compare_unequal(&moved, &calm, 100, true);
+	CU_ASSERT(told.over <= 1);
+	/* no alarm, and rather too much taken for chance than too little */
+	CU_ASSERT(told.corrected / told.plain > -0.4 && told.corrected / told.plain < 0.1);
+	CU_ASSERT(untold.over > 50);
+	CU_ASSERT(untold.corrected / untold.plain > 0.3);
+	CU_ASSERT(changed.over > 85);
+	lab_world_release(&calm);
+	lab_world_release(&moved);
+}
+
 static const struct unit_test tests[] = {
 	{"what chance makes of D is the mean over all splits", test_mean_is_exact},
 	{"... to 2 % where events can be unseen", test_mean_with_unseen},
@@ -689,6 +798,7 @@ static const struct unit_test tests[] = {
 	{"no change: at most 1 % of windows, where plain D rings", test_false_alarms},
 	{"10 % of the flow moved: caught within three windows", test_misses},
 	{"five at a time say as much as one each", test_sizes},
+	{"bursts of unequal weight: chance is taken for chance, changes are found", test_unequal},
 	{"what is known of bursts becomes settings", test_set_bursts},
 	{"samples that come in bursts, told and untold", test_bursts},
 	{"no flow moved: not caught", test_planted_stillness},

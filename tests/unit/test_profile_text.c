@@ -62,7 +62,7 @@ static void test_reads(void)
 	CU_ASSERT_EQUAL(weight_of(p, 0, "\xc3\xa4"), 0x1p64);
 	CU_ASSERT_EQUAL(weight_of(p, 1, "a"), 0);
 	CU_ASSERT_EQUAL(weight_of(p, 1, "new"), 2);
-	CU_ASSERT(second->cnt == 2 && second->touched_cnt == 1 && second->whole);
+	CU_ASSERT(second->cnt == 2 && second->touched_cnt == 1 && second->counted);
 	CU_ASSERT_FALSE(pathprof_text_are_branches(p));
 	CU_ASSERT_PTR_NULL(pathprof_text_profile(p, 2));
 	pathprof_text_profiles_free(p);

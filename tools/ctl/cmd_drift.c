@@ -82,10 +82,12 @@ static void print(const struct drifts *drifts, double threshold, uint32_t limit,
 	table_release(&table);
 	fprintf(out,
 		"\nOVER: windows over %g bits, corrected and at the interval's low end.%s\n"
-		"Each path that was seen whole counts once, whatever CPU time its burst stands "
-		"for.\n",
+		"Each path that was seen whole counts once%s.\n",
 		threshold,
-		drifts->measured ? " Measured here: no service has stored any drift." : "");
+		drifts->measured ? " Measured here: no service has stored any drift." : "",
+		drifts->measured ? ", and by the CPU time that its burst stands for where the "
+				   "clock weighed bursts"
+				 : ", whatever CPU time its burst stands for");
 }
 
 /* ---------------------------------------------------------------- JSON */

@@ -25,9 +25,11 @@ static void print_side(const char *letter, const struct side *side, double entro
 	_cleanup_free_ char *word = text_escape(side->word);
 
 	fprintf(out, "%s  %s: %s %.10g", letter, word,
-		side->distribution.whole ? "samples" : "weight", (double)side->distribution.total);
+		side->distribution.counted ? "samples" : "weight", side->samples);
 	if (side->per_burst > 1)
-		fprintf(out, " of %.0f bursts", (double)side->distribution.total / side->per_burst);
+		fprintf(out, " of %.0f bursts", side->samples / side->per_burst);
+	if (side->weighed)
+		fprintf(out, ", worth %.0f of equal weight", (double)side->distribution.total);
 	fprintf(out, ", %zu %s, entropy %.3f bits\n", side->distribution.touched_cnt,
 		side_kind_name(side->kind), entropy_bits);
 	if (side->unreadable > 0)
@@ -51,7 +53,7 @@ static const char *figure_of(const struct comparison *c)
 	return figure ? figure : "COUNTS";
 }
 
-/* Tells the unit of the shares, and that bursts are not weighed by the clock here. */
+/* Tells the unit of the shares. */
 static void print_figure(const struct comparison *c, FILE *out)
 {
 	bool edges = c->a->kind == SIDE_EDGES || c->a->kind == SIDE_CALLS;
@@ -63,11 +65,11 @@ static void print_figure(const struct comparison *c, FILE *out)
 	else if (measure_of(c)->kind == PATHPROF_KIND_ANY)
 		fputs("as the files have them\n\n", out);
 	else
-		fprintf(out, "each %s counts once%s\n\n",
+		fprintf(out, "each %s counts %s\n\n",
 			edges ? "taken branch that was seen" : "path that was seen whole",
 			measure_of(c)->kind == PATHPROF_KIND_WEIGHED
-				? ", whatever CPU time its burst stands for"
-				: "");
+				? "by the CPU time that its burst stands for"
+				: "once");
 }
 
 static void print_divergence(const struct comparison *c, FILE *out)
@@ -299,7 +301,8 @@ static json_t *side_object(const struct side *side, double entropy_bits)
 	json_t *object = json_object();
 
 	json_add_text(object, "selector", side->word);
-	json_add_real(object, "samples", (double)side->distribution.total);
+	json_add_real(object, "samples", side->samples);
+	json_add_real(object, "equal_samples", (double)side->distribution.total);
 	json_add_count(object, "events", side->distribution.touched_cnt);
 	json_add_real(object, "entropy_bits", entropy_bits);
 	json_add_real(object, "unreadable", side->unreadable);

@@ -44,6 +44,13 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 	return windows->cnt == WINDOWS_MAX;
 }
 
+static void begin_side(struct side *side, enum pathprof_window_kind kind)
+{
+	side_init(side, "what is selected", SIDE_PATHS);
+	side->measure.kind = kind;
+	side->weighed = kind == PATHPROF_KIND_WEIGHED;
+}
+
 static int read_windows(struct windows *windows, const struct ctl_options *options,
 			struct pathprof_store *store, struct pathprof_error *error)
 {
@@ -57,74 +64,80 @@ static int read_windows(struct windows *windows, const struct ctl_options *optio
 	if (r == 0)
 		r = pathprof_store_windows(store, &filter, take_window, windows, error);
 	for (size_t i = 0; i < windows->cnt; i++)
-		side_init(&windows->list[i].side, "what is selected", SIDE_PATHS);
+		begin_side(&windows->list[i].side, windows->kinds.used);
 	filter.limit = 0;
 	for (size_t i = 0; r >= 0 && i < windows->cnt; i++) {
 		struct side *side = &windows->list[i].side;
 
 		filter.window = windows->list[i].id;
 		r = side_store_read(side, store, &filter, NULL, error);
-		if (r == 0)
-			r = side_finish(side);
+		side_sort(side);
 	}
 	return r < 0 ? r : 0;
 }
 
 /* ---------------------------------------------------------------- one binary */
 
-/* The events of one binary stand together. */
-static void slice(struct pathprof_distribution *ret_slice, const struct pathprof_distribution *all,
-		  uint64_t group)
+/* Index of the first item of a binary or behind it. */
+static size_t begin_of(const struct side *side, uint64_t group)
 {
-	size_t low = 0, high = all->cnt, cnt = 0;
+	size_t low = 0, high = side->item_cnt;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (all->events[middle].key_hi < group)
+		if (side->items[middle].key_hi < group)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low + cnt < all->cnt && all->events[low + cnt].key_hi == group)
-		cnt++;
-	/* A part of what was checked cannot fail. */
-	(void)pathprof_distribution_init(ret_slice, all->events + low, cnt);
+	return low;
+}
+
+static void add_binary(struct side *to, const struct side *from, uint64_t group)
+{
+	size_t i = begin_of(from, group);
+
+	for (; i < from->item_cnt && from->items[i].key_hi == group; i++)
+		side_add(to, &from->items[i]);
+}
+
+/* What the hour before a window held of a binary; weights of several windows add up. */
+static void add_before(struct side *to, const struct windows *windows, size_t at, uint64_t group)
+{
+	int64_t from_ns = windows->list[at].begin_ns - ROLLING_NS;
+
+	for (size_t i = at + 1; i < windows->cnt; i++)
+		if (windows->list[i].end_ns >= from_ns)
+			add_binary(to, &windows->list[i].side, group);
 }
 
 /* 0: not known. */
 static double dispersion_of(const struct windows *windows, size_t at, uint64_t group)
 {
-	struct pathprof_distribution slices[DISPERSION_CNT];
 	const struct pathprof_distribution *each[DISPERSION_CNT];
-	double seen;
+	struct side parts[DISPERSION_CNT];
+	double seen = 0;
 	size_t cnt = 0;
+	int r = 0;
 
-	for (size_t i = at + 1; i < windows->cnt && cnt < DISPERSION_CNT; i++, cnt++) {
-		slice(&slices[cnt], &windows->list[i].side.distribution, group);
-		each[cnt] = &slices[cnt];
+	for (size_t i = at + 1; i < windows->cnt && cnt < DISPERSION_CNT && r == 0; i++, cnt++) {
+		begin_side(&parts[cnt], windows->kinds.used);
+		add_binary(&parts[cnt], &windows->list[i].side, group);
+		r = side_finish(&parts[cnt]);
+		each[cnt] = &parts[cnt].distribution;
 	}
-	return pathprof_drift_dispersion(each, cnt, &seen) < 0 ? 0 : seen;
+	if (r < 0 || pathprof_drift_dispersion(each, cnt, &seen) < 0)
+		seen = 0;
+	for (size_t i = 0; i < cnt; i++)
+		side_release(&parts[i]);
+	return seen;
 }
 
-static void measure_binary(struct drifts *drifts, const struct windows *windows, size_t at,
-			   const struct side_binary *binary,
-			   const struct pathprof_distribution *pool, const char *baseline)
+static void add_row(struct drifts *drifts, const struct window *window,
+		    const struct side_binary *binary, const char *baseline,
+		    const struct pathprof_drift *d)
 {
-	struct pathprof_drift_settings settings = pathprof_drift_defaults;
-	const struct window *window = &windows->list[at];
-	struct pathprof_distribution now, before;
-	struct pathprof_drift d;
-
-	slice(&now, &window->side.distribution, binary->group);
-	slice(&before, pool, binary->group);
-	if (now.total < SAMPLES_MIN || before.total < SAMPLES_MIN)
-		return;
-	pathprof_drift_set_bursts(&settings, &now, &before, window->paths_a_burst,
-				  dispersion_of(windows, at, binary->group));
-	settings.replicates = 0;
-	if (pathprof_drift_measure(&d, &now, &before, &settings) < 0)
-		return;
 	drifts_add(drifts, &(struct pathprof_drift_row){
 				   .window = window->id,
 				   .begin_ns = window->begin_ns,
@@ -133,66 +146,72 @@ static void measure_binary(struct drifts *drifts, const struct windows *windows,
 				   .binary_name = binary->name,
 				   .container = "",
 				   .baseline = baseline,
-				   .window_samples = d.window_samples,
-				   .baseline_samples = d.baseline_samples,
-				   .kl_bits = d.kl_bits,
-				   .kl_corrected_bits = d.kl_corrected_bits,
-				   .kl_low_bits = d.kl_low_bits,
-				   .kl_high_bits = d.kl_high_bits,
-				   .overlap = d.overlap,
-				   .angle_degrees = d.angle_degrees,
-				   .coverage_static = d.coverage.static_share,
-				   .coverage_dynamic = d.coverage.dynamic_share,
+				   .window_samples = d->window_samples,
+				   .baseline_samples = d->baseline_samples,
+				   .kl_bits = d->kl_bits,
+				   .kl_corrected_bits = d->kl_corrected_bits,
+				   .kl_low_bits = d->kl_low_bits,
+				   .kl_high_bits = d->kl_high_bits,
+				   .overlap = d->overlap,
+				   .angle_degrees = d->angle_degrees,
+				   .coverage_static = d->coverage.static_share,
+				   .coverage_dynamic = d->coverage.dynamic_share,
 				   .matched = 1,
 			   });
 }
 
+static void measure_sides(struct drifts *drifts, const struct windows *windows, size_t at,
+			  const struct side_binary *binary, struct side *now, struct side *before,
+			  const char *baseline)
+{
+	struct pathprof_drift_settings settings = pathprof_drift_defaults;
+	const struct window *window = &windows->list[at];
+	struct pathprof_drift d;
+
+	if (side_finish(now) < 0 || side_finish(before) < 0 || now->samples < SAMPLES_MIN ||
+	    before->samples < SAMPLES_MIN)
+		return;
+	pathprof_drift_set_bursts(&settings, &now->distribution, &before->distribution,
+				  window->paths_a_burst, dispersion_of(windows, at, binary->group));
+	settings.replicates = 0;
+	if (pathprof_drift_measure(&d, &now->distribution, &before->distribution, &settings) == 0)
+		add_row(drifts, window, binary, baseline, &d);
+}
+
+/* pinned: the baseline; NULL: the hour before. */
+static void measure_binary(struct drifts *drifts, const struct windows *windows, size_t at,
+			   const struct side_binary *binary, const struct side *pinned,
+			   const char *baseline)
+{
+	struct side now, before;
+
+	begin_side(&now, windows->kinds.used);
+	begin_side(&before, windows->kinds.used);
+	add_binary(&now, &windows->list[at].side, binary->group);
+	if (pinned)
+		add_binary(&before, pinned, binary->group);
+	else
+		add_before(&before, windows, at, binary->group);
+	measure_sides(drifts, windows, at, binary, &now, &before, baseline);
+	side_release(&now);
+	side_release(&before);
+}
+
 static void measure_window(struct drifts *drifts, const struct windows *windows, size_t at,
-			   const struct pathprof_distribution *pool, const char *baseline)
+			   const struct side *pinned, const char *baseline)
 {
 	const struct side *side = &windows->list[at].side;
 
 	for (uint32_t i = 0; i < side->binary_cnt; i++)
-		measure_binary(drifts, windows, at, &side->binaries[i], pool, baseline);
+		measure_binary(drifts, windows, at, &side->binaries[i], pinned, baseline);
 }
 
 /* ---------------------------------------------------------------- baselines */
 
-/* What the hour before a window held. The caller frees *ret_events. */
-static int pool_before(struct pathprof_distribution *ret_pool, struct pathprof_event **ret_events,
-		       const struct windows *windows, size_t at)
+static void measure_rolling(struct drifts *drifts, const struct windows *windows)
 {
-	int64_t from_ns = windows->list[at].begin_ns - ROLLING_NS;
-	struct pathprof_event *events = NULL;
-	size_t cnt = 0;
-	int r;
-
-	for (size_t i = at + 1; i < windows->cnt; i++) {
-		const struct pathprof_distribution *d = &windows->list[i].side.distribution;
-
-		if (windows->list[i].end_ns < from_ns || !d->cnt)
-			continue;
-		events = ctl_realloc(events, cnt, cnt + d->cnt, sizeof(*events));
-		memcpy(events + cnt, d->events, d->cnt * sizeof(*events));
-		cnt += d->cnt;
-	}
-	*ret_events = events;
-	r = pathprof_events_sort(events, &cnt);
-	return r < 0 ? r : pathprof_distribution_init(ret_pool, events, cnt);
-}
-
-static int measure_rolling(struct drifts *drifts, const struct windows *windows)
-{
-	for (size_t i = 0; i + 1 < windows->cnt; i++) {
-		_cleanup_free_ struct pathprof_event *events = NULL;
-		struct pathprof_distribution pool;
-		int r = pool_before(&pool, &events, windows, i);
-
-		if (r < 0)
-			return ctl_fail("drift: %s", strerror(-r));
-		measure_window(drifts, windows, i, &pool, "rolling");
-	}
-	return CTL_OK;
+	for (size_t i = 0; i + 1 < windows->cnt; i++)
+		measure_window(drifts, windows, i, NULL, "rolling");
 }
 
 static int measure_pinned(struct drifts *drifts, const struct windows *windows,
@@ -205,11 +224,9 @@ static int measure_pinned(struct drifts *drifts, const struct windows *windows,
 	if (r)
 		return r;
 	for (size_t i = 0; r == CTL_OK && i < windows->cnt; i++) {
-		windows->list[i].side.measure.kind = windows->kinds.used;
 		r = side_check_kinds(&windows->list[i].side, &baseline);
 		if (r == CTL_OK)
-			measure_window(drifts, windows, i, &baseline.distribution,
-				       options->baseline);
+			measure_window(drifts, windows, i, &baseline, options->baseline);
 	}
 	side_release(&baseline);
 	return r;
@@ -220,12 +237,12 @@ static int measure_pinned(struct drifts *drifts, const struct windows *windows,
 static int measure(struct drifts *drifts, const struct windows *windows,
 		   const struct ctl_options *options)
 {
-	int r;
+	int r = CTL_OK;
 
 	if (options->baseline && strcmp(options->baseline, "rolling") != 0)
 		r = measure_pinned(drifts, windows, options);
 	else
-		r = measure_rolling(drifts, windows);
+		measure_rolling(drifts, windows);
 	if (r || drifts->cnt)
 		return r;
 	return ctl_fail("drift: no binary has %d samples both in a window and in what it is held "

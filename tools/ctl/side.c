@@ -20,7 +20,7 @@ const char *side_kind_name(enum side_kind kind)
 
 void side_init(struct side *side, const char *word, enum side_kind kind)
 {
-	*side = (struct side){.word = word, .kind = kind, .per_burst = 1};
+	*side = (struct side){.word = word, .kind = kind, .per_burst = 1, .worth = 1};
 }
 
 void side_release(struct side *side)
@@ -86,7 +86,9 @@ void side_add_path(struct side *side, uint32_t binary, const struct pathprof_pat
 		.length = row->length,
 		.outcomes = row->outcomes,
 		.path_id = row->id,
-		.squares = row->squares,
+		.squares = side->weighed ? row->weight_squares : row->squares,
+		.samples = side->weighed ? (double)row->samples : weight,
+		.sample_squares = row->squares,
 	};
 	struct pathprof_event event;
 
@@ -95,27 +97,38 @@ void side_add_path(struct side *side, uint32_t binary, const struct pathprof_pat
 	add_keyed(side, &item, &event);
 }
 
-void side_add_edge(struct side *side, uint32_t from_binary, uint64_t from, uint32_t to_binary,
-		   uint64_t to, double weight)
+void side_add_edge(struct side *side, uint32_t from_binary, uint32_t to_binary,
+		   const struct pathprof_edge_row *row, double weight)
 {
 	struct side_item item = {
-		.binary = from_binary, .to_binary = to_binary, .from = from, .to = to};
+		.binary = from_binary,
+		.to_binary = to_binary,
+		.from = row->from,
+		.to = row->to,
+		.samples = side->weighed ? (double)row->count : weight,
+	};
 	struct pathprof_event event;
 
-	pathprof_event_of_edge(&event, side->binaries[from_binary].group, from,
-			       side->binaries[to_binary].group, to, weight);
+	pathprof_event_of_edge(&event, side->binaries[from_binary].group, row->from,
+			       side->binaries[to_binary].group, row->to, weight);
 	add_keyed(side, &item, &event);
 }
 
 /* The two directions of a branch differ in the lowest bit, as branch profiles have it. */
-void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken, double weight)
+void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken,
+		     const struct side_item *path)
 {
 	struct side_item item = {
-		.binary = binary, .to_binary = SIDE_NO_BINARY, .from = end, .outcomes = taken};
+		.binary = binary,
+		.to_binary = SIDE_NO_BINARY,
+		.from = end,
+		.outcomes = taken,
+		.samples = path->samples,
+	};
 	struct pathprof_event event;
 	uint64_t group = side->binaries[binary].group;
 
-	pathprof_event_of_edge(&event, group, end, group, 0, weight);
+	pathprof_event_of_edge(&event, group, end, group, 0, path->weight);
 	event.key_lo = (event.key_lo & ~1ULL) | taken;
 	add_keyed(side, &item, &event);
 }
@@ -127,7 +140,8 @@ void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double w
 				 .from = place,
 				 .key_hi = binary,
 				 .key_lo = place,
-				 .weight = weight};
+				 .weight = weight,
+				 .samples = weight};
 
 	side_add(side, &item);
 }
@@ -156,6 +170,19 @@ static int by_key(const void *a, const void *b)
 	return (x->key_lo > y->key_lo) - (x->key_lo < y->key_lo);
 }
 
+static double add_known(double a, double b)
+{
+	return a > 0 && b > 0 ? a + b : 0;
+}
+
+static void add_item(struct side_item *to, const struct side_item *item)
+{
+	to->squares = add_known(to->squares, item->squares);
+	to->sample_squares = add_known(to->sample_squares, item->sample_squares);
+	to->weight += item->weight;
+	to->samples += item->samples;
+}
+
 static void merge(struct side *side)
 {
 	size_t kept = 0;
@@ -164,12 +191,7 @@ static void merge(struct side *side)
 		struct side_item *item = &side->items[i];
 
 		if (kept && by_key(&side->items[kept - 1], item) == 0) {
-			struct side_item *same = &side->items[kept - 1];
-
-			same->squares = same->squares > 0 && item->squares > 0
-						? same->squares + item->squares
-						: 0;
-			same->weight += item->weight;
+			add_item(&side->items[kept - 1], item);
 			free(item->text);
 		} else {
 			side->items[kept++] = *item;
@@ -178,11 +200,46 @@ static void merge(struct side *side)
 	side->item_cnt = kept;
 }
 
-int side_finish(struct side *side)
+/*
+ * Weights become numbers of samples that would be worth as much if they counted alike. What
+ * branches and edges are worth was set when they were read.
+ */
+static void weigh(struct side *side)
+{
+	struct pathprof_worth sums = {0};
+	double factor;
+
+	for (size_t i = 0; i < side->item_cnt; i++) {
+		sums.samples += side->items[i].samples;
+		sums.squares += side->items[i].sample_squares;
+		sums.weight += side->items[i].weight;
+		sums.weight_squares += side->items[i].squares;
+	}
+	side->samples = sums.samples;
+	if (!side->weighed || side->finished || !(sums.weight > 0))
+		return;
+	if (side->kind == SIDE_PATHS)
+		side->worth = pathprof_worth_of_sample(&sums);
+	factor = side->worth * sums.samples / sums.weight;
+	for (size_t i = 0; i < side->item_cnt; i++) {
+		side->items[i].weight *= factor;
+		side->items[i].squares *= factor * factor;
+	}
+}
+
+void side_sort(struct side *side)
 {
 	if (side->item_cnt)
 		qsort(side->items, side->item_cnt, sizeof(*side->items), by_key);
 	merge(side);
+}
+
+int side_finish(struct side *side)
+{
+	int r;
+
+	side_sort(side);
+	weigh(side);
 	free(side->events);
 	side->events = ctl_alloc((side->item_cnt + 1) * sizeof(*side->events));
 	for (size_t i = 0; i < side->item_cnt; i++)
@@ -192,7 +249,11 @@ int side_finish(struct side *side)
 			.weight = side->items[i].weight,
 			.squares = side->items[i].squares,
 		};
-	return pathprof_distribution_init(&side->distribution, side->events, side->item_cnt);
+	r = pathprof_distribution_init(&side->distribution, side->events, side->item_cnt);
+	side->finished = r == 0;
+	if (r == 0)
+		side->distribution.counted |= side->weighed;
+	return r;
 }
 
 const struct side_item *side_find(const struct side *side, uint64_t key_hi, uint64_t key_lo)

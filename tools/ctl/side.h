@@ -40,14 +40,15 @@ struct side_binary {
 
 struct side_item {
 	uint64_t key_hi, key_lo;
-	double weight;
-	double squares;             /* as of struct pathprof_event */
-	uint32_t binary, to_binary; /* of the side's; SIDE_NO_BINARY: text alone, or no edge */
-	uint64_t from, to;          /* file offsets; of a path its start, of a branch its end */
-	uint32_t length, outcomes;  /* of a branch the direction */
-	int64_t path_id;            /* 0: none */
-	bool portable;              /* key_hi is the function's: see match.h */
-	char *text;                 /* of a key that is only text, or a function's name */
+	double weight;                  /* finished: in samples of equal weight */
+	double squares;                 /* as of struct pathprof_event */
+	double samples, sample_squares; /* the same of what counts once */
+	uint32_t binary, to_binary;     /* of the side's; SIDE_NO_BINARY: text alone, or no edge */
+	uint64_t from, to;              /* file offsets; of a path its start, of a branch its end */
+	uint32_t length, outcomes;      /* of a branch the direction */
+	int64_t path_id;                /* 0: none */
+	bool portable;                  /* key_hi is the function's: see match.h */
+	char *text;                     /* of a key that is only text, or a function's name */
 };
 
 struct side {
@@ -61,8 +62,12 @@ struct side {
 	size_t item_cnt, item_room;
 	struct pathprof_event *events;
 	struct pathprof_distribution distribution;
-	double unreadable; /* weight of paths whose code is not to be had, of branches and calls */
-	double per_burst;  /* events that came out of one burst; 1 for text */
+	double unreadable; /* samples of paths whose code is not to be had, of branches and calls */
+	double per_burst;  /* samples that came out of one burst; 1 for text */
+	bool weighed;      /* samples count by the CPU time that their burst stands for */
+	double worth;      /* of a sample: pathprof_worth_of_sample() */
+	double samples;    /* sum of the items' */
+	bool finished;
 	struct measure measure; /* of its windows; kind PATHPROF_KIND_ANY: text */
 	double dispersion;      /* as seen between its windows, see drift.h; 0: not known */
 };
@@ -75,9 +80,11 @@ uint32_t side_binary(struct side *side, const struct pathprof_build_id *id, cons
 /* Each adds an event. Keys are as in pathprof/events.h. */
 void side_add_path(struct side *side, uint32_t binary, const struct pathprof_path_row *row,
 		   double weight);
-void side_add_edge(struct side *side, uint32_t from_binary, uint64_t from, uint32_t to_binary,
-		   uint64_t to, double weight);
-void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken, double weight);
+void side_add_edge(struct side *side, uint32_t from_binary, uint32_t to_binary,
+		   const struct pathprof_edge_row *row, double weight);
+/* Of a path that ran through it: its weight and samples. */
+void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken,
+		     const struct side_item *path);
 /* Clock samples at a place; binary SIDE_NO_BINARY: in no file. A function only once it is refined
  * (side_code.h). */
 void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double weight);
@@ -85,7 +92,12 @@ void side_add_text(struct side *side, const char *text, size_t len, double weigh
 /* Another item as it is; binaries are the side's own. */
 void side_add(struct side *side, const struct side_item *item);
 
-/* Orders and sums up. 0; -ERANGE: a sum above what a weight may be; -EDOM. */
+/* Orders items and adds up equal ones. */
+void side_sort(struct side *side);
+/*
+ * Sorts and sums up; weights are in samples from then on. Again, when items went or got other
+ * keys. 0; -ERANGE: a sum above what a weight may be; -EDOM.
+ */
 int side_finish(struct side *side);
 /*
  * Events of two kinds of windows mean different things: CTL_OK when both are of one kind or a text

@@ -27,7 +27,7 @@ static struct pathprof_code *code_of(const struct side *side, const struct side_
 struct walk {
 	struct side *to;
 	uint32_t binary;
-	double weight;
+	const struct side_item *path;
 };
 
 static int take_block(void *context, const struct pathprof_block *block)
@@ -35,7 +35,7 @@ static int take_block(void *context, const struct pathprof_block *block)
 	struct walk *walk = context;
 
 	if (block->kind == PERF_BR_COND)
-		side_add_branch(walk->to, walk->binary, block->end, block->taken, walk->weight);
+		side_add_branch(walk->to, walk->binary, block->end, block->taken, walk->path);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ static void add_branches(struct side *to, const struct side *paths, const struct
 	struct pathprof_code *code = code_of(paths, item);
 	struct pathprof_error error;
 	size_t before = to->item_cnt;
-	struct walk walk = {.to = to, .weight = item->weight};
+	struct walk walk = {.to = to, .path = item};
 
 	if (code) {
 		const struct side_binary *binary = &paths->binaries[item->binary];
@@ -55,12 +55,14 @@ static void add_branches(struct side *to, const struct side *paths, const struct
 			return;
 		to->item_cnt = before;
 	}
-	to->unreadable += item->weight;
+	to->unreadable += item->samples;
 }
 
 static void fill_branches(struct side *to, const struct side *paths)
 {
 	side_init(to, paths->word, SIDE_BRANCHES);
+	to->weighed = paths->weighed;
+	to->worth = paths->worth;
 	for (size_t i = 0; i < paths->item_cnt; i++)
 		add_branches(to, paths, &paths->items[i]);
 }
@@ -91,7 +93,7 @@ static double total_of(const struct side *side)
 	double total = 0;
 
 	for (size_t i = 0; i < side->item_cnt; i++)
-		total += side->items[i].weight;
+		total += side->items[i].samples;
 	return total;
 }
 
@@ -111,6 +113,7 @@ static void turn_into_branches(struct side *side)
 	double paths = total_of(side);
 
 	fill_branches(&branches, side);
+	branches.measure = side->measure;
 	branches.store = side->store;
 	branches.symbols = side->symbols;
 	branches.per_burst = side->per_burst;
@@ -145,7 +148,7 @@ static void keep_calls(struct side *side)
 			continue;
 		}
 		if (!code_of(side, &side->items[i]))
-			side->unreadable += side->items[i].weight;
+			side->unreadable += side->items[i].samples;
 		free(side->items[i].text);
 	}
 	side->item_cnt = kept;

@@ -12,11 +12,20 @@
 struct reading {
 	struct side *side;
 	const char *binary;
+	struct pathprof_worth worth;
 };
 
 static bool is_wanted(const char *wanted, const char *name)
 {
 	return !wanted || !strcmp(wanted, name) || !strcmp(wanted, text_base_name(name));
+}
+
+static void add_worth(struct pathprof_worth *to, const struct pathprof_path_row *row)
+{
+	to->samples += (double)row->samples;
+	to->squares += row->squares;
+	to->weight += row->weight;
+	to->weight_squares += row->weight_squares;
 }
 
 static int take_path(void *context, const struct pathprof_path_row *row)
@@ -25,9 +34,12 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	struct side *side = reading->side;
 	const char *name = row->binary_name ? row->binary_name : "";
 
-	if (is_wanted(reading->binary, name) && row->samples)
+	if (!is_wanted(reading->binary, name) || !row->samples)
+		return 0;
+	add_worth(&reading->worth, row);
+	if (side->kind == SIDE_PATHS || side->kind == SIDE_BRANCHES)
 		side_add_path(side, side_binary(side, &row->binary_id, name), row,
-			      (double)row->samples);
+			      side->weighed ? row->weight : (double)row->samples);
 	return 0;
 }
 
@@ -41,7 +53,7 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 		return 0;
 	from = side_binary(side, &row->from_id, row->from_name);
 	to = side_binary(side, &row->to_id, row->to_name);
-	side_add_edge(side, from, row->from, to, row->to, (double)row->count);
+	side_add_edge(side, from, to, row, side->weighed ? row->weight : (double)row->count);
 	return 0;
 }
 
@@ -70,13 +82,20 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 		    const struct pathprof_filter *filter, const char *binary,
 		    struct pathprof_error *error)
 {
-	struct reading reading = {side, binary};
+	struct reading reading = {.side = side, .binary = binary};
+	int r = 0;
 
 	if (side->kind == SIDE_TIMES)
 		return pathprof_store_clocks(store, filter, take_clock, &reading, error);
+	side->weighed = side->measure.kind == PATHPROF_KIND_WEIGHED;
 	if (is_of_edges(side))
-		return pathprof_store_edges(store, filter, take_edge, &reading, error);
-	return pathprof_store_paths(store, filter, take_path, &reading, error);
+		r = pathprof_store_edges(store, filter, take_edge, &reading, error);
+	/* How unequally edges count is only known of the paths that their bursts saw. */
+	if (r == 0 && (!is_of_edges(side) || side->weighed))
+		r = pathprof_store_paths(store, filter, take_path, &reading, error);
+	if (r == 0 && side->weighed)
+		side->worth = pathprof_worth_of_sample(&reading.worth);
+	return r;
 }
 
 /* ---------------------------------------------------------------- dispersion */
@@ -118,6 +137,7 @@ static int read_windows(struct side *each, size_t *ret_cnt, const struct side *s
 		struct side *window = &each[*ret_cnt];
 
 		side_init(window, side->word, side->kind);
+		window->measure.kind = side->measure.kind;
 		one.window = windows->ids[*ret_cnt];
 		r = side_store_read(window, side->store, &one, binary, error);
 		if (r == 0)

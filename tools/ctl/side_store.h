@@ -6,7 +6,8 @@
 #include "side.h"
 
 /*
- * Adds what filter selects; binary is a path or file name it must have besides, NULL: any. Not yet
+ * Adds what filter selects; binary is a path or file name it must have besides, NULL: any.
+ * side->measure.kind is the kind of the windows: weighed ones count by their weights. Not yet
  * finished. -errno, error filled.
  */
 int side_store_read(struct side *side, struct pathprof_store *store,

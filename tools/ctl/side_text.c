@@ -61,8 +61,8 @@ static bool parse_ways(const char *text, struct pathprof_path_row *row)
 static bool add_ours(struct side *side, const char *key, double weight)
 {
 	struct pathprof_path_row row = {0};
+	struct pathprof_edge_row edge = {0};
 	struct pathprof_build_id id, to_id;
-	uint64_t to;
 
 	if (!parse_place(&key, &id, &row.start))
 		return false;
@@ -71,14 +71,16 @@ static bool add_ours(struct side *side, const char *key, double weight)
 		return true;
 	}
 	if (side->kind == SIDE_BRANCHES && (!strcmp(key, "/0") || !strcmp(key, "/1"))) {
-		side_add_branch(side, side_binary(side, &id, NULL), row.start, key[1] == '1',
-				weight);
+		const struct side_item one = {.weight = weight, .samples = weight};
+
+		side_add_branch(side, side_binary(side, &id, NULL), row.start, key[1] == '1', &one);
 		return true;
 	}
-	if (*key++ != '>' || !parse_place(&key, &to_id, &to) || *key)
+	if (*key++ != '>' || !parse_place(&key, &to_id, &edge.to) || *key)
 		return false;
-	side_add_edge(side, side_binary(side, &id, NULL), row.start,
-		      side_binary(side, &to_id, NULL), to, weight);
+	edge.from = row.start;
+	side_add_edge(side, side_binary(side, &id, NULL), side_binary(side, &to_id, NULL), &edge,
+		      weight);
 	return true;
 }
 

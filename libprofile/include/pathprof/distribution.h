@@ -45,9 +45,13 @@ struct pathprof_event {
 struct pathprof_distribution {
 	const struct pathprof_event *events; /* keys strictly ascending: key_hi, then key_lo */
 	size_t cnt;
-	size_t touched_cnt;  /* of weight above 0 */
-	long double total;   /* of all weights; 0: an empty profile */
-	bool whole;          /* every weight is a whole number below 2^53: counts, not estimates */
+	size_t touched_cnt; /* of weight above 0 */
+	long double total;  /* of all weights; 0: an empty profile */
+	/*
+	 * Weights are numbers of samples, so how much chance does is known. As made: every weight
+	 * is a whole number below 2^53. Who weighs samples by their worth (below) says so itself.
+	 */
+	bool counted;
 	bool clustered;      /* squares are known of all that was touched */
 	long double squares; /* of all events; 0 unless clustered */
 };
@@ -64,6 +68,24 @@ static inline void pathprof_event_add(struct pathprof_event *to, const struct pa
 	to->squares = known ? to->squares + event->squares : 0;
 	to->weight += event->weight;
 }
+
+/*
+ * What samples are worth that do not count alike, as those of windows that the clock weighed. Sums
+ * over all events: of samples and of weight, and over events and bursts of the square of what a
+ * burst adds to each.
+ */
+struct pathprof_worth {
+	double samples, squares;
+	double weight, weight_squares;
+};
+
+/*
+ * How many samples of equal weight one of them is worth: Kish's effective size, the square of a sum
+ * over its sum of squares (Survey Sampling, 1965), by weight over that by number. 1 when all
+ * count alike, or when a sum is 0 (not known). Weights times this and samples / weight are numbers
+ * of samples.
+ */
+double pathprof_worth_of_sample(const struct pathprof_worth *worth);
 
 /* -1, 0, 1: the order of keys. */
 int pathprof_event_order(const struct pathprof_event *a, const struct pathprof_event *b);

@@ -73,7 +73,7 @@ struct pathprof_drift {
 };
 
 /*
- * Both must be counts of samples (distribution.whole; at most 2^53 in all), else -EDOM. -ENODATA:
+ * Both must be counts of samples (distribution.counted; at most 2^53 in all), else -EDOM. -ENODATA:
  * either is empty; -EINVAL: settings out of range; -ERANGE: epsilon; -ENOMEM.
  */
 int pathprof_drift_measure(struct pathprof_drift *ret_drift,

@@ -10,6 +10,16 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: the last one of which every neighbour is exact */
 
+double pathprof_worth_of_sample(const struct pathprof_worth *worth)
+{
+	double by_number = worth->samples * worth->samples * worth->weight_squares;
+	double by_weight = worth->weight * worth->weight * worth->squares;
+
+	return by_number > 0 && by_weight > 0 && isfinite(by_weight / by_number)
+		       ? by_weight / by_number
+		       : 1;
+}
+
 int pathprof_event_order(const struct pathprof_event *a, const struct pathprof_event *b)
 {
 	return pp_event_before(b, a) - pp_event_before(a, b);
@@ -78,7 +88,7 @@ int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 	/* Of no events there may be no array, and NULL plus nothing is no pointer. */
 	static const struct pathprof_event none;
 	struct pathprof_distribution d = {
-		.events = cnt ? events : &none, .cnt = cnt, .whole = true, .clustered = cnt > 0};
+		.events = cnt ? events : &none, .cnt = cnt, .counted = true, .clustered = cnt > 0};
 	int r;
 
 	for (size_t i = 0; i < cnt; i++) {
@@ -89,7 +99,7 @@ int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 			return r;
 		d.total += events[i].weight;
 		d.touched_cnt += events[i].weight > 0;
-		d.whole = d.whole && is_whole(events[i].weight);
+		d.counted = d.counted && is_whole(events[i].weight);
 		d.clustered = d.clustered && (events[i].squares > 0 || !(events[i].weight > 0));
 		d.squares += events[i].squares;
 	}

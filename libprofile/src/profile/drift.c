@@ -25,7 +25,7 @@ static int check(const struct pathprof_distribution *window,
 		return -EINVAL;
 	if (!(window->total > 0) || !(baseline->total > 0))
 		return -ENODATA;
-	if (!window->whole || !baseline->whole || window->total + baseline->total > SAMPLES_MAX)
+	if (!window->counted || !baseline->counted || window->total + baseline->total > SAMPLES_MAX)
 		return -EDOM;
 	return 0;
 }

@@ -29,9 +29,9 @@ struct resampling {
 	const struct pp_logs *logs;
 };
 
-static double ln(const struct resampling *r, double count)
+static double ln(const struct pp_logs *logs, double count)
 {
-	return count == floor(count) ? pp_log(r->logs, count) : log(count);
+	return count == floor(count) ? pp_log(logs, count) : log(count);
 }
 
 static void add(const struct resampling *r, struct replicate *to, double w, double b)
@@ -42,10 +42,10 @@ static void add(const struct resampling *r, struct replicate *to, double w, doub
 		return;
 	if (b > 0) {
 		to->seen += w;
-		to->seen_sum += w * (ln(r, w) - ln(r, b));
+		to->seen_sum += w * (ln(r->logs, w) - ln(r->logs, b));
 	} else {
 		to->unseen += w;
-		to->unseen_sum += w * ln(r, w);
+		to->unseen_sum += w * ln(r->logs, w);
 		to->unseen_cnt++;
 	}
 }
@@ -161,7 +161,7 @@ void pp_scatter_linear(struct pp_scatter *ret_scatter, const struct pathprof_dis
 		double a = clustered ? pair.a_squares : pair.a;
 
 		if (pair.a > 0 && pair.b > 0)
-			l = pp_log(logs, pair.a) - pp_log(logs, pair.b) + log_ratio;
+			l = ln(logs, pair.a) - ln(logs, pair.b) + log_ratio;
 		else if (pair.a > 0)
 			l = log(pair.a / (samples * epsilon));
 		mean += pair.a * l;
