@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "../../libprofile/src/parcel/pp_parcel.h"
@@ -377,6 +379,45 @@ static void test_workloads(void)
 			    pathprof_parcel_workload("c", "d", &a));
 }
 
+static void check_container(const char *name, const char *workload)
+{
+	char text[64];
+
+	CU_ASSERT_STRING_EQUAL(pathprof_parcel_container(name, text, sizeof(text)), workload);
+}
+
+static void test_containers(void)
+{
+	check_container("", "");
+	check_container("nginx.service", "nginx.service");
+	check_container("postgresql@15-main.service", "postgresql@15-main.service");
+	check_container("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "*");
+	check_container("run-r0123456789abcdef0123456789abcdef.service", "run-*.service");
+	check_container("run-u1234.service", "run-*.service");
+	check_container("run-p12-i34.service", "run-*.service");
+	check_container("web-5f0c1ab2c3d4-x.service", "web-*-x.service");
+	/* words of hex letters alone, and short numbers, are names */
+	check_container("deadbeefcafe.service", "deadbeefcafe.service");
+	check_container("shard-12345678.service", "shard-12345678.service");
+	check_container("run-nothing.scope", "run-nothing.scope");
+}
+
+static void test_this_host(void)
+{
+	struct pathprof_parcel_host host;
+	char name[256] = "";
+
+	pathprof_parcel_this_host(&host);
+	CU_ASSERT_EQUAL(gethostname(name, sizeof(name) - 1), 0);
+	CU_ASSERT_STRING_EQUAL(host.name, name);
+	CU_ASSERT_EQUAL(host.cpus, sysconf(_SC_NPROCESSORS_ONLN));
+	CU_ASSERT(host.kernel[0] >= '0' && host.kernel[0] <= '9');
+	/* of /etc/os-release without its quotes, which Debian has */
+	CU_ASSERT_EQUAL(access("/etc/os-release", R_OK) == 0, host.os[0] != 0);
+	CU_ASSERT_EQUAL(strcspn(host.os, "\"\n"), strlen(host.os));
+	CU_ASSERT(llabs(host.sent_ns / 1000000000 - (long long)time(NULL)) < 60);
+}
+
 /* ---------------------------------------------------------------- damage */
 
 static void refused(const void *bytes, size_t len)
@@ -678,7 +719,7 @@ static void test_what_cannot_be_written(void)
 	part->profile.paths[0].binary = WORLD_BINARIES;
 	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), -EINVAL);
 	part->profile.paths[0].binary = 0;
-	part->profile.totals.drops[3] = 1ull << 63;
+	part->windows[2].totals.drops[3] = 1ull << 63;
 	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), -EINVAL);
 	CU_ASSERT(strstr(error.text, "a total") != NULL);
 	CU_ASSERT_PTR_EQUAL(bytes, NULL);
@@ -772,6 +813,8 @@ static const struct unit_test tests[] = {
 	{"unknown figures stay unknown", test_nothing_known},
 	{"a window belongs to the slot in which it ended", test_slots},
 	{"a workload has the same number everywhere", test_workloads},
+	{"a container is called by what all of its kind share", test_containers},
+	{"what is said of this machine", test_this_host},
 	{"changed bytes and cut files never read as another parcel", test_damaged_bytes},
 	{"a changed message is refused or sound", test_damaged_message},
 	{"versions, slots and unknown fields", test_heads},

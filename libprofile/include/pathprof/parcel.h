@@ -81,6 +81,9 @@ struct pathprof_parcel {
 	uint32_t part_cnt;
 };
 
+/* Of this machine, now. */
+void pathprof_parcel_this_host(struct pathprof_parcel_host *ret_host);
+
 /* The slot of a window that ended then. */
 int64_t pathprof_parcel_slot(int64_t end_ns);
 /* Windows of all parts: how full it is. */
@@ -92,6 +95,13 @@ uint32_t pathprof_parcel_window_cnt(const struct pathprof_parcel *parcel);
  */
 uint64_t pathprof_parcel_workload(const char *comm, const char *container,
 				  const struct pathprof_build_id *binary);
+
+/*
+ * What the container or service is called in parcels, so that those of one kind add up: ids become
+ * "*". An id is 12 hex digits or more with a decimal one among them, and what systemd-run makes up
+ * (run-*.service). text holds size bytes. Returns text.
+ */
+char *pathprof_parcel_container(const char *container, char *text, size_t size);
 
 /*
  * Adds a part with an empty profile, whose tables take max_bytes at most; the caller fills it. The

@@ -56,14 +56,15 @@ struct pathprof_parcel_part *pathprof_parcel_add_part(struct pathprof_parcel *pa
 	return grown;
 }
 
+/* Stays below 2^63, as in a store. */
 static uint64_t add_up(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
 
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
 }
 
-void pp_parcel_add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add)
+static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add)
 {
 	sum->bursts = add_up(sum->bursts, add->bursts);
 	sum->branches = add_up(sum->branches, add->branches);
@@ -96,7 +97,7 @@ int pathprof_parcel_add_window(struct pathprof_parcel_part *part,
 		p->end_ns = window->end_ns;
 	grown[part->window_cnt] = *window;
 	grown[part->window_cnt++].totals.clock_samples = 0;
-	pp_parcel_add_totals(&p->totals, &window->totals);
+	add_totals(&p->totals, &window->totals);
 	return 0;
 }
 

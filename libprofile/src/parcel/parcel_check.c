@@ -51,13 +51,27 @@ int pp_parcel_check_sizes(const struct pp_parcel_sizes *sizes, struct pathprof_e
 
 /* ---------------------------------------------------------------- windows */
 
+static int check_totals(const struct check *c, const struct pathprof_totals *t)
+{
+	bool fits = t->bursts <= COUNT_MAX && t->branches <= COUNT_MAX && t->taken <= COUNT_MAX &&
+		    t->steps <= COUNT_MAX && t->paths <= COUNT_MAX && t->insns <= COUNT_MAX &&
+		    t->pathless <= COUNT_MAX && t->stopped_ns <= COUNT_MAX &&
+		    t->source_cpu_ns <= COUNT_MAX;
+
+	for (int i = 0; i < PATHPROF_END_CNT; i++)
+		fits = fits && t->ends[i] <= COUNT_MAX;
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
+		fits = fits && t->drops[i] <= COUNT_MAX;
+	return fits ? 0 : refuse(c, "a total is 2^63 or more");
+}
+
 static int check_window(const struct check *c, const struct pathprof_parcel_window *window)
 {
 	if (window->begin_ns > window->end_ns)
 		return refuse(c, "a window ends before it begins");
 	if (pathprof_parcel_slot(window->end_ns) != c->parcel->slot_s)
 		return refuse(c, "a window ended in another slot");
-	return 0;
+	return check_totals(c, &window->totals);
 }
 
 static int check_windows(const struct check *c, const struct pathprof_parcel_part *part)
@@ -70,22 +84,6 @@ static int check_windows(const struct check *c, const struct pathprof_parcel_par
 		code = check_window(c, &part->windows[i]);
 	}
 	return code;
-}
-
-/* Sums stay at their end when they overflow, so the sum of the windows bounds each. */
-static int check_totals(const struct check *c)
-{
-	const struct pathprof_totals *t = &c->profile->totals;
-	bool fits = t->bursts <= COUNT_MAX && t->branches <= COUNT_MAX && t->taken <= COUNT_MAX &&
-		    t->steps <= COUNT_MAX && t->paths <= COUNT_MAX && t->insns <= COUNT_MAX &&
-		    t->pathless <= COUNT_MAX && t->clock_samples <= COUNT_MAX &&
-		    t->stopped_ns <= COUNT_MAX && t->source_cpu_ns <= COUNT_MAX;
-
-	for (int i = 0; i < PATHPROF_END_CNT; i++)
-		fits = fits && t->ends[i] <= COUNT_MAX;
-	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
-		fits = fits && t->drops[i] <= COUNT_MAX;
-	return fits ? 0 : refuse(c, "a total is 2^63 or more");
 }
 
 /* ---------------------------------------------------------------- names */
@@ -187,8 +185,6 @@ static int check_part(struct check *c, const struct pathprof_parcel_part *part)
 	    c->profile->basis != PATHPROF_BASIS_BRANCHES)
 		return refuse(c, "a part without a basis");
 	code = check_windows(c, part);
-	if (code == 0)
-		code = check_totals(c);
 	if (code == 0)
 		code = check_names(c);
 	return code ? code : check_counts(c);

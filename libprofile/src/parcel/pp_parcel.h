@@ -37,9 +37,6 @@ void pp_arena_release(struct pp_arena *arena);
 /* For protobuf-c; its free does nothing. */
 ProtobufCAllocator pp_arena_allocator(struct pp_arena *arena);
 
-/* Windows add up. */
-void pp_parcel_add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add);
-
 /* What is limited, over all parts. */
 struct pp_parcel_sizes {
 	size_t parts, windows, names, rows;

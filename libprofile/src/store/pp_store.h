@@ -210,6 +210,8 @@ int pp_store_read_copy(struct pathprof_store *store, struct pathprof_error *erro
 int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
 		    const char *name, int64_t window, int64_t *ret_row,
 		    struct pathprof_error *error);
+/* Of this machine since it was booted; "unknown" when the kernel does not tell. */
+void pp_store_read_boot_id(char *text, size_t size);
 /* Size of FILE and one suffix ("", "-wal", "-shm"); 0 when there is none. */
 uint64_t pp_store_file_bytes(const struct pathprof_store *store, const char *suffix);
 /* Moves the WAL into the database and empties it, unless a reader is in the way. */

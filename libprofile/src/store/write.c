@@ -146,7 +146,7 @@ static int check_profile(const struct window_write *w)
 
 /* ---------------------------------------------------------------- boots, binaries, processes */
 
-static void read_boot_id(char *text, size_t size)
+void pp_store_read_boot_id(char *text, size_t size)
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
@@ -167,7 +167,7 @@ static int find_boot(struct pathprof_store *store, int64_t *ret_row, struct path
 
 	if (code < 0)
 		return code;
-	read_boot_id(boot, sizeof(boot));
+	pp_store_read_boot_id(boot, sizeof(boot));
 	pp_sql_bind_text(stmt, 1, boot);
 	code = pp_sql_run(store, stmt, error);
 	if (code == 0)

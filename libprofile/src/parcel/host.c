@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * What a parcel says of this machine. What cannot be read stays empty.
+ */
+#include "pathprof/parcel.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* All of text fits, or as much of it as there is room for. */
+static void set(char to[PATHPROF_PARCEL_HOST_BYTES], const char *text, size_t len)
+{
+	if (len >= PATHPROF_PARCEL_HOST_BYTES)
+		len = PATHPROF_PARCEL_HOST_BYTES - 1;
+	memcpy(to, text, len);
+	to[len] = 0;
+}
+
+/* The value of the first line that begins with key, blanks and quotes around it left out. */
+static void set_from_line(char to[PATHPROF_PARCEL_HOST_BYTES], FILE *file, const char *key,
+			  const char *separator)
+{
+	char line[1024];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *value = line + strlen(key);
+
+		if (strncmp(line, key, strlen(key)) != 0)
+			continue;
+		value += strspn(value, separator);
+		set(to, value, strcspn(value, "\"\n"));
+		return;
+	}
+}
+
+static void read_os(struct pathprof_parcel_host *host)
+{
+	FILE *file = fopen("/etc/os-release", "re");
+
+	if (!file)
+		file = fopen("/usr/lib/os-release", "re");
+	set_from_line(host->os, file, "PRETTY_NAME=", "\"'");
+	if (file)
+		fclose(file);
+}
+
+static void read_model(struct pathprof_parcel_host *host)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+
+	set_from_line(host->model, file, "model name", " \t:");
+	if (file)
+		fclose(file);
+}
+
+void pathprof_parcel_this_host(struct pathprof_parcel_host *ret_host)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct timespec now;
+	struct utsname names;
+
+	memset(ret_host, 0, sizeof(*ret_host));
+	if (uname(&names) == 0) {
+		set(ret_host->name, names.nodename, strlen(names.nodename));
+		set(ret_host->kernel, names.release, strlen(names.release));
+	}
+	read_os(ret_host);
+	read_model(ret_host);
+	ret_host->cpus = cpus > 0 ? (uint32_t)cpus : 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	ret_host->sent_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * A slot of the store as a parcel.
+ *
+ * Workload: five minutes, some windows of some thousand counts each, once a slot. Windows are taken
+ * one after the other and their counts added up in memory (bounded). Locking: none beyond a
+ * snapshot. Ownership: the parcel is the caller's.
+ */
+#include "pathprof/parcel_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pp_query.h"
+#include "pp_store.h"
+
+#define PART_MAX_BYTES ((size_t)512 << 20)
+#define SLOT_NS        ((int64_t)PATHPROF_PARCEL_SLOT_S * 1000000000)
+#define CONTAINER_MAX  256
+
+/* schema/sqlite/0006_messages.sql gives a store its id. */
+#define IDENTITY_SCHEMA 6
+
+struct take {
+	struct pathprof_store *store;
+	struct pathprof_parcel *parcel;
+	struct pathprof_parcel_part *part; /* of the window being taken */
+	struct pathprof_error *error;
+};
+
+/* ---------------------------------------------------------------- windows */
+
+static bool is_alike(const struct pathprof_profile *p, const struct pathprof_window_row *row)
+{
+	return p->source == row->source && p->basis == row->basis &&
+	       p->taken_wanted == row->taken_wanted && p->horizon == row->horizon &&
+	       p->clock_hz == row->clock_hz && p->clock_kernel == row->clock_kernel &&
+	       p->weighed == row->weighed;
+}
+
+static struct pathprof_parcel_part *part_of(struct take *t, const struct pathprof_window_row *row)
+{
+	struct pathprof_parcel_part *part;
+
+	for (uint32_t i = 0; i < t->parcel->part_cnt; i++)
+		if (is_alike(&t->parcel->parts[i].profile, row))
+			return &t->parcel->parts[i];
+	part = pathprof_parcel_add_part(t->parcel, PART_MAX_BYTES);
+	if (!part)
+		return NULL;
+	part->profile.source = row->source;
+	part->profile.basis = row->basis;
+	part->profile.taken_wanted = row->taken_wanted;
+	part->profile.horizon = row->horizon;
+	part->profile.clock_hz = row->clock_hz;
+	part->profile.clock_kernel = row->clock_kernel;
+	part->profile.weighed = row->weighed;
+	return part;
+}
+
+static int take_window(void *context, const struct pathprof_window_row *row)
+{
+	struct take *t = context;
+	const struct pathprof_parcel_window window = {.id = row->id,
+						      .begin_ns = row->begin_ns,
+						      .end_ns = row->end_ns,
+						      .totals = row->totals};
+
+	t->part = part_of(t, row);
+	if (!t->part || pathprof_parcel_add_window(t->part, &window) < 0)
+		return pathprof_fail(t->error, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* ---------------------------------------------------------------- names */
+
+#define WORKLOAD_COLUMNS                                                                           \
+	"o.comm, o.container, o.binary IS NOT NULL, coalesce(x.build_id, x''),"                    \
+	" coalesce(x.kind, 0), coalesce(x.name, '')"
+#define WORKLOAD_JOIN                                                                              \
+	" CROSS JOIN processes o ON o.id = c.process LEFT JOIN binaries x ON x.id = o.binary"
+
+static uint32_t take_binary(struct take *t, struct pp_row *row, int column,
+			    struct pathprof_build_id *ret_id)
+{
+	pp_row_id(row, column, ret_id);
+	return pathprof_profile_binary(&t->part->profile, ret_id, pp_row_text(row, column + 2));
+}
+
+static uint32_t take_binary_only(struct take *t, struct pp_row *row, int column)
+{
+	struct pathprof_build_id id;
+
+	return take_binary(t, row, column, &id);
+}
+
+static uint32_t take_workload(struct take *t, struct pp_row *row, int column)
+{
+	struct pathprof_build_id id;
+	char container[CONTAINER_MAX];
+	union {
+		const char *in;
+		char *out;
+	} comm = {.in = pp_row_text(row, column)};
+	struct pathprof_process process = {
+		.comm = comm.out,
+		.container = pathprof_parcel_container(pp_row_text(row, column + 1), container,
+						       sizeof(container)),
+		.binary = PATHPROF_NO_INDEX,
+	};
+	bool named = pp_row_int(row, column + 2, 0, 1) != 0;
+
+	if (named)
+		process.binary = take_binary(t, row, column + 3, &id);
+	process.start_time =
+		pathprof_parcel_workload(process.comm, process.container, named ? &id : NULL);
+	return pathprof_profile_process(&t->part->profile, &process);
+}
+
+/* ---------------------------------------------------------------- counts */
+
+static const char path_query[] =
+	"SELECT t.start, t.length, t.outcomes, c.samples, c.weight, coalesce(c.squares, 0),"
+	" coalesce(c.insns, 0.0), coalesce(c.weight_squares, 0.0), b.build_id, b.kind, "
+	"b.name, " WORKLOAD_COLUMNS " FROM path_counts c CROSS JOIN paths t ON t.id = c.path"
+	" CROSS JOIN binaries b ON b.id = t.binary" WORKLOAD_JOIN " WHERE c.window = ?1";
+
+static void take_path(struct take *t, struct pp_row *row)
+{
+	const struct pathprof_path_count path = {
+		.process = take_workload(t, row, 11),
+		.binary = take_binary_only(t, row, 8),
+		.start = pp_row_bits(row, 0),
+		.length = (uint32_t)pp_row_int(row, 1, 0, 32),
+		.outcomes = pp_row_u32(row, 2),
+		.samples = pp_row_count(row, 3),
+		.weight = pp_row_weight(row, 4),
+		.squares = pp_row_count(row, 5),
+		.insns = pp_row_weight(row, 6),
+		.weight_squares = pp_row_weight(row, 7),
+	};
+
+	pathprof_profile_add_path(&t->part->profile, &path);
+}
+
+static const char edge_query[] =
+	"SELECT g.from_offset, g.to_offset, c.count, c.mispredicted, coalesce(c.weight, 0.0),"
+	" f.build_id, f.kind, f.name, b.build_id, b.kind, b.name, " WORKLOAD_COLUMNS
+	" FROM edge_counts c CROSS JOIN edges g ON g.id = c.edge"
+	" CROSS JOIN binaries f ON f.id = g.from_binary"
+	" CROSS JOIN binaries b ON b.id = g.to_binary" WORKLOAD_JOIN " WHERE c.window = ?1";
+
+static void take_edge(struct take *t, struct pp_row *row)
+{
+	const struct pathprof_edge_count edge = {
+		.process = take_workload(t, row, 11),
+		.from_binary = take_binary_only(t, row, 5),
+		.to_binary = take_binary_only(t, row, 8),
+		.from = pp_row_bits(row, 0),
+		.to = pp_row_bits(row, 1),
+		.count = pp_row_count(row, 2),
+		.mispredicted = pp_row_count(row, 3),
+		.weight = pp_row_weight(row, 4),
+	};
+
+	pathprof_profile_add_edge(&t->part->profile, &edge);
+}
+
+static const char clock_query[] =
+	"SELECT c.place, c.samples, c.binary <> 0, coalesce(b.build_id, x''),"
+	" coalesce(b.kind, 0), coalesce(b.name, ''), " WORKLOAD_COLUMNS
+	" FROM clock_counts c LEFT JOIN binaries b ON b.id = c.binary" WORKLOAD_JOIN
+	" WHERE c.window = ?1";
+
+static void take_clock(struct take *t, struct pp_row *row)
+{
+	bool in_file = pp_row_int(row, 2, 0, 1) != 0;
+	const struct pathprof_clock_count clock = {
+		.process = take_workload(t, row, 6),
+		.binary = in_file ? take_binary_only(t, row, 3) : PATHPROF_NO_INDEX,
+		.place = pp_row_place(row, 0, in_file),
+		.samples = pp_row_count(row, 1),
+	};
+
+	pathprof_profile_add_clock(&t->part->profile, &clock);
+}
+
+typedef void take_row_fn(struct take *t, struct pp_row *row);
+
+static int take_rows(struct take *t, const char *sql, int64_t window, take_row_fn *fn)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(t->store, sql, &stmt, t->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, window);
+	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
+		struct pp_row row = PP_ROW(stmt);
+
+		fn(t, &row);
+		code = pp_row_end(&row, t->store, t->error);
+		if (code < 0)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+/* What did not fit, or cannot be, is counted with the drops of the windows. */
+static int check_drops(struct take *t, const uint64_t *before)
+{
+	const uint64_t *now = t->part->profile.totals.drops;
+
+	if (now[PATHPROF_DROP_TABLE_FULL] != before[PATHPROF_DROP_TABLE_FULL])
+		return pathprof_fail(t->error, -E2BIG, "%s: slot %lld does not fit into memory",
+				     t->store->file, (long long)t->parcel->slot_s);
+	if (now[PATHPROF_DROP_MALFORMED] != before[PATHPROF_DROP_MALFORMED])
+		return pathprof_fail(t->error, -EBADMSG,
+				     "%s: a count that cannot be (the file is damaged)",
+				     t->store->file);
+	return 0;
+}
+
+static int take_counts(struct take *t, int64_t window)
+{
+	uint64_t before[PATHPROF_DROP_CNT];
+	int code;
+
+	memcpy(before, t->part->profile.totals.drops, sizeof(before));
+	code = take_rows(t, path_query, window, take_path);
+	if (code == 0)
+		code = take_rows(t, edge_query, window, take_edge);
+	if (code == 0)
+		code = take_rows(t, clock_query, window, take_clock);
+	return code ? code : check_drops(t, before);
+}
+
+/* ---------------------------------------------------------------- a slot */
+
+static int take_one(struct take *t, int64_t window)
+{
+	const struct pathprof_filter filter = {.window = window};
+	int code;
+
+	t->part = NULL;
+	code = pathprof_store_windows(t->store, &filter, take_window, t, t->error);
+	if (code == 0 && !t->part)
+		code = pathprof_fail(t->error, -EBADMSG, "%s: window %lld is not there",
+				     t->store->file, (long long)window);
+	return code ? code : take_counts(t, window);
+}
+
+static int take_slot(struct take *t)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(t->store,
+				  "SELECT id FROM windows WHERE end_ns >= ?1 AND end_ns < ?2"
+				  " ORDER BY id",
+				  &stmt, t->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, t->parcel->slot_s * 1000000000);
+	sqlite3_bind_int64(stmt, 2, t->parcel->slot_s * 1000000000 + SLOT_NS);
+	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
+		struct pp_row row = PP_ROW(stmt);
+		int64_t window = pp_row_int(&row, 0, 1, INT64_MAX);
+
+		code = pp_row_end(&row, t->store, t->error);
+		if (code == 0)
+			code = take_one(t, window);
+		if (code < 0)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	if (code == 0 && !t->parcel->part_cnt)
+		code = pathprof_fail(t->error, -ENODATA, "%s: no window ended in slot %lld",
+				     t->store->file, (long long)t->parcel->slot_s);
+	return code;
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* A file from before stores had an id would have another one each time it is read. */
+static int check_schema(const struct take *t)
+{
+	unsigned int schema = t->store->schema;
+
+	if (t->store->writable || schema >= IDENTITY_SCHEMA)
+		return 0;
+	return pathprof_fail(t->error, -EPROTO,
+			     "%s: its schema is %u, and stores have an id from %u on: bring it up "
+			     "to date, for instance by `pathprofctl vacuum --max-age 9999d`",
+			     t->store->file, schema, IDENTITY_SCHEMA);
+}
+
+static int take_identity(struct take *t)
+{
+	char text[PATHPROF_STORE_IDENTITY_LEN];
+	int64_t message;
+	int code = check_schema(t);
+
+	if (code == 0)
+		code = pathprof_store_newest_message(t->store, &message, text, t->error);
+	for (int i = 0; code == 0 && i < PATHPROF_PARCEL_STORE_BYTES; i++) {
+		int high = hex_digit(text[2 * i]), low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
+
+		if (low < 0)
+			return pathprof_fail(t->error, -EBADMSG, "%s: its identity is malformed",
+					     t->store->file);
+		t->parcel->store[i] = (uint8_t)(high << 4 | low);
+	}
+	return code;
+}
+
+int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
+			  struct pathprof_parcel *ret_parcel, struct pathprof_error *error)
+{
+	struct pathprof_parcel parcel = {.slot_s = slot_s};
+	struct take t = {.store = store, .parcel = &parcel, .error = error};
+	int code;
+
+	if (slot_s < 0 || slot_s % PATHPROF_PARCEL_SLOT_S ||
+	    slot_s > INT64_MAX / 1000000000 - PATHPROF_PARCEL_SLOT_S)
+		return pathprof_fail(error, -EINVAL, "%lld is no slot", (long long)slot_s);
+	code = pp_sql_exec(store, "BEGIN", error);
+	if (code < 0)
+		return code;
+	code = take_identity(&t);
+	if (code == 0)
+		code = take_slot(&t);
+	pp_sql_exec(store, "ROLLBACK", NULL);
+	if (code < 0)
+		pathprof_parcel_release(&parcel);
+	else
+		*ret_parcel = parcel;
+	return code;
+}
+
+/* ---------------------------------------------------------------- which slots */
+
+struct slots {
+	pathprof_slot_row_fn *fn;
+	void *context;
+};
+
+static int take_slot_row(struct pp_query *q, struct pp_row *row, void *take_context,
+			 struct pathprof_error *error)
+{
+	const struct slots *slots = take_context;
+	const struct pathprof_slot_row out = {
+		.slot_s = pp_row_int(row, 0, INT64_MIN, INT64_MAX),
+		.window_cnt = pp_row_u32(row, 1),
+	};
+	int code = pp_row_end(row, q->store, error);
+
+	return code < 0 ? code : slots->fn(slots->context, &out);
+}
+
+int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 pathprof_slot_row_fn *fn, void *context, struct pathprof_error *error)
+{
+	const struct pathprof_filter times = {.since_ns = filter ? filter->since_ns : 0,
+					      .until_ns = filter ? filter->until_ns : 0};
+	struct slots slots = {fn, context};
+	struct pp_query q;
+
+	pp_query_begin(&q, store, &times);
+	pp_query_add(&q, "SELECT w.end_ns / 300000000000 * 300 AS slot, count(*) FROM windows w"
+			 " WHERE w.end_ns >= 0");
+	pp_query_add_window_terms(&q);
+	pp_query_add(&q, " GROUP BY slot ORDER BY slot");
+	return pp_query_run(&q, 0, take_slot_row, &slots, error);
+}
+
+int pathprof_store_is_of_this_boot(struct pathprof_store *store, bool *ret_is,
+				   struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	char boot[64];
+	int code = pp_sql_get(store, PP_STMT_BOOT_FIND, &stmt, error);
+
+	if (code < 0)
+		return code;
+	pp_store_read_boot_id(boot, sizeof(boot));
+	pp_sql_bind_text(stmt, 1, boot);
+	code = pp_sql_step(store, stmt, error);
+	sqlite3_reset(stmt);
+	if (code < 0)
+		return code;
+	*ret_is = code > 0;
+	return 0;
+}
