@@ -20,7 +20,7 @@ completes() {
 	_pathprofctl
 	[ "${COMPREPLY[*]}" = "$want" ] || fail "$*: '${COMPREPLY[*]}', expected '$want'"
 }
-completes "paths" "$ctl" pa
+completes "paths" "$ctl" pat
 completes "--since" "$ctl" paths --si
 completes "--max-age --max-size" "$ctl" vacuum --max
 completes "paths functions edges binaries processes" "$ctl" top --by ""
@@ -36,6 +36,10 @@ completes "--all --all-blocks" "$ctl" cfg --al
 completes "alpha" "$ctl" --json paths --comm ""
 completes "check" "$ctl" db ""
 completes "set list rm" "$ctl" baseline ""
+completes "write read" "$ctl" parcel ""
+touch "$dir/a.parcel"
+completes "$dir/a.parcel" "$ctl" parcel read "$dir/a."
+completes "--name" "$ctl" parcel write --na
 completes "unscaled" "$ctl" combine --method u
 completes "window:1 window:2 window:3 file:" "$ctl" compare ""
 completes "window:2" "$ctl" compare window:1 window:2

@@ -64,6 +64,7 @@ parts {
     drops: 0
     drops: 0
     drops: 61
+    clock_samples: 110
   }
   binaries {
     id: "abcdefghij0123456789"

@@ -87,7 +87,8 @@ static void add_window(struct pathprof_parcel_part *part)
 			   .insns = 106,
 			   .pathless = 107,
 			   .stopped_ns = 108,
-			   .source_cpu_ns = 109},
+			   .source_cpu_ns = 109,
+			   .clock_samples = 110},
 	};
 
 	window.totals.ends[1] = 51;

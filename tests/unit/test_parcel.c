@@ -41,6 +41,7 @@ static struct pathprof_parcel_window window_of(int64_t id, uint64_t seed)
 				.pathless = seed + 7,
 				.stopped_ns = seed + 8,
 				.source_cpu_ns = seed + 9,
+				.clock_samples = seed + 10,
 			},
 	};
 

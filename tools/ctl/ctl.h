@@ -86,7 +86,8 @@ struct ctl_options {
 	const char *svg, *method, *baseline;
 	double threshold; /* bits; 0: the default */
 	bool check, replace;
-	bool service; /* --service of doctor */
+	bool service;     /* --service of doctor */
+	const char *name; /* --name of parcel; NULL: this host's */
 
 	const char *verb; /* for messages; NULL before it is known */
 	int argc;         /* operands of the verb */
@@ -120,6 +121,7 @@ struct ctl_options {
 		    */
 #define CTL_OPT_SORT    (1U << 19)
 #define CTL_OPT_SERVICE (1U << 20)
+#define CTL_OPT_PARCEL  (1U << 21) /* --since --until --output --name */
 
 struct ctl_verb {
 	const char *name;
@@ -143,6 +145,7 @@ int cmd_edges(const struct ctl_options *options);
 
 int cmd_import(const struct ctl_options *options);
 int cmd_export(const struct ctl_options *options);
+int cmd_parcel(const struct ctl_options *options);
 int cmd_paths(const struct ctl_options *options);
 int cmd_processes(const struct ctl_options *options);
 int cmd_record(const struct ctl_options *options);

@@ -13,6 +13,7 @@
 #include "kinds.h"
 #include "pathprof/combine.h"
 #include "pathprof/format.h"
+#include "pathprof/parcel.h"
 #include "side.h"
 #include "when.h"
 
@@ -471,6 +472,14 @@ static int set_service(struct ctl_options *options, const char *value)
 	return 0;
 }
 
+static int set_name(struct ctl_options *options, const char *value)
+{
+	options->name = value;
+	if (!*value)
+		return -EINVAL;
+	return strlen(value) < PATHPROF_PARCEL_HOST_BYTES ? 0 : -ERANGE;
+}
+
 static const struct option_row {
 	const char *name;
 	char letter;           /* 0: none */
@@ -484,9 +493,9 @@ static const struct option_row {
 	{"color", 0, "WHEN", 0, set_color, "auto, always or never"},
 	{"help", 'h', NULL, 0, set_help, "this text"},
 	{"version", 'V', NULL, 0, set_version, "the version"},
-	{"since", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES, set_since,
+	{"since", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL, set_since,
 	 "windows that end after it: \"2026-11-21 10:00\", -5min, \"1h ago\", today, @EPOCH"},
-	{"until", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES, set_until,
+	{"until", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL, set_until,
 	 "windows that begin before it"},
 	{"window", 0, "ID", CTL_OPT_SELECT | CTL_OPT_VALUES, set_window, "one window"},
 	{"pid", 'p', "PID", CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_PID, set_pid, "one process"},
@@ -525,10 +534,12 @@ static const struct option_row {
 	 "delete all values from the database, and overwrite them there"},
 	{"format", 0, "FORMAT", CTL_OPT_CFG, set_format, "text, dot or svg"},
 	{"output", 'o', "FILE",
-	 CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT | CTL_OPT_EXPORT,
+	 CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT | CTL_OPT_EXPORT |
+		 CTL_OPT_PARCEL,
 	 set_output,
 	 "where to: record's and import's database (pathprof.db), cfg's picture, combine's and "
-	 "export's profile (-: standard output)"},
+	 "export's profile (-: standard output), parcel's directory"},
+	{"name", 0, "HOST", CTL_OPT_PARCEL, set_name, "what the host is called (this host's name)"},
 	{"format", 'F', "FORMAT", CTL_OPT_EXPORT, set_written,
 	 "bolt-preagg, bolt-fdata, profgen-raw, autofdo-text, llvm-sample, pprof, folded or csv"},
 	{"file", 0, "FILE", CTL_OPT_EXPORT, set_file,

@@ -59,7 +59,7 @@ struct pathprof_parcel_host {
 struct pathprof_parcel_window {
 	int64_t id; /* in its store */
 	int64_t begin_ns, end_ns;
-	struct pathprof_totals totals; /* clock_samples: 0, they are known of the part */
+	struct pathprof_totals totals;
 };
 
 /*
@@ -109,7 +109,10 @@ char *pathprof_parcel_container(const char *container, char *text, size_t size);
  */
 struct pathprof_parcel_part *pathprof_parcel_add_part(struct pathprof_parcel *parcel,
 						      size_t max_bytes);
-/* Adds a window and its totals, which the profile's span and totals then include. -ENOMEM. */
+/*
+ * Adds a window and its totals, which the profile's span and totals then include, but for clock
+ * samples: those come with their places. -ENOMEM.
+ */
 int pathprof_parcel_add_window(struct pathprof_parcel_part *part,
 			       const struct pathprof_parcel_window *window);
 

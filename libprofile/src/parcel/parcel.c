@@ -95,8 +95,7 @@ int pathprof_parcel_add_window(struct pathprof_parcel_part *part,
 		p->begin_ns = window->begin_ns;
 	if (!part->window_cnt || window->end_ns > p->end_ns)
 		p->end_ns = window->end_ns;
-	grown[part->window_cnt] = *window;
-	grown[part->window_cnt++].totals.clock_samples = 0;
+	grown[part->window_cnt++] = *window;
 	add_totals(&p->totals, &window->totals);
 	return 0;
 }

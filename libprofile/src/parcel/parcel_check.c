@@ -56,7 +56,7 @@ static int check_totals(const struct check *c, const struct pathprof_totals *t)
 	bool fits = t->bursts <= COUNT_MAX && t->branches <= COUNT_MAX && t->taken <= COUNT_MAX &&
 		    t->steps <= COUNT_MAX && t->paths <= COUNT_MAX && t->insns <= COUNT_MAX &&
 		    t->pathless <= COUNT_MAX && t->stopped_ns <= COUNT_MAX &&
-		    t->source_cpu_ns <= COUNT_MAX;
+		    t->source_cpu_ns <= COUNT_MAX && t->clock_samples <= COUNT_MAX;
 
 	for (int i = 0; i < PATHPROF_END_CNT; i++)
 		fits = fits && t->ends[i] <= COUNT_MAX;

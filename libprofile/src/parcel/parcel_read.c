@@ -300,6 +300,7 @@ static int read_window(struct reader *r, const Pathprof__Window *m)
 				.pathless = m->pathless,
 				.stopped_ns = m->stopped_ns,
 				.source_cpu_ns = m->source_cpu_ns,
+				.clock_samples = m->clock_samples,
 			},
 	};
 

@@ -288,6 +288,7 @@ static void write_window(struct writer *w, const struct pathprof_parcel_window *
 	m->pathless = t->pathless;
 	m->stopped_ns = t->stopped_ns;
 	m->source_cpu_ns = t->source_cpu_ns;
+	m->clock_samples = t->clock_samples;
 	write_reasons(w, t->ends, PATHPROF_END_CNT, &m->ends, &m->n_ends);
 	write_reasons(w, t->drops, PATHPROF_DROP_CNT, &m->drops, &m->n_drops);
 }

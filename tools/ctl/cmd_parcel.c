@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprofctl parcel: what a database saw, five minutes at a time, as files that are small and mean
+ * the same everywhere.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cleanup.h"
+#include "ctl.h"
+#include "json.h"
+#include "output.h"
+#include "parcel_show.h"
+#include "pathprof/parcel_store.h"
+#include "text.h"
+
+struct slots {
+	int64_t *slots;
+	size_t cnt, room;
+};
+
+/* Rows for people, or JSON. */
+struct listing {
+	const struct ctl_options *options;
+	struct table table;
+	struct json_rows json;
+};
+
+static void release_parcel(struct pathprof_parcel *parcel)
+{
+	pathprof_parcel_release(parcel);
+}
+#define _cleanup_parcel_ _cleanup_(release_parcel)
+
+static void listing_begin(struct listing *listing)
+{
+	if (listing->options->json)
+		json_rows_begin(&listing->json, stdout);
+}
+
+static void listing_end(struct listing *listing)
+{
+	if (listing->options->json)
+		json_rows_end(&listing->json);
+	else if (listing->table.row_cnt)
+		table_print(&listing->table, stdout, false);
+	table_release(&listing->table);
+}
+
+/* ---------------------------------------------------------------- write */
+
+static int take_slot(void *context, const struct pathprof_slot_row *row)
+{
+	struct slots *slots = context;
+
+	if (slots->cnt == slots->room) {
+		size_t room = slots->room ? 2 * slots->room : 64;
+
+		slots->slots = ctl_realloc(slots->slots, slots->room, room, sizeof(int64_t));
+		slots->room = room;
+	}
+	slots->slots[slots->cnt++] = row->slot_s;
+	return 0;
+}
+
+/* "DIRECTORY/0123456789abcdef-20261121T100000Z.parcel". Caller frees. */
+static char *name_of(const char *directory, const struct pathprof_parcel *parcel)
+{
+	char store[PARCEL_STORE_TEXT], slot[32] = "";
+	time_t begin = (time_t)parcel->slot_s;
+	struct tm utc;
+
+	if (gmtime_r(&begin, &utc))
+		strftime(slot, sizeof(slot), "%Y%m%dT%H%M%SZ", &utc);
+	return ctl_printf("%s/%.16s-%s.parcel", directory, parcel_store_text(parcel, store), slot);
+}
+
+static int write_bytes(const char *file, const uint8_t *bytes, size_t len,
+		       struct pathprof_error *error)
+{
+	struct output output;
+	int r = output_begin(&output, file, error);
+
+	if (r < 0)
+		return r;
+	if (fwrite(bytes, 1, len, output.file) != len)
+		r = -EIO;
+	return output_end(&output, r, error);
+}
+
+static void list_written(struct listing *listing, const char *file,
+			 const struct pathprof_parcel *parcel, size_t len)
+{
+	uint32_t windows = pathprof_parcel_window_cnt(parcel);
+	char text[32];
+
+	if (listing->options->json) {
+		json_t *object = json_object();
+
+		json_add_text(object, "file", file);
+		json_add_ns(object, "slot", parcel->slot_s);
+		json_add_count(object, "windows", windows);
+		json_add_count(object, "bytes", len);
+		json_rows_add(&listing->json, object);
+		return;
+	}
+	table_row(&listing->table, 0);
+	table_cell(&listing->table, CTL_NAME, "%s", file);
+	table_cell(&listing->table, CTL_PLAIN, "%s",
+		   text_time(text, sizeof(text), parcel->slot_s * CTL_NS_PER_S));
+	table_cell(&listing->table, CTL_PLAIN, "%u", windows);
+	table_cell(&listing->table, CTL_PLAIN, "%zu", len);
+}
+
+static int write_slot(struct listing *listing, struct pathprof_store *store, int64_t slot_s,
+		      const struct pathprof_parcel_host *host)
+{
+	const char *directory = listing->options->output ? listing->options->output : ".";
+	_cleanup_parcel_ struct pathprof_parcel parcel = {.slot_s = 0};
+	_cleanup_free_ uint8_t *bytes = NULL;
+	_cleanup_free_ char *file = NULL;
+	struct pathprof_error error = {""};
+	size_t len = 0;
+	int r = pathprof_store_parcel(store, slot_s, &parcel, &error);
+
+	if (r < 0)
+		return ctl_fail_error("parcel", r, &error);
+	parcel.host = *host;
+	file = name_of(directory, &parcel);
+	r = pathprof_parcel_write(&parcel, &bytes, &len, &error);
+	if (r == 0)
+		r = write_bytes(file, bytes, len, &error);
+	if (r < 0)
+		return ctl_fail_error(file, r, &error);
+	list_written(listing, file, &parcel, len);
+	return CTL_OK;
+}
+
+/* A database of another machine, or of before the last boot, says nothing of this one. */
+static int find_host(struct pathprof_store *store, const struct ctl_options *options,
+		     struct pathprof_parcel_host *ret_host)
+{
+	struct pathprof_error error = {""};
+	bool is_here = false;
+	int r = pathprof_store_is_of_this_boot(store, &is_here, &error);
+
+	if (r < 0)
+		return ctl_fail_error("parcel", r, &error);
+	pathprof_parcel_this_host(ret_host);
+	if (!is_here)
+		*ret_host = (struct pathprof_parcel_host){.sent_ns = ret_host->sent_ns};
+	if (options->name)
+		snprintf(ret_host->name, sizeof(ret_host->name), "%s", options->name);
+	else if (!is_here)
+		ctl_note("the database was not recorded here since this machine was booted: its "
+			 "parcels have no host's name unless --name gives one");
+	return CTL_OK;
+}
+
+static const struct table_column written_columns[] = {
+	{"FILE", TABLE_SHRINK},
+	{"SLOT", 0},
+	{"WINDOWS", TABLE_RIGHT},
+	{"BYTES", TABLE_RIGHT},
+};
+
+static int write_slots(struct listing *listing, struct pathprof_store *store,
+		       const struct slots *slots)
+{
+	struct pathprof_parcel_host host;
+	int r = find_host(store, listing->options, &host);
+
+	table_init(&listing->table, written_columns, 4);
+	listing_begin(listing);
+	for (size_t i = 0; r == CTL_OK && i < slots->cnt; i++)
+		r = write_slot(listing, store, slots->slots[i], &host);
+	listing_end(listing);
+	return r;
+}
+
+static int cmd_write(const struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct listing listing = {.options = options};
+	struct pathprof_error error = {""};
+	struct slots slots = {NULL, 0, 0};
+	int r;
+
+	if (options->argc != 1)
+		return ctl_usage(options, "write takes no operands: -o names the directory");
+	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (r)
+		return r;
+	r = pathprof_store_slots(store, &options->filter, take_slot, &slots, &error);
+	if (r < 0)
+		r = ctl_fail_error("parcel", r, &error);
+	else if (!slots.cnt)
+		r = ctl_fail("no windows there: `pathprofctl windows` lists those of the database");
+	else
+		r = write_slots(&listing, store, &slots);
+	free(slots.slots);
+	return r;
+}
+
+/* ---------------------------------------------------------------- read */
+
+/* All of a file that may be no parcel at all: not more than one can have. Caller frees. */
+static int read_bytes(const char *file, uint8_t **ret_bytes, size_t *ret_len,
+		      struct pathprof_error *error)
+{
+	_cleanup_fclose_ FILE *in = fopen(file, "re");
+	size_t room = PATHPROF_PARCEL_PACKED_MAX + 1ul;
+	uint8_t *bytes;
+
+	if (!in)
+		return -errno;
+	bytes = ctl_alloc(room);
+	*ret_len = fread(bytes, 1, room, in);
+	if (ferror(in)) {
+		int code = errno ? -errno : -EIO;
+
+		free(bytes);
+		return code;
+	}
+	*ret_bytes = bytes;
+	return 0;
+}
+
+static int read_parcel(const char *file, struct pathprof_parcel *ret_parcel)
+{
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct pathprof_error error = {""};
+	size_t len = 0;
+	int r = read_bytes(file, &bytes, &len, &error);
+
+	if (r < 0)
+		return ctl_fail("%s: %s", file, strerror(-r));
+	r = pathprof_parcel_read(ret_parcel, bytes, len, &error);
+	return r < 0 ? ctl_fail("%s: %s", file, error.text) : CTL_OK;
+}
+
+static int read_one(struct listing *listing, const char *file)
+{
+	_cleanup_parcel_ struct pathprof_parcel parcel = {.slot_s = 0};
+	int r = read_parcel(file, &parcel);
+
+	if (r)
+		return r;
+	if (listing->options->json)
+		json_rows_add(&listing->json, parcel_json(&parcel));
+	else
+		parcel_add_cells(&listing->table, &parcel);
+	return CTL_OK;
+}
+
+/* Those that cannot be read are said, and the others shown. */
+static int cmd_read(const struct ctl_options *options)
+{
+	struct listing listing = {.options = options};
+	int r = CTL_OK;
+
+	if (options->argc < 2)
+		return ctl_usage(options, "read needs files that `parcel write` wrote");
+	parcel_table_init(&listing.table);
+	listing_begin(&listing);
+	for (int i = 1; i < options->argc; i++)
+		if (read_one(&listing, options->argv[i]))
+			r = CTL_FAILURE;
+	listing_end(&listing);
+	return r;
+}
+
+int cmd_parcel(const struct ctl_options *options)
+{
+	const char *what = options->argc ? options->argv[0] : "";
+
+	if (!strcmp(what, "write"))
+		return cmd_write(options);
+	if (!strcmp(what, "read"))
+		return cmd_read(options);
+	return ctl_usage(options, "one of: write, read");
+}
