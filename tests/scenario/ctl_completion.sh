@@ -80,7 +80,7 @@ shells_complete() {
 		[ "$got" = "$want" ] || fail "$shell $*: '$got', expected '$want'"
 	done
 }
-shells_complete "paths" pathprofctl pa
+shells_complete "paths" pathprofctl pat
 shells_complete "--max-age --max-size" pathprofctl vacuum --max
 shells_complete "1 2 3 4 5" pathprofctl show ""
 shells_complete "window:2" pathprofctl compare window:1 window:2
