@@ -10,28 +10,50 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-int pp_events_add_row(struct pathprof_event **events, size_t *cnt, size_t *room, uint64_t group,
-		      const struct pathprof_container_path_row *row)
+int pp_counts_append(struct pp_counts *to, const struct pathprof_event *key,
+		     const struct pathprof_worth *seen, bool weighed)
 {
-	if (*cnt == *room) {
-		size_t more = *room ? 2 * *room : 1024;
-		struct pathprof_event *longer = realloc(*events, more * sizeof(*longer));
+	struct pathprof_event event = *key;
+
+	event.weight = weighed ? seen->weight : seen->samples;
+	event.squares = weighed ? seen->weight_squares : seen->squares;
+	if (!(event.weight > 0))
+		return 0;
+	if (to->cnt == to->room) {
+		size_t room = to->room ? 2 * to->room : 1024;
+		struct pathprof_event *longer = realloc(to->events, room * sizeof(*longer));
 
 		if (!longer)
 			return -ENOMEM;
-		*events = longer;
-		*room = more;
+		to->events = longer;
+		to->room = room;
 	}
-	pathprof_event_of_path(&(*events)[*cnt], group, row->start, row->length, row->outcomes,
-			       (double)row->samples);
-	(*events)[(*cnt)++].squares = row->squares;
+	to->events[to->cnt++] = event;
+	to->samples += seen->samples;
+	to->sample_squares += seen->squares;
 	return 0;
+}
+
+int pp_counts_append_row(struct pp_counts *to, uint64_t group,
+			 const struct pathprof_container_path_row *row, bool weighed)
+{
+	const struct pathprof_worth seen = {(double)row->samples, row->squares, row->weight,
+					    row->weight_squares};
+	struct pathprof_event key;
+
+	pathprof_event_of_path(&key, group, row->start, row->length, row->outcomes, 0);
+	return pp_counts_append(to, &key, &seen, weighed);
 }
 
 void pp_counts_release(struct pp_counts *counts)
 {
 	free(counts->events);
 	*counts = (struct pp_counts){0};
+}
+
+void pp_counts_clear(struct pp_counts *counts)
+{
+	*counts = (struct pp_counts){.events = counts->events, .room = counts->room};
 }
 
 static bool before(const struct pathprof_event *a, const struct pathprof_event *b)
@@ -41,7 +63,7 @@ static bool before(const struct pathprof_event *a, const struct pathprof_event *
 
 static bool is_plain(double weight)
 {
-	return weight > 0 && weight < WHOLE_MAX && (double)(int64_t)weight == weight;
+	return weight > 0 && weight < WHOLE_MAX;
 }
 
 /* How many of the events are not there yet. -EINVAL: they are not in order. */
@@ -129,7 +151,17 @@ static void add_in_place(struct pp_counts *to, const struct pathprof_event *even
 	}
 }
 
-int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+int pp_counts_sort(struct pp_counts *counts)
+{
+	int r = pathprof_events_sort(counts->events, &counts->cnt);
+
+	if (r < 0)
+		counts->cnt = 0;
+	sum_up(counts, counts->events, counts->cnt);
+	return r;
+}
+
+static int add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
 {
 	size_t fresh = 0;
 	int r = cnt ? count_new(to, events, cnt, &fresh) : 0;
@@ -146,6 +178,47 @@ int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, siz
 	return 0;
 }
 
+int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+{
+	int r = add(to, events, cnt);
+
+	for (size_t i = 0; r == 0 && i < cnt; i++) {
+		to->samples += events[i].weight;
+		to->sample_squares += events[i].squares;
+	}
+	return r;
+}
+
+int pp_counts_join(struct pp_counts *to, const struct pp_counts *from)
+{
+	int r = add(to, from->events, from->cnt);
+
+	if (r == 0) {
+		to->samples += from->samples;
+		to->sample_squares += from->sample_squares;
+	}
+	return r;
+}
+
+void pp_counts_weigh(struct pp_counts *counts)
+{
+	const struct pathprof_worth worth = {counts->samples, counts->sample_squares, counts->total,
+					     counts->loose ? 0 : counts->squares};
+	double factor = counts->total > 0
+				? pathprof_worth_of_sample(&worth) * counts->samples / counts->total
+				: 1;
+
+	/* sums of counts are exact, so of those it is 1 */
+	if (factor == 1)
+		return;
+	for (size_t i = 0; i < counts->cnt; i++) {
+		counts->events[i].weight *= factor;
+		counts->events[i].squares *= factor * factor;
+	}
+	counts->total *= factor;
+	counts->squares *= factor * factor;
+}
+
 void pp_counts_move(struct pp_counts *to, struct pp_counts *from)
 {
 	pp_counts_release(to);
@@ -158,7 +231,7 @@ size_t pp_counts_bytes(const struct pp_counts *counts)
 	return counts->room * sizeof(*counts->events);
 }
 
-/* Counts above 0 that are in order need no second look. */
+/* Weights above 0 that are in order need no second look. */
 struct pathprof_distribution pp_counts_distribution(const struct pp_counts *counts)
 {
 	struct pathprof_distribution distribution = {.events = counts->events,

@@ -33,7 +33,7 @@ static uint64_t thread_cpu_ns(void)
 /* Fewer samples than are measured are no reason to begin to watch a binary. */
 static bool is_enough(const struct pp_drift *drift, const struct pp_drift_part *part)
 {
-	return part->samples >= (double)drift->config.drift_samples_min;
+	return part->counts.samples >= (double)drift->config.drift_samples_min;
 }
 
 static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
@@ -46,7 +46,7 @@ static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
 	pp_drift_find_unnamed(drift, subject, part);
 	pp_drift_judge(drift, subject, part);
 	subject->seen_ns = drift->end_ns;
-	r = pp_rolling_push(&subject->rolling, part->events, part->cnt, drift->end_ns,
+	r = pp_rolling_push(&subject->rolling, &part->counts, drift->end_ns,
 			    pp_drift_alarmed(drift, subject), pp_drift_pooled_max(drift) - 1,
 			    (int64_t)drift->config.rolling_ns);
 	if (r < 0)

@@ -25,8 +25,8 @@ struct measured {
 	uint32_t pooled;
 	bool valid; /* there was something to measure */
 	struct base base;
-	struct pp_counts window;   /* by portable names when the base is of another build */
-	struct pp_counts own_base; /* likewise; empty when the base is of this one */
+	/* in samples of equal weight; by portable names when the base is of another build */
+	struct pp_counts window, own_base;
 	double matched;
 	struct pathprof_drift drift;
 };
@@ -59,16 +59,11 @@ static struct base base_of(const struct judgement *j, const char *baseline)
 	return (struct base){s->rolling.base.cnt >= 2 ? &s->rolling.base.sum : NULL, NULL};
 }
 
-static const struct pp_counts *base_counts(const struct measured *m)
-{
-	return m->base.portable ? &m->own_base : m->base.counts;
-}
-
 /* Window and base by names that both builds can have. */
 static int match_builds(const struct judgement *j, struct measured *m)
 {
 	struct pp_portable_pair pair;
-	int r = pp_portable_pair(&pair, &m->window, j->subject->portable, m->base.counts,
+	int r = pp_portable_pair(&pair, &m->window, j->subject->portable, &m->own_base,
 				 m->base.portable);
 
 	if (r < 0)
@@ -87,13 +82,15 @@ static bool measure(const struct judgement *j, struct measured *m)
 
 	settings.replicates = 0;
 	m->matched = 1;
-	if (pp_rolling_pool(&j->subject->rolling, j->part->events, j->part->cnt, m->pooled,
-			    &m->window) < 0)
+	if (pp_rolling_pool(&j->subject->rolling, &j->part->counts, m->pooled, &m->window) < 0 ||
+	    pp_counts_join(&m->own_base, m->base.counts) < 0)
 		return false;
+	pp_counts_weigh(&m->window);
+	pp_counts_weigh(&m->own_base);
 	if (m->base.portable && match_builds(j, m) < 0)
 		return false;
 	window = pp_counts_distribution(&m->window);
-	base = pp_counts_distribution(base_counts(m));
+	base = pp_counts_distribution(&m->own_base);
 	pathprof_drift_set_bursts(&settings, &window, &base, j->drift->per_burst, j->dispersion);
 	return base.total >= (long double)least &&
 	       (!m->base.portable || window.total >= (long double)least) &&
@@ -212,7 +209,7 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 	if (news.change != PATHPROF_ALERT_FIRED && news.change != PATHPROF_ALERT_RESOLVED)
 		return;
 	window = pp_counts_distribution(&m->window);
-	base = pp_counts_distribution(base_counts(m));
+	base = pp_counts_distribution(&m->own_base);
 	news.drift = &m->drift;
 	news.base_portable = m->base.portable;
 	news.matched = m->matched;
@@ -245,7 +242,7 @@ void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
 	j->subject = subject;
 	j->part = part;
 	j->dispersion = pp_rolling_dispersion(&subject->rolling);
-	if (part->samples >= (double)drift->config.drift_samples_min) {
+	if (part->counts.samples >= (double)drift->config.drift_samples_min) {
 		keep(j, PP_DRIFT_ROLLING);
 		keep(j, PP_DRIFT_PREVIOUS);
 		for (uint32_t i = 0; i < drift->pinned.file_cnt; i++)

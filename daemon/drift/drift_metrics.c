@@ -23,7 +23,7 @@ static const struct {
 	 offsetof(struct pp_drift_shown, drift.kl_high_bits)},
 	{"pathprof_drift_overlap_ratio", "Share that window and baseline have in common.",
 	 offsetof(struct pp_drift_shown, drift.overlap)},
-	{"pathprof_drift_samples", "Paths in the last window.",
+	{"pathprof_drift_samples", "Paths in the last window, as so many of equal weight.",
 	 offsetof(struct pp_drift_shown, drift.window_samples)},
 	{"pathprof_drift_matched_ratio",
 	 "Share of the last window that was compared: below 1 across builds.",

@@ -95,8 +95,8 @@ static const struct pathprof_event *heaviest_unnamed(const struct pp_drift_news 
 	const struct pathprof_event *heaviest = NULL;
 	double unnamed = 0;
 
-	for (size_t i = 0; i < news->part->cnt; i++) {
-		const struct pathprof_event *event = &news->part->events[i];
+	for (size_t i = 0; i < news->part->counts.cnt; i++) {
+		const struct pathprof_event *event = &news->part->counts.events[i];
 
 		if (pp_portable_find(news->portable, event->key_lo))
 			continue;
@@ -117,7 +117,7 @@ static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved
 	if (!event)
 		return false;
 	moved->key_lo = event->key_lo;
-	moved->term.p = event->weight / news->part->samples;
+	moved->term.p = event->weight / news->part->counts.total;
 	moved->term.q = 0;
 	moved->term.bits *= event->weight / unnamed;
 	return true;

@@ -136,13 +136,10 @@ uint32_t pp_drift_pids(const struct pp_drift *drift, const struct pathprof_build
 void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subject,
 			   const struct pp_drift_part *part)
 {
-	double unnamed = 0;
+	double unnamed = pp_portable_unnamed(subject->portable, &part->counts);
 
-	for (size_t i = 0; i < part->cnt; i++)
-		if (!pp_portable_find(subject->portable, part->events[i].key_lo))
-			unnamed += part->events[i].weight;
 	subject->unnamed = unnamed;
-	subject->unnamed_share = part->samples > 0 ? unnamed / part->samples : 0;
+	subject->unnamed_share = part->counts.total > 0 ? unnamed / part->counts.total : 0;
 	/* others are asked for while the window is at hand */
 	if (unnamed > 0 && is_compared(subject))
 		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);

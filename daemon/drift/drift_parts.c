@@ -86,7 +86,7 @@ static size_t begin_parts(const struct split *s, struct pp_drift_part *parts,
 			.group = pathprof_event_group(&binary->id),
 			.name = binary->name,
 			.container = s->names[slot % s->container_cnt],
-			.events = events + at,
+			.counts = {.events = events + at, .room = event_cnt},
 		};
 		s->slots[slot] = cnt++;
 		at += event_cnt;
@@ -98,15 +98,18 @@ static void fill(const struct split *s, struct pp_drift_part *parts)
 {
 	for (uint32_t i = 0; i < s->profile->path_cnt; i++) {
 		const struct pathprof_path_count *path = &s->profile->paths[i];
+		const struct pathprof_worth seen = {(double)path->samples, (double)path->squares,
+						    path->weight, path->weight_squares};
+		struct pathprof_event key;
 		struct pp_drift_part *part;
 
 		if (!is_wanted(s, path))
 			continue;
 		part = &parts[s->slots[slot_of(s, path)]];
-		pathprof_event_of_path(&part->events[part->cnt], part->group, path->start,
-				       path->length, path->outcomes, (double)path->samples);
-		part->events[part->cnt++].squares = (double)path->squares;
-		part->samples += (double)path->samples;
+		pathprof_event_of_path(&key, part->group, path->start, path->length, path->outcomes,
+				       0);
+		/* there is room for all */
+		(void)pp_counts_append(&part->counts, &key, &seen, s->profile->weighed);
 	}
 }
 
@@ -123,7 +126,7 @@ static int sorter_init(struct sorter *ret_sorter, const struct pp_drift_part *pa
 	size_t most = 1;
 
 	for (size_t i = 0; i < cnt; i++)
-		most = parts[i].cnt > most ? parts[i].cnt : most;
+		most = parts[i].counts.cnt > most ? parts[i].counts.cnt : most;
 	*ret_sorter = (struct sorter){malloc(most * sizeof(*ret_sorter->events)),
 				      malloc((BUCKETS_MAX + 1) * sizeof(*ret_sorter->ends))};
 	return ret_sorter->events && ret_sorter->ends ? 0 : -ENOMEM;
@@ -177,9 +180,8 @@ static int sort_parts(struct pp_drift_part *parts, size_t cnt)
 	int r = sorter_init(&sorter, parts, cnt);
 
 	for (size_t i = 0; i < cnt && r == 0; i++) {
-		spread(&sorter, parts[i].events, parts[i].cnt);
-		if (pathprof_events_sort(parts[i].events, &parts[i].cnt) < 0)
-			parts[i].cnt = 0;
+		spread(&sorter, parts[i].counts.events, parts[i].counts.cnt);
+		(void)pp_counts_sort(&parts[i].counts);
 	}
 	sorter_release(&sorter);
 	return r;
@@ -189,8 +191,8 @@ static int by_samples(const void *a, const void *b)
 {
 	const struct pp_drift_part *x = a, *y = b;
 
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
+	if (x->counts.samples != y->counts.samples)
+		return x->counts.samples > y->counts.samples ? -1 : 1;
 	return (x->group > y->group) - (x->group < y->group);
 }
 

@@ -19,7 +19,7 @@
 
 static bool is_enough(const struct pp_drift *drift, const struct pp_counts *counts)
 {
-	return counts->total >= (double)drift->config.drift_samples_min;
+	return counts->samples >= (double)drift->config.drift_samples_min;
 }
 
 /* Takes counts over. */
@@ -54,8 +54,7 @@ static int add_recent(struct pp_counts *counts, const struct pp_rolling *rolling
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < rolling->recent_cnt; i++)
-		r = pp_counts_add(counts, rolling->recent[i].counts.events,
-				  rolling->recent[i].counts.cnt);
+		r = pp_counts_join(counts, &rolling->recent[i].counts);
 	return r;
 }
 
@@ -73,7 +72,7 @@ static int take_over(struct pp_drift *drift, struct pp_drift_subject *subject,
 		of = before->portable;
 		base = &before->counts;
 	}
-	r = pp_counts_add(&counts, base->events, base->cnt);
+	r = pp_counts_join(&counts, base);
 	if (r == 0 && !passed_on && !is_enough(drift, &counts))
 		r = add_recent(&counts, &other->rolling);
 	if (r == 0 && is_enough(drift, &counts))
@@ -111,8 +110,8 @@ static int take_build(void *context, const struct pathprof_earlier_build_row *ro
 struct reading {
 	uint64_t group;
 	const char *container;
-	struct pathprof_event *events;
-	size_t cnt, room;
+	bool weighed;
+	struct pp_counts counts;
 };
 
 static int take_path(void *context, const struct pathprof_container_path_row *row)
@@ -122,7 +121,7 @@ static int take_path(void *context, const struct pathprof_container_path_row *ro
 	if (pathprof_event_group(&row->binary_id) != r->group ||
 	    strcmp(row->container, r->container) != 0)
 		return 0;
-	return pp_events_add_row(&r->events, &r->cnt, &r->room, r->group, row);
+	return pp_counts_append_row(&r->counts, r->group, row, r->weighed);
 }
 
 /* What a build did in the time of a rolling baseline before it was seen last. */
@@ -130,7 +129,8 @@ static int read_build(const struct pp_drift *drift, const struct pp_drift_subjec
 		      const struct pathprof_earlier_build_row *build, struct pp_counts *counts)
 {
 	struct reading reading = {.group = pathprof_event_group(&build->binary_id),
-				  .container = subject->container};
+				  .container = subject->container,
+				  .weighed = drift->kind == PATHPROF_KIND_WEIGHED};
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN];
 	const struct pathprof_filter filter = {
 		.since_ns = build->last_from_ns - (int64_t)drift->config.rolling_ns,
@@ -141,10 +141,10 @@ static int read_build(const struct pp_drift *drift, const struct pp_drift_subjec
 	int r = pathprof_store_container_paths(drift->store, &filter, take_path, &reading, NULL);
 
 	if (r == 0)
-		r = pathprof_events_sort(reading.events, &reading.cnt);
+		r = pp_counts_sort(&reading.counts);
 	if (r == 0)
-		r = pp_counts_add(counts, reading.events, reading.cnt);
-	free(reading.events);
+		r = pp_counts_join(counts, &reading.counts);
+	pp_counts_release(&reading.counts);
 	return r;
 }
 

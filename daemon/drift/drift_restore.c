@@ -42,10 +42,9 @@ struct pp_drift_restore {
 	} * hot;
 	uint32_t hot_cnt;
 
-	struct pp_drift_part part; /* being read; strings and events are owned */
+	struct pp_drift_part part; /* being read; strings and counts are owned */
 	struct pathprof_build_id id;
 	char *name, *container;
-	size_t event_room;
 };
 
 /* Called with the newest window first. */
@@ -140,21 +139,19 @@ static int push_part(struct pp_drift_restore *r)
 	struct pp_drift_subject *subject;
 	int code = 0;
 
-	if (!part->cnt)
+	if (!part->counts.cnt)
 		return 0;
-	if (pathprof_events_sort(part->events, &part->cnt) < 0)
+	if (pp_counts_sort(&part->counts) < 0)
 		return -EBADMSG;
 	subject = pp_drift_subject(drift, part,
-				   part->samples >= (double)drift->config.drift_samples_min);
+				   part->counts.samples >= (double)drift->config.drift_samples_min);
 	if (subject) {
 		subject->seen_ns = r->window->end_ns;
-		code = pp_rolling_push(&subject->rolling, part->events, part->cnt,
-				       r->window->end_ns, is_hot(r, part),
-				       pp_drift_pooled_max(drift) - 1,
+		code = pp_rolling_push(&subject->rolling, &part->counts, r->window->end_ns,
+				       is_hot(r, part), pp_drift_pooled_max(drift) - 1,
 				       (int64_t)drift->config.rolling_ns);
 	}
-	part->cnt = 0;
-	part->samples = 0;
+	pp_counts_clear(&part->counts);
 	return code;
 }
 
@@ -191,8 +188,8 @@ static int take_path(void *context, const struct pathprof_container_path_row *ro
 		if (code < 0)
 			return code;
 	}
-	part->samples += (double)row->samples;
-	return pp_events_add_row(&part->events, &part->cnt, &r->event_room, group, row);
+	return pp_counts_append_row(&part->counts, group, row,
+				    r->drift->kind == PATHPROF_KIND_WEIGHED);
 }
 
 static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
@@ -209,7 +206,7 @@ static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
 	/* the next window begins with a part of its own */
 	free(r->name);
 	r->name = NULL;
-	r->part.cnt = 0;
+	pp_counts_clear(&r->part.counts);
 	release_hot(r);
 	pp_drift_evict(r->drift);
 	return code;
@@ -226,7 +223,7 @@ void pp_drift_end_restore(struct pp_drift *drift)
 	drift->restore = NULL;
 	sd_event_source_disable_unref(r->timer);
 	release_hot(r);
-	free(r->part.events);
+	pp_counts_release(&r->part.counts);
 	free(r->name);
 	free(r->container);
 	free(r);

@@ -70,14 +70,12 @@ struct pp_drift_subject {
 	uint32_t shown_cnt;
 };
 
-/* One subject's part of a window: events sorted, borrowed. */
+/* One subject's part of a window: events sorted, borrowed as the names are. */
 struct pp_drift_part {
 	const struct pathprof_build_id *id;
 	uint64_t group;
 	const char *name, *container;
-	struct pathprof_event *events;
-	size_t cnt;
-	double samples;
+	struct pp_counts counts;
 };
 
 struct pp_drift {

@@ -16,8 +16,9 @@
 
 struct reading {
 	struct pp_pinned_file *file;
-	struct pathprof_event *events; /* of the part that is being read */
-	size_t cnt, room, total;
+	struct pp_counts counts; /* of the part that is being read */
+	bool weighed;
+	size_t total;
 	struct pathprof_build_id id;
 	uint64_t group;
 	char *name, *container;
@@ -69,17 +70,17 @@ static int end_part(struct reading *r)
 {
 	struct pp_pinned_part *part;
 
-	if (!r->cnt)
+	if (!r->counts.cnt)
 		return 0;
-	if (pathprof_events_sort(r->events, &r->cnt) < 0)
+	if (pp_counts_sort(&r->counts) < 0)
 		return -EBADMSG;
 	part = add_part(r->file, &r->id, r->name);
 	if (!part)
 		return -ENOMEM;
 	part->container = r->container;
 	r->container = NULL;
-	int code = pp_counts_add(&part->counts, r->events, r->cnt);
-	r->cnt = 0;
+	int code = pp_counts_join(&part->counts, &r->counts);
+	pp_counts_clear(&r->counts);
 	return code;
 }
 
@@ -111,7 +112,7 @@ static int take_row(void *context, const struct pathprof_container_path_row *row
 	}
 	if (r->total++ == PP_PINNED_EVENTS_MAX)
 		return -E2BIG;
-	return pp_events_add_row(&r->events, &r->cnt, &r->room, group, row);
+	return pp_counts_append_row(&r->counts, group, row, r->weighed);
 }
 
 /* Where a binary ran in several containers: all of them together, behind the single ones. */
@@ -132,17 +133,17 @@ static int add_together(struct pp_pinned_file *file)
 			return -ENOMEM;
 		for (uint32_t j = i; code == 0 && j < single_cnt && file->parts[j].group == group;
 		     j++)
-			code = pp_counts_add(&all->counts, file->parts[j].counts.events,
-					     file->parts[j].counts.cnt);
+			code = pp_counts_join(&all->counts, &file->parts[j].counts);
 		if (code < 0)
 			return code;
 	}
 	return 0;
 }
 
-static int read_file(struct pp_pinned_file *file, const char *path, struct pathprof_error *error)
+static int read_file(struct pp_pinned_file *file, const char *path, bool weighed,
+		     struct pathprof_error *error)
 {
-	struct reading reading = {.file = file};
+	struct reading reading = {.file = file, .weighed = weighed};
 	struct pathprof_store *store = NULL;
 	int code = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
 
@@ -157,7 +158,7 @@ static int read_file(struct pp_pinned_file *file, const char *path, struct pathp
 		pathprof_fail(error, code, "%s: %s", path, strerror(-code));
 	free(reading.name);
 	free(reading.container);
-	free(reading.events);
+	pp_counts_release(&reading.counts);
 	pathprof_store_free(store);
 	return code;
 }
@@ -223,7 +224,7 @@ static void read_named(struct pp_pinned *pinned, const char *file)
 	}
 	if (!is_comparable(pinned, path))
 		return;
-	if (read_file(&new, path, &error) < 0) {
+	if (read_file(&new, path, pinned->kind == PATHPROF_KIND_WEIGHED, &error) < 0) {
 		pp_log(LOG_WARNING, "baseline passed over: %s", error.text);
 		release_file(&new);
 		return;

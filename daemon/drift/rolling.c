@@ -36,8 +36,7 @@ static int make_sum(struct pp_span *span)
 
 	pp_counts_release(&span->sum);
 	for (uint32_t i = 0; r == 0 && i < span->cnt; i++)
-		r = pp_counts_add(&span->sum, span->buckets[i].counts.events,
-				  span->buckets[i].counts.cnt);
+		r = pp_counts_join(&span->sum, &span->buckets[i].counts);
 	return r;
 }
 
@@ -60,8 +59,7 @@ static int join_neighbours(struct pp_span *span)
 	struct pp_bucket *b = span->buckets;
 
 	for (uint32_t i = 0; i < PP_ROLLING_BUCKETS / 2; i++) {
-		int r = pp_counts_add(&b[2 * i].counts, b[2 * i + 1].counts.events,
-				      b[2 * i + 1].counts.cnt);
+		int r = pp_counts_join(&b[2 * i].counts, &b[2 * i + 1].counts);
 
 		if (r < 0)
 			return r;
@@ -104,11 +102,11 @@ static int span_add(struct pp_span *span, const struct pp_recent *window, int64_
 	if (r == 0)
 		r = bucket_for(span, window->end_ns, &bucket);
 	if (r == 0 && bucket)
-		r = pp_counts_add(&bucket->counts, window->counts.events, window->counts.cnt);
+		r = pp_counts_join(&bucket->counts, &window->counts);
 	if (r < 0 || !bucket)
 		return r;
 	bucket->end_ns = window->end_ns;
-	return pp_counts_add(&span->sum, window->counts.events, window->counts.cnt);
+	return pp_counts_join(&span->sum, &window->counts);
 }
 
 static int64_t spanned_ns(const struct pp_span *span)
@@ -152,38 +150,37 @@ static int leave_first(struct pp_rolling *rolling, bool hot, int64_t span_ns)
 	return r;
 }
 
-int pp_rolling_push(struct pp_rolling *rolling, const struct pathprof_event *events, size_t cnt,
-		    int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns)
+int pp_rolling_push(struct pp_rolling *rolling, const struct pp_counts *window, int64_t end_ns,
+		    bool hot, uint32_t recent_max, int64_t span_ns)
 {
-	struct pp_recent window = {.end_ns = end_ns, .hot = hot};
+	struct pp_recent newest = {.end_ns = end_ns, .hot = hot};
 	int r = 0, added;
 
 	if (recent_max > PP_ROLLING_RECENT_MAX)
 		recent_max = PP_ROLLING_RECENT_MAX;
 	while (rolling->recent_cnt && rolling->recent_cnt >= recent_max && r == 0)
 		r = leave_first(rolling, hot, span_ns);
-	added = pp_counts_add(&window.counts, events, cnt);
+	added = pp_counts_join(&newest.counts, window);
 	if (added < 0 || rolling->recent_cnt == PP_ROLLING_RECENT_MAX)
 		return added < 0 ? added : r;
 	if (!recent_max) {
-		added = leave(rolling, &window, hot, span_ns);
-		pp_counts_release(&window.counts);
+		added = leave(rolling, &newest, hot, span_ns);
+		pp_counts_release(&newest.counts);
 		return r < 0 ? r : added;
 	}
-	rolling->recent[rolling->recent_cnt++] = window;
+	rolling->recent[rolling->recent_cnt++] = newest;
 	return r;
 }
 
-int pp_rolling_pool(const struct pp_rolling *rolling, const struct pathprof_event *events,
-		    size_t event_cnt, uint32_t cnt, struct pp_counts *ret_pool)
+int pp_rolling_pool(const struct pp_rolling *rolling, const struct pp_counts *window, uint32_t cnt,
+		    struct pp_counts *ret_pool)
 {
 	struct pp_counts pool = {0};
 	uint32_t more = cnt - 1 < rolling->recent_cnt ? cnt - 1 : rolling->recent_cnt;
-	int r = pp_counts_add(&pool, events, event_cnt);
+	int r = pp_counts_join(&pool, window);
 
 	for (uint32_t i = rolling->recent_cnt - more; r == 0 && i < rolling->recent_cnt; i++)
-		r = pp_counts_add(&pool, rolling->recent[i].counts.events,
-				  rolling->recent[i].counts.cnt);
+		r = pp_counts_join(&pool, &rolling->recent[i].counts);
 	if (r < 0) {
 		pp_counts_release(&pool);
 		return r;
@@ -204,8 +201,21 @@ static double judge_dispersion(double seen, double degrees, bool clustered)
 	return (DEGREES_EXPECTED + degrees * seen) / (DEGREES_EXPECTED + degrees);
 }
 
+/* Weights of each bucket as samples of its own. */
+static int weigh_buckets(const struct pp_span *span, struct pp_counts *ret_weighed)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < span->cnt; i++) {
+		r = pp_counts_join(&ret_weighed[i], &span->buckets[i].counts);
+		pp_counts_weigh(&ret_weighed[i]);
+	}
+	return r;
+}
+
 double pp_rolling_dispersion(struct pp_rolling *rolling)
 {
+	struct pp_counts weighed[PP_ROLLING_BUCKETS] = {0};
 	struct pathprof_distribution windows[PP_ROLLING_BUCKETS];
 	const struct pathprof_distribution *list[PP_ROLLING_BUCKETS];
 	struct pp_span *base = &rolling->base;
@@ -216,14 +226,19 @@ double pp_rolling_dispersion(struct pp_rolling *rolling)
 		return 0;
 	if (!base->changed)
 		return base->dispersion;
+	/* without memory nothing is known of it for now */
+	if (weigh_buckets(base, weighed) < 0)
+		clustered = false;
 	for (uint32_t i = 0; i < base->cnt; i++) {
-		windows[i] = pp_counts_distribution(&base->buckets[i].counts);
+		windows[i] = pp_counts_distribution(&weighed[i]);
 		list[i] = &windows[i];
 		clustered &= windows[i].clustered;
 	}
 	/* all too rare, or a single path: nothing that could be seen to scatter */
 	if (pathprof_drift_dispersion_degrees(list, base->cnt, &seen, &degrees) < 0)
 		degrees = 0;
+	for (uint32_t i = 0; i < base->cnt; i++)
+		pp_counts_release(&weighed[i]);
 	base->dispersion = judge_dispersion(seen, degrees, clustered);
 	base->changed = false;
 	return base->dispersion;

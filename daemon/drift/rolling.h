@@ -62,11 +62,11 @@ void pp_rolling_release(struct pp_rolling *rolling);
  * A window that was judged already (hot: what came out), at most recent_max of them wait.
  * -ENOMEM: it is lost.
  */
-int pp_rolling_push(struct pp_rolling *rolling, const struct pathprof_event *events, size_t cnt,
-		    int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns);
+int pp_rolling_push(struct pp_rolling *rolling, const struct pp_counts *window, int64_t end_ns,
+		    bool hot, uint32_t recent_max, int64_t span_ns);
 /* The newest window and cnt - 1 before it, together, into *ret_pool (released by the caller). */
-int pp_rolling_pool(const struct pp_rolling *rolling, const struct pathprof_event *events,
-		    size_t event_cnt, uint32_t cnt, struct pp_counts *ret_pool);
+int pp_rolling_pool(const struct pp_rolling *rolling, const struct pp_counts *window, uint32_t cnt,
+		    struct pp_counts *ret_pool);
 /* Of windows during which nothing changed; 0: too little was seen to say. */
 double pp_rolling_dispersion(struct pp_rolling *rolling);
 size_t pp_rolling_bytes(const struct pp_rolling *rolling);

@@ -5,7 +5,7 @@
  * errors of both kinds are counted. Seeds are fixed, so the figures are the same everywhere.
  *
  * Bound: a rule calls at most 1 % of windows changed when nothing did, however samples hang
- * together.
+ * together, and whatever the budget leaves of a load that changes.
  */
 #include "unit.h"
 
@@ -31,6 +31,12 @@ struct scene {
 	uint32_t calm_windows, moved_windows; /* of a trial */
 	uint32_t trials;
 	bool fooled; /* samples are said to be independent, and no dispersion is seen */
+	/*
+	 * From the twelfth window on the less frequent half of the events runs while the program
+	 * is mostly idle: it has as many bursts as the other, and each stands for less time.
+	 */
+	bool idles;
+	bool unweighed; /* ... and nobody weighs them */
 };
 
 struct tally {
@@ -84,14 +90,47 @@ static void watch_end(struct watch *w)
 	free(w->drift.rows);
 }
 
-static size_t drop_zeroes(struct pathprof_event *events, size_t cnt)
+static double share_behind(const struct lab_world *world, size_t first)
 {
-	size_t kept = 0;
+	double share = 0;
 
-	for (size_t i = 0; i < cnt; i++)
-		if (events[i].weight > 0)
-			events[kept++] = events[i];
-	return kept;
+	for (size_t i = first; i < world->cnt; i++)
+		share += world->share[i];
+	return share;
+}
+
+static void add_burst(struct pathprof_worth *seen, const struct pathprof_event *burst, size_t cnt,
+		      double weight)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		seen[i].samples += burst[i].weight;
+		seen[i].squares += burst[i].squares;
+		seen[i].weight += weight * burst[i].weight;
+		seen[i].weight_squares += weight * weight * burst[i].squares;
+	}
+}
+
+/* Bursts of each half alike, of alike samples; their weights give both their share of the time. */
+static void draw_idling(struct watch *w, const struct lab_world *world, struct pathprof_worth *seen)
+{
+	static struct pathprof_event burst[EVENTS_MAX];
+	const uint32_t samples = w->scene->bursts.samples;
+	const size_t half = world->cnt / 2;
+	const double idle = share_behind(world, half);
+
+	for (uint64_t drawn = 0; drawn < w->scene->samples; drawn += samples) {
+		bool wanted = drawn / samples % 2, behind;
+		double weight = 2000 * (wanted ? idle : 1 - idle);
+		size_t i;
+
+		do {
+			lab_world_draw_bursts(world, samples, &w->scene->bursts, &w->random, burst);
+			for (i = 0; !(burst[i].weight > 0); i++)
+				;
+			behind = i >= half;
+		} while (behind != wanted);
+		add_burst(seen, burst, world->cnt, weight);
+	}
 }
 
 static void draw_window(struct watch *w, const struct lab_world *world,
@@ -109,19 +148,35 @@ static void draw_window(struct watch *w, const struct lab_world *world,
 	lab_world_release(&varied);
 }
 
+static void fill_part(struct watch *w, const struct lab_world *world, struct pp_counts *counts)
+{
+	static struct pathprof_event events[EVENTS_MAX];
+	struct pathprof_worth seen[EVENTS_MAX] = {0};
+	bool weighed = w->scene->idles && !w->scene->unweighed;
+
+	if (w->scene->idles && w->window >= 12) {
+		draw_idling(w, world, seen);
+	} else {
+		draw_window(w, world, events);
+		for (size_t i = 0; i < world->cnt && w->scene->fooled; i++)
+			events[i].squares = events[i].weight;
+		add_burst(seen, events, world->cnt, 1000);
+	}
+	for (size_t i = 0; i < world->cnt; i++) {
+		const struct pathprof_event key = {.key_lo = i};
+
+		CU_ASSERT_EQUAL(pp_counts_append(counts, &key, &seen[i], weighed), 0);
+	}
+	CU_ASSERT_EQUAL(pp_counts_sort(counts), 0);
+}
+
 /* As the service does with a part of a window. */
 static void watch_window(struct watch *w, const struct lab_world *world)
 {
 	static const struct pathprof_build_id id = {.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
-	static struct pathprof_event events[EVENTS_MAX];
-	struct pp_drift_part part = {
-		.id = &id, .name = "/bin/program", .container = "", .events = events};
+	struct pp_drift_part part = {.id = &id, .name = "/bin/program", .container = ""};
 
-	draw_window(w, world, events);
-	for (size_t i = 0; i < world->cnt && w->scene->fooled; i++)
-		events[i].squares = events[i].weight;
-	part.cnt = drop_zeroes(events, world->cnt);
-	part.samples = (double)w->scene->samples;
+	fill_part(w, world, &part.counts);
 	w->drift.window = ++w->window;
 	w->drift.end_ns = w->window * WINDOW_NS;
 	w->drift.per_burst = w->scene->bursts.samples;
@@ -135,11 +190,12 @@ static void watch_window(struct watch *w, const struct lab_world *world)
 		w->subject->rolling.base.changed = false;
 	}
 	pp_drift_judge(&w->drift, w->subject, &part);
-	CU_ASSERT_EQUAL(pp_rolling_push(&w->subject->rolling, events, part.cnt, w->drift.end_ns,
+	CU_ASSERT_EQUAL(pp_rolling_push(&w->subject->rolling, &part.counts, w->drift.end_ns,
 					pp_drift_alarmed(&w->drift, w->subject),
 					pp_drift_pooled_max(&w->drift) - 1,
 					(int64_t)w->drift.config.rolling_ns),
 			0);
+	pp_counts_release(&part.counts);
 }
 
 static enum pathprof_alert_phase worst_phase(const struct watch *w)
@@ -287,6 +343,36 @@ static void test_calm_unknown(void)
 	CU_ASSERT(loops.fired * 100 <= loops.judged);
 }
 
+/* Whatever the budget leaves of idle time, the program does the same. */
+static void test_calm_idling(void)
+{
+	struct tally weighed = {0}, unweighed;
+
+	for (size_t b = 0; b < 4; b++)
+		for (size_t n = 1; n < 4; n++) {
+			struct scene scene = calm_scene(burst_sizes[b], 1, sample_sizes[n]);
+			struct tally t;
+
+			scene.idles = true;
+			t = run(&scene);
+			CU_ASSERT(t.judged > 0);
+			CU_ASSERT(t.corrected < 0.1 * t.plain && t.corrected > -0.35 * t.plain);
+			add(&weighed, &t);
+		}
+	CU_ASSERT(weighed.fired * 100 <= weighed.judged);
+	unweighed = run(&(struct scene){
+		.kind = LAB_WORLD_ZIPF,
+		.events = 200,
+		.samples = 5000,
+		.bursts = {.samples = 4, .stay = 1, .loop = 8, .known = true},
+		.calm_windows = 24,
+		.trials = 5,
+		.idles = true,
+		.unweighed = true,
+	});
+	CU_ASSERT(unweighed.over * 3 > unweighed.judged);
+}
+
 /* Bursts that nobody knows of ring: the bound is one that can be missed. */
 static void test_planted_bursts(void)
 {
@@ -354,6 +440,7 @@ static const struct unit_test tests[] = {
 	{"nothing changed, bursts known: at most 1 % of windows alarm", test_calm},
 	{"... and shares that vary a bit by themselves", test_calm_varying},
 	{"... and bursts not known", test_calm_unknown},
+	{"... and a budget that gives idle time as many bursts as busy time", test_calm_idling},
 	{"bursts that nobody knows of ring", test_planted_bursts},
 	{"10 % of the flow moved: caught within three windows", test_moved},
 	{"half of the flow moved, ten bursts a window: caught soon", test_few_bursts},

@@ -123,8 +123,10 @@ static void test_rolling(void)
 		memset(&past[i], 0, sizeof(past[i]));
 		past[i].end_ns = 10 * (i + 1);
 		cnt = draw_events(events, past[i].sums);
-		CU_ASSERT_EQUAL(
-			pp_rolling_push(&rolling, events, cnt, past[i].end_ns, false, 2, 200), 0);
+		CU_ASSERT_EQUAL(pp_rolling_push(&rolling,
+						&(struct pp_counts){.events = events, .cnt = cnt},
+						past[i].end_ns, false, 2, 200),
+				0);
 		CU_ASSERT_EQUAL(rolling.recent_cnt, i < 2 ? i + 1 : 2);
 		CU_ASSERT(base_is_sound(&rolling, past, i < 1 ? 0 : i - 1));
 		CU_ASSERT(rolling.base.cnt <= PP_ROLLING_BUCKETS);
@@ -142,9 +144,10 @@ static void test_rolling(void)
 
 static void push_one(struct pp_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
 {
-	const struct pathprof_event event = {.key_lo = key, .weight = 1};
+	struct pathprof_event event = {.key_lo = key, .weight = 1};
+	const struct pp_counts window = {.events = &event, .cnt = 1};
 
-	CU_ASSERT_EQUAL(pp_rolling_push(rolling, &event, 1, end_ns, hot, 2, 100), 0);
+	CU_ASSERT_EQUAL(pp_rolling_push(rolling, &window, end_ns, hot, 2, 100), 0);
 }
 
 static bool base_has(const struct pp_rolling *rolling, uint64_t key)

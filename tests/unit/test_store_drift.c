@@ -52,7 +52,7 @@ struct fact {
 	uint32_t binary, process, window;
 	uint64_t start, samples;
 	uint32_t length, outcomes;
-	double weight;
+	double weight, weight_squares;
 	uint64_t squares; /* 0: not known */
 	bool met;
 };
@@ -64,9 +64,16 @@ static void remember(uint32_t window, const struct pathprof_profile *p)
 	for (uint32_t i = 0; i < p->path_cnt; i++) {
 		const struct pathprof_path_count *c = &p->paths[i];
 
-		facts[fact_cnt++] =
-			(struct fact){c->binary, c->process,  window,    c->start,   c->samples,
-				      c->length, c->outcomes, c->weight, c->squares, false};
+		facts[fact_cnt++] = (struct fact){.binary = c->binary,
+						  .process = c->process,
+						  .window = window,
+						  .start = c->start,
+						  .samples = c->samples,
+						  .length = c->length,
+						  .outcomes = c->outcomes,
+						  .weight = c->weight,
+						  .weight_squares = c->weight_squares,
+						  .squares = c->squares};
 	}
 }
 
@@ -114,6 +121,7 @@ static bool is_as_remembered(const struct pathprof_container_path_row *row,
 			     const struct wanted *wanted)
 {
 	uint64_t samples = 0, squares = 0;
+	double weight = 0, weight_squares = 0;
 	bool known = true;
 
 	for (uint32_t i = 0; i < fact_cnt; i++) {
@@ -127,10 +135,14 @@ static bool is_as_remembered(const struct pathprof_container_path_row *row,
 			continue;
 		samples += f->samples;
 		squares += f->squares;
+		weight += f->weight;
+		weight_squares += f->weight_squares;
 		known = known && f->squares;
 		f->met = true;
 	}
-	return row->samples == samples && row->squares == (known ? (double)squares : 0);
+	return row->samples == samples && row->squares == (known ? (double)squares : 0) &&
+	       fabs(row->weight - weight) <= 1e-9 * weight &&
+	       fabs(row->weight_squares - (known ? weight_squares : 0)) <= 1e-9 * weight_squares;
 }
 
 static int meet_row(void *context, const struct pathprof_container_path_row *row)

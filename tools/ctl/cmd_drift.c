@@ -82,12 +82,10 @@ static void print(const struct drifts *drifts, double threshold, uint32_t limit,
 	table_release(&table);
 	fprintf(out,
 		"\nOVER: windows over %g bits, corrected and at the interval's low end.%s\n"
-		"Each path that was seen whole counts once%s.\n",
+		"Each path that was seen whole counts once, and by the CPU time that its burst "
+		"stands for where the clock weighed bursts.\n",
 		threshold,
-		drifts->measured ? " Measured here: no service has stored any drift." : "",
-		drifts->measured ? ", and by the CPU time that its burst stands for where the "
-				   "clock weighed bursts"
-				 : ", whatever CPU time its burst stands for");
+		drifts->measured ? " Measured here: no service has stored any drift." : "");
 }
 
 /* ---------------------------------------------------------------- JSON */

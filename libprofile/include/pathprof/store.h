@@ -314,7 +314,9 @@ struct pathprof_container_path_row {
 	uint64_t start; /* file offset */
 	uint32_t length, outcomes;
 	uint64_t samples;
-	double squares; /* as in profile.h; 0: not known of all that is summed */
+	double weight;
+	double squares;        /* as in profile.h; 0: not known of all that is summed */
+	double weight_squares; /* the same */
 };
 typedef int pathprof_container_path_row_fn(void *context,
 					   const struct pathprof_container_path_row *row);

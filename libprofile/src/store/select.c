@@ -19,9 +19,11 @@ struct container_view {
 static void container_query(struct pp_query *q)
 {
 	pp_query_add(q, "SELECT b.build_id, b.kind, b.name, s.container, t.start, t.length,"
-			" t.outcomes, s.samples, s.squares FROM (SELECT c.path AS path,"
+			" t.outcomes, s.samples, s.squares, s.weight, s.weight_squares"
+			" FROM (SELECT c.path AS path,"
 			" o.container AS container, sum(c.samples) AS samples,"
-			" " PP_SUM_SQUARES " AS squares FROM path_counts c"
+			" " PP_SUM_SQUARES " AS squares, total(c.weight) AS weight,"
+			" " PP_SUM_WEIGHT_SQUARES " AS weight_squares FROM path_counts c"
 			" CROSS JOIN processes o ON o.id = c.process WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
@@ -43,6 +45,8 @@ static int take_container_path(struct pp_query *q, struct pp_row *row, void *tak
 		.outcomes = pp_row_u32(row, 6),
 		.samples = pp_row_count(row, 7),
 		.squares = pp_row_weight(row, 8),
+		.weight = pp_row_weight(row, 9),
+		.weight_squares = pp_row_weight(row, 10),
 	};
 	pp_row_id(row, 0, &out.binary_id);
 	int code = pp_row_end(row, q->store, error);
