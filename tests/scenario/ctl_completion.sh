@@ -36,7 +36,7 @@ completes "--all --all-blocks" "$ctl" cfg --al
 completes "alpha" "$ctl" --json paths --comm ""
 completes "check" "$ctl" db ""
 completes "set list rm" "$ctl" baseline ""
-completes "write read" "$ctl" parcel ""
+completes "write read add" "$ctl" parcel ""
 touch "$dir/a.parcel"
 completes "$dir/a.parcel" "$ctl" parcel read "$dir/a."
 completes "--name" "$ctl" parcel write --na

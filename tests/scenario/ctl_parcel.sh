@@ -2,11 +2,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Parcels out of databases: their sums are those that sqlite3 finds in the database itself, and
-# nothing that a parcel should not have is in it.
+# nothing that a parcel should not have is in it. Those of two recordings are added up in a third
+# database with nothing but files, and every verb shows the sum of both.
 set -eu
 name=ctl_parcel
 . "$(dirname "$0")/ctl_common.bash"
 command -v sqlite3 >/dev/null || { echo "skip $name: no sqlite3 (apt install sqlite3)" && exit 0; }
+
+# expect_near WHAT: as expect, but what stands with a point is a weight, which parcels round.
+expect_near() {
+	python3 - "$dir/want" "$dir/got" >"$dir/diff" <<'END' || { head -n 5 "$dir/diff" && fail "$1"; }
+import sys
+def same(a, b):
+	if "." not in a: return a == b
+	return abs(float(a) - float(b)) <= 1e-6 * abs(float(a))
+want, got = (open(name).read().splitlines() for name in sys.argv[1:])
+unlike = [(a, b) for a, b in zip(want, got)
+	  if len(a.split()) != len(b.split()) or not all(map(same, a.split(), b.split()))]
+for a, b in unlike: print("want " + a + "\ngot  " + b)
+if len(want) != len(got): print(f"{len(want)} lines wanted, {len(got)} there")
+sys.exit(bool(unlike) or len(want) != len(got))
+END
+}
 
 # sums FILE...: of all parcels, in the order of truth()'s columns.
 sums() {
@@ -18,7 +35,7 @@ def total(table, field): return sum(row[field] for p in parts for row in p[table
 print(len(windows), sum(w["bursts"] for w in windows), sum(w["clock_samples"] for w in windows),
       sum(sum(w["drops"].values()) for w in windows), sum(sum(w["ends"].values()) for w in windows),
       total("paths", "samples"), total("edges", "count"), total("edges", "mispredicted"),
-      total("places", "samples"), "%.5g" % total("paths", "weight"), "%.5g" % total("edges", "weight"))'
+      total("places", "samples"), "%.9e" % total("paths", "weight"), "%.9e" % total("edges", "weight"))'
 }
 
 # truth DATABASE
@@ -28,7 +45,7 @@ truth() {
 		(SELECT total(samples) FROM path_counts), (SELECT total(count) FROM edge_counts),
 		(SELECT total(mispredicted) FROM edge_counts), (SELECT total(samples) FROM clock_counts),
 		(SELECT total(weight) FROM path_counts), (SELECT total(weight) FROM edge_counts)
-		FROM windows" | awk '{ printf "%d %d %d %d %d %d %d %d %d %.5g %.5g\n", $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 }'
+		FROM windows" | awk '{ printf "%d %d %d %d %d %d %d %d %d %.9e %.9e\n", $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 }'
 }
 
 # same_sums WHAT DATABASE FILE...
@@ -37,7 +54,7 @@ same_sums() {
 	shift 2
 	truth "$database" >"$dir/want"
 	sums "$@" >"$dir/got"
-	expect "$what"
+	expect_near "$what"
 }
 
 # ---------------------------------------------------------------- a database of known content
@@ -72,6 +89,103 @@ grep -q '"comm": "bzip2"' "$dir/got" || fail "the workload is not in it"
 ! grep -q '"pid"' "$dir/got" || fail "a process id is in it"
 run 0 parcel read "$dir"/one/*.parcel
 grep -q ' step ' "$dir/got" || fail "no row: $(cat "$dir/got")"
+
+# ---------------------------------------------------------------- two hosts, added up by files alone
+cat >"$dir/work.sh" <<'END'
+for i in 1 2 3; do gzip -9 <"$1" >/dev/null; bzip2 -9 <"$1" >/dev/null; done
+END
+run 0 record -o "$dir/two.db" --overhead 20% --no-report -- sh "$dir/work.sh" "$BUILD/bin/pathprofctl"
+mkdir "$dir/two" "$dir/fleet"
+run 0 --db "$dir/two.db" parcel write -o "$dir/two"
+cp "$dir"/one/*.parcel "$dir"/two/*.parcel "$dir/fleet"
+parcels=$(find "$dir/fleet" -name '*.parcel' | wc -l)
+run 0 parcel add -o "$dir/fleet.db" "$dir"/fleet/*.parcel
+grep -qx "$parcels added, 0 in the place of emptier ones, 0 there already" "$dir/got" || fail "add: $(cat "$dir/got")"
+
+# sums_of_tables DATABASE...: a line for each path, edge and place, without processes' ids.
+sums_of_tables() {
+	local database
+	for database in "$@"; do
+		sqlite3 -separator ' ' "$database" "
+			SELECT 'path', hex(b.build_id), t.start, t.length, t.outcomes, p.comm, c.samples, c.weight
+				FROM path_counts c JOIN paths t ON t.id = c.path JOIN binaries b ON b.id = t.binary
+				JOIN processes p ON p.id = c.process;
+			SELECT 'edge', hex(f.build_id), e.from_offset, hex(b.build_id), e.to_offset, p.comm, c.count,
+				coalesce(c.weight, 0) FROM edge_counts c JOIN edges e ON e.id = c.edge
+				JOIN binaries f ON f.id = e.from_binary JOIN binaries b ON b.id = e.to_binary
+				JOIN processes p ON p.id = c.process;
+			SELECT 'clock', hex(coalesce(b.build_id, '')) || '-', c.place, 0, 0, p.comm, c.samples, 0
+				FROM clock_counts c LEFT JOIN binaries b ON b.id = c.binary
+				JOIN processes p ON p.id = c.process;
+			SELECT 'drop', reason, 0, 0, 0, 0, count, 0 FROM window_drops;
+			SELECT 'end', reason, 0, 0, 0, 0, count, 0 FROM window_ends;
+			SELECT 'total', 0, 0, 0, 0, 0, bursts, branches FROM windows"
+	done | awk '{ key = $1 " " $2 " " $3 " " $4 " " $5 " " $6; count[key] += $7; weight[key] += $8 }
+		END { for (key in count) printf "%s %d %.9e\n", key, count[key], weight[key] }' | sort
+}
+sums_of_tables "$dir/one.db" "$dir/two.db" >"$dir/want"
+sums_of_tables "$dir/fleet.db" >"$dir/got"
+grep -q '^path' "$dir/want" && grep -q '^edge' "$dir/want" && grep -q '^clock' "$dir/want" ||
+	fail "the recordings hold nothing"
+expect_near "sums of two databases and of their parcels added up"
+run 0 --db "$dir/fleet.db" db check
+
+# Every verb reads it; what top shows of a function is what it shows of both databases together.
+functions() {
+	local database
+	for database in "$@"; do
+		"$ctl" --db "$database" --json top --by functions --since @0 -n 0 2>/dev/null
+	done | python3 -c '
+import collections, json, sys
+sums = collections.defaultdict(lambda: [0, 0.0])
+decoder, text = json.JSONDecoder(), sys.stdin.read().strip()
+while text:
+	rows, end = decoder.raw_decode(text)
+	for row in rows:
+		if row["binary"]:
+			key = (row["binary"]["build_id"], row.get("function_start"))
+			sums[key][0] += row["samples"] or 0
+			sums[key][1] += row["weight"] or 0
+	text = text[end:].strip()
+for key in sorted(sums, key=str): print(*key, sums[key][0], "%.9e" % sums[key][1])'
+}
+functions "$dir/one.db" "$dir/two.db" >"$dir/want"
+functions "$dir/fleet.db" >"$dir/got"
+[ "$(wc -l <"$dir/want")" -ge 5 ] || fail "top shows only $(wc -l <"$dir/want") functions"
+expect_near "top of two databases and of their parcels added up"
+for view in paths edges windows processes binaries "export -F csv"; do
+	# shellcheck disable=SC2086 # words
+	"$ctl" --db "$dir/fleet.db" $view --since @0 >"$dir/got" 2>"$dir/said" || fail "$view: $(cat "$dir/said")"
+	[ -s "$dir/got" ] || fail "$view shows nothing"
+done
+
+# Twice changes nothing; a slot that has grown takes the place of the emptier one, in either order.
+sums_of_tables "$dir/fleet.db" >"$dir/want"
+run 0 parcel add -o "$dir/fleet.db" "$dir"/fleet/*.parcel
+grep -qx "0 added, 0 in the place of emptier ones, $parcels there already" "$dir/got" || fail "twice: $(cat "$dir/got")"
+sums_of_tables "$dir/fleet.db" >"$dir/got"
+expect "sums after the same parcels came twice"
+cp "$dir/two.db" "$dir/less.db"
+sqlite3 "$dir/two.db" "INSERT INTO windows SELECT max(id) + 1, begin_ns, end_ns, source, basis, taken_wanted, 7, 8, 9, 10,
+	11, 12, 13, horizon, clock_hz, clock_kernel, 14, 15, 0, weighed FROM windows"
+mkdir "$dir/more"
+run 0 --db "$dir/two.db" parcel write -o "$dir/more"
+run 0 parcel add -o "$dir/fleet.db" --json "$dir"/more/*.parcel "$dir"/two/*.parcel
+grep -q '"replaced": 1,' "$dir/got" || fail "a fuller parcel: $(cat "$dir/got")"
+sums_of_tables "$dir/one.db" "$dir/two.db" >"$dir/want"
+sums_of_tables "$dir/fleet.db" >"$dir/got"
+expect_near "sums after a fuller parcel came"
+run 0 --db "$dir/fleet.db" db check
+
+# What cannot be added is said, and the rest is added.
+head -c 200 "$(find "$dir/one" -name '*.parcel' | head -n 1)" >"$dir/cut"
+run 1 parcel add -o "$dir/other.db" "$dir/cut" "$dir"/one/*.parcel
+grep -q "^[1-9].* added, .*, 1 failed" "$dir/got" || fail "a damaged one: $(cat "$dir/got")"
+run 1 parcel add -o "$dir/two.db" "$dir"/two/*.parcel
+grep -q "was made of this database" "$dir/said" || fail "of itself: $(cat "$dir/said")"
+run 1 --db "$dir/fleet.db" parcel write -o "$dir/late"
+grep -q "no windows there" "$dir/said" || fail "parcels of parcels: $(cat "$dir/said")"
+run 2 parcel add "$dir"/one/*.parcel
 
 # Of another machine nothing is said of this one.
 sqlite3 "$dir/one.db" "UPDATE boots SET boot_id = 'another'"

@@ -354,6 +354,233 @@ static void test_boot(void)
 	pathprof_store_free(store);
 }
 
+/* ---------------------------------------------------------------- adding */
+
+#define ROWS_MAX 4096
+
+struct rows {
+	struct pathprof_path_row rows[ROWS_MAX];
+	uint32_t cnt;
+};
+
+static int take_row(void *context, const struct pathprof_path_row *row)
+{
+	struct rows *rows = context;
+
+	CU_ASSERT_FATAL(rows->cnt < ROWS_MAX);
+	rows->rows[rows->cnt++] = *row;
+	return 0;
+}
+
+static void query(struct rows *rows, struct pathprof_store *store)
+{
+	struct pathprof_error error = {""};
+
+	rows->cnt = 0;
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_paths(store, NULL, take_row, rows, &error), 0);
+}
+
+static const struct pathprof_path_row *find_row(const struct rows *rows,
+						const struct pathprof_path_row *key)
+{
+	static const struct pathprof_path_row none;
+
+	for (uint32_t i = 0; i < rows->cnt; i++)
+		if (rows->rows[i].start == key->start && rows->rows[i].length == key->length &&
+		    rows->rows[i].outcomes == key->outcomes &&
+		    pathprof_build_id_equal(&rows->rows[i].binary_id, &key->binary_id))
+			return &rows->rows[i];
+	return &none;
+}
+
+static int add_samples(void *context, const struct pathprof_clock_row *row)
+{
+	*(uint64_t *)context += row->samples;
+	return 0;
+}
+
+static uint64_t clock_samples(struct pathprof_store *store)
+{
+	uint64_t sum = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_clocks(store, NULL, add_samples, &sum, NULL), 0);
+	return sum;
+}
+
+static int add_count(void *context, const struct pathprof_edge_row *row)
+{
+	*(uint64_t *)context += row->count;
+	return 0;
+}
+
+static uint64_t edge_counts(struct pathprof_store *store)
+{
+	uint64_t sum = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_edges(store, NULL, add_count, &sum, NULL), 0);
+	return sum;
+}
+
+/* The fleet has what a and b (NULL: none) have. */
+static void check_fleet(struct pathprof_store *fleet, struct pathprof_store *a,
+			struct pathprof_store *b)
+{
+	static struct rows sum, in_a, in_b;
+	uint64_t samples = 0, expected = 0;
+
+	query(&sum, fleet);
+	query(&in_a, a);
+	in_b.cnt = 0;
+	if (b)
+		query(&in_b, b);
+	for (uint32_t i = 0; i < sum.cnt; i++) {
+		const struct pathprof_path_row *have = &sum.rows[i];
+		const struct pathprof_path_row *x = find_row(&in_a, have);
+		const struct pathprof_path_row *y = find_row(&in_b, have);
+
+		CU_ASSERT_EQUAL(have->samples, x->samples + y->samples);
+		CU_ASSERT_DOUBLE_EQUAL(have->weight, x->weight + y->weight,
+				       1e-6 * (1 + have->weight));
+		samples += have->samples;
+	}
+	for (uint32_t i = 0; i < in_a.cnt; i++)
+		expected += in_a.rows[i].samples;
+	for (uint32_t i = 0; i < in_b.cnt; i++)
+		expected += in_b.rows[i].samples;
+	CU_ASSERT_EQUAL(samples, expected);
+	CU_ASSERT_EQUAL(clock_samples(fleet), clock_samples(a) + (b ? clock_samples(b) : 0));
+	CU_ASSERT_EQUAL(edge_counts(fleet), edge_counts(a) + (b ? edge_counts(b) : 0));
+}
+
+static enum pathprof_parcel_added added(struct pathprof_store *fleet,
+					const struct pathprof_parcel *parcel)
+{
+	enum pathprof_parcel_added result = PATHPROF_PARCEL_KNOWN;
+	struct pathprof_error error = {""};
+	int code = pathprof_store_add_parcel(fleet, parcel, &result, &error);
+
+	if (code == 0)
+		code = pathprof_store_check(fleet, &error);
+	if (code)
+		printf("%s\n", error.text);
+	CU_ASSERT_EQUAL_FATAL(code, 0);
+	return result;
+}
+
+/* All slots of a store. */
+static void add_all(struct pathprof_store *fleet, struct pathprof_store *store,
+		    enum pathprof_parcel_added want)
+{
+	for (int64_t slot_s = 0; slot_s <= 300; slot_s += 300) {
+		struct pathprof_parcel parcel = taken(store, slot_s);
+
+		CU_ASSERT_EQUAL(added(fleet, &parcel), want);
+		pathprof_parcel_release(&parcel);
+	}
+}
+
+static struct pathprof_store *empty(const char *name)
+{
+	return world_open(world_file(unit_tmpdir(), name), PATHPROF_STORE_WRITE);
+}
+
+static void test_two_stores(void)
+{
+	struct pathprof_store *a = filled(), *b = empty("b"), *fleet = empty("fleet");
+
+	world_fill(b, FIRST + 3, CNT - 3, PATHS + 20);
+	add_all(fleet, a, PATHPROF_PARCEL_ADDED);
+	check_fleet(fleet, a, NULL);
+	add_all(fleet, b, PATHPROF_PARCEL_ADDED);
+	check_fleet(fleet, a, b);
+	/* two slots of two stores, each of two parts */
+	CU_ASSERT_EQUAL(world_window_cnt(fleet), 8);
+	/* twice changes nothing */
+	add_all(fleet, a, PATHPROF_PARCEL_KNOWN);
+	add_all(fleet, b, PATHPROF_PARCEL_KNOWN);
+	check_fleet(fleet, a, b);
+	CU_ASSERT_EQUAL(world_window_cnt(fleet), 8);
+	pathprof_store_free(a);
+	pathprof_store_free(b);
+	pathprof_store_free(fleet);
+}
+
+/* The slot that was not over yet comes again with more windows. */
+static void test_fullest(void)
+{
+	struct pathprof_store *a = empty("a"), *b = filled(), *fleet = empty("fleet");
+
+	world_fill(a, FIRST, 4, PATHS);
+	struct pathprof_parcel early = taken(a, 0);
+	world_fill(a, FIRST + 4, 3, PATHS + 10);
+	struct pathprof_parcel late = taken(a, 0);
+	add_all(fleet, b, PATHPROF_PARCEL_ADDED);
+	CU_ASSERT_EQUAL(added(fleet, &early), PATHPROF_PARCEL_ADDED);
+	CU_ASSERT_EQUAL(added(fleet, &late), PATHPROF_PARCEL_REPLACED);
+	check_fleet(fleet, a, b);
+	CU_ASSERT_EQUAL(added(fleet, &early), PATHPROF_PARCEL_KNOWN);
+	CU_ASSERT_EQUAL(added(fleet, &late), PATHPROF_PARCEL_KNOWN);
+	check_fleet(fleet, a, b);
+	pathprof_parcel_release(&early);
+	pathprof_parcel_release(&late);
+	pathprof_store_free(a);
+	pathprof_store_free(b);
+	pathprof_store_free(fleet);
+}
+
+/* What was added goes with its windows, and is nobody's to write parcels of. */
+static void test_not_its_own(void)
+{
+	struct pathprof_store *a = filled(), *fleet = empty("fleet");
+	const struct pathprof_retention all = {.max_age_ns = 1};
+	enum pathprof_parcel_added result;
+	struct slots slots = {.cnt = 0};
+	struct pathprof_error error = {""};
+	uint64_t removed = 0;
+
+	struct pathprof_parcel parcel = taken(a, 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_parcel(a, &parcel, &result, &error), -EINVAL);
+	CU_ASSERT(strstr(error.text, "made of this database") != NULL);
+	add_all(fleet, a, PATHPROF_PARCEL_ADDED);
+	CU_ASSERT_EQUAL(pathprof_store_slots(fleet, NULL, take_slot, &slots, &error), 0);
+	CU_ASSERT_EQUAL(slots.cnt, 0);
+	CU_ASSERT_EQUAL(code_of(fleet, 0, &error), -ENODATA);
+	CU_ASSERT_EQUAL(pathprof_store_retain(fleet, &all, &removed, &error), 0);
+	CU_ASSERT_EQUAL(removed, 4);
+	CU_ASSERT_EQUAL(pathprof_store_check(fleet, &error), 0);
+	CU_ASSERT_EQUAL(added(fleet, &parcel), PATHPROF_PARCEL_ADDED);
+	pathprof_parcel_release(&parcel);
+	pathprof_store_free(a);
+	pathprof_store_free(fleet);
+}
+
+/* All of a parcel or nothing, also where it replaces another. */
+static void test_all_or_nothing(void)
+{
+	struct pathprof_store *a = empty("a"), *fleet = empty("fleet");
+	enum pathprof_parcel_added result;
+	struct pathprof_error error = {""};
+
+	world_fill(a, FIRST, 3, PATHS);
+	struct pathprof_parcel early = taken(a, 0);
+	CU_ASSERT_EQUAL(added(fleet, &early), PATHPROF_PARCEL_ADDED);
+	world_fill(a, FIRST + 3, 3, PATHS);
+	struct pathprof_parcel late = taken(a, 0);
+	CU_ASSERT_EQUAL_FATAL(late.part_cnt, 2);
+	struct pathprof_profile *last = &late.parts[1].profile;
+	last->paths[last->path_cnt - 1].process = last->process_cnt;
+	CU_ASSERT_EQUAL(pathprof_store_add_parcel(fleet, &late, &result, &error), -EINVAL);
+	CU_ASSERT_EQUAL(added(fleet, &early), PATHPROF_PARCEL_KNOWN);
+	struct pathprof_store *same = empty("same");
+	world_fill(same, FIRST, 3, PATHS);
+	check_fleet(fleet, same, NULL);
+	pathprof_parcel_release(&early);
+	pathprof_parcel_release(&late);
+	pathprof_store_free(a);
+	pathprof_store_free(same);
+	pathprof_store_free(fleet);
+}
+
 static const struct unit_test tests[] = {
 	{"slots and how many windows ended in each", test_slots},
 	{"counts and totals are the sums of the slot's windows", test_sums},
@@ -362,5 +589,9 @@ static const struct unit_test tests[] = {
 	{"what is no slot, empty or without an id is refused", test_refusals},
 	{"an old store without an id is refused", test_old_schema},
 	{"a store of this boot is known as such", test_boot},
+	{"parcels of two stores add up, and twice changes nothing", test_two_stores},
+	{"the fullest parcel of a slot wins", test_fullest},
+	{"what was added is not the database's own", test_not_its_own},
+	{"a parcel is added whole or not at all", test_all_or_nothing},
 };
 UNIT_SUITE(store_parcel, tests)

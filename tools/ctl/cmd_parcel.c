@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pathprofctl parcel: what a database saw, five minutes at a time, as files that are small and mean
- * the same everywhere.
+ * the same everywhere; and those of several hosts added up in one database.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -276,6 +276,73 @@ static int cmd_read(const struct ctl_options *options)
 	return r;
 }
 
+/* ---------------------------------------------------------------- add */
+
+struct tally {
+	unsigned int cnt[PATHPROF_PARCEL_KNOWN + 1];
+	unsigned int failed;
+};
+
+static void add_one(struct tally *tally, struct pathprof_store *store, const char *file)
+{
+	_cleanup_parcel_ struct pathprof_parcel parcel = {.slot_s = 0};
+	enum pathprof_parcel_added added = PATHPROF_PARCEL_KNOWN;
+	struct pathprof_error error = {""};
+	int r = read_parcel(file, &parcel);
+
+	if (r == CTL_OK && pathprof_store_add_parcel(store, &parcel, &added, &error) < 0)
+		r = ctl_fail("%s: %s", file, error.text);
+	if (r == CTL_OK)
+		tally->cnt[added]++;
+	else
+		tally->failed++;
+}
+
+static void say_tally(const struct ctl_options *options, const struct tally *tally)
+{
+	unsigned int added = tally->cnt[PATHPROF_PARCEL_ADDED];
+	unsigned int replaced = tally->cnt[PATHPROF_PARCEL_REPLACED];
+	unsigned int known = tally->cnt[PATHPROF_PARCEL_KNOWN];
+
+	if (options->json) {
+		_cleanup_json_ json_t *object = json_object();
+
+		json_add_count(object, "added", added);
+		json_add_count(object, "replaced", replaced);
+		json_add_count(object, "known", known);
+		json_add_count(object, "failed", tally->failed);
+		json_dumpf(object, stdout, 0);
+		putchar('\n');
+		return;
+	}
+	printf("%u added, %u in the place of emptier ones, %u there already", added, replaced,
+	       known);
+	if (tally->failed)
+		printf(", %u failed", tally->failed);
+	putchar('\n');
+}
+
+/* Those that cannot be added are said, and the others added. */
+static int cmd_add(const struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct pathprof_error error = {""};
+	struct tally tally = {.failed = 0};
+	int r;
+
+	if (options->argc < 2 || !options->output)
+		return ctl_usage(options,
+				 "add needs -o DATABASE, which is made if it is not there, "
+				 "and files that `parcel write` wrote");
+	r = pathprof_store_open(&store, options->output, PATHPROF_STORE_WRITE, &error);
+	if (r < 0)
+		return ctl_fail_error(options->output, r, &error);
+	for (int i = 1; i < options->argc; i++)
+		add_one(&tally, store, options->argv[i]);
+	say_tally(options, &tally);
+	return tally.failed ? CTL_FAILURE : CTL_OK;
+}
+
 int cmd_parcel(const struct ctl_options *options)
 {
 	const char *what = options->argc ? options->argv[0] : "";
@@ -284,5 +351,7 @@ int cmd_parcel(const struct ctl_options *options)
 		return cmd_write(options);
 	if (!strcmp(what, "read"))
 		return cmd_read(options);
-	return ctl_usage(options, "one of: write, read");
+	if (!strcmp(what, "add"))
+		return cmd_add(options);
+	return ctl_usage(options, "one of: write, read, add");
 }

@@ -51,9 +51,9 @@ static const struct ctl_verb verbs[] = {
 	 CTL_OPT_IMPORT, cmd_import},
 	{"export", "", "one binary's branches for BOLT, LLVM, AutoFDO, pprof, flame graphs",
 	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_export, true},
-	{"parcel", "write|read",
-	 "five minutes of a database as one small file: write, read FILE...", CTL_OPT_PARCEL,
-	 cmd_parcel},
+	{"parcel", "write|read|add",
+	 "five minutes of a database as a small file; those of several hosts added up",
+	 CTL_OPT_PARCEL, cmd_parcel},
 	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
 	{"db", "check", "integrity of the database", 0, cmd_db},
 };

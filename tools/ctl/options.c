@@ -538,7 +538,8 @@ static const struct option_row {
 		 CTL_OPT_PARCEL,
 	 set_output,
 	 "where to: record's and import's database (pathprof.db), cfg's picture, combine's and "
-	 "export's profile (-: standard output), parcel's directory"},
+	 "export's profile (-: standard output), parcel write's "
+	 "directory, parcel add's database"},
 	{"name", 0, "HOST", CTL_OPT_PARCEL, set_name, "what the host is called (this host's name)"},
 	{"format", 'F', "FORMAT", CTL_OPT_EXPORT, set_written,
 	 "bolt-preagg, bolt-fdata, profgen-raw, autofdo-text, llvm-sample, pprof, folded or csv"},

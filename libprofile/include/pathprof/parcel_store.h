@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Parcels out of a store: a slot of it becomes a parcel (parcel.h). A window belongs to the slot in
- * which it ended.
+ * Parcels out of a store, and into one: a slot of it becomes a parcel (parcel.h), and parcels of
+ * others become windows, which every query adds up. A window belongs to the slot in which it ended.
  *
  * Errors are the store's (store.h) and the parcel's.
  */
@@ -24,7 +24,8 @@ struct pathprof_slot_row {
 	uint32_t window_cnt;
 };
 typedef int pathprof_slot_row_fn(void *context, const struct pathprof_slot_row *row);
-/* Oldest first. Of the filter only the times count, and they select windows. */
+/* Oldest first, those that came in parcels left out. Of the filter only the times count, and they
+ * select windows. */
 int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_slot_row_fn *fn, void *context, struct pathprof_error *error);
 
@@ -35,6 +36,19 @@ int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_fil
  */
 int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 			  struct pathprof_parcel *ret_parcel, struct pathprof_error *error);
+
+enum pathprof_parcel_added {
+	PATHPROF_PARCEL_ADDED,
+	PATHPROF_PARCEL_REPLACED, /* an emptier one of the same store and slot */
+	PATHPROF_PARCEL_KNOWN,    /* one as full as it, or fuller, is there: nothing was changed */
+};
+/*
+ * Adds a parcel, all of it or nothing: each part becomes a window. The fullest parcel of a store
+ * and slot stays, in whatever order they come. -EINVAL: it has no windows, or was made of this very
+ * store.
+ */
+int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
+			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error);
 
 /* Whether some process in the store ran on this machine since it was booted. */
 int pathprof_store_is_of_this_boot(struct pathprof_store *store, bool *ret_is,

@@ -109,6 +109,16 @@ static const struct {
 	 " typeof(sampler) <> 'text' UNION ALL SELECT 1 FROM value_tops WHERE typeof(value) <>"
 	 " 'integer' OR typeof(count) <> 'integer' OR count <= 0 UNION ALL SELECT 1 FROM"
 	 " value_drops WHERE typeof(reason) <> 'text' OR typeof(count) <> 'integer' OR count <= 0"},
+	{"a parcel is malformed",
+	 "SELECT 1 FROM parcels WHERE typeof(store) <> 'blob' OR length(store) <> 16"
+	 " OR typeof(slot) <> 'integer' OR slot < 0 OR slot % 300 <> 0"
+	 " OR typeof(windows) <> 'integer' OR windows <= 0 OR typeof(cpus) <> 'integer'"
+	 " OR cpus NOT BETWEEN 0 AND 4294967295 OR typeof(sent_ns) <> 'integer'"
+	 " OR typeof(host || model || kernel || os) <> 'text'"},
+	{"a window of a parcel ended in another slot",
+	 "SELECT 1 FROM parcel_windows c CROSS JOIN parcels p ON p.id = c.parcel"
+	 " CROSS JOIN windows w ON w.id = c.window"
+	 " WHERE w.end_ns / 1000000000 NOT BETWEEN p.slot AND p.slot + 299"},
 	{"a symbol of generated code is malformed",
 	 "SELECT 1 FROM jit_symbols WHERE typeof(start) <> 'integer' OR typeof(len_bytes) <>"
 	 " 'integer' OR len_bytes < 0 OR typeof(name) <> 'text'"},

@@ -19,6 +19,9 @@
 #define SLOT_NS        ((int64_t)PATHPROF_PARCEL_SLOT_S * 1000000000)
 #define CONTAINER_MAX  256
 
+/* What came in parcels is told by those who recorded it. */
+#define OWN_WINDOWS " AND NOT EXISTS (SELECT 1 FROM parcel_windows p WHERE p.window = w.id)"
+
 /* schema/sqlite/0006_messages.sql gives a store its id. */
 #define IDENTITY_SCHEMA 6
 
@@ -256,8 +259,8 @@ static int take_slot(struct take *t)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_prepare(t->store,
-				  "SELECT id FROM windows WHERE end_ns >= ?1 AND end_ns < ?2"
-				  " ORDER BY id",
+				  "SELECT w.id FROM windows w WHERE w.end_ns >= ?1"
+				  " AND w.end_ns < ?2" OWN_WINDOWS " ORDER BY w.id",
 				  &stmt, t->error);
 
 	if (code < 0)
@@ -290,33 +293,34 @@ static int hex_digit(char c)
 }
 
 /* A file from before stores had an id would have another one each time it is read. */
-static int check_schema(const struct take *t)
+static int check_schema(const struct pathprof_store *store, struct pathprof_error *error)
 {
-	unsigned int schema = t->store->schema;
+	unsigned int schema = store->schema;
 
-	if (t->store->writable || schema >= IDENTITY_SCHEMA)
+	if (store->writable || schema >= IDENTITY_SCHEMA)
 		return 0;
-	return pathprof_fail(t->error, -EPROTO,
+	return pathprof_fail(error, -EPROTO,
 			     "%s: its schema is %u, and stores have an id from %u on: bring it up "
 			     "to date, for instance by `pathprofctl vacuum --max-age 9999d`",
-			     t->store->file, schema, IDENTITY_SCHEMA);
+			     store->file, schema, IDENTITY_SCHEMA);
 }
 
-static int take_identity(struct take *t)
+int pp_store_identity(struct pathprof_store *store, uint8_t ret_id[16],
+		      struct pathprof_error *error)
 {
 	char text[PATHPROF_STORE_IDENTITY_LEN];
 	int64_t message;
-	int code = check_schema(t);
+	int code = check_schema(store, error);
 
 	if (code == 0)
-		code = pathprof_store_newest_message(t->store, &message, text, t->error);
+		code = pathprof_store_newest_message(store, &message, text, error);
 	for (int i = 0; code == 0 && i < PATHPROF_PARCEL_STORE_BYTES; i++) {
 		int high = hex_digit(text[2 * i]), low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
 
 		if (low < 0)
-			return pathprof_fail(t->error, -EBADMSG, "%s: its identity is malformed",
-					     t->store->file);
-		t->parcel->store[i] = (uint8_t)(high << 4 | low);
+			return pathprof_fail(error, -EBADMSG, "%s: its identity is malformed",
+					     store->file);
+		ret_id[i] = (uint8_t)(high << 4 | low);
 	}
 	return code;
 }
@@ -334,7 +338,7 @@ int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 	code = pp_sql_exec(store, "BEGIN", error);
 	if (code < 0)
 		return code;
-	code = take_identity(&t);
+	code = pp_store_identity(store, parcel.store, error);
 	if (code == 0)
 		code = take_slot(&t);
 	pp_sql_exec(store, "ROLLBACK", NULL);
@@ -375,7 +379,7 @@ int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_fil
 
 	pp_query_begin(&q, store, &times);
 	pp_query_add(&q, "SELECT w.end_ns / 300000000000 * 300 AS slot, count(*) FROM windows w"
-			 " WHERE w.end_ns >= 0");
+			 " WHERE w.end_ns >= 0" OWN_WINDOWS);
 	pp_query_add_window_terms(&q);
 	pp_query_add(&q, " GROUP BY slot ORDER BY slot");
 	return pp_query_run(&q, 0, take_slot_row, &slots, error);

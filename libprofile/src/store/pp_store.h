@@ -94,6 +94,9 @@ enum pp_stmt {
 	PP_STMT_VALUE_COUNT_ADD,
 	PP_STMT_VALUE_TOP_ADD,
 	PP_STMT_VALUE_DROP_ADD,
+	PP_STMT_PARCEL_FIND,
+	PP_STMT_PARCEL_SET,
+	PP_STMT_PARCEL_WINDOW_ADD,
 	PP_STMT_CNT,
 };
 
@@ -170,6 +173,12 @@ int pp_row_end(const struct pp_row *row, struct pathprof_store *store,
 int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
 			   const struct pathprof_build_id *id, struct pathprof_error *error);
 
+/* ---------------------------------------------------------------- parcel_take.c */
+
+/* The random id that the store was given with its schema. */
+int pp_store_identity(struct pathprof_store *store, uint8_t ret_id[16],
+		      struct pathprof_error *error);
+
 /* ---------------------------------------------------------------- message_rows.c */
 
 /* -EINVAL: one of them cannot be. */
@@ -210,6 +219,20 @@ int pp_store_read_copy(struct pathprof_store *store, struct pathprof_error *erro
 int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
 		    const char *name, int64_t window, int64_t *ret_row,
 		    struct pathprof_error *error);
+/*
+ * All of a closed window, in a transaction of the caller's. boot: that its processes ran in.
+ * ret_id: its window id.
+ */
+int pp_store_write_window(struct pathprof_store *store, const struct pathprof_profile *profile,
+			  const char *boot, int64_t *ret_id, struct pathprof_error *error);
+/* After a write: empties a log that has grown long. */
+void pp_store_limit_log(struct pathprof_store *store);
+/*
+ * Removes windows and what only they referred to, in a transaction of the caller's and with foreign
+ * keys off. which: SQL that fills temp.gone_windows with at most some ten of them.
+ */
+int pp_store_remove_windows(struct pathprof_store *store, const char *which,
+			    struct pathprof_error *error);
 /* Of this machine since it was booted; "unknown" when the kernel does not tell. */
 void pp_store_read_boot_id(char *text, size_t size);
 /* Size of FILE and one suffix ("", "-wal", "-shm"); 0 when there is none. */

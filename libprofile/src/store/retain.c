@@ -47,6 +47,7 @@ static const char remove_batch[] =
 	"DELETE FROM value_tops WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM value_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM value_drops WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM parcel_windows WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM windows WHERE id IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM paths WHERE id IN (SELECT id FROM temp.gone_paths) AND"
 	" (SELECT 1 FROM windows w CROSS JOIN path_counts c ON c.window = w.id"
@@ -74,6 +75,8 @@ static const char remove_batch[] =
  */
 static const char remove_unnamed[] =
 	"DELETE FROM boots WHERE NOT EXISTS (SELECT 1 FROM processes p WHERE p.boot = boots.id);"
+	"DELETE FROM parcels WHERE NOT EXISTS"
+	" (SELECT 1 FROM parcel_windows p WHERE p.parcel = parcels.id);"
 	"DELETE FROM value_sites WHERE id NOT IN (SELECT site FROM value_counts);"
 	"CREATE TEMP TABLE gone_binaries AS SELECT b.id AS id FROM main.binaries b WHERE"
 	" NOT EXISTS (SELECT 1 FROM main.paths t WHERE t.binary = b.id)"
@@ -172,6 +175,20 @@ static int remove_some(struct pathprof_store *store, const char *which,
 		       struct pathprof_error *error)
 {
 	return one_transaction(store, which, remove_batch, error);
+}
+
+int pp_store_remove_windows(struct pathprof_store *store, const char *which,
+			    struct pathprof_error *error)
+{
+	int code = pp_sql_exec(store, temp_tables, error);
+
+	if (code == 0)
+		code = pp_sql_exec(store, which, error);
+	if (code == 0)
+		code = pp_sql_exec(store, remove_batch, error);
+	pp_id_cache_clear(&store->paths);
+	pp_id_cache_clear(&store->edges);
+	return code;
 }
 
 static int remove_old(struct pathprof_store *store, int64_t max_age_ns,

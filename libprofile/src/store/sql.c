@@ -142,6 +142,13 @@ static const char *const texts[PP_STMT_CNT] = {
 				   " VALUES (?1, ?2, ?3, ?4)",
 	[PP_STMT_VALUE_COUNT_ADD] = "INSERT INTO value_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[PP_STMT_VALUE_TOP_ADD] = "INSERT INTO value_tops VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_PARCEL_FIND] = "SELECT id, windows FROM parcels WHERE store = ?1 AND slot = ?2",
+	[PP_STMT_PARCEL_SET] =
+		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+		" ON CONFLICT(id) DO UPDATE SET windows = excluded.windows, host = excluded.host,"
+		" model = excluded.model, kernel = excluded.kernel, os = excluded.os,"
+		" cpus = excluded.cpus, sent_ns = excluded.sent_ns",
+	[PP_STMT_PARCEL_WINDOW_ADD] = "INSERT INTO parcel_windows VALUES (?1, ?2)",
 	[PP_STMT_VALUE_DROP_ADD] = "INSERT INTO value_drops VALUES (?1, ?2, ?3)",
 };
 

@@ -30,6 +30,7 @@ struct window_write {
 	struct pathprof_store *store;
 	const struct pathprof_profile *profile;
 	struct pathprof_error *error;
+	const char *boot; /* that its processes ran in */
 	int64_t window;
 	int64_t *binaries, *processes; /* entry of the profile -> row id */
 };
@@ -159,15 +160,14 @@ void pp_store_read_boot_id(char *text, size_t size)
 		snprintf(text, size, "unknown");
 }
 
-static int find_boot(struct pathprof_store *store, int64_t *ret_row, struct pathprof_error *error)
+static int find_boot(struct pathprof_store *store, const char *boot, int64_t *ret_row,
+		     struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	char boot[64];
 	int code = pp_sql_get(store, PP_STMT_BOOT_ADD, &stmt, error);
 
 	if (code < 0)
 		return code;
-	pp_store_read_boot_id(boot, sizeof(boot));
 	pp_sql_bind_text(stmt, 1, boot);
 	code = pp_sql_run(store, stmt, error);
 	if (code == 0)
@@ -351,7 +351,7 @@ static int write_processes(struct window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	int64_t boot = 0;
-	int code = p->process_cnt ? find_boot(w->store, &boot, w->error) : 0;
+	int code = p->process_cnt ? find_boot(w->store, w->boot, &boot, w->error) : 0;
 
 	for (uint32_t i = 0; code == 0 && i < p->process_cnt; i++) {
 		code = write_process(w, boot, &p->processes[i], &w->processes[i]);
@@ -746,11 +746,8 @@ static int write_clocks(struct window_write *w)
 
 static int write_window(struct window_write *w)
 {
-	int code = pp_sql_begin(w->store, w->error);
+	int code = write_header(w);
 
-	if (code < 0)
-		return code;
-	code = write_header(w);
 	if (code == 0)
 		code = write_totals(w);
 	if (code == 0)
@@ -763,17 +760,15 @@ static int write_window(struct window_write *w)
 		code = write_counts(w);
 	if (code == 0)
 		code = write_clocks(w);
-	return pp_sql_end(w->store, code, w->error);
+	return code;
 }
 
-int pathprof_store_add_window(struct pathprof_store *store, const struct pathprof_profile *profile,
-			      int64_t *ret_id, struct pathprof_error *error)
+int pp_store_write_window(struct pathprof_store *store, const struct pathprof_profile *profile,
+			  const char *boot, int64_t *ret_id, struct pathprof_error *error)
 {
-	struct window_write w = {.store = store, .profile = profile, .error = error};
-	int code = pp_sql_writable(store, error);
+	struct window_write w = {.store = store, .profile = profile, .boot = boot, .error = error};
+	int code = check_profile(&w);
 
-	if (code == 0)
-		code = check_profile(&w);
 	if (code < 0)
 		return code;
 	w.binaries = calloc((size_t)profile->binary_cnt + 1, sizeof(*w.binaries));
@@ -784,12 +779,36 @@ int pathprof_store_add_window(struct pathprof_store *store, const struct pathpro
 		code = write_window(&w);
 	free(w.binaries);
 	free(w.processes);
-	if (code < 0)
-		return code;
+	if (code == 0)
+		*ret_id = w.window;
+	return code;
+}
+
+void pp_store_limit_log(struct pathprof_store *store)
+{
 	if (pp_store_file_bytes(store, "-wal") > WAL_MAX_BYTES)
 		pp_store_checkpoint(store);
+}
+
+int pathprof_store_add_window(struct pathprof_store *store, const struct pathprof_profile *profile,
+			      int64_t *ret_id, struct pathprof_error *error)
+{
+	int64_t window = 0;
+	char boot[64];
+	int code = pp_sql_writable(store, error);
+
+	if (code == 0)
+		code = pp_sql_begin(store, error);
+	if (code < 0)
+		return code;
+	pp_store_read_boot_id(boot, sizeof(boot));
+	code = pp_store_write_window(store, profile, boot, &window, error);
+	code = pp_sql_end(store, code, error);
+	if (code < 0)
+		return code;
+	pp_store_limit_log(store);
 	if (ret_id)
-		*ret_id = w.window;
+		*ret_id = window;
 	return 0;
 }
 
