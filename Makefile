@@ -57,8 +57,21 @@ PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathpr
 	$(BUILD)/bin/pathprofctl $(BUILD)/bin/pathprof-trace
 PLUGIN := $(BUILD)/lib/pathprof/trace-plugin.so
 
+# Of pathprof-cc: only where there is LLVM 22 to build it with (docs/instrumentation.md).
+LLVM := /usr/lib/llvm-22
+COUNTING_CLANG := $(shell command -v clang-22)
+ifneq ($(wildcard $(LLVM)/include/llvm-c/Core.h),)
+ifneq ($(COUNTING_CLANG),)
+COUNTING_CC := $(BUILD)/bin/pathprof-cc $(BUILD)/bin/pathprof-c++
+COUNTING := $(BUILD)/lib/pathprof/counting-plugin-22.so $(BUILD)/lib/pathprof/libpathprof-counting.a
+endif
+endif
+
 ## all: builds the programs (V=1 shows the commands, BUILD=directory takes another one)
-all: $(PROGRAMS) $(PLUGIN)
+all: $(PROGRAMS) $(PLUGIN) $(COUNTING_CC) $(COUNTING)
+ifeq ($(COUNTING),)
+	@echo "pathprof-cc is not built: it needs clang-22 and llvm-22-dev"
+endif
 
 # ---------------------------------------------------------------- objects
 # What objects are compiled with, wherever they go. Where it changes they are compiled anew, so a package never holds
@@ -162,6 +175,28 @@ $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -shared -pthread -Wl,-z,relro,-z,now -o $@ $^
 
+# Loaded by clang: of ours it holds what numbers paths.
+COUNTING_PLUGIN_SRC := $(wildcard tools/instrument/plugin/*.c) $(addprefix libprofile/src/path/, \
+	dominators.c flow.c flow_search.c function_path_ids.c function_paths.c increments.c loops.c)
+$(BUILD)/plugin/tools/instrument/plugin/%.o: CPPFLAGS += -isystem $(LLVM)/include
+$(BUILD)/lib/pathprof/counting-plugin-22.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(COUNTING_PLUGIN_SRC))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -shared -Wl,-z,relro,-z,now -o $@ $^
+
+# Linked into programs and libraries of others, whatever they are compiled with.
+COUNTING_RUNTIME_SRC := $(wildcard tools/instrument/runtime/*.c)
+$(BUILD)/counting/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(COUNTING_CLANG) -Ilibprofile/include -D_GNU_SOURCE -ffile-prefix-map='$(CURDIR)'=. $(CSTD) \
+		-O2 -g $(WARN) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -MMD -MP -c -o $@ $<
+$(BUILD)/lib/pathprof/libpathprof-counting.a: $(patsubst %.c,$(BUILD)/counting/%.o,$(COUNTING_RUNTIME_SRC))
+	@mkdir -p $(@D)
+	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
+$(BUILD)/bin/pathprof-cc: $(BUILD)/obj/tools/instrument/cc/main.o
+	$(call say,LD,$@)mkdir -p $(@D); $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
+$(BUILD)/bin/pathprof-c++: $(BUILD)/bin/pathprof-cc
+	$(call say,LN,$@)ln -sf pathprof-cc $@
+
 # ---------------------------------------------------------------- packages
 # What is missing is installed by apt, before anything is compiled.
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
@@ -176,9 +211,10 @@ TRY_PACKAGES := mmdebstrap buildah python3-yaml
 TEST_PACKAGES := libcunit1-dev clang-format libc6-dbg python3 prometheus binutils git g++ pkg-config procps \
 	util-linux
 CHECK_PACKAGES := $(TEST_PACKAGES) clang-tidy cppcheck perl bzip2 gzip xz-utils sqlite3 tmux systemd \
-	gdb strace bsdutils qemu-user gnuplot-nox lua5.4 graphviz openssl linux-perf zsh fish zstd
+	gdb strace bsdutils qemu-user gnuplot-nox lua5.4 graphviz openssl linux-perf zsh fish zstd \
+	clang-22 llvm-22-dev
 CHECK_ALL_PACKAGES := $(CHECK_PACKAGES) libclang-rt-14-dev llvm prometheus-alertmanager \
-	clang-22 lld llvm-22 bolt-22 bolt-19 autofdo golang-go $(DEB_PACKAGES)
+	lld llvm-22 bolt-22 bolt-19 autofdo golang-go $(DEB_PACKAGES)
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed
 # (tests/vm/kernels).
 KMOD_PACKAGES := qemu-system-x86 busybox-static cpio kmod pahole dkms openssl qemu-user gzip bzip2 perl sqlite3
@@ -209,7 +245,7 @@ $(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC
 # What it loads travels inside.
 $(BUILD)/obj/tests/tools/bpf_rights.o: $(SKELETONS)
 
-programs-for-check: $(PROGRAMS) $(PLUGIN) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit-san $(BUILD)/tests/pathprofctl-san
+programs-for-check: $(PROGRAMS) $(PLUGIN) $(COUNTING_CC) $(COUNTING) $(WORKLOADS) $(HELPERS) $(BUILD)/tests/unit-san $(BUILD)/tests/pathprofctl-san
 programs-for-tests: programs-for-check $(BUILD)/tests/unit
 
 # ---------------------------------------------------------------- fuzzing

@@ -120,6 +120,7 @@ int lab_number(int argc, char **argv);
 int lab_trace_summary(int argc, char **argv);
 int lab_windows_command(int argc, char **argv);
 int lab_graph_command(int argc, char **argv);
+int lab_counts(int argc, char **argv);
 int lab_experiment_command(int argc, char **argv);
 
 #endif

@@ -31,6 +31,9 @@ static const struct lab_command commands[] = {
 	{"graph", "FILE | --trace TRACE [--cache DIR] [--json] [--top 20] [--allow 0] [--forget N]",
 	 "the control-flow graph of a file in figures; what a trace executed that is not in it",
 	 lab_graph_command},
+	{"counts", "[--binary FILE] [--top 10] [--all] COUNTS...",
+	 "the hottest paths of programs built with pathprof-cc; UNIT FUNCTION PATH COUNT",
+	 lab_counts},
 	{"experiment", "NAME|all|list [--programs A,B] [--out experiments] [--small|--full]",
 	 "the papers' tables and figures on today's programs", lab_experiment_command},
 };

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What a program that counts its own paths leaves behind: the section that describes its functions,
+ * and the files it counts into. Little-endian, as everything here.
+ *
+ * Counters are 64 bits wide and lie in tables, one a translation unit, in the section
+ * PATHPROF_COUNTERS_SECTION. Every thread has a copy of that whole section in a file: an image. So
+ * a counter is known by its distance from the section's start, in the ELF file as in an image.
+ *
+ * The section PATHPROF_DESCRIPTION_SECTION is not loaded. It holds units, one behind the other; u32
+ * and u64 are numbers, str is a u32 and so many bytes, x[n] is n times x:
+ *
+ *   unit      u32 PATHPROF_UNIT_MAGIC, u32 PATHPROF_UNIT_VERSION, u64 bytes behind this number,
+ *             u64 address of the table, u64 counters in it, str source file,
+ *             u32 functions, u32 functions left out, function[functions]
+ *   function  str name for the linker, u32 1: other units may have one of this name,
+ *             u64 its first counter in the table, u64 paths, u32 enum pathprof_counting,
+ *             u32 files, str[files], u32 nodes, node[nodes], u32 edges, edge[edges]
+ *   node      u32 file, u32 line, u32 column; line 0: unknown
+ *   edge      u32 from, u32 to, u32 1: paths end and begin here, however the edge leads
+ *
+ * Nodes and edges are those that pathprof_flow_init_arcs() takes, and paths are numbered as
+ * PATHPROF_CUT_BACK_EDGES has it (pathprof/function_paths.h).
+ */
+#ifndef PATHPROF_INSTRUMENT_ABI_H
+#define PATHPROF_INSTRUMENT_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of the form that has the linker define __start_ and __stop_ symbols. */
+#define PATHPROF_COUNTERS_SECTION    "pathprof_counters"
+#define PATHPROF_DESCRIPTION_SECTION ".pathprof"
+
+#define PATHPROF_UNIT_MAGIC   0x55505050u /* "PPPU" */
+#define PATHPROF_UNIT_VERSION 1
+
+enum pathprof_counting {
+	PATHPROF_COUNTING_ARRAY = 0, /* a counter a path */
+	/* One counter, that stays 0 and names the function; counts are in the hash tables. */
+	PATHPROF_COUNTING_HASH = 1,
+};
+/* A function with more paths than this is counted by hash. */
+#define PATHPROF_ARRAY_MAX 4096
+
+/* ---------------------------------------------------------------- the file of counts */
+
+#define PATHPROF_COUNTS_MAGIC   0x0100574152505050ull /* "PPPRAW\0\1" */
+#define PATHPROF_COUNTS_VERSION 1
+#define PATHPROF_COUNTS_PAGE    4096
+
+enum pathprof_counts_state {
+	PATHPROF_COUNTS_OPEN = 0,   /* it runs, was killed, or left by _exit or exec */
+	PATHPROF_COUNTS_CLOSED = 1, /* its destructors ran */
+};
+
+/* The first page. Regions follow, each of whole pages, up to used_bytes. */
+struct pathprof_counts_head {
+	uint64_t magic;
+	uint32_t version, state;
+	uint64_t used_bytes;
+	uint64_t image_bytes; /* of the section of counters */
+	uint64_t pid, start_ns;
+	uint64_t lost_cnt; /* paths of hashed functions for which there was no room */
+	uint32_t build_id_bytes;
+	uint8_t build_id[36];
+	char object[1024]; /* path of the ELF file; "": unknown */
+};
+
+enum pathprof_counts_kind {
+	PATHPROF_COUNTS_THREAD = 1, /* the image follows the head of the region */
+	PATHPROF_COUNTS_HASH = 2,   /* entries follow */
+};
+
+/* Head of a region. Several threads may have used one, one after the other. */
+struct pathprof_counts_region {
+	uint32_t kind;
+	int32_t tid;    /* THREAD: who counts here now, or did last */
+	uint64_t bytes; /* of the region, this head included */
+	uint64_t
+		hash; /* THREAD: place of its hash table in the file, 0: none. HASH: entries used */
+	uint64_t call[2];   /* THREAD: what a new thread is to call */
+	uint64_t unused[3]; /* keeps what follows on a line of the cache */
+};
+
+/* An entry is free while its counter's is 0. An id of 0 is one that is being written. */
+struct pathprof_counts_entry {
+	uint64_t counter; /* distance of the function's counter from the section's start, and 1 */
+	uint64_t id;      /* number of the path, and 1 */
+	uint64_t count;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

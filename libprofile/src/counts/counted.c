@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* A program that counts its paths: its sections, and the counts by function and path. */
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pathprof/foreign.h"
+#include "pp_counted.h"
+
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret_header)
+{
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+		const char *own = gelf_getshdr(s, ret_header)
+					  ? elf_strptr(elf, names, ret_header->sh_name)
+					  : NULL;
+
+		if (own && strcmp(own, name) == 0)
+			return s;
+	}
+	return NULL;
+}
+
+static int read_sections(struct pathprof_counted *counted, Elf *elf, const char *path,
+			 struct pathprof_error *error)
+{
+	GElf_Shdr header;
+	Elf_Data *data;
+	Elf_Scn *description;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		return pathprof_fail(error, -EINVAL, "%s: not an ELF file", path);
+	if (!find_section(elf, PATHPROF_COUNTERS_SECTION, &header))
+		return pathprof_fail(error, -ENOENT,
+				     "%s does not count its paths: build it with pathprof-cc",
+				     path);
+	counted->section_address = header.sh_addr;
+	counted->image_bytes = header.sh_size;
+	description = find_section(elf, PATHPROF_DESCRIPTION_SECTION, &header);
+	data = description ? elf_rawdata(description, NULL) : NULL;
+	if (!data || !data->d_buf)
+		return pathprof_fail(error, -ENOENT,
+				     "%s: section %s, which says what is counted, is not there: "
+				     "give the file as it was linked",
+				     path, PATHPROF_DESCRIPTION_SECTION);
+	return pp_description_read(counted, data->d_buf, data->d_size, path, error);
+}
+
+/* The section lies in the file, zeros though it is. */
+static int make_image(struct pathprof_counted *counted, uint64_t file_bytes, const char *path,
+		      struct pathprof_error *error)
+{
+	if (counted->image_bytes > file_bytes)
+		return pathprof_fail(error, -EBADMSG, "%s: section %s is larger than the file",
+				     path, PATHPROF_COUNTERS_SECTION);
+	counted->image = calloc(counted->image_bytes / sizeof(uint64_t) + 1, sizeof(uint64_t));
+	return counted->image ? 0 : pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
+}
+
+static int open_fd(struct pathprof_counted *counted, int fd, const char *path,
+		   struct pathprof_error *error)
+{
+	off_t file_bytes = lseek(fd, 0, SEEK_END);
+	Elf *elf;
+	int r = pathprof_build_id_read_fd(&counted->build_id, fd, path, error);
+
+	if (r < 0)
+		return r;
+	if (elf_version(EV_CURRENT) == EV_NONE || file_bytes < 0)
+		return pathprof_fail(error, -EINVAL, "%s: cannot be read", path);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	r = read_sections(counted, elf, path, error);
+	elf_end(elf);
+	return r < 0 ? r : make_image(counted, (uint64_t)file_bytes, path, error);
+}
+
+int pathprof_counted_open(struct pathprof_counted **ret_counted, const char *path,
+			  struct pathprof_error *error)
+{
+	struct pathprof_counted *counted;
+	int r, fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
+
+	if (fd < 0)
+		return fd;
+	counted = calloc(1, sizeof(*counted));
+	r = counted ? open_fd(counted, fd, path, error)
+		    : pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
+	close(fd);
+	if (r < 0)
+		pathprof_counted_free(counted);
+	else
+		*ret_counted = counted;
+	return r;
+}
+
+void pathprof_counted_free(struct pathprof_counted *counted)
+{
+	if (!counted)
+		return;
+	for (uint32_t f = 0; f < counted->function_cnt; f++) {
+		free(counted->functions[f].lines);
+		free(counted->functions[f].arcs);
+	}
+	for (size_t i = 0; i < counted->text_cnt; i++)
+		free(counted->texts[i]);
+	free(counted->texts);
+	free(counted->functions);
+	free(counted->image);
+	free(counted->hashed);
+	free(counted);
+}
+
+const struct pathprof_counted_function *
+pathprof_counted_functions(const struct pathprof_counted *counted, uint32_t *ret_cnt)
+{
+	*ret_cnt = counted->function_cnt;
+	return counted->functions;
+}
+
+uint64_t pathprof_counted_left_out(const struct pathprof_counted *counted)
+{
+	return counted->left_out_cnt;
+}
+
+/* ---------------------------------------------------------------- paths of a function */
+
+static size_t fill_from_array(const struct pathprof_counted *counted,
+			      const struct pathprof_counted_function *f,
+			      struct pathprof_counted_path *paths)
+{
+	const uint64_t *counters = counted->image + f->counter / sizeof(uint64_t);
+	size_t cnt = 0;
+
+	for (uint64_t id = 0; id < f->path_cnt; id++) {
+		if (!counters[id])
+			continue;
+		if (paths)
+			paths[cnt] = (struct pathprof_counted_path){id, counters[id]};
+		cnt++;
+	}
+	return cnt;
+}
+
+static size_t fill_from_hashed(const struct pathprof_counted *counted,
+			       const struct pathprof_counted_function *f,
+			       struct pathprof_counted_path *paths)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < counted->hashed_cnt; i++) {
+		const struct pp_hashed_path *h = &counted->hashed[i];
+
+		if (h->counter != f->counter || !h->count)
+			continue;
+		if (paths)
+			paths[cnt] = (struct pathprof_counted_path){h->id, h->count};
+		cnt++;
+	}
+	return cnt;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	const struct pathprof_counted_path *a = x, *b = y;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Several threads, files and signal handlers have entries of their own for a path. */
+static size_t add_up(struct pathprof_counted_path *paths, size_t cnt)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (to && paths[to - 1].id == paths[i].id)
+			paths[to - 1].count += paths[i].count;
+		else
+			paths[to++] = paths[i];
+	}
+	return to;
+}
+
+int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t function,
+			   struct pathprof_counted_path **ret_paths, size_t *ret_cnt)
+{
+	const struct pathprof_counted_function *f = &counted->functions[function];
+	size_t (*fill)(const struct pathprof_counted *, const struct pathprof_counted_function *,
+		       struct pathprof_counted_path *) =
+		f->counting == PATHPROF_COUNTING_ARRAY ? fill_from_array : fill_from_hashed;
+	size_t cnt = fill(counted, f, NULL);
+	struct pathprof_counted_path *paths = calloc(cnt + 1, sizeof(*paths));
+
+	if (!paths)
+		return -ENOMEM;
+	fill(counted, f, paths);
+	qsort(paths, cnt, sizeof(*paths), by_id);
+	*ret_cnt = add_up(paths, cnt);
+	*ret_paths = paths;
+	return 0;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Files of counts. All of a file is read and checked before anything is added. Its program may be
+ * counting into it: each counter then is as it was when it was read.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pathprof/foreign.h"
+#include "pp_counted.h"
+
+/* Regions that a damaged file has at most; a thread needs two at a time. */
+#define REGIONS_MAX (1u << 20)
+
+struct counts_file {
+	int fd;
+	const char *path;
+	struct pathprof_error *error;
+	struct pathprof_counts_head head;
+	uint64_t bytes;
+	uint64_t *image; /* the sum of its threads' */
+	struct pp_hashed_path *hashed;
+	size_t hashed_cnt, hashed_room;
+};
+
+static int damaged(const struct counts_file *f, const char *what, uint64_t place)
+{
+	return pathprof_fail(f->error, -EBADMSG, "%s: damaged: %s at byte %" PRIu64, f->path, what,
+			     place);
+}
+
+static int no_memory(const struct counts_file *f)
+{
+	return pathprof_fail(f->error, -ENOMEM, "%s: out of memory", f->path);
+}
+
+static int read_at(const struct counts_file *f, uint64_t place, void *buffer, size_t bytes)
+{
+	size_t had = 0;
+
+	while (had < bytes) {
+		ssize_t n = pread(f->fd, (char *)buffer + had, bytes - had, (off_t)(place + had));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return pathprof_fail(f->error, -errno, "%s: cannot be read: %m", f->path);
+		if (n == 0)
+			return damaged(f, "it ends too early", place + had);
+		had += (size_t)n;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the head */
+
+static int open_file(struct counts_file *f)
+{
+	struct stat st;
+	int r;
+
+	f->fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, f->path, f->error);
+	if (f->fd < 0)
+		return f->fd;
+	if (fstat(f->fd, &st))
+		return pathprof_fail(f->error, -errno, "%s: cannot be examined: %m", f->path);
+	f->bytes = (uint64_t)st.st_size;
+	if (f->bytes < sizeof(f->head))
+		return pathprof_fail(f->error, -EBADMSG, "%s: not a file of counts", f->path);
+	r = read_at(f, 0, &f->head, sizeof(f->head));
+	if (r < 0)
+		return r;
+	if (f->head.magic != PATHPROF_COUNTS_MAGIC || f->head.version != PATHPROF_COUNTS_VERSION)
+		return pathprof_fail(f->error, -EBADMSG,
+				     "%s: not a file of counts of this version of pathprof",
+				     f->path);
+	return 0;
+}
+
+static int check_head(const struct counts_file *f, const struct pathprof_counted *counted)
+{
+	const struct pathprof_counts_head *h = &f->head;
+
+	if (counted->build_id.kind != PATHPROF_ID_BUILD_ID ||
+	    h->build_id_bytes != counted->build_id.len_bytes ||
+	    memcmp(h->build_id, counted->build_id.bytes, h->build_id_bytes) != 0 ||
+	    h->image_bytes != counted->image_bytes)
+		return pathprof_fail(f->error, -ESTALE,
+				     "%s: counted by another build of the program", f->path);
+	if (h->used_bytes > f->bytes || h->used_bytes < PATHPROF_COUNTS_PAGE)
+		return damaged(f, "the length of what is used", 0);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- regions */
+
+static int read_region(const struct counts_file *f, uint64_t place,
+		       struct pathprof_counts_region *ret_region)
+{
+	int r;
+
+	if (place > f->head.used_bytes || f->head.used_bytes - place < sizeof(*ret_region))
+		return damaged(f, "no region begins there", place);
+	r = read_at(f, place, ret_region, sizeof(*ret_region));
+	if (r < 0)
+		return r;
+	if (ret_region->bytes < PATHPROF_COUNTS_PAGE || ret_region->bytes % PATHPROF_COUNTS_PAGE ||
+	    ret_region->bytes > f->head.used_bytes - place)
+		return damaged(f, "the length of a region", place);
+	return 0;
+}
+
+static int add_image(struct counts_file *f, uint64_t place)
+{
+	uint64_t part[8192], left = f->head.image_bytes / sizeof(part[0]), at = 0;
+
+	while (left) {
+		size_t cnt = left < 8192 ? left : 8192;
+		int r = read_at(f, place + at * sizeof(part[0]), part, cnt * sizeof(part[0]));
+
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i < cnt; i++)
+			if (__builtin_add_overflow(f->image[at + i], part[i], &f->image[at + i]))
+				return damaged(f, "a count beyond 64 bits", place + 8 * (at + i));
+		at += cnt;
+		left -= cnt;
+	}
+	return 0;
+}
+
+static int keep_hashed(struct counts_file *f, struct pp_hashed_path path)
+{
+	if (f->hashed_cnt == f->hashed_room) {
+		size_t room = f->hashed_room ? 2 * f->hashed_room : 1024;
+		struct pp_hashed_path *hashed = reallocarray(f->hashed, room, sizeof(*hashed));
+
+		if (!hashed)
+			return no_memory(f);
+		f->hashed = hashed;
+		f->hashed_room = room;
+	}
+	f->hashed[f->hashed_cnt++] = path;
+	return 0;
+}
+
+static int add_hash(struct counts_file *f, uint64_t place)
+{
+	struct pathprof_counts_entry part[1024];
+	struct pathprof_counts_region region = {0};
+	uint64_t left, at = place + sizeof(region);
+	int r = read_region(f, place, &region);
+
+	if (r < 0)
+		return r;
+	if (region.kind != PATHPROF_COUNTS_HASH)
+		return damaged(f, "no hash table is there", place);
+	left = (region.bytes - sizeof(region)) / sizeof(part[0]);
+	for (; left && r == 0; left -= left < 1024 ? left : 1024) {
+		size_t cnt = left < 1024 ? left : 1024;
+
+		r = read_at(f, at, part, cnt * sizeof(part[0]));
+		for (size_t i = 0; r == 0 && i < cnt; i++)
+			if (part[i].counter && part[i].id && part[i].count)
+				r = keep_hashed(f, (struct pp_hashed_path){part[i].counter - 1,
+									   part[i].id - 1,
+									   part[i].count});
+		at += cnt * sizeof(part[0]);
+	}
+	return r;
+}
+
+static int add_regions(struct counts_file *f)
+{
+	struct pathprof_counts_region region = {0};
+	uint64_t place = PATHPROF_COUNTS_PAGE;
+	int r = 0;
+
+	for (uint32_t i = 0; place < f->head.used_bytes && r == 0; i++, place += region.bytes) {
+		r = i < REGIONS_MAX ? read_region(f, place, &region)
+				    : damaged(f, "too many regions", place);
+		if (r < 0 || region.kind == PATHPROF_COUNTS_HASH)
+			continue;
+		if (region.kind != PATHPROF_COUNTS_THREAD ||
+		    region.bytes - sizeof(region) < f->head.image_bytes)
+			return damaged(f, "a region of no known kind", place);
+		r = add_image(f, place + sizeof(region));
+		if (r == 0 && region.hash)
+			r = add_hash(f, region.hash);
+	}
+	return r;
+}
+
+/* ---------------------------------------------------------------- adding it */
+
+static int by_path(const void *x, const void *y)
+{
+	const struct pp_hashed_path *a = x, *b = y;
+
+	if (a->counter != b->counter)
+		return (a->counter > b->counter) - (a->counter < b->counter);
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static int by_counter(const void *key, const void *element)
+{
+	const struct pathprof_counted_function *a = key, *b = *(void *const *)element;
+
+	return (a->counter > b->counter) - (a->counter < b->counter);
+}
+
+static int by_place(const void *x, const void *y)
+{
+	return by_counter(*(void *const *)x, y);
+}
+
+/* Every path that was counted by hash is one of a function that is. */
+static int check_hashed(const struct counts_file *f, const struct pathprof_counted *counted)
+{
+	const struct pathprof_counted_function **sorted =
+		calloc((size_t)counted->function_cnt + 1, sizeof(*sorted));
+	int r = 0;
+
+	if (!sorted)
+		return no_memory(f);
+	for (uint32_t i = 0; i < counted->function_cnt; i++)
+		sorted[i] = &counted->functions[i];
+	qsort(sorted, counted->function_cnt, sizeof(*sorted), by_place);
+	for (size_t i = 0; i < f->hashed_cnt && r == 0; i++) {
+		struct pathprof_counted_function key = {.counter = f->hashed[i].counter};
+		const struct pathprof_counted_function *const *found =
+			bsearch(&key, sorted, counted->function_cnt, sizeof(*sorted), by_counter);
+
+		if (!found || (*found)->counting != PATHPROF_COUNTING_HASH ||
+		    f->hashed[i].id >= (*found)->path_cnt)
+			r = damaged(f, "a path that no function has", 0);
+	}
+	free(sorted);
+	return r;
+}
+
+static int add(struct pathprof_counted *counted, struct counts_file *f)
+{
+	size_t cnt = counted->hashed_cnt + f->hashed_cnt;
+	struct pp_hashed_path *hashed = reallocarray(counted->hashed, cnt + 1, sizeof(*hashed));
+
+	if (!hashed)
+		return no_memory(f);
+	if (f->hashed_cnt)
+		memcpy(hashed + counted->hashed_cnt, f->hashed, f->hashed_cnt * sizeof(*hashed));
+	qsort(hashed, cnt, sizeof(*hashed), by_path);
+	counted->hashed = hashed;
+	counted->hashed_cnt = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		if (counted->hashed_cnt &&
+		    by_path(&hashed[counted->hashed_cnt - 1], &hashed[i]) == 0)
+			hashed[counted->hashed_cnt - 1].count += hashed[i].count;
+		else
+			hashed[counted->hashed_cnt++] = hashed[i];
+	}
+	for (uint64_t i = 0; i < counted->image_bytes / sizeof(uint64_t); i++)
+		counted->image[i] += f->image[i];
+	return 0;
+}
+
+static int read_and_add(struct pathprof_counted *counted, struct counts_file *f)
+{
+	int r = open_file(f);
+
+	if (r == 0)
+		r = check_head(f, counted);
+	if (r < 0)
+		return r;
+	f->image = calloc(counted->image_bytes / sizeof(uint64_t) + 1, sizeof(uint64_t));
+	if (!f->image)
+		return no_memory(f);
+	r = add_regions(f);
+	if (r == 0)
+		r = check_hashed(f, counted);
+	return r < 0 ? r : add(counted, f);
+}
+
+int pathprof_counted_add(struct pathprof_counted *counted, const char *path, uint64_t *ret_lost,
+			 struct pathprof_error *error)
+{
+	struct counts_file f = {.fd = -1, .path = path, .error = error};
+	int r = read_and_add(counted, &f);
+
+	if (f.fd >= 0)
+		close(f.fd);
+	free(f.image);
+	free(f.hashed);
+	if (r == 0 && ret_lost)
+		*ret_lost = f.head.lost_cnt;
+	return r;
+}
+
+int pathprof_counts_object(const char *path, char *ret_object, struct pathprof_error *error)
+{
+	struct counts_file f = {.fd = -1, .path = path, .error = error};
+	int r = open_file(&f);
+
+	if (f.fd >= 0)
+		close(f.fd);
+	if (r < 0)
+		return r;
+	f.head.object[sizeof(f.head.object) - 1] = 0;
+	memcpy(ret_object, f.head.object, sizeof(f.head.object));
+	return 0;
+}

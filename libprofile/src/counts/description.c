@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The section that describes functions, read from front to end. A reader that has come to the end
+ * too early gives zeros from there on and knows it; every number that memory is asked for is held
+ * against what is left first.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pp_counted.h"
+
+struct reader {
+	const uint8_t *at, *end;
+	bool broken;
+	int error; /* -ENOMEM */
+};
+
+static const void *take(struct reader *r, size_t bytes)
+{
+	const void *at = r->at;
+
+	if (r->broken || bytes > (size_t)(r->end - r->at)) {
+		r->broken = true;
+		return NULL;
+	}
+	r->at += bytes;
+	return at;
+}
+
+static uint32_t take_u32(struct reader *r)
+{
+	uint32_t value = 0;
+	const void *at = take(r, sizeof(value));
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint64_t take_u64(struct reader *r)
+{
+	uint64_t value = 0;
+	const void *at = take(r, sizeof(value));
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* How many records of a size follow. */
+static uint32_t take_cnt(struct reader *r, size_t record_bytes)
+{
+	uint32_t cnt = take_u32(r);
+
+	if ((size_t)(r->end - r->at) / record_bytes >= cnt)
+		return cnt;
+	r->broken = true;
+	return 0;
+}
+
+static int keep_text(struct pathprof_counted *counted, char *text)
+{
+	if (counted->text_cnt == counted->text_room) {
+		size_t room = counted->text_room ? 2 * counted->text_room : 256;
+		char **texts = reallocarray(counted->texts, room, sizeof(*texts));
+
+		if (!texts)
+			return -ENOMEM;
+		counted->texts = texts;
+		counted->text_room = room;
+	}
+	counted->texts[counted->text_cnt++] = text;
+	return 0;
+}
+
+/* Bytes that would change a terminal become '?'. */
+static const char *take_string(struct reader *r, struct pathprof_counted *counted)
+{
+	uint32_t bytes = take_cnt(r, 1);
+	const char *at = take(r, bytes);
+	char *text = at ? strndup(at, bytes) : NULL;
+
+	if (!text || keep_text(counted, text) < 0) {
+		free(text);
+		r->error = at ? -ENOMEM : r->error;
+		return "";
+	}
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+	return text;
+}
+
+static void *allocate(struct reader *r, size_t cnt, size_t size)
+{
+	void *memory = calloc(cnt ? cnt : 1, size);
+
+	if (!memory)
+		r->error = -ENOMEM;
+	return memory;
+}
+
+/* ---------------------------------------------------------------- a function */
+
+static void take_lines(struct reader *r, struct pathprof_counted *counted,
+		       struct pathprof_counted_function *f)
+{
+	uint32_t file_cnt = take_cnt(r, sizeof(uint32_t));
+	const char **files = allocate(r, file_cnt, sizeof(*files));
+
+	for (uint32_t i = 0; files && i < file_cnt; i++)
+		files[i] = take_string(r, counted);
+	f->node_cnt = take_cnt(r, 3 * sizeof(uint32_t));
+	f->lines = allocate(r, f->node_cnt, sizeof(*f->lines));
+	for (uint32_t i = 0; files && f->lines && i < f->node_cnt; i++) {
+		uint32_t file = take_u32(r);
+
+		f->lines[i] = (struct pathprof_counted_line){file < file_cnt ? files[file] : "",
+							     take_u32(r), 0};
+		f->lines[i].column = take_u32(r);
+	}
+	free(files);
+}
+
+static void take_arcs(struct reader *r, struct pathprof_counted_function *f)
+{
+	f->arc_cnt = take_cnt(r, 3 * sizeof(uint32_t));
+	f->arcs = allocate(r, f->arc_cnt, sizeof(*f->arcs));
+	for (uint32_t i = 0; f->arcs && i < f->arc_cnt; i++) {
+		f->arcs[i].from = take_u32(r);
+		f->arcs[i].to = take_u32(r);
+		f->arcs[i].cut = take_u32(r) != 0;
+	}
+}
+
+static void take_function(struct reader *r, struct pathprof_counted *counted,
+			  struct pathprof_counted_function *f)
+{
+	f->name = take_string(r, counted);
+	f->is_local = take_u32(r) != 0;
+	f->counter = take_u64(r);
+	f->path_cnt = take_u64(r);
+	f->counting = take_u32(r);
+	take_lines(r, counted, f);
+	take_arcs(r, f);
+}
+
+bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
+			     uint64_t cnt)
+{
+	uint64_t room = counted->image_bytes / sizeof(uint64_t);
+
+	return distance % sizeof(uint64_t) == 0 && distance / sizeof(uint64_t) <= room &&
+	       cnt <= room - distance / sizeof(uint64_t);
+}
+
+/* Turns the number of its counter in the table into a distance. */
+static bool place_function(const struct pathprof_counted *counted, uint64_t table,
+			   uint64_t counter_cnt, struct pathprof_counted_function *f)
+{
+	uint64_t cnt = f->counting == PATHPROF_COUNTING_ARRAY ? f->path_cnt : 1;
+
+	if (f->counter > counter_cnt || cnt > counter_cnt - f->counter || !f->path_cnt)
+		return false;
+	f->counter = table + f->counter * sizeof(uint64_t);
+	return f->counting <= PATHPROF_COUNTING_HASH &&
+	       pp_counted_has_counters(counted, f->counter, cnt);
+}
+
+/* ---------------------------------------------------------------- a unit */
+
+static struct pathprof_counted_function *new_function(struct pathprof_counted *counted)
+{
+	if (counted->function_cnt == counted->function_room) {
+		uint32_t room = counted->function_room ? 2 * counted->function_room : 256;
+		struct pathprof_counted_function *functions =
+			reallocarray(counted->functions, room, sizeof(*functions));
+
+		if (!functions)
+			return NULL;
+		counted->functions = functions;
+		counted->function_room = room;
+	}
+	counted->functions[counted->function_cnt] = (struct pathprof_counted_function){0};
+	return &counted->functions[counted->function_cnt++];
+}
+
+/* A table that the linker threw away, since nothing of its unit is left, is not in the section. */
+static void take_unit(struct reader *r, struct pathprof_counted *counted)
+{
+	uint64_t table = take_u64(r) - counted->section_address, counter_cnt = take_u64(r);
+	bool is_here = pp_counted_has_counters(counted, table, counter_cnt);
+	const char *unit = take_string(r, counted);
+	uint32_t cnt = take_u32(r);
+
+	counted->left_out_cnt += take_u32(r);
+	for (uint32_t i = 0; i < cnt && is_here && !r->broken && !r->error; i++) {
+		struct pathprof_counted_function *f = new_function(counted);
+
+		if (!f) {
+			r->error = -ENOMEM;
+			return;
+		}
+		take_function(r, counted, f);
+		f->unit = unit;
+		if (!place_function(counted, table, counter_cnt, f))
+			r->broken = true;
+	}
+	if (is_here && r->at != r->end)
+		r->broken = true;
+}
+
+static void take_units(struct reader *r, struct pathprof_counted *counted)
+{
+	while (r->at < r->end && !r->broken && !r->error) {
+		bool known = take_u32(r) == PATHPROF_UNIT_MAGIC;
+		struct reader unit = {0};
+		uint64_t bytes;
+
+		known &= take_u32(r) == PATHPROF_UNIT_VERSION;
+		bytes = take_u64(r);
+		unit.at = known ? take(r, bytes) : NULL;
+		if (!unit.at) {
+			r->broken = true;
+			return;
+		}
+		unit.end = unit.at + bytes;
+		take_unit(&unit, counted);
+		r->broken |= unit.broken;
+		r->error = unit.error;
+	}
+}
+
+int pp_description_read(struct pathprof_counted *counted, const void *section, size_t bytes,
+			const char *path, struct pathprof_error *error)
+{
+	struct reader r = {.at = section, .end = (const uint8_t *)section + bytes};
+
+	take_units(&r, counted);
+	if (r.error)
+		return pathprof_fail(error, r.error, "%s: out of memory", path);
+	if (r.broken)
+		return pathprof_fail(
+			error, -EBADMSG,
+			"%s: section %s is damaged, or of another version of pathprof: "
+			"build the program anew",
+			path, PATHPROF_DESCRIPTION_SECTION);
+	return 0;
+}

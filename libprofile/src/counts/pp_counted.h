@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/* What the description of a program, and the counts of its runs, share. */
+#ifndef PP_COUNTED_H
+#define PP_COUNTED_H
+
+#include "pathprof/path_counts.h"
+
+/* The sum of all tables' entries of one path. */
+struct pp_hashed_path {
+	uint64_t counter; /* distance from the section's start */
+	uint64_t id, count;
+};
+
+struct pathprof_counted {
+	struct pathprof_build_id build_id;
+	struct pathprof_counted_function *functions;
+	uint32_t function_cnt, function_room;
+	uint64_t left_out_cnt;
+	uint64_t section_address, image_bytes; /* of the section of counters */
+	uint64_t *image;                       /* sums, by counter */
+	struct pp_hashed_path *hashed;         /* one path may have several */
+	size_t hashed_cnt, hashed_room;
+	char **texts; /* names and files, that functions point to */
+	size_t text_cnt, text_room;
+};
+
+/* Takes the section apart. */
+int pp_description_read(struct pathprof_counted *counted, const void *section, size_t bytes,
+			const char *path, struct pathprof_error *error);
+/* The counter lies in the section, with `cnt` of them. */
+bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
+			     uint64_t cnt);
+
+#endif

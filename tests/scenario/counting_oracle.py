@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What paths ran, by the definition, and whether that is what a program counted.
+
+    counting_oracle.py ELF LOG COUNTS     COUNTS: what `pathprof-lab counts --all` prints
+
+The graphs are taken out of the ELF file's section .pathprof. Paths are put together out of the
+log of an oracle build (counting_oracle.c): a path ends where a retreating edge of a depth-first
+search is taken, at a call that cuts, and where the function is left. Its number is Ball and Larus'
+sum of weights. None of the project's code has a part in that.
+"""
+import collections
+import struct
+import subprocess
+import sys
+import tempfile
+
+NODE_BEGINS, CALL_CUTS, FUNCTION_IS_LEFT = range(3)
+
+
+class Reader:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def number(self, form):
+        value, = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return value
+
+    def text(self):
+        length = self.number("I")
+        self.at += length
+        return self.data[self.at - length:self.at].decode()
+
+
+class Function:
+    def __init__(self, r, unit, table):
+        self.unit, self.name = unit, r.text()
+        r.number("I")
+        self.counter = table + 8 * r.number("Q")
+        self.path_cnt = r.number("Q")
+        self.hashed = r.number("I")
+        for _ in range(r.number("I")):
+            r.text()
+        self.node_cnt = r.number("I")
+        self.lines = [(r.number("I"), r.number("I"), r.number("I")) for _ in range(self.node_cnt)]
+        self.out = [[] for _ in range(self.node_cnt)]
+        self.cut = set()
+        for _ in range(r.number("I")):
+            a, b, cut = r.number("I"), r.number("I"), r.number("I")
+            self.out[a].append(b)
+            if cut:
+                self.cut.add((a, b))
+        self.behind_cut = {b for a, b in self.cut}
+        self.find_retreating()
+        self.weigh()
+
+    def find_retreating(self):
+        """Edges to a node that the search is still in, from the entry on."""
+        state, stack, self.order = {0: "open"}, [(0, iter(self.out[0]))], []
+        while stack:
+            v, edges = stack[-1]
+            w = next(edges, None)
+            if w is None:
+                state[v] = "done"
+                stack.pop()
+            elif w not in state:
+                state[w] = "open"
+                stack.append((w, iter(self.out[w])))
+            elif state[w] == "open":
+                self.cut.add((v, w))
+        self.reached = state.keys()
+
+    def weigh(self):
+        """N(v) and W(e), from the end to the front; s leads to each start, the entry first."""
+        sys.setrecursionlimit(100000)
+        self.n, self.weight = {}, {}
+        starts = sorted({0} | {b for a, b in self.cut if a in self.reached})
+        for v in starts:
+            self.count(v)
+        self.start, self.total = {}, 0
+        for v in starts:
+            self.start[v] = self.total
+            self.total += self.n[v]
+
+    def count(self, root):
+        todo = [root]
+        while todo:
+            v = todo[-1]
+            ahead = [w for w in self.out[v] if (v, w) not in self.cut and w not in self.n]
+            if ahead:
+                todo += ahead
+                continue
+            todo.pop()
+            if v in self.n:
+                continue
+            n = 0
+            for w in self.out[v]:
+                self.weight[v, w] = n
+                n += 1 if (v, w) in self.cut else self.n[w]
+            self.n[v] = n if self.out[v] else 1
+
+
+def functions_of(elf):
+    with tempfile.NamedTemporaryFile() as f:
+        subprocess.run(["objcopy", "-O", "binary", "--only-section=.pathprof",
+                        "--set-section-flags", ".pathprof=alloc", elf, f.name], check=True)
+        r = Reader(open(f.name, "rb").read())
+    listing = subprocess.run(["readelf", "-SW", elf], check=True, capture_output=True, text=True)
+    line, = [x for x in listing.stdout.splitlines() if " pathprof_counters " in x]
+    section = int(line.split("]")[1].split()[2], 16)
+    found = {}
+    while r.at < len(r.data):
+        assert r.number("I") == 0x55505050 and r.number("I") == 1
+        end = r.number("Q")
+        end += r.at
+        table = r.number("Q") - section
+        r.number("Q")
+        unit = r.text()
+        cnt = r.number("I")
+        r.number("I")
+        for _ in range(cnt):
+            f = Function(r, unit, table)
+            found[f.counter] = f
+        assert r.at == end
+    return found
+
+
+def paths_of(functions, log):
+    """Counts by function and number."""
+    counts = collections.Counter()
+    open_paths = {}  # by activation: the last node, and the sum so far
+    data = open(log, "rb").read()
+    for counter, activation, node, what in struct.iter_unpack("<QQII", data):
+        f = functions[counter]
+        key = counter, activation
+        if what == NODE_BEGINS:
+            if node == 0 or node in f.behind_cut:
+                open_paths[key] = node, f.start[node]
+                continue
+            last, total = open_paths[key]
+            total += f.weight[last, node]
+            if (last, node) in f.cut:
+                counts[f.unit, f.name, total] += 1
+                total = f.start[node]
+            open_paths[key] = node, total
+        else:
+            last, total = open_paths.pop(key)
+            assert last == node
+            if what == CALL_CUTS:
+                total += f.weight[node, node + 1]
+            counts[f.unit, f.name, total] += 1
+    return counts
+
+
+def main():
+    elf, log, counted = sys.argv[1:]
+    functions = functions_of(elf)
+    beyond = {(f.unit, f.name) for f in functions.values() if f.total >= 1 << 64}
+    wrong = [f.name for f in functions.values() if f.total != f.path_cnt and f.total < 1 << 64]
+    want = paths_of(functions, log)
+    have = collections.Counter()
+    for line in open(counted):
+        unit, name, path, count = line.rstrip("\n").split("\t")
+        have[unit, name, int(path)] += int(count)
+    for key in sorted(want.keys() | have.keys()):
+        if key[:2] not in beyond and want[key] != have[key]:
+            wrong.append("%s path %d: counted %d, ran %d" % (key[1:] + (have[key], want[key])))
+    for w in wrong[:10]:
+        print("different:", w)
+    print("%d functions, %d different paths ran %d times, %d functions hashed, %d cut calls, "
+          "%d beyond 64 bits" % (len(functions), len(want), sum(want.values()),
+                                 sum(f.hashed for f in functions.values()),
+                                 sum(len(f.behind_cut) for f in functions.values()), len(beyond)))
+    return 1 if wrong or not want else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

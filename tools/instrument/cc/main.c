@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprof-cc and pathprof-c++: clang, with what makes programs count their own paths. All
+ * arguments are clang's, but for those that begin with --pathprof-.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLUGIN  "counting-plugin-22.so"
+#define RUNTIME "libpathprof-counting.a"
+
+static const char help[] =
+	"pathprof-cc, pathprof-c++: clang 22 that makes programs count their own paths\n\n"
+	"usage: pathprof-cc [--pathprof-late] [--pathprof-cut=calls] [--pathprof-verbose] "
+	"CLANG-ARGUMENT...\n\n"
+	"  --pathprof-late       paths of what the optimiser left, not of the source's structure\n"
+	"  --pathprof-cut=calls  paths end at calls: nothing is lost to longjmp() or exceptions\n"
+	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
+	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
+	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
+
+struct invocation {
+	char **arguments; /* of clang, in the order they will have */
+	size_t cnt;
+	char *library;     /* the directory of plugin and runtime */
+	const char *level; /* of optimisation, as LLVM names its pipelines */
+	bool late, cut_calls, verbose, oracle;
+	bool links, is_library, is_static, has_input, had_lto;
+};
+
+static void fail(const char *what, const char *which)
+{
+	fprintf(stderr, "pathprof-cc: %s%s\n", what, which);
+	exit(1);
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void add(struct invocation *in, const char *argument)
+{
+	in->arguments[in->cnt++] = (char *)argument;
+}
+
+static void add_path(struct invocation *in, const char *before, const char *name)
+{
+	char *argument;
+
+	if (asprintf(&argument, "%s%s/%s", before, in->library, name) < 0)
+		fail("out of memory", "");
+	add(in, argument);
+}
+
+/* ---------------------------------------------------------------- what clang is asked for */
+
+static bool is_one_of(const char *argument, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(argument, *list) == 0)
+			return true;
+	return false;
+}
+
+/* The last one counts; what is beyond 3 is 3. */
+static void take_level(struct invocation *in, const char *argument)
+{
+	switch (argument[2]) {
+	case '0':
+		in->level = NULL;
+		break;
+	case '1':
+	case 'g':
+	case 0:
+		in->level = "O1";
+		break;
+	case '2':
+		in->level = "O2";
+		break;
+	case 's':
+		in->level = "Os";
+		break;
+	case 'z':
+		in->level = "Oz";
+		break;
+	default:
+		in->level = "O3";
+		break;
+	}
+}
+
+/*
+ * Early, clang is told to leave its passes out and the plugin runs LLVM's own instead. That loses
+ * the passes of sanitizers and of clang's own instrumentation; and what is in a file of arguments
+ * is not known here.
+ */
+static bool forbids_early(const char *argument)
+{
+	return begins(argument, "-fsanitize=") || begins(argument, "-fprofile-") ||
+	       begins(argument, "-fcoverage-mapping") || begins(argument, "-fxray-instrument") ||
+	       argument[0] == '@';
+}
+
+static bool takes_level(const char *argument)
+{
+	return begins(argument, "-O") && !begins(argument, "-Objc");
+}
+
+static bool is_input(const char *argument)
+{
+	return argument[0] != '-' || argument[1] == 0;
+}
+
+static void take_clangs(struct invocation *in, const char *argument)
+{
+	static const char *const links_nothing[] = {
+		"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "-emit-llvm", NULL};
+
+	in->links &= !is_one_of(argument, links_nothing);
+	in->is_library |= strcmp(argument, "-shared") == 0;
+	in->is_static |= strcmp(argument, "-static") == 0 || strcmp(argument, "-static-pie") == 0;
+	in->has_input |= is_input(argument);
+	in->late |= forbids_early(argument);
+	in->had_lto |= begins(argument, "-flto") && strcmp(argument, "-fno-lto") != 0;
+	if (takes_level(argument))
+		take_level(in, argument);
+	add(in, argument);
+}
+
+static void take_ours(struct invocation *in, const char *argument)
+{
+	if (strcmp(argument, "--pathprof-late") == 0) {
+		in->late = true;
+	} else if (strcmp(argument, "--pathprof-cut=calls") == 0) {
+		in->cut_calls = true;
+	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
+		in->verbose = true;
+	} else if (strcmp(argument, "--pathprof-oracle") == 0) {
+		in->oracle = true; /* for tests */
+	} else if (strcmp(argument, "--pathprof-help") == 0) {
+		fputs(help, stdout);
+		exit(fflush(stdout) == 0 ? 0 : 1);
+	} else {
+		fail("no such option (--pathprof-help lists them): ", argument);
+	}
+}
+
+/* What follows one of these is its value. */
+static bool has_value(const char *argument)
+{
+	static const char *const list[] = {
+		"-o",      "-x",         "-I",          "-D",       "-U",
+		"-L",      "-l",         "-MF",         "-MT",      "-MQ",
+		"-Xclang", "-Xlinker",   "-Xassembler", "-include", "-isystem",
+		"-iquote", "-idirafter", "-imacros",    "-target",  "-arch",
+		"-u",      "-z",         "-T",          "-mllvm",   "-Xpreprocessor",
+		"-e",      "-iprefix",   "-isysroot",   "--param",  "--sysroot",
+		NULL};
+
+	return is_one_of(argument, list);
+}
+
+static void take_arguments(struct invocation *in, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (begins(argv[i], "--pathprof-")) {
+			take_ours(in, argv[i]);
+			continue;
+		}
+		take_clangs(in, argv[i]);
+		if (has_value(argv[i]) && i + 1 < argc)
+			add(in, argv[++i]);
+	}
+}
+
+/* ---------------------------------------------------------------- what clang is given */
+
+static void find_library(struct invocation *in)
+{
+	char program[PATH_MAX];
+	ssize_t bytes = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (bytes < 0)
+		fail("/proc/self/exe cannot be read: ", strerror(errno));
+	program[bytes] = 0;
+	if (asprintf(&in->library, "%s/../lib/pathprof", dirname(program)) < 0)
+		fail("out of memory", "");
+}
+
+/* Before the user's, who may say otherwise. Lines are what paths are shown by. */
+static void add_compiling(struct invocation *in)
+{
+	add(in, "--start-no-unused-arguments");
+	add(in, "-gline-tables-only");
+	add_path(in, "-fpass-plugin=", PLUGIN);
+	add(in, "--end-no-unused-arguments");
+}
+
+static void add_early(struct invocation *in)
+{
+	add(in, "--start-no-unused-arguments");
+	add(in, "-Xclang");
+	add(in, "-disable-llvm-passes");
+	add(in, "--end-no-unused-arguments");
+}
+
+/* By -Xlinker: an input of clang's own would be taken for source after -x c. */
+static void add_linking(struct invocation *in)
+{
+	add(in, "-Xlinker");
+	add_path(in, "", RUNTIME);
+	add(in, "-Wl,--build-id");
+	if (in->is_static) {
+		add(in, "-Wl,--wrap=pthread_create");
+	} else if (!in->is_library) {
+		/* Libraries call it too, and have to find the one in the program. */
+		add(in, "-Wl,-u,pthread_create");
+		add(in, "-Wl,--export-dynamic-symbol=__pathprof_objects");
+	}
+}
+
+static void set_environment(const struct invocation *in, bool early)
+{
+	char words[128];
+
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s", early ? "early=" : "",
+		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
+		 in->verbose ? "verbose" : "", in->oracle ? "oracle" : "");
+	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0)
+		fail("out of memory", "");
+}
+
+int main(int argc, char **argv)
+{
+	size_t name = strlen(argv[0]);
+	bool is_cxx = name >= 2 && strcmp(argv[0] + name - 2, "++") == 0;
+	struct invocation in = {.links = true};
+	bool early;
+
+	in.arguments = calloc((size_t)argc + 32, sizeof(char *));
+	if (!in.arguments)
+		fail("out of memory", "");
+	find_library(&in);
+	add(&in, is_cxx ? "clang++-22" : "clang-22");
+	add_compiling(&in);
+	take_arguments(&in, argc, argv);
+	early = in.level && !in.late;
+	if (early)
+		add_early(&in);
+	if (in.had_lto) {
+		fputs("pathprof-cc: -flto is left out: paths are counted in each unit by itself\n",
+		      stderr);
+		add(&in, "-fno-lto");
+	}
+	if (in.links && in.has_input)
+		add_linking(&in);
+	set_environment(&in, early);
+	execvp(in.arguments[0], in.arguments);
+	fprintf(stderr, "pathprof-cc: %s cannot be run: %m; install clang-22\n", in.arguments[0]);
+	return 1;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "describe.h"
+
+#include <inttypes.h>
+#include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pathprof/instrument_abi.h"
+
+/* A function has few files: its own, and those that code was inlined from. */
+#define FILES_MAX 64
+#define NO_FILE   0
+
+struct files {
+	char *name[FILES_MAX];
+	uint32_t cnt;
+};
+
+struct line {
+	uint32_t file, line, column;
+};
+
+static void put_u32(FILE *out, uint32_t value)
+{
+	fprintf(out, "\t.long %" PRIu32 "\n", value);
+}
+
+static void put_u64(FILE *out, uint64_t value)
+{
+	fprintf(out, "\t.quad %" PRIu64 "\n", value);
+}
+
+static void put_string(FILE *out, const char *text, size_t bytes)
+{
+	put_u32(out, (uint32_t)bytes);
+	if (!bytes)
+		return;
+	fputs("\t.ascii \"", out);
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c < ' ' || c > '~' || c == '"' || c == '\\')
+			fprintf(out, "\\%03o", c);
+		else
+			putc(c, out);
+	}
+	fputs("\"\n", out);
+}
+
+/* ---------------------------------------------------------------- lines */
+
+static char *file_of(LLVMValueRef instruction)
+{
+	unsigned int directory_bytes = 0, file_bytes = 0;
+	const char *directory = LLVMGetDebugLocDirectory(instruction, &directory_bytes);
+	const char *file = LLVMGetDebugLocFilename(instruction, &file_bytes);
+	char *name;
+
+	if (!file || !file_bytes)
+		return NULL;
+	if (file[0] == '/' || !directory)
+		directory_bytes = 0;
+	if (asprintf(&name, "%.*s%s%.*s", (int)directory_bytes, directory ? directory : "",
+		     directory_bytes ? "/" : "", (int)file_bytes, file) < 0)
+		abort();
+	return name;
+}
+
+/* The number of a file; NO_FILE, which is the first, stands for those beyond the room as well. */
+static uint32_t number_file(struct files *files, char *name)
+{
+	for (uint32_t i = 0; i < files->cnt; i++) {
+		if (strcmp(files->name[i], name) != 0)
+			continue;
+		free(name);
+		return i;
+	}
+	if (files->cnt == FILES_MAX) {
+		free(name);
+		return NO_FILE;
+	}
+	files->name[files->cnt] = name;
+	return files->cnt++;
+}
+
+/* Where a piece begins in the source: what its first instruction with a line says. */
+static struct line line_of(const struct piece *piece, struct files *files)
+{
+	for (LLVMValueRef i = piece->first; i; i = LLVMGetNextInstruction(i)) {
+		bool has = LLVMGetInstructionOpcode(i) != LLVMPHI &&
+			   LLVMInstructionGetDebugLoc(i) && LLVMGetDebugLocLine(i);
+		char *name = has ? file_of(i) : NULL;
+
+		if (name)
+			return (struct line){number_file(files, name), LLVMGetDebugLocLine(i),
+					     LLVMGetDebugLocColumn(i)};
+		if (i == piece->cut)
+			break;
+	}
+	return (struct line){NO_FILE, 0, 0};
+}
+
+static void put_nodes(FILE *out, const struct shape *shape)
+{
+	struct line *lines = must_allocate(shape->piece_cnt, sizeof(*lines));
+	struct files files = {0};
+
+	for (uint32_t p = 0; p < shape->piece_cnt; p++)
+		lines[p] = line_of(&shape->pieces[p], &files);
+	put_u32(out, files.cnt);
+	for (uint32_t i = 0; i < files.cnt; i++) {
+		put_string(out, files.name[i], strlen(files.name[i]));
+		free(files.name[i]);
+	}
+	put_u32(out, shape->piece_cnt);
+	for (uint32_t p = 0; p < shape->piece_cnt; p++)
+		fprintf(out, "\t.long %" PRIu32 ",%" PRIu32 ",%" PRIu32 "\n", lines[p].file,
+			lines[p].line, lines[p].column);
+	free(lines);
+}
+
+/* ---------------------------------------------------------------- functions and the unit */
+
+static bool is_local(LLVMValueRef function)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(function);
+
+	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+void describe_function(struct unit *unit, LLVMValueRef function, const struct shape *shape,
+		       uint64_t first_counter, uint64_t path_cnt, bool hashed)
+{
+	size_t bytes;
+	const char *name = LLVMGetValueName2(function, &bytes);
+	FILE *out = unit->description;
+
+	/* A name that is to be taken as it stands begins with this. */
+	if (bytes && name[0] == '\1') {
+		name++;
+		bytes--;
+	}
+	put_string(out, name, bytes);
+	put_u32(out, is_local(function));
+	put_u64(out, first_counter);
+	put_u64(out, path_cnt);
+	put_u32(out, hashed ? PATHPROF_COUNTING_HASH : PATHPROF_COUNTING_ARRAY);
+	put_nodes(out, shape);
+	put_u32(out, shape->arc_cnt);
+	for (uint32_t a = 0; a < shape->arc_cnt; a++)
+		fprintf(out, "\t.long %" PRIu32 ",%" PRIu32 ",%d\n", shape->arcs[a].from,
+			shape->arcs[a].to, shape->arcs[a].cut);
+}
+
+void describe_unit(struct unit *unit)
+{
+	size_t source_bytes, bytes;
+	const char *source = LLVMGetSourceFileName(unit->module, &source_bytes);
+	char *text;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out || fflush(unit->description) != 0)
+		abort();
+	fprintf(out, "\t.pushsection %s,\"\",@progbits\n", PATHPROF_DESCRIPTION_SECTION);
+	put_u32(out, PATHPROF_UNIT_MAGIC);
+	put_u32(out, PATHPROF_UNIT_VERSION);
+	fputs("\t.quad .Lpathprof_end-.Lpathprof_unit\n.Lpathprof_unit:\n", out);
+	fputs("\t.quad " TABLE_SYMBOL "\n", out);
+	put_u64(out, unit->counter_cnt);
+	put_string(out, source, source_bytes);
+	put_u32(out, unit->function_cnt);
+	put_u32(out, unit->left_out_cnt);
+	fwrite(unit->description_text, 1, unit->description_bytes, out);
+	fputs(".Lpathprof_end:\n\t.popsection\n", out);
+	if (fclose(out) != 0)
+		abort();
+	LLVMAppendModuleInlineAsm(unit->module, text, bytes);
+	free(text);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The register is a slot on the stack: the passes behind make a register of it. A count adds to a
+ * counter with an atomic load and an atomic store of the weakest order. That costs nothing: they
+ * become one instruction that adds to memory, which a signal handler cannot come in between. But no
+ * optimisation may hold the sum back in a register, so a process that is killed has counted all.
+ */
+#include "insert.h"
+
+#include "pathprof/instrument_abi.h"
+
+static LLVMValueRef constant(const struct insertion *in, uint64_t value)
+{
+	return LLVMConstInt(in->unit->i64, value, false);
+}
+
+/* ---------------------------------------------------------------- what is put in */
+
+static void put_start(struct insertion *in, uint32_t node)
+{
+	LLVMBuildStore(in->unit->builder, constant(in, in->increments->start[node]),
+		       in->path_register);
+}
+
+static LLVMValueRef put_sum(struct insertion *in, uint64_t increment)
+{
+	LLVMBuilderRef b = in->unit->builder;
+	LLVMValueRef sum = LLVMBuildLoad2(b, in->unit->i64, in->path_register, "");
+
+	return increment ? LLVMBuildAdd(b, sum, constant(in, increment), "") : sum;
+}
+
+static void put_addition(struct insertion *in, uint64_t increment)
+{
+	if (increment)
+		LLVMBuildStore(in->unit->builder, put_sum(in, increment), in->path_register);
+}
+
+/* The address of this thread's counter at an index behind the function's first. */
+static LLVMValueRef put_counter(struct insertion *in, LLVMValueRef index)
+{
+	struct unit *u = in->unit;
+	LLVMBuilderRef b = u->builder;
+	LLVMValueRef distance = LLVMBuildLoad2(b, u->i64, unit_distance(u), "");
+	LLVMValueRef table = LLVMConstPtrToInt(u->table, u->i64), offset, address;
+
+	index = LLVMBuildAdd(b, index, constant(in, in->first_counter), "");
+	offset = LLVMBuildShl(b, index, constant(in, 3), "");
+	address = LLVMBuildAdd(b, LLVMBuildAdd(b, table, distance, ""), offset, "");
+	return LLVMBuildIntToPtr(b, address, u->pointer, "");
+}
+
+static void put_increment(struct insertion *in, LLVMValueRef counter)
+{
+	LLVMBuilderRef b = in->unit->builder;
+	LLVMValueRef load = LLVMBuildLoad2(b, in->unit->i64, counter, ""), store;
+
+	LLVMSetOrdering(load, LLVMAtomicOrderingMonotonic);
+	LLVMSetAlignment(load, sizeof(uint64_t));
+	store = LLVMBuildStore(b, LLVMBuildAdd(b, load, constant(in, 1), ""), counter);
+	LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
+	LLVMSetAlignment(store, sizeof(uint64_t));
+}
+
+static void put_hashed(struct insertion *in, LLVMValueRef id)
+{
+	struct unit *u = in->unit;
+	LLVMValueRef first = constant(in, in->first_counter);
+	LLVMValueRef arguments[] = {LLVMConstGEP2(u->i64, u->table, &first, 1), id};
+	LLVMValueRef call =
+		LLVMBuildCall2(u->builder, unit_hashed_type(u), unit_hashed(u), arguments, 2, "");
+
+	LLVMSetInstructionCallConv(call, LLVMPreserveMostCallConv);
+}
+
+static void put_count(struct insertion *in, uint64_t increment)
+{
+	LLVMValueRef id = put_sum(in, increment);
+
+	if (in->hashed)
+		put_hashed(in, id);
+	else
+		put_increment(in, put_counter(in, id));
+}
+
+/* ---------------------------------------------------------------- where */
+
+/* A PHI node cannot be changed: a new one takes its place, in which `between` stands for `from`. */
+static void replace_phi(LLVMBuilderRef b, LLVMValueRef phi, LLVMBasicBlockRef from,
+			LLVMBasicBlockRef between)
+{
+	LLVMValueRef made;
+	bool had = false;
+
+	LLVMPositionBuilderBefore(b, phi);
+	made = LLVMBuildPhi(b, LLVMTypeOf(phi), "");
+	for (unsigned int i = 0; i < LLVMCountIncoming(phi); i++) {
+		LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
+		LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+
+		if (block == from && had)
+			continue;
+		if (block == from) {
+			had = true;
+			block = between;
+		}
+		LLVMAddIncoming(made, &value, &block, 1);
+	}
+	LLVMReplaceAllUsesWith(phi, made);
+	LLVMInstructionEraseFromParent(phi);
+}
+
+static LLVMValueRef split_edge(struct unit *unit, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
+{
+	LLVMBasicBlockRef between = LLVMInsertBasicBlockInContext(unit->context, to, "");
+	LLVMValueRef terminator = LLVMGetBasicBlockTerminator(from), next;
+
+	LLVMPositionBuilderBefore(unit->builder, terminator);
+	LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(unit->builder);
+
+	for (unsigned int k = 0; k < LLVMGetNumSuccessors(terminator); k++)
+		if (LLVMGetSuccessor(terminator, k) == to)
+			LLVMSetSuccessor(terminator, k, between);
+	LLVMPositionBuilderAtEnd(unit->builder, between);
+	LLVMSetCurrentDebugLocation2(unit->builder, place);
+	LLVMValueRef jump = LLVMBuildBr(unit->builder, to);
+
+	for (LLVMValueRef i = LLVMGetFirstInstruction(to);
+	     i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = next) {
+		next = LLVMGetNextInstruction(i);
+		replace_phi(unit->builder, i, from, between);
+	}
+	return jump;
+}
+
+/* Brings the builder to where code runs when this edge does, and only then. */
+static void go_to_edge(struct insertion *in, const struct pathprof_flow_edge *edge)
+{
+	struct unit *u = in->unit;
+	LLVMBasicBlockRef from = in->shape->pieces[edge->from].block;
+	LLVMBasicBlockRef to = in->shape->pieces[edge->to].block;
+
+	if (shape_block_of(in->shape, from)->out_cnt == 1)
+		LLVMPositionBuilderBefore(u->builder, LLVMGetBasicBlockTerminator(from));
+	else if (shape_block_of(in->shape, to)->in_cnt == 1)
+		LLVMPositionBuilderBefore(u->builder, shape_first_place(to));
+	else
+		LLVMPositionBuilderBefore(u->builder, split_edge(u, from, to));
+}
+
+/* A call ends one path and begins another. One that ends its block as well is not gone behind. */
+static void put_cut_call(struct insertion *in, uint32_t edge, LLVMValueRef call)
+{
+	LLVMPositionBuilderBefore(in->unit->builder, call);
+	put_count(in, in->increments->edge[edge]);
+	if (LLVMGetNextInstruction(call))
+		LLVMPositionBuilderBefore(in->unit->builder, LLVMGetNextInstruction(call));
+	put_start(in, in->flow->edges[edge].to);
+}
+
+static void put_edge(struct insertion *in, uint32_t e)
+{
+	const struct pathprof_flow_edge *edge = &in->flow->edges[e];
+	LLVMValueRef call = in->shape->pieces[edge->from].cut;
+	uint64_t increment = in->increments->edge[e];
+	bool cut = pathprof_function_paths_cut_at(in->paths, e);
+
+	if (call) {
+		put_cut_call(in, e, call);
+	} else if (cut) {
+		go_to_edge(in, edge);
+		put_count(in, increment);
+		put_start(in, edge->to);
+	} else if (increment) {
+		go_to_edge(in, edge);
+		put_addition(in, increment);
+	}
+}
+
+static void put_leaving(struct insertion *in, uint32_t node)
+{
+	LLVMPositionBuilderBefore(in->unit->builder, in->shape->pieces[node].leaving);
+	put_count(in, in->increments->leave[node]);
+}
+
+static void put_register(struct insertion *in, LLVMValueRef function)
+{
+	LLVMBuilderRef b = in->unit->builder;
+	LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+
+	LLVMPositionBuilderBefore(b, i);
+	in->path_register = LLVMBuildAlloca(b, in->unit->i64, "");
+	while (LLVMGetInstructionOpcode(i) == LLVMAlloca)
+		i = LLVMGetNextInstruction(i);
+	LLVMPositionBuilderBefore(b, i);
+	put_start(in, 0);
+}
+
+/*
+ * Nodes that nothing leads to have no paths. Leaving comes last: what an edge puts at the beginning
+ * of a block must be ahead of it, and where it does not it was put in front.
+ */
+void insert_all(struct insertion *in, LLVMValueRef function)
+{
+	put_register(in, function);
+	for (uint32_t e = 0; e < in->flow->edge_cnt; e++)
+		if (in->flow->nodes[in->flow->edges[e].from].reached)
+			put_edge(in, e);
+	for (uint32_t v = 0; v < in->flow->node_cnt; v++)
+		if (in->flow->nodes[v].exits && in->flow->nodes[v].reached)
+			put_leaving(in, v);
+}

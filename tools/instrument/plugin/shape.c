@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "shape.h"
+
+#include <stdlib.h>
+
+/* ---------------------------------------------------------------- instructions */
+
+static bool is_call(LLVMValueRef instruction)
+{
+	return instruction && LLVMGetInstructionOpcode(instruction) == LLVMCall;
+}
+
+static bool is_any_call(LLVMValueRef instruction)
+{
+	LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+
+	return opcode == LLVMCall || opcode == LLVMInvoke || opcode == LLVMCallBr;
+}
+
+static bool is_intrinsic(LLVMValueRef call)
+{
+	LLVMValueRef callee = LLVMIsAFunction(LLVMGetCalledValue(call));
+
+	return callee && LLVMGetIntrinsicID(callee) != 0;
+}
+
+static bool returns_twice(const struct unit *unit, LLVMValueRef call)
+{
+	LLVMValueRef callee = LLVMIsAFunction(LLVMGetCalledValue(call));
+
+	return LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex,
+					    unit->returns_twice) ||
+	       (callee && unit_has_attribute(callee, unit->returns_twice));
+}
+
+/* The call is the last thing before a return that hands its value on. */
+static bool is_returned(LLVMValueRef call, LLVMValueRef terminator)
+{
+	return LLVMGetNumOperands(terminator) == 0 || LLVMGetOperand(terminator, 0) == call;
+}
+
+static LLVMValueRef leaving_place(const struct unit *unit, LLVMBasicBlockRef block)
+{
+	LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block);
+	LLVMValueRef before = LLVMGetPreviousInstruction(terminator);
+
+	if (!is_call(before) || returns_twice(unit, before))
+		return terminator;
+	switch (LLVMGetInstructionOpcode(terminator)) {
+	case LLVMUnreachable:
+		return before;
+	case LLVMRet:
+		return !is_intrinsic(before) && is_returned(before, terminator) ? before
+										: terminator;
+	default:
+		return terminator;
+	}
+}
+
+LLVMValueRef shape_first_place(LLVMBasicBlockRef block)
+{
+	LLVMValueRef i = LLVMGetFirstInstruction(block);
+
+	for (; i; i = LLVMGetNextInstruction(i)) {
+		switch (LLVMGetInstructionOpcode(i)) {
+		case LLVMPHI:
+		case LLVMLandingPad:
+		case LLVMCleanupPad:
+		case LLVMCatchPad:
+			break;
+		case LLVMCatchSwitch:
+			return NULL;
+		default:
+			return i;
+		}
+	}
+	return NULL;
+}
+
+static bool is_asm(LLVMValueRef call)
+{
+	return LLVMIsAInlineAsm(LLVMGetCalledValue(call)) != NULL;
+}
+
+/* Whether a path ends with this call, and the next one begins behind it. */
+static bool cuts(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef leaving)
+{
+	if (!is_any_call(instruction) || instruction == leaving)
+		return false;
+	if (returns_twice(unit, instruction))
+		return true;
+	return unit->cut_calls && !is_intrinsic(instruction) && !is_asm(instruction);
+}
+
+/* ---------------------------------------------------------------- nodes */
+
+/* The pieces of a block, written to pieces unless it is NULL. */
+static uint32_t cut_block(const struct unit *unit, LLVMBasicBlockRef block, struct piece *pieces)
+{
+	LLVMValueRef leaving = leaving_place(unit, block);
+	LLVMValueRef first = LLVMGetFirstInstruction(block);
+	uint32_t cnt = 0;
+
+	for (LLVMValueRef i = first; i; i = LLVMGetNextInstruction(i)) {
+		bool cut = cuts(unit, i, leaving);
+
+		if (!cut && i != LLVMGetBasicBlockTerminator(block))
+			continue;
+		if (pieces && cut)
+			pieces[cnt] = (struct piece){block, first, i, NULL};
+		cnt += cut;
+		first = cut && LLVMGetNextInstruction(i) ? LLVMGetNextInstruction(i) : first;
+	}
+	if (pieces)
+		pieces[cnt] = (struct piece){block, first, NULL, leaving};
+	return cnt + 1;
+}
+
+static int by_address(const void *x, const void *y)
+{
+	const struct shape_block *a = x, *b = y;
+
+	return (a->block > b->block) - (a->block < b->block);
+}
+
+struct shape_block *shape_block_of(const struct shape *shape, LLVMBasicBlockRef block)
+{
+	struct shape_block key = {.block = block};
+
+	return bsearch(&key, shape->blocks, shape->block_cnt, sizeof(key), by_address);
+}
+
+static void make_nodes(struct shape *s, const struct unit *unit, LLVMValueRef function)
+{
+	uint32_t piece = 0, at = 0;
+
+	s->block_cnt = LLVMCountBasicBlocks(function);
+	s->blocks = must_allocate(s->block_cnt, sizeof(*s->blocks));
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
+	     b = LLVMGetNextBasicBlock(b)) {
+		uint32_t cnt = cut_block(unit, b, NULL);
+
+		s->blocks[at++] = (struct shape_block){b, piece, piece + cnt - 1, 0, 0, 0};
+		piece += cnt;
+	}
+	s->piece_cnt = piece;
+	s->pieces = must_allocate(piece, sizeof(*s->pieces));
+	for (uint32_t b = 0; b < at; b++)
+		cut_block(unit, s->blocks[b].block, &s->pieces[s->blocks[b].first]);
+	qsort(s->blocks, s->block_cnt, sizeof(s->blocks[0]), by_address);
+}
+
+/* ---------------------------------------------------------------- edges */
+
+static bool can_be_split(LLVMValueRef terminator, LLVMBasicBlockRef to)
+{
+	switch (LLVMGetInstructionOpcode(terminator)) {
+	case LLVMBr:
+	case LLVMSwitch:
+		return true;
+	case LLVMInvoke:
+		return LLVMGetUnwindDest(terminator) != to;
+	default:
+		return false;
+	}
+}
+
+static void add_arc(struct shape *s, uint32_t from, uint32_t to, bool cut)
+{
+	s->arcs[s->arc_cnt++] = (struct pathprof_flow_arc){from, to, cut};
+}
+
+/* Each block that this one leads to once, in the order of its terminator. */
+static void take_edges(struct shape *s, struct shape_block *block)
+{
+	LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block->block);
+	uint32_t cnt = LLVMGetNumSuccessors(terminator);
+
+	for (uint32_t k = 0; k < cnt; k++) {
+		struct shape_block *to = shape_block_of(s, LLVMGetSuccessor(terminator, k));
+
+		if (to->seen_from == block->first + 1)
+			continue;
+		to->seen_from = block->first + 1;
+		to->in_cnt++;
+		block->out_cnt++;
+		add_arc(s, block->last, to->first, false);
+	}
+}
+
+static uint32_t count_edges(const struct shape *s)
+{
+	uint32_t cnt = s->piece_cnt;
+
+	for (uint32_t b = 0; b < s->block_cnt; b++)
+		cnt += LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(s->blocks[b].block));
+	return cnt;
+}
+
+static void make_edges(struct shape *s)
+{
+	uint32_t room = count_edges(s);
+
+	s->arcs = must_allocate(room, sizeof(*s->arcs));
+	for (uint32_t p = 0; p < s->piece_cnt; p++) {
+		if (s->pieces[p].cut)
+			add_arc(s, p, p + 1, true);
+		else
+			take_edges(s, shape_block_of(s, s->pieces[p].block));
+	}
+}
+
+static bool no_code_fits(const struct shape *s, const struct pathprof_flow_arc *arc)
+{
+	const struct piece *from = &s->pieces[arc->from], *to = &s->pieces[arc->to];
+
+	if (from->cut || shape_block_of(s, from->block)->out_cnt == 1)
+		return false;
+	if (shape_block_of(s, to->block)->in_cnt == 1)
+		return !shape_first_place(to->block);
+	return !can_be_split(LLVMGetBasicBlockTerminator(from->block), to->block);
+}
+
+void shape_init(struct shape *shape, const struct unit *unit, LLVMValueRef function)
+{
+	*shape = (struct shape){0};
+	make_nodes(shape, unit, function);
+	make_edges(shape);
+	shape->is_fixed = must_allocate(shape->arc_cnt, sizeof(*shape->is_fixed));
+	for (uint32_t a = 0; a < shape->arc_cnt; a++)
+		shape->is_fixed[a] = no_code_fits(shape, &shape->arcs[a]);
+}
+
+void shape_release(struct shape *shape)
+{
+	free(shape->pieces);
+	free(shape->arcs);
+	free(shape->is_fixed);
+	free(shape->blocks);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "describe.h"
+#include "pathprof/instrument_abi.h"
+
+/* Of the runtime (tools/instrument/runtime). */
+#define DISTANCE_SYMBOL "__pathprof_distance"
+#define HASHED_SYMBOL   "__pathprof_count_hashed"
+
+void *must_allocate(size_t cnt, size_t size)
+{
+	void *memory = calloc(cnt ? cnt : 1, size);
+
+	if (!memory) {
+		fputs("pathprof: out of memory\n", stderr);
+		exit(1);
+	}
+	return memory;
+}
+
+static unsigned int attribute(const char *name)
+{
+	return LLVMGetEnumAttributeKindForName(name, strlen(name));
+}
+
+bool unit_has_attribute(LLVMValueRef function, unsigned int kind)
+{
+	return LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind) != NULL;
+}
+
+void unit_init(struct unit *unit, LLVMModuleRef module)
+{
+	LLVMContextRef context = LLVMGetModuleContext(module);
+
+	*unit = (struct unit){
+		.module = module,
+		.context = context,
+		.builder = LLVMCreateBuilderInContext(context),
+		.i64 = LLVMInt64TypeInContext(context),
+		.pointer = LLVMPointerTypeInContext(context, 0),
+		.returns_twice = attribute("returns_twice"),
+		.noprofile = attribute("noprofile"),
+		.naked = attribute("naked"),
+		.coroutine = attribute("presplitcoroutine"),
+	};
+	unit->table = LLVMAddGlobal(module, LLVMArrayType2(unit->i64, 0), "");
+	unit->description = open_memstream(&unit->description_text, &unit->description_bytes);
+	if (!unit->description)
+		abort();
+}
+
+uint64_t unit_take_counters(struct unit *unit, uint64_t cnt)
+{
+	uint64_t first = unit->counter_cnt;
+
+	unit->counter_cnt += cnt;
+	return first;
+}
+
+/* Code for a shared library reaches a thread's variables another way than an executable's. */
+static bool is_for_library(LLVMModuleRef module)
+{
+	return LLVMGetModuleFlag(module, "PIC Level", strlen("PIC Level")) &&
+	       !LLVMGetModuleFlag(module, "PIE Level", strlen("PIE Level"));
+}
+
+LLVMValueRef unit_distance(struct unit *unit)
+{
+	if (unit->distance)
+		return unit->distance;
+	unit->distance = LLVMAddGlobal(unit->module, unit->i64, DISTANCE_SYMBOL);
+	LLVMSetVisibility(unit->distance, LLVMHiddenVisibility);
+	LLVMSetThreadLocalMode(unit->distance, is_for_library(unit->module)
+						       ? LLVMInitialExecTLSModel
+						       : LLVMLocalExecTLSModel);
+	return unit->distance;
+}
+
+LLVMTypeRef unit_hashed_type(const struct unit *unit)
+{
+	LLVMTypeRef arguments[] = {unit->pointer, unit->i64};
+
+	return LLVMFunctionType(LLVMVoidTypeInContext(unit->context), arguments, 2, false);
+}
+
+LLVMValueRef unit_hashed(struct unit *unit)
+{
+	if (unit->hashed)
+		return unit->hashed;
+	unit->hashed = LLVMAddFunction(unit->module, HASHED_SYMBOL, unit_hashed_type(unit));
+	LLVMSetVisibility(unit->hashed, LLVMHiddenVisibility);
+	LLVMSetFunctionCallConv(unit->hashed, LLVMPreserveMostCallConv);
+	return unit->hashed;
+}
+
+/* ---------------------------------------------------------------- the end */
+
+/* The table under its own name, in the linker's section, of the size that turned out. */
+static LLVMValueRef make_table(struct unit *unit)
+{
+	LLVMTypeRef type = LLVMArrayType2(unit->i64, unit->counter_cnt);
+	LLVMValueRef table = LLVMAddGlobal(unit->module, type, TABLE_SYMBOL);
+
+	LLVMSetInitializer(table, LLVMConstNull(type));
+	LLVMSetLinkage(table, LLVMInternalLinkage);
+	LLVMSetSection(table, PATHPROF_COUNTERS_SECTION);
+	LLVMSetAlignment(table, 64);
+	LLVMReplaceAllUsesWith(unit->table, table);
+	return table;
+}
+
+/* Adds a symbol to a list that optimisations heed; the list may be there already. */
+static void keep(struct unit *unit, LLVMValueRef symbol)
+{
+	static const char name[] = "llvm.compiler.used";
+	LLVMValueRef old = LLVMGetNamedGlobal(unit->module, name), list, made;
+	unsigned int cnt = old ? (unsigned int)LLVMGetNumOperands(LLVMGetInitializer(old)) : 0;
+	LLVMValueRef *symbols = must_allocate(cnt + 1, sizeof(LLVMValueRef));
+
+	for (unsigned int i = 0; i < cnt; i++)
+		symbols[i] = LLVMGetOperand(LLVMGetInitializer(old), i);
+	symbols[cnt] = symbol;
+	list = LLVMConstArray2(unit->pointer, symbols, cnt + 1);
+	if (old)
+		LLVMDeleteGlobal(old);
+	made = LLVMAddGlobal(unit->module, LLVMTypeOf(list), name);
+	LLVMSetInitializer(made, list);
+	LLVMSetLinkage(made, LLVMAppendingLinkage);
+	LLVMSetSection(made, "llvm.metadata");
+	free(symbols);
+}
+
+void unit_finish(struct unit *unit)
+{
+	if (unit->counter_cnt) {
+		keep(unit, make_table(unit));
+		describe_unit(unit);
+	}
+	LLVMDeleteGlobal(unit->table);
+	fclose(unit->description);
+	free(unit->description_text);
+	LLVMDisposeBuilder(unit->builder);
+}

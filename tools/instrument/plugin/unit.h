@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One translation unit on its way through the plugin: what its functions share.
+ *
+ * Workload: a compiler's process, one unit, functions one after the other; up to 10^5 blocks each.
+ * Out of memory ends the compilation.
+ */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <llvm-c/Core.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct unit {
+	LLVMModuleRef module;
+	LLVMContextRef context;
+	LLVMBuilderRef builder;
+	LLVMTypeRef i64, pointer;
+	LLVMValueRef table;    /* its counters; replaced when their number is known */
+	LLVMValueRef distance; /* from that table to the thread's; NULL: not asked for yet */
+	LLVMValueRef hashed;   /* the runtime's function; NULL: not asked for yet */
+	uint64_t counter_cnt;
+	uint32_t function_cnt, left_out_cnt;
+	unsigned int returns_twice, noprofile, naked, coroutine; /* kinds of attributes */
+	bool cut_calls, oracle;
+	FILE *description; /* of its functions, as directives for the assembler */
+	char *description_text;
+	size_t description_bytes;
+};
+
+void unit_init(struct unit *unit, LLVMModuleRef module);
+/* Puts the table and the description into the module. */
+void unit_finish(struct unit *unit);
+/* Counters for a function: the number of the first. */
+uint64_t unit_take_counters(struct unit *unit, uint64_t cnt);
+LLVMValueRef unit_distance(struct unit *unit);
+LLVMValueRef unit_hashed(struct unit *unit);
+LLVMTypeRef unit_hashed_type(const struct unit *unit);
+
+bool unit_has_attribute(LLVMValueRef function, unsigned int kind);
+
+/* calloc() that does not fail. */
+void *must_allocate(size_t cnt, size_t size);
+
+/* Numbers its paths and makes it count them; false: this cannot be done, and nothing was changed.
+ */
+bool function_instrument(struct unit *unit, LLVMValueRef function);
+
+#endif

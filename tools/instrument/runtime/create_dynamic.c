@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* In front of the C library's, in an object that is linked with it dynamically. */
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "create.h"
+
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
+							  const pthread_attr_t *attributes,
+							  counts_thread_fn *fn, void *argument)
+{
+	static counts_create_fn *next;
+
+	if (!next)
+		next = (counts_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+	return next ? counts_create_thread(next, thread, attributes, fn, argument) : ENOSYS;
+}

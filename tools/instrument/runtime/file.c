@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The file of counts: PATHPROF_DIR/BUILDID.PID.ppraw, with -1, -2 and so on behind the pid when
+ * there is one of that name, as after exec.
+ *
+ * No descriptor is held: programs close those they do not know, and their numbers come to mean
+ * something else. A region is appended by opening the file by its name once more; where that fails,
+ * as after chroot(), the file stays as long as it is.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "counts.h"
+#include "kernel.h"
+
+/* Address space for the file; less where the process may not have so much. */
+#define ROOM_MAX (1ull << 36)
+#define ROOM_MIN (1ull << 24)
+
+#define NAMES_MAX     10000
+#define DIRECTORY_MAX 4096
+
+static struct {
+	struct pathprof_counts_head *head;
+	uint64_t room;
+	dev_t device;
+	ino_t inode;
+	int held; /* the lock */
+	char path[DIRECTORY_MAX + 256];
+} file;
+
+struct pathprof_counts_head *counts_head(void)
+{
+	return file.head;
+}
+
+uint64_t counts_lock(void)
+{
+	uint64_t signals = kernel_hold_signals();
+
+	while (__atomic_exchange_n(&file.held, 1, __ATOMIC_ACQUIRE))
+		kernel_yield();
+	return signals;
+}
+
+void counts_unlock(uint64_t signals)
+{
+	__atomic_store_n(&file.held, 0, __ATOMIC_RELEASE);
+	kernel_let_signals(signals);
+}
+
+/* ---------------------------------------------------------------- its name */
+
+/* Puts text at a place of the path; what has no room is left out, and the name fails to open. */
+static size_t put(size_t at, const char *text)
+{
+	for (; *text && at < sizeof(file.path) - 1; text++)
+		file.path[at++] = *text;
+	file.path[at] = 0;
+	return at;
+}
+
+static size_t put_number(size_t at, uint64_t number)
+{
+	char digits[24];
+	size_t i = sizeof(digits);
+
+	digits[--i] = 0;
+	do
+		digits[--i] = (char)('0' + number % 10);
+	while (number /= 10);
+	return put(at, &digits[i]);
+}
+
+static size_t put_build_id(size_t at, const struct pathprof_counts_head *head)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	for (uint32_t i = 0; i < head->build_id_bytes; i++) {
+		char two[] = {hex[head->build_id[i] >> 4], hex[head->build_id[i] & 15], 0};
+
+		at = put(at, two);
+	}
+	return head->build_id_bytes ? at : put(at, "unknown");
+}
+
+/* The directory, absolute: the program may go elsewhere. */
+static size_t put_directory(void)
+{
+	const char *directory = getenv("PATHPROF_DIR");
+	size_t at = 0;
+
+	if (!directory || !*directory)
+		directory = ".";
+	if (directory[0] != '/' && kernel_directory(file.path, DIRECTORY_MAX) > 0) {
+		while (file.path[at])
+			at++;
+		at = put(at, "/");
+	}
+	return put(put(at, directory), "/");
+}
+
+static void complain(int error)
+{
+	static const char what[] = "pathprof: paths are not counted, no file can be made here: ";
+	size_t bytes = 0;
+
+	while (file.path[bytes])
+		bytes++;
+	kernel_write(2, what, sizeof(what) - 1);
+	kernel_write(2, file.path, bytes);
+	bytes = put(put_number(put(0, " (errno "), (uint64_t)-error), ")\n");
+	kernel_write(2, file.path, bytes);
+}
+
+/* ---------------------------------------------------------------- making it */
+
+static int create(const struct pathprof_counts_head *head)
+{
+	size_t at = put_directory();
+	int fd = -EEXIST;
+
+	at = put_build_id(at, head);
+	at = put_number(put(at, "."), head->pid);
+	for (uint64_t n = 0; fd == -EEXIST && n < NAMES_MAX; n++) {
+		put(n ? put_number(put(at, "-"), n) : at, ".ppraw");
+		fd = kernel_open(file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
+	}
+	return fd;
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + PATHPROF_COUNTS_PAGE - 1) & ~(uint64_t)(PATHPROF_COUNTS_PAGE - 1);
+}
+
+/* Some file systems have no fallocate(): a byte at the end makes the file as long. */
+static int grow(int fd, uint64_t from, uint64_t bytes)
+{
+	long r = kernel_reserve(fd, from, bytes);
+
+	if (r != -EOPNOTSUPP && r != -ENOSYS)
+		return (int)r;
+	r = kernel_call(SYS_pwrite64, fd, (long)"", 1, (long)(from + bytes - 1), 0, 0);
+	return r == 1 ? 0 : (int)r;
+}
+
+/* At the place that the process had for its parent's file, or at a new one. */
+static int map(int fd)
+{
+	void *at = NULL;
+
+	if (file.head)
+		return kernel_map(file.head, file.room, MAP_SHARED | MAP_FIXED, fd) ? 0 : -ENOMEM;
+	for (uint64_t room = ROOM_MAX; !at && room >= ROOM_MIN; room /= 2) {
+		at = kernel_map(NULL, room, MAP_SHARED, fd);
+		file.room = room;
+	}
+	file.head = at;
+	return at ? 0 : -ENOMEM;
+}
+
+static int fill(int fd, const struct pathprof_counts_head *head)
+{
+	struct stat identity = {0};
+	int r = grow(fd, 0, PATHPROF_COUNTS_PAGE);
+
+	if (r == 0)
+		r = kernel_identify(fd, &identity);
+	if (r == 0)
+		r = map(fd);
+	if (r < 0)
+		return r;
+	file.device = identity.st_dev;
+	file.inode = identity.st_ino;
+	*file.head = *head;
+	return 0;
+}
+
+static bool make(void)
+{
+	struct pathprof_counts_head head = {
+		.magic = PATHPROF_COUNTS_MAGIC,
+		.version = PATHPROF_COUNTS_VERSION,
+		.used_bytes = PATHPROF_COUNTS_PAGE,
+		.image_bytes = counts_image_bytes(),
+		.pid = (uint64_t)kernel_pid(),
+		.start_ns = kernel_time_ns(),
+	};
+	struct pathprof_counts_region *region = NULL;
+	int fd, r;
+
+	counts_name_object(&head);
+	fd = create(&head);
+	r = fd < 0 ? fd : fill(fd, &head);
+	if (r == 0) {
+		region = counts_claim(kernel_tid());
+		r = region ? 0 : -ENOSPC;
+	}
+	if (fd >= 0)
+		kernel_close(fd);
+	if (r < 0 && fd >= 0)
+		kernel_remove(file.path);
+	if (r < 0)
+		complain(r);
+	counts_move_to(region);
+	return r == 0;
+}
+
+bool counts_file_make(void)
+{
+	return make();
+}
+
+/* The child must not count in its parent's file, whatever comes of its own. */
+void counts_file_make_anew(void)
+{
+	file.held = 0;
+	if (!file.head)
+		return;
+	counts_move_to(NULL);
+	if (make())
+		return;
+	kernel_map(file.head, file.room, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+		   -1);
+	file.head->used_bytes = PATHPROF_COUNTS_PAGE;
+	file.inode = 0;
+}
+
+/* ---------------------------------------------------------------- regions */
+
+struct pathprof_counts_region *counts_region_at(uint64_t place)
+{
+	return (struct pathprof_counts_region *)((char *)file.head + place);
+}
+
+uint64_t counts_place_of(const struct pathprof_counts_region *region)
+{
+	return (uint64_t)((const char *)region - (const char *)file.head);
+}
+
+static int grow_by_name(uint64_t from, uint64_t bytes)
+{
+	struct stat identity = {0};
+	int fd = kernel_open(file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = kernel_identify(fd, &identity);
+	if (r == 0 && (identity.st_dev != file.device || identity.st_ino != file.inode))
+		r = -ESTALE;
+	if (r == 0)
+		r = grow(fd, from, bytes);
+	kernel_close(fd);
+	return r;
+}
+
+struct pathprof_counts_region *counts_append(uint32_t kind, uint64_t bytes)
+{
+	struct pathprof_counts_region *region;
+	uint64_t place = file.head->used_bytes;
+
+	bytes = whole_pages(bytes);
+	if (bytes > file.room - place || grow_by_name(place, bytes) < 0)
+		return NULL;
+	region = counts_region_at(place);
+	region->kind = kind;
+	region->bytes = bytes;
+	__atomic_store_n(&file.head->used_bytes, place + bytes, __ATOMIC_RELEASE);
+	return region;
+}

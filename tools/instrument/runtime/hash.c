@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Counts of functions with many paths: a hash table a thread, open addressing, at most half full.
+ *
+ * A signal handler may count in the middle of a count of its own thread. An entry is taken by an
+ * atomic exchange of its first word and is nobody's match until its second word is written; the
+ * handler then takes another entry for the same path, and who reads the file adds both up. Growing
+ * holds signals back. A table that was replaced stays in the file, where nothing points to it.
+ */
+#include "counts.h"
+#include "kernel.h"
+
+#define FIRST_ENTRIES 1024
+
+/* Code calls it with what its registers hold still in them. */
+__attribute__((preserve_most)) void __pathprof_count_hashed(const uint64_t *counter, uint64_t id);
+
+static uint64_t entries_of(const struct pathprof_counts_region *table)
+{
+	uint64_t room = (table->bytes - sizeof(*table)) / sizeof(struct pathprof_counts_entry);
+
+	return 1ull << (63 - __builtin_clzll(room));
+}
+
+static uint64_t place_in(uint64_t entries, uint64_t counter, uint64_t id)
+{
+	uint64_t h = (id ^ counter * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
+
+	return (h ^ h >> 32) & (entries - 1);
+}
+
+/* The entry of a path; taken for it if it has none. There is a free one. */
+static struct pathprof_counts_entry *entry_for(struct pathprof_counts_region *table,
+					       uint64_t counter, uint64_t id)
+{
+	struct pathprof_counts_entry *entries = (struct pathprof_counts_entry *)(table + 1);
+	uint64_t cnt = entries_of(table), at = place_in(cnt, counter, id);
+
+	for (;; at = (at + 1) & (cnt - 1)) {
+		struct pathprof_counts_entry *e = &entries[at];
+		uint64_t none = 0;
+
+		if (e->counter == counter && e->id == id)
+			return e;
+		if (e->counter || !__atomic_compare_exchange_n(&e->counter, &none, counter, false,
+							       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n(&e->id, id, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&table->hash, 1, __ATOMIC_RELAXED);
+		return e;
+	}
+}
+
+static void copy_entries(struct pathprof_counts_region *to, struct pathprof_counts_region *from)
+{
+	struct pathprof_counts_entry *entries = (struct pathprof_counts_entry *)(from + 1);
+
+	for (uint64_t i = 0, cnt = entries_of(from); i < cnt; i++)
+		if (entries[i].counter && entries[i].id)
+			entry_for(to, entries[i].counter, entries[i].id)->count += entries[i].count;
+}
+
+/* A table of twice the size, or the first one; where the file cannot grow, the one that is. */
+static struct pathprof_counts_region *grow(struct pathprof_counts_region *mine)
+{
+	uint64_t signals = counts_lock();
+	struct pathprof_counts_region *old = mine->hash ? counts_region_at(mine->hash) : NULL;
+	uint64_t entries = old ? 2 * entries_of(old) : FIRST_ENTRIES;
+	struct pathprof_counts_region *table =
+		counts_append(PATHPROF_COUNTS_HASH,
+			      sizeof(*table) + entries * sizeof(struct pathprof_counts_entry));
+
+	if (table && old)
+		copy_entries(table, old);
+	if (table)
+		__atomic_store_n(&mine->hash, counts_place_of(table), __ATOMIC_RELEASE);
+	counts_unlock(signals);
+	return table ? table : old;
+}
+
+/* With a free entry; NULL: there is none and there will be none. */
+static struct pathprof_counts_region *table_of(struct pathprof_counts_region *mine)
+{
+	struct pathprof_counts_region *table = mine->hash ? counts_region_at(mine->hash) : NULL;
+
+	if (!table || table->hash >= entries_of(table) / 2)
+		table = grow(mine);
+	return table && table->hash < entries_of(table) - 1 ? table : NULL;
+}
+
+static void lose(void)
+{
+	if (counts_head())
+		__atomic_fetch_add(&counts_head()->lost_cnt, 1, __ATOMIC_RELAXED);
+}
+
+static __attribute__((noinline)) void count(uint64_t counter, uint64_t id)
+{
+	struct pathprof_counts_region *mine, *table;
+
+	counts_attach();
+	mine = counts_mine();
+	table = mine ? table_of(mine) : NULL;
+	if (table)
+		entry_for(table, counter, id)->count++;
+	else
+		lose();
+}
+
+void __pathprof_count_hashed(const uint64_t *counter, uint64_t id)
+{
+	count((uint64_t)((const char *)counter - (const char *)__start_pathprof_counters) + 1,
+	      id + 1);
+}

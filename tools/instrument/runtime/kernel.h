@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What the runtime asks of the kernel, without the C library between: the program may have
+ * functions of these names of its own, they may be instrumented, and errno is the program's. Each
+ * returns a negative errno when it fails.
+ */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#ifndef __x86_64__
+#error "the runtime knows the calls of x86-64 alone"
+#endif
+
+static inline long kernel_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline int kernel_open(const char *path, int flags)
+{
+	return (int)kernel_call(SYS_openat, AT_FDCWD, (long)path, flags, 0666, 0, 0);
+}
+
+static inline void kernel_close(int fd)
+{
+	kernel_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+static inline void kernel_remove(const char *path)
+{
+	kernel_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0);
+}
+
+static inline int kernel_identify(int fd, struct stat *ret_stat)
+{
+	return (int)kernel_call(SYS_fstat, fd, (long)ret_stat, 0, 0, 0, 0);
+}
+
+/* Disk space that is there when it is written to, and a file that is long enough. */
+static inline int kernel_reserve(int fd, uint64_t from, uint64_t bytes)
+{
+	return (int)kernel_call(SYS_fallocate, fd, 0, (long)from, (long)bytes, 0, 0);
+}
+
+/* NULL when it fails. */
+static inline void *kernel_map(void *at, uint64_t bytes, int flags, int fd)
+{
+	long r = kernel_call(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	return r < 0 && r > -4096 ? NULL : (void *)r; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static inline int kernel_pid(void)
+{
+	return (int)kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int kernel_tid(void)
+{
+	return (int)kernel_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+/* Whether a thread of this process still is. */
+static inline int kernel_lives(int pid, int tid)
+{
+	return kernel_call(SYS_tgkill, pid, tid, 0, 0, 0, 0) == 0;
+}
+
+static inline void kernel_yield(void)
+{
+	kernel_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+static inline long kernel_path_of(const char *link, char *path, size_t bytes)
+{
+	return kernel_call(SYS_readlink, (long)link, (long)path, (long)bytes, 0, 0, 0);
+}
+
+static inline long kernel_directory(char *path, size_t bytes)
+{
+	return kernel_call(SYS_getcwd, (long)path, (long)bytes, 0, 0, 0, 0);
+}
+
+static inline void kernel_write(int fd, const char *text, size_t bytes)
+{
+	kernel_call(SYS_write, fd, (long)text, (long)bytes, 0, 0, 0);
+}
+
+static inline uint64_t kernel_time_ns(void)
+{
+	struct timespec t = {0, 0};
+
+	kernel_call(SYS_clock_gettime, CLOCK_REALTIME, (long)&t, 0, 0, 0, 0);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* All signals of this thread wait; returns those that did before. */
+static inline uint64_t kernel_hold_signals(void)
+{
+	uint64_t all = ~0ull, before = 0;
+
+	kernel_call(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (long)&all, (long)&before, 8, 0, 0);
+	return before;
+}
+
+static inline void kernel_let_signals(uint64_t before)
+{
+	kernel_call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&before, 0, 8, 0, 0);
+}
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Which ELF object this is: what is mapped of its file says so. */
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include "counts.h"
+#include "kernel.h"
+
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+static const ElfW(Phdr) * headers(void)
+{
+	return (const ElfW(Phdr) *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
+}
+
+/* What is added to addresses in the file. */
+static const char *load_bias(void)
+{
+	const ElfW(Phdr) *h = headers();
+
+	for (int i = 0; i < __ehdr_start.e_phnum; i++)
+		if (h[i].p_type == PT_LOAD && h[i].p_offset == 0)
+			return (const char *)&__ehdr_start - h[i].p_vaddr;
+	return (const char *)&__ehdr_start;
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		((char *)to)[i] = ((const char *)from)[i];
+}
+
+static uint32_t padded(uint32_t bytes)
+{
+	return (bytes + 3) & ~3u;
+}
+
+static void take_build_id(struct pathprof_counts_head *head, const char *note, const char *end)
+{
+	ElfW(Nhdr) n;
+
+	while ((size_t)(end - note) > sizeof(n)) {
+		const char *name = note + sizeof(n), *value;
+
+		copy(&n, note, sizeof(n));
+		value = name + padded(n.n_namesz);
+		note = value + padded(n.n_descsz);
+		if (note > end || n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 ||
+		    name[0] != 'G' || n.n_descsz > sizeof(head->build_id))
+			continue;
+		copy(head->build_id, value, n.n_descsz);
+		head->build_id_bytes = n.n_descsz;
+	}
+}
+
+static bool is_program(void)
+{
+	return getauxval(AT_PHDR) == (unsigned long)headers();
+}
+
+static int take_name(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct pathprof_counts_head *head = context;
+	size_t bytes = 0;
+
+	(void)size;
+	if (info->dlpi_addr != (ElfW(Addr))load_bias())
+		return 0;
+	while (info->dlpi_name[bytes])
+		bytes++;
+	if (bytes < sizeof(head->object))
+		copy(head->object, info->dlpi_name, bytes + 1);
+	return 1;
+}
+
+void counts_name_object(struct pathprof_counts_head *head)
+{
+	const ElfW(Phdr) *h = headers();
+
+	for (int i = 0; i < __ehdr_start.e_phnum; i++)
+		if (h[i].p_type == PT_NOTE)
+			take_build_id(head, load_bias() + h[i].p_vaddr,
+				      load_bias() + h[i].p_vaddr + h[i].p_memsz);
+	if (!is_program())
+		dl_iterate_phdr(take_name, head);
+	else if (kernel_path_of("/proc/self/exe", head->object, sizeof(head->object) - 1) < 0)
+		head->object[0] = 0;
+}
