@@ -84,6 +84,38 @@ static void set_timer(struct exec *exec, uint64_t after_us)
 		sd_event_source_set_enabled(exec->timer, SD_EVENT_ONESHOT);
 }
 
+/* ---------------------------------------------------------------- what it prints */
+
+/* The beginning of the first line, without what a terminal would obey. */
+static void keep(struct exec *exec, const char *text, size_t len_bytes)
+{
+	for (size_t i = 0; i < len_bytes && !exec->said_line; i++) {
+		char c = text[i];
+
+		exec->said_line = c == '\n' || exec->said_len == SAID_MAX - 1;
+		if (c != '\n')
+			exec->said[exec->said_len++] = (unsigned char)c < ' ' || c == 127 ? ' ' : c;
+	}
+}
+
+/* Whether more may come. */
+static bool hear(struct exec *exec)
+{
+	char text[TURN_BYTES];
+	ssize_t n = read(exec->output, text, sizeof(text));
+
+	if (n > 0)
+		keep(exec, text, (size_t)n);
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static int on_output(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	if (!hear(context))
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	return 0;
+}
+
 /* ---------------------------------------------------------------- the hook's end */
 
 static void forget_child(struct exec *exec)
@@ -154,8 +186,11 @@ static bool reap(struct exec *exec)
 	if (waitid(P_PID, (id_t)exec->child, &info, WEXITED | WNOHANG) == 0 && !info.si_pid)
 		return false;
 	well = info.si_code == CLD_EXITED && info.si_status == 0;
-	if (!well)
+	if (!well) {
+		/* its end may be told before its words are */
+		hear(exec);
 		note_end(exec, &info);
+	}
 	forget_child(exec);
 	settle(exec, well);
 	return true;
@@ -177,33 +212,6 @@ static int on_child(sd_event_source *source, int fd, uint32_t events, void *cont
 	}
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	set_timer(exec, REAP_AGAIN_US);
-	return 0;
-}
-
-/* ---------------------------------------------------------------- what it prints */
-
-/* The beginning of the first line, without what a terminal would obey. */
-static void keep(struct exec *exec, const char *text, size_t len_bytes)
-{
-	for (size_t i = 0; i < len_bytes && !exec->said_line; i++) {
-		char c = text[i];
-
-		exec->said_line = c == '\n' || exec->said_len == SAID_MAX - 1;
-		if (c != '\n')
-			exec->said[exec->said_len++] = (unsigned char)c < ' ' || c == 127 ? ' ' : c;
-	}
-}
-
-static int on_output(sd_event_source *source, int fd, uint32_t events, void *context)
-{
-	struct exec *exec = context;
-	char text[TURN_BYTES];
-	ssize_t n = read(fd, text, sizeof(text));
-
-	if (n > 0)
-		keep(exec, text, (size_t)n);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return 0;
 }
 
