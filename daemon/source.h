@@ -24,6 +24,7 @@ struct pp_source_config {
 	uint32_t taken_wanted; /* taken branches a burst; default 32 */
 	uint32_t horizon;      /* instructions a burst, where a source samples on a clock and counts
 				  them; 0: taken_wanted */
+	uint64_t hold_max_ns;  /* step: a burst holds its thread so long at most; 0: 2 ms */
 	uint32_t overhead_ppm; /* share of all CPUs' time that targets may be held and the source
 				  may compute, parts per million; default 5000. Of the budget, what
 				  the daemon leaves */

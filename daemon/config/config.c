@@ -65,6 +65,11 @@ const struct pp_config_key pp_config_keys[] = {
 	 "Instructions in one burst of the sources that sample on a clock: step and\n"
 	 "kmod-swlbr. A path that is longer is never seen whole; longer bursts hold a thread\n"
 	 "for longer."},
+	{"Profile", "HoldMaxSec", PP_CONFIG_SPAN, true, false, FIELD(hold_max_ns),
+	 SECOND_NS / 10000, SECOND_NS / 10, NULL, "2ms",
+	 "How long a burst of the source step may hold its thread. What it has seen by then\n"
+	 "counts for what it covered; longer holds see longer paths whole, and are longer than\n"
+	 "many a transaction."},
 	{"Profile", "FrequencyHz", PP_CONFIG_COUNT, true, false, FIELD(frequency_hz), 1, 10000,
 	 NULL, "199",
 	 "Samples a second and CPU that are offered to the source before the budget decides.\n"

@@ -43,6 +43,7 @@
 #define CHILD_FD         3
 #define TAKEN_DEFAULT    32
 #define RATE_DEFAULT_HZ  99
+#define HOLD_MAX_NS      (2 * PP_NSEC_PER_MSEC)
 
 struct step_source {
 	struct pp_source base;
@@ -115,6 +116,7 @@ static struct pp_step_config config_message(const struct step_source *source)
 		.daemon_pid = getpid(),
 		.taken_wanted = source->config.taken_wanted,
 		.horizon = source->config.horizon,
+		.hold_max_us = (uint32_t)(source->config.hold_max_ns / 1000),
 		.overhead_ppm = source->config.overhead_ppm,
 		.frequency_hz = source->config.frequency_hz,
 		.pin = source->config.pin,
@@ -235,6 +237,8 @@ static struct pp_source_config complete(const struct pp_source_config *config)
 
 	if (!whole.taken_wanted)
 		whole.taken_wanted = TAKEN_DEFAULT;
+	if (!whole.hold_max_ns)
+		whole.hold_max_ns = HOLD_MAX_NS;
 	if (!whole.frequency_hz)
 		whole.frequency_hz = RATE_DEFAULT_HZ;
 	return whole;

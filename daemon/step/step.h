@@ -54,7 +54,7 @@ struct pp_step_config {
 	uint32_t flags;
 	uint32_t horizon;   /* instructions a burst; 0: taken_wanted */
 	uint32_t event_cnt; /* in the first: descriptors of events that come after it */
-	uint32_t pad;
+	uint32_t hold_max_us;
 };
 
 /* Descriptors come so many a message of one byte; the kernel takes 253. */

@@ -34,7 +34,6 @@
 #define STATS_POOR_NS    (60 * PP_NSEC_PER_SEC)
 #define LIMBO_PERIOD_NS  (50 * PP_NSEC_PER_MSEC)
 #define WIND_DOWN_MAX_NS (500 * PP_NSEC_PER_MSEC)
-#define TIME_MAX_NS      (10 * PP_NSEC_PER_MSEC)
 #define STEPS_BASE       512
 #define STEPS_A_TAKEN    64
 #define CONFIG_TIMEOUT_S 10
@@ -112,7 +111,7 @@ static bool is_config(const struct pp_step_config *config, ssize_t len_bytes)
 	       config->header.type == PP_STEP_TYPE_CONFIG && config->taken_wanted > 0 &&
 	       config->taken_wanted <= PATHPROF_BURST_MAX &&
 	       config->horizon <= PP_STEP_HORIZON_MAX && config->frequency_hz > 0 &&
-	       config->event_cnt <= PP_ISOLATED_CPU_MAX;
+	       config->hold_max_us > 0 && config->event_cnt <= PP_ISOLATED_CPU_MAX;
 }
 
 static uint32_t cpus_online(void)
@@ -133,7 +132,7 @@ static void apply(const struct pp_step_config *config)
 		.breaks = stepper.stats.breaks,
 		.step_max = config->horizon ? STEPS_BASE + config->horizon
 					    : STEPS_BASE + STEPS_A_TAKEN * config->taken_wanted,
-		.time_ns = TIME_MAX_NS,
+		.time_ns = config->hold_max_us * 1000ull,
 		.lookahead = !(config->flags & PP_STEP_NO_LOOKAHEAD),
 	};
 	stepper.holder.spare.enabled = !(config->flags & PP_STEP_REALTIME);

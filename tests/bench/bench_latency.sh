@@ -1,14 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the step source does to somebody's latency: pgbench at 200 transactions a second on a database
-# of its own, in turns without and with the daemon at a budget of LATENCY_OVERHEAD (default 10%).
+# of its own, in turns without and with the daemon at a budget of LATENCY_OVERHEAD (default 10%) and
+# holds of LATENCY_HOLD at most (default: the daemon's). It sees only the processes of its namespace.
 # LATENCY_S seconds a turn (default 30), LATENCY_TURNS turns of each (default 4). The percentiles are
 # of all turns of a kind together.
+. "$(dirname "$0")/../own_processes.bash"
 set -eu
 build=$(realpath "${BUILD:-build}")
 seconds=${LATENCY_S:-30}
 turns=${LATENCY_TURNS:-4}
 overhead=${LATENCY_OVERHEAD:-10%}
+hold=${LATENCY_HOLD:-}
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)
 [ -n "$bin" ] || { echo "bench_latency: install postgresql"; exit 1; }
 work=$(mktemp -d)
@@ -30,7 +33,8 @@ as_postgres "$bin/pgbench" -q -h "$work" -i -s 10 postgres >"$work/log" 2>&1
 
 turn() { # without|with NUMBER
 	if [ "$1" = with ]; then
-		"$build/bin/pathprofd" --db "$work/p.db" --overhead "$overhead" 2>"$work/daemon.log" &
+		printf '[Profile]\n%s\n' "${hold:+HoldMaxSec=$hold}" >"$work/conf"
+		"$build/bin/pathprofd" -c "$work/conf" --db "$work/p.db" --overhead "$overhead" 2>"$work/daemon.log" &
 		daemon=$!
 		sleep 2
 	fi

@@ -3,16 +3,16 @@
  * Runs a command under the step source and writes every burst, raw and in order, to a file.
  *
  *     bursts [-t TAKEN | -i INSNS] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-k] [-p PID]
- *            [-a] [-u] [-l] [-m] [-o] [-d] [-e] OUT [CMD ARGS...]
+ *            [-w USEC] [-a] [-u] [-l] [-m] [-o] [-d] [-e] OUT [CMD ARGS...]
  *
  * -x starts the command as `truth` does; -p watches a running process instead, -a all
  * that run beside it; -u leaves targets
  * unpinned; -k kills the command when enough was seen; -l switches look-ahead off (the negative
- * control); -m finds threads by /proc; -o steps every instruction; -d sets the thread's debug
- * registers instead of perf's breakpoints; -e has perf's opened by another process
- * (step_opener.h). After SECONDS or BURSTS the source is closed and the
- * command runs on unwatched. Exit status: the command's, 128 + signal when one ended it, 125 for
- * trouble of ours. One line of figures on standard error.
+ * control); -w is the longest hold; -m finds threads by /proc; -o steps every instruction; -d sets
+ * the thread's debug registers instead of perf's breakpoints; -e has perf's opened by another
+ * process (step_opener.h). After SECONDS or BURSTS the source is closed and the command runs on
+ * unwatched. Exit status: the command's, 128 + signal when one ended it, 125 for trouble of ours.
+ * One line of figures on standard error.
  */
 #include <errno.h>
 #include <poll.h>
@@ -69,13 +69,14 @@ static int parse(int argc, char **argv, struct options *ret_options)
 		.config = {.taken_wanted = 32,
 			   .overhead_ppm = 600000,
 			   .frequency_hz = 1000,
+			   .hold_max_ns = 10000000,
 			   .pin = true},
 		.seconds = 3600,
 		.bursts = UINT64_MAX,
 	};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "+t:i:b:f:s:n:p:axkulmode")) != -1) {
+	while ((letter = getopt(argc, argv, "+t:i:b:f:s:n:p:axkulmodew:")) != -1) {
 		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
 
 		switch (letter) {
@@ -97,6 +98,9 @@ static int parse(int argc, char **argv, struct options *ret_options)
 			break;
 		case 'b':
 			options.config.overhead_ppm = (uint32_t)number;
+			break;
+		case 'w':
+			options.config.hold_max_ns = number * 1000;
 			break;
 		case 'f':
 			options.config.frequency_hz = (uint32_t)number;

@@ -20,7 +20,7 @@
 static volatile uint64_t sink;
 
 struct tally {
-	uint64_t bursts, wrong;
+	uint64_t bursts, wrong, timed_out;
 	pid_t pid;
 };
 
@@ -30,6 +30,7 @@ static void count(void *context, const struct pathprof_burst *burst,
 	struct tally *tally = context;
 
 	tally->bursts++;
+	tally->timed_out += burst->end == PATHPROF_END_TIME;
 	tally->wrong += burst->pid != (__u32)tally->pid || burst->version != PATHPROF_ABI_VERSION;
 	for (uint32_t i = 1; i < burst->branch_cnt; i++)
 		tally->wrong += branches[i].from < burst->start && branches[i].from == 0;
@@ -208,6 +209,28 @@ static void test_rests_between_bursts(void)
 	end_spinner(tally.pid);
 }
 
+/* Windows of thousands of instructions, and time for some tens. */
+static void test_hold_max(void)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_on(tally.pid, 0);
+	struct pp_source_config brief = {.only_pid = tally.pid,
+					 .taken_wanted = 8,
+					 .horizon = 8192,
+					 .hold_max_ns = 300000,
+					 .overhead_ppm = 500000,
+					 .frequency_hz = 1000,
+					 .pin = true};
+
+	CU_ASSERT_EQUAL(source->ops->configure(source, &brief), 0);
+	CU_ASSERT_EQUAL(drain(source, &tally, UINT64_MAX, 1), 0);
+	tally.bursts = tally.timed_out = 0;
+	CU_ASSERT_EQUAL(drain(source, &tally, 20, 20), 0);
+	CU_ASSERT(tally.bursts >= 20 && tally.timed_out * 2 > tally.bursts);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
 static void test_slow_reader(void)
 {
 	struct tally tally = {.pid = start_spinner()};
@@ -249,6 +272,7 @@ static pid_t start_stepper(pid_t pid, int *ret_fd)
 		.taken_wanted = 512,
 		.overhead_ppm = 1000000,
 		.frequency_hz = 4000,
+		.hold_max_us = 10000,
 	};
 	pid_t stepper;
 	int pair[2];
@@ -320,6 +344,7 @@ static const struct unit_test tests[] = {
 	{"a stepper's death is told, and reaped", test_death_is_told},
 	{"no budget, no bursts", test_zero_budget},
 	{"no samples while no burst is due", test_rests_between_bursts},
+	{"a burst ends at the limit of its hold", test_hold_max},
 	{"a slow reader costs bursts, not the stepper", test_slow_reader},
 	{"totals come through a socket that is always full", test_totals_of_a_full_socket},
 	{"free takes NULL", test_free_is_null_safe},
