@@ -59,7 +59,9 @@ static uint32_t add_workload(struct pathprof_profile *p, uint32_t number)
 	struct pathprof_process process = {.comm = comm, .container = container, .binary = binary};
 
 	snprintf(comm, sizeof(comm), "comm%u", number);
-	snprintf(container, sizeof(container), number % 2 ? "unit%u.service" : "", number);
+	snprintf(container, sizeof(container), "unit%u.service", number);
+	if (number % 2)
+		container[0] = 0;
 	process.start_time = pathprof_parcel_workload(
 		comm, container, binary < p->binary_cnt ? &p->binaries[binary].id : NULL);
 	return pathprof_profile_process(p, &process);
@@ -315,7 +317,12 @@ static void test_round_trip(void)
 	uint8_t *bytes = written(&parcel, &len);
 	CU_ASSERT_EQUAL_FATAL(pathprof_parcel_read(&read, bytes, len, &error), 0);
 	CU_ASSERT_EQUAL(memcmp(parcel.store, read.store, sizeof(read.store)), 0);
-	CU_ASSERT_EQUAL(memcmp(&parcel.host, &read.host, sizeof(read.host)), 0);
+	CU_ASSERT_STRING_EQUAL(parcel.host.name, read.host.name);
+	CU_ASSERT_STRING_EQUAL(parcel.host.model, read.host.model);
+	CU_ASSERT_STRING_EQUAL(parcel.host.kernel, read.host.kernel);
+	CU_ASSERT_STRING_EQUAL(parcel.host.os, read.host.os);
+	CU_ASSERT_EQUAL(parcel.host.cpus, read.host.cpus);
+	CU_ASSERT_EQUAL(parcel.host.sent_ns, read.host.sent_ns);
 	CU_ASSERT_EQUAL(parcel.slot_s, read.slot_s);
 	CU_ASSERT_EQUAL_FATAL(parcel.part_cnt, read.part_cnt);
 	CU_ASSERT_EQUAL(pathprof_parcel_window_cnt(&read), 9);
@@ -469,9 +476,11 @@ static void test_damaged_bytes(void)
 		}
 	for (size_t i = 0; i < len; i++)
 		refused(bytes, i);
-	bytes = realloc(bytes, len + 1);
-	bytes[len] = 0;
-	refused(bytes, len + 1);
+	uint8_t *longer = calloc(1, len + 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(longer);
+	memcpy(longer, bytes, len);
+	refused(longer, len + 1);
+	free(longer);
 	pathprof_parcel_release(&parcel);
 	free(bytes);
 	free(message);

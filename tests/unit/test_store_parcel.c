@@ -83,7 +83,7 @@ static bool same_workload(const struct pathprof_profile *a, uint32_t in_a,
 {
 	const struct pathprof_process *x = &a->processes[in_a], *y = &b->processes[in_b];
 
-	if (strcmp(x->comm, y->comm) || strcmp(x->container, y->container) ||
+	if (strcmp(x->comm, y->comm) != 0 || strcmp(x->container, y->container) != 0 ||
 	    (x->binary == PATHPROF_NO_INDEX) != (y->binary == PATHPROF_NO_INDEX))
 		return false;
 	return x->binary == PATHPROF_NO_INDEX ||

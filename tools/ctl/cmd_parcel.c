@@ -4,13 +4,13 @@
  * the same everywhere; and those of several hosts added up in one database.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "ctl.h"
@@ -211,24 +211,24 @@ static int cmd_write(const struct ctl_options *options)
 /* ---------------------------------------------------------------- read */
 
 /* All of a file that may be no parcel at all: not more than one can have. Caller frees. */
-static int read_bytes(const char *file, uint8_t **ret_bytes, size_t *ret_len,
-		      struct pathprof_error *error)
+static int read_bytes(const char *file, uint8_t **ret_bytes, size_t *ret_len)
 {
-	_cleanup_fclose_ FILE *in = fopen(file, "re");
-	size_t room = PATHPROF_PARCEL_PACKED_MAX + 1ul;
-	uint8_t *bytes;
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
+	size_t room = PATHPROF_PARCEL_PACKED_MAX + 1ul, len = 0;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	ssize_t got;
 
-	if (!in)
+	if (fd < 0)
 		return -errno;
 	bytes = ctl_alloc(room);
-	*ret_len = fread(bytes, 1, room, in);
-	if (ferror(in)) {
-		int code = errno ? -errno : -EIO;
-
-		free(bytes);
-		return code;
+	while (len < room && (got = read(fd, bytes + len, room - len)) != 0) {
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		len += got > 0 ? (size_t)got : 0;
 	}
 	*ret_bytes = bytes;
+	*ret_len = len;
+	bytes = NULL;
 	return 0;
 }
 
@@ -237,7 +237,7 @@ static int read_parcel(const char *file, struct pathprof_parcel *ret_parcel)
 	_cleanup_free_ uint8_t *bytes = NULL;
 	struct pathprof_error error = {""};
 	size_t len = 0;
-	int r = read_bytes(file, &bytes, &len, &error);
+	int r = read_bytes(file, &bytes, &len);
 
 	if (r < 0)
 		return ctl_fail("%s: %s", file, strerror(-r));

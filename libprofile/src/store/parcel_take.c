@@ -249,10 +249,12 @@ static int take_one(struct take *t, int64_t window)
 
 	t->part = NULL;
 	code = pathprof_store_windows(t->store, &filter, take_window, t, t->error);
-	if (code == 0 && !t->part)
-		code = pathprof_fail(t->error, -EBADMSG, "%s: window %lld is not there",
+	if (code < 0)
+		return code;
+	if (!t->part)
+		return pathprof_fail(t->error, -EBADMSG, "%s: window %lld is not there",
 				     t->store->file, (long long)window);
-	return code ? code : take_counts(t, window);
+	return take_counts(t, window);
 }
 
 static int take_slot(struct take *t)
