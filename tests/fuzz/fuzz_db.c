@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "pathprof/parcel_store.h"
 #include "pathprof/schema.h"
 #include "pathprof/store.h"
 
@@ -29,6 +30,7 @@ struct bytes {
 
 static struct bytes sound, older;
 static struct pathprof_profile window;
+static struct pathprof_parcel early, late; /* of one slot of another store */
 
 static void must(int good, const char *what)
 {
@@ -151,8 +153,25 @@ static void add_alerts(struct pathprof_store *store)
 	must(pathprof_store_set_alerts(store, states, 1, messages, 2, NULL) == 0, "alerts");
 }
 
+/* The slot of the first windows, before and after there were more. */
+static void make_parcels(void)
+{
+	struct pathprof_store *store = NULL;
+
+	must(pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, NULL) == 0, "parcels: open");
+	fill_window(1);
+	must(pathprof_store_add_window(store, &window, NULL, NULL) == 0, "parcels: add");
+	must(pathprof_store_parcel(store, 0, &early, NULL) == 0, "parcels: early");
+	fill_window(2);
+	must(pathprof_store_add_window(store, &window, NULL, NULL) == 0, "parcels: add");
+	must(pathprof_store_parcel(store, 0, &late, NULL) == 0, "parcels: late");
+	pathprof_store_free(store);
+	remove_files();
+}
+
 static void make_sound(void)
 {
+	enum pathprof_parcel_added added;
 	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
 	struct pathprof_store *store = NULL;
 
@@ -165,6 +184,7 @@ static void make_sound(void)
 	must(pathprof_store_set_status(store, "{\"a\": 1}", NULL) == 0, "status");
 	must(pathprof_store_add_jit_symbol(store, &jit, 1, 9, "f", NULL) == 0, "symbol");
 	add_alerts(store);
+	must(pathprof_store_add_parcel(store, &early, &added, NULL) == 0, "parcel");
 	pathprof_store_free(store);
 }
 
@@ -213,6 +233,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	snprintf(file, sizeof(file), "%s/fuzz_db.%ld", dir, (long)getpid());
 	atexit(remove_files);
 	must(pathprof_profile_init(&window, 1 << 20) == 0, "profile");
+	make_parcels();
 	make_sound();
 	sound = read_back();
 	make_older();
@@ -365,6 +386,31 @@ static void query_alerts(struct pathprof_store *store, struct pathprof_error *er
 		must(newest >= 0 && strlen(identity) == 32, "identity");
 }
 
+static int take_slot(void *context, const struct pathprof_slot_row *row)
+{
+	*(size_t *)context += row->window_cnt;
+	return 0;
+}
+
+/* What was taken out of a database can be written, unless it is too much. */
+static void query_parcels(struct pathprof_store *store, struct pathprof_error *error)
+{
+	struct pathprof_parcel parcel;
+	uint8_t *bytes = NULL;
+	size_t seen = 0, len;
+	bool is_here;
+	int code;
+
+	pathprof_store_slots(store, NULL, take_slot, &seen, error);
+	pathprof_store_is_of_this_boot(store, &is_here, error);
+	if (pathprof_store_parcel(store, 0, &parcel, error))
+		return;
+	code = pathprof_parcel_write(&parcel, &bytes, &len, error);
+	must(code == 0 || error->text[0], "a parcel without a word");
+	free(bytes);
+	pathprof_parcel_release(&parcel);
+}
+
 static void query(struct pathprof_store *store, const struct pathprof_filter *filter)
 {
 	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
@@ -405,6 +451,7 @@ static void use(struct pathprof_store *store)
 
 	query(store, NULL);
 	query(store, &narrow);
+	query_parcels(store, &error);
 	must(pathprof_store_check(store, &error) == 0 || error.text[0], "check without a word");
 	must(!strchr(error.text, '\n'), "an error of two lines");
 }
@@ -412,7 +459,10 @@ static void use(struct pathprof_store *store)
 static void change(struct pathprof_store *store)
 {
 	struct pathprof_error error = {""};
+	enum pathprof_parcel_added added;
 
+	pathprof_store_add_parcel(store, &late, &added, &error);
+	pathprof_store_add_parcel(store, &early, &added, &error);
 	fill_window(9);
 	pathprof_store_add_window(store, &window, NULL, &error);
 	pathprof_store_set_status(store, "{}", &error);
