@@ -158,6 +158,7 @@ static void start_clocks(struct pp_service *service)
 	service->relay_seen_ns = pp_monotonic_ns();
 	pp_allowance_init(&service->allowance, service->config.overhead_ppm, service->cpu_cnt,
 			  service->relay_seen_ns, 0);
+	pp_busy_init(&service->busy, service->cpu_cnt, service->relay_seen_ns);
 }
 
 /*

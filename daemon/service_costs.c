@@ -2,13 +2,15 @@
 /*
  * The costs of profiling: the time that targets are held, and the CPU time of each of our
  * processes, which the kernel accounts to the service's control group as well. The budget is for
- * all of it: the source gets what the daemon leaves (allowance.h).
+ * all of it: the source gets what the daemon leaves (allowance.h), and one that holds threads no
+ * more than its share of what they run (busy.h).
  */
 #include "service_state.h"
 
 #include <time.h>
 
 #include "drift/drift.h"
+#include "step/source_step.h"
 #include "tell/outlet.h"
 
 /* The CPU time of this process, with all its threads. */
@@ -56,7 +58,18 @@ void pp_service_begin_budget(struct pp_service *service)
 void pp_service_share_budget(struct pp_service *service)
 {
 	const struct pp_costs costs = pp_service_costs(service);
+	const uint32_t clock_hz = service->clock ? (uint32_t)service->config.clock_hz : 0;
+	const uint64_t now_ns = pp_monotonic_ns();
+	bool changed = pp_allowance_look(&service->allowance, now_ns, costs.daemon_cpu_ns);
 
-	if (pp_allowance_look(&service->allowance, pp_monotonic_ns(), costs.daemon_cpu_ns))
+	changed |= pp_busy_look(&service->busy, now_ns, service->user_samples, clock_hz);
+	if (changed)
 		pp_service_configure_source(service);
+}
+
+uint64_t pp_service_source_ppm(const struct pp_service *service)
+{
+	const uint64_t ppm = service->allowance.source_ppm;
+
+	return service->source_ops == &pp_source_step ? pp_busy_share(&service->busy, ppm) : ppm;
 }

@@ -14,7 +14,7 @@
 
 double pp_service_burst_every_s(const struct pp_service *service)
 {
-	double share = (double)service->allowance.source_ppm / 1e6 * service->cpu_cnt;
+	double share = (double)pp_service_source_ppm(service) / 1e6 * service->cpu_cnt;
 
 	return share > 0 ? (double)service->source_seen.burst_ns / 1e9 / share : 0;
 }

@@ -217,7 +217,7 @@ static int source_config(const struct pp_service *service, struct pp_source_conf
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
 		.horizon = pp_service_horizon(service),
 		.hold_max_ns = service->config.hold_max_ns,
-		.overhead_ppm = (uint32_t)service->allowance.source_ppm,
+		.overhead_ppm = (uint32_t)pp_service_source_ppm(service),
 		.frequency_hz = (uint32_t)service->config.frequency_hz,
 		.pin = service->config.pin != 0,
 		.realtime = service->config.realtime != 0,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "allowance.h"
+#include "busy.h"
 #include "log.h"
 #include "pathprof/store.h"
 #include "service.h"
@@ -70,6 +71,7 @@ struct pp_service {
 	struct pp_mark start, window_begin, rate_begin; /* start: when all was open */
 	uint64_t start_cpu_ns;                          /* CPU time until then */
 	struct pp_allowance allowance;
+	struct pp_busy busy;
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
 	uint64_t user_samples;     /* see struct pp_mark */
@@ -156,6 +158,8 @@ uint64_t pp_costs_cpu_ns(const struct pp_costs *costs);
 void pp_service_begin_budget(struct pp_service *service);
 /* Every two seconds: the source gets what the daemon's own CPU time leaves of the budget. */
 void pp_service_share_budget(struct pp_service *service);
+/* What the source may spend now, as a share of all CPUs' time. */
+uint64_t pp_service_source_ppm(const struct pp_service *service);
 
 /* service_barren.c */
 /* Whether bursts should have come between the two, where none did. clock_hz 0: not known. */

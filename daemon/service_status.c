@@ -192,6 +192,7 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "budget_ratio", json_real((double)config->overhead_ppm / 1e6));
 	json_object_set_new(status, "source_budget_ratio",
 			    json_real((double)service->allowance.source_ppm / 1e6));
+	json_object_set_new(status, "busy_cpus", json_real(service->busy.cpus));
 	json_object_set_new(status, "cpus", json_integer(service->cpu_cnt));
 }
 

@@ -50,7 +50,8 @@ const struct pp_config_key pp_config_keys[] = {
 	 NULL, "0.5%",
 	 "The budget: share of all CPUs' time that profiled threads may be held and all\n"
 	 "processes of the daemon may compute. It is measured, and the rate follows. A busy\n"
-	 "daemon leaves its source a quarter."},
+	 "daemon leaves its source a quarter. The source step takes this share only of the\n"
+	 "CPUs that programs keep busy (a fifth of one at least), so that none loses more."},
 	{"Profile", "WindowSec", PP_CONFIG_SPAN, true, false, FIELD(window_ns), SECOND_NS / 10,
 	 DAY_NS, NULL, "1min",
 	 "How long one window lasts. A window is written when it closes; a crash loses\n"

@@ -30,7 +30,7 @@ const char pp_args_usage[] =
 	"  -c, --config FILE    settings (default " PP_CONFIG_FILE ")\n"
 	"      --db FILE        database\n"
 	"      --source NAME    where branches come from: auto, kmod-lbr, bpf, kmod-swlbr, step\n"
-	"      --overhead PCT   share of all CPUs' time to spend (0.5%; recording: 20%)\n"
+	"      --overhead PCT   share of CPU time to spend (0.5%; recording: 20%)\n"
 	"      --window SPAN    how long one window lasts (1min)\n"
 	"      --taken N        taken branches in one burst (32)\n"
 	"      --cgroup NAME    only processes of this unit or control group, and those below\n"

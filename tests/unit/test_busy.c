@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* How many CPUs are busy, against simulated clocks. */
+#include "../../daemon/busy.h"
+#include "unit.h"
+
+#define HZ      97
+#define LOOK_NS 2000000000ull
+
+/* After so many looks at a load of so many CPUs. */
+static struct pp_busy after(struct pp_busy busy, unsigned int look_cnt, double cpus)
+{
+	for (unsigned int i = 0; i < look_cnt; i++)
+		pp_busy_look(&busy, busy.seen_ns + LOOK_NS,
+			     busy.samples + (uint64_t)(cpus * HZ * 2 + 0.5), HZ);
+	return busy;
+}
+
+static struct pp_busy begin(unsigned int cpu_cnt)
+{
+	struct pp_busy busy;
+
+	pp_busy_init(&busy, cpu_cnt, 5000);
+	return busy;
+}
+
+static void test_one_of_many(void)
+{
+	struct pp_busy busy = after(begin(64), 10, 1);
+
+	CU_ASSERT_DOUBLE_EQUAL(busy.cpus, 1, 0.01);
+	/* half a percent of one CPU, as a share of 64 */
+	CU_ASSERT_EQUAL(pp_busy_share(&busy, 5000), 78);
+	busy = after(busy, 12, 64);
+	CU_ASSERT_DOUBLE_EQUAL(busy.cpus, 64, 0.1);
+	CU_ASSERT(pp_busy_share(&busy, 5000) >= 4990 && pp_busy_share(&busy, 5000) <= 5000);
+}
+
+static void test_bounds(void)
+{
+	struct pp_busy busy = after(begin(2), 20, 0);
+
+	CU_ASSERT_DOUBLE_EQUAL(busy.cpus, 0.2, 1e-9);
+	CU_ASSERT_EQUAL(pp_busy_share(&busy, 5000), 500);
+	/* samples of threads that were held come late, and in heaps */
+	busy = after(busy, 20, 5);
+	CU_ASSERT_DOUBLE_EQUAL(busy.cpus, 2, 1e-9);
+	CU_ASSERT_EQUAL(pp_busy_share(&busy, 5000), 5000);
+}
+
+static void test_follows_in_seconds(void)
+{
+	struct pp_busy busy = after(after(begin(8), 20, 0), 4, 4);
+
+	CU_ASSERT(busy.cpus > 3.5 && busy.cpus < 4.01);
+}
+
+static void test_tells_changes_only(void)
+{
+	struct pp_busy busy = after(begin(4), 20, 2);
+
+	CU_ASSERT_FALSE(
+		pp_busy_look(&busy, busy.seen_ns + LOOK_NS, busy.samples + 4 * HZ + 20, HZ));
+	CU_ASSERT_TRUE(pp_busy_look(&busy, busy.seen_ns + LOOK_NS, busy.samples + 8 * HZ, HZ));
+}
+
+static void test_without_a_clock(void)
+{
+	struct pp_busy busy = begin(4);
+
+	CU_ASSERT_FALSE(pp_busy_look(&busy, busy.seen_ns + LOOK_NS, 0, 0));
+	CU_ASSERT_EQUAL(pp_busy_share(&busy, 4000), 1000);
+	/* a clock that stands still, and one that was opened anew */
+	CU_ASSERT_FALSE(pp_busy_look(&busy, busy.seen_ns, 100, HZ));
+	busy.samples = 1000;
+	pp_busy_look(&busy, busy.seen_ns + LOOK_NS, 10, HZ);
+	CU_ASSERT_DOUBLE_EQUAL(busy.cpus, 0.5, 1e-9);
+}
+
+static const struct unit_test tests[] = {
+	{"a share of the CPUs that are busy", test_one_of_many},
+	{"a fifth of a CPU at least, all at most", test_bounds},
+	{"follows a load in seconds", test_follows_in_seconds},
+	{"tells what is worth telling", test_tells_changes_only},
+	{"one CPU where there is no clock", test_without_a_clock},
+};
+UNIT_SUITE(busy, tests)
