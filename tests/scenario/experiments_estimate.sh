@@ -52,6 +52,9 @@ verdict "their mean is the truth" "$(cell estimate-bias-dear gzip "z 1024 + cloc
 verdict "the mean of today's is not" "$(cell estimate-bias gzip "z today") > 50"
 verdict "intervals of functions hold the truth" \
 	"$(cell estimate-coverage gzip "functions: TIME") > 90"
+verdict "intervals of paths hold what windows show, and are no wider than they must be" \
+	"$(cell estimate-coverage gzip "paths seen: RUNS") > 94 && $(cell estimate-spread gzip "TIME: interval") < 1.65"
+verdict "paths too long for a window are allowed for" "$(cell estimate-coverage gzip "paths: TIME") > 86.5"
 verdict "a window costs more the longer it is" \
 	"$(cell estimate-cost "2048 instructions" "cost; ms") > $(cell estimate-cost "512 instructions" "cost; ms")"
 for form in txt csv md svg; do

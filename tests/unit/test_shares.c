@@ -123,13 +123,71 @@ static void test_few_bursts(void)
 	struct pathprof_shares shares = {functions, 2, paths, 3, 1000000, 3};
 
 	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
-	/* One burst of three: Wilson's interval of 1/3 of 3 is 0.061..0.792. */
+	/*
+	 * One burst, beside two: v is 1, of which the path with two has 1/2 as well. The variance
+	 * of the logit of 1/3 is (1 - 1/2) / (2/3)^2: 0.0750..0.7550.
+	 */
 	NEAR(paths[0].time.value, 0.5 / 3);
-	CU_ASSERT_DOUBLE_EQUAL(paths[0].time.low, 0.5 * 0.061, 1e-3);
-	CU_ASSERT_DOUBLE_EQUAL(paths[0].time.high, 0.5 * 0.792, 1e-3);
+	CU_ASSERT_DOUBLE_EQUAL(paths[0].time.low, 0.5 * 0.0750, 1e-3);
+	CU_ASSERT_DOUBLE_EQUAL(paths[0].time.high, 0.5 * 0.7550, 1e-3);
 	/* All of two: 2 / (2 + z^2) at least. */
 	CU_ASSERT_DOUBLE_EQUAL(paths[2].time.low, 0.5 * 0.342, 1e-3);
 	CU_ASSERT_TRUE(paths[2].runs.high - paths[2].runs.low > 0.3);
+}
+
+/* Each of the function's bursts shows the same mix: that they are few is no error of the mix. */
+static void test_same_mix(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 500000},
+						       {.clock_samples = 500000}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 300, .squares = 900, .weight = 300, .insns = 3000},
+		{.function = 0, .samples = 700, .squares = 4900, .weight = 700, .insns = 7000},
+		{.function = 1, .samples = 1000, .squares = 10000, .weight = 1000, .insns = 10000},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 3, 1000000, 200};
+	double half;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	/* as of 300 of 1000 independent sightings */
+	half = (paths[0].time.high - paths[0].time.low) / 2;
+	CU_ASSERT_DOUBLE_EQUAL(half, 0.5 * 1.96 * 0.3 / sqrt(300), 1e-3);
+	/* a burst in ten has ten times as much of it */
+	paths[0].squares = 9000;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	CU_ASSERT_TRUE(paths[0].time.high - paths[0].time.low > 2 * 2 * half);
+}
+
+/* What windows cannot hold: of the first function's time its paths account for 60 %. */
+static void test_too_long(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 500},
+						       {.clock_samples = 500}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 20, .squares = 20, .weight = 20, .insns = 200},
+		{.function = 0, .samples = 10, .squares = 10, .weight = 10, .insns = 100},
+		{.function = 1, .samples = 50, .squares = 50, .weight = 50, .insns = 500},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 3, 1000, 100};
+	struct pathprof_share before, other;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	before = paths[1].time;
+	other = paths[2].time;
+	shares.insns_a_sample = 1;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(paths[1].time.value, before.value);
+	NEAR(paths[1].time.low, 0.6 * before.low);
+	NEAR(paths[1].time.high, before.high / 0.6);
+	NEAR(paths[2].time.low, other.low);
+	NEAR(paths[2].time.high, other.high);
+	/* Nothing is missing in all: it only executes fewer instructions a second. */
+	paths[2].insns = 700;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(paths[1].time.low, before.low);
+	NEAR(paths[1].time.high, before.high);
+	shares.insns_a_sample = NAN;
+	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), -EINVAL);
 }
 
 static void test_pool(void)
@@ -470,6 +528,8 @@ static const struct unit_test tests[] = {
 	{"runs of two functions scatter as the clock does", test_runs_by_hand},
 	{"a share of clock samples has Wilson's interval", test_clock_interval},
 	{"few bursts give wide intervals", test_few_bursts},
+	{"bursts that show the same mix say how it is", test_same_mix},
+	{"time of paths too long for a window may be anybody's", test_too_long},
 	{"functions that the clock hardly saw share their samples", test_pool},
 	{"time where no path was seen", test_time_elsewhere},
 	{"without a clock runs follow the weights", test_without_a_clock},

@@ -17,6 +17,8 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 {
 	struct measure *measure = context;
 
+	measure->mixed |= measure->horizon &&
+			  (measure->horizon != row->horizon || measure->clock_hz != row->clock_hz);
 	measure->bursts += row->totals.bursts;
 	measure->horizon = greater(measure->horizon, row->horizon);
 	measure->taken_wanted = greater(measure->taken_wanted, row->taken_wanted);

@@ -19,6 +19,7 @@ struct measure {
 	enum pathprof_window_kind kind;
 	uint64_t bursts;
 	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
+	bool mixed;                               /* horizons or clocks of windows differ */
 	bool clock_kernel;
 };
 

@@ -12,9 +12,11 @@
 
 #include "cleanup.h"
 #include "interval.h"
+#include "measure.h"
 #include "text.h"
 
 #define FIRST_ROOM 256
+#define USEC_A_SEC 1e6
 
 static const struct pathprof_share unknown = {NAN, NAN, NAN};
 
@@ -452,6 +454,7 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 		.path_cnt = index->input_cnt,
 		.clock_samples = shares->clock_samples,
 		.bursts = shares->observations,
+		.insns_a_sample = shares->insns_a_sample,
 	};
 	r = pathprof_shares_work_out(&work);
 	if (r < 0)
@@ -470,6 +473,21 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 	return 0;
 }
 
+/* A burst stands for its time, and covers its horizon: paths that no window holds leave a gap. */
+static int measure_insns(struct shares *shares, struct pathprof_store *store,
+			 const struct pathprof_filter *filter, struct pathprof_error *error)
+{
+	struct measure measure;
+	int r;
+
+	if (shares->kind != PATHPROF_KIND_WEIGHED)
+		return 0;
+	r = measure_load(&measure, store, filter, shares->kind, error);
+	if (r >= 0 && !measure.mixed && measure.clock_hz)
+		shares->insns_a_sample = USEC_A_SEC / measure.clock_hz * measure.horizon;
+	return r;
+}
+
 int shares_load(struct shares **ret_shares, struct pathprof_store *store, struct symbols *symbols,
 		const struct pathprof_filter *filter, enum pathprof_window_kind kind,
 		uint64_t observations, struct pathprof_error *error)
@@ -483,6 +501,8 @@ int shares_load(struct shares **ret_shares, struct pathprof_store *store, struct
 	shares->index->shares = shares;
 	shares->index->symbols = symbols;
 	r = read_all(shares->index, store, filter, error);
+	if (r >= 0)
+		r = measure_insns(shares, store, filter, error);
 	if (r >= 0)
 		r = work_out(shares->index, error);
 	if (r < 0) {

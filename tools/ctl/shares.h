@@ -54,6 +54,7 @@ struct shares {
 	enum pathprof_window_kind kind;
 	uint64_t clock_samples, kernel_samples, unknown_samples; /* the first counts all */
 	uint64_t observations; /* samples that count as independent: see interval.h */
+	double insns_a_sample; /* as in struct pathprof_shares */
 	bool path_time;        /* some path has TIME */
 
 	struct shares_path *paths; /* heaviest first */

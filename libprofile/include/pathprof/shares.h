@@ -27,9 +27,10 @@
  * its runs already, and T(f) / I would bring in that instructions take unequal time. Without clock
  * samples TIME is not known (NAN); of a path without instructions neither.
  *
- * Intervals of TIME take paths for independent of one another, which makes them wide rather than
- * narrow; those of a function's RUNS allow for paths that err together (docs/shares.md). Pure
- * arithmetic; any thread.
+ * Intervals take bursts for clusters: what all paths of a function share, that its bursts are so
+ * many, is no error of their mix. Paths longer than a burst are never seen, and their time is given
+ * to those that are: the low end of an interval allows for as much of it as the bursts'
+ * instructions show (docs/shares.md). Pure arithmetic; any thread.
  */
 #ifndef PATHPROF_SHARES_H
 #define PATHPROF_SHARES_H
@@ -69,6 +70,11 @@ struct pathprof_shares {
 	uint64_t clock_samples; /* all there are, those in no function (the kernel) included */
 	uint64_t bursts;        /* windows that the paths come from: no path was seen in more;
 				   0: not known */
+	/*
+	 * What the insns of all paths would add up to for each clock sample in functions, had no
+	 * path been too long for a window. 0: not known.
+	 */
+	double insns_a_sample;
 };
 
 /*

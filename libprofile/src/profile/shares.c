@@ -26,6 +26,7 @@ struct stratum {
 	uint64_t clock_samples;
 	unsigned int members;  /* functions with paths */
 	double insns, scatter; /* sums of I, and of I^2 v */
+	double least;          /* v of the path that scatters least; 0: there is none */
 };
 
 /* A path, or the paths of a function. */
@@ -44,6 +45,9 @@ struct work {
 	double weight;          /* of all paths */
 	double sightings;
 	double runs_scatter; /* sum of r^2 v */
+	double found;        /* clock samples in functions */
+	double missing; /* I of paths that no window can hold, in functions of which some are seen
+			 */
 };
 
 /* Wilson's interval for n observations, which need not be whole. */
@@ -154,7 +158,7 @@ static bool is_sound(const struct pathprof_shares *shares)
 	for (size_t i = 0; i < shares->path_cnt; i++)
 		if (!path_is_sound(shares, &shares->paths[i]))
 			return false;
-	return true;
+	return is_amount(shares->insns_a_sample);
 }
 
 static struct stratum *stratum_of(const struct work *work, size_t function)
@@ -222,6 +226,38 @@ static void sum_strata(struct work *work)
 	}
 }
 
+static void find_least(struct work *work)
+{
+	for (size_t i = 0; i < work->shares->path_cnt; i++) {
+		const struct pathprof_shares_path *path = &work->shares->paths[i];
+		struct stratum *stratum = stratum_of(work, path->function);
+		double v = 1 / sightings_of(work->shares, path);
+
+		if (!(path->insns > 0))
+			continue;
+		if (!(stratum->least > 0) || v < stratum->least)
+			stratum->least = v;
+	}
+}
+
+/* I that a stratum would have, had each of its paths been seen. */
+static double expected_insns(const struct work *work, const struct stratum *stratum)
+{
+	return work->shares->insns_a_sample * (double)stratum->clock_samples;
+}
+
+static void sum_missing(struct work *work)
+{
+	for (size_t i = 0; i <= work->shares->function_cnt; i++) {
+		const struct stratum *stratum = &work->strata[i];
+
+		work->found += (double)stratum->clock_samples;
+		if (stratum->insns > 0)
+			work->missing += expected_insns(work, stratum) - stratum->insns;
+	}
+	work->missing = fmax(work->missing, 0);
+}
+
 static void sum_runs(struct work *work)
 {
 	for (size_t i = 0; i < work->shares->path_cnt; i++) {
@@ -236,19 +272,70 @@ static void sum_runs(struct work *work)
 	}
 }
 
-/* T times the group's share of its stratum. */
+/*
+ * The part of its time that a stratum's seen paths account for: less than 1 where they have fewer
+ * instructions than the time stands for. Code that executes fewer instructions a second than other
+ * code looks the same, so it is no more than what all strata together miss.
+ */
+static double accounted(const struct work *work, const struct stratum *stratum)
+{
+	double expected = expected_insns(work, stratum);
+
+	if (!(expected > stratum->insns))
+		return 1;
+	return fmax(stratum->insns, expected - work->missing) / expected;
+}
+
+/*
+ * Variance of the logit of m where bursts are the clusters. That the stratum has so many of them
+ * scatters in each of its paths alike, and not in their mix: of v it takes away the share that as
+ * many bursts have as the clock found places there, or that of the path that scatters least.
+ */
+static double clustered_variance(const struct work *work, const struct stratum *stratum,
+				 const struct pathprof_shares_path *path, double m)
+{
+	double bursts = (double)work->shares->bursts * (double)stratum->clock_samples / work->found;
+	double v = 1 / sightings_of(work->shares, path) - fmin(1 / bursts, stratum->least);
+
+	return fmax(v, 1 / (double)path->samples) / ((1 - m) * (1 - m));
+}
+
+static bool is_clustered(const struct pathprof_shares *shares,
+			 const struct pathprof_shares_path *path)
+{
+	return shares->bursts && (path->squares > 0 || path->weight_squares > 0);
+}
+
+/*
+ * What a stratum misses may be more runs of this path, with longer calls in them, or none: it is
+ * allowed for as much as of the stratum either way.
+ */
+static void widen(struct pathprof_share *share, double accounted, double most)
+{
+	share->low *= accounted;
+	if (accounted < 1)
+		share->high = fmax(fmin(share->high / accounted, most), share->high);
+}
+
+/* T times the group's share of its stratum, of a single path or (NULL) of several. */
 static struct pathprof_share time_of(const struct work *work, const struct stratum *stratum,
-				     const struct group *group)
+				     const struct group *group,
+				     const struct pathprof_shares_path *path)
 {
 	struct pathprof_share time =
 		pathprof_share_of_samples(stratum->clock_samples, work->shares->clock_samples);
 	double m = group->insns / stratum->insns, others = stratum->insns - group->insns;
 	double scatter = fmax(stratum->scatter - group->scatter, 0);
+	double variance =
+		group->scatter / (group->insns * group->insns) + scatter / (others * others);
+	struct pathprof_share share;
 
-	if (1 - m < EDGE)
-		return product(time, wilson(1, group->sightings));
-	return product(time, around(m, group->scatter / (group->insns * group->insns) +
-					       scatter / (others * others)));
+	if (path && is_clustered(work->shares, path))
+		variance = fmin(variance, clustered_variance(work, stratum, path, m));
+	share = product(time, 1 - m < EDGE ? wilson(1, group->sightings) : around(m, variance));
+	if (path)
+		widen(&share, accounted(work, stratum), time.high);
+	return share;
 }
 
 /*
@@ -281,7 +368,7 @@ static void fill_path(const struct work *work, struct pathprof_shares_path *path
 
 	path->time = unknown;
 	if (path->insns > 0 && work->shares->clock_samples)
-		path->time = time_of(work, stratum, &group);
+		path->time = time_of(work, stratum, &group, path);
 	path->runs = runs_share(work, &group, r * sqrt(v));
 }
 
@@ -293,7 +380,7 @@ static void fill_function(const struct work *work, size_t index)
 	const struct group *group = &work->groups[index];
 
 	if (group->insns > 0 && stratum->members > 1 && work->shares->clock_samples)
-		function->time = time_of(work, stratum, group);
+		function->time = time_of(work, stratum, group, NULL);
 	else
 		function->time = pathprof_share_of_samples(function->clock_samples,
 							   work->shares->clock_samples);
@@ -307,6 +394,8 @@ static void work_out(struct work *work)
 	sum_functions(work);
 	choose_pool(work);
 	sum_strata(work);
+	find_least(work);
+	sum_missing(work);
 	sum_runs(work);
 	for (size_t i = 0; i < shares->path_cnt; i++)
 		fill_path(work, &shares->paths[i]);

@@ -136,6 +136,9 @@ static void prepare(struct lab_sampled *s, const uint64_t *clock)
 		shares->functions[f].clock_samples = clock[f];
 		shares->clock_samples += clock[f];
 	}
+	if (shares->clock_samples)
+		shares->insns_a_sample =
+			(double)s->window_cnt * s->form.horizon / (double)shares->clock_samples;
 	for (size_t i = 0; i < s->paths.slot_cnt; i++) {
 		double *c = s->paths.weights + i * s->paths.column_cnt;
 

@@ -51,11 +51,12 @@ static double deviation_of(const struct moments *m)
 /* A path of the truth that is large enough in TIME or in RUNS. */
 struct item {
 	struct lab_path_key key;
-	double truth[2];            /* TIME, RUNS */
-	double seen[2];             /* what windows would say if there were no chance */
-	struct moments estimate[2]; /* over the repetitions */
-	struct moments again[2];    /* over the bootstrap's */
-	double half[2];             /* half of the first interval's width */
+	double truth[2];                  /* TIME, RUNS */
+	struct pathprof_share *shares[2]; /* of the repetitions */
+	double weight, insns;             /* over all repetitions */
+	struct moments estimate[2];       /* over the repetitions */
+	struct moments again[2];          /* over the bootstrap's */
+	double half[2];                   /* half of the first interval's width */
 };
 
 struct work {
@@ -63,46 +64,20 @@ struct work {
 	struct item *items;
 	size_t item_cnt;
 	struct moments *functions; /* of ESTIMATORS each, TIME */
+	/* Over all repetitions: so many windows leave next to no chance. */
+	double *function_insns, weight;
+	size_t reps;
 	uint64_t *clock;
 	uint64_t held[COVERAGES], tried[COVERAGES];
 };
 
 /* ---------------------------------------------------------------- what to look at */
 
-/* Share of all RUNS in the way of STRATA, of all that a window can show: no chance in it. */
-static void find_seen(struct work *w, double *seen_time, double *seen_runs)
-{
-	const struct lab_mix *m = w->mix;
-	double *insns = lab_alloc(m->function_cnt, sizeof(double)), runs = 0;
-
-	for (size_t i = 0; i < m->truth.slot_cnt; i++)
-		if (m->truth.used[i])
-			insns[lab_mix_function(m, &m->truth.keys[i])] +=
-				m->truth.weights[i * LAB_MIX_COLUMN_CNT + LAB_MIX_SEEN_INSNS];
-	for (size_t i = 0; i < m->truth.slot_cnt; i++) {
-		const double *c = m->truth.weights + i * LAB_MIX_COLUMN_CNT;
-		uint32_t f;
-
-		if (!m->truth.used[i] || c[LAB_MIX_SEEN_INSNS] <= 0)
-			continue;
-		f = lab_mix_function(m, &m->truth.keys[i]);
-		seen_time[i] = m->function_time[f] * c[LAB_MIX_SEEN_INSNS] / insns[f];
-		seen_runs[i] = m->function_time[f] * c[LAB_MIX_SEEN_RUNS] / insns[f];
-		runs += seen_runs[i];
-	}
-	for (size_t i = 0; i < m->truth.slot_cnt; i++)
-		seen_runs[i] /= runs;
-	free(insns);
-}
-
 static void find_items(struct work *w)
 {
 	const struct lab_profile *truth = &w->mix->truth;
 	double runs = lab_profile_total(truth, LAB_MIX_RUNS);
-	double *seen_time = lab_alloc(truth->slot_cnt, sizeof(double));
-	double *seen_runs = lab_alloc(truth->slot_cnt, sizeof(double));
 
-	find_seen(w, seen_time, seen_runs);
 	w->items = lab_alloc(2 * (size_t)(1 / FLOOR), sizeof(w->items[0]));
 	for (size_t i = 0; i < truth->slot_cnt; i++) {
 		const double *c = truth->weights + i * LAB_MIX_COLUMN_CNT;
@@ -110,11 +85,11 @@ static void find_items(struct work *w)
 		if (truth->used[i] && (c[LAB_MIX_TIME] > FLOOR || c[LAB_MIX_RUNS] / runs > FLOOR))
 			w->items[w->item_cnt++] =
 				(struct item){.key = truth->keys[i],
-					      .truth = {c[LAB_MIX_TIME], c[LAB_MIX_RUNS] / runs},
-					      .seen = {seen_time[i], seen_runs[i]}};
+					      .truth = {c[LAB_MIX_TIME], c[LAB_MIX_RUNS] / runs}};
 	}
-	free(seen_time);
-	free(seen_runs);
+	for (size_t i = 0; i < w->item_cnt; i++)
+		for (size_t x = 0; x < 2; x++)
+			w->items[i].shares[x] = lab_alloc(w->reps, sizeof(struct pathprof_share));
 }
 
 /* ---------------------------------------------------------------- one repetition */
@@ -146,11 +121,33 @@ static void judge_paths(struct work *w, struct lab_sampled *s)
 
 		for (size_t x = 0; x < 2; x++) {
 			try_interval(w, PATH_TIME + x, w->items[i].truth[x], shares[x]);
-			try_interval(w, SEEN_TIME + x, w->items[i].seen[x], shares[x]);
+			w->items[i].shares[x][w->items[i].estimate[x].cnt] = *shares[x];
 			if (!w->items[i].estimate[x].cnt)
 				w->items[i].half[x] = (shares[x]->high - shares[x]->low) / 2;
 			add_moment(&w->items[i].estimate[x], shares[x]->value);
 		}
+		w->items[i].weight += path ? path->weight : 0;
+		w->items[i].insns += path ? path->insns : 0;
+	}
+	for (size_t i = 0; i < s->shares.path_cnt; i++) {
+		w->weight += s->shares.paths[i].weight;
+		w->function_insns[s->shares.paths[i].function] += s->shares.paths[i].insns;
+	}
+}
+
+/* What windows would show if there were no chance: the windows of all repetitions together. */
+static void judge_seen(struct work *w)
+{
+	for (size_t i = 0; i < w->item_cnt; i++) {
+		const struct item *item = &w->items[i];
+		uint32_t f = lab_mix_function(w->mix, &item->key);
+		double seen[2] = {0, item->weight / w->weight};
+
+		if (item->insns > 0)
+			seen[0] = w->mix->function_time[f] * item->insns / w->function_insns[f];
+		for (size_t x = 0; x < 2; x++)
+			for (size_t r = 0; r < w->reps; r++)
+				try_interval(w, SEEN_TIME + x, seen[x], &item->shares[x][r]);
 	}
 }
 
@@ -283,9 +280,9 @@ static void read_coverage(const struct work *w, size_t time, struct estimate_rep
 }
 
 static void repeat(struct work *w, struct lab_sampled *today, struct lab_sampled *horizon,
-		   size_t reps, uint64_t *state)
+		   uint64_t *state)
 {
-	for (size_t i = 0; i < reps; i++) {
+	for (size_t i = 0; i < w->reps; i++) {
 		lab_sampled_clear(today);
 		lab_sampled_take(today, WINDOWS);
 		lab_sampled_read(today, LAB_SAMPLED_TODAY, NULL);
@@ -302,6 +299,7 @@ static void repeat(struct work *w, struct lab_sampled *today, struct lab_sampled
 		if (i == 0)
 			bootstrap(w, horizon, state);
 	}
+	judge_seen(w);
 }
 
 void estimate_repeat_skip(size_t time, struct estimate_repeat *result)
@@ -324,12 +322,14 @@ void estimate_repeat_measure(const struct lab_run *run, const struct lab_mix *mi
 
 	w.functions = lab_alloc((size_t)mix->function_cnt * ESTIMATORS, sizeof(w.functions[0]));
 	w.clock = lab_alloc(mix->function_cnt, sizeof(w.clock[0]));
+	w.function_insns = lab_alloc(mix->function_cnt, sizeof(w.function_insns[0]));
+	w.reps = lab_run_small(run) ? SMALL_REPS : FULL_REPS;
 	find_items(&w);
 	lab_sampled_init(&today, mix, &form, seed);
 	form.horizon = ESTIMATE_HORIZON;
 	lab_sampled_init(&horizon, mix, &form, seed + 1);
 	seed += 2;
-	repeat(&w, &today, &horizon, lab_run_small(run) ? SMALL_REPS : FULL_REPS, &seed);
+	repeat(&w, &today, &horizon, &seed);
 	read_functions(&w, time, result);
 	read_coverage(&w, time, result);
 	read_spread(&w, time, result);
@@ -337,6 +337,9 @@ void estimate_repeat_measure(const struct lab_run *run, const struct lab_mix *mi
 	lab_sampled_release(&horizon);
 	free(w.functions);
 	free(w.clock);
+	free(w.function_insns);
+	for (size_t i = 0; i < 2 * w.item_cnt; i++)
+		free(w.items[i / 2].shares[i % 2]);
 	free(w.items);
 }
 
