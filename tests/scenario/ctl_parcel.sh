@@ -96,7 +96,7 @@ for i in 1 2 3; do gzip -9 <"$1" >/dev/null; bzip2 -9 <"$1" >/dev/null; done
 END
 run 0 record -o "$dir/two.db" --overhead 20% --no-report -- sh "$dir/work.sh" "$BUILD/bin/pathprofctl"
 mkdir "$dir/two" "$dir/fleet"
-run 0 --db "$dir/two.db" parcel write -o "$dir/two"
+run 0 --db "$dir/two.db" parcel write --name two -o "$dir/two"
 cp "$dir"/one/*.parcel "$dir"/two/*.parcel "$dir/fleet"
 parcels=$(find "$dir/fleet" -name '*.parcel' | wc -l)
 run 0 parcel add -o "$dir/fleet.db" "$dir"/fleet/*.parcel
@@ -135,7 +135,10 @@ functions() {
 	local database
 	for database in "$@"; do
 		"$ctl" --db "$database" --json top --by functions --since @0 -n 0 2>/dev/null
-	done | python3 -c '
+	done | functions_of
+}
+functions_of() {
+	python3 -c '
 import collections, json, sys
 sums = collections.defaultdict(lambda: [0, 0.0])
 decoder, text = json.JSONDecoder(), sys.stdin.read().strip()
@@ -153,7 +156,27 @@ functions "$dir/one.db" "$dir/two.db" >"$dir/want"
 functions "$dir/fleet.db" >"$dir/got"
 [ "$(wc -l <"$dir/want")" -ge 5 ] || fail "top shows only $(wc -l <"$dir/want") functions"
 expect_near "top of two databases and of their parcels added up"
-for view in paths edges windows processes binaries "export -F csv"; do
+
+# One host's part of it is what its own database shows.
+here=$(uname -n)
+run 0 --db "$dir/fleet.db" --json hosts
+[ "$(grep -o '"name": "[^"]*"' "$dir/got" | sort)" = "$(printf '"name": "%s"\n' "$here" two | sort)" ] ||
+	fail "hosts: $(cat "$dir/got")"
+functions "$dir/two.db" >"$dir/want"
+"$ctl" --db "$dir/fleet.db" --json top --by functions --since @0 -n 0 --host two >"$dir/top" 2>"$dir/said" ||
+	fail "top --host: $(cat "$dir/said")"
+functions_of <"$dir/top" >"$dir/got"
+expect_near "top of one host"
+run 0 --db "$dir/fleet.db" hosts
+grep -q "^two  .* 1  " "$dir/got" || fail "hosts: $(cat "$dir/got")"
+run 1 --db "$dir/fleet.db" paths --host elsewhere
+grep -q "pathprofctl hosts. lists" "$dir/said" || fail "--host elsewhere: $(cat "$dir/said")"
+run 0 --db "$dir/one.db" hosts
+grep -q "no parcels were added" "$dir/got" || fail "hosts of one: $(cat "$dir/got")"
+run 0 --db "$dir/fleet.db" processes --since @0
+grep -Eq " - +gzip" "$dir/got" || fail "workloads: $(cat "$dir/got")"
+
+for view in paths edges windows processes binaries "paths --host two" "export -F csv"; do
 	# shellcheck disable=SC2086 # words
 	"$ctl" --db "$dir/fleet.db" $view --since @0 >"$dir/got" 2>"$dir/said" || fail "$view: $(cat "$dir/said")"
 	[ -s "$dir/got" ] || fail "$view shows nothing"

@@ -554,6 +554,87 @@ static void test_not_its_own(void)
 	pathprof_store_free(fleet);
 }
 
+struct hosts {
+	struct pathprof_host_row rows[4];
+	uint32_t cnt;
+};
+
+static int take_host(void *context, const struct pathprof_host_row *row)
+{
+	struct hosts *hosts = context;
+
+	CU_ASSERT_FATAL(hosts->cnt < 4);
+	hosts->rows[hosts->cnt++] = *row;
+	return 0;
+}
+
+/* All slots of a store, as of a host of this name. */
+static void add_named(struct pathprof_store *fleet, struct pathprof_store *store, const char *name)
+{
+	for (int64_t slot_s = 0; slot_s <= 300; slot_s += 300) {
+		struct pathprof_parcel parcel = taken(store, slot_s);
+
+		snprintf(parcel.host.name, sizeof(parcel.host.name), "%s", name);
+		parcel.host.cpus = slot_s ? 8 : 4;
+		for (uint32_t i = 0; i < parcel.part_cnt; i++)
+			parcel.parts[i].profile.clock_hz = 100;
+		CU_ASSERT_EQUAL(added(fleet, &parcel), PATHPROF_PARCEL_ADDED);
+		pathprof_parcel_release(&parcel);
+	}
+}
+
+/* One host's part of the fleet is what its store has. */
+static void check_host(struct pathprof_store *fleet, const char *name, struct pathprof_store *store)
+{
+	static struct rows have, want;
+	const struct pathprof_filter filter = {.host = name};
+	uint64_t clock = 0, edges = 0;
+
+	have.cnt = 0;
+	CU_ASSERT_EQUAL(pathprof_store_paths(fleet, &filter, take_row, &have, NULL), 0);
+	query(&want, store);
+	CU_ASSERT_EQUAL(have.cnt, want.cnt);
+	for (uint32_t i = 0; i < have.cnt; i++)
+		CU_ASSERT_EQUAL(have.rows[i].samples, find_row(&want, &have.rows[i])->samples);
+	CU_ASSERT_EQUAL(pathprof_store_clocks(fleet, &filter, add_samples, &clock, NULL), 0);
+	CU_ASSERT_EQUAL(clock, clock_samples(store));
+	CU_ASSERT_EQUAL(pathprof_store_edges(fleet, &filter, add_count, &edges, NULL), 0);
+	CU_ASSERT_EQUAL(edges, edge_counts(store));
+}
+
+static void test_hosts(void)
+{
+	struct pathprof_store *a = filled(), *b = empty("b"), *fleet = empty("fleet");
+	struct hosts hosts = {.cnt = 0};
+	static struct rows none;
+
+	world_fill(b, FIRST + 3, CNT - 3, PATHS + 20);
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL(hosts.cnt, 0);
+	add_named(fleet, b, "web2");
+	add_named(fleet, a, "web1");
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(hosts.cnt, 2);
+	CU_ASSERT_STRING_EQUAL(hosts.rows[0].host.name, "web1");
+	CU_ASSERT_STRING_EQUAL(hosts.rows[1].host.name, "web2");
+	CU_ASSERT_EQUAL(hosts.rows[0].parcel_cnt, 2);
+	CU_ASSERT_EQUAL(hosts.rows[0].window_cnt, CNT);
+	CU_ASSERT_EQUAL(hosts.rows[1].window_cnt, CNT - 3);
+	CU_ASSERT_EQUAL(hosts.rows[0].first_slot_s, 0);
+	CU_ASSERT_EQUAL(hosts.rows[0].last_slot_s, 300);
+	/* of the newest parcel */
+	CU_ASSERT_EQUAL(hosts.rows[0].host.cpus, 8);
+	CU_ASSERT_DOUBLE_EQUAL(hosts.rows[0].cpu_s, (double)clock_samples(a) / 100, 1e-6);
+	check_host(fleet, "web1", a);
+	check_host(fleet, "web2", b);
+	const struct pathprof_filter nobody = {.host = "web"};
+	CU_ASSERT_EQUAL(pathprof_store_paths(fleet, &nobody, take_row, &none, NULL), 0);
+	CU_ASSERT_EQUAL(none.cnt, 0);
+	pathprof_store_free(a);
+	pathprof_store_free(b);
+	pathprof_store_free(fleet);
+}
+
 /* All of a parcel or nothing, also where it replaces another. */
 static void test_all_or_nothing(void)
 {
@@ -592,6 +673,7 @@ static const struct unit_test tests[] = {
 	{"parcels of two stores add up, and twice changes nothing", test_two_stores},
 	{"the fullest parcel of a slot wins", test_fullest},
 	{"what was added is not the database's own", test_not_its_own},
+	{"each host's part is what its own store has", test_hosts},
 	{"a parcel is added whole or not at all", test_all_or_nothing},
 };
 UNIT_SUITE(store_parcel, tests)

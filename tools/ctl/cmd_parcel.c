@@ -78,7 +78,8 @@ static char *name_of(const char *directory, const struct pathprof_parcel *parcel
 
 	if (gmtime_r(&begin, &utc))
 		strftime(slot, sizeof(slot), "%Y%m%dT%H%M%SZ", &utc);
-	return ctl_printf("%s/%.16s-%s.parcel", directory, parcel_store_text(parcel, store), slot);
+	return ctl_printf("%s/%.16s-%s.parcel", directory, parcel_store_text(parcel->store, store),
+			  slot);
 }
 
 static int write_bytes(const char *file, const uint8_t *bytes, size_t len,

@@ -30,7 +30,10 @@ static void add_cells(struct view_query *query, const struct process *process)
 
 	table_row(query->table, row->id);
 	view_figure_cells(query, &process->figures);
-	table_cell(query->table, CTL_PLAIN, "%" PRIu32, row->pid);
+	if (row->pid)
+		table_cell(query->table, CTL_PLAIN, "%" PRIu32, row->pid);
+	else
+		table_cell(query->table, CTL_DIM, "-"); /* a workload that came in a parcel */
 	table_cell(query->table, CTL_NAME, "%s", row->comm);
 	table_cell(query->table, CTL_PLAIN, "%s", *row->container ? row->container : "-");
 	table_cell(query->table, CTL_DIM, "%s", *row->binary_name ? row->binary_name : "-");

@@ -143,6 +143,7 @@ int cmd_doctor(const struct ctl_options *options);
 int cmd_drift(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
 
+int cmd_hosts(const struct ctl_options *options);
 int cmd_import(const struct ctl_options *options);
 int cmd_export(const struct ctl_options *options);
 int cmd_parcel(const struct ctl_options *options);

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "ctl.h"
 #include "keeper.h"
 #include "options.h"
+#include "pathprof/parcel_store.h"
 #include "term.h"
 
 static const struct ctl_verb verbs[] = {
@@ -51,6 +53,7 @@ static const struct ctl_verb verbs[] = {
 	 CTL_OPT_IMPORT, cmd_import},
 	{"export", "", "one binary's branches for BOLT, LLVM, AutoFDO, pprof, flame graphs",
 	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_export, true},
+	{"hosts", "", "the hosts whose parcels were added to the database", 0, cmd_hosts},
 	{"parcel", "write|read|add",
 	 "five minutes of a database as a small file; those of several hosts added up",
 	 CTL_OPT_PARCEL, cmd_parcel},
@@ -97,17 +100,59 @@ static void version(void)
 	puts("pathprofctl " PATHPROF_VERSION);
 }
 
-/* A database that one daemon wrote knows one host: its own. */
-static int check_host(const struct ctl_options *options)
+struct hosts {
+	const char *wanted;
+	unsigned int cnt;
+	bool found;
+};
+
+static int take_host(void *context, const struct pathprof_host_row *row)
+{
+	struct hosts *hosts = context;
+
+	hosts->cnt++;
+	hosts->found = hosts->found || !strcmp(row->host.name, hosts->wanted);
+	return 0;
+}
+
+/* Without parcels a database knows one host: its own. */
+static int check_only_host(const char *host)
 {
 	char name[256] = "";
 
 	gethostname(name, sizeof(name) - 1);
-	if (!options->host || !strcmp(options->host, name))
+	if (!strcmp(host, name))
 		return CTL_OK;
-	return ctl_fail("--host %s: a local database holds one host, this one is %s: ask on that "
-			"host, or leave --host out",
-			options->host, name);
+	return ctl_fail("--host %s: the database holds one host, this one is %s: ask on that "
+			"host, add its parcels to a database (`pathprofctl parcel`), or leave "
+			"--host out",
+			host, name);
+}
+
+/* One whose parcels were added is selected. */
+static int check_host(struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct hosts hosts = {.wanted = options->host};
+	struct pathprof_error error = {""};
+	int r;
+
+	if (!options->host)
+		return CTL_OK;
+	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (r)
+		return r;
+	r = pathprof_store_hosts(store, take_host, &hosts, &error);
+	if (r < 0)
+		return ctl_fail_error("--host", r, &error);
+	if (!hosts.cnt)
+		return check_only_host(options->host);
+	if (!hosts.found)
+		return ctl_fail("--host %s: no parcel of it was added: `pathprofctl hosts` lists "
+				"the hosts of the database",
+				options->host);
+	options->filter.host = options->host;
+	return CTL_OK;
 }
 
 static int check_times(const struct ctl_options *options)

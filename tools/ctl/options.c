@@ -507,7 +507,7 @@ static const struct option_row {
 	{"kind", 0, "KIND", CTL_OPT_SELECT | CTL_OPT_NARROW, set_kind,
 	 "windows of one kind: weighed, horizon, taken or branches"},
 	{"host", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_host,
-	 "a host: a local database knows only its own"},
+	 "one of the hosts whose parcels were added (`pathprofctl hosts`)"},
 	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},
 	{"sort", 0, "FIGURE", CTL_OPT_SORT, set_sort,
 	 "time or runs: the figure that stands first, or is written"},

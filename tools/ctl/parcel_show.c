@@ -11,10 +11,11 @@
 #include "text.h"
 #include "window_text.h"
 
-char *parcel_store_text(const struct pathprof_parcel *parcel, char text[PARCEL_STORE_TEXT])
+char *parcel_store_text(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES],
+			char text[PARCEL_STORE_TEXT])
 {
 	for (size_t i = 0; i < PATHPROF_PARCEL_STORE_BYTES; i++)
-		snprintf(text + 2 * i, 3, "%02x", parcel->store[i]);
+		snprintf(text + 2 * i, 3, "%02x", store[i]);
 	return text;
 }
 
@@ -78,7 +79,7 @@ static void add_part(struct table *table, const struct pathprof_parcel *parcel,
 	table_row(table, 0);
 	table_cell(table, CTL_PLAIN, "%s",
 		   text_time(text, sizeof(text), parcel->slot_s * CTL_NS_PER_S));
-	table_cell(table, CTL_DIM, "%.8s", parcel_store_text(parcel, store));
+	table_cell(table, CTL_DIM, "%.8s", parcel_store_text(parcel->store, store));
 	table_cell(table, CTL_NAME, "%s", parcel->host.name[0] ? parcel->host.name : "-");
 	table_cell(table, CTL_PLAIN, "%s", window_source_name(&row));
 	table_cell(table, CTL_PLAIN, "%s", window_kind_name(&row));
@@ -103,7 +104,7 @@ void parcel_add_cells(struct table *table, const struct pathprof_parcel *parcel)
 
 /* ---------------------------------------------------------------- JSON */
 
-static json_t *host_json(const struct pathprof_parcel_host *host)
+json_t *parcel_host_json(const struct pathprof_parcel_host *host)
 {
 	json_t *object = json_object();
 
@@ -244,9 +245,9 @@ json_t *parcel_json(const struct pathprof_parcel *parcel)
 	json_t *object = json_object(), *parts = json_array();
 	char store[PARCEL_STORE_TEXT];
 
-	json_add_text(object, "store", parcel_store_text(parcel, store));
+	json_add_text(object, "store", parcel_store_text(parcel->store, store));
 	json_add_ns(object, "slot", parcel->slot_s);
-	json_add(object, "host", host_json(&parcel->host));
+	json_add(object, "host", parcel_host_json(&parcel->host));
 	for (uint32_t i = 0; i < parcel->part_cnt; i++)
 		json_array_append_new(parts, part_json(&parcel->parts[i]));
 	json_add(object, "parts", parts);

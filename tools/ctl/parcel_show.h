@@ -14,6 +14,8 @@ json_t *parcel_json(const struct pathprof_parcel *parcel);
 
 #define PARCEL_STORE_TEXT (2 * PATHPROF_PARCEL_STORE_BYTES + 1)
 /* In hex digits. Returns text. */
-char *parcel_store_text(const struct pathprof_parcel *parcel, char text[PARCEL_STORE_TEXT]);
+char *parcel_store_text(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES],
+			char text[PARCEL_STORE_TEXT]);
+json_t *parcel_host_json(const struct pathprof_parcel_host *host);
 
 #endif

@@ -50,6 +50,19 @@ enum pathprof_parcel_added {
 int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error);
 
+/* A store whose parcels were added: a host, or a host before it got a new store. */
+struct pathprof_host_row {
+	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
+	struct pathprof_parcel_host host; /* as its newest parcel says */
+	uint64_t parcel_cnt, window_cnt;  /* windows as they were recorded */
+	int64_t first_slot_s, last_slot_s;
+	double cpu_s; /* CPU time that the clock saw */
+};
+typedef int pathprof_host_row_fn(void *context, const struct pathprof_host_row *row);
+/* By name. */
+int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,
+			 struct pathprof_error *error);
+
 /* Whether some process in the store ran on this machine since it was booted. */
 int pathprof_store_is_of_this_boot(struct pathprof_store *store, bool *ret_is,
 				   struct pathprof_error *error);

@@ -87,6 +87,7 @@ struct pathprof_filter {
 	const char *comm;
 	const char *binary;    /* path, file name, or build-id prefix in hex (4 digits or more) */
 	const char *container; /* name or prefix */
+	const char *host;      /* windows that came in parcels of this host (parcel_store.h) */
 	int64_t window;        /* one window only */
 	/*
 	 * Windows of one kind only, for figures that must not mix kinds: how their bursts ended.

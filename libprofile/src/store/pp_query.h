@@ -36,7 +36,7 @@ struct pp_query {
 	size_t len;
 };
 
-/* Rows: parameter ?9. A path's id: parameter ?10. Owners: from ?11 on. */
+/* Rows: parameter ?9. A path's id: parameter ?10. Owners: ?11 to ?14. Host: ?15. */
 void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 		    const struct pathprof_filter *filter);
 void pp_query_add(struct pp_query *q, const char *fragment);

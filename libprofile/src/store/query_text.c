@@ -23,6 +23,7 @@ enum parameter {
 	P_LIMIT,
 	P_PATH,
 	P_OWNER,
+	P_HOST = P_OWNER + PATHPROF_OWNERS_MAX,
 };
 
 /* ---------------------------------------------------------------- text of the query */
@@ -69,7 +70,7 @@ void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 bool pp_query_by_window(const struct pp_query *q)
 {
 	return q->filter.since_ns || q->filter.until_ns || q->filter.window ||
-	       q->filter.kind != PATHPROF_KIND_ANY;
+	       pp_query_given(q->filter.host) || q->filter.kind != PATHPROF_KIND_ANY;
 }
 
 bool pp_query_by_process(const struct pp_query *q)
@@ -107,6 +108,9 @@ void pp_query_add_window_terms(struct pp_query *q)
 		pp_query_add(q, " AND w.begin_ns < ?2");
 	if (q->filter.window)
 		pp_query_add(q, " AND w.id = ?6");
+	if (pp_query_given(q->filter.host))
+		pp_query_add(q, " AND w.id IN (SELECT h.window FROM parcel_windows h"
+				" JOIN parcels g ON g.id = h.parcel WHERE g.host = ?15)");
 	add_kind(q);
 }
 
@@ -227,6 +231,7 @@ static void bind(struct pp_query *q, sqlite3_stmt *stmt)
 	for (uint32_t i = 0; f->owner_cnt && i < PATHPROF_OWNERS_MAX; i++)
 		sqlite3_bind_int64(stmt, P_OWNER + (int)i,
 				   f->owners[i < f->owner_cnt ? i : f->owner_cnt - 1]);
+	pp_sql_bind_text(stmt, P_HOST, f->host);
 	sqlite3_bind_int64(stmt, P_LIMIT, f->limit ? (int64_t)f->limit : -1);
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Whose parcels a store holds.
+ *
+ * Workload: a row a host, once a command; its sum reads the host's windows. Locking: none.
+ */
+#include "pathprof/parcel_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "pp_store.h"
+
+/* What a host says of itself is that of its newest parcel. */
+static const char query[] =
+	"SELECT p.store, p.host, p.model, p.kernel, p.os, p.cpus, p.sent_ns, s.parcels, s.windows,"
+	" s.first, s.last, (SELECT total(w.clock_samples * 1.0 / w.clock_hz) FROM parcels q"
+	" CROSS JOIN parcel_windows c ON c.parcel = q.id CROSS JOIN windows w ON w.id = c.window"
+	" WHERE q.store = p.store AND w.clock_hz > 0) FROM (SELECT store, count(*) AS parcels,"
+	" sum(windows) AS windows, min(slot) AS first, max(slot) AS last FROM parcels"
+	" GROUP BY store) s CROSS JOIN parcels p ON p.store = s.store AND p.slot = s.last"
+	" ORDER BY p.host, p.store";
+
+static void take_text(struct pp_row *row, int column, char to[PATHPROF_PARCEL_HOST_BYTES])
+{
+	snprintf(to, PATHPROF_PARCEL_HOST_BYTES, "%s", pp_row_text(row, column));
+}
+
+static void take_store(struct pp_row *row, int column, uint8_t to[PATHPROF_PARCEL_STORE_BYTES])
+{
+	const void *bytes = sqlite3_column_blob(row->stmt, column);
+
+	if (bytes && sqlite3_column_bytes(row->stmt, column) == PATHPROF_PARCEL_STORE_BYTES)
+		memcpy(to, bytes, PATHPROF_PARCEL_STORE_BYTES);
+	else if (row->bad_column < 0)
+		row->bad_column = column;
+}
+
+static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_row_fn *fn,
+		void *context, struct pathprof_error *error)
+{
+	struct pathprof_host_row out = {
+		.host.cpus = pp_row_u32(row, 5),
+		.host.sent_ns = pp_row_int(row, 6, INT64_MIN, INT64_MAX),
+		.parcel_cnt = pp_row_count(row, 7),
+		.window_cnt = pp_row_count(row, 8),
+		.first_slot_s = pp_row_int(row, 9, 0, INT64_MAX / 1000000000),
+		.last_slot_s = pp_row_int(row, 10, 0, INT64_MAX / 1000000000),
+		.cpu_s = pp_row_weight(row, 11),
+	};
+	int code;
+
+	take_store(row, 0, out.store);
+	take_text(row, 1, out.host.name);
+	take_text(row, 2, out.host.model);
+	take_text(row, 3, out.host.kernel);
+	take_text(row, 4, out.host.os);
+	code = pp_row_end(row, store, error);
+	return code < 0 ? code : fn(context, &out);
+}
+
+int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,
+			 struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(store, query, &stmt, error);
+
+	if (code < 0)
+		return code;
+	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+		struct pp_row row = PP_ROW(stmt);
+
+		code = take(store, &row, fn, context, error);
+		if (code)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
