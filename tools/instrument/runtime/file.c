@@ -137,7 +137,7 @@ static uint64_t whole_pages(uint64_t bytes)
 /* Some file systems have no fallocate(): a byte at the end makes the file as long. */
 static int grow(int fd, uint64_t from, uint64_t bytes)
 {
-	long r = kernel_reserve(fd, from, bytes);
+	long r = from + bytes > kernel_longest_file() ? -EFBIG : kernel_reserve(fd, from, bytes);
 
 	if (r != -EOPNOTSUPP && r != -ENOSYS)
 		return (int)r;

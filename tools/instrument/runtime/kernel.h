@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -57,6 +58,15 @@ static inline int kernel_identify(int fd, struct stat *ret_stat)
 static inline int kernel_reserve(int fd, uint64_t from, uint64_t bytes)
 {
 	return (int)kernel_call(SYS_fallocate, fd, 0, (long)from, (long)bytes, 0, 0);
+}
+
+/* How long a file may become; beyond that the process gets a signal. */
+static inline uint64_t kernel_longest_file(void)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	kernel_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
+	return limit.rlim_cur;
 }
 
 /* NULL when it fails. */

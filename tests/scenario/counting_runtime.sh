@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Nothing that was counted is lost, whatever the process does: threads, fork, vfork, exec, signals,
+# longjmp, exceptions, libraries that come and go, kill -9 at any moment. The program keeps its own
+# books (tests/workloads/counting.c). And files that are damaged, or cannot be made.
+name=counting_runtime
+. "$(dirname "$0")/counting_common.bash"
+full() { [ "${PATHPROF_ROUNDS:-short}" = full ]; }
+workloads=$here/../workloads
+
+"$cc" -O2 -pthread "$workloads/counting.c" -o counting || { not_ok build "counting.c is not compiled"; exit 1; }
+
+# run ARGUMENT...: its counts are in counts/ and in by_function, its own books in $steps and $manies.
+run() {
+	rm -rf counts truth
+	mkdir counts
+	PATHPROF_DIR=counts "${program[@]}" truth "$@" >out 2>said
+	status=$?
+	read -r _ steps manies < <(od -t u8 truth)
+	add_up
+}
+program=(./counting)
+add_up() {
+	"$lab" counts --all counts/*.ppraw >counted.tsv 2>>said &&
+		awk -F '\t' '{ n[$2] += $4 } END { for (f in n) print f, n[f] }' counted.tsv >by_function
+}
+count_of() { awk -v f="$1" '$1 == f { print $2 }' by_function; }
+
+# books WHAT STATUS FILES CALLS ARGUMENT...: as many as it says itself, which are CALLS; 0: any number.
+books() {
+	local what=$1 want_status=$2 files=$3 calls=$4 found
+	shift 4
+	run "$@" || { not_ok "$what" "$(tail -n 1 said)"; return; }
+	found=$(find counts -name '*.ppraw' | wc -l)
+	if [ "$status" -ne "$want_status" ] || [ "$found" -ne "$files" ] || [ -s said ]; then
+		not_ok "$what" "status $status, $found files, it says: $(head -n 1 said)"
+	elif [ "$(count_of step)" != "$steps" ] || [ "$(count_of many)" != "$manies" ]; then
+		not_ok "$what" "step $(count_of step) of $steps, many $(count_of many) of $manies"
+	elif [ "$calls" -ne 0 ] && [ "$steps" -ne "$calls" ]; then
+		not_ok "$what" "it did $steps steps, not $calls"
+	else
+		ok "$what: $steps steps"
+	fi
+}
+threads=64 each=1000
+books "64 threads, twice" 0 1 $((2 * threads * each)) threads $threads $each
+books "fork" 0 2 111 fork
+books "vfork" 0 1 100 vfork
+books "exec" 0 2 200 exec
+books "_exit" 0 1 100 exit
+books "abort" 134 1 100 abort
+books "signals" 0 1 0 signals 20000
+books "longjmp" 0 1 300 jumps 300
+
+# A table that a region had is that of the next thread.
+run threads 2 10
+if [ "$(stat -c %s counts/*.ppraw)" -le $((4096 + 3 * (4096 + 28672))) ]; then
+	ok "regions of threads that are gone are used again"
+else
+	not_ok "regions of threads that are gone are used again" "$(stat -c %s counts/*.ppraw) bytes"
+fi
+
+# ---------------------------------------------------------------- kill -9
+full && kills=200 || kills=12
+wrong=
+for i in $(seq $kills); do
+	rm -rf counts truth
+	mkdir counts
+	PATHPROF_DIR=counts ./counting truth endless &
+	victim=$!
+	sleep "0.0$((RANDOM % 80 + 10))"
+	kill -9 $victim
+	wait $victim 2>/dev/null
+	read -r _ steps manies < <(od -t u8 truth)
+	[ -n "$(ls counts)" ] || continue
+	add_up || { wrong="$wrong; $(tail -n 1 said)"; continue; }
+	# One may have been counted and not be in its books yet.
+	s=$(count_of step) m=$(count_of many)
+	s=$((${s:-0} - ${steps:-0})) m=$((${m:-0} - ${manies:-0}))
+	[ $s -eq 0 ] || [ $s -eq 1 ] || wrong="$wrong; $s steps more than $steps"
+	[ $m -eq 0 ] || [ $m -eq 1 ] || wrong="$wrong; $m manies more than $manies"
+done
+if [ -z "$wrong" ]; then ok "$kills times kill -9: the last had ${steps:-0} steps"; else not_ok "kill -9" "${wrong#; }"; fi
+
+# ---------------------------------------------------------------- libraries
+cat >library.c <<'END'
+static volatile unsigned int sink;
+void step_there(unsigned int x) { if (x & 1) sink += x; else sink ^= x; }
+END
+"$cc" -O2 -fPIC -shared library.c -o library.so
+clang-22 -O2 -pthread "$workloads/counting.c" -o plain
+for program in ./counting ./plain; do
+	run library ./library.so 5000
+	# The program's own file, of another build, is not read.
+	"$lab" counts --binary library.so --all \
+		"counts/$(readelf -n library.so | sed -n 's/.*Build ID: //p')".*.ppraw >counted.tsv 2>said
+	sum=$(awk -F '\t' '{ n += $4 } END { print n }' counted.tsv)
+	if [ "$status" -eq 0 ] && [ "$sum" = 10000 ]; then
+		ok "a library that is loaded and let go by $program"
+	else
+		not_ok "a library that is loaded and let go by $program" "status $status, $sum of 10000; $(head -n 1 said)"
+	fi
+done
+program=(./counting)
+
+# ---------------------------------------------------------------- exceptions
+for mode in "-O2" "-O1 --pathprof-cut=calls" "-O2 --pathprof-late"; do
+	# shellcheck disable=SC2086 # a list of words
+	cc=$build/bin/pathprof-c++ exact "exceptions $mode" "$workloads/counting_throws.cpp" $mode
+done
+
+# ---------------------------------------------------------------- files
+run threads 1 200
+first=$(ls counts/*.ppraw)
+PATHPROF_DIR=counts ./counting truth threads 1 200
+add_up
+if [ "$(count_of step)" = 800 ]; then ok "two runs add up"; else not_ok "two runs add up" "$(count_of step) of 800"; fi
+"$cc" -O1 -pthread "$workloads/counting.c" -o another
+if ! "$lab" counts --binary another "$first" >out 2>said && grep -q 'another build' said; then
+	ok "counts of another build are refused"
+else
+	not_ok "counts of another build are refused" "$(head -n 1 said)"
+fi
+"$lab" counts "$first" >out 2>said
+if grep -qE '^ *[0-9.]+% +[0-9]+  step:[01]$' out && grep -qE 'workloads/counting\.c:[0-9]+' out; then
+	ok "paths are shown with their lines"
+else
+	not_ok "paths are shown with their lines" "$(head -n 4 out | paste -sd ';')"
+fi
+cp "$first" damaged.ppraw
+cp counting damaged
+full && reads=2000 || reads=60
+section=$(readelf -SW counting | sed -nE 's/.* \.pathprof +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+).*/0x\1 0x\2/p')
+read -r from bytes <<<"$section"
+for place in "0 $((4096 + 64)) damaged.ppraw" "$((from)) $((bytes)) damaged"; do
+	# shellcheck disable=SC2086 # a list of words
+	if python3 "$here/counting_damage.py" $reads $place "$lab" counts --binary damaged --all damaged.ppraw >said 2>&1; then
+		ok "damaged files (${place##* }): $(tail -n 1 said)"
+	else
+		not_ok "damaged files (${place##* })" "$(head -n 1 said)"
+	fi
+done
+
+# Where no file can be made, the program does what it did, and one line says so.
+for trouble in "PATHPROF_DIR=/dev/null/none" "ulimit=1"; do
+	rm -rf counts truth
+	mkdir counts
+	(
+		[ "${trouble%%=*}" = ulimit ] && { ulimit -f 1; PATHPROF_DIR=counts; } || PATHPROF_DIR=${trouble#*=}
+		export PATHPROF_DIR
+		./counting truth threads 4 100
+	) >out 2>said
+	status=$?
+	read -r _ steps manies < <(od -t u8 truth)
+	if [ $status -eq 0 ] && [ "$steps" = 800 ] && [ "$(wc -l <said)" -eq 1 ] && grep -q 'paths are not counted' said; then
+		ok "no file can be made ($trouble)"
+	else
+		not_ok "no file can be made ($trouble)" "status $status, $steps steps, it says: $(head -n 1 said)"
+	fi
+done
+exit $failed
