@@ -5,7 +5,9 @@
  * mapped, so that they can be read whatever ends it.
  *
  *     counting TRUTH threads THREADS CALLS     several at a time, one after the other
+ *     counting TRUTH steps THREADS CALLS       the same with step() alone, in no time between
  *     counting TRUTH endless                   until it is killed
+ *     counting TRUTH spin                      until it is killed, in a loop that needs no memory
  *     counting TRUTH fork | exec | vfork | exit | abort
  *     counting TRUTH signals CALLS             a handler that interrupts itself and others
  *     counting TRUTH jumps CALLS               longjmp() from below
@@ -80,21 +82,38 @@ static void *in_thread(void *argument)
 	return argument;
 }
 
-static void run_threads(unsigned int cnt)
+static void *in_step(void *argument)
+{
+	for (uint64_t i = 0; i < thread_calls; i++)
+		step((unsigned int)i);
+	__atomic_fetch_add(&truth->steps, thread_calls, __ATOMIC_RELAXED);
+	return argument;
+}
+
+static void run_threads(unsigned int cnt, void *(*fn)(void *))
 {
 	pthread_t threads[256];
 
 	for (int round = 0; round < 2; round++) {
 		for (unsigned int i = 0; i < cnt; i++)
-			if (pthread_create(&threads[i], NULL, in_thread, &threads[i]))
+			if (pthread_create(&threads[i], NULL, fn, &truth[i]))
 				abort();
 		for (unsigned int i = 0; i < cnt; i++) {
 			void *result;
 
-			if (pthread_join(threads[i], &result) || result != &threads[i])
+			if (pthread_join(threads[i], &result) || result != &truth[i])
 				abort();
 		}
 	}
+}
+
+__attribute__((noinline)) static void spin(unsigned int x)
+{
+	while (x) {
+		x = x * 1664525 + 1013904223;
+		x |= 1;
+	}
+	sink = x;
 }
 
 /* ---------------------------------------------------------------- processes */
@@ -197,7 +216,11 @@ int main(int argc, char **argv)
 		return 2;
 	thread_calls = last;
 	if (!strcmp(what, "threads"))
-		run_threads((unsigned int)strtoul(argv[3], NULL, 10));
+		run_threads((unsigned int)strtoul(argv[3], NULL, 10), in_thread);
+	else if (!strcmp(what, "steps"))
+		run_threads((unsigned int)strtoul(argv[3], NULL, 10), in_step);
+	else if (!strcmp(what, "spin"))
+		spin((unsigned int)argc);
 	else if (!strcmp(what, "endless"))
 		work(UINT64_MAX);
 	else if (!strcmp(what, "fork"))
