@@ -219,7 +219,7 @@ db=$dir/known.db
 export PATHPROF_DB=$db
 sources="TIME: 3000 clock samples, 99 a second of CPU time, the kernel's included.
 Without a path: 15.00% in the kernel, 10.00% in code of which none was seen whole.
-RUNS: 120 bursts of 1000 instructions, each counted once.
+RUNS: 120 bursts of up to 1000 instructions, each counted once.
 No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
 of half the others' rate, and 18.2% for code of twice their rate."
 
@@ -299,7 +299,7 @@ run 0 show 3
 grep -q '^  time      14.52%  (95% interval 12.38% to 16.84%)$' "$dir/got" || fail "show: time"
 grep -q '^  runs      5.00%  (95% interval 4.06% to 6.15%)$' "$dir/got" || fail "show: runs"
 grep -q '^  at rates  2.56% to 9.52% of runs' "$dir/got" || fail "show: the range of rates"
-grep -q '^  from      120 bursts of 1000 instructions, each counted once$' "$dir/got" || fail "show: from"
+grep -q '^  from      120 bursts of up to 1000 instructions, each counted once$' "$dir/got" || fail "show: from"
 grep -q 'share' "$dir/got" && fail "show: one share too many"
 
 # JSON, the estimates and the intervals of TIME worked out a second time.
@@ -414,7 +414,7 @@ cat >"$dir/want" <<'END'
 
 TIME: 1000 clock samples, 99 a second of CPU time, the kernel's included.
 Without a path: 0.00% in the kernel, 20.00% in code of which none was seen whole.
-RUNS: 100 bursts of 1000 instructions, each counted once.
+RUNS: 100 bursts of up to 1000 instructions, each counted once.
 No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
 of half the others' rate, and 18.2% for code of twice their rate.
 END

@@ -65,7 +65,8 @@ char *measure_bursts(const struct measure *measure)
 
 	if (!measure_figure(measure))
 		return ctl_strdup("");
-	return ctl_printf("%" PRIu64 " bursts of %" PRIu32 " %s%s", measure->bursts,
+	return ctl_printf("%" PRIu64 " bursts of %s%" PRIu32 " %s%s", measure->bursts,
+			  counts_insns(measure) ? "up to " : "",
 			  counts_insns(measure) ? measure->horizon : measure->taken_wanted,
 			  counts_insns(measure) ? "instructions" : "taken branches",
 			  how[measure->kind]);

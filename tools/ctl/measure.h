@@ -30,7 +30,7 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 
 /* RUNS, or SHARE of old windows; NULL: nothing was selected. */
 const char *measure_figure(const struct measure *measure);
-/* "865 bursts of 1024 instructions, weighed by the clock"; "" when nothing was selected. */
+/* "865 bursts of up to 1024 instructions, weighed by the clock"; "" when nothing was selected. */
 char *measure_bursts(const struct measure *measure);
 /* What RUNS take for granted, as a sentence of its own; "" when they take nothing. */
 const char *measure_caution(const struct measure *measure);
