@@ -45,9 +45,14 @@ assert f["angle_degrees"] < 1e-6 and f["kl_low_bits"] == 0, f
 assert j["a"]["samples"] == j["b"]["samples"] == 1000
 p = [.6, .3, .05, .04, .01]
 assert abs(j["a"]["entropy_bits"] + sum(x * math.log2(x) for x in p)) < 1e-9
+# 150 of 1000 strikes of the clock in the kernel, 50 in no file and 50 in a function without a path
+assert (j["a"]["kernel_time"], j["a"]["pathless_time"]) == (.15, .1), j["a"]
 END
 run 0 compare window:1 '2026-01-02 01:00 UTC..'
 grep -q 'No difference that chance could not have made' got || fail 'no verdict on equals'
+run 0 compare window:1 window:2
+grep -q "^time without a path  *of A's 15.00% in the kernel, 10.00% in code, of B's 15.00% in the kernel, 10.00%" got ||
+	fail 'not said which time has no path'
 run 0 compare window:1 window:2 --edges --json
 holds 'edges' <<'END'
 assert j["kind"] == "edges" and j["a"]["samples"] == 1000 and j["figures"]["kl_bits"] < 1e-12

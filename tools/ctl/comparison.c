@@ -64,6 +64,22 @@ static void set_branches(struct comparison *c)
 	side_code_release_branches(&a);
 }
 
+/* What RUNS cannot speak of: code that the clock found and no window shows. */
+static struct shares_pathless pathless_of(const struct side *side)
+{
+	struct shares_pathless pathless = {NAN, NAN};
+	struct pathprof_error error;
+	struct shares *shares;
+
+	if (side->kind != SIDE_PATHS || !side->store ||
+	    shares_load(&shares, side->store, side->symbols, &side->filter, side->measure.kind,
+			side->measure.bursts, &error) < 0)
+		return pathless;
+	pathless = shares_pathless(shares);
+	shares_free(shares);
+	return pathless;
+}
+
 static int set_figures(struct comparison *c)
 {
 	const struct pathprof_distribution *a = &c->a->distribution, *b = &c->b->distribution;
@@ -86,6 +102,8 @@ static int set_figures(struct comparison *c)
 	r = pathprof_drift_measure(&c->drift, b, a, &settings);
 	c->counted = r == 0;
 	set_branches(c);
+	c->a_pathless = pathless_of(c->a);
+	c->b_pathless = pathless_of(c->b);
 	return r == -EDOM ? 0 : r;
 }
 

@@ -14,6 +14,7 @@
 
 #include "pathprof/compare.h"
 #include "pathprof/drift.h"
+#include "shares.h"
 #include "side.h"
 #include "side_match.h"
 
@@ -38,7 +39,8 @@ struct comparison {
 	struct pathprof_coverage coverage; /* of b's events by a */
 	bool has_branches;
 	struct pathprof_branch_comparison branches;
-	struct moved *events, *functions; /* greatest first */
+	struct shares_pathless a_pathless, b_pathless; /* NAN: not known */
+	struct moved *events, *functions;              /* greatest first */
 	size_t event_cnt, function_cnt;
 };
 

@@ -3,6 +3,7 @@
 #include "comparison.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "cleanup.h"
@@ -107,6 +108,29 @@ static void print_branches(const struct comparison *c, FILE *out)
 		100 * b->accuracy_own);
 }
 
+static bool is_pathless(const struct shares_pathless *pathless)
+{
+	return pathless->kernel > 0 || pathless->code > 0;
+}
+
+/* RUNS do not speak of it, so a change there is not seen. */
+static void print_pathless(const struct comparison *c, FILE *out)
+{
+	const struct shares_pathless *const sides[] = {&c->a_pathless, &c->b_pathless};
+
+	if (!is_pathless(sides[0]) && !is_pathless(sides[1]))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		fprintf(out, i ? ", of B's " : "time without a path       of A's ");
+		if (isnan(sides[i]->kernel))
+			fputs("not known", out);
+		else
+			fprintf(out, "%.2f%% in the kernel, %.2f%% in code", 100 * sides[i]->kernel,
+				100 * sides[i]->code);
+	}
+	fputs(" of which none was seen whole\n", out);
+}
+
 static void print_figures(const struct comparison *c, FILE *out)
 {
 	const char *events = side_kind_name(c->a->kind);
@@ -121,6 +145,7 @@ static void print_figures(const struct comparison *c, FILE *out)
 		"weight\n",
 		100 * c->coverage.static_share, events, 100 * c->coverage.dynamic_share);
 	print_branches(c, out);
+	print_pathless(c, out);
 	if (c->match.binary_cnt)
 		fprintf(out,
 			"matched across builds     %.2f%% of A's weight, %.2f%% of B's: "
@@ -296,7 +321,8 @@ void comparison_print(const struct comparison *comparison, uint32_t limit, FILE 
 
 /* ---------------------------------------------------------------- JSON */
 
-static json_t *side_object(const struct side *side, double entropy_bits)
+static json_t *side_object(const struct side *side, double entropy_bits,
+			   const struct shares_pathless *pathless)
 {
 	json_t *object = json_object();
 
@@ -310,6 +336,10 @@ static json_t *side_object(const struct side *side, double entropy_bits)
 	measure_members(&side->measure, object);
 	if (side->dispersion > 0)
 		json_add_real(object, "dispersion", side->dispersion);
+	if (!isnan(pathless->kernel)) {
+		json_add_real(object, "kernel_time", pathless->kernel);
+		json_add_real(object, "pathless_time", pathless->code);
+	}
 	return object;
 }
 
@@ -413,8 +443,10 @@ void comparison_print_json(const struct comparison *comparison, uint32_t limit, 
 
 	json_add_text(object, "kind", side_kind_name(comparison->a->kind));
 	measure_figure_member(object, figure_of(comparison));
-	json_add(object, "a", side_object(comparison->a, comparison->a_entropy_bits));
-	json_add(object, "b", side_object(comparison->b, comparison->b_entropy_bits));
+	json_add(object, "a",
+		 side_object(comparison->a, comparison->a_entropy_bits, &comparison->a_pathless));
+	json_add(object, "b",
+		 side_object(comparison->b, comparison->b_entropy_bits, &comparison->b_pathless));
 	json_add(object, "figures", figures_object(comparison));
 	json_add(object, "functions", functions_array(comparison, rows));
 	json_add(object, "events", events_array(comparison, rows));

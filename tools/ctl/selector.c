@@ -281,6 +281,9 @@ int selector_load(struct side *ret_side, const struct ctl_options *options, cons
 	side_init(&side, word, kind);
 	if (r == CTL_OK)
 		r = load(&side, options, &selector);
+	side.filter = selector.filter;
+	side.words = selector.word;
+	selector.word = NULL;
 	release(&selector);
 	if (r == CTL_OK)
 		*ret_side = side;

@@ -531,6 +531,21 @@ void shares_free(struct shares *shares)
 	free(shares);
 }
 
+struct shares_pathless shares_pathless(const struct shares *shares)
+{
+	const double all = (double)shares->clock_samples;
+	struct shares_pathless pathless = {NAN, NAN};
+
+	if (!shares->clock_samples)
+		return pathless;
+	pathless.kernel = (double)shares->kernel_samples / all;
+	pathless.code = (double)shares->unknown_samples / all;
+	for (size_t i = 0; i < shares->function_cnt; i++)
+		if (!shares->functions[i].path_cnt)
+			pathless.code += shares->functions[i].figures.time.value;
+	return pathless;
+}
+
 const struct shares_path *shares_find_path(const struct shares *shares, int64_t id)
 {
 	for (size_t i = 0; i < shares->path_cnt; i++)

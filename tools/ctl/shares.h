@@ -75,6 +75,11 @@ int shares_load(struct shares **ret_shares, struct pathprof_store *store, struct
 /* NULL-safe. */
 void shares_free(struct shares *shares);
 
+/* Shares of TIME that no path has: in the kernel, and in code of which none was seen whole. */
+struct shares_pathless {
+	double kernel, code; /* NAN: no clock ran */
+};
+struct shares_pathless shares_pathless(const struct shares *shares);
 /* NULL: not among them. */
 const struct shares_path *shares_find_path(const struct shares *shares, int64_t id);
 const struct shares_binary *shares_find_binary(const struct shares *shares,

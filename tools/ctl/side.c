@@ -32,6 +32,7 @@ void side_release(struct side *side)
 	symbols_free(side->symbols);
 	pathprof_store_free(side->store);
 	free(side->items);
+	free(side->words);
 	free(side->binaries);
 	free(side->events);
 	side_init(side, side->word, side->kind);

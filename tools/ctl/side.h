@@ -68,8 +68,10 @@ struct side {
 	double worth;      /* of a sample: pathprof_worth_of_sample() */
 	double samples;    /* sum of the items' */
 	bool finished;
-	struct measure measure; /* of its windows; kind PATHPROF_KIND_ANY: text */
-	double dispersion;      /* as seen between its windows, see drift.h; 0: not known */
+	struct measure measure;        /* of its windows; kind PATHPROF_KIND_ANY: text */
+	struct pathprof_filter filter; /* that selected it from the store */
+	char *words;                   /* the filter's strings */
+	double dispersion;             /* as seen between its windows, see drift.h; 0: not known */
 };
 
 void side_init(struct side *side, const char *word, enum side_kind kind);

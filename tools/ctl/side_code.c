@@ -114,6 +114,9 @@ static void turn_into_branches(struct side *side)
 
 	fill_branches(&branches, side);
 	branches.measure = side->measure;
+	branches.filter = side->filter;
+	branches.words = side->words;
+	side->words = NULL;
 	branches.store = side->store;
 	branches.symbols = side->symbols;
 	branches.per_burst = side->per_burst;

@@ -168,18 +168,13 @@ void view_figure_members(const struct view_query *query, json_t *row, const stru
 /* What TIME the rows of paths do not have; "" where they have it all. */
 static char *pathless_text(const struct shares *shares)
 {
-	const double all = (double)shares->clock_samples;
-	const double kernel = (double)shares->kernel_samples / all;
-	double pathless = (double)shares->unknown_samples / all;
+	const struct shares_pathless pathless = shares_pathless(shares);
 
-	for (size_t i = 0; i < shares->function_cnt; i++)
-		if (!shares->functions[i].path_cnt)
-			pathless += shares->functions[i].figures.time.value;
-	if (!(kernel > 0) && !(pathless > 0))
+	if (!(pathless.kernel > 0) && !(pathless.code > 0))
 		return ctl_strdup("");
 	return ctl_printf("Without a path: %.2f%% in the kernel, %.2f%% in code of which none was "
 			  "seen whole.\n",
-			  100 * kernel, 100 * pathless);
+			  100 * pathless.kernel, 100 * pathless.code);
 }
 
 static char *clock_text(const struct view_query *query)
