@@ -76,10 +76,11 @@ run 0 --db "$dir/known.db" parcel write --since "@$((begin - 1))" -o "$dir/late"
 [ "$(ls "$dir/late" | wc -l)" = 1 ] || fail "--since: $(ls "$dir/late")"
 
 # ---------------------------------------------------------------- a real program
+# The program that records finds the daemon beside itself, which the one under test may not.
 cat >"$dir/work.sh" <<'END'
 for i in 1 2 3; do bzip2 -9 <"$1" >/dev/null; done
 END
-run 0 record -o "$dir/one.db" --overhead 20% --no-report -- sh "$dir/work.sh" "$BUILD/bin/pathprofctl"
+ctl=$BUILD/bin/pathprofctl run 0 record -o "$dir/one.db" --overhead 20% --no-report -- sh "$dir/work.sh" "$BUILD/bin/pathprofctl"
 mkdir "$dir/one"
 run 0 --db "$dir/one.db" parcel write -o "$dir/one"
 same_sums "sums of a recording" "$dir/one.db" "$dir"/one/*.parcel
@@ -94,7 +95,7 @@ grep -q ' step ' "$dir/got" || fail "no row: $(cat "$dir/got")"
 cat >"$dir/work.sh" <<'END'
 for i in 1 2 3; do gzip -9 <"$1" >/dev/null; bzip2 -9 <"$1" >/dev/null; done
 END
-run 0 record -o "$dir/two.db" --overhead 20% --no-report -- sh "$dir/work.sh" "$BUILD/bin/pathprofctl"
+ctl=$BUILD/bin/pathprofctl run 0 record -o "$dir/two.db" --overhead 20% --no-report -- sh "$dir/work.sh" "$BUILD/bin/pathprofctl"
 mkdir "$dir/two" "$dir/fleet"
 run 0 --db "$dir/two.db" parcel write --name two -o "$dir/two"
 cp "$dir"/one/*.parcel "$dir"/two/*.parcel "$dir/fleet"

@@ -27,7 +27,7 @@ for view in top paths edges processes binaries; do
 done
 [ "$(grep -c '"function": "f' "$dir/top")" -ge 500 ] || fail "top: $(wc -l <"$dir/top") lines"
 
-for script in ctl_views ctl_errors; do
+for script in ctl_views ctl_errors ctl_parcel; do
 	bash "$here/$script.sh" >"$dir/out" 2>&1 || fail "$script: $(grep -E 'not ok|Sanitizer|runtime error' "$dir/out" | head -3 | tr '\n' ';')"
 done
 finish
