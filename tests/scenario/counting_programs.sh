@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Real programs out of Debian's sources, built with pathprof-cc without any change: gzip's own tests
+# pass, every path of gzip and bzip2 is counted as often as an oracle build says, and functions of
+# gzip, bzip2 and Lua are entered as often as clang's own counters say.
+name=counting_programs
+. "$(dirname "$0")/counting_common.bash"
+for tool in llvm-profdata-22 apt-get setarch; do
+	command -v $tool >/dev/null || { echo "skip $name: $tool is not installed"; exit 0; }
+done
+. "$here/counting_sources.bash"
+get_sources gzip bzip2 lua5.4 >said || { echo "skip $name: $(cat said)"; exit 0; }
+clang-22 -O2 -c "$here/counting_oracle.c" -o oracle.o
+oracle=$tmp/oracle.o
+unset PATHPROF_INSTRUMENT
+
+# Each is built thrice: to count, as its oracle and by clang's own counters. Configuring runs programs.
+export PATHPROF_DIR=$tmp/elsewhere
+mkdir elsewhere
+build_kind() { # PROGRAM KIND CC LDFLAGS
+	compile "$@" >"$1-$2.log" 2>&1 || not_ok "$1 is built ($2)" "$(grep -m 1 -i error "$1-$2.log")"
+}
+
+# The same command line, environment and addresses, so that each takes the same paths.
+head -c 30000 "$here/../../docs/architecture.md" >input
+cat >input.lua <<'END'
+local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
+local t = {}
+for i = 1, 2000 do t[i] = string.format("%d:%s", i, ("x"):rep(i % 7)) end
+table.sort(t)
+local ok, err = pcall(function() error({}) end)
+for i = 1, 200 do pcall(error, i) end
+local co = coroutine.wrap(function() for i = 1, 100 do coroutine.yield(i) end end)
+for i = 1, 100 do co() end
+print(fib(15), #table.concat(t), ok, load("return 1 +")  == nil)
+END
+run() { # PROGRAM KIND: what it makes of the input; its counts go to counts/KIND
+	local input=input
+	[ "$1" = lua5.4 ] && input=input.lua
+	rm -rf here "counts/$2" && mkdir -p here "counts/$2"
+	cp "$(program_of "$1" "$2")" here/program
+	cp $input here/input
+	(
+		cd here || exit 1
+		export ORACLE_LOG=$tmp/log LLVM_PROFILE_FILE=$tmp/profraw PATHPROF_DIR=$tmp/counts/$2
+		case $1 in
+		lua5.4) setarch -R ./program input ;;
+		*) setarch -R ./program -c input ;;
+		esac
+	) >"output.$2" || not_ok "$1 ($2)" "it fails"
+}
+
+# compare SCRIPT WHAT ARGUMENT...: counts of the build that counts against what SCRIPT takes for true.
+compare() {
+	local script=$1 what=$2
+	shift 2
+	if python3 -B "$here/$script" "$@" >said 2>&1; then
+		ok "$what: $(tail -n 1 said)"
+	else
+		not_ok "$what" "$(head -n 3 said | paste -sd ';')"
+	fi
+}
+
+against_oracle() { # PROGRAM MODE
+	build_kind "$1" counted "$cc $2" ""
+	build_kind "$1" oracle "$cc --pathprof-oracle $2" "$oracle"
+	run "$1" counted
+	run "$1" oracle
+	cmp -s output.counted output.oracle || not_ok "$1 $2" "both builds do not do the same"
+	"$lab" counts --binary "$(program_of "$1" counted)" --all counts/counted/*.ppraw >counted.tsv
+	compare counting_oracle.py "$1 $2" "$(program_of "$1" oracle)" log counted.tsv
+}
+
+# beside_clang PROGRAM KIND FUNCTIONS-WITH-FEWER: the counts of KIND and what clang's counters left.
+beside_clang() {
+	llvm-profdata-22 merge profraw -o profdata && llvm-profdata-22 show --all-functions profdata >shown
+	"$lab" counts --binary "$(program_of "$1" "$2")" --all "counts/$2"/*.ppraw >counted.tsv
+	compare counting_entries.py "$1 beside clang's counters" "$(program_of "$1" "$2")" counted.tsv shown "$3"
+}
+
+against_clang() { # PROGRAM
+	build_kind "$1" clang "clang-22 -fprofile-instr-generate" "-fprofile-instr-generate"
+	build_kind "$1" counted "$cc" ""
+	run "$1" clang
+	run "$1" counted
+	beside_clang "$1" counted 0
+}
+
+for mode in "" --pathprof-late --pathprof-cut=calls; do
+	against_oracle gzip "$mode"
+	against_oracle bzip2 "$mode"
+done
+against_clang gzip
+against_clang bzip2
+# Lua hashes addresses, so no two builds take the same paths: one counts both ways. Its errors are
+# longjmp()s, and what they leave behind has one path less.
+build_kind lua5.4 both "$cc --pathprof-late -fno-inline -fprofile-instr-generate" "-fprofile-instr-generate"
+run lua5.4 both
+beside_clang lua5.4 both 20
+
+build_kind gzip counted "$cc" ""
+if (cd gzip-counted && make check CC="$cc") >said 2>&1; then
+	ok "gzip's own tests: $(grep -E '^# PASS' said)"
+else
+	not_ok "gzip's own tests" "$(grep -E '^FAIL' said | paste -sd ';')"
+fi
+exit $failed
