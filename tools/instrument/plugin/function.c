@@ -25,8 +25,9 @@ static void instrument(struct insertion *in, LLVMValueRef function)
 }
 
 /* -ELOOP: an edge would need code that no code can be put on. */
-static int number_and_instrument(struct insertion *in, LLVMValueRef function)
+static int number_and_instrument(const struct insertion *in, LLVMValueRef function)
 {
+	struct insertion whole = *in;
 	struct pathprof_increments increments;
 	struct pathprof_function_paths *paths;
 	int r = pathprof_function_paths_new(&paths, in->flow, PATHPROF_CUT_BACK_EDGES);
@@ -35,9 +36,9 @@ static int number_and_instrument(struct insertion *in, LLVMValueRef function)
 		return r;
 	r = pathprof_increments_init(&increments, paths, NULL, in->shape->is_fixed);
 	if (r == 0) {
-		in->paths = paths;
-		in->increments = &increments;
-		instrument(in, function);
+		whole.paths = paths;
+		whole.increments = &increments;
+		instrument(&whole, function);
 		pathprof_increments_release(&increments);
 	}
 	pathprof_function_paths_free(paths);

@@ -70,7 +70,7 @@ extern uint64_t __stop_pathprof_counters[] __attribute__((visibility("hidden"), 
 
 static inline uint64_t counts_image_bytes(void)
 {
-	return (uint64_t)((char *)__stop_pathprof_counters - (char *)__start_pathprof_counters);
+	return (uintptr_t)__stop_pathprof_counters - (uintptr_t)__start_pathprof_counters;
 }
 
 /* Fills in the build-id and the path of this ELF object. */
