@@ -32,9 +32,10 @@ stepper_of() { # DAEMON
 	return 1
 }
 
-# Sets $daemon and $stepper.
+# Sets $daemon and $stepper. Bursts are long, so that what happens within one need not be waited for.
 start_recording() { # DB PID
-	"$build/bin/pathprofd" --record --db "$1" -p "$2" --source step --overhead 90 --quiet \
+	printf '[Profile]\nHoldMaxSec=20ms\n' >"$1.conf"
+	"$build/bin/pathprofd" -c "$1.conf" --record --db "$1" -p "$2" --source step --overhead 90 --quiet \
 		2>"$work/daemon.log" &
 	daemon=$!
 	started+=("$daemon")
