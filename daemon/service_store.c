@@ -123,24 +123,6 @@ static void retain(struct pp_service *service)
 		service->windows_removed += removed;
 }
 
-static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add)
-{
-	sum->bursts += add->bursts;
-	sum->branches += add->branches;
-	sum->taken += add->taken;
-	sum->steps += add->steps;
-	sum->paths += add->paths;
-	sum->insns += add->insns;
-	sum->pathless += add->pathless;
-	sum->clock_samples += add->clock_samples;
-	sum->stopped_ns += add->stopped_ns;
-	sum->source_cpu_ns += add->source_cpu_ns;
-	for (int i = 0; i < PATHPROF_END_CNT; i++)
-		sum->ends[i] += add->ends[i];
-	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
-		sum->drops[i] += add->drops[i];
-}
-
 static void window_lost(struct pp_service *service, int code, const char *why)
 {
 	service->windows_dropped++;
@@ -212,7 +194,8 @@ void pp_service_store_window(struct pp_service *service)
 	struct pathprof_error error = {""};
 	int r;
 
-	add_totals(&service->sum, totals);
+	pathprof_totals_add(&service->sum, totals);
+	service->sum.clock_samples += totals->clock_samples;
 	r = pp_window_close(service->window, &sink, &error);
 	if (r < 0)
 		window_lost(service, r, error.text);

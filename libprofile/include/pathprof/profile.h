@@ -174,6 +174,12 @@ struct pathprof_profile {
 
 #define PATHPROF_NO_INDEX UINT32_MAX
 
+/*
+ * Adds to each figure of sum that of add; sums stay below 2^63. All but clock_samples, which
+ * pathprof_profile_add_clock() counts.
+ */
+void pathprof_totals_add(struct pathprof_totals *sum, const struct pathprof_totals *add);
+
 /* max_bytes bounds the tables' memory. -ENOMEM. */
 int pathprof_profile_init(struct pathprof_profile *p, size_t max_bytes);
 /* Empties it for the next window, keeps the memory and the bound. */

@@ -819,3 +819,28 @@ void pathprof_profile_add_clock(struct pathprof_profile *p, const struct pathpro
 	}
 	p->totals.clock_samples = add_saturated(p->totals.clock_samples, add->samples);
 }
+
+/* A store's numbers end at 2^63. */
+static uint64_t add_stored(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
+}
+
+void pathprof_totals_add(struct pathprof_totals *sum, const struct pathprof_totals *add)
+{
+	sum->bursts = add_stored(sum->bursts, add->bursts);
+	sum->branches = add_stored(sum->branches, add->branches);
+	sum->taken = add_stored(sum->taken, add->taken);
+	sum->steps = add_stored(sum->steps, add->steps);
+	sum->paths = add_stored(sum->paths, add->paths);
+	sum->insns = add_stored(sum->insns, add->insns);
+	sum->pathless = add_stored(sum->pathless, add->pathless);
+	sum->stopped_ns = add_stored(sum->stopped_ns, add->stopped_ns);
+	sum->source_cpu_ns = add_stored(sum->source_cpu_ns, add->source_cpu_ns);
+	for (int i = 0; i < PATHPROF_END_CNT; i++)
+		sum->ends[i] = add_stored(sum->ends[i], add->ends[i]);
+	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
+		sum->drops[i] = add_stored(sum->drops[i], add->drops[i]);
+}

@@ -35,30 +35,6 @@ struct extract {
 
 /* ---------------------------------------------------------------- windows */
 
-static uint64_t add_up(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
-}
-
-static void add_totals(struct pathprof_totals *sum, const struct pathprof_totals *add)
-{
-	sum->bursts = add_up(sum->bursts, add->bursts);
-	sum->branches = add_up(sum->branches, add->branches);
-	sum->taken = add_up(sum->taken, add->taken);
-	sum->steps = add_up(sum->steps, add->steps);
-	sum->paths = add_up(sum->paths, add->paths);
-	sum->insns = add_up(sum->insns, add->insns);
-	sum->pathless = add_up(sum->pathless, add->pathless);
-	sum->stopped_ns = add_up(sum->stopped_ns, add->stopped_ns);
-	sum->source_cpu_ns = add_up(sum->source_cpu_ns, add->source_cpu_ns);
-	for (int i = 0; i < PATHPROF_END_CNT; i++)
-		sum->ends[i] = add_up(sum->ends[i], add->ends[i]);
-	for (int i = 0; i < PATHPROF_DROP_CNT; i++)
-		sum->drops[i] = add_up(sum->drops[i], add->drops[i]);
-}
-
 /*
  * Newest first: source, length of bursts and rate of the clock are the newest window's. Clock
  * samples add up on their own, as their places come.
@@ -84,7 +60,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		p->begin_ns = row->begin_ns;
 	if (row->end_ns > p->end_ns)
 		p->end_ns = row->end_ns;
-	add_totals(&p->totals, &row->totals);
+	pathprof_totals_add(&p->totals, &row->totals);
 	return 0;
 }
 
