@@ -158,7 +158,7 @@ uint64_t pp_costs_cpu_ns(const struct pp_costs *costs);
 void pp_service_begin_budget(struct pp_service *service);
 /* Every two seconds: the source gets what the daemon's own CPU time leaves of the budget. */
 void pp_service_share_budget(struct pp_service *service);
-/* What the source may spend now, as a share of all CPUs' time. */
+/* The source's budget at this moment, as a share of all CPUs' time. */
 uint64_t pp_service_source_ppm(const struct pp_service *service);
 
 /* service_barren.c */

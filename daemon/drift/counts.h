@@ -29,7 +29,7 @@ struct pp_counts {
 /*
  * One more event behind the others, in no order yet: pp_counts_sort() before all else. It has
  * the key; seen says how often it was seen, and counts by its weight when the clock weighed that.
- * What weighs nothing is left out. -ENOMEM: unchanged.
+ * An event of weight 0 is left out. -ENOMEM: unchanged.
  */
 int pp_counts_append(struct pp_counts *to, const struct pathprof_event *key,
 		     const struct pathprof_worth *seen, bool weighed);

@@ -70,9 +70,9 @@ static inline void pathprof_event_add(struct pathprof_event *to, const struct pa
 }
 
 /*
- * What samples are worth that do not count alike, as those of windows that the clock weighed. Sums
- * over all events: of samples and of weight, and over events and bursts of the square of what a
- * burst adds to each.
+ * The worth of samples with unequal weights, as windows that the clock weighed have them. Each
+ * member is a sum over all events: of samples and of weight, and over events and bursts of the
+ * square of what a burst adds to each.
  */
 struct pathprof_worth {
 	double samples, squares;

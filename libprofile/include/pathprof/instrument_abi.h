@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What a program that counts its own paths leaves behind: the section that describes its functions,
- * and the files it counts into. Little-endian, as everything here.
+ * The format of a program that counts its own paths: a section that describes its functions, and
+ * the files that it counts into. Little-endian, as everything here.
  *
  * Counters are 64 bits wide and lie in tables, one a translation unit, in the section
  * PATHPROF_COUNTERS_SECTION. Every thread has a copy of that whole section in a file: an image. So

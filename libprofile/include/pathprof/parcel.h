@@ -46,7 +46,7 @@ extern "C" {
 #define PATHPROF_PARCEL_NAME_BYTES 4096u
 #define PATHPROF_PARCEL_HOST_BYTES 256u
 
-/* What the writer says of its machine; "" or 0: not known. */
+/* The machine, as the writer describes it; a member that is "" or 0 is not known. */
 struct pathprof_parcel_host {
 	char name[PATHPROF_PARCEL_HOST_BYTES];
 	char model[PATHPROF_PARCEL_HOST_BYTES];  /* of the CPUs */
@@ -97,9 +97,9 @@ uint64_t pathprof_parcel_workload(const char *comm, const char *container,
 				  const struct pathprof_build_id *binary);
 
 /*
- * What the container or service is called in parcels, so that those of one kind add up: ids become
- * "*". An id is 12 hex digits or more with a decimal one among them, and what systemd-run makes up
- * (run-*.service). text holds size bytes. Returns text.
+ * The name of a container or service in parcels. Ids in it become "*", so that all instances of a
+ * service add up. An id is 12 hex digits or more with a decimal one among them, and what
+ * systemd-run makes up (run-*.service). text holds size bytes. Returns text.
  */
 char *pathprof_parcel_container(const char *container, char *text, size_t size);
 

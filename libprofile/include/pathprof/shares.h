@@ -71,8 +71,8 @@ struct pathprof_shares {
 	uint64_t bursts;        /* windows that the paths come from: no path was seen in more;
 				   0: not known */
 	/*
-	 * What the insns of all paths would add up to for each clock sample in functions, had no
-	 * path been too long for a window. 0: not known.
+	 * The instructions of all paths for each clock sample in functions, as they would be if no
+	 * path were too long for a window. 0: not known.
 	 */
 	double insns_a_sample;
 };

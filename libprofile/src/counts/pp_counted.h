@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
-/* What the description of a program, and the counts of its runs, share. */
+/* Types and functions that the description of a program and the counts of its runs share. */
 #ifndef PP_COUNTED_H
 #define PP_COUNTED_H
 
