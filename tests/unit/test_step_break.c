@@ -175,6 +175,14 @@ static size_t next_place(size_t i, uint32_t set)
 	return i;
 }
 
+static bool is_place_of(uint64_t address, uint32_t set)
+{
+	for (size_t i = 0; i < PLACE_CNT; i++)
+		if ((set >> i & 1) && address == place(i))
+			return true;
+	return false;
+}
+
 static bool set_places(struct pp_step_break *b, uint32_t set)
 {
 	uint64_t addresses[PP_STEP_BREAK_MAX];
@@ -263,8 +271,9 @@ static void test_closed_while_another_has_it(void)
 	pp_step_break_open(&b, PP_STEP_BREAK_PERF, child);
 	for (uint32_t i = 0; i < PP_STEP_BREAK_MAX; i++)
 		others[i] = dup(b.fds[i]);
+	/* The child may have run a part of its first round before it was seized. */
 	CU_ASSERT_TRUE(set_places(&b, 0xf));
-	CU_ASSERT_EQUAL(run_to_stop(child), place(0));
+	CU_ASSERT_TRUE(is_place_of(run_to_stop(child), 0xf));
 	pp_step_break_close(&b);
 	CU_ASSERT_EQUAL(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
 	CU_ASSERT_TRUE(goes_on(child));
