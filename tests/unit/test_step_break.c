@@ -358,7 +358,7 @@ static void burst_on(pid_t pid, enum pp_step_break_kind kind)
 
 	holder.singles = 0;
 	/* It may be caught in the kernel, or wait for a CPU and be let go of late. */
-	for (int tries = 0; tries < 400 && !held; tries++) {
+	for (int tries = 0; tries < 5000 && !held; tries++) {
 		pp_step_poll_limbo(&holder);
 		usleep(2000);
 		target = (struct pp_step_target){.pid = pid, .tid = pid};

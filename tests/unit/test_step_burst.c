@@ -107,13 +107,18 @@ static int burst(pid_t child, enum pp_step_break_kind kind)
 
 	holder = (struct pp_step_holder){0};
 	for (int i = 0; i < PATIENCE_S * 100 && drop != PP_STEP_HELD; i++) {
+		/* On a busy machine a stop may come late: then it is let go first, and tried again.
+		 */
+		pp_step_poll_limbo(&holder);
 		target = (struct pp_step_target){.pid = child, .tid = child};
 		drop = pp_step_catch(&holder, &target);
 		if (drop != PP_STEP_HELD)
 			usleep(10000);
 	}
-	if (drop != PP_STEP_HELD)
+	if (drop != PP_STEP_HELD) {
+		kill(child, SIGKILL);
 		return -1;
+	}
 	*ready = 2;
 	pp_step_burst(&holder, &target, &limits, &record);
 	return (int)record.burst.end;
