@@ -34,6 +34,7 @@ struct exported {
 	char *name;
 	uint64_t samples;
 	unsigned int cnt;           /* of binaries that the selection has */
+	unsigned int placeless_cnt; /* and of those whose paths have no places in a file */
 	struct pathprof_file other; /* a file of it that is left out, and in how many windows */
 	uint64_t other_windows;
 	struct pathprof_code *code;
@@ -57,8 +58,10 @@ static int take_binary(void *context, const struct pathprof_binary_row *row)
 {
 	struct exported *e = context;
 
-	if (row->binary_id.kind == PATHPROF_ID_JIT)
+	if (row->binary_id.kind == PATHPROF_ID_JIT) {
+		e->placeless_cnt++;
 		return 0;
+	}
 	e->cnt++;
 	if (e->name && row->samples <= e->samples)
 		return 0;
@@ -132,6 +135,10 @@ static int find_binary(struct exported *e)
 	r = tell_others(e);
 	if (r)
 		return r;
+	if (!e->name && e->placeless_cnt)
+		return ctl_fail("export: only generated code and paths that programs counted "
+				"themselves were seen: neither has places in a file, which the "
+				"formats need");
 	if (!e->name)
 		return ctl_fail("export: no binary of the selection was seen: pathprofctl binaries "
 				"lists those there are");

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pathprofctl import: a private, one-shot pathprofd reads what another tool recorded into a
- * database. All the work, and what is said of it, is its.
+ * database. All the work, and what is said of it, is its; but for counts that programs kept
+ * themselves (import_counts.h).
  */
 #include "ctl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "import_counts.h"
 #include "oneshot.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
 #define DEFAULT_FORMAT "perf.data"
 #define ARGUMENTS_MAX  (16 + 2 * CTL_RECORDED_MAX)
 
+static bool is_counts(const struct ctl_options *options)
+{
+	return options->format && strcmp(options->format, IMPORT_COUNTS) == 0;
+}
+
 static int check_arguments(const struct ctl_options *options)
 {
-	if (options->argc != 1)
+	if (is_counts(options) && options->argc == 0)
+		return ctl_usage(options, "files of counts are needed (*.ppraw)");
+	if (!is_counts(options) && options->argc != 1)
 		return ctl_usage(options, "one recording is needed, or - for standard input");
 	if (options->db && options->output)
 		return ctl_usage(options, "--db and --output mean the same here: give one");
@@ -52,5 +62,8 @@ int cmd_import(const struct ctl_options *options)
 
 	if (result == CTL_OK)
 		result = oneshot_check_output(db);
-	return result ? result : oneshot_run("import", arguments_of(options, db));
+	if (result)
+		return result;
+	return is_counts(options) ? import_counts(options, db)
+				  : oneshot_run("import", arguments_of(options, db));
 }

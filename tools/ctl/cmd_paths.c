@@ -7,8 +7,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cleanup.h"
+#include "counted.h"
 #include "target.h"
 #include "text.h"
 #include "view.h"
@@ -17,9 +19,15 @@
 
 /* The rows of one function. */
 struct of_function {
-	const struct target *target;
-	bool unnumbered, runs_on; /* such rows were there */
+	const struct target *target; /* NULL: its paths are counted ones, numbered by themselves */
+	const char *name;            /* of a function with counted paths */
+	bool unnumbered, runs_on;    /* such rows were there */
 };
+
+static bool is_numbered(const struct of_function *of)
+{
+	return of->target != NULL;
+}
 
 static void number_cell(struct view_query *query, const struct pathprof_path_row *row)
 {
@@ -65,7 +73,7 @@ static void add_cells(struct view_query *query, const struct shares_path *path)
 	table_cell(query->table, CTL_PLAIN, "%s",
 		   text_outcomes(outcomes, row->length, row->outcomes));
 	table_cell(query->table, CTL_DIM, "%s", text_base_name(row->binary_name));
-	if (query->context)
+	if (query->context && is_numbered(query->context))
 		number_cell(query, row);
 	table_cell(query->table, CTL_PLAIN, "%" PRId64, row->id);
 }
@@ -90,7 +98,9 @@ static void add_json(struct view_query *query, const struct shares_path *path)
 	json_add_count(object, "length", row->length);
 	json_add_text(object, "outcomes",
 		      row->length ? text_outcomes(outcomes, row->length, row->outcomes) : "");
-	if (query->context)
+	if (pathprof_is_counted(&row->binary_id, row->binary_name))
+		json_add_number(object, "number", pathprof_counted_number_of(row->start));
+	else if (query->context && is_numbered(query->context))
 		add_number(query, object, row);
 	json_rows_add(query->json, object);
 }
@@ -103,8 +113,16 @@ static int before(const void *a, const void *b, void *context)
 	return order ? order : ((*x)->row.id > (*y)->row.id) - ((*x)->row.id < (*y)->row.id);
 }
 
-static bool is_wanted(const struct of_function *of, const struct pathprof_path_row *row)
+static bool is_wanted(const struct view_query *query, const struct pathprof_path_row *row)
 {
+	const struct of_function *of = query->context;
+
+	if (of && of->name)
+		return pathprof_is_counted(&row->binary_id, row->binary_name) &&
+		       strcmp(symbols_function(query->symbols, &row->binary_id, row->binary_name,
+					       row->start)
+				      ->name,
+			      of->name) == 0;
 	return !of || (pathprof_build_id_equal(&row->binary_id, &of->target->id) &&
 		       target_function_at(of->target, row->start) == of->target->function);
 }
@@ -119,7 +137,7 @@ static int emit(struct view_query *query, const struct view *view)
 
 	view_begin_rows(query, view, shares->path_time);
 	for (size_t i = 0; i < shares->path_cnt; i++)
-		if (is_wanted(query->context, &shares->paths[i].row))
+		if (is_wanted(query, &shares->paths[i].row))
 			sorted[cnt++] = &shares->paths[i];
 	qsort_r(sorted, cnt, sizeof(*sorted), before, query);
 	if (query->filter.limit && query->filter.limit < cnt)
@@ -193,20 +211,31 @@ static void print_footnotes(const struct of_function *of)
 }
 
 static int print_own(const struct ctl_options *options, struct pathprof_store *store,
-		     const struct target *target)
+		     struct of_function *of)
 {
 	struct view_settings settings = {
 		.filter = options->filter, .sort = options->sort, .json = options->json};
-	struct of_function of = {.target = target};
-	struct view view = view_own_paths;
+	struct view view = is_numbered(of) ? view_own_paths : view_paths;
 	int r;
 
-	view.context = &of;
+	view.context = of;
 	if (!options->limit_given)
 		settings.filter.limit = DEFAULT_LIMIT;
 	r = view_print(&view, store, &settings, stdout);
-	if (r == CTL_OK && !options->json)
-		print_footnotes(&of);
+	if (r == CTL_OK && !options->json && is_numbered(of))
+		print_footnotes(of);
+	return r;
+}
+
+static int of_target(const struct ctl_options *options, struct view_query *query)
+{
+	struct target target;
+	int r = target_open(&target, query, options, options->function);
+
+	if (r)
+		return r;
+	r = print_own(options, query->store, &(struct of_function){.target = &target});
+	target_release(&target);
 	return r;
 }
 
@@ -214,7 +243,8 @@ static int paths_of_function(const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
 	struct view_query query = {.filter = options->filter};
-	struct target target;
+	struct of_function counted = {.name = options->function};
+	struct pathprof_error error = {""};
 	int r = ctl_no_operands(options);
 
 	if (r == CTL_OK)
@@ -223,11 +253,11 @@ static int paths_of_function(const struct ctl_options *options)
 		return r;
 	query.store = store;
 	query.symbols = symbols_new(store);
-	r = target_open(&target, &query, options, options->function);
-	if (r == CTL_OK) {
-		r = print_own(options, store, &target);
-		target_release(&target);
-	}
+	r = counted_has_function(&query, options->function, &error);
+	if (r < 0)
+		r = ctl_fail_error("paths", r, &error);
+	else
+		r = r ? print_own(options, store, &counted) : of_target(options, &query);
 	symbols_free(query.symbols);
 	return r;
 }

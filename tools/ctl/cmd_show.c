@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "counted.h"
 #include "number.h"
 #include "show.h"
 
@@ -61,9 +62,16 @@ static int show_number(const struct ctl_options *options, struct view_query *que
 {
 	_cleanup_free_ char *word =
 		ctl_printf("%.*s", (int)(colon - options->argv[0]), options->argv[0]);
+	struct pathprof_error error = {""};
 	struct target target;
-	int r = target_open(&target, query, options, word);
+	int64_t id = 0;
+	int r = counted_find_path(query, options->argv[0], &id, &error);
 
+	if (r < 0)
+		return ctl_fail_error("show", r, &error);
+	if (id)
+		return show_id(options, query, id);
+	r = target_open(&target, query, options, word);
 	if (r)
 		return r;
 	r = show_number_of(options, query, &target, number);

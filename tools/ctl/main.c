@@ -49,7 +49,7 @@ static const struct ctl_verb verbs[] = {
 	 CTL_OPT_VALUES, cmd_values, true},
 	{"record", "-- COMMAND...", "profile one program",
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
-	{"import", "FILE|-", "what another tool recorded, as windows, paths and edges",
+	{"import", "FILE...|-", "what another tool recorded, as windows, paths and edges",
 	 CTL_OPT_IMPORT, cmd_import},
 	{"export", "", "one binary's branches for BOLT, LLVM, AutoFDO, pprof, flame graphs",
 	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_export, true},

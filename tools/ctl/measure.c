@@ -42,6 +42,11 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 	return r;
 }
 
+bool measure_is_exact(const struct measure *measure)
+{
+	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts;
+}
+
 const char *measure_figure(const struct measure *measure)
 {
 	if (measure->kind == PATHPROF_KIND_ANY)
@@ -65,6 +70,8 @@ char *measure_bursts(const struct measure *measure)
 
 	if (!measure_figure(measure))
 		return ctl_strdup("");
+	if (measure_is_exact(measure))
+		return ctl_strdup("exact counts that programs kept themselves");
 	return ctl_printf("%" PRIu64 " bursts of %s%" PRIu32 " %s%s", measure->bursts,
 			  counts_insns(measure) ? "up to " : "",
 			  counts_insns(measure) ? measure->horizon : measure->taken_wanted,

@@ -28,6 +28,8 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 		 const struct pathprof_filter *filter, enum pathprof_window_kind kind,
 		 struct pathprof_error *error);
 
+/* Every path was counted (pathprof/path_counts.h): nothing was sampled, and there is no chance. */
+bool measure_is_exact(const struct measure *measure);
 /* RUNS, or SHARE of old windows; NULL: nothing was selected. */
 const char *measure_figure(const struct measure *measure);
 /* "865 bursts of up to 1024 instructions, weighed by the clock"; "" when nothing was selected. */

@@ -12,6 +12,7 @@
 
 #include "kinds.h"
 #include "pathprof/combine.h"
+#include "import_counts.h"
 #include "pathprof/format.h"
 #include "pathprof/parcel.h"
 #include "side.h"
@@ -347,6 +348,8 @@ static int set_recording(struct ctl_options *options, const char *value)
 	enum pathprof_format format = pathprof_format_named(value);
 
 	options->format = value;
+	if (strcmp(value, IMPORT_COUNTS) == 0)
+		return 0;
 	return format && pathprof_format_reads(format) ? 0 : -EINVAL;
 }
 
@@ -560,7 +563,7 @@ static const struct option_row {
 	 "theirs"},
 	{"format", 'F', "FORMAT", CTL_OPT_IMPORT, set_recording,
 	 "perf.data (if not said), perf-script, profgen-perfscript, profgen-raw, bolt-preagg, "
-	 "bolt-fdata or autofdo-text"},
+	 "bolt-fdata, autofdo-text, or counts of programs that pathprof-cc built"},
 	{"binary", 0, "FILE", CTL_OPT_IMPORT, add_recorded,
 	 "a program or library that was recorded; may be given again"},
 	{"sysroot", 0, "DIR", CTL_OPT_IMPORT, set_sysroot, "files that were recorded lie below it"},

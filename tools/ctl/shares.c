@@ -440,6 +440,22 @@ static void drop_runs(struct shares *shares)
 		shares->binaries[i].figures.runs = unknown;
 }
 
+static void be_exact(struct pathprof_share *share)
+{
+	share->low = share->high = share->value;
+}
+
+/* Nothing was sampled, so nothing can be off by chance. */
+static void drop_chance(struct shares *shares)
+{
+	for (size_t i = 0; i < shares->path_cnt; i++)
+		be_exact(&shares->paths[i].figures.runs);
+	for (size_t i = 0; i < shares->function_cnt; i++)
+		be_exact(&shares->functions[i].figures.runs);
+	for (size_t i = 0; i < shares->binary_cnt; i++)
+		be_exact(&shares->binaries[i].figures.runs);
+}
+
 static int work_out(struct shares_index *index, struct pathprof_error *error)
 {
 	struct shares *shares = index->shares;
@@ -467,6 +483,8 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 	take_binary_figures(index);
 	if (shares->kind == PATHPROF_KIND_TAKEN)
 		drop_runs(shares);
+	if (shares->observations == SHARES_EXACT)
+		drop_chance(shares);
 	for (size_t i = 0; i < shares->path_cnt; i++)
 		shares->paths[i].row.binary_name =
 			shares->binaries[shares->functions[shares->paths[i].function].binary].name;

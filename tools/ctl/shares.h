@@ -50,6 +50,8 @@ struct shares_path {
 	struct figures figures;
 };
 
+#define SHARES_EXACT UINT64_MAX /* observations where nothing was sampled */
+
 struct shares {
 	enum pathprof_window_kind kind;
 	uint64_t clock_samples, kernel_samples, unknown_samples; /* the first counts all */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "counted.h"
 #include "interval.h"
 #include "number.h"
 #include "source_text.h"
@@ -38,6 +39,9 @@ struct path {
 	enum numbered numbered;
 	uint64_t number, of; /* its number, of so many paths */
 	char *function;      /* whose paths these are */
+	bool is_counted;     /* by the program itself: it has lines instead of blocks */
+	bool has_lines;
+	struct counted_way counted;
 };
 
 /* Where the last line of source shown was, so that each is shown once. */
@@ -80,6 +84,11 @@ static void load_blocks(struct path *path, struct view_query *query)
 	const struct pathprof_path_row *row = &path->row;
 	int r;
 
+	path->is_counted = pathprof_is_counted(&row->binary_id, path->binary_name);
+	if (path->is_counted) {
+		path->has_lines = counted_way_load(&path->counted, row, &path->why) == 0;
+		return;
+	}
 	path->code = symbols_code(query->symbols, &row->binary_id, row->binary_name, &path->why);
 	if (!path->code)
 		return;
@@ -118,6 +127,7 @@ static void load_number(struct path *path, struct view_query *query,
 
 static void release(struct path *path)
 {
+	counted_way_release(&path->counted);
 	free(path->binary_name);
 	free(path->blocks);
 	free(path->function);
@@ -186,7 +196,8 @@ static void print_seen(FILE *out, const struct view_query *query, const struct p
 		print_share(out, "share",
 			    &(struct pathprof_share){figures->share, interval.low, interval.high});
 	} else {
-		print_share(out, "time", &figures->time);
+		if (!measure_is_exact(&query->measure))
+			print_share(out, "time", &figures->time);
 		print_share(out, "runs", &figures->runs);
 		print_rates(out, &query->measure, figures->runs.value);
 	}
@@ -236,8 +247,11 @@ static size_t ways_of(const struct path *path, char **ret_ways)
 static void print_ways(FILE *out, const struct path *path)
 {
 	_cleanup_free_ char *ways = NULL;
-	size_t cnt = ways_of(path, &ways);
+	size_t cnt;
 
+	if (path->is_counted)
+		return;
+	cnt = ways_of(path, &ways);
 	fprintf(out, "  ways      %s  (%zu branches; T taken, N not taken)\n", ways, cnt);
 }
 
@@ -253,8 +267,10 @@ static void print_header(FILE *out, struct view_query *query, const struct path 
 	fprintf(out, "%s%s%s  %s%s%s\n", ctl_style_on(CTL_DIM), id, ctl_style_off(CTL_DIM),
 		ctl_style_on(CTL_NAME), label, ctl_style_off(CTL_NAME));
 	fprintf(out, "  binary    %s\n", binary);
-	fprintf(out, "  build-id  %s\n", pathprof_build_id_text(&row->binary_id, hex));
-	fprintf(out, "  start     0x%" PRIx64 "\n", row->start);
+	if (!path->is_counted) {
+		fprintf(out, "  build-id  %s\n", pathprof_build_id_text(&row->binary_id, hex));
+		fprintf(out, "  start     0x%" PRIx64 "\n", row->start);
+	}
 	print_number(out, path);
 	print_seen(out, query, path);
 	print_ways(out, path);
@@ -362,7 +378,9 @@ static void print_text(FILE *out, struct view_query *query, struct path *path)
 	print_header(out, query, path);
 	for (size_t i = 0; path->code && i < path->block_cnt; i++)
 		print_block(out, query, path, i, source);
-	if (!path->code) {
+	if (path->has_lines) {
+		counted_way_print(out, &path->counted);
+	} else if (!path->code) {
 		_cleanup_free_ char *why = text_escape(path->why.text);
 
 		fprintf(out, "  code      not available: %s\n", why);
@@ -454,7 +472,9 @@ static void print_json(FILE *out, struct view_query *query, struct path *path)
 	for (size_t i = 0; path->code && i < path->block_cnt; i++)
 		json_array_append_new(blocks, block_json(query, path, &path->blocks[i]));
 	json_add(object, "blocks", blocks);
-	if (!path->code)
+	if (path->has_lines)
+		json_add(object, "lines", counted_way_json(&path->counted));
+	else if (!path->code)
 		json_add_text(object, "code_missing", path->why.text);
 	json_dumpf(object, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	fputc('\n', out);

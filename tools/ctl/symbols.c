@@ -11,6 +11,7 @@
 #include "apart.h"
 #include "cleanup.h"
 #include "demangle.h"
+#include "pathprof/path_counts.h"
 #include "text.h"
 
 #define NAME_SIZE 512
@@ -300,6 +301,8 @@ char *symbols_label(struct symbols *symbols, const struct pathprof_build_id *id,
 {
 	const struct symbol *symbol = symbols_function(symbols, id, binary_name, offset);
 
+	if (symbol->known && pathprof_is_counted(id, binary_name ? binary_name : ""))
+		return ctl_printf("%s:%" PRIu64, symbol->name, offset - symbol->start);
 	if (!symbol->known)
 		return ctl_printf("%s+0x%" PRIx64, text_base_name(binary_name ? binary_name : ""),
 				  offset);

@@ -41,7 +41,10 @@ const struct symbol *symbols_function(struct symbols *symbols, const struct path
 /* symbols_function() will be asked about these: together that is faster, of files read apart. */
 void symbols_ahead(struct symbols *symbols, const struct pathprof_build_id *id,
 		   const char *binary_name, const uint64_t *offsets, size_t cnt);
-/* "function+0x1c", plain "function" at its start. Caller frees. */
+/*
+ * "function+0x1c", plain "function" at its start; "function:NUMBER" of a counted path
+ * (pathprof/path_counts.h). Caller frees.
+ */
 char *symbols_label(struct symbols *symbols, const struct pathprof_build_id *id,
 		    const char *binary_name, uint64_t offset);
 

@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "demangle.h"
 #include "graphs.h"
+#include "pathprof/path_counts.h"
 #include "text.h"
 
 #define NAME_SIZE 512
@@ -40,6 +41,7 @@ struct search {
 	const struct candidate *found;
 	uint64_t offset;
 	size_t found_cnt;          /* binaries that have it */
+	size_t counted_cnt;        /* binaries whose paths are counted ones, and have no graph */
 	struct pathprof_error why; /* of the last binary that could not be read */
 };
 
@@ -104,7 +106,13 @@ static void add_candidate(struct search *search, const struct pathprof_build_id 
 
 static int keep_binary(void *context, const struct pathprof_binary_row *row)
 {
-	add_candidate(context, &row->binary_id,
+	struct search *search = context;
+
+	if (row->name && pathprof_is_counted(&row->binary_id, row->name)) {
+		search->counted_cnt++;
+		return 0;
+	}
+	add_candidate(search, &row->binary_id,
 		      row->binary_id.kind == PATHPROF_ID_JIT ? ""
 		      : row->name                            ? row->name
 							     : "");
@@ -126,7 +134,7 @@ static int list_candidates(struct search *search)
 	r = pathprof_store_binaries(search->query->store, &filter, keep_binary, search, &error);
 	if (r < 0)
 		return ctl_fail_error("binaries", r, &error);
-	if (search->cnt || !file)
+	if (search->cnt || search->counted_cnt || !file)
 		return CTL_OK;
 	if (file[0] == '/' && apart_read_build_id(&id, file, &error) == 0)
 		add_candidate(search, &id, file);
@@ -293,6 +301,11 @@ static int look(struct search *search, const struct ctl_options *options)
 
 static int fail_to_find(const struct search *search, const char *word)
 {
+	if (search->cnt == 0 && search->counted_cnt)
+		return ctl_fail("%s: programs counted their paths themselves, and no graph of code "
+				"goes with that: pathprofctl paths and show FUNCTION:NUMBER know "
+				"them",
+				word);
 	if (search->cnt == 0)
 		return ctl_fail("%s: nothing was profiled that matches: leave a filter out, or "
 				"name a file with --binary",

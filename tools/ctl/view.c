@@ -65,6 +65,8 @@ int view_query_load(struct view_query *query, bool figures, struct pathprof_erro
 	query->samples = samples;
 	query->measure = measure;
 	query->observations = measure.bursts < samples ? measure.bursts : samples;
+	if (measure_is_exact(&measure))
+		query->observations = SHARES_EXACT;
 	if (!figures)
 		return 0;
 	return shares_load(&query->shares, query->store, query->symbols, &filter, query->kinds.used,

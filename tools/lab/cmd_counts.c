@@ -3,13 +3,13 @@
  * What programs counted that were built with pathprof-cc: the hottest paths with their lines, or
  * every path's number and count.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lab.h"
-#include "pathprof/function_paths.h"
 #include "pathprof/path_counts.h"
 
 #define TOP 10
@@ -18,6 +18,7 @@
 
 struct hot_path {
 	const struct pathprof_counted_function *function;
+	uint32_t index; /* of the function */
 	struct pathprof_counted_path path;
 };
 
@@ -38,14 +39,14 @@ static struct pathprof_counted *open_counted(const char *binary, const char *fir
 {
 	struct pathprof_counted *counted;
 	struct pathprof_error error;
-	char object[sizeof(((struct pathprof_counts_head *)0)->object)];
+	struct pathprof_counts_run run;
 
 	if (!binary) {
-		if (pathprof_counts_object(first, object, &error) < 0)
+		if (pathprof_counts_run(first, &run, &error) < 0)
 			lab_fail("%s", error.text);
-		if (!object[0])
+		if (!run.object[0])
 			lab_fail("%s does not name its program: say --binary FILE", first);
-		binary = object;
+		binary = run.object;
 	}
 	if (pathprof_counted_open(&counted, binary, &error) < 0)
 		lab_fail("%s", error.text);
@@ -54,17 +55,17 @@ static struct pathprof_counted *open_counted(const char *binary, const char *fir
 
 static void add_files(struct pathprof_counted *counted, char **files, int file_cnt)
 {
+	struct pathprof_counts_run run;
 	struct pathprof_error error;
-	uint64_t lost;
 
 	for (int i = 0; i < file_cnt; i++) {
-		if (pathprof_counted_add(counted, files[i], &lost, &error) < 0)
+		if (pathprof_counted_add(counted, files[i], &run, &error) < 0)
 			lab_fail("%s", error.text);
-		if (lost)
+		if (run.lost_cnt)
 			fprintf(stderr,
 				"pathprof-lab: %s: %" PRIu64 " paths were not counted, their table "
 				"had no room\n",
-				files[i], lost);
+				files[i], run.lost_cnt);
 	}
 }
 
@@ -83,7 +84,7 @@ static void take_function(struct hot_paths *hot, const struct pathprof_counted *
 			if (!hot->paths)
 				lab_fail("out of memory");
 		}
-		hot->paths[hot->cnt++] = (struct hot_path){function, paths[i]};
+		hot->paths[hot->cnt++] = (struct hot_path){function, f, paths[i]};
 		hot->total += paths[i].count;
 	}
 	free(paths);
@@ -102,59 +103,33 @@ static int by_count(const void *x, const void *y)
 
 /* ---------------------------------------------------------------- one path */
 
-static void print_line(const struct pathprof_counted_function *f, uint32_t node,
-		       const struct pathprof_counted_line **last)
-{
-	const struct pathprof_counted_line *line = &f->lines[node];
-
-	if (!line->line || (*last && (*last)->line == line->line && (*last)->file == line->file))
-		return;
-	if (!*last || (*last)->file != line->file)
-		printf("%s%s", *last ? "  " : "    ", line->file);
-	printf(":%" PRIu32, line->line);
-	*last = line;
-}
-
 /* The lines that its nodes begin at, in the order they ran in. */
-static void print_lines(const struct pathprof_counted_function *f, const struct pathprof_flow *flow,
-			const struct pathprof_flow_path *path)
+static void print_way(const struct pathprof_counted *counted, const struct hot_path *hot)
 {
-	const struct pathprof_counted_line *last = NULL;
-	uint32_t shown = path->edge_cnt < LINES_MAX ? path->edge_cnt : LINES_MAX;
+	const struct pathprof_counted_line **lines, *last = NULL;
+	size_t cnt;
+	int r = pathprof_counted_way(counted, hot->index, hot->path.id, &lines, &cnt);
 
-	print_line(f, path->start, &last);
-	for (uint32_t i = 0; i < shown; i++)
-		print_line(f, flow->edges[path->edges[i]].to, &last);
-	if (shown < path->edge_cnt)
-		printf(" and %" PRIu32 " blocks more", path->edge_cnt - shown);
-	puts(last ? "" : "    no lines: it was built without -g");
-}
-
-static void print_way(const struct hot_path *hot)
-{
-	const struct pathprof_counted_function *f = hot->function;
-	struct pathprof_function_paths *paths;
-	struct pathprof_flow flow;
-	struct pathprof_flow_path path = {.edge_room = f->node_cnt + 1};
-
-	if (pathprof_flow_init_arcs(&flow, f->node_cnt, f->arcs, f->arc_cnt) < 0 ||
-	    pathprof_function_paths_new(&paths, &flow, PATHPROF_CUT_BACK_EDGES) < 0)
-		lab_fail("%s: no graph can be made of its description", f->name);
-	path.edges = calloc(path.edge_room, sizeof(*path.edges));
-	if (!path.edges)
+	if (r == -ENOMEM)
 		lab_fail("out of memory");
-	if (pathprof_function_paths_cnt(paths) != f->path_cnt ||
-	    pathprof_function_paths_of_id(paths, hot->path.id, &path) < 0)
+	if (r < 0)
 		lab_fail("%s: it has no path of number %" PRIu64 ": its description is of another "
 			 "version of pathprof",
-			 f->name, hot->path.id);
-	print_lines(f, &flow, &path);
-	free(path.edges);
-	pathprof_function_paths_free(paths);
-	pathprof_flow_release(&flow);
+			 hot->function->name, hot->path.id);
+	for (size_t i = 0; i < cnt && i < LINES_MAX; i++) {
+		if (!last || last->file != lines[i]->file)
+			printf("%s%s", last ? "  " : "    ", lines[i]->file);
+		printf(":%" PRIu32, lines[i]->line);
+		last = lines[i];
+	}
+	if (cnt > LINES_MAX)
+		printf(" and %zu lines more", cnt - LINES_MAX);
+	puts(last ? "" : "    no lines: it was built without -g");
+	free(lines);
 }
 
-static void print_hottest(const struct hot_paths *hot, uint64_t top)
+static void print_hottest(const struct pathprof_counted *counted, const struct hot_paths *hot,
+			  uint64_t top)
 {
 	printf("%" PRIu64 " paths ran, %zu different ones\n", hot->total, hot->cnt);
 	printf("  SHARE         COUNT  FUNCTION:PATH\n");
@@ -164,7 +139,7 @@ static void print_hottest(const struct hot_paths *hot, uint64_t top)
 		printf("%6.2f%%  %12" PRIu64 "  %s:%" PRIu64 "\n",
 		       100.0 * (double)h->path.count / (double)hot->total, h->path.count,
 		       h->function->name, h->path.id);
-		print_way(h);
+		print_way(counted, h);
 	}
 }
 
@@ -214,7 +189,7 @@ int lab_counts(int argc, char **argv)
 	if (all)
 		print_all(&hot);
 	else
-		print_hottest(&hot, top);
+		print_hottest(counted, &hot, top);
 	free(hot.paths);
 	pathprof_counted_free(counted);
 	lab_finish_output();

@@ -6,6 +6,7 @@
  *     pathprof_counted_open(&counted, "a.out", &error);
  *     pathprof_counted_add(counted, "4ce1.77.ppraw", &error);    ...and more
  *     pathprof_counted_paths(counted, f, &paths, &cnt);
+ *     pathprof_counted_way(counted, f, paths[0].id, &lines, &cnt);
  *
  * Files come from outside: nothing in them is trusted, and what contradicts itself is refused. A
  * file may be one that its program is counting into.
@@ -14,6 +15,10 @@
  */
 #ifndef PATHPROF_PATH_COUNTS_H
 #define PATHPROF_PATH_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "pathprof/build_id.h"
 #include "pathprof/error.h"
@@ -47,6 +52,14 @@ struct pathprof_counted_path {
 
 struct pathprof_counted;
 
+/* What a file of counts says of its run. */
+struct pathprof_counts_run {
+	uint64_t pid;
+	int64_t begin_ns, end_ns; /* CLOCK_REALTIME: its start, and the last change of the file */
+	uint64_t lost_cnt;        /* paths that the program had no room to count */
+	char object[1024];        /* path of its ELF file; "": unknown */
+};
+
 /* -ENOENT: it does not count its paths; -EBADMSG: its description is damaged; -EINVAL: no ELF file.
  */
 int pathprof_counted_open(struct pathprof_counted **ret_counted, const char *path,
@@ -61,16 +74,51 @@ uint64_t pathprof_counted_left_out(const struct pathprof_counted *counted);
 
 /*
  * Adds what a file of counts holds. -ESTALE: it is of another build; -EBADMSG: it is damaged;
- * nothing was added then. *ret_lost, unless NULL: paths that the program had no room to count.
+ * nothing was added then. ret_run, unless NULL: what it says of its run.
  */
-int pathprof_counted_add(struct pathprof_counted *counted, const char *path, uint64_t *ret_lost,
-			 struct pathprof_error *error);
+int pathprof_counted_add(struct pathprof_counted *counted, const char *path,
+			 struct pathprof_counts_run *ret_run, struct pathprof_error *error);
 /* The paths of a function that ran, by number; free() them. -ENOMEM. */
 int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t function,
 			   struct pathprof_counted_path **ret_paths, size_t *ret_cnt);
 
-/* The ELF file that a file of counts names; "" when it does not. The text is of 1024 bytes. */
-int pathprof_counts_object(const char *path, char *ret_object, struct pathprof_error *error);
+/* Forgets the counts, for the files of another run; the description stays. */
+void pathprof_counted_clear(struct pathprof_counted *counted);
+/*
+ * The lines that the nodes of a path begin at, in the order in which they ran; free() the list.
+ * -EINVAL: the function has no path of that number, or its graph is none. -ENOMEM.
+ */
+int pathprof_counted_way(const struct pathprof_counted *counted, uint32_t function, uint64_t id,
+			 const struct pathprof_counted_line ***ret_lines, size_t *ret_cnt);
+
+/*
+ * Counted paths in a store lie in a binary of their own, of kind PATHPROF_ID_JIT, since their
+ * numbers are no places in the file. It has the name of the ELF file and an identity made of the
+ * file's build-id. -ENOENT: the file has no build-id, or may have none.
+ */
+int pathprof_counted_identity(const struct pathprof_counted *counted,
+			      struct pathprof_build_id *ret_id);
+/* Such a binary, not the code that a process generated ("jit:PID"). */
+bool pathprof_is_counted(const struct pathprof_build_id *id, const char *name);
+
+/* Where a path starts there: the function in the upper bits, the path's number in the lower. */
+#define PATHPROF_COUNTED_BITS 40
+static inline uint64_t pathprof_counted_start(uint32_t function, uint64_t id)
+{
+	return (uint64_t)function << PATHPROF_COUNTED_BITS | id;
+}
+static inline uint32_t pathprof_counted_function_of(uint64_t start)
+{
+	return (uint32_t)(start >> PATHPROF_COUNTED_BITS);
+}
+static inline uint64_t pathprof_counted_number_of(uint64_t start)
+{
+	return start & ((1ull << PATHPROF_COUNTED_BITS) - 1);
+}
+
+/* Reads only what stands at the beginning. -EBADMSG: no file of counts. */
+int pathprof_counts_run(const char *path, struct pathprof_counts_run *ret_run,
+			struct pathprof_error *error);
 
 #ifdef __cplusplus
 }

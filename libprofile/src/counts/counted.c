@@ -127,6 +127,31 @@ uint64_t pathprof_counted_left_out(const struct pathprof_counted *counted)
 	return counted->left_out_cnt;
 }
 
+void pathprof_counted_clear(struct pathprof_counted *counted)
+{
+	memset(counted->image, 0, counted->image_bytes);
+	counted->hashed_cnt = 0;
+}
+
+int pathprof_counted_identity(const struct pathprof_counted *counted,
+			      struct pathprof_build_id *ret_id)
+{
+	static const char what[] = "counted paths of";
+	uint8_t words[sizeof(what) + PATHPROF_BUILD_ID_MAX] = {0};
+
+	if (counted->build_id.kind != PATHPROF_ID_BUILD_ID)
+		return -ENOENT;
+	memcpy(words, what, sizeof(what));
+	memcpy(words + sizeof(what), counted->build_id.bytes, counted->build_id.len_bytes);
+	pathprof_build_id_make(ret_id, PATHPROF_ID_JIT, words, sizeof(words));
+	return 0;
+}
+
+bool pathprof_is_counted(const struct pathprof_build_id *id, const char *name)
+{
+	return id->kind == PATHPROF_ID_JIT && name[0] == '/';
+}
+
 /* ---------------------------------------------------------------- paths of a function */
 
 static size_t fill_from_array(const struct pathprof_counted *counted,

@@ -23,6 +23,7 @@ struct counts_file {
 	struct pathprof_error *error;
 	struct pathprof_counts_head head;
 	uint64_t bytes;
+	int64_t changed_ns;
 	uint64_t *image; /* the sum of its threads' */
 	struct pp_hashed_path *hashed;
 	size_t hashed_cnt, hashed_room;
@@ -70,6 +71,7 @@ static int open_file(struct counts_file *f)
 	if (fstat(f->fd, &st))
 		return pathprof_fail(f->error, -errno, "%s: cannot be examined: %m", f->path);
 	f->bytes = (uint64_t)st.st_size;
+	f->changed_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
 	if (f->bytes < sizeof(f->head))
 		return pathprof_fail(f->error, -EBADMSG, "%s: not a file of counts", f->path);
 	r = read_at(f, 0, &f->head, sizeof(f->head));
@@ -285,31 +287,47 @@ static int read_and_add(struct pathprof_counted *counted, struct counts_file *f)
 	return r < 0 ? r : add(counted, f);
 }
 
-int pathprof_counted_add(struct pathprof_counted *counted, const char *path, uint64_t *ret_lost,
-			 struct pathprof_error *error)
+static void tell_run(const struct counts_file *f, struct pathprof_counts_run *ret_run)
+{
+	*ret_run = (struct pathprof_counts_run){
+		.pid = f->head.pid,
+		.begin_ns = (int64_t)f->head.start_ns,
+		.end_ns = f->changed_ns,
+		.lost_cnt = f->head.lost_cnt,
+	};
+	memcpy(ret_run->object, f->head.object, sizeof(ret_run->object) - 1);
+	if (ret_run->begin_ns < 0 || ret_run->begin_ns > ret_run->end_ns)
+		ret_run->begin_ns = ret_run->end_ns;
+}
+
+static void close_file(struct counts_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->image);
+	free(f->hashed);
+}
+
+int pathprof_counted_add(struct pathprof_counted *counted, const char *path,
+			 struct pathprof_counts_run *ret_run, struct pathprof_error *error)
 {
 	struct counts_file f = {.fd = -1, .path = path, .error = error};
 	int r = read_and_add(counted, &f);
 
-	if (f.fd >= 0)
-		close(f.fd);
-	free(f.image);
-	free(f.hashed);
-	if (r == 0 && ret_lost)
-		*ret_lost = f.head.lost_cnt;
+	if (r == 0 && ret_run)
+		tell_run(&f, ret_run);
+	close_file(&f);
 	return r;
 }
 
-int pathprof_counts_object(const char *path, char *ret_object, struct pathprof_error *error)
+int pathprof_counts_run(const char *path, struct pathprof_counts_run *ret_run,
+			struct pathprof_error *error)
 {
 	struct counts_file f = {.fd = -1, .path = path, .error = error};
 	int r = open_file(&f);
 
-	if (f.fd >= 0)
-		close(f.fd);
-	if (r < 0)
-		return r;
-	f.head.object[sizeof(f.head.object) - 1] = 0;
-	memcpy(ret_object, f.head.object, sizeof(f.head.object));
-	return 0;
+	if (r == 0)
+		tell_run(&f, ret_run);
+	close_file(&f);
+	return r;
 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* The way of a counted path through its function, as lines of source. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pathprof/function_paths.h"
+#include "pp_counted.h"
+
+/* A node without a line of its own belongs to the line before, as one of the same line does. */
+static void keep_line(const struct pathprof_counted_line **lines, size_t *cnt,
+		      const struct pathprof_counted_line *line)
+{
+	const struct pathprof_counted_line *last = *cnt ? lines[*cnt - 1] : NULL;
+
+	if (line->line && !(last && last->line == line->line && last->file == line->file))
+		lines[(*cnt)++] = line;
+}
+
+static int take_lines(const struct pathprof_counted_function *f, const struct pathprof_flow *flow,
+		      const struct pathprof_flow_path *path,
+		      const struct pathprof_counted_line ***ret_lines, size_t *ret_cnt)
+{
+	const struct pathprof_counted_line **lines =
+		calloc((size_t)path->edge_cnt + 2, sizeof(struct pathprof_counted_line *));
+
+	if (!lines)
+		return -ENOMEM;
+	*ret_cnt = 0;
+	keep_line(lines, ret_cnt, &f->lines[path->start]);
+	for (uint32_t i = 0; i < path->edge_cnt; i++)
+		keep_line(lines, ret_cnt, &f->lines[flow->edges[path->edges[i]].to]);
+	*ret_lines = lines;
+	return 0;
+}
+
+static int find_path(const struct pathprof_counted_function *f, const struct pathprof_flow *flow,
+		     uint64_t id, struct pathprof_flow_path *path)
+{
+	struct pathprof_function_paths *paths;
+	int r = pathprof_function_paths_new(&paths, flow, PATHPROF_CUT_BACK_EDGES);
+
+	if (r < 0)
+		return r;
+	r = pathprof_function_paths_cnt(paths) == f->path_cnt && id < f->path_cnt
+		    ? pathprof_function_paths_of_id(paths, id, path)
+		    : -EINVAL;
+	pathprof_function_paths_free(paths);
+	return r;
+}
+
+int pathprof_counted_way(const struct pathprof_counted *counted, uint32_t function, uint64_t id,
+			 const struct pathprof_counted_line ***ret_lines, size_t *ret_cnt)
+{
+	const struct pathprof_counted_function *f;
+	struct pathprof_flow_path path;
+	struct pathprof_flow flow;
+	int r;
+
+	if (function >= counted->function_cnt)
+		return -EINVAL;
+	f = &counted->functions[function];
+	r = pathprof_flow_init_arcs(&flow, f->node_cnt, f->arcs, f->arc_cnt);
+	if (r < 0)
+		return r;
+	path = (struct pathprof_flow_path){.edge_room = f->node_cnt + 1};
+	path.edges = calloc(path.edge_room, sizeof(*path.edges));
+	r = path.edges ? find_path(f, &flow, id, &path) : -ENOMEM;
+	if (r == 0)
+		r = take_lines(f, &flow, &path, ret_lines, ret_cnt);
+	free(path.edges);
+	pathprof_flow_release(&flow);
+	return r;
+}

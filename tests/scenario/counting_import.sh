@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What programs counted, imported into a database: every count is the file's, each verb names paths
+# by function and number, and what does not belong together is refused. The truth is kept by the
+# programs themselves, which print how often they did what.
+name=counting_import
+. "$(dirname "$0")/counting_common.bash"
+ctl=$build/bin/pathprofctl
+
+cat >even.c <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+int odd(unsigned n);
+/* A namesake of another file. */
+static __attribute__((noinline)) int step(unsigned x)
+{
+	static volatile unsigned seen;
+
+	if (x % 3 == 0) {
+		seen++;
+		return 1;
+	}
+	return 0;
+}
+int main(int argc, char **argv)
+{
+	unsigned n = atoi(argv[1]), thirds = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		thirds += step(i);
+	printf("%u %u %d\n", thirds, n - thirds, odd(n));
+	fflush(stdout);
+	if (argc > 2)
+		__builtin_trap();
+	return 0;
+}
+EOF
+cat >odd.c <<'EOF'
+static __attribute__((noinline)) int step(unsigned x)
+{
+	static volatile unsigned seen;
+
+	if (x % 5 == 0) {
+		seen++;
+		return 1;
+	}
+	return 0;
+}
+int odd(unsigned n)
+{
+	int fifths = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		fifths += step(i);
+	return fifths;
+}
+EOF
+"$cc" -g -O1 even.c odd.c -o numbers || { not_ok build "it is not compiled"; exit 1; }
+mkdir counts
+export PATHPROF_DIR=counts
+: >truth
+for n in 1000 5000 70000; do ./numbers $n >>truth; done
+(./numbers 333 trap >>truth; true) 2>/dev/null
+"$ctl" import -F counts -o numbers.db counts/*.ppraw >said 2>&1 || not_ok import "$(tail -n 1 said)"
+ask() { sqlite3 -separator ' ' numbers.db "$1"; }
+
+# Four runs, one of which was killed: a window each.
+[ "$(ask 'SELECT count(*) FROM windows')" = 4 ] && ok "a window a run" || not_ok "a window a run" "$(ask 'SELECT count(*) FROM windows')"
+
+# Each path's count is the sum over the files: as the lab has it, which reads them by itself.
+"$lab" counts --all counts/*.ppraw | awk -F '\t' '{ sub(/.*\//, "", $1); print $2, $3, $4 }' | sort >wanted
+ask 'SELECT j.name, p.start & ((1 << 40) - 1), sum(c.samples) FROM path_counts c JOIN paths p ON p.id = c.path
+	JOIN jit_symbols j ON j.binary = p.binary AND j.start = p.start >> 40 << 40 GROUP BY p.id' |
+	sed -E 's/ \([^)]*\)//' | sort >stored
+if [ -s wanted ] && cmp -s wanted stored; then
+	ok "$(wc -l <stored) paths are stored with the files' counts"
+else
+	not_ok counts "$(diff wanted stored | head -n 3 | paste -sd ';')"
+fi
+
+# The program says itself how often each of step's ways ran.
+read -r thirds others fifths < <(awk '{ a += $1; b += $2; c += $3; d += $1 + $2 } END { print a, b, c }' truth)
+"$ctl" paths --json --db numbers.db --limit 0 | jq '[.[] | .label = .function + ":" + (.number | tostring)]' >paths.json
+ways() { # ways FILE: counts of the paths of its step, least first
+	jq -r --arg f "$1" '.[] | select(.label | startswith("step (")) | select(.label | contains($f)) | .samples' paths.json | sort -n | paste -sd ' '
+}
+both=$((thirds + others))
+[ "$(ways even.c)" = "$thirds $others" ] && ok "ways of a static function" || not_ok "ways of a static function" "$(ways even.c), not $thirds $others"
+[ "$(ways odd.c)" = "$fifths $((both - fifths))" ] && ok "its namesake's are apart" || not_ok "its namesake's are apart" "$(ways odd.c), not $fifths $((both - fifths))"
+jq -e '[.[].runs] | add > 0.999999 and add < 1.000001' paths.json >/dev/null && ok "shares add up" || not_ok "shares add up" "$(jq '[.[].runs] | add' paths.json)"
+jq -e 'all(.[]; .runs_low == .runs and .runs == .runs_high)' paths.json >/dev/null && ok "no chance in exact counts" || not_ok "no chance in exact counts" "$(jq -c '.[0]' paths.json)"
+
+# A path by its number, with the lines that the lab prints, and the text of the source.
+hot=$(jq -r '.[0].label' paths.json)
+"$ctl" show "$hot" --db numbers.db --json >shown.json
+"$ctl" show "$hot" --db numbers.db >shown
+number=${hot##*:} function=${hot%:*}
+want=$("$lab" counts --top 100 counts/*.ppraw |
+	awk -v p=":$number" -v n="$(jq .samples shown.json)" '$2 == n && index($3, p) { getline; gsub(/.*\.c:/, ""); print; exit }')
+[ -n "$want" ] && [ "$(jq -r '[.lines[].line] | join(":")' shown.json)" = "$want" ] &&
+	ok "show $hot: lines $want" || not_ok "show" "lines $(jq -c '[.lines[].line]' shown.json), not $want"
+line=${want%%:*}
+text=$(sed -n "${line}p" "$(jq -r '.lines[0].file' shown.json)" | sed 's/^[[:space:]]*//')
+grep -qF "$text" shown && ok "its source is shown" || not_ok "its source is shown" "no line '$text'"
+"$ctl" paths --function "$function" --db numbers.db --json >own.json
+[ "$(jq length own.json)" = "$(jq --arg f "$function" '[.[] | select(.function == $f)] | length' paths.json)" ] && ok "paths --function" || not_ok "paths --function" "$(jq -c '[.[].label]' own.json)"
+"$ctl" compare window:1 window:3 --db numbers.db >/dev/null 2>said && ok "runs are compared" || not_ok "runs are compared" "$(tail -n 1 said)"
+
+# refused WHAT TEXT COMMAND...: fails, and says so in a line with TEXT.
+refused() {
+	local what=$1 text=$2
+	shift 2
+	if "$@" >out 2>said || ! grep -q -- "$text" said; then
+		not_ok "$what" "status 0, or another reason: $(tail -n 1 said)"
+	else
+		ok "$what is refused"
+	fi
+}
+refused "cfg of counted paths" "no graph of code" "$ctl" cfg step --db numbers.db
+refused "export of counted paths" "no file\|no places\|places in a file" "$ctl" export -F folded --db numbers.db
+first=$(find counts -name '*.ppraw' | sort | head -n 1)
+"$cc" -g -O2 even.c odd.c -o other
+refused "another build's description" "another build" "$ctl" import -F counts --binary other -o other.db "$first"
+head -c 2000 "$first" >cut.ppraw
+refused "a file that was cut" "cut.ppraw: " "$ctl" import -F counts --binary numbers -o cut.db cut.ppraw
+refused "something else" "not a file of counts" "$ctl" import -F counts -o else.db even.c
+refused "no file" "files of counts are needed" "$ctl" import -F counts -o none.db
+cp numbers.db mixed.db
+sqlite3 mixed.db 'UPDATE windows SET bursts = 5 WHERE id = 1'
+refused "a database of samples" "holds samples" "$ctl" import -F counts -o mixed.db "$first"
+
+# Without the program the counts are still there, and what is missing is said.
+mv numbers gone
+"$ctl" show "$hot" --db numbers.db >shown 2>&1 && grep -q "not available: .*numbers" shown && grep -q "runs " shown &&
+	ok "without its file a path keeps its counts" || not_ok "without its file" "$(tail -n 1 shown)"
+exit $failed
