@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The whole chain for one branch: its edge as a tuple through the compressor, its path through
- * the path stack into the hot path table. The home owns the loop over branches, the memory and
- * what becomes of the records.
- *
- * Any context, NMI included; the caller owns this CPU's state.
+ * What the chain of one CPU consists of in the kernel module: tuples go through the compressor,
+ * branches through the path stack, paths or segments into the hot path table. kmod/pipeline.c and
+ * kmod/segments.c have the steps.
  */
 #ifndef PP_CHAIN_H
 #define PP_CHAIN_H
@@ -24,27 +22,5 @@ struct pp_chain {
 	struct pp_hpt hpt;
 	struct pp_compress compress;
 };
-
-/* Bits of pp_chain_step()'s result. */
-#define PP_CHAIN_MESSAGE  1 /* *ret_message is filled */
-#define PP_CHAIN_REPLACED 2 /* *ret_replaced is filled */
-
-PP_INLINE __u32 pp_chain_step(struct pp_chain *c, const struct pp_chain_config *config,
-			      const struct pp_branch *b, struct pp_message *ret_message,
-			      struct pp_hpt_entry *ret_replaced)
-{
-	struct pp_tuple edge;
-	struct pp_path path;
-	__u32 out = 0;
-
-	edge.pc = b->from;
-	edge.word = b->next;
-	if (pp_compress_step(&c->compress, &config->compress, &edge, ret_message))
-		out |= PP_CHAIN_MESSAGE;
-	if (pp_path_stack_step(&c->stack, &config->path, b, &path) &&
-	    pp_hpt_step(&c->hpt, &config->hpt, path.start, path.desc, 1, ret_replaced))
-		out |= PP_CHAIN_REPLACED;
-	return out;
-}
 
 #endif

@@ -173,13 +173,4 @@ PP_INLINE __u32 pp_hash_tag(__u64 pc, __u64 word, __u32 n)
 	return (__u32)pp_fold(pc ^ word, n);
 }
 
-/*
- * A system-wide stream carries a context (address space) and a profile tag (edge, call target,
- * value, ...): both are mixed into pc before hashing. 0 and 0 leave pc as it is.
- */
-PP_INLINE __u64 pp_hash_context(__u64 pc, __u64 context, __u32 tag)
-{
-	return pc ^ context * 0x9E3779B97F4A7C15ULL ^ (__u64)tag * 0xC2B2AE3D27D4EB4FULL;
-}
-
 #endif

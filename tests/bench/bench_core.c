@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a branch costs in the core, stage by stage, beside a plain hash table that counts the same
- * stream in the same run.
+ * What a branch costs in the core, step by step, beside a plain hash table that counts the same
+ * stream in the same run. Only steps that a program ships; all of a collector together is timed by
+ * bench_bpf.sh.
  *
- * Workload: two streams of 262,144 branches, a made-up program with the locality of a real one
- * (tests/homes/stream.h) and the recorded branches of the test vectors over and over. All cases
- * run in turn, several rounds, on one CPU; the first round warms up and is dropped.
+ * Workload: 262,144 branches of an exact trace, or those of the test vectors over and over, in
+ * tables of a kernel's size. All cases run in turn, several rounds, on one CPU; the first round
+ * warms up and is dropped.
  *
- * Locking and ownership: one thread; everything lives in static memory but the hash table.
+ * Locking and ownership: one thread; everything lives in static memory but the hash tables.
  *
- * Output: lines "STREAM.CASE.median VALUE UNIT" and ".min"; ".ratio" compares the minima with that
- * of the hash table that does the same counting (below 1: the core is faster).
+ * Output: lines "CASE.median VALUE UNIT" and ".min"; ".ratio" compares the minima with that of the
+ * hash table that does the same counting (below 1: the core is faster). Before them how long the
+ * stream is, behind them what each structure takes: "size.NAME BYTES".
  *
- *   bench_core [-r ROUNDS] [-c CASE] [-v BRANCHES.TXT]
+ *   bench_core [-r ROUNDS] [-c CASE] [TRACE]
  *
- * Repeatable counts: valgrind --tool=callgrind --toggle-collect=run_chain bench_core -r 1 -c chain
+ * Repeatable counts: valgrind --tool=callgrind --toggle-collect=run_stack_hpt
+ *   bench_core -r 1 -c path-stack+hpt
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +30,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PP_KERNEL_TABLES 1
 #include "../../libprofile/core/pp_chain.h"
-#include "../homes/stream.h"
+#include "../../libprofile/core/pp_defined.h"
+#include "../../libprofile/core/pp_front.h"
+#include "../../libprofile/core/pp_segment.h"
+#include "../../libprofile/core/pp_tnv.h"
+#include "../../libprofile/core/pp_tuples.h"
+#include "pathprof/trace.h"
 
 #define STREAM_LEN ((size_t)1 << 18)
 #define PASSES     4 /* over the stream, in one timed run */
@@ -35,8 +45,12 @@
 #define CASE_MAX   24
 #define LINE_MAX_  256
 
+#define TRACE_BATCH 4096
+#define TRACE_SKIP  1000000 /* events, of the program's start */
+
 /* The state of every case; the largest core objects, so not on a stack. */
 static struct pp_branch branches[STREAM_LEN];
+static struct pp_taken leaps[STREAM_LEN]; /* the taken ones */
 static struct pp_tuple tuples[STREAM_LEN];
 static struct pp_path paths[STREAM_LEN];
 static struct pp_chain chain;
@@ -114,8 +128,10 @@ static void table_release(struct table *t)
 
 /* ------------------------------------------------------------------ cases */
 
-enum unit { UNIT_TUPLE, UNIT_BRANCH, UNIT_PATH };
-static const char *const unit_names[] = {"ns/tuple", "ns/branch", "ns/path"};
+enum unit { UNIT_TUPLE, UNIT_BRANCH, UNIT_TAKEN, UNIT_PATH, UNIT_CNT };
+static const char *const unit_names[UNIT_CNT] = {"ns/tuple", "ns/branch", "ns/taken branch",
+						 "ns/path"};
+static size_t unit_cnt[UNIT_CNT]; /* of the stream */
 
 struct bench_case {
 	const char *name;
@@ -124,11 +140,8 @@ struct bench_case {
 	enum unit unit;
 	const char *yardstick; /* case with the same task, or NULL */
 	struct pp_chain_config config;
-	size_t cnt;
 	double ns[ROUNDS_MAX];
 };
-
-static size_t path_cnt;
 
 static __attribute__((noinline)) uint64_t run_compress(const struct pp_chain_config *config)
 {
@@ -190,57 +203,76 @@ static __attribute__((noinline)) uint64_t run_hpt(const struct pp_chain_config *
 	uint64_t sum = 0;
 	size_t i;
 
-	for (i = 0; i < path_cnt; i++)
+	for (i = 0; i < unit_cnt[UNIT_PATH]; i++)
 		if (pp_hpt_step(&chain.hpt, &config->hpt, paths[i].start, paths[i].desc, 1,
 				&replaced))
 			sum += replaced.count;
 	return sum;
 }
 
-static __attribute__((noinline)) uint64_t run_chain(const struct pp_chain_config *config)
+/* Taken branches into two profiles, as the kernel module and the BPF collector sample them. */
+static __attribute__((noinline)) uint64_t run_tuples(const struct pp_chain_config *config)
 {
-	struct pp_hpt_entry replaced = {0};
-	struct pp_message message = {0};
+	struct pp_tuple_plan plan;
 	uint64_t sum = 0;
 	size_t i;
 
-	for (i = 0; i < STREAM_LEN; i++) {
-		uint32_t out = pp_chain_step(&chain, config, &branches[i], &message, &replaced);
+	pp_tuple_plan_init(&plan, &chain.compress.hash, ~0u, PP_PROFILE_EDGES | PP_PROFILE_CALLS,
+			   1);
+	for (i = 0; i < unit_cnt[UNIT_TAKEN]; i++) {
+		const struct pp_taken *b = &leaps[i];
+		uint32_t near = pp_tuple_near(&chain.compress.hash, b->from, b->to);
 
-		if (out & PP_CHAIN_MESSAGE)
-			sum += message.count;
-		if (out & PP_CHAIN_REPLACED)
-			sum += replaced.count;
+		sum += pp_tuple_sample(&chain.compress, &config->compress, near ^ plan.edge_hash,
+				       b->from, b->to);
+		if (plan.calls >> b->kind & 1)
+			sum += pp_tuple_sample(&chain.compress, &config->compress,
+					       near ^ plan.call_hash, b->from, b->to);
 	}
 	return sum;
 }
 
-/* As run_chain(), with its configuration fixed when it is compiled. */
-static __attribute__((noinline)) uint64_t run_chain_fixed(const struct pp_chain_config *unused)
+static __attribute__((noinline)) uint64_t run_segments(const struct pp_chain_config *unused)
 {
-	static const struct pp_chain_config fixed = {
-		.compress = {.sampler = PP_SAMPLER_PERIODIC, .rate = 256, .bits = 11},
-		.path = {.ops = {PP_OP_UPDATE_COUNT | PP_OP_PUSH, PP_OP_UPDATE_COUNT | PP_OP_POP,
-				 PP_OP_UPDATE, PP_OP_UPDATE | PP_OP_POP | PP_OP_PUSH,
-				 PP_OP_UPDATE | PP_OP_POP | PP_OP_PUSH},
-			 .max_length = PP_PATH_LENGTH_MAX},
-		.hpt = {.bits = 7, .ways = 4},
-	};
-	struct pp_hpt_entry replaced = {0};
-	struct pp_message message = {0};
+	struct pp_segment_state state = {0};
+	struct pp_segment segment = {0};
 	uint64_t sum = 0;
 	size_t i;
 
 	(void)unused;
-	for (i = 0; i < STREAM_LEN; i++) {
-		uint32_t out = pp_chain_step(&chain, &fixed, &branches[i], &message, &replaced);
-
-		if (out & PP_CHAIN_MESSAGE)
-			sum += message.count;
-		if (out & PP_CHAIN_REPLACED)
-			sum += replaced.count;
-	}
+	for (i = 0; i < unit_cnt[UNIT_TAKEN]; i++)
+		if (pp_segment_step(&state, &leaps[i], &segment))
+			sum += segment.desc;
 	return sum;
+}
+
+static __attribute__((noinline)) uint64_t run_segments_hpt(const struct pp_chain_config *config)
+{
+	struct pp_segment_state state = {0};
+	struct pp_hpt_entry replaced = {0};
+	struct pp_segment segment = {0};
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < unit_cnt[UNIT_TAKEN]; i++)
+		if (pp_segment_step(&state, &leaps[i], &segment) &&
+		    pp_hpt_step(&chain.hpt, &config->hpt, segment.start, segment.desc, 1,
+				&replaced))
+			sum += replaced.count;
+	return sum;
+}
+
+static __attribute__((noinline)) uint64_t run_segments_hash(const struct pp_chain_config *unused)
+{
+	struct pp_segment_state state = {0};
+	struct pp_segment segment = {0};
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < unit_cnt[UNIT_TAKEN]; i++)
+		if (pp_segment_step(&state, &leaps[i], &segment))
+			table_count(&ends, segment.start, segment.desc);
+	return ends.used;
 }
 
 static __attribute__((noinline)) uint64_t run_hash_edges(const struct pp_chain_config *unused)
@@ -258,7 +290,7 @@ static __attribute__((noinline)) uint64_t run_hash_paths(const struct pp_chain_c
 	size_t i;
 
 	(void)unused;
-	for (i = 0; i < path_cnt; i++)
+	for (i = 0; i < unit_cnt[UNIT_PATH]; i++)
 		table_count(&ends, paths[i].start, paths[i].desc);
 	return ends.used;
 }
@@ -274,22 +306,6 @@ static __attribute__((noinline)) uint64_t run_stack_hash(const struct pp_chain_c
 	return ends.used;
 }
 
-/* What the whole chain does, with a hash table in place of sampler and hot path table. */
-static __attribute__((noinline)) uint64_t run_chain_hash(const struct pp_chain_config *config)
-{
-	struct pp_path path = {0};
-	size_t i;
-
-	for (i = 0; i < STREAM_LEN; i++) {
-		const struct pp_branch *b = &branches[i];
-
-		table_count(&edges, b->from, b->next);
-		if (pp_path_stack_step(&chain.stack, &config->path, b, &path))
-			table_count(&ends, path.start, path.desc);
-	}
-	return edges.used + ends.used;
-}
-
 static struct bench_case cases[CASE_MAX];
 static size_t case_cnt;
 
@@ -303,13 +319,13 @@ static struct bench_case *add_case(const char *name,
 	c->run = run;
 	c->unit = unit;
 	c->yardstick = yardstick;
-	c->cnt = STREAM_LEN;
 	c->config.compress.sampler = PP_SAMPLER_PERIODIC;
 	c->config.compress.rate = 256;
 	c->config.compress.bits = 11;
 	pp_path_config_bl(&c->config.path);
-	c->config.hpt.bits = 7;
+	c->config.hpt.bits = 9;
 	c->config.hpt.ways = 4;
+	c->config.hpt.policy = PP_HPT_TAIL;
 	return c;
 }
 
@@ -343,14 +359,15 @@ static void add_cases(void)
 	c->tagged.evict = 128;
 	c->tagged.replace = 7;
 	add_case("H[P256]2048-fixed", run_compress_fixed, UNIT_TUPLE, "hash-edges");
+	add_case("tuples", run_tuples, UNIT_TAKEN, "hash-edges");
+	add_case("segments", run_segments, UNIT_TAKEN, NULL);
+	add_case("segments+hash", run_segments_hash, UNIT_TAKEN, NULL);
+	add_case("segments+hpt", run_segments_hpt, UNIT_TAKEN, "segments+hash");
 	add_case("hash-paths", run_hash_paths, UNIT_PATH, NULL);
 	add_case("hot-path-table", run_hpt, UNIT_PATH, "hash-paths");
 	add_case("path-stack", run_stack, UNIT_BRANCH, NULL);
 	add_case("path-stack+hash", run_stack_hash, UNIT_BRANCH, NULL);
 	add_case("path-stack+hpt", run_stack_hpt, UNIT_BRANCH, "path-stack+hash");
-	add_case("hash-edges+path-stack+hash", run_chain_hash, UNIT_BRANCH, NULL);
-	add_case("chain", run_chain, UNIT_BRANCH, "hash-edges+path-stack+hash");
-	add_case("chain-fixed", run_chain_fixed, UNIT_BRANCH, "hash-edges+path-stack+hash");
 }
 
 static const struct bench_case *find_case(const char *name)
@@ -363,17 +380,7 @@ static const struct bench_case *find_case(const char *name)
 	return NULL;
 }
 
-/* ------------------------------------------------------------------ streams */
-
-static void fill_synthetic(void)
-{
-	static struct stream s;
-	size_t i;
-
-	stream_init(&s, 1);
-	for (i = 0; i < STREAM_LEN; i++)
-		stream_next(&s, &branches[i]);
-}
+/* ------------------------------------------------------------------- stream */
 
 static int parse_kind(const char *word)
 {
@@ -407,43 +414,96 @@ static int parse_branch(const char *line, struct pp_branch *ret_branch)
 	return 0;
 }
 
-static int fill_recorded(const char *path)
+/* Branches in ret_branches; fewer than there is room for when the file ends. Negative: -errno. */
+static ssize_t read_text(const char *path)
 {
 	char line[LINE_MAX_];
-	size_t cnt = 0, i;
+	ssize_t cnt = 0;
 	FILE *f = fopen(path, "re");
 
 	if (!f)
 		return -errno;
-	while (cnt < STREAM_LEN && fgets(line, sizeof(line), f))
+	while (cnt < (ssize_t)STREAM_LEN && fgets(line, sizeof(line), f))
 		if (!parse_branch(line, &branches[cnt]))
 			cnt++;
 	fclose(f);
-	if (!cnt)
-		return -ENODATA;
-	for (i = cnt; i < STREAM_LEN; i++)
-		branches[i] = branches[i - cnt];
+	return cnt;
+}
+
+static bool take_event(const struct pathprof_trace_event *e, struct pp_branch *ret_branch)
+{
+	if (e->type != PATHPROF_TRACE_EVENT_BRANCH)
+		return false;
+	*ret_branch = (struct pp_branch){e->branch.from, e->branch.target, e->branch.next,
+					 PP_BRANCH_INFO(e->branch.kind, e->branch.taken), 1};
+	return true;
+}
+
+/* The branches of some events, but for those of the program's start. Returns how many it has now.
+ */
+static ssize_t take_events(const struct pathprof_trace_event *events, ssize_t event_cnt,
+			   size_t first, ssize_t cnt)
+{
+	for (ssize_t i = 0; i < event_cnt && cnt < (ssize_t)STREAM_LEN; i++)
+		if (first + (size_t)i >= TRACE_SKIP)
+			cnt += take_event(&events[i], &branches[cnt]);
+	return cnt;
+}
+
+/* As read_text(), of the first thread. */
+static ssize_t read_trace(const char *path)
+{
+	static struct pathprof_trace_event events[TRACE_BATCH];
+	struct pathprof_trace_cursor *cursor = NULL;
+	struct pathprof_trace *trace = NULL;
+	struct pathprof_error error;
+	ssize_t cnt = 0, got = 1;
+	size_t passed = 0;
+	int r;
+
+	r = pathprof_trace_open(&trace, path, &error);
+	if (!r)
+		r = pathprof_trace_cursor_new(&cursor, trace, 0, &error);
+	while (!r && got && cnt < (ssize_t)STREAM_LEN) {
+		got = pathprof_trace_read(cursor, events, TRACE_BATCH, &error);
+		cnt = take_events(events, got, passed, cnt);
+		passed += TRACE_BATCH;
+		r = got < 0 ? (int)got : 0;
+	}
+	pathprof_trace_cursor_free(cursor);
+	pathprof_trace_free(trace);
+	return r ? r : cnt;
+}
+
+static int fill_stream(const char *path)
+{
+	ssize_t cnt = pathprof_trace_is(path) ? read_trace(path) : read_text(path);
+
+	if (cnt <= 0)
+		return cnt ? (int)cnt : -ENODATA;
+	for (size_t i = (size_t)cnt; i < STREAM_LEN; i++)
+		branches[i] = branches[i - (size_t)cnt];
 	return 0;
 }
 
-/* Tuples and paths of the branches, for the cases that take these. */
+/* What the cases take that do not take branches. */
 static int prepare_stream(void)
 {
 	struct pp_path_config config;
 	size_t i;
 
 	pp_path_config_bl(&config);
-	memset(&chain, 0, sizeof(chain));
-	path_cnt = 0;
+	unit_cnt[UNIT_TUPLE] = unit_cnt[UNIT_BRANCH] = STREAM_LEN;
 	for (i = 0; i < STREAM_LEN; i++) {
-		tuples[i].pc = branches[i].from;
-		tuples[i].word = branches[i].next;
-		path_cnt +=
-			pp_path_stack_step(&chain.stack, &config, &branches[i], &paths[path_cnt]);
+		const struct pp_branch *b = &branches[i];
+
+		tuples[i] = (struct pp_tuple){b->from, b->next};
+		if (PP_BRANCH_TAKEN(b->info))
+			leaps[unit_cnt[UNIT_TAKEN]++] = (struct pp_taken){
+				b->from, b->next, PP_BRANCH_KIND(b->info), b->events};
+		unit_cnt[UNIT_PATH] +=
+			pp_path_stack_step(&chain.stack, &config, b, &paths[unit_cnt[UNIT_PATH]]);
 	}
-	for (i = 0; i < case_cnt; i++)
-		if (cases[i].unit == UNIT_PATH)
-			cases[i].cnt = path_cnt;
 	if (table_init(&edges, 1024))
 		return -ENOMEM;
 	return table_init(&ends, 1024);
@@ -471,7 +531,7 @@ static void time_case(struct bench_case *c, int round)
 	before = now_ns();
 	for (pass = 0; pass < PASSES; pass++)
 		sum += c->run(&c->config);
-	c->ns[round] = (now_ns() - before) / (double)(PASSES * c->cnt);
+	c->ns[round] = (now_ns() - before) / (double)(PASSES * unit_cnt[c->unit]);
 	/* Keeps the work alive. */
 	__asm__ volatile("" : : "r"(sum));
 }
@@ -483,7 +543,7 @@ static int compare_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_results(const char *stream, const char *only, int rounds)
+static void print_results(const char *only, int rounds)
 {
 	const struct bench_case *yardstick;
 	size_t i;
@@ -495,32 +555,50 @@ static void print_results(const char *stream, const char *only, int rounds)
 
 		if (only && strcmp(only, c->name) != 0)
 			continue;
-		printf("%s.%s.median %.2f %s\n", stream, c->name, c->ns[rounds / 2],
-		       unit_names[c->unit]);
-		printf("%s.%s.min %.2f %s\n", stream, c->name, c->ns[0], unit_names[c->unit]);
+		printf("%s.median %.2f %s\n", c->name, c->ns[rounds / 2], unit_names[c->unit]);
+		printf("%s.min %.2f %s\n", c->name, c->ns[0], unit_names[c->unit]);
 		yardstick = c->yardstick && !only ? find_case(c->yardstick) : NULL;
 		if (yardstick)
-			printf("%s.%s.ratio %.2f of %s\n", stream, c->name,
-			       c->ns[0] / yardstick->ns[0], yardstick->name);
+			printf("%s.ratio %.2f of %s\n", c->name, c->ns[0] / yardstick->ns[0],
+			       yardstick->name);
 	}
 }
 
-static int run_stream(const char *stream, const char *only, int rounds)
+static void print_sizes(void)
+{
+	static const struct {
+		const char *name;
+		size_t bytes;
+	} sizes[] = {
+		{"hash", sizeof(struct pp_hash)},
+		{"split", sizeof(struct pp_split)},
+		{"tagged", sizeof(struct pp_tagged)},
+		{"assoc", sizeof(struct pp_assoc)},
+		{"compress", sizeof(struct pp_compress)},
+		{"path_stack", sizeof(struct pp_path_stack)},
+		{"segment_state", sizeof(struct pp_segment_state)},
+		{"tuple_plan", sizeof(struct pp_tuple_plan)},
+		{"defined", sizeof(struct pp_defined)},
+		{"front", sizeof(struct pp_front)},
+		{"hpt", sizeof(struct pp_hpt)},
+		{"chain", sizeof(struct pp_chain)},
+		{"tnv", sizeof(struct pp_tnv)},
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		printf("size.%s %zu\n", sizes[i].name, sizes[i].bytes);
+}
+
+/* One more round than is kept: the first warms up, and is overwritten. */
+static void run_rounds(const char *only, int rounds)
 {
 	int round;
 	size_t i;
 
-	if (prepare_stream())
-		return -ENOMEM;
-	/* One more round than is kept: the first warms up, and is overwritten. */
 	for (round = -1; round < rounds; round++)
 		for (i = 0; i < case_cnt; i++)
 			if (!only || strcmp(only, cases[i].name) == 0)
 				time_case(&cases[i], round < 0 ? 0 : round);
-	print_results(stream, only, rounds);
-	table_release(&edges);
-	table_release(&ends);
-	return 0;
 }
 
 static void pin(void)
@@ -535,31 +613,36 @@ static void pin(void)
 
 int main(int argc, char **argv)
 {
-	const char *only = NULL, *recorded = "tests/vectors/branches.txt";
+	const char *only = NULL, *path = "tests/vectors/branches.txt";
 	int rounds = 9, option, r;
 
-	while ((option = getopt(argc, argv, "r:c:v:")) != -1) {
+	while ((option = getopt(argc, argv, "r:c:")) != -1) {
 		if (option == 'r')
 			rounds = (int)strtol(optarg, NULL, 10);
 		else if (option == 'c')
 			only = optarg;
-		else if (option == 'v')
-			recorded = optarg;
 		else
 			return 2;
 	}
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		return 2;
+	if (optind < argc)
+		path = argv[optind];
 	pin();
 	add_cases();
-	fill_synthetic();
-	if (run_stream("synthetic", only, rounds))
-		return 1;
-	r = fill_recorded(recorded);
+	r = fill_stream(path);
 	if (r) {
-		fprintf(stderr, "%s: %s: only the synthetic stream was run\n", recorded,
-			strerror(-r));
-		return 0;
+		fprintf(stderr, "%s: %s\n", path, strerror(-r));
+		return 1;
 	}
-	return run_stream("recorded", only, rounds) ? 1 : 0;
+	if (prepare_stream())
+		return 1;
+	printf("stream.branches %zu\nstream.taken %zu\nstream.paths %zu\n", unit_cnt[UNIT_BRANCH],
+	       unit_cnt[UNIT_TAKEN], unit_cnt[UNIT_PATH]);
+	run_rounds(only, rounds);
+	print_results(only, rounds);
+	print_sizes();
+	table_release(&edges);
+	table_release(&ends);
+	return 0;
 }

@@ -23,13 +23,11 @@
 #include "pp_tnv.h"
 #include "pp_tuples.h"
 #include "pp_types.h"
-#include "pp_value_table.h"
 
 __u64 home_fold(__u64 x, __u32 bits);
 __u64 home_random(struct pp_random *r, __u64 seed);
 void home_hash_init(struct pp_hash *h, __u32 bits);
 __u64 home_hash_plain(const struct pp_hash *h, const struct pp_tuple *t, __u32 bits);
-__u64 home_hash_context(__u64 pc, __u64 context, __u32 tag);
 __u32 home_hash_tag(const struct pp_tuple *t, __u32 bits);
 __u32 home_hash_index(const struct pp_hash *h, const struct pp_tuple *t);
 __u32 home_hash_index_near(struct pp_hash *h, const struct pp_tuple *t);
@@ -53,9 +51,6 @@ __u32 home_path_stack_step(struct pp_path_stack *s, const struct pp_path_config 
 			   const struct pp_branch *b, struct pp_path *ret_path);
 __u32 home_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config,
 		    const struct pp_path *path, __u64 count, struct pp_hpt_entry *ret_replaced);
-__u32 home_chain_step(struct pp_chain *c, const struct pp_chain_config *config,
-		      const struct pp_branch *b, struct pp_message *ret_message,
-		      struct pp_hpt_entry *ret_replaced);
 void home_segment_cut(struct pp_segment_state *s);
 __u32 home_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
 			struct pp_segment *ret_segment);
@@ -69,8 +64,6 @@ __u32 home_tuple_sample(struct pp_compress *c, const struct pp_compress_config *
 void home_tnv_config(struct pp_tnv_config *ret_config);
 __u32 home_tnv_step(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
 		    struct pp_random *random);
-__u32 home_value_table_step(struct pp_value_table *t, const struct pp_tnv_config *config, __u64 pc,
-			    __u64 value);
 void home_decode(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn);
 
 __u64 home_fold(__u64 x, __u32 bits)
@@ -92,11 +85,6 @@ void home_hash_init(struct pp_hash *h, __u32 bits)
 __u64 home_hash_plain(const struct pp_hash *h, const struct pp_tuple *t, __u32 bits)
 {
 	return pp_hash_index_plain(h->permutation, t->pc, t->word, bits);
-}
-
-__u64 home_hash_context(__u64 pc, __u64 context, __u32 tag)
-{
-	return pp_hash_context(pc, context, tag);
 }
 
 __u32 home_hash_tag(const struct pp_tuple *t, __u32 bits)
@@ -171,13 +159,6 @@ __u32 home_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config,
 	return pp_hpt_step(h, config, path->start, path->desc, count, ret_replaced);
 }
 
-__u32 home_chain_step(struct pp_chain *c, const struct pp_chain_config *config,
-		      const struct pp_branch *b, struct pp_message *ret_message,
-		      struct pp_hpt_entry *ret_replaced)
-{
-	return pp_chain_step(c, config, b, ret_message, ret_replaced);
-}
-
 void home_segment_cut(struct pp_segment_state *s)
 {
 	pp_segment_cut(s);
@@ -225,12 +206,6 @@ __u32 home_tnv_step(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 
 		    struct pp_random *random)
 {
 	return pp_tnv_step(t, config, value, random);
-}
-
-__u32 home_value_table_step(struct pp_value_table *t, const struct pp_tnv_config *config, __u64 pc,
-			    __u64 value)
-{
-	return pp_value_table_step(t, config, pc, value);
 }
 
 void home_decode(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn)

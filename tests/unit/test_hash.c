@@ -148,20 +148,6 @@ static void test_planted_oracle(void)
 	CU_ASSERT_NOT_EQUAL(differences(&h, 16, &s, 5000), 0);
 }
 
-static void test_context(void)
-{
-	uint64_t random = 9;
-
-	for (unsigned int i = 0; i < 10000; i++) {
-		uint64_t pc = stream_random(&random), context = stream_random(&random) >> 40;
-
-		CU_ASSERT_EQUAL_FATAL(pp_hash_context(pc, 0, 0), pc);
-		CU_ASSERT_NOT_EQUAL_FATAL(pp_hash_context(pc, context + 1, 0), pc);
-		CU_ASSERT_NOT_EQUAL_FATAL(pp_hash_context(pc, context, 1),
-					  pp_hash_context(pc, context, 2));
-	}
-}
-
 static void test_spread(void)
 {
 	static unsigned int load[2048];
@@ -192,7 +178,6 @@ static const struct unit_test tests[] = {
 	{"the public function and the tag equal the definition", test_definition},
 	{"a flipped bit in the tables is found", test_planted_bit},
 	{"two swapped bytes in the definition are found", test_planted_oracle},
-	{"contexts and tags change it, none leaves it", test_context},
 	{"spreads distinct tuples evenly", test_spread},
 };
 UNIT_SUITE(hash, tests)
