@@ -223,8 +223,9 @@ static void raise_descriptor_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int pp_service_new(struct pp_service **ret_service, const struct pp_config *config, pid_t only_pid,
-		   struct pathprof_error *error)
+int pp_service_new_from(struct pp_service **ret_service, const struct pp_config *config,
+			pid_t only_pid, const struct pp_source_ops *source,
+			struct pathprof_error *error)
 {
 	struct pp_service *service = calloc(1, sizeof(*service));
 	int r;
@@ -234,6 +235,7 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 	raise_descriptor_limit();
 	service->config = *config;
 	service->only_pid = only_pid;
+	service->source_ops = source;
 	start_clocks(service);
 	r = open_all(service, error);
 	if (r < 0) {
@@ -245,6 +247,12 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 	pp_service_report(service);
 	*ret_service = service;
 	return 0;
+}
+
+int pp_service_new(struct pp_service **ret_service, const struct pp_config *config, pid_t only_pid,
+		   struct pathprof_error *error)
+{
+	return pp_service_new_from(ret_service, config, only_pid, NULL, error);
 }
 
 void pp_service_free(struct pp_service *service)

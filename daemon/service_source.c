@@ -96,11 +96,22 @@ static int check_event(const struct pp_service *service, struct pathprof_error *
 	return pp_taken_event_find(&event, service->config.event, PP_TAKEN_EVENT_SYSFS, error);
 }
 
+/* The one that the service was made with, and no other. */
+static int take_given(struct pp_service *service, struct pathprof_error *error)
+{
+	const struct pp_source_config config = {.event = service->config.event};
+
+	service->source_rank = SOURCE_CNT;
+	return service->source_ops->probe(&config, error);
+}
+
 int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error)
 {
 	int r = check_event(service, error);
 
-	return r < 0 ? r : pick_from(service, 0, error);
+	if (r < 0)
+		return r;
+	return service->source_ops ? take_given(service, error) : pick_from(service, 0, error);
 }
 
 /*

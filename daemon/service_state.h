@@ -102,6 +102,11 @@ struct pp_service {
 uint64_t pp_monotonic_ns(void);
 int64_t pp_realtime_ns(void);
 
+/* pp_service_new() with this source; NULL: the one that config names. */
+int pp_service_new_from(struct pp_service **ret_service, const struct pp_config *config,
+			pid_t only_pid, const struct pp_source_ops *source,
+			struct pathprof_error *error);
+
 /* service_source.c */
 int pp_service_pick_source(struct pp_service *service, struct pathprof_error *error);
 int pp_service_open_source(struct pp_service *service, struct pathprof_error *error);
