@@ -15,7 +15,7 @@ CSTD := -std=gnu11
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	-Wwrite-strings -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
 OPT ?= -O2 -g
-CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include -I$(BUILD)/gen
+CPPFLAGS := -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -Ilibprofile/include -Ilibprofile -I$(BUILD)/gen
 CFLAGS := $(CSTD) $(OPT) $(WARN) -fstack-protector-strong -fPIE
 LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lcap -lncursesw -ltinfo -lzstd -lxxhash -lprotobuf-c -lz -lm
@@ -30,7 +30,7 @@ CPPFLAGS += -DPATHPROF_VERSION='"$(VERSION)"'
 # Two builds in two directories give the same bytes.
 CPPFLAGS += -ffile-prefix-map='$(CURDIR)'=.
 
-LIB_SRC := $(wildcard libprofile/src/*.c libprofile/src/*/*.c)
+LIB_SRC := $(wildcard libprofile/base/*.c libprofile/src/*.c libprofile/src/*/*.c)
 RELAY_SRC := $(filter-out daemon/relay/main.c,$(wildcard daemon/relay/*.c))
 DAEMON_SRC := $(filter-out daemon/main.c daemon/relay/% %.bpf.c,$(wildcard daemon/*.c daemon/*/*.c))
 # What the relay has of pathprofd's.

@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 static inline uint64_t pp_child_cpu_ns(const struct rusage *usage)
 {
 	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000 +
@@ -17,12 +19,9 @@ static inline uint64_t pp_child_cpu_ns(const struct rusage *usage)
 /* 0: there is none, or it has been waited for. */
 static inline uint64_t pp_child_running_ns(pid_t child)
 {
-	struct timespec cpu;
 	clockid_t clock;
 
-	if (!child || clock_getcpuclockid(child, &clock) || clock_gettime(clock, &cpu) < 0)
-		return 0;
-	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	return child && !clock_getcpuclockid(child, &clock) ? pp_clock_ns(clock) : 0;
 }
 
 #endif

@@ -17,10 +17,10 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "log.h"
 #include "service.h"
 #include "service_state.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "clock/cpu_clock.h"
 #include "service_state.h"
 #include "values/values.h"
@@ -26,22 +26,6 @@
  * window's end, and what is known of mappings is applied before bursts are resolved. */
 #define PRIORITY_WINDOW (SD_EVENT_PRIORITY_NORMAL - 20)
 #define PRIORITY_TRACK  (SD_EVENT_PRIORITY_NORMAL - 10)
-
-uint64_t pp_monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-int64_t pp_realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int rearm(sd_event_source *timer, uint64_t after_us)
 {

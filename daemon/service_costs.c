@@ -7,21 +7,10 @@
  */
 #include "service_state.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "drift/drift.h"
 #include "step/source_step.h"
 #include "tell/outlet.h"
-
-/* The CPU time of this process, with all its threads. */
-static uint64_t process_cpu_ns(void)
-{
-	struct timespec cpu;
-
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) < 0)
-		return 0;
-	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-}
 
 struct pp_costs pp_service_costs(const struct pp_service *service)
 {
@@ -36,7 +25,8 @@ struct pp_costs pp_service_costs(const struct pp_service *service)
 
 	pp_track_stats(service->track, &track);
 	costs.tracker_cpu_ns = track.cpu_ns + track.child_cpu_ns;
-	costs.daemon_cpu_ns = process_cpu_ns() + track.child_cpu_ns + costs.naming_cpu_ns;
+	costs.daemon_cpu_ns =
+		pp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + track.child_cpu_ns + costs.naming_cpu_ns;
 	if (service->source_ops->apart)
 		costs.source_cpu_ns = sum->source_cpu_ns + open->source_cpu_ns;
 	return costs;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "drift/drift.h"
 #include "tell/metrics_service.h"
 #include "tell/outlet.h"

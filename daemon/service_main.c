@@ -8,7 +8,8 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "config/config_args.h"
 #include "log.h"
 #include "oom_score.h"

@@ -99,9 +99,6 @@ struct pp_service {
 	struct pathprof_error settings_refused;
 };
 
-uint64_t pp_monotonic_ns(void);
-int64_t pp_realtime_ns(void);
-
 /* pp_service_new() with this source; NULL: the one that config names. */
 int pp_service_new_from(struct pp_service **ret_service, const struct pp_config *config,
 			pid_t only_pid, const struct pp_source_ops *source,

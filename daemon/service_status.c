@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 
 /* Rates over less than this say nothing. */
 #define RATE_LEAST_NS     UINT64_C(1900000000)

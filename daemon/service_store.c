@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "drift/drift.h"
 #include "values/values.h"
 

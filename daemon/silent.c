@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "log.h"
-#include "track/track_clock.h"
+#include "base/clock.h"
 #include "track/track_proc.h"
 
 static struct pp_step_silent silent;
@@ -18,13 +18,13 @@ bool pp_silent_holds(pid_t pid)
 
 	if (!silent.pid_cnt || pp_proc_stat(pid, &stat) || pp_proc_status(pid, &inner_pid, &uid))
 		return false;
-	return pp_step_silent_holds(&silent, pid, stat.start_time, uid, pp_track_now_ns());
+	return pp_step_silent_holds(&silent, pid, stat.start_time, uid, pp_monotonic_ns());
 }
 
 /* Each process and user once, whoever finds it out first. */
 static void add(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, const char *whom)
 {
-	uint64_t now_ns = pp_track_now_ns();
+	uint64_t now_ns = pp_monotonic_ns();
 	bool was_held = pp_step_silent_holds_user(&silent, uid, now_ns);
 
 	if (pp_step_silent_add(&silent, pid, start_time, uid, points, now_ns) == 1)

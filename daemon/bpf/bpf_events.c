@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 
 #define PROBE_PERIOD 1000003
 

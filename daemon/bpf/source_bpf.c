@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf_events.h"
 #include "bpf_program.h"
 
@@ -28,9 +29,8 @@
 #include "pathprof/compress.h"
 #include "pathprof/machine.h"
 
-#define NS_PER_S        UINT64_C(1000000000)
 #define FLUSH_EVERY_NS  UINT64_C(5000000000) /* well below what the tracker remembers */
-#define GOVERN_EVERY_NS NS_PER_S
+#define GOVERN_EVERY_NS PP_NSEC_PER_SEC
 #define READ_MOST_NS    UINT64_C(200000000)
 #define READ_LEAST_NS   UINT64_C(10000000)
 #define STRETCH_MAX     1024 /* times that the budget may stretch the period */
@@ -51,14 +51,6 @@ struct pp_bpf_source {
 	uint64_t skipped;                          /* samples, for the budget, until then */
 	uint64_t cpu_ns;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* ----------------------------------------------------------------- settings */
 
@@ -149,8 +141,8 @@ static int refuse_event(const struct pp_taken_event *event, int code, struct pat
 
 static int set_timer(const struct pp_bpf_source *source, uint64_t wait_ns)
 {
-	const struct itimerspec timer = {
-		.it_value = {(time_t)(wait_ns / NS_PER_S), (long)(wait_ns % NS_PER_S)}};
+	const struct itimerspec timer = {.it_value = {(time_t)(wait_ns / PP_NSEC_PER_SEC),
+						      (long)(wait_ns % PP_NSEC_PER_SEC)}};
 
 	return timerfd_settime(source->timer_fd, 0, &timer, NULL) ? -errno : 0;
 }
@@ -160,7 +152,7 @@ static int open_clock(struct pp_bpf_source *source)
 	source->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (source->timer_fd < 0)
 		return -errno;
-	source->read_ns = source->flushed_ns = source->governed_ns = clock_ns(CLOCK_MONOTONIC);
+	source->read_ns = source->flushed_ns = source->governed_ns = pp_monotonic_ns();
 	return set_timer(source, READ_MOST_NS);
 }
 
@@ -203,7 +195,7 @@ static int open_parts(struct pp_bpf_source *source, struct pathprof_error *error
 		return r;
 	if (!source->config.resolver)
 		return pathprof_fail(error, -EINVAL, "bpf: nobody to ask for code");
-	r = pp_bpf_program_load(&source->program, &config, clock_ns(CLOCK_REALTIME), error);
+	r = pp_bpf_program_load(&source->program, &config, pp_clock_ns(CLOCK_REALTIME), error);
 	if (r)
 		return r;
 	r = pp_chain_reader_init(&source->reader, &source->config,
@@ -272,7 +264,7 @@ static int bpf_probe(const struct pp_source_config *config, struct pathprof_erro
 /* As long as it takes to fill a quarter of the ring, as fast as it was filled last. */
 static uint64_t next_wait_ns(struct pp_bpf_source *source)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), bytes, wait_ns;
+	uint64_t now_ns = pp_monotonic_ns(), bytes, wait_ns;
 	struct pp_bpf_ring_figures ring;
 
 	pp_bpf_program_ring_figures(source->program, &ring);
@@ -308,7 +300,7 @@ static int flush(struct pp_bpf_source *source, const struct pp_source_sink *sink
 {
 	int r = 0;
 
-	source->flushed_ns = clock_ns(CLOCK_MONOTONIC);
+	source->flushed_ns = pp_monotonic_ns();
 	measure_depth(source);
 	for (uint32_t cpu = 0; !r && cpu < source->events.cpu_cnt; cpu++) {
 		r = pp_bpf_program_drain(source->program, cpu);
@@ -330,7 +322,7 @@ static void govern(struct pp_bpf_source *source)
 		 period = source->events.period;
 	struct pathprof_collector_stats since;
 
-	source->governed_ns = clock_ns(CLOCK_MONOTONIC);
+	source->governed_ns = pp_monotonic_ns();
 	pp_bpf_program_stats(source->program, &since);
 	if (since.value[PATHPROF_STAT_SKIP_BUDGET] != source->skipped)
 		period = period / STRETCH_MAX < wanted ? period * 2 | 1 : period;
@@ -343,7 +335,7 @@ static void govern(struct pp_bpf_source *source)
 
 static int drain(struct pp_bpf_source *source, const struct pp_source_sink *sink)
 {
-	uint64_t expired_cnt, now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t expired_cnt, now_ns = pp_monotonic_ns();
 	int r;
 
 	/* Rung or not, what is there is read. */
@@ -368,10 +360,10 @@ typedef int work_fn(struct pp_bpf_source *source, const struct pp_source_sink *s
 static int charge(work_fn *work, struct pp_source *base, const struct pp_source_sink *sink)
 {
 	struct pp_bpf_source *source = (struct pp_bpf_source *)base;
-	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int r = work(source, sink);
 
-	source->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	source->cpu_ns += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	return r;
 }
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 
 static volatile int passed;
 

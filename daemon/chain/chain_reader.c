@@ -12,7 +12,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 static bool is_in_view(const struct pp_chain_reader *reader, uint32_t pid)
 {
@@ -166,10 +167,7 @@ void pp_chain_reader_record(void *context, const struct pathprof_record *record)
 
 void pp_chain_reader_begin(struct pp_chain_reader *reader, const struct pp_source_sink *sink)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	reader->now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	reader->now_ns = pp_monotonic_ns();
 	reader->sink = sink;
 	/* What the counts belong to was mapped before; bursts have it done one by one. */
 	if (reader->resolver)

@@ -11,12 +11,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS       UINT64_C(1000000000)
-#define VARY_EVERY_NS   SECOND_NS
-#define RESCAN_EVERY_NS (5 * SECOND_NS)
+#include "base/clock.h"
+
+#define VARY_EVERY_NS   PP_NSEC_PER_SEC
+#define RESCAN_EVERY_NS (5 * PP_NSEC_PER_SEC)
 /* 512 samples: five seconds at the default rate. */
 #define RING_PAGES 4
 
@@ -36,14 +36,6 @@ struct reading {
 	pp_cpu_clock_fn *fn;
 	void *context;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 static int refused(int code, struct pathprof_error *error)
 {
@@ -86,9 +78,9 @@ int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *con
 	if (!clock)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	clock->config = *config;
-	clock->nominal_ns = SECOND_NS / config->hz;
-	clock->random = (unsigned int)now_ns();
-	clock->varied_ns = clock->rescanned_ns = now_ns();
+	clock->nominal_ns = PP_NSEC_PER_SEC / config->hz;
+	clock->random = (unsigned int)pp_monotonic_ns();
+	clock->varied_ns = clock->rescanned_ns = pp_monotonic_ns();
 	code = open_events(clock);
 	if (code < 0) {
 		free(clock);
@@ -135,7 +127,7 @@ static void on_sample(void *context, const struct pp_cpu_sample *sample)
 uint64_t pp_clock_read(struct pp_clock *clock, pid_t helper, pp_cpu_clock_fn *fn, void *context)
 {
 	struct reading reading = {clock, getpid(), helper, fn, context};
-	uint64_t lost = pp_cpu_clock_read(clock->cpu, on_sample, &reading), now = now_ns();
+	uint64_t lost = pp_cpu_clock_read(clock->cpu, on_sample, &reading), now = pp_monotonic_ns();
 
 	if (now - clock->varied_ns >= VARY_EVERY_NS) {
 		pp_cpu_clock_vary(clock->cpu);

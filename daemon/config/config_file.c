@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "config_key.h"
 
 #define FILE_MAX_BYTES (1U << 20)

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "../log.h"
 #include "import.h"
 #include "import_relay.h"
@@ -47,14 +47,6 @@ static void release(struct run *run)
 	pathprof_store_free(run->store);
 	if (run->fd > STDIN_FILENO)
 		close(run->fd);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* perf's directories of several files have their first in `data`. */
@@ -91,7 +83,7 @@ static int open_file(struct run *run, int64_t *ret_time_ns, struct pathprof_erro
 		return r;
 	*ret_time_ns = S_ISREG(status.st_mode) ? (int64_t)status.st_mtim.tv_sec * 1000000000 +
 							 status.st_mtim.tv_nsec
-					       : (int64_t)now_ns(CLOCK_REALTIME);
+					       : pp_realtime_ns();
 	return 0;
 }
 
@@ -179,7 +171,7 @@ static int start(struct run *run, const struct pp_config *config, struct pathpro
 static void show_progress(struct run *run)
 {
 	struct pathprof_recording_stats stats;
-	uint64_t now = run->progress ? now_ns(CLOCK_MONOTONIC) : 0;
+	uint64_t now = run->progress ? pp_monotonic_ns() : 0;
 
 	if (!run->progress || now - run->begin_ns < PROGRESS_AFTER_NS ||
 	    now - run->told_ns < PROGRESS_EVERY_NS)
@@ -250,7 +242,7 @@ int pp_import_main(const struct pp_args *args, const struct pp_config *config)
 		.args = args,
 		.fd = -EBADF,
 		.progress = !args->quiet && isatty(STDERR_FILENO),
-		.begin_ns = now_ns(CLOCK_MONOTONIC),
+		.begin_ns = pp_monotonic_ns(),
 	};
 	struct pathprof_error error = {""};
 	int r;

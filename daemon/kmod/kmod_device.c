@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "pathprof/profile.h"
 
 /* As many rings as Linux has CPU numbers. */

@@ -5,6 +5,7 @@
  * Workload: one when the source is opened, and one for each change of settings. One thread. Source:
  * pathprof/kmod_abi.h, docs/kmod.md.
  */
+#include "base/clock.h"
 #include "kmod_source.h"
 
 #define TAKEN_DEFAULT   32
@@ -34,7 +35,7 @@ static void fill_swlbr(const struct pp_kmod_source *source, struct pathprof_kmod
 {
 	start->mode = PATHPROF_MODE_RAW;
 	start->flags = PATHPROF_START_JITTER;
-	start->period = PP_KMOD_NS_PER_S / rate_hz(source);
+	start->period = PP_NSEC_PER_SEC / rate_hz(source);
 	if (start->period < PATHPROF_PERIOD_MIN_NS)
 		start->period = PATHPROF_PERIOD_MIN_NS;
 	start->horizon = pp_kmod_session_horizon(source);

@@ -9,14 +9,12 @@
 #ifndef PP_KMOD_SOURCE_H
 #define PP_KMOD_SOURCE_H
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "../chain/chain_figures.h"
 #include "../chain/chain_reader.h"
 #include "../chain/taken_event.h"
 #include "kmod_device.h"
 
-#define PP_KMOD_NS_PER_S UINT64_C(1000000000)
 /*
  * Each instruction of a horizon is a debug trap. At 14 us a trap in a virtual machine 512 hold a
  * thread for 7 ms, and the default budget pays for two such bursts in three seconds. Shorter
@@ -41,14 +39,6 @@ struct pp_kmod_source {
 static inline bool pp_kmod_is_lbr(const struct pp_kmod_source *source)
 {
 	return source->base.ops->source == PATHPROF_SOURCE_LBR;
-}
-
-static inline uint64_t pp_kmod_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * PP_KMOD_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static inline uint32_t pp_kmod_clamp(uint64_t value, uint32_t low, uint32_t high)

@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kmod_source.h"
 
 #define READ_EVERY_NS  UINT64_C(200000000)
@@ -73,7 +74,7 @@ static int open_parts(struct pp_kmod_source *source, struct pathprof_error *erro
 	if (r)
 		return pathprof_fail(error, r, "kmod: %s", strerror(-r));
 	source->last = source->before;
-	source->flushed_ns = pp_kmod_clock_ns(CLOCK_MONOTONIC);
+	source->flushed_ns = pp_monotonic_ns();
 	return pp_kmod_session_start(source, error);
 }
 
@@ -163,7 +164,7 @@ static int flush(struct pp_kmod_source *source, const struct pp_source_sink *sin
 {
 	int r = 0;
 
-	source->flushed_ns = pp_kmod_clock_ns(CLOCK_MONOTONIC);
+	source->flushed_ns = pp_monotonic_ns();
 	if (source->reader.counts) {
 		measure_depth(source);
 		r = pp_kmod_device_flush(&source->device);
@@ -181,8 +182,7 @@ static int drain(struct pp_kmod_source *source, const struct pp_source_sink *sin
 	if (source->restart)
 		return pp_kmod_session_restart(source, sink);
 	/* Counts of a process that ended must come while the tracker remembers it. */
-	if (source->reader.counts &&
-	    pp_kmod_clock_ns(CLOCK_MONOTONIC) - source->flushed_ns >= FLUSH_EVERY_NS)
+	if (source->reader.counts && pp_monotonic_ns() - source->flushed_ns >= FLUSH_EVERY_NS)
 		return flush(source, sink);
 	return pp_kmod_source_read(source, sink);
 }
@@ -198,10 +198,10 @@ typedef int work_fn(struct pp_kmod_source *source, const struct pp_source_sink *
 static int charge(work_fn *work, struct pp_source *base, const struct pp_source_sink *sink)
 {
 	struct pp_kmod_source *source = (struct pp_kmod_source *)base;
-	uint64_t begin_ns = pp_kmod_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int r = work(source, sink);
 
-	source->cpu_ns += pp_kmod_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	source->cpu_ns += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	return r;
 }
 

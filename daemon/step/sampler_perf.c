@@ -127,7 +127,7 @@ static int allocate(struct perf_sampler **ret_sampler, const struct pp_sampler_c
 	sampler->cpu_cnt = cpus_online();
 	if (getrandom(&sampler->random, sizeof(sampler->random), GRND_NONBLOCK) < 0 ||
 	    !sampler->random)
-		sampler->random = pp_step_now() | 1;
+		sampler->random = pp_monotonic_ns() | 1;
 	*ret_sampler = sampler;
 	return 0;
 }
@@ -159,7 +159,7 @@ static int perf_pick(struct pp_sampler *base, int cpu, struct pp_sample *ret_sam
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
 	uint64_t age_ns = sampler->period_ns > FRESH_MIN_NS ? sampler->period_ns : FRESH_MIN_NS;
 	struct choice choice = {
-		.sampler = sampler, .cpu = cpu, .oldest_ns = pp_step_now() - age_ns};
+		.sampler = sampler, .cpu = cpu, .oldest_ns = pp_monotonic_ns() - age_ns};
 
 	*seen += pp_cpu_clock_read(sampler->clock, consider, &choice);
 	*seen += choice.seen;

@@ -89,7 +89,7 @@ static void consider(struct proc_sampler *sampler, pid_t pid, pid_t tid)
 		return;
 	sampler->weight += (uint64_t)grown;
 	if (pp_sampler_random(&sampler->random) % sampler->weight < (uint64_t)grown)
-		sampler->choice = (struct pp_sample){pid, tid, -1, pp_step_now(), true};
+		sampler->choice = (struct pp_sample){pid, tid, -1, pp_monotonic_ns(), true};
 }
 
 static void scan_threads(struct proc_sampler *sampler, pid_t pid)
@@ -198,7 +198,7 @@ static int proc_open(struct pp_sampler **ret_sampler, const struct pp_sampler_co
 	sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (getrandom(&sampler->random, sizeof(sampler->random), GRND_NONBLOCK) < 0 ||
 	    !sampler->random)
-		sampler->random = pp_step_now() | 1;
+		sampler->random = pp_monotonic_ns() | 1;
 	if (sampler->timer_fd < 0 || !sampler->table ||
 	    timerfd_settime(sampler->timer_fd, 0, &period, NULL)) {
 		proc_free(&sampler->base);

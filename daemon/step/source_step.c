@@ -214,7 +214,7 @@ static int start_stepper(struct step_source *source)
 		return -errno;
 	source->fd = pair[0];
 	source->heard = false;
-	source->watch = (struct pp_step_watch){.started_ns = pp_step_now()};
+	source->watch = (struct pp_step_watch){.started_ns = pp_monotonic_ns()};
 	code = epoll_ctl(source->poll_fd, EPOLL_CTL_ADD, source->fd, &wanted) ? -errno : 0;
 	if (!code)
 		code = share_page(source);
@@ -280,7 +280,7 @@ static void take_record(struct step_source *source, size_t len_bytes,
 	if (type == PP_STEP_TYPE_STATS && is_stats(&source->buffer.stats, len_bytes)) {
 		source->stats = source->buffer.stats;
 		source->heard = true;
-		source->heard_ns = pp_step_now();
+		source->heard_ns = pp_monotonic_ns();
 	} else if (type == PATHPROF_SOURCE_STEP &&
 		   is_burst(&source->buffer.record.burst, source->buffer.record.branches,
 			    len_bytes)) {
@@ -394,7 +394,7 @@ static int replace_stepper(struct step_source *source, enum pp_step_verdict verd
 		       "step: no sign of the stepper, process %d, for %u s; another one takes its "
 		       "place",
 		       source->stepper,
-		       (unsigned int)((pp_step_now() - source->heard_ns) / PP_NSEC_PER_SEC));
+		       (unsigned int)((pp_monotonic_ns() - source->heard_ns) / PP_NSEC_PER_SEC));
 	add_past(source);
 	source->replaced++;
 	end_stepper(source, 0);
@@ -418,7 +418,7 @@ static int look(struct step_source *source)
 	if (!source->stepper)
 		return -EPIPE;
 	verdict = pp_step_watch_look(&source->watch, source->hold, state_of(source->stepper),
-				     pp_step_now());
+				     pp_monotonic_ns());
 	if (verdict == PP_STEP_WELL)
 		return 0;
 	return replace_stepper(source, verdict) ? -EPIPE : 0;

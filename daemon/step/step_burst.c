@@ -121,7 +121,7 @@ static uint32_t end_of_record(const struct stepper *stepper)
 		return PATHPROF_END_FULL;
 	if (burst->step_cnt >= stepper->limits->step_max || !has_room(stepper))
 		return PATHPROF_END_STEPS;
-	if (pp_step_now() >= stepper->deadline_ns)
+	if (pp_monotonic_ns() >= stepper->deadline_ns)
 		return PATHPROF_END_TIME;
 	return PATHPROF_END_CNT;
 }
@@ -178,8 +178,8 @@ static void go(struct stepper *stepper, long request, uint64_t deadline_ns)
 static void interrupt(struct stepper *stepper)
 {
 	ptrace(PTRACE_INTERRUPT, stepper->target->tid, NULL, NULL);
-	stepper->stop =
-		pp_step_wait(stepper->target, pp_step_now() + INTERRUPT_WAIT_NS, &stepper->signal);
+	stepper->stop = pp_step_wait(stepper->target, pp_monotonic_ns() + INTERRUPT_WAIT_NS,
+				     &stepper->signal);
 }
 
 /* The registers at a stop of ours. PATHPROF_END_CNT: they were read. */
@@ -359,14 +359,14 @@ static uint32_t run(struct stepper *stepper)
 static uint32_t resume_call(struct stepper *stepper, enum pp_step_call call)
 {
 	struct pp_step_target *target = stepper->target;
-	uint64_t begun_ns = pp_step_now();
+	uint64_t begun_ns = pp_monotonic_ns();
 	uint32_t end;
 
 	go(stepper, PTRACE_CONT, begun_ns + CALL_MAX_NS);
 	end = end_of_stop(stepper->stop);
 	if (stepper->stop != PP_STEP_STOP_LATE)
 		return end == PATHPROF_END_CNT ? read_registers(stepper) : end;
-	target->slept_ns = pp_step_now() - begun_ns;
+	target->slept_ns = pp_monotonic_ns() - begun_ns;
 	target->again = call == PP_STEP_CALL_AGAIN;
 	if (target->again && pp_step_is_asleep(target))
 		interrupt(stepper);

@@ -12,27 +12,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "../clock/isolated.h"
 #include "step.h"
 #include "step_break.h"
-
-#define PP_NSEC_PER_SEC  1000000000ull
-#define PP_NSEC_PER_MSEC 1000000ull
-
-static inline uint64_t pp_step_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * PP_NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
-static inline uint64_t pp_step_now(void)
-{
-	return pp_step_clock(CLOCK_MONOTONIC);
-}
 
 /* ---- step_proc.c: what /proc says about a thread; -errno when it is gone or hidden */
 

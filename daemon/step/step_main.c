@@ -236,7 +236,7 @@ static int send_up(const void *data, size_t len_bytes)
 /* Its own and what others spend for it. */
 static uint64_t own_cpu_ns(void)
 {
-	return pp_step_clock(CLOCK_PROCESS_CPUTIME_ID) + pp_step_opener_cpu_ns();
+	return pp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + pp_step_opener_cpu_ns();
 }
 
 static void send_stats(void)
@@ -288,7 +288,7 @@ static void charge_cpu(void)
 static void end_burst(const struct pp_step_target *target, uint64_t cost_ns)
 {
 	pp_step_budget_learn(&stepper.budget, cost_ns);
-	pp_step_budget_pause(&stepper.budget, target->interrupted_ns, pp_step_now());
+	pp_step_budget_pause(&stepper.budget, target->interrupted_ns, pp_monotonic_ns());
 }
 
 /*
@@ -362,7 +362,7 @@ static bool takes(struct pp_sample *sample, uint64_t now_ns)
 static void sample(void)
 {
 	struct pp_sample picked;
-	uint64_t now_ns = pp_step_now(), seen = 0;
+	uint64_t now_ns = pp_monotonic_ns(), seen = 0;
 	int cpu = pp_step_post_cpu(&stepper.post, now_ns);
 	bool taken = false;
 
@@ -386,7 +386,7 @@ static bool wait_for_work(uint64_t budget_wait_ns)
 {
 	const struct pp_step_limbo *limbo = &stepper.holder.limbo;
 	bool may_sample = !budget_wait_ns && limbo->cnt < PP_STEP_LIMBO_MAX;
-	uint64_t now_ns = pp_step_now();
+	uint64_t now_ns = pp_monotonic_ns();
 	uint64_t wait_ns = stepper.stats_due_ns > now_ns ? stepper.stats_due_ns - now_ns : 0;
 	struct pollfd fds[2] = {{.fd = stepper.fd, .events = POLLIN}, {.events = POLLIN}};
 	int cpu = pp_step_post_cpu(&stepper.post, now_ns);
@@ -438,7 +438,7 @@ static void tell_stats(uint64_t now_ns, uint64_t budget_wait_ns)
 static void run(void)
 {
 	while (!stepper.ended) {
-		uint64_t now_ns = pp_step_now(), budget_wait_ns;
+		uint64_t now_ns = pp_monotonic_ns(), budget_wait_ns;
 
 		charge_cpu();
 		budget_wait_ns = pp_step_budget_wait(&stepper.budget, now_ns);
@@ -553,7 +553,7 @@ static int start(int fd)
 	if (stepper.holder.pin.hold)
 		stepper.holder.silent = &stepper.holder.pin.hold->silent;
 	stepper.stats.breaks = find_breaks(&config);
-	pp_step_budget_init(&stepper.budget, config.overhead_ppm, cpus_online(), pp_step_now());
+	pp_step_budget_init(&stepper.budget, config.overhead_ppm, cpus_online(), pp_monotonic_ns());
 	apply(&config);
 	return open_events(fd, &config);
 }

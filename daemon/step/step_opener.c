@@ -81,7 +81,7 @@ static bool send_answer(struct answer *answer, const int *fds, uint32_t cnt)
 
 static bool serve(const struct request *request)
 {
-	uint64_t begun_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t begun_ns = pp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	struct answer answer = {.number = request->number};
 	int fds[PP_STEP_BREAK_MAX];
 	uint32_t cnt = 0;
@@ -92,7 +92,7 @@ static bool serve(const struct request *request)
 		cnt = pp_step_break_open_events(request->tid, fds);
 		limit_open(false);
 	}
-	answer.cpu_ns = pp_step_clock(CLOCK_PROCESS_CPUTIME_ID) - begun_ns;
+	answer.cpu_ns = pp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begun_ns;
 	sent = send_answer(&answer, fds, cnt);
 	while (cnt)
 		close(fds[--cnt]);
@@ -292,11 +292,11 @@ static int receive(struct answer *ret_answer, int *ret_fds)
 uint32_t pp_step_opener_ask(pid_t tid, int *ret_fds)
 {
 	const struct request request = {++asker.number, tid};
-	uint64_t until_ns = pp_step_now() + (asker.answered ? ASK_MAX_NS : FIRST_ASK_MAX_NS);
+	uint64_t until_ns = pp_monotonic_ns() + (asker.answered ? ASK_MAX_NS : FIRST_ASK_MAX_NS);
 
 	if (send(asker.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		asker.gone = errno != EAGAIN;
-	while (!asker.gone && pp_step_now() < until_ns) {
+	while (!asker.gone && pp_monotonic_ns() < until_ns) {
 		struct answer answer;
 		int cnt = receive(&answer, ret_fds);
 

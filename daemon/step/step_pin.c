@@ -112,7 +112,7 @@ void pp_step_publish_busy(struct pp_step_pin *pin, const struct pp_step_target *
 		return;
 	pin->hold->busy_pid = target->pid;
 	pin->hold->busy_tid = target->tid;
-	__atomic_store_n(&pin->hold->busy_ns, pp_step_now(), __ATOMIC_RELEASE);
+	__atomic_store_n(&pin->hold->busy_ns, pp_monotonic_ns(), __ATOMIC_RELEASE);
 }
 
 void pp_step_publish_idle(struct pp_step_pin *pin)

@@ -131,7 +131,7 @@ enum pp_step_stop pp_step_wait(const struct pp_step_target *target, uint64_t dea
 			return classify(target, status, ret_signal);
 		if (pid < 0 && errno == ECHILD)
 			return PP_STEP_STOP_GONE;
-		if (pid == 0 || pp_step_now() >= deadline_ns)
+		if (pid == 0 || pp_monotonic_ns() >= deadline_ns)
 			return PP_STEP_STOP_LATE;
 	}
 }
@@ -239,7 +239,7 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 	target->start_time = leader.start_time;
 	target->uid = status.uid;
 	if (pp_step_silent_holds(holder->silent, target->pid, target->start_time, target->uid,
-				 pp_step_now()) ||
+				 pp_monotonic_ns()) ||
 	    fills_limbo(&holder->limbo, target->uid))
 		return PATHPROF_DROP_SILENT;
 	drop = check_status(&status);
@@ -299,7 +299,7 @@ static enum pathprof_drop why_not_seized(struct pp_step_holder *holder,
 		return PATHPROF_DROP_GONE;
 	if (code == ETIMEDOUT) {
 		pp_step_silent_add(holder->silent, target->pid, target->start_time, target->uid,
-				   PP_STEP_SILENT_SEIZE, pp_step_now());
+				   PP_STEP_SILENT_SEIZE, pp_monotonic_ns());
 		return PATHPROF_DROP_SILENT;
 	}
 	if (status.tracer)
@@ -440,7 +440,7 @@ static enum pathprof_drop seize_running(struct pp_step_holder *holder,
 	pp_step_follow(&holder->pin, target);
 	if (!pp_step_is_running(target->pid, target->tid))
 		return PATHPROF_DROP_GONE;
-	target->interrupted_ns = pp_step_now();
+	target->interrupted_ns = pp_monotonic_ns();
 	target->released_ns = target->interrupted_ns;
 	tick(true);
 	code = seize(target->tid);
@@ -463,7 +463,7 @@ enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_t
 		return drop;
 	}
 	stop = pp_step_wait(target, target->interrupted_ns + STOP_TIMEOUT_NS, &signal);
-	target->stopped_ns = pp_step_now();
+	target->stopped_ns = pp_monotonic_ns();
 	/* Before our first step a trace trap can only be the target's own. */
 	if (stop == PP_STEP_STOP_STEP) {
 		stop = PP_STEP_STOP_SIGNAL;
@@ -497,7 +497,7 @@ static bool is_stopped(enum pp_step_stop stop)
 static enum pp_step_stop swallow_trap(const struct pp_step_target *target, enum pp_step_stop stop,
 				      int *signal)
 {
-	uint64_t deadline_ns = pp_step_now() + STOP_TIMEOUT_NS;
+	uint64_t deadline_ns = pp_monotonic_ns() + STOP_TIMEOUT_NS;
 
 	while ((stop == PP_STEP_STOP_OURS || stop == PP_STEP_STOP_GROUP) && trap_pending(target)) {
 		if (ptrace(PTRACE_CONT, target->tid, NULL, NULL))
@@ -566,7 +566,7 @@ static void let_go(struct pp_step_holder *holder, struct pp_step_target *target,
 	}
 	tick(false);
 	pp_step_unpin(&holder->pin, target);
-	target->released_ns = pp_step_now();
+	target->released_ns = pp_monotonic_ns();
 	if (stop == PP_STEP_STOP_GONE && !goes_on_by_exec(target))
 		return;
 	if (is_stopped(stop) && detach(holder, target, stop, signal))

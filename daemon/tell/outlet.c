@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "../track/track_pace.h"
 #include "outlet_places.h"
 

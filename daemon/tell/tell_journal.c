@@ -18,7 +18,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "../log.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "track_cgroup.h"
 
 #define DEPTH_MAX  64
@@ -350,18 +350,10 @@ static void shrink(struct pp_cgroups *cgroups)
 	cgroups->cnt = kept;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Returns what it took. */
 static uint64_t walk_all(struct pp_cgroups *cgroups)
 {
-	uint64_t begin_ns = cpu_ns();
+	uint64_t begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	cgroups->walk++;
 	cgroups->tree = UNIFIED;
@@ -373,7 +365,7 @@ static uint64_t walk_all(struct pp_cgroups *cgroups)
 	qsort(cgroups->list, cgroups->cnt, sizeof(cgroups->list[0]), order);
 	shrink(cgroups);
 	cgroups->sorted_cnt = cgroups->cnt;
-	return cpu_ns() - begin_ns;
+	return pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
 
 int pp_cgroups_name(struct pp_cgroups *cgroups, uint64_t unified, uint64_t memory, uint64_t now_ns,

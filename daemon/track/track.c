@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "track_state.h"
 
 /* User space ends below. */
@@ -98,7 +99,7 @@ int pp_track_begin(struct pp_track *track)
 	int r = track->perf ? pp_track_scan_all(track) : 0;
 
 	/* what the beginning took is not held against what comes */
-	pp_pace_init(&track->pace, cpu_cnt(), pp_track_now_ns());
+	pp_pace_init(&track->pace, cpu_cnt(), pp_monotonic_ns());
 	return r;
 }
 
@@ -114,7 +115,7 @@ int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *conf
 	track->config = *config;
 	track->epoll_fd = -EBADF;
 	track->timer_fd = -EBADF;
-	pp_pace_init(&track->pace, cpu_cnt(), pp_track_now_ns());
+	pp_pace_init(&track->pace, cpu_cnt(), pp_monotonic_ns());
 	track->tick_ns = 1000000000ull / (uint64_t)(tick_rate > 0 ? tick_rate : 100);
 	r = init(track, error);
 	if (r) {
@@ -290,14 +291,14 @@ static void apply_some(struct pp_track *track, uint64_t now_ns)
 		(void)pp_perf_drain(track->perf);
 	do
 		pp_perf_apply(track->perf, 16, pp_track_apply, track);
-	while (pp_perf_is_ready(track->perf) && pp_track_now_ns() < end_ns);
+	while (pp_perf_is_ready(track->perf) && pp_monotonic_ns() < end_ns);
 	pp_pace_stop(&track->pace);
 	pp_track_pay_reader(track);
 }
 
 static void read_events(struct pp_track *track)
 {
-	uint64_t now_ns = pp_track_now_ns();
+	uint64_t now_ns = pp_monotonic_ns();
 
 	if (track->paused_ns && (now_ns < track->paused_ns || resume_events(track, now_ns)))
 		return;
@@ -313,7 +314,7 @@ int pp_track_dispatch(struct pp_track *track)
 
 	if (track->perf)
 		read_events(track);
-	now_ns = pp_track_now_ns();
+	now_ns = pp_monotonic_ns();
 	sweep(track, now_ns);
 	resync(track, now_ns);
 	if (track->armed_ns && track->armed_ns <= now_ns &&
@@ -379,7 +380,7 @@ static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t tim
 
 	if (!newest)
 		(void)pp_track_scan(track, pid);
-	else if (!is_up_to_date(track, newest) && !verify(track, newest, pp_track_now_ns()))
+	else if (!is_up_to_date(track, newest) && !verify(track, newest, pp_monotonic_ns()))
 		return NULL;
 	newest = pp_images_at(&track->images, pid, time_ns);
 	if (newest)
@@ -422,7 +423,7 @@ const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pi
 /* mremap and munmap emit no event, and a full memory bound drops some: /proc knows better. */
 static void repair(struct pp_track *track, struct pp_image *image)
 {
-	uint64_t now_ns = pp_track_now_ns();
+	uint64_t now_ns = pp_monotonic_ns();
 
 	if (image->end_ns || now_ns < image->repair_ns ||
 	    image != pp_images_newest(&track->images, image->pid))
@@ -489,18 +490,17 @@ int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64
 /* CLOCK_REALTIME when the process started, less what its ticks and file times may be off. */
 static int64_t started_s(const struct pp_track *track, const struct pp_image *image)
 {
-	struct timespec real;
-	uint64_t up_ns = pp_track_now_ns() + pp_track_suspended_ns();
+	uint64_t up_ns = pp_monotonic_ns() + pp_track_suspended_ns();
 	uint64_t start_ns = image->start_time * track->tick_ns;
 
-	clock_gettime(CLOCK_REALTIME, &real);
-	return real.tv_sec - (int64_t)((up_ns > start_ns ? up_ns - start_ns : 0) / 1000000000) - 2;
+	return pp_realtime_ns() / 1000000000 -
+	       (int64_t)((up_ns > start_ns ? up_ns - start_ns : 0) / 1000000000) - 2;
 }
 
 static int refresh_jit(struct pp_track *track, struct pp_image *image,
 		       struct pp_image_detail *detail)
 {
-	uint64_t now_ns = pp_track_now_ns();
+	uint64_t now_ns = pp_monotonic_ns();
 
 	if (!detail->jit) {
 		int r = pp_jit_new(&detail->jit, &track->jit_budget);

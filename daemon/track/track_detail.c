@@ -14,7 +14,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "pathprof/foreign.h"
 #include "track_cgroup.h"
 #include "track_remote.h"
@@ -180,7 +181,7 @@ void pp_track_in_cgroup(struct pp_track *track, pid_t pid, uint64_t start_time, 
 		if (image->container_exact)
 			continue;
 		if (open_cgroups(track) || pp_cgroups_name(track->cgroups, cgroup, cgroup_v1,
-							   pp_track_now_ns(), name, sizeof(name)))
+							   pp_monotonic_ns(), name, sizeof(name)))
 			return;
 		set_container(track, image, name);
 	}

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 		   struct pp_piece *ret_piece)
 {
@@ -213,7 +215,7 @@ void pp_track_apply(void *context, const struct pp_perf_record *record)
 		break;
 	case PP_PERF_LOST:
 		track->lost += record->lost_cnt;
-		track->lost_ns = pp_track_now_ns();
+		track->lost_ns = pp_monotonic_ns();
 		track->is_behind = true;
 		break;
 	case PP_PERF_OTHER:

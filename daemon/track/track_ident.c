@@ -14,9 +14,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "pathprof/foreign.h"
-#include "track_clock.h"
+#include "base/clock.h"
 #include "track_remote.h"
 
 #define SLOT_CNT 8192 /* a power of two */
@@ -221,7 +221,7 @@ static bool is_remote(const struct pp_idents *idents, pid_t pid, const struct pp
 static const struct slot *remote_slot(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
 				      const char *path)
 {
-	uint64_t dev = makedev(vma->dev_major, vma->dev_minor), now = pp_track_now_ns();
+	uint64_t dev = makedev(vma->dev_major, vma->dev_minor), now = pp_monotonic_ns();
 	struct slot *slot = slot_of(idents, dev, vma->inode);
 	struct question question = {pid, vma, path};
 	struct finding finding;
@@ -251,7 +251,7 @@ static bool slot_holds(const struct slot *slot, const struct stat *stat)
 
 struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma)
 {
-	uint64_t dev = makedev(vma->dev_major, vma->dev_minor), now = pp_track_now_ns();
+	uint64_t dev = makedev(vma->dev_major, vma->dev_minor), now = pp_monotonic_ns();
 	struct owned *owned = &idents->owned[hash_of(dev, vma->inode) & (OWNED_CNT - 1)];
 	struct pathprof_file from = {PATHPROF_OWNER_UNKNOWN, dev, vma->inode};
 	char path[4096];

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "pathprof/foreign.h"
-#include "track_clock.h"
+#include "base/clock.h"
 #include "track_proc.h"
 #include "track_remote.h"
 
@@ -64,7 +64,7 @@ struct pp_jit {
 /* The time left in the budget, refilled by the time passed since the last call. */
 static int64_t time_left_ns(struct pp_jit_budget *budget)
 {
-	uint64_t now = pp_track_now_ns(), passed_ns = now - budget->last_ns;
+	uint64_t now = pp_monotonic_ns(), passed_ns = now - budget->last_ns;
 
 	/* The first time, or after so long that the product would be large. */
 	if (!budget->last_ns || passed_ns > 1000000000000)
@@ -79,7 +79,7 @@ static int64_t time_left_ns(struct pp_jit_budget *budget)
 
 static void take_time(struct pp_jit_budget *budget, uint64_t begin_ns)
 {
-	budget->left_ns -= (int64_t)(pp_track_now_ns() - begin_ns);
+	budget->left_ns -= (int64_t)(pp_monotonic_ns() - begin_ns);
 }
 
 static void unlist(struct pp_jit *jit)
@@ -103,7 +103,7 @@ static void list_first(struct pp_jit *jit)
 
 static void touch(struct pp_jit *jit)
 {
-	jit->asked_ns = pp_track_now_ns();
+	jit->asked_ns = pp_monotonic_ns();
 	if (!jit->before)
 		return;
 	unlist(jit);
@@ -125,7 +125,7 @@ static void clear(struct pp_jit *jit)
 /* Maps that nobody has asked for in a while, the longest first. */
 static void make_room(struct pp_jit_budget *budget, uint64_t bytes)
 {
-	uint64_t now = pp_track_now_ns(),
+	uint64_t now = pp_monotonic_ns(),
 		 idle_ns = budget->idle_ns ? budget->idle_ns : PP_JIT_IDLE_NS;
 	struct pp_jit *last = budget->maps;
 
@@ -172,7 +172,7 @@ int pp_jit_new(struct pp_jit **ret_jit, struct pp_jit_budget *budget)
 	if (!jit)
 		return -ENOMEM;
 	jit->budget = budget;
-	jit->asked_ns = pp_track_now_ns();
+	jit->asked_ns = pp_monotonic_ns();
 	list_first(jit);
 	*ret_jit = jit;
 	return 0;
@@ -404,7 +404,7 @@ static int need_spans(struct pp_jit *jit)
 		budget->postponed++;
 		return jit->span_cnt ? 0 : -EAGAIN;
 	}
-	begin_ns = pp_track_now_ns();
+	begin_ns = pp_monotonic_ns();
 	r = build(jit);
 	take_time(budget, begin_ns);
 	return r;
@@ -499,13 +499,13 @@ static int read_pieces(struct pp_jit *jit, int fd)
 	int r = 1;
 
 	for (; r > 0 && left_ns > until_ns; left_ns = budget->left_ns) {
-		uint64_t begin_ns = pp_track_now_ns();
+		uint64_t begin_ns = pp_monotonic_ns();
 
 		r = read_piece(jit, fd, text, sizeof(text));
 		take_time(budget, begin_ns);
 	}
 	if (r == -ENOSPC)
-		jit->full_until_ns = pp_track_now_ns() + FULL_NS;
+		jit->full_until_ns = pp_monotonic_ns() + FULL_NS;
 	budget->postponed += r > 0;
 	return r > 0 ? -EAGAIN : r;
 }
@@ -528,5 +528,5 @@ int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 	jit->inode = stat.st_ino;
 	if ((uint64_t)stat.st_size == jit->read_bytes)
 		return 0;
-	return pp_track_now_ns() < jit->full_until_ns ? -ENOSPC : read_pieces(jit, fd);
+	return pp_monotonic_ns() < jit->full_until_ns ? -ENOSPC : read_pieces(jit, fd);
 }

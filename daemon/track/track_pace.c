@@ -2,7 +2,7 @@
 /* The tracker's account of CPU time: see track_pace.h. Source: this project. */
 #include "track_pace.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 #define SHARE_LEAST_PPM 50000u
 #define SHARE_CPU_PPM   10000u
@@ -55,25 +55,17 @@ void pp_pace_pay(struct pp_pace *pace, uint64_t spent_ns)
 	pace->spent_ns += spent_ns;
 }
 
-uint64_t pp_pace_cpu_ns(void)
-{
-	struct timespec cpu;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	return (uint64_t)cpu.tv_sec * 1000000000ull + (uint64_t)cpu.tv_nsec;
-}
-
 bool pp_pace_start(struct pp_pace *pace)
 {
 	if (pace->started_ns)
 		return false;
-	pace->started_ns = pp_pace_cpu_ns();
+	pace->started_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	return true;
 }
 
 void pp_pace_stop(struct pp_pace *pace)
 {
-	uint64_t cpu_ns = pp_pace_cpu_ns();
+	uint64_t cpu_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (cpu_ns > pace->started_ns)
 		pp_pace_pay(pace, cpu_ns - pace->started_ns);

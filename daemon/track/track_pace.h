@@ -43,8 +43,6 @@ uint64_t pp_pace_due(const struct pp_pace *pace, int64_t wanted_ns);
 /* Takes what was spent from the account. */
 void pp_pace_pay(struct pp_pace *pace, uint64_t spent_ns);
 
-/* CPU time of this thread. */
-uint64_t pp_pace_cpu_ns(void);
 /*
  * From here to stop the time is paid for. Starts do not nest: an inner one returns false, and is
  * not stopped.

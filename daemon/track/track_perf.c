@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
-#include "track_clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 
 #define CPU_MAX     4096
 #define TASK_MAX    4096
@@ -642,7 +642,7 @@ bool pp_perf_has_records(const struct pp_perf *perf)
 
 int pp_perf_drain(struct pp_perf *perf)
 {
-	perf->horizon_ns = pp_track_now_ns();
+	perf->horizon_ns = pp_monotonic_ns();
 	for (unsigned int cpu = 0; cpu < perf->cpu_end; cpu++)
 		if (perf->rings[cpu].page)
 			drain_ring(perf, &perf->rings[cpu]);

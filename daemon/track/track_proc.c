@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "pathprof/foreign.h"
 
 int pp_proc_read(const char *path, char *text, size_t size)
@@ -216,12 +216,7 @@ int pp_proc_parse_vma(char *line, struct pp_vma *ret_vma)
 
 static bool is_over(uint64_t until_ns)
 {
-	struct timespec now;
-
-	if (!until_ns)
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec > until_ns;
+	return until_ns && pp_monotonic_ns() > until_ns;
 }
 
 static int read_lines(FILE *file, uint64_t until_ns, pp_vma_fn *fn, void *context)

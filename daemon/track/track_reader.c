@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "../child_cpu.h"
-#include "../cleanup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "../silent.h"
-#include "track_clock.h"
 #include "track_reader_wire.h"
 
 #define SLICE_MS    10
@@ -192,13 +192,13 @@ static char state_of(pid_t child)
 static int wait_for_answer(const struct pp_reader *reader, char *ret_state)
 {
 	struct pollfd ready = {.fd = reader->fd, .events = POLLIN};
-	uint64_t begin_ns = pp_track_now_ns();
+	uint64_t begin_ns = pp_monotonic_ns();
 	unsigned int asleep_cnt = 0;
 
 	while (poll(&ready, 1, SLICE_MS) <= 0) {
 		*ret_state = state_of(reader->child);
 		asleep_cnt = strchr("SDTt", *ret_state) ? asleep_cnt + 1 : 0;
-		if (asleep_cnt > ASLEEP_MAX || pp_track_now_ns() - begin_ns > PATIENCE_NS)
+		if (asleep_cnt > ASLEEP_MAX || pp_monotonic_ns() - begin_ns > PATIENCE_NS)
 			return 0;
 	}
 	return 1;
@@ -252,7 +252,7 @@ static ssize_t ask(struct pp_reader *reader, struct pp_reader_request *request, 
 	if (!may_ask(reader, request->pid))
 		return -ETIMEDOUT;
 	r = send_request(reader, request);
-	return r ? r : take_answer(reader, request, answer, size, ret_fd);
+	return r < 0 ? r : take_answer(reader, request, answer, size, ret_fd);
 }
 
 /* ---------------------------------------------------------------- what is asked for */

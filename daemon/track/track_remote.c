@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "../child_cpu.h"
-#include "../cleanup.h"
-#include "track_clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 
 #define KNOWN_CNT   256 /* a power of two */
 #define KNOWN_NS    30000000000
@@ -102,7 +102,7 @@ static int look_up(pid_t pid, uint32_t dev_major, uint32_t dev_minor)
 
 bool pp_remote_has(struct pp_remote *remote, pid_t pid, uint32_t dev_major, uint32_t dev_minor)
 {
-	uint64_t dev = makedev(dev_major, dev_minor), now = pp_track_now_ns();
+	uint64_t dev = makedev(dev_major, dev_minor), now = pp_monotonic_ns();
 	struct known *known = &remote->known[(dev ^ dev >> 8) & (KNOWN_CNT - 1)];
 	int r;
 
@@ -166,7 +166,7 @@ uint64_t pp_remote_cpu_ns(const struct pp_remote *remote)
 
 static bool has_time(struct pp_remote *remote)
 {
-	uint64_t now = pp_track_now_ns(), passed_ns = now - remote->last_ns;
+	uint64_t now = pp_monotonic_ns(), passed_ns = now - remote->last_ns;
 
 	if (!remote->last_ns || passed_ns > TIME_MAX_NS / TIME_PPM * UINT64_C(1000000))
 		remote->left_ns = TIME_MAX_NS;
@@ -263,12 +263,12 @@ int pp_remote_ask(struct pp_remote *remote, uint64_t dev, pp_remote_fn *fn, void
 	if (!out || answer_bytes > PP_REMOTE_ANSWER_MAX || !has_time(remote))
 		return -EBUSY;
 	out->dev = dev;
-	begin_ns = pp_track_now_ns();
+	begin_ns = pp_monotonic_ns();
 	r = run(out, fn, context, ret_answer, answer_bytes);
 	/* one that has answered ends at once */
 	if (out->child && r != -ETIMEDOUT)
 		reap(remote, out, 0);
-	remote->left_ns -= (int64_t)(pp_track_now_ns() - begin_ns);
+	remote->left_ns -= (int64_t)(pp_monotonic_ns() - begin_ns);
 	return r;
 }
 

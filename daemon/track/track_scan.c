@@ -15,10 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 uint64_t pp_track_suspended_ns(void)
 {
-	uint64_t monotonic_ns = pp_track_clock_ns(CLOCK_MONOTONIC);
-	uint64_t boot_ns = pp_track_clock_ns(CLOCK_BOOTTIME);
+	uint64_t monotonic_ns = pp_monotonic_ns();
+	uint64_t boot_ns = pp_clock_ns(CLOCK_BOOTTIME);
 
 	return boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0;
 }
@@ -155,7 +157,7 @@ static int keep_vma(void *context, const struct pp_vma *vma)
 static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_stat)
 {
 	struct scan scan = {.track = track, .pid = pid};
-	uint64_t until_ns = pp_track_now_ns() + PP_SCAN_MOST_NS;
+	uint64_t until_ns = pp_monotonic_ns() + PP_SCAN_MOST_NS;
 	struct pp_stat before, after;
 	int r = pp_proc_stat(pid, &before);
 
@@ -222,7 +224,7 @@ void pp_track_pay_reader(struct pp_track *track)
 
 static int scan(struct pp_track *track, pid_t pid)
 {
-	uint64_t now_ns = pp_track_now_ns();
+	uint64_t now_ns = pp_monotonic_ns();
 	struct pp_stat stat;
 	int r = read_process(track, pid, &stat);
 
@@ -245,7 +247,7 @@ static int scan(struct pp_track *track, pid_t pid)
 static void rest_after_scan(struct pp_track *track, pid_t pid, uint64_t begin_ns, uint64_t cpu_ns)
 {
 	struct pp_image *image = pp_images_newest(&track->images, pid);
-	uint64_t now_ns = pp_track_now_ns(), took_ns = now_ns - begin_ns;
+	uint64_t now_ns = pp_monotonic_ns(), took_ns = now_ns - begin_ns;
 
 	/* it is cut off there; what is beyond was spent waiting for a CPU, for which the process
 	   can do nothing: a second of that must not hide it for a minute and a half */
@@ -258,7 +260,7 @@ static void rest_after_scan(struct pp_track *track, pid_t pid, uint64_t begin_ns
 static bool may_scan(struct pp_track *track, pid_t pid)
 {
 	const struct pp_image *image = pp_images_newest(&track->images, pid);
-	uint64_t now_ns = pp_track_now_ns();
+	uint64_t now_ns = pp_monotonic_ns();
 
 	return (!image || now_ns >= image->rescan_ns) &&
 	       pp_pace_left(&track->pace, now_ns) > -PP_PACE_DEBT_NS;
@@ -266,12 +268,12 @@ static bool may_scan(struct pp_track *track, pid_t pid)
 
 static uint64_t cpu_ns_of(const struct pp_track *track)
 {
-	return pp_pace_cpu_ns() + pp_reader_cpu_ns(track->reader);
+	return pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) + pp_reader_cpu_ns(track->reader);
 }
 
 int pp_track_scan(struct pp_track *track, pid_t pid)
 {
-	uint64_t begin_ns = pp_track_now_ns(), begin_cpu_ns = cpu_ns_of(track);
+	uint64_t begin_ns = pp_monotonic_ns(), begin_cpu_ns = cpu_ns_of(track);
 	bool is_paid;
 	int r;
 
@@ -371,6 +373,6 @@ int pp_track_scan_all(struct pp_track *track)
 	for (size_t i = 0; i < cnt && pp_track_scan(track, pids[i]) != -EBUSY; i++)
 		;
 	free(pids);
-	pp_track_end_gone(track, pp_track_now_ns());
+	pp_track_end_gone(track, pp_monotonic_ns());
 	return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "cgroup_tree.h"
 #include "track.h"
-#include "track_clock.h"
+#include "base/clock.h"
 #include "track_ident.h"
 #include "track_image.h"
 #include "track_pace.h"

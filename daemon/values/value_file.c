@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "pathprof/foreign.h"
 
 static const char *const library_folders[] = {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "pathprof/code.h"
 #include "pathprof/foreign.h"
 #include "probe_place.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "../clock/cpu_clock.h"
 #include "../log.h"
 #include "owners.h"
@@ -54,22 +54,6 @@ struct place {
 	uint64_t offset;
 };
 
-static int64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void drop(struct pp_window *window, enum pathprof_drop reason, uint64_t cnt)
 {
 	window->profile.totals.drops[reason] += cnt;
@@ -79,9 +63,9 @@ static void begin(struct pp_window *window)
 {
 	struct pathprof_profile *profile = &window->profile;
 
-	profile->begin_ns = realtime_ns();
+	profile->begin_ns = pp_realtime_ns();
 	profile->end_ns = 0;
-	window->begun_ns = monotonic_ns();
+	window->begun_ns = pp_monotonic_ns();
 	profile->source = window->config.source;
 	profile->basis = window->config.basis;
 	profile->taken_wanted = window->config.taken_wanted;
@@ -141,7 +125,7 @@ static void tell_other_file(struct pp_window *window, const struct pathprof_buil
 			    const struct pathprof_file *file, uint32_t owner)
 {
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN], whose[32] = "a user who is not known";
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = pp_monotonic_ns();
 
 	if (window->told_ns && now_ns - window->told_ns < TELL_EVERY_NS)
 		return;
@@ -462,7 +446,7 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 	if (starts_are_samples(window))
 		add_clock(&arrival, burst->start, false);
 	if (is_weighed(&window->config)) {
-		pp_weigh_tick(window->weigh, monotonic_ns());
+		pp_weigh_tick(window->weigh, pp_monotonic_ns());
 		if (!pp_weigh_add_burst(window->weigh, arrival.process, burst))
 			return;
 	}
@@ -549,10 +533,10 @@ int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 	int r;
 
 	/* so long after its beginning as it was, though the clock was set meanwhile */
-	window->profile.end_ns =
-		window->end_ns
-			? window->end_ns
-			: window->profile.begin_ns + (int64_t)(monotonic_ns() - window->begun_ns);
+	window->profile.end_ns = window->end_ns
+					 ? window->end_ns
+					 : window->profile.begin_ns +
+						   (int64_t)(pp_monotonic_ns() - window->begun_ns);
 	window->profile.weighed = is_weighed(&window->config);
 	if (window->profile.weighed)
 		pp_weigh_close(window->weigh);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 
 /* Most addresses looked at in one window; the heavier ones are not preferred. */
 #define PLACES_MAX 16384

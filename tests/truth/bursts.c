@@ -192,10 +192,10 @@ static int has_ended(pid_t pid, int *ret_status)
 static int watch(struct pp_source *source, const struct options *options, pid_t command,
 		 struct sink *sink, int *ret_status)
 {
-	uint64_t end_ns = pp_step_now() + options->seconds * PP_NSEC_PER_SEC;
+	uint64_t end_ns = pp_monotonic_ns() + options->seconds * PP_NSEC_PER_SEC;
 	int ended = 0;
 
-	while (!ended && pp_step_now() < end_ns && sink->cnt < options->bursts) {
+	while (!ended && pp_monotonic_ns() < end_ns && sink->cnt < options->bursts) {
 		struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};
 
 		if (poll(&wanted, 1, 20) > 0 && drain(source, sink)) {
@@ -272,13 +272,13 @@ static int run(struct options *options, struct sink *sink, pid_t *ret_command, i
 		fprintf(stderr, "bursts: %s\n", error.text);
 		return -1;
 	}
-	begin_ns = pp_step_now();
+	begin_ns = pp_monotonic_ns();
 	if (command > 0 && write(go, "g", 1) != 1)
 		return -1;
 	if (go >= 0)
 		close(go);
 	*ret_ended = watch(source, options, command, sink, ret_status);
-	begin_ns = pp_step_now() - begin_ns;
+	begin_ns = pp_monotonic_ns() - begin_ns;
 	settle(source, sink);
 	print_figures(source, sink, begin_ns);
 	source->ops->free(source);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../daemon/silent.h"
-#include "../../daemon/track/track_clock.h"
+#include "base/clock.h"
 #include "../../daemon/track/track_proc.h"
 #include "../../daemon/track/track_reader.h"
 #include "unit.h"
@@ -52,7 +52,7 @@ static void test_blamed(void)
 	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 0, never_called, NULL), -ETIMEDOUT);
 	CU_ASSERT_EQUAL(pp_reader_look(reader, pid, 0, 4096), -ETIMEDOUT);
 	pp_silent_copy(&table, &seen);
-	CU_ASSERT(pp_step_silent_holds(&table, pid, stat.start_time, getuid(), pp_track_now_ns()));
+	CU_ASSERT(pp_step_silent_holds(&table, pid, stat.start_time, getuid(), pp_monotonic_ns()));
 	end(pid);
 	/* another process with its number is not blamed */
 	CU_ASSERT_FALSE(pp_silent_blame(pid, PP_STEP_SILENT_SEIZE, "a test"));
@@ -74,7 +74,7 @@ static void test_learnt(void)
 	pp_silent_learn(&table, &seen);
 	CU_ASSERT_FALSE(pp_silent_holds(pid));
 	pp_step_silent_add(&table, pid, stat.start_time, getuid(), PP_STEP_SILENT_SEIZE,
-			   pp_track_now_ns());
+			   pp_monotonic_ns());
 	pp_silent_learn(&table, &seen);
 	pp_silent_learn(&table, &seen);
 	CU_ASSERT(pp_silent_holds(pid));

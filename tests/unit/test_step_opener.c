@@ -202,11 +202,11 @@ static int ask_while_stopped(void)
 		return 6;
 	kill(opener, SIGSTOP);
 	waitpid(opener, NULL, WUNTRACED);
-	begun_ns = pp_step_now();
+	begun_ns = pp_monotonic_ns();
 	for (int i = 0; i < 3; i++)
 		if (pp_step_opener_ask(target, fds))
 			return 2;
-	took_ns = pp_step_now() - begun_ns;
+	took_ns = pp_monotonic_ns() - begun_ns;
 	kill(opener, SIGCONT);
 	kill(target, SIGKILL);
 	waitpid(target, NULL, 0);

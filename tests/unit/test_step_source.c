@@ -83,10 +83,10 @@ static struct pp_source *open_on(pid_t pid, uint32_t flags)
 /* Drains until there are that many bursts, or seconds are over. The last answer of drain. */
 static int drain(struct pp_source *source, struct tally *tally, uint64_t bursts, int seconds)
 {
-	uint64_t end_ns = pp_step_now() + (uint64_t)seconds * PP_NSEC_PER_SEC;
+	uint64_t end_ns = pp_monotonic_ns() + (uint64_t)seconds * PP_NSEC_PER_SEC;
 	int code = 0;
 
-	while (!code && tally->bursts < bursts && pp_step_now() < end_ns) {
+	while (!code && tally->bursts < bursts && pp_monotonic_ns() < end_ns) {
 		struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};
 
 		if (poll(&wanted, 1, 50) > 0)

@@ -94,12 +94,12 @@ static void wait_in_semop(void)
 static void wait_in_nanosleep(void)
 {
 	struct timespec timeout = {0, 300000000};
-	uint64_t begin_ns = pp_step_now();
+	uint64_t begin_ns = pp_monotonic_ns();
 	uint64_t waited_ns;
 
 	if (nanosleep(&timeout, NULL))
 		_exit(1);
-	waited_ns = pp_step_now() - begin_ns;
+	waited_ns = pp_monotonic_ns() - begin_ns;
 	/* Whole, and not begun again after the interrupts, which take a second and more. */
 	_exit(waited_ns < 300 * PP_NSEC_PER_MSEC || waited_ns > 1200 * PP_NSEC_PER_MSEC);
 }
@@ -229,7 +229,7 @@ static int disturb(pid_t pid)
 		if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
 			_exit(0);
 		ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
-		stop = pp_step_wait(&target, pp_step_now() + PP_NSEC_PER_SEC, &signal);
+		stop = pp_step_wait(&target, pp_monotonic_ns() + PP_NSEC_PER_SEC, &signal);
 		holder.restarts = 0;
 		pp_step_release(&holder, &target, stop, signal);
 		_exit((int)holder.restarts);
@@ -404,7 +404,7 @@ static enum pp_step_stop stop_at_int1(bool stepped)
 	CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
 	kill(pid, SIGCONT);
 	do {
-		stop = pp_step_wait(&target, pp_step_now() + 10 * PP_NSEC_PER_SEC, &signal);
+		stop = pp_step_wait(&target, pp_monotonic_ns() + 10 * PP_NSEC_PER_SEC, &signal);
 		if (stop == PP_STEP_STOP_STEP || signal == SIGTRAP)
 			break;
 	} while (!ptrace(PTRACE_CONT, pid, NULL, NULL));
@@ -561,7 +561,7 @@ static void test_silent(void)
 	target.tid = target.pid;
 	CU_ASSERT_EQUAL(pp_step_read_stat(target.pid, target.pid, &stat), 0);
 	pp_step_silent_add(&silent, target.pid, stat.start_time, getuid(), PP_STEP_SILENT_STEPPER,
-			   pp_step_now());
+			   pp_monotonic_ns());
 	holder.silent = &silent;
 	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_SILENT);
 	CU_ASSERT_EQUAL(target.interrupted_ns, 0);

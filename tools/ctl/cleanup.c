@@ -8,29 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ctl.h"
 #include "pathprof/store.h"
-
-void ctl_free_at(void *pointer)
-{
-	free(*(void **)pointer);
-}
-
-void ctl_close_at(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-void ctl_fclose_at(void *file)
-{
-	FILE *stream = *(FILE **)file;
-
-	if (stream)
-		fclose(stream);
-}
 
 void ctl_json_at(void *json)
 {

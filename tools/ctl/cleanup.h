@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Release at the end of the scope, for the few kinds of object that pathprofctl owns, and memory
- * that is there or ends the program: a command line tool has nothing better to do without it.
+ * Release at the end of the scope of what pathprofctl alone owns, and memory that is there or ends
+ * the program: a command line tool has nothing better to do without it.
  */
 #ifndef CTL_CLEANUP_H
 #define CTL_CLEANUP_H
 
 #include <stddef.h>
 
-#define _cleanup_(f)     __attribute__((cleanup(f)))
-#define _cleanup_free_   _cleanup_(ctl_free_at)
-#define _cleanup_close_  _cleanup_(ctl_close_at)
-#define _cleanup_fclose_ _cleanup_(ctl_fclose_at)
-#define _cleanup_json_   _cleanup_(ctl_json_at)
-#define _cleanup_store_  _cleanup_(ctl_store_at)
+#include "base/cleanup.h"
 
-/* Each takes the address of the pointer or descriptor; NULL and -1 are nothing to release. */
-void ctl_free_at(void *pointer);
-void ctl_close_at(const int *fd);
-void ctl_fclose_at(void *file);
+#define _cleanup_json_  _cleanup_(ctl_json_at)
+#define _cleanup_store_ _cleanup_(ctl_store_at)
+
+/* Each takes the address of the pointer; NULL is nothing to release. */
 void ctl_json_at(void *json);
 void ctl_store_at(void *store);
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "ctl.h"
 #include "output.h"
@@ -173,11 +173,9 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 {
 	const struct side *first = recorded(inputs);
-	struct timespec now;
 	double per_burst = 1;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	profile->end_ns = (int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec;
+	profile->end_ns = pp_realtime_ns();
 	profile->begin_ns = profile->end_ns - CTL_NS_PER_S;
 	profile->source = PATHPROF_SOURCE_STEP;
 	profile->basis = first && first->measure.kind == PATHPROF_KIND_BRANCHES

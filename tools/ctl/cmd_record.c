@@ -8,9 +8,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "oneshot.h"
 #include "report.h"
 #include "term.h"
@@ -79,17 +79,16 @@ int cmd_record(const struct ctl_options *options)
 	const char *db = options->output ? options->output
 			 : options->db   ? options->db
 					 : DEFAULT_OUTPUT;
-	struct timespec begin;
+	int64_t begin_ns;
 	int result = check_arguments(options);
 
 	if (result == CTL_OK)
 		result = oneshot_check_output(db);
 	if (result)
 		return result;
-	clock_gettime(CLOCK_REALTIME, &begin);
+	begin_ns = pp_realtime_ns();
 	result = oneshot_run("record", arguments_of(options, db));
 	if (!options->no_report && access(db, F_OK) == 0)
-		report_print(report_stream(options), db,
-			     (int64_t)begin.tv_sec * CTL_NS_PER_S + begin.tv_nsec, options->json);
+		report_print(report_stream(options), db, begin_ns, options->json);
 	return result;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "pathprof/recording_branches.h"
 #include "text.h"
@@ -41,10 +42,7 @@ static void release(struct reading *r)
 
 static time_t now_s(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return (time_t)(pp_monotonic_ns() / PP_NSEC_PER_SEC);
 }
 
 static void say_progress(struct reading *r)

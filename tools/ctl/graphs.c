@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "text.h"
 
@@ -23,10 +24,7 @@ struct progress {
 
 static time_t now_s(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return (time_t)(pp_monotonic_ns() / PP_NSEC_PER_SEC);
 }
 
 /* A line that is rewritten on a terminal, said once elsewhere. */

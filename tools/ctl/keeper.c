@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "pathprof/foreign.h"
 
@@ -39,10 +40,7 @@ struct keeper {
 
 static int64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * CTL_NS_PER_S + now.tv_nsec;
+	return (int64_t)pp_monotonic_ns();
 }
 
 static int64_t seconds_to_read(void)
@@ -173,12 +171,9 @@ static int64_t stuck_ns(struct keeper *keeper)
 
 static int64_t cpu_of_child_ns(const struct keeper *keeper)
 {
-	struct timespec cpu;
 	clockid_t clock;
 
-	if (clock_getcpuclockid(keeper->child, &clock) || clock_gettime(clock, &cpu))
-		return 0;
-	return cpu.tv_sec * CTL_NS_PER_S + cpu.tv_nsec;
+	return clock_getcpuclockid(keeper->child, &clock) ? 0 : (int64_t)pp_clock_ns(clock);
 }
 
 /* CPU time that went into the file in hand. */

@@ -7,9 +7,9 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kinds.h"
 #include "pathprof/combine.h"
 #include "import_counts.h"
@@ -19,14 +19,6 @@
 #include "when.h"
 
 typedef int set_fn(struct ctl_options *options, const char *value);
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec;
-}
 
 static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
 {
@@ -80,7 +72,7 @@ static int set_color(struct ctl_options *options, const char *value)
 static int set_time(const char *value, int64_t *ret_ns)
 {
 	int64_t ns = 0;
-	int r = when_parse(value, now_ns(), &ns);
+	int r = when_parse(value, pp_realtime_ns(), &ns);
 
 	if (r == 0)
 		*ret_ns = ns ? ns : 1;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "kinds.h"
 #include "side_code.h"
@@ -88,13 +88,11 @@ static int parse_window(struct selector *selector, const char *text)
 
 static int parse_end(const char *word, const char *text, int64_t *ret_ns)
 {
-	struct timespec now;
 	int r;
 
 	if (!*text)
 		return CTL_OK;
-	clock_gettime(CLOCK_REALTIME, &now);
-	r = when_parse(text, (int64_t)now.tv_sec * CTL_NS_PER_S + now.tv_nsec, ret_ns);
+	r = when_parse(text, pp_realtime_ns(), ret_ns);
 	if (r < 0)
 		return ctl_fail("%s: '%s' is no time: use \"2026-11-21 10:00\", -5min, \"1h ago\", "
 				"today or @EPOCH",

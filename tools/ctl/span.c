@@ -2,8 +2,7 @@
 /* Where "the last five minutes" end: see span.h. */
 #include "span.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "ctl.h"
 
 static int newest_end(void *context, const struct pathprof_window_row *row)
@@ -26,11 +25,9 @@ static int64_t newest_since(struct pathprof_store *store, int64_t since_ns)
 
 int64_t span_end_ns(struct pathprof_store *store, int64_t length_ns, bool *ret_past)
 {
-	struct timespec real;
 	int64_t now_ns, end_ns, looked_ns = length_ns;
 
-	clock_gettime(CLOCK_REALTIME, &real);
-	now_ns = (int64_t)real.tv_sec * CTL_NS_PER_S + real.tv_nsec;
+	now_ns = pp_realtime_ns();
 	end_ns = newest_since(store, now_ns - looked_ns);
 	*ret_past = !end_ns;
 	if (end_ns)

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "ctl.h"
 #include "text.h"
@@ -37,10 +37,8 @@ static bool is_pathprofd(long pid)
 
 static double age_s(const json_t *members)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec - daemon_status_number(members, "updated_ns", 0) / 1e9;
+	return (double)pp_realtime_ns() / 1e9 -
+	       daemon_status_number(members, "updated_ns", 0) / 1e9;
 }
 
 static void judge(struct daemon_status *status)

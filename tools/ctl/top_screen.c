@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "nothing.h"
 #include "show.h"
@@ -409,10 +409,7 @@ static void table_key(struct top *top, int key)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(pp_monotonic_ns() / PP_NSEC_PER_MSEC);
 }
 
 static void run(struct top *top)

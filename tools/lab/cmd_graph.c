@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "graph/transfers.h"
 #include "graph/verdict.h"
 #include "pathprof/code.h"
@@ -65,14 +65,6 @@ struct truth {
 
 /* ---------------------------------------------------------------- graphs */
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static uint64_t peak_bytes(void)
 {
 	struct rusage usage;
@@ -90,7 +82,7 @@ static struct pathprof_graph *make_graph(const struct options *o, const char *pa
 	struct pathprof_graph *graph = NULL;
 	struct pathprof_code *code;
 	struct pathprof_error error = {""};
-	double start = now();
+	double start = 1e-9 * (double)pp_monotonic_ns();
 	int r = pathprof_code_open(&code, path, expect, &error);
 
 	if (r == 0) {
@@ -98,7 +90,7 @@ static struct pathprof_graph *make_graph(const struct options *o, const char *pa
 			     : pathprof_graph_build(&graph, code, NULL, NULL, &error);
 		pathprof_code_free(code);
 	}
-	*ret_seconds = now() - start;
+	*ret_seconds = 1e-9 * (double)pp_monotonic_ns() - start;
 	if (r == 0)
 		return graph;
 	fprintf(stderr, "# %s\n", error.text[0] ? error.text : strerror(-r));

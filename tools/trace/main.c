@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect.h"
 #include "command.h"
 #include "launch.h"
@@ -45,14 +46,6 @@ struct session {
 /* For the signal handlers. */
 static struct trace_share *ringing;
 static volatile sig_atomic_t traced_pid;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void complain(const char *text)
 {
@@ -171,7 +164,7 @@ static int start(struct session *session, struct pathprof_error *error)
 		.share_fd = session->share_fd,
 	};
 
-	session->begin_ns = now_ns();
+	session->begin_ns = pp_monotonic_ns();
 	session->pid = trace_launch(&launch, error);
 	if (session->pid < 0)
 		return session->pid;
@@ -191,7 +184,7 @@ static void kill_all(struct session *session)
 
 static void say_progress(struct session *session)
 {
-	uint64_t now = now_ns();
+	uint64_t now = pp_monotonic_ns();
 
 	if (session->options.quiet || !isatty(STDERR_FILENO) ||
 	    now - session->begin_ns < PROGRESS_AFTER_NS ||
@@ -285,7 +278,7 @@ static void say_totals(const struct session *session)
 			"processes, %u programs executed out of sight\n",
 			(unsigned long long)totals->word_cnt,
 			(unsigned long long)session->writer.offset,
-			(double)(now_ns() - session->begin_ns) / 1e9, totals->stream_cnt,
+			(double)(pp_monotonic_ns() - session->begin_ns) / 1e9, totals->stream_cnt,
 			totals->process_cnt, totals->exec_cnt);
 	}
 	say_losses(session);

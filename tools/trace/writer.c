@@ -6,8 +6,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define LEVEL 1
 
@@ -36,10 +37,8 @@ static int write_header(struct trace_writer *writer, uint32_t flags)
 		.version = PATHPROF_TRACE_VERSION,
 		.flags = flags,
 	};
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	header.time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	header.time_ns = (uint64_t)pp_realtime_ns();
 	return write_all(writer, &header, sizeof(header));
 }
 

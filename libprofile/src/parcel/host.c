@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* All of text fits, or as much of it as there is room for. */
 static void set(char to[PATHPROF_PARCEL_HOST_BYTES], const char *text, size_t len)
@@ -59,7 +60,6 @@ static void read_model(struct pathprof_parcel_host *host)
 void pathprof_parcel_this_host(struct pathprof_parcel_host *ret_host)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct timespec now;
 	struct utsname names;
 
 	memset(ret_host, 0, sizeof(*ret_host));
@@ -70,6 +70,5 @@ void pathprof_parcel_this_host(struct pathprof_parcel_host *ret_host)
 	read_os(ret_host);
 	read_model(ret_host);
 	ret_host->cpus = cpus > 0 ? (uint32_t)cpus : 0;
-	clock_gettime(CLOCK_REALTIME, &now);
-	ret_host->sent_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	ret_host->sent_ns = pp_realtime_ns();
 }

@@ -18,7 +18,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define BATCH_WINDOWS_MAX 16
 #define SHM_BYTES         32768
@@ -194,13 +195,11 @@ int pp_store_remove_windows(struct pathprof_store *store, const char *which,
 static int remove_old(struct pathprof_store *store, int64_t max_age_ns,
 		      struct pathprof_error *error)
 {
-	struct timespec now;
 	char which[160], messages[320];
 	int64_t before = 0, after = -1;
 	int code = count_windows(store, &before, error);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	int64_t now_ns = pp_realtime_ns();
 	snprintf(which, sizeof(which),
 		 "INSERT INTO temp.gone_windows SELECT id FROM windows WHERE end_ns < %lld"
 		 " ORDER BY end_ns LIMIT %d",
@@ -284,7 +283,6 @@ static int retain(struct pathprof_store *store, const struct pathprof_retention 
 static int anything_to_do(struct pathprof_store *store, const struct pathprof_retention *retention,
 			  bool *ret_todo, struct pathprof_error *error)
 {
-	struct timespec now;
 	int64_t oldest_ns = INT64_MAX;
 	uint64_t bytes = 0;
 	int code = pp_sql_number(store,
@@ -293,8 +291,7 @@ static int anything_to_do(struct pathprof_store *store, const struct pathprof_re
 
 	if (code < 0)
 		return code;
-	clock_gettime(CLOCK_REALTIME, &now);
-	int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	int64_t now_ns = pp_realtime_ns();
 	pathprof_store_size(store, &bytes);
 	*ret_todo = (retention->max_age_ns > 0 && oldest_ns < now_ns - retention->max_age_ns) ||
 		    (retention->max_bytes && bytes > retention->max_bytes);

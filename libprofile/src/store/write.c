@@ -15,8 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define COUNT_MAX       ((uint64_t)INT64_MAX)
 #define WEIGHT_MAX      1e300 /* as schema/sqlite/0001_init.sql */
@@ -812,14 +813,6 @@ int pathprof_store_add_window(struct pathprof_store *store, const struct pathpro
 	return 0;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int pathprof_store_set_status(struct pathprof_store *store, const char *json,
 			      struct pathprof_error *error)
 {
@@ -834,7 +827,7 @@ int pathprof_store_set_status(struct pathprof_store *store, const char *json,
 	code = pp_sql_get(store, PP_STMT_STATUS_SET, &stmt, error);
 	if (code < 0)
 		return code;
-	sqlite3_bind_int64(stmt, 1, now_ns());
+	sqlite3_bind_int64(stmt, 1, pp_realtime_ns());
 	pp_sql_bind_text(stmt, 2, json);
 	code = pp_sql_run(store, stmt, error);
 	if (code == 0 && sqlite3_changes(store->db) == 0)

@@ -24,9 +24,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "../collect/step_store.h"
 #include "../collect/trace_pass.h"
 #include "experiment.h"
@@ -196,19 +196,12 @@ static bool is_whole(const struct pathprof_trace *trace)
 	return info->whole && word_cnt < BLOCKS_MAX;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 /* The program again and again into one database. false: this machine cannot. */
 static bool record_steps(struct lab_run *run, const struct lab_program *program, const char *dir,
 			 const char *db)
 {
-	int64_t end_ns = now_ns() + (lab_run_small(run) ? SMALL_S : FULL_S) * NS_PER_S;
+	int64_t end_ns =
+		(int64_t)pp_monotonic_ns() + (lab_run_small(run) ? SMALL_S : FULL_S) * NS_PER_S;
 	pid_t ticks = begin_ticks(program, "stepping");
 	char *tool = beside_self("pathprofd");
 	/* Short stored windows: the curve begins within the first run. */
@@ -217,7 +210,7 @@ static bool record_steps(struct lab_run *run, const struct lab_program *program,
 	int recorded = 0, status = 0;
 
 	unlink(db);
-	while (status == 0 && now_ns() < end_ns) {
+	while (status == 0 && (int64_t)pp_monotonic_ns() < end_ns) {
 		status = run_tool(program, dir, tool, options);
 		recorded += status == 0;
 	}

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "../model/exact.h"
 #include "../model/path_feed.h"
 #include "../rival/rival.h"
@@ -96,14 +96,6 @@ static double overlap_percent(const struct lab_exact *exact, struct instance *in
 	return 100 * lab_exact_overlap(exact, instance->profile.entries, instance->profile.cnt);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void feed_rival(struct contest *c, struct lab_rival *rival)
 {
 	for (size_t i = 0; i < c->batch_cnt; i++)
@@ -117,10 +109,10 @@ static void flush_batch(struct contest *c)
 		must(lab_exact_add(&c->window, &c->batch[i], 1));
 	}
 	for (size_t r = 0; r < c->rival_cnt; r++) {
-		uint64_t start_ns = now_ns();
+		uint64_t start_ns = pp_monotonic_ns();
 
 		feed_rival(c, c->whole[r].rival);
-		c->time_ns[r] += now_ns() - start_ns;
+		c->time_ns[r] += pp_monotonic_ns() - start_ns;
 		feed_rival(c, c->windowed[r].rival);
 	}
 	c->batch_cnt = 0;

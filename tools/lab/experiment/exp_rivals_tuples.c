@@ -14,8 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "../model/exact.h"
 #include "../rival/cells.h"
 #include "../rival/rivals.h"
@@ -337,14 +337,6 @@ static bool keep(void *context, const struct pathprof_trace_event *events, size_
 	return t->cnt < TIMED_TUPLES;
 }
 
-static double now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static void emit_nowhere(void *context, const struct lab_key *key, double count)
 {
 	(void)key;
@@ -356,10 +348,10 @@ static double time_one(const struct timed *t, const struct field *field, size_t 
 	double sum = 0, start_ns;
 	struct lab_rival *rival = create(field, which, emit_nowhere, &sum);
 
-	start_ns = now_ns();
+	start_ns = (double)pp_monotonic_ns();
 	for (size_t i = 0; i < t->cnt; i++)
 		rival->ops->add(rival, &t->key[i], 1);
-	start_ns = now_ns() - start_ns;
+	start_ns = (double)pp_monotonic_ns() - start_ns;
 	rival->ops->destroy(rival);
 	return t->cnt ? start_ns / (double)t->cnt : NAN;
 }
