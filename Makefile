@@ -378,7 +378,9 @@ install: need-build
 
 install-programs: all
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/pathprof $(PLUGIN) $(COUNTING)
+	$(if $(COUNTING_CC),install -m 755 -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/bin/pathprof-cc)
+	$(if $(COUNTING_CC),ln -sf pathprof-cc $(DESTDIR)$(PREFIX)/bin/pathprof-c++)
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(wildcard systemd/*.service)
 	sed -i 's|/usr/bin/pathprof|$(PREFIX)/bin/pathprof|' $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service))
 	install -D -m 644 systemd/pathprof.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/pathprof.conf

@@ -111,7 +111,7 @@ def functions_of(elf):
     section = int(line.split("]")[1].split()[2], 16)
     found = {}
     while r.at < len(r.data):
-        assert r.number("I") == 0x55505050 and r.number("I") == 1
+        assert r.number("I") == 0x55505050 and r.number("I") == 2
         end = r.number("Q")
         end += r.at
         table = r.number("Q") - section

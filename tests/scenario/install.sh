@@ -32,6 +32,18 @@ for unit in systemd/*.service; do
 	verdict "install_prefix_${unit##*/}" eval '! grep -q "/usr/bin" "$placed"'
 done
 
+# The compiler finds what it adds beside itself, wherever it is installed.
+if [ -e "$build/bin/pathprof-cc" ]; then
+	lab=$(realpath "$build/bin/pathprof-lab")
+	echo 'int main(int argc, char **argv) { return argc > 1 && argv[1][0] == 99; }' >"$work/counted.c"
+	counts_its_paths() {
+		"$work/usr/local/bin/pathprof-cc" -O1 -o "$work/counted" "$work/counted.c" >"$work/log" 2>&1 &&
+			(cd "$work" && ./counted && "$lab" counts ./*.ppraw) >"$work/log" 2>&1 &&
+			grep -q 'main:' "$work/log"
+	}
+	verdict install_compiler counts_its_paths
+fi
+
 installed install_again
 verdict install_again_alone [ ! -e "$conf.new" ]
 

@@ -36,20 +36,33 @@ extern "C" {
 #define PATHPROF_DESCRIPTION_SECTION ".pathprof"
 
 #define PATHPROF_UNIT_MAGIC   0x55505050u /* "PPPU" */
-#define PATHPROF_UNIT_VERSION 1
+#define PATHPROF_UNIT_VERSION 2
 
 enum pathprof_counting {
 	PATHPROF_COUNTING_ARRAY = 0, /* a counter a path */
-	/* One counter, that stays 0 and names the function; counts are in the hash tables. */
+	/*
+	 * A cache, PATHPROF_CACHE_ENTRIES pairs of counters: the number of a path and 1, or 0, and
+	 * its count. The first path that comes to an entry has it for good; those that come later
+	 * are counted in the hash tables. A path's counts add up, wherever they are.
+	 */
 	PATHPROF_COUNTING_HASH = 1,
 };
 /* A function with more paths than this is counted by hash. */
-#define PATHPROF_ARRAY_MAX 4096
+#define PATHPROF_ARRAY_MAX     4096
+#define PATHPROF_CACHE_BITS    10
+#define PATHPROF_CACHE_ENTRIES (1u << PATHPROF_CACHE_BITS)
+#define PATHPROF_CACHE_FACTOR  0x9e3779b97f4a7c15ull
+
+/* The entry of a path by its number. */
+static inline uint64_t pathprof_cache_entry(uint64_t id)
+{
+	return id * PATHPROF_CACHE_FACTOR >> (64 - PATHPROF_CACHE_BITS);
+}
 
 /* ---------------------------------------------------------------- the file of counts */
 
 #define PATHPROF_COUNTS_MAGIC   0x0100574152505050ull /* "PPPRAW\0\1" */
-#define PATHPROF_COUNTS_VERSION 1
+#define PATHPROF_COUNTS_VERSION 2
 #define PATHPROF_COUNTS_PAGE    4096
 
 enum pathprof_counts_state {

@@ -151,6 +151,27 @@ static int keep_hashed(struct counts_file *f, struct pp_hashed_path path)
 	return 0;
 }
 
+/* The caches of a thread, whose image is at that place. */
+static int add_caches(struct counts_file *f, const struct pathprof_counted *counted, uint64_t place)
+{
+	uint64_t pairs[PATHPROF_CACHE_ENTRIES][2];
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < counted->function_cnt; i++) {
+		const struct pathprof_counted_function *function = &counted->functions[i];
+
+		if (function->counting != PATHPROF_COUNTING_HASH)
+			continue;
+		r = read_at(f, place + function->counter, pairs, sizeof(pairs));
+		for (uint32_t k = 0; r == 0 && k < PATHPROF_CACHE_ENTRIES; k++)
+			if (pairs[k][0] && pairs[k][1])
+				r = keep_hashed(f, (struct pp_hashed_path){function->counter,
+									   pairs[k][0] - 1,
+									   pairs[k][1]});
+	}
+	return r;
+}
+
 static int add_hash(struct counts_file *f, uint64_t place)
 {
 	struct pathprof_counts_entry part[1024];
@@ -177,7 +198,7 @@ static int add_hash(struct counts_file *f, uint64_t place)
 	return r;
 }
 
-static int add_regions(struct counts_file *f)
+static int add_regions(struct counts_file *f, const struct pathprof_counted *counted)
 {
 	struct pathprof_counts_region region = {0};
 	uint64_t place = PATHPROF_COUNTS_PAGE;
@@ -192,6 +213,8 @@ static int add_regions(struct counts_file *f)
 		    region.bytes - sizeof(region) < f->head.image_bytes)
 			return damaged(f, "a region of no known kind", place);
 		r = add_image(f, place + sizeof(region));
+		if (r == 0)
+			r = add_caches(f, counted, place + sizeof(region));
 		if (r == 0 && region.hash)
 			r = add_hash(f, region.hash);
 	}
@@ -281,7 +304,7 @@ static int read_and_add(struct pathprof_counted *counted, struct counts_file *f)
 	f->image = calloc(counted->image_bytes / sizeof(uint64_t) + 1, sizeof(uint64_t));
 	if (!f->image)
 		return no_memory(f);
-	r = add_regions(f);
+	r = add_regions(f, counted);
 	if (r == 0)
 		r = check_hashed(f, counted);
 	return r < 0 ? r : add(counted, f);

@@ -155,11 +155,16 @@ bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t di
 	       cnt <= room - distance / sizeof(uint64_t);
 }
 
+uint64_t pp_counted_counter_cnt(const struct pathprof_counted_function *f)
+{
+	return f->counting == PATHPROF_COUNTING_ARRAY ? f->path_cnt : 2 * PATHPROF_CACHE_ENTRIES;
+}
+
 /* Turns the number of its counter in the table into a distance. */
 static bool place_function(const struct pathprof_counted *counted, uint64_t table,
 			   uint64_t counter_cnt, struct pathprof_counted_function *f)
 {
-	uint64_t cnt = f->counting == PATHPROF_COUNTING_ARRAY ? f->path_cnt : 1;
+	uint64_t cnt = pp_counted_counter_cnt(f);
 
 	if (f->counter > counter_cnt || cnt > counter_cnt - f->counter || !f->path_cnt)
 		return false;

@@ -30,5 +30,7 @@ int pp_description_read(struct pathprof_counted *counted, const void *section, s
 /* The counter lies in the section, with `cnt` of them. */
 bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
 			     uint64_t cnt);
+/* So many counters are the function's. */
+uint64_t pp_counted_counter_cnt(const struct pathprof_counted_function *f);
 
 #endif

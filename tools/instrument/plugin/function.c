@@ -14,7 +14,8 @@ static void instrument(struct insertion *in, LLVMValueRef function)
 	uint64_t path_cnt = pathprof_function_paths_cnt(in->paths);
 
 	in->hashed = path_cnt > PATHPROF_ARRAY_MAX;
-	in->first_counter = unit_take_counters(in->unit, in->hashed ? 1 : path_cnt);
+	in->first_counter =
+		unit_take_counters(in->unit, in->hashed ? 2 * PATHPROF_CACHE_ENTRIES : path_cnt);
 	/* Described first: inserted code has no lines of its own. */
 	describe_function(in->unit, function, in->shape, in->first_counter, path_cnt, in->hashed);
 	if (in->unit->oracle)

@@ -50,37 +50,28 @@ static LLVMValueRef put_counter(struct insertion *in, LLVMValueRef index)
 	return LLVMBuildIntToPtr(b, address, u->pointer, "");
 }
 
-static void put_increment(struct insertion *in, LLVMValueRef counter)
+void put_increment(struct unit *unit, LLVMValueRef counter)
 {
-	LLVMBuilderRef b = in->unit->builder;
-	LLVMValueRef load = LLVMBuildLoad2(b, in->unit->i64, counter, ""), store;
+	LLVMBuilderRef b = unit->builder;
+	LLVMValueRef one = LLVMConstInt(unit->i64, 1, false);
+	LLVMValueRef load = LLVMBuildLoad2(b, unit->i64, counter, ""), store;
 
 	LLVMSetOrdering(load, LLVMAtomicOrderingMonotonic);
 	LLVMSetAlignment(load, sizeof(uint64_t));
-	store = LLVMBuildStore(b, LLVMBuildAdd(b, load, constant(in, 1), ""), counter);
+	store = LLVMBuildStore(b, LLVMBuildAdd(b, load, one, ""), counter);
 	LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
 	LLVMSetAlignment(store, sizeof(uint64_t));
 }
 
-static void put_hashed(struct insertion *in, LLVMValueRef id)
-{
-	struct unit *u = in->unit;
-	LLVMValueRef first = constant(in, in->first_counter);
-	LLVMValueRef arguments[] = {LLVMConstGEP2(u->i64, u->table, &first, 1), id};
-	LLVMValueRef call =
-		LLVMBuildCall2(u->builder, unit_hashed_type(u), unit_hashed(u), arguments, 2, "");
-
-	LLVMSetInstructionCallConv(call, LLVMPreserveMostCallConv);
-}
-
 static void put_count(struct insertion *in, uint64_t increment)
 {
-	LLVMValueRef id = put_sum(in, increment);
+	LLVMValueRef id = put_sum(in, increment), first = constant(in, in->first_counter);
 
 	if (in->hashed)
-		put_hashed(in, id);
+		put_cached(in->unit, put_counter(in, constant(in, 0)),
+			   LLVMConstGEP2(in->unit->i64, in->unit->table, &first, 1), id);
 	else
-		put_increment(in, put_counter(in, id));
+		put_increment(in->unit, put_counter(in, id));
 }
 
 /* ---------------------------------------------------------------- where */

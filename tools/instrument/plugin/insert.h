@@ -21,6 +21,15 @@ struct insertion {
 
 void insert_all(struct insertion *in, LLVMValueRef function);
 
+/* Adds 1 to a counter, in the way that insert.c explains. */
+void put_increment(struct unit *unit, LLVMValueRef counter);
+
+/*
+ * Counts path id of a function with a cache, of which `cache` is this thread's and `counter` the
+ * first counter in the unit's own table. Puts in a call that is to be inlined (always-inline).
+ */
+void put_cached(struct unit *unit, LLVMValueRef cache, LLVMValueRef counter, LLVMValueRef id);
+
 /*
  * For tests: instead of counting, a call to a function of the test's at each node, before each call
  * that cuts, and where the function is left. What paths ran follows from that by the definition.

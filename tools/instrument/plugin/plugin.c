@@ -98,7 +98,8 @@ static void instrument(LLVMModuleRef module)
 	unit.cut_calls = setting("cut=calls") != NULL;
 	unit.oracle = setting("oracle") != NULL;
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-		if (LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
+		if (f == unit.cached || LLVMIsDeclaration(f) ||
+		    LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
 			continue;
 		if (is_left_out(&unit, f) || !function_instrument(&unit, f))
 			leave_out(&unit, f);
@@ -123,7 +124,7 @@ static bool before_codegen(LLVMModuleRef module, LLVMTargetMachineRef machine, i
 		snprintf(passes, sizeof(passes), "default<%.*s>", (int)strcspn(early, ","), early);
 		run_passes(module, machine, passes);
 	} else {
-		run_passes(module, machine, "function(mem2reg)");
+		run_passes(module, machine, "function(mem2reg),always-inline");
 	}
 	return false;
 }

@@ -22,6 +22,7 @@ struct unit {
 	LLVMValueRef table;    /* its counters; replaced when their number is known */
 	LLVMValueRef distance; /* from that table to the thread's; NULL: not asked for yet */
 	LLVMValueRef hashed;   /* the runtime's function; NULL: not asked for yet */
+	LLVMValueRef cached;   /* insert_cached.c; NULL: not asked for yet */
 	uint64_t counter_cnt;
 	uint32_t function_cnt, left_out_cnt;
 	unsigned int returns_twice, noprofile, naked, coroutine; /* kinds of attributes */

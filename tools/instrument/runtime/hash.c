@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Counts of functions with many paths: a hash table a thread, open addressing, at most half full.
+ * Counts of functions with many paths. Code counts in the function's cache, and comes here where a
+ * path is not in its entry: the entry is taken for it, or the path is counted in a hash table of
+ * the thread's, of open addressing, at most half full.
  *
  * A signal handler may count in the middle of a count of its own thread. An entry is taken by an
  * atomic exchange of its first word and is nobody's match until its second word is written; the
@@ -94,12 +96,29 @@ static void lose(void)
 		__atomic_fetch_add(&counts_head()->lost_cnt, 1, __ATOMIC_RELAXED);
 }
 
+/* A handler that took the entry meanwhile took it for its own path. */
+static bool count_in_cache(struct pathprof_counts_region *mine, uint64_t counter, uint64_t id)
+{
+	uint64_t *cache = (uint64_t *)((char *)(mine + 1) + counter - 1);
+	uint64_t *entry = cache + 2 * pathprof_cache_entry(id - 1), key = 0;
+
+	if (!*entry)
+		__atomic_compare_exchange_n(entry, &key, id, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	if (*entry != id)
+		return false;
+	entry[1]++;
+	return true;
+}
+
 static __attribute__((noinline)) void count(uint64_t counter, uint64_t id)
 {
 	struct pathprof_counts_region *mine, *table;
 
 	counts_attach();
 	mine = counts_mine();
+	if (mine && count_in_cache(mine, counter, id))
+		return;
 	table = mine ? table_of(mine) : NULL;
 	if (table)
 		entry_for(table, counter, id)->count++;

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What counting every path costs beside clang's own counters: gzip, bzip2 and Lua out of Debian's
+# sources, each built plain, with clang's counters of edges (in the front end: instr, and on its
+# intermediate code: gen), and with pathprof-cc early and late. Instructions are exact, by valgrind;
+# times are the least of ROUNDS runs, taken in turns; ROUNDS=0: no times.
+set -u
+here=$(realpath "$(dirname "$0")")
+build=$(realpath "${BUILD:-build}")
+cc=$build/bin/pathprof-cc
+for tool in valgrind clang-22 setarch; do
+	command -v $tool >/dev/null || { echo "skip: $tool is not installed"; exit 0; }
+done
+[ -e "$cc" ] || { echo "skip: pathprof-cc is not built: it needs clang-22 and llvm-22-dev"; exit 0; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+. "$here/../scenario/counting_sources.bash"
+get_sources gzip bzip2 lua5.4 || exit 0
+
+kinds=(plain instr gen early late)
+declare -A compilers=([plain]=clang-22 [instr]="clang-22 -fprofile-instr-generate"
+	[gen]="clang-22 -fprofile-generate" [early]="$cc" [late]="$cc --pathprof-late")
+export PATHPROF_DIR=$tmp/counts LLVM_PROFILE_FILE=$tmp/profraw
+mkdir counts
+for p in gzip bzip2 lua5.4; do
+	for k in "${kinds[@]}"; do
+		link=
+		[[ $k == instr || $k == gen ]] && link=${compilers[$k]#* }
+		compile $p $k "${compilers[$k]}" "$link" >"$p-$k.log" 2>&1 || { tail -n 3 "$p-$k.log"; exit 1; }
+	done
+done
+
+# Source text again and again, and a script of calls, tables, strings and closures.
+cat "$here"/../../libprofile/src/*/*.c >text
+for _ in 1 2 3; do cat text; done >large
+bzip2 -c large >large.bz2
+cat >script.lua <<'END'
+local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
+local N = tonumber(arg[1])
+local t = {}
+for i = 1, N * 200 do t[i] = string.format("%d:%s", (i * 7919) % 10007, ("x"):rep(i % 7)) end
+table.sort(t)
+local sum = 0
+for _, s in ipairs(t) do sum = sum + #s:gsub("x+", function(x) return #x end) end
+print(fib(N), sum)
+END
+# SIZE is small under valgrind, large against the clock.
+command_of() { # PROGRAM SIZE
+	local file=$2
+	case $1 in
+	gzip-c) echo "gzip -c $file" ;;
+	bzip2-c) echo "bzip2 -c $file" ;;
+	bzip2-d) [ "$file" = large ] && echo "bzip2 -dc large.bz2" || echo "bzip2 -dc small.bz2" ;;
+	lua) [ "$file" = large ] && echo "lua5.4 script.lua 27" || echo "lua5.4 script.lua 17" ;;
+	esac
+}
+head -c 300000 text >small
+bzip2 -c small >small.bz2
+
+# Without debug information, which this valgrind cannot read.
+instructions() { # KIND PROGRAM ARGUMENT...
+	local program
+	program=$(program_of "$2" "$1").bare
+	[ -e "$program" ] || strip -g -o "$program" "${program%.bare}"
+	shift 2
+	rm -f counts/*
+	valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "./$program" "$@" 2>&1 >/dev/null |
+		sed -nE 's/.*I +refs: +([0-9,]+)/\1/p' | tr -d ,
+}
+once_ns() { # KIND PROGRAM ARGUMENT...
+	local program start
+	program=$(program_of "$2" "$1")
+	shift 2
+	rm -f counts/*
+	start=$(date +%s%N)
+	setarch -R "./$program" "$@" >/dev/null
+	echo $(($(date +%s%N) - start))
+}
+percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%+.0f%%", 100 * (a / b - 1) }'; }
+
+row() { # NAME WHAT VALUE...: the first is the plain build's
+	local name=$1 what=$2 plain=$3
+	shift 3
+	printf '%-8s %-13s %14s' "$name" "$what" "$plain"
+	for v in "$@"; do printf ' %7s' "$(percent "$v" "$plain")"; done
+	echo
+}
+printf '%-8s %-13s %14s %7s %7s %7s %7s\n' program figure "${kinds[@]}"
+for name in gzip-c bzip2-c bzip2-d lua; do
+	read -ra small <<<"$(command_of $name small)"
+	values=()
+	for k in "${kinds[@]}"; do values+=("$(instructions "$k" "${small[@]}")"); done
+	row $name instructions "${values[@]}"
+	[ "${ROUNDS:-7}" -gt 0 ] || continue
+	read -ra large <<<"$(command_of $name large)"
+	declare -A least=()
+	for _ in $(seq "${ROUNDS:-7}"); do
+		for k in "${kinds[@]}"; do
+			t=$(once_ns "$k" "${large[@]}")
+			[ -n "${least[$k]:-}" ] && [ "${least[$k]}" -le "$t" ] || least[$k]=$t
+		done
+	done
+	values=()
+	for k in "${kinds[@]}"; do values+=("${least[$k]}"); done
+	row $name "time ns" "${values[@]}"
+	unset least
+done
+for p in gzip bzip2 lua5.4; do
+	values=()
+	for k in "${kinds[@]}"; do values+=("$(stat -c %s "$(program_of $p "$k")")"); done
+	row $p "file bytes" "${values[@]}"
+done
