@@ -100,6 +100,11 @@ for words in cfg 'paths --function'; do
 	says 1 'no such database' --db "$dir/none.db" "${verb[@]}" main
 done
 says 1 'no function of that name' --db "$db" show frobnicate:3
+# What may have been meant: a letter less, another case, a part of it.
+for near in cmd_exprt CMD_EXPORT md_expor 'Book::cmd_export'; do
+	says 1 'no function of that name.* did you mean .*cmd_export' --db "$db" cfg "$near@$(realpath "$ctl")"
+done
+says 1 'no function of that name.*: without a symbol' --db "$db" cfg "qqqqqqqq@$(realpath "$ctl")"
 says 1 'main:.* no such path' --db "$db" show "main@$(realpath "$ctl"):99999999"
 says 1 'cannot be written' --db "$db" cfg "main@$(realpath "$ctl")" -o "$dir/no/where.dot"
 

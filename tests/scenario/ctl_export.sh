@@ -89,6 +89,19 @@ case $origin in
 *) not_ok "$name: origin" "$origin" ;;
 esac
 
+# A reader that has seen enough.
+for to in "" "-o -"; do
+	rm -f status
+	# shellcheck disable=SC2086
+	{ sleep 0.3; "$ctl" export -F csv --db db --binary program $to 2>said; echo $? >status; } |
+		{ exec 0<&-; until [ -s status ]; do sleep 0.05; done; }
+	if [ "$(cat status)" = 0 ] && ! grep -qiE 'broken|cannot|standard output' said; then
+		ok "$name: a reader that goes away ($to)"
+	else
+		not_ok "$name: a reader that goes away ($to)" "status $(cat status): $(tail -n 1 said)"
+	fi
+done
+
 # ---------------------------------------------------------------- options
 from=(--recording recorded --file ./program)
 "$ctl" export "${from[@]}" -F csv --json 2>/dev/null | python3 -c '

@@ -2,6 +2,7 @@
 /* pathprofctl: finds the verb and runs it. */
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,14 +165,22 @@ static int check_times(const struct ctl_options *options)
 	return CTL_OK;
 }
 
+static bool reader_went_away(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO};
+
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 /* A reader that went away is no failure; a full disk is. */
 static int finish(int result)
 {
+	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return result;
-	if (errno == EPIPE)
+	if (reader_went_away())
 		return result;
-	return ctl_fail("standard output: %s", strerror(errno));
+	return ctl_fail("standard output: %s", errno ? strerror(errno) : "not all was written");
 }
 
 /* The live screen has the terminal to itself. */

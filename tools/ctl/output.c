@@ -319,12 +319,14 @@ int output_begin(struct output *ret_output, const char *path, struct pathprof_er
 int output_end(struct output *output, int result, struct pathprof_error *error)
 {
 	if (!output->path)
-		return result;
+		return result == -EPIPE ? 0 : result;
 	if (fclose(output->file) != 0 && output->code == 0)
 		output->code = -errno;
 	if (close(output->fd) < 0 && output->code == 0)
 		output->code = -errno;
 	output->fd = -1;
+	if (output->code == -EPIPE && output_is_stdout(output->path))
+		output->code = result = 0;
 	if (result == 0 && output->code == 0 && output->name &&
 	    renameat(output->directory, output->draft, output->directory, output->name) < 0)
 		output->code = -errno;

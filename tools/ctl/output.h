@@ -39,8 +39,9 @@ struct output {
 };
 
 /*
- * path NULL: stdout itself, whose errors main.c looks at. Returns 0, or a negative errno and a line
- * that says what, where and why; only after 0 is output_end to be called.
+ * path NULL: stdout itself, whose errors main.c looks at; that its reader went away is none.
+ * Returns 0, or a negative errno and a line that says what, where and why; only after 0 is
+ * output_end to be called.
  */
 int output_begin(struct output *ret_output, const char *path, struct pathprof_error *error);
 /*

@@ -13,6 +13,7 @@
 #include "demangle.h"
 #include "graphs.h"
 #include "pathprof/path_counts.h"
+#include "similar.h"
 #include "text.h"
 
 #define NAME_SIZE 512
@@ -299,8 +300,35 @@ static int look(struct search *search, const struct ctl_options *options)
 	return r;
 }
 
-static int fail_to_find(const struct search *search, const char *word)
+static int offer(void *context, const struct pathprof_code_symbol *symbol)
 {
+	similar_offer(context, symbol->name);
+	return 0;
+}
+
+/* What may have been meant. Caller frees. */
+static char *text_of_similar(struct search *search)
+{
+	struct similar similar = {.word = search->wanted.word};
+	char *text;
+
+	for (size_t i = 0; i < search->cnt; i++) {
+		struct pathprof_code *code = code_of(search, &search->candidates[i]);
+
+		if (code)
+			pathprof_code_symbols(code, offer, &similar);
+	}
+	text = similar_text(&similar);
+	similar_release(&similar);
+	return text;
+}
+
+static int fail_to_find(struct search *search, const char *word)
+{
+	const char *in = search->cnt == 1 ? " in " : "";
+	const char *binary = search->cnt == 1 ? search->candidates[0].name : "";
+	_cleanup_free_ char *similar = NULL;
+
 	if (search->cnt == 0 && search->counted_cnt)
 		return ctl_fail("%s: programs counted their paths themselves, and no graph of code "
 				"goes with that: pathprofctl paths and show FUNCTION:NUMBER know "
@@ -319,10 +347,13 @@ static int fail_to_find(const struct search *search, const char *word)
 	if (search->wanted.is_offset)
 		return ctl_fail("%s: no code at that file offset: name the binary with %s@BINARY",
 				word, search->wanted.word);
+	similar = text_of_similar(search);
+	if (*similar)
+		return ctl_fail("%s: no function of that name%s%s: did you mean %s?", word, in,
+				binary, similar);
 	return ctl_fail("%s: no function of that name%s%s: without a symbol it is "
 			"BINARY+0xOFFSET, see pathprofctl top --by functions",
-			word, search->cnt == 1 ? " in " : "",
-			search->cnt == 1 ? search->candidates[0].name : "");
+			word, in, binary);
 }
 
 /* ---------------------------------------------------------------- opening */
