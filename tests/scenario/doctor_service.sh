@@ -195,6 +195,7 @@ happens 'fire /bin/one'
 happens 'fire /bin/two'
 wait_for 60 relay_says 'webhook: 0 told, 2 wait.*fails since' || not_ok receiver "$(cat "$tmp/status")"
 doctor receiver-down 1 "^no +service network: Webhook=$url/hook -- webhook: 0 told, 2 wait.*, fails since 20[0-9-]+ [0-9:]+ \\(it answered with status 503\\).*pathprofd.conf"
+wait_for 60 relay_says 'alertmanager: 2 told, 0 wait' || not_ok receiver-there "$(cat "$tmp/status")"
 doctor receiver-there 1 "^ok +service network: Alertmanager=$url/manager, alertmanager: 2 told, 0 wait"
 settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=127.0.0.1:9753\n"
 doctor receiver-unknown 1 '^warn +service network: Listen=127.0.0.1:9753 -- .*read its settings before.*restart'
