@@ -213,22 +213,6 @@ static void write_all(struct world *w)
 	REQUIRE(d.hot <= w->graph->part_cnt && d.density >= 0 && d.more >= 1);
 }
 
-static void merge_twice(struct world *w, double scale)
-{
-	struct pathprof_branch_profile sum;
-	struct pathprof_error error;
-
-	REQUIRE(!pathprof_branch_profile_init(&sum, &w->profile.origin.build_id));
-	REQUIRE(!pathprof_branch_profile_merge(&sum, &w->profile, scale, &error));
-	REQUIRE(!pathprof_branch_profile_merge(&sum, &w->profile, 1, &error));
-	REQUIRE(!pathprof_branch_profile_settle(&sum));
-	REQUIRE(sum.branch_cnt == w->profile.branch_cnt && sum.range_cnt == w->profile.range_cnt);
-	for (uint32_t i = 0; i < sum.branch_cnt; i++)
-		REQUIRE(sum.branches[i].count >= w->profile.branches[i].count &&
-			sum.branches[i].mispredicted >= w->profile.branches[i].mispredicted);
-	pathprof_branch_profile_release(&sum);
-}
-
 /* ---------------------------------------------------------------- the binary */
 
 static void walk_inlines(struct world *w)
@@ -265,8 +249,6 @@ static void run(struct world *w, const uint8_t *profile, size_t profile_size, co
 		add_entries(w, profile, profile_size);
 		walk_inlines(w);
 		write_all(w);
-		if (profile_size)
-			merge_twice(w, 1 + profile[0]);
 	}
 	pathprof_branch_profile_release(&w->profile);
 	pp_straight_release(&w->runs);

@@ -422,7 +422,6 @@ static void query(struct pathprof_store *store, const struct pathprof_filter *fi
 	char *json = NULL, name[16];
 
 	pathprof_store_paths(store, filter, take_path, &seen, &error);
-	pathprof_store_path(store, 3, filter, take_path, &seen, &error);
 	pathprof_store_edges(store, filter, take_edge, &seen, &error);
 	pathprof_store_binaries(store, filter, take_binary, &seen, &error);
 	pathprof_store_processes(store, filter, take_process, &seen, &error);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../unit/oracle_path_id.h"
 #include "pathprof/code.h"
 #include "pathprof/flow.h"
 #include "pathprof/function_paths.h"
@@ -125,9 +126,9 @@ static void check(struct run *run, uint64_t id)
 	}
 	if (run->plant && run->path.edge_cnt)
 		run->path.edge_cnt--;
-	if (pathprof_function_paths_id(run->paths, &run->path, &sum) < 0 || sum != id)
+	if (oracle_path_id(run->paths, &run->path, &sum) < 0 || sum != id)
 		wrong(run, id, "its path has another number");
-	if (pathprof_function_paths_id_by_coding(run->paths, &run->path, &coded) < 0 || coded != id)
+	if (oracle_path_id_by_coding(run->paths, &run->path, &coded) < 0 || coded != id)
 		wrong(run, id, "its path has another code");
 	if (run->cut == PATHPROF_CUT_BRANCHES)
 		check_descriptor(run, id);
@@ -161,7 +162,7 @@ static void check_function(struct run *run, const struct pathprof_flow *flow)
 	if (pathprof_function_paths_new(&paths, flow, run->cut) < 0)
 		die("paths", "no memory");
 	run->number_s += now_s() - begin_s;
-	cuts = pathprof_function_paths_overflow_cut_cnt(paths);
+	cuts = paths->overflow_cut_cnt;
 	run->flow = flow;
 	run->paths = paths;
 	run->functions++;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../libprofile/src/path/pp_function_paths.h"
 #include "pathprof/code.h"
 #include "pathprof/flow.h"
 #include "pathprof/function_paths.h"
@@ -238,7 +239,7 @@ static uint64_t *excuse(struct run *run, const struct seen *s)
 		return &run->long_;
 	if (find(run, &behind)->cnt)
 		return &run->behind;
-	if (pathprof_function_paths_overflow_cut_cnt(run->numbering.paths))
+	if (run->numbering.paths->overflow_cut_cnt)
 		return &run->over_cut;
 	return NULL;
 }

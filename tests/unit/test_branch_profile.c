@@ -112,55 +112,6 @@ static void test_rounding(void)
 	export_world_end(&w);
 }
 
-static void test_merge(void)
-{
-	struct pathprof_build_id other = {.bytes = {1}, .len_bytes = 20, .kind = 1};
-	struct pathprof_branch_profile merged = {0}, alien = {0};
-	char have[PATHPROF_BUILD_ID_TEXT_LEN];
-	struct export_world w;
-
-	export_world_fill(&w);
-	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&merged, &w.graph->build_id), 0);
-	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&alien, &other), 0);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/bin/x", "one", "step"), 0);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, 1, &w.error), 0);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, NULL, "two", NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, 2.5, &w.error), 0);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_settle(&merged), 0);
-	CU_ASSERT_EQUAL_FATAL(merged.branch_cnt, w.profile.branch_cnt);
-	for (uint32_t i = 0; i < merged.branch_cnt; i++)
-		CU_ASSERT_EQUAL(merged.branches[i].count,
-				(uint64_t)(3.5 * (double)w.profile.branches[i].count));
-	CU_ASSERT_STRING_EQUAL(merged.origin.host, "one+two");
-	CU_ASSERT_STRING_EQUAL(merged.origin.sources, "step");
-	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&alien, &w.profile, 1, &w.error), -ESTALE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(w.error.text, pathprof_build_id_text(&other, have)));
-	pathprof_build_id_text(&w.graph->build_id, have);
-	CU_ASSERT_PTR_NOT_NULL(strstr(w.error.text, have));
-	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, 0, &w.error), -EINVAL);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, NAN, &w.error), -EINVAL);
-	pathprof_branch_profile_release(&alien);
-	pathprof_branch_profile_release(&merged);
-	export_world_end(&w);
-}
-
-static void test_merge_at_the_end(void)
-{
-	struct pathprof_branch_profile merged = {0};
-	struct export_world w;
-
-	export_world_begin(&w);
-	export_world_branch(&w, 0, 1, UINT64_MAX / 2, UINT64_MAX / 2);
-	export_world_settle(&w);
-	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&merged, &w.graph->build_id), 0);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_merge(&merged, &w.profile, 4, &w.error), 0);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_settle(&merged), 0);
-	CU_ASSERT_EQUAL(merged.branches[0].count, UINT64_MAX);
-	CU_ASSERT_EQUAL(merged.branches[0].mispredicted, UINT64_MAX);
-	pathprof_branch_profile_release(&merged);
-	export_world_end(&w);
-}
-
 /* ---------------------------------------------------------------- paths of a store */
 
 struct known_path {
@@ -515,8 +466,6 @@ static const struct unit_test tests[] = {
 	{"entries add up to plain sums, sorted", test_sums},
 	{"weights are rounded once, what was seen stays 1, counts stop at their end",
 	 test_rounding},
-	{"merging scales, and refuses another binary with both ids", test_merge},
-	{"merged counts stop at their end", test_merge_at_the_end},
 	{"paths of a store become the runs between branches and calls", test_store_paths},
 	{"branches of paths never seen whole get their ranges", test_fill},
 	{"only what paths did not tell is filled in", test_fill_the_rest},

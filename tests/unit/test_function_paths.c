@@ -12,8 +12,8 @@
 
 #include "../../libprofile/src/path/pp_function_paths.h"
 #include "oracle_function_paths.h"
+#include "oracle_path_id.h"
 #include "oracle_stream.h"
-#include "pathprof/numbering.h"
 
 #define PATHS_MAX 4096
 #define CUT_CNT   3
@@ -39,6 +39,18 @@ static struct pathprof_function_paths *number(const struct pathprof_flow *flow,
 	return paths;
 }
 
+/* The number of a descriptor. -ENOENT also for a path that runs on into another function. */
+static int descriptor_id(const struct pathprof_function_paths *p, uint64_t start, uint32_t length,
+			 uint32_t outcomes, uint64_t *ret_id)
+{
+	uint64_t next;
+	uint32_t used;
+	int r = pathprof_function_paths_split_descriptor(p, &function.graph, start, length,
+							 outcomes, ret_id, &used, &next);
+
+	return r > 0 ? -ENOENT : r;
+}
+
 static struct pathprof_flow_path as_path(struct oracle_flow_path *p)
 {
 	return (struct pathprof_flow_path){p->start, p->edge_cnt, p->edge_cnt, p->edges};
@@ -55,8 +67,8 @@ static size_t path_differences(const struct pathprof_function_paths *paths, size
 	uint64_t id = UINT64_MAX, coded = UINT64_MAX;
 	size_t different = 0;
 
-	different += pathprof_function_paths_id(paths, &path, &id) != 0 || id != i;
-	different += pathprof_function_paths_id_by_coding(paths, &path, &coded) != 0 || coded != i;
+	different += oracle_path_id(paths, &path, &id) != 0 || id != i;
+	different += oracle_path_id_by_coding(paths, &path, &coded) != 0 || coded != i;
 	different += pathprof_function_paths_of_id(paths, i, &back) != 0;
 	different += back.start != path.start || back.edge_cnt != path.edge_cnt ||
 		     memcmp(back.edges, path.edges, path.edge_cnt * sizeof(edges[0])) != 0;
@@ -96,7 +108,7 @@ static void test_all_paths(void)
 			struct pathprof_function_paths *p = number(&flow, cut);
 
 			different += differences(p, cnt, &paths);
-			different += pathprof_function_paths_overflow_cut_cnt(p) != 0;
+			different += p->overflow_cut_cnt != 0;
 			irreducible += flow.irreducible_cnt != 0;
 			pathprof_function_paths_free(p);
 		}
@@ -188,8 +200,8 @@ static void test_no_path(void)
 			struct pathprof_flow_path path = as_path(&spoilt);
 			int expected = is_listed(&path, cnt) ? 0 : -EINVAL;
 
-			wrong += pathprof_function_paths_id(p, &path, &id) != expected;
-			wrong += pathprof_function_paths_id_by_coding(p, &path, &id) != expected;
+			wrong += oracle_path_id(p, &path, &id) != expected;
+			wrong += oracle_path_id_by_coding(p, &path, &id) != expected;
 			refused += expected != 0;
 			taken += expected == 0;
 		}
@@ -239,9 +251,9 @@ static size_t round_trips(const struct pathprof_function_paths *p, unsigned int 
 			 coded = 0;
 
 		different += pathprof_function_paths_of_id(p, id, &path) != 0;
-		different += pathprof_function_paths_id(p, &path, &sum) != 0 || sum != id;
+		different += oracle_path_id(p, &path, &sum) != 0 || sum != id;
 		different +=
-			pathprof_function_paths_id_by_coding(p, &path, &coded) != 0 || coded != id;
+			oracle_path_id_by_coding(p, &path, &coded) != 0 || coded != id;
 	}
 	return different;
 }
@@ -257,8 +269,8 @@ static void test_overflow(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		draw(&flow, ORACLE_DIAMONDS, 2 * cases[i][0] + 1, &random);
 		p = number(&flow, PATHPROF_CUT_BRANCHES);
-		CU_ASSERT(pathprof_function_paths_overflow_cut_cnt(p) >= cases[i][1]);
-		CU_ASSERT(pathprof_function_paths_overflow_cut_cnt(p) <= cases[i][2]);
+		CU_ASSERT(p->overflow_cut_cnt >= cases[i][1]);
+		CU_ASSERT(p->overflow_cut_cnt <= cases[i][2]);
 		if (!i)
 			CU_ASSERT_EQUAL(pathprof_function_paths_cnt(p), UINT64_C(1) << 63);
 		CU_ASSERT_EQUAL(round_trips(p, 500, &random), 0);
@@ -279,7 +291,7 @@ static void test_overflow_anywhere(void)
 		struct pathprof_function_paths *p = number(&flow, (enum pathprof_cut)(i % CUT_CNT));
 
 		different += round_trips(p, 30, &random);
-		cut += pathprof_function_paths_overflow_cut_cnt(p) != 0;
+		cut += p->overflow_cut_cnt != 0;
 		pathprof_function_paths_free(p);
 		pathprof_flow_release(&flow);
 	}
@@ -298,7 +310,7 @@ static void test_cycle(void)
 	struct pathprof_function_paths *p = number(&flow, PATHPROF_CUT_BRANCHES);
 	uint64_t random = 24;
 
-	CU_ASSERT_EQUAL(pathprof_function_paths_overflow_cut_cnt(p), 1);
+	CU_ASSERT_EQUAL(p->overflow_cut_cnt, 1);
 	CU_ASSERT_EQUAL(pathprof_function_paths_cnt(p), 1);
 	CU_ASSERT_EQUAL(round_trips(p, 5, &random), 0);
 	pathprof_function_paths_free(p);
@@ -334,7 +346,7 @@ static void check_here(struct walked *w, const struct oracle_popped *popped, int
 	w->here++;
 	w->indirect += popped->indirect;
 	w->wrong += r != 0 || is_other_descriptor(w, id, popped);
-	w->wrong += pathprof_function_paths_id(w->paths, &way, &walked) != 0;
+	w->wrong += oracle_path_id(w->paths, &way, &walked) != 0;
 	w->wrong += popped->indirect ? id > walked : id != walked;
 }
 
@@ -359,9 +371,7 @@ static void check_popped(void *context, const struct oracle_popped *popped)
 {
 	struct walked *w = context;
 	uint64_t id = 0;
-	int r = pathprof_function_paths_id_of_descriptor(w->paths, &function.graph, popped->start,
-							 popped->length, popped->outcomes ^ w->flip,
-							 &id);
+	int r = descriptor_id(w->paths, popped->start, popped->length, popped->outcomes ^ w->flip, &id);
 
 	switch (popped->end) {
 	case ORACLE_END_HERE:
@@ -389,7 +399,7 @@ static void walk(struct walked *w, enum oracle_shape shape, uint32_t block_cnt, 
 	draw(&flow, shape, block_cnt, random);
 	p = number(&flow, PATHPROF_CUT_BRANCHES);
 	w->paths = p;
-	if (!pathprof_function_paths_overflow_cut_cnt(p))
+	if (!p->overflow_cut_cnt)
 		oracle_function_walk(&function, &flow, 400, random, check_popped, w);
 	pathprof_function_paths_free(p);
 	pathprof_flow_release(&flow);
@@ -486,8 +496,7 @@ static void test_any_descriptor(void)
 
 			if (k % 8 && any.length < 32)
 				any.outcomes &= (1u << any.length) - 1;
-			r = pathprof_function_paths_id_of_descriptor(p, &function.graph, any.start,
-								     any.length, any.outcomes, &id);
+			r = descriptor_id(p, any.start, any.length, any.outcomes, &id);
 			wrong += r == 0 ? is_other_descriptor(&w, id, &any)
 					: r != -EINVAL && r != -ENOENT && r != -EBADMSG;
 			taken += r == 0;
@@ -501,35 +510,26 @@ static void test_any_descriptor(void)
 	CU_ASSERT(refused > 1000);
 }
 
-static int descriptor_id(const struct pathprof_function_paths *p, uint64_t start, uint32_t length,
-			 uint32_t outcomes)
-{
-	uint64_t id;
-
-	return pathprof_function_paths_id_of_descriptor(p, &function.graph, start, length, outcomes,
-							&id);
-}
-
 static void test_no_descriptor(void)
 {
 	struct pathprof_flow flow;
 	struct pathprof_function_paths *p, *other;
-	uint64_t random = 20, start;
+	uint64_t random = 20, start, id;
 	uint32_t length, outcomes;
 
 	draw(&flow, ORACLE_DIAMONDS, 2 * 40 + 1, &random);
 	p = number(&flow, PATHPROF_CUT_BRANCHES);
 	other = number(&flow, PATHPROF_CUT_BACK_EDGES);
 	start = function.blocks[flow.nodes[0].block].start;
-	CU_ASSERT_EQUAL(descriptor_id(p, start, 33, 0), -EINVAL);
-	CU_ASSERT_EQUAL(descriptor_id(p, start, 3, 8), -EINVAL);
-	CU_ASSERT_EQUAL(descriptor_id(other, start, 3, 0), -EINVAL);
-	CU_ASSERT_EQUAL(descriptor_id(p, start, 3, 0), -EBADMSG);
-	CU_ASSERT_EQUAL(descriptor_id(p, start, 32, 0), -ENOENT);
-	CU_ASSERT_EQUAL(descriptor_id(p, start + 1, 3, 0), -ENOENT);
-	CU_ASSERT_EQUAL(descriptor_id(p, function.blocks[2].start, 3, 0), -ENOENT);
-	CU_ASSERT_EQUAL(descriptor_id(p, function.blocks[0].start, 0, 0), -ENOENT);
-	CU_ASSERT_EQUAL(descriptor_id(p, UINT64_MAX, 0, 0), -ENOENT);
+	CU_ASSERT_EQUAL(descriptor_id(p, start, 33, 0, &id), -EINVAL);
+	CU_ASSERT_EQUAL(descriptor_id(p, start, 3, 8, &id), -EINVAL);
+	CU_ASSERT_EQUAL(descriptor_id(other, start, 3, 0, &id), -EINVAL);
+	CU_ASSERT_EQUAL(descriptor_id(p, start, 3, 0, &id), -EBADMSG);
+	CU_ASSERT_EQUAL(descriptor_id(p, start, 32, 0, &id), -ENOENT);
+	CU_ASSERT_EQUAL(descriptor_id(p, start + 1, 3, 0, &id), -ENOENT);
+	CU_ASSERT_EQUAL(descriptor_id(p, function.blocks[2].start, 3, 0, &id), -ENOENT);
+	CU_ASSERT_EQUAL(descriptor_id(p, function.blocks[0].start, 0, 0, &id), -ENOENT);
+	CU_ASSERT_EQUAL(descriptor_id(p, UINT64_MAX, 0, 0, &id), -ENOENT);
 	CU_ASSERT_EQUAL(pathprof_function_paths_descriptor(p, &function.graph, 0, &start, &length,
 							   &outcomes),
 			-EOVERFLOW);
@@ -541,137 +541,6 @@ static void test_no_descriptor(void)
 			-EINVAL);
 	pathprof_function_paths_free(p);
 	pathprof_function_paths_free(other);
-	pathprof_flow_release(&flow);
-}
-
-/* ---------------------------------------------------------------- preferential */
-
-/* The whole DAG: s is 0, so nodes are one up; t is the last. */
-static void whole_dag(struct pathprof_dag *ret_dag, const struct pathprof_function_paths *p)
-{
-	const struct pathprof_flow *flow = p->flow;
-	int r = 0;
-
-	pathprof_dag_init(ret_dag);
-	for (uint32_t s = 0; s < p->start_cnt; s++)
-		r |= pathprof_dag_add(ret_dag, 0, p->starts[s].node + 1);
-	for (uint32_t e = 0; e < flow->edge_cnt; e++)
-		r |= pathprof_dag_add(ret_dag, flow->edges[e].from + 1,
-				      p->cuts[e] ? flow->node_cnt + 1 : flow->edges[e].to + 1);
-	for (uint32_t v = 0; v < flow->node_cnt; v++)
-		r |= pathprof_dag_add(ret_dag, v + 1, flow->node_cnt + 1);
-	if (r < 0)
-		abort();
-}
-
-/* The list's path in that DAG. */
-static size_t whole_edges(const struct pathprof_function_paths *p,
-			  const struct oracle_flow_path *path, uint32_t *ret_edges)
-{
-	uint32_t at = path->start;
-	size_t cnt = 0;
-	bool ended = false;
-
-	ret_edges[cnt++] = pp_paths_start_at(p, path->start);
-	for (uint32_t i = 0; i < path->edge_cnt; i++) {
-		ret_edges[cnt++] = p->start_cnt + path->edges[i];
-		ended = p->cuts[path->edges[i]];
-		at = p->flow->edges[path->edges[i]].to;
-	}
-	if (!ended)
-		ret_edges[cnt++] = p->start_cnt + p->flow->edge_cnt + at;
-	return cnt;
-}
-
-#define CHOSEN 24
-
-static size_t prefer_differences(const struct pathprof_function_paths *p, const uint64_t *ids,
-				 size_t cnt)
-{
-	static uint32_t edges[CHOSEN][ORACLE_PATH_MAX + 2];
-	struct pathprof_dag_path paths[CHOSEN];
-	struct pathprof_dag dag;
-	int64_t preferential[CHOSEN];
-	double compactness = 0;
-	size_t different = 0;
-
-	whole_dag(&dag, p);
-	for (size_t i = 0; i < cnt; i++)
-		paths[i] = (struct pathprof_dag_path){
-			.edges = edges[i], .edge_cnt = whole_edges(p, &listed[ids[i]], edges[i])};
-	if (pathprof_number(&dag) < 0 || pathprof_number_preferential(&dag, paths, cnt) < 0)
-		abort();
-	different += pathprof_function_paths_prefer(p, ids, cnt, preferential, &compactness) != 0 ||
-		     compactness != pathprof_compactness(paths, cnt);
-	for (size_t i = 0; i < cnt && !different; i++)
-		different += preferential[i] != paths[i].preferential;
-	pathprof_dag_release(&dag);
-	return different;
-}
-
-/* Distinct ones, in any order. */
-static size_t choose(uint64_t *ret_ids, size_t cnt, uint64_t *random)
-{
-	size_t chosen = 0;
-
-	for (size_t tries = 0; tries < CHOSEN; tries++) {
-		uint64_t id = stream_random(random) % cnt;
-		size_t i = 0;
-
-		while (i < chosen && ret_ids[i] != id)
-			i++;
-		if (i == chosen)
-			ret_ids[chosen++] = id;
-	}
-	return chosen;
-}
-
-static void test_prefer(void)
-{
-	size_t different = 0, chosen = 0;
-	struct pathprof_flow flow;
-	uint64_t random = 21, ids[CHOSEN];
-
-	for (unsigned int i = 0; i < 1500; i++) {
-		enum pathprof_cut cut = (enum pathprof_cut)(i % CUT_CNT);
-
-		draw(&flow, ORACLE_ANY, small(&random), &random);
-		size_t cnt = oracle_function_paths(&function, &flow, cut, listed, PATHS_MAX);
-
-		if (cnt <= PATHS_MAX) {
-			struct pathprof_function_paths *p = number(&flow, cut);
-			size_t ids_cnt = choose(ids, cnt, &random);
-
-			different += prefer_differences(p, ids, ids_cnt);
-			chosen += ids_cnt;
-			pathprof_function_paths_free(p);
-		}
-		pathprof_flow_release(&flow);
-	}
-	CU_ASSERT_EQUAL(different, 0);
-	CU_ASSERT(chosen > 5000);
-}
-
-static void test_prefer_all(void)
-{
-	struct pathprof_flow flow;
-	struct pathprof_function_paths *p;
-	int64_t preferential[16];
-	uint64_t random = 22, ids[16];
-	double compactness = 0;
-
-	draw(&flow, ORACLE_DIAMONDS, 9, &random);
-	p = number(&flow, PATHPROF_CUT_BRANCHES);
-	for (uint64_t i = 0; i < 16; i++)
-		ids[i] = i;
-	CU_ASSERT_EQUAL(pathprof_function_paths_prefer(p, ids, 16, preferential, &compactness), 0);
-	CU_ASSERT_EQUAL(compactness, 1.0);
-	ids[3] = 16;
-	CU_ASSERT_EQUAL(pathprof_function_paths_prefer(p, ids, 16, preferential, &compactness),
-			-ERANGE);
-	CU_ASSERT_EQUAL(pathprof_function_paths_prefer(p, ids, 0, preferential, &compactness), 0);
-	CU_ASSERT_EQUAL(compactness, 0.0);
-	pathprof_function_paths_free(p);
 	pathprof_flow_release(&flow);
 }
 
@@ -688,7 +557,5 @@ static const struct unit_test tests[] = {
 	{"descriptors of numbers have these numbers", test_descriptors},
 	{"refuses what is no descriptor", test_no_descriptor},
 	{"whatever descriptor has a number is that number's", test_any_descriptor},
-	{"preferential numbers are those of the whole DAG", test_prefer},
-	{"all paths preferred are compact", test_prefer_all},
 };
 UNIT_SUITE(function_paths, tests)

@@ -216,56 +216,6 @@ static void test_changed_does_not(void)
 	close_both(&a, &b);
 }
 
-/* ---------------------------------------------------------------- shares */
-
-#define PATHS_MAX 64
-
-/* One path a block of the named functions: weight 1, 2, 3, ... Returns the weight of all. */
-static double fill(const struct build *build, const char *const *names, size_t name_cnt,
-		   struct pathprof_event *events, size_t *cnt)
-{
-	double total = 0;
-
-	for (size_t i = 0; i < name_cnt; i++) {
-		const struct pathprof_graph_function *f = function_of(build, names[i]);
-		const struct pathprof_graph_part *part = &build->graph->parts[f->first_part];
-
-		for (uint32_t k = 0; k < part->block_cnt && *cnt < PATHS_MAX; k++) {
-			double weight = (double)(*cnt + 1);
-
-			events[(*cnt)++] = key_at(
-				build, build->graph->blocks[part->first_block + k].start, weight);
-			total += weight;
-		}
-	}
-	return total;
-}
-
-static void test_share(void)
-{
-	static const char *const all[] = {"helper", "loops", "picks", "changed"};
-	struct pathprof_event a_events[PATHS_MAX], b_events[PATHS_MAX];
-	struct pathprof_distribution a_all, b_all, none = {0};
-	size_t a_cnt = 0, b_cnt = 0;
-	double same, changed;
-	struct build a = {.file = ""}, b = {.file = ""};
-
-	open_both(&a, &b);
-	same = fill(&a, all, 3, a_events, &a_cnt);
-	changed = fill(&a, all + 3, 1, a_events, &a_cnt);
-	fill(&b, all, 4, b_events, &b_cnt);
-	CU_ASSERT_EQUAL_FATAL(pathprof_events_sort(a_events, &a_cnt), 0);
-	CU_ASSERT_EQUAL_FATAL(pathprof_events_sort(b_events, &b_cnt), 0);
-	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&a_all, a_events, a_cnt), 0);
-	CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&b_all, b_events, b_cnt), 0);
-	CU_ASSERT(same > 0 && changed > 0);
-	CU_ASSERT_EQUAL(pathprof_matched_share(&a_all, &b_all), same / (same + changed));
-	CU_ASSERT_EQUAL(pathprof_matched_share(&a_all, &a_all), 1);
-	CU_ASSERT_EQUAL(pathprof_matched_share(&a_all, &none), 0);
-	CU_ASSERT_EQUAL(pathprof_matched_share(&none, &a_all), 0);
-	close_both(&a, &b);
-}
-
 /* ---------------------------------------------------------------- what has no key */
 
 static void test_no_key(void)
@@ -328,7 +278,6 @@ static const struct unit_test tests[] = {
 	 test_unchanged_match},
 	{"places of a function, and paths from one, are told apart", test_places_differ},
 	{"a changed function and a new one match nothing", test_changed_does_not},
-	{"the share matched is exact", test_share},
 	{"the middle of a block, no code, and a stripped function have no key", test_no_key},
 	{"one edge that leads elsewhere is found", test_fault_is_found},
 };

@@ -546,15 +546,6 @@ static void test_planted_fault(void)
 	pathprof_store_free(store);
 }
 
-static int first_path(void *context, const struct pathprof_path_row *row)
-{
-	struct pathprof_path_row *out = context;
-
-	if (!out->id)
-		*out = *row;
-	return 0;
-}
-
 static void test_limit_keeps_shares(void)
 {
 	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
@@ -568,26 +559,6 @@ static void test_limit_keeps_shares(void)
 	CU_ASSERT_EQUAL(pathprof_store_windows(store, &three, judge_window, &j, NULL), 0);
 	CU_ASSERT_EQUAL(j.row_cnt, 3);
 	CU_ASSERT_EQUAL(j.wrong, 0);
-	pathprof_store_free(store);
-}
-
-static void test_one_path(void)
-{
-	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
-	const struct pathprof_filter f = {.binary = "libfirst.so", .limit = 1};
-	struct pathprof_path_row hottest = {0}, same = {0};
-	struct pathprof_error error = {""};
-
-	CU_ASSERT_EQUAL(pathprof_store_paths(store, &f, first_path, &hottest, NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_path(store, hottest.id, &f, first_path, &same, NULL), 0);
-	CU_ASSERT_EQUAL(same.id, hottest.id);
-	CU_ASSERT_EQUAL(same.samples, hottest.samples);
-	CU_ASSERT_EQUAL(same.share, hottest.share);
-	struct judge j = {.filter = &f, .whole = whole_weight(&f)};
-	CU_ASSERT_EQUAL(pathprof_store_path(store, hottest.id, &f, judge_path, &j, NULL), 0);
-	CU_ASSERT_EQUAL(j.wrong, 0);
-	CU_ASSERT_EQUAL(pathprof_store_path(store, 1 << 30, NULL, judge_path, &j, &error), -ENOENT);
-	CU_ASSERT(strstr(error.text, "no path") != NULL);
 	pathprof_store_free(store);
 }
 
@@ -813,7 +784,6 @@ static const struct unit_test tests[] = {
 	{"a reader finds the same after the writer has closed", test_views_after_reopening},
 	{"a planted fault is seen", test_planted_fault},
 	{"a limit does not change shares", test_limit_keeps_shares},
-	{"one path is found by its id, with its share of the whole", test_one_path},
 	{"a callback can stop a query", test_callback_stops},
 	{"a window that cannot be written leaves nothing behind", test_bad_window_leaves_nothing},
 	{"a process takes its newest name", test_process_follows_its_name},

@@ -131,8 +131,6 @@ static void read_all(struct pathprof_store *store)
 		struct pathprof_error e = {""};
 
 		CU_ASSERT(clean(pathprof_store_paths(store, filter, ignore_path, &wrong, &e), &e));
-		CU_ASSERT(
-			clean(pathprof_store_path(store, 3, filter, ignore_path, &wrong, &e), &e));
 		CU_ASSERT(clean(pathprof_store_edges(store, filter, ignore_edge, &wrong, &e), &e));
 		CU_ASSERT(clean(pathprof_store_binaries(store, filter, ignore_binary, &wrong, &e),
 				&e));

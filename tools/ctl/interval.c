@@ -18,8 +18,3 @@ struct interval interval_of_share(double share, uint64_t observations)
 	half = Z_95 / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n));
 	return (struct interval){fmax(middle - half, 0), fmin(middle + half, 1)};
 }
-
-double interval_half(struct interval interval)
-{
-	return (interval.high - interval.low) / 2;
-}

@@ -20,6 +20,5 @@ struct interval {
 /* share (0..1) over so many independent observations; 0 of them: 0..1. */
 struct interval interval_of_share(double share, uint64_t observations);
 /* Half its width: what stands after the plus-minus sign. */
-double interval_half(struct interval interval);
 
 #endif

@@ -38,8 +38,6 @@ enum pathprof_metric {
 };
 /* "kl_corrected", "kl", ...; NULL when out of range. */
 const char *pathprof_metric_name(enum pathprof_metric metric);
-/* -EINVAL: no such metric. */
-int pathprof_metric_parse(const char *name, enum pathprof_metric *ret_metric);
 /* true: the rule fires when the figure is below the threshold. */
 bool pathprof_metric_fires_below(enum pathprof_metric metric);
 

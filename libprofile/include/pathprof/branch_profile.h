@@ -84,7 +84,7 @@ struct pathprof_branch_origin {
 	bool weighed;              /* in microseconds of CPU time, as counts are (profile.h) */
 	uint64_t taken;            /* taken branches seen */
 	uint64_t refused;          /* paths or counts that do not fit the code, left out */
-	double scale;              /* all counts were multiplied by that; 1 unless merged */
+	double scale;              /* all counts were multiplied by that: 1 */
 };
 
 struct pathprof_branch_profile {
@@ -145,10 +145,6 @@ int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct 
 				      enum pathprof_address_kind addresses,
 				      const struct pathprof_recorded_count *count,
 				      struct pathprof_error *error);
-/* Adds `from` (settled), each count times scale (> 0). -ESTALE: of another binary; -EINVAL. */
-int pathprof_branch_profile_merge(struct pathprof_branch_profile *p,
-				  const struct pathprof_branch_profile *from, double scale,
-				  struct pathprof_error *error);
 /* Sorts, adds up, rounds: the arrays are as above. More may be added afterwards. -ENOMEM, -E2BIG.
  */
 int pathprof_branch_profile_settle(struct pathprof_branch_profile *p);

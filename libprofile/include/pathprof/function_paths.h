@@ -15,14 +15,14 @@
  * none when it left the function (return, tail call, a call that does not return). Numbers run from
  * 0 to path_cnt - 1. A start w has one edge from s, however many cut edges lead to it; each cut
  * edge has one of its own to t. When a function has 2^64 paths or more, further edges are cut until
- * it has not (Ball and Larus 1996, 3.4); overflow_cut_cnt says how many. Paths are numbered by
+ * it has not (Ball and Larus 1996, 3.4); Paths are numbered by
  * their start, the entry first, then in order of nodes; of one start as an ordered walk over the
  * flow meets them: a node's edges in turn, last of all leaving the function there.
  *
  * A profile's path of 32 branches ended at that length, and the one behind it begins anywhere:
  * neither is a path of the function, and they have no number.
  *
- * Sources: Ball and Larus, Efficient Path Profiling (1996); EOPP 3.2.2, figures 3.1 and 3.10; 4.2.
+ * Sources: Ball and Larus, Efficient Path Profiling (1996); EOPP 3.2.2, figure 3.1.
  * Workload: all functions of a file one by one; 10^5 nodes. One thread an object.
  */
 #ifndef PATHPROF_FUNCTION_PATHS_H
@@ -58,15 +58,7 @@ int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 				const struct pathprof_flow *flow, enum pathprof_cut cut);
 void pathprof_function_paths_free(struct pathprof_function_paths *paths);
 uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths);
-uint32_t pathprof_function_paths_overflow_cut_cnt(const struct pathprof_function_paths *paths);
 
-/* -EINVAL: no path of this function begins, goes on or ends so. */
-int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
-			       const struct pathprof_flow_path *path, uint64_t *ret_id);
-/* The same number found another way: by arithmetic coding over the model N(dest) / N(v), EOPP 4.2.
- */
-int pathprof_function_paths_id_by_coding(const struct pathprof_function_paths *paths,
-					 const struct pathprof_flow_path *path, uint64_t *ret_id);
 /*
  * The path of a number. path->edges holds edge_room; -ENOBUFS when that is too few (edge_cnt then
  * says how many), -ERANGE beyond path_cnt.
@@ -77,19 +69,14 @@ int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, u
 /*
  * To and from what profiles hold: where a path starts (file offset), its length and its outcomes.
  * CUT_BRANCHES only, else -EINVAL, as for a length and outcomes no descriptor has. -ENOENT: no path
- * of this function alone: its start or its end is no path's (length 32), it runs on into another
- * function, or over an edge that is cut against overflow; -EBADMSG: the function has no such
- * branches. Where an indirect jump led a descriptor does not tell: the number is the lowest of all
- * these.
- */
-int pathprof_function_paths_id_of_descriptor(const struct pathprof_function_paths *paths,
-					     const struct pathprof_graph *graph, uint64_t start,
-					     uint32_t length, uint32_t outcomes, uint64_t *ret_id);
-/*
+ * of this function: its start or its end is no path's (length 32), or it runs over an edge that is
+ * cut against overflow; -EBADMSG: the function has no such branches. Where an indirect jump led a
+ * descriptor does not tell: the number is the lowest of all these.
+ *
  * A jump forward into another function, a tail call mostly, does not end a profile's path. This
  * splits it: *ret_id is the number of the part in this function, *ret_length the branches of it. 1:
  * the rest begins at *ret_next, in another function (UINT64_MAX: outside all code known); 0: that
- * was all, *ret_next is untouched. Errors as above.
+ * was all, *ret_next is untouched.
  */
 int pathprof_function_paths_split_descriptor(const struct pathprof_function_paths *paths,
 					     const struct pathprof_graph *graph, uint64_t start,
@@ -104,14 +91,6 @@ int pathprof_function_paths_descriptor(const struct pathprof_function_paths *pat
 				       const struct pathprof_graph *graph, uint64_t id,
 				       uint64_t *ret_start, uint32_t *ret_length,
 				       uint32_t *ret_outcomes);
-
-/*
- * Preferential numbers (EOPP figure 3.10) of the paths ids[cnt], distinct: ret_preferential[i] is
- * that of ids[i]. *ret_compactness is their delta: (greatest - least + 1) / cnt. -ERANGE,
- * -EOVERFLOW, -ENOMEM.
- */
-int pathprof_function_paths_prefer(const struct pathprof_function_paths *paths, const uint64_t *ids,
-				   size_t cnt, int64_t *ret_preferential, double *ret_compactness);
 
 #ifdef __cplusplus
 }

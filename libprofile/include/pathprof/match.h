@@ -47,12 +47,6 @@ int pathprof_matcher_has(struct pathprof_matcher *matcher, uint64_t key_hi);
 int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t **ret_keys,
 			       size_t *ret_cnt);
 
-/* Of two distributions with portable keys: the share of a's weight whose function (key_hi) b has
- * too, in the same shape. 0 of an empty one. Between what ran: a function that b has but did not
- * run does not count; where b's graph is at hand pathprof_matcher_has() tells. */
-double pathprof_matched_share(const struct pathprof_distribution *a,
-			      const struct pathprof_distribution *b);
-
 #ifdef __cplusplus
 }
 #endif

@@ -54,7 +54,6 @@ enum pathprof_recording_left {
 	PATHPROF_LEFT_MAPPINGS,  /* mappings of the binary there was no room for, or malformed */
 	PATHPROF_LEFT_CNT
 };
-const char *pathprof_recording_left_name(enum pathprof_recording_left left);
 
 struct pathprof_recording_branches_stats {
 	uint64_t samples;        /* all of the recording */

@@ -215,10 +215,6 @@ int pathprof_store_windows(struct pathprof_store *store, const struct pathprof_f
 int pathprof_store_kinds(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 unsigned int *ret_kinds, enum pathprof_window_kind *ret_newest,
 			 struct pathprof_error *error);
-/* One path by id (the filter's other fields still select what is summed). -ENOENT. */
-int pathprof_store_path(struct pathprof_store *store, int64_t id,
-			const struct pathprof_filter *filter, pathprof_path_row_fn *fn,
-			void *context, struct pathprof_error *error);
 
 /*
  * Every path that is known of one binary, its samples, weight and share 0: from keys of events back

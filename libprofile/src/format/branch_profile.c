@@ -262,21 +262,7 @@ int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- merging */
-
-/* The times an exact count was scaled are weights. */
-static struct pp_branch_entry scaled(const struct pp_branch_entry *entry, double scale)
-{
-	struct pp_branch_entry out = *entry;
-
-	out.weight *= scale;
-	if (scale == 1)
-		return out;
-	out.count = 0;
-	out.weight += (double)entry->count * scale;
-	out.mispredicted = whole((double)entry->mispredicted * scale);
-	return out;
-}
+/* ---------------------------------------------------------------- origin */
 
 static int merge_text(char **text, const char *with)
 {
@@ -295,16 +281,8 @@ static int merge_text(char **text, const char *with)
 	return 0;
 }
 
-static bool is_empty(const struct pathprof_branch_profile *p)
-{
-	for (int i = 0; i < PP_ENTRY_KIND_CNT; i++)
-		if (p->draft->entries[i].cnt)
-			return false;
-	return true;
-}
-
 int pp_branch_merge_origin(struct pathprof_branch_profile *p,
-			   const struct pathprof_branch_origin *from, double scale, bool first)
+			   const struct pathprof_branch_origin *from, bool first)
 {
 	struct pathprof_branch_origin *o = &p->origin;
 	int rc = merge_text(&o->host, from->host);
@@ -327,33 +305,7 @@ int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 	o->samples = pp_count_sum(o->samples, from->samples);
 	o->taken = pp_count_sum(o->taken, from->taken);
 	o->refused = pp_count_sum(o->refused, from->refused);
-	o->weight += from->weight * scale;
+	o->weight += from->weight;
 	o->weighed |= from->weighed;
-	o->scale = first ? from->scale * scale : o->scale;
 	return 0;
-}
-
-int pathprof_branch_profile_merge(struct pathprof_branch_profile *p,
-				  const struct pathprof_branch_profile *from, double scale,
-				  struct pathprof_error *error)
-{
-	bool first = is_empty(p);
-	int rc;
-
-	if (!(scale > 0) || !isfinite(scale) || p == from)
-		return pathprof_fail(error, -EINVAL, "a profile cannot be merged times %g", scale);
-	rc = pp_branch_check_id(p, &from->origin.build_id, "what is to be merged", error);
-	if (!rc)
-		rc = pp_branch_merge_origin(p, &from->origin, scale, first);
-	for (int i = 0; !rc && i < PP_ENTRY_KIND_CNT; i++) {
-		const struct pp_branch_entries *entries = &from->draft->entries[i];
-
-		for (size_t j = 0; !rc && j < entries->cnt; j++) {
-			struct pp_branch_entry entry = scaled(&entries->items[j], scale);
-
-			rc = pp_branch_add(p, (enum pp_branch_entry_kind)i, &entry);
-		}
-	}
-	return rc && rc != -ESTALE ? pathprof_fail(error, rc, "merging profiles: %s", strerror(-rc))
-				   : rc;
 }

@@ -203,13 +203,11 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 			   .begin_ns = row->begin_ns,
 			   .end_ns = row->end_ns,
 			   .windows = 1,
-			   .weighed = row->weighed,
-			   .scale = 1},
+			   .weighed = row->weighed},
 	};
 
 	add_clock(t, row);
-	return no_memory(t, pp_branch_merge_origin(t->profile, &window.origin, 1,
-						   !t->profile->origin.windows));
+	return no_memory(t, pp_branch_merge_origin(t->profile, &window.origin, !t->profile->origin.windows));
 }
 
 int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,

@@ -46,7 +46,7 @@ int pp_branch_add(struct pathprof_branch_profile *p, enum pp_branch_entry_kind k
 
 /* Adds where `from` comes from to where p does; first: p is empty. -ENOMEM. */
 int pp_branch_merge_origin(struct pathprof_branch_profile *p,
-			   const struct pathprof_branch_origin *from, double scale, bool first);
+			   const struct pathprof_branch_origin *from, bool first);
 
 /* a + b, at most 2^64 - 1. */
 static inline uint64_t pp_count_sum(uint64_t a, uint64_t b)

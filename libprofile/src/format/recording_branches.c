@@ -51,24 +51,6 @@ struct walk {
 	bool counted;
 };
 
-const char *pathprof_recording_left_name(enum pathprof_recording_left left)
-{
-	static const char *const names[PATHPROF_LEFT_CNT] = {
-		[PATHPROF_LEFT_KERNEL] = "kernel",
-		[PATHPROF_LEFT_OUTSIDE] = "outside",
-		[PATHPROF_LEFT_EMPTY] = "empty",
-		[PATHPROF_LEFT_REPEATED] = "repeated",
-		[PATHPROF_LEFT_ABORTED] = "aborted",
-		[PATHPROF_LEFT_NOT_RUN] = "not run",
-		[PATHPROF_LEFT_RANGE] = "impossible ranges",
-		[PATHPROF_LEFT_AWAY] = "ranges interrupted",
-		[PATHPROF_LEFT_PROCESSES] = "processes",
-		[PATHPROF_LEFT_MAPPINGS] = "mappings",
-	};
-
-	return (unsigned int)left < PATHPROF_LEFT_CNT ? names[left] : "unknown";
-}
-
 /* ---------------------------------------------------------------- life */
 
 /* One binary: code, graph and profile are of the same. */

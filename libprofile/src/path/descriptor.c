@@ -259,20 +259,6 @@ int pathprof_function_paths_split_descriptor(const struct pathprof_function_path
 	return 1;
 }
 
-int pathprof_function_paths_id_of_descriptor(const struct pathprof_function_paths *paths,
-					     const struct pathprof_graph *graph, uint64_t start,
-					     uint32_t length, uint32_t outcomes, uint64_t *ret_id)
-{
-	uint64_t id, next;
-	uint32_t used;
-	int r = pathprof_function_paths_split_descriptor(paths, graph, start, length, outcomes, &id,
-							 &used, &next);
-
-	if (r == 0)
-		*ret_id = id;
-	return r > 0 ? -ENOENT : r;
-}
-
 /* ---------------------------------------------------------------- to a descriptor */
 
 /* One passage of the path whose number is w->id from here on. 1: the last. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * From a path to its number and back, by the weights of its edges. Sums one way; the other way each
- * step bisects the ways out of a node, a function's starts first.
+ * From a number to its path, by the weights of its edges: each step bisects the ways out of a node,
+ * a function's starts first.
  *
  * Source: EOPP figure 3.3; Ball and Larus 1996, 3.2 for the way back. Pure; any thread.
  */
@@ -55,36 +55,6 @@ uint32_t pp_paths_way_of(const struct pathprof_function_paths *p, uint32_t node,
 			high = middle;
 	}
 	return low;
-}
-
-int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
-			       const struct pathprof_flow_path *path, uint64_t *ret_id)
-{
-	const struct pathprof_function_paths *p = paths;
-	uint32_t start = pp_paths_start_at(p, path->start), at = path->start;
-	uint64_t id;
-
-	if (start == p->start_cnt)
-		return -EINVAL;
-	id = p->starts[start].weight;
-	for (uint32_t i = 0; i < path->edge_cnt; i++) {
-		uint32_t e = path->edges[i];
-
-		if (e >= p->flow->edge_cnt || p->flow->edges[e].from != at)
-			return -EINVAL;
-		id += p->weights[e];
-		if (p->cuts[e] && i + 1 < path->edge_cnt)
-			return -EINVAL;
-		if (p->cuts[e]) {
-			*ret_id = id;
-			return 0;
-		}
-		at = p->flow->edges[e].to;
-	}
-	if (!p->nodes[at].leaves)
-		return -EINVAL;
-	*ret_id = id + p->nodes[at].leaving;
-	return 0;
 }
 
 int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,

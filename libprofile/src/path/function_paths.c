@@ -361,8 +361,3 @@ uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths
 {
 	return paths->cnt;
 }
-
-uint32_t pathprof_function_paths_overflow_cut_cnt(const struct pathprof_function_paths *paths)
-{
-	return paths->overflow_cut_cnt;
-}

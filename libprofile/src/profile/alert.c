@@ -47,16 +47,6 @@ const char *pathprof_metric_name(enum pathprof_metric metric)
 	return (unsigned int)metric < PATHPROF_METRIC_CNT ? metrics[metric].name : NULL;
 }
 
-int pathprof_metric_parse(const char *name, enum pathprof_metric *ret_metric)
-{
-	for (unsigned int i = 0; i < PATHPROF_METRIC_CNT; i++)
-		if (strcmp(metrics[i].name, name) == 0) {
-			*ret_metric = (enum pathprof_metric)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
 bool pathprof_metric_fires_below(enum pathprof_metric metric)
 {
 	return (unsigned int)metric < PATHPROF_METRIC_CNT && metrics[metric].below;

@@ -195,20 +195,3 @@ int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t 
 	*ret_cnt = matcher->known_cnt;
 	return 0;
 }
-
-double pathprof_matched_share(const struct pathprof_distribution *a,
-			      const struct pathprof_distribution *b)
-{
-	long double matched = 0;
-	size_t j = 0;
-
-	if (!(a->total > 0))
-		return 0;
-	for (size_t i = 0; i < a->cnt; i++) {
-		while (j < b->cnt && b->events[j].key_hi < a->events[i].key_hi)
-			j++;
-		if (j < b->cnt && b->events[j].key_hi == a->events[i].key_hi)
-			matched += a->events[i].weight;
-	}
-	return (double)(matched / a->total);
-}

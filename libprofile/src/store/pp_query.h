@@ -36,7 +36,7 @@ struct pp_query {
 	size_t len;
 };
 
-/* Rows: parameter ?9. A path's id: parameter ?10. Owners: ?11 to ?14. Host: ?15. */
+/* Rows: parameter ?9. A site's id: parameter ?10. Owners: ?11 to ?14. Host: ?15. */
 void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 		    const struct pathprof_filter *filter);
 void pp_query_add(struct pp_query *q, const char *fragment);
@@ -64,8 +64,8 @@ typedef int pp_query_row_fn(struct pp_query *q, struct pp_row *row, void *take_c
 /* Of clock samples, in a file or in none. */
 uint64_t pp_row_place(struct pp_row *row, int column, bool in_file);
 
-/* path 0: none. */
-int pp_query_run(struct pp_query *q, int64_t path, pp_query_row_fn *take, void *take_context,
+/* site 0: none. */
+int pp_query_run(struct pp_query *q, int64_t site, pp_query_row_fn *take, void *take_context,
 		 struct pathprof_error *error);
 
 #endif

@@ -24,10 +24,9 @@ static double share_of(double part, double whole)
 struct path_view {
 	pathprof_path_row_fn *fn;
 	void *context;
-	uint32_t row_cnt;
 };
 
-static void path_query(struct pp_query *q, bool one)
+static void path_query(struct pp_query *q)
 {
 	pp_query_add(
 		q,
@@ -44,15 +43,13 @@ static void path_query(struct pp_query *q, bool one)
 	pp_query_add(
 		q, " GROUP BY c.path) ORDER BY weight DESC, path LIMIT ?9) s"
 		   " CROSS JOIN paths t ON t.id = s.path CROSS JOIN binaries b ON b.id = t.binary");
-	if (one)
-		pp_query_add(q, " WHERE t.id = ?10");
 	pp_query_add(q, " ORDER BY s.weight DESC, t.id");
 }
 
 static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
 		     struct pathprof_error *error)
 {
-	struct path_view *view = take_context;
+	const struct path_view *view = take_context;
 	struct pathprof_path_row out = {
 		.id = pp_row_int(row, 0, INT64_MIN, INT64_MAX),
 		.binary_name = pp_row_text(row, 3),
@@ -70,7 +67,6 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
 	int code = pp_row_end(row, q->store, error);
 	if (code < 0)
 		return code;
-	view->row_cnt++;
 	return view->fn(view->context, &out);
 }
 
@@ -81,26 +77,8 @@ int pathprof_store_paths(struct pathprof_store *store, const struct pathprof_fil
 	struct pp_query q;
 
 	pp_query_begin(&q, store, filter);
-	path_query(&q, false);
+	path_query(&q);
 	return pp_query_run(&q, 0, take_path, &view, error);
-}
-
-int pathprof_store_path(struct pathprof_store *store, int64_t id,
-			const struct pathprof_filter *filter, pathprof_path_row_fn *fn,
-			void *context, struct pathprof_error *error)
-{
-	struct path_view view = {.fn = fn, .context = context};
-	struct pp_query q;
-
-	pp_query_begin(&q, store, filter);
-	/* A limit would cut the one path wanted out of the sums. */
-	q.filter.limit = 0;
-	path_query(&q, true);
-	int code = pp_query_run(&q, id, take_path, &view, error);
-	if (code == 0 && !view.row_cnt)
-		return pathprof_fail(error, -ENOENT, "%s: no path %lld in what is selected",
-				     store->file, (long long)id);
-	return code;
 }
 
 /* ---------------------------------------------------------------- edges */

@@ -21,7 +21,7 @@ enum parameter {
 	P_NAME,
 	P_HEX,
 	P_LIMIT,
-	P_PATH,
+	P_SITE,
 	P_OWNER,
 	P_HOST = P_OWNER + PATHPROF_OWNERS_MAX,
 };
@@ -237,7 +237,7 @@ static void bind(struct pp_query *q, sqlite3_stmt *stmt)
 
 /* ---------------------------------------------------------------- running it */
 
-int pp_query_run(struct pp_query *q, int64_t path, pp_query_row_fn *take, void *take_context,
+int pp_query_run(struct pp_query *q, int64_t site, pp_query_row_fn *take, void *take_context,
 		 struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -246,8 +246,8 @@ int pp_query_run(struct pp_query *q, int64_t path, pp_query_row_fn *take, void *
 	if (code < 0)
 		return code;
 	bind(q, stmt);
-	if (path)
-		sqlite3_bind_int64(stmt, P_PATH, path);
+	if (site)
+		sqlite3_bind_int64(stmt, P_SITE, site);
 	while ((code = pp_sql_step(q->store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
