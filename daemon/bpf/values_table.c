@@ -39,9 +39,7 @@ int pp_values_tables_new(struct pp_values_tables **ret_tables, uint32_t place_cn
 	if (!t)
 		return -ENOMEM;
 	t->place_cnt = place_cnt;
-	pp_tnv_config_default(&t->config);
-	t->config.size = PP_VALUES_TOP_MAX;
-	t->config.clear = clear_interval(rate);
+	t->config = (struct pp_tnv_config){PP_VALUES_TOP_MAX, clear_interval(rate)};
 	*ret_tables = t;
 	return 0;
 }

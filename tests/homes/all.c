@@ -61,9 +61,7 @@ void home_tuple_plan(struct pp_tuple_plan *p, const struct pp_hash *h, __u32 kin
 __u32 home_tuple_near(struct pp_hash *h, __u64 from, __u64 to);
 __u32 home_tuple_sample(struct pp_compress *c, const struct pp_compress_config *config, __u32 index,
 			const struct pp_tuple *tuple);
-void home_tnv_config(struct pp_tnv_config *ret_config);
-__u32 home_tnv_step(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
-		    struct pp_random *random);
+void home_tnv_add(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value, __u64 count);
 void home_decode(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn);
 
 __u64 home_fold(__u64 x, __u32 bits)
@@ -197,15 +195,9 @@ __u32 home_tuple_sample(struct pp_compress *c, const struct pp_compress_config *
 	return pp_tuple_sample(c, config, index, tuple->pc, tuple->word);
 }
 
-void home_tnv_config(struct pp_tnv_config *ret_config)
+void home_tnv_add(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value, __u64 count)
 {
-	pp_tnv_config_default(ret_config);
-}
-
-__u32 home_tnv_step(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
-		    struct pp_random *random)
-{
-	return pp_tnv_step(t, config, value, random);
+	pp_tnv_add(t, config, value, count);
 }
 
 void home_decode(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn)

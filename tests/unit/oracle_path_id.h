@@ -5,9 +5,9 @@
  *
  * oracle_path_id() adds the weights of its edges. oracle_path_id_by_coding() is arithmetic coding:
  * the coder starts with all numbers [0, N), and each edge narrows the interval to the part that the
- * model gives that edge, D(e) = N(dest) / N(v). The lower end of the last one is the number. Nothing
- * but the model is used there, none of the weights: an edge's range begins with the sum of D over
- * the edges before it. All in integers of 128 bits, exact.
+ * model gives that edge, D(e) = N(dest) / N(v). The lower end of the last one is the number.
+ * Nothing but the model is used there, none of the weights: an edge's range begins with the sum of
+ * D over the edges before it. All in integers of 128 bits, exact.
  *
  * Both return 0, or -EINVAL: no path of this function begins, goes on or ends so.
  *
@@ -22,7 +22,7 @@
 #include "../../libprofile/src/path/pp_function_paths.h"
 
 static inline int oracle_path_id(const struct pathprof_function_paths *paths,
-			       const struct pathprof_flow_path *path, uint64_t *ret_id)
+				 const struct pathprof_flow_path *path, uint64_t *ret_id)
 {
 	const struct pathprof_function_paths *p = paths;
 	uint32_t start = pp_paths_start_at(p, path->start), at = path->start;
@@ -70,7 +70,8 @@ static inline void narrow(struct interval *in, struct range r)
 }
 
 /* The range of leaving node by way. */
-static inline struct range range_of(const struct pathprof_function_paths *p, uint32_t node, uint32_t way)
+static inline struct range range_of(const struct pathprof_function_paths *p, uint32_t node,
+				    uint32_t way)
 {
 	uint32_t end = p->flow->nodes[node + 1].first_edge;
 	struct range r = {.size = 1, .whole = p->nodes[node].path_cnt};
@@ -93,7 +94,7 @@ static inline struct range range_of_start(const struct pathprof_function_paths *
 }
 
 static inline int oracle_path_id_by_coding(const struct pathprof_function_paths *paths,
-					 const struct pathprof_flow_path *path, uint64_t *ret_id)
+					   const struct pathprof_flow_path *path, uint64_t *ret_id)
 {
 	const struct pathprof_function_paths *p = paths;
 	uint32_t start = pp_paths_start_at(p, path->start), at = path->start;

@@ -252,8 +252,7 @@ static size_t round_trips(const struct pathprof_function_paths *p, unsigned int 
 
 		different += pathprof_function_paths_of_id(p, id, &path) != 0;
 		different += oracle_path_id(p, &path, &sum) != 0 || sum != id;
-		different +=
-			oracle_path_id_by_coding(p, &path, &coded) != 0 || coded != id;
+		different += oracle_path_id_by_coding(p, &path, &coded) != 0 || coded != id;
 	}
 	return different;
 }
@@ -371,7 +370,8 @@ static void check_popped(void *context, const struct oracle_popped *popped)
 {
 	struct walked *w = context;
 	uint64_t id = 0;
-	int r = descriptor_id(w->paths, popped->start, popped->length, popped->outcomes ^ w->flip, &id);
+	int r = descriptor_id(w->paths, popped->start, popped->length, popped->outcomes ^ w->flip,
+			      &id);
 
 	switch (popped->end) {
 	case ORACLE_END_HERE:

@@ -29,12 +29,12 @@ static size_t differences(const struct pp_values_tables *tables, uint32_t place,
 static size_t window(struct pp_values_tables *tables, uint64_t seed, bool strayed)
 {
 	const struct oracle_tnv_config config = {.size = PP_VALUES_TOP_MAX, .clear = 2000};
-	uint64_t random = seed, unused = 1;
+	uint64_t random = seed;
 	struct oracle_tnv o[PLACES];
 	size_t different = 0;
 
 	for (uint32_t i = 0; i < PLACES; i++)
-		oracle_tnv_init(&o[i], &config, &unused);
+		oracle_tnv_init(&o[i], &config);
 	for (size_t i = 0; i < MESSAGES; i++) {
 		uint32_t place = (uint32_t)(stream_random(&random) % PLACES);
 		uint64_t draw = stream_random(&random), value = draw % 4 ? draw % 23 : draw;

@@ -207,7 +207,8 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 	};
 
 	add_clock(t, row);
-	return no_memory(t, pp_branch_merge_origin(t->profile, &window.origin, !t->profile->origin.windows));
+	return no_memory(
+		t, pp_branch_merge_origin(t->profile, &window.origin, !t->profile->origin.windows));
 }
 
 int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
