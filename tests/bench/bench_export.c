@@ -225,8 +225,7 @@ static void bench(const char *binary, uint32_t branch_cnt)
 	       b.name, b.profile.branch_cnt, b.profile.range_cnt, (double)usage.ru_maxrss / 1024,
 	       b.graph_s);
 	for (int f = 1; f < PATHPROF_FORMAT_CNT; f++) {
-		if (!pathprof_format_writes((enum pathprof_format)f) ||
-		    f == PATHPROF_FORMAT_BOLT_YAML)
+		if (!pathprof_format_writes((enum pathprof_format)f))
 			continue;
 		costs[f] = write_one(&b, (enum pathprof_format)f);
 		print(&b, pathprof_format_name((enum pathprof_format)f), &costs[f]);

@@ -542,9 +542,6 @@ static void test_refusals(void)
 	export_world_settle(&w);
 	free(written(&w, PATHPROF_FORMAT_PERF_DATA, NULL, &rc, &size));
 	CU_ASSERT_EQUAL(rc, -EOPNOTSUPP);
-	free(written(&w, PATHPROF_FORMAT_BOLT_YAML, NULL, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(w.error.text, "perf2bolt"));
 	free(written(&w, PATHPROF_FORMAT_LLVM_SAMPLE, NULL, &rc, &size));
 	CU_ASSERT_EQUAL(rc, -ENOENT);
 	w.profile.origin.build_id = other;

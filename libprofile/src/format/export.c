@@ -14,7 +14,6 @@
 static int (*const writers[PATHPROF_FORMAT_CNT])(const struct pp_export *x) = {
 	[PATHPROF_FORMAT_BOLT_PREAGG] = pp_write_bolt_preagg,
 	[PATHPROF_FORMAT_BOLT_FDATA] = pp_write_bolt_fdata,
-	[PATHPROF_FORMAT_BOLT_YAML] = pp_write_bolt_yaml,
 	[PATHPROF_FORMAT_PROFGEN_RAW] = pp_write_profgen_raw,
 	[PATHPROF_FORMAT_AUTOFDO_TEXT] = pp_write_autofdo_text,
 	[PATHPROF_FORMAT_LLVM_SAMPLE] = pp_write_llvm_sample,

@@ -42,7 +42,6 @@ const char *pp_export_time(int64_t time_ns, char text[32]);
 
 int pp_write_bolt_preagg(const struct pp_export *x);
 int pp_write_bolt_fdata(const struct pp_export *x);
-int pp_write_bolt_yaml(const struct pp_export *x);
 int pp_write_profgen_raw(const struct pp_export *x);
 int pp_write_autofdo_text(const struct pp_export *x);
 int pp_write_llvm_sample(const struct pp_export *x);
