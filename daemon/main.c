@@ -6,8 +6,8 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
+#include "base/units.h"
 #include "config/config_args.h"
-#include "config/config_value.h"
 #include "import/import_main.h"
 #include "log.h"
 #include "oneshot.h"
@@ -18,7 +18,7 @@ static int stepper(const char *text)
 {
 	uint64_t fd = 0;
 
-	if (pp_value_count(text, &fd) < 0 || fd > INT_MAX) {
+	if (pp_count_parse(text, &fd) < 0 || fd > INT_MAX) {
 		fprintf(stderr, "pathprofd: --stepper %s: not a descriptor\n", text);
 		return PP_EXIT_USAGE;
 	}

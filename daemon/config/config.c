@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "config_key.h"
 #include "config_value.h"
 #include "pathprof/abi.h"
@@ -312,19 +313,19 @@ static int read_number(const struct pp_config_key *key, const char *text, uint64
 {
 	switch (key->type) {
 	case PP_CONFIG_PERCENT:
-		return pp_value_percent(text, ret_value);
+		return pp_percent_parse(text, ret_value);
 	case PP_CONFIG_SPAN:
-		return pp_value_span(text, ret_value);
+		return pp_span_parse(text, ret_value);
 	case PP_CONFIG_SIZE:
-		return pp_value_size(text, ret_value);
+		return pp_size_parse(text, ret_value);
 	case PP_CONFIG_COUNT:
-		return pp_value_count(text, ret_value);
+		return pp_count_parse(text, ret_value);
 	case PP_CONFIG_BOOL:
 		return pp_value_bool(text, ret_value);
 	case PP_CONFIG_CHOICE:
 		return pp_value_choice(text, key->choices, ret_value);
 	case PP_CONFIG_DECIMAL:
-		return pp_value_decimal(text, ret_value);
+		return pp_decimal_parse(text, ret_value);
 	default:
 		break;
 	}
@@ -335,13 +336,13 @@ static void format_number(const struct pp_config_key *key, uint64_t value, char 
 {
 	switch (key->type) {
 	case PP_CONFIG_PERCENT:
-		pp_format_percent(value, text, size);
+		pp_percent_format(value, text, size);
 		return;
 	case PP_CONFIG_SPAN:
-		pp_format_span(value, text, size);
+		pp_span_format(value, text, size);
 		return;
 	case PP_CONFIG_SIZE:
-		pp_format_size(value, text, size);
+		pp_size_format(value, text, size);
 		return;
 	case PP_CONFIG_BOOL:
 		snprintf(text, size, "%s", value ? "yes" : "no");
@@ -350,7 +351,7 @@ static void format_number(const struct pp_config_key *key, uint64_t value, char 
 		snprintf(text, size, "%s", key->choices[value]);
 		return;
 	case PP_CONFIG_DECIMAL:
-		pp_format_decimal(value, text, size);
+		pp_decimal_format(value, text, size);
 		return;
 	default:
 		snprintf(text, size, "%" PRIu64, value);
@@ -450,7 +451,7 @@ static bool is_address(const char *value)
 	char host[INET6_ADDRSTRLEN + 2];
 	uint64_t port = 0;
 
-	if (!len || len >= sizeof(host) || pp_value_count(colon + 1, &port) < 0 || port > 65535)
+	if (!len || len >= sizeof(host) || pp_count_parse(colon + 1, &port) < 0 || port > 65535)
 		return false;
 	memcpy(host, value, len);
 	host[len] = '\0';
@@ -601,7 +602,7 @@ int pp_config_check(const struct pp_config *config, struct pathprof_error *error
 
 		if (alert->threshold_ppm <= most[alert->metric] * MILLION)
 			continue;
-		pp_format_decimal(alert->threshold_ppm, text, sizeof(text));
+		pp_decimal_format(alert->threshold_ppm, text, sizeof(text));
 		return pathprof_fail(error, -EINVAL, "[Alert %s]: Threshold=%s: %s is from 0 to %u",
 				     alert->name, text, metrics[alert->metric],
 				     most[alert->metric]);

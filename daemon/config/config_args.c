@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "config_value.h"
+#include "base/units.h"
 
 /* A recording has one program to look at and somebody waiting for it. */
 #define RECORD_OVERHEAD  "20%"
@@ -127,7 +127,7 @@ static int read_pid(const char *text, pid_t *ret_pid, struct pathprof_error *err
 {
 	uint64_t value = 0;
 
-	if (pp_value_count(text, &value) < 0 || value == 0 || value > INT_MAX)
+	if (pp_count_parse(text, &value) < 0 || value == 0 || value > INT_MAX)
 		return pathprof_fail(error, -EINVAL, "-p %s: not a process id", text);
 	*ret_pid = (pid_t)value;
 	return 0;
@@ -137,7 +137,7 @@ static int read_duration(const char *text, uint64_t *ret_ns, struct pathprof_err
 {
 	uint64_t value = 0;
 
-	if (pp_value_span(text, &value) < 0 || value == 0)
+	if (pp_span_parse(text, &value) < 0 || value == 0)
 		return pathprof_fail(error, -EINVAL, "--duration %s: not a span of time", text);
 	*ret_ns = value;
 	return 0;

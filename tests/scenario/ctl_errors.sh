@@ -217,6 +217,10 @@ for odd in '{}' '{"pid":"x","drops":[],"rates":7,"tracker":null,"memory_bytes":-
 done
 
 # vacuum.
+# The same units as in settings.
+for good in 512MiB 0.5g '4096 K' 9T; do
+	run 0 --db "$db" vacuum --max-size "$good"
+done
 run 0 --db "$db" vacuum --max-age 1d
 grep -q '^3 windows removed' "$dir/got" || fail "vacuum --max-age"
 run 0 --db "$db" vacuum --max-size 512M

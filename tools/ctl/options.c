@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "kinds.h"
 #include "pathprof/combine.h"
 #include "import_counts.h"
@@ -178,12 +179,11 @@ static int set_source(struct ctl_options *options, const char *value)
 
 static int set_overhead(struct ctl_options *options, const char *value)
 {
-	size_t len = strspn(value, "0123456789.");
+	uint64_t ppm = 0;
+	int r = pp_percent_parse(value, &ppm);
 
 	options->overhead = value;
-	if (len == 0 || (value[len] && strcmp(value + len, "%") != 0))
-		return -EINVAL;
-	return strtod(value, NULL) > 0 && strtod(value, NULL) <= 100 ? 0 : -ERANGE;
+	return r == 0 && (ppm == 0 || ppm > 1000000) ? -ERANGE : r;
 }
 
 /* The daemon knows the range. */
@@ -231,7 +231,7 @@ static int set_no_report(struct ctl_options *options, const char *value)
 
 static int set_max_size(struct ctl_options *options, const char *value)
 {
-	int r = when_parse_size(value, &options->max_bytes);
+	int r = pp_size_parse(value, &options->max_bytes);
 
 	return r == 0 && options->max_bytes == 0 ? -ERANGE : r;
 }

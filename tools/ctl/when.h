@@ -12,9 +12,7 @@
 
 /* -EINVAL when text is no time, -ERANGE when it is none that 64 bits of nanoseconds can hold. */
 int when_parse(const char *text, int64_t now_ns, int64_t *ret_ns);
-/* "90s", "1h 30min", "30d"; a bare number is seconds. Never negative. */
+/* As pp_span_parse() reads it (base/units.h). */
 int when_parse_span(const char *text, int64_t *ret_ns);
-/* "512M", "1.5G", "4096"; powers of 1024. -EINVAL, -ERANGE. */
-int when_parse_size(const char *text, uint64_t *ret_bytes);
 
 #endif
