@@ -23,22 +23,13 @@
 #define REOPEN_FIRST_NS UINT64_C(500000000)
 #define REOPEN_MOST_NS  UINT64_C(60000000000)
 
-/* Best first. */
-static const struct {
-	uint64_t choice; /* enum pp_config_source */
-	const struct pp_source_ops *ops;
-} sources[] = {
-	{PP_CONFIG_SOURCE_KMOD_LBR, &pp_source_kmod_lbr},
-	{PP_CONFIG_SOURCE_BPF, &pp_source_bpf},
-	{PP_CONFIG_SOURCE_KMOD_SWLBR, &pp_source_kmod_swlbr},
-	{PP_CONFIG_SOURCE_STEP, &pp_source_step},
-};
+#define OPS(id, name, needs, what, help) &pp_source_##id,
+static const struct pp_source_ops *const sources[] = {PATHPROF_SOURCES(OPS)};
 #define SOURCE_CNT (sizeof(sources) / sizeof(sources[0]))
 
 static bool is_candidate(const struct pp_service *service, size_t i)
 {
-	return service->config.source == PP_CONFIG_SOURCE_AUTO ||
-	       service->config.source == sources[i].choice;
+	return service->config.source == PP_CONFIG_SOURCE_AUTO || service->config.source == i + 1;
 }
 
 /* The next that can run here, from sources[i] on; the last one's reason when none can. */
@@ -50,9 +41,9 @@ static int pick_from(struct pp_service *service, size_t i, struct pathprof_error
 	for (; i < SOURCE_CNT; i++) {
 		if (!is_candidate(service, i))
 			continue;
-		r = sources[i].ops->probe(&config, error);
+		r = sources[i]->probe(&config, error);
 		if (r == 0) {
-			service->source_ops = sources[i].ops;
+			service->source_ops = sources[i];
 			service->source_rank = i;
 			return 0;
 		}
@@ -69,7 +60,7 @@ static bool has_event(const struct pp_source_ops *ops)
 static int refuse_event(const struct pp_service *service, struct pathprof_error *error)
 {
 	for (size_t i = 0; i < SOURCE_CNT; i++)
-		if (is_candidate(service, i) && has_event(sources[i].ops))
+		if (is_candidate(service, i) && has_event(sources[i]))
 			return 0;
 	return pathprof_fail(error, -EOPNOTSUPP,
 			     "Event=%s takes a source that samples events: kmod-lbr or bpf; leave "

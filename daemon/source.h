@@ -14,6 +14,7 @@
 #include "pathprof/error.h"
 #include "pathprof/paths.h"
 #include "pathprof/profile.h"
+#include "pathprof/sources.h"
 #include "resolver.h"
 
 struct pp_cpu_clock;
@@ -124,7 +125,8 @@ struct pp_source {
 	const struct pp_source_ops *ops;
 };
 
-extern const struct pp_source_ops pp_source_step, pp_source_kmod_lbr, pp_source_kmod_swlbr,
-	pp_source_bpf;
+#define PP_SOURCE_(id, name, needs, what, help) extern const struct pp_source_ops pp_source_##id;
+PATHPROF_SOURCES(PP_SOURCE_)
+#undef PP_SOURCE_
 
 #endif

@@ -15,6 +15,7 @@
 #include "pathprof/abi.h"
 #include "pathprof/compress.h"
 #include "pathprof/paths.h"
+#include "pathprof/sources.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DAY_NS    (86400 * SECOND_NS)
@@ -22,10 +23,9 @@
 #define TIB       (UINT64_C(1) << 40)
 #define MILLION   UINT64_C(1000000)
 
-static const char *const sources[] = {
-	[PP_CONFIG_SOURCE_AUTO] = "auto", [PP_CONFIG_SOURCE_KMOD_LBR] = "kmod-lbr",
-	[PP_CONFIG_SOURCE_BPF] = "bpf",   [PP_CONFIG_SOURCE_KMOD_SWLBR] = "kmod-swlbr",
-	[PP_CONFIG_SOURCE_STEP] = "step", NULL};
+#define SOURCE_NAME(id, name, needs, what, help) name,
+#define SOURCE_HELP(id, name, needs, what, help) "\n" name ": " help
+static const char *const sources[] = {"auto", PATHPROF_SOURCES(SOURCE_NAME) NULL};
 static const char *const compress[] = {[PP_CONFIG_COMPRESS_AUTO] = "auto",
 				       [PP_CONFIG_COMPRESS_YES] = "yes",
 				       [PP_CONFIG_COMPRESS_NO] = "no",
@@ -43,10 +43,7 @@ static const char *const mappings[] = {
 const struct pp_config_key pp_config_keys[] = {
 	{"Profile", "Source", PP_CONFIG_CHOICE, false, false, FIELD(source), 0, 0, sources, "auto",
 	 "Where branches come from: auto takes the best source that can run here, in this\n"
-	 "order. kmod-lbr: the processor's branch stack, by the kernel module. bpf: the same\n"
-	 "where no module may be loaded. kmod-swlbr: the kernel module takes a thread\n"
-	 "through its next branches by debug traps.\n"
-	 "step holds a running thread for a moment and steps through it (ptrace)."},
+	 "order." PATHPROF_SOURCES(SOURCE_HELP)},
 	{"Profile", "Overhead", PP_CONFIG_PERCENT, true, false, FIELD(overhead_ppm), 10, 1000000,
 	 NULL, "0.5%",
 	 "The budget: share of all CPUs' time that profiled threads may be held and all\n"

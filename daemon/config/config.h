@@ -20,13 +20,8 @@
 #define PP_CONFIG_FILE     "/etc/pathprof/pathprofd.conf"
 #define PP_CONFIG_PATH_MAX 1024
 
-enum pp_config_source {
-	PP_CONFIG_SOURCE_AUTO, /* the best one that can run here */
-	PP_CONFIG_SOURCE_KMOD_LBR,
-	PP_CONFIG_SOURCE_BPF,
-	PP_CONFIG_SOURCE_KMOD_SWLBR,
-	PP_CONFIG_SOURCE_STEP,
-};
+/* The best source that can run here; else a row of PATHPROF_SOURCES(), counted from 1. */
+#define PP_CONFIG_SOURCE_AUTO 0
 
 enum pp_config_compress {
 	PP_CONFIG_COMPRESS_AUTO, /* yes for a whole system, no for a recording */
@@ -55,7 +50,7 @@ struct pp_config_alert {
 
 /* Every number is a uint64_t, so that the table of keys can point at it. */
 struct pp_config {
-	uint64_t source;       /* enum pp_config_source */
+	uint64_t source;       /* see PP_CONFIG_SOURCE_AUTO */
 	uint64_t overhead_ppm; /* share of all CPUs' time */
 	uint64_t window_ns;
 	uint64_t taken_wanted; /* taken branches a burst, where it is counted in them */

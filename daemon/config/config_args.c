@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "pathprof/format.h"
+#include "pathprof/sources.h"
 
 /* A recording has one program to look at and somebody waiting for it. */
 #define RECORD_OVERHEAD  "20%"
@@ -29,7 +31,7 @@ const char pp_args_usage[] =
 	"\n"
 	"  -c, --config FILE    settings (default " PP_CONFIG_FILE ")\n"
 	"      --db FILE        database\n"
-	"      --source NAME    where branches come from: auto, kmod-lbr, bpf, kmod-swlbr, step\n"
+	"      --source NAME    where branches come from: one of auto" PATHPROF_SOURCE_NAMES "\n"
 	"      --overhead PCT   share of CPU time to spend (0.5%; recording: 20%)\n"
 	"      --window SPAN    how long one window lasts (1min)\n"
 	"      --taken N        taken branches in one burst (32)\n"
@@ -41,9 +43,8 @@ const char pp_args_usage[] =
 	"      --value WHAT     also the values of a parameter (1 to 6) of a function; may be\n"
 	"                       given again. Values can be secrets: they go into the database\n"
 	"      --value-sampler SPEC  how they are sampled (H[PR16]1024)\n"
-	"      --import FORMAT  read what another tool recorded: perf.data, perf-script,\n"
-	"                       profgen-perfscript, profgen-raw, bolt-preagg, bolt-fdata,\n"
-	"                       autofdo-text\n"
+	"      --import FORMAT  read what another tool recorded: one of\n"
+	"                      " PATHPROF_FORMATS_READ "\n"
 	"      --binary FILE    a program or library that was recorded; may be given again\n"
 	"      --sysroot DIR    files that were recorded lie below it\n"
 	"      --json           the closing table as JSON\n"

@@ -29,6 +29,10 @@ completes "--sort" "$ctl" top --so
 completes "time runs" "$ctl" paths --sort ""
 completes "--kind" "$ctl" compare --ki
 completes "weighed horizon taken branches" "$ctl" edges --kind ""
+completes "kmod-lbr kmod-swlbr" "$ctl" record --source kmod
+completes "bolt-preagg bolt-fdata" "$ctl" export -F bolt
+completes "bolt-preagg bolt-fdata" "$ctl" import --format bolt
+completes "perf.data perf-script" "$ctl" export --recording-format perf
 completes "cfg" "$ctl" cf
 completes "dot svg text" "$ctl" cfg --format ""
 completes "--function" "$ctl" paths --fu

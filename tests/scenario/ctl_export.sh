@@ -69,7 +69,7 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 	"$ctl" export -F "$format" "$@" 2>said | cmp -s - out || { echo "not the same on stdout"; return 1; }
 	has "$format" out
 }
-for format in bolt-preagg bolt-fdata profgen-raw autofdo-text llvm-sample pprof folded csv; do
+for format in $("$ctl" export --help | sed -n 's/.* --format FORMAT *one of //p'); do
 	for from in "--db db --binary program" "--recording recorded --file ./program"; do
 		# shellcheck disable=SC2086
 		if why=$(exported "$format" $from); then

@@ -57,8 +57,7 @@ for p in clang lld fixed gcc classes; do
 	"$ctl" --db db record --no-report --overhead 100 -- "./$p" "${rounds[$p]:-200000}" \
 		>/dev/null 2>said ||
 		not_ok "$name: recording $p" "$(tail -1 said)"
-	for format in bolt-preagg bolt-fdata profgen-raw autofdo-text llvm-sample pprof folded csv \
-		density; do
+	for format in $("$ctl" export --help | sed -n 's/.* --format FORMAT *one of //p') density; do
 		"$dump" -h here -d db "$p" "$format" >"$p.$format" 2>said ||
 			not_ok "$name: $p as $format" "$(cat said)"
 	done

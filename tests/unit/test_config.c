@@ -15,6 +15,7 @@
 #include "../../daemon/config/config_key.h"
 #include "../../daemon/config/config_value.h"
 #include "pathprof/alert.h"
+#include "pathprof/sources.h"
 
 static struct pathprof_error why;
 
@@ -122,7 +123,7 @@ static void test_refusals_say_what_was_wanted(void)
 	refuse("[Profile]\nOverhead=-1\n", "bad value");
 	refuse("[Profile]\nOverhead=1e2\n", "bad value");
 	refuse("[Profile]\nCompress=maybe\n", "wanted one of auto yes no");
-	refuse("[Profile]\nSource=magic\n", "wanted one of auto kmod-lbr bpf kmod-swlbr step");
+	refuse("[Profile]\nSource=magic\n", "wanted one of auto" PATHPROF_SOURCE_NAMES);
 	refuse("[Profile]\nPinTargets=maybe\n", "wanted yes or no");
 	refuse("[Profile]\nTakenBranches=3\n", "from 4 to 512");
 	refuse("[Profile]\nTakenBranches=32.5\n", "bad value");

@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "doctor.h"
 #include "json.h"
+#include "pathprof/sources.h"
 #include "term.h"
 #include "text.h"
 
@@ -29,36 +30,55 @@ static bool add_source_bpf(struct facts *facts)
 	return code == 0;
 }
 
+static unsigned int what_is_there(const struct facts *facts, bool bpf)
+{
+	unsigned int there = 0;
+
+	if (facts->module)
+		there |= PATHPROF_NEEDS_MODULE;
+	if (facts->branch_stack)
+		there |= PATHPROF_NEEDS_BRANCH_STACK;
+	if (bpf)
+		there |= PATHPROF_NEEDS_BPF;
+#ifdef __x86_64__
+	if (facts->can_step)
+		there |= PATHPROF_NEEDS_PTRACE;
+#endif
+	return there;
+}
+
+/* What else is to be said of a source. */
+static const char *remark(const struct facts *facts, unsigned int needs)
+{
+	if (needs & PATHPROF_NEEDS_MODULE)
+		return facts->module_in_use ? ", in use now" : "";
+	if (needs & PATHPROF_NEEDS_PTRACE)
+		return facts->clock_sampling ? ", sampler cpu-clock" : ", sampler /proc";
+	return "";
+}
+
 /* As pathprofd picks with Source=auto: the best that can run here. */
 static bool add_source(struct facts *facts)
 {
-	const char *taken = facts->module_in_use ? ", in use now" : "";
-	bool bpf = add_source_bpf(facts);
-#ifdef __x86_64__
-	bool can_step = facts->can_step;
-#else
-	bool can_step = false;
-#endif
+#define ROW(id, name, needs, what, help) {name, what, needs},
+	static const struct {
+		const char *name, *what;
+		unsigned int needs;
+	} sources[] = {PATHPROF_SOURCES(ROW)};
+	const unsigned int there = what_is_there(facts, add_source_bpf(facts));
 
-	if (facts->module && facts->branch_stack)
-		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
-			   "kmod-lbr (branch stack by hardware)%s", taken);
-	else if (bpf)
-		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
-			   "bpf (branch stack by hardware, counted in the kernel)");
-	else if (facts->module)
-		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
-			   "kmod-swlbr (branches by debug traps, in the kernel)%s", taken);
-	else if (can_step)
-		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL),
-			   "step (branches by ptrace), sampler %s",
-			   facts->clock_sampling ? "cpu-clock" : "/proc");
-	else
-		fact_value(facts_add(facts, FACT_NO, "source auto",
-				     "no source can run here: see single steps",
-				     "what the lines above say"),
-			   "none");
-	return facts->module || bpf || can_step;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (sources[i].needs & ~there)
+			continue;
+		fact_value(facts_add(facts, FACT_OK, "source auto", NULL, NULL), "%s (%s)%s",
+			   sources[i].name, sources[i].what, remark(facts, sources[i].needs));
+		return true;
+	}
+	fact_value(facts_add(facts, FACT_NO, "source auto",
+			     "no source can run here: see single steps",
+			     "what the lines above say"),
+		   "none");
+	return false;
 }
 
 static void print_fact(const struct fact *fact)

@@ -11,9 +11,10 @@
 
 #include "import_counts.h"
 #include "oneshot.h"
+#include "pathprof/format.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
-#define DEFAULT_FORMAT "perf.data"
+#define DEFAULT_FORMAT PATHPROF_FORMAT_PERF_DATA
 #define ARGUMENTS_MAX  (16 + 2 * CTL_RECORDED_MAX)
 
 static bool is_counts(const struct ctl_options *options)
@@ -38,7 +39,7 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 
 	oneshot_begin(&arguments, ARGUMENTS_MAX);
 	oneshot_push_option(&arguments, "--import",
-			    options->format ? options->format : DEFAULT_FORMAT);
+			    options->format ?: pathprof_format_name(DEFAULT_FORMAT));
 	oneshot_push_option(&arguments, "--db", db);
 	for (unsigned int i = 0; i < options->recorded_cnt; i++)
 		oneshot_push_option(&arguments, "--binary", options->recorded[i]);

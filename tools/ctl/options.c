@@ -16,6 +16,7 @@
 #include "import_counts.h"
 #include "pathprof/format.h"
 #include "pathprof/parcel.h"
+#include "pathprof/sources.h"
 #include "side.h"
 #include "when.h"
 
@@ -508,7 +509,7 @@ static const struct option_row {
 	 "time or runs: the figure that stands first, or is written"},
 	{"by", 0, "VIEW", CTL_OPT_BY, set_by, "paths, functions, edges, binaries or processes"},
 	{"source", 0, "NAME", CTL_OPT_RECORD, set_source,
-	 "branch source: auto, kmod-lbr, bpf, kmod-swlbr or step"},
+	 "branch source: one of auto" PATHPROF_SOURCE_NAMES},
 	{"overhead", 0, "PERCENT", CTL_OPT_RECORD, set_overhead,
 	 "share of CPU time to spend on it"},
 	{"instructions", 0, "N", CTL_OPT_RECORD, set_instructions,
@@ -536,16 +537,14 @@ static const struct option_row {
 	 "export's profile (-: standard output), parcel write's "
 	 "directory, parcel add's database"},
 	{"name", 0, "HOST", CTL_OPT_PARCEL, set_name, "what the host is called (this host's name)"},
-	{"format", 'F', "FORMAT", CTL_OPT_EXPORT, set_written,
-	 "bolt-preagg, bolt-fdata, profgen-raw, autofdo-text, llvm-sample, pprof, folded or csv"},
+	{"format", 'F', "FORMAT", CTL_OPT_EXPORT, set_written, "one of" PATHPROF_FORMATS_WRITTEN},
 	{"file", 0, "FILE", CTL_OPT_EXPORT, set_file,
 	 "where the binary lies, when not where it ran; must be the same build"},
 	{"recording", 0, "FILE", CTL_OPT_EXPORT, set_recording_file,
 	 "what another tool recorded (-: standard input) instead of the database; --file says of "
 	 "which binary"},
 	{"recording-format", 0, "FORMAT", CTL_OPT_EXPORT, set_recording_format,
-	 "perf.data (if not said), perf-script, profgen-perfscript, profgen-raw, bolt-preagg, "
-	 "bolt-fdata or autofdo-text"},
+	 "one of" PATHPROF_FORMATS_READ " (the first if not said)"},
 	{"old-readers", 0, NULL, CTL_OPT_EXPORT, set_old_readers,
 	 "bolt-preagg for LLVM up to 19, autofdo-text for AutoFDO before 0.20"},
 	{"owner", 0, "USER", CTL_OPT_EXPORT, set_owner,
@@ -554,8 +553,8 @@ static const struct option_row {
 	 "what anybody's files did counts: anybody can write the build-id of another binary into "
 	 "theirs"},
 	{"format", 'F', "FORMAT", CTL_OPT_IMPORT, set_recording,
-	 "perf.data (if not said), perf-script, profgen-perfscript, profgen-raw, bolt-preagg, "
-	 "bolt-fdata, autofdo-text, or counts of programs that pathprof-cc built"},
+	 "one of" PATHPROF_FORMATS_READ " " IMPORT_COUNTS
+	 " (the first if not said; counts: of programs that pathprof-cc built)"},
 	{"binary", 0, "FILE", CTL_OPT_IMPORT, add_recorded,
 	 "a program or library that was recorded; may be given again"},
 	{"sysroot", 0, "DIR", CTL_OPT_IMPORT, set_sysroot, "files that were recorded lie below it"},

@@ -10,20 +10,39 @@
 extern "C" {
 #endif
 
+/*
+ * A row a format, by whether it is READ, WRITTEN or BOTH: what follows PATHPROF_FORMAT_, the name
+ * that pathprofctl knows it under, what its addresses count from (PATHPROF_ADDRESS_), and what
+ * its reader pp_X_ops and its writer pp_write_X are called in src/format.
+ */
+#define PATHPROF_FORMATS(READ, WRITTEN, BOTH)                                                      \
+	READ(PERF_DATA, "perf.data", RUN, perf_data)                                               \
+	READ(PERF_SCRIPT, "perf-script", RUN, perf_script)                                         \
+	READ(PROFGEN_PERFSCRIPT, "profgen-perfscript", RUN, profgen_perfscript)                    \
+	BOTH(PROFGEN_RAW, "profgen-raw", TEXT, profgen_raw)                                        \
+	BOTH(BOLT_PREAGG, "bolt-preagg", OFFSET, bolt_preagg)                                      \
+	BOTH(BOLT_FDATA, "bolt-fdata", SYMBOL, bolt_fdata)                                         \
+	BOTH(AUTOFDO_TEXT, "autofdo-text", FILE, autofdo_text)                                     \
+	WRITTEN(LLVM_SAMPLE, "llvm-sample", SYMBOL, llvm_sample)                                   \
+	WRITTEN(PPROF, "pprof", ELF, pprof)                                                        \
+	WRITTEN(FOLDED, "folded", SYMBOL, folded)                                                  \
+	WRITTEN(CSV, "csv", ELF, csv)
+
+#define PATHPROF_FORMAT_ID_(id, name, addresses, file)   PATHPROF_FORMAT_##id,
+#define PATHPROF_FORMAT_NAME_(id, name, addresses, file) " " name
+#define PATHPROF_FORMAT_SKIP_(id, name, addresses, file)
+
 enum pathprof_format {
-	PATHPROF_FORMAT_PERF_DATA = 1,
-	PATHPROF_FORMAT_PERF_SCRIPT, /* `perf script -F comm,pid,tid,time,event,ip,brstack` */
-	PATHPROF_FORMAT_BOLT_PREAGG,
-	PATHPROF_FORMAT_BOLT_FDATA,
-	PATHPROF_FORMAT_PROFGEN_PERFSCRIPT,
-	PATHPROF_FORMAT_PROFGEN_RAW,
-	PATHPROF_FORMAT_AUTOFDO_TEXT,
-	PATHPROF_FORMAT_LLVM_SAMPLE,
-	PATHPROF_FORMAT_PPROF,
-	PATHPROF_FORMAT_FOLDED,
-	PATHPROF_FORMAT_CSV,
-	PATHPROF_FORMAT_CNT
+	PATHPROF_FORMAT_NONE = 0,
+	PATHPROF_FORMATS(PATHPROF_FORMAT_ID_, PATHPROF_FORMAT_ID_, PATHPROF_FORMAT_ID_)
+		PATHPROF_FORMAT_CNT
 };
+
+/* For texts of help: their names, a blank before each. */
+#define PATHPROF_FORMATS_READ                                                                      \
+	PATHPROF_FORMATS(PATHPROF_FORMAT_NAME_, PATHPROF_FORMAT_SKIP_, PATHPROF_FORMAT_NAME_)
+#define PATHPROF_FORMATS_WRITTEN                                                                   \
+	PATHPROF_FORMATS(PATHPROF_FORMAT_SKIP_, PATHPROF_FORMAT_NAME_, PATHPROF_FORMAT_NAME_)
 
 /* What an aggregated format's addresses count from. */
 enum pathprof_address_kind {

@@ -72,7 +72,6 @@ static int autofdo_open(struct pathprof_recording *recording, struct pathprof_er
 }
 
 const struct pp_recording_ops pp_autofdo_text_ops = {
-	.format = PATHPROF_FORMAT_AUTOFDO_TEXT,
 	.open = autofdo_open,
 	.read = pp_scan_recording_read,
 	.free = pp_scan_recording_free,

@@ -190,7 +190,6 @@ static int fdata_open(struct pathprof_recording *recording, struct pathprof_erro
 }
 
 const struct pp_recording_ops pp_bolt_fdata_ops = {
-	.format = PATHPROF_FORMAT_BOLT_FDATA,
 	.open = fdata_open,
 	.read = pp_scan_recording_read,
 	.free = pp_scan_recording_free,

@@ -192,7 +192,6 @@ static int preagg_open(struct pathprof_recording *recording, struct pathprof_err
 }
 
 const struct pp_recording_ops pp_bolt_preagg_ops = {
-	.format = PATHPROF_FORMAT_BOLT_PREAGG,
 	.open = preagg_open,
 	.read = pp_scan_recording_read,
 	.free = pp_scan_recording_free,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* Choosing the writer, and what is checked for all of them; see export.h. */
+/* What is checked for all writers, and what they share; see export.h. */
 #include "pp_export.h"
 
 #include <errno.h>
@@ -10,17 +10,6 @@
 #include "../code/pp_code_apart.h"
 #include "pathprof/build_id.h"
 #include "pp_branch_profile.h"
-
-static int (*const writers[PATHPROF_FORMAT_CNT])(const struct pp_export *x) = {
-	[PATHPROF_FORMAT_BOLT_PREAGG] = pp_write_bolt_preagg,
-	[PATHPROF_FORMAT_BOLT_FDATA] = pp_write_bolt_fdata,
-	[PATHPROF_FORMAT_PROFGEN_RAW] = pp_write_profgen_raw,
-	[PATHPROF_FORMAT_AUTOFDO_TEXT] = pp_write_autofdo_text,
-	[PATHPROF_FORMAT_LLVM_SAMPLE] = pp_write_llvm_sample,
-	[PATHPROF_FORMAT_PPROF] = pp_write_pprof,
-	[PATHPROF_FORMAT_FOLDED] = pp_write_folded,
-	[PATHPROF_FORMAT_CSV] = pp_write_csv,
-};
 
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset)
 {
@@ -169,11 +158,12 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 		.file = file,
 		.error = error,
 	};
+	pp_writer_fn *write = pp_format_writer(format);
 	int rc;
 
 	if (options)
 		x.options = *options;
-	if ((unsigned)format >= PATHPROF_FORMAT_CNT || !writers[format])
+	if (!write)
 		return pathprof_fail(error, -EOPNOTSUPP, "%s is a format that is only read",
 				     pathprof_format_name(format) ?: "this");
 	if (!profile->settled)
@@ -184,7 +174,7 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 				   code->path);
 	pp_address_base_of(&x.base, code);
 	if (!rc)
-		rc = writers[format](&x);
+		rc = write(&x);
 	/* Not half a profile for a whole one. */
 	if (!rc)
 		rc = pp_apart_check(code, error);

@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* What is known of each format beside its contents. Workload: once a command. */
+/* Each format with its reader and its writer: the rows of pathprof/format.h. Read-only. */
 #include "pathprof/format.h"
 
 #include <string.h>
 
-enum direction { READS = 1, WRITES = 2, BOTH = READS | WRITES };
+#include "pp_export.h"
+#include "pp_recording.h"
 
-struct description {
+struct format {
 	const char *name;
-	enum direction direction;
 	enum pathprof_address_kind addresses;
+	const struct pp_recording_ops *reader;
+	pp_writer_fn *writer;
 };
 
-static const struct description formats[PATHPROF_FORMAT_CNT] = {
-	[PATHPROF_FORMAT_PERF_DATA] = {"perf.data", READS, PATHPROF_ADDRESS_RUN},
-	[PATHPROF_FORMAT_PERF_SCRIPT] = {"perf-script", READS, PATHPROF_ADDRESS_RUN},
-	[PATHPROF_FORMAT_BOLT_PREAGG] = {"bolt-preagg", BOTH, PATHPROF_ADDRESS_OFFSET},
-	[PATHPROF_FORMAT_BOLT_FDATA] = {"bolt-fdata", BOTH, PATHPROF_ADDRESS_SYMBOL},
-	[PATHPROF_FORMAT_PROFGEN_PERFSCRIPT] = {"profgen-perfscript", READS, PATHPROF_ADDRESS_RUN},
-	[PATHPROF_FORMAT_PROFGEN_RAW] = {"profgen-raw", BOTH, PATHPROF_ADDRESS_TEXT},
-	[PATHPROF_FORMAT_AUTOFDO_TEXT] = {"autofdo-text", BOTH, PATHPROF_ADDRESS_FILE},
-	[PATHPROF_FORMAT_LLVM_SAMPLE] = {"llvm-sample", WRITES, PATHPROF_ADDRESS_SYMBOL},
-	[PATHPROF_FORMAT_PPROF] = {"pprof", WRITES, PATHPROF_ADDRESS_ELF},
-	[PATHPROF_FORMAT_FOLDED] = {"folded", WRITES, PATHPROF_ADDRESS_SYMBOL},
-	[PATHPROF_FORMAT_CSV] = {"csv", WRITES, PATHPROF_ADDRESS_ELF},
-};
+#define ROW(id, name, addresses, reader, writer)                                                   \
+	[PATHPROF_FORMAT_##id] = {name, PATHPROF_ADDRESS_##addresses, reader, writer},
+#define READ(id, name, addresses, file)    ROW(id, name, addresses, &pp_##file##_ops, NULL)
+#define WRITTEN(id, name, addresses, file) ROW(id, name, addresses, NULL, pp_write_##file)
+#define BOTH(id, name, addresses, file)    ROW(id, name, addresses, &pp_##file##_ops, pp_write_##file)
+static const struct format formats[PATHPROF_FORMAT_CNT] = {PATHPROF_FORMATS(READ, WRITTEN, BOTH)};
 
-static const struct description *described(enum pathprof_format format)
+static const struct format *format_of(enum pathprof_format format)
 {
-	static const struct description none;
+	return &formats[(unsigned)format < PATHPROF_FORMAT_CNT ? format : PATHPROF_FORMAT_NONE];
+}
 
-	return (unsigned)format < PATHPROF_FORMAT_CNT ? &formats[format] : &none;
+const struct pp_recording_ops *pp_format_reader(enum pathprof_format format)
+{
+	return format_of(format)->reader;
+}
+
+pp_writer_fn *pp_format_writer(enum pathprof_format format)
+{
+	return format_of(format)->writer;
 }
 
 const char *pathprof_format_name(enum pathprof_format format)
 {
-	return described(format)->name;
+	return format_of(format)->name;
 }
 
 enum pathprof_format pathprof_format_named(const char *name)
@@ -43,20 +46,20 @@ enum pathprof_format pathprof_format_named(const char *name)
 	for (unsigned i = 0; i < PATHPROF_FORMAT_CNT; i++)
 		if (formats[i].name && strcmp(formats[i].name, name) == 0)
 			return (enum pathprof_format)i;
-	return (enum pathprof_format)0;
+	return PATHPROF_FORMAT_NONE;
 }
 
 bool pathprof_format_reads(enum pathprof_format format)
 {
-	return described(format)->direction & READS;
+	return pp_format_reader(format) != NULL;
 }
 
 bool pathprof_format_writes(enum pathprof_format format)
 {
-	return described(format)->direction & WRITES;
+	return pp_format_writer(format) != NULL;
 }
 
 enum pathprof_address_kind pathprof_format_addresses(enum pathprof_format format)
 {
-	return described(format)->addresses;
+	return format_of(format)->addresses;
 }

@@ -391,7 +391,6 @@ static bool build_id(const struct pathprof_recording *recording, const char *nam
 }
 
 const struct pp_recording_ops pp_perf_data_ops = {
-	.format = PATHPROF_FORMAT_PERF_DATA,
 	.open = open_data,
 	.read = read_some,
 	.free = free_data,

@@ -362,7 +362,6 @@ static int perfscript_open(struct pathprof_recording *recording, struct pathprof
 }
 
 const struct pp_recording_ops pp_perf_script_ops = {
-	.format = PATHPROF_FORMAT_PERF_SCRIPT,
 	.open = script_open,
 	.read = pp_scan_recording_read,
 	.free = pp_scan_recording_free,
@@ -371,7 +370,6 @@ const struct pp_recording_ops pp_perf_script_ops = {
 };
 
 const struct pp_recording_ops pp_profgen_perfscript_ops = {
-	.format = PATHPROF_FORMAT_PROFGEN_PERFSCRIPT,
 	.open = perfscript_open,
 	.read = pp_scan_recording_read,
 	.free = pp_scan_recording_free,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the writers share: the call's arguments, and small helpers over them. A writer returns
- * -errno with the error filled; that the file could not be written is found out by export.c.
+ * What the writers share: the call's arguments, and small helpers over them. A writer,
+ * pp_write_NAME(), returns -errno with the error filled; that the file could not be written is
+ * found out by export.c.
  *
  * Ownership: everything is the caller's. One thread.
  */
@@ -40,13 +41,11 @@ void pp_export_ranges(const struct pp_export *x);
 /* 2026-01-02T03:04:05Z; text holds 24 bytes and more. */
 const char *pp_export_time(int64_t time_ns, char text[32]);
 
-int pp_write_bolt_preagg(const struct pp_export *x);
-int pp_write_bolt_fdata(const struct pp_export *x);
-int pp_write_profgen_raw(const struct pp_export *x);
-int pp_write_autofdo_text(const struct pp_export *x);
-int pp_write_llvm_sample(const struct pp_export *x);
-int pp_write_pprof(const struct pp_export *x);
-int pp_write_folded(const struct pp_export *x);
-int pp_write_csv(const struct pp_export *x);
+typedef int pp_writer_fn(const struct pp_export *x);
+#define PP_WRITER_(id, name, addresses, file) pp_writer_fn pp_write_##file;
+PATHPROF_FORMATS(PATHPROF_FORMAT_SKIP_, PP_WRITER_, PP_WRITER_)
+#undef PP_WRITER_
+/* NULL: it is not written. */
+pp_writer_fn *pp_format_writer(enum pathprof_format format);
 
 #endif

@@ -3,7 +3,7 @@
  * What the readers of src/format share: an open recording, the operations of its format, and the
  * way records are counted and handed on.
  *
- * A reader is one file with one `const struct pp_recording_ops`; recording.c lists them all.
+ * A reader is one file with one `const struct pp_recording_ops`; pathprof/format.h lists them all.
  *
  * Locking: one object, one thread. Ownership: the recording owns its name and, by ops->free, its
  * reader; the descriptor is the caller's.
@@ -14,7 +14,6 @@
 #include "pathprof/recording.h"
 
 struct pp_recording_ops {
-	enum pathprof_format format;
 	/* Sets recording->reader; where it fails free() is called all the same. */
 	int (*open)(struct pathprof_recording *recording, struct pathprof_error *error);
 	/* About a MB more. 1: there is more; 0: the end, and all is handed on. */
@@ -41,7 +40,11 @@ struct pathprof_recording {
 	int state; /* 1: there is more; 0: at the end; else the error it ended with */
 };
 
-extern const struct pp_recording_ops pp_perf_data_ops;
+#define PP_READER_(id, name, addresses, file) extern const struct pp_recording_ops pp_##file##_ops;
+PATHPROF_FORMATS(PP_READER_, PATHPROF_FORMAT_SKIP_, PP_READER_)
+#undef PP_READER_
+/* NULL: it is not read. */
+const struct pp_recording_ops *pp_format_reader(enum pathprof_format format);
 
 /* Every failure of a file names it: "FILE: ...". */
 #define pp_recording_bad(recording, error, format, ...)                                            \

@@ -52,10 +52,7 @@ struct pp_scan {
 	char *hostname, *release, *arch, *cpu, *command;
 };
 
-extern const struct pp_recording_ops pp_perf_script_ops, pp_profgen_perfscript_ops,
-	pp_profgen_raw_ops, pp_bolt_preagg_ops, pp_bolt_fdata_ops, pp_autofdo_text_ops;
-
-/* The operations of a text format, for those above. */
+/* The operations of a text format, for pp_recording_ops. */
 int pp_scan_recording_open(const struct pp_scan_format *format,
 			   struct pathprof_recording *recording, struct pathprof_error *error);
 int pp_scan_recording_read(struct pathprof_recording *recording, struct pathprof_error *error);

@@ -112,7 +112,6 @@ static int raw_open(struct pathprof_recording *recording, struct pathprof_error 
 }
 
 const struct pp_recording_ops pp_profgen_raw_ops = {
-	.format = PATHPROF_FORMAT_PROFGEN_RAW,
 	.open = raw_open,
 	.read = pp_scan_recording_read,
 	.free = pp_scan_recording_free,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * A recording of any format: finds its reader, and counts what the reader hands on.
+ * A recording of any format: opens its reader, and counts what the reader hands on.
  *
  * Locking: one object, one thread. Ownership: see pp_recording.h.
  */
@@ -12,26 +12,10 @@
 #include <sys/stat.h>
 
 #include "pp_recording.h"
-#include "pp_scan.h"
-
-/* Ends with NULL. */
-static const struct pp_recording_ops *const readers[] = {
-	&pp_perf_data_ops,   &pp_perf_script_ops, &pp_profgen_perfscript_ops, &pp_profgen_raw_ops,
-	&pp_bolt_preagg_ops, &pp_bolt_fdata_ops,  &pp_autofdo_text_ops,       NULL,
-};
 
 int pp_recording_no_memory(struct pathprof_error *error)
 {
 	return pathprof_fail(error, -ENOMEM, "not enough memory");
-}
-
-static const struct pp_recording_ops *reader_of(enum pathprof_format format)
-{
-	size_t i = 0;
-
-	while (readers[i] && readers[i]->format != format)
-		i++;
-	return readers[i];
 }
 
 static uint64_t file_bytes(int fd)
@@ -47,7 +31,7 @@ int pathprof_recording_open(struct pathprof_recording **ret_recording, enum path
 			    int fd, const char *name, const struct pathprof_recording_sink *sink,
 			    struct pathprof_error *error)
 {
-	const struct pp_recording_ops *ops = reader_of(format);
+	const struct pp_recording_ops *ops = pp_format_reader(format);
 	const char *format_name = pathprof_format_name(format);
 	struct pathprof_recording *recording;
 	int r;
