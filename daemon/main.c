@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	}
 	switch (args.mode) {
 	case PP_ARGS_HELP:
-		fputs(pp_args_usage, stdout);
+		pp_args_help(stdout);
 		return finish_output();
 	case PP_ARGS_VERSION:
 		puts("pathprofd " PATHPROF_VERSION);

@@ -3,10 +3,12 @@
 #include "config_args.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/units.h"
 #include "pathprof/format.h"
 #include "pathprof/sources.h"
@@ -15,101 +17,19 @@
 #define RECORD_OVERHEAD  "20%"
 #define RECORD_FREQUENCY "997"
 
-const char pp_args_usage[] =
-	"Usage: pathprofd [-c FILE] [--db FILE] [--source NAME] [--overhead PERCENT]\n"
-	"                 [--window SECONDS] [--taken N] [--duration SECONDS]\n"
-	"                 [--cgroup NAME] [--addresses FIRST-LAST]\n"
-	"       pathprofd --record --db FILE [--overhead PERCENT] [--taken N] [--quiet]\n"
-	"                 [--value [FILE:]FUNCTION:ARG]... [--value-sampler SPEC]\n"
-	"                 (-p PID [--duration SECONDS] | --cgroup NAME [--duration SECONDS] |\n"
-	"                 -- COMMAND ARGUMENTS...)\n"
-	"       pathprofd --import FORMAT --db FILE [--binary FILE]... [--sysroot DIRECTORY]\n"
-	"                 [--window SPAN] [--json] [--quiet] FILE|-\n"
-	"       pathprofd [-c FILE] --check-config | --print-config\n"
-	"\n"
-	"The pathprof daemon: profiles which way programs go. It stays in the foreground.\n"
-	"\n"
-	"  -c, --config FILE    settings (default " PP_CONFIG_FILE ")\n"
-	"      --db FILE        database\n"
-	"      --source NAME    where branches come from: one of auto" PATHPROF_SOURCE_NAMES "\n"
-	"      --overhead PCT   share of CPU time to spend (0.5%; recording: 20%)\n"
-	"      --window SPAN    how long one window lasts (1min)\n"
-	"      --taken N        taken branches in one burst (32)\n"
-	"      --cgroup NAME    only processes of this unit or control group, and those below\n"
-	"      --addresses A-B  only samples in this range of addresses, in hex\n"
-	"      --duration SPAN  stop after so long\n"
-	"      --record         profile one program, without service or root; exits as it does\n"
-	"  -p, --pid PID        record this running process and its descendants\n"
-	"      --value WHAT     also the values of a parameter (1 to 6) of a function; may be\n"
-	"                       given again. Values can be secrets: they go into the database\n"
-	"      --value-sampler SPEC  how they are sampled (H[PR16]1024)\n"
-	"      --import FORMAT  read what another tool recorded: one of\n"
-	"                      " PATHPROF_FORMATS_READ "\n"
-	"      --binary FILE    a program or library that was recorded; may be given again\n"
-	"      --sysroot DIR    files that were recorded lie below it\n"
-	"      --json           the closing table as JSON\n"
-	"      --quiet          no progress line\n"
-	"      --check-config   read the settings, print what they come to, exit\n"
-	"      --print-config   print a commented file of defaults, exit; with -c, the settings\n"
-	"                       of that file, as --check-config does\n"
-	"  -h, --help           this text\n"
-	"  -V, --version        version\n";
-
-enum option_id {
-	OPTION_DB = 256,
-	OPTION_SOURCE,
-	OPTION_OVERHEAD,
-	OPTION_WINDOW,
-	OPTION_TAKEN,
-	OPTION_INSTRUCTIONS,
-	OPTION_CLOCK,
-	OPTION_DURATION,
-	OPTION_RECORD,
-	OPTION_IMPORT,
-	OPTION_BINARY,
-	OPTION_SYSROOT,
-	OPTION_JSON,
-	OPTION_CGROUP,
-	OPTION_ADDRESSES,
-	OPTION_VALUE,
-	OPTION_VALUE_SAMPLER,
-	OPTION_QUIET,
-	OPTION_CHECK,
-	OPTION_PRINT,
+/* What the options are read into; at its offsets lie the members that need nothing else. */
+struct reading {
+	struct pp_args args;
+	struct pathprof_error *error;
 };
 
-static const struct option options[] = {
-	{"config", required_argument, NULL, 'c'},
-	{"db", required_argument, NULL, OPTION_DB},
-	{"source", required_argument, NULL, OPTION_SOURCE},
-	{"overhead", required_argument, NULL, OPTION_OVERHEAD},
-	{"window", required_argument, NULL, OPTION_WINDOW},
-	{"taken", required_argument, NULL, OPTION_TAKEN},
-	{"instructions", required_argument, NULL, OPTION_INSTRUCTIONS},
-	{"clock", required_argument, NULL, OPTION_CLOCK},
-	{"duration", required_argument, NULL, OPTION_DURATION},
-	{"record", no_argument, NULL, OPTION_RECORD},
-	{"import", required_argument, NULL, OPTION_IMPORT},
-	{"binary", required_argument, NULL, OPTION_BINARY},
-	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"pid", required_argument, NULL, 'p'},
-	{"cgroup", required_argument, NULL, OPTION_CGROUP},
-	{"addresses", required_argument, NULL, OPTION_ADDRESSES},
-	{"value", required_argument, NULL, OPTION_VALUE},
-	{"value-sampler", required_argument, NULL, OPTION_VALUE_SAMPLER},
-	{"quiet", no_argument, NULL, OPTION_QUIET},
-	{"check-config", no_argument, NULL, OPTION_CHECK},
-	{"print-config", no_argument, NULL, OPTION_PRINT},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
-};
+/* Returned by what has said why in error. */
+#define SAID (-ECANCELED)
 
 /* The last one given of a flag wins, as everywhere. */
-static int override(struct pp_args *args, const char *section, const char *name, const char *value,
-		    struct pathprof_error *error)
+static int override(struct reading *to, const char *section, const char *name, const char *value)
 {
+	struct pp_args *args = &to->args;
 	struct pathprof_error why = {""};
 	struct pp_config scratch;
 	int r;
@@ -117,130 +37,143 @@ static int override(struct pp_args *args, const char *section, const char *name,
 	pp_config_defaults(&scratch);
 	r = pp_config_set(&scratch, section, name, value, &why);
 	if (r < 0)
-		return pathprof_fail(error, -EINVAL, "%s", why.text);
+		return pathprof_fail(to->error, SAID, "%s", why.text);
 	if (args->override_cnt == PP_OVERRIDE_MAX)
-		return pathprof_fail(error, -EINVAL, "too many options");
+		return pathprof_fail(to->error, SAID, "too many options");
 	args->overrides[args->override_cnt++] = (struct pp_override){section, name, value};
 	return 0;
 }
 
-static int read_pid(const char *text, pid_t *ret_pid, struct pathprof_error *error)
+static int set_store(void *context, const struct pp_option *option, const char *value)
 {
-	uint64_t value = 0;
+	return override(context, "Store", option->detail, value);
+}
 
-	if (pp_count_parse(text, &value) < 0 || value == 0 || value > INT_MAX)
-		return pathprof_fail(error, -EINVAL, "-p %s: not a process id", text);
-	*ret_pid = (pid_t)value;
+static int set_profile(void *context, const struct pp_option *option, const char *value)
+{
+	return override(context, "Profile", option->detail, value);
+}
+
+static int set_pid(void *context, const struct pp_option *option, const char *value)
+{
+	struct reading *to = context;
+	uint64_t pid = 0;
+
+	if (pp_count_parse(value, &pid) < 0 || pid == 0 || pid > INT_MAX)
+		return -EINVAL;
+	to->args.pid = (pid_t)pid;
 	return 0;
 }
 
-static int read_duration(const char *text, uint64_t *ret_ns, struct pathprof_error *error)
+static int set_duration(void *context, const struct pp_option *option, const char *value)
 {
-	uint64_t value = 0;
+	struct reading *to = context;
+	int r = pp_span_parse(value, &to->args.duration_ns);
 
-	if (pp_span_parse(text, &value) < 0 || value == 0)
-		return pathprof_fail(error, -EINVAL, "--duration %s: not a span of time", text);
-	*ret_ns = value;
+	return r == 0 && to->args.duration_ns == 0 ? -ERANGE : r;
+}
+
+static int set_mode(void *context, const struct pp_option *option, const char *value)
+{
+	struct reading *to = context;
+	const enum pp_args_mode mode = (enum pp_args_mode)option->number;
+
+	if (to->args.mode != PP_ARGS_RUN && to->args.mode != mode)
+		return pathprof_fail(to->error, SAID, "options that exclude each other");
+	to->args.mode = mode;
 	return 0;
 }
 
-static int set_mode(struct pp_args *args, enum pp_args_mode mode, struct pathprof_error *error)
+static int set_import(void *context, const struct pp_option *option, const char *value)
 {
-	if (args->mode != PP_ARGS_RUN && args->mode != mode)
-		return pathprof_fail(error, -EINVAL, "options that exclude each other");
-	args->mode = mode;
-	return 0;
+	struct reading *to = context;
+
+	to->args.format = pathprof_format_named(value);
+	return pathprof_format_reads(to->args.format) ? set_mode(context, option, value) : -EINVAL;
 }
 
-static int set_import(struct pp_args *args, const char *format, struct pathprof_error *error)
+static int add_binary(void *context, const struct pp_option *option, const char *value)
 {
-	enum pathprof_format named = pathprof_format_named(format);
+	struct reading *to = context;
 
-	if (!named || !pathprof_format_reads(named))
-		return pathprof_fail(error, -EINVAL, "--import %s: not a format that is read",
-				     format);
-	args->format = named;
-	return set_mode(args, PP_ARGS_IMPORT, error);
-}
-
-static int add_binary(struct pp_args *args, const char *path, struct pathprof_error *error)
-{
-	if (args->binary_cnt == PP_ARGS_BINARY_MAX)
-		return pathprof_fail(error, -EINVAL, "--binary: more than %d: use --sysroot",
+	if (to->args.binary_cnt == PP_ARGS_BINARY_MAX)
+		return pathprof_fail(to->error, SAID, "--binary: more than %d: use --sysroot",
 				     PP_ARGS_BINARY_MAX);
-	args->binaries[args->binary_cnt++] = path;
+	to->args.binaries[to->args.binary_cnt++] = value;
 	return 0;
 }
 
-static int add_value(struct pp_args *args, const char *spec, struct pathprof_error *error)
+static int add_value(void *context, const struct pp_option *option, const char *value)
 {
-	if (args->value_cnt == PP_ARGS_VALUE_MAX)
-		return pathprof_fail(error, -EINVAL, "--value: more than %d", PP_ARGS_VALUE_MAX);
-	args->values[args->value_cnt++] = spec;
+	struct reading *to = context;
+
+	if (to->args.value_cnt == PP_ARGS_VALUE_MAX)
+		return pathprof_fail(to->error, SAID, "--value: more than %d", PP_ARGS_VALUE_MAX);
+	to->args.values[to->args.value_cnt++] = value;
 	return 0;
 }
 
-static int take(struct pp_args *args, int option, const char *spelled, struct pathprof_error *error)
+#define TEXT(field)   pp_option_text, offsetof(struct reading, args.field)
+#define FLAG(field)   pp_option_flag, offsetof(struct reading, args.field)
+#define PROFILE(name) set_profile, 0, name
+
+static const struct pp_option options[] = {
+	{"config", 'c', "FILE", "settings (default " PP_CONFIG_FILE ")", TEXT(file)},
+	{"db", 0, "FILE", "database", set_store, 0, "Path"},
+	{"source", 0, "NAME", "where branches come from: one of auto" PATHPROF_SOURCE_NAMES,
+	 PROFILE("Source")},
+	{"overhead", 0, "PCT", "share of CPU time to spend (0.5%; recording: 20%)",
+	 PROFILE("Overhead")},
+	{"window", 0, "SPAN", "how long one window lasts (1min)", PROFILE("WindowSec")},
+	{"taken", 0, "N", "taken branches in one burst of hardware (32)", PROFILE("TakenBranches")},
+	{"instructions", 0, "N",
+	 "instructions in one burst of the sources that sample on a clock (1024)",
+	 PROFILE("Instructions")},
+	{"clock", 0, "HZ", "samples a second and CPU of the clock beside the source (97; 0: none)",
+	 PROFILE("ClockHz")},
+	{"cgroup", 0, "NAME", "only processes of this unit or control group, and those below",
+	 PROFILE("Cgroup")},
+	{"addresses", 0, "A-B", "only samples in this range of addresses, in hex",
+	 PROFILE("Addresses")},
+	{"duration", 0, "SPAN", "stop after so long", set_duration},
+	{"record", 0, NULL, "profile one program, without service or root; exits as it does",
+	 set_mode, PP_ARGS_RECORD},
+	{"pid", 'p', "PID", "record this running process and its descendants", set_pid},
+	{"value", 0, "WHAT",
+	 "also the values of a parameter (1 to 6) of a function; may be\n"
+	 "given again. Values can be secrets: they go into the database",
+	 add_value},
+	{"value-sampler", 0, "SPEC", "how they are sampled (H[PR16]1024)", TEXT(value_sampler)},
+	{"import", 0, "FORMAT", "read what another tool recorded, one of\n  " PATHPROF_FORMATS_READ,
+	 set_import, PP_ARGS_IMPORT},
+	{"binary", 0, "FILE", "a program or library that was recorded; may be given again",
+	 add_binary},
+	{"sysroot", 0, "DIR", "files that were recorded lie below it", TEXT(sysroot)},
+	{"json", 0, NULL, "the closing table as JSON", FLAG(json)},
+	{"quiet", 0, NULL, "no progress line", FLAG(quiet)},
+	{"check-config", 0, NULL, "read the settings, print what they come to, exit", set_mode,
+	 PP_ARGS_CHECK},
+	{"print-config", 0, NULL,
+	 "print a commented file of defaults, exit; with -c, the settings\n"
+	 "of that file, as --check-config does",
+	 set_mode, PP_ARGS_PRINT},
+	{"help", 'h', NULL, "this text", set_mode, PP_ARGS_HELP},
+	{"version", 'V', NULL, "version", set_mode, PP_ARGS_VERSION},
+	{NULL},
+};
+
+void pp_args_help(FILE *out)
 {
-	switch (option) {
-	case 'c':
-		args->file = optarg;
-		return 0;
-	case 'p':
-		return read_pid(optarg, &args->pid, error);
-	case 'h':
-		return set_mode(args, PP_ARGS_HELP, error);
-	case 'V':
-		return set_mode(args, PP_ARGS_VERSION, error);
-	case OPTION_DB:
-		return override(args, "Store", "Path", optarg, error);
-	case OPTION_SOURCE:
-		return override(args, "Profile", "Source", optarg, error);
-	case OPTION_OVERHEAD:
-		return override(args, "Profile", "Overhead", optarg, error);
-	case OPTION_WINDOW:
-		return override(args, "Profile", "WindowSec", optarg, error);
-	case OPTION_TAKEN:
-		return override(args, "Profile", "TakenBranches", optarg, error);
-	case OPTION_INSTRUCTIONS:
-		return override(args, "Profile", "Instructions", optarg, error);
-	case OPTION_CLOCK:
-		return override(args, "Profile", "ClockHz", optarg, error);
-	case OPTION_DURATION:
-		return read_duration(optarg, &args->duration_ns, error);
-	case OPTION_RECORD:
-		return set_mode(args, PP_ARGS_RECORD, error);
-	case OPTION_IMPORT:
-		return set_import(args, optarg, error);
-	case OPTION_BINARY:
-		return add_binary(args, optarg, error);
-	case OPTION_SYSROOT:
-		args->sysroot = optarg;
-		return 0;
-	case OPTION_CGROUP:
-		return override(args, "Profile", "Cgroup", optarg, error);
-	case OPTION_ADDRESSES:
-		return override(args, "Profile", "Addresses", optarg, error);
-	case OPTION_VALUE:
-		return add_value(args, optarg, error);
-	case OPTION_VALUE_SAMPLER:
-		args->value_sampler = optarg;
-		return 0;
-	case OPTION_JSON:
-		args->json = true;
-		return 0;
-	case OPTION_CHECK:
-		return set_mode(args, PP_ARGS_CHECK, error);
-	case OPTION_PRINT:
-		return set_mode(args, PP_ARGS_PRINT, error);
-	case OPTION_QUIET:
-		args->quiet = true;
-		return 0;
-	case ':':
-		return pathprof_fail(error, -EINVAL, "%s: needs a value", spelled);
-	default:
-		return pathprof_fail(error, -EINVAL, "%s: unknown option", spelled);
-	}
+	fputs("Usage: pathprofd [-c FILE] [OPTION...]\n"
+	      "       pathprofd --record --db FILE [OPTION...] (-p PID | --cgroup NAME |\n"
+	      "                 -- COMMAND ARGUMENTS...)\n"
+	      "       pathprofd --import FORMAT --db FILE [OPTION...] FILE|-\n"
+	      "       pathprofd [-c FILE] --check-config | --print-config\n"
+	      "\n"
+	      "The pathprof daemon: profiles which way programs go. It stays in the foreground.\n"
+	      "\n",
+	      out);
+	pp_options_help(options, out);
 }
 
 static bool overrides(const struct pp_args *args, const char *name)
@@ -304,27 +237,19 @@ static int check(struct pp_args *args, struct pathprof_error *error)
 
 int pp_args_parse(struct pp_args *ret_args, int argc, char **argv, struct pathprof_error *error)
 {
-	struct pp_args args = {.mode = PP_ARGS_RUN};
-	int option, r;
+	struct reading to = {.args = {.mode = PP_ARGS_RUN}, .error = error};
+	char why[sizeof(error->text)];
+	int operands, r;
 
-	opterr = 0;
-	optind = 0; /* glibc: begin anew, so that tests may parse twice */
-	for (;;) {
-		int at = optind ? optind : 1;
-
-		option = getopt_long(argc, argv, "+:c:p:hV", options, NULL);
-		if (option < 0)
-			break;
-		r = take(&args, option, at < argc ? argv[at] : "?", error);
-		if (r < 0)
-			return r;
-	}
-	if (optind < argc)
-		args.command = argv + optind;
-	r = check(&args, error);
+	r = pp_options_parse(options, argc, argv, true, &to, &operands, why, sizeof(why));
+	if (r < 0)
+		return r == SAID ? -EINVAL : pathprof_fail(error, -EINVAL, "%s", why);
+	if (operands < argc)
+		to.args.command = argv + operands;
+	r = check(&to.args, error);
 	if (r < 0)
 		return r;
-	*ret_args = args;
+	*ret_args = to.args;
 	return 0;
 }
 

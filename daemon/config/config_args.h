@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "config.h"
@@ -57,7 +58,7 @@ struct pp_args {
 	unsigned int override_cnt;
 };
 
-extern const char pp_args_usage[];
+void pp_args_help(FILE *out);
 
 /* -EINVAL: a usage error, one line in error. */
 int pp_args_parse(struct pp_args *ret_args, int argc, char **argv, struct pathprof_error *error);

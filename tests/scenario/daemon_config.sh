@@ -60,7 +60,7 @@ for source in step kmod-swlbr; do
 		-c "$tmp/event.conf" --db "$db"
 done
 refused missing-file "$tmp/none: No such file" 78 -c "$tmp/none" --db "$db"
-refused unknown-flag "--speed: unknown option" 2 --speed
+refused unknown-flag "--speed: no such option" 2 --speed
 refused bad-flag "Overhead=x: bad value" 2 --overhead x
 refused no-directory "$tmp/none/p.db" 78 --db "$tmp/none/p.db"
 refused no-such-group "Cgroup=nobody.service: " 78 --db "$db" --cgroup nobody.service

@@ -3,13 +3,14 @@
 #include "options.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <stddef.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/units.h"
 #include "kinds.h"
 #include "pathprof/combine.h"
@@ -19,8 +20,6 @@
 #include "pathprof/sources.h"
 #include "side.h"
 #include "when.h"
-
-typedef int set_fn(struct ctl_options *options, const char *value);
 
 static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
 {
@@ -33,32 +32,9 @@ static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
 	return errno || *ret_number > most ? -ERANGE : 0;
 }
 
-static int set_db(struct ctl_options *options, const char *value)
+static int set_color(void *context, const struct pp_option *option, const char *value)
 {
-	options->db = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_json(struct ctl_options *options, const char *value)
-{
-	options->json = true;
-	return 0;
-}
-
-static int set_help(struct ctl_options *options, const char *value)
-{
-	options->help = true;
-	return 0;
-}
-
-static int set_version(struct ctl_options *options, const char *value)
-{
-	options->version = true;
-	return 0;
-}
-
-static int set_color(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	static const char *const names[] = {"auto", "always", "never"};
 
 	for (unsigned int i = 0; i < 3; i++) {
@@ -81,18 +57,23 @@ static int set_time(const char *value, int64_t *ret_ns)
 	return r;
 }
 
-static int set_since(struct ctl_options *options, const char *value)
+static int set_since(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
+
 	return set_time(value, &options->filter.since_ns);
 }
 
-static int set_until(struct ctl_options *options, const char *value)
+static int set_until(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
+
 	return set_time(value, &options->filter.until_ns);
 }
 
-static int set_pid(struct ctl_options *options, const char *value)
+static int set_pid(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
 	uint64_t pid;
 	int r = set_number(value, INT32_MAX, &pid);
 
@@ -102,32 +83,9 @@ static int set_pid(struct ctl_options *options, const char *value)
 	return 0;
 }
 
-static int set_comm(struct ctl_options *options, const char *value)
+static int set_window(void *context, const struct pp_option *option, const char *value)
 {
-	options->filter.comm = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_binary(struct ctl_options *options, const char *value)
-{
-	options->filter.binary = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_container(struct ctl_options *options, const char *value)
-{
-	options->filter.container = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_host(struct ctl_options *options, const char *value)
-{
-	options->host = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_window(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	uint64_t id;
 	int r = set_number(value, INT64_MAX, &id);
 
@@ -137,8 +95,9 @@ static int set_window(struct ctl_options *options, const char *value)
 	return 0;
 }
 
-static int set_limit(struct ctl_options *options, const char *value)
+static int set_limit(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
 	uint64_t limit;
 	int r = set_number(value, UINT32_MAX, &limit);
 
@@ -149,14 +108,10 @@ static int set_limit(struct ctl_options *options, const char *value)
 	return 0;
 }
 
-static int set_by(struct ctl_options *options, const char *value)
+static int set_sort(void *context, const struct pp_option *option, const char *value)
 {
-	options->by = value;
-	return 0;
-}
+	struct ctl_options *options = context;
 
-static int set_sort(struct ctl_options *options, const char *value)
-{
 	if (!strcmp(value, "time"))
 		options->sort = CTL_SORT_TIME;
 	else if (!strcmp(value, "runs"))
@@ -166,20 +121,17 @@ static int set_sort(struct ctl_options *options, const char *value)
 	return 0;
 }
 
-static int set_kind(struct ctl_options *options, const char *value)
+static int set_kind(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
+
 	options->filter.kind = kinds_named(value);
 	return options->filter.kind == PATHPROF_KIND_ANY ? -EINVAL : 0;
 }
 
-static int set_source(struct ctl_options *options, const char *value)
+static int set_overhead(void *context, const struct pp_option *option, const char *value)
 {
-	options->source = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_overhead(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	uint64_t ppm = 0;
 	int r = pp_percent_parse(value, &ppm);
 
@@ -188,33 +140,18 @@ static int set_overhead(struct ctl_options *options, const char *value)
 }
 
 /* The daemon knows the range. */
-static int set_instructions(struct ctl_options *options, const char *value)
+static int set_instructions(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
+
 	options->instructions = value;
 	return *value && !value[strspn(value, "0123456789")] ? 0 : -EINVAL;
 }
 
-static int set_cgroup(struct ctl_options *options, const char *value)
-{
-	options->cgroup = value;
-	return *value ? 0 : -EINVAL;
-}
-
 /* The daemon reads it, and says what is wrong with it. */
-static int set_addresses(struct ctl_options *options, const char *value)
+static int set_duration(void *context, const struct pp_option *option, const char *value)
 {
-	options->addresses = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_output(struct ctl_options *options, const char *value)
-{
-	options->output = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_duration(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	int64_t ns;
 	int r = when_parse_span(value, &ns);
 
@@ -224,98 +161,68 @@ static int set_duration(struct ctl_options *options, const char *value)
 	return 0;
 }
 
-static int set_no_report(struct ctl_options *options, const char *value)
+static int set_max_size(void *context, const struct pp_option *option, const char *value)
 {
-	options->no_report = true;
-	return 0;
-}
-
-static int set_max_size(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	int r = pp_size_parse(value, &options->max_bytes);
 
 	return r == 0 && options->max_bytes == 0 ? -ERANGE : r;
 }
 
-static int set_max_age(struct ctl_options *options, const char *value)
+static int set_max_age(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
 	int r = when_parse_span(value, &options->max_age_ns);
 
 	return r == 0 && options->max_age_ns == 0 ? -ERANGE : r;
 }
 
-static int set_function(struct ctl_options *options, const char *value)
+static int set_format(void *context, const struct pp_option *option, const char *value)
 {
-	options->function = value;
-	return *value ? 0 : -EINVAL;
-}
+	struct ctl_options *options = context;
 
-static int set_format(struct ctl_options *options, const char *value)
-{
 	options->format = value;
 	return strcmp(value, "text") != 0 && strcmp(value, "dot") != 0 && strcmp(value, "svg") != 0
 		       ? -EINVAL
 		       : 0;
 }
 
-static int set_graph_cache(struct ctl_options *options, const char *value)
+static int set_edges(void *context, const struct pp_option *option, const char *value)
 {
-	options->graph_cache = value;
-	return *value ? 0 : -EINVAL;
-}
+	struct ctl_options *options = context;
 
-static int set_all(struct ctl_options *options, const char *value)
-{
-	options->all = true;
-	return 0;
-}
-
-static int set_all_blocks(struct ctl_options *options, const char *value)
-{
-	options->all_blocks = true;
-	return 0;
-}
-
-static int set_edges(struct ctl_options *options, const char *value)
-{
 	options->events = SIDE_EDGES;
 	return 0;
 }
 
-static int set_calls(struct ctl_options *options, const char *value)
+static int set_calls(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
+
 	options->events = SIDE_CALLS;
 	return 0;
 }
 
-static int set_branches(struct ctl_options *options, const char *value)
+static int set_branches(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
+
 	options->events = SIDE_BRANCHES;
 	return 0;
 }
 
-static int set_svg(struct ctl_options *options, const char *value)
+static int set_method(void *context, const struct pp_option *option, const char *value)
 {
-	options->svg = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_method(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	enum pathprof_combine_method method;
 
 	options->method = value;
 	return pathprof_combine_method(value, &method);
 }
 
-static int set_baseline(struct ctl_options *options, const char *value)
+static int set_threshold(void *context, const struct pp_option *option, const char *value)
 {
-	options->baseline = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_threshold(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	char *end;
 
 	options->threshold = strtod(value, &end);
@@ -324,20 +231,9 @@ static int set_threshold(struct ctl_options *options, const char *value)
 	return options->threshold > 0 && options->threshold <= 64 ? 0 : -ERANGE;
 }
 
-static int set_check(struct ctl_options *options, const char *value)
+static int set_recording(void *context, const struct pp_option *option, const char *value)
 {
-	options->check = true;
-	return 0;
-}
-
-static int set_replace(struct ctl_options *options, const char *value)
-{
-	options->replace = true;
-	return 0;
-}
-
-static int set_recording(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	enum pathprof_format format = pathprof_format_named(value);
 
 	options->format = value;
@@ -346,43 +242,28 @@ static int set_recording(struct ctl_options *options, const char *value)
 	return format && pathprof_format_reads(format) ? 0 : -EINVAL;
 }
 
-static int set_written(struct ctl_options *options, const char *value)
+static int set_written(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
 	enum pathprof_format format = pathprof_format_named(value);
 
 	options->format = value;
 	return format && pathprof_format_writes(format) ? 0 : -EINVAL;
 }
 
-static int set_file(struct ctl_options *options, const char *value)
+static int set_recording_format(void *context, const struct pp_option *option, const char *value)
 {
-	options->file = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_recording_file(struct ctl_options *options, const char *value)
-{
-	options->recording = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_recording_format(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	enum pathprof_format format = pathprof_format_named(value);
 
 	options->recording_format = value;
 	return format && pathprof_format_reads(format) ? 0 : -EINVAL;
 }
 
-static int set_old_readers(struct ctl_options *options, const char *value)
-{
-	options->old_readers = true;
-	return 0;
-}
-
 /* A user's name, or a number. */
-static int set_owner(struct ctl_options *options, const char *value)
+static int set_owner(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
 	const struct passwd *user = getpwnam(value);
 	char *end;
 	unsigned long long number;
@@ -402,28 +283,19 @@ static int set_owner(struct ctl_options *options, const char *value)
 	return 0;
 }
 
-static int set_any_owner(struct ctl_options *options, const char *value)
+static int add_recorded(void *context, const struct pp_option *option, const char *value)
 {
-	options->any_owner = true;
-	return 0;
-}
+	struct ctl_options *options = context;
 
-static int add_recorded(struct ctl_options *options, const char *value)
-{
 	if (options->recorded_cnt == CTL_RECORDED_MAX)
 		return -ERANGE;
 	options->recorded[options->recorded_cnt++] = value;
 	return *value ? 0 : -EINVAL;
 }
 
-static int set_sysroot(struct ctl_options *options, const char *value)
+static int set_window_span(void *context, const struct pp_option *option, const char *value)
 {
-	options->sysroot = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_window_span(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	int64_t ns;
 	int r = when_parse_span(value, &ns);
 
@@ -431,22 +303,19 @@ static int set_window_span(struct ctl_options *options, const char *value)
 	return r < 0 || ns == 0 ? -EINVAL : 0;
 }
 
-static int add_value(struct ctl_options *options, const char *value)
+static int add_value(void *context, const struct pp_option *option, const char *value)
 {
+	struct ctl_options *options = context;
+
 	if (options->value_cnt == CTL_VALUE_MAX)
 		return -ERANGE;
 	options->values[options->value_cnt++] = value;
 	return *value ? 0 : -EINVAL;
 }
 
-static int set_value_sampler(struct ctl_options *options, const char *value)
+static int set_top(void *context, const struct pp_option *option, const char *value)
 {
-	options->value_sampler = value;
-	return *value ? 0 : -EINVAL;
-}
-
-static int set_top(struct ctl_options *options, const char *value)
-{
+	struct ctl_options *options = context;
 	uint64_t top;
 	int r = set_number(value, 255, &top);
 
@@ -456,243 +325,204 @@ static int set_top(struct ctl_options *options, const char *value)
 	return 0;
 }
 
-static int set_forget(struct ctl_options *options, const char *value)
+static int set_name(void *context, const struct pp_option *option, const char *value)
 {
-	options->forget = true;
-	return 0;
-}
+	struct ctl_options *options = context;
 
-static int set_service(struct ctl_options *options, const char *value)
-{
-	options->service = true;
-	return 0;
-}
-
-static int set_name(struct ctl_options *options, const char *value)
-{
 	options->name = value;
 	if (!*value)
 		return -EINVAL;
 	return strlen(value) < PATHPROF_PARCEL_HOST_BYTES ? 0 : -ERANGE;
 }
 
+#define TEXT(field) pp_option_text, offsetof(struct ctl_options, field)
+#define FLAG(field) pp_option_flag, offsetof(struct ctl_options, field)
+
 static const struct option_row {
-	const char *name;
-	char letter;           /* 0: none */
-	const char *value;     /* NULL: takes none */
 	unsigned int accepted; /* CTL_OPT_* of which one is enough; 0: global */
-	set_fn *set;
-	const char *help;
+	struct pp_option option;
 } rows[] = {
-	{"db", 0, "FILE", 0, set_db, "the database ($PATHPROF_DB, else the daemon's)"},
-	{"json", 'j', NULL, 0, set_json, "JSON instead of a table"},
-	{"color", 0, "WHEN", 0, set_color, "auto, always or never"},
-	{"help", 'h', NULL, 0, set_help, "this text"},
-	{"version", 'V', NULL, 0, set_version, "the version"},
-	{"since", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL, set_since,
-	 "windows that end after it: \"2026-11-21 10:00\", -5min, \"1h ago\", today, @EPOCH"},
-	{"until", 0, "TIME", CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL, set_until,
-	 "windows that begin before it"},
-	{"window", 0, "ID", CTL_OPT_SELECT | CTL_OPT_VALUES, set_window, "one window"},
-	{"pid", 'p', "PID", CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_PID, set_pid, "one process"},
-	{"comm", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_comm, "processes of this name"},
-	{"binary", 0, "WHICH", CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_VALUES, set_binary,
-	 "code of this path, file name or build-id prefix"},
-	{"container", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_container,
-	 "a container, name or prefix"},
-	{"kind", 0, "KIND", CTL_OPT_SELECT | CTL_OPT_NARROW, set_kind,
-	 "windows of one kind: weighed, horizon, taken or branches"},
-	{"host", 0, "NAME", CTL_OPT_SELECT | CTL_OPT_NARROW, set_host,
-	 "one of the hosts whose parcels were added (`pathprofctl hosts`)"},
-	{"limit", 'n', "ROWS", CTL_OPT_LIMIT, set_limit, "at most so many rows; 0: all"},
-	{"sort", 0, "FIGURE", CTL_OPT_SORT, set_sort,
-	 "time or runs: the figure that stands first, or is written"},
-	{"by", 0, "VIEW", CTL_OPT_BY, set_by, "paths, functions, edges, binaries or processes"},
-	{"source", 0, "NAME", CTL_OPT_RECORD, set_source,
-	 "branch source: one of auto" PATHPROF_SOURCE_NAMES},
-	{"overhead", 0, "PERCENT", CTL_OPT_RECORD, set_overhead,
-	 "share of CPU time to spend on it"},
-	{"instructions", 0, "N", CTL_OPT_RECORD, set_instructions,
-	 "length of a burst of the sources that sample on a clock, 64 to 8192 (1024)"},
-	{"cgroup", 0, "NAME", CTL_OPT_RECORD, set_cgroup,
-	 "only what runs in this unit or control group (branch stacks and the module)"},
-	{"addresses", 0, "RANGE", CTL_OPT_RECORD, set_addresses,
-	 "only samples at these addresses, FIRST-LAST in hex (the same sources)"},
-	{"function", 0, "FUNCTION", CTL_OPT_FUNCTION, set_function,
-	 "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]"},
-	{"value", 0, "WHAT", CTL_OPT_RECORD, add_value,
-	 "also the values of a parameter: [FILE:]FUNCTION:ARG, ARG 1 to 6; may be given again"},
-	{"value-sampler", 0, "SPEC", CTL_OPT_RECORD, set_value_sampler,
-	 "how values are sampled (H[PR16]1024; P1: all of them)"},
-	{"function", 0, "NAME", CTL_OPT_VALUES, set_function, "parameters of this function"},
-	{"top", 0, "N", CTL_OPT_VALUES, set_top, "so many values a line (3)"},
-	{"forget", 0, NULL, CTL_OPT_VALUES, set_forget,
-	 "delete all values from the database, and overwrite them there"},
-	{"format", 0, "FORMAT", CTL_OPT_CFG, set_format, "text, dot or svg"},
-	{"output", 'o', "FILE",
-	 CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT | CTL_OPT_EXPORT |
+	{0, {"db", 0, "FILE", "the database ($PATHPROF_DB, else the daemon's)", TEXT(db)}},
+	{0, {"json", 'j', NULL, "JSON instead of a table", FLAG(json)}},
+	{0, {"color", 0, "WHEN", "auto, always or never", set_color}},
+	{0, {"help", 'h', NULL, "this text", FLAG(help)}},
+	{0, {"version", 'V', NULL, "the version", FLAG(version)}},
+	{CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL,
+	 {"since", 0, "TIME",
+	  "windows that end after it: \"2026-11-21 10:00\", -5min, \"1h ago\", today, @EPOCH",
+	  set_since}},
+	{CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL,
+	 {"until", 0, "TIME", "windows that begin before it", set_until}},
+	{CTL_OPT_SELECT | CTL_OPT_VALUES, {"window", 0, "ID", "one window", set_window}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_PID,
+	 {"pid", 'p', "PID", "one process", set_pid}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW,
+	 {"comm", 0, "NAME", "processes of this name", TEXT(filter.comm)}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_VALUES,
+	 {"binary", 0, "WHICH", "code of this path, file name or build-id prefix",
+	  TEXT(filter.binary)}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW,
+	 {"container", 0, "NAME", "a container, name or prefix", TEXT(filter.container)}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW,
+	 {"kind", 0, "KIND", "windows of one kind: weighed, horizon, taken or branches", set_kind}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW,
+	 {"host", 0, "NAME", "one of the hosts whose parcels were added (`pathprofctl hosts`)",
+	  TEXT(host)}},
+	{CTL_OPT_LIMIT, {"limit", 'n', "ROWS", "at most so many rows; 0: all", set_limit}},
+	{CTL_OPT_SORT,
+	 {"sort", 0, "FIGURE", "time or runs: the figure that stands first, or is written",
+	  set_sort}},
+	{CTL_OPT_BY, {"by", 0, "VIEW", "paths, functions, edges, binaries or processes", TEXT(by)}},
+	{CTL_OPT_RECORD,
+	 {"source", 0, "NAME", "branch source: one of auto" PATHPROF_SOURCE_NAMES, TEXT(source)}},
+	{CTL_OPT_RECORD,
+	 {"overhead", 0, "PERCENT", "share of CPU time to spend on it", set_overhead}},
+	{CTL_OPT_RECORD,
+	 {"instructions", 0, "N",
+	  "length of a burst of the sources that sample on a clock, 64 to 8192 (1024)",
+	  set_instructions}},
+	{CTL_OPT_RECORD,
+	 {"cgroup", 0, "NAME",
+	  "only what runs in this unit or control group (branch stacks and the module)",
+	  TEXT(cgroup)}},
+	{CTL_OPT_RECORD,
+	 {"addresses", 0, "RANGE",
+	  "only samples at these addresses, FIRST-LAST in hex (the same sources)",
+	  TEXT(addresses)}},
+	{CTL_OPT_FUNCTION,
+	 {"function", 0, "FUNCTION", "paths that begin in it: NAME[@BINARY], OFFSET[@BINARY]",
+	  TEXT(function)}},
+	{CTL_OPT_RECORD,
+	 {"value", 0, "WHAT",
+	  "also the values of a parameter: [FILE:]FUNCTION:ARG, ARG 1 to 6; may be given again",
+	  add_value}},
+	{CTL_OPT_RECORD,
+	 {"value-sampler", 0, "SPEC", "how values are sampled (H[PR16]1024; P1: all of them)",
+	  TEXT(value_sampler)}},
+	{CTL_OPT_VALUES, {"function", 0, "NAME", "parameters of this function", TEXT(function)}},
+	{CTL_OPT_VALUES, {"top", 0, "N", "so many values a line (3)", set_top}},
+	{CTL_OPT_VALUES,
+	 {"forget", 0, NULL, "delete all values from the database, and overwrite them there",
+	  FLAG(forget)}},
+	{CTL_OPT_CFG, {"format", 0, "FORMAT", "text, dot or svg", set_format}},
+	{CTL_OPT_RECORD | CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_IMPORT | CTL_OPT_EXPORT |
 		 CTL_OPT_PARCEL,
-	 set_output,
-	 "where to: record's and import's database (pathprof.db), cfg's picture, combine's and "
-	 "export's profile (-: standard output), parcel write's "
-	 "directory, parcel add's database"},
-	{"name", 0, "HOST", CTL_OPT_PARCEL, set_name, "what the host is called (this host's name)"},
-	{"format", 'F', "FORMAT", CTL_OPT_EXPORT, set_written, "one of" PATHPROF_FORMATS_WRITTEN},
-	{"file", 0, "FILE", CTL_OPT_EXPORT, set_file,
-	 "where the binary lies, when not where it ran; must be the same build"},
-	{"recording", 0, "FILE", CTL_OPT_EXPORT, set_recording_file,
-	 "what another tool recorded (-: standard input) instead of the database; --file says of "
-	 "which binary"},
-	{"recording-format", 0, "FORMAT", CTL_OPT_EXPORT, set_recording_format,
-	 "one of" PATHPROF_FORMATS_READ " (the first if not said)"},
-	{"old-readers", 0, NULL, CTL_OPT_EXPORT, set_old_readers,
-	 "bolt-preagg for LLVM up to 19, autofdo-text for AutoFDO before 0.20"},
-	{"owner", 0, "USER", CTL_OPT_EXPORT, set_owner,
-	 "what this user's files did counts, too; without it that of root's and one's own does"},
-	{"any-owner", 0, NULL, CTL_OPT_EXPORT, set_any_owner,
-	 "what anybody's files did counts: anybody can write the build-id of another binary into "
-	 "theirs"},
-	{"format", 'F', "FORMAT", CTL_OPT_IMPORT, set_recording,
-	 "one of" PATHPROF_FORMATS_READ " " IMPORT_COUNTS
-	 " (the first if not said; counts: of programs that pathprof-cc built)"},
-	{"binary", 0, "FILE", CTL_OPT_IMPORT, add_recorded,
-	 "a program or library that was recorded; may be given again"},
-	{"sysroot", 0, "DIR", CTL_OPT_IMPORT, set_sysroot, "files that were recorded lie below it"},
-	{"window", 0, "SPAN", CTL_OPT_IMPORT, set_window_span, "how long one window lasts (1min)"},
-	{"all", 0, NULL, CTL_OPT_CFG, set_all, "every block, of large functions too"},
-	{"all-blocks", 0, NULL, CTL_OPT_CFG, set_all_blocks,
-	 "blocks that only a call ends on their own, not joined"},
-	{"graph-cache", 0, "DIR", CTL_OPT_GRAPH, set_graph_cache,
-	 "where graphs of binaries are kept"},
-	{"edges", 0, NULL, CTL_OPT_EVENTS, set_edges, "taken branches instead of paths"},
-	{"calls", 0, NULL, CTL_OPT_EVENTS, set_calls, "calls with their targets"},
-	{"branches", 0, NULL, CTL_OPT_EVENTS, set_branches,
-	 "conditional branches with their directions"},
-	{"svg", 0, "FILE", CTL_OPT_SVG, set_svg, "a picture of it as well (-: standard output)"},
-	{"method", 0, "METHOD", CTL_OPT_COMBINE, set_method,
-	 "unscaled (counts added), scaled, polling or kl"},
-	{"baseline", 0, "NAME", CTL_OPT_DRIFT, set_baseline,
-	 "against this baseline; else rolling, the hour before"},
-	{"check", 0, NULL, CTL_OPT_DRIFT, set_check, "exit status 10 when over the threshold"},
-	{"threshold", 0, "BITS", CTL_OPT_DRIFT, set_threshold,
-	 "of the corrected figure and its interval's low end (0.01)"},
-	{"replace", 0, NULL, CTL_OPT_REPLACE, set_replace, "a file of that name that is there"},
-	{"duration", 0, "TIME", CTL_OPT_RECORD, set_duration, "stop after it"},
-	{"no-report", 0, NULL, CTL_OPT_RECORD | CTL_OPT_IMPORT, set_no_report,
-	 "no summary at the end"},
-	{"service", 0, NULL, CTL_OPT_SERVICE, set_service,
-	 "the service: whether it runs, why not, and what it may, with its own rights"},
-	{"max-size", 0, "SIZE", CTL_OPT_VACUUM, set_max_size, "bytes on disk at most: 512M, 2G"},
-	{"max-age", 0, "AGE", CTL_OPT_VACUUM, set_max_age, "windows not older: 30d, 12h"},
+	 {"output", 'o', "FILE",
+	  "where to: record's and import's database (pathprof.db), cfg's picture, combine's and "
+	  "export's profile (-: standard output), parcel write's "
+	  "directory, parcel add's database",
+	  TEXT(output)}},
+	{CTL_OPT_PARCEL,
+	 {"name", 0, "HOST", "what the host is called (this host's name)", set_name}},
+	{CTL_OPT_EXPORT, {"format", 'F', "FORMAT", "one of" PATHPROF_FORMATS_WRITTEN, set_written}},
+	{CTL_OPT_EXPORT,
+	 {"file", 0, "FILE", "where the binary lies, when not where it ran; must be the same build",
+	  TEXT(file)}},
+	{CTL_OPT_EXPORT,
+	 {"recording", 0, "FILE",
+	  "what another tool recorded (-: standard input) instead of the database; --file says of "
+	  "which binary",
+	  TEXT(recording)}},
+	{CTL_OPT_EXPORT,
+	 {"recording-format", 0, "FORMAT",
+	  "one of" PATHPROF_FORMATS_READ " (the first if not said)", set_recording_format}},
+	{CTL_OPT_EXPORT,
+	 {"old-readers", 0, NULL,
+	  "bolt-preagg for LLVM up to 19, autofdo-text for AutoFDO before 0.20",
+	  FLAG(old_readers)}},
+	{CTL_OPT_EXPORT,
+	 {"owner", 0, "USER",
+	  "what this user's files did counts, too; without it that of root's and one's own does",
+	  set_owner}},
+	{CTL_OPT_EXPORT,
+	 {"any-owner", 0, NULL,
+	  "what anybody's files did counts: anybody can write the build-id of another binary into "
+	  "theirs",
+	  FLAG(any_owner)}},
+	{CTL_OPT_IMPORT,
+	 {"format", 'F', "FORMAT",
+	  "one of" PATHPROF_FORMATS_READ " " IMPORT_COUNTS
+	  " (the first if not said; counts: of programs that pathprof-cc built)",
+	  set_recording}},
+	{CTL_OPT_IMPORT,
+	 {"binary", 0, "FILE", "a program or library that was recorded; may be given again",
+	  add_recorded}},
+	{CTL_OPT_IMPORT,
+	 {"sysroot", 0, "DIR", "files that were recorded lie below it", TEXT(sysroot)}},
+	{CTL_OPT_IMPORT,
+	 {"window", 0, "SPAN", "how long one window lasts (1min)", set_window_span}},
+	{CTL_OPT_CFG, {"all", 0, NULL, "every block, of large functions too", FLAG(all)}},
+	{CTL_OPT_CFG,
+	 {"all-blocks", 0, NULL, "blocks that only a call ends on their own, not joined",
+	  FLAG(all_blocks)}},
+	{CTL_OPT_GRAPH,
+	 {"graph-cache", 0, "DIR", "where graphs of binaries are kept", TEXT(graph_cache)}},
+	{CTL_OPT_EVENTS, {"edges", 0, NULL, "taken branches instead of paths", set_edges}},
+	{CTL_OPT_EVENTS, {"calls", 0, NULL, "calls with their targets", set_calls}},
+	{CTL_OPT_EVENTS,
+	 {"branches", 0, NULL, "conditional branches with their directions", set_branches}},
+	{CTL_OPT_SVG,
+	 {"svg", 0, "FILE", "a picture of it as well (-: standard output)", TEXT(svg)}},
+	{CTL_OPT_COMBINE,
+	 {"method", 0, "METHOD", "unscaled (counts added), scaled, polling or kl", set_method}},
+	{CTL_OPT_DRIFT,
+	 {"baseline", 0, "NAME", "against this baseline; else rolling, the hour before",
+	  TEXT(baseline)}},
+	{CTL_OPT_DRIFT, {"check", 0, NULL, "exit status 10 when over the threshold", FLAG(check)}},
+	{CTL_OPT_DRIFT,
+	 {"threshold", 0, "BITS", "of the corrected figure and its interval's low end (0.01)",
+	  set_threshold}},
+	{CTL_OPT_REPLACE, {"replace", 0, NULL, "a file of that name that is there", FLAG(replace)}},
+	{CTL_OPT_RECORD, {"duration", 0, "TIME", "stop after it", set_duration}},
+	{CTL_OPT_RECORD | CTL_OPT_IMPORT,
+	 {"no-report", 0, NULL, "no summary at the end", FLAG(no_report)}},
+	{CTL_OPT_SERVICE,
+	 {"service", 0, NULL,
+	  "the service: whether it runs, why not, and what it may, with its own rights",
+	  FLAG(service)}},
+	{CTL_OPT_VACUUM, {"max-size", 0, "SIZE", "bytes on disk at most: 512M, 2G", set_max_size}},
+	{CTL_OPT_VACUUM, {"max-age", 0, "AGE", "windows not older: 30d, 12h", set_max_age}},
 };
 #define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
+_Static_assert(ROW_CNT < PP_OPTIONS_MAX, "more options than a table may have");
 
 void ctl_options_init(struct ctl_options *options)
 {
 	*options = (struct ctl_options){0};
 }
 
-static bool accepted(const struct option_row *row, unsigned int accepts)
+/* The rows that take what `accepts` names, and the globals or not. */
+static void choose(unsigned int accepts, bool globals, struct pp_option ret_options[ROW_CNT + 1])
 {
-	return row->accepted == 0 || (row->accepted & accepts);
-}
+	size_t cnt = 0;
 
-/* getopt's own description of the rows accepted; val is the row's index + 256. */
-static void describe(unsigned int accepts, bool stop_at_operand, struct option *ret_long,
-		     char *ret_short)
-{
-	size_t cnt = 0, at = 0;
-
-	if (stop_at_operand)
-		ret_short[at++] = '+';
-	ret_short[at++] = ':';
-	for (size_t i = 0; i < ROW_CNT; i++) {
-		if (!accepted(&rows[i], accepts))
-			continue;
-		ret_long[cnt++] = (struct option){
-			.name = rows[i].name,
-			.has_arg = rows[i].value ? required_argument : no_argument,
-			.val = (int)i + 256,
-		};
-		if (!rows[i].letter)
-			continue;
-		ret_short[at++] = rows[i].letter;
-		if (rows[i].value)
-			ret_short[at++] = ':';
-	}
-	ret_long[cnt] = (struct option){0};
-	ret_short[at] = 0;
-}
-
-/* A letter may mean something else to another verb. */
-static const struct option_row *row_of(int c, unsigned int accepts)
-{
-	if (c >= 256)
-		return &rows[c - 256];
 	for (size_t i = 0; i < ROW_CNT; i++)
-		if (rows[i].letter == c && accepted(&rows[i], accepts))
-			return &rows[i];
-	return NULL;
-}
-
-static int set(struct ctl_options *options, const struct option_row *row)
-{
-	int r = row->set(options, optarg);
-
-	if (r == -ERANGE)
-		return ctl_usage(options, "--%s %s: out of range", row->name, optarg);
-	if (r < 0)
-		return ctl_usage(options, "--%s %s: not a valid %s", row->name, optarg, row->value);
-	return CTL_OK;
-}
-
-static int complain(const struct ctl_options *options, unsigned int accepts, int c,
-		    const char *word)
-{
-	const struct option_row *row = row_of(optopt, accepts);
-
-	if (c == ':' && row)
-		return ctl_usage(options, "--%s: needs a %s", row->name, row->value);
-	if (row && optopt >= 256)
-		return ctl_usage(options, "--%s: takes no value", row->name);
-	if (optopt > 0 && optopt < 256)
-		return ctl_usage(options, "-%c: no such option here", optopt);
-	return ctl_usage(options, "%s: no such option here", word);
+		if (rows[i].accepted ? rows[i].accepted & accepts : globals)
+			ret_options[cnt++] = rows[i].option;
+	ret_options[cnt] = (struct pp_option){NULL};
 }
 
 int ctl_options_parse(struct ctl_options *options, int argc, char **argv, unsigned int accepts,
 		      bool only_globals)
 {
-	struct option long_options[ROW_CNT + 1];
-	char short_options[3 * ROW_CNT + 3];
-	int c, r;
+	struct pp_option chosen[ROW_CNT + 1];
+	char why[256];
+	int operands, r;
 
-	describe(accepts, only_globals || (accepts & CTL_OPT_COMMAND), long_options, short_options);
-	opterr = 0;
-	optind = 0;
-	while ((c = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
-		if (c == '?' || c == ':')
-			return complain(options, accepts, c, argv[optind - 1]);
-		r = set(options, row_of(c, accepts));
-		if (r)
-			return r;
-	}
-	options->argc = argc - optind;
-	options->argv = argv + optind;
+	choose(accepts, true, chosen);
+	r = pp_options_parse(chosen, argc, argv, only_globals || (accepts & CTL_OPT_COMMAND),
+			     options, &operands, why, sizeof(why));
+	if (r < 0)
+		return ctl_usage(options, "%s", why);
+	options->argc = argc - operands;
+	options->argv = argv + operands;
 	return CTL_OK;
 }
 
 void ctl_options_help(FILE *out, unsigned int accepts)
 {
-	for (size_t i = 0; i < ROW_CNT; i++) {
-		const struct option_row *row = &rows[i];
-		char name[32];
+	struct pp_option chosen[ROW_CNT + 1];
 
-		if (accepts ? !(row->accepted & accepts) : row->accepted != 0)
-			continue;
-		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->value ? " " : "",
-			 row->value ? row->value : "");
-		fprintf(out, "  %c%c%c %-18s %s\n", row->letter ? '-' : ' ',
-			row->letter ? row->letter : ' ', row->letter ? ',' : ' ', name, row->help);
-	}
+	choose(accepts, !accepts, chosen);
+	pp_options_help(chosen, out);
 }

@@ -2,87 +2,58 @@
 /* See options.h. */
 #include "options.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/options.h"
+#include "base/units.h"
 #include "pathprof/trace_format.h"
 
-enum { OPT_LOADS = 256, OPT_MEMORY, OPT_LIMIT, OPT_SKIP, OPT_CPU };
+/* Sets what of PATHPROF_TRACE_HAS_* the option stands for. */
+static int set_traced(void *context, const struct pp_option *option, const char *value)
+{
+	struct trace_options *options = context;
 
-static const struct option long_options[] = {
-	{"output", required_argument, NULL, 'o'},    {"loads", no_argument, NULL, OPT_LOADS},
-	{"memory", no_argument, NULL, OPT_MEMORY},   {"limit", required_argument, NULL, OPT_LIMIT},
-	{"skip", required_argument, NULL, OPT_SKIP}, {"cpu", required_argument, NULL, OPT_CPU},
-	{"quiet", no_argument, NULL, 'q'},           {"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},         {NULL, 0, NULL, 0},
+	options->flags |= (uint32_t)option->number;
+	return 0;
+}
+
+static int set_count(void *context, const struct pp_option *option, const char *value)
+{
+	uint64_t *count = (uint64_t *)((char *)context + option->number);
+	int r = pp_count_parse(value, count);
+
+	return r == 0 && *count == 0 ? -ERANGE : r;
+}
+
+#define TEXT(field)  pp_option_text, offsetof(struct trace_options, field)
+#define FLAG(field)  pp_option_flag, offsetof(struct trace_options, field)
+#define COUNT(field) set_count, offsetof(struct trace_options, field)
+
+static const struct pp_option rows[] = {
+	{"output", 'o', "FILE", "the trace", TEXT(output)},
+	{"loads", 0, NULL, "also every load: address and value", set_traced,
+	 PATHPROF_TRACE_HAS_LOADS},
+	{"memory", 0, NULL, "also every load and store: address", set_traced,
+	 PATHPROF_TRACE_HAS_MEMORY},
+	{"limit", 0, "BLOCKS", "record about so many, then kill the program", COUNT(limit_words)},
+	{"skip", 0, "BLOCKS", "do not record the first so many", COUNT(skip_cnt)},
+	{"cpu", 0, "MODEL", "the processor to be (qemu-x86_64 -cpu help)", TEXT(cpu)},
+	{"quiet", 'q', NULL, "no progress, no closing line", FLAG(quiet)},
+	{"help", 'h', NULL, "this text", FLAG(help)},
+	{"version", 'V', NULL, "version", FLAG(version)},
+	{NULL},
 };
 
 void trace_options_help(void)
 {
 	puts("pathprof-trace -o TRACE [OPTION...] [--] COMMAND [ARG...]\n\n"
-	     "Runs a program in an emulator and records every branch it executes.\n\n"
-	     "  -o, --output FILE  the trace\n"
-	     "      --loads        also every load: address and value\n"
-	     "      --memory       also every load and store: address\n"
-	     "      --limit N      record about N blocks, then kill the program\n"
-	     "      --skip N       do not record the first N blocks\n"
-	     "      --cpu MODEL    the processor to be (qemu-x86_64 -cpu help)\n"
-	     "  -q, --quiet        no progress, no closing line\n"
-	     "  -h, --help\n"
-	     "  -V, --version\n\n"
-	     "Exit status: the program's, 128 and the signal when one killed it; 0 when the limit\n"
+	     "Runs a program in an emulator and records every branch it executes.\n");
+	pp_options_help(rows, stdout);
+	puts("\nExit status: the program's, 128 and the signal when one killed it; 0 when the "
+	     "limit\n"
 	     "did; 125 when there is no whole trace, 126 or 127 when nothing could be run.");
-}
-
-static int parse_count(const char *name, const char *text, uint64_t *ret_count,
-		       struct pathprof_error *error)
-{
-	unsigned long long value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)text[0]) || *end || errno || value == 0)
-		return pathprof_fail(error, -EINVAL, "--%s %s: a number of blocks is needed", name,
-				     text);
-	*ret_count = value;
-	return 0;
-}
-
-static int apply(struct trace_options *options, int option, struct pathprof_error *error)
-{
-	switch (option) {
-	case 'o':
-		options->output = optarg;
-		return 0;
-	case OPT_LOADS:
-		options->flags |= PATHPROF_TRACE_HAS_LOADS;
-		return 0;
-	case OPT_MEMORY:
-		options->flags |= PATHPROF_TRACE_HAS_MEMORY;
-		return 0;
-	case OPT_LIMIT:
-		return parse_count("limit", optarg, &options->limit_words, error);
-	case OPT_SKIP:
-		return parse_count("skip", optarg, &options->skip_cnt, error);
-	case OPT_CPU:
-		options->cpu = optarg;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case 'h':
-		options->help = true;
-		return 0;
-	case 'V':
-		options->version = true;
-		return 0;
-	default:
-		return pathprof_fail(error, -EINVAL, "see pathprof-trace --help");
-	}
 }
 
 static int check(const struct trace_options *options, struct pathprof_error *error)
@@ -103,13 +74,14 @@ int trace_options_parse(struct trace_options *ret_options, int argc, char **argv
 			struct pathprof_error *error)
 {
 	struct trace_options options = {.limit_words = UINT64_MAX};
-	int option, r = 0;
+	char why[sizeof(error->text)];
+	int operands, r;
 
-	while (r == 0 && (option = getopt_long(argc, argv, "+o:qhV", long_options, NULL)) != -1)
-		r = apply(&options, option, error);
-	options.command = argv + optind;
-	if (r == 0)
-		r = check(&options, error);
+	r = pp_options_parse(rows, argc, argv, true, &options, &operands, why, sizeof(why));
+	if (r < 0)
+		return pathprof_fail(error, -EINVAL, "%s; see pathprof-trace --help", why);
+	options.command = argv + operands;
+	r = check(&options, error);
 	if (r == 0)
 		*ret_options = options;
 	return r;
