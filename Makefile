@@ -394,9 +394,13 @@ install-programs: all
 
 # The library for programs of others: pkg-config says how to link it.
 LIBDIR ?= $(PREFIX)/lib
+# What it promises them, and what these headers include; all others are internal.
+PROMISED := code error export graph profile recording store trace
+PUBLIC_HEADERS = $(shell $(CC) -Ilibprofile/include $(patsubst %,-include pathprof/%.h,$(PROMISED)) -MM -x c /dev/null | \
+	grep -o 'libprofile/include/[a-z_/]*\.h' | sort -u)
 ## install-library: the library for programs of others
 install-library: $(LIB)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/pathprof $(wildcard libprofile/include/pathprof/*.h)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/pathprof $(PUBLIC_HEADERS)
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(LIB)
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' packaging/pathprof.pc.in \
