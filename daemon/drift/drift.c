@@ -31,12 +31,12 @@ static uint64_t thread_cpu_ns(void)
 /* ---------------------------------------------------------------- one window */
 
 /* Fewer samples than are measured are no reason to begin to watch a binary. */
-static bool is_enough(const struct pp_drift *drift, const struct pp_drift_part *part)
+static bool is_enough(const struct pp_drift *drift, const struct pathprof_part *part)
 {
-	return part->counts.samples >= (double)drift->config.drift_samples_min;
+	return part->tally.samples >= (double)drift->config.drift_samples_min;
 }
 
-static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
+static void take_part(struct pp_drift *drift, const struct pathprof_part *part)
 {
 	struct pp_drift_subject *subject = pp_drift_subject(drift, part, is_enough(drift, part));
 	int r;
@@ -46,9 +46,9 @@ static void take_part(struct pp_drift *drift, const struct pp_drift_part *part)
 	pp_drift_find_unnamed(drift, subject, part);
 	pp_drift_judge(drift, subject, part);
 	subject->seen_ns = drift->end_ns;
-	r = pp_rolling_push(&subject->rolling, &part->counts, drift->end_ns,
-			    pp_drift_alarmed(drift, subject), pp_drift_pooled_max(drift) - 1,
-			    (int64_t)drift->config.rolling_ns);
+	r = pathprof_rolling_push(&subject->rolling, &part->tally, drift->end_ns,
+				  pp_drift_alarmed(drift, subject), pp_drift_pooled_max(drift) - 1,
+				  (int64_t)drift->config.rolling_ns);
 	if (r < 0)
 		pp_drift_lost(drift, r, "counts lost", strerror(-r));
 }
@@ -90,7 +90,7 @@ static void store_rows(struct pp_drift *drift)
 
 static void take_window(struct pp_drift *drift, const struct pathprof_profile *profile)
 {
-	struct pp_drift_part *parts = NULL;
+	struct pathprof_part *parts = NULL;
 	struct pathprof_event *events = NULL;
 	size_t cnt = 0;
 	int r = pp_drift_split(profile, &parts, &cnt, &events);

@@ -16,7 +16,7 @@ static void move(int64_t *time_ns, int64_t by_ns)
 		*time_ns = moved_ns > 0 ? moved_ns : 1;
 }
 
-static void move_span(struct pp_span *span, int64_t by_ns)
+static void move_span(struct pathprof_rolling_span *span, int64_t by_ns)
 {
 	for (uint32_t i = 0; i < span->cnt; i++) {
 		move(&span->buckets[i].begin_ns, by_ns);

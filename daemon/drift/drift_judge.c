@@ -2,9 +2,6 @@
 /*
  * One subject in one window: measured against each baseline that a rule or a pinned file names,
  * judged by the rules.
- *
- * The interval is the normal one: a bootstrap would cost a hundred times as much, and just when
- * everything changes at once. docs/drift.md has the error rates of both.
  */
 #include "drift_state.h"
 
@@ -13,88 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is measured against. */
-struct base {
-	const struct pp_counts *counts;     /* NULL: there is none */
-	const struct pp_portable *portable; /* of another build; NULL: of this one */
-};
-
 /* A measurement of so many pooled windows against one baseline. */
 struct measured {
 	const char *baseline;
 	uint32_t pooled;
 	bool valid; /* there was something to measure */
-	struct base base;
-	/* in samples of equal weight; by portable names when the base is of another build */
-	struct pp_counts window, own_base;
-	double matched;
-	struct pathprof_drift drift;
+	struct pathprof_baseline base;
+	struct pathprof_measured figures;
 };
 
 struct judgement {
 	struct pp_drift *drift;
 	struct pp_drift_subject *subject;
-	const struct pp_drift_part *part;
-	double dispersion; /* of the rolling baseline; 0: not known */
+	const struct pathprof_part *part;
+	struct pathprof_judged judged;
 	struct measured measured[PP_DRIFT_MEASURE_MAX];
 	uint32_t measured_cnt;
 };
 
-static struct base base_of(const struct judgement *j, const char *baseline)
+static struct pathprof_baseline base_of(const struct judgement *j, const char *baseline)
 {
 	const struct pp_drift_subject *s = j->subject;
 
-	if (!strcmp(baseline, PP_DRIFT_PREVIOUS))
-		return (struct base){s->previous.portable ? &s->previous.counts : NULL,
-				     s->previous.portable};
-	if (strcmp(baseline, PP_DRIFT_ROLLING) != 0) {
-		const struct pp_pinned_part *part = pp_pinned_part(&j->drift->pinned, baseline,
-								   s->group, s->name, s->container);
-
-		return part ? (struct base){&part->counts,
-					    part->group == s->group ? NULL : part->portable}
-			    : (struct base){NULL, NULL};
-	}
-	/* one bucket says nothing about how windows scatter */
-	return (struct base){s->rolling.base.cnt >= 2 ? &s->rolling.base.sum : NULL, NULL};
-}
-
-/* Window and base by names that both builds can have. */
-static int match_builds(const struct judgement *j, struct measured *m)
-{
-	struct pp_portable_pair pair;
-	int r = pp_portable_pair(&pair, &m->window, j->subject->portable, &m->own_base,
-				 m->base.portable);
-
-	if (r < 0)
-		return r;
-	pp_counts_move(&m->window, &pair.window);
-	pp_counts_move(&m->own_base, &pair.base);
-	m->matched = pair.matched;
-	return 0;
-}
-
-static bool measure(const struct judgement *j, struct measured *m)
-{
-	struct pathprof_drift_settings settings = pathprof_drift_defaults;
-	const double least = (double)j->drift->config.drift_samples_min;
-	struct pathprof_distribution window, base;
-
-	settings.replicates = 0;
-	m->matched = 1;
-	if (pp_rolling_pool(&j->subject->rolling, &j->part->counts, m->pooled, &m->window) < 0 ||
-	    pp_counts_join(&m->own_base, m->base.counts) < 0)
-		return false;
-	pp_counts_weigh(&m->window);
-	pp_counts_weigh(&m->own_base);
-	if (m->base.portable && match_builds(j, m) < 0)
-		return false;
-	window = pp_counts_distribution(&m->window);
-	base = pp_counts_distribution(&m->own_base);
-	pathprof_drift_set_bursts(&settings, &window, &base, j->drift->per_burst, j->dispersion);
-	return base.total >= (long double)least &&
-	       (!m->base.portable || window.total >= (long double)least) &&
-	       pathprof_drift_measure(&m->drift, &window, &base, &settings) == 0;
+	if (!strcmp(baseline, PATHPROF_BASELINE_ROLLING))
+		return pathprof_rolling_baseline(&s->rolling);
+	if (!strcmp(baseline, PATHPROF_BASELINE_PREVIOUS))
+		return (struct pathprof_baseline){s->previous.portable ? &s->previous.tally : NULL,
+						  s->previous.portable};
+	return pp_pinned_baseline(&j->drift->pinned, baseline, s->group, s->name, s->container);
 }
 
 static struct measured *measured(struct judgement *j, const char *baseline, uint32_t pooled)
@@ -109,7 +52,7 @@ static struct measured *measured(struct judgement *j, const char *baseline, uint
 	m = &j->measured[j->measured_cnt++];
 	*m = (struct measured){
 		.baseline = baseline, .pooled = pooled, .base = base_of(j, baseline)};
-	m->valid = m->base.counts && measure(j, m);
+	m->valid = pathprof_measure(&m->figures, &j->judged, &m->base, pooled) == 0;
 	j->drift->measured += m->valid;
 	return m;
 }
@@ -127,8 +70,8 @@ static void show(struct pp_drift_subject *subject, const char *baseline, const s
 	if (i == subject->shown_cnt)
 		subject->shown_cnt++;
 	strncpy(subject->shown[i].baseline, baseline, PP_CONFIG_NAME_MAX - 1);
-	subject->shown[i].drift = m->drift;
-	subject->shown[i].matched = m->matched;
+	subject->shown[i].drift = m->figures.drift;
+	subject->shown[i].matched = m->figures.matched;
 }
 
 static void add_row(struct pp_drift *drift, const struct pathprof_drift_row *row)
@@ -150,35 +93,27 @@ static void add_row(struct pp_drift *drift, const struct pathprof_drift_row *row
 /* No file's name: what the service makes itself. */
 static bool is_reserved(const char *baseline)
 {
-	return !strcmp(baseline, PP_DRIFT_ROLLING) || !strcmp(baseline, PP_DRIFT_PREVIOUS);
+	return !strcmp(baseline, PATHPROF_BASELINE_ROLLING) ||
+	       !strcmp(baseline, PATHPROF_BASELINE_PREVIOUS);
 }
 
 /* Strings live as long as the subject and the baselines: until the window's rows are written. */
 static void keep(struct judgement *j, const char *baseline)
 {
 	const struct measured *m = measured(j, baseline, 1);
+	struct pathprof_drift_row row = {
+		.window = j->drift->window,
+		.binary_id = j->subject->id,
+		.binary_name = j->subject->name,
+		.container = j->subject->container,
+		.baseline = baseline,
+	};
 
 	if (!m || !m->valid)
 		return;
 	show(j->subject, baseline, m);
-	add_row(j->drift, &(struct pathprof_drift_row){
-				  .window = j->drift->window,
-				  .binary_id = j->subject->id,
-				  .binary_name = j->subject->name,
-				  .container = j->subject->container,
-				  .baseline = baseline,
-				  .window_samples = m->drift.window_samples,
-				  .baseline_samples = m->drift.baseline_samples,
-				  .kl_bits = m->drift.kl_bits,
-				  .kl_corrected_bits = m->drift.kl_corrected_bits,
-				  .kl_low_bits = m->drift.kl_low_bits,
-				  .kl_high_bits = m->drift.kl_high_bits,
-				  .overlap = m->drift.overlap,
-				  .angle_degrees = m->drift.angle_degrees,
-				  .coverage_static = m->drift.coverage.static_share,
-				  .coverage_dynamic = m->drift.coverage.dynamic_share,
-				  .matched = m->matched,
-			  });
+	pathprof_measured_row(&m->figures, &row);
+	add_row(j->drift, &row);
 }
 
 /* ---------------------------------------------------------------- rules */
@@ -202,17 +137,17 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 
 	if (!m || !m->valid)
 		return;
-	input = pathprof_alert_input_of(rule->rule.metric, &m->drift, j->drift->end_ns);
+	input = pathprof_alert_input_of(rule->rule.metric, &m->figures.drift, j->drift->end_ns);
 	news.change = pathprof_alert_take(&alert->state, &rule->rule, &input);
 	kept |= alert->state.phase != PATHPROF_ALERT_QUIET;
 	alert->changed |= kept;
 	if (news.change != PATHPROF_ALERT_FIRED && news.change != PATHPROF_ALERT_RESOLVED)
 		return;
-	window = pp_counts_distribution(&m->window);
-	base = pp_counts_distribution(&m->own_base);
-	news.drift = &m->drift;
+	window = pathprof_tally_distribution(&m->figures.window);
+	base = pathprof_tally_distribution(&m->figures.base);
+	news.drift = &m->figures.drift;
 	news.base_portable = m->base.portable;
-	news.matched = m->matched;
+	news.matched = m->figures.matched;
 	pp_drift_tell(j->drift, &news);
 }
 
@@ -223,14 +158,8 @@ static void judge_rules(struct judgement *j)
 			judge_rule(j, &j->drift->rules[i], j->subject->alerts[i]);
 }
 
-static void release(struct measured *m)
-{
-	pp_counts_release(&m->window);
-	pp_counts_release(&m->own_base);
-}
-
 void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
-		    const struct pp_drift_part *part)
+		    const struct pathprof_part *part)
 {
 	struct judgement *j = calloc(1, sizeof(*j));
 
@@ -241,16 +170,23 @@ void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
 	j->drift = drift;
 	j->subject = subject;
 	j->part = part;
-	j->dispersion = pp_rolling_dispersion(&subject->rolling);
-	if (part->counts.samples >= (double)drift->config.drift_samples_min) {
-		keep(j, PP_DRIFT_ROLLING);
-		keep(j, PP_DRIFT_PREVIOUS);
+	j->judged = (struct pathprof_judged){
+		.rolling = &subject->rolling,
+		.window = &part->tally,
+		.portable = subject->portable,
+		.dispersion = pathprof_rolling_dispersion(&subject->rolling),
+		.per_burst = drift->per_burst,
+		.samples_min = (double)drift->config.drift_samples_min,
+	};
+	if (part->tally.samples >= (double)drift->config.drift_samples_min) {
+		keep(j, PATHPROF_BASELINE_ROLLING);
+		keep(j, PATHPROF_BASELINE_PREVIOUS);
 		for (uint32_t i = 0; i < drift->pinned.file_cnt; i++)
 			if (!is_reserved(drift->pinned.files[i].name))
 				keep(j, drift->pinned.files[i].name);
 	}
 	judge_rules(j);
 	for (uint32_t i = 0; i < j->measured_cnt; i++)
-		release(&j->measured[i]);
+		pathprof_measured_release(&j->measured[i].figures);
 	free(j);
 }

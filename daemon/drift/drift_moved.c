@@ -95,10 +95,10 @@ static const struct pathprof_event *heaviest_unnamed(const struct pp_drift_news 
 	const struct pathprof_event *heaviest = NULL;
 	double unnamed = 0;
 
-	for (size_t i = 0; i < news->part->counts.cnt; i++) {
-		const struct pathprof_event *event = &news->part->counts.events[i];
+	for (size_t i = 0; i < news->part->tally.cnt; i++) {
+		const struct pathprof_event *event = &news->part->tally.events[i];
 
-		if (pp_portable_find(news->portable, event->key_lo))
+		if (pathprof_portable_find(news->portable, event->key_lo))
 			continue;
 		unnamed += event->weight;
 		if (!heaviest || event->weight > heaviest->weight)
@@ -117,7 +117,7 @@ static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved
 	if (!event)
 		return false;
 	moved->key_lo = event->key_lo;
-	moved->term.p = event->weight / news->part->counts.total;
+	moved->term.p = event->weight / news->part->tally.total;
 	moved->term.q = 0;
 	moved->term.bits *= event->weight / unnamed;
 	return true;
@@ -127,7 +127,8 @@ static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved
 static bool set_key(const struct pp_drift_news *news, struct pp_drift_moved *moved)
 {
 	if (news->base_portable)
-		return moved->term.key_hi != PP_PORTABLE_UNNAMED_HI || show_unnamed(news, moved);
+		return moved->term.key_hi != PATHPROF_PORTABLE_UNNAMED_HI ||
+		       show_unnamed(news, moved);
 	moved->key_lo = moved->term.key_lo;
 	return true;
 }

@@ -25,7 +25,7 @@
 
 struct pp_drift_naming {
 	struct pp_drift *drift;
-	struct pp_portable *portable;
+	struct pathprof_portable *portable;
 	bool compared; /* with another build */
 	struct pp_names_path *paths;
 	size_t cnt, room;
@@ -35,7 +35,7 @@ static void free_naming(struct pp_drift_naming *naming)
 {
 	if (!naming)
 		return;
-	pp_portable_unref(naming->portable);
+	pathprof_portable_unref(naming->portable);
 	free(naming->paths);
 	free(naming);
 }
@@ -134,12 +134,12 @@ uint32_t pp_drift_pids(const struct pp_drift *drift, const struct pathprof_build
 }
 
 void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subject,
-			   const struct pp_drift_part *part)
+			   const struct pathprof_part *part)
 {
-	double unnamed = pp_portable_unnamed(subject->portable, &part->counts);
+	double unnamed = pathprof_portable_unnamed(subject->portable, &part->tally);
 
 	subject->unnamed = unnamed;
-	subject->unnamed_share = part->counts.total > 0 ? unnamed / part->counts.total : 0;
+	subject->unnamed_share = part->tally.total > 0 ? unnamed / part->tally.total : 0;
 	/* others are asked for while the window is at hand */
 	if (unnamed > 0 && is_compared(subject))
 		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
@@ -154,7 +154,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 
 	pathprof_event_of_path(&event, naming->portable->group, row->start, row->length,
 			       row->outcomes, 0);
-	if (pp_portable_find(naming->portable, event.key_lo))
+	if (pathprof_portable_find(naming->portable, event.key_lo))
 		return 0;
 	if (naming->cnt == naming->room) {
 		size_t room = naming->room ? 2 * naming->room : 256;
@@ -174,7 +174,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 
 static int add_names(struct pp_drift_naming *naming, const struct pp_names_answer *answer)
 {
-	struct pp_portable_path *paths = malloc((answer->path_cnt + 1) * sizeof(*paths));
+	struct pathprof_portable_path *paths = malloc((answer->path_cnt + 1) * sizeof(*paths));
 	int r;
 
 	if (!paths)
@@ -185,16 +185,16 @@ static int add_names(struct pp_drift_naming *naming, const struct pp_names_answe
 
 		pathprof_event_of_path(&event, naming->portable->group, path->start, path->length,
 				       path->outcomes, 0);
-		paths[i] = (struct pp_portable_path){.key_lo = event.key_lo,
-						     .function = answer->paths[i].function,
-						     .place = answer->paths[i].place};
+		paths[i] = (struct pathprof_portable_path){.key_lo = event.key_lo,
+							   .function = answer->paths[i].function,
+							   .place = answer->paths[i].place};
 	}
-	r = pp_portable_add(naming->portable, paths, answer->path_cnt);
+	r = pathprof_portable_add(naming->portable, paths, answer->path_cnt);
 	free(paths);
 	return r;
 }
 
-static int add_functions(struct pp_portable *portable, const struct pp_names_answer *answer)
+static int add_functions(struct pathprof_portable *portable, const struct pp_names_answer *answer)
 {
 	size_t len_bytes = answer->function_cnt * sizeof(*answer->functions);
 	uint64_t *keys = portable->functions ? NULL : malloc(len_bytes + 1);
@@ -204,7 +204,7 @@ static int add_functions(struct pp_portable *portable, const struct pp_names_ans
 	if (!keys)
 		return -ENOMEM;
 	memcpy(keys, answer->functions, len_bytes);
-	pp_portable_set_functions(portable, keys, answer->function_cnt);
+	pathprof_portable_set_functions(portable, keys, answer->function_cnt);
 	return 0;
 }
 
@@ -249,7 +249,7 @@ static void take_answer(struct pp_drift_naming *naming, const struct pp_names_an
 	naming->portable->pause_ns = 0;
 }
 
-static void pause_build(const struct pp_drift *drift, struct pp_portable *portable)
+static void pause_build(const struct pp_drift *drift, struct pathprof_portable *portable)
 {
 	portable->pause_ns = portable->pause_ns ? 2 * portable->pause_ns : PAUSE_NS;
 	if (portable->pause_ns > PAUSE_MAX_NS)
@@ -327,7 +327,7 @@ void pp_drift_name_some(struct pp_drift *drift)
 	drift->others_asked_cnt += !is_compared(subject);
 	naming->compared = is_compared(subject);
 	naming->drift = drift;
-	naming->portable = pp_portable_ref(subject->portable);
+	naming->portable = pathprof_portable_ref(subject->portable);
 	r = ask(drift, subject, naming);
 	if (r == 0) {
 		drift->naming = naming;

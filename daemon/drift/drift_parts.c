@@ -69,7 +69,7 @@ static int count(struct split *s)
 	return 0;
 }
 
-static size_t begin_parts(const struct split *s, struct pp_drift_part *parts,
+static size_t begin_parts(const struct split *s, struct pathprof_part *parts,
 			  struct pathprof_event *events)
 {
 	size_t cnt = 0, at = 0;
@@ -81,12 +81,12 @@ static size_t begin_parts(const struct split *s, struct pp_drift_part *parts,
 
 		if (!event_cnt)
 			continue;
-		parts[cnt] = (struct pp_drift_part){
+		parts[cnt] = (struct pathprof_part){
 			.id = &binary->id,
 			.group = pathprof_event_group(&binary->id),
 			.name = binary->name,
 			.container = s->names[slot % s->container_cnt],
-			.counts = {.events = events + at, .room = event_cnt},
+			.tally = {.events = events + at, .room = event_cnt},
 		};
 		s->slots[slot] = cnt++;
 		at += event_cnt;
@@ -94,14 +94,14 @@ static size_t begin_parts(const struct split *s, struct pp_drift_part *parts,
 	return cnt;
 }
 
-static void fill(const struct split *s, struct pp_drift_part *parts)
+static void fill(const struct split *s, struct pathprof_part *parts)
 {
 	for (uint32_t i = 0; i < s->profile->path_cnt; i++) {
 		const struct pathprof_path_count *path = &s->profile->paths[i];
 		const struct pathprof_worth seen = {(double)path->samples, (double)path->squares,
 						    path->weight, path->weight_squares};
 		struct pathprof_event key;
-		struct pp_drift_part *part;
+		struct pathprof_part *part;
 
 		if (!is_wanted(s, path))
 			continue;
@@ -109,7 +109,7 @@ static void fill(const struct split *s, struct pp_drift_part *parts)
 		pathprof_event_of_path(&key, part->group, path->start, path->length, path->outcomes,
 				       0);
 		/* there is room for all */
-		(void)pp_counts_append(&part->counts, &key, &seen, s->profile->weighed);
+		(void)pathprof_tally_append(&part->tally, &key, &seen, s->profile->weighed);
 	}
 }
 
@@ -121,12 +121,12 @@ struct sorter {
 	uint32_t *ends;
 };
 
-static int sorter_init(struct sorter *ret_sorter, const struct pp_drift_part *parts, size_t cnt)
+static int sorter_init(struct sorter *ret_sorter, const struct pathprof_part *parts, size_t cnt)
 {
 	size_t most = 1;
 
 	for (size_t i = 0; i < cnt; i++)
-		most = parts[i].counts.cnt > most ? parts[i].counts.cnt : most;
+		most = parts[i].tally.cnt > most ? parts[i].tally.cnt : most;
 	*ret_sorter = (struct sorter){malloc(most * sizeof(*ret_sorter->events)),
 				      malloc((BUCKETS_MAX + 1) * sizeof(*ret_sorter->ends))};
 	return ret_sorter->events && ret_sorter->ends ? 0 : -ENOMEM;
@@ -174,14 +174,14 @@ static void spread(struct sorter *s, struct pathprof_event *events, size_t cnt)
 			insert_in_order(events + begin, s->ends[b] - begin);
 }
 
-static int sort_parts(struct pp_drift_part *parts, size_t cnt)
+static int sort_parts(struct pathprof_part *parts, size_t cnt)
 {
 	struct sorter sorter;
 	int r = sorter_init(&sorter, parts, cnt);
 
 	for (size_t i = 0; i < cnt && r == 0; i++) {
-		spread(&sorter, parts[i].counts.events, parts[i].counts.cnt);
-		(void)pp_counts_sort(&parts[i].counts);
+		spread(&sorter, parts[i].tally.events, parts[i].tally.cnt);
+		(void)pathprof_tally_sort(&parts[i].tally);
 	}
 	sorter_release(&sorter);
 	return r;
@@ -189,18 +189,18 @@ static int sort_parts(struct pp_drift_part *parts, size_t cnt)
 
 static int by_samples(const void *a, const void *b)
 {
-	const struct pp_drift_part *x = a, *y = b;
+	const struct pathprof_part *x = a, *y = b;
 
-	if (x->counts.samples != y->counts.samples)
-		return x->counts.samples > y->counts.samples ? -1 : 1;
+	if (x->tally.samples != y->tally.samples)
+		return x->tally.samples > y->tally.samples ? -1 : 1;
 	return (x->group > y->group) - (x->group < y->group);
 }
 
-static int make(struct split *s, struct pp_drift_part **ret_parts, size_t *ret_cnt,
+static int make(struct split *s, struct pathprof_part **ret_parts, size_t *ret_cnt,
 		struct pathprof_event **ret_events)
 {
 	struct pathprof_event *events;
-	struct pp_drift_part *parts;
+	struct pathprof_part *parts;
 	size_t cnt = 0, used = 0, event_cnt = 0;
 
 	for (size_t slot = 0; slot < s->slot_cnt; slot++) {
@@ -228,7 +228,7 @@ static int make(struct split *s, struct pp_drift_part **ret_parts, size_t *ret_c
 	return 0;
 }
 
-int pp_drift_split(const struct pathprof_profile *profile, struct pp_drift_part **ret_parts,
+int pp_drift_split(const struct pathprof_profile *profile, struct pathprof_part **ret_parts,
 		   size_t *ret_cnt, struct pathprof_event **ret_events)
 {
 	struct split split = {.profile = profile};

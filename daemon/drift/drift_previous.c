@@ -17,17 +17,17 @@
 
 #define BUILDS_MAX 3 /* that are looked into */
 
-static bool is_enough(const struct pp_drift *drift, const struct pp_counts *counts)
+static bool is_enough(const struct pp_drift *drift, const struct pathprof_tally *counts)
 {
 	return counts->samples >= (double)drift->config.drift_samples_min;
 }
 
 /* Takes counts over. */
-static void set_previous(struct pp_drift_subject *subject, struct pp_portable *portable,
-			 struct pp_counts *counts)
+static void set_previous(struct pp_drift_subject *subject, struct pathprof_portable *portable,
+			 struct pathprof_tally *counts)
 {
 	subject->previous.portable = portable;
-	pp_counts_move(&subject->previous.counts, counts);
+	pathprof_tally_move(&subject->previous.tally, counts);
 }
 
 /* ---------------------------------------------------------------- out of memory */
@@ -49,35 +49,35 @@ static struct pp_drift_subject *latest_other(const struct pp_drift *drift,
 }
 
 /* A build that ran for a few windows only: what it did in all of them. */
-static int add_recent(struct pp_counts *counts, const struct pp_rolling *rolling)
+static int add_recent(struct pathprof_tally *counts, const struct pathprof_rolling *rolling)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < rolling->recent_cnt; i++)
-		r = pp_counts_join(counts, &rolling->recent[i].counts);
+		r = pathprof_tally_join(counts, &rolling->recent[i].tally);
 	return r;
 }
 
 static int take_over(struct pp_drift *drift, struct pp_drift_subject *subject,
 		     const struct pp_drift_subject *other)
 {
-	const struct pp_counts *base = &other->rolling.base.sum;
+	const struct pathprof_tally *base = &other->rolling.base.sum;
 	const struct pp_drift_previous *before = &other->previous;
-	struct pp_counts counts = {0};
-	struct pp_portable *of = other->portable;
+	struct pathprof_tally counts = {0};
+	struct pathprof_portable *of = other->portable;
 	bool passed_on = !is_enough(drift, base) && before->portable;
 	int r;
 
 	if (passed_on) {
 		of = before->portable;
-		base = &before->counts;
+		base = &before->tally;
 	}
-	r = pp_counts_join(&counts, base);
+	r = pathprof_tally_join(&counts, base);
 	if (r == 0 && !passed_on && !is_enough(drift, &counts))
 		r = add_recent(&counts, &other->rolling);
 	if (r == 0 && is_enough(drift, &counts))
-		set_previous(subject, pp_portable_ref(of), &counts);
-	pp_counts_release(&counts);
+		set_previous(subject, pathprof_portable_ref(of), &counts);
+	pathprof_tally_release(&counts);
 	return r;
 }
 
@@ -110,27 +110,25 @@ static int take_build(void *context, const struct pathprof_earlier_build_row *ro
 struct reading {
 	uint64_t group;
 	const char *container;
-	bool weighed;
-	struct pp_counts counts;
+	struct pathprof_tally *to;
 };
 
-static int take_path(void *context, const struct pathprof_container_path_row *row)
+static int take_part(void *context, struct pathprof_part *part)
 {
-	struct reading *r = context;
+	const struct reading *r = context;
 
-	if (pathprof_event_group(&row->binary_id) != r->group ||
-	    strcmp(row->container, r->container) != 0)
+	if (part->group != r->group || strcmp(part->container, r->container) != 0)
 		return 0;
-	return pp_counts_append_row(&r->counts, r->group, row, r->weighed);
+	return pathprof_tally_join(r->to, &part->tally);
 }
 
 /* What a build did in the time of a rolling baseline before it was seen last. */
 static int read_build(const struct pp_drift *drift, const struct pp_drift_subject *subject,
-		      const struct pathprof_earlier_build_row *build, struct pp_counts *counts)
+		      const struct pathprof_earlier_build_row *build, struct pathprof_tally *counts)
 {
 	struct reading reading = {.group = pathprof_event_group(&build->binary_id),
 				  .container = subject->container,
-				  .weighed = drift->kind == PATHPROF_KIND_WEIGHED};
+				  .to = counts};
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN];
 	const struct pathprof_filter filter = {
 		.since_ns = build->last_from_ns - (int64_t)drift->config.rolling_ns,
@@ -138,31 +136,26 @@ static int read_build(const struct pp_drift *drift, const struct pp_drift_subjec
 		.binary = pathprof_build_id_text(&build->binary_id, hex),
 		.kind = drift->kind,
 	};
-	int r = pathprof_store_container_paths(drift->store, &filter, take_path, &reading, NULL);
 
-	if (r == 0)
-		r = pp_counts_sort(&reading.counts);
-	if (r == 0)
-		r = pp_counts_join(counts, &reading.counts);
-	pp_counts_release(&reading.counts);
-	return r;
+	return pathprof_parts_read(drift->store, &filter, drift->kind == PATHPROF_KIND_WEIGHED, 0,
+				   take_part, &reading, NULL);
 }
 
 static int try_build(struct pp_drift *drift, struct pp_drift_subject *subject,
 		     const struct pathprof_earlier_build_row *build)
 {
-	struct pp_counts counts = {0};
-	struct pp_portable *portable = NULL;
+	struct pathprof_tally counts = {0};
+	struct pathprof_portable *portable = NULL;
 	int r = read_build(drift, subject, build, &counts);
 
 	if (r == 0 && is_enough(drift, &counts))
-		portable = pp_portable_new(&build->binary_id);
+		portable = pathprof_portable_new(&build->binary_id);
 	if (portable)
-		r = pp_portable_load(portable, drift->store, NULL);
+		r = pathprof_portable_load(portable, drift->store, NULL);
 	if (portable && r == 0)
-		set_previous(subject, pp_portable_ref(portable), &counts);
-	pp_portable_unref(portable);
-	pp_counts_release(&counts);
+		set_previous(subject, pathprof_portable_ref(portable), &counts);
+	pathprof_portable_unref(portable);
+	pathprof_tally_release(&counts);
 	return r;
 }
 

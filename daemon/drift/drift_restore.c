@@ -41,10 +41,6 @@ struct pp_drift_restore {
 		char *container;
 	} * hot;
 	uint32_t hot_cnt;
-
-	struct pp_drift_part part; /* being read; strings and counts are owned */
-	struct pathprof_build_id id;
-	char *name, *container;
 };
 
 /* Called with the newest window first. */
@@ -120,7 +116,7 @@ static void release_hot(struct pp_drift_restore *r)
 	r->hot_cnt = 0;
 }
 
-static bool is_hot(const struct pp_drift_restore *r, const struct pp_drift_part *part)
+static bool is_hot(const struct pp_drift_restore *r, const struct pathprof_part *part)
 {
 	for (uint32_t i = 0; i < r->hot_cnt; i++)
 		if (r->hot[i].group == part->group && r->hot[i].container &&
@@ -132,81 +128,31 @@ static bool is_hot(const struct pp_drift_restore *r, const struct pp_drift_part 
 /* ---------------------------------------------------------------- counts */
 
 /* What was read of one subject in this window. */
-static int push_part(struct pp_drift_restore *r)
-{
-	struct pp_drift *drift = r->drift;
-	struct pp_drift_part *part = &r->part;
-	struct pp_drift_subject *subject;
-	int code = 0;
-
-	if (!part->counts.cnt)
-		return 0;
-	if (pp_counts_sort(&part->counts) < 0)
-		return -EBADMSG;
-	subject = pp_drift_subject(drift, part,
-				   part->counts.samples >= (double)drift->config.drift_samples_min);
-	if (subject) {
-		subject->seen_ns = r->window->end_ns;
-		code = pp_rolling_push(&subject->rolling, &part->counts, r->window->end_ns,
-				       is_hot(r, part), pp_drift_pooled_max(drift) - 1,
-				       (int64_t)drift->config.rolling_ns);
-	}
-	pp_counts_clear(&part->counts);
-	return code;
-}
-
-static int begin_part(struct pp_drift_restore *r, const struct pathprof_container_path_row *row,
-		      uint64_t group)
-{
-	int code = push_part(r);
-
-	if (code < 0)
-		return code;
-	free(r->name);
-	free(r->container);
-	r->name = strdup(row->binary_name);
-	r->container = strdup(row->container);
-	r->id = row->binary_id;
-	r->part.id = &r->id;
-	r->part.group = group;
-	r->part.name = r->name;
-	r->part.container = r->container;
-	return r->name && r->container ? 0 : -ENOMEM;
-}
-
-static int take_path(void *context, const struct pathprof_container_path_row *row)
+static int push_part(void *context, struct pathprof_part *part)
 {
 	struct pp_drift_restore *r = context;
-	struct pp_drift_part *part = &r->part;
-	uint64_t group = pathprof_event_group(&row->binary_id);
+	struct pp_drift *drift = r->drift;
+	struct pp_drift_subject *subject = pp_drift_subject(
+		drift, part, part->tally.samples >= (double)drift->config.drift_samples_min);
 
-	if (row->binary_id.kind == PATHPROF_ID_NONE || row->binary_id.kind == PATHPROF_ID_JIT)
+	if (!subject)
 		return 0;
-	if (!r->name || group != part->group || strcmp(r->container, row->container) != 0) {
-		int code = begin_part(r, row, group);
-
-		if (code < 0)
-			return code;
-	}
-	return pp_counts_append_row(&part->counts, group, row,
-				    r->drift->kind == PATHPROF_KIND_WEIGHED);
+	subject->seen_ns = r->window->end_ns;
+	return pathprof_rolling_push(&subject->rolling, &part->tally, r->window->end_ns,
+				     is_hot(r, part), pp_drift_pooled_max(drift) - 1,
+				     (int64_t)drift->config.rolling_ns);
 }
 
 static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
 {
 	const struct pathprof_filter filter = {.window = r->window->id};
-	int code = pathprof_store_drift(r->drift->store, &filter, PP_DRIFT_ROLLING, take_drift, r,
-					error);
+	int code = pathprof_store_drift(r->drift->store, &filter, PATHPROF_BASELINE_ROLLING,
+					take_drift, r, error);
 
 	if (code == 0)
-		code = pathprof_store_container_paths(r->drift->store, &filter, take_path, r,
-						      error);
-	if (code == 0)
-		code = push_part(r);
-	/* the next window begins with a part of its own */
-	free(r->name);
-	r->name = NULL;
-	pp_counts_clear(&r->part.counts);
+		code = pathprof_parts_read(r->drift->store, &filter,
+					   r->drift->kind == PATHPROF_KIND_WEIGHED, 0, push_part, r,
+					   error);
 	release_hot(r);
 	pp_drift_evict(r->drift);
 	return code;
@@ -223,9 +169,6 @@ void pp_drift_end_restore(struct pp_drift *drift)
 	drift->restore = NULL;
 	sd_event_source_disable_unref(r->timer);
 	release_hot(r);
-	pp_counts_release(&r->part.counts);
-	free(r->name);
-	free(r->container);
 	free(r);
 }
 

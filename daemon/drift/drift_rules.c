@@ -58,7 +58,7 @@ bool pp_drift_alarmed(const struct pp_drift *drift, const struct pp_drift_subjec
 		const struct pp_drift_alert *alert = subject->alerts[i];
 
 		if (drift->rules[i].config && alert &&
-		    !strcmp(drift->rules[i].config->baseline, PP_DRIFT_ROLLING) &&
+		    !strcmp(drift->rules[i].config->baseline, PATHPROF_BASELINE_ROLLING) &&
 		    alert->state.phase != PATHPROF_ALERT_QUIET)
 			return true;
 	}

@@ -10,14 +10,11 @@
 #include "drift.h"
 #include "names.h"
 #include "pinned.h"
-#include "portable.h"
-#include "rolling.h"
+#include "pathprof/judge.h"
 
 #define PP_DRIFT_UNSTORED_MAX 256 /* messages whose rows could not be written yet */
 #define PP_DRIFT_SHOWN_MAX    5   /* baselines a subject shows at the endpoint */
 #define PP_DRIFT_MOVED_MAX    5   /* paths that are told */
-#define PP_DRIFT_ROLLING      "rolling"
-#define PP_DRIFT_PREVIOUS     "previous"
 #define PP_DRIFT_MEASURE_MAX  (PP_CONFIG_ALERT_MAX + PP_PINNED_MAX + 2)
 
 /* A rule, as the configuration has it and as the state machine takes it. */
@@ -46,8 +43,8 @@ struct pp_drift_shown {
  * What the build before did, in its own paths: the rolling baseline it had when this one came.
  */
 struct pp_drift_previous {
-	struct pp_portable *portable; /* NULL: there is none */
-	struct pp_counts counts;
+	struct pathprof_portable *portable; /* NULL: there is none */
+	struct pathprof_tally tally;
 };
 
 /* A build of a binary in a container. */
@@ -55,8 +52,8 @@ struct pp_drift_subject {
 	struct pathprof_build_id id;
 	uint64_t group;
 	char *name, *container;
-	struct pp_rolling rolling;
-	struct pp_portable *portable; /* shared with other containers */
+	struct pathprof_rolling rolling;
+	struct pathprof_portable *portable; /* shared with other containers */
 	struct pp_drift_previous previous;
 	bool sought_previous;
 	double unnamed; /* weight of the last window's paths that were not looked at yet */
@@ -68,14 +65,6 @@ struct pp_drift_subject {
 	struct pp_drift_alert *alerts[PP_CONFIG_ALERT_MAX]; /* by rule; NULL: not for it */
 	struct pp_drift_shown shown[PP_DRIFT_SHOWN_MAX];
 	uint32_t shown_cnt;
-};
-
-/* One subject's part of a window: events sorted, borrowed as the names are. */
-struct pp_drift_part {
-	const struct pathprof_build_id *id;
-	uint64_t group;
-	const char *name, *container;
-	struct pp_counts counts;
 };
 
 struct pp_drift {
@@ -137,7 +126,7 @@ void pp_drift_free_alerts(struct pp_drift *drift);
 
 /* drift_subject.c */
 /* NULL: no memory. */
-struct pp_drift_subject *pp_drift_subject(struct pp_drift *drift, const struct pp_drift_part *part,
+struct pp_drift_subject *pp_drift_subject(struct pp_drift *drift, const struct pathprof_part *part,
 					  bool add);
 /* Lets go of those not seen for longest until the bounds hold. */
 void pp_drift_evict(struct pp_drift *drift);
@@ -152,7 +141,7 @@ void pp_drift_find_previous(struct pp_drift *drift, struct pp_drift_subject *sub
 void pp_drift_seek_previous(struct pp_drift *drift);
 
 /* drift_parts.c: a profile, split by subject, most samples first. The caller frees both. */
-int pp_drift_split(const struct pathprof_profile *profile, struct pp_drift_part **ret_parts,
+int pp_drift_split(const struct pathprof_profile *profile, struct pathprof_part **ret_parts,
 		   size_t *ret_cnt, struct pathprof_event **ret_events);
 
 /* drift_clock.c: states out of the store that lie ahead of now: the clock was set back meanwhile.
@@ -161,7 +150,7 @@ void pp_drift_leave_future(struct pp_drift *drift);
 
 /* drift_judge.c */
 void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
-		    const struct pp_drift_part *part);
+		    const struct pathprof_part *part);
 
 /* drift_restore.c: the windows of the time that the rolling baseline spans. */
 /* Reads as many as take no time to speak of; the event loop goes on with the others. */
@@ -174,7 +163,7 @@ void pp_drift_end_restore(struct pp_drift *drift);
 /* drift_naming.c: which build's paths are named next, and what comes of it. */
 /* With a subject's part of the window at hand: what of it has no name yet. */
 void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subject,
-			   const struct pp_drift_part *part);
+			   const struct pathprof_part *part);
 /* After a window: asks for those that weigh most, as long as the budget allows. */
 void pp_drift_name_some(struct pp_drift *drift);
 /* Processes of the window at hand that run this build; at most PP_NAMES_PIDS_MAX. */
@@ -189,11 +178,11 @@ struct pp_drift_news {
 	const struct pp_drift_subject *subject; /* NULL: it is not there any more */
 	const struct pathprof_drift *drift;
 	const struct pathprof_distribution *window, *base;
-	const struct pp_portable *portable; /* of this build */
+	const struct pathprof_portable *portable; /* of this build */
 	/* Of the baseline's build, when it is another one: keys are portable names then. */
-	const struct pp_portable *base_portable;
+	const struct pathprof_portable *base_portable;
 	double matched;                   /* share of the window that was compared */
-	const struct pp_drift_part *part; /* the newest window by its own keys */
+	const struct pathprof_part *part; /* the newest window by its own keys */
 };
 
 /* A term of drift, and what it is. */

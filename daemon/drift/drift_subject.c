@@ -10,16 +10,16 @@
 
 static void free_subject(struct pp_drift_subject *subject)
 {
-	pp_rolling_release(&subject->rolling);
-	pp_portable_unref(subject->portable);
-	pp_portable_unref(subject->previous.portable);
-	pp_counts_release(&subject->previous.counts);
+	pathprof_rolling_release(&subject->rolling);
+	pathprof_portable_unref(subject->portable);
+	pathprof_portable_unref(subject->previous.portable);
+	pathprof_tally_release(&subject->previous.tally);
 	free(subject->name);
 	free(subject->container);
 	free(subject);
 }
 
-static struct pp_drift_subject *find(const struct pp_drift *drift, const struct pp_drift_part *part)
+static struct pp_drift_subject *find(const struct pp_drift *drift, const struct pathprof_part *part)
 {
 	for (uint32_t i = 0; i < drift->subject_cnt; i++) {
 		struct pp_drift_subject *subject = drift->subjects[i];
@@ -31,24 +31,25 @@ static struct pp_drift_subject *find(const struct pp_drift *drift, const struct 
 }
 
 /* Of a build that runs in another container, too: the same. */
-static struct pp_portable *portable_of(struct pp_drift *drift, const struct pathprof_build_id *id)
+static struct pathprof_portable *portable_of(struct pp_drift *drift,
+					     const struct pathprof_build_id *id)
 {
 	struct pathprof_error error = {""};
-	struct pp_portable *portable;
+	struct pathprof_portable *portable;
 	int r;
 
 	for (uint32_t i = 0; i < drift->subject_cnt; i++)
 		if (pathprof_build_id_equal(&drift->subjects[i]->id, id))
-			return pp_portable_ref(drift->subjects[i]->portable);
-	portable = pp_portable_new(id);
-	r = portable ? pp_portable_load(portable, drift->store, &error) : 0;
+			return pathprof_portable_ref(drift->subjects[i]->portable);
+	portable = pathprof_portable_new(id);
+	r = portable ? pathprof_portable_load(portable, drift->store, &error) : 0;
 	if (r < 0)
 		pp_drift_lost(drift, r, "names of paths not read", error.text);
 	return portable;
 }
 
 static struct pp_drift_subject *new_subject(struct pp_drift *drift,
-					    const struct pp_drift_part *part)
+					    const struct pathprof_part *part)
 {
 	struct pp_drift_subject *subject = calloc(1, sizeof(*subject));
 
@@ -65,7 +66,7 @@ static struct pp_drift_subject *new_subject(struct pp_drift *drift,
 	return NULL;
 }
 
-struct pp_drift_subject *pp_drift_subject(struct pp_drift *drift, const struct pp_drift_part *part,
+struct pp_drift_subject *pp_drift_subject(struct pp_drift *drift, const struct pathprof_part *part,
 					  bool add)
 {
 	struct pp_drift_subject *subject = find(drift, part), **subjects;
@@ -97,15 +98,16 @@ static uint32_t longest_unseen(const struct pp_drift *drift)
 }
 
 /* A part of what several subjects share: all of it is counted once in the end. */
-static uint64_t share_bytes(const struct pp_portable *portable)
+static uint64_t share_bytes(const struct pathprof_portable *portable)
 {
-	return portable ? pp_portable_bytes(portable) / portable->ref_cnt : 0;
+	return portable ? pathprof_portable_bytes(portable) / portable->ref_cnt : 0;
 }
 
 static uint64_t subject_bytes(const struct pp_drift_subject *subject)
 {
-	return pp_rolling_bytes(&subject->rolling) + pp_counts_bytes(&subject->previous.counts) +
-	       share_bytes(subject->portable) + share_bytes(subject->previous.portable);
+	return pathprof_rolling_bytes(&subject->rolling) +
+	       pathprof_tally_bytes(&subject->previous.tally) + share_bytes(subject->portable) +
+	       share_bytes(subject->previous.portable);
 }
 
 uint64_t pp_drift_bytes(const struct pp_drift *drift)

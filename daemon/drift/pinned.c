@@ -9,158 +9,16 @@
 #include <string.h>
 
 #include "../log.h"
-#include "pathprof/events.h"
 #include "pathprof/store.h"
 
 #define SUFFIX ".baseline"
 
-struct reading {
-	struct pp_pinned_file *file;
-	struct pp_counts counts; /* of the part that is being read */
-	bool weighed;
-	size_t total;
-	struct pathprof_build_id id;
-	uint64_t group;
-	char *name, *container;
-};
-
-static void release_file(struct pp_pinned_file *file)
-{
-	for (uint32_t i = 0; i < file->part_cnt; i++) {
-		free(file->parts[i].name);
-		free(file->parts[i].container);
-		pp_counts_release(&file->parts[i].counts);
-		pp_portable_unref(file->parts[i].portable);
-	}
-	free(file->parts);
-	*file = (struct pp_pinned_file){.name = ""};
-}
-
 void pp_pinned_release(struct pp_pinned *pinned)
 {
 	for (uint32_t i = 0; i < pinned->file_cnt; i++)
-		release_file(&pinned->files[i]);
+		pathprof_pinned_release(&pinned->files[i].pinned);
 	pinned->file_cnt = 0;
 	pinned->read = (struct timespec){0};
-}
-
-/* ---------------------------------------------------------------- one file */
-
-/* id and name may be of a part of the file. */
-static struct pp_pinned_part *add_part(struct pp_pinned_file *file,
-				       const struct pathprof_build_id *id, const char *name)
-{
-	struct pp_pinned_part part = {
-		.id = *id, .group = pathprof_event_group(id), .name = strdup(name)};
-	struct pp_pinned_part *parts =
-		realloc(file->parts, (file->part_cnt + 1) * sizeof(*file->parts));
-
-	if (parts)
-		file->parts = parts;
-	if (!parts || !part.name) {
-		free(part.name);
-		return NULL;
-	}
-	parts[file->part_cnt] = part;
-	return &parts[file->part_cnt++];
-}
-
-/* Takes over the container's name. */
-static int end_part(struct reading *r)
-{
-	struct pp_pinned_part *part;
-
-	if (!r->counts.cnt)
-		return 0;
-	if (pp_counts_sort(&r->counts) < 0)
-		return -EBADMSG;
-	part = add_part(r->file, &r->id, r->name);
-	if (!part)
-		return -ENOMEM;
-	part->container = r->container;
-	r->container = NULL;
-	int code = pp_counts_join(&part->counts, &r->counts);
-	pp_counts_clear(&r->counts);
-	return code;
-}
-
-static int begin_part(struct reading *r, const struct pathprof_container_path_row *row)
-{
-	int code = end_part(r);
-
-	if (code < 0)
-		return code;
-	free(r->name);
-	free(r->container);
-	r->name = strdup(row->binary_name);
-	r->container = strdup(row->container);
-	r->id = row->binary_id;
-	r->group = pathprof_event_group(&row->binary_id);
-	return r->name && r->container ? 0 : -ENOMEM;
-}
-
-static int take_row(void *context, const struct pathprof_container_path_row *row)
-{
-	struct reading *r = context;
-	uint64_t group = pathprof_event_group(&row->binary_id);
-
-	if (!r->container || group != r->group || strcmp(r->container, row->container) != 0) {
-		int code = begin_part(r, row);
-
-		if (code < 0)
-			return code;
-	}
-	if (r->total++ == PP_PINNED_EVENTS_MAX)
-		return -E2BIG;
-	return pp_counts_append_row(&r->counts, group, row, r->weighed);
-}
-
-/* Where a binary ran in several containers: all of them together, behind the single ones. */
-static int add_together(struct pp_pinned_file *file)
-{
-	uint32_t single_cnt = file->part_cnt;
-
-	for (uint32_t i = 0; i < single_cnt; i++) {
-		uint64_t group = file->parts[i].group;
-		struct pp_pinned_part *all;
-		int code = 0;
-
-		if ((i && file->parts[i - 1].group == group) || i + 1 == single_cnt ||
-		    file->parts[i + 1].group != group)
-			continue;
-		all = add_part(file, &file->parts[i].id, file->parts[i].name);
-		if (!all)
-			return -ENOMEM;
-		for (uint32_t j = i; code == 0 && j < single_cnt && file->parts[j].group == group;
-		     j++)
-			code = pp_counts_join(&all->counts, &file->parts[j].counts);
-		if (code < 0)
-			return code;
-	}
-	return 0;
-}
-
-static int read_file(struct pp_pinned_file *file, const char *path, bool weighed,
-		     struct pathprof_error *error)
-{
-	struct reading reading = {.file = file, .weighed = weighed};
-	struct pathprof_store *store = NULL;
-	int code = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
-
-	if (code < 0)
-		return code;
-	code = pathprof_store_container_paths(store, NULL, take_row, &reading, error);
-	if (code == 0)
-		code = end_part(&reading);
-	if (code == 0)
-		code = add_together(file);
-	if (code < 0 && !error->text[0])
-		pathprof_fail(error, code, "%s: %s", path, strerror(-code));
-	free(reading.name);
-	free(reading.container);
-	pp_counts_release(&reading.counts);
-	pathprof_store_free(store);
-	return code;
 }
 
 /* A baseline is one window, or several of one kind. ANY: it has none. */
@@ -224,9 +82,10 @@ static void read_named(struct pp_pinned *pinned, const char *file)
 	}
 	if (!is_comparable(pinned, path))
 		return;
-	if (read_file(&new, path, pinned->kind == PATHPROF_KIND_WEIGHED, &error) < 0) {
+	if (pathprof_pinned_read(&new.pinned, path, pinned->kind == PATHPROF_KIND_WEIGHED, &error) <
+	    0) {
 		pp_log(LOG_WARNING, "baseline passed over: %s", error.text);
-		release_file(&new);
+		pathprof_pinned_release(&new.pinned);
 		return;
 	}
 	pp_log(LOG_INFO, "baseline %s read", new.name);
@@ -275,72 +134,18 @@ void pp_pinned_refresh(struct pp_pinned *pinned)
 
 /* ---------------------------------------------------------------- asking */
 
-/* All together comes last, and is the only one when there is one container. */
-static struct pp_pinned_part *choose(struct pp_pinned_file *file, uint64_t group,
-				     const char *container)
-{
-	struct pp_pinned_part *found = NULL;
-
-	for (uint32_t i = 0; i < file->part_cnt; i++) {
-		struct pp_pinned_part *part = &file->parts[i];
-
-		if (part->group != group)
-			continue;
-		if (part->container && !strcmp(part->container, container))
-			return part;
-		found = part;
-	}
-	return found;
-}
-
-static void read_names(const struct pp_pinned *pinned, const struct pp_pinned_file *file,
-		       struct pp_pinned_part *part)
-{
-	struct pathprof_store *store = NULL;
-	struct pathprof_error error = {""};
-	char path[PP_CONFIG_PATH_MAX + 300];
-
-	part->portable = pp_portable_new(&part->id);
-	if (!part->portable)
-		return;
-	snprintf(path, sizeof(path), "%s/%s" SUFFIX, pinned->directory, file->name);
-	if (pathprof_store_open(&store, path, PATHPROF_STORE_READ, &error) < 0 ||
-	    pp_portable_load(part->portable, store, &error) < 0)
-		pp_log(LOG_WARNING, "baseline's names passed over: %s", error.text);
-	pathprof_store_free(store);
-}
-
-/* Of the other builds of that path the one that was seen most. */
-static uint64_t other_build(const struct pp_pinned_file *file, const char *binary)
-{
-	const struct pp_pinned_part *most = NULL;
-
-	for (uint32_t i = 0; i < file->part_cnt; i++)
-		if (!strcmp(file->parts[i].name, binary) &&
-		    (!most || file->parts[i].counts.total > most->counts.total))
-			most = &file->parts[i];
-	return most ? most->group : 0;
-}
-
-static struct pp_pinned_part *part_of(const struct pp_pinned *pinned, struct pp_pinned_file *file,
-				      uint64_t group, const char *binary, const char *container)
-{
-	struct pp_pinned_part *part = choose(file, group, container);
-
-	if (part)
-		return part;
-	part = choose(file, other_build(file, binary), container);
-	if (part && !part->portable)
-		read_names(pinned, file, part);
-	return part && part->portable && part->portable->functions ? part : NULL;
-}
-
-const struct pp_pinned_part *pp_pinned_part(struct pp_pinned *pinned, const char *name,
+struct pathprof_baseline pp_pinned_baseline(struct pp_pinned *pinned, const char *name,
 					    uint64_t group, const char *binary,
 					    const char *container)
 {
+	struct pathprof_baseline baseline = {.tally = NULL};
+	struct pathprof_error error = {""};
+
 	for (uint32_t i = 0; i < pinned->file_cnt; i++)
 		if (!strcmp(pinned->files[i].name, name))
-			return part_of(pinned, &pinned->files[i], group, binary, container);
-	return NULL;
+			baseline = pathprof_pinned_baseline(&pinned->files[i].pinned, group, binary,
+							    container, &error);
+	if (error.text[0])
+		pp_log(LOG_WARNING, "baseline's names passed over: %s", error.text);
+	return baseline;
 }

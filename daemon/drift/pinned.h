@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pinned baselines: profile files NAME.baseline in one directory, read when the directory changes.
- *
- * A binary's counts are those of the container asked for; where the file has the binary, but not in
- * this container, those of all its containers together. Where it has another build of that path
- * only, and carries the names of its paths, that build is compared by them.
+ * Pinned baselines (pathprof/pinned.h): files NAME.baseline in one directory, read when the
+ * directory changes.
  *
  * Workload: a few files of some hundred thousand counts, read now and then, asked for 200 times a
  * window. Files come from people: one that cannot be read is told once and passed over. One owner.
@@ -16,26 +13,13 @@
 #include <sys/stat.h>
 
 #include "../config/config.h"
-#include "counts.h"
-#include "portable.h"
+#include "pathprof/pinned.h"
 
-#define PP_PINNED_MAX        8
-#define PP_PINNED_EVENTS_MAX (1u << 20) /* of one file */
-
-struct pp_pinned_part {
-	struct pathprof_build_id id;
-	uint64_t group;
-	char *name;      /* of the binary */
-	char *container; /* NULL: all together */
-	struct pp_counts counts;
-	/* Read when it is first asked for by another build, functions NULL when there are none. */
-	struct pp_portable *portable;
-};
+#define PP_PINNED_MAX 8
 
 struct pp_pinned_file {
 	char name[PP_CONFIG_NAME_MAX];
-	struct pp_pinned_part *parts;
-	uint32_t part_cnt;
+	struct pathprof_pinned pinned;
 };
 
 struct pp_pinned {
@@ -51,11 +35,8 @@ struct pp_pinned {
 void pp_pinned_refresh(struct pp_pinned *pinned);
 /* The kind of the windows to come: the next refresh reads anew when it changes. */
 void pp_pinned_set_kind(struct pp_pinned *pinned, enum pathprof_window_kind kind);
-/*
- * Of this build (its group) or else of another one of that path, with portable names. NULL: no such
- * baseline, or neither is in it. Valid until the next refresh.
- */
-const struct pp_pinned_part *pp_pinned_part(struct pp_pinned *pinned, const char *name,
+/* As pathprof_pinned_baseline(), of the baseline called name. Valid until the next refresh. */
+struct pathprof_baseline pp_pinned_baseline(struct pp_pinned *pinned, const char *name,
 					    uint64_t group, const char *binary,
 					    const char *container);
 void pp_pinned_release(struct pp_pinned *pinned);

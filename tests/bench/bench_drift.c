@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 	}
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		bytes += pp_rolling_bytes(&drift->subjects[i]->rolling);
+		bytes += pathprof_rolling_bytes(&drift->subjects[i]->rolling);
 	double ms = middle(costs, late);
 	printf("%u binaries of %u paths, some %u samples each a window, windows %u..%u\n", binaries,
 	       paths, samples, windows / 2, windows);

@@ -214,11 +214,34 @@ END
 grep -q "$mixed" said || fail 'drift: not said that a kind is left out'
 says 1 'do not compare' drift --baseline mixed --window 1
 says 1 'nothing was seen' drift --baseline mixed --kind taken
-run 0 drift --kind taken --json
-holds 'drift of the other kind' <<'END'
-assert {p["window"] for p in j} <= {1, 2, 3}, j
-END
+says 1 'no binary has 200 samples' drift --kind taken
 run 0 baseline rm mixed
+for form in old old ''; do
+	"$known" long.db $form
+done
+run 0 --db long.db drift --kind taken --json
+holds 'drift of the other kind' <<'END'
+assert j and {p["window"] for p in j} <= {1, 2, 3, 4, 5, 6}, j
+END
+
+### Measured here is what a service would have stored.
+"$BUILD/tests/tools/drift_db" watched.db || fail 'no database that was watched'
+run 0 --db watched.db drift --json
+cp got stored
+cp watched.db unwatched.db
+sqlite3 unwatched.db 'DELETE FROM drift'
+run 0 --db unwatched.db drift
+grep -q 'Measured here' got || fail 'not measured here'
+run 0 --db unwatched.db drift --json
+holds 'drift as a service stores it' <<'END'
+stored = json.load(open("stored"))
+# one build in two containers, the other one where it was seen often enough
+assert len(j) > 200 and {(p["binary"]["name"], p["container"]) for p in j} == {
+    ("program1", ""), ("program1", "box"), ("program2", "")}, len(j)
+over = [p["window"] for p in j if p["over"]]
+assert len(over) == 10 and {p["container"] for p in j if p["over"]} == {"box"}, over
+assert j == stored, [(a, b) for a, b in zip(j, stored) if a != b][:1]
+END
 
 ### What the service stored is shown as it is.
 "$known" stored.db

@@ -148,7 +148,7 @@ static void draw_window(struct watch *w, const struct lab_world *world,
 	lab_world_release(&varied);
 }
 
-static void fill_part(struct watch *w, const struct lab_world *world, struct pp_counts *counts)
+static void fill_part(struct watch *w, const struct lab_world *world, struct pathprof_tally *counts)
 {
 	static struct pathprof_event events[EVENTS_MAX];
 	struct pathprof_worth seen[EVENTS_MAX] = {0};
@@ -165,18 +165,18 @@ static void fill_part(struct watch *w, const struct lab_world *world, struct pp_
 	for (size_t i = 0; i < world->cnt; i++) {
 		const struct pathprof_event key = {.key_lo = i};
 
-		CU_ASSERT_EQUAL(pp_counts_append(counts, &key, &seen[i], weighed), 0);
+		CU_ASSERT_EQUAL(pathprof_tally_append(counts, &key, &seen[i], weighed), 0);
 	}
-	CU_ASSERT_EQUAL(pp_counts_sort(counts), 0);
+	CU_ASSERT_EQUAL(pathprof_tally_sort(counts), 0);
 }
 
 /* As the service does with a part of a window. */
 static void watch_window(struct watch *w, const struct lab_world *world)
 {
 	static const struct pathprof_build_id id = {.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
-	struct pp_drift_part part = {.id = &id, .name = "/bin/program", .container = ""};
+	struct pathprof_part part = {.id = &id, .name = "/bin/program", .container = ""};
 
-	fill_part(w, world, &part.counts);
+	fill_part(w, world, &part.tally);
 	w->drift.window = ++w->window;
 	w->drift.end_ns = w->window * WINDOW_NS;
 	w->drift.per_burst = w->scene->bursts.samples;
@@ -190,12 +190,12 @@ static void watch_window(struct watch *w, const struct lab_world *world)
 		w->subject->rolling.base.changed = false;
 	}
 	pp_drift_judge(&w->drift, w->subject, &part);
-	CU_ASSERT_EQUAL(pp_rolling_push(&w->subject->rolling, &part.counts, w->drift.end_ns,
-					pp_drift_alarmed(&w->drift, w->subject),
-					pp_drift_pooled_max(&w->drift) - 1,
-					(int64_t)w->drift.config.rolling_ns),
+	CU_ASSERT_EQUAL(pathprof_rolling_push(&w->subject->rolling, &part.tally, w->drift.end_ns,
+					      pp_drift_alarmed(&w->drift, w->subject),
+					      pp_drift_pooled_max(&w->drift) - 1,
+					      (int64_t)w->drift.config.rolling_ns),
 			0);
-	pp_counts_release(&part.counts);
+	pathprof_tally_release(&part.tally);
 }
 
 static enum pathprof_alert_phase worst_phase(const struct watch *w)

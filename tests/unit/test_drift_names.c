@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "../../daemon/drift/names.h"
-#include "../../daemon/drift/portable.h"
+#include "pathprof/portable.h"
 #include "pathprof/events.h"
 #include "pathprof/graph.h"
 #include "pathprof/match.h"
@@ -500,8 +500,8 @@ static uint32_t draw(uint32_t bound)
 
 /* A build: path i has key 1000 * build + i, function 100 + i % FUNCTIONS, place i. */
 struct side {
-	struct pp_portable *portable;
-	struct pp_counts counts;
+	struct pathprof_portable *portable;
+	struct pathprof_tally counts;
 	bool named[EVENTS], nameless[EVENTS], has[FUNCTIONS];
 	double weights[EVENTS];
 };
@@ -509,20 +509,20 @@ struct side {
 static void make_side(struct side *side, uint8_t number, bool all_named)
 {
 	struct pathprof_build_id id = {.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
-	struct pp_portable_path paths[EVENTS];
+	struct pathprof_portable_path paths[EVENTS];
 	struct pathprof_event events[EVENTS];
 	uint64_t *functions = malloc(FUNCTIONS * sizeof(*functions));
 	size_t path_cnt = 0, function_cnt = 0;
 
 	memset(side, 0, sizeof(*side));
 	memset(id.bytes, number, sizeof(id.bytes));
-	side->portable = pp_portable_new(&id);
+	side->portable = pathprof_portable_new(&id);
 	for (uint64_t f = 0; f < FUNCTIONS; f++) {
 		side->has[f] = draw(4) > 0;
 		if (side->has[f])
 			functions[function_cnt++] = 100 + f;
 	}
-	pp_portable_set_functions(side->portable, functions, function_cnt);
+	pathprof_portable_set_functions(side->portable, functions, function_cnt);
 	for (uint64_t i = 0; i < EVENTS; i++) {
 		uint64_t key = 1000u * number + i;
 
@@ -533,20 +533,20 @@ static void make_side(struct side *side, uint8_t number, bool all_named)
 		side->nameless[i] = !side->has[i % FUNCTIONS];
 		side->named[i] = all_named || draw(8) > 0;
 		if (side->named[i])
-			paths[path_cnt++] = (struct pp_portable_path){
+			paths[path_cnt++] = (struct pathprof_portable_path){
 				key, side->nameless[i] ? 0 : 100 + i % FUNCTIONS, i};
 	}
-	CU_ASSERT_EQUAL(pp_portable_add(side->portable, paths, path_cnt), 0);
+	CU_ASSERT_EQUAL(pathprof_portable_add(side->portable, paths, path_cnt), 0);
 	/* again: nothing doubles */
-	CU_ASSERT_EQUAL(pp_portable_add(side->portable, paths, path_cnt / 2), 0);
+	CU_ASSERT_EQUAL(pathprof_portable_add(side->portable, paths, path_cnt / 2), 0);
 	CU_ASSERT_EQUAL(side->portable->path_cnt, path_cnt);
-	CU_ASSERT_EQUAL(pp_counts_add(&side->counts, events, EVENTS), 0);
+	CU_ASSERT_EQUAL(pathprof_tally_add(&side->counts, events, EVENTS), 0);
 }
 
 static void free_side(struct side *side)
 {
-	pp_portable_unref(side->portable);
-	pp_counts_release(&side->counts);
+	pathprof_portable_unref(side->portable);
+	pathprof_tally_release(&side->counts);
 }
 
 /* The weight that a side should have of one portable path. */
@@ -557,7 +557,7 @@ static double expected(const struct side *side, const struct side *other, uint64
 		       : 0;
 }
 
-static bool is_sum(const struct pp_counts *counts, const struct side *side,
+static bool is_sum(const struct pathprof_tally *counts, const struct side *side,
 		   const struct side *other)
 {
 	double want = 0, have = 0;
@@ -580,14 +580,15 @@ static void test_pairs(void)
 {
 	state = 5;
 	for (int round = 0; round < 50; round++) {
-		struct pp_portable_pair pair;
+		struct pathprof_portable_pair pair;
 		struct side a, b;
 		double matched = 0, total = 0;
 
 		make_side(&a, 1, true);
 		make_side(&b, 2, true);
 		CU_ASSERT_EQUAL_FATAL(
-			pp_portable_pair(&pair, &a.counts, a.portable, &b.counts, b.portable), 0);
+			pathprof_portable_pair(&pair, &a.counts, a.portable, &b.counts, b.portable),
+			0);
 		CU_ASSERT(is_sum(&pair.window, &a, &b));
 		CU_ASSERT(is_sum(&pair.base, &b, &a));
 		for (uint64_t i = 0; i < EVENTS; i++) {
@@ -600,13 +601,13 @@ static void test_pairs(void)
 			pair.window.events[0].weight++;
 			CU_ASSERT_FALSE(is_sum(&pair.window, &a, &b));
 		}
-		pp_portable_pair_release(&pair);
+		pathprof_portable_pair_release(&pair);
 		free_side(&a);
 		free_side(&b);
 	}
 }
 
-static double weight_of(const struct pp_counts *counts, uint64_t hi)
+static double weight_of(const struct pathprof_tally *counts, uint64_t hi)
 {
 	double weight = 0;
 
@@ -624,7 +625,7 @@ static void test_unnamed(void)
 {
 	state = 6;
 	for (int round = 0; round < 50; round++) {
-		struct pp_portable_pair pair;
+		struct pathprof_portable_pair pair;
 		struct side a, b;
 		double of_a, of_b, most = 0;
 
@@ -633,14 +634,15 @@ static void test_unnamed(void)
 		for (int f = 0; f < FUNCTIONS; f++)
 			a.has[f] |= b.has[f];
 		CU_ASSERT_EQUAL_FATAL(
-			pp_portable_pair(&pair, &a.counts, a.portable, &b.counts, b.portable), 0);
-		of_a = weight_of(&pair.window, PP_PORTABLE_UNNAMED_HI) / pair.window.total;
-		of_b = weight_of(&pair.base, PP_PORTABLE_UNNAMED_HI) / pair.base.total;
+			pathprof_portable_pair(&pair, &a.counts, a.portable, &b.counts, b.portable),
+			0);
+		of_a = weight_of(&pair.window, PATHPROF_PORTABLE_UNNAMED_HI) / pair.window.total;
+		of_b = weight_of(&pair.base, PATHPROF_PORTABLE_UNNAMED_HI) / pair.base.total;
 		/* up to the last path that was given up, of weight 50 at most, and a share that
 		   nothing was left for */
 		most = 50 / pair.window.total + 50 / pair.base.total;
 		CU_ASSERT(round & 1 ? of_a <= of_b + most : of_b <= of_a + most);
-		pp_portable_pair_release(&pair);
+		pathprof_portable_pair_release(&pair);
 		free_side(&a);
 		free_side(&b);
 	}
@@ -648,14 +650,14 @@ static void test_unnamed(void)
 
 static void test_unknown_functions(void)
 {
-	struct pp_portable_pair pair;
+	struct pathprof_portable_pair pair;
 	struct side a, b;
 
 	state = 7;
 	make_side(&a, 1, true);
 	make_side(&b, 2, true);
-	pp_portable_set_functions(a.portable, NULL, 0);
-	CU_ASSERT_EQUAL(pp_portable_pair(&pair, &a.counts, a.portable, &b.counts, b.portable),
+	pathprof_portable_set_functions(a.portable, NULL, 0);
+	CU_ASSERT_EQUAL(pathprof_portable_pair(&pair, &a.counts, a.portable, &b.counts, b.portable),
 			-ENODATA);
 	free_side(&a);
 	free_side(&b);

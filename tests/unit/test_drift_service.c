@@ -42,7 +42,7 @@ static size_t draw_events(struct pathprof_event *events, double *sums)
 	return cnt;
 }
 
-static bool same_as(const struct pp_counts *counts, const double *sums)
+static bool same_as(const struct pathprof_tally *counts, const double *sums)
 {
 	size_t used = 0;
 
@@ -63,22 +63,22 @@ static void test_counts(void)
 
 	state = 1;
 	for (int round = 0; round < 50; round++) {
-		struct pp_counts counts = {0}, moved = {0};
+		struct pathprof_tally counts = {0}, moved = {0};
 		double sums[KEYS] = {0};
 
 		for (int i = 0; i < 12; i++) {
 			size_t cnt = draw_events(events, sums);
 
-			CU_ASSERT_EQUAL(pp_counts_add(&counts, events, cnt), 0);
+			CU_ASSERT_EQUAL(pathprof_tally_add(&counts, events, cnt), 0);
 			CU_ASSERT(same_as(&counts, sums));
 		}
-		pp_counts_move(&moved, &counts);
+		pathprof_tally_move(&moved, &counts);
 		CU_ASSERT_EQUAL(counts.cnt, 0);
 		CU_ASSERT(same_as(&moved, sums));
 		/* a planted fault: one sample too many */
 		moved.events[0].weight++;
 		CU_ASSERT_FALSE(same_as(&moved, sums));
-		pp_counts_release(&moved);
+		pathprof_tally_release(&moved);
 	}
 }
 
@@ -93,9 +93,10 @@ struct past {
 };
 
 /* The base is what is in its buckets, and each bucket's windows are the oracle's. */
-static bool base_is_sound(const struct pp_rolling *rolling, const struct past *past, uint32_t cnt)
+static bool base_is_sound(const struct pathprof_rolling *rolling, const struct past *past,
+			  uint32_t cnt)
 {
-	const struct pp_span *base = &rolling->base;
+	const struct pathprof_rolling_span *base = &rolling->base;
 	double sums[KEYS] = {0};
 
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -114,7 +115,7 @@ static void test_rolling(void)
 {
 	static struct past past[WINDOWS];
 	struct pathprof_event events[32];
-	struct pp_rolling rolling = {0};
+	struct pathprof_rolling rolling = {0};
 
 	state = 2;
 	for (uint32_t i = 0; i < WINDOWS; i++) {
@@ -123,34 +124,35 @@ static void test_rolling(void)
 		memset(&past[i], 0, sizeof(past[i]));
 		past[i].end_ns = 10 * (i + 1);
 		cnt = draw_events(events, past[i].sums);
-		CU_ASSERT_EQUAL(pp_rolling_push(&rolling,
-						&(struct pp_counts){.events = events, .cnt = cnt},
-						past[i].end_ns, false, 2, 200),
+		CU_ASSERT_EQUAL(pathprof_rolling_push(
+					&rolling,
+					&(struct pathprof_tally){.events = events, .cnt = cnt},
+					past[i].end_ns, false, 2, 200),
 				0);
 		CU_ASSERT_EQUAL(rolling.recent_cnt, i < 2 ? i + 1 : 2);
 		CU_ASSERT(base_is_sound(&rolling, past, i < 1 ? 0 : i - 1));
-		CU_ASSERT(rolling.base.cnt <= PP_ROLLING_BUCKETS);
+		CU_ASSERT(rolling.base.cnt <= PATHPROF_ROLLING_BUCKETS);
 		/* no less than the time wanted, no more than half as much again */
 		if (i > 40 && rolling.base.cnt)
 			CU_ASSERT(past[i].end_ns - rolling.base.buckets[0].begin_ns <= 340 &&
 				  past[i].end_ns - rolling.base.buckets[0].begin_ns >= 180);
 	}
 	/* so few samples, of which nobody says which came together, show nothing */
-	CU_ASSERT_EQUAL(pp_rolling_dispersion(&rolling), 0);
+	CU_ASSERT_EQUAL(pathprof_rolling_dispersion(&rolling), 0);
 	rolling.base.sum.events[0].weight++;
 	CU_ASSERT_FALSE(base_is_sound(&rolling, past, WINDOWS - 2));
-	pp_rolling_release(&rolling);
+	pathprof_rolling_release(&rolling);
 }
 
-static void push_one(struct pp_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
+static void push_one(struct pathprof_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
 {
 	struct pathprof_event event = {.key_lo = key, .weight = 1};
-	const struct pp_counts window = {.events = &event, .cnt = 1};
+	const struct pathprof_tally window = {.events = &event, .cnt = 1};
 
-	CU_ASSERT_EQUAL(pp_rolling_push(rolling, &window, end_ns, hot, 2, 100), 0);
+	CU_ASSERT_EQUAL(pathprof_rolling_push(rolling, &window, end_ns, hot, 2, 100), 0);
 }
 
-static bool base_has(const struct pp_rolling *rolling, uint64_t key)
+static bool base_has(const struct pathprof_rolling *rolling, uint64_t key)
 {
 	for (size_t i = 0; i < rolling->base.sum.cnt; i++)
 		if (rolling->base.sum.events[i].key_lo == key)
@@ -160,7 +162,7 @@ static bool base_has(const struct pp_rolling *rolling, uint64_t key)
 
 static void test_change_stays_out(void)
 {
-	struct pp_rolling rolling = {0};
+	struct pathprof_rolling rolling = {0};
 	int64_t now = 0;
 
 	for (int i = 0; i < 10; i++)
@@ -180,7 +182,7 @@ static void test_change_stays_out(void)
 		push_one(&rolling, 3, now += 10, true);
 	CU_ASSERT(base_has(&rolling, 3));
 	CU_ASSERT_FALSE(base_has(&rolling, 1));
-	pp_rolling_release(&rolling);
+	pathprof_rolling_release(&rolling);
 }
 
 /* ---------------------------------------------------------------- a made-up program */
@@ -477,21 +479,21 @@ static void test_restart_in_the_past(void)
 static void test_restart_restores_baseline(void)
 {
 	struct bench b;
-	struct pp_counts before = {0};
-	const struct pp_counts *after;
+	struct pathprof_tally before = {0};
+	const struct pathprof_tally *after;
 
 	bench_init(&b);
 	windows(&b, 0, 9);
 	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
 	after = &b.drift->subjects[0]->rolling.base.sum;
-	CU_ASSERT_EQUAL(pp_counts_add(&before, after->events, after->cnt), 0);
+	CU_ASSERT_EQUAL(pathprof_tally_add(&before, after->events, after->cnt), 0);
 	restart(&b);
 	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
 	after = &b.drift->subjects[0]->rolling.base.sum;
 	CU_ASSERT_EQUAL_FATAL(after->cnt, before.cnt);
 	CU_ASSERT_EQUAL(memcmp(after->events, before.events, before.cnt * sizeof(*before.events)),
 			0);
-	pp_counts_release(&before);
+	pathprof_tally_release(&before);
 	bench_release(&b);
 }
 
@@ -553,7 +555,7 @@ static void test_pinned(void)
 	window(&b, 0);
 	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 1);
 	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 1);
-	CU_ASSERT_EQUAL(b.drift->pinned.files[0].part_cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->pinned.files[0].pinned.part_cnt, 1);
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
 	windows(&b, 3, 2);
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
@@ -705,9 +707,9 @@ static void name_build(struct bench *b, uint8_t number, uint64_t changed)
 	CU_ASSERT_EQUAL(pathprof_store_set_function_keys(b->store, &id, keys, cnt, NULL), 0);
 	for (uint32_t i = 0; i < b->drift->subject_cnt; i++)
 		if (pathprof_build_id_equal(&b->drift->subjects[i]->id, &id))
-			CU_ASSERT_EQUAL(
-				pp_portable_load(b->drift->subjects[i]->portable, b->store, NULL),
-				0);
+			CU_ASSERT_EQUAL(pathprof_portable_load(b->drift->subjects[i]->portable,
+							       b->store, NULL),
+					0);
 }
 
 static void window_of(struct bench *b, uint8_t number, uint32_t shift)

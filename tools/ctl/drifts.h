@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Drift over time: a point a window, binary, container and baseline, as the service stored them or,
- * where none did, measured here; then without containers. Ownership: the list is the caller's. One
- * thread.
+ * where none did, measured here. Ownership: the list is the caller's. One thread.
  */
 #ifndef CTL_DRIFTS_H
 #define CTL_DRIFTS_H
@@ -33,7 +32,10 @@ void drifts_add(struct drifts *drifts, const struct pathprof_drift_row *row);
 bool drifts_next(const struct drifts *drifts, size_t *at, struct drift_subject *ret_subject);
 /* The corrected figure and its low end are over the threshold. */
 bool drift_is_over(const struct drift_point *point, double threshold);
-/* Measures each window against the hour before it, or against options->baseline. As drifts_load. */
+/*
+ * Measures each window against the rolling baseline, or against options->baseline, as the service
+ * does. As drifts_load.
+ */
 int drifts_measure(struct drifts *drifts, const struct ctl_options *options,
 		   struct pathprof_store *store);
 /* A panel a subject: the corrected figure over time, its interval as a band. CTL_OK, or said. */

@@ -1,272 +1,259 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Drift measured here, for databases that no service watched: each of the last windows against the
- * hour before it, or against a baseline, binary by binary.
+ * Drift measured here, for databases that no service watched: as a service with the default rules
+ * would have, window by window, from the earliest on. So a figure is what the service stores, but
+ * for baselines that reach behind the first window read here.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "drifts.h"
 #include "kinds.h"
-#include "pathprof/drift.h"
+#include "pathprof/pinned.h"
 #include "selector.h"
-#include "side_store.h"
 
-#define WINDOWS_MAX    64
-#define ROLLING_NS     (3600 * CTL_NS_PER_S)
-#define SAMPLES_MIN    200 /* fewer are no evidence either way */
-#define DISPERSION_CNT 8   /* earlier windows that it is taken from */
+#define WINDOWS_MAX 256
+#define ROLLING_NS  (3600 * CTL_NS_PER_S)
+#define SAMPLES_MIN 200 /* fewer are no evidence either way */
+#define POOLED_MAX  3   /* windows that a rule measures together */
+
+static const struct pathprof_alert_rule *const rules[] = {&pathprof_alert_fast,
+							  &pathprof_alert_slow};
+#define RULE_CNT (sizeof(rules) / sizeof(rules[0]))
+
+/* A build of a binary in a container. */
+struct subject {
+	uint64_t group;
+	char *container;
+	struct pathprof_rolling rolling;
+	struct pathprof_alert_state states[RULE_CNT];
+};
 
 struct window {
 	int64_t id, begin_ns, end_ns;
-	double paths_a_burst;
-	struct side side;
+	double per_burst;
 };
 
-struct windows {
-	struct window *list; /* newest first */
-	size_t cnt;
+struct measuring {
+	struct drifts *drifts;
+	struct window windows[WINDOWS_MAX]; /* newest first */
+	size_t window_cnt;
+	const struct window *window; /* being measured */
 	struct kinds kinds;
+	struct subject *subjects;
+	size_t subject_cnt;
+	const char *baseline;
+	struct pathprof_pinned pinned; /* what baseline names, unless it is the rolling one */
 };
 
 static int take_window(void *context, const struct pathprof_window_row *row)
 {
-	struct windows *windows = context;
-	struct window *window = &windows->list[windows->cnt++];
+	struct measuring *m = context;
+	const struct pathprof_totals *totals = &row->totals;
 
-	*window = (struct window){.id = row->id, .begin_ns = row->begin_ns, .end_ns = row->end_ns};
-	window->paths_a_burst = 1;
-	if (row->totals.bursts && row->totals.paths > row->totals.bursts)
-		window->paths_a_burst = (double)row->totals.paths / (double)row->totals.bursts;
-	return windows->cnt == WINDOWS_MAX;
+	m->windows[m->window_cnt++] = (struct window){
+		row->id, row->begin_ns, row->end_ns,
+		totals->bursts ? (double)totals->paths / (double)totals->bursts : 0};
+	return m->window_cnt == WINDOWS_MAX;
 }
 
-static void begin_side(struct side *side, enum pathprof_window_kind kind)
+/* ---------------------------------------------------------------- one binary in one window */
+
+/* NULL: it was never seen often enough. */
+static struct subject *subject_of(struct measuring *m, const struct pathprof_part *part)
 {
-	side_init(side, "what is selected", SIDE_PATHS);
-	side->measure.kind = kind;
-	side->weighed = kind == PATHPROF_KIND_WEIGHED;
+	struct subject *subject;
+
+	for (size_t i = 0; i < m->subject_cnt; i++)
+		if (m->subjects[i].group == part->group &&
+		    !strcmp(m->subjects[i].container, part->container))
+			return &m->subjects[i];
+	if (part->tally.samples < SAMPLES_MIN)
+		return NULL;
+	m->subjects =
+		ctl_realloc(m->subjects, m->subject_cnt, m->subject_cnt + 1, sizeof(*m->subjects));
+	subject = &m->subjects[m->subject_cnt++];
+	*subject = (struct subject){.group = part->group, .container = ctl_strdup(part->container)};
+	return subject;
 }
 
-static int read_windows(struct windows *windows, const struct ctl_options *options,
+static bool is_rolling(const struct measuring *m)
+{
+	return !strcmp(m->baseline, PATHPROF_BASELINE_ROLLING);
+}
+
+static void add_row(struct measuring *m, const struct pathprof_part *part,
+		    const struct pathprof_judged *judged)
+{
+	struct pathprof_baseline baseline =
+		is_rolling(m) ? pathprof_rolling_baseline(judged->rolling)
+			      : pathprof_pinned_baseline(&m->pinned, part->group, part->name,
+							 part->container, NULL);
+	struct pathprof_measured measured;
+	struct pathprof_drift_row row = {
+		.window = m->window->id,
+		.begin_ns = m->window->begin_ns,
+		.end_ns = m->window->end_ns,
+		.binary_id = *part->id,
+		.binary_name = part->name,
+		.container = part->container,
+		.baseline = m->baseline,
+	};
+
+	if (pathprof_measure(&measured, judged, &baseline, 1) == 0) {
+		pathprof_measured_row(&measured, &row);
+		drifts_add(m->drifts, &row);
+	}
+	pathprof_measured_release(&measured);
+}
+
+/* Whether a rule is pending or fires: the window stays out of the rolling baseline then. */
+static bool is_alarmed(const struct measuring *m, struct subject *subject,
+		       const struct pathprof_judged *judged)
+{
+	const struct pathprof_baseline baseline = pathprof_rolling_baseline(&subject->rolling);
+	bool alarmed = false;
+
+	for (size_t i = 0; i < RULE_CNT; i++) {
+		struct pathprof_alert_state *state = &subject->states[i];
+		struct pathprof_measured measured;
+		struct pathprof_alert_input input;
+
+		if (pathprof_measure(&measured, judged, &baseline, rules[i]->windows_pooled) == 0) {
+			input = pathprof_alert_input_of(rules[i]->metric, &measured.drift,
+							m->window->end_ns);
+			pathprof_alert_take(state, rules[i], &input);
+		}
+		pathprof_measured_release(&measured);
+		alarmed |= state->phase != PATHPROF_ALERT_QUIET;
+	}
+	return alarmed;
+}
+
+static int take_part(void *context, struct pathprof_part *part)
+{
+	struct measuring *m = context;
+	struct subject *subject = subject_of(m, part);
+	struct pathprof_judged judged;
+	bool alarmed;
+
+	if (!subject)
+		return 0;
+	judged = (struct pathprof_judged){
+		.rolling = &subject->rolling,
+		.window = &part->tally,
+		.dispersion = pathprof_rolling_dispersion(&subject->rolling),
+		.per_burst = m->window->per_burst,
+		.samples_min = SAMPLES_MIN,
+	};
+	if (part->tally.samples >= SAMPLES_MIN)
+		add_row(m, part, &judged);
+	alarmed = is_alarmed(m, subject, &judged);
+	return pathprof_rolling_push(&subject->rolling, &part->tally, m->window->end_ns, alarmed,
+				     POOLED_MAX - 1, ROLLING_NS);
+}
+
+/* ---------------------------------------------------------------- all of them */
+
+static int measure_windows(struct measuring *m, const struct ctl_options *options,
+			   struct pathprof_store *store, struct pathprof_error *error)
+{
+	struct pathprof_filter filter = options->filter;
+	int r = 0;
+
+	filter.limit = 0;
+	for (size_t i = m->window_cnt; r == 0 && i > 0; i--) {
+		m->window = &m->windows[i - 1];
+		filter.window = m->window->id;
+		r = pathprof_parts_read(store, &filter, m->kinds.used == PATHPROF_KIND_WEIGHED, 0,
+					take_part, m, error);
+	}
+	return r;
+}
+
+static int find_windows(struct measuring *m, const struct ctl_options *options,
 			struct pathprof_store *store, struct pathprof_error *error)
 {
 	struct pathprof_filter filter = options->filter;
 	int r;
 
 	filter.limit = WINDOWS_MAX;
-	r = kinds_choose(&windows->kinds, store, &filter, error);
+	r = kinds_choose(&m->kinds, store, &filter, error);
 	if (r == 0)
-		kinds_tell(&windows->kinds);
+		kinds_tell(&m->kinds);
 	if (r == 0)
-		r = pathprof_store_windows(store, &filter, take_window, windows, error);
-	for (size_t i = 0; i < windows->cnt; i++)
-		begin_side(&windows->list[i].side, windows->kinds.used);
-	filter.limit = 0;
-	for (size_t i = 0; r >= 0 && i < windows->cnt; i++) {
-		struct side *side = &windows->list[i].side;
-
-		filter.window = windows->list[i].id;
-		r = side_store_read(side, store, &filter, NULL, error);
-		side_sort(side);
-	}
+		r = pathprof_store_windows(store, &filter, take_window, m, error);
 	return r < 0 ? r : 0;
 }
 
-/* ---------------------------------------------------------------- one binary */
-
-/* Index of the first item of a binary or behind it. */
-static size_t begin_of(const struct side *side, uint64_t group)
+/* CTL_OK, or said: it is there, and its windows are of the same kind. */
+static int read_baseline(struct measuring *m, const struct ctl_options *options)
 {
-	size_t low = 0, high = side->item_cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (side->items[middle].key_hi < group)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void add_binary(struct side *to, const struct side *from, uint64_t group)
-{
-	size_t i = begin_of(from, group);
-
-	for (; i < from->item_cnt && from->items[i].key_hi == group; i++)
-		side_add(to, &from->items[i]);
-}
-
-/* What the hour before a window held of a binary; weights of several windows add up. */
-static void add_before(struct side *to, const struct windows *windows, size_t at, uint64_t group)
-{
-	int64_t from_ns = windows->list[at].begin_ns - ROLLING_NS;
-
-	for (size_t i = at + 1; i < windows->cnt; i++)
-		if (windows->list[i].end_ns >= from_ns)
-			add_binary(to, &windows->list[i].side, group);
-}
-
-/* 0: not known. */
-static double dispersion_of(const struct windows *windows, size_t at, uint64_t group)
-{
-	const struct pathprof_distribution *each[DISPERSION_CNT];
-	struct side parts[DISPERSION_CNT];
-	double seen = 0;
-	size_t cnt = 0;
-	int r = 0;
-
-	for (size_t i = at + 1; i < windows->cnt && cnt < DISPERSION_CNT && r == 0; i++, cnt++) {
-		begin_side(&parts[cnt], windows->kinds.used);
-		add_binary(&parts[cnt], &windows->list[i].side, group);
-		r = side_finish(&parts[cnt]);
-		each[cnt] = &parts[cnt].distribution;
-	}
-	if (r < 0 || pathprof_drift_dispersion(each, cnt, &seen) < 0)
-		seen = 0;
-	for (size_t i = 0; i < cnt; i++)
-		side_release(&parts[i]);
-	return seen;
-}
-
-static void add_row(struct drifts *drifts, const struct window *window,
-		    const struct side_binary *binary, const char *baseline,
-		    const struct pathprof_drift *d)
-{
-	drifts_add(drifts, &(struct pathprof_drift_row){
-				   .window = window->id,
-				   .begin_ns = window->begin_ns,
-				   .end_ns = window->end_ns,
-				   .binary_id = binary->id,
-				   .binary_name = binary->name,
-				   .container = "",
-				   .baseline = baseline,
-				   .window_samples = d->window_samples,
-				   .baseline_samples = d->baseline_samples,
-				   .kl_bits = d->kl_bits,
-				   .kl_corrected_bits = d->kl_corrected_bits,
-				   .kl_low_bits = d->kl_low_bits,
-				   .kl_high_bits = d->kl_high_bits,
-				   .overlap = d->overlap,
-				   .angle_degrees = d->angle_degrees,
-				   .coverage_static = d->coverage.static_share,
-				   .coverage_dynamic = d->coverage.dynamic_share,
-				   .matched = 1,
-			   });
-}
-
-static void measure_sides(struct drifts *drifts, const struct windows *windows, size_t at,
-			  const struct side_binary *binary, struct side *now, struct side *before,
-			  const char *baseline)
-{
-	struct pathprof_drift_settings settings = pathprof_drift_defaults;
-	const struct window *window = &windows->list[at];
-	struct pathprof_drift d;
-
-	if (side_finish(now) < 0 || side_finish(before) < 0 || now->samples < SAMPLES_MIN ||
-	    before->samples < SAMPLES_MIN)
-		return;
-	pathprof_drift_set_bursts(&settings, &now->distribution, &before->distribution,
-				  window->paths_a_burst, dispersion_of(windows, at, binary->group));
-	settings.replicates = 0;
-	if (pathprof_drift_measure(&d, &now->distribution, &before->distribution, &settings) == 0)
-		add_row(drifts, window, binary, baseline, &d);
-}
-
-/* pinned: the baseline; NULL: the hour before. */
-static void measure_binary(struct drifts *drifts, const struct windows *windows, size_t at,
-			   const struct side_binary *binary, const struct side *pinned,
-			   const char *baseline)
-{
-	struct side now, before;
-
-	begin_side(&now, windows->kinds.used);
-	begin_side(&before, windows->kinds.used);
-	add_binary(&now, &windows->list[at].side, binary->group);
-	if (pinned)
-		add_binary(&before, pinned, binary->group);
-	else
-		add_before(&before, windows, at, binary->group);
-	measure_sides(drifts, windows, at, binary, &now, &before, baseline);
-	side_release(&now);
-	side_release(&before);
-}
-
-static void measure_window(struct drifts *drifts, const struct windows *windows, size_t at,
-			   const struct side *pinned, const char *baseline)
-{
-	const struct side *side = &windows->list[at].side;
-
-	for (uint32_t i = 0; i < side->binary_cnt; i++)
-		measure_binary(drifts, windows, at, &side->binaries[i], pinned, baseline);
-}
-
-/* ---------------------------------------------------------------- baselines */
-
-static void measure_rolling(struct drifts *drifts, const struct windows *windows)
-{
-	for (size_t i = 0; i + 1 < windows->cnt; i++)
-		measure_window(drifts, windows, i, NULL, "rolling");
-}
-
-static int measure_pinned(struct drifts *drifts, const struct windows *windows,
-			  const struct ctl_options *options)
-{
-	_cleanup_free_ char *word = ctl_printf("baseline:%s", options->baseline);
-	struct side baseline;
+	_cleanup_free_ char *word = ctl_printf("baseline:%s", m->baseline);
+	_cleanup_free_ char *file = NULL;
+	struct pathprof_error error = {""};
+	struct side baseline, windows;
 	int r = selector_load(&baseline, options, word, SIDE_PATHS);
 
 	if (r)
 		return r;
-	for (size_t i = 0; r == CTL_OK && i < windows->cnt; i++) {
-		r = side_check_kinds(&windows->list[i].side, &baseline);
-		if (r == CTL_OK)
-			measure_window(drifts, windows, i, &baseline, options->baseline);
-	}
+	side_init(&windows, "what is selected", SIDE_PATHS);
+	windows.measure.kind = m->kinds.used;
+	r = m->window_cnt ? side_check_kinds(&windows, &baseline) : CTL_OK;
 	side_release(&baseline);
+	file = r ? NULL : selector_baseline_file(options, m->baseline);
+	if (file && pathprof_pinned_read(&m->pinned, file, m->kinds.used == PATHPROF_KIND_WEIGHED,
+					 &error) < 0)
+		r = ctl_fail_error("drift", -EIO, &error);
 	return r;
 }
 
-/* ---------------------------------------------------------------- together */
-
-static int measure(struct drifts *drifts, const struct windows *windows,
-		   const struct ctl_options *options)
+static int measure(struct measuring *m, const struct ctl_options *options,
+		   struct pathprof_store *store)
 {
-	int r = CTL_OK;
+	struct pathprof_error error = {""};
+	int r = find_windows(m, options, store, &error);
 
-	if (options->baseline && strcmp(options->baseline, "rolling") != 0)
-		r = measure_pinned(drifts, windows, options);
-	else
-		measure_rolling(drifts, windows);
-	if (r || drifts->cnt)
-		return r;
+	if (r == 0 && !is_rolling(m)) {
+		r = read_baseline(m, options);
+		if (r)
+			return r;
+	}
+	if (r == 0)
+		r = measure_windows(m, options, store, &error);
+	if (r < 0)
+		return ctl_fail_error("drift", r, &error);
+	if (m->drifts->cnt)
+		return CTL_OK;
 	return ctl_fail("drift: no binary has %d samples both in a window and in what it is held "
-			"against: record longer, or take a longer time (--since, --until)",
-			SAMPLES_MIN);
+			"against (%s): record longer, or take a longer time (--since, --until)",
+			SAMPLES_MIN,
+			is_rolling(m) ? "two windows or more, and two between" : m->baseline);
 }
 
 int drifts_measure(struct drifts *drifts, const struct ctl_options *options,
 		   struct pathprof_store *store)
 {
-	struct windows windows = {.list = ctl_alloc(WINDOWS_MAX * sizeof(struct window))};
-	struct pathprof_error error = {""};
-	int r = read_windows(&windows, options, store, &error);
+	struct measuring *m = ctl_alloc(sizeof(*m));
+	int r;
 
+	*m = (struct measuring){.drifts = drifts,
+				.baseline = options->baseline ? options->baseline
+							      : PATHPROF_BASELINE_ROLLING};
 	drifts->measured = true;
-	if (r < 0)
-		r = ctl_fail_error("drift", r, &error);
-	else if (options->baseline && !strcmp(options->baseline, "previous"))
+	if (!strcmp(m->baseline, PATHPROF_BASELINE_PREVIOUS))
 		r = ctl_fail("drift: only the service holds builds against the previous one: "
 			     "compare BINARY@VERSION BINARY@VERSION does it here");
 	else
-		r = measure(drifts, &windows, options);
-	for (size_t i = 0; i < windows.cnt; i++)
-		side_release(&windows.list[i].side);
-	free(windows.list);
+		r = measure(m, options, store);
+	for (size_t i = 0; i < m->subject_cnt; i++) {
+		pathprof_rolling_release(&m->subjects[i].rolling);
+		free(m->subjects[i].container);
+	}
+	free(m->subjects);
+	pathprof_pinned_release(&m->pinned);
+	free(m);
 	return r;
 }

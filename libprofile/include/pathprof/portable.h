@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * Paths of one build by names that outlive it (match.h): which path has which, and which functions
  * the build has at all. Two builds are compared over what both can have: paths in functions that
@@ -14,24 +14,28 @@
  * Workload: 200 builds of some thousand paths, some of ten thousands of functions; one pair a
  * window each. One owner, the event loop; shared by reference among the subjects of a build.
  */
-#ifndef PP_PORTABLE_H
-#define PP_PORTABLE_H
+#ifndef PATHPROF_PORTABLE_H
+#define PATHPROF_PORTABLE_H
 
 #include <stdbool.h>
 
-#include "counts.h"
+#include "pathprof/tally.h"
 #include "pathprof/store.h"
 
-struct pp_portable_path {
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pathprof_portable_path {
 	uint64_t key_lo;          /* of the path, as its own build's events have it */
 	uint64_t function, place; /* function 0: it was looked at, and has no such name */
 };
 
-struct pp_portable {
+struct pathprof_portable {
 	struct pathprof_build_id id;
 	uint64_t group; /* of its own events */
 	uint32_t ref_cnt;
-	struct pp_portable_path *paths; /* by key_lo */
+	struct pathprof_portable_path *paths; /* by key_lo */
 	size_t path_cnt, path_room;
 	uint64_t *functions; /* ascending; NULL: not known yet */
 	size_t function_cnt;
@@ -40,46 +44,56 @@ struct pp_portable {
 };
 
 /* One reference, the caller's. NULL: no memory. */
-struct pp_portable *pp_portable_new(const struct pathprof_build_id *id);
-struct pp_portable *pp_portable_ref(struct pp_portable *portable);
+struct pathprof_portable *pathprof_portable_new(const struct pathprof_build_id *id);
+struct pathprof_portable *pathprof_portable_ref(struct pathprof_portable *portable);
 /* NULL-safe. */
-void pp_portable_unref(struct pp_portable *portable);
-size_t pp_portable_bytes(const struct pp_portable *portable);
+void pathprof_portable_unref(struct pathprof_portable *portable);
+size_t pathprof_portable_bytes(const struct pathprof_portable *portable);
 
 /* What the store has of it is added. Nothing there is no error. */
-int pp_portable_load(struct pp_portable *portable, struct pathprof_store *store,
-		     struct pathprof_error *error);
+int pathprof_portable_load(struct pathprof_portable *portable, struct pathprof_store *store,
+			   struct pathprof_error *error);
 /* Adds those that are not known yet. In any order. -ENOMEM: unchanged. */
-int pp_portable_add(struct pp_portable *portable, const struct pp_portable_path *paths, size_t cnt);
+int pathprof_portable_add(struct pathprof_portable *portable,
+			  const struct pathprof_portable_path *paths, size_t cnt);
 /* Takes over keys (malloc), strictly ascending. */
-void pp_portable_set_functions(struct pp_portable *portable, uint64_t *keys, size_t cnt);
+void pathprof_portable_set_functions(struct pathprof_portable *portable, uint64_t *keys,
+				     size_t cnt);
 
 /* NULL: not looked at yet. */
-const struct pp_portable_path *pp_portable_find(const struct pp_portable *portable,
-						uint64_t key_lo);
+const struct pathprof_portable_path *
+pathprof_portable_find(const struct pathprof_portable *portable, uint64_t key_lo);
 /* The other way round, by a walk; NULL: none. */
-const struct pp_portable_path *pp_portable_named(const struct pp_portable *portable,
-						 uint64_t function, uint64_t place);
-bool pp_portable_has(const struct pp_portable *portable, uint64_t function);
+const struct pathprof_portable_path *
+pathprof_portable_named(const struct pathprof_portable *portable, uint64_t function,
+			uint64_t place);
+bool pathprof_portable_has(const struct pathprof_portable *portable, uint64_t function);
 /* Weight of what was not looked at yet. */
-double pp_portable_unnamed(const struct pp_portable *portable, const struct pp_counts *counts);
+double pathprof_portable_unnamed(const struct pathprof_portable *portable,
+				 const struct pathprof_tally *counts);
 
 /* The key of what has no name yet, in a pair. */
-#define PP_PORTABLE_UNNAMED_HI UINT64_MAX
-#define PP_PORTABLE_UNNAMED_LO UINT64_MAX
+#define PATHPROF_PORTABLE_UNNAMED_HI UINT64_MAX
+#define PATHPROF_PORTABLE_UNNAMED_LO UINT64_MAX
 
 /* Window and baseline of two builds, over what both can have. */
-struct pp_portable_pair {
-	struct pp_counts window, base; /* by portable names */
-	double matched;                /* share of the window's weight that is in it */
+struct pathprof_portable_pair {
+	struct pathprof_tally window, base; /* by portable names */
+	double matched;                     /* share of the window's weight that is in it */
 };
 /*
  * The window is of build `of_window`, the baseline of `of_base`. -ENODATA: the functions of either
  * are not known yet; -ENOMEM. The caller releases.
  */
-int pp_portable_pair(struct pp_portable_pair *ret_pair, const struct pp_counts *window,
-		     const struct pp_portable *of_window, const struct pp_counts *base,
-		     const struct pp_portable *of_base);
-void pp_portable_pair_release(struct pp_portable_pair *pair);
+int pathprof_portable_pair(struct pathprof_portable_pair *ret_pair,
+			   const struct pathprof_tally *window,
+			   const struct pathprof_portable *of_window,
+			   const struct pathprof_tally *base,
+			   const struct pathprof_portable *of_base);
+void pathprof_portable_pair_release(struct pathprof_portable_pair *pair);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /* Paths by names that outlive their build: see portable.h. */
-#include "portable.h"
+#include "pathprof/portable.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,9 +9,9 @@
 
 #include "pathprof/events.h"
 
-struct pp_portable *pp_portable_new(const struct pathprof_build_id *id)
+struct pathprof_portable *pathprof_portable_new(const struct pathprof_build_id *id)
 {
-	struct pp_portable *portable = calloc(1, sizeof(*portable));
+	struct pathprof_portable *portable = calloc(1, sizeof(*portable));
 
 	if (!portable)
 		return NULL;
@@ -21,13 +21,13 @@ struct pp_portable *pp_portable_new(const struct pathprof_build_id *id)
 	return portable;
 }
 
-struct pp_portable *pp_portable_ref(struct pp_portable *portable)
+struct pathprof_portable *pathprof_portable_ref(struct pathprof_portable *portable)
 {
 	portable->ref_cnt++;
 	return portable;
 }
 
-void pp_portable_unref(struct pp_portable *portable)
+void pathprof_portable_unref(struct pathprof_portable *portable)
 {
 	if (!portable || --portable->ref_cnt)
 		return;
@@ -36,7 +36,7 @@ void pp_portable_unref(struct pp_portable *portable)
 	free(portable);
 }
 
-size_t pp_portable_bytes(const struct pp_portable *portable)
+size_t pathprof_portable_bytes(const struct pathprof_portable *portable)
 {
 	return portable->path_room * sizeof(*portable->paths) +
 	       portable->function_cnt * sizeof(*portable->functions);
@@ -46,13 +46,13 @@ size_t pp_portable_bytes(const struct pp_portable *portable)
 
 static int by_key(const void *a, const void *b)
 {
-	const struct pp_portable_path *x = a, *y = b;
+	const struct pathprof_portable_path *x = a, *y = b;
 
 	return (x->key_lo > y->key_lo) - (x->key_lo < y->key_lo);
 }
 
 /* Of equal keys the first stays: sorted again, so none may come twice. */
-static void sort_paths(struct pp_portable *portable)
+static void sort_paths(struct pathprof_portable *portable)
 {
 	size_t kept = 0;
 
@@ -64,10 +64,10 @@ static void sort_paths(struct pp_portable *portable)
 	portable->path_cnt = kept;
 }
 
-static int make_room(struct pp_portable *portable, size_t cnt)
+static int make_room(struct pathprof_portable *portable, size_t cnt)
 {
 	size_t room = portable->path_cnt + cnt;
-	struct pp_portable_path *paths;
+	struct pathprof_portable_path *paths;
 
 	if (room <= portable->path_room)
 		return 0;
@@ -81,7 +81,8 @@ static int make_room(struct pp_portable *portable, size_t cnt)
 	return 0;
 }
 
-int pp_portable_add(struct pp_portable *portable, const struct pp_portable_path *paths, size_t cnt)
+int pathprof_portable_add(struct pathprof_portable *portable,
+			  const struct pathprof_portable_path *paths, size_t cnt)
 {
 	size_t known_cnt = portable->path_cnt;
 	int r = make_room(portable, cnt);
@@ -89,7 +90,7 @@ int pp_portable_add(struct pp_portable *portable, const struct pp_portable_path 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < cnt; i++) {
-		const struct pp_portable_path *known =
+		const struct pathprof_portable_path *known =
 			known_cnt ? bsearch(&paths[i], portable->paths, known_cnt, sizeof(*paths),
 					    by_key)
 				  : NULL;
@@ -101,7 +102,7 @@ int pp_portable_add(struct pp_portable *portable, const struct pp_portable_path 
 	return 0;
 }
 
-void pp_portable_set_functions(struct pp_portable *portable, uint64_t *keys, size_t cnt)
+void pathprof_portable_set_functions(struct pathprof_portable *portable, uint64_t *keys, size_t cnt)
 {
 	free(portable->functions);
 	portable->functions = keys;
@@ -112,20 +113,20 @@ void pp_portable_set_functions(struct pp_portable *portable, uint64_t *keys, siz
 
 static int take_row(void *context, const struct pathprof_portable_row *row)
 {
-	struct pp_portable *portable = context;
+	struct pathprof_portable *portable = context;
 	struct pathprof_event event;
 	int r = make_room(portable, 1);
 
 	if (r < 0)
 		return r;
 	pathprof_event_of_path(&event, portable->group, row->start, row->length, row->outcomes, 0);
-	portable->paths[portable->path_cnt++] = (struct pp_portable_path){
+	portable->paths[portable->path_cnt++] = (struct pathprof_portable_path){
 		.key_lo = event.key_lo, .function = row->function, .place = row->place};
 	return 0;
 }
 
-int pp_portable_load(struct pp_portable *portable, struct pathprof_store *store,
-		     struct pathprof_error *error)
+int pathprof_portable_load(struct pathprof_portable *portable, struct pathprof_store *store,
+			   struct pathprof_error *error)
 {
 	uint64_t *keys = NULL;
 	size_t cnt = 0;
@@ -136,23 +137,24 @@ int pp_portable_load(struct pp_portable *portable, struct pathprof_store *store,
 		return r;
 	r = pathprof_store_function_keys(store, &portable->id, &keys, &cnt, error);
 	if (r == 0)
-		pp_portable_set_functions(portable, keys, cnt);
+		pathprof_portable_set_functions(portable, keys, cnt);
 	return r == -ENOENT ? 0 : r;
 }
 
 /* ---------------------------------------------------------------- asking */
 
-const struct pp_portable_path *pp_portable_find(const struct pp_portable *portable, uint64_t key_lo)
+const struct pathprof_portable_path *
+pathprof_portable_find(const struct pathprof_portable *portable, uint64_t key_lo)
 {
-	const struct pp_portable_path wanted = {.key_lo = key_lo};
+	const struct pathprof_portable_path wanted = {.key_lo = key_lo};
 
 	return portable->path_cnt ? bsearch(&wanted, portable->paths, portable->path_cnt,
 					    sizeof(wanted), by_key)
 				  : NULL;
 }
 
-const struct pp_portable_path *pp_portable_named(const struct pp_portable *portable,
-						 uint64_t function, uint64_t place)
+const struct pathprof_portable_path *
+pathprof_portable_named(const struct pathprof_portable *portable, uint64_t function, uint64_t place)
 {
 	for (size_t i = 0; i < portable->path_cnt; i++)
 		if (portable->paths[i].function == function && portable->paths[i].place == place)
@@ -167,19 +169,20 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-bool pp_portable_has(const struct pp_portable *portable, uint64_t function)
+bool pathprof_portable_has(const struct pathprof_portable *portable, uint64_t function)
 {
 	return portable->function_cnt &&
 	       bsearch(&function, portable->functions, portable->function_cnt, sizeof(function),
 		       by_value);
 }
 
-double pp_portable_unnamed(const struct pp_portable *portable, const struct pp_counts *counts)
+double pathprof_portable_unnamed(const struct pathprof_portable *portable,
+				 const struct pathprof_tally *counts)
 {
 	double weight = 0;
 
 	for (size_t i = 0; i < counts->cnt; i++)
-		if (!pp_portable_find(portable, counts->events[i].key_lo))
+		if (!pathprof_portable_find(portable, counts->events[i].key_lo))
 			weight += counts->events[i].weight;
 	return weight;
 }
@@ -194,20 +197,21 @@ struct side {
 	struct pathprof_event unnamed;
 };
 
-static int rename_paths(struct side *side, const struct pp_counts *counts,
-			const struct pp_portable *own, const struct pp_portable *other)
+static int rename_paths(struct side *side, const struct pathprof_tally *counts,
+			const struct pathprof_portable *own, const struct pathprof_portable *other)
 {
 	side->events = malloc((counts->cnt + 1) * sizeof(*side->events));
 	if (!side->events)
 		return -ENOMEM;
 	for (size_t i = 0; i < counts->cnt; i++) {
 		const struct pathprof_event *event = &counts->events[i];
-		const struct pp_portable_path *path = pp_portable_find(own, event->key_lo);
+		const struct pathprof_portable_path *path =
+			pathprof_portable_find(own, event->key_lo);
 
 		side->total += event->weight;
 		if (!path)
 			pathprof_event_add(&side->unnamed, event);
-		if (!path || !path->function || !pp_portable_has(other, path->function))
+		if (!path || !path->function || !pathprof_portable_has(other, path->function))
 			continue;
 		side->events[side->cnt] = *event;
 		side->events[side->cnt].key_hi = path->function;
@@ -275,8 +279,8 @@ static void give_up(struct side *side, const struct side *other, double share,
 
 static void add_unnamed(struct side *side, struct pathprof_event unnamed)
 {
-	unnamed.key_hi = PP_PORTABLE_UNNAMED_HI;
-	unnamed.key_lo = PP_PORTABLE_UNNAMED_LO;
+	unnamed.key_hi = PATHPROF_PORTABLE_UNNAMED_HI;
+	unnamed.key_lo = PATHPROF_PORTABLE_UNNAMED_LO;
 	if (unnamed.weight > 0)
 		side->events[side->cnt++] = unnamed;
 }
@@ -299,12 +303,14 @@ static void pair(struct side *window, struct side *base)
 	add_unnamed(base, of_base);
 }
 
-int pp_portable_pair(struct pp_portable_pair *ret_pair, const struct pp_counts *window,
-		     const struct pp_portable *of_window, const struct pp_counts *base,
-		     const struct pp_portable *of_base)
+int pathprof_portable_pair(struct pathprof_portable_pair *ret_pair,
+			   const struct pathprof_tally *window,
+			   const struct pathprof_portable *of_window,
+			   const struct pathprof_tally *base,
+			   const struct pathprof_portable *of_base)
 {
 	struct side now = {.cnt = 0}, then = {.cnt = 0};
-	struct pp_portable_pair made = {.matched = 0};
+	struct pathprof_portable_pair made = {.matched = 0};
 	int r = of_window->functions && of_base->functions ? 0 : -ENODATA;
 
 	if (r == 0)
@@ -314,22 +320,22 @@ int pp_portable_pair(struct pp_portable_pair *ret_pair, const struct pp_counts *
 	if (r == 0) {
 		made.matched = now.total > 0 ? now.matched / now.total : 0;
 		pair(&now, &then);
-		r = pp_counts_add(&made.window, now.events, now.cnt);
+		r = pathprof_tally_add(&made.window, now.events, now.cnt);
 	}
 	if (r == 0)
-		r = pp_counts_add(&made.base, then.events, then.cnt);
+		r = pathprof_tally_add(&made.base, then.events, then.cnt);
 	free(now.events);
 	free(then.events);
 	if (r < 0)
-		pp_portable_pair_release(&made);
+		pathprof_portable_pair_release(&made);
 	else
 		*ret_pair = made;
 	return r;
 }
 
-void pp_portable_pair_release(struct pp_portable_pair *pair)
+void pathprof_portable_pair_release(struct pathprof_portable_pair *pair)
 {
-	pp_counts_release(&pair->window);
-	pp_counts_release(&pair->base);
-	*pair = (struct pp_portable_pair){.matched = 0};
+	pathprof_tally_release(&pair->window);
+	pathprof_tally_release(&pair->base);
+	*pair = (struct pathprof_portable_pair){.matched = 0};
 }

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-/* Counts of one binary's paths: see counts.h. */
-#include "counts.h"
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Counts of one binary's paths: see tally.h. */
+#include "pathprof/tally.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
 
-int pp_counts_append(struct pp_counts *to, const struct pathprof_event *key,
-		     const struct pathprof_worth *seen, bool weighed)
+int pathprof_tally_append(struct pathprof_tally *to, const struct pathprof_event *key,
+			  const struct pathprof_worth *seen, bool weighed)
 {
 	struct pathprof_event event = *key;
 
@@ -34,26 +34,26 @@ int pp_counts_append(struct pp_counts *to, const struct pathprof_event *key,
 	return 0;
 }
 
-int pp_counts_append_row(struct pp_counts *to, uint64_t group,
-			 const struct pathprof_container_path_row *row, bool weighed)
+int pathprof_tally_append_row(struct pathprof_tally *to, uint64_t group,
+			      const struct pathprof_container_path_row *row, bool weighed)
 {
 	const struct pathprof_worth seen = {(double)row->samples, row->squares, row->weight,
 					    row->weight_squares};
 	struct pathprof_event key;
 
 	pathprof_event_of_path(&key, group, row->start, row->length, row->outcomes, 0);
-	return pp_counts_append(to, &key, &seen, weighed);
+	return pathprof_tally_append(to, &key, &seen, weighed);
 }
 
-void pp_counts_release(struct pp_counts *counts)
+void pathprof_tally_release(struct pathprof_tally *counts)
 {
 	free(counts->events);
-	*counts = (struct pp_counts){0};
+	*counts = (struct pathprof_tally){0};
 }
 
-void pp_counts_clear(struct pp_counts *counts)
+void pathprof_tally_clear(struct pathprof_tally *counts)
 {
-	*counts = (struct pp_counts){.events = counts->events, .room = counts->room};
+	*counts = (struct pathprof_tally){.events = counts->events, .room = counts->room};
 }
 
 static bool before(const struct pathprof_event *a, const struct pathprof_event *b)
@@ -67,8 +67,8 @@ static bool is_plain(double weight)
 }
 
 /* How many of the events are not there yet. -EINVAL: they are not in order. */
-static int count_new(const struct pp_counts *to, const struct pathprof_event *events, size_t cnt,
-		     size_t *ret_fresh)
+static int count_new(const struct pathprof_tally *to, const struct pathprof_event *events,
+		     size_t cnt, size_t *ret_fresh)
 {
 	const struct pathprof_event *at = to->events, *end = to->events + to->cnt;
 	size_t fresh = 0;
@@ -85,7 +85,7 @@ static int count_new(const struct pp_counts *to, const struct pathprof_event *ev
 }
 
 /* An eighth more than is needed, for what comes next. */
-static int make_room(struct pp_counts *counts, size_t cnt)
+static int make_room(struct pathprof_tally *counts, size_t cnt)
 {
 	size_t room = counts->room ? cnt + cnt / 8 : cnt;
 	struct pathprof_event *events;
@@ -101,7 +101,7 @@ static int make_room(struct pp_counts *counts, size_t cnt)
 }
 
 /* From the back, so that nothing is overwritten that is still to be moved. */
-static void merge(struct pp_counts *to, const struct pathprof_event *events, size_t cnt,
+static void merge(struct pathprof_tally *to, const struct pathprof_event *events, size_t cnt,
 		  size_t fresh)
 {
 	struct pathprof_event *from = to->events + to->cnt, *at = from + fresh;
@@ -122,7 +122,7 @@ static void merge(struct pp_counts *to, const struct pathprof_event *events, siz
 	to->cnt += fresh;
 }
 
-static void sum_up(struct pp_counts *counts, const struct pathprof_event *events, size_t cnt)
+static void sum_up(struct pathprof_tally *counts, const struct pathprof_event *events, size_t cnt)
 {
 	double total = counts->total, squares = counts->squares;
 	bool loose = counts->loose, odd = counts->odd;
@@ -140,7 +140,7 @@ static void sum_up(struct pp_counts *counts, const struct pathprof_event *events
 }
 
 /* Nothing is new: only weights change. */
-static void add_in_place(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+static void add_in_place(struct pathprof_tally *to, const struct pathprof_event *events, size_t cnt)
 {
 	struct pathprof_event *at = to->events;
 
@@ -151,7 +151,7 @@ static void add_in_place(struct pp_counts *to, const struct pathprof_event *even
 	}
 }
 
-int pp_counts_sort(struct pp_counts *counts)
+int pathprof_tally_sort(struct pathprof_tally *counts)
 {
 	int r = pathprof_events_sort(counts->events, &counts->cnt);
 
@@ -161,7 +161,7 @@ int pp_counts_sort(struct pp_counts *counts)
 	return r;
 }
 
-static int add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+static int add(struct pathprof_tally *to, const struct pathprof_event *events, size_t cnt)
 {
 	size_t fresh = 0;
 	int r = cnt ? count_new(to, events, cnt, &fresh) : 0;
@@ -178,7 +178,7 @@ static int add(struct pp_counts *to, const struct pathprof_event *events, size_t
 	return 0;
 }
 
-int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, size_t cnt)
+int pathprof_tally_add(struct pathprof_tally *to, const struct pathprof_event *events, size_t cnt)
 {
 	int r = add(to, events, cnt);
 
@@ -189,7 +189,7 @@ int pp_counts_add(struct pp_counts *to, const struct pathprof_event *events, siz
 	return r;
 }
 
-int pp_counts_join(struct pp_counts *to, const struct pp_counts *from)
+int pathprof_tally_join(struct pathprof_tally *to, const struct pathprof_tally *from)
 {
 	int r = add(to, from->events, from->cnt);
 
@@ -200,7 +200,7 @@ int pp_counts_join(struct pp_counts *to, const struct pp_counts *from)
 	return r;
 }
 
-void pp_counts_weigh(struct pp_counts *counts)
+void pathprof_tally_weigh(struct pathprof_tally *counts)
 {
 	const struct pathprof_worth worth = {counts->samples, counts->sample_squares, counts->total,
 					     counts->loose ? 0 : counts->squares};
@@ -219,20 +219,20 @@ void pp_counts_weigh(struct pp_counts *counts)
 	counts->squares *= factor * factor;
 }
 
-void pp_counts_move(struct pp_counts *to, struct pp_counts *from)
+void pathprof_tally_move(struct pathprof_tally *to, struct pathprof_tally *from)
 {
-	pp_counts_release(to);
+	pathprof_tally_release(to);
 	*to = *from;
-	*from = (struct pp_counts){0};
+	*from = (struct pathprof_tally){0};
 }
 
-size_t pp_counts_bytes(const struct pp_counts *counts)
+size_t pathprof_tally_bytes(const struct pathprof_tally *counts)
 {
 	return counts->room * sizeof(*counts->events);
 }
 
 /* Weights above 0 that are in order need no second look. */
-struct pathprof_distribution pp_counts_distribution(const struct pp_counts *counts)
+struct pathprof_distribution pathprof_tally_distribution(const struct pathprof_tally *counts)
 {
 	struct pathprof_distribution distribution = {.events = counts->events,
 						     .cnt = counts->cnt,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * The rolling baseline of one subject: what its windows of the last hour came to.
  *
@@ -19,56 +19,65 @@
  *
  * Workload: 200 of these, a window of a thousand events each a minute. One owner.
  */
-#ifndef PP_ROLLING_H
-#define PP_ROLLING_H
+#ifndef PATHPROF_ROLLING_H
+#define PATHPROF_ROLLING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "counts.h"
+#include "pathprof/tally.h"
 
-#define PP_ROLLING_BUCKETS    8
-#define PP_ROLLING_RECENT_MAX 15
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-struct pp_bucket {
-	struct pp_counts counts;
+#define PATHPROF_ROLLING_BUCKETS    8
+#define PATHPROF_ROLLING_RECENT_MAX 15
+
+struct pathprof_rolling_bucket {
+	struct pathprof_tally tally;
 	int64_t begin_ns, end_ns; /* ends of its first and its last window */
 };
 
-struct pp_span {
-	struct pp_bucket buckets[PP_ROLLING_BUCKETS]; /* oldest first */
+struct pathprof_rolling_span {
+	struct pathprof_rolling_bucket buckets[PATHPROF_ROLLING_BUCKETS]; /* oldest first */
 	uint32_t cnt;
-	int64_t each_ns;      /* what a bucket spans; 0: one window */
-	struct pp_counts sum; /* of all buckets */
-	bool changed;         /* a bucket came or went since the dispersion was estimated */
-	double dispersion;    /* 0: not known yet */
+	int64_t each_ns;           /* what a bucket spans; 0: one window */
+	struct pathprof_tally sum; /* of all buckets */
+	bool changed;              /* a bucket came or went since the dispersion was estimated */
+	double dispersion;         /* 0: not known yet */
 };
 
-struct pp_recent {
-	struct pp_counts counts;
+struct pathprof_rolling_recent {
+	struct pathprof_tally tally;
 	int64_t end_ns;
 	bool hot; /* an alert was pending or firing when it came */
 };
 
 /* All zero: empty. */
-struct pp_rolling {
-	struct pp_recent recent[PP_ROLLING_RECENT_MAX]; /* oldest first */
+struct pathprof_rolling {
+	struct pathprof_rolling_recent recent[PATHPROF_ROLLING_RECENT_MAX]; /* oldest first */
 	uint32_t recent_cnt;
-	struct pp_span base, held;
+	struct pathprof_rolling_span base, held;
 };
 
-void pp_rolling_release(struct pp_rolling *rolling);
+void pathprof_rolling_release(struct pathprof_rolling *rolling);
 /*
  * A window that was judged already (hot: what came out), at most recent_max of them wait.
  * -ENOMEM: it is lost.
  */
-int pp_rolling_push(struct pp_rolling *rolling, const struct pp_counts *window, int64_t end_ns,
-		    bool hot, uint32_t recent_max, int64_t span_ns);
+int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathprof_tally *window,
+			  int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns);
 /* The newest window and cnt - 1 before it, together, into *ret_pool (released by the caller). */
-int pp_rolling_pool(const struct pp_rolling *rolling, const struct pp_counts *window, uint32_t cnt,
-		    struct pp_counts *ret_pool);
+int pathprof_rolling_pool(const struct pathprof_rolling *rolling,
+			  const struct pathprof_tally *window, uint32_t cnt,
+			  struct pathprof_tally *ret_pool);
 /* Of windows during which nothing changed; 0: too little was seen to say. */
-double pp_rolling_dispersion(struct pp_rolling *rolling);
-size_t pp_rolling_bytes(const struct pp_rolling *rolling);
+double pathprof_rolling_dispersion(struct pathprof_rolling *rolling);
+size_t pathprof_rolling_bytes(const struct pathprof_rolling *rolling);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /* The rolling baseline: see rolling.h. */
-#include "rolling.h"
+#include "pathprof/rolling.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,35 +13,35 @@
 
 /* ---------------------------------------------------------------- a span of buckets */
 
-static void span_release(struct pp_span *span)
+static void span_release(struct pathprof_rolling_span *span)
 {
 	for (uint32_t i = 0; i < span->cnt; i++)
-		pp_counts_release(&span->buckets[i].counts);
-	pp_counts_release(&span->sum);
-	*span = (struct pp_span){0};
+		pathprof_tally_release(&span->buckets[i].tally);
+	pathprof_tally_release(&span->sum);
+	*span = (struct pathprof_rolling_span){0};
 }
 
-static void remove_first(struct pp_span *span, uint32_t cnt)
+static void remove_first(struct pathprof_rolling_span *span, uint32_t cnt)
 {
 	for (uint32_t i = 0; i < cnt; i++)
-		pp_counts_release(&span->buckets[i].counts);
+		pathprof_tally_release(&span->buckets[i].tally);
 	memmove(span->buckets, span->buckets + cnt, (span->cnt - cnt) * sizeof(span->buckets[0]));
 	span->cnt -= cnt;
 	memset(span->buckets + span->cnt, 0, cnt * sizeof(span->buckets[0]));
 }
 
-static int make_sum(struct pp_span *span)
+static int make_sum(struct pathprof_rolling_span *span)
 {
 	int r = 0;
 
-	pp_counts_release(&span->sum);
+	pathprof_tally_release(&span->sum);
 	for (uint32_t i = 0; r == 0 && i < span->cnt; i++)
-		r = pp_counts_join(&span->sum, &span->buckets[i].counts);
+		r = pathprof_tally_join(&span->sum, &span->buckets[i].tally);
 	return r;
 }
 
 /* The newest bucket stays, however old: there is nothing better. */
-static int expire(struct pp_span *span, int64_t before_ns)
+static int expire(struct pathprof_rolling_span *span, int64_t before_ns)
 {
 	uint32_t cnt = 0;
 
@@ -54,37 +54,38 @@ static int expire(struct pp_span *span, int64_t before_ns)
 	return make_sum(span);
 }
 
-static int join_neighbours(struct pp_span *span)
+static int join_neighbours(struct pathprof_rolling_span *span)
 {
-	struct pp_bucket *b = span->buckets;
+	struct pathprof_rolling_bucket *b = span->buckets;
 
-	for (uint32_t i = 0; i < PP_ROLLING_BUCKETS / 2; i++) {
-		int r = pp_counts_join(&b[2 * i].counts, &b[2 * i + 1].counts);
+	for (uint32_t i = 0; i < PATHPROF_ROLLING_BUCKETS / 2; i++) {
+		int r = pathprof_tally_join(&b[2 * i].tally, &b[2 * i + 1].tally);
 
 		if (r < 0)
 			return r;
 		b[2 * i].end_ns = b[2 * i + 1].end_ns;
-		pp_counts_release(&b[2 * i + 1].counts);
+		pathprof_tally_release(&b[2 * i + 1].tally);
 	}
-	for (uint32_t i = 1; i < PP_ROLLING_BUCKETS / 2; i++) {
+	for (uint32_t i = 1; i < PATHPROF_ROLLING_BUCKETS / 2; i++) {
 		b[i] = b[2 * i];
-		b[2 * i] = (struct pp_bucket){0};
+		b[2 * i] = (struct pathprof_rolling_bucket){0};
 	}
-	span->cnt = PP_ROLLING_BUCKETS / 2;
+	span->cnt = PATHPROF_ROLLING_BUCKETS / 2;
 	span->each_ns = (b[span->cnt - 1].end_ns - b[0].begin_ns) / span->cnt;
 	return 0;
 }
 
-static int bucket_for(struct pp_span *span, int64_t end_ns, struct pp_bucket **ret_bucket)
+static int bucket_for(struct pathprof_rolling_span *span, int64_t end_ns,
+		      struct pathprof_rolling_bucket **ret_bucket)
 {
-	struct pp_bucket *last = span->cnt ? &span->buckets[span->cnt - 1] : NULL;
+	struct pathprof_rolling_bucket *last = span->cnt ? &span->buckets[span->cnt - 1] : NULL;
 	int r = 0;
 
 	if (last && end_ns - last->begin_ns < span->each_ns) {
 		*ret_bucket = last;
 		return 0;
 	}
-	if (span->cnt == PP_ROLLING_BUCKETS)
+	if (span->cnt == PATHPROF_ROLLING_BUCKETS)
 		r = join_neighbours(span);
 	if (r < 0)
 		return r;
@@ -94,30 +95,31 @@ static int bucket_for(struct pp_span *span, int64_t end_ns, struct pp_bucket **r
 	return 0;
 }
 
-static int span_add(struct pp_span *span, const struct pp_recent *window, int64_t span_ns)
+static int span_add(struct pathprof_rolling_span *span,
+		    const struct pathprof_rolling_recent *window, int64_t span_ns)
 {
-	struct pp_bucket *bucket = NULL;
+	struct pathprof_rolling_bucket *bucket = NULL;
 	int r = expire(span, window->end_ns - span_ns);
 
 	if (r == 0)
 		r = bucket_for(span, window->end_ns, &bucket);
 	if (r == 0 && bucket)
-		r = pp_counts_join(&bucket->counts, &window->counts);
+		r = pathprof_tally_join(&bucket->tally, &window->tally);
 	if (r < 0 || !bucket)
 		return r;
 	bucket->end_ns = window->end_ns;
-	return pp_counts_join(&span->sum, &window->counts);
+	return pathprof_tally_join(&span->sum, &window->tally);
 }
 
-static int64_t spanned_ns(const struct pp_span *span)
+static int64_t spanned_ns(const struct pathprof_rolling_span *span)
 {
 	return span->cnt ? span->buckets[span->cnt - 1].end_ns - span->buckets[0].begin_ns : 0;
 }
 
 /* ---------------------------------------------------------------- windows on their way */
 
-static int leave(struct pp_rolling *rolling, const struct pp_recent *window, bool hot,
-		 int64_t span_ns)
+static int leave(struct pathprof_rolling *rolling, const struct pathprof_rolling_recent *window,
+		 bool hot, int64_t span_ns)
 {
 	int r;
 
@@ -133,56 +135,57 @@ static int leave(struct pp_rolling *rolling, const struct pp_recent *window, boo
 	if (r == 0 && spanned_ns(&rolling->held) >= span_ns) {
 		span_release(&rolling->base);
 		rolling->base = rolling->held;
-		rolling->held = (struct pp_span){0};
+		rolling->held = (struct pathprof_rolling_span){0};
 	}
 	return r;
 }
 
-static int leave_first(struct pp_rolling *rolling, bool hot, int64_t span_ns)
+static int leave_first(struct pathprof_rolling *rolling, bool hot, int64_t span_ns)
 {
-	struct pp_recent *first = &rolling->recent[0];
+	struct pathprof_rolling_recent *first = &rolling->recent[0];
 	int r = leave(rolling, first, hot, span_ns);
 
-	pp_counts_release(&first->counts);
+	pathprof_tally_release(&first->tally);
 	rolling->recent_cnt--;
 	memmove(first, first + 1, rolling->recent_cnt * sizeof(*first));
-	rolling->recent[rolling->recent_cnt] = (struct pp_recent){0};
+	rolling->recent[rolling->recent_cnt] = (struct pathprof_rolling_recent){0};
 	return r;
 }
 
-int pp_rolling_push(struct pp_rolling *rolling, const struct pp_counts *window, int64_t end_ns,
-		    bool hot, uint32_t recent_max, int64_t span_ns)
+int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathprof_tally *window,
+			  int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns)
 {
-	struct pp_recent newest = {.end_ns = end_ns, .hot = hot};
+	struct pathprof_rolling_recent newest = {.end_ns = end_ns, .hot = hot};
 	int r = 0, added;
 
-	if (recent_max > PP_ROLLING_RECENT_MAX)
-		recent_max = PP_ROLLING_RECENT_MAX;
+	if (recent_max > PATHPROF_ROLLING_RECENT_MAX)
+		recent_max = PATHPROF_ROLLING_RECENT_MAX;
 	while (rolling->recent_cnt && rolling->recent_cnt >= recent_max && r == 0)
 		r = leave_first(rolling, hot, span_ns);
-	added = pp_counts_join(&newest.counts, window);
-	if (added < 0 || rolling->recent_cnt == PP_ROLLING_RECENT_MAX)
+	added = pathprof_tally_join(&newest.tally, window);
+	if (added < 0 || rolling->recent_cnt == PATHPROF_ROLLING_RECENT_MAX)
 		return added < 0 ? added : r;
 	if (!recent_max) {
 		added = leave(rolling, &newest, hot, span_ns);
-		pp_counts_release(&newest.counts);
+		pathprof_tally_release(&newest.tally);
 		return r < 0 ? r : added;
 	}
 	rolling->recent[rolling->recent_cnt++] = newest;
 	return r;
 }
 
-int pp_rolling_pool(const struct pp_rolling *rolling, const struct pp_counts *window, uint32_t cnt,
-		    struct pp_counts *ret_pool)
+int pathprof_rolling_pool(const struct pathprof_rolling *rolling,
+			  const struct pathprof_tally *window, uint32_t cnt,
+			  struct pathprof_tally *ret_pool)
 {
-	struct pp_counts pool = {0};
+	struct pathprof_tally pool = {0};
 	uint32_t more = cnt - 1 < rolling->recent_cnt ? cnt - 1 : rolling->recent_cnt;
-	int r = pp_counts_join(&pool, window);
+	int r = pathprof_tally_join(&pool, window);
 
 	for (uint32_t i = rolling->recent_cnt - more; r == 0 && i < rolling->recent_cnt; i++)
-		r = pp_counts_join(&pool, &rolling->recent[i].counts);
+		r = pathprof_tally_join(&pool, &rolling->recent[i].tally);
 	if (r < 0) {
-		pp_counts_release(&pool);
+		pathprof_tally_release(&pool);
 		return r;
 	}
 	*ret_pool = pool;
@@ -202,23 +205,24 @@ static double judge_dispersion(double seen, double degrees, bool clustered)
 }
 
 /* Weights of each bucket as samples of its own. */
-static int weigh_buckets(const struct pp_span *span, struct pp_counts *ret_weighed)
+static int weigh_buckets(const struct pathprof_rolling_span *span,
+			 struct pathprof_tally *ret_weighed)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < span->cnt; i++) {
-		r = pp_counts_join(&ret_weighed[i], &span->buckets[i].counts);
-		pp_counts_weigh(&ret_weighed[i]);
+		r = pathprof_tally_join(&ret_weighed[i], &span->buckets[i].tally);
+		pathprof_tally_weigh(&ret_weighed[i]);
 	}
 	return r;
 }
 
-double pp_rolling_dispersion(struct pp_rolling *rolling)
+double pathprof_rolling_dispersion(struct pathprof_rolling *rolling)
 {
-	struct pp_counts weighed[PP_ROLLING_BUCKETS] = {0};
-	struct pathprof_distribution windows[PP_ROLLING_BUCKETS];
-	const struct pathprof_distribution *list[PP_ROLLING_BUCKETS];
-	struct pp_span *base = &rolling->base;
+	struct pathprof_tally weighed[PATHPROF_ROLLING_BUCKETS] = {0};
+	struct pathprof_distribution windows[PATHPROF_ROLLING_BUCKETS];
+	const struct pathprof_distribution *list[PATHPROF_ROLLING_BUCKETS];
+	struct pathprof_rolling_span *base = &rolling->base;
 	double seen = 1, degrees = 0;
 	bool clustered = true;
 
@@ -230,7 +234,7 @@ double pp_rolling_dispersion(struct pp_rolling *rolling)
 	if (weigh_buckets(base, weighed) < 0)
 		clustered = false;
 	for (uint32_t i = 0; i < base->cnt; i++) {
-		windows[i] = pp_counts_distribution(&weighed[i]);
+		windows[i] = pathprof_tally_distribution(&weighed[i]);
 		list[i] = &windows[i];
 		clustered &= windows[i].clustered;
 	}
@@ -238,35 +242,35 @@ double pp_rolling_dispersion(struct pp_rolling *rolling)
 	if (pathprof_drift_dispersion_degrees(list, base->cnt, &seen, &degrees) < 0)
 		degrees = 0;
 	for (uint32_t i = 0; i < base->cnt; i++)
-		pp_counts_release(&weighed[i]);
+		pathprof_tally_release(&weighed[i]);
 	base->dispersion = judge_dispersion(seen, degrees, clustered);
 	base->changed = false;
 	return base->dispersion;
 }
 
-static size_t span_bytes(const struct pp_span *span)
+static size_t span_bytes(const struct pathprof_rolling_span *span)
 {
-	size_t bytes = pp_counts_bytes(&span->sum);
+	size_t bytes = pathprof_tally_bytes(&span->sum);
 
 	for (uint32_t i = 0; i < span->cnt; i++)
-		bytes += pp_counts_bytes(&span->buckets[i].counts);
+		bytes += pathprof_tally_bytes(&span->buckets[i].tally);
 	return bytes;
 }
 
-size_t pp_rolling_bytes(const struct pp_rolling *rolling)
+size_t pathprof_rolling_bytes(const struct pathprof_rolling *rolling)
 {
 	size_t bytes = span_bytes(&rolling->base) + span_bytes(&rolling->held);
 
 	for (uint32_t i = 0; i < rolling->recent_cnt; i++)
-		bytes += pp_counts_bytes(&rolling->recent[i].counts);
+		bytes += pathprof_tally_bytes(&rolling->recent[i].tally);
 	return bytes;
 }
 
-void pp_rolling_release(struct pp_rolling *rolling)
+void pathprof_rolling_release(struct pathprof_rolling *rolling)
 {
 	for (uint32_t i = 0; i < rolling->recent_cnt; i++)
-		pp_counts_release(&rolling->recent[i].counts);
+		pathprof_tally_release(&rolling->recent[i].tally);
 	span_release(&rolling->base);
 	span_release(&rolling->held);
-	*rolling = (struct pp_rolling){0};
+	*rolling = (struct pathprof_rolling){0};
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * One window of a binary measured against a baseline, as service and pathprofctl do it: the rolling
+ * one, a pinned file, or the build before.
+ *
+ * The interval is the normal one: a bootstrap would cost a hundred times as much, and just when
+ * everything changes at once. docs/drift.md has the error rates of both.
+ *
+ * Workload: 200 binaries of some thousand paths a window. Pure; any thread.
+ */
+#ifndef PATHPROF_JUDGE_H
+#define PATHPROF_JUDGE_H
+
+#include <stdint.h>
+
+#include "pathprof/drift.h"
+#include "pathprof/portable.h"
+#include "pathprof/rolling.h"
+#include "pathprof/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PATHPROF_BASELINE_ROLLING  "rolling"
+#define PATHPROF_BASELINE_PREVIOUS "previous"
+
+struct pathprof_baseline {
+	const struct pathprof_tally *tally;       /* NULL: there is none */
+	const struct pathprof_portable *portable; /* of another build; NULL: of the window's own */
+};
+/* One bucket says nothing about how windows scatter: then there is none. */
+struct pathprof_baseline pathprof_rolling_baseline(const struct pathprof_rolling *rolling);
+
+/* What is known of a binary when its window comes. */
+struct pathprof_judged {
+	const struct pathprof_rolling *rolling;   /* without this window */
+	const struct pathprof_tally *window;      /* the newest */
+	const struct pathprof_portable *portable; /* NULL: other builds cannot be compared */
+	double dispersion;                        /* pathprof_rolling_dispersion() */
+	double per_burst;   /* paths that came out of one burst; 0: not known */
+	double samples_min; /* a baseline of fewer is none */
+};
+
+struct pathprof_measured {
+	/* in samples of equal weight; by portable names when the baseline is of another build */
+	struct pathprof_tally window, base;
+	double matched; /* share of the window that was compared */
+	struct pathprof_drift drift;
+};
+
+/*
+ * The newest `pooled` windows together against the baseline. -ENODATA: there is too little to
+ * compare; -ENOMEM; others as pathprof_drift_measure(). Released by the caller whatever it returns.
+ */
+int pathprof_measure(struct pathprof_measured *ret_measured, const struct pathprof_judged *judged,
+		     const struct pathprof_baseline *baseline, uint32_t pooled);
+void pathprof_measured_release(struct pathprof_measured *measured);
+/* The figures of a row. */
+void pathprof_measured_row(const struct pathprof_measured *measured,
+			   struct pathprof_drift_row *row);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

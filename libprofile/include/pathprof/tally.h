@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * Counts of one binary's paths, sorted by key: what a distribution borrows.
+ *
+ * Workload: some thousand events; merged with a window's a few times a minute. One owner; the owner
+ * releases.
+ */
+#ifndef PATHPROF_TALLY_H
+#define PATHPROF_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "pathprof/distribution.h"
+#include "pathprof/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All zero: empty. */
+struct pathprof_tally {
+	struct pathprof_event *events; /* keys strictly ascending */
+	size_t cnt, room;
+	double total;          /* of all weights */
+	double squares;        /* of all events; of use unless loose */
+	double samples;        /* that the weights are of; of counts the total */
+	double sample_squares; /* as squares, where each sample counts once */
+	bool loose;            /* squares of an event are not known */
+	bool odd;              /* a weight is 0 or above 2^53 */
+};
+
+/*
+ * One more event behind the others, in no order yet: pathprof_tally_sort() before all else. It has
+ * the key; seen says how often it was seen, and counts by its weight when the clock weighed that.
+ * An event of weight 0 is left out. -ENOMEM: unchanged.
+ */
+int pathprof_tally_append(struct pathprof_tally *to, const struct pathprof_event *key,
+			  const struct pathprof_worth *seen, bool weighed);
+/* The same of a path as the store has it. */
+int pathprof_tally_append_row(struct pathprof_tally *to, uint64_t group,
+			      const struct pathprof_container_path_row *row, bool weighed);
+/* Puts what was appended in order. A sum that no weight can have: -ERANGE, and empty. */
+int pathprof_tally_sort(struct pathprof_tally *counts);
+
+void pathprof_tally_release(struct pathprof_tally *counts);
+/* Empty again; keeps its memory. */
+void pathprof_tally_clear(struct pathprof_tally *counts);
+/* Adds events that count once, weights of equal keys added up. Keys not strictly ascending:
+ * -EINVAL; -ENOMEM; either way unchanged. */
+int pathprof_tally_add(struct pathprof_tally *to, const struct pathprof_event *events, size_t cnt);
+/* Adds all of another one. Errors as above. */
+int pathprof_tally_join(struct pathprof_tally *to, const struct pathprof_tally *from);
+/* Weights become numbers of samples of equal weight, as pathprof_worth_of_sample() has it. */
+void pathprof_tally_weigh(struct pathprof_tally *counts);
+/* Moves: *to is released first, *from is empty afterwards. */
+void pathprof_tally_move(struct pathprof_tally *to, struct pathprof_tally *from);
+size_t pathprof_tally_bytes(const struct pathprof_tally *counts);
+/* Borrows; of counts or what was weighed. Weights that none can have: an empty one. */
+struct pathprof_distribution pathprof_tally_distribution(const struct pathprof_tally *counts);
+
+/* One binary in one container. */
+struct pathprof_part {
+	const struct pathprof_build_id *id;
+	uint64_t group; /* pathprof_event_group(id) */
+	const char *name, *container;
+	struct pathprof_tally tally; /* sorted */
+};
+/* Valid during the call. Not 0: the end, returned. */
+typedef int pathprof_part_fn(void *context, struct pathprof_part *part);
+/*
+ * The parts of what filter selects (NULL: all) of a store, by binary, then container. Generated
+ * code is left out: it is another in each process, and moves. weighed: paths count by the weights
+ * of their bursts. -E2BIG: more than paths_max paths (0: no bound); -EBADMSG: weights that cannot
+ * be.
+ */
+int pathprof_parts_read(struct pathprof_store *store, const struct pathprof_filter *filter,
+			bool weighed, size_t paths_max, pathprof_part_fn *fn, void *context,
+			struct pathprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
