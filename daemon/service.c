@@ -355,11 +355,6 @@ uint64_t pp_service_paths(const struct pp_service *service)
 	return service->sum.paths + pp_window_profile(service->window)->totals.paths;
 }
 
-uint64_t pp_service_windows_dropped(const struct pp_service *service)
-{
-	return service->windows_dropped;
-}
-
 const char *pp_service_db(const struct pp_service *service)
 {
 	return service->db_path;

@@ -60,8 +60,6 @@ int pp_service_main(const struct pp_args *args, const struct pp_config *config);
 
 uint64_t pp_service_bursts(const struct pp_service *service);
 uint64_t pp_service_paths(const struct pp_service *service);
-/* Windows that could not be written. */
-uint64_t pp_service_windows_dropped(const struct pp_service *service);
 const char *pp_service_db(const struct pp_service *service);
 
 #endif

@@ -14,7 +14,6 @@
 #include "../../libprofile/core/pp_compress.h"
 
 #define PP_VALUES_SITE_MAX   64 /* a power of two */
-#define PP_VALUES_ARGUMENTS  6
 #define PP_VALUES_FAMILY_MAX 16384
 #define PP_VALUES_RING_BYTES (1u << 22)
 

@@ -30,12 +30,6 @@ int pp_kmod_ring_init(struct pp_kmod_ring *ret_ring, uint32_t cpu,
 	return 0;
 }
 
-uint64_t pp_kmod_ring_lost(const struct pp_kmod_ring *ring)
-{
-	return __atomic_load_n(&ring->producer->lost_full, __ATOMIC_RELAXED) +
-	       __atomic_load_n(&ring->producer->lost_nested, __ATOMIC_RELAXED);
-}
-
 /* ---------------------------------------------------------------- reading */
 
 /*

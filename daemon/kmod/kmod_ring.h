@@ -43,7 +43,4 @@ int pp_kmod_ring_init(struct pp_kmod_ring *ret_ring, uint32_t cpu,
  */
 int pp_kmod_ring_drain(struct pp_kmod_ring *ring, pp_chain_record_fn *fn, void *context);
 
-/* Records that found no room, or came while another was being written, since the device opened. */
-uint64_t pp_kmod_ring_lost(const struct pp_kmod_ring *ring);
-
 #endif

@@ -37,13 +37,12 @@
 #define START_TIMEOUT_MS     5000
 #define RECORDING_TIMEOUT_MS 60000
 /* Many times what a stepper takes that can end; the window that is open is written only then. */
-#define END_TIMEOUT_MS   1000
-#define LOOK_PERIOD_MS   500
-#define RECORD_MAX_BYTES (sizeof(struct pp_step_record))
-#define CHILD_FD         3
-#define TAKEN_DEFAULT    32
-#define RATE_DEFAULT_HZ  99
-#define HOLD_MAX_NS      (2 * PP_NSEC_PER_MSEC)
+#define END_TIMEOUT_MS  1000
+#define LOOK_PERIOD_MS  500
+#define CHILD_FD        3
+#define TAKEN_DEFAULT   32
+#define RATE_DEFAULT_HZ 99
+#define HOLD_MAX_NS     (2 * PP_NSEC_PER_MSEC)
 
 struct step_source {
 	struct pp_source base;

@@ -57,9 +57,8 @@ struct pp_track {
 	int epoll_fd, timer_fd;
 	bool is_behind; /* processes of the tree may be missing */
 	struct pp_pace pace;
-	uint64_t lost_ns;         /* events before this were lost, 0: none so far */
-	uint64_t paused_ns;       /* events are not read until then; 0: they are */
-	uint64_t scan_started_ns; /* CPU time */
+	uint64_t lost_ns;   /* events before this were lost, 0: none so far */
+	uint64_t paused_ns; /* events are not read until then; 0: they are */
 	size_t space_bytes;
 	uint64_t sweep_ns, resync_ns; /* when each is due again */
 	uint64_t armed_ns;            /* when the timer goes off, 0: never */

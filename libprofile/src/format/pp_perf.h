@@ -430,7 +430,6 @@ struct pp_perf_turn {
 
 /* What perf record --threads wrote beside the file with the header: a file a CPU. */
 struct pp_perf_parts {
-	int dir_fd;
 	int main_fd; /* -1: the recording is no directory */
 	struct pp_perf_file *files;
 	uint32_t cnt;
