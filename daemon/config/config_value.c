@@ -5,36 +5,17 @@
 #include <errno.h>
 #include <string.h>
 
-/* Digits of a number in hex; *text goes behind it. */
-static int read_hex(const char **text, uint64_t *ret_value)
-{
-	const char *s = *text;
-	uint64_t value = 0;
-	size_t len;
-
-	if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
-		s += 2;
-	len = strspn(s, "0123456789abcdefABCDEF");
-	if (!len)
-		return -EINVAL;
-	if (len > 16)
-		return -ERANGE;
-	for (size_t i = 0; i < len; i++, s++)
-		value = value << 4 | (uint64_t)(*s <= '9' ? *s - '0' : (*s | 0x20) - 'a' + 10);
-	*text = s;
-	*ret_value = value;
-	return 0;
-}
+#include "base/units.h"
 
 int pp_value_addresses(const char *text, uint64_t *ret_first, uint64_t *ret_last)
 {
 	uint64_t first = 0, last = 0;
-	int r = read_hex(&text, &first);
+	int r = pp_hex_take(&text, &first);
 
 	if (!r && *text++ != '-')
 		r = -EINVAL;
 	if (!r)
-		r = read_hex(&text, &last);
+		r = pp_hex_take(&text, &last);
 	if (!r && *text)
 		r = -EINVAL;
 	/* both 0 means all, to whom it is handed */

@@ -3,9 +3,9 @@
 #include "value_spec.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "probe_place.h"
 
 static int wrong(const char *text, const char *what, struct pathprof_error *error)
@@ -38,17 +38,10 @@ static const char *last_colon(const char *from, const char *end)
 /* A function whose name looks so does not exist. */
 static bool take_offset(struct pp_value_spec *spec)
 {
-	const char *digits = spec->function + 2;
-	char *end;
-
 	if (strncmp(spec->function, "0x", 2) != 0)
 		return true;
-	if (!*digits || digits[strspn(digits, "0123456789abcdefABCDEF")])
-		return false;
-	errno = 0;
-	spec->offset = strtoull(digits, &end, 16);
 	spec->is_offset = true;
-	return errno == 0;
+	return !pp_hex_parse(spec->function, &spec->offset);
 }
 
 int pp_value_spec_parse(struct pp_value_spec *ret_spec, const char *text,

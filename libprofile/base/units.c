@@ -251,6 +251,46 @@ int pp_count_parse(const char *text, uint64_t *ret_value)
 	return 0;
 }
 
+static int digit_of(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int pp_hex_take(const char **text, uint64_t *ret_value)
+{
+	const char *s = *text;
+	uint64_t value = 0;
+
+	if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
+		s += 2;
+	if (digit_of(*s) < 0)
+		return -EINVAL;
+	for (; digit_of(*s) >= 0; s++) {
+		if (value >> 60)
+			return -ERANGE;
+		value = value << 4 | (uint64_t)digit_of(*s);
+	}
+	*text = s;
+	*ret_value = value;
+	return 0;
+}
+
+int pp_hex_parse(const char *text, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	int r = pp_hex_take(&text, &value);
+
+	if (r < 0)
+		return r;
+	if (*text)
+		return -EINVAL;
+	*ret_value = value;
+	return 0;
+}
+
 static void trim_zeros(char *digits)
 {
 	size_t len = strlen(digits);

@@ -7,6 +7,7 @@
  *     percent  0.5  0.5%
  *     decimal  0.01
  *     count    12                                digits only
+ *     hex      4005d0  0x4005d0
  *
  * No floating point and no locale: a decimal is its whole part and its billionths.
  *
@@ -28,6 +29,9 @@ int pp_percent_parse(const char *text, uint64_t *ret_value);
 /* Millionths. */
 int pp_decimal_parse(const char *text, uint64_t *ret_value);
 int pp_count_parse(const char *text, uint64_t *ret_value);
+int pp_hex_parse(const char *text, uint64_t *ret_value);
+/* The same of the digits that text begins with; it goes behind them. */
+int pp_hex_take(const char **text, uint64_t *ret_value);
 
 /* The shortest text that reads back as the same value. */
 void pp_span_format(uint64_t ns, char *text, size_t size);

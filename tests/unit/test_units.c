@@ -98,6 +98,10 @@ static void test_shares(void)
 	CU_ASSERT_EQUAL(value, 10000);
 	CU_ASSERT_EQUAL(pp_count_parse("12", &value), 0);
 	CU_ASSERT_EQUAL(value, 12);
+	CU_ASSERT_EQUAL(pp_hex_parse("4005d0", &value), 0);
+	CU_ASSERT_EQUAL(value, 0x4005d0);
+	CU_ASSERT_EQUAL(pp_hex_parse("0X00000000FFFFFFFFffffffff", &value), 0);
+	CU_ASSERT_EQUAL(value, UINT64_MAX);
 }
 
 /* Oracle: the same text by sscanf and doubles, good to a part in 10^12. */
@@ -166,6 +170,10 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(pp_size_parse("9999999999T", &value), -ERANGE);
 	CU_ASSERT_EQUAL(pp_count_parse("0x10", &value), -EINVAL);
 	CU_ASSERT_EQUAL(pp_count_parse("1.5", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_hex_parse("0x", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_hex_parse("0x0x1", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_hex_parse("12g", &value), -EINVAL);
+	CU_ASSERT_EQUAL(pp_hex_parse("11112222333344445", &value), -ERANGE);
 	CU_ASSERT_EQUAL(value, 77);
 }
 

@@ -7,22 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cleanup.h"
 #include "counted.h"
 #include "number.h"
 #include "show.h"
-
-/* A number without a sign. */
-static bool parse_number(const char *text, uint64_t *ret_number)
-{
-	char *end;
-
-	if (!*text || text[strspn(text, "0123456789")])
-		return false;
-	errno = 0;
-	*ret_number = strtoull(text, &end, 10);
-	return errno == 0;
-}
 
 static int show_id(const struct ctl_options *options, struct view_query *query, int64_t id)
 {
@@ -91,9 +80,9 @@ int cmd_show(const struct ctl_options *options)
 	if (!word)
 		return ctl_usage(options, "one PATH-ID or FUNCTION:NUMBER is needed, as "
 					  "pathprofctl paths lists them");
-	is_id = parse_number(word, &number) && number && number <= INT64_MAX;
+	is_id = !pp_count_parse(word, &number) && number && number <= INT64_MAX;
 	colon = strrchr(word, ':');
-	if (!is_id && (!colon || colon == word || !parse_number(colon + 1, &number)))
+	if (!is_id && (!colon || colon == word || pp_count_parse(colon + 1, &number)))
 		return ctl_usage(options, "%s: neither a PATH-ID (a number) nor FUNCTION:NUMBER",
 				 word);
 	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);

@@ -23,13 +23,9 @@
 
 static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
 {
-	char *end;
+	int r = pp_count_parse(value, ret_number);
 
-	if (value[strspn(value, "0123456789")] || !*value)
-		return -EINVAL;
-	errno = 0;
-	*ret_number = strtoull(value, &end, 10);
-	return errno || *ret_number > most ? -ERANGE : 0;
+	return r == 0 && *ret_number > most ? -ERANGE : r;
 }
 
 static int set_color(void *context, const struct pp_option *option, const char *value)
@@ -265,19 +261,14 @@ static int set_owner(void *context, const struct pp_option *option, const char *
 {
 	struct ctl_options *options = context;
 	const struct passwd *user = getpwnam(value);
-	char *end;
-	unsigned long long number;
+	uint64_t number;
 
 	options->has_owner = true;
 	if (user) {
 		options->owner = user->pw_uid;
 		return 0;
 	}
-	if (*value < '0' || *value > '9')
-		return -EINVAL;
-	errno = 0;
-	number = strtoull(value, &end, 10);
-	if (errno || *end || number >= PATHPROF_OWNER_UNKNOWN)
+	if (pp_count_parse(value, &number) < 0 || number >= PATHPROF_OWNER_UNKNOWN)
 		return -EINVAL;
 	options->owner = (uint32_t)number;
 	return 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "base/units.h"
 #include "cleanup.h"
 #include "demangle.h"
 #include "graphs.h"
@@ -50,14 +51,7 @@ struct search {
 
 static bool parse_offset(const char *text, uint64_t *ret_offset)
 {
-	char *end;
-
-	if (strncmp(text, "0x", 2) != 0 || !text[2] ||
-	    text[2 + strspn(text + 2, "0123456789abcdefABCDEF")])
-		return false;
-	errno = 0;
-	*ret_offset = strtoull(text, &end, 16);
-	return errno == 0;
+	return strncmp(text, "0x", 2) == 0 && !pp_hex_parse(text, ret_offset);
 }
 
 /* The @ of callee@plt is part of a name. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 void lab_input_init(struct lab_input *in, char **files, int file_cnt)
 {
 	static char *standard_input[] = {(char *)"-"};
@@ -90,26 +92,11 @@ void lab_expect_columns(const struct lab_input *in, size_t min, size_t max, cons
 		lab_malformed(in, "%zu columns, expected %s", in->column_cnt, form);
 }
 
-static bool parse(const char *text, int base, uint64_t *ret_value)
-{
-	char *end;
-
-	if (base == 16 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-		text += 2;
-	/* strtoull would take blanks, signs and a second 0x. */
-	if (!text[0] ||
-	    strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") != strlen(text))
-		return false;
-	errno = 0;
-	*ret_value = strtoull(text, &end, base);
-	return errno == 0;
-}
-
 uint64_t lab_hex(const struct lab_input *in, size_t column, const char *what)
 {
 	uint64_t value;
 
-	if (!parse(in->column[column], 16, &value))
+	if (pp_hex_parse(in->column[column], &value))
 		lab_malformed(in, "%s '%s' is not a 64-bit hexadecimal number", what,
 			      in->column[column]);
 	return value;
@@ -119,7 +106,7 @@ uint64_t lab_decimal(const struct lab_input *in, size_t column, uint64_t max, co
 {
 	uint64_t value;
 
-	if (!parse(in->column[column], 10, &value) || value > max)
+	if (pp_count_parse(in->column[column], &value) || value > max)
 		lab_malformed(in, "%s '%s' is not a decimal number up to %" PRIu64, what,
 			      in->column[column], max);
 	return value;
@@ -169,7 +156,7 @@ uint64_t lab_option(const char *option, const char *text, uint64_t min, uint64_t
 {
 	uint64_t value;
 
-	if (!parse(text, 10, &value) || value < min || value > max)
+	if (pp_count_parse(text, &value) || value < min || value > max)
 		lab_usage("%s: '%s' is not a number in %" PRIu64 "..%" PRIu64, option, text, min,
 			  max);
 	return value;
