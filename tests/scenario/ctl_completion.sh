@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Completion: verbs, each verb's own options, ids and names from the database; and a process that
-# calls itself a command is never run. zsh and fish ask bash's, where it is installed.
+# calls itself a command is never run. zsh and fish ask bash's, where it is installed. And the manual
+# has every option that a program's help has.
 set -eu
 name=ctl_completion
 . "$(dirname "$0")/ctl_common.bash"
@@ -89,4 +90,20 @@ shells_complete "--max-age --max-size" pathprofctl vacuum --max
 shells_complete "1 2 3 4 5" pathprofctl show ""
 shells_complete "window:2" pathprofctl compare window:1 window:2
 shells_complete "dot svg text" pathprofctl cfg --format ""
+
+# untold PAGE: the options in the text that it reads which the page lacks.
+untold() {
+	grep -oE -e '--[a-z][a-z-]+' | sort -u | while read -r option; do
+		grep -qF -e "${option//-/\\-}" "$1" || echo "$option"
+	done
+}
+man=${completion%/*/*}/man
+for page in pathprofd.8 pathprof-relay.8 pathprof-trace.1 pathprof-lab.1; do
+	lacks=$("$BUILD/bin/${page%.*}" --help | untold "$man/$page")
+	[ -z "$lacks" ] || fail "$page does not tell of $lacks"
+done
+verbs=$("$ctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+lacks=$(for verb in "" $verbs; do "$ctl" $verb --help; done | untold "$man/pathprofctl.1")
+[ -z "$lacks" ] || fail "pathprofctl.1 does not tell of $lacks"
+[ "$(echo --frobnicate | untold "$man/pathprofd.8")" = --frobnicate ] || fail "a missing option passed"
 finish
