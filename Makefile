@@ -40,6 +40,7 @@ BPF_SRC := $(wildcard daemon/bpf/*.bpf.c)
 CTL_SRC := $(wildcard tools/ctl/*.c)
 LAB_SRC := $(wildcard tools/lab/*.c tools/lab/*/*.c)
 TRACE_SRC := $(wildcard tools/trace/*.c)
+HUB_SRC := $(wildcard tools/hub/*.c)
 PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
 # Of pathprofctl what stands alone.
 CTL_TESTED := tools/ctl/output.c
@@ -54,7 +55,7 @@ say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2);)
 obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 
 PROGRAMS := $(BUILD)/bin/pathprof-lab $(BUILD)/bin/pathprofd $(BUILD)/bin/pathprof-relay \
-	$(BUILD)/bin/pathprofctl $(BUILD)/bin/pathprof-trace
+	$(BUILD)/bin/pathprofctl $(BUILD)/bin/pathprof-trace $(BUILD)/bin/pathprof-hub
 PLUGIN := $(BUILD)/lib/pathprof/trace-plugin.so
 
 # Of pathprof-cc: only where there is LLVM 22 to build it with (docs/instrumentation.md).
@@ -166,6 +167,8 @@ $(BUILD)/tests/pathprofctl-san: $(call obj,san,$(CTL_SRC)) $(LIB_SAN)
 	$(call link,$(SAN))
 $(BUILD)/bin/pathprof-trace: $(call obj,obj,$(TRACE_SRC)) $(LIB)
 	$(call link)
+$(BUILD)/bin/pathprof-hub: $(call obj,obj,$(HUB_SRC)) $(LIB)
+	$(call link) $(NETWORK_LIBS) -lgnutls
 
 # Loaded by the emulator: nothing of ours but the core's headers.
 $(BUILD)/plugin/%.o: %.c $(BUILD)/flags
@@ -202,7 +205,7 @@ $(BUILD)/bin/pathprof-c++: $(BUILD)/bin/pathprof-cc
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
 	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev libcap-dev \
 	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
-	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev clang bpftool
+	libgnutls28-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev clang bpftool
 # What makes packages, makes the tarball, and tries both.
 DEB_PACKAGES := build-essential debhelper dh-dkms dpkg-dev lintian
 DIST_PACKAGES := dpkg-dev patchelf

@@ -63,6 +63,23 @@ typedef int pathprof_host_row_fn(void *context, const struct pathprof_host_row *
 int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,
 			 struct pathprof_error *error);
 
+/* A parcel that was added, as its key and how full it is. */
+struct pathprof_parcel_row {
+	int64_t slot_s;
+	uint32_t window_cnt;
+	const char *host; /* during the callback only */
+};
+typedef int pathprof_parcel_row_fn(void *context, const struct pathprof_parcel_row *row);
+/* Those of one store, oldest first. */
+int pathprof_store_parcels_of(struct pathprof_store *store,
+			      const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES],
+			      pathprof_parcel_row_fn *fn, void *context,
+			      struct pathprof_error *error);
+
+/* Of how many stores parcels of that host were added. */
+int pathprof_store_count_stores(struct pathprof_store *store, const char *host, uint64_t *ret_cnt,
+				struct pathprof_error *error);
+
 /* Whether some process in the store ran on this machine since it was booted. */
 int pathprof_store_is_of_this_boot(struct pathprof_store *store, bool *ret_is,
 				   struct pathprof_error *error);

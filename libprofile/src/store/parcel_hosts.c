@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Whose parcels a store holds.
+ * Which parcels a store holds, and whose they are.
  *
  * Workload: a row a host, once a command; its sum reads the host's windows. Locking: none.
  */
@@ -59,6 +59,43 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 	return code < 0 ? code : fn(context, &out);
 }
 
+static int take_parcel(struct pathprof_store *store, struct pp_row *row, pathprof_parcel_row_fn *fn,
+		       void *context, struct pathprof_error *error)
+{
+	struct pathprof_parcel_row out = {
+		.slot_s = pp_row_int(row, 0, 0, INT64_MAX / 1000000000),
+		.window_cnt = pp_row_u32(row, 1),
+		.host = pp_row_text(row, 2),
+	};
+	int code = pp_row_end(row, store, error);
+
+	return code < 0 ? code : fn(context, &out);
+}
+
+int pathprof_store_parcels_of(struct pathprof_store *store,
+			      const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES],
+			      pathprof_parcel_row_fn *fn, void *context,
+			      struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(
+		store, "SELECT slot, windows, host FROM parcels WHERE store = ?1 ORDER BY slot",
+		&stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_blob(stmt, 1, of, PATHPROF_PARCEL_STORE_BYTES, SQLITE_STATIC);
+	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+		struct pp_row row = PP_ROW(stmt);
+
+		code = take_parcel(store, &row, fn, context, error);
+		if (code)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
+
 int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,
 			 struct pathprof_error *error)
 {
@@ -76,4 +113,21 @@ int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn,
 	}
 	sqlite3_finalize(stmt);
 	return code;
+}
+
+int pathprof_store_count_stores(struct pathprof_store *store, const char *host, uint64_t *ret_cnt,
+				struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(
+		store, "SELECT count(DISTINCT store) FROM parcels WHERE host = ?1", &stmt, error);
+
+	if (code < 0)
+		return code;
+	pp_sql_bind_text(stmt, 1, host);
+	code = pp_sql_step(store, stmt, error);
+	if (code > 0)
+		*ret_cnt = (uint64_t)sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return code < 0 ? code : 0;
 }

@@ -1,0 +1,296 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Hosts send what they saw to a hub over TLS: its database holds the sums that sqlite3 finds in
+# theirs, whatever is sent twice, killed or put back from a copy. Who has no certificate of the hub's
+# authority, sends what another host saw, or sends what is no parcel, gets an answer and nothing else.
+set -u
+name=hub
+. "$(dirname "$0")/../own_processes.bash"
+BUILD=$(realpath "${BUILD:-build}")
+hub=$BUILD/bin/pathprof-hub ctl=$BUILD/bin/pathprofctl known=$BUILD/tests/tools/ctl_known_db
+schema=$(realpath "$(dirname "$0")/../../schema/wire")
+for tool in sqlite3 curl openssl zstd protoc-c python3; do
+	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
+done
+kills=5 hosts=3
+[ "${PATHPROF_ROUNDS:-short}" != full ] || kills=200
+dir=$(mktemp -d)
+server=
+trap 'kill -9 $server 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export TZ=UTC LC_ALL=C
+failed=0
+ok() { echo "ok $name: $1"; }
+not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+
+# ---------------------------------------------------------------- an authority, and who it knows
+"$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1,localhost || { not_ok ca "none is made"; exit 1; }
+for h in $(seq $((hosts + 1))); do "$hub" enrol ca host$h || not_ok enrol "host$h"; done
+openssl verify -CAfile ca/ca.pem -purpose sslclient ca/host1.pem >said 2>&1 &&
+	openssl verify -CAfile ca/ca.pem -purpose sslserver ca/hub.pem >>said 2>&1 &&
+	! openssl verify -CAfile ca/ca.pem -purpose sslclient ca/hub.pem >>said 2>&1 &&
+	ok "certificates are what openssl takes them for" || not_ok certificates "$(tail -n 1 said)"
+[ "$(stat -c %a ca/ca-key.pem ca/host1-key.pem | sort -u)" = 600 ] && ok "keys are their owner's alone" ||
+	not_ok keys "$(stat -c '%n %a' ca/*-key.pem | paste -sd ' ')"
+cp ca/host1.pem before
+! "$hub" enrol ca host1 2>said && cmp -s before ca/host1.pem && ok "nothing is overwritten" || not_ok overwritten "$(cat said)"
+
+# ---------------------------------------------------------------- hosts' databases, of known content
+# The known windows again and again, a slot further each time, with counts of the host's own.
+make_host() { # NUMBER COPIES
+	cp known.db "host$1.db"
+	python3 - "host$1.db" "$1" "$2" <<'END'
+import sqlite3, sys
+db, host, copies = sqlite3.connect(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+db.execute("UPDATE meta SET value = ? WHERE name = 'identity'", ("%032x" % (host * 0x9e3779b97f4a7c15f39cc0605cedc835 % 2**128),))
+columns = lambda table: [row[1] for row in db.execute("PRAGMA table_info(%s)" % table)]
+last = db.execute("SELECT max(id) FROM windows").fetchone()[0]
+for copy in range(1, copies):
+    for table in ("windows", "window_ends", "window_drops", "window_processes", "path_counts", "edge_counts", "clock_counts"):
+        names = columns(table)
+        own = {"windows": {"id": "id + %d" % (copy * last), "begin_ns": "begin_ns + %d" % (copy * 300 * 10**9), "end_ns": "end_ns + %d" % (copy * 300 * 10**9)}}.get(
+            table, {"window": "window + %d" % (copy * last)})
+        where = "id" if table == "windows" else "window"
+        db.execute("INSERT INTO %s SELECT %s FROM %s WHERE %s <= %d" % (table, ", ".join(own.get(n, n) for n in names), table, where, last))
+db.execute("UPDATE path_counts SET samples = samples * ?", (host,))
+db.commit()
+END
+}
+"$known" known.db || { not_ok known "it is not made"; exit 1; }
+for h in $(seq $hosts); do make_host $h 12; done
+sums() { # DATABASE...: a line for each path, edge and place, over all of them
+	for database; do
+		sqlite3 -separator ' ' "$database" "
+			SELECT 'path', hex(b.build_id), t.start, t.length, t.outcomes, p.comm, c.samples, c.weight
+				FROM path_counts c JOIN paths t ON t.id = c.path JOIN binaries b ON b.id = t.binary
+				JOIN processes p ON p.id = c.process;
+			SELECT 'edge', hex(f.build_id), e.from_offset, hex(b.build_id), e.to_offset, p.comm, c.count, 0
+				FROM edge_counts c JOIN edges e ON e.id = c.edge
+				JOIN binaries f ON f.id = e.from_binary JOIN binaries b ON b.id = e.to_binary
+				JOIN processes p ON p.id = c.process;
+			SELECT 'drop', reason, 0, 0, 0, 0, count, 0 FROM window_drops;
+			SELECT 'total', 0, 0, 0, 0, 0, bursts, branches FROM windows"
+	done | awk '{ key = $1 " " $2 " " $3 " " $4 " " $5 " " $6; count[key] += $7; weight[key] += $8 }
+		END { for (key in count) printf "%s %d %.6e\n", key, count[key], weight[key] }' | sort
+}
+same_sums() { # WHAT DATABASE...: those of the hub are those of the databases
+	local what=$1
+	shift
+	sums "$@" >want
+	sums hub.db >got
+	if grep -q ^path want && cmp -s want got; then
+		ok "$what: $(awk '/^path/ { n += $7 } END { print n }' got) samples"
+	else
+		not_ok "$what" "$(diff want got | head -n 3 | paste -sd ';')"
+	fi
+}
+
+# ---------------------------------------------------------------- the hub
+start() { # OPTION...
+	: >hub.log
+	(
+		"$hub" serve --db hub.db --listen ${listen:-127.0.0.1}:${port:-0} --cert ca/hub.pem --key ca/hub-key.pem \
+			--ca ca/ca.pem --keep 3650 "$@" >hub.log 2>&1 &
+		echo $! >pid
+	)
+	server=$(cat pid)
+	for _ in $(seq 600); do
+		grep -q listening hub.log && break
+		kill -0 $server 2>/dev/null || break
+		sleep 0.1
+	done
+	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
+	[ -n "$port" ] || { not_ok start "$(tail -n 1 hub.log)"; exit 1; }
+	url=https://127.0.0.1:$port
+}
+is_gone() { for _ in $(seq 600); do kill -0 $server 2>/dev/null || return 0; sleep 0.05; done; return 1; }
+stop() { kill -TERM $server; is_gone || not_ok "its end" "it goes on after SIGTERM"; }
+as() { # HOST: options of who it is
+	echo "--cert ca/$1.pem --key ca/$1-key.pem"
+}
+send() { # NUMBER [OPTION...]
+	local h=$1
+	shift
+	# shellcheck disable=SC2046
+	"$hub" send --once --db "host$h.db" --hub "$url" $(as "host$h") --ca ca/ca.pem "$@" >sent 2>said
+}
+start
+for h in $(seq $hosts); do send $h || not_ok "host$h sends" "$(tail -n 1 said)"; done
+same_sums "three hosts sent" host?.db
+send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "what is there is not sent again" || not_ok "sent again" "$(cat sent)"
+"$ctl" --db hub.db hosts --json | python3 -c '
+import json, sys
+assert [h["name"] for h in json.load(sys.stdin)] == ["host1", "host2", "host3"]' 2>said &&
+	ok "hosts have the names of their certificates" || not_ok hosts "$(tail -n 1 said)"
+"$ctl" --db hub.db paths --since @0 --host host2 >got 2>said && [ "$(wc -l <got)" -gt 5 ] && ok "pathprofctl asks of one host" ||
+	not_ok "pathprofctl" "$(tail -n 1 said)"
+
+# A slot that has grown takes the place of the emptier one.
+cp hub.db yesterday.db
+make_host 4 2
+send 4 || not_ok "a fourth host" "$(tail -n 1 said)"
+sqlite3 host4.db "INSERT INTO windows SELECT max(id) + 1, begin_ns, end_ns, source, basis, taken_wanted, 7, 8, 9, 10,
+	11, 12, 13, horizon, clock_hz, clock_kernel, 14, 15, 0, weighed FROM windows"
+send 4 && grep -q '^1 parcels sent' sent || not_ok "a fuller slot" "$(cat sent said)"
+same_sums "a slot has grown" host?.db
+
+# ---------------------------------------------------------------- killed, and put back
+for h in $(seq $hosts); do make_host $h 24; done
+sleeps=(0.02 0.05 0.1 0.2 0.4)
+for i in $(seq $kills); do
+	(sleep "${sleeps[i % 5]}"; kill -9 $server) &
+	send $((i % hosts + 1))
+	wait $!
+	is_gone || not_ok kill "it goes on after SIGKILL"
+	start
+done
+for h in $(seq $hosts); do send $h || not_ok "host$h after $kills kills" "$(tail -n 1 said)"; done
+same_sums "after $kills kills of the hub" host?.db
+"$ctl" --db hub.db db check >said 2>&1 && ok "the database is sound" || not_ok "the database" "$(tail -n 1 said)"
+stop
+rm -f hub.db hub.db-*
+cp yesterday.db hub.db
+start
+for h in $(seq $((hosts + 1))); do send $h || not_ok "host$h after the copy" "$(tail -n 1 said)"; done
+same_sums "yesterday's database was filled up" host?.db
+
+# ---------------------------------------------------------------- who may not, and what may not
+answer() { # STATUS WHAT CURL-ARGUMENT...: of the hub, with a reason
+	local want=$1 what=$2 status
+	shift 2
+	status=$(curl -s -o answer -w '%{http_code}' --cacert ca/ca.pem --max-time 30 "$@" 2>said)
+	if [ "$status" = "$want" ] && { [ "$want" = 000 ] || [ "$want" = 200 ] || python3 -c 'import json; assert json.load(open("answer"))["error"]'; }; then
+		ok "$what: $want"
+	else
+		not_ok "$what" "status $status, not $want: $(head -c 200 answer)"
+	fi
+}
+id_of() { sqlite3 "$1" "SELECT value FROM meta WHERE name = 'identity'"; }
+mkdir parcels
+"$ctl" --db host2.db parcel write --name someone -o parcels >/dev/null 2>&1
+parcel=$(find parcels -name '*.parcel' | sort | head -n 1)
+have=$url/v1/have?store=$(id_of host1.db)
+# Before a body is sent: an answer that comes ahead of it would be lost with the connection.
+ask=(-H "Expect: 100-continue" --expect100-timeout 30)
+one=(--cert ca/host1.pem --key ca/host1-key.pem) two=(--cert ca/host2.pem --key ca/host2-key.pem)
+answer 200 "its own store" "${one[@]}" "$have"
+answer 403 "another host's store" "${two[@]}" "$have"
+answer 403 "a parcel of another host's store" "${one[@]}" --data-binary "@$parcel" "$url/v1/parcels"
+answer 200 "the same parcel of its own host" "${two[@]}" --data-binary "@$parcel" "$url/v1/parcels"
+answer 403 "no certificate" "$have"
+answer 403 "no certificate, with a parcel" "${ask[@]}" --data-binary "@$parcel" "$url/v1/parcels"
+answer 403 "the hub's own certificate" --cert ca/hub.pem --key ca/hub-key.pem "$have"
+# A host that makes up databases fills the hub with sixteen at most.
+"$hub" enrol ca host6
+for i in $(seq 17); do
+	make_host 6 1
+	sqlite3 host6.db "UPDATE meta SET value = '$(printf '%032x' $((0x6000 + i)))' WHERE name = 'identity'"
+	send 6 || break
+done
+rm host6.db
+[ "$i" -eq 17 ] && grep -q '403.*16 databases' said && ok "a seventeenth database: 403" || not_ok "a seventeenth database" "$i: $(tail -n 1 said)"
+sqlite3 hub.db "SELECT count(DISTINCT store) FROM parcels WHERE host = 'host6'" | grep -qx 16 || not_ok "databases of one host" "not 16"
+grep -q 'host6: 403: this host has sent of 16' hub.log && ok "the hub's log says whom it refused" || not_ok "the hub's log" "$(tail -n 1 hub.log)"
+"$hub" ca others && "$hub" enrol others host1
+answer 403 "the same name of another authority" --cert others/host1.pem --key others/host1-key.pem "$have"
+answer 000 "TLS 1.2" --tls-max 1.2 "${one[@]}" "$have"
+answer 400 "no store" "${one[@]}" "$url/v1/have?store=xyz"
+answer 404 "another way in" "${one[@]}" "$url/v1/other"
+answer 405 "another method" "${one[@]}" -X DELETE "$url/v1/parcels"
+head -c 100000 /dev/urandom >noise
+answer 400 "noise" "${one[@]}" --data-binary @noise "$url/v1/parcels"
+head -c $(($(stat -c %s "$parcel") - 20)) "$parcel" >cut
+answer 400 "a parcel that was cut" "${two[@]}" --data-binary @cut "$url/v1/parcels"
+answer 400 "nothing" "${two[@]}" --data-binary "" "$url/v1/parcels"
+head -c 5000000 /dev/zero >large
+answer 413 "five megabytes" "${one[@]}" "${ask[@]}" --data-binary @large "$url/v1/parcels"
+head -c 200000000 /dev/zero >zeros
+zstd -q -1 zeros -o bomb
+answer 413 "a frame of 200 MB" "${one[@]}" --data-binary @bomb "$url/v1/parcels"
+zstd -q -1 <zeros >bomb
+answer 400 "a frame that does not say its size" "${one[@]}" --data-binary @bomb "$url/v1/parcels"
+rm zeros
+# A parcel as it is, but for the time at which it says that it was sent.
+"$BUILD/tests/tools/parcel_write" >made
+decoded() { zstd -qdc made | protoc-c --decode=pathprof.Parcel --proto_path="$schema" parcel.proto; }
+encoded() { # a file, since a frame must say its size
+	rm -f message encoded
+	protoc-c --encode=pathprof.Parcel --proto_path="$schema" parcel.proto >message && zstd -q --check message -o encoded && cat encoded
+}
+decoded | sed -E 's/( sent_ns: )[0-9]+/\11000000000000000000/' | encoded >old
+answer 409 "a host whose clock is years off" "${two[@]}" --data-binary @old "$url/v1/parcels"
+now=$(date +%s)
+decoded | sed -E "s/( sent_ns: )[0-9]+/\1${now}000000000/" | encoded >fine
+answer 200 "as it is" "${two[@]}" --data-binary @fine "$url/v1/parcels"
+"$ctl" parcel add -o fine.db fine >/dev/null || not_ok "as it is" "pathprofctl does not add it"
+make_host 5 2
+later=$(((now - $(sqlite3 host5.db "SELECT max(end_ns) / 1000000000 FROM windows") + 86400) * 1000000000))
+sqlite3 host5.db "UPDATE windows SET begin_ns = begin_ns + $later, end_ns = end_ns + $later"
+! "$hub" send --once --db host5.db --hub "$url" $(as host3) --ca ca/ca.pem >sent 2>said && grep -q 'status 409.*in the future' said &&
+	ok "slots of tomorrow: 409" || not_ok "slots of tomorrow" "$(tail -n 1 said)"
+rm host5.db
+
+# ---------------------------------------------------------------- those who may no longer
+stop
+grep -qE 'ends: .* parcels added, .* refused' hub.log && ok "it ends, and says what it did" || not_ok "its end" "$(tail -n 1 hub.log)"
+: >denied
+cat >authority.cnf <<'END'
+[ca]
+default_ca = d
+[d]
+database = index
+default_md = sha256
+default_crl_days = 30
+crlnumber = number
+END
+: >index
+echo 01 >number
+revoke() { openssl ca -config authority.cnf -cert ca/ca.pem -keyfile ca/ca-key.pem "$@" >said 2>&1; }
+revoke -gencrl -out crl.new && mv crl.new crl.pem
+# All addresses of the machine, of both versions.
+listen='[::]'
+start --crl crl.pem --denied denied
+answer 200 "neither denied nor revoked" "${one[@]}" "$have"
+echo host1 >denied
+answer 403 "denied while the hub runs" "${one[@]}" "$have"
+: >denied
+answer 200 "denied no more" "${one[@]}" "$have"
+revoke -revoke ca/host1.pem && revoke -gencrl -out crl.new && mv crl.new crl.pem
+answer 403 "revoked while the hub runs" "${one[@]}" "$have"
+answer 200 "another host is not" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout late-key.pem -out late.csr -subj /CN=host3 2>/dev/null
+openssl x509 -req -in late.csr -CA ca/ca.pem -CAkey ca/ca-key.pem -set_serial 77 -days 0 -extfile <(echo extendedKeyUsage=clientAuth) -out late.pem 2>/dev/null
+sleep 1.1
+answer 403 "a certificate that has expired" --cert late.pem --key late-key.pem "$have"
+
+# ---------------------------------------------------------------- those who are slow, and many
+# Connections that say nothing, or half a request: others are served, and memory is bounded.
+python3 - "$port" <<'END' &
+import socket, ssl, sys, time
+context = ssl.create_default_context(cafile="ca/ca.pem")
+context.load_cert_chain("ca/host2.pem", "ca/host2-key.pem")
+held = []
+for i in range(40):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    if i % 2:
+        s = context.wrap_socket(s, server_hostname="127.0.0.1")
+        s.sendall(b"POST /v1/parcels HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 1000)
+    held.append(s)
+open("held", "w").close()
+time.sleep(120)
+END
+slow=$!
+for _ in $(seq 600); do [ -e held ] && break; sleep 0.1; done
+make_host 3 30
+send 3 && ok "one sends beside forty that hold connections" || not_ok "beside forty" "$(tail -n 1 said)"
+answer 503 "more bytes promised than there is room for" "${two[@]}" "${ask[@]}" --data-binary @noise -H "Content-Length: 4000000" --max-time 5 "$url/v1/parcels"
+kill $slow 2>/dev/null
+wait $slow 2>/dev/null
+sums hub.db >got
+make_host 1 24
+for i in $(seq 16); do cp known.db "made$i.db"; sqlite3 "made$i.db" "UPDATE path_counts SET samples = samples * 6"; done
+same_sums "what was sent meanwhile" host?.db made*.db fine.db
+peak=$(awk '/VmHWM/ { print $2 }' /proc/$server/status)
+[ "$peak" -lt 300000 ] && ok "memory: $((peak / 1024)) MiB at most" || not_ok memory "$peak kB"
+stop
+exit $failed

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pathprof-hub: hosts send it parcels (pathprof/parcel.h), and it adds them up in one database that
+ * pathprofctl reads. Its verbs are one file each:
+ *
+ *     serve   takes parcels over TLS; who sends is known by a certificate, and by nothing else
+ *     send    what a host does: asks what the hub has, and sends what it lacks
+ *     ca, enrol   a private authority and certificates, for fleets that have none of their own
+ *
+ * The protocol (docs/fleet.md): GET /v1/have?store=ID, POST /v1/parcels.
+ */
+#ifndef HUB_H
+#define HUB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pathprof/error.h"
+#include "pathprof/parcel.h"
+
+enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2 };
+
+/* What the command line says; NULL: not said. */
+struct hub_options {
+	const char *db, *listen, *hub;
+	const char *certificate, *key, *ca, *crl, *denied;
+	const char *addresses; /* of a server, with commas between them */
+	int64_t keep_s;
+	uint32_t days;
+	bool server, once;
+	const char *verb;
+	int argc; /* operands */
+	char **argv;
+};
+
+int hub_serve(const struct hub_options *options);
+int hub_send(const struct hub_options *options);
+int hub_ca(const struct hub_options *options);
+int hub_enrol(const struct hub_options *options);
+
+/* One line on standard error. hub_fail() returns HUB_FAILURE, hub_usage() HUB_USAGE. */
+int hub_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int hub_usage(const struct hub_options *options, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void hub_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define HUB_STORE_TEXT (2 * PATHPROF_PARCEL_STORE_BYTES + 1)
+/* A store's id in hex. hub_store_parse() is strict: false for anything else. */
+char *hub_store_text(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES], char text[HUB_STORE_TEXT]);
+bool hub_store_parse(const char *text, uint8_t ret_store[PATHPROF_PARCEL_STORE_BYTES]);
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Certificates of clients: see identity.h. */
+#include "identity.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <gnutls/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+/* Certificates between a host's and our authority's. */
+#define CHAIN_MAX  8
+#define URI_MAX    512
+#define HOST_MARK  "/host/"
+#define SPIFFE     "spiffe://"
+#define DENIED_MAX 100000
+
+struct hub_identity {
+	const struct hub_options *options;
+	gnutls_x509_trust_list_t trusted;
+	struct timespec crl_time, denied_time; /* of the files that were read */
+	char **denied;
+	size_t denied_cnt;
+};
+
+/* ---------------------------------------------------------------- what is read */
+
+static int read_trusted(struct hub_identity *identity, struct pathprof_error *error)
+{
+	const struct hub_options *options = identity->options;
+	gnutls_x509_trust_list_t list;
+	int r = gnutls_x509_trust_list_init(&list, 0);
+
+	if (r < 0)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	r = gnutls_x509_trust_list_add_trust_file(list, options->ca, options->crl,
+						  GNUTLS_X509_FMT_PEM,
+						  options->crl ? GNUTLS_TL_VERIFY_CRL : 0, 0);
+	if (r <= 0) {
+		gnutls_x509_trust_list_deinit(list, 1);
+		return pathprof_fail(error, -EINVAL, "%s%s%s: %s", options->ca,
+				     options->crl ? " and " : "", options->crl ? options->crl : "",
+				     r < 0 ? gnutls_strerror(r) : "no certificate in it");
+	}
+	if (identity->trusted)
+		gnutls_x509_trust_list_deinit(identity->trusted, 1);
+	identity->trusted = list;
+	return 0;
+}
+
+static void forget_denied(struct hub_identity *identity)
+{
+	for (size_t i = 0; i < identity->denied_cnt; i++)
+		free(identity->denied[i]);
+	free(identity->denied);
+	identity->denied = NULL;
+	identity->denied_cnt = 0;
+}
+
+static int add_denied(struct hub_identity *identity, const char *line)
+{
+	char **denied = reallocarray(identity->denied, identity->denied_cnt + 1, sizeof(*denied));
+
+	if (!denied)
+		return -ENOMEM;
+	identity->denied = denied;
+	denied[identity->denied_cnt] = strdup(line);
+	return denied[identity->denied_cnt++] ? 0 : -ENOMEM;
+}
+
+static int read_denied(struct hub_identity *identity, struct pathprof_error *error)
+{
+	_cleanup_fclose_ FILE *file = fopen(identity->options->denied, "re");
+	char line[PATHPROF_PARCEL_HOST_BYTES + 2];
+	int r = 0;
+
+	if (!file)
+		return pathprof_fail(error, -errno, "%s: %m", identity->options->denied);
+	forget_denied(identity);
+	while (r == 0 && identity->denied_cnt < DENIED_MAX && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\r\n")] = 0;
+		if (line[0] && line[0] != '#')
+			r = add_denied(identity, line);
+	}
+	return r < 0 ? pathprof_fail(error, r, "out of memory") : 0;
+}
+
+static bool is_newer(const char *file, struct timespec *known)
+{
+	struct stat st;
+
+	if (!file || stat(file, &st) < 0 ||
+	    (st.st_mtim.tv_sec == known->tv_sec && st.st_mtim.tv_nsec == known->tv_nsec))
+		return false;
+	*known = st.st_mtim;
+	return true;
+}
+
+/* What cannot be read again stays as it was, and is said. */
+static int read_changed(struct hub_identity *identity, struct pathprof_error *error)
+{
+	int r = 0;
+
+	if (is_newer(identity->options->crl, &identity->crl_time) || !identity->trusted)
+		r = read_trusted(identity, error);
+	if (r == 0 && is_newer(identity->options->denied, &identity->denied_time))
+		r = read_denied(identity, error);
+	return r;
+}
+
+int hub_identity_new(struct hub_identity **ret_identity, const struct hub_options *options,
+		     struct pathprof_error *error)
+{
+	struct hub_identity *identity = calloc(1, sizeof(*identity));
+	int r;
+
+	if (!identity)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	identity->options = options;
+	r = read_changed(identity, error);
+	if (r == 0 && options->denied && !identity->denied_time.tv_sec)
+		r = pathprof_fail(error, -ENOENT, "%s: no such file", options->denied);
+	if (r < 0)
+		hub_identity_free(identity);
+	else
+		*ret_identity = identity;
+	return r;
+}
+
+void hub_identity_free(struct hub_identity *identity)
+{
+	if (!identity)
+		return;
+	if (identity->trusted)
+		gnutls_x509_trust_list_deinit(identity->trusted, 1);
+	forget_denied(identity);
+	free(identity);
+}
+
+/* ---------------------------------------------------------------- one client */
+
+static bool verify(const struct hub_identity *identity, gnutls_x509_crt_t *chain, unsigned int cnt)
+{
+	gnutls_typed_vdata_st purpose = {
+		.type = GNUTLS_DT_KEY_PURPOSE_OID,
+		.data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT,
+	};
+	unsigned int status = 0;
+	int r = gnutls_x509_trust_list_verify_crt2(identity->trusted, chain, cnt, &purpose, 1, 0,
+						   &status, NULL);
+
+	return r == 0 && status == 0;
+}
+
+/* The last part of spiffe://DOMAIN/tenant/T/host/NAME. */
+static bool name_of_uri(const char *uri, char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+{
+	const char *host = strstr(uri, HOST_MARK);
+
+	if (strncmp(uri, SPIFFE, strlen(SPIFFE)) != 0 || !host)
+		return false;
+	host += strlen(HOST_MARK);
+	return (size_t)snprintf(ret_host, PATHPROF_PARCEL_HOST_BYTES, "%s", host) <
+	       PATHPROF_PARCEL_HOST_BYTES;
+}
+
+static bool has_uri_name(gnutls_x509_crt_t certificate, char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+{
+	for (unsigned int i = 0;; i++) {
+		char uri[URI_MAX] = "";
+		size_t bytes = sizeof(uri) - 1;
+		int type = gnutls_x509_crt_get_subject_alt_name(certificate, i, uri, &bytes, NULL);
+
+		if (type == GNUTLS_E_SHORT_MEMORY_BUFFER)
+			continue;
+		if (type < 0)
+			return false;
+		if (type == GNUTLS_SAN_URI && name_of_uri(uri, ret_host))
+			return true;
+	}
+}
+
+static bool has_common_name(gnutls_x509_crt_t certificate,
+			    char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+{
+	size_t bytes = PATHPROF_PARCEL_HOST_BYTES;
+
+	return gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0,
+					     ret_host, &bytes) == 0;
+}
+
+/* A name that can stand in a table, a file's name and a log as it is. */
+static bool is_plain(const char *name)
+{
+	for (const char *c = name; *c; c++)
+		if (!isascii((unsigned char)*c) ||
+		    !(isalnum((unsigned char)*c) || strchr("._-:@", *c)))
+			return false;
+	return name[0] != 0;
+}
+
+static bool is_denied(const struct hub_identity *identity, const char *host)
+{
+	for (size_t i = 0; i < identity->denied_cnt; i++)
+		if (strcmp(identity->denied[i], host) == 0)
+			return true;
+	return false;
+}
+
+/* Returns how many certificates were taken; the caller releases them. */
+static unsigned int take_chain(gnutls_session_t session, gnutls_x509_crt_t chain[CHAIN_MAX])
+{
+	unsigned int sent_cnt = 0, cnt = 0;
+	const gnutls_datum_t *sent = gnutls_certificate_get_peers(session, &sent_cnt);
+
+	while (sent && cnt < sent_cnt && cnt < CHAIN_MAX) {
+		if (gnutls_x509_crt_init(&chain[cnt]) < 0)
+			break;
+		if (gnutls_x509_crt_import(chain[cnt], &sent[cnt], GNUTLS_X509_FMT_DER) < 0) {
+			gnutls_x509_crt_deinit(chain[cnt]);
+			break;
+		}
+		cnt++;
+	}
+	return cnt;
+}
+
+/* NULL: it may send. */
+static const char *judge(const struct hub_identity *identity, gnutls_x509_crt_t *chain,
+			 unsigned int cnt, char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+{
+	if (!cnt)
+		return "a client certificate is needed";
+	if (!verify(identity, chain, cnt))
+		return "the client certificate is not signed by the hub's authority, is not one "
+		       "for clients, has expired or is revoked";
+	if (!has_uri_name(chain[0], ret_host) && !has_common_name(chain[0], ret_host))
+		return "the client certificate names no host";
+	if (!is_plain(ret_host))
+		return "the host's name in the certificate has characters that names cannot have";
+	return is_denied(identity, ret_host) ? "this host is denied" : NULL;
+}
+
+int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
+		    char ret_host[PATHPROF_PARCEL_HOST_BYTES], const char **ret_why)
+{
+	gnutls_x509_crt_t chain[CHAIN_MAX];
+	struct pathprof_error error = {""};
+	unsigned int cnt;
+
+	if (read_changed(identity, &error) < 0)
+		hub_note("%s: what was read before stays in force", error.text);
+	cnt = take_chain(session, chain);
+	*ret_why = judge(identity, chain, cnt, ret_host);
+	for (unsigned int i = 0; i < cnt; i++)
+		gnutls_x509_crt_deinit(chain[i]);
+	return *ret_why ? -EACCES : 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the hub does with what hosts ask: parcels go into its database, and it tells which it has.
+ * Answers are a status of HTTP and a JSON object. Who asks is known (identity.h); what they send is
+ * trusted in nothing. One thread.
+ */
+#ifndef HUB_INGEST_H
+#define HUB_INGEST_H
+
+#include <jansson.h>
+
+#include "hub.h"
+
+struct hub_ingest;
+
+struct hub_ingest_counts {
+	uint64_t added, replaced, known, refused;
+};
+
+/* Opens the database, made if need be. Negative errno, error filled. */
+int hub_ingest_new(struct hub_ingest **ret_ingest, const struct hub_options *options,
+		   struct pathprof_error *error);
+/* NULL-safe. */
+void hub_ingest_free(struct hub_ingest *ingest);
+const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *ingest);
+
+/* A status of HTTP; *ret_answer is the caller's. */
+unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, const void *bytes,
+			       size_t len_bytes, json_t **ret_answer);
+/* store: as the host wrote it; NULL: it did not. */
+unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const char *store,
+			     json_t **ret_answer);
+/* Forgets what is older than it is to be kept. Cheap when there is nothing. */
+void hub_ingest_retain(struct hub_ingest *ingest);
+
+#endif

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprof-hub send: what a host does. Nothing is kept between two rounds: each asks the hub which
+ * slots of this store it has, and sends those that it lacks or has emptier; so a hub that lost its
+ * database gets it again. The newest slot goes first, then from the oldest on. A slot is sent when
+ * it is over, at a second of the next one that is the store's own, so hosts do not come together.
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "hub.h"
+#include "pathprof/parcel_store.h"
+
+#define ANSWER_MAX  (16u << 20)
+#define CONNECT_S   10L
+#define REQUEST_S   120L
+#define PAUSE_MAX_S 900
+#define FORBIDDEN_S 3600
+
+struct slot {
+	int64_t slot_s;
+	uint32_t window_cnt;
+};
+
+struct answer {
+	char *text;
+	size_t bytes;
+	long status; /* 0: there was none */
+	long retry_after_s;
+};
+
+/* One round: what there is, what the hub has, what came of it. */
+struct round {
+	const struct hub_options *options;
+	CURL *curl;
+	char why[CURL_ERROR_SIZE];
+	struct pathprof_store *store;
+	struct slot *slots;
+	size_t slot_cnt;
+	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
+	struct pathprof_parcel_host host;
+	json_t *have;    /* object: slot to windows */
+	int64_t since_s; /* of older slots the hub wants none */
+	int64_t open_s;  /* of this and later slots not yet */
+	uint64_t sent_cnt, known_cnt, refused_cnt;
+	long retry_after_s;
+};
+
+enum outcome { TAKEN, REFUSED, LATER, FORBIDDEN };
+
+/* ---------------------------------------------------------------- requests */
+
+static size_t take_answer(char *part, size_t size, size_t cnt, void *context)
+{
+	struct answer *answer = context;
+	size_t bytes = size * cnt;
+	char *text;
+
+	if (bytes > ANSWER_MAX - answer->bytes)
+		return 0;
+	text = realloc(answer->text, answer->bytes + bytes + 1);
+	if (!text)
+		return 0;
+	memcpy(text + answer->bytes, part, bytes);
+	answer->text = text;
+	answer->bytes += bytes;
+	text[answer->bytes] = 0;
+	return bytes;
+}
+
+static void release_answer(struct answer *answer)
+{
+	free(answer->text);
+}
+#define _cleanup_answer_ _cleanup_(release_answer)
+
+static int open_curl(struct round *round)
+{
+	const struct hub_options *options = round->options;
+	CURL *curl = round->curl = curl_easy_init();
+
+	if (!curl)
+		return -ENOMEM;
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, round->why);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
+	curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3);
+	curl_easy_setopt(curl, CURLOPT_CAINFO, options->ca);
+	curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(curl, CURLOPT_SSLCERT, options->certificate);
+	curl_easy_setopt(curl, CURLOPT_SSLKEY, options->key);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, REQUEST_S);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "pathprof-hub/" PATHPROF_VERSION);
+	return 0;
+}
+
+/* body NULL: GET. answer->status says what came of it. */
+static void ask(struct round *round, const char *path, const void *body, size_t bytes,
+		struct answer *answer)
+{
+	_cleanup_free_ char *url = NULL;
+	curl_off_t retry_after_s = 0;
+
+	if (asprintf(&url, "%s%s", round->options->hub, path) < 0) {
+		url = NULL;
+		return;
+	}
+	round->why[0] = 0;
+	curl_easy_setopt(round->curl, CURLOPT_URL, url);
+	curl_easy_setopt(round->curl, CURLOPT_WRITEDATA, answer);
+	if (body) {
+		curl_easy_setopt(round->curl, CURLOPT_POST, 1L);
+		curl_easy_setopt(round->curl, CURLOPT_POSTFIELDS, body);
+		curl_easy_setopt(round->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
+	} else {
+		curl_easy_setopt(round->curl, CURLOPT_HTTPGET, 1L);
+	}
+	if (curl_easy_perform(round->curl) != CURLE_OK)
+		return;
+	curl_easy_getinfo(round->curl, CURLINFO_RESPONSE_CODE, &answer->status);
+	curl_easy_getinfo(round->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
+	answer->retry_after_s = retry_after_s < FORBIDDEN_S ? (long)retry_after_s : FORBIDDEN_S;
+}
+
+/* What the hub says is wrong, or what kept it from saying so. */
+static void say_why(const struct round *round, const char *what, const struct answer *answer)
+{
+	json_t *object = answer->text ? json_loads(answer->text, 0, NULL) : NULL;
+	const char *error = json_string_value(json_object_get(object, "error"));
+
+	if (answer->status)
+		hub_note("%s: %s: status %ld%s%s", round->options->hub, what, answer->status,
+			 error ? ": " : "", error ? error : "");
+	else
+		hub_note("%s: %s: %s", round->options->hub, what,
+			 round->why[0] ? round->why : "no answer");
+	json_decref(object);
+}
+
+static enum outcome outcome_of(struct round *round, const struct answer *answer)
+{
+	round->retry_after_s = answer->retry_after_s;
+	switch (answer->status) {
+	case 200:
+		return TAKEN;
+	case 401:
+	case 403:
+		return FORBIDDEN;
+	case 400:
+	case 409:
+	case 413:
+		return REFUSED;
+	default:
+		return LATER;
+	}
+}
+
+/* ---------------------------------------------------------------- what the hub has */
+
+static int keep_have(struct round *round, json_t *answer)
+{
+	json_t *slots = json_object_get(answer, "slots"), *pair;
+	size_t i;
+
+	round->since_s = json_integer_value(json_object_get(answer, "since"));
+	round->have = json_object();
+	if (!json_is_array(slots))
+		return -EBADMSG;
+	json_array_foreach(slots, i, pair)
+	{
+		char name[24];
+
+		snprintf(name, sizeof(name), "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(json_array_get(pair, 0)));
+		json_object_set(round->have, name, json_array_get(pair, 1));
+	}
+	return 0;
+}
+
+static enum outcome ask_have(struct round *round)
+{
+	_cleanup_answer_ struct answer answer = {NULL, 0, 0, 0};
+	char path[64 + HUB_STORE_TEXT], id[HUB_STORE_TEXT];
+	enum outcome outcome;
+	json_t *object;
+
+	snprintf(path, sizeof(path), "/v1/have?store=%s", hub_store_text(round->id, id));
+	ask(round, path, NULL, 0, &answer);
+	outcome = outcome_of(round, &answer);
+	if (outcome != TAKEN) {
+		say_why(round, "what it has", &answer);
+		return outcome;
+	}
+	object = answer.text ? json_loads(answer.text, 0, NULL) : NULL;
+	if (keep_have(round, object) < 0) {
+		hub_note("%s: what it has: an answer that is none", round->options->hub);
+		outcome = LATER;
+	}
+	json_decref(object);
+	return outcome;
+}
+
+static bool is_lacking(const struct round *round, const struct slot *slot)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "%" PRId64, slot->slot_s);
+	return slot->slot_s < round->open_s && slot->slot_s >= round->since_s &&
+	       json_integer_value(json_object_get(round->have, name)) < slot->window_cnt;
+}
+
+/* ---------------------------------------------------------------- sending */
+
+static int pack(struct round *round, int64_t slot_s, uint8_t **ret_bytes, size_t *ret_len)
+{
+	struct pathprof_parcel parcel = {.slot_s = 0};
+	struct pathprof_error error = {""};
+	int r = pathprof_store_parcel(round->store, slot_s, &parcel, &error);
+
+	if (r == 0) {
+		parcel.host = round->host;
+		parcel.host.sent_ns = pp_realtime_ns();
+		r = pathprof_parcel_write(&parcel, ret_bytes, ret_len, &error);
+	}
+	pathprof_parcel_release(&parcel);
+	return r < 0 ? hub_fail("slot %" PRId64 ": %s", slot_s, error.text) : 0;
+}
+
+static enum outcome send_slot(struct round *round, const struct slot *slot)
+{
+	_cleanup_answer_ struct answer answer = {NULL, 0, 0, 0};
+	_cleanup_free_ uint8_t *bytes = NULL;
+	enum outcome outcome;
+	size_t len = 0;
+
+	if (pack(round, slot->slot_s, &bytes, &len))
+		return REFUSED;
+	ask(round, "/v1/parcels", bytes, len, &answer);
+	outcome = outcome_of(round, &answer);
+	if (outcome == TAKEN)
+		round->sent_cnt++;
+	else
+		say_why(round, "a parcel", &answer);
+	return outcome;
+}
+
+/* The newest first, then from the oldest on. A parcel that is refused keeps no other back. */
+static enum outcome send_slots(struct round *round)
+{
+	for (size_t i = 0; i < round->slot_cnt; i++) {
+		const struct slot *slot =
+			&round->slots[(i + round->slot_cnt - 1) % round->slot_cnt];
+		enum outcome outcome = TAKEN;
+
+		if (is_lacking(round, slot))
+			outcome = send_slot(round, slot);
+		else if (slot->slot_s < round->open_s)
+			round->known_cnt++;
+		if (outcome == REFUSED)
+			round->refused_cnt++;
+		else if (outcome != TAKEN)
+			return outcome;
+	}
+	return round->refused_cnt ? REFUSED : TAKEN;
+}
+
+/* ---------------------------------------------------------------- a round */
+
+static int take_slot(void *context, const struct pathprof_slot_row *row)
+{
+	struct round *round = context;
+	struct slot *slots = reallocarray(round->slots, round->slot_cnt + 1, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	round->slots = slots;
+	slots[round->slot_cnt++] = (struct slot){row->slot_s, row->window_cnt};
+	return 0;
+}
+
+/* The id of the store stands in its parcels. */
+static int read_id(struct round *round, struct pathprof_error *error)
+{
+	struct pathprof_parcel parcel = {.slot_s = 0};
+	int r = pathprof_store_parcel(round->store, round->slots[0].slot_s, &parcel, error);
+
+	if (r == 0)
+		memcpy(round->id, parcel.store, sizeof(round->id));
+	pathprof_parcel_release(&parcel);
+	return r;
+}
+
+static int look(struct round *round, struct pathprof_error *error)
+{
+	const struct pathprof_filter all = {0};
+	int r = pathprof_store_open(&round->store, round->options->db, PATHPROF_STORE_READ, error);
+
+	if (r == 0)
+		r = pathprof_store_slots(round->store, &all, take_slot, round, error);
+	if (r == 0 && round->slot_cnt)
+		r = read_id(round, error);
+	pathprof_parcel_this_host(&round->host);
+	round->open_s = round->options->once ? INT64_MAX : pathprof_parcel_slot(pp_realtime_ns());
+	return r;
+}
+
+static void release_round(struct round *round)
+{
+	pathprof_store_free(round->store);
+	json_decref(round->have);
+	free(round->slots);
+	if (round->curl)
+		curl_easy_cleanup(round->curl);
+}
+
+static void say_round(const struct round *round)
+{
+	char status[160];
+
+	snprintf(status, sizeof(status),
+		 "STATUS=%" PRIu64 " parcels sent, %" PRIu64 " there already, %" PRIu64 " refused",
+		 round->sent_cnt, round->known_cnt, round->refused_cnt);
+	sd_notify(0, status);
+	if (round->options->once)
+		printf("%s\n", status + strlen("STATUS="));
+}
+
+/* *ret_id: the store's, for who comes when. */
+static enum outcome run_round(const struct hub_options *options, long *ret_retry_after_s,
+			      uint8_t ret_id[PATHPROF_PARCEL_STORE_BYTES])
+{
+	struct round round = {.options = options};
+	struct pathprof_error error = {""};
+	enum outcome outcome = LATER;
+	int r = look(&round, &error);
+
+	if (r == 0)
+		r = open_curl(&round);
+	if (r < 0) {
+		hub_note("%s: %s", options->db, error.text[0] ? error.text : strerror(-r));
+	} else if (!round.slot_cnt) {
+		outcome = TAKEN;
+	} else {
+		outcome = ask_have(&round);
+		if (outcome == TAKEN)
+			outcome = send_slots(&round);
+	}
+	if (r == 0)
+		say_round(&round);
+	*ret_retry_after_s = round.retry_after_s;
+	memcpy(ret_id, round.id, sizeof(round.id));
+	release_round(&round);
+	return outcome;
+}
+
+/* ---------------------------------------------------------------- again and again */
+
+/* Until the store's own second of the next slot. */
+static int64_t until_next_slot_s(const uint8_t id[PATHPROF_PARCEL_STORE_BYTES])
+{
+	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
+	int64_t phase_s = (id[0] << 8 | id[1]) % PATHPROF_PARCEL_SLOT_S;
+	int64_t wait_s = PATHPROF_PARCEL_SLOT_S - (now_s - phase_s) % PATHPROF_PARCEL_SLOT_S;
+
+	return wait_s;
+}
+
+/* Full jitter: anything up to a bound that doubles, so that hosts do not come back together. */
+static int64_t pause_s(unsigned int failures, long retry_after_s)
+{
+	int64_t bound = failures < 10 ? 1ll << failures : PAUSE_MAX_S;
+	uint32_t chance = 0;
+
+	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) < 0)
+		chance = (uint32_t)pp_monotonic_ns();
+	bound = bound < PAUSE_MAX_S ? bound : PAUSE_MAX_S;
+	return retry_after_s + 1 + chance % (bound ? bound : 1);
+}
+
+static int check(const struct hub_options *options)
+{
+	if (options->argc)
+		return hub_usage(options, "%s: not expected", options->argv[0]);
+	if (!options->db || !options->hub || !options->certificate || !options->key || !options->ca)
+		return hub_usage(options, "--db, --hub, --cert, --key and --ca are needed");
+	if (strncmp(options->hub, "https://", strlen("https://")) != 0)
+		return hub_usage(options, "--hub %s: not https://HOST:PORT", options->hub);
+	return HUB_OK;
+}
+
+int hub_send(const struct hub_options *options)
+{
+	uint8_t id[PATHPROF_PARCEL_STORE_BYTES] = {0};
+	unsigned int failures = 0;
+	long retry_after_s = 0;
+	int r = check(options);
+
+	if (r)
+		return r;
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	sd_notify(0, "READY=1");
+	for (;;) {
+		enum outcome outcome = run_round(options, &retry_after_s, id);
+		int64_t wait_s = until_next_slot_s(id);
+
+		if (options->once)
+			return outcome == TAKEN ? HUB_OK : HUB_FAILURE;
+		failures = outcome == LATER ? failures + 1 : 0;
+		if (outcome == LATER)
+			wait_s = pause_s(failures, retry_after_s);
+		else if (outcome == FORBIDDEN)
+			wait_s = FORBIDDEN_S;
+		nanosleep(&(struct timespec){.tv_sec = wait_s}, NULL);
+	}
+}

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprof-hub serve: HTTPS for hosts, by libmicrohttpd and GnuTLS. One thread: its epoll
+ * descriptor and the signals are waited for together.
+ *
+ * A request is looked at before its body is read: who is not known, or sends too much, gets an
+ * answer and is cut off. Bounds on clients that mean harm or are only slow: connections, in all and
+ * of one address; seconds of silence; seconds a request; bytes of all bodies together.
+ */
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "identity.h"
+#include "ingest.h"
+
+#define CONNECTIONS_MAX    256u
+#define CONNECTIONS_OF_ONE 64u
+#define CONNECTION_NS      (300 * PP_NSEC_PER_SEC)
+#define SILENCE_S          20u
+#define REQUEST_NS         (120 * PP_NSEC_PER_SEC)
+#define BODIES_MAX         (64u << 20)
+#define RETRY_AFTER_S      "5"
+#define TURN_MS            1000
+#define ADDRESS_MAX        128
+#define TLS                "NORMAL:-VERS-ALL:+VERS-TLS1.3"
+
+/* One of the connections; libmicrohttpd's time-out is of silence, so they have an end as well. */
+struct client {
+	int fd; /* -1: free */
+	uint64_t end_ns;
+};
+
+struct hub {
+	const struct hub_options *options;
+	struct hub_identity *identity;
+	struct hub_ingest *ingest;
+	struct MHD_Daemon *daemon;
+	char *certificate, *key, *ca;
+	struct client clients[CONNECTIONS_MAX];
+	size_t bodies_bytes; /* of all requests */
+	uint64_t denied_cnt; /* requests of who may not send */
+	uint64_t said_ns;    /* when a refusal was last logged, and how many were not since */
+	uint64_t unsaid_cnt;
+};
+
+/* From its headers to its answer. */
+struct request {
+	uint64_t begin_ns;
+	char host[PATHPROF_PARCEL_HOST_BYTES];
+	uint8_t *body;
+	size_t bytes, room;
+};
+
+/* ---------------------------------------------------------------- answers */
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection, unsigned int status,
+				   json_t *object)
+{
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	struct MHD_Response *response = NULL;
+	enum MHD_Result r = MHD_NO;
+
+	json_decref(object);
+	if (text)
+		response =
+			MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
+	if (status >= 400)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	r = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+/* Refusals are for the operator as well, at most one a second: who sends noise fills no log. */
+static void say_refusal(struct hub *hub, const char *host, unsigned int status, const char *why)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+
+	if (hub->said_ns && now_ns < hub->said_ns + PP_NSEC_PER_SEC) {
+		hub->unsaid_cnt++;
+		return;
+	}
+	hub_note("%s: %u: %s%s", host[0] ? host : "somebody", status, why,
+		 hub->unsaid_cnt ? " (and others, that are not said)" : "");
+	hub->said_ns = now_ns;
+	hub->unsaid_cnt = 0;
+}
+
+static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned int status,
+				  const char *why)
+{
+	return send_answer(connection, status, json_pack("{s:s}", "error", why));
+}
+
+/* ---------------------------------------------------------------- bodies */
+
+/* As told, or as much as there may be: memory is promised before anything is read. */
+static size_t told_bytes(struct MHD_Connection *connection)
+{
+	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_CONTENT_LENGTH);
+	unsigned long long bytes;
+	char *end;
+
+	if (!text)
+		return PATHPROF_PARCEL_PACKED_MAX;
+	errno = 0;
+	bytes = strtoull(text, &end, 10);
+	return errno || *end || bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}
+
+static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connection,
+				 struct request *request)
+{
+	size_t room = told_bytes(connection);
+
+	if (room > PATHPROF_PARCEL_PACKED_MAX)
+		return send_error(connection, MHD_HTTP_CONTENT_TOO_LARGE,
+				  "no parcel is larger than 4 MiB");
+	if (room > BODIES_MAX - hub->bodies_bytes)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "too many parcels come at once");
+	request->body = malloc(room + 1);
+	if (!request->body)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+	request->room = room;
+	hub->bodies_bytes += room;
+	return MHD_YES;
+}
+
+static enum MHD_Result take_part(struct request *request, const char *part, size_t *bytes)
+{
+	if (*bytes > request->room - request->bytes ||
+	    pp_monotonic_ns() > request->begin_ns + REQUEST_NS)
+		return MHD_NO;
+	memcpy(request->body + request->bytes, part, *bytes);
+	request->bytes += *bytes;
+	*bytes = 0;
+	return MHD_YES;
+}
+
+static void end_request(void *context, struct MHD_Connection *connection, void **state,
+			enum MHD_RequestTerminationCode code)
+{
+	struct hub *hub = context;
+	struct request *request = *state;
+
+	(void)connection;
+	(void)code;
+	if (!request)
+		return;
+	hub->bodies_bytes -= request->room;
+	free(request->body);
+	free(request);
+	*state = NULL;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static bool is(const char *have, const char *want)
+{
+	return strcmp(have, want) == 0;
+}
+
+/* Why it may not ask; NULL: request has its name. */
+static const char *identify(struct hub *hub, struct MHD_Connection *connection,
+			    struct request *request)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	const char *why = "no TLS";
+
+	if (info && hub_identity_of(hub->identity, (gnutls_session_t)info->tls_session,
+				    request->host, &why) == 0)
+		return NULL;
+	hub->denied_cnt++;
+	return why;
+}
+
+static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection, const char *url,
+			     const char *method, struct request *request)
+{
+	const char *why = identify(hub, connection, request);
+
+	if (why) {
+		say_refusal(hub, request->host, MHD_HTTP_FORBIDDEN, why);
+		return send_error(connection, MHD_HTTP_FORBIDDEN, why);
+	}
+	if (is(url, "/v1/parcels") && is(method, MHD_HTTP_METHOD_POST))
+		return make_room(hub, connection, request);
+	if (is(url, "/v1/have") && is(method, MHD_HTTP_METHOD_GET))
+		return MHD_YES;
+	if (is(url, "/v1/parcels") || is(url, "/v1/have"))
+		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+				  "GET /v1/have and POST /v1/parcels are known here");
+	return send_error(connection, MHD_HTTP_NOT_FOUND,
+			  "GET /v1/have and POST /v1/parcels are known here");
+}
+
+static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection, const char *url,
+			      const struct request *request)
+{
+	json_t *answer = NULL;
+	unsigned int status;
+
+	if (is(url, "/v1/have"))
+		status = hub_ingest_have(
+			hub->ingest, request->host,
+			MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "store"),
+			&answer);
+	else
+		status = hub_ingest_parcel(hub->ingest, request->host, request->body,
+					   request->bytes, &answer);
+	if (status != MHD_HTTP_OK)
+		say_refusal(hub, request->host, status,
+			    json_string_value(json_object_get(answer, "error")));
+	return send_answer(connection, status, answer);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *part,
+				  size_t *part_bytes, void **state)
+{
+	struct hub *hub = context;
+	struct request *request = *state;
+
+	(void)version;
+	if (!request) {
+		request = calloc(1, sizeof(*request));
+		if (!request)
+			return MHD_NO;
+		request->begin_ns = pp_monotonic_ns();
+		*state = request;
+		return begin(hub, connection, url, method, request);
+	}
+	if (*part_bytes)
+		return take_part(request, part, part_bytes);
+	return finish(hub, connection, url, request);
+}
+
+/* ---------------------------------------------------------------- connections */
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct hub *hub = context;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	bool began = code == MHD_CONNECTION_NOTIFY_STARTED;
+	int fd = info ? info->connect_fd : -1;
+
+	(void)state;
+	for (size_t i = 0; fd >= 0 && i < CONNECTIONS_MAX; i++) {
+		if (hub->clients[i].fd != (began ? -1 : fd))
+			continue;
+		hub->clients[i] = (struct client){.fd = began ? fd : -1,
+						  .end_ns = pp_monotonic_ns() + CONNECTION_NS};
+		return;
+	}
+}
+
+static void end_old_connections(struct hub *hub)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
+		if (hub->clients[i].fd >= 0 && now_ns > hub->clients[i].end_ns)
+			shutdown(hub->clients[i].fd, SHUT_RDWR);
+}
+
+/* ---------------------------------------------------------------- setting up */
+
+/* A file of certificates or keys, as text. Caller frees with gnutls_free(). */
+static int read_pem(char **ret_text, const char *path, struct pathprof_error *error)
+{
+	gnutls_datum_t data = {NULL, 0};
+	int r = gnutls_load_file(path, &data);
+
+	if (r < 0)
+		return pathprof_fail(error, -EINVAL, "%s: %s", path, gnutls_strerror(r));
+	/* It is followed by a zero, which the length leaves out. */
+	*ret_text = (char *)data.data;
+	return 0;
+}
+
+/* "ADDRESS:PORT" in numbers, an IPv6 address in brackets. Caller frees with freeaddrinfo(). */
+static int parse_address(const char *text, struct addrinfo **ret_address,
+			 struct pathprof_error *error)
+{
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+				       .ai_socktype = SOCK_STREAM};
+	const char *colon = strrchr(text, ':');
+	char host[ADDRESS_MAX];
+	size_t bytes = colon ? (size_t)(colon - text) : 0;
+
+	if (bytes > 1 && text[0] == '[' && colon[-1] == ']') {
+		text++;
+		bytes -= 2;
+	}
+	if (!colon || bytes >= sizeof(host))
+		return pathprof_fail(error, -EINVAL, "--listen %s: not ADDRESS:PORT", text);
+	snprintf(host, sizeof(host), "%.*s", (int)bytes, text);
+	if (getaddrinfo(*host ? host : NULL, colon + 1, &hints, ret_address) != 0)
+		return pathprof_fail(error, -EINVAL,
+				     "--listen %s: not an address in numbers and a port", text);
+	return 0;
+}
+
+/* [::] stands for all addresses of the machine, of version 4 as well. */
+static unsigned int family_of(const struct addrinfo *address)
+{
+	const struct sockaddr_in6 *in6 = (const void *)address->ai_addr;
+
+	if (address->ai_family != AF_INET6)
+		return 0;
+	return IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr) ? MHD_USE_DUAL_STACK : MHD_USE_IPv6;
+}
+
+static int start(struct hub *hub, struct pathprof_error *error)
+{
+	struct addrinfo *address = NULL;
+	int r = parse_address(hub->options->listen, &address, error);
+
+	if (r < 0 || !address)
+		return r;
+	errno = 0;
+	hub->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_TLS | family_of(address), 0, NULL, NULL, on_request, hub,
+		MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_HTTPS_MEM_CERT, hub->certificate,
+		MHD_OPTION_HTTPS_MEM_KEY, hub->key, MHD_OPTION_HTTPS_MEM_TRUST, hub->ca,
+		MHD_OPTION_HTTPS_PRIORITIES, TLS, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_ONE,
+		MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S, MHD_OPTION_NOTIFY_COMPLETED, end_request,
+		hub, MHD_OPTION_NOTIFY_CONNECTION, on_connection, hub, MHD_OPTION_END);
+	r = -errno;
+	freeaddrinfo(address);
+	if (hub->daemon)
+		return 0;
+	return pathprof_fail(error, r ? r : -EINVAL, "%s cannot be listened on: %s",
+			     hub->options->listen,
+			     r ? strerror(-r) : "certificate or key are refused");
+}
+
+static int open_hub(struct hub *hub, struct pathprof_error *error)
+{
+	const struct hub_options *options = hub->options;
+	int r = read_pem(&hub->certificate, options->certificate, error);
+
+	if (r == 0)
+		r = read_pem(&hub->key, options->key, error);
+	if (r == 0)
+		r = read_pem(&hub->ca, options->ca, error);
+	if (r == 0)
+		r = hub_identity_new(&hub->identity, options, error);
+	if (r == 0)
+		r = hub_ingest_new(&hub->ingest, options, error);
+	return r < 0 ? r : start(hub, error);
+}
+
+static void close_hub(struct hub *hub)
+{
+	if (hub->daemon)
+		MHD_stop_daemon(hub->daemon);
+	hub_ingest_free(hub->ingest);
+	hub_identity_free(hub->identity);
+	gnutls_free(hub->certificate);
+	gnutls_free(hub->key);
+	gnutls_free(hub->ca);
+}
+
+/* ---------------------------------------------------------------- running */
+
+static void say_ready(const struct hub *hub)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(hub->daemon, MHD_DAEMON_INFO_BIND_PORT);
+
+	hub_note("listening on %s, port %u; parcels go to %s", hub->options->listen,
+		 info ? info->port : 0u, hub->options->db);
+	sd_notify(0, "READY=1");
+}
+
+static void say_end(const struct hub *hub)
+{
+	const struct hub_ingest_counts *counts = hub_ingest_counts(hub->ingest);
+
+	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu known, %llu "
+		 "refused, %llu requests of who may not send",
+		 (unsigned long long)counts->added, (unsigned long long)counts->replaced,
+		 (unsigned long long)counts->known, (unsigned long long)counts->refused,
+		 (unsigned long long)hub->denied_cnt);
+}
+
+static int signal_fd(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+static int run(struct hub *hub)
+{
+	_cleanup_close_ int signals = signal_fd();
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(hub->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+			       {.fd = info ? info->epoll_fd : -1, .events = POLLIN}};
+
+	if (signals < 0 || !info)
+		return hub_fail("no descriptor to wait with: %s", strerror(errno));
+	say_ready(hub);
+	while (!(fds[0].revents & POLLIN)) {
+		MHD_UNSIGNED_LONG_LONG wait_ms = TURN_MS;
+
+		hub_ingest_retain(hub->ingest);
+		end_old_connections(hub);
+		MHD_get_timeout(hub->daemon, &wait_ms);
+		if (poll(fds, 2, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
+			return hub_fail("poll: %s", strerror(errno));
+		MHD_run(hub->daemon);
+	}
+	say_end(hub);
+	return HUB_OK;
+}
+
+int hub_serve(const struct hub_options *options)
+{
+	struct hub hub = {.options = options};
+	struct pathprof_error error = {""};
+	int r;
+
+	if (options->argc)
+		return hub_usage(options, "%s: not expected", options->argv[0]);
+	if (!options->db || !options->listen || !options->certificate || !options->key ||
+	    !options->ca)
+		return hub_usage(options, "--db, --listen, --cert, --key and --ca are needed");
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
+		hub.clients[i].fd = -1;
+	r = open_hub(&hub, &error);
+	r = r < 0 ? hub_fail("%s", error.text) : run(&hub);
+	close_hub(&hub);
+	return r;
+}
