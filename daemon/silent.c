@@ -8,6 +8,12 @@
 #include "base/clock.h"
 #include "track/track_proc.h"
 
+/*
+ * A process that executes a program may be slow to read it on a busy machine, and then whoever
+ * attaches waits a moment. It is left alone for that, and named only when it is so after a rest.
+ */
+#define SEIZED_TIMES 2
+
 static struct pp_step_silent silent;
 
 bool pp_silent_holds(pid_t pid)
@@ -21,13 +27,15 @@ bool pp_silent_holds(pid_t pid)
 	return pp_step_silent_holds(&silent, pid, stat.start_time, uid, pp_monotonic_ns());
 }
 
-/* Each process and user once, whoever finds it out first. */
-static void add(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, const char *whom)
+/* Each process and user is told of once, a process when it was found silent so many times. */
+static void add(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, const char *whom,
+		uint32_t times)
 {
 	uint64_t now_ns = pp_monotonic_ns();
 	bool was_held = pp_step_silent_holds_user(&silent, uid, now_ns);
 
-	if (pp_step_silent_add(&silent, pid, start_time, uid, points, now_ns) == 1)
+	pp_step_silent_add(&silent, pid, start_time, uid, points, now_ns);
+	if (pp_step_silent_tell(&silent, pid, start_time, times))
 		pp_log(LOG_WARNING,
 		       "process %d of user %" PRIu32 " put %s to sleep in the kernel; it is left "
 		       "alone %s",
@@ -48,7 +56,7 @@ bool pp_silent_blame(pid_t pid, uint32_t points, const char *whom)
 
 	if (pp_proc_stat(pid, &stat) || pp_proc_status(pid, &inner_pid, &uid))
 		return false;
-	add(pid, stat.start_time, uid, points, whom);
+	add(pid, stat.start_time, uid, points, whom, 1);
 	return true;
 }
 
@@ -69,7 +77,7 @@ void pp_silent_learn(const struct pp_step_silent *table, uint32_t *seen)
 
 		if (entry->number > *seen)
 			add(entry->pid, entry->start_time, entry->uid, PP_STEP_SILENT_SEIZE,
-			    "whoever attaches to it");
+			    "whoever attaches to it", SEIZED_TIMES);
 	}
 	*seen = total;
 }

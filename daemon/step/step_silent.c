@@ -130,3 +130,15 @@ uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t
 	__atomic_store_n(&silent->total, entry->number, __ATOMIC_RELEASE);
 	return entry->times;
 }
+
+bool pp_step_silent_tell(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
+			 uint32_t times)
+{
+	struct pp_step_silent_pid *entry =
+		(struct pp_step_silent_pid *)find_pid(silent, pid, start_time);
+
+	if (!entry || entry->told || entry->times < times)
+		return false;
+	entry->told = true;
+	return true;
+}

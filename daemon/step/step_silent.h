@@ -32,6 +32,7 @@ struct pp_step_silent_pid {
 	uint64_t until_ns;   /* CLOCK_MONOTONIC; UINT64_MAX: for good */
 	uint32_t times;      /* that it was found silent */
 	uint32_t number;     /* of the entry, counted from 1 */
+	bool told;           /* somebody asked pp_step_silent_tell() */
 };
 
 struct pp_step_silent_uid {
@@ -55,6 +56,9 @@ bool pp_step_silent_holds(const struct pp_step_silent *silent, int32_t pid, uint
 /* points: PP_STEP_SILENT_SEIZE or PP_STEP_SILENT_STEPPER. How often it was found silent by now. */
 uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			    uint32_t uid, uint32_t points, uint64_t now_ns);
+/* Whether it is to be told of: once, when the process was found silent `times` times or more. */
+bool pp_step_silent_tell(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
+			 uint32_t times);
 /* Whether the user as a whole is left alone. */
 bool pp_step_silent_holds_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns);
 

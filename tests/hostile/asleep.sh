@@ -76,6 +76,8 @@ beside() { # NAME
 		before=$(honest)
 		check "$name-goes-on" "the honest program is not seen any more" \
 			wait_for 60 honest_more_than $((before + 10))
+		# Who cannot be seized is named when it is so again after a rest of ten seconds.
+		wait_for 120 eval '[ "$(named "$asleep")" -ge 1 ]'
 		check "$name-named" "$(named "$asleep") times: $(tail -n 3 "$tmp/log")" test "$(named "$asleep")" -eq 1
 		ends "$name"
 		restarts "$name"

@@ -10,17 +10,15 @@ before=$(windows)
 as_neighbour "$program" "$tmp/neighbour" $((2 * window_s + 1)) >"$tmp/neighbour.log" 2>&1 ||
 	not_ok neighbour "$(cat "$tmp/neighbour.log")"
 wait_for 30 eval '[ "$(windows)" -ge $((before + 2)) ]' || not_ok later-windows "none"
+# Windows that show a path of somebody else's program, in which none is on a busy machine now and then.
+seen() {
+	sql "SELECT count(DISTINCT w.id) FROM windows w JOIN path_counts c ON c.window = w.id
+		JOIN paths p ON p.id = c.path JOIN binaries b ON b.id = p.binary
+		WHERE b.name LIKE '%/flow_loops' AND w.id > $before"
+}
+wait_for 120 eval '[ "$(seen)" -ge 2 ]'
 what_must_hold crafted-elf "$before"
 show_teeth
 stop
 check ends-well "$stop_status" test "$stop_status" -eq 0
-seen=$(sql "SELECT count(DISTINCT w.id) FROM windows w JOIN path_counts c ON c.window = w.id
-	JOIN paths p ON p.id = c.path JOIN binaries b ON b.id = p.binary
-	WHERE b.name LIKE '%/flow_loops' AND w.id > $before")
-check others-profiled "flow_loops in $seen windows" test "$seen" -ge 2
-# A reader without bounds holds more than the daemon may, and takes a while for it.
-check notes-would-be-noticed "they take no memory" \
-	"$tools/greedy_notes" "$tmp/neighbour/notes" "$memory_most_mb"
-check small-file-is-no-trick "an ordinary program is" \
-	eval '! "$tools/greedy_notes" "$flow" "$memory_most_mb"'
-finish
+check others-profiled "flow_loops in $(seen) windows" test "$(seen)" -ge 2

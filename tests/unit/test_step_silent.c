@@ -33,6 +33,23 @@ static void test_seizure(void)
 	CU_ASSERT_EQUAL(silent.total, 2);
 }
 
+static void test_told_once(void)
+{
+	begin();
+	CU_ASSERT_FALSE(pp_step_silent_tell(&silent, 7, 70, 1));
+	pp_step_silent_add(&silent, 7, 70, 1000, PP_STEP_SILENT_SEIZE, SECOND);
+	CU_ASSERT_FALSE(pp_step_silent_tell(&silent, 7, 70, 2));
+	CU_ASSERT_FALSE(pp_step_silent_tell(&silent, 7, 71, 1));
+	pp_step_silent_add(&silent, 7, 70, 1000, PP_STEP_SILENT_SEIZE, 20 * SECOND);
+	CU_ASSERT(pp_step_silent_tell(&silent, 7, 70, 2));
+	CU_ASSERT_FALSE(pp_step_silent_tell(&silent, 7, 70, 1));
+	/* at the second time, too, by whom it is told at the first */
+	pp_step_silent_add(&silent, 8, 80, 1000, PP_STEP_SILENT_SEIZE, SECOND);
+	CU_ASSERT_FALSE(pp_step_silent_tell(&silent, 8, 80, 2));
+	pp_step_silent_add(&silent, 8, 80, 1000, PP_STEP_SILENT_STEPPER, 2 * SECOND);
+	CU_ASSERT(pp_step_silent_tell(&silent, 8, 80, 1));
+}
+
 static void test_stepper(void)
 {
 	begin();
@@ -103,6 +120,7 @@ static void test_no_table(void)
 
 static const struct unit_test tests[] = {
 	{"who cannot be seized is left alone for ten seconds, then for longer", test_seizure},
+	{"who is silent is told of once", test_told_once},
 	{"who put a stepper to sleep is left alone for good", test_stepper},
 	{"four steppers cost the user an hour, and nobody else", test_user},
 	{"a busy machine costs a user nothing", test_busy_machine},
