@@ -20,7 +20,8 @@ same_samples() { [ "$(samples "$db")" -gt 0 ] && [ "$(samples "$db")" = "$(sampl
 fresh "$quick"
 work hot ./hot
 systemctl start "$unit"
-check fleet_recorded 'pathprofctl status' wait_for 120 sees hot
+has_paths() { [ "$(samples "$db")" -gt 0 ]; }
+check fleet_recorded 'pathprofctl status' wait_for 300 has_paths
 systemctl stop "$unit"
 rest hot
 # As if it had been a while ago: a slot is sent when it is over.
