@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "pathprof/branch_profile.h"
 #include "pathprof/code.h"
 
@@ -130,16 +131,8 @@ static void emit(void *context, const struct pathprof_path_seen *path)
 /* Where the branch at `from` led, as far as a branch tells; else where it may lead. */
 static uint64_t target_of(const struct pathprof_branch_profile *p, uint64_t from, uint64_t other)
 {
-	uint32_t low = 0, high = p->branch_cnt;
+	uint32_t low = pp_first(i, 0, p->branch_cnt, p->branches[i].from >= from);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (p->branches[middle].from < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < p->branch_cnt && p->branches[low].from == from; low++)
 		if (p->branches[low].to != PATHPROF_OUTSIDE)
 			return p->branches[low].to;

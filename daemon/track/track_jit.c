@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "pathprof/foreign.h"
 #include "base/clock.h"
 #include "track_proc.h"
@@ -412,20 +413,12 @@ static int need_spans(struct pp_jit *jit)
 
 int pp_jit_find(struct pp_jit *jit, uint64_t address, struct pp_jit_symbol *ret_symbol)
 {
-	uint32_t low = 0, high;
+	uint32_t low;
 	int r = need_spans(jit);
 
 	if (r)
 		return r;
-	high = jit->span_cnt;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (jit->spans[middle].start > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
+	low = pp_first(i, 0, jit->span_cnt, jit->spans[i].start > address);
 	if (low == 0 || jit->spans[low - 1].line == NO_LINE)
 		return -ENOENT;
 	const struct line *line = &jit->lines[jit->spans[low - 1].line];

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* ---------------------------------------------------------------- files */
 
 int pp_files_init(struct pp_files *files)
@@ -276,17 +278,7 @@ static struct pp_piece cut(const struct pp_piece *piece, uint64_t start, uint64_
 /* Index of the first piece that ends after address. */
 static uint32_t first_after(const struct pp_space *space, uint64_t address)
 {
-	uint32_t low = 0, high = space->piece_cnt;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (space->pieces[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return pp_first(i, 0, space->piece_cnt, space->pieces[i].end > address);
 }
 
 static void drop_past(struct pp_space *space, uint32_t cnt)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "apart.h"
 #include "cleanup.h"
 #include "demangle.h"
@@ -193,17 +194,7 @@ static struct symbol *look_up(struct symbols *symbols, const struct binary *bina
 /* Index of the first range that starts after offset. */
 static size_t range_after(const struct binary *binary, uint64_t offset)
 {
-	size_t low = 0, high = binary->range_cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (binary->ranges[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return pp_first(i, 0, binary->range_cnt, binary->ranges[i].start > offset);
 }
 
 static void insert_range(struct binary *binary, size_t at, struct symbol *symbol, uint64_t offset)

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* Of a name that ends in .cold or .cold.N, how long it is without; 0: it is no such name. */
 static size_t stem_len(const char *name)
 {
@@ -95,17 +97,11 @@ static int read_parts(struct join *j, const struct pp_ranges *ranges)
 /* The first part whose stem is name; NONE. */
 static uint32_t find_stem(const struct join *j, const char *name)
 {
-	size_t low = 0, high = j->part_cnt, len = strlen(name);
+	size_t len = strlen(name);
+	size_t low =
+		pp_first(i, 0, j->part_cnt,
+			 compare_stems(j->parts[i].name, j->parts[i].stem_len, name, len) >= 0);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct cold_part *p = &j->parts[mid];
-
-		if (compare_stems(p->name, p->stem_len, name, len) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == j->part_cnt || j->parts[low].stem_len != len ||
 	    memcmp(j->parts[low].name, name, len) != 0)
 		return NONE;

@@ -23,6 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/search.h"
+
 #define MAPPINGS_MAX 1024
 #define WINDOW_BYTES 65536
 #define SLOT_BYTES   8
@@ -124,16 +126,9 @@ static int add_relocation(struct pp_data *d, const struct relocation *relocation
 static const char *name_of_resolver(struct pathprof_code *code, uint64_t vaddr)
 {
 	const struct pp_symbol *symbols;
-	size_t low = 0, high = pp_symbols_all(code, &symbols);
+	size_t cnt = pp_symbols_all(code, &symbols);
+	size_t low = pp_first(i, 0, cnt, symbols[i].start > vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (symbols[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && symbols[low - 1].start == vaddr ? symbols[low - 1].name : NULL;
 }
 
@@ -259,17 +254,7 @@ void pp_data_free(struct pp_data *data)
 /* The first one that reaches beyond vaddr. */
 static size_t first_relocation(const struct pp_data *d, uint64_t vaddr)
 {
-	size_t low = 0, high = d->relocation_cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (d->relocations[mid].vaddr + SLOT_BYTES <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return pp_first(i, 0, d->relocation_cnt, d->relocations[i].vaddr + SLOT_BYTES > vaddr);
 }
 
 /* ---------------------------------------------------------------- look-ups */

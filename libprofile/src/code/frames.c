@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
+
 #define RSP 7
 #define RIP 16 /* the column of the return address */
 
@@ -282,18 +284,10 @@ size_t pp_frames_all(struct pathprof_code *code, const struct pp_frame **ret_fra
 
 const struct pp_frame *pp_frames_find(struct pathprof_code *code, uint64_t vaddr)
 {
-	size_t low = 0, high;
+	size_t low;
 
 	need_frames(code);
-	high = code->frame_cnt;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (code->frames[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = pp_first(i, 0, code->frame_cnt, code->frames[i].start > vaddr);
 	if (!low || vaddr >= code->frames[low - 1].end)
 		return NULL;
 	return &code->frames[low - 1];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "pp_builder.h"
 #include "pp_graph.h"
 
@@ -240,20 +241,13 @@ static uint32_t block_at(const struct emit *e, uint64_t vaddr)
 {
 	const struct pathprof_graph_block *blocks = e->blocks.data;
 	const struct pp_text_part *part = part_of(e->b, vaddr);
-	size_t low = 0, high = e->blocks.cnt;
+	size_t low;
 	uint64_t offset;
 
 	if (!part)
 		return PP_NONE;
 	offset = part->offset + (vaddr - part->vaddr);
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (blocks[mid].start < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = pp_first(i, 0, e->blocks.cnt, blocks[i].start >= offset);
 	return low < e->blocks.cnt && blocks[low].start == offset ? (uint32_t)low : PP_NONE;
 }
 

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 #define TELL_BYTES (1u << 20)
 
 void pp_explore_push(struct pp_builder *b, uint64_t vaddr, uint32_t range)
@@ -207,16 +209,8 @@ static void fall_into(struct pp_builder *b, uint32_t range, uint64_t vaddr)
 
 uint64_t pp_explore_pad(const struct pp_builder *b, uint64_t call)
 {
-	size_t low = 0, high = b->pad_cnt;
+	size_t low = pp_first(i, 0, b->pad_cnt, b->pads[i].start > call);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (b->pads[mid].start > call)
-			high = mid;
-		else
-			low = mid + 1;
-	}
 	return low && call < b->pads[low - 1].end ? b->pads[low - 1].pad : 0;
 }
 

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 /*
  * What a call writes: its result. Compilers read another register behind a call only when they know
  * that the callee leaves it alone.
@@ -70,16 +72,8 @@ static int by_start(const void *a, const void *b)
 /* The last block that starts at or before vaddr. */
 static uint32_t last_before(const struct pp_local *l, uint64_t vaddr)
 {
-	size_t low = 0, high = l->blocks.cnt;
+	size_t low = pp_first(i, 0, l->blocks.cnt, pp_local_block(l, (uint32_t)i)->start > vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (pp_local_block(l, (uint32_t)mid)->start > vaddr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
 	return low ? (uint32_t)low - 1 : PP_NONE;
 }
 

@@ -4,20 +4,12 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 /* How many blocks begin at or before offset. */
 static uint32_t count_up_to(const struct pathprof_graph *graph, uint64_t offset)
 {
-	uint32_t low = 0, high = graph->block_cnt;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (graph->blocks[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return pp_first(i, 0, graph->block_cnt, graph->blocks[i].start > offset);
 }
 
 uint32_t pathprof_graph_block_at(const struct pathprof_graph *graph, uint64_t offset)

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include "base/search.h"
+
 static struct pp_state new_state(uint64_t start, uint64_t end, uint32_t range)
 {
 	return (struct pp_state){
@@ -65,17 +67,9 @@ uint32_t pp_owner_of(const struct pp_builder *b, uint64_t vaddr)
 /* Where the next range begins, or this segment ends. */
 static uint64_t gap_end(const struct pp_builder *b, uint64_t vaddr)
 {
-	size_t low = 0, high = b->ranges.cnt;
+	size_t low = pp_first(i, 0, b->ranges.cnt, b->ranges.ranges[i].start > vaddr);
 	uint64_t end = 0;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (b->ranges.ranges[mid].start > vaddr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
 	for (uint32_t i = 0; i < b->text.cnt; i++) {
 		const struct pp_text_part *p = &b->text.parts[i];
 

@@ -18,6 +18,8 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
+
 #define VALUES_MAX    64
 #define ENTRIES_MAX   65536
 #define GUESSES_MAX   4096
@@ -108,16 +110,8 @@ static uint32_t settle(struct pp_builder *b, size_t first)
 /* The first place behind vaddr that code takes the address of. */
 static uint64_t next_object(const struct pp_builder *b, uint64_t vaddr)
 {
-	size_t low = 0, high = b->object_cnt;
+	size_t low = pp_first(i, 0, b->object_cnt, b->objects[i] > vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (b->objects[mid] <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < b->object_cnt ? b->objects[low] : UINT64_MAX;
 }
 
@@ -355,17 +349,8 @@ static bool is_frame_gone(struct pp_local *l, uint32_t block)
 
 static size_t first_constant(const struct pp_builder *b, uint64_t insn)
 {
-	size_t low = 0, high = b->constants.cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (PP_AT(b->constants, struct pp_constant, mid)->insn < insn)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return pp_first(i, 0, b->constants.cnt,
+			PP_AT(b->constants, struct pp_constant, i)->insn >= insn);
 }
 
 /* A table of addresses in the function, its beginning not the first. */

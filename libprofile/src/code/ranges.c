@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "pp_ranges.h"
 
 /* Executable memory of one kind; they are disjoint. */
@@ -125,16 +126,8 @@ static int open_areas(struct collection *c, const struct pathprof_code *code)
 
 static const struct area *area_of(const struct collection *c, uint64_t vaddr)
 {
-	size_t low = 0, high = c->area_cnt;
+	size_t low = pp_first(i, 0, c->area_cnt, c->areas[i].start > vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->areas[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && vaddr < c->areas[low - 1].end ? &c->areas[low - 1] : NULL;
 }
 
@@ -509,15 +502,7 @@ void pp_ranges_release(struct pp_ranges *ranges)
 
 const struct pp_range *pp_ranges_find(const struct pp_ranges *ranges, uint64_t vaddr)
 {
-	size_t low = 0, high = ranges->cnt;
+	size_t low = pp_first(i, 0, ranges->cnt, ranges->ranges[i].start > vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ranges->ranges[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && vaddr < ranges->ranges[low - 1].end ? &ranges->ranges[low - 1] : NULL;
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 #define ITEMS_MAX  (1u << 26)
 #define ROOM_FIRST 16
 
@@ -65,17 +67,9 @@ void pp_spans_nest(struct pp_spans *spans)
 
 uint32_t pp_spans_at(const struct pp_spans *spans, uint64_t address)
 {
-	uint32_t low = 0, high = spans->cnt, at;
+	uint32_t at = (uint32_t)pp_first(i, 0, spans->cnt, spans->spans[i].start > address) - 1;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (spans->spans[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (at = low - 1; at != PP_SPANS_NONE && spans->spans[at].end <= address;)
+	while (at != PP_SPANS_NONE && spans->spans[at].end <= address)
 		at = spans->spans[at].outer;
 	return at == PP_SPANS_NONE ? at : spans->spans[at].item;
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "pathprof/foreign.h"
 
 #define SYMBOLS_MAX    (1u << 24)
@@ -210,17 +211,7 @@ size_t pp_symbols_all(struct pathprof_code *code, const struct pp_symbol **ret_s
 /* How many symbols start at vaddr or before. */
 static size_t count_up_to(const struct pathprof_code *code, uint64_t vaddr)
 {
-	size_t low = 0, high = code->symbol_cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (code->symbols[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return pp_first(i, 0, code->symbol_cnt, code->symbols[i].start > vaddr);
 }
 
 /* The innermost symbol that holds vaddr. One without a size ends where the unwinder's function

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "pp_insn_counts.h"
 
 #define FRAMES_MAX 64
@@ -80,17 +81,9 @@ static void *insert(void *array, uint32_t *cnt, uint32_t i, size_t size)
 
 static struct pp_body_count *body_at(struct pp_source_function *f, struct pp_position at)
 {
-	uint32_t low = 0, high = f->body_cnt;
+	uint32_t low = pp_first(i, 0, f->body_cnt, compare_positions(f->body[i].at, at) >= 0);
 	struct pp_body_count *grown;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_positions(f->body[middle].at, at) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < f->body_cnt && !compare_positions(f->body[low].at, at))
 		return &f->body[low];
 	grown = insert(f->body, &f->body_cnt, low, sizeof(*grown));
@@ -113,17 +106,10 @@ static struct pp_source_function *inlined_at(struct pp_source_function *f, struc
 					     const char *name)
 {
 	size_t len = canonical_len(name);
-	uint32_t low = 0, high = f->inlined_cnt;
+	uint32_t low =
+		pp_first(i, 0, f->inlined_cnt, compare_inlined(f->inlined[i], at, name, len) >= 0);
 	struct pp_source_function **grown, *made;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_inlined(f->inlined[middle], at, name, len) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < f->inlined_cnt && !compare_inlined(f->inlined[low], at, name, len))
 		return f->inlined[low];
 	made = calloc(1, sizeof(*made));

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* Where more meet than this, loops are unrolled beyond sense: they stay cut. */
 #define PAIRS_MAX 65536
 
@@ -125,16 +127,8 @@ struct beginnings {
 static struct beginnings find_beginnings(const struct pp_runs_of_paths *runs, uint64_t start)
 {
 	struct beginnings found = {0};
-	size_t low = 0, high = runs->cnt;
+	size_t low = pp_first(i, 0, runs->cnt, runs->runs[i].start >= start);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (runs->runs[middle].start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < runs->cnt && runs->runs[low].start == start; low++) {
 		if (runs->runs[low].from != PP_FROM_START)
 			continue;

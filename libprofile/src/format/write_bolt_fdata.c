@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "../code/pp_code.h"
 #include "pp_falls.h"
 
@@ -82,16 +83,8 @@ static int number_locals(struct names *names)
 /* The last symbol that begins at vaddr is the best one. */
 static const struct pp_symbol *symbol_at(const struct names *names, uint64_t vaddr)
 {
-	size_t low = 0, high = names->symbol_cnt;
+	size_t low = pp_first(i, 0, names->symbol_cnt, names->symbols[i].start > vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->symbols[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && names->symbols[low - 1].start == vaddr ? &names->symbols[low - 1] : NULL;
 }
 

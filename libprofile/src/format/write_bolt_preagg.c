@@ -22,6 +22,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 /* A location as BOLT reads it. */
 static void put_location(const struct pp_export *x, uint64_t offset)
 {
@@ -83,18 +85,10 @@ static void put_ranges(const struct pp_export *x, const uint64_t *in_traces)
 static uint32_t range_of(const struct pathprof_branch_profile *p,
 			 const struct pathprof_trace_count *t)
 {
-	uint32_t low = 0, high = p->range_cnt;
+	const struct pathprof_range_count *r = p->ranges;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct pathprof_range_count *r = &p->ranges[middle];
-
-		if (r->start < t->start || (r->start == t->start && r->last < t->last))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return pp_first(i, 0, p->range_cnt,
+			r[i].start > t->start || (r[i].start == t->start && r[i].last >= t->last));
 }
 
 static void put_trace(const struct pp_export *x, const struct pathprof_trace_count *t,

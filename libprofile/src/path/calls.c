@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define CALL_BYTES_MAX 15
 
 static const struct pp_piece *piece_at(const struct pp_pieces *p, uint32_t index)
@@ -75,17 +77,8 @@ static void sort_all(struct making *m)
 /* The first continuing piece that starts at an address or behind it. */
 static uint32_t first_from(const struct making *m, uint64_t start)
 {
-	uint32_t low = 0, high = m->continuing_cnt;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (piece_at(m->pieces, m->continuing[middle])->key.start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return pp_first(i, 0, m->continuing_cnt,
+			piece_at(m->pieces, m->continuing[i])->key.start >= start);
 }
 
 /* ---------------------------------------------------------------- where calls lead back to */

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
+#include "base/search.h"
+
 #define LENGTH_MAX 32
 
 struct passage {
@@ -165,16 +167,8 @@ static int find_passage(const struct walk *w, bool outcome, struct passage *ret_
 /* The block that begins at offset, or PATHPROF_GRAPH_NONE. */
 static uint32_t block_from(const struct pathprof_graph *graph, uint64_t offset)
 {
-	uint32_t low = 0, high = graph->block_cnt;
+	uint32_t low = pp_first(i, 0, graph->block_cnt, graph->blocks[i].start >= offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (graph->blocks[middle].start < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < graph->block_cnt && graph->blocks[low].start == offset ? low
 									    : PATHPROF_GRAPH_NONE;
 }

@@ -10,6 +10,8 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 /* ---------------------------------------------------------------- nodes */
 
 static const struct pathprof_graph_part *parts_of(const struct pathprof_graph *graph,
@@ -75,18 +77,11 @@ static int make_nodes(struct pathprof_flow *flow, const struct pathprof_graph *g
 
 uint32_t pathprof_flow_node_of(const struct pathprof_flow *flow, uint32_t block)
 {
-	uint32_t low = 1, high = flow->node_cnt;
+	uint32_t low;
 
 	if (flow->nodes[0].block == block)
 		return 0;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (flow->nodes[middle].block < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = pp_first(i, 1, flow->node_cnt, flow->nodes[i].block >= block);
 	return low < flow->node_cnt && flow->nodes[low].block == block ? low : PATHPROF_GRAPH_NONE;
 }
 

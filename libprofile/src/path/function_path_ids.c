@@ -9,35 +9,19 @@
 
 #include <errno.h>
 
+#include "base/search.h"
+
 uint32_t pp_paths_start_at(const struct pathprof_function_paths *p, uint32_t node)
 {
-	uint32_t low = 0, high = p->start_cnt;
+	uint32_t low = pp_first(i, 0, p->start_cnt, p->starts[i].node >= node);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (p->starts[middle].node < node)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < p->start_cnt && p->starts[low].node == node ? low : p->start_cnt;
 }
 
 uint32_t pp_paths_start_of(const struct pathprof_function_paths *p, uint64_t id)
 {
-	uint32_t low = 0, high = p->start_cnt;
-
-	/* The last whose weight is at most id: starts[low] is, starts[high] is not. */
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (p->starts[middle].weight <= id)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	/* The last whose weight is at most id. */
+	return pp_first(i, 1, p->start_cnt, p->starts[i].weight > id) - 1;
 }
 
 uint32_t pp_paths_way_of(const struct pathprof_function_paths *p, uint32_t node, uint64_t rest)
@@ -46,15 +30,7 @@ uint32_t pp_paths_way_of(const struct pathprof_function_paths *p, uint32_t node,
 
 	if (low == high || (p->nodes[node].leaves && rest >= p->nodes[node].leaving))
 		return PP_LEAVES;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (p->weights[middle] <= rest)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return pp_first(i, low + 1, high, p->weights[i] > rest) - 1;
 }
 
 int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,

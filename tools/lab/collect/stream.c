@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "../lab.h"
 
 #define STRIDE      64 /* of the list between two sums of the clocks */
@@ -205,16 +206,8 @@ static size_t locate(const struct lab_stream *s, enum lab_stream_clock clock, ui
 		     uint64_t *ret_into)
 {
 	const uint64_t *ticks = s->ticks[clock];
-	size_t low = 0, high = (s->cnt - 1) / STRIDE, i;
+	size_t low = pp_first(k, 1, (s->cnt - 1) / STRIDE + 1, ticks[k] > place) - 1, i;
 
-	while (low < high) {
-		size_t middle = (low + high + 1) / 2;
-
-		if (ticks[middle] <= place)
-			low = middle;
-		else
-			high = middle - 1;
-	}
 	place -= ticks[low];
 	for (i = low * STRIDE; s->transfers[s->list[i]].cost[clock] <= place; i++)
 		place -= s->transfers[s->list[i]].cost[clock];
