@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "values.h"
 #include "values.skel.h"
 #include "values_link.h"
@@ -119,15 +120,8 @@ static int map_states(struct pp_values_program *p, const struct pp_values_config
 
 static int add_link(struct pp_values_program *p, const struct pp_values_link *link)
 {
-	if (p->link_cnt == p->link_room) {
-		size_t room = p->link_room ? 2 * p->link_room : 64;
-		struct pp_values_link *links = reallocarray(p->links, room, sizeof(*links));
-
-		if (!links)
-			return -ENOMEM;
-		p->links = links;
-		p->link_room = room;
-	}
+	if (pp_grow(&p->links, p->link_cnt, &p->link_room) < 0)
+		return -ENOMEM;
 	p->links[p->link_cnt++] = *link;
 	return 0;
 }

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "pathprof/paths.h"
 
 #define SLOT_CNT   (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
 #define PATH_ROOM  (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
 #define NO_SEGMENT UINT32_MAX
-#define FIRST_ROOM 256
 
 /* What a number of one ring stands for. */
 struct context {
@@ -108,19 +108,11 @@ void pp_chain_counts_stats(const struct pp_chain_counts *counts,
 /* Numbers are given out one after the other, so room doubles seldom. */
 static int make_room(struct contexts *contexts, uint32_t number)
 {
-	uint32_t room = contexts->room ? contexts->room : FIRST_ROOM;
-	struct context *list;
+	uint32_t room = contexts->room;
 
-	while (room <= number)
-		room *= 2;
-	if (room == contexts->room)
-		return 0;
-	list = reallocarray(contexts->list, room, sizeof(*list));
-	if (!list)
+	if (pp_reserve(&contexts->list, (size_t)number + 1, &contexts->room) < 0)
 		return -ENOMEM;
-	memset(list + contexts->room, 0, (room - contexts->room) * sizeof(*list));
-	contexts->list = list;
-	contexts->room = room;
+	memset(contexts->list + room, 0, (contexts->room - room) * sizeof(*contexts->list));
 	return 0;
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define SLOT_CNT     (2 * PP_IMPORT_IMAGE_MAX)
 #define NAME_MAX_LEN 4095
 
@@ -198,19 +200,9 @@ static bool is_image(const struct pp_import_image *image, const char *name,
 
 static int grow(struct pp_import_images *images)
 {
-	uint32_t room = images->room ? 2 * images->room : 64;
-	struct pp_import_image *moved;
-
-	if (images->cnt < images->room)
-		return 0;
 	if (images->cnt == PP_IMPORT_IMAGE_MAX)
 		return -ENOSPC;
-	moved = reallocarray(images->images, room, sizeof(*moved));
-	if (!moved)
-		return -ENOMEM;
-	images->images = moved;
-	images->room = room;
-	return 0;
+	return pp_grow(&images->images, images->cnt, &images->room);
 }
 
 int pp_import_images_get(struct pp_import_images *images, const char *name,

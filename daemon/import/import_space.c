@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define BUCKET_CNT 4096
 #define NONE       0 /* of chains: number + 1 */
-#define FIRST_ROOM 64
 /* start times are told in clock ticks of a hundredth of a second, as /proc has them */
 #define TICK_NS UINT64_C(10000000)
 
@@ -84,9 +85,6 @@ static uint32_t look_up(const struct pp_import_spaces *spaces, uint32_t pid)
 
 static int take_entry(struct pp_import_spaces *spaces, uint32_t *ret_number)
 {
-	uint32_t room = spaces->room ? 2 * spaces->room : FIRST_ROOM;
-	struct pp_import_process *moved;
-
 	if (spaces->free != NONE) {
 		*ret_number = spaces->free - 1;
 		spaces->free = spaces->list[*ret_number].next;
@@ -94,13 +92,8 @@ static int take_entry(struct pp_import_spaces *spaces, uint32_t *ret_number)
 	}
 	if (spaces->cnt == PP_IMPORT_PROCESS_MAX)
 		return -ENOSPC;
-	if (spaces->cnt == spaces->room) {
-		moved = reallocarray(spaces->list, room, sizeof(*moved));
-		if (!moved)
-			return -ENOMEM;
-		spaces->list = moved;
-		spaces->room = room;
-	}
+	if (pp_grow(&spaces->list, spaces->cnt, &spaces->room) < 0)
+		return -ENOMEM;
 	*ret_number = spaces->cnt++;
 	return 0;
 }

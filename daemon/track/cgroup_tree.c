@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vector.h"
 #include "track_cgroup.h"
 
 #define DEPTH_MAX  64
@@ -276,21 +277,6 @@ void pp_cgroups_free(struct pp_cgroups *cgroups)
 	free(cgroups);
 }
 
-static int make_room(struct pp_cgroups *cgroups)
-{
-	size_t room = cgroups->room ? 2 * cgroups->room : 256;
-	struct known *list;
-
-	if (cgroups->cnt < cgroups->room)
-		return 0;
-	list = reallocarray(cgroups->list, room, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	cgroups->list = list;
-	cgroups->room = room;
-	return 0;
-}
-
 static int order(const void *a, const void *b)
 {
 	const struct known *x = a, *y = b;
@@ -320,7 +306,8 @@ static int note(void *context, const char *path, uint64_t id, uint32_t level)
 		known->walk = cgroups->walk;
 		return 0;
 	}
-	if (cgroups->cnt >= 2 * cgroups->name_max || make_room(cgroups))
+	if (cgroups->cnt >= 2 * cgroups->name_max ||
+	    pp_grow(&cgroups->list, cgroups->cnt, &cgroups->room) < 0)
 		return -ENOSPC;
 	rank = pp_cgroup_rank(path, name, sizeof(name));
 	cgroups->list[cgroups->cnt++] = (struct known){

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/search.h"
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 #include "base/clock.h"
 #include "track_proc.h"
@@ -155,15 +156,9 @@ static bool take_bytes(struct pp_jit *jit, uint64_t bytes)
 /* An array that grows to cnt entries of entry_bytes each from what was taken for old_cnt. */
 static int grow(struct pp_jit *jit, void *array, size_t old_cnt, size_t cnt, size_t entry_bytes)
 {
-	void **at = array, *grown;
-
 	if (!take_bytes(jit, (cnt - old_cnt) * entry_bytes))
 		return -ENOSPC;
-	grown = reallocarray(*at, cnt, entry_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	return 0;
+	return pp_array_resize(array, cnt, entry_bytes);
 }
 
 int pp_jit_new(struct pp_jit **ret_jit, struct pp_jit_budget *budget)
@@ -374,9 +369,9 @@ static void end_lines(struct pp_jit *jit, struct heap *heap, uint64_t address)
 /* A sweep over the starts. */
 static int build(struct pp_jit *jit)
 {
-	struct heap heap = {.items = reallocarray(NULL, jit->line_cnt, sizeof(*heap.items))};
+	struct heap heap = {0};
 
-	if (!heap.items)
+	if (pp_resize(&heap.items, jit->line_cnt) < 0)
 		return -ENOMEM;
 	jit->span_cnt = 0;
 	qsort(jit->lines, jit->line_cnt, sizeof(*jit->lines), by_start);

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vector.h"
 
 #define CPU_MAX     4096
 #define TASK_MAX    4096
@@ -313,18 +314,10 @@ static bool has_task(const struct pp_perf *perf, pid_t tid, unsigned int cpu)
 
 static int add_task(struct pp_perf *perf, pid_t tid, unsigned int cpu, int fd)
 {
-	if (perf->task_cnt == perf->task_cap) {
-		size_t cap = perf->task_cap ? 2 * perf->task_cap : 32;
-		struct task_event *tasks;
-
-		if (cap > TASK_MAX)
-			return -ENOSPC;
-		tasks = reallocarray(perf->tasks, cap, sizeof(*tasks));
-		if (!tasks)
-			return -ENOMEM;
-		perf->tasks = tasks;
-		perf->task_cap = cap;
-	}
+	if (perf->task_cnt == TASK_MAX)
+		return -ENOSPC;
+	if (pp_grow(&perf->tasks, perf->task_cnt, &perf->task_cap) < 0)
+		return -ENOMEM;
 	perf->tasks[perf->task_cnt++] = (struct task_event){tid, fd, cpu};
 	return 0;
 }
@@ -514,36 +507,9 @@ unsigned int pp_perf_cpu_cnt(const struct pp_perf *perf)
 
 static int reserve_arena(struct pp_perf *perf, size_t more_bytes)
 {
-	size_t cap = perf->arena_cap ? perf->arena_cap : RING_BYTES;
-	uint8_t *arena;
-
-	while (cap < perf->arena_bytes + more_bytes)
-		cap *= 2;
-	if (cap == perf->arena_cap)
-		return 0;
-	if (cap > ARENA_MAX)
+	if (perf->arena_bytes + more_bytes > ARENA_MAX)
 		return -ENOSPC;
-	arena = realloc(perf->arena, cap);
-	if (!arena)
-		return -ENOMEM;
-	perf->arena = arena;
-	perf->arena_cap = cap;
-	return 0;
-}
-
-static int reserve_item(struct pp_perf *perf)
-{
-	size_t cap = perf->item_cap ? 2 * perf->item_cap : 1024;
-	struct item *items;
-
-	if (perf->item_cnt < perf->item_cap)
-		return 0;
-	items = reallocarray(perf->items, cap, sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	perf->items = items;
-	perf->item_cap = cap;
-	return 0;
+	return pp_reserve(&perf->arena, perf->arena_bytes + more_bytes, &perf->arena_cap);
 }
 
 /* The data area is used again from its beginning when its end is reached. */
@@ -575,7 +541,8 @@ static void keep_record(struct pp_perf *perf, const struct ring *ring, uint64_t 
 	struct pp_perf_record record;
 	uint8_t *bytes;
 
-	if (reserve_arena(perf, RECORD_MAX) || reserve_item(perf)) {
+	if (reserve_arena(perf, RECORD_MAX) ||
+	    pp_grow(&perf->items, perf->item_cnt, &perf->item_cap) < 0) {
 		perf->lost_cnt++;
 		return;
 	}

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 
 int pp_proc_read(const char *path, char *text, size_t size)
@@ -371,15 +372,8 @@ struct pid_list {
 
 static int pid_list_add(struct pid_list *list, pid_t pid)
 {
-	if (list->cnt == list->cap) {
-		size_t cap = list->cap ? 2 * list->cap : 64;
-		pid_t *pids = reallocarray(list->pids, cap, sizeof(*pids));
-
-		if (!pids)
-			return -ENOMEM;
-		list->pids = pids;
-		list->cap = cap;
-	}
+	if (pp_grow(&list->pids, list->cnt, &list->cap) < 0)
+		return -ENOMEM;
 	list->pids[list->cnt++] = pid;
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/vector.h"
 
 uint64_t pp_track_suspended_ns(void)
 {
@@ -114,19 +115,9 @@ static void forget_scanned(struct pp_track *track)
 
 static int reserve_scanned(struct pp_track *track)
 {
-	size_t cap = track->scanned_cap ? 2 * track->scanned_cap : 256;
-	struct pp_piece *scanned;
-
-	if (track->scanned_cnt < track->scanned_cap)
-		return 0;
-	if (cap > PP_SPACE_PIECES_MAX)
+	if (track->scanned_cnt == PP_SPACE_PIECES_MAX)
 		return -ENOSPC;
-	scanned = reallocarray(track->scanned, cap, sizeof(*scanned));
-	if (!scanned)
-		return -ENOMEM;
-	track->scanned = scanned;
-	track->scanned_cap = cap;
-	return 0;
+	return pp_grow(&track->scanned, track->scanned_cnt, &track->scanned_cap);
 }
 
 struct scan {

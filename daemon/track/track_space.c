@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 
 /* ---------------------------------------------------------------- files */
 
@@ -171,48 +172,18 @@ void pp_space_put(struct pp_space *space)
 	free(space);
 }
 
-/* array with room for wanted items, NULL when there is no memory (array is as it was). */
-static void *grown(void *array, uint32_t *cap, uint32_t wanted, size_t item_size)
-{
-	uint32_t more = *cap ? *cap : 8;
-	void *larger;
-
-	if (array && wanted <= *cap)
-		return array;
-	while (more < wanted)
-		more *= 2;
-	larger = reallocarray(array, more, item_size);
-	if (larger)
-		*cap = more;
-	return larger;
-}
-
 static int reserve_pieces(struct pp_space *space, size_t wanted)
 {
-	struct pp_piece *pieces;
-
 	if (wanted > PP_SPACE_PIECES_MAX)
 		return -ENOSPC;
-	pieces = grown(space->pieces, &space->piece_cap, (uint32_t)wanted, sizeof(*pieces));
-	if (!pieces)
-		return -ENOMEM;
-	space->pieces = pieces;
-	return 0;
+	return pp_reserve(&space->pieces, wanted, &space->piece_cap);
 }
 
 static int reserve_past(struct pp_space *space, uint32_t wanted)
 {
-	struct pp_past *past = space->past;
-
 	if (wanted > PP_SPACE_PAST_MAX)
 		wanted = PP_SPACE_PAST_MAX;
-	if (!wanted)
-		return 0;
-	past = grown(past, &space->past_cap, wanted, sizeof(*past));
-	if (!past)
-		return -ENOMEM;
-	space->past = past;
-	return 0;
+	return pp_reserve(&space->past, wanted, &space->past_cap);
 }
 
 static void copy_content(struct pp_space *to, const struct pp_space *from)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* A slice lasts so long, and until it has some bursts. */
 #define SLICE_NS    UINT64_C(1000000000)
 #define BURSTS_MIN  4
@@ -84,20 +86,14 @@ void pp_weigh_begin(struct pp_weigh *weigh)
 /* NULL without memory: the process then has what its slices say. */
 static struct weighed *process_at(struct pp_weigh *weigh, uint32_t process)
 {
-	uint32_t cap = weigh->process_cap ? weigh->process_cap : 64;
-	struct weighed *longer;
+	uint32_t cap = weigh->process_cap;
 
-	if (process < weigh->process_cap)
-		return &weigh->processes[process];
-	while (cap <= process)
-		cap *= 2;
-	longer = reallocarray(weigh->processes, cap, sizeof(*longer));
-	if (!longer)
+	if (pp_reserve(&weigh->processes, (size_t)process + 1, &weigh->process_cap) < 0)
 		return NULL;
-	memset(longer + weigh->process_cap, 0, (cap - weigh->process_cap) * sizeof(*longer));
-	weigh->processes = longer;
-	weigh->process_cap = cap;
-	return &longer[process];
+	if (weigh->process_cap > cap)
+		memset(weigh->processes + cap, 0,
+		       (weigh->process_cap - cap) * sizeof(*weigh->processes));
+	return &weigh->processes[process];
 }
 
 void pp_weigh_add_clock(struct pp_weigh *weigh, uint32_t process)
@@ -159,16 +155,8 @@ void pp_weigh_tick(struct pp_weigh *weigh, uint64_t now_ns)
 
 static bool keep_burst(struct pp_weigh *weigh, uint32_t process)
 {
-	uint32_t cap = weigh->burst_cap ? 2 * weigh->burst_cap : 64;
-	uint32_t *longer;
-
-	if (weigh->burst_cnt == weigh->burst_cap) {
-		longer = reallocarray(weigh->bursts, cap, sizeof(*longer));
-		if (!longer)
-			return false;
-		weigh->bursts = longer;
-		weigh->burst_cap = cap;
-	}
+	if (pp_grow(&weigh->bursts, weigh->burst_cnt, &weigh->burst_cap) < 0)
+		return false;
 	weigh->bursts[weigh->burst_cnt++] = process;
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "ctl.h"
 #include "pathprof/store.h"
 
@@ -39,11 +40,11 @@ void *ctl_alloc(size_t size)
 
 void *ctl_realloc(void *old, size_t old_cnt, size_t cnt, size_t element_size)
 {
-	char *array = checked(reallocarray(old, cnt ? cnt : 1, element_size));
-
+	if (pp_array_resize(&old, cnt, element_size) < 0)
+		checked(NULL);
 	if (cnt > old_cnt)
-		memset(array + old_cnt * element_size, 0, (cnt - old_cnt) * element_size);
-	return array;
+		memset((char *)old + old_cnt * element_size, 0, (cnt - old_cnt) * element_size);
+	return old;
 }
 
 char *ctl_strdup(const char *text)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "lab.h"
 #include "pathprof/path_counts.h"
 
@@ -78,12 +79,8 @@ static void take_function(struct hot_paths *hot, const struct pathprof_counted *
 	if (pathprof_counted_paths(counted, f, &paths, &cnt) < 0)
 		lab_fail("out of memory");
 	for (size_t i = 0; i < cnt; i++) {
-		if (hot->cnt == hot->room) {
-			hot->room = hot->room ? 2 * hot->room : 1024;
-			hot->paths = reallocarray(hot->paths, hot->room, sizeof(*hot->paths));
-			if (!hot->paths)
-				lab_fail("out of memory");
-		}
+		if (pp_grow(&hot->paths, hot->cnt, &hot->room) < 0)
+			lab_fail("out of memory");
 		hot->paths[hot->cnt++] = (struct hot_path){function, f, paths[i]};
 		hot->total += paths[i].count;
 	}

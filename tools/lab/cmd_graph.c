@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/vector.h"
 #include "graph/transfers.h"
 #include "graph/verdict.h"
 #include "pathprof/code.h"
@@ -51,7 +52,7 @@ struct file {
 	struct tally tallies[LAB_VERDICT_CNT]; /* of transfers */
 	struct tally runs[LAB_VERDICT_CNT];
 	struct miss *misses;
-	size_t miss_cnt;
+	size_t miss_cnt, miss_room;
 };
 
 struct truth {
@@ -228,8 +229,7 @@ static struct file *add_file(struct truth *t, const struct pathprof_trace_module
 {
 	struct file *file = calloc(1, sizeof(*file));
 
-	t->files = reallocarray(t->files, t->file_cnt + 1, sizeof(t->files[0]));
-	if (!t->files || !file)
+	if (!file || pp_resize(&t->files, t->file_cnt + 1) < 0)
 		lab_fail("out of memory");
 	t->files[t->file_cnt++] = file;
 	file->module = module;
@@ -266,13 +266,8 @@ static struct file *place_of(struct truth *t, uint32_t process, uint64_t address
 
 static void add_miss(struct file *file, const struct miss *miss)
 {
-	if ((file->miss_cnt & (file->miss_cnt - 1)) == 0) {
-		size_t room = file->miss_cnt ? 2 * file->miss_cnt : 1;
-
-		file->misses = reallocarray(file->misses, room, sizeof(*miss));
-		if (!file->misses)
-			lab_fail("out of memory");
-	}
+	if (pp_grow(&file->misses, file->miss_cnt, &file->miss_room) < 0)
+		lab_fail("out of memory");
 	file->misses[file->miss_cnt++] = *miss;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "pathprof/numbering.h"
 
 /* Names to numbers: 0 is the first name seen, the start. */
@@ -46,12 +47,8 @@ static uint32_t node_add(struct nodes *nodes, const char *name)
 		free(node);
 		return (*found)->number;
 	}
-	if (nodes->cnt == nodes->room) {
-		nodes->room = nodes->room ? 2 * nodes->room : 64;
-		nodes->name = reallocarray(nodes->name, nodes->room, sizeof(*nodes->name));
-		if (!nodes->name)
-			lab_fail("out of memory");
-	}
+	if (pp_grow(&nodes->name, nodes->cnt, &nodes->room) < 0)
+		lab_fail("out of memory");
 	nodes->name[nodes->cnt] = node->name;
 	node->number = nodes->cnt++;
 	return node->number;
@@ -165,13 +162,8 @@ static void read_interesting(struct interesting *interesting, const struct pathp
 
 	lab_input_init(&in, &file, 1);
 	while (lab_input_next(&in)) {
-		if (interesting->cnt == interesting->room) {
-			interesting->room = interesting->room ? 2 * interesting->room : 64;
-			interesting->paths = reallocarray(interesting->paths, interesting->room,
-							  sizeof(*interesting->paths));
-			if (!interesting->paths)
-				lab_fail("out of memory");
-		}
+		if (pp_grow(&interesting->paths, interesting->cnt, &interesting->room) < 0)
+			lab_fail("out of memory");
 		parse_path(dag, nodes, &in, &interesting->paths[interesting->cnt++]);
 		refuse_repetition(interesting, &in);
 	}

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "pathprof/code.h"
 #include "pathprof/trace_format.h"
 
@@ -48,8 +49,7 @@ static void add_place(struct summary *s, const struct pathprof_trace_module_info
 
 	if (start < m->offset || start - m->offset >= size)
 		return;
-	s->places = reallocarray(s->places, s->place_cnt + 1, sizeof(*s->places));
-	if (!s->places)
+	if (pp_resize(&s->places, s->place_cnt + 1) < 0)
 		lab_fail("out of memory");
 	s->places[s->place_cnt++] = (struct place){.start = m->start + (start - m->offset),
 						   .end = m->start + (end - m->offset),

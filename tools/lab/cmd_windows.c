@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "collect/cutter.h"
 #include "pathprof/code.h"
 #include "pathprof/reconstruct.h"
@@ -97,8 +98,7 @@ static struct pathprof_code *code_of(struct windows *w,
 	for (size_t i = 0; i < w->file_cnt; i++)
 		if (is_same_file(w->files[i].module, module))
 			return w->files[i].code;
-	w->files = reallocarray(w->files, w->file_cnt + 1, sizeof(w->files[0]));
-	if (!w->files)
+	if (pp_resize(&w->files, w->file_cnt + 1) < 0)
 		lab_fail("out of memory");
 	w->files[w->file_cnt] = (struct file){module, open_module(module)};
 	return w->files[w->file_cnt++].code;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "pathprof/build_id.h"
 
 #define BATCH_MAX_BYTES (4u << 20)
@@ -65,15 +66,8 @@ static int write_definitions(struct trace_collector *collector)
 /* The new bytes of the batch, to be filled in. */
 static int extend(struct trace_batch *batch, size_t len_bytes, uint8_t **ret_bytes)
 {
-	if (batch->len_bytes + len_bytes > batch->size) {
-		size_t size = batch->size ? batch->size * 2 : 1 << 16;
-		uint8_t *grown = realloc(batch->bytes, size + len_bytes);
-
-		if (!grown)
-			return -ENOMEM;
-		batch->bytes = grown;
-		batch->size = size + len_bytes;
-	}
+	if (pp_reserve(&batch->bytes, batch->len_bytes + len_bytes, &batch->size) < 0)
+		return -ENOMEM;
 	*ret_bytes = batch->bytes + batch->len_bytes;
 	batch->len_bytes += len_bytes;
 	return 0;

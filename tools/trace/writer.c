@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/vector.h"
 
 #define LEVEL 1
 
@@ -74,30 +75,14 @@ int trace_writer_init(struct trace_writer *writer, const char *path, uint32_t fl
 static int reserve_packed(struct trace_writer *writer, size_t raw_bytes)
 {
 	size_t want = ZSTD_compressBound(raw_bytes);
-	uint8_t *grown;
 
-	if (want <= writer->packed_size)
-		return 0;
-	grown = realloc(writer->packed, want);
-	if (!grown)
-		return -ENOMEM;
-	writer->packed = grown;
-	writer->packed_size = want;
-	return 0;
+	return pp_reserve(&writer->packed, want, &writer->packed_size);
 }
 
 static int remember(struct trace_writer *writer, const struct pathprof_trace_chunk *chunk)
 {
-	if (writer->place_cnt == writer->place_max) {
-		size_t max = writer->place_max ? writer->place_max * 2 : 256;
-		struct pathprof_trace_place *grown =
-			reallocarray(writer->places, max, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		writer->places = grown;
-		writer->place_max = max;
-	}
+	if (pp_grow(&writer->places, writer->place_cnt, &writer->place_max) < 0)
+		return -ENOMEM;
 	writer->places[writer->place_cnt++] =
 		(struct pathprof_trace_place){.offset = writer->offset, .chunk = *chunk};
 	return 0;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 
 /* A function is not longer, and a longer block would keep whoever lists it for ever. */
@@ -413,15 +414,8 @@ static bool take_symbol(struct pathprof_code *code, uint32_t *at, size_t *room)
 	name = name ? keep(code->apart, name) : NULL;
 	if (!name || (code->symbol_cnt && code->symbols[code->symbol_cnt - 1].start > s.start))
 		return false;
-	if (code->symbol_cnt == *room) {
-		size_t more = *room ? 2 * *room : 1024;
-		struct pp_symbol *symbols = reallocarray(code->symbols, more, sizeof(*symbols));
-
-		if (!symbols)
-			return false;
-		code->symbols = symbols;
-		*room = more;
-	}
+	if (pp_grow(&code->symbols, code->symbol_cnt, room) < 0)
+		return false;
 	code->symbols[code->symbol_cnt++] = (struct pp_symbol){
 		.start = s.start,
 		.end = s.end,

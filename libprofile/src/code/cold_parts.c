@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 
 /* Of a name that ends in .cold or .cold.N, how long it is without; 0: it is no such name. */
 static size_t stem_len(const char *name)
@@ -110,15 +111,8 @@ static uint32_t find_stem(const struct join *j, const char *name)
 
 static int add_claim(struct join *j, uint32_t first_part, uint32_t range)
 {
-	if (j->claim_cnt == j->claim_room) {
-		size_t room = j->claim_room ? 2 * j->claim_room : 256;
-		struct claim *claims = reallocarray(j->claims, room, sizeof(*claims));
-
-		if (!claims)
-			return -ENOMEM;
-		j->claims = claims;
-		j->claim_room = room;
-	}
+	if (pp_grow(&j->claims, j->claim_cnt, &j->claim_room) < 0)
+		return -ENOMEM;
 	j->claims[j->claim_cnt++] = (struct claim){first_part, range};
 	return 0;
 }

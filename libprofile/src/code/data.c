@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 
 #define MAPPINGS_MAX 1024
 #define WINDOW_BYTES 65536
@@ -109,15 +110,8 @@ static const struct mapping *mapping_of(const struct pp_data *d, uint64_t vaddr)
 
 static int add_relocation(struct pp_data *d, const struct relocation *relocation)
 {
-	if (d->relocation_cnt == d->room) {
-		size_t room = d->room ? 2 * d->room : 256;
-		struct relocation *r = reallocarray(d->relocations, room, sizeof(*r));
-
-		if (!r)
-			return -ENOMEM;
-		d->relocations = r;
-		d->room = room;
-	}
+	if (pp_grow(&d->relocations, d->relocation_cnt, &d->room) < 0)
+		return -ENOMEM;
 	d->relocations[d->relocation_cnt++] = *relocation;
 	return 0;
 }

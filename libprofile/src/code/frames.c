@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 
 #define RSP 7
 #define RIP 16 /* the column of the return address */
@@ -227,15 +228,8 @@ static bool read_fde(const struct pp_cursor *section, struct pp_cursor *c, struc
 
 static bool append(struct pathprof_code *code, size_t *room, const struct pp_frame *frame)
 {
-	if (code->frame_cnt == *room) {
-		size_t more = *room ? 2 * *room : 256;
-		struct pp_frame *frames = reallocarray(code->frames, more, sizeof(*frames));
-
-		if (!frames)
-			return false;
-		code->frames = frames;
-		*room = more;
-	}
+	if (pp_grow(&code->frames, code->frame_cnt, room) < 0)
+		return false;
 	code->frames[code->frame_cnt++] = *frame;
 	return true;
 }

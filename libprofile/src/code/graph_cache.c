@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define DEFAULT_MAX_BYTES (1ull << 30)
 #define SUFFIX            ".graph"
 #define TEMPORARY         ".XXXXXX"
@@ -98,15 +100,8 @@ static int listing_add(struct listing *l, int directory, const char *name)
 	if (!is_ours(name) || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
 		return 0;
-	if (l->cnt == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct kept *files = reallocarray(l->files, room, sizeof(*files));
-
-		if (!files)
-			return -ENOMEM;
-		l->files = files;
-		l->room = room;
-	}
+	if (pp_grow(&l->files, l->cnt, &l->room) < 0)
+		return -ENOMEM;
 	l->files[l->cnt] = (struct kept){.bytes = (uint64_t)st.st_size, .used = st.st_mtim};
 	memcpy(l->files[l->cnt++].name, name, strlen(name) + 1); /* is_ours() bounds it */
 	l->bytes += (uint64_t)st.st_size;

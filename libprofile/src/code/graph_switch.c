@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 
 #define VALUES_MAX    64
 #define ENTRIES_MAX   65536
@@ -628,21 +629,17 @@ static size_t look_at_all(struct pp_builder *b, const struct pp_vector *jumps, l
 
 static void list_objects(struct pp_builder *b)
 {
-	uint64_t *objects;
-
 	if (b->object_cnt == b->constants.cnt)
 		return;
 	if (b->constants.cnt)
 		qsort(b->constants.data, b->constants.cnt, sizeof(struct pp_constant), by_insn);
-	objects = reallocarray(b->objects, b->constants.cnt + 1, sizeof(objects[0]));
-	if (!objects) {
+	if (pp_resize(&b->objects, b->constants.cnt) < 0) {
 		b->failed = true;
 		return;
 	}
 	for (size_t i = 0; i < b->constants.cnt; i++)
-		objects[i] = PP_AT(b->constants, struct pp_constant, i)->value;
-	qsort(objects, b->constants.cnt, sizeof(objects[0]), by_address);
-	b->objects = objects;
+		b->objects[i] = PP_AT(b->constants, struct pp_constant, i)->value;
+	qsort(b->objects, b->constants.cnt, sizeof(b->objects[0]), by_address);
 	b->object_cnt = b->constants.cnt;
 }
 

@@ -184,24 +184,6 @@ bool pp_text_is_padding(struct pp_text *text, uint64_t start, uint64_t end)
 	return true;
 }
 
-void *pp_vector_add(struct pp_vector *v, const void *element)
-{
-	char *slot;
-
-	if (v->cnt == v->room) {
-		size_t room = v->room ? v->room + v->room / 2 : 64;
-		void *data = reallocarray(v->data, room, v->size_bytes);
-
-		if (!data)
-			return NULL;
-		v->data = data;
-		v->room = room;
-	}
-	slot = (char *)v->data + v->cnt++ * v->size_bytes;
-	memcpy(slot, element, v->size_bytes);
-	return slot;
-}
-
 static struct pp_map_slot *slot_of(const struct pp_map *map, uint64_t key)
 {
 	uint64_t at = key * 0x9e3779b97f4a7c15u >> 20;

@@ -26,6 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 #include "pp_code_apart.h"
 #include "pp_lines.h"
@@ -178,11 +179,9 @@ static int add_routine(struct reading *r, Dwarf_Die *die, uint32_t outer)
 	struct tree *tree = r->tree;
 	const char *name = text_of(die, DW_AT_name);
 	const char *linkage = text_of(die, DW_AT_linkage_name);
-	int rc = pp_grow(&tree->routines, tree->routine_cnt, &tree->routine_room,
-			 sizeof(tree->routines[0]));
 
-	if (rc)
-		return rc;
+	if (pp_grow(&tree->routines, tree->routine_cnt, &tree->routine_room) < 0)
+		return -ENOMEM;
 	if (!linkage)
 		linkage = text_of(die, DW_AT_MIPS_linkage_name);
 	if (!linkage)

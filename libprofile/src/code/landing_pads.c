@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 struct pads {
 	struct pp_landing_pad *list;
 	size_t cnt, room;
@@ -66,15 +68,8 @@ static bool read_site(struct pp_cursor *c, const struct pathprof_code *code,
 
 static int append(struct pads *pads, const struct pp_landing_pad *pad)
 {
-	if (pads->cnt == pads->room) {
-		size_t room = pads->room ? 2 * pads->room : 256;
-		struct pp_landing_pad *list = reallocarray(pads->list, room, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		pads->list = list;
-		pads->room = room;
-	}
+	if (pp_grow(&pads->list, pads->cnt, &pads->room) < 0)
+		return -ENOMEM;
 	pads->list[pads->cnt++] = *pad;
 	return 0;
 }

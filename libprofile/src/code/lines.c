@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 #include "pp_code_apart.h"
 
@@ -55,8 +56,7 @@ static const char *dir_of(Dwarf_Die *die)
 static int add_unit(struct pp_lines *lines, const struct pathprof_code *code, const Dwarf_Die *die,
 		    Dwarf_Addr bias)
 {
-	int rc =
-		pp_grow(&lines->units, lines->unit_cnt, &lines->unit_room, sizeof(lines->units[0]));
+	int rc = pp_grow(&lines->units, lines->unit_cnt, &lines->unit_room);
 	struct pp_unit *unit;
 
 	if (rc)

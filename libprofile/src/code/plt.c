@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define STUBS_MAX (1u << 20)
 
 struct pp_plt {
@@ -57,15 +59,8 @@ static int add(struct pp_plt *plt, uint64_t start, size_t len, const char *calle
 {
 	char *name = NULL;
 
-	if (plt->cnt == plt->room) {
-		size_t room = plt->room ? 2 * plt->room : 64;
-		struct pp_plt_entry *e = reallocarray(plt->entries, room, sizeof(*e));
-
-		if (!e)
-			return -ENOMEM;
-		plt->entries = e;
-		plt->room = room;
-	}
+	if (pp_grow(&plt->entries, plt->cnt, &plt->room) < 0)
+		return -ENOMEM;
 	if (callee && asprintf(&name, "%s@plt", callee) < 0)
 		return -ENOMEM;
 	plt->entries[plt->cnt++] = (struct pp_plt_entry){start, start + len, name};

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vector.h"
 #include "../../core/pp_decode.h"
 #include "pp_functions.h"
 
@@ -52,12 +53,6 @@ struct pp_text {
 	uint32_t cnt;
 	uint32_t hit; /* the part looked at last */
 	ZydisDecoder lengths, operands;
-};
-
-/* A growing array of fixed-size elements. */
-struct pp_vector {
-	void *data;
-	size_t cnt, room, size_bytes;
 };
 
 /* What is known of a range, or guess. */
@@ -165,9 +160,6 @@ bool pp_text_is_inside(struct pp_text *text, uint64_t vaddr);
 /* Whether all of [start, end) is filling: no-ops and traps. */
 bool pp_text_is_padding(struct pp_text *text, uint64_t start, uint64_t end);
 
-/* Memory. NULL: none left. */
-void *pp_vector_add(struct pp_vector *v, const void *element);
-#define PP_AT(vector, type, i) ((type *)(vector).data + (i))
 /* -ENOMEM. */
 int pp_map_put(struct pp_map *map, uint64_t key, uint32_t value);
 /* PP_NONE: not there. */

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vector.h"
+
 #define PP_SPANS_NONE UINT32_MAX
 
 struct pp_span {
@@ -39,8 +41,5 @@ void pp_spans_nest(struct pp_spans *spans);
 /* PP_SPANS_NONE: the address is in none. Behind pp_spans_nest() only. */
 uint32_t pp_spans_at(const struct pp_spans *spans, uint64_t address);
 void pp_spans_release(struct pp_spans *spans);
-
-/* Room for one more of size bytes in an array of cnt with *room of them. -ENOMEM. */
-int pp_grow(void *array_at, uint32_t cnt, uint32_t *room, size_t size);
 
 #endif

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 #include "pp_ranges.h"
 
 /* Executable memory of one kind; they are disjoint. */
@@ -140,15 +141,8 @@ static int add(struct collection *c, const struct candidate *candidate)
 
 	if (!area || area->plt != !!(candidate->flags & PATHPROF_FUNCTION_PLT))
 		return 0;
-	if (c->cnt == c->room) {
-		size_t room = c->room ? 2 * c->room : 1024;
-		struct candidate *list = reallocarray(c->list, room, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		c->list = list;
-		c->room = room;
-	}
+	if (pp_grow(&c->list, c->cnt, &c->room) < 0)
+		return -ENOMEM;
 	to = &c->list[c->cnt++];
 	*to = *candidate;
 	if (to->end > area->end)

@@ -6,37 +6,18 @@
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 
-#define ITEMS_MAX  (1u << 26)
-#define ROOM_FIRST 16
-
-int pp_grow(void *array_at, uint32_t cnt, uint32_t *room, size_t size)
-{
-	void **array = array_at, *grown;
-	uint32_t want = *room ? 2 * *room : ROOM_FIRST;
-
-	if (cnt < *room)
-		return 0;
-	if (cnt >= ITEMS_MAX)
-		return -ENOMEM;
-	grown = reallocarray(*array, want, size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*room = want;
-	return 0;
-}
+#define SPANS_MAX (1u << 26)
 
 int pp_spans_add(struct pp_spans *spans, uint64_t start, uint64_t end, uint32_t item)
 {
-	int rc;
-
 	if (end <= start)
 		return 0;
-	rc = pp_grow(&spans->spans, spans->cnt, &spans->room, sizeof(spans->spans[0]));
-	if (!rc)
-		spans->spans[spans->cnt++] = (struct pp_span){start, end, item, PP_SPANS_NONE};
-	return rc;
+	if (spans->cnt == SPANS_MAX || pp_grow(&spans->spans, spans->cnt, &spans->room) < 0)
+		return -ENOMEM;
+	spans->spans[spans->cnt++] = (struct pp_span){start, end, item, PP_SPANS_NONE};
+	return 0;
 }
 
 static int by_place(const void *a, const void *b)

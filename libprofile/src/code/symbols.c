@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 
 #define SYMBOLS_MAX    (1u << 24)
@@ -98,15 +99,8 @@ static bool read_symbol(const struct pathprof_code *code, int index, struct pp_s
 
 static bool append(struct pathprof_code *code, size_t *room, const struct pp_symbol *symbol)
 {
-	if (code->symbol_cnt == *room) {
-		size_t more = *room ? 2 * *room : 256;
-		struct pp_symbol *symbols = reallocarray(code->symbols, more, sizeof(*symbols));
-
-		if (!symbols)
-			return false;
-		code->symbols = symbols;
-		*room = more;
-	}
+	if (pp_grow(&code->symbols, code->symbol_cnt, room) < 0)
+		return false;
 	code->symbols[code->symbol_cnt++] = *symbol;
 	return true;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 #include "pp_counted.h"
 
@@ -138,15 +139,8 @@ static int add_image(struct counts_file *f, uint64_t place)
 
 static int keep_hashed(struct counts_file *f, struct pp_hashed_path path)
 {
-	if (f->hashed_cnt == f->hashed_room) {
-		size_t room = f->hashed_room ? 2 * f->hashed_room : 1024;
-		struct pp_hashed_path *hashed = reallocarray(f->hashed, room, sizeof(*hashed));
-
-		if (!hashed)
-			return no_memory(f);
-		f->hashed = hashed;
-		f->hashed_room = room;
-	}
+	if (pp_grow(&f->hashed, f->hashed_cnt, &f->hashed_room) < 0)
+		return no_memory(f);
 	f->hashed[f->hashed_cnt++] = path;
 	return 0;
 }
@@ -272,14 +266,14 @@ static int check_hashed(const struct counts_file *f, const struct pathprof_count
 static int add(struct pathprof_counted *counted, struct counts_file *f)
 {
 	size_t cnt = counted->hashed_cnt + f->hashed_cnt;
-	struct pp_hashed_path *hashed = reallocarray(counted->hashed, cnt + 1, sizeof(*hashed));
+	struct pp_hashed_path *hashed;
 
-	if (!hashed)
+	if (pp_resize(&counted->hashed, cnt) < 0)
 		return no_memory(f);
+	hashed = counted->hashed;
 	if (f->hashed_cnt)
 		memcpy(hashed + counted->hashed_cnt, f->hashed, f->hashed_cnt * sizeof(*hashed));
 	qsort(hashed, cnt, sizeof(*hashed), by_path);
-	counted->hashed = hashed;
 	counted->hashed_cnt = 0;
 	for (size_t i = 0; i < cnt; i++) {
 		if (counted->hashed_cnt &&

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "pp_counted.h"
 
 struct reader {
@@ -61,15 +62,8 @@ static uint32_t take_cnt(struct reader *r, size_t record_bytes)
 
 static int keep_text(struct pathprof_counted *counted, char *text)
 {
-	if (counted->text_cnt == counted->text_room) {
-		size_t room = counted->text_room ? 2 * counted->text_room : 256;
-		char **texts = reallocarray(counted->texts, room, sizeof(*texts));
-
-		if (!texts)
-			return -ENOMEM;
-		counted->texts = texts;
-		counted->text_room = room;
-	}
+	if (pp_grow(&counted->texts, counted->text_cnt, &counted->text_room) < 0)
+		return -ENOMEM;
 	counted->texts[counted->text_cnt++] = text;
 	return 0;
 }
@@ -177,16 +171,8 @@ static bool place_function(const struct pathprof_counted *counted, uint64_t tabl
 
 static struct pathprof_counted_function *new_function(struct pathprof_counted *counted)
 {
-	if (counted->function_cnt == counted->function_room) {
-		uint32_t room = counted->function_room ? 2 * counted->function_room : 256;
-		struct pathprof_counted_function *functions =
-			reallocarray(counted->functions, room, sizeof(*functions));
-
-		if (!functions)
-			return NULL;
-		counted->functions = functions;
-		counted->function_room = room;
-	}
+	if (pp_grow(&counted->functions, counted->function_cnt, &counted->function_room) < 0)
+		return NULL;
 	counted->functions[counted->function_cnt] = (struct pathprof_counted_function){0};
 	return &counted->functions[counted->function_cnt++];
 }

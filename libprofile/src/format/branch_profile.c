@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define FIRST_ROOM  1024
 #define ENTRIES_MAX ((size_t)UINT32_MAX)
 
@@ -55,20 +57,13 @@ static void sum_up(struct pp_branch_entries *entries)
 
 static int make_room(struct pp_branch_entries *entries)
 {
-	size_t room = entries->room ? 2 * entries->room : FIRST_ROOM;
-	struct pp_branch_entry *grown;
-
 	sum_up(entries);
 	if (entries->cnt <= entries->room / 2 && entries->room)
 		return 0;
 	if (entries->cnt >= ENTRIES_MAX)
 		return -E2BIG;
-	grown = reallocarray(entries->items, room, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	entries->items = grown;
-	entries->room = room;
-	return 0;
+	return pp_reserve(&entries->items, entries->room ? 2 * entries->room : FIRST_ROOM,
+			  &entries->room);
 }
 
 int pp_branch_add(struct pathprof_branch_profile *p, enum pp_branch_entry_kind kind,

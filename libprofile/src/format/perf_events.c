@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/vector.h"
+
 #define ATTR_BYTES_MIN 64
 #define ATTR_BYTES_OUR 96 /* as far as it is read */
 
@@ -238,7 +240,7 @@ int pp_perf_events_add(struct pathprof_recording *recording, struct pp_perf_even
 		       struct pathprof_error *error)
 {
 	uint8_t whole[ATTR_BYTES_OUR];
-	struct pp_perf_event event, *grown;
+	struct pp_perf_event event;
 	int r = complete_attr(recording, whole, attr, len_bytes, error);
 
 	if (r < 0)
@@ -247,13 +249,9 @@ int pp_perf_events_add(struct pathprof_recording *recording, struct pp_perf_even
 		return pathprof_fail(error, -EPROTO, "%s: more than %u events", recording->name,
 				     PP_PERF_EVENTS_MAX);
 	read_attr(&event, whole);
-	if (!(events->cnt & (events->cnt - 1))) {
-		grown = reallocarray(events->events, events->cnt ? 2 * (size_t)events->cnt : 1,
-				     sizeof(*grown));
-		if (!grown)
-			return pp_recording_no_memory(error);
-		events->events = grown;
-	}
+	if (!(events->cnt & (events->cnt - 1)) &&
+	    pp_resize(&events->events, events->cnt ? 2 * (size_t)events->cnt : 1) < 0)
+		return pp_recording_no_memory(error);
 	event.name = make_name(&event);
 	if (!event.name)
 		return pp_recording_no_memory(error);

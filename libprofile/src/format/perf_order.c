@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define OFFSET_BITS 47 /* of a file */
 #define OFFSET_MASK ((1ull << OFFSET_BITS) - 1)
 
@@ -71,20 +73,13 @@ static int find_block(struct pp_perf_order *order, size_t len)
 static int grow_queue(struct pp_perf_order *order)
 {
 	size_t room = order->room ? 2 * order->room : 3072;
-	struct pp_perf_queued *grown;
 
 	if (order->cnt < order->room)
 		return 0;
 	if (order->room >= PP_PERF_QUEUE_MAX)
 		return -ENOBUFS;
-	grown = reallocarray(order->queue, room, sizeof(*grown));
-	if (!grown)
+	if (pp_resize(&order->queue, room) < 0 || pp_resize(&order->scratch, room / 2 + 1) < 0)
 		return -ENOMEM;
-	order->queue = grown;
-	grown = reallocarray(order->scratch, room / 2 + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	order->scratch = grown;
 	order->room = room;
 	return 0;
 }

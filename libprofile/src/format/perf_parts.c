@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "pathprof/foreign.h"
 
 #define ROOM_OF_ALL (2u << 20)
@@ -72,15 +73,9 @@ int pp_perf_parts_open_main(struct pp_perf *perf, struct pathprof_error *error)
 
 static int add_part(struct pp_perf_parts *parts, int fd)
 {
-	struct pp_perf_file *grown;
-
-	if (!(parts->cnt & (parts->cnt - 1))) {
-		grown = reallocarray(parts->files, parts->cnt ? 2 * (size_t)parts->cnt : 1,
-				     sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		parts->files = grown;
-	}
+	if (!(parts->cnt & (parts->cnt - 1)) &&
+	    pp_resize(&parts->files, parts->cnt ? 2 * (size_t)parts->cnt : 1) < 0)
+		return -ENOMEM;
 	parts->files[parts->cnt] = (struct pp_perf_file){.data_end = UINT64_MAX};
 	parts->files[parts->cnt++].input.fd = fd;
 	return 0;

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <zstd_errors.h>
 
+#include "base/vector.h"
+
 #define WINDOW_LOG      23 /* 8 MB */
 #define WINDOW_LOG_ALL  24 /* of all files of a directory together */
 #define WINDOW_LOG_WIDE 27
@@ -98,11 +100,8 @@ static int refuse(struct pp_perf *perf, size_t code, struct pathprof_error *erro
 static int keep_rest(struct pp_perf_unpack *unpack, const uint8_t *bytes, size_t cnt)
 {
 	if (cnt > unpack->rest_room) {
-		uint8_t *grown = realloc(unpack->rest, cnt);
-
-		if (!grown)
+		if (pp_resize(&unpack->rest, cnt) < 0)
 			return -ENOMEM;
-		unpack->rest = grown;
 		unpack->rest_room = cnt;
 	}
 	if (cnt)

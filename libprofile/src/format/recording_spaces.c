@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM 16
+#include "base/vector.h"
 
 void pp_recording_spaces_release(struct pp_recording_spaces *s)
 {
@@ -38,9 +38,6 @@ const struct pp_recording_space *pp_recording_spaces_find(const struct pp_record
 
 static int take(struct pp_recording_spaces *s, uint32_t *ret_number)
 {
-	uint32_t room = s->room ? 2 * s->room : FIRST_ROOM;
-	struct pp_recording_space *moved;
-
 	if (s->free) {
 		*ret_number = s->free - 1;
 		s->free = s->list[*ret_number].next;
@@ -48,13 +45,8 @@ static int take(struct pp_recording_spaces *s, uint32_t *ret_number)
 	}
 	if (s->cnt == PP_SPACE_PROCESS_MAX)
 		return -ENOSPC;
-	if (s->cnt == s->room) {
-		moved = reallocarray(s->list, room, sizeof(*moved));
-		if (!moved)
-			return -ENOMEM;
-		s->list = moved;
-		s->room = room;
-	}
+	if (pp_grow(&s->list, s->cnt, &s->room) < 0)
+		return -ENOMEM;
 	*ret_number = s->cnt++;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 #include "pp_insn_counts.h"
 
 #define FRAMES_MAX 64
@@ -66,13 +67,11 @@ static int compare_positions(struct pp_position a, struct pp_position b)
 /* Room for one more at index i; arrays have room for a power of two. */
 static void *insert(void *array, uint32_t *cnt, uint32_t i, size_t size)
 {
-	char *grown = array;
+	char *grown;
 
-	if (!(*cnt & (*cnt - 1))) {
-		grown = reallocarray(array, *cnt ? 2 * (size_t)*cnt : 1, size);
-		if (!grown)
-			return NULL;
-	}
+	if (!(*cnt & (*cnt - 1)) && pp_array_resize(&array, *cnt ? 2 * (size_t)*cnt : 1, size) < 0)
+		return NULL;
+	grown = array;
 	memmove(grown + (i + 1) * size, grown + i * size, (*cnt - i) * size);
 	memset(grown + i * size, 0, size);
 	++*cnt;

@@ -7,21 +7,15 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 
 /* Where more meet than this, loops are unrolled beyond sense: they stay cut. */
 #define PAIRS_MAX 65536
 
 int pp_straight_add(struct pp_runs_of_paths *runs, const struct pp_run *run)
 {
-	if (runs->cnt == runs->room) {
-		size_t room = runs->room ? 2 * runs->room : 1024;
-		struct pp_run *grown = reallocarray(runs->runs, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		runs->runs = grown;
-		runs->room = room;
-	}
+	if (pp_grow(&runs->runs, runs->cnt, &runs->room) < 0)
+		return -ENOMEM;
 	runs->runs[runs->cnt++] = *run;
 	return 0;
 }

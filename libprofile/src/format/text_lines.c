@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define READ_BYTES  (64u << 10)
 #define FIRST_BYTES (4 * READ_BYTES - 1)
 #define MOST_BYTES  (PP_TEXT_LINE_MAX + 2 * READ_BYTES)
@@ -58,17 +60,13 @@ static void move_to_front(struct pp_text_lines *lines)
 /* Room for a read behind what is there. */
 static int make_room(struct pp_text_lines *lines)
 {
-	char *grown;
-
 	if (lines->size - lines->end >= READ_BYTES)
 		return 0;
 	move_to_front(lines);
 	if (lines->size - lines->end >= READ_BYTES)
 		return 0;
-	grown = realloc(lines->buffer, MOST_BYTES + 1);
-	if (!grown)
+	if (pp_resize(&lines->buffer, MOST_BYTES + 1) < 0)
 		return -ENOMEM;
-	lines->buffer = grown;
 	lines->size = MOST_BYTES;
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "pp_source_pieces.h"
 
 struct line {
@@ -68,15 +69,8 @@ static int add_line(void *context, const struct pp_piece *piece)
 
 	if (!count)
 		return 0;
-	if (lines->cnt == lines->room) {
-		size_t room = lines->room ? 2 * lines->room : 256;
-		struct line *grown = reallocarray(lines->lines, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		lines->lines = grown;
-		lines->room = room;
-	}
+	if (pp_grow(&lines->lines, lines->cnt, &lines->room) < 0)
+		return -ENOMEM;
 	stack = stack_of(lines, piece);
 	if (!stack)
 		return -ENOMEM;

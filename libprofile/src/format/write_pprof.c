@@ -20,6 +20,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/vector.h"
 #include "../code/pp_code.h"
 #include "pathprof/profile.h"
 #include "pp_source_pieces.h"
@@ -75,17 +76,10 @@ struct image {
 /* Room for one more: arrays have room for a power of two. */
 static int room(void *array_at, uint32_t cnt, size_t size)
 {
-	void **array = array_at, *grown;
-
 	if (cnt & (cnt - 1))
 		return 0;
-	if (cnt > UINT32_MAX / 2)
-		return -ENOMEM;
-	grown = reallocarray(*array, cnt ? 2 * (size_t)cnt : 1, size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	return 0;
+	return cnt > UINT32_MAX / 2 ? -ENOMEM
+				    : pp_array_resize(array_at, cnt ? 2 * (size_t)cnt : 1, size);
 }
 
 /* ---------------------------------------------------------------- strings and functions */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/vector.h"
+
 #define SLOT_NS ((int64_t)PATHPROF_PARCEL_SLOT_S * 1000000000)
 
 int64_t pathprof_parcel_slot(int64_t end_ns)
@@ -42,35 +44,30 @@ uint64_t pathprof_parcel_workload(const char *comm, const char *container,
 struct pathprof_parcel_part *pathprof_parcel_add_part(struct pathprof_parcel *parcel,
 						      size_t max_bytes)
 {
-	struct pathprof_parcel_part *grown =
-		reallocarray(parcel->parts, parcel->part_cnt + 1ul, sizeof(*grown));
+	struct pathprof_parcel_part *part;
 
-	if (!grown)
+	if (pp_resize(&parcel->parts, parcel->part_cnt + 1ul) < 0)
 		return NULL;
-	parcel->parts = grown;
-	grown += parcel->part_cnt;
-	memset(grown, 0, sizeof(*grown));
-	if (pathprof_profile_init(&grown->profile, max_bytes) < 0)
+	part = &parcel->parts[parcel->part_cnt];
+	memset(part, 0, sizeof(*part));
+	if (pathprof_profile_init(&part->profile, max_bytes) < 0)
 		return NULL;
 	parcel->part_cnt++;
-	return grown;
+	return part;
 }
 
 int pathprof_parcel_add_window(struct pathprof_parcel_part *part,
 			       const struct pathprof_parcel_window *window)
 {
 	struct pathprof_profile *p = &part->profile;
-	struct pathprof_parcel_window *grown =
-		reallocarray(part->windows, part->window_cnt + 1ul, sizeof(*grown));
 
-	if (!grown)
+	if (pp_resize(&part->windows, part->window_cnt + 1ul) < 0)
 		return -ENOMEM;
-	part->windows = grown;
 	if (!part->window_cnt || window->begin_ns < p->begin_ns)
 		p->begin_ns = window->begin_ns;
 	if (!part->window_cnt || window->end_ns > p->end_ns)
 		p->end_ns = window->end_ns;
-	grown[part->window_cnt++] = *window;
+	part->windows[part->window_cnt++] = *window;
 	pathprof_totals_add(&p->totals, &window->totals);
 	return 0;
 }

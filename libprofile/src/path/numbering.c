@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* Out-edges by node: edges of v are order[first[v]] .. order[first[v + 1]]. */
 struct adjacency {
 	uint32_t *first, *order;
@@ -33,15 +35,8 @@ int pathprof_dag_add(struct pathprof_dag *dag, uint32_t from, uint32_t to)
 
 	if (greatest >= UINT32_MAX - 1 || dag->edge_cnt >= UINT32_MAX)
 		return -EOVERFLOW;
-	if (dag->edge_cnt == dag->edge_room) {
-		size_t room = dag->edge_room ? 2 * dag->edge_room : 64;
-		struct pathprof_dag_edge *edges = reallocarray(dag->edges, room, sizeof(*edges));
-
-		if (!edges)
-			return -ENOMEM;
-		dag->edges = edges;
-		dag->edge_room = room;
-	}
+	if (pp_grow(&dag->edges, dag->edge_cnt, &dag->edge_room) < 0)
+		return -ENOMEM;
 	dag->edges[dag->edge_cnt++] = (struct pathprof_dag_edge){.from = from, .to = to};
 	if (greatest >= dag->node_cnt)
 		dag->node_cnt = greatest + 1;

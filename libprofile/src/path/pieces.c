@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "../../core/pp_path_stack.h"
 
 /* A call instruction has at most so many bytes, and at least two. */
@@ -59,15 +60,8 @@ static bool failed(struct cut *c, int r)
 
 static int keep_nexts(struct pp_pieces *p, const uint64_t *nexts, uint32_t cnt, uint64_t *ret_first)
 {
-	if (p->next_cnt + cnt > p->next_room) {
-		uint64_t room = 2 * p->next_room + PP_PIECE_LENGTH_MAX;
-		uint64_t *moved = reallocarray(p->nexts, room, sizeof(moved[0]));
-
-		if (!moved)
-			return -ENOMEM;
-		p->nexts = moved;
-		p->next_room = room;
-	}
+	if (pp_reserve(&p->nexts, p->next_cnt + cnt, &p->next_room) < 0)
+		return -ENOMEM;
 	if (cnt)
 		memcpy(p->nexts + p->next_cnt, nexts, cnt * sizeof(nexts[0]));
 	*ret_first = p->next_cnt;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "pp_calls.h"
 
 #define FLOW_LEAST 1e-7       /* of all flow: thinner ways are given up */
@@ -145,21 +146,6 @@ static void fill_shares(const struct stitching *s, uint32_t piece, double *ret_s
 	}
 }
 
-static int make_room(struct stitching *s, uint32_t cnt)
-{
-	size_t room = s->share_cnt + cnt;
-	double *moved;
-
-	if (room <= s->share_room)
-		return 0;
-	moved = reallocarray(s->shares, 2 * room, sizeof(moved[0]));
-	if (!moved)
-		return -ENOMEM;
-	s->shares = moved;
-	s->share_room = 2 * room;
-	return 0;
-}
-
 static int follow(struct stitching *s, struct chain c, uint32_t piece);
 
 /*
@@ -199,7 +185,7 @@ static int cross(struct stitching *s, const struct chain *c, uint32_t piece)
 		s->sums.lost += c->weight * (is_far(s, c->span) ? 1 : site->outlook.far_share);
 		return 0;
 	}
-	r = make_room(s, site->cnt);
+	r = pp_reserve(&s->shares, s->share_cnt + site->cnt, &s->share_room);
 	if (r < 0)
 		return r;
 	fill_shares(s, piece, s->shares + first);

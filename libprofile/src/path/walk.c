@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "../../core/pp_path_stack.h"
 #include "pp_keyed.h"
 #include "pp_reconstruct.h"
@@ -236,19 +237,9 @@ static int keep_all_put(struct trial *trial)
 
 static int make_end_room(struct pathprof_walker *walker, uint32_t cnt)
 {
-	uint32_t room = walker->end_room ? 2 * walker->end_room : PATHPROF_BURST_MAX;
-	uint32_t *moved;
-
-	if (cnt <= walker->end_room - walker->end_cnt)
-		return 0;
-	if (room > PP_WALK_ENDS_MAX)
+	if (cnt > PP_WALK_ENDS_MAX - walker->end_cnt)
 		return -ENOSPC;
-	moved = reallocarray(walker->ends, room, sizeof(*moved));
-	if (!moved)
-		return -ENOMEM;
-	walker->ends = moved;
-	walker->end_room = room;
-	return 0;
+	return pp_reserve(&walker->ends, walker->end_cnt + cnt, &walker->end_room);
 }
 
 static int keep_ends(struct trial *trial)

@@ -8,19 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* Adds to the end; the key becomes the list's. */
 static int append(struct pathprof_counts *counts, size_t *room, char *key, uint64_t count)
 {
-	if (counts->cnt == *room) {
-		size_t more = *room ? 2 * *room : 1024;
-		struct pathprof_count *entries =
-			reallocarray(counts->entries, more, sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		counts->entries = entries;
-		*room = more;
-	}
+	if (pp_grow(&counts->entries, counts->cnt, room) < 0)
+		return -ENOMEM;
 	counts->entries[counts->cnt++] = (struct pathprof_count){key, count};
 	return 0;
 }

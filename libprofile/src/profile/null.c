@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "pp_logs.h"
 #include "pp_merge.h"
 #include "pp_smooth.h"
@@ -318,15 +319,8 @@ static struct sizes relative(const struct null_model *m, const struct sizes *of)
 /* NULL: no memory. */
 static struct row *new_row(struct null_model *m, double n)
 {
-	if (m->row_cnt == m->row_room) {
-		size_t room = m->row_room ? 2 * m->row_room : 256;
-		struct row *rows = realloc(m->rows, room * sizeof(*rows));
-
-		if (!rows)
-			return NULL;
-		m->rows = rows;
-		m->row_room = room;
-	}
+	if (pp_grow(&m->rows, m->row_cnt, &m->row_room) < 0)
+		return NULL;
 	m->rows[m->row_cnt] = (struct row){.n = n};
 	return &m->rows[m->row_cnt++];
 }

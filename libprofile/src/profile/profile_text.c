@@ -12,6 +12,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/vector.h"
+
 #define FILE_BYTES_MAX ((size_t)1 << 34)
 #define NO_LINE        SIZE_MAX
 
@@ -184,15 +186,8 @@ static bool parse_weight(locale_t c, const char *text, const char *end, double *
 
 static int add_event(struct file *file, uint64_t key_hi, uint64_t key_lo, double weight)
 {
-	if (file->cnt == file->room) {
-		size_t room = file->room ? 2 * file->room : 1024;
-		struct pathprof_event *events = reallocarray(file->events, room, sizeof(*events));
-
-		if (!events)
-			return -ENOMEM;
-		file->events = events;
-		file->room = room;
-	}
+	if (pp_grow(&file->events, file->cnt, &file->room) < 0)
+		return -ENOMEM;
 	file->events[file->cnt++] =
 		(struct pathprof_event){.key_hi = key_hi, .key_lo = key_lo, .weight = weight};
 	return 0;
@@ -245,16 +240,8 @@ static int add_lines(struct pathprof_text_profiles *p, struct file *file, size_t
 static int make_room(struct file *file, size_t *room)
 {
 	size_t more = *room ? 2 * *room : 65536;
-	char *text;
 
-	if (more > FILE_BYTES_MAX)
-		return -EFBIG;
-	text = realloc(file->text, more);
-	if (!text)
-		return -ENOMEM;
-	file->text = text;
-	*room = more;
-	return 0;
+	return more > FILE_BYTES_MAX ? -EFBIG : pp_reserve(&file->text, more, room);
 }
 
 /* All of it, a newline at its end, and a zero behind. */

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 int pp_trace_unpacker_init(struct pp_trace_unpacker *unpacker, struct pathprof_error *error)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
@@ -153,15 +155,8 @@ static int read_index(struct pathprof_trace *t, struct pp_trace_unpacker *unpack
 static int add_place(struct pathprof_trace *t, size_t *room,
 		     const struct pathprof_trace_place *place)
 {
-	struct pathprof_trace_place *grown;
-
-	if (t->place_cnt == *room) {
-		*room = *room ? 2 * *room : 64;
-		grown = reallocarray(t->places, *room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		t->places = grown;
-	}
+	if (pp_grow(&t->places, t->place_cnt, room) < 0)
+		return -ENOMEM;
 	t->places[t->place_cnt++] = *place;
 	return 0;
 }

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* Ids that were taken but never defined (their process was killed) are few. */
 #define IDS_PER_BLOCK_MAX 64
 #define IDS_SPARE         (1u << 20)
@@ -57,22 +59,6 @@ static int take_name(struct payload *p, size_t len_bytes, char **ret_name)
 	return 0;
 }
 
-/* Room for one more element of an array that doubles. */
-static int room_for_one(void *array, size_t cnt, size_t *room, size_t size)
-{
-	size_t want = *room ? 2 * *room : 16;
-	void *grown;
-
-	if (cnt < *room)
-		return 0;
-	grown = reallocarray(*(void **)array, want, size);
-	if (!grown)
-		return -ENOMEM;
-	*(void **)array = grown;
-	*room = want;
-	return 0;
-}
-
 /* ---------------------------------------------------------------- a chunk each */
 
 static int load_command(struct pathprof_trace *t, struct payload *p)
@@ -105,7 +91,7 @@ static int load_process(struct pathprof_trace *t, struct payload *p)
 
 	if (r < 0)
 		return r;
-	if (room_for_one(&t->processes, t->process_cnt, &t->process_room, sizeof(process)) < 0)
+	if (pp_grow(&t->processes, t->process_cnt, &t->process_room) < 0)
 		return pp_trace_no_memory(p->error);
 	t->processes[t->process_cnt++] = process;
 	return 0;
@@ -118,7 +104,7 @@ static int load_stream(struct pathprof_trace *t, struct payload *p)
 
 	if (r < 0)
 		return r;
-	if (room_for_one(&t->streams, t->stream_cnt, &t->stream_room, sizeof(*t->streams)) < 0)
+	if (pp_grow(&t->streams, t->stream_cnt, &t->stream_room) < 0)
 		return pp_trace_no_memory(p->error);
 	t->streams[t->stream_cnt++] = (struct pp_trace_stream){
 		.id = record.stream,
@@ -142,7 +128,7 @@ static int load_module(struct pathprof_trace *t, struct payload *p)
 	r = take_name(p, record.name_len, &name);
 	if (r < 0)
 		return r;
-	if (room_for_one(&t->modules, t->module_cnt, &t->module_room, sizeof(*m)) < 0) {
+	if (pp_grow(&t->modules, t->module_cnt, &t->module_room) < 0) {
 		free(name);
 		return pp_trace_no_memory(p->error);
 	}
@@ -178,21 +164,15 @@ static bool is_block(const struct pathprof_trace_block *b)
 
 static int room_for_block(struct pathprof_trace *t, uint32_t id)
 {
-	struct pp_trace_block *grown;
-	size_t room = t->block_room ? t->block_room : 1024;
+	size_t room = t->block_room;
 
-	if (id < t->block_room)
+	if (id < room)
 		return 0;
 	if (id > IDS_SPARE + (uint64_t)IDS_PER_BLOCK_MAX * t->info.block_cnt)
 		return -EBADMSG;
-	while (room <= id)
-		room *= 2;
-	grown = reallocarray(t->blocks, room, sizeof(*grown));
-	if (!grown)
+	if (pp_reserve(&t->blocks, (size_t)id + 1, &t->block_room) < 0)
 		return -ENOMEM;
-	memset(grown + t->block_room, 0, (room - t->block_room) * sizeof(*grown));
-	t->blocks = grown;
-	t->block_room = room;
+	memset(t->blocks + room, 0, (t->block_room - room) * sizeof(*t->blocks));
 	return 0;
 }
 
@@ -231,7 +211,7 @@ static int load_handler(struct pathprof_trace *t, struct payload *p)
 
 	if (r < 0)
 		return r;
-	if (room_for_one(&t->handlers, t->handler_cnt, &t->handler_room, sizeof(handler)) < 0)
+	if (pp_grow(&t->handlers, t->handler_cnt, &t->handler_room) < 0)
 		return pp_trace_no_memory(p->error);
 	t->handlers[t->handler_cnt++] = handler;
 	return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "../lab.h"
 
 void lab_sampled_init(struct lab_sampled *s, const struct lab_mix *mix,
@@ -67,13 +68,8 @@ void lab_sampled_add(struct lab_sampled *s, const struct lab_sighting *sighting)
 
 static void keep(struct lab_sampled *s, const struct lab_sighting *sighting)
 {
-	if (s->sighting_cnt == s->sighting_room) {
-		s->sighting_room = 2 * s->sighting_room + 1024;
-		s->sightings =
-			reallocarray(s->sightings, s->sighting_room, sizeof(s->sightings[0]));
-		if (!s->sightings)
-			lab_fail("sampled: out of memory");
-	}
+	if (pp_grow(&s->sightings, s->sighting_cnt, &s->sighting_room) < 0)
+		lab_fail("sampled: out of memory");
 	s->sightings[s->sighting_cnt++] = *sighting;
 }
 

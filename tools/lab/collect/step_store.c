@@ -4,18 +4,17 @@
 
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "../lab.h"
 
 static int add_window(void *context, const struct pathprof_window_row *row)
 {
 	struct lab_step_store *s = context;
-	struct lab_step_window *more = realloc(s->windows, (s->cnt + 1) * sizeof(s->windows[0]));
 
-	if (!more)
+	if (pp_resize(&s->windows, s->cnt + 1) < 0)
 		lab_fail("step: out of memory");
 	if (s->cnt && row->taken_wanted != s->taken_wanted)
 		lab_fail("step: windows of different length in one store");
-	s->windows = more;
 	s->windows[s->cnt++] = (struct lab_step_window){row->id, row->totals.bursts};
 	s->taken_wanted = row->taken_wanted;
 	s->window_cnt += row->totals.bursts;

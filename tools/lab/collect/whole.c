@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "../lab.h"
 
 #define LENGTH_MAX 32
@@ -22,12 +23,8 @@ void lab_whole_clear(struct lab_whole *w)
 
 static void push(struct lab_whole *w, uint64_t start)
 {
-	if (w->cnt == w->room) {
-		w->room = 2 * w->room + 64;
-		w->paths = reallocarray(w->paths, w->room, sizeof(w->paths[0]));
-		if (!w->paths)
-			lab_fail("paths: out of memory");
-	}
+	if (pp_grow(&w->paths, w->cnt, &w->room) < 0)
+		lab_fail("paths: out of memory");
 	w->paths[w->cnt++] = (struct lab_path_key){.start = start};
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "run.h"
 
 #define CELL_BYTES 64
@@ -81,15 +82,14 @@ void lab_table_set_decimals(struct lab_table *table, size_t column, int decimals
 
 void lab_table_add(struct lab_table *table, const char *label, const double *values)
 {
-	struct row *rows = reallocarray(table->rows, table->row_cnt + 1, sizeof(*rows));
+	struct row *row;
 
-	if (!rows)
+	if (pp_resize(&table->rows, table->row_cnt + 1) < 0)
 		lab_fail("out of memory");
-	table->rows = rows;
-	rows += table->row_cnt++;
-	rows->label = copy(label);
-	rows->values = lab_alloc(table->column_cnt, sizeof(double));
-	memcpy(rows->values, values, table->column_cnt * sizeof(double));
+	row = &table->rows[table->row_cnt++];
+	row->label = copy(label);
+	row->values = lab_alloc(table->column_cnt, sizeof(double));
+	memcpy(row->values, values, table->column_cnt * sizeof(double));
 }
 
 static double mean(const struct lab_table *table, size_t column)
