@@ -288,16 +288,17 @@ static void test_steps(void)
 	for (uint32_t i = 0; i < PP_WALK_STEPS_MAX; i++) {
 		const struct pp_step step = {.key = pp_step_key(i % 7, i / 7, 1 + i), .end = i};
 
-		CU_ASSERT_EQUAL(*pp_steps_slot(&steps, step.key), 0);
+		CU_ASSERT_EQUAL(pp_steps_find(&steps, step.key), PP_TABLE_NONE);
 		CU_ASSERT_EQUAL(pp_steps_add(&steps, &step, &index), 0);
 		CU_ASSERT_EQUAL(index, i);
 	}
 	for (uint32_t i = 0; i < PP_WALK_STEPS_MAX; i += 97) {
-		uint32_t slot = *pp_steps_slot(&steps, pp_step_key(i % 7, i / 7, 1 + i));
+		uint32_t at = pp_steps_find(&steps, pp_step_key(i % 7, i / 7, 1 + i));
 
-		CU_ASSERT_EQUAL(slot, i + 1);
-		CU_ASSERT_EQUAL(steps.steps[slot - 1].end, i);
-		CU_ASSERT_EQUAL(*pp_steps_slot(&steps, pp_step_key(i % 7 + 8, i / 7, 1 + i)), 0);
+		CU_ASSERT_EQUAL(at, i);
+		CU_ASSERT_EQUAL(steps.steps[at].end, i);
+		CU_ASSERT_EQUAL(pp_steps_find(&steps, pp_step_key(i % 7 + 8, i / 7, 1 + i)),
+				PP_TABLE_NONE);
 	}
 	CU_ASSERT_EQUAL(pp_steps_add(&steps, &(struct pp_step){.key = 1}, &index), -ENOSPC);
 	pp_steps_release(&steps);

@@ -150,18 +150,18 @@ static void release(struct pp_builder *b)
 	pp_ranges_release(&b->ranges);
 	free(b->pads);
 	free(b->states.data);
-	free(b->guesses.slots);
+	pp_map_release(&b->guesses);
 	free(b->places.data);
 	free(b->waiters.data);
 	free(b->crossings.data);
 	free(b->joints.data);
 	free(b->pending.data);
 	free(b->switches.data);
-	free(b->switch_at.slots);
+	pp_map_release(&b->switch_at);
 	free(b->known.data);
 	free(b->targets.data);
 	free(b->constants.data);
-	free(b->tables.slots);
+	pp_map_release(&b->tables);
 	free(b->objects);
 	free(b->beginnings.data);
 }

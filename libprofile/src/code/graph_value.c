@@ -414,7 +414,7 @@ static bool constant_of(struct pp_local *l, const struct place *place, struct pp
 	}
 	*ret_constant = h.constant;
 	free(h.sources.data);
-	free(h.seen.slots);
+	pp_map_release(&h.seen);
 	return good && h.found;
 }
 

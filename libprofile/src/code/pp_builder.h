@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "base/vector.h"
 #include "../../core/pp_decode.h"
 #include "pp_functions.h"
@@ -104,16 +105,6 @@ struct pp_constant {
 	uint64_t insn, value;
 };
 
-struct pp_map_slot {
-	uint64_t key;
-	uint32_t value;
-};
-/* From vaddr to a number. */
-struct pp_map {
-	struct pp_map_slot *slots;
-	size_t cnt, slot_cnt; /* a power of two */
-};
-
 struct pp_builder {
 	struct pathprof_code *code;
 	struct pp_text text;
@@ -159,11 +150,6 @@ uint32_t pp_text_decode(struct pp_text *text, uint64_t vaddr, struct pp_insn *re
 bool pp_text_is_inside(struct pp_text *text, uint64_t vaddr);
 /* Whether all of [start, end) is filling: no-ops and traps. */
 bool pp_text_is_padding(struct pp_text *text, uint64_t start, uint64_t end);
-
-/* -ENOMEM. */
-int pp_map_put(struct pp_map *map, uint64_t key, uint32_t value);
-/* PP_NONE: not there. */
-uint32_t pp_map_get(const struct pp_map *map, uint64_t key);
 
 /* ---- graph_owner.c */
 int pp_owner_init(struct pp_builder *b);

@@ -48,12 +48,9 @@ int pathprof_estimator_new(struct pathprof_estimator **ret_e,
 	e->settings = *settings;
 	if (!e->settings.max_paths)
 		e->settings.max_paths = PATHS_MAX_DEFAULT;
-	if (pp_keyed_init(&e->paths, sizeof(struct path), sizeof(struct path_key),
-			  e->settings.max_paths, seed) < 0 ||
-	    pp_pieces_init(&e->pieces, settings->weighted, e->settings.max_paths, seed) < 0) {
-		pathprof_estimator_free(e);
-		return -ENOMEM;
-	}
+	pp_keyed_init(&e->paths, sizeof(struct path), sizeof(struct path_key),
+		      e->settings.max_paths, seed);
+	pp_pieces_init(&e->pieces, settings->weighted, e->settings.max_paths, seed);
 	*ret_e = e;
 	return 0;
 }

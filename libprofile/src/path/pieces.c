@@ -278,20 +278,14 @@ int pp_pieces_add(struct pp_pieces *pieces, const struct pathprof_branch *branch
 	return c.error;
 }
 
-int pp_pieces_init(struct pp_pieces *ret_pieces, bool weighted, uint32_t max, uint64_t seed)
+void pp_pieces_init(struct pp_pieces *ret_pieces, bool weighted, uint32_t max, uint64_t seed)
 {
-	struct pp_pieces p = {.weighted = weighted};
-
-	if (pp_keyed_init(&p.pieces, sizeof(struct pp_piece), sizeof(struct pp_piece_key), max,
-			  seed) < 0 ||
-	    pp_keyed_init(&p.crossings, sizeof(struct pp_crossing), sizeof(struct pp_crossing_key),
-			  max, seed) < 0 ||
-	    pp_keyed_init(&p.calls, sizeof(struct pp_call), sizeof(uint64_t), max, seed) < 0) {
-		pp_pieces_release(&p);
-		return -ENOMEM;
-	}
-	*ret_pieces = p;
-	return 0;
+	*ret_pieces = (struct pp_pieces){.weighted = weighted};
+	pp_keyed_init(&ret_pieces->pieces, sizeof(struct pp_piece), sizeof(struct pp_piece_key),
+		      max, seed);
+	pp_keyed_init(&ret_pieces->crossings, sizeof(struct pp_crossing),
+		      sizeof(struct pp_crossing_key), max, seed);
+	pp_keyed_init(&ret_pieces->calls, sizeof(struct pp_call), sizeof(uint64_t), max, seed);
 }
 
 void pp_pieces_release(struct pp_pieces *pieces)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "pathprof/abi.h"
-#include "pp_keyed.h"
+#include "base/table.h"
 
 #define PP_PIECE_NONE       UINT32_MAX
 #define PP_PIECE_LENGTH_MAX 64
@@ -90,8 +90,7 @@ static inline uint32_t pp_piece_needs_more(const struct pp_piece *piece)
 	       !(key->outcomes >> (key->length - 1) & 1);
 }
 
-/* -ENOMEM. */
-int pp_pieces_init(struct pp_pieces *ret_pieces, bool weighted, uint32_t max, uint64_t seed);
+void pp_pieces_init(struct pp_pieces *ret_pieces, bool weighted, uint32_t max, uint64_t seed);
 void pp_pieces_release(struct pp_pieces *pieces);
 /* A window whose records were checked. -ENOMEM: part of it may have been added. */
 int pp_pieces_add(struct pp_pieces *pieces, const struct pathprof_branch *branches,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Ways read before, by where they begin and end: a hash table with linear probing, at most half
- * full, over one array of runs and one of their not-taken branches.
+ * Ways read before, by where they begin and end: a table over one array of runs, and one of their
+ * not-taken branches.
  *
  * Workload: a look-up for every taken branch, nearly all of them found among some thousand hot
  * runs; so what is found is one slot and one run. Bounded: when either array is full everything is
@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "pathprof/abi.h"
 
 #define PP_RUNS_MAX         (1u << 16)
@@ -39,10 +40,9 @@ struct pp_run {
 struct pp_runs {
 	struct pp_run *runs;
 	struct pathprof_branch *branches;
-	uint32_t *slots; /* 1 + index of a run; 0: free. slot_mask + 1 = 2 * run_room */
 	uint32_t run_cnt, run_room;
 	uint32_t branch_cnt, branch_room;
-	uint32_t slot_mask;
+	struct pp_table table;
 	uint64_t seed;
 };
 
@@ -57,26 +57,19 @@ void pp_runs_clear(struct pp_runs *runs);
  */
 int pp_runs_add(struct pp_runs *runs, struct pp_run run, const struct pathprof_branch *branches);
 
-static inline uint32_t pp_runs_slot(const struct pp_runs *runs, uint64_t start, uint64_t from)
+static inline uint64_t pp_runs_hash(const struct pp_runs *runs, uint64_t start, uint64_t from)
 {
 	uint64_t h = (start ^ runs->seed) * 0x9e3779b97f4a7c15ULL;
 
 	h = (h ^ h >> 32 ^ from) * 0xbf58476d1ce4e5b9ULL;
-	return (uint32_t)(h >> 32) & runs->slot_mask;
+	return h >> 32;
 }
 
 /* Its index in runs->runs, or UINT32_MAX. */
 static inline uint32_t pp_runs_find(const struct pp_runs *runs, uint64_t start, uint64_t from)
 {
-	uint32_t slot = pp_runs_slot(runs, start, from);
-
-	for (; runs->slots[slot]; slot = (slot + 1) & runs->slot_mask) {
-		const struct pp_run *run = &runs->runs[runs->slots[slot] - 1];
-
-		if (run->from == from && run->start == start)
-			return runs->slots[slot] - 1;
-	}
-	return UINT32_MAX;
+	return pp_table_find(&runs->table, pp_runs_hash(runs, start, from), i,
+			     runs->runs[i].from == from && runs->runs[i].start == start);
 }
 
 #endif

@@ -23,6 +23,8 @@
 
 #include <stdint.h>
 
+#include "base/table.h"
+
 /* 2^20 of each would fit into a key. */
 #define PP_WALK_BRANCHES_MAX (1u << 16)
 #define PP_WALK_PATHS_MAX    (1u << 16)
@@ -50,10 +52,9 @@ _Static_assert(sizeof(struct pp_step) == 32, "two steps a line of cache");
 
 struct pp_steps {
 	struct pp_step *steps; /* there is always one, if of no key */
-	uint32_t *slots;       /* 1 + index of a step; 0: free */
-	uint32_t cnt, room;    /* 2 * room slots, a power of two */
-	uint32_t shift;        /* 64 - log2 of the slots */
-	uint64_t factor;       /* odd */
+	uint32_t cnt, room;
+	struct pp_table table;
+	uint64_t factor; /* odd */
 };
 
 /* -ENOMEM. */
@@ -68,14 +69,16 @@ static inline uint64_t pp_step_key(uint32_t path, uint32_t before, uint32_t bran
 	return (uint64_t)path << 42 | (uint64_t)before << 21 | branch;
 }
 
-/* The slot that holds its index, or the free one where that belongs. */
-static inline uint32_t *pp_steps_slot(const struct pp_steps *steps, uint64_t key)
+static inline uint64_t pp_steps_hash(const struct pp_steps *steps, uint64_t key)
 {
-	uint64_t slot = key * steps->factor >> steps->shift, mask = 2 * (uint64_t)steps->room - 1;
+	return key * steps->factor >> 32;
+}
 
-	while (steps->slots[slot] && steps->steps[steps->slots[slot] - 1].key != key)
-		slot = (slot + 1) & mask;
-	return &steps->slots[slot];
+/* Its index, or PP_TABLE_NONE. */
+static inline uint32_t pp_steps_find(const struct pp_steps *steps, uint64_t key)
+{
+	return pp_table_find(&steps->table, pp_steps_hash(steps, key), i,
+			     steps->steps[i].key == key);
 }
 
 #endif

@@ -14,7 +14,6 @@
 
 #include "base/vector.h"
 #include "../../core/pp_path_stack.h"
-#include "pp_keyed.h"
 #include "pp_reconstruct.h"
 #include "pp_walk.h"
 
@@ -56,15 +55,12 @@ static int init_tables(struct pathprof_walker *walker)
 {
 	/* Where the object lies is as good as a random number, and needs no system call. */
 	uint64_t seed = (uint64_t)(uintptr_t)walker;
-	int r = pp_keyed_init(&walker->branches, sizeof(struct pathprof_taken),
-			      sizeof(struct pathprof_taken), PP_WALK_BRANCHES_MAX, seed);
 
-	if (r == 0)
-		r = pp_keyed_init(&walker->paths, sizeof(struct path), sizeof(struct path),
-				  PP_WALK_PATHS_MAX, seed);
-	if (r == 0)
-		r = pp_steps_init(&walker->steps, seed);
-	return r;
+	pp_keyed_init(&walker->branches, sizeof(struct pathprof_taken),
+		      sizeof(struct pathprof_taken), PP_WALK_BRANCHES_MAX, seed);
+	pp_keyed_init(&walker->paths, sizeof(struct path), sizeof(struct path), PP_WALK_PATHS_MAX,
+		      seed);
+	return pp_steps_init(&walker->steps, seed);
 }
 
 int pathprof_walker_new(struct pathprof_walker **ret_walker,
@@ -108,12 +104,12 @@ bool pathprof_walker_is_full(const struct pathprof_walker *walker)
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Of a table that was not to be had there is none. */
+/* Where there was no memory for steps, there are no numbers either. */
 static int number_of(struct pathprof_walker *walker, struct pp_keyed *keyed, const void *key,
 		     uint32_t *ret_number)
 {
 	uint32_t index;
-	int r = keyed->slots ? pp_keyed_at(keyed, key, &index) : -ENOMEM;
+	int r = walker->steps.steps ? pp_keyed_at(keyed, key, &index) : -ENOMEM;
 
 	if (r < 0)
 		walker->is_full = true;
@@ -380,11 +376,10 @@ static __attribute__((noinline)) int find_step(struct pathprof_walker *walker,
 					       uint32_t *ret_index)
 {
 	uint64_t key = pp_step_key(walk->path, walk->before, branch);
-	uint32_t slot = *pp_steps_slot(&walker->steps, key);
 	int r = 0;
 
-	*ret_index = slot - 1;
-	if (PP_UNLIKELY(!slot))
+	*ret_index = pp_steps_find(&walker->steps, key);
+	if (PP_UNLIKELY(*ret_index == PP_TABLE_NONE))
 		r = learn(walker, walk->path, walk->before, branch, ret_index);
 	if (r == 0)
 		walker->steps.steps[walk->last].next = *ret_index;
