@@ -4,8 +4,7 @@
  *
  * Workload: millions of additions to some ten thousand distinct paths, then one walk over all of
  * them and a clear. Entries lie in plain arrays (the walk, stable indices); beside each array
- * stands an open-addressing table of entry numbers with linear probing, at most half full.
- * Nothing is ever removed singly, so there are no tombstones.
+ * stands a table of entry numbers. Nothing is ever removed singly.
  *
  * Bound: arrays, tables and strings together stay within max_bytes. While an array is being moved
  * its old copy exists too.
@@ -23,21 +22,23 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/table.h"
+#include "base/vector.h"
+
 #define NAME_MAX_BYTES  4096
 #define PATH_LENGTH_MAX 32
 #define FIRST_ENTRIES   64
 
-/* One array and the table that finds its entries. */
-struct table {
-	uint32_t *slots;    /* entry number + 1, 0: free */
-	uint32_t slot_cnt;  /* a power of two, or 0 */
-	uint32_t entry_max; /* room in the array */
+/* One array's room, and the table that finds its entries. */
+struct entries {
+	struct pp_table table;
+	uint32_t room;
 };
 
 struct pathprof_profile_index {
 	size_t max_bytes, used_bytes;
 	uint64_t seed;
-	struct table binaries, processes, paths, edges, clocks;
+	struct entries binaries, processes, paths, edges, clocks;
 };
 
 static const char *const drop_names[PATHPROF_DROP_CNT] = {
@@ -113,43 +114,37 @@ const char *pathprof_source_name(uint32_t source)
 
 /* ---------------------------------------------------------------- hashes */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 29;
-}
-
 static uint64_t hash_id(uint64_t seed, const struct pathprof_build_id *id)
 {
-	uint64_t hash = mix(seed, (uint64_t)id->kind << 8 | id->len_bytes);
+	uint64_t hash = pp_hash_mix(seed, (uint64_t)id->kind << 8 | id->len_bytes);
 
 	for (unsigned int i = 0; i < id->len_bytes; i++)
-		hash = mix(hash, id->bytes[i]);
+		hash = pp_hash_mix(hash, id->bytes[i]);
 	return hash;
 }
 
 static uint64_t hash_process(uint64_t seed, const struct pathprof_process *p)
 {
-	return mix(mix(seed, (uint64_t)p->pid << 32 | p->exec_cnt), p->start_time);
+	return pp_hash_mix(pp_hash_mix(seed, (uint64_t)p->pid << 32 | p->exec_cnt), p->start_time);
 }
 
 static uint64_t hash_path(uint64_t seed, const struct pathprof_path_count *p)
 {
-	uint64_t hash = mix(seed, (uint64_t)p->process << 32 | p->binary);
+	uint64_t hash = pp_hash_mix(seed, (uint64_t)p->process << 32 | p->binary);
 
-	return mix(mix(hash, p->start), (uint64_t)p->length << 32 | p->outcomes);
+	return pp_hash_mix(pp_hash_mix(hash, p->start), (uint64_t)p->length << 32 | p->outcomes);
 }
 
 static uint64_t hash_edge(uint64_t seed, const struct pathprof_edge_count *e)
 {
-	uint64_t hash = mix(seed, (uint64_t)e->from_binary << 32 | e->to_binary);
+	uint64_t hash = pp_hash_mix(seed, (uint64_t)e->from_binary << 32 | e->to_binary);
 
-	return mix(mix(mix(hash, e->process), e->from), e->to);
+	return pp_hash_mix(pp_hash_mix(pp_hash_mix(hash, e->process), e->from), e->to);
 }
 
 static uint64_t hash_clock(uint64_t seed, const struct pathprof_clock_count *c)
 {
-	return mix(mix(seed, (uint64_t)c->process << 32 | c->binary), c->place);
+	return pp_hash_mix(pp_hash_mix(seed, (uint64_t)c->process << 32 | c->binary), c->place);
 }
 
 static bool same_process(const struct pathprof_process *a, const struct pathprof_process *b)
@@ -176,97 +171,55 @@ static bool same_clock(const struct pathprof_clock_count *a, const struct pathpr
 
 /* ---------------------------------------------------------------- memory within the bound */
 
+static size_t table_bytes(const struct pathprof_profile_index *index)
+{
+	return sizeof(uint32_t) * ((size_t)index->binaries.table.slot_cnt +
+				   index->processes.table.slot_cnt + index->paths.table.slot_cnt +
+				   index->edges.table.slot_cnt + index->clocks.table.slot_cnt);
+}
+
 static bool has_room(const struct pathprof_profile_index *index, size_t bytes)
 {
-	return bytes <= index->max_bytes - index->used_bytes;
+	size_t used_bytes = index->used_bytes + table_bytes(index);
+
+	return used_bytes <= index->max_bytes && bytes <= index->max_bytes - used_bytes;
 }
 
 static bool grow_array(struct pathprof_profile_index *index, void **array, size_t entry_bytes,
-		       struct table *table, uint32_t entry_max)
+		       struct entries *entries, uint32_t room)
 {
-	size_t more_bytes = (size_t)(entry_max - table->entry_max) * entry_bytes;
+	size_t more_bytes = (size_t)(room - entries->room) * entry_bytes;
 
-	if (!has_room(index, more_bytes))
+	if (!has_room(index, more_bytes) || pp_array_resize(array, room, entry_bytes) < 0)
 		return false;
-	void *bigger = realloc(*array, (size_t)entry_max * entry_bytes);
-	if (!bigger)
-		return false;
-	*array = bigger;
-	table->entry_max = entry_max;
+	entries->room = room;
 	index->used_bytes += more_bytes;
 	return true;
 }
 
 /* Room for one more entry in the array. Doubles; near the bound it takes what is left. */
 static bool array_room(struct pathprof_profile_index *index, void **array, size_t entry_bytes,
-		       struct table *table, uint32_t entry_cnt)
+		       struct entries *entries)
 {
-	if (entry_cnt < table->entry_max)
+	uint32_t room = entries->room;
+
+	if (entries->table.cnt < room)
 		return true;
-	if (table->entry_max >= UINT32_MAX / 4)
+	if (room >= UINT32_MAX / 4)
 		return false;
-	uint32_t doubled = table->entry_max ? 2 * table->entry_max : FIRST_ENTRIES;
-	if (grow_array(index, array, entry_bytes, table, doubled))
-		return true;
-	return grow_array(index, array, entry_bytes, table,
-			  table->entry_max + table->entry_max / 8 + 1);
+	return grow_array(index, array, entry_bytes, entries, room ? 2 * room : FIRST_ENTRIES) ||
+	       grow_array(index, array, entry_bytes, entries, room + room / 8 + 1);
 }
 
-static void slot_put(struct table *table, uint64_t hash, uint32_t entry)
+/* Room for one more entry in the array, and within the bound in its table. */
+static bool make_room(struct pathprof_profile_index *index, void **array, size_t entry_bytes,
+		      struct entries *entries)
 {
-	uint32_t mask = table->slot_cnt - 1, i = (uint32_t)hash & mask;
+	const struct pp_table *table = &entries->table;
 
-	while (table->slots[i])
-		i = (i + 1) & mask;
-	table->slots[i] = entry + 1;
-}
-
-typedef uint64_t hash_entry_fn(const struct pathprof_profile *p, uint32_t entry);
-
-static bool slots_room(struct pathprof_profile *p, struct table *table, uint32_t entry_cnt,
-		       hash_entry_fn *hash_entry)
-{
-	if (2 * (uint64_t)(entry_cnt + 1) <= table->slot_cnt)
-		return true;
-	uint32_t slot_cnt = table->slot_cnt ? 2 * table->slot_cnt : 2 * FIRST_ENTRIES;
-	size_t more_bytes = (size_t)(slot_cnt - table->slot_cnt) * sizeof(*table->slots);
-	if (!has_room(p->index, more_bytes))
-		return false;
-	uint32_t *slots = calloc(slot_cnt, sizeof(*slots));
-	if (!slots)
-		return false;
-	free(table->slots);
-	table->slots = slots;
-	table->slot_cnt = slot_cnt;
-	p->index->used_bytes += more_bytes;
-	for (uint32_t i = 0; i < entry_cnt; i++)
-		slot_put(table, hash_entry(p, i), i);
-	return true;
-}
-
-static uint64_t hash_binary_entry(const struct pathprof_profile *p, uint32_t entry)
-{
-	return hash_id(p->index->seed, &p->binaries[entry].id);
-}
-
-static uint64_t hash_process_entry(const struct pathprof_profile *p, uint32_t entry)
-{
-	return hash_process(p->index->seed, &p->processes[entry]);
-}
-
-static uint64_t hash_path_entry(const struct pathprof_profile *p, uint32_t entry)
-{
-	return hash_path(p->index->seed, &p->paths[entry]);
-}
-
-static uint64_t hash_edge_entry(const struct pathprof_profile *p, uint32_t entry)
-{
-	return hash_edge(p->index->seed, &p->edges[entry]);
-}
-
-static uint64_t hash_clock_entry(const struct pathprof_profile *p, uint32_t entry)
-{
-	return hash_clock(p->index->seed, &p->clocks[entry]);
+	return array_room(index, array, entry_bytes, entries) &&
+	       (table->cnt < table->slot_cnt / 2 ||
+		has_room(index, pp_table_enlarge_bytes(table, table->cnt + 1)));
 }
 
 /* ---------------------------------------------------------------- strings */
@@ -328,22 +281,16 @@ int pathprof_profile_init(struct pathprof_profile *p, size_t max_bytes)
 	return 0;
 }
 
-static void slots_clear(struct table *table)
-{
-	if (table->slots)
-		memset(table->slots, 0, table->slot_cnt * sizeof(*table->slots));
-}
-
 void pathprof_profile_clear(struct pathprof_profile *p)
 {
 	struct pathprof_profile_index *index = p->index;
 
 	strings_free(p);
-	slots_clear(&index->binaries);
-	slots_clear(&index->processes);
-	slots_clear(&index->paths);
-	slots_clear(&index->edges);
-	slots_clear(&index->clocks);
+	pp_table_clear(&index->binaries.table);
+	pp_table_clear(&index->processes.table);
+	pp_table_clear(&index->paths.table);
+	pp_table_clear(&index->edges.table);
+	pp_table_clear(&index->clocks.table);
 	*p = (struct pathprof_profile){
 		.binaries = p->binaries,
 		.processes = p->processes,
@@ -359,11 +306,11 @@ void pathprof_profile_release(struct pathprof_profile *p)
 	if (!p->index)
 		return;
 	strings_free(p);
-	free(p->index->binaries.slots);
-	free(p->index->processes.slots);
-	free(p->index->paths.slots);
-	free(p->index->edges.slots);
-	free(p->index->clocks.slots);
+	pp_table_release(&p->index->binaries.table);
+	pp_table_release(&p->index->processes.table);
+	pp_table_release(&p->index->paths.table);
+	pp_table_release(&p->index->edges.table);
+	pp_table_release(&p->index->clocks.table);
 	free(p->binaries);
 	free(p->processes);
 	free(p->paths);
@@ -378,34 +325,26 @@ void pathprof_profile_release(struct pathprof_profile *p)
 static uint32_t find_binary(const struct pathprof_profile *p, uint64_t hash,
 			    const struct pathprof_build_id *id)
 {
-	const struct table *table = &p->index->binaries;
-	uint32_t mask = table->slot_cnt - 1;
-
-	if (!table->slot_cnt)
-		return PATHPROF_NO_INDEX;
-	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
-		uint32_t entry = table->slots[i] - 1;
-
-		if (pathprof_build_id_equal(&p->binaries[entry].id, id))
-			return entry;
-	}
-	return PATHPROF_NO_INDEX;
+	return pp_table_find(&p->index->binaries.table, hash, i,
+			     pathprof_build_id_equal(&p->binaries[i].id, id));
 }
 
 static uint32_t new_binary(struct pathprof_profile *p, uint64_t hash,
 			   const struct pathprof_build_id *id, const char *name)
 {
 	struct pathprof_profile_index *index = p->index;
-	struct table *table = &index->binaries;
 
-	if (!array_room(index, (void **)&p->binaries, sizeof(*p->binaries), table, p->binary_cnt) ||
-	    !slots_room(p, table, p->binary_cnt, hash_binary_entry))
+	if (!make_room(index, (void **)&p->binaries, sizeof(*p->binaries), &index->binaries))
 		return PATHPROF_NO_INDEX;
 	char *copy = string_copy(index, name);
 	if (!copy)
 		return PATHPROF_NO_INDEX;
-	slot_put(table, hash, p->binary_cnt);
 	p->binaries[p->binary_cnt] = (struct pathprof_binary){.id = *id, .name = copy};
+	if (pp_table_add(&index->binaries.table, hash, i,
+			 hash_id(index->seed, &p->binaries[i].id)) < 0) {
+		string_free(index, copy);
+		return PATHPROF_NO_INDEX;
+	}
 	return p->binary_cnt++;
 }
 
@@ -475,40 +414,28 @@ void pathprof_profile_add_file(struct pathprof_profile *p, uint32_t binary,
 static uint32_t find_process(const struct pathprof_profile *p, uint64_t hash,
 			     const struct pathprof_process *process)
 {
-	const struct table *table = &p->index->processes;
-	uint32_t mask = table->slot_cnt - 1;
-
-	if (!table->slot_cnt)
-		return PATHPROF_NO_INDEX;
-	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
-		uint32_t entry = table->slots[i] - 1;
-
-		if (same_process(&p->processes[entry], process))
-			return entry;
-	}
-	return PATHPROF_NO_INDEX;
+	return pp_table_find(&p->index->processes.table, hash, i,
+			     same_process(&p->processes[i], process));
 }
 
 static uint32_t new_process(struct pathprof_profile *p, uint64_t hash,
 			    const struct pathprof_process *process)
 {
 	struct pathprof_profile_index *index = p->index;
-	struct table *table = &index->processes;
 
-	if (!array_room(index, (void **)&p->processes, sizeof(*p->processes), table,
-			p->process_cnt) ||
-	    !slots_room(p, table, p->process_cnt, hash_process_entry))
+	if (!make_room(index, (void **)&p->processes, sizeof(*p->processes), &index->processes))
 		return PATHPROF_NO_INDEX;
 	char *comm = string_copy(index, process->comm);
 	char *container = string_copy(index, process->container);
-	if (!comm || !container) {
+	struct pathprof_process *entry = &p->processes[p->process_cnt];
+	*entry = *process;
+	if (!comm || !container ||
+	    pp_table_add(&index->processes.table, hash, i,
+			 hash_process(index->seed, &p->processes[i])) < 0) {
 		string_free(index, comm);
 		string_free(index, container);
 		return PATHPROF_NO_INDEX;
 	}
-	slot_put(table, hash, p->process_cnt);
-	struct pathprof_process *entry = &p->processes[p->process_cnt];
-	*entry = *process;
 	entry->comm = comm;
 	entry->container = container;
 	return p->process_cnt++;
@@ -556,32 +483,25 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 static struct pathprof_path_count *find_path(const struct pathprof_profile *p, uint64_t hash,
 					     const struct pathprof_path_count *path)
 {
-	const struct table *table = &p->index->paths;
-	uint32_t mask = table->slot_cnt - 1;
+	uint32_t entry =
+		pp_table_find(&p->index->paths.table, hash, i, same_path(&p->paths[i], path));
 
-	if (!table->slot_cnt)
-		return NULL;
-	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
-		struct pathprof_path_count *entry = &p->paths[table->slots[i] - 1];
-
-		if (same_path(entry, path))
-			return entry;
-	}
-	return NULL;
+	return entry == PP_TABLE_NONE ? NULL : &p->paths[entry];
 }
 
 static struct pathprof_path_count *new_path(struct pathprof_profile *p, uint64_t hash,
 					    const struct pathprof_path_count *path)
 {
-	struct table *table = &p->index->paths;
+	struct entries *entries = &p->index->paths;
 	struct pathprof_path_count *entry;
 
-	if (!array_room(p->index, (void **)&p->paths, sizeof(*p->paths), table, p->path_cnt) ||
-	    !slots_room(p, table, p->path_cnt, hash_path_entry))
+	if (!make_room(p->index, (void **)&p->paths, sizeof(*p->paths), entries))
 		return NULL;
-	slot_put(table, hash, p->path_cnt);
-	entry = &p->paths[p->path_cnt++];
+	entry = &p->paths[p->path_cnt];
 	*entry = *path;
+	if (pp_table_add(&entries->table, hash, i, hash_path(p->index->seed, &p->paths[i])) < 0)
+		return NULL;
+	p->path_cnt++;
 	entry->samples = entry->squares = entry->burst = entry->burst_samples = 0;
 	entry->slice = 0;
 	entry->weight = entry->insns = entry->weight_squares = 0;
@@ -696,30 +616,23 @@ void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof
 static struct pathprof_edge_count *find_edge(const struct pathprof_profile *p, uint64_t hash,
 					     const struct pathprof_edge_count *edge)
 {
-	const struct table *table = &p->index->edges;
-	uint32_t mask = table->slot_cnt - 1;
+	uint32_t entry =
+		pp_table_find(&p->index->edges.table, hash, i, same_edge(&p->edges[i], edge));
 
-	if (!table->slot_cnt)
-		return NULL;
-	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
-		struct pathprof_edge_count *entry = &p->edges[table->slots[i] - 1];
-
-		if (same_edge(entry, edge))
-			return entry;
-	}
-	return NULL;
+	return entry == PP_TABLE_NONE ? NULL : &p->edges[entry];
 }
 
 static bool new_edge(struct pathprof_profile *p, uint64_t hash,
 		     const struct pathprof_edge_count *edge)
 {
-	struct table *table = &p->index->edges;
+	struct entries *entries = &p->index->edges;
 
-	if (!array_room(p->index, (void **)&p->edges, sizeof(*p->edges), table, p->edge_cnt) ||
-	    !slots_room(p, table, p->edge_cnt, hash_edge_entry))
+	if (!make_room(p->index, (void **)&p->edges, sizeof(*p->edges), entries))
 		return false;
-	slot_put(table, hash, p->edge_cnt);
-	p->edges[p->edge_cnt++] = *edge;
+	p->edges[p->edge_cnt] = *edge;
+	if (pp_table_add(&entries->table, hash, i, hash_edge(p->index->seed, &p->edges[i])) < 0)
+		return false;
+	p->edge_cnt++;
 	return true;
 }
 
@@ -764,30 +677,23 @@ void pathprof_profile_scale(struct pathprof_profile *p, const double *factors)
 static struct pathprof_clock_count *find_clock(const struct pathprof_profile *p, uint64_t hash,
 					       const struct pathprof_clock_count *clock)
 {
-	const struct table *table = &p->index->clocks;
-	uint32_t mask = table->slot_cnt - 1;
+	uint32_t entry =
+		pp_table_find(&p->index->clocks.table, hash, i, same_clock(&p->clocks[i], clock));
 
-	if (!table->slot_cnt)
-		return NULL;
-	for (uint32_t i = (uint32_t)hash & mask; table->slots[i]; i = (i + 1) & mask) {
-		struct pathprof_clock_count *entry = &p->clocks[table->slots[i] - 1];
-
-		if (same_clock(entry, clock))
-			return entry;
-	}
-	return NULL;
+	return entry == PP_TABLE_NONE ? NULL : &p->clocks[entry];
 }
 
 static bool new_clock(struct pathprof_profile *p, uint64_t hash,
 		      const struct pathprof_clock_count *clock)
 {
-	struct table *table = &p->index->clocks;
+	struct entries *entries = &p->index->clocks;
 
-	if (!array_room(p->index, (void **)&p->clocks, sizeof(*p->clocks), table, p->clock_cnt) ||
-	    !slots_room(p, table, p->clock_cnt, hash_clock_entry))
+	if (!make_room(p->index, (void **)&p->clocks, sizeof(*p->clocks), entries))
 		return false;
-	slot_put(table, hash, p->clock_cnt);
-	p->clocks[p->clock_cnt++] = *clock;
+	p->clocks[p->clock_cnt] = *clock;
+	if (pp_table_add(&entries->table, hash, i, hash_clock(p->index->seed, &p->clocks[i])) < 0)
+		return false;
+	p->clock_cnt++;
 	return true;
 }
 

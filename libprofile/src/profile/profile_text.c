@@ -12,6 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/table.h"
 #include "base/vector.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 34)
@@ -40,53 +41,17 @@ struct pathprof_text_profiles {
 	size_t file_cnt;
 	struct key *keys; /* [key_cnt], by number; none of branches, which are their own numbers */
 	size_t key_cnt, key_room;
-	uint32_t *slots; /* [slot_mask + 1]: number + 1, 0 is free */
-	size_t slot_mask;
-	bool pairs; /* every key so far */
-	locale_t c; /* where the decimal point is a point */
+	struct pp_table numbers; /* of keys */
+	bool pairs;              /* every key so far */
+	locale_t c;              /* where the decimal point is a point */
 };
 
 /* ---------------------------------------------------------------- numbers for keys */
 
-static uint32_t *slot_of(const struct pathprof_text_profiles *p, const struct key *key)
+static bool same_key(const struct key *a, const struct key *b)
 {
-	for (size_t at = key->hash;; at++) {
-		uint32_t *slot = &p->slots[at & p->slot_mask];
-		const struct key *other = *slot ? &p->keys[*slot - 1] : NULL;
-
-		if (!other ||
-		    (other->hash == key->hash && other->len == key->len &&
-		     other->pair == key->pair && memcmp(other->text, key->text, key->len) == 0))
-			return slot;
-	}
-}
-
-static int grow_slots(struct pathprof_text_profiles *p, size_t cnt)
-{
-	uint32_t *old = p->slots;
-
-	p->slots = calloc(cnt, sizeof(*p->slots));
-	if (!p->slots) {
-		p->slots = old;
-		return -ENOMEM;
-	}
-	free(old);
-	p->slot_mask = cnt - 1;
-	for (size_t i = 0; i < p->key_cnt; i++)
-		*slot_of(p, &p->keys[i]) = (uint32_t)i + 1;
-	return 0;
-}
-
-static int grow_keys(struct pathprof_text_profiles *p)
-{
-	size_t room = p->key_room ? 2 * p->key_room : 1024;
-	struct key *keys = reallocarray(p->keys, room, sizeof(*keys));
-
-	if (!keys)
-		return -ENOMEM;
-	p->keys = keys;
-	p->key_room = room;
-	return grow_slots(p, 4 * room);
+	return a->hash == b->hash && a->len == b->len && a->pair == b->pair &&
+	       memcmp(a->text, b->text, a->len) == 0;
 }
 
 static bool is_pair(const char *text, size_t len)
@@ -100,19 +65,23 @@ static int64_t number_of(struct pathprof_text_profiles *p, const char *text, siz
 	bool pair = is_pair(text, len);
 	unsigned int direction = pair ? text[len - 1] & 1 : 0;
 	struct key key = {.text = text, .len = pair ? len - 2 : len, .pair = pair};
-	uint32_t *slot;
+	uint32_t number;
 
 	key.hash = XXH3_64bits(text, key.len);
-	if (p->key_cnt == p->key_room && (p->key_cnt >= UINT32_MAX / 8 || grow_keys(p) < 0))
-		return -ENOMEM;
-	slot = slot_of(p, &key);
-	if (!*slot) {
-		p->keys[p->key_cnt++] = key;
-		*slot = (uint32_t)p->key_cnt;
+	number = pp_table_find(&p->numbers, key.hash, i, same_key(&p->keys[i], &key));
+
+	if (number == PP_TABLE_NONE) {
+		number = (uint32_t)p->key_cnt;
+		if (pp_grow(&p->keys, p->key_cnt, &p->key_room) < 0)
+			return -ENOMEM;
+		p->keys[number] = key;
+		if (pp_table_add(&p->numbers, key.hash, i, p->keys[i].hash) < 0)
+			return -ENOMEM;
+		p->key_cnt++;
 	}
-	if (!p->keys[*slot - 1].whole[direction])
-		p->keys[*slot - 1].whole[direction] = text;
-	return 2 * (int64_t)(*slot - 1) + direction;
+	if (!p->keys[number].whole[direction])
+		p->keys[number].whole[direction] = text;
+	return 2 * (int64_t)number + direction;
 }
 
 /* ---------------------------------------------------------------- lines */
@@ -336,7 +305,7 @@ void pathprof_text_profiles_free(struct pathprof_text_profiles *profiles)
 	}
 	free(profiles->files);
 	free(profiles->keys);
-	free(profiles->slots);
+	pp_table_release(&profiles->numbers);
 	if (profiles->c)
 		freelocale(profiles->c);
 	free(profiles);
