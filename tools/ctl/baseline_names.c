@@ -42,12 +42,7 @@ static int take_binary(void *context, const struct pathprof_binary_row *row)
 	if (row->samples < SAMPLES_MIN || row->binary_id.kind == PATHPROF_ID_NONE ||
 	    row->binary_id.kind == PATHPROF_ID_JIT)
 		return 0;
-	if (f->binary_cnt == f->binary_room) {
-		size_t room = f->binary_room ? 2 * f->binary_room : 64;
-
-		f->binaries = ctl_realloc(f->binaries, f->binary_room, room, sizeof(*f->binaries));
-		f->binary_room = room;
-	}
+	ctl_grow(&f->binaries, f->binary_cnt, &f->binary_room);
 	f->binaries[f->binary_cnt++] = (struct binary){
 		.id = row->binary_id, .name = ctl_strdup(row->name), .samples = row->samples};
 	return 0;
@@ -57,12 +52,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 {
 	struct filling *f = context;
 
-	if (f->row_cnt == f->row_room) {
-		size_t room = f->row_room ? 2 * f->row_room : 256;
-
-		f->rows = ctl_realloc(f->rows, f->row_room, room, sizeof(*f->rows));
-		f->row_room = room;
-	}
+	ctl_grow(&f->rows, f->row_cnt, &f->row_room);
 	f->rows[f->row_cnt++] = (struct pathprof_portable_row){
 		.start = row->start, .length = row->length, .outcomes = row->outcomes};
 	return 0;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "ctl.h"
 #include "pathprof/store.h"
 
@@ -23,13 +22,16 @@ void ctl_store_at(void *store)
 	pathprof_store_free(*(struct pathprof_store **)store);
 }
 
+void ctl_no_memory(void)
+{
+	fputs("pathprofctl: out of memory: select less, for example with --since\n", stderr);
+	exit(CTL_FAILURE);
+}
+
 static void *checked(void *memory)
 {
-	if (!memory) {
-		fputs("pathprofctl: out of memory: select less, for example with --since\n",
-		      stderr);
-		exit(CTL_FAILURE);
-	}
+	if (!memory)
+		ctl_no_memory();
 	return memory;
 }
 
@@ -41,7 +43,7 @@ void *ctl_alloc(size_t size)
 void *ctl_realloc(void *old, size_t old_cnt, size_t cnt, size_t element_size)
 {
 	if (pp_array_resize(&old, cnt, element_size) < 0)
-		checked(NULL);
+		ctl_no_memory();
 	if (cnt > old_cnt)
 		memset((char *)old + old_cnt * element_size, 0, (cnt - old_cnt) * element_size);
 	return old;

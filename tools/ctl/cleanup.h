@@ -7,8 +7,10 @@
 #define CTL_CLEANUP_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vector.h"
 
 #define _cleanup_json_  _cleanup_(ctl_json_at)
 #define _cleanup_store_ _cleanup_(ctl_store_at)
@@ -19,6 +21,15 @@ void ctl_store_at(void *store);
 
 /* Never NULL: without memory one line is said and the program ends with CTL_FAILURE. */
 void *ctl_alloc(size_t size);
+/* Room for one more element behind cnt, as pp_grow() has it; what is new is zeroed. */
+#define ctl_grow(array_at, cnt, room_at)                                                           \
+	do {                                                                                       \
+		size_t old_ = *(room_at);                                                          \
+		if (pp_grow(array_at, cnt, room_at) < 0)                                           \
+			ctl_no_memory();                                                           \
+		memset(*(array_at) + old_, 0, (*(room_at)-old_) * sizeof(**(array_at)));           \
+	} while (0)
+_Noreturn void ctl_no_memory(void);
 /* An array of cnt elements, the ones from old_cnt on zeroed. */
 void *ctl_realloc(void *old, size_t old_cnt, size_t cnt, size_t element_size);
 char *ctl_strdup(const char *text);

@@ -59,12 +59,7 @@ static int take_slot(void *context, const struct pathprof_slot_row *row)
 {
 	struct slots *slots = context;
 
-	if (slots->cnt == slots->room) {
-		size_t room = slots->room ? 2 * slots->room : 64;
-
-		slots->slots = ctl_realloc(slots->slots, slots->room, room, sizeof(int64_t));
-		slots->room = room;
-	}
+	ctl_grow(&slots->slots, slots->cnt, &slots->room);
 	slots->slots[slots->cnt++] = row->slot_s;
 	return 0;
 }

@@ -69,13 +69,7 @@ static int take(void *context, const struct pathprof_process_row *row)
 	struct processes *processes = context;
 	struct process *process;
 
-	if (processes->cnt == processes->room) {
-		size_t room = processes->room ? 2 * processes->room : 64;
-
-		processes->list = ctl_realloc(processes->list, processes->room, room,
-					      sizeof(*processes->list));
-		processes->room = room;
-	}
+	ctl_grow(&processes->list, processes->cnt, &processes->room);
 	process = &processes->list[processes->cnt++];
 	process->row = *row;
 	process->row.comm = ctl_strdup(row->comm ? row->comm : "");

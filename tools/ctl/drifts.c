@@ -11,12 +11,7 @@ void drifts_add(struct drifts *drifts, const struct pathprof_drift_row *row)
 {
 	struct drift_point *point;
 
-	if (drifts->cnt == drifts->room) {
-		size_t room = drifts->room ? 2 * drifts->room : 64;
-
-		drifts->points = ctl_realloc(drifts->points, drifts->cnt, room, sizeof(*point));
-		drifts->room = room;
-	}
+	ctl_grow(&drifts->points, drifts->cnt, &drifts->room);
 	point = &drifts->points[drifts->cnt++];
 	point->row = *row;
 	point->row.binary_name = ctl_strdup(row->binary_name ? row->binary_name : "");

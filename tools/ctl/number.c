@@ -19,12 +19,7 @@ struct runs {
 
 static void add_run(struct runs *runs, const struct pathprof_block *run)
 {
-	if (runs->cnt == runs->room) {
-		size_t room = runs->room ? 2 * runs->room : 16;
-
-		runs->list = ctl_realloc(runs->list, runs->room, room, sizeof(*runs->list));
-		runs->room = room;
-	}
+	ctl_grow(&runs->list, runs->cnt, &runs->room);
 	runs->list[runs->cnt++] = *run;
 }
 

@@ -68,13 +68,7 @@ static int keep_block(void *context, const struct pathprof_block *block)
 {
 	struct path *path = context;
 
-	if (path->block_cnt == path->block_room) {
-		size_t room = path->block_room ? 2 * path->block_room : 32;
-
-		path->blocks =
-			ctl_realloc(path->blocks, path->block_room, room, sizeof(*path->blocks));
-		path->block_room = room;
-	}
+	ctl_grow(&path->blocks, path->block_cnt, &path->block_room);
 	path->blocks[path->block_cnt++] = *block;
 	return 0;
 }

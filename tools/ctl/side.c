@@ -60,12 +60,7 @@ uint32_t side_binary(struct side *side, const struct pathprof_build_id *id, cons
 
 void side_add(struct side *side, const struct side_item *item)
 {
-	if (side->item_cnt == side->item_room) {
-		size_t room = side->item_room ? 2 * side->item_room : 1024;
-
-		side->items = ctl_realloc(side->items, side->item_cnt, room, sizeof(*item));
-		side->item_room = room;
-	}
+	ctl_grow(&side->items, side->item_cnt, &side->item_room);
 	side->items[side->item_cnt++] = *item;
 }
 

@@ -199,13 +199,7 @@ static size_t range_after(const struct binary *binary, uint64_t offset)
 
 static void insert_range(struct binary *binary, size_t at, struct symbol *symbol, uint64_t offset)
 {
-	if (binary->range_cnt == binary->range_room) {
-		size_t room = binary->range_room ? 2 * binary->range_room : 64;
-
-		binary->ranges =
-			ctl_realloc(binary->ranges, binary->range_room, room, sizeof(struct range));
-		binary->range_room = room;
-	}
+	ctl_grow(&binary->ranges, binary->range_cnt, &binary->range_room);
 	for (size_t i = binary->range_cnt; i > at; i--)
 		binary->ranges[i] = binary->ranges[i - 1];
 	binary->ranges[at] = (struct range){symbol->start, offset, symbol};

@@ -47,12 +47,7 @@ void table_set_columns(struct table *table, struct table_column *columns, size_t
 
 void table_row(struct table *table, int64_t key)
 {
-	if (table->row_cnt == table->row_room) {
-		size_t room = table->row_room ? 2 * table->row_room : 64;
-
-		table->keys = ctl_realloc(table->keys, table->row_room, room, sizeof(int64_t));
-		table->row_room = room;
-	}
+	ctl_grow(&table->keys, table->row_cnt, &table->row_room);
 	table->keys[table->row_cnt++] = key;
 }
 
@@ -61,13 +56,7 @@ void table_cell(struct table *table, enum ctl_style style, const char *format, .
 	_cleanup_free_ char *text = NULL;
 	va_list args;
 
-	if (table->cell_cnt == table->cell_room) {
-		size_t room = table->cell_room ? 2 * table->cell_room : 256;
-
-		table->cells = ctl_realloc(table->cells, table->cell_room, room,
-					   sizeof(struct table_cell));
-		table->cell_room = room;
-	}
+	ctl_grow(&table->cells, table->cell_cnt, &table->cell_room);
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
 		text = ctl_strdup("");
