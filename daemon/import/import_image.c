@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "base/vector.h"
 
-#define SLOT_CNT     (2 * PP_IMPORT_IMAGE_MAX)
 #define NAME_MAX_LEN 4095
 
 struct pp_import_images {
@@ -19,7 +19,7 @@ struct pp_import_images {
 	struct pathprof_reconstructor *reconstructor;
 	struct pp_import_image *images;
 	uint32_t cnt, room, open_cnt;
-	uint32_t slots[SLOT_CNT]; /* number + 1; 0: free */
+	struct pp_table numbers;
 };
 
 static int locate(void *context, uint64_t address, struct pathprof_mapping_place *ret_place);
@@ -50,6 +50,7 @@ void pp_import_images_free(struct pp_import_images *images)
 		free(images->images[i].name);
 	}
 	free(images->images);
+	pp_table_release(&images->numbers);
 	free(images);
 }
 
@@ -174,21 +175,15 @@ static int locate(void *context, uint64_t address, struct pathprof_mapping_place
 
 /* ---------------------------------------------------------------- finding */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t hash_of(const char *name, const struct pathprof_build_id *id)
 {
-	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
-
-static uint32_t slot_of(const char *name, const struct pathprof_build_id *id)
-{
-	uint64_t hash = mix(id->kind, id->len_bytes);
+	uint64_t hash = pp_hash_mix(id->kind, id->len_bytes);
 
 	for (uint32_t i = 0; i < id->len_bytes; i++)
-		hash = mix(hash, id->bytes[i]);
+		hash = pp_hash_mix(hash, id->bytes[i]);
 	for (size_t i = 0; i < NAME_MAX_LEN && name[i]; i++)
-		hash = mix(hash, (uint8_t)name[i]);
-	return (uint32_t)(hash >> 32) & (SLOT_CNT - 1);
+		hash = pp_hash_mix(hash, (uint8_t)name[i]);
+	return hash;
 }
 
 static bool is_image(const struct pp_import_image *image, const char *name,
@@ -208,14 +203,15 @@ static int grow(struct pp_import_images *images)
 int pp_import_images_get(struct pp_import_images *images, const char *name,
 			 const struct pathprof_build_id *id, uint32_t *ret_number)
 {
-	uint32_t slot = slot_of(name, id);
+	uint64_t hash = hash_of(name, id);
+	uint32_t number =
+		pp_table_find(&images->numbers, hash, i, is_image(&images->images[i], name, id));
 	int r;
 
-	for (; images->slots[slot]; slot = (slot + 1) & (SLOT_CNT - 1))
-		if (is_image(&images->images[images->slots[slot] - 1], name, id)) {
-			*ret_number = images->slots[slot] - 1;
-			return 0;
-		}
+	if (number != PP_TABLE_NONE) {
+		*ret_number = number;
+		return 0;
+	}
 	pp_import_images_make_room(images);
 	r = grow(images);
 	if (r == 0)
@@ -223,8 +219,8 @@ int pp_import_images_get(struct pp_import_images *images, const char *name,
 	if (r < 0)
 		return r;
 	*ret_number = images->cnt++;
-	images->slots[slot] = images->cnt;
-	return 0;
+	return pp_table_add(&images->numbers, hash, i,
+			    hash_of(images->images[i].name, &images->images[i].recorded));
 }
 
 /* ---------------------------------------------------------------- addresses */

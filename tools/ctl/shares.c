@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * TIME and RUNS of a selection: see shares.h. Functions are found by an open-addressing hash table
- * over an array, grown by doubling; binaries, of which there are few, by a search.
+ * TIME and RUNS of a selection: see shares.h. Functions are found by a table, binaries, of which
+ * there are few, by a search.
  */
 #include "shares.h"
 
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "cleanup.h"
 #include "interval.h"
 #include "measure.h"
 #include "text.h"
 
-#define FIRST_ROOM 256
 #define USEC_A_SEC 1e6
 
 static const struct pathprof_share unknown = {NAN, NAN, NAN};
@@ -30,7 +30,7 @@ struct shares_index {
 	struct shares *shares;
 	struct symbols *symbols;
 	size_t path_room, function_room, stratum_room;
-	uint32_t *slots; /* function + 1; 0: empty; 2 * function_room of them */
+	struct pp_table numbers; /* of functions */
 
 	struct shares_clock *clocks;
 	size_t clock_cnt, clock_room;
@@ -70,47 +70,9 @@ const struct shares_binary *shares_find_binary(const struct shares *shares,
 
 /* ---------------------------------------------------------------- functions */
 
-static uint32_t *find_slot(const struct shares_index *index, uint32_t binary, uint64_t start)
-{
-	uint64_t hash = (start ^ (uint64_t)binary << 48) * 0x9e3779b97f4a7c15ULL;
-	size_t mask = 2 * index->function_room - 1;
-	size_t at = (hash ^ hash >> 32) & mask;
-
-	while (index->slots[at]) {
-		const struct shares_function *function =
-			&index->shares->functions[index->slots[at] - 1];
-
-		if (function->binary == binary && function->symbol->start == start)
-			break;
-		at = (at + 1) & mask;
-	}
-	return &index->slots[at];
-}
-
-static void grow_functions(struct shares_index *index)
-{
-	struct shares *shares = index->shares;
-	size_t room = index->function_room ? 2 * index->function_room : FIRST_ROOM;
-
-	shares->functions = ctl_realloc(shares->functions, index->function_room, room,
-					sizeof(*shares->functions));
-	free(index->slots);
-	index->slots = ctl_alloc(2 * room * sizeof(*index->slots));
-	index->function_room = room;
-	for (size_t i = 0; i < shares->function_cnt; i++)
-		*find_slot(index, shares->functions[i].binary, shares->functions[i].symbol->start) =
-			(uint32_t)i + 1;
-}
-
 static uint32_t add_stratum(struct shares_index *index)
 {
-	if (index->stratum_cnt == index->stratum_room) {
-		size_t room = index->stratum_room ? 2 * index->stratum_room : FIRST_ROOM;
-
-		index->strata = ctl_realloc(index->strata, index->stratum_room, room,
-					    sizeof(*index->strata));
-		index->stratum_room = room;
-	}
+	ctl_grow(&index->strata, index->stratum_cnt, &index->stratum_room);
 	return (uint32_t)index->stratum_cnt++;
 }
 
@@ -124,24 +86,34 @@ static uint32_t nameless_stratum(struct shares_index *index, uint32_t binary)
 	return of->nameless - 1;
 }
 
+static uint64_t hash_of(uint32_t binary, uint64_t start)
+{
+	return pp_hash_mix(binary, start);
+}
+
 static uint32_t get_function(struct shares_index *index, uint32_t binary,
 			     const struct symbol *symbol)
 {
 	struct shares *shares = index->shares;
-	uint32_t *slot;
+	uint32_t number =
+		pp_table_find(&index->numbers, hash_of(binary, symbol->start), i,
+			      shares->functions[i].binary == binary &&
+				      shares->functions[i].symbol->start == symbol->start);
 
-	if (shares->function_cnt == index->function_room)
-		grow_functions(index);
-	slot = find_slot(index, binary, symbol->start);
-	if (*slot)
-		return *slot - 1;
-	shares->functions[shares->function_cnt] = (struct shares_function){
+	if (number != PP_TABLE_NONE)
+		return number;
+	number = (uint32_t)shares->function_cnt;
+	ctl_grow(&shares->functions, shares->function_cnt, &index->function_room);
+	shares->functions[shares->function_cnt++] = (struct shares_function){
 		.binary = binary,
 		.symbol = symbol,
 		.stratum = symbol->bounded ? add_stratum(index) : nameless_stratum(index, binary),
 	};
-	*slot = (uint32_t)++shares->function_cnt;
-	return *slot - 1;
+	if (pp_table_add(&index->numbers, hash_of(binary, symbol->start), i,
+			 hash_of(shares->functions[i].binary, shares->functions[i].symbol->start)) <
+	    0)
+		ctl_no_memory();
+	return number;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -159,13 +131,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	struct shares *shares = index->shares;
 	uint32_t binary = get_binary(shares, &row->binary_id, row->binary_name);
 
-	if (shares->path_cnt == index->path_room) {
-		size_t room = index->path_room ? 2 * index->path_room : FIRST_ROOM;
-
-		shares->paths =
-			ctl_realloc(shares->paths, index->path_room, room, sizeof(*shares->paths));
-		index->path_room = room;
-	}
+	ctl_grow(&shares->paths, shares->path_cnt, &index->path_room);
 	/* Until all are there its binary stands for its function. */
 	shares->paths[shares->path_cnt++] = (struct shares_path){.row = *row, .function = binary};
 	add_figures(&shares->paths[shares->path_cnt - 1].figures, row);
@@ -221,13 +187,7 @@ static int take_clock(void *context, const struct pathprof_clock_row *row)
 			shares->unknown_samples += row->samples;
 		return 0;
 	}
-	if (index->clock_cnt == index->clock_room) {
-		size_t room = index->clock_room ? 2 * index->clock_room : FIRST_ROOM;
-
-		index->clocks =
-			ctl_realloc(index->clocks, index->clock_room, room, sizeof(*index->clocks));
-		index->clock_room = room;
-	}
+	ctl_grow(&index->clocks, index->clock_cnt, &index->clock_room);
 	index->clocks[index->clock_cnt++] = (struct shares_clock){
 		.binary = get_binary(shares, &row->binary_id, row->binary_name),
 		.place = row->place,
@@ -400,12 +360,7 @@ static void add_nameless_row(struct shares_index *index, uint32_t binary)
 	for (size_t i = 0; i < shares->function_cnt; i++)
 		if (shares->functions[i].stratum == stratum)
 			return;
-	if (shares->function_cnt == index->function_room) {
-		shares->functions =
-			ctl_realloc(shares->functions, index->function_room,
-				    index->function_room + FIRST_ROOM, sizeof(*shares->functions));
-		index->function_room += FIRST_ROOM;
-	}
+	ctl_grow(&shares->functions, shares->function_cnt, &index->function_room);
 	shares->functions[shares->function_cnt++] = (struct shares_function){
 		.binary = binary,
 		.figures = {.time = index->strata[stratum].time, .runs = unknown},
@@ -540,7 +495,7 @@ void shares_free(struct shares *shares)
 	free(shares->binaries);
 	free(shares->functions);
 	free(shares->paths);
-	free(shares->index->slots);
+	pp_table_release(&shares->index->numbers);
 	free(shares->index->clocks);
 	free(shares->index->strata);
 	free(shares->index->inputs);

@@ -51,7 +51,7 @@ void pp_perf_events_release(struct pp_perf_events *events)
 	for (uint32_t i = 0; i < events->cnt; i++)
 		free(events->events[i].name);
 	free(events->events);
-	free(events->ids);
+	pp_map_release(&events->ids);
 }
 
 /* ---------------------------------------------------------------- names */
@@ -264,53 +264,20 @@ int pp_perf_events_add(struct pathprof_recording *recording, struct pp_perf_even
 	return 0;
 }
 
-/* Where id is or would go; the table is never full. */
-static struct pp_perf_id *find_id(const struct pp_perf_events *events, uint64_t id)
-{
-	size_t mask = events->id_room - 1, i = (id * 0x9e3779b97f4a7c15ull >> 32) & mask;
-
-	while (events->ids[i].id && events->ids[i].id != id)
-		i = (i + 1) & mask;
-	return &events->ids[i];
-}
-
-static int grow_ids(struct pp_perf_events *events)
-{
-	struct pp_perf_events old = *events;
-
-	if (2 * events->id_cnt < events->id_room)
-		return 0;
-	events->id_room = old.id_room ? 2 * old.id_room : 64;
-	events->ids = calloc(events->id_room, sizeof(*events->ids));
-	if (!events->ids) {
-		*events = old;
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < old.id_room; i++)
-		if (old.ids[i].id)
-			*find_id(events, old.ids[i].id) = old.ids[i];
-	free(old.ids);
-	return 0;
-}
-
 int pp_perf_events_add_ids(struct pathprof_recording *recording, struct pp_perf_events *events,
 			   uint32_t event, const uint8_t *ids, size_t cnt,
 			   struct pathprof_error *error)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		uint64_t id = pp_perf_u64(ids + 8 * i);
-		struct pp_perf_id *place;
 
 		if (!id)
 			continue;
-		if (events->id_cnt == PP_PERF_IDS_MAX)
+		if (events->ids.table.cnt == PP_PERF_IDS_MAX)
 			return pathprof_fail(error, -EPROTO, "%s: more than %u ids of events",
 					     recording->name, PP_PERF_IDS_MAX);
-		if (grow_ids(events) < 0)
+		if (pp_map_put(&events->ids, id, event) < 0)
 			return pp_recording_no_memory(error);
-		place = find_id(events, id);
-		events->id_cnt += !place->id;
-		*place = (struct pp_perf_id){.id = id, .event = event};
 	}
 	return 0;
 }
@@ -319,15 +286,13 @@ int pp_perf_events_add_ids(struct pathprof_recording *recording, struct pp_perf_
 
 struct pp_perf_event *pp_perf_events_by_id(const struct pp_perf_events *events, uint64_t id)
 {
-	const struct pp_perf_id *place;
+	uint32_t event;
 
 	/* What perf itself made up has no id. */
 	if (!id)
 		return events->cnt ? &events->events[0] : NULL;
-	if (!events->ids)
-		return NULL;
-	place = find_id(events, id);
-	return place->id ? &events->events[place->event] : NULL;
+	event = pp_map_get(&events->ids, id);
+	return event == PP_TABLE_NONE ? NULL : &events->events[event];
 }
 
 /* A word of the record, counted from its header's end or (negative) from the record's; else 0. */

@@ -10,6 +10,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <xxhash.h>
+
+#include "base/table.h"
+#include "base/vector.h"
 
 #define NAME_BYTES_MAX    (2u << 20) /* of all names together */
 #define BUILD_ID_NAME     36         /* offset of the name in its record */
@@ -19,9 +23,10 @@
 
 void pp_perf_told_release(struct pp_perf_told *told)
 {
-	for (size_t i = 0; i < told->name_room; i++)
+	for (size_t i = 0; i < told->name_cnt; i++)
 		free(told->names[i].name);
 	free(told->names);
+	pp_table_release(&told->name_numbers);
 	free(told->hostname);
 	free(told->arch);
 	free(told->release);
@@ -119,42 +124,36 @@ static void set_clock(struct pp_perf_told *told, struct pp_perf_cursor *cursor)
 
 /* ---------------------------------------------------------------- build-ids */
 
-static size_t hash(const char *name)
+static uint64_t hash(const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
-	return (size_t)(h ^ h >> 32);
+	return XXH3_64bits(name, strlen(name));
 }
 
-/* Where the name is or would go; the table is never full. */
+/* NULL: none. */
 static struct pp_perf_name *find_name(const struct pp_perf_told *told, const char *name)
 {
-	size_t mask = told->name_room - 1, i = hash(name) & mask;
+	uint32_t i = pp_table_find(&told->name_numbers, hash(name), number,
+				   !strcmp(told->names[number].name, name));
 
-	while (told->names[i].name && strcmp(told->names[i].name, name) != 0)
-		i = (i + 1) & mask;
-	return &told->names[i];
+	return i == PP_TABLE_NONE ? NULL : &told->names[i];
 }
 
-static int grow_names(struct pp_perf_told *told)
+static struct pp_perf_name *new_name(struct pp_perf_told *told, const char *name, size_t len)
 {
-	struct pp_perf_told old = *told;
+	struct pp_perf_name *place;
 
-	if (2 * told->name_cnt < told->name_room)
-		return 0;
-	told->name_room = old.name_room ? 2 * old.name_room : 64;
-	told->names = calloc(told->name_room, sizeof(*told->names));
-	if (!told->names) {
-		*told = old;
-		return -ENOMEM;
+	if (pp_grow(&told->names, told->name_cnt, &told->name_room) < 0)
+		return NULL;
+	place = &told->names[told->name_cnt];
+	place->name = strdup(name);
+	if (!place->name ||
+	    pp_table_add(&told->name_numbers, hash(name), i, hash(told->names[i].name)) < 0) {
+		free(place->name);
+		return NULL;
 	}
-	for (size_t i = 0; i < old.name_room; i++)
-		if (old.names[i].name)
-			*find_name(told, old.names[i].name) = old.names[i];
-	free(old.names);
-	return 0;
+	told->name_cnt++;
+	told->name_bytes += len;
+	return place;
 }
 
 static int add_name(struct pp_perf *perf, const char *name, const struct pathprof_build_id *id)
@@ -167,16 +166,11 @@ static int add_name(struct pp_perf *perf, const char *name, const struct pathpro
 		perf->recording->stats.unknown++;
 		return 0;
 	}
-	if (grow_names(told) < 0)
-		return -ENOMEM;
 	place = find_name(told, name);
-	if (!place->name) {
-		place->name = strdup(name);
-		if (!place->name)
-			return -ENOMEM;
-		told->name_cnt++;
-		told->name_bytes += len;
-	}
+	if (!place)
+		place = new_name(told, name, len);
+	if (!place)
+		return -ENOMEM;
 	place->id = *id;
 	return 0;
 }
@@ -240,13 +234,11 @@ bool pp_perf_told_build_id(const struct pp_perf_told *told, const char *name,
 {
 	const struct pp_perf_name *place;
 
-	if (!told->names)
-		return false;
 	/* "[kernel.kallsyms]_text": the symbol that was looked at to tell where it was loaded. */
 	if (strncmp(name, KERNEL_NAME, sizeof(KERNEL_NAME) - 1) == 0)
 		name = KERNEL_NAME;
 	place = find_name(told, name);
-	if (!place->name)
+	if (!place)
 		return false;
 	*ret_id = place->id;
 	return true;

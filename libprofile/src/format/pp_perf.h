@@ -27,6 +27,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/table.h"
 #include "pp_recording.h"
 
 /* ---------------------------------------------------------------- wire */
@@ -262,16 +263,10 @@ struct pp_perf_event {
 	char *name;      /* as told, or what perf would call it */
 };
 
-struct pp_perf_id {
-	uint64_t id; /* 0: empty */
-	uint32_t event;
-};
-
 struct pp_perf_events {
 	struct pp_perf_event *events;
 	uint32_t cnt;
-	struct pp_perf_id *ids; /* open addressing, half full at most */
-	size_t id_cnt, id_room;
+	struct pp_map ids;   /* of samples: their event */
 	bool undecided;      /* more than one, and their records do not say which */
 	bool asks_build_ids; /* some event wants them in mappings */
 	bool is_realtime;    /* its clock is CLOCK_REALTIME */
@@ -303,15 +298,16 @@ size_t pp_perf_trailer_bytes(const struct pp_perf_event *event);
 #define PP_PERF_SECTION_MAX (6u << 20)
 
 struct pp_perf_name {
-	char *name; /* NULL: empty */
+	char *name;
 	struct pathprof_build_id id;
 };
 
 struct pp_perf_told {
 	char *hostname, *arch, *release, *cpu, *command;
 	int64_t realtime_offset_ns;
-	struct pp_perf_name *names; /* open addressing, half full at most */
+	struct pp_perf_name *names;
 	size_t name_cnt, name_room, name_bytes;
+	struct pp_table name_numbers;
 };
 
 void pp_perf_told_release(struct pp_perf_told *told);

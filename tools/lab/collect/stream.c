@@ -6,20 +6,11 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vector.h"
 #include "../lab.h"
 
-#define STRIDE      64 /* of the list between two sums of the clocks */
-#define FIRST_SLOTS 4096
-#define DEAR_IN     20 /* one branch in so many costs LAB_DEAR */
-
-static void *grown(void *memory, size_t cnt, size_t size_bytes)
-{
-	void *more = reallocarray(memory, cnt, size_bytes);
-
-	if (!more)
-		lab_fail("stream: out of memory");
-	return more;
-}
+#define STRIDE  64 /* of the list between two sums of the clocks */
+#define DEAR_IN 20 /* one branch in so many costs LAB_DEAR */
 
 static uint64_t mix(uint64_t z)
 {
@@ -39,17 +30,13 @@ uint64_t lab_draw(uint64_t *state, uint64_t bound)
 void lab_stream_init(struct lab_stream *s, lab_function_fn *function_of, void *context)
 {
 	*s = (struct lab_stream){.function_of = function_of, .context = context};
-	s->slot_cnt = FIRST_SLOTS;
-	s->slots = calloc(s->slot_cnt, sizeof(s->slots[0]));
-	if (!s->slots)
-		lab_fail("stream: out of memory");
 	lab_profile_init(&s->functions, 1);
 }
 
 void lab_stream_release(struct lab_stream *s)
 {
 	free(s->transfers);
-	free(s->slots);
+	pp_table_release(&s->numbers);
 	free(s->list);
 	for (size_t c = 0; c < LAB_STREAM_CLOCK_CNT; c++)
 		free(s->ticks[c]);
@@ -74,26 +61,6 @@ static bool same(const struct lab_transfer *x, const struct lab_transfer *y)
 	       x->branch.insns == y->branch.insns && x->branch.taken == y->branch.taken &&
 	       x->branch.kind == y->branch.kind && x->branch.target == y->branch.target &&
 	       x->type == y->type;
-}
-
-static size_t slot_of(const struct lab_stream *s, const struct lab_transfer *t)
-{
-	size_t slot = hash(t) & (s->slot_cnt - 1);
-
-	while (s->slots[slot] && !same(&s->transfers[s->slots[slot] - 1], t))
-		slot = (slot + 1) & (s->slot_cnt - 1);
-	return slot;
-}
-
-static void more_slots(struct lab_stream *s)
-{
-	free(s->slots);
-	s->slot_cnt *= 2;
-	s->slots = calloc(s->slot_cnt, sizeof(s->slots[0]));
-	if (!s->slots)
-		lab_fail("stream: out of memory");
-	for (uint32_t i = 0; i < s->transfer_cnt; i++)
-		s->slots[slot_of(s, &s->transfers[i])] = i + 1;
 }
 
 static uint32_t function_at(struct lab_stream *s, uint64_t address)
@@ -127,32 +94,27 @@ static void set_costs(struct lab_stream *s, struct lab_transfer *t)
 
 static uint32_t index_of(struct lab_stream *s, const struct lab_transfer *t)
 {
-	size_t slot = slot_of(s, t);
+	uint32_t index = pp_table_find(&s->numbers, hash(t), i, same(&s->transfers[i], t));
 
-	if (s->slots[slot])
-		return s->slots[slot] - 1;
-	if ((size_t)(s->transfer_cnt + 1) * 2 > s->slot_cnt) {
-		more_slots(s);
-		slot = slot_of(s, t);
-	}
-	if (s->transfer_cnt == s->transfer_room) {
-		s->transfer_room = 2 * s->transfer_room + 1024;
-		s->transfers = grown(s->transfers, s->transfer_room, sizeof(s->transfers[0]));
-	}
-	s->transfers[s->transfer_cnt] = *t;
-	set_costs(s, &s->transfers[s->transfer_cnt]);
-	s->slots[slot] = ++s->transfer_cnt;
-	return s->transfer_cnt - 1;
+	if (index != PP_TABLE_NONE)
+		return index;
+	index = s->transfer_cnt;
+	if (pp_grow(&s->transfers, index, &s->transfer_room) < 0)
+		lab_fail("stream: out of memory");
+	s->transfers[index] = *t;
+	if (pp_table_add(&s->numbers, hash(t), i, hash(&s->transfers[i])) < 0)
+		lab_fail("stream: out of memory");
+	set_costs(s, &s->transfers[index]);
+	s->transfer_cnt++;
+	return index;
 }
 
 static void append(struct lab_stream *s, const struct lab_transfer *t)
 {
 	uint32_t index = index_of(s, t);
 
-	if (s->cnt == s->room) {
-		s->room = 2 * s->room + 65536;
-		s->list = grown(s->list, s->room, sizeof(s->list[0]));
-	}
+	if (pp_grow(&s->list, s->cnt, &s->room) < 0)
+		lab_fail("stream: out of memory");
 	s->list[s->cnt++] = index;
 }
 
@@ -180,7 +142,8 @@ void lab_stream_tear(struct lab_stream *s)
 void lab_stream_finish(struct lab_stream *s)
 {
 	for (size_t c = 0; c < LAB_STREAM_CLOCK_CNT; c++) {
-		s->ticks[c] = grown(NULL, s->cnt / STRIDE + 1, sizeof(s->ticks[c][0]));
+		if (pp_resize(&s->ticks[c], s->cnt / STRIDE + 1) < 0)
+			lab_fail("stream: out of memory");
 		for (size_t i = 0; i < s->cnt; i++) {
 			if (i % STRIDE == 0)
 				s->ticks[c][i / STRIDE] = s->total[c];

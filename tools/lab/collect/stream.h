@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "pathprof/abi.h"
 #include "profile.h"
 
@@ -50,9 +51,8 @@ typedef uint32_t lab_function_fn(void *context, uint64_t address);
 struct lab_stream {
 	struct lab_transfer *transfers;
 	uint32_t transfer_cnt, transfer_room;
-	uint32_t *slots; /* open addressing: index of a transfer + 1 */
-	size_t slot_cnt;
-	uint32_t *list; /* the stream: indices of transfers */
+	struct pp_table numbers; /* of transfers */
+	uint32_t *list;          /* the stream: indices of transfers */
 	size_t cnt, room;
 	uint64_t *ticks[LAB_STREAM_CLOCK_CNT]; /* before each LAB_STREAM_STRIDE-th of the list */
 	uint64_t total[LAB_STREAM_CLOCK_CNT];

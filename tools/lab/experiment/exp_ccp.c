@@ -98,8 +98,7 @@ static void take_profile(struct lab_run *run, const struct lab_program *program,
 
 	(void)run;
 	(void)program;
-	if (lab_exact_init(&table) < 0)
-		lab_fail("out of memory");
+	lab_exact_init(&table);
 	lab_trace_each(trace, count_branches, &table);
 	for (uint32_t i = 0; i < table.cnt; i++)
 		take_entry(profile, trace, &table.entries[i]);

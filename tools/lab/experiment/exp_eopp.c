@@ -7,8 +7,7 @@
 
 void eopp_exact_init(struct lab_exact *table)
 {
-	if (lab_exact_init(table) < 0)
-		lab_fail("out of memory");
+	lab_exact_init(table);
 }
 
 void eopp_count(struct lab_exact *table, const struct lab_key *key, uint64_t count)

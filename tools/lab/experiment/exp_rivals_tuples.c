@@ -244,13 +244,13 @@ static void contest_init(struct contest *c)
 	c->entrant_cnt = contender_cnt(c->field);
 	c->values = lab_values_new(c->entrant_cnt + 1);
 	c->window_end = c->window_insns;
-	must(lab_exact_init(&c->window));
-	must(lab_exact_init(&c->all));
+	lab_exact_init(&c->window);
+	lab_exact_init(&c->all);
 	for (size_t i = 0; i < c->entrant_cnt; i++) {
 		struct entrant *e = &c->entrant[i];
 
 		*e = (struct entrant){.values = c->values, .number = i};
-		must(lab_exact_init(&e->window));
+		lab_exact_init(&e->window);
 		e->whole = create(c->field, i, emit_whole, e);
 		e->windowed = create(c->field, i, emit_window, e);
 	}

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
+#include "base/vector.h"
 #include "run.h"
 
 #define EXECUTIONS_MIN 1000
@@ -18,8 +20,7 @@ struct numbering {
 	uint64_t (*key)[2];
 	uint32_t *counts; /* [number * profile_cnt + profile] */
 	uint32_t cnt, room;
-	uint32_t *slots;   /* number + 1; 0: free */
-	uint32_t slot_cnt; /* a power of two, at least twice cnt */
+	struct pp_table table;
 };
 
 struct lab_values {
@@ -29,30 +30,16 @@ struct lab_values {
 	uint32_t load_room;
 };
 
-static uint32_t slot_of(const struct numbering *n, uint64_t a, uint64_t b)
+static uint64_t hash(uint64_t a, uint64_t b)
 {
-	uint64_t mixed = (a ^ (b + 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd) * 0xc4ceb9fe1a85ec53;
-
-	return (uint32_t)(mixed >> 32) & (n->slot_cnt - 1);
+	return (a ^ (b + 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd) * 0xc4ceb9fe1a85ec53 >> 32;
 }
 
 static void *resize(void *memory, size_t cnt, size_t bytes)
 {
-	void *ret = reallocarray(memory, cnt, bytes);
-
-	if (!ret)
+	if (pp_array_resize(&memory, cnt, bytes) < 0)
 		lab_fail("out of memory for %zu tuples", cnt);
-	return ret;
-}
-
-static uint32_t *find(const struct numbering *n, uint64_t a, uint64_t b)
-{
-	uint32_t slot = slot_of(n, a, b);
-
-	while (n->slots[slot] &&
-	       (n->key[n->slots[slot] - 1][0] != a || n->key[n->slots[slot] - 1][1] != b))
-		slot = (slot + 1) & (n->slot_cnt - 1);
-	return &n->slots[slot];
+	return memory;
 }
 
 static void grow(struct numbering *n, size_t profile_cnt)
@@ -62,27 +49,24 @@ static void grow(struct numbering *n, size_t profile_cnt)
 	n->key = resize(n->key, room, sizeof(*n->key));
 	n->counts = resize(n->counts, room * profile_cnt, sizeof(uint32_t));
 	n->room = room;
-	n->slot_cnt = room * 2;
-	free(n->slots);
-	n->slots = lab_alloc(n->slot_cnt, sizeof(uint32_t));
-	for (uint32_t i = 0; i < n->cnt; i++)
-		*find(n, n->key[i][0], n->key[i][1]) = i + 1;
 }
 
 static uint32_t number_of(struct numbering *n, size_t profile_cnt, uint64_t a, uint64_t b)
 {
-	uint32_t *slot;
+	uint32_t number =
+		pp_table_find(&n->table, hash(a, b), i, n->key[i][0] == a && n->key[i][1] == b);
 
-	if (n->cnt == n->room)
+	if (number != PP_TABLE_NONE)
+		return number;
+	number = n->cnt++;
+	if (number == n->room)
 		grow(n, profile_cnt);
-	slot = find(n, a, b);
-	if (!*slot) {
-		n->key[n->cnt][0] = a;
-		n->key[n->cnt][1] = b;
-		memset(n->counts + n->cnt * profile_cnt, 0, profile_cnt * sizeof(uint32_t));
-		*slot = ++n->cnt;
-	}
-	return *slot - 1;
+	n->key[number][0] = a;
+	n->key[number][1] = b;
+	if (pp_table_add(&n->table, hash(a, b), i, hash(n->key[i][0], n->key[i][1])) < 0)
+		lab_fail("out of memory for %u tuples", n->cnt);
+	memset(n->counts + number * profile_cnt, 0, profile_cnt * sizeof(uint32_t));
+	return number;
 }
 
 struct lab_values *lab_values_new(size_t profile_cnt)
@@ -97,7 +81,7 @@ static void release(struct numbering *n)
 {
 	free(n->key);
 	free(n->counts);
-	free(n->slots);
+	pp_table_release(&n->table);
 }
 
 void lab_values_free(struct lab_values *values)

@@ -5,8 +5,8 @@
  * several things at once keeps arrays beside it.
  *
  * Workload: tens of millions of additions, thousands to a few million distinct keys; one cache miss
- * for a cold key, none for a hot one. Open addressing over numbers, entries in one dense array.
- * Not shared between threads. Memory is the table's; entries move when it grows.
+ * for a cold key, none for a hot one. Not shared between threads. Memory is the table's; entries
+ * move when it grows.
  */
 #ifndef LAB_EXACT_H
 #define LAB_EXACT_H
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "../rival/rival.h"
 
 struct lab_exact_entry {
@@ -23,14 +24,12 @@ struct lab_exact_entry {
 
 struct lab_exact {
 	struct lab_exact_entry *entries; /* [cnt], by number */
-	uint32_t *slots;                 /* [slot_mask + 1]: number + 1, 0 is free */
 	uint64_t total;                  /* of all counts */
-	uint32_t cnt;
-	uint32_t slot_mask;
+	uint32_t cnt, room;
+	struct pp_table numbers;
 };
 
-/* -ENOMEM. */
-int lab_exact_init(struct lab_exact *table);
+void lab_exact_init(struct lab_exact *ret_table);
 void lab_exact_release(struct lab_exact *table);
 /* Forgets keys and counts, keeps the memory. */
 void lab_exact_clear(struct lab_exact *table);
