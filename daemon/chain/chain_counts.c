@@ -11,12 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "base/vector.h"
 #include "pathprof/paths.h"
 
-#define SLOT_CNT   (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
-#define PATH_ROOM  (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
-#define NO_SEGMENT UINT32_MAX
+#define PATH_ROOM (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
 
 /* What a number of one ring stands for. */
 struct context {
@@ -48,7 +47,7 @@ struct pp_chain_counts {
 	struct contexts *contexts; /* by CPU */
 	uint32_t cpu_cnt;
 	double depth;
-	uint32_t slots[SLOT_CNT]; /* index of a segment + 1, 0: free */
+	struct pp_table table; /* of segments, with room for all */
 	struct segment segments[PP_CHAIN_COUNTS_SEGMENT_MAX];
 	struct path paths[PATH_ROOM];
 	uint32_t segment_cnt, path_cnt;
@@ -65,7 +64,9 @@ int pp_chain_counts_new(struct pp_chain_counts **ret_counts, uint32_t cpu_cnt,
 	if (!counts)
 		return -ENOMEM;
 	counts->contexts = calloc(cpu_cnt, sizeof(*counts->contexts));
-	if (!counts->contexts) {
+	if (!counts->contexts ||
+	    pp_table_enlarge(&counts->table, PP_CHAIN_COUNTS_SEGMENT_MAX) < 0) {
+		free(counts->contexts);
 		free(counts);
 		return -ENOMEM;
 	}
@@ -89,6 +90,7 @@ void pp_chain_counts_free(struct pp_chain_counts *counts)
 		return;
 	pp_chain_counts_forget_contexts(counts);
 	free(counts->contexts);
+	pp_table_release(&counts->table);
 	free(counts);
 }
 
@@ -152,13 +154,13 @@ static const struct context *context_of(const struct pp_chain_counts *counts, ui
 
 /* ---------------------------------------------------------------- the table of segments */
 
-static uint32_t slot_of(uint64_t address_space, uint64_t start, uint64_t desc)
+static uint64_t hash_of(uint64_t address_space, uint64_t start, uint64_t desc)
 {
 	uint64_t hash = (address_space ^ start * UINT64_C(0x9e3779b97f4a7c15)) + desc;
 
 	hash ^= hash >> 29;
 	hash *= UINT64_C(0xbf58476d1ce4e5b9);
-	return (uint32_t)(hash >> 32) & (SLOT_CNT - 1);
+	return hash >> 32;
 }
 
 static bool is_segment(const struct segment *s, uint64_t address_space, uint64_t start,
@@ -170,24 +172,21 @@ static bool is_segment(const struct segment *s, uint64_t address_space, uint64_t
 static uint32_t find_segment(const struct pp_chain_counts *counts, uint64_t address_space,
 			     uint64_t start, uint64_t desc)
 {
-	uint32_t slot = slot_of(address_space, start, desc);
-
-	for (; counts->slots[slot]; slot = (slot + 1) & (SLOT_CNT - 1))
-		if (is_segment(&counts->segments[counts->slots[slot] - 1], address_space, start,
-			       desc))
-			return counts->slots[slot] - 1;
-	return NO_SEGMENT;
+	return pp_table_find(&counts->table, hash_of(address_space, start, desc), i,
+			     is_segment(&counts->segments[i], address_space, start, desc));
 }
 
-/* It is not there yet, and there is a slot: there are twice as many as segments. */
-static void link_segment(struct pp_chain_counts *counts, uint32_t index)
+static uint64_t hash_segment(const struct pp_chain_counts *counts, uint32_t index)
 {
 	const struct segment *s = &counts->segments[index];
-	uint32_t slot = slot_of(s->address_space, s->start, s->desc);
 
-	while (counts->slots[slot])
-		slot = (slot + 1) & (SLOT_CNT - 1);
-	counts->slots[slot] = index + 1;
+	return hash_of(s->address_space, s->start, s->desc);
+}
+
+/* The next one, which is not there yet. */
+static void link_segment(struct pp_chain_counts *counts, uint32_t index)
+{
+	pp_table_add(&counts->table, hash_segment(counts, index), i, hash_segment(counts, i));
 }
 
 /* Keeps what was counted since the last time, in its order. */
@@ -195,7 +194,7 @@ static void clear_unused(struct pp_chain_counts *counts)
 {
 	uint32_t segment_cnt = 0, path_cnt = 0;
 
-	memset(counts->slots, 0, sizeof(counts->slots));
+	pp_table_clear(&counts->table);
 	for (uint32_t i = 0; i < counts->segment_cnt; i++) {
 		struct segment s = counts->segments[i];
 
@@ -289,7 +288,7 @@ void pp_chain_counts_define(struct pp_chain_counts *counts, uint32_t cpu,
 		return;
 	index = find_segment(counts, context->address_space, start, segment->desc);
 	/* Sent again. What did not fit may do so by now. */
-	if (index != NO_SEGMENT && counts->segments[index].path_cnt)
+	if (index != PP_TABLE_NONE && counts->segments[index].path_cnt)
 		return;
 	if (!has_room(counts)) {
 		counts->stats.full++;
@@ -297,7 +296,7 @@ void pp_chain_counts_define(struct pp_chain_counts *counts, uint32_t cpu,
 	}
 	/* Making room moves them. */
 	index = find_segment(counts, context->address_space, start, segment->desc);
-	if (index == NO_SEGMENT) {
+	if (index == PP_TABLE_NONE) {
 		index = counts->segment_cnt++;
 		counts->segments[index] = (struct segment){
 			.address_space = context->address_space,
@@ -355,8 +354,8 @@ void pp_chain_counts_path(struct pp_chain_counts *counts, uint32_t cpu,
 		return;
 	index = context ? find_segment(counts, context->address_space,
 				       PATHPROF_CONTEXT_ADDRESS(path->start), path->desc)
-			: NO_SEGMENT;
-	if (index == NO_SEGMENT) {
+			: PP_TABLE_NONE;
+	if (index == PP_TABLE_NONE) {
 		counts->stats.unknown += path->count;
 		return;
 	}

@@ -94,6 +94,48 @@ void pp_map_release(struct pp_map *map)
 	*map = (struct pp_map){0};
 }
 
+/* ---------------------------------------------------------------- texts */
+
+static uint64_t hash_text(const char *text)
+{
+	return XXH3_64bits(text, strlen(text));
+}
+
+uint32_t pp_texts_find(const struct pp_texts *texts, const char *text)
+{
+	return pp_table_find(&texts->table, hash_text(text), i, !strcmp(texts->texts[i], text));
+}
+
+int pp_texts_at(struct pp_texts *texts, const char *text, uint32_t *ret_number)
+{
+	uint32_t number = pp_texts_find(texts, text);
+	char *copy;
+
+	if (number == PP_TABLE_NONE) {
+		number = texts->table.cnt;
+		if (pp_grow(&texts->texts, number, &texts->room) < 0)
+			return -ENOMEM;
+		copy = strdup(text);
+		if (!copy || pp_table_add(&texts->table, hash_text(text), i,
+					  hash_text(texts->texts[i])) < 0) {
+			free(copy);
+			return -ENOMEM;
+		}
+		texts->texts[number] = copy;
+	}
+	*ret_number = number;
+	return 0;
+}
+
+void pp_texts_release(struct pp_texts *texts)
+{
+	for (uint32_t i = 0; i < texts->table.cnt; i++)
+		free(texts->texts[i]);
+	free(texts->texts);
+	pp_table_release(&texts->table);
+	*texts = (struct pp_texts){0};
+}
+
 /* ---------------------------------------------------------------- with their items */
 
 void pp_keyed_init(struct pp_keyed *ret_keyed, size_t item_bytes, size_t key_bytes, uint32_t max,

@@ -111,6 +111,19 @@ int pp_map_put(struct pp_map *map, uint64_t key, uint32_t value);
 uint32_t pp_map_get(const struct pp_map *map, uint64_t key);
 void pp_map_release(struct pp_map *map);
 
+/* Each text once, numbered as it came. Locking and ownership as above: texts are copied. */
+struct pp_texts {
+	char **texts; /* [table.cnt] */
+	uint32_t room;
+	struct pp_table table;
+};
+
+/* The number of this text, which is kept if it is new. -ENOMEM. */
+int pp_texts_at(struct pp_texts *texts, const char *text, uint32_t *ret_number);
+/* PP_TABLE_NONE: not there. */
+uint32_t pp_texts_find(const struct pp_texts *texts, const char *text);
+void pp_texts_release(struct pp_texts *texts);
+
 /*
  * An array of items, in the order they came, each beginning with its key, and its table. What is
  * found keeps its number, and its address until something is added. Nothing is removed.

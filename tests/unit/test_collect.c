@@ -113,7 +113,7 @@ static void test_profile_counts_as_a_list(void)
 		lab_profile_at(&p, &key)[column] += (double)(i % 17);
 		list_at(list, &cnt, &key)->weights[column] += (double)(i % 17);
 	}
-	CU_ASSERT(p.slot_cnt > 1024); /* it grew on the way */
+	CU_ASSERT(p.numbers.slot_cnt > 1024); /* it grew on the way */
 	CU_ASSERT_EQUAL(profile_differences(&p, list, cnt), 0);
 	CU_ASSERT_DOUBLE_EQUAL(lab_profile_overlap(&p, 0, &p, 1), list_overlap(list, cnt), 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(lab_profile_overlap(&p, 1, &p, 1), 1, 1e-9);

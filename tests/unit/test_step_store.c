@@ -48,11 +48,9 @@ static void check_window(void *context, const struct lab_profile *steps, uint64_
 
 	expect_window(reading);
 	reading->wrong += burst_cnt != reading->burst_cnt || steps->cnt != reading->expected.cnt;
-	for (size_t i = 0; i < steps->slot_cnt; i++) {
+	for (size_t i = 0; i < steps->cnt; i++) {
 		const double *ours = &steps->weights[i * steps->column_cnt], *expected;
 
-		if (!steps->used[i])
-			continue;
 		expected = lab_profile_find(&reading->expected, &steps->keys[i]);
 		reading->wrong += !expected ||
 				  ours[LAB_STEP_WEIGHTED] != expected[LAB_STEP_WEIGHTED] ||

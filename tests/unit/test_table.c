@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -170,10 +171,30 @@ static void test_words(void)
 	pp_map_release(&map);
 }
 
+static void test_texts(void)
+{
+	struct pp_texts texts = {0};
+	uint32_t number;
+	char text[16];
+
+	CU_ASSERT_EQUAL(pp_texts_find(&texts, ""), PP_TABLE_NONE);
+	for (uint32_t i = 0; i < 2000; i++) {
+		snprintf(text, sizeof(text), "%u", i % 1000);
+		CU_ASSERT_EQUAL_FATAL(pp_texts_at(&texts, text, &number), 0);
+		CU_ASSERT_EQUAL(number, i % 1000);
+	}
+	CU_ASSERT_EQUAL(texts.table.cnt, 1000);
+	CU_ASSERT_EQUAL(pp_texts_find(&texts, "999"), 999);
+	CU_ASSERT_EQUAL(pp_texts_find(&texts, "1000"), PP_TABLE_NONE);
+	CU_ASSERT_STRING_EQUAL(texts.texts[42], "42");
+	pp_texts_release(&texts);
+}
+
 static const struct unit_test tests[] = {
 	{"finds what is there, and nothing else", test_finds},
 	{"takes no memory where room was made", test_makes_room},
 	{"keeps numbers for words", test_words},
+	{"keeps each text once", test_texts},
 	{"counts as a list does", test_counts_as_a_list},
 	{"full it takes nothing new", test_full_takes_nothing_new},
 };

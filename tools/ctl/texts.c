@@ -2,7 +2,6 @@
 /* The process apart for texts, both ends of it: see texts.h. */
 #include "texts.h"
 
-#include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "base/table.h"
 #include "cleanup.h"
 #include "demangle.h"
 #include "source_text.h"
@@ -93,38 +93,28 @@ static bool ask(int fd)
 
 /* ---------------------------------------------------------------- names */
 
-struct name {
-	char *name, *readable;
-};
-
-static void *names; /* a tree of those that were answered */
-
-static int by_name(const void *a, const void *b)
-{
-	const struct name *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
+/* Names that were answered, and what each is in readable form. */
+static struct pp_texts names;
+static char **readable_names;
+static uint32_t readable_room;
 
 static const char *readable_of(const char *name)
 {
-	const struct name wanted = {.name = (char *)name};
-	struct name **found = tfind(&wanted, &names, by_name);
+	uint32_t number = pp_texts_find(&names, name);
 
-	return found ? (*found)->readable : NULL;
+	return number == PP_TABLE_NONE ? NULL : readable_names[number];
 }
 
 static void keep(const char *name, const char *readable)
 {
-	struct name *kept;
+	uint32_t number;
 
 	if (readable_of(name))
 		return;
-	kept = ctl_alloc(sizeof(*kept));
-	kept->name = ctl_strdup(name);
-	kept->readable = ctl_strdup(readable);
-	if (!tsearch(kept, &names, by_name))
-		abort();
+	ctl_grow(&readable_names, names.table.cnt, &readable_room);
+	if (pp_texts_at(&names, name, &number) < 0)
+		ctl_no_memory();
+	readable_names[number] = ctl_strdup(readable);
 }
 
 /* The names of a question. */

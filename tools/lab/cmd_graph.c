@@ -336,11 +336,9 @@ static void check_transfer(struct truth *t, const struct lab_transfer *transfer)
 
 static void check_all(struct truth *t)
 {
-	for (size_t i = 0; i < t->transfers.slot_cnt; i++) {
-		const struct lab_transfer *transfer = &t->transfers.slots[i];
+	for (uint32_t i = 0; i < t->transfers.table.cnt; i++) {
+		const struct lab_transfer *transfer = &t->transfers.list[i];
 
-		if (!transfer->cnt)
-			continue;
 		if (transfer->kind == LAB_TRANSFER_RUN)
 			check_run(t, transfer);
 		else

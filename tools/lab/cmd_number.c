@@ -5,24 +5,12 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "base/vector.h"
 #include "pathprof/numbering.h"
-
-/* Names to numbers: 0 is the first name seen, the start. */
-struct nodes {
-	void *tree; /* of struct node, by name */
-	char **name;
-	uint32_t cnt, room;
-};
-
-struct node {
-	char *name;
-	uint32_t number;
-};
 
 /* Interesting paths with what they point to. */
 struct interesting {
@@ -30,37 +18,17 @@ struct interesting {
 	size_t cnt, room;
 };
 
-static int by_name(const void *x, const void *y)
+/* The first name seen, the start, is 0. */
+static uint32_t node_add(struct pp_texts *nodes, const char *name)
 {
-	return strcmp(((const struct node *)x)->name, ((const struct node *)y)->name);
-}
+	uint32_t number;
 
-static uint32_t node_add(struct nodes *nodes, const char *name)
-{
-	struct node *node = calloc(1, sizeof(*node)), **found;
-
-	if (!node || !(node->name = strdup(name)) ||
-	    !(found = tsearch(node, &nodes->tree, by_name)))
+	if (pp_texts_at(nodes, name, &number) < 0)
 		lab_fail("out of memory");
-	if (*found != node) {
-		free(node->name);
-		free(node);
-		return (*found)->number;
-	}
-	if (pp_grow(&nodes->name, nodes->cnt, &nodes->room) < 0)
-		lab_fail("out of memory");
-	nodes->name[nodes->cnt] = node->name;
-	node->number = nodes->cnt++;
-	return node->number;
+	return number;
 }
 
-static void node_free(void *node)
-{
-	free(((struct node *)node)->name);
-	free(node);
-}
-
-static void read_dag(struct pathprof_dag *dag, struct nodes *nodes, char *file)
+static void read_dag(struct pathprof_dag *dag, struct pp_texts *nodes, char *file)
 {
 	struct lab_input in;
 
@@ -73,7 +41,7 @@ static void read_dag(struct pathprof_dag *dag, struct nodes *nodes, char *file)
 		if (pathprof_dag_add(dag, from, to) < 0)
 			lab_malformed(&in, "no room for this edge");
 	}
-	if (!dag->edge_cnt || !nodes->name)
+	if (!dag->edge_cnt || !nodes->table.cnt)
 		lab_fail("%s: no edges", in.name);
 	lab_input_release(&in);
 }
@@ -110,18 +78,17 @@ static bool is_exit(const struct pathprof_dag *dag, uint32_t node)
 	return true;
 }
 
-static uint32_t find_node(const struct nodes *nodes, const struct lab_input *in, size_t column)
+static uint32_t find_node(const struct pp_texts *nodes, const struct lab_input *in, size_t column)
 {
-	struct node key = {.name = in->column[column]},
-		    **found = tfind(&key, &nodes->tree, by_name);
+	uint32_t number = pp_texts_find(nodes, in->column[column]);
 
-	if (!found)
+	if (number == PP_TABLE_NONE)
 		lab_malformed(in, "no node '%s' in the graph", in->column[column]);
-	return (*found)->number;
+	return number;
 }
 
 /* The edges of the path on the current line. */
-static void parse_path(const struct pathprof_dag *dag, const struct nodes *nodes,
+static void parse_path(const struct pathprof_dag *dag, const struct pp_texts *nodes,
 		       const struct lab_input *in, struct pathprof_dag_path *path)
 {
 	uint32_t *edges = calloc(in->column_cnt + 1, sizeof(*edges)), at, next;
@@ -132,7 +99,7 @@ static void parse_path(const struct pathprof_dag *dag, const struct nodes *nodes
 		lab_malformed(in, "0 columns, expected NODE...");
 	at = find_node(nodes, in, 0);
 	if (at != 0)
-		lab_malformed(in, "a path begins at '%s'", nodes->name[0]);
+		lab_malformed(in, "a path begins at '%s'", nodes->texts[0]);
 	for (size_t i = 1; i < in->column_cnt; i++, at = next) {
 		next = find_node(nodes, in, i);
 		if (!find_edge(dag, at, next, &edges[i - 1]))
@@ -140,7 +107,7 @@ static void parse_path(const struct pathprof_dag *dag, const struct nodes *nodes
 				      in->column[i]);
 	}
 	if (!is_exit(dag, at))
-		lab_malformed(in, "the path stops at '%s', which is no exit", nodes->name[at]);
+		lab_malformed(in, "the path stops at '%s', which is no exit", nodes->texts[at]);
 	*path = (struct pathprof_dag_path){.edges = edges, .edge_cnt = in->column_cnt - 1};
 }
 
@@ -156,7 +123,7 @@ static void refuse_repetition(const struct interesting *interesting, const struc
 }
 
 static void read_interesting(struct interesting *interesting, const struct pathprof_dag *dag,
-			     const struct nodes *nodes, char *file)
+			     const struct pp_texts *nodes, char *file)
 {
 	struct lab_input in;
 
@@ -170,28 +137,29 @@ static void read_interesting(struct interesting *interesting, const struct pathp
 	lab_input_release(&in);
 }
 
-static void print_edges(const struct pathprof_dag *dag, const struct nodes *nodes,
+static void print_edges(const struct pathprof_dag *dag, const struct pp_texts *nodes,
 			bool preferential)
 {
 	for (size_t i = 0; i < dag->edge_cnt; i++) {
 		const struct pathprof_dag_edge *e = &dag->edges[i];
 
-		printf("edge %s %s %" PRIu64, nodes->name[e->from], nodes->name[e->to], e->weight);
+		printf("edge %s %s %" PRIu64, nodes->texts[e->from], nodes->texts[e->to],
+		       e->weight);
 		if (preferential)
 			printf(" %" PRId64, e->preferential);
 		putchar('\n');
 	}
 }
 
-static void print_paths(const struct pathprof_dag *dag, const struct nodes *nodes,
+static void print_paths(const struct pathprof_dag *dag, const struct pp_texts *nodes,
 			const struct interesting *interesting)
 {
 	for (size_t p = 0; p < interesting->cnt; p++) {
 		const struct pathprof_dag_path *path = &interesting->paths[p];
 
-		printf("path %s", nodes->name[0]);
+		printf("path %s", nodes->texts[0]);
 		for (size_t i = 0; i < path->edge_cnt; i++)
-			printf(" %s", nodes->name[dag->edges[path->edges[i]].to]);
+			printf(" %s", nodes->texts[dag->edges[path->edges[i]].to]);
 		printf(" %" PRIu64 " %" PRId64 "\n", path->id, path->preferential);
 	}
 }
@@ -209,7 +177,7 @@ static void print_delta(double x)
 	printf("delta %s%s\n", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
-static void number_interesting(struct pathprof_dag *dag, const struct nodes *nodes, char *file,
+static void number_interesting(struct pathprof_dag *dag, const struct pp_texts *nodes, char *file,
 			       struct interesting *interesting)
 {
 	int r;
@@ -224,7 +192,7 @@ int lab_number(int argc, char **argv)
 {
 	static const struct option options[] = {{"interesting", required_argument, NULL, 'i'}, {0}};
 	struct interesting interesting = {0};
-	struct nodes nodes = {0};
+	struct pp_texts nodes = {0};
 	char *interesting_file = NULL;
 	struct pathprof_dag dag;
 	int c;
@@ -248,8 +216,7 @@ int lab_number(int argc, char **argv)
 	for (size_t p = 0; p < interesting.cnt; p++)
 		free((void *)interesting.paths[p].edges);
 	free(interesting.paths);
-	tdestroy(nodes.tree, node_free);
-	free(nodes.name);
+	pp_texts_release(&nodes);
 	pathprof_dag_release(&dag);
 	lab_finish_output();
 	return 0;

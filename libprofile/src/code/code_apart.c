@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <search.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/table.h"
 #include "base/vector.h"
 #include "pathprof/foreign.h"
 
@@ -29,12 +29,19 @@ struct row {
 };
 #define ROW_CNT 64
 
+/* The answer about an offset. */
+struct answered {
+	uint64_t offset, start;
+	const char *name; /* NULL: none */
+	int code;
+};
+
 struct pp_code_apart {
 	struct pathprof_apart *process;
 	struct pathprof_build_id expect;
 	bool has_expect;
-	void *texts;     /* a tree of those that were handed out */
-	void *functions; /* a tree of what was answered, by offset */
+	struct pp_texts texts;     /* that were handed out */
+	struct pp_keyed functions; /* struct answered, by offset */
 	struct row lines, insns, inlines;
 	uint32_t inlines_max;
 	uint64_t lengths_at;
@@ -109,24 +116,12 @@ static int fail(const struct pathprof_code *code, int r, struct pathprof_error *
 	return r == -EOWNERDEAD || !m->bytes ? r : pathprof_fail(error, r, "%s", m->text);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 /* A text that stays as long as the handle; NULL without memory. */
 static const char *keep(struct pp_code_apart *apart, const char *text)
 {
-	char *copy, **found = tfind(text, &apart->texts, by_text);
+	uint32_t number;
 
-	if (found)
-		return *found;
-	copy = strdup(text);
-	if (copy && !tsearch(copy, &apart->texts, by_text)) {
-		free(copy);
-		copy = NULL;
-	}
-	return copy;
+	return pp_texts_at(&apart->texts, text, &number) < 0 ? NULL : apart->texts.texts[number];
 }
 
 /* ---------------------------------------------------------------- the handle */
@@ -183,6 +178,8 @@ int pp_apart_open(struct pathprof_code *code, const struct pathprof_build_id *ex
 		return pathprof_fail(error, r, "%s: out of memory", code->path);
 	}
 	code->apart = apart;
+	pp_keyed_init(&apart->functions, sizeof(struct answered), sizeof(uint64_t), PP_TABLE_MAX,
+		      (uintptr_t)apart);
 	apart->has_expect = expect != NULL;
 	if (expect)
 		apart->expect = *expect;
@@ -200,8 +197,8 @@ void pp_apart_close(struct pathprof_code *code)
 	if (!code->apart)
 		return;
 	pathprof_apart_free(code->apart->process);
-	tdestroy(code->apart->texts, free);
-	tdestroy(code->apart->functions, free);
+	pp_texts_release(&code->apart->texts);
+	pp_keyed_release(&code->apart->functions);
 	free(code->apart->lines.answer);
 	free(code->apart->insns.answer);
 	free(code->apart->inlines.answer);
@@ -264,42 +261,25 @@ int pathprof_build_id_read_apart(struct pathprof_build_id *ret_id, const char *p
 
 /* ---------------------------------------------------------------- names and lines */
 
-/* The answer about an offset. */
-struct answered {
-	uint64_t offset, start;
-	const char *name; /* NULL: none */
-	int code;
-};
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct answered *x = a, *y = b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
 static const struct answered *answered_at(const struct pp_code_apart *apart, uint64_t offset)
 {
-	const struct answered wanted = {.offset = offset};
-	struct answered **found = tfind(&wanted, &apart->functions, by_offset);
+	uint32_t index;
 
-	return found ? *found : NULL;
+	return pp_keyed_find(&apart->functions, &offset, &index) < 0
+		       ? NULL
+		       : pp_keyed_item(&apart->functions, index);
 }
 
 static int keep_answer(struct pp_code_apart *apart, const struct answered *answer)
 {
-	struct answered *copy, **kept;
+	uint32_t index;
 
 	if (answered_at(apart, answer->offset))
 		return 0;
-	copy = malloc(sizeof(*copy));
-	if (!copy)
+	if (pp_keyed_at(&apart->functions, &answer->offset, &index) < 0)
 		return -ENOMEM;
-	*copy = *answer;
-	kept = tsearch(copy, &apart->functions, by_offset);
-	if (!kept)
-		free(copy);
-	return kept ? 0 : -ENOMEM;
+	*(struct answered *)pp_keyed_item(&apart->functions, index) = *answer;
+	return 0;
 }
 
 /* -EBADMSG when there is none. */

@@ -10,9 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
-#include "base/table.h"
 #include "base/vector.h"
 
 #define NAME_BYTES_MAX    (2u << 20) /* of all names together */
@@ -23,10 +21,8 @@
 
 void pp_perf_told_release(struct pp_perf_told *told)
 {
-	for (size_t i = 0; i < told->name_cnt; i++)
-		free(told->names[i].name);
-	free(told->names);
-	pp_table_release(&told->name_numbers);
+	pp_texts_release(&told->names);
+	free(told->ids);
 	free(told->hostname);
 	free(told->arch);
 	free(told->release);
@@ -124,54 +120,21 @@ static void set_clock(struct pp_perf_told *told, struct pp_perf_cursor *cursor)
 
 /* ---------------------------------------------------------------- build-ids */
 
-static uint64_t hash(const char *name)
-{
-	return XXH3_64bits(name, strlen(name));
-}
-
-/* NULL: none. */
-static struct pp_perf_name *find_name(const struct pp_perf_told *told, const char *name)
-{
-	uint32_t i = pp_table_find(&told->name_numbers, hash(name), number,
-				   !strcmp(told->names[number].name, name));
-
-	return i == PP_TABLE_NONE ? NULL : &told->names[i];
-}
-
-static struct pp_perf_name *new_name(struct pp_perf_told *told, const char *name, size_t len)
-{
-	struct pp_perf_name *place;
-
-	if (pp_grow(&told->names, told->name_cnt, &told->name_room) < 0)
-		return NULL;
-	place = &told->names[told->name_cnt];
-	place->name = strdup(name);
-	if (!place->name ||
-	    pp_table_add(&told->name_numbers, hash(name), i, hash(told->names[i].name)) < 0) {
-		free(place->name);
-		return NULL;
-	}
-	told->name_cnt++;
-	told->name_bytes += len;
-	return place;
-}
-
 static int add_name(struct pp_perf *perf, const char *name, const struct pathprof_build_id *id)
 {
 	struct pp_perf_told *told = &perf->told;
+	uint32_t cnt = told->names.table.cnt, number;
 	size_t len = strlen(name) + 1;
-	struct pp_perf_name *place;
 
-	if (told->name_cnt == PP_PERF_NAMES_MAX || told->name_bytes + len > NAME_BYTES_MAX) {
+	if (cnt == PP_PERF_NAMES_MAX || told->name_bytes + len > NAME_BYTES_MAX) {
 		perf->recording->stats.unknown++;
 		return 0;
 	}
-	place = find_name(told, name);
-	if (!place)
-		place = new_name(told, name, len);
-	if (!place)
+	if (pp_grow(&told->ids, cnt, &told->id_room) < 0 ||
+	    pp_texts_at(&told->names, name, &number) < 0)
 		return -ENOMEM;
-	place->id = *id;
+	told->name_bytes += number == cnt ? len : 0;
+	told->ids[number] = *id;
 	return 0;
 }
 
@@ -232,15 +195,15 @@ static int add_build_ids(struct pp_perf *perf, const uint8_t *bytes, size_t len_
 bool pp_perf_told_build_id(const struct pp_perf_told *told, const char *name,
 			   struct pathprof_build_id *ret_id)
 {
-	const struct pp_perf_name *place;
+	uint32_t number;
 
 	/* "[kernel.kallsyms]_text": the symbol that was looked at to tell where it was loaded. */
 	if (strncmp(name, KERNEL_NAME, sizeof(KERNEL_NAME) - 1) == 0)
 		name = KERNEL_NAME;
-	place = find_name(told, name);
-	if (!place)
+	number = pp_texts_find(&told->names, name);
+	if (number == PP_TABLE_NONE)
 		return false;
-	*ret_id = place->id;
+	*ret_id = told->ids[number];
 	return true;
 }
 

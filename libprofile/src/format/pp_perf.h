@@ -297,17 +297,13 @@ size_t pp_perf_trailer_bytes(const struct pp_perf_event *event);
 #define PP_PERF_NAMES_MAX   (1u << 15)
 #define PP_PERF_SECTION_MAX (6u << 20)
 
-struct pp_perf_name {
-	char *name;
-	struct pathprof_build_id id;
-};
-
 struct pp_perf_told {
 	char *hostname, *arch, *release, *cpu, *command;
 	int64_t realtime_offset_ns;
-	struct pp_perf_name *names;
-	size_t name_cnt, name_room, name_bytes;
-	struct pp_table name_numbers;
+	struct pp_texts names;         /* of files */
+	struct pathprof_build_id *ids; /* [names.table.cnt] */
+	uint32_t id_room;
+	size_t name_bytes;
 };
 
 void pp_perf_told_release(struct pp_perf_told *told);

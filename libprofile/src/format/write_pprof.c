@@ -15,11 +15,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "base/table.h"
 #include "base/vector.h"
 #include "../code/pp_code.h"
 #include "pathprof/profile.h"
@@ -50,14 +50,7 @@ struct line {
 };
 
 struct function {
-	int64_t name, system_name, file;
-	uint32_t start_line;
-	uint32_t number;
-};
-
-struct string {
-	const char *text; /* after the node in memory */
-	int64_t number;
+	int64_t name, system_name, file, start_line;
 };
 
 /* Arrays that grow. */
@@ -65,12 +58,11 @@ struct image {
 	const struct pp_export *x;
 	struct place *places;
 	struct line *lines;
-	struct function **functions;
-	char **strings; /* of the nodes in string_tree */
-	uint32_t place_cnt, line_cnt, function_cnt, string_cnt;
+	struct pp_texts strings;
+	struct pp_keyed functions; /* struct function, all of it the key */
+	uint32_t place_cnt, line_cnt;
 	bool lined; /* a line is known, so debug information is there */
 	enum value first;
-	void *string_tree, *function_tree;
 };
 
 /* Room for one more: arrays have room for a power of two. */
@@ -84,45 +76,12 @@ static int room(void *array_at, uint32_t cnt, size_t size)
 
 /* ---------------------------------------------------------------- strings and functions */
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct string *)a)->text, ((const struct string *)b)->text);
-}
-
 /* Its number in the string table; -ENOMEM. */
 static int64_t string_of(struct image *image, const char *text)
 {
-	struct string key = {.text = text}, **found, *made;
-	size_t len = strlen(text) + 1;
-	char *copy;
+	uint32_t number;
 
-	found = tfind(&key, &image->string_tree, by_text);
-	if (found)
-		return (*found)->number;
-	if (room(&image->strings, image->string_cnt, sizeof(char *)))
-		return -ENOMEM;
-	made = malloc(sizeof(*made) + len);
-	if (!made)
-		return -ENOMEM;
-	copy = memcpy(made + 1, text, len);
-	*made = (struct string){copy, image->string_cnt};
-	if (!tsearch(made, &image->string_tree, by_text)) {
-		free(made);
-		return -ENOMEM;
-	}
-	image->strings[image->string_cnt++] = copy;
-	return made->number;
-}
-
-static int by_function(const void *a, const void *b)
-{
-	const struct function *left = a, *right = b;
-
-	if (left->system_name != right->system_name)
-		return left->system_name < right->system_name ? -1 : 1;
-	if (left->file != right->file)
-		return left->file < right->file ? -1 : 1;
-	return left->start_line < right->start_line ? -1 : left->start_line > right->start_line;
+	return pp_texts_at(&image->strings, text, &number) < 0 ? -ENOMEM : (int64_t)number;
 }
 
 /* Whole names, so that readers find the source wherever they run. */
@@ -149,27 +108,12 @@ static int64_t function_of(struct image *image, const struct pathprof_source_fra
 		.system_name = string_of(image, frame->linkage_name),
 		.file = file_of(image, frame),
 		.start_line = frame->start_line,
-		.number = image->function_cnt,
 	};
-	struct function **found, *made;
+	uint32_t number;
 
 	if (key.name < 0 || key.system_name < 0 || key.file < 0)
 		return -ENOMEM;
-	found = tfind(&key, &image->function_tree, by_function);
-	if (found)
-		return (*found)->number;
-	if (room(&image->functions, image->function_cnt, sizeof(struct function *)))
-		return -ENOMEM;
-	made = malloc(sizeof(*made));
-	if (!made)
-		return -ENOMEM;
-	*made = key;
-	if (!tsearch(made, &image->function_tree, by_function)) {
-		free(made);
-		return -ENOMEM;
-	}
-	image->functions[image->function_cnt++] = made;
-	return made->number;
+	return pp_keyed_at(&image->functions, &key, &number) < 0 ? -ENOMEM : (int64_t)number;
 }
 
 /* ---------------------------------------------------------------- places */
@@ -218,12 +162,10 @@ static int add_place(void *context, const struct pp_piece *piece)
 
 static void release(struct image *image)
 {
-	tdestroy(image->string_tree, free);
-	tdestroy(image->function_tree, free);
+	pp_texts_release(&image->strings);
+	pp_keyed_release(&image->functions);
 	free(image->places);
 	free(image->lines);
-	free(image->functions);
-	free(image->strings);
 }
 
 /* ---------------------------------------------------------------- messages */
@@ -263,8 +205,8 @@ static int make_messages(struct messages *m, const struct image *image)
 	m->location_at = array(image->place_cnt, sizeof(void *), &failed);
 	m->lines = array(image->line_cnt, sizeof(*m->lines), &failed);
 	m->line_at = array(image->line_cnt, sizeof(void *), &failed);
-	m->functions = array(image->function_cnt, sizeof(*m->functions), &failed);
-	m->function_at = array(image->function_cnt, sizeof(void *), &failed);
+	m->functions = array(image->functions.cnt, sizeof(*m->functions), &failed);
+	m->function_at = array(image->functions.cnt, sizeof(void *), &failed);
 	m->location_ids = array(image->place_cnt, sizeof(*m->location_ids), &failed);
 	return failed ? -ENOMEM : 0;
 }
@@ -317,8 +259,8 @@ static void fill_places(struct messages *m, struct image *image)
 
 static void fill_functions(struct messages *m, const struct image *image)
 {
-	for (uint32_t i = 0; i < image->function_cnt; i++) {
-		const struct function *f = image->functions[i];
+	for (uint32_t i = 0; i < image->functions.cnt; i++) {
+		const struct function *f = pp_keyed_item(&image->functions, i);
 
 		m->functions[i] = (PpPprof__Function)PP_PPROF__FUNCTION__INIT;
 		m->functions[i].id = i + 1ul;
@@ -417,10 +359,10 @@ static void fill_profile(struct messages *m, const struct image *image)
 	p->mapping = m->mapping_at;
 	p->n_location = image->place_cnt;
 	p->location = m->location_at;
-	p->n_function = image->function_cnt;
+	p->n_function = image->functions.cnt;
 	p->function = m->function_at;
-	p->n_string_table = image->string_cnt;
-	p->string_table = image->strings;
+	p->n_string_table = image->strings.table.cnt;
+	p->string_table = image->strings.texts;
 	p->time_nanos = o->begin_ns;
 	if (o->end_ns > o->begin_ns && o->begin_ns &&
 	    __builtin_sub_overflow(o->end_ns, o->begin_ns, &p->duration_nanos))
@@ -499,6 +441,8 @@ int pp_write_pprof(const struct pp_export *x)
 	struct image image = {.x = x, .first = x->profile->time_cnt ? CPU : INSTRUCTIONS};
 	int rc = string_of(&image, "") < 0 ? -ENOMEM : 0;
 
+	pp_keyed_init(&image.functions, sizeof(struct function), sizeof(struct function),
+		      PP_TABLE_MAX, 0);
 	if (!rc)
 		rc = pp_source_pieces_each(x, add_place, &image);
 	if (!rc)

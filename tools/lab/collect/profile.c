@@ -1,44 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Weights by path: open addressing with linear probing, at most two thirds full. */
+/* Weights by path; see profile.h. */
 #include "profile.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/vector.h"
 #include "../lab.h"
-
-#define FIRST_SLOTS 1024
-
-static void *allocate(size_t cnt, size_t size_bytes)
-{
-	void *p = calloc(cnt, size_bytes);
-
-	if (!p)
-		lab_fail("profile: out of memory");
-	return p;
-}
-
-static void set_slots(struct lab_profile *p, size_t slot_cnt)
-{
-	p->slot_cnt = slot_cnt;
-	p->cnt = 0;
-	p->keys = allocate(slot_cnt, sizeof(p->keys[0]));
-	p->weights = allocate(slot_cnt, p->column_cnt * sizeof(p->weights[0]));
-	p->used = allocate(slot_cnt, sizeof(p->used[0]));
-}
 
 void lab_profile_init(struct lab_profile *p, size_t column_cnt)
 {
-	p->column_cnt = column_cnt;
-	set_slots(p, FIRST_SLOTS);
+	*p = (struct lab_profile){.column_cnt = column_cnt};
 }
 
 void lab_profile_release(struct lab_profile *p)
 {
 	free(p->keys);
 	free(p->weights);
-	free(p->used);
+	pp_table_release(&p->numbers);
 	*p = (struct lab_profile){.keys = NULL};
+}
+
+void lab_profile_clear(struct lab_profile *p)
+{
+	pp_table_clear(&p->numbers);
+	p->cnt = 0;
 }
 
 static size_t hash(const struct lab_path_key *key)
@@ -55,73 +42,55 @@ static bool same(const struct lab_path_key *a, const struct lab_path_key *b)
 	return a->start == b->start && a->length == b->length && a->outcomes == b->outcomes;
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
-static size_t slot_of(const struct lab_profile *p, const struct lab_path_key *key)
+static uint32_t find(const struct lab_profile *p, const struct lab_path_key *key)
 {
-	size_t slot = hash(key) & (p->slot_cnt - 1);
-
-	while (p->used[slot] && !same(&p->keys[slot], key))
-		slot = (slot + 1) & (p->slot_cnt - 1);
-	return slot;
+	return pp_table_find(&p->numbers, hash(key), i, same(&p->keys[i], key));
 }
 
-static size_t add(struct lab_profile *p, const struct lab_path_key *key)
+static void make_room(struct lab_profile *p)
 {
-	size_t slot = slot_of(p, key);
+	size_t weight_room = p->room * p->column_cnt;
 
-	p->used[slot] = 1;
-	p->keys[slot] = *key;
-	p->cnt++;
-	return slot;
-}
-
-static void grow(struct lab_profile *p)
-{
-	struct lab_profile old = *p;
-
-	set_slots(p, old.slot_cnt * 2);
-	for (size_t i = 0; i < old.slot_cnt; i++) {
-		if (!old.used[i])
-			continue;
-		double *to = &p->weights[add(p, &old.keys[i]) * p->column_cnt];
-
-		for (size_t c = 0; c < p->column_cnt; c++)
-			to[c] = old.weights[i * p->column_cnt + c];
-	}
-	lab_profile_release(&old);
+	if (pp_grow(&p->keys, p->cnt, &p->room) < 0 ||
+	    pp_reserve(&p->weights, p->room * p->column_cnt, &weight_room) < 0)
+		lab_fail("profile: out of memory");
 }
 
 double *lab_profile_at(struct lab_profile *p, const struct lab_path_key *key)
 {
-	size_t slot = slot_of(p, key);
+	uint32_t number = find(p, key);
 
-	if (!p->used[slot]) {
-		if ((p->cnt + 1) * 3 > p->slot_cnt * 2)
-			grow(p);
-		slot = add(p, key);
+	if (number == PP_TABLE_NONE) {
+		make_room(p);
+		number = (uint32_t)p->cnt++;
+		p->keys[number] = *key;
+		memset(p->weights + number * p->column_cnt, 0,
+		       p->column_cnt * sizeof(p->weights[0]));
+		if (pp_table_add(&p->numbers, hash(key), i, hash(&p->keys[i])) < 0)
+			lab_fail("profile: out of memory");
 	}
-	return &p->weights[slot * p->column_cnt];
+	return &p->weights[number * p->column_cnt];
 }
 
 const double *lab_profile_find(const struct lab_profile *p, const struct lab_path_key *key)
 {
-	size_t slot = slot_of(p, key);
+	uint32_t number = find(p, key);
 
-	return p->used[slot] ? &p->weights[slot * p->column_cnt] : NULL;
+	return number == PP_TABLE_NONE ? NULL : &p->weights[number * p->column_cnt];
 }
 
 double lab_profile_total(const struct lab_profile *p, size_t column)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < p->slot_cnt; i++)
+	for (size_t i = 0; i < p->cnt; i++)
 		sum += p->weights[i * p->column_cnt + column];
 	return sum;
 }
 
 void lab_profile_cumulate(struct lab_profile *p, size_t run_cnt)
 {
-	for (size_t i = 0; i < p->slot_cnt; i++) {
+	for (size_t i = 0; i < p->cnt; i++) {
 		double *w = &p->weights[i * p->column_cnt];
 
 		for (size_t c = 1; c < p->column_cnt; c++)
@@ -138,8 +107,8 @@ double lab_profile_overlap(const struct lab_profile *a, size_t a_column,
 
 	if (a_total <= 0 || b_total <= 0)
 		return a_total <= 0 && b_total <= 0;
-	for (size_t i = 0; i < a->slot_cnt; i++) {
-		const double *other = a->used[i] ? lab_profile_find(b, &a->keys[i]) : NULL;
+	for (size_t i = 0; i < a->cnt; i++) {
+		const double *other = lab_profile_find(b, &a->keys[i]);
 
 		if (!other)
 			continue;

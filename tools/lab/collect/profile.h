@@ -4,7 +4,7 @@
  * number of windows, a weighting), so that all of them are compared with the truth after one pass.
  *
  * Workload: up to some hundred thousand paths, some hundred million additions to a few columns of
- * one path. Open addressing over memory that doubles; no removal. One owner, no locking. A column
+ * one path. No removal. One owner, no locking. A column
  * holds weights at or above zero.
  *
  * Overlap is EOPP 5.5: the sum over paths of the smaller of both normalised weights, 0..1.
@@ -15,21 +15,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
+
 struct lab_path_key {
 	uint64_t start;
 	uint32_t length, outcomes;
 };
 
 struct lab_profile {
-	struct lab_path_key *keys;
-	double *weights; /* column_cnt a slot */
-	uint8_t *used;
-	size_t slot_cnt, cnt, column_cnt; /* slot_cnt: a power of two */
+	struct lab_path_key *keys; /* [cnt], in the order they came */
+	double *weights;           /* column_cnt a key */
+	size_t cnt, room, column_cnt;
+	struct pp_table numbers;
 };
 
 /* Exits with a message without memory, as everything here does. column_cnt at least 1. */
 void lab_profile_init(struct lab_profile *p, size_t column_cnt);
 void lab_profile_release(struct lab_profile *p);
+/* Forgets all, and keeps the memory. */
+void lab_profile_clear(struct lab_profile *p);
 /* The columns of this path, added as zeros when new; valid until the next call. */
 double *lab_profile_at(struct lab_profile *p, const struct lab_path_key *key);
 /* NULL: not in it. */

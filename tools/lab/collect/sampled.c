@@ -40,10 +40,7 @@ void lab_sampled_release(struct lab_sampled *s)
 
 void lab_sampled_clear(struct lab_sampled *s)
 {
-	memset(s->paths.used, 0, s->paths.slot_cnt * sizeof(s->paths.used[0]));
-	memset(s->paths.weights, 0,
-	       s->paths.slot_cnt * s->paths.column_cnt * sizeof(s->paths.weights[0]));
-	s->paths.cnt = 0;
+	lab_profile_clear(&s->paths);
 	s->window_cnt = s->branch_cnt = s->insn_cnt = s->decision_cnt = s->full_cnt = 0;
 	s->sighting_cnt = 0;
 }
@@ -135,11 +132,9 @@ static void prepare(struct lab_sampled *s, const uint64_t *clock)
 	if (shares->clock_samples)
 		shares->insns_a_sample =
 			(double)s->window_cnt * s->form.horizon / (double)shares->clock_samples;
-	for (size_t i = 0; i < s->paths.slot_cnt; i++) {
+	for (size_t i = 0; i < s->paths.cnt; i++) {
 		double *c = s->paths.weights + i * s->paths.column_cnt;
 
-		if (!s->paths.used[i])
-			continue;
 		c[LAB_SAMPLED_INDEX] = (double)shares->path_cnt;
 		shares->paths[shares->path_cnt++] = (struct pathprof_shares_path){
 			.function = lab_mix_function(s->mix, &s->paths.keys[i]),
@@ -157,13 +152,11 @@ static void by_proportion(struct lab_sampled *s, enum lab_sampled_column time_co
 	double weights = lab_profile_total(&s->paths, LAB_SAMPLED_WEIGHT);
 	double times = lab_profile_total(&s->paths, time_column);
 
-	for (size_t i = 0; i < s->paths.slot_cnt; i++) {
+	for (size_t i = 0; i < s->paths.cnt; i++) {
 		const double *c = s->paths.weights + i * s->paths.column_cnt;
 		struct pathprof_shares_path *path;
 		struct pathprof_shares_function *function;
 
-		if (!s->paths.used[i])
-			continue;
 		path = &s->shares.paths[(size_t)c[LAB_SAMPLED_INDEX]];
 		function = &s->shares.functions[path->function];
 		path->runs.value = c[LAB_SAMPLED_WEIGHT] / weights;
@@ -188,13 +181,11 @@ void lab_sampled_read(struct lab_sampled *s, enum lab_sampled_estimator estimato
 		by_proportion(s, LAB_SAMPLED_INSNS);
 	else if (pathprof_shares_work_out(&s->shares) < 0)
 		lab_fail("sampled: figures that no profile has");
-	for (size_t i = 0; i < s->paths.slot_cnt; i++) {
+	for (size_t i = 0; i < s->paths.cnt; i++) {
 		double *c = s->paths.weights + i * s->paths.column_cnt;
 		const struct pathprof_shares_path *path =
 			&s->shares.paths[(size_t)c[LAB_SAMPLED_INDEX]];
 
-		if (!s->paths.used[i])
-			continue;
 		c[LAB_SAMPLED_RUNS] = known(path->runs.value);
 		c[LAB_SAMPLED_TIME] = known(path->time.value);
 	}

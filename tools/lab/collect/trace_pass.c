@@ -99,10 +99,10 @@ void lab_profile_keep_module(struct lab_profile *p, const struct lab_module *mod
 	struct lab_profile old = *p;
 
 	lab_profile_init(p, old.column_cnt);
-	for (size_t i = 0; i < old.slot_cnt; i++) {
+	for (size_t i = 0; i < old.cnt; i++) {
 		struct lab_path_key key = old.keys[i];
 
-		if (!old.used[i] || key.start < module->start || key.start >= module->end)
+		if (key.start < module->start || key.start >= module->end)
 			continue;
 		key.start = key.start - module->start + module->offset;
 		memcpy(lab_profile_at(p, &key), old.weights + i * old.column_cnt,

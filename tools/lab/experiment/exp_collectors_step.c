@@ -305,8 +305,8 @@ static double insns_within(const struct lab_profile *truth, uint64_t start, uint
 {
 	double insns = 0;
 
-	for (size_t i = 0; i < truth->slot_cnt; i++)
-		if (truth->used[i] && truth->keys[i].start >= start && truth->keys[i].start < end)
+	for (size_t i = 0; i < truth->cnt; i++)
+		if (truth->keys[i].start >= start && truth->keys[i].start < end)
 			insns += truth->weights[i * truth->column_cnt + LAB_TRUTH_INSNS];
 	return insns;
 }

@@ -79,10 +79,10 @@ static void find_items(struct work *w)
 	double runs = lab_profile_total(truth, LAB_MIX_RUNS);
 
 	w->items = lab_alloc(2 * (size_t)(1 / FLOOR), sizeof(w->items[0]));
-	for (size_t i = 0; i < truth->slot_cnt; i++) {
+	for (size_t i = 0; i < truth->cnt; i++) {
 		const double *c = truth->weights + i * LAB_MIX_COLUMN_CNT;
 
-		if (truth->used[i] && (c[LAB_MIX_TIME] > FLOOR || c[LAB_MIX_RUNS] / runs > FLOOR))
+		if (c[LAB_MIX_TIME] > FLOOR || c[LAB_MIX_RUNS] / runs > FLOOR)
 			w->items[w->item_cnt++] =
 				(struct item){.key = truth->keys[i],
 					      .truth = {c[LAB_MIX_TIME], c[LAB_MIX_RUNS] / runs}};

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define SLOTS_FIRST (1u << 16)
+#include "base/vector.h"
 
 struct reading {
 	struct lab_transfers *transfers;
@@ -27,43 +27,18 @@ static bool is_same(const struct lab_transfer *a, const struct lab_transfer *b)
 	       a->kind == b->kind && a->taken == b->taken;
 }
 
-/* Its slot, or the free one where it belongs. */
-static struct lab_transfer *find(const struct lab_transfers *t, const struct lab_transfer *key)
-{
-	size_t at = hash(key) & (t->slot_cnt - 1);
-
-	while (t->slots[at].cnt && !is_same(&t->slots[at], key))
-		at = (at + 1) & (t->slot_cnt - 1);
-	return &t->slots[at];
-}
-
-static void grow(struct lab_transfers *t)
-{
-	struct lab_transfers larger = {.slot_cnt = t->slot_cnt ? 2 * t->slot_cnt : SLOTS_FIRST};
-
-	larger.slots = calloc(larger.slot_cnt, sizeof(larger.slots[0]));
-	if (!larger.slots)
-		lab_fail("out of memory");
-	for (size_t i = 0; i < t->slot_cnt; i++)
-		if (t->slots[i].cnt)
-			*find(&larger, &t->slots[i]) = t->slots[i];
-	free(t->slots);
-	t->slots = larger.slots;
-	t->slot_cnt = larger.slot_cnt;
-}
-
 static void count(struct lab_transfers *t, const struct lab_transfer *key)
 {
-	struct lab_transfer *slot;
+	uint32_t i = pp_table_find(&t->table, hash(key), at, is_same(&t->list[at], key));
 
-	if (2 * (t->cnt + 1) > t->slot_cnt)
-		grow(t);
-	slot = find(t, key);
-	if (!slot->cnt) {
-		*slot = *key;
-		t->cnt++;
+	if (i == PP_TABLE_NONE) {
+		i = t->table.cnt;
+		if (pp_grow(&t->list, i, &t->room) < 0 ||
+		    pp_table_add(&t->table, hash(key), at, hash(&t->list[at])) < 0)
+			lab_fail("out of memory");
+		t->list[i] = *key;
 	}
-	slot->cnt++;
+	t->list[i].cnt++;
 }
 
 /*
@@ -112,6 +87,7 @@ void lab_transfers_read(struct lab_transfers *t, const struct pathprof_trace *tr
 
 void lab_transfers_release(struct lab_transfers *t)
 {
-	free(t->slots);
+	free(t->list);
+	pp_table_release(&t->table);
 	*t = (struct lab_transfers){0};
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "../lab.h"
 
 /* A straight run instead of a branch: from where it began to the branch that ended it. */
@@ -23,12 +24,13 @@ struct lab_transfer {
 	uint32_t process;
 	uint8_t kind;  /* PERF_BR_*, or LAB_TRANSFER_RUN */
 	uint8_t taken; /* 0 or 1 */
-	uint64_t cnt;  /* executions; 0: a free slot */
+	uint64_t cnt;  /* executions */
 };
 
 struct lab_transfers {
-	struct lab_transfer *slots;
-	size_t slot_cnt, cnt; /* slots: a power of two */
+	struct lab_transfer *list; /* [table.cnt] */
+	uint32_t room;
+	struct pp_table table;
 	uint64_t branch_cnt, run_cnt;
 };
 
