@@ -297,6 +297,11 @@ run: need-build
 	@$(MAKE) --no-print-directory -j2 all
 	@DURATION=$(DURATION) BUILD=$(BUILD) tools/demo
 
+## run-fleet: builds, and shows a fleet on this machine: a hub and three hosts
+run-fleet: need-build
+	@$(MAKE) --no-print-directory -j2 all
+	@BUILD=$(BUILD) tools/fleet-demo
+
 # make's own name only where another make is started: a dry run does carry out such a line.
 ## test: unit tests and rules of the house, for every commit: two minutes
 test: need-test
@@ -441,7 +446,7 @@ clean:
 -include $(shell find $(BUILD) \( -path '$(BUILD)/vm*' -o -path '$(BUILD)/deb' -o -path '$(BUILD)/systemd' \) -prune \
 	-o -type f -name '*.d' -print 2>/dev/null)
 force:
-.PHONY: all force help clean run skeletons test check check-all check-vm check-systemd check-vm-debug check-headers \
+.PHONY: all force help clean run run-fleet skeletons test check check-all check-vm check-systemd check-vm-debug check-headers \
 	check-packages \
 	bench dkms experiments lint fuzz deb dist-bin install install-programs install-library \
 	need-build need-test need-check need-check-all need-fuzz need-vm need-systemd \
