@@ -31,11 +31,10 @@ CPPFLAGS += -DPATHPROF_VERSION='"$(VERSION)"'
 CPPFLAGS += -ffile-prefix-map='$(CURDIR)'=.
 
 LIB_SRC := $(wildcard libprofile/base/*.c libprofile/src/*.c libprofile/src/*/*.c)
-RELAY_SRC := $(filter-out daemon/relay/main.c,$(wildcard daemon/relay/*.c))
-DAEMON_SRC := $(filter-out daemon/main.c daemon/relay/% %.bpf.c,$(wildcard daemon/*.c daemon/*/*.c))
-# What the relay has of pathprofd's.
-RELAY_SHARES := daemon/log.c daemon/config/config.c daemon/config/config_file.c daemon/config/config_value.c \
-	daemon/tell/metrics_text.c daemon/tell/outlet_address.c
+DAEMON_SRC := $(filter-out daemon/main.c %.bpf.c,$(wildcard daemon/*.c daemon/*/*.c))
+RELAY_SRC := $(filter-out tools/relay/main.c,$(wildcard tools/relay/*.c))
+# What pathprofd and pathprof-relay both are made of.
+SHARED_SRC := $(wildcard daemon/shared/*.c)
 BPF_SRC := $(wildcard daemon/bpf/*.bpf.c)
 CTL_SRC := $(wildcard tools/ctl/*.c)
 LAB_SRC := $(wildcard tools/lab/*.c tools/lab/*/*.c)
@@ -158,7 +157,7 @@ $(BUILD)/bin/pathprof-lab: $(call obj,obj,$(LAB_SRC)) $(LIB)
 	$(call link)
 $(BUILD)/bin/pathprofd: $(call obj,obj,$(DAEMON_SRC) daemon/main.c) $(LIB)
 	$(call link)
-$(BUILD)/bin/pathprof-relay: $(call obj,obj,$(RELAY_SRC) daemon/relay/main.c $(RELAY_SHARES)) $(LIB)
+$(BUILD)/bin/pathprof-relay: $(call obj,obj,$(RELAY_SRC) tools/relay/main.c $(SHARED_SRC)) $(LIB)
 	$(call link) $(NETWORK_LIBS)
 $(BUILD)/bin/pathprofctl: $(call obj,obj,$(CTL_SRC)) $(LIB)
 	$(call link)

@@ -7,9 +7,9 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/units.h"
-#include "config/config_args.h"
+#include "config_args.h"
 #include "import/import_main.h"
-#include "log.h"
+#include "shared/log.h"
 #include "oneshot.h"
 #include "service.h"
 #include "step/step.h"

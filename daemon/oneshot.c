@@ -21,7 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "log.h"
+#include "shared/log.h"
 #include "service.h"
 #include "service_state.h"
 #include "values/values.h"

@@ -6,8 +6,8 @@
 #ifndef PP_ONESHOT_H
 #define PP_ONESHOT_H
 
-#include "config/config.h"
-#include "config/config_args.h"
+#include "shared/config.h"
+#include "config_args.h"
 
 /*
  * Returns the exit status: the command's (128 + signal when one ended it), 126 or 127 when it

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "config/config.h"
+#include "shared/config.h"
 #include "pathprof/error.h"
 
 struct pp_service;

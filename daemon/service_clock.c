@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "clock/clock.h"
-#include "config/config_value.h"
+#include "shared/config_value.h"
 #include "step/source_step.h"
 
 /* The stepper works for us and is no part of what is profiled. */

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "drift/drift.h"
-#include "tell/metrics_service.h"
 #include "tell/outlet.h"
 
 #define RELAY_PATIENCE_NS UINT64_C(60000000000)
@@ -18,7 +17,7 @@ static void show_figures(void *context, FILE *to)
 {
 	struct pp_service *service = context;
 
-	pp_metrics_service(service, to);
+	pp_service_metrics(service, to);
 	pp_drift_metrics(service->drift, to);
 }
 

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "config/config_args.h"
-#include "log.h"
+#include "config_args.h"
+#include "shared/log.h"
 #include "oom_score.h"
 #include "service_state.h"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "chain/taken_event.h"
-#include "config/config_value.h"
+#include "shared/config_value.h"
 #include "pathprof/machine.h"
 #include "privilege.h"
 #include "step/sampler.h"

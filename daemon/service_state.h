@@ -7,7 +7,7 @@
 
 #include "allowance.h"
 #include "busy.h"
-#include "log.h"
+#include "shared/log.h"
 #include "pathprof/store.h"
 #include "service.h"
 #include "source.h"
@@ -163,17 +163,18 @@ void pp_service_share_budget(struct pp_service *service);
 /* The source's budget at this moment, as a share of all CPUs' time. */
 uint64_t pp_service_source_ppm(const struct pp_service *service);
 
-/* service_barren.c */
+/* service_bursts.c */
 /* Whether bursts should have come between the two, where none did. clock_hz 0: not known. */
 bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, double clock_hz,
 		       double burst_every_s);
 void pp_service_look_for_bursts(struct pp_service *service, const struct pp_mark *now);
-
-/* service_price.c */
 /* How long the budget takes to earn a burst; 0: the source does not pay by the burst. */
 double pp_service_burst_every_s(const struct pp_service *service);
 /* Says once in the log that this is long. */
 void pp_service_warn_price(struct pp_service *service);
+
+/* service_metrics.c: for the endpoint, pathprof_* but drift's. */
+void pp_service_metrics(struct pp_service *service, FILE *to);
 
 /* service_status.c */
 /* A mark of now: everything since the start. */

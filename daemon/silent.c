@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "log.h"
+#include "shared/log.h"
 #include "base/clock.h"
 #include "track/track_proc.h"
 

@@ -10,22 +10,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 void pp_drift_lost(struct pp_drift *drift, int code, const char *what, const char *why)
 {
 	drift->lost++;
 	if (pp_log_once(&drift->trouble, code))
 		pp_log(LOG_WARNING, "drift: %s: %s", what, why);
-}
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* ---------------------------------------------------------------- one window */
@@ -132,7 +125,7 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 
 	if (!drift)
 		return;
-	begin_ns = thread_cpu_ns();
+	begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	drift->window = window;
 	drift->end_ns = profile->end_ns;
 	drift->profile = profile;
@@ -154,7 +147,7 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	pp_drift_name_some(drift);
 	drift->profile = NULL;
 	drift->windows++;
-	drift->cpu_ns += thread_cpu_ns() - begin_ns;
+	drift->cpu_ns += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
 
 /* ---------------------------------------------------------------- beginning and end */
@@ -163,12 +156,10 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 static void open_names(struct pp_drift *drift)
 {
 	char place[PP_CONFIG_PATH_MAX], cache[PP_CONFIG_PATH_MAX + 8];
-	struct timespec now;
 	char *slash;
 	int r;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	drift->began_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	drift->began_ns = pp_monotonic_ns();
 	r = pp_config_db_path(&drift->config, place, sizeof(place));
 	slash = r == 0 ? strrchr(place, '/') : NULL;
 	if (slash)
@@ -181,7 +172,6 @@ static void open_names(struct pp_drift *drift)
 
 static int open_all(struct pp_drift *drift, struct pathprof_error *error)
 {
-	struct timespec now;
 	int r = pp_config_baselines_path(&drift->config, drift->pinned.directory,
 					 sizeof(drift->pinned.directory));
 
@@ -190,8 +180,7 @@ static int open_all(struct pp_drift *drift, struct pathprof_error *error)
 	if (drift->config.baselines[0] && access(drift->config.baselines, R_OK | X_OK) < 0)
 		pp_log(LOG_WARNING, "Baselines=%s: %s: no baseline is read until that is mended",
 		       drift->config.baselines, strerror(errno));
-	clock_gettime(CLOCK_REALTIME, &now);
-	drift->end_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	drift->end_ns = pp_realtime_ns();
 	if (gethostname(drift->host, sizeof(drift->host) - 1) < 0)
 		strcpy(drift->host, "localhost");
 	pp_drift_make_rules(drift);

@@ -27,7 +27,7 @@
 #include "pathprof/error.h"
 #include "pathprof/profile.h"
 #include "pathprof/store.h"
-#include "../config/config.h"
+#include "../shared/config.h"
 
 struct pp_drift;
 

@@ -12,17 +12,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define WAIT_US UINT64_C(5000000)
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 static void unlink_draft(struct pp_drift *drift, const struct pp_drift_draft *draft)
 {
@@ -118,7 +111,7 @@ static void set_timer(struct pp_drift *drift)
 static int on_timer(sd_event_source *source, uint64_t time_us, void *context)
 {
 	struct pp_drift *drift = context;
-	uint64_t now = now_us();
+	uint64_t now = pp_monotonic_ns() / 1000;
 
 	while (drift->drafts && drift->drafts->deadline_us <= now) {
 		pp_names_cancel(drift->names);
@@ -139,7 +132,7 @@ void pp_drift_hold(struct pp_drift *drift, struct pp_drift_draft *draft)
 		pp_drift_send(drift, draft);
 		return;
 	}
-	draft->deadline_us = now_us() + WAIT_US;
+	draft->deadline_us = pp_monotonic_ns() / 1000 + WAIT_US;
 	draft->alert->waiting = true;
 	while (*at)
 		at = &(*at)->next;

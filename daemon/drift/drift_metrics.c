@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../tell/metrics_text.h"
+#include "../shared/metrics_text.h"
 
 #define BUILD_ID_DIGITS 12
 

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "pathprof/events.h"
 
 #define UNNAMED_SHARE_MAX 0.02
@@ -45,11 +45,8 @@ static void free_naming(struct pp_drift_naming *naming)
 static bool is_within_budget(const struct pp_drift *drift)
 {
 	struct pp_names_stats stats;
-	struct timespec now;
-	uint64_t elapsed_ns;
+	const uint64_t elapsed_ns = pp_monotonic_ns() - drift->began_ns;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	elapsed_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - drift->began_ns;
 	pp_names_stats(drift->names, &stats);
 	return stats.cpu_ns <= CREDIT_NS + elapsed_ns / BUDGET_PART;
 }

@@ -14,8 +14,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "pathprof/events.h"
 
 #define WINDOWS_MAX 240    /* the newest ones */
@@ -172,14 +172,6 @@ void pp_drift_end_restore(struct pp_drift *drift)
 	free(r);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static int read_next(struct pp_drift_restore *r, struct pathprof_error *error)
 {
 	r->window = &r->windows[r->next++];
@@ -203,14 +195,14 @@ static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
 {
 	struct pp_drift_restore *r = context;
 	struct pathprof_error error = {""};
-	const uint64_t begin_ns = cpu_ns();
+	const uint64_t begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int code = r->next < r->window_cnt ? read_next(r, &error) : 0;
 
 	if (code < 0)
 		pp_drift_lost(r->drift, code, "earlier windows cannot be read", error.text);
 	if (code == 0 && r->next < r->window_cnt) {
-		code = sd_event_source_set_time_relative(timer,
-							 REST * (cpu_ns() - begin_ns) / 1000);
+		code = sd_event_source_set_time_relative(
+			timer, REST * (pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1000);
 		return code < 0 ? code : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 	}
 	tell_end(r);
@@ -274,7 +266,7 @@ static int find_windows(struct pp_drift_restore *r, struct pathprof_error *error
 int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error)
 {
 	struct pp_drift_restore *r = calloc(1, sizeof(*r));
-	const uint64_t begin_ns = cpu_ns();
+	const uint64_t begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int code;
 
 	if (!r)
@@ -283,7 +275,8 @@ int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error)
 	drift->restore = r;
 	set_threshold(r);
 	code = find_windows(r, error);
-	while (code == 0 && r->next < r->window_cnt && cpu_ns() - begin_ns < AT_ONCE_NS)
+	while (code == 0 && r->next < r->window_cnt &&
+	       pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns < AT_ONCE_NS)
 		code = read_next(r, error);
 	if (code == 0 && r->next < r->window_cnt)
 		return go_on_later(r, error);

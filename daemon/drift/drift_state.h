@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "../log.h"
-#include "../tell/tell.h"
+#include "../shared/log.h"
+#include "../shared/tell.h"
 #include "drift.h"
 #include "names.h"
 #include "pinned.h"

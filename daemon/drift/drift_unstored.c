@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 static void release(struct pathprof_message_row *row)
 {
@@ -22,18 +23,10 @@ static void release(struct pathprof_message_row *row)
 	free((char *)row->json);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static struct pathprof_message_row copy(const struct pp_tell_message *message)
 {
 	return (struct pathprof_message_row){
-		.time_ns = now_ns(),
+		.time_ns = pp_realtime_ns(),
 		.fired = message->change == PATHPROF_ALERT_FIRED,
 		.rule = strdup(message->rule),
 		.binary = strdup(message->binary),

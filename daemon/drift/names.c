@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../child_cpu.h"
-#include "../cleanup.h"
+#include "base/cleanup.h"
 
 #define ANSWER_MAX_BYTES (32u << 20)
 #define TURN_BYTES       (64u << 10)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../log.h"
+#include "../shared/log.h"
 #include "pathprof/store.h"
 
 #define SUFFIX ".baseline"

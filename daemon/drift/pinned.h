@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "../config/config.h"
+#include "../shared/config.h"
 #include "pathprof/pinned.h"
 
 #define PP_PINNED_MAX 8

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "../log.h"
+#include "../shared/log.h"
 #include "import.h"
 #include "import_relay.h"
 #include "import_report.h"

@@ -6,8 +6,8 @@
 #ifndef PP_IMPORT_MAIN_H
 #define PP_IMPORT_MAIN_H
 
-#include "../config/config.h"
-#include "../config/config_args.h"
+#include "../shared/config.h"
+#include "../config_args.h"
 
 /* The exit status: 0; 1 when it failed, with one line that says why. What was read is kept. */
 int pp_import_main(const struct pp_args *args, const struct pp_config *config);

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "../clock/cpu_clock.h"
-#include "../log.h"
+#include "../shared/log.h"
 #include "../silent.h"
 #include "step_engine.h"
 #include "step_left.h"

@@ -27,12 +27,8 @@
 #include <stdio.h>
 #include <systemd/sd-event.h>
 
+#include "../shared/outlet_address.h"
 #include "pathprof/error.h"
-
-#define PP_OUTLET_SUFFIX  ".socket" /* behind the database's path */
-#define PP_OUTLET_FIGURES "figures\n"
-#define PP_OUTLET_FOLLOW  "follow\n"
-#define PP_OUTLET_RELAY   "relay\n"
 
 struct pp_outlet;
 
@@ -54,9 +50,5 @@ bool pp_outlet_has_relay(const struct pp_outlet *outlet);
 
 /* CPU time of answering. */
 uint64_t pp_outlet_cpu_ns(const struct pp_outlet *outlet);
-
-/* The socket's address. -ENAMETOOLONG. */
-struct sockaddr_un;
-int pp_outlet_address(struct sockaddr_un *ret_address, const char *database);
 
 #endif

@@ -7,7 +7,7 @@
  *
  * Nothing is kept: what the journal does not take at once is dropped and counted. One owner.
  */
-#include "tell.h"
+#include "../shared/tell.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "../log.h"
+#include "../shared/log.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 

@@ -12,7 +12,7 @@
 
 #include "../bpf/values_program.h"
 #include "../bpf/values_table.h"
-#include "../log.h"
+#include "../shared/log.h"
 #include "value_site.h"
 
 #define DRAIN_EVERY_US UINT64_C(20000)

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "../clock/cpu_clock.h"
-#include "../log.h"
+#include "../shared/log.h"
 #include "owners.h"
 #include "weigh.h"
 #include "window_jit.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../daemon/config/config.h"
+#include "../../daemon/shared/config.h"
 #include "fuzz.h"
 
 static void check_refused(const struct pp_config *config, const struct pathprof_error *error)

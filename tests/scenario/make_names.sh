@@ -14,7 +14,7 @@ failed=0
 compiles() {
 	local build=$1
 	shift
-	make BUILD="$build" "$@" "$build/obj/daemon/log.o" >"$work" 2>&1 && grep -q 'CC .*log\.o' "$work"
+	make BUILD="$build" "$@" "$build/obj/daemon/shared/log.o" >"$work" 2>&1 && grep -q 'CC .*log\.o' "$work"
 }
 # check NAME COMMAND...
 check() {
@@ -32,6 +32,6 @@ work=$build/said
 check built compiles "$build"
 check unchanged unchanged "$build"
 check unchanged_by_whole_name unchanged "$PWD/$build"
-check header compiles "$build" -W daemon/log.h
-check header_by_whole_name compiles "$PWD/$build" -W daemon/log.h
+check header compiles "$build" -W daemon/shared/log.h
+check header_by_whole_name compiles "$PWD/$build" -W daemon/shared/log.h
 exit $failed

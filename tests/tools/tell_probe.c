@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../daemon/log.h"
-#include "../../daemon/relay/metrics.h"
-#include "../../daemon/relay/sinks.h"
-#include "../../daemon/tell/metrics_text.h"
+#include "../../daemon/shared/log.h"
+#include "../../tools/relay/metrics.h"
+#include "../../tools/relay/sinks.h"
+#include "../../daemon/shared/metrics_text.h"
 
 struct probe {
 	sd_event *event;

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../daemon/relay/tell_pause.h"
+#include "../../tools/relay/tell_failure.h"
 #include "unit.h"
 
 #define BEAT_US     UINT64_C(5000)

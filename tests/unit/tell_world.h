@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
-#include "../../daemon/relay/sinks.h"
+#include "../../tools/relay/sinks.h"
 
 #define WORLD_REQUESTS_MAX 64
 

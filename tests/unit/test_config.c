@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../../daemon/config/config.h"
-#include "../../daemon/config/config_args.h"
-#include "../../daemon/config/config_key.h"
-#include "../../daemon/config/config_value.h"
+#include "../../daemon/shared/config.h"
+#include "../../daemon/config_args.h"
+#include "../../daemon/shared/config_key.h"
+#include "../../daemon/shared/config_value.h"
 #include "pathprof/alert.h"
 #include "pathprof/sources.h"
 

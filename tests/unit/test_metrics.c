@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/relay/metrics.h"
-#include "../../daemon/relay/tell_pause.h"
-#include "../../daemon/tell/metrics_text.h"
+#include "../../tools/relay/metrics.h"
+#include "../../tools/relay/tell_failure.h"
+#include "../../daemon/shared/metrics_text.h"
 #include "tell_world.h"
 
 #define CROWD_CNT     20 /* more than there is room for */

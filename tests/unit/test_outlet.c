@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../../daemon/relay/inlet.h"
+#include "../../tools/relay/inlet.h"
 #include "../../daemon/tell/outlet.h"
 #include "../../daemon/tell/outlet_places.h"
 

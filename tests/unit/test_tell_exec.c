@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../daemon/relay/tell_pause.h"
+#include "../../tools/relay/tell_failure.h"
 #include "tell_world.h"
 
 struct hook {

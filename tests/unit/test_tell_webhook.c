@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/relay/tell_pause.h"
+#include "../../tools/relay/tell_failure.h"
 #include "tell_world.h"
 
 /* Of one try, where a server never answers; elsewhere a busy machine has as long as it needs. */

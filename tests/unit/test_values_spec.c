@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../daemon/config/config_args.h"
+#include "../../daemon/config_args.h"
 #include "../../daemon/values/value_site.h"
 #include "elf_writer.h"
 #include "unit.h"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The service's own figures at the endpoint: see metrics_service.h. */
-#include "metrics_service.h"
+/*
+ * What the service itself shows at the Prometheus endpoint: source, rates, overhead against its
+ * budget, drops, windows, store. Called at each scrape, on the event loop's thread; keeps nothing.
+ */
+#include "service_state.h"
 
-#include "../service_state.h"
-#include "metrics_text.h"
+#include "shared/metrics_text.h"
 
 static void show(FILE *to, const char *name, const char *type, const char *help, double value)
 {
@@ -95,7 +97,7 @@ static void show_tracker(const struct pp_service *service, FILE *to)
 	}
 }
 
-void pp_metrics_service(struct pp_service *service, FILE *to)
+void pp_service_metrics(struct pp_service *service, FILE *to)
 {
 	struct pp_mark now;
 

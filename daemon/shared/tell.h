@@ -2,8 +2,9 @@
 /*
  * Telling people: where a change of an alert goes. One operations struct for all sinks. pathprofd
  * tells the journal itself; what needs the network or runs programs is pathprof-relay's
- * (relay/sinks.h), which finds the messages in the store. No sink may block its event loop: each
- * has a bounded queue or none, its own retries with growing pauses, and counts what it had to drop.
+ * (tools/relay/sinks.h), which finds the messages in the store. No sink may block its event loop:
+ * each has a bounded queue or none, its own retries with growing pauses, and counts what it had to
+ * drop.
  *
  * Workload: a few messages an hour, hundreds at once when a fleet rolls out. One owner, the event
  * loop.

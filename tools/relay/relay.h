@@ -18,7 +18,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "../config/config.h"
+#include "../../daemon/shared/config.h"
 #include "pathprof/error.h"
 
 struct pp_relay;

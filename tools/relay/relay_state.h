@@ -3,7 +3,7 @@
 #ifndef PP_RELAY_STATE_H
 #define PP_RELAY_STATE_H
 
-#include "../log.h"
+#include "../../daemon/shared/log.h"
 #include "inlet.h"
 #include "metrics.h"
 #include "notes.h"

@@ -10,8 +10,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
-#include "tell_pause.h"
+#include "base/cleanup.h"
+#include "tell_failure.h"
 
 #define TOKEN_MAX          8192
 #define ANSWER_MAX         65536

@@ -9,8 +9,8 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-#include "../cleanup.h"
-#include "../tell/metrics_text.h"
+#include "base/cleanup.h"
+#include "../../daemon/shared/metrics_text.h"
 
 /* Configured sinks, with the messages that left the store before they could be told. */
 static size_t sinks_of(const struct pp_relay *relay, struct pp_tell *ret_tells[PP_NOTES_SINK_CNT])

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
-#include "../tell/outlet.h"
+#include "base/cleanup.h"
+#include "../../daemon/shared/outlet_address.h"
 
 #define AWAY_US    UINT64_C(5000000)  /* pathprofd is looked for, and the store looked into */
 #define THERE_US   UINT64_C(30000000) /* only the latter: it says when there is news */

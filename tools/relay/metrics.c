@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
-#include "tell_pause.h"
+#include "base/cleanup.h"
+#include "tell_failure.h"
 
 #define CONNECTIONS_MAX    16
 #define CONNECTION_MS      10000

@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../log.h"
+#include "../../daemon/shared/log.h"
 #include "tell_failure.h"
 #include "tell_http.h"
-#include "tell_pause.h"
 #include "tell_queue.h"
 
 #define RESEND_MS     60000

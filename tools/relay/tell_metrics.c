@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the sinks count, for the endpoint: one metric a figure, one sample a sink. */
-#include "../tell/metrics_text.h"
+#include "../../daemon/shared/metrics_text.h"
 #include "sinks.h"
 
 enum figure { TOLD, FAILED_TRIES, DROPPED, QUEUED, FIGURE_CNT };

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 #include "relay_state.h"
-#include "tell_pause.h"
+#include "tell_failure.h"
 
 /* Whether an alert goes on nobody knows while pathprofd is away: after so long none is said to. */
 #define AWAY_US UINT64_C(60000000)

@@ -8,7 +8,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "../tell/tell.h"
+#include "../../daemon/shared/tell.h"
 
 /*
  * Runs `command` (words between blanks, the first an absolute path; no shell, no quoting) with the

@@ -20,6 +20,10 @@
 #define PP_CONFIG_FILE     "/etc/pathprof/pathprofd.conf"
 #define PP_CONFIG_PATH_MAX 1024
 
+/* How both programs end where trying again cannot help: systemd starts them no more then. 78 is
+ * EX_CONFIG of sysexits.h. */
+enum { PP_EXIT_USAGE = 2, PP_EXIT_CONFIG = 78 };
+
 /* The best source that can run here; else a row of PATHPROF_SOURCES(), counted from 1. */
 #define PP_CONFIG_SOURCE_AUTO 0
 

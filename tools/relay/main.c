@@ -7,10 +7,9 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
-#include "../cleanup.h"
-#include "../config/config.h"
-#include "../config/config_args.h"
-#include "../log.h"
+#include "base/cleanup.h"
+#include "../../daemon/shared/config.h"
+#include "../../daemon/shared/log.h"
 #include "relay.h"
 
 #define SERVICE_DB   "/var/lib/pathprof/profile.db"

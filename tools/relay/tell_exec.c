@@ -25,11 +25,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../cleanup.h"
-#include "../log.h"
+#include "base/cleanup.h"
+#include "../../daemon/shared/log.h"
 #include "tell_failure.h"
 #include "tell_hook.h"
-#include "tell_pause.h"
 
 #define QUEUE_MAX     256
 #define TRIES_MAX     3

@@ -11,13 +11,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "config.h"
+#include "shared/config.h"
 #include "pathprof/error.h"
 #include "pathprof/format.h"
-
-/* How pathprofd ends where trying again cannot help: systemd starts it no more then. 78 is
- * EX_CONFIG of sysexits.h. */
-enum { PP_EXIT_USAGE = 2, PP_EXIT_CONFIG = 78 };
 
 enum pp_args_mode {
 	PP_ARGS_RUN,

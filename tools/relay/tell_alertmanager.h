@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "../tell/tell.h"
+#include "../../daemon/shared/tell.h"
 
 /* {labels, annotations, startsAt, and of a resolved one endsAt}; NULL: out of memory. */
 json_t *pp_alertmanager_alert(const struct pp_tell_message *message, const char *host);

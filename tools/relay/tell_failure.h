@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Failures of a sink in a row, for its account of itself: since when, and why the last try failed.
- * No allocation; a structure of zeros has not failed.
+ * Failures of a sink in a row: since when, and why the last try failed, for its account of itself;
+ * and how long to wait until the next. No allocation; a structure of zeros has not failed.
  */
 #ifndef PP_TELL_FAILURE_H
 #define PP_TELL_FAILURE_H
 
-#include "../tell/tell.h"
+#include "../../daemon/shared/tell.h"
+#include "base/clock.h"
 
 #define PP_TELL_FAILURE_WHY_MAX 200
 
@@ -22,5 +23,17 @@ void pp_tell_failure_note(struct pp_tell_failure *failure, const char *format, .
 void pp_tell_failure_end(struct pp_tell_failure *failure);
 /* Fills why and failing_since_ns. */
 void pp_tell_failure_show(const struct pp_tell_failure *failure, struct pp_tell_stats *stats);
+
+/* CLOCK_MONOTONIC. */
+static inline uint64_t pp_tell_now_us(void)
+{
+	return pp_monotonic_ns() / 1000;
+}
+/*
+ * The pause after a failure: doubled each time up to a bound, then spread over the upper half, so
+ * that a fleet whose receiver was away does not come back all at once. failed_cnt: tries in a row,
+ * at least 1. Between half of first << (failed - 1) and all of it.
+ */
+uint64_t pp_tell_pause_us(uint64_t first_us, uint64_t most_us, uint32_t failed_cnt);
 
 #endif

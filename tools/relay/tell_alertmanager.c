@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../cleanup.h"
+#include "base/cleanup.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

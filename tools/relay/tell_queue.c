@@ -6,11 +6,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tell_alertmanager.h"
-#include "tell_pause.h"
+#include "tell_failure.h"
 
 #define TRIES_MAX      32
 #define BATCH_MAX      64
@@ -176,14 +175,6 @@ int pp_tell_queue_add(struct pp_tell_queue *queue, const struct pp_tell_message 
 
 /* ---------------------------------------------------------------- what goes out */
 
-static int64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void mark_sent(struct pp_tell_entry *entry)
 {
 	entry->sent = true;
@@ -193,7 +184,7 @@ static void mark_sent(struct pp_tell_entry *entry)
 /* All that are due, so many at a time. NULL: out of memory. */
 static char *batch(struct pp_tell_queue *queue)
 {
-	int64_t end_ns = wall_ns() + (int64_t)queue->resend_us * 1000 * RESENDS_TO_END;
+	int64_t end_ns = pp_realtime_ns() + (int64_t)queue->resend_us * 1000 * RESENDS_TO_END;
 	json_t *alerts = json_array();
 	uint32_t cnt = 0;
 	char *text;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Whether bursts come, and how often the budget earns one.
+ *
+ * Nothing may come although programs run. The clock counts their user time whatever becomes of the
+ * source, so a source that is up and blind shows here: its samples fail, or each is passed over.
+ *
+ * A source that pays for its bursts one by one saves for the next: a small budget sees little on a
+ * slow machine. Status tells how little, and the log once, with the budget that would see more.
+ */
+#include "service_state.h"
+
+#define SELDOM_S 30.0
+
+double pp_service_burst_every_s(const struct pp_service *service)
+{
+	double share = (double)pp_service_source_ppm(service) / 1e6 * service->cpu_cnt;
+
+	return share > 0 ? (double)service->source_seen.burst_ns / 1e9 / share : 0;
+}
+
+void pp_service_warn_price(struct pp_service *service)
+{
+	double every_s = pp_service_burst_every_s(service);
+	double percent = (double)service->config.overhead_ppm / 1e4;
+	double source_percent = (double)service->allowance.source_ppm / 1e4;
+	/* the daemon's part stays what it is */
+	double wanted_percent = percent - source_percent + source_percent * every_s;
+
+	if (every_s < SELDOM_S || service->price_told)
+		return;
+	service->price_told = true;
+	pp_log(LOG_WARNING,
+	       "a burst costs %.1f ms, and Overhead=%.4g%% earns that once in %.0f s; "
+	       "Overhead=%.2g%% "
+	       "earns it once a second",
+	       (double)service->source_seen.burst_ns / 1e6, percent, every_s,
+	       wanted_percent < 100 ? wanted_percent : 100);
+}
+
+/* ---------------------------------------------------------------- none at all */
+
+#define BARREN_S 60
+/* Of one CPU, in user code: less may well be short-lived programs and the daemon's own children. */
+#define BUSY_SHARE 0.05
+/* Bursts come at random: in ten times the mean distance there is one, but for once in 20,000. */
+#define DISTANCES 10
+
+bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, double clock_hz,
+		       double burst_every_s)
+{
+	double wall_s = (double)(now->time_ns - since->time_ns) / 1e9;
+	double samples = (double)(now->user_samples - since->user_samples);
+
+	return wall_s >= BARREN_S && wall_s >= DISTANCES * burst_every_s && clock_hz > 0 &&
+	       samples >= BUSY_SHARE * wall_s * clock_hz;
+}
+
+void pp_service_look_for_bursts(struct pp_service *service, const struct pp_mark *now)
+{
+	const struct pathprof_profile *profile = pp_window_profile(service->window);
+	struct pp_mark *last = &service->last_fruit;
+	/* Only a part of what the clock sees is wanted then. */
+	bool filtered = service->config.cgroup[0] || service->config.addresses[0];
+
+	if (!last->time_ns || filtered || now->bursts != last->bursts || now->paths != last->paths)
+		*last = *now;
+	service->barren_since_ns =
+		pp_mark_is_barren(last, now, profile->clock_hz, pp_service_burst_every_s(service))
+			? last->time_ns
+			: 0;
+}
