@@ -14,58 +14,45 @@
 
 #include "base/clock.h"
 
-void pp_drift_lost(struct pp_drift *drift, int code, const char *what, const char *why)
-{
-	drift->lost++;
-	if (pp_log_once(&drift->trouble, code))
-		pp_log(LOG_WARNING, "drift: %s: %s", what, why);
-}
-
 /* ---------------------------------------------------------------- one window */
-
-/* Fewer samples than are measured are no reason to begin to watch a binary. */
-static bool is_enough(const struct pp_drift *drift, const struct pathprof_part *part)
-{
-	return part->tally.samples >= (double)drift->config.drift_samples_min;
-}
 
 static void take_part(struct pp_drift *drift, const struct pathprof_part *part)
 {
-	struct pp_drift_subject *subject = pp_drift_subject(drift, part, is_enough(drift, part));
+	struct pp_drift_subject *subject = pp_drift_subject(
+		&drift->subjects, part, pp_drift_is_enough(&drift->common, &part->tally));
 	int r;
 
 	if (!subject)
 		return;
-	pp_drift_find_unnamed(drift, subject, part);
-	pp_drift_judge(drift, subject, part);
-	subject->seen_ns = drift->end_ns;
-	r = pathprof_rolling_push(&subject->rolling, &part->tally, drift->end_ns,
-				  pp_drift_alarmed(drift, subject), pp_drift_pooled_max(drift) - 1,
-				  (int64_t)drift->config.rolling_ns);
+	pp_drift_find_unnamed(&drift->naming, subject, part);
+	pp_drift_judge(&drift->judge, subject, part);
+	r = pp_drift_push(&drift->subjects, subject, part, drift->common.end_ns,
+			  pp_drift_alarmed(&drift->alerts, subject->alerts));
 	if (r < 0)
-		pp_drift_lost(drift, r, "counts lost", strerror(-r));
+		pp_drift_lost(&drift->common, r, "counts lost", strerror(-r));
 }
 
 /* What was not seen for as long as the baseline reaches back cannot get well by itself. */
 static void resolve_stale(struct pp_drift *drift)
 {
-	for (uint32_t i = 0; i < drift->alert_cnt; i++) {
-		struct pp_drift_alert *alert = drift->alerts[i];
+	for (uint32_t i = 0; i < drift->alerts.cnt; i++) {
+		struct pp_drift_alert *alert = drift->alerts.list[i];
 		struct pathprof_alert_state *s = &alert->state;
 		bool fired = s->phase == PATHPROF_ALERT_FIRING;
 
 		if (s->phase == PATHPROF_ALERT_QUIET ||
-		    drift->end_ns - s->seen_ns <= (int64_t)drift->config.rolling_ns)
+		    drift->common.end_ns - s->seen_ns <= (int64_t)drift->common.config.rolling_ns)
 			continue;
 		s->phase = PATHPROF_ALERT_QUIET;
 		s->streak_cnt = 0;
-		s->since_ns = s->seen_ns = drift->end_ns;
+		s->since_ns = s->seen_ns = drift->common.end_ns;
 		alert->changed = true;
 		if (!fired)
 			continue;
-		s->resolved_ns = drift->end_ns;
-		pp_drift_tell(drift, &(struct pp_drift_news){.change = PATHPROF_ALERT_RESOLVED,
-							     .alert = alert});
+		s->resolved_ns = drift->common.end_ns;
+		pp_drift_tell(
+			&drift->telling,
+			&(struct pp_drift_news){.change = PATHPROF_ALERT_RESOLVED, .alert = alert});
 	}
 }
 
@@ -74,11 +61,12 @@ static void store_rows(struct pp_drift *drift)
 	struct pathprof_error error = {""};
 	int r = 0;
 
-	if (drift->row_cnt)
-		r = pathprof_store_add_drift(drift->store, drift->rows, drift->row_cnt, &error);
+	if (drift->judge.row_cnt)
+		r = pathprof_store_add_drift(drift->common.store, drift->judge.rows,
+					     drift->judge.row_cnt, &error);
 	if (r < 0)
-		pp_drift_lost(drift, r, "not written", error.text);
-	drift->row_cnt = 0;
+		pp_drift_lost(&drift->common, r, "not written", error.text);
+	drift->judge.row_cnt = 0;
 }
 
 static void take_window(struct pp_drift *drift, const struct pathprof_profile *profile)
@@ -89,7 +77,7 @@ static void take_window(struct pp_drift *drift, const struct pathprof_profile *p
 	int r = pp_drift_split(profile, &parts, &cnt, &events);
 
 	if (r < 0) {
-		pp_drift_lost(drift, r, "window not measured", strerror(-r));
+		pp_drift_lost(&drift->common, r, "window not measured", strerror(-r));
 		return;
 	}
 	for (size_t i = 0; i < cnt; i++)
@@ -104,18 +92,19 @@ static void follow_kind(struct pp_drift *drift, const struct pathprof_profile *p
 	enum pathprof_window_kind kind =
 		pathprof_window_kind(profile->basis, profile->horizon, profile->weighed);
 
-	if (kind == drift->kind)
+	if (kind == drift->common.kind)
 		return;
-	if (drift->subject_cnt)
+	if (drift->subjects.cnt)
 		pp_log(LOG_NOTICE,
 		       "drift: windows are %s from here on, and cannot be held against those "
 		       "before, "
 		       "which were %s: rolling baselines begin anew",
-		       pathprof_window_kind_text(kind), pathprof_window_kind_text(drift->kind));
+		       pathprof_window_kind_text(kind),
+		       pathprof_window_kind_text(drift->common.kind));
 	pp_drift_end_restore(drift);
-	pp_drift_free_subjects(drift);
-	drift->kind = kind;
-	pp_pinned_set_kind(&drift->pinned, kind);
+	pp_drift_free_subjects(&drift->subjects);
+	drift->common.kind = kind;
+	pp_pinned_set_kind(&drift->judge.pinned, kind);
 }
 
 void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile, int64_t window)
@@ -126,31 +115,49 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	if (!drift)
 		return;
 	begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	drift->window = window;
-	drift->end_ns = profile->end_ns;
-	drift->profile = profile;
-	drift->compared_asked_cnt = drift->others_asked_cnt = 0;
-	drift->per_burst = totals->bursts ? (double)totals->paths / (double)totals->bursts : 0;
+	drift->common.window = window;
+	drift->common.end_ns = profile->end_ns;
+	drift->common.profile = profile;
+	drift->naming.compared_asked_cnt = drift->naming.others_asked_cnt = 0;
+	drift->common.per_burst =
+		totals->bursts ? (double)totals->paths / (double)totals->bursts : 0;
 	follow_kind(drift, profile);
 	if (pp_drift_restore_window(drift)) {
-		drift->profile = NULL;
+		drift->common.profile = NULL;
 		return;
 	}
-	pp_pinned_refresh(&drift->pinned);
+	pp_pinned_refresh(&drift->judge.pinned);
 	take_window(drift, profile);
 	resolve_stale(drift);
 	store_rows(drift);
-	pp_drift_store_alerts(drift);
-	pp_drift_seek_previous(drift);
-	pp_drift_evict(drift);
-	pp_drift_prune_alerts(drift);
-	pp_drift_name_some(drift);
-	drift->profile = NULL;
+	pp_drift_store_alerts(&drift->alerts);
+	pp_drift_seek_previous(&drift->subjects);
+	pp_drift_evict(&drift->subjects);
+	pp_drift_prune_alerts(&drift->alerts);
+	pp_drift_name_some(&drift->naming);
+	drift->common.profile = NULL;
 	drift->windows++;
 	drift->cpu_ns += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
 
 /* ---------------------------------------------------------------- beginning and end */
+
+void pp_drift_join(struct pp_drift *drift)
+{
+	struct pp_drift_common *common = &drift->common;
+
+	drift->alerts.common = common;
+	drift->subjects.common = common;
+	drift->subjects.alerts = &drift->alerts;
+	drift->naming.common = common;
+	drift->naming.subjects = &drift->subjects;
+	drift->telling.common = common;
+	drift->telling.alerts = &drift->alerts;
+	drift->telling.naming = &drift->naming;
+	drift->judge.common = common;
+	drift->judge.alerts = &drift->alerts;
+	drift->judge.telling = &drift->telling;
+}
 
 /* Without it everything else works: builds are compared with themselves only. */
 static void open_names(struct pp_drift *drift)
@@ -159,34 +166,35 @@ static void open_names(struct pp_drift *drift)
 	char *slash;
 	int r;
 
-	drift->began_ns = pp_monotonic_ns();
-	r = pp_config_db_path(&drift->config, place, sizeof(place));
+	drift->naming.began_ns = pp_monotonic_ns();
+	r = pp_config_db_path(&drift->common.config, place, sizeof(place));
 	slash = r == 0 ? strrchr(place, '/') : NULL;
 	if (slash)
 		*slash = '\0';
 	snprintf(cache, sizeof(cache), "%s/graphs", slash ? place : ".");
-	r = pp_names_new(&drift->names, drift->event, cache);
+	r = pp_names_new(&drift->naming.names, drift->event, cache);
 	if (r < 0)
 		pp_log(LOG_WARNING, "drift: paths cannot be named: %s", strerror(-r));
 }
 
 static int open_all(struct pp_drift *drift, struct pathprof_error *error)
 {
-	int r = pp_config_baselines_path(&drift->config, drift->pinned.directory,
-					 sizeof(drift->pinned.directory));
+	int r = pp_config_baselines_path(&drift->common.config, drift->judge.pinned.directory,
+					 sizeof(drift->judge.pinned.directory));
 
 	if (r < 0)
 		return pathprof_fail(error, r, "no place for baselines: set Baselines= in [Drift]");
-	if (drift->config.baselines[0] && access(drift->config.baselines, R_OK | X_OK) < 0)
+	if (drift->common.config.baselines[0] &&
+	    access(drift->common.config.baselines, R_OK | X_OK) < 0)
 		pp_log(LOG_WARNING, "Baselines=%s: %s: no baseline is read until that is mended",
-		       drift->config.baselines, strerror(errno));
-	drift->end_ns = pp_realtime_ns();
-	if (gethostname(drift->host, sizeof(drift->host) - 1) < 0)
-		strcpy(drift->host, "localhost");
-	pp_drift_make_rules(drift);
-	if (drift->config.tell_journal && pp_tell_journal_new(&drift->journal) < 0)
+		       drift->common.config.baselines, strerror(errno));
+	drift->common.end_ns = pp_realtime_ns();
+	if (gethostname(drift->telling.host, sizeof(drift->telling.host) - 1) < 0)
+		strcpy(drift->telling.host, "localhost");
+	pp_drift_make_rules(&drift->alerts);
+	if (drift->common.config.tell_journal && pp_tell_journal_new(&drift->telling.journal) < 0)
 		return pathprof_fail(error, -ENOMEM, "alerts cannot be told to the journal");
-	r = pp_drift_read_alerts(drift, error);
+	r = pp_drift_read_alerts(&drift->alerts, error);
 	if (r == 0)
 		pp_drift_leave_future(drift);
 	if (r == 0)
@@ -204,9 +212,10 @@ int pp_drift_new(struct pp_drift **ret_drift, const struct pp_config *config,
 
 	if (!drift)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	drift->config = *config;
-	drift->store = store;
-	drift->event = sd_event_ref(event);
+	drift->common.config = *config;
+	drift->common.store = store;
+	drift->event = drift->telling.event = sd_event_ref(event);
+	pp_drift_join(drift);
 	r = open_all(drift, error);
 	if (r < 0) {
 		pp_drift_free(drift);
@@ -221,20 +230,19 @@ void pp_drift_free(struct pp_drift *drift)
 	if (!drift)
 		return;
 	pp_drift_end_restore(drift);
-	pp_drift_release_drafts(drift, NULL);
+	pp_drift_release_drafts(&drift->telling, NULL);
 	/* what is being named is lost, and asked for again another time */
-	if (drift->names)
-		pp_names_cancel(drift->names);
-	pp_names_free(drift->names);
-	sd_event_source_disable_unref(drift->draft_timer);
-	pp_drift_forget_messages(drift);
-	if (drift->journal)
-		drift->journal->ops->free(drift->journal);
-	pp_drift_free_subjects(drift);
-	pp_drift_free_alerts(drift);
-	pp_pinned_release(&drift->pinned);
+	if (drift->naming.names)
+		pp_names_cancel(drift->naming.names);
+	pp_names_free(drift->naming.names);
+	sd_event_source_disable_unref(drift->telling.timer);
+	if (drift->telling.journal)
+		drift->telling.journal->ops->free(drift->telling.journal);
+	pp_drift_free_subjects(&drift->subjects);
+	pp_drift_free_alerts(&drift->alerts);
+	pp_pinned_release(&drift->judge.pinned);
 	sd_event_unref(drift->event);
-	free(drift->rows);
+	free(drift->judge.rows);
 	free(drift);
 }
 
@@ -242,8 +250,8 @@ void pp_drift_on_news(struct pp_drift *drift, pp_drift_news_fn *fn, void *contex
 {
 	if (!drift)
 		return;
-	drift->on_news = fn;
-	drift->news_context = context;
+	drift->alerts.on_news = fn;
+	drift->alerts.news_context = context;
 }
 
 int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,
@@ -251,11 +259,21 @@ int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,
 {
 	if (!drift)
 		return 0;
-	drift->config.drift_samples_min = config->drift_samples_min;
-	drift->config.drift_memory_max_bytes = config->drift_memory_max_bytes;
-	memcpy(drift->config.alerts, config->alerts, sizeof(drift->config.alerts));
-	pp_drift_make_rules(drift);
-	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		pp_drift_link(drift, drift->subjects[i]);
+	drift->common.config.drift_samples_min = config->drift_samples_min;
+	drift->common.config.drift_memory_max_bytes = config->drift_memory_max_bytes;
+	memcpy(drift->common.config.alerts, config->alerts, sizeof(drift->common.config.alerts));
+	pp_drift_make_rules(&drift->alerts);
+	for (uint32_t i = 0; i < drift->subjects.cnt; i++)
+		pp_drift_link(&drift->alerts, drift->subjects.list[i]->name,
+			      drift->subjects.list[i]->container, drift->subjects.list[i]->alerts);
 	return 0;
+}
+
+uint64_t pp_drift_naming_cpu_ns(const struct pp_drift *drift)
+{
+	struct pp_names_stats stats = {0};
+
+	if (drift && drift->naming.names)
+		pp_names_stats(drift->naming.names, &stats);
+	return stats.cpu_ns;
 }

@@ -52,19 +52,19 @@ void pp_drift_clock_set(struct pp_drift *drift, int64_t by_ns)
 {
 	if (!drift)
 		return;
-	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		move_subject(drift->subjects[i], by_ns);
-	for (uint32_t i = 0; i < drift->alert_cnt; i++)
-		move_alert(drift->alerts[i], by_ns);
+	for (uint32_t i = 0; i < drift->subjects.cnt; i++)
+		move_subject(drift->subjects.list[i], by_ns);
+	for (uint32_t i = 0; i < drift->alerts.cnt; i++)
+		move_alert(drift->alerts.list[i], by_ns);
 }
 
 void pp_drift_leave_future(struct pp_drift *drift)
 {
-	int64_t latest_ns = drift->end_ns;
+	int64_t latest_ns = drift->common.end_ns;
 
-	for (uint32_t i = 0; i < drift->alert_cnt; i++)
-		if (drift->alerts[i]->state.seen_ns > latest_ns)
-			latest_ns = drift->alerts[i]->state.seen_ns;
-	if (latest_ns > drift->end_ns)
-		pp_drift_clock_set(drift, drift->end_ns - latest_ns);
+	for (uint32_t i = 0; i < drift->alerts.cnt; i++)
+		if (drift->alerts.list[i]->state.seen_ns > latest_ns)
+			latest_ns = drift->alerts.list[i]->state.seen_ns;
+	if (latest_ns > drift->common.end_ns)
+		pp_drift_clock_set(drift, drift->common.end_ns - latest_ns);
 }

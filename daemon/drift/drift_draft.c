@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Messages that wait until their paths have names: one after another each asks for those of its
- * own, and is told with what came; none waits longer than some seconds. Whatever else was being
- * named makes room.
+ * A message is drafted when an alert changes and told at once, unless its paths have no names yet.
+ * Then it waits: one after another each asks for the names of its own paths, and is told with what
+ * came; none waits longer than some seconds. Whatever else was being named makes room.
  *
  * An alert whose message waits keeps its state of before in the store: if the daemon dies
  * meanwhile, the next window fires it again.
  */
-#include "drift_state.h"
+#include "drift_telling.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +17,12 @@
 
 #define WAIT_US UINT64_C(5000000)
 
-static void unlink_draft(struct pp_drift *drift, const struct pp_drift_draft *draft)
+/* The next that waits asks for its names. */
+static void next_draft(struct pp_drift_telling *telling);
+
+static void unlink_draft(struct pp_drift_telling *telling, const struct pp_drift_draft *draft)
 {
-	struct pp_drift_draft **at = &drift->drafts;
+	struct pp_drift_draft **at = &telling->drafts;
 
 	while (*at != draft)
 		at = &(*at)->next;
@@ -27,11 +30,11 @@ static void unlink_draft(struct pp_drift *drift, const struct pp_drift_draft *dr
 }
 
 /* A state that was held back is written with what is told. */
-static void tell_draft(struct pp_drift *drift, struct pp_drift_draft *draft)
+static void tell_draft(struct pp_drift_telling *telling, struct pp_drift_draft *draft)
 {
-	unlink_draft(drift, draft);
-	pp_drift_send(drift, draft);
-	pp_drift_store_alerts(drift);
+	unlink_draft(telling, draft);
+	pp_drift_send(telling, draft);
+	pp_drift_store_alerts(telling->alerts);
 }
 
 /* ---------------------------------------------------------------- asking for names */
@@ -49,8 +52,8 @@ static void set_text(char **text, const char *to)
 /* The answer has the paths that are in the store, in order. */
 static void on_named(void *context, int code, const struct pp_names_answer *answer)
 {
-	struct pp_drift *drift = context;
-	struct pp_drift_draft *draft = drift->drafts;
+	struct pp_drift_telling *telling = context;
+	struct pp_drift_draft *draft = telling->drafts;
 	size_t at = 0;
 
 	/* late: it was told already */
@@ -63,11 +66,11 @@ static void on_named(void *context, int code, const struct pp_names_answer *answ
 		set_text(&draft->moved[i].source, answer->paths[at].source);
 		at++;
 	}
-	tell_draft(drift, draft);
-	pp_drift_next_draft(drift);
+	tell_draft(telling, draft);
+	next_draft(telling);
 }
 
-static int ask(struct pp_drift *drift, const struct pp_drift_draft *draft)
+static int ask(struct pp_drift_telling *telling, const struct pp_drift_draft *draft)
 {
 	struct pp_names_path paths[PP_DRIFT_MOVED_MAX];
 	struct pp_names_job job = {
@@ -82,54 +85,53 @@ static int ask(struct pp_drift *drift, const struct pp_drift_draft *draft)
 	for (size_t i = 0; i < draft->moved_cnt; i++)
 		if (draft->moved[i].path_id)
 			paths[job.path_cnt++] = draft->moved[i].path;
-	return pp_names_ask(drift->names, &job, on_named, drift);
+	return pp_names_ask(telling->naming->names, &job, on_named, telling);
 }
 
-void pp_drift_next_draft(struct pp_drift *drift)
+static void next_draft(struct pp_drift_telling *telling)
 {
-	while (drift->drafts) {
-		if (drift->naming)
-			pp_names_cancel(drift->names);
-		if (pp_names_busy(drift->names) || ask(drift, drift->drafts) == 0)
+	while (telling->drafts) {
+		if (telling->naming->job)
+			pp_names_cancel(telling->naming->names);
+		if (pp_names_busy(telling->naming->names) || ask(telling, telling->drafts) == 0)
 			return;
-		tell_draft(drift, drift->drafts);
+		tell_draft(telling, telling->drafts);
 	}
 }
 
 /* ---------------------------------------------------------------- the time they have */
 
-static void set_timer(struct pp_drift *drift)
+static void set_timer(struct pp_drift_telling *telling)
 {
-	if (!drift->drafts) {
-		sd_event_source_set_enabled(drift->draft_timer, SD_EVENT_OFF);
+	if (!telling->drafts) {
+		sd_event_source_set_enabled(telling->timer, SD_EVENT_OFF);
 		return;
 	}
-	sd_event_source_set_time(drift->draft_timer, drift->drafts->deadline_us);
-	sd_event_source_set_enabled(drift->draft_timer, SD_EVENT_ONESHOT);
+	sd_event_source_set_time(telling->timer, telling->drafts->deadline_us);
+	sd_event_source_set_enabled(telling->timer, SD_EVENT_ONESHOT);
 }
 
 static int on_timer(sd_event_source *source, uint64_t time_us, void *context)
 {
-	struct pp_drift *drift = context;
+	struct pp_drift_telling *telling = context;
 	uint64_t now = pp_monotonic_ns() / 1000;
 
-	while (drift->drafts && drift->drafts->deadline_us <= now) {
-		pp_names_cancel(drift->names);
-		tell_draft(drift, drift->drafts);
+	while (telling->drafts && telling->drafts->deadline_us <= now) {
+		pp_names_cancel(telling->naming->names);
+		tell_draft(telling, telling->drafts);
 	}
-	pp_drift_next_draft(drift);
-	set_timer(drift);
+	next_draft(telling);
+	set_timer(telling);
 	return 0;
 }
 
-void pp_drift_hold(struct pp_drift *drift, struct pp_drift_draft *draft)
+static void hold(struct pp_drift_telling *telling, struct pp_drift_draft *draft)
 {
-	struct pp_drift_draft **at = &drift->drafts;
+	struct pp_drift_draft **at = &telling->drafts;
 
-	if (!drift->draft_timer &&
-	    sd_event_add_time(drift->event, &drift->draft_timer, CLOCK_MONOTONIC, UINT64_MAX, 1000,
-			      on_timer, drift) < 0) {
-		pp_drift_send(drift, draft);
+	if (!telling->timer && sd_event_add_time(telling->event, &telling->timer, CLOCK_MONOTONIC,
+						 UINT64_MAX, 1000, on_timer, telling) < 0) {
+		pp_drift_send(telling, draft);
 		return;
 	}
 	draft->deadline_us = pp_monotonic_ns() / 1000 + WAIT_US;
@@ -137,23 +139,77 @@ void pp_drift_hold(struct pp_drift *drift, struct pp_drift_draft *draft)
 	while (*at)
 		at = &(*at)->next;
 	*at = draft;
-	pp_drift_next_draft(drift);
-	set_timer(drift);
+	next_draft(telling);
+	set_timer(telling);
 }
 
-void pp_drift_release_drafts(struct pp_drift *drift, const struct pp_drift_alert *alert)
+void pp_drift_release_drafts(struct pp_drift_telling *telling, const struct pp_drift_alert *alert)
 {
-	struct pp_drift_draft *draft = drift->drafts, *next;
+	struct pp_drift_draft *draft = telling->drafts, *next;
 	bool asked = draft && (!alert || draft->alert == alert);
 
 	/* the answer under way is the first one's */
-	if (asked && !drift->naming && pp_names_busy(drift->names))
-		pp_names_cancel(drift->names);
+	if (asked && !telling->naming->job && pp_names_busy(telling->naming->names))
+		pp_names_cancel(telling->naming->names);
 	for (; draft; draft = next) {
 		next = draft->next;
 		if (!alert || draft->alert == alert)
-			tell_draft(drift, draft);
+			tell_draft(telling, draft);
 	}
-	if (drift->drafts)
-		pp_drift_next_draft(drift);
+	if (telling->drafts)
+		next_draft(telling);
+}
+
+/* ---------------------------------------------------------------- an alert has changed */
+
+static struct pp_drift_draft *new_draft(struct pp_drift_telling *telling,
+					const struct pp_drift_news *news)
+{
+	struct pp_drift_draft *draft = calloc(1, sizeof(*draft));
+
+	if (!draft)
+		return NULL;
+	draft->change = news->change;
+	draft->alert = news->alert;
+	draft->state = news->alert->state;
+	draft->matched = news->matched;
+	draft->has_rule = news->rule != NULL;
+	draft->has_drift = news->drift != NULL;
+	if (news->rule)
+		draft->rule = *news->rule;
+	if (news->drift)
+		draft->drift = *news->drift;
+	if (news->subject)
+		draft->id = news->subject->id;
+	if (news->subject && news->change == PATHPROF_ALERT_FIRED)
+		pp_drift_find_moved(telling->common->store, news, draft);
+	return draft;
+}
+
+/* There are paths, and a file to read their names from. */
+static bool is_worth_waiting(const struct pp_drift_telling *telling,
+			     const struct pp_drift_draft *draft)
+{
+	for (size_t i = 0; i < draft->moved_cnt && telling->naming->names; i++)
+		if (draft->moved[i].path_id && draft->alert->binary[0] == '/')
+			return true;
+	return false;
+}
+
+void pp_drift_tell(struct pp_drift_telling *telling, const struct pp_drift_news *news)
+{
+	struct pp_drift_draft *draft = new_draft(telling, news);
+
+	/* one alert's messages stay in order */
+	pp_drift_release_drafts(telling, news->alert);
+	if (!draft) {
+		pp_drift_lost(telling->common, -ENOMEM, "alert not told", "out of memory");
+		return;
+	}
+	if (!is_worth_waiting(telling, draft)) {
+		pp_drift_send(telling, draft);
+		return;
+	}
+	draft->pid_cnt = pp_drift_pids(telling->common, &draft->id, draft->pids);
+	hold(telling, draft);
 }

@@ -3,12 +3,14 @@
  * One subject in one window: measured against each baseline that a rule or a pinned file names,
  * judged by the rules.
  */
-#include "drift_state.h"
+#include "drift_judge.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MEASURE_MAX (PP_CONFIG_ALERT_MAX + PP_PINNED_MAX + 2)
 
 /* A measurement of so many pooled windows against one baseline. */
 struct measured {
@@ -20,11 +22,11 @@ struct measured {
 };
 
 struct judgement {
-	struct pp_drift *drift;
+	struct pp_drift_judge *judge;
 	struct pp_drift_subject *subject;
 	const struct pathprof_part *part;
 	struct pathprof_judged judged;
-	struct measured measured[PP_DRIFT_MEASURE_MAX];
+	struct measured measured[MEASURE_MAX];
 	uint32_t measured_cnt;
 };
 
@@ -37,7 +39,7 @@ static struct pathprof_baseline base_of(const struct judgement *j, const char *b
 	if (!strcmp(baseline, PATHPROF_BASELINE_PREVIOUS))
 		return (struct pathprof_baseline){s->previous.portable ? &s->previous.tally : NULL,
 						  s->previous.portable};
-	return pp_pinned_baseline(&j->drift->pinned, baseline, s->group, s->name, s->container);
+	return pp_pinned_baseline(&j->judge->pinned, baseline, s->group, s->name, s->container);
 }
 
 static struct measured *measured(struct judgement *j, const char *baseline, uint32_t pooled)
@@ -47,13 +49,13 @@ static struct measured *measured(struct judgement *j, const char *baseline, uint
 	for (uint32_t i = 0; i < j->measured_cnt; i++)
 		if (j->measured[i].pooled == pooled && !strcmp(j->measured[i].baseline, baseline))
 			return &j->measured[i];
-	if (j->measured_cnt == PP_DRIFT_MEASURE_MAX)
+	if (j->measured_cnt == MEASURE_MAX)
 		return NULL;
 	m = &j->measured[j->measured_cnt++];
 	*m = (struct measured){
 		.baseline = baseline, .pooled = pooled, .base = base_of(j, baseline)};
 	m->valid = pathprof_measure(&m->figures, &j->judged, &m->base, pooled) == 0;
-	j->drift->measured += m->valid;
+	j->judge->measured += m->valid;
 	return m;
 }
 
@@ -74,20 +76,20 @@ static void show(struct pp_drift_subject *subject, const char *baseline, const s
 	subject->shown[i].matched = m->figures.matched;
 }
 
-static void add_row(struct pp_drift *drift, const struct pathprof_drift_row *row)
+static void add_row(struct pp_drift_judge *judge, const struct pathprof_drift_row *row)
 {
-	if (drift->row_cnt == drift->row_room) {
-		size_t room = drift->row_room ? 2 * drift->row_room : 64;
-		struct pathprof_drift_row *rows = realloc(drift->rows, room * sizeof(*rows));
+	if (judge->row_cnt == judge->row_room) {
+		size_t room = judge->row_room ? 2 * judge->row_room : 64;
+		struct pathprof_drift_row *rows = realloc(judge->rows, room * sizeof(*rows));
 
 		if (!rows) {
-			drift->lost++;
+			judge->common->lost++;
 			return;
 		}
-		drift->rows = rows;
-		drift->row_room = room;
+		judge->rows = rows;
+		judge->row_room = room;
 	}
-	drift->rows[drift->row_cnt++] = *row;
+	judge->rows[judge->row_cnt++] = *row;
 }
 
 /* No file's name: what the service makes itself. */
@@ -102,7 +104,7 @@ static void keep(struct judgement *j, const char *baseline)
 {
 	const struct measured *m = measured(j, baseline, 1);
 	struct pathprof_drift_row row = {
-		.window = j->drift->window,
+		.window = j->judge->common->window,
 		.binary_id = j->subject->id,
 		.binary_name = j->subject->name,
 		.container = j->subject->container,
@@ -113,7 +115,7 @@ static void keep(struct judgement *j, const char *baseline)
 		return;
 	show(j->subject, baseline, m);
 	pathprof_measured_row(&m->figures, &row);
-	add_row(j->drift, &row);
+	add_row(j->judge, &row);
 }
 
 /* ---------------------------------------------------------------- rules */
@@ -137,7 +139,8 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 
 	if (!m || !m->valid)
 		return;
-	input = pathprof_alert_input_of(rule->rule.metric, &m->figures.drift, j->drift->end_ns);
+	input = pathprof_alert_input_of(rule->rule.metric, &m->figures.drift,
+					j->judge->common->end_ns);
 	news.change = pathprof_alert_take(&alert->state, &rule->rule, &input);
 	kept |= alert->state.phase != PATHPROF_ALERT_QUIET;
 	alert->changed |= kept;
@@ -148,26 +151,26 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 	news.drift = &m->figures.drift;
 	news.base_portable = m->base.portable;
 	news.matched = m->figures.matched;
-	pp_drift_tell(j->drift, &news);
+	pp_drift_tell(j->judge->telling, &news);
 }
 
 static void judge_rules(struct judgement *j)
 {
 	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
-		if (j->drift->rules[i].config && j->subject->alerts[i])
-			judge_rule(j, &j->drift->rules[i], j->subject->alerts[i]);
+		if (j->judge->alerts->rules[i].config && j->subject->alerts[i])
+			judge_rule(j, &j->judge->alerts->rules[i], j->subject->alerts[i]);
 }
 
-void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
+void pp_drift_judge(struct pp_drift_judge *judge, struct pp_drift_subject *subject,
 		    const struct pathprof_part *part)
 {
 	struct judgement *j = calloc(1, sizeof(*j));
 
 	if (!j) {
-		drift->lost++;
+		judge->common->lost++;
 		return;
 	}
-	j->drift = drift;
+	j->judge = judge;
 	j->subject = subject;
 	j->part = part;
 	j->judged = (struct pathprof_judged){
@@ -175,15 +178,15 @@ void pp_drift_judge(struct pp_drift *drift, struct pp_drift_subject *subject,
 		.window = &part->tally,
 		.portable = subject->portable,
 		.dispersion = pathprof_rolling_dispersion(&subject->rolling),
-		.per_burst = drift->per_burst,
-		.samples_min = (double)drift->config.drift_samples_min,
+		.per_burst = judge->common->per_burst,
+		.samples_min = (double)judge->common->config.drift_samples_min,
 	};
-	if (part->tally.samples >= (double)drift->config.drift_samples_min) {
+	if (pp_drift_is_enough(judge->common, &part->tally)) {
 		keep(j, PATHPROF_BASELINE_ROLLING);
 		keep(j, PATHPROF_BASELINE_PREVIOUS);
-		for (uint32_t i = 0; i < drift->pinned.file_cnt; i++)
-			if (!is_reserved(drift->pinned.files[i].name))
-				keep(j, drift->pinned.files[i].name);
+		for (uint32_t i = 0; i < judge->pinned.file_cnt; i++)
+			if (!is_reserved(judge->pinned.files[i].name))
+				keep(j, judge->pinned.files[i].name);
 	}
 	judge_rules(j);
 	for (uint32_t i = 0; i < j->measured_cnt; i++)

@@ -3,10 +3,9 @@
  * What is told of an alert: one JSON object, and one line for people, with the paths that moved
  * most.
  *
- * Workload: a few an hour. A message is drafted when an alert changes and told at once, unless its
- * paths have no names yet: see drift_draft.c.
+ * Workload: a few an hour.
  */
-#include "drift_state.h"
+#include "drift_telling.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -84,7 +83,7 @@ static const char *metric_of(const struct pp_drift_draft *draft)
 	return draft->has_rule ? pathprof_metric_name(draft->rule.metric) : "";
 }
 
-static char *make_json(const struct pp_drift *drift, const struct pp_drift_draft *draft)
+static char *make_json(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft)
 {
 	const struct pp_drift_alert *alert = draft->alert;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN] = "";
@@ -101,7 +100,7 @@ static char *make_json(const struct pp_drift *drift, const struct pp_drift_draft
 	json_object_set_new(json, "binary", text_or_null(alert->binary));
 	json_object_set_new(json, "build_id", id[0] ? json_string(id) : json_null());
 	json_object_set_new(json, "container", text_or_null(alert->container));
-	json_object_set_new(json, "host", text_or_null(drift->host));
+	json_object_set_new(json, "host", text_or_null(telling->host));
 	json_object_set_new(json, "baseline", text_or_null(alert->baseline));
 	json_object_set_new(json, "starts_at", time_json(draft->state.fired_ns));
 	json_object_set_new(json, "ends_at",
@@ -169,16 +168,16 @@ static void make_summary(const struct pp_drift_draft *draft, char *text, size_t 
 /* ---------------------------------------------------------------- telling */
 
 /* To the journal at once; to others by the store, with the state that it comes of. */
-static void hand_on(struct pp_drift *drift, const struct pp_tell_message *message)
+static void hand_on(struct pp_drift_telling *telling, const struct pp_tell_message *message)
 {
 	int r;
 
 	/* it counts what it drops */
-	if (drift->journal)
-		drift->journal->ops->tell(drift->journal, message);
-	r = pp_drift_keep_message(drift, message);
+	if (telling->journal)
+		telling->journal->ops->tell(telling->journal, message);
+	r = pp_drift_keep_message(telling->alerts, message);
 	if (r < 0)
-		pp_drift_lost(drift, r, "alert not told", strerror(-r));
+		pp_drift_lost(telling->common, r, "alert not told", strerror(-r));
 }
 
 static void free_draft(struct pp_drift_draft *draft)
@@ -190,86 +189,36 @@ static void free_draft(struct pp_drift_draft *draft)
 	free(draft);
 }
 
-void pp_drift_send(struct pp_drift *drift, struct pp_drift_draft *draft)
+void pp_drift_send(struct pp_drift_telling *telling, struct pp_drift_draft *draft)
 {
 	struct pp_drift_alert *alert = draft->alert;
 	char summary[SUMMARY_BYTES];
 	char *json;
 
 	make_summary(draft, summary, sizeof(summary));
-	json = make_json(drift, draft);
+	json = make_json(telling, draft);
 	alert->waiting = false;
 	if (!json) {
-		pp_drift_lost(drift, -ENOMEM, "alert not told", "out of memory");
+		pp_drift_lost(telling->common, -ENOMEM, "alert not told", "out of memory");
 		free_draft(draft);
 		return;
 	}
-	hand_on(drift, &(struct pp_tell_message){
-			       .change = draft->change,
-			       .rule = alert->rule,
-			       .binary = alert->binary,
-			       .container = alert->container,
-			       .baseline = alert->baseline,
-			       .metric = metric_of(draft),
-			       .value = draft->state.value,
-			       .threshold = draft->has_rule ? draft->rule.threshold : 0,
-			       .begin_ns = draft->state.fired_ns,
-			       .end_ns = is_over(draft) ? 0 : draft->state.resolved_ns,
-			       .json = json,
-			       .summary = summary,
-		       });
+	hand_on(telling, &(struct pp_tell_message){
+				 .change = draft->change,
+				 .rule = alert->rule,
+				 .binary = alert->binary,
+				 .container = alert->container,
+				 .baseline = alert->baseline,
+				 .metric = metric_of(draft),
+				 .value = draft->state.value,
+				 .threshold = draft->has_rule ? draft->rule.threshold : 0,
+				 .begin_ns = draft->state.fired_ns,
+				 .end_ns = is_over(draft) ? 0 : draft->state.resolved_ns,
+				 .json = json,
+				 .summary = summary,
+			 });
 	free(alert->json);
 	alert->json = json;
 	alert->changed = true;
 	free_draft(draft);
-}
-
-static struct pp_drift_draft *new_draft(struct pp_drift *drift, const struct pp_drift_news *news)
-{
-	struct pp_drift_draft *draft = calloc(1, sizeof(*draft));
-
-	if (!draft)
-		return NULL;
-	draft->change = news->change;
-	draft->alert = news->alert;
-	draft->state = news->alert->state;
-	draft->matched = news->matched;
-	draft->has_rule = news->rule != NULL;
-	draft->has_drift = news->drift != NULL;
-	if (news->rule)
-		draft->rule = *news->rule;
-	if (news->drift)
-		draft->drift = *news->drift;
-	if (news->subject)
-		draft->id = news->subject->id;
-	if (news->subject && news->change == PATHPROF_ALERT_FIRED)
-		pp_drift_find_moved(drift, news, draft);
-	return draft;
-}
-
-/* There are paths, and a file to read their names from. */
-static bool is_worth_waiting(const struct pp_drift *drift, const struct pp_drift_draft *draft)
-{
-	for (size_t i = 0; i < draft->moved_cnt && drift->names; i++)
-		if (draft->moved[i].path_id && draft->alert->binary[0] == '/')
-			return true;
-	return false;
-}
-
-void pp_drift_tell(struct pp_drift *drift, const struct pp_drift_news *news)
-{
-	struct pp_drift_draft *draft = new_draft(drift, news);
-
-	/* one alert's messages stay in order */
-	pp_drift_release_drafts(drift, news->alert);
-	if (!draft) {
-		pp_drift_lost(drift, -ENOMEM, "alert not told", "out of memory");
-		return;
-	}
-	if (!is_worth_waiting(drift, draft)) {
-		pp_drift_send(drift, draft);
-		return;
-	}
-	draft->pid_cnt = pp_drift_pids(drift, &draft->id, draft->pids);
-	pp_drift_hold(drift, draft);
 }

@@ -52,8 +52,8 @@ static void show_figures(const struct pp_drift *drift, FILE *to)
 {
 	for (size_t g = 0; g < sizeof(gauges) / sizeof(gauges[0]); g++) {
 		pp_metrics_head(to, gauges[g].name, "gauge", gauges[g].help);
-		for (uint32_t i = 0; i < drift->subject_cnt; i++)
-			show_subject(drift->subjects[i], g, to);
+		for (uint32_t i = 0; i < drift->subjects.cnt; i++)
+			show_subject(drift->subjects.list[i], g, to);
 	}
 }
 
@@ -64,8 +64,8 @@ static void show_alerts(const struct pp_drift *drift, FILE *to)
 
 	pp_metrics_head(to, "pathprof_alert_firing", "gauge",
 			"1 for an alert that is firing, 0 for one that is pending.");
-	for (uint32_t i = 0; i < drift->alert_cnt; i++) {
-		const struct pp_drift_alert *alert = drift->alerts[i];
+	for (uint32_t i = 0; i < drift->alerts.cnt; i++) {
+		const struct pp_drift_alert *alert = drift->alerts.list[i];
 		const char *labels[] = {"rule",        alert->rule,     "binary",
 					alert->binary, "container",     alert->container,
 					"baseline",    alert->baseline, NULL};
@@ -93,8 +93,8 @@ static void show_naming(const struct pp_drift *drift, FILE *to)
 {
 	struct pp_names_stats stats = {0};
 
-	if (drift->names)
-		pp_names_stats(drift->names, &stats);
+	if (drift->naming.names)
+		pp_names_stats(drift->naming.names, &stats);
 	show_one(to, "pathprof_drift_naming_total", "counter",
 		 "Binaries' files read for the names of paths.", (double)stats.jobs);
 	show_one(to, "pathprof_drift_naming_failures_total", "counter",
@@ -107,9 +107,9 @@ static void show_journal(const struct pp_drift *drift, FILE *to)
 {
 	struct pp_tell_stats stats = {0};
 
-	if (!drift->journal)
+	if (!drift->telling.journal)
 		return;
-	drift->journal->ops->stats(drift->journal, &stats);
+	drift->telling.journal->ops->stats(drift->telling.journal, &stats);
 	show_one(to, "pathprof_journal_told_total", "counter",
 		 "Messages that the journal has taken.", (double)stats.told);
 	show_one(to, "pathprof_journal_dropped_total", "counter",
@@ -123,13 +123,13 @@ void pp_drift_metrics(struct pp_drift *drift, FILE *to)
 	show_figures(drift, to);
 	show_alerts(drift, to);
 	show_one(to, "pathprof_drift_subjects", "gauge",
-		 "Binaries, by container, that are watched.", drift->subject_cnt);
+		 "Binaries, by container, that are watched.", drift->subjects.cnt);
 	show_one(to, "pathprof_drift_evicted_total", "counter",
-		 "Subjects let go of for want of room.", (double)drift->evicted);
+		 "Subjects let go of for want of room.", (double)drift->subjects.evicted);
 	show_one(to, "pathprof_drift_measured_total", "counter", "Measurements made.",
-		 (double)drift->measured);
+		 (double)drift->judge.measured);
 	show_one(to, "pathprof_drift_failures_total", "counter",
-		 "Measurements, rows and messages that were lost.", (double)drift->lost);
+		 "Measurements, rows and messages that were lost.", (double)drift->common.lost);
 	show_one(to, "pathprof_drift_cpu_seconds_total", "counter", "CPU time all of it took.",
 		 (double)drift->cpu_ns / 1e9);
 	show_naming(drift, to);

@@ -5,7 +5,7 @@
  *
  * Workload: a few alerts an hour.
  */
-#include "drift_state.h"
+#include "drift_telling.h"
 
 #include <string.h>
 
@@ -145,7 +145,7 @@ static void set_keys(const struct pp_drift_news *news, struct pp_drift_draft *dr
 
 /* ---------------------------------------------------------------- together */
 
-void pp_drift_find_moved(struct pp_drift *drift, const struct pp_drift_news *news,
+void pp_drift_find_moved(struct pathprof_store *store, const struct pp_drift_news *news,
 			 struct pp_drift_draft *draft)
 {
 	struct pathprof_drift_term terms[PP_DRIFT_MOVED_MAX];
@@ -163,11 +163,11 @@ void pp_drift_find_moved(struct pp_drift *drift, const struct pp_drift_news *new
 		return;
 	set_keys(news, draft);
 	/* what cannot be found is told without */
-	(void)pathprof_store_known_paths(drift->store, id, find_path, &finding, NULL);
-	(void)pathprof_store_portable(drift->store, id, find_name, draft, NULL);
+	(void)pathprof_store_known_paths(store, id, find_path, &finding, NULL);
+	(void)pathprof_store_portable(store, id, find_name, draft, NULL);
 	if (!news->base_portable)
 		return;
-	(void)pathprof_store_portable(drift->store, id, find_portable, draft, NULL);
-	(void)pathprof_store_portable(drift->store, &news->base_portable->id, find_other_name,
-				      draft, NULL);
+	(void)pathprof_store_portable(store, id, find_portable, draft, NULL);
+	(void)pathprof_store_portable(store, &news->base_portable->id, find_other_name, draft,
+				      NULL);
 }

@@ -8,7 +8,7 @@
  * one build a window that is compared with another one may always be looked at. A file that cannot
  * be read is tried again after pauses that grow.
  */
-#include "drift_state.h"
+#include "drift_naming.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,31 +23,31 @@
 #define PAUSE_NS          INT64_C(60000000000)
 #define PAUSE_MAX_NS      INT64_C(3600000000000)
 
-struct pp_drift_naming {
-	struct pp_drift *drift;
+struct pp_drift_naming_job {
+	struct pp_drift_naming *naming;
 	struct pathprof_portable *portable;
 	bool compared; /* with another build */
 	struct pp_names_path *paths;
 	size_t cnt, room;
 };
 
-static void free_naming(struct pp_drift_naming *naming)
+static void free_job(struct pp_drift_naming_job *job)
 {
-	if (!naming)
+	if (!job)
 		return;
-	pathprof_portable_unref(naming->portable);
-	free(naming->paths);
-	free(naming);
+	pathprof_portable_unref(job->portable);
+	free(job->paths);
+	free(job);
 }
 
 /* ---------------------------------------------------------------- whose turn it is */
 
-static bool is_within_budget(const struct pp_drift *drift)
+static bool is_within_budget(const struct pp_drift_naming *naming)
 {
 	struct pp_names_stats stats;
-	const uint64_t elapsed_ns = pp_monotonic_ns() - drift->began_ns;
+	const uint64_t elapsed_ns = pp_monotonic_ns() - naming->began_ns;
 
-	pp_names_stats(drift->names, &stats);
+	pp_names_stats(naming->names, &stats);
 	return stats.cpu_ns <= CREDIT_NS + elapsed_ns / BUDGET_PART;
 }
 
@@ -56,19 +56,21 @@ static bool is_compared(const struct pp_drift_subject *subject)
 	return subject->previous.portable != NULL;
 }
 
-static bool may_ask(const struct pp_drift *drift, const struct pp_drift_subject *subject)
+static bool may_ask(const struct pp_drift_naming *naming, const struct pp_drift_subject *subject)
 {
 	if (is_compared(subject))
-		return !drift->compared_asked_cnt || is_within_budget(drift);
+		return !naming->compared_asked_cnt || is_within_budget(naming);
 	/* those of a container are found by its processes, which a window at hand tells */
-	return !drift->others_asked_cnt && (drift->profile || !subject->container[0]) &&
-	       is_within_budget(drift);
+	return !naming->others_asked_cnt && (naming->common->profile || !subject->container[0]) &&
+	       is_within_budget(naming);
 }
 
-static bool wants_names(const struct pp_drift *drift, const struct pp_drift_subject *subject)
+static bool wants_names(const struct pp_drift_naming *naming,
+			const struct pp_drift_subject *subject)
 {
-	return subject->seen_ns == drift->end_ns && subject->asked_ns != drift->end_ns &&
-	       drift->end_ns >= subject->portable->retry_ns && subject->unnamed > 0 &&
+	return subject->seen_ns == naming->common->end_ns &&
+	       subject->asked_ns != naming->common->end_ns &&
+	       naming->common->end_ns >= subject->portable->retry_ns && subject->unnamed > 0 &&
 	       (!subject->portable->functions || subject->unnamed_share > UNNAMED_SHARE_MAX);
 }
 
@@ -79,14 +81,14 @@ static bool is_before(const struct pp_drift_subject *a, const struct pp_drift_su
 	return a_first != b_first ? a_first : a->unnamed > b->unnamed;
 }
 
-static struct pp_drift_subject *next_subject(const struct pp_drift *drift)
+static struct pp_drift_subject *next_subject(const struct pp_drift_naming *naming)
 {
 	struct pp_drift_subject *next = NULL;
 
-	for (uint32_t i = 0; i < drift->subject_cnt; i++) {
-		struct pp_drift_subject *subject = drift->subjects[i];
+	for (uint32_t i = 0; i < naming->subjects->cnt; i++) {
+		struct pp_drift_subject *subject = naming->subjects->list[i];
 
-		if (wants_names(drift, subject) && (!next || is_before(subject, next)))
+		if (wants_names(naming, subject) && (!next || is_before(subject, next)))
 			next = subject;
 	}
 	return next;
@@ -109,10 +111,10 @@ static bool has_pid(const pid_t *pids, uint32_t cnt, pid_t pid)
 	return false;
 }
 
-uint32_t pp_drift_pids(const struct pp_drift *drift, const struct pathprof_build_id *id,
+uint32_t pp_drift_pids(const struct pp_drift_common *common, const struct pathprof_build_id *id,
 		       pid_t *ret_pids)
 {
-	const struct pathprof_profile *profile = drift->profile;
+	const struct pathprof_profile *profile = common->profile;
 	uint32_t binary = find_binary(profile, id), cnt = 0;
 
 	if (binary == PATHPROF_NO_INDEX)
@@ -130,7 +132,7 @@ uint32_t pp_drift_pids(const struct pp_drift *drift, const struct pathprof_build
 	return cnt;
 }
 
-void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subject,
+void pp_drift_find_unnamed(const struct pp_drift_naming *naming, struct pp_drift_subject *subject,
 			   const struct pathprof_part *part)
 {
 	double unnamed = pathprof_portable_unnamed(subject->portable, &part->tally);
@@ -139,37 +141,36 @@ void pp_drift_find_unnamed(struct pp_drift *drift, struct pp_drift_subject *subj
 	subject->unnamed_share = part->tally.total > 0 ? unnamed / part->tally.total : 0;
 	/* others are asked for while the window is at hand */
 	if (unnamed > 0 && is_compared(subject))
-		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
+		subject->pid_cnt = pp_drift_pids(naming->common, &subject->id, subject->pids);
 }
 
 /* ---------------------------------------------------------------- what is asked */
 
 static int take_path(void *context, const struct pathprof_path_row *row)
 {
-	struct pp_drift_naming *naming = context;
+	struct pp_drift_naming_job *job = context;
 	struct pathprof_event event;
 
-	pathprof_event_of_path(&event, naming->portable->group, row->start, row->length,
-			       row->outcomes, 0);
-	if (pathprof_portable_find(naming->portable, event.key_lo))
+	pathprof_event_of_path(&event, job->portable->group, row->start, row->length, row->outcomes,
+			       0);
+	if (pathprof_portable_find(job->portable, event.key_lo))
 		return 0;
-	if (naming->cnt == naming->room) {
-		size_t room = naming->room ? 2 * naming->room : 256;
-		struct pp_names_path *paths = realloc(naming->paths, room * sizeof(*paths));
+	if (job->cnt == job->room) {
+		size_t room = job->room ? 2 * job->room : 256;
+		struct pp_names_path *paths = realloc(job->paths, room * sizeof(*paths));
 
 		if (!paths)
 			return -ENOMEM;
-		naming->paths = paths;
-		naming->room = room;
+		job->paths = paths;
+		job->room = room;
 	}
-	naming->paths[naming->cnt++] =
-		(struct pp_names_path){row->start, row->length, row->outcomes};
-	return naming->cnt == PP_NAMES_PATHS_MAX;
+	job->paths[job->cnt++] = (struct pp_names_path){row->start, row->length, row->outcomes};
+	return job->cnt == PP_NAMES_PATHS_MAX;
 }
 
 /* ---------------------------------------------------------------- what comes back */
 
-static int add_names(struct pp_drift_naming *naming, const struct pp_names_answer *answer)
+static int add_names(struct pp_drift_naming_job *job, const struct pp_names_answer *answer)
 {
 	struct pathprof_portable_path *paths = malloc((answer->path_cnt + 1) * sizeof(*paths));
 	int r;
@@ -177,16 +178,16 @@ static int add_names(struct pp_drift_naming *naming, const struct pp_names_answe
 	if (!paths)
 		return -ENOMEM;
 	for (size_t i = 0; i < answer->path_cnt; i++) {
-		const struct pp_names_path *path = &naming->paths[i];
+		const struct pp_names_path *path = &job->paths[i];
 		struct pathprof_event event;
 
-		pathprof_event_of_path(&event, naming->portable->group, path->start, path->length,
+		pathprof_event_of_path(&event, job->portable->group, path->start, path->length,
 				       path->outcomes, 0);
 		paths[i] = (struct pathprof_portable_path){.key_lo = event.key_lo,
 							   .function = answer->paths[i].function,
 							   .place = answer->paths[i].place};
 	}
-	r = pathprof_portable_add(naming->portable, paths, answer->path_cnt);
+	r = pathprof_portable_add(job->portable, paths, answer->path_cnt);
 	free(paths);
 	return r;
 }
@@ -205,53 +206,55 @@ static int add_functions(struct pathprof_portable *portable, const struct pp_nam
 	return 0;
 }
 
-static int store_names(const struct pp_drift_naming *naming, const struct pp_names_answer *answer,
+static int store_names(const struct pp_drift_naming_job *job, const struct pp_names_answer *answer,
 		       struct pathprof_error *error)
 {
 	struct pathprof_portable_row *rows = malloc((answer->path_cnt + 1) * sizeof(*rows));
-	const struct pathprof_build_id *id = &naming->portable->id;
+	const struct pathprof_build_id *id = &job->portable->id;
 	int r;
 
 	if (!rows)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < answer->path_cnt; i++)
 		rows[i] = (struct pathprof_portable_row){
-			.start = naming->paths[i].start,
-			.length = naming->paths[i].length,
-			.outcomes = naming->paths[i].outcomes,
+			.start = job->paths[i].start,
+			.length = job->paths[i].length,
+			.outcomes = job->paths[i].outcomes,
 			.function = answer->paths[i].function,
 			.place = answer->paths[i].place,
 			.function_name = answer->paths[i].name,
 		};
-	r = pathprof_store_add_portable(naming->drift->store, id, rows, answer->path_cnt, error);
+	r = pathprof_store_add_portable(job->naming->common->store, id, rows, answer->path_cnt,
+					error);
 	free(rows);
-	if (r == 0 && !naming->portable->functions)
-		r = pathprof_store_set_function_keys(naming->drift->store, id, answer->functions,
-						     answer->function_cnt, error);
+	if (r == 0 && !job->portable->functions)
+		r = pathprof_store_set_function_keys(job->naming->common->store, id,
+						     answer->functions, answer->function_cnt,
+						     error);
 	return r;
 }
 
-static void take_answer(struct pp_drift_naming *naming, const struct pp_names_answer *answer)
+static void take_answer(struct pp_drift_naming_job *job, const struct pp_names_answer *answer)
 {
 	struct pathprof_error error = {""};
-	int r = store_names(naming, answer, &error);
+	int r = store_names(job, answer, &error);
 
 	if (r < 0)
-		pp_drift_lost(naming->drift, r, "names of paths not written", error.text);
-	r = add_names(naming, answer);
+		pp_drift_lost(job->naming->common, r, "names of paths not written", error.text);
+	r = add_names(job, answer);
 	if (r == 0)
-		r = add_functions(naming->portable, answer);
+		r = add_functions(job->portable, answer);
 	if (r < 0)
-		pp_drift_lost(naming->drift, r, "names of paths lost", strerror(-r));
-	naming->portable->pause_ns = 0;
+		pp_drift_lost(job->naming->common, r, "names of paths lost", strerror(-r));
+	job->portable->pause_ns = 0;
 }
 
-static void pause_build(const struct pp_drift *drift, struct pathprof_portable *portable)
+static void pause_build(const struct pp_drift_common *common, struct pathprof_portable *portable)
 {
 	portable->pause_ns = portable->pause_ns ? 2 * portable->pause_ns : PAUSE_NS;
 	if (portable->pause_ns > PAUSE_MAX_NS)
 		portable->pause_ns = PAUSE_MAX_NS;
-	portable->retry_ns = drift->end_ns + portable->pause_ns;
+	portable->retry_ns = common->end_ns + portable->pause_ns;
 }
 
 /* A file that is gone, or was replaced since, is no trouble: its build is compared with no other.
@@ -263,84 +266,77 @@ static bool is_trouble(int code)
 
 static void on_named(void *context, int code, const struct pp_names_answer *answer)
 {
-	struct pp_drift_naming *naming = context;
-	struct pp_drift *drift = naming->drift;
+	struct pp_drift_naming_job *job = context;
+	struct pp_drift_naming *naming = job->naming;
 
-	drift->naming = NULL;
+	naming->job = NULL;
 	if (answer)
-		take_answer(naming, answer);
+		take_answer(job, answer);
 	else if (code != -ECANCELED)
-		pause_build(drift, naming->portable);
+		pause_build(naming->common, job->portable);
 	if (is_trouble(code))
-		pp_drift_lost(drift, code, "a binary's file could not be read", strerror(-code));
-	free_naming(naming);
+		pp_drift_lost(naming->common, code, "a binary's file could not be read",
+			      strerror(-code));
+	free_job(job);
 	if (code != -ECANCELED)
-		pp_drift_name_some(drift);
+		pp_drift_name_some(naming);
 }
 
 /* ---------------------------------------------------------------- together */
 
-static int ask(struct pp_drift *drift, struct pp_drift_subject *subject,
-	       struct pp_drift_naming *naming)
+static int ask(struct pp_drift_naming *naming, struct pp_drift_subject *subject,
+	       struct pp_drift_naming_job *job)
 {
-	struct pp_names_job job = {.id = subject->id, .file = subject->name};
-	int r = pathprof_store_known_paths(drift->store, &subject->id, take_path, naming, NULL);
+	struct pp_names_job asked = {.id = subject->id, .file = subject->name};
+	int r = pathprof_store_known_paths(naming->common->store, &subject->id, take_path, job,
+					   NULL);
 
 	if (r < 0)
 		return r;
-	job.paths = naming->paths;
-	job.path_cnt = naming->cnt;
-	if (drift->profile)
-		subject->pid_cnt = pp_drift_pids(drift, &subject->id, subject->pids);
-	job.pid_cnt = subject->pid_cnt;
-	memcpy(job.pids, subject->pids, sizeof(job.pids));
-	return pp_names_ask(drift->names, &job, on_named, naming);
+	asked.paths = job->paths;
+	asked.path_cnt = job->cnt;
+	if (naming->common->profile)
+		subject->pid_cnt = pp_drift_pids(naming->common, &subject->id, subject->pids);
+	asked.pid_cnt = subject->pid_cnt;
+	memcpy(asked.pids, subject->pids, sizeof(asked.pids));
+	return pp_names_ask(naming->names, &asked, on_named, job);
 }
 
 /* On a busy machine a large file takes minutes: a build that is compared does not wait for it. */
-static void make_way(struct pp_drift *drift, const struct pp_drift_subject *subject)
+static void make_way(struct pp_drift_naming *naming, const struct pp_drift_subject *subject)
 {
-	if (subject && is_compared(subject) && drift->naming && !drift->naming->compared)
-		pp_names_cancel(drift->names);
+	if (subject && is_compared(subject) && naming->job && !naming->job->compared)
+		pp_names_cancel(naming->names);
 }
 
-void pp_drift_name_some(struct pp_drift *drift)
+void pp_drift_name_some(struct pp_drift_naming *naming)
 {
 	struct pp_drift_subject *subject;
-	struct pp_drift_naming *naming;
+	struct pp_drift_naming_job *job;
 	int r;
 
-	if (!drift->names)
+	if (!naming->names)
 		return;
-	subject = next_subject(drift);
-	make_way(drift, subject);
-	if (pp_names_busy(drift->names))
+	subject = next_subject(naming);
+	make_way(naming, subject);
+	if (pp_names_busy(naming->names))
 		return;
-	naming = subject && may_ask(drift, subject) ? calloc(1, sizeof(*naming)) : NULL;
-	if (!naming)
+	job = subject && may_ask(naming, subject) ? calloc(1, sizeof(*job)) : NULL;
+	if (!job)
 		return;
-	subject->asked_ns = drift->end_ns;
-	drift->compared_asked_cnt += is_compared(subject);
-	drift->others_asked_cnt += !is_compared(subject);
-	naming->compared = is_compared(subject);
-	naming->drift = drift;
-	naming->portable = pathprof_portable_ref(subject->portable);
-	r = ask(drift, subject, naming);
+	subject->asked_ns = naming->common->end_ns;
+	naming->compared_asked_cnt += is_compared(subject);
+	naming->others_asked_cnt += !is_compared(subject);
+	job->compared = is_compared(subject);
+	job->naming = naming;
+	job->portable = pathprof_portable_ref(subject->portable);
+	r = ask(naming, subject, job);
 	if (r == 0) {
-		drift->naming = naming;
+		naming->job = job;
 		return;
 	}
 	if (is_trouble(r))
-		pp_drift_lost(drift, r, "paths cannot be named", strerror(-r));
-	pause_build(drift, naming->portable);
-	free_naming(naming);
-}
-
-uint64_t pp_drift_naming_cpu_ns(const struct pp_drift *drift)
-{
-	struct pp_names_stats stats = {0};
-
-	if (drift && drift->names)
-		pp_names_stats(drift->names, &stats);
-	return stats.cpu_ns;
+		pp_drift_lost(naming->common, r, "paths cannot be named", strerror(-r));
+	pause_build(naming->common, job->portable);
+	free_job(job);
 }

@@ -5,7 +5,7 @@
  * Workload: some hundred thousand counts of some hundred parts. Generated code is left out: it is
  * another in each process, and moves.
  */
-#include "drift_state.h"
+#include "drift_judge.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * Workload: once a new build out of memory. After a restart, or when the old one was let go of, out
  * of the store: that reads an hour of windows, so it is done for one build a window.
  */
-#include "drift_state.h"
+#include "drift_subject.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +16,6 @@
 #include "pathprof/events.h"
 
 #define BUILDS_MAX 3 /* that are looked into */
-
-static bool is_enough(const struct pp_drift *drift, const struct pathprof_tally *counts)
-{
-	return counts->samples >= (double)drift->config.drift_samples_min;
-}
 
 /* Takes counts over. */
 static void set_previous(struct pp_drift_subject *subject, struct pathprof_portable *portable,
@@ -32,13 +27,13 @@ static void set_previous(struct pp_drift_subject *subject, struct pathprof_porta
 
 /* ---------------------------------------------------------------- out of memory */
 
-static struct pp_drift_subject *latest_other(const struct pp_drift *drift,
+static struct pp_drift_subject *latest_other(const struct pp_drift_subjects *subjects,
 					     const struct pp_drift_subject *subject)
 {
 	struct pp_drift_subject *latest = NULL;
 
-	for (uint32_t i = 0; i < drift->subject_cnt; i++) {
-		struct pp_drift_subject *other = drift->subjects[i];
+	for (uint32_t i = 0; i < subjects->cnt; i++) {
+		struct pp_drift_subject *other = subjects->list[i];
 
 		if (other->group != subject->group && !strcmp(other->name, subject->name) &&
 		    !strcmp(other->container, subject->container) &&
@@ -58,14 +53,14 @@ static int add_recent(struct pathprof_tally *counts, const struct pathprof_rolli
 	return r;
 }
 
-static int take_over(struct pp_drift *drift, struct pp_drift_subject *subject,
+static int take_over(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
 		     const struct pp_drift_subject *other)
 {
 	const struct pathprof_tally *base = &other->rolling.base.sum;
 	const struct pp_drift_previous *before = &other->previous;
 	struct pathprof_tally counts = {0};
 	struct pathprof_portable *of = other->portable;
-	bool passed_on = !is_enough(drift, base) && before->portable;
+	bool passed_on = !pp_drift_is_enough(subjects->common, base) && before->portable;
 	int r;
 
 	if (passed_on) {
@@ -73,21 +68,21 @@ static int take_over(struct pp_drift *drift, struct pp_drift_subject *subject,
 		base = &before->tally;
 	}
 	r = pathprof_tally_join(&counts, base);
-	if (r == 0 && !passed_on && !is_enough(drift, &counts))
+	if (r == 0 && !passed_on && !pp_drift_is_enough(subjects->common, &counts))
 		r = add_recent(&counts, &other->rolling);
-	if (r == 0 && is_enough(drift, &counts))
+	if (r == 0 && pp_drift_is_enough(subjects->common, &counts))
 		set_previous(subject, pathprof_portable_ref(of), &counts);
 	pathprof_tally_release(&counts);
 	return r;
 }
 
-void pp_drift_find_previous(struct pp_drift *drift, struct pp_drift_subject *subject)
+void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject)
 {
-	const struct pp_drift_subject *other = latest_other(drift, subject);
-	int r = other ? take_over(drift, subject, other) : 0;
+	const struct pp_drift_subject *other = latest_other(subjects, subject);
+	int r = other ? take_over(subjects, subject, other) : 0;
 
 	if (r < 0)
-		pp_drift_lost(drift, r, "the build before lost", strerror(-r));
+		pp_drift_lost(subjects->common, r, "the build before lost", strerror(-r));
 	/* what there was in memory is all there is */
 	subject->sought_previous = other != NULL;
 }
@@ -123,7 +118,8 @@ static int take_part(void *context, struct pathprof_part *part)
 }
 
 /* What a build did in the time of a rolling baseline before it was seen last. */
-static int read_build(const struct pp_drift *drift, const struct pp_drift_subject *subject,
+static int read_build(const struct pp_drift_subjects *subjects,
+		      const struct pp_drift_subject *subject,
 		      const struct pathprof_earlier_build_row *build, struct pathprof_tally *counts)
 {
 	struct reading reading = {.group = pathprof_event_group(&build->binary_id),
@@ -131,27 +127,28 @@ static int read_build(const struct pp_drift *drift, const struct pp_drift_subjec
 				  .to = counts};
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN];
 	const struct pathprof_filter filter = {
-		.since_ns = build->last_from_ns - (int64_t)drift->config.rolling_ns,
+		.since_ns = build->last_from_ns - (int64_t)subjects->common->config.rolling_ns,
 		.until_ns = build->last_until_ns + 1,
 		.binary = pathprof_build_id_text(&build->binary_id, hex),
-		.kind = drift->kind,
+		.kind = subjects->common->kind,
 	};
 
-	return pathprof_parts_read(drift->store, &filter, drift->kind == PATHPROF_KIND_WEIGHED, 0,
-				   take_part, &reading, NULL);
+	return pathprof_parts_read(subjects->common->store, &filter,
+				   subjects->common->kind == PATHPROF_KIND_WEIGHED, 0, take_part,
+				   &reading, NULL);
 }
 
-static int try_build(struct pp_drift *drift, struct pp_drift_subject *subject,
+static int try_build(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
 		     const struct pathprof_earlier_build_row *build)
 {
 	struct pathprof_tally counts = {0};
 	struct pathprof_portable *portable = NULL;
-	int r = read_build(drift, subject, build, &counts);
+	int r = read_build(subjects, subject, build, &counts);
 
-	if (r == 0 && is_enough(drift, &counts))
+	if (r == 0 && pp_drift_is_enough(subjects->common, &counts))
 		portable = pathprof_portable_new(&build->binary_id);
 	if (portable)
-		r = pathprof_portable_load(portable, drift->store, NULL);
+		r = pathprof_portable_load(portable, subjects->common->store, NULL);
 	if (portable && r == 0)
 		set_previous(subject, pathprof_portable_ref(portable), &counts);
 	pathprof_portable_unref(portable);
@@ -159,24 +156,24 @@ static int try_build(struct pp_drift *drift, struct pp_drift_subject *subject,
 	return r;
 }
 
-static void seek(struct pp_drift *drift, struct pp_drift_subject *subject)
+static void seek(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject)
 {
 	struct seeking seeking = {.cnt = 0};
-	int r = pathprof_store_earlier_builds(drift->store, &subject->id, subject->name, take_build,
-					      &seeking, NULL);
+	int r = pathprof_store_earlier_builds(subjects->common->store, &subject->id, subject->name,
+					      take_build, &seeking, NULL);
 
 	subject->sought_previous = true;
 	for (uint32_t i = 0; i < seeking.cnt && r >= 0 && !subject->previous.portable; i++)
-		r = try_build(drift, subject, &seeking.builds[i]);
+		r = try_build(subjects, subject, &seeking.builds[i]);
 	if (r < 0)
-		pp_drift_lost(drift, r, "the build before not read", strerror(-r));
+		pp_drift_lost(subjects->common, r, "the build before not read", strerror(-r));
 }
 
-void pp_drift_seek_previous(struct pp_drift *drift)
+void pp_drift_seek_previous(struct pp_drift_subjects *subjects)
 {
-	for (uint32_t i = 0; i < drift->subject_cnt && drift->config.drift_previous; i++)
-		if (!drift->subjects[i]->sought_previous) {
-			seek(drift, drift->subjects[i]);
+	for (uint32_t i = 0; i < subjects->cnt && subjects->common->config.drift_previous; i++)
+		if (!subjects->list[i]->sought_previous) {
+			seek(subjects, subjects->list[i]);
 			return;
 		}
 }

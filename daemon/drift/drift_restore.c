@@ -54,7 +54,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		r->left_out_cnt++;
 		return 0;
 	}
-	code = pathprof_store_count_paths(r->drift->store, row->id, &cnt, NULL);
+	code = pathprof_store_count_paths(r->drift->common.store, row->id, &cnt, NULL);
 	if (code < 0)
 		return code;
 	r->count_cnt += cnt;
@@ -81,7 +81,7 @@ static void set_threshold(struct pp_drift_restore *r)
 {
 	r->hot_bits = pathprof_alert_fast.threshold;
 	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++) {
-		const struct pp_drift_rule *rule = &r->drift->rules[i];
+		const struct pp_drift_rule *rule = &r->drift->alerts.rules[i];
 
 		if (rule->config && rule->rule.metric == PATHPROF_METRIC_KL_CORRECTED &&
 		    rule->rule.threshold < r->hot_bits)
@@ -133,28 +133,25 @@ static int push_part(void *context, struct pathprof_part *part)
 	struct pp_drift_restore *r = context;
 	struct pp_drift *drift = r->drift;
 	struct pp_drift_subject *subject = pp_drift_subject(
-		drift, part, part->tally.samples >= (double)drift->config.drift_samples_min);
+		&drift->subjects, part, pp_drift_is_enough(&drift->common, &part->tally));
 
-	if (!subject)
-		return 0;
-	subject->seen_ns = r->window->end_ns;
-	return pathprof_rolling_push(&subject->rolling, &part->tally, r->window->end_ns,
-				     is_hot(r, part), pp_drift_pooled_max(drift) - 1,
-				     (int64_t)drift->config.rolling_ns);
+	return subject ? pp_drift_push(&drift->subjects, subject, part, r->window->end_ns,
+				       is_hot(r, part))
+		       : 0;
 }
 
 static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
 {
 	const struct pathprof_filter filter = {.window = r->window->id};
-	int code = pathprof_store_drift(r->drift->store, &filter, PATHPROF_BASELINE_ROLLING,
+	int code = pathprof_store_drift(r->drift->common.store, &filter, PATHPROF_BASELINE_ROLLING,
 					take_drift, r, error);
 
 	if (code == 0)
-		code = pathprof_parts_read(r->drift->store, &filter,
-					   r->drift->kind == PATHPROF_KIND_WEIGHED, 0, push_part, r,
-					   error);
+		code = pathprof_parts_read(r->drift->common.store, &filter,
+					   r->drift->common.kind == PATHPROF_KIND_WEIGHED, 0,
+					   push_part, r, error);
 	release_hot(r);
-	pp_drift_evict(r->drift);
+	pp_drift_evict(&r->drift->subjects);
 	return code;
 }
 
@@ -199,7 +196,8 @@ static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
 	int code = r->next < r->window_cnt ? read_next(r, &error) : 0;
 
 	if (code < 0)
-		pp_drift_lost(r->drift, code, "earlier windows cannot be read", error.text);
+		pp_drift_lost(&r->drift->common, code, "earlier windows cannot be read",
+			      error.text);
 	if (code == 0 && r->next < r->window_cnt) {
 		code = sd_event_source_set_time_relative(
 			timer, REST * (pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1000);
@@ -238,27 +236,29 @@ bool pp_drift_restore_window(struct pp_drift *drift)
 		r->next--;
 	}
 	if (r->window_cnt < WINDOWS_MAX)
-		r->windows[r->window_cnt++] = (struct past_window){drift->window, drift->end_ns};
+		r->windows[r->window_cnt++] =
+			(struct past_window){drift->common.window, drift->common.end_ns};
 	return true;
 }
 
 static int find_windows(struct pp_drift_restore *r, struct pathprof_error *error)
 {
 	struct pp_drift *drift = r->drift;
-	struct pathprof_filter filter = {.since_ns =
-						 drift->end_ns - (int64_t)drift->config.rolling_ns};
+	struct pathprof_filter filter = {.since_ns = drift->common.end_ns -
+						     (int64_t)drift->common.config.rolling_ns};
 	unsigned int kinds;
-	int code = pathprof_store_kinds(drift->store, &filter, &kinds, &drift->kind, error);
+	int code = pathprof_store_kinds(drift->common.store, &filter, &kinds, &drift->common.kind,
+					error);
 
-	filter.kind = drift->kind;
-	pp_pinned_set_kind(&drift->pinned, drift->kind);
+	filter.kind = drift->common.kind;
+	pp_pinned_set_kind(&drift->judge.pinned, drift->common.kind);
 	if (code == 0 && kinds & (kinds - 1))
 		pp_log(LOG_NOTICE,
 		       "drift: rolling baselines are made again from windows %s alone: those of "
 		       "other kinds cannot be held against them",
-		       pathprof_window_kind_text(drift->kind));
+		       pathprof_window_kind_text(drift->common.kind));
 	if (code == 0)
-		code = pathprof_store_windows(drift->store, &filter, take_window, r, error);
+		code = pathprof_store_windows(drift->common.store, &filter, take_window, r, error);
 	turn_round(r);
 	return code;
 }

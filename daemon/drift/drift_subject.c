@@ -3,13 +3,14 @@
  * Subjects: found by the hash of their identity, then by container. Some hundred of them, so a walk
  * over an array of pointers does.
  */
-#include "drift_state.h"
+#include "drift_subject.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void free_subject(struct pp_drift_subject *subject)
 {
+	pp_drift_unlink(subject->alerts);
 	pathprof_rolling_release(&subject->rolling);
 	pathprof_portable_unref(subject->portable);
 	pathprof_portable_unref(subject->previous.portable);
@@ -19,10 +20,11 @@ static void free_subject(struct pp_drift_subject *subject)
 	free(subject);
 }
 
-static struct pp_drift_subject *find(const struct pp_drift *drift, const struct pathprof_part *part)
+static struct pp_drift_subject *find(const struct pp_drift_subjects *subjects,
+				     const struct pathprof_part *part)
 {
-	for (uint32_t i = 0; i < drift->subject_cnt; i++) {
-		struct pp_drift_subject *subject = drift->subjects[i];
+	for (uint32_t i = 0; i < subjects->cnt; i++) {
+		struct pp_drift_subject *subject = subjects->list[i];
 
 		if (subject->group == part->group && !strcmp(subject->container, part->container))
 			return subject;
@@ -31,24 +33,24 @@ static struct pp_drift_subject *find(const struct pp_drift *drift, const struct 
 }
 
 /* Of a build that runs in another container, too: the same. */
-static struct pathprof_portable *portable_of(struct pp_drift *drift,
+static struct pathprof_portable *portable_of(struct pp_drift_subjects *subjects,
 					     const struct pathprof_build_id *id)
 {
 	struct pathprof_error error = {""};
 	struct pathprof_portable *portable;
 	int r;
 
-	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		if (pathprof_build_id_equal(&drift->subjects[i]->id, id))
-			return pathprof_portable_ref(drift->subjects[i]->portable);
+	for (uint32_t i = 0; i < subjects->cnt; i++)
+		if (pathprof_build_id_equal(&subjects->list[i]->id, id))
+			return pathprof_portable_ref(subjects->list[i]->portable);
 	portable = pathprof_portable_new(id);
-	r = portable ? pathprof_portable_load(portable, drift->store, &error) : 0;
+	r = portable ? pathprof_portable_load(portable, subjects->common->store, &error) : 0;
 	if (r < 0)
-		pp_drift_lost(drift, r, "names of paths not read", error.text);
+		pp_drift_lost(subjects->common, r, "names of paths not read", error.text);
 	return portable;
 }
 
-static struct pp_drift_subject *new_subject(struct pp_drift *drift,
+static struct pp_drift_subject *new_subject(struct pp_drift_subjects *subjects,
 					    const struct pathprof_part *part)
 {
 	struct pp_drift_subject *subject = calloc(1, sizeof(*subject));
@@ -59,40 +61,49 @@ static struct pp_drift_subject *new_subject(struct pp_drift *drift,
 	subject->group = part->group;
 	subject->name = strdup(part->name);
 	subject->container = strdup(part->container);
-	subject->portable = portable_of(drift, part->id);
+	subject->portable = portable_of(subjects, part->id);
 	if (subject->name && subject->container && subject->portable)
 		return subject;
 	free_subject(subject);
 	return NULL;
 }
 
-struct pp_drift_subject *pp_drift_subject(struct pp_drift *drift, const struct pathprof_part *part,
-					  bool add)
+struct pp_drift_subject *pp_drift_subject(struct pp_drift_subjects *subjects,
+					  const struct pathprof_part *part, bool add)
 {
-	struct pp_drift_subject *subject = find(drift, part), **subjects;
+	struct pp_drift_subject *subject = find(subjects, part), **list;
 
 	if (subject || !add)
 		return subject;
-	subjects = realloc(drift->subjects, (drift->subject_cnt + 1) * sizeof(*subjects));
-	if (!subjects)
+	list = realloc(subjects->list, (subjects->cnt + 1) * sizeof(*list));
+	if (!list)
 		return NULL;
-	drift->subjects = subjects;
-	subject = new_subject(drift, part);
+	subjects->list = list;
+	subject = new_subject(subjects, part);
 	if (!subject)
 		return NULL;
-	if (drift->config.drift_previous)
-		pp_drift_find_previous(drift, subject);
-	subjects[drift->subject_cnt++] = subject;
-	pp_drift_link(drift, subject);
+	if (subjects->common->config.drift_previous)
+		pp_drift_find_previous(subjects, subject);
+	list[subjects->cnt++] = subject;
+	pp_drift_link(subjects->alerts, subject->name, subject->container, subject->alerts);
 	return subject;
 }
 
-static uint32_t longest_unseen(const struct pp_drift *drift)
+int pp_drift_push(const struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
+		  const struct pathprof_part *part, int64_t end_ns, bool hot)
+{
+	subject->seen_ns = end_ns;
+	return pathprof_rolling_push(&subject->rolling, &part->tally, end_ns, hot,
+				     pp_drift_pooled_max(subjects->alerts) - 1,
+				     (int64_t)subjects->common->config.rolling_ns);
+}
+
+static uint32_t longest_unseen(const struct pp_drift_subjects *subjects)
 {
 	uint32_t oldest = 0;
 
-	for (uint32_t i = 1; i < drift->subject_cnt; i++)
-		if (drift->subjects[i]->seen_ns < drift->subjects[oldest]->seen_ns)
+	for (uint32_t i = 1; i < subjects->cnt; i++)
+		if (subjects->list[i]->seen_ns < subjects->list[oldest]->seen_ns)
 			oldest = i;
 	return oldest;
 }
@@ -110,33 +121,33 @@ static uint64_t subject_bytes(const struct pp_drift_subject *subject)
 	       share_bytes(subject->previous.portable);
 }
 
-uint64_t pp_drift_bytes(const struct pp_drift *drift)
+uint64_t pp_drift_bytes(const struct pp_drift_subjects *subjects)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		bytes += subject_bytes(drift->subjects[i]);
+	for (uint32_t i = 0; i < subjects->cnt; i++)
+		bytes += subject_bytes(subjects->list[i]);
 	return bytes;
 }
 
-void pp_drift_evict(struct pp_drift *drift)
+void pp_drift_evict(struct pp_drift_subjects *subjects)
 {
-	while (drift->subject_cnt > drift->config.drift_subjects_max ||
-	       (drift->subject_cnt &&
-		pp_drift_bytes(drift) > drift->config.drift_memory_max_bytes)) {
-		uint32_t which = longest_unseen(drift);
+	while (subjects->cnt > subjects->common->config.drift_subjects_max ||
+	       (subjects->cnt &&
+		pp_drift_bytes(subjects) > subjects->common->config.drift_memory_max_bytes)) {
+		uint32_t which = longest_unseen(subjects);
 
-		free_subject(drift->subjects[which]);
-		drift->subjects[which] = drift->subjects[--drift->subject_cnt];
-		drift->evicted++;
+		free_subject(subjects->list[which]);
+		subjects->list[which] = subjects->list[--subjects->cnt];
+		subjects->evicted++;
 	}
 }
 
-void pp_drift_free_subjects(struct pp_drift *drift)
+void pp_drift_free_subjects(struct pp_drift_subjects *subjects)
 {
-	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		free_subject(drift->subjects[i]);
-	free(drift->subjects);
-	drift->subjects = NULL;
-	drift->subject_cnt = 0;
+	for (uint32_t i = 0; i < subjects->cnt; i++)
+		free_subject(subjects->list[i]);
+	free(subjects->list);
+	subjects->list = NULL;
+	subjects->cnt = 0;
 }

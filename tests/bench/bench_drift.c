@@ -183,16 +183,16 @@ int main(int argc, char **argv)
 			costs[late++] = cpu_ms() - begin;
 	}
 	uint64_t bytes = 0;
-	for (uint32_t i = 0; i < drift->subject_cnt; i++)
-		bytes += pathprof_rolling_bytes(&drift->subjects[i]->rolling);
+	for (uint32_t i = 0; i < drift->subjects.cnt; i++)
+		bytes += pathprof_rolling_bytes(&drift->subjects.list[i]->rolling);
 	double ms = middle(costs, late);
 	printf("%u binaries of %u paths, some %u samples each a window, windows %u..%u\n", binaries,
 	       paths, samples, windows / 2, windows);
 	printf("CPU a window: median %.1f ms, greatest %.1f ms\n", ms, costs[late - 1]);
 	printf("share of a core: %.4f %% at 60 s windows, %.4f %% at 10 s\n", ms / 600, ms / 100);
 	printf("memory: %.1f MB, measurements %llu, subjects %u, let go %llu\n",
-	       (double)bytes / 1e6, (unsigned long long)drift->measured, drift->subject_cnt,
-	       (unsigned long long)drift->evicted);
+	       (double)bytes / 1e6, (unsigned long long)drift->judge.measured, drift->subjects.cnt,
+	       (unsigned long long)drift->subjects.evicted);
 	pp_drift_free(drift);
 	pathprof_profile_release(&profile);
 	pathprof_store_free(store);

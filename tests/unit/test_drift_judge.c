@@ -72,22 +72,22 @@ struct watch {
 static void watch_begin(struct watch *w, const struct scene *scene, struct pathprof_store *store,
 			uint64_t seed)
 {
-	*w = (struct watch){.random = seed, .scene = scene, .drift.store = store};
-	pp_config_defaults(&w->drift.config);
-	w->drift.config.drift_previous = 0;
-	w->drift.config.drift_samples_min = 50;
+	*w = (struct watch){.random = seed, .scene = scene, .drift.common.store = store};
+	pp_drift_join(&w->drift);
+	pp_config_defaults(&w->drift.common.config);
+	w->drift.common.config.drift_previous = 0;
+	w->drift.common.config.drift_samples_min = 50;
 	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
-		if (w->drift.config.alerts[i].samples_min > 50)
-			w->drift.config.alerts[i].samples_min = 50;
-	pp_drift_make_rules(&w->drift);
+		if (w->drift.common.config.alerts[i].samples_min > 50)
+			w->drift.common.config.alerts[i].samples_min = 50;
+	pp_drift_make_rules(&w->drift.alerts);
 }
 
 static void watch_end(struct watch *w)
 {
-	pp_drift_free_subjects(&w->drift);
-	pp_drift_free_alerts(&w->drift);
-	pp_drift_forget_messages(&w->drift);
-	free(w->drift.rows);
+	pp_drift_free_subjects(&w->drift.subjects);
+	pp_drift_free_alerts(&w->drift.alerts);
+	free(w->drift.judge.rows);
 }
 
 static double share_behind(const struct lab_world *world, size_t first)
@@ -177,11 +177,11 @@ static void watch_window(struct watch *w, const struct lab_world *world)
 	struct pathprof_part part = {.id = &id, .name = "/bin/program", .container = ""};
 
 	fill_part(w, world, &part.tally);
-	w->drift.window = ++w->window;
-	w->drift.end_ns = w->window * WINDOW_NS;
-	w->drift.per_burst = w->scene->bursts.samples;
-	w->drift.row_cnt = 0;
-	w->subject = pp_drift_subject(&w->drift, &part, true);
+	w->drift.common.window = ++w->window;
+	w->drift.common.end_ns = w->window * WINDOW_NS;
+	w->drift.common.per_burst = w->scene->bursts.samples;
+	w->drift.judge.row_cnt = 0;
+	w->subject = pp_drift_subject(&w->drift.subjects, &part, true);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(w->subject);
 	if (!w->subject)
 		return;
@@ -189,11 +189,9 @@ static void watch_window(struct watch *w, const struct lab_world *world)
 		w->subject->rolling.base.dispersion = 1;
 		w->subject->rolling.base.changed = false;
 	}
-	pp_drift_judge(&w->drift, w->subject, &part);
-	CU_ASSERT_EQUAL(pathprof_rolling_push(&w->subject->rolling, &part.tally, w->drift.end_ns,
-					      pp_drift_alarmed(&w->drift, w->subject),
-					      pp_drift_pooled_max(&w->drift) - 1,
-					      (int64_t)w->drift.config.rolling_ns),
+	pp_drift_judge(&w->drift.judge, w->subject, &part);
+	CU_ASSERT_EQUAL(pp_drift_push(&w->drift.subjects, w->subject, &part, w->drift.common.end_ns,
+				      pp_drift_alarmed(&w->drift.alerts, w->subject->alerts)),
 			0);
 	pathprof_tally_release(&part.tally);
 }
@@ -202,17 +200,17 @@ static enum pathprof_alert_phase worst_phase(const struct watch *w)
 {
 	enum pathprof_alert_phase worst = PATHPROF_ALERT_QUIET;
 
-	for (uint32_t i = 0; i < w->drift.alert_cnt; i++)
-		if (w->drift.alerts[i]->state.phase > worst)
-			worst = w->drift.alerts[i]->state.phase;
+	for (uint32_t i = 0; i < w->drift.alerts.cnt; i++)
+		if (w->drift.alerts.list[i]->state.phase > worst)
+			worst = w->drift.alerts.list[i]->state.phase;
 	return worst;
 }
 
 static void take_calm(struct watch *w, struct tally *t, enum pathprof_alert_phase before)
 {
-	const struct pathprof_drift_row *row = w->drift.rows;
+	const struct pathprof_drift_row *row = w->drift.judge.rows;
 
-	if (!w->drift.row_cnt)
+	if (!w->drift.judge.row_cnt)
 		return;
 	t->judged++;
 	t->over += worst_phase(w) != PATHPROF_ALERT_QUIET;

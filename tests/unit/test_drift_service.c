@@ -318,7 +318,7 @@ static void window(struct bench *b, uint32_t shift)
 /* Until nothing is being read and no message waits. */
 static void settle(struct bench *b)
 {
-	while (b->drift->drafts || pp_names_busy(b->drift->names))
+	while (b->drift->telling.drafts || pp_names_busy(b->drift->naming.names))
 		CU_ASSERT_FATAL(sd_event_run(b->event, UINT64_MAX) >= 0);
 }
 
@@ -330,10 +330,10 @@ static void windows(struct bench *b, uint32_t shift, int cnt)
 
 static uint32_t phase_of(const struct bench *b, const char *rule, const char *binary)
 {
-	for (uint32_t i = 0; i < b->drift->alert_cnt; i++)
-		if (!strcmp(b->drift->alerts[i]->rule, rule) &&
-		    !strcmp(b->drift->alerts[i]->binary, binary))
-			return b->drift->alerts[i]->state.phase;
+	for (uint32_t i = 0; i < b->drift->alerts.cnt; i++)
+		if (!strcmp(b->drift->alerts.list[i]->rule, rule) &&
+		    !strcmp(b->drift->alerts.list[i]->binary, binary))
+			return b->drift->alerts.list[i]->state.phase;
 	return UINT32_MAX;
 }
 
@@ -469,8 +469,8 @@ static void test_restart_in_the_past(void)
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
 	set_clock(&b, -5, false);
 	restart(&b);
-	for (uint32_t i = 0; i < b.drift->alert_cnt; i++)
-		CU_ASSERT(b.drift->alerts[i]->state.seen_ns <= b.drift->end_ns);
+	for (uint32_t i = 0; i < b.drift->alerts.cnt; i++)
+		CU_ASSERT(b.drift->alerts.list[i]->state.seen_ns <= b.drift->common.end_ns);
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_PENDING);
 	bench_release(&b);
 }
@@ -484,12 +484,12 @@ static void test_restart_restores_baseline(void)
 
 	bench_init(&b);
 	windows(&b, 0, 9);
-	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
-	after = &b.drift->subjects[0]->rolling.base.sum;
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	after = &b.drift->subjects.list[0]->rolling.base.sum;
 	CU_ASSERT_EQUAL(pathprof_tally_add(&before, after->events, after->cnt), 0);
 	restart(&b);
-	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
-	after = &b.drift->subjects[0]->rolling.base.sum;
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	after = &b.drift->subjects.list[0]->rolling.base.sum;
 	CU_ASSERT_EQUAL_FATAL(after->cnt, before.cnt);
 	CU_ASSERT_EQUAL(memcmp(after->events, before.events, before.cnt * sizeof(*before.events)),
 			0);
@@ -528,11 +528,11 @@ static void test_containers_and_builds_apart(void)
 		run_program(&b, i < 5 ? 2 : 3, "/bin/other", "", i < 5 ? 0 : 7, SAMPLES);
 		end_window(&b);
 	}
-	CU_ASSERT_EQUAL(b.drift->subject_cnt, 4);
+	CU_ASSERT_EQUAL(b.drift->subjects.cnt, 4);
 	CU_ASSERT_EQUAL(phase_of(&b, "fast", "/bin/other"), PATHPROF_ALERT_QUIET);
-	for (uint32_t i = 0; i < b.drift->alert_cnt; i++)
-		CU_ASSERT_EQUAL(b.drift->alerts[i]->state.phase == PATHPROF_ALERT_FIRING,
-				!strcmp(b.drift->alerts[i]->container, "box"));
+	for (uint32_t i = 0; i < b.drift->alerts.cnt; i++)
+		CU_ASSERT_EQUAL(b.drift->alerts.list[i]->state.phase == PATHPROF_ALERT_FIRING,
+				!strcmp(b.drift->alerts.list[i]->container, "box"));
 	bench_release(&b);
 }
 
@@ -554,8 +554,8 @@ static void test_pinned(void)
 	fclose(fopen(file, "w"));
 	window(&b, 0);
 	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 1);
-	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 1);
-	CU_ASSERT_EQUAL(b.drift->pinned.files[0].pinned.part_cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->judge.pinned.file_cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->judge.pinned.files[0].pinned.part_cnt, 1);
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
 	windows(&b, 3, 2);
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
@@ -564,7 +564,7 @@ static void test_pinned(void)
 	snprintf(file, sizeof(file), "%s/baselines/good.baseline", b.dir);
 	CU_ASSERT_EQUAL(unlink(file), 0);
 	window(&b, 0);
-	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 0);
+	CU_ASSERT_EQUAL(b.drift->judge.pinned.file_cnt, 0);
 	bench_release(&b);
 }
 
@@ -573,7 +573,7 @@ static void test_bounds(void)
 	struct bench b;
 
 	bench_init(&b);
-	b.drift->config.drift_subjects_max = 3;
+	b.drift->common.config.drift_subjects_max = 3;
 	for (int i = 0; i < 6; i++) {
 		begin_window(&b);
 		for (uint8_t k = 0; k < 5; k++) {
@@ -583,13 +583,13 @@ static void test_bounds(void)
 			run_program(&b, k, name, "", 0, k == 4 ? 50 : 300);
 		}
 		end_window(&b);
-		CU_ASSERT_EQUAL(b.drift->subject_cnt, 3);
+		CU_ASSERT_EQUAL(b.drift->subjects.cnt, 3);
 	}
-	CU_ASSERT_EQUAL(b.drift->evicted, 6);
-	b.drift->config.drift_memory_max_bytes = 1;
+	CU_ASSERT_EQUAL(b.drift->subjects.evicted, 6);
+	b.drift->common.config.drift_memory_max_bytes = 1;
 	windows(&b, 0, 1);
-	CU_ASSERT_EQUAL(b.drift->subject_cnt, 0);
-	CU_ASSERT_EQUAL(b.drift->alert_cnt, 0);
+	CU_ASSERT_EQUAL(b.drift->subjects.cnt, 0);
+	CU_ASSERT_EQUAL(b.drift->alerts.cnt, 0);
 	bench_release(&b);
 }
 
@@ -705,9 +705,9 @@ static void name_build(struct bench *b, uint8_t number, uint64_t changed)
 	CU_ASSERT_EQUAL(pathprof_store_add_portable(b->store, &id, naming.rows, naming.cnt, NULL),
 			0);
 	CU_ASSERT_EQUAL(pathprof_store_set_function_keys(b->store, &id, keys, cnt, NULL), 0);
-	for (uint32_t i = 0; i < b->drift->subject_cnt; i++)
-		if (pathprof_build_id_equal(&b->drift->subjects[i]->id, &id))
-			CU_ASSERT_EQUAL(pathprof_portable_load(b->drift->subjects[i]->portable,
+	for (uint32_t i = 0; i < b->drift->subjects.cnt; i++)
+		if (pathprof_build_id_equal(&b->drift->subjects.list[i]->id, &id))
+			CU_ASSERT_EQUAL(pathprof_portable_load(b->drift->subjects.list[i]->portable,
 							       b->store, NULL),
 					0);
 }
@@ -784,9 +784,9 @@ static void test_old_build_from_the_store(void)
 	restart(&b);
 	window_of(&b, 2, 0);
 	window_of(&b, 2, 0);
-	CU_ASSERT_EQUAL_FATAL(b.drift->subject_cnt, 1);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(b.drift->subjects[0]->previous.portable);
-	CU_ASSERT_EQUAL(b.drift->subjects[0]->previous.portable->id.bytes[0], 1);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b.drift->subjects.list[0]->previous.portable);
+	CU_ASSERT_EQUAL(b.drift->subjects.list[0]->previous.portable->id.bytes[0], 1);
 	CU_ASSERT(rows_of(&b, "previous").cnt >= 4);
 	CU_ASSERT_EQUAL(rows_of(&b, "previous").over_cnt, 0);
 	bench_release(&b);
@@ -797,7 +797,7 @@ static void test_previous_switched_off(void)
 	struct bench b;
 
 	bench_init(&b);
-	b.drift->config.drift_previous = 0;
+	b.drift->common.config.drift_previous = 0;
 	windows(&b, 0, 7);
 	name_build(&b, 1, 99);
 	window_of(&b, 2, 0);
@@ -846,12 +846,12 @@ static void test_another_kind(void)
 	snprintf(file, sizeof(file), "%s/baselines/good.baseline", b.dir);
 	CU_ASSERT_EQUAL(pathprof_store_extract(b.store, NULL, file, "n", true, &error), 0);
 	window(&b, 0);
-	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->judge.pinned.file_cnt, 1);
 	b.horizon = 1024;
 	uint32_t before = rows_of(&b, "rolling").cnt;
 	window(&b, 3);
-	CU_ASSERT_EQUAL(b.drift->kind, PATHPROF_KIND_HORIZON);
-	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 0);
+	CU_ASSERT_EQUAL(b.drift->common.kind, PATHPROF_KIND_HORIZON);
+	CU_ASSERT_EQUAL(b.drift->judge.pinned.file_cnt, 0);
 	CU_ASSERT_EQUAL(rows_of(&b, "rolling").cnt, before);
 	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 1);
 	windows(&b, 3, 6);
@@ -859,12 +859,12 @@ static void test_another_kind(void)
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
 	/* and so after a restart, with windows of both kinds in the store */
 	restart(&b);
-	CU_ASSERT_EQUAL(b.drift->kind, PATHPROF_KIND_HORIZON);
+	CU_ASSERT_EQUAL(b.drift->common.kind, PATHPROF_KIND_HORIZON);
 	windows(&b, 3, 2);
 	CU_ASSERT_EQUAL(rows_of(&b, "rolling").over_cnt, 0);
 	b.horizon = 0;
 	window(&b, 0);
-	CU_ASSERT_EQUAL(b.drift->pinned.file_cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->judge.pinned.file_cnt, 1);
 	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 2);
 	bench_release(&b);
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules out of the settings, the states of their alerts, in memory and in the store, and messages
+ * on their way there.
+ */
+#ifndef PP_DRIFT_ALERTS_H
+#define PP_DRIFT_ALERTS_H
+
+#include <stdbool.h>
+
+#include "../shared/tell.h"
+#include "drift_common.h"
+
+#define PP_DRIFT_UNSTORED_MAX 256 /* messages whose rows could not be written yet */
+
+/* A rule, as the configuration has it and as the state machine takes it. */
+struct pp_drift_rule {
+	const struct pp_config_alert *config; /* NULL: this place is empty or switched off */
+	struct pathprof_alert_rule rule;
+};
+
+/* One rule's state for one binary and container; outlives subjects. */
+struct pp_drift_alert {
+	char *rule, *binary, *container, *baseline;
+	char *json; /* what was told last; NULL: nothing */
+	struct pathprof_alert_state state;
+	uint32_t linked_cnt; /* subjects that have it */
+	bool changed;        /* since it was stored */
+	bool waiting; /* a draft of its message waits for names: its state is not stored yet */
+};
+/* Of a subject, by rule; NULL: not for it. */
+typedef struct pp_drift_alert *pp_drift_links[PP_CONFIG_ALERT_MAX];
+
+struct pp_drift_alerts {
+	struct pp_drift_common *common;
+	struct pp_drift_rule rules[PP_CONFIG_ALERT_MAX];
+	struct pp_drift_alert **list;
+	uint32_t cnt;
+	struct pathprof_message_row *unstored; /* strings are owned; they go with the states */
+	uint32_t unstored_cnt;
+	pp_drift_news_fn *on_news;
+	void *news_context;
+};
+
+void pp_drift_make_rules(struct pp_drift_alerts *alerts);
+/* How many last windows rules measure together at most. */
+uint32_t pp_drift_pooled_max(const struct pp_drift_alerts *alerts);
+/* Whether a rule on the rolling baseline is pending or fires. */
+bool pp_drift_alarmed(const struct pp_drift_alerts *alerts, pp_drift_links links);
+/* Finds or makes the states that rules need of a binary in a container; links are all NULL, or what
+ * an earlier call made of them. */
+void pp_drift_link(struct pp_drift_alerts *alerts, const char *binary, const char *container,
+		   pp_drift_links links);
+void pp_drift_unlink(pp_drift_links links);
+int pp_drift_read_alerts(struct pp_drift_alerts *alerts, struct pathprof_error *error);
+void pp_drift_store_alerts(struct pp_drift_alerts *alerts);
+/* Frees those that say nothing and that no subject has. */
+void pp_drift_prune_alerts(struct pp_drift_alerts *alerts);
+/* Kept until the next store writes it with the states. Copies it; -ENOBUFS, -ENOMEM. */
+int pp_drift_keep_message(struct pp_drift_alerts *alerts, const struct pp_tell_message *message);
+/* Messages that were not stored are lost. */
+void pp_drift_free_alerts(struct pp_drift_alerts *alerts);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which build's paths are named next, and what comes of it: see drift_naming.c. */
+#ifndef PP_DRIFT_NAMING_H
+#define PP_DRIFT_NAMING_H
+
+#include "drift_subject.h"
+
+struct pp_drift_naming_job;
+
+struct pp_drift_naming {
+	struct pp_drift_common *common;
+	struct pp_drift_subjects *subjects;
+	struct pp_names *names;          /* NULL: nothing is named */
+	struct pp_drift_naming_job *job; /* what names work on, unless for a message */
+	/* builds asked for after this window: those that are compared with another one, and others
+	 */
+	uint32_t compared_asked_cnt, others_asked_cnt;
+	uint64_t began_ns; /* CLOCK_MONOTONIC, for the budget */
+};
+
+/* With a subject's part of the window at hand: what of it has no name yet. */
+void pp_drift_find_unnamed(const struct pp_drift_naming *naming, struct pp_drift_subject *subject,
+			   const struct pathprof_part *part);
+/* After a window: asks for those that weigh most, as long as the budget allows. */
+void pp_drift_name_some(struct pp_drift_naming *naming);
+/* Processes of the window at hand that run this build; at most PP_NAMES_PIDS_MAX. */
+uint32_t pp_drift_pids(const struct pp_drift_common *common, const struct pathprof_build_id *id,
+		       pid_t *ret_pids);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is kept of each build of a binary in each container. */
+#ifndef PP_DRIFT_SUBJECT_H
+#define PP_DRIFT_SUBJECT_H
+
+#include "drift_alerts.h"
+#include "names.h"
+#include "pathprof/judge.h"
+
+#define PP_DRIFT_SHOWN_MAX 5 /* baselines a subject shows at the endpoint */
+
+/* What was measured last, for the endpoint. */
+struct pp_drift_shown {
+	char baseline[PP_CONFIG_NAME_MAX];
+	struct pathprof_drift drift;
+	double matched;
+};
+
+/*
+ * What the build before did, in its own paths: the rolling baseline it had when this one came.
+ */
+struct pp_drift_previous {
+	struct pathprof_portable *portable; /* NULL: there is none */
+	struct pathprof_tally tally;
+};
+
+struct pp_drift_subject {
+	struct pathprof_build_id id;
+	uint64_t group;
+	char *name, *container;
+	struct pathprof_rolling rolling;
+	struct pathprof_portable *portable; /* shared with other containers */
+	struct pp_drift_previous previous;
+	bool sought_previous;
+	double unnamed; /* weight of the last window's paths that were not looked at yet */
+	double unnamed_share;
+	int64_t asked_ns; /* end of the window after which it was asked for last */
+	pid_t pids[PP_NAMES_PIDS_MAX];
+	uint32_t pid_cnt; /* of those that ran it in the last window that had unnamed paths */
+	int64_t seen_ns;  /* end of the last window that had it */
+	pp_drift_links alerts;
+	struct pp_drift_shown shown[PP_DRIFT_SHOWN_MAX];
+	uint32_t shown_cnt;
+};
+
+struct pp_drift_subjects {
+	struct pp_drift_common *common;
+	struct pp_drift_alerts *alerts;
+	struct pp_drift_subject **list;
+	uint32_t cnt;
+	uint64_t evicted;
+};
+
+/* add: where there is none yet, it begins with this part. NULL: none, or no memory. */
+struct pp_drift_subject *pp_drift_subject(struct pp_drift_subjects *subjects,
+					  const struct pathprof_part *part, bool add);
+/* A part of a window that was judged (hot: an alert is pending or fires): it becomes part of the
+ * past. -ENOMEM: it is lost. */
+int pp_drift_push(const struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
+		  const struct pathprof_part *part, int64_t end_ns, bool hot);
+/* Lets go of those not seen for longest until the bounds hold. */
+void pp_drift_evict(struct pp_drift_subjects *subjects);
+void pp_drift_free_subjects(struct pp_drift_subjects *subjects);
+/* Counts of everything that is kept of them. */
+uint64_t pp_drift_bytes(const struct pp_drift_subjects *subjects);
+
+/* drift_previous.c: what the build before left, from memory or else out of the store. */
+void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject);
+/* Out of the store, for one subject that has none yet. */
+void pp_drift_seek_previous(struct pp_drift_subjects *subjects);
+
+#endif
