@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pinned baselines (pathprof/pinned.h): files NAME.baseline in one directory, read when the
+ * Pinned baselines (pathprof/judge.h): files NAME.baseline in one directory, read when the
  * directory changes.
  *
  * Workload: a few files of some hundred thousand counts, read now and then, asked for 200 times a
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "../shared/config.h"
-#include "pathprof/pinned.h"
+#include "pathprof/judge.h"
 
 #define PP_PINNED_MAX 8
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a --value to a place: the file's identity, the function's offset, and where in it the probe
- * goes. What cannot be found is said with what comes nearest.
+ * From a --value to a place: what it says, the file's identity, the function's offset, and where in
+ * it the probe goes. What cannot be found is said with what comes nearest.
  *
  * Workload: once a parameter; up to 10^6 symbols are looked through. One thread.
  */
@@ -10,12 +10,46 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "pathprof/build_id.h"
 #include "pathprof/error.h"
-#include "value_file.h"
-#include "value_spec.h"
+
+#define PP_VALUE_FUNCTION_MAX 512
+#define PP_VALUE_SPEC_MAX     64 /* of one recording */
+
+/*
+ * What --value says: [FILE:]FUNCTION:ARG. FUNCTION is a linker's name or 0xOFFSET, a place in the
+ * file; ARG the number of an integer parameter, 1 to 6, as the x86-64 ABI passes them. The last two
+ * colons part it, so a FILE may have some of its own.
+ */
+struct pp_value_spec {
+	char file[PATH_MAX]; /* "": the program's own */
+	char function[PP_VALUE_FUNCTION_MAX];
+	uint64_t offset; /* when is_offset */
+	bool is_offset;
+	uint32_t argument;
+};
+
+/* -EINVAL with what is wrong. */
+int pp_value_spec_parse(struct pp_value_spec *ret_spec, const char *text,
+			struct pathprof_error *error);
+
+/* Whom it is asked for: a command that is not started yet, or a process that runs. */
+struct pp_value_target {
+	const char *command; /* NULL: pid runs */
+	pid_t pid;
+};
+
+/*
+ * Which file a --value means: a path; a bare name, which is a program of $PATH or a library, or
+ * something that the process to record has mapped; or, "", the program itself. Reads /proc and
+ * looks for files, nothing else. -ENOENT with where was looked.
+ */
+int pp_value_file(const struct pp_value_target *target, const char *file, char *ret_path,
+		  size_t path_size, struct pathprof_error *error);
 
 struct pp_value_site {
 	struct pathprof_build_id id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See value_spec.h. */
-#include "value_spec.h"
+#include "value_site.h"
 
 #include <errno.h>
 #include <string.h>

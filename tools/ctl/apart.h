@@ -10,6 +10,7 @@
 #define CTL_APART_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "pathprof/code.h"
 
@@ -25,5 +26,16 @@ int apart_read_build_id(struct pathprof_build_id *ret_id, const char *path,
 
 /* pathprof_apart_died_fn: says why. */
 void apart_say_death(void *context, const char *why);
+
+/*
+ * Sources and C++ names read by one process for all of a run (texts.c): it has nothing that one
+ * file could steal from another.
+ */
+/* As demangle(); name itself when there is nobody to ask. */
+void texts_demangle(const char *name, char *out, size_t size);
+/* As demangle_ahead(). */
+void texts_demangle_ahead(const char *const *names, size_t cnt);
+/* As source_text_line_of(); a line is cut where it gets too long for a person. Caller frees. */
+char *texts_line(int fd, const char *file, int line);
 
 #endif

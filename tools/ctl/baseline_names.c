@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Naming what is unnamed in a baseline: see baseline_names.h. Binaries that were hardly seen are
+ * Naming what is unnamed in a baseline: see ctl.h. Binaries that were hardly seen are
  * left out, because the service judges none of so few paths either.
  */
-#include "baseline_names.h"
+#include "ctl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "graphs.h"
 #include "pathprof/match.h"
 #include "symbols.h"
 

@@ -13,9 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "baseline_names.h"
-#include "cleanup.h"
 #include "ctl.h"
+#include "cleanup.h"
 #include "json.h"
 #include "kinds.h"
 #include "selector.h"

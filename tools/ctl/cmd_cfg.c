@@ -11,7 +11,6 @@
 
 #include "cfg.h"
 #include "cleanup.h"
-#include "graphviz.h"
 #include "output.h"
 
 enum form {

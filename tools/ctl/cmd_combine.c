@@ -18,7 +18,7 @@
 #include "pathprof/combine.h"
 #include "pathprof/profile.h"
 #include "selector.h"
-#include "side_text.h"
+#include "side_load.h"
 #include "text.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)

@@ -14,8 +14,6 @@
 #include "apart.h"
 #include "cleanup.h"
 #include "ctl.h"
-#include "export_recording.h"
-#include "graphs.h"
 #include "kinds.h"
 #include "measure.h"
 #include "output.h"

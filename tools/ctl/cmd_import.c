@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import_counts.h"
 #include "oneshot.h"
 #include "pathprof/format.h"
 

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "oneshot.h"
-#include "report.h"
 #include "term.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"

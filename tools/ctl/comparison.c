@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "side_code.h"
+#include "side_load.h"
 #include "text.h"
 
 /* ---------------------------------------------------------------- figures */

@@ -16,7 +16,7 @@
 #include "pathprof/drift.h"
 #include "shares.h"
 #include "side.h"
-#include "side_match.h"
+#include "side_load.h"
 
 /* A path, edge or branch, or all of a function. */
 struct moved {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "pathprof/error.h"
 #include "pathprof/store.h"
@@ -182,5 +183,59 @@ int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *opt
 
 /* First line of a small file without its newline; NULL when it cannot be read. Caller frees. */
 char *ctl_read_line(const char *path);
+
+/*
+ * nothing.c: why a selection is empty: what the database holds instead, and what was in the way. A
+ * sentence without a full stop, to be shown after "nothing matches: ". Returns text.
+ */
+const char *nothing_text(char *text, size_t text_size, struct pathprof_store *store,
+			 const struct pathprof_filter *filter);
+
+/*
+ * report.c: what `record` says when its program has ended: the hottest functions and paths of the
+ * windows since since_ns. Troubles are said.
+ */
+void report_print(FILE *out, const char *db, int64_t since_ns, bool json);
+
+/*
+ * baseline_names.c: names of a baseline's paths that outlive their builds (match.h), for those that
+ * the service did not name: read from the binaries' files while these are at hand. A
+ * pathprof_store_fill_fn; context: const struct ctl_options. What cannot be read stays unnamed.
+ */
+int baseline_names_fill(void *context, struct pathprof_store *copy, struct pathprof_error *error);
+
+/*
+ * graphs.c: the control-flow graph of a binary's code, from the cache of the user. A large binary
+ * takes seconds the first time, and says on standard error how far it is. name is the binary's, for
+ * that. -errno, error filled. The caller's to free with pathprof_graph_free.
+ */
+struct pathprof_graph;
+struct pathprof_code;
+int graphs_open(struct pathprof_graph **ret_graph, const struct ctl_options *options,
+		struct pathprof_code *code, const char *name, struct pathprof_error *error);
+
+/* graphviz.c: the picture of dot_text, as SVG, by graphviz's dot, a process of its own; to out once
+ * it is whole. CTL_OK or CTL_FAILURE, said. */
+int graphviz_svg(FILE *out, const char *dot_text, size_t len_bytes);
+
+/*
+ * import_counts.c: pathprofctl import -F counts: what programs counted that were built with
+ * pathprof-cc, a window a run, in a database of its own: exact counts and samples do not add up.
+ * Reads all files of options into db. An exit status; what went wrong is said.
+ */
+#define IMPORT_COUNTS "counts" /* the word for -F */
+int import_counts(const struct ctl_options *options, const char *db);
+
+/*
+ * export_recording.c: a recording of another tool, read whole into the branch profile of one
+ * binary. What takes long says on standard error how far it is; what was left out is said there at
+ * the end.
+ */
+/* CTL_USAGE and a line when options say what does not go with --recording, else CTL_OK. */
+int export_recording_check(const struct ctl_options *options);
+/* CTL_OK or CTL_FAILURE, said. The profile is initialised, and not settled yet. */
+struct pathprof_branch_profile;
+int export_recording(const struct ctl_options *options, struct pathprof_code *code,
+		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile);
 
 #endif

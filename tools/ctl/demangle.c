@@ -10,7 +10,6 @@
 
 #include "apart.h"
 #include "cleanup.h"
-#include "texts.h"
 
 /* Names come from files of others, and the runtime's reader recurses. */
 #define NAME_MAX_LEN 1024

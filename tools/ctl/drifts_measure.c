@@ -11,7 +11,7 @@
 #include "cleanup.h"
 #include "drifts.h"
 #include "kinds.h"
-#include "pathprof/pinned.h"
+#include "pathprof/judge.h"
 #include "selector.h"
 
 #define WINDOWS_MAX 256

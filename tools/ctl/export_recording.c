@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reading a recording for export: see export_recording.h. */
-#include "export_recording.h"
+/* Reading a recording for export: see ctl.h. */
+#include "ctl.h"
+#include "pathprof/branch_profile.h"
+#include "pathprof/code.h"
+#include "pathprof/graph.h"
 
 #include <errno.h>
 #include <fcntl.h>

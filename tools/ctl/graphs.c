@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Graphs from the cache: see graphs.h. */
-#include "graphs.h"
+/* Graphs from the cache: see ctl.h. */
+#include "ctl.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "cleanup.h"
+#include "pathprof/graph.h"
 #include "text.h"
 
 #define QUIET_S 2 /* what is over sooner needs no words */

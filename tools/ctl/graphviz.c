@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Drawing by graphviz: see graphviz.h. */
-#include "graphviz.h"
+/* Drawing by graphviz: see ctl.h. */
+#include "ctl.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "ctl.h"
 
 #define QUIET_MS 2000
 

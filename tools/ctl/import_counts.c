@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counts that programs kept themselves: see import_counts.h. */
-#include "import_counts.h"
+/* Counts that programs kept themselves: see ctl.h. */
+#include "ctl.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Why a selection is empty: see nothing.h. */
-#include "nothing.h"
+/* Why a selection is empty: see ctl.h. */
+#include "ctl.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "kinds.h"
 #include "pathprof/combine.h"
-#include "import_counts.h"
+#include "ctl.h"
 #include "pathprof/format.h"
 #include "pathprof/parcel.h"
 #include "pathprof/sources.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The report of a recording: see report.h. */
-#include "report.h"
+/* The report of a recording: see ctl.h. */
+#include "ctl.h"
 
 #include <inttypes.h>
 
 #include "cleanup.h"
-#include "ctl.h"
 #include "text.h"
 #include "view.h"
 

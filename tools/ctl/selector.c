@@ -12,9 +12,7 @@
 #include "base/clock.h"
 #include "cleanup.h"
 #include "kinds.h"
-#include "side_code.h"
-#include "side_store.h"
-#include "side_text.h"
+#include "side_load.h"
 #include "text.h"
 #include "when.h"
 

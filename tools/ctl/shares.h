@@ -55,7 +55,7 @@ struct shares_path {
 struct shares {
 	enum pathprof_window_kind kind;
 	uint64_t clock_samples, kernel_samples, unknown_samples; /* the first counts all */
-	uint64_t observations; /* samples that count as independent: see interval.h */
+	uint64_t observations; /* samples that count as independent: see interval_of_share() */
 	double insns_a_sample; /* as in struct pathprof_shares */
 	bool path_time;        /* some path has TIME */
 
@@ -90,5 +90,21 @@ const struct shares_binary *shares_find_binary(const struct shares *shares,
 struct figures shares_of_samples(const struct shares *shares, uint64_t samples);
 /* A share of runs that is known as a sum or by its weight only: an interval as wide as can be. */
 struct pathprof_share shares_of_sum(const struct shares *shares, double share);
+
+/*
+ * How far a share may be off: the 95 % score interval of a proportion (E. B. Wilson, "Probable
+ * inference, the law of succession, and statistical inference", JASA 22, 1927), which unlike the
+ * textbook interval stays inside 0..1 and holds for rare paths.
+ *
+ * It takes its observations for independent. Paths of one burst follow one another and are not: a
+ * burst in a loop is thirty times the same path. So what counts as an observation is a burst (the
+ * widest a cluster sample can be), unless even fewer samples were seen.
+ */
+struct interval {
+	double low, high; /* 0..1 */
+};
+
+/* share (0..1) over so many independent observations; 0 of them: 0..1. */
+struct interval interval_of_share(double share, uint64_t observations);
 
 #endif

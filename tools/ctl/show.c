@@ -14,7 +14,7 @@
 
 #include "cleanup.h"
 #include "counted.h"
-#include "interval.h"
+#include "shares.h"
 #include "number.h"
 #include "source_text.h"
 #include "text.h"

@@ -58,7 +58,7 @@ uint32_t side_binary(struct side *side, const struct pathprof_build_id *id, cons
 
 /* ---------------------------------------------------------------- adding */
 
-void side_add(struct side *side, const struct side_item *item)
+static void add(struct side *side, const struct side_item *item)
 {
 	ctl_grow(&side->items, side->item_cnt, &side->item_room);
 	side->items[side->item_cnt++] = *item;
@@ -69,7 +69,7 @@ static void add_keyed(struct side *side, struct side_item *item, const struct pa
 	item->key_hi = event->key_hi;
 	item->key_lo = event->key_lo;
 	item->weight = event->weight;
-	side_add(side, item);
+	add(side, item);
 }
 
 void side_add_path(struct side *side, uint32_t binary, const struct pathprof_path_row *row,
@@ -139,7 +139,7 @@ void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double w
 				 .weight = weight,
 				 .samples = weight};
 
-	side_add(side, &item);
+	add(side, &item);
 }
 
 void side_add_text(struct side *side, const char *text, size_t len, double weight)
@@ -152,7 +152,7 @@ void side_add_text(struct side *side, const char *text, size_t len, double weigh
 	item.key_lo = pathprof_event_group(&hashed);
 	item.text = ctl_alloc(len + 1);
 	memcpy(item.text, text, len);
-	side_add(side, &item);
+	add(side, &item);
 }
 
 /* ---------------------------------------------------------------- in order */
@@ -223,7 +223,7 @@ static void weigh(struct side *side)
 	}
 }
 
-void side_sort(struct side *side)
+static void sort(struct side *side)
 {
 	if (side->item_cnt)
 		qsort(side->items, side->item_cnt, sizeof(*side->items), by_key);
@@ -234,7 +234,7 @@ int side_finish(struct side *side)
 {
 	int r;
 
-	side_sort(side);
+	sort(side);
 	weigh(side);
 	free(side->events);
 	side->events = ctl_alloc((side->item_cnt + 1) * sizeof(*side->events));

@@ -3,7 +3,7 @@
  * One side of a comparison: a distribution, and for each of its events what it is, so that a figure
  * leads back to a function and a line.
  *
- *     side_init, side_add..., side_finish, then side_find and side->distribution
+ *     side_init, side_add_..., side_finish, then side_find and side->distribution
  *
  * Workload: two sides, or a window each of an hour, of some thousand to some hundred thousand
  * events; sorted once. A side owns all it refers to, its store and symbols too. One thread.
@@ -88,14 +88,10 @@ void side_add_edge(struct side *side, uint32_t from_binary, uint32_t to_binary,
 void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken,
 		     const struct side_item *path);
 /* Clock samples at a place; binary SIDE_NO_BINARY: in no file. A function only once it is refined
- * (side_code.h). */
+ * (side_load.h). */
 void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double weight);
 void side_add_text(struct side *side, const char *text, size_t len, double weight);
-/* Another item as it is; binaries are the side's own. */
-void side_add(struct side *side, const struct side_item *item);
 
-/* Orders items and adds up equal ones. */
-void side_sort(struct side *side);
 /*
  * Sorts and sums up; weights are in samples from then on. Again, when items went or got other
  * keys. 0; -ERANGE: a sum above what a weight may be; -EDOM.

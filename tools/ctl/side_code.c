@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What of a side takes code to know: see side_code.h. */
-#include "side_code.h"
+/* What of a side takes code to know: see side_load.h. */
+#include "side_load.h"
 
 #include <linux/perf_event.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two sides over different builds: see side_match.h. */
-#include "side_match.h"
+/* Two sides over different builds: see side_load.h. */
+#include "side_load.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graphs.h"
+#include "ctl.h"
 #include "pathprof/match.h"
 #include "text.h"
 

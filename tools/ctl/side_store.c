@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sides out of a store: see side_store.h. */
-#include "side_store.h"
+/* Sides out of a store: see side_load.h. */
+#include "side_load.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sides as text: see side_text.h. */
-#include "side_text.h"
+/* Sides as text: see side_load.h. */
+#include "side_load.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

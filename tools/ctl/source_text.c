@@ -15,7 +15,6 @@
 #include "apart.h"
 #include "cleanup.h"
 #include "pathprof/foreign.h"
-#include "texts.h"
 
 #define FILE_MAX_BYTES (16 << 20)
 

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cleanup.h"
 #include "demangle.h"
-#include "graphs.h"
+#include "ctl.h"
 #include "pathprof/path_counts.h"
 #include "similar.h"
 #include "text.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The process apart for texts, both ends of it: see texts.h. */
-#include "texts.h"
+/* The process apart for texts, both ends of it: see apart.h. */
+#include "apart.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apart.h"
 #include "base/table.h"
 #include "cleanup.h"
 #include "demangle.h"

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "cleanup.h"
-#include "nothing.h"
+#include "ctl.h"
 #include "show.h"
 #include "span.h"
 #include "status.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "nothing.h"
+#include "ctl.h"
 #include "text.h"
 
 static const struct view *const live_views[] = {

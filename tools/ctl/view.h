@@ -26,7 +26,7 @@ struct view_query {
 	struct kinds kinds;
 	struct measure measure;
 	uint64_t samples;       /* of everything the filter selects */
-	uint64_t observations;  /* of these, how many are independent: see interval.h */
+	uint64_t observations;  /* of these, how many are independent: see shares.h */
 	struct shares *shares;  /* NULL: the view needs none */
 	enum ctl_sort order;    /* by which its rows are, and what stands in the first column */
 	struct table *table;    /* rows go here, or */

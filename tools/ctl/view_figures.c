@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "interval.h"
+#include "shares.h"
 #include "text.h"
 #include "view.h"
 

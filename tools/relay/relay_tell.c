@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "../../daemon/shared/metrics_text.h"
+#include "sinks.h"
 
 /* Configured sinks, with the messages that left the store before they could be told. */
 static size_t sinks_of(const struct pp_relay *relay, struct pp_tell *ret_tells[PP_NOTES_SINK_CNT])
@@ -112,4 +113,47 @@ void pp_relay_status(struct pp_relay *relay)
 		return;
 	memcpy(relay->status, status, sizeof(status));
 	sd_notifyf(0, "STATUS=%s", status);
+}
+
+/* ---------------------------------------------------------------- what the sinks count */
+
+enum figure { TOLD, FAILED_TRIES, DROPPED, QUEUED, FIGURE_CNT };
+
+static const struct {
+	const char *name, *type, *help;
+} figures[FIGURE_CNT] = {
+	[TOLD] = {"pathprof_tell_told_total", "counter", "Messages that the sink has taken."},
+	[FAILED_TRIES] = {"pathprof_tell_failed_tries_total", "counter",
+			  "Tries to tell that failed."},
+	[DROPPED] = {"pathprof_tell_dropped_total", "counter", "Messages that were given up."},
+	[QUEUED] = {"pathprof_tell_queued", "gauge", "Messages that wait."},
+};
+
+static uint64_t figure_of(const struct pp_tell_stats *stats, enum figure figure)
+{
+	switch (figure) {
+	case TOLD:
+		return stats->told;
+	case FAILED_TRIES:
+		return stats->failed_tries;
+	case DROPPED:
+		return stats->dropped;
+	default:
+		return stats->queued;
+	}
+}
+
+void pp_tell_metrics(struct pp_tell *const *tells, size_t cnt, FILE *to)
+{
+	for (int f = 0; f < FIGURE_CNT; f++) {
+		pp_metrics_head(to, figures[f].name, figures[f].type, figures[f].help);
+		for (size_t i = 0; i < cnt; i++) {
+			const char *labels[] = {"sink", tells[i]->ops->name, NULL};
+			struct pp_tell_stats stats = {0};
+
+			tells[i]->ops->stats(tells[i], &stats);
+			pp_metrics_sample(to, figures[f].name, labels,
+					  (double)figure_of(&stats, (enum figure)f));
+		}
+	}
 }

@@ -6,6 +6,7 @@
 #ifndef PP_SINKS_H
 #define PP_SINKS_H
 
+#include <jansson.h>
 #include <systemd/sd-event.h>
 
 #include "../../daemon/shared/tell.h"
@@ -46,5 +47,27 @@ void pp_tell_webhook_forget(struct pp_tell *tell);
 
 /* For the endpoint: pathprof_tell_*, by sink; cnt may be 0. */
 void pp_tell_metrics(struct pp_tell *const *tells, size_t cnt, FILE *to);
+
+/*
+ * tell_alertmanager.c: a message as Alertmanager's API (version 2) takes it: labels that say which
+ * alert it is, and stay the same from its first message to its last; annotations for people. Pure
+ * but for the JSON made.
+ */
+/* {labels, annotations, startsAt, and of a resolved one endsAt}; NULL: out of memory. */
+json_t *pp_alertmanager_alert(const struct pp_tell_message *message, const char *host);
+/* Until when it holds unless told again; wall_ns: CLOCK_REALTIME. */
+int pp_alertmanager_set_end(json_t *alert, int64_t wall_ns);
+
+/*
+ * tell_hook.c: starting the alert hook: a program of the operator's, which must not become what the
+ * relay is. It gets a process group of its own, the three descriptors it is given, PATH for its
+ * environment, the default of every signal, the ordinary place in the queue when memory runs out,
+ * and no capability: neither inherited (systemd gives the service ambient ones) nor to be had by
+ * executing a program (no_new_privs). Its user, groups and resource limits are the relay's.
+ *
+ * argv[0]: its path. input and output become its standard input and standard error; standard output
+ * is /dev/null. -errno, that of execve() included: then there is no child.
+ */
+int pp_tell_hook_start(pid_t *ret_child, char *const *argv, int input, int output);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Alertmanager's JSON: see tell_alertmanager.h. */
-#include "tell_alertmanager.h"
+/* Alertmanager's JSON: see sinks.h. */
+#include "sinks.h"
 
 #include <errno.h>
 #include <stdlib.h>

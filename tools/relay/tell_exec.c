@@ -28,7 +28,6 @@
 #include "base/cleanup.h"
 #include "../../daemon/shared/log.h"
 #include "tell_failure.h"
-#include "tell_hook.h"
 
 #define QUEUE_MAX     256
 #define TRIES_MAX     3

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Starting the alert hook: see tell_hook.h. The daemon has threads, so between fork() and execve()
+ * Starting the alert hook: see sinks.h. The daemon has threads, so between fork() and execve()
  * there are system calls only. What goes wrong there comes back through a pipe that execve()
  * closes. Source: capabilities(7), "Transformation of capabilities during execve()".
  */
-#include "tell_hook.h"
+#include "sinks.h"
 
 #include <errno.h>
 #include <fcntl.h>

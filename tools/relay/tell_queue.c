@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tell_alertmanager.h"
+#include "sinks.h"
 #include "tell_failure.h"
 
 #define TRIES_MAX      32

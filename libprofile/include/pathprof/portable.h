@@ -63,11 +63,6 @@ void pathprof_portable_set_functions(struct pathprof_portable *portable, uint64_
 /* NULL: not looked at yet. */
 const struct pathprof_portable_path *
 pathprof_portable_find(const struct pathprof_portable *portable, uint64_t key_lo);
-/* The other way round, by a walk; NULL: none. */
-const struct pathprof_portable_path *
-pathprof_portable_named(const struct pathprof_portable *portable, uint64_t function,
-			uint64_t place);
-bool pathprof_portable_has(const struct pathprof_portable *portable, uint64_t function);
 /* Weight of what was not looked at yet. */
 double pathprof_portable_unnamed(const struct pathprof_portable *portable,
 				 const struct pathprof_tally *counts);

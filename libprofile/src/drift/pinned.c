@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* A pinned baseline: see pinned.h. */
-#include "pathprof/pinned.h"
+/* A pinned baseline: see judge.h. */
+#include "pathprof/judge.h"
 
 #include <errno.h>
 #include <stdlib.h>

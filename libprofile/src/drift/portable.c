@@ -153,15 +153,6 @@ pathprof_portable_find(const struct pathprof_portable *portable, uint64_t key_lo
 				  : NULL;
 }
 
-const struct pathprof_portable_path *
-pathprof_portable_named(const struct pathprof_portable *portable, uint64_t function, uint64_t place)
-{
-	for (size_t i = 0; i < portable->path_cnt; i++)
-		if (portable->paths[i].function == function && portable->paths[i].place == place)
-			return &portable->paths[i];
-	return NULL;
-}
-
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -169,7 +160,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-bool pathprof_portable_has(const struct pathprof_portable *portable, uint64_t function)
+static bool has_function(const struct pathprof_portable *portable, uint64_t function)
 {
 	return portable->function_cnt &&
 	       bsearch(&function, portable->functions, portable->function_cnt, sizeof(function),
@@ -211,7 +202,7 @@ static int rename_paths(struct side *side, const struct pathprof_tally *counts,
 		side->total += event->weight;
 		if (!path)
 			pathprof_event_add(&side->unnamed, event);
-		if (!path || !path->function || !pathprof_portable_has(other, path->function))
+		if (!path || !path->function || !has_function(other, path->function))
 			continue;
 		side->events[side->cnt] = *event;
 		side->events[side->cnt].key_hi = path->function;
