@@ -66,4 +66,20 @@ int pp_args_parse(struct pp_args *ret_args, int argc, char **argv, struct pathpr
 int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
 		   struct pathprof_error *error);
 
+/*
+ * oneshot.c: `pathprofd --record` profiles one program, without service and, where the kernel lets
+ * it, without root. The program's standard streams are its own; what we say goes to standard error.
+ * Returns the exit status: the command's (128 + signal when one ended it), 126 or 127 when it could
+ * not be run, 0 for -p, 1 when nothing could be recorded.
+ */
+int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config);
+
+/*
+ * import/import_main.c: `pathprofd --import` takes a recording of another tool into a database,
+ * without service, root or a process of its own. What is said goes to standard error, the closing
+ * table to standard output. Returns the exit status: 0; 1 when it failed, with one line that says
+ * why. What was read is kept.
+ */
+int pp_import_main(const struct pp_args *args, const struct pp_config *config);
+
 #endif

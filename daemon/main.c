@@ -8,9 +8,7 @@
 
 #include "base/units.h"
 #include "config_args.h"
-#include "import/import_main.h"
 #include "shared/log.h"
-#include "oneshot.h"
 #include "service.h"
 #include "step/step.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recording one program: see oneshot.h. The command is forked first and waits on a pipe, so that
- * source and tracker stand before its first instruction; a descriptor that exec closes tells
+ * Recording one program: see config_args.h. The command is forked first and waits on a pipe, so
+ * that source and tracker stand before its first instruction; a descriptor that exec closes tells
  * whether it came to run.
  */
-#include "oneshot.h"
+#include "config_args.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,12 +7,6 @@
 
 #include "shared/metrics_text.h"
 
-static void show(FILE *to, const char *name, const char *type, const char *help, double value)
-{
-	pp_metrics_head(to, name, type, help);
-	pp_metrics_sample(to, name, NULL, value);
-}
-
 static void show_source(const struct pp_service *service, FILE *to)
 {
 	const char *build[] = {"version", PATHPROF_VERSION, NULL};
@@ -23,26 +17,31 @@ static void show_source(const struct pp_service *service, FILE *to)
 	pp_metrics_head(to, "pathprof_up", "gauge",
 			"1 while the source of branches is open, 0 while it is down.");
 	pp_metrics_sample(to, "pathprof_up", source, service->source != NULL);
-	show(to, "pathprof_source_deaths_total", "counter", "Times the source went down.",
-	     (double)service->source_deaths);
-	show(to, "pathprof_start_time_seconds", "gauge", "When the daemon started, Unix time.",
-	     (double)service->started_ns / 1e9);
+	pp_metrics_one(to, "pathprof_source_deaths_total", "counter", "Times the source went down.",
+		       (double)service->source_deaths);
+	pp_metrics_one(to, "pathprof_start_time_seconds", "gauge",
+		       "When the daemon started, Unix time.", (double)service->started_ns / 1e9);
 }
 
 static void show_work(const struct pp_service *service, const struct pp_mark *now, FILE *to)
 {
-	show(to, "pathprof_bursts_total", "counter", "Branch windows taken.", (double)now->bursts);
-	show(to, "pathprof_branches_total", "counter", "Branches seen.", (double)now->branches);
-	show(to, "pathprof_paths_total", "counter", "Paths seen whole.", (double)now->paths);
-	show(to, "pathprof_clock_samples_total", "counter",
-	     "Samples of the clock that runs beside the source.", (double)now->clock_samples);
-	show(to, "pathprof_overhead_seconds_total", "counter",
-	     "Time targets were held, and CPU time of the daemon and its children.",
-	     (double)now->spent_ns / 1e9);
-	show(to, "pathprof_overhead_ratio", "gauge",
-	     "Overhead of the last window, a share of all CPU time.", service->overhead_ratio);
-	show(to, "pathprof_overhead_budget_ratio", "gauge", "What it may be.",
-	     (double)service->config.overhead_ppm / 1e6);
+	pp_metrics_one(to, "pathprof_bursts_total", "counter", "Branch windows taken.",
+		       (double)now->bursts);
+	pp_metrics_one(to, "pathprof_branches_total", "counter", "Branches seen.",
+		       (double)now->branches);
+	pp_metrics_one(to, "pathprof_paths_total", "counter", "Paths seen whole.",
+		       (double)now->paths);
+	pp_metrics_one(to, "pathprof_clock_samples_total", "counter",
+		       "Samples of the clock that runs beside the source.",
+		       (double)now->clock_samples);
+	pp_metrics_one(to, "pathprof_overhead_seconds_total", "counter",
+		       "Time targets were held, and CPU time of the daemon and its children.",
+		       (double)now->spent_ns / 1e9);
+	pp_metrics_one(to, "pathprof_overhead_ratio", "gauge",
+		       "Overhead of the last window, a share of all CPU time.",
+		       service->overhead_ratio);
+	pp_metrics_one(to, "pathprof_overhead_budget_ratio", "gauge", "What it may be.",
+		       (double)service->config.overhead_ppm / 1e6);
 }
 
 static void show_drops(const struct pp_service *service, FILE *to)
@@ -63,15 +62,16 @@ static void show_store(const struct pp_service *service, FILE *to)
 {
 	uint64_t size_bytes = 0;
 
-	show(to, "pathprof_windows_stored_total", "counter", "Windows written to the store.",
-	     (double)service->windows_stored);
-	show(to, "pathprof_windows_dropped_total", "counter",
-	     "Windows that the store did not take.", (double)service->windows_dropped);
-	show(to, "pathprof_windows_removed_total", "counter",
-	     "Windows that were too old or too much to keep.", (double)service->windows_removed);
+	pp_metrics_one(to, "pathprof_windows_stored_total", "counter",
+		       "Windows written to the store.", (double)service->windows_stored);
+	pp_metrics_one(to, "pathprof_windows_dropped_total", "counter",
+		       "Windows that the store did not take.", (double)service->windows_dropped);
+	pp_metrics_one(to, "pathprof_windows_removed_total", "counter",
+		       "Windows that were too old or too much to keep.",
+		       (double)service->windows_removed);
 	pathprof_store_size(service->store, &size_bytes);
-	show(to, "pathprof_store_bytes", "gauge", "Size of the store, all of its files.",
-	     (double)size_bytes);
+	pp_metrics_one(to, "pathprof_store_bytes", "gauge", "Size of the store, all of its files.",
+		       (double)size_bytes);
 }
 
 static void show_tracker(const struct pp_service *service, FILE *to)
@@ -79,13 +79,14 @@ static void show_tracker(const struct pp_service *service, FILE *to)
 	struct pp_track_stats stats;
 
 	pp_track_stats(service->track, &stats);
-	show(to, "pathprof_tracked_processes", "gauge", "Processes known.",
-	     (double)stats.processes);
-	show(to, "pathprof_tracker_lost_total", "counter",
-	     "Records of mappings and processes that the kernel had to drop.", (double)stats.lost);
-	show(to, "pathprof_tracker_cpu_seconds_total", "counter",
-	     "CPU time spent on knowing what is mapped where.",
-	     (double)(stats.cpu_ns + stats.child_cpu_ns) / 1e9);
+	pp_metrics_one(to, "pathprof_tracked_processes", "gauge", "Processes known.",
+		       (double)stats.processes);
+	pp_metrics_one(to, "pathprof_tracker_lost_total", "counter",
+		       "Records of mappings and processes that the kernel had to drop.",
+		       (double)stats.lost);
+	pp_metrics_one(to, "pathprof_tracker_cpu_seconds_total", "counter",
+		       "CPU time spent on knowing what is mapped where.",
+		       (double)(stats.cpu_ns + stats.child_cpu_ns) / 1e9);
 	pp_metrics_head(
 		to, "pathprof_tracker_drops_total", "counter",
 		"What the tracker was told or could have read and did not keep, by reason.");

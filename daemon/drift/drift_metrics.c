@@ -83,24 +83,18 @@ static void show_alerts(const struct pp_drift *drift, FILE *to)
 	}
 }
 
-static void show_one(FILE *to, const char *name, const char *type, const char *help, double value)
-{
-	pp_metrics_head(to, name, type, help);
-	pp_metrics_sample(to, name, NULL, value);
-}
-
 static void show_naming(const struct pp_drift *drift, FILE *to)
 {
 	struct pp_names_stats stats = {0};
 
 	if (drift->naming.names)
 		pp_names_stats(drift->naming.names, &stats);
-	show_one(to, "pathprof_drift_naming_total", "counter",
-		 "Binaries' files read for the names of paths.", (double)stats.jobs);
-	show_one(to, "pathprof_drift_naming_failures_total", "counter",
-		 "Those that came to nothing.", (double)stats.failed);
-	show_one(to, "pathprof_drift_naming_cpu_seconds_total", "counter",
-		 "CPU time that reading them took.", (double)stats.cpu_ns / 1e9);
+	pp_metrics_one(to, "pathprof_drift_naming_total", "counter",
+		       "Binaries' files read for the names of paths.", (double)stats.jobs);
+	pp_metrics_one(to, "pathprof_drift_naming_failures_total", "counter",
+		       "Those that came to nothing.", (double)stats.failed);
+	pp_metrics_one(to, "pathprof_drift_naming_cpu_seconds_total", "counter",
+		       "CPU time that reading them took.", (double)stats.cpu_ns / 1e9);
 }
 
 static void show_journal(const struct pp_drift *drift, FILE *to)
@@ -110,10 +104,10 @@ static void show_journal(const struct pp_drift *drift, FILE *to)
 	if (!drift->telling.journal)
 		return;
 	drift->telling.journal->ops->stats(drift->telling.journal, &stats);
-	show_one(to, "pathprof_journal_told_total", "counter",
-		 "Messages that the journal has taken.", (double)stats.told);
-	show_one(to, "pathprof_journal_dropped_total", "counter",
-		 "Messages that it did not take at once.", (double)stats.dropped);
+	pp_metrics_one(to, "pathprof_journal_told_total", "counter",
+		       "Messages that the journal has taken.", (double)stats.told);
+	pp_metrics_one(to, "pathprof_journal_dropped_total", "counter",
+		       "Messages that it did not take at once.", (double)stats.dropped);
 }
 
 void pp_drift_metrics(struct pp_drift *drift, FILE *to)
@@ -122,16 +116,17 @@ void pp_drift_metrics(struct pp_drift *drift, FILE *to)
 		return;
 	show_figures(drift, to);
 	show_alerts(drift, to);
-	show_one(to, "pathprof_drift_subjects", "gauge",
-		 "Binaries, by container, that are watched.", drift->subjects.cnt);
-	show_one(to, "pathprof_drift_evicted_total", "counter",
-		 "Subjects let go of for want of room.", (double)drift->subjects.evicted);
-	show_one(to, "pathprof_drift_measured_total", "counter", "Measurements made.",
-		 (double)drift->judge.measured);
-	show_one(to, "pathprof_drift_failures_total", "counter",
-		 "Measurements, rows and messages that were lost.", (double)drift->common.lost);
-	show_one(to, "pathprof_drift_cpu_seconds_total", "counter", "CPU time all of it took.",
-		 (double)drift->cpu_ns / 1e9);
+	pp_metrics_one(to, "pathprof_drift_subjects", "gauge",
+		       "Binaries, by container, that are watched.", drift->subjects.cnt);
+	pp_metrics_one(to, "pathprof_drift_evicted_total", "counter",
+		       "Subjects let go of for want of room.", (double)drift->subjects.evicted);
+	pp_metrics_one(to, "pathprof_drift_measured_total", "counter", "Measurements made.",
+		       (double)drift->judge.measured);
+	pp_metrics_one(to, "pathprof_drift_failures_total", "counter",
+		       "Measurements, rows and messages that were lost.",
+		       (double)drift->common.lost);
+	pp_metrics_one(to, "pathprof_drift_cpu_seconds_total", "counter",
+		       "CPU time all of it took.", (double)drift->cpu_ns / 1e9);
 	show_naming(drift, to);
 	show_journal(drift, to);
 }

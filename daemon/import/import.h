@@ -11,6 +11,8 @@
 #ifndef PP_IMPORT_H
 #define PP_IMPORT_H
 
+#include <stdio.h>
+
 #include "../window/window.h"
 #include "import_ask.h"
 #include "import_files.h"
@@ -56,5 +58,12 @@ const struct pp_import_stats *pp_import_stats(const struct pp_import *import);
 /* false: there are no more. */
 bool pp_import_file(const struct pp_import *import, uint32_t index,
 		    struct pp_import_file *ret_file);
+
+/* import_report.c: what an import says at its end: a table for people, or one JSON object. */
+void pp_import_report(const struct pp_import *import,
+		      const struct pathprof_recording_stats *recording, const char *db, bool json,
+		      FILE *out);
+/* Files whose code was not at hand, and those taken by their name: on standard error. */
+void pp_import_report_files(const struct pp_import *import);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One recording into one database: see import_main.h. */
-#include "import_main.h"
+/* One recording into one database: see config_args.h. */
+#include "../config_args.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include "../shared/log.h"
 #include "import.h"
 #include "import_relay.h"
-#include "import_report.h"
 #include "pathprof/store.h"
 
 /* Progress begins after so long, and is told so often. */

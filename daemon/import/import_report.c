@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The end of an import: see import_report.h. Rows of nought are left out of the table. */
-#include "import_report.h"
+/* The end of an import: see import.h. Rows of nought are left out of the table. */
+#include "import.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -81,3 +81,9 @@ void pp_metrics_sample(FILE *to, const char *name, const char *const *labels, do
 		fputc('}', to);
 	write_value(to, value);
 }
+
+void pp_metrics_one(FILE *to, const char *name, const char *type, const char *help, double value)
+{
+	pp_metrics_head(to, name, type, help);
+	pp_metrics_sample(to, name, NULL, value);
+}

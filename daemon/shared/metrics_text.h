@@ -12,4 +12,7 @@ void pp_metrics_head(FILE *to, const char *name, const char *type, const char *h
 /* labels: name, value, name, value, ..., NULL; values are escaped here. */
 void pp_metrics_sample(FILE *to, const char *name, const char *const *labels, double value);
 
+/* Both, of a figure that has no labels. */
+void pp_metrics_one(FILE *to, const char *name, const char *type, const char *help, double value);
+
 #endif

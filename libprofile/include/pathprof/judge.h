@@ -19,10 +19,6 @@
 #include "pathprof/rolling.h"
 #include "pathprof/store.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define PATHPROF_BASELINE_ROLLING  "rolling"
 #define PATHPROF_BASELINE_PREVIOUS "previous"
 
@@ -105,9 +101,5 @@ void pathprof_pinned_release(struct pathprof_pinned *pinned);
 struct pathprof_baseline pathprof_pinned_baseline(struct pathprof_pinned *pinned, uint64_t group,
 						  const char *binary, const char *container,
 						  struct pathprof_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

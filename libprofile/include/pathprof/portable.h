@@ -22,10 +22,6 @@
 #include "pathprof/tally.h"
 #include "pathprof/store.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct pathprof_portable_path {
 	uint64_t key_lo;          /* of the path, as its own build's events have it */
 	uint64_t function, place; /* function 0: it was looked at, and has no such name */
@@ -86,9 +82,5 @@ int pathprof_portable_pair(struct pathprof_portable_pair *ret_pair,
 			   const struct pathprof_tally *base,
 			   const struct pathprof_portable *of_base);
 void pathprof_portable_pair_release(struct pathprof_portable_pair *pair);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

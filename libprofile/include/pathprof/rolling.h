@@ -27,10 +27,6 @@
 
 #include "pathprof/tally.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define PATHPROF_ROLLING_BUCKETS    8
 #define PATHPROF_ROLLING_RECENT_MAX 15
 
@@ -75,9 +71,5 @@ int pathprof_rolling_pool(const struct pathprof_rolling *rolling,
 /* Of windows during which nothing changed; 0: too little was seen to say. */
 double pathprof_rolling_dispersion(struct pathprof_rolling *rolling);
 size_t pathprof_rolling_bytes(const struct pathprof_rolling *rolling);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -14,10 +14,6 @@
 #include "pathprof/distribution.h"
 #include "pathprof/store.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* All zero: empty. */
 struct pathprof_tally {
 	struct pathprof_event *events; /* keys strictly ascending */
@@ -77,9 +73,5 @@ typedef int pathprof_part_fn(void *context, struct pathprof_part *part);
 int pathprof_parts_read(struct pathprof_store *store, const struct pathprof_filter *filter,
 			bool weighed, size_t paths_max, pathprof_part_fn *fn, void *context,
 			struct pathprof_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
