@@ -27,7 +27,8 @@ void *ctl_alloc(size_t size);
 		size_t old_ = *(room_at);                                                          \
 		if (pp_grow(array_at, cnt, room_at) < 0)                                           \
 			ctl_no_memory();                                                           \
-		memset(*(array_at) + old_, 0, (*(room_at)-old_) * sizeof(**(array_at)));           \
+		if (*(room_at) > old_)                                                             \
+			memset(*(array_at) + old_, 0, (*(room_at)-old_) * sizeof(**(array_at)));   \
 	} while (0)
 _Noreturn void ctl_no_memory(void);
 /* An array of cnt elements, the ones from old_cnt on zeroed. */

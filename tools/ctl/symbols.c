@@ -210,12 +210,13 @@ static void insert_range(struct binary *binary, size_t at, struct symbol *symbol
 static struct symbol *remember(struct binary *binary, struct symbol *symbol, uint64_t offset)
 {
 	size_t at = range_after(binary, symbol->start);
-	struct range *before = at ? &binary->ranges[at - 1] : NULL;
+	struct range *before;
 
-	if (!before || before->start != symbol->start) {
+	if (!at || binary->ranges[at - 1].start != symbol->start) {
 		insert_range(binary, at, symbol, offset);
 		return symbol;
 	}
+	before = &binary->ranges[at - 1];
 	free_symbol(symbol);
 	if (before->last < offset)
 		before->last = offset;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/vector.h"
 
 /* Certificates between a host's and our authority's. */
 #define CHAIN_MAX  8
@@ -63,13 +64,14 @@ static void forget_denied(struct hub_identity *identity)
 
 static int add_denied(struct hub_identity *identity, const char *line)
 {
-	char **denied = reallocarray(identity->denied, identity->denied_cnt + 1, sizeof(*denied));
+	char *copy = strdup(line);
 
-	if (!denied)
+	if (!copy || pp_resize(&identity->denied, identity->denied_cnt + 1) < 0) {
+		free(copy);
 		return -ENOMEM;
-	identity->denied = denied;
-	denied[identity->denied_cnt] = strdup(line);
-	return denied[identity->denied_cnt++] ? 0 : -ENOMEM;
+	}
+	identity->denied[identity->denied_cnt++] = copy;
+	return 0;
 }
 
 static int read_denied(struct hub_identity *identity, struct pathprof_error *error)

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vector.h"
 #include "hub.h"
 #include "pathprof/parcel_store.h"
 
@@ -63,17 +64,13 @@ static size_t take_answer(char *part, size_t size, size_t cnt, void *context)
 {
 	struct answer *answer = context;
 	size_t bytes = size * cnt;
-	char *text;
 
-	if (bytes > ANSWER_MAX - answer->bytes)
+	if (bytes > ANSWER_MAX - answer->bytes ||
+	    pp_resize(&answer->text, answer->bytes + bytes + 1) < 0)
 		return 0;
-	text = realloc(answer->text, answer->bytes + bytes + 1);
-	if (!text)
-		return 0;
-	memcpy(text + answer->bytes, part, bytes);
-	answer->text = text;
+	memcpy(answer->text + answer->bytes, part, bytes);
 	answer->bytes += bytes;
-	text[answer->bytes] = 0;
+	answer->text[answer->bytes] = 0;
 	return bytes;
 }
 
@@ -281,12 +278,10 @@ static enum outcome send_slots(struct round *round)
 static int take_slot(void *context, const struct pathprof_slot_row *row)
 {
 	struct round *round = context;
-	struct slot *slots = reallocarray(round->slots, round->slot_cnt + 1, sizeof(*slots));
 
-	if (!slots)
+	if (pp_resize(&round->slots, round->slot_cnt + 1) < 0)
 		return -ENOMEM;
-	round->slots = slots;
-	slots[round->slot_cnt++] = (struct slot){row->slot_s, row->window_cnt};
+	round->slots[round->slot_cnt++] = (struct slot){row->slot_s, row->window_cnt};
 	return 0;
 }
 
