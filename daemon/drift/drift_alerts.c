@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/vector.h"
 #include "pathprof/judge.h"
 
 /* An alert that was over so long ago is forgotten. */
@@ -84,12 +85,9 @@ static void free_alert(struct pp_drift_alert *alert)
 static struct pp_drift_alert *add_alert(struct pp_drift_alerts *alerts,
 					const struct pathprof_alert_row *row)
 {
-	struct pp_drift_alert **list = realloc(alerts->list, (alerts->cnt + 1) * sizeof(*list));
 	struct pp_drift_alert *alert = calloc(1, sizeof(*alert));
 
-	if (list)
-		alerts->list = list;
-	if (!list || !alert) {
+	if (!alert || pp_resize(&alerts->list, alerts->cnt + 1ul) < 0) {
 		free(alert);
 		return NULL;
 	}
@@ -205,15 +203,13 @@ static struct pathprof_message_row copy_message(const struct pp_tell_message *me
 
 int pp_drift_keep_message(struct pp_drift_alerts *alerts, const struct pp_tell_message *message)
 {
-	struct pathprof_message_row *rows, *row;
+	struct pathprof_message_row *row;
 
 	if (alerts->unstored_cnt == PP_DRIFT_UNSTORED_MAX)
 		return -ENOBUFS;
-	rows = reallocarray(alerts->unstored, alerts->unstored_cnt + 1, sizeof(*rows));
-	if (!rows)
+	if (pp_resize(&alerts->unstored, alerts->unstored_cnt + 1ul) < 0)
 		return -ENOMEM;
-	alerts->unstored = rows;
-	row = &rows[alerts->unstored_cnt];
+	row = &alerts->unstored[alerts->unstored_cnt];
 	*row = copy_message(message);
 	if (!row->rule || !row->binary || !row->container || !row->baseline || !row->metric ||
 	    !row->summary || !row->json) {

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define MEASURE_MAX (PP_CONFIG_ALERT_MAX + PP_PINNED_MAX + 2)
 
 /* A measurement of so many pooled windows against one baseline. */
@@ -78,18 +80,10 @@ static void show(struct pp_drift_subject *subject, const char *baseline, const s
 
 static void add_row(struct pp_drift_judge *judge, const struct pathprof_drift_row *row)
 {
-	if (judge->row_cnt == judge->row_room) {
-		size_t room = judge->row_room ? 2 * judge->row_room : 64;
-		struct pathprof_drift_row *rows = realloc(judge->rows, room * sizeof(*rows));
-
-		if (!rows) {
-			judge->common->lost++;
-			return;
-		}
-		judge->rows = rows;
-		judge->row_room = room;
-	}
-	judge->rows[judge->row_cnt++] = *row;
+	if (pp_grow(&judge->rows, judge->row_cnt, &judge->row_room) < 0)
+		judge->common->lost++;
+	else
+		judge->rows[judge->row_cnt++] = *row;
 }
 
 /* No file's name: what the service makes itself. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/vector.h"
 #include "pathprof/events.h"
 
 #define UNNAMED_SHARE_MAX 0.02
@@ -155,15 +156,8 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 			       0);
 	if (pathprof_portable_find(job->portable, event.key_lo))
 		return 0;
-	if (job->cnt == job->room) {
-		size_t room = job->room ? 2 * job->room : 256;
-		struct pp_names_path *paths = realloc(job->paths, room * sizeof(*paths));
-
-		if (!paths)
-			return -ENOMEM;
-		job->paths = paths;
-		job->room = room;
-	}
+	if (pp_grow(&job->paths, job->cnt, &job->room) < 0)
+		return -ENOMEM;
 	job->paths[job->cnt++] = (struct pp_names_path){row->start, row->length, row->outcomes};
 	return job->cnt == PP_NAMES_PATHS_MAX;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/vector.h"
 #include "pathprof/events.h"
 
 #define WINDOWS_MAX 240    /* the newest ones */
@@ -94,14 +95,11 @@ static void set_threshold(struct pp_drift_restore *r)
 static int take_drift(void *context, const struct pathprof_drift_row *row)
 {
 	struct pp_drift_restore *r = context;
-	void *hot;
 
 	if (!(row->kl_low_bits > r->hot_bits))
 		return 0;
-	hot = realloc(r->hot, (r->hot_cnt + 1) * sizeof(*r->hot));
-	if (!hot)
+	if (pp_resize(&r->hot, r->hot_cnt + 1ul) < 0)
 		return -ENOMEM;
-	r->hot = hot;
 	r->hot[r->hot_cnt].group = pathprof_event_group(&row->binary_id);
 	r->hot[r->hot_cnt].container = strdup(row->container);
 	return r->hot[r->hot_cnt++].container ? 0 : -ENOMEM;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 static void free_subject(struct pp_drift_subject *subject)
 {
 	pp_drift_unlink(subject->alerts);
@@ -71,20 +73,18 @@ static struct pp_drift_subject *new_subject(struct pp_drift_subjects *subjects,
 struct pp_drift_subject *pp_drift_subject(struct pp_drift_subjects *subjects,
 					  const struct pathprof_part *part, bool add)
 {
-	struct pp_drift_subject *subject = find(subjects, part), **list;
+	struct pp_drift_subject *subject = find(subjects, part);
 
 	if (subject || !add)
 		return subject;
-	list = realloc(subjects->list, (subjects->cnt + 1) * sizeof(*list));
-	if (!list)
+	if (pp_resize(&subjects->list, subjects->cnt + 1ul) < 0)
 		return NULL;
-	subjects->list = list;
 	subject = new_subject(subjects, part);
 	if (!subject)
 		return NULL;
 	if (subjects->common->config.drift_previous)
 		pp_drift_find_previous(subjects, subject);
-	list[subjects->cnt++] = subject;
+	subjects->list[subjects->cnt++] = subject;
 	pp_drift_link(subjects->alerts, subject->name, subject->container, subject->alerts);
 	return subject;
 }

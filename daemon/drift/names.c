@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "../child_cpu.h"
 #include "base/cleanup.h"
 
@@ -140,16 +141,13 @@ static void stop(struct pp_names *names, int trouble)
 static int make_room(struct pp_names *names)
 {
 	size_t room = names->room ? 2 * names->room : TURN_BYTES;
-	unsigned char *bytes;
 
 	if (names->room - names->len_bytes >= TURN_BYTES)
 		return 0;
 	if (room > ANSWER_MAX_BYTES)
 		return -EMSGSIZE;
-	bytes = realloc(names->bytes, room);
-	if (!bytes)
+	if (pp_resize(&names->bytes, room) < 0)
 		return -ENOMEM;
-	names->bytes = bytes;
 	names->room = room;
 	return make_room(names);
 }

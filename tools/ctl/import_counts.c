@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cleanup.h"
 #include "json.h"
 #include "pathprof/path_counts.h"
@@ -31,14 +31,6 @@ struct counts_import {
 	uint64_t run_cnt, count, lost_cnt, function_cnt, left_out_cnt;
 	struct pathprof_error error;
 };
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * CTL_NS_PER_S + t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- the program */
 
@@ -124,8 +116,8 @@ static int store_name(struct counts_import *import, uint32_t function)
 /* In clock ticks since boot, as far as it began since then. */
 static uint64_t start_time_of(const struct pathprof_counts_run *run)
 {
-	int64_t ago_ns = now_ns(CLOCK_REALTIME) - run->begin_ns;
-	int64_t ns = now_ns(CLOCK_BOOTTIME) - ago_ns;
+	int64_t ago_ns = pp_realtime_ns() - run->begin_ns;
+	int64_t ns = (int64_t)pp_clock_ns(CLOCK_BOOTTIME) - ago_ns;
 
 	return ago_ns < 0 || ns < 0 ? 0 : (uint64_t)ns / (CTL_NS_PER_S / sysconf(_SC_CLK_TCK));
 }
@@ -226,7 +218,7 @@ static int add_file(struct counts_import *import, const char *file)
 
 static void say_progress(struct counts_import *import)
 {
-	int64_t ns = now_ns(CLOCK_MONOTONIC);
+	int64_t ns = (int64_t)pp_monotonic_ns();
 
 	if (!import->said_ns)
 		import->said_ns = ns;

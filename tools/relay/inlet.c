@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/vector.h"
 #include "../../daemon/shared/outlet_address.h"
 
 #define AWAY_US    UINT64_C(5000000)  /* pathprofd is looked for, and the store looked into */
@@ -130,14 +131,11 @@ static void end_question(struct pp_inlet *inlet, bool well)
 static bool make_room(struct pp_inlet *inlet)
 {
 	size_t room = inlet->answer_room ? 2 * inlet->answer_room : 2 * PIECE;
-	char *answer;
 
 	if (inlet->answer_room - inlet->answer_len >= PIECE)
 		return true;
-	answer = room <= ANSWER_MAX ? realloc(inlet->answer, room) : NULL;
-	if (!answer)
+	if (room > ANSWER_MAX || pp_resize(&inlet->answer, room) < 0)
 		return false;
-	inlet->answer = answer;
 	inlet->answer_room = room;
 	return true;
 }

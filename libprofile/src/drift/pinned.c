@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "pathprof/events.h"
 
 void pathprof_pinned_release(struct pathprof_pinned *pinned)
@@ -29,17 +30,13 @@ static struct pathprof_pinned_part *add_part(struct pathprof_pinned *pinned,
 {
 	struct pathprof_pinned_part part = {
 		.id = *id, .group = pathprof_event_group(id), .name = strdup(name)};
-	struct pathprof_pinned_part *parts =
-		realloc(pinned->parts, (pinned->part_cnt + 1) * sizeof(*pinned->parts));
 
-	if (parts)
-		pinned->parts = parts;
-	if (!parts || !part.name) {
+	if (!part.name || pp_resize(&pinned->parts, pinned->part_cnt + 1) < 0) {
 		free(part.name);
 		return NULL;
 	}
-	parts[pinned->part_cnt] = part;
-	return &parts[pinned->part_cnt++];
+	pinned->parts[pinned->part_cnt] = part;
+	return &pinned->parts[pinned->part_cnt++];
 }
 
 static int take_part(void *context, struct pathprof_part *read)

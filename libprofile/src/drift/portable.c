@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+#include "base/vector.h"
 #include "pathprof/events.h"
 
 struct pathprof_portable *pathprof_portable_new(const struct pathprof_build_id *id)
@@ -64,28 +66,11 @@ static void sort_paths(struct pathprof_portable *portable)
 	portable->path_cnt = kept;
 }
 
-static int make_room(struct pathprof_portable *portable, size_t cnt)
-{
-	size_t room = portable->path_cnt + cnt;
-	struct pathprof_portable_path *paths;
-
-	if (room <= portable->path_room)
-		return 0;
-	if (room < portable->path_room + portable->path_room / 2)
-		room = portable->path_room + portable->path_room / 2;
-	paths = realloc(portable->paths, room * sizeof(*paths));
-	if (!paths)
-		return -ENOMEM;
-	portable->paths = paths;
-	portable->path_room = room;
-	return 0;
-}
-
 int pathprof_portable_add(struct pathprof_portable *portable,
 			  const struct pathprof_portable_path *paths, size_t cnt)
 {
 	size_t known_cnt = portable->path_cnt;
-	int r = make_room(portable, cnt);
+	int r = pp_reserve(&portable->paths, known_cnt + cnt, &portable->path_room);
 
 	if (r < 0)
 		return r;
@@ -115,7 +100,7 @@ static int take_row(void *context, const struct pathprof_portable_row *row)
 {
 	struct pathprof_portable *portable = context;
 	struct pathprof_event event;
-	int r = make_room(portable, 1);
+	int r = pp_grow(&portable->paths, portable->path_cnt, &portable->path_room);
 
 	if (r < 0)
 		return r;
@@ -228,20 +213,9 @@ static struct pathprof_event unnamed_matched(const struct side *side)
 
 static bool has_event(const struct side *side, const struct pathprof_event *event)
 {
-	size_t low = 0, high = side->cnt;
+	size_t at = pp_first(i, 0, side->cnt, pathprof_event_order(&side->events[i], event) >= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = pathprof_event_order(&side->events[middle], event);
-
-		if (order == 0)
-			return true;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return at < side->cnt && pathprof_event_order(&side->events[at], event) == 0;
 }
 
 /*

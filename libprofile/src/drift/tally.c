@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "pathprof/events.h"
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
@@ -19,15 +20,8 @@ int pathprof_tally_append(struct pathprof_tally *to, const struct pathprof_event
 	event.squares = weighed ? seen->weight_squares : seen->squares;
 	if (!(event.weight > 0))
 		return 0;
-	if (to->cnt == to->room) {
-		size_t room = to->room ? 2 * to->room : 1024;
-		struct pathprof_event *longer = realloc(to->events, room * sizeof(*longer));
-
-		if (!longer)
-			return -ENOMEM;
-		to->events = longer;
-		to->room = room;
-	}
+	if (pp_grow(&to->events, to->cnt, &to->room) < 0)
+		return -ENOMEM;
 	to->events[to->cnt++] = event;
 	to->samples += seen->samples;
 	to->sample_squares += seen->squares;
@@ -88,14 +82,11 @@ static int count_new(const struct pathprof_tally *to, const struct pathprof_even
 static int make_room(struct pathprof_tally *counts, size_t cnt)
 {
 	size_t room = counts->room ? cnt + cnt / 8 : cnt;
-	struct pathprof_event *events;
 
 	if (cnt <= counts->room)
 		return 0;
-	events = realloc(counts->events, room * sizeof(*events));
-	if (!events)
+	if (pp_resize(&counts->events, room) < 0)
 		return -ENOMEM;
-	counts->events = events;
 	counts->room = room;
 	return 0;
 }

@@ -92,6 +92,7 @@ static int rows_init(struct rows *ret_rows, const struct pathprof_distribution *
 		if (__builtin_add_overflow(most, inputs[i]->cnt, &most))
 			return -ENOMEM;
 	rows.events = calloc(most, sizeof(*rows.events));
+	/* calloc() that does not clear: the product is checked. */
 	rows.weights = reallocarray(NULL, most, input_cnt * sizeof(*rows.weights));
 	if (!rows.events || !rows.weights) {
 		free(rows.events);
