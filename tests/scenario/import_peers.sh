@@ -180,7 +180,7 @@ walk() {
 	python3 "$peers" fdata bolt-fdata.got | LC_ALL=C sort >got
 	LC_ALL=C comm -13 want got | grep -vE "^1 (${split%|})(/[0-9]+)? [0-9a-f]+ 1 \\1(/[0-9]+)? .* 0 [0-9]+$" >more
 	LC_ALL=C comm -23 want got >less
-	if [ "$(wc -l <got)" -lt 5000 ] || [ -s more ] || [ -s less ]; then
+	if [ "$(wc -l <got)" -lt 3000 ] || [ -s more ] || [ -s less ]; then
 		echo "perf2bolt: $(wc -l <got) lines, $(head -n 3 more less | tr '\n' ' ')"
 		return 1
 	fi
