@@ -13,6 +13,7 @@
 #include "config_key.h"
 #include "config_value.h"
 #include "pathprof/abi.h"
+#include "pathprof/alert.h"
 #include "pathprof/compress.h"
 #include "pathprof/paths.h"
 #include "pathprof/sources.h"
@@ -30,11 +31,11 @@ static const char *const compress[] = {[PP_CONFIG_COMPRESS_AUTO] = "auto",
 				       [PP_CONFIG_COMPRESS_YES] = "yes",
 				       [PP_CONFIG_COMPRESS_NO] = "no",
 				       NULL};
-/* By enum pathprof_metric; those of branches cannot be had from paths. */
-static const char *const metrics[] = {"kl_corrected",     "kl", "angle_degrees", "overlap",
-				      "dynamic_coverage", NULL};
-/* What they can be at most. */
-static const unsigned int most[] = {1000, 1000, 90, 1, 1};
+/* By enum pathprof_metric, in whose order they come first; those of branches cannot be had here. */
+#define METRIC_NAME(id, name, fires, most, figure) name,
+#define METRIC_MOST(id, name, fires, most, figure) most,
+static const char *const metrics[] = {PATHPROF_METRICS_OF_PATHS(METRIC_NAME) NULL};
+static const unsigned int most[] = {PATHPROF_METRICS_OF_PATHS(METRIC_MOST)};
 static const char *const mappings[] = {
 	[PATHPROF_MAPPING_BL] = "bl", [PATHPROF_MAPPING_WPP] = "wpp", NULL};
 

@@ -25,17 +25,29 @@
 extern "C" {
 #endif
 
+/*
+ * The figures that rules judge, a row each: what follows PATHPROF_METRIC_, its name, whether a rule
+ * fires ABOVE its threshold or BELOW, the most it can be, and where a struct pathprof_drift *d has
+ * it. Bits, degrees, and shares from 0 to 1. kl_corrected fires only if its interval is above, too.
+ */
+#define PATHPROF_METRICS_OF_PATHS(ROW)                                                             \
+	ROW(KL_CORRECTED, "kl_corrected", ABOVE, 1000, d->kl_corrected_bits)                       \
+	ROW(KL, "kl", ABOVE, 1000, d->kl_bits)                                                     \
+	ROW(ANGLE, "angle_degrees", ABOVE, 90, d->angle_degrees)                                   \
+	ROW(OVERLAP, "overlap", BELOW, 1, d->overlap)                                              \
+	ROW(COVERAGE, "dynamic_coverage", BELOW, 1, d->coverage.dynamic_share)
+/* Own accuracy less the assumed one's is what was lost of it. */
+#define PATHPROF_METRICS_OF_BRANCHES(ROW)                                                          \
+	ROW(CONFLICT, "dynamic_conflict", ABOVE, 1, d->branches.conflict.dynamic_share)            \
+	ROW(ACCURACY_LOST, "accuracy_lost", ABOVE, 1,                                              \
+	    d->branches.accuracy_own - d->branches.accuracy)
+#define PATHPROF_METRICS(ROW) PATHPROF_METRICS_OF_PATHS(ROW) PATHPROF_METRICS_OF_BRANCHES(ROW)
+
+#define PATHPROF_METRIC_ID_(id, name, fires, most, figure) PATHPROF_METRIC_##id,
 enum pathprof_metric {
-	PATHPROF_METRIC_KL_CORRECTED,  /* bits; fires above, and only if the interval is above, too
-					*/
-	PATHPROF_METRIC_KL,            /* bits, plain; above */
-	PATHPROF_METRIC_ANGLE,         /* degrees; above */
-	PATHPROF_METRIC_OVERLAP,       /* 0..1; fires below */
-	PATHPROF_METRIC_COVERAGE,      /* dynamic, 0..1; below */
-	PATHPROF_METRIC_CONFLICT,      /* dynamic, of branches, 0..1; above */
-	PATHPROF_METRIC_ACCURACY_LOST, /* own accuracy less the assumed one's, 0..1; above */
-	PATHPROF_METRIC_CNT,
+	PATHPROF_METRICS(PATHPROF_METRIC_ID_) PATHPROF_METRIC_CNT,
 };
+#undef PATHPROF_METRIC_ID_
 /* "kl_corrected", "kl", ...; NULL when out of range. */
 const char *pathprof_metric_name(enum pathprof_metric metric);
 /* true: the rule fires when the figure is below the threshold. */

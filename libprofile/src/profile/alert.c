@@ -8,18 +8,15 @@
 
 #define POOLED_MAX 1024
 
+enum { ABOVE = false, BELOW = true };
+
+#define METRIC(id, name, fires, most, figure) {name, fires},
+#define FIGURE(id, name, fires, most, figure) figure,
+
 static const struct {
 	const char *name;
 	bool below;
-} metrics[PATHPROF_METRIC_CNT] = {
-	[PATHPROF_METRIC_KL_CORRECTED] = {"kl_corrected", false},
-	[PATHPROF_METRIC_KL] = {"kl", false},
-	[PATHPROF_METRIC_ANGLE] = {"angle_degrees", false},
-	[PATHPROF_METRIC_OVERLAP] = {"overlap", true},
-	[PATHPROF_METRIC_COVERAGE] = {"dynamic_coverage", true},
-	[PATHPROF_METRIC_CONFLICT] = {"dynamic_conflict", false},
-	[PATHPROF_METRIC_ACCURACY_LOST] = {"accuracy_lost", false},
-};
+} metrics[PATHPROF_METRIC_CNT] = {PATHPROF_METRICS(METRIC)};
 
 const struct pathprof_alert_rule pathprof_alert_fast = {
 	.metric = PATHPROF_METRIC_KL_CORRECTED,
@@ -83,16 +80,8 @@ struct pathprof_alert_input pathprof_alert_input_of(enum pathprof_metric metric,
 						    const struct pathprof_drift *drift,
 						    int64_t time_ns)
 {
-	const double figures[PATHPROF_METRIC_CNT] = {
-		[PATHPROF_METRIC_KL_CORRECTED] = drift->kl_corrected_bits,
-		[PATHPROF_METRIC_KL] = drift->kl_bits,
-		[PATHPROF_METRIC_ANGLE] = drift->angle_degrees,
-		[PATHPROF_METRIC_OVERLAP] = drift->overlap,
-		[PATHPROF_METRIC_COVERAGE] = drift->coverage.dynamic_share,
-		[PATHPROF_METRIC_CONFLICT] = drift->branches.conflict.dynamic_share,
-		[PATHPROF_METRIC_ACCURACY_LOST] =
-			drift->branches.accuracy_own - drift->branches.accuracy,
-	};
+	const struct pathprof_drift *d = drift;
+	const double figures[PATHPROF_METRIC_CNT] = {PATHPROF_METRICS(FIGURE)};
 	double value = (unsigned int)metric < PATHPROF_METRIC_CNT ? figures[metric] : NAN;
 
 	return (struct pathprof_alert_input){
