@@ -37,7 +37,7 @@ check fleet_hub "$explain" systemctl start pathprof-hub
 check fleet_hub_is_confined 'grep -H . /proc/$(main_of pathprof-hub)/status' confined pathprof-hub
 check fleet_send "$explain" systemctl start pathprof-send
 check fleet_send_is_confined 'grep -H . /proc/$(main_of pathprof-send)/status' confined pathprof-send
-check fleet_sent "$explain; echo $(samples "$db") $(samples "$hub_db")" wait_for 120 same_samples
+check fleet_sent 'eval "$explain"; echo $(samples "$db") $(samples "$hub_db")' wait_for 120 same_samples
 check fleet_name "$explain" test "$(asked "$hub_db" 'SELECT DISTINCT host FROM parcels')" = guest7
 
 # Killed, it comes back with what it had; a hub that lost everything gets it again.
