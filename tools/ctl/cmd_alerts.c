@@ -4,15 +4,8 @@
 
 #include "cleanup.h"
 #include "ctl.h"
-#include "json.h"
-#include "table.h"
+#include "listing.h"
 #include "text.h"
-
-struct listing {
-	struct table table;
-	struct json_rows rows;
-	bool json;
-};
 
 static const char *state_name(const struct pathprof_alert_state *state)
 {
@@ -103,15 +96,8 @@ int cmd_alerts(const struct ctl_options *options)
 	if (r)
 		return r;
 	table_init(&listing.table, columns, sizeof(columns) / sizeof(columns[0]));
-	if (options->json)
-		json_rows_begin(&listing.rows, stdout);
+	listing_begin(&listing);
 	r = pathprof_store_alerts(store, add, &listing, &error);
-	if (options->json)
-		json_rows_end(&listing.rows);
-	else if (listing.table.row_cnt)
-		table_print(&listing.table, stdout, false);
-	else if (r == 0)
-		puts("no alert fires, is pending, or ever fired");
-	table_release(&listing.table);
+	listing_end(&listing, r == 0 ? "no alert fires, is pending, or ever fired" : NULL);
 	return r < 0 ? ctl_fail_error("alerts", r, &error) : CTL_OK;
 }

@@ -6,17 +6,10 @@
 #include <stdio.h>
 
 #include "cleanup.h"
-#include "json.h"
+#include "listing.h"
 #include "parcel_show.h"
 #include "pathprof/parcel_store.h"
-#include "table.h"
 #include "text.h"
-
-struct listing {
-	struct table table;
-	struct json_rows rows;
-	bool json;
-};
 
 static const struct table_column columns[] = {
 	{"HOST", TABLE_SHRINK},
@@ -97,15 +90,11 @@ int cmd_hosts(const struct ctl_options *options)
 	if (r)
 		return r;
 	table_init(&listing.table, columns, sizeof(columns) / sizeof(columns[0]));
-	if (options->json)
-		json_rows_begin(&listing.rows, stdout);
+	listing_begin(&listing);
 	r = pathprof_store_hosts(store, add, &listing, &error);
-	if (options->json)
-		json_rows_end(&listing.rows);
-	else if (listing.table.row_cnt)
-		table_print(&listing.table, stdout, false);
-	else if (r == 0)
-		puts("no parcels were added to this database: it holds what was recorded here");
-	table_release(&listing.table);
+	listing_end(
+		&listing,
+		r == 0 ? "no parcels were added to this database: it holds what was recorded here"
+		       : NULL);
 	return r < 0 ? ctl_fail_error("hosts", r, &error) : CTL_OK;
 }

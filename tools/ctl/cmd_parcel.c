@@ -14,7 +14,7 @@
 
 #include "cleanup.h"
 #include "ctl.h"
-#include "json.h"
+#include "listing.h"
 #include "output.h"
 #include "parcel_show.h"
 #include "pathprof/parcel_store.h"
@@ -25,33 +25,11 @@ struct slots {
 	size_t cnt, room;
 };
 
-/* Rows for people, or JSON. */
-struct listing {
-	const struct ctl_options *options;
-	struct table table;
-	struct json_rows json;
-};
-
 static void release_parcel(struct pathprof_parcel *parcel)
 {
 	pathprof_parcel_release(parcel);
 }
 #define _cleanup_parcel_ _cleanup_(release_parcel)
-
-static void listing_begin(struct listing *listing)
-{
-	if (listing->options->json)
-		json_rows_begin(&listing->json, stdout);
-}
-
-static void listing_end(struct listing *listing)
-{
-	if (listing->options->json)
-		json_rows_end(&listing->json);
-	else if (listing->table.row_cnt)
-		table_print(&listing->table, stdout, false);
-	table_release(&listing->table);
-}
 
 /* ---------------------------------------------------------------- write */
 
@@ -96,14 +74,14 @@ static void list_written(struct listing *listing, const char *file,
 	uint32_t windows = pathprof_parcel_window_cnt(parcel);
 	char text[32];
 
-	if (listing->options->json) {
+	if (listing->json) {
 		json_t *object = json_object();
 
 		json_add_text(object, "file", file);
 		json_add_ns(object, "slot", parcel->slot_s);
 		json_add_count(object, "windows", windows);
 		json_add_count(object, "bytes", len);
-		json_rows_add(&listing->json, object);
+		json_rows_add(&listing->rows, object);
 		return;
 	}
 	table_row(&listing->table, 0);
@@ -114,10 +92,11 @@ static void list_written(struct listing *listing, const char *file,
 	table_cell(&listing->table, CTL_PLAIN, "%zu", len);
 }
 
-static int write_slot(struct listing *listing, struct pathprof_store *store, int64_t slot_s,
+static int write_slot(struct listing *listing, const struct ctl_options *options,
+		      struct pathprof_store *store, int64_t slot_s,
 		      const struct pathprof_parcel_host *host)
 {
-	const char *directory = listing->options->output ? listing->options->output : ".";
+	const char *directory = options->output ? options->output : ".";
 	_cleanup_parcel_ struct pathprof_parcel parcel = {.slot_s = 0};
 	_cleanup_free_ uint8_t *bytes = NULL;
 	_cleanup_free_ char *file = NULL;
@@ -166,24 +145,24 @@ static const struct table_column written_columns[] = {
 	{"BYTES", TABLE_RIGHT},
 };
 
-static int write_slots(struct listing *listing, struct pathprof_store *store,
+static int write_slots(const struct ctl_options *options, struct pathprof_store *store,
 		       const struct slots *slots)
 {
+	struct listing listing = {.json = options->json};
 	struct pathprof_parcel_host host;
-	int r = find_host(store, listing->options, &host);
+	int r = find_host(store, options, &host);
 
-	table_init(&listing->table, written_columns, 4);
-	listing_begin(listing);
+	table_init(&listing.table, written_columns, 4);
+	listing_begin(&listing);
 	for (size_t i = 0; r == CTL_OK && i < slots->cnt; i++)
-		r = write_slot(listing, store, slots->slots[i], &host);
-	listing_end(listing);
+		r = write_slot(&listing, options, store, slots->slots[i], &host);
+	listing_end(&listing, NULL);
 	return r;
 }
 
 static int cmd_write(const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
-	struct listing listing = {.options = options};
 	struct pathprof_error error = {""};
 	struct slots slots = {NULL, 0, 0};
 	int r;
@@ -199,7 +178,7 @@ static int cmd_write(const struct ctl_options *options)
 	else if (!slots.cnt)
 		r = ctl_fail("no windows there: `pathprofctl windows` lists those of the database");
 	else
-		r = write_slots(&listing, store, &slots);
+		r = write_slots(options, store, &slots);
 	free(slots.slots);
 	return r;
 }
@@ -248,8 +227,8 @@ static int read_one(struct listing *listing, const char *file)
 
 	if (r)
 		return r;
-	if (listing->options->json)
-		json_rows_add(&listing->json, parcel_json(&parcel));
+	if (listing->json)
+		json_rows_add(&listing->rows, parcel_json(&parcel));
 	else
 		parcel_add_cells(&listing->table, &parcel);
 	return CTL_OK;
@@ -258,7 +237,7 @@ static int read_one(struct listing *listing, const char *file)
 /* Those that cannot be read are said, and the others shown. */
 static int cmd_read(const struct ctl_options *options)
 {
-	struct listing listing = {.options = options};
+	struct listing listing = {.json = options->json};
 	int r = CTL_OK;
 
 	if (options->argc < 2)
@@ -268,7 +247,7 @@ static int cmd_read(const struct ctl_options *options)
 	for (int i = 1; i < options->argc; i++)
 		if (read_one(&listing, options->argv[i]))
 			r = CTL_FAILURE;
-	listing_end(&listing);
+	listing_end(&listing, NULL);
 	return r;
 }
 
