@@ -56,7 +56,7 @@ find "$tree/etc/systemd" -name 'pathprof*' | grep -q . &&
 
 # Profiles as the service writes them, by the version before, and settings of the administrator.
 cp "$loop" "$tree/tmp/loop"
-inside "$tree" sh -ec 'mkdir -p /var/lib/pathprof/baselines /var/lib/pathprof-relay; /tmp/loop & loop=$!
+inside "$tree" sh -ec 'mkdir -p /var/lib/pathprof/baselines /var/lib/pathprof-relay /var/lib/pathprof-hub; /tmp/loop & loop=$!
 	timeout 60 pathprofd --db /var/lib/pathprof/profile.db --overhead 20% --window 2s --duration 9s
 	kill $loop; pathprofctl windows --json' >"$work/log" 2>&1
 windows() { inside "$tree" pathprofctl windows --json 2>"$work/said" | grep -c '"id"'; }
