@@ -17,7 +17,10 @@
 #define RECORD_OVERHEAD  "20%"
 #define RECORD_FREQUENCY "997"
 
-/* What the options are read into; at its offsets lie the members that need nothing else. */
+/*
+ * Options are read into this structure. An option that only fills in a member gives its offset
+ * here.
+ */
 struct reading {
 	struct pp_args args;
 	struct pathprof_error *error;

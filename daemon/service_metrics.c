@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the service itself shows at the Prometheus endpoint: source, rates, overhead against its
+ * The service's own figures at the Prometheus endpoint: source, rates, overhead against its
  * budget, drops, windows, store. Called at each scrape, on the event loop's thread; keeps nothing.
  */
 #include "service_state.h"

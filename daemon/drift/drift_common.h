@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of drift share. Each part has a header and a structure of its own and knows the
- * parts before it, never those behind:
+ * The parts of drift share these types and functions. Each part has a header and a structure of its
+ * own and knows the parts before it, never those behind:
  *
  *     common    settings, store, the window at hand
  *     alerts    rules, the states of their alerts, messages on their way to the store

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is kept of each build of a binary in each container. */
+/* Subjects: a record for each build of a binary in each container. */
 #ifndef PP_DRIFT_SUBJECT_H
 #define PP_DRIFT_SUBJECT_H
 
@@ -9,7 +9,7 @@
 
 #define PP_DRIFT_SHOWN_MAX 5 /* baselines a subject shows at the endpoint */
 
-/* What was measured last, for the endpoint. */
+/* The last measurement, which the endpoint shows. */
 struct pp_drift_shown {
 	char baseline[PP_CONFIG_NAME_MAX];
 	struct pathprof_drift drift;
@@ -17,7 +17,7 @@ struct pp_drift_shown {
 };
 
 /*
- * What the build before did, in its own paths: the rolling baseline it had when this one came.
+ * The previous build's profile, in its own paths: the rolling baseline it had when this one came.
  */
 struct pp_drift_previous {
 	struct pathprof_portable *portable; /* NULL: there is none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is told of an alert, at once or when its paths have names: see drift_draft.c. */
+/* Messages of alerts, sent at once or when their paths have names: see drift_draft.c. */
 #ifndef PP_DRIFT_TELLING_H
 #define PP_DRIFT_TELLING_H
 

@@ -21,9 +21,9 @@
 #define PP_VALUE_SPEC_MAX     64 /* of one recording */
 
 /*
- * What --value says: [FILE:]FUNCTION:ARG. FUNCTION is a linker's name or 0xOFFSET, a place in the
- * file; ARG the number of an integer parameter, 1 to 6, as the x86-64 ABI passes them. The last two
- * colons part it, so a FILE may have some of its own.
+ * The argument of --value: [FILE:]FUNCTION:ARG. FUNCTION is a linker's name or 0xOFFSET, a place in
+ * the file; ARG the number of an integer parameter, 1 to 6, as the x86-64 ABI passes them. The last
+ * two colons part it, so a FILE may have some of its own.
  */
 struct pp_value_spec {
 	char file[PATH_MAX]; /* "": the program's own */
