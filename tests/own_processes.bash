@@ -18,7 +18,10 @@ run_apart() {
 		exec unshare $kind --pid --fork --mount-proc --kill-child bash -c \
 			'OWN_PROCESSES=$(readlink /proc/self/ns/pid) bash "$@"; exit $?' sh "$0" "$@"
 	done
-	echo "skip $(basename "$0" .sh): no process namespace can be made here"
+	# unshare makes the root's mounts private first, which fails where the root is no mount point.
+	local advice=
+	mountpoint -q / || advice=": in a chroot, bind its directory to itself first (mount --bind DIR DIR)"
+	echo "skip $(basename "$0" .sh): no process namespace can be made here$advice"
 	exit 0
 }
 [ "${own_processes:-}" = no ] || [ "${OWN_PROCESSES:-}" = "$(readlink /proc/self/ns/pid)" ] ||

@@ -98,8 +98,23 @@ elif command -v gnuplot >/dev/null; then
 	mv "$out" "$tmp/build/experiments"
 	check "the report is assembled" \
 		env BUILD="$tmp/build" ASSEMBLE_ONLY=1 "$root/tools/experiments"
-	check "no instruction is left in it" \
-		test "$(grep -c '^@' "$tmp/build/experiments/experiments.md")" -eq 0
-	check "it holds the table" grep -q '^| gzip |' "$tmp/build/experiments/experiments.md"
+	report=$tmp/build/experiments
+	check "it holds the table" grep -q '^| gzip |' "$report/sampling.md"
+	check "and the picture, which docs do not have" grep -qF '![rps-11](rps-11.svg)' "$report/sampling.md"
+
+	mkdir -p "$tmp/tree/tools" "$tmp/tree/docs"
+	cp "$root/tools/experiments" "$tmp/tree/tools"
+	cp -r "$root/docs/experiments" "$tmp/tree/docs"
+	publish() { env BUILD="$tmp/build" ASSEMBLE_ONLY=1 PUBLISH=1 "$tmp/tree/tools/experiments"; }
+	changed() { diff -rq -x "*.svg" "$root/docs/experiments" "$tmp/tree/docs/experiments" | awk '{ print $2 }' | xargs -n 1 basename | sort | xargs; }
+	check "it is published" publish
+	check "the table in docs is that of this run" \
+		awk '/^<!-- table rps-11/ { on = 1 } on && /^[|] [a-z]/ { n++ } /^<!-- end/ { on = 0 } END { exit n != 3 }' \
+		"$tmp/tree/docs/experiments/sampling.md"
+	check "what was not run stays as it is" \
+		test "$(changed)" = "README.md combining.md sampling.md"
+	cp -r "$tmp/tree/docs" "$tmp/once"
+	check "it is published again" publish
+	check "and is the same then" diff -r "$tmp/once" "$tmp/tree/docs"
 fi
 exit $failed

@@ -175,7 +175,7 @@ void lab_sampled_read(struct lab_sampled *s, enum lab_sampled_estimator estimato
 		      const uint64_t *clock)
 {
 	prepare(s, clock);
-	if (estimator == LAB_SAMPLED_TODAY)
+	if (estimator == LAB_SAMPLED_PLAIN)
 		by_proportion(s, LAB_SAMPLED_WEIGHT);
 	else if (estimator == LAB_SAMPLED_WEIGHTS)
 		by_proportion(s, LAB_SAMPLED_INSNS);

@@ -2,7 +2,7 @@
 /*
  * Windows drawn from a mix, and the shares that estimators make of them.
  *
- *     TODAY     TIME and RUNS of a path follow its weight, n / (n - span)
+ *     PLAIN     TIME and RUNS of a path follow its weight, n / (n - span)
  *     WEIGHTS   RUNS follow the weight, TIME follows weight * own instructions
  *     STRATA    pathprof_shares_work_out(): TIME of functions from clock samples as well
  *
@@ -17,7 +17,7 @@
 #include "mix.h"
 #include "pathprof/shares.h"
 
-enum lab_sampled_estimator { LAB_SAMPLED_TODAY, LAB_SAMPLED_WEIGHTS, LAB_SAMPLED_STRATA };
+enum lab_sampled_estimator { LAB_SAMPLED_PLAIN, LAB_SAMPLED_WEIGHTS, LAB_SAMPLED_STRATA };
 
 enum lab_sampled_column {
 	LAB_SAMPLED_SAMPLES,

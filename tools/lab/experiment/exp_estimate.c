@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The estimator of shares against the exact truth: TIME and RUNS of paths and functions
- * (pathprof/shares.h), as today's tools estimate them and as they could, from windows that begin
- * where a clock strikes in an exact trace. Programs alone and two at a time, each with half of the
- * CPU; the clock runs over instructions, or over a model of time in which some instructions cost a
- * hundred times as much as others.
+ * (pathprof/shares.h), from windows of 32 taken branches and of a number of instructions, which
+ * begin where a clock strikes in an exact trace. Programs alone and two at a time, each with half
+ * of the CPU; the clock runs over instructions, or over a model of time in which some instructions
+ * cost a hundred times as much as others.
  *
  * Workload: twelve traces, each read into memory once alone and once beside another.
  */

@@ -41,7 +41,7 @@ void estimate_overlap_write(struct lab_run *run, const struct estimate_row *rows
 /* ---- repetitions: bias, intervals, and the bootstrap */
 struct estimate_repeat {
 	/* Functions above 1 % of TIME: largest |z| of the mean, and its largest error in points. */
-	double z[ESTIMATE_TIMES][3], bias[ESTIMATE_TIMES][3]; /* today, weights, strata */
+	double z[ESTIMATE_TIMES][3], bias[ESTIMATE_TIMES][3]; /* taken, weights, strata */
 	double functions[ESTIMATE_TIMES];                     /* so many are there */
 	/* Percent of intervals that hold the truth: functions' TIME and RUNS, paths' TIME and RUNS,
 	 * and paths' TIME and RUNS as far as windows can show them. */

@@ -11,7 +11,7 @@
 #include "run.h"
 
 #define TAKEN         32
-#define STEP_US       20.0 /* a single step, the way of today */
+#define STEP_US       20.0 /* a single step */
 #define STOP_US       27.0
 #define PER_STOP      2.6 /* decisions a stop, on average */
 #define FIXED_US      60.0
@@ -31,7 +31,8 @@ static double cost_us(const struct lab_sampled *s)
 	return FIXED_US + STOP_US * (decisions / PER_STOP + 0.5);
 }
 
-/* RUNS by the weights; TIME with clock samples where there is a horizon, else as today. */
+/* RUNS by the weights; TIME with clock samples where there is a horizon, else by the windows alone.
+ */
 static void measure_budget(struct lab_sampled *s, const uint64_t *clock, size_t reps,
 			   double window_us, size_t budget, struct estimate_length *r)
 {
@@ -41,7 +42,7 @@ static void measure_budget(struct lab_sampled *s, const uint64_t *clock, size_t 
 	for (size_t i = 0; i < reps; i++) {
 		lab_sampled_clear(s);
 		lab_sampled_take(s, (uint64_t)windows);
-		lab_sampled_read(s, LAB_SAMPLED_TODAY, NULL);
+		lab_sampled_read(s, LAB_SAMPLED_PLAIN, NULL);
 		r->runs[budget] += 100 * lab_sampled_overlap_runs(s) / (double)reps;
 		if (s->form.horizon)
 			lab_sampled_read(s, LAB_SAMPLED_STRATA, clock);

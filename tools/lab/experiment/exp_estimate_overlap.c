@@ -16,10 +16,10 @@ static const uint32_t levels[ESTIMATE_LEVELS] = {1000, 10000, 100000};
 static const uint32_t horizons[ESTIMATE_HORIZONS] = {256, 512, 1024, 2048};
 
 static const char *const columns[ESTIMATE_ESTIMATORS] = {
-	"32 taken (today)", "32 taken by branches", "256",          "512",          "1024", "2048",
-	"256 + clock",      "512 + clock",          "1024 + clock", "2048 + clock",
+	"32 taken", "32 taken by branches", "256",         "512",          "1024",
+	"2048",     "256 + clock",          "512 + clock", "1024 + clock", "2048 + clock",
 };
-enum { COLUMN_TODAY, COLUMN_BRANCHES, COLUMN_WEIGHTS, COLUMN_STRATA = 2 + ESTIMATE_HORIZONS };
+enum { COLUMN_TAKEN, COLUMN_BRANCHES, COLUMN_WEIGHTS, COLUMN_STRATA = 2 + ESTIMATE_HORIZONS };
 
 static void read_overlap(struct lab_sampled *s, enum lab_sampled_estimator estimator,
 			 const uint64_t *clock, struct estimate_overlap *r, size_t time,
@@ -48,7 +48,7 @@ static void measure_form(const struct lab_mix *mix, const struct lab_window_form
 	lab_sampled_init(&s, mix, form, seed);
 	for (size_t l = 0; l < cnt; l++) {
 		lab_sampled_take(&s, levels[l] - s.window_cnt);
-		read_overlap(&s, column == COLUMN_TODAY ? LAB_SAMPLED_TODAY : LAB_SAMPLED_WEIGHTS,
+		read_overlap(&s, column == COLUMN_TAKEN ? LAB_SAMPLED_PLAIN : LAB_SAMPLED_WEIGHTS,
 			     NULL, r, time, l, column);
 		if (form->horizon)
 			read_overlap(&s, LAB_SAMPLED_STRATA, clocks[l], r, time, l,
@@ -73,7 +73,7 @@ void estimate_overlap_measure(const struct lab_run *run, const struct lab_mix *m
 			      clocks[l]);
 		drawn = (uint64_t)levels[l] * ESTIMATE_CLOCK_WINDOWS;
 	}
-	measure_form(mix, &form, seed + 1, clocks, cnt, result, time, COLUMN_TODAY);
+	measure_form(mix, &form, seed + 1, clocks, cnt, result, time, COLUMN_TAKEN);
 	form.clock = LAB_STREAM_TAKEN;
 	measure_form(mix, &form, seed + 2, clocks, cnt, result, time, COLUMN_BRANCHES);
 	for (size_t h = 0; h < ESTIMATE_HORIZONS; h++) {
@@ -152,10 +152,10 @@ static void write_levels(struct lab_run *run, const struct estimate_row *rows, s
 	lab_table_free(table);
 }
 
-/* Today's and the best, side by side. */
+/* The plainest and the best, side by side. */
 static void write_summary(struct lab_run *run, const struct estimate_row *rows, size_t cnt)
 {
-	static const char *const summary[] = {"RUNS today", "RUNS 2048", "TIME today",
+	static const char *const summary[] = {"RUNS 32 taken", "RUNS 2048", "TIME 32 taken",
 					      "TIME 2048 + clock"};
 	const struct lab_plot plot = {
 		.form = LAB_PLOT_BARS, .x = "program", .y = "overlap, %", .y_max = 100};
@@ -170,8 +170,8 @@ static void write_summary(struct lab_run *run, const struct estimate_row *rows, 
 		const struct estimate_overlap *o = rows[i].figures;
 		const double *runs = o->percent[0][ESTIMATE_RUNS][top];
 		const double *time = o->percent[0][ESTIMATE_FUNCTIONS][top];
-		const double values[4] = {runs[COLUMN_TODAY], runs[COLUMN_WEIGHTS + last],
-					  time[COLUMN_TODAY], time[COLUMN_STRATA + last]};
+		const double values[4] = {runs[COLUMN_TAKEN], runs[COLUMN_WEIGHTS + last],
+					  time[COLUMN_TAKEN], time[COLUMN_STRATA + last]};
 
 		lab_table_add(table, rows[i].label, values);
 	}

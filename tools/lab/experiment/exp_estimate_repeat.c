@@ -20,7 +20,7 @@
 #define FULL_REPS  1000
 #define RESAMPLES  100
 
-enum { TODAY, WEIGHTS, STRATA, ESTIMATORS };
+enum { PLAIN, WEIGHTS, STRATA, ESTIMATORS };
 enum { FUNCTION_TIME, FUNCTION_RUNS, PATH_TIME, PATH_RUNS, SEEN_TIME, SEEN_RUNS, COVERAGES };
 
 /* Sums over repetitions of one figure. */
@@ -279,14 +279,14 @@ static void read_coverage(const struct work *w, size_t time, struct estimate_rep
 			w->tried[c] ? 100.0 * (double)w->held[c] / (double)w->tried[c] : NAN;
 }
 
-static void repeat(struct work *w, struct lab_sampled *today, struct lab_sampled *horizon,
+static void repeat(struct work *w, struct lab_sampled *taken, struct lab_sampled *horizon,
 		   uint64_t *state)
 {
 	for (size_t i = 0; i < w->reps; i++) {
-		lab_sampled_clear(today);
-		lab_sampled_take(today, WINDOWS);
-		lab_sampled_read(today, LAB_SAMPLED_TODAY, NULL);
-		judge_functions(w, today, TODAY);
+		lab_sampled_clear(taken);
+		lab_sampled_take(taken, WINDOWS);
+		lab_sampled_read(taken, LAB_SAMPLED_PLAIN, NULL);
+		judge_functions(w, taken, PLAIN);
 		horizon->keep = i == 0;
 		lab_sampled_clear(horizon);
 		lab_sampled_take(horizon, WINDOWS);
@@ -318,22 +318,22 @@ void estimate_repeat_measure(const struct lab_run *run, const struct lab_mix *mi
 {
 	struct lab_window_form form = {.clock = estimate_times[time], .taken = TAKEN};
 	struct work w = {.mix = mix};
-	struct lab_sampled today, horizon;
+	struct lab_sampled taken, horizon;
 
 	w.functions = lab_alloc((size_t)mix->function_cnt * ESTIMATORS, sizeof(w.functions[0]));
 	w.clock = lab_alloc(mix->function_cnt, sizeof(w.clock[0]));
 	w.function_insns = lab_alloc(mix->function_cnt, sizeof(w.function_insns[0]));
 	w.reps = lab_run_small(run) ? SMALL_REPS : FULL_REPS;
 	find_items(&w);
-	lab_sampled_init(&today, mix, &form, seed);
+	lab_sampled_init(&taken, mix, &form, seed);
 	form.horizon = ESTIMATE_HORIZON;
 	lab_sampled_init(&horizon, mix, &form, seed + 1);
 	seed += 2;
-	repeat(&w, &today, &horizon, &seed);
+	repeat(&w, &taken, &horizon, &seed);
 	read_functions(&w, time, result);
 	read_coverage(&w, time, result);
 	read_spread(&w, time, result);
-	lab_sampled_release(&today);
+	lab_sampled_release(&taken);
 	lab_sampled_release(&horizon);
 	free(w.functions);
 	free(w.clock);
@@ -351,9 +351,9 @@ static const char *const clocks_of[ESTIMATE_TIMES] = {"clock over instructions",
 static void write_bias(struct lab_run *run, const struct estimate_row *rows, size_t cnt,
 		       size_t time)
 {
-	static const char *const columns[] = {"functions",          "z today",      "z 1024",
-					      "z 1024 + clock",     "points today", "points 1024",
-					      "points 1024 + clock"};
+	static const char *const columns[] = {
+		"functions",   "z 32 taken",         "z 1024", "z 1024 + clock", "points 32 taken",
+		"points 1024", "points 1024 + clock"};
 	char name[64], title[160];
 	struct lab_table *table;
 
