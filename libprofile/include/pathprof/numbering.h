@@ -51,6 +51,9 @@ int pathprof_number(struct pathprof_dag *dag);
  */
 int pathprof_number_preferential(struct pathprof_dag *dag, struct pathprof_dag_path *paths,
 				 size_t path_cnt);
+/* The least and the greatest sum of preferential weights on a way from node 0. -EOVERFLOW, -ENOMEM.
+ */
+int pathprof_preferential_range(const struct pathprof_dag *dag, int64_t *ret_min, int64_t *ret_max);
 /* Compactness: (greatest - least preferential id + 1) / number of paths; 0 for none. */
 double pathprof_compactness(const struct pathprof_dag_path *paths, size_t path_cnt);
 

@@ -7,8 +7,7 @@
  * the tree changes nothing, another one adds by how much its way's sum differs from the tree's.
  * Start and end have one potential, so the differences along a path add up to its number.
  */
-#include "pathprof/increments.h"
-#include "pp_function_paths.h"
+#include "pp_increments.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +31,7 @@ struct forest {
 
 struct placing {
 	const struct pathprof_function_paths *p;
+	const struct pathprof_increments *weights;
 	struct arc *arcs;
 	uint32_t arc_cnt;
 	struct forest forest;
@@ -119,7 +119,7 @@ static void add_starts(struct placing *g, uint64_t *start)
 	const struct pathprof_function_paths *p = g->p;
 
 	for (uint32_t i = 0; i < p->start_cnt; i++)
-		add_arc(g, (struct arc){.weight = p->starts[i].weight,
+		add_arc(g, (struct arc){.weight = g->weights->start[p->starts[i].node],
 					.from = p->flow->node_cnt,
 					.to = p->starts[i].node,
 					.edge = PP_LEAVES,
@@ -138,7 +138,7 @@ static void add_edges(struct placing *g, uint64_t *increments, const uint64_t *f
 		if (!p->nodes[edge->from].path_cnt)
 			continue;
 		add_arc(g, (struct arc){
-				   .weight = p->weights[e],
+				   .weight = g->weights->edge[e],
 				   .from = edge->from,
 				   .to = p->cuts[e] ? p->flow->node_cnt + 1 : edge->to,
 				   .edge = e,
@@ -154,7 +154,7 @@ static void add_leaves(struct placing *g, uint64_t *leave)
 
 	for (uint32_t v = 0; v < p->flow->node_cnt; v++)
 		if (p->nodes[v].path_cnt && p->nodes[v].leaves)
-			add_arc(g, (struct arc){.weight = p->nodes[v].leaving,
+			add_arc(g, (struct arc){.weight = g->weights->leave[v],
 						.from = v,
 						.to = p->flow->node_cnt + 1,
 						.edge = PP_LEAVES,
@@ -190,7 +190,7 @@ static int place(struct placing *g)
 	return 0;
 }
 
-static int allocate(struct pathprof_increments *i, const struct pathprof_flow *flow)
+int pp_increments_allocate(struct pathprof_increments *i, const struct pathprof_flow *flow)
 {
 	size_t nodes = flow->node_cnt;
 
@@ -202,14 +202,15 @@ static int allocate(struct pathprof_increments *i, const struct pathprof_flow *f
 	return 0;
 }
 
-int pathprof_increments_init(struct pathprof_increments *ret_increments,
+int pp_increments_of_weights(struct pathprof_increments *ret_increments,
+			     const struct pathprof_increments *weights,
 			     const struct pathprof_function_paths *paths, const uint64_t *frequency,
 			     const bool *is_fixed)
 {
 	size_t nodes = paths->flow->node_cnt;
-	struct placing g = {.p = paths};
+	struct placing g = {.p = paths, .weights = weights};
 	struct pathprof_increments i = {0};
-	int r = allocate(&i, paths->flow);
+	int r = pp_increments_allocate(&i, paths->flow);
 
 	g.arcs = calloc(2 * nodes + paths->flow->edge_cnt, sizeof(*g.arcs));
 	if (!r && (!g.arcs || forest_init(&g.forest, (uint32_t)nodes + 2) < 0))
@@ -226,6 +227,35 @@ int pathprof_increments_init(struct pathprof_increments *ret_increments,
 		pathprof_increments_release(&i);
 	else
 		*ret_increments = i;
+	return r;
+}
+
+int pp_increments_weights(struct pathprof_increments *ret_weights,
+			  const struct pathprof_function_paths *paths)
+{
+	int r = pp_increments_allocate(ret_weights, paths->flow);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < paths->start_cnt; i++)
+		ret_weights->start[paths->starts[i].node] = paths->starts[i].weight;
+	for (uint32_t e = 0; e < paths->flow->edge_cnt; e++)
+		ret_weights->edge[e] = paths->weights[e];
+	for (uint32_t v = 0; v < paths->flow->node_cnt; v++)
+		ret_weights->leave[v] = paths->nodes[v].leaving;
+	return 0;
+}
+
+int pathprof_increments_init(struct pathprof_increments *ret_increments,
+			     const struct pathprof_function_paths *paths, const uint64_t *frequency,
+			     const bool *is_fixed)
+{
+	struct pathprof_increments weights = {0};
+	int r = pp_increments_weights(&weights, paths);
+
+	if (r == 0)
+		r = pp_increments_of_weights(ret_increments, &weights, paths, frequency, is_fixed);
+	pathprof_increments_release(&weights);
 	return r;
 }
 

@@ -361,6 +361,52 @@ int pathprof_number_preferential(struct pathprof_dag *dag, struct pathprof_dag_p
 	return r;
 }
 
+struct range {
+	int64_t min, max;
+};
+
+/* From v to an exit; all that v leads to have theirs. */
+static bool range_of_node(const struct pathprof_dag *dag, const struct adjacency *a,
+			  struct range *ranges, uint32_t v)
+{
+	struct range all = {INT64_MAX, INT64_MIN};
+
+	for (uint32_t i = a->first[v]; i < a->first[v + 1]; i++) {
+		const struct pathprof_dag_edge *e = &dag->edges[a->order[i]];
+		struct range one;
+
+		if (__builtin_add_overflow(ranges[e->to].min, e->preferential, &one.min) ||
+		    __builtin_add_overflow(ranges[e->to].max, e->preferential, &one.max))
+			return false;
+		all.min = one.min < all.min ? one.min : all.min;
+		all.max = one.max > all.max ? one.max : all.max;
+	}
+	ranges[v] = a->first[v] == a->first[v + 1] ? (struct range){0, 0} : all;
+	return true;
+}
+
+int pathprof_preferential_range(const struct pathprof_dag *dag, int64_t *ret_min, int64_t *ret_max)
+{
+	struct adjacency a;
+	struct range *ranges;
+	int r = adjacency_init(&a, dag);
+
+	if (r < 0)
+		return r;
+	ranges = calloc(dag->node_cnt, sizeof(*ranges));
+	r = ranges ? 0 : -ENOMEM;
+	for (uint32_t i = dag->node_cnt; r == 0 && i-- > 0;)
+		if (!range_of_node(dag, &a, ranges, a.topological[i]))
+			r = -EOVERFLOW;
+	if (r == 0) {
+		*ret_min = ranges[0].min;
+		*ret_max = ranges[0].max;
+	}
+	free(ranges);
+	adjacency_release(&a);
+	return r;
+}
+
 double pathprof_compactness(const struct pathprof_dag_path *paths, size_t path_cnt)
 {
 	int64_t min = INT64_MAX, max = INT64_MIN;
