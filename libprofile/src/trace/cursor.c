@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * The events of one stream: what the words say, and what two blocks in a row say about the branch
- * between them.
+ * The events of one stream, read out of the words of a file; pp_follow.h says what they mean.
  *
- * Workload: hundreds of millions of words. The common case, a branch followed by where it led, is
- * one switch; everything rare goes through a queue of two events.
- *
- * Signals: an emulator sees them between blocks. The handler's first block follows a block whose
- * branch has been executed, but where it went shows only when the handler has returned. That branch
- * is kept until then (struct interrupted), one for each handler that is active. A handler that
- * leaves by longjmp never returns: its entry stays at the bottom and falls off in time.
- *
- * One cursor, one thread; it owns the chunk in hand.
+ * Workload: hundreds of millions of words. One cursor, one thread; it owns the chunk in hand.
  */
 #include "pp_trace.h"
 
@@ -20,22 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/pp_types.h"
-
-#define INTERRUPTED_MAX 64
 #define LEGAL_WORDS_MAX 5 /* of one access */
-
-/* What a signal interrupted. */
-enum progress {
-	PROGRESS_LEFT,   /* the block had not come to its end */
-	PROGRESS_BRANCH, /* its branch was executed; where to is not known */
-	PROGRESS_DONE,   /* all of it was executed and it has no branch */
-};
-
-struct interrupted {
-	const struct pp_trace_block *block;
-	enum progress progress;
-};
 
 struct pathprof_trace_cursor {
 	const struct pathprof_trace *trace;
@@ -43,17 +19,7 @@ struct pathprof_trace_cursor {
 	struct pp_trace_unpacker unpacker;
 	size_t next_place;        /* of the stream, from its first */
 	const uint32_t *at, *end; /* words in hand */
-
-	const struct pp_trace_block *last; /* NULL: before the first, or after a cut */
-	bool is_left, is_sigreturn, is_cut;
-	uint32_t insn_cnt;        /* since the last branch */
-	uint32_t kernel_insn_cnt; /* of these, up to the last system call */
-
-	struct pathprof_trace_event held[2]; /* that found no room */
-	unsigned int held_cnt, held_at;
-
-	struct interrupted interrupted[INTERRUPTED_MAX]; /* a ring; the newest at depth - 1 */
-	unsigned int base, depth;
+	struct pp_follow follow;
 };
 
 int pathprof_trace_cursor_new(struct pathprof_trace_cursor **ret_cursor,
@@ -145,182 +111,17 @@ static int fill(struct pathprof_trace_cursor *c, struct pathprof_error *error)
 	}
 }
 
-/* ---------------------------------------------------------------- the rare events */
-
-static void hold(struct pathprof_trace_cursor *c, const struct pathprof_trace_event *event)
-{
-	c->held[c->held_cnt++] = *event;
-}
-
-static void hold_discontinuity(struct pathprof_trace_cursor *c, uint32_t type,
-			       const struct pp_trace_block *from, const struct pp_trace_block *next)
-{
-	const struct pathprof_trace_event event = {
-		.type = type,
-		.branch = {.from = from ? pp_trace_block_last(from) : 0, .next = next->start},
-	};
-
-	hold(c, &event);
-}
-
-static void push(struct pathprof_trace_cursor *c, const struct pp_trace_block *block,
-		 enum progress progress)
-{
-	c->interrupted[(c->base + c->depth) % INTERRUPTED_MAX] =
-		(struct interrupted){.block = block, .progress = progress};
-	if (c->depth < INTERRUPTED_MAX)
-		c->depth++;
-	else
-		c->base = (c->base + 1) % INTERRUPTED_MAX;
-}
-
-static bool pop(struct pathprof_trace_cursor *c, struct interrupted *ret_interrupted)
-{
-	if (!c->depth)
-		return false;
-	*ret_interrupted = c->interrupted[(c->base + --c->depth) % INTERRUPTED_MAX];
-	return true;
-}
-
-static inline bool is_branch(const struct pp_trace_block *b)
-{
-	return b->kind >= PP_KIND_COND && b->kind <= PP_KIND_RET;
-}
-
-/* Can control go from the end of a to the address without anything in between? */
-static inline bool leads_to(const struct pp_trace_block *a, uint64_t next)
-{
-	switch (a->kind) {
-	case PP_KIND_COND:
-		return next == a->target || next == pp_trace_block_end(a);
-	case PP_KIND_JMP:
-	case PP_KIND_CALL:
-		return next == a->target;
-	case PP_KIND_IJMP:
-	case PP_KIND_ICALL:
-	case PP_KIND_RET:
-		return true;
-	case PATHPROF_TRACE_ENDS_SYSCALL: /* a system call that is restarted */
-	case PATHPROF_TRACE_ENDS_REP:
-		return next == pp_trace_block_end(a) || next == pp_trace_block_last(a);
-	default:
-		return next == pp_trace_block_end(a);
-	}
-}
-
-/* All of a ran, and it was not a branch that ended it. */
-static inline void run_through(struct pathprof_trace_cursor *c, const struct pp_trace_block *a)
-{
-	c->insn_cnt += a->insn_cnt;
-	if (a->kind == PATHPROF_TRACE_ENDS_SYSCALL)
-		c->kernel_insn_cnt = c->insn_cnt;
-}
-
-static inline void set_branch(struct pathprof_trace_event *event, const struct pp_trace_block *a,
-			      uint64_t next, uint32_t insn_cnt, uint32_t kernel_insn_cnt)
-{
-	bool is_direct =
-		a->kind == PP_KIND_COND || a->kind == PP_KIND_JMP || a->kind == PP_KIND_CALL;
-
-	*event = (struct pathprof_trace_event){
-		.type = PATHPROF_TRACE_EVENT_BRANCH,
-		.insn_cnt = insn_cnt,
-		.kernel_insn_cnt = kernel_insn_cnt,
-		.branch = {.from = pp_trace_block_last(a),
-			   .target = is_direct ? a->target : next,
-			   .next = next,
-			   .kind = a->kind,
-			   .taken = a->kind != PP_KIND_COND || next == a->target},
-	};
-}
-
-/* Where the program was interrupted, b runs: does that go together? */
-static void resume(struct pathprof_trace_cursor *c, const struct interrupted *interrupted,
-		   const struct pp_trace_block *b)
-{
-	const struct pp_trace_block *a = interrupted->block;
-	struct pathprof_trace_event event;
-
-	if (interrupted->progress == PROGRESS_LEFT) {
-		if (b->start < a->start || b->start > pp_trace_block_end(a))
-			hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, NULL, b);
-	} else if (!leads_to(a, b->start)) {
-		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, a, b);
-	} else if (interrupted->progress == PROGRESS_BRANCH) {
-		set_branch(&event, a, b->start, c->insn_cnt + 1, c->kernel_insn_cnt);
-		hold(c, &event);
-		c->insn_cnt = c->kernel_insn_cnt = 0;
-	}
-}
-
-/*
- * A handler, whose last block is a, returned to b. When b begins another handler, the kernel had
- * that signal waiting: what the first one interrupted is interrupted still.
- */
-static void sigreturn_to(struct pathprof_trace_cursor *c, const struct pp_trace_block *a,
-			 const struct pp_trace_block *b)
-{
-	struct interrupted interrupted;
-
-	hold_discontinuity(c, PATHPROF_TRACE_EVENT_SIGRETURN, a, b);
-	if (b->is_handler)
-		hold_discontinuity(c, PATHPROF_TRACE_EVENT_SIGNAL, NULL, b);
-	else if (pop(c, &interrupted))
-		resume(c, &interrupted, b);
-}
-
-static void signal_in(struct pathprof_trace_cursor *c, const struct pp_trace_block *a,
-		      const struct pp_trace_block *b)
-{
-	if (c->is_left) {
-		push(c, a, PROGRESS_LEFT);
-		a = NULL;
-	} else if (is_branch(a)) {
-		c->insn_cnt += a->insn_cnt - 1u;
-		push(c, a, PROGRESS_BRANCH);
-	} else {
-		run_through(c, a);
-		push(c, a, PROGRESS_DONE);
-	}
-	hold_discontinuity(c, PATHPROF_TRACE_EVENT_SIGNAL, a, b);
-}
-
-/* The transition from a to b that no branch explains. */
-static void unexplained(struct pathprof_trace_cursor *c, const struct pp_trace_block *a,
-			const struct pp_trace_block *b)
-{
-	if (c->is_cut) {
-		c->depth = 0;
-		c->insn_cnt = c->kernel_insn_cnt = 0;
-		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, NULL, b);
-	} else if (c->is_sigreturn) {
-		if (!c->is_left)
-			run_through(c, a);
-		sigreturn_to(c, a, b);
-	} else if (b->is_handler) {
-		signal_in(c, a, b);
-	} else if (!c->is_left) {
-		run_through(c, a);
-		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, a, b);
-	} else if (b->start < a->start || b->start >= pp_trace_block_end(a)) {
-		hold_discontinuity(c, PATHPROF_TRACE_EVENT_JUMP, NULL, b);
-	} else if (b->start == pp_trace_block_last(a)) {
-		/* The emulator cuts a block before an instruction that crosses a page. */
-		c->insn_cnt += a->insn_cnt - 1u;
-	}
-}
-
 static int mark(struct pathprof_trace_cursor *c, uint32_t word, struct pathprof_error *error)
 {
 	switch (word) {
 	case PATHPROF_TRACE_MARK_LEFT:
-		c->is_left = true;
+		c->follow.is_left = true;
 		return 0;
 	case PATHPROF_TRACE_MARK_SIGRETURN:
-		c->is_sigreturn = true;
+		c->follow.is_sigreturn = true;
 		return 0;
 	case PATHPROF_TRACE_MARK_CUT:
-		c->is_cut = true;
+		c->follow.is_cut = true;
 		return 0;
 	default:
 		return pp_trace_bad(c->trace, error, "stream %u holds the word %#x, which is none",
@@ -344,31 +145,6 @@ static void set_access(struct pathprof_trace_event *event, const struct pp_trace
 
 /* ---------------------------------------------------------------- reading */
 
-static inline bool is_indirect(const struct pp_trace_block *b)
-{
-	return b->kind == PP_KIND_IJMP || b->kind == PP_KIND_ICALL || b->kind == PP_KIND_RET;
-}
-
-/* true: b follows a by a's branch, which is in *event. Everything rare is held. */
-static inline bool follow(struct pathprof_trace_cursor *c, const struct pp_trace_block *a,
-			  const struct pp_trace_block *b, struct pathprof_trace_event *event)
-{
-	bool is_marked = c->is_left | c->is_sigreturn | c->is_cut;
-
-	/* An indirect branch explains anything, but a handler is the better explanation. */
-	if (a && (is_marked || !leads_to(a, b->start) || (b->is_handler && is_indirect(a)))) {
-		unexplained(c, a, b);
-	} else if (a && is_branch(a)) {
-		set_branch(event, a, b->start, c->insn_cnt + a->insn_cnt, c->kernel_insn_cnt);
-		c->insn_cnt = c->kernel_insn_cnt = 0;
-		return true;
-	} else if (a) {
-		run_through(c, a);
-	}
-	c->is_left = c->is_sigreturn = c->is_cut = false;
-	return false;
-}
-
 static int unknown_block(const struct pathprof_trace_cursor *c, uint32_t id,
 			 struct pathprof_error *error)
 {
@@ -383,14 +159,13 @@ static int step(struct pathprof_trace_cursor *c, struct pathprof_trace_event *ev
 	uint32_t word = *c->at;
 
 	if (word < PATHPROF_TRACE_ACCESS) {
-		const struct pp_trace_block *a = c->last, *b;
+		const struct pp_trace_block *b;
 
 		if (word >= c->trace->block_room || !c->trace->blocks[word].is_defined)
 			return unknown_block(c, word, error);
 		b = &c->trace->blocks[word];
 		c->at++;
-		c->last = b;
-		return follow(c, a, b, event);
+		return pp_follow_step(&c->follow, b, event);
 	}
 	if ((word & PATHPROF_TRACE_MARK) == PATHPROF_TRACE_MARK) {
 		int r = mark(c, word, error);
@@ -399,9 +174,9 @@ static int step(struct pathprof_trace_cursor *c, struct pathprof_trace_event *ev
 		return r;
 	}
 	c->at += words_of(word);
-	if (!c->last || c->is_cut) /* whose access that was is not known */
+	if (!c->follow.last || c->follow.is_cut) /* whose access that was is not known */
 		return 0;
-	set_access(event, c->last, c->at - words_of(word));
+	set_access(event, c->follow.last, c->at - words_of(word));
 	return 1;
 }
 
@@ -410,10 +185,10 @@ static size_t take_held(struct pathprof_trace_cursor *c, struct pathprof_trace_e
 {
 	size_t cnt = 0;
 
-	while (c->held_at < c->held_cnt && cnt < max)
-		events[cnt++] = c->held[c->held_at++];
-	if (c->held_at == c->held_cnt)
-		c->held_at = c->held_cnt = 0;
+	while (c->follow.held_at < c->follow.held_cnt && cnt < max)
+		events[cnt++] = c->follow.held[c->follow.held_at++];
+	if (c->follow.held_at == c->follow.held_cnt)
+		c->follow.held_at = c->follow.held_cnt = 0;
 	return cnt;
 }
 
@@ -424,21 +199,22 @@ static size_t take_held(struct pathprof_trace_cursor *c, struct pathprof_trace_e
 static size_t read_ordinary(struct pathprof_trace_cursor *c, struct pathprof_trace_event *events,
 			    size_t max)
 {
-	const struct pp_trace_block *blocks = c->trace->blocks, *a = c->last;
+	const struct pp_trace_block *blocks = c->trace->blocks, *a = c->follow.last;
 	size_t cnt = 0, id_cnt = c->trace->block_room;
-	uint32_t insn_cnt = c->insn_cnt, kernel_insn_cnt = c->kernel_insn_cnt;
+	uint32_t insn_cnt = c->follow.insn_cnt, kernel_insn_cnt = c->follow.kernel_insn_cnt;
 	const uint32_t *at = c->at;
 
-	if (!a || c->is_left || c->is_sigreturn || c->is_cut)
+	if (!a || c->follow.is_left || c->follow.is_sigreturn || c->follow.is_cut)
 		return 0;
 	for (; at != c->end && cnt < max && *at < id_cnt; at++) {
 		const struct pp_trace_block *b = &blocks[*at];
 
-		if (!b->is_defined || b->is_handler || !leads_to(a, b->start))
+		if (!b->is_defined || b->is_handler || !pp_follow_leads_to(a, b->start))
 			break;
 		insn_cnt += a->insn_cnt;
-		if (is_branch(a)) {
-			set_branch(&events[cnt++], a, b->start, insn_cnt, kernel_insn_cnt);
+		if (pp_follow_is_branch(a)) {
+			pp_follow_set_branch(&events[cnt++], a, b->start, insn_cnt,
+					     kernel_insn_cnt);
 			insn_cnt = kernel_insn_cnt = 0;
 		} else if (a->kind == PATHPROF_TRACE_ENDS_SYSCALL) {
 			kernel_insn_cnt = insn_cnt;
@@ -446,9 +222,9 @@ static size_t read_ordinary(struct pathprof_trace_cursor *c, struct pathprof_tra
 		a = b;
 	}
 	c->at = at;
-	c->last = a;
-	c->insn_cnt = insn_cnt;
-	c->kernel_insn_cnt = kernel_insn_cnt;
+	c->follow.last = a;
+	c->follow.insn_cnt = insn_cnt;
+	c->follow.kernel_insn_cnt = kernel_insn_cnt;
 	return cnt;
 }
 
@@ -463,7 +239,7 @@ ssize_t pathprof_trace_read(struct pathprof_trace_cursor *cursor,
 	while (cnt < max) {
 		int r;
 
-		if (cursor->held_cnt) {
+		if (cursor->follow.held_cnt) {
 			cnt += take_held(cursor, events + cnt, max - cnt);
 			continue;
 		}

@@ -14,28 +14,7 @@
 
 #include "pathprof/trace.h"
 #include "pathprof/trace_format.h"
-
-/* A block as the cursor wants it: two to a cache line. */
-struct pp_trace_block {
-	uint64_t start, target;
-	uint32_t len_bytes;
-	uint32_t module; /* id */
-	uint16_t last_offset, insn_cnt;
-	uint8_t kind;
-	bool is_handler; /* a signal handler of some process begins here */
-	bool is_defined;
-	uint8_t reserved;
-};
-
-static inline uint64_t pp_trace_block_end(const struct pp_trace_block *b)
-{
-	return b->start + b->len_bytes;
-}
-
-static inline uint64_t pp_trace_block_last(const struct pp_trace_block *b)
-{
-	return b->start + b->last_offset;
-}
+#include "pp_follow.h"
 
 struct pp_trace_module {
 	uint32_t id, order; /* order: in the file */
