@@ -170,7 +170,7 @@ else
 	echo "skip status-relay-no-right: not root"
 fi
 says "json_set(json, '\$.relay_settings', 'Listen=')"
-status figures-only 'relay +missing: none is connected; 0 alerts wait'
+status figures-only 'relay +missing: none is connected: run pathprof-relay'
 says "json_set(json, '\$.relay_settings', 'Webhook=')"
 echo '{' >"$db.relay/told.json"
 status damaged 'relay +missing: .*how many alerts wait is not known: .*told.json: damaged'

@@ -29,6 +29,7 @@ static const struct {
 	{"Alertmanager=", "alertmanager"},
 	{"Webhook=", "webhook"},
 };
+#define RECEIVER_CNT (sizeof(receivers) / sizeof(receivers[0]))
 
 /* What the relay noted; without a file nothing. The directory is its user's, the caller may be
  * root. */
@@ -92,7 +93,7 @@ static int relay_wait_count(int64_t *ret_cnt, struct pathprof_store *store, cons
 	int64_t most = 0;
 	int r = read_notes(&noted, notes, error);
 
-	for (size_t i = 0; i < sizeof(receivers) / sizeof(receivers[0]) && r >= 0; i++) {
+	for (size_t i = 0; i < RECEIVER_CNT && r >= 0; i++) {
 		int64_t cnt = 0;
 
 		if (!strstr(settings, receivers[i].setting))
@@ -131,18 +132,32 @@ static int count_waiting(int64_t *ret_cnt, const json_t *members, struct pathpro
 				daemon_status_text(members, "relay_settings", ""), error);
 }
 
+static bool has_receiver(const json_t *members)
+{
+	const char *settings = daemon_status_text(members, "relay_settings", "");
+
+	for (size_t i = 0; i < RECEIVER_CNT; i++)
+		if (strstr(settings, receivers[i].setting))
+			return true;
+	return false;
+}
+
+/* "; 3 alerts wait"; without a receiver nothing waits, and nothing is said. */
 static char *waiting_text(const json_t *members, struct pathprof_store *store, const char *path,
 			  bool is_service)
 {
 	struct pathprof_error error = {""};
 	int64_t cnt = 0;
-	int r = count_waiting(&cnt, members, store, path, is_service, &error);
+	int r;
 
+	if (!has_receiver(members))
+		return ctl_strdup("");
+	r = count_waiting(&cnt, members, store, path, is_service, &error);
 	if (r == -EACCES)
-		return ctl_strdup("how many alerts wait is for root to see");
+		return ctl_strdup("; how many alerts wait is for root to see");
 	if (r < 0)
-		return ctl_printf("how many alerts wait is not known: %s", error.text);
-	return ctl_printf("%" PRId64 " alert%s", cnt, cnt == 1 ? " waits" : "s wait");
+		return ctl_printf("; how many alerts wait is not known: %s", error.text);
+	return ctl_printf("; %" PRId64 " alert%s", cnt, cnt == 1 ? " waits" : "s wait");
 }
 
 static char *missing_text(const struct unit *relay, bool is_service, const char *waiting,
@@ -151,16 +166,16 @@ static char *missing_text(const struct unit *relay, bool is_service, const char 
 	_cleanup_free_ char *words = is_service ? unit_last_words(relay) : NULL;
 
 	if (!is_service)
-		return ctl_printf("missing: none is connected; %s: run pathprof-relay --db %s",
+		return ctl_printf("missing: none is connected%s: run pathprof-relay --db %s",
 				  waiting, path);
 	if (!strcmp(relay->active, "inactive"))
-		return ctl_printf("missing: %s; %s: systemctl restart pathprof-relay",
+		return ctl_printf("missing: %s%s: systemctl restart pathprof-relay",
 				  unit_down(relay), waiting);
 	if (!strcmp(relay->active, "active"))
-		return ctl_printf("missing: it runs and is not connected; %s: journalctl -u "
+		return ctl_printf("missing: it runs and is not connected%s: journalctl -u "
 				  "pathprof-relay",
 				  waiting);
-	return ctl_printf("missing: %s: %s; %s: mend the setting that it names, then systemctl "
+	return ctl_printf("missing: %s: %s%s: mend the setting that it names, then systemctl "
 			  "restart pathprof-relay",
 			  unit_down(relay), words, waiting);
 }
@@ -182,7 +197,7 @@ char *relay_status_text(const json_t *members, struct pathprof_store *store, con
 	else if (relay.text && *relay.text)
 		text = ctl_printf("connected; %s", relay.text);
 	else
-		text = ctl_printf("connected; %s", waiting);
+		text = ctl_printf("connected%s", waiting);
 	unit_release(&relay);
 	return text;
 }
@@ -196,7 +211,7 @@ void relay_status_json(json_t *object, const json_t *members, struct pathprof_st
 	int64_t cnt = 0;
 
 	unit_release(&relay);
-	if (json_object_get(members, "relay_settings") &&
+	if (has_receiver(members) &&
 	    count_waiting(&cnt, members, store, path, is_service, &error) == 0)
 		json_object_set_new(object, "relay_waiting", json_integer(cnt));
 }
