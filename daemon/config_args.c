@@ -143,11 +143,11 @@ static const struct pp_option options[] = {
 	 set_mode, PP_ARGS_RECORD},
 	{"pid", 'p', "PID", "record this running process and its descendants", set_pid},
 	{"value", 0, "WHAT",
-	 "also the values of a parameter (1 to 6) of a function; may be\n"
+	 "also the values of a parameter (1 to 6) of a function; may be "
 	 "given again. Values can be secrets: they go into the database",
 	 add_value},
 	{"value-sampler", 0, "SPEC", "how they are sampled (H[PR16]1024)", TEXT(value_sampler)},
-	{"import", 0, "FORMAT", "read what another tool recorded, one of\n  " PATHPROF_FORMATS_READ,
+	{"import", 0, "FORMAT", "read what another tool recorded, one of" PATHPROF_FORMATS_READ,
 	 set_import, PP_ARGS_IMPORT},
 	{"binary", 0, "FILE", "a program or library that was recorded; may be given again",
 	 add_binary},
@@ -157,7 +157,7 @@ static const struct pp_option options[] = {
 	{"check-config", 0, NULL, "read the settings, print what they come to, exit", set_mode,
 	 PP_ARGS_CHECK},
 	{"print-config", 0, NULL,
-	 "print a commented file of defaults, exit; with -c, the settings\n"
+	 "print a commented file of defaults, exit; with -c, the settings "
 	 "of that file, as --check-config does",
 	 set_mode, PP_ARGS_PRINT},
 	{"help", 'h', NULL, "this text", set_mode, PP_ARGS_HELP},

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <string.h>
 
 #define HELP_COLUMN 25
+#define HELP_WIDTH  79
 #define ROW_VAL     256 /* of the first row; a letter is itself */
 
 int pp_option_text(void *context, const struct pp_option *option, const char *value)
@@ -95,12 +97,17 @@ int pp_options_parse(const struct pp_option *options, int argc, char **argv, boo
 	return r;
 }
 
-static void print_help(const char *text, FILE *out)
+void pp_help_line(const char *words, const char *text, FILE *out)
 {
-	for (; *text; text++) {
-		fputc(*text, out);
-		if (*text == '\n')
-			fprintf(out, "%*s", HELP_COLUMN, "");
+	int column = fprintf(out, "%-*s", HELP_COLUMN - 1, words);
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (column >= HELP_COLUMN && column + 1 + len > HELP_WIDTH)
+			column = fprintf(out, "\n%*s", HELP_COLUMN - 1, "") - 1;
+		column += fprintf(out, " %.*s", len, text);
+		text += len + (text[len] == ' ');
 	}
 	fputc('\n', out);
 }
@@ -109,10 +116,10 @@ void pp_options_help(const struct pp_option *options, FILE *out)
 {
 	for (const struct pp_option *o = options; o->name; o++) {
 		const char sign = o->letter ? '-' : ' ', comma = o->letter ? ',' : ' ';
-		int len = fprintf(out, "  %c%c%c --%s%s%s ", sign, o->letter ?: ' ', comma, o->name,
-				  o->value ? " " : "", o->value ?: "");
+		char words[128];
 
-		fprintf(out, "%*s", len < HELP_COLUMN ? HELP_COLUMN - len : 0, "");
-		print_help(o->help, out);
+		snprintf(words, sizeof(words), "  %c%c%c --%s%s%s", sign, o->letter ?: ' ', comma,
+			 o->name, o->value ? " " : "", o->value ?: "");
+		pp_help_line(words, o->help, out);
 	}
 }

@@ -16,7 +16,7 @@ struct pp_option {
 	const char *name;  /* NULL: behind the last */
 	char letter;       /* 0: none */
 	const char *value; /* what it takes, for the help; NULL: nothing */
-	const char *help;  /* lines part at '\n' */
+	const char *help;
 	/*
 	 * -EINVAL and -ERANGE are said as of any option; with another error it has said why itself.
 	 * value is NULL where none is taken.
@@ -40,6 +40,8 @@ int pp_option_flag(void *context, const struct pp_option *option, const char *va
  */
 int pp_options_parse(const struct pp_option *options, int argc, char **argv, bool first,
 		     void *context, int *ret_operands, char *why, size_t why_size);
+/* words, and behind them text in a column of its own, wrapped at 80 columns. */
+void pp_help_line(const char *words, const char *text, FILE *out);
 /* A line an option, or several. */
 void pp_options_help(const struct pp_option *options, FILE *out);
 

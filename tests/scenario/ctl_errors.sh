@@ -229,8 +229,18 @@ run 0 --db "$db" db check
 run 0 doctor --json
 python3 -c 'import json, sys; assert all(f["state"] in ("ok", "no", "warn") for f in json.load(open(sys.argv[1])))' "$dir/got" ||
 	fail "doctor --json"
-for verb in doctor status top paths show cfg edges windows processes binaries record vacuum db; do
+# Help begins with a sentence and an example that the program takes, and fits a screen.
+verbs=$("$ctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+[ "$(wc -w <<<"$verbs")" -ge 23 ] || fail "verbs in --help: $verbs"
+for verb in $verbs; do
 	run 0 "$verb" --help
-	grep -q "^pathprofctl $verb" "$dir/got" || fail "$verb --help"
+	head -n 1 "$dir/got" | grep -qE '^[A-Z].*[a-z]\.$' || fail "$verb --help begins with no sentence"
+	grep -q "^Usage:   pathprofctl $verb" "$dir/got" || fail "$verb --help has no usage"
+	[ "$(wc -l <"$dir/got")" -le 50 ] && [ "$(wc -L <"$dir/got")" -le 80 ] || fail "$verb --help is too large for a screen"
+	example=$(sed -n 's/^Example: pathprofctl //p' "$dir/got")
+	read -ra words <<<"$example"
+	[ "${words[0]:-}" = "$verb" ] || fail "$verb --help has no example of it: $example"
+	(cd "$dir" && timeout 60 "$ctl" --db "$db" "${words[@]}" >example 2>&1 </dev/null)
+	[ $? -ne 2 ] || fail "the example of $verb is refused: $(cat "$dir/example")"
 done
 finish

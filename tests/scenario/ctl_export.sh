@@ -7,6 +7,7 @@
 set -u
 name=ctl_export
 . "$(dirname "$0")/trace_common.bash"
+. "$(dirname "$0")/help_common.bash"
 ctl=$build/bin/pathprofctl
 cut=$build/tests/tools/trace_recording
 writer=$build/tests/tools/perf_data_write
@@ -69,7 +70,7 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 	"$ctl" export -F "$format" "$@" 2>said | cmp -s - out || { echo "not the same on stdout"; return 1; }
 	has "$format" out
 }
-for format in $("$ctl" export --help | sed -n 's/.* --format FORMAT *one of //p'); do
+for format in $(words_of export format); do
 	for from in "--db db --binary program" "--recording recorded --file ./program"; do
 		# shellcheck disable=SC2086
 		if why=$(exported "$format" $from); then

@@ -10,6 +10,7 @@
 set -eu
 name=ctl_rights
 . "$(dirname "$0")/ctl_common.bash"
+. "$(dirname "$0")/help_common.bash"
 
 [ "$(id -u)" = 0 ] || {
 	echo "skip $name: it is about root"
@@ -71,7 +72,7 @@ for kind in plain linked split; do
 	[ -s said ] && fail "$kind: $(cat said)"
 	run 0 --db $kind.db show "$(id_of $kind.db)"
 	grep -q 'sum.cc:5 .*the secret line 2' got || fail "$kind: the source is not shown"
-	for format in $("$ctl" export --help | sed -n 's/.* --format FORMAT *one of //p'); do
+	for format in $(words_of export format); do
 		run 0 --db $kind.db export --any-owner --format $format -o $kind.$format
 	done
 	grep -q '^_ZN4deep3sumEj:' $kind.llvm-sample || fail "$kind: its inlined functions are not known"

@@ -12,6 +12,7 @@
 set -u
 name=export_tools
 . "$(dirname "$0")/step_common.bash"
+. "$(dirname "$0")/help_common.bash"
 
 dump=$build/tests/tools/export_dump
 ctl=$build/bin/pathprofctl
@@ -57,7 +58,7 @@ for p in clang lld fixed gcc classes; do
 	"$ctl" --db db record --no-report --overhead 100 -- "./$p" "${rounds[$p]:-200000}" \
 		>/dev/null 2>said ||
 		not_ok "$name: recording $p" "$(tail -1 said)"
-	for format in $("$ctl" export --help | sed -n 's/.* --format FORMAT *one of //p') density; do
+	for format in $(words_of export format) density; do
 		"$dump" -h here -d db "$p" "$format" >"$p.$format" 2>said ||
 			not_ok "$name: $p as $format" "$(cat said)"
 	done

@@ -127,7 +127,8 @@ struct ctl_options {
 struct ctl_verb {
 	const char *name;
 	const char *operands; /* as the usage line shows them */
-	const char *help;
+	const char *help;     /* one sentence, without its full stop */
+	const char *example;  /* a command */
 	unsigned int accepts; /* CTL_OPT_* */
 	int (*run)(const struct ctl_options *options);
 	bool reads_code; /* programs and their debug information: others' files */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "cleanup.h"
 #include "ctl.h"
 #include "keeper.h"
@@ -16,50 +17,62 @@
 #include "term.h"
 
 static const struct ctl_verb verbs[] = {
-	{"doctor", "", "what this machine can do, why not more, what would change it",
-	 CTL_OPT_SERVICE, cmd_doctor},
-	{"status", "", "the daemon: sources, rates, overhead against budget, drops", 0, cmd_status},
-	{"top", "", "what is hot now: live on a terminal, once into a pipe",
+	{"doctor", "", "Say what this machine can do, and what would change it",
+	 "pathprofctl doctor --service", CTL_OPT_SERVICE, cmd_doctor},
+	{"status", "", "Show the daemon's sources, overhead, budget and drops",
+	 "pathprofctl status", 0, cmd_status},
+	{"top", "", "Show what is hot now, live if on a terminal",
+	 "pathprofctl top --by functions --since -5min",
 	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_BY | CTL_OPT_SORT, cmd_top, true},
-	{"paths", "", "the hottest paths",
+	{"paths", "", "List the hottest paths", "pathprofctl paths --comm gzip -n 10",
 	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT | CTL_OPT_FUNCTION | CTL_OPT_GRAPH,
 	 cmd_paths, true},
-	{"show", "PATH", "one path, block by block: a PATH-ID, or FUNCTION:NUMBER",
-	 CTL_OPT_SELECT | CTL_OPT_GRAPH, cmd_show, true},
-	{"cfg", "FUNCTION", "a function's blocks and edges with counts: text, dot or svg",
+	{"show", "PATH", "Show a path block by block: PATH-ID, FUNCTION:NUMBER",
+	 "pathprofctl show 42", CTL_OPT_SELECT | CTL_OPT_GRAPH, cmd_show, true},
+	{"cfg", "FUNCTION", "Draw a function's blocks and edges with their counts",
+	 "pathprofctl cfg deflate --format svg -o deflate.svg",
 	 CTL_OPT_SELECT | CTL_OPT_CFG | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_cfg, true},
-	{"edges", "", "branch edges: BUILDID FROM TO COUNT MISPREDICTED",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges, true},
-	{"windows", "", "the profile windows stored", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_windows},
-	{"processes", "", "the processes seen", CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT,
-	 cmd_processes, true},
-	{"binaries", "", "the binaries seen", CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT,
+	{"edges", "", "List branches: BUILDID FROM TO COUNT MISPREDICTED",
+	 "pathprofctl edges --binary gzip", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges, true},
+	{"windows", "", "List the profile windows of the database",
+	 "pathprofctl windows --since -1h", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_windows},
+	{"processes", "", "List the processes that were seen", "pathprofctl processes --since -1h",
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT, cmd_processes, true},
+	{"binaries", "", "List the programs and libraries that were seen",
+	 "pathprofctl binaries --since today", CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT,
 	 cmd_binaries, true},
-	{"compare", "A B", "how far B, what ran, is from A, what was assumed; what moved",
+	{"compare", "A B", "Compare profile B, what ran, with A, what was assumed",
+	 "pathprofctl compare file:before.db file:after.db",
 	 CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG | CTL_OPT_GRAPH |
 		 CTL_OPT_SORT,
 	 cmd_compare, true},
-	{"combine", "A B...", "several profiles into one file",
+	{"combine", "A B...", "Combine several profiles into one file",
+	 "pathprofctl combine file:a.db file:b.db -o both.profile",
 	 CTL_OPT_NARROW | CTL_OPT_EVENTS | CTL_OPT_COMBINE | CTL_OPT_REPLACE, cmd_combine, true},
-	{"drift", "", "how far each binary has moved from its baseline",
+	{"drift", "", "Say how far each binary has moved from its baseline",
+	 "pathprofctl drift --baseline release --check",
 	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_DRIFT | CTL_OPT_SVG, cmd_drift, true},
-	{"baseline", "set|list|rm", "profiles to compare with: set NAME, list, rm NAME",
-	 CTL_OPT_SELECT | CTL_OPT_REPLACE, cmd_baseline, true},
-	{"alerts", "", "what fires, what is pending, what fired", 0, cmd_alerts},
-	{"values", "", "the values that parameters of functions had, where they were recorded",
-	 CTL_OPT_VALUES, cmd_values, true},
-	{"record", "-- COMMAND...", "profile one program",
+	{"baseline", "set|list|rm", "Keep profiles to compare with: set NAME, list, rm NAME",
+	 "pathprofctl baseline set release --since -1h", CTL_OPT_SELECT | CTL_OPT_REPLACE,
+	 cmd_baseline, true},
+	{"alerts", "", "List the alerts that fire, are pending, or have fired",
+	 "pathprofctl alerts", 0, cmd_alerts},
+	{"values", "", "Show the recorded values of functions' parameters",
+	 "pathprofctl values --function malloc", CTL_OPT_VALUES, cmd_values, true},
+	{"record", "-- COMMAND...", "Profile one program and print what was hot",
+	 "pathprofctl record -o gzip.db -- gzip -k FILE",
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
-	{"import", "FILE...|-", "what another tool recorded, as windows, paths and edges",
-	 CTL_OPT_IMPORT, cmd_import},
-	{"export", "", "one binary's branches for BOLT, LLVM, AutoFDO, pprof, flame graphs",
+	{"import", "FILE...|-", "Read what another tool recorded",
+	 "pathprofctl import perf.data -o perf.db", CTL_OPT_IMPORT, cmd_import},
+	{"export", "", "Write a profile for BOLT, LLVM, AutoFDO or pprof",
+	 "pathprofctl export --binary gzip -F bolt-fdata -o gzip.fdata",
 	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_export, true},
-	{"hosts", "", "the hosts whose parcels were added to the database", 0, cmd_hosts},
-	{"parcel", "write|read|add",
-	 "five minutes of a database as a small file; those of several hosts added up",
-	 CTL_OPT_PARCEL, cmd_parcel},
-	{"vacuum", "", "drop old windows", CTL_OPT_VACUUM, cmd_vacuum},
-	{"db", "check", "integrity of the database", 0, cmd_db},
+	{"hosts", "", "List the hosts whose parcels were added", "pathprofctl hosts", 0, cmd_hosts},
+	{"parcel", "write|read|add", "Write, read or add up five minutes of a host as a file",
+	 "pathprofctl parcel write --since -1h -o parcels", CTL_OPT_PARCEL, cmd_parcel},
+	{"vacuum", "", "Delete old windows", "pathprofctl vacuum --max-age 30d", CTL_OPT_VACUUM,
+	 cmd_vacuum},
+	{"db", "check", "Check the database's integrity", "pathprofctl db check", 0, cmd_db},
 };
 #define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -73,27 +86,36 @@ static const struct ctl_verb *find_verb(const char *name)
 
 static void help(void)
 {
-	puts("pathprofctl [OPTION...] VERB [OPTION...] [OPERAND...]\n\nVerbs:");
+	puts("Usage: pathprofctl [OPTION...] VERB [OPTION...] [OPERAND...]\n\nVerbs:");
 	for (size_t i = 0; i < VERB_CNT; i++) {
 		char words[40];
 
-		snprintf(words, sizeof(words), "%s %s", verbs[i].name, verbs[i].operands);
-		printf("  %-22s %s\n", words, verbs[i].help);
+		snprintf(words, sizeof(words), "  %s %s", verbs[i].name, verbs[i].operands);
+		pp_help_line(words, verbs[i].help, stdout);
 	}
 	puts("\nOptions everywhere:");
 	ctl_options_help(stdout, 0);
-	puts("\nA verb's own options: pathprofctl VERB --help. Exit status: 0 done, 1 failed,\n"
-	     "2 bad usage, 3 the daemon is down (status), 10 over the threshold (drift --check).\n"
-	     "See pathprofctl(1).");
+	puts("\nA verb's own options, and an example: pathprofctl VERB --help. Exit status: 0 "
+	     "done,\n"
+	     "1 failed, 2 bad usage, 3 the daemon is down (status), 10 over the threshold\n"
+	     "(drift --check). See pathprofctl(1).");
 }
 
 static void help_verb(const struct ctl_verb *verb)
 {
-	printf("pathprofctl %s [OPTION...] %s\n  %s\n\nOptions:\n", verb->name, verb->operands,
-	       verb->help);
-	ctl_options_help(stdout, 0);
-	if (verb->accepts)
-		ctl_options_help(stdout, verb->accepts);
+	const unsigned int selecting = verb->accepts & (CTL_OPT_SELECT | CTL_OPT_NARROW);
+
+	printf("%s.\n\nUsage:   pathprofctl %s [OPTION...]%s%s\nExample: %s\n", verb->help,
+	       verb->name, *verb->operands ? " " : "", verb->operands, verb->example);
+	if (verb->accepts != selecting) {
+		puts("\nOptions:");
+		ctl_options_help(stdout, verb->accepts & ~selecting);
+	}
+	if (selecting) {
+		puts("\nWhich windows, processes and code:");
+		ctl_options_help(stdout, selecting);
+	}
+	puts("\nEverywhere: --db FILE, --json, --color WHEN, --help, --version");
 }
 
 static void version(void)
