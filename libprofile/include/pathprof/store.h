@@ -300,6 +300,12 @@ int pathprof_store_extract_filled(struct pathprof_store *store,
 				  const struct pathprof_filter *filter, const char *file,
 				  const char *note, bool replace, pathprof_store_fill_fn *fill,
 				  void *context, struct pathprof_error *error);
+/*
+ * A profile file of what fill writes into an empty store: several windows, or what comes from no
+ * store. Written beside and renamed as above. An error of fill's leaves no file.
+ */
+int pathprof_store_make(const char *file, bool replace, pathprof_store_fill_fn *fill, void *context,
+			struct pathprof_error *error);
 /* Caller frees *ret_note. -ENOENT: none. */
 int pathprof_store_note(struct pathprof_store *store, char **ret_note,
 			struct pathprof_error *error);
@@ -439,6 +445,53 @@ int pathprof_store_value_drops(struct pathprof_store *store, const struct pathpr
 			       struct pathprof_error *error);
 /* All values of all windows, overwritten in the file. */
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error);
+
+/*
+ * What an exact profile of a run holds beside its paths (docs/untested.md). A piece is what one
+ * procedure runs between its calls, keyed as a path is; a segment is a piece and the one that
+ * followed it over a call or a return. Both go with their window, and into no profile file that
+ * pathprof_store_extract() makes.
+ */
+struct pathprof_piece {
+	struct pathprof_build_id binary_id;
+	const char *binary_name;
+	uint64_t start; /* file offset */
+	uint32_t length, outcomes;
+};
+struct pathprof_piece_row {
+	struct pathprof_piece piece;
+	uint64_t count;
+};
+/* Both are among the pieces of their window. */
+struct pathprof_segment_row {
+	struct pathprof_piece first, second;
+	uint64_t count;
+};
+struct pathprof_run {
+	const char *note; /* what ran; NULL: nobody said */
+	const struct pathprof_piece_row *pieces;
+	size_t piece_cnt;
+	const struct pathprof_segment_row *segments;
+	size_t segment_cnt;
+};
+/*
+ * Belongs to a window that the store has; one transaction. Rows of the same key add up. -EINVAL: a
+ * row that cannot be, or a note longer than 64 KiB.
+ */
+int pathprof_store_add_run(struct pathprof_store *store, int64_t window,
+			   const struct pathprof_run *run, struct pathprof_error *error);
+/* Caller frees *ret_note. -ENOENT: none. */
+int pathprof_store_window_note(struct pathprof_store *store, int64_t window, char **ret_note,
+			       struct pathprof_error *error);
+typedef int pathprof_piece_row_fn(void *context, const struct pathprof_piece_row *row);
+typedef int pathprof_segment_row_fn(void *context, const struct pathprof_segment_row *row);
+/* Summed over windows; the filter's times, window, kind and binary (of a segment, its first) count.
+ * In no order. */
+int pathprof_store_pieces(struct pathprof_store *store, const struct pathprof_filter *filter,
+			  pathprof_piece_row_fn *fn, void *context, struct pathprof_error *error);
+int pathprof_store_segments(struct pathprof_store *store, const struct pathprof_filter *filter,
+			    pathprof_segment_row_fn *fn, void *context,
+			    struct pathprof_error *error);
 
 struct pathprof_retention {
 	uint64_t max_bytes; /* database and WAL together; 0: no bound */

@@ -25,6 +25,17 @@ static const struct {
 	 " OR typeof(insns) NOT IN ('real', 'integer', 'null') OR insns NOT BETWEEN 0 AND 1e300"
 	 " OR typeof(weight_squares) NOT IN ('real', 'integer', 'null')"
 	 " OR weight_squares NOT BETWEEN 0 AND 1e300"},
+	{"what a run holds beside its paths is out of range",
+	 "SELECT 1 FROM piece_counts WHERE typeof(count) <> 'integer' OR count < 0"
+	 " UNION ALL SELECT 1 FROM segment_counts WHERE typeof(count) <> 'integer' OR count < 0"
+	 " UNION ALL SELECT 1 FROM window_notes WHERE typeof(note) <> 'text'"},
+	{"a piece was seen later than its last_window allows",
+	 "SELECT 1 FROM piece_counts c CROSS JOIN paths t ON t.id = c.path"
+	 " WHERE c.window > t.last_window + 63"},
+	{"a segment joins what is no piece of its window",
+	 "SELECT 1 FROM segment_counts c WHERE NOT EXISTS (SELECT 1 FROM piece_counts p WHERE"
+	 " p.window = c.window AND p.path = c.first) OR NOT EXISTS (SELECT 1 FROM piece_counts p"
+	 " WHERE p.window = c.window AND p.path = c.second)"},
 	{"an edge's count is out of range",
 	 "SELECT 1 FROM edge_counts WHERE typeof(count) <> 'integer' OR count < 0"
 	 " OR typeof(mispredicted) <> 'integer' OR mispredicted < 0"

@@ -29,6 +29,7 @@ struct extract {
 	struct pathprof_store *store;
 	struct pathprof_profile profile;
 	uint32_t window_cnt;
+	const char *note;             /* NULL: none */
 	pathprof_store_fill_fn *fill; /* NULL: nothing more goes in */
 	void *fill_context;
 };
@@ -344,8 +345,18 @@ static int write_names(const struct extract *e, struct pathprof_store *store,
 	return code;
 }
 
+static int write_extract(void *context, struct pathprof_store *store, struct pathprof_error *error)
+{
+	const struct extract *e = context;
+	int code = pathprof_store_add_window(store, &e->profile, NULL, error);
+
+	if (code == 0)
+		code = write_names(e, store, error);
+	return code == 0 && e->note ? set_note(store, e->note, error) : code;
+}
+
 /* Without the log a file needs nothing beside it to be read. */
-static int write_file(const struct extract *e, const char *file, const char *note,
+static int write_file(const char *file, pathprof_store_fill_fn *fill, void *context,
 		      struct pathprof_error *error)
 {
 	struct pathprof_store *store = NULL;
@@ -353,11 +364,7 @@ static int write_file(const struct extract *e, const char *file, const char *not
 
 	if (code < 0)
 		return code;
-	code = pathprof_store_add_window(store, &e->profile, NULL, error);
-	if (code == 0)
-		code = write_names(e, store, error);
-	if (code == 0 && note)
-		code = set_note(store, note, error);
+	code = fill(context, store, error);
 	for (int i = 0; i < PP_STMT_CNT; i++)
 		if (store->stmts[i])
 			sqlite3_reset(store->stmts[i]);
@@ -427,7 +434,7 @@ static int check_target(const char *file, bool replace, struct pathprof_error *e
 	return code;
 }
 
-static int write_beside(const struct extract *e, const char *file, const char *note, bool replace,
+static int write_beside(const char *file, bool replace, pathprof_store_fill_fn *fill, void *context,
 			struct pathprof_error *error)
 {
 	char *beside = sqlite3_mprintf("%s.%ld.new", file, (long)getpid());
@@ -435,7 +442,7 @@ static int write_beside(const struct extract *e, const char *file, const char *n
 	if (!beside)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	remove_leftovers(beside);
-	int code = write_file(e, beside, note, error);
+	int code = write_file(beside, fill, context, error);
 	if (code == 0)
 		code = move(beside, file, replace, error);
 	remove_leftovers(beside);
@@ -458,7 +465,7 @@ int pathprof_store_extract_filled(struct pathprof_store *store,
 				  void *context, struct pathprof_error *error)
 {
 	const struct pathprof_filter all = {0};
-	struct extract e = {.store = store, .fill = fill, .fill_context = context};
+	struct extract e = {.store = store, .note = note, .fill = fill, .fill_context = context};
 	int code = check_target(file, replace, error);
 
 	if (code == 0 && note && strnlen(note, NOTE_MAX_BYTES + 1) > NOTE_MAX_BYTES)
@@ -471,33 +478,23 @@ int pathprof_store_extract_filled(struct pathprof_store *store,
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	code = select_all(&e, &unlimited, error);
 	if (code == 0)
-		code = write_beside(&e, file, note, replace, error);
+		code = write_beside(file, replace, write_extract, &e, error);
 	pathprof_profile_release(&e.profile);
 	return code;
+}
+
+int pathprof_store_make(const char *file, bool replace, pathprof_store_fill_fn *fill, void *context,
+			struct pathprof_error *error)
+{
+	int code = check_target(file, replace, error);
+
+	return code < 0 ? code : write_beside(file, replace, fill, context, error);
 }
 
 int pathprof_store_note(struct pathprof_store *store, char **ret_note, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	char *note = NULL;
 	int code = pp_sql_get(store, PP_STMT_NOTE_GET, &stmt, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
-	if (code == 0)
-		code = pathprof_fail(error, -ENOENT, "%s: no note came with it", store->file);
-	if (code > 0) {
-		struct pp_row row = PP_ROW(stmt);
-		const char *text = pp_row_text(&row, 0);
-
-		code = pp_row_end(&row, store, error);
-		note = code == 0 ? strdup(text) : NULL;
-		if (code == 0 && !note)
-			code = pathprof_fail(error, -ENOMEM, "out of memory");
-	}
-	sqlite3_reset(stmt);
-	if (code == 0)
-		*ret_note = note;
-	return code;
+	return code < 0 ? code : pp_sql_text(store, stmt, "no note came with it", ret_note, error);
 }

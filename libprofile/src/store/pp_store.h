@@ -94,6 +94,10 @@ enum pp_stmt {
 	PP_STMT_VALUE_COUNT_ADD,
 	PP_STMT_VALUE_TOP_ADD,
 	PP_STMT_VALUE_DROP_ADD,
+	PP_STMT_WINDOW_NOTE_ADD,
+	PP_STMT_WINDOW_NOTE_GET,
+	PP_STMT_PIECE_COUNT_ADD,
+	PP_STMT_SEGMENT_COUNT_ADD,
 	PP_STMT_PARCEL_FIND,
 	PP_STMT_PARCEL_SET,
 	PP_STMT_PARCEL_WINDOW_ADD,
@@ -128,6 +132,12 @@ int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **
 int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
 /* Runs stmt to its end and resets it. */
 int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
+/*
+ * The text that stmt, its parameters bound, gives; resets it. The caller frees *ret_text. -ENOENT
+ * with `none` as its line when there is no row.
+ */
+int pp_sql_text(struct pathprof_store *store, sqlite3_stmt *stmt, const char *none, char **ret_text,
+		struct pathprof_error *error);
 /* The single integer that a query without parameters gives. */
 int pp_sql_number(struct pathprof_store *store, const char *sql, int64_t *ret_number,
 		  struct pathprof_error *error);
@@ -219,6 +229,10 @@ int pp_store_read_copy(struct pathprof_store *store, struct pathprof_error *erro
 int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
 		    const char *name, int64_t window, int64_t *ret_row,
 		    struct pathprof_error *error);
+/* Row id of a path, or a piece, of the binary of that row. window: as above. */
+int pp_store_path(struct pathprof_store *store, int64_t window, int64_t binary, uint64_t start,
+		  uint32_t length, uint32_t outcomes, int64_t *ret_id,
+		  struct pathprof_error *error);
 /*
  * All of a closed window, in a transaction of the caller's. boot: that its processes ran in.
  * ret_id: its window id.

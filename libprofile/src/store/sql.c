@@ -142,6 +142,12 @@ static const char *const texts[PP_STMT_CNT] = {
 				   " VALUES (?1, ?2, ?3, ?4)",
 	[PP_STMT_VALUE_COUNT_ADD] = "INSERT INTO value_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[PP_STMT_VALUE_TOP_ADD] = "INSERT INTO value_tops VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_WINDOW_NOTE_ADD] = "INSERT OR REPLACE INTO window_notes VALUES (?1, ?2)",
+	[PP_STMT_WINDOW_NOTE_GET] = "SELECT note FROM window_notes WHERE window = ?1",
+	[PP_STMT_PIECE_COUNT_ADD] = "INSERT INTO piece_counts VALUES (?1, ?2, ?3)"
+				    " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+	[PP_STMT_SEGMENT_COUNT_ADD] = "INSERT INTO segment_counts VALUES (?1, ?2, ?3, ?4)"
+				      " ON CONFLICT DO UPDATE SET count = count + excluded.count",
 	[PP_STMT_PARCEL_FIND] = "SELECT id, windows FROM parcels WHERE store = ?1 AND slot = ?2",
 	[PP_STMT_PARCEL_SET] =
 		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
@@ -286,6 +292,29 @@ int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof
 		code = pp_sql_step(store, stmt, error);
 	while (code > 0);
 	sqlite3_reset(stmt);
+	return code;
+}
+
+int pp_sql_text(struct pathprof_store *store, sqlite3_stmt *stmt, const char *none, char **ret_text,
+		struct pathprof_error *error)
+{
+	char *text = NULL;
+	int code = pp_sql_step(store, stmt, error);
+
+	if (code == 0)
+		code = pathprof_fail(error, -ENOENT, "%s: %s", store->file, none);
+	if (code > 0) {
+		struct pp_row row = PP_ROW(stmt);
+		const char *found = pp_row_text(&row, 0);
+
+		code = pp_row_end(&row, store, error);
+		text = code == 0 ? strdup(found) : NULL;
+		if (code == 0 && !text)
+			code = pathprof_fail(error, -ENOMEM, "out of memory");
+	}
+	sqlite3_reset(stmt);
+	if (code == 0)
+		*ret_text = text;
 	return code;
 }
 

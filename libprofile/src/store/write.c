@@ -591,7 +591,7 @@ static int write_sorted(struct window_write *w, struct count_row *rows, uint32_t
 	return code;
 }
 
-static int fill_path_rows(struct window_write *w, struct count_row *rows)
+static int path_id(struct window_write *w, const struct pp_id_key *key, int64_t *ret_id)
 {
 	const struct subject subject = {
 		.find = PP_STMT_PATH_FIND,
@@ -599,6 +599,21 @@ static int fill_path_rows(struct window_write *w, struct count_row *rows)
 		.seen = PP_STMT_PATH_SEEN,
 		.cache = &w->store->paths,
 	};
+
+	return subject_id(w, &subject, key, ret_id);
+}
+
+int pp_store_path(struct pathprof_store *store, int64_t window, int64_t binary, uint64_t start,
+		  uint32_t length, uint32_t outcomes, int64_t *ret_id, struct pathprof_error *error)
+{
+	struct window_write w = {.store = store, .window = window, .error = error};
+	const struct pp_id_key key = {{(uint64_t)binary, start, length, outcomes}};
+
+	return path_id(&w, &key, ret_id);
+}
+
+static int fill_path_rows(struct window_write *w, struct count_row *rows)
+{
 	const struct pathprof_profile *p = w->profile;
 	int code = 0;
 
@@ -614,7 +629,7 @@ static int fill_path_rows(struct window_write *w, struct count_row *rows)
 					     .weight_squares = c->weight_squares,
 					     .squares = c->squares < COUNT_MAX ? c->squares
 									       : COUNT_MAX};
-		code = subject_id(w, &subject, &key, &rows[i].subject);
+		code = path_id(w, &key, &rows[i].subject);
 	}
 	return code;
 }
