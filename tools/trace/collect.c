@@ -18,9 +18,11 @@
 #define BATCH_MAX_BYTES (4u << 20)
 
 void trace_collector_init(struct trace_collector *collector, struct trace_share *share,
-			  struct trace_writer *writer)
+			  struct trace_writer *writer, struct trace_counts *counts,
+			  const char *program)
 {
-	*collector = (struct trace_collector){.share = share, .writer = writer};
+	*collector = (struct trace_collector){
+		.share = share, .writer = writer, .counts = counts, .program = program};
 	for (size_t i = 0; i < TRACE_PROCESS_CNT; i++)
 		collector->pidfds[i] = -1;
 }
@@ -110,16 +112,35 @@ static void count(struct trace_totals *totals, uint32_t type)
 	totals->exec_cnt += type == PATHPROF_TRACE_EXECS;
 }
 
+/* Of what is said of a process, counting needs the modules. */
+static int take_module(struct trace_counts *counts, const uint8_t *ring, uint64_t at,
+		       const struct trace_definition *head)
+{
+	struct pathprof_trace_module module;
+	char path[TRACE_DEFINITION_MAX + 1];
+	uint32_t name_len = head->len_bytes - (uint32_t)sizeof(module);
+
+	if (head->type != PATHPROF_TRACE_MODULES || head->len_bytes < sizeof(module))
+		return 0;
+	copy_out(ring, at + sizeof(*head), &module, sizeof(module));
+	copy_out(ring, at + sizeof(*head) + sizeof(module), path, name_len);
+	path[name_len] = '\0';
+	return trace_counts_module(counts, &module, path);
+}
+
 static int take_definition(struct trace_collector *collector, const uint8_t *ring, uint64_t at,
 			   const struct trace_definition *head)
 {
 	uint8_t *bytes;
-	int r = extend(&collector->batches[head->type], head->len_bytes, &bytes);
+	int r;
 
+	count(&collector->totals, head->type);
+	if (collector->counts)
+		return take_module(collector->counts, ring, at, head);
+	r = extend(&collector->batches[head->type], head->len_bytes, &bytes);
 	if (r < 0)
 		return r;
 	copy_out(ring, at + sizeof(*head), bytes, head->len_bytes);
-	count(&collector->totals, head->type);
 	if (head->type == PATHPROF_TRACE_MODULES &&
 	    head->len_bytes >= sizeof(struct pathprof_trace_module))
 		add_build_id(bytes, head->len_bytes);
@@ -280,15 +301,27 @@ static int define_exec(struct trace_collector *collector, struct trace_process_s
 		.name_len = (uint32_t)name_len,
 	};
 	uint8_t *bytes;
-	int r = extend(&collector->batches[PATHPROF_TRACE_EXECS], sizeof(record) + name_len,
-		       &bytes);
+	int r;
 
+	collector->totals.exec_cnt++;
+	if (collector->counts)
+		return 0;
+	r = extend(&collector->batches[PATHPROF_TRACE_EXECS], sizeof(record) + name_len, &bytes);
 	if (r < 0)
 		return r;
 	memcpy(bytes, &record, sizeof(record));
 	memcpy(bytes + sizeof(record), slot->exec_name, name_len);
-	collector->totals.exec_cnt++;
 	return 0;
+}
+
+static int take_counts(struct trace_collector *collector, uint32_t index)
+{
+	struct trace_arena *arena = trace_share_arena(collector->share, index);
+	int r = trace_counts_take(collector->counts, arena, collector->share->processes[index].pid,
+				  collector->program);
+
+	madvise(arena, TRACE_ARENA_SIZE, MADV_REMOVE);
+	return r;
 }
 
 static int end_process(struct trace_collector *collector, uint32_t index)
@@ -297,7 +330,9 @@ static int end_process(struct trace_collector *collector, uint32_t index)
 	int r = take_ring(collector, index);
 
 	end_slots(collector, index);
-	if (r == 0)
+	if (r == 0 && collector->counts)
+		r = take_counts(collector, index);
+	else if (r == 0)
 		r = take_slots(collector);
 	if (r == 0 && __atomic_load_n(&slot->executing, __ATOMIC_ACQUIRE))
 		r = define_exec(collector, slot);

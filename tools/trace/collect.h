@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Takes words and definitions out of the shared memory (share.h) and writes them as chunks.
+ * Takes words and definitions out of the shared memory (share.h) and writes them as chunks; or,
+ * where paths are counted, what each process counted once it has ended.
  *
  * Workload: 4 MiB at a time, packed straight from the ring while the program fills the rest of it.
  * Locking: the reader's side of share.h; one thread. Ownership: the collector borrows the shared
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "counts.h"
 #include "share.h"
 #include "writer.h"
 
@@ -31,14 +33,18 @@ struct trace_totals {
 
 struct trace_collector {
 	struct trace_share *share;
-	struct trace_writer *writer;
+	struct trace_writer *writer;                      /* NULL: paths are counted instead, in: */
+	struct trace_counts *counts;                      /* else NULL */
+	const char *program;                              /* that is run, of counts */
 	struct trace_batch batches[PATHPROF_TRACE_INDEX]; /* by type */
 	int pidfds[TRACE_PROCESS_CNT];                    /* -1: none */
 	struct trace_totals totals;
 };
 
+/* Either writer or counts is NULL. */
 void trace_collector_init(struct trace_collector *collector, struct trace_share *share,
-			  struct trace_writer *writer);
+			  struct trace_writer *writer, struct trace_counts *counts,
+			  const char *program);
 void trace_collector_release(struct trace_collector *collector);
 /* Takes what is there: of live threads whole chunks only. 0, or the writer's -errno. */
 int trace_collect(struct trace_collector *collector);

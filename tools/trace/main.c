@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprof-trace: runs a program in an emulator and writes down every branch it executes.
+ * pathprof-trace: runs a program in an emulator and writes down every branch it executes, or counts
+ * every path (--paths).
  *
  * Workload: the program runs on one processor, packing on another. Locking: one thread; share.h
  * says what it shares with the program. Ownership: a session holds all there is.
@@ -20,6 +21,8 @@
 #include "base/clock.h"
 #include "collect.h"
 #include "command.h"
+#include "counts.h"
+#include "follow.h"
 #include "launch.h"
 #include "options.h"
 #include "share.h"
@@ -29,13 +32,16 @@ enum { EXIT_NO_TRACE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 #define PROGRESS_AFTER_NS 2000000000ull
 #define PROGRESS_EACH_NS  500000000ull
+#define NOTE_MAX_BYTES    60000
 
 struct session {
 	struct trace_options options;
 	struct trace_command command;
 	struct trace_share *share;
 	int share_fd;
-	struct trace_writer writer;
+	char file[PATH_MAX];        /* that is written */
+	struct trace_writer writer; /* of a trace, */
+	struct trace_counts counts; /* or of a profile */
 	struct trace_collector collector;
 	pid_t pid;
 	int status; /* of waitpid */
@@ -94,20 +100,22 @@ static void handle_signals(struct session *session)
 
 static int make_share(struct session *session, struct pathprof_error *error)
 {
+	size_t bytes = session->options.paths ? TRACE_COUNT_BYTES : TRACE_SHARE_BYTES;
 	void *share;
 
 	session->share_fd = memfd_create("pathprof-trace", MFD_CLOEXEC);
 	if (session->share_fd < 0)
 		return pathprof_fail(error, -errno, "memfd: %s", strerror(errno));
-	if (ftruncate(session->share_fd, (off_t)TRACE_SHARE_BYTES) < 0)
+	if (ftruncate(session->share_fd, (off_t)bytes) < 0)
 		return pathprof_fail(error, -errno, "memfd: %s", strerror(errno));
-	share = mmap(NULL, TRACE_SHARE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+	share = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 		     session->share_fd, 0);
 	if (share == MAP_FAILED)
 		return pathprof_fail(error, -errno, "shared memory: %s", strerror(errno));
 	session->share = share;
 	session->share->magic = TRACE_SHARE_MAGIC;
 	session->share->flags = session->options.flags;
+	session->share->counts = session->options.paths != NULL;
 	session->share->tracer_pid = (uint32_t)getpid();
 	session->share->next_block = 1;
 	session->share->skip_cnt = session->options.skip_cnt;
@@ -139,21 +147,57 @@ static int write_command(struct session *session, struct pathprof_error *error)
 	chunk.raw_bytes = (uint32_t)len_bytes;
 	r = trace_writer_chunk(&session->writer, chunk, text);
 	free(text);
-	return r < 0 ? pathprof_fail(error, r, "%s: %s", session->options.output, strerror(-r)) : 0;
+	return r < 0 ? pathprof_fail(error, r, "%s: %s", session->file, strerror(-r)) : 0;
 }
 
 static int open_trace(struct session *session, struct pathprof_error *error)
 {
-	int r = make_share(session, error);
+	int r = trace_writer_init(&session->writer, session->file, session->options.flags, error);
 
-	if (r == 0)
-		r = trace_writer_init(&session->writer, session->options.output,
-				      session->options.flags, error);
 	if (r == 0)
 		r = write_command(session, error);
 	if (r == 0)
-		trace_collector_init(&session->collector, session->share, &session->writer);
+		trace_collector_init(&session->collector, session->share, &session->writer, NULL,
+				     NULL);
 	return r;
+}
+
+static int open_profile(struct session *session, struct pathprof_error *error)
+{
+	if (trace_counts_init(&session->counts) < 0)
+		return pathprof_fail(error, -ENOMEM, "no memory");
+	trace_collector_init(&session->collector, session->share, NULL, &session->counts,
+			     session->command.program);
+	return 0;
+}
+
+/* %p in the name becomes our process id. */
+static int name_file(struct session *session, struct pathprof_error *error)
+{
+	const char *name = session->options.paths;
+	const char *place = name ? strstr(name, "%p") : NULL;
+	char pid[16] = "";
+
+	if (!name)
+		name = session->options.output;
+	if (place)
+		snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	if (snprintf(session->file, sizeof(session->file), "%.*s%s%s",
+		     place ? (int)(place - name) : INT_MAX, name, pid,
+		     place ? place + 2 : "") >= (int)sizeof(session->file))
+		return pathprof_fail(error, -ENAMETOOLONG, "%.40s...: name too long", name);
+	return 0;
+}
+
+static int open_output(struct session *session, struct pathprof_error *error)
+{
+	int r = name_file(session, error);
+
+	if (r == 0)
+		r = make_share(session, error);
+	if (r < 0)
+		return r;
+	return session->options.paths ? open_profile(session, error) : open_trace(session, error);
 }
 
 static int start(struct session *session, struct pathprof_error *error)
@@ -186,7 +230,7 @@ static void say_progress(struct session *session)
 {
 	uint64_t now = pp_monotonic_ns();
 
-	if (session->options.quiet || !isatty(STDERR_FILENO) ||
+	if (session->options.quiet || session->options.paths || !isatty(STDERR_FILENO) ||
 	    now - session->begin_ns < PROGRESS_AFTER_NS ||
 	    now - session->said_ns < PROGRESS_EACH_NS)
 		return;
@@ -232,23 +276,55 @@ static int collect(struct session *session)
 	return trace_collect_rest(&session->collector);
 }
 
+/* The words of the command, as a line. */
+static char *command_text(char *const *words)
+{
+	char *text = NULL;
+	size_t len_bytes = 0;
+	FILE *file = open_memstream(&text, &len_bytes);
+
+	if (!file)
+		return NULL;
+	for (size_t i = 0; words[i] && len_bytes < NOTE_MAX_BYTES; i++) {
+		fprintf(file, "%s%s", i ? " " : "", words[i]);
+		fflush(file);
+	}
+	if (fclose(file) == 0 && len_bytes > NOTE_MAX_BYTES)
+		text[NOTE_MAX_BYTES] = '\0';
+	return text;
+}
+
+static int write_profile(struct session *session, struct pathprof_error *error)
+{
+	struct pathprof_totals *totals = &session->counts.profile.totals;
+	char *note = command_text(session->options.command);
+	int r;
+
+	/* Whoever reads the profile is told that something is missing. */
+	totals->drops[PATHPROF_DROP_TABLE_FULL] +=
+		session->share->lost_streams + session->counts.lost_processes;
+	r = trace_counts_write(&session->counts, session->file, note, error);
+	free(note);
+	return r;
+}
+
 static int run(struct session *session, struct pathprof_error *error)
 {
 	int r = collect(session);
 
-	if (r == 0)
+	if (r == 0 && !session->options.paths)
 		r = trace_writer_finish(&session->writer);
 	if (r == 0 && session->collector.totals.stream_cnt == 0)
 		return pathprof_fail(error, -EPROTO,
 				     "the emulator did not start the program; what it says stands "
 				     "above, --cpu takes what qemu-x86_64 -cpu help lists");
 	if (r == 0)
-		return 0;
+		return session->options.paths ? write_profile(session, error) : 0;
 	__atomic_store_n(&session->share->stopped, 1, __ATOMIC_RELEASE);
 	kill_all(session);
 	if (!session->exited)
 		waitpid(session->pid, &session->status, 0);
-	return pathprof_fail(error, r, "%s: %s; the program was killed", session->options.output,
+	return pathprof_fail(error, r, "%s: %s; the program was killed", session->file,
 			     strerror(-r));
 }
 
@@ -262,24 +338,49 @@ static void say_losses(const struct session *session)
 	if (session->collector.totals.lost_defs)
 		fprintf(stderr, "pathprof-trace: %u definitions were damaged\n",
 			session->collector.totals.lost_defs);
+	if (session->counts.lost_processes)
+		fprintf(stderr,
+			"pathprof-trace: the counts of %u processes are not whole: too many paths, "
+			"or the program wrote over them\n",
+			session->counts.lost_processes);
 	if (session->share->cut)
 		fprintf(stderr, "pathprof-trace: the limit was reached, the program was killed\n");
 }
 
-static void say_totals(const struct session *session)
+static void say_counts(const struct session *session)
+{
+	const struct pathprof_profile *profile = &session->counts.profile;
+
+	fprintf(stderr,
+		"pathprof-trace: %u paths of %u files, run %llu times, %.2f s, %u threads in %u "
+		"processes, %u programs executed out of sight\n",
+		profile->path_cnt, profile->binary_cnt, (unsigned long long)profile->totals.paths,
+		(double)(pp_monotonic_ns() - session->begin_ns) / 1e9,
+		session->collector.totals.stream_cnt, session->collector.totals.process_cnt,
+		session->collector.totals.exec_cnt);
+}
+
+static void say_words(const struct session *session)
 {
 	const struct trace_totals *totals = &session->collector.totals;
 
-	if (!session->options.quiet) {
+	fprintf(stderr,
+		"pathprof-trace: %llu words in %llu bytes, %.2f s, %u threads in %u "
+		"processes, %u programs executed out of sight\n",
+		(unsigned long long)totals->word_cnt, (unsigned long long)session->writer.offset,
+		(double)(pp_monotonic_ns() - session->begin_ns) / 1e9, totals->stream_cnt,
+		totals->process_cnt, totals->exec_cnt);
+}
+
+/* A test may look at what its program says: as a wrapper we are silent. */
+static void say_totals(const struct session *session)
+{
+	bool is_wrapper = session->options.paths && !isatty(STDERR_FILENO);
+
+	if (!session->options.quiet && !is_wrapper) {
 		if (session->said_ns)
 			fprintf(stderr, "\r\033[K");
-		fprintf(stderr,
-			"pathprof-trace: %llu words in %llu bytes, %.2f s, %u threads in %u "
-			"processes, %u programs executed out of sight\n",
-			(unsigned long long)totals->word_cnt,
-			(unsigned long long)session->writer.offset,
-			(double)(pp_monotonic_ns() - session->begin_ns) / 1e9, totals->stream_cnt,
-			totals->process_cnt, totals->exec_cnt);
+		session->options.paths ? say_counts(session) : say_words(session);
 	}
 	say_losses(session);
 }
@@ -299,7 +400,7 @@ static int trace(struct session *session, struct pathprof_error *error)
 
 	if (r < 0)
 		return r == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-	if (open_trace(session, error) < 0)
+	if (open_output(session, error) < 0)
 		return EXIT_NO_TRACE;
 	if (start(session, error) < 0)
 		return EXIT_CANNOT_RUN;
@@ -312,19 +413,33 @@ static int trace(struct session *session, struct pathprof_error *error)
 static void release(struct session *session)
 {
 	trace_command_release(&session->command);
-	if (session->writer.fd >= 0) {
+	if (session->collector.share)
 		trace_collector_release(&session->collector);
+	if (session->writer.fd >= 0)
 		trace_writer_release(&session->writer);
-	}
+	if (session->options.paths)
+		trace_counts_release(&session->counts);
+}
+
+/* Natively, with the programs of a directory traced. */
+static int follow(struct session *session, struct pathprof_error *error)
+{
+	if (trace_follow(&session->options, &session->status, error) < 0)
+		return EXIT_CANNOT_RUN;
+	return WIFSIGNALED(session->status) ? 128 + WTERMSIG(session->status)
+					    : WEXITSTATUS(session->status);
 }
 
 int main(int argc, char **argv)
 {
 	struct session session = {.share_fd = -1, .writer.fd = -1};
 	struct pathprof_error error = {""};
-	int status;
+	int status, r;
 
-	if (trace_options_parse(&session.options, argc, argv, &error) < 0) {
+	r = trace_follow_link(&session.options, argv, &error);
+	if (r == 0)
+		r = trace_options_parse(&session.options, argc, argv, &error);
+	if (r < 0) {
 		complain(error.text);
 		return EXIT_NO_TRACE;
 	}
@@ -333,7 +448,7 @@ int main(int argc, char **argv)
 				     : (void)puts("pathprof-trace " PATHPROF_VERSION);
 		return EXIT_SUCCESS;
 	}
-	status = trace(&session, &error);
+	status = session.options.follow ? follow(&session, &error) : trace(&session, &error);
 	if (error.text[0])
 		complain(error.text);
 	release(&session);

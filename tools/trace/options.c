@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/options.h"
 #include "base/units.h"
@@ -33,6 +34,10 @@ static int set_count(void *context, const struct pp_option *option, const char *
 
 static const struct pp_option rows[] = {
 	{"output", 'o', "FILE", "the trace", TEXT(output)},
+	{"paths", 0, "FILE", "count paths and write a profile there, no trace (%p: process id)",
+	 TEXT(paths)},
+	{"follow", 0, "DIR", "run the command natively, and trace the programs of DIR that it runs",
+	 TEXT(follow)},
 	{"loads", 0, NULL, "also every load: address and value", set_traced,
 	 PATHPROF_TRACE_HAS_LOADS},
 	{"memory", 0, NULL, "also every load and store: address", set_traced,
@@ -48,20 +53,43 @@ static const struct pp_option rows[] = {
 
 void trace_options_help(void)
 {
-	puts("pathprof-trace -o TRACE [OPTION...] [--] COMMAND [ARG...]\n\n"
-	     "Runs a program in an emulator and records every branch it executes.\n");
+	puts("pathprof-trace -o TRACE | --paths FILE [OPTION...] [--] COMMAND [ARG...]\n\n"
+	     "Runs a program in an emulator and records every branch it executes, or counts every "
+	     "path.\n");
 	pp_options_help(rows, stdout);
 	puts("\nExit status: the program's, 128 and the signal when one killed it; 0 when the "
 	     "limit\n"
 	     "did; 125 when there is no whole trace, 126 or 127 when nothing could be run.");
 }
 
+static int check_paths(const struct trace_options *options, struct pathprof_error *error)
+{
+	if (options->output)
+		return pathprof_fail(error, -EINVAL, "-o or --paths, not both");
+	if (!options->command[0])
+		return pathprof_fail(error, -EINVAL, "a command is needed, see --help");
+	if (options->flags || options->limit_words != UINT64_MAX || options->skip_cnt)
+		return pathprof_fail(error, -EINVAL,
+				     "--paths counts a whole run: no --loads, --memory, --limit, "
+				     "--skip");
+	if (options->follow && !strstr(options->paths, "%p"))
+		return pathprof_fail(
+			error, -EINVAL,
+			"--follow writes several files: --paths needs %%p in its name");
+	return 0;
+}
+
 static int check(const struct trace_options *options, struct pathprof_error *error)
 {
 	if (options->help || options->version)
 		return 0;
-	if (!options->output)
-		return pathprof_fail(error, -EINVAL, "-o FILE is needed, see --help");
+	if (!options->output && !options->paths)
+		return pathprof_fail(error, -EINVAL,
+				     "-o FILE or --paths FILE is needed, see --help");
+	if (options->paths)
+		return check_paths(options, error);
+	if (options->follow)
+		return pathprof_fail(error, -EINVAL, "--follow needs --paths FILE");
 	if (!options->command[0])
 		return pathprof_fail(error, -EINVAL, "a command is needed, see --help");
 	if ((options->flags & PATHPROF_TRACE_HAS_LOADS) &&

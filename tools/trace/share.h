@@ -76,10 +76,53 @@ struct trace_share {
 	uint32_t next_stream, next_process, next_module;
 	uint32_t next_block;   /* 1 first */
 	uint32_t lost_streams; /* threads and processes for which there was no slot */
+	uint32_t counts;       /* 1: paths are counted (struct trace_arena), no words are written */
 	uint64_t skip_cnt;     /* blocks still to be skipped */
 	uint64_t budget_words; /* words that may still be written */
 	struct trace_slot slots[TRACE_SLOT_CNT];
 	struct trace_process_slot processes[TRACE_PROCESS_CNT];
+};
+
+/*
+ * Counting paths (pathprof-trace --paths): each process slot has an arena, where its paths are a
+ * forest. A root is an address where paths begin; from a node the child says how the next branch
+ * of the path went. So a node is a path, and counting one is an increment. What a killed process
+ * counted stays.
+ *
+ * Locking: counts are added to by any thread of the process; nodes, roots and pairs are made under
+ * its plugin_lock(), and never change or go. pathprof-trace reads when the process has ended, and
+ * trusts nothing: the program may have written over it.
+ */
+struct trace_node {
+	uint32_t child[2]; /* not taken, taken; 0: none */
+	uint32_t pair;     /* of those that begin with it, the last one counted; 0: none */
+	uint32_t deep;     /* 1: the path ran, but where no window could have shown it whole */
+	uint64_t paths;    /* paths that ended here */
+	uint64_t pieces;   /* pieces that did */
+};
+
+struct trace_root {
+	uint64_t start; /* address */
+	uint32_t module, node;
+};
+
+/* A segment: a piece, and the one that followed it over a call or a return. */
+struct trace_pair {
+	uint32_t first, second; /* nodes */
+	uint64_t cnt;
+};
+
+#define TRACE_ROOT_CNT (1u << 22)
+#define TRACE_PAIR_CNT (1u << 24)
+#define TRACE_NODE_CNT (1u << 25)
+
+/* Index 0 of nodes and pairs stands for none; node 0 counts what found no room. */
+struct trace_arena {
+	uint32_t root_cnt, pair_cnt, node_cnt; /* ever made; of nodes and pairs with 0 */
+	uint32_t lost_pairs;                   /* 1: a segment found no room */
+	struct trace_root roots[TRACE_ROOT_CNT];
+	struct trace_pair pairs[TRACE_PAIR_CNT];
+	struct trace_node nodes[TRACE_NODE_CNT];
 };
 
 #define TRACE_ALIGN(n)     (((uint64_t)(n) + 0xfffff) & ~0xfffffull)
@@ -87,6 +130,16 @@ struct trace_share {
 #define TRACE_WORDS_OFFSET (TRACE_RINGS_OFFSET + (uint64_t)TRACE_PROCESS_CNT * TRACE_RING_BYTES)
 #define TRACE_WORDS_SIZE   ((uint64_t)TRACE_RING_WORDS * sizeof(uint32_t))
 #define TRACE_SHARE_BYTES  (TRACE_WORDS_OFFSET + TRACE_SLOT_CNT * TRACE_WORDS_SIZE)
+
+/* Only what is used of an arena takes memory. */
+#define TRACE_ARENA_SIZE  TRACE_ALIGN(sizeof(struct trace_arena))
+#define TRACE_COUNT_BYTES (TRACE_SHARE_BYTES + TRACE_PROCESS_CNT * TRACE_ARENA_SIZE)
+
+static inline struct trace_arena *trace_share_arena(struct trace_share *share, uint32_t process)
+{
+	return (struct trace_arena *)((uint8_t *)share + TRACE_SHARE_BYTES +
+				      process * TRACE_ARENA_SIZE);
+}
 
 static inline uint8_t *trace_share_definitions(struct trace_share *share, uint32_t process)
 {

@@ -49,6 +49,8 @@ struct pathprof_branch {
 #define PATHPROF_SOURCE_LBR   3
 /* What another tool recorded; no burst has it. */
 #define PATHPROF_SOURCE_IMPORT 4
+/* Every path that one run took: pathprof-trace --paths; no burst has it. */
+#define PATHPROF_SOURCE_TRACE 5
 
 /* Most branches a burst may hold, taken and not taken. */
 #define PATHPROF_BURST_MAX 1024

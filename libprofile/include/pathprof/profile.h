@@ -56,7 +56,7 @@ enum pathprof_basis {
 	PATHPROF_BASIS_BRANCHES = 2, /* samples on a branch count: how often it runs */
 };
 const char *pathprof_basis_name(enum pathprof_basis basis);
-/* "step", "swlbr", "lbr", "import" for PATHPROF_SOURCE_*. */
+/* "step", "swlbr", "lbr", "import", "trace" for PATHPROF_SOURCE_*. */
 const char *pathprof_source_name(uint32_t source);
 /* "full", "syscall", ... for PATHPROF_END_*. */
 const char *pathprof_end_name(uint32_t end);

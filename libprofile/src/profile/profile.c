@@ -108,6 +108,8 @@ const char *pathprof_source_name(uint32_t source)
 		return "lbr";
 	case PATHPROF_SOURCE_IMPORT:
 		return "import";
+	case PATHPROF_SOURCE_TRACE:
+		return "trace";
 	}
 	return NULL;
 }

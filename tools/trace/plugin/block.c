@@ -23,14 +23,16 @@ static size_t slab_left;
 
 static size_t hash(const struct block *b)
 {
-	uint64_t h = b->start ^ (uint64_t)b->len_bytes << 48 ^ (uint64_t)b->module << 32;
+	uint64_t h = b->as.start ^ (uint64_t)b->as.len_bytes << 48 ^ (uint64_t)b->as.module << 32;
 
 	h *= 0x9e3779b97f4a7c15ull;
 	return (size_t)(h ^ h >> 29);
 }
 
-static bool same(const struct block *a, const struct block *b)
+static bool same(const struct block *x, const struct block *y)
 {
+	const struct pp_trace_block *a = &x->as, *b = &y->as;
+
 	return a->start == b->start && a->len_bytes == b->len_bytes && a->kind == b->kind &&
 	       a->target == b->target && a->module == b->module &&
 	       a->last_offset == b->last_offset && a->insn_cnt == b->insn_cnt;
@@ -78,22 +80,23 @@ static struct block *allocate(void)
 
 static void define(const struct block *block)
 {
+	const struct pp_trace_block *b = &block->as;
 	struct pathprof_trace_block record = {
 		.id = block->id,
-		.module = block->module,
-		.start = block->start,
-		.target = block->target,
-		.len_bytes = block->len_bytes,
-		.last_offset = block->last_offset,
-		.insn_cnt = block->insn_cnt,
-		.kind = block->kind,
+		.module = b->module,
+		.start = b->start,
+		.target = b->target,
+		.len_bytes = b->len_bytes,
+		.last_offset = b->last_offset,
+		.insn_cnt = b->insn_cnt,
+		.kind = b->kind,
 	};
 
 	process_define(PATHPROF_TRACE_BLOCKS, &record, sizeof(record), NULL, 0);
 }
 
 /* All but the id of *block is given. */
-const struct block *block_intern(const struct block *block)
+struct block *block_intern(const struct block *block)
 {
 	struct block **place, *known, *made;
 
@@ -107,9 +110,24 @@ const struct block *block_intern(const struct block *block)
 	if (!made)
 		return NULL;
 	*made = *block;
+	made->as.is_handler = handler_is(made->as.start);
 	made->id = __atomic_fetch_add(&plugin_share->next_block, 1, __ATOMIC_RELAXED);
 	*place = made;
 	block_cnt++;
 	define(made);
 	return made;
+}
+
+void block_mark_handler(uint64_t address)
+{
+	for (size_t i = 0; i < table_size; i++)
+		if (table[i] && table[i]->as.start == address)
+			table[i]->as.is_handler = true;
+}
+
+void block_forget_roots(void)
+{
+	for (size_t i = 0; i < table_size; i++)
+		if (table[i])
+			table[i]->root = 0;
 }

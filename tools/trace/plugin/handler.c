@@ -9,8 +9,28 @@
 #include "pathprof/trace_format.h"
 
 #define SIGNAL_CNT 65
+#define KNOWN_MAX  256
 
 static uint64_t handlers[SIGNAL_CNT];
+/* Every address that ever was one: a signal may be on its way when another handler is set. */
+static uint64_t known[KNOWN_MAX];
+static size_t known_cnt;
+
+bool handler_is(uint64_t address)
+{
+	for (size_t i = 0; i < known_cnt; i++)
+		if (known[i] == address)
+			return true;
+	return false;
+}
+
+static void learn(uint64_t address)
+{
+	if (known_cnt == KNOWN_MAX || handler_is(address))
+		return;
+	known[known_cnt++] = address;
+	block_mark_handler(address);
+}
 
 static void define(uint32_t signal)
 {
@@ -29,8 +49,10 @@ void handler_set(uint32_t signal, uint64_t address)
 	if (signal >= SIGNAL_CNT || handlers[signal] == address)
 		return;
 	handlers[signal] = address;
-	if (address > 1)
-		define(signal);
+	if (address <= 1)
+		return;
+	learn(address);
+	define(signal);
 }
 
 void handler_define_again(void)

@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../../libprofile/core/pp_decode.h"
+#include "count.h"
 #include "insn_len.h"
 #include "pathprof/trace_format.h"
 #include "qemu_plugin.h"
@@ -84,18 +86,18 @@ static struct block describe(const struct qemu_plugin_tb *tb, size_t insn_cnt)
 {
 	const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, insn_cnt - 1);
 	struct block block = {
-		.start = qemu_plugin_tb_vaddr(tb),
+		.as = {.start = qemu_plugin_tb_vaddr(tb), .insn_cnt = (uint16_t)insn_cnt},
 		.last_pc = qemu_plugin_insn_vaddr(last),
-		.insn_cnt = (uint16_t)insn_cnt,
 	};
 	struct pp_insn insn;
 
 	decode(last, &insn);
-	block.kind = kind_of(&insn);
-	block.target = insn.kind ? insn.target : 0;
-	block.last_offset = (uint16_t)(block.last_pc - block.start);
-	block.len_bytes = block.last_offset + (uint32_t)qemu_plugin_insn_size(last);
-	block.turns = block.kind == PATHPROF_TRACE_ENDS_REP && insn_cnt == 1;
+	block.as.kind = (uint8_t)kind_of(&insn);
+	block.as.target = insn.kind ? insn.target : 0;
+	block.as.last_offset = (uint16_t)(block.last_pc - block.as.start);
+	block.as.len_bytes = block.as.last_offset + (uint32_t)qemu_plugin_insn_size(last);
+	block.turns = block.as.kind == PATHPROF_TRACE_ENDS_REP && insn_cnt == 1;
+	block.step = count_step_of(&block);
 	return block;
 }
 
@@ -114,13 +116,18 @@ static void plant_accesses(struct qemu_plugin_tb *tb, size_t insn_cnt)
 	}
 }
 
-static void plant(struct qemu_plugin_tb *tb, size_t insn_cnt, const struct block *block)
+static qemu_vcpu_udata_cb block_callback(void)
+{
+	if (plugin_share->counts)
+		return record_threads ? count_block_threads : count_block;
+	return record_threads ? record_block_threads : record_block;
+}
+
+static void plant(struct qemu_plugin_tb *tb, size_t insn_cnt, struct block *block)
 {
 	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, insn_cnt - 1);
 
-	qemu_plugin_register_vcpu_tb_exec_cb(tb,
-					     record_threads ? record_block_threads : record_block,
-					     QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)block);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, block_callback(), QEMU_PLUGIN_CB_NO_REGS, block);
 	if (record_threads)
 		qemu_plugin_register_vcpu_insn_exec_cb(last, record_reached, QEMU_PLUGIN_CB_NO_REGS,
 						       NULL);
@@ -143,11 +150,11 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t insn_cnt = whole_insns(tb);
 	struct block made = describe(tb, insn_cnt);
-	const struct block *block;
+	struct block *block;
 
 	plugin_lock();
 	find_guest_base(tb);
-	made.module = map_module(made.start);
+	made.as.module = map_module(made.as.start);
 	block = block_intern(&made);
 	plugin_unlock();
 	if (block)
@@ -167,9 +174,14 @@ static void on_end(qemu_plugin_id_t id, unsigned vcpu)
 /* The program must not find the descriptor among its own. */
 static struct trace_share *attach(int fd)
 {
-	struct trace_share *share =
-		mmap(NULL, TRACE_SHARE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct trace_share *share;
+	struct stat status;
 
+	/* As long as it is: arenas are there only when paths are counted. */
+	if (fstat(fd, &status) < 0)
+		return NULL;
+	share = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_NORESERVE, fd, 0);
 	close(fd);
 	if (share == MAP_FAILED)
 		return NULL;

@@ -17,13 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../../libprofile/src/trace/pp_follow.h"
 #include "../share.h"
 
 /* A run of instructions as it was translated. */
 struct block {
-	uint64_t start, target, last_pc;
-	uint32_t id, module, len_bytes, kind;
-	uint16_t last_offset, insn_cnt;
+	struct pp_trace_block as; /* as the rules of pp_follow.h want it */
+	uint64_t last_pc;
+	uint32_t id;
+	uint32_t root; /* counting: the node where paths from here begin; 0: none yet */
+	uint8_t step;  /* counting: enum count_step of its last instruction */
 	bool turns; /* nothing but a repeated instruction: may be a further turn of the last one */
 };
 
@@ -47,7 +50,10 @@ bool process_wait(uint32_t *seq, uint32_t seen);
 void process_ring_bell(void);
 
 /* block.c. NULL: no memory. Under plugin_lock(). */
-const struct block *block_intern(const struct block *block);
+struct block *block_intern(const struct block *block);
+void block_mark_handler(uint64_t address);
+/* Paths are counted anew: what blocks know of the nodes of before is void. */
+void block_forget_roots(void);
 
 /* map.c: which file an address of code comes from. Under plugin_lock(). */
 uint32_t map_module(uint64_t address);
@@ -56,6 +62,7 @@ void map_define_again(void);
 
 /* handler.c: signal handlers set. Under plugin_lock(). */
 void handler_set(uint32_t signal, uint64_t address);
+bool handler_is(uint64_t address);
 void handler_define_again(void);
 
 /* syscalls.c */

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "count.h"
 #include "pathprof/trace_format.h"
 
 static struct trace_process_slot *self;
@@ -68,6 +69,8 @@ int process_claim(uint32_t parent)
 	self->pid = record.pid;
 	self->executing = 0;
 	record.process = self->process;
+	if (plugin_share->counts)
+		count_open(slot_index);
 	/* Pairs with the reader's acquire: what the slot says of the process is complete. */
 	__atomic_store_n(&self->state, TRACE_LIVE, __ATOMIC_RELEASE);
 	process_define(PATHPROF_TRACE_PROCESSES, &record, sizeof(record), NULL, 0);

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "count.h"
 #include "pathprof/trace_format.h"
 #include "qemu_plugin.h"
 
-#define VCPU_CNT 1024u
 /* Words between two looks at limits and room; more than one record may pass them by. */
 #define GRANT_WORDS (1u << 16)
 #define RECORD_MAX  8u
@@ -16,16 +16,10 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-static struct recorder recorders[VCPU_CNT];
+struct recorder recorders[RECORD_CNT];
 
 uint64_t record_arrivals;
 bool record_threads;
-
-/* One recorder too many shares the last one, which is muted. */
-static struct recorder *recorder_of(unsigned vcpu)
-{
-	return &recorders[likely(vcpu < VCPU_CNT) ? vcpu : VCPU_CNT - 1];
-}
 
 static void append(struct recorder *r, uint32_t word)
 {
@@ -151,8 +145,7 @@ static inline void enter(struct recorder *r, const struct block *block, bool rea
 
 	if (unlikely(!reached) && last)
 		put(r, PATHPROF_TRACE_MARK_LEFT);
-	else if (unlikely(block->turns) && last && last->kind == PATHPROF_TRACE_ENDS_REP &&
-		 last->last_pc == block->start)
+	else if (unlikely(block->turns) && record_is_turn(last, block))
 		return;
 	r->last = block;
 	put(r, block->id);
@@ -160,7 +153,7 @@ static inline void enter(struct recorder *r, const struct block *block, bool rea
 
 void record_block(unsigned vcpu, void *data)
 {
-	struct recorder *r = recorder_of(vcpu);
+	struct recorder *r = record_of(vcpu);
 	bool reached = record_arrivals != r->arrivals;
 
 	r->arrivals = record_arrivals;
@@ -169,7 +162,7 @@ void record_block(unsigned vcpu, void *data)
 
 void record_block_threads(unsigned vcpu, void *data)
 {
-	struct recorder *r = recorder_of(vcpu);
+	struct recorder *r = record_of(vcpu);
 	bool reached = r->reached;
 
 	r->reached = false;
@@ -178,14 +171,17 @@ void record_block_threads(unsigned vcpu, void *data)
 
 void record_reached(unsigned vcpu, void *data)
 {
-	recorder_of(vcpu)->reached = true;
+	record_of(vcpu)->reached = true;
 }
 
 void record_sigreturn(unsigned vcpu)
 {
-	struct recorder *r = recorder_of(vcpu);
+	struct recorder *r = record_of(vcpu);
 
-	put(r, PATHPROF_TRACE_MARK_SIGRETURN);
+	if (plugin_share->counts)
+		count_sigreturn(r->counter);
+	else
+		put(r, PATHPROF_TRACE_MARK_SIGRETURN);
 }
 
 /* What the access left in memory: what a load has read. */
@@ -200,7 +196,7 @@ static uint64_t value_at(uint64_t address, unsigned shift)
 
 static uint32_t access_word(const struct recorder *r, uint64_t pc, uint32_t info)
 {
-	uint32_t offset = (uint32_t)(pc - r->last->start) & PATHPROF_TRACE_ACCESS_OFFSET;
+	uint32_t offset = (uint32_t)(pc - r->last->as.start) & PATHPROF_TRACE_ACCESS_OFFSET;
 
 	return PATHPROF_TRACE_ACCESS | offset | (qemu_plugin_mem_size_shift(info) & 7) << 13;
 }
@@ -223,7 +219,7 @@ static void put_access(struct recorder *r, uint32_t word, uint64_t address)
 /* A locked exchange among threads comes as one access of both directions. */
 void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 {
-	struct recorder *r = recorder_of(vcpu);
+	struct recorder *r = record_of(vcpu);
 	bool is_store = qemu_plugin_mem_is_store(info);
 	uint32_t word;
 
@@ -239,7 +235,7 @@ void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 /* What a locked exchange among threads has loaded is gone by now: it is no load here. */
 void record_load(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 {
-	struct recorder *r = recorder_of(vcpu);
+	struct recorder *r = record_of(vcpu);
 	uint32_t word;
 
 	if (!r->last || qemu_plugin_mem_is_store(info))
@@ -268,15 +264,29 @@ static int take_slot(uint32_t *ret_index)
 	return -ENOSPC;
 }
 
-static void define_stream(const struct trace_slot *slot, uint32_t thread)
+static void define_stream(uint32_t stream, uint32_t thread)
 {
 	struct pathprof_trace_stream record = {
-		.stream = slot->stream,
+		.stream = stream,
 		.process = process_number(),
 		.thread = thread,
 	};
 
 	process_define(PATHPROF_TRACE_STREAMS, &record, sizeof(record), NULL, 0);
+}
+
+static uint32_t next_stream(void)
+{
+	return __atomic_fetch_add(&plugin_share->next_stream, 1, __ATOMIC_RELAXED);
+}
+
+static void begin_counting(struct recorder *r, uint32_t thread)
+{
+	r->counter = process_known() ? count_begin() : NULL;
+	if (r->counter)
+		define_stream(next_stream(), thread);
+	else
+		__atomic_add_fetch(&plugin_share->lost_streams, 1, __ATOMIC_RELAXED);
 }
 
 /* Under plugin_lock(). */
@@ -285,6 +295,10 @@ static void begin(struct recorder *r, uint32_t thread)
 	uint32_t index;
 
 	*r = (struct recorder){.reached = true, .arrivals = record_arrivals};
+	if (plugin_share->counts) {
+		begin_counting(r, thread);
+		return;
+	}
 	if (!process_known() || take_slot(&index) < 0) {
 		__atomic_add_fetch(&plugin_share->lost_streams, 1, __ATOMIC_RELAXED);
 		return;
@@ -292,11 +306,11 @@ static void begin(struct recorder *r, uint32_t thread)
 	r->slot = &plugin_share->slots[index];
 	r->words = trace_share_words(plugin_share, index);
 	r->muted = __atomic_load_n(&plugin_share->skip_cnt, __ATOMIC_RELAXED) != 0;
-	r->slot->stream = __atomic_fetch_add(&plugin_share->next_stream, 1, __ATOMIC_RELAXED);
+	r->slot->stream = next_stream();
 	r->slot->process = process_slot();
 	/* Pairs with the reader's acquire: the slot says whose it is. */
 	__atomic_store_n(&r->slot->state, TRACE_LIVE, __ATOMIC_RELEASE);
-	define_stream(r->slot, thread);
+	define_stream(r->slot->stream, thread);
 }
 
 static uint32_t thread_cnt;
@@ -306,22 +320,23 @@ void record_thread_begin(unsigned vcpu)
 	plugin_lock();
 	if (thread_cnt) {
 		record_threads = true;
-		for (unsigned i = 0; i < VCPU_CNT; i++)
+		for (unsigned i = 0; i < RECORD_CNT; i++)
 			recorders[i].reached = true;
 	}
-	if (vcpu < VCPU_CNT - 1)
-		begin(recorder_of(vcpu), thread_cnt);
+	if (vcpu < RECORD_CNT - 1)
+		begin(record_of(vcpu), thread_cnt);
 	thread_cnt++;
 	plugin_unlock();
 }
 
 void record_thread_end(unsigned vcpu)
 {
-	struct recorder *r = recorder_of(vcpu);
+	struct recorder *r = record_of(vcpu);
 
 	plugin_lock();
 	if (r->slot)
 		__atomic_store_n(&r->slot->state, TRACE_ENDED, __ATOMIC_RELEASE);
+	count_end(r->counter);
 	*r = (struct recorder){0};
 	plugin_unlock();
 	process_ring_bell();
@@ -332,6 +347,6 @@ void record_forked(unsigned vcpu)
 {
 	memset(recorders, 0, sizeof(recorders));
 	thread_cnt = 1;
-	if (vcpu < VCPU_CNT - 1)
-		begin(recorder_of(vcpu), 0);
+	if (vcpu < RECORD_CNT - 1)
+		begin(record_of(vcpu), 0);
 }

@@ -12,6 +12,7 @@
 #ifndef TRACE_RECORD_H
 #define TRACE_RECORD_H
 
+#include "pathprof/trace_format.h"
 #include "plugin.h"
 
 struct recorder {
@@ -20,12 +21,28 @@ struct recorder {
 	uint32_t *words;   /* the ring */
 	struct trace_slot *slot;
 	const struct block *last; /* NULL: none yet */
+	struct counter *counter;  /* NULL: paths are not counted, or not of this thread */
 	bool reached;             /* multi-threaded: the end of `last` */
 	bool muted;               /* nothing is written any more, or yet */
 };
 
 extern uint64_t record_arrivals;
 extern bool record_threads; /* there was ever a second one */
+
+#define RECORD_CNT 1024u
+extern struct recorder recorders[RECORD_CNT];
+
+/* One recorder too many shares the last one, which is muted. */
+static inline struct recorder *record_of(unsigned vcpu)
+{
+	return &recorders[__builtin_expect(vcpu < RECORD_CNT, 1) ? vcpu : RECORD_CNT - 1];
+}
+
+/* A further turn of the repeated instruction that last ended with: it counts once. */
+static inline bool record_is_turn(const struct block *last, const struct block *block)
+{
+	return last && last->as.kind == PATHPROF_TRACE_ENDS_REP && last->last_pc == block->as.start;
+}
 
 /* The callbacks that the translation plants. data of blocks is the block, of accesses its pc. */
 void record_block(unsigned vcpu, void *block);

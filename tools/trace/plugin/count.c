@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See count.h. */
+#include "count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../libprofile/core/pp_path_stack.h"
+#include "pathprof/trace_format.h"
+#include "record.h"
+
+#define DEPTH        1024 /* entries kept; a power of two */
+#define HANDLERS_MAX 64   /* as whoever reads a trace keeps */
+#define PLACES_FIRST 4096 /* places of the table of pairs */
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+struct entry {
+	uint32_t node, length;
+};
+
+/* Of the program, or of one active handler. Entries are a ring; the newest is at top. */
+struct stack {
+	uint32_t top, depth;
+	uint32_t known;     /* of these, those that the stack of 32 has */
+	uint32_t before;    /* piece that a call or return ended; 0: the one in hand follows none */
+	struct entry piece; /* in hand; node 0: none */
+	struct entry entries[DEPTH];
+};
+
+struct counter {
+	struct pp_follow follow;
+	struct stack *stack; /* the one in use: stacks[stack_cnt - 1] */
+	struct stack *stacks[HANDLERS_MAX];
+	uint32_t stack_cnt;
+};
+
+static struct trace_arena *arena;
+
+/* ---------------------------------------------------------------- nodes */
+
+/* threads: a constant wherever it counts. */
+static inline void add_one(uint64_t *count, bool threads)
+{
+	if (threads)
+		__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	else
+		++*count;
+}
+
+/* What is made is made by one thread at a time; while there is one only, nobody else is there. */
+static void lock(void)
+{
+	if (record_threads)
+		plugin_lock();
+}
+
+static void unlock(void)
+{
+	if (record_threads)
+		plugin_unlock();
+}
+
+/* 0: no room. Under plugin_lock(). */
+static uint32_t new_node(void)
+{
+	return arena->node_cnt < TRACE_NODE_CNT ? arena->node_cnt++ : 0;
+}
+
+static __attribute__((noinline)) uint32_t make_child(struct trace_node *node, uint32_t taken)
+{
+	uint32_t child;
+
+	if (node == arena->nodes)
+		return 0;
+	lock();
+	child = node->child[taken];
+	if (!child) {
+		child = new_node();
+		/* Pairs with child_of(): the node is empty before anybody finds it. */
+		__atomic_store_n(&node->child[taken], child, __ATOMIC_RELEASE);
+	}
+	unlock();
+	return child;
+}
+
+static inline uint32_t child_of(uint32_t index, uint32_t taken)
+{
+	struct trace_node *node = &arena->nodes[index];
+	uint32_t child = __atomic_load_n(&node->child[taken], __ATOMIC_ACQUIRE);
+
+	return likely(child) ? child : make_child(node, taken);
+}
+
+static __attribute__((noinline)) uint32_t make_root(struct block *block)
+{
+	uint32_t node;
+
+	lock();
+	node = block->root;
+	if (!node && arena->root_cnt < TRACE_ROOT_CNT) {
+		node = new_node();
+		arena->roots[arena->root_cnt] = (struct trace_root){
+			.start = block->as.start, .module = block->as.module, .node = node};
+		arena->root_cnt += node != 0;
+		__atomic_store_n(&block->root, node, __ATOMIC_RELEASE);
+	}
+	unlock();
+	return node;
+}
+
+static inline uint32_t root_of(struct block *block)
+{
+	uint32_t root = __atomic_load_n(&block->root, __ATOMIC_ACQUIRE);
+
+	return likely(root) ? root : make_root(block);
+}
+
+/* ---------------------------------------------------------------- segments */
+
+/* Where pairs are, by their nodes; half full at most. Under plugin_lock(). */
+static uint32_t *places, place_cnt;
+
+static uint32_t *place_of(uint32_t first, uint32_t second)
+{
+	uint64_t hash = ((uint64_t)first << 32 | second) * 0x9e3779b97f4a7c15ull;
+	uint32_t i = (uint32_t)(hash >> 32) & (place_cnt - 1);
+
+	while (places[i] &&
+	       (arena->pairs[places[i]].first != first || arena->pairs[places[i]].second != second))
+		i = (i + 1) & (place_cnt - 1);
+	return &places[i];
+}
+
+static bool make_places(uint32_t cnt)
+{
+	uint32_t *made = calloc(cnt, sizeof(*made));
+
+	if (!made)
+		return false;
+	free(places);
+	places = made;
+	place_cnt = cnt;
+	for (uint32_t i = 1; i < arena->pair_cnt; i++)
+		*place_of(arena->pairs[i].first, arena->pairs[i].second) = i;
+	return true;
+}
+
+static uint32_t find_pair(uint32_t first, uint32_t second)
+{
+	uint32_t *place;
+
+	if (arena->pair_cnt * 2 >= place_cnt && !make_places(place_cnt * 2))
+		return 0;
+	place = place_of(first, second);
+	if (!*place && arena->pair_cnt < TRACE_PAIR_CNT) {
+		arena->pairs[arena->pair_cnt] =
+			(struct trace_pair){.first = first, .second = second};
+		*place = arena->pair_cnt++;
+	}
+	return *place;
+}
+
+static __attribute__((noinline)) void look_up_pair(uint32_t first, uint32_t second)
+{
+	uint32_t pair;
+
+	lock();
+	pair = find_pair(first, second);
+	if (pair) {
+		add_one(&arena->pairs[pair].cnt, record_threads);
+		/* Pairs with count_pair(): what the pair holds is there. */
+		__atomic_store_n(&arena->nodes[first].pair, pair, __ATOMIC_RELEASE);
+	} else {
+		arena->lost_pairs = 1;
+	}
+	unlock();
+}
+
+/* Mostly a piece is followed by what followed it last. */
+static inline void count_pair(uint32_t first, uint32_t second, bool threads)
+{
+	uint32_t pair = __atomic_load_n(&arena->nodes[first].pair, __ATOMIC_ACQUIRE);
+
+	if (likely(arena->pairs[pair].second == second))
+		add_one(&arena->pairs[pair].cnt, threads);
+	else
+		look_up_pair(first, second);
+}
+
+/* ---------------------------------------------------------------- paths and pieces */
+
+static inline struct entry *top_of(struct stack *s)
+{
+	return &s->entries[s->top & (DEPTH - 1)];
+}
+
+static inline void end_path(const struct stack *s, uint32_t node, bool threads)
+{
+	if (likely(s->known))
+		add_one(&arena->nodes[node].paths, threads);
+	else
+		__atomic_store_n(&arena->nodes[node].deep, 1, __ATOMIC_RELAXED);
+}
+
+static inline void push(struct stack *s, uint32_t root)
+{
+	s->top++;
+	s->depth += s->depth < DEPTH;
+	s->known += s->known < PP_PATH_STACK_DEPTH;
+	*top_of(s) = (struct entry){.node = root};
+}
+
+static inline void end_piece(struct stack *s, uint32_t root, bool crosses, bool threads)
+{
+	uint32_t ended = s->piece.node;
+
+	s->piece = (struct entry){.node = root};
+	if (likely(ended)) {
+		add_one(&arena->nodes[ended].pieces, threads);
+		if (s->before)
+			count_pair(s->before, ended, threads);
+	}
+	s->before = crosses ? ended : 0;
+}
+
+/*
+ * The branch is on the path and on the piece. Until the first call of a path these are one node.
+ * true: one of them has reached its greatest length.
+ */
+static inline bool extend(struct stack *s, uint32_t taken)
+{
+	struct entry *path = top_of(s), *piece = &s->piece;
+	uint32_t before = path->node;
+
+	if (likely(s->depth)) {
+		path->node = child_of(before, taken);
+		path->length++;
+	}
+	if (likely(piece->node)) {
+		piece->node = likely(s->depth && piece->node == before)
+				      ? path->node
+				      : child_of(piece->node, taken);
+		piece->length++;
+	}
+	return (s->depth && path->length == PP_PATH_LENGTH_MAX) ||
+	       piece->length == PP_PATH_LENGTH_MAX;
+}
+
+static __attribute__((noinline)) void cut(struct stack *s, struct block *next)
+{
+	struct entry *path = top_of(s);
+
+	if (s->depth && path->length == PP_PATH_LENGTH_MAX) {
+		end_path(s, path->node, record_threads);
+		*path = (struct entry){.node = root_of(next)};
+	}
+	if (s->piece.length == PP_PATH_LENGTH_MAX)
+		end_piece(s, root_of(next), false, record_threads);
+}
+
+static inline void forward(struct stack *s, uint32_t taken, struct block *next)
+{
+	if (unlikely(extend(s, taken)))
+		cut(s, next);
+}
+
+static inline void turn(struct stack *s, uint32_t taken, struct block *next, bool threads)
+{
+	uint32_t root = root_of(next);
+
+	extend(s, taken);
+	if (likely(s->depth)) {
+		end_path(s, top_of(s)->node, threads);
+		*top_of(s) = (struct entry){.node = root};
+		s->known += !s->known;
+	} else {
+		push(s, root);
+	}
+	end_piece(s, root, false, threads);
+}
+
+static inline void call(struct stack *s, struct block *next, bool threads)
+{
+	uint32_t root = root_of(next);
+
+	push(s, root);
+	end_piece(s, root, true, threads);
+}
+
+static inline void give_back(struct stack *s, struct block *next, bool threads)
+{
+	if (likely(s->depth)) {
+		end_path(s, top_of(s)->node, threads);
+		s->top--;
+		s->depth--;
+		s->known -= s->known != 0;
+	}
+	end_piece(s, root_of(next), true, threads);
+}
+
+static inline __attribute__((always_inline)) void
+step(struct stack *s, enum count_step step, uint32_t taken, struct block *next, bool threads)
+{
+	switch (step) {
+	case COUNT_STEP_NONE:
+		break;
+	case COUNT_STEP_FORWARD:
+		forward(s, taken, next);
+		break;
+	case COUNT_STEP_TURN:
+		turn(s, taken, next, threads);
+		break;
+	case COUNT_STEP_CALL:
+		call(s, next, threads);
+		break;
+	case COUNT_STEP_RETURN:
+		give_back(s, next, threads);
+		break;
+	}
+}
+
+static enum count_step step_of(uint32_t kind, uint64_t from, uint64_t target)
+{
+	const struct pp_branch branch = {
+		.from = from, .target = target, .info = PP_BRANCH_INFO(kind, 1)};
+
+	switch (pp_branch_class(&branch)) {
+	case PP_CLASS_CALL:
+		return COUNT_STEP_CALL;
+	case PP_CLASS_RETURN:
+		return COUNT_STEP_RETURN;
+	case PP_CLASS_FORWARD:
+		return COUNT_STEP_FORWARD;
+	default:
+		return COUNT_STEP_TURN;
+	}
+}
+
+enum count_step count_step_of(const struct block *block)
+{
+	if (!pp_follow_is_branch(&block->as))
+		return COUNT_STEP_NONE;
+	return step_of(block->as.kind, block->last_pc, block->as.target);
+}
+
+/* ---------------------------------------------------------------- signals and jumps */
+
+/* One stack too many, or no memory for it, costs the oldest. false: there is none at all. */
+static bool enter_handler(struct counter *c)
+{
+	struct stack *made = c->stack_cnt < HANDLERS_MAX ? calloc(1, sizeof(*made)) : NULL;
+
+	if (!made && !c->stack_cnt)
+		return false;
+	if (!made) {
+		made = c->stacks[0];
+		memmove(c->stacks, c->stacks + 1, --c->stack_cnt * sizeof(c->stacks[0]));
+		memset(made, 0, offsetof(struct stack, entries));
+	}
+	c->stacks[c->stack_cnt++] = made;
+	c->stack = made;
+	return true;
+}
+
+static void leave_handler(struct counter *c)
+{
+	if (c->stack_cnt <= 1)
+		return;
+	free(c->stacks[--c->stack_cnt]);
+	c->stack = c->stacks[c->stack_cnt - 1];
+}
+
+static void take_event(struct counter *c, const struct pathprof_trace_event *event,
+		       struct block *next)
+{
+	const struct pathprof_branch *b = &event->branch;
+
+	switch (event->type) {
+	case PATHPROF_TRACE_EVENT_BRANCH:
+		step(c->stack, step_of(b->kind, b->from, b->target), b->taken, next,
+		     record_threads);
+		break;
+	case PATHPROF_TRACE_EVENT_SIGNAL:
+		enter_handler(c);
+		break;
+	case PATHPROF_TRACE_EVENT_SIGRETURN:
+		leave_handler(c);
+		break;
+	default:
+		memset(c->stack, 0, offsetof(struct stack, entries));
+	}
+}
+
+static __attribute__((noinline)) void follow_rare(struct counter *c, struct block *block)
+{
+	struct pp_follow *f = &c->follow;
+	struct pathprof_trace_event event;
+
+	if (pp_follow_step(f, &block->as, &event))
+		take_event(c, &event, block);
+	for (uint32_t i = 0; i < f->held_cnt; i++)
+		take_event(c, &f->held[i], block);
+	f->held_cnt = 0;
+}
+
+/* ---------------------------------------------------------------- blocks */
+
+/* Does b follow a as the last instruction of a says? Not all of it: a block may be restarted. */
+static inline bool goes_on(const struct pp_trace_block *a, const struct pp_trace_block *b)
+{
+	bool is_direct = a->target != 0, is_cond = a->kind == PP_KIND_COND;
+
+	if (is_direct)
+		return b->start == a->target || (is_cond && b->start == pp_trace_block_end(a));
+	return pp_follow_is_branch(a) || b->start == pp_trace_block_end(a);
+}
+
+static inline __attribute__((always_inline)) void enter(struct recorder *r, struct block *block,
+							bool reached, bool threads)
+{
+	struct counter *c = r->counter;
+	const struct pp_trace_block *b = &block->as, *a;
+	const struct block *last;
+
+	if (unlikely(!c))
+		return;
+	a = c->follow.last;
+	/* A block begins with what the rules know of it. */
+	last = (const struct block *)a;
+	if (unlikely(!reached) && a)
+		c->follow.is_left = true;
+	else if (unlikely(block->turns) && record_is_turn(last, block))
+		return;
+	if (unlikely(!a || !reached || c->follow.is_sigreturn || b->is_handler || !goes_on(a, b))) {
+		follow_rare(c, block);
+		return;
+	}
+	c->follow.last = b;
+	step(c->stack, last->step, a->kind != PP_KIND_COND || b->start == a->target, block,
+	     threads);
+}
+
+void count_block(unsigned vcpu, void *data)
+{
+	struct recorder *r = record_of(vcpu);
+	bool reached = record_arrivals != r->arrivals;
+
+	r->arrivals = record_arrivals;
+	enter(r, data, reached, false);
+}
+
+void count_block_threads(unsigned vcpu, void *data)
+{
+	struct recorder *r = record_of(vcpu);
+	bool reached = r->reached;
+
+	r->reached = false;
+	enter(r, data, reached, true);
+}
+
+void count_sigreturn(struct counter *counter)
+{
+	if (counter)
+		counter->follow.is_sigreturn = true;
+}
+
+/* ---------------------------------------------------------------- beginning and ending */
+
+void count_open(uint32_t slot)
+{
+	block_forget_roots();
+	arena = trace_share_arena(plugin_share, slot);
+	arena->node_cnt = arena->pair_cnt = 1;
+	if (!make_places(PLACES_FIRST))
+		arena = NULL;
+}
+
+struct counter *count_begin(void)
+{
+	struct counter *c = arena ? calloc(1, sizeof(*c)) : NULL;
+
+	if (!c)
+		return NULL;
+	if (enter_handler(c))
+		return c;
+	free(c);
+	return NULL;
+}
+
+void count_end(struct counter *counter)
+{
+	if (!counter)
+		return;
+	while (counter->stack_cnt)
+		free(counter->stacks[--counter->stack_cnt]);
+	free(counter);
+}
