@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * See bpf_program.h. What lies in the ring was written by a program that the verifier knows, and is
- * still held against the interface, record by record.
+ * See bpf_program.h. A program that the verifier has checked wrote the records in the ring; each
+ * record is checked against the interface all the same.
  *
  * Source: libbpf's API documentation; the kernel's Documentation/bpf/ringbuf.rst.
  */
@@ -22,7 +22,7 @@
 
 #define LOG_BYTES (64u << 10) /* of the verifier, when it refuses */
 
-/* A state, or its beginning, as this process sees it. All that is mapped counts as resident. */
+/* A mapping of a state or its beginning; not more, since mapped memory counts as resident. */
 struct state_view {
 	struct pp_collect_state *state;
 	void *pages;
@@ -42,13 +42,13 @@ struct pp_bpf_program {
 
 /* ---------------------------------------------------------------- refusals */
 
-/* libbpf speaks in many lines; ours is one, and made of the code and the verifier's last words. */
+/* Silences libbpf: refuse() makes one line of the error code and the verifier's last line. */
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
 {
 	return 0;
 }
 
-/* The last line of the verifier's but its figures; NULL: it said nothing. */
+/* The verifier's last line before its statistics; NULL: it said nothing. */
 static const char *last_words(char *log)
 {
 	char *end = strstr(log, "\nprocessed ");
@@ -85,7 +85,7 @@ static int refuse(int code, char *log, struct pathprof_error *error)
 
 /* ----------------------------------------------------------------- loading */
 
-/* What only tests run is not loaded. */
+/* Does not load what only tests run. */
 static void leave_out_tests(struct collect_bpf *object)
 {
 	bpf_program__set_autoload(object->progs.on_given, false);
@@ -93,7 +93,7 @@ static void leave_out_tests(struct collect_bpf *object)
 	bpf_map__set_autocreate(object->maps.given, false);
 }
 
-/* The first len_bytes of a CPU's state. */
+/* Maps the first len_bytes of a CPU's state. */
 static int map_state(const struct pp_bpf_program *program, uint32_t cpu, size_t len_bytes,
 		     struct state_view *ret_view)
 {
@@ -151,7 +151,7 @@ static int prepare(struct pp_bpf_program *program, const struct pp_collect_confi
 	return program->ring ? 0 : -ENOMEM;
 }
 
-/* log: LOG_BYTES, what the verifier says. */
+/* log: LOG_BYTES for what the verifier says. */
 static int load(struct pp_bpf_program *program, const struct pp_collect_config *config,
 		uint64_t seed, char *log)
 {
@@ -260,7 +260,7 @@ int pp_bpf_program_read(struct pp_bpf_program *program, pp_chain_record_fn *fn, 
 	return r < 0 ? r : 0;
 }
 
-/* One call's worth, on that CPU. */
+/* Runs the drain program once, on that CPU. */
 static int drain_from(struct pp_bpf_program *program, uint32_t cpu, uint64_t first)
 {
 	struct bpf_test_run_opts options = {

@@ -6,9 +6,9 @@
  * Workload: collect.h. A sample is mostly an NMI; a drain, asked for by user space some times a
  * minute, runs on the CPU whose state it writes out.
  *
- * Locking: collect.h. Nothing waits: what finds the state busy or the ring full is counted and
- * lost. The ring never wakes its reader, who knows when to look: a wake-up costs more than a
- * sample.
+ * Locking: collect.h. Nothing waits: a sample that finds the state busy, or a record that finds the
+ * ring full, is dropped and counted. The ring never wakes its reader, who looks by the clock: a
+ * wake-up costs more than a sample.
  *
  * Source: docs/sources.md; kernels from 5.10 on.
  */
@@ -51,7 +51,7 @@ struct {
 	__uint(max_entries, 1 << 20); /* user space may set another */
 } records SEC(".maps");
 
-/* The test entry's; made only where that is loaded. */
+/* Windows for the test programs; created only where those are loaded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -79,7 +79,7 @@ static __always_inline void pp_collect_describe(struct pathprof_context *context
 
 /* ------------------------------------------------------------------ process */
 
-/* Of the controller that containers are told apart by, where it has a hierarchy of its own. */
+/* The memory cgroup of hierarchy v1, by which containers are told apart; 0: there is none. */
 static __always_inline __u64 cgroup_v1(struct task_struct *task)
 {
 	struct css_set *groups = BPF_CORE_READ(task, cgroups);
@@ -133,8 +133,9 @@ static __always_inline bool descends_from(__u32 pid)
 }
 
 /*
- * The helper came to programs of this kind in 5.14; a name that came at about that time tells.
- * Where it is not, nothing is of the group, and user space has refused to ask for one.
+ * Programs of this kind have the helper from Linux 5.14 on. The program recognises such a kernel by
+ * an enum value that came at about that time. On older ones no thread is in the group, and user
+ * space refuses to select by cgroup.
  */
 static __always_inline bool is_below(__u64 cgroup, __u64 level)
 {
@@ -210,7 +211,7 @@ static __always_inline void take(struct pp_collect_state *s, struct bpf_perf_eve
 		pp_collect_window((__u32)len_bytes / sizeof(s->stack[0]), space);
 }
 
-/* What interrupts this before busy is set leaves it 0; what comes behind finds 1 and goes. */
+/* An interrupt before busy is set leaves it 0 again; one that comes later finds 1 and returns. */
 static __always_inline bool begin(struct pp_collect_state *s)
 {
 	if (*(volatile __u32 *)&s->busy) {
@@ -248,7 +249,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* args[0]: first of the slots to write out, or behind them all: what is left then. */
+/* args[0]: the first slot to write out; a number above all slots writes out the rest. */
 SEC("raw_tp")
 int on_drain(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -268,7 +269,7 @@ int on_drain(struct bpf_raw_tracepoint_args *ctx)
 
 /* --------------------------------------------------------------------- test */
 
-/* One window out of the array, in place of a sample's. */
+/* Takes window i of the test's array in place of a sample's. */
 PP_COLLECT_STEP int take_given(__u32 i)
 {
 	struct pp_collect_given *window = bpf_map_lookup_elem(&given, &i);
@@ -306,7 +307,7 @@ int on_given(void *ctx)
 	return take_all_given();
 }
 
-/* Kernels before 5.14. */
+/* For kernels before 5.14, which cannot load programs of type syscall. */
 SEC("raw_tp")
 int on_given_raw_tp(void *ctx)
 {

@@ -2,8 +2,8 @@
 /*
  * The BPF collector's work on a window, in steps that a verifier can check one by one: each is a
  * global function that looks its state up itself and leaves what the next one needs in it
- * (docs/core.md, "Rules for BPF"). The program includes this, and so does the twin that tests hold
- * it against; the home says before
+ * (docs/core.md, "Rules for BPF"). The BPF program includes this file, and so does the program that
+ * tests compare it with; each defines before
  *
  *   struct pp_collect_state *pp_collect_mine(void)        this CPU's state, NULL: none
  *   const struct pp_collect_config pp_collect_config
@@ -11,7 +11,7 @@
  *   void pp_collect_describe(struct pathprof_context *)   who runs; space and number are set
  *
  * Workload: collect.h. Any context, NMI included; the caller is busy with this CPU's state. The
- * kernel module's segments.c is the same work in its own words.
+ * kernel module does the same work in segments.c.
  */
 #ifndef PP_COLLECT_STEPS_H
 #define PP_COLLECT_STEPS_H
@@ -48,7 +48,7 @@ PP_INLINE void pp_collect_count(struct pp_collect_state *s, __u32 stat)
 	s->stats.value[stat]++;
 }
 
-/* 0: it found no room. What is lost has a number, too. */
+/* Returns 0 if the ring is full. The lost record uses up a number, so the reader notices. */
 PP_INLINE __u32 pp_collect_write(struct pp_collect_state *s, struct pathprof_record *head,
 				 __u32 type, __u64 size_bytes)
 {
@@ -110,7 +110,7 @@ PP_INLINE __u32 pp_collect_new_number(struct pp_collect_state *s, struct pp_coll
 	return s->last_context;
 }
 
-/* The number of the address space, where its CONTEXT record was written by now; 0: it was not. */
+/* The number of an address space whose CONTEXT record was written; 0: it could not be written. */
 PP_INLINE __u32 pp_collect_number(struct pp_collect_state *s, __u64 address_space)
 {
 	__u64 hash = address_space * 0x61C8864680B583EBULL >> (64 - PP_COLLECT_CONTEXT_BITS);
@@ -126,7 +126,7 @@ PP_INLINE __u32 pp_collect_number(struct pp_collect_state *s, __u64 address_spac
 
 /* ------------------------------------------------------------------- tuples */
 
-/* What the first level reports of walk.from and .to goes through the second. */
+/* Passes count, which the first level reports of walk.from and walk.to, to the second level. */
 PP_COLLECT_STEP int pp_collect_message(__u32 profile, __u32 count)
 {
 	struct pp_collect_state *s = pp_collect_mine();
@@ -147,7 +147,7 @@ PP_COLLECT_STEP int pp_collect_message(__u32 profile, __u32 count)
 	return 0;
 }
 
-/* walk.from and .to, in one of the profiles. */
+/* Samples walk.from and walk.to in one of the profiles. */
 PP_COLLECT_STEP int pp_collect_tuple(__u32 profile)
 {
 	struct pp_collect_state *s = pp_collect_mine();
@@ -167,8 +167,8 @@ PP_COLLECT_STEP int pp_collect_tuple(__u32 profile)
 }
 
 /*
- * A substream's period mostly goes on, and then its counter is all there is to it: what
- * pp_collect_tuple() would do, without the call and the look-up.
+ * Does the work of pp_collect_tuple() without a call and a look-up in the common case: the period
+ * of the substream is not over yet, and only its counter changes.
  */
 PP_INLINE void pp_collect_sample(struct pp_collect_state *s, __u32 index, __u32 profile)
 {
@@ -214,7 +214,7 @@ PP_INLINE __u32 pp_collect_define(struct pp_collect_state *s, __u32 slot, __u64 
 					length * sizeof(d->entry[0]));
 }
 
-/* walk.message leaves the hot path table; its branches lie in the slot that it had. */
+/* Writes out walk.message, which left the hot path table; its branches are still in its slot. */
 PP_COLLECT_STEP int pp_collect_path(__u32 slot)
 {
 	__u32 shift =
@@ -226,7 +226,7 @@ PP_COLLECT_STEP int pp_collect_path(__u32 slot)
 		return 0;
 	start = s->walk.message.start;
 	desc = s->walk.message.desc & ~PP_HPT_VALID;
-	/* What was defined under numbers that mean something else by now is not. */
+	/* With the epoch, definitions under numbers that have been given out again do not count. */
 	known = start + s->epoch * PP_SEGMENT_FACTOR;
 	if (!pp_defined_remember(&s->defined, known, desc) &&
 	    !pp_collect_define(s, slot, start, desc)) {
@@ -239,7 +239,7 @@ PP_COLLECT_STEP int pp_collect_path(__u32 slot)
 	return 0;
 }
 
-/* The branches of the segment that entry `last` ended; those before it lie behind. */
+/* Stores the branches of the segment that entry `last` ended; older entries have higher indices. */
 PP_INLINE void pp_collect_keep(struct pp_collect_state *s, __u32 slot, __u32 last, __u32 length)
 {
 	struct pp_collect_definition *d = &s->definition[PP_MASK(slot, PP_HPT_MAX - 1)];
@@ -257,7 +257,10 @@ PP_INLINE void pp_collect_keep(struct pp_collect_state *s, __u32 slot, __u32 las
 	}
 }
 
-/* walk.ended is in the table by now: its branches take the place of what left, a message or not. */
+/*
+ * walk.ended is in the table now. If it replaced a path that `leaves`, that path is written out
+ * before the branches of walk.ended overwrite its own.
+ */
 PP_COLLECT_STEP int pp_collect_settle(__u32 last, __u32 leaves)
 {
 	const struct pp_hpt_config *config = &pp_collect_config.hpt;
@@ -278,7 +281,7 @@ PP_COLLECT_STEP int pp_collect_settle(__u32 last, __u32 leaves)
 	return 0;
 }
 
-/* walk.ended is not in the table. 1: walk.message, which it replaced there, goes out. */
+/* Enters walk.ended into the table. Returns 1 if walk.message must be written out for it. */
 PP_COLLECT_STEP int pp_collect_enter(__u32 unused)
 {
 	struct pp_collect_state *s = pp_collect_mine();
@@ -290,8 +293,8 @@ PP_COLLECT_STEP int pp_collect_enter(__u32 unused)
 }
 
 /*
- * walk.ended, which entry `last` ended; its start is tagged, its events are what it counts. Most
- * are in the table: only what is not there takes a step of its own.
+ * Counts walk.ended, which entry `last` ended: its start is tagged, its events are the amount. Most
+ * segments are in the table already; only the others need a step of their own.
  */
 PP_INLINE void pp_collect_segment(struct pp_collect_state *s, __u32 last)
 {
@@ -310,7 +313,7 @@ PP_INLINE void pp_collect_segment(struct pp_collect_state *s, __u32 last)
 
 /* ------------------------------------------------------------------- window */
 
-/* 0, or which PATHPROF_STAT_LBR_* says why an entry is dropped. 0 becomes a kernel's address. */
+/* 0, or the PATHPROF_STAT_LBR_* of an entry to drop. The subtraction makes 0 a kernel address. */
 PP_INLINE __u32 pp_collect_refuses(const struct pp_collect_entry *e)
 {
 	if (PP_LIKELY(!(((e->from - 1) | (e->to - 1)) >> PP_COLLECT_ADDRESS_BITS) &&
@@ -366,7 +369,7 @@ PP_COLLECT_STEP int pp_collect_branch(__u32 i)
 	return 0;
 }
 
-/* Some processors record the newest twice: the index of the newest that counts. */
+/* Returns the index of the newest entry to use: some processors record the newest one twice. */
 PP_INLINE __u32 pp_collect_newest(struct pp_collect_state *s, __u32 cnt)
 {
 	const struct pp_collect_entry *a = &s->stack[0], *b = &s->stack[1];
@@ -379,7 +382,7 @@ PP_INLINE __u32 pp_collect_newest(struct pp_collect_state *s, __u32 cnt)
 	return 1;
 }
 
-/* The entries cnt - 1, the oldest, down to newest. */
+/* Takes the entries from cnt - 1, the oldest, down to newest. */
 PP_COLLECT_STEP int pp_collect_branches(__u32 cnt, __u32 newest)
 {
 	__u32 i;
@@ -403,7 +406,7 @@ PP_INLINE void pp_collect_begin(struct pp_segment_state *segment)
 	segment->limit = 0;
 }
 
-/* The first cnt entries of the stack, of the process that has this address space. */
+/* Takes the first cnt entries of the stack, recorded in this address space. */
 PP_COLLECT_STEP int pp_collect_window(__u32 cnt, __u64 address_space)
 {
 	struct pp_collect_state *s = pp_collect_mine();
@@ -462,7 +465,7 @@ PP_COLLECT_STEP int pp_collect_drain_slots(__u32 first)
 	return 0;
 }
 
-/* Numbers begin again: whatever is tagged with an old one was written out before. */
+/* Gives out numbers from 1 again: all that is tagged with an old one has been written out. */
 PP_INLINE void pp_collect_renumber(struct pp_collect_state *s)
 {
 	__u32 i;
@@ -475,7 +478,7 @@ PP_INLINE void pp_collect_renumber(struct pp_collect_state *s)
 		s->context[PP_MASK(i, (1 << PP_COLLECT_CONTEXT_BITS) - 1)].address_space = 0;
 }
 
-/* Behind all slots: the second level's messages, and the counts that wait for more. */
+/* After all slots: writes out the second level's messages, and records that are not full yet. */
 PP_COLLECT_STEP int pp_collect_drain_rest(__u32 unused)
 {
 	struct pp_collect_state *s = pp_collect_mine();

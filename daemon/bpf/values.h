@@ -26,23 +26,23 @@ struct pp_values_config {
 
 /* Why an execution, or a process, is in no message. Each has a name in values_program.c. */
 enum pp_values_drop {
-	PP_VALUES_DROP_RING_FULL = 0, /* executions that a lost message stood for */
-	PP_VALUES_DROP_BUSY = 1,      /* executions met while another held this CPU's state */
-	PP_VALUES_DROP_FAMILY = 2,    /* processes that were one too many to follow */
-	PP_VALUES_DROP_SITE = 3,      /* probes hit that belong to no site */
+	PP_VALUES_DROP_RING_FULL = 0, /* executions that lost messages stood for */
+	PP_VALUES_DROP_BUSY = 1,      /* executions while another one was using this CPU's state */
+	PP_VALUES_DROP_FAMILY = 2,    /* processes not followed, because there were too many */
+	PP_VALUES_DROP_SITE = 3,      /* hits of probes that belong to no site */
 	PP_VALUES_DROP_CNT = 4,
 };
 
-/* Counters only grow. `same` and `last`: of executions that found the state free. */
+/* Counters only grow. `same` and `last` leave out executions that found the state busy. */
 struct pp_values_site {
 	__u64 executed;
 	__u64 same; /* equal to the one before on this CPU */
 	__u64 last;
-	__u64 seen; /* 1: last is one */
+	__u64 seen; /* 1: last holds a value */
 };
 
 struct pp_values_state {
-	__u64 busy; /* a probe is at work: a task of a higher priority may come between */
+	__u64 busy; /* a probe uses the state; a task of higher priority may hit another probe */
 	__u64 drops[PP_VALUES_DROP_CNT];
 	struct pp_values_site site[PP_VALUES_SITE_MAX];
 	struct pp_compress compress;
@@ -50,7 +50,7 @@ struct pp_values_state {
 
 enum pp_values_kind {
 	PP_VALUES_MESSAGE = 1,
-	PP_VALUES_FORK = 2, /* a process of the family began one: subject is its id */
+	PP_VALUES_FORK = 2, /* a process of the family started a child: subject is its id */
 	PP_VALUES_EXIT = 3,
 };
 

@@ -37,7 +37,7 @@ struct pp_values_program {
 	enum pp_values_way way;
 	struct values_bpf *skeleton;
 	struct ring_buffer *ring;
-	struct pp_values_state *states; /* a CPU each, mapped */
+	struct pp_values_state *states; /* one for each CPU, mapped */
 	size_t states_bytes;
 	uint32_t cpu_cnt;
 	struct bpf_link *on_fork, *on_exit;
@@ -99,7 +99,7 @@ static void configure(const struct pp_values_program *p, const struct pathprof_c
 		ret_config->argument[i] = p->places[i].argument;
 }
 
-/* Each CPU begins elsewhere in its periods, the same in every recording. */
+/* Each CPU's sampler begins at another point of its periods, the same in every recording. */
 static int map_states(struct pp_values_program *p, const struct pp_values_config *config)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -126,7 +126,7 @@ static int add_link(struct pp_values_program *p, const struct pp_values_link *li
 	return 0;
 }
 
-/* All places of one process. */
+/* Puts probes on all places in one process. */
 static int probe(struct pp_values_program *p, pid_t pid)
 {
 	int r = p->link_cnt + p->place_cnt > LINK_MAX ? -EMFILE : 0;
@@ -165,7 +165,7 @@ static void unprobe_all(struct pp_values_program *p)
 	p->link_cnt = 0;
 }
 
-/* It may have ended since: then there is nothing to probe. */
+/* Probes a new process, unless it has ended already. */
 static void follow(struct pp_values_program *p, pid_t pid)
 {
 	int r = probe(p, pid);
@@ -198,7 +198,7 @@ static void unload(struct pp_values_program *p)
 
 static int on_record(void *context, void *data, size_t size);
 
-/* What user space holds of a program that was loaded. */
+/* Maps the states of a loaded program, opens its ring, and attaches it to fork and exit. */
 static int take_hold(struct pp_values_program *p, const struct pp_values_config *config)
 {
 	int r = map_states(p, config);
@@ -248,7 +248,7 @@ static void leave_family(const struct pp_values_program *p, pid_t pid)
 	bpf_map_delete_elem(bpf_map__fd(p->skeleton->maps.family), &key);
 }
 
-/* How many probes of no place were hit; they are forgotten. */
+/* Returns how many probes without a place were hit, and resets their counts. */
 static uint64_t take_strays(struct pp_values_program *p)
 {
 	uint64_t sum = 0;
@@ -261,8 +261,8 @@ static uint64_t take_strays(struct pp_values_program *p)
 }
 
 /*
- * -EOPNOTSUPP where threads would be passed over: perf's probes see them all. -ENXIO where those
- * see nothing either, as where process ids are a container's own.
+ * -EOPNOTSUPP: a multi link does not see all threads here; perf's probes may. -ENXIO: perf's probes
+ * do not see them either, for instance because process ids are a container's own.
  */
 static int check_threads(struct pp_values_program *p)
 {
@@ -276,7 +276,7 @@ static int check_threads(struct pp_values_program *p)
 	return p->way == PP_VALUES_WAY_MULTI ? -EOPNOTSUPP : -ENXIO;
 }
 
-/* The process counts before its probes stand, so that none of its executions is passed over. */
+/* The process joins the family before it has probes, so that none of its executions is missed. */
 static int begin(struct pp_values_program *p, pid_t pid)
 {
 	int r = check_threads(p);
@@ -415,7 +415,7 @@ void pp_values_program_drain(struct pp_values_program *program, const struct pp_
 	program->sink = NULL;
 }
 
-/* What the tables behind the samplers still hold. */
+/* Hands over what the tables behind the samplers still hold. */
 static void flush(const struct pp_values_program *p)
 {
 	for (uint32_t cpu = 0; cpu < p->cpu_cnt; cpu++) {
@@ -435,7 +435,7 @@ void pp_values_program_stop(struct pp_values_program *program, const struct pp_v
 	program->on_fork = program->on_exit = NULL;
 	unprobe_all(program);
 	pp_values_program_drain(program, sink);
-	/* a process that began before we stopped listening was probed by that */
+	/* the drain has probed processes that began before on_fork was detached */
 	unprobe_all(program);
 	program->sink = sink;
 	flush(program);

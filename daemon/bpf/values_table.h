@@ -18,15 +18,15 @@ struct pp_values_top {
 	uint64_t value, count;
 };
 
-/* rate: of the sampler. -ENOMEM. */
+/* rate: executions that the sampler sends one message for. -ENOMEM. */
 int pp_values_tables_new(struct pp_values_tables **ret_tables, uint32_t place_cnt, uint32_t rate);
 /* NULL-safe. */
 void pp_values_tables_free(struct pp_values_tables *tables);
 
-/* value came count times, 1 or more, at place, which is below place_cnt. */
+/* Adds count (at least 1) executions with this value at a place below place_cnt. */
 void pp_values_tables_add(struct pp_values_tables *tables, uint32_t place, uint64_t value,
 			  uint64_t count);
-/* How many values there are, highest count first. *ret_profiled: executions added in all. */
+/* Returns the number of values, highest count first. *ret_profiled: executions added in all. */
 uint32_t pp_values_tables_read(const struct pp_values_tables *tables, uint32_t place,
 			       struct pp_values_top ret_tops[PP_VALUES_TOP_MAX],
 			       uint64_t *ret_profiled);

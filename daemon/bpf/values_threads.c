@@ -12,14 +12,14 @@
 
 static volatile int passed;
 
-/* What is probed. */
+/* The function that the probe is put on. */
 __attribute__((noinline)) static void *pass(void *context)
 {
 	passed++;
 	return context;
 }
 
-/* Where in this program's file a function lies. */
+/* Finds a function's offset in this program's file. */
 static int file_offset(uintptr_t address, uint64_t *ret_offset)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");

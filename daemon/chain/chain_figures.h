@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a source of a collector in the kernel tells of itself: the collector's counters since the
- * source was opened, what the reader counted, and the reasons why samples were lost put into those
- * that all sources share.
+ * The figures of a source whose collector is in the kernel: the collector's counters since the
+ * source was opened, the reader's counters, and the lost samples by the reasons that all sources
+ * share.
  *
  * Workload: once a window, and when asked. One thread.
  */
@@ -12,23 +12,23 @@
 #include "chain_reader.h"
 
 struct pp_chain_figures {
-	struct pathprof_collector_stats since; /* the source was opened */
-	uint64_t malformed, missing;           /* records, by what the ring brought */
+	struct pathprof_collector_stats since; /* counters since the source was opened */
+	uint64_t malformed, missing;           /* records of the ring */
 	struct pp_source_counter counters[PP_SOURCE_COUNTER_MAX];
 	uint32_t counter_cnt;
 };
 
-/* Entries that were whole, of a window of hardware; 0: there was no window. */
+/* The mean number of good entries in a window of the hardware; 0: there was no window. */
 double pp_chain_figures_depth(const struct pathprof_collector_stats *since);
 
 /*
- * All but cpu_ns and the sampler's name, from figures->since, ->malformed and ->missing. The
- * counters are those of figures: more may be added behind.
+ * Fills all but cpu_ns and the sampler's name, from figures->since, ->malformed and ->missing.
+ * ret_stats borrows the counters of figures; the caller may add more to those afterwards.
  */
 void pp_chain_figures_fill(struct pp_chain_figures *figures, const struct pp_chain_reader *reader,
 			   struct pp_source_stats *ret_stats);
 
-/* One more; none beyond PP_SOURCE_COUNTER_MAX. name lives for ever. */
+/* Adds a counter, unless there are PP_SOURCE_COUNTER_MAX. name is a constant. */
 void pp_chain_figures_add(struct pp_chain_figures *figures, const char *name, uint64_t value);
 
 #endif

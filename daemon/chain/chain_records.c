@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A head, then cnt things of size bytes, and nothing else. */
+/* Is the body a head, then cnt items of size_bytes each, and nothing else? */
 static bool fits(size_t body_bytes, size_t head_bytes, uint64_t cnt, size_t size_bytes)
 {
 	return body_bytes >= head_bytes && cnt <= (body_bytes - head_bytes) / size_bytes &&
 	       head_bytes + cnt * size_bytes == body_bytes;
 }
 
-/* Instructions add up to no more than were covered, and those to no more than were asked for. */
+/* The branches' instructions must not exceed those of the window, nor these the horizon. */
 static bool is_within_horizon(const struct pathprof_burst *burst)
 {
 	const struct pathprof_branch *branches = (const void *)(burst + 1);

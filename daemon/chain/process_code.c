@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Code files by identity: see process_code.h. A name may by now stand for another file, so whatever
- * is opened is held to the identity that was mapped.
+ * Code files by identity: see process_code.h. A name may lead to another file by now, so a file
+ * that is opened must have the identity that was mapped.
  */
 #include "process_code.h"
 
@@ -15,18 +15,18 @@
 #include "../track/track_remote.h"
 #include "pathprof/foreign.h"
 
-/* How long a file that could not be opened is left alone. */
+/* A file that could not be opened is tried again after this time. */
 #define RETRY_NS UINT64_C(10000000000)
 
 struct entry {
 	struct pathprof_build_id id;
-	struct pathprof_code *code; /* NULL: not to be had before retry_ns */
+	struct pathprof_code *code; /* NULL: not opened, tried again at retry_ns */
 	uint64_t retry_ns;
 };
 
 struct pp_process_codes {
 	uint32_t cnt;
-	uint32_t last; /* found last: most look-ups ask for it again */
+	uint32_t last; /* index of the last hit: most look-ups ask for it again */
 	struct entry entries[PP_PROCESS_CODE_MAX];
 };
 
@@ -71,7 +71,7 @@ static int open_below(int root_fd, const char *name, const struct pathprof_build
 	return fd < 0 ? fd : pathprof_code_open_fd(ret_code, &file, id, NULL);
 }
 
-/* As the process sees it; once that is gone, as everybody does. */
+/* Opens the name below the process' root, or below our own when the process is gone. */
 static int open_code(const struct pathprof_build_id *id, const char *name, pid_t pid,
 		     struct pathprof_code **ret_code)
 {
@@ -82,7 +82,7 @@ static int open_code(const struct pathprof_build_id *id, const char *name, pid_t
 		return pathprof_code_open_vdso(ret_code, id, NULL);
 	if (name[0] != '/')
 		return -ENOENT;
-	/* a file server may not answer */
+	/* a file server that does not answer would block us */
 	if (!pp_remote_path(pid, name))
 		root_fd = pathprof_foreign_root(pid);
 	if (root_fd >= 0)

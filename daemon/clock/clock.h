@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The clock: every sample of it, for TIME (pathprof/shares.h). The source takes few windows; the
- * clock says how much CPU time was spent at each place, whatever the source, and costs a timer's
- * interrupt a sample.
+ * The clock hands over every sample that it takes, for TIME (pathprof/shares.h). A source takes few
+ * windows; the clock shows how much CPU time went to each place, whatever the source is. A sample
+ * costs a timer's interrupt.
  *
  * Workload: about a hundred samples a second and busy CPU, read five times a second. One thread.
  */
@@ -29,8 +29,8 @@ struct pp_clock_config {
 struct pp_clock;
 
 /*
- * Time in the kernel is seen where that is allowed. -EACCES, -EPERM, -ENOSYS and others: there can
- * be no clock; error says why, and what would change it.
+ * The clock sees time in the kernel if it is allowed to. -EACCES, -EPERM, -ENOSYS and others: there
+ * is no clock; error says why, and what to change.
  */
 int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *config,
 		  struct pathprof_error *error);
@@ -38,8 +38,8 @@ int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *con
 void pp_clock_free(struct pp_clock *clock);
 
 /*
- * Hands over each sample but those of this process and of `helper` (0: none), a process of its own
- * that works for it. Returns how many the kernel had no room for.
+ * Hands over each sample, except those of this process and of its helper process (0: none). Returns
+ * how many samples the kernel had no room for.
  */
 uint64_t pp_clock_read(struct pp_clock *clock, pid_t helper, pp_cpu_clock_fn *fn, void *context);
 

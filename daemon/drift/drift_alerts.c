@@ -11,7 +11,7 @@
 #include "base/vector.h"
 #include "pathprof/judge.h"
 
-/* An alert that was over so long ago is forgotten. */
+/* An alert that has been over for longer is forgotten. */
 #define FORGET_NS INT64_C(2592000000000000) /* 30 days */
 
 /* ---------------------------------------------------------------- rules */
@@ -166,9 +166,8 @@ void pp_drift_prune_alerts(struct pp_drift_alerts *alerts)
 
 /* ---------------------------------------------------------------- messages
  *
- * Kept from when they are made until they are written, in the transaction that writes the states
- * they come of. A store that cannot be written keeps them waiting; more than some hundred are not
- * kept.
+ * A message is kept until the transaction that writes the state of its alert writes it, too. While
+ * the store cannot be written messages wait, up to PP_DRIFT_UNSTORED_MAX.
  */
 
 static void release_message(struct pathprof_message_row *row)

@@ -11,19 +11,18 @@ struct pp_drift_naming {
 	struct pp_drift_common *common;
 	struct pp_drift_subjects *subjects;
 	struct pp_names *names;          /* NULL: nothing is named */
-	struct pp_drift_naming_job *job; /* what names work on, unless for a message */
-	/* builds asked for after this window: those that are compared with another one, and others
-	 */
+	struct pp_drift_naming_job *job; /* NULL: names is idle, or busy for a message */
+	/* builds asked for after this window: compared with another build, and not compared */
 	uint32_t compared_asked_cnt, others_asked_cnt;
 	uint64_t began_ns; /* CLOCK_MONOTONIC, for the budget */
 };
 
-/* With a subject's part of the window at hand: what of it has no name yet. */
+/* Notes which paths in a subject's part of the window at hand have no name yet. */
 void pp_drift_find_unnamed(const struct pp_drift_naming *naming, struct pp_drift_subject *subject,
 			   const struct pathprof_part *part);
-/* After a window: asks for those that weigh most, as long as the budget allows. */
+/* After a window: asks for the names of the heaviest, as long as the budget allows. */
 void pp_drift_name_some(struct pp_drift_naming *naming);
-/* Processes of the window at hand that run this build; at most PP_NAMES_PIDS_MAX. */
+/* Finds processes of the window at hand that run this build; at most PP_NAMES_PIDS_MAX. */
 uint32_t pp_drift_pids(const struct pp_drift_common *common, const struct pathprof_build_id *id,
 		       pid_t *ret_pids);
 

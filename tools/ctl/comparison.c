@@ -13,7 +13,7 @@
 
 /* ---------------------------------------------------------------- figures */
 
-/* The same events, those of a function together. The caller frees *ret_events. */
+/* A side's events, keyed by function first. The caller frees *ret_events. */
 static int group(struct pathprof_distribution *ret_grouped, struct pathprof_event **ret_events,
 		 const struct side *side)
 {
@@ -44,8 +44,7 @@ static int set_similarity(struct comparison *c)
 	return r < 0 ? r : pathprof_similarity(&b, &a, &c->similarity);
 }
 
-/* None where no code can be read, or where places of two builds would be held against each other.
- */
+/* Leaves has_branches false if no code can be read or offsets of two builds would be compared. */
 static void set_branches(struct comparison *c)
 {
 	struct side a, b;
@@ -64,7 +63,7 @@ static void set_branches(struct comparison *c)
 	side_code_release_branches(&a);
 }
 
-/* What RUNS cannot speak of: code that the clock found and no window shows. */
+/* Code without RUNS: the clock saw it, and no window shows it. NAN: not known. */
 static struct shares_pathless pathless_of(const struct side *side)
 {
 	struct shares_pathless pathless = {NAN, NAN};
@@ -151,7 +150,7 @@ static struct moved moved_of(const struct comparison *c, const struct pathprof_d
 	return moved;
 }
 
-/* Adds up the events of each function, which stand together, its greatest first. */
+/* Adds up the events of each function. The greatest of them stands for the function. */
 static void sum_functions(struct comparison *c)
 {
 	c->functions = ctl_alloc((c->event_cnt + 1) * sizeof(*c->functions));
@@ -213,7 +212,7 @@ static bool shares_a_binary(const struct side *a, const struct side *b)
 	return false;
 }
 
-/* What has nothing in common has a defined distance, but most likely was not meant. */
+/* Sides without anything in common have a defined distance, but were most likely not meant. */
 static void warn_disjoint(const struct comparison *c)
 {
 	if (c->overlap > 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A comparison as a picture: for functions, then events, a bar each as long as what it adds to D,
- * red where it grew and blue where it shrank, and both shares beside it.
+ * A comparison as a picture: a bar for each function, then for each event, as long as what it adds
+ * to D, red where the share grew and blue where it shrank, with both shares beside it.
  */
 #include "comparison.h"
 
@@ -11,7 +11,7 @@
 #include "svg.h"
 
 #define ROWS_MAX   16
-#define PART_MIN   0.0005 /* of D; less is no bar */
+#define PART_MIN   0.0005 /* of D; smaller parts get no bar */
 #define ROW_HEIGHT 22.0
 #define NAME_WIDTH 330.0
 #define BAR_WIDTH  360.0

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The endpoint's server: see metrics.h. libmicrohttpd without a thread of its own: its epoll
- * descriptor is one of the event loop's, and a timer stands in for its time-outs. Its time-out is
- * one of silence, so a client that sends a byte now and then would stay; connections therefore also
- * have an end, at which they are shut down.
+ * The endpoint's server: see metrics.h. libmicrohttpd has no thread of its own here: the event loop
+ * watches its epoll descriptor, and a timer stands in for its time-outs. It times out on silence
+ * only, so a client that sends a byte now and then could stay; connections are therefore shut down
+ * at a fixed end.
  */
 #include "metrics.h"
 
@@ -39,9 +39,9 @@ struct pp_metrics {
 	struct MHD_Daemon *daemon;
 	sd_event_source *io, *timer;
 	uint16_t port;
-	bool closed; /* a connection, since it was last set to false */
-	bool asked;  /* and not answered yet */
-	char *text;  /* the answer of those that waited */
+	bool closed; /* a connection was closed during this run() */
+	bool asked;  /* pathprofd was asked and has not answered yet */
+	char *text;  /* its last answer */
 	size_t text_len;
 	pp_metrics_ask_fn *ask;
 	void *context;
@@ -94,7 +94,7 @@ static struct connection *slot_of(struct pp_metrics *metrics,
 	return NULL;
 }
 
-/* Called again for it when it is resumed. */
+/* libmicrohttpd calls on_request() for the connection again when it is resumed. */
 static enum MHD_Result await_metrics(struct pp_metrics *metrics, struct MHD_Connection *connection)
 {
 	struct connection *slot = slot_of(metrics, connection);
@@ -129,7 +129,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		return answer_text(connection, MHD_HTTP_CONTENT_TOO_LARGE, "no body is taken\n");
 	if (strcmp(url, "/metrics") != 0)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n");
-	/* anything that stands there: the second time */
+	/* set: this is the second call, after the answer came */
 	if (*request)
 		return answer_metrics(metrics, connection);
 	*request = metrics;
@@ -152,7 +152,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 						      metrics->connection_ms * UINT64_C(1000)};
 }
 
-/* Returns when the next is to end; UINT64_MAX: there is none. */
+/* Shuts down connections whose end has come. Returns the next end; UINT64_MAX: there is none. */
 static uint64_t end_old(struct pp_metrics *metrics, uint64_t now_us)
 {
 	uint64_t next_us = UINT64_MAX;
@@ -204,7 +204,7 @@ static void run(struct pp_metrics *metrics)
 	if (MHD_get_timeout(metrics->daemon, &wait_ms) == MHD_YES &&
 	    now_us + wait_ms * 1000 < next_us)
 		next_us = now_us + wait_ms * 1000;
-	/* who waits for room is accepted in the next run, of which nothing else would remind us */
+	/* the next run accepts clients that wait for room, and nothing else would start it */
 	if (metrics->closed)
 		next_us = now_us;
 	if (next_us == UINT64_MAX)
@@ -232,7 +232,7 @@ void pp_metrics_answer(struct pp_metrics *metrics, const char *text, size_t len_
 		slot->waits = false;
 		MHD_resume_connection(slot->connection);
 	}
-	/* not from here: it may be called from inside of run() */
+	/* by the timer, since run() may have called this function */
 	if (sd_event_source_set_time(metrics->timer, 0) >= 0)
 		sd_event_source_set_enabled(metrics->timer, SD_EVENT_ONESHOT);
 }
@@ -323,7 +323,7 @@ static uint16_t port_of(int fd)
 
 	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
 		return 0;
-	/* at the same place in both families */
+	/* IPv4 has the port at the same offset */
 	return ntohs(address.sin6_port);
 }
 
@@ -404,7 +404,7 @@ void pp_metrics_free(struct pp_metrics *metrics)
 		return;
 	sd_event_source_disable_unref(metrics->io);
 	sd_event_source_disable_unref(metrics->timer);
-	/* none may be suspended when it ends */
+	/* libmicrohttpd must not end with suspended connections */
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
 		if (metrics->connections[i].waits)
 			MHD_resume_connection(metrics->connections[i].connection);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The relay's account of itself: to systemd, and at the endpoint. */
+/* What the relay tells about itself: its status to systemd, and figures at the endpoint. */
 #include "relay_state.h"
 
 #include <inttypes.h>
@@ -13,7 +13,6 @@
 #include "../../daemon/shared/metrics_text.h"
 #include "sinks.h"
 
-/* Configured sinks, with the messages that left the store before they could be told. */
 static size_t sinks_of(const struct pp_relay *relay, struct pp_tell *ret_tells[PP_NOTES_SINK_CNT])
 {
 	size_t cnt = 0;
@@ -63,7 +62,7 @@ void pp_relay_figures(struct pp_relay *relay, const char *text, size_t len_bytes
 	pp_metrics_answer(relay->metrics, all, all_len);
 }
 
-/* ", fails since TIME (REASON)", which pathprofctl doctor looks for; nothing where it does not. */
+/* Writes ", fails since TIME (REASON)", which pathprofctl doctor looks for, if the sink fails. */
 static size_t describe_failure(const struct pp_tell_stats *stats, char *text, size_t size)
 {
 	time_t since = (time_t)(stats->failing_since_ns / 1000000000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The records that cross a boundary: from a branch source (the stepper process, later the kernel
- * module) to the daemon. Fixed width, padded by hand, little-endian as the machine. A change of
- * any layout raises PATHPROF_ABI_VERSION.
+ * The records that cross the boundary from a branch source (the stepper process, the kernel module)
+ * to the daemon. Fixed width, padded by hand, little-endian as the machine. A change of any layout
+ * raises PATHPROF_ABI_VERSION.
  *
  * A *burst* is one branch window: branches that one thread executed one after the other.
  */
@@ -47,7 +47,7 @@ struct pathprof_branch {
 #define PATHPROF_SOURCE_STEP  1
 #define PATHPROF_SOURCE_SWLBR 2
 #define PATHPROF_SOURCE_LBR   3
-/* What another tool recorded; no burst has it. */
+/* A profile imported from another tool; bursts never have this source. */
 #define PATHPROF_SOURCE_IMPORT 4
 /* Every path that one run took: pathprof-trace --paths; no burst has it. */
 #define PATHPROF_SOURCE_TRACE 5

@@ -24,7 +24,7 @@ _Static_assert(PATHPROF_OWN_ROOT == AT_FDCWD, "as the kernel calls it");
 #define FUSECTL_MAGIC  0x65735543
 #define MQUEUE_MAGIC   0x19800202
 
-/* Their files are regular by name only: to read one is to ask the kernel to do something. */
+/* Files of these are regular in name only: reading one makes the kernel do something. */
 static const unsigned long of_the_kernel[] = {
 	PROC_SUPER_MAGIC, SYSFS_MAGIC,          DEBUGFS_MAGIC,  TRACEFS_MAGIC,
 	SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC,   BPF_FS_MAGIC,   CGROUP2_SUPER_MAGIC,
@@ -95,7 +95,7 @@ int pathprof_foreign_root(pid_t pid)
 	return errno == ENOENT ? -ESRCH : -errno;
 }
 
-/* -ENOSYS before Linux 5.6: without RESOLVE_IN_ROOT a link in there could lead anywhere. */
+/* Fails with ENOSYS before Linux 5.6: without RESOLVE_IN_ROOT a link could lead out of the root. */
 static int find_below(int root_fd, const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
@@ -134,7 +134,7 @@ int pathprof_foreign_read(int looked_fd)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", looked_fd);
-	/* not to wait until a lease is given back */
+	/* O_NONBLOCK: does not wait until a lease is given back */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
 }

@@ -2,13 +2,14 @@
 /*
  * Inline trees out of DWARF; see pathprof/inlines.h for workload and ownership.
  *
- * A unit's tree is read when the first of its code is asked for: a profile is of few of a large
- * program's units. Every range of a function and of what was inlined into it is a span; the
- * innermost at an address is the instruction's, and who encloses that is told by the tree, not by
- * ranges: those of several units may coincide (identical code folded) or lie (the linker's).
+ * A unit's tree is read when code of the unit is first asked for: a profile touches few units of a
+ * large program. Every range of a function, and of what was inlined into it, is a span; the
+ * innermost span at an address gives the instruction's routine. The routines around that one come
+ * from the tree, not from ranges, because ranges of several units may coincide (identical code is
+ * folded) or be wrong (the linker's).
  *
- * Files come from outside: trees are followed to a depth and a number, names are libdw's, checked
- * by it. What cannot be read is as if it were not there.
+ * Files come from outside: the depth of a tree and the number of its entries are bounded, and libdw
+ * checks the names. What cannot be read counts as absent.
  *
  * Source: DWARF 5, 3.1.2 and 3.1.3 (skeletons, split units), 3.3 (subroutines, inlined ones);
  * LLVM's DILocation for its discriminators.
@@ -31,7 +32,7 @@
 #include "pp_code_apart.h"
 #include "pp_lines.h"
 
-/* LLVM's and GCC's extension that became no part of DWARF; elfutils has no name for it. */
+/* An extension of LLVM and GCC that is not part of DWARF; elfutils has no name for it. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 
 #define DEPTH_MAX 256
@@ -45,13 +46,13 @@ struct routine {
 	uint32_t outer; /* what it was inlined into */
 };
 
-/* What a unit has of them; read: it was tried. */
+/* A unit's routines. */
 struct tree {
 	struct routine *routines;
 	uint32_t routine_cnt, routine_room;
 	struct pp_spans spans; /* items are routines */
-	bool read;
-	bool encoded; /* its compiler packs more into discriminators than a number */
+	bool read;             /* tried, perhaps in vain */
+	bool encoded;          /* its compiler packs several numbers into a discriminator */
 };
 
 struct pathprof_inlines {
@@ -68,7 +69,7 @@ struct reading {
 	const struct pp_unit *unit;
 	Dwarf_Files *files;
 	size_t file_cnt;
-	uint64_t left; /* so many entries more */
+	uint64_t left; /* entries that may still be read */
 	uint32_t *ranges_left;
 };
 
@@ -92,7 +93,7 @@ static bool is_skeleton(const struct pp_unit *unit)
 	       type == DW_UT_skeleton;
 }
 
-/* What the unit's file is called where it was compiled; false: it does not say. */
+/* The path of the unit's .dwo file where it was compiled; false: the unit names none. */
 static bool split_path(const struct pp_unit *unit, char *path, size_t size)
 {
 	Dwarf_Die die = unit->die;
@@ -120,8 +121,8 @@ static bool is_file(const char *path, struct stat *ret_status)
 }
 
 /*
- * libdw opens a unit's .dwo file by its name, which may stand for something else by then. So root
- * has it done with the rights of whom the file belongs to: they might open that themselves.
+ * libdw opens a unit's .dwo file by name, and the name may lead to another file by then. So root
+ * takes on the rights of the owner of the first file, who could open the other one as well.
  */
 static bool open_split(const struct pp_unit *unit, const struct stat *status, Dwarf_Die *ret_root)
 {
@@ -133,7 +134,7 @@ static bool open_split(const struct pp_unit *unit, const struct stat *status, Dw
 	return r == 0 && ret_root->addr;
 }
 
-/* The DIE that has the unit's functions: its own, or that in its .dwo file. */
+/* Finds the DIE that has the unit's functions: the unit's own, or the one in its .dwo file. */
 static bool find_root(const struct pp_unit *unit, Dwarf_Die *ret_root)
 {
 	struct stat status;
@@ -200,8 +201,9 @@ static int add_routine(struct reading *r, Dwarf_Die *die, uint32_t outer)
 }
 
 /*
- * Adds it when it has code; *routine is what its children are in. 1: the linker left it out, and
- * with it its children, whose places may look as if they were code.
+ * Adds a function if it has code; *routine becomes the routine around its children. Returns 1 if
+ * the linker left the function out: its children are gone with it, though their addresses may look
+ * like those of code.
  */
 static int add_function(struct reading *r, Dwarf_Die *die, uint32_t *routine)
 {
@@ -263,7 +265,7 @@ static int add_children(struct reading *r, Dwarf_Die *parent, uint32_t outer, ui
 	return rc;
 }
 
-/* Entries take a byte at least. Siblings that lead back would be followed for ever. */
+/* An entry takes at least a byte. The bound ends a walk along siblings that lead back. */
 static uint64_t entries_max(Dwarf_Die *root)
 {
 	Dwarf_Off off = dwarf_dieoffset(root) - dwarf_cuoffset(root), next;
@@ -302,7 +304,7 @@ static int read_tree(struct pathprof_inlines *in, uint32_t index)
 
 /* ---------------------------------------------------------------- the handle */
 
-/* Is there a unit whose functions can be read? */
+/* Fails unless the functions of some unit can be read. */
 static int check_units(const struct pathprof_inlines *in, struct pathprof_error *error)
 {
 	char path[4096] = "";
@@ -322,7 +324,7 @@ static int check_units(const struct pathprof_inlines *in, struct pathprof_error 
 			     in->code->path);
 }
 
-/* Then the handle is a name for what the other process has. */
+/* Opens the trees in the process that reads files apart; the handle stands for them. */
 static int open_apart(struct pathprof_inlines **ret_inlines, struct pathprof_inlines *in,
 		      struct pathprof_code *code, struct pathprof_error *error)
 {
@@ -378,8 +380,8 @@ void pathprof_inlines_free(struct pathprof_inlines *inlines)
 /* ---------------------------------------------------------------- discriminators */
 
 /*
- * LLVM packs three numbers into one: base, copies, and one that is of no use here. A component is
- * one bit 1 for the number 0, else a bit 0 and 6 bits of which the highest says that 7 more follow.
+ * LLVM packs three numbers into one: base, copies, and one that is of no use here. The number 0 is
+ * a single 1 bit. Others are a 0 bit and 6 more, the highest of which says that another 7 follow.
  */
 static uint32_t component(uint32_t packed)
 {
@@ -406,7 +408,7 @@ static void set_discriminator(struct pathprof_source_frame *frame, uint32_t raw,
 
 /* ---------------------------------------------------------------- looking up */
 
-/* From the innermost routine outwards. */
+/* Fills frames from the innermost routine outwards. Returns how many there are, even above max. */
 static int fill_frames(const struct tree *tree, uint32_t routine, const struct pp_line *line,
 		       const char *dir, struct pathprof_source_frame *frames, uint32_t max)
 {
@@ -426,7 +428,7 @@ static int fill_frames(const struct tree *tree, uint32_t routine, const struct p
 		set_discriminator(&frame, raw, tree->encoded);
 		if ((uint32_t)cnt < max)
 			frames[cnt] = frame;
-		/* The next one is at the call. */
+		/* the next frame is at this routine's call */
 		frame = (struct pathprof_source_frame){.file = r->call_file, .line = r->call_line};
 		raw = r->call_discriminator;
 	}

@@ -2,14 +2,14 @@
 /*
  * From a path descriptor to the blocks it ran through.
  *
- * A Ball-Larus-like path has one outcome bit a conditional or direct jump (1 for a jump) and for
- * an indirect jump. Calls and returns have none: behind a call the path goes on, with a return it
- * ends. It also ends with a backward branch, taken or not, with an indirect jump, and with its
- * 32nd branch. So the descriptor and the code together give the way, and most pairs that do not
- * belong together are found out.
+ * A Ball-Larus-like path has one outcome bit for each conditional, direct or indirect jump (1: it
+ * was taken). Calls and returns have none: a path goes on after a call and ends with a return. It
+ * also ends with a backward branch, taken or not, with an indirect jump, and with its 32nd branch.
+ * So the descriptor and the code together give the way, and most descriptors that do not belong to
+ * the code are noticed.
  *
- * Workload: an operator's tens of paths; the daemon's hottest. Cost is one decode an instruction.
- * Blocks are handed out only when the whole path is known to exist.
+ * Workload: tens of paths that an operator asks for, and the daemon's hottest. One instruction
+ * costs one decode. Blocks are handed out only when the whole path is known to exist.
  *
  * Source: EOPP 5.2, table 5.1.
  */
@@ -23,8 +23,8 @@
 #include "pp_insn.h"
 
 #define BRANCHES_MAX 32
-/* Every branch but the last leads forward, so a walk ends by itself; in a file of one huge
- * segment of no-ops that may be long. */
+/* Every branch but the last leads forward, so a walk ends by itself, but late in a file that is one
+ * huge segment of no-ops. */
 #define INSTRUCTIONS_MAX (1u << 18)
 
 struct walk {
@@ -58,7 +58,7 @@ static int mismatch(const struct walk *w, const char *what)
 	return -EBADMSG;
 }
 
-/* What neither goes on nor leads anywhere this file could say. */
+/* Is it unknown what runs after this instruction, or does nothing? */
 static bool is_dead_end(const ZydisDecodedInstruction *insn)
 {
 	switch (insn->mnemonic) {
@@ -88,7 +88,7 @@ static int read_step(struct walk *w, struct step *ret_step)
 	if (len == -ERANGE)
 		return mismatch(w, "it leaves this file's code");
 	if (len < 0 || is_dead_end(&insn))
-		return mismatch(w, "it meets what cannot be run through");
+		return mismatch(w, "it meets an instruction that no path runs through");
 	ret_step->len = insn.length;
 	pp_decode(bytes, (uint32_t)len, w->pc, &ret_step->insn);
 	return 0;
@@ -99,7 +99,7 @@ static int close_block(struct walk *w, const struct step *step, int taken)
 {
 	uint64_t start, last;
 
-	/* Two segments that touch in memory need not do so in the file. */
+	/* Segments that are adjacent in memory need not be adjacent in the file. */
 	if (pathprof_code_vaddr_to_offset(w->code, w->block, &start) ||
 	    pathprof_code_vaddr_to_offset(w->code, w->pc, &last) ||
 	    last - start != w->pc - w->block)
@@ -120,7 +120,7 @@ static bool ends_path(const struct walk *w, const struct step *step)
 	       w->used == BRANCHES_MAX;
 }
 
-/* A recorded branch: takes its outcome bit. 1: the path ended with it. */
+/* Takes the outcome bit of a branch. Returns 1 if the path ended with it. */
 static int pass_branch(struct walk *w, const struct step *step)
 {
 	int taken, rc;
@@ -151,7 +151,7 @@ static int pass_return(struct walk *w, const struct step *step)
 	return rc ? rc : 1;
 }
 
-/* 1: the path ended. */
+/* Takes one instruction. Returns 1 if the path ended with it. */
 static int pass(struct walk *w)
 {
 	struct step step = {0};

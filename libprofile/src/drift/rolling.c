@@ -8,8 +8,8 @@
 
 #include "pathprof/drift.h"
 
-#define DEGREES_MIN      100 /* from which on dispersion that is seen is believed */
-#define DEGREES_EXPECTED 30  /* so many of what is seen weigh as much as what is expected */
+#define DEGREES_MIN      100 /* degrees of freedom from which a measured dispersion is believed */
+#define DEGREES_EXPECTED 30  /* weight of the expected dispersion, in degrees of freedom */
 
 /* ---------------------------------------------------------------- a span of buckets */
 
@@ -40,7 +40,7 @@ static int make_sum(struct pathprof_rolling_span *span)
 	return r;
 }
 
-/* The newest bucket stays, however old: there is nothing better. */
+/* Keeps the newest bucket, however old: there is nothing better. */
 static int expire(struct pathprof_rolling_span *span, int64_t before_ns)
 {
 	uint32_t cnt = 0;
@@ -127,10 +127,10 @@ static int leave(struct pathprof_rolling *rolling, const struct pathprof_rolling
 		span_release(&rolling->held);
 		return span_add(&rolling->base, window, span_ns);
 	}
-	/* between the old ways and the alarm: it may be of either, so of neither */
+	/* before the alert, but perhaps already changed: it belongs neither to base nor to held */
 	if (!window->hot)
 		return 0;
-	/* its own bound is twice the time: it is taken over before */
+	/* held becomes the base at span_ns: with a bound of twice that no bucket expires before */
 	r = span_add(&rolling->held, window, 2 * span_ns);
 	if (r == 0 && spanned_ns(&rolling->held) >= span_ns) {
 		span_release(&rolling->base);
@@ -193,9 +193,10 @@ int pathprof_rolling_pool(const struct pathprof_rolling *rolling,
 }
 
 /*
- * Few degrees of freedom leave the figure to chance. Bursts whose paths are known as such scatter
- * as independent ones do unless much is seen that says otherwise; of others nothing is said before
- * enough is seen.
+ * A dispersion measured with few degrees of freedom is mostly chance. Clustered counts (it is known
+ * which samples came in one burst) should have dispersion 1, that of independent bursts, and the
+ * measured value outweighs this only as its degrees grow. The dispersion of other counts stays
+ * unknown (0) below DEGREES_MIN.
  */
 static double judge_dispersion(double seen, double degrees, bool clustered)
 {
@@ -204,7 +205,7 @@ static double judge_dispersion(double seen, double degrees, bool clustered)
 	return (DEGREES_EXPECTED + degrees * seen) / (DEGREES_EXPECTED + degrees);
 }
 
-/* Weights of each bucket as samples of its own. */
+/* Copies the buckets, with weights in place of samples. */
 static int weigh_buckets(const struct pathprof_rolling_span *span,
 			 struct pathprof_tally *ret_weighed)
 {
@@ -230,7 +231,7 @@ double pathprof_rolling_dispersion(struct pathprof_rolling *rolling)
 		return 0;
 	if (!base->changed)
 		return base->dispersion;
-	/* without memory nothing is known of it for now */
+	/* without memory it cannot be known which samples came in one burst */
 	if (weigh_buckets(base, weighed) < 0)
 		clustered = false;
 	for (uint32_t i = 0; i < base->cnt; i++) {
@@ -238,7 +239,7 @@ double pathprof_rolling_dispersion(struct pathprof_rolling *rolling)
 		list[i] = &windows[i];
 		clustered &= windows[i].clustered;
 	}
-	/* all too rare, or a single path: nothing that could be seen to scatter */
+	/* no scatter can be measured: all paths are too rare, or there is only one */
 	if (pathprof_drift_dispersion_degrees(list, base->cnt, &seen, &degrees) < 0)
 		degrees = 0;
 	for (uint32_t i = 0; i < base->cnt; i++)

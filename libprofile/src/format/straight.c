@@ -9,7 +9,7 @@
 #include "base/search.h"
 #include "base/vector.h"
 
-/* Where more meet than this, loops are unrolled beyond sense: they stay cut. */
+/* Runs stay cut where more pairs than this could be joined: loops unrolled beyond sense. */
 #define PAIRS_MAX 65536
 
 int pp_straight_add(struct pp_runs_of_paths *runs, const struct pp_run *run)
@@ -36,7 +36,7 @@ static int emit(struct pathprof_branch_profile *p, const struct pp_run *run, dou
 	return pathprof_branch_profile_add_trace(p, run->from, run->start, run->last, weight);
 }
 
-/* ---------------------------------------------------------------- the same ones made one */
+/* ---------------------------------------------------------------- equal runs added up */
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -71,7 +71,7 @@ static void sum_up(struct pp_runs_of_paths *runs)
 	runs->cnt = kept + 1;
 }
 
-/* ---------------------------------------------------------------- what is open, by place */
+/* ---------------------------------------------------------------- open runs, by place */
 
 /* A heap of the open runs, the lowest place first. */
 static bool before(const struct pp_run *a, const struct pp_run *b)
@@ -111,7 +111,7 @@ static struct pp_run pop(struct pp_runs_of_paths *heap)
 
 /* ---------------------------------------------------------------- joining */
 
-/* Paths' first runs that begin at `start`, together in the sorted array. */
+/* The first runs of the paths that begin at `start`; they are neighbours in the sorted array. */
 struct beginnings {
 	struct pp_run *runs;
 	size_t cnt;
@@ -134,7 +134,7 @@ static struct beginnings find_beginnings(const struct pp_runs_of_paths *runs, ui
 	return found;
 }
 
-/* The open runs of one place, taken off the heap. */
+/* Takes the open runs of the first place off the heap. */
 static int pop_place(struct pp_runs_of_paths *heap, struct pp_runs_of_paths *ret_place)
 {
 	uint64_t place = heap->runs[0].open;
@@ -178,13 +178,13 @@ static int join_place(struct pathprof_branch_profile *p, struct pp_runs_of_paths
 			rc = emit(p, run,
 				  joins ? run->weight * (1 - on->weight / most) : run->weight);
 	}
-	/* What begins here in other ways; open beginnings of this weight are still to come. */
+	/* Beginnings keep the weight that no open run led to; open ones are pushed with it. */
 	for (size_t j = 0; joins && j < on->cnt; j++)
 		on->runs[j].weight *= 1 - open_weight / most;
 	return rc;
 }
 
-/* The next of the sorted runs that is open and a beginning, or not; cnt: there is none. */
+/* The index of the next open run that is, or is not, a beginning; cnt: there is none. */
 static size_t next_open(const struct pp_runs_of_paths *runs, size_t at, bool beginning)
 {
 	while (at < runs->cnt && !(runs->runs[at].open && runs->runs[at].weight > 0 &&
@@ -193,7 +193,7 @@ static size_t next_open(const struct pp_runs_of_paths *runs, size_t at, bool beg
 	return at;
 }
 
-/* Into the heap, and out of the array. */
+/* Moves a run from the array to the heap. */
 static int push_off(struct pp_runs_of_paths *heap, struct pp_run *run)
 {
 	int rc = push(heap, run);
@@ -204,8 +204,8 @@ static int push_off(struct pp_runs_of_paths *heap, struct pp_run *run)
 }
 
 /*
- * The sweep over all places. A beginning that is open itself is taken when all that may lead to it
- * has been joined: when no open run is left that goes on there or before.
+ * Sweeps over all places. A beginning that is open itself is pushed once all runs that may lead to
+ * it have been joined, that is, when no open run goes on at its start or before.
  */
 static int sweep(struct pp_runs_of_paths *runs, struct pp_runs_of_paths *heap,
 		 struct pp_runs_of_paths *place, struct pathprof_branch_profile *p)

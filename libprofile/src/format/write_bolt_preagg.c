@@ -7,12 +7,13 @@
  *     B FROM TO COUNT MISPREDICTS  a branch
  *     F START LAST COUNT           a range; f: of a branch from outside, r: behind a call
  *
- * What traces hold is taken off branches and ranges first, so nothing is told twice. Traces that
- * say more than their branch's own count, by sampling error, are scaled down to it: what perf2bolt
- * makes of either form is the same. Lines B, F and f alone hold the same counts: a range behind a
- * call is f there, which BOLT takes for a return from elsewhere.
+ * Counts that traces hold are subtracted from branches and ranges, so nothing is counted twice.
+ * Where sampling error makes the traces of a branch exceed the branch's own count, they are scaled
+ * down to it. The option for older releases writes the same counts in lines B, F and f alone, of
+ * which perf2bolt makes the same; ranges after a call are f there, which BOLT takes for a return
+ * from elsewhere.
  *
- * LLVM 16 to 19 know B, F and f alone; 22 knows all of it.
+ * LLVM 16 to 19 know B, F and f only; 22 knows all lines.
  *
  * Source: LLVM, bolt/include/bolt/Profile/DataAggregator.h.
  */
@@ -54,7 +55,7 @@ static void put_branches(const struct pp_export *x, const uint64_t *told)
 	}
 }
 
-/* LLVM 19 and before take what runs in the linker's stubs for a mismatch. */
+/* LLVM 19 and before take a range in the linker's stubs for a mismatch. */
 static bool is_stub(const struct pathprof_graph *g, uint64_t offset)
 {
 	uint32_t b = pathprof_graph_block_at(g, offset);
@@ -81,7 +82,7 @@ static void put_ranges(const struct pp_export *x, const uint64_t *in_traces)
 	}
 }
 
-/* Where the range of a trace is; ranges are sorted, and this one is there. */
+/* The index of a trace's range. Ranges are sorted, and every trace has one. */
 static uint32_t range_of(const struct pathprof_branch_profile *p,
 			 const struct pathprof_trace_count *t)
 {
@@ -101,7 +102,7 @@ static void put_trace(const struct pp_export *x, const struct pathprof_trace_cou
 	fprintf(x->file, " %" PRIu64 "\n", count);
 }
 
-/* The traces of a branch, from *at on; how often they hold it. */
+/* Writes the traces of a branch, from *at on. Returns how often they hold the branch. */
 static uint64_t put_traces_of(const struct pp_export *x, const struct pathprof_branch_count *b,
 			      uint32_t *at, uint64_t *in_ranges)
 {
@@ -143,7 +144,7 @@ static int write_traces(const struct pp_export *x)
 		free(in_ranges);
 		return pathprof_fail(x->error, -ENOMEM, "bolt-preagg: out of memory");
 	}
-	/* A comma would make several events of it, in BOLT's YAML. */
+	/* BOLT would make several events of a name with a comma, in its YAML. */
 	fputs("E ", x->file);
 	pp_export_origin(x, x->file, "", ";");
 	fputc('\n', x->file);

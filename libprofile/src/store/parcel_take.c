@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * A slot of the store as a parcel.
+ * Makes a parcel of a slot of the store.
  *
  * Workload: five minutes, some windows of some thousand counts each, once a slot. Windows are taken
  * one after the other and their counts added up in memory (bounded). Locking: none beyond a
@@ -19,7 +19,7 @@
 #define SLOT_NS        ((int64_t)PATHPROF_PARCEL_SLOT_S * 1000000000)
 #define CONTAINER_MAX  256
 
-/* What came in parcels is told by those who recorded it. */
+/* Windows that came in parcels are left out: the hosts that recorded them send them. */
 #define OWN_WINDOWS " AND NOT EXISTS (SELECT 1 FROM parcel_windows p WHERE p.window = w.id)"
 
 /* schema/sqlite/0006_messages.sql gives a store its id. */
@@ -211,7 +211,7 @@ static int take_rows(struct take *t, const char *sql, int64_t window, take_row_f
 	return code;
 }
 
-/* What did not fit, or cannot be, is counted with the drops of the windows. */
+/* The profile counts as drops what did not fit, or cannot be. */
 static int check_drops(struct take *t, const uint64_t *before)
 {
 	const uint64_t *now = t->part->profile.totals.drops;
@@ -294,7 +294,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* A file from before stores had an id would have another one each time it is read. */
+/* A file from before stores had an id would get another one each time it is read. */
 static int check_schema(const struct pathprof_store *store, struct pathprof_error *error)
 {
 	unsigned int schema = store->schema;

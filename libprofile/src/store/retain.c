@@ -26,9 +26,9 @@
 #define TRUNCATE_BUSY_MS  50
 
 /*
- * temp.gone_windows is filled; everything of these windows goes, then what only they referred to.
- * A row survives when one of the windows left, up to the last that may, refers to it; the newest
- * is asked first, because what is alive was mostly seen lately.
+ * Removes everything of the windows in temp.gone_windows, then the rows that only they referred to.
+ * A row survives if a remaining window refers to it. Only windows below last_window + 64 can; they
+ * are searched from the newest, because rows in use were mostly seen lately.
  */
 static const char remove_batch[] =
 	"INSERT OR IGNORE INTO temp.gone_paths"
@@ -78,9 +78,9 @@ static const char remove_batch[] =
 	"DELETE FROM temp.gone_processes";
 
 /*
- * Once a call. A binary known by the names of its generated code alone stays as long as the
- * windows that were there when the names came. One that clock samples refer to is looked for in the
- * windows up to the last that may: at most 64 are left when its last_window is gone.
+ * Runs once a call. A binary that only names of generated code refer to stays until all windows up
+ * to its last_window are gone: those that were there when the names came. Clock samples of the
+ * binary are then looked for in the windows below last_window + 64, of which there are at most 64.
  */
 static const char remove_unnamed[] =
 	"DELETE FROM boots WHERE NOT EXISTS (SELECT 1 FROM processes p WHERE p.boot = boots.id);"
@@ -141,7 +141,7 @@ void pp_store_checkpoint(struct pathprof_store *store)
 	sqlite3_busy_timeout(store->db, PP_BUSY_MS);
 }
 
-/* What the files will take once the WAL is empty: a reader may keep it from being so now. */
+/* The size of the files once the WAL is empty; now a reader may keep it from being emptied. */
 static int settled_bytes(struct pathprof_store *store, uint64_t *ret_bytes,
 			 struct pathprof_error *error)
 {
@@ -179,7 +179,7 @@ static int vacuum(struct pathprof_store *store, struct pathprof_error *error)
 
 /* ---------------------------------------------------------------- removing */
 
-/* which: statement that fills temp.gone_windows with at most one batch. */
+/* which: the statement that fills temp.gone_windows with at most one batch. */
 static int remove_some(struct pathprof_store *store, const char *which,
 		       struct pathprof_error *error)
 {
@@ -224,7 +224,7 @@ static int remove_old(struct pathprof_store *store, int64_t max_age_ns,
 	return code ? code : pp_sql_exec(store, messages, error);
 }
 
-/* Half of what would do if all windows were alike, so as not to remove one too many. */
+/* Half of what would suffice if all windows had the same size, so that not one too many goes. */
 static int64_t windows_at_once(uint64_t bytes, uint64_t max_bytes, int64_t window_cnt)
 {
 	double excess = (double)(bytes - max_bytes) / (double)bytes;

@@ -6,8 +6,8 @@
  *
  * TIME is measured in the clock `time`: instructions, or modelled time. A path's TIME is that of
  * its own branches. A function's TIME is that of all instructions in it, its RUNS those of the
- * paths that begin in it. Paths are cut by the path stack of the library over each whole stream, so
- * what deep recursion makes that forget is in the TIME of its function only.
+ * paths that begin in it. The library's path stack cuts each whole stream into paths; instructions
+ * that it forgets in deep recursion count in the TIME of their function only.
  *
  * Workload: a pass over some ten million branches. One owner; the streams outlive it.
  */
@@ -26,8 +26,8 @@ extern const uint32_t lab_takens[LAB_LENGTH_CNT];   /* 8 to 256 */
 enum lab_mix_column {
 	LAB_MIX_RUNS,
 	LAB_MIX_TIME,
-	LAB_MIX_SEEN_RUNS,  /* ... of those that a window of seen_horizon can show whole */
-	LAB_MIX_SEEN_INSNS, /* their own instructions */
+	LAB_MIX_SEEN_RUNS,  /* RUNS of the paths that a window of seen_horizon can show whole */
+	LAB_MIX_SEEN_INSNS, /* instructions of those paths */
 	LAB_MIX_COLUMN_CNT,
 };
 
@@ -39,9 +39,9 @@ struct lab_mix {
 	struct lab_profile truth;              /* shares of all time, and runs per unit of it */
 	double *function_time, *function_runs; /* shares */
 	uint32_t function_cnt, first_function[LAB_MIX_MAX];
-	double seen_whole[LAB_LENGTH_CNT];       /* share of RUNS that lab_horizons can show */
-	double seen_whole_taken[LAB_LENGTH_CNT]; /* ... that lab_takens can show */
-	double *alias_chance; /* of a function, to draw clock samples (Walker 1977, Vose 1991) */
+	double seen_whole[LAB_LENGTH_CNT]; /* share of RUNS that windows of lab_horizons show */
+	double seen_whole_taken[LAB_LENGTH_CNT]; /* ... that windows of lab_takens show */
+	double *alias_chance; /* by function, to draw clock samples (Walker 1977, Vose 1991) */
 	uint32_t *alias;
 };
 
@@ -53,15 +53,15 @@ void lab_mix_release(struct lab_mix *m);
 /* The function in which a path of the truth, or of a window, begins. */
 uint32_t lab_mix_function(const struct lab_mix *m, const struct lab_path_key *key);
 
-/* A window at a random place; the clock of *form is m->time or LAB_STREAM_TAKEN. As
- * lab_stream_window(); *ret_stream is that it comes from. */
+/* Cuts a window at a random place, as lab_stream_window() does; *ret_stream is the stream that it
+ * comes from. The clock of *form is m->time or LAB_STREAM_TAKEN. */
 uint32_t lab_mix_window(const struct lab_mix *m, const struct lab_window_form *form,
 			uint64_t *state, struct pathprof_branch *branches, uint32_t *ret_insns,
 			size_t *ret_stream);
 /* Adds cnt clock samples at random places to counts[function_cnt]. */
 void lab_mix_clock(const struct lab_mix *m, uint64_t cnt, uint64_t *state, uint64_t *counts);
 
-/* Where a path begins, made different for each stream. */
+/* The start of a path in its key: the address with the number of the stream. */
 static inline uint64_t lab_mix_start(size_t stream, uint64_t address)
 {
 	return address | (uint64_t)stream << 62;

@@ -7,7 +7,7 @@
  * branches stand the places where a system call ended a run of instructions, and those where the
  * stream is torn.
  *
- * Four clocks run over a stream. Windows begin where one of them strikes:
+ * Three clocks run over a stream. Windows begin where one of them strikes:
  *
  *     INSNS  instructions
  *     TIME   a model of time: an instruction costs 1, but one branch in 20, chosen by a hash of its

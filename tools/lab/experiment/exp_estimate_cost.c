@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which length of a window is worth most for what it costs. A stepper that knows the code stops
- * where the program decides: at conditional branches and indirect transfers, and some decisions
- * share a stop. A window costs STOP_US a stop and FIXED_US; a budget buys as many as it can.
+ * where the program decides: at conditional branches and indirect transfers. Some decisions share a
+ * stop. A window costs FIXED_US and STOP_US for each stop; a budget buys as many as it can.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #define STOP_US       27.0
 #define PER_STOP      2.6 /* decisions a stop, on average */
 #define FIXED_US      60.0
-#define PILOT         2000  /* windows that tell what one costs */
-#define CLOCK_SAMPLES 12000 /* of a minute */
+#define PILOT         2000  /* windows taken to learn the cost of one */
+#define CLOCK_SAMPLES 12000 /* in a minute */
 #define SMALL_REPS    10
 #define FULL_REPS     50
 
@@ -31,8 +31,7 @@ static double cost_us(const struct lab_sampled *s)
 	return FIXED_US + STOP_US * (decisions / PER_STOP + 0.5);
 }
 
-/* RUNS by the weights; TIME with clock samples where there is a horizon, else by the windows alone.
- */
+/* RUNS come from windows alone, TIME from clock samples as well if there is a horizon. */
 static void measure_budget(struct lab_sampled *s, const uint64_t *clock, size_t reps,
 			   double window_us, size_t budget, struct estimate_length *r)
 {
@@ -71,7 +70,7 @@ static void measure_length(const struct lab_run *run, const struct lab_mix *mix,
 	lab_sampled_release(&s);
 }
 
-/* Between two lengths cost grows as a power of length. */
+/* Interpolates: between two lengths cost grows as a power of length. */
 static double horizon_of_cost(const struct estimate_cost *c, double cost_ms)
 {
 	size_t i = 0;

@@ -32,13 +32,13 @@ static void read_overlap(struct lab_sampled *s, enum lab_sampled_estimator estim
 		100 * lab_sampled_overlap_functions(s);
 }
 
-/* Modelled time shows a bias, for which fewer windows do. */
+/* A small run takes fewer windows of modelled time: they are enough to show its bias. */
 static size_t level_cnt(const struct lab_run *run, size_t time)
 {
 	return lab_run_small(run) && time > 0 ? ESTIMATE_LEVELS - 1 : ESTIMATE_LEVELS;
 }
 
-/* column: of the windows' weights; that of the strata follows from it. */
+/* column: for the estimate by weights; that by strata goes ESTIMATE_HORIZONS columns further. */
 static void measure_form(const struct lab_mix *mix, const struct lab_window_form *form,
 			 uint64_t seed, uint64_t *const *clocks, size_t cnt,
 			 struct estimate_overlap *r, size_t time, size_t column)
@@ -152,7 +152,7 @@ static void write_levels(struct lab_run *run, const struct estimate_row *rows, s
 	lab_table_free(table);
 }
 
-/* The plainest and the best, side by side. */
+/* The simplest and the best estimator, side by side. */
 static void write_summary(struct lab_run *run, const struct estimate_row *rows, size_t cnt)
 {
 	static const char *const summary[] = {"RUNS 32 taken", "RUNS 2048", "TIME 32 taken",

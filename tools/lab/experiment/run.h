@@ -21,35 +21,35 @@ struct lab_run {
 	const struct lab_experiment *experiment; /* the one that runs */
 };
 
-/* All programs; lab_program_all(lab_program_cnt()) and beyond is NULL. */
+/* All programs; NULL from index lab_program_cnt() on. */
 size_t lab_program_cnt(void);
 const struct lab_program *lab_program_all(size_t index);
 const struct lab_program *lab_program_find(const char *name);
-/* Programs with three inputs and more: named PROGRAM.INPUT, those of a program together; NULL
- * beyond. */
+/* Programs with three or more inputs, one entry for each input, named PROGRAM.INPUT; entries of one
+ * program are neighbours. NULL beyond the last. */
 const struct lab_program *lab_program_input(size_t index);
-/* Writes what the program reads into directory dir, which is there. The same bytes each time. */
+/* Writes the files that the program reads into the existing directory dir; always the same. */
 void lab_program_prepare(const struct lab_program *program, const char *dir);
-/* In the child that becomes the program: environment, standard input and output. cwd is the
- * directory of lab_program_prepare(). */
+/* Sets environment, standard input and output in the child that becomes the program. The working
+ * directory must be that of lab_program_prepare(). */
 void lab_program_environment(const struct lab_program *program);
-/* Its words, NULL at the end; the first is an absolute path. */
+/* The arguments, with NULL at the end; the first is an absolute path. */
 const char *const *lab_program_command(const struct lab_program *program);
-/* How much of its beginning is no part of what it is for: blocks. */
+/* How many blocks at the beginning only set the program up; experiments leave them out. */
 uint64_t lab_program_skip(const struct lab_program *program);
 
-/* OUT/part/part..., allocated; and with every folder above it made. */
+/* Returns OUT/FORMAT, allocated, and makes the folders above it. */
 __attribute__((format(printf, 2, 3))) char *lab_run_path(const struct lab_run *run,
 							 const char *format, ...);
 FILE *lab_run_create(const struct lab_run *run, const char *name, const char *suffix);
 void lab_run_close(FILE *file, const char *name);
 void *lab_alloc(size_t cnt, size_t bytes);
 
-/* Headlines: begin empties what the experiment said before, collect makes one list of all. */
+/* begin removes headlines of an earlier run of the experiment; collect makes one list of all. */
 void lab_headlines_begin(const struct lab_run *run);
 void lab_headlines_collect(const struct lab_run *run, const struct lab_experiment *const *all);
 
-/* The stem of its files. The table owns it. */
+/* The name of the table's files without suffix. The table owns it. */
 const char *lab_table_name(const struct lab_table *table);
 
 #endif

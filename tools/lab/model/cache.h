@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The caches of EOPP table 5.3: 32 KiB direct-mapped L1 for instructions and for data with lines of
- * 32 bytes, behind both a 512 KiB 4-way L2. They tell hits from misses and hold no data.
+ * The caches of EOPP table 5.3: two direct-mapped L1 caches of 32 KiB with lines of 32 bytes, one
+ * for instructions and one for data, and a shared 4-way L2 of 512 KiB. The model tells hits from
+ * misses and holds no data.
  *
- * Chosen where the thesis is silent: least recently used is replaced, stores allocate, lines that
- * are written back cost nothing, addresses are virtual, nothing is prefetched, and the L1 need not
- * be part of the L2.
+ * The thesis leaves these open; we chose: the least recently used line is replaced, stores
+ * allocate, writing a line back costs nothing, addresses are virtual, nothing is prefetched, and a
+ * line of the L1 need not be in the L2.
  *
  * Workload: one look-up for each load and store and each line of instructions. One owner.
  */
@@ -26,7 +27,7 @@ struct lab_cache {
 int lab_cache_init(struct lab_cache *cache, uint32_t size_bytes, uint32_t ways,
 		   uint32_t line_bytes);
 void lab_cache_release(struct lab_cache *cache);
-/* true: a hit. Else the line is there afterwards. */
+/* Returns true for a hit. After a miss the line is in the cache. */
 bool lab_cache_access(struct lab_cache *cache, uint64_t address);
 
 struct lab_memory {
@@ -37,9 +38,9 @@ struct lab_memory {
 /* -ENOMEM. */
 int lab_memory_init(struct lab_memory *memory);
 void lab_memory_release(struct lab_memory *memory);
-/* Instructions from one address to another, both included. Returns the misses in the L2. */
+/* Fetches the instructions from first to last, both included. Returns the misses in the L2. */
 uint32_t lab_memory_fetch(struct lab_memory *memory, uint64_t first, uint64_t last);
-/* A load or store. Returns the misses in the L2, one for each line at most. */
+/* Makes a load or store. Returns the misses in the L2, at most one for each line. */
 uint32_t lab_memory_access(struct lab_memory *memory, uint64_t address, uint32_t size_bytes);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the set-associative rivals are made of: sets of ways, a key and a count in each. Which way
- * makes room, and whether it does, is what the rivals differ in.
+ * What the set-associative rivals are made of: sets of ways, with a key and a count in each. The
+ * rivals differ in which way they replace, and when.
  *
- * Workload: once for each event, some hundred million a run. One owner, one thread. Memory that is
- * not there ends the program (see lab.h).
+ * Workload: once for each event, some hundred million a run. One owner, one thread. The program
+ * ends when there is no memory (see lab.h).
  */
 #ifndef LAB_CELLS_H
 #define LAB_CELLS_H
@@ -28,9 +28,9 @@ struct lab_cells {
 };
 
 void *lab_rival_alloc(size_t cnt, size_t size_bytes);
-/* Cells of key and count that fit beside side_bits of something else; at least one. */
+/* How many cells fit into the rival's bits beside side_bits for other purposes; at least one. */
 uint32_t lab_cells_fit(const struct lab_rival_config *config, uint64_t side_bits);
-/* As many whole sets as fit; at least one. */
+/* Makes as many whole sets as fit; at least one. */
 void lab_cells_init(struct lab_cells *cells, const struct lab_rival_config *config,
 		    uint32_t way_cnt, uint64_t side_bits);
 void lab_cells_release(struct lab_cells *cells);
@@ -43,7 +43,7 @@ static inline bool lab_key_same(const struct lab_key *x, const struct lab_key *y
 	return x->a == y->a && x->b == y->b;
 }
 
-/* 32 bits that look random, others for each salt. */
+/* A hash of 32 bits; each salt gives another. */
 static inline uint32_t lab_key_hash(const struct lab_key *key, uint64_t salt)
 {
 	uint64_t x = (key->a + salt) * 0x9E3779B97F4A7C15ULL ^ key->b;
@@ -52,7 +52,7 @@ static inline uint32_t lab_key_hash(const struct lab_key *key, uint64_t salt)
 	return (uint32_t)(x >> 32 ^ x);
 }
 
-/* hash spread evenly over 0..cnt-1. */
+/* Spreads hashes evenly over 0..cnt-1. */
 static inline uint32_t lab_hash_range(uint32_t hash, uint32_t cnt)
 {
 	return (uint32_t)((uint64_t)hash * cnt >> 32);
