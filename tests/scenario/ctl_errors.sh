@@ -234,13 +234,14 @@ verbs=$("$ctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 [ "$(wc -w <<<"$verbs")" -ge 23 ] || fail "verbs in --help: $verbs"
 for verb in $verbs; do
 	run 0 "$verb" --help
-	head -n 1 "$dir/got" | grep -qE '^[A-Z].*[a-z]\.$' || fail "$verb --help begins with no sentence"
+	head -n 1 "$dir/got" | grep -qE '^[A-Z].*\.$' || fail "$verb --help begins with no sentence"
 	grep -q "^Usage:   pathprofctl $verb" "$dir/got" || fail "$verb --help has no usage"
 	[ "$(wc -l <"$dir/got")" -le 50 ] && [ "$(wc -L <"$dir/got")" -le 80 ] || fail "$verb --help is too large for a screen"
 	example=$(sed -n 's/^Example: pathprofctl //p' "$dir/got")
 	read -ra words <<<"$example"
 	[ "${words[0]:-}" = "$verb" ] || fail "$verb --help has no example of it: $example"
-	(cd "$dir" && timeout 60 "$ctl" --db "$db" "${words[@]}" >example 2>&1 </dev/null)
-	[ $? -ne 2 ] || fail "the example of $verb is refused: $(cat "$dir/example")"
+	status=0
+	(cd "$dir" && PATHPROF_DB=$db timeout 60 "$ctl" "${words[@]}" >example 2>&1 </dev/null) || status=$?
+	[ $status -ne 2 ] || fail "the example of $verb is refused: $(cat "$dir/example")"
 done
 finish
