@@ -211,6 +211,8 @@ static int take_pairs(struct taking *t)
 static uint32_t add_process(struct trace_counts *counts, uint32_t pid, const char *program)
 {
 	const char *slash = strrchr(program, '/');
+	char *absolute = realpath(program, NULL);
+	uint32_t index;
 	char container[] = "";
 	struct pathprof_process process = {
 		.pid = pid,
@@ -218,10 +220,12 @@ static uint32_t add_process(struct trace_counts *counts, uint32_t pid, const cha
 			pp_clock_ns(CLOCK_BOOTTIME) / 1000000000 * (uint64_t)sysconf(_SC_CLK_TCK),
 		.comm = (char *)(slash ? slash + 1 : program),
 		.container = container,
-		.binary = binary_of(counts, program),
+		.binary = binary_of(counts, absolute ? absolute : ""),
 	};
 
-	return pathprof_profile_process(&counts->profile, &process);
+	index = pathprof_profile_process(&counts->profile, &process);
+	free(absolute);
+	return index;
 }
 
 int trace_counts_take(struct trace_counts *counts, const struct trace_arena *arena, uint32_t pid,
