@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is told of an alert: one JSON object, and one line for people, with the paths that moved
- * most.
+ * The message of an alert that fires or resolves: one JSON object, and one line for people, with
+ * the paths that moved most.
  *
  * Workload: a few an hour.
  */
@@ -14,7 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#define SUMMARY_BYTES 600
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "pathprof/judge.h"
 
 /* ---------------------------------------------------------------- JSON */
 
@@ -59,7 +61,7 @@ static json_t *paths_json(const struct pp_drift_draft *draft)
 	return paths;
 }
 
-static bool is_over(const struct pp_drift_draft *draft)
+static bool is_firing(const struct pp_drift_draft *draft)
 {
 	return draft->state.phase == PATHPROF_ALERT_FIRING;
 }
@@ -93,7 +95,7 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 	if (draft->id.kind != PATHPROF_ID_NONE)
 		pathprof_build_id_text(&draft->id, id);
 	json_object_set_new(json, "version", json_integer(1));
-	json_object_set_new(json, "status", json_string(is_over(draft) ? "firing" : "resolved"));
+	json_object_set_new(json, "status", json_string(is_firing(draft) ? "firing" : "resolved"));
 	json_object_set_new(json, "rule", text_or_null(alert->rule));
 	json_object_set_new(json, "metric", json_string(metric_of(draft)));
 	add_figures(draft, json);
@@ -104,7 +106,7 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 	json_object_set_new(json, "baseline", text_or_null(alert->baseline));
 	json_object_set_new(json, "starts_at", time_json(draft->state.fired_ns));
 	json_object_set_new(json, "ends_at",
-			    is_over(draft) ? json_null() : time_json(draft->state.resolved_ns));
+			    is_firing(draft) ? json_null() : time_json(draft->state.resolved_ns));
 	json_object_set_new(json, "paths", paths_json(draft));
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
@@ -113,11 +115,11 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 
 /* ---------------------------------------------------------------- the line for people */
 
-static size_t add_functions(const struct pp_drift_draft *draft, char *text, size_t len, size_t size)
+static void put_functions(const struct pp_drift_draft *draft, FILE *to)
 {
 	const char *before = "; most in ";
 
-	for (size_t i = 0; i < draft->moved_cnt && len < size; i++) {
+	for (size_t i = 0; i < draft->moved_cnt; i++) {
 		const char *name = draft->moved[i].function;
 		bool told = !name;
 
@@ -125,54 +127,129 @@ static size_t add_functions(const struct pp_drift_draft *draft, char *text, size
 			told = draft->moved[k].function && !strcmp(draft->moved[k].function, name);
 		if (told)
 			continue;
-		len += (size_t)snprintf(text + len, size - len, "%s%.80s", before, name);
+		fprintf(to, "%s%.80s", before, name);
 		before = ", ";
 	}
-	return len;
 }
 
-/* What was measured, and over how much of it. */
-static void add_measure(const struct pp_drift_draft *draft, char *text, size_t len, size_t size)
+static void put_time(int64_t time_ns, FILE *to)
 {
-	len += (size_t)snprintf(
-		text + len, size - len, ": %s %.4g, %s %.4g (%s, %.0f samples", metric_of(draft),
-		draft->state.value,
-		pathprof_metric_fires_below(draft->rule.metric) ? "wanted at least" : "allowed",
-		draft->rule.threshold, draft->alert->rule, draft->drift.window_samples);
-	if (draft->matched < 1 && len < size)
-		len += (size_t)snprintf(text + len, size - len, ", %.0f %% of it matched",
-					100 * draft->matched);
-	if (len < size)
-		len += (size_t)snprintf(text + len, size - len, ")");
-	if (len < size)
-		add_functions(draft, text, len, size);
+	time_t seconds = (time_t)(time_ns / 1000000000);
+	char text[40] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	fputs(text, to);
 }
 
-static void make_summary(const struct pp_drift_draft *draft, char *text, size_t size)
+static void put_baseline(const struct pp_drift_telling *telling, const char *baseline, FILE *to)
+{
+	char span[64];
+
+	pp_span_format(telling->common->config.rolling_ns, span, sizeof(span));
+	fprintf(to, "baseline %s", baseline);
+	if (!strcmp(baseline, PATHPROF_BASELINE_ROLLING))
+		fprintf(to, " (its last %s)", span);
+	else if (!strcmp(baseline, PATHPROF_BASELINE_PREVIOUS))
+		fputs(" (the build before)", to);
+}
+
+/* "kl_corrected 1.41 bits against baseline good, above threshold 0.2 of rule fast". */
+static void put_figure(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
+		       FILE *to)
+{
+	const struct pathprof_alert_rule *rule = &draft->rule;
+	bool bits =
+		rule->metric == PATHPROF_METRIC_KL_CORRECTED || rule->metric == PATHPROF_METRIC_KL;
+	bool below = pathprof_metric_fires_below(rule->metric);
+
+	fprintf(to, "%s %.4g%s against ", metric_of(draft), draft->state.value,
+		bits ? " bits" : "");
+	put_baseline(telling, draft->alert->baseline, to);
+	fprintf(to, ", %s threshold %.4g of rule %s", is_firing(draft) != below ? "above" : "below",
+		rule->threshold, draft->alert->rule);
+}
+
+/* A binary's name could be made to do harm in a shell, so the command has its build-id. */
+static void put_command(const struct pp_drift_draft *draft, FILE *to)
+{
+	const char *baseline = draft->alert->baseline;
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	if (draft->id.kind == PATHPROF_ID_NONE) {
+		fputs("; see pathprofctl alerts", to);
+		return;
+	}
+	fprintf(to, "; see pathprofctl drift --binary %.12s",
+		pathprof_build_id_text(&draft->id, id));
+	if (strcmp(baseline, PATHPROF_BASELINE_ROLLING) != 0)
+		fprintf(to, " --baseline %s", baseline);
+}
+
+static void put_firing(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
+		       FILE *to)
+{
+	fputs(" changed: ", to);
+	put_figure(telling, draft, to);
+	fputs(", since ", to);
+	put_time(draft->state.fired_ns, to);
+	fprintf(to, ", %.0f samples", draft->drift.window_samples);
+	if (draft->matched < 1)
+		fprintf(to, ", %.0f %% of them compared", 100 * draft->matched);
+	put_functions(draft, to);
+	put_command(draft, to);
+}
+
+static void put_resolved(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
+			 FILE *to)
+{
+	char span[64];
+
+	if (draft->has_drift && draft->has_rule) {
+		fputs(" no longer differs: ", to);
+		put_figure(telling, draft, to);
+	} else {
+		pp_span_format(telling->common->config.rolling_ns, span, sizeof(span));
+		fprintf(to, " was not measured for %s: the alert of rule %s against ", span,
+			draft->alert->rule);
+		put_baseline(telling, draft->alert->baseline, to);
+		fputs(" is over", to);
+	}
+	fputs("; the alert fired at ", to);
+	put_time(draft->state.fired_ns, to);
+}
+
+/* NULL: no memory. The caller frees. */
+static char *make_summary(const struct pp_drift_telling *telling,
+			  const struct pp_drift_draft *draft)
 {
 	const struct pp_drift_alert *alert = draft->alert;
-	const char *in = alert->container[0] ? " in " : "";
-	bool over = is_over(draft), whole = over && draft->has_drift && draft->has_rule;
-	int len = snprintf(text, size, "%s%s%s: runs %s baseline %s%s", alert->binary, in,
-			   alert->container, over ? "otherwise than" : "as in", alert->baseline,
-			   over ? "" : " again");
+	char *text = NULL;
+	size_t len_bytes;
+	FILE *to = open_memstream(&text, &len_bytes);
 
-	if (len < 0 || (size_t)len >= size)
-		return;
-	if (whole)
-		add_measure(draft, text, (size_t)len, size);
+	if (!to)
+		return NULL;
+	fprintf(to, "%s%s%s", alert->binary, alert->container[0] ? " in " : "", alert->container);
+	if (is_firing(draft))
+		put_firing(telling, draft, to);
 	else
-		snprintf(text + len, size - (size_t)len, " (%s)", alert->rule);
+		put_resolved(telling, draft, to);
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* ---------------------------------------------------------------- telling */
 
-/* To the journal at once; to others by the store, with the state that it comes of. */
+/* Tells the journal at once; others find the message in the store, beside its alert's state. */
 static void hand_on(struct pp_drift_telling *telling, const struct pp_tell_message *message)
 {
 	int r;
 
-	/* it counts what it drops */
+	/* the journal counts what it drops */
 	if (telling->journal)
 		telling->journal->ops->tell(telling->journal, message);
 	r = pp_drift_keep_message(telling->alerts, message);
@@ -191,14 +268,13 @@ static void free_draft(struct pp_drift_draft *draft)
 
 void pp_drift_send(struct pp_drift_telling *telling, struct pp_drift_draft *draft)
 {
+	_cleanup_free_ char *summary = make_summary(telling, draft);
 	struct pp_drift_alert *alert = draft->alert;
-	char summary[SUMMARY_BYTES];
-	char *json;
+	char *json = make_json(telling, draft);
 
-	make_summary(draft, summary, sizeof(summary));
-	json = make_json(telling, draft);
 	alert->waiting = false;
-	if (!json) {
+	if (!json || !summary) {
+		free(json);
 		pp_drift_lost(telling->common, -ENOMEM, "alert not told", "out of memory");
 		free_draft(draft);
 		return;
@@ -213,7 +289,7 @@ void pp_drift_send(struct pp_drift_telling *telling, struct pp_drift_draft *draf
 				 .value = draft->state.value,
 				 .threshold = draft->has_rule ? draft->rule.threshold : 0,
 				 .begin_ns = draft->state.fired_ns,
-				 .end_ns = is_over(draft) ? 0 : draft->state.resolved_ns,
+				 .end_ns = is_firing(draft) ? 0 : draft->state.resolved_ns,
 				 .json = json,
 				 .summary = summary,
 			 });
