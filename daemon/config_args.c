@@ -193,7 +193,8 @@ static int check_record(struct pp_args *args, struct pathprof_error *error)
 		return pathprof_fail(error, -EINVAL, "--record: needs --db FILE");
 	args->group = !args->pid && !args->command && overrides(args, "Cgroup");
 	if (args->duration_ns && args->command)
-		return pathprof_fail(error, -EINVAL, "--duration: a command ends by itself");
+		return pathprof_fail(error, -EINVAL,
+				     "--duration: not with a command, which ends by itself");
 	if (args->value_cnt && args->group)
 		return pathprof_fail(error, -EINVAL, "--value: needs -p PID or a command");
 	if (args->value_sampler && !args->value_cnt)

@@ -311,7 +311,8 @@ void pp_service_reconfigure(struct pp_service *service, const struct pp_config *
 	service->settings_refused = (struct pathprof_error){""};
 	pp_config_adopt(&service->config, config, rest, sizeof(rest));
 	if (rest[0])
-		pp_log(LOG_NOTICE, "changed, but takes effect at the next start: %s", rest);
+		pp_log(LOG_NOTICE,
+		       "these settings have changed and take effect at the next start: %s", rest);
 	/* one window holds bursts of one length */
 	if (service->config.taken_wanted != taken || pp_service_horizon(service) != horizon) {
 		pp_service_close_window(service);

@@ -31,9 +31,8 @@ void pp_service_warn_price(struct pp_service *service)
 		return;
 	service->price_told = true;
 	pp_log(LOG_WARNING,
-	       "a burst costs %.1f ms, and Overhead=%.4g%% earns that once in %.0f s; "
-	       "Overhead=%.2g%% "
-	       "earns it once a second",
+	       "a burst costs %.1f ms of CPU time, so Overhead=%.4g%% allows one in %.0f s; "
+	       "Overhead=%.2g%% would allow one a second",
 	       (double)service->source_seen.burst_ns / 1e6, percent, every_s,
 	       wanted_percent < 100 ? wanted_percent : 100);
 }

@@ -90,8 +90,8 @@ void pp_service_open_clock(struct pp_service *service)
 		service->clock_code = r;
 	else if (r < 0)
 		pp_log(LOG_WARNING,
-		       "no clock, so how much time was spent where is told by the windows alone, "
-		       "and not at all by those of hardware: %s",
+		       "no clock samples: TIME is estimated from windows alone, and not at all "
+		       "from windows of hardware: %s",
 		       error.text);
 	if (r < 0)
 		return;

@@ -44,7 +44,7 @@ int pp_service_open_drift(struct pp_service *service, struct pathprof_error *err
 	/* the messages are in the store in any case, and a relay looks there now and then */
 	if (pp_outlet_new(&service->outlet, service->event, service->db_path, show_figures, service,
 			  &why) < 0)
-		pp_log(LOG_WARNING, "pathprof-relay cannot ask this service: %s", why.text);
+		pp_log(LOG_WARNING, "pathprof-relay cannot connect to this service: %s", why.text);
 	return 0;
 }
 

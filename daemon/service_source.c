@@ -345,7 +345,8 @@ static void start_opener(struct pp_service *service)
 	opener = pp_step_opener_start(&service->opener_fd);
 	if (opener < 0)
 		pp_log(LOG_WARNING,
-		       "no process for breakpoints of perf: %s; they are set by ptrace",
+		       "the process that sets breakpoints with perf cannot be started: %s; ptrace "
+		       "sets them",
 		       strerror(-opener));
 }
 

@@ -139,8 +139,8 @@ static void window_written(struct pp_service *service)
 	service->windows_stored++;
 	if (!pp_log_any(&service->store_trouble))
 		return;
-	pp_log(LOG_NOTICE, "%s: written again; windows lost so far: %" PRIu64, service->db_path,
-	       service->windows_dropped);
+	pp_log(LOG_NOTICE, "%s: can be written again; windows lost so far: %" PRIu64,
+	       service->db_path, service->windows_dropped);
 	service->store_trouble = (struct pp_log_seen){0};
 }
 

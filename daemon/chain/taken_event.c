@@ -184,8 +184,9 @@ static int set_term(struct pp_taken_event *event, const struct place *place, cha
 	if (r == -ENOENT)
 		return pathprof_fail(error, r, "Event=: %s has no term %s", place->pmu, term);
 	if (r)
-		return pathprof_fail(error, -EINVAL, "Event=: %s/%s: does not fit", place->pmu,
-				     term);
+		return pathprof_fail(error, -EINVAL,
+				     "Event=: %s/%s: the number is too large for the term",
+				     place->pmu, term);
 	return 0;
 }
 

@@ -29,7 +29,7 @@ static void take_part(struct pp_drift *drift, const struct pathprof_part *part)
 	r = pp_drift_push(&drift->subjects, subject, part, drift->common.end_ns,
 			  pp_drift_alarmed(&drift->alerts, subject->alerts));
 	if (r < 0)
-		pp_drift_lost(&drift->common, r, "counts lost", strerror(-r));
+		pp_drift_lost(&drift->common, r, "a window's counts lost", strerror(-r));
 }
 
 /* What was not seen for as long as the baseline reaches back cannot get well by itself. */
@@ -65,7 +65,7 @@ static void store_rows(struct pp_drift *drift)
 		r = pathprof_store_add_drift(drift->common.store, drift->judge.rows,
 					     drift->judge.row_cnt, &error);
 	if (r < 0)
-		pp_drift_lost(&drift->common, r, "not written", error.text);
+		pp_drift_lost(&drift->common, r, "measurements not written", error.text);
 	drift->judge.row_cnt = 0;
 }
 
@@ -96,9 +96,8 @@ static void follow_kind(struct pp_drift *drift, const struct pathprof_profile *p
 		return;
 	if (drift->subjects.cnt)
 		pp_log(LOG_NOTICE,
-		       "drift: windows are %s from here on, and cannot be held against those "
-		       "before, "
-		       "which were %s: rolling baselines begin anew",
+		       "drift: windows are %s from here on; earlier ones were %s and cannot be "
+		       "compared with them: rolling baselines begin anew",
 		       pathprof_window_kind_text(kind),
 		       pathprof_window_kind_text(drift->common.kind));
 	pp_drift_end_restore(drift);

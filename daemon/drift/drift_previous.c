@@ -82,7 +82,7 @@ void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_
 	int r = other ? take_over(subjects, subject, other) : 0;
 
 	if (r < 0)
-		pp_drift_lost(subjects->common, r, "the build before lost", strerror(-r));
+		pp_drift_lost(subjects->common, r, "counts of the build before lost", strerror(-r));
 	/* what there was in memory is all there is */
 	subject->sought_previous = other != NULL;
 }
@@ -166,7 +166,8 @@ static void seek(struct pp_drift_subjects *subjects, struct pp_drift_subject *su
 	for (uint32_t i = 0; i < seeking.cnt && r >= 0 && !subject->previous.portable; i++)
 		r = try_build(subjects, subject, &seeking.builds[i]);
 	if (r < 0)
-		pp_drift_lost(subjects->common, r, "the build before not read", strerror(-r));
+		pp_drift_lost(subjects->common, r, "counts of the build before not read",
+			      strerror(-r));
 }
 
 void pp_drift_seek_previous(struct pp_drift_subjects *subjects)

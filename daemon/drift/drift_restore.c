@@ -252,8 +252,8 @@ static int find_windows(struct pp_drift_restore *r, struct pathprof_error *error
 	pp_pinned_set_kind(&drift->judge.pinned, drift->common.kind);
 	if (code == 0 && kinds & (kinds - 1))
 		pp_log(LOG_NOTICE,
-		       "drift: rolling baselines are made again from windows %s alone: those of "
-		       "other kinds cannot be held against them",
+		       "drift: rolling baselines are made again from windows that are %s; windows "
+		       "of other kinds cannot be compared with them and are left out",
 		       pathprof_window_kind_text(drift->common.kind));
 	if (code == 0)
 		code = pathprof_store_windows(drift->common.store, &filter, take_window, r, error);

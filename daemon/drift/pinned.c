@@ -46,9 +46,9 @@ static bool is_comparable(const struct pp_pinned *pinned, const char *path)
 	    pinned->kind == PATHPROF_KIND_ANY || kind == pinned->kind)
 		return true;
 	pp_log(LOG_WARNING,
-	       "baseline passed over: %s: its windows were %s, and windows that are %s cannot be "
-	       "held "
-	       "against them: make it anew with pathprofctl baseline set --replace",
+	       "baseline not used: %s: its windows were %s, and the windows of now, which are %s, "
+	       "cannot be compared with them: make it again with pathprofctl baseline set "
+	       "--replace",
 	       path, pathprof_window_kind_text(kind), pathprof_window_kind_text(pinned->kind));
 	return false;
 }
@@ -77,14 +77,16 @@ static void read_named(struct pp_pinned *pinned, const char *file)
 		return;
 	snprintf(path, sizeof(path), "%s/%s", pinned->directory, file);
 	if (pinned->file_cnt == PP_PINNED_MAX) {
-		pp_log(LOG_WARNING, "%s: passed over: more than %d baselines", path, PP_PINNED_MAX);
+		pp_log(LOG_WARNING,
+		       "baseline not used: %s: more than %d baselines: remove one of them", path,
+		       PP_PINNED_MAX);
 		return;
 	}
 	if (!is_comparable(pinned, path))
 		return;
 	if (pathprof_pinned_read(&new.pinned, path, pinned->kind == PATHPROF_KIND_WEIGHED, &error) <
 	    0) {
-		pp_log(LOG_WARNING, "baseline passed over: %s", error.text);
+		pp_log(LOG_WARNING, "baseline not used: %s", error.text);
 		pathprof_pinned_release(&new.pinned);
 		return;
 	}
@@ -146,6 +148,6 @@ struct pathprof_baseline pp_pinned_baseline(struct pp_pinned *pinned, const char
 			baseline = pathprof_pinned_baseline(&pinned->files[i].pinned, group, binary,
 							    container, &error);
 	if (error.text[0])
-		pp_log(LOG_WARNING, "baseline's names passed over: %s", error.text);
+		pp_log(LOG_WARNING, "names in a baseline not used: %s", error.text);
 	return baseline;
 }

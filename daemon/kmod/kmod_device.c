@@ -71,7 +71,9 @@ static int refuse_start(uint32_t source, int code, struct pathprof_error *error)
 				     "(%s): bare metal, or a virtual machine with a PMU",
 				     code == -ENOENT ? "ENOENT" : "ENODEV");
 	case -EBUSY:
-		return pathprof_fail(error, code, "kmod: another user holds the counters (EBUSY)");
+		return pathprof_fail(error, code,
+				     "kmod: another program uses the counters (EBUSY): stop it, or "
+				     "choose another source");
 	default:
 		return pathprof_fail(error, code, "kmod: the event is refused: %s",
 				     strerror(-code));
@@ -139,7 +141,9 @@ static int map_ring(struct pp_kmod_device *device, uint32_t cpu)
 static int map_rings(struct pp_kmod_device *device, struct pathprof_error *error)
 {
 	if (!is_usable(&device->info))
-		return pathprof_fail(error, -EPROTO, "kmod: %u rings of %u bytes cannot be",
+		return pathprof_fail(error, -EPROTO,
+				     "kmod: the module reports %u rings of %u bytes, which is "
+				     "impossible: install module and daemon from one release",
 				     device->info.ring_cnt, device->info.ring_bytes);
 	device->rings = calloc(device->info.ring_cnt, sizeof(*device->rings));
 	if (!device->rings)

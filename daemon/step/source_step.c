@@ -390,8 +390,8 @@ static int replace_stepper(struct step_source *source, enum pp_step_verdict verd
 		blame(source);
 	else
 		pp_log(LOG_WARNING,
-		       "step: no sign of the stepper, process %d, for %u s; another one takes its "
-		       "place",
+		       "step: the stepper, process %d, has not answered for %u s; another one is "
+		       "started",
 		       source->stepper,
 		       (unsigned int)((pp_monotonic_ns() - source->heard_ns) / PP_NSEC_PER_SEC));
 	add_past(source);

@@ -165,7 +165,8 @@ static int normalize(const struct pp_cgroup_places *places, const char *which,
 	size_t len;
 
 	if (has_dots(which))
-		return pathprof_fail(error, -EINVAL, "Cgroup=%.200s: a path with dots", which);
+		return pathprof_fail(error, -EINVAL,
+				     "Cgroup=%.200s: the path must not contain . or ..", which);
 	if (!is_below(which, places->unified, &rest) && is_below(which, USUAL, &rest))
 		return pathprof_fail(
 			error, -EINVAL,
@@ -220,8 +221,10 @@ int pp_cgroup_find(const struct pp_cgroup_places *places, const char *which,
 				     which, places->unified,
 				     places->memory[0] ? "; those of v1 cannot be selected" : "");
 	if (search.found_cnt > 1)
-		return pathprof_fail(error, -EINVAL, "Cgroup=%.100s: /%.150s or /%.150s?", which,
-				     search.found[0], search.found[1]);
+		return pathprof_fail(
+			error, -EINVAL,
+			"Cgroup=%.100s: two groups have this name: write /%.150s or /%.150s", which,
+			search.found[0], search.found[1]);
 	*ret_choice = search.choice;
 	return 0;
 }

@@ -143,8 +143,8 @@ static void tell_dear(const struct pp_values *values)
 	for (uint32_t i = 0; i < values->site_cnt; i++)
 		if (!values->sites[i].emulated)
 			pp_log(LOG_NOTICE,
-			       "--value: %s begins with no instruction that is cheap to probe: "
-			       "10 us or more an execution",
+			       "--value: the first instruction of %s is expensive to probe: each "
+			       "call costs 10 us or more",
 			       values->sites[i].function);
 }
 

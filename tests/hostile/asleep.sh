@@ -99,7 +99,7 @@ stopped() {
 	before=$(honest)
 	check stopped-goes-on "the honest program is not seen any more" \
 		wait_for 60 honest_more_than "$before"
-	check stopped-told "$(tail -n 3 "$tmp/log")" grep -q "no sign of the stepper" "$tmp/log"
+	check stopped-told "$(tail -n 3 "$tmp/log")" grep -q "the stepper, process [0-9]*, has not answered for" "$tmp/log"
 	kill -STOP "$(stepper_of "$daemon")"
 	ends stopped
 	check stopped-unharmed "the honest program ended" kill -0 "$busy"

@@ -165,7 +165,7 @@ run 0 compare --sort time window:2 window:3
 grep -q '^TIME: clock samples by function' got && grep -q '^overlap  *100.00%' got || fail 'TIME over two builds'
 run 0 compare --sort runs window:1 window:2
 grep -q '^RUNS: ' got || fail 'compare --sort runs'
-says 2 'sort time is of functions' compare --sort time --edges window:1 window:2
+says 2 'sort time compares functions' compare --sort time --edges window:1 window:2
 says 1 'lines of text have no TIME' compare --sort time file:one.txt window:1
 "$known" branches.db branches
 sqlite3 branches.db 'DELETE FROM clock_counts'

@@ -89,10 +89,10 @@ done
 for words in cfg 'paths --function'; do
 	read -ra verb <<<"$words"
 	says 1 'no function of that name' --db "$db" "${verb[@]}" frobnicate
-	says 1 'cannot be had: /nonexistent' --db "$db" "${verb[@]}" frobnicate@alpha
-	says 1 'cannot be had: /nonexistent' --db "$db" "${verb[@]}" 0x1000 --binary alpha
+	says 1 'code cannot be read: /nonexistent' --db "$db" "${verb[@]}" frobnicate@alpha
+	says 1 'code cannot be read: /nonexistent' --db "$db" "${verb[@]}" 0x1000 --binary alpha
 	says 1 'no binary of this name' --db "$db" "${verb[@]}" frobnicate@nowhere
-	says 1 'cannot be had: /etc/passwd' --db "$db" "${verb[@]}" frobnicate@/etc/passwd
+	says 1 'code cannot be read: /etc/passwd' --db "$db" "${verb[@]}" frobnicate@/etc/passwd
 	says 1 'no code at that file offset' --db "$db" "${verb[@]}" 0xfffffffffff
 	says 1 'nothing was profiled' --db "$db" "${verb[@]}" main --until 2020-01-01
 	says 1 'no function of that name' --db "$db" "${verb[@]}" $'\033[2J%n%s'
@@ -109,8 +109,8 @@ says 1 'main:.* no such path' --db "$db" show "main@$(realpath "$ctl"):99999999"
 says 1 'cannot be written' --db "$db" cfg "main@$(realpath "$ctl")" -o "$dir/no/where.dot"
 
 # Failures.
-says 1 'not among' --db "$db" show 4711
-says 1 'not among' --db "$db" show 1 --pid 5555
+says 1 'not in what is selected' --db "$db" show 4711
+says 1 'not in what is selected' --db "$db" show 1 --pid 5555
 says 1 'one host' --db "$db" paths --host elsewhere
 says 1 'no such database' --db "$dir/none.db" paths
 says 1 'no such database' --db "$dir/none.db" status

@@ -62,9 +62,9 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 	}
 	grep -qE 'enough samples: density [0-9.]+, BOLT wants 60|few samples: .* times as much' said ||
 		{ echo "no verdict: $(cat said)"; return 1; }
-	grep -v '^pathprofctl: written is ' said >verdict
+	grep -v '^pathprofctl: counts are ' said >verdict
 	[ "$(wc -l <verdict)" -eq 1 ] || { echo "said: $(cat said)"; return 1; }
-	[ "$1" != --db ] || grep -qE "^pathprofctl: written is RUNS( times instructions)?: [0-9]+ bursts of " said ||
+	[ "$1" != --db ] || grep -qE "^pathprofctl: counts are RUNS( times instructions)?: [0-9]+ bursts of " said ||
 		{ echo "not said what is written: $(cat said)"; return 1; }
 	[ "$(echo out*)" = out ] || { echo "left behind: $(echo out*)"; return 1; }
 	"$ctl" export -F "$format" "$@" 2>said | cmp -s - out || { echo "not the same on stdout"; return 1; }
@@ -184,7 +184,7 @@ fails 1 "nothere: No such file" "${to[@]}" --recording nothere --file program
 fails 1 "script: " "${to[@]}" --recording recorded --file script
 fails 1 "script: " "${to[@]}" --recording script --file program
 fails 1 "no mapping of .*gcc.*show-mmap-events" "${to[@]}" --recording recorded --file "$(command -v gcc)"
-fails 1 "no binary of the selection" "${to[@]}" --db db --binary nosuch
+fails 1 "nothing of the selected binary was seen" "${to[@]}" --db db --binary nosuch
 fails 1 "nothere" "${to[@]}" --db nothere
 sed '/^sample/d' script | "$writer" empty
 fails 1 "no samples" "${to[@]}" --recording empty --file program
@@ -193,7 +193,7 @@ fails 1 "no branch stacks: .*perf record -b" "${to[@]}" --recording stackless --
 head -c 3000 recorded >short
 fails 1 "none of its .* samples\|no samples" "${to[@]}" --recording short --file program
 fails 1 "nowhere/out" -F bolt-fdata -o nowhere/out --recording recorded --file program
-fails 2 "file says of which" "${to[@]}" --recording recorded
+fails 2 "recording needs --file" "${to[@]}" --recording recorded
 fails 2 "read whole" "${to[@]}" --recording recorded --file program --binary program
 fails 2 "read whole" "${to[@]}" --recording recorded --file program --kind taken
 fails 2 "goes with --recording" "${to[@]}" --db db --recording-format perf.data
@@ -218,7 +218,7 @@ grep -q 'its writer was killed' said && [ -s out ] && ok "$name: a truncated rec
 	not_ok "$name: how far it is" "$(cat said)"
 sed 's/ 5 [0-9a-f]* \(\/.*program\)$/ 5 inode \1/' script | "$writer" unnamed
 "$ctl" export --recording unnamed --file program -F bolt-fdata 2>said | sort | cmp -s - want &&
-	grep -q 'taken by its name' said && ln -s program link &&
+	grep -q 'found by its name' said && ln -s program link &&
 	"$ctl" export --recording unnamed --file link -F bolt-fdata 2>said | sort | cmp -s - want &&
 	ok "$name: by its name, which is said" ||
 	not_ok "$name: by its name" "$(cat said)"

@@ -208,7 +208,7 @@ grep -q "^[1-9].* added, .*, 1 failed" "$dir/got" || fail "a damaged one: $(cat 
 run 1 parcel add -o "$dir/two.db" "$dir"/two/*.parcel
 grep -q "was made of this database" "$dir/said" || fail "of itself: $(cat "$dir/said")"
 run 1 --db "$dir/fleet.db" parcel write -o "$dir/late"
-grep -q "no windows there" "$dir/said" || fail "parcels of parcels: $(cat "$dir/said")"
+grep -q "no windows are selected" "$dir/said" || fail "parcels of parcels: $(cat "$dir/said")"
 run 2 parcel add "$dir"/one/*.parcel
 
 # Of another machine nothing is said of this one.
@@ -237,5 +237,5 @@ run 2 parcel write "$dir/cut"
 run 1 --db "$dir/known.db" parcel write -o "$dir/nowhere"
 grep -q "nowhere/.*cannot be written" "$dir/said" || fail "nowhere: $(cat "$dir/said")"
 run 1 --db "$dir/known.db" parcel write --until @1 -o "$dir/late"
-grep -q "no windows there" "$dir/said" || fail "no windows: $(cat "$dir/said")"
+grep -q "no windows are selected" "$dir/said" || fail "no windows: $(cat "$dir/said")"
 finish

@@ -67,7 +67,7 @@ expect "top --by functions"
 
 # Nothing was written for long: the five minutes are the last ones that there are.
 run 0 top --by functions
-grep -q "the newest window is from 2026-01-02 02:01:00: these are the 5min up to there" "$dir/said" ||
+grep -q "the newest window ended at 2026-01-02 02:01:00: this shows the 5min up to then" "$dir/said" ||
 	fail "top of an old database: $(cat "$dir/said")"
 grep -q '^60.00% .* alpha+0x1000 ' "$dir/got" || fail "top of an old database shows nothing"
 
@@ -440,7 +440,7 @@ run 0 --db "$dir/branches.db" paths --json -n 1
 grep -q '"runs_half_rate": null, "runs_twice_rate": null, "basis": "branches", "kind": "branches"' \
 	"$dir/got" || fail "sampled on branches: rates matter"
 run 0 --db "$dir/branches.db" paths --sort time -n 1
-grep -q 'sort time: not known' "$dir/said" || fail "--sort time: not said that it is not known"
+grep -q 'sort time: TIME is not known of what is selected' "$dir/said" || fail "--sort time: not said that it is not known"
 
 # Old ones, then new ones: the new ones are shown as if they were alone.
 "$known" "$dir/mixed.db" old

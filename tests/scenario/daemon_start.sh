@@ -88,7 +88,7 @@ rm -f "$db"*
 long=$tmp/$(printf 'd%.0s' {1..100})
 mkdir "$long"
 "$pathprofd" --db "$long/p.db" --source step --duration 1s 2>"$tmp/err" || not_ok long-path "status $?"
-check long-path-said "$(cat "$tmp/err")" grep -q 'pathprof-relay cannot ask this service: .*File name too long' "$tmp/err"
+check long-path-said "$(cat "$tmp/err")" grep -q 'pathprof-relay cannot connect to this service: .*File name too long' "$tmp/err"
 
 # As another user, as the unit does it.
 if [ "$(id -u)" -eq 0 ]; then

@@ -81,7 +81,7 @@ refused_by() {
 	check "$1-waits" "$(figure queued) wait" test "$(figure queued)" -eq 1
 	check "$1-untold" "$(cat here)" test ! -s here
 	check "$1-said-once" "$(cat log)" test "$(grep -c . log)" -eq 1
-	check "$1-said" "$(cat log)" grep -q "webhook: .*$2.*; tried again" log
+	check "$1-said" "$(cat log)" grep -q "webhook: .*$2.*; trying again" log
 }
 listen=127.0.0.1:$(free_port)
 here_url=https://127.0.0.1:$port
@@ -97,7 +97,7 @@ tell believed.pem "$here_url/hook"
 refused_by wrong-authority certificate
 cp ours.pem believed.pem
 check authority-exchanged "$(cat log)" wait_for 20 grep -qx '/hook Bearer s3cret' here
-check authority-exchanged-said "$(cat log)" wait_for 20 grep -q 'webhook: alerts are taken again' log
+check authority-exchanged-said "$(cat log)" wait_for 20 grep -q 'webhook: the receiver takes alerts again' log
 tries=$(figure failed_tries_total)
 cp theirs.pem believed.pem
 echo 'fire /bin/two' >&9
@@ -119,7 +119,7 @@ end
 
 tell ours.pem "$here_url/moved"
 check moved-given-up "$(cat log)" wait_for 20 at_least dropped_total 1
-check moved-said "$(cat log)" grep -q 'webhook: refused what it was sent with status 307' log
+check moved-said "$(cat log)" grep -q 'webhook: the receiver refused an alert with HTTP status 307' log
 check moved-asked "$(cat here)" grep -qx '/moved Bearer s3cret' here
 check moved-not-followed "$(cat there)" test ! -s there
 end

@@ -143,7 +143,7 @@ done
 fresh
 record --value stepped:1 -- "$values" 20000 >"$tmp/out"
 check stepped "$(figure stepped 1 executed)" test "$(figure stepped 1 executed)" = 20000
-check stepped-said "$(cat "$tmp/err")" grep -q 'no instruction that is cheap' "$tmp/err"
+check stepped-said "$(cat "$tmp/err")" grep -q 'expensive to probe' "$tmp/err"
 record --value stepped:1 -- "$values" 10000 >"$tmp/out"
 check recordings-add-up "$(figure stepped 1 executed)" test "$(figure stepped 1 executed)" = 30000
 fresh

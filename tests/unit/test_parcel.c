@@ -675,7 +675,7 @@ static void test_tables(void)
 			-EBADMSG);
 	CU_ASSERT_EQUAL(code_of(WITH(PATHS, COLUMN(5, 1), 0, COLUMN(1, 1), 1), "a path's binary"),
 			-EBADMSG);
-	CU_ASSERT_EQUAL(code_of(WITH(PATHS, COLUMN(5, 1), 0, COLUMN(3, 1), 33), "cannot be"),
+	CU_ASSERT_EQUAL(code_of(WITH(PATHS, COLUMN(5, 1), 0, COLUMN(3, 1), 33), "impossible"),
 			-EBADMSG);
 	/* samples 3, squares 2 */
 	CU_ASSERT_EQUAL(
@@ -683,20 +683,20 @@ static void test_tables(void)
 		-EBADMSG);
 	/* weights: -1, infinite, not a number */
 	CU_ASSERT_EQUAL(
-		code_of(WITH(PATHS, COLUMN(5, 1), 0, COLUMN(8, 4), 0, 0, 0x80, 0xbf), "cannot be"),
+		code_of(WITH(PATHS, COLUMN(5, 1), 0, COLUMN(8, 4), 0, 0, 0x80, 0xbf), "impossible"),
 		-EBADMSG);
 	CU_ASSERT_EQUAL(
-		code_of(WITH(PATHS, COLUMN(5, 1), 0, COLUMN(8, 4), 0, 0, 0x80, 0x7f), "cannot be"),
+		code_of(WITH(PATHS, COLUMN(5, 1), 0, COLUMN(8, 4), 0, 0, 0x80, 0x7f), "impossible"),
 		-EBADMSG);
 	CU_ASSERT_EQUAL(
-		code_of(WITH(EDGES, COLUMN(5, 1), 0, COLUMN(8, 4), 0, 0, 0xc0, 0x7f), "cannot be"),
+		code_of(WITH(EDGES, COLUMN(5, 1), 0, COLUMN(8, 4), 0, 0, 0xc0, 0x7f), "impossible"),
 		-EBADMSG);
 	CU_ASSERT_EQUAL(code_of(WITH(EDGES, COLUMN(5, 1), 0, COLUMN(3, 1), 1), "an edge's binary"),
 			-EBADMSG);
 	CU_ASSERT_EQUAL(code_of(WITH(EDGES, COLUMN(5, 1), 0, COLUMN(7, 2), 0, 0), "lengths"),
 			-EBADMSG);
 	/* in no file, at 8 */
-	CU_ASSERT_EQUAL(code_of(WITH(CLOCKS, COLUMN(3, 1), 0, COLUMN(2, 1), 16), "cannot be"),
+	CU_ASSERT_EQUAL(code_of(WITH(CLOCKS, COLUMN(3, 1), 0, COLUMN(2, 1), 16), "impossible"),
 			-EBADMSG);
 	CU_ASSERT_EQUAL(code_of(WITH(CLOCKS, COLUMN(3, 1), 0, COLUMN(1, 1), 4), "a place's binary"),
 			-EBADMSG);

@@ -121,7 +121,7 @@ static int run(const struct ctl_options *options, struct view_query *query, enum
 		if (options->sort == CTL_SORT_TIME)
 			cfg_show_time(cfg);
 		if (options->sort == CTL_SORT_TIME && !cfg->by_time)
-			ctl_note("--sort time: not known of what is selected");
+			ctl_note("--sort time: TIME is not known of what is selected");
 		cfg_arrange(cfg, options->all_blocks, options->all);
 		r = show(options, cfg, form);
 	}

@@ -36,8 +36,8 @@ int cmd_compare(const struct ctl_options *options)
 	int r;
 
 	if (options->sort == CTL_SORT_TIME && options->events)
-		return ctl_usage(options, "--sort time is of functions: --edges, --calls and "
-					  "--branches go with runs");
+		return ctl_usage(options, "--sort time compares functions: leave it out with "
+					  "--edges, --calls and --branches");
 	if (options->argc != 2)
 		return ctl_usage(options, "two profiles are needed: A, what was assumed, and B, "
 					  "what ran");

@@ -138,10 +138,11 @@ static int find_binary(struct exported *e)
 				"themselves were seen: neither has places in a file, which the "
 				"formats need");
 	if (!e->name)
-		return ctl_fail("export: no binary of the selection was seen: pathprofctl binaries "
-				"lists those there are");
+		return ctl_fail("export: nothing of the selected binary was seen: pathprofctl "
+				"binaries lists what was");
 	if (e->cnt > 1 && !filter->binary)
-		ctl_note("%s, which has most samples of %u binaries: --binary says another",
+		ctl_note("exporting %s, which has the most samples of %u binaries: --binary "
+			 "chooses another",
 			 e->name, e->cnt);
 	return CTL_OK;
 }
@@ -237,7 +238,7 @@ static void tell_density(const struct exported *e)
 	if (density >= d.threshold)
 		ctl_note("enough samples: density %.1f, BOLT wants %.0f", density, d.threshold);
 	else if (!(density > 0))
-		ctl_note("no code of it was run through: record more");
+		ctl_note("no range of its code was seen: record more");
 	else
 		ctl_note("few samples: density %.1f, BOLT wants %.0f: record %.1f times as much%s",
 			 density, d.threshold, d.threshold / density,
@@ -268,16 +269,17 @@ static void tell_figure(const struct exported *e)
 	if (!e->store)
 		return;
 	if (!strcmp(figure, "time"))
-		ctl_note("written is TIME: by the clock, %" PRIu32 " samples a second of CPU time",
+		ctl_note("counts are TIME, from the clock: %" PRIu32
+			 " samples a second of CPU time",
 			 e->measure.clock_hz);
 	else
-		ctl_note("written is %s%s: %s%s", measure_figure(&e->measure),
+		ctl_note("counts are %s%s: %s%s", measure_figure(&e->measure),
 			 strcmp(figure, "runs") != 0 ? " times instructions" : "", bursts,
 			 *measure_caution(&e->measure)
 				 ? ", all code taken to run at one rate of instructions"
 				 : "");
 	if (e->options->sort == CTL_SORT_TIME && strcmp(figure, "time") != 0)
-		ctl_note("--sort time: not known of what is selected");
+		ctl_note("--sort time: TIME is not known of what is selected");
 }
 
 static int write_out(const struct exported *e)
@@ -343,7 +345,7 @@ int cmd_export(const struct ctl_options *options)
 	int r;
 
 	if (options->argc)
-		return ctl_usage(options, "no operand is taken: -o says where to");
+		return ctl_usage(options, "export takes no operand: -o names the output");
 	if (!options->format)
 		return ctl_usage(options, "--format is needed");
 	e.format = pathprof_format_named(options->format);
@@ -351,8 +353,9 @@ int cmd_export(const struct ctl_options *options)
 		return ctl_usage(options, "--owner and --any-owner exclude each other");
 	if (options->sort && e.format != PATHPROF_FORMAT_FOLDED &&
 	    e.format != PATHPROF_FORMAT_PPROF)
-		return ctl_usage(options, "--sort goes with --format folded and pprof: what the "
-					  "others write are runs");
+		return ctl_usage(
+			options,
+			"--sort goes with --format folded and pprof: the other formats hold runs");
 	if (options->json && e.format != PATHPROF_FORMAT_CSV)
 		return ctl_usage(options, "--json goes with --format csv");
 	r = export_recording_check(options);

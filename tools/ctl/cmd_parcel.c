@@ -176,7 +176,8 @@ static int cmd_write(const struct ctl_options *options)
 	if (r < 0)
 		r = ctl_fail_error("parcel", r, &error);
 	else if (!slots.cnt)
-		r = ctl_fail("no windows there: `pathprofctl windows` lists those of the database");
+		r = ctl_fail("no windows are selected: `pathprofctl windows` lists those of the "
+			     "database");
 	else
 		r = write_slots(options, store, &slots);
 	free(slots.slots);

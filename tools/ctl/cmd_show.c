@@ -19,8 +19,7 @@ static int show_id(const struct ctl_options *options, struct view_query *query, 
 	int r = show_path(stdout, query, options, id, options->json, &error);
 
 	if (r == -ENOENT)
-		return ctl_fail("path %" PRId64 ": not among what is selected: see pathprofctl "
-				"paths",
+		return ctl_fail("path %" PRId64 ": not in what is selected: see pathprofctl paths",
 				id);
 	return r < 0 ? ctl_fail_error("show", r, &error) : CTL_OK;
 }

@@ -20,7 +20,7 @@ static int64_t since_by_default(struct pathprof_store *store)
 	int64_t end_ns = span_end_ns(store, DEFAULT_SPAN_NS, &past);
 
 	if (past)
-		ctl_note("the newest window is from %s: these are the %s up to there",
+		ctl_note("the newest window ended at %s: this shows the %s up to then",
 			 text_time(end, sizeof(end), end_ns),
 			 text_duration(length, sizeof(length), DEFAULT_SPAN_NS));
 	return end_ns - DEFAULT_SPAN_NS;

@@ -206,7 +206,8 @@ static void tell_none(const struct ctl_options *options)
 	const struct pathprof_filter *f = &options->filter;
 
 	if (options->function || f->binary || f->since_ns || f->until_ns || f->window)
-		ctl_note("values: none here: leave a filter out, or record them: pathprofctl "
+		ctl_note("values: none in what is selected: leave a filter out, or record them: "
+			 "pathprofctl "
 			 "record --value FUNCTION:ARG -- COMMAND");
 	else
 		ctl_note("values: none recorded: pathprofctl record --value FUNCTION:ARG -- "

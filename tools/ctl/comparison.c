@@ -218,8 +218,8 @@ static void warn_disjoint(const struct comparison *c)
 	if (c->overlap > 0)
 		return;
 	if (!c->match.binary_cnt && !shares_a_binary(c->a, c->b))
-		ctl_note("%s and %s have no binary in common: were these two meant? Distances say "
-			 "little then",
+		ctl_note("%s and %s have no binary in common, so distances say little: were these "
+			 "two meant?",
 			 c->a->word, c->b->word);
 	else
 		ctl_note("%s and %s have no %s in common: overlap is 0 and the relative entropy "

@@ -227,8 +227,8 @@ static int measure(struct measuring *m, const struct ctl_options *options,
 		return ctl_fail_error("drift", r, &error);
 	if (m->drifts->cnt)
 		return CTL_OK;
-	return ctl_fail("drift: no binary has %d samples both in a window and in what it is held "
-			"against (%s): record longer, or take a longer time (--since, --until)",
+	return ctl_fail("drift: no binary has %d samples both in a window and in its baseline "
+			"(%s): record longer, or take a longer time (--since, --until)",
 			SAMPLES_MIN,
 			is_rolling(m) ? "two windows or more, and two between" : m->baseline);
 }
@@ -244,8 +244,8 @@ int drifts_measure(struct drifts *drifts, const struct ctl_options *options,
 							      : PATHPROF_BASELINE_ROLLING};
 	drifts->measured = true;
 	if (!strcmp(m->baseline, PATHPROF_BASELINE_PREVIOUS))
-		r = ctl_fail("drift: only the service holds builds against the previous one: "
-			     "compare BINARY@VERSION BINARY@VERSION does it here");
+		r = ctl_fail("drift: only the service compares with the previous build: use "
+			     "pathprofctl compare BINARY@VERSION BINARY@VERSION here");
 	else
 		r = measure(m, options, store);
 	for (size_t i = 0; i < m->subject_cnt; i++) {

@@ -173,6 +173,6 @@ int drifts_draw(const struct drifts *drifts, double threshold, const char *file)
 	for (size_t i = 0; i < panels && drifts_next(drifts, &at, &subject); i++)
 		draw_panel(&svg, &subject, threshold, HEAD + (double)i * PANEL_HEIGHT);
 	if (panels < all)
-		ctl_note("%s: %zu of %zu binaries: narrow it with --binary", file, panels, all);
+		ctl_note("%s: shows %zu of %zu binaries: --binary chooses one", file, panels, all);
 	return svg_end(&svg);
 }

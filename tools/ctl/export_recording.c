@@ -113,7 +113,7 @@ static void tell_recording(const struct reading *r)
 	if (stats.truncated)
 		ctl_note("%s: ends in the middle of a record: its writer was killed", r->name);
 	if (stats.lost)
-		ctl_note("%s: says itself that %" PRIu64 " of its events were lost", r->name,
+		ctl_note("%s: the recorder lost %" PRIu64 " events, as the file says", r->name,
 			 stats.lost);
 }
 
@@ -124,15 +124,15 @@ static void tell_left_out(const struct reading *r, const struct pathprof_branch_
 	uint64_t misfits = stats->left[PATHPROF_LEFT_RANGE];
 
 	if (stats->by_name && stats->by_name == stats->mappings)
-		ctl_note("%s: taken by its name: the recording has no build-id of it",
+		ctl_note("%s: found by its name: the recording has no build-id of it",
 			 profile->origin.binary);
 	if ((double)misfits > MISFIT_SHARE * (double)stats->branches)
 		ctl_note("%" PRIu64 " of %" PRIu64 " ranges do not fit the code: it is probably "
 			 "not the binary that ran",
 			 misfits, stats->branches);
 	if (stats->left[PATHPROF_LEFT_PROCESSES] || stats->left[PATHPROF_LEFT_MAPPINGS])
-		ctl_note("%" PRIu64 " processes and %" PRIu64 " mappings were too many and are "
-			 "left out",
+		ctl_note("%" PRIu64 " processes and %" PRIu64
+			 " mappings are left out: there were too many",
 			 stats->left[PATHPROF_LEFT_PROCESSES], stats->left[PATHPROF_LEFT_MAPPINGS]);
 }
 
@@ -147,11 +147,12 @@ int export_recording_check(const struct ctl_options *options)
 			       ? ctl_usage(options, "--recording-format goes with --recording")
 			       : CTL_OK;
 	if (!options->file)
-		return ctl_usage(options, "--recording: --file says of which binary");
+		return ctl_usage(options, "--recording needs --file, the binary to export");
 	if (f->since_ns || f->until_ns || f->window || f->pid || f->comm || f->binary ||
 	    f->container || f->kind || options->host || options->db)
-		return ctl_usage(options, "--recording is read whole: nothing of a database goes "
-					  "with it");
+		return ctl_usage(
+			options,
+			"--recording is read whole: leave out options that select from a database");
 	return CTL_OK;
 }
 

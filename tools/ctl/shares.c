@@ -429,8 +429,7 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 	r = pathprof_shares_work_out(&work);
 	if (r < 0)
 		return pathprof_fail(error, r,
-				     "shares: figures that cannot be (the database is "
-				     "damaged)");
+				     "shares: impossible figures (the database is damaged)");
 	take_path_figures(index);
 	sum_paths(shares);
 	take_function_figures(index);

@@ -267,7 +267,7 @@ int side_check_kinds(const struct side *a, const struct side *b)
 	    a->measure.kind == b->measure.kind)
 		return CTL_OK;
 	return ctl_fail("%s is of %s, %s of %s: they weigh code differently and do not compare: "
-			"record what is missing anew, or name a kind that both have with --kind",
+			"record one of them again, or name a kind that both have with --kind",
 			a->word, kinds_text(a->measure.kind), b->word, kinds_text(b->measure.kind));
 }
 

@@ -333,7 +333,7 @@ static int fail_to_find(struct search *search, const char *word)
 				"name a file with --binary",
 				word);
 	if (search->cnt == 1 && search->why.text[0])
-		return ctl_fail("%s: its code cannot be had: %s", word, search->why.text);
+		return ctl_fail("%s: its code cannot be read: %s", word, search->why.text);
 	if (search->wanted.is_offset && search->cnt == 1)
 		return ctl_fail("%s: %s has no code at that file offset: see pathprofctl top --by "
 				"functions",
@@ -428,8 +428,8 @@ static int open_found(struct target *ret_target, struct search *search,
 	int r;
 
 	if (search->found_cnt > 1)
-		ctl_note("%s: in %zu binaries: taking %s; another one is %s@BINARY", word,
-			 search->found_cnt, found->name, search->wanted.word);
+		ctl_note("%s: found in %zu binaries, using the one in %s: %s@BINARY names another",
+			 word, search->found_cnt, found->name, search->wanted.word);
 	r = target_open_at(ret_target, search->query, options, &found->id, found->name,
 			   search->offset, &error);
 	return r < 0 ? ctl_fail_error(word, r, &error) : CTL_OK;

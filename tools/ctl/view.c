@@ -86,8 +86,8 @@ static void tell(const struct view *view, const struct view_query *query)
 		ctl_note("these are %s: their shares lean towards code with many branches",
 			 kinds_text(query->kinds.used));
 	if (query->sort && query->sort != query->order)
-		ctl_note("--sort %s: not known of what is selected",
-			 query->sort == CTL_SORT_TIME ? "time" : "runs");
+		ctl_note("--sort %s is not known of what is selected",
+			 query->sort == CTL_SORT_TIME ? "time: TIME" : "runs: RUNS");
 }
 
 static void print_sources(const struct view *view, const struct view_query *query, FILE *out)

@@ -45,7 +45,8 @@ static void take_notes(struct pp_relay *relay)
 		relay->notes_trouble = (struct pp_log_seen){0};
 	else if (pp_log_once(&relay->notes_trouble, r))
 		pp_log(LOG_WARNING,
-		       "what was told cannot be noted: %s: it may be told again after a restart",
+		       "the record of alerts that were told cannot be written: %s: alerts may be "
+		       "told again after a restart",
 		       strerror(-r));
 }
 

@@ -134,7 +134,7 @@ static void begin_anew(struct pp_relay *relay)
 {
 	struct pp_tell *alertmanager = relay->sinks[PP_NOTES_ALERTMANAGER].tell;
 
-	pp_log(LOG_NOTICE, "%s is another database than before: all its messages are told",
+	pp_log(LOG_NOTICE, "%s is not the database of before: all its messages are told",
 	       relay->database);
 	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
 		relay->sinks[i].fed = 0;
@@ -194,5 +194,5 @@ void pp_relay_feed(struct pp_relay *relay)
 	if (r == 0)
 		relay->store_trouble = (struct pp_log_seen){0};
 	else if (pp_log_once(&relay->store_trouble, r))
-		pp_log(r == -ENOENT ? LOG_NOTICE : LOG_WARNING, "%s; tried again", error.text);
+		pp_log(r == -ENOENT ? LOG_NOTICE : LOG_WARNING, "%s; trying again", error.text);
 }

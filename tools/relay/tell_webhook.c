@@ -91,17 +91,19 @@ static void log_reply(const struct webhook *hook, const struct pp_tell_http_repl
 
 	if (taken(reply->status)) {
 		if (hook->failed_cnt)
-			pp_log(LOG_NOTICE, "%s: alerts are taken again", name);
+			pp_log(LOG_NOTICE, "%s: the receiver takes alerts again", name);
 	} else if (hook->failed_cnt) {
 		return;
 	} else if (refused(reply->status)) {
-		pp_log(LOG_WARNING, "%s: refused what it was sent with status %ld: given up", name,
-		       reply->status);
+		pp_log(LOG_WARNING,
+		       "%s: the receiver refused an alert with HTTP status %ld, and it is not sent "
+		       "again: see the receiver's log",
+		       name, reply->status);
 	} else if (reply->status) {
-		pp_log(LOG_WARNING, "%s: answered with status %ld; tried again", name,
-		       reply->status);
+		pp_log(LOG_WARNING, "%s: the receiver answered with HTTP status %ld; trying again",
+		       name, reply->status);
 	} else {
-		pp_log(LOG_WARNING, "%s: %s; tried again", name, reply->why);
+		pp_log(LOG_WARNING, "%s: %s; trying again", name, reply->why);
 	}
 }
 

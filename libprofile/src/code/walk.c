@@ -197,7 +197,7 @@ int pathprof_code_walk(struct pathprof_code *code, uint64_t start, uint32_t leng
 				     "no path has length %" PRIu32 " and outcomes 0x%" PRIx32,
 				     length, outcomes);
 	if (pathprof_code_offset_to_vaddr(code, start, &w.pc))
-		return pathprof_fail(error, -EBADMSG, "%s: offset 0x%" PRIx64 " is no code",
+		return pathprof_fail(error, -EBADMSG, "%s: there is no code at offset 0x%" PRIx64,
 				     code->path, start);
 	w.block = w.pc;
 	do

@@ -170,7 +170,7 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 		return pathprof_fail(error, -EINVAL, "the profile is not settled");
 	rc = check_binary(&x);
 	if (!rc && !profile->branch_cnt && !profile->range_cnt)
-		rc = pathprof_fail(error, -ENODATA, "%s: the profile has nothing of it",
+		rc = pathprof_fail(error, -ENODATA, "%s: the profile has no samples in it",
 				   code->path);
 	pp_address_base_of(&x.base, code);
 	if (!rc)

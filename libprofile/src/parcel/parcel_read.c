@@ -257,7 +257,7 @@ static int check_drops(const struct reader *r)
 				     "the parcel takes more than %zu MiB of memory",
 				     PART_BYTES >> 20);
 	if (drops[PATHPROF_DROP_MALFORMED])
-		return malformed(r->error, "a count that cannot be");
+		return malformed(r->error, "an impossible count");
 	return 0;
 }
 

@@ -71,7 +71,7 @@ int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathpro
 
 	for (size_t i = 0; code == 0 && i < cnt; i++)
 		if (!is_sound(&rows[i]))
-			code = pathprof_fail(error, -EINVAL, "%s: an alert's state cannot be",
+			code = pathprof_fail(error, -EINVAL, "%s: an alert's state is impossible",
 					     store->file);
 	if (code == 0)
 		code = pp_store_check_messages(store, messages, message_cnt, error);

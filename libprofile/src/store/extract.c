@@ -311,8 +311,7 @@ static int select_all(struct extract *e, const struct pathprof_filter *filter,
 				     e->store->file);
 	if (e->profile.totals.drops[PATHPROF_DROP_MALFORMED] != bad)
 		return pathprof_fail(error, -EBADMSG,
-				     "%s: a count that cannot be (the file is "
-				     "damaged)",
+				     "%s: an impossible count (the file is damaged)",
 				     e->store->file);
 	if (!e->profile.path_cnt && !e->profile.edge_cnt && !e->profile.clock_cnt)
 		return pathprof_fail(error, -ENODATA, "%s: nothing is selected", e->store->file);

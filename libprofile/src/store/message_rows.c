@@ -32,7 +32,7 @@ int pp_store_check_messages(struct pathprof_store *store, const struct pathprof_
 {
 	for (size_t i = 0; i < cnt; i++)
 		if (!is_sound(&rows[i]))
-			return pathprof_fail(error, -EINVAL, "%s: a message cannot be",
+			return pathprof_fail(error, -EINVAL, "%s: a message is impossible",
 					     store->file);
 	return 0;
 }

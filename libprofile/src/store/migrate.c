@@ -29,7 +29,8 @@ int pp_store_schema(struct pathprof_store *store, const char *const *migrations,
 	if (code < 0)
 		return code;
 	if (version < 0)
-		return pathprof_fail(error, -EBADMSG, "%s: schema version %lld cannot be",
+		return pathprof_fail(error, -EBADMSG,
+				     "%s: schema version %lld is impossible (the file is damaged)",
 				     store->file, (long long)version);
 	if (version > known)
 		return pathprof_fail(error, -EPROTO,

@@ -221,7 +221,7 @@ static int check_drops(struct take *t, const uint64_t *before)
 				     t->store->file, (long long)t->parcel->slot_s);
 	if (now[PATHPROF_DROP_MALFORMED] != before[PATHPROF_DROP_MALFORMED])
 		return pathprof_fail(t->error, -EBADMSG,
-				     "%s: a count that cannot be (the file is damaged)",
+				     "%s: an impossible count (the file is damaged)",
 				     t->store->file);
 	return 0;
 }
@@ -252,7 +252,7 @@ static int take_one(struct take *t, int64_t window)
 	if (code < 0)
 		return code;
 	if (!t->part)
-		return pathprof_fail(t->error, -EBADMSG, "%s: window %lld is not there",
+		return pathprof_fail(t->error, -EBADMSG, "%s: there is no window %lld",
 				     t->store->file, (long long)window);
 	return take_counts(t, window);
 }
@@ -336,7 +336,9 @@ int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 
 	if (slot_s < 0 || slot_s % PATHPROF_PARCEL_SLOT_S ||
 	    slot_s > INT64_MAX / 1000000000 - PATHPROF_PARCEL_SLOT_S)
-		return pathprof_fail(error, -EINVAL, "%lld is no slot", (long long)slot_s);
+		return pathprof_fail(error, -EINVAL,
+				     "%lld: a slot begins at a multiple of %d s since 1970",
+				     (long long)slot_s, PATHPROF_PARCEL_SLOT_S);
 	code = pp_sql_exec(store, "BEGIN", error);
 	if (code < 0)
 		return code;

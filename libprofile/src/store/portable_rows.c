@@ -144,7 +144,8 @@ static int write_keys(struct pathprof_store *store, const struct pathprof_build_
 	sqlite3_bind_blob64(stmt, 3, bytes, len_bytes, SQLITE_STATIC);
 	code = pp_sql_run(store, stmt, error);
 	if (code == 0 && !sqlite3_changes(store->db))
-		code = pathprof_fail(error, -ENOENT, "%s: a build that was not seen", store->file);
+		code = pathprof_fail(error, -ENOENT, "%s: the build is not in this store",
+				     store->file);
 	return code;
 }
 
@@ -181,7 +182,8 @@ static int take_keys(struct pathprof_store *store, sqlite3_stmt *stmt, uint64_t 
 
 	if (sqlite3_column_type(stmt, 0) != SQLITE_BLOB || len_bytes % KEY_BYTES ||
 	    cnt > PATHPROF_FUNCTION_KEYS_MAX)
-		return pathprof_fail(error, -EBADMSG, "%s: a list of functions that cannot be",
+		return pathprof_fail(error, -EBADMSG,
+				     "%s: an impossible list of functions (the file is damaged)",
 				     store->file);
 	keys = malloc((cnt + 1) * sizeof(*keys));
 	if (!keys)
@@ -208,7 +210,8 @@ int pathprof_store_function_keys(struct pathprof_store *store, const struct path
 		return code;
 	code = pp_sql_step(store, stmt, error);
 	if (code == 0)
-		code = pathprof_fail(error, -ENOENT, "%s: functions not known", store->file);
+		code = pathprof_fail(error, -ENOENT,
+				     "%s: the functions of this build are not known", store->file);
 	else if (code > 0)
 		code = take_keys(store, stmt, ret_keys, ret_cnt, error);
 	sqlite3_reset(stmt);

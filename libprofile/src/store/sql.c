@@ -452,10 +452,10 @@ int pp_row_end(const struct pp_row *row, struct pathprof_store *store, struct pa
 	if (row->bad_column < 0)
 		return 0;
 	const char *name = sqlite3_column_name(row->stmt, row->bad_column);
-	pathprof_fail(error, -EBADMSG,
-		      "%s: a row's %s has a value that cannot be (the file is damaged or no "
-		      "pathprof store)",
-		      store->file, name ? name : "column");
+	pathprof_fail(
+		error, -EBADMSG,
+		"%s: a row's %s has an impossible value (the file is damaged or no pathprof store)",
+		store->file, name ? name : "column");
 	if (error)
 		make_one_line(error->text);
 	return -EBADMSG;
