@@ -85,14 +85,14 @@ const struct pp_config_key pp_config_keys[] = {
 	 "Keep a thread on one CPU while it is stepped: a tenth of the cost."},
 	{"Profile", "RealTime", PP_CONFIG_BOOL, false, false, FIELD(realtime), 0, 1, NULL, "no",
 	 "Profile threads of a real-time policy (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE) and\n"
-	 "what runs on isolated and nohz_full CPUs as well. To be held for a millisecond, or\n"
-	 "interrupted, is what such threads are not made for: else they are left alone and\n"
+	 "what runs on isolated and nohz_full CPUs as well. Such threads are not\n"
+	 "made to be held for a millisecond or interrupted: with \"no\" they are left alone and\n"
 	 "counted (realtime, isolated)."},
 	{"Profile", "Compress", PP_CONFIG_CHOICE, false, false, FIELD(compress), 0, 0, compress,
 	 "auto",
 	 "kmod-lbr: count paths in the kernel instead of handing over every window; they\n"
 	 "are then those of Mapping=wpp, whatever that says. auto: yes for the service, no\n"
-	 "for a recording. The other sources hand windows over."},
+	 "for a recording. bpf always counts paths; step and kmod-swlbr hand windows over."},
 	{"Profile", "Event", PP_CONFIG_EVENT, false, false, FIELD(event), 0, PP_CONFIG_EVENT_MAX,
 	 NULL, "",
 	 "kmod-lbr, bpf: the event to sample on, as libpfm4 names it or as perf writes it:\n"
