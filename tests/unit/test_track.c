@@ -176,6 +176,38 @@ static void copy_program(const char *from, const char *to)
 	CU_ASSERT_EQUAL_FATAL(system(command), 0); /* NOLINT(cert-env33-c): names made here */
 }
 
+/* ---------------------------------------------------------------- patience */
+
+/*
+ * On a busy machine a read of the mappings runs out of its time, is left for ten seconds then, and
+ * does not count while events of the process wait; so each try begins with the events, and without
+ * a rest. time_ns 0: the moment of each try.
+ */
+static bool resolves_soon_at(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64_t address,
+			     struct pp_location *ret_location)
+{
+	uint64_t end_ns = now_ns() + 60000000000ull;
+
+	while (now_ns() < end_ns) {
+		struct pp_image *image = pp_images_newest(&track->images, pid);
+
+		if (image)
+			image->rescan_ns = 0;
+		if (pp_track_resolve(track, pid, time_ns ? time_ns : now_ns(), address,
+				     ret_location) == 0)
+			return true;
+		usleep(10000);
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	}
+	return false;
+}
+
+static bool resolves_soon(struct pp_track *track, pid_t pid, uint64_t address,
+			  struct pp_location *ret_location)
+{
+	return resolves_soon_at(track, pid, 0, address, ret_location);
+}
+
 /* ---------------------------------------------------------------- own process */
 
 static void check_self(bool no_perf)
@@ -186,11 +218,9 @@ static void check_self(bool no_perf)
 	struct pp_location location;
 
 	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
-	CU_ASSERT_EQUAL_FATAL(
-		pp_track_resolve(track, getpid(), 0, (uintptr_t)&check_self, &location), 0);
+	CU_ASSERT_FATAL(resolves_soon(track, getpid(), (uintptr_t)&check_self, &location));
 	CU_ASSERT(same_id(&location.id, &self));
-	CU_ASSERT_EQUAL_FATAL(
-		pp_track_resolve(track, getpid(), now_ns(), (uintptr_t)&getenv, &location), 0);
+	CU_ASSERT_FATAL(resolves_soon(track, getpid(), (uintptr_t)&getenv, &location));
 	CU_ASSERT(location.offset < 64 << 20);
 	process = pp_track_process(track, getpid());
 	CU_ASSERT_PTR_NOT_NULL_FATAL(process);
@@ -226,8 +256,7 @@ static void test_vdso(void)
 		struct pp_track *track = new_track(no_perf, 0);
 
 		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
-		CU_ASSERT_EQUAL_FATAL(
-			pp_track_resolve(track, getpid(), 0, image + 0x123, &location), 0);
+		CU_ASSERT_FATAL(resolves_soon(track, getpid(), image + 0x123, &location));
 		CU_ASSERT_STRING_EQUAL(location.name, "[vdso]");
 		CU_ASSERT_EQUAL(location.offset, 0x123);
 		CU_ASSERT(same_id(&location.id, &id));
@@ -236,30 +265,6 @@ static void test_vdso(void)
 }
 
 /* ---------------------------------------------------------------- exec */
-
-/*
- * A process whose list of mappings took long to read is read again only after a rest of up to ten
- * seconds, which a busy machine can cause. time_ns 0: the moment of each try.
- */
-static bool resolves_soon_at(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64_t address,
-			     struct pp_location *ret_location)
-{
-	uint64_t end_ns = now_ns() + 60000000000ull;
-
-	while (now_ns() < end_ns) {
-		if (pp_track_resolve(track, pid, time_ns ? time_ns : now_ns(), address,
-				     ret_location) == 0)
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
-
-static bool resolves_soon(struct pp_track *track, pid_t pid, uint64_t address,
-			  struct pp_location *ret_location)
-{
-	return resolves_soon_at(track, pid, 0, address, ret_location);
-}
 
 /* On a busy machine the tracker may wait before it reads /proc, and has no process meanwhile. */
 static bool is_another_program(struct pp_track *track, pid_t pid, uint32_t exec_cnt)
@@ -404,7 +409,7 @@ static void check_deleted(bool no_perf)
 	entry = await_exec(&child);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, 0, entry, &location), 0);
+	CU_ASSERT_FATAL(resolves_soon(track, child.pid, entry, &location));
 	CU_ASSERT(same_id(&location.id, &id));
 	CU_ASSERT_STRING_EQUAL(location.name, path);
 	finish(&child);
