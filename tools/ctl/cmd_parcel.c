@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,6 +108,9 @@ static int write_slot(struct listing *listing, const struct ctl_options *options
 	if (r < 0)
 		return ctl_fail_error("parcel", r, &error);
 	parcel.host = *host;
+	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
+		return ctl_fail("%s: no directory, and it cannot be made: %s", directory,
+				strerror(errno));
 	file = name_of(directory, &parcel);
 	r = pathprof_parcel_write(&parcel, &bytes, &len, &error);
 	if (r == 0)
