@@ -30,6 +30,10 @@ struct pp_resolver {
 	 */
 	void (*in_cgroup)(void *context, pid_t pid, uint64_t start_time, uint64_t cgroup,
 			  uint64_t cgroup_v1);
+	/* The kernel's functions; both NULL: time in the kernel is one sum. */
+	int (*resolve_kernel)(void *context, uint64_t address, struct pp_location *ret_location);
+	int (*kernel_symbol)(void *context, uint64_t offset, char *name, size_t name_size,
+			     uint64_t *ret_start, uint64_t *ret_len_bytes);
 };
 
 #endif

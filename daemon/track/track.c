@@ -74,8 +74,13 @@ static unsigned int cpu_cnt(void)
 static int init(struct pp_track *track, struct pathprof_error *error)
 {
 	struct pp_stat stat;
-	int r = pp_files_init(&track->files);
+	int r;
 
+	read_boot_id(track);
+	/* before any child begins, which would have the file, too */
+	(void)pp_kernel_names_open(&track->kernel, "/proc/kallsyms", !track->config.only_pid,
+				   track->boot_id);
+	r = pp_files_init(&track->files);
 	if (!r)
 		r = pp_images_init(&track->images);
 	if (!r)
@@ -86,7 +91,6 @@ static int init(struct pp_track *track, struct pathprof_error *error)
 		r = open_fds(track);
 	if (r)
 		return pathprof_fail(error, r, "tracker: %s", strerror(-r));
-	read_boot_id(track);
 	if (track->config.only_pid && pp_proc_stat(track->config.only_pid, &stat))
 		return pathprof_fail(error, -ESRCH, "process %d: no such process",
 				     track->config.only_pid);
@@ -140,6 +144,7 @@ void pp_track_free(struct pp_track *track)
 		pp_files_release(&track->files);
 	pp_idents_free(track->idents);
 	pp_reader_free(track->reader);
+	pp_kernel_names_free(track->kernel);
 	if (track->timer_fd >= 0)
 		close(track->timer_fd);
 	if (track->epoll_fd >= 0)
@@ -537,6 +542,36 @@ int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, cha
 	name[len_bytes] = 0;
 	*ret_start = symbol.start;
 	*ret_len_bytes = symbol.len_bytes;
+	return 0;
+}
+
+int pp_track_resolve_kernel(struct pp_track *track, uint64_t address,
+			    struct pp_location *ret_location)
+{
+	struct pp_kernel_function function;
+	int r = track->kernel ? pp_kernel_names_at(track->kernel, address, &function) : -EACCES;
+
+	if (r < 0)
+		return r;
+	*ret_location = (struct pp_location){
+		.id = *pp_kernel_names_id(track->kernel),
+		.offset = function.offset,
+		.name = PATHPROF_KERNEL_NAME,
+	};
+	return 0;
+}
+
+int pp_track_kernel_symbol(struct pp_track *track, uint64_t offset, char *name, size_t name_size,
+			   uint64_t *ret_start, uint64_t *ret_len_bytes)
+{
+	struct pp_kernel_function function;
+	int r = track->kernel ? pp_kernel_names_find(track->kernel, offset, &function) : -ENOENT;
+
+	if (r < 0)
+		return r;
+	snprintf(name, name_size, "%s", function.name);
+	*ret_start = function.offset;
+	*ret_len_bytes = function.len_bytes;
 	return 0;
 }
 

@@ -122,6 +122,15 @@ int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64
  */
 int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, char *name,
 			size_t name_size, uint64_t *ret_start, uint64_t *ret_len_bytes);
+/*
+ * The kernel's function at an address, as offset the one where it begins: kernel_names.h. -ENOENT:
+ * no such function; -EACCES: the kernel hides its addresses.
+ */
+int pp_track_resolve_kernel(struct pp_track *track, uint64_t address,
+			    struct pp_location *ret_location);
+/* Name and length of what was resolved. -ENOENT. */
+int pp_track_kernel_symbol(struct pp_track *track, uint64_t offset, char *name, size_t name_size,
+			   uint64_t *ret_start, uint64_t *ret_len_bytes);
 void pp_track_stats(const struct pp_track *track, struct pp_track_stats *ret_stats);
 
 #endif

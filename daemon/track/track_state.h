@@ -10,6 +10,7 @@
 #include "cgroup_tree.h"
 #include "track.h"
 #include "base/clock.h"
+#include "kernel_names.h"
 #include "track_ident.h"
 #include "track_image.h"
 #include "track_pace.h"
@@ -51,9 +52,10 @@ struct pp_track {
 	uint64_t reader_paid_ns; /* CPU time of it that was paid for */
 	struct pp_idents *idents;
 	struct pp_jit_budget jit_budget;
-	struct pp_perf *perf;       /* NULL: /proc only */
-	int perf_code;              /* why not, or why not on each CPU: -errno */
-	struct pp_cgroups *cgroups; /* NULL: nobody came with an id yet */
+	struct pp_kernel_names *kernel; /* NULL: /proc/kallsyms did not open */
+	struct pp_perf *perf;           /* NULL: /proc only */
+	int perf_code;                  /* why not, or why not on each CPU: -errno */
+	struct pp_cgroups *cgroups;     /* NULL: nobody came with an id yet */
 	int epoll_fd, timer_fd;
 	bool is_behind; /* processes of the tree may be missing */
 	struct pp_pace pace;

@@ -334,6 +334,19 @@ static void add_totals(struct pathprof_totals *totals, const struct pathprof_bur
 	totals->ends[burst->end]++;
 }
 
+static int resolve_clock(const struct arrival *arrival, uint64_t address, bool kernel,
+			 struct pp_location *ret_where)
+{
+	const struct pp_resolver *resolver = &arrival->window->resolver;
+
+	if (!kernel)
+		return resolver->resolve(resolver->context, (pid_t)arrival->who.pid,
+					 arrival->who.time_ns, address, ret_where);
+	if (!resolver->resolve_kernel)
+		return -ENOENT;
+	return resolver->resolve_kernel(resolver->context, address, ret_where);
+}
+
 /*
  * The file place of the address; without a file what is known of it. An address that cannot be
  * resolved is not dropped: its process had this time, wherever it spent it.
@@ -349,8 +362,7 @@ static void add_clock(const struct arrival *arrival, uint64_t address, bool kern
 	};
 	struct pp_location where;
 
-	if (!kernel && window->resolver.resolve(window->resolver.context, (pid_t)arrival->who.pid,
-						arrival->who.time_ns, address, &where) == 0)
+	if (resolve_clock(arrival, address, kernel, &where) == 0)
 		clock.binary =
 			binary_of(window, &where.id, &where.from, where.name ? where.name : "");
 	if (clock.binary != PATHPROF_NO_INDEX)

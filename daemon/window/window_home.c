@@ -38,10 +38,21 @@ static void in_cgroup(void *context, pid_t pid, uint64_t start_time, uint64_t cg
 	pp_track_in_cgroup(context, pid, start_time, cgroup, cgroup_v1);
 }
 
+static int resolve_kernel(void *context, uint64_t address, struct pp_location *ret_location)
+{
+	return pp_track_resolve_kernel(context, address, ret_location);
+}
+
+static int kernel_symbol(void *context, uint64_t offset, char *name, size_t name_size,
+			 uint64_t *ret_start, uint64_t *ret_len_bytes)
+{
+	return pp_track_kernel_symbol(context, offset, name, name_size, ret_start, ret_len_bytes);
+}
+
 struct pp_resolver pp_window_track_resolver(struct pp_track *track)
 {
-	return (struct pp_resolver){track,      dispatch, process,  resolve,
-				    jit_symbol, in_view,  in_cgroup};
+	return (struct pp_resolver){track,   dispatch,  process,        resolve,      jit_symbol,
+				    in_view, in_cgroup, resolve_kernel, kernel_symbol};
 }
 
 static int add_window(void *context, const struct pathprof_profile *profile,

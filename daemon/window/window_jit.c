@@ -73,6 +73,17 @@ static int has_jit(const struct pathprof_profile *profile)
 	return 0;
 }
 
+static int find_symbol(const struct pp_resolver *resolver, const struct pathprof_binary *code,
+		       const struct place *place, char *name, size_t name_size, uint64_t *ret_start,
+		       uint64_t *ret_len)
+{
+	if (pathprof_is_kernel(&code->id, code->name))
+		return resolver->kernel_symbol(resolver->context, place->address, name, name_size,
+					       ret_start, ret_len);
+	return resolver->jit_symbol(resolver->context, (pid_t)place->pid, place->address, name,
+				    name_size, ret_start, ret_len);
+}
+
 static int store_symbols(const struct pathprof_profile *profile, const struct places *places,
 			 const struct pp_resolver *resolver, const struct pp_window_sink *sink,
 			 struct pathprof_error *error)
@@ -83,17 +94,16 @@ static int store_symbols(const struct pathprof_profile *profile, const struct pl
 
 	for (size_t i = 0; i < places->cnt; i++) {
 		const struct place *p = &places->items[i];
+		const struct pathprof_binary *code = &profile->binaries[p->binary];
 		int r;
 
 		if (p->binary == binary && p->address >= start && p->address - start < len)
 			continue;
 		binary = PATHPROF_NO_INDEX;
-		if (resolver->jit_symbol(resolver->context, (pid_t)p->pid, p->address, name,
-					 sizeof(name), &start, &len) < 0)
+		if (find_symbol(resolver, code, p, name, sizeof(name), &start, &len) < 0)
 			continue;
 		binary = p->binary;
-		r = sink->add_jit_symbol(sink->context, &profile->binaries[binary].id, start, len,
-					 name, error);
+		r = sink->add_jit_symbol(sink->context, &code->id, start, len, name, error);
 		if (r < 0)
 			return r;
 	}

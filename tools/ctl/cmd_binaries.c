@@ -172,7 +172,7 @@ static void collect(struct rows *rows)
 		rows->list[rows->cnt++] = (struct row){
 			.binary = binary, .name = binary->name, .figures = binary->figures};
 	}
-	add_elsewhere(rows, "[kernel]", shares->kernel_samples);
+	add_elsewhere(rows, PATHPROF_KERNEL_NAME, shares->kernel_nameless);
 	add_elsewhere(rows, "[unknown]", shares->unknown_samples);
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "cleanup.h"
+#include "pathprof/profile.h"
 #include "text.h"
 
 void json_rows_begin(struct json_rows *rows, FILE *out)
@@ -79,6 +80,9 @@ void json_add_binary(json_t *object, const char *key, const struct pathprof_buil
 
 	json_add_text(binary, "name", name);
 	json_add_text(binary, "build_id", pathprof_build_id_text(id, text));
-	json_add_text(binary, "kind", kinds[id->kind <= PATHPROF_ID_JIT ? id->kind : 0]);
+	json_add_text(binary, "kind",
+		      pathprof_is_kernel(id, name)
+			      ? "kernel"
+			      : kinds[id->kind <= PATHPROF_ID_JIT ? id->kind : 0]);
 	json_add(object, key, binary);
 }

@@ -181,11 +181,13 @@ static int take_clock(void *context, const struct pathprof_clock_row *row)
 	shares->clock_samples += row->samples;
 	if (row->binary_id.kind == PATHPROF_ID_NONE) {
 		if (row->place == PATHPROF_PLACE_KERNEL)
-			shares->kernel_samples += row->samples;
+			shares->kernel_nameless += row->samples;
 		else
 			shares->unknown_samples += row->samples;
 		return 0;
 	}
+	if (pathprof_is_kernel(&row->binary_id, row->binary_name))
+		shares->kernel_samples += row->samples;
 	ctl_grow(&index->clocks, index->clock_cnt, &index->clock_room);
 	index->clocks[index->clock_cnt++] = (struct shares_clock){
 		.binary = get_binary(shares, &row->binary_id, row->binary_name),
@@ -502,6 +504,11 @@ void shares_free(struct shares *shares)
 	free(shares);
 }
 
+static bool is_kernel(const struct shares_binary *binary)
+{
+	return pathprof_is_kernel(&binary->id, binary->name);
+}
+
 struct shares_pathless shares_pathless(const struct shares *shares)
 {
 	const double all = (double)shares->clock_samples;
@@ -509,10 +516,11 @@ struct shares_pathless shares_pathless(const struct shares *shares)
 
 	if (!shares->clock_samples)
 		return pathless;
-	pathless.kernel = (double)shares->kernel_samples / all;
+	pathless.kernel = (double)(shares->kernel_samples + shares->kernel_nameless) / all;
 	pathless.code = (double)shares->unknown_samples / all;
 	for (size_t i = 0; i < shares->function_cnt; i++)
-		if (!shares->functions[i].path_cnt)
+		if (!shares->functions[i].path_cnt &&
+		    !is_kernel(&shares->binaries[shares->functions[i].binary]))
 			pathless.code += shares->functions[i].figures.time.value;
 	return pathless;
 }

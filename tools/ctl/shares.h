@@ -54,10 +54,12 @@ struct shares_path {
 
 struct shares {
 	enum pathprof_window_kind kind;
-	uint64_t clock_samples, kernel_samples, unknown_samples; /* the first counts all */
-	uint64_t observations; /* samples that count as independent: see interval_of_share() */
-	double insns_a_sample; /* as in struct pathprof_shares */
-	bool path_time;        /* some path has TIME */
+	uint64_t clock_samples; /* all of them, with those of the next three */
+	uint64_t kernel_samples, kernel_nameless,
+		unknown_samples; /* in the kernel: in functions, in none */
+	uint64_t observations;   /* samples that count as independent: see interval_of_share() */
+	double insns_a_sample;   /* as in struct pathprof_shares */
+	bool path_time;          /* some path has TIME */
 
 	struct shares_path *paths; /* heaviest first */
 	struct shares_function *functions;

@@ -176,7 +176,7 @@ static void name_function(struct side *side, struct side_item *item)
 		item->from = symbol->start;
 	} else {
 		binary = &side->binaries[item->binary];
-		item->text = ctl_printf("[%s]", text_base_name(binary->name));
+		item->text = text_nameless(binary->name);
 	}
 	key = ctl_printf("%s\n%s",
 			 item->binary == SIDE_NO_BINARY

@@ -244,6 +244,13 @@ char *text_time(char *out, size_t size, int64_t ns)
 	return out;
 }
 
+char *text_nameless(const char *path)
+{
+	const char *base = text_base_name(path);
+
+	return *base == '[' ? ctl_strdup(base) : ctl_printf("[%s]", base);
+}
+
 const char *text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -37,5 +37,7 @@ char *text_duration(char *out, size_t size, int64_t ns);
 char *text_time(char *out, size_t size, int64_t ns);
 /* The last part of a path name. */
 const char *text_base_name(const char *path);
+/* "[gzip]": of its code in no function that is known. The caller frees it. */
+char *text_nameless(const char *path);
 
 #endif

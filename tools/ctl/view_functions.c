@@ -24,7 +24,7 @@ static char *name_of(const struct shares_function *function, const struct shares
 {
 	if (function->symbol)
 		return ctl_strdup(function->symbol->name);
-	return ctl_printf("[%s]", text_base_name(binary->name));
+	return text_nameless(binary->name);
 }
 
 static void add_elsewhere(struct row *rows, size_t *cnt, const struct shares *shares,
@@ -46,7 +46,7 @@ static size_t collect(struct row *rows, const struct shares *shares)
 		rows[cnt++] = (struct row){function, name_of(function, binary), binary,
 					   function->figures};
 	}
-	add_elsewhere(rows, &cnt, shares, "[kernel]", shares->kernel_samples);
+	add_elsewhere(rows, &cnt, shares, PATHPROF_KERNEL_NAME, shares->kernel_nameless);
 	add_elsewhere(rows, &cnt, shares, "[unknown]", shares->unknown_samples);
 	return cnt;
 }

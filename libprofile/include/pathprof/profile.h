@@ -71,7 +71,8 @@ struct pathprof_file {
 
 struct pathprof_binary {
 	struct pathprof_build_id id;
-	char *name; /* path as the profiled process names it, or "[vdso]", "jit:PID" */
+	char *name; /* path as the profiled process names it, or "[vdso]", "jit:PID",
+			PATHPROF_KERNEL_NAME */
 	/* Whose code was counted; none where nobody told. Of more, one of each owner stays. */
 	struct pathprof_file files[PATHPROF_FILES_MAX];
 	uint32_t file_cnt;
@@ -139,6 +140,11 @@ struct pathprof_clock_count {
 };
 #define PATHPROF_PLACE_UNKNOWN 0
 #define PATHPROF_PLACE_KERNEL  16
+
+/* Where its functions have names, the kernel is a binary, of PATHPROF_ID_JIT, and places are their
+ * starts. */
+#define PATHPROF_KERNEL_NAME "[kernel]"
+bool pathprof_is_kernel(const struct pathprof_build_id *id, const char *name);
 
 /* Totals of one window. */
 struct pathprof_totals {

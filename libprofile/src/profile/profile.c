@@ -699,6 +699,11 @@ static bool new_clock(struct pathprof_profile *p, uint64_t hash,
 	return true;
 }
 
+bool pathprof_is_kernel(const struct pathprof_build_id *id, const char *name)
+{
+	return id->kind == PATHPROF_ID_JIT && !strcmp(name, PATHPROF_KERNEL_NAME);
+}
+
 static bool clock_is_sound(const struct pathprof_profile *p,
 			   const struct pathprof_clock_count *clock)
 {

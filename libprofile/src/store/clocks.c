@@ -79,9 +79,12 @@ struct clock_process_view {
 
 static void clock_process_query(struct pp_query *q)
 {
-	pp_query_add(q, "SELECT c.process, sum(c.samples),"
-			" sum(CASE WHEN c.binary = 0 AND c.place = 16 THEN c.samples ELSE 0 END)"
-			" FROM clock_counts c WHERE 1");
+	pp_query_add(q,
+		     "SELECT c.process, sum(c.samples),"
+		     " sum(CASE WHEN c.binary = 0 AND c.place = 16 OR c.binary IN (SELECT id FROM"
+		     " binaries WHERE kind = 3 AND name = '" PATHPROF_KERNEL_NAME "')"
+		     " THEN c.samples ELSE 0 END)"
+		     " FROM clock_counts c WHERE 1");
 	pp_query_add_clock_set(q);
 	pp_query_add(q, " GROUP BY c.process");
 }

@@ -170,8 +170,12 @@ static void take_edge(struct take *t, struct pp_row *row)
 	pathprof_profile_add_edge(&t->part->profile, &edge);
 }
 
+/* A parcel has no names of functions, and where the kernel's lie is of one boot. */
+#define IS_KERNEL "coalesce(b.kind = 3 AND b.name = '" PATHPROF_KERNEL_NAME "', 0)"
+
 static const char clock_query[] =
-	"SELECT c.place, c.samples, c.binary <> 0, coalesce(b.build_id, x''),"
+	"SELECT CASE WHEN " IS_KERNEL " THEN 16 ELSE c.place END, c.samples,"
+	" c.binary <> 0 AND NOT " IS_KERNEL ", coalesce(b.build_id, x''),"
 	" coalesce(b.kind, 0), coalesce(b.name, ''), " WORKLOAD_COLUMNS
 	" FROM clock_counts c LEFT JOIN binaries b ON b.id = c.binary" WORKLOAD_JOIN
 	" WHERE c.window = ?1";

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of the kernel's functions: see kernel_names.h. Source: the kernel's kallsyms.c. */
+#include "kernel_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/search.h"
+#include "base/vector.h"
+
+#define FUNCTIONS_MAX  1000000
+#define NAME_BYTES_MAX (32u << 20)
+#define LEN_BYTES_MAX  (64u << 10) /* what follows the last function of a module is not its code */
+#define REREAD_NS      600000000000
+
+struct function {
+	uint64_t start;
+	uint32_t name; /* where it begins in the bytes */
+	bool global;
+};
+
+struct pp_kernel_names {
+	FILE *file;
+	struct pathprof_build_id id;
+	struct function *functions; /* by start, one at each */
+	char *bytes;
+	size_t cnt, room, byte_cnt, byte_room;
+	uint64_t base, read_ns; /* 0: not read yet */
+};
+
+/* As standard input it was opened by somebody with more rights. Children must not inherit it. */
+static int take_input(const char *path)
+{
+	char target[32];
+	ssize_t len = readlink("/proc/self/fd/0", target, sizeof(target) - 1);
+	int nothing, fd;
+
+	target[len > 0 ? len : 0] = 0;
+	if (strcmp(target, path) != 0)
+		return -ENOENT;
+	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	fd = nothing < 0 ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (fd >= 0)
+		(void)dup2(nothing, STDIN_FILENO);
+	if (nothing >= 0)
+		close(nothing);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_list(FILE **ret_file, const char *path, bool from_input)
+{
+	int fd = from_input ? take_input(path) : -1;
+
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	*ret_file = fd < 0 ? NULL : fdopen(fd, "r");
+	return *ret_file ? 0 : -errno;
+}
+
+int pp_kernel_names_open(struct pp_kernel_names **ret_names, const char *path, bool from_input,
+			 const char *boot_id)
+{
+	struct pp_kernel_names *names = calloc(1, sizeof(*names));
+	char what[128];
+	int r;
+
+	if (!names)
+		return -ENOMEM;
+	r = open_list(&names->file, path, from_input);
+	if (r < 0) {
+		free(names);
+		return r;
+	}
+	snprintf(what, sizeof(what), "kernel %s", boot_id);
+	pathprof_build_id_make(&names->id, PATHPROF_ID_JIT, what, strlen(what));
+	*ret_names = names;
+	return 0;
+}
+
+void pp_kernel_names_free(struct pp_kernel_names *names)
+{
+	if (!names)
+		return;
+	fclose(names->file);
+	free(names->functions);
+	free(names->bytes);
+	free(names);
+}
+
+const struct pathprof_build_id *pp_kernel_names_id(const struct pp_kernel_names *names)
+{
+	return &names->id;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static int add_name(struct pp_kernel_names *names, const char *name, const char *module)
+{
+	size_t len = strlen(name) + strlen(module) + 2;
+
+	if (names->byte_cnt + len > NAME_BYTES_MAX)
+		return -ENOSPC;
+	if (pp_reserve(&names->bytes, names->byte_cnt + len, &names->byte_room) < 0)
+		return -ENOMEM;
+	snprintf(names->bytes + names->byte_cnt, len, "%s%s%s", name, *module ? " " : "", module);
+	names->byte_cnt += len;
+	return 0;
+}
+
+/* "ffffffff81000000 T _text", "ffffffffc0201000 t nft_do_chain	[nf_tables]" */
+static int add_line(struct pp_kernel_names *names, const char *line)
+{
+	struct function function = {.name = (uint32_t)names->byte_cnt};
+	char type, name[256], module[64] = "";
+
+	if (sscanf(line, "%" SCNx64 " %c %255s %63s", &function.start, &type, name, module) < 3 ||
+	    !function.start || !strchr("tTwW", type))
+		return 0;
+	if (!strcmp(name, "_text"))
+		names->base = function.start;
+	function.global = type == 'T';
+	if (names->cnt == FUNCTIONS_MAX)
+		return -ENOSPC;
+	if (pp_grow(&names->functions, names->cnt, &names->room) < 0)
+		return -ENOMEM;
+	names->functions[names->cnt++] = function;
+	return add_name(names, name, module);
+}
+
+static unsigned int underscores(const struct pp_kernel_names *names, const struct function *f)
+{
+	return (unsigned int)strspn(names->bytes + f->name, "_");
+}
+
+/* The better of several names at one address comes first: global, few underscores, read first. */
+static int compare(const void *a, const void *b, void *context)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->global != y->global)
+		return x->global ? -1 : 1;
+	if (underscores(context, x) != underscores(context, y))
+		return underscores(context, x) < underscores(context, y) ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+static void keep_one_each(struct pp_kernel_names *names)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < names->cnt; i++)
+		if (!i || names->functions[i].start != names->functions[kept - 1].start)
+			names->functions[kept++] = names->functions[i];
+	names->cnt = kept;
+}
+
+/* Without _text nothing is known: offsets would be addresses. */
+static int read_all(struct pp_kernel_names *names)
+{
+	char *line = NULL;
+	size_t size = 0;
+	int r = 0;
+
+	names->cnt = names->byte_cnt = 0;
+	names->base = 0;
+	names->read_ns = pp_monotonic_ns();
+	rewind(names->file);
+	while (r == 0 && getline(&line, &size, names->file) > 0)
+		r = add_line(names, line);
+	free(line);
+	if (r == 0 && ferror(names->file))
+		r = -EIO;
+	if (r < 0 || !names->base) {
+		names->cnt = 0;
+		return r < 0 ? r : -EACCES;
+	}
+	qsort_r(names->functions, names->cnt, sizeof(*names->functions), compare, names);
+	keep_one_each(names);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- looking up */
+
+static int find(const struct pp_kernel_names *names, uint64_t address,
+		struct pp_kernel_function *ret_function)
+{
+	size_t next = pp_first(i, 0, names->cnt, names->functions[i].start > address);
+	const struct function *f;
+	uint64_t len = LEN_BYTES_MAX;
+
+	if (!next)
+		return -ENOENT;
+	f = &names->functions[next - 1];
+	if (f->start < names->base)
+		return -ENOENT;
+	if (next < names->cnt && f[1].start - f->start < len)
+		len = f[1].start - f->start;
+	if (address - f->start >= len)
+		return -ENOENT;
+	*ret_function =
+		(struct pp_kernel_function){f->start - names->base, len, names->bytes + f->name};
+	return 0;
+}
+
+int pp_kernel_names_at(struct pp_kernel_names *names, uint64_t address,
+		       struct pp_kernel_function *ret_function)
+{
+	int r = names->read_ns ? 0 : read_all(names);
+
+	if (r == 0)
+		r = find(names, address, ret_function);
+	if (r != -ENOENT || !names->base || pp_monotonic_ns() - names->read_ns < REREAD_NS)
+		return names->base ? r : -EACCES;
+	r = read_all(names);
+	return r < 0 ? r : find(names, address, ret_function);
+}
+
+int pp_kernel_names_find(struct pp_kernel_names *names, uint64_t offset,
+			 struct pp_kernel_function *ret_function)
+{
+	return names->base ? find(names, names->base + offset, ret_function) : -ENOENT;
+}
