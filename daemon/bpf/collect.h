@@ -22,7 +22,7 @@
 #define PP_COLLECT_STACK_MAX    64   /* entries of a branch stack; a power of two */
 #define PP_COLLECT_CONTEXT_BITS 8    /* log2 of the cache's entries */
 #define PP_COLLECT_STAGE_MAX    40   /* counts that go out as one record: just below 1 KiB */
-#define PP_COLLECT_RECORD_MAX   1024 /* bytes, more than any */
+#define PP_COLLECT_RECORD_MAX   1024 /* bytes; no record is larger */
 #define PP_COLLECT_DRAIN_STEP   128 /* slots of the hot path table that one drain call writes out */
 
 /* Set before the program is loaded; the last four also while it runs. */
@@ -38,14 +38,14 @@ struct pp_collect_config {
 	__u64 ip_min;       /* only samples that interrupt at ip_min <= ip <= ip_max */
 	__u64 ip_max;
 	__u64 slice_shift;     /* log2 of the nanoseconds that a budget is for */
-	__u64 slice_budget_ns; /* time that a CPU may spend in one */
+	__u64 slice_budget_ns; /* time that a CPU may spend in one such span */
 };
 
 /* One entry as bpf_read_branch_records() has it: struct perf_branch_entry. */
 struct pp_collect_entry {
 	__u64 from;
 	__u64 to;
-	__u64 flags; /* mispredicted 0, predicted 1, cycles 4 to 19, type 20 to 23 */
+	__u64 flags; /* bits: 0 mispredicted, 1 predicted, 4 to 19 cycles, 20 to 23 type */
 };
 
 /* Counts on their way out, which become one record when they are many. */
@@ -60,7 +60,7 @@ struct pp_collect_context {
 	__u64 number;
 };
 
-/* A segment in the hot path table, with its branches: its DEFINE record as far as it is known. */
+/* A segment of the hot path table with its branches, in the form of its DEFINE record. */
 struct pp_collect_definition {
 	struct pathprof_record head;
 	struct pathprof_segment segment;
@@ -72,13 +72,13 @@ struct pp_collect_naming {
 	struct pathprof_context context;
 };
 
-/* What a window is dealt with by, between its steps. */
+/* What one step on a window leaves for the next. */
 struct pp_collect_walk {
 	struct pp_tuple_plan plan;
 	struct pp_segment_state segment;
-	struct pp_segment ended;     /* the segment that a step deals with */
+	struct pp_segment ended;     /* the segment that the next step counts */
 	struct pp_hpt_entry message; /* on its way out */
-	__u64 from, to;              /* of the tuple that a step deals with */
+	__u64 from, to;              /* of the tuple that the next step samples */
 	__u32 near;                  /* hash of its bare addresses */
 	__u32 scratch;               /* for PP_LAUNDER */
 };
@@ -88,26 +88,26 @@ struct pp_collect_state {
 	__u32 seq; /* of the next record */
 	__u32 last_context;
 	__u32 cpu;
-	__u32 closing; /* its numbers are used up: no sample until the drain is through */
-	__u32 given;   /* 1: by the test entry, which says whose the window is */
-	__u64 epoch;   /* times that numbers began again */
+	__u32 closing; /* numbers run out: samples are refused until the drain has ended */
+	__u32 given;   /* 1: a test program gave the window and says whose it is */
+	__u64 epoch;   /* how often numbers began again */
 	__u64 slice, slice_spent_ns; /* of the budget */
 	struct pathprof_collector_stats stats;
 	struct pp_collect_walk walk;
 	struct pp_collect_naming naming;
 	struct pp_collect_entry stack[PP_COLLECT_STACK_MAX]; /* newest first */
 	struct pp_collect_context context[1 << PP_COLLECT_CONTEXT_BITS];
-	struct pp_random random; /* of what is rounded */
+	struct pp_random random; /* for rounding */
 	struct pp_compress compress;
 	struct pp_hpt hpt;
 	struct pp_defined defined;
 	struct pp_collect_definition definition[PP_HPT_MAX]; /* by slot of the hot path table */
 	struct pp_collect_stage paths, tuples;
 	__u64 end[PP_COLLECT_RECORD_MAX /
-		  8]; /* what a record might reach, for all the verifier knows */
+		  8]; /* room that the verifier believes a record may reach */
 };
 
-/* A window that the test entry is given in place of a sample. */
+/* A window that a test program takes in place of a sample. */
 struct pp_collect_given {
 	__u64 cnt; /* entries */
 	struct pathprof_context who;

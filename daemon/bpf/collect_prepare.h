@@ -17,7 +17,7 @@
 
 PP_STATIC_ASSERT(PP_HPT_MAX == 2048 && PP_SPLIT_MAX == 2048, collect_tables_of_a_kernel);
 
-/* Each CPU its own seeds: equal ones would sample alike. They are the kernel module's, too. */
+/* Each CPU has seeds of its own, or all would sample alike. The kernel module uses the same. */
 PP_INLINE void pp_collect_prepare(struct pp_collect_state *s,
 				  const struct pp_collect_config *config, __u64 seed, __u32 cpu)
 {

@@ -3,8 +3,8 @@
  * What the build before did: the rolling baseline of a binary of the same path and container, as it
  * was when the new build came. It stays as it was then, until another build comes.
  *
- * Workload: once a new build out of memory. After a restart, or when the old one was let go of, out
- * of the store: that reads an hour of windows, so it is done for one build a window.
+ * Workload: once for each new build, from memory. After a restart, or when the old build was
+ * evicted, from the store: that reads an hour of windows, so it is done for one build a window.
  */
 #include "drift_subject.h"
 
@@ -15,7 +15,7 @@
 
 #include "pathprof/events.h"
 
-#define BUILDS_MAX 3 /* that are looked into */
+#define BUILDS_MAX 3 /* earlier builds that are searched */
 
 /* Takes counts over. */
 static void set_previous(struct pp_drift_subject *subject, struct pathprof_portable *portable,
@@ -25,7 +25,7 @@ static void set_previous(struct pp_drift_subject *subject, struct pathprof_porta
 	pathprof_tally_move(&subject->previous.tally, counts);
 }
 
-/* ---------------------------------------------------------------- out of memory */
+/* ---------------------------------------------------------------- from memory */
 
 static struct pp_drift_subject *latest_other(const struct pp_drift_subjects *subjects,
 					     const struct pp_drift_subject *subject)
@@ -87,7 +87,7 @@ void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_
 	subject->sought_previous = other != NULL;
 }
 
-/* ---------------------------------------------------------------- out of the store */
+/* ---------------------------------------------------------------- from the store */
 
 struct seeking {
 	struct pathprof_earlier_build_row builds[BUILDS_MAX];

@@ -17,19 +17,18 @@ struct pp_drift {
 	uint64_t windows, cpu_ns;
 };
 
-/* Joins the parts of what is all zero but for settings and store. */
+/* Connects the parts of a drift that is all zero except for settings and store. */
 void pp_drift_join(struct pp_drift *drift);
 
-/* drift_clock.c: states out of the store that lie ahead of now: the clock was set back meanwhile.
- */
+/* drift_clock.c: moves states of the store that lie in the future: the clock was set back. */
 void pp_drift_leave_future(struct pp_drift *drift);
 
 /* drift_restore.c: the windows of the time that the rolling baseline spans. */
-/* Reads as many as take no time to speak of; the event loop goes on with the others. */
+/* Reads as many as take no noticeable time; the event loop reads the others. */
 int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error);
-/* The window at hand closed before the others were read: it is read after them. False: they are. */
+/* Puts the window at hand behind those still to be read. Returns false if there are none. */
 bool pp_drift_restore_window(struct pp_drift *drift);
-/* Whether it came to its end or not. */
+/* Ends the reading, even if windows are left. */
 void pp_drift_end_restore(struct pp_drift *drift);
 
 #endif

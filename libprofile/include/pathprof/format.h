@@ -57,7 +57,7 @@ enum pathprof_address_kind {
 
 /* "perf.data", ...; NULL when out of range. */
 const char *pathprof_format_name(enum pathprof_format format);
-/* The other way round; 0: none. */
+/* The format of a name; 0: there is none. */
 enum pathprof_format pathprof_format_named(const char *name);
 bool pathprof_format_reads(enum pathprof_format format);
 bool pathprof_format_writes(enum pathprof_format format);

@@ -20,39 +20,40 @@ struct pathprof_tally {
 	size_t cnt, room;
 	double total;          /* of all weights */
 	double squares;        /* of all events; of use unless loose */
-	double samples;        /* that the weights are of; of counts the total */
+	double samples;        /* that the weights stand for; the total if events are not weighed */
 	double sample_squares; /* as squares, where each sample counts once */
 	bool loose;            /* squares of an event are not known */
 	bool odd;              /* a weight is 0 or above 2^53 */
 };
 
 /*
- * One more event behind the others, in no order yet: pathprof_tally_sort() before all else. It has
- * the key; seen says how often it was seen, and counts by its weight when the clock weighed that.
- * An event of weight 0 is left out. -ENOMEM: unchanged.
+ * Appends an event with this key, out of order: call pathprof_tally_sort() before anything else.
+ * `seen` says how often it was seen; weighed: it counts by the weight that the clock gave it. An
+ * event of weight 0 is left out. -ENOMEM: the tally is unchanged.
  */
 int pathprof_tally_append(struct pathprof_tally *to, const struct pathprof_event *key,
 			  const struct pathprof_worth *seen, bool weighed);
 /* The same of a path as the store has it. */
 int pathprof_tally_append_row(struct pathprof_tally *to, uint64_t group,
 			      const struct pathprof_container_path_row *row, bool weighed);
-/* Puts what was appended in order. A sum that no weight can have: -ERANGE, and empty. */
+/* Sorts appended events. -ERANGE: a sum exceeds the largest weight, and the tally is empty. */
 int pathprof_tally_sort(struct pathprof_tally *counts);
 
 void pathprof_tally_release(struct pathprof_tally *counts);
 /* Empty again; keeps its memory. */
 void pathprof_tally_clear(struct pathprof_tally *counts);
-/* Adds events that count once, weights of equal keys added up. Keys not strictly ascending:
- * -EINVAL; -ENOMEM; either way unchanged. */
+/* Adds events whose weights are numbers of samples; weights of equal keys add up. -EINVAL: the keys
+ * are not strictly ascending; -ENOMEM. The tally is unchanged then. */
 int pathprof_tally_add(struct pathprof_tally *to, const struct pathprof_event *events, size_t cnt);
 /* Adds all of another one. Errors as above. */
 int pathprof_tally_join(struct pathprof_tally *to, const struct pathprof_tally *from);
-/* Weights become numbers of samples of equal weight, as pathprof_worth_of_sample() has it. */
+/* Makes numbers of samples of equal weight out of weights, as pathprof_worth_of_sample() does. */
 void pathprof_tally_weigh(struct pathprof_tally *counts);
 /* Moves: *to is released first, *from is empty afterwards. */
 void pathprof_tally_move(struct pathprof_tally *to, struct pathprof_tally *from);
 size_t pathprof_tally_bytes(const struct pathprof_tally *counts);
-/* Borrows; of counts or what was weighed. Weights that none can have: an empty one. */
+/* Borrows the events of a tally of samples, or after pathprof_tally_weigh(). It is empty if a
+ * weight is impossible. */
 struct pathprof_distribution pathprof_tally_distribution(const struct pathprof_tally *counts);
 
 /* One binary in one container. */
@@ -62,13 +63,12 @@ struct pathprof_part {
 	const char *name, *container;
 	struct pathprof_tally tally; /* sorted */
 };
-/* Valid during the call. Not 0: the end, returned. */
+/* part is valid during the call. A value other than 0 ends the reading, which returns it. */
 typedef int pathprof_part_fn(void *context, struct pathprof_part *part);
 /*
- * The parts of what filter selects (NULL: all) of a store, by binary, then container. Generated
- * code is left out: it is another in each process, and moves. weighed: paths count by the weights
- * of their bursts. -E2BIG: more than paths_max paths (0: no bound); -EBADMSG: weights that cannot
- * be.
+ * Reads what filter selects (NULL: all) of a store, in parts by binary, then container. Generated
+ * code is left out: it differs between processes, and moves. weighed: paths count by the weights of
+ * their bursts. -E2BIG: more than paths_max paths (0: no bound); -EBADMSG: impossible weights.
  */
 int pathprof_parts_read(struct pathprof_store *store, const struct pathprof_filter *filter,
 			bool weighed, size_t paths_max, pathprof_part_fn *fn, void *context,

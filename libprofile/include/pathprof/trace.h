@@ -12,8 +12,9 @@
  * hand is in memory. A trace is read-only once open: any number of cursors over it, one thread
  * each.
  *
- * Files come from outside: what contradicts itself is -EBADMSG with one line that names the place.
- * A file whose end is missing is read as far as it goes (pathprof_trace_info.whole is false).
+ * Files come from outside: a file that contradicts itself gives -EBADMSG and a line that names the
+ * place. A file whose end is missing is read as far as it goes (pathprof_trace_info.whole is
+ * false).
  */
 #ifndef PATHPROF_TRACE_H
 #define PATHPROF_TRACE_H
@@ -98,7 +99,7 @@ int pathprof_trace_open(struct pathprof_trace **ret_trace, const char *path,
 			struct pathprof_error *error);
 /* NULL-safe. No cursor may be left. */
 void pathprof_trace_free(struct pathprof_trace *trace);
-/* true when the file begins as a trace does. Never fails loudly. */
+/* true when the file begins as a trace does; false also when it cannot be read. */
 bool pathprof_trace_is(const char *path);
 
 /* What these point to belongs to the trace. index < the count in the info; else NULL. */

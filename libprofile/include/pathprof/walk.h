@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * From windows of taken branches to the paths that ended in them, where most windows go ways that
- * were gone before: what a branch does to the path on top of the stack is read from the code once
- * and then looked up. The same paths in the same order as pathprof_reconstruct_paths() gives, as
- * numbers.
+ * Finds the paths that ended in windows of taken branches, where most windows repeat what earlier
+ * ones did: what a branch does to the path on top of the stack is read from the code once and then
+ * looked up. The paths and their order are those of pathprof_reconstruct_paths(), as numbers.
  *
  *     pathprof_walker_branch(walker, &taken[i], &numbers[i]);        once a distinct branch
  *     if (pathprof_walk(walker, numbers, cnt, ended, &ended_cnt))    for each window
@@ -11,11 +10,11 @@
  *     pathprof_walker_path(walker, ended[i].path, &path);            once a distinct path
  *
  * Workload: some 10^5 to 10^6 windows of 16 or 32 a second over 10^3 to 10^5 distinct steps; no
- * allocation once these are known. Bounded: some 9 MB. When it is full windows do not fit any
- * more; its owner clears it when it pleases, and all numbers are void then.
+ * allocation once these are known. Bounded: some 9 MB. A full walker refuses windows until its
+ * owner clears it, which makes all numbers void.
  *
- * Code at an address must stay what it is until the walker is cleared; the reconstructor may forget
- * and stays its owner's. One object, one thread. Source: EOPP 5.2; docs/reconstruction.md.
+ * Code at an address must stay what it is until the walker is cleared. The reconstructor stays its
+ * owner's, who may let it forget. One object, one thread. Source: EOPP 5.2; docs/reconstruction.md.
  */
 #ifndef PATHPROF_WALK_H
 #define PATHPROF_WALK_H
@@ -46,7 +45,7 @@ int pathprof_walker_new(struct pathprof_walker **ret_walker,
 void pathprof_walker_free(struct pathprof_walker *walker);
 /* Forgets everything. */
 void pathprof_walker_clear(struct pathprof_walker *walker);
-/* Something found no room since it was cleared. */
+/* Has anything found no room since the walker was cleared? */
 bool pathprof_walker_is_full(const struct pathprof_walker *walker);
 
 /* Numbers of branches and paths begin with 1. -ENOSPC, -ENOMEM: it is full. */

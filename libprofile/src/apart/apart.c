@@ -14,7 +14,7 @@
 #include "pp_apart.h"
 
 #define RUNNING_MAX 32
-/* Its limit of CPU time ends what is busy; this is for what does nothing. */
+/* Time without an answer; a busy process is ended by its limit of CPU time before. */
 #define PATIENCE_S 600
 
 struct pathprof_apart {
@@ -115,7 +115,7 @@ static const char *reason_of(int status, int r)
 	return step_of(WEXITSTATUS(status));
 }
 
-/* What made up an answer or is silent is ended; what left already tells why by its status. */
+/* Ends a process that is silent or gave a false answer; one that has left has said why. */
 static int bury(struct pathprof_apart *apart, int r)
 {
 	bool lives = r == -EAGAIN || r == -EBADMSG;

@@ -7,11 +7,11 @@
  *     pp_spans_nest(&spans);
  *     item = pp_spans_at(&spans, address);
  *
- * Workload: debug information's 10^2 to 10^6 ranges, added once, then looked up often. Sorted by
- * start, then the wider first, the one that holds an address is the last that begins before it or
- * one that encloses that; `outer` is that next wider one. Of the same range the item added last is
- * the inner one. Ranges that overlap without one lying in the other come from broken files: either
- * is found.
+ * Workload: debug information's 10^2 to 10^6 ranges, added once, then looked up often. They are
+ * sorted by start, the wider first. The innermost one at an address is the last that begins before
+ * the address, or one around that; `outer` is the next wider one. Of equal ranges the one added
+ * last is the inner one. Ranges that overlap without one lying in the other come from broken files:
+ * either is found.
  *
  * Locking: the owner's. Ownership: the spans own their array; {0} is an empty one.
  */
@@ -35,10 +35,10 @@ struct pp_spans {
 	uint32_t cnt, room;
 };
 
-/* Nothing of an empty range. -ENOMEM. */
+/* Ignores an empty range. -ENOMEM. */
 int pp_spans_add(struct pp_spans *spans, uint64_t start, uint64_t end, uint32_t item);
 void pp_spans_nest(struct pp_spans *spans);
-/* PP_SPANS_NONE: the address is in none. Behind pp_spans_nest() only. */
+/* PP_SPANS_NONE: the address is in none. Call it only after pp_spans_nest(). */
 uint32_t pp_spans_at(const struct pp_spans *spans, uint64_t address);
 void pp_spans_release(struct pp_spans *spans);
 

@@ -20,7 +20,7 @@
 #include "pp_recording_spaces.h"
 #include "pp_recording_traces.h"
 
-/* How far behind a system call or an interrupted instruction a program goes on. */
+/* A program resumes at most so far after a system call or an interrupted instruction. */
 #define RESUME_BYTES 15
 
 struct pathprof_recording_branches {
@@ -35,7 +35,7 @@ struct pathprof_recording_branches {
 	struct pp_recording_traces traces;
 	struct pathprof_recording_branches_stats stats;
 	uint64_t begin_ns, end_ns; /* of the samples with branches of it; the recording's clock */
-	bool nameless;             /* there are samples of nobody knows which process */
+	bool nameless;             /* some samples do not say which process they are of */
 	struct pathprof_error error;
 };
 
@@ -43,9 +43,9 @@ struct pathprof_recording_branches {
 struct walk {
 	const struct pp_recording_space *space; /* NULL: addresses are the file's */
 	uint32_t next_from; /* branch of the newer entry; PP_PLACE_NONE: no range ends there */
-	uint64_t limit;     /* what ran before lies at or before it */
-	bool interrupted;   /* the kernel was entered on the way from there */
-	bool resumed;       /* and went back to `limit` */
+	uint64_t limit;     /* code that ran earlier in this range lies at or before it */
+	bool interrupted;   /* the kernel was entered between here and the newer entry */
+	bool resumed;       /* and returned to `limit` */
 	bool ranges;
 	uint64_t times;
 	bool counted;
@@ -53,7 +53,7 @@ struct walk {
 
 /* ---------------------------------------------------------------- life */
 
-/* One binary: code, graph and profile are of the same. */
+/* Fails unless code, graph and profile are of one binary. */
 static int check_binary(struct pathprof_recording_branches *b, const struct pathprof_graph *graph,
 			struct pathprof_error *error)
 {
@@ -126,7 +126,7 @@ pathprof_recording_branches_error(const struct pathprof_recording_branches *b)
 
 /* ---------------------------------------------------------------- where the binary lies */
 
-/* llvm-profgen's text knows one process, whatever its numbers. */
+/* llvm-profgen's text has one process, whatever numbers it gives. */
 static uint32_t pid_of(const struct pathprof_recording_branches *b, uint32_t pid)
 {
 	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT ? 0 : pid;
@@ -159,8 +159,8 @@ static bool is_its_name(const struct pathprof_recording_branches *b, const char 
 }
 
 /*
- * Older perfs write each build-id as 20 bytes, shorter ones filled up with noughts, and do not say
- * so.
+ * Older versions of perf write each build-id as 20 bytes. They fill up shorter ones with zeroes and
+ * do not say so.
  */
 static bool is_its_id(const struct pathprof_recording_branches *b,
 		      const struct pathprof_build_id *id)
@@ -282,8 +282,8 @@ static void leave_out(struct pathprof_recording_branches *b, struct walk *w,
 }
 
 /*
- * An entry with an end in the kernel is passed over: what ran before it and what ran behind it is
- * one range, if the program went on where it was interrupted.
+ * Leaves out an entry with an end in the kernel. The code that ran before it and after it is one
+ * range if the program went on where it was interrupted.
  */
 static void pass_kernel(struct pathprof_recording_branches *b, struct walk *w,
 			const struct pathprof_recorded_branch *e)
@@ -304,7 +304,7 @@ static void pass_kernel(struct pathprof_recording_branches *b, struct walk *w,
 	w->resumed = exit;
 }
 
-/* 1: the entry says nothing of how the program went. */
+/* Returns true if the entry does not say how the program went, and is left out. */
 static bool pass_over(struct pathprof_recording_branches *b, struct walk *w,
 		      const struct pathprof_recorded_branch *e)
 {
@@ -337,7 +337,7 @@ static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
 
 	if (trace.start != PP_PLACE_NONE && w->ranges)
 		trace.last = w->next_from;
-	/* It went through the kernel, and what is behind that lies before this branch's target. */
+	/* the way led through the kernel and on to code before this branch's target */
 	if (trace.last != PP_PLACE_NONE && w->interrupted && e->to > w->limit) {
 		leave_out(b, w, PATHPROF_LEFT_AWAY);
 		trace.last = PP_PLACE_NONE;
@@ -373,7 +373,7 @@ static int walk_stack(struct pathprof_recording_branches *b, struct walk *w,
 	return rc;
 }
 
-/* What has no mappings at all has the file's addresses, as llvm-profgen takes it. */
+/* llvm-profgen takes addresses for the file's where there are no mappings at all. */
 static bool is_unmapped_text(const struct pathprof_recording_branches *b)
 {
 	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT && !b->stats.mappings;
@@ -471,7 +471,7 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 			     (unsigned long long)b->stats.samples, b->code->path);
 }
 
-/* Where it comes from. */
+/* Fills in the profile's origin. */
 static int tell_origin(struct pathprof_recording_branches *b,
 		       const struct pathprof_recording *recording)
 {
@@ -486,7 +486,7 @@ static int tell_origin(struct pathprof_recording_branches *b,
 	o->taken = pp_count_sum(o->taken, b->stats.branches);
 	o->refused = pp_count_sum(o->refused, b->stats.left[PATHPROF_LEFT_RANGE]);
 	if (info.realtime_offset_ns != INT64_MIN && b->begin_ns) {
-		/* Times come from outside: any sum of them is one. */
+		/* unsigned, since times come from outside and their sum may overflow */
 		o->begin_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->begin_ns);
 		o->end_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->end_ns);
 	}

@@ -4,11 +4,11 @@
  *
  *     1 FROM-FUNCTION OFFSET 1 TO-FUNCTION OFFSET MISPREDICTS COUNT
  *
- * with `0 [unknown] 0` in place of what is in no function, if it is one end alone. Local functions
- * have a number behind their name, as BOLT names them: the first of that name /1. Returns are left
- * out, as perf2bolt does.
+ * with `0 [unknown] 0` in place of an end that is in no function; a line has one such end at most.
+ * Local functions have a number behind their name, as BOLT names them: the first of that name /1.
+ * Returns are left out, as perf2bolt does.
  *
- * The reader takes nothing else, so that the profile's origin has no place.
+ * The reader takes no other lines, so the profile's origin is not written.
  *
  * Source: LLVM, bolt/include/bolt/Profile/DataReader.h.
  */
@@ -49,7 +49,7 @@ static int by_name(const void *a, const void *b, void *context)
 	return c ? c : left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Which of the local symbols of its name each is, by address; 0: it is not local. */
+/* By symbol: its number, by address, among local symbols of the same name; 0: it is not local. */
 static int number_locals(struct names *names)
 {
 	size_t cnt = 0;

@@ -31,9 +31,9 @@ static int check(const struct pathprof_distribution *window,
 }
 
 /*
- * Over samples from what was seen D scatters by its linear and its quadratic part. With no real
- * change the first comes out as twice the second, and is chance too; what it has above that is
- * real. linear: as if samples were independent.
+ * D of samples drawn from what was seen scatters by a linear and a quadratic part. If nothing
+ * changed, the linear part comes out as twice the quadratic one and is chance, too; only what
+ * exceeds that is real. linear: its variance as if samples were independent.
  */
 static double variance(const struct pp_null *null, double linear, double dispersion)
 {
@@ -130,9 +130,9 @@ static double within(double value)
 }
 
 /*
- * Of one event come together as many as squares say; what a burst has beside them is others. Those
- * come and go together in part: of real programs' windows D scattered as if half of them did so
- * wholly, the others not at all (docs/drift.md).
+ * squares say how many samples of one event come in a burst; the burst's other samples are of other
+ * events. Those come and go together in part: in windows of real programs D scattered as if half of
+ * them did so wholly and the others not at all (docs/drift.md).
  */
 void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
 			       const struct pathprof_distribution *window,

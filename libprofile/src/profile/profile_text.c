@@ -18,13 +18,13 @@
 #define FILE_BYTES_MAX ((size_t)1 << 34)
 #define NO_LINE        SIZE_MAX
 
-/* Of a pair of directions: what both share, and each whole as it first came. */
+/* A key; the two directions of a branch are one. text: what both share. */
 struct key {
 	const char *text;
 	size_t len;
 	uint64_t hash;
 	bool pair;
-	const char *whole[2]; /* [0] alone when it is no pair; NULL: never came */
+	const char *whole[2]; /* each direction as it was first read, or [0] alone; NULL: never */
 };
 
 struct file {
@@ -42,8 +42,8 @@ struct pathprof_text_profiles {
 	struct key *keys; /* [key_cnt], by number; none of branches, which are their own numbers */
 	size_t key_cnt, key_room;
 	struct pp_table numbers; /* of keys */
-	bool pairs;              /* every key so far */
-	locale_t c;              /* where the decimal point is a point */
+	bool pairs;              /* every key so far was a direction of a branch */
+	locale_t c;              /* the locale whose decimal point is a point */
 };
 
 /* ---------------------------------------------------------------- numbers for keys */
@@ -59,7 +59,7 @@ static bool is_pair(const char *text, size_t len)
 	return len > 2 && text[len - 2] == '/' && (text[len - 1] == '0' || text[len - 1] == '1');
 }
 
-/* What stands for the key in an event: twice its number, and the direction. Or -ENOMEM. */
+/* Returns what stands for the key in an event, twice its number plus the direction; or -ENOMEM. */
 static int64_t number_of(struct pathprof_text_profiles *p, const char *text, size_t len)
 {
 	bool pair = is_pair(text, len);
@@ -124,7 +124,7 @@ static bool digits(const char **at, const char *end)
 	return *at > start;
 }
 
-/* A number as the header says; what follows it in memory is the end of the line. */
+/* Reads a weight as the header describes it. In memory the end of the line follows. */
 static bool parse_weight(locale_t c, const char *text, const char *end, double *ret_weight)
 {
 	const char *at = text;

@@ -53,9 +53,9 @@ struct lab_found {
 
 void lab_finder_init(struct lab_finder *f, enum pathprof_mapping mapping);
 void lab_finder_release(struct lab_finder *f);
-/* Control went on elsewhere: all begun paths are forgotten. */
+/* Forgets all paths that have begun: control went on elsewhere. */
 void lab_finder_clear(struct lab_finder *f);
-/* true: *ret_found is a path that ended with this branch. */
+/* Takes a branch. Returns true if a path ended with it, which is *ret_found. */
 bool lab_finder_step(struct lab_finder *f, const struct pathprof_branch *branch, uint64_t events,
 		     struct lab_found *ret_found);
 
