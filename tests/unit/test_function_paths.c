@@ -299,6 +299,71 @@ static void test_overflow_anywhere(void)
 }
 
 /* No graph has such a flow: blocks that fall through in a circle. */
+/* Cuts keep any limit; a function that keeps it anyway is not cut. */
+static void test_below(void)
+{
+	static const uint64_t limits[] = {1ull << 39, 1ull << 30, UINT64_MAX};
+	size_t different = 0, cut = 0, over = 0;
+	uint64_t random = 17;
+
+	for (unsigned int i = 0; i < 300; i++) {
+		uint64_t limit = limits[i % 3];
+		struct pathprof_function_paths *p, *whole;
+		struct pathprof_flow flow;
+
+		draw(&flow, ORACLE_FORWARD, 40 + (uint32_t)(stream_random(&random) % 200), &random);
+		whole = number(&flow, PATHPROF_CUT_BACK_EDGES);
+		CU_ASSERT_EQUAL_FATAL(pathprof_function_paths_new_below(
+					      &p, &flow, PATHPROF_CUT_BACK_EDGES, limit),
+				      0);
+		over += pathprof_function_paths_cnt(p) > limit;
+		if (!whole->overflow_cut_cnt && pathprof_function_paths_cnt(whole) <= limit)
+			different += p->overflow_cut_cnt != 0;
+		else
+			cut += p->overflow_cut_cnt != 0;
+		different += round_trips(p, 30, &random);
+		pathprof_function_paths_free(p);
+		pathprof_function_paths_free(whole);
+		pathprof_flow_release(&flow);
+	}
+	CU_ASSERT_EQUAL(different, 0);
+	CU_ASSERT_EQUAL(over, 0);
+	CU_ASSERT(cut > 50);
+}
+
+/* Each path's edges, by the list of all paths. */
+static void test_count_edges(void)
+{
+	uint64_t random = 18, want[ORACLE_BLOCKS_MAX * ORACLE_OUT_MAX],
+		 have[ORACLE_BLOCKS_MAX * ORACLE_OUT_MAX];
+	size_t different = 0;
+
+	for (unsigned int i = 0; i < 300; i++) {
+		struct pathprof_flow flow;
+
+		draw(&flow, ORACLE_ANY, 1 + (uint32_t)(stream_random(&random) % 14), &random);
+		struct pathprof_function_paths *p = number(&flow, (enum pathprof_cut)(i % CUT_CNT));
+		size_t cnt = oracle_function_paths(
+			&function, &flow, (enum pathprof_cut)(i % CUT_CNT), listed, PATHS_MAX);
+
+		memset(want, 0, sizeof(want));
+		memset(have, 0, sizeof(have));
+		for (size_t id = 0; id < cnt && id < PATHS_MAX; id++) {
+			uint64_t count = stream_random(&random) % 1000;
+
+			different += pathprof_function_paths_count_edges(p, id, count, have) != 0;
+			for (uint32_t k = 0; k < listed[id].edge_cnt; k++)
+				want[listed[id].edges[k]] += count;
+		}
+		different += memcmp(want, have, flow.edge_cnt * sizeof(want[0])) != 0;
+		different += pathprof_function_paths_count_edges(p, pathprof_function_paths_cnt(p),
+								 1, have) != -ERANGE;
+		pathprof_function_paths_free(p);
+		pathprof_flow_release(&flow);
+	}
+	CU_ASSERT_EQUAL(different, 0);
+}
+
 static void test_cycle(void)
 {
 	struct pathprof_flow_node nodes[] = {
@@ -551,6 +616,8 @@ static const struct unit_test tests[] = {
 	{"says how many edges a path has when there is no room", test_room},
 	{"cuts at 2^64 paths, not at 2^63", test_overflow},
 	{"numbers both ways whatever had to be cut", test_overflow_anywhere},
+	{"keeps a limit that is below 2^64", test_below},
+	{"counts the edges of a path", test_count_edges},
 	{"ends on a flow that goes in circles", test_cycle},
 	{"paths popped by the path stack have their number and back", test_walks},
 	{"a planted outcome is found", test_planted_outcome},

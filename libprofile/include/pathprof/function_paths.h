@@ -56,6 +56,13 @@ struct pathprof_flow_path {
 /* What flow points to must outlive *ret_paths; flow itself may be moved. -ENOMEM. */
 int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 				const struct pathprof_flow *flow, enum pathprof_cut cut);
+/*
+ * The same with at most so many paths, not 2^64: more edges are cut. Below 2^39 a function of 10^6
+ * nodes with a switch of 10^5 cases may keep more.
+ */
+int pathprof_function_paths_new_below(struct pathprof_function_paths **ret_paths,
+				      const struct pathprof_flow *flow, enum pathprof_cut cut,
+				      uint64_t most);
 void pathprof_function_paths_free(struct pathprof_function_paths *paths);
 uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths);
 
@@ -65,6 +72,10 @@ uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths
  */
 int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
 				  struct pathprof_flow_path *path);
+
+/* Adds `count` to each of the path's edges, as far as 64 bits hold. -ERANGE. */
+int pathprof_function_paths_count_edges(const struct pathprof_function_paths *paths, uint64_t id,
+					uint64_t count, uint64_t *by_edge);
 
 /*
  * To and from what profiles hold: where a path starts (file offset), its length and its outcomes.

@@ -57,3 +57,25 @@ int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, u
 	path->edge_cnt = cnt;
 	return cnt > path->edge_room ? -ENOBUFS : 0;
 }
+
+int pathprof_function_paths_count_edges(const struct pathprof_function_paths *paths, uint64_t id,
+					uint64_t count, uint64_t *by_edge)
+{
+	const struct pathprof_function_paths *p = paths;
+	uint32_t start, at, way;
+
+	if (id >= p->cnt)
+		return -ERANGE;
+	start = pp_paths_start_of(p, id);
+	id -= p->starts[start].weight;
+	at = p->starts[start].node;
+	while ((way = pp_paths_way_of(p, at, id)) != PP_LEAVES) {
+		if (__builtin_add_overflow(by_edge[way], count, &by_edge[way]))
+			by_edge[way] = UINT64_MAX;
+		if (p->cuts[way])
+			break;
+		id -= p->weights[way];
+		at = p->flow->edges[way].to;
+	}
+	return 0;
+}

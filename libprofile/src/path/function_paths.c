@@ -265,12 +265,13 @@ static bool is_joint(const struct pathprof_function_paths *p, const struct order
 }
 
 /*
- * With a limit for each node so low that all starts together stay below 2^64. Edges are few enough
- * (2^32) and the limit is high enough (2^32) for a node of cut edges only to keep it.
+ * With a limit for each node so low that all starts together stay below most. Of 2^64 edges are few
+ * enough (2^32) and the limit is high enough (2^32) for a node of cut edges only to keep it.
  */
-static void try_cuts(struct pathprof_function_paths *p, const struct order *o, struct joint joint)
+static void try_cuts(struct pathprof_function_paths *p, const struct order *o, uint64_t most,
+		     struct joint joint)
 {
-	uint64_t limit = UINT64_MAX / ((uint64_t)p->flow->node_cnt + 1);
+	uint64_t limit = most / ((uint64_t)p->flow->node_cnt + 1);
 
 	forget_cuts(p);
 	for (uint32_t i = 0; i < o->cnt; i++) {
@@ -293,20 +294,20 @@ static void count_ways_in(const struct pathprof_function_paths *p, struct order 
 			o->in_cnt[p->flow->edges[e].to]++;
 }
 
-static void number_with_cuts(struct pathprof_function_paths *p, struct order *o)
+static void number_with_cuts(struct pathprof_function_paths *p, struct order *o, uint64_t most)
 {
 	struct joint best = joints[0];
 	uint32_t fewest = UINT32_MAX;
 
 	count_ways_in(p, o);
 	for (size_t i = 0; i < sizeof(joints) / sizeof(joints[0]); i++) {
-		try_cuts(p, o, joints[i]);
+		try_cuts(p, o, most, joints[i]);
 		if (p->overflow_cut_cnt >= fewest)
 			continue;
 		fewest = p->overflow_cut_cnt;
 		best = joints[i];
 	}
-	try_cuts(p, o, best);
+	try_cuts(p, o, most, best);
 	number_starts(p, o);
 }
 
@@ -334,6 +335,13 @@ static struct pathprof_function_paths *allocate(const struct pathprof_flow *flow
 int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 				const struct pathprof_flow *flow, enum pathprof_cut cut)
 {
+	return pathprof_function_paths_new_below(ret_paths, flow, cut, UINT64_MAX);
+}
+
+int pathprof_function_paths_new_below(struct pathprof_function_paths **ret_paths,
+				      const struct pathprof_flow *flow, enum pathprof_cut cut,
+				      uint64_t most)
+{
 	struct pathprof_function_paths *p = allocate(flow);
 	struct order o;
 
@@ -345,8 +353,8 @@ int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 	for (uint32_t e = 0; e < flow->edge_cnt; e++)
 		p->cuts[e] = is_cut(flow, cut, e) ? PP_CUT_BY_RULE : PP_CUT_NOT;
 	search(p, &o);
-	if (!number_nodes(p, &o) || !number_starts(p, &o))
-		number_with_cuts(p, &o);
+	if (!number_nodes(p, &o) || !number_starts(p, &o) || p->cnt > most)
+		number_with_cuts(p, &o, most);
 	order_release(&o);
 	*ret_paths = p;
 	return 0;
