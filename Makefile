@@ -177,13 +177,15 @@ $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -shared -pthread -Wl,-z,relro,-z,now -o $@ $^
 
-# Loaded by clang: of ours it holds what numbers paths.
+# Loaded by clang: of ours it holds what numbers paths, and reads which are interesting.
 COUNTING_PLUGIN_SRC := $(wildcard tools/instrument/plugin/*.c) $(addprefix libprofile/src/path/, \
-	dominators.c flow.c flow_search.c function_path_ids.c function_paths.c increments.c loops.c)
+	dominators.c flow.c flow_search.c function_path_ids.c function_paths.c increments.c loops.c \
+	numbering.c preferential.c) \
+	libprofile/src/counts/interesting.c libprofile/src/error.c libprofile/base/units.c libprofile/base/vector.c
 $(BUILD)/plugin/tools/instrument/plugin/%.o: CPPFLAGS += -isystem $(LLVM)/include
 $(BUILD)/lib/pathprof/counting-plugin-22.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(COUNTING_PLUGIN_SRC))
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) -shared -Wl,-z,relro,-z,now -o $@ $^
+	$(call say,LD,$@)$(CC) -shared -Wl,-z,relro,-z,now -o $@ $^ -lxxhash
 
 # Linked into programs and libraries of others, whatever they are compiled with.
 COUNTING_RUNTIME_SRC := $(wildcard tools/instrument/runtime/*.c)

@@ -44,3 +44,71 @@ exact() {
 		not_ok "$what" "$(head -n 3 said | paste -sd ';')"
 	fi
 }
+
+# ---------------------------------------------------------------- tests/workloads/counting.c
+# run ARGUMENT...: what $program counted is in counts/ and in by_function, its own books in $steps and
+# $manies.
+run() {
+	rm -rf counts truth
+	mkdir counts
+	PATHPROF_DIR=counts "${program[@]}" truth "$@" >out 2>said
+	status=$?
+	read -r _ steps manies < <(od -t u8 truth)
+	add_up
+}
+add_up() {
+	"$lab" counts --all counts/*.ppraw >counted.tsv 2>>said &&
+		awk -F '\t' '{ n[$2] += $4 } END { for (f in n) print f, n[f] }' counted.tsv >by_function
+}
+count_of() { awk -v f="$1" '$1 == f { print $2 }' by_function; }
+
+# books WHAT STATUS FILES CALLS ARGUMENT...: as many as it says itself, which are CALLS; 0: any number.
+books() {
+	local what=$1 want_status=$2 files=$3 calls=$4 found
+	shift 4
+	run "$@" || { not_ok "$what" "$(tail -n 1 said)"; return; }
+	found=$(find counts -name '*.ppraw' | wc -l)
+	if [ "$status" -ne "$want_status" ] || [ "$found" -ne "$files" ] || [ -s said ]; then
+		not_ok "$what" "status $status, $found files, it says: $(head -n 1 said)"
+	elif [ "$(count_of step)" != "$steps" ] || [ "$(count_of many)" != "${manies#0}" ]; then
+		not_ok "$what" "step $(count_of step) of $steps, many $(count_of many) of $manies"
+	elif [ "$calls" -ne 0 ] && [ "$steps" -ne "$calls" ]; then
+		not_ok "$what" "it did $steps steps, not $calls"
+	else
+		ok "$what: $steps steps"
+	fi
+}
+
+# killed TIMES: kill -9 at any moment; what it counted is in its books.
+killed() {
+	local i s m wrong=
+	for i in $(seq "$1"); do
+		rm -rf counts truth
+		mkdir counts
+		PATHPROF_DIR=counts "${program[@]}" truth endless &
+		victim=$!
+		sleep "0.0$((RANDOM % 80 + 10))"
+		kill -9 $victim
+		wait $victim 2>/dev/null
+		read -r _ steps manies < <(od -t u8 truth)
+		[ -n "$(ls counts)" ] || continue
+		add_up || { wrong="$wrong; $(tail -n 1 said)"; continue; }
+		# One may have been counted and not be in its books yet.
+		s=$(count_of step) m=$(count_of many)
+		s=$((${s:-0} - ${steps:-0})) m=$((${m:-0} - ${manies:-0}))
+		[ $s -eq 0 ] || [ $s -eq 1 ] || wrong="$wrong; $s steps more than $steps"
+		[ $m -eq 0 ] || [ $m -eq 1 ] || wrong="$wrong; $m manies more than $manies"
+	done
+	if [ -z "$wrong" ]; then ok "$1 times kill -9: the last had ${steps:-0} steps"; else not_ok "kill -9" "${wrong#; }"; fi
+}
+
+# ---------------------------------------------------------------- interesting paths
+# interesting FILE HOT COUNTS...: those that programs ran, by way of a database.
+interesting() {
+	local file=$1 hot=$2
+	shift 2
+	rm -f interesting.db
+	"$build/bin/pathprofctl" import -F counts --no-report -o interesting.db "$@" 2>said &&
+		"$build/bin/pathprofctl" interesting --db interesting.db --hot "$hot" -o "$file" 2>said ||
+		not_ok "interesting paths" "$(tail -n 1 said)"
+}

@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 NODE_BEGINS, CALL_CUTS, FUNCTION_IS_LEFT = range(3)
+ARRAY, HASH, TABLE = range(3)
+PATHS_MAX = 1 << 39
 
 
 class Reader:
@@ -39,19 +41,22 @@ class Function:
         r.number("I")
         self.counter = table + 8 * r.number("Q")
         self.path_cnt = r.number("Q")
-        self.hashed = r.number("I")
+        self.counting = r.number("I")
+        self.slots = [r.number("Q") for _ in range(r.number("I"))]
         for _ in range(r.number("I")):
             r.text()
         self.node_cnt = r.number("I")
         self.lines = [(r.number("I"), r.number("I"), r.number("I")) for _ in range(self.node_cnt)]
         self.out = [[] for _ in range(self.node_cnt)]
-        self.cut = set()
+        self.cut, self.behind_cut, self.reduced = set(), set(), 0
         for _ in range(r.number("I")):
             a, b, cut = r.number("I"), r.number("I"), r.number("I")
             self.out[a].append(b)
             if cut:
                 self.cut.add((a, b))
-        self.behind_cut = {b for a, b in self.cut}
+            if cut == 1:
+                self.behind_cut.add(b)
+            self.reduced += cut == 2
         self.find_retreating()
         self.weigh()
 
@@ -111,7 +116,7 @@ def functions_of(elf):
     section = int(line.split("]")[1].split()[2], 16)
     found = {}
     while r.at < len(r.data):
-        assert r.number("I") == 0x55505050 and r.number("I") == 2
+        assert r.number("I") == 0x55505050 and r.number("I") == 3
         end = r.number("Q")
         end += r.at
         table = r.number("Q") - section
@@ -156,22 +161,28 @@ def paths_of(functions, log):
 def main():
     elf, log, counted = sys.argv[1:]
     functions = functions_of(elf)
-    beyond = {(f.unit, f.name) for f in functions.values() if f.total >= 1 << 64}
-    wrong = [f.name for f in functions.values() if f.total != f.path_cnt and f.total < 1 << 64]
+    wrong = [f.name for f in functions.values() if f.total != f.path_cnt or f.total > PATHS_MAX]
     want = paths_of(functions, log)
     have = collections.Counter()
     for line in open(counted):
         unit, name, path, count = line.rstrip("\n").split("\t")
         have[unit, name, int(path)] += int(count)
     for key in sorted(want.keys() | have.keys()):
-        if key[:2] not in beyond and want[key] != have[key]:
+        if want[key] != have[key]:
             wrong.append("%s path %d: counted %d, ran %d" % (key[1:] + (have[key], want[key])))
     for w in wrong[:10]:
         print("different:", w)
+    table = [f for f in functions.values() if f.counting == TABLE]
+    in_slots = sum(n for (unit, name, path), n in want.items()
+                   for f in table if (f.unit, f.name) == (unit, name) and path + 1 in f.slots)
+    of_tables = sum(n for (unit, name, path), n in want.items()
+                    for f in table if (f.unit, f.name) == (unit, name))
     print("%d functions, %d different paths ran %d times, %d functions hashed, %d cut calls, "
-          "%d beyond 64 bits" % (len(functions), len(want), sum(want.values()),
-                                 sum(f.hashed for f in functions.values()),
-                                 sum(len(f.behind_cut) for f in functions.values()), len(beyond)))
+          "%d functions with fewer paths, %d with tables: %d counts there, %d beside them" %
+          (len(functions), len(want), sum(want.values()),
+           sum(f.counting == HASH for f in functions.values()),
+           sum(len(f.behind_cut) for f in functions.values()),
+           sum(f.reduced != 0 for f in functions.values()), len(table), in_slots, of_tables - in_slots))
     return 1 if wrong or not want else 0
 
 

@@ -80,7 +80,7 @@ struct ctl_options {
 	const char *values[CTL_VALUE_MAX]; /* --value of record */
 	unsigned int value_cnt;
 	const char *value_sampler;
-	uint32_t top; /* --top of values; 0: not said */
+	uint32_t top; /* --top of values, --hot of interesting; 0: not said */
 	bool forget;
 
 	unsigned int events; /* enum side_kind */
@@ -120,9 +120,10 @@ struct ctl_options {
 #define CTL_OPT_VALUES                                                                             \
 	(1U << 18) /* --since --until --window --binary --function --top --forget                  \
 		    */
-#define CTL_OPT_SORT    (1U << 19)
-#define CTL_OPT_SERVICE (1U << 20)
-#define CTL_OPT_PARCEL  (1U << 21) /* --since --until --output --name */
+#define CTL_OPT_SORT        (1U << 19)
+#define CTL_OPT_SERVICE     (1U << 20)
+#define CTL_OPT_PARCEL      (1U << 21) /* --since --until --output --name */
+#define CTL_OPT_INTERESTING (1U << 22) /* --hot --output */
 
 struct ctl_verb {
 	const char *name;
@@ -146,6 +147,7 @@ int cmd_drift(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
 
 int cmd_hosts(const struct ctl_options *options);
+int cmd_interesting(const struct ctl_options *options);
 int cmd_import(const struct ctl_options *options);
 int cmd_export(const struct ctl_options *options);
 int cmd_parcel(const struct ctl_options *options);

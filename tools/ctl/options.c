@@ -316,6 +316,18 @@ static int set_top(void *context, const struct pp_option *option, const char *va
 	return 0;
 }
 
+static int set_hot(void *context, const struct pp_option *option, const char *value)
+{
+	struct ctl_options *options = context;
+	uint64_t hot;
+	int r = set_number(value, UINT32_MAX, &hot);
+
+	if (r < 0 || hot == 0)
+		return r < 0 ? r : -ERANGE;
+	options->top = (uint32_t)hot;
+	return 0;
+}
+
 static int set_name(void *context, const struct pp_option *option, const char *value)
 {
 	struct ctl_options *options = context;
@@ -399,11 +411,13 @@ static const struct option_row {
 	{CTL_OPT_CFG, {"format", 0, "FORMAT", "text, dot or svg", set_format}},
 	{CTL_OPT_RECORD | CTL_OPT_IMPORT,
 	 {"output", 'o', "FILE", "the database to write (pathprof.db)", TEXT(output)}},
-	{CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_EXPORT,
+	{CTL_OPT_CFG | CTL_OPT_COMBINE | CTL_OPT_EXPORT | CTL_OPT_INTERESTING,
 	 {"output", 'o', "FILE", "the file to write (-: standard output)", TEXT(output)}},
 	{CTL_OPT_PARCEL,
 	 {"output", 'o', "PATH", "the directory that `write` fills, the database that `add` fills",
 	  TEXT(output)}},
+	{CTL_OPT_INTERESTING,
+	 {"hot", 0, "N", "at most so many paths of each function (256)", set_hot}},
 	{CTL_OPT_PARCEL,
 	 {"name", 0, "HOST", "the host's name in the parcel (what this host is called)", set_name}},
 	{CTL_OPT_EXPORT,

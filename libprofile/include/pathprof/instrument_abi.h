@@ -15,9 +15,11 @@
  *             u32 functions, u32 functions left out, function[functions]
  *   function  str name for the linker, u32 1: other units may have one of this name,
  *             u64 its first counter in the table, u64 paths, u32 enum pathprof_counting,
+ *             u32 slots, u64[slots] number of the slot's path and 1, or 0 (of a TABLE; else none),
  *             u32 files, str[files], u32 nodes, node[nodes], u32 edges, edge[edges]
  *   node      u32 file, u32 line, u32 column; line 0: unknown
- *   edge      u32 from, u32 to, u32 1: paths end and begin here, however the edge leads
+ *   edge      u32 from, u32 to, u32 cut: paths end and begin here, however the edge leads;
+ *             1: a call does that, 2: else there were more paths than PATHPROF_PATHS_MAX
  *
  * Nodes and edges are those that pathprof_flow_init_arcs() takes, and paths are numbered as
  * PATHPROF_CUT_BACK_EDGES has it (pathprof/function_paths.h).
@@ -36,7 +38,7 @@ extern "C" {
 #define PATHPROF_DESCRIPTION_SECTION ".pathprof"
 
 #define PATHPROF_UNIT_MAGIC   0x55505050u /* "PPPU" */
-#define PATHPROF_UNIT_VERSION 2
+#define PATHPROF_UNIT_VERSION 3
 
 enum pathprof_counting {
 	PATHPROF_COUNTING_ARRAY = 0, /* a counter a path */
@@ -46,7 +48,14 @@ enum pathprof_counting {
 	 * are counted in the hash tables. A path's counts add up, wherever they are.
 	 */
 	PATHPROF_COUNTING_HASH = 1,
+	/*
+	 * A counter a slot. Slots are those of interesting paths (pathprof/preferential.h); all
+	 * other paths are counted in the hash tables.
+	 */
+	PATHPROF_COUNTING_TABLE = 2,
 };
+/* Further edges of a function with more paths than this are cut. */
+#define PATHPROF_PATHS_MAX (1ull << 39)
 /* A function with more paths than this is counted by hash. */
 #define PATHPROF_ARRAY_MAX     4096
 #define PATHPROF_CACHE_BITS    10

@@ -41,6 +41,8 @@ struct pathprof_counted_function {
 	enum pathprof_counting counting;
 	uint64_t counter;  /* distance of its first one from the section's start, in bytes */
 	uint64_t path_cnt; /* paths it has, of which few may run */
+	uint64_t *slots;   /* of a TABLE: by slot the number of its path and 1, or 0 */
+	uint32_t slot_cnt;
 	struct pathprof_counted_line *lines; /* by node */
 	struct pathprof_flow_arc *arcs;
 	uint32_t node_cnt, arc_cnt;

@@ -103,6 +103,7 @@ void pathprof_counted_free(struct pathprof_counted *counted)
 	if (!counted)
 		return;
 	for (uint32_t f = 0; f < counted->function_cnt; f++) {
+		free(counted->functions[f].slots);
 		free(counted->functions[f].lines);
 		free(counted->functions[f].arcs);
 	}
@@ -189,6 +190,24 @@ static size_t fill_from_hashed(const struct pathprof_counted *counted,
 	return cnt;
 }
 
+/* What has no slot was counted by hash. */
+static size_t fill_from_table(const struct pathprof_counted *counted,
+			      const struct pathprof_counted_function *f,
+			      struct pathprof_counted_path *paths)
+{
+	const uint64_t *counters = counted->image + f->counter / sizeof(uint64_t);
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < f->slot_cnt; i++) {
+		if (!f->slots[i] || !counters[i])
+			continue;
+		if (paths)
+			paths[cnt] = (struct pathprof_counted_path){f->slots[i] - 1, counters[i]};
+		cnt++;
+	}
+	return cnt + fill_from_hashed(counted, f, paths ? paths + cnt : NULL);
+}
+
 static int by_id(const void *x, const void *y)
 {
 	const struct pathprof_counted_path *a = x, *b = y;
@@ -214,9 +233,15 @@ int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t func
 			   struct pathprof_counted_path **ret_paths, size_t *ret_cnt)
 {
 	const struct pathprof_counted_function *f = &counted->functions[function];
+	static size_t (*const fills[])(const struct pathprof_counted *,
+				       const struct pathprof_counted_function *,
+				       struct pathprof_counted_path *) = {
+		[PATHPROF_COUNTING_ARRAY] = fill_from_array,
+		[PATHPROF_COUNTING_HASH] = fill_from_hashed,
+		[PATHPROF_COUNTING_TABLE] = fill_from_table,
+	};
 	size_t (*fill)(const struct pathprof_counted *, const struct pathprof_counted_function *,
-		       struct pathprof_counted_path *) =
-		f->counting == PATHPROF_COUNTING_ARRAY ? fill_from_array : fill_from_hashed;
+		       struct pathprof_counted_path *) = fills[f->counting];
 	size_t cnt = fill(counted, f, NULL);
 	struct pathprof_counted_path *paths = calloc(cnt + 1, sizeof(*paths));
 

@@ -255,7 +255,7 @@ static int check_hashed(const struct counts_file *f, const struct pathprof_count
 		const struct pathprof_counted_function *const *found =
 			bsearch(&key, sorted, counted->function_cnt, sizeof(*sorted), by_counter);
 
-		if (!found || (*found)->counting != PATHPROF_COUNTING_HASH ||
+		if (!found || (*found)->counting == PATHPROF_COUNTING_ARRAY ||
 		    f->hashed[i].id >= (*found)->path_cnt)
 			r = damaged(f, "a path that no function has", 0);
 	}

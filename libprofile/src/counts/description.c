@@ -128,6 +128,17 @@ static void take_arcs(struct reader *r, struct pathprof_counted_function *f)
 	}
 }
 
+static void take_slots(struct reader *r, struct pathprof_counted_function *f)
+{
+	f->slot_cnt = take_cnt(r, sizeof(uint64_t));
+	f->slots = allocate(r, f->slot_cnt, sizeof(*f->slots));
+	for (uint32_t i = 0; f->slots && i < f->slot_cnt; i++) {
+		f->slots[i] = take_u64(r);
+		r->broken |= f->slots[i] > f->path_cnt;
+	}
+	r->broken |= (f->slot_cnt != 0) != (f->counting == PATHPROF_COUNTING_TABLE);
+}
+
 static void take_function(struct reader *r, struct pathprof_counted *counted,
 			  struct pathprof_counted_function *f)
 {
@@ -136,6 +147,7 @@ static void take_function(struct reader *r, struct pathprof_counted *counted,
 	f->counter = take_u64(r);
 	f->path_cnt = take_u64(r);
 	f->counting = take_u32(r);
+	take_slots(r, f);
 	take_lines(r, counted, f);
 	take_arcs(r, f);
 }
@@ -151,7 +163,14 @@ bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t di
 
 uint64_t pp_counted_counter_cnt(const struct pathprof_counted_function *f)
 {
-	return f->counting == PATHPROF_COUNTING_ARRAY ? f->path_cnt : 2 * PATHPROF_CACHE_ENTRIES;
+	switch (f->counting) {
+	case PATHPROF_COUNTING_ARRAY:
+		return f->path_cnt;
+	case PATHPROF_COUNTING_TABLE:
+		return f->slot_cnt;
+	default:
+		return 2 * PATHPROF_CACHE_ENTRIES;
+	}
 }
 
 /* Turns the number of its counter in the table into a distance. */
@@ -163,7 +182,7 @@ static bool place_function(const struct pathprof_counted *counted, uint64_t tabl
 	if (f->counter > counter_cnt || cnt > counter_cnt - f->counter || !f->path_cnt)
 		return false;
 	f->counter = table + f->counter * sizeof(uint64_t);
-	return f->counting <= PATHPROF_COUNTING_HASH &&
+	return f->counting <= PATHPROF_COUNTING_TABLE &&
 	       pp_counted_has_counters(counted, f->counter, cnt);
 }
 

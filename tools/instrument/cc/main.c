@@ -12,15 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLUGIN  "counting-plugin-22.so"
-#define RUNTIME "libpathprof-counting.a"
+#define PLUGIN      "counting-plugin-22.so"
+#define RUNTIME     "libpathprof-counting.a"
+#define INTERESTING "--pathprof-interesting="
 
 static const char help[] =
 	"pathprof-cc, pathprof-c++: clang 22 that makes programs count their own paths\n\n"
-	"usage: pathprof-cc [--pathprof-late] [--pathprof-cut=calls] [--pathprof-verbose] "
-	"CLANG-ARGUMENT...\n\n"
+	"usage: pathprof-cc [--pathprof-OPTION...] CLANG-ARGUMENT...\n\n"
 	"  --pathprof-late       paths of what the optimiser left, not of the source's structure\n"
 	"  --pathprof-cut=calls  paths end at calls: nothing is lost to longjmp() or exceptions\n"
+	"  --pathprof-interesting=FILE\n"
+	"                        paths that an earlier build ran (`pathprofctl interesting`) are\n"
+	"                        counted at less cost; all others are counted as well\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
 	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
@@ -28,8 +31,9 @@ static const char help[] =
 struct invocation {
 	char **arguments; /* of clang, in the order they will have */
 	size_t cnt;
-	char *library;     /* the directory of plugin and runtime */
-	const char *level; /* of optimisation, as LLVM names its pipelines */
+	char *library;           /* the directory of plugin and runtime */
+	const char *level;       /* of optimisation, as LLVM names its pipelines */
+	const char *interesting; /* a file; "": none */
 	bool late, cut_calls, verbose, oracle;
 	bool links, is_library, is_static, has_input, had_lto;
 };
@@ -142,6 +146,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->cut_calls = true;
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
 		in->verbose = true;
+	} else if (begins(argument, INTERESTING)) {
+		in->interesting = argument + strlen(INTERESTING);
 	} else if (strcmp(argument, "--pathprof-oracle") == 0) {
 		in->oracle = true; /* for tests */
 	} else if (strcmp(argument, "--pathprof-help") == 0) {
@@ -233,7 +239,8 @@ static void set_environment(const struct invocation *in, bool early)
 	snprintf(words, sizeof(words), "%s%s,%s,%s,%s", early ? "early=" : "",
 		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
 		 in->verbose ? "verbose" : "", in->oracle ? "oracle" : "");
-	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0)
+	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
+	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0)
 		fail("out of memory", "");
 }
 
@@ -241,7 +248,7 @@ int main(int argc, char **argv)
 {
 	size_t name = strlen(argv[0]);
 	bool is_cxx = name >= 2 && strcmp(argv[0] + name - 2, "++") == 0;
-	struct invocation in = {.links = true};
+	struct invocation in = {.links = true, .interesting = ""};
 	bool early;
 
 	in.arguments = calloc((size_t)argc + 32, sizeof(char *));

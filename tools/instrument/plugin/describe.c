@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pathprof/instrument_abi.h"
-
 /* A function has few files: its own, and those that code was inlined from. */
 #define FILES_MAX 64
 #define NO_FILE   0
@@ -122,35 +120,43 @@ static void put_nodes(FILE *out, const struct shape *shape)
 
 /* ---------------------------------------------------------------- functions and the unit */
 
-static bool is_local(LLVMValueRef function)
+/* Of which path each slot of a table is. */
+static void put_slots(FILE *out, const struct pathprof_preferential *table)
 {
-	LLVMLinkage linkage = LLVMGetLinkage(function);
+	uint32_t cnt = table ? 1u << table->slot_bits : 0;
 
-	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+	put_u32(out, cnt);
+	for (uint32_t i = 0; i < cnt; i++)
+		put_u64(out, table->keys[i] == PATHPROF_PREFERENTIAL_FREE
+				     ? 0
+				     : (table->keys[i] >> table->number_bits) + 1);
 }
 
-void describe_function(struct unit *unit, LLVMValueRef function, const struct shape *shape,
-		       uint64_t first_counter, uint64_t path_cnt, bool hashed)
+static void put_arc(FILE *out, const struct shape *shape, const struct pathprof_flow_arc *arc)
 {
-	size_t bytes;
-	const char *name = LLVMGetValueName2(function, &bytes);
-	FILE *out = unit->description;
+	int by_call = shape->pieces[arc->from].cut ? 1 : 2;
 
-	/* A name that is to be taken as it stands begins with this. */
-	if (bytes && name[0] == '\1') {
-		name++;
-		bytes--;
-	}
-	put_string(out, name, bytes);
-	put_u32(out, is_local(function));
-	put_u64(out, first_counter);
-	put_u64(out, path_cnt);
-	put_u32(out, hashed ? PATHPROF_COUNTING_HASH : PATHPROF_COUNTING_ARRAY);
+	fprintf(out, "\t.long %" PRIu32 ",%" PRIu32 ",%d\n", arc->from, arc->to,
+		arc->cut ? by_call : 0);
+}
+
+void describe_function(const struct insertion *in, LLVMValueRef function)
+{
+	const struct shape *shape = in->shape;
+	char *name = unit_name_of(function);
+	FILE *out = in->unit->description;
+
+	put_string(out, name, strlen(name));
+	free(name);
+	put_u32(out, unit_is_local(function));
+	put_u64(out, in->first_counter);
+	put_u64(out, pathprof_function_paths_cnt(in->paths));
+	put_u32(out, in->counting);
+	put_slots(out, in->table);
 	put_nodes(out, shape);
 	put_u32(out, shape->arc_cnt);
 	for (uint32_t a = 0; a < shape->arc_cnt; a++)
-		fprintf(out, "\t.long %" PRIu32 ",%" PRIu32 ",%d\n", shape->arcs[a].from,
-			shape->arcs[a].to, shape->arcs[a].cut);
+		put_arc(out, shape, &shape->arcs[a]);
 }
 
 void describe_unit(struct unit *unit)

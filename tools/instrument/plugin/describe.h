@@ -6,13 +6,12 @@
 #ifndef DESCRIBE_H
 #define DESCRIBE_H
 
-#include "shape.h"
+#include "insert.h"
 
 /* The symbol of the unit's table, a local one. */
 #define TABLE_SYMBOL "__pathprof_table"
 
-void describe_function(struct unit *unit, LLVMValueRef function, const struct shape *shape,
-		       uint64_t first_counter, uint64_t path_cnt, bool hashed);
+void describe_function(const struct insertion *in, LLVMValueRef function);
 /* All of the unit goes into the module. */
 void describe_unit(struct unit *unit);
 

@@ -4,20 +4,35 @@
  * go into its code and into its description.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "describe.h"
 #include "insert.h"
-#include "pathprof/instrument_abi.h"
+
+/* Paths of a function that are known to run; none: ids is NULL. */
+struct known {
+	uint64_t *ids;
+	size_t cnt;
+	uint64_t *frequency; /* by edge */
+};
+
+static uint64_t counters_of(const struct insertion *in)
+{
+	switch (in->counting) {
+	case PATHPROF_COUNTING_ARRAY:
+		return pathprof_function_paths_cnt(in->paths);
+	case PATHPROF_COUNTING_TABLE:
+		return 1ull << in->table->slot_bits;
+	default:
+		return 2 * PATHPROF_CACHE_ENTRIES;
+	}
+}
 
 static void instrument(struct insertion *in, LLVMValueRef function)
 {
-	uint64_t path_cnt = pathprof_function_paths_cnt(in->paths);
-
-	in->hashed = path_cnt > PATHPROF_ARRAY_MAX;
-	in->first_counter =
-		unit_take_counters(in->unit, in->hashed ? 2 * PATHPROF_CACHE_ENTRIES : path_cnt);
+	in->first_counter = unit_take_counters(in->unit, counters_of(in));
 	/* Described first: inserted code has no lines of its own. */
-	describe_function(in->unit, function, in->shape, in->first_counter, path_cnt, in->hashed);
+	describe_function(in, function);
 	if (in->unit->oracle)
 		insert_oracle(in, function);
 	else
@@ -25,23 +40,125 @@ static void instrument(struct insertion *in, LLVMValueRef function)
 	in->unit->function_cnt++;
 }
 
-/* -ELOOP: an edge would need code that no code can be put on. */
-static int number_and_instrument(const struct insertion *in, LLVMValueRef function)
+/* ---------------------------------------------------------------- what is known to run */
+
+static const struct pathprof_interesting_path *find(struct unit *unit, LLVMValueRef function,
+						    const struct shape *shape, size_t *ret_cnt)
+{
+	const struct pathprof_interesting_path *paths;
+	char *name = unit_name_of(function);
+	size_t bytes;
+	const char *source =
+		unit_is_local(function) ? LLVMGetSourceFileName(unit->module, &bytes) : "";
+
+	paths = pathprof_interesting_find(
+		unit->interesting, name, source,
+		pathprof_interesting_shape(shape->piece_cnt, shape->arcs, shape->arc_cnt), ret_cnt);
+	unit->changed_cnt +=
+		!*ret_cnt && pathprof_interesting_names(unit->interesting, name, source);
+	free(name);
+	return paths;
+}
+
+static void take_known(const struct insertion *in, LLVMValueRef function, struct known *known)
+{
+	const struct pathprof_interesting_path *paths;
+	size_t cnt = 0;
+
+	*known = (struct known){0};
+	paths = in->unit->interesting ? find(in->unit, function, in->shape, &cnt) : NULL;
+	if (!cnt)
+		return;
+	known->ids = must_allocate(cnt, sizeof(*known->ids));
+	known->frequency = must_allocate(in->flow->edge_cnt, sizeof(*known->frequency));
+	for (size_t i = 0; i < cnt; i++)
+		if (pathprof_function_paths_count_edges(in->paths, paths[i].id, paths[i].count,
+							known->frequency) == 0)
+			known->ids[known->cnt++] = paths[i].id;
+}
+
+static void known_release(struct known *known)
+{
+	free(known->ids);
+	free(known->frequency);
+}
+
+/* ---------------------------------------------------------------- how its paths are counted */
+
+/* -ENOENT: the function needs no table, or there is no good one. */
+static int make_table(const struct insertion *in, const struct known *known,
+		      struct pathprof_preferential *ret_table)
+{
+	int r = -ENOENT;
+
+	if (known->cnt && pathprof_function_paths_cnt(in->paths) > PATHPROF_ARRAY_MAX)
+		r = pathprof_preferential_init(ret_table, in->paths, known->ids, known->cnt,
+					       known->frequency, in->shape->is_fixed);
+	return r == -ELOOP ? -ENOENT : r;
+}
+
+static int instrument_with_table(const struct insertion *in, LLVMValueRef function,
+				 const struct known *known)
 {
 	struct insertion whole = *in;
-	struct pathprof_increments increments;
-	struct pathprof_function_paths *paths;
-	int r = pathprof_function_paths_new(&paths, in->flow, PATHPROF_CUT_BACK_EDGES);
+	struct pathprof_preferential table;
+	int r = make_table(in, known, &table);
 
 	if (r < 0)
 		return r;
-	r = pathprof_increments_init(&increments, paths, NULL, in->shape->is_fixed);
-	if (r == 0) {
-		whole.paths = paths;
-		whole.increments = &increments;
-		instrument(&whole, function);
-		pathprof_increments_release(&increments);
-	}
+	whole.counting = PATHPROF_COUNTING_TABLE;
+	whole.table = &table;
+	whole.increments = &table.increments;
+	instrument(&whole, function);
+	pathprof_preferential_release(&table);
+	return 0;
+}
+
+/* -ELOOP: an edge would need code that no code can be put on. */
+static int instrument_by_number(const struct insertion *in, LLVMValueRef function,
+				const struct known *known)
+{
+	struct insertion whole = *in;
+	struct pathprof_increments increments;
+	int r = pathprof_increments_init(&increments, in->paths, known->frequency,
+					 in->shape->is_fixed);
+
+	if (r < 0)
+		return r;
+	whole.counting = pathprof_function_paths_cnt(in->paths) > PATHPROF_ARRAY_MAX
+				 ? PATHPROF_COUNTING_HASH
+				 : PATHPROF_COUNTING_ARRAY;
+	whole.increments = &increments;
+	instrument(&whole, function);
+	pathprof_increments_release(&increments);
+	return 0;
+}
+
+/* Edges that are cut for there being too many paths are described like those that calls cut. */
+static void take_cuts(const struct insertion *in, struct pathprof_flow_arc *arcs)
+{
+	for (uint32_t e = 0; e < in->flow->edge_cnt; e++)
+		arcs[e].cut |= !in->flow->edges[e].retreating &&
+			       pathprof_function_paths_cut_at(in->paths, e);
+}
+
+static int number_and_instrument(const struct insertion *in, LLVMValueRef function)
+{
+	struct insertion whole = *in;
+	struct pathprof_function_paths *paths;
+	struct known known;
+	int r = pathprof_function_paths_new_below(&paths, in->flow, PATHPROF_CUT_BACK_EDGES,
+						  PATHPROF_PATHS_MAX);
+
+	if (r < 0)
+		return r;
+	whole.paths = paths;
+	take_cuts(&whole, in->shape->arcs);
+	take_known(&whole, function, &known);
+	r = instrument_with_table(&whole, function, &known);
+	if (r == -ENOENT)
+		r = instrument_by_number(&whole, function, &known);
+	known_release(&known);
 	pathprof_function_paths_free(paths);
 	return r;
 }

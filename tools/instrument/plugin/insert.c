@@ -7,8 +7,6 @@
  */
 #include "insert.h"
 
-#include "pathprof/instrument_abi.h"
-
 static LLVMValueRef constant(const struct insertion *in, uint64_t value)
 {
 	return LLVMConstInt(in->unit->i64, value, false);
@@ -65,13 +63,20 @@ void put_increment(struct unit *unit, LLVMValueRef counter)
 
 static void put_count(struct insertion *in, uint64_t increment)
 {
-	LLVMValueRef id = put_sum(in, increment), first = constant(in, in->first_counter);
+	LLVMValueRef sum = put_sum(in, increment), first = constant(in, in->first_counter);
+	LLVMValueRef counter = LLVMConstGEP2(in->unit->i64, in->unit->table, &first, 1);
 
-	if (in->hashed)
-		put_cached(in->unit, put_counter(in, constant(in, 0)),
-			   LLVMConstGEP2(in->unit->i64, in->unit->table, &first, 1), id);
-	else
-		put_increment(in->unit, put_counter(in, id));
+	switch (in->counting) {
+	case PATHPROF_COUNTING_ARRAY:
+		put_increment(in->unit, put_counter(in, sum));
+		break;
+	case PATHPROF_COUNTING_HASH:
+		put_cached(in->unit, put_counter(in, constant(in, 0)), counter, sum);
+		break;
+	case PATHPROF_COUNTING_TABLE:
+		put_in_table(in, put_counter(in, constant(in, 0)), counter, sum);
+		break;
+	}
 }
 
 /* ---------------------------------------------------------------- where */

@@ -5,7 +5,8 @@
 #ifndef INSERT_H
 #define INSERT_H
 
-#include "pathprof/increments.h"
+#include "pathprof/instrument_abi.h"
+#include "pathprof/preferential.h"
 #include "shape.h"
 
 struct insertion {
@@ -16,13 +17,30 @@ struct insertion {
 	const struct pathprof_increments *increments;
 	LLVMValueRef path_register;
 	uint64_t first_counter;
-	bool hashed;
+	enum pathprof_counting counting;
+	const struct pathprof_preferential *table; /* of a TABLE */
+	LLVMValueRef keys; /* and the constants that its code compares with */
 };
 
 void insert_all(struct insertion *in, LLVMValueRef function);
 
 /* Adds 1 to a counter, in the way that insert.c explains. */
 void put_increment(struct unit *unit, LLVMValueRef counter);
+
+/* Returns behind a branch that is hardly ever false. */
+void put_likely_branch(struct unit *unit, LLVMValueRef condition, LLVMBasicBlockRef likely,
+		       LLVMBasicBlockRef unlikely);
+/* Calls one of the runtime's functions that preserve most registers, for path `id`. */
+void put_runtime_call(struct unit *unit, const char *name, LLVMValueRef counter, LLVMValueRef id);
+/* A new function of the module that is inlined wherever it is called. */
+LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type);
+
+/*
+ * Counts the path that the register stands for in a function with a table of interesting paths;
+ * counters and counter as below.
+ */
+void put_in_table(struct insertion *in, LLVMValueRef counters, LLVMValueRef counter,
+		  LLVMValueRef path_register);
 
 /*
  * Counts path id of a function with a cache, of which `cache` is this thread's and `counter` the

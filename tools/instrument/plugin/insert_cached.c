@@ -4,16 +4,10 @@
  * and an addition; where it has not, the runtime is called. The function that does so is put into
  * the module once, and then inlined wherever a path ends.
  */
-#include <string.h>
-
 #include "insert.h"
-#include "pathprof/instrument_abi.h"
 
 #define CACHED_SYMBOL "__pathprof_count_cached"
-
-/* Of a thousand counts hardly one is a miss. */
-#define HIT_WEIGHT  1000
-#define MISS_WEIGHT 1
+#define HASHED_SYMBOL "__pathprof_count_hashed" /* of the runtime */
 
 struct cached_function {
 	struct unit *unit;
@@ -31,28 +25,6 @@ static LLVMTypeRef cached_type(const struct unit *u)
 	LLVMTypeRef arguments[] = {u->pointer, u->pointer, u->i64};
 
 	return LLVMFunctionType(LLVMVoidTypeInContext(u->context), arguments, 3, false);
-}
-
-static void add_attribute(struct unit *u, LLVMValueRef function, const char *name)
-{
-	unsigned int kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-
-	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-				LLVMCreateEnumAttribute(u->context, kind, 0));
-}
-
-static void set_weights(struct unit *u, LLVMValueRef branch)
-{
-	LLVMTypeRef i32 = LLVMInt32TypeInContext(u->context);
-	LLVMMetadataRef list[] = {
-		LLVMMDStringInContext2(u->context, "branch_weights", strlen("branch_weights")),
-		LLVMValueAsMetadata(LLVMConstInt(i32, HIT_WEIGHT, false)),
-		LLVMValueAsMetadata(LLVMConstInt(i32, MISS_WEIGHT, false)),
-	};
-	LLVMMetadataRef node = LLVMMDNodeInContext2(u->context, list, 3);
-
-	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(u->context, "prof", strlen("prof")),
-			LLVMMetadataAsValue(u->context, node));
 }
 
 /* The address of the pair of counters that is the path's entry. */
@@ -74,7 +46,7 @@ static void put_look(struct cached_function *f)
 	LLVMValueRef wanted = LLVMBuildAdd(b, f->id, one, "");
 	LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, key, wanted, "");
 
-	set_weights(f->unit, LLVMBuildCondBr(b, same, f->hit, f->miss));
+	put_likely_branch(f->unit, same, f->hit, f->miss);
 	LLVMPositionBuilderAtEnd(b, f->hit);
 	put_increment(f->unit, LLVMBuildGEP2(b, f->unit->i64, entry, &one, 1, ""));
 	LLVMBuildRetVoid(b);
@@ -82,13 +54,9 @@ static void put_look(struct cached_function *f)
 
 static void put_miss(struct cached_function *f)
 {
-	struct unit *u = f->unit;
-	LLVMValueRef arguments[] = {f->counter, f->id}, call;
-
-	LLVMPositionBuilderAtEnd(u->builder, f->miss);
-	call = LLVMBuildCall2(u->builder, unit_hashed_type(u), unit_hashed(u), arguments, 2, "");
-	LLVMSetInstructionCallConv(call, LLVMPreserveMostCallConv);
-	LLVMBuildRetVoid(u->builder);
+	LLVMPositionBuilderAtEnd(f->unit->builder, f->miss);
+	put_runtime_call(f->unit, HASHED_SYMBOL, f->counter, f->id);
+	LLVMBuildRetVoid(f->unit->builder);
 }
 
 static void fill_cached(struct unit *u, LLVMValueRef function)
@@ -111,12 +79,9 @@ static void fill_cached(struct unit *u, LLVMValueRef function)
 /* The builder is in the middle of another function. */
 static LLVMValueRef make_cached(struct unit *u)
 {
-	LLVMValueRef function = LLVMAddFunction(u->module, CACHED_SYMBOL, cached_type(u));
+	LLVMValueRef function = make_inlined(u, CACHED_SYMBOL, cached_type(u));
 	LLVMBuilderRef outer = u->builder;
 
-	LLVMSetLinkage(function, LLVMInternalLinkage);
-	add_attribute(u, function, "alwaysinline");
-	add_attribute(u, function, "nounwind");
 	u->builder = LLVMCreateBuilderInContext(u->context);
 	fill_cached(u, function);
 	LLVMDisposeBuilder(u->builder);

@@ -8,7 +8,7 @@
  * it cleans the module up a little, puts counting in, and has everything else optimised then.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
- * and oracle, for tests.
+ * and oracle, for tests. PATHPROF_INTERESTING names a file of interesting paths, if there is one.
  */
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
@@ -90,21 +90,51 @@ static void leave_out(struct unit *unit, LLVMValueRef function)
 			LLVMGetValueName2(function, &bytes));
 }
 
+/* NULL: none is named. */
+static struct pathprof_interesting *read_interesting(void)
+{
+	const char *file = getenv("PATHPROF_INTERESTING");
+	struct pathprof_interesting *interesting = NULL;
+	struct pathprof_error error;
+
+	if (file && *file && pathprof_interesting_read(&interesting, file, &error) < 0) {
+		fprintf(stderr, "pathprof: %s\n", error.text);
+		exit(1);
+	}
+	return interesting;
+}
+
+static void say_changed(const struct unit *unit)
+{
+	size_t bytes;
+
+	if (unit->changed_cnt)
+		fprintf(stderr,
+			"pathprof: %s: %u functions have changed since %s was written, and are "
+			"compiled without it: run the program again and write it anew\n",
+			LLVMGetSourceFileName(unit->module, &bytes), unit->changed_cnt,
+			getenv("PATHPROF_INTERESTING"));
+}
+
 static void instrument(LLVMModuleRef module)
 {
+	struct pathprof_interesting *interesting = read_interesting();
 	struct unit unit;
 
 	unit_init(&unit, module);
+	unit.interesting = interesting;
 	unit.cut_calls = setting("cut=calls") != NULL;
 	unit.oracle = setting("oracle") != NULL;
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-		if (f == unit.cached || LLVMIsDeclaration(f) ||
+		if (f == unit.cached || f == unit.in_table || LLVMIsDeclaration(f) ||
 		    LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
 			continue;
 		if (is_left_out(&unit, f) || !function_instrument(&unit, f))
 			leave_out(&unit, f);
 	}
+	say_changed(&unit);
 	unit_finish(&unit);
+	pathprof_interesting_free(interesting);
 }
 
 /* ---------------------------------------------------------------- called by clang */

@@ -9,7 +9,6 @@
 
 /* Of the runtime (tools/instrument/runtime). */
 #define DISTANCE_SYMBOL "__pathprof_distance"
-#define HASHED_SYMBOL   "__pathprof_count_hashed"
 
 void *must_allocate(size_t cnt, size_t size)
 {
@@ -80,21 +79,27 @@ LLVMValueRef unit_distance(struct unit *unit)
 	return unit->distance;
 }
 
-LLVMTypeRef unit_hashed_type(const struct unit *unit)
+char *unit_name_of(LLVMValueRef function)
 {
-	LLVMTypeRef arguments[] = {unit->pointer, unit->i64};
+	size_t bytes;
+	const char *name = LLVMGetValueName2(function, &bytes);
+	char *copy;
 
-	return LLVMFunctionType(LLVMVoidTypeInContext(unit->context), arguments, 2, false);
+	/* A name that is to be taken as it stands begins with this. */
+	if (bytes && name[0] == '\1') {
+		name++;
+		bytes--;
+	}
+	copy = must_allocate(bytes + 1, 1);
+	memcpy(copy, name, bytes);
+	return copy;
 }
 
-LLVMValueRef unit_hashed(struct unit *unit)
+bool unit_is_local(LLVMValueRef function)
 {
-	if (unit->hashed)
-		return unit->hashed;
-	unit->hashed = LLVMAddFunction(unit->module, HASHED_SYMBOL, unit_hashed_type(unit));
-	LLVMSetVisibility(unit->hashed, LLVMHiddenVisibility);
-	LLVMSetFunctionCallConv(unit->hashed, LLVMPreserveMostCallConv);
-	return unit->hashed;
+	LLVMLinkage linkage = LLVMGetLinkage(function);
+
+	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
 }
 
 /* ---------------------------------------------------------------- the end */

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "pathprof/interesting.h"
+
 struct unit {
 	LLVMModuleRef module;
 	LLVMContextRef context;
@@ -21,10 +23,12 @@ struct unit {
 	LLVMTypeRef i64, pointer;
 	LLVMValueRef table;    /* its counters; replaced when their number is known */
 	LLVMValueRef distance; /* from that table to the thread's; NULL: not asked for yet */
-	LLVMValueRef hashed;   /* the runtime's function; NULL: not asked for yet */
-	LLVMValueRef cached;   /* insert_cached.c; NULL: not asked for yet */
+	/* What is inlined where paths end; NULL: not asked for yet. */
+	LLVMValueRef cached, in_table;
+	const struct pathprof_interesting *interesting; /* NULL: no paths are */
 	uint64_t counter_cnt;
 	uint32_t function_cnt, left_out_cnt;
+	uint32_t changed_cnt; /* functions that the interesting paths are not of any more */
 	unsigned int returns_twice, noprofile, naked, coroutine; /* kinds of attributes */
 	bool cut_calls, oracle;
 	FILE *description; /* of its functions, as directives for the assembler */
@@ -38,8 +42,10 @@ void unit_finish(struct unit *unit);
 /* Counters for a function: the number of the first. */
 uint64_t unit_take_counters(struct unit *unit, uint64_t cnt);
 LLVMValueRef unit_distance(struct unit *unit);
-LLVMValueRef unit_hashed(struct unit *unit);
-LLVMTypeRef unit_hashed_type(const struct unit *unit);
+/* As the linker knows it; free() it. */
+char *unit_name_of(LLVMValueRef function);
+/* Other units may have one of that name. */
+bool unit_is_local(LLVMValueRef function);
 
 bool unit_has_attribute(LLVMValueRef function, unsigned int kind);
 

@@ -2,7 +2,8 @@
 /*
  * Counts of functions with many paths. Code counts in the function's cache, and comes here where a
  * path is not in its entry: the entry is taken for it, or the path is counted in a hash table of
- * the thread's, of open addressing, at most half full.
+ * the thread's, of open addressing, at most half full. Code with a table of interesting paths comes
+ * here with all others, the residual ones.
  *
  * A signal handler may count in the middle of a count of its own thread. An entry is taken by an
  * atomic exchange of its first word and is nobody's match until its second word is written; the
@@ -14,8 +15,9 @@
 
 #define FIRST_ENTRIES 1024
 
-/* Code calls it with what its registers hold still in them. */
+/* Code calls these with what its registers hold still in them. */
 __attribute__((preserve_most)) void __pathprof_count_hashed(const uint64_t *counter, uint64_t id);
+__attribute__((preserve_most)) void __pathprof_count_residual(const uint64_t *counter, uint64_t id);
 
 static uint64_t entries_of(const struct pathprof_counts_region *table)
 {
@@ -111,23 +113,43 @@ static bool count_in_cache(struct pathprof_counts_region *mine, uint64_t counter
 	return true;
 }
 
-static __attribute__((noinline)) void count(uint64_t counter, uint64_t id)
+static void count_in_table(struct pathprof_counts_region *mine, uint64_t counter, uint64_t id)
 {
-	struct pathprof_counts_region *mine, *table;
+	struct pathprof_counts_region *table = mine ? table_of(mine) : NULL;
 
-	counts_attach();
-	mine = counts_mine();
-	if (mine && count_in_cache(mine, counter, id))
-		return;
-	table = mine ? table_of(mine) : NULL;
 	if (table)
 		entry_for(table, counter, id)->count++;
 	else
 		lose();
 }
 
+static uint64_t distance_of(const uint64_t *counter)
+{
+	return (uint64_t)((const char *)counter - (const char *)__start_pathprof_counters) + 1;
+}
+
+static __attribute__((noinline)) void count(uint64_t counter, uint64_t id)
+{
+	struct pathprof_counts_region *mine;
+
+	counts_attach();
+	mine = counts_mine();
+	if (!mine || !count_in_cache(mine, counter, id))
+		count_in_table(mine, counter, id);
+}
+
+static __attribute__((noinline)) void count_residual(uint64_t counter, uint64_t id)
+{
+	counts_attach();
+	count_in_table(counts_mine(), counter, id);
+}
+
 void __pathprof_count_hashed(const uint64_t *counter, uint64_t id)
 {
-	count((uint64_t)((const char *)counter - (const char *)__start_pathprof_counters) + 1,
-	      id + 1);
+	count(distance_of(counter), id + 1);
+}
+
+void __pathprof_count_residual(const uint64_t *counter, uint64_t id)
+{
+	count_residual(distance_of(counter), id + 1);
 }

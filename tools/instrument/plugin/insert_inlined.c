@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What functions that are put into the module and inlined where paths end have in common. */
+#include <string.h>
+
+#include "insert.h"
+
+/* Of a thousand counts hardly one is a miss. */
+#define HIT_WEIGHT  1000
+#define MISS_WEIGHT 1
+
+static void add_attribute(struct unit *u, LLVMValueRef function, const char *name)
+{
+	unsigned int kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+
+	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+				LLVMCreateEnumAttribute(u->context, kind, 0));
+}
+
+LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type)
+{
+	LLVMValueRef function = LLVMAddFunction(unit->module, name, type);
+
+	LLVMSetLinkage(function, LLVMInternalLinkage);
+	add_attribute(unit, function, "alwaysinline");
+	add_attribute(unit, function, "nounwind");
+	return function;
+}
+
+void put_likely_branch(struct unit *unit, LLVMValueRef condition, LLVMBasicBlockRef likely,
+		       LLVMBasicBlockRef unlikely)
+{
+	LLVMContextRef c = unit->context;
+	LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
+	LLVMMetadataRef list[] = {
+		LLVMMDStringInContext2(c, "branch_weights", strlen("branch_weights")),
+		LLVMValueAsMetadata(LLVMConstInt(i32, HIT_WEIGHT, false)),
+		LLVMValueAsMetadata(LLVMConstInt(i32, MISS_WEIGHT, false)),
+	};
+	LLVMMetadataRef node = LLVMMDNodeInContext2(c, list, 3);
+
+	LLVMSetMetadata(LLVMBuildCondBr(unit->builder, condition, likely, unlikely),
+			LLVMGetMDKindIDInContext(c, "prof", strlen("prof")),
+			LLVMMetadataAsValue(c, node));
+}
+
+void put_runtime_call(struct unit *unit, const char *name, LLVMValueRef counter, LLVMValueRef id)
+{
+	LLVMTypeRef types[] = {unit->pointer, unit->i64};
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(unit->context), types, 2, false);
+	LLVMValueRef function = LLVMGetNamedFunction(unit->module, name);
+	LLVMValueRef arguments[] = {counter, id}, call;
+
+	if (!function) {
+		function = LLVMAddFunction(unit->module, name, type);
+		LLVMSetVisibility(function, LLVMHiddenVisibility);
+		LLVMSetFunctionCallConv(function, LLVMPreserveMostCallConv);
+	}
+	call = LLVMBuildCall2(unit->builder, type, function, arguments, 2, "");
+	LLVMSetInstructionCallConv(call, LLVMPreserveMostCallConv);
+}
