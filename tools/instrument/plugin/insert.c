@@ -7,6 +7,10 @@
  */
 #include "insert.h"
 
+#include <string.h>
+
+#include "alias.h"
+
 static LLVMValueRef constant(const struct insertion *in, uint64_t value)
 {
 	return LLVMConstInt(in->unit->i64, value, false);
@@ -42,18 +46,43 @@ static LLVMValueRef put_counter(struct insertion *in, LLVMValueRef index)
 	LLVMValueRef distance = LLVMBuildLoad2(b, u->i64, unit_distance(u), "");
 	LLVMValueRef table = LLVMConstPtrToInt(u->table, u->i64), offset, address;
 
+	alias_set_apart(u, distance, ALIAS_PLACE);
 	index = LLVMBuildAdd(b, index, constant(in, in->first_counter), "");
 	offset = LLVMBuildShl(b, index, constant(in, 3), "");
 	address = LLVMBuildAdd(b, LLVMBuildAdd(b, table, distance, ""), offset, "");
 	return LLVMBuildIntToPtr(b, address, u->pointer, "");
 }
 
+static void put_increment_of_x86(struct unit *unit, LLVMValueRef counter)
+{
+	static const char text[] = "incq $0", constraints[] = "=*m,*m,~{dirflag},~{fpsr},~{flags}";
+	LLVMTypeRef types[] = {unit->pointer, unit->pointer};
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(unit->context), types, 2, false);
+	LLVMValueRef arguments[] = {counter, counter};
+	LLVMValueRef code =
+		LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false,
+				 false, LLVMInlineAsmDialectATT, false);
+	LLVMValueRef call = LLVMBuildCall2(unit->builder, type, code, arguments, 2, "");
+
+	for (LLVMAttributeIndex i = 1; i <= 2; i++)
+		LLVMAddCallSiteAttribute(call, i, unit->counter_type);
+	for (size_t i = 0; i < UNIT_INCREMENT_ATTRIBUTES; i++)
+		LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+					 unit->increment_attributes[i]);
+	alias_set_apart(unit, call, ALIAS_COUNTER);
+}
+
 void put_increment(struct unit *unit, LLVMValueRef counter)
 {
 	LLVMBuilderRef b = unit->builder;
 	LLVMValueRef one = LLVMConstInt(unit->i64, 1, false);
-	LLVMValueRef load = LLVMBuildLoad2(b, unit->i64, counter, ""), store;
+	LLVMValueRef load, store;
 
+	if (unit->is_x86) {
+		put_increment_of_x86(unit, counter);
+		return;
+	}
+	load = LLVMBuildLoad2(b, unit->i64, counter, "");
 	LLVMSetOrdering(load, LLVMAtomicOrderingMonotonic);
 	LLVMSetAlignment(load, sizeof(uint64_t));
 	store = LLVMBuildStore(b, LLVMBuildAdd(b, load, one, ""), counter);

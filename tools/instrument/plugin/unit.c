@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alias.h"
 #include "describe.h"
 #include "pathprof/instrument_abi.h"
 
@@ -31,6 +32,25 @@ bool unit_has_attribute(LLVMValueRef function, unsigned int kind)
 	return LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind) != NULL;
 }
 
+/* What optimisations may take for granted of a counter's increment: it does that and nothing else.
+ */
+static void make_attributes(struct unit *unit)
+{
+	static const struct {
+		const char *name;
+		uint64_t value;
+	} known[UNIT_INCREMENT_ATTRIBUTES] = {
+		/* Reads and writes what its arguments point to. */
+		{"memory", 3}, {"nounwind", 0}, {"willreturn", 0}, {"nosync", 0}, {"nofree", 0},
+	};
+
+	for (size_t i = 0; i < UNIT_INCREMENT_ATTRIBUTES; i++)
+		unit->increment_attributes[i] = LLVMCreateEnumAttribute(
+			unit->context, attribute(known[i].name), known[i].value);
+	unit->counter_type =
+		LLVMCreateTypeAttribute(unit->context, attribute("elementtype"), unit->i64);
+}
+
 void unit_init(struct unit *unit, LLVMModuleRef module)
 {
 	LLVMContextRef context = LLVMGetModuleContext(module);
@@ -46,6 +66,9 @@ void unit_init(struct unit *unit, LLVMModuleRef module)
 		.naked = attribute("naked"),
 		.coroutine = attribute("presplitcoroutine"),
 	};
+	unit->is_x86 = strncmp(LLVMGetTarget(module), "x86_64", strlen("x86_64")) == 0;
+	make_attributes(unit);
+	alias_init(unit);
 	unit->table = LLVMAddGlobal(module, LLVMArrayType2(unit->i64, 0), "");
 	unit->description = open_memstream(&unit->description_text, &unit->description_bytes);
 	if (!unit->description)

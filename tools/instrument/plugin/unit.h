@@ -16,6 +16,11 @@
 
 #include "pathprof/interesting.h"
 
+#define UNIT_INCREMENT_ATTRIBUTES 5
+
+/* What counting has in memory: counters, and where a thread's are. */
+enum alias_type { ALIAS_COUNTER, ALIAS_PLACE, ALIAS_TYPES };
+
 struct unit {
 	LLVMModuleRef module;
 	LLVMContextRef context;
@@ -23,6 +28,10 @@ struct unit {
 	LLVMTypeRef i64, pointer;
 	LLVMValueRef table;    /* its counters; replaced when their number is known */
 	LLVMValueRef distance; /* from that table to the thread's; NULL: not asked for yet */
+	bool is_x86;
+	LLVMAttributeRef counter_type, increment_attributes[UNIT_INCREMENT_ATTRIBUTES];
+	unsigned int alias_kind;              /* alias.h */
+	LLVMValueRef alias_tags[ALIAS_TYPES]; /* NULL: the language's types are not known */
 	/* What is inlined where paths end; NULL: not asked for yet. */
 	LLVMValueRef cached, in_table;
 	const struct pathprof_interesting *interesting; /* NULL: no paths are */
