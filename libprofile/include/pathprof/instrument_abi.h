@@ -36,6 +36,9 @@ extern "C" {
 /* Of the form that has the linker define __start_ and __stop_ symbols. */
 #define PATHPROF_COUNTERS_SECTION    "pathprof_counters"
 #define PATHPROF_DESCRIPTION_SECTION ".pathprof"
+/* Functions of units of a program: the runtime calls them to have the calling thread count
+ * elsewhere. */
+#define PATHPROF_MOVES_SECTION "pathprof_moves"
 
 #define PATHPROF_UNIT_MAGIC   0x55505050u /* "PPPU" */
 #define PATHPROF_UNIT_VERSION 3

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The register is a slot on the stack: the passes behind make a register of it. A count adds to a
- * counter with an atomic load and an atomic store of the weakest order. That costs nothing: they
- * become one instruction that adds to memory, which a signal handler cannot come in between. But no
- * optimisation may hold the sum back in a register, so a process that is killed has counted all.
+ * The register is a slot on the stack: the passes behind make a register of it.
+ *
+ * A count is one instruction that adds to memory, which a signal handler cannot come in between. No
+ * optimisation may hold the sum back in a register, so a process that is killed has counted all. On
+ * x86-64 it is inline assembly that tells what it touches: its counter, which nothing else in the
+ * program does (alias.h). Elsewhere it is an atomic load and an atomic store of the weakest order,
+ * across which LLVM moves nothing, though it could.
  */
 #include "insert.h"
 
 #include <string.h>
 
 #include "alias.h"
+#include "place.h"
 
 static LLVMValueRef constant(const struct insertion *in, uint64_t value)
 {
@@ -41,16 +45,9 @@ static void put_addition(struct insertion *in, uint64_t increment)
 /* The address of this thread's counter at an index behind the function's first. */
 static LLVMValueRef put_counter(struct insertion *in, LLVMValueRef index)
 {
-	struct unit *u = in->unit;
-	LLVMBuilderRef b = u->builder;
-	LLVMValueRef distance = LLVMBuildLoad2(b, u->i64, unit_distance(u), "");
-	LLVMValueRef table = LLVMConstPtrToInt(u->table, u->i64), offset, address;
+	LLVMBuilderRef b = in->unit->builder;
 
-	alias_set_apart(u, distance, ALIAS_PLACE);
-	index = LLVMBuildAdd(b, index, constant(in, in->first_counter), "");
-	offset = LLVMBuildShl(b, index, constant(in, 3), "");
-	address = LLVMBuildAdd(b, LLVMBuildAdd(b, table, distance, ""), offset, "");
-	return LLVMBuildIntToPtr(b, address, u->pointer, "");
+	return place_put(in->unit, LLVMBuildAdd(b, index, constant(in, in->first_counter), ""));
 }
 
 static void put_increment_of_x86(struct unit *unit, LLVMValueRef counter)

@@ -6,10 +6,8 @@
 
 #include "alias.h"
 #include "describe.h"
+#include "place.h"
 #include "pathprof/instrument_abi.h"
-
-/* Of the runtime (tools/instrument/runtime). */
-#define DISTANCE_SYMBOL "__pathprof_distance"
 
 void *must_allocate(size_t cnt, size_t size)
 {
@@ -83,25 +81,6 @@ uint64_t unit_take_counters(struct unit *unit, uint64_t cnt)
 	return first;
 }
 
-/* Code for a shared library reaches a thread's variables another way than an executable's. */
-static bool is_for_library(LLVMModuleRef module)
-{
-	return LLVMGetModuleFlag(module, "PIC Level", strlen("PIC Level")) &&
-	       !LLVMGetModuleFlag(module, "PIE Level", strlen("PIE Level"));
-}
-
-LLVMValueRef unit_distance(struct unit *unit)
-{
-	if (unit->distance)
-		return unit->distance;
-	unit->distance = LLVMAddGlobal(unit->module, unit->i64, DISTANCE_SYMBOL);
-	LLVMSetVisibility(unit->distance, LLVMHiddenVisibility);
-	LLVMSetThreadLocalMode(unit->distance, is_for_library(unit->module)
-						       ? LLVMInitialExecTLSModel
-						       : LLVMLocalExecTLSModel);
-	return unit->distance;
-}
-
 char *unit_name_of(LLVMValueRef function)
 {
 	size_t bytes;
@@ -141,10 +120,8 @@ static LLVMValueRef make_table(struct unit *unit)
 	return table;
 }
 
-/* Adds a symbol to a list that optimisations heed; the list may be there already. */
-static void keep(struct unit *unit, LLVMValueRef symbol)
+void unit_keep(struct unit *unit, LLVMValueRef symbol, const char *name)
 {
-	static const char name[] = "llvm.compiler.used";
 	LLVMValueRef old = LLVMGetNamedGlobal(unit->module, name), list, made;
 	unsigned int cnt = old ? (unsigned int)LLVMGetNumOperands(LLVMGetInitializer(old)) : 0;
 	LLVMValueRef *symbols = must_allocate(cnt + 1, sizeof(LLVMValueRef));
@@ -165,7 +142,8 @@ static void keep(struct unit *unit, LLVMValueRef symbol)
 void unit_finish(struct unit *unit)
 {
 	if (unit->counter_cnt) {
-		keep(unit, make_table(unit));
+		place_finish(unit);
+		unit_keep(unit, make_table(unit), "llvm.compiler.used");
 		describe_unit(unit);
 	}
 	LLVMDeleteGlobal(unit->table);

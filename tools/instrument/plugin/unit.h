@@ -26,8 +26,8 @@ struct unit {
 	LLVMContextRef context;
 	LLVMBuilderRef builder;
 	LLVMTypeRef i64, pointer;
-	LLVMValueRef table;    /* its counters; replaced when their number is known */
-	LLVMValueRef distance; /* from that table to the thread's; NULL: not asked for yet */
+	LLVMValueRef table; /* its counters; replaced when their number is known */
+	LLVMValueRef place; /* place.c; NULL: not asked for yet */
 	bool is_x86;
 	LLVMAttributeRef counter_type, increment_attributes[UNIT_INCREMENT_ATTRIBUTES];
 	unsigned int alias_kind;              /* alias.h */
@@ -50,7 +50,11 @@ void unit_init(struct unit *unit, LLVMModuleRef module);
 void unit_finish(struct unit *unit);
 /* Counters for a function: the number of the first. */
 uint64_t unit_take_counters(struct unit *unit, uint64_t cnt);
-LLVMValueRef unit_distance(struct unit *unit);
+/*
+ * Adds a symbol to a list of those to be kept: llvm.compiler.used by optimisations, llvm.used by
+ * the linker as well. The list may be there already.
+ */
+void unit_keep(struct unit *unit, LLVMValueRef symbol, const char *list);
 /* As the linker knows it; free() it. */
 char *unit_name_of(LLVMValueRef function);
 /* Other units may have one of that name. */

@@ -3,7 +3,8 @@
  * The runtime of a program that counts its own paths: each ELF object that was instrumented holds
  * one, with a file of its own.
  *
- * Counters. A unit's code adds to the counter at its table's address plus the thread's distance.
+ * Counters. A unit's code adds to the counter at its table's address plus the thread's distance, or
+ * in programs at the thread's pointer of the unit, which is set to that.
  * The distance is 0 before the runtime runs and in threads that it does not know: these count in
  * the section itself. The others' lies in the file, which is mapped and shared, so whatever ends
  * the process, all that was counted is in the file.
@@ -67,6 +68,11 @@ void counts_attach(void);
 /* The section of counters, as it was linked; none when nothing was instrumented. */
 extern uint64_t __start_pathprof_counters[] __attribute__((visibility("hidden"), weak));
 extern uint64_t __stop_pathprof_counters[] __attribute__((visibility("hidden"), weak));
+
+/* Of units of a program (PATHPROF_MOVES_SECTION); libraries have none. */
+typedef void counts_move_fn(void);
+extern counts_move_fn *const __start_pathprof_moves[] __attribute__((visibility("hidden"), weak));
+extern counts_move_fn *const __stop_pathprof_moves[] __attribute__((visibility("hidden"), weak));
 
 static inline uint64_t counts_image_bytes(void)
 {

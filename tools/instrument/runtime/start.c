@@ -11,7 +11,7 @@
 /* The first place that is not the implementation's. */
 #define FIRST 101
 
-/* All code that counts asks for this, so the linker takes what is here along. */
+/* All units that count ask for this, so the linker takes what is here along. */
 __thread int64_t __pathprof_distance;
 
 struct counts_object *__pathprof_objects;

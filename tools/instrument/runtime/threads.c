@@ -14,6 +14,9 @@ static uint64_t looked_last; /* place of a region; under the lock */
 void counts_move_to(struct pathprof_counts_region *region)
 {
 	__pathprof_distance = region ? (char *)(region + 1) - (char *)__start_pathprof_counters : 0;
+	for (counts_move_fn *const *move = __start_pathprof_moves; move < __stop_pathprof_moves;
+	     move++)
+		(*move)();
 }
 
 struct pathprof_counts_region *counts_mine(void)
