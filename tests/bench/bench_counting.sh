@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What counting every path costs beside clang's own counters: gzip, bzip2 and Lua out of Debian's
 # sources, each built plain, with clang's counters of edges (in the front end: instr, and on its
-# intermediate code: gen), and with pathprof-cc early and late. Instructions are exact, by valgrind;
-# times are the least of ROUNDS runs, taken in turns; ROUNDS=0: no times.
+# intermediate code: gen), and with pathprof-cc: early and late, and both with tables of the paths that
+# other input ran. Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in
+# turns; ROUNDS=0: no times.
 set -u
 here=$(realpath "$(dirname "$0")")
 build=$(realpath "${BUILD:-build}")
@@ -18,18 +19,13 @@ cd "$tmp" || exit 1
 . "$here/../scenario/counting_sources.bash"
 get_sources gzip bzip2 lua5.4 || exit 0
 
-kinds=(plain instr gen early late)
+kinds=(plain instr gen early early-tables late late-tables)
 declare -A compilers=([plain]=clang-22 [instr]="clang-22 -fprofile-instr-generate"
-	[gen]="clang-22 -fprofile-generate" [early]="$cc" [late]="$cc --pathprof-late")
+	[gen]="clang-22 -fprofile-generate" [early]="$cc" [late]="$cc --pathprof-late"
+	[early-tables]="$cc --pathprof-interesting=$tmp/PROGRAM.early"
+	[late-tables]="$cc --pathprof-late --pathprof-interesting=$tmp/PROGRAM.late")
 export PATHPROF_DIR=$tmp/counts LLVM_PROFILE_FILE=$tmp/profraw
 mkdir counts
-for p in gzip bzip2 lua5.4; do
-	for k in "${kinds[@]}"; do
-		link=
-		[[ $k == instr || $k == gen ]] && link=${compilers[$k]#* }
-		compile $p $k "${compilers[$k]}" "$link" >"$p-$k.log" 2>&1 || { tail -n 3 "$p-$k.log"; exit 1; }
-	done
-done
 
 # Source text again and again, and a script of calls, tables, strings and closures.
 cat "$here"/../../libprofile/src/*/*.c >text
@@ -45,18 +41,46 @@ local sum = 0
 for _, s in ipairs(t) do sum = sum + #s:gsub("x+", function(x) return #x end) end
 print(fib(N), sum)
 END
-# SIZE is small under valgrind, large against the clock.
+# SIZE is small under valgrind, large against the clock, and other to find interesting paths.
+declare -A lua_size=([large]=27 [small]=17 [other]=14)
+names=(gzip-c bzip2-c bzip2-d lua)
 command_of() { # PROGRAM SIZE
 	local file=$2
 	case $1 in
 	gzip-c) echo "gzip -c $file" ;;
 	bzip2-c) echo "bzip2 -c $file" ;;
-	bzip2-d) [ "$file" = large ] && echo "bzip2 -dc large.bz2" || echo "bzip2 -dc small.bz2" ;;
-	lua) [ "$file" = large ] && echo "lua5.4 script.lua 27" || echo "lua5.4 script.lua 17" ;;
+	bzip2-d) echo "bzip2 -dc $file.bz2" ;;
+	lua) echo "lua5.4 script.lua ${lua_size[$2]}" ;;
 	esac
 }
 head -c 300000 text >small
-bzip2 -c small >small.bz2
+tail -c 200000 text >other
+for size in small other; do bzip2 -c $size >$size.bz2; done
+
+build_all() { # KIND
+	local p link=
+	[[ $1 == instr || $1 == gen ]] && link=${compilers[$1]#* }
+	for p in gzip bzip2 lua5.4; do
+		compile $p "$1" "${compilers[$1]/PROGRAM/$p}" "$link" >"$p-$1.log" 2>&1 || { tail -n 3 "$p-$1.log"; exit 1; }
+	done
+}
+# What a build without tables runs with other input is interesting, in all modes of a program.
+find_interesting() { # KIND
+	local command name p
+	for p in gzip bzip2 lua5.4; do
+		rm -f counts/* other.db
+		for name in "${names[@]}"; do
+			read -ra command <<<"$(command_of "$name" other)"
+			[ "${command[0]}" != $p ] || "./$(program_of $p "$1")" "${command[@]:1}" >/dev/null
+		done
+		"$build/bin/pathprofctl" import -F counts --no-report -o other.db counts/*.ppraw &&
+			"$build/bin/pathprofctl" interesting --db other.db -o "$p.$1" 2>said || exit 1
+	done
+}
+for k in "${kinds[@]}"; do
+	[[ $k != *-tables ]] || find_interesting "${k%-tables}"
+	build_all "$k"
+done
 
 # Without debug information, which this valgrind cannot read.
 instructions() { # KIND PROGRAM ARGUMENT...
@@ -83,11 +107,11 @@ row() { # NAME WHAT VALUE...: the first is the plain build's
 	local name=$1 what=$2 plain=$3
 	shift 3
 	printf '%-8s %-13s %14s' "$name" "$what" "$plain"
-	for v in "$@"; do printf ' %7s' "$(percent "$v" "$plain")"; done
+	for v in "$@"; do printf ' %12s' "$(percent "$v" "$plain")"; done
 	echo
 }
-printf '%-8s %-13s %14s %7s %7s %7s %7s\n' program figure "${kinds[@]}"
-for name in gzip-c bzip2-c bzip2-d lua; do
+printf '%-8s %-13s %14s %12s %12s %12s %12s %12s %12s\n' program figure "${kinds[@]}"
+for name in "${names[@]}"; do
 	read -ra small <<<"$(command_of $name small)"
 	values=()
 	for k in "${kinds[@]}"; do values+=("$(instructions "$k" "${small[@]}")"); done
