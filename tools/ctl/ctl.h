@@ -21,7 +21,7 @@ enum ctl_exit {
 	CTL_FAILURE = 1,
 	CTL_USAGE = 2,
 	CTL_DOWN = 3,  /* status: the daemon does not run */
-	CTL_OVER = 10, /* drift --check: over the threshold */
+	CTL_OVER = 10, /* drift --check, untested --check: over the threshold */
 };
 
 #define CTL_NS_PER_S 1000000000LL
@@ -85,7 +85,10 @@ struct ctl_options {
 
 	unsigned int events; /* enum side_kind */
 	const char *svg, *method, *baseline;
-	double threshold; /* bits; 0: the default */
+	double threshold;    /* bits, 0: the default; of untested a share */
+	unsigned int unit;   /* enum untested_unit */
+	uint32_t min_bursts; /* 0: not said */
+	bool sarif;
 	bool check, replace;
 	bool service;     /* --service of doctor */
 	const char *name; /* --name of parcel; NULL: this host's */
@@ -124,6 +127,8 @@ struct ctl_options {
 #define CTL_OPT_SERVICE     (1U << 20)
 #define CTL_OPT_PARCEL      (1U << 21) /* --since --until --output --name */
 #define CTL_OPT_INTERESTING (1U << 22) /* --hot --output */
+#define CTL_OPT_TESTED      (1U << 23) /* --output */
+#define CTL_OPT_UNTESTED    (1U << 24) /* --unit --check --min-bursts --sarif */
 
 struct ctl_verb {
 	const char *name;
@@ -156,7 +161,9 @@ int cmd_processes(const struct ctl_options *options);
 int cmd_record(const struct ctl_options *options);
 int cmd_show(const struct ctl_options *options);
 int cmd_status(const struct ctl_options *options);
+int cmd_tested(const struct ctl_options *options);
 int cmd_top(const struct ctl_options *options);
+int cmd_untested(const struct ctl_options *options);
 int cmd_values(const struct ctl_options *options);
 int cmd_vacuum(const struct ctl_options *options);
 int cmd_windows(const struct ctl_options *options);

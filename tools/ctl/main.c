@@ -73,6 +73,12 @@ static const struct ctl_verb verbs[] = {
 	{"hosts", "", "List the hosts whose parcels were added", "pathprofctl hosts", 0, cmd_hosts},
 	{"parcel", "write|read|add", "Write, read or add up five minutes of a host as a file",
 	 "pathprofctl parcel write --since -1h -o parcels", CTL_OPT_PARCEL, cmd_parcel},
+	{"tested", "merge|list|redundant", "Keep the paths that tests ran: merge, list, redundant",
+	 "pathprofctl tested merge -o app.tested tested/*.paths", CTL_OPT_TESTED, cmd_tested},
+	{"untested", "TESTED",
+	 "Say what ran that no test ran, and where it leaves the tested paths",
+	 "pathprofctl untested app.tested --since -1d --check 1%",
+	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_UNTESTED | CTL_OPT_GRAPH, cmd_untested, true},
 	{"vacuum", "", "Delete old windows", "pathprofctl vacuum --max-age 30d", CTL_OPT_VACUUM,
 	 cmd_vacuum},
 	{"db", "check", "Check the database's integrity", "pathprofctl db check", 0, cmd_db},
@@ -101,7 +107,7 @@ static void help(void)
 	puts("\nA verb's own options, and an example: pathprofctl VERB --help. Exit status: 0 "
 	     "done,\n"
 	     "1 failed, 2 bad usage, 3 the daemon is down (status), 10 over the threshold\n"
-	     "(drift --check). See pathprofctl(1).");
+	     "(drift --check, untested --check). See pathprofctl(1).");
 }
 
 static void help_verb(const struct ctl_verb *verb)

@@ -19,6 +19,7 @@
 #include "pathprof/parcel.h"
 #include "pathprof/sources.h"
 #include "side.h"
+#include "untested.h"
 #include "when.h"
 
 static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
@@ -214,6 +215,40 @@ static int set_method(void *context, const struct pp_option *option, const char 
 
 	options->method = value;
 	return pathprof_combine_method(value, &method);
+}
+
+static int set_unit(void *context, const struct pp_option *option, const char *value)
+{
+	struct ctl_options *options = context;
+
+	for (unsigned int i = 0; untested_unit_name(i); i++) {
+		if (!strcmp(value, untested_unit_name(i))) {
+			options->unit = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int set_check(void *context, const struct pp_option *option, const char *value)
+{
+	struct ctl_options *options = context;
+	uint64_t ppm = 0;
+	int r = pp_percent_parse(value, &ppm);
+
+	options->check = true;
+	options->threshold = (double)ppm / 1e6;
+	return r == 0 && ppm > 1000000 ? -ERANGE : r;
+}
+
+static int set_min_bursts(void *context, const struct pp_option *option, const char *value)
+{
+	struct ctl_options *options = context;
+	uint64_t cnt = 0;
+	int r = set_number(value, UINT32_MAX, &cnt);
+
+	options->min_bursts = (uint32_t)cnt;
+	return r == 0 && !cnt ? -ERANGE : r;
 }
 
 static int set_threshold(void *context, const struct pp_option *option, const char *value)
@@ -418,6 +453,7 @@ static const struct option_row {
 	  TEXT(output)}},
 	{CTL_OPT_INTERESTING,
 	 {"hot", 0, "N", "at most so many paths of each function (256)", set_hot}},
+	{CTL_OPT_TESTED, {"output", 'o', "FILE", "the file that `merge` writes", TEXT(output)}},
 	{CTL_OPT_PARCEL,
 	 {"name", 0, "HOST", "the host's name in the parcel (what this host is called)", set_name}},
 	{CTL_OPT_EXPORT,
@@ -479,6 +515,17 @@ static const struct option_row {
 	  "how much is too far (0.01): the corrected figure and its interval's low end are above "
 	  "it",
 	  set_threshold}},
+	{CTL_OPT_UNTESTED, {"unit", 0, "UNIT", "path, piece or segment (path)", set_unit}},
+	{CTL_OPT_UNTESTED,
+	 {"check", 0, "PERCENT",
+	  "exit status 10 when more than that is untested, as 1%: the interval's low end says",
+	  set_check}},
+	{CTL_OPT_UNTESTED,
+	 {"sarif", 0, NULL, "SARIF 2.1.0, which code hosts and editors read", FLAG(sarif)}},
+	{CTL_OPT_UNTESTED,
+	 {"min-bursts", 0, "N",
+	  "believe an untested path that so many bursts saw (1; 2 with the source lbr)",
+	  set_min_bursts}},
 	{CTL_OPT_REPLACE,
 	 {"replace", 0, NULL, "write over what has that name already", FLAG(replace)}},
 	{CTL_OPT_RECORD, {"duration", 0, "TIME", "stop after this time", set_duration}},

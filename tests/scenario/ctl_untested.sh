@@ -1,0 +1,202 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# pathprofctl tested and untested: a run held against its own paths has nothing untested; a path of
+# each kind that a test set leaves out is found, named and placed on its line; samples are no tested
+# set; --check goes by the interval's low end.
+set -eu
+name=ctl_untested
+. "$(dirname "$0")/ctl_common.bash"
+tracer=$BUILD/bin/pathprof-trace
+if ! command -v qemu-x86_64 >/dev/null; then
+	echo "skip $name: no qemu-x86_64 (apt install qemu-user)"
+	exit 0
+fi
+cd "$dir"
+
+# Each letter of the arguments runs something; nothing is optimised, so a branch is where it stands.
+cat >app.c <<'END'
+#include <stdlib.h>
+static volatile int sink;
+static __attribute__((noinline)) void pick(int a, int b)
+{
+	if (a)
+		sink += 1;
+	if (b) /* combination */
+		sink += 2;
+}
+static __attribute__((noinline)) void edge(int a)
+{
+	if (a) /* new edge */
+		sink += 3;
+	sink += 4;
+}
+static __attribute__((noinline)) void code(int a)
+{
+	if (a) /* new code */
+		sink += 5;
+	else
+		sink += 6;
+}
+static __attribute__((noinline)) void loop(int cnt)
+{
+	do /* new entry */
+		sink += 7;
+	while (--cnt); /* back */
+}
+static __attribute__((noinline)) void again(const char *what, int times)
+{
+	for (int i = 0; i < times; i++)
+		switch (*what) {
+		case 'p': pick(1, 1); pick(0, 0); break;
+		case 'P': pick(1, 0); break;
+		case 'e': edge(1); break;
+		case 'E': edge(0); break;
+		case 'c': code(1); break;
+		case 'C': code(0); break;
+		case 'l': loop(1); break;
+		case 'L': loop(3); break;
+		}
+}
+int main(int argc, char **argv)
+{
+	int rounds = atoi(argv[1]);
+	for (int round = 0; round < rounds; round++)
+		for (int i = 2; i < argc; i++)
+			again(argv[i], 50);
+	return 0;
+}
+END
+${CC:-gcc} -O0 -g -Wl,--build-id -o app app.c
+line() { grep -n "/\* $1 \*/" app.c | cut -d: -f1; }
+count() { # NAME LETTERS...
+	local file=$1
+	shift
+	timeout 120 "$tracer" --paths "$file" -- ./app 3 "$@" </dev/null
+}
+count all.paths p P e E c C l L
+count tests.paths p e c l
+
+for unit in path piece segment; do
+	run 0 --db all.paths untested all.paths --unit $unit --check 0% --json
+	python3 - "$dir/got" <<'END' || fail "a run against itself by $unit: $(head -c 300 "$dir/got")"
+import json, sys
+o = json.load(open(sys.argv[1]))
+assert o["untested"] == 0 and o["seen"] > 20 and o["untested_share"]["high"] == 0 and not o["departures"]
+END
+done
+
+# kinds UNIT: "kind place direction" a line
+kinds() {
+	run 0 --db all.paths untested tests.paths --binary app --unit "$1" -n 0 --json
+	python3 -c 'import json, sys
+for d in json.load(open(sys.argv[1]))["departures"]:
+    print(d["kind"], d["departs_at"], d["direction"], d["function"], d["samples"])' "$dir/got" >kinds
+}
+found() { # KIND LINE FUNCTION SAMPLES
+	grep -qE "^$1 app.c:$2 (not taken|taken|entry) $3 $4\$" kinds ||
+		fail "no '$1' at app.c:$2 in $3 ($4 samples): $(cat kinds)"
+}
+kinds path
+found combination "$(line combination)" pick 150
+found 'new edge' "$(line 'new edge')" edge 150
+found 'new code' "$(line 'new code')" code 150
+found 'new edge' "$(line back)" loop 150
+found 'new entry' "$(($(line 'new entry') + 1))" loop 150
+kinds piece
+found combination "$(line combination)" pick 150
+found 'new code' "$(line 'new code')" code 150
+
+# A build that moved every line has the same findings, on the lines where they are now.
+{ printf '/* moved */\n\n\n\n\n\n\n'; sed 's/static volatile int sink;/static volatile int sink, sank;/' app.c
+	printf 'void more(void) { sank = 1; }\n'; } >moved.c
+${CC:-gcc} -O0 -g -Wl,--build-id -o moved moved.c
+timeout 120 "$tracer" --paths moved.paths -- ./moved 3 p e c l </dev/null
+timeout 120 "$tracer" --paths moved_all.paths -- ./moved 3 p P e E c C l L </dev/null
+run 0 --db all.paths untested tests.paths --binary app --sarif -n 0 --graph-cache "$dir/graphs"
+cp "$dir/got" app.sarif
+run 0 --db moved_all.paths untested moved.paths --binary moved --sarif -n 0 --graph-cache "$dir/graphs"
+python3 - app.sarif "$dir/got" <<'END' || fail "SARIF: $(cat "$dir/got")"
+import json, sys
+def findings(name):
+    log = json.load(open(name))
+    assert log["version"] == "2.1.0" and len(log["runs"]) == 1
+    rules = [r["id"] for r in log["runs"][0]["tool"]["driver"]["rules"]]
+    found = {}
+    for r in log["runs"][0]["results"]:
+        assert rules[r["ruleIndex"]] == r["ruleId"] and r["message"]["text"]
+        place = r["locations"][0]["physicalLocation"]
+        found[r["partialFingerprints"]["departure/v1"]] = (r["ruleId"], place["region"]["startLine"])
+        assert place["artifactLocation"]["uri"].endswith(".c")
+    assert len(found) == len(log["runs"][0]["results"]) >= 5
+    return found
+a, b = findings(sys.argv[1]), findings(sys.argv[2])
+assert set(a) == set(b), (a, b)
+assert all(b[f] == (a[f][0], a[f][1] + 7) for f in a), (a, b)
+END
+
+# Tests added to the set close the gap, and a set without one of them shows it.
+count more.paths P E L
+run 0 tested merge -o app.tested tests.paths more.paths
+run 0 --db all.paths untested app.tested --binary app -n 0 --json
+python3 -c 'import json, sys
+kinds = [d["kind"] + " " + str(d["function"]) for d in json.load(open(sys.argv[1]))["departures"]]
+assert "new code code" in kinds and not [k for k in kinds if k.split()[-1] in ("pick", "edge", "loop")], kinds' "$dir/got" ||
+	fail "merged: $(cat "$dir/got")"
+run 0 tested list app.tested --json
+python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+assert [x["command"] for x in r] == ["./app 3 p e c l", "./app 3 P E L"] and all(x["whole"] for x in r), r' "$dir/got" ||
+	fail "list: $(cat "$dir/got")"
+run 0 tested merge -o twice.tested tests.paths all.paths more.paths
+run 0 tested redundant twice.tested --json
+python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+assert r[0]["run"] == 2 and r[-1]["covered"] == 1 and [x["adds"] for x in r] == sorted([x["adds"] for x in r], reverse=True), r
+assert [x["redundant"] for x in r] == [x["adds"] == 0 for x in r], r' "$dir/got" ||
+	fail "redundant: $(cat "$dir/got")"
+
+# Samples of production.
+run 0 record --no-report --source step --overhead 50% -o live.db -- ./app 200000 p P e E c C l L
+run 1 untested live.db --db live.db
+grep -q 'no tested set' "$dir/said" || fail "samples as a tested set: $(cat "$dir/said")"
+run 1 tested merge -o bad.tested live.db
+grep -q 'no tested set' "$dir/said" || fail "samples merged: $(cat "$dir/said")"
+[ ! -e bad.tested ] || fail "a file was written of samples"
+count same.paths p P e E c C l L
+run 0 --db live.db untested same.paths --binary app --json
+python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+assert o["untested"] == 0 and o["bursts"] > 10 and 0 < o["unseen_share"]["high"] <= 1, o' "$dir/got" ||
+	fail "false alarms: $(cat "$dir/got")"
+run 0 --db live.db untested same.paths --binary app --unit piece --json
+python3 -c 'import json, sys
+assert json.load(open(sys.argv[1]))["untested"] == 0' "$dir/got" || fail "false alarms of pieces: $(cat "$dir/got")"
+run 1 --db live.db untested same.paths --unit segment
+grep -q 'which piece followed which' "$dir/said" || fail "segments of samples: $(cat "$dir/said")"
+
+run 0 --db live.db untested tests.paths --binary app --json
+python3 - "$dir/got" >limits <<'END' || fail "left out, in samples: $(cat "$dir/got")"
+import json, sys
+o = json.load(open(sys.argv[1]))
+s = o["untested_share"]
+assert 0 < s["low"] < s["share"] < s["high"] <= 1, s
+assert len({d["kind"] for d in o["departures"]}) >= 2, o["departures"]
+print("%.4f%% %.4f%%" % (50 * s["low"], 50 * (s["low"] + s["share"])))
+END
+read -r below between <limits
+run 10 --db live.db untested tests.paths --binary app --check "$below"
+run 0 --db live.db untested tests.paths --binary app --check "$between"
+run 0 --db live.db untested tests.paths --binary app --min-bursts 100000000
+grep -q 'not believed' "$dir/got" || fail "--min-bursts: $(cat "$dir/got")"
+
+# Another build has nothing in common.
+sed 's/sink += 4/sink += 44/' app.c >other.c
+${CC:-gcc} -O0 -g -Wl,--build-id -o other other.c
+timeout 120 "$tracer" --paths other.paths -- ./other 3 p </dev/null
+run 1 --db all.paths untested other.paths --binary app
+grep -q 'can be compared' "$dir/said" || fail "another build: $(cat "$dir/said")"
+run 2 untested
+run 2 tested
+run 2 --db all.paths untested tests.paths --unit block
+run 2 --db all.paths untested tests.paths --check much
+finish

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprofctl untested: what production ran and no test did, and where it leaves the tested paths.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "ctl.h"
+#include "json.h"
+#include "kinds.h"
+#include "table.h"
+#include "text.h"
+#include "untested_report.h"
+
+#define DEFAULT_LIMIT 20
+
+/* ---------------------------------------------------------------- places */
+
+int untested_report_line(const struct untested_report *report, const struct untested_departure *d,
+			 const char **ret_file, int *ret_line)
+{
+	const struct untested_binary *binary = &report->untested->binaries[d->binary];
+	struct pathprof_code *code = symbols_code(report->symbols, &binary->id, binary->name, NULL);
+	int line = 0;
+
+	if (!code || pathprof_code_line(code, d->place, ret_file, &line) < 0 || line <= 0)
+		return -ENOENT;
+	*ret_line = line;
+	return 0;
+}
+
+/* "deflate.c:123"; "binary+0x1234" without lines. Caller frees. */
+static char *place_text(const struct untested_report *report, const struct untested_departure *d)
+{
+	const struct untested_binary *binary = &report->untested->binaries[d->binary];
+	const char *file = NULL;
+	int line;
+
+	if (untested_report_line(report, d, &file, &line) == 0)
+		return ctl_printf("%s:%d", text_base_name(file), line);
+	return ctl_printf("%s+0x%" PRIx64, text_base_name(binary->name), d->place);
+}
+
+const struct symbol *untested_report_function(const struct untested_report *report,
+					      const struct untested_departure *d)
+{
+	const struct untested_binary *binary = &report->untested->binaries[d->binary];
+
+	return symbols_function(report->symbols, &binary->id, binary->name, d->place);
+}
+
+double untested_report_share(const struct untested_report *report,
+			     const struct untested_departure *d)
+{
+	return report->untested->compared > 0 ? d->weight / report->untested->compared : 0;
+}
+
+size_t untested_report_rows(const struct untested_report *report)
+{
+	uint32_t limit =
+		report->options->limit_given ? report->options->filter.limit : DEFAULT_LIMIT;
+	uint32_t cnt = report->untested->departure_cnt;
+
+	return limit && limit < cnt ? limit : cnt;
+}
+
+/* ---------------------------------------------------------------- text */
+
+static const struct table_column columns[] = {
+	{"SHARE", TABLE_RIGHT},
+	{"SAMPLES", TABLE_RIGHT},
+	{"KIND", 0},
+	{"FUNCTION", TABLE_SHRINK},
+	{"DEPARTS AT", TABLE_SHRINK},
+	{"BINARY", TABLE_SHRINK | TABLE_SPARE},
+	{"PATHS", TABLE_RIGHT},
+	{"ID", TABLE_RIGHT},
+};
+
+static void add_row(struct table *table, const struct untested_report *report,
+		    const struct untested_departure *d)
+{
+	_cleanup_free_ char *place = place_text(report, d);
+
+	table_row(table, d->path_id);
+	table_cell(table, CTL_HOT, "%.2f%%", 100 * untested_report_share(report, d));
+	table_cell(table, CTL_PLAIN, "%" PRIu64, d->samples);
+	table_cell(table, CTL_PLAIN, "%s", untested_kind_name(d->kind));
+	table_cell(table, CTL_NAME, "%s", untested_report_function(report, d)->name);
+	table_cell(table, CTL_PLAIN, "%s (%s)", place, untested_direction_name(d->direction));
+	table_cell(table, CTL_DIM, "%s",
+		   text_base_name(report->untested->binaries[d->binary].name));
+	table_cell(table, CTL_PLAIN, "%" PRIu64, d->path_cnt);
+	if (d->path_id)
+		table_cell(table, CTL_PLAIN, "%" PRId64, d->path_id);
+	else
+		table_cell(table, CTL_DIM, "-");
+}
+
+static uint64_t lost_runs(const struct untested_report *report)
+{
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < report->tested.run_cnt; i++)
+		cnt += report->tested.runs[i].lost != 0;
+	return cnt;
+}
+
+static void print_head(const struct untested_report *report)
+{
+	const struct untested *u = report->untested;
+	const char *unit = untested_unit_name(u->settings.unit);
+	const struct pathprof_unseen *s = &u->unseen;
+
+	printf("tested      %" PRIu64 " %ss by %zu runs\n", u->tested_cnt, unit,
+	       report->tested.run_cnt);
+	if (u->settings.bursts)
+		printf("ran         %" PRIu64 " different %ss, seen by %" PRIu64 " bursts\n",
+		       u->seen_cnt, unit, u->settings.bursts);
+	else
+		printf("ran         %" PRIu64 " different %ss, every run of them counted\n",
+		       u->seen_cnt, unit);
+	printf("untested    %.2f%% of what runs", 100 * s->marked.value);
+	if (u->settings.bursts)
+		printf(" (95%%: %.1f to %.1f)", 100 * s->marked.low, 100 * s->marked.high);
+	printf(", %" PRIu64 " %ss", u->untested_cnt, unit);
+	if (u->settings.bursts)
+		printf("; not seen yet by any window: below %.1f%%", 100 * s->unseen.high);
+	putchar('\n');
+}
+
+static void print_notes(const struct untested_report *report)
+{
+	const struct untested *u = report->untested;
+	double all = u->compared + u->left_out;
+
+	if (u->left_out > 0)
+		printf("\nnot compared: %.1f%% of what ran, of builds that the tested set does not "
+		       "have%s\n",
+		       100 * u->left_out / all,
+		       u->settings.all_binaries ? ""
+						: ", and of the C library, which chooses its "
+						  "functions by the processor");
+	if (u->unread > 0)
+		printf("not cut into pieces: %.1f%%, whose code is not to be had\n",
+		       100 * u->unread / u->compared);
+	if (u->doubtful > 0)
+		printf("not believed: %.2f%%, untested paths that fewer than %" PRIu32
+		       " bursts saw\n",
+		       100 * u->doubtful / u->compared, u->settings.min_bursts);
+	if (lost_runs(report))
+		ctl_note("untested: %" PRIu64 " runs of the tested set are not whole: what they "
+			 "lost may be shown as untested",
+			 lost_runs(report));
+}
+
+static void print_text(const struct untested_report *report)
+{
+	struct table table;
+
+	print_head(report);
+	if (untested_report_rows(report))
+		putchar('\n');
+	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < untested_report_rows(report); i++)
+		add_row(&table, report, &report->untested->departures[i]);
+	if (untested_report_rows(report))
+		table_print(&table, stdout, false);
+	table_release(&table);
+	if (untested_report_rows(report) < report->untested->departure_cnt)
+		printf("%" PRIu32 " more: -n 0 shows all\n",
+		       report->untested->departure_cnt - (uint32_t)untested_report_rows(report));
+	print_notes(report);
+}
+
+/* ---------------------------------------------------------------- JSON */
+
+static json_t *departure_json(const struct untested_report *report,
+			      const struct untested_departure *d)
+{
+	const struct untested_binary *binary = &report->untested->binaries[d->binary];
+	const struct symbol *function = untested_report_function(report, d);
+	_cleanup_free_ char *place = place_text(report, d);
+	json_t *object = json_object();
+
+	json_add_real(object, "share", untested_report_share(report, d));
+	json_add_count(object, "samples", d->samples);
+	json_add_text(object, "kind", untested_kind_name(d->kind));
+	if (function->known)
+		json_add_text(object, "function", function->linkage);
+	else
+		json_add(object, "function", json_null());
+	json_add_text(object, "departs_at", place);
+	json_add_text(object, "direction", untested_direction_name(d->direction));
+	json_add_hex(object, "place", d->place);
+	json_add_binary(object, "binary", &binary->id, binary->name);
+	json_add_count(object, "paths", d->path_cnt);
+	if (d->path_id)
+		json_add_ns(object, "id", d->path_id);
+	else
+		json_add(object, "id", json_null());
+	return object;
+}
+
+static json_t *share_json(const struct pathprof_share *share)
+{
+	json_t *object = json_object();
+
+	json_add_real(object, "share", share->value);
+	json_add_real(object, "low", share->low);
+	json_add_real(object, "high", share->high);
+	return object;
+}
+
+static void print_json(const struct untested_report *report)
+{
+	const struct untested *u = report->untested;
+	_cleanup_json_ json_t *object = json_object();
+	json_t *departures = json_array();
+
+	json_add_text(object, "unit", untested_unit_name(u->settings.unit));
+	json_add_count(object, "tested", u->tested_cnt);
+	json_add_count(object, "runs", report->tested.run_cnt);
+	json_add_count(object, "runs_not_whole", lost_runs(report));
+	json_add_count(object, "bursts", u->settings.bursts);
+	json_add_count(object, "seen", u->seen_cnt);
+	json_add_count(object, "untested", u->untested_cnt);
+	json_add(object, "untested_share", share_json(&u->unseen.marked));
+	json_add(object, "unseen_share", share_json(&u->unseen.unseen));
+	json_add_real(object, "not_compared", u->left_out / (u->compared + u->left_out));
+	json_add_real(object, "not_cut", u->unread / u->compared);
+	json_add_real(object, "not_believed", u->doubtful / u->compared);
+	for (size_t i = 0; i < untested_report_rows(report); i++)
+		json_array_append_new(departures, departure_json(report, &u->departures[i]));
+	json_add(object, "departures", departures);
+	json_dumpf(object, stdout, JSON_INDENT(1));
+	putchar('\n');
+}
+
+/* ---------------------------------------------------------------- the verb */
+
+/* A record that hardware dropped may pass as another path, so one burst is no proof there. */
+static int ask_of_hardware(void *context, const struct pathprof_window_row *row)
+{
+	uint32_t *min_bursts = context;
+
+	if (row->source == PATHPROF_SOURCE_LBR)
+		*min_bursts = 2;
+	return row->source == PATHPROF_SOURCE_LBR;
+}
+
+static int settings_of(struct untested_report *report, struct untested_settings *ret_settings,
+		       struct pathprof_error *error)
+{
+	const struct ctl_options *options = report->options;
+	int r = 0;
+
+	*ret_settings = (struct untested_settings){
+		.unit = (enum untested_unit)options->unit,
+		.min_bursts = options->min_bursts,
+		.all_binaries = report->filter.binary != NULL,
+		.bursts = report->measure.bursts,
+	};
+	if (!options->min_bursts)
+		r = pathprof_store_windows(report->store, &report->filter, ask_of_hardware,
+					   &ret_settings->min_bursts, error);
+	return r < 0 ? r : 0;
+}
+
+static int check(const struct untested_report *report)
+{
+	const struct ctl_options *options = report->options;
+	double low = report->untested->unseen.marked.low;
+
+	if (!options->check || !(low > options->threshold))
+		return CTL_OK;
+	ctl_note("untested: %.2f%% or more of what runs is untested, and %.2f%% may be", 100 * low,
+		 100 * options->threshold);
+	return CTL_OVER;
+}
+
+static int print(const struct untested_report *report)
+{
+	if (report->options->sarif)
+		return untested_sarif(report);
+	report->options->json ? print_json(report) : print_text(report);
+	return CTL_OK;
+}
+
+static int compare(struct untested_report *report)
+{
+	struct untested_settings settings;
+	struct pathprof_error error = {""};
+	struct kinds kinds;
+	int r = kinds_settle(report->store, &report->filter, &kinds);
+
+	if (r)
+		return r;
+	r = measure_load(&report->measure, report->store, &report->filter, kinds.used, &error);
+	if (r == 0)
+		r = settings_of(report, &settings, &error);
+	if (r == 0)
+		r = untested_work_out(&report->untested, &report->tested, report->store,
+				      &report->filter, report->symbols, &settings, &error);
+	if (r < 0)
+		return ctl_fail_error("untested", r, &error);
+	r = print(report);
+	return r ? r : check(report);
+}
+
+static int open_both(struct untested_report *report)
+{
+	const struct ctl_options *options = report->options;
+	struct pathprof_error error = {""};
+	int r;
+
+	if (options->argc != 1)
+		return ctl_usage(options, "one tested set, which `tested merge` or "
+					  "`pathprof-trace --paths` wrote");
+	r = tested_open(&report->tested, options->argv[0], &error);
+	if (r < 0)
+		return ctl_fail_error(options->argv[0], r, &error);
+	return ctl_db_open(&report->store, options, PATHPROF_STORE_READ);
+}
+
+int cmd_untested(const struct ctl_options *options)
+{
+	struct untested_report report = {.options = options, .filter = options->filter};
+	int r = open_both(&report);
+
+	report.filter.limit = 0;
+	if (r == CTL_OK) {
+		report.symbols = symbols_new(report.store);
+		r = compare(&report);
+	}
+	untested_free(report.untested);
+	symbols_free(report.symbols);
+	pathprof_store_free(report.store);
+	tested_release(&report.tested);
+	return r;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a selection ran and a tested set (tested.h) did not: paths, or pieces of them, grouped by
+ * where they leave the tested ones.
+ *
+ * A path is compared by build-id, start, length and outcomes. Where it is not in the set, the
+ * tested paths of the same start are a trie of outcomes: it departs at the branch at which it
+ * leaves that. Code tells what kind of thing is new:
+ *
+ *     new code      a block that no tested path ran through
+ *     new edge      a branch that no tested path took that way
+ *     new entry     no tested path began where it begins
+ *     combination   every branch was tested, never together
+ *
+ * Workload: up to some million tested paths, some ten thousand of the selection; the code of tested
+ * paths is walked through once a binary, when something in it is untested. One thread.
+ */
+#ifndef CTL_UNTESTED_H
+#define CTL_UNTESTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/unseen.h"
+#include "symbols.h"
+#include "tested.h"
+
+enum untested_unit {
+	UNTESTED_PATH,
+	UNTESTED_PIECE,
+	UNTESTED_SEGMENT,
+};
+/* "path", ...; an index out of range: NULL. */
+const char *untested_unit_name(enum untested_unit unit);
+
+enum untested_kind {
+	UNTESTED_NEW_CODE,
+	UNTESTED_NEW_EDGE,
+	UNTESTED_NEW_ENTRY,
+	UNTESTED_COMBINATION,
+	UNTESTED_UNREAD, /* its code is not to be had */
+};
+/* For people and JSON: "new code", ... */
+const char *untested_kind_name(enum untested_kind kind);
+
+enum untested_direction {
+	UNTESTED_NOT_TAKEN,
+	UNTESTED_TAKEN,
+	UNTESTED_ENTRY, /* where it begins */
+};
+const char *untested_direction_name(enum untested_direction direction);
+
+/* Where untested paths leave the tested ones, in one way. */
+struct untested_departure {
+	uint32_t binary;    /* index */
+	uint32_t direction; /* enum untested_direction */
+	uint64_t place;     /* file offset in the branch, or of the beginning */
+	uint32_t kind;      /* enum untested_kind */
+	uint32_t reserved;
+	/* what follows is no key */
+	double weight, heaviest;
+	uint64_t samples, path_cnt;
+	int64_t path_id; /* of the heaviest; 0: it has none */
+};
+
+struct untested_settings {
+	enum untested_unit unit;
+	uint32_t min_bursts; /* that saw a path, for it to be believed; 0, 1: any */
+	bool all_binaries;   /* libc and others of which the processor chooses variants, too */
+	uint64_t bursts;     /* of the selection; 0: it was counted, not sampled */
+};
+
+struct untested_binary {
+	struct pathprof_build_id id;
+	char *name;
+	uint64_t tested_cnt; /* units of the set */
+};
+
+struct untested {
+	struct untested_settings settings;
+	struct untested_binary *binaries; /* of the tested set */
+	uint32_t binary_cnt;
+	uint64_t tested_cnt, seen_cnt, untested_cnt;
+	double compared, left_out; /* weight of paths of these binaries, and of all others */
+	double unread;             /* of these, weight of paths that could not be cut into pieces */
+	double doubtful;           /* weight of untested paths that too few bursts saw */
+	struct pathprof_unseen unseen;
+	struct untested_departure *departures; /* heaviest first */
+	uint32_t departure_cnt;
+	struct untested_work *work; /* private */
+};
+
+/*
+ * Compares what filter selects in store. -ENODATA: nothing of it can be compared, -errno; error
+ * filled. symbols outlive the call.
+ */
+int untested_work_out(struct untested **ret_untested, const struct tested *tested,
+		      struct pathprof_store *store, const struct pathprof_filter *filter,
+		      struct symbols *symbols, const struct untested_settings *settings,
+		      struct pathprof_error *error);
+/* NULL-safe. */
+void untested_free(struct untested *untested);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `untested` prints, in one form or another, and what it is printed from. One thread.
+ */
+#ifndef CTL_UNTESTED_REPORT_H
+#define CTL_UNTESTED_REPORT_H
+
+#include "ctl.h"
+#include "measure.h"
+#include "untested.h"
+
+struct untested_report {
+	const struct ctl_options *options;
+	struct pathprof_store *store;
+	struct symbols *symbols;
+	struct tested tested;
+	struct pathprof_filter filter;
+	struct measure measure;
+	struct untested *untested;
+};
+
+/* Of what runs in the binaries that are compared. */
+double untested_report_share(const struct untested_report *report,
+			     const struct untested_departure *d);
+const struct symbol *untested_report_function(const struct untested_report *report,
+					      const struct untested_departure *d);
+/* The source line of a departure. -ENOENT: not known. *ret_file is the code's. */
+int untested_report_line(const struct untested_report *report, const struct untested_departure *d,
+			 const char **ret_file, int *ret_line);
+/* Departures that are shown. */
+size_t untested_report_rows(const struct untested_report *report);
+
+/*
+ * SARIF 2.1.0 (OASIS) on standard output: a result a departure. Its fingerprint is made of the
+ * function's name and shape, the block and the direction (pathprof/match.h), so a finding is the
+ * same one after a build that moved lines. CTL_OK, or said.
+ */
+int untested_sarif(const struct untested_report *report);
+
+#endif
