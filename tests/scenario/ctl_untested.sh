@@ -163,12 +163,12 @@ run 1 tested merge -o bad.tested live.db
 grep -q 'no tested set' "$dir/said" || fail "samples merged: $(cat "$dir/said")"
 [ ! -e bad.tested ] || fail "a file was written of samples"
 count same.paths p P e E c C l L
-run 0 --db live.db untested same.paths --binary app --json
+run 0 --db live.db untested same.paths --binary app --check 0% --json
 python3 -c 'import json, sys
 o = json.load(open(sys.argv[1]))
 assert o["untested"] == 0 and o["bursts"] > 10 and 0 < o["unseen_share"]["high"] <= 1, o' "$dir/got" ||
 	fail "false alarms: $(cat "$dir/got")"
-run 0 --db live.db untested same.paths --binary app --unit piece --json
+run 0 --db live.db untested same.paths --binary app --unit piece --check 0% --json
 python3 -c 'import json, sys
 assert json.load(open(sys.argv[1]))["untested"] == 0' "$dir/got" || fail "false alarms of pieces: $(cat "$dir/got")"
 run 1 --db live.db untested same.paths --unit segment

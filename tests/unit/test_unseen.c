@@ -215,6 +215,24 @@ static void test_by_hand(void)
 	CU_ASSERT_DOUBLE_EQUAL(unseen.marked.low, 0.0267, 1e-4);
 }
 
+/* Whoever checks for anything at all must not stumble over rounding. */
+static void test_nothing_marked(void)
+{
+	struct pathprof_unseen_path path = {1, 1, 1, false};
+	struct pathprof_unseen unseen;
+	uint32_t wrong_cnt = 0;
+
+	for (uint64_t bursts = 1; bursts < 1000; bursts++) {
+		path.is_marked = false;
+		CU_ASSERT_EQUAL(pathprof_unseen_work_out(&path, 1, bursts, &unseen), 0);
+		wrong_cnt += unseen.marked.low != 0 || !(unseen.marked.high > 0);
+		path.is_marked = true;
+		CU_ASSERT_EQUAL(pathprof_unseen_work_out(&path, 1, bursts, &unseen), 0);
+		wrong_cnt += unseen.marked.high != 1 || !(unseen.marked.low < 1);
+	}
+	CU_ASSERT_EQUAL(wrong_cnt, 0);
+}
+
 static void test_refused(void)
 {
 	const struct pathprof_unseen_path wrong[] = {
@@ -232,6 +250,7 @@ static const struct unit_test tests[] = {
 	 test_simulated},
 	{"what was counted has no interval", test_exact},
 	{"figures worked out by hand", test_by_hand},
+	{"a share of nothing begins at 0, and one of all ends at 1", test_nothing_marked},
 	{"what cannot be is refused, and nothing is not known", test_refused},
 };
 UNIT_SUITE(unseen, tests)

@@ -48,8 +48,12 @@ static struct pathprof_share interval(double share, double n)
 	double half =
 		Z_BOTH_SIDES / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n));
 
+	/* At the ends of the scale the bound is exact, and rounding is not. */
 	return (struct pathprof_share){
-		.value = share, .low = fmax(0, middle - half), .high = fmin(1, middle + half)};
+		.value = share,
+		.low = share > 0 ? fmax(0, middle - half) : 0,
+		.high = share < 1 ? fmin(1, middle + half) : 1,
+	};
 }
 
 static double paths_in_burst(const struct sums *s, uint64_t bursts)
