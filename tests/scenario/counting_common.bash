@@ -103,7 +103,7 @@ killed() {
 }
 
 # ---------------------------------------------------------------- interesting paths
-# interesting FILE HOT COUNTS...: those that programs ran, by way of a database.
+# interesting FILE HOT [--binary PROGRAM] COUNTS...: those that programs ran, by way of a database.
 interesting() {
 	local file=$1 hot=$2
 	shift 2

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Real programs out of Debian's sources, built with pathprof-cc without any change: gzip's own tests
 # pass, every path of gzip and bzip2 is counted as often as an oracle build says, and functions of
-# gzip, bzip2 and Lua are entered as often as clang's own counters say.
+# gzip, bzip2 and Lua are entered as often as clang's own counters say; with tables of interesting paths
+# all counts are the same.
 name=counting_programs
 . "$(dirname "$0")/counting_common.bash"
 for tool in llvm-profdata-22 apt-get setarch; do
@@ -39,7 +40,7 @@ run() { # PROGRAM KIND: what it makes of the input; its counts go to counts/KIND
 	[ "$1" = lua5.4 ] && input=input.lua
 	rm -rf here "counts/$2" && mkdir -p here "counts/$2"
 	cp "$(program_of "$1" "$2")" here/program
-	cp $input here/input
+	cp -p $input here/input
 	(
 		cd here || exit 1
 		export ORACLE_LOG=$tmp/log LLVM_PROFILE_FILE=$tmp/profraw PATHPROF_DIR=$tmp/counts/$2
@@ -71,6 +72,19 @@ against_oracle() { # PROGRAM MODE
 	compare counting_oracle.py "$1 $2" "$(program_of "$1" oracle)" log counted.tsv
 }
 
+# What the last run counted, and no more than 16 paths of a function, is interesting: the same counts.
+with_tables() { # PROGRAM MODE
+	interesting "$tmp/interesting" 16 --binary "$(program_of "$1" counted)" counts/counted/*.ppraw
+	build_kind "$1" tables "$cc $2 --pathprof-interesting=$tmp/interesting" ""
+	run "$1" tables
+	"$lab" counts --binary "$(program_of "$1" tables)" --all counts/tables/*.ppraw | sort >tables.tsv
+	if [ -s tables.tsv ] && sort counted.tsv | cmp -s - tables.tsv; then
+		ok "$1 $2 with tables: $(wc -l <tables.tsv) paths, $(($(wc -l <interesting) - 1)) interesting"
+	else
+		not_ok "$1 $2 with tables" "$(sort counted.tsv | diff - tables.tsv | head -n 3 | paste -sd ';')"
+	fi
+}
+
 # beside_clang PROGRAM KIND FUNCTIONS-WITH-FEWER: the counts of KIND and what clang's counters left.
 beside_clang() {
 	llvm-profdata-22 merge profraw -o profdata && llvm-profdata-22 show --all-functions profdata >shown
@@ -87,16 +101,23 @@ against_clang() { # PROGRAM
 }
 
 for mode in "" --pathprof-late --pathprof-cut=calls; do
-	against_oracle gzip "$mode"
-	against_oracle bzip2 "$mode"
+	for program in gzip bzip2; do
+		against_oracle $program "$mode"
+		with_tables $program "$mode"
+	done
 done
 against_clang gzip
 against_clang bzip2
 # Lua hashes addresses, so no two builds take the same paths: one counts both ways. Its errors are
 # longjmp()s, and what they leave behind has one path less.
-build_kind lua5.4 both "$cc --pathprof-late -fno-inline -fprofile-instr-generate" "-fprofile-instr-generate"
+both="--pathprof-late -fno-inline -fprofile-instr-generate"
+build_kind lua5.4 both "$cc $both" "-fprofile-instr-generate"
 run lua5.4 both
 beside_clang lua5.4 both 20
+interesting "$tmp/interesting" 16 --binary "$(program_of lua5.4 both)" counts/both/*.ppraw
+build_kind lua5.4 tables "$cc $both --pathprof-interesting=$tmp/interesting" "-fprofile-instr-generate"
+run lua5.4 tables
+beside_clang lua5.4 tables 20
 
 build_kind gzip counted "$cc" ""
 if (cd gzip-counted && make check CC="$cc") >said 2>&1; then
