@@ -2,8 +2,8 @@
 /*
  * Names of the kernel's functions: which one lies at an address that the clock struck. They come
  * from /proc/kallsyms, which shows addresses to whoever had CAP_SYSLOG when it was opened, or to
- * everybody where kernel.kptr_restrict is 0 and kernel.perf_event_paranoid at most 1. A service
- * without that right may be handed the open file as standard input.
+ * everybody where kernel.kptr_restrict is 0 and kernel.perf_event_paranoid at most 1. The service
+ * has no such right: its unit hands over the open file as standard input.
  *
  * The kernel's functions form one binary of generated code, called "[kernel]": its identity is the
  * boot's, since modules lie elsewhere after each, and offsets count from _text, so that a database

@@ -41,6 +41,9 @@ check first_by_events "$explain" test "$(status_of sampler)" = cpu-clock
 check first_tracker_by_events "$explain" test "$(status_of tracker.perf)" = 1
 check first_clock "$explain" test "$(status_of clock_hz)" -gt 0
 check first_nothing_refused 'log_since "$begin"' eval '! said_since "$begin" "perf events"'
+check first_kernel_named 'pathprofctl top --by functions -n 20; readlink /proc/$(property MainPID)/fd/*' wait_for 90 \
+	eval 'pathprofctl top --since -10min --by functions -n 0 --json | grep -qE "\"function\": \"[a-z_0-9]+.*\"kind\": \"kernel\""'
+check first_input_is_taken 'ls -l /proc/$(property MainPID)/fd' test "$(readlink "/proc/$(property MainPID)/fd/0")" = /dev/null
 check first_function_named 'pathprofctl top --by functions -n 5' wait_for 30 eval 'pathprofctl top --by functions | grep -q hot_inner'
 pid=$(property MainPID)
 for set in CapPrm CapEff CapInh CapAmb; do
