@@ -20,8 +20,14 @@ perf record -q -e cpu-clock -F 997 -o perf.data -- "$ctl" record --no-report -o 
 perf script -i perf.data --comm dd -F ip,sym,dso 2>perf.log >perf.txt
 "$ctl" --db named.db top --by functions -n 0 --json >functions.json 2>ctl.log
 "$ctl" --db named.db binaries -n 0 --json >binaries.json 2>>ctl.log
+"$ctl" --db named.db processes -n 0 --json >processes.json 2>>ctl.log
 if python3 - <<'P' >judged; then ok "$name ($(cat judged))"; else not_ok $name "$(tail -1 judged) $(tail -1 record.log)"; fi
-import json, math, re, sys
+import json, math, sys
+
+def die(text):
+    print(text)
+    sys.exit(1)
+
 truth, cnt = {}, 0
 for line in open("perf.txt"):
     words = line.split()
@@ -35,20 +41,23 @@ ours = {r["function"]: r for r in rows if r["binary"]["kind"] == "kernel" and r[
 rest = sum(r["time"] for r in rows if r["binary"]["name"] == "[kernel]" and not r["function"])
 kernel = [b for b in json.load(open("binaries.json")) if b["binary"]["kind"] == "kernel"]
 if cnt < 100 or not truth:
-    sys.exit(print(f"perf took {cnt} samples"))
+    die(f"perf took {cnt} samples")
 if len(kernel) != 1 or abs(sum(r["time"] for r in ours.values()) - kernel[0]["time"]) > 1e-6:
-    sys.exit(print("functions do not add up to the binary"))
+    die("functions do not add up to the binary")
+by_process = sum(p["kernel_time"] for p in json.load(open("processes.json")))
+if abs(by_process - kernel[0]["time"] - rest) > 1e-6:
+    die(f"{by_process:.1%} in the kernel by process, {kernel[0]['time'] + rest:.1%} by binary")
 hot = max(truth, key=truth.get)
 share = truth[hot] / cnt
 got = ours.get(hot)
 if not got:
-    sys.exit(print(f"perf's {hot}, {share:.1%}, has no row"))
+    die(f"perf's {hot}, {share:.1%}, has no row")
 # half the width of the interval is two deviations; perf's own chance comes beside
 slack = 2.5 * (got["time_high"] - got["time_low"]) / 2 + 5 * math.sqrt(share * (1 - share) / cnt)
 if abs(got["time"] - share) > slack:
-    sys.exit(print(f"{hot}: {got['time']:.1%} here, {share:.1%} by perf"))
+    die(f"{hot}: {got['time']:.1%} here, {share:.1%} by perf")
 if rest > 0.02 + kernel[0]["time"] / 10:
-    sys.exit(print(f"{rest:.1%} of time in nameless functions of the kernel"))
+    die(f"{rest:.1%} of time in nameless functions of the kernel")
 print(f"{hot}: {got['time']:.1%} here, {share:.1%} by perf, {len(ours)} functions")
 P
 if "$ctl" --db named.db db check >check.log 2>&1; then ok ${name}_db; else not_ok ${name}_db "$(tail -1 check.log)"; fi
