@@ -17,6 +17,16 @@ failed=0
 
 ok() { echo "ok $name: $1"; }
 not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+# refused WHAT TEXT COMMAND...: fails, and says so in a line with TEXT.
+refused() {
+	local what=$1 text=$2
+	shift 2
+	if "$@" >out 2>said || ! grep -q -- "$text" said; then
+		not_ok "$what" "status 0, or another reason: $(tail -n 1 said)"
+	else
+		ok "$what is refused"
+	fi
+}
 
 # exact WHAT SOURCE FLAG...: counts are those that follow from what an oracle build writes down.
 exact() {

@@ -106,16 +106,6 @@ grep -qF "$text" shown && ok "its source is shown" || not_ok "its source is show
 [ "$(jq length own.json)" = "$(jq --arg f "$function" '[.[] | select(.function == $f)] | length' paths.json)" ] && ok "paths --function" || not_ok "paths --function" "$(jq -c '[.[].label]' own.json)"
 "$ctl" compare window:1 window:3 --db numbers.db >/dev/null 2>said && ok "runs are compared" || not_ok "runs are compared" "$(tail -n 1 said)"
 
-# refused WHAT TEXT COMMAND...: fails, and says so in a line with TEXT.
-refused() {
-	local what=$1 text=$2
-	shift 2
-	if "$@" >out 2>said || ! grep -q -- "$text" said; then
-		not_ok "$what" "status 0, or another reason: $(tail -n 1 said)"
-	else
-		ok "$what is refused"
-	fi
-}
 refused "cfg of counted paths" "no graph of code" "$ctl" cfg step --db numbers.db
 refused "export of counted paths" "no file\|no places\|places in a file" "$ctl" export -F folded --db numbers.db
 first=$(find counts -name '*.ppraw' | sort | head -n 1)

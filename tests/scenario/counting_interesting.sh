@@ -92,16 +92,6 @@ else
 fi
 
 # ---------------------------------------------------------------- files
-# refused WHAT TEXT COMMAND...: fails, and says so in a line with TEXT.
-refused() {
-	local what=$1 text=$2
-	shift 2
-	if "$@" >out 2>said || ! grep -q -- "$text" said; then
-		not_ok "$what" "status 0, or another reason: $(tail -n 1 said)"
-	else
-		ok "$what is refused"
-	fi
-}
 compile_with() { "$cc" -w -O2 --pathprof-interesting="$1" -c program.c -o program.o; }
 refused "a file that is not there" "gone: cannot be opened" compile_with gone
 refused "something else" "not a file of interesting paths" compile_with program.c

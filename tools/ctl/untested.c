@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/table.h"
 #include "cleanup.h"
 #include "text.h"
@@ -34,7 +35,7 @@ struct way {
 	uint32_t cnt;
 };
 
-/* Where tested paths went in the code of one binary. */
+/* The code of one binary that tested paths ran. */
 struct coverage {
 	bool is_read;
 	struct pp_map ends;  /* end of a block -> the most bytes of it that ran */
@@ -305,20 +306,13 @@ static uint32_t common(const struct tested_key *a, const struct tested_key *b)
 	return same < most ? same : most;
 }
 
-/* How many of its branches it has in common with a tested one; -1: none begins there. */
+/* The most branches that the path has in common with a tested one; -1: no tested one begins there.
+ */
 static int32_t common_with_tested(const struct untested_work *w, const struct tested_key *key)
 {
-	size_t low = 0, high = w->set.cnt;
+	size_t low = pp_first(i, 0, w->set.cnt, compare_keys(&w->sorted[i], key) >= 0);
 	int32_t most = -1;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (compare_keys(&w->sorted[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < w->set.cnt && compare_keys(&w->sorted[low], key) == 0; low++) {
 		int32_t same = (int32_t)common(&w->sorted[low], key);
 
@@ -373,7 +367,7 @@ static enum untested_kind kind_without_blocks(const struct untested_work *w,
 	return (uint32_t)same == key->length ? UNTESTED_COMBINATION : UNTESTED_NEW_EDGE;
 }
 
-/* Of code that begins with a new block the whole function is one finding. */
+/* A path that begins in a block which no test ran belongs to one finding for the whole function. */
 static uint64_t entry_of(const struct untested_work *w, const struct tested_key *key,
 			 const struct pathprof_block *first)
 {
@@ -548,7 +542,7 @@ static int end_piece(const struct cutting *c, uint32_t end, uint32_t cnt)
 	if (r < 0 || c->is_tested || is_tested(c->w, &part.key))
 		return r;
 	memcpy(blocks, c->way->blocks + c->first, cnt * sizeof(blocks[0]));
-	/* Of the first block only what is behind the call ran in this piece. */
+	/* The piece begins behind the call, in the middle of its first block. */
 	if (cnt)
 		blocks[0].start = c->start;
 	return settle(c->w, unit, &part, blocks, cnt);

@@ -8,6 +8,7 @@
 #include "pp_function_paths.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "base/search.h"
 
@@ -33,27 +34,59 @@ uint32_t pp_paths_way_of(const struct pathprof_function_paths *p, uint32_t node,
 	return pp_first(i, low + 1, high, p->weights[i] > rest) - 1;
 }
 
-int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
-				  struct pathprof_flow_path *path)
+/* A path on its way: the node it has come to, and what is left of its number. */
+struct walk {
+	const struct pathprof_function_paths *paths;
+	uint64_t rest;
+	uint32_t start, at;
+	bool is_cut; /* the last edge ends the path */
+};
+
+static int walk_begin(struct walk *walk, const struct pathprof_function_paths *p, uint64_t id)
 {
-	const struct pathprof_function_paths *p = paths;
-	uint32_t start, at, way, cnt = 0;
+	uint32_t start;
 
 	if (id >= p->cnt)
 		return -ERANGE;
 	start = pp_paths_start_of(p, id);
-	id -= p->starts[start].weight;
-	at = p->starts[start].node;
-	while ((way = pp_paths_way_of(p, at, id)) != PP_LEAVES) {
+	*walk = (struct walk){
+		.paths = p,
+		.rest = id - p->starts[start].weight,
+		.start = p->starts[start].node,
+		.at = p->starts[start].node,
+	};
+	return 0;
+}
+
+/* The next edge; PP_LEAVES: the path has ended. */
+static uint32_t walk_next(struct walk *walk)
+{
+	const struct pathprof_function_paths *p = walk->paths;
+	uint32_t way = walk->is_cut ? PP_LEAVES : pp_paths_way_of(p, walk->at, walk->rest);
+
+	if (way == PP_LEAVES)
+		return way;
+	walk->is_cut = p->cuts[way];
+	if (!walk->is_cut) {
+		walk->rest -= p->weights[way];
+		walk->at = p->flow->edges[way].to;
+	}
+	return way;
+}
+
+int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
+				  struct pathprof_flow_path *path)
+{
+	struct walk walk;
+	uint32_t way, cnt = 0;
+	int r = walk_begin(&walk, paths, id);
+
+	if (r < 0)
+		return r;
+	for (; (way = walk_next(&walk)) != PP_LEAVES; cnt++)
 		if (cnt < path->edge_room)
 			path->edges[cnt] = way;
-		cnt++;
-		if (p->cuts[way])
-			break;
-		id -= p->weights[way];
-		at = p->flow->edges[way].to;
-	}
-	path->start = p->starts[start].node;
+	path->start = walk.start;
 	path->edge_cnt = cnt;
 	return cnt > path->edge_room ? -ENOBUFS : 0;
 }
@@ -61,21 +94,14 @@ int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, u
 int pathprof_function_paths_count_edges(const struct pathprof_function_paths *paths, uint64_t id,
 					uint64_t count, uint64_t *by_edge)
 {
-	const struct pathprof_function_paths *p = paths;
-	uint32_t start, at, way;
+	struct walk walk;
+	uint32_t way;
+	int r = walk_begin(&walk, paths, id);
 
-	if (id >= p->cnt)
-		return -ERANGE;
-	start = pp_paths_start_of(p, id);
-	id -= p->starts[start].weight;
-	at = p->starts[start].node;
-	while ((way = pp_paths_way_of(p, at, id)) != PP_LEAVES) {
+	if (r < 0)
+		return r;
+	while ((way = walk_next(&walk)) != PP_LEAVES)
 		if (__builtin_add_overflow(by_edge[way], count, &by_edge[way]))
 			by_edge[way] = UINT64_MAX;
-		if (p->cuts[way])
-			break;
-		id -= p->weights[way];
-		at = p->flow->edges[way].to;
-	}
 	return 0;
 }
