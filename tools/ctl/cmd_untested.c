@@ -117,8 +117,8 @@ static void print_head(const struct untested_report *report)
 	const char *unit = untested_unit_name(u->settings.unit);
 	const struct pathprof_unseen *s = &u->unseen;
 
-	printf("tested      %" PRIu64 " %ss by %zu runs\n", u->tested_cnt, unit,
-	       report->tested.run_cnt);
+	printf("tested      %" PRIu64 " %ss by %zu run%s\n", u->tested_cnt, unit,
+	       report->tested.run_cnt, report->tested.run_cnt == 1 ? "" : "s");
 	if (u->settings.bursts)
 		printf("ran         %" PRIu64 " different %ss, seen by %" PRIu64 " bursts\n",
 		       u->seen_cnt, unit, u->settings.bursts);
