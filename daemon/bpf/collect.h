@@ -72,7 +72,7 @@ struct pp_collect_naming {
 	struct pathprof_context context;
 };
 
-/* What one step on a window leaves for the next. */
+/* State that is handed from one step on a window to the next. */
 struct pp_collect_walk {
 	struct pp_tuple_plan plan;
 	struct pp_segment_state segment;

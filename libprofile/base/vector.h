@@ -42,7 +42,7 @@
 		r_;                                                                                \
 	})
 
-/* What the macros call: elements of so many bytes; the room stays within room_max. */
+/* Called by the macros. Elements have so many bytes, and the room stays within room_max. */
 int pp_array_reserve(void **array, size_t cnt, size_t *room, size_t room_max, size_t bytes);
 int pp_array_resize(void **array, size_t cnt, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a selection ran and a tested set (tested.h) did not: paths, or pieces of them, grouped by
+ * Paths, or pieces of them, that a selection ran and a tested set (tested.h) lacks, grouped by
  * where they leave the tested ones.
  *
  * A path is compared by build-id, start, length and outcomes. Where it is not in the set, the
@@ -51,7 +51,7 @@ enum untested_direction {
 };
 const char *untested_direction_name(enum untested_direction direction);
 
-/* Where untested paths leave the tested ones, in one way. */
+/* A place and direction in which untested paths leave the tested ones. */
 struct untested_departure {
 	uint32_t binary;    /* index */
 	uint32_t direction; /* enum untested_direction */

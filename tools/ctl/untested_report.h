@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `untested` prints, in one form or another, and what it is printed from. One thread.
+ * The findings of `untested`, and the forms in which they are printed. One thread.
  */
 #ifndef CTL_UNTESTED_REPORT_H
 #define CTL_UNTESTED_REPORT_H
@@ -19,7 +19,7 @@ struct untested_report {
 	struct untested *untested;
 };
 
-/* Of what runs in the binaries that are compared. */
+/* The departure's part of all that runs in the binaries compared. */
 double untested_report_share(const struct untested_report *report,
 			     const struct untested_departure *d);
 const struct symbol *untested_report_function(const struct untested_report *report,

@@ -17,7 +17,7 @@
 	"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"                      \
 	"sarif-schema-2.1.0.json"
 
-/* Of one binary, read when the first finding in it is told. */
+/* The graph of one binary, read when the first finding in it is told. */
 struct names {
 	bool is_read;
 	struct pathprof_graph *graph;

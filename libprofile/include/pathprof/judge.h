@@ -95,8 +95,8 @@ int pathprof_pinned_read(struct pathprof_pinned *ret_pinned, const char *file, b
 			 struct pathprof_error *error);
 void pathprof_pinned_release(struct pathprof_pinned *pinned);
 /*
- * What there is for a build (its group) of a binary in a container. error is filled when names of
- * another build cannot be read; there is no baseline then. Valid until the release.
+ * The baseline for a build (its group) of a binary in a container, if there is one. error is filled
+ * when names of another build cannot be read; there is no baseline then. Valid until the release.
  */
 struct pathprof_baseline pathprof_pinned_baseline(struct pathprof_pinned *pinned, uint64_t group,
 						  const char *binary, const char *container,

@@ -31,7 +31,7 @@ extern "C" {
 #define PATHPROF_PREFERENTIAL_MAX 256
 /* The span of their numbers is at most so many times the interesting paths. */
 #define PATHPROF_PREFERENTIAL_DELTA 4
-/* Of a slot without a path: no register holds it. */
+/* The key of a slot without a path: no register holds this value. */
 #define PATHPROF_PREFERENTIAL_FREE (1ull << 63)
 
 struct pathprof_preferential {

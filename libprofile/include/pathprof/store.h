@@ -447,7 +447,7 @@ int pathprof_store_value_drops(struct pathprof_store *store, const struct pathpr
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error);
 
 /*
- * What an exact profile of a run holds beside its paths (docs/untested.md). A piece is what one
+ * Pieces and segments of an exact profile, beside its paths (docs/untested.md). A piece is what one
  * procedure runs between its calls, keyed as a path is; a segment is a piece and the one that
  * followed it over a call or a return. Both go with their window, and into no profile file that
  * pathprof_store_extract() makes.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Of paths that windows saw, the share of those with a mark (no test ran them), and how much runs
- * that no window has seen yet.
+ * The share of marked paths (no test ran them) among those that windows saw, and a bound on what
+ * runs and no window has seen yet.
  *
  * Bursts are the samples; paths of one burst follow one another and are not independent. What is
  * known of a path is how many bursts at least saw it: looks = samples^2 / squares (profile.h).

@@ -190,7 +190,7 @@ static size_t fill_from_hashed(const struct pathprof_counted *counted,
 	return cnt;
 }
 
-/* What has no slot was counted by hash. */
+/* Interesting paths have slots; the others are counted by hash. */
 static size_t fill_from_table(const struct pathprof_counted *counted,
 			      const struct pathprof_counted_function *f,
 			      struct pathprof_counted_path *paths)

@@ -177,7 +177,8 @@ static void join_weight(const struct table *t, uint64_t *weight, size_t edge)
 	*weight = (*weight << t->number_bits) + (uint64_t)t->dag.edges[edge].preferential;
 }
 
-/* What a way adds to the register: to the number and to the preferential one, which begin at 0. */
+/* The register holds the number and the preferential one, both from 0; an edge adds to both at
+ * once. */
 static void join_weights(const struct table *t, struct pathprof_increments *weights)
 {
 	const struct pathprof_function_paths *p = t->p;

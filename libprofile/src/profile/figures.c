@@ -188,7 +188,7 @@ int pathprof_coverage(const struct pathprof_distribution *actual,
  * pass finds majorities, conflicts and what static prediction would have got right.
  */
 
-/* What two profiles say of one branch: weight by direction, 1 is taken. */
+/* One branch in two profiles: weight by direction, 1 is taken. */
 struct branch {
 	uint64_t hi, lo;
 	double actual[2], assumed[2];

@@ -9,7 +9,7 @@
 #define Z_ONE_SIDE   1.644854
 #define RULE_OF_3    3.0
 
-/* What the paths add up to. */
+/* Sums over all paths. */
 struct sums {
 	double weight, marked, looks;
 	double spread; /* of each path: how much worse its looks are for their unequal weights */

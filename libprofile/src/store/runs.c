@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What an exact profile of a run holds beside its paths: the command, pieces, segments.
+ * An exact profile's command, pieces and segments, which it has beside its paths.
  *
  * Workload: once a run, some ten thousand rows of each; read as sums over runs.
  * Locking: the writer's for writing, none for reading. Ownership: rows are borrowed.

@@ -48,7 +48,7 @@ static inline uint64_t pp_trace_block_last(const struct pp_trace_block *b)
 	return b->start + b->last_offset;
 }
 
-/* What a signal interrupted. */
+/* How far a block had come when a signal interrupted it. */
 enum pp_progress {
 	PP_PROGRESS_LEFT,   /* the block had not come to its end */
 	PP_PROGRESS_BRANCH, /* its branch was executed; where to is not known */
@@ -163,7 +163,7 @@ static inline void pp_follow_set_branch(struct pathprof_trace_event *event,
 	};
 }
 
-/* Where the program was interrupted, b runs: does that go together? */
+/* Block b runs after an interruption: checks that it can follow the block that was interrupted. */
 static inline void pp_follow_resume(struct pp_follow *f, const struct pp_interrupted *interrupted,
 				    const struct pp_trace_block *b)
 {

@@ -20,7 +20,8 @@ struct entry {
 	uint32_t node, length;
 };
 
-/* Of the program, or of one active handler. Entries are a ring; the newest is at top. */
+/* The path stack of the program, or of one active handler. Entries are a ring; the newest is at
+ * top. */
 struct stack {
 	uint32_t top, depth;
 	uint32_t known;     /* of these, those that the stack of 32 has */
@@ -49,7 +50,7 @@ static inline void add_one(uint64_t *count, bool threads)
 		++*count;
 }
 
-/* What is made is made by one thread at a time; while there is one only, nobody else is there. */
+/* One thread at a time adds nodes and pairs. A program of one thread needs no lock. */
 static void lock(void)
 {
 	if (record_threads)
@@ -119,7 +120,7 @@ static inline uint32_t root_of(struct block *block)
 
 /* ---------------------------------------------------------------- segments */
 
-/* Where pairs are, by their nodes; half full at most. Under plugin_lock(). */
+/* Table of pairs by their nodes, at most half full. Under plugin_lock(). */
 static uint32_t *places, place_cnt;
 
 static uint32_t *place_of(uint32_t first, uint32_t second)

@@ -2,7 +2,7 @@
 /*
  * Counting paths while the program runs (pathprof-trace --paths), instead of writing down blocks.
  *
- * What is counted is what pathprof-lab paths finds in the trace of the same run: paths cut by a
+ * Counts are those that pathprof-lab paths finds in the trace of the same run: paths cut by a
  * stack of 32 entries (EOPP table 5.1) for each thread, and for each signal handler while it is
  * active. Beside them pieces (table 5.2), and segments: a piece and the one that followed it over a
  * call or a return (EOPP 3.4, depth 1).
@@ -18,7 +18,7 @@
 
 #include "plugin.h"
 
-/* What the last instruction of a block does to a path: pp_path_stack.h's classes. */
+/* The effect of a block's last instruction on a path: pp_path_stack.h's classes. */
 enum count_step {
 	COUNT_STEP_NONE,
 	COUNT_STEP_FORWARD,
