@@ -4,9 +4,11 @@
  * in the order of time, so nothing is remembered of what went. A process without a mapping of the
  * binary is not kept at all.
  *
- * Workload: some thousand processes with one or two mappings each, asked for once a sample; place()
- * for both ends of each entry. Bounded by the constants below; what is beyond is refused. The
- * object owns all it hands out. One owner, no locking.
+ * Workload: some thousand processes with one or two pieces each, asked for once a sample; place()
+ * for both ends of each entry. A program that changes the protection of its text page by page has a
+ * record for each page: pieces that continue one another in the file are one piece. All that is
+ * kept takes at most PP_SPACE_BYTES_MAX, whatever a recording claims; what is beyond is refused.
+ * The object owns all it hands out. One owner, no locking.
  */
 #ifndef PP_RECORDING_SPACES_H
 #define PP_RECORDING_SPACES_H
@@ -14,9 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PP_SPACE_PROCESS_MAX 32768
-#define PP_SPACE_PIECE_MAX   8
-#define PP_SPACE_BUCKETS     4096
+#include "base/search.h"
+
+/* Of processes and pieces, each with what an allocation of it takes: 100,000 small processes. */
+#define PP_SPACE_BYTES_MAX     (8u << 20)
+#define PP_SPACE_PROCESS_BYTES 56
+#define PP_SPACE_PIECE_BYTES   sizeof(struct pp_space_piece)
+#define PP_SPACE_BUCKETS       16384
 
 /* In place of a file offset: not of this binary. */
 #define PP_PLACE_NONE UINT32_MAX
@@ -29,13 +35,14 @@ struct pp_space_piece {
 struct pp_recording_space {
 	uint32_t pid;
 	uint32_t next; /* number + 1 of the next of the bucket, or of those free; 0: the last */
-	uint32_t piece_cnt;
-	struct pp_space_piece pieces[PP_SPACE_PIECE_MAX];
+	uint32_t piece_cnt, room;
+	struct pp_space_piece *pieces; /* by address; no two overlap */
 };
 
 struct pp_recording_spaces {
 	struct pp_recording_space *list;
 	uint32_t cnt, room, free; /* free: number + 1 of the first of the chain */
+	uint32_t bytes;           /* of PP_SPACE_BYTES_MAX */
 	uint32_t buckets[PP_SPACE_BUCKETS];
 };
 
@@ -44,11 +51,14 @@ void pp_recording_spaces_release(struct pp_recording_spaces *s);
 /* NULL: the binary is not mapped there. Valid until the next call that changes something. */
 const struct pp_recording_space *pp_recording_spaces_find(const struct pp_recording_spaces *s,
 							  uint32_t pid);
-/* -EINVAL: no such mapping can be; -E2BIG: more mappings of a process than there is room for;
- * -ENOSPC: more processes; -ENOMEM. */
+/* -EINVAL: no such mapping can be; -E2BIG: there is no room for another piece; -ENOSPC: for another
+ * process; -ENOMEM. */
 int pp_recording_spaces_map(struct pp_recording_spaces *s, uint32_t pid,
 			    const struct pp_space_piece *piece);
-/* Something else lies there now. -E2BIG: what was left of a piece on both sides was too much. */
+/*
+ * Something else lies there now. -E2BIG, -ENOMEM: there was no room for what is left of a piece on
+ * its far side, which is forgotten.
+ */
 int pp_recording_spaces_unmap(struct pp_recording_spaces *s, uint32_t pid, uint64_t start,
 			      uint64_t end);
 /* Is all of [start, end) the binary there? */
@@ -59,17 +69,23 @@ int pp_recording_spaces_fork(struct pp_recording_spaces *s, uint32_t pid, uint32
 /* An exec or an exit. */
 void pp_recording_spaces_forget(struct pp_recording_spaces *s, uint32_t pid);
 
+/* The first piece that ends behind an address, or piece_cnt. */
+static inline uint32_t pp_recording_space_at(const struct pp_recording_space *space,
+					     uint64_t address)
+{
+	return (uint32_t)pp_first(i, 0, space->piece_cnt, space->pieces[i].end > address);
+}
+
 /* The file offset at an address, or PP_PLACE_NONE. */
 static inline uint32_t pp_recording_space_place(const struct pp_recording_space *space,
 						uint64_t address)
 {
-	for (uint32_t i = 0; i < space->piece_cnt; i++) {
-		const struct pp_space_piece *p = &space->pieces[i];
+	uint32_t at = pp_recording_space_at(space, address);
+	const struct pp_space_piece *p = &space->pieces[at];
 
-		if (address - p->start < p->end - p->start)
-			return (uint32_t)(address - p->start + p->offset);
-	}
-	return PP_PLACE_NONE;
+	if (at == space->piece_cnt || address < p->start)
+		return PP_PLACE_NONE;
+	return (uint32_t)(address - p->start + p->offset);
 }
 
 #endif
