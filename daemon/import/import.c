@@ -362,27 +362,6 @@ static int advance(struct pp_import *import, uint64_t time_ns)
 
 /* ---------------------------------------------------------------- samples */
 
-/* Names of events that count branches, as perf, libpfm4 and the processors' tables have them. */
-static enum pathprof_basis basis_of(const char *event)
-{
-	return event && (strcasestr(event, "branch") || strcasestr(event, "br_") ||
-			 strcasestr(event, "brn") || strcasestr(event, "rfc4"))
-		       ? PATHPROF_BASIS_BRANCHES
-		       : PATHPROF_BASIS_TIME;
-}
-
-static enum pathprof_basis ask_basis(const struct pp_import *import, uint32_t event)
-{
-	enum pathprof_basis basis;
-
-	if (!import->asked.recording)
-		return basis_of(NULL);
-	pp_import_ask_begin(&import->asked);
-	basis = basis_of(pathprof_recording_event(import->asked.recording, event));
-	pp_import_ask_end(&import->asked);
-	return basis;
-}
-
 /* The first event with stacks decides what the figures mean; others of its kind may join. */
 static bool event_fits(struct pp_import *import, uint32_t event)
 {
@@ -390,7 +369,7 @@ static bool event_fits(struct pp_import *import, uint32_t event)
 
 	if (event == import->event)
 		return import->event_fits;
-	basis = ask_basis(import, event);
+	basis = pp_import_ask_basis(&import->asked, event);
 	if (!import->basis) {
 		import->basis = basis;
 		pp_window_set_source(import->window, PATHPROF_SOURCE_IMPORT, basis);

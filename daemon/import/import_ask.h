@@ -43,6 +43,19 @@ static inline bool pp_import_ask_build_id(const struct pp_import_asked *asked, c
 	return is_told;
 }
 
+static inline enum pathprof_basis pp_import_ask_basis(const struct pp_import_asked *asked,
+						      uint32_t event)
+{
+	enum pathprof_basis basis;
+
+	if (!asked->recording)
+		return PATHPROF_BASIS_TIME;
+	pp_import_ask_begin(asked);
+	basis = pathprof_recording_event_basis(asked->recording, event);
+	pp_import_ask_end(asked);
+	return basis;
+}
+
 /* INT64_MIN: not told. */
 static inline int64_t pp_import_ask_realtime_offset(const struct pp_import_asked *asked)
 {

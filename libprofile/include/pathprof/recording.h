@@ -30,6 +30,7 @@
 #include "pathprof/build_id.h"
 #include "pathprof/error.h"
 #include "pathprof/format.h"
+#include "pathprof/profile.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -167,6 +168,12 @@ void pathprof_recording_info(const struct pathprof_recording *recording,
 			     struct pathprof_recording_info *ret_info);
 /* The event's name ("cycles:u", ...); NULL when out of range. */
 const char *pathprof_recording_event(const struct pathprof_recording *recording, uint32_t event);
+/*
+ * Whether the event counts branches: by the numbers of its attribute, and by its name where the
+ * format has nothing else (a text). Events that are not known are taken for a clock.
+ */
+enum pathprof_basis pathprof_recording_event_basis(const struct pathprof_recording *recording,
+						   uint32_t event);
 /* As known so far of the file of that name; false: nothing. perf.data's build-id table. */
 bool pathprof_recording_build_id(const struct pathprof_recording *recording, const char *name,
 				 struct pathprof_build_id *ret_id);

@@ -8,6 +8,7 @@
  *
  * Source: tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/session.c.
  */
+#include "pp_event_basis.h"
 #include "pp_perf.h"
 
 #include <errno.h>
@@ -382,6 +383,14 @@ static const char *event_name(const struct pathprof_recording *recording, uint32
 	return event < perf->events.cnt ? perf->events.events[event].name : NULL;
 }
 
+static enum pathprof_basis event_basis(const struct pathprof_recording *recording, uint32_t event)
+{
+	const struct pp_perf *perf = recording->reader;
+	const struct pp_perf_event *e = &perf->events.events[event];
+
+	return pp_event_basis(e->type, e->config, perf->told.arch, e->name);
+}
+
 static bool build_id(const struct pathprof_recording *recording, const char *name,
 		     struct pathprof_build_id *ret_id)
 {
@@ -396,5 +405,6 @@ const struct pp_recording_ops pp_perf_data_ops = {
 	.free = free_data,
 	.info = tell,
 	.event = event_name,
+	.event_basis = event_basis,
 	.build_id = build_id,
 };

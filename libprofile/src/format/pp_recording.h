@@ -24,6 +24,9 @@ struct pp_recording_ops {
 	void (*info)(const struct pathprof_recording *recording,
 		     struct pathprof_recording_info *ret_info);
 	const char *(*event)(const struct pathprof_recording *recording, uint32_t event);
+	/* Of an event that has a name; NULL: the name is all that is known. */
+	enum pathprof_basis (*event_basis)(const struct pathprof_recording *recording,
+					   uint32_t event);
 	bool (*build_id)(const struct pathprof_recording *recording, const char *name,
 			 struct pathprof_build_id *ret_id);
 };

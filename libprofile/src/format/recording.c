@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "pp_event_basis.h"
 #include "pp_recording.h"
 
 int pp_recording_no_memory(struct pathprof_error *error)
@@ -93,6 +94,16 @@ void pathprof_recording_info(const struct pathprof_recording *recording,
 const char *pathprof_recording_event(const struct pathprof_recording *recording, uint32_t event)
 {
 	return recording->ops->event ? recording->ops->event(recording, event) : NULL;
+}
+
+enum pathprof_basis pathprof_recording_event_basis(const struct pathprof_recording *recording,
+						   uint32_t event)
+{
+	const char *name = pathprof_recording_event(recording, event);
+
+	if (name && recording->ops->event_basis)
+		return recording->ops->event_basis(recording, event);
+	return pp_event_basis_of_name(name);
 }
 
 bool pathprof_recording_build_id(const struct pathprof_recording *recording, const char *name,

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Recordings as other people make them, in ways that their public bug reports tell of: events given
+# by number.
+set -u
+. "$(dirname "$0")/recording_common.bash"
+ctl=$build/bin/pathprofctl
+export HOME=$work # nothing of the user's ~/.debug
+
+is() { # NAME HAVE WANT
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "have '$2', want '$3'"; fi
+}
+
+# ---------------------------------------------------------------- events by number
+
+basis() { # EVENT...: what an import of a recording with this event says
+	{
+		echo file
+		printf 'event sample=ip+tid+time+branches %s\n' "$*"
+		echo begin
+		echo "mmap2 100 0 0x400000 0x10000 0 5 inode /bin/prog"
+		echo "sample 0 100 2000 0x400100 0x400200>0x400100:P 0x400210>0x400150:P"
+	} | "$write" event.data
+	rm -f event.db*
+	"$ctl" import -o event.db event.data >log 2>&1 || cat log
+	"$ctl" windows --db event.db --json | sed -n 's/.*"basis": "\([a-z]*\)".*/\1/p'
+}
+
+while read -r want event; do
+	is "event: $event" "$(basis "$event")" "$want"
+done <<-'END'
+	branches type=4 config=0x20c4 name=cpu/event=0xC4,umask=0x20/u
+	branches type=4 config=0x20c4 name=hot
+	branches type=4 config=0x20c4
+	branches type=4 config=0xc4 name=rc4:u
+	branches type=10 config=0xc0c4 name=cpu_atom/event=0xc4,umask=0xc0/
+	branches type=0 config=0x400000004 name=cpu_core/hot/
+	time type=4 config=0x3c name=branch_lookalike
+	time type=2 config=77 name=bridge:br_fdb_add
+	time type=1 config=0 name=branches
+	time type=0 config=5 name=branch-misses:u
+END
+
+exit $failed
