@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Recordings as other people make them, in ways that their public bug reports tell of: events given
-# by number.
+# by number, names made unique.
 set -u
 . "$(dirname "$0")/recording_common.bash"
 ctl=$build/bin/pathprofctl
@@ -40,5 +40,39 @@ done <<-'END'
 	time type=1 config=0 name=branches
 	time type=0 config=5 name=branch-misses:u
 END
+
+# ---------------------------------------------------------------- names made unique
+
+# Both files' functions called `hot` ran, one more often; llvm-profgen says what each is called.
+unique_names() {
+	local address
+	for i in 1 2; do
+		cat >"u$i.c" <<-END
+			static __attribute__((noinline)) int hot(int x) { return x * $i + 5; }
+			int entry$i(int x) { return hot(x) + hot(x + 1); }
+		END
+	done
+	echo 'int entry1(int), entry2(int); int main(int c, char **v) { return entry1(c) + entry2(c); }' >um.c
+	clang-22 -O2 -g -fdebug-info-for-profiling -funique-internal-linkage-names \
+		-o unique u1.c u2.c um.c || return 1
+	nm unique | sed -n 's/ t .*hot.*__uniq.*//p' | {
+		count=100
+		while read -r address; do
+			printf "F %s %s %d\n" "$address" "$address" $((count += 1000))
+		done
+	} >unique.txt
+	for format in llvm-sample profgen-raw; do
+		"$ctl" export --recording unique.txt --recording-format bolt-preagg --file unique \
+			-F $format -o "unique.$format" 2>/dev/null || return 1
+	done
+	llvm-profgen-22 --unsymbolized-profile=unique.profgen-raw --binary=unique --format=text \
+		--output=unique.want >log 2>&1 || return 1
+	[ "$(grep -c '^[^ ]*__uniq' unique.want)" = 2 ] && grep -v '^#' unique.llvm-sample | diff unique.want -
+}
+if command -v clang-22 llvm-profgen-22 >/dev/null; then
+	if why=$(unique_names 2>&1); then ok "names: unique"; else not_ok "names: unique" "$why"; fi
+else
+	echo "skip names: no clang-22, llvm-profgen-22"
+fi
 
 exit $failed
