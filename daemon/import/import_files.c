@@ -78,7 +78,7 @@ static const struct pp_import_binary *find_binary(const struct pp_import_files *
 		const struct pp_import_binary *binary = &files->binaries[i];
 
 		if (id->kind != PATHPROF_ID_NONE) {
-			if (pathprof_build_id_equal(&binary->id, id))
+			if (pathprof_build_id_is_of(id, &binary->id))
 				return binary;
 			continue;
 		}

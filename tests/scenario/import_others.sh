@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Recordings as other people make them, in ways that their public bug reports tell of: events given
-# by number, names made unique.
+# by number, names made unique, build-ids filled up.
 set -u
 . "$(dirname "$0")/recording_common.bash"
 ctl=$build/bin/pathprofctl
@@ -40,6 +40,35 @@ done <<-'END'
 	time type=1 config=0 name=branches
 	time type=0 config=5 name=branch-misses:u
 END
+
+# ---------------------------------------------------------------- build-ids filled up
+
+cat >prog.c <<-'END'
+	__attribute__((noinline)) unsigned work(unsigned n)
+	{
+		unsigned s = 1;
+		while (n--)
+			s = s * 5 + n;
+		return s;
+	}
+	int main(int argc, char **argv) { (void)argv; return work(argc) == 0; }
+END
+gcc -O1 -Wl,--build-id=md5 -o md5 prog.c || exit 1
+id=$(readelf -n md5 | sed -n 's/.*Build ID: //p')
+start=$((16#$(nm md5 | sed -n 's/ T work$//p')))
+for whose in "$id" "${id}00000000" "${id}00000001"; do
+	printf "B $whose:%x $whose:%x 7 1\n" $((start + 4)) $start >"$whose.txt"
+	"$ctl" export --recording "$whose.txt" --recording-format bolt-preagg --file md5 \
+		-F bolt-fdata -o - >"$whose.fdata" 2>/dev/null
+	rm -f pa.db*
+	"$ctl" import -F bolt-preagg -o pa.db "$whose.txt" --binary md5 >log 2>&1
+	"$ctl" edges --db pa.db 2>/dev/null | grep -c " 7  *1$" >"$whose.edges"
+done
+is "build-id: 16 bytes, export" "$(cat "$id.fdata")" "1 work 4 1 work 0 1 7"
+is "build-id: filled up, export" "$(cat "${id}00000000.fdata")" "1 work 4 1 work 0 1 7"
+is "build-id: another one, export" "$(cat "${id}00000001.fdata")" ""
+is "build-id: 16 bytes, import" "$(cat "$id.edges")" 1
+is "build-id: filled up, import" "$(cat "${id}00000000.edges")" 1
 
 # ---------------------------------------------------------------- names made unique
 

@@ -48,6 +48,12 @@ int pathprof_build_id_read_memory(struct pathprof_build_id *ret_id, const void *
 void pathprof_build_id_make(struct pathprof_build_id *ret_id, enum pathprof_id_kind kind,
 			    const void *bytes, size_t len_bytes);
 int pathprof_build_id_equal(const struct pathprof_build_id *a, const struct pathprof_build_id *b);
+/*
+ * Whether a recording means this file. Its writers (perf, simpleperf) have 20 bytes for each
+ * build-id, fill up shorter ones with zeroes and do not say so.
+ */
+int pathprof_build_id_is_of(const struct pathprof_build_id *recorded,
+			    const struct pathprof_build_id *file);
 /* Lower-case hex; text holds PATHPROF_BUILD_ID_TEXT_LEN bytes. Returns text. */
 char *pathprof_build_id_text(const struct pathprof_build_id *id, char *text);
 

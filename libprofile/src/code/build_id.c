@@ -360,6 +360,22 @@ int pathprof_build_id_equal(const struct pathprof_build_id *a, const struct path
 	       !memcmp(a->bytes, b->bytes, length_of(a));
 }
 
+/* Fewer bytes than these are no identity: what is filled up to 20 would say next to nothing. */
+#define FILLED_LEN_MIN 8
+
+int pathprof_build_id_is_of(const struct pathprof_build_id *recorded,
+			    const struct pathprof_build_id *file)
+{
+	static const uint8_t zeroes[PATHPROF_BUILD_ID_MAX];
+	size_t len = length_of(file);
+
+	if (pathprof_build_id_equal(recorded, file))
+		return 1;
+	return recorded->kind == file->kind && length_of(recorded) == PATHPROF_BUILD_ID_MAX &&
+	       len >= FILLED_LEN_MIN && !memcmp(recorded->bytes, file->bytes, len) &&
+	       !memcmp(recorded->bytes + len, zeroes, sizeof(zeroes) - len);
+}
+
 char *pathprof_build_id_text(const struct pathprof_build_id *id, char *text)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -23,7 +23,7 @@ static int check_identity(const struct pathprof_code *code, const struct pathpro
 
 	if (rc)
 		return rc;
-	if (pathprof_build_id_equal(&id, expect))
+	if (pathprof_build_id_is_of(expect, &id))
 		return 0;
 	return pathprof_fail(error, -ESTALE,
 			     "%s: is another file (%s) than the one profiled (%s); find that one",

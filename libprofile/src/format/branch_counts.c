@@ -51,7 +51,7 @@ static int locate(const struct reading *r, const struct pathprof_recorded_place 
 		  uint64_t *ret_offset)
 {
 	bool other = place->id.kind != PATHPROF_ID_NONE && r->id->kind != PATHPROF_ID_NONE &&
-		     !pathprof_build_id_equal(&place->id, r->id);
+		     !pathprof_build_id_is_of(&place->id, r->id);
 	uint64_t vaddr;
 	int rc;
 

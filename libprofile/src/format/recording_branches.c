@@ -158,30 +158,13 @@ static bool is_its_name(const struct pathprof_recording_branches *b, const char 
 	       (b->real_path && is_same_name(b->real_path, path));
 }
 
-/*
- * Older versions of perf write each build-id as 20 bytes. They fill up shorter ones with zeroes and
- * do not say so.
- */
-static bool is_its_id(const struct pathprof_recording_branches *b,
-		      const struct pathprof_build_id *id)
-{
-	static const uint8_t noughts[PATHPROF_BUILD_ID_MAX];
-	size_t len = b->id.len_bytes;
-
-	if (id->kind != b->id.kind || id->len_bytes < len ||
-	    memcmp(id->bytes, b->id.bytes, len) != 0)
-		return false;
-	return id->len_bytes == len || (id->len_bytes == PATHPROF_BUILD_ID_MAX && len >= 8 &&
-					!memcmp(id->bytes + len, noughts, sizeof(noughts) - len));
-}
-
 /* Is it the binary? By its build-id where there is one, else by its name. */
 static bool is_ours(struct pathprof_recording_branches *b,
 		    const struct pathprof_recorded_mapping *m)
 {
 	if (!m->executable || m->pid == PATHPROF_RECORDED_KERNEL)
 		return false;
-	if (m->id.kind != PATHPROF_ID_NONE && is_its_id(b, &m->id))
+	if (m->id.kind != PATHPROF_ID_NONE && pathprof_build_id_is_of(&m->id, &b->id))
 		return true;
 	if (!is_its_name(b, m->name))
 		return false;
