@@ -635,6 +635,37 @@ static void test_hosts(void)
 	pathprof_store_free(fleet);
 }
 
+/* Parcels of two slots, asked for again as one: what the host's own store has. */
+static void test_host_parcel(void)
+{
+	struct pathprof_store *a = filled(), *fleet = empty("fleet"), *copy = empty("copy");
+	struct pathprof_parcel parcel;
+	struct hosts hosts = {.cnt = 0};
+	struct pathprof_error error = {""};
+
+	add_named(fleet, a, "web1");
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(hosts.cnt, 1);
+	CU_ASSERT_EQUAL_FATAL(
+		pathprof_store_host_parcel(fleet, &hosts.rows[0], 0, 0, &parcel, &error), 0);
+	CU_ASSERT_EQUAL(parcel.slot_s, 300);
+	CU_ASSERT_STRING_EQUAL(parcel.host.name, "web1");
+	for (uint32_t i = 0; i < parcel.part_cnt; i++)
+		CU_ASSERT_EQUAL(parcel.parts[i].window_cnt, 1);
+	CU_ASSERT_EQUAL(added(copy, &parcel), PATHPROF_PARCEL_ADDED);
+	check_host(copy, "web1", a);
+	pathprof_parcel_release(&parcel);
+	CU_ASSERT_EQUAL(pathprof_store_host_parcel(fleet, &hosts.rows[0], 311 * WORLD_STEP_NS, 0,
+						   &parcel, &error),
+			-ENODATA);
+	hosts.rows[0].store[0] ^= 1;
+	CU_ASSERT_EQUAL(pathprof_store_host_parcel(fleet, &hosts.rows[0], 0, 0, &parcel, &error),
+			-ENODATA);
+	pathprof_store_free(a);
+	pathprof_store_free(fleet);
+	pathprof_store_free(copy);
+}
+
 /* All of a parcel or nothing, also where it replaces another. */
 static void test_all_or_nothing(void)
 {
@@ -674,6 +705,7 @@ static const struct unit_test tests[] = {
 	{"the fullest parcel of a slot wins", test_fullest},
 	{"what was added is not the database's own", test_not_its_own},
 	{"each host's part is what its own store has", test_hosts},
+	{"what a host sent is one parcel again", test_host_parcel},
 	{"a parcel is added whole or not at all", test_all_or_nothing},
 };
 UNIT_SUITE(store_parcel, tests)

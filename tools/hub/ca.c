@@ -25,7 +25,7 @@
 #define CA_YEARS   10
 #define DAY_S      86400
 #define BEFORE_S   3600 /* a host's clock may be behind */
-#define SPIFFE_URI "spiffe://pathprof/tenant/default/host/"
+#define SPIFFE_URI "spiffe://pathprof/tenant/default/"
 
 struct pair {
 	gnutls_x509_crt_t certificate;
@@ -230,11 +230,12 @@ static int add_addresses(gnutls_x509_crt_t certificate, const char *list)
 	return r;
 }
 
-static int add_host(gnutls_x509_crt_t certificate, const char *name)
+/* What it may do is in the certificate: a host sends, a reader asks. */
+static int add_role(gnutls_x509_crt_t certificate, const char *role, const char *name)
 {
-	char uri[sizeof(SPIFFE_URI) + PATHPROF_PARCEL_HOST_BYTES];
+	char uri[sizeof(SPIFFE_URI) + sizeof("reader/") + PATHPROF_PARCEL_HOST_BYTES];
 
-	snprintf(uri, sizeof(uri), SPIFFE_URI "%s", name);
+	snprintf(uri, sizeof(uri), SPIFFE_URI "%s/%s", role, name);
 	return gnutls_x509_crt_set_subject_alt_name(certificate, GNUTLS_SAN_URI, uri,
 						    (unsigned int)strlen(uri), GNUTLS_FSAN_SET);
 }
@@ -254,7 +255,8 @@ static int make(const struct hub_options *options, const char *name, const struc
 			options->server ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0);
 	if (r == 0)
 		r = options->server ? add_addresses(pair->certificate, options->addresses)
-				    : add_host(pair->certificate, name);
+				    : add_role(pair->certificate,
+					       options->reader ? "reader" : "host", name);
 	return r == 0 ? sign(pair, ca) : r;
 }
 
@@ -277,6 +279,8 @@ int hub_enrol(const struct hub_options *options)
 	if (!is_host_name(options->argv[1]))
 		return hub_usage(options, "%s: a name has letters, digits, points, - and _",
 				 options->argv[1]);
+	if (options->server && options->reader)
+		return hub_usage(options, "--server and --reader are of two certificates");
 	if (options->server && !options->addresses)
 		return hub_usage(options, "--server needs --address: the names and addresses by "
 					  "which hosts reach the hub");

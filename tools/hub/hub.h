@@ -5,9 +5,10 @@
  *
  *     serve   takes parcels over TLS; who sends is known by a certificate, and by nothing else
  *     send    what a host does: asks what the hub has, and sends what it lacks
+ *     fetch   what a reader does: gets what hosts ran, summed up, as a database
  *     ca, enrol   a private authority and certificates, for fleets that have none of their own
  *
- * The protocol (docs/fleet.md): GET /v1/have?store=ID, POST /v1/parcels.
+ * The protocol is in docs/fleet.md.
  */
 #ifndef HUB_H
 #define HUB_H
@@ -24,10 +25,12 @@ enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2 };
 struct hub_options {
 	const char *db, *listen, *hub;
 	const char *certificate, *key, *ca, *crl, *denied;
-	const char *addresses; /* of a server, with commas between them */
+	const char *addresses;     /* of a server, with commas between them */
+	const char *host;          /* fetch: that one alone */
+	const char *since, *until; /* fetch: seconds since 1970 */
 	int64_t keep_s;
 	uint32_t days;
-	bool server, once;
+	bool server, reader, once;
 	const char *verb;
 	int argc; /* operands */
 	char **argv;
@@ -35,6 +38,7 @@ struct hub_options {
 
 int hub_serve(const struct hub_options *options);
 int hub_send(const struct hub_options *options);
+int hub_fetch(const struct hub_options *options);
 int hub_ca(const struct hub_options *options);
 int hub_enrol(const struct hub_options *options);
 

@@ -16,7 +16,6 @@
 /* Certificates between a host's and our authority's. */
 #define CHAIN_MAX  8
 #define URI_MAX    512
-#define HOST_MARK  "/host/"
 #define SPIFFE     "spiffe://"
 #define DENIED_MAX 100000
 
@@ -158,19 +157,28 @@ static bool verify(const struct hub_identity *identity, gnutls_x509_crt_t *chain
 	return r == 0 && status == 0;
 }
 
-/* The last part of spiffe://DOMAIN/tenant/T/host/NAME. */
-static bool name_of_uri(const char *uri, char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+static bool ends_in(const char *text, const char *end, const char *word)
 {
-	const char *host = strstr(uri, HOST_MARK);
+	size_t len = strlen(word);
 
-	if (strncmp(uri, SPIFFE, strlen(SPIFFE)) != 0 || !host)
-		return false;
-	host += strlen(HOST_MARK);
-	return (size_t)snprintf(ret_host, PATHPROF_PARCEL_HOST_BYTES, "%s", host) <
-	       PATHPROF_PARCEL_HOST_BYTES;
+	return (size_t)(end - text) >= len && strncmp(end - len, word, len) == 0;
 }
 
-static bool has_uri_name(gnutls_x509_crt_t certificate, char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+/* spiffe://DOMAIN/tenant/T/host/NAME, or reader in the place of host. */
+static bool peer_of_uri(const char *uri, struct hub_peer *ret_peer)
+{
+	const char *name = strrchr(uri, '/');
+
+	if (strncmp(uri, SPIFFE, strlen(SPIFFE)) != 0 || !name)
+		return false;
+	ret_peer->reads = ends_in(uri, name, "/reader");
+	if (!ret_peer->reads && !ends_in(uri, name, "/host"))
+		return false;
+	return (size_t)snprintf(ret_peer->name, sizeof(ret_peer->name), "%s", name + 1) <
+	       sizeof(ret_peer->name);
+}
+
+static bool has_uri_name(gnutls_x509_crt_t certificate, struct hub_peer *ret_peer)
 {
 	for (unsigned int i = 0;; i++) {
 		char uri[URI_MAX] = "";
@@ -181,18 +189,18 @@ static bool has_uri_name(gnutls_x509_crt_t certificate, char ret_host[PATHPROF_P
 			continue;
 		if (type < 0)
 			return false;
-		if (type == GNUTLS_SAN_URI && name_of_uri(uri, ret_host))
+		if (type == GNUTLS_SAN_URI && peer_of_uri(uri, ret_peer))
 			return true;
 	}
 }
 
-static bool has_common_name(gnutls_x509_crt_t certificate,
-			    char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+static bool has_common_name(gnutls_x509_crt_t certificate, struct hub_peer *ret_peer)
 {
-	size_t bytes = PATHPROF_PARCEL_HOST_BYTES;
+	size_t bytes = sizeof(ret_peer->name);
 
+	ret_peer->reads = false;
 	return gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0,
-					     ret_host, &bytes) == 0;
+					     ret_peer->name, &bytes) == 0;
 }
 
 /* A name that can stand in a table, a file's name and a log as it is. */
@@ -231,24 +239,26 @@ static unsigned int take_chain(gnutls_session_t session, gnutls_x509_crt_t chain
 	return cnt;
 }
 
-/* NULL: it may send. */
+/* NULL: it is known. */
 static const char *judge(const struct hub_identity *identity, gnutls_x509_crt_t *chain,
-			 unsigned int cnt, char ret_host[PATHPROF_PARCEL_HOST_BYTES])
+			 unsigned int cnt, struct hub_peer *ret_peer)
 {
 	if (!cnt)
 		return "a client certificate is needed";
 	if (!verify(identity, chain, cnt))
 		return "the client certificate is not signed by the hub's authority, is not one "
 		       "for clients, has expired or is revoked";
-	if (!has_uri_name(chain[0], ret_host) && !has_common_name(chain[0], ret_host))
-		return "the client certificate names no host";
-	if (!is_plain(ret_host))
-		return "the host's name in the certificate has characters that names cannot have";
-	return is_denied(identity, ret_host) ? "this host is denied" : NULL;
+	if (!has_uri_name(chain[0], ret_peer) && !has_common_name(chain[0], ret_peer))
+		return "the client certificate names no host and no reader";
+	if (!is_plain(ret_peer->name))
+		return "the name in the client certificate has characters that names cannot have";
+	if (is_denied(identity, ret_peer->name))
+		return ret_peer->reads ? "this reader is denied" : "this host is denied";
+	return NULL;
 }
 
 int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
-		    char ret_host[PATHPROF_PARCEL_HOST_BYTES], const char **ret_why)
+		    struct hub_peer *ret_peer, const char **ret_why)
 {
 	gnutls_x509_crt_t chain[CHAIN_MAX];
 	struct pathprof_error error = {""};
@@ -257,7 +267,7 @@ int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
 	if (read_changed(identity, &error) < 0)
 		hub_note("%s: what was read before stays in force", error.text);
 	cnt = take_chain(session, chain);
-	*ret_why = judge(identity, chain, cnt, ret_host);
+	*ret_why = judge(identity, chain, cnt, ret_peer);
 	for (unsigned int i = 0; i < cnt; i++)
 		gnutls_x509_crt_deinit(chain[i]);
 	return *ret_why ? -EACCES : 0;

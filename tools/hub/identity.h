@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who is at the other end of a connection: what the client's certificate says, and nothing else. It
- * must be signed by our authority, for clients, be valid now and not revoked; the host's name is
- * that of its SPIFFE URI (spiffe://DOMAIN/.../host/NAME), else its common name.
+ * must be signed by our authority, for clients, be valid now and not revoked. Its SPIFFE URI says
+ * what it is and its name: a host sends (spiffe://DOMAIN/.../host/NAME), a reader asks
+ * (.../reader/NAME). Without one it is a host of its common name.
  *
  * libmicrohttpd asks clients for a certificate but lets those without one in, so every request is
  * to be checked here. Lists of revoked certificates and denied hosts are read again when their
@@ -17,14 +18,19 @@
 
 struct hub_identity;
 
+struct hub_peer {
+	char name[PATHPROF_PARCEL_HOST_BYTES];
+	bool reads; /* else it is a host */
+};
+
 /* Reads what options name; they outlive it. Negative errno, error filled. */
 int hub_identity_new(struct hub_identity **ret_identity, const struct hub_options *options,
 		     struct pathprof_error *error);
 /* NULL-safe. */
 void hub_identity_free(struct hub_identity *identity);
 
-/* -EACCES: nobody that may send; *ret_why says why, for the other side. */
+/* -EACCES: nobody whom the hub knows; *ret_why says why, for the other side. */
 int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
-		    char ret_host[PATHPROF_PARCEL_HOST_BYTES], const char **ret_why);
+		    struct hub_peer *ret_peer, const char **ret_why);
 
 #endif

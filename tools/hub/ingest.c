@@ -50,6 +50,11 @@ void hub_ingest_free(struct hub_ingest *ingest)
 	free(ingest);
 }
 
+struct pathprof_store *hub_ingest_store(const struct hub_ingest *ingest)
+{
+	return ingest->store;
+}
+
 const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *ingest)
 {
 	return &ingest->counts;

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "hub.h"
+#include "pathprof/store.h"
 
 struct hub_ingest;
 
@@ -22,6 +23,8 @@ int hub_ingest_new(struct hub_ingest **ret_ingest, const struct hub_options *opt
 		   struct pathprof_error *error);
 /* NULL-safe. */
 void hub_ingest_free(struct hub_ingest *ingest);
+/* The hub's database, for questions. */
+struct pathprof_store *hub_ingest_store(const struct hub_ingest *ingest);
 const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *ingest);
 
 /* A status of HTTP; *ret_answer is the caller's. */

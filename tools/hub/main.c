@@ -22,18 +22,27 @@ static const char usage[] =
 	"  serve --db FILE --listen ADDRESS:PORT --cert FILE --key FILE --ca FILE\n"
 	"        [--crl FILE] [--denied FILE] [--keep DAYS]\n"
 	"  send  --db FILE --hub https://HOST:PORT --cert FILE --key FILE --ca FILE [--once]\n"
+	"  fetch --db FILE --hub https://HOST:PORT --cert FILE --key FILE --ca FILE\n"
+	"        [--since SECONDS] [--until SECONDS] [--host NAME]\n"
 	"  ca    DIRECTORY                    makes a certificate authority there\n"
-	"  enrol DIRECTORY NAME [--days N]    makes a host's certificate; --server --address LIST\n"
-	"                                     makes the hub's, for these names and addresses\n"
+	"  enrol DIRECTORY NAME [--days N]    makes a host's certificate; --reader: of one who "
+	"may\n"
+	"                                     fetch; --server --address LIST: the hub's, for "
+	"these\n"
+	"                                     names and addresses\n"
 	"\n"
-	"      --db FILE      the database: of the hub, or the one whose parcels are sent\n"
+	"      --db FILE      the database: the hub's, the one whose parcels are sent, or the one\n"
+	"                     that fetch makes\n"
 	"      --listen A:P   where the hub answers; port 0: any, which it then says\n"
 	"      --cert, --key  one's own certificate and its key (PEM)\n"
 	"      --ca FILE      who may have signed the other side's\n"
 	"      --crl FILE     revoked certificates; read again when the file changes\n"
-	"      --denied FILE  hosts that may not send, a name a line; read again when it changes\n"
+	"      --denied FILE  hosts and readers that are refused, a name a line; read again when "
+	"it\n"
+	"                     changes\n"
 	"      --keep DAYS    older parcels are forgotten (30)\n"
 	"      --once         sends what is there and ends, instead of every five minutes\n"
+	"      --since, --until   what ended after and began before, in seconds since 1970\n"
 	"  -h, --help         this text\n"
 	"  -V, --version      version\n"
 	"\n"
@@ -54,7 +63,11 @@ enum {
 	OPTION_DAYS,
 	OPTION_ADDRESS,
 	OPTION_SERVER,
+	OPTION_READER,
 	OPTION_ONCE,
+	OPTION_SINCE,
+	OPTION_UNTIL,
+	OPTION_HOST,
 };
 
 static const struct option long_options[] = {
@@ -70,7 +83,11 @@ static const struct option long_options[] = {
 	{"days", required_argument, NULL, OPTION_DAYS},
 	{"address", required_argument, NULL, OPTION_ADDRESS},
 	{"server", no_argument, NULL, OPTION_SERVER},
+	{"reader", no_argument, NULL, OPTION_READER},
 	{"once", no_argument, NULL, OPTION_ONCE},
+	{"since", required_argument, NULL, OPTION_SINCE},
+	{"until", required_argument, NULL, OPTION_UNTIL},
+	{"host", required_argument, NULL, OPTION_HOST},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'V'},
 	{0},
@@ -80,10 +97,8 @@ static const struct {
 	const char *name;
 	int (*run)(const struct hub_options *options);
 } verbs[] = {
-	{"serve", hub_serve},
-	{"send", hub_send},
-	{"ca", hub_ca},
-	{"enrol", hub_enrol},
+	{"serve", hub_serve}, {"send", hub_send},   {"fetch", hub_fetch},
+	{"ca", hub_ca},       {"enrol", hub_enrol},
 };
 
 /* ---------------------------------------------------------------- what is said */
@@ -196,6 +211,12 @@ static const char **text_of(struct hub_options *options, int option)
 		return &options->denied;
 	case OPTION_ADDRESS:
 		return &options->addresses;
+	case OPTION_SINCE:
+		return &options->since;
+	case OPTION_UNTIL:
+		return &options->until;
+	case OPTION_HOST:
+		return &options->host;
 	default:
 		return NULL;
 	}
@@ -214,6 +235,8 @@ static int take_option(struct hub_options *options, int option, const char *valu
 		return puts("pathprof-hub " PATHPROF_VERSION) < 0 ? HUB_FAILURE : HUB_OK;
 	else if (option == OPTION_SERVER)
 		options->server = true;
+	else if (option == OPTION_READER)
+		options->reader = true;
 	else if (option == OPTION_ONCE)
 		options->once = true;
 	else if (option == '?')
@@ -244,7 +267,7 @@ int main(int argc, char **argv)
 			return r;
 	}
 	if (optind == argc)
-		return hub_usage(&options, "a verb is needed: serve, send, ca or enrol");
+		return hub_usage(&options, "a verb is needed: serve, send, fetch, ca or enrol");
 	options.verb = argv[optind];
 	options.argc = argc - optind - 1;
 	options.argv = argv + optind + 1;

@@ -5,10 +5,8 @@
  * database gets it again. The newest slot goes first, then from the oldest on. A slot is sent when
  * it is over, at a second of the next one that is the store's own, so hosts do not come together.
  */
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,12 +16,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/vector.h"
-#include "hub.h"
+#include "client.h"
 #include "pathprof/parcel_store.h"
 
-#define ANSWER_MAX  (16u << 20)
-#define CONNECT_S   10L
-#define REQUEST_S   120L
 #define PAUSE_MAX_S 900
 #define FORBIDDEN_S 3600
 
@@ -32,18 +27,10 @@ struct slot {
 	uint32_t window_cnt;
 };
 
-struct answer {
-	char *text;
-	size_t bytes;
-	long status; /* 0: there was none */
-	long retry_after_s;
-};
-
 /* One round: what there is, what the hub has, what came of it. */
 struct round {
 	const struct hub_options *options;
-	CURL *curl;
-	char why[CURL_ERROR_SIZE];
+	struct hub_client client;
 	struct pathprof_store *store;
 	struct slot *slots;
 	size_t slot_cnt;
@@ -58,95 +45,9 @@ struct round {
 
 enum outcome { TAKEN, REFUSED, LATER, FORBIDDEN };
 
-/* ---------------------------------------------------------------- requests */
+#define _cleanup_answer_ _cleanup_(hub_answer_release)
 
-static size_t take_answer(char *part, size_t size, size_t cnt, void *context)
-{
-	struct answer *answer = context;
-	size_t bytes = size * cnt;
-
-	if (bytes > ANSWER_MAX - answer->bytes ||
-	    pp_resize(&answer->text, answer->bytes + bytes + 1) < 0)
-		return 0;
-	memcpy(answer->text + answer->bytes, part, bytes);
-	answer->bytes += bytes;
-	answer->text[answer->bytes] = 0;
-	return bytes;
-}
-
-static void release_answer(struct answer *answer)
-{
-	free(answer->text);
-}
-#define _cleanup_answer_ _cleanup_(release_answer)
-
-static int open_curl(struct round *round)
-{
-	const struct hub_options *options = round->options;
-	CURL *curl = round->curl = curl_easy_init();
-
-	if (!curl)
-		return -ENOMEM;
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, round->why);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
-	curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3);
-	curl_easy_setopt(curl, CURLOPT_CAINFO, options->ca);
-	curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
-	curl_easy_setopt(curl, CURLOPT_SSLCERT, options->certificate);
-	curl_easy_setopt(curl, CURLOPT_SSLKEY, options->key);
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, REQUEST_S);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
-	curl_easy_setopt(curl, CURLOPT_USERAGENT, "pathprof-hub/" PATHPROF_VERSION);
-	return 0;
-}
-
-/* body NULL: GET. answer->status says what came of it. */
-static void ask(struct round *round, const char *path, const void *body, size_t bytes,
-		struct answer *answer)
-{
-	_cleanup_free_ char *url = NULL;
-	curl_off_t retry_after_s = 0;
-
-	if (asprintf(&url, "%s%s", round->options->hub, path) < 0) {
-		url = NULL;
-		return;
-	}
-	round->why[0] = 0;
-	curl_easy_setopt(round->curl, CURLOPT_URL, url);
-	curl_easy_setopt(round->curl, CURLOPT_WRITEDATA, answer);
-	if (body) {
-		curl_easy_setopt(round->curl, CURLOPT_POST, 1L);
-		curl_easy_setopt(round->curl, CURLOPT_POSTFIELDS, body);
-		curl_easy_setopt(round->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
-	} else {
-		curl_easy_setopt(round->curl, CURLOPT_HTTPGET, 1L);
-	}
-	if (curl_easy_perform(round->curl) != CURLE_OK)
-		return;
-	curl_easy_getinfo(round->curl, CURLINFO_RESPONSE_CODE, &answer->status);
-	curl_easy_getinfo(round->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
-	answer->retry_after_s = retry_after_s < FORBIDDEN_S ? (long)retry_after_s : FORBIDDEN_S;
-}
-
-/* What the hub says is wrong, or what kept it from saying so. */
-static void say_why(const struct round *round, const char *what, const struct answer *answer)
-{
-	json_t *object = answer->text ? json_loads(answer->text, 0, NULL) : NULL;
-	const char *error = json_string_value(json_object_get(object, "error"));
-
-	if (answer->status)
-		hub_note("%s: %s: status %ld%s%s", round->options->hub, what, answer->status,
-			 error ? ": " : "", error ? error : "");
-	else
-		hub_note("%s: %s: %s", round->options->hub, what,
-			 round->why[0] ? round->why : "no answer");
-	json_decref(object);
-}
-
-static enum outcome outcome_of(struct round *round, const struct answer *answer)
+static enum outcome outcome_of(struct round *round, const struct hub_answer *answer)
 {
 	round->retry_after_s = answer->retry_after_s;
 	switch (answer->status) {
@@ -188,19 +89,19 @@ static int keep_have(struct round *round, json_t *answer)
 
 static enum outcome ask_have(struct round *round)
 {
-	_cleanup_answer_ struct answer answer = {NULL, 0, 0, 0};
+	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
 	char path[64 + HUB_STORE_TEXT], id[HUB_STORE_TEXT];
 	enum outcome outcome;
 	json_t *object;
 
 	snprintf(path, sizeof(path), "/v1/have?store=%s", hub_store_text(round->id, id));
-	ask(round, path, NULL, 0, &answer);
+	hub_client_ask(&round->client, path, NULL, 0, &answer);
 	outcome = outcome_of(round, &answer);
 	if (outcome != TAKEN) {
-		say_why(round, "what it has", &answer);
+		hub_client_say(&round->client, "what it has", &answer);
 		return outcome;
 	}
-	object = answer.text ? json_loads(answer.text, 0, NULL) : NULL;
+	object = hub_answer_json(&answer);
 	if (keep_have(round, object) < 0) {
 		hub_note("%s: what it has: an answer that is none", round->options->hub);
 		outcome = LATER;
@@ -237,19 +138,19 @@ static int pack(struct round *round, int64_t slot_s, uint8_t **ret_bytes, size_t
 
 static enum outcome send_slot(struct round *round, const struct slot *slot)
 {
-	_cleanup_answer_ struct answer answer = {NULL, 0, 0, 0};
+	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
 	_cleanup_free_ uint8_t *bytes = NULL;
 	enum outcome outcome;
 	size_t len = 0;
 
 	if (pack(round, slot->slot_s, &bytes, &len))
 		return REFUSED;
-	ask(round, "/v1/parcels", bytes, len, &answer);
+	hub_client_ask(&round->client, "/v1/parcels", bytes, len, &answer);
 	outcome = outcome_of(round, &answer);
 	if (outcome == TAKEN)
 		round->sent_cnt++;
 	else
-		say_why(round, "a parcel", &answer);
+		hub_client_say(&round->client, "a parcel", &answer);
 	return outcome;
 }
 
@@ -316,8 +217,7 @@ static void release_round(struct round *round)
 	pathprof_store_free(round->store);
 	json_decref(round->have);
 	free(round->slots);
-	if (round->curl)
-		curl_easy_cleanup(round->curl);
+	hub_client_close(&round->client);
 }
 
 static void say_round(const struct round *round)
@@ -342,7 +242,7 @@ static enum outcome run_round(const struct hub_options *options, long *ret_retry
 	int r = look(&round, &error);
 
 	if (r == 0)
-		r = open_curl(&round);
+		r = hub_client_open(&round.client, options);
 	if (r < 0) {
 		hub_note("%s: %s", options->db, error.text[0] ? error.text : strerror(-r));
 	} else if (!round.slot_cnt) {
@@ -384,23 +284,13 @@ static int64_t pause_s(unsigned int failures, long retry_after_s)
 	return retry_after_s + 1 + chance % (bound ? bound : 1);
 }
 
-static int check(const struct hub_options *options)
-{
-	if (options->argc)
-		return hub_usage(options, "%s: not expected", options->argv[0]);
-	if (!options->db || !options->hub || !options->certificate || !options->key || !options->ca)
-		return hub_usage(options, "--db, --hub, --cert, --key and --ca are needed");
-	if (strncmp(options->hub, "https://", strlen("https://")) != 0)
-		return hub_usage(options, "--hub %s: not https://HOST:PORT", options->hub);
-	return HUB_OK;
-}
-
 int hub_send(const struct hub_options *options)
 {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES] = {0};
 	unsigned int failures = 0;
 	long retry_after_s = 0;
-	int r = check(options);
+	int r = options->argc ? hub_usage(options, "%s: not expected", options->argv[0])
+			      : hub_client_check(options);
 
 	if (r)
 		return r;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprof-hub serve: HTTPS for hosts, by libmicrohttpd and GnuTLS. One thread: its epoll
- * descriptor and the signals are waited for together.
+ * pathprof-hub serve: HTTPS for hosts and readers, by libmicrohttpd and GnuTLS. One thread: its
+ * epoll descriptor and the signals are waited for together.
  *
  * A request is looked at before its body is read: who is not known, or sends too much, gets an
  * answer and is cut off. Bounds on clients that mean harm or are only slow: connections, in all and
- * of one address; seconds of silence; seconds a request; bytes of all bodies together.
+ * of one address; seconds of silence; seconds a request; bytes of all bodies and parcels together.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "identity.h"
 #include "ingest.h"
+#include "question.h"
 
 #define CONNECTIONS_MAX    256u
 #define CONNECTIONS_OF_ONE 64u
@@ -50,8 +51,8 @@ struct hub {
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
-	size_t bodies_bytes; /* of all requests */
-	uint64_t denied_cnt; /* requests of who may not send */
+	size_t bodies_bytes; /* of all requests, and of parcels that answer them */
+	uint64_t denied_cnt; /* requests of who may not ask */
 	uint64_t said_ns;    /* when a refusal was last logged, and how many were not since */
 	uint64_t unsaid_cnt;
 };
@@ -59,29 +60,27 @@ struct hub {
 /* From its headers to its answer. */
 struct request {
 	uint64_t begin_ns;
-	char host[PATHPROF_PARCEL_HOST_BYTES];
+	struct hub_peer peer;
 	uint8_t *body;
-	size_t bytes, room;
+	size_t bytes, room; /* room: of bodies_bytes */
 };
 
 /* ---------------------------------------------------------------- answers */
 
-static enum MHD_Result send_answer(struct MHD_Connection *connection, unsigned int status,
-				   json_t *object)
+/* bytes are this function's from here on; NULL: there was no memory for them. */
+static enum MHD_Result send_bytes(struct MHD_Connection *connection, unsigned int status,
+				  const char *type, void *bytes, size_t len)
 {
-	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	struct MHD_Response *response = NULL;
 	enum MHD_Result r = MHD_NO;
 
-	json_decref(object);
-	if (text)
-		response =
-			MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
+	if (bytes)
+		response = MHD_create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE);
 	if (!response) {
-		free(text);
+		free(bytes);
 		return MHD_NO;
 	}
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
 	if (status >= 400)
@@ -89,6 +88,15 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, unsigned i
 	r = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return r;
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection, unsigned int status,
+				   json_t *object)
+{
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+	json_decref(object);
+	return send_bytes(connection, status, "application/json", text, text ? strlen(text) : 0);
 }
 
 /* Refusals are for the operator as well, at most one a second: who sends noise fills no log. */
@@ -191,49 +199,101 @@ static const char *identify(struct hub *hub, struct MHD_Connection *connection,
 	const char *why = "no TLS";
 
 	if (info && hub_identity_of(hub->identity, (gnutls_session_t)info->tls_session,
-				    request->host, &why) == 0)
+				    &request->peer, &why) == 0)
 		return NULL;
 	hub->denied_cnt++;
 	return why;
 }
 
+enum route { ROUTE_HAVE, ROUTE_PARCELS, ROUTE_HOSTS, ROUTE_PROFILE, ROUTE_CNT };
+
+static const struct {
+	const char *url, *method;
+	bool reads; /* readers may ask it, else hosts */
+} routes[] = {
+	[ROUTE_HAVE] = {"/v1/have", MHD_HTTP_METHOD_GET, false},
+	[ROUTE_PARCELS] = {"/v1/parcels", MHD_HTTP_METHOD_POST, false},
+	[ROUTE_HOSTS] = {"/v1/hosts", MHD_HTTP_METHOD_GET, true},
+	[ROUTE_PROFILE] = {"/v1/profile", MHD_HTTP_METHOD_GET, true},
+};
+
+static enum route route_of(const char *url)
+{
+	for (enum route route = 0; route < ROUTE_CNT; route++)
+		if (is(url, routes[route].url))
+			return route;
+	return ROUTE_CNT;
+}
+
 static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection, const char *url,
 			     const char *method, struct request *request)
 {
+	static const char known[] = "known here: GET /v1/have and POST /v1/parcels for hosts, GET "
+				    "/v1/hosts and GET /v1/profile for readers";
 	const char *why = identify(hub, connection, request);
+	enum route route = route_of(url);
 
+	if (!why && route < ROUTE_CNT && routes[route].reads != request->peer.reads)
+		why = request->peer.reads ? "a reader's certificate sends no parcels"
+					  : "a host's certificate reads nothing";
 	if (why) {
-		say_refusal(hub, request->host, MHD_HTTP_FORBIDDEN, why);
+		say_refusal(hub, request->peer.name, MHD_HTTP_FORBIDDEN, why);
 		return send_error(connection, MHD_HTTP_FORBIDDEN, why);
 	}
-	if (is(url, "/v1/parcels") && is(method, MHD_HTTP_METHOD_POST))
-		return make_room(hub, connection, request);
-	if (is(url, "/v1/have") && is(method, MHD_HTTP_METHOD_GET))
-		return MHD_YES;
-	if (is(url, "/v1/parcels") || is(url, "/v1/have"))
-		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-				  "GET /v1/have and POST /v1/parcels are known here");
-	return send_error(connection, MHD_HTTP_NOT_FOUND,
-			  "GET /v1/have and POST /v1/parcels are known here");
+	if (route == ROUTE_CNT)
+		return send_error(connection, MHD_HTTP_NOT_FOUND, known);
+	if (!is(method, routes[route].method))
+		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, known);
+	return route == ROUTE_PARCELS ? make_room(hub, connection, request) : MHD_YES;
+}
+
+static const char *argument(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* The parcel counts as memory of the request until the reader has it. */
+static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *connection,
+				    struct request *request)
+{
+	const struct hub_span span = {argument(connection, "store"), argument(connection, "since"),
+				      argument(connection, "until")};
+	json_t *object = NULL;
+	uint8_t *bytes = NULL;
+	unsigned int status;
+	size_t len = 0;
+
+	if (PATHPROF_PARCEL_PACKED_MAX > BODIES_MAX - hub->bodies_bytes)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "too much is asked at once");
+	status = hub_question_profile(hub_ingest_store(hub->ingest), &span, &bytes, &len, &object);
+	if (status != MHD_HTTP_OK)
+		return send_answer(connection, status, object);
+	request->room = len;
+	hub->bodies_bytes += len;
+	return send_bytes(connection, status, "application/octet-stream", bytes, len);
 }
 
 static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection, const char *url,
-			      const struct request *request)
+			      struct request *request)
 {
+	const char *name = request->peer.name;
+	enum route route = route_of(url);
 	json_t *answer = NULL;
 	unsigned int status;
 
-	if (is(url, "/v1/have"))
-		status = hub_ingest_have(
-			hub->ingest, request->host,
-			MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "store"),
-			&answer);
+	if (route == ROUTE_PROFILE)
+		return send_profile(hub, connection, request);
+	if (route == ROUTE_HOSTS)
+		status = hub_question_hosts(hub_ingest_store(hub->ingest),
+					    argument(connection, "host"), &answer);
+	else if (route == ROUTE_HAVE)
+		status = hub_ingest_have(hub->ingest, name, argument(connection, "store"), &answer);
 	else
-		status = hub_ingest_parcel(hub->ingest, request->host, request->body,
-					   request->bytes, &answer);
+		status = hub_ingest_parcel(hub->ingest, name, request->body, request->bytes,
+					   &answer);
 	if (status != MHD_HTTP_OK)
-		say_refusal(hub, request->host, status,
-			    json_string_value(json_object_get(answer, "error")));
+		say_refusal(hub, name, status, json_string_value(json_object_get(answer, "error")));
 	return send_answer(connection, status, answer);
 }
 
@@ -405,7 +465,7 @@ static void say_end(const struct hub *hub)
 	const struct hub_ingest_counts *counts = hub_ingest_counts(hub->ingest);
 
 	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu known, %llu "
-		 "refused, %llu requests of who may not send",
+		 "refused, %llu requests of who may not ask",
 		 (unsigned long long)counts->added, (unsigned long long)counts->replaced,
 		 (unsigned long long)counts->known, (unsigned long long)counts->refused,
 		 (unsigned long long)hub->denied_cnt);

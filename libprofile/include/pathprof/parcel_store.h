@@ -63,6 +63,16 @@ typedef int pathprof_host_row_fn(void *context, const struct pathprof_host_row *
 int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,
 			 struct pathprof_error *error);
 
+/*
+ * What parcels of one store brought, summed into one parcel with one window a part: of those
+ * windows that end after since_ns and begin before until_ns (0: no end). Its slot is that in which
+ * the last of them ended. host as pathprof_store_hosts() gave it. The caller releases the parcel.
+ * -ENODATA: there is no such window.
+ */
+int pathprof_store_host_parcel(struct pathprof_store *store, const struct pathprof_host_row *host,
+			       int64_t since_ns, int64_t until_ns,
+			       struct pathprof_parcel *ret_parcel, struct pathprof_error *error);
+
 /* A parcel that was added, as its key and how full it is. */
 struct pathprof_parcel_row {
 	int64_t slot_s;

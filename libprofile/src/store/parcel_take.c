@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Makes a parcel of a slot of the store.
+ * Makes a parcel of a slot of the store, or of what a host's parcels brought into it.
  *
- * Workload: five minutes, some windows of some thousand counts each, once a slot. Windows are taken
- * one after the other and their counts added up in memory (bounded). Locking: none beyond a
- * snapshot. Ownership: the parcel is the caller's.
+ * Workload: five minutes, some windows of some thousand counts each, once a slot; or a span of one
+ * host, once a question. Windows are taken one after the other and their counts added up in memory
+ * (bounded). Locking: none beyond a snapshot. Ownership: the parcel is the caller's.
  */
 #include "pathprof/parcel_store.h"
 
@@ -261,6 +261,25 @@ static int take_one(struct take *t, int64_t window)
 	return take_counts(t, window);
 }
 
+/* stmt, whose rows are ids of windows, is finalised. */
+static int take_all(struct take *t, sqlite3_stmt *stmt)
+{
+	int code;
+
+	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
+		struct pp_row row = PP_ROW(stmt);
+		int64_t window = pp_row_int(&row, 0, 1, INT64_MAX);
+
+		code = pp_row_end(&row, t->store, t->error);
+		if (code == 0)
+			code = take_one(t, window);
+		if (code < 0)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
+
 static int take_slot(struct take *t)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -273,17 +292,7 @@ static int take_slot(struct take *t)
 		return code;
 	sqlite3_bind_int64(stmt, 1, t->parcel->slot_s * 1000000000);
 	sqlite3_bind_int64(stmt, 2, t->parcel->slot_s * 1000000000 + SLOT_NS);
-	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
-		struct pp_row row = PP_ROW(stmt);
-		int64_t window = pp_row_int(&row, 0, 1, INT64_MAX);
-
-		code = pp_row_end(&row, t->store, t->error);
-		if (code == 0)
-			code = take_one(t, window);
-		if (code < 0)
-			break;
-	}
-	sqlite3_finalize(stmt);
+	code = take_all(t, stmt);
 	if (code == 0 && !t->parcel->part_cnt)
 		code = pathprof_fail(t->error, -ENODATA, "%s: no window ended in slot %lld",
 				     t->store->file, (long long)t->parcel->slot_s);
@@ -355,6 +364,77 @@ int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 	else
 		*ret_parcel = parcel;
 	return code;
+}
+
+/* ---------------------------------------------------------------- what a host sent */
+
+static int take_host(struct take *t, int64_t since_ns, int64_t until_ns)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(t->store,
+				  "SELECT w.id FROM parcels p CROSS JOIN parcel_windows c"
+				  " ON c.parcel = p.id CROSS JOIN windows w ON w.id = c.window"
+				  " WHERE p.store = ?1 AND w.end_ns > ?2 AND w.begin_ns < ?3"
+				  " ORDER BY p.slot, w.id",
+				  &stmt, t->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_blob(stmt, 1, t->parcel->store, sizeof(t->parcel->store), SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 2, since_ns);
+	sqlite3_bind_int64(stmt, 3, until_ns);
+	code = take_all(t, stmt);
+	if (code == 0 && !t->parcel->part_cnt)
+		code = pathprof_fail(t->error, -ENODATA, "%s: the host sent nothing of that time",
+				     t->store->file);
+	return code;
+}
+
+/* One window a part stands for all that were taken; they end together, since a parcel is of one
+ * slot. */
+static void fold_windows(struct pathprof_parcel *parcel)
+{
+	int64_t end_ns = 0;
+
+	for (uint32_t i = 0; i < parcel->part_cnt; i++)
+		if (parcel->parts[i].profile.end_ns > end_ns)
+			end_ns = parcel->parts[i].profile.end_ns;
+	for (uint32_t i = 0; i < parcel->part_cnt; i++) {
+		struct pathprof_parcel_part *part = &parcel->parts[i];
+
+		part->profile.end_ns = end_ns;
+		part->window_cnt = 1;
+		part->windows[0] = (struct pathprof_parcel_window){
+			.id = i + 1,
+			.begin_ns = part->profile.begin_ns,
+			.end_ns = end_ns,
+			.totals = part->profile.totals,
+		};
+	}
+	parcel->slot_s = pathprof_parcel_slot(end_ns);
+}
+
+int pathprof_store_host_parcel(struct pathprof_store *store, const struct pathprof_host_row *host,
+			       int64_t since_ns, int64_t until_ns,
+			       struct pathprof_parcel *ret_parcel, struct pathprof_error *error)
+{
+	struct pathprof_parcel parcel = {.host = host->host};
+	struct take t = {.store = store, .parcel = &parcel, .error = error};
+	int code;
+
+	memcpy(parcel.store, host->store, sizeof(parcel.store));
+	code = pp_sql_exec(store, "BEGIN", error);
+	if (code < 0)
+		return code;
+	code = take_host(&t, since_ns, until_ns ? until_ns : INT64_MAX);
+	pp_sql_exec(store, "ROLLBACK", NULL);
+	if (code < 0) {
+		pathprof_parcel_release(&parcel);
+		return code;
+	}
+	fold_windows(&parcel);
+	*ret_parcel = parcel;
+	return 0;
 }
 
 /* ---------------------------------------------------------------- which slots */

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Requests to a hub: see client.h. */
+#include "client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vector.h"
+
+#define ANSWER_MAX    (16u << 20)
+#define CONNECT_S     10L
+#define REQUEST_S     120L
+#define RETRY_AFTER_S 3600
+
+int hub_client_check(const struct hub_options *options)
+{
+	if (!options->db || !options->hub || !options->certificate || !options->key || !options->ca)
+		return hub_usage(options, "--db, --hub, --cert, --key and --ca are needed");
+	if (strncmp(options->hub, "https://", strlen("https://")) != 0)
+		return hub_usage(options, "--hub %s: not https://HOST:PORT", options->hub);
+	return HUB_OK;
+}
+
+static size_t take_answer(char *part, size_t size, size_t cnt, void *context)
+{
+	struct hub_answer *answer = context;
+	size_t bytes = size * cnt;
+
+	if (bytes > ANSWER_MAX - answer->bytes ||
+	    pp_resize(&answer->text, answer->bytes + bytes + 1) < 0)
+		return 0;
+	memcpy(answer->text + answer->bytes, part, bytes);
+	answer->bytes += bytes;
+	answer->text[answer->bytes] = 0;
+	return bytes;
+}
+
+int hub_client_open(struct hub_client *ret_client, const struct hub_options *options)
+{
+	CURL *curl = curl_easy_init();
+
+	*ret_client = (struct hub_client){.options = options, .curl = curl};
+	if (!curl)
+		return -ENOMEM;
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, ret_client->why);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
+	curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3);
+	curl_easy_setopt(curl, CURLOPT_CAINFO, options->ca);
+	curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(curl, CURLOPT_SSLCERT, options->certificate);
+	curl_easy_setopt(curl, CURLOPT_SSLKEY, options->key);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, REQUEST_S);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "pathprof-hub/" PATHPROF_VERSION);
+	return 0;
+}
+
+void hub_client_close(struct hub_client *client)
+{
+	if (client->curl)
+		curl_easy_cleanup(client->curl);
+	client->curl = NULL;
+}
+
+static void set_body(CURL *curl, const void *body, size_t bytes)
+{
+	if (!body) {
+		curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+		return;
+	}
+	curl_easy_setopt(curl, CURLOPT_POST, 1L);
+	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
+}
+
+void hub_client_ask(struct hub_client *client, const char *path, const void *body, size_t bytes,
+		    struct hub_answer *ret_answer)
+{
+	_cleanup_free_ char *url = NULL;
+	curl_off_t retry_after_s = 0;
+
+	*ret_answer = (struct hub_answer){NULL, 0, 0, 0};
+	if (asprintf(&url, "%s%s", client->options->hub, path) < 0) {
+		url = NULL;
+		return;
+	}
+	client->why[0] = 0;
+	curl_easy_setopt(client->curl, CURLOPT_URL, url);
+	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, ret_answer);
+	set_body(client->curl, body, bytes);
+	if (curl_easy_perform(client->curl) != CURLE_OK)
+		return;
+	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+	curl_easy_getinfo(client->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
+	ret_answer->retry_after_s =
+		retry_after_s < RETRY_AFTER_S ? (long)retry_after_s : RETRY_AFTER_S;
+}
+
+void hub_answer_release(struct hub_answer *answer)
+{
+	free(answer->text);
+	answer->text = NULL;
+}
+
+json_t *hub_answer_json(const struct hub_answer *answer)
+{
+	return answer->text ? json_loadb(answer->text, answer->bytes, 0, NULL) : NULL;
+}
+
+void hub_client_say(const struct hub_client *client, const char *what,
+		    const struct hub_answer *answer)
+{
+	const char *hub = client->options->hub;
+	json_t *object = hub_answer_json(answer);
+	const char *error = json_string_value(json_object_get(object, "error"));
+
+	if (answer->status)
+		hub_note("%s: %s: status %ld%s%s", hub, what, answer->status, error ? ": " : "",
+			 error ? error : "");
+	else
+		hub_note("%s: %s: %s", hub, what, client->why[0] ? client->why : "no answer");
+	json_decref(object);
+}

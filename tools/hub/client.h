@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The other side of `serve`: requests to a hub over TLS 1.3 by libcurl, with the certificate that
+ * the command line names. One connection, kept between requests; one request at a time.
+ *
+ * Ownership: an answer is the caller's, hub_answer_release() frees it. Errors: an answer of status
+ * 0 is none, hub_client_say() prints why. Answers above 16 MiB are cut off and count as none.
+ */
+#ifndef HUB_CLIENT_H
+#define HUB_CLIENT_H
+
+#include <curl/curl.h>
+#include <jansson.h>
+
+#include "hub.h"
+
+struct hub_client {
+	const struct hub_options *options;
+	CURL *curl;
+	char why[CURL_ERROR_SIZE];
+};
+
+struct hub_answer {
+	char *text; /* zero behind it */
+	size_t bytes;
+	long status; /* of HTTP; 0: there was none */
+	long retry_after_s;
+};
+
+/* HUB_OK, or HUB_USAGE, said: --hub, --cert, --key or --ca are missing or cannot be. */
+int hub_client_check(const struct hub_options *options);
+/* Certificates are read anew by each. -ENOMEM. hub_client_close() is safe on what was not opened.
+ */
+int hub_client_open(struct hub_client *ret_client, const struct hub_options *options);
+void hub_client_close(struct hub_client *client);
+
+/* body NULL: GET, else POST. */
+void hub_client_ask(struct hub_client *client, const char *path, const void *body, size_t bytes,
+		    struct hub_answer *ret_answer);
+void hub_answer_release(struct hub_answer *answer);
+/* As JSON; NULL: it is none. The caller's. */
+json_t *hub_answer_json(const struct hub_answer *answer);
+/* One line: what the hub says is wrong with `what`, or what kept it from answering. */
+void hub_client_say(const struct hub_client *client, const char *what,
+		    const struct hub_answer *answer);
+
+#endif

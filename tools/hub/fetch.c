@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprof-hub fetch: what a reader does. Asks the hub which hosts there are, gets of each what it
+ * ran in a span of time, one parcel, and adds these up in a database of its own, which pathprofctl
+ * reads as any other. `pathprofctl --hub` runs this, so that pathprofctl itself speaks to no
+ * network.
+ *
+ * The database is written beside and renamed: there is all of it or none.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "client.h"
+#include "pathprof/parcel_store.h"
+
+#define QUIET_NS (2 * PP_NSEC_PER_SEC)
+
+#define _cleanup_answer_ _cleanup_(hub_answer_release)
+
+struct fetch {
+	const struct hub_options *options;
+	struct hub_client client;
+	uint64_t begin_ns;
+	size_t done, total, added; /* hosts' databases */
+	bool shown;
+};
+
+static void show_progress(struct fetch *fetch)
+{
+	if (pp_monotonic_ns() - fetch->begin_ns < QUIET_NS || !isatty(STDERR_FILENO))
+		return;
+	fetch->shown = true;
+	fprintf(stderr, "\rpathprof-hub: %zu of %zu hosts", fetch->done, fetch->total);
+}
+
+static void clear_progress(const struct fetch *fetch)
+{
+	if (fetch->shown)
+		fputs("\r\033[K", stderr);
+}
+
+/* -EIO, said: the hub did not answer, or refused. */
+static int refuse(const struct fetch *fetch, const char *what, const struct hub_answer *answer)
+{
+	clear_progress(fetch);
+	hub_client_say(&fetch->client, what, answer);
+	return -EIO;
+}
+
+/* name=value, escaped, behind what is there; value NULL: nothing. */
+static int add_argument(struct fetch *fetch, char **path, const char *name, const char *value)
+{
+	_cleanup_free_ char *before = *path;
+	char *escaped = value ? curl_easy_escape(fetch->client.curl, value, 0) : NULL;
+	int r = asprintf(path, "%s%s%s%s%s", before,
+			 escaped ? (strchr(before, '?') ? "&" : "?") : "", escaped ? name : "",
+			 escaped ? "=" : "", escaped ? escaped : "");
+
+	curl_free(escaped);
+	if (r < 0)
+		*path = NULL;
+	return r < 0 || (value && !escaped) ? -ENOMEM : 0;
+}
+
+/* ---------------------------------------------------------------- one host */
+
+static int add_parcel(const struct fetch *fetch, struct pathprof_store *store, const char *id,
+		      const struct hub_answer *answer, struct pathprof_error *error)
+{
+	struct pathprof_parcel parcel = {.slot_s = 0};
+	enum pathprof_parcel_added added;
+	char have[HUB_STORE_TEXT];
+	int r = pathprof_parcel_read(&parcel, answer->text, answer->bytes, error);
+
+	if (r == 0 && strcmp(hub_store_text(parcel.store, have), id) != 0)
+		r = pathprof_fail(error, -EBADMSG, "%s: it answered with another host's parcel",
+				  fetch->options->hub);
+	if (r == 0)
+		r = pathprof_store_add_parcel(store, &parcel, &added, error);
+	pathprof_parcel_release(&parcel);
+	return r;
+}
+
+/* A host that sent nothing of the time is passed over. */
+static int fetch_host(struct fetch *fetch, struct pathprof_store *store, const char *id,
+		      struct pathprof_error *error)
+{
+	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
+	_cleanup_free_ char *path = strdup("/v1/profile");
+	int r = path ? add_argument(fetch, &path, "store", id) : -ENOMEM;
+
+	if (r == 0)
+		r = add_argument(fetch, &path, "since", fetch->options->since);
+	if (r == 0)
+		r = add_argument(fetch, &path, "until", fetch->options->until);
+	if (r < 0)
+		return pathprof_fail(error, r, "out of memory");
+	hub_client_ask(&fetch->client, path, NULL, 0, &answer);
+	fetch->done++;
+	show_progress(fetch);
+	if (answer.status == 404)
+		return 0;
+	if (answer.status != 200)
+		return refuse(fetch, "a host's profile", &answer);
+	fetch->added++;
+	return add_parcel(fetch, store, id, &answer, error);
+}
+
+/* ---------------------------------------------------------------- all of them */
+
+static int fetch_each(struct fetch *fetch, struct pathprof_store *store, const json_t *stores,
+		      struct pathprof_error *error)
+{
+	const json_t *row;
+	size_t i;
+	int r = 0;
+
+	fetch->total = json_array_size(stores);
+	json_array_foreach(stores, i, row)
+	{
+		const char *id = json_string_value(json_object_get(row, "store"));
+
+		if (r == 0)
+			r = fetch_host(fetch, store, id ? id : "", error);
+	}
+	return r;
+}
+
+static int none_sent(const struct fetch *fetch, struct pathprof_error *error)
+{
+	const char *host = fetch->options->host;
+
+	if (host && !fetch->total)
+		return pathprof_fail(error, -ENODATA, "%s: no host %s sent to this hub",
+				     fetch->options->hub, host);
+	return pathprof_fail(error, -ENODATA,
+			     "%s: %s sent nothing of that time, of %zu that sent at all: ask of an "
+			     "earlier or a longer one",
+			     fetch->options->hub, host ? host : "hosts", fetch->total);
+}
+
+static int fetch_all(void *context, struct pathprof_store *store, struct pathprof_error *error)
+{
+	struct fetch *fetch = context;
+	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
+	_cleanup_free_ char *path = strdup("/v1/hosts");
+	json_t *object = NULL;
+	int r = path ? add_argument(fetch, &path, "host", fetch->options->host) : -ENOMEM;
+
+	if (r < 0)
+		return pathprof_fail(error, r, "out of memory");
+	hub_client_ask(&fetch->client, path, NULL, 0, &answer);
+	if (answer.status == 200)
+		object = hub_answer_json(&answer);
+	if (!json_is_array(json_object_get(object, "stores")))
+		r = refuse(fetch, "its hosts", &answer);
+	else
+		r = fetch_each(fetch, store, json_object_get(object, "stores"), error);
+	json_decref(object);
+	clear_progress(fetch);
+	return r == 0 && !fetch->added ? none_sent(fetch, error) : r;
+}
+
+int hub_fetch(const struct hub_options *options)
+{
+	struct fetch fetch = {.options = options, .begin_ns = pp_monotonic_ns()};
+	struct pathprof_error error = {""};
+	int r = options->argc ? hub_usage(options, "%s: not expected", options->argv[0])
+			      : hub_client_check(options);
+
+	if (r)
+		return r;
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	r = hub_client_open(&fetch.client, options);
+	if (r == 0)
+		r = pathprof_store_make(options->db, false, fetch_all, &fetch, &error);
+	hub_client_close(&fetch.client);
+	if (r < 0 && error.text[0])
+		hub_note("%s", error.text);
+	return r < 0 ? HUB_FAILURE : HUB_OK;
+}

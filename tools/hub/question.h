@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What readers ask the hub: which hosts sent, and what one of them ran in a span of time. An answer
+ * of the latter kind is a parcel (pathprof/parcel.h), so that whoever reads it has a bounded and
+ * checked format, and adds it up as any other.
+ *
+ * Workload: a question a host, when somebody looks; some 40 ms for an hour of one host. Errors: a
+ * status of HTTP, and *ret_object says why; all that is returned is the caller's.
+ */
+#ifndef HUB_QUESTION_H
+#define HUB_QUESTION_H
+
+#include <jansson.h>
+
+#include "hub.h"
+#include "pathprof/store.h"
+
+/* As text, out of a request; NULL: not said. Times in seconds since 1970. */
+struct hub_span {
+	const char *store, *since, *until;
+};
+
+/* *ret_object: {"stores": [{"store": ID, "host": NAME}, ...]}; host NULL: all of them. */
+unsigned int hub_question_hosts(struct pathprof_store *store, const char *host,
+				json_t **ret_object);
+/* 200: the caller frees *ret_bytes. 404: that host sent nothing of that time. */
+unsigned int hub_question_profile(struct pathprof_store *store, const struct hub_span *span,
+				  uint8_t **ret_bytes, size_t *ret_len, json_t **ret_object);
+
+#endif
