@@ -125,6 +125,67 @@ assert [h["name"] for h in json.load(sys.stdin)] == ["host1", "host2", "host3"]'
 "$ctl" --db hub.db paths --since @0 --host host2 >got 2>said && [ "$(wc -l <got)" -gt 5 ] && ok "pathprofctl asks of one host" ||
 	not_ok "pathprofctl" "$(tail -n 1 said)"
 
+# ---------------------------------------------------------------- readers
+"$hub" enrol ca reader --reader && "$hub" enrol ca late --reader || not_ok enrol "readers"
+fetch() { # DATABASE OPTION...
+	"$hub" fetch --db "$1" --hub "$url" $(as reader) --ca ca/ca.pem "${@:2}" 2>said
+}
+same_as_hub() { # WHAT DATABASE
+	sums hub.db >want
+	sums "$2" >got
+	grep -q ^path want && cmp -s want got && ok "$1" || not_ok "$1" "$(diff want got | head -n 3 | paste -sd ';')"
+}
+fetch all.db && same_as_hub "a reader gets the sums of all hosts" all.db || not_ok "a reader" "$(tail -n 1 said)"
+[ "$(sqlite3 all.db 'SELECT count(*) FROM parcels')" = $hosts ] && ok "one parcel a host" || not_ok "one parcel a host" "$(sqlite3 all.db 'SELECT host, slot FROM parcels' | paste -sd ' ')"
+! fetch all.db && grep -q 'there is such a file' said && ok "no file is overwritten" || not_ok "no file is overwritten" "$(tail -n 1 said)"
+# A part of the time, and of the hosts: as sqlite3 adds it up.
+middle=$(sqlite3 hub.db "SELECT (min(end_ns) + max(end_ns)) / 2 / 1000000000 FROM windows")
+sum_of() { sqlite3 "$1" "SELECT sum(c.samples) FROM path_counts c JOIN parcel_windows w ON w.window = c.window JOIN parcels p ON p.id = w.parcel JOIN windows v ON v.id = c.window WHERE $2"; }
+fetch part.db --since $middle --host host2 && [ "$(sum_of part.db 1)" = "$(sum_of hub.db "p.host = 'host2' AND v.end_ns > $middle * 1000000000")" ] &&
+	ok "one host since $middle: $(sum_of part.db 1) samples" || not_ok "one host since" "$(tail -n 1 said) $(sum_of part.db 1)"
+fetch before.db --until $middle && [ "$(sum_of before.db 1)" = "$(sum_of hub.db "v.begin_ns < $middle * 1000000000")" ] &&
+	ok "all hosts until then" || not_ok "all hosts until" "$(tail -n 1 said)"
+! fetch none.db --host nobody && grep -q 'no host nobody' said && [ ! -e none.db ] && ok "an unknown host" || not_ok "an unknown host" "$(tail -n 1 said)"
+! fetch none.db --since 4000000000 && grep -q 'nothing of that time' said && [ ! -e none.db ] && ok "a time without parcels" || not_ok "a time without" "$(tail -n 1 said)"
+mkdir config
+export XDG_CONFIG_HOME=$dir/config TMPDIR=$dir
+mkdir config/pathprof
+! "$ctl" --hub "$url" top 2>said && grep -q 'config/pathprof/reader.pem: cannot be read: .*enrol' said && ok "pathprofctl says which certificate it lacks" ||
+	not_ok "no certificate" "$(tail -n 1 said)"
+cp ca/reader.pem ca/reader-key.pem ca/ca.pem config/pathprof
+for verb in "top --by functions" "top --by edges" paths edges binaries processes; do
+	"$ctl" --db hub.db $verb --since @0 --json >want 2>said
+	"$ctl" --hub "$url" $verb --since @0 --json >got 2>>said
+	python3 - <<'END' 2>>said && ok "--hub $verb: as of the hub's database" || not_ok "--hub $verb" "$(tail -n 1 said)"
+import json
+def rows(path):
+    found = json.load(open(path))
+    return found["rows"] if isinstance(found, dict) and "rows" in found else found
+def same(a, b, at=""):
+    if isinstance(a, dict):
+        assert a.keys() == b.keys(), (at, a.keys() ^ b.keys())
+        for key in a:
+            if key not in ("id", "window", "first_seen", "last_seen", "first_seen_ns", "last_seen_ns"):
+                same(a[key], b[key], at + "/" + key)
+    elif isinstance(a, list):
+        assert len(a) == len(b), (at, len(a), len(b))
+        for i, (x, y) in enumerate(zip(a, b)):
+            same(x, y, "%s/%d" % (at, i))
+    elif isinstance(a, float) or isinstance(b, float):
+        assert abs(a - b) <= 1e-6 * max(abs(a), abs(b)), (at, a, b)
+    else:
+        assert a == b, (at, a, b)
+have = rows("want")
+assert have
+same(have, rows("got"))
+END
+done
+"$ctl" --hub "$url" hosts --since @0 >got 2>said; [ $? -eq 2 ] || not_ok "hosts --since" "it is taken"
+"$ctl" --hub "$url" status >got 2>said; [ $? -eq 2 ] && grep -q 'a hub has nothing' said && ok "a verb that a hub has nothing for" || not_ok "--hub status" "$(tail -n 1 said)"
+"$ctl" --hub "$url" --db x top >got 2>said; [ $? -eq 2 ] && ok "a hub or a database" || not_ok "--hub and --db" "$(tail -n 1 said)"
+compgen -G "$dir/pathprof-??????" >/dev/null && not_ok "what was fetched" "$(ls -d "$dir"/pathprof-*)" || ok "nothing that was fetched stays"
+unset TMPDIR
+
 # A slot that has grown takes the place of the emptier one.
 cp hub.db yesterday.db
 make_host 4 2
@@ -175,6 +236,16 @@ ask=(-H "Expect: 100-continue" --expect100-timeout 30)
 one=(--cert ca/host1.pem --key ca/host1-key.pem) two=(--cert ca/host2.pem --key ca/host2-key.pem)
 answer 200 "its own store" "${one[@]}" "$have"
 answer 403 "another host's store" "${two[@]}" "$have"
+reader=(--cert ca/reader.pem --key ca/reader-key.pem)
+profile=$url/v1/profile?store=$(id_of host1.db)
+answer 200 "a reader reads" "${reader[@]}" "$profile"
+answer 403 "a host reads nothing, not even its own" "${one[@]}" "$profile"
+answer 403 "a host asks for no hosts" "${one[@]}" "$url/v1/hosts"
+answer 403 "a reader sends nothing" "${reader[@]}" --data-binary "@$parcel" "$url/v1/parcels"
+answer 403 "a reader asks not for what a host sends" "${reader[@]}" "$have"
+answer 400 "a time that is none" "${reader[@]}" "$profile&since=yesterday"
+answer 400 "a time beyond all" "${reader[@]}" "$profile&until=99999999999999999999"
+answer 404 "a store that nobody sent" "${reader[@]}" "$url/v1/profile?store=$(printf '%032x' 1)"
 answer 403 "a parcel of another host's store" "${one[@]}" --data-binary "@$parcel" "$url/v1/parcels"
 answer 200 "the same parcel of its own host" "${two[@]}" --data-binary "@$parcel" "$url/v1/parcels"
 answer 403 "no certificate" "$have"
@@ -251,6 +322,8 @@ revoke -gencrl -out crl.new && mv crl.new crl.pem
 listen='[::]'
 start --crl crl.pem --denied denied
 answer 200 "neither denied nor revoked" "${one[@]}" "$have"
+echo reader >denied
+answer 403 "a reader who is denied" "${reader[@]}" "$url/v1/hosts"
 echo host1 >denied
 answer 403 "denied while the hub runs" "${one[@]}" "$have"
 : >denied

@@ -17,6 +17,7 @@
 #include "output.h"
 #include "pathprof/combine.h"
 #include "pathprof/profile.h"
+#include "scratch.h"
 #include "selector.h"
 #include "side_load.h"
 #include "text.h"
@@ -222,18 +223,6 @@ static int copy(FILE *out, const char *file, struct pathprof_error *error)
 	return ferror(in) ? pathprof_fail(error, -EIO, "%s: cannot be read", file) : 0;
 }
 
-static void remove_directory(const char *directory)
-{
-	static const char *const names[] = {"db", "db-wal", "db-shm", "db.lock", "profile"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		_cleanup_free_ char *file = ctl_printf("%s/%s", directory, names[i]);
-
-		(void)unlink(file);
-	}
-	(void)rmdir(directory);
-}
-
 /*
  * A database, and out of it the one file that can be copied as it is. SQLite has to seek and to
  * lock, which a pipe cannot, so both are made in a directory of their own.
@@ -241,21 +230,19 @@ static void remove_directory(const char *directory)
 static int write_profile(FILE *out, const struct pathprof_profile *profile,
 			 struct pathprof_error *error)
 {
-	const char *parent = getenv("TMPDIR");
-	_cleanup_free_ char *directory = ctl_printf("%s/pathprof-XXXXXX", parent ?: "/tmp");
-	_cleanup_free_ char *db = NULL, *file = NULL;
-	int r;
+	_cleanup_free_ char *directory = NULL, *db = NULL, *file = NULL;
+	int r = scratch_make(&directory, error);
 
-	if (!mkdtemp(directory))
-		return pathprof_fail(error, -errno, "%s: %s", directory, strerror(errno));
-	db = ctl_printf("%s/db", directory);
-	file = ctl_printf("%s/profile", directory);
+	if (r < 0)
+		return r;
+	db = ctl_printf("%s/" SCRATCH_DB, directory);
+	file = ctl_printf("%s/" SCRATCH_PROFILE, directory);
 	r = write_window(db, profile, error);
 	if (r == 0)
 		r = extract(db, file, error);
 	if (r == 0)
 		r = copy(out, file, error);
-	remove_directory(directory);
+	scratch_remove(directory);
 	return r;
 }
 

@@ -36,7 +36,7 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 {
 	struct oneshot_arguments arguments;
 
-	oneshot_begin(&arguments, ARGUMENTS_MAX);
+	oneshot_begin(&arguments, "pathprofd", ARGUMENTS_MAX);
 	oneshot_push_option(&arguments, "--import",
 			    options->format ?: pathprof_format_name(DEFAULT_FORMAT));
 	oneshot_push_option(&arguments, "--db", db);

@@ -37,7 +37,7 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 	struct oneshot_arguments arguments;
 	char number[32];
 
-	oneshot_begin(&arguments,
+	oneshot_begin(&arguments, "pathprofd",
 		      (size_t)options->argc + 2 * (size_t)options->value_cnt + ARGUMENTS_MAX);
 	oneshot_push(&arguments, "--record");
 	oneshot_push_option(&arguments, "--db", db);

@@ -51,6 +51,7 @@ struct ctl_options {
 
 	struct pathprof_filter filter;
 	const char *host;
+	const char *hub, *certificates; /* NULL: no hub; the default directory */
 	bool limit_given;
 
 	const char *by;
@@ -129,6 +130,7 @@ struct ctl_options {
 #define CTL_OPT_INTERESTING (1U << 22) /* --hot --output */
 #define CTL_OPT_TESTED      (1U << 23) /* --output */
 #define CTL_OPT_UNTESTED    (1U << 24) /* --unit --check --min-bursts --sarif */
+#define CTL_OPT_HUB         (1U << 25) /* reads what a hub has, by --hub */
 
 struct ctl_verb {
 	const char *name;

@@ -324,7 +324,7 @@ static const struct relayed {
 /* The settings in the file that are the relay's, each NULL or as "KEY=VALUE"; whether any is. */
 static bool find_relayed(char *ret_lines[RELAYED_CNT])
 {
-	_cleanup_free_ char *program = oneshot_program();
+	_cleanup_free_ char *program = oneshot_program("pathprofd");
 	_cleanup_free_ char *command = ctl_printf("'%s' --check-config 2>/dev/null", program);
 	FILE *output = strchr(program, '\'') ? NULL : popen(command, "re");
 	char line[4096];

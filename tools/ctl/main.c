@@ -11,9 +11,11 @@
 #include "base/options.h"
 #include "cleanup.h"
 #include "ctl.h"
+#include "hub.h"
 #include "keeper.h"
 #include "options.h"
 #include "pathprof/parcel_store.h"
+#include "scratch.h"
 #include "term.h"
 
 static const struct ctl_verb verbs[] = {
@@ -23,32 +25,36 @@ static const struct ctl_verb verbs[] = {
 	 "pathprofctl status", 0, cmd_status},
 	{"top", "", "Show what is hot now, live if on a terminal",
 	 "pathprofctl top --by functions --since -5min",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_BY | CTL_OPT_SORT, cmd_top, true},
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_BY | CTL_OPT_SORT, cmd_top, true},
 	{"paths", "", "List the hottest paths", "pathprofctl paths --comm gzip -n 10",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT | CTL_OPT_FUNCTION | CTL_OPT_GRAPH,
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT | CTL_OPT_FUNCTION |
+		 CTL_OPT_GRAPH,
 	 cmd_paths, true},
 	{"show", "PATH", "Show a path block by block: PATH-ID, FUNCTION:NUMBER",
-	 "pathprofctl show 42", CTL_OPT_SELECT | CTL_OPT_GRAPH, cmd_show, true},
+	 "pathprofctl show 42", CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_GRAPH, cmd_show, true},
 	{"cfg", "FUNCTION", "Draw a function's blocks and edges with their counts",
 	 "pathprofctl cfg deflate --format svg -o deflate.svg",
-	 CTL_OPT_SELECT | CTL_OPT_CFG | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_cfg, true},
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_CFG | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_cfg, true},
 	{"edges", "", "List branches: BUILDID FROM TO COUNT MISPREDICTED",
-	 "pathprofctl edges --binary gzip", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges, true},
+	 "pathprofctl edges --binary gzip", CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_edges,
+	 true},
 	{"windows", "", "List the profile windows of the database",
-	 "pathprofctl windows --since -1h", CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_windows},
+	 "pathprofctl windows --since -1h", CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT,
+	 cmd_windows},
 	{"processes", "", "List the processes that were seen", "pathprofctl processes --since -1h",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT, cmd_processes, true},
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT, cmd_processes, true},
 	{"binaries", "", "List the programs and libraries that were seen",
-	 "pathprofctl binaries --since today", CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT,
-	 cmd_binaries, true},
+	 "pathprofctl binaries --since today",
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_SORT, cmd_binaries, true},
 	{"compare", "A B", "Compare profile B, what ran, with A, what was assumed",
 	 "pathprofctl compare file:before.db file:after.db",
-	 CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG | CTL_OPT_GRAPH |
-		 CTL_OPT_SORT,
+	 CTL_OPT_HUB | CTL_OPT_NARROW | CTL_OPT_LIMIT | CTL_OPT_EVENTS | CTL_OPT_SVG |
+		 CTL_OPT_GRAPH | CTL_OPT_SORT,
 	 cmd_compare, true},
 	{"combine", "A B...", "Combine several profiles into one file",
 	 "pathprofctl combine file:a.db file:b.db -o both.profile",
-	 CTL_OPT_NARROW | CTL_OPT_EVENTS | CTL_OPT_COMBINE | CTL_OPT_REPLACE, cmd_combine, true},
+	 CTL_OPT_HUB | CTL_OPT_NARROW | CTL_OPT_EVENTS | CTL_OPT_COMBINE | CTL_OPT_REPLACE,
+	 cmd_combine, true},
 	{"drift", "", "Say how far each binary has moved from its baseline",
 	 "pathprofctl drift --baseline release --check",
 	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_DRIFT | CTL_OPT_SVG, cmd_drift, true},
@@ -66,11 +72,13 @@ static const struct ctl_verb verbs[] = {
 	 "pathprofctl import perf.data -o perf.db", CTL_OPT_IMPORT, cmd_import},
 	{"export", "", "Write a profile for BOLT, LLVM, AutoFDO or pprof",
 	 "pathprofctl export --binary gzip -F bolt-fdata -o gzip.fdata",
-	 CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_export, true},
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_EXPORT | CTL_OPT_GRAPH | CTL_OPT_SORT, cmd_export,
+	 true},
 	{"interesting", "", "Write the hot paths that pathprof-cc reads",
 	 "pathprofctl interesting --db program.db -o program.paths",
-	 CTL_OPT_SELECT | CTL_OPT_INTERESTING, cmd_interesting, true},
-	{"hosts", "", "List the hosts whose parcels were added", "pathprofctl hosts", 0, cmd_hosts},
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_INTERESTING, cmd_interesting, true},
+	{"hosts", "", "List the hosts whose parcels were added", "pathprofctl hosts", CTL_OPT_HUB,
+	 cmd_hosts},
 	{"parcel", "write|read|add", "Write, read or add up five minutes of a host as a file",
 	 "pathprofctl parcel write --since -1h -o parcels", CTL_OPT_PARCEL, cmd_parcel},
 	{"tested", "merge|list|redundant", "Keep the paths that tests ran: merge, list, redundant",
@@ -78,7 +86,8 @@ static const struct ctl_verb verbs[] = {
 	{"untested", "TESTED",
 	 "Say what ran that no test ran, and where it leaves the tested paths",
 	 "pathprofctl untested app.tested --since -1d --check 1%",
-	 CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_UNTESTED | CTL_OPT_GRAPH, cmd_untested, true},
+	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT | CTL_OPT_UNTESTED | CTL_OPT_GRAPH,
+	 cmd_untested, true},
 	{"vacuum", "", "Delete old windows", "pathprofctl vacuum --max-age 30d", CTL_OPT_VACUUM,
 	 cmd_vacuum},
 	{"db", "check", "Check the database's integrity", "pathprofctl db check", 0, cmd_db},
@@ -124,7 +133,7 @@ static void help_verb(const struct ctl_verb *verb)
 		puts("\nWhich windows, processes and code:");
 		ctl_options_help(stdout, selecting);
 	}
-	puts("\nEverywhere: --db FILE, --json, --color WHEN, --help, --version");
+	puts("\nEverywhere: --db FILE, --hub URL, --json, --color WHEN, --help, --version");
 }
 
 static void version(void)
@@ -217,7 +226,36 @@ static int finish(int result)
 /* The live screen has the terminal to itself. */
 static bool is_live(const struct ctl_verb *verb, const struct ctl_options *options)
 {
-	return verb->run == cmd_top && ctl_term.terminal && !options->json && isatty(STDIN_FILENO);
+	return verb->run == cmd_top && ctl_term.terminal && !options->json && !options->hub &&
+	       isatty(STDIN_FILENO);
+}
+
+/* The database is there. */
+static int run_on_db(const struct ctl_verb *verb, struct ctl_options *options)
+{
+	int r = check_host(options);
+
+	if (r)
+		return r;
+	if (verb->reads_code && !is_live(verb, options))
+		return keeper_run(options, verb->run, finish);
+	return verb->run(options);
+}
+
+static int run_on_hub(const struct ctl_verb *verb, struct ctl_options *options)
+{
+	_cleanup_free_ char *directory = NULL;
+	int r;
+
+	if (!(verb->accepts & CTL_OPT_HUB))
+		return ctl_usage(options, "a hub has nothing for this verb: leave --hub out");
+	if (options->db)
+		return ctl_usage(options, "--db and --hub: choose one");
+	r = hub_fetch(options, &directory);
+	if (r == CTL_OK)
+		r = run_on_db(verb, options);
+	scratch_remove(directory);
+	return r;
 }
 
 static int run_verb(struct ctl_options *options, int argc, char **argv)
@@ -237,13 +275,9 @@ static int run_verb(struct ctl_options *options, int argc, char **argv)
 		return CTL_OK;
 	}
 	r = check_times(options);
-	if (r == CTL_OK)
-		r = check_host(options);
 	if (r)
 		return r;
-	if (verb->reads_code && !is_live(verb, options))
-		return keeper_run(options, verb->run, finish);
-	return verb->run(options);
+	return options->hub ? run_on_hub(verb, options) : run_on_db(verb, options);
 }
 
 static int run(int argc, char **argv)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Running a daemon of our own: see oneshot.h. */
+/* Running another program of ours: see oneshot.h. */
 #include "oneshot.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "cleanup.h"
 #include "ctl.h"
 
-char *oneshot_program(void)
+char *oneshot_program(const char *name)
 {
 	char self[4096];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -24,12 +24,12 @@ char *oneshot_program(void)
 		slash = strrchr(self, '/');
 		if (slash)
 			*slash = 0;
-		beside = ctl_printf("%s/pathprofd", self);
+		beside = ctl_printf("%s/%s", self, name);
 		if (access(beside, X_OK) == 0)
 			return beside;
 		free(beside);
 	}
-	return ctl_strdup("pathprofd");
+	return ctl_strdup(name);
 }
 
 int oneshot_check_output(const char *path)
@@ -59,12 +59,12 @@ int oneshot_check_output(const char *path)
 	return CTL_OK;
 }
 
-void oneshot_begin(struct oneshot_arguments *ret_arguments, size_t most)
+void oneshot_begin(struct oneshot_arguments *ret_arguments, const char *name, size_t most)
 {
 	*ret_arguments = (struct oneshot_arguments){
 		.list = ctl_alloc((most + 2) * sizeof(char *)),
 	};
-	oneshot_push(ret_arguments, "pathprofd");
+	oneshot_push(ret_arguments, name);
 }
 
 void oneshot_push(struct oneshot_arguments *arguments, const char *word)
@@ -80,7 +80,7 @@ void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, 
 	oneshot_push(arguments, value);
 }
 
-/* The daemon decides what an interrupt means; this process waits for it. */
+/* The program decides what an interrupt means; this process waits for it. */
 static void hold_signals(void (*handler)(int))
 {
 	signal(SIGINT, handler);
@@ -89,7 +89,7 @@ static void hold_signals(void (*handler)(int))
 
 int oneshot_run(const char *verb, char **arguments)
 {
-	char *daemon = oneshot_program();
+	char *program = oneshot_program(arguments[0]);
 	int status;
 	pid_t pid;
 
@@ -100,12 +100,12 @@ int oneshot_run(const char *verb, char **arguments)
 	if (pid == 0) {
 		signal(SIGPIPE, SIG_DFL);
 		hold_signals(SIG_DFL);
-		execvp(daemon, arguments);
-		ctl_fail("%s: %s: install it beside pathprofctl or in PATH", daemon,
+		execvp(program, arguments);
+		ctl_fail("%s: %s: install it beside pathprofctl or in PATH", program,
 			 strerror(errno));
 		_exit(CTL_FAILURE);
 	}
-	free(daemon);
+	free(program);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return ctl_fail("%s: wait: %s", verb, strerror(errno));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A private pathprofd that does one piece of work and ends: recording, importing. Workload: once a
- * command. Nobody frees the arguments: the program ends soon after.
+ * Another program of ours that does one piece of work and ends: pathprofd that records or imports,
+ * pathprof-hub that fetches. Workload: once a command. Nobody frees the arguments: the program ends
+ * soon after.
  */
 #ifndef CTL_ONESHOT_H
 #define CTL_ONESHOT_H
@@ -13,10 +14,10 @@ struct oneshot_arguments {
 	size_t cnt;
 };
 
-/* The daemon beside this program, else the one in PATH. Caller frees. */
-char *oneshot_program(void);
-/* Room for `most` arguments; the program's own name is the first. */
-void oneshot_begin(struct oneshot_arguments *ret_arguments, size_t most);
+/* The one of that name beside this program, else the one in PATH. Caller frees. */
+char *oneshot_program(const char *name);
+/* Room for `most` arguments; the program's name is the first. */
+void oneshot_begin(struct oneshot_arguments *ret_arguments, const char *name, size_t most);
 void oneshot_push(struct oneshot_arguments *arguments, const char *word);
 /* value NULL: nothing. */
 void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, const char *value);
@@ -26,7 +27,8 @@ void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, 
  * CTL_OK, or CTL_FAILURE, said.
  */
 int oneshot_check_output(const char *path);
-/* Runs the daemon and waits: its exit status. verb is for messages. */
+/* Runs the program that the first argument names, and waits: its exit status. verb is for messages.
+ */
 int oneshot_run(const char *verb, char **arguments);
 
 #endif

@@ -381,6 +381,13 @@ static const struct option_row {
 	struct pp_option option;
 } rows[] = {
 	{0, {"db", 0, "FILE", "the database ($PATHPROF_DB, else the daemon's)", TEXT(db)}},
+	{0,
+	 {"hub", 0, "URL", "ask a hub, https://HOST:PORT, instead of a database (the last hour)",
+	  TEXT(hub)}},
+	{0,
+	 {"certificates", 0, "DIR",
+	  "for --hub: where reader.pem, reader-key.pem and ca.pem are (~/.config/pathprof)",
+	  TEXT(certificates)}},
 	{0, {"json", 'j', NULL, "JSON instead of a table", FLAG(json)}},
 	{0, {"color", 0, "WHEN", "auto, always or never", set_color}},
 	{0, {"help", 'h', NULL, "this text", FLAG(help)}},

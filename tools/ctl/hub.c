@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A hub's answers as a database: see hub.h. */
+#include "hub.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cleanup.h"
+#include "oneshot.h"
+#include "scratch.h"
+
+#define ARGUMENTS_MAX 20
+#define SPAN_NS       (3600 * CTL_NS_PER_S)
+
+static char *certificates_directory(const struct ctl_options *options)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+
+	if (options->certificates)
+		return ctl_strdup(options->certificates);
+	if (config && *config == '/')
+		return ctl_printf("%s/pathprof", config);
+	return ctl_printf("%s/.config/pathprof", home && *home == '/' ? home : "");
+}
+
+/* A file that is missing is said here, with what to do, since it is mostly the first time. */
+static int push_file(struct oneshot_arguments *arguments, const char *option, const char *directory,
+		     const char *name)
+{
+	char *file = ctl_printf("%s/%s", directory, name);
+
+	if (access(file, R_OK) < 0)
+		return ctl_fail(
+			"%s: cannot be read: a hub answers those whom it knows; whoever has "
+			"its authority makes reader.pem and reader-key.pem by `pathprof-hub "
+			"enrol CA reader --reader`, and ca.pem lies beside them",
+			file);
+	oneshot_push_option(arguments, option, file);
+	return CTL_OK;
+}
+
+static int push_certificates(struct oneshot_arguments *arguments, const struct ctl_options *options)
+{
+	_cleanup_free_ char *directory = certificates_directory(options);
+	int r = push_file(arguments, "--cert", directory, "reader.pem");
+
+	if (r == CTL_OK)
+		r = push_file(arguments, "--key", directory, "reader-key.pem");
+	return r == CTL_OK ? push_file(arguments, "--ca", directory, "ca.pem") : r;
+}
+
+/* In whole seconds, outwards. */
+static void push_span(struct oneshot_arguments *arguments, const struct ctl_options *options)
+{
+	const int64_t until_ns = options->filter.until_ns;
+	char number[24];
+
+	snprintf(number, sizeof(number), "%lld",
+		 (long long)(options->filter.since_ns / CTL_NS_PER_S));
+	oneshot_push_option(arguments, "--since", number);
+	snprintf(number, sizeof(number), "%lld",
+		 (long long)((until_ns + CTL_NS_PER_S - 1) / CTL_NS_PER_S));
+	oneshot_push_option(arguments, "--until", until_ns ? number : NULL);
+}
+
+int hub_fetch(struct ctl_options *options, char **ret_directory)
+{
+	struct oneshot_arguments arguments;
+	struct pathprof_error error = {""};
+	char *db;
+	int r;
+
+	if (!options->filter.since_ns)
+		options->filter.since_ns = pp_realtime_ns() - SPAN_NS;
+	r = scratch_make(ret_directory, &error);
+	if (r < 0)
+		return ctl_fail_error("--hub", r, &error);
+	db = ctl_printf("%s/" SCRATCH_DB, *ret_directory);
+	oneshot_begin(&arguments, "pathprof-hub", ARGUMENTS_MAX);
+	oneshot_push(&arguments, "fetch");
+	oneshot_push_option(&arguments, "--hub", options->hub);
+	oneshot_push_option(&arguments, "--db", db);
+	oneshot_push_option(&arguments, "--host", options->host);
+	push_span(&arguments, options);
+	r = push_certificates(&arguments, options);
+	if (r == CTL_OK)
+		r = oneshot_run("--hub", arguments.list) ? CTL_FAILURE : CTL_OK;
+	options->db = db;
+	return r;
+}

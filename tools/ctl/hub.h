@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --hub: what a hub knows, as a database of the command's own, which every verb reads as any other.
+ * pathprof-hub fetches it: pathprofctl itself speaks to no network.
+ *
+ * Workload: once a command; a request a host.
+ */
+#ifndef CTL_HUB_H
+#define CTL_HUB_H
+
+#include "ctl.h"
+
+/*
+ * Fetches what options select by --since, --until and --host (without --since: the last hour), and
+ * makes options name that database. The caller removes *ret_directory (scratch.h), whatever comes
+ * of it, and frees it. CTL_OK or CTL_FAILURE, said.
+ */
+int hub_fetch(struct ctl_options *options, char **ret_directory);
+
+#endif
