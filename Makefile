@@ -42,7 +42,7 @@ TRACE_SRC := $(wildcard tools/trace/*.c)
 HUB_SRC := $(wildcard tools/hub/*.c)
 PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
 # Of pathprofctl what stands alone.
-CTL_TESTED := tools/ctl/output.c
+CTL_TESTED := tools/ctl/output.c tools/ctl/brief_name.c
 LAB_TESTED := $(filter-out tools/lab/main.c,$(LAB_SRC))
 # Of the plugin only what stands alone.
 PLUGIN_TESTED := tools/trace/plugin/insn_len.c
@@ -160,10 +160,10 @@ $(BUILD)/bin/pathprofd: $(call obj,obj,$(DAEMON_SRC) daemon/main.c) $(LIB)
 $(BUILD)/bin/pathprof-relay: $(call obj,obj,$(RELAY_SRC) tools/relay/main.c $(SHARED_SRC)) $(LIB)
 	$(call link) $(NETWORK_LIBS)
 $(BUILD)/bin/pathprofctl: $(call obj,obj,$(CTL_SRC)) $(LIB)
-	$(call link)
+	$(call link) -liberty
 # For tests: what reads foreign stores and files, under the sanitizers.
 $(BUILD)/tests/pathprofctl-san: $(call obj,san,$(CTL_SRC)) $(LIB_SAN)
-	$(call link,$(SAN))
+	$(call link,$(SAN)) -liberty
 $(BUILD)/bin/pathprof-trace: $(call obj,obj,$(TRACE_SRC)) $(LIB)
 	$(call link)
 $(BUILD)/bin/pathprof-hub: $(call obj,obj,$(HUB_SRC)) $(LIB)
@@ -206,7 +206,7 @@ $(BUILD)/bin/pathprof-c++: $(BUILD)/bin/pathprof-cc
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
 	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev libcap-dev \
 	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
-	libgnutls28-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev clang bpftool
+	libgnutls28-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libiberty-dev clang bpftool
 # What makes packages, makes the tarball, and tries both.
 DEB_PACKAGES := build-essential debhelper dh-dkms dpkg-dev lintian
 DIST_PACKAGES := dpkg-dev patchelf

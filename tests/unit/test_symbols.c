@@ -141,7 +141,18 @@ static const struct known *linear_unsized(const struct linear *l, uint64_t vaddr
 	return best && best->start >= covered ? best : NULL;
 }
 
-/* The start of a function by .eh_frame may take the place of a symbol without a size. */
+/* NAME@plt, which no symbol is called. */
+static bool is_stub(const char *name)
+{
+	const char *at = name ? strrchr(name, '@') : NULL;
+
+	return at && strcmp(at, "@plt") == 0;
+}
+
+/*
+ * The start of a function by .eh_frame may take the place of a symbol without a size. Where there
+ * is no symbol, code may be a stub.
+ */
 static bool agrees(struct pathprof_code *code, const struct linear *l, uint64_t offset,
 		   uint64_t vaddr)
 {
@@ -151,6 +162,8 @@ static bool agrees(struct pathprof_code *code, const struct linear *l, uint64_t 
 	uint64_t start = 0;
 	int rc = pathprof_code_function(code, offset, &name, &start);
 
+	if (!want && is_stub(name))
+		return rc == 0;
 	if (!want || (!sized && !name))
 		return !name && (rc == 0 || rc == -ENOENT);
 	return !rc && is(name, want->name) && offset - start == vaddr - want->start;

@@ -2,8 +2,8 @@
 /*
  * Who reads files of others. Run by an ordinary user, pathprofctl does so itself: such a file can
  * get no more than that user has. Run with rights it opens the files and has them read by processes
- * that have none (pathprof/apart.h): binaries one each, and one more for sources and C++ names. A
- * process that dies of a file is told of once, and what it would have said is missing.
+ * that have none (pathprof/apart.h): binaries one each, and one more for sources and names of C++
+ * and Rust. A process that dies of a file is told of once, and what it would have said is missing.
  * One thread.
  */
 #ifndef CTL_APART_H
@@ -13,6 +13,8 @@
 #include <stddef.h>
 
 #include "pathprof/code.h"
+
+struct readable;
 
 /* Whether files are read apart. */
 bool apart_is_needed(void);
@@ -28,11 +30,11 @@ int apart_read_build_id(struct pathprof_build_id *ret_id, const char *path,
 void apart_say_death(void *context, const char *why);
 
 /*
- * Sources and C++ names read by one process for all of a run (texts.c): it has nothing that one
+ * Sources and names read by one process for all of a run (texts.c): it has nothing that one
  * file could steal from another.
  */
 /* As demangle(); name itself when there is nobody to ask. */
-void texts_demangle(const char *name, char *out, size_t size);
+void texts_demangle(const char *name, struct readable *ret_readable);
 /* As demangle_ahead(). */
 void texts_demangle_ahead(const char *const *names, size_t cnt);
 /* As source_text_line_of(); a line is cut where it gets too long for a person. Caller frees. */

@@ -7,10 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "demangle.h"
 #include "text.h"
-
-#define NAME_SIZE 512
 
 /* ---------------------------------------------------------------- making */
 
@@ -320,23 +317,12 @@ const char *cfg_kind_name(uint32_t kind)
 	return kind < PATHPROF_EDGE_KIND_CNT ? names[kind] : "unknown";
 }
 
-/* The linker's stub of a C++ function is named callee@plt. Caller frees. */
-static char *readable_name(const char *name)
-{
-	char readable[NAME_SIZE];
-	const char *stub = strstr(name, "@plt");
-	_cleanup_free_ char *bare =
-		stub ? ctl_printf("%.*s", (int)(stub - name), name) : ctl_strdup(name);
-
-	demangle(bare, readable, sizeof(readable));
-	return ctl_printf("%s%s", readable, stub ? stub : "");
-}
-
 char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge)
 {
 	const struct pathprof_graph *graph = cfg->target->graph;
 	const struct pathprof_graph_block *block;
 	const char *name;
+	uint64_t start;
 
 	if (edge->leads_to == PATHPROF_GRAPH_NONE)
 		return ctl_strdup("elsewhere");
@@ -345,5 +331,7 @@ char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge)
 	if (!*name)
 		return ctl_printf("%s+0x%" PRIx32, text_base_name(cfg->target->binary_name),
 				  block->start);
-	return readable_name(name);
+	start = graph->parts[graph->functions[block->function].first_part].start;
+	return symbols_readable(cfg->target->symbols, &cfg->target->id, cfg->target->binary_name,
+				name, start);
 }

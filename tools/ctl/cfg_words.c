@@ -10,7 +10,6 @@
 
 #include "cfg.h"
 #include "cleanup.h"
-#include "demangle.h"
 
 #define TEXT_SIZE 256
 

@@ -1,55 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* C++ names: see demangle.h. */
+/* Names of C++ and Rust: see demangle.h. */
 #include "demangle.h"
 
-#include <dlfcn.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "apart.h"
+#include "brief_name.h"
 #include "cleanup.h"
 
-/* Names come from files of others, and the runtime's reader recurses. */
-#define NAME_MAX_LEN 1024
+/* Names come from files of others, and their reader recurses. */
+#define NAME_MAX_LEN 2048
 
-/* abi::__cxa_demangle of the Itanium C++ ABI, 3.4: allocates its result. */
-typedef char *demangle_fn(const char *name, char *buffer, size_t *len, int *status);
+#define BRIEF (DMGL_AUTO | DMGL_ANSI)
+#define FULL  (BRIEF | DMGL_PARAMS | DMGL_VERBOSE)
 
-static demangle_fn *runtime(void)
+bool demangle_is_encoded(const char *name)
 {
-	static demangle_fn *found;
-	static bool looked;
-	void *library;
-
-	if (looked)
-		return found;
-	looked = true;
-	library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-	if (library)
-		*(void **)&found = dlsym(library, "__cxa_demangle");
-	return found;
+	return (strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0) &&
+	       strnlen(name, NAME_MAX_LEN) < NAME_MAX_LEN;
 }
 
-bool demangle_is_cxx(const char *name)
+void readable_release(struct readable *readable)
 {
-	return strncmp(name, "_Z", 2) == 0 && strnlen(name, NAME_MAX_LEN) < NAME_MAX_LEN;
+	free(readable->brief);
+	free(readable->full);
 }
 
-void demangle_prepare(void)
+void demangle_here(const char *name, struct readable *ret_readable)
 {
-	(void)runtime();
-}
+	bool encoded = demangle_is_encoded(name);
+	_cleanup_free_ char *bare = encoded ? cplus_demangle(name, BRIEF) : NULL;
+	_cleanup_free_ char *full = encoded ? cplus_demangle(name, FULL) : NULL;
 
-void demangle_here(const char *name, char *out, size_t size)
-{
-	_cleanup_free_ char *readable = NULL;
-	int status = 0;
-
-	if (demangle_is_cxx(name) && runtime())
-		readable = runtime()(name, NULL, NULL, &status);
-	snprintf(out, size, "%s", readable ? readable : name);
+	ret_readable->brief = bare ? brief_name(bare) : ctl_strdup(name);
+	if (!ret_readable->brief)
+		ctl_no_memory();
+	ret_readable->full = ctl_strdup(full ? full : name);
 }
 
 void demangle_ahead(const char *const *names, size_t cnt)
@@ -58,10 +46,10 @@ void demangle_ahead(const char *const *names, size_t cnt)
 		texts_demangle_ahead(names, cnt);
 }
 
-void demangle(const char *name, char *out, size_t size)
+void demangle(const char *name, struct readable *ret_readable)
 {
-	if (demangle_is_cxx(name) && apart_is_needed())
-		texts_demangle(name, out, size);
+	if (demangle_is_encoded(name) && apart_is_needed())
+		texts_demangle(name, ret_readable);
 	else
-		demangle_here(name, out, size);
+		demangle_here(name, ret_readable);
 }

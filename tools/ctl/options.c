@@ -15,6 +15,7 @@
 #include "kinds.h"
 #include "pathprof/combine.h"
 #include "ctl.h"
+#include "names.h"
 #include "pathprof/format.h"
 #include "pathprof/parcel.h"
 #include "pathprof/sources.h"
@@ -41,6 +42,12 @@ static int set_color(void *context, const struct pp_option *option, const char *
 		}
 	}
 	return -EINVAL;
+}
+
+static int set_full_names(void *context, const struct pp_option *option, const char *value)
+{
+	names_use_full();
+	return 0;
 }
 
 /* The filter takes 0 for no restriction; one nanosecond later selects the same. */
@@ -390,6 +397,7 @@ static const struct option_row {
 	  TEXT(certificates)}},
 	{0, {"json", 'j', NULL, "JSON instead of a table", FLAG(json)}},
 	{0, {"color", 0, "WHEN", "auto, always or never", set_color}},
+	{0, {"full-names", 0, NULL, "names of C++ and Rust with arguments", set_full_names}},
 	{0, {"help", 'h', NULL, "this text", FLAG(help)}},
 	{0, {"version", 'V', NULL, "the version", FLAG(version)}},
 	{CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL,

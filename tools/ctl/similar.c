@@ -10,7 +10,6 @@
 #include "ctl.h"
 #include "demangle.h"
 
-#define NAME_SIZE 512
 /* Letters that two names may differ in, and how long a name must be for each. */
 #define EDITS_MAX       2
 #define LETTERS_AN_EDIT 3
@@ -50,18 +49,18 @@ static unsigned int edits_between(const char *a, const char *b, unsigned int lef
 	return 1 + (other < least ? other : least);
 }
 
-static unsigned int rank_of(const char *word, const char *linkage)
+static unsigned int rank_of(const char *word, const char *name)
 {
-	size_t allowed = strlen(word) / LETTERS_AN_EDIT;
+	size_t allowed = strlen(last_part(word)) / LETTERS_AN_EDIT;
 	unsigned int edits;
 
-	if (!strcasecmp(linkage, word))
+	if (!strcasecmp(name, word))
 		return SAME_BUT_CASE;
-	if (strcasestr(linkage, word))
+	if (strcasestr(name, word))
 		return HAS_WORD;
-	if (strcasestr(linkage, last_part(word)))
+	if (strcasestr(name, last_part(word)))
 		return HAS_LAST_PART;
-	edits = edits_between(word, linkage, EDITS_MAX);
+	edits = edits_between(last_part(word), last_part(name), EDITS_MAX);
 	return edits <= EDITS_MAX && edits <= allowed ? DIFFERS + edits : FAR;
 }
 
@@ -88,17 +87,17 @@ static void insert(struct similar *similar, size_t at, const char *name, unsigne
 
 void similar_offer(struct similar *similar, const char *linkage)
 {
-	unsigned int rank = rank_of(similar->word, linkage);
-	char name[NAME_SIZE];
+	struct readable readable;
+	unsigned int rank;
 	size_t at = 0;
 
+	demangle(linkage, &readable);
+	rank = rank_of(similar->word, readable.brief);
 	while (at < similar->cnt && similar->ranks[at] <= rank)
 		at++;
-	if (rank == FAR || at == SIMILAR_MAX)
-		return;
-	demangle(linkage, name, sizeof(name));
-	if (!is_known(similar, name))
-		insert(similar, at, name, rank);
+	if (rank != FAR && at < SIMILAR_MAX && !is_known(similar, readable.brief))
+		insert(similar, at, readable.brief, rank);
+	readable_release(&readable);
 }
 
 char *similar_text(const struct similar *similar)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of functions that may have been meant by a word that is none. A name is near that has the
- * word, or its last part (submit of Book::submit), in it, or differs in one or two letters.
- * Workload: all symbols of a few binaries, once, before a command fails.
+ * word, or its last part (submit of Book::submit), in it, or whose last part differs from that in
+ * one or two letters. Workload: all symbols of a few binaries, once, before a command fails.
  */
 #ifndef CTL_SIMILAR_H
 #define CTL_SIMILAR_H

@@ -11,11 +11,11 @@
 #include "base/search.h"
 #include "apart.h"
 #include "cleanup.h"
-#include "demangle.h"
+#include "names.h"
 #include "pathprof/path_counts.h"
 #include "text.h"
 
-#define NAME_SIZE 512
+#define JIT_NAME_SIZE 512
 
 /* Offsets start..last lie in one function. */
 struct range {
@@ -27,6 +27,7 @@ struct binary {
 	struct pathprof_build_id id;
 	struct pathprof_code *code; /* NULL: not to be had, see why */
 	struct pathprof_error why;
+	struct names *names;  /* NULL: not asked for yet */
 	struct range *ranges; /* by start */
 	size_t range_cnt, range_room;
 };
@@ -57,6 +58,7 @@ static void release_binary(struct binary *binary)
 	for (size_t i = 0; i < binary->range_cnt; i++)
 		free_symbol(binary->ranges[i].symbol);
 	free(binary->ranges);
+	names_free(binary->names);
 	pathprof_code_free(binary->code);
 }
 
@@ -147,47 +149,62 @@ struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathpro
 	return binary->code;
 }
 
-/* Fills start and bounded and, when it returns 0, linkage. */
-static int look_up_code(struct pathprof_code *code, uint64_t offset, char linkage[static NAME_SIZE],
-			struct symbol *symbol)
+static char *readable(struct binary *binary, const char *linkage, uint64_t start)
+{
+	if (!binary->names)
+		binary->names = names_new(binary->code);
+	return names_of(binary->names, linkage, start);
+}
+
+char *symbols_readable(struct symbols *symbols, const struct pathprof_build_id *id,
+		       const char *binary_name, const char *linkage, uint64_t start)
+{
+	return readable(&symbols->binaries[find_binary(symbols, id, binary_name)], linkage, start);
+}
+
+/* Fills start and bounded and, where there is a name, linkage. */
+static void look_up_code(struct pathprof_code *code, uint64_t offset, struct symbol *symbol)
 {
 	const char *name = NULL;
 	uint64_t start = offset;
-	int r = code ? pathprof_code_function(code, offset, &name, &start) : -ENOENT;
 
-	if (r < 0)
-		return r;
+	if (!code || pathprof_code_function(code, offset, &name, &start) < 0)
+		return;
 	symbol->start = start;
 	symbol->bounded = 1;
-	if (!name)
-		return -ENOENT;
-	snprintf(linkage, NAME_SIZE, "%s", name);
-	return 0;
+	symbol->linkage = name ? ctl_strdup(name) : NULL;
 }
 
-static struct symbol *look_up(struct symbols *symbols, const struct binary *binary,
+static void look_up_jit(struct symbols *symbols, const struct binary *binary, uint64_t offset,
+			struct symbol *symbol)
+{
+	char name[JIT_NAME_SIZE];
+
+	if (pathprof_store_jit_symbol(symbols->store, &binary->id, offset, name, sizeof(name),
+				      &symbol->start) == 0)
+		symbol->linkage = ctl_strdup(name);
+}
+
+static struct symbol *look_up(struct symbols *symbols, struct binary *binary,
 			      const char *binary_name, uint64_t offset)
 {
 	struct symbol *symbol = ctl_alloc(sizeof(*symbol));
-	char linkage[NAME_SIZE] = "", name[NAME_SIZE];
-	int r;
 
 	symbol->start = offset;
 	if (binary->id.kind == PATHPROF_ID_JIT)
-		r = pathprof_store_jit_symbol(symbols->store, &binary->id, offset, linkage,
-					      sizeof(linkage), &symbol->start);
+		look_up_jit(symbols, binary, offset, symbol);
 	else
-		r = look_up_code(binary->code, offset, linkage, symbol);
+		look_up_code(binary->code, offset, symbol);
 	if (symbol->start > offset)
 		symbol->start = offset;
-	symbol->known = r == 0;
+	symbol->known = symbol->linkage != NULL;
 	symbol->bounded |= symbol->known;
-	symbol->linkage = ctl_strdup(symbol->known ? linkage : "");
-	demangle(linkage, name, sizeof(name));
-	symbol->name = symbol->known ? ctl_strdup(name)
+	symbol->name = symbol->known ? readable(binary, symbol->linkage, symbol->start)
 				     : ctl_printf("%s+0x%" PRIx64,
 						  text_base_name(binary_name ? binary_name : ""),
 						  symbol->start);
+	if (!symbol->known)
+		symbol->linkage = ctl_strdup("");
 	return symbol;
 }
 
@@ -235,24 +252,6 @@ const struct symbol *symbols_function(struct symbols *symbols, const struct path
 	return remember(binary, look_up(symbols, binary, binary_name, offset), offset);
 }
 
-/* C++ names, too, are read together. */
-static void names_ahead(struct pathprof_code *code, const uint64_t *offsets, size_t cnt)
-{
-	_cleanup_free_ const char **names = ctl_alloc((cnt + 1) * sizeof(*names));
-	size_t name_cnt = 0;
-	uint64_t start;
-
-	for (size_t i = 0; i < cnt; i++) {
-		const char **name = &names[name_cnt];
-
-		*name = NULL;
-		if (pathprof_code_function(code, offsets[i], name, &start) == 0 && *name &&
-		    (!name_cnt || *name != names[name_cnt - 1]))
-			name_cnt++;
-	}
-	demangle_ahead(names, name_cnt);
-}
-
 static int by_value(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -278,8 +277,7 @@ void symbols_ahead(struct symbols *symbols, const struct pathprof_build_id *id,
 	for (size_t i = 0; i < cnt; i++)
 		if (!kept || sorted[i] != sorted[kept - 1])
 			sorted[kept++] = sorted[i];
-	if (pathprof_code_functions_ahead(code, sorted, kept) == 0)
-		names_ahead(code, sorted, kept);
+	pathprof_code_functions_ahead(code, sorted, kept);
 }
 
 char *symbols_label(struct symbols *symbols, const struct pathprof_build_id *id,

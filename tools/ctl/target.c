@@ -11,13 +11,11 @@
 #include "apart.h"
 #include "base/units.h"
 #include "cleanup.h"
-#include "demangle.h"
 #include "ctl.h"
+#include "names.h"
 #include "pathprof/path_counts.h"
 #include "similar.h"
 #include "text.h"
-
-#define NAME_SIZE 512
 
 /* A binary that may hold the function. */
 struct candidate {
@@ -171,14 +169,6 @@ static const struct candidate *candidate_of(const struct search *search,
 	return NULL;
 }
 
-/* A name as it is shown; of a C++ function without its parameters is enough. */
-static bool is_name(const char *shown, const char *word)
-{
-	size_t len = strlen(word);
-
-	return strncmp(shown, word, len) == 0 && (!shown[len] || shown[len] == '(');
-}
-
 /* By the name under which it is shown: of what was seen to run, the heaviest. */
 static int match_path(void *context, const struct pathprof_path_row *row)
 {
@@ -190,7 +180,8 @@ static int match_path(void *context, const struct pathprof_path_row *row)
 		return 0;
 	symbol = symbols_function(search->query->symbols, &row->binary_id, row->binary_name,
 				  row->start);
-	if (!is_name(symbol->name, search->wanted.word))
+	if (!names_match_shown(search->wanted.word, symbol->name) &&
+	    !(symbol->known && names_match(search->wanted.word, symbol->linkage)))
 		return 0;
 	take(search, candidate, row->start);
 	return 1;
@@ -220,40 +211,32 @@ static void find_linkage(struct search *search, const char *name)
 	}
 }
 
-static void match_readable(struct search *search, const struct candidate *candidate,
-			   const struct pathprof_graph *graph)
+struct readable_search {
+	const char *word;
+	uint64_t start;
+};
+
+static int match_readable(void *context, const struct pathprof_code_symbol *symbol)
 {
-	char readable[NAME_SIZE];
+	struct readable_search *search = context;
 
-	for (uint32_t f = 0; f < graph->function_cnt; f++) {
-		const char *name = pathprof_graph_name(graph, f);
-
-		if (strncmp(name, "_Z", 2) != 0)
-			continue;
-		demangle(name, readable, sizeof(readable));
-		if (!is_name(readable, search->wanted.word))
-			continue;
-		take(search, candidate, graph->parts[graph->functions[f].first_part].start);
-		return;
-	}
+	if (!names_match(search->word, symbol->name))
+		return 0;
+	search->start = symbol->start;
+	return 1;
 }
 
-/* A C++ name as people write it, of what was not seen to run: the only look-up that needs graphs.
- */
-static void find_readable(struct search *search, const struct ctl_options *options)
+/* A name as people write it, of what was not seen to run. */
+static void find_readable(struct search *search)
 {
-	if (!strstr(search->wanted.word, "::") && !strchr(search->wanted.word, '('))
-		return;
 	for (size_t i = 0; i < search->cnt; i++) {
-		const struct candidate *candidate = &search->candidates[i];
-		struct pathprof_code *code = code_of(search, candidate);
-		struct pathprof_error error = {""};
-		struct pathprof_graph *graph;
+		struct readable_search readable = {.word = search->wanted.word};
+		struct pathprof_code *code = code_of(search, &search->candidates[i]);
 
-		if (!code || graphs_open(&graph, options, code, candidate->name, &error) < 0)
-			continue;
-		match_readable(search, candidate, graph);
-		pathprof_graph_free(graph);
+		if (code)
+			names_ahead(code);
+		if (code && pathprof_code_symbols(code, match_readable, &readable) > 0)
+			take(search, &search->candidates[i], readable.start);
 	}
 }
 
@@ -274,7 +257,7 @@ static void find_offset(struct search *search, const char *binary_name)
 	}
 }
 
-static int look(struct search *search, const struct ctl_options *options)
+static int look(struct search *search)
 {
 	const struct wanted *wanted = &search->wanted;
 	int r = CTL_OK;
@@ -290,7 +273,7 @@ static int look(struct search *search, const struct ctl_options *options)
 	if (r == CTL_OK && !search->found && wanted->base)
 		find_offset(search, wanted->base);
 	if (r == CTL_OK && !search->found)
-		find_readable(search, options);
+		find_readable(search);
 	return r;
 }
 
@@ -373,13 +356,12 @@ static void take_names(struct target *target, struct view_query *query, uint64_t
 	const struct symbol *symbol =
 		symbols_function(query->symbols, &target->id, target->binary_name, offset);
 	const char *own = pathprof_graph_name(target->graph, target->function);
-	char readable[NAME_SIZE];
 
 	if (symbol->known && symbol->start == target->start)
 		own = symbol->linkage;
 	target->linkage = ctl_strdup(own);
-	demangle(own, readable, sizeof(readable));
-	target->name = *own ? ctl_strdup(readable)
+	target->name = *own ? symbols_readable(query->symbols, &target->id, target->binary_name,
+					       own, target->start)
 			    : ctl_printf("%s+0x%" PRIx64, text_base_name(target->binary_name),
 					 target->start);
 }
@@ -407,7 +389,7 @@ int target_open_at(struct target *ret_target, struct view_query *query,
 	struct target *target = ret_target;
 	int r;
 
-	*target = (struct target){.id = *id};
+	*target = (struct target){.id = *id, .symbols = query->symbols};
 	target->code = symbols_code(query->symbols, id, binary_name, error);
 	if (!target->code)
 		return -ENOENT;
@@ -444,7 +426,7 @@ int target_open(struct target *ret_target, struct view_query *query,
 	take_apart(&search.wanted, word, options->filter.binary);
 	r = list_candidates(&search);
 	if (r == CTL_OK)
-		r = look(&search, options);
+		r = look(&search);
 	if (r == CTL_OK)
 		r = search.found ? open_found(ret_target, &search, options, word)
 				 : fail_to_find(&search, word);

@@ -4,9 +4,9 @@
  *
  *     NAME  NAME+0xOFFSET  0xOFFSET  BINARY+0xOFFSET      each also with @BINARY behind it
  *
- * NAME is what pathprofctl shows or what the linker calls it; an offset is one in the binary's
- * file, of anything inside the function. Without a binary those of the selection are asked, the
- * one with the most samples first.
+ * NAME is what pathprofctl shows, in full or not, or what the linker calls it; an offset is one in
+ * the binary's file, of anything inside the function. Without a binary those of the selection are
+ * asked, the one with the most samples first.
  *
  * Names are looked up in symbols, of debug files too, and not in the graph: a graph may have been
  * kept from before a debug file came.
@@ -26,6 +26,7 @@ struct target {
 	struct pathprof_build_id id;
 	char *binary_name;
 	struct pathprof_code *code;
+	struct symbols *symbols; /* of the query */
 	struct pathprof_graph *graph;
 	uint32_t function; /* of the graph */
 	struct pathprof_flow flow;

@@ -31,21 +31,33 @@ static void answer_text(struct pathprof_apart_message *m, const char *text)
 		pathprof_apart_add(m, text, (uint32_t)strnlen(text, TEXT_BYTES_MAX));
 }
 
+/* Both forms of a name, cut where they get too long for a person. */
+static bool answer_name(struct pathprof_apart_message *m, const char *name)
+{
+	struct readable readable;
+	bool answered;
+
+	demangle_here(name, &readable);
+	readable.brief[strnlen(readable.brief, TEXT_BYTES_MAX)] = 0;
+	readable.full[strnlen(readable.full, TEXT_BYTES_MAX)] = 0;
+	answered = pathprof_apart_add(m, readable.brief, (uint32_t)strlen(readable.brief) + 1) &&
+		   pathprof_apart_add(m, readable.full, (uint32_t)strlen(readable.full) + 1);
+	readable_release(&readable);
+	return answered;
+}
+
 static void answer_names(struct pathprof_apart_message *m)
 {
 	static struct pathprof_apart_message names;
-	char readable[TEXT_BYTES_MAX];
 	const char *name;
 	uint32_t at = 0;
 
 	names = *m;
 	m->code = 0;
 	m->bytes = 0;
-	while ((name = pathprof_apart_take(&names, &at))) {
-		demangle_here(name, readable, sizeof(readable));
-		if (!pathprof_apart_add(m, readable, (uint32_t)strlen(readable) + 1))
+	while ((name = pathprof_apart_take(&names, &at)))
+		if (!answer_name(m, name))
 			return;
-	}
 }
 
 static void answer(struct pathprof_apart_message *m, int fd)
@@ -64,8 +76,7 @@ static void answer(struct pathprof_apart_message *m, int fd)
 		close(fd);
 }
 
-static const struct pathprof_apart_service service = {.prepare = demangle_prepare,
-						      .answer = answer};
+static const struct pathprof_apart_service service = {.answer = answer};
 
 /* ---------------------------------------------------------------- asking */
 
@@ -94,17 +105,17 @@ static bool ask(int fd)
 
 /* Names that were answered, and what each is in readable form. */
 static struct pp_texts names;
-static char **readable_names;
+static struct readable *readable_names;
 static uint32_t readable_room;
 
-static const char *readable_of(const char *name)
+static const struct readable *readable_of(const char *name)
 {
 	uint32_t number = pp_texts_find(&names, name);
 
-	return number == PP_TABLE_NONE ? NULL : readable_names[number];
+	return number == PP_TABLE_NONE ? NULL : &readable_names[number];
 }
 
-static void keep(const char *name, const char *readable)
+static void keep(const char *name, const char *brief, const char *full)
 {
 	uint32_t number;
 
@@ -113,7 +124,7 @@ static void keep(const char *name, const char *readable)
 	ctl_grow(&readable_names, names.table.cnt, &readable_room);
 	if (pp_texts_at(&names, name, &number) < 0)
 		ctl_no_memory();
-	readable_names[number] = ctl_strdup(readable);
+	readable_names[number] = (struct readable){ctl_strdup(brief), ctl_strdup(full)};
 }
 
 /* The names of a question. */
@@ -129,7 +140,7 @@ static size_t put_names(const char *const *of, size_t cnt)
 	message.bytes = 0;
 	asked_cnt = 0;
 	for (i = 0; i < cnt && message.bytes < NAMES_BYTES; i++) {
-		if (!demangle_is_cxx(of[i]) || readable_of(of[i]))
+		if (!demangle_is_encoded(of[i]) || readable_of(of[i]))
 			continue;
 		if (!pathprof_apart_add(&message, of[i], (uint32_t)strlen(of[i]) + 1))
 			break;
@@ -141,11 +152,16 @@ static size_t put_names(const char *const *of, size_t cnt)
 /* Names that had no room in the answer are asked for again when they are needed. */
 static void take_names(void)
 {
-	const char *readable;
+	const char *brief, *full;
 	uint32_t at = 0;
 
-	for (size_t i = 0; i < asked_cnt && (readable = pathprof_apart_take(&message, &at)); i++)
-		keep(asked[i], readable);
+	for (size_t i = 0; i < asked_cnt; i++) {
+		brief = pathprof_apart_take(&message, &at);
+		full = brief ? pathprof_apart_take(&message, &at) : NULL;
+		if (!full)
+			return;
+		keep(asked[i], brief, full);
+	}
 }
 
 void texts_demangle_ahead(const char *const *of, size_t cnt)
@@ -161,15 +177,16 @@ void texts_demangle_ahead(const char *const *of, size_t cnt)
 	}
 }
 
-void texts_demangle(const char *name, char *out, size_t size)
+void texts_demangle(const char *name, struct readable *ret_readable)
 {
-	const char *readable = readable_of(name);
+	const struct readable *readable = readable_of(name);
 
 	if (!readable) {
 		texts_demangle_ahead(&name, 1);
 		readable = readable_of(name);
 	}
-	snprintf(out, size, "%s", readable ? readable : name);
+	ret_readable->brief = ctl_strdup(readable ? readable->brief : name);
+	ret_readable->full = ctl_strdup(readable ? readable->full : name);
 }
 
 /* ---------------------------------------------------------------- sources */

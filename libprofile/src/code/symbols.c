@@ -11,6 +11,7 @@
  * Source: ELF gABI, chapter 4 (symbol table).
  */
 #include "pp_code_apart.h"
+#include "pp_ranges.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -227,11 +228,38 @@ static const struct pp_symbol *find_symbol(struct pathprof_code *code, uint64_t 
 	return !frame || s->start >= frame->start ? s : NULL;
 }
 
+static const struct pp_plt_entry *find_stub(struct pathprof_code *code, uint64_t vaddr)
+{
+	const struct pp_plt_entry *stubs;
+	size_t cnt;
+
+	if (pp_plt_all(code, &stubs, &cnt) < 0)
+		return NULL;
+	for (size_t i = 0; i < cnt; i++)
+		if (vaddr >= stubs[i].start && vaddr < stubs[i].end)
+			return stubs[i].name ? &stubs[i] : NULL;
+	return NULL;
+}
+
+/* To the unwinder all of the linker's stubs are one function: they are asked for before it. */
+static bool find_bounds(struct pathprof_code *code, uint64_t vaddr, const char **ret_name,
+			uint64_t *ret_start)
+{
+	const struct pp_symbol *symbol = find_symbol(code, vaddr);
+	const struct pp_plt_entry *stub = symbol ? NULL : find_stub(code, vaddr);
+	const struct pp_frame *frame = symbol || stub ? NULL : pp_frames_find(code, vaddr);
+
+	if (!symbol && !stub && !frame)
+		return false;
+	*ret_name = symbol ? symbol->name : stub ? stub->name : NULL;
+	*ret_start = symbol ? symbol->start : stub ? stub->start : frame->start;
+	return true;
+}
+
 int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const char **ret_name,
 			   uint64_t *ret_start)
 {
-	const struct pp_symbol *symbol;
-	const struct pp_frame *frame;
+	const char *name;
 	uint64_t vaddr, start;
 
 	if (code->apart)
@@ -239,14 +267,11 @@ int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const ch
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
 	pathprof_foreign_tell(code->path);
-	symbol = find_symbol(code, vaddr);
-	frame = symbol ? NULL : pp_frames_find(code, vaddr);
-	if (!symbol && !frame)
+	if (!find_bounds(code, vaddr, &name, &start))
 		return -ENOENT;
-	if (pathprof_code_vaddr_to_offset(code, symbol ? symbol->start : frame->start, &start))
+	if (pathprof_code_vaddr_to_offset(code, start, ret_start))
 		return -ENOENT;
-	*ret_name = symbol ? symbol->name : NULL;
-	*ret_start = start;
+	*ret_name = name;
 	return 0;
 }
 
