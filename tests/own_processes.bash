@@ -9,6 +9,9 @@
 # BPF programs see the machine's process ids, not a namespace's. A test of theirs says
 # own_processes=no beforehand, and must name the process that it profiles in each recording.
 
+# Tables are shown whole: files of tests have long names.
+export COLUMNS=5000
+
 run_apart() {
 	local kind
 	for kind in "" "--user --map-current-user"; do

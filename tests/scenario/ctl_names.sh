@@ -128,6 +128,15 @@ END_OF_NAMES
 [ "$(grep -c '^cmp \[0x[0-9a-f]*\]$' brief)" = 2 ] || fail "two static functions are not told apart"
 [ "$(awk 'length > 120' brief | wc -l)" = 0 ] || fail "a short name is long"
 
+# A table has 120 columns, or those that are said; what is bare is for programs and not cut.
+widest() { awk '!NF { exit } length > most { most = length } END { print most }' got; }
+(unset COLUMNS && run 0 top --db known.db --by functions -n 0 --full-names)
+[ "$(widest)" = 120 ] || fail "a table in a pipe has $(widest) columns"
+(COLUMNS=72 run 0 top --db known.db --by functions -n 0)
+[ "$(widest)" -le 72 ] || fail "a table of 72 columns has $(widest)"
+(COLUMNS=nonsense run 0 top --db known.db --by functions -n 0 --full-names)
+[ "$(widest)" = 120 ] || fail "a width that is none gives $(widest) columns"
+
 # What is shown is found again, as that function; so is a name without its arguments.
 found() {
 	run 0 cfg --db known.db "$1"

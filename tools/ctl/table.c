@@ -192,7 +192,7 @@ static void print_cell(const struct table *table, FILE *out, size_t column,
 
 void table_print(struct table *table, FILE *out, bool bare)
 {
-	table_layout(table, ctl_term.width);
+	table_layout(table, bare ? 0 : ctl_term.width);
 	for (size_t i = 0; !bare && i < table->column_cnt; i++) {
 		struct table_cell title = {(char *)table->columns[i].title, CTL_TITLE};
 

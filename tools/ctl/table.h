@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A table of text: columns aligned, numbers to the right, cut to the terminal's width by
- * shortening names in the middle and then leaving out columns that can be spared. Into a pipe
- * nothing is cut. Every cell is escaped when it is put in, so nothing unsafe can come out.
+ * A table of text: columns aligned, numbers to the right, cut to the width of the terminal, or of
+ * 120 columns in a pipe, by shortening names in the middle and then leaving out columns that can be
+ * spared. A bare one, without titles, is for programs: nothing of it is cut. Every cell is escaped
+ * when it is put in, so nothing unsafe can come out.
  *
  * Workload: up to some hundred thousand rows, built once and shown once; the live screen builds a
  * new one a second. The table owns its cells.

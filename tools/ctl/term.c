@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/units.h"
+
 struct ctl_term ctl_term;
 
 static const char *const sequences[CTL_STYLE_CNT] = {
@@ -16,13 +18,27 @@ static const char *const sequences[CTL_STYLE_CNT] = {
 	[CTL_GOOD] = "\033[32m",
 };
 
+#define TERMINAL_WIDTH 80  /* of one that does not know its own */
+#define PIPE_WIDTH     120 /* what still reads well in a file or a mail */
+
 static unsigned int terminal_width(int fd)
 {
 	struct winsize size;
 
 	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
-	return 80;
+	return TERMINAL_WIDTH;
+}
+
+/* $COLUMNS, as for other programs whose output is no terminal. */
+static unsigned int pipe_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	uint64_t width;
+
+	if (columns && pp_count_parse(columns, &width) == 0 && width > 0 && width <= UINT16_MAX)
+		return (unsigned int)width;
+	return PIPE_WIDTH;
 }
 
 static bool color_wanted(enum ctl_color color)
@@ -43,7 +59,7 @@ void ctl_term_init(int fd, enum ctl_color color)
 	ctl_term.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	ctl_term.color = color_wanted(color);
 	ctl_term.bars = ctl_term.terminal || color == CTL_COLOR_ALWAYS;
-	ctl_term.width = ctl_term.terminal ? terminal_width(fd) : 0;
+	ctl_term.width = ctl_term.terminal ? terminal_width(fd) : pipe_width();
 }
 
 const char *ctl_style_on(enum ctl_style style)

@@ -14,7 +14,7 @@ struct ctl_term {
 	bool utf8;
 	bool color;
 	bool bars;          /* a bar beside each share */
-	unsigned int width; /* columns; 0: no bound */
+	unsigned int width; /* columns */
 };
 extern struct ctl_term ctl_term;
 
