@@ -44,8 +44,6 @@ PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
 # Of pathprofctl what stands alone.
 CTL_TESTED := tools/ctl/output.c tools/ctl/brief_name.c
 LAB_TESTED := $(filter-out tools/lab/main.c,$(LAB_SRC))
-# Of the plugin only what stands alone.
-PLUGIN_TESTED := tools/trace/plugin/insn_len.c
 UNIT_SRC := $(wildcard tests/unit/*.c)
 SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))
 
@@ -232,9 +230,9 @@ EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua
 	gnuchess ghostscript gnugo link-grammar
 
 # ---------------------------------------------------------------- tests
-$(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(LAB_TESTED) $(PLUGIN_TESTED)) $(LIB)
+$(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(LAB_TESTED)) $(LIB)
 	$(call link) $(NETWORK_LIBS) -lcunit
-$(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(LAB_TESTED) $(PLUGIN_TESTED)) $(LIB_SAN)
+$(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(LAB_TESTED)) $(LIB_SAN)
 	$(call link,$(SAN)) $(NETWORK_LIBS) -lcunit
 
 # Programs of one file each. Workloads stand alone; the others use what they test.

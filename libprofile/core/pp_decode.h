@@ -10,7 +10,8 @@
  *
  * Source: Intel SDM volume 2, appendix A (opcode maps), read for 64-bit mode. Near branches under
  * an operand-size prefix are read as Intel's processors do (the prefix is ignored); AMD's truncate
- * to 16 bits, which no compiler emits. Knights Corner's VEX-coded jumps and APX are unknown here.
+ * to 16 bits, which no compiler emits. Knights Corner's VEX-coded jumps are unknown here. Of APX,
+ * JMPABS is the one branch that is new, and REX2 may stand before indirect ones.
  */
 #ifndef PP_DECODE_H
 #define PP_DECODE_H
@@ -198,7 +199,10 @@ PP_INLINE __u32 pp_decode_group6(const struct pp_decoder *d)
 	return (pp_decoder_peek(d, 0) >> 3 & 7) < 2 ? PP_HAZARD_SYSCALL : PP_HAZARD_NONE;
 }
 
-/* 0F 01: what UMIP is about, what ends a transaction or leaves for an address only it knows. */
+/*
+ * 0F 01: what UMIP is about, what ends a transaction or leaves for an address only it knows. eretu
+ * and erets are clac with a REP prefix.
+ */
 PP_INLINE __u32 pp_decode_group7(const struct pp_decoder *d)
 {
 	__u32 modrm = pp_decoder_peek(d, 0);
@@ -214,6 +218,8 @@ PP_INLINE __u32 pp_decode_group7(const struct pp_decoder *d)
 	case 0xd7: /* enclu */
 	case 0xec: /* uiret: pops the flags as well */
 		return PP_HAZARD_FAR;
+	case 0xca: /* eretu, erets */
+		return d->prefixes & PP_PREFIX_REP ? PP_HAZARD_FAR : PP_HAZARD_NONE;
 	default:
 		return PP_HAZARD_NONE;
 	}
@@ -288,7 +294,8 @@ PP_INLINE __u32 pp_decode_other(const struct pp_decoder *d, __u32 opcode)
 	case 0x61:
 	case 0x82:
 	case 0x9a:
-	case 0xd4 ... 0xd6:
+	case 0xd4:
+	case 0xd6:
 	case 0xea: /* taken out of 64-bit mode */
 		return PP_HAZARD_FETCH;
 	default:
@@ -297,7 +304,7 @@ PP_INLINE __u32 pp_decode_other(const struct pp_decoder *d, __u32 opcode)
 }
 
 /* The one-byte map; d is after the opcode. */
-PP_INLINE __u32 pp_decode_map(struct pp_decoder *d, __u32 opcode, struct pp_insn *insn)
+PP_INLINE __u32 pp_decode_one_byte(struct pp_decoder *d, __u32 opcode, struct pp_insn *insn)
 {
 	switch (opcode) {
 	case 0x70 ... 0x7f: /* jcc */
@@ -315,15 +322,53 @@ PP_INLINE __u32 pp_decode_map(struct pp_decoder *d, __u32 opcode, struct pp_insn
 		return pp_decode_end(d, PP_KIND_RET, 0, insn);
 	case 0xff:
 		return pp_decode_group5(d, insn);
-	case 0x0f:
-		if (!pp_decoder_has(d, 1))
-			return PP_HAZARD_FETCH;
-		opcode = pp_decoder_peek(d, 0);
-		d->at++;
-		return pp_decode_map_0f(d, opcode, insn);
 	default:
 		return pp_decode_other(d, opcode);
 	}
+}
+
+/* jmpabs: an address of eight bytes. */
+PP_INLINE __u32 pp_decode_jmpabs(const struct pp_decoder *d, struct pp_insn *insn)
+{
+	__u32 hazard = pp_decode_end(d, PP_KIND_JMP, 8, insn);
+	int i;
+
+	PP_NO_UNROLL
+	for (i = 7; i >= 0 && !hazard; i--)
+		insn->target = insn->target << 8 | pp_decoder_peek(d, (__u32)i);
+	return hazard;
+}
+
+/* APX: a legacy opcode with 32 registers; d is after D5. No direct branch has it but jmpabs. */
+PP_INLINE __u32 pp_decode_rex2(struct pp_decoder *d, struct pp_insn *insn)
+{
+	__u32 is_map_0f = pp_decoder_peek(d, 0) & 0x80;
+	__u32 opcode = pp_decoder_peek(d, 1), row = opcode >> 4;
+
+	if (!pp_decoder_has(d, 2))
+		return PP_HAZARD_FETCH;
+	d->at += 2;
+	if (is_map_0f)
+		return row == 3 || row == 8 ? PP_HAZARD_FETCH : pp_decode_map_0f(d, opcode, insn);
+	if (opcode == 0xa1)
+		return pp_decode_jmpabs(d, insn);
+	return row == 4 || row == 7 || row == 0xa || row == 0xe || opcode == 0x0f
+		       ? PP_HAZARD_FETCH
+		       : pp_decode_one_byte(d, opcode, insn);
+}
+
+/* Behind the prefixes; d is after the first byte. */
+PP_INLINE __u32 pp_decode_map(struct pp_decoder *d, __u32 opcode, struct pp_insn *insn)
+{
+	if (opcode == 0xd5)
+		return pp_decode_rex2(d, insn);
+	if (opcode != 0x0f)
+		return pp_decode_one_byte(d, opcode, insn);
+	if (!pp_decoder_has(d, 1))
+		return PP_HAZARD_FETCH;
+	opcode = pp_decoder_peek(d, 0);
+	d->at++;
+	return pp_decode_map_0f(d, opcode, insn);
 }
 
 /*

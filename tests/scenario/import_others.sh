@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Recordings as other people make them, in ways that their public bug reports tell of: events given
-# by number, names made unique, build-ids filled up.
+# by number, names made unique, build-ids filled up, instructions that no library knows yet.
 set -u
 . "$(dirname "$0")/recording_common.bash"
 ctl=$build/bin/pathprofctl
@@ -102,6 +102,117 @@ if command -v clang-22 llvm-profgen-22 >/dev/null; then
 	if why=$(unique_names 2>&1); then ok "names: unique"; else not_ok "names: unique" "$why"; fi
 else
 	echo "skip names: no clang-22, llvm-profgen-22"
+fi
+
+# ---------------------------------------------------------------- instructions newer than libraries
+
+# A loop around each, of the lists of Sierra Forest, Arrow Lake, Granite Rapids, Diamond Rapids and
+# of AMD's XOP: its range is the one that the assembler's labels say, and its path is seen.
+new_instructions() {
+	cat <<-'END'
+		vpdpbssd %xmm1, %xmm2, %xmm3
+		vpdpbssd 0x12345(%rax,%rbx,4), %ymm2, %ymm3
+		vpdpwsud 8(%rax), %xmm2, %xmm3
+		{vex} vpmadd52huq %ymm1, %ymm2, %ymm3
+		vbcstnebf162ps (%rax), %xmm0
+		cmpoxadd %eax, %ecx, (%rdx)
+		vsha512rnds2 %xmm1, %ymm2, %ymm3
+		vsm3msg1 %xmm1, %xmm2, %xmm3
+		vsm3rnds2 $4, %xmm1, %xmm2, %xmm3
+		vsm4rnds4 %ymm1, %ymm2, %ymm3
+		tdpfp16ps %tmm0, %tmm1, %tmm2
+		aadd %eax, 8(%rdx)
+		axor %rax, (%rdx)
+		movrsb (%rax), %cl
+		movrsq 8(%rax), %rcx
+		vminmaxps $1, %zmm1, %zmm2, %zmm3
+		vcvttps2ibs %zmm1, %zmm3
+		vaddbf16 0x40(%rax), %zmm2, %zmm3
+		vcomxss %xmm1, %xmm2
+		vmpsadbw $3, %zmm1, %zmm2, %zmm3
+		urdmsr $0x123, %rax
+		uwrmsr %rax, $0x123
+		addq %r16, %r17
+		movq %r24, (%r25,%r26,4)
+		movq (%r21), %rax
+		addq %rax, %rbx, %rcx
+		{nf} addl $0x12345678, %eax
+		addw $0x1234, %ax, %cx
+		imulw $0x1234, %ax, %cx
+		xorq $0x12345678, (%rsi), %rax
+		{evex} imulq $5, %rax, %rcx
+		shldq $3, %rax, %rbx, %rcx
+		shrdq %cl, %rax, %rbx, %rcx
+		ccmpeq {dfv=of} $5, %rax
+		ccmpneq {dfv=} $0x12345, 0x10(%rax,%r17)
+		ctestnew {dfv=cf} $0x1234, %ax
+		ctestbb {dfv=} $1, (%rax)
+		cfcmovneq %rax, %rbx
+		setzune %al
+		push2 %rax, %rbx
+		pop2p %rax, %rbx
+		pushp %rax
+		movabsq $0x123456789abcdef0, %r16
+		notq %r16
+		{evex} notq %rax, %rbx
+		{evex} sarq $4, %rax, %rbx
+		kmovq %k1, (%r16)
+		{evex} crc32q %r16, %rax
+		vprotb $1, %xmm1, %xmm2
+		bextr $0x12345678, %eax, %ecx
+		lwpins $0x12345678, %eax, %ecx
+		tilemovrow $1, %tmm1, %zmm2
+		tdpbf8ps %tmm0, %tmm1, %tmm2
+	END
+}
+
+write_loops() { # the assembler's text
+	local n=0 insn
+	printf '.globl _start\n_start: ret\n'
+	while read -r insn; do
+		n=$((n + 1))
+		printf '.type f%d,@function\nf%d: jo 1f\n%s\nj%d: jne f%d\n1: ret\n.size f%d,.-f%d\n' \
+			$n $n "$insn" $n $n $n $n
+	done < <(new_instructions)
+	# The one branch that is new.
+	printf '.type fa,@function\nfa: nop\nja: jmpabs $fb\n.size fa,.-fa\n'
+	printf '.type fb,@function\nfb: incl %%eax\njb: jmpabs $fa\n.size fb,.-fb\n'
+}
+
+address_of() { printf '0x%s' "$(sed -n "s/^0*\([0-9a-f]*\) . $1\$/\1/p" symbols)"; }
+
+new_loops() {
+	local n f j fa ja fb jb cnt
+	write_loops >loops.s
+	clang-22 -nostdlib -static -Wl,--build-id -o loops loops.s || return 1
+	nm loops >symbols
+	id=$(readelf -n loops | sed -n 's/.*Build ID: //p')
+	cnt=$(new_instructions | wc -l)
+	fa=$(address_of fa) ja=$(address_of ja) fb=$(address_of fb) jb=$(address_of jb)
+	{
+		printf 'file\nevent sample=ip+tid+time+branches\nbegin\n'
+		readelf -lW loops | awk -v id="$id" '/LOAD.* R E /{
+			print "mmap2 100 0", $3, "0x" substr($6, 3), $2, 5, id, "/loops"}'
+		for ((n = 1; n <= cnt; n++)); do
+			f=$(address_of f$n) j=$(address_of j$n)
+			echo "sample 0 100 $((1000 + n)) $f $j>$f:P $j>$f:P $j>$f:P"
+			echo "$j $f $j" | sed 's/0x//g' >>want
+		done
+		echo "sample 0 100 9000 $fa $jb>$fa:P $ja>$fb:P $jb>$fa:P $ja>$fb:P"
+	} | "$write" loops.data
+	printf '%s %s %s\n' "$jb" "$fa" "$ja" "$ja" "$fb" "$jb" | sed 's/0x//g' >>want
+	"$ctl" export --recording loops.data --file loops -F bolt-preagg -o loops.txt 2>/dev/null
+	sed -n 's/^T \(.* .* .*\) 2$/\1/p; s/^T \(.* .* .*\) 1$/\1/p' loops.txt | sort >have
+	sort want | diff - have || return 1
+	rm -f loops.db*
+	"$ctl" import -o loops.db loops.data --binary loops >said 2>&1 || { cat said; return 1; }
+	# Two paths of each stack of three, one way round of the last.
+	! grep -i 'refused\|undecodable' said && grep -q "^paths  *$((cnt * 2 + 1))\$" said || { cat said; return 1; }
+}
+if command -v clang-22 >/dev/null; then
+	if why=$(new_loops 2>&1); then ok "instructions: new ones"; else not_ok "instructions: new ones" "$why"; fi
+else
+	echo "skip instructions: no clang-22"
 fi
 
 exit $failed

@@ -668,6 +668,16 @@ static void random_code(__u8 code[16])
 	code[prefix_cnt] = opcode[bits >> 32 & 0xffff ? (bits >> 32) % sizeof(opcode) : 0];
 }
 
+/* Behind all prefixes: Zydis takes D5 for no instruction. */
+static int has_rex2(const __u8 *code)
+{
+	unsigned int i = 0;
+
+	while (i < 15 && pp_decode_prefix(code[i]) >= 0)
+		i++;
+	return code[i] == 0xd5;
+}
+
 /* What Zydis decodes must be seen the same, given just its bytes; a transfer short of one, not. */
 static void compare_random(struct comparison *c, const __u8 *code)
 {
@@ -679,7 +689,7 @@ static void compare_random(struct comparison *c, const __u8 *code)
 		c->fn(code, 16, pc, &got);
 		c->undecoded++;
 		/* The other way round: we never see a transfer where there is no instruction. */
-		c->differences += got.kind != PP_KIND_NONE;
+		c->differences += got.kind != PP_KIND_NONE && !has_rex2(code);
 		return;
 	}
 	compare_one(c, code, 16, pc, &in);
@@ -706,6 +716,50 @@ static void test_random(void)
 	CU_ASSERT(c.compared > 1000000);
 	CU_ASSERT(c.transfers > 100000);
 	CU_ASSERT(c.undecoded > 1000);
+}
+
+/* ---------------------------------------------------------------- APX */
+
+/* As clang-22 -c assembles them. Zydis has no APX yet. */
+static void test_apx(void)
+{
+	static const struct {
+		__u8 code[15];
+		__u32 len, kind, hazard;
+		__u64 target;
+	} known[] = {
+		{{0xd5, 0x00, 0xa1, 8, 7, 6, 5, 4, 3, 2, 0x81},
+		 11,
+		 PP_KIND_JMP,
+		 PP_HAZARD_NONE,
+		 0x8102030405060708},                                           /* jmpabs */
+		{{0xd5, 0x11, 0xff, 0xe0}, 4, PP_KIND_IJMP, PP_HAZARD_NONE, 0}, /* jmp r24 */
+		{{0xd5, 0x11, 0xff, 0x54, 0xc0, 9}, 6, PP_KIND_ICALL, PP_HAZARD_NONE, 0},
+		{{0xd5, 0x11, 0x89, 0xc0}, 4, PP_KIND_NONE, PP_HAZARD_NONE, 0}, /* mov r24, rax */
+		{{0xd5, 0x00, 0x74, 0}, 4, PP_KIND_NONE, PP_HAZARD_FETCH, 0},   /* no jump */
+		{{0xd5, 0x80, 0x84, 0}, 7, PP_KIND_NONE, PP_HAZARD_FETCH, 0},
+		{{0xd5, 0x00, 0xe8, 0}, 7, PP_KIND_NONE, PP_HAZARD_FETCH, 0},
+		{{0xd5, 0x00, 0x0f, 0x84}, 8, PP_KIND_NONE, PP_HAZARD_FETCH, 0},
+		{{0xf3, 0x0f, 0x01, 0xca}, 4, PP_KIND_NONE, PP_HAZARD_FAR, 0}, /* eretu */
+		{{0xf2, 0x0f, 0x01, 0xca}, 4, PP_KIND_NONE, PP_HAZARD_FAR, 0}, /* erets */
+		{{0x0f, 0x01, 0xca}, 3, PP_KIND_NONE, PP_HAZARD_NONE, 0},      /* clac */
+		/* ccmp, which is no jump */
+		{{0x62, 0xf4, 0x84, 0x04, 0x83, 0xf8, 5}, 7, PP_KIND_NONE, PP_HAZARD_NONE, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct pp_insn insn;
+
+		classify_guarded(known[i].code, known[i].len, 0x400000, &insn);
+		CU_ASSERT_EQUAL(insn.kind, known[i].kind);
+		CU_ASSERT_EQUAL(insn.hazard, known[i].hazard);
+		CU_ASSERT_EQUAL(insn.target, known[i].target);
+		CU_ASSERT_EQUAL(insn.len, known[i].kind ? known[i].len : 0);
+		if (known[i].kind) {
+			classify_guarded(known[i].code, known[i].len - 1, 0x400000, &insn);
+			CU_ASSERT_EQUAL(insn.hazard, PP_HAZARD_FETCH);
+		}
+	}
 }
 
 /* ---------------------------------------------------------------- planted faults */
@@ -774,6 +828,7 @@ static const struct unit_test tests[] = {
 	{"python: every instruction as Zydis sees it", test_python},
 	{"sqlite: every instruction as Zydis sees it", test_sqlite},
 	{"random bytes as Zydis sees them, never past their end", test_random},
+	{"APX: one branch more, and others with more registers", test_apx},
 	{"a broken classifier is caught", test_planted},
 };
 UNIT_SUITE(decode, tests)

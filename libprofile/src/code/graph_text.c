@@ -5,6 +5,8 @@
  */
 #include "pp_builder.h"
 
+#include "../../core/pp_insn_len.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +139,7 @@ uint32_t pp_text_decode(struct pp_text *text, uint64_t vaddr, struct pp_insn *re
 	if (ret_insn->kind != PP_KIND_NONE)
 		return ret_insn->len;
 	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&text->lengths, NULL, bytes, len, &insn)))
-		return 0;
+		return pp_insn_len_by_form(bytes, len);
 	return insn.length;
 }
 

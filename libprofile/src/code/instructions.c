@@ -11,9 +11,19 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "../../core/pp_insn_len.h"
 #include "pp_code_apart.h"
 #include "pp_insn.h"
+
+/* Nothing but the length, of what is newer than Zydis. */
+static int read_form(const uint8_t *bytes, size_t len, ZydisDecodedInstruction *ret_insn)
+{
+	memset(ret_insn, 0, sizeof(*ret_insn));
+	ret_insn->length = (uint8_t)pp_insn_len_by_form(bytes, (uint32_t)len);
+	return ret_insn->length ? (int)len : -ENOEXEC;
+}
 
 int pp_insn_read(struct pathprof_code *code, uint64_t vaddr, uint8_t bytes[PP_INSN_BYTES],
 		 ZydisDecodedInstruction *ret_insn, ZydisDecodedOperand *operands)
@@ -26,7 +36,7 @@ int pp_insn_read(struct pathprof_code *code, uint64_t vaddr, uint8_t bytes[PP_IN
 		return -ERANGE;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, len, ret_insn)))
-		return -ENOEXEC;
+		return read_form(bytes, len, ret_insn);
 	if (operands && ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &context, ret_insn,
 							       operands, ret_insn->operand_count)))
 		return -ENOEXEC;
@@ -89,6 +99,16 @@ static int format_other(const ZydisDecodedInstruction *insn, const ZydisDecodedO
 	return 0;
 }
 
+/* As an assembler takes it. */
+static void format_bytes(const uint8_t *bytes, uint32_t len, char *text, size_t text_size)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < len && at < text_size; i++)
+		at += (size_t)snprintf(text + at, text_size - at, "%s0x%02x", i ? "," : ".byte ",
+				       bytes[i]);
+}
+
 int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char *text,
 			      size_t text_size, unsigned int *ret_len_bytes)
 {
@@ -105,7 +125,9 @@ int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char 
 	rc = pp_insn_read(code, vaddr, bytes, &insn, operands);
 	if (rc < 0)
 		return rc;
-	if (insn.raw.imm[0].is_relative)
+	if (insn.mnemonic == ZYDIS_MNEMONIC_INVALID)
+		format_bytes(bytes, insn.length, text, text_size);
+	else if (insn.raw.imm[0].is_relative)
 		format_branch(code, &insn, vaddr, text, text_size);
 	else if ((rc = format_other(&insn, operands, vaddr, text, text_size)) < 0)
 		return rc;

@@ -91,6 +91,8 @@ static int read_step(struct walk *w, struct step *ret_step)
 		return mismatch(w, "it meets an instruction that no path runs through");
 	ret_step->len = insn.length;
 	pp_decode(bytes, (uint32_t)len, w->pc, &ret_step->insn);
+	if (insn.mnemonic == ZYDIS_MNEMONIC_INVALID && ret_step->insn.hazard == PP_HAZARD_FAR)
+		return mismatch(w, "it meets an instruction that no path runs through");
 	return 0;
 }
 

@@ -3,8 +3,8 @@
  * Reading a way instruction by instruction; see pp_way.h for workload and ownership.
  *
  * Transfers are told by the core's decoder, as all sources tell them; of anything else only the
- * length matters, which is Zydis' part. What enters the kernel and comes back (syscall, int3) is no
- * branch and is run through.
+ * length matters, which is Zydis' part, and of what is newer than Zydis its form's. What enters the
+ * kernel and comes back (syscall, int3) is no branch and is run through.
  */
 #include "pp_way.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../../core/pp_decode.h"
+#include "../../core/pp_insn_len.h"
 #include "../code/pp_code.h"
 
 void pp_way_reader_init(struct pp_way_reader *ret_reader, pathprof_locate_fn *locate, void *context)
@@ -82,10 +83,9 @@ static uint32_t other_len(const struct pp_way_reader *r, const uint8_t *bytes, u
 	ZydisDecodedInstruction insn;
 	ZydisDecoderContext context;
 
-	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&r->decoder, &context, bytes, len, &insn)) ||
-	    is_dead_end(insn.mnemonic))
-		return 0;
-	return insn.length;
+	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&r->decoder, &context, bytes, len, &insn)))
+		return pp_insn_len_by_form(bytes, len);
+	return is_dead_end(insn.mnemonic) ? 0 : insn.length;
 }
 
 /* Runs through the instruction at pc: 0 and its length, or why not. */

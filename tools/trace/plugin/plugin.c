@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "../../../libprofile/core/pp_decode.h"
+#include "../../../libprofile/core/pp_insn_len.h"
 #include "count.h"
-#include "insn_len.h"
 #include "pathprof/trace_format.h"
 #include "qemu_plugin.h"
 #include "record.h"
@@ -79,7 +79,9 @@ static size_t whole_insns(const struct qemu_plugin_tb *tb)
 
 	if (cnt < 2 || page_left >= PP_INSN_MAX)
 		return cnt;
-	return insn_len(qemu_plugin_insn_data(last), qemu_plugin_insn_size(last)) ? cnt : cnt - 1;
+	return pp_insn_len(qemu_plugin_insn_data(last), (__u32)qemu_plugin_insn_size(last))
+		       ? cnt
+		       : cnt - 1;
 }
 
 static struct block describe(const struct qemu_plugin_tb *tb, size_t insn_cnt)
