@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "pathprof/mapped.h"
 
 #define BUCKET_CNT 4096
 #define NONE       0 /* of chains: number + 1 */
@@ -193,44 +194,23 @@ int pp_import_spaces_find(struct pp_import_spaces *spaces, uint32_t pid, uint32_
 
 /* ---------------------------------------------------------------- mappings */
 
-/* Names the kernel gives to what is no file. */
-static bool is_file(const char *name)
-{
-	return strcmp(name, "//anon") != 0 && strcmp(name, "[heap]") != 0 &&
-	       strncmp(name, "[stack", 6) != 0 && strncmp(name, "anon_inode:", 11) != 0 &&
-	       strncmp(name, "[anon", 5) != 0 && name[0];
-}
-
 static bool is_sane(const struct pathprof_recorded_mapping *m)
 {
 	return m->start < m->end && m->end - m->start <= UINT64_MAX - m->offset &&
 	       m->end >> 63 == 0;
 }
 
-/* Programs that put their code on huge pages copy it there, to where it was. */
-static bool is_copy(const struct pp_import_process *p, const struct pathprof_recorded_mapping *m)
-{
-	static const char huge[] = "/anon_hugepage";
-	const struct pp_piece *at;
-
-	if (strcmp(m->name, "//anon") != 0 && strncmp(m->name, huge, sizeof(huge) - 1) != 0)
-		return false;
-	at = m->executable && p->exe ? pp_space_find(p->space, 0, m->start) : NULL;
-	return at && at->file == p->exe && m->end <= at->end;
-}
-
 static int place_piece(struct pp_import_spaces *spaces, struct pp_import_process *p,
 		       const struct pathprof_recorded_mapping *m)
 {
 	struct pp_piece piece = {.start = m->start, .end = m->end, .offset = m->offset};
-	int r = 0;
+	int r;
 
-	if (is_copy(p, m))
-		return 0;
+	if (pathprof_mapped_is_memory(m->name, &m->id))
+		return pp_space_cover(p->space, m->start, m->end, m->executable, m->time_ns);
 	if (!m->executable)
 		return pp_space_unmap(p->space, m->start, m->end, m->time_ns);
-	if (is_file(m->name))
-		r = pp_files_get(&spaces->files, &m->id, NULL, m->name, &piece.file);
+	r = pp_files_get(&spaces->files, &m->id, NULL, m->name, &piece.file);
 	if (r == 0)
 		r = pp_space_map(p->space, &piece, m->time_ns);
 	if (r == 0 && !p->exe && m->name[0] == '/')

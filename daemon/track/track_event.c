@@ -162,7 +162,10 @@ static void apply_map(struct pp_track *track, const struct pp_perf_record *recor
 		return;
 	if (!r) {
 		r = pp_space_own(&image->space);
-		if (!r)
+		if (!r && !piece.file)
+			r = pp_space_cover(image->space, piece.start, piece.end, true,
+					   record->time_ns);
+		else if (!r)
 			r = pp_space_map(image->space, &piece, record->time_ns);
 		/* An exec maps the program first, then its interpreter. */
 		if (!r && !image->exe && image->exec_cnt && !image->scanned_ns)

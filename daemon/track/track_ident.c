@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "pathprof/foreign.h"
+#include "pathprof/mapped.h"
 #include "base/clock.h"
 #include "track_remote.h"
 
@@ -347,18 +348,6 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 
 /* ---------------------------------------------------------------- kinds */
 
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/* Files that only memory has: code in them was generated, unless it is an ELF image. */
-static bool is_memory_file(const char *name)
-{
-	return starts_with(name, "/memfd:") || starts_with(name, "/dev/zero") ||
-	       starts_with(name, "/SYSV") || starts_with(name, "/anon_hugepage");
-}
-
 char *pp_ident_name(const char *path, char *name, size_t size)
 {
 	static const char deleted[] = " (deleted)";
@@ -382,7 +371,7 @@ static enum pp_ident_kind named_id(struct pp_idents *idents, pid_t pid, const st
 
 	(is_remote(idents, pid, vma) ? remote_id : file_id)(
 		idents, pid, vma, pp_ident_name(vma->name, path, sizeof(path)), &id, ret_from);
-	if (is_memory_file(vma->name) && id.kind != PATHPROF_ID_BUILD_ID)
+	if (pathprof_mapped_is_memory(vma->name, id.kind == PATHPROF_ID_BUILD_ID ? &id : NULL))
 		return PP_IDENT_JIT;
 	*ret_id = id;
 	return PP_IDENT_FILE;
@@ -405,7 +394,7 @@ enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struc
 			*ret_from = pp_idents_from(idents, pid, vma);
 		return PP_IDENT_FILE;
 	}
-	if (vma->name[0] != '/' || starts_with(vma->name, "//") || !vma->inode)
+	if (vma->name[0] != '/' || strncmp(vma->name, "//", 2) == 0 || !vma->inode)
 		return PP_IDENT_JIT;
 	return named_id(idents, pid, vma, ret_id, ret_from);
 }

@@ -193,6 +193,9 @@ static int keep_scan(struct pp_track *track, pid_t pid, const struct pp_stat *st
 		return 0;
 	r = pp_space_own(&image->space);
 	if (!r)
+		r = pp_space_find_copies(image->space, &track->scanned, &track->scanned_cnt,
+					 &track->scanned_cap);
+	if (!r)
 		r = pp_space_replace(image->space, track->scanned, track->scanned_cnt, now_ns);
 	return r;
 }

@@ -11,6 +11,7 @@
 
 #include "base/search.h"
 #include "base/vector.h"
+#include "pathprof/mapped.h"
 
 /* ---------------------------------------------------------------- files */
 
@@ -378,6 +379,104 @@ int pp_space_unmap(struct pp_space *space, uint64_t start, uint64_t end, uint64_
 
 	return start >= end ? -EINVAL : change(space, &range, false, time_ns);
 }
+
+/* ---------------------------------------------------------------- copies of text */
+
+static const struct pp_file *program_of(const struct pp_space *space)
+{
+	for (uint32_t i = 0; i < space->piece_cnt; i++)
+		if (space->pieces[i].file)
+			return space->pieces[i].file;
+	return NULL;
+}
+
+/* What of memory comes first: text that it is a copy of, or memory up to such text. */
+static struct pp_piece next_part(const struct pp_space *space, const struct pp_piece *memory,
+				 const struct pp_file *program, uint64_t address)
+{
+	struct pp_piece part = {.start = address, .end = memory->end, .offset = address};
+
+	for (uint32_t i = first_after(space, address); i < space->piece_cnt; i++) {
+		const struct pp_piece *p = &space->pieces[i];
+
+		if (p->start >= memory->end)
+			break;
+		if (!p->file || !pathprof_mapped_is_copy(memory->start, memory->end, p->start,
+							 p->end, p->file == program))
+			continue;
+		if (p->start <= address)
+			return cut(p, address, memory->end);
+		part.end = p->start;
+		break;
+	}
+	return part;
+}
+
+int pp_space_cover(struct pp_space *space, uint64_t start, uint64_t end, bool executable,
+		   uint64_t time_ns)
+{
+	const struct pp_piece memory = {.start = start, .end = end};
+	const struct pp_file *program = program_of(space);
+	struct pp_piece part;
+	int r = start < end ? 0 : -EINVAL;
+
+	for (; r == 0 && start < end; start = part.end) {
+		part = next_part(space, &memory, program, start);
+		if (!part.file)
+			r = change(space, &part, executable, time_ns);
+	}
+	return r;
+}
+
+/* Appends what memory is made of. */
+static int add_parts(const struct pp_space *space, const struct pp_piece *memory,
+		     const struct pp_file *program, struct pp_vector *parts)
+{
+	uint64_t at = memory->start;
+
+	while (at < memory->end) {
+		struct pp_piece part = next_part(space, memory, program, at);
+
+		if (parts->cnt == PP_SPACE_PIECES_MAX)
+			return -ENOSPC;
+		if (!pp_vector_add(parts, &part))
+			return -ENOMEM;
+		at = part.end;
+	}
+	return 0;
+}
+
+int pp_space_find_copies(const struct pp_space *space, struct pp_piece **pieces, size_t *piece_cnt,
+			 size_t *piece_cap)
+{
+	struct pp_vector parts = {.size_bytes = sizeof(struct pp_piece)};
+	const struct pp_file *program = program_of(space);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < *piece_cnt; i++) {
+		const struct pp_piece *piece = &(*pieces)[i];
+
+		if (!piece->file)
+			r = add_parts(space, piece, program, &parts);
+		else if (!pp_vector_add(&parts, piece))
+			r = -ENOMEM;
+	}
+	if (r < 0) {
+		free(parts.data);
+		return r;
+	}
+	for (size_t i = 0; i < parts.cnt; i++)
+		pp_file_ref(PP_AT(parts, struct pp_piece, i)->file);
+	for (size_t i = 0; i < *piece_cnt; i++)
+		pp_file_put((*pieces)[i].file);
+	free(*pieces);
+	*pieces = parts.data;
+	*piece_cnt = parts.cnt;
+	*piece_cap = parts.room;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- all anew */
 
 /* Walks what of the old pieces is not in the new ones, by address. */
 struct gone {

@@ -97,6 +97,20 @@ int pp_space_own(struct pp_space **space);
 int pp_space_map(struct pp_space *space, const struct pp_piece *piece, uint64_t time_ns);
 /* From time_ns on nothing lies in [start, end). */
 int pp_space_unmap(struct pp_space *space, uint64_t start, uint64_t end, uint64_t time_ns);
+/*
+ * From time_ns on memory that is no file's lies in [start, end), where text stays that it is a copy
+ * of (pathprof/mapped.h); the program is the file with the lowest text. Elsewhere it is generated
+ * code if executable, and else nothing. -EINVAL, -ENOMEM, -ENOSPC: some of it may be done.
+ */
+int pp_space_cover(struct pp_space *space, uint64_t start, uint64_t end, bool executable,
+		   uint64_t time_ns);
+/*
+ * Pieces that a scan found, for pp_space_replace(): generated code becomes the text of which it is
+ * a copy, as far as the space knows of it. Pieces may become more; each has a reference to its
+ * file. -ENOMEM, -ENOSPC: unchanged.
+ */
+int pp_space_find_copies(const struct pp_space *space, struct pp_piece **pieces, size_t *piece_cnt,
+			 size_t *piece_cap);
 /* From time_ns on exactly these pieces lie there, in the order of their addresses. */
 int pp_space_replace(struct pp_space *space, const struct pp_piece *pieces, size_t piece_cnt,
 		     uint64_t time_ns);

@@ -645,25 +645,61 @@ static void test_time(void)
 	close_world(w);
 }
 
+/* The ways to move a program's text to memory of another kind, as perf records them. */
+static const struct {
+	const char *name;
+	uint64_t around_bytes; /* rounded outwards */
+	bool writable_first;
+} copies[] = {
+	{"//anon", 0, false},
+	{"//anon", 2 << 20, false},
+	{"//anon", 0, true},
+	{"//anon", 2 << 20, true},
+	{"/anon_hugepage (deleted)", 0, false},
+	{"/memfd:text (deleted)", 0, true},
+	{"[anon:.text]", 0, false},
+	{"/dev/zero (deleted)", 2 << 20, false},
+	{"/SYSV00000000 (deleted)", 0, false},
+	{"/dev/hugepages/libhugetlbfs.tmp.x3TrYc (deleted)", 2 << 20, false},
+};
+
+static void lay_copy(struct world *w, size_t at)
+{
+	struct pathprof_recorded_mapping m = {
+		.pid = 10,
+		.start = BASE - copies[at].around_bytes,
+		.end = BASE + 0x100000 + copies[at].around_bytes,
+		.name = copies[at].name,
+	};
+
+	if (copies[at].writable_first)
+		w->sink.mapping(w->sink.context, &m);
+	m.executable = true;
+	w->sink.mapping(w->sink.context, &m);
+}
+
 /* Of the program itself; what else is mapped over code is other code. */
 static void test_copied_code(void)
 {
-	static const char *const names[] = {"//anon", "/anon_hugepage (deleted)"};
 	struct world *w = open_world(9);
 	struct stack s;
 
-	map(w, 10, BASE, "/bin/prog");
-	for (uint64_t i = 0; i < 50; i++) {
-		map(w, 10, BASE, names[i % 2]);
-		sample(w, 10, 0, SECOND);
+	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+		map(w, 10, BASE, "/bin/prog");
+		lay_copy(w, i);
+		for (int times = 0; times < 5; times++)
+			sample(w, 10, 0, SECOND);
+		change(w, PATHPROF_RECORDED_EXEC, 10, 0);
 	}
-	map(w, 10, BASE, "/lib/other");
-	map(w, 10, BASE, "//anon");
+	map(w, 11, BASE, "/bin/prog");
+	map(w, 11, BASE, "/lib/other");
 	run(w, &s);
 	record(&s, 0);
-	CU_ASSERT_EQUAL(send(w, &s, 10, SECOND), 0);
+	CU_ASSERT_EQUAL(send(w, &s, 11, SECOND), 0);
 	finish(w);
 	CU_ASSERT(has_all(&w->got, &w->want) && w->got.cnt > w->want.cnt);
+	for (size_t i = 0; i < w->got.cnt; i++)
+		CU_ASSERT(!w->got.list[i].is_path || w->got.list[i].pid == 10);
 	close_world(w);
 }
 

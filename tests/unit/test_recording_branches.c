@@ -324,6 +324,41 @@ static void test_processes(void)
 	end(&w);
 }
 
+/* The ways to move a program's text to memory of another kind, as perf records them. */
+static void test_copies(void)
+{
+	static const char *const names[] = {
+		"//anon",
+		"/anon_hugepage (deleted)",
+		"/memfd:text (deleted)",
+		"[anon:.text]",
+		"/dev/zero (deleted)",
+		"/SYSV00000000 (deleted)",
+		"/dev/hugepages/libhugetlbfs.tmp.x3TrYc (deleted)",
+	};
+	struct world w;
+
+	begin(&w);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct pathprof_recorded_mapping copy = {.pid = PID,
+							 .start = RUN_AT - 0x1000,
+							 .end = RUN_AT + 0x1ff000,
+							 .name = names[i]};
+
+		for (int x = 0; x < 2; x++) {
+			copy.executable = x;
+			CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &copy), 0);
+		}
+		CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 1);
+	}
+	/* a file of its own, though it is a memfd */
+	map_named(&w, PID, RUN_AT, "/memfd:library (deleted)",
+		  &(struct pathprof_build_id){
+			  .kind = PATHPROF_ID_BUILD_ID, .len_bytes = 20, .bytes = {1}});
+	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 0);
+	end(&w);
+}
+
 static void test_mappings(void)
 {
 	struct pathprof_recorded_mapping other = {.pid = PID,
@@ -822,6 +857,7 @@ static const struct unit_test tests[] = {
 	{"what is mapped over the binary is not the binary", test_mappings},
 	{"by build-id, else by name, never another build", test_which_binary},
 	{"mappings are cut", test_cutting},
+	{"memory over text is its copy", test_copies},
 	{"pieces that continue the file are one", test_joining},
 	{"pieces, against a table of all cells", test_random_pieces},
 	{"pieces are bounded", test_too_many_pieces},

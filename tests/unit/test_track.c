@@ -482,6 +482,58 @@ static void test_generated(void)
 	check_generated(true);
 }
 
+/* A page of the program's own text, and nothing else in it. */
+__attribute__((section(".text.moved"), aligned(4096), noinline, used)) static void moved_text(void)
+{
+	__asm__ volatile(".p2align 12, 0xcc");
+}
+
+/* As programs do that move their text onto huge pages. */
+static void move_text(int in, int out, const char *argument)
+{
+	char *text = (char *)(uintptr_t)&moved_text;
+	char kept[PAGE];
+
+	await(in);
+	memcpy(kept, text, PAGE);
+	if (mmap(text, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != text)
+		_exit(4);
+	memcpy(text, kept, PAGE);
+	if (mprotect(text, PAGE, PROT_READ | PROT_EXEC) < 0)
+		_exit(5);
+	say(out, (uintptr_t)text);
+	await(in);
+}
+
+static void check_moved_text(bool no_perf)
+{
+	struct pp_track *track = new_track(no_perf, 0);
+	struct child child = start(move_text, NULL);
+	struct pp_location before, location;
+	uint64_t text = (uintptr_t)&moved_text;
+
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_FATAL(resolves_soon(track, child.pid, text, &before));
+	CU_ASSERT_NOT_EQUAL(before.id.kind, PATHPROF_ID_JIT);
+	tell(&child);
+	CU_ASSERT_EQUAL(hear(&child), text);
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	/* what /proc says now is read, too */
+	pp_images_newest(&track->images, child.pid)->is_stale = true;
+	CU_ASSERT_FATAL(resolves_soon(track, child.pid, text, &location));
+	CU_ASSERT(same_id(&location.id, &before.id));
+	CU_ASSERT_EQUAL(location.offset, before.offset);
+	finish(&child);
+	pp_track_free(track);
+}
+
+static void test_moved_text(void)
+{
+	check_moved_text(false);
+	check_moved_text(true);
+}
+
 static void test_repairs_are_limited(void)
 {
 	struct pp_track *track = new_track(false, 0);
@@ -571,6 +623,7 @@ static const struct unit_test tests[] = {
 	{"200 short-lived programs are identified after their end", test_short_lived},
 	{"a deleted program keeps its identity and name", test_deleted},
 	{"generated code is told apart, and found again when moved", test_generated},
+	{"text that was moved to other memory stays the file's", test_moved_text},
 	{"repairs are limited in rate", test_repairs_are_limited},
 	{"generated code has the names its process wrote", test_jit_symbols},
 	{"a process that is not there is refused", test_no_such_process},

@@ -559,7 +559,112 @@ static void test_spaces_are_bounded(void)
 	pp_images_release(&track.images);
 }
 
+/* ---------------------------------------------------------------- copies of text */
+
+/* Pages: 10 to 14 the program's text, 20 to 24 a library's. */
+struct text {
+	struct pp_files files;
+	struct pp_file *program, *library;
+	struct pp_space *space;
+};
+
+static void begin_text(struct text *t)
+{
+	struct pp_piece program = {.start = 10 * PAGE, .end = 14 * PAGE, .offset = PAGE};
+	struct pp_piece library = {.start = 20 * PAGE, .end = 24 * PAGE, .offset = PAGE};
+
+	CU_ASSERT_EQUAL_FATAL(pp_files_init(&t->files), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&t->files, NULL, NULL, "/program", &t->program), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_files_get(&t->files, NULL, NULL, "/library", &t->library), 0);
+	program.file = t->program;
+	library.file = t->library;
+	CU_ASSERT_EQUAL_FATAL(pp_space_new(&t->space), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_space_map(t->space, &program, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_space_map(t->space, &library, 1), 0);
+}
+
+static void end_text(struct text *t)
+{
+	pp_space_put(t->space);
+	pp_file_put(t->program);
+	pp_file_put(t->library);
+	pp_files_sweep(&t->files);
+	CU_ASSERT_EQUAL(t->files.file_cnt, 0);
+	pp_files_release(&t->files);
+}
+
+/* 'p' and 'l' at its offset, 'x' generated, '-' nothing: pages 8 to 26. */
+static const char *picture(const struct text *t, char *text)
+{
+	for (uint64_t page = 8; page < 26; page++) {
+		const struct pp_piece *p = pp_space_find(t->space, 0, page * PAGE);
+		uint64_t offset = p ? page * PAGE - p->start + p->offset : 0;
+		char *c = &text[page - 8];
+
+		*c = '-';
+		if (p && !p->file)
+			*c = offset == page * PAGE ? 'x' : '?';
+		else if (p && p->file == t->program)
+			*c = offset == (page - 9) * PAGE ? 'p' : '?';
+		else if (p)
+			*c = offset == (page - 19) * PAGE ? 'l' : '?';
+	}
+	text[18] = 0;
+	return text;
+}
+
+static void check_cover(uint64_t start, uint64_t end, bool executable, const char *want)
+{
+	struct text t;
+	char text[19];
+
+	begin_text(&t);
+	CU_ASSERT_EQUAL(pp_space_cover(t.space, start * PAGE, end * PAGE, executable, 2), 0);
+	CU_ASSERT_STRING_EQUAL(picture(&t, text), want);
+	end_text(&t);
+}
+
+static void test_copies(void)
+{
+	check_cover(10, 14, true, "--pppp------llll--");
+	check_cover(11, 13, true, "--pppp------llll--");
+	check_cover(8, 16, true, "xxppppxx----llll--");
+	check_cover(12, 16, true, "--ppppxx----llll--");
+	/* writable first: it runs later */
+	check_cover(8, 16, false, "--pppp------llll--");
+	check_cover(21, 23, true, "--pppp------llll--");
+	/* where a library was, and may be no more */
+	check_cover(18, 25, true, "--pppp----xxxxxxx-");
+	check_cover(22, 25, true, "--pppp------llxxx-");
+	check_cover(22, 25, false, "--pppp------ll----");
+	check_cover(8, 26, true, "xxppppxxxxxxxxxxxx");
+}
+
+/* A scan tells of the memory alone. */
+static void test_copies_in_a_scan(void)
+{
+	struct pp_piece *pieces = calloc(2, sizeof(*pieces));
+	size_t cnt = 2, cap = 2;
+	struct text t;
+	char text[19];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pieces);
+	begin_text(&t);
+	pieces[0] = (struct pp_piece){.start = 9 * PAGE, .end = 16 * PAGE};
+	pieces[1] = (struct pp_piece){.start = 20 * PAGE, .end = 24 * PAGE, .offset = PAGE};
+	pieces[1].file = pp_file_ref(t.library);
+	CU_ASSERT_EQUAL(pp_space_find_copies(t.space, &pieces, &cnt, &cap), 0);
+	CU_ASSERT_EQUAL(pp_space_replace(t.space, pieces, cnt, 2), 0);
+	CU_ASSERT_STRING_EQUAL(picture(&t, text), "-xppppxx----llll--");
+	for (size_t i = 0; i < cnt; i++)
+		pp_file_put(pieces[i].file);
+	free(pieces);
+	end_text(&t);
+}
+
 static const struct unit_test tests[] = {
+	{"memory over text is its copy", test_copies},
+	{"memory over text is its copy in a scan, too", test_copies_in_a_scan},
 	{"what was overwritten or went is counted", test_changes_are_counted},
 	{"a million random operations answer as the oracle does", test_random_operations},
 	{"a piece one page off is noticed", test_planted_fault},

@@ -61,9 +61,6 @@ int pp_recording_spaces_map(struct pp_recording_spaces *s, uint32_t pid,
  */
 int pp_recording_spaces_unmap(struct pp_recording_spaces *s, uint32_t pid, uint64_t start,
 			      uint64_t end);
-/* Is all of [start, end) the binary there? */
-bool pp_recording_spaces_holds(const struct pp_recording_spaces *s, uint32_t pid, uint64_t start,
-			       uint64_t end);
 /* The child has what the parent had. -ENOSPC, -ENOMEM. */
 int pp_recording_spaces_fork(struct pp_recording_spaces *s, uint32_t pid, uint32_t parent);
 /* An exec or an exit. */

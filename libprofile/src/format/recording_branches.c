@@ -16,6 +16,7 @@
 
 #include "../code/pp_code.h"
 #include "pathprof/build_id.h"
+#include "pathprof/mapped.h"
 #include "pp_branch_profile.h"
 #include "pp_recording_spaces.h"
 #include "pp_recording_traces.h"
@@ -199,26 +200,16 @@ static int take_ours(struct pathprof_recording_branches *b,
 	return pp_recording_spaces_map(&b->spaces, pid_of(b, m->pid), &piece);
 }
 
-/* Programs that put their code on huge pages copy it there, to where it was. */
-static bool is_copy(const struct pathprof_recording_branches *b,
-		    const struct pathprof_recorded_mapping *m)
-{
-	static const char huge[] = "/anon_hugepage";
-
-	if (strcmp(m->name, "//anon") != 0 && strncmp(m->name, huge, sizeof(huge) - 1) != 0)
-		return false;
-	return m->executable && pp_recording_spaces_holds(&b->spaces, m->pid, m->start, m->end);
-}
-
 static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 {
 	struct pathprof_recording_branches *b = context;
 	int rc = 0;
 
+	/* Memory over the binary is a copy of its text. The binary is taken for the program. */
 	if (is_ours(b, m))
 		rc = take_ours(b, m);
 	else if (m->start < m->end && b->format != PATHPROF_FORMAT_PROFGEN_PERFSCRIPT &&
-		 !is_copy(b, m))
+		 !pathprof_mapped_is_memory(m->name, &m->id))
 		rc = pp_recording_spaces_unmap(&b->spaces, m->pid, m->start, m->end);
 	left_out(b, rc);
 	return rc == -ENOMEM ? rc : 0;

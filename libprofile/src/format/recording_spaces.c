@@ -202,16 +202,6 @@ int pp_recording_spaces_unmap(struct pp_recording_spaces *s, uint32_t pid, uint6
 	return r;
 }
 
-bool pp_recording_spaces_holds(const struct pp_recording_spaces *s, uint32_t pid, uint64_t start,
-			       uint64_t end)
-{
-	const struct pp_recording_space *space = look_up(s, pid);
-	uint32_t at = space ? pp_recording_space_at(space, start) : 0;
-
-	return space && at < space->piece_cnt && space->pieces[at].start <= start &&
-	       end <= space->pieces[at].end;
-}
-
 static bool continues(const struct pp_space_piece *before, const struct pp_space_piece *piece)
 {
 	return before->end == piece->start &&

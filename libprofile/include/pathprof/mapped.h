@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What a mapping is, by the name that the kernel gives it in /proc/PID/maps and in perf's records.
+ * One rule for recordings and for processes that run. Any thread.
+ */
+#ifndef PATHPROF_MAPPED_H
+#define PATHPROF_MAPPED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pathprof/build_id.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Memory that is no part of a program's file: anonymous memory with or without a name, heap, stack,
+ * /dev/zero, System V segments, huge pages, a memfd. Code in it was generated, or it is a copy of
+ * text. What has a build-id (id; NULL: none) is a file: programs load libraries from a memfd, too.
+ */
+bool pathprof_mapped_is_memory(const char *name, const struct pathprof_build_id *id);
+
+/*
+ * Programs move their text onto huge pages: they lay memory over it and copy it there. Is memory at
+ * [start, end) such a copy, where text of a file was mapped at [text_start, text_end)?
+ *
+ * A program never runs without its own text, so all of that which memory covers is copied,
+ * however far the memory was rounded outwards. A library may have been unmapped before, of which
+ * there is no record, and code be generated in its place: memory that lies whole within its text is
+ * a copy, other memory is not.
+ */
+bool pathprof_mapped_is_copy(uint64_t start, uint64_t end, uint64_t text_start, uint64_t text_end,
+			     bool is_program);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

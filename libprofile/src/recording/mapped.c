@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Mappings by name: see pathprof/mapped.h. Source: Linux, mm/mmap.c, fs/proc/task_mmu.c,
+ * kernel/events/core.c (perf_event_mmap_event). */
+#include "pathprof/mapped.h"
+
+#include <string.h>
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool pathprof_mapped_is_memory(const char *name, const struct pathprof_build_id *id)
+{
+	static const char *const prefixes[] = {
+		"//anon",    "[heap]", "[stack",         "[anon",   "anon_inode:",
+		"/dev/zero", "/SYSV",  "/anon_hugepage", "/memfd:",
+	};
+
+	if (id && id->kind != PATHPROF_ID_NONE)
+		return false;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (starts_with(name, prefixes[i]))
+			return true;
+	/* libhugetlbfs copies text to a file of its own */
+	return !name[0] || strstr(name, "/libhugetlbfs.tmp.");
+}
+
+bool pathprof_mapped_is_copy(uint64_t start, uint64_t end, uint64_t text_start, uint64_t text_end,
+			     bool is_program)
+{
+	if (is_program)
+		return start < text_end && text_start < end;
+	return text_start <= start && end <= text_end;
+}
