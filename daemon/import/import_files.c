@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "../chain/process_code.h"
+#include "base/cleanup.h"
+#include "pathprof/mapped.h"
 
 int pp_import_files_add(struct pp_import_files *files, const char *path,
 			struct pathprof_error *error)
@@ -43,13 +45,6 @@ void pp_import_trim_id(struct pathprof_build_id *id)
 	id->len_bytes = memcmp(id->bytes + 8, noughts, 12) != 0 ? 16 : 8;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* id->kind NONE: of any identity, which is told. */
 static int open_path(const char *path, struct pathprof_build_id *id,
 		     struct pathprof_code **ret_code)
@@ -67,6 +62,13 @@ static int open_path(const char *path, struct pathprof_build_id *id,
 	return r;
 }
 
+static bool is_named(const char *name, const char *path)
+{
+	_cleanup_free_ char *real_path = realpath(path, NULL);
+
+	return pathprof_mapped_is_named(name, path, real_path);
+}
+
 /* Those of the name when there is no identity: nothing but exactly one will do. */
 static const struct pp_import_binary *find_binary(const struct pp_import_files *files,
 						  const char *name,
@@ -82,7 +84,7 @@ static const struct pp_import_binary *find_binary(const struct pp_import_files *
 				return binary;
 			continue;
 		}
-		if (strcmp(base_name(binary->path), base_name(name)) != 0)
+		if (!is_named(name, binary->path))
 			continue;
 		if (found)
 			return NULL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/vector.h"
 #include "pathprof/mapped.h"
 
@@ -200,6 +201,14 @@ static bool is_sane(const struct pathprof_recorded_mapping *m)
 	       m->end >> 63 == 0;
 }
 
+static int get_file(struct pp_import_spaces *spaces, const struct pathprof_recorded_mapping *m,
+		    struct pp_file **ret_file)
+{
+	_cleanup_free_ char *name = strndup(m->name, pathprof_mapped_name_len(m->name));
+
+	return name ? pp_files_get(&spaces->files, &m->id, NULL, name, ret_file) : -ENOMEM;
+}
+
 static int place_piece(struct pp_import_spaces *spaces, struct pp_import_process *p,
 		       const struct pathprof_recorded_mapping *m)
 {
@@ -210,7 +219,7 @@ static int place_piece(struct pp_import_spaces *spaces, struct pp_import_process
 		return pp_space_cover(p->space, m->start, m->end, m->executable, m->time_ns);
 	if (!m->executable)
 		return pp_space_unmap(p->space, m->start, m->end, m->time_ns);
-	r = pp_files_get(&spaces->files, &m->id, NULL, m->name, &piece.file);
+	r = get_file(spaces, m, &piece.file);
 	if (r == 0)
 		r = pp_space_map(p->space, &piece, m->time_ns);
 	if (r == 0 && !p->exe && m->name[0] == '/')

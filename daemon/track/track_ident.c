@@ -350,12 +350,8 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 
 char *pp_ident_name(const char *path, char *name, size_t size)
 {
-	static const char deleted[] = " (deleted)";
-	size_t len_bytes = strlen(path);
+	size_t len_bytes = pathprof_mapped_name_len(path);
 
-	if (len_bytes > sizeof(deleted) - 1 &&
-	    !strcmp(path + len_bytes - (sizeof(deleted) - 1), deleted))
-		len_bytes -= sizeof(deleted) - 1;
 	if (len_bytes > size - 1)
 		len_bytes = size - 1;
 	memmove(name, path, len_bytes);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../daemon/import/import_counts.h"
 #include "../../daemon/import/import_space.h"
@@ -645,6 +646,26 @@ static void test_time(void)
 	close_world(w);
 }
 
+/* Without a build-id the name decides: of a file that was replaced, and of one behind a link. */
+static void test_names(void)
+{
+	struct world *w = open_world(12);
+	char link[280];
+
+	snprintf(link, sizeof(link), "%s/link", unit_tmpdir());
+	CU_ASSERT_EQUAL_FATAL(symlink(w->path, link), 0);
+	w->files.binaries[0].path = link;
+	map(w, 10, BASE, "/bin/prog");
+	sample(w, 10, 0, SECOND);
+	map(w, 11, BASE, "/bin/prog (deleted)");
+	sample(w, 11, 0, SECOND);
+	map(w, 12, BASE, "/bin/link (deleted)");
+	sample(w, 12, 0, SECOND);
+	finish(w);
+	CU_ASSERT(are_same(&w->got, &w->want));
+	close_world(w);
+}
+
 /* The ways to move a program's text to memory of another kind, as perf records them. */
 static const struct {
 	const char *name;
@@ -933,6 +954,7 @@ static const struct unit_test tests[] = {
 	{"more edges than tables hold", test_full_tables},
 	{"windows end by the recording's time", test_time},
 	{"what was seen repeatedly weighs as much", test_repeats},
+	{"a file is found by the name it had", test_names},
 	{"code copied to where it was is the program's", test_copied_code},
 	{"what was never taken lies between neighbours", test_untaken},
 	{"entries that cannot be are counted by reason", test_nonsense},

@@ -7,6 +7,7 @@
 #define PATHPROF_MAPPED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pathprof/build_id.h"
@@ -14,6 +15,14 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Length of a name without the " (deleted)" of a file that was removed or replaced. */
+size_t pathprof_mapped_name_len(const char *name);
+/*
+ * Does a mapping of that name have the base name of a file? The kernel records where a link leads
+ * to: real_path (NULL: not known) is the file's without links.
+ */
+bool pathprof_mapped_is_named(const char *name, const char *path, const char *real_path);
 
 /*
  * Memory that is no part of a program's file: anonymous memory with or without a name, heap, stack,

@@ -31,7 +31,7 @@ struct pathprof_recording_branches {
 	struct pathprof_build_id id;
 	struct pathprof_build_id other; /* the last of its name that is another build */
 	char *real_path;                /* of the code's file; NULL: not known */
-	char *mapped_name;              /* as recorded; NULL: not mapped yet */
+	char *mapped_name;              /* as recorded, if not deleted; NULL: not mapped yet */
 	struct pp_recording_spaces spaces;
 	struct pp_recording_traces traces;
 	struct pathprof_recording_branches_stats stats;
@@ -133,32 +133,6 @@ static uint32_t pid_of(const struct pathprof_recording_branches *b, uint32_t pid
 	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT ? 0 : pid;
 }
 
-static size_t base_name(const char *path, const char **ret_name)
-{
-	static const char deleted[] = " (deleted)";
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	size_t len = strlen(name), tail = sizeof(deleted) - 1;
-
-	*ret_name = name;
-	return len > tail && !strcmp(name + len - tail, deleted) ? len - tail : len;
-}
-
-static bool is_same_name(const char *ours, const char *theirs)
-{
-	const char *our_name, *their_name;
-	size_t len = base_name(ours, &our_name);
-
-	return base_name(theirs, &their_name) == len && memcmp(our_name, their_name, len) == 0;
-}
-
-/* The kernel records where a link leads to. */
-static bool is_its_name(const struct pathprof_recording_branches *b, const char *path)
-{
-	return is_same_name(b->code->path, path) ||
-	       (b->real_path && is_same_name(b->real_path, path));
-}
-
 /* Is it the binary? By its build-id where there is one, else by its name. */
 static bool is_ours(struct pathprof_recording_branches *b,
 		    const struct pathprof_recorded_mapping *m)
@@ -167,7 +141,7 @@ static bool is_ours(struct pathprof_recording_branches *b,
 		return false;
 	if (m->id.kind != PATHPROF_ID_NONE && pathprof_build_id_is_of(&m->id, &b->id))
 		return true;
-	if (!is_its_name(b, m->name))
+	if (!pathprof_mapped_is_named(m->name, b->code->path, b->real_path))
 		return false;
 	if (m->id.kind == PATHPROF_ID_NONE) {
 		b->stats.by_name++;
@@ -193,7 +167,7 @@ static int take_ours(struct pathprof_recording_branches *b,
 
 	b->stats.mappings++;
 	if (!b->mapped_name) {
-		b->mapped_name = strdup(m->name);
+		b->mapped_name = strndup(m->name, pathprof_mapped_name_len(m->name));
 		if (!b->mapped_name)
 			return -ENOMEM;
 	}

@@ -10,6 +10,33 @@ static bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+size_t pathprof_mapped_name_len(const char *name)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(name), tail = sizeof(deleted) - 1;
+
+	return len > tail && strcmp(name + len - tail, deleted) == 0 ? len - tail : len;
+}
+
+static bool is_same_base(const char *name, size_t len, const char *path)
+{
+	const char *name_slash = memrchr(name, '/', len), *path_slash = strrchr(path, '/');
+	const char *base = path_slash ? path_slash + 1 : path;
+
+	if (name_slash) {
+		len -= (size_t)(name_slash + 1 - name);
+		name = name_slash + 1;
+	}
+	return pathprof_mapped_name_len(base) == len && memcmp(name, base, len) == 0;
+}
+
+bool pathprof_mapped_is_named(const char *name, const char *path, const char *real_path)
+{
+	size_t len = pathprof_mapped_name_len(name);
+
+	return is_same_base(name, len, path) || (real_path && is_same_base(name, len, real_path));
+}
+
 bool pathprof_mapped_is_memory(const char *name, const struct pathprof_build_id *id)
 {
 	static const char *const prefixes[] = {
