@@ -222,10 +222,15 @@ static int read_all(struct run *run, struct pathprof_error *error)
 static void report(const struct run *run, const struct pp_config *config)
 {
 	struct pathprof_recording_stats stats;
+	struct pathprof_recording_info info;
 
 	pathprof_recording_stats(run->recording, &stats);
+	pathprof_recording_info(run->recording, &info);
 	if (!run->args->quiet)
 		pp_import_report_files(run->import);
+	if (info.damaged && !run->args->quiet)
+		fprintf(stderr, "pathprofd: %s: damaged in it, and done without: %s\n",
+			run->args->import_file, info.damaged);
 	if (stats.truncated && !run->args->quiet)
 		fprintf(stderr,
 			"pathprofd: %s: ends in the middle of a record: its writer was "

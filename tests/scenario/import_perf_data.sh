@@ -358,6 +358,44 @@ done
 
 # ---------------------------------------------------------------- damage
 
+# with LINE...: a recording whose header has these features.
+with() {
+	{ echo file; echo "event sample=ip+tid+time+branches name=cycles:u"; printf 'feature %s\n' "$@"
+	  echo begin; echo "mmap 7 1000 0x400000 0x10000 0 x /bin/a"
+	  echo "mmap 7 1001 0x500000 0x10000 0 x /bin/b"
+	  echo "sample 0 7 2000 0x400100 0x1>0x2:P"; } | "$write" with.data
+}
+a="build-id user 99aabbccddeeff0011223399aabbccddeeff0011 /bin/a"
+b="build-id user 55aabbccddeeff0011223399aabbccddeeff0011 /bin/b"
+with "$a" "$b"
+"$dump" -i with.data >with.want
+# perf 6.12 counts the head of a record twice.
+with "$a" "raw 2 $(printf '%072d' 0)" "$b" "raw 2 $(printf '%072d' 0)"
+"$dump" -i with.data 2>&1 | cmp -s - with.want && ok "build-ids as perf 6.12 wrote them" ||
+	not_ok "build-ids as perf 6.12 wrote them" "$("$dump" -i with.data 2>&1 | head -n 1)"
+# costs NAME LINE...: a table beside the records costs itself, and that is told.
+costs() {
+	local name=$1
+	shift
+	with "$@"
+	"$dump" -i with.data >with.got 2>&1
+	if grep -qx "# damaged $name" with.got &&
+		cmp -s <(sed '/^#/d; s/cycles:u/cycles/' with.got) <(sed '/^#/d; s/cycles:u/cycles/' with.want); then
+		ok "damaged: $name"
+	else
+		not_ok "damaged: $name" "$(diff with.want with.got | head -n 5)"
+	fi
+}
+costs "build-ids" "$a" "$b" "raw 2 4300000002000700"
+costs "build-ids" "$a" "$b" "raw 2 430000000200ff00"
+costs "build-ids" "$a" "$b" "raw 2 4300000002000800"
+costs "host's name" "$a" "$b" "raw 3 ff000000"
+costs "kernel's release, machine" "$a" "$b" "raw 4 ffffff7f4141" "raw 6 00"
+costs "processor" "$a" "$b" "raw 8 ff0000004141"
+costs "command line" "$a" "$b" "raw 11 ffffffff050000004141410000"
+costs "clock" "$a" "$b" "raw 29 010000000100000041"
+costs "names of events" "$a" "$b" "raw 12 ffffffffffffffff"
+
 { echo "file unclosed"; echo "event sample=ip+tid+time+branches"; echo begin; records; } |
 	"$write" unclosed.data
 # perf 6.1 reads nothing of it.

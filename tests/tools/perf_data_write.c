@@ -14,7 +14,8 @@
  *                                      in the order of their indices; group: so many from this
  *                                      one on are read together
  *     feature hostname|osrelease|arch|cpudesc|cmdline WORDS | clock WALL CLOCK |
- *             directory VERSION | build-id kernel|user[-sized] HEX NAME
+ *             directory VERSION | build-id kernel|user[-sized] HEX NAME |
+ *             raw NUMBER HEX           bytes at the end of what is there of it
  *     begin                            of records; then, TIME in nanoseconds, any of
  *     mmap PID TIME START LENGTH OFFSET x|-|k NAME
  *     mmap2 PID TIME START LENGTH OFFSET PROT inode|muddled|HEX NAME
@@ -408,6 +409,10 @@ static void add_feature(char **words)
 	} else if (strcmp(words[0], "build-id") == 0) {
 		begin_build_id(words + 1);
 		add_to_feature(2, record, record_len);
+	} else if (strcmp(words[0], "raw") == 0) {
+		record_len = 0;
+		put_hex(words[2], 0);
+		add_to_feature((unsigned)number(words[1]) % FEATURE_MAX, record, record_len);
 	}
 }
 

@@ -137,6 +137,8 @@ static void print_info(const struct pathprof_recording *recording)
 	       info.command ? info.command : none);
 	if (info.realtime_offset_ns != INT64_MIN)
 		printf("# offset %" PRId64 "\n", info.realtime_offset_ns);
+	if (info.damaged)
+		printf("# damaged %s\n", info.damaged);
 	for (uint32_t i = 0; i < info.event_cnt; i++)
 		printf("# event %u %s\n", i, pathprof_recording_event(recording, i));
 }

@@ -108,8 +108,12 @@ static int read_all(struct reading *r)
 static void tell_recording(const struct reading *r)
 {
 	struct pathprof_recording_stats stats;
+	struct pathprof_recording_info info;
 
 	pathprof_recording_stats(r->recording, &stats);
+	pathprof_recording_info(r->recording, &info);
+	if (info.damaged)
+		ctl_note("%s: damaged in it, and done without: %s", r->name, info.damaged);
 	if (stats.truncated)
 		ctl_note("%s: ends in the middle of a record: its writer was killed", r->name);
 	if (stats.lost)

@@ -144,6 +144,9 @@ struct pathprof_recording_stats {
 /* What the recording says of itself; strings live as long as it. NULL or 0: not told. */
 struct pathprof_recording_info {
 	const char *hostname, *arch, *release, *cpu, *command;
+	/* Tables beside the records that contradict themselves, by name, with commas between them:
+	 * they are done without. */
+	const char *damaged;
 	int64_t realtime_offset_ns; /* add to time_ns to get CLOCK_REALTIME; INT64_MIN: not known */
 	uint32_t event_cnt;
 };

@@ -17,6 +17,7 @@
 #define BUILD_ID_NAME     36         /* offset of the name in its record */
 #define BUILD_ID_BYTES_AT 12
 #define BUILD_ID_SIZE_AT  32
+#define BUILD_IDS         "build-ids"
 #define KERNEL_NAME       "[kernel.kallsyms]"
 
 void pp_perf_told_release(struct pp_perf_told *told)
@@ -157,15 +158,14 @@ int pp_perf_build_id(struct pp_perf *perf, const uint8_t *record, struct pathpro
 
 	name = size > BUILD_ID_NAME ? pp_perf_text(record + BUILD_ID_NAME, size - BUILD_ID_NAME)
 				    : NULL;
-	if (!name)
-		return pp_recording_bad(perf->recording, error, "a build-id without a name");
-	if (misc & PP_PERF_MISC_BUILD_ID_SIZE)
+	if (name && misc & PP_PERF_MISC_BUILD_ID_SIZE)
 		id.len_bytes = record[BUILD_ID_SIZE_AT];
+	if (!name || id.len_bytes > PATHPROF_BUILD_ID_MAX) {
+		pp_recording_damaged(perf->recording, BUILD_IDS);
+		return 0;
+	}
 	if (!id.len_bytes)
 		return 0;
-	if (id.len_bytes > PATHPROF_BUILD_ID_MAX)
-		return pp_recording_bad(perf->recording, error, "a build-id of %u bytes for %s",
-					id.len_bytes, name);
 	memcpy(id.bytes, record + BUILD_ID_BYTES_AT, id.len_bytes);
 	r = add_name(perf, name, &id);
 	if (r == 0 && is_kernel(misc, name))
@@ -173,21 +173,36 @@ int pp_perf_build_id(struct pp_perf *perf, const uint8_t *record, struct pathpro
 	return r < 0 ? pp_recording_no_memory(error) : 0;
 }
 
+/* perf 6.12 leaves noughts between records: as many as the head of one has bytes. */
+static size_t noughts_before(const uint8_t *bytes, size_t len_bytes)
+{
+	size_t cnt = 0;
+
+	while (len_bytes - cnt >= PP_PERF_HEADER_BYTES && !pp_perf_type(bytes + cnt) &&
+	       !pp_perf_size(bytes + cnt))
+		cnt += 4;
+	return cnt;
+}
+
+/* What stands before the damage is kept. */
 static int add_build_ids(struct pp_perf *perf, const uint8_t *bytes, size_t len_bytes,
 			 struct pathprof_error *error)
 {
-	while (len_bytes >= PP_PERF_HEADER_BYTES) {
-		uint16_t size = pp_perf_size(bytes);
+	size_t at = noughts_before(bytes, len_bytes);
+
+	while (len_bytes - at >= PP_PERF_HEADER_BYTES) {
+		uint16_t size = pp_perf_size(bytes + at);
 		int r;
 
-		if (size < PP_PERF_HEADER_BYTES || size > len_bytes)
-			return pp_recording_bad(perf->recording, error,
-						"its table of build-ids is damaged");
-		r = pp_perf_build_id(perf, bytes, error);
+		if (size < PP_PERF_HEADER_BYTES || size > len_bytes - at) {
+			pp_recording_damaged(perf->recording, BUILD_IDS);
+			return 0;
+		}
+		r = pp_perf_build_id(perf, bytes + at, error);
 		if (r < 0)
 			return r;
-		bytes += size;
-		len_bytes -= size;
+		at += size;
+		at += noughts_before(bytes + at, len_bytes - at);
 	}
 	return 0;
 }
@@ -220,6 +235,35 @@ static int set_parted(struct pp_perf *perf, struct pp_perf_cursor *cursor,
 				     perf->recording->name, (unsigned long long)version);
 	perf->is_parted = version == 1;
 	return 0;
+}
+
+/* What a user loses with it. */
+static const char *name_of(uint64_t feature)
+{
+	switch (feature) {
+	case PP_PERF_FEATURE_BUILD_ID:
+		return BUILD_IDS;
+	case PP_PERF_FEATURE_HOSTNAME:
+		return "host's name";
+	case PP_PERF_FEATURE_OSRELEASE:
+		return "kernel's release";
+	case PP_PERF_FEATURE_ARCH:
+		return "machine";
+	case PP_PERF_FEATURE_CPUDESC:
+		return "processor";
+	case PP_PERF_FEATURE_CMDLINE:
+		return "command line";
+	case PP_PERF_FEATURE_EVENT_DESC:
+		return "names of events";
+	case PP_PERF_FEATURE_CLOCK_DATA:
+		return "clock";
+	}
+	return "features";
+}
+
+void pp_perf_feature_damaged(struct pp_perf *perf, uint64_t feature)
+{
+	pp_recording_damaged(perf->recording, name_of(feature));
 }
 
 int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes, size_t len_bytes,
@@ -264,8 +308,11 @@ int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes
 	}
 	if (r < 0)
 		return pp_recording_no_memory(error);
+	/* Where the records lie is no side matter. */
+	if (cursor.bad && feature == PP_PERF_FEATURE_DIR_FORMAT)
+		return pp_recording_bad(perf->recording, error,
+					"what it says of its directory is cut short");
 	if (cursor.bad)
-		return pp_recording_bad(perf->recording, error, "its feature %llu is cut short",
-					(unsigned long long)feature);
+		pp_perf_feature_damaged(perf, feature);
 	return 0;
 }

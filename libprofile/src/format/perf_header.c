@@ -115,6 +115,11 @@ static int read_feature(struct pp_perf *perf, unsigned feature, struct section s
 
 	r = pp_perf_input_section(&perf->main.input, section.offset, section.len_bytes,
 				  PP_PERF_SECTION_MAX, &bytes);
+	/* A directory's files are named there. */
+	if ((r == -ENODATA || r == -EFBIG) && feature != PP_PERF_FEATURE_DIR_FORMAT) {
+		pp_perf_feature_damaged(perf, feature);
+		return 0;
+	}
 	if (r < 0)
 		return section_failed(perf, r, "features", error);
 	r = pp_perf_feature(perf, feature, bytes, (size_t)section.len_bytes, error);

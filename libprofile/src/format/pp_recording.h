@@ -40,7 +40,8 @@ struct pathprof_recording {
 	/* bytes, records, lost, unknown, reordered and truncated are the reader's to keep;
 	 * bytes_total is set (0 for what is no regular file). */
 	struct pathprof_recording_stats stats;
-	int state; /* 1: there is more; 0: at the end; else the error it ended with */
+	char damaged[160]; /* names of side tables that were given up */
+	int state;         /* 1: there is more; 0: at the end; else the error it ended with */
 };
 
 #define PP_READER_(id, name, addresses, file) extern const struct pp_recording_ops pp_##file##_ops;
@@ -52,6 +53,8 @@ const struct pp_recording_ops *pp_format_reader(enum pathprof_format format);
 /* Every failure of a file names it: "FILE: ...". */
 #define pp_recording_bad(recording, error, format, ...)                                            \
 	pathprof_fail(error, -EBADMSG, "%s: " format, (recording)->name, ##__VA_ARGS__)
+/* What the recording says beside its records is given up, by name, once for each. */
+void pp_recording_damaged(struct pathprof_recording *recording, const char *table);
 int pp_recording_no_memory(struct pathprof_error *error);
 
 /* Count, and hand on to whoever wants it; what the sink returned. */

@@ -7,12 +7,22 @@
 #include "pathprof/recording.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "pp_event_basis.h"
 #include "pp_recording.h"
+
+void pp_recording_damaged(struct pathprof_recording *recording, const char *table)
+{
+	size_t len = strlen(recording->damaged);
+
+	if (!strstr(recording->damaged, table))
+		snprintf(recording->damaged + len, sizeof(recording->damaged) - len, "%s%s",
+			 len ? ", " : "", table);
+}
 
 int pp_recording_no_memory(struct pathprof_error *error)
 {
@@ -89,6 +99,7 @@ void pathprof_recording_info(const struct pathprof_recording *recording,
 	*ret_info = (struct pathprof_recording_info){.realtime_offset_ns = INT64_MIN};
 	if (recording->ops->info)
 		recording->ops->info(recording, ret_info);
+	ret_info->damaged = recording->damaged[0] ? recording->damaged : NULL;
 }
 
 const char *pathprof_recording_event(const struct pathprof_recording *recording, uint32_t event)
