@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pathprof/mapped.h"
+
 /* Pages of code by process: where they lie as images. */
 #define PAGE_SHIFT 12
 #define PAGE_SLOTS 4096
@@ -141,22 +143,27 @@ static int find_address(struct pp_import_chain *chain, struct page *page, uint64
 			uint64_t *ret_image)
 {
 	uint64_t start = address >> PAGE_SHIFT << PAGE_SHIFT, end = start + (1u << PAGE_SHIFT);
+	const struct pp_import_image *image;
 	struct pp_import_place place;
-	uint64_t first, last;
+	uint64_t first, last, offset;
 	uint32_t number;
 
 	if (pp_import_spaces_place(chain->parts.spaces, chain->process, address, &place) < 0)
 		return find_in_only(chain, address, ret_image);
-	if (image_of(chain, place.file, &number) < 0 ||
-	    pp_import_images_address(chain->parts.images, number,
-				     place.offset + (address - place.start), ret_image) < 0)
+	if (image_of(chain, place.file, &number) < 0)
+		return -ENOENT;
+	image = pp_import_images_at(chain->parts.images, number);
+	offset = pathprof_mapped_offset(image->segments, image->segment_cnt, place.start, place.end,
+					place.offset);
+	if (pp_import_images_address(chain->parts.images, number, offset + (address - place.start),
+				     ret_image) < 0)
 		return -ENOENT;
 	/* A page that is not all of one part of one file is looked up each time. */
 	if (place.start > start || place.end < end ||
-	    pp_import_images_address(chain->parts.images, number,
-				     place.offset + (start - place.start), &first) < 0 ||
-	    pp_import_images_address(chain->parts.images, number,
-				     place.offset + (end - 1 - place.start), &last) < 0 ||
+	    pp_import_images_address(chain->parts.images, number, offset + (start - place.start),
+				     &first) < 0 ||
+	    pp_import_images_address(chain->parts.images, number, offset + (end - 1 - place.start),
+				     &last) < 0 ||
 	    last - *ret_image != end - 1 - address || *ret_image - first != address - start)
 		return 0;
 	page->page = address >> PAGE_SHIFT;

@@ -112,6 +112,14 @@ says 2 '--threshold 0' drift --threshold 0
 # Nothing in common: a figure all the same, and a word of warning.
 run 0 compare file:one.txt window:1
 grep -q 'no binary in common' said || fail 'disjoint supports were not told'
+# patchelf moves the code within the file, and the build-id stays.
+cp known.db moved.db
+python3 -c 'import sqlite3
+db = sqlite3.connect("moved.db")
+db.execute("UPDATE paths SET start = start + 1048576")
+db.commit()'
+run 0 compare --binary alpha window:1 file:moved.db
+grep -q 'though the build-id is the same: code may lie elsewhere' said || fail 'moved code was not told'
 
 ### Baselines.
 run 0 baseline set good --window 1

@@ -666,6 +666,26 @@ static void test_names(void)
 	close_world(w);
 }
 
+/* patchelf moves code within the file, and leaves build-id and addresses as they are. */
+static void test_other_layout(void)
+{
+	struct world *w = open_world(13);
+
+	w->sink.mapping(w->sink.context, &(struct pathprof_recorded_mapping){
+						 .pid = 10,
+						 .start = BASE,
+						 .end = BASE + 0x100000,
+						 .offset = ORACLE_FILE_OFFSET + 0x3000,
+						 .name = "/bin/prog",
+						 .executable = true,
+					 });
+	for (int times = 0; times < 50; times++)
+		sample(w, 10, 0, SECOND);
+	finish(w);
+	CU_ASSERT(are_same(&w->got, &w->want));
+	close_world(w);
+}
+
 /* The ways to move a program's text to memory of another kind, as perf records them. */
 static const struct {
 	const char *name;
@@ -955,6 +975,7 @@ static const struct unit_test tests[] = {
 	{"windows end by the recording's time", test_time},
 	{"what was seen repeatedly weighs as much", test_repeats},
 	{"a file is found by the name it had", test_names},
+	{"code that lies elsewhere in the file is found by its address", test_other_layout},
 	{"code copied to where it was is the program's", test_copied_code},
 	{"what was never taken lies between neighbours", test_untaken},
 	{"entries that cannot be are counted by reason", test_nonsense},

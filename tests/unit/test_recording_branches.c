@@ -324,6 +324,35 @@ static void test_processes(void)
 	end(&w);
 }
 
+/* patchelf moves code within the file, and leaves build-id and addresses as they are. */
+static void test_other_layout(void)
+{
+	struct pathprof_recorded_mapping m = {
+		.pid = PID,
+		.start = WRITER_TEXT,
+		.end = WRITER_TEXT + 0x1000,
+		.offset = 2 * FILE_AT,
+		.name = "/usr/bin/whatever",
+		.executable = true,
+	};
+	struct world w;
+
+	begin_as(&w, PATHPROF_FORMAT_PERF_DATA);
+	m.id = w.graph->build_id;
+	CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &m), 0);
+	STACK(&w, far(WRITER_TEXT + 0x0a, WRITER_TEXT + 0x02));
+	/* where it is not at its addresses, the offset is what there is */
+	m.start = RUN_AT;
+	m.end = RUN_AT + 0x1000;
+	m.offset = FILE_AT;
+	CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &m), 0);
+	STACK(&w, at(0x0a, 0x02));
+	CU_ASSERT_EQUAL(finish(&w), 0);
+	CU_ASSERT_EQUAL(w.profile.branch_cnt, 1);
+	CU_ASSERT_EQUAL(branch_count(&w, 0x0a, 0x02), 2);
+	end(&w);
+}
+
 /* The ways to move a program's text to memory of another kind, as perf records them. */
 static void test_copies(void)
 {
@@ -859,6 +888,7 @@ static const struct unit_test tests[] = {
 	{"by build-id, else by name, never another build", test_which_binary},
 	{"mappings are cut", test_cutting},
 	{"memory over text is its copy", test_copies},
+	{"code that lies elsewhere in the file is found by its address", test_other_layout},
 	{"pieces that continue the file are one", test_joining},
 	{"pieces, against a table of all cells", test_random_pieces},
 	{"pieces are bounded", test_too_many_pieces},

@@ -215,7 +215,9 @@ static int fill(struct exported *e)
 	if (r < 0)
 		return ctl_fail_error("export", r, &error);
 	if (e->profile.origin.refused && !e->options->recording)
-		ctl_note("%" PRIu64 " paths or branches do not fit the code and are left out",
+		ctl_note("%" PRIu64 " paths or branches do not fit the code and are left out; if "
+			 "they are many, --file may have the build-id of the one that ran, and "
+			 "code elsewhere, as patchelf leaves it",
 			 e->profile.origin.refused);
 	return CTL_OK;
 }

@@ -221,6 +221,11 @@ static void warn_disjoint(const struct comparison *c)
 		ctl_note("%s and %s have no binary in common, so distances say little: were these "
 			 "two meant?",
 			 c->a->word, c->b->word);
+	else if (!c->match.binary_cnt && c->a->binary_cnt == 1 && c->b->binary_cnt == 1)
+		ctl_note("%s and %s have no %s in common, though the build-id is the same: code "
+			 "may lie elsewhere in one file, as patchelf leaves it: record both with "
+			 "the same file",
+			 c->a->word, c->b->word, side_kind_name(c->a->kind));
 	else
 		ctl_note("%s and %s have no %s in common: overlap is 0 and the relative entropy "
 			 "depends on how many samples there are",

@@ -76,6 +76,7 @@ int pathprof_code_owner(const struct pathprof_code *code, uid_t *ret_uid);
 /* What of the file may run: [offset, offset + len_bytes) of it lies at vaddr. */
 struct pathprof_code_segment {
 	uint64_t offset, vaddr, len_bytes;
+	bool is_fixed; /* it runs at vaddr: the file is neither a PIE nor a library */
 };
 /* In the order of the program headers. -ERANGE: there are not so many. */
 int pathprof_code_segment(const struct pathprof_code *code, uint32_t index,

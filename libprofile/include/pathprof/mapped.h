@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "pathprof/build_id.h"
+#include "pathprof/code.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,15 @@ bool pathprof_mapped_is_memory(const char *name, const struct pathprof_build_id 
  */
 bool pathprof_mapped_is_copy(uint64_t start, uint64_t end, uint64_t text_start, uint64_t text_end,
 			     bool is_program);
+
+/*
+ * The file's offset of what is mapped at [start, end), of which `offset` was recorded. Tools such
+ * as patchelf move a program's code within the file and leave its build-id and its addresses as
+ * they are; so a program that runs at fixed addresses is found by these, whichever of the files is
+ * given. The segments are the file's.
+ */
+uint64_t pathprof_mapped_offset(const struct pathprof_code_segment *segments, uint32_t segment_cnt,
+				uint64_t start, uint64_t end, uint64_t offset);
 
 #ifdef __cplusplus
 }

@@ -148,7 +148,8 @@ int pathprof_code_segment(const struct pathprof_code *code, uint32_t index,
 	if (index >= code->segment_cnt)
 		return -ERANGE;
 	s = &code->segments[index];
-	*ret_segment = (struct pathprof_code_segment){s->offset, s->vaddr, s->len_bytes};
+	*ret_segment = (struct pathprof_code_segment){s->offset, s->vaddr, s->len_bytes,
+						      !code->layout.is_pie};
 	return 0;
 }
 

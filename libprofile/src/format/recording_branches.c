@@ -163,7 +163,12 @@ static void left_out(struct pathprof_recording_branches *b, int rc)
 static int take_ours(struct pathprof_recording_branches *b,
 		     const struct pathprof_recorded_mapping *m)
 {
-	const struct pp_space_piece piece = {m->start, m->end, m->offset};
+	const struct pp_space_piece piece = {
+		.start = m->start,
+		.end = m->end,
+		.offset = pathprof_mapped_offset(b->traces.segments, b->traces.segment_cnt,
+						 m->start, m->end, m->offset),
+	};
 
 	b->stats.mappings++;
 	if (!b->mapped_name) {

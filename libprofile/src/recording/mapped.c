@@ -60,3 +60,18 @@ bool pathprof_mapped_is_copy(uint64_t start, uint64_t end, uint64_t text_start, 
 		return start < text_end && text_start < end;
 	return text_start <= start && end <= text_end;
 }
+
+uint64_t pathprof_mapped_offset(const struct pathprof_code_segment *segments, uint32_t segment_cnt,
+				uint64_t start, uint64_t end, uint64_t offset)
+{
+	for (uint32_t i = 0; i < segment_cnt; i++) {
+		const struct pathprof_code_segment *s = &segments[i];
+
+		if (!s->is_fixed || end <= s->vaddr || start >= s->vaddr + s->len_bytes)
+			continue;
+		/* A mapping begins with the page that a segment begins in. */
+		if (start >= s->vaddr || s->vaddr - start <= s->offset)
+			return s->offset + (start - s->vaddr);
+	}
+	return offset;
+}
