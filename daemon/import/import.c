@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Samples to windows: see import.h. Counts are kept by process number and image address
- * (import_space.h, import_image.h); the window asks for what these mean when it takes them over, by
- * the resolver below, which takes the number for a pid.
+ * (pathprof/recorded_spaces.h, import_image.h); the window asks for what these mean when it takes
+ * them over, by the resolver below, which takes the number for a pid.
  */
 #include "import.h"
 
@@ -29,7 +29,7 @@ struct pp_import {
 	const struct pp_window_sink *sink;
 	struct pp_window *window;
 	struct pp_import_images *images;
-	struct pp_import_spaces *spaces;
+	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_counts *counts;
 	struct pathprof_walker *walker;
 	struct pp_import_chain *chain;
@@ -57,7 +57,8 @@ static int dispatch(void *context)
 static const struct pp_track_process *process(void *context, pid_t number, uint64_t time_ns)
 {
 	struct pp_import *import = context;
-	const struct pp_import_process *p = pp_import_spaces_at(import->spaces, (uint32_t)number);
+	const struct pathprof_recorded_space *p =
+		pathprof_recorded_spaces_at(import->spaces, (uint32_t)number);
 	struct pp_track_process *known = &import->process;
 
 	*known = (struct pp_track_process){
@@ -118,7 +119,7 @@ static int make_parts(struct pp_import *import, const struct pp_import_files *fi
 	if (r == 0)
 		r = pp_import_images_new(&import->images, files);
 	if (r == 0)
-		r = pp_import_spaces_new(&import->spaces);
+		r = pathprof_recorded_spaces_new(&import->spaces);
 	if (r == 0)
 		r = pp_import_counts_new(&import->counts);
 	if (r == 0)
@@ -196,7 +197,7 @@ void pp_import_free(struct pp_import *import)
 	pp_import_chain_free(import->chain);
 	pathprof_walker_free(import->walker);
 	pp_import_counts_free(import->counts);
-	pp_import_spaces_free(import->spaces);
+	pathprof_recorded_spaces_free(import->spaces);
 	pp_import_images_free(import->images);
 	pp_window_free(import->window);
 	free(import);
@@ -308,7 +309,7 @@ static int close_window(struct pp_import *import, uint64_t end_ns)
 	pp_window_set_span(import->window, import->offset_ns + (int64_t)import->begin_ns,
 			   import->offset_ns + (int64_t)end_ns);
 	r = pp_window_close(import->window, import->sink, &import->error);
-	pp_import_spaces_expire(import->spaces);
+	pathprof_recorded_spaces_expire(import->spaces);
 	import->stats.written += r == 0;
 	import->depth = 0;
 	import->begin_ns = end_ns;
@@ -430,16 +431,14 @@ static int on_mapping(void *context, const struct pathprof_recorded_mapping *map
 	struct pp_import *import = context;
 
 	import->mapped |= mapping->pid != PATHPROF_RECORDED_KERNEL && mapping->executable;
-	pp_import_spaces_map(import->spaces, mapping);
-	return 0;
+	return pathprof_recorded_spaces_map(import->spaces, mapping, 0) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int on_process(void *context, const struct pathprof_recorded_process *change)
 {
 	struct pp_import *import = context;
 
-	pp_import_spaces_change(import->spaces, change);
-	return 0;
+	return pathprof_recorded_spaces_change(import->spaces, change) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int on_count(void *context, const struct pathprof_recorded_count *count)
@@ -476,11 +475,11 @@ static int next_window(void *context)
 static int hand_on_aggregate(struct pp_import *import, struct pathprof_error *error)
 {
 	uint32_t number;
-	int r = pp_import_spaces_find(import->spaces, 0, &number);
+	int r = pathprof_recorded_spaces_find(import->spaces, 0, &number);
 
 	if (r < 0)
 		return pathprof_fail(error, r, "out of memory");
-	pp_import_spaces_at(import->spaces, number)->used = true;
+	pathprof_recorded_spaces_at(import->spaces, number)->used = true;
 	begin(import, 0);
 	r = pp_import_aggregate_finish(import->aggregate,
 				       &(struct pp_import_aggregate_sink){

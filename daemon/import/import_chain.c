@@ -102,8 +102,8 @@ void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image)
 
 static int image_of_jit(struct pp_import_chain *chain, uint32_t *ret_number)
 {
-	const struct pp_import_process *p =
-		pp_import_spaces_at(chain->parts.spaces, chain->process);
+	const struct pathprof_recorded_space *p =
+		pathprof_recorded_spaces_at(chain->parts.spaces, chain->process);
 	const uint64_t words[] = {p->pid, p->exec_cnt, p->start_time};
 	struct pathprof_build_id id;
 	char name[24];
@@ -113,7 +113,8 @@ static int image_of_jit(struct pp_import_chain *chain, uint32_t *ret_number)
 	return pp_import_images_get(chain->parts.images, name, &id, ret_number);
 }
 
-static int image_of(struct pp_import_chain *chain, const struct pp_file *file, uint32_t *ret_number)
+static int image_of(struct pp_import_chain *chain, const struct pathprof_mapped_file *file,
+		    uint32_t *ret_number)
 {
 	struct pathprof_build_id id;
 
@@ -144,11 +145,12 @@ static int find_address(struct pp_import_chain *chain, struct page *page, uint64
 {
 	uint64_t start = address >> PAGE_SHIFT << PAGE_SHIFT, end = start + (1u << PAGE_SHIFT);
 	const struct pp_import_image *image;
-	struct pp_import_place place;
+	struct pathprof_space_place place;
 	uint64_t first, last, offset;
 	uint32_t number;
 
-	if (pp_import_spaces_place(chain->parts.spaces, chain->process, address, &place) < 0)
+	if (pathprof_recorded_spaces_place(chain->parts.spaces, chain->process, address, &place) <
+	    0)
 		return find_in_only(chain, address, ret_image);
 	if (image_of(chain, place.file, &number) < 0)
 		return -ENOENT;
@@ -481,7 +483,8 @@ static void make_way(struct pp_import_chain *chain)
 static void begin_stack(struct pp_import_chain *chain,
 			const struct pathprof_recorded_sample *sample)
 {
-	struct pp_import_process *p = pp_import_spaces_at(chain->parts.spaces, chain->process);
+	struct pathprof_recorded_space *p =
+		pathprof_recorded_spaces_at(chain->parts.spaces, chain->process);
 
 	p->used = true;
 	chain->generation = p->generation;
@@ -500,7 +503,7 @@ void pp_import_chain_stack(struct pp_import_chain *chain,
 			   const struct pathprof_recorded_sample *sample)
 {
 	chain->times = 1 + (sample->repeats < REPEATS_MAX ? sample->repeats : REPEATS_MAX);
-	if (pp_import_spaces_find(chain->parts.spaces, sample->pid, &chain->process) < 0) {
+	if (pathprof_recorded_spaces_find(chain->parts.spaces, sample->pid, &chain->process) < 0) {
 		chain->stats->nobody += chain->times;
 		return;
 	}

@@ -23,7 +23,7 @@
 #include "import_ask.h"
 #include "import_counts.h"
 #include "import_image.h"
-#include "import_space.h"
+#include "pathprof/recorded_spaces.h"
 #include "import_stats.h"
 #include "pathprof/paths.h"
 #include "pathprof/recording.h"
@@ -36,7 +36,7 @@ typedef void pp_import_full_fn(void *context);
 
 /* What it works with; everything outlives it. */
 struct pp_import_chain_parts {
-	struct pp_import_spaces *spaces;
+	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_images *images;
 	struct pp_import_counts *counts;
 	struct pathprof_walker *walker; /* of the images' code */

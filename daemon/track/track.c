@@ -80,7 +80,7 @@ static int init(struct pp_track *track, struct pathprof_error *error)
 	/* before any child begins, which would have the file, too */
 	(void)pp_kernel_names_open(&track->kernel, "/proc/kallsyms", !track->config.only_pid,
 				   track->boot_id);
-	r = pp_files_init(&track->files);
+	r = pathprof_mapped_files_init(&track->files);
 	if (!r)
 		r = pp_images_init(&track->images);
 	if (!r)
@@ -141,7 +141,7 @@ void pp_track_free(struct pp_track *track)
 	if (track->images.buckets)
 		pp_images_release(&track->images);
 	if (track->files.buckets)
-		pp_files_release(&track->files);
+		pathprof_mapped_files_release(&track->files);
 	pp_idents_free(track->idents);
 	pp_reader_free(track->reader);
 	pp_kernel_names_free(track->kernel);
@@ -177,8 +177,8 @@ static void expire(struct pp_track *track, uint64_t now_ns)
 {
 	struct pp_image *image;
 
-	while (now_ns > PP_TRACK_GRACE_NS &&
-	       (image = pp_images_ended_before(&track->images, now_ns - PP_TRACK_GRACE_NS))) {
+	while (now_ns > PATHPROF_SPACE_GRACE_NS &&
+	       (image = pp_images_ended_before(&track->images, now_ns - PATHPROF_SPACE_GRACE_NS))) {
 		if (is_alive(track, image))
 			pp_images_revive(&track->images, image);
 		else
@@ -214,7 +214,7 @@ static void sweep(struct pp_track *track, uint64_t now_ns)
 		pp_track_end_gone(track, now_ns);
 	expire(track, now_ns);
 	pp_track_bound_spaces(track, now_ns);
-	pp_files_sweep(&track->files);
+	pathprof_mapped_files_sweep(&track->files);
 	pp_pace_stop(&track->pace);
 }
 
@@ -238,7 +238,7 @@ static void resync(struct pp_track *track, uint64_t now_ns)
 static void arm_timer(struct pp_track *track)
 {
 	const struct pp_image *first = track->images.ended_first;
-	uint64_t due_ns = first ? first->end_ns + PP_TRACK_GRACE_NS : 0;
+	uint64_t due_ns = first ? first->end_ns + PATHPROF_SPACE_GRACE_NS : 0;
 	struct itimerspec timer = {0};
 
 	if (track->is_behind && (!due_ns || track->resync_ns < due_ns))
@@ -444,8 +444,9 @@ static void repair(struct pp_track *track, struct pp_image *image)
 	(void)pp_track_scan(track, image->pid);
 }
 
-static int locate(struct pp_track *track, struct pp_image *image, const struct pp_piece *piece,
-		  uint64_t address, struct pp_location *ret_location)
+static int locate(struct pp_track *track, struct pp_image *image,
+		  const struct pathprof_mapped_piece *piece, uint64_t address,
+		  struct pp_location *ret_location)
 {
 	const struct pp_image_detail *detail;
 
@@ -477,15 +478,15 @@ int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64
 		     struct pp_location *ret_location)
 {
 	struct pp_image *image = image_at(track, pid, time_ns);
-	const struct pp_piece *piece;
+	const struct pathprof_mapped_piece *piece;
 
 	if (!image)
 		return -ESRCH;
-	piece = pp_space_find(image->space, time_ns, address);
+	piece = pathprof_space_find(image->space, time_ns, address);
 	if (!piece && address < KERNEL_START) {
 		repair(track, image);
 		image = pp_images_at(&track->images, pid, time_ns);
-		piece = image ? pp_space_find(image->space, time_ns, address) : NULL;
+		piece = image ? pathprof_space_find(image->space, time_ns, address) : NULL;
 	}
 	return piece ? locate(track, image, piece, address, ret_location) : -ENOENT;
 }

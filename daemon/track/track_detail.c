@@ -24,11 +24,11 @@
 
 static void set_container(struct pp_track *track, struct pp_image *image, const char *name)
 {
-	struct pp_file *container;
+	struct pathprof_mapped_file *container;
 
-	if (pp_files_get(&track->files, NULL, NULL, name, &container))
+	if (pathprof_mapped_files_get(&track->files, NULL, NULL, name, &container))
 		return;
-	pp_file_put(image->container);
+	pathprof_mapped_file_put(image->container);
 	image->container = container;
 	image->container_exact = true;
 }
@@ -71,14 +71,14 @@ static void find_exe(struct pp_track *track, struct pp_image *image)
 	if (!find_program(image->pid, link, name, sizeof(name)))
 		return;
 	for (uint32_t i = 0; i < image->space->piece_cnt && !image->exe; i++) {
-		struct pp_file *file = image->space->pieces[i].file;
+		struct pathprof_mapped_file *file = image->space->pieces[i].file;
 
 		if (file && !strcmp(file->name, name))
-			image->exe = pp_file_ref(file);
+			image->exe = pathprof_mapped_file_ref(file);
 	}
 	if (!image->exe && may_open(image->pid, name) &&
 	    !pathprof_build_id_read_file(&id, link, NULL))
-		(void)pp_files_get(&track->files, &id, NULL, name, &image->exe);
+		(void)pathprof_mapped_files_get(&track->files, &id, NULL, name, &image->exe);
 }
 
 /* Once an image, while it can still be told. */
@@ -118,7 +118,7 @@ static int elf_is_64bit(pid_t pid)
 /* A 64-bit process has its stack, vDSO and libraries above 4 GiB, a 32-bit one cannot. */
 static int is_64bit(const struct pp_image *image, int known)
 {
-	const struct pp_space *space = image->space;
+	const struct pathprof_space *space = image->space;
 
 	if (!space->piece_cnt)
 		return known;
@@ -138,7 +138,7 @@ static void make_jit_id(const struct pp_track *track, const struct pp_image *ima
 	snprintf(detail->jit_name, sizeof(detail->jit_name), "jit:%d", image->pid);
 }
 
-static void copy_text(char *to, size_t size, const struct pp_file *from)
+static void copy_text(char *to, size_t size, const struct pathprof_mapped_file *from)
 {
 	snprintf(to, size, "%s", from ? from->name : "");
 }

@@ -13,9 +13,10 @@
 #include "base/clock.h"
 
 int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
-		   struct pp_piece *ret_piece)
+		   struct pathprof_mapped_piece *ret_piece)
 {
-	struct pp_piece piece = {.start = vma->start, .end = vma->end, .offset = vma->offset};
+	struct pathprof_mapped_piece piece = {
+		.start = vma->start, .end = vma->end, .offset = vma->offset};
 	struct pathprof_build_id id = {0};
 	struct pathprof_file from;
 	enum pp_ident_kind kind = pp_idents_of(track->idents, pid, vma, &id, &from);
@@ -29,8 +30,9 @@ int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 	if (kind == PP_IDENT_VDSO)
 		piece.offset = 0;
 	if (kind != PP_IDENT_JIT) {
-		r = pp_files_get(&track->files, &id, &from,
-				 pp_ident_name(vma->name, name, sizeof(name)), &piece.file);
+		r = pathprof_mapped_files_get(&track->files, &id, &from,
+					      pp_ident_name(vma->name, name, sizeof(name)),
+					      &piece.file);
 		if (r)
 			return r;
 	}
@@ -39,7 +41,7 @@ int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 }
 
 static struct pp_image *add_image(struct pp_track *track, pid_t pid, uint64_t begin_ns,
-				  struct pp_space *space)
+				  struct pathprof_space *space)
 {
 	struct pp_image *image;
 
@@ -54,7 +56,7 @@ static struct pp_image *add_image(struct pp_track *track, pid_t pid, uint64_t be
 static void inherit(struct pp_image *image, const struct pp_image *from)
 {
 	memcpy(image->comm, from->comm, sizeof(image->comm));
-	image->container = pp_file_ref(from->container);
+	image->container = pathprof_mapped_file_ref(from->container);
 }
 
 static uint64_t start_time_of(const struct pp_track *track, uint64_t fork_ns)
@@ -90,7 +92,7 @@ static void apply_fork(struct pp_track *track, const struct pp_perf_record *reco
 	if (!parent)
 		return;
 	inherit(child, parent);
-	child->exe = pp_file_ref(parent->exe);
+	child->exe = pathprof_mapped_file_ref(parent->exe);
 	child->signature = parent->signature;
 	child->sure_ns = parent->sure_ns;
 	/* The parent may have gone on to another program between its fork and its scan. */
@@ -147,7 +149,7 @@ static bool maps_too_often(struct pp_image *image, uint64_t time_ns)
 static void apply_map(struct pp_track *track, const struct pp_perf_record *record)
 {
 	struct pp_image *image = image_for(track, record);
-	struct pp_piece piece;
+	struct pathprof_mapped_piece piece;
 	int r;
 
 	if (!image)
@@ -161,16 +163,16 @@ static void apply_map(struct pp_track *track, const struct pp_perf_record *recor
 	if (r == -ENOENT)
 		return;
 	if (!r) {
-		r = pp_space_own(&image->space);
+		r = pathprof_space_own(&image->space);
 		if (!r && !piece.file)
-			r = pp_space_cover(image->space, piece.start, piece.end, true,
-					   record->time_ns);
+			r = pathprof_space_cover(image->space, piece.start, piece.end, true,
+						 record->time_ns);
 		else if (!r)
-			r = pp_space_map(image->space, &piece, record->time_ns);
+			r = pathprof_space_map(image->space, &piece, record->time_ns);
 		/* An exec maps the program first, then its interpreter. */
 		if (!r && !image->exe && image->exec_cnt && !image->scanned_ns)
-			image->exe = pp_file_ref(piece.file);
-		pp_file_put(piece.file);
+			image->exe = pathprof_mapped_file_ref(piece.file);
+		pathprof_mapped_file_put(piece.file);
 	}
 	if (r)
 		pp_track_dropped(track, r);

@@ -26,9 +26,9 @@ static void image_free(struct pp_image *image)
 		pp_jit_free(image->detail->jit);
 		free(image->detail);
 	}
-	pp_space_put(image->space);
-	pp_file_put(image->exe);
-	pp_file_put(image->container);
+	pathprof_space_put(image->space);
+	pathprof_mapped_file_put(image->exe);
+	pathprof_mapped_file_put(image->container);
 	free(image);
 }
 
@@ -72,7 +72,7 @@ struct pp_image *pp_images_at(const struct pp_images *images, pid_t pid, uint64_
 	return image;
 }
 
-static int image_new(pid_t pid, uint64_t begin_ns, struct pp_space *space,
+static int image_new(pid_t pid, uint64_t begin_ns, struct pathprof_space *space,
 		     struct pp_image **ret_image)
 {
 	struct pp_image *image = calloc(1, sizeof(*image));
@@ -83,9 +83,9 @@ static int image_new(pid_t pid, uint64_t begin_ns, struct pp_space *space,
 	image->pid = pid;
 	image->begin_ns = begin_ns;
 	if (space)
-		image->space = pp_space_ref(space);
+		image->space = pathprof_space_ref(space);
 	else
-		r = pp_space_new(&image->space);
+		r = pathprof_space_new(&image->space);
 	if (r) {
 		free(image);
 		return r;
@@ -94,8 +94,8 @@ static int image_new(pid_t pid, uint64_t begin_ns, struct pp_space *space,
 	return 0;
 }
 
-int pp_images_add(struct pp_images *images, pid_t pid, uint64_t begin_ns, struct pp_space *space,
-		  struct pp_image **ret_image)
+int pp_images_add(struct pp_images *images, pid_t pid, uint64_t begin_ns,
+		  struct pathprof_space *space, struct pp_image **ret_image)
 {
 	struct pp_image **link = bucket_of(images, pid);
 	struct pp_image *image, *older;

@@ -16,7 +16,7 @@
 
 #include "track.h"
 #include "track_jit.h"
-#include "track_space.h"
+#include "pathprof/space.h"
 
 #define PP_IMAGES_MAX 65536
 
@@ -53,9 +53,10 @@ struct pp_image {
 	bool start_exact;        /* false: start_time is estimated from the time of the fork */
 	bool is_complete;        /* start time and container were read, or it was too late */
 	bool container_exact;    /* false: it is that of whom it was forked from, or not known */
-	struct pp_space *space;
-	struct pp_file *exe;       /* NULL: not known */
-	struct pp_file *container; /* interned as a file without identity; NULL: not known */
+	struct pathprof_space *space;
+	struct pathprof_mapped_file *exe; /* NULL: not known */
+	struct pathprof_mapped_file
+		*container; /* interned as a file without identity; NULL: not known */
 	struct pp_image_detail *detail;
 	char comm[16];
 };
@@ -78,8 +79,8 @@ struct pp_image *pp_images_at(const struct pp_images *images, pid_t pid, uint64_
  * A new newest image of pid, running since begin_ns, which ends the one before. space NULL: an
  * empty one; otherwise it is shared. -ENOMEM; -ENOSPC when there are too many live ones.
  */
-int pp_images_add(struct pp_images *images, pid_t pid, uint64_t begin_ns, struct pp_space *space,
-		  struct pp_image **ret_image);
+int pp_images_add(struct pp_images *images, pid_t pid, uint64_t begin_ns,
+		  struct pathprof_space *space, struct pp_image **ret_image);
 void pp_images_end(struct pp_images *images, struct pp_image *image, uint64_t end_ns);
 /* It had not ended after all. */
 void pp_images_revive(struct pp_images *images, struct pp_image *image);

@@ -69,7 +69,7 @@ bool pp_track_is_stale(const struct pp_track *track, const struct pp_image *imag
 /* Figures known of the program may belong to the one that ran before an exec. */
 static void forget_program(struct pp_image *image)
 {
-	pp_file_put(image->exe);
+	pathprof_mapped_file_put(image->exe);
 	image->exe = NULL;
 	image->is_complete = false;
 }
@@ -109,13 +109,13 @@ static int image_of(struct pp_track *track, pid_t pid, const struct pp_stat *sta
 static void forget_scanned(struct pp_track *track)
 {
 	for (size_t i = 0; i < track->scanned_cnt; i++)
-		pp_file_put(track->scanned[i].file);
+		pathprof_mapped_file_put(track->scanned[i].file);
 	track->scanned_cnt = 0;
 }
 
 static int reserve_scanned(struct pp_track *track)
 {
-	if (track->scanned_cnt == PP_SPACE_PIECES_MAX)
+	if (track->scanned_cnt == PATHPROF_SPACE_PIECES_MAX)
 		return -ENOSPC;
 	return pp_grow(&track->scanned, track->scanned_cnt, &track->scanned_cap);
 }
@@ -129,7 +129,7 @@ static int keep_vma(void *context, const struct pp_vma *vma)
 {
 	struct scan *scan = context;
 	struct pp_track *track = scan->track;
-	struct pp_piece piece;
+	struct pathprof_mapped_piece piece;
 	int r = reserve_scanned(track);
 
 	if (r)
@@ -137,7 +137,7 @@ static int keep_vma(void *context, const struct pp_vma *vma)
 	r = pp_track_piece(track, scan->pid, vma, &piece);
 	/* A mapping seen twice, because the list moved while it was read. */
 	if (!r && track->scanned_cnt && track->scanned[track->scanned_cnt - 1].end > piece.start) {
-		pp_file_put(piece.file);
+		pathprof_mapped_file_put(piece.file);
 		return 0;
 	}
 	if (!r)
@@ -191,12 +191,13 @@ static int keep_scan(struct pp_track *track, pid_t pid, const struct pp_stat *st
 	/* In the middle of an exec, or of ending, nothing is mapped. */
 	if (!track->scanned_cnt && image->space->piece_cnt)
 		return 0;
-	r = pp_space_own(&image->space);
+	r = pathprof_space_own(&image->space);
 	if (!r)
-		r = pp_space_find_copies(image->space, &track->scanned, &track->scanned_cnt,
-					 &track->scanned_cap);
+		r = pathprof_space_find_copies(image->space, &track->scanned, &track->scanned_cnt,
+					       &track->scanned_cap);
 	if (!r)
-		r = pp_space_replace(image->space, track->scanned, track->scanned_cnt, now_ns);
+		r = pathprof_space_replace(image->space, track->scanned, track->scanned_cnt,
+					   now_ns);
 	return r;
 }
 
@@ -299,11 +300,11 @@ void pp_track_end_gone(struct pp_track *track, uint64_t now_ns)
 
 static void empty_space(struct pp_track *track, struct pp_image *image)
 {
-	struct pp_space *empty;
+	struct pathprof_space *empty;
 
-	if (pp_space_new(&empty))
+	if (pathprof_space_new(&empty))
 		return;
-	pp_space_put(image->space);
+	pathprof_space_put(image->space);
 	image->space = empty;
 	image->is_stale = true;
 	track->drops[PP_TRACK_DROP_FORGOTTEN]++;
@@ -317,7 +318,7 @@ static size_t spaces_bytes(const struct pp_track *track)
 	/* a space that several share is counted once for each, of its size divided by them */
 	while ((image = pp_images_next(&track->images, image)))
 		for (const struct pp_image *at = image; at; at = at->older)
-			bytes += pp_space_bytes(at->space) / at->space->refs;
+			bytes += pathprof_space_bytes(at->space) / at->space->refs;
 	return bytes;
 }
 
@@ -333,19 +334,19 @@ static void empty_large(struct pp_track *track, uint32_t piece_cnt, uint64_t ask
 
 void pp_track_bound_spaces(struct pp_track *track, uint64_t now_ns)
 {
-	uint64_t idle_ns = now_ns > PP_TRACK_GRACE_NS ? now_ns - PP_TRACK_GRACE_NS : 0;
+	uint64_t idle_ns = now_ns > PATHPROF_SPACE_GRACE_NS ? now_ns - PATHPROF_SPACE_GRACE_NS : 0;
 	size_t bytes = spaces_bytes(track);
 	struct pp_image *ended;
 
 	while (bytes > PP_SPACES_BYTES_MAX &&
 	       (ended = pp_images_ended_before(&track->images, UINT64_MAX))) {
-		size_t freed = pp_space_bytes(ended->space) / ended->space->refs;
+		size_t freed = pathprof_space_bytes(ended->space) / ended->space->refs;
 
 		bytes -= freed < bytes ? freed : bytes;
 		pp_images_remove(&track->images, ended);
 	}
 	/* the largest first, and of these what nobody asks about: /proc tells it again */
-	for (uint32_t most = PP_SPACE_PIECES_MAX; most && bytes > PP_SPACES_BYTES_MAX;) {
+	for (uint32_t most = PATHPROF_SPACE_PIECES_MAX; most && bytes > PP_SPACES_BYTES_MAX;) {
 		most /= 2;
 		empty_large(track, most, idle_ns);
 		if (spaces_bytes(track) > PP_SPACES_BYTES_MAX)

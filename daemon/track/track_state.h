@@ -16,7 +16,7 @@
 #include "track_pace.h"
 #include "track_perf.h"
 #include "track_reader.h"
-#include "track_space.h"
+#include "pathprof/space.h"
 
 /*
  * How long a process' maps are not read again because an address was not found: twice as long
@@ -46,7 +46,7 @@
 
 struct pp_track {
 	struct pp_track_config config;
-	struct pp_files files;
+	struct pathprof_mapped_files files;
 	struct pp_images images;
 	struct pp_reader *reader;
 	uint64_t reader_paid_ns; /* CPU time of it that was paid for */
@@ -68,7 +68,8 @@ struct pp_track {
 	char boot_id[40];
 	uint64_t events, lost, repairs;
 	uint64_t drops[PP_TRACK_DROP_CNT];
-	struct pp_piece *scanned; /* room for one scan; each holds a reference to its file */
+	struct pathprof_mapped_piece
+		*scanned; /* room for one scan; each holds a reference to its file */
 	size_t scanned_cnt, scanned_cap;
 };
 
@@ -80,7 +81,7 @@ uint64_t pp_track_suspended_ns(void);
  * runs; -ENOMEM.
  */
 int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
-		   struct pp_piece *ret_piece);
+		   struct pathprof_mapped_piece *ret_piece);
 
 /* Applies one perf record; context is the tracker. */
 void pp_track_apply(void *context, const struct pp_perf_record *record);

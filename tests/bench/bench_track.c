@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../../daemon/track/track.h"
-#include "../../daemon/track/track_space.h"
+#include "pathprof/space.h"
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -150,24 +150,26 @@ static void bench_space(void)
 {
 	const uint64_t page_bytes = 4096, piece_cnt = 1000;
 	const int cnt = 2000000;
-	struct pp_space *space;
+	struct pathprof_space *space;
 	uint64_t begin_ns, found = 0;
 
-	if (pp_space_new(&space))
+	if (pathprof_space_new(&space))
 		exit(1);
 	for (uint64_t i = 0; i < piece_cnt; i++) {
-		struct pp_piece piece = {2 * i * page_bytes, (2 * i + 1) * page_bytes, 0, NULL};
+		struct pathprof_mapped_piece piece = {2 * i * page_bytes, (2 * i + 1) * page_bytes,
+						      0, NULL};
 
-		if (pp_space_map(space, &piece, 1))
+		if (pathprof_space_map(space, &piece, 1))
 			exit(1);
 	}
 	begin_ns = now_ns(CLOCK_MONOTONIC);
 	for (int i = 0; i < cnt; i++)
-		found += pp_space_find(space, 2,
-				       (uint64_t)i * 7919 % (2 * piece_cnt) * page_bytes) != NULL;
+		found += pathprof_space_find(space, 2,
+					     (uint64_t)i * 7919 % (2 * piece_cnt) * page_bytes) !=
+			 NULL;
 	printf("track_find_of_1000_pieces %.1f ns\n",
 	       (double)(now_ns(CLOCK_MONOTONIC) - begin_ns) / cnt + (found == 1));
-	pp_space_put(space);
+	pathprof_space_put(space);
 }
 
 int main(void)

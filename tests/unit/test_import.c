@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "../../daemon/import/import_counts.h"
-#include "../../daemon/import/import_space.h"
+#include "pathprof/recorded_spaces.h"
 #include "../one_segment.h"
 #include "oracle_program.h"
 #include "pathprof/reconstruct.h"
@@ -938,29 +938,27 @@ static void test_straight_from_runs(void)
 
 static void test_many_processes(void)
 {
-	struct pp_import_spaces *spaces;
-	struct pp_import_space_stats stats;
-	uint32_t number;
+	struct pathprof_recorded_spaces *spaces;
+	struct pathprof_recorded_spaces_left stats;
+	uint32_t number, cnt = 0;
 
-	CU_ASSERT_EQUAL_FATAL(pp_import_spaces_new(&spaces), 0);
-	for (uint32_t pid = 1; pid <= PP_IMPORT_PROCESS_MAX; pid++) {
-		CU_ASSERT_EQUAL(pp_import_spaces_find(spaces, pid, &number), 0);
-		pp_import_spaces_at(spaces, number)->used = pid % 2;
-	}
-	CU_ASSERT(pp_import_spaces_find(spaces, 1000000, &number) < 0);
-	for (uint32_t pid = 1; pid <= PP_IMPORT_PROCESS_MAX; pid++)
-		pp_import_spaces_change(spaces,
-					&(struct pathprof_recorded_process){
-						.pid = pid, .change = PATHPROF_RECORDED_EXIT});
+	CU_ASSERT_EQUAL_FATAL(pathprof_recorded_spaces_new(&spaces), 0);
+	while (cnt < 1 << 20 && pathprof_recorded_spaces_find(spaces, cnt + 1, &number) == 0)
+		pathprof_recorded_spaces_at(spaces, number)->used = ++cnt % 2;
+	CU_ASSERT(cnt > 50000 && cnt < 1 << 20);
+	for (uint32_t pid = 1; pid <= cnt; pid++)
+		pathprof_recorded_spaces_change(
+			spaces, &(struct pathprof_recorded_process){
+					.pid = pid, .change = PATHPROF_RECORDED_EXIT});
 	/* those something was counted of are still asked about */
-	for (uint32_t i = 0; i < PP_IMPORT_PROCESS_MAX / 2; i++)
-		CU_ASSERT_EQUAL(pp_import_spaces_find(spaces, 2000000 + i, &number), 0);
-	CU_ASSERT(pp_import_spaces_find(spaces, 1000000, &number) < 0);
-	pp_import_spaces_expire(spaces);
-	CU_ASSERT_EQUAL(pp_import_spaces_find(spaces, 1000000, &number), 0);
-	pp_import_spaces_stats(spaces, &stats);
+	for (uint32_t i = 0; i < cnt / 2; i++)
+		CU_ASSERT_EQUAL(pathprof_recorded_spaces_find(spaces, 2000000 + i, &number), 0);
+	CU_ASSERT(pathprof_recorded_spaces_find(spaces, 1000000, &number) < 0);
+	pathprof_recorded_spaces_expire(spaces);
+	CU_ASSERT_EQUAL(pathprof_recorded_spaces_find(spaces, 1000000, &number), 0);
+	pathprof_recorded_spaces_stats(spaces, &stats);
 	CU_ASSERT_EQUAL(stats.processes, 2);
-	pp_import_spaces_free(spaces);
+	pathprof_recorded_spaces_free(spaces);
 }
 
 static const struct unit_test tests[] = {

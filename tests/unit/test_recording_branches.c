@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "../../libprofile/src/code/pp_code.h"
-#include "../../libprofile/src/format/pp_recording_spaces.h"
 #include "../../libprofile/src/format/pp_recording_traces.h"
 #include "elf_writer.h"
 #include "pathprof/recording_branches.h"
@@ -437,123 +436,56 @@ static void test_which_binary(void)
 	end(&w);
 }
 
-static void test_cutting(void)
+static void map_page(struct world *w, uint64_t page, const char *name)
 {
-	struct pp_recording_spaces s = {0};
-	struct pp_space_piece piece = {0x1000, 0x9000, 0x100};
+	struct pathprof_recorded_mapping m = {
+		.pid = PID,
+		.start = RUN_AT + page * 0x1000,
+		.end = RUN_AT + (page + 1) * 0x1000,
+		.offset = FILE_AT + page * 0x1000,
+		.name = name,
+		.executable = true,
+	};
 
-	CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 1, &piece), 0);
-	CU_ASSERT_EQUAL(pp_recording_spaces_unmap(&s, 1, 0x3000, 0x4000), 0);
-	CU_ASSERT_EQUAL(pp_recording_space_place(pp_recording_spaces_find(&s, 1), 0x2fff), 0x20ff);
-	CU_ASSERT_EQUAL(pp_recording_space_place(pp_recording_spaces_find(&s, 1), 0x3000),
-			PP_PLACE_NONE);
-	CU_ASSERT_EQUAL(pp_recording_space_place(pp_recording_spaces_find(&s, 1), 0x4000), 0x3100);
-	piece = (struct pp_space_piece){0x1000, 0x1000, 0};
-	CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 2, &piece), -EINVAL);
-	piece = (struct pp_space_piece){0x1000, 0x2000, UINT64_MAX - 0x800};
-	CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 2, &piece), -EINVAL);
-	piece = (struct pp_space_piece){0x1000, UINT64_MAX, 0};
-	CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 2, &piece), -EINVAL);
-	pp_recording_spaces_release(&s);
+	if (name[0] != '/')
+		m.id = w->graph->build_id;
+	CU_ASSERT_EQUAL(w->sink.mapping(w->sink.context, &m), 0);
 }
 
 /* A program that makes its text writable and back, page by page: the kernel tells of each page. */
-static void test_joining(void)
+static void test_many_pieces(void)
 {
-	struct pp_recording_spaces s = {0};
-	struct pp_space_piece piece = {0x100000, 0x180000, 0x1000};
+	struct world w;
 
-	CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 1, &piece), 0);
-	for (uint64_t i = 0; i < 0x80; i += 3) {
-		piece = (struct pp_space_piece){.start = 0x100000 + i * 0x1000,
-						.end = 0x101000 + i * 0x1000};
-		CU_ASSERT_EQUAL(pp_recording_spaces_unmap(&s, 1, piece.start, piece.end), 0);
-	}
-	CU_ASSERT_EQUAL(pp_recording_spaces_find(&s, 1)->piece_cnt, 43);
-	for (uint64_t i = 0; i < 0x80; i += 3) {
-		piece = (struct pp_space_piece){0x100000 + i * 0x1000, 0x101000 + i * 0x1000,
-						0x1000 + i * 0x1000};
-		CU_ASSERT_EQUAL(
-			pp_recording_space_place(pp_recording_spaces_find(&s, 1), piece.start),
-			PP_PLACE_NONE);
-		CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 1, &piece), 0);
-		CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 1, &piece), 0);
-	}
-	CU_ASSERT_EQUAL_FATAL(pp_recording_spaces_find(&s, 1)->piece_cnt, 1);
-	CU_ASSERT_EQUAL(pp_recording_space_place(pp_recording_spaces_find(&s, 1), 0x17ffff),
-			0x80fff);
-	/* It continues in memory, and not in the file. */
-	piece = (struct pp_space_piece){0x180000, 0x181000, 0x1000};
-	CU_ASSERT_EQUAL(pp_recording_spaces_map(&s, 1, &piece), 0);
-	CU_ASSERT_EQUAL(pp_recording_spaces_find(&s, 1)->piece_cnt, 2);
-	pp_recording_spaces_release(&s);
-}
-
-#define CELLS 64
-
-/* Of each cell of memory which one of the file lies there; OUTSIDE: none. */
-static void check_cells(const struct pp_recording_spaces *s, uint32_t pid, const uint32_t *cells)
-{
-	const struct pp_recording_space *space = pp_recording_spaces_find(s, pid);
-	uint32_t wrong = 0;
-
-	for (uint32_t i = 0; i < CELLS; i++)
-		wrong += (space ? pp_recording_space_place(space, i) : PP_PLACE_NONE) != cells[i];
-	CU_ASSERT_EQUAL(wrong, 0);
-}
-
-static void test_random_pieces(void)
-{
-	uint32_t cells[CELLS], seed = 20;
-	struct pp_recording_spaces s = {0};
-	struct pp_space_piece piece;
-
-	memset(cells, 0xff, sizeof(cells));
-	for (uint32_t round = 0; round < 20000; round++) {
-		uint32_t start = (uint32_t)rand_r(&seed) % CELLS, shift;
-		uint32_t end = start + 1 + (uint32_t)rand_r(&seed) % (CELLS - start);
-		bool is_map = rand_r(&seed) % 3;
-
-		shift = (uint32_t)rand_r(&seed) % 2 * 7;
-		for (uint32_t i = start; i < end; i++)
-			cells[i] = is_map ? i + shift : PP_PLACE_NONE;
-		piece = (struct pp_space_piece){start, end, start + shift};
-		CU_ASSERT_EQUAL(is_map ? pp_recording_spaces_map(&s, 1, &piece)
-				       : pp_recording_spaces_unmap(&s, 1, start, end),
-				0);
-		check_cells(&s, 1, cells);
-		CU_ASSERT_EQUAL(pp_recording_spaces_fork(&s, 2, 1), 0);
-		check_cells(&s, 2, cells);
-	}
-	pp_recording_spaces_release(&s);
+	begin(&w);
+	for (uint64_t i = 0; i < 0x80; i++)
+		map_page(&w, i, "whole");
+	for (uint64_t i = 0; i < 0x80; i += 3)
+		map_page(&w, i, "/usr/lib/other.so");
+	for (uint64_t i = 0; i < 0x80; i++)
+		CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT + i * 0x1000), i % 3 != 0);
+	for (uint64_t i = 0; i < 0x80; i += 3)
+		map_page(&w, i, "whole");
+	for (uint64_t i = 0; i < 0x80; i++)
+		CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT + i * 0x1000), 1);
+	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_MAPPINGS), 0);
+	end(&w);
 }
 
 /* What is beyond the bound is told, and the rest is right. */
 static void test_too_many_pieces(void)
 {
-	struct pp_recording_spaces s = {0};
-	struct pp_space_piece piece;
 	uint64_t cnt = 0;
-	int r = 0;
+	struct world w;
 
-	for (; !r && cnt < PP_SPACE_BYTES_MAX; cnt++) {
-		piece = (struct pp_space_piece){cnt * 0x2000, cnt * 0x2000 + 0x1000, 0};
-		r = pp_recording_spaces_map(&s, 1, &piece);
-	}
-	CU_ASSERT_EQUAL(r, -E2BIG);
-	CU_ASSERT(cnt > 100000);
-	CU_ASSERT(s.bytes <= PP_SPACE_BYTES_MAX);
-	CU_ASSERT_EQUAL(pp_recording_spaces_find(&s, 1)->piece_cnt, cnt - 1);
-	CU_ASSERT_EQUAL(pp_recording_spaces_fork(&s, 2, 1), -ENOSPC);
-	CU_ASSERT_PTR_NULL(pp_recording_spaces_find(&s, 2));
-	CU_ASSERT_EQUAL(pp_recording_spaces_unmap(&s, 1, 0x2400, 0x2800), -E2BIG);
-	CU_ASSERT_EQUAL(pp_recording_space_place(pp_recording_spaces_find(&s, 1), 0x23ff), 0x3ff);
-	CU_ASSERT_EQUAL(pp_recording_space_place(pp_recording_spaces_find(&s, 1), 0x2800),
-			PP_PLACE_NONE);
-	CU_ASSERT_EQUAL(pp_recording_spaces_unmap(&s, 1, 0, UINT64_MAX), 0);
-	CU_ASSERT_PTR_NULL(pp_recording_spaces_find(&s, 1));
-	CU_ASSERT_EQUAL(s.bytes, PP_SPACE_PROCESS_BYTES * s.cnt);
-	pp_recording_spaces_release(&s);
+	begin(&w);
+	for (; cnt < 1 << 20 && !left(&w, PATHPROF_LEFT_MAPPINGS); cnt++)
+		map_page(&w, 2 * cnt, "whole");
+	CU_ASSERT(cnt > 60000 && cnt < 1 << 20);
+	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 1);
+	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT + (2 * cnt - 4) * 0x1000), 1);
+	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT + (2 * cnt - 2) * 0x1000), 0);
+	end(&w);
 }
 
 static void test_too_many_processes(void)
@@ -562,7 +494,7 @@ static void test_too_many_processes(void)
 	uint32_t i = 1;
 
 	begin(&w);
-	for (; i < PP_SPACE_BYTES_MAX && !left(&w, PATHPROF_LEFT_PROCESSES); i++)
+	for (; i < 1 << 20 && !left(&w, PATHPROF_LEFT_PROCESSES); i++)
 		change(&w, PATHPROF_RECORDED_FORK, PID + i, PID);
 	CU_ASSERT(i > 100000);
 	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_PROCESSES), 1);
@@ -886,11 +818,9 @@ static const struct unit_test tests[] = {
 	{"forks inherit, execs and exits forget", test_processes},
 	{"what is mapped over the binary is not the binary", test_mappings},
 	{"by build-id, else by name, never another build", test_which_binary},
-	{"mappings are cut", test_cutting},
+	{"a mapping may have many pieces", test_many_pieces},
 	{"memory over text is its copy", test_copies},
 	{"code that lies elsewhere in the file is found by its address", test_other_layout},
-	{"pieces that continue the file are one", test_joining},
-	{"pieces, against a table of all cells", test_random_pieces},
 	{"pieces are bounded", test_too_many_pieces},
 	{"processes are bounded, one that ends makes room", test_too_many_processes},
 	{"random recordings come to what the slow way counts", test_slow_way},

@@ -15,7 +15,9 @@
 #include <stdbool.h>
 
 #include "pathprof/recording_branches.h"
-#include "pp_recording_spaces.h"
+
+/* In place of a file offset: not of this binary. */
+#define PP_PLACE_NONE UINT32_MAX
 
 #define PP_TRACE_SLOTS (1u << 18)
 #define PP_TRACE_FULL  (PP_TRACE_SLOTS / 4 * 3)

@@ -17,8 +17,8 @@
 #include "../code/pp_code.h"
 #include "pathprof/build_id.h"
 #include "pathprof/mapped.h"
+#include "pathprof/recorded_spaces.h"
 #include "pp_branch_profile.h"
-#include "pp_recording_spaces.h"
 #include "pp_recording_traces.h"
 
 /* A program resumes at most so far after a system call or an interrupted instruction. */
@@ -32,7 +32,7 @@ struct pathprof_recording_branches {
 	struct pathprof_build_id other; /* the last of its name that is another build */
 	char *real_path;                /* of the code's file; NULL: not known */
 	char *mapped_name;              /* as recorded, if not deleted; NULL: not mapped yet */
-	struct pp_recording_spaces spaces;
+	struct pathprof_recorded_spaces *spaces;
 	struct pp_recording_traces traces;
 	struct pathprof_recording_branches_stats stats;
 	uint64_t begin_ns, end_ns; /* of the samples with branches of it; the recording's clock */
@@ -42,7 +42,8 @@ struct pathprof_recording_branches {
 
 /* The stack in hand. */
 struct walk {
-	const struct pp_recording_space *space; /* NULL: addresses are the file's */
+	const struct pathprof_space *space;        /* NULL: addresses are the file's */
+	const struct pathprof_mapped_piece *piece; /* found last */
 	uint32_t next_from; /* branch of the newer entry; PP_PLACE_NONE: no range ends there */
 	uint64_t limit;     /* code that ran earlier in this range lies at or before it */
 	bool interrupted;   /* the kernel was entered between here and the newer entry */
@@ -90,7 +91,9 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 	b->real_path = realpath(code->path, NULL);
 	rc = check_binary(b, graph, error);
 	if (!rc) {
-		rc = pp_recording_traces_init(&b->traces, code, graph, profile, &b->stats);
+		rc = pathprof_recorded_spaces_new(&b->spaces);
+		if (!rc)
+			rc = pp_recording_traces_init(&b->traces, code, graph, profile, &b->stats);
 		if (rc)
 			pathprof_fail(error, rc, "out of memory");
 	}
@@ -107,7 +110,7 @@ void pathprof_recording_branches_free(struct pathprof_recording_branches *b)
 	if (!b)
 		return;
 	pp_recording_traces_release(&b->traces);
-	pp_recording_spaces_release(&b->spaces);
+	pathprof_recorded_spaces_free(b->spaces);
 	free(b->mapped_name);
 	free(b->real_path);
 	free(b);
@@ -152,46 +155,45 @@ static bool is_ours(struct pathprof_recording_branches *b,
 	return false;
 }
 
-static void left_out(struct pathprof_recording_branches *b, int rc)
+static void count_left_out(struct pathprof_recording_branches *b)
 {
-	if (rc == -ENOSPC)
-		b->stats.left[PATHPROF_LEFT_PROCESSES]++;
-	else if (rc == -E2BIG || rc == -EINVAL)
-		b->stats.left[PATHPROF_LEFT_MAPPINGS]++;
+	struct pathprof_recorded_spaces_left left;
+
+	pathprof_recorded_spaces_stats(b->spaces, &left);
+	b->stats.left[PATHPROF_LEFT_PROCESSES] = left.processes;
+	b->stats.left[PATHPROF_LEFT_MAPPINGS] = left.mappings;
 }
 
-static int take_ours(struct pathprof_recording_branches *b,
-		     const struct pathprof_recorded_mapping *m)
+static int map(struct pathprof_recording_branches *b, const struct pathprof_recorded_mapping *m,
+	       bool ours)
 {
-	const struct pp_space_piece piece = {
-		.start = m->start,
-		.end = m->end,
-		.offset = pathprof_mapped_offset(b->traces.segments, b->traces.segment_cnt,
-						 m->start, m->end, m->offset),
-	};
+	struct pathprof_recorded_mapping mapping = *m;
+	int rc;
 
-	b->stats.mappings++;
-	if (!b->mapped_name) {
-		b->mapped_name = strndup(m->name, pathprof_mapped_name_len(m->name));
-		if (!b->mapped_name)
-			return -ENOMEM;
-	}
-	return pp_recording_spaces_map(&b->spaces, pid_of(b, m->pid), &piece);
+	mapping.pid = pid_of(b, m->pid);
+	if (ours)
+		mapping.offset = pathprof_mapped_offset(b->traces.segments, b->traces.segment_cnt,
+							m->start, m->end, m->offset);
+	rc = pathprof_recorded_spaces_map(b->spaces, &mapping, ours);
+	count_left_out(b);
+	return rc == -ENOMEM ? rc : 0;
 }
 
 static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 {
 	struct pathprof_recording_branches *b = context;
-	int rc = 0;
+	bool ours = is_ours(b, m);
 
-	/* Memory over the binary is a copy of its text. The binary is taken for the program. */
-	if (is_ours(b, m))
-		rc = take_ours(b, m);
-	else if (m->start < m->end && b->format != PATHPROF_FORMAT_PROFGEN_PERFSCRIPT &&
-		 !pathprof_mapped_is_memory(m->name, &m->id))
-		rc = pp_recording_spaces_unmap(&b->spaces, m->pid, m->start, m->end);
-	left_out(b, rc);
-	return rc == -ENOMEM ? rc : 0;
+	/* Its processes are not told apart: what one of them has there may be another's binary. */
+	if (!ours && b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT)
+		return 0;
+	b->stats.mappings += ours;
+	if (ours && !b->mapped_name) {
+		b->mapped_name = strndup(m->name, pathprof_mapped_name_len(m->name));
+		if (!b->mapped_name)
+			return -ENOMEM;
+	}
+	return map(b, m, ours);
 }
 
 static int on_process(void *context, const struct pathprof_recorded_process *p)
@@ -199,18 +201,9 @@ static int on_process(void *context, const struct pathprof_recorded_process *p)
 	struct pathprof_recording_branches *b = context;
 	int rc = 0;
 
-	switch (p->change) {
-	case PATHPROF_RECORDED_COMM:
-		break;
-	case PATHPROF_RECORDED_FORK:
-		rc = pp_recording_spaces_fork(&b->spaces, p->pid, p->parent);
-		break;
-	case PATHPROF_RECORDED_EXEC:
-	case PATHPROF_RECORDED_EXIT:
-		pp_recording_spaces_forget(&b->spaces, p->pid);
-		break;
-	}
-	left_out(b, rc);
+	if (p->change != PATHPROF_RECORDED_COMM)
+		rc = pathprof_recorded_spaces_change(b->spaces, p);
+	count_left_out(b);
 	return rc == -ENOMEM ? rc : 0;
 }
 
@@ -221,11 +214,20 @@ static bool in_kernel(uint64_t address)
 	return address >> 63;
 }
 
-static uint32_t place(const struct pathprof_recording_branches *b, const struct walk *w,
-		      uint64_t address)
+/* The file offset at an address, or PP_PLACE_NONE: it is not the binary's. */
+static uint32_t place(const struct pathprof_recording_branches *b, struct walk *w, uint64_t address)
 {
-	return w->space ? pp_recording_space_place(w->space, address)
-			: pp_recording_traces_at(&b->traces, address);
+	const struct pathprof_mapped_piece *p = w->piece;
+	uint64_t offset;
+
+	if (!w->space)
+		return pp_recording_traces_at(&b->traces, address);
+	if (!p || address < p->start || address >= p->end)
+		p = w->piece = pathprof_space_find(w->space, 0, address);
+	if (!p || !p->file || !p->file->mark)
+		return PP_PLACE_NONE;
+	offset = address - p->start + p->offset;
+	return offset < PP_PLACE_NONE ? (uint32_t)offset : PP_PLACE_NONE;
 }
 
 static void leave_out(struct pathprof_recording_branches *b, struct walk *w,
@@ -344,8 +346,10 @@ static void note_time(struct pathprof_recording_branches *b, uint64_t time_ns)
 static int on_sample(void *context, const struct pathprof_recorded_sample *s)
 {
 	struct pathprof_recording_branches *b = context;
+	const struct pathprof_recorded_space *process =
+		pathprof_recorded_spaces_look(b->spaces, pid_of(b, s->pid));
 	struct walk w = {
-		.space = pp_recording_spaces_find(&b->spaces, pid_of(b, s->pid)),
+		.space = process && process->marked ? process->space : NULL,
 		.next_from = PP_PLACE_NONE,
 		.ranges = !s->filtered,
 		.times = pp_count_sum(s->repeats, 1),

@@ -42,10 +42,10 @@ struct oracle {
 };
 
 struct world {
-	struct pp_files files;
+	struct pathprof_mapped_files files;
 	struct pp_images images;
-	struct pp_file *file[FILE_CNT + 1]; /* [0] is NULL: generated code */
-	struct oracle *oracles;             /* GENERATIONS, in the order they began */
+	struct pathprof_mapped_file *file[FILE_CNT + 1]; /* [0] is NULL: generated code */
+	struct oracle *oracles;                          /* GENERATIONS, in the order they began */
 	int oracle_cnt;
 	uint64_t now_ns, random;
 };
@@ -95,13 +95,13 @@ static bool agrees(struct world *world, int pid, uint64_t time_ns, uint64_t addr
 {
 	struct oracle *oracle = oracle_at(world, pid, time_ns);
 	const struct pp_image *image = pp_images_at(&world->images, pid, time_ns);
-	const struct pp_piece *piece;
+	const struct pathprof_mapped_piece *piece;
 	const struct change *change;
 
 	if (!oracle || !image)
 		return !oracle && !image;
 	change = oracle_find(&oracle->pages[address / PAGE], time_ns);
-	piece = pp_space_find(image->space, time_ns, address);
+	piece = pathprof_space_find(image->space, time_ns, address);
 	if (!change || !piece)
 		return !change && !piece;
 	return piece->file == world->file[change->file] &&
@@ -127,14 +127,14 @@ static void op_map(struct world *world, int pid)
 	struct pp_image *image = pp_images_newest(&world->images, pid);
 	uint32_t first = below(world, PAGE_CNT), cnt = 1 + below(world, 9);
 	int file = (int)below(world, FILE_CNT + 1);
-	struct pp_piece piece;
+	struct pathprof_mapped_piece piece;
 
 	if (first + cnt > PAGE_CNT)
 		cnt = PAGE_CNT - first;
-	piece = (struct pp_piece){first * PAGE, (first + cnt) * PAGE, below(world, 4) * PAGE,
-				  world->file[file]};
-	CU_ASSERT_EQUAL_FATAL(pp_space_own(&image->space), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_space_map(image->space, &piece, world->now_ns), 0);
+	piece = (struct pathprof_mapped_piece){first * PAGE, (first + cnt) * PAGE,
+					       below(world, 4) * PAGE, world->file[file]};
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_own(&image->space), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_map(image->space, &piece, world->now_ns), 0);
 	for (uint32_t i = first; i < first + cnt; i++)
 		oracle_set(world, pid, i, file,
 			   file ? piece.offset + (i - first) * PAGE : i * PAGE);
@@ -147,9 +147,10 @@ static void op_unmap(struct world *world, int pid)
 
 	if (first + cnt > PAGE_CNT)
 		cnt = PAGE_CNT - first;
-	CU_ASSERT_EQUAL_FATAL(pp_space_own(&image->space), 0);
-	CU_ASSERT_EQUAL_FATAL(
-		pp_space_unmap(image->space, first * PAGE, (first + cnt) * PAGE, world->now_ns), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_own(&image->space), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_unmap(image->space, first * PAGE, (first + cnt) * PAGE,
+						   world->now_ns),
+			      0);
 	for (uint32_t i = first; i < first + cnt; i++)
 		oracle_set(world, pid, i, -1, 0);
 }
@@ -158,7 +159,7 @@ static void op_unmap(struct world *world, int pid)
 static void op_replace(struct world *world, int pid)
 {
 	struct pp_image *image = pp_images_newest(&world->images, pid);
-	struct pp_piece pieces[PAGE_CNT];
+	struct pathprof_mapped_piece pieces[PAGE_CNT];
 	uint32_t at = 0, page = below(world, 8);
 	size_t cnt = 0;
 
@@ -169,16 +170,16 @@ static void op_replace(struct world *world, int pid)
 		len = page + len > PAGE_CNT ? PAGE_CNT - page : len;
 		for (; at < page; at++)
 			oracle_set(world, pid, at, -1, 0);
-		pieces[cnt++] = (struct pp_piece){page * PAGE, (page + len) * PAGE, page * PAGE,
-						  world->file[file]};
+		pieces[cnt++] = (struct pathprof_mapped_piece){page * PAGE, (page + len) * PAGE,
+							       page * PAGE, world->file[file]};
 		for (; at < page + len; at++)
 			oracle_set(world, pid, at, file, at * PAGE);
 		page = at + below(world, 8);
 	}
 	for (; at < PAGE_CNT; at++)
 		oracle_set(world, pid, at, -1, 0);
-	CU_ASSERT_EQUAL_FATAL(pp_space_own(&image->space), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_space_replace(image->space, pieces, cnt, world->now_ns), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_own(&image->space), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_replace(image->space, pieces, cnt, world->now_ns), 0);
 }
 
 static struct oracle *new_oracle(struct world *world, int pid)
@@ -251,13 +252,14 @@ static bool step(struct world *world)
 static void world_begin(struct world *world, uint64_t seed, struct oracle *oracles)
 {
 	*world = (struct world){.oracles = oracles, .random = seed};
-	CU_ASSERT_EQUAL_FATAL(pp_files_init(&world->files), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_init(&world->files), 0);
 	CU_ASSERT_EQUAL_FATAL(pp_images_init(&world->images), 0);
 	for (int i = 1; i <= FILE_CNT; i++) {
 		struct pathprof_build_id id = {.bytes = {(uint8_t)i}, .len_bytes = 20, .kind = 1};
 
-		CU_ASSERT_EQUAL_FATAL(
-			pp_files_get(&world->files, &id, NULL, "file", &world->file[i]), 0);
+		CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_get(&world->files, &id, NULL, "file",
+								&world->file[i]),
+				      0);
 	}
 	for (int pid = 1; pid <= PID_CNT; pid++) {
 		world->now_ns++;
@@ -271,11 +273,11 @@ static void world_end(struct world *world)
 	pp_images_release(&world->images);
 	for (int i = 1; i <= FILE_CNT; i++) {
 		CU_ASSERT_EQUAL(world->file[i]->refs, 1);
-		pp_file_put(world->file[i]);
+		pathprof_mapped_file_put(world->file[i]);
 	}
-	pp_files_sweep(&world->files);
+	pathprof_mapped_files_sweep(&world->files);
 	CU_ASSERT_EQUAL(world->files.file_cnt, 0);
-	pp_files_release(&world->files);
+	pathprof_mapped_files_release(&world->files);
 }
 
 static void test_random_operations(void)
@@ -329,112 +331,114 @@ static void test_planted_fault(void)
 
 static void test_fork_shares_until_changed(void)
 {
-	struct pp_space *parent, *child;
-	struct pp_piece piece = {.start = 0, .end = PAGE};
+	struct pathprof_space *parent, *child;
+	struct pathprof_mapped_piece piece = {.start = 0, .end = PAGE};
 
-	CU_ASSERT_EQUAL_FATAL(pp_space_new(&parent), 0);
-	child = pp_space_ref(parent);
-	CU_ASSERT_EQUAL_FATAL(pp_space_own(&child), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_new(&parent), 0);
+	child = pathprof_space_ref(parent);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_own(&child), 0);
 	CU_ASSERT_PTR_NOT_EQUAL_FATAL(child, parent);
-	CU_ASSERT_EQUAL(pp_space_map(child, &piece, 1), 0);
-	CU_ASSERT_PTR_NULL(pp_space_find(parent, 0, 0));
-	CU_ASSERT_PTR_NOT_NULL(pp_space_find(child, 0, 0));
-	pp_space_put(parent);
-	pp_space_put(child);
+	CU_ASSERT_EQUAL(pathprof_space_map(child, &piece, 1), 0);
+	CU_ASSERT_PTR_NULL(pathprof_space_find(parent, 0, 0));
+	CU_ASSERT_PTR_NOT_NULL(pathprof_space_find(child, 0, 0));
+	pathprof_space_put(parent);
+	pathprof_space_put(child);
 }
 
-static void map_file(struct pp_space *space, struct pp_file *file, uint64_t time_ns)
+static void map_file(struct pathprof_space *space, struct pathprof_mapped_file *file,
+		     uint64_t time_ns)
 {
-	struct pp_piece piece = {.start = 0, .end = PAGE, .file = file};
+	struct pathprof_mapped_piece piece = {.start = 0, .end = PAGE, .file = file};
 
-	CU_ASSERT_EQUAL_FATAL(pp_space_map(space, &piece, time_ns), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_map(space, &piece, time_ns), 0);
 }
 
 static void test_past_is_bounded(void)
 {
-	struct pp_files files;
-	struct pp_file *a, *b;
-	struct pp_space *space;
+	struct pathprof_mapped_files files;
+	struct pathprof_mapped_file *a, *b;
+	struct pathprof_space *space;
 
-	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, NULL, "a", &a), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, NULL, "b", &b), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
-	for (uint64_t time_ns = 1; time_ns <= 4ull * PP_SPACE_PAST_MAX; time_ns++)
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_init(&files), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_get(&files, NULL, NULL, "a", &a), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_get(&files, NULL, NULL, "b", &b), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_new(&space), 0);
+	for (uint64_t time_ns = 1; time_ns <= 4ull * PATHPROF_SPACE_PAST_MAX; time_ns++)
 		map_file(space, time_ns % 2 ? a : b, time_ns);
-	CU_ASSERT_EQUAL(space->past_cnt, PP_SPACE_PAST_MAX);
+	CU_ASSERT_EQUAL(space->past_cnt, PATHPROF_SPACE_PAST_MAX);
 	/* The latest are those kept; what was overwritten long ago is dropped with the next. */
-	CU_ASSERT_PTR_EQUAL(pp_space_find(space, 4ull * PP_SPACE_PAST_MAX - 1, 0)->file, a);
-	map_file(space, a, 4ull * PP_SPACE_PAST_MAX + 2 * PP_TRACK_GRACE_NS);
+	CU_ASSERT_PTR_EQUAL(pathprof_space_find(space, 4ull * PATHPROF_SPACE_PAST_MAX - 1, 0)->file,
+			    a);
+	map_file(space, a, 4ull * PATHPROF_SPACE_PAST_MAX + 2 * PATHPROF_SPACE_GRACE_NS);
 	CU_ASSERT_EQUAL(space->past_cnt, 1);
-	pp_space_put(space);
-	pp_files_release(&files);
+	pathprof_space_put(space);
+	pathprof_mapped_files_release(&files);
 }
 
 static void test_pieces_are_bounded_and_checked(void)
 {
-	struct pp_space *space;
-	struct pp_piece piece = {.start = PAGE, .end = PAGE};
+	struct pathprof_space *space;
+	struct pathprof_mapped_piece piece = {.start = PAGE, .end = PAGE};
 	int r = 0;
 
-	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
-	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 1), -EINVAL);
-	CU_ASSERT_EQUAL(pp_space_unmap(space, 2, 1, 1), -EINVAL);
-	for (uint64_t i = 0; !r && i < 2ull * PP_SPACE_PIECES_MAX; i++) {
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_new(&space), 0);
+	CU_ASSERT_EQUAL(pathprof_space_map(space, &piece, 1), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_space_unmap(space, 2, 1, 1), -EINVAL);
+	for (uint64_t i = 0; !r && i < 2ull * PATHPROF_SPACE_PIECES_MAX; i++) {
 		piece.start = 2 * i * PAGE;
 		piece.end = piece.start + PAGE;
-		r = pp_space_map(space, &piece, 1);
+		r = pathprof_space_map(space, &piece, 1);
 	}
 	CU_ASSERT_EQUAL(r, -ENOSPC);
-	CU_ASSERT(space->piece_cnt <= PP_SPACE_PIECES_MAX);
-	CU_ASSERT_EQUAL(space->piece_cnt, PP_SPACE_PIECES_MAX - 1);
-	pp_space_put(space);
+	CU_ASSERT(space->piece_cnt <= PATHPROF_SPACE_PIECES_MAX);
+	CU_ASSERT_EQUAL(space->piece_cnt, PATHPROF_SPACE_PIECES_MAX - 1);
+	pathprof_space_put(space);
 }
 
 static void test_growing_code_stays_one_piece(void)
 {
-	struct pp_space *space;
+	struct pathprof_space *space;
 
-	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_new(&space), 0);
 	for (uint64_t i = 1; i <= 1000; i++) {
-		struct pp_piece piece = {.start = PAGE, .end = (1 + i) * PAGE};
+		struct pathprof_mapped_piece piece = {.start = PAGE, .end = (1 + i) * PAGE};
 
-		CU_ASSERT_EQUAL_FATAL(pp_space_map(space, &piece, i), 0);
+		CU_ASSERT_EQUAL_FATAL(pathprof_space_map(space, &piece, i), 0);
 	}
 	CU_ASSERT_EQUAL(space->piece_cnt, 1);
 	CU_ASSERT_EQUAL(space->past_cnt, 0);
-	pp_space_put(space);
+	pathprof_space_put(space);
 }
 
 /* What is mapped where nothing was makes nothing untrue that was read before. */
 static void test_changes_are_counted(void)
 {
-	struct pp_piece piece = {.start = PAGE, .end = 3 * PAGE};
-	struct pp_space *space, *child;
-	struct pp_files files;
-	struct pp_file *file;
+	struct pathprof_mapped_piece piece = {.start = PAGE, .end = 3 * PAGE};
+	struct pathprof_space *space, *child;
+	struct pathprof_mapped_files files;
+	struct pathprof_mapped_file *file;
 
-	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&files, NULL, NULL, "/x", &file), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
-	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 1), 0);
-	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_init(&files), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_get(&files, NULL, NULL, "/x", &file), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_new(&space), 0);
+	CU_ASSERT_EQUAL(pathprof_space_map(space, &piece, 1), 0);
+	CU_ASSERT_EQUAL(pathprof_space_map(space, &piece, 2), 0);
 	CU_ASSERT_EQUAL(space->change_cnt, 0);
 	map_file(space, file, 3);
 	CU_ASSERT_EQUAL(space->change_cnt, 0);
 	piece.file = file;
-	CU_ASSERT_EQUAL(pp_space_map(space, &piece, 4), 0);
+	CU_ASSERT_EQUAL(pathprof_space_map(space, &piece, 4), 0);
 	CU_ASSERT_EQUAL(space->change_cnt, 1);
-	child = pp_space_ref(space);
-	CU_ASSERT_EQUAL_FATAL(pp_space_own(&child), 0);
+	child = pathprof_space_ref(space);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_own(&child), 0);
 	CU_ASSERT_EQUAL(child->change_cnt, 1);
-	CU_ASSERT_EQUAL(pp_space_unmap(child, 2 * PAGE, 4 * PAGE, 5), 0);
+	CU_ASSERT_EQUAL(pathprof_space_unmap(child, 2 * PAGE, 4 * PAGE, 5), 0);
 	CU_ASSERT_EQUAL(child->change_cnt, 2);
 	CU_ASSERT_EQUAL(space->change_cnt, 1);
-	pp_space_put(child);
-	pp_space_put(space);
-	pp_file_put(file);
-	pp_files_release(&files);
+	pathprof_space_put(child);
+	pathprof_space_put(space);
+	pathprof_mapped_file_put(file);
+	pathprof_mapped_files_release(&files);
 }
 
 static void test_live_images_are_bounded(void)
@@ -462,54 +466,55 @@ static uint64_t cpu_ns(void)
 /* Piece by piece it would take a minute. */
 static void test_all_are_replaced_at_once(void)
 {
-	const size_t cnt = PP_SPACE_PIECES_MAX - 1;
-	struct pp_piece *pieces = calloc(cnt, sizeof(*pieces));
-	struct pp_space *space;
+	const size_t cnt = PATHPROF_SPACE_PIECES_MAX - 1;
+	struct pathprof_mapped_piece *pieces = calloc(cnt, sizeof(*pieces));
+	struct pathprof_space *space;
 	uint64_t begin_ns;
 
 	CU_ASSERT_FATAL(pieces != NULL);
-	CU_ASSERT_EQUAL_FATAL(pp_space_new(&space), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_new(&space), 0);
 	begin_ns = cpu_ns();
 	for (uint64_t round = 1; round <= 8; round++) {
 		for (size_t i = 0; i < cnt; i++)
-			pieces[i] = (struct pp_piece){.start = (4 * i + round % 2) * PAGE,
-						      .end = (4 * i + round % 2 + 2) * PAGE};
-		CU_ASSERT_EQUAL(pp_space_replace(space, pieces, cnt, round), 0);
+			pieces[i] = (struct pathprof_mapped_piece){
+				.start = (4 * i + round % 2) * PAGE,
+				.end = (4 * i + round % 2 + 2) * PAGE};
+		CU_ASSERT_EQUAL(pathprof_space_replace(space, pieces, cnt, round), 0);
 		CU_ASSERT_EQUAL(space->piece_cnt, cnt);
 	}
 	CU_ASSERT(cpu_ns() - begin_ns < 3000000000ull);
-	CU_ASSERT_EQUAL(space->past_cnt, PP_SPACE_PAST_MAX);
+	CU_ASSERT_EQUAL(space->past_cnt, PATHPROF_SPACE_PAST_MAX);
 	CU_ASSERT_EQUAL(space->change_cnt, 7 * cnt);
-	pp_space_put(space);
+	pathprof_space_put(space);
 	free(pieces);
 }
 
 static void test_names_are_bounded(void)
 {
-	struct pp_files files;
-	struct pp_file *file, *first = NULL;
+	struct pathprof_mapped_files files;
+	struct pathprof_mapped_file *file, *first = NULL;
 	char name[4096], number[16];
 	int r = 0;
 
-	CU_ASSERT_EQUAL_FATAL(pp_files_init(&files), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_init(&files), 0);
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 	for (int i = 0; !r && i < 10000; i++) {
 		snprintf(number, sizeof(number), "%08d", i);
 		memcpy(name, number, 8);
-		r = pp_files_get(&files, NULL, NULL, name, &file);
+		r = pathprof_mapped_files_get(&files, NULL, NULL, name, &file);
 		if (!r)
-			pp_file_put(file);
+			pathprof_mapped_file_put(file);
 		first = first ? first : file;
 	}
 	CU_ASSERT_EQUAL(r, -ENOSPC);
-	CU_ASSERT(files.bytes < PP_FILES_BYTES_MAX + 2 * sizeof(name));
+	CU_ASSERT(files.bytes < PATHPROF_MAPPED_FILES_BYTES_MAX + 2 * sizeof(name));
 	/* what is there is found, and when names go there is room again */
-	CU_ASSERT_EQUAL(pp_files_get(&files, NULL, NULL, first->name, &file), 0);
-	pp_files_sweep(&files);
+	CU_ASSERT_EQUAL(pathprof_mapped_files_get(&files, NULL, NULL, first->name, &file), 0);
+	pathprof_mapped_files_sweep(&files);
 	CU_ASSERT_EQUAL(files.bytes, sizeof(*file) + sizeof(name));
-	CU_ASSERT_EQUAL(pp_files_get(&files, NULL, NULL, "new", &file), 0);
-	pp_files_release(&files);
+	CU_ASSERT_EQUAL(pathprof_mapped_files_get(&files, NULL, NULL, "new", &file), 0);
+	pathprof_mapped_files_release(&files);
 }
 
 static struct pp_image *add_large(struct pp_track *track, pid_t pid, uint32_t piece_cnt)
@@ -518,9 +523,10 @@ static struct pp_image *add_large(struct pp_track *track, pid_t pid, uint32_t pi
 
 	CU_ASSERT_EQUAL_FATAL(pp_images_add(&track->images, pid, 1, NULL, &image), 0);
 	for (uint64_t i = 0; i < piece_cnt; i++) {
-		struct pp_piece piece = {.start = 2 * i * PAGE, .end = (2 * i + 1) * PAGE};
+		struct pathprof_mapped_piece piece = {.start = 2 * i * PAGE,
+						      .end = (2 * i + 1) * PAGE};
 
-		CU_ASSERT_EQUAL_FATAL(pp_space_map(image->space, &piece, 1), 0);
+		CU_ASSERT_EQUAL_FATAL(pathprof_space_map(image->space, &piece, 1), 0);
 	}
 	return image;
 }
@@ -528,8 +534,8 @@ static struct pp_image *add_large(struct pp_track *track, pid_t pid, uint32_t pi
 /* Processes that ended go first, then those nobody asks about; one asked about lately stays. */
 static void test_spaces_are_bounded(void)
 {
-	const uint64_t now_ns = 100 * PP_TRACK_GRACE_NS;
-	const uint32_t large = PP_SPACE_PIECES_MAX / 4;
+	const uint64_t now_ns = 100 * PATHPROF_SPACE_GRACE_NS;
+	const uint32_t large = PATHPROF_SPACE_PIECES_MAX / 4;
 	struct pp_track track = {0};
 	struct pp_image *asked, *small;
 
@@ -563,41 +569,46 @@ static void test_spaces_are_bounded(void)
 
 /* Pages: 10 to 14 the program's text, 20 to 24 a library's. */
 struct text {
-	struct pp_files files;
-	struct pp_file *program, *library;
-	struct pp_space *space;
+	struct pathprof_mapped_files files;
+	struct pathprof_mapped_file *program, *library;
+	struct pathprof_space *space;
 };
 
 static void begin_text(struct text *t)
 {
-	struct pp_piece program = {.start = 10 * PAGE, .end = 14 * PAGE, .offset = PAGE};
-	struct pp_piece library = {.start = 20 * PAGE, .end = 24 * PAGE, .offset = PAGE};
+	struct pathprof_mapped_piece program = {
+		.start = 10 * PAGE, .end = 14 * PAGE, .offset = PAGE};
+	struct pathprof_mapped_piece library = {
+		.start = 20 * PAGE, .end = 24 * PAGE, .offset = PAGE};
 
-	CU_ASSERT_EQUAL_FATAL(pp_files_init(&t->files), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&t->files, NULL, NULL, "/program", &t->program), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_files_get(&t->files, NULL, NULL, "/library", &t->library), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_init(&t->files), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		pathprof_mapped_files_get(&t->files, NULL, NULL, "/program", &t->program), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		pathprof_mapped_files_get(&t->files, NULL, NULL, "/library", &t->library), 0);
 	program.file = t->program;
 	library.file = t->library;
-	CU_ASSERT_EQUAL_FATAL(pp_space_new(&t->space), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_space_map(t->space, &program, 1), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_space_map(t->space, &library, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_new(&t->space), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_map(t->space, &program, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_space_map(t->space, &library, 1), 0);
 }
 
 static void end_text(struct text *t)
 {
-	pp_space_put(t->space);
-	pp_file_put(t->program);
-	pp_file_put(t->library);
-	pp_files_sweep(&t->files);
+	pathprof_space_put(t->space);
+	pathprof_mapped_file_put(t->program);
+	pathprof_mapped_file_put(t->library);
+	pathprof_mapped_files_sweep(&t->files);
 	CU_ASSERT_EQUAL(t->files.file_cnt, 0);
-	pp_files_release(&t->files);
+	pathprof_mapped_files_release(&t->files);
 }
 
 /* 'p' and 'l' at its offset, 'x' generated, '-' nothing: pages 8 to 26. */
 static const char *picture(const struct text *t, char *text)
 {
 	for (uint64_t page = 8; page < 26; page++) {
-		const struct pp_piece *p = pp_space_find(t->space, 0, page * PAGE);
+		const struct pathprof_mapped_piece *p =
+			pathprof_space_find(t->space, 0, page * PAGE);
 		uint64_t offset = p ? page * PAGE - p->start + p->offset : 0;
 		char *c = &text[page - 8];
 
@@ -619,7 +630,7 @@ static void check_cover(uint64_t start, uint64_t end, bool executable, const cha
 	char text[19];
 
 	begin_text(&t);
-	CU_ASSERT_EQUAL(pp_space_cover(t.space, start * PAGE, end * PAGE, executable, 2), 0);
+	CU_ASSERT_EQUAL(pathprof_space_cover(t.space, start * PAGE, end * PAGE, executable, 2), 0);
 	CU_ASSERT_STRING_EQUAL(picture(&t, text), want);
 	end_text(&t);
 }
@@ -643,21 +654,22 @@ static void test_copies(void)
 /* A scan tells of the memory alone. */
 static void test_copies_in_a_scan(void)
 {
-	struct pp_piece *pieces = calloc(2, sizeof(*pieces));
+	struct pathprof_mapped_piece *pieces = calloc(2, sizeof(*pieces));
 	size_t cnt = 2, cap = 2;
 	struct text t;
 	char text[19];
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(pieces);
 	begin_text(&t);
-	pieces[0] = (struct pp_piece){.start = 9 * PAGE, .end = 16 * PAGE};
-	pieces[1] = (struct pp_piece){.start = 20 * PAGE, .end = 24 * PAGE, .offset = PAGE};
-	pieces[1].file = pp_file_ref(t.library);
-	CU_ASSERT_EQUAL(pp_space_find_copies(t.space, &pieces, &cnt, &cap), 0);
-	CU_ASSERT_EQUAL(pp_space_replace(t.space, pieces, cnt, 2), 0);
+	pieces[0] = (struct pathprof_mapped_piece){.start = 9 * PAGE, .end = 16 * PAGE};
+	pieces[1] = (struct pathprof_mapped_piece){
+		.start = 20 * PAGE, .end = 24 * PAGE, .offset = PAGE};
+	pieces[1].file = pathprof_mapped_file_ref(t.library);
+	CU_ASSERT_EQUAL(pathprof_space_find_copies(t.space, &pieces, &cnt, &cap), 0);
+	CU_ASSERT_EQUAL(pathprof_space_replace(t.space, pieces, cnt, 2), 0);
 	CU_ASSERT_STRING_EQUAL(picture(&t, text), "-xppppxx----llll--");
 	for (size_t i = 0; i < cnt; i++)
-		pp_file_put(pieces[i].file);
+		pathprof_mapped_file_put(pieces[i].file);
 	free(pieces);
 	end_text(&t);
 }
@@ -677,4 +689,4 @@ static const struct unit_test tests[] = {
 	{"names are bounded", test_names_are_bounded},
 	{"the memory of all spaces is bounded", test_spaces_are_bounded},
 };
-UNIT_SUITE(track_space, tests)
+UNIT_SUITE(space, tests)

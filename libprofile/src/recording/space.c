@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Address spaces and interned files: see track_space.h for the workload, locking and ownership.
+ * Address spaces and interned files: see pathprof/space.h for the workload, locking and ownership.
  * Source: this project.
  */
-#include "track_space.h"
+#include "pathprof/space.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,29 +15,30 @@
 
 /* ---------------------------------------------------------------- files */
 
-int pp_files_init(struct pp_files *files)
+int pathprof_mapped_files_init(struct pathprof_mapped_files *files)
 {
 	const size_t bucket_cnt = 4096;
-	struct pp_file **buckets = calloc(bucket_cnt, sizeof(struct pp_file *));
+	struct pathprof_mapped_file **buckets =
+		calloc(bucket_cnt, sizeof(struct pathprof_mapped_file *));
 
 	if (!buckets)
 		return -ENOMEM;
-	*files = (struct pp_files){.buckets = buckets, .bucket_cnt = bucket_cnt};
+	*files = (struct pathprof_mapped_files){.buckets = buckets, .bucket_cnt = bucket_cnt};
 	return 0;
 }
 
-void pp_files_release(struct pp_files *files)
+void pathprof_mapped_files_release(struct pathprof_mapped_files *files)
 {
 	for (size_t i = 0; i < files->bucket_cnt; i++) {
 		while (files->buckets[i]) {
-			struct pp_file *file = files->buckets[i];
+			struct pathprof_mapped_file *file = files->buckets[i];
 
 			files->buckets[i] = file->next;
 			free(file);
 		}
 	}
 	free(files->buckets);
-	*files = (struct pp_files){0};
+	*files = (struct pathprof_mapped_files){0};
 }
 
 /* FNV-1a: names and identities are short, and look-ups rare beside resolves. */
@@ -50,20 +51,21 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len_bytes)
 	return hash;
 }
 
-static struct pp_file *file_new(const struct pathprof_build_id *id,
-				const struct pathprof_file *from, const char *name, uint64_t hash)
+static struct pathprof_mapped_file *file_new(const struct pathprof_build_id *id,
+					     const struct pathprof_file *from, const char *name,
+					     uint64_t hash)
 {
 	size_t name_size = strlen(name) + 1;
-	struct pp_file *file = malloc(sizeof(*file) + name_size);
+	struct pathprof_mapped_file *file = malloc(sizeof(*file) + name_size);
 
 	if (!file)
 		return NULL;
-	*file = (struct pp_file){.hash = hash, .refs = 1, .id = *id, .from = *from};
+	*file = (struct pathprof_mapped_file){.hash = hash, .refs = 1, .id = *id, .from = *from};
 	memcpy(file->name, name, name_size);
 	return file;
 }
 
-static size_t bytes_of(const struct pp_file *file)
+static size_t bytes_of(const struct pathprof_mapped_file *file)
 {
 	return sizeof(*file) + strlen(file->name) + 1;
 }
@@ -73,12 +75,13 @@ static bool same_origin(const struct pathprof_file *a, const struct pathprof_fil
 	return a->owner == b->owner && a->device == b->device && a->inode == b->inode;
 }
 
-int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id,
-		 const struct pathprof_file *from, const char *name, struct pp_file **ret_file)
+int pathprof_mapped_files_get(struct pathprof_mapped_files *files,
+			      const struct pathprof_build_id *id, const struct pathprof_file *from,
+			      const char *name, struct pathprof_mapped_file **ret_file)
 {
 	static const struct pathprof_build_id none;
 	static const struct pathprof_file nobody = {.owner = PATHPROF_OWNER_UNKNOWN};
-	struct pp_file **bucket, *file;
+	struct pathprof_mapped_file **bucket, *file;
 	uint64_t hash;
 
 	id = id ? id : &none;
@@ -91,11 +94,11 @@ int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id,
 	for (file = *bucket; file; file = file->next) {
 		if (file->hash == hash && !memcmp(&file->id, id, sizeof(*id)) &&
 		    same_origin(&file->from, from) && !strcmp(file->name, name)) {
-			*ret_file = pp_file_ref(file);
+			*ret_file = pathprof_mapped_file_ref(file);
 			return 0;
 		}
 	}
-	if (files->bytes >= PP_FILES_BYTES_MAX)
+	if (files->bytes >= PATHPROF_MAPPED_FILES_BYTES_MAX)
 		return -ENOSPC;
 	file = file_new(id, from, name, hash);
 	if (!file)
@@ -108,26 +111,26 @@ int pp_files_get(struct pp_files *files, const struct pathprof_build_id *id,
 	return 0;
 }
 
-struct pp_file *pp_file_ref(struct pp_file *file)
+struct pathprof_mapped_file *pathprof_mapped_file_ref(struct pathprof_mapped_file *file)
 {
 	if (file)
 		file->refs++;
 	return file;
 }
 
-void pp_file_put(struct pp_file *file)
+void pathprof_mapped_file_put(struct pathprof_mapped_file *file)
 {
 	if (file)
 		file->refs--;
 }
 
-void pp_files_sweep(struct pp_files *files)
+void pathprof_mapped_files_sweep(struct pathprof_mapped_files *files)
 {
 	for (size_t i = 0; i < files->bucket_cnt; i++) {
-		struct pp_file **link = &files->buckets[i];
+		struct pathprof_mapped_file **link = &files->buckets[i];
 
 		while (*link) {
-			struct pp_file *file = *link;
+			struct pathprof_mapped_file *file = *link;
 
 			if (file->refs) {
 				link = &file->next;
@@ -143,9 +146,9 @@ void pp_files_sweep(struct pp_files *files)
 
 /* ---------------------------------------------------------------- life of a space */
 
-int pp_space_new(struct pp_space **ret_space)
+int pathprof_space_new(struct pathprof_space **ret_space)
 {
-	struct pp_space *space = calloc(1, sizeof(*space));
+	struct pathprof_space *space = calloc(1, sizeof(*space));
 
 	if (!space)
 		return -ENOMEM;
@@ -154,73 +157,76 @@ int pp_space_new(struct pp_space **ret_space)
 	return 0;
 }
 
-struct pp_space *pp_space_ref(struct pp_space *space)
+struct pathprof_space *pathprof_space_ref(struct pathprof_space *space)
 {
 	space->refs++;
 	return space;
 }
 
-void pp_space_put(struct pp_space *space)
+void pathprof_space_put(struct pathprof_space *space)
 {
 	if (!space || --space->refs)
 		return;
 	for (uint32_t i = 0; i < space->piece_cnt; i++)
-		pp_file_put(space->pieces[i].file);
+		pathprof_mapped_file_put(space->pieces[i].file);
 	for (uint32_t i = 0; i < space->past_cnt; i++)
-		pp_file_put(space->past[i].piece.file);
+		pathprof_mapped_file_put(space->past[i].piece.file);
 	free(space->pieces);
 	free(space->past);
 	free(space);
 }
 
-static int reserve_pieces(struct pp_space *space, size_t wanted)
+static int reserve_pieces(struct pathprof_space *space, size_t wanted)
 {
-	if (wanted > PP_SPACE_PIECES_MAX)
+	if (wanted > PATHPROF_SPACE_PIECES_MAX)
 		return -ENOSPC;
 	return pp_reserve(&space->pieces, wanted, &space->piece_cap);
 }
 
-static int reserve_past(struct pp_space *space, uint32_t wanted)
+static int reserve_past(struct pathprof_space *space, uint32_t wanted)
 {
-	if (wanted > PP_SPACE_PAST_MAX)
-		wanted = PP_SPACE_PAST_MAX;
+	if (space->forgets)
+		return 0;
+	if (wanted > PATHPROF_SPACE_PAST_MAX)
+		wanted = PATHPROF_SPACE_PAST_MAX;
 	return pp_reserve(&space->past, wanted, &space->past_cap);
 }
 
-static void copy_content(struct pp_space *to, const struct pp_space *from)
+static void copy_content(struct pathprof_space *to, const struct pathprof_space *from)
 {
 	for (uint32_t i = 0; i < from->piece_cnt; i++) {
 		to->pieces[i] = from->pieces[i];
-		pp_file_ref(to->pieces[i].file);
+		pathprof_mapped_file_ref(to->pieces[i].file);
 	}
 	for (uint32_t i = 0; i < from->past_cnt; i++) {
 		to->past[i] = from->past[i];
-		pp_file_ref(to->past[i].piece.file);
+		pathprof_mapped_file_ref(to->past[i].piece.file);
 	}
 	to->piece_cnt = from->piece_cnt;
 	to->past_cnt = from->past_cnt;
 	to->change_cnt = from->change_cnt;
+	to->forgets = from->forgets;
 }
 
-int pp_space_own(struct pp_space **space)
+int pathprof_space_own(struct pathprof_space **space)
 {
-	struct pp_space *own;
+	struct pathprof_space *own;
 	int r;
 
 	if ((*space)->refs == 1)
 		return 0;
-	r = pp_space_new(&own);
+	r = pathprof_space_new(&own);
 	if (r)
 		return r;
 	r = reserve_pieces(own, (*space)->piece_cnt);
 	if (!r)
 		r = reserve_past(own, (*space)->past_cnt);
 	if (r) {
-		pp_space_put(own);
+		pathprof_space_put(own);
 		return r;
 	}
 	copy_content(own, *space);
-	pp_space_put(*space);
+	pathprof_space_put(*space);
 	*space = own;
 	return 0;
 }
@@ -228,15 +234,17 @@ int pp_space_own(struct pp_space **space)
 /* ---------------------------------------------------------------- changes */
 
 /* Both say the same about any address they share. */
-static bool same_content(const struct pp_piece *a, const struct pp_piece *b)
+static bool same_content(const struct pathprof_mapped_piece *a,
+			 const struct pathprof_mapped_piece *b)
 {
 	return a->file == b->file && (!a->file || a->start - a->offset == b->start - b->offset);
 }
 
 /* The part of piece inside [start, end), which it overlaps. */
-static struct pp_piece cut(const struct pp_piece *piece, uint64_t start, uint64_t end)
+static struct pathprof_mapped_piece cut(const struct pathprof_mapped_piece *piece, uint64_t start,
+					uint64_t end)
 {
-	struct pp_piece part = *piece;
+	struct pathprof_mapped_piece part = *piece;
 
 	if (part.start < start) {
 		part.offset += start - part.start;
@@ -248,58 +256,64 @@ static struct pp_piece cut(const struct pp_piece *piece, uint64_t start, uint64_
 }
 
 /* Index of the first piece that ends after address. */
-static uint32_t first_after(const struct pp_space *space, uint64_t address)
+static uint32_t first_after(const struct pathprof_space *space, uint64_t address)
 {
 	return pp_first(i, 0, space->piece_cnt, space->pieces[i].end > address);
 }
 
-static void drop_past(struct pp_space *space, uint32_t cnt)
+static void drop_past(struct pathprof_space *space, uint32_t cnt)
 {
 	for (uint32_t i = 0; i < cnt; i++)
-		pp_file_put(space->past[i].piece.file);
+		pathprof_mapped_file_put(space->past[i].piece.file);
 	space->past_cnt -= cnt;
-	memmove(space->past, space->past + cnt, space->past_cnt * sizeof(struct pp_past));
+	memmove(space->past, space->past + cnt,
+		space->past_cnt * sizeof(struct pathprof_mapped_past));
 }
 
-static void forget_old_past(struct pp_space *space, uint64_t time_ns)
+static void forget_old_past(struct pathprof_space *space, uint64_t time_ns)
 {
 	uint32_t cnt = 0;
 
-	while (cnt < space->past_cnt && space->past[cnt].until_ns + PP_TRACK_GRACE_NS < time_ns)
+	while (cnt < space->past_cnt &&
+	       space->past[cnt].until_ns + PATHPROF_SPACE_GRACE_NS < time_ns)
 		cnt++;
-	if (space->past_cnt - cnt >= PP_SPACE_PAST_MAX)
-		cnt = space->past_cnt - PP_SPACE_PAST_MAX + 1;
+	if (space->past_cnt - cnt >= PATHPROF_SPACE_PAST_MAX)
+		cnt = space->past_cnt - PATHPROF_SPACE_PAST_MAX + 1;
 	if (cnt)
 		drop_past(space, cnt);
 }
 
 /* Room was reserved by the caller. */
-static void remember(struct pp_space *space, const struct pp_piece *part, uint64_t time_ns)
+static void remember(struct pathprof_space *space, const struct pathprof_mapped_piece *part,
+		     uint64_t time_ns)
 {
-	forget_old_past(space, time_ns);
-	space->past[space->past_cnt++] = (struct pp_past){*part, time_ns};
 	space->change_cnt++;
-	pp_file_ref(part->file);
+	if (space->forgets)
+		return;
+	forget_old_past(space, time_ns);
+	space->past[space->past_cnt++] = (struct pathprof_mapped_past){*part, time_ns};
+	pathprof_mapped_file_ref(part->file);
 }
 
 /* Puts parts in the place of pieces [low, high). Room was reserved by the caller. */
-static void splice(struct pp_space *space, uint32_t low, uint32_t high,
-		   const struct pp_piece *parts, uint32_t part_cnt)
+static void splice(struct pathprof_space *space, uint32_t low, uint32_t high,
+		   const struct pathprof_mapped_piece *parts, uint32_t part_cnt)
 {
 	for (uint32_t i = 0; i < part_cnt; i++)
-		pp_file_ref(parts[i].file);
+		pathprof_mapped_file_ref(parts[i].file);
 	for (uint32_t i = low; i < high; i++)
-		pp_file_put(space->pieces[i].file);
+		pathprof_mapped_file_put(space->pieces[i].file);
 	memmove(space->pieces + low + part_cnt, space->pieces + high,
-		(space->piece_cnt - high) * sizeof(struct pp_piece));
-	memcpy(space->pieces + low, parts, part_cnt * sizeof(struct pp_piece));
+		(space->piece_cnt - high) * sizeof(struct pathprof_mapped_piece));
+	memcpy(space->pieces + low, parts, part_cnt * sizeof(struct pathprof_mapped_piece));
 	space->piece_cnt = space->piece_cnt - (high - low) + part_cnt;
 }
 
 /* Appends next to parts, as one piece where it continues the last. */
-static uint32_t append_part(struct pp_piece *parts, uint32_t part_cnt, const struct pp_piece *next)
+static uint32_t append_part(struct pathprof_mapped_piece *parts, uint32_t part_cnt,
+			    const struct pathprof_mapped_piece *next)
 {
-	struct pp_piece *last = part_cnt ? &parts[part_cnt - 1] : NULL;
+	struct pathprof_mapped_piece *last = part_cnt ? &parts[part_cnt - 1] : NULL;
 
 	if (last && last->end == next->start && same_content(last, next)) {
 		last->end = next->end;
@@ -310,10 +324,11 @@ static uint32_t append_part(struct pp_piece *parts, uint32_t part_cnt, const str
 }
 
 /* What stands in the place of the pieces [*low, *high), widened by touching ones, afterwards. */
-static uint32_t make_parts(const struct pp_space *space, const struct pp_piece *range, bool is_map,
-			   uint32_t *low, uint32_t *high, struct pp_piece *parts)
+static uint32_t make_parts(const struct pathprof_space *space,
+			   const struct pathprof_mapped_piece *range, bool is_map, uint32_t *low,
+			   uint32_t *high, struct pathprof_mapped_piece *parts)
 {
-	const struct pp_piece *pieces = space->pieces;
+	const struct pathprof_mapped_piece *pieces = space->pieces;
 	uint32_t part_cnt = 0;
 
 	if (*low > 0 && pieces[*low - 1].end == range->start)
@@ -323,7 +338,8 @@ static uint32_t make_parts(const struct pp_space *space, const struct pp_piece *
 	if (is_map)
 		part_cnt = append_part(parts, part_cnt, range);
 	if (*low < *high && pieces[*high - 1].end > range->end) {
-		struct pp_piece right = cut(&pieces[*high - 1], range->end, UINT64_MAX);
+		struct pathprof_mapped_piece right =
+			cut(&pieces[*high - 1], range->end, UINT64_MAX);
 
 		part_cnt = append_part(parts, part_cnt, &right);
 	} else if (*high < space->piece_cnt && pieces[*high].start == range->end) {
@@ -332,11 +348,11 @@ static uint32_t make_parts(const struct pp_space *space, const struct pp_piece *
 	return part_cnt;
 }
 
-static int change(struct pp_space *space, const struct pp_piece *range, bool is_map,
-		  uint64_t time_ns)
+static int change(struct pathprof_space *space, const struct pathprof_mapped_piece *range,
+		  bool is_map, uint64_t time_ns)
 {
 	uint32_t low = first_after(space, range->start), high = low, part_cnt;
-	struct pp_piece parts[3];
+	struct pathprof_mapped_piece parts[3];
 	int r;
 
 	while (high < space->piece_cnt && space->pieces[high].start < range->end)
@@ -352,7 +368,8 @@ static int change(struct pp_space *space, const struct pp_piece *range, bool is_
 	if (r)
 		return r;
 	for (uint32_t i = low; i < high; i++) {
-		struct pp_piece part = cut(&space->pieces[i], range->start, range->end);
+		struct pathprof_mapped_piece part =
+			cut(&space->pieces[i], range->start, range->end);
 
 		if (!is_map || !same_content(&part, range))
 			remember(space, &part, time_ns);
@@ -362,9 +379,10 @@ static int change(struct pp_space *space, const struct pp_piece *range, bool is_
 	return 0;
 }
 
-int pp_space_map(struct pp_space *space, const struct pp_piece *piece, uint64_t time_ns)
+int pathprof_space_map(struct pathprof_space *space, const struct pathprof_mapped_piece *piece,
+		       uint64_t time_ns)
 {
-	struct pp_piece range = *piece;
+	struct pathprof_mapped_piece range = *piece;
 
 	if (range.start >= range.end)
 		return -EINVAL;
@@ -373,16 +391,17 @@ int pp_space_map(struct pp_space *space, const struct pp_piece *piece, uint64_t 
 	return change(space, &range, true, time_ns);
 }
 
-int pp_space_unmap(struct pp_space *space, uint64_t start, uint64_t end, uint64_t time_ns)
+int pathprof_space_unmap(struct pathprof_space *space, uint64_t start, uint64_t end,
+			 uint64_t time_ns)
 {
-	struct pp_piece range = {.start = start, .end = end};
+	struct pathprof_mapped_piece range = {.start = start, .end = end};
 
 	return start >= end ? -EINVAL : change(space, &range, false, time_ns);
 }
 
 /* ---------------------------------------------------------------- copies of text */
 
-static const struct pp_file *program_of(const struct pp_space *space)
+static const struct pathprof_mapped_file *program_of(const struct pathprof_space *space)
 {
 	for (uint32_t i = 0; i < space->piece_cnt; i++)
 		if (space->pieces[i].file)
@@ -391,13 +410,16 @@ static const struct pp_file *program_of(const struct pp_space *space)
 }
 
 /* What of memory comes first: text that it is a copy of, or memory up to such text. */
-static struct pp_piece next_part(const struct pp_space *space, const struct pp_piece *memory,
-				 const struct pp_file *program, uint64_t address)
+static struct pathprof_mapped_piece next_part(const struct pathprof_space *space,
+					      const struct pathprof_mapped_piece *memory,
+					      const struct pathprof_mapped_file *program,
+					      uint64_t address)
 {
-	struct pp_piece part = {.start = address, .end = memory->end, .offset = address};
+	struct pathprof_mapped_piece part = {
+		.start = address, .end = memory->end, .offset = address};
 
 	for (uint32_t i = first_after(space, address); i < space->piece_cnt; i++) {
-		const struct pp_piece *p = &space->pieces[i];
+		const struct pathprof_mapped_piece *p = &space->pieces[i];
 
 		if (p->start >= memory->end)
 			break;
@@ -412,12 +434,12 @@ static struct pp_piece next_part(const struct pp_space *space, const struct pp_p
 	return part;
 }
 
-int pp_space_cover(struct pp_space *space, uint64_t start, uint64_t end, bool executable,
-		   uint64_t time_ns)
+int pathprof_space_cover(struct pathprof_space *space, uint64_t start, uint64_t end,
+			 bool executable, uint64_t time_ns)
 {
-	const struct pp_piece memory = {.start = start, .end = end};
-	const struct pp_file *program = program_of(space);
-	struct pp_piece part;
+	const struct pathprof_mapped_piece memory = {.start = start, .end = end};
+	const struct pathprof_mapped_file *program = program_of(space);
+	struct pathprof_mapped_piece part;
 	int r = start < end ? 0 : -EINVAL;
 
 	for (; r == 0 && start < end; start = part.end) {
@@ -429,15 +451,15 @@ int pp_space_cover(struct pp_space *space, uint64_t start, uint64_t end, bool ex
 }
 
 /* Appends what memory is made of. */
-static int add_parts(const struct pp_space *space, const struct pp_piece *memory,
-		     const struct pp_file *program, struct pp_vector *parts)
+static int add_parts(const struct pathprof_space *space, const struct pathprof_mapped_piece *memory,
+		     const struct pathprof_mapped_file *program, struct pp_vector *parts)
 {
 	uint64_t at = memory->start;
 
 	while (at < memory->end) {
-		struct pp_piece part = next_part(space, memory, program, at);
+		struct pathprof_mapped_piece part = next_part(space, memory, program, at);
 
-		if (parts->cnt == PP_SPACE_PIECES_MAX)
+		if (parts->cnt == PATHPROF_SPACE_PIECES_MAX)
 			return -ENOSPC;
 		if (!pp_vector_add(parts, &part))
 			return -ENOMEM;
@@ -446,15 +468,16 @@ static int add_parts(const struct pp_space *space, const struct pp_piece *memory
 	return 0;
 }
 
-int pp_space_find_copies(const struct pp_space *space, struct pp_piece **pieces, size_t *piece_cnt,
-			 size_t *piece_cap)
+int pathprof_space_find_copies(const struct pathprof_space *space,
+			       struct pathprof_mapped_piece **pieces, size_t *piece_cnt,
+			       size_t *piece_cap)
 {
-	struct pp_vector parts = {.size_bytes = sizeof(struct pp_piece)};
-	const struct pp_file *program = program_of(space);
+	struct pp_vector parts = {.size_bytes = sizeof(struct pathprof_mapped_piece)};
+	const struct pathprof_mapped_file *program = program_of(space);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < *piece_cnt; i++) {
-		const struct pp_piece *piece = &(*pieces)[i];
+		const struct pathprof_mapped_piece *piece = &(*pieces)[i];
 
 		if (!piece->file)
 			r = add_parts(space, piece, program, &parts);
@@ -466,9 +489,9 @@ int pp_space_find_copies(const struct pp_space *space, struct pp_piece **pieces,
 		return r;
 	}
 	for (size_t i = 0; i < parts.cnt; i++)
-		pp_file_ref(PP_AT(parts, struct pp_piece, i)->file);
+		pathprof_mapped_file_ref(PP_AT(parts, struct pathprof_mapped_piece, i)->file);
 	for (size_t i = 0; i < *piece_cnt; i++)
-		pp_file_put((*pieces)[i].file);
+		pathprof_mapped_file_put((*pieces)[i].file);
 	free(*pieces);
 	*pieces = parts.data;
 	*piece_cnt = parts.cnt;
@@ -480,19 +503,19 @@ int pp_space_find_copies(const struct pp_space *space, struct pp_piece **pieces,
 
 /* Walks what of the old pieces is not in the new ones, by address. */
 struct gone {
-	const struct pp_space *space;
-	const struct pp_piece *pieces; /* the new ones */
+	const struct pathprof_space *space;
+	const struct pathprof_mapped_piece *pieces; /* the new ones */
 	size_t piece_cnt, at;
 	uint32_t old;
 	uint64_t from; /* the old piece is looked through up to here */
 };
 
 /* The next part of an old piece that other content, or none, takes the place of. */
-static bool next_gone(struct gone *gone, struct pp_piece *ret_part)
+static bool next_gone(struct gone *gone, struct pathprof_mapped_piece *ret_part)
 {
 	while (gone->old < gone->space->piece_cnt) {
-		const struct pp_piece *old = &gone->space->pieces[gone->old];
-		const struct pp_piece *new;
+		const struct pathprof_mapped_piece *old = &gone->space->pieces[gone->old];
+		const struct pathprof_mapped_piece *new;
 		uint64_t from = gone->from > old->start ? gone->from : old->start;
 		bool is_same;
 
@@ -518,12 +541,12 @@ static bool next_gone(struct gone *gone, struct pp_piece *ret_part)
 }
 
 /* Of more than are kept, the last: those before would be pushed out at once. */
-static int remember_gone(struct pp_space *space, const struct pp_piece *pieces, size_t piece_cnt,
-			 uint64_t time_ns)
+static int remember_gone(struct pathprof_space *space, const struct pathprof_mapped_piece *pieces,
+			 size_t piece_cnt, uint64_t time_ns)
 {
 	const struct gone begin = {.space = space, .pieces = pieces, .piece_cnt = piece_cnt};
 	struct gone gone = begin;
-	struct pp_piece part;
+	struct pathprof_mapped_piece part;
 	uint32_t cnt = 0;
 	int r;
 
@@ -534,7 +557,7 @@ static int remember_gone(struct pp_space *space, const struct pp_piece *pieces, 
 		return r;
 	gone = begin;
 	for (; next_gone(&gone, &part); cnt--) {
-		if (cnt <= PP_SPACE_PAST_MAX)
+		if (cnt <= PATHPROF_SPACE_PAST_MAX)
 			remember(space, &part, time_ns);
 		else
 			space->change_cnt++;
@@ -542,7 +565,7 @@ static int remember_gone(struct pp_space *space, const struct pp_piece *pieces, 
 	return 0;
 }
 
-static int check_pieces(const struct pp_piece *pieces, size_t piece_cnt)
+static int check_pieces(const struct pathprof_mapped_piece *pieces, size_t piece_cnt)
 {
 	uint64_t end = 0;
 
@@ -555,8 +578,8 @@ static int check_pieces(const struct pp_piece *pieces, size_t piece_cnt)
 }
 
 /* All at once: piece by piece each would move all that lie above it. */
-int pp_space_replace(struct pp_space *space, const struct pp_piece *pieces, size_t piece_cnt,
-		     uint64_t time_ns)
+int pathprof_space_replace(struct pathprof_space *space, const struct pathprof_mapped_piece *pieces,
+			   size_t piece_cnt, uint64_t time_ns)
 {
 	uint32_t before = space->piece_cnt, cnt = 0;
 	int r = check_pieces(pieces, piece_cnt);
@@ -568,16 +591,16 @@ int pp_space_replace(struct pp_space *space, const struct pp_piece *pieces, size
 	if (r)
 		return r;
 	for (size_t i = 0; i < piece_cnt; i++)
-		pp_file_ref(pieces[i].file);
+		pathprof_mapped_file_ref(pieces[i].file);
 	for (uint32_t i = 0; i < before; i++)
-		pp_file_put(space->pieces[i].file);
+		pathprof_mapped_file_put(space->pieces[i].file);
 	for (size_t i = 0; i < piece_cnt; i++) {
-		struct pp_piece next = pieces[i];
+		struct pathprof_mapped_piece next = pieces[i];
 
 		if (!next.file)
 			next.offset = next.start;
 		if (append_part(space->pieces, cnt, &next) == cnt)
-			pp_file_put(next.file);
+			pathprof_mapped_file_put(next.file);
 		else
 			cnt++;
 	}
@@ -585,27 +608,27 @@ int pp_space_replace(struct pp_space *space, const struct pp_piece *pieces, size
 	return 0;
 }
 
-size_t pp_space_bytes(const struct pp_space *space)
+size_t pathprof_space_bytes(const struct pathprof_space *space)
 {
-	return sizeof(*space) + space->piece_cap * sizeof(struct pp_piece) +
-	       space->past_cap * sizeof(struct pp_past);
+	return sizeof(*space) + space->piece_cap * sizeof(struct pathprof_mapped_piece) +
+	       space->past_cap * sizeof(struct pathprof_mapped_past);
 }
 
 /* ---------------------------------------------------------------- look-up */
 
-static bool holds(const struct pp_piece *piece, uint64_t address)
+static bool holds(const struct pathprof_mapped_piece *piece, uint64_t address)
 {
 	return piece->start <= address && address < piece->end;
 }
 
 /* Of the past pieces that held address after time_ns, the one that ended first. */
-static const struct pp_piece *find_past(const struct pp_space *space, uint64_t time_ns,
-					uint64_t address)
+static const struct pathprof_mapped_piece *find_past(const struct pathprof_space *space,
+						     uint64_t time_ns, uint64_t address)
 {
-	const struct pp_past *best = NULL;
+	const struct pathprof_mapped_past *best = NULL;
 
 	for (uint32_t i = 0; i < space->past_cnt; i++) {
-		const struct pp_past *past = &space->past[i];
+		const struct pathprof_mapped_past *past = &space->past[i];
 
 		if (past->until_ns > time_ns && holds(&past->piece, address) &&
 		    (!best || past->until_ns < best->until_ns))
@@ -614,10 +637,10 @@ static const struct pp_piece *find_past(const struct pp_space *space, uint64_t t
 	return best ? &best->piece : NULL;
 }
 
-const struct pp_piece *pp_space_find(const struct pp_space *space, uint64_t time_ns,
-				     uint64_t address)
+const struct pathprof_mapped_piece *pathprof_space_find(const struct pathprof_space *space,
+							uint64_t time_ns, uint64_t address)
 {
-	const struct pp_piece *found = NULL;
+	const struct pathprof_mapped_piece *found = NULL;
 	uint32_t i;
 
 	if (time_ns && space->past_cnt)
