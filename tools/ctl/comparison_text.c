@@ -273,6 +273,43 @@ static const struct table_column event_columns[] = {
 	{"ID", TABLE_RIGHT | TABLE_SPARE},
 };
 
+/* An id is one of the database that its side is of. */
+static bool ids_differ(const struct comparison *c)
+{
+	return c->a->db && c->b->db && strcmp(c->a->db, c->b->db) != 0;
+}
+
+static void add_id(struct table *table, const struct comparison *c, const struct moved *moved)
+{
+	const char *of = !ids_differ(c) ? "" : moved->side == c->a ? "A:" : "B:";
+
+	if (moved->item->path_id)
+		table_cell(table, CTL_DIM, "%s%" PRId64, of, moved->item->path_id);
+	else
+		table_cell(table, CTL_DIM, "-");
+}
+
+static void print_show(const struct side *side, const char *of, FILE *out)
+{
+	_cleanup_free_ char *db = text_escape(side->db);
+
+	fprintf(out, "%s%s: pathprofctl --db %s show ID\n",
+		*of ? "Path ID of " : "One path in full", of, db);
+}
+
+static void print_shows(const struct comparison *c, FILE *out)
+{
+	if (c->a->kind != SIDE_PATHS || (!c->a->db && !c->b->db))
+		return;
+	fputc('\n', out);
+	if (ids_differ(c))
+		print_show(c->a, "A", out);
+	if (c->b->db)
+		print_show(c->b, ids_differ(c) ? "B" : "", out);
+	else if (c->a->db)
+		print_show(c->a, "", out);
+}
+
 static void print_events(const struct comparison *c, uint32_t limit, FILE *out)
 {
 	struct table table;
@@ -288,10 +325,7 @@ static void print_events(const struct comparison *c, uint32_t limit, FILE *out)
 		add_shares(&table, c, moved);
 		table_cell(&table, CTL_NAME, "%s", label);
 		table_cell(&table, CTL_DIM, "%s", line ? line : "-");
-		if (moved->item->path_id)
-			table_cell(&table, CTL_DIM, "%" PRId64, moved->item->path_id);
-		else
-			table_cell(&table, CTL_DIM, "-");
+		add_id(&table, c, moved);
 	}
 	if (table.row_cnt) {
 		fprintf(out, "\n%s that moved\n",
@@ -301,6 +335,7 @@ static void print_events(const struct comparison *c, uint32_t limit, FILE *out)
 			: c->a->kind == SIDE_CALLS ? "Calls"
 						   : "Branches");
 		table_print(&table, out, false);
+		print_shows(c, out);
 	}
 	table_release(&table);
 }
@@ -431,6 +466,8 @@ static json_t *events_array(const struct comparison *c, uint32_t limit)
 		json_add_text(object, "line", line);
 		if (moved->item->path_id)
 			json_add_ns(object, "id", moved->item->path_id);
+		if (moved->item->path_id && moved->side->db)
+			json_add_text(object, "db", moved->side->db);
 		json_array_append_new(array, object);
 	}
 	return array;

@@ -279,6 +279,8 @@ int selector_load(struct side *ret_side, const struct ctl_options *options, cons
 		r = load(&side, options, &selector);
 	side.filter = selector.filter;
 	side.words = selector.word;
+	if (r == CTL_OK && side.store)
+		side.db = selector.file ? ctl_strdup(selector.file) : ctl_db_path(options);
 	selector.word = NULL;
 	release(&selector);
 	if (r == CTL_OK)

@@ -31,6 +31,7 @@ void side_release(struct side *side)
 		free(side->binaries[i].name);
 	symbols_free(side->symbols);
 	pathprof_store_free(side->store);
+	free(side->db);
 	free(side->items);
 	free(side->words);
 	free(side->binaries);

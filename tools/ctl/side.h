@@ -55,6 +55,7 @@ struct side {
 	const char *word; /* as the user called it */
 	enum side_kind kind;
 	struct pathprof_store *store; /* NULL: text */
+	char *db;                     /* its file, where the paths' ids mean something */
 	struct symbols *symbols;
 	struct side_binary *binaries;
 	uint32_t binary_cnt;
