@@ -9,8 +9,9 @@
 # BPF programs see the machine's process ids, not a namespace's. A test of theirs says
 # own_processes=no beforehand, and must name the process that it profiles in each recording.
 
-# Tables are shown whole: files of tests have long names.
-export COLUMNS=5000
+# Tables are shown whole: files of tests have long names. Nothing says that it takes long: how long
+# that is depends on what else the machine does.
+export COLUMNS=5000 PATHPROF_PROGRESS_SECONDS=1000000
 
 run_apart() {
 	local kind

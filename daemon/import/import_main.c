@@ -14,13 +14,13 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/progress.h"
 #include "../shared/log.h"
 #include "import.h"
 #include "import_relay.h"
 #include "pathprof/store.h"
 
 /* Progress begins after so long, and is told so often. */
-#define PROGRESS_AFTER_NS UINT64_C(2000000000)
 #define PROGRESS_EVERY_NS UINT64_C(500000000)
 /* Tables that double would leave their former halves in the heap as holes: pages of their own. */
 #define OWN_PAGES_BYTES (128 << 10)
@@ -34,8 +34,8 @@ struct run {
 	struct pathprof_recording *recording;
 	struct pp_import_relay *relay; /* NULL: this thread does it all */
 	int fd;
-	uint64_t begin_ns, told_ns;
-	bool progress, shown;
+	uint64_t begin_ns, tell_ns; /* when progress is told next */
+	bool progress, live, shown; /* live: standard error is a terminal */
 };
 
 static void release(struct run *run)
@@ -172,16 +172,15 @@ static void show_progress(struct run *run)
 	struct pathprof_recording_stats stats;
 	uint64_t now = run->progress ? pp_monotonic_ns() : 0;
 
-	if (!run->progress || now - run->begin_ns < PROGRESS_AFTER_NS ||
-	    now - run->told_ns < PROGRESS_EVERY_NS)
+	if (!run->progress || now < run->tell_ns)
 		return;
-	run->told_ns = now;
-	run->shown = true;
+	run->tell_ns = run->live ? now + PROGRESS_EVERY_NS : now + (now - run->begin_ns);
+	run->shown = run->live;
 	pathprof_recording_stats(run->recording, &stats);
-	fprintf(stderr, "\rpathprofd: %" PRIu64 " MB", stats.bytes >> 20);
+	fprintf(stderr, "%spathprofd: %" PRIu64 " MB", run->live ? "\r" : "", stats.bytes >> 20);
 	if (stats.bytes_total)
 		fprintf(stderr, " of %" PRIu64, stats.bytes_total >> 20);
-	fprintf(stderr, ", %" PRIu64 " samples\033[K", stats.samples);
+	fprintf(stderr, ", %" PRIu64 " samples%s", stats.samples, run->live ? "\033[K" : "\n");
 }
 
 static int read_on(struct run *run, struct pathprof_error *error)
@@ -245,12 +244,14 @@ int pp_import_main(const struct pp_args *args, const struct pp_config *config)
 	_cleanup_(release) struct run run = {
 		.args = args,
 		.fd = -EBADF,
-		.progress = !args->quiet && isatty(STDERR_FILENO),
+		.progress = !args->quiet,
+		.live = isatty(STDERR_FILENO) == 1,
 		.begin_ns = pp_monotonic_ns(),
 	};
 	struct pathprof_error error = {""};
 	int r;
 
+	run.tell_ns = run.begin_ns + pp_progress_after_ns();
 	mallopt(M_MMAP_THRESHOLD, OWN_PAGES_BYTES);
 	r = start(&run, config, &error);
 	if (r == 0) {

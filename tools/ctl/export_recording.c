@@ -10,15 +10,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "cleanup.h"
+#include "keeper.h"
 #include "pathprof/recording_branches.h"
 #include "text.h"
 
-#define QUIET_S 2 /* what is over sooner needs no words */
 /* More of the ranges than this do not fit: BOLT's bound for "probably not the same binary". */
 #define MISFIT_SHARE 0.1
 
@@ -29,8 +27,6 @@ struct reading {
 	struct pathprof_recording *recording;
 	struct pathprof_recording_branches *branches;
 	struct pathprof_error error;
-	time_t begin_s, said_s;
-	bool live; /* a terminal: the line is rewritten */
 };
 
 static void release(struct reading *r)
@@ -41,36 +37,17 @@ static void release(struct reading *r)
 		close(r->fd);
 }
 
-/* ---------------------------------------------------------------- how far it is */
-
-static time_t now_s(void)
-{
-	return (time_t)(pp_monotonic_ns() / PP_NSEC_PER_SEC);
-}
-
-static void say_progress(struct reading *r)
+static void say_progress(const struct reading *r)
 {
 	struct pathprof_recording_stats stats;
-	_cleanup_free_ char *name = NULL;
-	time_t now = now_s();
 
-	if (now - r->begin_s < QUIET_S || now == r->said_s || (r->said_s && !r->live))
-		return;
 	pathprof_recording_stats(r->recording, &stats);
-	name = text_escape(text_base_name(r->name));
-	r->said_s = now;
-	fprintf(stderr, "%spathprofctl: %s: %" PRIu64 " MB read", r->live ? "\r" : "", name,
-		stats.bytes / 1000000);
 	if (stats.bytes_total)
-		fprintf(stderr, " of %" PRIu64, stats.bytes_total / 1000000);
-	fputs(r->live ? "\033[K" : "\n", stderr);
-	fflush(stderr);
-}
-
-static void clear_progress(const struct reading *r)
-{
-	if (r->said_s && r->live)
-		fputs("\r\033[K", stderr);
+		keeper_say("%s: %" PRIu64 " MB read of %" PRIu64, text_base_name(r->name),
+			   stats.bytes / 1000000, stats.bytes_total / 1000000);
+	else
+		keeper_say("%s: %" PRIu64 " MB read", text_base_name(r->name),
+			   stats.bytes / 1000000);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -93,11 +70,10 @@ static int read_all(struct reading *r)
 {
 	int rc;
 
-	r->begin_s = now_s();
-	r->live = isatty(STDERR_FILENO) == 1;
+	say_progress(r);
 	while ((rc = pathprof_recording_read(r->recording, &r->error)) > 0)
 		say_progress(r);
-	clear_progress(r);
+	keeper_say("%s", "");
 	if (rc < 0 && !r->error.text[0])
 		r->error = *pathprof_recording_branches_error(r->branches);
 	return rc;

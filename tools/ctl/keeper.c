@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +17,35 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/progress.h"
 #include "cleanup.h"
 #include "pathprof/foreign.h"
+#include "term.h"
+#include "text.h"
 
 #define LOOK_NS    250000000
 #define SILENT_S   5
 #define READ_S     120
 #define MEMORY_MAX (UINT64_C(4) << 30)
 #define NAME_BYTES 4096
+#define ERASE_LINE "\r\033[K"
+
+/* Memory of both: the child writes, the keeper reads. */
+struct seen {
+	char file[NAME_BYTES]; /* that is read */
+	char at[256];          /* keeper_say() */
+	_Atomic bool shows;    /* the child's output is on the terminal */
+	_Atomic bool told;     /* the keeper's line is */
+};
+
+static struct seen *seen; /* NULL: nobody watches */
 
 struct keeper {
 	pid_t child;
-	char *file; /* shared: what the child reads */
+	char *file; /* seen's */
+	const char *verb;
+	int64_t begin_ns, say_ns; /* when it is said next */
+	bool live;                /* standard error is a terminal */
 
 	/* The child's state at the last look, and since when. */
 	char doing[256];
@@ -75,6 +93,33 @@ static void limit_memory(void)
 	setrlimit(RLIMIT_DATA, &limit);
 }
 
+/* A line of the terminal is the keeper's until the first output. */
+static ssize_t show(void *cookie, const char *bytes, size_t len_bytes)
+{
+	ssize_t n;
+
+	seen->shows = true;
+	if (seen->told)
+		fputs(ERASE_LINE, stderr);
+	seen->told = false;
+	do
+		n = write(STDOUT_FILENO, bytes, len_bytes);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? 0 : n;
+}
+
+static void watch_output(void)
+{
+	FILE *out = NULL;
+
+	if (isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1)
+		out = fopencookie(NULL, "w", (cookie_io_functions_t){.write = show});
+	if (!out)
+		return;
+	setvbuf(out, NULL, _IOLBF, BUFSIZ);
+	stdout = out;
+}
+
 static _Noreturn void be_child(const struct keeper *keeper, const struct ctl_options *options,
 			       const sigset_t *mask, int (*run)(const struct ctl_options *options),
 			       int (*finish)(int result))
@@ -83,6 +128,7 @@ static _Noreturn void be_child(const struct keeper *keeper, const struct ctl_opt
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	limit_memory();
 	pathprof_foreign_witness(keeper->file, NAME_BYTES);
+	watch_output();
 	exit(finish(run(options)));
 }
 
@@ -230,6 +276,58 @@ static int end_as(const struct keeper *keeper, int status)
 	return CTL_FAILURE;
 }
 
+/* ---- what is said meanwhile */
+
+void keeper_say(const char *format, ...)
+{
+	va_list args;
+
+	if (!seen)
+		return;
+	va_start(args, format);
+	vsnprintf(seen->at, sizeof(seen->at), format, args);
+	va_end(args);
+}
+
+static char *text_of_doing(void)
+{
+	_cleanup_free_ char *copy = NULL, *file = NULL;
+
+	if (seen->at[0]) {
+		copy = ctl_printf("%.*s", (int)sizeof(seen->at) - 1, seen->at);
+		return text_escape(copy);
+	}
+	if (!seen->file[0])
+		return ctl_strdup("reading the profile");
+	copy = ctl_printf("%.*s", NAME_BYTES - 1, seen->file);
+	file = text_escape(text_base_name(copy));
+	return ctl_printf("reading %s", file);
+}
+
+static void say(struct keeper *keeper)
+{
+	int64_t since_ns = now_ns() - keeper->begin_ns;
+	_cleanup_free_ char *doing = NULL, *line = NULL, *fitting = NULL;
+
+	if (since_ns < keeper->say_ns || (keeper->live && seen->shows))
+		return;
+	keeper->say_ns = keeper->live ? since_ns + CTL_NS_PER_S : 2 * since_ns;
+	doing = text_of_doing();
+	line = ctl_printf("pathprofctl: %s: %lld s: %s", keeper->verb,
+			  (long long)(since_ns / CTL_NS_PER_S), doing);
+	fitting = text_shorten(line, ctl_term.terminal ? ctl_term.width - 1 : 200);
+	seen->told = keeper->live;
+	fprintf(stderr, "%s%s%s", keeper->live ? ERASE_LINE : "", fitting,
+		keeper->live ? "" : "\n");
+	fflush(stderr);
+}
+
+static void say_no_more(const struct keeper *keeper)
+{
+	if (keeper->live && seen->told)
+		fputs(ERASE_LINE, stderr);
+}
+
 /* ---- watching */
 
 /* Signals that end a command; those of the terminal reach the child by themselves. */
@@ -284,10 +382,14 @@ static int watch(struct keeper *keeper, const sigset_t *signals)
 
 		if (signal > 0 && is_handed_on(signal, &info))
 			kill(keeper->child, signal);
-		if (wait4(keeper->child, &status, WNOHANG, &keeper->usage) == keeper->child)
+		if (wait4(keeper->child, &status, WNOHANG, &keeper->usage) == keeper->child) {
+			say_no_more(keeper);
 			return end_as(keeper, status);
-		if (signal < 0)
+		}
+		if (signal < 0) {
+			say(keeper);
 			r = judge(keeper);
+		}
 	}
 	return r;
 }
@@ -295,13 +397,21 @@ static int watch(struct keeper *keeper, const sigset_t *signals)
 int keeper_run(const struct ctl_options *options, int (*run)(const struct ctl_options *options),
 	       int (*finish)(int result))
 {
-	struct keeper keeper = {.child = -1};
+	struct keeper keeper = {
+		.child = -1,
+		.verb = options->verb,
+		.begin_ns = now_ns(),
+		.say_ns = (int64_t)pp_progress_after_ns(),
+		.live = isatty(STDERR_FILENO) == 1,
+	};
 	sigset_t signals, before;
 
-	keeper.file =
-		mmap(NULL, NAME_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (keeper.file == MAP_FAILED)
+	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (seen == MAP_FAILED) {
+		seen = NULL;
 		return finish(run(options));
+	}
+	keeper.file = seen->file;
 	fflush(NULL);
 	wanted_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &before);

@@ -14,6 +14,10 @@
  * A child that hangs in a file system cannot be killed; it is left behind and ends with that.
  * Signals that would end pathprofctl go to the child, and pathprofctl ends as the child does.
  *
+ * After two seconds (base/progress.h) it says how long the verb has taken and what it is at: on a
+ * terminal in one line that goes when the verb shows something or ends, elsewhere now and then,
+ * each time after twice as long.
+ *
  * Workload: once a command; four looks a second. One thread, before any other is started.
  */
 #ifndef CTL_KEEPER_H
@@ -27,5 +31,11 @@
  */
 int keeper_run(const struct ctl_options *options, int (*run)(const struct ctl_options *options),
 	       int (*finish)(int result));
+
+/*
+ * What the verb is at, for people who wait: "gzip: reading its code: 40 %"; "" nothing in
+ * particular. Where nobody watches it does nothing.
+ */
+void keeper_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

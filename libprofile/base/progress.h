@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/* When a command that takes long says how far it is. Any thread. */
+#ifndef PP_BASE_PROGRESS_H
+#define PP_BASE_PROGRESS_H
+
+#include <stdint.h>
+
+/* How long it is silent: two seconds, or $PATHPROF_PROGRESS_SECONDS. */
+uint64_t pp_progress_after_ns(void);
+
+#endif
