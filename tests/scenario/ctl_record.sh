@@ -112,4 +112,23 @@ run 0 --db pathless.db top --by functions --since @0
 if [ "$(sqlite3 pathless.db 'SELECT count(*) FROM clock_counts WHERE binary != 0')" -gt 0 ]; then
 	grep -q -- ' -  *0 ' got || fail "functions without paths are not shown: $(cat got said)"
 fi
+# What is said where nothing was seen: why, and not that longer would help.
+run 0 record -o asleep.db -- sleep 1
+! grep -qE 'idle|run it longer' said || { cat said; fail "a program that slept is told to be idle or too short"; }
+grep -qE 'over .* \(held .*, [0-9]+ % of one CPU\)' said || fail "the report does not say what recording cost"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir bin other
+	cp "$ctl" "$(dirname "$ctl")/pathprofd" bin
+	chmod 755 "$dir" bin
+	chmod 777 other
+	sh -c 'while :; do :; done' &
+	busy=$!
+	(cd other && setpriv --reuid 65534 --regid 65534 --clear-groups \
+		../bin/pathprofctl record -p $busy --duration 3 2>../said) || fail "$(cat said)"
+	kill $busy
+	grep -q 'left out as denied' said || { cat said; fail "another user's process is not told to be denied"; }
+	! grep -q 'run it longer' said || fail "longer would not help against a missing right"
+else
+	echo "skip $name/denied: only root can be another user"
+fi
 finish

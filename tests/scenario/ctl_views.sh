@@ -217,7 +217,7 @@ grep -q ' 3600  alpha+0x1000' "$dir/one" || fail "more windows did not count"
 db=$dir/known.db
 "$known" "$db" || fail "the generator failed"
 export PATHPROF_DB=$db
-sources="TIME: 3000 clock samples, 99 a second of CPU time, the kernel's included.
+sources="TIME: 3000 samples of a clock set to 99 a second of each CPU, the kernel's included.
 Without a path: 15.00% in the kernel, 10.00% in code of which none was seen whole.
 RUNS: 120 bursts of up to 1000 instructions, each counted once.
 No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
@@ -412,7 +412,7 @@ cat >"$dir/want" <<'END'
 15.00%  2.21%       -        0      0  third     code
  5.00%  1.36%       -        0      0  [code]    code
 
-TIME: 1000 clock samples, 99 a second of CPU time, the kernel's included.
+TIME: 1000 samples of a clock set to 99 a second of each CPU, the kernel's included.
 Without a path: 0.00% in the kernel, 20.00% in code of which none was seen whole.
 RUNS: 100 bursts of up to 1000 instructions, each counted once.
 No counter told rates of instructions, so all code is taken to run at one: 10.0% would be 5.3% for code
@@ -475,7 +475,7 @@ run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
 grep -q 'nothing matches: [1-9][0-9]* bursts were taken in [1-9]' "$dir/said" || fail "--comm: none"
 sqlite3 "$dir/mixed.db" 'UPDATE windows SET bursts = 0; DELETE FROM window_drops' &&
 	run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
-grep -q 'nothing matches: in [1-9][0-9]* windows no program ran long enough' "$dir/said" ||
+grep -q 'nothing matches: in [1-9][0-9]* windows nothing that is watched computed long enough to be seen: it slept' "$dir/said" ||
 	fail "idle windows"
 sqlite3 "$dir/mixed.db" 'INSERT INTO window_drops SELECT id, 10, 7 FROM windows' &&
 	run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so

@@ -271,8 +271,8 @@ static void tell_figure(const struct exported *e)
 	if (!e->store)
 		return;
 	if (!strcmp(figure, "time"))
-		ctl_note("counts are TIME, from the clock: %" PRIu32
-			 " samples a second of CPU time",
+		ctl_note("counts are TIME, from a clock set to %" PRIu32
+			 " samples a second of each CPU",
 			 e->measure.clock_hz);
 	else
 		ctl_note("counts are %s%s: %s%s", measure_figure(&e->measure),

@@ -81,8 +81,8 @@ static void tell_no_bursts(char *text, size_t text_size, const struct held *held
 	if (drop == PATHPROF_DROP_CNT)
 		snprintf(text, text_size,
 			 "in %" PRIu64
-			 " windows no program ran long enough to be seen: the machine "
-			 "was idle",
+			 " windows nothing that is watched computed long enough to be seen: it "
+			 "slept or waited, or ended at once",
 			 held->windows);
 	else
 		snprintf(text, text_size,

@@ -12,7 +12,7 @@
 #define PATH_CNT     12
 
 struct sums {
-	uint64_t bursts, branches, paths, stopped_ns;
+	uint64_t windows, bursts, branches, paths, stopped_ns;
 	int64_t begin_ns, end_ns;
 };
 
@@ -20,6 +20,7 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 {
 	struct sums *sums = context;
 
+	sums->windows++;
 	sums->bursts += row->totals.bursts;
 	sums->branches += row->totals.branches;
 	sums->paths += row->totals.paths;
@@ -35,13 +36,15 @@ static void print_summary(FILE *out, const struct sums *sums, const char *db)
 {
 	char length[32], held[32];
 	_cleanup_free_ char *safe = text_escape(db);
+	int64_t length_ns = sums->end_ns - sums->begin_ns;
 
 	fprintf(out,
 		"\n%" PRIu64 " paths of %" PRIu64 " branches in %" PRIu64
-		" bursts over %s (held %s) in %s\n",
+		" bursts over %s (held %s, %.0f %% of one CPU) in %s\n",
 		sums->paths, sums->branches, sums->bursts,
-		text_duration(length, sizeof(length), sums->end_ns - sums->begin_ns),
-		text_duration(held, sizeof(held), (int64_t)sums->stopped_ns), safe);
+		text_duration(length, sizeof(length), length_ns),
+		text_duration(held, sizeof(held), (int64_t)sums->stopped_ns),
+		length_ns > 0 ? 100 * (double)sums->stopped_ns / (double)length_ns : 0, safe);
 }
 
 static int count_values(void *context, const struct pathprof_value_row *row)
@@ -79,6 +82,18 @@ static void print_views(FILE *out, struct pathprof_store *store,
 	fprintf(out, "\nOne path in full: pathprofctl --db %s show ID\n", safe);
 }
 
+static void print_nothing(FILE *out, struct pathprof_store *store,
+			  const struct pathprof_filter *filter, const struct sums *sums)
+{
+	char why[256];
+
+	if (sums->bursts)
+		fputs("Nothing was seen whole: run it longer or give it more --overhead.\n", out);
+	else
+		fprintf(out, "Nothing was seen: %s.\n",
+			nothing_text(why, sizeof(why), store, filter));
+}
+
 static void print_json(FILE *out, struct pathprof_store *store,
 		       const struct pathprof_filter *filter)
 {
@@ -102,6 +117,8 @@ void report_print(FILE *out, const char *db, int64_t since_ns, bool json)
 		ctl_fail_error(db, r, &error);
 		return;
 	}
+	if (!sums.windows) /* The daemon has said why. */
+		return;
 	if (json) {
 		print_json(out, store, &filter);
 		return;
@@ -110,7 +127,7 @@ void report_print(FILE *out, const char *db, int64_t since_ns, bool json)
 	if (sums.paths)
 		print_views(out, store, &filter, db);
 	else
-		fputs("Nothing was seen whole: run it longer or give it more --overhead.\n", out);
+		print_nothing(out, store, &filter, &sums);
 	filter.limit = 0;
 	print_values(out, store, &filter, db);
 }

@@ -188,10 +188,11 @@ static char *clock_text(const struct view_query *query)
 		return ctl_printf("TIME: where %" PRIu64 " bursts began, for no clock ran.\n",
 				  query->shares->clock_samples);
 	pathless = pathless_text(query->shares);
-	return ctl_printf(
-		"TIME: %" PRIu64 " clock samples, %" PRIu32 " a second of CPU time%s.\n%s",
-		query->shares->clock_samples, measure->clock_hz,
-		measure->clock_kernel ? ", the kernel's included" : ", user code's only", pathless);
+	return ctl_printf("TIME: %" PRIu64 " samples of a clock set to %" PRIu32
+			  " a second of each CPU%s.\n%s",
+			  query->shares->clock_samples, measure->clock_hz,
+			  measure->clock_kernel ? ", the kernel's included" : ", user code's only",
+			  pathless);
 }
 
 char *view_sources_text(const struct view_query *query)

@@ -87,7 +87,7 @@ static const struct row {
 	 "kernel.perf_event_paranoid=2 in a file of /etc/sysctl.d, then sysctl --system"},
 	{ASK_PERF, EACCES, NO_PERFMON,
 	 "kernel.perf_event_paranoid does not allow it without CAP_PERFMON",
-	 "root or CAP_PERFMON; or kernel.perf_event_paranoid at 2 (own programs) or 0 (every CPU)"},
+	 "root or CAP_PERFMON; or kernel.perf_event_paranoid at 0"},
 	{ASK_PERF, EACCES, 0, "a security module (SELinux, AppArmor) refuses perf events",
 	 WANT_POLICY},
 
