@@ -62,13 +62,13 @@ run 0 --db fetched.db top --by functions --since @0
 ! grep -q 'deep::sum' got || fail "a stripped file has names"
 export XDG_CACHE_HOME=$dir/cache DEBUGINFOD_URLS=file://$dir/private/server
 run 0 --db fetched.db top --by functions --since @0
-grep -q 'deep::sum(unsigned int)' got || fail "fetched: the function has no name: $(cat said)"
+grep -q 'deep::sum\b' got || fail "fetched: the function has no name: $(cat said)"
 unset DEBUGINFOD_URLS
 
 # None of the formats needs what a process apart does not tell.
 for kind in plain linked split; do
 	run 0 --db $kind.db top --by functions --since @0
-	grep -q 'deep::sum(unsigned int)' got || fail "$kind: the function has no name"
+	grep -q 'deep::sum\b' got || fail "$kind: the function has no name"
 	[ -s said ] && fail "$kind: $(cat said)"
 	run 0 --db $kind.db show "$(id_of $kind.db)"
 	grep -q 'sum.cc:5 .*the secret line 2' got || fail "$kind: the source is not shown"
@@ -187,7 +187,7 @@ echo "uid=0 caps=0 nnp=1 seccomp=2 cpu=120 open=/dev/null,binary,socket" >want
 expect "who reads a binary for root that cannot change its identity"
 setpriv --bounding-set=-setuid,-setgid --inh-caps=-all "$ctl" --db plain.db top --by functions --since @0 \
 	>got 2>said || fail "top, by root that cannot change its identity: $(cat said)"
-grep -q 'deep::sum(unsigned int)' got || fail "root that cannot change its identity sees no names: $(cat said)"
+grep -q 'deep::sum\b' got || fail "root that cannot change its identity sees no names: $(cat said)"
 [ ! -s said ] || fail "root that cannot change its identity: $(cat said)"
 setpriv --bounding-set=-setuid,-setgid --inh-caps=-all "$ctl" doctor >got || true
 grep -q '^warn *readers of files: processes of root without capabilities -- CAP_SETUID' got ||
