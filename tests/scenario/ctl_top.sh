@@ -6,6 +6,7 @@
 set -eu
 name=ctl_top
 . "$(dirname "$0")/ctl_common.bash"
+unset COLUMNS # the terminal's own width
 
 command -v tmux >/dev/null || {
 	echo "skip $name: tmux is not installed"
