@@ -23,6 +23,8 @@ hosts=$(sqlite3 "$made/fleet.db" "SELECT group_concat(host, ' ') FROM (SELECT ho
 own() { sqlite3 "$1" "SELECT sum(samples) FROM path_counts"; }
 sum=$(($(own "$made/web1.db") + $(own "$made/web2.db") + $(own "$made/web3.db")))
 [ "$sum" -gt 0 ] && [ "$(own "$made/fleet.db")" = "$sum" ] && ok "$sum samples" || not_ok "samples" "$(own "$made/fleet.db") at the hub, $sum at the hosts"
+sed -n '/otherwise than the rest, and in what/,/^$/p' said | grep -q '^web3 .*gzip.* -> ' && ok "web3 is the odd one" || not_ok "the odd one" "$(sed -n '/in what/,/Try/p' said | paste -sd '|')"
+! sed -n '/otherwise than the rest, and in what/,/^$/p' said | grep -qE '^web[12] ' && ok "no other is" || not_ok "another odd one" "$(sed -n '/in what/,/Try/p' said | paste -sd '|')"
 tried=0
 while read -r words; do
 	eval "$words" >out 2>&1 || not_ok "$words" "$(tail -n 1 out)"

@@ -154,6 +154,7 @@ int cmd_drift(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
 
 int cmd_hosts(const struct ctl_options *options);
+int cmd_outliers(const struct ctl_options *options);
 int cmd_interesting(const struct ctl_options *options);
 int cmd_import(const struct ctl_options *options);
 int cmd_export(const struct ctl_options *options);

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Outliers of a group: see outliers.h for the model.
+ *
+ * Shares lie in a table, a row an event and a column a member: what is worked out for an event
+ * reads one row. Memory: 8 bytes an event and member, and as much for sorting once.
+ */
+#include "pathprof/outliers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vector.h"
+
+#define EXPECTED_MIN 5           /* samples of an event a member; rarer ones are taken together */
+#define ALONE_MIN    20          /* ... unless one member has so many of it */
+#define TABLE_MAX    (64u << 20) /* shares */
+#define SCATTER_MIN  50          /* samples of one from which a group's scatter can be seen */
+#define PARTS_MAX    4           /* members of about as many samples are compared ... */
+#define PART_MIN     100         /* ... where there are so many */
+#define MAD_TO_SD    1.4826      /* of a normal distribution */
+#define UPPER        0.9         /* quantile that gives the deviation of log T */
+#define UPPER_SDS    1.2815515655446004 /* of a normal distribution */
+/* The tail of log T is longer than a normal one where shares scatter widely: by so much, in
+ * simulation. */
+#define TAIL 1.1
+
+struct group {
+	const struct pathprof_distribution *const *members;
+	size_t cnt;
+	size_t events;
+	double *share;  /* [events][cnt] */
+	double *pooled; /* [events]: share in all members together */
+	size_t share_room, pooled_room;
+	double *variance; /* [events]: between members */
+	double *samples;  /* [cnt] independent ones */
+	double all;       /* sum of samples */
+	double least;     /* share of an event that is frequent enough */
+	double *scratch;  /* [cnt] */
+};
+
+static int order(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorts values. */
+static double quantile(double *values, size_t cnt, double at)
+{
+	double place = at * (double)(cnt - 1);
+	size_t low = (size_t)place;
+
+	qsort(values, cnt, sizeof(*values), order);
+	if (low + 1 >= cnt)
+		return values[cnt - 1];
+	return values[low] + (place - (double)low) * (values[low + 1] - values[low]);
+}
+
+/* ---------------------------------------------------------------- the table */
+
+/* Of samples that come in bursts each is worth its part of one. */
+static double independent(const struct pathprof_distribution *member)
+{
+	double together = member->clustered ? (double)(member->squares / member->total) : 1;
+
+	return (double)member->total / fmax(together, 1);
+}
+
+static int weigh_members(struct group *g)
+{
+	for (size_t h = 0; h < g->cnt; h++) {
+		if (!g->members[h]->counted || !(g->members[h]->total > 0))
+			return -EDOM;
+		g->samples[h] = independent(g->members[h]);
+		g->all += g->samples[h];
+	}
+	g->least = EXPECTED_MIN * (double)g->cnt / g->all;
+	return 0;
+}
+
+/* The members' next event in order of keys, its shares in row; false: there is no other. */
+static bool next_event(const struct group *g, size_t *at, double *row)
+{
+	const struct pathprof_event *first = NULL;
+
+	for (size_t h = 0; h < g->cnt; h++) {
+		const struct pathprof_distribution *m = g->members[h];
+
+		if (at[h] < m->cnt &&
+		    (!first || pathprof_event_order(&m->events[at[h]], first) < 0))
+			first = &m->events[at[h]];
+	}
+	if (!first)
+		return false;
+	for (size_t h = 0; h < g->cnt; h++) {
+		const struct pathprof_distribution *m = g->members[h];
+		bool has = at[h] < m->cnt && pathprof_event_order(&m->events[at[h]], first) == 0;
+
+		row[h] = has ? m->events[at[h]].weight / (double)m->total : 0;
+		at[h] += has;
+	}
+	return true;
+}
+
+static double pool(const struct group *g, const double *row)
+{
+	double sum = 0;
+
+	for (size_t h = 0; h < g->cnt; h++)
+		sum += row[h] * g->samples[h];
+	return sum / g->all;
+}
+
+static bool is_frequent(const struct group *g, const double *row)
+{
+	if (pool(g, row) >= g->least)
+		return true;
+	for (size_t h = 0; h < g->cnt; h++)
+		if (row[h] * g->samples[h] >= ALONE_MIN)
+			return true;
+	return false;
+}
+
+static int add_event(struct group *g, const double *row)
+{
+	if (pp_reserve(&g->share, (g->events + 1) * g->cnt, &g->share_room) < 0 ||
+	    pp_grow(&g->pooled, g->events, &g->pooled_room) < 0)
+		return -ENOMEM;
+	memcpy(&g->share[g->events * g->cnt], row, g->cnt * sizeof(*row));
+	g->pooled[g->events++] = pool(g, row);
+	return 0;
+}
+
+/* An event a row; all rare ones share the last. */
+static int fill(struct group *g)
+{
+	_cleanup_free_ size_t *at = calloc(g->cnt, sizeof(*at));
+	_cleanup_free_ double *row = calloc(g->cnt, sizeof(*row));
+	_cleanup_free_ double *rare = calloc(g->cnt, sizeof(*rare));
+	int r = at && row && rare ? 0 : -ENOMEM;
+
+	while (r == 0 && next_event(g, at, row)) {
+		if (g->events * g->cnt < TABLE_MAX && is_frequent(g, row)) {
+			r = add_event(g, row);
+			continue;
+		}
+		for (size_t h = 0; h < g->cnt; h++)
+			rare[h] += row[h];
+	}
+	if (r == 0 && pool(g, rare) >= g->least)
+		r = add_event(g, rare);
+	return r == 0 && g->events < 2 ? -ENODATA : r;
+}
+
+/* ---------------------------------------------------------------- how members scatter */
+
+static double chance_variance(const struct group *g, double share, size_t member)
+{
+	return share * (1 - share) / g->samples[member];
+}
+
+/* Of one event's shares between members, beyond chance: from the median of their distances. */
+static double scatter(const struct group *g, size_t event)
+{
+	const double *row = &g->share[event * g->cnt], share = g->pooled[event];
+	double middle, spread, chance;
+
+	memcpy(g->scratch, row, g->cnt * sizeof(*row));
+	middle = quantile(g->scratch, g->cnt, 0.5);
+	for (size_t h = 0; h < g->cnt; h++)
+		g->scratch[h] = fabs(row[h] - middle);
+	spread = MAD_TO_SD * quantile(g->scratch, g->cnt, 0.5);
+	for (size_t h = 0; h < g->cnt; h++)
+		g->scratch[h] = chance_variance(g, share, h);
+	chance = quantile(g->scratch, g->cnt, 0.5);
+	return fmax(spread * spread - chance, 0);
+}
+
+/* The variance relative to the share that is typical of events seen often enough. */
+static int typical(const struct group *g, double *ret_relative)
+{
+	_cleanup_free_ double *relative = calloc(g->events, sizeof(*relative));
+	double least = SCATTER_MIN * (double)g->cnt / g->all;
+	size_t cnt = 0;
+
+	if (!relative)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->events; i++)
+		if (g->pooled[i] >= least)
+			relative[cnt++] = g->variance[i] / (g->pooled[i] * g->pooled[i]);
+	*ret_relative = cnt ? quantile(relative, cnt, 0.5) : 0;
+	return 0;
+}
+
+static int weigh_events(struct group *g)
+{
+	double relative;
+	int r;
+
+	g->variance = calloc(g->events, sizeof(*g->variance));
+	if (!g->variance)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->events; i++)
+		g->variance[i] = scatter(g, i);
+	r = typical(g, &relative);
+	for (size_t i = 0; r == 0 && i < g->events; i++)
+		g->variance[i] = fmax(g->variance[i], relative * g->pooled[i] * g->pooled[i]);
+	return r;
+}
+
+static double distance(const struct group *g, size_t member)
+{
+	double rest = g->all - g->samples[member], sum = 0;
+
+	for (size_t i = 0; i < g->events; i++) {
+		double p = g->share[i * g->cnt + member];
+		double m = (g->pooled[i] * g->all - p * g->samples[member]) / rest;
+		double variance = chance_variance(g, fmax(m, g->least), member);
+
+		sum += (p - m) * (p - m) / (variance + g->variance[i]);
+	}
+	return sum / (double)g->events;
+}
+
+/* ---------------------------------------------------------------- who is one */
+
+struct ranked {
+	size_t member;
+	double by;
+};
+
+static int order_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	return (x->by > y->by) - (x->by < y->by);
+}
+
+/* What log T is among some members that behave alike, and how unlikely each one's is. */
+static void judge(const struct group *g, const struct ranked *ranked, size_t cnt,
+		  struct pathprof_outlier *outliers)
+{
+	double middle, upper, deviation;
+
+	for (size_t i = 0; i < cnt; i++)
+		g->scratch[i] = log(fmax(outliers[ranked[i].member].distance, 1e-300));
+	middle = quantile(g->scratch, cnt, 0.5);
+	upper = quantile(g->scratch, cnt, UPPER);
+	/* At least that of a chi-square's logarithm. */
+	deviation = fmax(TAIL * (upper - middle) / UPPER_SDS, sqrt(2 / (double)g->events));
+	for (size_t i = 0; i < cnt; i++) {
+		struct pathprof_outlier *o = &outliers[ranked[i].member];
+		double off = log(fmax(o->distance, 1e-300)) - middle;
+
+		o->chance = erfc(off / deviation / M_SQRT2) / 2;
+	}
+}
+
+static void judge_all(const struct group *g, struct ranked *ranked,
+		      struct pathprof_outlier *outliers)
+{
+	size_t parts = g->cnt / PART_MIN < 1 ? 1 : g->cnt / PART_MIN;
+
+	if (parts > PARTS_MAX)
+		parts = PARTS_MAX;
+
+	for (size_t h = 0; h < g->cnt; h++)
+		ranked[h] = (struct ranked){h, g->samples[h]};
+	qsort(ranked, g->cnt, sizeof(*ranked), order_ranked);
+	for (size_t i = 0; i < parts; i++) {
+		size_t from = i * g->cnt / parts, to = (i + 1) * g->cnt / parts;
+
+		judge(g, ranked + from, to - from, outliers);
+	}
+}
+
+/* Benjamini and Hochberg: the most of the least likely ones, so that few of them are chance. */
+static void find(const struct group *g, struct ranked *ranked, double false_discoveries,
+		 struct pathprof_outlier *outliers)
+{
+	size_t found = 0;
+
+	for (size_t h = 0; h < g->cnt; h++)
+		ranked[h] = (struct ranked){h, outliers[h].chance};
+	qsort(ranked, g->cnt, sizeof(*ranked), order_ranked);
+	for (size_t i = 0; i < g->cnt; i++)
+		if (ranked[i].by <= false_discoveries * (double)(i + 1) / (double)g->cnt)
+			found = i + 1;
+	for (size_t i = 0; i < found; i++)
+		outliers[ranked[i].member].found = true;
+}
+
+static int work_out(struct group *g, double false_discoveries,
+		    struct pathprof_outlier *ret_outliers)
+{
+	_cleanup_free_ struct ranked *ranked = calloc(g->cnt, sizeof(*ranked));
+	int r = ranked ? weigh_members(g) : -ENOMEM;
+
+	if (r == 0)
+		r = fill(g);
+	if (r == 0)
+		r = weigh_events(g);
+	if (r < 0)
+		return r;
+	for (size_t h = 0; h < g->cnt; h++)
+		ret_outliers[h] = (struct pathprof_outlier){.samples = g->samples[h],
+							    .distance = distance(g, h)};
+	judge_all(g, ranked, ret_outliers);
+	find(g, ranked, false_discoveries, ret_outliers);
+	return 0;
+}
+
+int pathprof_outliers_find(struct pathprof_outlier *ret_outliers,
+			   const struct pathprof_distribution *const *members, size_t cnt,
+			   double false_discoveries)
+{
+	struct group g = {.members = members, .cnt = cnt};
+	int r = 0;
+
+	if (!(false_discoveries >= 0 && false_discoveries <= 0.5))
+		return -EINVAL;
+	if (cnt < PATHPROF_OUTLIERS_MEMBERS_MIN)
+		return -ENODATA;
+	g.samples = calloc(cnt, sizeof(*g.samples));
+	g.scratch = calloc(cnt, sizeof(*g.scratch));
+	r = g.samples && g.scratch ? work_out(&g, false_discoveries, ret_outliers) : -ENOMEM;
+	free(g.samples);
+	free(g.scratch);
+	free(g.share);
+	free(g.pooled);
+	free(g.variance);
+	return r;
+}

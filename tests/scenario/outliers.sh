@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# pathprofctl outliers over databases of made-up hosts: of 24 hosts whose paths scatter, the one whose flow
+# moved is named and no other; of three, the odd one; a host with another build; one with few samples.
+set -eu
+name=outliers
+. "$(dirname "$0")/ctl_common.bash"
+for tool in sqlite3 python3; do
+	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
+done
+"$known" "$dir/known.db" code /bin/true < <(for i in $(seq 40); do printf 'path %x 20 1000\n' $((4096 + 64 * i)); done)
+
+# host NUMBER SAMPLES FLOW [BUILD]: shares of 1/i that scatter by a fifth, FLOW of them moved to one path.
+host() {
+	cp "$dir/known.db" "$dir/host.db"
+	python3 - "$dir/host.db" "$@" <<'END'
+import math, random, sqlite3, sys
+db, number, samples, flow = sqlite3.connect(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+random.seed(number)
+db.execute("UPDATE meta SET value = ? WHERE name = 'identity'", ("%032x" % (number * 0x9e3779b97f4a7c15f39cc0605cedc835 % 2**128),))
+if len(sys.argv) > 5:
+    db.execute("UPDATE binaries SET build_id = ?", (bytes.fromhex(sys.argv[5]),))
+paths = [row[0] for row in db.execute("SELECT path FROM path_counts ORDER BY path")]
+shares = [math.exp(0.2 * random.gauss(0, 1)) / (i + 1) for i in range(len(paths))]
+shares = [s / sum(shares) * (1 - flow) for s in shares]
+shares[len(paths) // 2] += flow
+for path, share in zip(paths, shares):
+    count = max(round(random.gauss(samples * share, math.sqrt(samples * share))), 0)
+    db.execute("UPDATE path_counts SET samples = ?, squares = ?, weight = ?, weight_squares = ? WHERE path = ?",
+               (count, count, float(count), float(count), path))
+db.execute("UPDATE path_counts SET samples = 1, squares = 1, weight = 1, weight_squares = 1 WHERE samples = 0")
+db.commit()
+END
+	"$ctl" --db "$dir/host.db" parcel write --name "web$1" -o "$dir/parcels" >"$dir/out" 2>&1 || fail "web$1: $(cat "$dir/out")"
+}
+add() {
+	rm -f "$dir/fleet.db"
+	"$ctl" parcel add -o "$dir/fleet.db" "$dir"/parcels/*.parcel >"$dir/out" 2>&1 || fail "adding: $(cat "$dir/out")"
+	rm -rf "$dir/parcels"
+}
+# named WANT: hosts that are named, as table and as JSON.
+named() {
+	"$ctl" --db "$dir/fleet.db" outliers >"$dir/table" 2>"$dir/err" || fail "outliers: $(cat "$dir/err")"
+	local in_table
+	in_table=$(sed -n 's/^\(web[0-9]*\) .*/\1/p' "$dir/table" | sort | xargs)
+	[ "$in_table" = "$1" ] || fail "named are '$in_table', not '$1': $(cat "$dir/table")"
+	"$ctl" --db "$dir/fleet.db" outliers --json >"$dir/json" || fail "outliers --json"
+	python3 - "$dir/json" "$1" <<'END' || fail "JSON differs from the table"
+import json, sys
+rows = json.load(open(sys.argv[1]))
+assert sorted(r["host"] for r in rows if r["outlier"]) == sorted(sys.argv[2].split()), rows
+for row in rows:
+    if row["outlier"] and row["reason"] == "behaviour":
+        assert row["functions"] and row["bits"] > 0, row
+END
+}
+for i in $(seq 24); do host $i $((2000 + 100 * i)) "$([ $i = 7 ] && echo 0.1 || echo 0)"; done
+host 25 5 0
+add
+named web7
+grep -q 'Left out: 1 times a host with fewer than 50 samples' "$dir/table" || fail "the host with few samples is not told of"
+grep -q '^CHANCE: ' "$dir/table" || fail "what CHANCE is"
+
+for i in 1 2 3; do host $i 4000 "$([ $i = 3 ] && echo 0.5 || echo 0)"; done
+add
+named web3
+grep -q 'fewer than 20 hosts' "$dir/table" || fail "that hosts are few is not told"
+"$ctl" --db "$dir/fleet.db" outliers --binary nothing >"$dir/table" 2>&1
+grep -q '^no host behaves otherwise' "$dir/table" || fail "no binary: $(cat "$dir/table")"
+
+for i in 1 2 3 4; do host $i 4000 0 $([ $i != 2 ] || echo 0102030405060708090a0b0c0d0e0f1011121314); done
+add
+named web2
+grep -q '^web2 .*its build: 01020304, where 3 hosts run' "$dir/table" || fail "another build: $(cat "$dir/table")"
+
+for i in 1 2; do host $i 4000 0; done
+add
+! "$ctl" --db "$dir/fleet.db" outliers >"$dir/table" 2>"$dir/err" || fail "two hosts are judged"
+grep -q 'has 2 hosts' "$dir/err" || fail "two hosts: $(cat "$dir/err")"
+! "$ctl" --db "$dir/known.db" outliers >"$dir/table" 2>"$dir/err" || fail "no hosts are judged"
+echo "ok $name"

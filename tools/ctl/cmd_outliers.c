@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprofctl outliers: hosts of a fleet that run a program otherwise than the rest, and in what
+ * they differ; and hosts that run another build of it than most.
+ */
+#include "ctl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cleanup.h"
+#include "comparison.h"
+#include "kinds.h"
+#include "listing.h"
+#include "outliers.h"
+#include "pathprof/parcel_store.h"
+#include "selector.h"
+#include "text.h"
+
+#define BINARIES_DEFAULT 10 /* the heaviest */
+#define FUNCTIONS_SHOWN  3
+#define SHARE_MIN        0.01 /* a function that moved less is not worth a word */
+#define QUIET_NS         (2 * PP_NSEC_PER_SEC)
+
+struct question {
+	const struct ctl_options *options;
+	struct pathprof_store *store;
+	struct pathprof_filter filter;
+	const char **hosts; /* owned, names of their own */
+	size_t host_cnt, host_room;
+	struct pathprof_binary_row *binaries; /* owned, as their names are */
+	size_t binary_cnt, binary_room;
+	struct outliers_group *groups; /* one a binary */
+	size_t group_cnt;
+	struct listing listing;
+	size_t found_cnt;
+};
+
+static const struct table_column columns[] = {
+	{"HOST", TABLE_SHRINK}, {"BINARY", TABLE_SHRINK}, {"SAMPLES", TABLE_RIGHT},
+	{"BITS", TABLE_RIGHT},  {"CHANCE", TABLE_RIGHT},  {"DIFFERS IN", TABLE_SHRINK},
+};
+
+/* ---------------------------------------------------------------- what there is */
+
+static int take_host(void *context, const struct pathprof_host_row *row)
+{
+	struct question *q = context;
+
+	/* By name: of one that has several databases the rows follow one another. */
+	if (q->host_cnt && !strcmp(q->hosts[q->host_cnt - 1], row->host.name))
+		return 0;
+	ctl_grow(&q->hosts, q->host_cnt, &q->host_room);
+	q->hosts[q->host_cnt++] = ctl_strdup(row->host.name);
+	return 0;
+}
+
+static int take_binary(void *context, const struct pathprof_binary_row *row)
+{
+	struct question *q = context;
+
+	if (!row->samples || row->binary_id.kind == PATHPROF_ID_JIT)
+		return 0;
+	ctl_grow(&q->binaries, q->binary_cnt, &q->binary_room);
+	q->binaries[q->binary_cnt] = *row;
+	q->binaries[q->binary_cnt++].name = ctl_strdup(row->name ? row->name : "");
+	return 0;
+}
+
+static int look(struct question *q, struct pathprof_error *error)
+{
+	int r = pathprof_store_hosts(q->store, take_host, q, error);
+
+	if (r == 0)
+		r = pathprof_store_binaries(q->store, &q->filter, take_binary, q, error);
+	return r;
+}
+
+static void show_progress(const struct question *q, uint64_t begin_ns, bool *shown)
+{
+	if (!isatty(STDERR_FILENO) || pp_monotonic_ns() - begin_ns < QUIET_NS)
+		return;
+	*shown = true;
+	fprintf(stderr, "\rpathprofctl: %zu of %zu programs", q->group_cnt, q->binary_cnt);
+}
+
+static int load(struct question *q, struct pathprof_error *error)
+{
+	uint64_t begin_ns = pp_monotonic_ns();
+	bool shown = false;
+	int r = 0;
+
+	q->groups = ctl_alloc((q->binary_cnt + 1) * sizeof(*q->groups));
+	while (r == 0 && q->group_cnt < q->binary_cnt) {
+		struct outliers_group *group = &q->groups[q->group_cnt];
+
+		show_progress(q, begin_ns, &shown);
+		r = outliers_group_load(group, q->store, &q->filter, q->hosts, q->host_cnt,
+					&q->binaries[q->group_cnt], error);
+		if (r < 0)
+			break;
+		q->group_cnt++;
+		r = outliers_group_judge(group);
+		if (r < 0)
+			pathprof_fail(error, r, "%s: %s", group->name, strerror(-r));
+	}
+	if (shown)
+		fputs("\r\033[K", stderr);
+	return r;
+}
+
+static void release(struct question *q)
+{
+	for (size_t i = 0; i < q->group_cnt; i++)
+		outliers_group_release(&q->groups[i]);
+	for (size_t i = 0; i < q->host_cnt; i++)
+		free((void *)(uintptr_t)q->hosts[i]);
+	for (size_t i = 0; i < q->binary_cnt; i++)
+		free((void *)(uintptr_t)q->binaries[i].name);
+	free(q->groups);
+	free(q->hosts);
+	free(q->binaries);
+	pathprof_store_free(q->store);
+}
+
+/* ---------------------------------------------------------------- in what it differs */
+
+/* The times of the filter, as a selector takes them. */
+static char *span_of(const struct pathprof_filter *filter)
+{
+	_cleanup_free_ char *since = NULL, *until = NULL;
+
+	if (filter->since_ns)
+		since = ctl_printf("@%lld", filter->since_ns / CTL_NS_PER_S);
+	if (filter->until_ns)
+		until = ctl_printf("@%lld", (filter->until_ns + CTL_NS_PER_S - 1) / CTL_NS_PER_S);
+	return ctl_printf("%s..%s", since ?: "", until ?: "");
+}
+
+/* Both sides are the caller's to release. */
+static int load_sides(const struct question *q, const struct outliers_group *group,
+		      const char *host, const char *span, struct side *fleet, struct side *one)
+{
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+	struct ctl_options options = *q->options;
+	int r;
+
+	options.filter = q->filter;
+	options.filter.binary = pathprof_build_id_text(&group->id, id);
+	r = selector_load(fleet, &options, span, SIDE_PATHS);
+	if (r)
+		return r;
+	options.filter.host = host;
+	r = selector_load(one, &options, span, SIDE_PATHS);
+	if (r)
+		side_release(fleet);
+	return r;
+}
+
+/* The caller frees it; "" when no function moved by much. */
+static char *functions_text(const struct comparison *c)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	const char *between = "";
+
+	if (!out)
+		ctl_no_memory();
+	for (size_t i = 0; i < c->function_cnt && i < FUNCTIONS_SHOWN; i++) {
+		const struct moved *moved = &c->functions[i];
+		_cleanup_free_ char *name = moved_function_name(moved);
+
+		if (fabs(moved->b_share - moved->a_share) < SHARE_MIN)
+			continue;
+		fprintf(out, "%s%s %.0f%% -> %.0f%%", between, name, 100 * moved->a_share,
+			100 * moved->b_share);
+		between = ", ";
+	}
+	if (fclose(out) != 0)
+		ctl_no_memory();
+	return text;
+}
+
+static json_t *functions_json(const struct comparison *c)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < c->function_cnt && i < FUNCTIONS_SHOWN; i++) {
+		const struct moved *moved = &c->functions[i];
+		_cleanup_free_ char *name = moved_function_name(moved);
+		json_t *row = json_object();
+
+		json_add_text(row, "function", name);
+		json_add_real(row, "fleet_share", moved->a_share);
+		json_add_real(row, "host_share", moved->b_share);
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static json_t *object_of(const struct outliers_group *group, const char *host, const char *reason,
+			 bool found)
+{
+	json_t *object = json_object();
+
+	json_add_text(object, "host", host);
+	json_add_binary(object, "binary", &group->id, group->name);
+	json_add_text(object, "reason", reason);
+	json_add(object, "outlier", json_boolean(found));
+	return object;
+}
+
+static void add_number(json_t *object, const char *key, double value)
+{
+	json_add(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static void add_verdict(json_t *object, const struct outliers_host *host)
+{
+	add_number(object, "samples", host->verdict.samples);
+	add_number(object, "distance", host->verdict.distance);
+	add_number(object, "chance", host->verdict.chance);
+	add_number(object, "bits", host->bits);
+	add_number(object, "low_bits", host->low_bits);
+	add_number(object, "high_bits", host->high_bits);
+}
+
+static void add_cells(struct question *q, const struct outliers_group *group,
+		      const struct outliers_host *host, const struct comparison *c)
+{
+	struct table *table = &q->listing.table;
+	_cleanup_free_ char *functions = functions_text(c);
+
+	table_row(table, 0);
+	table_cell(table, CTL_NAME, "%s", host->name);
+	table_cell(table, CTL_PLAIN, "%s", text_base_name(group->name));
+	table_cell(table, CTL_PLAIN, "%.0f", host->verdict.samples);
+	table_cell(table, CTL_PLAIN, "%.2f", host->bits);
+	if (isfinite(host->verdict.chance))
+		table_cell(table, CTL_PLAIN, "%.0e", host->verdict.chance);
+	else
+		table_cell(table, CTL_DIM, "-");
+	table_cell(table, CTL_PLAIN, "%s", *functions ? functions : "many paths, each by little");
+}
+
+/* One that is found, beside all hosts together. */
+static int add_found(struct question *q, const struct outliers_group *group,
+		     const struct outliers_host *host)
+{
+	_cleanup_free_ char *span = span_of(&q->filter);
+	struct comparison comparison;
+	struct side fleet, one;
+	int r = load_sides(q, group, host->name, span, &fleet, &one);
+
+	if (r)
+		return r;
+	r = comparison_init(&comparison, &fleet, &one, q->options);
+	if (r == CTL_OK) {
+		if (q->listing.json) {
+			json_t *object = object_of(group, host->name, "behaviour", true);
+
+			add_verdict(object, host);
+			json_add(object, "functions", functions_json(&comparison));
+			json_rows_add(&q->listing.rows, object);
+		} else {
+			add_cells(q, group, host, &comparison);
+		}
+		comparison_release(&comparison);
+	}
+	side_release(&fleet);
+	side_release(&one);
+	return r;
+}
+
+/* JSON has the others as well. */
+static void add_other(struct question *q, const struct outliers_group *group,
+		      const struct outliers_host *host)
+{
+	json_t *object;
+
+	if (!q->listing.json)
+		return;
+	object = object_of(group, host->name, "behaviour", false);
+	add_verdict(object, host);
+	json_rows_add(&q->listing.rows, object);
+}
+
+static int add_group(struct question *q, const struct outliers_group *group)
+{
+	int r = CTL_OK;
+
+	for (size_t i = 0; group->judged && r == CTL_OK && i < group->host_cnt; i++) {
+		const struct outliers_host *host = &group->hosts[i];
+
+		q->found_cnt += host->verdict.found;
+		if (host->verdict.found)
+			r = add_found(q, group, host);
+		else
+			add_other(q, group, host);
+	}
+	return r;
+}
+
+/* ---------------------------------------------------------------- other builds */
+
+/* The build of this program that most hosts run, NULL: there is one build. */
+static const struct outliers_group *common_build(const struct question *q,
+						 const struct outliers_group *of)
+{
+	const struct outliers_group *most = NULL;
+
+	for (size_t i = 0; i < q->group_cnt; i++) {
+		const struct outliers_group *group = &q->groups[i];
+
+		if (group != of && !strcmp(group->name, of->name) &&
+		    group->host_cnt > (most ? most->host_cnt : of->host_cnt))
+			most = group;
+	}
+	return most;
+}
+
+static void add_build(struct question *q, const struct outliers_group *group,
+		      const struct outliers_host *host, const struct outliers_group *common)
+{
+	char own[PATHPROF_BUILD_ID_TEXT_LEN], usual[PATHPROF_BUILD_ID_TEXT_LEN];
+	struct table *table = &q->listing.table;
+	json_t *object;
+
+	q->found_cnt++;
+	pathprof_build_id_text(&group->id, own);
+	pathprof_build_id_text(&common->id, usual);
+	if (q->listing.json) {
+		object = object_of(group, host->name, "build", true);
+		json_add_text(object, "usual_build", usual);
+		json_add_count(object, "usual_build_hosts", common->host_cnt);
+		json_rows_add(&q->listing.rows, object);
+		return;
+	}
+	table_row(table, 0);
+	table_cell(table, CTL_NAME, "%s", host->name);
+	table_cell(table, CTL_PLAIN, "%s", text_base_name(group->name));
+	table_cell(table, CTL_PLAIN, "%.0f", (double)host->distribution.total);
+	table_cell(table, CTL_DIM, "-");
+	table_cell(table, CTL_DIM, "-");
+	table_cell(table, CTL_PLAIN, "its build: %.8s, where %zu hosts run %.8s", own,
+		   common->host_cnt, usual);
+}
+
+static void add_builds(struct question *q)
+{
+	for (size_t i = 0; i < q->group_cnt; i++) {
+		const struct outliers_group *group = &q->groups[i];
+		const struct outliers_group *common = common_build(q, group);
+
+		for (size_t h = 0; common && h < group->host_cnt; h++)
+			add_build(q, group, &group->hosts[h], common);
+	}
+}
+
+/* ---------------------------------------------------------------- the verb */
+
+static void say_how(const struct question *q)
+{
+	size_t judged = 0, few = 0, few_samples = 0;
+
+	for (size_t i = 0; i < q->group_cnt; i++) {
+		judged += q->groups[i].judged;
+		few += q->groups[i].judged && q->groups[i].host_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
+		few_samples += q->groups[i].few_cnt;
+	}
+	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more.\n", judged,
+	       q->group_cnt, OUTLIERS_HOSTS_MIN);
+	if (q->found_cnt)
+		puts("BITS: relative entropy from the host that is most like it, less what chance "
+		     "makes of it.");
+	if (judged > few)
+		puts("CHANCE: of such a distance for a host that behaves like the rest, as these "
+		     "scatter; of\nthe hosts named, one in twenty is expected to be named "
+		     "wrongly.");
+	if (few)
+		printf("Of %zu there are fewer than %d hosts, too few to see how hosts scatter: "
+		       "named is who differs\nfrom each of the others.\n",
+		       few, PATHPROF_OUTLIERS_MEMBERS_MIN);
+	if (few_samples)
+		printf("Left out: %zu times a host with fewer than %d samples.\n", few_samples,
+		       OUTLIERS_SAMPLES_MIN);
+}
+
+static int answer(struct question *q)
+{
+	int r = CTL_OK;
+
+	table_init(&q->listing.table, columns, sizeof(columns) / sizeof(columns[0]));
+	listing_begin(&q->listing);
+	for (size_t i = 0; r == CTL_OK && i < q->group_cnt; i++)
+		r = add_group(q, &q->groups[i]);
+	add_builds(q);
+	listing_end(&q->listing, q->found_cnt ? NULL : "no host behaves otherwise than the rest");
+	if (r == CTL_OK && !q->listing.json)
+		say_how(q);
+	return r;
+}
+
+static int ask(struct question *q)
+{
+	struct pathprof_error error = {""};
+	int r = kinds_settle(q->store, &q->filter, NULL);
+
+	if (r)
+		return r;
+	r = look(q, &error);
+	if (r < 0)
+		return ctl_fail_error("outliers", r, &error);
+	if (q->host_cnt < OUTLIERS_HOSTS_MIN)
+		return ctl_fail(
+			"outliers: the database has %zu hosts, and this asks how one differs "
+			"from others: ask a hub (--hub), or add parcels of %d hosts or more "
+			"(`pathprofctl parcel`)",
+			q->host_cnt, OUTLIERS_HOSTS_MIN);
+	r = load(q, &error);
+	return r < 0 ? ctl_fail_error("outliers", r, &error) : answer(q);
+}
+
+int cmd_outliers(const struct ctl_options *options)
+{
+	struct question q = {
+		.options = options, .filter = options->filter, .listing = {.json = options->json}};
+	int r = ctl_no_operands(options);
+
+	if (!options->limit_given)
+		q.filter.limit = BINARIES_DEFAULT;
+	if (r == CTL_OK)
+		r = ctl_db_open(&q.store, options, PATHPROF_STORE_READ);
+	if (r == CTL_OK)
+		r = ask(&q);
+	release(&q);
+	return r;
+}
