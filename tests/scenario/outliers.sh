@@ -58,6 +58,25 @@ for i in $(seq 24); do host $i $((2000 + 100 * i)) "$([ $i = 7 ] && echo 0.1 || 
 host 25 5 0
 add
 named web7
+# Intervals over hosts are Cochran's of clusters, where hosts differ by more than their samples do.
+"$ctl" --db "$dir/fleet.db" paths --since @0 --json >"$dir/json"
+python3 - "$dir/fleet.db" "$dir/json" >"$dir/out" 2>&1 <<'END' || fail "intervals: $(tail -n 1 "$dir/out")"
+import json, math, sqlite3, sys
+db, rows, checked = sqlite3.connect(sys.argv[1]), json.load(open(sys.argv[2])), 0
+for row in rows[:10]:
+    sums = db.execute("""SELECT total(CASE WHEN c.path = ? THEN c.weight END), total(c.weight)
+        FROM path_counts c JOIN parcel_windows w ON w.window = c.window JOIN parcels p ON p.id = w.parcel
+        GROUP BY p.host""", (row["id"],)).fetchall()
+    whole = sum(x for y, x in sums)
+    ratio = sum(y for y, x in sums) / whole
+    n = len(sums)
+    half = 2.0639 * math.sqrt(n / (n - 1) * sum((y - ratio * x) ** 2 for y, x in sums)) / whole
+    assert row["hosts"] == sum(y > 0 for y, x in sums), row
+    assert abs(row["runs"] - ratio) < 1e-9, (row, ratio)
+    assert row["runs_high"] - ratio > half * 0.999 and ratio - row["runs_low"] > half * 0.999, (row, ratio, half)
+    checked += abs(row["runs_high"] - ratio - half) < 0.001 * half
+assert checked >= 5, checked
+END
 grep -q 'Left out: 1 times a host with fewer than 50 samples' "$dir/table" || fail "the host with few samples is not told of"
 grep -q '^CHANCE: ' "$dir/table" || fail "what CHANCE is"
 

@@ -10,36 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "cleanup.h"
 #include "measure.h"
+#include "shares_index.h"
 #include "text.h"
 
 #define USEC_A_SEC 1e6
 
 static const struct pathprof_share unknown = {NAN, NAN, NAN};
-
-/* Clock samples at one place. */
-struct shares_clock {
-	uint32_t binary;
-	uint64_t place, samples;
-};
-
-struct shares_index {
-	struct shares *shares;
-	struct symbols *symbols;
-	size_t path_room, function_room, stratum_room;
-	struct pp_table numbers; /* of functions */
-
-	struct shares_clock *clocks;
-	size_t clock_cnt, clock_room;
-
-	struct pathprof_shares_function *strata;
-	size_t stratum_cnt;
-	struct pathprof_shares_path *inputs; /* of the paths that count */
-	uint32_t *input_paths;               /* whose they are */
-	size_t input_cnt;
-};
 
 /* ---------------------------------------------------------------- binaries */
 
@@ -90,14 +68,21 @@ static uint64_t hash_of(uint32_t binary, uint64_t start)
 	return pp_hash_mix(binary, start);
 }
 
+static uint32_t find_function(const struct shares_index *index, uint32_t binary,
+			      const struct symbol *symbol)
+{
+	const struct shares *shares = index->shares;
+
+	return pp_table_find(&index->numbers, hash_of(binary, symbol->start), i,
+			     shares->functions[i].binary == binary &&
+				     shares->functions[i].symbol->start == symbol->start);
+}
+
 static uint32_t get_function(struct shares_index *index, uint32_t binary,
 			     const struct symbol *symbol)
 {
 	struct shares *shares = index->shares;
-	uint32_t number =
-		pp_table_find(&index->numbers, hash_of(binary, symbol->start), i,
-			      shares->functions[i].binary == binary &&
-				      shares->functions[i].symbol->start == symbol->start);
+	uint32_t number = find_function(index, binary, symbol);
 
 	if (number != PP_TABLE_NONE)
 		return number;
@@ -239,6 +224,22 @@ static void take_clocks(struct shares_index *index)
 					  : nameless_stratum(index, clock->binary);
 		index->strata[stratum].clock_samples += clock->samples;
 	}
+}
+
+uint32_t shares_stratum_of(const struct shares_index *index, const struct pathprof_clock_row *row)
+{
+	const struct shares_binary *binary = shares_find_binary(index->shares, &row->binary_id);
+	const struct symbol *symbol;
+	uint32_t number, at;
+
+	if (row->binary_id.kind == PATHPROF_ID_NONE || !binary)
+		return UINT32_MAX;
+	at = (uint32_t)(binary - index->shares->binaries);
+	symbol = symbols_function(index->symbols, &binary->id, binary->name, row->place);
+	number = find_function(index, at, symbol);
+	if (symbol->bounded && number != PP_TABLE_NONE)
+		return index->shares->functions[number].stratum;
+	return binary->nameless ? binary->nameless - 1 : UINT32_MAX;
 }
 
 static int read_all(struct shares_index *index, struct pathprof_store *store,
@@ -478,6 +479,8 @@ int shares_load(struct shares **ret_shares, struct pathprof_store *store, struct
 		r = measure_insns(shares, store, filter, error);
 	if (r >= 0)
 		r = work_out(shares->index, error);
+	if (r >= 0)
+		r = shares_spread_over_hosts(shares, store, filter, error);
 	if (r < 0) {
 		shares_free(shares);
 		return r;

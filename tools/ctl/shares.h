@@ -26,6 +26,7 @@ struct figures {
 	double weight;
 	double share; /* of all weight */
 	uint64_t samples;
+	uint32_t hosts; /* that have it; 0: not of a fleet */
 };
 
 struct shares_binary {
@@ -60,6 +61,7 @@ struct shares {
 	uint64_t observations;   /* samples that count as independent: see interval_of_share() */
 	double insns_a_sample;   /* as in struct pathprof_shares */
 	bool path_time;          /* some path has TIME */
+	uint32_t host_cnt;       /* of a fleet; 0: it is none */
 
 	struct shares_path *paths; /* heaviest first */
 	struct shares_function *functions;

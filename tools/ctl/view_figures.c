@@ -9,7 +9,7 @@
 #include "text.h"
 #include "view.h"
 
-#define TITLE_COLUMNS_MAX 5
+#define TITLE_COLUMNS_MAX 6
 
 static enum ctl_sort natural_order(const struct view_query *query, bool time_known)
 {
@@ -41,6 +41,12 @@ static void settle_order(struct view_query *query, bool time_known)
 	bool known = query->sort == CTL_SORT_TIME ? time_known : runs_known(query);
 
 	query->order = query->sort && known ? query->sort : natural_order(query, time_known);
+}
+
+/* Rows say on how many hosts they were seen. */
+static bool of_fleet(const struct view_query *query)
+{
+	return query->shares && query->shares->host_cnt > 1;
 }
 
 static size_t add_column(struct table_column *columns, size_t cnt, const char *title,
@@ -77,6 +83,8 @@ void view_begin_rows(struct view_query *query, const struct view *view, bool tim
 	if (second_figure(query))
 		cnt = add_column(columns, cnt, titles[second_figure(query)], TABLE_RIGHT);
 	cnt = add_column(columns, cnt, "SAMPLES", TABLE_RIGHT);
+	if (of_fleet(query))
+		cnt = add_column(columns, cnt, "HOSTS", TABLE_RIGHT);
 	for (size_t i = 0; i < view->column_cnt; i++)
 		columns[cnt++] = view->columns[i];
 	table_set_columns(query->table, columns, cnt);
@@ -136,6 +144,10 @@ void view_figure_cells(struct view_query *query, const struct figures *figures)
 	if (second)
 		view_share_cell(query, share_by(query, second, figures).value, CTL_PLAIN);
 	table_cell(query->table, CTL_PLAIN, "%" PRIu64, figures->samples);
+	if (of_fleet(query) && figures->hosts)
+		table_cell(query->table, CTL_PLAIN, "%" PRIu32, figures->hosts);
+	else if (of_fleet(query))
+		table_cell(query->table, CTL_DIM, "-");
 }
 
 static void add_share(json_t *row, const char *name, const struct pathprof_share *share)
@@ -162,6 +174,8 @@ void view_figure_members(const struct view_query *query, json_t *row, const stru
 	json_add_real(row, "runs_twice_rate", rates.high);
 	measure_members(&query->measure, row);
 	json_add_count(row, "samples", figures->samples);
+	if (of_fleet(query) && figures->hosts)
+		json_add_count(row, "hosts", figures->hosts);
 	json_add_real(row, "weight", figures->weight);
 }
 
@@ -199,11 +213,15 @@ char *view_sources_text(const struct view_query *query)
 {
 	const struct measure *measure = &query->measure;
 	_cleanup_free_ char *clock = clock_text(query), *bursts = measure_bursts(measure);
+	_cleanup_free_ char *fleet = NULL;
 	const char *caution = measure_caution(measure);
 
 	if (!measure_figure(measure))
 		return ctl_strdup("");
-	return ctl_printf("%s%s: %s.%s%s", clock, measure_figure(measure), bursts,
+	if (of_fleet(query))
+		fleet = ctl_printf("Hosts: %" PRIu32 "; +/- takes in how they differ.\n",
+				   query->shares->host_cnt);
+	return ctl_printf("%s%s%s: %s.%s%s", clock, fleet ?: "", measure_figure(measure), bursts,
 			  *caution ? "\n" : "", caution);
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Shares over hosts as clusters: the formula by hand, and made-up fleets of which the truth is
+ * known. Intervals hold in 93 to 97 % of them.
+ */
+#include <math.h>
+
+#include "pathprof/clusters.h"
+#include "unit.h"
+
+#define FLEETS 1000
+
+static uint64_t state = 88172645463325252u;
+
+static double uniform(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+static double poisson(double mean)
+{
+	double product = uniform(), least = exp(-mean), cnt = 0;
+
+	if (mean > 100)
+		return fmax(floor(mean + sqrt(mean) * normal() + 0.5), 0);
+	for (; product > least; cnt++)
+		product *= uniform();
+	return cnt;
+}
+
+static void test_formula(void)
+{
+	struct pathprof_clusters c = {.cnt = 0};
+	struct pathprof_share share = {0.225, 0.2, 0.25};
+
+	pathprof_clusters_widen(&c, &share);
+	pathprof_clusters_add(&c, 10, 100);
+	pathprof_clusters_widen(&c, &share);
+	CU_ASSERT_EQUAL(share.low, 0.2);
+	CU_ASSERT_EQUAL(share.high, 0.25);
+	pathprof_clusters_add(&c, 30, 100);
+	pathprof_clusters_add(&c, 50, 200);
+	pathprof_clusters_widen(&c, &share);
+	/* R = 90 / 400; distances -12.5, 7.5, 5 */
+	double half = 4.303 * sqrt(1.5 * 237.5) / 400;
+	CU_ASSERT_DOUBLE_EQUAL(share.value, 0.225, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(share.low, 0.225 - half, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(share.high, 0.225 + half, 1e-9);
+}
+
+static void test_ends(void)
+{
+	struct pathprof_clusters alike = {.cnt = 0}, apart = {.cnt = 0};
+	struct pathprof_share share = {0.1, 0.08, 0.12}, unknown = {NAN, NAN, NAN};
+
+	for (int i = 0; i < 3; i++)
+		pathprof_clusters_add(&alike, 10, 100);
+	pathprof_clusters_widen(&alike, &share);
+	CU_ASSERT_EQUAL(share.low, 0.08);
+	CU_ASSERT_EQUAL(share.high, 0.12);
+	/* on one of two hosts alone: anything can be */
+	pathprof_clusters_add(&apart, 100, 100);
+	pathprof_clusters_add(&apart, 0, 100);
+	share = (struct pathprof_share){0.5, 0.45, 0.55};
+	pathprof_clusters_widen(&apart, &share);
+	CU_ASSERT_EQUAL(share.low, 0);
+	CU_ASSERT_EQUAL(share.high, 1);
+	pathprof_clusters_widen(&apart, &unknown);
+	CU_ASSERT(isnan(unknown.low));
+}
+
+/* Hosts whose share scatters around `share`, each with about so many samples of its own. */
+static unsigned int held(unsigned int hosts, double share, double scatter, double samples)
+{
+	double truth = share * exp(scatter * scatter / 2);
+	unsigned int cnt = 0;
+
+	for (int fleet = 0; fleet < FLEETS; fleet++) {
+		struct pathprof_clusters c = {.cnt = 0};
+		struct pathprof_share seen;
+
+		for (unsigned int h = 0; h < hosts; h++) {
+			double whole = floor(samples * exp(0.4 * normal()));
+			double part = poisson(whole * fmin(share * exp(scatter * normal()), 1));
+
+			pathprof_clusters_add(&c, fmin(part, whole), whole);
+		}
+		seen = pathprof_share_of_samples((uint64_t)c.part, (uint64_t)c.whole);
+		pathprof_clusters_widen(&c, &seen);
+		cnt += seen.low <= truth && truth <= seen.high;
+	}
+	return cnt;
+}
+
+/* Of each kind of fleet as far as 1,000 can show it, and of all together. */
+static void test_coverage(void)
+{
+	static const unsigned int hosts[] = {3, 5, 10, 30, 100};
+	static const double shares[] = {0.01, 0.1, 0.4}, scatters[] = {0, 0.1, 0.3};
+	unsigned int sum = 0;
+
+	for (int h = 0; h < 5; h++)
+		for (int s = 0; s < 3; s++)
+			for (int c = 0; c < 3; c++) {
+				unsigned int cnt = held(hosts[h], shares[s], scatters[c], 2000);
+
+				sum += cnt;
+				CU_ASSERT(cnt >= 905 && cnt <= 990);
+			}
+	CU_ASSERT(sum >= 45 * 930 && sum <= 45 * 970);
+}
+
+static const struct unit_test tests[] = {
+	{"the interval is the formula's", test_formula},
+	{"shares of nothing and of all", test_ends},
+	{"intervals hold in 93 to 97 % of made-up fleets", test_coverage},
+};
+UNIT_SUITE(clusters, tests)
