@@ -336,6 +336,39 @@ openssl x509 -req -in late.csr -CA ca/ca.pem -CAkey ca/ca-key.pem -set_serial 77
 sleep 1.1
 answer 403 "a certificate that has expired" --cert late.pem --key late-key.pem "$have"
 
+# ---------------------------------------------------------------- tenants
+# Two who share a hub and see nothing of one another: names of hosts and ids of databases are each one's own.
+"$hub" enrol ca elsewhere --tenant none
+answer 403 "a tenant that the hub has not" --cert ca/elsewhere.pem --key ca/elsewhere-key.pem "$url/v1/have?store=$(id_of host2.db)"
+stop
+mkdir tenants other && cp ca/ca.pem ca/ca-key.pem other
+"$hub" enrol other host2 --tenant other && "$hub" enrol other reader --tenant other --reader || not_ok "enrol --tenant" "$(ls other)"
+! "$hub" enrol other host3 --tenant ../x 2>said && grep -q 'a name has letters' said && ok "a tenant's name is plain" || not_ok "a tenant's name" "$(cat said)"
+start --tenants tenants
+sums hub.db >before
+make_host 2 3
+"$hub" send --once --db host2.db --hub "$url" --cert other/host2.pem --key other/host2-key.pem --ca ca/ca.pem >sent 2>said ||
+	not_ok "a host of another tenant" "$(tail -n 1 said)"
+sums hub.db | cmp -s - before && ok "the default tenant's sums are as before" || not_ok "the default tenant" "its sums changed"
+sums host2.db >want
+sums tenants/tenant-other.db | cmp -s - want && ok "the other's are its host's" || not_ok "the other tenant" "$(ls tenants)"
+theirs=(--cert other/host2.pem --key other/host2-key.pem) their_reader=(--cert other/reader.pem --key other/reader-key.pem)
+three=$url/v1/profile?store=$(id_of host3.db)
+answer 200 "a reader of the default tenant" "${reader[@]}" "$three"
+answer 404 "the other's reader: what a host of the default one ran" "${their_reader[@]}" "$three"
+answer 200 "the other's reader: its own" "${their_reader[@]}" "$url/v1/profile?store=$(id_of host2.db)"
+curl -s --cacert ca/ca.pem "${their_reader[@]}" "$url/v1/hosts" >got
+python3 -c 'import json; assert [s["host"] for s in json.load(open("got"))["stores"]] == ["host2"]' 2>said && ok "the other's reader: hosts are its own" || not_ok "hosts of the other" "$(cat got)"
+curl -s --cacert ca/ca.pem "${theirs[@]}" "$url/v1/have?store=$(id_of host3.db)" >got
+python3 -c 'import json; assert json.load(open("got"))["slots"] == []' 2>said && ok "the other's host: nothing of host3 is there" || not_ok "have of the other" "$(cat got)"
+fetch after.db && sums after.db | cmp -s - before && ok "a reader of the default tenant gets none of the other's" || not_ok "a reader of the default tenant" "$(tail -n 1 said)"
+stop
+echo other/host2 >denied
+start --tenants tenants --denied denied
+answer 403 "denied in one tenant" "${theirs[@]}" "$url/v1/have?store=$(id_of host2.db)"
+make_host 2 24
+answer 200 "not in the other" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
+
 # ---------------------------------------------------------------- those who are slow, and many
 # Connections that say nothing, or half a request: others are served, and memory is bounded.
 python3 - "$port" <<'END' &

@@ -25,7 +25,7 @@
 #define CA_YEARS   10
 #define DAY_S      86400
 #define BEFORE_S   3600 /* a host's clock may be behind */
-#define SPIFFE_URI "spiffe://pathprof/tenant/default/"
+#define SPIFFE_URI "spiffe://pathprof/tenant/"
 
 struct pair {
 	gnutls_x509_crt_t certificate;
@@ -231,11 +231,15 @@ static int add_addresses(gnutls_x509_crt_t certificate, const char *list)
 }
 
 /* What it may do is in the certificate: a host sends, a reader asks. */
-static int add_role(gnutls_x509_crt_t certificate, const char *role, const char *name)
+static int add_role(gnutls_x509_crt_t certificate, const struct hub_options *options,
+		    const char *name)
 {
-	char uri[sizeof(SPIFFE_URI) + sizeof("reader/") + PATHPROF_PARCEL_HOST_BYTES];
+	char uri[sizeof(SPIFFE_URI) + HUB_TENANT_BYTES + sizeof("/reader/") +
+		 PATHPROF_PARCEL_HOST_BYTES];
 
-	snprintf(uri, sizeof(uri), SPIFFE_URI "%s/%s", role, name);
+	snprintf(uri, sizeof(uri), SPIFFE_URI "%s/%s/%s",
+		 options->tenant ? options->tenant : HUB_TENANT_DEFAULT,
+		 options->reader ? "reader" : "host", name);
 	return gnutls_x509_crt_set_subject_alt_name(certificate, GNUTLS_SAN_URI, uri,
 						    (unsigned int)strlen(uri), GNUTLS_FSAN_SET);
 }
@@ -255,18 +259,15 @@ static int make(const struct hub_options *options, const char *name, const struc
 			options->server ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0);
 	if (r == 0)
 		r = options->server ? add_addresses(pair->certificate, options->addresses)
-				    : add_role(pair->certificate,
-					       options->reader ? "reader" : "host", name);
+				    : add_role(pair->certificate, options, name);
 	return r == 0 ? sign(pair, ca) : r;
 }
 
 /* It names a file as well. */
 static bool is_host_name(const char *name)
 {
-	return name[0] && name[0] != '.' && strlen(name) < PATHPROF_PARCEL_HOST_BYTES - 16 &&
-	       strcmp(name, "ca") != 0 &&
-	       !name[strspn(name,
-			    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
+	return hub_is_plain_name(name) && strlen(name) < PATHPROF_PARCEL_HOST_BYTES - 16 &&
+	       strcmp(name, "ca") != 0;
 }
 
 int hub_enrol(const struct hub_options *options)
@@ -279,6 +280,11 @@ int hub_enrol(const struct hub_options *options)
 	if (!is_host_name(options->argv[1]))
 		return hub_usage(options, "%s: a name has letters, digits, points, - and _",
 				 options->argv[1]);
+	if (options->tenant &&
+	    (!hub_is_plain_name(options->tenant) || strlen(options->tenant) >= HUB_TENANT_BYTES))
+		return hub_usage(options,
+				 "--tenant %s: a name has letters, digits, points, - and _",
+				 options->tenant);
 	if (options->server && options->reader)
 		return hub_usage(options, "--server and --reader are of two certificates");
 	if (options->server && !options->addresses)

@@ -26,6 +26,8 @@ struct hub_options {
 	const char *db, *listen, *hub;
 	const char *certificate, *key, *ca, *crl, *denied;
 	const char *addresses;     /* of a server, with commas between them */
+	const char *tenants;       /* serve: the directory of their databases */
+	const char *tenant;        /* enrol: whose the certificate is */
 	const char *host;          /* fetch: that one alone */
 	const char *since, *until; /* fetch: seconds since 1970 */
 	int64_t keep_s;
@@ -47,6 +49,13 @@ int hub_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int hub_usage(const struct hub_options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void hub_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The tenant of those whose certificate names none; its database is --db. */
+#define HUB_TENANT_DEFAULT "default"
+#define HUB_TENANT_BYTES   64
+/* A name of letters, digits, points, - and _ that does not begin with a point: it can stand in a
+ * file's name, a table and a log. */
+bool hub_is_plain_name(const char *name);
 
 #define HUB_STORE_TEXT (2 * PATHPROF_PARCEL_STORE_BYTES + 1)
 /* A store's id in hex. hub_store_parse() is strict: false for anything else. */

@@ -76,7 +76,7 @@ static int add_denied(struct hub_identity *identity, const char *line)
 static int read_denied(struct hub_identity *identity, struct pathprof_error *error)
 {
 	_cleanup_fclose_ FILE *file = fopen(identity->options->denied, "re");
-	char line[PATHPROF_PARCEL_HOST_BYTES + 2];
+	char line[HUB_TENANT_BYTES + PATHPROF_PARCEL_HOST_BYTES + 2];
 	int r = 0;
 
 	if (!file)
@@ -164,18 +164,48 @@ static bool ends_in(const char *text, const char *end, const char *word)
 	return (size_t)(end - text) >= len && strncmp(end - len, word, len) == 0;
 }
 
+static void set_default_tenant(struct hub_peer *peer)
+{
+	snprintf(peer->tenant, sizeof(peer->tenant), HUB_TENANT_DEFAULT);
+}
+
+/* Of the path before the role: /tenant/T at its end, or the default one. */
+static bool tenant_of(const char *uri, const char *end, struct hub_peer *ret_peer)
+{
+	static const char mark[] = "/tenant/";
+	const char *at = end;
+	size_t len;
+
+	while (at > uri && at[-1] != '/')
+		at--;
+	len = (size_t)(end - at);
+	if (!ends_in(uri, at, mark)) {
+		set_default_tenant(ret_peer);
+		return true;
+	}
+	if (len >= sizeof(ret_peer->tenant))
+		return false;
+	memcpy(ret_peer->tenant, at, len);
+	ret_peer->tenant[len] = 0;
+	return true;
+}
+
 /* spiffe://DOMAIN/tenant/T/host/NAME, or reader in the place of host. */
 static bool peer_of_uri(const char *uri, struct hub_peer *ret_peer)
 {
 	const char *name = strrchr(uri, '/');
+	size_t role_len;
 
 	if (strncmp(uri, SPIFFE, strlen(SPIFFE)) != 0 || !name)
 		return false;
 	ret_peer->reads = ends_in(uri, name, "/reader");
 	if (!ret_peer->reads && !ends_in(uri, name, "/host"))
 		return false;
-	return (size_t)snprintf(ret_peer->name, sizeof(ret_peer->name), "%s", name + 1) <
-	       sizeof(ret_peer->name);
+	role_len = ret_peer->reads ? strlen("/reader") : strlen("/host");
+	if ((size_t)snprintf(ret_peer->name, sizeof(ret_peer->name), "%s", name + 1) >=
+	    sizeof(ret_peer->name))
+		return false;
+	return tenant_of(uri + strlen(SPIFFE), name - role_len, ret_peer);
 }
 
 static bool has_uri_name(gnutls_x509_crt_t certificate, struct hub_peer *ret_peer)
@@ -199,11 +229,12 @@ static bool has_common_name(gnutls_x509_crt_t certificate, struct hub_peer *ret_
 	size_t bytes = sizeof(ret_peer->name);
 
 	ret_peer->reads = false;
+	set_default_tenant(ret_peer);
 	return gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0,
 					     ret_peer->name, &bytes) == 0;
 }
 
-/* A name that can stand in a table, a file's name and a log as it is. */
+/* A name that can stand in a table and a log as it is. */
 static bool is_plain(const char *name)
 {
 	for (const char *c = name; *c; c++)
@@ -213,11 +244,19 @@ static bool is_plain(const char *name)
 	return name[0] != 0;
 }
 
-static bool is_denied(const struct hub_identity *identity, const char *host)
+/* By its name, in whatever tenant, or by TENANT/NAME. */
+static bool is_denied(const struct hub_identity *identity, const struct hub_peer *peer)
 {
-	for (size_t i = 0; i < identity->denied_cnt; i++)
-		if (strcmp(identity->denied[i], host) == 0)
+	size_t len = strlen(peer->tenant);
+
+	for (size_t i = 0; i < identity->denied_cnt; i++) {
+		const char *denied = identity->denied[i];
+
+		if (strncmp(denied, peer->tenant, len) == 0 && denied[len] == '/')
+			denied += len + 1;
+		if (strcmp(denied, peer->name) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -252,7 +291,9 @@ static const char *judge(const struct hub_identity *identity, gnutls_x509_crt_t 
 		return "the client certificate names no host and no reader";
 	if (!is_plain(ret_peer->name))
 		return "the name in the client certificate has characters that names cannot have";
-	if (is_denied(identity, ret_peer->name))
+	if (!hub_is_plain_name(ret_peer->tenant))
+		return "the tenant in the client certificate has characters that names cannot have";
+	if (is_denied(identity, ret_peer))
 		return ret_peer->reads ? "this reader is denied" : "this host is denied";
 	return NULL;
 }

@@ -2,8 +2,9 @@
 /*
  * Who is at the other end of a connection: what the client's certificate says, and nothing else. It
  * must be signed by our authority, for clients, be valid now and not revoked. Its SPIFFE URI says
- * what it is and its name: a host sends (spiffe://DOMAIN/.../host/NAME), a reader asks
- * (.../reader/NAME). Without one it is a host of its common name.
+ * whose it is, what it is and its name: a host sends (spiffe://DOMAIN/tenant/TENANT/host/NAME), a
+ * reader asks (.../reader/NAME). Without the part of a tenant it is the default one's; without a
+ * URI it is a host of its common name.
  *
  * libmicrohttpd asks clients for a certificate but lets those without one in, so every request is
  * to be checked here. Lists of revoked certificates and denied hosts are read again when their
@@ -20,6 +21,7 @@ struct hub_identity;
 
 struct hub_peer {
 	char name[PATHPROF_PARCEL_HOST_BYTES];
+	char tenant[HUB_TENANT_BYTES];
 	bool reads; /* else it is a host */
 };
 

@@ -25,7 +25,7 @@ struct hub_ingest {
 	struct hub_ingest_counts counts;
 };
 
-int hub_ingest_new(struct hub_ingest **ret_ingest, const struct hub_options *options,
+int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_s,
 		   struct pathprof_error *error)
 {
 	struct hub_ingest *ingest = calloc(1, sizeof(*ingest));
@@ -33,8 +33,8 @@ int hub_ingest_new(struct hub_ingest **ret_ingest, const struct hub_options *opt
 
 	if (!ingest)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	ingest->keep_s = options->keep_s;
-	r = pathprof_store_open(&ingest->store, options->db, PATHPROF_STORE_WRITE, error);
+	ingest->keep_s = keep_s;
+	r = pathprof_store_open(&ingest->store, db, PATHPROF_STORE_WRITE, error);
 	if (r < 0)
 		hub_ingest_free(ingest);
 	else

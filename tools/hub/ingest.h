@@ -19,7 +19,7 @@ struct hub_ingest_counts {
 };
 
 /* Opens the database, made if need be. Negative errno, error filled. */
-int hub_ingest_new(struct hub_ingest **ret_ingest, const struct hub_options *options,
+int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_s,
 		   struct pathprof_error *error);
 /* NULL-safe. */
 void hub_ingest_free(struct hub_ingest *ingest);

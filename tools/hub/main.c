@@ -20,16 +20,15 @@ static const char usage[] =
 	"asks.\n"
 	"\n"
 	"  serve --db FILE --listen ADDRESS:PORT --cert FILE --key FILE --ca FILE\n"
-	"        [--crl FILE] [--denied FILE] [--keep DAYS]\n"
+	"        [--crl FILE] [--denied FILE] [--keep DAYS] [--tenants DIRECTORY]\n"
 	"  send  --db FILE --hub https://HOST:PORT --cert FILE --key FILE --ca FILE [--once]\n"
 	"  fetch --db FILE --hub https://HOST:PORT --cert FILE --key FILE --ca FILE\n"
 	"        [--since SECONDS] [--until SECONDS] [--host NAME]\n"
 	"  ca    DIRECTORY                    makes a certificate authority there\n"
-	"  enrol DIRECTORY NAME [--days N]    makes a host's certificate; --reader: of one who "
-	"may\n"
-	"                                     fetch; --server --address LIST: the hub's, for "
-	"these\n"
-	"                                     names and addresses\n"
+	"  enrol DIRECTORY NAME [--days N]    makes a host's certificate; --reader: that of\n"
+	"                                     somebody who may fetch; --tenant NAME: of one of\n"
+	"                                     several tenants; --server --address LIST: the\n"
+	"                                     hub's, for these names and addresses\n"
 	"\n"
 	"      --db FILE      the database: the hub's, the one whose parcels are sent, or the one\n"
 	"                     that fetch makes\n"
@@ -41,6 +40,7 @@ static const char usage[] =
 	"it\n"
 	"                     changes\n"
 	"      --keep DAYS    older parcels are forgotten (30)\n"
+	"      --tenants DIR  serve more tenants than one, each with a database there\n"
 	"      --once         sends what is there and ends, instead of every five minutes\n"
 	"      --since, --until   what ended after and began before, in seconds since 1970\n"
 	"  -h, --help         this text\n"
@@ -68,6 +68,8 @@ enum {
 	OPTION_SINCE,
 	OPTION_UNTIL,
 	OPTION_HOST,
+	OPTION_TENANTS,
+	OPTION_TENANT,
 };
 
 static const struct option long_options[] = {
@@ -88,6 +90,8 @@ static const struct option long_options[] = {
 	{"since", required_argument, NULL, OPTION_SINCE},
 	{"until", required_argument, NULL, OPTION_UNTIL},
 	{"host", required_argument, NULL, OPTION_HOST},
+	{"tenants", required_argument, NULL, OPTION_TENANTS},
+	{"tenant", required_argument, NULL, OPTION_TENANT},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'V'},
 	{0},
@@ -145,7 +149,14 @@ int hub_usage(const struct hub_options *options, const char *format, ...)
 	return HUB_USAGE;
 }
 
-/* ---------------------------------------------------------------- ids of stores */
+/* ---------------------------------------------------------------- names, and ids of stores */
+
+bool hub_is_plain_name(const char *name)
+{
+	return name[0] && name[0] != '.' &&
+	       !name[strspn(name,
+			    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
+}
 
 char *hub_store_text(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES], char text[HUB_STORE_TEXT])
 {
@@ -217,6 +228,10 @@ static const char **text_of(struct hub_options *options, int option)
 		return &options->until;
 	case OPTION_HOST:
 		return &options->host;
+	case OPTION_TENANTS:
+		return &options->tenants;
+	case OPTION_TENANT:
+		return &options->tenant;
 	default:
 		return NULL;
 	}

@@ -24,8 +24,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "identity.h"
-#include "ingest.h"
 #include "question.h"
+#include "tenants.h"
 
 #define CONNECTIONS_MAX    256u
 #define CONNECTIONS_OF_ONE 64u
@@ -47,7 +47,7 @@ struct client {
 struct hub {
 	const struct hub_options *options;
 	struct hub_identity *identity;
-	struct hub_ingest *ingest;
+	struct hub_tenants *tenants;
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
@@ -61,6 +61,7 @@ struct hub {
 struct request {
 	uint64_t begin_ns;
 	struct hub_peer peer;
+	struct hub_ingest *ingest; /* its tenant's */
 	uint8_t *body;
 	size_t bytes, room; /* room: of bodies_bytes */
 };
@@ -225,25 +226,45 @@ static enum route route_of(const char *url)
 	return ROUTE_CNT;
 }
 
+/* Why this peer may not ask that; NULL: it may. */
+static const char *judge_role(enum route route, const struct hub_peer *peer)
+{
+	if (route == ROUTE_CNT || routes[route].reads == peer->reads)
+		return NULL;
+	return peer->reads ? "a reader's certificate sends no parcels"
+			   : "a host's certificate reads nothing";
+}
+
+static enum MHD_Result refuse(struct hub *hub, struct MHD_Connection *connection,
+			      const struct request *request, unsigned int status, const char *why)
+{
+	say_refusal(hub, request->peer.name, status, why);
+	return send_error(connection, status, why);
+}
+
 static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection, const char *url,
 			     const char *method, struct request *request)
 {
 	static const char known[] = "known here: GET /v1/have and POST /v1/parcels for hosts, GET "
 				    "/v1/hosts and GET /v1/profile for readers";
 	const char *why = identify(hub, connection, request);
+	struct pathprof_error error = {""};
 	enum route route = route_of(url);
+	int r;
 
-	if (!why && route < ROUTE_CNT && routes[route].reads != request->peer.reads)
-		why = request->peer.reads ? "a reader's certificate sends no parcels"
-					  : "a host's certificate reads nothing";
-	if (why) {
-		say_refusal(hub, request->peer.name, MHD_HTTP_FORBIDDEN, why);
-		return send_error(connection, MHD_HTTP_FORBIDDEN, why);
-	}
+	if (!why)
+		why = judge_role(route, &request->peer);
+	if (why)
+		return refuse(hub, connection, request, MHD_HTTP_FORBIDDEN, why);
 	if (route == ROUTE_CNT)
 		return send_error(connection, MHD_HTTP_NOT_FOUND, known);
 	if (!is(method, routes[route].method))
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, known);
+	r = hub_tenants_of(hub->tenants, request->peer.tenant, &request->ingest, &error);
+	if (r < 0)
+		return refuse(hub, connection, request,
+			      r == -ENOENT ? MHD_HTTP_FORBIDDEN : MHD_HTTP_SERVICE_UNAVAILABLE,
+			      error.text);
 	return route == ROUTE_PARCELS ? make_room(hub, connection, request) : MHD_YES;
 }
 
@@ -266,7 +287,8 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 	if (PATHPROF_PARCEL_PACKED_MAX > BODIES_MAX - hub->bodies_bytes)
 		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				  "too much is asked at once");
-	status = hub_question_profile(hub_ingest_store(hub->ingest), &span, &bytes, &len, &object);
+	status = hub_question_profile(hub_ingest_store(request->ingest), &span, &bytes, &len,
+				      &object);
 	if (status != MHD_HTTP_OK)
 		return send_answer(connection, status, object);
 	request->room = len;
@@ -285,12 +307,13 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 	if (route == ROUTE_PROFILE)
 		return send_profile(hub, connection, request);
 	if (route == ROUTE_HOSTS)
-		status = hub_question_hosts(hub_ingest_store(hub->ingest),
+		status = hub_question_hosts(hub_ingest_store(request->ingest),
 					    argument(connection, "host"), &answer);
 	else if (route == ROUTE_HAVE)
-		status = hub_ingest_have(hub->ingest, name, argument(connection, "store"), &answer);
+		status = hub_ingest_have(request->ingest, name, argument(connection, "store"),
+					 &answer);
 	else
-		status = hub_ingest_parcel(hub->ingest, name, request->body, request->bytes,
+		status = hub_ingest_parcel(request->ingest, name, request->body, request->bytes,
 					   &answer);
 	if (status != MHD_HTTP_OK)
 		say_refusal(hub, name, status, json_string_value(json_object_get(answer, "error")));
@@ -433,7 +456,7 @@ static int open_hub(struct hub *hub, struct pathprof_error *error)
 	if (r == 0)
 		r = hub_identity_new(&hub->identity, options, error);
 	if (r == 0)
-		r = hub_ingest_new(&hub->ingest, options, error);
+		r = hub_tenants_new(&hub->tenants, options, error);
 	return r < 0 ? r : start(hub, error);
 }
 
@@ -441,7 +464,7 @@ static void close_hub(struct hub *hub)
 {
 	if (hub->daemon)
 		MHD_stop_daemon(hub->daemon);
-	hub_ingest_free(hub->ingest);
+	hub_tenants_free(hub->tenants);
 	hub_identity_free(hub->identity);
 	gnutls_free(hub->certificate);
 	gnutls_free(hub->key);
@@ -462,12 +485,12 @@ static void say_ready(const struct hub *hub)
 
 static void say_end(const struct hub *hub)
 {
-	const struct hub_ingest_counts *counts = hub_ingest_counts(hub->ingest);
+	const struct hub_ingest_counts counts = hub_tenants_counts(hub->tenants);
 
 	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu known, %llu "
 		 "refused, %llu requests of who may not ask",
-		 (unsigned long long)counts->added, (unsigned long long)counts->replaced,
-		 (unsigned long long)counts->known, (unsigned long long)counts->refused,
+		 (unsigned long long)counts.added, (unsigned long long)counts.replaced,
+		 (unsigned long long)counts.known, (unsigned long long)counts.refused,
 		 (unsigned long long)hub->denied_cnt);
 }
 
@@ -496,7 +519,7 @@ static int run(struct hub *hub)
 	while (!(fds[0].revents & POLLIN)) {
 		MHD_UNSIGNED_LONG_LONG wait_ms = TURN_MS;
 
-		hub_ingest_retain(hub->ingest);
+		hub_tenants_retain(hub->tenants);
 		end_old_connections(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
 		if (poll(fds, 2, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
