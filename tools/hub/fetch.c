@@ -17,7 +17,8 @@
 #include "client.h"
 #include "pathprof/parcel_store.h"
 
-#define QUIET_NS (2 * PP_NSEC_PER_SEC)
+#define QUIET_NS   (2 * PP_NSEC_PER_SEC)
+#define PATH_BYTES 2048 /* of a request, with its arguments */
 
 #define _cleanup_answer_ _cleanup_(hub_answer_release)
 
@@ -51,19 +52,19 @@ static int refuse(const struct fetch *fetch, const char *what, const struct hub_
 	return -EIO;
 }
 
-/* name=value, escaped, behind what is there; value NULL: nothing. */
-static int add_argument(struct fetch *fetch, char **path, const char *name, const char *value)
+/* "name=value&", escaped, behind what is in path; value NULL: nothing. -ENAMETOOLONG, -ENOMEM. */
+static int add_argument(struct fetch *fetch, char path[PATH_BYTES], const char *name,
+			const char *value)
 {
-	_cleanup_free_ char *before = *path;
+	size_t len = strlen(path), room = PATH_BYTES - len;
 	char *escaped = value ? curl_easy_escape(fetch->client.curl, value, 0) : NULL;
-	int r = asprintf(path, "%s%s%s%s%s", before,
-			 escaped ? (strchr(before, '?') ? "&" : "?") : "", escaped ? name : "",
-			 escaped ? "=" : "", escaped ? escaped : "");
+	int needed;
 
+	if (!escaped)
+		return value ? -ENOMEM : 0;
+	needed = snprintf(path + len, room, "%s=%s&", name, escaped);
 	curl_free(escaped);
-	if (r < 0)
-		*path = NULL;
-	return r < 0 || (value && !escaped) ? -ENOMEM : 0;
+	return needed < 0 || (size_t)needed >= room ? -ENAMETOOLONG : 0;
 }
 
 /* ---------------------------------------------------------------- one host */
@@ -90,15 +91,15 @@ static int fetch_host(struct fetch *fetch, struct pathprof_store *store, const c
 		      struct pathprof_error *error)
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
-	_cleanup_free_ char *path = strdup("/v1/profile");
-	int r = path ? add_argument(fetch, &path, "store", id) : -ENOMEM;
+	char path[PATH_BYTES] = "/v1/profile?";
+	int r = add_argument(fetch, path, "store", id);
 
 	if (r == 0)
-		r = add_argument(fetch, &path, "since", fetch->options->since);
+		r = add_argument(fetch, path, "since", fetch->options->since);
 	if (r == 0)
-		r = add_argument(fetch, &path, "until", fetch->options->until);
+		r = add_argument(fetch, path, "until", fetch->options->until);
 	if (r < 0)
-		return pathprof_fail(error, r, "out of memory");
+		return pathprof_fail(error, r, "the question: %s", strerror(-r));
 	hub_client_ask(&fetch->client, path, NULL, 0, &answer);
 	fetch->done++;
 	show_progress(fetch);
@@ -147,12 +148,12 @@ static int fetch_all(void *context, struct pathprof_store *store, struct pathpro
 {
 	struct fetch *fetch = context;
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
-	_cleanup_free_ char *path = strdup("/v1/hosts");
+	char path[PATH_BYTES] = "/v1/hosts?";
 	json_t *object = NULL;
-	int r = path ? add_argument(fetch, &path, "host", fetch->options->host) : -ENOMEM;
+	int r = add_argument(fetch, path, "host", fetch->options->host);
 
 	if (r < 0)
-		return pathprof_fail(error, r, "out of memory");
+		return pathprof_fail(error, r, "the question: %s", strerror(-r));
 	hub_client_ask(&fetch->client, path, NULL, 0, &answer);
 	if (answer.status == 200)
 		object = hub_answer_json(&answer);

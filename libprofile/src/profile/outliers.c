@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/vector.h"
 
 #define EXPECTED_MIN 5           /* samples of an event a member; rarer ones are taken together */
@@ -28,6 +27,11 @@
  * simulation. */
 #define TAIL 1.1
 
+struct ranked {
+	size_t member;
+	double by;
+};
+
 struct group {
 	const struct pathprof_distribution *const *members;
 	size_t cnt;
@@ -35,11 +39,15 @@ struct group {
 	double *share;  /* [events][cnt] */
 	double *pooled; /* [events]: share in all members together */
 	size_t share_room, pooled_room;
-	double *variance; /* [events]: between members */
-	double *samples;  /* [cnt] independent ones */
-	double all;       /* sum of samples */
-	double least;     /* share of an event that is frequent enough */
-	double *scratch;  /* [cnt] */
+	double *variance;      /* [events]: between members */
+	double *samples;       /* [cnt] independent ones */
+	double all;            /* sum of samples */
+	double least;          /* share of an event that is frequent enough */
+	double *scratch;       /* [cnt] */
+	size_t *at;            /* [cnt] of the next event, while they are read */
+	double *rare;          /* [cnt] */
+	double *relative;      /* [events] */
+	struct ranked *ranked; /* [cnt] */
 };
 
 static int order(const void *a, const void *b)
@@ -139,12 +147,10 @@ static int add_event(struct group *g, const double *row)
 /* An event a row; all rare ones share the last. */
 static int fill(struct group *g)
 {
-	_cleanup_free_ size_t *at = calloc(g->cnt, sizeof(*at));
-	_cleanup_free_ double *row = calloc(g->cnt, sizeof(*row));
-	_cleanup_free_ double *rare = calloc(g->cnt, sizeof(*rare));
-	int r = at && row && rare ? 0 : -ENOMEM;
+	double *row = g->scratch, *rare = g->rare;
+	int r = 0;
 
-	while (r == 0 && next_event(g, at, row)) {
+	while (r == 0 && next_event(g, g->at, row)) {
 		if (g->events * g->cnt < TABLE_MAX && is_frequent(g, row)) {
 			r = add_event(g, row);
 			continue;
@@ -182,35 +188,31 @@ static double scatter(const struct group *g, size_t event)
 }
 
 /* The variance relative to the share that is typical of events seen often enough. */
-static int typical(const struct group *g, double *ret_relative)
+static double typical(const struct group *g)
 {
-	_cleanup_free_ double *relative = calloc(g->events, sizeof(*relative));
 	double least = SCATTER_MIN * (double)g->cnt / g->all;
 	size_t cnt = 0;
 
-	if (!relative)
-		return -ENOMEM;
 	for (size_t i = 0; i < g->events; i++)
 		if (g->pooled[i] >= least)
-			relative[cnt++] = g->variance[i] / (g->pooled[i] * g->pooled[i]);
-	*ret_relative = cnt ? quantile(relative, cnt, 0.5) : 0;
-	return 0;
+			g->relative[cnt++] = g->variance[i] / (g->pooled[i] * g->pooled[i]);
+	return cnt ? quantile(g->relative, cnt, 0.5) : 0;
 }
 
 static int weigh_events(struct group *g)
 {
 	double relative;
-	int r;
 
 	g->variance = calloc(g->events, sizeof(*g->variance));
-	if (!g->variance)
+	g->relative = calloc(g->events, sizeof(*g->relative));
+	if (!g->variance || !g->relative)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->events; i++)
 		g->variance[i] = scatter(g, i);
-	r = typical(g, &relative);
-	for (size_t i = 0; r == 0 && i < g->events; i++)
+	relative = typical(g);
+	for (size_t i = 0; i < g->events; i++)
 		g->variance[i] = fmax(g->variance[i], relative * g->pooled[i] * g->pooled[i]);
-	return r;
+	return 0;
 }
 
 static double distance(const struct group *g, size_t member)
@@ -228,11 +230,6 @@ static double distance(const struct group *g, size_t member)
 }
 
 /* ---------------------------------------------------------------- who is one */
-
-struct ranked {
-	size_t member;
-	double by;
-};
 
 static int order_ranked(const void *a, const void *b)
 {
@@ -261,9 +258,9 @@ static void judge(const struct group *g, const struct ranked *ranked, size_t cnt
 	}
 }
 
-static void judge_all(const struct group *g, struct ranked *ranked,
-		      struct pathprof_outlier *outliers)
+static void judge_all(const struct group *g, struct pathprof_outlier *outliers)
 {
+	struct ranked *ranked = g->ranked;
 	size_t parts = g->cnt / PART_MIN < 1 ? 1 : g->cnt / PART_MIN;
 
 	if (parts > PARTS_MAX)
@@ -280,9 +277,9 @@ static void judge_all(const struct group *g, struct ranked *ranked,
 }
 
 /* Benjamini and Hochberg: the most of the least likely ones, so that few of them are chance. */
-static void find(const struct group *g, struct ranked *ranked, double false_discoveries,
-		 struct pathprof_outlier *outliers)
+static void find(const struct group *g, double false_discoveries, struct pathprof_outlier *outliers)
 {
+	struct ranked *ranked = g->ranked;
 	size_t found = 0;
 
 	for (size_t h = 0; h < g->cnt; h++)
@@ -295,24 +292,48 @@ static void find(const struct group *g, struct ranked *ranked, double false_disc
 		outliers[ranked[i].member].found = true;
 }
 
-static int work_out(struct group *g, double false_discoveries,
-		    struct pathprof_outlier *ret_outliers)
+static int weigh(struct group *g)
 {
-	_cleanup_free_ struct ranked *ranked = calloc(g->cnt, sizeof(*ranked));
-	int r = ranked ? weigh_members(g) : -ENOMEM;
+	int r = weigh_members(g);
 
 	if (r == 0)
 		r = fill(g);
-	if (r == 0)
-		r = weigh_events(g);
-	if (r < 0)
-		return r;
+	return r == 0 ? weigh_events(g) : r;
+}
+
+static void work_out(const struct group *g, double false_discoveries,
+		     struct pathprof_outlier *ret_outliers)
+{
 	for (size_t h = 0; h < g->cnt; h++)
 		ret_outliers[h] = (struct pathprof_outlier){.samples = g->samples[h],
 							    .distance = distance(g, h)};
-	judge_all(g, ranked, ret_outliers);
-	find(g, ranked, false_discoveries, ret_outliers);
-	return 0;
+	judge_all(g, ret_outliers);
+	find(g, false_discoveries, ret_outliers);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static int allocate(struct group *g)
+{
+	g->samples = calloc(g->cnt, sizeof(*g->samples));
+	g->scratch = calloc(g->cnt, sizeof(*g->scratch));
+	g->at = calloc(g->cnt, sizeof(*g->at));
+	g->rare = calloc(g->cnt, sizeof(*g->rare));
+	g->ranked = calloc(g->cnt, sizeof(*g->ranked));
+	return g->samples && g->scratch && g->at && g->rare && g->ranked ? 0 : -ENOMEM;
+}
+
+static void release(struct group *g)
+{
+	free(g->samples);
+	free(g->scratch);
+	free(g->at);
+	free(g->rare);
+	free(g->ranked);
+	free(g->share);
+	free(g->pooled);
+	free(g->variance);
+	free(g->relative);
 }
 
 int pathprof_outliers_find(struct pathprof_outlier *ret_outliers,
@@ -320,19 +341,17 @@ int pathprof_outliers_find(struct pathprof_outlier *ret_outliers,
 			   double false_discoveries)
 {
 	struct group g = {.members = members, .cnt = cnt};
-	int r = 0;
+	int r;
 
 	if (!(false_discoveries >= 0 && false_discoveries <= 0.5))
 		return -EINVAL;
 	if (cnt < PATHPROF_OUTLIERS_MEMBERS_MIN)
 		return -ENODATA;
-	g.samples = calloc(cnt, sizeof(*g.samples));
-	g.scratch = calloc(cnt, sizeof(*g.scratch));
-	r = g.samples && g.scratch ? work_out(&g, false_discoveries, ret_outliers) : -ENOMEM;
-	free(g.samples);
-	free(g.scratch);
-	free(g.share);
-	free(g.pooled);
-	free(g.variance);
+	r = allocate(&g);
+	if (r == 0)
+		r = weigh(&g);
+	if (r == 0)
+		work_out(&g, false_discoveries, ret_outliers);
+	release(&g);
 	return r;
 }
