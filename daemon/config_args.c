@@ -95,6 +95,15 @@ static int set_import(void *context, const struct pp_option *option, const char 
 	return pathprof_format_reads(to->args.format) ? set_mode(context, option, value) : -EINVAL;
 }
 
+static int set_max_loss(void *context, const struct pp_option *option, const char *value)
+{
+	struct reading *to = context;
+	int r = pp_percent_parse(value, &to->args.max_loss_ppm);
+
+	to->args.max_loss = value;
+	return r == 0 && to->args.max_loss_ppm > 1000000 ? -ERANGE : r;
+}
+
 static int add_binary(void *context, const struct pp_option *option, const char *value)
 {
 	struct reading *to = context;
@@ -152,6 +161,8 @@ static const struct pp_option options[] = {
 	{"binary", 0, "FILE", "a program or library that was recorded; may be given again",
 	 add_binary},
 	{"sysroot", 0, "DIR", "files that were recorded lie below it", TEXT(sysroot)},
+	{"max-loss", 0, "PCT",
+	 "exit status 3 when more of a recording's branches was left out (5%)", set_max_loss},
 	{"json", 0, NULL, "the closing table as JSON", FLAG(json)},
 	{"quiet", 0, NULL, "no progress line", FLAG(quiet)},
 	{"check-config", 0, NULL, "read the settings, print what they come to, exit", set_mode,
@@ -225,9 +236,9 @@ static int check(struct pp_args *args, struct pathprof_error *error)
 {
 	if (args->mode == PP_ARGS_IMPORT)
 		return check_import(args, error);
-	if (args->binary_cnt || args->sysroot || args->json)
+	if (args->binary_cnt || args->sysroot || args->max_loss || args->json)
 		return pathprof_fail(error, -EINVAL,
-				     "--binary, --sysroot, --json: only with --import");
+				     "--binary, --sysroot, --max-loss, --json: only with --import");
 	if (args->mode == PP_ARGS_RECORD)
 		return check_record(args, error);
 	if (args->value_cnt || args->value_sampler)

@@ -42,9 +42,11 @@ struct pp_args {
 	bool group;           /* --record: neither, but all that runs in Cgroup= */
 	bool quiet;
 	bool json;
-	enum pathprof_format format;           /* --import */
-	const char *import_file;               /* "-": standard input */
-	const char *sysroot;                   /* NULL: none */
+	enum pathprof_format format; /* --import */
+	const char *import_file;     /* "-": standard input */
+	const char *sysroot;         /* NULL: none */
+	const char *max_loss;        /* NULL: the default */
+	uint64_t max_loss_ppm;
 	const char *values[PP_ARGS_VALUE_MAX]; /* --value */
 	unsigned int value_cnt;
 	const char *value_sampler; /* NULL: the default */

@@ -288,11 +288,11 @@ static uint64_t sum(const uint64_t *values, int cnt)
 static void account(struct pp_import *import)
 {
 	const struct pp_import_stats *now = &import->stats, *told = &import->told;
-	struct pp_source_stats before = {.windows = told->stacks, .taken = told->edges};
-	struct pp_source_stats after = {.windows = now->stacks, .taken = now->edges};
+	struct pp_source_stats before = {.windows = told->stacks, .taken = told->ledger.used};
+	struct pp_source_stats after = {.windows = now->stacks, .taken = now->ledger.used};
 
-	before.drops[PATHPROF_DROP_UNRESOLVED] = told->left[PP_IMPORT_UNMAPPED];
-	after.drops[PATHPROF_DROP_UNRESOLVED] = now->left[PP_IMPORT_UNMAPPED];
+	before.drops[PATHPROF_DROP_UNRESOLVED] = told->ledger.left[PATHPROF_LEDGER_UNMAPPED];
+	after.drops[PATHPROF_DROP_UNRESOLVED] = now->ledger.left[PATHPROF_LEDGER_UNMAPPED];
 	before.drops[PATHPROF_DROP_REFUSED] = sum(told->refused, PATHPROF_REFUSED_CNT);
 	after.drops[PATHPROF_DROP_REFUSED] = sum(now->refused, PATHPROF_REFUSED_CNT);
 	pp_window_account(import->window, &before, &after);
@@ -400,6 +400,17 @@ static int without_mappings(struct pp_import *import)
 	return r;
 }
 
+/* Of an event whose counts mean something else. */
+static void leave_out_sample(struct pp_import *import,
+			     const struct pathprof_recorded_sample *sample)
+{
+	uint64_t branches = (1 + sample->repeats) * sample->branch_cnt;
+
+	import->stats.other += 1 + sample->repeats;
+	import->stats.ledger.branches += branches;
+	import->stats.ledger.left[PATHPROF_LEDGER_OTHER_EVENT] += branches;
+}
+
 static int on_sample(void *context, const struct pathprof_recorded_sample *sample)
 {
 	struct pp_import *import = context;
@@ -411,7 +422,7 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *sampl
 		return 0;
 	}
 	if (!event_fits(import, sample->event)) {
-		import->stats.other += 1 + sample->repeats;
+		leave_out_sample(import, sample);
 		return 0;
 	}
 	if (!import->begun)

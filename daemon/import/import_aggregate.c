@@ -104,13 +104,11 @@ static int add_edges(const struct pp_import_aggregate *aggregate,
 		const struct pathprof_branch_count *b = &p->branches[i];
 		uint64_t from, to;
 
-		if (image_of(sink, b->from, &from) < 0 || image_of(sink, b->to, &to) < 0) {
-			sink->stats->left[PP_IMPORT_UNMAPPED] += b->count;
+		if (image_of(sink, b->from, &from) < 0 || image_of(sink, b->to, &to) < 0)
 			continue;
-		}
 		pp_window_add_predicted_edge(sink->window, &sink->who, from, to, b->count,
 					     b->mispredicted);
-		sink->stats->edges += b->count;
+		sink->stats->ledger.used += b->count;
 		r = sink->next(sink->context);
 	}
 	return r;
@@ -326,10 +324,11 @@ static int add_ranges(struct pp_import_aggregate *aggregate,
 /* Branches with both ends elsewhere are in the profile's sum only. */
 static void count_left(const struct pp_import_aggregate *aggregate, struct pp_import_stats *stats)
 {
-	stats->branches = aggregate->profile.origin.taken;
+	stats->ledger.branches = aggregate->profile.origin.taken;
 	stats->counts_left = aggregate->profile.origin.refused;
-	if (stats->branches > stats->edges)
-		stats->left[PP_IMPORT_UNMAPPED] = stats->branches - stats->edges;
+	if (stats->ledger.branches > stats->ledger.used)
+		stats->ledger.left[PATHPROF_LEDGER_OUTSIDE] =
+			stats->ledger.branches - stats->ledger.used;
 }
 
 int pp_import_aggregate_finish(struct pp_import_aggregate *aggregate,

@@ -55,17 +55,6 @@ struct pp_import_chain {
 	struct page pages[PAGE_SLOTS];
 };
 
-const char *pp_import_left_name(enum pp_import_left left)
-{
-	static const char *const names[PP_IMPORT_LEFT_CNT] = {
-		[PP_IMPORT_KERNEL] = "kernel",   [PP_IMPORT_UNMAPPED] = "unmapped",
-		[PP_IMPORT_EMPTY] = "empty",     [PP_IMPORT_REPEATED] = "repeated",
-		[PP_IMPORT_ABORTED] = "aborted", [PP_IMPORT_UNTAKEN] = "not taken",
-	};
-
-	return (unsigned int)left < PP_IMPORT_LEFT_CNT ? names[left] : "unknown";
-}
-
 int pp_import_chain_new(struct pp_import_chain **ret_chain,
 			const struct pp_import_chain_parts *parts, enum pathprof_mapping mapping)
 {
@@ -246,8 +235,8 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 	e->cnt -= chain->times;
 	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
 		e->mispredicted -= chain->times;
-	chain->stats->edges -= chain->times;
-	chain->stats->left[PP_IMPORT_REPEATED] += chain->times;
+	chain->stats->ledger.used -= chain->times;
+	chain->stats->ledger.left[PATHPROF_LEDGER_REPEATED] += chain->times;
 	chain->taken_cnt--;
 	chain->depth--;
 	weigh(chain);
@@ -334,10 +323,10 @@ static bool is_kernel(uint64_t address)
 	return address >> 63;
 }
 
-static void leave_out(struct pp_import_chain *chain, enum pp_import_left why)
+static void leave_out(struct pp_import_chain *chain, enum pathprof_ledger_reason why)
 {
-	chain->stats->left[why] += chain->times;
-	chain->stats->edges -= chain->times;
+	chain->stats->ledger.left[why] += chain->times;
+	chain->stats->ledger.used -= chain->times;
 }
 
 /*
@@ -346,7 +335,7 @@ static void leave_out(struct pp_import_chain *chain, enum pp_import_left why)
  */
 static void pass_kernel(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
 {
-	leave_out(chain, PP_IMPORT_KERNEL);
+	leave_out(chain, PATHPROF_LEDGER_KERNEL);
 	if (!is_kernel(b->from))
 		chain->left_at = b->from;
 	if (is_kernel(b->to))
@@ -356,22 +345,22 @@ static void pass_kernel(struct pp_import_chain *chain, const struct pathprof_rec
 	chain->left_at = 0;
 }
 
-/* An edge that was not counted yet. Why it is none; PP_IMPORT_LEFT_CNT: it is one. */
-static enum pp_import_left begin_edge(struct pp_import_chain *chain,
-				      const struct pathprof_recorded_branch *b)
+/* An edge that was not counted yet. Why it is none; PATHPROF_LEDGER_CNT: it is one. */
+static enum pathprof_ledger_reason begin_edge(struct pp_import_chain *chain,
+					      const struct pathprof_recorded_branch *b)
 {
 	struct pp_import_edge e = {.from = b->from, .to = b->to, .who = chain->who};
 
 	if (!b->from || !b->to)
-		return PP_IMPORT_EMPTY;
+		return PATHPROF_LEDGER_EMPTY;
 	if (translate(chain, b->from, &e.image.from) < 0 ||
 	    translate(chain, b->to, &e.image.to) < 0)
-		return PP_IMPORT_UNMAPPED;
+		return PATHPROF_LEDGER_UNMAPPED;
 	/* one without a number, as there is no room, is not walked */
 	if (pp_image_has_code(e.image.from))
 		pathprof_walker_branch(chain->parts.walker, &e.image, &e.branch);
 	pp_import_counts_add_edge(chain->counts, &e);
-	return PP_IMPORT_LEFT_CNT;
+	return PATHPROF_LEDGER_CNT;
 }
 
 /* Where code is missing on one side, the window ends there or begins behind. */
@@ -414,11 +403,11 @@ static __attribute__((noinline)) void pass_odd(struct pp_import_chain *chain,
 					       const struct pathprof_recorded_branch *b)
 {
 	if (is_untaken(b)) {
-		leave_out(chain, PP_IMPORT_UNTAKEN);
+		leave_out(chain, PATHPROF_LEDGER_UNTAKEN);
 	} else if (is_kernel(b->from | b->to)) {
 		pass_kernel(chain, b);
 	} else {
-		leave_out(chain, PP_IMPORT_ABORTED);
+		leave_out(chain, PATHPROF_LEDGER_ABORTED);
 		end_window(chain);
 	}
 }
@@ -427,9 +416,9 @@ static __attribute__((noinline)) void pass_odd(struct pp_import_chain *chain,
 static __attribute__((noinline)) struct pp_import_edge *
 new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
 {
-	enum pp_import_left why = begin_edge(chain, b);
+	enum pathprof_ledger_reason why = begin_edge(chain, b);
 
-	if (why == PP_IMPORT_LEFT_CNT)
+	if (why == PATHPROF_LEDGER_CNT)
 		return &chain->counts->edges[chain->counts->edge_cnt];
 	leave_out(chain, why);
 	end_window(chain);
@@ -495,8 +484,8 @@ static void begin_stack(struct pp_import_chain *chain,
 	chain->filtered = sample->filtered;
 	chain->left_at = 0;
 	chain->stats->stacks += chain->times;
-	chain->stats->branches += chain->times * sample->branch_cnt;
-	chain->stats->edges += chain->times * sample->branch_cnt; /* but for those left out */
+	chain->stats->ledger.branches += chain->times * sample->branch_cnt;
+	chain->stats->ledger.used += chain->times * sample->branch_cnt; /* but for those left out */
 }
 
 void pp_import_chain_stack(struct pp_import_chain *chain,
@@ -505,6 +494,9 @@ void pp_import_chain_stack(struct pp_import_chain *chain,
 	chain->times = 1 + (sample->repeats < REPEATS_MAX ? sample->repeats : REPEATS_MAX);
 	if (pathprof_recorded_spaces_find(chain->parts.spaces, sample->pid, &chain->process) < 0) {
 		chain->stats->nobody += chain->times;
+		chain->stats->ledger.branches += chain->times * sample->branch_cnt;
+		chain->stats->ledger.left[PATHPROF_LEDGER_NOBODY] +=
+			chain->times * sample->branch_cnt;
 		return;
 	}
 	pp_import_images_make_room(chain->parts.images);

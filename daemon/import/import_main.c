@@ -20,7 +20,9 @@
 #include "import_relay.h"
 #include "pathprof/store.h"
 
-/* Progress begins after so long, and is told so often. */
+/* Of the process, when too much was left out. */
+#define EXIT_LOSS 3
+/* Progress is told so often. */
 #define PROGRESS_EVERY_NS UINT64_C(500000000)
 /* Tables that double would leave their former halves in the heap as holes: pages of their own. */
 #define OWN_PAGES_BYTES (128 << 10)
@@ -222,6 +224,7 @@ static void report(const struct run *run, const struct pp_config *config)
 {
 	struct pathprof_recording_stats stats;
 	struct pathprof_recording_info info;
+	char text[PATHPROF_LEDGER_TEXT_LEN];
 
 	pathprof_recording_stats(run->recording, &stats);
 	pathprof_recording_info(run->recording, &info);
@@ -235,8 +238,26 @@ static void report(const struct run *run, const struct pp_config *config)
 			"pathprofd: %s: ends in the middle of a record: its writer was "
 			"killed; read as far as it goes\n",
 			run->args->import_file);
+	if (!run->args->quiet && !run->args->json)
+		fprintf(stderr, "pathprofd: %s\n",
+			pathprof_ledger_text(&pp_import_stats(run->import)->ledger, text));
 	if (!run->args->quiet || run->args->json)
 		pp_import_report(run->import, &stats, config->db_path, run->args->json, stdout);
+}
+
+/* Too much of what was asked for is missing. */
+static bool is_lossy(const struct run *run)
+{
+	uint64_t max_ppm = run->args->max_loss ? run->args->max_loss_ppm : PATHPROF_LEDGER_LOSS_PPM;
+	uint64_t loss_ppm = pathprof_ledger_loss_ppm(&pp_import_stats(run->import)->ledger);
+
+	if (loss_ppm > max_ppm && !run->args->quiet)
+		fprintf(stderr,
+			"pathprofd: %.1f %% of what was asked for is left out, more than "
+			"--max-loss: the rest is in the database, and recording longer adds "
+			"nothing that is missing\n",
+			(double)loss_ppm / 1e4);
+	return loss_ppm > max_ppm;
 }
 
 int pp_import_main(const struct pp_args *args, const struct pp_config *config)
@@ -264,5 +285,5 @@ int pp_import_main(const struct pp_args *args, const struct pp_config *config)
 		pp_log(LOG_ERR, "standard output: %s", strerror(errno));
 		r = -EIO;
 	}
-	return r < 0;
+	return r < 0 ? 1 : is_lossy(&run) ? EXIT_LOSS : 0;
 }

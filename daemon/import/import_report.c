@@ -9,7 +9,7 @@
 
 /* Files named; more are counted. */
 #define FILES_MAX 10
-#define ROWS_MAX  (32 + PP_IMPORT_LEFT_CNT + PATHPROF_REFUSED_CNT)
+#define ROWS_MAX  (32 + PATHPROF_LEDGER_CNT + PATHPROF_REFUSED_CNT)
 
 struct row {
 	const char *group, *name; /* group NULL: a total */
@@ -34,12 +34,13 @@ static void add_read(struct rows *rows, const struct pathprof_recording_stats *r
 	add(rows, "samples", "without branches", stats->bare);
 	add(rows, "samples", "of events of another kind", stats->other);
 	add(rows, "samples", "of processes beyond the bound", stats->nobody);
-	add(rows, NULL, "branches", stats->branches);
-	for (int i = 0; i < PP_IMPORT_LEFT_CNT; i++)
-		add(rows, "branches", pp_import_left_name((enum pp_import_left)i), stats->left[i]);
+	add(rows, NULL, "branches", stats->ledger.branches);
+	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
+		add(rows, "branches", pathprof_ledger_name((enum pathprof_ledger_reason)i),
+		    stats->ledger.left[i]);
 	add(rows, "branches", "without code", stats->no_code);
 	add(rows, "branches", "filtered", stats->filtered);
-	add(rows, NULL, "edges", stats->edges);
+	add(rows, NULL, "edges", stats->ledger.used);
 	if (stats->counts)
 		add(rows, NULL, "counts", stats->counts);
 	add(rows, "counts", "outside the code", stats->counts_left);
@@ -75,7 +76,8 @@ static void print_table(const struct rows *rows, const char *db, FILE *out)
 	fprintf(out, "%-40s %16s\n", "written to", db);
 }
 
-static void print_json(const struct rows *rows, const char *db, FILE *out)
+static void print_json(const struct rows *rows, const struct pathprof_ledger *ledger,
+		       const char *db, FILE *out)
 {
 	json_t *object = json_object();
 
@@ -89,6 +91,8 @@ static void print_json(const struct rows *rows, const char *db, FILE *out)
 			*c = *c == ' ' ? '_' : *c;
 		json_object_set_new(object, name, json_integer((json_int_t)row->value));
 	}
+	json_object_set_new(object, "loss_percent",
+			    json_real((double)pathprof_ledger_loss_ppm(ledger) / 1e4));
 	json_object_set_new(object, "db", json_string(db));
 	if (object && json_dumpf(object, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0)
 		fputc('\n', out);
@@ -104,7 +108,7 @@ void pp_import_report(const struct pp_import *import,
 	add_read(&rows, recording, pp_import_stats(import));
 	add_made(&rows, pp_import_stats(import));
 	if (json)
-		print_json(&rows, db, out);
+		print_json(&rows, &pp_import_stats(import)->ledger, db, out);
 	else
 		print_table(&rows, db, out);
 }

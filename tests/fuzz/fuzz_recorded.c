@@ -187,10 +187,10 @@ static void check_import(struct world *w)
 	uint64_t left = 0;
 
 	REQUIRE(pp_import_finish(w->import, &error) == 0);
-	for (int i = 0; i < PP_IMPORT_LEFT_CNT; i++)
-		left += stats->left[i];
-	REQUIRE(left + stats->edges == stats->branches);
-	REQUIRE(stats->taken <= stats->edges);
+	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
+		left += stats->ledger.left[i];
+	REQUIRE(left + stats->ledger.used == stats->ledger.branches);
+	REQUIRE(stats->taken <= stats->ledger.used);
 }
 
 static void check_profile(struct world *w)
@@ -198,7 +198,8 @@ static void check_profile(struct world *w)
 	const struct pathprof_recording_branches_stats *stats =
 		pathprof_recording_branches_stats(w->branches);
 	struct pathprof_error error = {""};
-	uint64_t cnt = 0;
+	struct pathprof_ledger ledger;
+	uint64_t cnt = 0, sum;
 	int r = pathprof_recording_branches_finish(w->branches, NULL, &error);
 
 	REQUIRE(r == 0 || (error.text[0] && (r == -ENODATA || r == -ESTALE)));
@@ -206,6 +207,11 @@ static void check_profile(struct world *w)
 	for (uint32_t i = 0; i < w->profile.branch_cnt; i++)
 		cnt += w->profile.branches[i].count;
 	REQUIRE(r < 0 || cnt == stats->branches);
+	pathprof_recording_branches_ledger(w->branches, &ledger);
+	sum = ledger.used;
+	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
+		sum += ledger.left[i];
+	REQUIRE(sum == ledger.branches);
 }
 
 /* ---------------------------------------------------------------- the world */

@@ -62,8 +62,9 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 	}
 	grep -qE 'enough samples: density [0-9.]+, BOLT wants 60|few samples: .* times as much' said ||
 		{ echo "no verdict: $(cat said)"; return 1; }
-	grep -v '^pathprofctl: counts are ' said >verdict
+	grep -vE '^pathprofctl: (counts are |[0-9]+ branches read, [0-9]+ used )' said >verdict
 	[ "$(wc -l <verdict)" -eq 1 ] || { echo "said: $(cat said)"; return 1; }
+	[ "$1" = --db ] || grep -q ' branches read, ' said || { echo "no ledger: $(cat said)"; return 1; }
 	[ "$1" != --db ] || grep -qE "^pathprofctl: counts are RUNS( times instructions)?: [0-9]+ bursts of " said ||
 		{ echo "not said what is written: $(cat said)"; return 1; }
 	[ "$(echo out*)" = out ] || { echo "left behind: $(echo out*)"; return 1; }
@@ -161,6 +162,69 @@ done
 [ "$(wc -l <branches.db)" -gt 20 ] && cmp -s branches.db branches.re &&
 	ok "$name: $(wc -l <branches.db) branches by import and straight" ||
 	not_ok "$name: branches by import" "$(diff branches.db branches.re | head -n 3)"
+
+# vary HOW <script: the same samples, with mappings of the program that change in their middle.
+cat >vary.py <<'END'
+import sys
+how, lines = sys.argv[1], sys.stdin.read().splitlines()
+mapped = next(l.split() for l in lines if l.startswith("mmap2 ") and l.endswith("/program") and " 5 " in l)
+samples = [i for i, l in enumerate(lines) if l.startswith("sample ")]
+middle = samples[len(samples) // 2]
+time = lines[middle].split()[3]
+pid, start, size, offset = mapped[1], *(int(f, 0) for f in mapped[3:6])
+def lay(start, size, offset, prot, of, name):
+    return f"mmap2 {pid} {time} {start:#x} {size:#x} {offset:#x} {prot} {of} {name}"
+around = start >> 21 << 21, (start + size + (1 << 21) - 1 >> 21 << 21) - (start >> 21 << 21)
+laid = {
+    "copy": [lay(*around, 0, prot, "inode", "//anon") for prot in (3, 5)],
+    "memfd": [lay(start, size, 0, 5, "inode", "/memfd:text (deleted)")],
+    "library": [lay(start, size, 0, 5, "inode", "/usr/lib/other.so")],
+    "pieces": [lay(start + at, 0x1000, offset + at, prot, mapped[7], mapped[8])
+               for at in range(0, size, 0x2000) for prot in (7, 5)],
+}.get(how, [])
+for i, line in enumerate(lines):
+    words = line.split()
+    if how == "late" and words[:1] == ["mmap2"]:
+        words[2] = time
+    if how == "deleted" and words == mapped:
+        words[7:] = ["inode", words[8] + " (deleted)"]
+    print(" ".join(words))
+    if i == middle:
+        print("\n".join(laid))
+END
+# alike HOW STATUS: export of an import, and straight, have the same branches, status and words.
+alike() {
+	local status straight words
+	python3 vary.py "$1" <script >"script.$1" && "$writer" "$1" <"script.$1" || {
+		not_ok "$name: $1" "not written"
+		return
+	}
+	"$ctl" export --recording "$1" --file ./program -F csv >all 2>said
+	straight=$?
+	rm -f db.varied*
+	"$ctl" import --binary ./program -o db.varied "$1" >table 2>err
+	status=$?
+	"$ctl" export --db db.varied --binary program -F csv 2>/dev/null | grep '^branch,' | sort >branches.db
+	grep '^branch,' all | sort >branches.re
+	words=$(grep -o '[0-9]* unmapped ([0-9.]* %)' said)
+	if [ "$straight$status" = "$2$2" ] && [ "$(wc -l <branches.db)" -gt 20 ] && cmp -s branches.db branches.re &&
+		[ "$words" = "$(grep -o '[0-9]* unmapped ([0-9.]* %)' err)" ] && { [ "$2" = 0 ] || [ "$words" ]; }; then
+		ok "$name: $1: $(wc -l <branches.db) branches by import and straight${words:+, $words}"
+	else
+		not_ok "$name: $1" "$straight $status $(diff branches.db branches.re | head -n 3) $(cat said err)"
+	fi
+}
+for how in copy memfd library pieces deleted; do
+	alike $how 0
+done
+cmp -s branches.re <("$ctl" export "${from[@]}" -F csv 2>/dev/null | grep '^branch,' | sort) &&
+	ok "$name: a program that was replaced counts whole" || not_ok "$name: a program that was replaced" "counts differ"
+alike late 3
+grep -q 'more than --max-loss' said && ! grep -q 'few samples\|record more' said &&
+	"$ctl" export --recording late --file ./program -F csv --max-loss 100% >/dev/null 2>said &&
+	"$ctl" import --max-loss 100% -o db.late late >table 2>err &&
+	ok "$name: what was lost is told, and no sample asked for" ||
+	not_ok "$name: what was lost" "$(cat said err)"
 
 # ---------------------------------------------------------------- what goes wrong
 # fails STATUS PATTERN ARGS...: one line, and -o's file is as it was

@@ -394,7 +394,7 @@ static void test_changes(void)
 	sample(w, 20, 0x2000000, SECOND + 6);
 	finish(w);
 	CU_ASSERT(are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_UNMAPPED], 0);
+	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED], 0);
 	close_world(w);
 }
 
@@ -411,7 +411,7 @@ static void test_exec_forgets(void)
 	send(w, &s, 10, SECOND);
 	finish(w);
 	CU_ASSERT_EQUAL(w->got.cnt, 0);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_UNMAPPED], DEPTH);
+	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED], DEPTH);
 	close_world(w);
 }
 
@@ -446,7 +446,7 @@ static void test_kernel(void)
 		send(w, &s, 10, SECOND);
 		finish(w);
 		CU_ASSERT(are_same(&w->got, &w->want));
-		CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_KERNEL], 3);
+		CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_KERNEL], 3);
 		close_world(w);
 	}
 }
@@ -538,7 +538,8 @@ static uint64_t repeat_entries(uint64_t seed)
 		send(w, &s, 10, SECOND);
 	}
 	finish(w);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_REPEATED], repeated);
+	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED],
+			repeated);
 	CU_ASSERT(are_same(&w->got, &w->want));
 	close_world(w);
 	return repeated;
@@ -581,7 +582,7 @@ static void test_filtered(void)
 	CU_ASSERT(are_same(&w->got, &w->want));
 	CU_ASSERT_EQUAL(pp_import_stats(w->import)->filtered, edges);
 	CU_ASSERT_EQUAL(pp_import_stats(w->import)->windows, 50);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_REPEATED], 0);
+	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED], 0);
 	close_world(w);
 }
 
@@ -788,7 +789,8 @@ static void test_untaken(void)
 	}
 	finish(w);
 	CU_ASSERT(are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->left[PP_IMPORT_UNTAKEN], 50 * DEPTH);
+	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNTAKEN],
+			50 * DEPTH);
 	close_world(w);
 }
 
@@ -810,10 +812,10 @@ static void test_nonsense(void)
 	send(w, &s, UINT32_MAX, SECOND);
 	finish(w);
 	stats = pp_import_stats(w->import);
-	for (int i = 0; i < PP_IMPORT_LEFT_CNT; i++)
-		left += stats->left[i];
-	CU_ASSERT_EQUAL(left + stats->edges, stats->branches);
-	CU_ASSERT_EQUAL(stats->branches, 72);
+	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
+		left += stats->ledger.left[i];
+	CU_ASSERT_EQUAL(left + stats->ledger.used, stats->ledger.branches);
+	CU_ASSERT_EQUAL(stats->ledger.branches, 72);
 	CU_ASSERT_EQUAL(w->got.cnt, 0);
 	close_world(w);
 }

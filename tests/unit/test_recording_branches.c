@@ -124,9 +124,24 @@ static void sample(struct world *w, const struct pathprof_recorded_sample *sampl
 							     .branches = stack_});                 \
 	} while (0)
 
+/* Every entry is used, or left out for one reason. */
+static void check_ledger(const struct world *w)
+{
+	struct pathprof_ledger ledger;
+	uint64_t sum;
+
+	pathprof_recording_branches_ledger(w->branches, &ledger);
+	sum = ledger.used;
+	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
+		sum += ledger.left[i];
+	CU_ASSERT(sum == ledger.branches || ledger.branches == UINT64_MAX);
+}
+
 static int finish(struct world *w)
 {
 	int r = pathprof_recording_branches_finish(w->branches, NULL, &w->error);
+
+	check_ledger(w);
 
 	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_settle(&w->profile), 0);
 	return r;
@@ -349,6 +364,36 @@ static void test_other_layout(void)
 	CU_ASSERT_EQUAL(finish(&w), 0);
 	CU_ASSERT_EQUAL(w.profile.branch_cnt, 1);
 	CU_ASSERT_EQUAL(branch_count(&w, 0x0a, 0x02), 2);
+	end(&w);
+}
+
+/* What ran before its mappings were told is a loss, other files are none. */
+static void test_ledger(void)
+{
+	const struct pathprof_recorded_branch unmapped = far(LIBRARY + 2, LIBRARY);
+	struct pathprof_ledger ledger;
+	char text[PATHPROF_LEDGER_TEXT_LEN];
+	struct world w;
+
+	begin_as(&w, PATHPROF_FORMAT_PERF_DATA);
+	STACK(&w, at(0x0a, 0x02), far(KERNEL, RUN_AT), far(0, 0));
+	map(&w, PID, RUN_AT);
+	STACK(&w, at(0x0a, 0x02), unmapped);
+	map_named(&w, PID, LIBRARY, "/lib/other", NULL);
+	STACK(&w, at(0x0a, 0x02), unmapped);
+	map_named(&w, 9, LIBRARY, "/lib/other", NULL);
+	sample(&w, &(struct pathprof_recorded_sample){
+			   .pid = 9, .branch_cnt = 1, .repeats = 2, .branches = &unmapped});
+	CU_ASSERT_EQUAL(finish(&w), 0);
+	pathprof_recording_branches_ledger(w.branches, &ledger);
+	CU_ASSERT_EQUAL(ledger.branches, 10);
+	CU_ASSERT_EQUAL(ledger.used, 2);
+	CU_ASSERT_EQUAL(ledger.left[PATHPROF_LEDGER_UNMAPPED], 2);
+	CU_ASSERT_EQUAL(ledger.left[PATHPROF_LEDGER_OUTSIDE], 4);
+	CU_ASSERT_EQUAL(pathprof_ledger_loss_ppm(&ledger), 500000);
+	CU_ASSERT_STRING_EQUAL(pathprof_ledger_text(&ledger, text),
+			       "10 branches read, 2 used (20.0 %); left out: 1 kernel (10.0 %), "
+			       "4 other files (40.0 %), 1 empty (10.0 %), 2 unmapped (20.0 %)");
 	end(&w);
 }
 
@@ -737,8 +782,13 @@ static void test_errors(void)
 	expect_error(&w, -ENODATA, "no mapping");
 	begin(&w);
 	STACK(&w, far(LIBRARY, LIBRARY + 4));
+	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_UNMAPPED), 1);
+	expect_error(&w, -ENODATA, "mappings recorded too late");
+	begin(&w);
+	map_named(&w, PID, LIBRARY, "/lib/other", NULL);
+	STACK(&w, far(LIBRARY, LIBRARY + 4));
 	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_OUTSIDE), 1);
-	expect_error(&w, -ENODATA, "none of its 1 samples");
+	expect_error(&w, -ENODATA, "record more");
 	begin(&w);
 	CU_ASSERT_EQUAL(counted_at(&w, UINT32_MAX, RUN_AT), 0);
 	expect_error(&w, -ENODATA, "of which process");
@@ -818,6 +868,7 @@ static const struct unit_test tests[] = {
 	{"forks inherit, execs and exits forget", test_processes},
 	{"what is mapped over the binary is not the binary", test_mappings},
 	{"by build-id, else by name, never another build", test_which_binary},
+	{"every entry is used, or left out for a reason", test_ledger},
 	{"a mapping may have many pieces", test_many_pieces},
 	{"memory over text is its copy", test_copies},
 	{"code that lies elsewhere in the file is found by its address", test_other_layout},

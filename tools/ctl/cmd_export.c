@@ -18,6 +18,7 @@
 #include "measure.h"
 #include "output.h"
 #include "pathprof/export.h"
+#include "pathprof/ledger.h"
 #include "symbols.h"
 #include "text.h"
 
@@ -37,6 +38,7 @@ struct exported {
 	uint64_t other_windows;
 	struct pathprof_code *code;
 	struct pathprof_graph *graph;
+	struct pathprof_ledger ledger; /* of a recording */
 	struct pathprof_branch_profile profile;
 };
 
@@ -205,7 +207,7 @@ static int fill(struct exported *e)
 	int r = pathprof_branch_profile_init(&e->profile, &e->id);
 
 	if (r == 0 && e->options->recording) {
-		if (export_recording(e->options, e->code, e->graph, &e->profile))
+		if (export_recording(e->options, e->code, e->graph, &e->profile, &e->ledger))
 			return CTL_FAILURE;
 	} else if (r == 0) {
 		r = fill_from_store(e, &error);
@@ -226,6 +228,25 @@ static int fill(struct exported *e)
 static double looks_a_count(const struct pathprof_branch_origin *o)
 {
 	return o->weighed && o->weight > 0 ? (double)o->samples / o->weight : 1;
+}
+
+/* What a recording held, and whether too much of that is missing. */
+static int tell_ledger(const struct exported *e)
+{
+	uint64_t max_ppm =
+		e->options->max_loss ? e->options->max_loss_ppm : PATHPROF_LEDGER_LOSS_PPM;
+	uint64_t loss_ppm = pathprof_ledger_loss_ppm(&e->ledger);
+	char text[PATHPROF_LEDGER_TEXT_LEN];
+
+	if (!e->ledger.branches)
+		return CTL_OK;
+	ctl_note("%s", pathprof_ledger_text(&e->ledger, text));
+	if (loss_ppm <= max_ppm)
+		return CTL_OK;
+	ctl_note("%.1f %% of what was asked for is left out, more than --max-loss: the profile is "
+		 "written, and recording longer adds nothing that is missing",
+		 (double)loss_ppm / 1e4);
+	return CTL_LOSS;
 }
 
 /* By the measure of those who read it, of what was seen: counts by CPU time are always many. */
@@ -334,6 +355,8 @@ static int run(struct exported *e)
 		r = fill(e);
 	if (r == CTL_OK)
 		r = write_out(e);
+	if (r == CTL_OK)
+		r = tell_ledger(e);
 	if (r == CTL_OK)
 		tell_density(e);
 	if (r == CTL_OK)

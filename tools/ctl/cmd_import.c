@@ -44,6 +44,7 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 		oneshot_push_option(&arguments, "--binary", options->recorded[i]);
 	oneshot_push_option(&arguments, "--sysroot", options->sysroot);
 	oneshot_push_option(&arguments, "--window", options->window_span);
+	oneshot_push_option(&arguments, "--max-loss", options->max_loss);
 	if (options->json)
 		oneshot_push(&arguments, "--json");
 	if (options->no_report)

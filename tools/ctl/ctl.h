@@ -21,6 +21,7 @@ enum ctl_exit {
 	CTL_FAILURE = 1,
 	CTL_USAGE = 2,
 	CTL_DOWN = 3,  /* status: the daemon does not run */
+	CTL_LOSS = 3,  /* import, export --recording: more was left out than --max-loss */
 	CTL_OVER = 10, /* drift --check, untested --check: over the threshold */
 };
 
@@ -73,6 +74,8 @@ struct ctl_options {
 	uint32_t owner;
 	const char *recording; /* --recording of export; NULL: the database */
 	const char *recording_format;
+	const char *max_loss; /* of import, and of export --recording; NULL: the default */
+	uint64_t max_loss_ppm;
 
 	const char *sysroot, *window_span;
 	const char *recorded[CTL_RECORDED_MAX]; /* --binary of import */
@@ -248,7 +251,9 @@ int import_counts(const struct ctl_options *options, const char *db);
 int export_recording_check(const struct ctl_options *options);
 /* CTL_OK or CTL_FAILURE, said. The profile is initialised, and not settled yet. */
 struct pathprof_branch_profile;
+struct pathprof_ledger;
 int export_recording(const struct ctl_options *options, struct pathprof_code *code,
-		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile);
+		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile,
+		     struct pathprof_ledger *ret_ledger);
 
 #endif

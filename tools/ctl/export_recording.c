@@ -125,7 +125,8 @@ int export_recording_check(const struct ctl_options *options)
 	if (!options->recording)
 		return options->recording_format
 			       ? ctl_usage(options, "--recording-format goes with --recording")
-			       : CTL_OK;
+		       : options->max_loss ? ctl_usage(options, "--max-loss goes with --recording")
+					   : CTL_OK;
 	if (!options->file)
 		return ctl_usage(options, "--recording needs --file, the binary to export");
 	if (f->since_ns || f->until_ns || f->window || f->pid || f->comm || f->binary ||
@@ -137,7 +138,8 @@ int export_recording_check(const struct ctl_options *options)
 }
 
 int export_recording(const struct ctl_options *options, struct pathprof_code *code,
-		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile)
+		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile,
+		     struct pathprof_ledger *ret_ledger)
 {
 	struct reading r = {.name = options->recording, .fd = -1};
 	int rc;
@@ -157,6 +159,7 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 	if (!rc) {
 		tell_recording(&r);
 		tell_left_out(&r, profile);
+		pathprof_recording_branches_ledger(r.branches, ret_ledger);
 	}
 	release(&r);
 	return rc ? ctl_fail_error("export", rc, &r.error) : CTL_OK;

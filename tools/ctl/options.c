@@ -248,6 +248,15 @@ static int set_check(void *context, const struct pp_option *option, const char *
 	return r == 0 && ppm > 1000000 ? -ERANGE : r;
 }
 
+static int set_max_loss(void *context, const struct pp_option *option, const char *value)
+{
+	struct ctl_options *options = context;
+	int r = pp_percent_parse(value, &options->max_loss_ppm);
+
+	options->max_loss = value;
+	return r == 0 && options->max_loss_ppm > 1000000 ? -ERANGE : r;
+}
+
 static int set_min_bursts(void *context, const struct pp_option *option, const char *value)
 {
 	struct ctl_options *options = context;
@@ -485,6 +494,9 @@ static const struct option_row {
 	{CTL_OPT_EXPORT,
 	 {"recording-format", 0, "FORMAT",
 	  "what it is, one of" PATHPROF_FORMATS_READ " (the first)", set_recording_format}},
+	{CTL_OPT_EXPORT | CTL_OPT_IMPORT,
+	 {"max-loss", 0, "PCT",
+	  "exit status 3 when more of a recording's branches was left out (5%)", set_max_loss}},
 	{CTL_OPT_EXPORT,
 	 {"old-readers", 0, NULL,
 	  "bolt-preagg for LLVM up to 19, autofdo-text for AutoFDO before 0.20",

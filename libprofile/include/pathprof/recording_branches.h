@@ -32,6 +32,7 @@
 #include "pathprof/error.h"
 #include "pathprof/format.h"
 #include "pathprof/graph.h"
+#include "pathprof/ledger.h"
 #include "pathprof/recording.h"
 
 #ifdef __cplusplus
@@ -50,6 +51,8 @@ enum pathprof_recording_left {
 	PATHPROF_LEFT_NOT_RUN,   /* entries: not taken, or on a path the processor gave up */
 	PATHPROF_LEFT_RANGE,     /* ranges: the code does not run on there */
 	PATHPROF_LEFT_AWAY,      /* ranges: the kernel let it go on elsewhere */
+	PATHPROF_LEFT_UNMAPPED,  /* entries: an end is in nothing that is mapped, none in the binary
+				  */
 	PATHPROF_LEFT_PROCESSES, /* processes there was no room for */
 	PATHPROF_LEFT_MAPPINGS,  /* mappings of the binary there was no room for, or malformed */
 	PATHPROF_LEFT_CNT
@@ -59,6 +62,7 @@ struct pathprof_recording_branches_stats {
 	uint64_t samples;        /* all of the recording */
 	uint64_t with_stack;     /* that have branches */
 	uint64_t of_binary;      /* that have branches of it */
+	uint64_t read;           /* entries of all samples, each as often as it was seen */
 	uint64_t branches;       /* counted: entries with an end in the binary */
 	uint64_t mappings;       /* of the binary */
 	uint64_t by_name;        /* of these, taken by their name alone */
@@ -94,6 +98,9 @@ const struct pathprof_error *
 pathprof_recording_branches_error(const struct pathprof_recording_branches *branches);
 const struct pathprof_recording_branches_stats *
 pathprof_recording_branches_stats(const struct pathprof_recording_branches *branches);
+/* What became of the recording's entries, as `import` tells it. */
+void pathprof_recording_branches_ledger(const struct pathprof_recording_branches *branches,
+					struct pathprof_ledger *ret_ledger);
 
 #ifdef __cplusplus
 }

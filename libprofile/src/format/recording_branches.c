@@ -49,6 +49,7 @@ struct walk {
 	bool interrupted;   /* the kernel was entered between here and the newer entry */
 	bool resumed;       /* and returned to `limit` */
 	bool ranges;
+	bool unmapped; /* an address was in nothing that is mapped */
 	uint64_t times;
 	bool counted;
 };
@@ -120,6 +121,24 @@ const struct pathprof_recording_branches_stats *
 pathprof_recording_branches_stats(const struct pathprof_recording_branches *b)
 {
 	return &b->stats;
+}
+
+void pathprof_recording_branches_ledger(const struct pathprof_recording_branches *b,
+					struct pathprof_ledger *ret_ledger)
+{
+	const uint64_t *left = b->stats.left;
+
+	*ret_ledger = (struct pathprof_ledger){
+		.branches = b->stats.read,
+		.used = b->stats.branches,
+		.left[PATHPROF_LEDGER_KERNEL] = left[PATHPROF_LEFT_KERNEL],
+		.left[PATHPROF_LEDGER_OUTSIDE] = left[PATHPROF_LEFT_OUTSIDE],
+		.left[PATHPROF_LEDGER_EMPTY] = left[PATHPROF_LEFT_EMPTY],
+		.left[PATHPROF_LEDGER_REPEATED] = left[PATHPROF_LEFT_REPEATED],
+		.left[PATHPROF_LEDGER_ABORTED] = left[PATHPROF_LEFT_ABORTED],
+		.left[PATHPROF_LEDGER_UNTAKEN] = left[PATHPROF_LEFT_NOT_RUN],
+		.left[PATHPROF_LEDGER_UNMAPPED] = left[PATHPROF_LEFT_UNMAPPED],
+	};
 }
 
 const struct pathprof_error *
@@ -224,6 +243,8 @@ static uint32_t place(const struct pathprof_recording_branches *b, struct walk *
 		return pp_recording_traces_at(&b->traces, address);
 	if (!p || address < p->start || address >= p->end)
 		p = w->piece = pathprof_space_find(w->space, 0, address);
+	/* llvm-profgen's text has the mappings of one binary. */
+	w->unmapped |= !p && b->format != PATHPROF_FORMAT_PROFGEN_PERFSCRIPT;
 	if (!p || !p->file || !p->file->mark)
 		return PP_PLACE_NONE;
 	offset = address - p->start + p->offset;
@@ -282,14 +303,16 @@ static bool pass_over(struct pathprof_recording_branches *b, struct walk *w,
 static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
 		      const struct pathprof_recorded_branch *e, bool repeats)
 {
-	struct pp_trace trace = {
+	struct pp_trace trace;
+	uint64_t mispredicted = e->flags & PATHPROF_RECORDED_MISPREDICTED ? w->times : 0;
+
+	w->unmapped = false;
+	trace = (struct pp_trace){
 		.from = place(b, w, e->from),
 		.start = place(b, w, e->to),
 		.last = PP_PLACE_NONE,
 		.flags = repeats ? PP_TRACE_REPEATS : 0,
 	};
-	uint64_t mispredicted = e->flags & PATHPROF_RECORDED_MISPREDICTED ? w->times : 0;
-
 	if (trace.start != PP_PLACE_NONE && w->ranges)
 		trace.last = w->next_from;
 	/* the way led through the kernel and on to code before this branch's target */
@@ -301,7 +324,7 @@ static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
 	w->limit = e->from;
 	w->interrupted = w->resumed = false;
 	if (trace.from == PP_PLACE_NONE && trace.start == PP_PLACE_NONE) {
-		leave_out(b, w, PATHPROF_LEFT_OUTSIDE);
+		leave_out(b, w, w->unmapped ? PATHPROF_LEFT_UNMAPPED : PATHPROF_LEFT_OUTSIDE);
 		return 0;
 	}
 	w->counted = true;
@@ -326,6 +349,19 @@ static int walk_stack(struct pathprof_recording_branches *b, struct walk *w,
 			rc = take_entry(b, w, e, i == 1 && is_same(e, &s->branches[0]));
 	}
 	return rc;
+}
+
+/* Of a process that has not mapped the binary: nothing, or not yet. */
+static void leave_out_stack(struct pathprof_recording_branches *b, struct walk *w,
+			    const struct pathprof_recorded_sample *s, bool has_mappings)
+{
+	for (uint32_t i = 0; i < s->branch_cnt; i++) {
+		const struct pathprof_recorded_branch *e = &s->branches[i];
+
+		if (pass_over(b, w, e))
+			continue;
+		leave_out(b, w, has_mappings ? PATHPROF_LEFT_OUTSIDE : PATHPROF_LEFT_UNMAPPED);
+	}
 }
 
 /* llvm-profgen takes addresses for the file's where there are no mappings at all. */
@@ -358,9 +394,12 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *s)
 
 	b->stats.samples++;
 	b->stats.with_stack += s->branch_cnt != 0;
+	b->stats.read = pp_count_sum(b->stats.read, pp_count_product(w.times, s->branch_cnt));
 	b->nameless |= w.space == NULL && s->pid == UINT32_MAX;
-	if (!w.space && !is_unmapped_text(b))
+	if (!w.space && !is_unmapped_text(b)) {
+		leave_out_stack(b, &w, s, process && process->space->piece_cnt);
 		return 0;
+	}
 	rc = walk_stack(b, &w, s);
 	if (w.counted)
 		note_time(b, s->time_ns);
@@ -422,6 +461,13 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 		return pathprof_fail(error, -ENODATA,
 				     "samples do not say of which process they are: print them "
 				     "with it (perf script -F pid,tid,...)");
+	if (b->stats.left[PATHPROF_LEFT_UNMAPPED])
+		return pathprof_fail(
+			error, -ENODATA,
+			"none of its %llu samples has a branch of %s, and %llu branches are in "
+			"nothing that is mapped: were mappings recorded too late, or not at all?",
+			(unsigned long long)b->stats.samples, b->code->path,
+			(unsigned long long)b->stats.left[PATHPROF_LEFT_UNMAPPED]);
 	return pathprof_fail(error, -ENODATA,
 			     "none of its %llu samples has a branch of %s: record more, or another "
 			     "binary",

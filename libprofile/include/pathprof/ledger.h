@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * What became of the branches of a recording: each entry of a branch stack was used, or left out
+ * for one reason. `import` and `export --recording` keep the same ledger, in the same words.
+ *
+ * Workload: one for a recording, filled by who reads it. Sums hold: branches = used + all left out.
+ */
+#ifndef PATHPROF_LEDGER_H
+#define PATHPROF_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of these nobody asked, or they are no branches: nothing is lost with them. The last two are
+ * losses. */
+#define PATHPROF_LEDGER_REASONS(X)                                                                 \
+	X(KERNEL, "kernel", false)       /* one end is in the kernel */                            \
+	X(OUTSIDE, "other files", false) /* not of the binary that is exported */                  \
+	X(OTHER_EVENT, "events of another kind", false)                                            \
+	X(EMPTY, "empty", false)       /* an address is 0: no entry there */                       \
+	X(REPEATED, "repeated", false) /* the newest is the one before again */                    \
+	X(ABORTED, "aborted", false)   /* a transaction was given up there */                      \
+	X(UNTAKEN, "not taken", false) /* foreseen wrongly, or not taken */                        \
+	X(UNMAPPED, "unmapped", true)  /* an end is in nothing that is mapped */                   \
+	X(NOBODY, "processes beyond the bound", true)
+
+#define PATHPROF_LEDGER_NAME_(name, text, is_loss) PATHPROF_LEDGER_##name,
+enum pathprof_ledger_reason { PATHPROF_LEDGER_REASONS(PATHPROF_LEDGER_NAME_) PATHPROF_LEDGER_CNT };
+#undef PATHPROF_LEDGER_NAME_
+
+struct pathprof_ledger {
+	uint64_t branches; /* entries of all stacks, each as often as it was seen */
+	uint64_t used;
+	uint64_t left[PATHPROF_LEDGER_CNT];
+};
+
+/* One to three words, for tables. Never NULL. */
+const char *pathprof_ledger_name(enum pathprof_ledger_reason reason);
+/* Were branches that were asked for left out for this reason? */
+bool pathprof_ledger_is_loss(enum pathprof_ledger_reason reason);
+/* Of what was asked for: lost / (used + lost), in millionths. */
+uint64_t pathprof_ledger_loss_ppm(const struct pathprof_ledger *ledger);
+
+/* The share above which who reads a recording says so by its exit status, unless told another. */
+#define PATHPROF_LEDGER_LOSS_PPM 50000
+
+#define PATHPROF_LEDGER_TEXT_LEN 800
+/* "12,080 branches read, ..." as one line without its end; text holds PATHPROF_LEDGER_TEXT_LEN
+ * bytes. */
+const char *pathprof_ledger_text(const struct pathprof_ledger *ledger, char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
