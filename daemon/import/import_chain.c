@@ -9,13 +9,12 @@
 #include <string.h>
 
 #include "pathprof/mapped.h"
+#include "pathprof/recorded_stack.h"
 
 /* Pages of code by process: where they lie as images. */
 #define PAGE_SHIFT 12
 #define PAGE_SLOTS 4096
 #define NO_IMAGE   UINT32_MAX
-/* How far behind a system call or an interrupted instruction a program goes on. */
-#define RESUME_BYTES 15
 /* More than any recording holds; sums of it do not wrap. */
 #define REPEATS_MAX (UINT64_C(1) << 40)
 
@@ -318,11 +317,6 @@ static void end_window(struct pp_import_chain *chain)
 
 /* ---------------------------------------------------------------- entries */
 
-static bool is_kernel(uint64_t address)
-{
-	return address >> 63;
-}
-
 static void leave_out(struct pp_import_chain *chain, enum pathprof_ledger_reason why)
 {
 	chain->stats->ledger.left[why] += chain->times;
@@ -336,11 +330,11 @@ static void leave_out(struct pp_import_chain *chain, enum pathprof_ledger_reason
 static void pass_kernel(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
 {
 	leave_out(chain, PATHPROF_LEDGER_KERNEL);
-	if (!is_kernel(b->from))
+	if (!pathprof_recorded_in_kernel(b->from))
 		chain->left_at = b->from;
-	if (is_kernel(b->to))
+	if (pathprof_recorded_in_kernel(b->to))
 		return;
-	if (!chain->left_at || b->to < chain->left_at || b->to - chain->left_at > RESUME_BYTES)
+	if (!chain->left_at || !pathprof_recorded_resumes(chain->left_at, b->to))
 		end_window(chain);
 	chain->left_at = 0;
 }
@@ -351,8 +345,6 @@ static enum pathprof_ledger_reason begin_edge(struct pp_import_chain *chain,
 {
 	struct pp_import_edge e = {.from = b->from, .to = b->to, .who = chain->who};
 
-	if (!b->from || !b->to)
-		return PATHPROF_LEDGER_EMPTY;
 	if (translate(chain, b->from, &e.image.from) < 0 ||
 	    translate(chain, b->to, &e.image.to) < 0)
 		return PATHPROF_LEDGER_UNMAPPED;
@@ -378,38 +370,27 @@ static void add_taken(struct pp_import_chain *chain, const struct pp_import_edge
 	}
 }
 
-/* The program never took it: the processor foresaw it, and was wrong. */
-static bool is_untaken(const struct pathprof_recorded_branch *b)
-{
-	return b->flags & PATHPROF_RECORDED_NOT_TAKEN || b->spec == PERF_BR_SPEC_WRONG_PATH;
-}
-
 static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint32_t cnt)
 {
 	uint32_t untaken = 0;
 
 	for (uint32_t i = 0; i < cnt; i++)
-		untaken += is_untaken(&list[i]);
+		untaken += pathprof_recorded_reason(&list[i]) == PATHPROF_LEDGER_UNTAKEN;
 	return untaken;
 }
 
-/* What is no branch of the program at all. */
-static bool is_odd(const struct pathprof_recorded_branch *b)
-{
-	return is_kernel(b->from | b->to) || b->flags & PATHPROF_RECORDED_ABORT || is_untaken(b);
-}
-
+/* What is no branch of the program at all. Others join over one that was not taken. */
 static __attribute__((noinline)) void pass_odd(struct pp_import_chain *chain,
-					       const struct pathprof_recorded_branch *b)
+					       const struct pathprof_recorded_branch *b,
+					       enum pathprof_ledger_reason why)
 {
-	if (is_untaken(b)) {
-		leave_out(chain, PATHPROF_LEDGER_UNTAKEN);
-	} else if (is_kernel(b->from | b->to)) {
+	if (why == PATHPROF_LEDGER_KERNEL) {
 		pass_kernel(chain, b);
-	} else {
-		leave_out(chain, PATHPROF_LEDGER_ABORTED);
-		end_window(chain);
+		return;
 	}
+	leave_out(chain, why);
+	if (why != PATHPROF_LEDGER_UNTAKEN)
+		end_window(chain);
 }
 
 /* Rare: kept out of the loop, whose registers it would take. NULL: it is none, and left out. */
@@ -444,10 +425,11 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 	uint64_t times = chain->times;
 
 	for (const struct pathprof_recorded_branch *b = list + cnt; b-- > list;) {
+		enum pathprof_ledger_reason why = pathprof_recorded_reason(b);
 		struct pp_import_edge *e;
 
-		if (is_odd(b)) {
-			pass_odd(chain, b);
+		if (why != PATHPROF_LEDGER_CNT) {
+			pass_odd(chain, b, why);
 			continue;
 		}
 		e = pp_import_counts_edge(&finder, b->from, b->to);

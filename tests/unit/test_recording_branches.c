@@ -152,6 +152,11 @@ static uint64_t left(const struct world *w, enum pathprof_recording_left left)
 	return pathprof_recording_branches_stats(w->branches)->left[left];
 }
 
+static uint64_t left_out(const struct world *w, enum pathprof_ledger_reason why)
+{
+	return pathprof_recording_branches_stats(w->branches)->ledger.left[why];
+}
+
 /* ---------------------------------------------------------------- what came of it */
 
 static uint64_t branch_count(const struct world *w, uint64_t from, uint64_t to)
@@ -238,7 +243,7 @@ static void test_kernel(void)
 	CU_ASSERT_EQUAL(finish(&w), 0);
 	CU_ASSERT_EQUAL(range_count(&w, 0x02, 0x0a, false), 3);
 	CU_ASSERT_EQUAL(w.profile.range_cnt, 1);
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_KERNEL), 12);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_KERNEL), 12);
 	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_AWAY), 4);
 	CU_ASSERT_EQUAL(branch_count(&w, 0x0a, 0x02), 12);
 	end(&w);
@@ -255,7 +260,7 @@ static void test_repeated(void)
 	/* Only the newest two are known to come twice. */
 	CU_ASSERT_EQUAL(branch_count(&w, 0x04, 0x0d), 3);
 	CU_ASSERT_EQUAL(range_count(&w, 0x02, 0x04, false), 1);
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_REPEATED), 1);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_REPEATED), 1);
 	end(&w);
 }
 
@@ -276,9 +281,9 @@ static void test_not_run(void)
 	CU_ASSERT_EQUAL(w.profile.branch_cnt, 1);
 	CU_ASSERT_EQUAL(branch_count(&w, 0x0a, 0x02), 6);
 	CU_ASSERT_EQUAL(range_count(&w, 0x02, 0x0a, false), 1);
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_NOT_RUN), 2);
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_ABORTED), 1);
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_EMPTY), 2);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_UNTAKEN), 2);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_ABORTED), 1);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_EMPTY), 2);
 	end(&w);
 }
 
@@ -782,12 +787,12 @@ static void test_errors(void)
 	expect_error(&w, -ENODATA, "no mapping");
 	begin(&w);
 	STACK(&w, far(LIBRARY, LIBRARY + 4));
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_UNMAPPED), 1);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_UNMAPPED), 1);
 	expect_error(&w, -ENODATA, "mappings recorded too late");
 	begin(&w);
 	map_named(&w, PID, LIBRARY, "/lib/other", NULL);
 	STACK(&w, far(LIBRARY, LIBRARY + 4));
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_OUTSIDE), 1);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_OUTSIDE), 1);
 	expect_error(&w, -ENODATA, "record more");
 	begin(&w);
 	CU_ASSERT_EQUAL(counted_at(&w, UINT32_MAX, RUN_AT), 0);

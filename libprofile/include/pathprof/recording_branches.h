@@ -41,18 +41,10 @@ extern "C" {
 
 #define PATHPROF_RECORDING_BRANCHES_MEMORY_MAX (24u << 20)
 
-/* Why an entry is no branch of the profile, or has no range behind it. */
+/* What else is left out than entries, of which the ledger tells. */
 enum pathprof_recording_left {
-	PATHPROF_LEFT_KERNEL,    /* entries: one end is in the kernel */
-	PATHPROF_LEFT_OUTSIDE,   /* entries: no end is in the binary */
-	PATHPROF_LEFT_EMPTY,     /* entries: an address is 0: the hardware had none */
-	PATHPROF_LEFT_REPEATED,  /* entries: the newest is the one before it once more */
-	PATHPROF_LEFT_ABORTED,   /* entries: a transaction's abort */
-	PATHPROF_LEFT_NOT_RUN,   /* entries: not taken, or on a path the processor gave up */
 	PATHPROF_LEFT_RANGE,     /* ranges: the code does not run on there */
 	PATHPROF_LEFT_AWAY,      /* ranges: the kernel let it go on elsewhere */
-	PATHPROF_LEFT_UNMAPPED,  /* entries: an end is in nothing that is mapped, none in the binary
-				  */
 	PATHPROF_LEFT_PROCESSES, /* processes there was no room for */
 	PATHPROF_LEFT_MAPPINGS,  /* mappings of the binary there was no room for, or malformed */
 	PATHPROF_LEFT_CNT
@@ -62,12 +54,12 @@ struct pathprof_recording_branches_stats {
 	uint64_t samples;        /* all of the recording */
 	uint64_t with_stack;     /* that have branches */
 	uint64_t of_binary;      /* that have branches of it */
-	uint64_t read;           /* entries of all samples, each as often as it was seen */
 	uint64_t branches;       /* counted: entries with an end in the binary */
 	uint64_t mappings;       /* of the binary */
 	uint64_t by_name;        /* of these, taken by their name alone */
 	uint64_t other_build_id; /* mappings of its name that are another build */
 	uint64_t left[PATHPROF_LEFT_CNT];
+	struct pathprof_ledger ledger; /* without `used` */
 };
 
 struct pathprof_recording_branches;

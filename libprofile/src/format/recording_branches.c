@@ -10,7 +10,6 @@
 #include "pathprof/recording_branches.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +17,9 @@
 #include "pathprof/build_id.h"
 #include "pathprof/mapped.h"
 #include "pathprof/recorded_spaces.h"
+#include "pathprof/recorded_stack.h"
 #include "pp_branch_profile.h"
 #include "pp_recording_traces.h"
-
-/* A program resumes at most so far after a system call or an interrupted instruction. */
-#define RESUME_BYTES 15
 
 struct pathprof_recording_branches {
 	enum pathprof_format format;
@@ -126,19 +123,8 @@ pathprof_recording_branches_stats(const struct pathprof_recording_branches *b)
 void pathprof_recording_branches_ledger(const struct pathprof_recording_branches *b,
 					struct pathprof_ledger *ret_ledger)
 {
-	const uint64_t *left = b->stats.left;
-
-	*ret_ledger = (struct pathprof_ledger){
-		.branches = b->stats.read,
-		.used = b->stats.branches,
-		.left[PATHPROF_LEDGER_KERNEL] = left[PATHPROF_LEFT_KERNEL],
-		.left[PATHPROF_LEDGER_OUTSIDE] = left[PATHPROF_LEFT_OUTSIDE],
-		.left[PATHPROF_LEDGER_EMPTY] = left[PATHPROF_LEFT_EMPTY],
-		.left[PATHPROF_LEDGER_REPEATED] = left[PATHPROF_LEFT_REPEATED],
-		.left[PATHPROF_LEDGER_ABORTED] = left[PATHPROF_LEFT_ABORTED],
-		.left[PATHPROF_LEDGER_UNTAKEN] = left[PATHPROF_LEFT_NOT_RUN],
-		.left[PATHPROF_LEDGER_UNMAPPED] = left[PATHPROF_LEFT_UNMAPPED],
-	};
+	*ret_ledger = b->stats.ledger;
+	ret_ledger->used = b->stats.branches;
 }
 
 const struct pathprof_error *
@@ -228,11 +214,6 @@ static int on_process(void *context, const struct pathprof_recorded_process *p)
 
 /* ---------------------------------------------------------------- stacks */
 
-static bool in_kernel(uint64_t address)
-{
-	return address >> 63;
-}
-
 /* The file offset at an address, or PP_PLACE_NONE: it is not the binary's. */
 static uint32_t place(const struct pathprof_recording_branches *b, struct walk *w, uint64_t address)
 {
@@ -252,27 +233,27 @@ static uint32_t place(const struct pathprof_recording_branches *b, struct walk *
 }
 
 static void leave_out(struct pathprof_recording_branches *b, struct walk *w,
-		      enum pathprof_recording_left left)
+		      enum pathprof_ledger_reason why)
 {
-	b->stats.left[left] = pp_count_sum(b->stats.left[left], w->times);
+	b->stats.ledger.left[why] = pp_count_sum(b->stats.ledger.left[why], w->times);
 }
 
 /*
- * Leaves out an entry with an end in the kernel. The code that ran before it and after it is one
- * range if the program went on where it was interrupted.
+ * Passes an entry with an end in the kernel. The code that ran before it and after it is one range
+ * if the program went on where it was interrupted.
  */
 static void pass_kernel(struct pathprof_recording_branches *b, struct walk *w,
 			const struct pathprof_recorded_branch *e)
 {
-	uint64_t at = in_kernel(e->from) ? e->to : e->from;
-	bool exit = in_kernel(e->from), goes_on;
+	bool exit = pathprof_recorded_in_kernel(e->from), goes_on;
+	uint64_t at = exit ? e->to : e->from;
 
-	leave_out(b, w, PATHPROF_LEFT_KERNEL);
-	if (in_kernel(at) || w->next_from == PP_PLACE_NONE)
+	if (pathprof_recorded_in_kernel(at) || w->next_from == PP_PLACE_NONE)
 		return;
-	goes_on = at <= w->limit && (exit || !w->resumed || w->limit - at <= RESUME_BYTES);
+	goes_on = exit || !w->resumed ? at <= w->limit : pathprof_recorded_resumes(at, w->limit);
 	if (!goes_on) {
-		leave_out(b, w, PATHPROF_LEFT_AWAY);
+		b->stats.left[PATHPROF_LEFT_AWAY] =
+			pp_count_sum(b->stats.left[PATHPROF_LEFT_AWAY], w->times);
 		w->next_from = PP_PLACE_NONE;
 	}
 	w->limit = at;
@@ -280,24 +261,15 @@ static void pass_kernel(struct pathprof_recording_branches *b, struct walk *w,
 	w->resumed = exit;
 }
 
-/* Returns true if the entry does not say how the program went, and is left out. */
-static bool pass_over(struct pathprof_recording_branches *b, struct walk *w,
-		      const struct pathprof_recorded_branch *e)
+/* Leaves out an entry that does not say how the program went. */
+static void pass_over(struct pathprof_recording_branches *b, struct walk *w,
+		      const struct pathprof_recorded_branch *e, enum pathprof_ledger_reason why)
 {
-	if ((e->flags & PATHPROF_RECORDED_NOT_TAKEN) || e->spec == PERF_BR_SPEC_WRONG_PATH) {
-		leave_out(b, w, PATHPROF_LEFT_NOT_RUN);
-		return true;
-	}
-	if (in_kernel(e->from) || in_kernel(e->to)) {
+	leave_out(b, w, why);
+	if (why == PATHPROF_LEDGER_KERNEL)
 		pass_kernel(b, w, e);
-		return true;
-	}
-	if (!e->from || !e->to || (e->flags & PATHPROF_RECORDED_ABORT)) {
-		leave_out(b, w, e->from && e->to ? PATHPROF_LEFT_ABORTED : PATHPROF_LEFT_EMPTY);
+	else if (why != PATHPROF_LEDGER_UNTAKEN)
 		w->next_from = PP_PLACE_NONE;
-		return true;
-	}
-	return false;
 }
 
 static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
@@ -317,14 +289,15 @@ static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
 		trace.last = w->next_from;
 	/* the way led through the kernel and on to code before this branch's target */
 	if (trace.last != PP_PLACE_NONE && w->interrupted && e->to > w->limit) {
-		leave_out(b, w, PATHPROF_LEFT_AWAY);
+		b->stats.left[PATHPROF_LEFT_AWAY] =
+			pp_count_sum(b->stats.left[PATHPROF_LEFT_AWAY], w->times);
 		trace.last = PP_PLACE_NONE;
 	}
 	w->next_from = trace.from;
 	w->limit = e->from;
 	w->interrupted = w->resumed = false;
 	if (trace.from == PP_PLACE_NONE && trace.start == PP_PLACE_NONE) {
-		leave_out(b, w, w->unmapped ? PATHPROF_LEFT_UNMAPPED : PATHPROF_LEFT_OUTSIDE);
+		leave_out(b, w, w->unmapped ? PATHPROF_LEDGER_UNMAPPED : PATHPROF_LEDGER_OUTSIDE);
 		return 0;
 	}
 	w->counted = true;
@@ -344,8 +317,11 @@ static int walk_stack(struct pathprof_recording_branches *b, struct walk *w,
 
 	for (uint32_t i = 0; !rc && i < s->branch_cnt; i++) {
 		const struct pathprof_recorded_branch *e = &s->branches[i];
+		enum pathprof_ledger_reason why = pathprof_recorded_reason(e);
 
-		if (!pass_over(b, w, e))
+		if (why != PATHPROF_LEDGER_CNT)
+			pass_over(b, w, e, why);
+		else
 			rc = take_entry(b, w, e, i == 1 && is_same(e, &s->branches[0]));
 	}
 	return rc;
@@ -355,12 +331,13 @@ static int walk_stack(struct pathprof_recording_branches *b, struct walk *w,
 static void leave_out_stack(struct pathprof_recording_branches *b, struct walk *w,
 			    const struct pathprof_recorded_sample *s, bool has_mappings)
 {
-	for (uint32_t i = 0; i < s->branch_cnt; i++) {
-		const struct pathprof_recorded_branch *e = &s->branches[i];
+	enum pathprof_ledger_reason none =
+		has_mappings ? PATHPROF_LEDGER_OUTSIDE : PATHPROF_LEDGER_UNMAPPED;
 
-		if (pass_over(b, w, e))
-			continue;
-		leave_out(b, w, has_mappings ? PATHPROF_LEFT_OUTSIDE : PATHPROF_LEFT_UNMAPPED);
+	for (uint32_t i = 0; i < s->branch_cnt; i++) {
+		enum pathprof_ledger_reason why = pathprof_recorded_reason(&s->branches[i]);
+
+		leave_out(b, w, why == PATHPROF_LEDGER_CNT ? none : why);
 	}
 }
 
@@ -384,8 +361,10 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *s)
 	struct pathprof_recording_branches *b = context;
 	const struct pathprof_recorded_space *process =
 		pathprof_recorded_spaces_look(b->spaces, pid_of(b, s->pid));
+	const struct pathprof_space *space = process ? process->space : NULL;
+	bool is_mapped = process && process->marked;
 	struct walk w = {
-		.space = process && process->marked ? process->space : NULL,
+		.space = is_mapped ? space : NULL,
 		.next_from = PP_PLACE_NONE,
 		.ranges = !s->filtered,
 		.times = pp_count_sum(s->repeats, 1),
@@ -394,10 +373,11 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *s)
 
 	b->stats.samples++;
 	b->stats.with_stack += s->branch_cnt != 0;
-	b->stats.read = pp_count_sum(b->stats.read, pp_count_product(w.times, s->branch_cnt));
-	b->nameless |= w.space == NULL && s->pid == UINT32_MAX;
-	if (!w.space && !is_unmapped_text(b)) {
-		leave_out_stack(b, &w, s, process && process->space->piece_cnt);
+	b->stats.ledger.branches =
+		pp_count_sum(b->stats.ledger.branches, pp_count_product(w.times, s->branch_cnt));
+	b->nameless |= !is_mapped && s->pid == UINT32_MAX;
+	if (!is_mapped && !is_unmapped_text(b)) {
+		leave_out_stack(b, &w, s, space && space->piece_cnt);
 		return 0;
 	}
 	rc = walk_stack(b, &w, s);
@@ -461,13 +441,13 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 		return pathprof_fail(error, -ENODATA,
 				     "samples do not say of which process they are: print them "
 				     "with it (perf script -F pid,tid,...)");
-	if (b->stats.left[PATHPROF_LEFT_UNMAPPED])
+	if (b->stats.ledger.left[PATHPROF_LEDGER_UNMAPPED])
 		return pathprof_fail(
 			error, -ENODATA,
 			"none of its %llu samples has a branch of %s, and %llu branches are in "
 			"nothing that is mapped: were mappings recorded too late, or not at all?",
 			(unsigned long long)b->stats.samples, b->code->path,
-			(unsigned long long)b->stats.left[PATHPROF_LEFT_UNMAPPED]);
+			(unsigned long long)b->stats.ledger.left[PATHPROF_LEDGER_UNMAPPED]);
 	return pathprof_fail(error, -ENODATA,
 			     "none of its %llu samples has a branch of %s: record more, or another "
 			     "binary",

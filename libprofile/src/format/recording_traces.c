@@ -161,7 +161,7 @@ static int add_range(struct pp_recording_traces *t, uint64_t from, uint64_t star
 
 static int empty_slot(struct pp_recording_traces *t, const struct pp_trace_slot *slot)
 {
-	uint64_t *left = t->stats->left;
+	uint64_t *left_out = t->stats->ledger.left;
 	uint64_t from = offset_of(t, slot->trace.from), to = offset_of(t, slot->trace.start);
 	uint64_t last = offset_of(t, slot->trace.last);
 	bool range = to != PATHPROF_OUTSIDE && last != PATHPROF_OUTSIDE;
@@ -169,11 +169,11 @@ static int empty_slot(struct pp_recording_traces *t, const struct pp_trace_slot 
 	int rc;
 
 	if (from == PATHPROF_OUTSIDE && to == PATHPROF_OUTSIDE) {
-		left[PATHPROF_LEFT_OUTSIDE] += slot->count;
+		left_out[PATHPROF_LEDGER_OUTSIDE] += slot->count;
 		return 0;
 	}
 	if ((slot->trace.flags & PP_TRACE_REPEATS) && !runs) {
-		left[PATHPROF_LEFT_REPEATED] += slot->count;
+		left_out[PATHPROF_LEDGER_REPEATED] += slot->count;
 		return 0;
 	}
 	t->stats->branches = pp_count_sum(t->stats->branches, slot->count);
@@ -183,7 +183,7 @@ static int empty_slot(struct pp_recording_traces *t, const struct pp_trace_slot 
 		return rc;
 	if (runs)
 		return add_range(t, from, to, last, slot->count);
-	left[PATHPROF_LEFT_RANGE] += slot->count;
+	t->stats->left[PATHPROF_LEFT_RANGE] += slot->count;
 	return 0;
 }
 
