@@ -99,9 +99,14 @@ static void take_entry(struct input *in, struct pathprof_recorded_branch *b)
 
 static void send_mapping(struct world *w, struct input *in, uint32_t pid)
 {
-	static const char *const names[] = {
-		"/bin/prog", "//anon", "/lib/other", "", "/anon_hugepage (deleted)",
-		"[vdso]",    "[heap]", "prog"};
+	static const char *const names[] = {"/bin/prog",
+					    "//anon",
+					    "/lib/other",
+					    "",
+					    "/anon_hugepage (deleted)",
+					    "[vdso]",
+					    "/memfd:text (deleted)",
+					    "prog"};
 	uint8_t odd = take(in);
 	struct pathprof_recorded_mapping m = {
 		.time_ns = w->time_ns,

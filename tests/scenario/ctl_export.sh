@@ -109,6 +109,9 @@ from=(--recording recorded --file ./program)
 "$ctl" export "${from[@]}" -F csv --json 2>/dev/null | python3 -c '
 import json, sys
 table = json.load(sys.stdin)
+ledger = table["profile"]["ledger"]
+assert ledger["used"] + sum(ledger["left_out"].values()) == ledger["branches"] > 1000, ledger
+assert table["profile"]["taken"] == ledger["used"] and ledger["loss_percent"] == 0
 assert table["profile"]["samples"] > 100 and any(c["kind"] == "range" for c in table["counts"])' &&
 	ok "$name: csv --json" || not_ok "$name: csv --json" "see above"
 "$ctl" export "${from[@]}" -F bolt-preagg --old-readers -o out 2>said && ! grep -qvE '^[BFf] ' out &&

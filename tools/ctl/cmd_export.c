@@ -38,7 +38,6 @@ struct exported {
 	uint64_t other_windows;
 	struct pathprof_code *code;
 	struct pathprof_graph *graph;
-	struct pathprof_ledger ledger; /* of a recording */
 	struct pathprof_branch_profile profile;
 };
 
@@ -207,7 +206,7 @@ static int fill(struct exported *e)
 	int r = pathprof_branch_profile_init(&e->profile, &e->id);
 
 	if (r == 0 && e->options->recording) {
-		if (export_recording(e->options, e->code, e->graph, &e->profile, &e->ledger))
+		if (export_recording(e->options, e->code, e->graph, &e->profile))
 			return CTL_FAILURE;
 	} else if (r == 0) {
 		r = fill_from_store(e, &error);
@@ -233,14 +232,15 @@ static double looks_a_count(const struct pathprof_branch_origin *o)
 /* What a recording held, and whether too much of that is missing. */
 static int tell_ledger(const struct exported *e)
 {
+	const struct pathprof_ledger *ledger = &e->profile.origin.ledger;
 	uint64_t max_ppm =
 		e->options->max_loss ? e->options->max_loss_ppm : PATHPROF_LEDGER_LOSS_PPM;
-	uint64_t loss_ppm = pathprof_ledger_loss_ppm(&e->ledger);
+	uint64_t loss_ppm = pathprof_ledger_loss_ppm(ledger);
 	char text[PATHPROF_LEDGER_TEXT_LEN];
 
-	if (!e->ledger.branches)
+	if (!ledger->branches)
 		return CTL_OK;
-	ctl_note("%s", pathprof_ledger_text(&e->ledger, text));
+	ctl_note("%s", pathprof_ledger_text(ledger, text));
 	if (loss_ppm <= max_ppm)
 		return CTL_OK;
 	ctl_note("%.1f %% of what was asked for is left out, more than --max-loss: the profile is "

@@ -251,9 +251,7 @@ int import_counts(const struct ctl_options *options, const char *db);
 int export_recording_check(const struct ctl_options *options);
 /* CTL_OK or CTL_FAILURE, said. The profile is initialised, and not settled yet. */
 struct pathprof_branch_profile;
-struct pathprof_ledger;
 int export_recording(const struct ctl_options *options, struct pathprof_code *code,
-		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile,
-		     struct pathprof_ledger *ret_ledger);
+		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile);
 
 #endif

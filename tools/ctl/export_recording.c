@@ -138,8 +138,7 @@ int export_recording_check(const struct ctl_options *options)
 }
 
 int export_recording(const struct ctl_options *options, struct pathprof_code *code,
-		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile,
-		     struct pathprof_ledger *ret_ledger)
+		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile)
 {
 	struct reading r = {.name = options->recording, .fd = -1};
 	int rc;
@@ -159,7 +158,6 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 	if (!rc) {
 		tell_recording(&r);
 		tell_left_out(&r, profile);
-		pathprof_recording_branches_ledger(r.branches, ret_ledger);
 	}
 	release(&r);
 	return rc ? ctl_fail_error("export", rc, &r.error) : CTL_OK;

@@ -39,6 +39,7 @@
 #include "pathprof/error.h"
 #include "pathprof/graph.h"
 #include "pathprof/recording.h"
+#include "pathprof/ledger.h"
 #include "pathprof/store.h"
 
 #ifdef __cplusplus
@@ -85,6 +86,7 @@ struct pathprof_branch_origin {
 	uint64_t taken;            /* taken branches seen */
 	uint64_t refused;          /* paths or counts that do not fit the code, left out */
 	double scale;              /* all counts were multiplied by that: 1 */
+	struct pathprof_ledger ledger; /* of a recording that was read straight; else all 0 */
 };
 
 struct pathprof_branch_profile {

@@ -463,6 +463,7 @@ static int tell_origin(struct pathprof_recording_branches *b,
 
 	if (recording)
 		pathprof_recording_info(recording, &info);
+	pathprof_recording_branches_ledger(b, &o->ledger);
 	o->windows++;
 	o->samples = pp_count_sum(o->samples, b->stats.of_binary);
 	o->weight += (double)b->stats.of_binary;

@@ -136,6 +136,22 @@ static void set_text(json_t *object, const char *name, const char *text)
 		json_object_set_new(object, name, json_string(text) ?: json_string("not UTF-8"));
 }
 
+/* In the words of `import`: see pathprof/ledger.h. */
+static json_t *json_ledger(const struct pathprof_ledger *ledger)
+{
+	json_t *object = json_object(), *left = json_object();
+
+	json_object_set_new(object, "branches", number_of(ledger->branches));
+	json_object_set_new(object, "used", number_of(ledger->used));
+	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
+		json_object_set_new(left, pathprof_ledger_name((enum pathprof_ledger_reason)i),
+				    number_of(ledger->left[i]));
+	json_object_set_new(object, "left_out", left);
+	json_object_set_new(object, "loss_percent",
+			    json_real((double)pathprof_ledger_loss_ppm(ledger) / 1e4));
+	return object;
+}
+
 static void put_json_origin(const struct pp_export *x)
 {
 	const struct pathprof_branch_origin *o = &x->profile->origin;
@@ -157,6 +173,8 @@ static void put_json_origin(const struct pp_export *x)
 	json_object_set_new(object, "taken", number_of(o->taken));
 	json_object_set_new(object, "refused", number_of(o->refused));
 	json_object_set_new(object, "scale", json_real(o->scale));
+	if (o->ledger.branches)
+		json_object_set_new(object, "ledger", json_ledger(&o->ledger));
 	json_dumpf(object, x->file, JSON_COMPACT);
 	json_decref(object);
 }
