@@ -77,7 +77,7 @@ int pp_import_aggregate_add(struct pp_import_aggregate *aggregate,
 	/* Says of no branch that it was taken. */
 	if (count->kind == PATHPROF_RECORDED_ADDRESS)
 		return 0;
-	r = pathprof_branch_profile_add_count(&aggregate->profile, aggregate->code,
+	r = pathprof_branch_profile_add_count(&aggregate->profile, aggregate->code, NULL,
 					      pathprof_format_addresses(aggregate->format), count,
 					      error);
 	if (r == 0 && ++aggregate->unsettled == SETTLE_EVERY)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Recordings as other people make them, in ways that their public bug reports tell of: events given
-# by number, names made unique, build-ids filled up, instructions that no library knows yet.
+# by number, names made unique, build-ids filled up, instructions that no library knows yet; and
+# counts that are the same when they are written and read again.
 set -u
 . "$(dirname "$0")/recording_common.bash"
 ctl=$build/bin/pathprofctl
@@ -213,6 +214,92 @@ if command -v clang-22 >/dev/null; then
 	if why=$(new_loops 2>&1); then ok "instructions: new ones"; else not_ok "instructions: new ones" "$why"; fi
 else
 	echo "skip instructions: no clang-22"
+fi
+
+# ---------------------------------------------------------------- counts, written and read again
+
+# Two functions of a name, stubs, code that leaves the binary; counts that no program would give.
+write_rounds() {
+	cat >r1.c <<-'END'
+		#include <stdlib.h>
+		static __attribute__((noinline)) int hot(int x) { return x > 3 ? abs(rand()) : x * 5; }
+		int entry1(int x) { int s = 0; while (x--) s += hot(x) ? hot(x + 1) : 1; return s; }
+	END
+	cat >r2.c <<-'END'
+		#include <stdio.h>
+		static __attribute__((noinline)) int hot(int x) { if (x & 1) putchar(x); return x - 7; }
+		int entry1(int x);
+		int main(int c, char **v)
+		{
+			int (*f)(const char *) = puts;
+			for (int i = 0; i < c; i++)
+				if (hot(i) > entry1(i))
+					f(v[i]);
+			return 0;
+		}
+	END
+	gcc -O1 -fno-inline -Wl,-q -o rounds r1.c r2.c || return 1
+	# A line each: address, mnemonic, target, function. Stubs, too.
+	objdump -d --no-show-raw-insn rounds | awk '
+		/^[0-9a-f]+ <.*>:$/ { f = $2; next }
+		/^ +[0-9a-f]+:/ {
+			a = substr($1, 1, length($1) - 1); m = $2; t = $3
+			if (m == "bnd" || m == "notrack") { m = $3; t = $4 }
+			print a, m, t, f
+		}' >insns
+	awk '
+		{ at[NR] = $1; op[NR] = $2; to[NR] = $3; f[NR] = $4; line[$1] = NR }
+		function count() { n = (n * 1103515245 + 12345) % 2147483648; return n % 997 + 1 }
+		function run(from, i) { # on to the next branch, and at times over one that is not taken
+			for (i = line[from]; i && f[i] == f[i + 1]; i++)
+				if (op[i] ~ /^(jmp|call|ret|hlt)/ || (op[i] ~ /^j/ && count() % 3))
+					break
+			if (i)
+				print "F", from, at[i], count()
+		}
+		END {
+			for (i = 1; i <= NR; i++)
+				if (op[i] ~ /^(j|call)/ && to[i] in line) {
+					c = count()
+					print "B", at[i], to[i], c, c % 5
+					run(to[i])
+					if (op[i] ~ /^j[^m]/)
+						run(at[i])
+				} else if (op[i] ~ /^(jmp|call|ret)/) {
+					print "B", at[i], "X:0", count(), 0
+					print "B X:0", at[line[at[i]]], count(), 0
+				}
+		}' insns >rounds.txt
+}
+
+rounds() { # FORMAT: what is written of it, read and written again
+	"$ctl" export --recording rounds.txt --recording-format bolt-preagg --file rounds -F "$1" \
+		-o "$1.first" 2>said || { cat said; return 1; }
+	"$ctl" export --recording "$1.first" --recording-format "$1" --file rounds -F "$1" \
+		-o "$1.second" 2>said || { cat said; return 1; }
+	[ "$(wc -l <"$1.first")" -gt 40 ] && cmp "$1.first" "$1.second"
+}
+if why=$(write_rounds 2>&1); then
+	for format in bolt-fdata bolt-preagg profgen-raw autofdo-text; do
+		if why=$(rounds $format 2>&1); then ok "again: $format"; else not_ok "again: $format" "$why"; fi
+	done
+	# Lines of each kind were among those.
+	for line in '1 hot/1 .* 1 hot/1 ' '1 hot/2 ' '@PLT 0 ' '0 \[unknown\] 0 1 '; do
+		is "again: fdata has '$line'" "$(grep -q "$line" bolt-fdata.first && echo yes)" yes
+	done
+else
+	not_ok "again: counts" "$why"
+fi
+# perf2bolt's own, of the same counts, is read as what it was made of; but for the first stub, which
+# it has a name for.
+if command -v perf2bolt-22 >/dev/null; then
+	perf2bolt-22 --pa -p rounds.txt -o bolt.fdata rounds >said 2>&1 || cat said
+	"$ctl" export --recording bolt.fdata --recording-format bolt-fdata --file rounds -F bolt-fdata \
+		-o bolt.again 2>said
+	is "again: perf2bolt's fdata" \
+		"$(grep -v __BOLT_PSEUDO_ bolt.fdata | sort | diff - <(sort bolt.again) | head -5)" ""
+else
+	echo "skip again: no perf2bolt-22"
 fi
 
 exit $failed

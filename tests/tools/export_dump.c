@@ -47,7 +47,7 @@ static int take_count(void *context, const struct pathprof_recorded_count *count
 	struct job *job = context;
 
 	return pathprof_branch_profile_add_count(
-		&job->profile, job->code,
+		&job->profile, job->code, job->graph,
 		pathprof_format_addresses(pathprof_format_named(job->in_format)), count,
 		&job->error);
 }

@@ -76,6 +76,7 @@ struct pathprof_branch_origin {
 	struct pathprof_build_id build_id;
 	char *binary, *host;
 	char *sources;             /* "step", "lbr+swlbr", "perf.data", ... */
+	char *events;              /* as a pre-aggregated file names them, a blank between */
 	enum pathprof_basis basis; /* 0: not known, or of both kinds */
 	uint32_t horizon;          /* instructions a burst covers; 0: none, not known, several */
 	int64_t begin_ns, end_ns;  /* CLOCK_REALTIME, 0: not known */
@@ -141,9 +142,14 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
  * A count that pathprof_recording_read() hands on; addresses says what its places count from. A
  * place of another build-id than p's is outside. Samples at an address become ranges of one
  * instruction, unless ranges were read before them. What lies in no code is counted as refused.
- * code is the same in all calls. -EOPNOTSUPP: PATHPROF_ADDRESS_RUN; -ESTALE.
+ *
+ * BOLT's fdata has fall-throughs among its branches: they become ranges as p is settled, and so do
+ * AutoFDO's samples of branches to the outside. Both need the graph; without it (NULL) they are
+ * left out. code and graph are the same in all calls, and stay until p is settled.
+ * -EOPNOTSUPP: PATHPROF_ADDRESS_RUN; -ESTALE.
  */
 int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct pathprof_code *code,
+				      const struct pathprof_graph *graph,
 				      enum pathprof_address_kind addresses,
 				      const struct pathprof_recorded_count *count,
 				      struct pathprof_error *error);

@@ -2,44 +2,81 @@
 /*
  * A branch profile of counts that were read from another tool's file; see branch_profile.h.
  *
- * Workload: 10^4 to 10^8 counts, one at a time; symbols are looked up in the code's own table.
+ * Workload: 10^4 to 10^8 counts, one at a time; each name is looked up once.
  */
 #include "pp_branch_profile.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <string.h>
 
-#include "../code/pp_code.h"
+#include "base/vector.h"
+#include "../../core/pp_decode.h"
+#include "../code/pp_insn.h"
 #include "pathprof/build_id.h"
 #include "pp_address.h"
 
 struct reading {
 	struct pathprof_code *code;
+	struct pp_branch_draft *draft;
 	const struct pathprof_build_id *id;
 	enum pathprof_address_kind addresses;
 	const struct pp_address_base *base;
 };
 
-static int by_symbol(struct pathprof_code *code, const struct pathprof_recorded_place *place,
-		     uint64_t *ret_offset)
+/* ---------------------------------------------------------------- places */
+
+/* Where what is called so begins; PATHPROF_OUTSIDE: there is none. */
+static int look_up(struct pp_branch_draft *draft, struct pathprof_code *code, const char *name,
+		   uint64_t *ret_start)
 {
-	char name[1024];
-	const char *slash = strrchr(place->symbol, '/');
-	uint64_t start, end;
-	int rc = pathprof_code_find_function(code, place->symbol, &start, &end);
+	const struct pathprof_graph_function *stub;
+	const struct pp_symbol *symbol;
+	int rc = 0;
 
-	/* BOLT numbers local symbols: name/1, name/file/1. */
-	if (rc == -ENOENT && slash) {
-		size_t len = (size_t)(strchr(place->symbol, '/') - place->symbol);
-
-		if (len >= sizeof(name))
-			return -ENOENT;
-		memcpy(name, place->symbol, len);
-		name[len] = '\0';
-		rc = pathprof_code_find_function(code, name, &start, &end);
-	}
+	if (!draft->names.by_name)
+		rc = pp_bolt_names_init(&draft->names, code);
 	if (rc)
 		return rc;
+	*ret_start = PATHPROF_OUTSIDE;
+	symbol = pp_bolt_names_find(&draft->names, name);
+	if (symbol) {
+		(void)pathprof_code_vaddr_to_offset(code, symbol->start, ret_start);
+		return 0;
+	}
+	stub = draft->graph ? pp_stub_named(draft->graph, name) : NULL;
+	if (stub)
+		*ret_start = draft->graph->parts[stub->first_part].start;
+	return 0;
+}
+
+/* The same, kept: a profile has each name many times. */
+static int start_of(struct pp_branch_draft *draft, struct pathprof_code *code, const char *name,
+		    uint64_t *ret_start)
+{
+	uint32_t known = draft->places.table.cnt, number;
+	int rc = pp_texts_at(&draft->places, name, &number);
+
+	if (!rc && number == known) {
+		rc = pp_grow(&draft->place_starts, number, &draft->place_room);
+		if (!rc)
+			rc = look_up(draft, code, name, &draft->place_starts[number]);
+	}
+	if (!rc)
+		*ret_start = draft->place_starts[number];
+	return rc;
+}
+
+static int by_symbol(const struct reading *r, const struct pathprof_recorded_place *place,
+		     uint64_t *ret_offset)
+{
+	uint64_t start;
+	int rc = start_of(r->draft, r->code, place->symbol, &start);
+
+	if (rc)
+		return rc;
+	if (start == PATHPROF_OUTSIDE)
+		return -ENOENT;
 	if (place->address > UINT64_MAX - start)
 		return -ERANGE;
 	*ret_offset = start + place->address;
@@ -61,7 +98,7 @@ static int locate(const struct reading *r, const struct pathprof_recorded_place 
 	}
 	if (!place->symbol)
 		return pp_address_to_offset(r->base, r->addresses, place->address, ret_offset);
-	rc = by_symbol(r->code, place, ret_offset);
+	rc = by_symbol(r, place, ret_offset);
 	return rc ? rc : pathprof_code_offset_to_vaddr(r->code, *ret_offset, &vaddr);
 }
 
@@ -93,24 +130,82 @@ static int add_trace(struct pathprof_branch_profile *p, const uint64_t at[3],
 		&(struct pp_branch_entry){.at = {at[0], at[1], at[2]}, .count = c->count});
 }
 
+/* Whether the instruction at `at` may run on into what follows it, which is `next`. */
+static bool runs_on(struct pathprof_code *code, uint64_t at, uint64_t next)
+{
+	uint8_t bytes[PP_INSN_BYTES];
+	ZydisDecodedInstruction length;
+	struct pp_insn insn;
+	uint64_t vaddr;
+	int len;
+
+	if (code->apart || pathprof_code_offset_to_vaddr(code, at, &vaddr))
+		return false;
+	len = pp_insn_read(code, vaddr, bytes, &length, NULL);
+	if (len < 0 || length.length != next - at)
+		return false;
+	pp_decode(bytes, (uint32_t)len, vaddr, &insn);
+	return insn.kind != PP_KIND_JMP && insn.kind != PP_KIND_IJMP && insn.kind != PP_KIND_RET;
+}
+
+/*
+ * fdata has fall-throughs beside branches: from the last instruction of a block to the next one. A
+ * jump, or a call, that leads there is a branch all the same.
+ */
+static bool is_fall(const struct reading *r, const uint64_t at[3],
+		    const struct pathprof_recorded_count *c)
+{
+	const struct pathprof_graph *g = r->draft->graph;
+	uint32_t b;
+
+	if (!c->from.symbol || c->mispredicted || at[1] == PATHPROF_OUTSIDE || at[1] <= at[0])
+		return false;
+	if (!g)
+		return runs_on(r->code, at[0], at[1]);
+	b = pathprof_graph_block_at(g, at[0]);
+	return b != PATHPROF_GRAPH_NONE && g->blocks[b].last == at[0] &&
+	       g->blocks[b].end == at[1] && g->blocks[b].kind != PERF_BR_UNCOND &&
+	       g->blocks[b].kind != PERF_BR_IND && g->blocks[b].kind != PERF_BR_RET;
+}
+
+static int add_branch(struct pathprof_branch_profile *p, const struct reading *r,
+		      const uint64_t at[3], const struct pathprof_recorded_count *c)
+{
+	if (!is_fall(r, at, c))
+		return pathprof_branch_profile_add_branch(p, at[0], at[1], c->count,
+							  c->mispredicted);
+	if (!p->draft->graph)
+		return 0;
+	return pp_branch_add(p, PP_ENTRY_FALL,
+			     &(struct pp_branch_entry){.at = {at[0], at[1]}, .count = c->count});
+}
+
+/* Where there are ranges they tell the same, and more of it: but which branches left the binary. */
+static int add_sample(struct pathprof_branch_profile *p, uint64_t at,
+		      const struct pathprof_recorded_count *c)
+{
+	if (at == PATHPROF_OUTSIDE)
+		return 1;
+	if (!p->draft->has_ranges)
+		return add_range(p, at, at, c);
+	return pp_branch_add(p, PP_ENTRY_SAMPLE,
+			     &(struct pp_branch_entry){.at = {at}, .count = c->count});
+}
+
 /* 1: it does not fit. */
-static int add(struct pathprof_branch_profile *p, const uint64_t at[3],
+static int add(struct pathprof_branch_profile *p, const struct reading *r, const uint64_t at[3],
 	       const struct pathprof_recorded_count *c)
 {
 	if (at[0] == PATHPROF_OUTSIDE && at[1] == PATHPROF_OUTSIDE)
 		return 0;
 	switch (c->kind) {
 	case PATHPROF_RECORDED_BRANCH:
-		return pathprof_branch_profile_add_branch(p, at[0], at[1], c->count,
-							  c->mispredicted);
+		return add_branch(p, r, at, c);
 	case PATHPROF_RECORDED_RANGE:
 		p->draft->has_ranges = true;
 		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c) : 1;
 	case PATHPROF_RECORDED_ADDRESS:
-		/* Where there are ranges they tell the same, and more of it. */
-		if (p->draft->has_ranges)
-			return 0;
-		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c) : 1;
+		return add_sample(p, at[0], c);
 	case PATHPROF_RECORDED_TRACE:
 		return add_trace(p, at, c);
 	}
@@ -152,12 +247,14 @@ static int learn_code(struct pathprof_branch_profile *p, struct pathprof_code *c
 }
 
 int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct pathprof_code *code,
+				      const struct pathprof_graph *graph,
 				      enum pathprof_address_kind addresses,
 				      const struct pathprof_recorded_count *count,
 				      struct pathprof_error *error)
 {
 	struct reading reading = {
 		.code = code,
+		.draft = p->draft,
 		.id = &p->origin.build_id,
 		.addresses = addresses,
 		.base = &p->draft->base,
@@ -170,9 +267,10 @@ int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct 
 	if (addresses == PATHPROF_ADDRESS_RUN)
 		return pathprof_fail(error, -EOPNOTSUPP,
 				     "counts by addresses of a process need its mappings");
+	p->draft->graph = graph;
 	rc = place_all(&reading, count, at);
 	if (!rc)
-		rc = add(p, at, count);
+		rc = add(p, &reading, at, count);
 	if (rc == 1 || rc == -ENOENT || rc == -ERANGE) {
 		p->origin.refused = pp_count_sum(p->origin.refused, count->count);
 		return 0;

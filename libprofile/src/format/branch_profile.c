@@ -10,11 +10,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vector.h"
+#include "pp_fall_ranges.h"
 
 #define FIRST_ROOM  1024
 #define ENTRIES_MAX ((size_t)UINT32_MAX)
@@ -151,10 +154,16 @@ void pathprof_branch_profile_release(struct pathprof_branch_profile *p)
 	drop_arrays(p);
 	for (int i = 0; p->draft && i < PP_ENTRY_KIND_CNT; i++)
 		free(p->draft->entries[i].items);
+	if (p->draft) {
+		pp_bolt_names_release(&p->draft->names);
+		pp_texts_release(&p->draft->places);
+		free(p->draft->place_starts);
+	}
 	free(p->draft);
 	free(p->origin.binary);
 	free(p->origin.host);
 	free(p->origin.sources);
+	free(p->origin.events);
 	*p = (struct pathprof_branch_profile){0};
 }
 
@@ -232,13 +241,63 @@ static void fill(struct pathprof_branch_profile *p)
 		p->times[p->time_cnt++] = (struct pathprof_time_count){e->at[0], rounded(e)};
 }
 
+/* Whether the instruction at offset may lead where no code of the binary is. */
+static bool may_leave(const struct pathprof_graph *graph, uint64_t offset)
+{
+	uint32_t b = pathprof_graph_block_at(graph, offset);
+	uint32_t kind = b == PATHPROF_GRAPH_NONE ? 0 : graph->blocks[b].kind;
+
+	return kind && graph->blocks[b].last == offset &&
+	       (kind == PERF_BR_RET || kind == PERF_BR_IND || kind == PERF_BR_IND_CALL);
+}
+
+/* AutoFDO has no branches to the outside: they are what is sampled of a branch beyond the others.
+ */
+static int add_leaving(struct pathprof_branch_profile *p, const struct pp_branch_entry *sample)
+{
+	const struct pp_branch_entries *branches = &p->draft->entries[PP_ENTRY_BRANCH];
+	uint64_t from = sample->at[0], sum = 0;
+
+	for (size_t i = pp_branch_first(branches, from);
+	     i < branches->sorted && branches->items[i].at[0] == from; i++)
+		sum = pp_count_sum(sum, branches->items[i].count);
+	if (sample->count <= sum || !may_leave(p->draft->graph, from))
+		return 0;
+	return pathprof_branch_profile_add_branch(p, from, PATHPROF_OUTSIDE, sample->count - sum,
+						  0);
+}
+
+/* What a profile has no entries for becomes such as it has. */
+static int work_in(struct pathprof_branch_profile *p)
+{
+	struct pp_branch_entries *falls = &p->draft->entries[PP_ENTRY_FALL];
+	struct pp_branch_entries *samples = &p->draft->entries[PP_ENTRY_SAMPLE];
+	int rc = 0;
+
+	sum_up(samples);
+	sum_up(&p->draft->entries[PP_ENTRY_BRANCH]);
+	for (size_t i = samples->cnt; i-- > 0 && !rc && p->draft->graph;)
+		rc = add_leaving(p, &samples->items[i]);
+	samples->cnt = samples->sorted = 0;
+	sum_up(&p->draft->entries[PP_ENTRY_BRANCH]);
+	sum_up(falls);
+	if (!rc && falls->cnt)
+		rc = pp_fall_ranges_add(p, p->draft->graph, falls);
+	falls->cnt = falls->sorted = 0;
+	return rc;
+}
+
 int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
 {
 	const struct pp_branch_entries *of = p->draft->entries;
+	int rc;
 
 	if (p->settled)
 		return 0;
-	for (int i = 0; i < PP_ENTRY_KIND_CNT; i++) {
+	rc = work_in(p);
+	if (rc)
+		return rc;
+	for (int i = 0; i < PP_ENTRY_PROFILE_CNT; i++) {
 		sum_up(&p->draft->entries[i]);
 		if (of[i].cnt > ENTRIES_MAX)
 			return -E2BIG;
@@ -259,7 +318,7 @@ int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
 
 /* ---------------------------------------------------------------- origin */
 
-static int merge_text(char **text, const char *with)
+static int merge_text(char **text, const char *with, char separator)
 {
 	char *joined;
 
@@ -270,20 +329,27 @@ static int merge_text(char **text, const char *with)
 	joined = malloc(strlen(*text) + strlen(with) + 2);
 	if (!joined)
 		return -ENOMEM;
-	stpcpy(stpcpy(stpcpy(joined, *text), "+"), with);
+	sprintf(joined, "%s%c%s", *text, separator, with);
 	free(*text);
 	*text = joined;
 	return 0;
+}
+
+int pp_branch_add_event(struct pathprof_branch_profile *p, const char *name)
+{
+	return merge_text(&p->origin.events, name, ' ');
 }
 
 int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 			   const struct pathprof_branch_origin *from, bool first)
 {
 	struct pathprof_branch_origin *o = &p->origin;
-	int rc = merge_text(&o->host, from->host);
+	int rc = merge_text(&o->host, from->host, '+');
 
 	if (!rc)
-		rc = merge_text(&o->sources, from->sources);
+		rc = merge_text(&o->sources, from->sources, '+');
+	if (!rc)
+		rc = merge_text(&o->events, from->events, ' ');
 	if (!rc && !o->binary)
 		rc = replace(&o->binary, from->binary);
 	if (rc)

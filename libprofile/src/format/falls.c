@@ -22,8 +22,7 @@ static bool is_jump_alone(const struct pathprof_graph *g, uint32_t b)
 	       g->edges[block->first_edge].kind == PATHPROF_EDGE_JUMP;
 }
 
-/* Does something lead to a block other than from the one before it, or a branch end that one? */
-static void mark_heads(const struct pathprof_graph *g, uint8_t *heads)
+void pp_falls_heads(const struct pathprof_graph *g, uint8_t *heads)
 {
 	for (uint32_t b = 0; b < g->block_cnt; b++) {
 		for (uint32_t e = g->blocks[b].first_edge; e < g->blocks[b + 1].first_edge; e++) {
@@ -104,7 +103,7 @@ int pp_falls_find(const struct pathprof_branch_profile *p, const struct pathprof
 
 	if (!heads || !counts)
 		goto release;
-	mark_heads(graph, heads);
+	pp_falls_heads(graph, heads);
 	for (uint32_t i = 0; i < p->range_cnt; i++)
 		add_range(graph, &p->ranges[i], heads, counts);
 	falls = calloc((size_t)collect(graph, counts, NULL) + 1, sizeof(*falls));

@@ -11,8 +11,11 @@
 
 #include <stddef.h>
 
+#include "base/search.h"
+#include "base/table.h"
 #include "pathprof/branch_profile.h"
 #include "pp_address.h"
+#include "pp_bolt_names.h"
 
 struct pp_branch_entry {
 	uint64_t at[3]; /* from, to | start, last, after a call | from, start, last | place */
@@ -30,20 +33,36 @@ enum pp_branch_entry_kind {
 	PP_ENTRY_BRANCH,
 	PP_ENTRY_RANGE,
 	PP_ENTRY_TRACE,
-	PP_ENTRY_TIME, /* weight: ns */
+	PP_ENTRY_TIME,                        /* weight: ns */
+	PP_ENTRY_PROFILE_CNT,                 /* what follows is worked into these by settling */
+	PP_ENTRY_FALL = PP_ENTRY_PROFILE_CNT, /* from, to: a block ran on into the next */
+	PP_ENTRY_SAMPLE,                      /* at an instruction */
 	PP_ENTRY_KIND_CNT,
 };
 
 struct pp_branch_draft {
 	struct pp_branch_entries entries[PP_ENTRY_KIND_CNT];
-	bool has_ranges;             /* counts read so far had some */
-	struct pp_address_base base; /* of the code that they are of; code NULL: none yet */
+	bool has_ranges;                    /* counts read so far had some */
+	struct pp_address_base base;        /* of the code that they are of; code NULL: none yet */
+	const struct pathprof_graph *graph; /* of it; NULL: falls and samples are left out */
+	struct pp_bolt_names names;         /* of it; by_name NULL: none was asked for yet */
+	struct pp_texts places;             /* names that were asked for ... */
+	uint64_t *place_starts; /* ... and where they begin; PATHPROF_OUTSIDE: nowhere */
+	uint32_t place_room;
 };
 
 /* -ENOMEM, -E2BIG: more different entries than positions of them can be numbered. */
 int pp_branch_add(struct pathprof_branch_profile *p, enum pp_branch_entry_kind kind,
 		  const struct pp_branch_entry *entry);
 
+/* The first of sorted entries that begins at `at` or behind. */
+static inline size_t pp_branch_first(const struct pp_branch_entries *entries, uint64_t at)
+{
+	return pp_first(i, 0, entries->sorted, entries->items[i].at[0] >= at);
+}
+
+/* An event that the counts are of, as their file names it. -ENOMEM. */
+int pp_branch_add_event(struct pathprof_branch_profile *p, const char *name);
 /* Adds where `from` comes from to where p does; first: p is empty. -ENOMEM. */
 int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 			   const struct pathprof_branch_origin *from, bool first);

@@ -19,6 +19,8 @@ struct pp_fall {
 /* Sorted by from. -ENOMEM. */
 int pp_falls_find(const struct pathprof_branch_profile *p, const struct pathprof_graph *graph,
 		  struct pp_fall **ret_falls, uint32_t *ret_cnt);
+/* Marks, by block, where something leads to other than from the block before. */
+void pp_falls_heads(const struct pathprof_graph *graph, uint8_t *heads);
 /* Is it a return? perf2bolt leaves these out of what it counts as branches. */
 bool pp_is_return(const struct pathprof_graph *graph, uint64_t offset);
 

@@ -24,6 +24,7 @@
 struct pathprof_recording_branches {
 	enum pathprof_format format;
 	struct pathprof_code *code;
+	const struct pathprof_graph *graph;
 	struct pathprof_branch_profile *profile;
 	struct pathprof_build_id id;
 	struct pathprof_build_id other; /* the last of its name that is another build */
@@ -85,6 +86,7 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	b->format = format;
 	b->code = code;
+	b->graph = graph;
 	b->profile = profile;
 	b->real_path = realpath(code->path, NULL);
 	rc = check_binary(b, graph, error);
@@ -392,8 +394,9 @@ static int on_count(void *context, const struct pathprof_recorded_count *count)
 {
 	struct pathprof_recording_branches *b = context;
 
-	return pathprof_branch_profile_add_count(
-		b->profile, b->code, pathprof_format_addresses(b->format), count, &b->error);
+	return pathprof_branch_profile_add_count(b->profile, b->code, b->graph,
+						 pathprof_format_addresses(b->format), count,
+						 &b->error);
 }
 
 void pathprof_recording_branches_sink(struct pathprof_recording_branches *b,
@@ -454,12 +457,26 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 			     (unsigned long long)b->stats.samples, b->code->path);
 }
 
+/* Of counts, whose file may name the events that they are of. */
+static int tell_events(struct pathprof_recording_branches *b,
+		       const struct pathprof_recording *recording, uint32_t cnt)
+{
+	int rc = 0;
+
+	if (b->format != PATHPROF_FORMAT_BOLT_PREAGG)
+		return 0;
+	for (uint32_t i = 0; i < cnt && !rc; i++)
+		rc = pp_branch_add_event(b->profile, pathprof_recording_event(recording, i));
+	return rc;
+}
+
 /* Fills in the profile's origin. */
 static int tell_origin(struct pathprof_recording_branches *b,
 		       const struct pathprof_recording *recording)
 {
 	struct pathprof_branch_origin *o = &b->profile->origin;
 	struct pathprof_recording_info info = {.realtime_offset_ns = INT64_MIN};
+	int rc;
 
 	if (recording)
 		pathprof_recording_info(recording, &info);
@@ -474,8 +491,10 @@ static int tell_origin(struct pathprof_recording_branches *b,
 		o->begin_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->begin_ns);
 		o->end_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->end_ns);
 	}
-	return pathprof_branch_profile_name(b->profile, b->mapped_name ?: b->code->path,
-					    info.hostname, pathprof_format_name(b->format));
+	rc = tell_events(b, recording, info.event_cnt);
+	return rc ? rc
+		  : pathprof_branch_profile_name(b->profile, b->mapped_name ?: b->code->path,
+						 info.hostname, pathprof_format_name(b->format));
 }
 
 int pathprof_recording_branches_finish(struct pathprof_recording_branches *b,

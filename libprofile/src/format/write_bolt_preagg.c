@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/search.h"
 
@@ -132,6 +133,23 @@ static uint64_t put_traces_of(const struct pp_export *x, const struct pathprof_b
 	return told;
 }
 
+/* What they were called where the counts were read; else what is known of their origin. */
+static void put_events(const struct pp_export *x)
+{
+	const char *events = x->profile->origin.events;
+
+	for (size_t len; events; events = events[len] ? events + len + 1 : NULL) {
+		len = strcspn(events, " ");
+		fprintf(x->file, "E %.*s\n", (int)len, events);
+	}
+	if (x->profile->origin.events)
+		return;
+	/* BOLT would make several events of a name with a comma, in its YAML. */
+	fputs("E ", x->file);
+	pp_export_origin(x, x->file, "", ";");
+	fputc('\n', x->file);
+}
+
 static int write_traces(const struct pp_export *x)
 {
 	const struct pathprof_branch_profile *p = x->profile;
@@ -144,10 +162,7 @@ static int write_traces(const struct pp_export *x)
 		free(in_ranges);
 		return pathprof_fail(x->error, -ENOMEM, "bolt-preagg: out of memory");
 	}
-	/* BOLT would make several events of a name with a comma, in its YAML. */
-	fputs("E ", x->file);
-	pp_export_origin(x, x->file, "", ";");
-	fputc('\n', x->file);
+	put_events(x);
 	for (uint32_t i = 0; i < p->branch_cnt; i++)
 		told[i] = put_traces_of(x, &p->branches[i], &at, in_ranges);
 	put_branches(x, told);
