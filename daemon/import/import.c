@@ -69,7 +69,9 @@ static const struct pp_track_process *process(void *context, pid_t number, uint6
 	};
 	memcpy(known->comm, p->comm, sizeof(known->comm));
 	if (p->exe) {
-		strncpy(known->exe, p->exe->name, sizeof(known->exe) - 1);
+		const char *path = pp_import_files_path(import->files, &p->exe->id);
+
+		strncpy(known->exe, path ? path : p->exe->name, sizeof(known->exe) - 1);
 		known->exe_id = p->exe->id;
 	}
 	return known;
@@ -90,7 +92,8 @@ static int resolve(void *context, pid_t number, uint64_t time_ns, uint64_t addre
 	*ret_location = (struct pp_location){
 		.id = image->id,
 		.offset = offset,
-		.name = image->name,
+		/* Where it can be found again, also when it ran elsewhere. */
+		.name = pp_import_files_path(import->files, &image->id) ?: image->name,
 		.start = address,
 		.end = address + 1,
 	};

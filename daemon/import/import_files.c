@@ -7,15 +7,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../chain/process_code.h"
 #include "base/cleanup.h"
 #include "pathprof/mapped.h"
 
+/* Links stay: a recording may know the file by a link's name. */
+static char *absolute(const char *path)
+{
+	char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *joined = NULL;
+
+	if (path[0] == '/')
+		return strdup(path);
+	if (folder && asprintf(&joined, "%s/%s", folder, path) < 0)
+		joined = NULL;
+	free(folder);
+	return joined;
+}
+
 int pp_import_files_add(struct pp_import_files *files, const char *path,
 			struct pathprof_error *error)
 {
-	struct pp_import_binary binary = {.path = path};
+	struct pp_import_binary binary;
 	struct pathprof_code *code = NULL;
 	int r;
 
@@ -30,8 +44,17 @@ int pp_import_files_add(struct pp_import_files *files, const char *path,
 	if (r < 0)
 		return r;
 	pathprof_code_free(code);
+	binary.path = absolute(path);
+	if (!binary.path)
+		return pathprof_fail(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
 	files->binaries[files->binary_cnt++] = binary;
 	return 0;
+}
+
+void pp_import_files_release(struct pp_import_files *files)
+{
+	while (files->binary_cnt)
+		free(files->binaries[--files->binary_cnt].path);
 }
 
 void pp_import_trim_id(struct pathprof_build_id *id)
@@ -91,6 +114,15 @@ static const struct pp_import_binary *find_binary(const struct pp_import_files *
 		found = binary;
 	}
 	return found;
+}
+
+const char *pp_import_files_path(const struct pp_import_files *files,
+				 const struct pathprof_build_id *id)
+{
+	for (unsigned int i = 0; i < files->binary_cnt; i++)
+		if (pathprof_build_id_is_of(id, &files->binaries[i].id))
+			return files->binaries[i].path;
+	return NULL;
 }
 
 static int open_below(const char *root, const char *name, struct pathprof_build_id *id,

@@ -18,7 +18,7 @@
 #define PP_IMPORT_BINARY_MAX 64
 
 struct pp_import_binary {
-	const char *path;
+	char *path; /* absolute */
 	struct pathprof_build_id id;
 };
 
@@ -36,6 +36,10 @@ void pp_import_trim_id(struct pathprof_build_id *id);
 /* A --binary: it must be there, and be code. Negative errno, error filled. */
 int pp_import_files_add(struct pp_import_files *files, const char *path,
 			struct pathprof_error *error);
+void pp_import_files_release(struct pp_import_files *files);
+/* Where the file of this identity lies, as --binary names it; NULL: it names none. */
+const char *pp_import_files_path(const struct pp_import_files *files,
+				 const struct pathprof_build_id *id);
 /*
  * The code of that name and identity. id of kind PATHPROF_ID_NONE (the recording does not say) is
  * filled with that of the file found. -ENOENT: not to be had.

@@ -45,6 +45,7 @@ static void release(struct run *run)
 	pp_import_relay_free(run->relay);
 	pathprof_recording_free(run->recording);
 	pp_import_free(run->import);
+	pp_import_files_release(&run->files);
 	pathprof_store_free(run->store);
 	if (run->fd > STDIN_FILENO)
 		close(run->fd);

@@ -264,6 +264,7 @@ static void close_world(struct world *w)
 	pathprof_graph_free(w->graph);
 	pathprof_code_free(w->code);
 	pp_import_free(w->import);
+	pp_import_files_release(&w->files);
 }
 
 /* The program's file is there for all inputs, under the name that mappings have. */

@@ -302,4 +302,38 @@ else
 	echo "skip again: no perf2bolt-22"
 fi
 
+# ---------------------------------------------------------------- files that lie elsewhere
+
+# Recorded as /usr/bin/elsewhere; the file is a relative name at import, and is found again from
+# another folder, and under another name by --file. Another build is not taken.
+mkdir -p first second
+cat >first/app.c <<-'END'
+	__attribute__((noinline)) unsigned work(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + n; return s; }
+	int main(int argc, char **argv) { (void)argv; return work(argc) == 0; }
+END
+gcc -O1 -g -static-pie -o first/app first/app.c 2>/dev/null || gcc -O1 -g -o first/app first/app.c
+gcc -O2 -g -o second/app first/app.c
+id=$(readelf -n first/app | sed -n 's/.*Build ID: //p')
+read -r start last < <(objdump -d --no-show-raw-insn first/app | awk '
+	/^[0-9a-f]+ <work>:$/ { on = 1; next }
+	/^$/ { on = 0 }
+	on && !start { start = substr($1, 1, length($1) - 1) }
+	on && $2 ~ /^j[^m]/ && !done { last = substr($1, 1, length($1) - 1); to = $3 }
+	END { print to, last }')
+recording() { # MAPPED-AS ID
+	printf 'file\nevent sample=ip+tid+time+branches type=4 config=0x20c4\nbegin\n'
+	readelf -lW first/app | awk -v name="$1" -v id="$2" '/LOAD.* R E /{
+		print "mmap2 100 0", $3, "0x" substr($6, 3), $2, 5, id, name}'
+	echo "sample 0 100 2000 0x$start 0x$last>0x$start:P 0x$last>0x$start:P 0x$last>0x$start:P"
+}
+recording /usr/bin/elsewhere "$id" | "$write" app.data
+(cd first && "$ctl" import -o ../app.db ../app.data --binary ./app) >said 2>&1 || cat said
+is "file: its name, from another folder" "$(cd second && "$ctl" paths --db ../app.db | grep -c ' work+')" 1
+is "file: its graph, from another folder" "$(cd second && "$ctl" cfg --db ../app.db work >/dev/null && echo drawn)" drawn
+mv first/app moved
+is "file: gone" "$("$ctl" paths --db app.db | grep -c ' work+')" 0
+is "file: by --file" "$("$ctl" paths --db app.db --file moved | grep -c ' work+')" 1
+is "file: its graph by --file" "$("$ctl" cfg --db app.db --file moved work >/dev/null && echo drawn)" drawn
+is "file: another build" "$("$ctl" cfg --db app.db --file second/app work 2>&1 | grep -c 'is another build')" 1
+
 exit $failed

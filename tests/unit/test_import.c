@@ -208,6 +208,7 @@ static struct world *open_world(uint64_t seed)
 static void close_world(struct world *w)
 {
 	pp_import_free(w->import);
+	pp_import_files_release(&w->files);
 	pathprof_reconstructor_free(w->naive);
 	pathprof_code_free(w->code);
 	free(w);
@@ -655,7 +656,8 @@ static void test_names(void)
 
 	snprintf(link, sizeof(link), "%s/link", unit_tmpdir());
 	CU_ASSERT_EQUAL_FATAL(symlink(w->path, link), 0);
-	w->files.binaries[0].path = link;
+	free(w->files.binaries[0].path);
+	w->files.binaries[0].path = strdup(link);
 	map(w, 10, BASE, "/bin/prog");
 	sample(w, 10, 0, SECOND);
 	map(w, 11, BASE, "/bin/prog (deleted)");

@@ -134,6 +134,7 @@ struct ctl_options {
 #define CTL_OPT_TESTED      (1U << 23) /* --output */
 #define CTL_OPT_UNTESTED    (1U << 24) /* --unit --check --min-bursts --sarif */
 #define CTL_OPT_HUB         (1U << 25) /* reads what a hub has, by --hub */
+#define CTL_OPT_CODE        (1U << 26) /* --file: of all that read code */
 
 struct ctl_verb {
 	const char *name;

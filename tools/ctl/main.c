@@ -16,6 +16,7 @@
 #include "options.h"
 #include "pathprof/parcel_store.h"
 #include "scratch.h"
+#include "symbols.h"
 #include "term.h"
 
 static const struct ctl_verb verbs[] = {
@@ -122,15 +123,21 @@ static void help(void)
 	     "(drift --check, untested --check). See pathprofctl(1).");
 }
 
+static unsigned int accepted(const struct ctl_verb *verb)
+{
+	return verb->accepts | (verb->reads_code ? CTL_OPT_CODE : 0);
+}
+
 static void help_verb(const struct ctl_verb *verb)
 {
-	const unsigned int selecting = verb->accepts & (CTL_OPT_SELECT | CTL_OPT_NARROW);
+	const unsigned int accepts = accepted(verb);
+	const unsigned int selecting = accepts & (CTL_OPT_SELECT | CTL_OPT_NARROW);
 
 	printf("%s.\n\nUsage:   pathprofctl %s [OPTION...]%s%s\nExample: %s\n", verb->help,
 	       verb->name, *verb->operands ? " " : "", verb->operands, verb->example);
-	if (verb->accepts != selecting) {
+	if (accepts != selecting) {
 		puts("\nOptions:");
-		ctl_options_help(stdout, verb->accepts & ~selecting);
+		ctl_options_help(stdout, accepts & ~selecting);
 	}
 	if (selecting) {
 		puts("\nWhich windows, processes and code:");
@@ -269,9 +276,10 @@ static int run_verb(struct ctl_options *options, int argc, char **argv)
 	if (!verb)
 		return ctl_usage(options, "%s: no such verb", argv[0]);
 	options->verb = verb->name;
-	r = ctl_options_parse(options, argc, argv, verb->accepts, false);
+	r = ctl_options_parse(options, argc, argv, accepted(verb), false);
 	if (r)
 		return r;
+	symbols_use_file(options->file);
 	ctl_term_init(STDOUT_FILENO, options->color);
 	if (options->help || options->version) {
 		options->help ? help_verb(verb) : version();

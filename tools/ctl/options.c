@@ -482,7 +482,7 @@ static const struct option_row {
 	 {"name", 0, "HOST", "the host's name in the parcel (what this host is called)", set_name}},
 	{CTL_OPT_EXPORT,
 	 {"format", 'F', "FORMAT", "what to write, one of" PATHPROF_FORMATS_WRITTEN, set_written}},
-	{CTL_OPT_EXPORT,
+	{CTL_OPT_CODE,
 	 {"file", 0, "FILE", "the binary, if it is not where it ran; must be the same build",
 	  TEXT(file)}},
 	{CTL_OPT_EXPORT,

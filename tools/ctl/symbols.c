@@ -72,6 +72,41 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
+/* --file */
+static struct {
+	const char *path; /* NULL: none */
+	struct pathprof_build_id id;
+	bool known; /* id is its */
+} own;
+
+void symbols_use_file(const char *path)
+{
+	own.path = path;
+	own.known = false;
+}
+
+static bool is_own(struct binary *binary)
+{
+	if (!own.path)
+		return false;
+	if (!own.known && apart_read_build_id(&own.id, own.path, &binary->why) < 0)
+		return false;
+	own.known = true;
+	return pathprof_build_id_equal(&own.id, &binary->id);
+}
+
+/* Of what cannot be opened: why the file that was named did not do. */
+static void tell_own(struct binary *binary)
+{
+	char want[PATHPROF_BUILD_ID_TEXT_LEN], have[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	if (own.known)
+		pathprof_fail(&binary->why, -ESTALE,
+			      "%s: is another build (%s) than the one that ran (%s)", own.path,
+			      pathprof_build_id_text(&own.id, have),
+			      pathprof_build_id_text(&binary->id, want));
+}
+
 static int open_file(struct binary *binary, const char *path)
 {
 	if (path[0] != '/')
@@ -111,14 +146,18 @@ static void open_code(struct binary *binary, const char *name)
 		pathprof_fail(&binary->why, 0, "%s: generated code, gone with its process", name);
 		return;
 	}
-	if (strcmp(name, "[vdso]") == 0)
+	if (is_own(binary))
+		r = apart_open_code(&binary->code, own.path, &binary->id, &binary->why);
+	else if (strcmp(name, "[vdso]") == 0)
 		r = pathprof_code_open_vdso(&binary->code, &binary->id, &binary->why);
 	else
 		r = open_file(binary, name);
 	if (r < 0)
 		r = open_elsewhere(binary);
-	if (r < 0)
+	if (r < 0) {
 		binary->code = NULL;
+		tell_own(binary);
+	}
 	if (r < 0 && !binary->why.text[0])
 		pathprof_fail(&binary->why, 0, "%s: %s", name, strerror(-r));
 }

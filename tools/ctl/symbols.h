@@ -27,6 +27,11 @@ struct symbol {
 	int bounded;    /* 1: start is a function's, with a name or without */
 };
 
+/*
+ * The file, wherever it lies, is the code of the binary that has its build-id (--file); NULL: none.
+ * Kept, and read when the first binary is asked for.
+ */
+void symbols_use_file(const char *path);
 /* store gives the names of generated code; it outlives the symbols. */
 struct symbols *symbols_new(struct pathprof_store *store);
 /* NULL-safe. */
