@@ -336,4 +336,57 @@ is "file: by --file" "$("$ctl" paths --db app.db --file moved | grep -c ' work+'
 is "file: its graph by --file" "$("$ctl" cfg --db app.db --file moved work >/dev/null && echo drawn)" drawn
 is "file: another build" "$("$ctl" cfg --db app.db --file second/app work 2>&1 | grep -c 'is another build')" 1
 
+# ---------------------------------------------------------------- a text without mappings
+
+loop="0x$last/0x$start/P/-/-/0"
+printf 'app 100/100 1.000000: r20c4: %s %s %s %s\n' "$start" "$loop" "$loop" "$loop" >text
+"$ctl" export --recording text --recording-format perf-script --file moved -F bolt-preagg -o text.txt \
+	2>said || cat said
+is "text without mappings: export" "$(grep -c "^T $last $start $last 2" text.txt)" 1
+"$ctl" import -F perf-script -o text.db text --binary moved >said 2>&1 || cat said
+is "text without mappings: import" "$("$ctl" paths --db text.db | grep -c ' work+')" 1
+
+# ---------------------------------------------------------------- what has no paths
+
+printf 'B %x %x 7 1\n' 0x"$last" 0x"$start" >edges.txt
+"$ctl" import -F bolt-preagg -o edges.db edges.txt --binary moved >said 2>&1 || cat said
+is "branches alone: what can be asked" "$("$ctl" paths --db edges.db 2>&1 |
+	grep -c 'has branches and no whole paths: pathprofctl edges lists them')" 1
+is "branches alone: that lists them" "$("$ctl" edges --db edges.db | grep -c " 7  *1$")" 1
+
+{
+	printf 'file\nevent sample=ip+tid+time type=8\nbegin\n'
+	echo "mmap2 100 0 0x400000 0x1000 0 5 inode /bin/prog"
+	echo "aux 64"
+} | "$write" traced.data
+for verb in "export --recording traced.data --file moved -F csv -o out" "import traced.data -o traced.db"; do
+	# shellcheck disable=SC2086
+	said=$("$ctl" $verb 2>&1)
+	is "processor's trace: ${verb%% *}, status" $? 1
+	is "processor's trace: ${verb%% *}" "$(grep -c 'decode it first (perf inject --itrace' <<<"$said")" 1
+done
+
+# ---------------------------------------------------------------- packed
+
+for tool in gzip zstd xz bzip2; do
+	command -v $tool >/dev/null || { echo "skip packed: no $tool"; continue; }
+	for file in app.data text; do
+		format=perf.data
+		[ $file = text ] && format=perf-script
+		$tool -c <$file >packed
+		is "packed: export of $file by $tool" "$("$ctl" export --recording packed \
+			--recording-format $format --file moved -F csv -o out 2>&1 |
+			grep -c "is packed by $tool: unpack it first ($tool -d)")" 1
+		is "packed: import of $file by $tool" "$("$ctl" import -F $format -o packed.db packed 2>&1 |
+			grep -c "is packed by $tool: unpack it first ($tool -d)")" 1
+	done
+done
+if objcopy --compress-debug-sections=zstd moved zstd-debug 2>/dev/null; then
+	said=$("$ctl" export --recording app.data --file zstd-debug -F llvm-sample -o out.prof 2>&1)
+	is "packed: debug sections" "$({ [ -s out.prof ] || grep 'packed by zstd' <<<"$said"; } >/dev/null &&
+		echo 'read, or named')" "read, or named"
+else
+	echo "skip packed: objcopy knows no zstd"
+fi
+
 exit $failed

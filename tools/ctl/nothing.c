@@ -11,7 +11,8 @@
 
 /* All windows, or those of the times and the kind that are selected. */
 struct held {
-	uint64_t windows, bursts;
+	uint64_t windows, bursts, paths;
+	bool imported; /* all of them */
 	uint64_t drops[PATHPROF_DROP_CNT];
 	int64_t begin_ns, end_ns;
 };
@@ -24,8 +25,11 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 		held->begin_ns = row->begin_ns;
 	if (!held->windows || row->end_ns > held->end_ns)
 		held->end_ns = row->end_ns;
+	held->imported =
+		(held->imported || !held->windows) && row->source == PATHPROF_SOURCE_IMPORT;
 	held->windows++;
 	held->bursts += row->totals.bursts;
+	held->paths += row->totals.paths;
 	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
 		held->drops[i] += row->totals.drops[i];
 	return 0;
@@ -121,6 +125,10 @@ const char *nothing_text(char *text, size_t text_size, struct pathprof_store *st
 			 "the windows of that time are of another kind, see pathprofctl windows");
 	else if (!chosen.windows)
 		tell_times(text, text_size, &all);
+	else if (chosen.imported && !chosen.paths)
+		snprintf(text, text_size,
+			 "what was imported has branches and no whole paths: pathprofctl edges "
+			 "lists them; export --recording writes a profile of such a file");
 	else if (!chosen.bursts)
 		tell_no_bursts(text, text_size, &chosen);
 	else

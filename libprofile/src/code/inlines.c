@@ -35,6 +35,11 @@
 /* An extension of LLVM and GCC that is not part of DWARF; elfutils has no name for it. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 
+/* Of SHF_COMPRESSED; elf.h of Debian 12 has it not. */
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
 #define DEPTH_MAX 256
 #define NO_OUTER  UINT32_MAX
 
@@ -304,6 +309,16 @@ static int read_tree(struct pathprof_inlines *in, uint32_t index)
 
 /* ---------------------------------------------------------------- the handle */
 
+/* elfutils before 0.189 reads no sections packed by zstd, and says nothing. */
+static bool is_packed_by_zstd(const struct pathprof_code *code)
+{
+	struct pp_section s;
+	struct pp_cursor bytes;
+
+	return pp_section_named(code, ".debug_info", &s) && (s.flags & SHF_COMPRESSED) &&
+	       pp_section_open(&s, &bytes) && pp_cursor_take(&bytes, 4) == ELFCOMPRESS_ZSTD;
+}
+
 /* Fails unless the functions of some unit can be read. */
 static int check_units(const struct pathprof_inlines *in, struct pathprof_error *error)
 {
@@ -318,6 +333,12 @@ static int check_units(const struct pathprof_inlines *in, struct pathprof_error 
 				     "%s: its debug information lies in .dwo files, and %s is not"
 				     " there (compile without -gsplit-dwarf)",
 				     in->code->path, path);
+	if (is_packed_by_zstd(in->code))
+		return pathprof_fail(error, -ENOENT,
+				     "%s: its debug information is packed by zstd, which libdw "
+				     "cannot read here: objcopy --decompress-debug-sections, or "
+				     "compile with -gz=none",
+				     in->code->path);
 	return pathprof_fail(error, -ENOENT,
 			     "%s: has no debug information (compile with -g;"
 			     " -fdebug-info-for-profiling adds discriminators)",

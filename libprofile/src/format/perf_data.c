@@ -144,10 +144,12 @@ int pp_perf_record(struct pp_perf *perf, const uint8_t *record, struct pathprof_
 	case PP_PERF_COMPRESSED:
 	case PP_PERF_COMPRESSED2:
 		return pp_perf_unpack_record(perf, record, error);
+	case PP_PERF_AUXTRACE:
+		perf->traced = true;
+		return 0;
 	case PP_PERF_EVENT_TYPE:
 	case PP_PERF_TRACING_DATA:
 	case PP_PERF_ID_INDEX:
-	case PP_PERF_AUXTRACE:
 	case PP_PERF_THREAD_MAP:
 	case PP_PERF_CPU_MAP:
 	case PP_PERF_TIME_CONV:
@@ -264,6 +266,12 @@ static int finish(struct pp_perf *perf, struct pathprof_error *error)
 		perf->recording->stats.truncated = true;
 	if (r == 0 && !perf->recording->stats.truncated)
 		r = pp_perf_read_features(perf, error);
+	if (r == 0 && perf->traced && !perf->recording->stats.samples)
+		return pathprof_fail(error, -EPROTO,
+				     "%s: holds what a processor traced (Intel PT, CoreSight) and "
+				     "no samples: decode it first (perf inject --itrace=i100usle "
+				     "--strip -i %s -o OUT) and read OUT",
+				     perf->recording->name, perf->recording->name);
 	return r;
 }
 

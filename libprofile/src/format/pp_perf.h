@@ -457,6 +457,7 @@ struct pp_perf {
 	struct pp_perf_parts parts;
 	bool is_pipe;   /* its header says so: all the rest is records */
 	bool main_read; /* to its end */
+	bool traced;    /* holds a trace of the processor's, not decoded */
 	uint64_t features[PP_PERF_FEATURE_CNT / 64];
 	bool features_read;
 	bool is_parted; /* its header says so: a directory holds the rest */

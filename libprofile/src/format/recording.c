@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "pp_event_basis.h"
 #include "pp_recording.h"
@@ -38,6 +39,29 @@ static uint64_t file_bytes(int fd)
 	return (uint64_t)status.st_size;
 }
 
+/* Packed files are named as such: a reader would only find that they are none of its format. */
+static int check_packed(int fd, const char *name, struct pathprof_error *error)
+{
+	static const struct {
+		const char *magic, *tool;
+	} packers[] = {{"\x1f\x8b", "gzip"},
+		       {"\x28\xb5\x2f\xfd", "zstd"},
+		       {"\xfd"
+			"7zXZ",
+			"xz"},
+		       {"BZh", "bzip2"}};
+	char begin[8] = "";
+
+	if (pread(fd, begin, sizeof(begin) - 1, 0) <= 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++)
+		if (!strncmp(begin, packers[i].magic, strlen(packers[i].magic)))
+			return pathprof_fail(error, -EPROTO,
+					     "%s: is packed by %s: unpack it first (%s -d)", name,
+					     packers[i].tool, packers[i].tool);
+	return 0;
+}
+
 int pathprof_recording_open(struct pathprof_recording **ret_recording, enum pathprof_format format,
 			    int fd, const char *name, const struct pathprof_recording_sink *sink,
 			    struct pathprof_error *error)
@@ -50,6 +74,9 @@ int pathprof_recording_open(struct pathprof_recording **ret_recording, enum path
 	if (!ops)
 		return pathprof_fail(error, -EOPNOTSUPP, "%s: %s is not a format that is read",
 				     name, format_name ? format_name : "this");
+	r = check_packed(fd, name, error);
+	if (r < 0)
+		return r;
 	recording = calloc(1, sizeof(*recording));
 	if (!recording)
 		return pp_recording_no_memory(error);

@@ -34,6 +34,7 @@ struct pathprof_recording_branches {
 	struct pp_recording_traces traces;
 	struct pathprof_recording_branches_stats stats;
 	uint64_t begin_ns, end_ns; /* of the samples with branches of it; the recording's clock */
+	bool has_mappings;         /* of code, of any file */
 	bool nameless;             /* some samples do not say which process they are of */
 	struct pathprof_error error;
 };
@@ -191,6 +192,7 @@ static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 	struct pathprof_recording_branches *b = context;
 	bool ours = is_ours(b, m);
 
+	b->has_mappings |= m->executable && m->pid != PATHPROF_RECORDED_KERNEL;
 	/* Its processes are not told apart: what one of them has there may be another's binary. */
 	if (!ours && b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT)
 		return 0;
@@ -343,10 +345,12 @@ static void leave_out_stack(struct pathprof_recording_branches *b, struct walk *
 	}
 }
 
-/* llvm-profgen takes addresses for the file's where there are no mappings at all. */
+/* Addresses in a text are taken for the file's where there are no mappings at all. */
 static bool is_unmapped_text(const struct pathprof_recording_branches *b)
 {
-	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT && !b->stats.mappings;
+	if (b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT)
+		return !b->stats.mappings;
+	return b->format == PATHPROF_FORMAT_PERF_SCRIPT && !b->has_mappings;
 }
 
 static void note_time(struct pathprof_recording_branches *b, uint64_t time_ns)
