@@ -389,4 +389,19 @@ else
 	echo "skip packed: objcopy knows no zstd"
 fi
 
+# ---------------------------------------------------------------- what BOLT wrote
+
+if command -v llvm-bolt-22 >/dev/null; then
+	llvm-bolt-22 rounds -o bolted >said 2>&1 || cat said
+	printf 'B %s %s 7 1\n' "$(nm bolted | sed -n 's/ T main$//p')" "$(nm bolted | sed -n 's/ T main$//p')" >bolted.txt
+	for format in bolt-fdata bolt-preagg; do
+		is "bolted: $format" "$("$ctl" export --recording bolted.txt --recording-format bolt-preagg \
+			--file bolted -F $format -o bolted.out 2>&1 | grep -c 'was written by BOLT')" 1
+	done
+	is "bolted: others" "$("$ctl" export --recording bolted.txt --recording-format bolt-preagg \
+		--file bolted -F csv -o - 2>/dev/null | grep -c ',7,1')" 1
+else
+	echo "skip bolted: no llvm-bolt-22"
+fi
+
 exit $failed

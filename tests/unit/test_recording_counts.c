@@ -40,9 +40,11 @@ static void test_preagg_places(void)
 	reading_is(PATHPROF_FORMAT_BOLT_PREAGG,
 		   "B X:1149 aa55:114a 1 0\n"
 		   "B 0 00112233445566778899aabbccddeeff00112233:ffffffffffffffff 1 0\n"
+		   "F 0xaa550000:40bc 0xaa550000:40dc 587\n"
 		   "T X:0 12 0 1\n",
 		   "branch out aa55:114a 1 0\n"
 		   "branch out 00112233445566778899aabbccddeeff00112233:ffffffffffffffff 1 0\n"
+		   "range aa550000:40bc aa550000:40dc 587 0\n"
 		   "trace out 12 out 1 0\n");
 }
 

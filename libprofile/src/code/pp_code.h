@@ -67,6 +67,7 @@ struct pp_symbol {
 struct pp_layout {
 	uint64_t first_load, first_text; /* vaddr of the first PT_LOAD, and of the first of code */
 	uint64_t is_pie;                 /* 0 or 1 */
+	uint64_t is_bolted;              /* 0 or 1: llvm-bolt wrote it */
 };
 
 enum pp_lazy {

@@ -36,12 +36,14 @@ static bool scan_address(const char **at, uint64_t *ret_address)
 	return true;
 }
 
-/* "BUILDID:" or "X:", and the address in it. */
+/* "BUILDID:", simpleperf's "0xBUILDID:", or "X:", and the address in it. */
 static bool scan_elsewhere(const char **at, struct pathprof_recorded_place *place)
 {
 	const char *p = *at;
 
 	place->outside = pp_scan_word(&p, "X:");
+	if (!place->outside)
+		(void)pp_scan_word(&p, "0x");
 	if (!place->outside && (!pp_scan_build_id(&p, &place->id) || !pp_scan_char(&p, ':')))
 		return false;
 	*at = p;

@@ -134,6 +134,18 @@ static int check_binary(const struct pp_export *x)
 				       x->error);
 }
 
+/* BOLT rewrites a binary once, and reads profiles of what it was made from. */
+static int check_bolted(const struct pp_export *x)
+{
+	if ((x->format != PATHPROF_FORMAT_BOLT_FDATA && x->format != PATHPROF_FORMAT_BOLT_PREAGG) ||
+	    !x->code->layout.is_bolted)
+		return 0;
+	return pathprof_fail(x->error, -EPROTO,
+			     "%s: was written by BOLT (.note.bolt_info), which takes no profile of "
+			     "it: record what it was made from",
+			     x->code->path);
+}
+
 static int finish(const struct pp_export *x)
 {
 	errno = 0;
@@ -172,6 +184,8 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 	if (!rc && !profile->branch_cnt && !profile->range_cnt)
 		rc = pathprof_fail(error, -ENODATA, "%s: the profile has no samples in it",
 				   code->path);
+	if (!rc)
+		rc = check_bolted(&x);
 	pp_address_base_of(&x.base, code);
 	if (!rc)
 		rc = write(&x);
