@@ -381,6 +381,12 @@ for tool in gzip zstd xz bzip2; do
 			grep -c "is packed by $tool: unpack it first ($tool -d)")" 1
 	done
 done
+printf 'PERFTEXT;BUILDIDS=32;MMAP=2DC6C0;MAIN=1388;TASK=55730;\n' >parsed
+for verb in "export --recording parsed --recording-format perf-script --file moved -F csv -o out" \
+	"import -F perf-script parsed -o parsed.db"; do
+	# shellcheck disable=SC2086
+	is "perf2bolt's pre-parsed text: ${verb%% *}" "$("$ctl" $verb 2>&1 | grep -c "pre-parsed text")" 1
+done
 if objcopy --compress-debug-sections=zstd moved zstd-debug 2>/dev/null; then
 	said=$("$ctl" export --recording app.data --file zstd-debug -F llvm-sample -o out.prof 2>&1)
 	is "packed: debug sections" "$({ [ -s out.prof ] || grep 'packed by zstd' <<<"$said"; } >/dev/null &&

@@ -39,26 +39,28 @@ static uint64_t file_bytes(int fd)
 	return (uint64_t)status.st_size;
 }
 
-/* Packed files are named as such: a reader would only find that they are none of its format. */
-static int check_packed(int fd, const char *name, struct pathprof_error *error)
+/* Named as what they are: a reader would only find that they are none of its format. */
+static int check_kind(int fd, const char *name, struct pathprof_error *error)
 {
 	static const struct {
-		const char *magic, *tool;
-	} packers[] = {{"\x1f\x8b", "gzip"},
-		       {"\x28\xb5\x2f\xfd", "zstd"},
-		       {"\xfd"
-			"7zXZ",
-			"xz"},
-		       {"BZh", "bzip2"}};
-	char begin[8] = "";
+		const char *magic, *what;
+	} kinds[] = {
+		{"\x1f\x8b", "is packed by gzip: unpack it first (gzip -d)"},
+		{"\x28\xb5\x2f\xfd", "is packed by zstd: unpack it first (zstd -d)"},
+		{"\xfd"
+		 "7zXZ",
+		 "is packed by xz: unpack it first (xz -d)"},
+		{"BZh", "is packed by bzip2: unpack it first (bzip2 -d)"},
+		{"PERFTEXT;", "is perf2bolt's pre-parsed text (--generate-perf-script), which is "
+			      "not read: name the perf.data that it was made from"},
+	};
+	char begin[16] = "";
 
 	if (pread(fd, begin, sizeof(begin) - 1, 0) <= 0)
 		return 0;
-	for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++)
-		if (!strncmp(begin, packers[i].magic, strlen(packers[i].magic)))
-			return pathprof_fail(error, -EPROTO,
-					     "%s: is packed by %s: unpack it first (%s -d)", name,
-					     packers[i].tool, packers[i].tool);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strncmp(begin, kinds[i].magic, strlen(kinds[i].magic)))
+			return pathprof_fail(error, -EPROTO, "%s: %s", name, kinds[i].what);
 	return 0;
 }
 
@@ -74,7 +76,7 @@ int pathprof_recording_open(struct pathprof_recording **ret_recording, enum path
 	if (!ops)
 		return pathprof_fail(error, -EOPNOTSUPP, "%s: %s is not a format that is read",
 				     name, format_name ? format_name : "this");
-	r = check_packed(fd, name, error);
+	r = check_kind(fd, name, error);
 	if (r < 0)
 		return r;
 	recording = calloc(1, sizeof(*recording));
