@@ -83,6 +83,14 @@ grep -q '^CHANCE: ' "$dir/table" || fail "what CHANCE is"
 for i in 1 2 3; do host $i 4000 "$([ $i = 3 ] && echo 0.5 || echo 0)"; done
 add
 named web3
+"$ctl" --db "$dir/fleet.db" compare host:web1 host:web2 --json >"$dir/near" && "$ctl" --db "$dir/fleet.db" compare host:web1 host:web3 --json >"$dir/far" &&
+	python3 - "$dir/near" "$dir/far" <<'END' || fail "compare host:web1 host:web3"
+import json, sys
+near, far = (json.load(open(name)) for name in sys.argv[1:])
+near, far = (c["figures"]["kl_corrected_bits"] for c in (near, far))
+assert far > 10 * max(near, 0.01), (near, far)
+END
+! "$ctl" --db "$dir/fleet.db" compare host:web1 host:nobody >"$dir/out" 2>&1 || fail "compare with a host that is none"
 grep -q 'fewer than 20 hosts' "$dir/table" || fail "that hosts are few is not told"
 "$ctl" --db "$dir/fleet.db" outliers --binary nothing >"$dir/table" 2>&1
 grep -q '^no host behaves otherwise' "$dir/table" || fail "no binary: $(cat "$dir/table")"

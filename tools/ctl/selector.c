@@ -16,6 +16,7 @@
 #include "text.h"
 #include "when.h"
 
+#define HOST_PREFIX       "host:"
 #define BASELINE_NAME_MAX 39 /* as the service takes them */
 #define VERSION_DIGITS    4  /* what the store takes for a prefix */
 
@@ -66,8 +67,8 @@ char *selector_baseline_file(const struct ctl_options *options, const char *name
 
 static int bad(const char *word)
 {
-	ctl_fail("%s: not a selector: use window:ID, SINCE..UNTIL, baseline:NAME, file:PATH or "
-		 "BINARY@VERSION",
+	ctl_fail("%s: not a selector: use window:ID, SINCE..UNTIL, host:NAME, baseline:NAME, "
+		 "file:PATH or BINARY@VERSION",
 		 word);
 	return CTL_USAGE;
 }
@@ -82,6 +83,13 @@ static int parse_window(struct selector *selector, const char *text)
 		return ctl_fail("window:%s: not the id of a window: pathprofctl windows lists them",
 				text);
 	return CTL_OK;
+}
+
+/* One whose parcels were added; that it has none is said as any empty selection is. */
+static int parse_host(struct selector *selector, const char *word)
+{
+	selector->filter.host = selector->word + strlen(HOST_PREFIX);
+	return *selector->filter.host ? CTL_OK : bad(word);
 }
 
 static int parse_end(const char *word, const char *text, int64_t *ret_ns)
@@ -135,6 +143,8 @@ static int parse(struct selector *selector, const struct ctl_options *options, c
 	selector->filter.limit = 0;
 	if (strncmp(word, "window:", 7) == 0)
 		return parse_window(selector, word + 7);
+	if (strncmp(word, HOST_PREFIX, strlen(HOST_PREFIX)) == 0)
+		return parse_host(selector, word);
 	if (strncmp(word, "baseline:", 9) == 0) {
 		selector->file = selector_baseline_file(options, word + 9);
 		return selector->file ? CTL_OK : CTL_USAGE;

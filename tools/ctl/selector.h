@@ -4,6 +4,7 @@
  *
  *     window:ID         a window of the database
  *     SINCE..UNTIL      windows of a time, as --since and --until take it; either may be left out
+ *     host:NAME         what one of several hosts ran (`pathprofctl hosts`)
  *     baseline:NAME     a baseline, see pathprofctl baseline
  *     file:PATH         a profile file, or lines KEY<TAB>COUNT
  *     BINARY@VERSION    what ran of one build: VERSION is a prefix of its build-id
