@@ -90,6 +90,13 @@ near, far = (json.load(open(name)) for name in sys.argv[1:])
 near, far = (c["figures"]["kl_corrected_bits"] for c in (near, far))
 assert far > 10 * max(near, 0.01), (near, far)
 END
+# What the sum of hosts loses each of them is what compare says of the sum and that host.
+"$ctl" --db "$dir/fleet.db" combine host:web1 host:web2 host:web3 -o "$dir/sum.profile" >"$dir/losses" || fail "combine of hosts"
+for i in 1 3; do
+	"$ctl" --db "$dir/fleet.db" compare "file:$dir/sum.profile" host:web$i | sed -n 's/^relative entropy D(B||A)  *\([0-9.]*\) bits/\1/p' >"$dir/want"
+	awk -v host=host:web$i '$1 == host { print $2 }' "$dir/losses" | cmp -s - "$dir/want" ||
+		fail "web$i loses $(cat "$dir/want") bits: $(cat "$dir/losses")"
+done
 ! "$ctl" --db "$dir/fleet.db" compare host:web1 host:nobody >"$dir/out" 2>&1 || fail "compare with a host that is none"
 grep -q 'fewer than 20 hosts' "$dir/table" || fail "that hosts are few is not told"
 "$ctl" --db "$dir/fleet.db" outliers --binary nothing >"$dir/table" 2>&1

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cleanup.h"
+#include "combine_losses.h"
 #include "ctl.h"
 #include "output.h"
 #include "pathprof/combine.h"
@@ -294,6 +295,22 @@ static int write_out(const struct ctl_options *options, const struct inputs *inp
 	return r < 0 ? ctl_fail_error(options->output, r, &error) : CTL_OK;
 }
 
+/* What each input would lose by each method. */
+static int say_losses(FILE *out, const struct inputs *inputs, enum pathprof_combine_method chosen,
+		      bool branches)
+{
+	const char *words[PATHPROF_COMBINE_MAX];
+	struct combine_losses losses;
+	int r = combine_losses_measure(&losses, inputs->distributions, inputs->cnt, branches);
+
+	if (r < 0)
+		return ctl_fail("combine: what each profile loses: %s", strerror(-r));
+	for (size_t i = 0; i < inputs->cnt; i++)
+		words[i] = inputs->sides[i].word;
+	combine_losses_print(&losses, words, chosen, out);
+	return CTL_OK;
+}
+
 static void say_kl(FILE *out, const struct inputs *inputs, const struct pathprof_combined *combined)
 {
 	for (size_t i = 0; i < inputs->cnt; i++) {
@@ -307,15 +324,18 @@ static void say_kl(FILE *out, const struct inputs *inputs, const struct pathprof
 static int combine(const struct ctl_options *options, const struct inputs *inputs,
 		   enum pathprof_combine_method method)
 {
+	FILE *out = output_is_stdout(options->output) ? stderr : stdout;
+	bool branches = options->events == SIDE_BRANCHES;
 	struct pathprof_combined combined;
-	int r = pathprof_combine(&combined, method, inputs->distributions, inputs->cnt,
-				 options->events == SIDE_BRANCHES);
+	int r = pathprof_combine(&combined, method, inputs->distributions, inputs->cnt, branches);
 
 	if (r < 0)
 		return ctl_fail("combine: %s", r == -ERANGE ? "a sum exceeds 2^64" : strerror(-r));
 	r = write_out(options, inputs, &combined, method);
 	if (r == CTL_OK && method == PATHPROF_COMBINE_KL)
-		say_kl(output_is_stdout(options->output) ? stderr : stdout, inputs, &combined);
+		say_kl(out, inputs, &combined);
+	if (r == CTL_OK)
+		r = say_losses(out, inputs, method, branches);
 	free(combined.events);
 	return r;
 }
