@@ -261,6 +261,20 @@ static bool is_lossy(const struct run *run)
 	return loss_ppm > max_ppm;
 }
 
+/* Nothing can be made of samples alone, however many there are. */
+static bool is_bare(const struct run *run)
+{
+	const struct pp_import_stats *stats = pp_import_stats(run->import);
+	bool bare = stats->samples && stats->bare == stats->samples;
+
+	if (bare && !run->args->quiet)
+		fprintf(stderr,
+			"pathprofd: %s: its samples have no branch stacks: record them (perf "
+			"record -b)\n",
+			run->args->import_file);
+	return bare;
+}
+
 int pp_import_main(const struct pp_args *args, const struct pp_config *config)
 {
 	_cleanup_(release) struct run run = {
@@ -286,5 +300,7 @@ int pp_import_main(const struct pp_args *args, const struct pp_config *config)
 		pp_log(LOG_ERR, "standard output: %s", strerror(errno));
 		r = -EIO;
 	}
-	return r < 0 ? 1 : is_lossy(&run) ? EXIT_LOSS : 0;
+	if (r < 0)
+		return 1;
+	return is_bare(&run) || is_lossy(&run) ? EXIT_LOSS : 0;
 }

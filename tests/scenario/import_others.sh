@@ -366,6 +366,15 @@ for verb in "export --recording traced.data --file moved -F csv -o out" "import 
 	is "processor's trace: ${verb%% *}" "$(grep -c 'decode it first (perf inject --itrace' <<<"$said")" 1
 done
 
+{
+	printf 'file\nevent sample=ip+tid+time\nbegin\n'
+	echo "mmap2 100 0 0x400000 0x1000 0 5 inode /bin/prog"
+	echo "sample 0 100 2000 0x400100"
+} | "$write" bare.data
+said=$("$ctl" import bare.data -o bare.db 2>&1)
+is "samples without stacks: import, status" $? 3
+is "samples without stacks: import" "$(grep -c 'no branch stacks: record them' <<<"$said")" 1
+
 # ---------------------------------------------------------------- packed
 
 for tool in gzip zstd xz bzip2; do
