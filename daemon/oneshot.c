@@ -260,6 +260,7 @@ static void print_end(const struct oneshot *shot)
 static int not_run(struct oneshot *shot, int r)
 {
 	waitpid(shot->child, NULL, 0);
+	pp_service_abandon(shot->service);
 	pp_log(LOG_ERR, "%s: %s", shot->args->command[0], strerror(-r));
 	return r == -ENOENT ? 127 : 126;
 }
@@ -349,6 +350,7 @@ int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 		r = add_values(&shot, &error);
 	if (r < 0) {
 		pp_log(LOG_ERR, "%s", error.text);
+		pp_service_abandon(shot.service);
 		end_child(&shot);
 		return 1;
 	}

@@ -265,6 +265,12 @@ void pp_service_free(struct pp_service *service)
 	free(service);
 }
 
+void pp_service_abandon(struct pp_service *service)
+{
+	if (service)
+		service->started = false;
+}
+
 int pp_service_add_values(struct pp_service *service, const struct pp_values_request *request,
 			  struct pathprof_error *error)
 {

@@ -29,6 +29,8 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 		   struct pathprof_error *error);
 /* Lets the targets go, writes the open window, closes the store. NULL-safe. */
 void pp_service_free(struct pp_service *service);
+/* Nothing will have been profiled: there is no window to write. NULL-safe. */
+void pp_service_abandon(struct pp_service *service);
 
 /* Parameters' values of the process recorded: goes into its windows. */
 struct pp_values_request;

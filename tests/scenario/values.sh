@@ -390,6 +390,11 @@ refused() {
 }
 refused misspelt 'nearest: pushed' --value pusshed:1
 refused no-parameter 'ARG 1 to 6' --value pushed:7
+fresh
+status=0
+record --value pusshed:1 -- "$values" 10 >"$tmp/out" || status=$?
+check refused-no-window "$(sql 'SELECT count(*) FROM windows') windows" \
+	test "$(sql 'SELECT count(*) FROM windows')" = 0
 refused no-file 'neither a program of $PATH nor a library' --value no-such-thing:f:1
 refused stripped 'has no symbols' --value gzip:deflate:1
 refused script 'is no ELF file' --value "$here/tests/run:f:1"
