@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "pathprof/code.h"
 #include "pathprof/foreign.h"
 
 static const char *const library_folders[] = {
@@ -22,7 +23,8 @@ static const char *const library_folders[] = {
 	"/lib",
 	"/usr/lib",
 };
-#define FOLDER_CNT (sizeof(library_folders) / sizeof(library_folders[0]))
+#define LIBRARIES_MAX 64
+#define FOLDER_CNT    (sizeof(library_folders) / sizeof(library_folders[0]))
 
 static bool is_file(const char *path)
 {
@@ -113,6 +115,82 @@ static bool is_mapped(pid_t pid, const char *name, char *ret_path, size_t path_s
 	}
 	return false;
 }
+
+/* ---------------------------------------------------------------- libraries */
+
+static int tell_mapped(pid_t pid, pp_value_library_fn *fn, void *context)
+{
+	_cleanup_fclose_ FILE *maps = NULL;
+	char line[PATH_MAX + 128], found[PATH_MAX];
+	int r = 0;
+
+	snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
+	maps = fopen(line, "re");
+	while (!r && maps && fgets(line, sizeof(line), maps)) {
+		char *path = strstr(line, "r-xp ") ? mapped_path(line) : NULL;
+
+		if (path && in_process(pid, path, found, sizeof(found)))
+			r = fn(context, found);
+	}
+	return r;
+}
+
+/* Breadth first, each once, as the dynamic linker searches them. */
+struct needed {
+	char *paths[LIBRARIES_MAX];
+	size_t cnt;
+};
+
+static int add_needed(void *context, const char *name)
+{
+	struct needed *needed = context;
+	char path[PATH_MAX];
+
+	if (needed->cnt == LIBRARIES_MAX || strchr(name, '/') ||
+	    !in_library_folders(name, path, sizeof(path)))
+		return 0;
+	for (size_t i = 0; i < needed->cnt; i++)
+		if (strcmp(needed->paths[i], path) == 0)
+			return 0;
+	needed->paths[needed->cnt] = strdup(path);
+	if (needed->paths[needed->cnt])
+		needed->cnt++;
+	return 0;
+}
+
+static void add_needed_of(struct needed *needed, const char *path)
+{
+	struct pathprof_code *code = NULL;
+
+	if (pathprof_code_open(&code, path, NULL, NULL) == 0)
+		pathprof_code_needed(code, add_needed, needed);
+	pathprof_code_free(code);
+}
+
+static int tell_needed(const char *program, pp_value_library_fn *fn, void *context)
+{
+	struct needed needed = {.cnt = 0};
+	int r = 0;
+
+	add_needed_of(&needed, program);
+	for (size_t i = 0; !r && i < needed.cnt; i++) {
+		r = fn(context, needed.paths[i]);
+		if (!r)
+			add_needed_of(&needed, needed.paths[i]);
+	}
+	for (size_t i = 0; i < needed.cnt; i++)
+		free(needed.paths[i]);
+	return r;
+}
+
+int pp_value_libraries(const struct pp_value_target *target, const char *program,
+		       pp_value_library_fn *fn, void *context)
+{
+	return target->command ? tell_needed(program, fn, context)
+			       : tell_mapped(target->pid, fn, context);
+}
+
+/* ---------------------------------------------------------------- the file that is meant */
 
 static int own_program(const struct pp_value_target *target, char *ret_path, size_t path_size,
 		       struct pathprof_error *error)

@@ -269,14 +269,93 @@ static int open_file(struct pp_value_site *site, struct pathprof_code **ret_code
 	return 0;
 }
 
+/* What Go compiles has a package before its name; a function of C in it has none. */
+static int check_convention(const struct pp_value_site *site, const struct pathprof_code *code,
+			    const char *text, struct pathprof_error *error)
+{
+	if (!pathprof_code_is_go(code) || !strchr(site->function, '.'))
+		return 0;
+	return pathprof_fail(error, -EOPNOTSUPP,
+			     "--value %s: %s is a function of Go, which passes parameters in "
+			     "registers of its own: only those of C and C++ can be recorded",
+			     text, site->function);
+}
+
+/* In the file site->path. */
+static int find_in_file(struct pp_value_site *site, const struct pp_value_spec *spec,
+			const char *text, struct pathprof_error *error)
+{
+	_cleanup_(free_code) struct pathprof_code *code = NULL;
+	uint64_t end = 0;
+	int r;
+
+	name_file(site);
+	site->argument = spec->argument;
+	snprintf(site->function, sizeof(site->function), "%s", spec->function);
+	r = open_file(site, &code, text, error);
+	if (r == 0)
+		r = spec->is_offset ? find_by_offset(site, code, text, spec->offset, &end, error)
+				    : find_by_name(site, code, text, &end, error);
+	if (r == 0)
+		r = check_convention(site, code, text, error);
+	return r == 0 ? place_probe(site, end, text, error) : r;
+}
+
+/* ---------------------------------------------------------------- the program's libraries */
+
+struct library_search {
+	struct pp_value_site *site;
+	const struct pp_value_spec *spec;
+	const char *text;
+	struct pathprof_error *error;
+};
+
+static bool has_function(const char *path, const char *name)
+{
+	_cleanup_(free_code) struct pathprof_code *code = NULL;
+	uint64_t start, end;
+
+	return pathprof_code_open(&code, path, NULL, NULL) == 0 &&
+	       pathprof_code_find_function(code, name, &start, &end) == 0;
+}
+
+/* The first library that has the function is the one that is called. */
+static int look_in_library(void *context, const char *path)
+{
+	struct library_search *search = context;
+	int r;
+
+	if (!has_function(path, search->spec->function))
+		return 0;
+	snprintf(search->site->path, sizeof(search->site->path), "%s", path);
+	r = find_in_file(search->site, search->spec, search->text, search->error);
+	return r < 0 ? r : 1;
+}
+
+/* error holds why the program itself has it not. */
+static int find_in_libraries(struct pp_value_site *site, const struct pp_value_spec *spec,
+			     const char *text, const struct pp_value_target *target,
+			     struct pathprof_error *error)
+{
+	struct pp_value_site found = {.argument = 0};
+	struct pathprof_error why = {""}, own = *error;
+	struct library_search search = {&found, spec, text, &why};
+	int r = pp_value_libraries(target, site->path, look_in_library, &search);
+
+	if (r == 0)
+		return pathprof_fail(error, -ENOENT, "%.400s; nor in a library of it", own.text);
+	if (r < 0)
+		return pathprof_fail(error, r, "%s", why.text);
+	*site = found;
+	return 0;
+}
+
 int pp_value_site_find(struct pp_value_site *ret_site, const char *text,
 		       const struct pp_value_target *target, struct pathprof_error *error)
 {
-	_cleanup_(free_code) struct pathprof_code *code = NULL;
 	struct pp_value_site site = {.argument = 0};
 	struct pathprof_error why = {""};
 	struct pp_value_spec spec;
-	uint64_t end = 0;
 	int r = pp_value_spec_parse(&spec, text, error);
 
 	if (r < 0)
@@ -284,15 +363,9 @@ int pp_value_site_find(struct pp_value_site *ret_site, const char *text,
 	r = pp_value_file(target, spec.file, site.path, sizeof(site.path), &why);
 	if (r < 0)
 		return pathprof_fail(error, r, "--value %s: %.400s", text, why.text);
-	name_file(&site);
-	site.argument = spec.argument;
-	snprintf(site.function, sizeof(site.function), "%s", spec.function);
-	r = open_file(&site, &code, text, error);
-	if (r == 0)
-		r = spec.is_offset ? find_by_offset(&site, code, text, spec.offset, &end, error)
-				   : find_by_name(&site, code, text, &end, error);
-	if (r == 0)
-		r = place_probe(&site, end, text, error);
+	r = find_in_file(&site, &spec, text, error);
+	if (r == -ENOENT && !spec.file[0] && !spec.is_offset)
+		r = find_in_libraries(&site, &spec, text, target, error);
 	if (r < 0)
 		return r;
 	*ret_site = site;

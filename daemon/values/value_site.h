@@ -26,7 +26,7 @@
  * two colons part it, so a FILE may have some of its own.
  */
 struct pp_value_spec {
-	char file[PATH_MAX]; /* "": the program's own */
+	char file[PATH_MAX]; /* "": the program, else its libraries */
 	char function[PP_VALUE_FUNCTION_MAX];
 	uint64_t offset; /* when is_offset */
 	bool is_offset;
@@ -51,6 +51,15 @@ struct pp_value_target {
 int pp_value_file(const struct pp_value_target *target, const char *file, char *ret_path,
 		  size_t path_size, struct pathprof_error *error);
 
+/*
+ * The libraries of that program, in the order in which they are searched for a name: those that a
+ * process has mapped, or those that a command needs, and what they need. What fn returns, if not 0,
+ * ends it and is returned.
+ */
+typedef int pp_value_library_fn(void *context, const char *path);
+int pp_value_libraries(const struct pp_value_target *target, const char *program,
+		       pp_value_library_fn *fn, void *context);
+
 struct pp_value_site {
 	struct pathprof_build_id id;
 	char path[PATH_MAX]; /* by which the kernel finds the file */
@@ -64,7 +73,7 @@ struct pp_value_site {
 
 /*
  * text is the whole --value, for messages. -ENOENT: no such file or function; -ENOTUNIQ: several
- * functions of that name; -EINVAL.
+ * functions of that name; -EOPNOTSUPP: one of Go; -EINVAL.
  */
 int pp_value_site_find(struct pp_value_site *ret_site, const char *text,
 		       const struct pp_value_target *target, struct pathprof_error *error);

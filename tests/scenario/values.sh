@@ -240,6 +240,33 @@ check nothing-without-it "$rows rows" test "$rows" = 0
 check nothing-said "$("$ctl" --db "$db" values 2>&1)" \
 	eval '"$ctl" --db "$db" values 2>&1 | grep -q "none recorded: pathprofctl record --value"'
 
+# ------------------------------------------------------------------ of no file that is named
+# The README's line: the program has no malloc, the C library that it needs has.
+cat >"$tmp/calls.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	static void *volatile p;
+	for (int i = 0; argc > 1 || i < 5000; i++) {
+		p = malloc(4242);
+		free(p);
+	}
+	return 0;
+}
+END
+"$cc" -O1 -o "$tmp/calls" "$tmp/calls.c"
+fresh
+record --value-sampler P1 --value malloc:1 -- "$tmp/calls"
+check library-of-command "$(top malloc 1) $(cat "$tmp/err")" eval '[[ $(top malloc 1) == "0x1092 5000"* ]]'
+fresh
+"$tmp/calls" for-ever &
+busy=$!
+record -p "$busy" --duration 2s --value malloc:1
+check library-of-process "$(top malloc 1) $(cat "$tmp/err")" eval '[[ $(top malloc 1) == "0x1092 "[1-9]* ]]'
+kill -9 "$busy"
+wait "$busy" 2>/dev/null || true
+busy=
+
 # ------------------------------------------------------------------ a library's function
 # The truth is a wrapper's, which counts what it hands on to the library in that very run.
 cat >"$tmp/count.c" <<'END'
@@ -390,11 +417,25 @@ refused() {
 }
 refused misspelt 'nearest: pushed' --value pusshed:1
 refused no-parameter 'ARG 1 to 6' --value pushed:7
+refused nowhere 'nor in a library of it' --value dlopenn:1
 fresh
 status=0
 record --value pusshed:1 -- "$values" 10 >"$tmp/out" || status=$?
 check refused-no-window "$(sql 'SELECT count(*) FROM windows') windows" \
 	test "$(sql 'SELECT count(*) FROM windows')" = 0
+if command -v go >/dev/null; then
+	cat >"$tmp/weigh.go" <<-'END'
+		package main
+		//go:noinline
+		func Weigh(x int) int { return x * 3 }
+		func main() { println(Weigh(20000)) }
+	END
+	HOME=$tmp GOFLAGS=-mod=mod go build -o "$tmp/weigh" "$tmp/weigh.go" 2>"$tmp/go.log" &&
+		refused go 'a function of Go' --value "$tmp/weigh:main.Weigh:1" ||
+		not_ok go "$(cat "$tmp/go.log")"
+else
+	echo "skip values/go: no Go compiler is installed"
+fi
 refused no-file 'neither a program of $PATH nor a library' --value no-such-thing:f:1
 refused stripped 'has no symbols' --value gzip:deflate:1
 refused script 'is no ELF file' --value "$here/tests/run:f:1"

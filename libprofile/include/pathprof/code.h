@@ -115,6 +115,16 @@ struct pathprof_code_symbol {
 typedef int pathprof_code_symbol_fn(void *context, const struct pathprof_code_symbol *symbol);
 /* All of them, by start. What fn returns, if not 0, ends it and is returned. */
 int pathprof_code_symbols(struct pathprof_code *code, pathprof_code_symbol_fn *fn, void *context);
+
+typedef int pathprof_code_needed_fn(void *context, const char *library);
+/*
+ * The names of the libraries that the file needs, in its order. What fn returns, if not 0, ends it
+ * and is returned. -EOPNOTSUPP: of a file that is read apart.
+ */
+int pathprof_code_needed(const struct pathprof_code *code, pathprof_code_needed_fn *fn,
+			 void *context);
+/* Whether Go compiled it, whose functions take parameters in registers of their own. */
+bool pathprof_code_is_go(const struct pathprof_code *code);
 /* -ENOENT without line information. *ret_file belongs to code. */
 int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char **ret_file,
 		       int *ret_line);
