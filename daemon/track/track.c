@@ -444,11 +444,44 @@ static void repair(struct pp_track *track, struct pp_image *image)
 	(void)pp_track_scan(track, image->pid);
 }
 
+/* CLOCK_REALTIME when the process started, less what its ticks and file times may be off. */
+static int64_t started_s(const struct pp_track *track, const struct pp_image *image)
+{
+	uint64_t up_ns = pp_monotonic_ns() + pp_track_suspended_ns();
+	uint64_t start_ns = image->start_time * track->tick_ns;
+
+	return pp_realtime_ns() / 1000000000 -
+	       (int64_t)((up_ns > start_ns ? up_ns - start_ns : 0) / 1000000000) - 2;
+}
+
+/* Whether it is time again to look for the names of the image's generated code; makes the map. */
+static bool is_jit_due(struct pp_track *track, struct pp_image_detail *detail)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+
+	if (!detail->jit && pp_jit_new(&detail->jit, &track->jit_budget) < 0)
+		return false;
+	if (now_ns < detail->jit_refresh_ns)
+		return false;
+	detail->jit_refresh_ns = now_ns + PP_JIT_INTERVAL_NS;
+	return true;
+}
+
+/* The file of names is opened when code of the process is first met: at its end that is too late.
+ */
+static void watch_jit(struct pp_track *track, const struct pp_image *image,
+		      struct pp_image_detail *detail)
+{
+	if (!image->end_ns && !detail->jit_watched && is_jit_due(track, detail))
+		detail->jit_watched =
+			pp_jit_watch(detail->jit, image->pid, started_s(track, image)) == 0;
+}
+
 static int locate(struct pp_track *track, struct pp_image *image,
 		  const struct pathprof_mapped_piece *piece, uint64_t address,
 		  struct pp_location *ret_location)
 {
-	const struct pp_image_detail *detail;
+	struct pp_image_detail *detail;
 
 	if (piece->file) {
 		*ret_location = (struct pp_location){
@@ -464,6 +497,7 @@ static int locate(struct pp_track *track, struct pp_image *image,
 	detail = pp_track_detail(track, image);
 	if (!detail)
 		return -ENOMEM;
+	watch_jit(track, image, detail);
 	*ret_location = (struct pp_location){
 		.id = detail->jit_id,
 		.offset = address,
@@ -493,33 +527,14 @@ int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64
 
 /* ---------------------------------------------------------------- generated code */
 
-/* CLOCK_REALTIME when the process started, less what its ticks and file times may be off. */
-static int64_t started_s(const struct pp_track *track, const struct pp_image *image)
+/* What was read before remains good when the file is gone. */
+static void refresh_jit(struct pp_track *track, const struct pp_image *image,
+			struct pp_image_detail *detail)
 {
-	uint64_t up_ns = pp_monotonic_ns() + pp_track_suspended_ns();
-	uint64_t start_ns = image->start_time * track->tick_ns;
-
-	return pp_realtime_ns() / 1000000000 -
-	       (int64_t)((up_ns > start_ns ? up_ns - start_ns : 0) / 1000000000) - 2;
-}
-
-static int refresh_jit(struct pp_track *track, struct pp_image *image,
-		       struct pp_image_detail *detail)
-{
-	uint64_t now_ns = pp_monotonic_ns();
-
-	if (!detail->jit) {
-		int r = pp_jit_new(&detail->jit, &track->jit_budget);
-
-		if (r)
-			return r;
-	}
-	if (image->end_ns || now_ns < detail->jit_refresh_ns)
-		return 0;
-	detail->jit_refresh_ns = now_ns + PP_JIT_INTERVAL_NS;
-	/* What was read before remains good when the file is gone. */
-	(void)pp_jit_refresh(detail->jit, image->pid, started_s(track, image));
-	return 0;
+	if (image->end_ns && detail->jit)
+		(void)pp_jit_refresh_last(detail->jit);
+	else if (!image->end_ns && is_jit_due(track, detail))
+		(void)pp_jit_refresh(detail->jit, image->pid, started_s(track, image));
 }
 
 int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, char *name,
@@ -533,9 +548,8 @@ int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, cha
 
 	if (!detail || !name_size)
 		return -ENOENT;
-	r = refresh_jit(track, image, detail);
-	if (!r)
-		r = pp_jit_find(detail->jit, address, &symbol);
+	refresh_jit(track, image, detail);
+	r = detail->jit ? pp_jit_find(detail->jit, address, &symbol) : -ENOENT;
 	if (r)
 		return r;
 	len_bytes = strnlen(symbol.name, name_size - 1);

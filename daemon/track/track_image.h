@@ -27,6 +27,7 @@ struct pp_image_detail {
 	struct pathprof_build_id jit_id;
 	struct pp_jit *jit;      /* NULL: never asked for */
 	uint64_t jit_refresh_ns; /* its file is not read again before */
+	bool jit_watched;        /* its file is kept open */
 };
 
 struct pp_image {

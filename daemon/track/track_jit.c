@@ -47,6 +47,7 @@ struct pp_jit {
 	uint64_t asked_ns;            /* when somebody last asked */
 	uint64_t bytes;               /* of the budget's */
 	uint64_t full_until_ns;       /* there was no memory: it is not tried again before */
+	int fd;                       /* the file, kept for when the process is gone; -1 */
 	bool in_long_line;            /* the rest of a line that is no symbol's follows */
 
 	struct line *lines; /* by start, once built */
@@ -121,7 +122,8 @@ static void clear(struct pp_jit *jit)
 	*jit = (struct pp_jit){.budget = jit->budget,
 			       .before = jit->before,
 			       .next = jit->next,
-			       .asked_ns = jit->asked_ns};
+			       .asked_ns = jit->asked_ns,
+			       .fd = jit->fd};
 }
 
 /* Maps that nobody has asked for in a while, the longest first. */
@@ -161,6 +163,27 @@ static int grow(struct pp_jit *jit, void *array, size_t old_cnt, size_t cnt, siz
 	return pp_array_resize(array, cnt, entry_bytes);
 }
 
+static void let_go(struct pp_jit *jit)
+{
+	if (jit->fd < 0)
+		return;
+	close(jit->fd);
+	jit->fd = -EBADF;
+	jit->budget->files--;
+}
+
+/* Keeps fd where there is room for one more, else closes it. */
+static void keep(struct pp_jit *jit, int fd)
+{
+	let_go(jit);
+	if (jit->budget->files >= PP_JIT_FILES_MAX) {
+		close(fd);
+		return;
+	}
+	jit->fd = fd;
+	jit->budget->files++;
+}
+
 int pp_jit_new(struct pp_jit **ret_jit, struct pp_jit_budget *budget)
 {
 	struct pp_jit *jit = calloc(1, sizeof(*jit));
@@ -168,6 +191,7 @@ int pp_jit_new(struct pp_jit **ret_jit, struct pp_jit_budget *budget)
 	if (!jit)
 		return -ENOMEM;
 	jit->budget = budget;
+	jit->fd = -EBADF;
 	jit->asked_ns = pp_monotonic_ns();
 	list_first(jit);
 	*ret_jit = jit;
@@ -179,6 +203,7 @@ void pp_jit_free(struct pp_jit *jit)
 	if (!jit)
 		return;
 	clear(jit);
+	let_go(jit);
 	unlist(jit);
 	free(jit);
 }
@@ -498,23 +523,64 @@ static int read_pieces(struct pp_jit *jit, int fd)
 	return r > 0 ? -EAGAIN : r;
 }
 
+/* What the file has that was not read yet. */
+static int read_on(struct pp_jit *jit, int fd, const struct stat *stat)
+{
+	/* Another file, or one begun anew. */
+	if (stat->st_dev != jit->dev || stat->st_ino != jit->inode ||
+	    (uint64_t)stat->st_size < jit->read_bytes)
+		clear(jit);
+	jit->dev = stat->st_dev;
+	jit->inode = stat->st_ino;
+	if ((uint64_t)stat->st_size == jit->read_bytes)
+		return 0;
+	return pp_monotonic_ns() < jit->full_until_ns ? -ENOSPC : read_pieces(jit, fd);
+}
+
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 {
 	struct stat stat = {0};
-	_cleanup_close_ int fd = open_map_file(pid, &stat);
+	int fd = open_map_file(pid, &stat), r;
 
 	touch(jit);
 	if (fd < 0)
 		return fd;
-	if (stat.st_mtim.tv_sec < not_before_s)
+	if (stat.st_mtim.tv_sec < not_before_s) {
+		close(fd);
 		return -ESTALE;
-	/* Another file, or one begun anew. */
-	if (stat.st_dev != jit->dev || stat.st_ino != jit->inode ||
-	    (uint64_t)stat.st_size < jit->read_bytes)
-		clear(jit);
-	jit->dev = stat.st_dev;
-	jit->inode = stat.st_ino;
-	if ((uint64_t)stat.st_size == jit->read_bytes)
+	}
+	r = read_on(jit, fd, &stat);
+	keep(jit, fd);
+	return r;
+}
+
+int pp_jit_watch(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
+{
+	struct stat stat = {0};
+	int fd = jit->fd < 0 ? open_map_file(pid, &stat) : -EALREADY;
+
+	if (fd < 0)
+		return fd == -EALREADY ? 0 : fd;
+	if (stat.st_mtim.tv_sec < not_before_s) {
+		close(fd);
+		return -ESTALE;
+	}
+	keep(jit, fd);
+	return 0;
+}
+
+int pp_jit_refresh_last(struct pp_jit *jit)
+{
+	struct stat stat;
+	int r;
+
+	touch(jit);
+	if (jit->fd < 0)
 		return 0;
-	return pp_monotonic_ns() < jit->full_until_ns ? -ENOSPC : read_pieces(jit, fd);
+	if (fstat(jit->fd, &stat) < 0)
+		return -errno;
+	r = read_on(jit, jit->fd, &stat);
+	if (r != -EAGAIN)
+		let_go(jit);
+	return r;
 }

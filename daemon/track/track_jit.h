@@ -29,6 +29,7 @@
 #define PP_JIT_MAP_BYTES_MAX (PP_JIT_BYTES_MAX / 4)
 #define PP_JIT_TIME_MAX_NS   100000000 /* at once; what is left when nothing was done for a while */
 #define PP_JIT_TIME_PPM      20000     /* of the time that passes */
+#define PP_JIT_FILES_MAX     64        /* kept open, all maps together */
 #define PP_JIT_IDLE_NS       60000000000 /* a map not asked for so long makes room for others */
 
 struct pp_jit_budget {
@@ -39,6 +40,7 @@ struct pp_jit_budget {
 	uint64_t postponed;  /* times that there was no time left */
 	uint64_t idle_ns;    /* 0: PP_JIT_IDLE_NS */
 	uint64_t refused;    /* times that there was no memory left */
+	uint32_t files;      /* kept open */
 };
 
 struct pp_jit;
@@ -63,5 +65,12 @@ int pp_jit_find(struct pp_jit *jit, uint64_t address, struct pp_jit_symbol *ret_
  * more time; -ENOSPC: no more memory. -ESRCH, -ENOENT, -EPERM, -ESTALE.
  */
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s);
+/*
+ * Opens pid's map file and keeps it open, so that it can be read when the process is gone and its
+ * root with it. Once it is kept this does nothing. Errors as pp_jit_refresh().
+ */
+int pp_jit_watch(struct pp_jit *jit, pid_t pid, int64_t not_before_s);
+/* Of a process that has ended: the rest of the file that was kept. -EAGAIN, -ENOSPC as above. */
+int pp_jit_refresh_last(struct pp_jit *jit);
 
 #endif

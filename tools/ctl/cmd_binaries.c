@@ -3,6 +3,7 @@
 #include "ctl.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "text.h"
 #include "view.h"
 
-#define ELSEWHERE_CNT 2 /* rows besides the binaries */
+#define ELSEWHERE_CNT 3 /* rows besides the binaries */
 #define OWNERS_MAX    4 /* that are shown */
 
 /* A binary, or what is in none. */
@@ -30,6 +31,8 @@ struct rows {
 	struct view_query *query;
 	struct row *list;
 	size_t cnt;
+	size_t generated_cnt;    /* of processes with generated code */
+	char generated_name[64]; /* of all of it, in a table */
 };
 
 static void time_cell(struct view_query *query, int64_t ns)
@@ -161,17 +164,62 @@ static int before(const void *a, const void *b, void *context)
 	return order ? order : strcmp(x->name, y->name);
 }
 
+static bool is_generated(const struct shares_binary *binary)
+{
+	return binary->id.kind == PATHPROF_ID_JIT && strncmp(binary->name, "jit:", 4) == 0;
+}
+
+static void add_runs(struct figures *sum, const struct figures *part)
+{
+	if (isnan(part->runs.value))
+		return;
+	sum->runs.value += part->runs.value;
+	sum->runs.low += part->runs.low;
+	sum->runs.high += part->runs.high;
+}
+
+/* Each process has generated code of its own: a host may have ten thousand. */
+static void add_generated(struct rows *rows)
+{
+	const struct shares *shares = rows->query->shares;
+	struct row all = {.name = rows->generated_name};
+	uint64_t clock_samples = 0;
+
+	if (rows->generated_cnt < 2 || rows->query->json)
+		return;
+	for (size_t i = 0; i < shares->binary_cnt; i++) {
+		const struct shares_binary *binary = &shares->binaries[i];
+
+		if (!is_generated(binary))
+			continue;
+		clock_samples += binary->clock_samples;
+		all.figures.share += binary->figures.share;
+		all.figures.weight += binary->figures.weight;
+		all.figures.samples += binary->figures.samples;
+		add_runs(&all.figures, &binary->figures);
+	}
+	all.figures.time = shares_of_samples(shares, clock_samples).time;
+	snprintf(rows->generated_name, sizeof(rows->generated_name),
+		 "jit: (generated code of %zu processes)", rows->generated_cnt);
+	rows->list[rows->cnt++] = all;
+}
+
 static void collect(struct rows *rows)
 {
 	const struct shares *shares = rows->query->shares;
 
 	rows->list = ctl_alloc((shares->binary_cnt + ELSEWHERE_CNT) * sizeof(*rows->list));
+	for (size_t i = 0; i < shares->binary_cnt; i++)
+		rows->generated_cnt += is_generated(&shares->binaries[i]);
 	for (size_t i = 0; i < shares->binary_cnt; i++) {
 		const struct shares_binary *binary = &shares->binaries[i];
 
+		if (is_generated(binary) && rows->generated_cnt > 1 && !rows->query->json)
+			continue;
 		rows->list[rows->cnt++] = (struct row){
 			.binary = binary, .name = binary->name, .figures = binary->figures};
 	}
+	add_generated(rows);
 	add_elsewhere(rows, PATHPROF_KERNEL_NAME, shares->kernel_nameless);
 	add_elsewhere(rows, "[unknown]", shares->unknown_samples);
 }
@@ -184,6 +232,7 @@ static void emit(struct rows *rows)
 	qsort_r(rows->list, cnt, sizeof(*rows->list), before, query);
 	if (query->filter.limit && query->filter.limit < cnt)
 		cnt = query->filter.limit;
+	view_tell_limit(query, cnt, rows->cnt);
 	for (size_t i = 0; i < cnt; i++) {
 		if (query->json)
 			add_json(query, &rows->list[i]);
@@ -226,5 +275,5 @@ const struct view view_binaries = {
 
 int cmd_binaries(const struct ctl_options *options)
 {
-	return view_verb(&view_binaries, options, 0);
+	return view_verb(&view_binaries, options, VIEW_LIST_LIMIT);
 }

@@ -19,6 +19,7 @@
 #include "output.h"
 #include "pathprof/export.h"
 #include "pathprof/ledger.h"
+#include "pathprof/path_counts.h"
 #include "symbols.h"
 #include "text.h"
 
@@ -123,6 +124,40 @@ static int tell_others(struct exported *e)
 	return CTL_OK;
 }
 
+struct generated {
+	uint64_t samples, all_samples;
+};
+
+static int add_generated(void *context, const struct pathprof_binary_row *row)
+{
+	struct generated *generated = context;
+	bool counted = row->name && pathprof_is_counted(&row->binary_id, row->name);
+
+	generated->all_samples += row->samples;
+	if (row->binary_id.kind == PATHPROF_ID_JIT && !counted)
+		generated->samples += row->samples;
+	return 0;
+}
+
+/* How much of what ran no export can hold, whichever binary is chosen. */
+static int tell_generated(struct exported *e)
+{
+	struct pathprof_filter every = e->filter;
+	struct generated generated = {0};
+	struct pathprof_error error = {""};
+	int r;
+
+	every.binary = NULL;
+	r = pathprof_store_binaries(e->store, &every, add_generated, &generated, &error);
+	if (r < 0)
+		return ctl_fail_error("export", r, &error);
+	if (generated.samples)
+		ctl_note("%.1f %% of all samples are of generated code, which is in no file and "
+			 "so in no export",
+			 100 * (double)generated.samples / (double)generated.all_samples);
+	return CTL_OK;
+}
+
 static int find_binary(struct exported *e)
 {
 	const struct pathprof_filter *filter = &e->filter;
@@ -145,7 +180,7 @@ static int find_binary(struct exported *e)
 		ctl_note("exporting %s, which has the most samples of %u binaries: --binary "
 			 "chooses another",
 			 e->name, e->cnt);
-	return CTL_OK;
+	return tell_generated(e);
 }
 
 /* Without a database the file that is named is the binary, whatever it is. */

@@ -174,6 +174,7 @@ static void emit(struct processes *processes, struct view_query *query)
 		qsort_r(processes->list, cnt, sizeof(*processes->list), before, query);
 	if (query->filter.limit && query->filter.limit < cnt)
 		cnt = query->filter.limit;
+	view_tell_limit(query, cnt, processes->cnt);
 	for (size_t i = 0; i < cnt; i++) {
 		if (query->json)
 			add_json(query, &processes->list[i]);
@@ -226,5 +227,5 @@ const struct view view_processes = {
 
 int cmd_processes(const struct ctl_options *options)
 {
-	return view_verb(&view_processes, options, 0);
+	return view_verb(&view_processes, options, VIEW_LIST_LIMIT);
 }

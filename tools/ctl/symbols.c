@@ -27,8 +27,9 @@ struct binary {
 	struct pathprof_build_id id;
 	struct pathprof_code *code; /* NULL: not to be had, see why */
 	struct pathprof_error why;
-	struct names *names;  /* NULL: not asked for yet */
-	struct range *ranges; /* by start */
+	struct names *names;     /* NULL: not asked for yet */
+	struct symbol *nameless; /* of generated code, all that has no name; NULL: none met */
+	struct range *ranges;    /* by start */
 	size_t range_cnt, range_room;
 };
 
@@ -58,6 +59,8 @@ static void release_binary(struct binary *binary)
 	for (size_t i = 0; i < binary->range_cnt; i++)
 		free_symbol(binary->ranges[i].symbol);
 	free(binary->ranges);
+	if (binary->nameless)
+		free_symbol(binary->nameless);
 	names_free(binary->names);
 	pathprof_code_free(binary->code);
 }
@@ -247,6 +250,18 @@ static struct symbol *look_up(struct symbols *symbols, struct binary *binary,
 	return symbol;
 }
 
+/* Where generated code has no names nothing parts it into functions: it is one, "[jit:4242]". */
+static const struct symbol *nameless_of(struct binary *binary, const char *binary_name)
+{
+	if (!binary->nameless) {
+		binary->nameless = ctl_alloc(sizeof(*binary->nameless));
+		binary->nameless->name = text_nameless(binary_name ? binary_name : "");
+		binary->nameless->linkage = ctl_strdup("");
+		binary->nameless->bounded = 1;
+	}
+	return binary->nameless;
+}
+
 /* Index of the first range that starts after offset. */
 static size_t range_after(const struct binary *binary, uint64_t offset)
 {
@@ -285,10 +300,16 @@ const struct symbol *symbols_function(struct symbols *symbols, const struct path
 	size_t index = find_binary(symbols, id, binary_name);
 	struct binary *binary = &symbols->binaries[index];
 	size_t at = range_after(binary, offset);
+	struct symbol *symbol;
 
 	if (at && offset <= binary->ranges[at - 1].last)
 		return binary->ranges[at - 1].symbol;
-	return remember(binary, look_up(symbols, binary, binary_name, offset), offset);
+	symbol = look_up(symbols, binary, binary_name, offset);
+	if (id->kind == PATHPROF_ID_JIT && !symbol->known) {
+		free_symbol(symbol);
+		return nameless_of(binary, binary_name);
+	}
+	return remember(binary, symbol, offset);
 }
 
 static int by_value(const void *a, const void *b)

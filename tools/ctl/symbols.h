@@ -20,7 +20,8 @@
 struct symbols;
 
 struct symbol {
-	char *name;     /* a function for people, or "binary+0xOFFSET" where none is known */
+	char *name;     /* a function for people, or "binary+0xOFFSET" where none is known; of
+			 * generated code without names "[jit:PID]" for all of it */
 	char *linkage;  /* the function as the linker calls it, "" unknown */
 	uint64_t start; /* file offset of the function; of the place itself if unknown */
 	int known;      /* 1: name is a function's */

@@ -130,6 +130,12 @@ static int print_json(const struct view *view, struct view_query *query, FILE *o
 	return r;
 }
 
+void view_tell_limit(const struct view_query *query, size_t shown, size_t cnt)
+{
+	if (query->table && shown < cnt && !query->limit_given)
+		ctl_note("the first %zu of %zu are shown: -n 0 shows all", shown, cnt);
+}
+
 /* A list of windows shows all there are. */
 static int load(const struct view *view, struct view_query *query, struct pathprof_error *error)
 {
@@ -145,6 +151,7 @@ int view_print(const struct view *view, struct pathprof_store *store,
 		.store = store,
 		.filter = settings->filter,
 		.sort = settings->sort,
+		.limit_given = settings->limit_given,
 		.table = settings->json ? NULL : &table,
 		.json = settings->json ? &rows : NULL,
 		.context = view->context,
@@ -175,7 +182,8 @@ int view_verb(const struct view *view, const struct ctl_options *options, uint32
 		r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 	if (r)
 		return r;
-	if (!options->limit_given)
+	if (!options->limit_given && !(default_limit == VIEW_LIST_LIMIT && options->json))
 		settings.filter.limit = default_limit;
+	settings.limit_given = options->limit_given;
 	return view_print(view, store, &settings, stdout);
 }

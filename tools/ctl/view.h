@@ -31,6 +31,7 @@ struct view_query {
 	enum ctl_sort order;    /* by which its rows are, and what stands in the first column */
 	struct table *table;    /* rows go here, or */
 	struct json_rows *json; /* here */
+	bool limit_given;       /* the user knows that there may be more rows */
 	double top_share;       /* the first row's: the length of its bar */
 	void *context;          /* the view's */
 };
@@ -93,6 +94,7 @@ struct view_settings {
 	struct pathprof_filter filter;
 	enum ctl_sort sort;
 	bool json;
+	bool limit_given;
 	bool no_sources; /* what is said of them is left out: another view follows */
 };
 
@@ -101,5 +103,9 @@ int view_print(const struct view *view, struct pathprof_store *store,
 	       const struct view_settings *settings, FILE *out);
 /* A verb that is nothing but a view. default_limit: rows when the user names none, 0: all. */
 int view_verb(const struct view *view, const struct ctl_options *options, uint32_t default_limit);
+/* Of a list in a table when the user names none; JSON has all. */
+#define VIEW_LIST_LIMIT 100
+/* Says that a table of the first rows is not all there is, unless the user asked for so many. */
+void view_tell_limit(const struct view_query *query, size_t shown, size_t cnt);
 
 #endif
