@@ -11,6 +11,7 @@
 #include "base/search.h"
 #include "apart.h"
 #include "cleanup.h"
+#include "live_code.h"
 #include "names.h"
 #include "pathprof/path_counts.h"
 #include "text.h"
@@ -35,6 +36,7 @@ struct binary {
 
 struct symbols {
 	struct pathprof_store *store;
+	struct live_code *live;
 	struct binary *binaries;
 	size_t binary_cnt;
 };
@@ -44,6 +46,7 @@ struct symbols *symbols_new(struct pathprof_store *store)
 	struct symbols *symbols = ctl_alloc(sizeof(*symbols));
 
 	symbols->store = store;
+	symbols->live = live_code_new(store);
 	return symbols;
 }
 
@@ -72,6 +75,7 @@ void symbols_free(struct symbols *symbols)
 	for (size_t i = 0; i < symbols->binary_cnt; i++)
 		release_binary(&symbols->binaries[i]);
 	free(symbols->binaries);
+	live_code_free(symbols->live);
 	free(symbols);
 }
 
@@ -141,7 +145,7 @@ static int open_elsewhere(struct binary *binary)
 	return -ENOENT;
 }
 
-static void open_code(struct binary *binary, const char *name)
+static void open_code(const struct symbols *symbols, struct binary *binary, const char *name)
 {
 	int r;
 
@@ -157,6 +161,8 @@ static void open_code(struct binary *binary, const char *name)
 		r = open_file(binary, name);
 	if (r < 0)
 		r = open_elsewhere(binary);
+	if (r < 0)
+		r = live_code_open(symbols->live, &binary->code, &binary->id, name);
 	if (r < 0) {
 		binary->code = NULL;
 		tell_own(binary);
@@ -175,7 +181,7 @@ static size_t find_binary(struct symbols *symbols, const struct pathprof_build_i
 			return at;
 	symbols->binaries = ctl_realloc(symbols->binaries, at, at + 1, sizeof(struct binary));
 	symbols->binaries[at].id = *id;
-	open_code(&symbols->binaries[at], name ? name : "");
+	open_code(symbols, &symbols->binaries[at], name ? name : "");
 	symbols->binary_cnt++;
 	return at;
 }

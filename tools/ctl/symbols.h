@@ -6,7 +6,8 @@
  * a function with others. That functions do not nest is taken for granted.
  *
  * A binary's name comes from the profiled process: only absolute names of regular files are
- * opened, and only a file of the very same identity is believed. Owner: the caller's thread.
+ * opened, and only a file of the very same identity is believed. Where the name leads to no such
+ * file a process that runs it may have it (live_code.h). Owner: the caller's thread.
  */
 #ifndef CTL_SYMBOLS_H
 #define CTL_SYMBOLS_H

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Programs that are not under their names: deleted, replaced and in-memory ones, and one that only
+# another mount namespace has. While one lives its functions have the names that nm knows, and a
+# graph; what lies under the name now is never taken for it.
+set -eu
+name=live_code
+. "$(dirname "$0")/ctl_common.bash"
+
+"$ctl" doctor >"$dir/doctor" || {
+	echo "skip $name: no source can run here: $(grep '^no .*single steps' "$dir/doctor")"
+	exit 0
+}
+cd "$dir"
+cat >spin.c <<'END_OF_SOURCE'
+unsigned int total;
+__attribute__((noinline)) void spinning(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		total += total & 1 ? i : 3;
+}
+int main(void)
+{
+	for (;;)
+		spinning(100000);
+}
+END_OF_SOURCE
+gcc -O1 -o spin spin.c
+sed 's/spinning/replaced/' spin.c >other.c
+gcc -O1 -o other other.c
+nm spin | grep -q ' T spinning$' || fail "the program has no such function"
+
+pid=
+trap '[ -z "$pid" ] || kill $pid 2>/dev/null; cleanup' EXIT
+end() { kill $pid; wait $pid 2>/dev/null || true; pid=; }
+# named WHAT: the process pid, recorded, has its function by name, and the function its graph.
+named() {
+	rm -f db*
+	run 0 record -p $pid --duration 2s --no-report -o db
+	run 0 --db db top --by functions --since -1h -n 0
+	grep -q ' spinning ' got || { cat got; fail "$1: its function has no name while it runs"; }
+	run 0 --db db cfg spinning
+	grep -q '^spinning$' got || fail "$1: its function has no graph"
+}
+# nameless WHAT: it is gone, and no other file is taken for it.
+nameless() {
+	end
+	run 0 --db db top --by functions --since -1h -n 0
+	! grep -qE ' (spinning|replaced) ' got || { cat got; fail "$1: it has a name out of nowhere"; }
+}
+
+cp spin deleted
+./deleted &
+pid=$!
+rm deleted
+named deleted
+nameless deleted
+
+cp spin changed
+./changed &
+pid=$!
+mv other changed
+named replaced
+nameless replaced
+
+python3 -c 'import os
+fd = os.memfd_create("program", 0)
+os.write(fd, open("spin", "rb").read())
+os.execve("/proc/self/fd/%d" % fd, ["program"], {})' &
+pid=$!
+in_memory() { [[ $(readlink "/proc/$pid/exe") == /memfd:* ]]; }
+for _ in $(seq 100); do in_memory && break; sleep 0.1; done
+named memfd
+nameless memfd
+
+mkdir only
+if unshare --mount true 2>/dev/null; then
+	unshare --mount sh -c 'mount -t tmpfs none only && cp spin only/inner && exec ./only/inner' &
+	pid=$!
+	elsewhere() { [[ $(readlink "/proc/$pid/exe") == */only/inner ]]; }
+	for _ in $(seq 100); do elsewhere && break; sleep 0.1; done
+	[ ! -e only/inner ] || fail "the program is in this namespace, too"
+	named namespace
+	nameless namespace
+else
+	echo "skip $name/namespace: no mount namespace can be made here"
+fi
+finish
