@@ -30,7 +30,11 @@ static int print_once(const struct ctl_options *options, const struct view *view
 		      struct pathprof_store *store)
 {
 	struct view_settings settings = {
-		.filter = options->filter, .sort = options->sort, .json = options->json};
+		.filter = options->filter,
+		.sort = options->sort,
+		.json = options->json,
+		.limit_given = true, /* a top is a beginning */
+	};
 	struct pathprof_filter *filter = &settings.filter;
 
 	if (!filter->since_ns && !filter->until_ns && !filter->window)
@@ -51,7 +55,8 @@ int cmd_top(const struct ctl_options *options)
 		return r;
 	if (!view)
 		return ctl_usage(options,
-				 "--by %s: one of paths, functions, edges, binaries, processes",
+				 "--by %s: one of paths, functions, edges, binaries, processes, "
+				 "containers, units, comms",
 				 options->by);
 	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 	if (r)

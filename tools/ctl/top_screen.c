@@ -134,6 +134,8 @@ static void rebuild(struct top *top)
 	slide(top);
 	top->error.text[0] = 0;
 	top->query.table = &fresh;
+	top->query.context = top->view->context;
+	top->query.limit_given = true;
 	top->query.filter.kind = top->config->filter.kind;
 	r = view_query_load(&top->query, top->view->figures, &top->error);
 	if (r == 0)

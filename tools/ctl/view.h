@@ -51,7 +51,7 @@ struct view {
 };
 
 extern const struct view view_paths, view_functions, view_edges, view_binaries, view_processes,
-	view_windows, view_edges_plain;
+	view_containers, view_units, view_comms, view_windows, view_edges_plain;
 
 /* The views of the live screen by name; NULL when there is none of it. */
 const struct view *view_find(const char *name);
