@@ -490,4 +490,21 @@ run 0 paths
 grep -q ' 2400  alpha+0x1000' "$dir/got" || fail "a fourth window did not count"
 run 0 top
 grep -q '^17.42% .* 600  alpha+0x1000' "$dir/got" || fail "top: not the last five minutes"
+# What the words mean is said below, a line each, and only when it is asked for.
+explained() { # WORD VERB...
+	local word=$1
+	shift
+	run 0 --db "$db" "$@" --explain
+	[ "$(grep -cE "^$word +[a-z]" "$dir/got")" = 1 ] || fail "$* does not explain $word"
+	[ "$(awk 'length > 100' "$dir/got" | grep -cE "^$word ")" = 0 ] || fail "$word takes more than a line"
+	run 0 --db "$db" "$@"
+	! grep -qE "^$word +[a-z]" "$dir/got" || fail "$* explains $word unasked"
+}
+explained horizon paths
+explained weight top --since @0
+explained 'KL, D\(B\|\|A\)' compare window:1 window:2
+explained overlap compare window:1 window:2
+explained HELD windows
+run 0 --db "$db" paths --explain --json
+python3 -m json.tool "$dir/got" >/dev/null || fail "JSON with explanations is none"
 finish

@@ -47,7 +47,7 @@ enum ctl_sort {
 struct ctl_options {
 	const char *db; /* --db, NULL: the default */
 	bool json;
-	bool help, version;
+	bool help, version, explain;
 	enum ctl_color color;
 
 	struct pathprof_filter filter;

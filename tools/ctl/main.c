@@ -12,8 +12,10 @@
 #include "cleanup.h"
 #include "ctl.h"
 #include "hub.h"
+#include "glossary.h"
 #include "keeper.h"
 #include "options.h"
+#include "output.h"
 #include "pathprof/parcel_store.h"
 #include "scratch.h"
 #include "symbols.h"
@@ -240,6 +242,17 @@ static bool is_live(const struct ctl_verb *verb, const struct ctl_options *optio
 	       isatty(STDIN_FILENO);
 }
 
+/* Below what a verb has printed, what its words mean. */
+static int run_explained(const struct ctl_options *options)
+{
+	int r = find_verb(options->verb)->run(options);
+
+	if ((r == CTL_OK || r == CTL_OVER) && options->explain && !options->json &&
+	    !output_is_stdout(options->svg))
+		glossary_print(stdout, options->verb);
+	return r;
+}
+
 /* The database is there. */
 static int run_on_db(const struct ctl_verb *verb, struct ctl_options *options)
 {
@@ -248,8 +261,8 @@ static int run_on_db(const struct ctl_verb *verb, struct ctl_options *options)
 	if (r)
 		return r;
 	if (verb->reads_code && !is_live(verb, options))
-		return keeper_run(options, verb->run, finish);
-	return verb->run(options);
+		return keeper_run(options, run_explained, finish);
+	return run_explained(options);
 }
 
 static int run_on_hub(const struct ctl_verb *verb, struct ctl_options *options)

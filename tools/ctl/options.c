@@ -407,6 +407,7 @@ static const struct option_row {
 	{0, {"json", 'j', NULL, "JSON instead of a table", FLAG(json)}},
 	{0, {"color", 0, "WHEN", "auto, always or never", set_color}},
 	{0, {"full-names", 0, NULL, "names of C++ and Rust with arguments", set_full_names}},
+	{0, {"explain", 0, NULL, "say below the output what its words mean", FLAG(explain)}},
 	{0, {"help", 'h', NULL, "this text", FLAG(help)}},
 	{0, {"version", 'V', NULL, "the version", FLAG(version)}},
 	{CTL_OPT_SELECT | CTL_OPT_VALUES | CTL_OPT_PARCEL,

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the words in an output mean, one line each: --explain. */
+#ifndef CTL_GLOSSARY_H
+#define CTL_GLOSSARY_H
+
+#include <stdio.h>
+
+/* The words that this verb prints, below what it printed. Nothing for a verb without any. */
+void glossary_print(FILE *out, const char *verb);
+
+#endif
