@@ -34,7 +34,7 @@ export LC_ALL=C.UTF-8 TERM=screen
 screen -f /dev/null new-session -d -x 120 -y 20 \
 	"env LC_ALL=C.UTF-8 '$ctl' --db '$db' top; echo left with \$?; sleep 60"
 
-sees 'pathprof paths  last 5min  1000 samples'
+sees 'pathprof paths  last 5min, newest .* old  1000 samples'
 sees '20.00%  ██████████  .* 4.00% .*40  Main::run(int)+0x10'
 sees '17.42%  █.* 60.00% .*600  alpha+0x1000 .*TTNT'
 sees ' TIME .* RUNS  SAMPLES'
@@ -77,10 +77,58 @@ sleep 0.3
 screen resize-window -x 120 -y 20
 sees 'TTNT'
 
+# A word that rows have, a longer span and back, and all of it at forty columns.
+press r
+sees 'pathprof processes'
+press / e v i l
+sees '^ */evil_'
+sees '5555 .*x1b\[2Jevil'
+! grep -q ' 4242 ' "$dir/got" || fail "a row without the word is shown"
+press Enter
+sees '/evil  / and escape show all'
+press Escape
+sees ' 4242 '
+press +
+sees 'last 15min'
+press -
+sees 'last 5min'
+screen resize-window -x 40 -y 12
+sees 'q quit  h help'
+sees '[0-9]%.* 4242 '
+[ "$(wc -L <"$dir/got")" -le 40 ] || fail "a line is longer than forty columns"
+screen resize-window -x 120 -y 20
+press c
+sees 'pathprof containers'
+sees ' web-1'
+press p
+sees 'TTNT'
+
 "$known" "$db" now
 sees '2000 samples'
 press q
 sees 'left with 0'
+
+# Enter on a function draws its graph.
+cat >"$dir/work.c" <<'END_OF_SOURCE'
+__attribute__((noinline)) int work(int n)
+{
+	return n & 1 ? n * 3 : n / 2;
+}
+int main(int argc, char **argv)
+{
+	return work(argc);
+}
+END_OF_SOURCE
+gcc -O0 -o "$dir/work" "$dir/work.c"
+echo "path $(nm "$dir/work" | awk '$3 == "work" { print $1 }') 10 1000" |
+	"$known" "$dir/work.db" code "$dir/work"
+screen -f /dev/null new-session -d -s graph -x 120 -y 30 \
+	"env LC_ALL=C.UTF-8 '$ctl' --db '$dir/work.db' top --by functions; sleep 60"
+sees ' work  *work$' -t graph
+press -t graph Enter
+sees '^  has .* blocks' -t graph
+press -t graph q
+sees 'pathprof functions' -t graph
 
 # An empty view says why.
 screen -f /dev/null new-session -d -s empty -x 100 -y 12 \

@@ -47,6 +47,7 @@ static int print_once(const struct ctl_options *options, const struct view *view
 int cmd_top(const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
+	_cleanup_free_ char *db = NULL;
 	const struct view *view = view_find(options->by ? options->by : "paths");
 	struct top_config config;
 	int r = ctl_no_operands(options);
@@ -63,7 +64,10 @@ int cmd_top(const struct ctl_options *options)
 		return r;
 	if (!ctl_term.terminal || options->json || !isatty(STDIN_FILENO))
 		return print_once(options, view, store);
+	db = ctl_db_path(options);
 	config = (struct top_config){
+		.options = options,
+		.db = db,
 		.store = store,
 		.filter = options->filter,
 		.sort = options->sort,

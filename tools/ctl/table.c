@@ -64,6 +64,33 @@ void table_cell(struct table *table, enum ctl_style style, const char *format, .
 	table->cells[table->cell_cnt++] = (struct table_cell){text_escape(text), style};
 }
 
+static bool row_has(const struct table *table, size_t row, const char *word)
+{
+	for (size_t i = 0; i < table->column_cnt; i++)
+		if (strcasestr(table->cells[row * table->column_cnt + i].text, word))
+			return true;
+	return false;
+}
+
+void table_keep(struct table *table, const char *word)
+{
+	size_t cnt = table->column_cnt, kept = 0;
+
+	for (size_t row = 0; row < table->row_cnt; row++) {
+		struct table_cell *from = &table->cells[row * cnt], *to = &table->cells[kept * cnt];
+
+		if (!row_has(table, row, word)) {
+			for (size_t i = 0; i < cnt; i++)
+				free(from[i].text);
+			continue;
+		}
+		memmove(to, from, cnt * sizeof(*to));
+		table->keys[kept++] = table->keys[row];
+	}
+	table->row_cnt = kept;
+	table->cell_cnt = kept * cnt;
+}
+
 static unsigned int total_width(const struct table *table)
 {
 	unsigned int sum = 0;

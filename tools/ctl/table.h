@@ -55,6 +55,8 @@ void table_row(struct table *table, int64_t key);
 void table_cell(struct table *table, enum ctl_style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Only the rows of which some cell has the word in it, whatever its case, stay. */
+void table_keep(struct table *table, const char *word);
 /* Sets the widths for a line of at most width columns (0: no bound). */
 void table_layout(struct table *table, unsigned int width);
 /* A cell or title as laid out, padded but at the end of a line. Caller frees. */

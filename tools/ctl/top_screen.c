@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The live screen: a title line, the table, a line of keys. Once a second the table is built anew
- * and the selected row kept by what it is about. A path or the help is shown as a page of text
- * over it.
+ * The live screen: a title line, the table, a line of keys. Once a second it is looked whether the
+ * database was written to; then, and each ten seconds while its end is now, the table is built anew
+ * and the selected row kept by what it is about. It is drawn when it or the terminal has changed. A
+ * path, a function's graph or the help is shown as a page of text over it.
  */
 #include "top_screen.h"
 
@@ -13,16 +14,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
+#include "cfg.h"
 #include "cleanup.h"
 #include "ctl.h"
 #include "show.h"
 #include "span.h"
 #include "status.h"
+#include "target.h"
 #include "text.h"
 
 #define REFRESH_MS  1000
+#define REBUILD_MS  10000 /* windows leave the end of the span */
+#define WORD_MAX    63
+#define NARROW      100 /* columns that all keys need */
 #define KEY_ESCAPE  27
 #define FRAME_LINES 3 /* title, column titles, keys */
 
@@ -36,7 +43,14 @@ struct top {
 	char nothing[256];           /* why there are no rows */
 	int64_t end_ns;              /* of what is selected, while that slides */
 	bool is_past;                /* it ends with the newest window, not now */
-	size_t selected, first;      /* rows: the marked one, the topmost shown */
+	int64_t sliding_ns;          /* its length; 0: it does not slide */
+	int64_t newest_ns;           /* when the newest window ended */
+	int64_t rebuilt_ms;
+	struct timespec written[2]; /* the database and its log: when, as far as was seen */
+	off_t written_bytes[2];
+	size_t selected, first;  /* rows: the marked one, the topmost shown */
+	char word[WORD_MAX + 1]; /* rows have it; "": all */
+	bool typing;             /* the word */
 	bool quit;
 	char *page; /* text shown over the table, NULL: none */
 	size_t page_first;
@@ -56,14 +70,17 @@ static const char help_text[] =
 	"  f   functions: paths summed by the function they start in\n"
 	"  e   edges: single branches\n"
 	"  b   binaries\n"
-	"  r   processes\n"
+	"  r   processes; c by container, u by unit, n by name\n"
 	"\n"
 	"  up, down, page up, page down, home, end    move\n"
-	"  enter                                      show the marked path block by block\n"
+	"  enter                                      show the marked path block by block, the\n"
+	"                                             marked function's graph\n"
+	"  /                                          only rows with a word; escape: all\n"
+	"  +, -                                       a longer, a shorter span\n"
 	"  h, ?                                       this page\n"
 	"  q                                          leave this page, then the program\n"
 	"\n"
-	"  t   order by TIME or by RUNS, which then stands first\n"
+	"  s   order by TIME or by RUNS, which then stands first\n"
 	"\n"
 	"TIME is the part of the CPU time selected, RUNS that of all runs of paths, +/- half of\n"
 	"the first one's 95% interval, SAMPLES how often it was seen whole. SHARE stands for both\n"
@@ -116,7 +133,7 @@ static size_t row_of_key(const struct table *table, int64_t key, size_t fallback
 
 static void slide(struct top *top)
 {
-	const int64_t length_ns = top->config->sliding_ns;
+	const int64_t length_ns = top->sliding_ns;
 
 	if (!length_ns)
 		return;
@@ -124,14 +141,29 @@ static void slide(struct top *top)
 	top->query.filter.since_ns = top->end_ns - length_ns;
 }
 
+static int take_newest(void *context, const struct pathprof_window_row *row)
+{
+	*(int64_t *)context = row->end_ns;
+	return 1;
+}
+
+static int64_t now_ms(void)
+{
+	return (int64_t)(pp_monotonic_ns() / PP_NSEC_PER_MSEC);
+}
+
 static void rebuild(struct top *top)
 {
+	const struct pathprof_filter all = {.limit = 1};
 	int64_t key = top->selected < top->table.row_cnt ? top->table.keys[top->selected] : 0;
 	struct table fresh;
 	int r;
 
 	table_init(&fresh, top->view->columns, top->view->column_cnt);
 	slide(top);
+	top->rebuilt_ms = now_ms();
+	top->newest_ns = 0;
+	pathprof_store_windows(top->query.store, &all, take_newest, &top->newest_ns, NULL);
 	top->error.text[0] = 0;
 	top->query.table = &fresh;
 	top->query.context = top->view->context;
@@ -147,6 +179,8 @@ static void rebuild(struct top *top)
 		return;
 	}
 	table_release(&top->table);
+	if (top->word[0])
+		table_keep(&fresh, top->word);
 	top->table = fresh;
 	top->selected = row_of_key(&top->table, key, top->selected);
 	if (!top->table.row_cnt)
@@ -182,7 +216,8 @@ static void draw_bar_line(int y, const char *text)
 /* What is shown: "last 5min", "5min to 2026-11-26 07:54:11", "as selected". */
 static void tell_span(const struct top *top, char *text, size_t text_size)
 {
-	const int64_t length_ns = top->config->sliding_ns;
+	const int64_t length_ns = top->sliding_ns,
+		      age_ns = (int64_t)pp_realtime_ns() - top->newest_ns;
 	char length[32], end[32];
 
 	if (!length_ns)
@@ -192,8 +227,10 @@ static void tell_span(const struct top *top, char *text, size_t text_size)
 			 text_duration(length, sizeof(length), length_ns),
 			 text_time(end, sizeof(end), top->end_ns));
 	else
-		snprintf(text, text_size, "last %s",
-			 text_duration(length, sizeof(length), length_ns));
+		snprintf(text, text_size, "last %s, newest %s old",
+			 text_duration(length, sizeof(length), length_ns),
+			 text_duration(end, sizeof(end),
+				       age_ns > 0 ? age_ns / CTL_NS_PER_S * CTL_NS_PER_S : 0));
 }
 
 static void draw_title(const struct top *top)
@@ -305,8 +342,24 @@ static void draw_page(const struct top *top)
 	}
 }
 
+static char *keys_text(const struct top *top)
+{
+	if (top->page)
+		return ctl_strdup(" q back  arrows scroll");
+	if (top->typing || top->word[0])
+		return ctl_printf(" /%s%s", top->word,
+				  top->typing ? "_  enter keeps it, escape shows all"
+					      : "  / and escape show all");
+	if (COLS < NARROW)
+		return ctl_strdup(" q quit  h help  / filter");
+	return ctl_strdup(" q quit  p paths  f functions  e edges  b binaries  r processes  "
+			  "s sort  / filter  + - span  enter show  h help");
+}
+
 static void draw(struct top *top)
 {
+	_cleanup_free_ char *keys = NULL;
+
 	erase();
 	draw_title(top);
 	if (top->page)
@@ -315,10 +368,8 @@ static void draw(struct top *top)
 		draw_table(top);
 	if (!top->page && !top->table.row_cnt)
 		draw_nothing(top);
-	draw_bar_line(LINES - 1,
-		      top->page ? " q back  arrows scroll"
-				: " q quit  p paths  f functions  e edges  b binaries  r processes"
-				  "  t time/runs  enter show  h help");
+	keys = keys_text(top);
+	draw_bar_line(LINES - 1, keys);
 	refresh();
 }
 
@@ -329,6 +380,32 @@ static void open_page(struct top *top, char *text)
 	top->page_first = 0;
 }
 
+static int show_graph(FILE *out, struct top *top, int64_t key, struct pathprof_error *error)
+{
+	const struct shares_function *function = view_function_of_key(&top->query, key);
+	const struct shares_binary *binary;
+	struct target target;
+	struct cfg *cfg;
+	int r;
+
+	if (!function)
+		return pathprof_fail(error, -ENOENT, "this row is no function of a file");
+	binary = &top->query.shares->binaries[function->binary];
+	r = target_open_at(&target, &top->query, top->config->options, &binary->id, binary->name,
+			   function->symbol->start, error);
+	if (r < 0)
+		return r;
+	cfg = cfg_new(&target);
+	r = cfg_count(cfg, top->query.store, &top->query.filter, top->query.kinds.used, error);
+	if (r == 0) {
+		cfg_arrange(cfg, false, false);
+		cfg_print_text(out, cfg);
+	}
+	cfg_free(cfg);
+	target_release(&target);
+	return r;
+}
+
 static void show_selected(struct top *top)
 {
 	struct pathprof_error error = {""};
@@ -337,12 +414,17 @@ static void show_selected(struct top *top)
 	FILE *out;
 	int r;
 
-	if (top->view != &view_paths || top->selected >= top->table.row_cnt)
+	if ((top->view != &view_paths && top->view != &view_functions) ||
+	    top->selected >= top->table.row_cnt)
 		return;
 	out = open_memstream(&text, &size);
 	if (!out)
 		return;
-	r = show_path(out, &top->query, NULL, top->table.keys[top->selected], false, &error);
+	if (top->view == &view_functions)
+		r = show_graph(out, top, top->table.keys[top->selected], &error);
+	else
+		r = show_path(out, &top->query, NULL, top->table.keys[top->selected], false,
+			      &error);
 	if (r < 0)
 		fprintf(out, "%s\n", error.text[0] ? error.text : strerror(-r));
 	fclose(out);
@@ -391,14 +473,62 @@ static void page_key(struct top *top, int key)
 		top->page_first = moved(top->page_first, page_lines(top), screen_rows(), key);
 }
 
+/* The next longer or shorter span that slides. */
+static void change_span(struct top *top, bool longer)
+{
+	static const int64_t spans_s[] = {60, 300, 900, 3600, 6 * 3600, 86400};
+	const size_t cnt = sizeof(spans_s) / sizeof(spans_s[0]);
+	size_t at = 0;
+
+	if (!top->sliding_ns)
+		return;
+	while (at + 1 < cnt && spans_s[at] * CTL_NS_PER_S < top->sliding_ns)
+		at++;
+	if (longer && at + 1 < cnt)
+		at++;
+	else if (!longer && at)
+		at--;
+	top->sliding_ns = spans_s[at] * CTL_NS_PER_S;
+	rebuild(top);
+}
+
+static void show_all(struct top *top)
+{
+	top->word[0] = 0;
+	rebuild(top);
+}
+
+/* While a word is typed; each letter narrows the rows down. */
+static void word_key(struct top *top, int key)
+{
+	size_t len = strlen(top->word);
+
+	if (is_enter(key) || key == KEY_ESCAPE)
+		top->typing = false;
+	if (key == KEY_ESCAPE)
+		top->word[0] = 0;
+	else if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && len)
+		top->word[len - 1] = 0;
+	else if (key >= ' ' && key < 127 && len < WORD_MAX)
+		top->word[len] = (char)key, top->word[len + 1] = 0;
+	if (!is_enter(key))
+		rebuild(top);
+}
+
 static void table_key(struct top *top, int key)
 {
 	const struct view *view = view_of_key(key);
 
 	if (view)
 		change_view(top, view);
-	else if (key == 't')
+	else if (key == 't' || key == 's')
 		change_order(top);
+	else if (key == '/')
+		top->typing = true;
+	else if (key == KEY_ESCAPE)
+		show_all(top);
+	else if (key == '+' || key == '-')
+		change_span(top, key == '+');
 	else if (key == 'q')
 		top->quit = true;
 	else if (key == 'h' || key == '?')
@@ -409,31 +539,65 @@ static void table_key(struct top *top, int key)
 		top->selected = moved(top->selected, top->table.row_cnt, screen_rows(), key);
 }
 
-static int64_t now_ms(void)
+/* Whether somebody has written to the database since this was asked last. */
+static bool was_written(struct top *top)
 {
-	return (int64_t)(pp_monotonic_ns() / PP_NSEC_PER_MSEC);
+	static const char *const suffixes[] = {"", "-wal"};
+	bool changed = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_free_ char *path = ctl_printf("%s%s", top->config->db, suffixes[i]);
+		struct stat status = {0};
+
+		(void)stat(path, &status);
+		changed |= status.st_mtim.tv_sec != top->written[i].tv_sec ||
+			   status.st_mtim.tv_nsec != top->written[i].tv_nsec ||
+			   status.st_size != top->written_bytes[i];
+		top->written[i] = status.st_mtim;
+		top->written_bytes[i] = status.st_size;
+	}
+	return changed;
+}
+
+static bool refresh_table(struct top *top)
+{
+	bool slides = top->sliding_ns && !top->is_past;
+
+	if (!was_written(top) && !(slides && now_ms() >= top->rebuilt_ms + REBUILD_MS))
+		return false;
+	rebuild(top);
+	return true;
+}
+
+static void take_key(struct top *top, int key)
+{
+	if (top->page)
+		page_key(top, key);
+	else if (top->typing)
+		word_key(top, key);
+	else
+		table_key(top, key);
 }
 
 static void run(struct top *top)
 {
 	int64_t next_ms = 0;
+	bool changed = true;
 
 	while (!top->quit && !asked_to_quit) {
 		int key;
 
 		if (now_ms() >= next_ms) {
-			rebuild(top);
+			changed |= refresh_table(top);
 			next_ms = now_ms() + REFRESH_MS;
 		}
-		draw(top);
+		if (changed)
+			draw(top);
 		timeout(next_ms > now_ms() ? (int)(next_ms - now_ms()) : 0);
 		key = getch();
-		if (key == ERR || key == KEY_RESIZE)
-			continue;
-		if (top->page)
-			page_key(top, key);
-		else
-			table_key(top, key);
+		changed = key != ERR;
+		if (changed && key != KEY_RESIZE)
+			take_key(top, key);
 	}
 }
 
@@ -472,6 +636,7 @@ int top_screen(const struct top_config *config)
 	struct top top = {
 		.config = config,
 		.view = config->view,
+		.sliding_ns = config->sliding_ns,
 		.query = {.store = config->store, .filter = config->filter, .sort = config->sort},
 	};
 

@@ -8,6 +8,8 @@
 #define TOP_ROWS_MAX 1000 /* nobody scrolls further */
 
 struct top_config {
+	const struct ctl_options *options;
+	const char *db; /* the store's file */
 	struct pathprof_store *store;
 	struct pathprof_filter filter;
 	enum ctl_sort sort;

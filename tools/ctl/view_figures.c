@@ -78,13 +78,14 @@ void view_begin_rows(struct view_query *query, const struct view *view, bool tim
 		return;
 	columns = ctl_alloc((view->column_cnt + TITLE_COLUMNS_MAX) * sizeof(*columns));
 	cnt = add_column(columns, cnt, titles[query->order], TABLE_RIGHT);
-	cnt = add_column(columns, cnt, "", TABLE_BARS);
-	cnt = add_column(columns, cnt, "+/-", TABLE_RIGHT);
+	cnt = add_column(columns, cnt, "", TABLE_BARS | TABLE_SPARE);
+	cnt = add_column(columns, cnt, "+/-", TABLE_RIGHT | TABLE_SPARE);
 	if (second_figure(query))
-		cnt = add_column(columns, cnt, titles[second_figure(query)], TABLE_RIGHT);
-	cnt = add_column(columns, cnt, "SAMPLES", TABLE_RIGHT);
+		cnt = add_column(columns, cnt, titles[second_figure(query)],
+				 TABLE_RIGHT | TABLE_SPARE);
+	cnt = add_column(columns, cnt, "SAMPLES", TABLE_RIGHT | TABLE_SPARE);
 	if (of_fleet(query))
-		cnt = add_column(columns, cnt, "HOSTS", TABLE_RIGHT);
+		cnt = add_column(columns, cnt, "HOSTS", TABLE_RIGHT | TABLE_SPARE);
 	for (size_t i = 0; i < view->column_cnt; i++)
 		columns[cnt++] = view->columns[i];
 	table_set_columns(query->table, columns, cnt);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "cleanup.h"
 #include "text.h"
 #include "view.h"
@@ -64,9 +65,32 @@ static uint64_t path_cnt(const struct row *row)
 	return row->function ? row->function->path_cnt : 0;
 }
 
+/* The same for the same function each time; 0: what is no function. */
+static int64_t key_of(const struct shares *shares, const struct shares_function *function)
+{
+	const struct pathprof_build_id *id = &shares->binaries[function->binary].id;
+	uint64_t hash = 0;
+
+	if (!function->symbol || !function->symbol->bounded)
+		return 0;
+	for (size_t i = 0; i < id->len_bytes; i++)
+		hash = pp_hash_mix(hash, id->bytes[i]);
+	return (int64_t)(pp_hash_mix(hash, function->symbol->start) & INT64_MAX);
+}
+
+const struct shares_function *view_function_of_key(const struct view_query *query, int64_t key)
+{
+	const struct shares *shares = query->shares;
+
+	for (size_t i = 0; key && shares && i < shares->function_cnt; i++)
+		if (key_of(shares, &shares->functions[i]) == key)
+			return &shares->functions[i];
+	return NULL;
+}
+
 static void add_cells(struct view_query *query, const struct row *row)
 {
-	table_row(query->table, 0);
+	table_row(query->table, row->function ? key_of(query->shares, row->function) : 0);
 	view_figure_cells(query, &row->figures);
 	table_cell(query->table, CTL_PLAIN, "%" PRIu64, path_cnt(row));
 	table_cell(query->table, CTL_NAME, "%s", row->name);
