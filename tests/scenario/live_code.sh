@@ -34,6 +34,14 @@ nm spin | grep -q ' T spinning$' || fail "the program has no such function"
 pid=
 trap '[ -z "$pid" ] || kill $pid 2>/dev/null; cleanup' EXIT
 end() { kill $pid; wait $pid 2>/dev/null || true; pid=; }
+# runs PATTERN: the process pid has come to run such a program.
+runs() {
+	for _ in $(seq 300); do
+		[[ $(readlink "/proc/$pid/exe") == $1 ]] && return
+		sleep 0.1
+	done
+	fail "no program $1 runs"
+}
 # named WHAT: the process pid, recorded, has its function by name, and the function its graph.
 named() {
 	rm -f db*
@@ -53,6 +61,7 @@ nameless() {
 cp spin deleted
 ./deleted &
 pid=$!
+runs '*/deleted'
 rm deleted
 named deleted
 nameless deleted
@@ -60,6 +69,7 @@ nameless deleted
 cp spin changed
 ./changed &
 pid=$!
+runs '*/changed'
 mv other changed
 named replaced
 nameless replaced
@@ -69,8 +79,7 @@ fd = os.memfd_create("program", 0)
 os.write(fd, open("spin", "rb").read())
 os.execve("/proc/self/fd/%d" % fd, ["program"], {})' &
 pid=$!
-in_memory() { [[ $(readlink "/proc/$pid/exe") == /memfd:* ]]; }
-for _ in $(seq 100); do in_memory && break; sleep 0.1; done
+runs '/memfd:*'
 named memfd
 nameless memfd
 
@@ -78,8 +87,7 @@ mkdir only
 if unshare --mount true 2>/dev/null; then
 	unshare --mount sh -c 'mount -t tmpfs none only && cp spin only/inner && exec ./only/inner' &
 	pid=$!
-	elsewhere() { [[ $(readlink "/proc/$pid/exe") == */only/inner ]]; }
-	for _ in $(seq 100); do elsewhere && break; sleep 0.1; done
+	runs '*/only/inner'
 	[ ! -e only/inner ] || fail "the program is in this namespace, too"
 	named namespace
 	nameless namespace
