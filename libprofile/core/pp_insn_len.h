@@ -126,13 +126,12 @@ PP_INLINE void pp_len_evex(struct pp_shape *s)
 /* 8F with a map of 8 and more; else it is pop. */
 PP_INLINE __u32 pp_len_xop(struct pp_shape *s)
 {
-	static const __u8 maps[] = {PP_MAP_0F3A, PP_MAP_0F38, PP_MAP_7};
 	__u32 map = (s->at < s->len ? s->code[s->at] : 0) & 0x1f;
 
 	if (map < 8 || map > 10)
 		return 0;
 	s->is_vector = s->is_regular = 1;
-	s->map = maps[map - 8];
+	s->map = map == 8 ? PP_MAP_0F3A : map == 9 ? PP_MAP_0F38 : PP_MAP_7;
 	s->at += 2;
 	s->opcode = pp_len_next(s);
 	return 1;

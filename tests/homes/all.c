@@ -14,6 +14,7 @@
 #include "pp_front.h"
 #include "pp_hash.h"
 #include "pp_hpt.h"
+#include "pp_insn_len.h"
 #include "pp_path_stack.h"
 #include "pp_port.h"
 #include "pp_random.h"
@@ -51,6 +52,8 @@ __u32 home_path_stack_step(struct pp_path_stack *s, const struct pp_path_config 
 			   const struct pp_branch *b, struct pp_path *ret_path);
 __u32 home_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config,
 		    const struct pp_path *path, __u64 count, struct pp_hpt_entry *ret_replaced);
+__u32 home_insn_len(const __u8 *code, __u32 len);
+__u32 home_insn_len_by_form(const __u8 *code, __u32 len);
 void home_segment_cut(struct pp_segment_state *s);
 __u32 home_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
 			struct pp_segment *ret_segment);
@@ -155,6 +158,16 @@ __u32 home_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config,
 		    const struct pp_path *path, __u64 count, struct pp_hpt_entry *ret_replaced)
 {
 	return pp_hpt_step(h, config, path->start, path->desc, count, ret_replaced);
+}
+
+__u32 home_insn_len(const __u8 *code, __u32 len)
+{
+	return pp_insn_len(code, len);
+}
+
+__u32 home_insn_len_by_form(const __u8 *code, __u32 len)
+{
+	return pp_insn_len_by_form(code, len);
 }
 
 void home_segment_cut(struct pp_segment_state *s)
