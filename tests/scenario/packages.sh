@@ -86,7 +86,7 @@ verdict packages_build_depends
 
 # Purging takes every directory of state that a unit has.
 sed -n 's/^StateDirectory=//p' systemd/*.service | while read -r state; do
-	grep -qE "rm -rf .*/var/lib/$state( |\$)" packaging/debian/pathprof.postrm ||
+	sed ':join; /\\$/{N; s/\\\n//; b join}' packaging/debian/pathprof.postrm | grep -qE "rm -rf .*/var/lib/$state( |\$)" ||
 		echo "$state stays when the package is purged"
 done >"$work/wrong"
 verdict packages_state

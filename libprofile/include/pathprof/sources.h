@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * The branch sources, a row each, best first: what Source=auto tries in this order. The daemon
  * opens them (daemon/source.h), pathprofctl says which of them can run here.
