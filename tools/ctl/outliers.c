@@ -17,14 +17,6 @@
 
 /* ---------------------------------------------------------------- samples */
 
-static double independent_samples(const struct pathprof_distribution *distribution)
-{
-	double together =
-		distribution->clustered ? (double)(distribution->squares / distribution->total) : 1;
-
-	return (double)distribution->total / fmax(together, 1);
-}
-
 static int copy_events(struct outliers_host *host, const struct side *side)
 {
 	size_t cnt = side->distribution.cnt;
@@ -80,7 +72,7 @@ int outliers_group_load(struct outliers_group *ret_group, struct pathprof_store 
 
 		one.host = hosts[i];
 		r = load_host(host, store, &one, error);
-		samples = r == 0 ? independent_samples(&host->distribution) : 0;
+		samples = r == 0 ? pathprof_independent_samples(&host->distribution) : 0;
 		group.host_cnt += samples >= OUTLIERS_SAMPLES_MIN;
 		group.few_cnt += samples > 0 && samples < OUTLIERS_SAMPLES_MIN;
 		if (samples < OUTLIERS_SAMPLES_MIN)
@@ -192,7 +184,7 @@ static int judge_few(struct outliers_group *group)
 		struct outliers_host *host = &group->hosts[i];
 
 		host->verdict = (struct pathprof_outlier){
-			.samples = independent_samples(&host->distribution),
+			.samples = pathprof_independent_samples(&host->distribution),
 			.distance = NAN,
 			.chance = NAN,
 			.found = host->low_bits > 0 && host->bits > FEW_FACTOR * median,

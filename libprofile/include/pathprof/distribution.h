@@ -105,6 +105,12 @@ int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 			       const struct pathprof_event *events, size_t cnt);
 
 /*
+ * How many independent samples a distribution of samples is worth: those that come in bursts are
+ * worth their part of one, as far as squares are known. 0 of an empty one.
+ */
+double pathprof_independent_samples(const struct pathprof_distribution *distribution);
+
+/*
  * Entropy in bits, -sum p log2 p: the bits an event costs in the best code, so low entropy is good
  * locality (CCP 2.1). 0 of an empty profile.
  */

@@ -108,3 +108,11 @@ int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 	*ret_distribution = d;
 	return 0;
 }
+
+double pathprof_independent_samples(const struct pathprof_distribution *distribution)
+{
+	long double together =
+		distribution->clustered ? distribution->squares / distribution->total : 1;
+
+	return (double)(distribution->total / (together > 1 ? together : 1));
+}

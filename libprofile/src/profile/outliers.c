@@ -71,20 +71,12 @@ static double quantile(double *values, size_t cnt, double at)
 
 /* ---------------------------------------------------------------- the table */
 
-/* Of samples that come in bursts each is worth its part of one. */
-static double independent(const struct pathprof_distribution *member)
-{
-	double together = member->clustered ? (double)(member->squares / member->total) : 1;
-
-	return (double)member->total / fmax(together, 1);
-}
-
 static int weigh_members(struct group *g)
 {
 	for (size_t h = 0; h < g->cnt; h++) {
 		if (!g->members[h]->counted || !(g->members[h]->total > 0))
 			return -EDOM;
-		g->samples[h] = independent(g->members[h]);
+		g->samples[h] = pathprof_independent_samples(g->members[h]);
 		g->all += g->samples[h];
 	}
 	g->least = EXPECTED_MIN * (double)g->cnt / g->all;
