@@ -83,25 +83,30 @@ static int weigh_members(struct group *g)
 	return 0;
 }
 
+/* NULL: the member has no more. */
+static const struct pathprof_event *event_at(const struct pathprof_distribution *member, size_t at)
+{
+	return at < member->cnt ? &member->events[at] : NULL;
+}
+
 /* The members' next event in order of keys, its shares in row; false: there is no other. */
 static bool next_event(const struct group *g, size_t *at, double *row)
 {
 	const struct pathprof_event *first = NULL;
 
 	for (size_t h = 0; h < g->cnt; h++) {
-		const struct pathprof_distribution *m = g->members[h];
+		const struct pathprof_event *event = event_at(g->members[h], at[h]);
 
-		if (at[h] < m->cnt &&
-		    (!first || pathprof_event_order(&m->events[at[h]], first) < 0))
-			first = &m->events[at[h]];
+		if (event && (!first || pathprof_event_order(event, first) < 0))
+			first = event;
 	}
 	if (!first)
 		return false;
 	for (size_t h = 0; h < g->cnt; h++) {
-		const struct pathprof_distribution *m = g->members[h];
-		bool has = at[h] < m->cnt && pathprof_event_order(&m->events[at[h]], first) == 0;
+		const struct pathprof_event *event = event_at(g->members[h], at[h]);
+		bool has = event && pathprof_event_order(event, first) == 0;
 
-		row[h] = has ? m->events[at[h]].weight / (double)m->total : 0;
+		row[h] = has ? event->weight / (double)g->members[h]->total : 0;
 		at[h] += has;
 	}
 	return true;
