@@ -5,34 +5,22 @@
  */
 #include <math.h>
 
+#include "chance.h"
 #include "pathprof/clusters.h"
 #include "unit.h"
 
 #define FLEETS 1000
 
-static uint64_t state = 88172645463325252u;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
+static uint64_t state = CHANCE_SEED;
 
 static double poisson(double mean)
 {
-	double product = uniform(), least = exp(-mean), cnt = 0;
+	double product = chance_uniform(&state), least = exp(-mean), cnt = 0;
 
 	if (mean > 100)
-		return fmax(floor(mean + sqrt(mean) * normal() + 0.5), 0);
+		return fmax(floor(mean + sqrt(mean) * chance_normal(&state) + 0.5), 0);
 	for (; product > least; cnt++)
-		product *= uniform();
+		product *= chance_uniform(&state);
 	return cnt;
 }
 
@@ -88,8 +76,9 @@ static unsigned int held(unsigned int hosts, double share, double scatter, doubl
 		struct pathprof_share seen;
 
 		for (unsigned int h = 0; h < hosts; h++) {
-			double whole = floor(samples * exp(0.4 * normal()));
-			double part = poisson(whole * fmin(share * exp(scatter * normal()), 1));
+			double whole = floor(samples * exp(0.4 * chance_normal(&state)));
+			double part = poisson(
+				whole * fmin(share * exp(scatter * chance_normal(&state)), 1));
 
 			pathprof_clusters_add(&c, fmin(part, whole), whole);
 		}

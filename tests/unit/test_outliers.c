@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "chance.h"
 #include "pathprof/outliers.h"
 #include "unit.h"
 
@@ -16,19 +17,6 @@
 #define EVENTS  50
 
 static uint64_t state;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 struct group {
 	struct pathprof_event events[MEMBERS][EVENTS + 1];
@@ -48,13 +36,13 @@ static void make_member(size_t at, double scatter, double samples, double burst)
 
 		*e = (struct pathprof_event){.key_lo = i};
 		if (i < EVENTS)
-			e->weight = exp(scatter * normal()) / (double)(i + 1);
+			e->weight = exp(scatter * chance_normal(&state)) / (double)(i + 1);
 		sum += e->weight;
 	}
 	for (size_t i = 0; i < EVENTS; i++) {
 		struct pathprof_event *e = &group.events[at][i];
 		double mean = e->weight / sum * samples / burst;
-		double bursts = floor(fmax(mean + sqrt(mean) * normal(), 0) + 0.5);
+		double bursts = floor(fmax(mean + sqrt(mean) * chance_normal(&state), 0) + 0.5);
 
 		e->weight = burst * bursts;
 		e->squares = burst * burst * bursts;
@@ -79,7 +67,7 @@ static void move(size_t at, size_t event, double flow)
 
 static void make_group(double scatter, double samples, double burst)
 {
-	state = 88172645463325252u;
+	state = CHANCE_SEED;
 	for (size_t h = 0; h < MEMBERS; h++)
 		make_member(h, scatter, samples * (1 + (double)(h % 3)), burst);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
 #include "pathprof/unseen.h"
 #include "unit.h"
 
@@ -18,14 +19,6 @@
 #define RUNS_MAX   25
 
 static uint64_t state;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
-}
 
 /* A program: places where bursts begin, each with its mix of paths and its weight. */
 struct program {
@@ -43,7 +36,7 @@ static double fill_cdf(double *cdf, uint32_t cnt, double steepness)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < cnt; i++) {
-		sum += pow(1 + (double)(uint32_t)(uniform() * cnt), -steepness);
+		sum += pow(1 + (double)(uint32_t)(chance_uniform(&state) * cnt), -steepness);
 		cdf[i] = sum;
 	}
 	return sum;
@@ -51,19 +44,19 @@ static double fill_cdf(double *cdf, uint32_t cnt, double steepness)
 
 static void make_program(struct program *p)
 {
-	double all = 0, before, burst, sum, group_sum, marks = 0.02 + 0.4 * uniform();
+	double all = 0, before, burst, sum, group_sum, marks = 0.02 + 0.4 * chance_uniform(&state);
 
 	memset(p, 0, sizeof(*p));
-	p->path_cnt = 10 + (uint32_t)(uniform() * (PATHS_MAX - 10));
-	p->group_cnt = 1 + (uint32_t)(uniform() * (GROUPS_MAX - 1));
-	p->burst_cnt = 20 + (uint32_t)(uniform() * uniform() * 900);
-	group_sum = fill_cdf(p->group_cdf, p->group_cnt, 1.2 * uniform());
+	p->path_cnt = 10 + (uint32_t)(chance_uniform(&state) * (PATHS_MAX - 10));
+	p->group_cnt = 1 + (uint32_t)(chance_uniform(&state) * (GROUPS_MAX - 1));
+	p->burst_cnt = 20 + (uint32_t)(chance_uniform(&state) * chance_uniform(&state) * 900);
+	group_sum = fill_cdf(p->group_cdf, p->group_cnt, 1.2 * chance_uniform(&state));
 	for (uint32_t g = 0; g < p->group_cnt; g++) {
 		double share = (p->group_cdf[g] - (g ? p->group_cdf[g - 1] : 0)) / group_sum;
 
-		sum = fill_cdf(p->cdf[g], p->path_cnt, 0.8 + 1.4 * uniform());
-		p->group_weight[g] = 0.5 + uniform();
-		p->group_runs[g] = 3 + (uint32_t)(uniform() * RUNS_MAX);
+		sum = fill_cdf(p->cdf[g], p->path_cnt, 0.8 + 1.4 * chance_uniform(&state));
+		p->group_weight[g] = 0.5 + chance_uniform(&state);
+		p->group_runs[g] = 3 + (uint32_t)(chance_uniform(&state) * RUNS_MAX);
 		before = 0;
 		burst = share * p->group_weight[g] * p->group_runs[g];
 		for (uint32_t i = 0; i < p->path_cnt; i++) {
@@ -77,13 +70,13 @@ static void make_program(struct program *p)
 		p->group_cdf[g] /= group_sum;
 	for (uint32_t i = 0; i < p->path_cnt; i++) {
 		p->truth[i] /= all;
-		p->marked[i] = uniform() < marks;
+		p->marked[i] = chance_uniform(&state) < marks;
 	}
 }
 
 static uint32_t draw(const double *cdf, uint32_t cnt)
 {
-	double u = uniform();
+	double u = chance_uniform(&state);
 	uint32_t i = 0;
 
 	while (i + 1 < cnt && cdf[i] < u)
@@ -91,7 +84,7 @@ static uint32_t draw(const double *cdf, uint32_t cnt)
 	return i;
 }
 
-/* What windows see of it, as profile.h counts it. */
+/* Windows' counts of it, as in profile.h. */
 struct counts {
 	double samples[PATHS_MAX], squares[PATHS_MAX];
 	double weight[PATHS_MAX], weight_squares[PATHS_MAX];
