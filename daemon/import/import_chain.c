@@ -379,7 +379,8 @@ static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint3
 	return untaken;
 }
 
-/* What is no branch of the program at all. Others join over one that was not taken. */
+/* Entries that are no branch of the program. The entries around one that was not taken are joined.
+ */
 static __attribute__((noinline)) void pass_odd(struct pp_import_chain *chain,
 					       const struct pathprof_recorded_branch *b,
 					       enum pathprof_ledger_reason why)

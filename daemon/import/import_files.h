@@ -37,7 +37,7 @@ void pp_import_trim_id(struct pathprof_build_id *id);
 int pp_import_files_add(struct pp_import_files *files, const char *path,
 			struct pathprof_error *error);
 void pp_import_files_release(struct pp_import_files *files);
-/* Where the file of this identity lies, as --binary names it; NULL: it names none. */
+/* The path of the file of this identity, as --binary names it; NULL: it names none. */
 const char *pp_import_files_path(const struct pp_import_files *files,
 				 const struct pathprof_build_id *id);
 /*

@@ -527,7 +527,7 @@ int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64
 
 /* ---------------------------------------------------------------- generated code */
 
-/* What was read before remains good when the file is gone. */
+/* Names that were read before stay valid when their file is gone. */
 static void refresh_jit(struct pp_track *track, const struct pp_image *image,
 			struct pp_image_detail *detail)
 {

@@ -523,7 +523,7 @@ static int read_pieces(struct pp_jit *jit, int fd)
 	return r > 0 ? -EAGAIN : r;
 }
 
-/* What the file has that was not read yet. */
+/* Reads the part of the file that was appended since the last reading. */
 static int read_on(struct pp_jit *jit, int fd, const struct stat *stat)
 {
 	/* Another file, or one begun anew. */

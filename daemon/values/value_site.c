@@ -269,7 +269,7 @@ static int open_file(struct pp_value_site *site, struct pathprof_code **ret_code
 	return 0;
 }
 
-/* What Go compiles has a package before its name; a function of C in it has none. */
+/* Functions that Go compiled have a package before their names; functions of C have none. */
 static int check_convention(const struct pp_value_site *site, const struct pathprof_code *code,
 			    const char *text, struct pathprof_error *error)
 {

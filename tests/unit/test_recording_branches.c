@@ -372,7 +372,7 @@ static void test_other_layout(void)
 	end(&w);
 }
 
-/* What ran before its mappings were told is a loss, other files are none. */
+/* Branches before the mappings of their file are a loss; branches of other files are not. */
 static void test_ledger(void)
 {
 	const struct pathprof_recorded_branch unmapped = far(LIBRARY + 2, LIBRARY);
@@ -522,7 +522,7 @@ static void test_many_pieces(void)
 	end(&w);
 }
 
-/* What is beyond the bound is told, and the rest is right. */
+/* Pieces beyond the bound are told as lost, and the rest is right. */
 static void test_too_many_pieces(void)
 {
 	uint64_t cnt = 0;

@@ -295,7 +295,7 @@ static int write_out(const struct ctl_options *options, const struct inputs *inp
 	return r < 0 ? ctl_fail_error(options->output, r, &error) : CTL_OK;
 }
 
-/* What each input would lose by each method. */
+/* Prints what each input would lose by each method. */
 static int say_losses(FILE *out, const struct inputs *inputs, enum pathprof_combine_method chosen,
 		      bool branches)
 {

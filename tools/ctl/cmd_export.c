@@ -264,7 +264,7 @@ static double looks_a_count(const struct pathprof_branch_origin *o)
 	return o->weighed && o->weight > 0 ? (double)o->samples / o->weight : 1;
 }
 
-/* What a recording held, and whether too much of that is missing. */
+/* The ledger of a recording, and whether too much is missing. */
 static int tell_ledger(const struct exported *e)
 {
 	const struct pathprof_ledger *ledger = &e->profile.origin.ledger;

@@ -155,7 +155,7 @@ static int read_all(struct processes *processes, const struct view_query *query,
 
 /* ---------------------------------------------------------------- groups */
 
-/* What a process is summed up under; NULL: each stands for itself. */
+/* The name under which a process is summed up; NULL: each stands for itself. */
 typedef const char *group_fn(const struct pathprof_process_row *row);
 
 struct grouping {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What became of the branches of a recording: each entry of a branch stack was used, or left out
- * for one reason. `import` and `export --recording` keep the same ledger, in the same words.
+ * The ledger of a recording's branches: each entry of a branch stack was used, or left out for one
+ * reason. `import` and `export --recording` keep the same ledger, in the same words.
  *
  * Workload: one for a recording, filled by who reads it. Sums hold: branches = used + all left out.
  */

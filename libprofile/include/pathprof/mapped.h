@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What a mapping is, by the name that the kernel gives it in /proc/PID/maps and in perf's records.
- * One rule for recordings and for processes that run. Any thread.
+ * The kind of a mapping, by the name that the kernel gives it in /proc/PID/maps and in perf's
+ * records. One rule for recordings and for processes that run. Any thread.
  */
 #ifndef PATHPROF_MAPPED_H
 #define PATHPROF_MAPPED_H

@@ -64,8 +64,8 @@ int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn,
 			 struct pathprof_error *error);
 
 /*
- * What parcels of one store brought, summed into one parcel with one window a part: of those
- * windows that end after since_ns and begin before until_ns (0: no end). Its slot is that in which
+ * Sums up what the parcels of one store brought into one parcel with one window a part. Windows
+ * count that end after since_ns and begin before until_ns (0: no end). Its slot is that in which
  * the last of them ended. host as pathprof_store_hosts() gave it. The caller releases the parcel.
  * -ENODATA: there is no such window.
  */

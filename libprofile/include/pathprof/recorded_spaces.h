@@ -43,7 +43,7 @@ struct pathprof_recorded_space {
 
 struct pathprof_recorded_spaces;
 
-/* Where an address lies. */
+/* The place of an address. */
 struct pathprof_space_place {
 	const struct pathprof_mapped_file
 		*file;       /* NULL: generated code, whose offset is its address */
@@ -51,7 +51,7 @@ struct pathprof_space_place {
 	uint64_t offset;     /* of start in the file */
 };
 
-/* What was left out. */
+/* Counts of what was left out. */
 struct pathprof_recorded_spaces_left {
 	uint64_t mappings;  /* beyond the bounds, or malformed */
 	uint64_t processes; /* there was no room for */

@@ -41,7 +41,7 @@ extern "C" {
 
 #define PATHPROF_RECORDING_BRANCHES_MEMORY_MAX (24u << 20)
 
-/* What else is left out than entries, of which the ledger tells. */
+/* Things left out besides entries, which the ledger counts. */
 enum pathprof_recording_left {
 	PATHPROF_LEFT_RANGE,     /* ranges: the code does not run on there */
 	PATHPROF_LEFT_AWAY,      /* ranges: the kernel let it go on elsewhere */
@@ -90,7 +90,7 @@ const struct pathprof_error *
 pathprof_recording_branches_error(const struct pathprof_recording_branches *branches);
 const struct pathprof_recording_branches_stats *
 pathprof_recording_branches_stats(const struct pathprof_recording_branches *branches);
-/* What became of the recording's entries, as `import` tells it. */
+/* The ledger of the recording's entries, as `import` prints it. */
 void pathprof_recording_branches_ledger(const struct pathprof_recording_branches *branches,
 					struct pathprof_ledger *ret_ledger);
 

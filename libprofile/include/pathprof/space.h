@@ -29,7 +29,7 @@
 /* As many as Linux lets a process have by default (vm.max_map_count). */
 #define PATHPROF_SPACE_PIECES_MAX 65536
 #define PATHPROF_SPACE_PAST_MAX   256
-/* Of all names together. */
+/* Bytes of all names together. */
 #define PATHPROF_MAPPED_FILES_BYTES_MAX (16u << 20)
 
 /* An interned (identity, whose file, name). */

@@ -267,7 +267,7 @@ static int add_leaving(struct pathprof_branch_profile *p, const struct pp_branch
 						  0);
 }
 
-/* What a profile has no entries for becomes such as it has. */
+/* Entries of a kind that the profile lacks are turned into kinds that it has. */
 static int work_in(struct pathprof_branch_profile *p)
 {
 	struct pp_branch_entries *falls = &p->draft->entries[PP_ENTRY_FALL];

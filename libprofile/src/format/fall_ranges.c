@@ -99,7 +99,7 @@ static uint64_t taken_from(const struct making *m, uint64_t last)
 	return sum;
 }
 
-/* What runs on behind block b: told, where fdata tells it; else what came and did not leave. */
+/* The count that runs on behind block b: as fdata has it, else what came in and did not leave. */
 static uint64_t running_on(const struct making *m, uint32_t b)
 {
 	const struct pathprof_graph_block *block = &m->graph->blocks[b];

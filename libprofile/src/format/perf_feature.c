@@ -184,7 +184,7 @@ static size_t noughts_before(const uint8_t *bytes, size_t len_bytes)
 	return cnt;
 }
 
-/* What stands before the damage is kept. */
+/* The entries before the damage are kept. */
 static int add_build_ids(struct pp_perf *perf, const uint8_t *bytes, size_t len_bytes,
 			 struct pathprof_error *error)
 {
@@ -237,7 +237,7 @@ static int set_parted(struct pp_perf *perf, struct pp_perf_cursor *cursor,
 	return 0;
 }
 
-/* What a user loses with it. */
+/* The loss that follows from it, in a user's words. */
 static const char *name_of(uint64_t feature)
 {
 	switch (feature) {

@@ -29,7 +29,7 @@ void pathprof_clusters_add(struct pathprof_clusters *clusters, double part, doub
 	clusters->product += part * whole;
 }
 
-/* Of the ratio, by how the clusters' own scatter. */
+/* The variance of the ratio, from how the clusters' own ratios scatter. */
 static double variance_of(const struct pathprof_clusters *c)
 {
 	double ratio = c->part / c->whole, n = (double)c->cnt;

@@ -167,7 +167,7 @@ static double chance_variance(const struct group *g, double share, size_t member
 	return share * (1 - share) / g->samples[member];
 }
 
-/* Of one event's shares between members, beyond chance: from the median of their distances. */
+/* The variance of one event's share between members, beyond chance, from the median distance. */
 static double scatter(const struct group *g, size_t event)
 {
 	const double *row = &g->share[event * g->cnt], share = g->pooled[event];
@@ -235,7 +235,7 @@ static int order_ranked(const void *a, const void *b)
 	return (x->by > y->by) - (x->by < y->by);
 }
 
-/* What log T is among some members that behave alike, and how unlikely each one's is. */
+/* Fits a normal distribution to log T of some members, and sets how unlikely each one's is. */
 static void judge(const struct group *g, const struct ranked *ranked, size_t cnt,
 		  struct pathprof_outlier *outliers)
 {

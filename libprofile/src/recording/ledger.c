@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* What became of a recording's branches: see pathprof/ledger.h. */
+/* The ledger of a recording's branches: see pathprof/ledger.h. */
 #include "pathprof/ledger.h"
 
 #include <inttypes.h>
