@@ -100,9 +100,9 @@ static int find_files(struct run *run, struct pathprof_error *error)
 }
 
 /*
- * Only of a perf.data whose header says where everything is: in one that was written to a pipe
- * names and build-ids come on the way, and what is known at a sample must not depend on how far
- * another thread has read.
+ * Only of a perf.data, not packed, whose header says where everything is: in one that was written
+ * to a pipe names and build-ids come on the way, and what is known at a sample must not depend on
+ * how far another thread has read.
  */
 static bool may_read_ahead(const struct run *run)
 {
@@ -110,7 +110,7 @@ static bool may_read_ahead(const struct run *run)
 
 	return run->args->format == PATHPROF_FORMAT_PERF_DATA && run->fd > STDIN_FILENO &&
 	       pread(run->fd, header, sizeof(header), 0) == sizeof(header) &&
-	       header[1] > sizeof(header);
+	       !memcmp(header, "PERF", 4) && header[1] > sizeof(header);
 }
 
 /* Without a second thread it is read by one. */

@@ -373,15 +373,36 @@ done
 } | "$write" bare.data
 said=$("$ctl" import bare.data -o bare.db 2>&1)
 is "samples without stacks: import, status" $? 3
+"$ctl" export --recording bare.data --file moved -F csv -o out 2>/dev/null
+is "samples without stacks: export, status" $? 3
 is "samples without stacks: import" "$(grep -c 'no branch stacks: record them' <<<"$said")" 1
 
 # ---------------------------------------------------------------- packed
 
-for tool in gzip zstd xz bzip2; do
-	command -v $tool >/dev/null || { echo "skip packed: no $tool"; continue; }
-	for file in app.data text; do
-		format=perf.data
-		[ $file = text ] && format=perf-script
+read_both() { # FILE FORMAT OUT: what import and export make of it
+	rm -f both.db*
+	"$ctl" export --recording "$1" --recording-format "$2" --file moved -F csv -o "$3.csv" 2>said &&
+		"$ctl" import -F "$2" -o both.db "$1" --binary moved --json 2>said |
+		grep -v '"db"' >"$3.json" || cat said
+}
+for file in app.data text; do
+	format=perf.data
+	[ $file = text ] && format=perf-script
+	read_both $file $format plain
+	for tool in gzip zstd; do
+		command -v $tool >/dev/null || { echo "skip packed: no $tool"; continue; }
+		$tool -c <$file >packed
+		read_both packed $format packed
+		is "packed: $file by $tool" "$(cmp plain.csv packed.csv && cmp plain.json packed.json &&
+			[ -s packed.csv ] && [ -s packed.json ] && echo same)" same
+		is "packed: $file by $tool, no room" "$(TMPDIR=/nowhere "$ctl" import -F $format -o packed.db packed 2>&1 |
+			grep -c "packed: cannot be unpacked into /nowhere: No such file.*TMPDIR names another")" 1
+		head -c $(($(stat -c %s packed) - 5)) packed >short
+		is "packed: $file by $tool, cut off" "$("$ctl" import -F $format -o packed.db short 2>&1 |
+			grep -c "short: is packed, and damaged or cut off: ")" 1
+	done
+	for tool in xz bzip2; do
+		command -v $tool >/dev/null || { echo "skip packed: no $tool"; continue; }
 		$tool -c <$file >packed
 		is "packed: export of $file by $tool" "$("$ctl" export --recording packed \
 			--recording-format $format --file moved -F csv -o out 2>&1 |

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -448,6 +449,40 @@ static void test_density(void)
 	export_world_end(&w);
 }
 
+/* g ends in a jump here, for returns are not counted. */
+static void test_density_without_ranges(void)
+{
+	struct pathprof_graph_block blocks[16];
+	struct pathprof_density d;
+	struct pathprof_graph graph;
+	struct export_world w;
+
+	export_world_begin(&w);
+	graph = *w.graph;
+	CU_ASSERT_FATAL(graph.block_cnt < 16);
+	memcpy(blocks, graph.blocks, (graph.block_cnt + 1) * sizeof(blocks[0]));
+	graph.blocks = blocks;
+	blocks[pathprof_graph_block_at(&graph, EXPORT_WORLD_AT + 0x20)].kind = PERF_BR_IND;
+	export_world_branch(&w, 0x0a, 0x02, 100, 0);
+	export_world_range(&w, 0x02, 0x0a, false, 100);
+	export_world_branch(&w, 0x20, 0x00, 1, 0);
+	export_world_settle(&w);
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_density(&w.profile, &graph, &d, &w.error), 0);
+	/* g has one of 201 branches: it lies beyond the cutoff */
+	CU_ASSERT_DOUBLE_EQUAL(d.density, 40, 1e-9);
+	CU_ASSERT_EQUAL(d.rangeless, 1);
+	CU_ASSERT_FALSE(d.partial);
+	export_world_branch(&w, 0x20, 0x00, 50, 0);
+	export_world_settle(&w);
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_density(&w.profile, &graph, &d, &w.error), 0);
+	CU_ASSERT_DOUBLE_EQUAL(d.density, 40, 1e-9);
+	CU_ASSERT_EQUAL(d.rangeless, 1);
+	CU_ASSERT_EQUAL(d.functions, 2);
+	CU_ASSERT_EQUAL(d.hot, 1);
+	CU_ASSERT_TRUE(d.partial);
+	export_world_end(&w);
+}
+
 static void test_density_of_nothing(void)
 {
 	struct pathprof_density d;
@@ -472,6 +507,7 @@ static const struct unit_test tests[] = {
 	{"joining runs keeps where they begin and end", test_straight},
 	{"what runs behind a call is not told twice", test_whole_program_paths},
 	{"density as worked out by hand", test_density},
+	{"density beside functions without ranges", test_density_without_ranges},
 	{"density of an empty profile", test_density_of_nothing},
 };
 UNIT_SUITE(branch_profile, tests)

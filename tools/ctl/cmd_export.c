@@ -241,8 +241,9 @@ static int fill(struct exported *e)
 	int r = pathprof_branch_profile_init(&e->profile, &e->id);
 
 	if (r == 0 && e->options->recording) {
-		if (export_recording(e->options, e->code, e->graph, &e->profile))
-			return CTL_FAILURE;
+		r = export_recording(e->options, e->code, e->graph, &e->profile);
+		if (r)
+			return r;
 	} else if (r == 0) {
 		r = fill_from_store(e, &error);
 	}
@@ -293,6 +294,10 @@ static void tell_density(const struct exported *e)
 	if (pathprof_profile_density(&e->profile, e->graph, &d, NULL) < 0)
 		return;
 	density = d.density * looks_a_count(&e->profile.origin);
+	if (d.partial)
+		ctl_note("%" PRIu32 " of %" PRIu32 " functions have branches and no range of code "
+			 "between two of them: the density is that of the others",
+			 d.rangeless, d.functions);
 	if (density >= d.threshold)
 		ctl_note("enough samples: density %.1f, BOLT wants %.0f", density, d.threshold);
 	else if (!(density > 0))

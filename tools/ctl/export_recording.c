@@ -116,6 +116,15 @@ static void tell_left_out(const struct reading *r, const struct pathprof_branch_
 			 stats->left[PATHPROF_LEFT_PROCESSES], stats->left[PATHPROF_LEFT_MAPPINGS]);
 }
 
+/* Nothing can be made of samples alone, however many there are. */
+static bool is_bare(const struct reading *r)
+{
+	const struct pathprof_recording_branches_stats *stats =
+		pathprof_recording_branches_stats(r->branches);
+
+	return stats->samples && !stats->with_stack;
+}
+
 /* ---------------------------------------------------------------- all of it */
 
 int export_recording_check(const struct ctl_options *options)
@@ -141,6 +150,7 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile)
 {
 	struct reading r = {.name = options->recording, .fd = -1};
+	bool bare;
 	int rc;
 
 	r.format = options->recording_format ? pathprof_format_named(options->recording_format)
@@ -159,6 +169,9 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 		tell_recording(&r);
 		tell_left_out(&r, profile);
 	}
+	bare = rc == -ENODATA && is_bare(&r);
 	release(&r);
-	return rc ? ctl_fail_error("export", rc, &r.error) : CTL_OK;
+	if (rc)
+		ctl_fail_error("export", rc, &r.error);
+	return bare ? CTL_LOSS : rc ? CTL_FAILURE : CTL_OK;
 }

@@ -169,8 +169,10 @@ struct pathprof_density {
 	double more; /* times as many samples are wanted; 1: enough, INFINITY: there are none */
 	uint32_t functions; /* that were run at all */
 	uint32_t hot;       /* that hold the cutoff */
+	uint32_t rangeless; /* that have branches and no range */
 	uint64_t bytes;     /* run through */
 	bool enough;
+	bool partial; /* without the rangeless, which would make it 0 */
 };
 /* -ESTALE: the graph is of another binary; -ENOMEM; -EINVAL: not settled. */
 int pathprof_profile_density(const struct pathprof_branch_profile *p,

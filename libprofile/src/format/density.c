@@ -78,22 +78,42 @@ static void measure(const struct pathprof_branch_profile *p, const struct pathpr
 			(double)parts[i].bytes / (double)(g->parts[i].end - g->parts[i].start);
 }
 
-static void judge(struct thickness *parts, uint32_t part_cnt, struct pathprof_density *d)
+/* The thinnest of the densest that together have the cutoff's share of `all` branches. */
+static void find_thinnest(const struct thickness *parts, uint32_t part_cnt, uint64_t all,
+			  struct pathprof_density *d)
 {
-	uint64_t all = 0, so_far = 0;
+	uint64_t so_far = 0;
 
-	for (uint32_t i = 0; i < part_cnt; i++) {
-		all = pp_count_sum(all, parts[i].branches);
-		d->bytes = pp_count_sum(d->bytes, parts[i].bytes);
-		d->functions += parts[i].branches || parts[i].bytes;
-	}
-	qsort(parts, part_cnt, sizeof(parts[0]), by_density);
+	d->hot = 0;
 	for (uint32_t i = 0; i < part_cnt && (double)so_far < (double)all * PATHPROF_DENSITY_CUTOFF;
 	     i++) {
 		so_far = pp_count_sum(so_far, parts[i].branches);
 		d->density = parts[i].density;
 		d->hot++;
 	}
+}
+
+/*
+ * What has branches and no range is as thin as can be: BOLT calls the whole profile empty when such
+ * functions have more branches than the cutoff leaves. More samples do not help them where only
+ * their ends are seen, so the others are judged without them then.
+ */
+static void judge(struct thickness *parts, uint32_t part_cnt, struct pathprof_density *d)
+{
+	uint64_t all = 0, with_ranges = 0;
+
+	for (uint32_t i = 0; i < part_cnt; i++) {
+		all = pp_count_sum(all, parts[i].branches);
+		with_ranges = pp_count_sum(with_ranges, parts[i].bytes ? parts[i].branches : 0);
+		d->bytes = pp_count_sum(d->bytes, parts[i].bytes);
+		d->functions += parts[i].branches || parts[i].bytes;
+		d->rangeless += parts[i].branches && !parts[i].bytes;
+	}
+	qsort(parts, part_cnt, sizeof(parts[0]), by_density);
+	find_thinnest(parts, part_cnt, all, d);
+	d->partial = !(d->density > 0) && with_ranges;
+	if (d->partial)
+		find_thinnest(parts, part_cnt, with_ranges, d);
 	d->enough = d->density >= d->threshold;
 	if (!d->enough)
 		d->more = d->density > 0 ? d->threshold / d->density : INFINITY;

@@ -6,7 +6,7 @@
  * A reader is one file with one `const struct pp_recording_ops`; pathprof/format.h lists them all.
  *
  * Locking: one object, one thread. Ownership: the recording owns its name and, by ops->free, its
- * reader; the descriptor is the caller's.
+ * reader; the descriptor is the caller's unless the file was packed.
  */
 #ifndef PP_RECORDING_H
 #define PP_RECORDING_H
@@ -35,6 +35,7 @@ struct pathprof_recording {
 	const struct pp_recording_ops *ops;
 	void *reader;
 	int fd;
+	bool unpacked; /* fd is the recording's own */
 	char *name;
 	struct pathprof_recording_sink sink;
 	/* bytes, records, lost, unknown, reordered and truncated are the reader's to keep;

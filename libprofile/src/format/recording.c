@@ -15,6 +15,7 @@
 
 #include "pp_event_basis.h"
 #include "pp_recording.h"
+#include "pp_unpack.h"
 
 void pp_recording_damaged(struct pathprof_recording *recording, const char *table)
 {
@@ -45,8 +46,6 @@ static int check_kind(int fd, const char *name, struct pathprof_error *error)
 	static const struct {
 		const char *magic, *what;
 	} kinds[] = {
-		{"\x1f\x8b", "is packed by gzip: unpack it first (gzip -d)"},
-		{"\x28\xb5\x2f\xfd", "is packed by zstd: unpack it first (zstd -d)"},
 		{"\xfd"
 		 "7zXZ",
 		 "is packed by xz: unpack it first (xz -d)"},
@@ -76,17 +75,22 @@ int pathprof_recording_open(struct pathprof_recording **ret_recording, enum path
 	if (!ops)
 		return pathprof_fail(error, -EOPNOTSUPP, "%s: %s is not a format that is read",
 				     name, format_name ? format_name : "this");
-	r = check_kind(fd, name, error);
-	if (r < 0)
-		return r;
 	recording = calloc(1, sizeof(*recording));
 	if (!recording)
 		return pp_recording_no_memory(error);
 	recording->ops = ops;
 	recording->fd = fd;
 	recording->sink = *sink;
+	r = pp_recording_unpack(fd, name, &recording->fd, error);
+	recording->unpacked = r > 0;
+	if (r >= 0)
+		r = check_kind(recording->fd, name, error);
+	if (r < 0) {
+		pathprof_recording_free(recording);
+		return r;
+	}
 	recording->state = 1;
-	recording->stats.bytes_total = file_bytes(fd);
+	recording->stats.bytes_total = file_bytes(recording->fd);
 	recording->name = strdup(name);
 	r = recording->name ? ops->open(recording, error) : pp_recording_no_memory(error);
 	if (r < 0) {
@@ -102,6 +106,8 @@ void pathprof_recording_free(struct pathprof_recording *recording)
 	if (!recording)
 		return;
 	recording->ops->free(recording);
+	if (recording->unpacked)
+		close(recording->fd);
 	free(recording->name);
 	free(recording);
 }
