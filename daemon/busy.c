@@ -20,17 +20,17 @@ void pp_busy_init(struct pp_busy *busy, unsigned int cpu_cnt, uint64_t now_ns)
 	*busy = (struct pp_busy){.cpu_cnt = cpu_cnt, .cpus = BEGIN_CPUS, .seen_ns = now_ns};
 }
 
-bool pp_busy_look(struct pp_busy *busy, uint64_t now_ns, uint64_t samples, uint32_t hz)
+bool pp_busy_look(struct pp_busy *busy, uint64_t now_ns, uint64_t user_ns)
 {
-	const uint64_t new_samples = samples > busy->samples ? samples - busy->samples : 0;
+	const uint64_t new_ns = user_ns > busy->user_ns ? user_ns - busy->user_ns : 0;
 	const double before = busy->cpus;
 	double cpus;
 
-	if (!hz || now_ns <= busy->seen_ns)
+	if (now_ns <= busy->seen_ns)
 		return false;
-	cpus = (double)new_samples * 1e9 / hz / (double)(now_ns - busy->seen_ns);
+	cpus = (double)new_ns / (double)(now_ns - busy->seen_ns);
 	busy->seen_ns = now_ns;
-	busy->samples = samples;
+	busy->user_ns = user_ns;
 	busy->cpus = bounded(busy, before + WEIGHT_NEW * (cpus - before));
 	return fabs(busy->cpus - before) > CHANGE_MIN * before;
 }

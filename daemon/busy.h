@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How many CPUs programs keep busy, by the clock's samples of user code. A source that holds
+ * How many CPUs programs keep busy, by the user code that they run. A source that holds
  * threads may hold them for a share of that, not of all CPUs' time: on a machine with 64 CPUs of
  * which one works, half a percent of all CPUs' time would be a third of that program's.
  *
  *   measured   anew every two seconds, and averaged with what was known: a load that comes or goes
  *              is followed in some seconds
  *   least      a fifth of a CPU, so that a machine at rest is seen at all
- *   beginning  one CPU, and for good where there is no clock
+ *   beginning  one CPU, and for good where nobody knows what programs run
  *
  * A thread that is held is not seen running: a share of what is seen is a share of the time that is
  * left to programs, so a program loses share / (1 + share) of its time at most.
@@ -23,15 +23,12 @@
 struct pp_busy {
 	unsigned int cpu_cnt;
 	double cpus;               /* now */
-	uint64_t seen_ns, samples; /* CLOCK_MONOTONIC, and the clock's: at the last look */
+	uint64_t seen_ns, user_ns; /* CLOCK_MONOTONIC, and user code so far: at the last look */
 };
 
 void pp_busy_init(struct pp_busy *busy, unsigned int cpu_cnt, uint64_t now_ns);
-/*
- * With all samples so far of a clock that makes hz a second and CPU; 0: there is none. Whether so
- * much has changed that the source should be told.
- */
-bool pp_busy_look(struct pp_busy *busy, uint64_t now_ns, uint64_t samples, uint32_t hz);
+/* With all user code so far. Whether so much has changed that the source should be told. */
+bool pp_busy_look(struct pp_busy *busy, uint64_t now_ns, uint64_t user_ns);
 /* So much of all CPUs' time is this share of the time of those that are busy. */
 uint64_t pp_busy_share(const struct pp_busy *busy, uint64_t share_ppm);
 

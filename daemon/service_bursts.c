@@ -2,8 +2,9 @@
 /*
  * Whether bursts come, and how often the budget earns one.
  *
- * Nothing may come although programs run. The clock counts their user time whatever becomes of the
- * source, so a source that is up and blind shows here: its samples fail, or each is passed over.
+ * Nothing may come although programs run. Their user time is counted whatever becomes of the source
+ * (service_costs.c), so one that is up and blind shows here: its samples fail, or each is passed
+ * over.
  *
  * A source that pays for its bursts one by one saves for the next: a small budget sees little on a
  * slow machine. Status tells how little, and the log once, with the budget that would see more.
@@ -45,27 +46,23 @@ void pp_service_warn_price(struct pp_service *service)
 /* Bursts come at random: in ten times the mean distance there is one, but for once in 20,000. */
 #define DISTANCES 10
 
-bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, double clock_hz,
-		       double burst_every_s)
+bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, double burst_every_s)
 {
 	double wall_s = (double)(now->time_ns - since->time_ns) / 1e9;
-	double samples = (double)(now->user_samples - since->user_samples);
+	double user_s = (double)(now->user_ns - since->user_ns) / 1e9;
 
-	return wall_s >= BARREN_S && wall_s >= DISTANCES * burst_every_s && clock_hz > 0 &&
-	       samples >= BUSY_SHARE * wall_s * clock_hz;
+	return wall_s >= BARREN_S && wall_s >= DISTANCES * burst_every_s &&
+	       user_s >= BUSY_SHARE * wall_s;
 }
 
 void pp_service_look_for_bursts(struct pp_service *service, const struct pp_mark *now)
 {
-	const struct pathprof_profile *profile = pp_window_profile(service->window);
 	struct pp_mark *last = &service->last_fruit;
-	/* Only a part of what the clock sees is wanted then. */
+	/* Only a part of what programs run is wanted then. */
 	bool filtered = service->config.cgroup[0] || service->config.addresses[0];
 
 	if (!last->time_ns || filtered || now->bursts != last->bursts || now->paths != last->paths)
 		*last = *now;
 	service->barren_since_ns =
-		pp_mark_is_barren(last, now, profile->clock_hz, pp_service_burst_every_s(service))
-			? last->time_ns
-			: 0;
+		pp_mark_is_barren(last, now, pp_service_burst_every_s(service)) ? last->time_ns : 0;
 }

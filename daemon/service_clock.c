@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "clock/clock.h"
 #include "shared/config_value.h"
 #include "step/source_step.h"
@@ -24,7 +25,8 @@ static void on_sample(void *context, const struct pp_cpu_sample *sample)
 {
 	struct pp_service *service = context;
 
-	service->user_samples += !sample->kernel && sample->pid > 0;
+	if (!sample->kernel && sample->pid > 0)
+		service->user_ns += PP_NSEC_PER_SEC / service->config.clock_hz;
 	pp_window_add_clock(service->window, sample);
 }
 

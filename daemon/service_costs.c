@@ -3,14 +3,19 @@
  * The costs of profiling: the time that targets are held, and the CPU time of each of our
  * processes, which the kernel accounts to the service's control group as well. The budget is for
  * all of it: the source gets what the daemon leaves (allowance.h), and one that holds threads no
- * more than its share of what they run (busy.h).
+ * more than its share of what they run (busy.h): by the clock's samples, and where there is no
+ * clock by /proc/stat.
  */
 #include "service_state.h"
 
+#include <linux/capability.h>
+
 #include "base/clock.h"
 #include "drift/drift.h"
+#include "privilege.h"
 #include "step/source_step.h"
 #include "tell/outlet.h"
+#include "user_time.h"
 
 struct pp_costs pp_service_costs(const struct pp_service *service)
 {
@@ -45,14 +50,36 @@ void pp_service_begin_budget(struct pp_service *service)
 			  pp_monotonic_ns(), costs.daemon_cpu_ns);
 }
 
+/* Who may not trace other users' programs is not to be judged by what they run. */
+static bool sees_the_machine(const struct pp_service *service)
+{
+	return !service->only_pid && pp_privilege_has(PP_PRIVILEGE(CAP_SYS_PTRACE));
+}
+
+/* What programs have run since the last look, less our own part: as much CPU time as we took. */
+static bool read_user_time(struct pp_service *service, const struct pp_costs *costs)
+{
+	uint64_t all_ns, ours_ns = pp_costs_cpu_ns(costs), others_ns;
+
+	if (!sees_the_machine(service) ||
+	    pp_user_time_read(PP_USER_TIME_STAT, PP_USER_TIME_NS, &all_ns))
+		return false;
+	others_ns = all_ns > ours_ns ? all_ns - ours_ns : 0;
+	if (service->stat_user_ns && others_ns > service->stat_user_ns)
+		service->user_ns += others_ns - service->stat_user_ns;
+	if (others_ns > service->stat_user_ns)
+		service->stat_user_ns = others_ns;
+	return true;
+}
+
 void pp_service_share_budget(struct pp_service *service)
 {
 	const struct pp_costs costs = pp_service_costs(service);
-	const uint32_t clock_hz = service->clock ? (uint32_t)service->config.clock_hz : 0;
 	const uint64_t now_ns = pp_monotonic_ns();
 	bool changed = pp_allowance_look(&service->allowance, now_ns, costs.daemon_cpu_ns);
 
-	changed |= pp_busy_look(&service->busy, now_ns, service->user_samples, clock_hz);
+	if (service->clock || read_user_time(service, &costs))
+		changed |= pp_busy_look(&service->busy, now_ns, service->user_ns);
 	if (changed)
 		pp_service_configure_source(service);
 }

@@ -18,8 +18,8 @@
 struct pp_mark {
 	uint64_t time_ns;
 	uint64_t bursts, branches, paths, clock_samples;
-	uint64_t user_samples; /* of the clock, in user code, of threads held as well */
-	uint64_t spent_ns;     /* targets held, and CPU time of all our processes */
+	uint64_t user_ns;  /* that programs ran user code, or were held in it; 0: not known */
+	uint64_t spent_ns; /* targets held, and CPU time of all our processes */
 };
 
 /* The costs of profiling since the daemon was started. */
@@ -74,7 +74,8 @@ struct pp_service {
 	struct pp_busy busy;
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
-	uint64_t user_samples;     /* see struct pp_mark */
+	uint64_t user_ns;          /* see struct pp_mark */
+	uint64_t stat_user_ns;     /* /proc/stat's at the last look, 0: not read yet */
 	struct pp_mark last_fruit; /* when a burst or a path came last */
 	uint64_t barren_since_ns;  /* CLOCK_MONOTONIC: programs ran, and none came; 0: fine */
 	bool price_told;           /* that the budget seldom earns a burst */
@@ -164,8 +165,8 @@ void pp_service_share_budget(struct pp_service *service);
 uint64_t pp_service_source_ppm(const struct pp_service *service);
 
 /* service_bursts.c */
-/* Whether bursts should have come between the two, where none did. clock_hz 0: not known. */
-bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, double clock_hz,
+/* Whether bursts should have come between the two, where none did. */
+bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now,
 		       double burst_every_s);
 void pp_service_look_for_bursts(struct pp_service *service, const struct pp_mark *now);
 /* How long the budget takes to earn a burst; 0: the source does not pay by the burst. */

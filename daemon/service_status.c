@@ -27,7 +27,7 @@ struct pp_mark pp_service_mark(const struct pp_service *service)
 		.branches = sum->branches + open->branches,
 		.paths = sum->paths + open->paths,
 		.clock_samples = sum->clock_samples + open->clock_samples,
-		.user_samples = service->user_samples,
+		.user_ns = service->user_ns,
 		.spent_ns = costs.held_ns + pp_costs_cpu_ns(&costs),
 	};
 }

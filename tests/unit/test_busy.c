@@ -3,7 +3,6 @@
 #include "../../daemon/busy.h"
 #include "unit.h"
 
-#define HZ      97
 #define LOOK_NS 2000000000ull
 
 /* After so many looks at a load of so many CPUs. */
@@ -11,7 +10,7 @@ static struct pp_busy after(struct pp_busy busy, unsigned int look_cnt, double c
 {
 	for (unsigned int i = 0; i < look_cnt; i++)
 		pp_busy_look(&busy, busy.seen_ns + LOOK_NS,
-			     busy.samples + (uint64_t)(cpus * HZ * 2 + 0.5), HZ);
+			     busy.user_ns + (uint64_t)(cpus * LOOK_NS));
 	return busy;
 }
 
@@ -59,20 +58,19 @@ static void test_tells_changes_only(void)
 	struct pp_busy busy = after(begin(4), 20, 2);
 
 	CU_ASSERT_FALSE(
-		pp_busy_look(&busy, busy.seen_ns + LOOK_NS, busy.samples + 4 * HZ + 20, HZ));
-	CU_ASSERT_TRUE(pp_busy_look(&busy, busy.seen_ns + LOOK_NS, busy.samples + 8 * HZ, HZ));
+		pp_busy_look(&busy, busy.seen_ns + LOOK_NS, busy.user_ns + 21 * LOOK_NS / 10));
+	CU_ASSERT_TRUE(pp_busy_look(&busy, busy.seen_ns + LOOK_NS, busy.user_ns + 4 * LOOK_NS));
 }
 
-static void test_without_a_clock(void)
+static void test_time_that_stands_still(void)
 {
 	struct pp_busy busy = begin(4);
 
-	CU_ASSERT_FALSE(pp_busy_look(&busy, busy.seen_ns + LOOK_NS, 0, 0));
 	CU_ASSERT_EQUAL(pp_busy_share(&busy, 4000), 1000);
-	/* a clock that stands still, and one that was opened anew */
-	CU_ASSERT_FALSE(pp_busy_look(&busy, busy.seen_ns, 100, HZ));
-	busy.samples = 1000;
-	pp_busy_look(&busy, busy.seen_ns + LOOK_NS, 10, HZ);
+	CU_ASSERT_FALSE(pp_busy_look(&busy, busy.seen_ns, LOOK_NS));
+	/* user time that falls back */
+	busy.user_ns = LOOK_NS;
+	pp_busy_look(&busy, busy.seen_ns + LOOK_NS, LOOK_NS / 2);
 	CU_ASSERT_DOUBLE_EQUAL(busy.cpus, 0.5, 1e-9);
 }
 
@@ -81,6 +79,6 @@ static const struct unit_test tests[] = {
 	{"a fifth of a CPU at least, all at most", test_bounds},
 	{"follows a load in seconds", test_follows_in_seconds},
 	{"tells what is worth telling", test_tells_changes_only},
-	{"one CPU where there is no clock", test_without_a_clock},
+	{"one CPU at first; times that stand still or fall back", test_time_that_stands_still},
 };
 UNIT_SUITE(busy, tests)

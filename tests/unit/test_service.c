@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,8 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../daemon/privilege.h"
 #include "../../daemon/service_state.h"
 #include "../../daemon/tell/outlet.h"
+#include "../../daemon/user_time.h"
 
 #define WAYS     16
 #define BRANCHES 33 /* in a burst; each but the last begins a path */
@@ -506,10 +509,45 @@ static void test_dies(void)
 	close_scene(&scene);
 }
 
+static pid_t start_loop(void)
+{
+	pid_t child = fork();
+
+	while (child == 0)
+		if (getppid() == 1)
+			_exit(0);
+	return child;
+}
+
+/* There is no clock here. A loop makes itself felt, and the time before the start does not. */
+static void test_user_time_without_a_clock(void)
+{
+	uint64_t all_ns;
+	struct scene scene;
+	pid_t loop;
+
+	if (pp_user_time_read(PP_USER_TIME_STAT, PP_USER_TIME_NS, &all_ns) ||
+	    !pp_privilege_has(PP_PRIVILEGE(CAP_SYS_PTRACE)))
+		return;
+	open_scene(&scene);
+	pp_service_share_budget(scene.service);
+	CU_ASSERT_EQUAL(scene.service->user_ns, 0);
+	loop = start_loop();
+	for (int i = 0; i < TRIES && pp_service_mark(scene.service).user_ns < 300000000; i++) {
+		usleep(1000);
+		pp_service_share_budget(scene.service);
+	}
+	kill(loop, SIGKILL);
+	waitpid(loop, NULL, 0);
+	CU_ASSERT(scene.service->user_ns >= 300000000 && scene.service->user_ns < all_ns);
+	close_scene(&scene);
+}
+
 static const struct unit_test tests[] = {
 	{"writes what the source hands over, window by window", test_stores_windows},
 	{"tells of a change when it comes and when it is over", test_alerts},
 	{"does not start without its source", test_refused},
 	{"goes on when its source has died", test_dies},
+	{"counts what programs run without a clock", test_user_time_without_a_clock},
 };
 UNIT_SUITE(service, tests)

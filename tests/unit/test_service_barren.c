@@ -6,35 +6,35 @@
 
 #define SEC UINT64_C(1000000000)
 
-static bool barren(double wall_s, uint64_t samples, double every_s)
+static bool barren(double wall_s, double user_s, double every_s)
 {
-	struct pp_mark since = {.time_ns = 5 * SEC, .user_samples = 1000};
+	struct pp_mark since = {.time_ns = 5 * SEC, .user_ns = 10 * SEC};
 	struct pp_mark now = {.time_ns = since.time_ns + (uint64_t)(wall_s * 1e9),
-			      .user_samples = since.user_samples + samples};
+			      .user_ns = since.user_ns + (uint64_t)(user_s * 1e9)};
 
-	return pp_mark_is_barren(&since, &now, 100, every_s);
+	return pp_mark_is_barren(&since, &now, every_s);
 }
 
-/* A minute in which one CPU ran user code for 3 s: 300 samples at 100 a second. */
+/* A minute in which one CPU ran user code for 3 s. */
 static void test_barren(void)
 {
-	CU_ASSERT(barren(60, 300, 0.3));
-	CU_ASSERT(!barren(59, 6000, 0.3));
-	CU_ASSERT(!barren(60, 299, 0.3));
-	CU_ASSERT(!barren(60, 6000, 7));
-	CU_ASSERT(barren(71, 6000, 7));
+	CU_ASSERT(barren(60, 3.001, 0.3));
+	CU_ASSERT(!barren(59, 60, 0.3));
+	CU_ASSERT(!barren(60, 2.99, 0.3));
+	CU_ASSERT(!barren(60, 60, 7));
+	CU_ASSERT(barren(71, 60, 7));
 }
 
-static void test_no_clock(void)
+static void test_unknown(void)
 {
 	struct pp_mark since = {.time_ns = SEC}, now = {.time_ns = 900 * SEC};
 
-	CU_ASSERT(!pp_mark_is_barren(&since, &now, 0, 0));
+	CU_ASSERT(!pp_mark_is_barren(&since, &now, 0));
 }
 
 static const struct unit_test tests[] = {
 	{"no burst in a busy minute is a fault, in an idle one not", test_barren},
-	{"without a clock nothing is known", test_no_clock},
+	{"no judgement where user time is not known", test_unknown},
 };
 
 UNIT_SUITE(service_barren, tests)
