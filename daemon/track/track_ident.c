@@ -26,7 +26,7 @@ struct slot {
 	uint64_t dev, inode;
 	int64_t size_bytes, changed_ns;
 	uint64_t generation; /* 0: not told */
-	uint64_t read_ns;    /* of a file of a server: when */
+	uint64_t read_ns;    /* of a file of a server: when; of others: last looked at */
 	uint32_t owner;
 	struct pathprof_build_id id;
 };
@@ -38,6 +38,7 @@ struct owned {
 };
 #define OWNED_CNT 4096          /* a power of two */
 #define OWNED_NS  1000000000ull /* its number may be another file's soon */
+#define LOOKED_NS 1000000000ull
 #define REMOTE_NS 60000000000ull
 
 struct pp_idents {
@@ -293,15 +294,27 @@ static void remote_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *
 		make_id(vma, ret_id);
 }
 
-/* A file that is known, by what the reader saw of it. */
+/* A machine that starts programs maps the same few files hundreds of times a second. */
+static bool was_just_looked_at(const struct slot *slot, const struct pp_vma *vma)
+{
+	return slot->id.len_bytes && slot->generation == vma->generation &&
+	       slot->dev == makedev(vma->dev_major, vma->dev_minor) && slot->inode == vma->inode &&
+	       pp_monotonic_ns() - slot->read_ns < LOOKED_NS;
+}
+
+/* A file that is known, by what the reader saw of it or by a look of a moment ago. */
 static bool is_known(struct slot *slot, const struct pp_vma *vma, struct pathprof_build_id *ret_id,
 		     struct pathprof_file *ret_from)
 {
-	if (!vma->looked || vma->looked->st_ino != vma->inode || !slot_holds(slot, vma->looked))
+	bool is_seen =
+		vma->looked && vma->looked->st_ino == vma->inode && slot_holds(slot, vma->looked);
+
+	if (!is_seen && (vma->looked || !was_just_looked_at(slot, vma)))
 		return false;
-	*ret_from = (struct pathprof_file){owner_of(vma->looked),
-					   makedev(vma->dev_major, vma->dev_minor), vma->inode};
-	slot->owner = ret_from->owner;
+	if (is_seen)
+		slot->owner = owner_of(vma->looked);
+	*ret_from = (struct pathprof_file){slot->owner, makedev(vma->dev_major, vma->dev_minor),
+					   vma->inode};
 	*ret_id = slot->id;
 	return true;
 }
@@ -329,6 +342,7 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 	if (fd >= 0 && slot_holds(slot, &stat)) {
 		slot->generation = vma->generation ? vma->generation : slot->generation;
 		slot->owner = ret_from->owner;
+		slot->read_ns = pp_monotonic_ns();
 		*ret_id = slot->id;
 		return;
 	}
@@ -340,6 +354,7 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 			      .inode = stat.st_ino,
 			      .generation = vma->generation,
 			      .owner = ret_from->owner,
+			      .read_ns = pp_monotonic_ns(),
 			      .size_bytes = stat.st_size,
 			      .changed_ns =
 				      stat.st_mtim.tv_sec * 1000000000ll + stat.st_mtim.tv_nsec,

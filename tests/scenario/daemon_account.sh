@@ -3,7 +3,7 @@
 # The CPU time that the daemon says it takes, all its processes together, is what the kernel
 # accounts to its control group; where no group can be made, to its processes. And the budget holds
 # all of it: a crowd of askers at the daemon's socket costs the source what it takes.
-. "$(dirname "$0")/daemon_common.bash"
+. "$(dirname "$0")/account_common.bash"
 . "$(dirname "$0")/../rounds.bash"
 
 seconds=$(rounds 12 60)
@@ -12,58 +12,15 @@ overhead=0.02
 crowd_program=$BUILD/tests/hostile/outlet_crowd
 cpus=$(nproc)
 
-group= crowd=
-leave_group() {
+crowd=
+end_crowd() {
 	[ -z "$crowd" ] || kill "$crowd" 2>/dev/null || true
-	cleanup
-	[ -z "$group" ] || rmdir "$group" 2>/dev/null || true
+	leave_group
 }
-trap leave_group EXIT
-
-# A control group of version 2 needs no controller to account CPU time.
-make_group() {
-	local where
-	where=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
-	[ -n "$where" ] && mkdir "$where/pathprof-account-$$" 2>/dev/null || return 1
-	group=$where/pathprof-account-$$
-	[ -r "$group/cpu.stat" ] && [ -w "$group/cgroup.procs" ]
-}
-# The stepper and the reader are children of the daemon; what it has waited for is in its last two figures.
-processes_ns() {
-	# shellcheck disable=SC2046 # a word a child
-	cat "/proc/$daemon/stat" $(pgrep -P "$daemon" | sed 's,.*,/proc/&/stat,') 2>/dev/null | sed 's/.*) //' |
-		awk -v hz="$(getconf CLK_TCK)" '{ t += $12 + $13; if (NR == 1) t += $14 + $15 }
-			END { printf "%.0f", t / hz * 1e9 }'
-}
-kernel_ns() {
-	if [ -n "$group" ]; then
-		awk '/^usage_usec/ { printf "%.0f", 1000 * $2 }' "$group/cpu.stat"
-	else
-		processes_ns
-	fi
-}
-# report: a fresh account, in $tmp/status; $before and $after are the kernel's on both sides of it.
-report() {
-	local last
-	last=$(status_of updated_ns)
-	before=$(kernel_ns)
-	kill -USR1 "$daemon"
-	wait_for 60 eval "[ \"\$(status_of updated_ns)\" -gt $last ]" || true
-	after=$(kernel_ns)
-	sql 'SELECT json FROM daemon_status' >"$tmp/status"
-}
-cost() { sqlite3 :memory: "SELECT json_extract(readfile('$tmp/status'), '\$.costs.$1')"; }
+trap end_crowd EXIT
 
 start_busy
-if make_group; then
-	# shellcheck disable=SC2016 # for the inner shell
-	printf '#!/bin/sh\necho $$ >%s/cgroup.procs\nexec %s "$@"\n' "$group" "$pathprofd" >"$tmp/inside"
-	chmod 755 "$tmp/inside"
-	pathprofd=$tmp/inside
-else
-	echo "# no control group can be made here: the account is held against the processes"
-	group=
-fi
+enter_group
 start --db "$db" --overhead "$(awk -v o=$overhead 'BEGIN { print 100 * o }')" --window 3
 sleep "$seconds"
 report

@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../daemon/track/track_cgroup.h"
 #include "../../daemon/track/track_ident.h"
 #include "../../daemon/track/track_proc.h"
+#include "base/clock.h"
 #include "unit.h"
 
 static int parse_vma(const char *text, struct pp_vma *ret_vma)
@@ -299,35 +301,87 @@ static uint32_t owner_of(struct pp_idents *idents, const struct pp_vma *vma)
 	return from.owner;
 }
 
+struct code_file {
+	char path[256];
+	int fd;
+	struct pp_vma vma;
+};
+
+static void make_code(struct code_file *ret_file, mode_t mode, uint64_t generation)
+{
+	struct stat stat;
+
+	*ret_file = (struct code_file){0};
+	snprintf(ret_file->path, sizeof(ret_file->path), "%s/code", unit_tmpdir());
+	ret_file->fd = open(ret_file->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	CU_ASSERT_FATAL(ret_file->fd >= 0 && fstat(ret_file->fd, &stat) == 0);
+	CU_ASSERT_EQUAL(fchmod(ret_file->fd, mode), 0);
+	ret_file->vma = (struct pp_vma){.start = 4096,
+					.end = 8192,
+					.generation = generation,
+					.inode = stat.st_ino,
+					.dev_major = major(stat.st_dev),
+					.dev_minor = minor(stat.st_dev),
+					.name = ret_file->path};
+}
+
 /* Also when the file is gone, of the same inode; nobody's when everybody may write to it. */
 static void test_owners(void)
 {
 	struct pp_idents *idents;
-	struct pp_vma vma = {.start = 4096, .end = 8192, .generation = 77};
-	struct stat stat;
-	char path[256];
-	int fd;
+	struct code_file code;
+
+	make_code(&code, 0702, 77);
+	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents, NULL), 0);
+	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), PATHPROF_OWNER_UNKNOWN);
+	pp_idents_free(idents);
 
 	CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents, NULL), 0);
-	snprintf(path, sizeof(path), "%s/code", unit_tmpdir());
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
-	CU_ASSERT_FATAL(fd >= 0 && fstat(fd, &stat) == 0);
-	vma.name = path;
-	vma.inode = stat.st_ino;
-	vma.dev_major = major(stat.st_dev);
-	vma.dev_minor = minor(stat.st_dev);
-	CU_ASSERT_EQUAL(fchmod(fd, 0702), 0);
-	CU_ASSERT_EQUAL(owner_of(idents, &vma), PATHPROF_OWNER_UNKNOWN);
-	CU_ASSERT_EQUAL(fchmod(fd, 0700), 0);
-	CU_ASSERT_EQUAL(owner_of(idents, &vma), getuid());
-	close(fd);
-	CU_ASSERT_EQUAL(unlink(path), 0);
-	CU_ASSERT_EQUAL(owner_of(idents, &vma), getuid());
-	vma.generation = 78;
-	CU_ASSERT_EQUAL(owner_of(idents, &vma), PATHPROF_OWNER_UNKNOWN);
-	vma.generation = 0;
-	CU_ASSERT_EQUAL(owner_of(idents, &vma), PATHPROF_OWNER_UNKNOWN);
+	CU_ASSERT_EQUAL(fchmod(code.fd, 0700), 0);
+	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), getuid());
+	CU_ASSERT_EQUAL(unlink(code.path), 0);
+	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), getuid());
+	code.vma.generation = 78;
+	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), PATHPROF_OWNER_UNKNOWN);
+	code.vma.generation = 0;
+	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), PATHPROF_OWNER_UNKNOWN);
 	pp_idents_free(idents);
+	close(code.fd);
+}
+
+/* Whether the file, changed between two questions of one second, is believed to be as it was. */
+static bool is_believed(struct pp_idents *idents, const struct code_file *code)
+{
+	uint64_t asked_ns, now_ns;
+
+	do {
+		CU_ASSERT_EQUAL(fchmod(code->fd, 0700), 0);
+		nanosleep(&(struct timespec){1, 100000000}, NULL);
+		asked_ns = pp_monotonic_ns();
+		CU_ASSERT_EQUAL(owner_of(idents, &code->vma), getuid());
+		CU_ASSERT_EQUAL(fchmod(code->fd, 0702), 0);
+		if (owner_of(idents, &code->vma) == getuid())
+			return true;
+		now_ns = pp_monotonic_ns();
+	} while (now_ns - asked_ns >= 1000000000);
+	return false;
+}
+
+/* A machine that starts many programs would be busy with looking at the same few files. */
+static void test_looks_once_a_second(void)
+{
+	struct pp_idents *idents;
+	struct code_file code;
+
+	for (uint64_t generation = 0; generation < 2; generation++) {
+		make_code(&code, 0700, generation);
+		CU_ASSERT_EQUAL_FATAL(pp_idents_new(&idents, NULL), 0);
+		CU_ASSERT_TRUE(is_believed(idents, &code));
+		nanosleep(&(struct timespec){1, 100000000}, NULL);
+		CU_ASSERT_EQUAL(owner_of(idents, &code.vma), PATHPROF_OWNER_UNKNOWN);
+		pp_idents_free(idents);
+		close(code.fd);
+	}
 }
 
 static const struct unit_test tests[] = {
@@ -344,5 +398,6 @@ static const struct unit_test tests[] = {
 	{"deleted files keep their name", test_names},
 	{"mappings are told apart by what they are", test_kinds},
 	{"whose file it is, also when it is gone", test_owners},
+	{"a file that many map is looked at once a second", test_looks_once_a_second},
 };
 UNIT_SUITE(track_proc, tests)
