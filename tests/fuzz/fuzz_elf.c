@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The code reader on hostile files: opens the input as a file, asks for everything about it, and
- * builds its graph.
+ * builds its graph and its table of frames.
  *
  * Input with the ELF magic is taken as it is. Any other is cut in pieces, which become the sections
  * of an otherwise sound file: a fuzzer without a corpus would hardly ever get past the headers.
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "pathprof/graph.h"
+#include "pathprof/unwind.h"
 
 struct piece {
 	const char *name;
@@ -38,9 +39,10 @@ static const struct piece pieces[] = {
 	{".debug_aranges", 0, 0, SHT_PROGBITS, 0},
 	{".debug_str", 0, 0, SHT_PROGBITS, 0},
 };
-#define PIECES   (sizeof(pieces) / sizeof(pieces[0]))
-#define SECTIONS (PIECES + 2)
-#define VADDR    0x1000
+#define PIECES         (sizeof(pieces) / sizeof(pieces[0]))
+#define SECTIONS       (PIECES + 2)
+#define VADDR          0x1000
+#define TABLE_ROWS_MAX 4096
 
 struct file {
 	Elf64_Ehdr header;
@@ -161,6 +163,17 @@ static void walk(struct pathprof_code *code, uint64_t offset)
 			   NULL);
 }
 
+static void build_table(struct pathprof_code *code)
+{
+	struct pathprof_unwind_table table;
+
+	if (pathprof_unwind_table_new(&table, code, TABLE_ROWS_MAX))
+		return;
+	if (pathprof_unwind_table_check(table.rows, table.row_cnt))
+		abort();
+	pathprof_unwind_table_release(&table);
+}
+
 /* What shape it must have fuzz_graph.c says; here it is enough that each block is found again. */
 static void build_graph(struct pathprof_code *code)
 {
@@ -195,6 +208,7 @@ static void open_and_ask(const char *path, size_t size)
 		if (asked++ % 4 == 0)
 			walk(code, offset);
 	}
+	build_table(code);
 	build_graph(code);
 	pathprof_code_free(code);
 }

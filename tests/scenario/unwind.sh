@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Call chains against gdb's `bt`: programs at -O2 with and without frame pointers, in C, C++ and Rust,
+# are stopped again and again by a timer of their own, and at least 99 in 100 chains must be the same,
+# frame by frame. Control: without the tables of .eh_frame hardly any is.
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+. "$here/rounds.bash"
+build=$(realpath "${BUILD:-build}")
+compare=$build/tests/truth/unwind
+stops=$(rounds 100 1000)
+
+command -v gdb >/dev/null || {
+	echo "skip unwind: no gdb"
+	exit 0
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# NAME COMPILER...: compiles; a compiler that is not there leaves the program out.
+programs=()
+program() {
+	local name=$1
+	shift
+	command -v "$1" >/dev/null || {
+		echo "skip unwind $name: no $1"
+		return 0
+	}
+	"$@" -o "$name"
+	programs+=("$name")
+}
+program plain gcc -O2 "$here/workloads/unwind_calls.c"
+program frames gcc -O2 -fno-omit-frame-pointer "$here/workloads/unwind_calls.c"
+program static gcc -O2 -static-pie -s "$here/workloads/unwind_calls.c"
+program clang clang -O2 "$here/workloads/unwind_calls.c"
+program classes g++ -O2 "$here/workloads/unwind_classes.cpp"
+program rust rustc -O "$here/workloads/unwind_rust.rs"
+
+# The number behind a word of what the comparison has printed.
+figure() { # WORD FILE
+	awk -v word="$1" '$1 == "stops" { for (i = 1; i < NF; i++) if ($i == word) print $(i + 1) }' "$2"
+}
+
+for p in "${programs[@]}"; do
+	timeout 580 gdb -nx -q -batch -ex "python stops = $stops; out = '$p.stops'" \
+		-x "$here/scenario/unwind_stops.py" "./$p" >"$p.gdb" 2>&1 </dev/null || {
+		tail -5 "$p.gdb"
+		echo "unwind: gdb did not stop $p so often" >&2
+		exit 1
+	}
+	"$compare" "$p.stops" >"$p.same"
+	"$compare" -f "$p.stops" >"$p.control"
+	same=$(figure same "$p.same")
+	control=$(figure same "$p.control")
+	echo "$p: $same of $stops chains as gdb's, $control without tables"
+	if [ "$(figure stops "$p.same")" -ne "$stops" ] || [ $((same * 100)) -lt $((stops * 99)) ]; then
+		head -20 "$p.same" >&2
+		echo "unwind: $p: fewer than 99 % of the chains are gdb's" >&2
+		exit 1
+	fi
+	[ $((control * 2)) -lt "$stops" ] || {
+		echo "unwind: $p: the chains need no tables, so this shows nothing of them" >&2
+		exit 1
+	}
+done
+echo "ok unwind"
