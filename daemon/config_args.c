@@ -10,7 +10,6 @@
 
 #include "base/options.h"
 #include "base/units.h"
-#include "pathprof/format.h"
 #include "pathprof/sources.h"
 
 /* A recording has one program to look at and somebody waiting for it. */
@@ -87,34 +86,6 @@ static int set_mode(void *context, const struct pp_option *option, const char *v
 	return 0;
 }
 
-static int set_import(void *context, const struct pp_option *option, const char *value)
-{
-	struct reading *to = context;
-
-	to->args.format = pathprof_format_named(value);
-	return pathprof_format_reads(to->args.format) ? set_mode(context, option, value) : -EINVAL;
-}
-
-static int set_max_loss(void *context, const struct pp_option *option, const char *value)
-{
-	struct reading *to = context;
-	int r = pp_percent_parse(value, &to->args.max_loss_ppm);
-
-	to->args.max_loss = value;
-	return r == 0 && to->args.max_loss_ppm > 1000000 ? -ERANGE : r;
-}
-
-static int add_binary(void *context, const struct pp_option *option, const char *value)
-{
-	struct reading *to = context;
-
-	if (to->args.binary_cnt == PP_ARGS_BINARY_MAX)
-		return pathprof_fail(to->error, SAID, "--binary: more than %d: use --sysroot",
-				     PP_ARGS_BINARY_MAX);
-	to->args.binaries[to->args.binary_cnt++] = value;
-	return 0;
-}
-
 static int add_value(void *context, const struct pp_option *option, const char *value)
 {
 	struct reading *to = context;
@@ -156,14 +127,6 @@ static const struct pp_option options[] = {
 	 "given again. Values can be secrets: they go into the database",
 	 add_value},
 	{"value-sampler", 0, "SPEC", "how they are sampled (H[PR16]1024)", TEXT(value_sampler)},
-	{"import", 0, "FORMAT", "read what another tool recorded, one of" PATHPROF_FORMATS_READ,
-	 set_import, PP_ARGS_IMPORT},
-	{"binary", 0, "FILE", "a program or library that was recorded; may be given again",
-	 add_binary},
-	{"sysroot", 0, "DIR", "files that were recorded lie below it", TEXT(sysroot)},
-	{"max-loss", 0, "PCT",
-	 "exit status 3 when more of a recording's branches was left out (5%)", set_max_loss},
-	{"json", 0, NULL, "the closing table as JSON", FLAG(json)},
 	{"quiet", 0, NULL, "no progress line", FLAG(quiet)},
 	{"check-config", 0, NULL, "read the settings, print what they come to, exit", set_mode,
 	 PP_ARGS_CHECK},
@@ -181,7 +144,6 @@ void pp_args_help(FILE *out)
 	fputs("Usage: pathprofd [-c FILE] [OPTION...]\n"
 	      "       pathprofd --record --db FILE [OPTION...] (-p PID | --cgroup NAME |\n"
 	      "                 -- COMMAND ARGUMENTS...)\n"
-	      "       pathprofd --import FORMAT --db FILE [OPTION...] FILE|-\n"
 	      "       pathprofd [-c FILE] --check-config | --print-config\n"
 	      "\n"
 	      "The pathprof daemon: profiles which way programs go. It stays in the foreground.\n"
@@ -216,29 +178,8 @@ static int check_record(struct pp_args *args, struct pathprof_error *error)
 	return 0;
 }
 
-static int check_import(struct pp_args *args, struct pathprof_error *error)
-{
-	if (!overrides(args, "Path"))
-		return pathprof_fail(error, -EINVAL, "--import: needs --db FILE");
-	if (!args->command || args->command[1])
-		return pathprof_fail(error, -EINVAL,
-				     "--import: needs one file, or - for standard input");
-	if (args->pid || args->duration_ns)
-		return pathprof_fail(error, -EINVAL,
-				     "--import: goes with neither -p nor "
-				     "--duration");
-	args->import_file = args->command[0];
-	args->command = NULL;
-	return 0;
-}
-
 static int check(struct pp_args *args, struct pathprof_error *error)
 {
-	if (args->mode == PP_ARGS_IMPORT)
-		return check_import(args, error);
-	if (args->binary_cnt || args->sysroot || args->max_loss || args->json)
-		return pathprof_fail(error, -EINVAL,
-				     "--binary, --sysroot, --max-loss, --json: only with --import");
 	if (args->mode == PP_ARGS_RECORD)
 		return check_record(args, error);
 	if (args->value_cnt || args->value_sampler)
@@ -281,22 +222,17 @@ static void record_defaults(struct pp_config *config)
 	pp_config_set(config, "Store", "MaxRetentionSec", "0", NULL);
 }
 
-/* Somebody's own database, not the service's. */
-static bool is_oneshot(const struct pp_args *args)
-{
-	return args->mode == PP_ARGS_RECORD || args->mode == PP_ARGS_IMPORT;
-}
-
 int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
 		   struct pathprof_error *error)
 {
+	bool is_record = args->mode == PP_ARGS_RECORD; /* into a database of one's own */
 	struct pp_config config;
 	int r = 0;
 
 	pp_config_defaults(&config);
-	if (is_oneshot(args))
+	if (is_record)
 		record_defaults(&config);
-	if (args->file || !is_oneshot(args))
+	if (args->file || !is_record)
 		r = pp_config_load(&config, args->file ? args->file : PP_CONFIG_FILE,
 				   args->file != NULL, error);
 	for (unsigned int i = 0; r == 0 && i < args->override_cnt; i++) {

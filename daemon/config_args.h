@@ -13,12 +13,10 @@
 
 #include "shared/config.h"
 #include "pathprof/error.h"
-#include "pathprof/format.h"
 
 enum pp_args_mode {
 	PP_ARGS_RUN,
 	PP_ARGS_RECORD,
-	PP_ARGS_IMPORT,
 	PP_ARGS_CHECK,
 	PP_ARGS_PRINT,
 	PP_ARGS_HELP,
@@ -28,9 +26,8 @@ enum pp_args_mode {
 struct pp_override {
 	const char *section, *name, *value;
 };
-#define PP_OVERRIDE_MAX    16
-#define PP_ARGS_BINARY_MAX 64
-#define PP_ARGS_VALUE_MAX  64
+#define PP_OVERRIDE_MAX   16
+#define PP_ARGS_VALUE_MAX 64
 
 /* Strings belong to argv. */
 struct pp_args {
@@ -41,17 +38,9 @@ struct pp_args {
 	char **command;       /* --record: NULL-terminated */
 	bool group;           /* --record: neither, but all that runs in Cgroup= */
 	bool quiet;
-	bool json;
-	enum pathprof_format format; /* --import */
-	const char *import_file;     /* "-": standard input */
-	const char *sysroot;         /* NULL: none */
-	const char *max_loss;        /* NULL: the default */
-	uint64_t max_loss_ppm;
 	const char *values[PP_ARGS_VALUE_MAX]; /* --value */
 	unsigned int value_cnt;
 	const char *value_sampler; /* NULL: the default */
-	const char *binaries[PP_ARGS_BINARY_MAX];
-	unsigned int binary_cnt;
 	struct pp_override overrides[PP_OVERRIDE_MAX];
 	unsigned int override_cnt;
 };
@@ -75,13 +64,5 @@ int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
  * not be run, 0 for -p, 1 when nothing could be recorded.
  */
 int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config);
-
-/*
- * import/import_main.c: `pathprofd --import` takes a recording of another tool into a database,
- * without service, root or a process of its own. What is said goes to standard error, the closing
- * table to standard output. Returns the exit status: 0; 1 when it failed, with one line that says
- * why. What was read is kept.
- */
-int pp_import_main(const struct pp_args *args, const struct pp_config *config);
 
 #endif

@@ -44,8 +44,6 @@ static int with_config(const struct pp_args *args)
 	}
 	if (args->mode == PP_ARGS_RECORD)
 		return pp_oneshot_main(args, &config);
-	if (args->mode == PP_ARGS_IMPORT)
-		return pp_import_main(args, &config);
 	if (args->mode == PP_ARGS_RUN)
 		return pp_service_main(args, &config);
 	pp_config_print(&config, stdout);
@@ -78,7 +76,6 @@ int main(int argc, char **argv)
 		return finish_output();
 	case PP_ARGS_RUN:
 	case PP_ARGS_RECORD:
-	case PP_ARGS_IMPORT:
 	case PP_ARGS_CHECK:
 		break;
 	}

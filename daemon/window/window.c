@@ -32,7 +32,6 @@ struct pp_window {
 	struct pp_weigh *weigh;     /* writes to the profile */
 	struct pp_owners *owners;   /* over all windows */
 	uint64_t told_ns;           /* CLOCK_MONOTONIC of the last line about one, 0: none */
-	int64_t end_ns;             /* 0: now, whenever that is */
 	uint64_t begun_ns;          /* CLOCK_MONOTONIC when the open window began */
 	struct held held[HELD_MAX]; /* the last ones, in a circle */
 	uint32_t held_cnt;
@@ -232,11 +231,10 @@ static void on_path(void *context, const struct pathprof_path_seen *path)
 }
 
 static void add_edge(const struct arrival *arrival, uint64_t from_address, uint64_t to_address,
-		     uint64_t cnt, uint64_t mispredicted)
+		     uint64_t cnt)
 {
 	struct pp_window *window = arrival->window;
-	struct pathprof_edge_count add = {
-		.process = arrival->process, .count = cnt, .mispredicted = mispredicted};
+	struct pathprof_edge_count add = {.process = arrival->process, .count = cnt};
 	struct place from, to;
 
 	if (locate(arrival, from_address, &from) < 0 || locate(arrival, to_address, &to) < 0)
@@ -431,7 +429,7 @@ static void add_branches(struct arrival *arrival, const struct pathprof_burst *b
 	window->profile.totals.pathless += !paths;
 	for (uint32_t i = 0; i < burst->branch_cnt; i++)
 		if (branches[i].taken)
-			add_edge(arrival, branches[i].from, branches[i].next, 1, 0);
+			add_edge(arrival, branches[i].from, branches[i].next, 1);
 }
 
 void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
@@ -477,21 +475,15 @@ void pp_window_add_path(void *context, const struct pp_counted *who,
 		add_path(&arrival, path, cnt);
 }
 
-void pp_window_add_predicted_edge(void *context, const struct pp_counted *who, uint64_t from,
-				  uint64_t to, uint64_t cnt, uint64_t mispredicted)
+void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
+			uint64_t cnt)
 {
 	struct pp_window *window = context;
 	struct arrival arrival = {.window = window, .who = *who};
 
 	arrival.process = find_process(window, who, cnt);
 	if (arrival.process != PATHPROF_NO_INDEX)
-		add_edge(&arrival, from, to, cnt, mispredicted);
-}
-
-void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
-			uint64_t cnt)
-{
-	pp_window_add_predicted_edge(context, who, from, to, cnt, 0);
+		add_edge(&arrival, from, to, cnt);
 }
 
 struct pp_source_sink pp_window_source_sink(struct pp_window *window)
@@ -533,22 +525,14 @@ void pp_window_lost(struct pp_window *window, uint64_t cnt)
 	drop(window, PATHPROF_DROP_TRACKER_LOST, cnt);
 }
 
-void pp_window_set_span(struct pp_window *window, int64_t begin_ns, int64_t end_ns)
-{
-	window->profile.begin_ns = begin_ns;
-	window->end_ns = end_ns;
-}
-
 int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 		    struct pathprof_error *error)
 {
 	int r;
 
 	/* so long after its beginning as it was, though the clock was set meanwhile */
-	window->profile.end_ns = window->end_ns
-					 ? window->end_ns
-					 : window->profile.begin_ns +
-						   (int64_t)(pp_monotonic_ns() - window->begun_ns);
+	window->profile.end_ns =
+		window->profile.begin_ns + (int64_t)(pp_monotonic_ns() - window->begun_ns);
 	window->profile.weighed = is_weighed(&window->config);
 	if (window->profile.weighed)
 		pp_weigh_close(window->weigh);
@@ -556,7 +540,6 @@ int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 	if (r == 0)
 		r = pp_window_store_jit(&window->profile, &window->resolver, sink, error);
 	pathprof_profile_clear(&window->profile);
-	window->end_ns = 0;
 	begin(window);
 	return r;
 }

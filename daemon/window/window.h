@@ -72,9 +72,6 @@ void pp_window_add_path(void *context, const struct pp_counted *who,
 			const struct pathprof_path_seen *path, uint64_t cnt);
 void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
 			uint64_t cnt);
-/* The same, with how many of the cnt were mispredicted. */
-void pp_window_add_predicted_edge(void *context, const struct pp_counted *who, uint64_t from,
-				  uint64_t to, uint64_t cnt, uint64_t mispredicted);
 /*
  * One sample of the clock, at its place in a file; context is the window. Samples of a thread that
  * a burst held just then are left out: what it did was the source's doing. The caller dispatches
@@ -101,12 +98,6 @@ void pp_window_set_source(struct pp_window *window, uint32_t source, enum pathpr
 
 /* cnt mapping events that the kernel lost. */
 void pp_window_lost(struct pp_window *window, uint64_t cnt);
-
-/*
- * When the open window began and ended, CLOCK_REALTIME, where that is not now: what was recorded
- * before. Holds until the next close.
- */
-void pp_window_set_span(struct pp_window *window, int64_t begin_ns, int64_t end_ns);
 
 /*
  * Ends the window, hands it over and opens the next, whatever the sink answers: its error is

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../daemon/import/import.h"
+#include "pathprof/import.h"
 #include "../one_segment.h"
 #include "fuzz.h"
 #include "pathprof/graph.h"
@@ -56,9 +56,9 @@ struct world {
 	struct pathprof_graph *graph;
 	struct pathprof_branch_profile profile;
 	struct pathprof_recording_branches *branches;
-	struct pp_import_files files;
-	struct pp_window_sink windows;
-	struct pp_import *import;
+	struct pathprof_import_files files;
+	struct pathprof_import_sink windows;
+	struct pathprof_import *import;
 	struct pathprof_recording_sink sinks[2];
 	uint64_t time_ns;
 };
@@ -187,11 +187,11 @@ static void send_events(struct world *w, struct input *in)
 
 static void check_import(struct world *w)
 {
-	const struct pp_import_stats *stats = pp_import_stats(w->import);
+	const struct pathprof_import_stats *stats = pathprof_import_stats(w->import);
 	struct pathprof_error error = {""};
 	uint64_t left = 0;
 
-	REQUIRE(pp_import_finish(w->import, &error) == 0);
+	REQUIRE(pathprof_import_finish(w->import, &error) == 0);
 	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
 		left += stats->ledger.left[i];
 	REQUIRE(left + stats->ledger.used == stats->ledger.branches);
@@ -227,24 +227,18 @@ static int drop_window(void *context, const struct pathprof_profile *profile,
 	return 0;
 }
 
-static int drop_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
-		       uint64_t len_bytes, const char *name, struct pathprof_error *error)
-{
-	return 0;
-}
-
 static void open_import(struct world *w)
 {
-	const struct pp_import_config config = {
+	const struct pathprof_import_config config = {
 		.format = PATHPROF_FORMAT_PERF_DATA,
 		.mapping = PATHPROF_MAPPING_BL,
 		.window_ns = 1000000000,
 	};
 
-	REQUIRE(pp_import_files_add(&w->files, w->path, NULL) == 0);
-	w->windows = (struct pp_window_sink){NULL, drop_window, drop_symbol};
-	REQUIRE(pp_import_new(&w->import, &config, &w->files, &w->windows, NULL) == 0);
-	w->sinks[0] = pp_import_sink(w->import);
+	REQUIRE(pathprof_import_files_add(&w->files, w->path, NULL) == 0);
+	w->windows = (struct pathprof_import_sink){NULL, drop_window};
+	REQUIRE(pathprof_import_new(&w->import, &config, &w->files, &w->windows, NULL) == 0);
+	w->sinks[0] = pathprof_import_records(w->import);
 }
 
 static void open_branches(struct world *w)
@@ -263,8 +257,8 @@ static void close_world(struct world *w)
 	pathprof_branch_profile_release(&w->profile);
 	pathprof_graph_free(w->graph);
 	pathprof_code_free(w->code);
-	pp_import_free(w->import);
-	pp_import_files_release(&w->files);
+	pathprof_import_free(w->import);
+	pathprof_import_files_release(&w->files);
 }
 
 /* The program's file is there for all inputs, under the name that mappings have. */

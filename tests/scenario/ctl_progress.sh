@@ -44,7 +44,7 @@ PATHPROF_PROGRESS_SECONDS=1000 run 0 paths --db known.db
 
 # An import of a recording that comes slowly.
 { sleep 4; echo; } | "$ctl" import -F perf-script -o slow.db - >got 2>said || true
-grep -qE '^pathprofd: [0-9]+ MB, [0-9]+ samples$' said || { cat said; fail "import says nothing of four seconds"; }
+grep -qE '^pathprofctl: import: [0-9]+ MB, [0-9]+ samples$' said || { cat said; fail "import says nothing of four seconds"; }
 
 # On a terminal the line is erased before the table, and what is shown is whole.
 LD_PRELOAD=$dir/slow.so script -qec "'$ctl' paths --db known.db --color never" /dev/null >screen </dev/null

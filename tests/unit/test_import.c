@@ -4,7 +4,7 @@
  * stacks are cut out of what they execute, and what the windows hold must be what counting branch
  * by branch gives, wherever the program was mapped.
  */
-#include "../../daemon/import/import.h"
+#include "pathprof/import.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../daemon/import/import_counts.h"
+#include "../../libprofile/src/recording/pp_import_counts.h"
 #include "pathprof/recorded_spaces.h"
 #include "../one_segment.h"
 #include "oracle_program.h"
@@ -88,10 +88,10 @@ static bool are_same(const struct rows *a, const struct rows *b)
 
 struct world {
 	struct oracle_program program;
-	struct pp_import_files files;
-	struct pp_import *import;
+	struct pathprof_import_files files;
+	struct pathprof_import *import;
 	struct pathprof_recording_sink sink;
-	struct pp_window_sink out;
+	struct pathprof_import_sink out;
 	struct pathprof_reconstructor *naive;
 	struct pathprof_code *code;
 	char path[256];
@@ -146,12 +146,6 @@ static int keep_window(void *context, const struct pathprof_profile *p,
 	return 0;
 }
 
-static int keep_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
-		       uint64_t len_bytes, const char *name, struct pathprof_error *error)
-{
-	return 0;
-}
-
 static int locate(void *context, uint64_t address, struct pathprof_mapping_place *ret_place)
 {
 	struct world *w = context;
@@ -179,7 +173,7 @@ static void write_program(struct world *w)
 static struct world *open_world_of(enum pathprof_format format, uint64_t seed)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	struct pp_import_config config = {
+	struct pathprof_import_config config = {
 		.format = format,
 		.mapping = PATHPROF_MAPPING_BL,
 		.window_ns = SECOND,
@@ -192,10 +186,11 @@ static struct world *open_world_of(enum pathprof_format format, uint64_t seed)
 	write_program(w);
 	w->code = oracle_file(w->program.bytes, w->program.byte_cnt);
 	CU_ASSERT_EQUAL_FATAL(pathprof_reconstructor_new(&w->naive, locate, w), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_import_files_add(&w->files, w->path, NULL), 0);
-	w->out = (struct pp_window_sink){w, keep_window, keep_symbol};
-	CU_ASSERT_EQUAL_FATAL(pp_import_new(&w->import, &config, &w->files, &w->out, NULL), 0);
-	w->sink = pp_import_sink(w->import);
+	CU_ASSERT_EQUAL_FATAL(pathprof_import_files_add(&w->files, w->path, NULL), 0);
+	w->out = (struct pathprof_import_sink){w, keep_window};
+	CU_ASSERT_EQUAL_FATAL(pathprof_import_new(&w->import, &config, &w->files, &w->out, NULL),
+			      0);
+	w->sink = pathprof_import_records(w->import);
 	w->times = 1;
 	return w;
 }
@@ -207,8 +202,8 @@ static struct world *open_world(uint64_t seed)
 
 static void close_world(struct world *w)
 {
-	pp_import_free(w->import);
-	pp_import_files_release(&w->files);
+	pathprof_import_free(w->import);
+	pathprof_import_files_release(&w->files);
 	pathprof_reconstructor_free(w->naive);
 	pathprof_code_free(w->code);
 	free(w);
@@ -346,7 +341,7 @@ static void finish(struct world *w)
 {
 	struct pathprof_error error = {""};
 
-	CU_ASSERT_EQUAL(pp_import_finish(w->import, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_import_finish(w->import, &error), 0);
 }
 
 /* ---------------------------------------------------------------- the tests */
@@ -395,7 +390,7 @@ static void test_changes(void)
 	sample(w, 20, 0x2000000, SECOND + 6);
 	finish(w);
 	CU_ASSERT(are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED], 0);
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED], 0);
 	close_world(w);
 }
 
@@ -412,7 +407,8 @@ static void test_exec_forgets(void)
 	send(w, &s, 10, SECOND);
 	finish(w);
 	CU_ASSERT_EQUAL(w->got.cnt, 0);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED], DEPTH);
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED],
+			DEPTH);
 	close_world(w);
 }
 
@@ -447,7 +443,8 @@ static void test_kernel(void)
 		send(w, &s, 10, SECOND);
 		finish(w);
 		CU_ASSERT(are_same(&w->got, &w->want));
-		CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_KERNEL], 3);
+		CU_ASSERT_EQUAL(
+			pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_KERNEL], 3);
 		close_world(w);
 	}
 }
@@ -497,7 +494,7 @@ static void test_without_code(void)
 	}
 	finish(w);
 	CU_ASSERT(found > 10);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->no_code, 2 * found);
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->no_code, 2 * found);
 	/* offsets in the other file are told from its own start */
 	for (size_t i = 0; i < w->want.cnt; i++) {
 		struct row *row = &w->want.list[i];
@@ -539,7 +536,7 @@ static uint64_t repeat_entries(uint64_t seed)
 		send(w, &s, 10, SECOND);
 	}
 	finish(w);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED],
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED],
 			repeated);
 	CU_ASSERT(are_same(&w->got, &w->want));
 	close_world(w);
@@ -581,9 +578,9 @@ static void test_filtered(void)
 	}
 	finish(w);
 	CU_ASSERT(are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->filtered, edges);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->windows, 50);
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED], 0);
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->filtered, edges);
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->windows, 50);
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED], 0);
 	close_world(w);
 }
 
@@ -791,7 +788,7 @@ static void test_untaken(void)
 	}
 	finish(w);
 	CU_ASSERT(are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pp_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNTAKEN],
+	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNTAKEN],
 			50 * DEPTH);
 	close_world(w);
 }
@@ -802,7 +799,7 @@ static void test_nonsense(void)
 	static const uint64_t odd[] = {0, 1, UINT64_MAX, KERNEL, BASE - 1, UINT64_C(1) << 62};
 	struct world *w = open_world(6);
 	struct stack s = {.cnt = 0};
-	const struct pp_import_stats *stats;
+	const struct pathprof_import_stats *stats;
 	uint64_t left = 0;
 
 	map(w, 10, BASE, "/bin/prog");
@@ -813,7 +810,7 @@ static void test_nonsense(void)
 	send(w, &s, 10, SECOND);
 	send(w, &s, UINT32_MAX, SECOND);
 	finish(w);
-	stats = pp_import_stats(w->import);
+	stats = pathprof_import_stats(w->import);
 	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
 		left += stats->ledger.left[i];
 	CU_ASSERT_EQUAL(left + stats->ledger.used, stats->ledger.branches);

@@ -3,7 +3,7 @@
  * What a relay's sink is handed is what the reader handed on: all of it, in order, to the last
  * byte, whatever the sizes; a sink that fails stops the reader.
  */
-#include "../../daemon/import/import_relay.h"
+#include "../../libprofile/src/recording/pp_import_relay.h"
 #include "unit.h"
 
 #include <errno.h>

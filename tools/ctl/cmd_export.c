@@ -20,6 +20,7 @@
 #include "pathprof/export.h"
 #include "pathprof/ledger.h"
 #include "pathprof/path_counts.h"
+#include "recording.h"
 #include "symbols.h"
 #include "text.h"
 
@@ -269,20 +270,12 @@ static double looks_a_count(const struct pathprof_branch_origin *o)
 static int tell_ledger(const struct exported *e)
 {
 	const struct pathprof_ledger *ledger = &e->profile.origin.ledger;
-	uint64_t max_ppm =
-		e->options->max_loss ? e->options->max_loss_ppm : PATHPROF_LEDGER_LOSS_PPM;
-	uint64_t loss_ppm = pathprof_ledger_loss_ppm(ledger);
 	char text[PATHPROF_LEDGER_TEXT_LEN];
 
 	if (!ledger->branches)
 		return CTL_OK;
 	ctl_note("%s", pathprof_ledger_text(ledger, text));
-	if (loss_ppm <= max_ppm)
-		return CTL_OK;
-	ctl_note("%.1f %% of what was asked for is left out, more than --max-loss: the profile is "
-		 "written, and recording longer adds nothing that is missing",
-		 (double)loss_ppm / 1e4);
-	return CTL_LOSS;
+	return recording_tell_loss(e->options, ledger, "the profile is written");
 }
 
 /* By the measure of those who read it, of what was seen: counts by CPU time are always many. */

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprofctl import: a private, one-shot pathprofd reads what another tool recorded into a
- * database. All the work, and what is said of it, is its; but for counts that programs kept
- * themselves (import_counts.h).
+ * pathprofctl import: what another tool recorded, or what programs counted themselves, into a
+ * database.
  */
 #include "ctl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "oneshot.h"
-#include "pathprof/format.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
-#define DEFAULT_FORMAT PATHPROF_FORMAT_PERF_DATA
-#define ARGUMENTS_MAX  (16 + 2 * CTL_RECORDED_MAX)
 
 static bool is_counts(const struct ctl_options *options)
 {
@@ -32,28 +27,6 @@ static int check_arguments(const struct ctl_options *options)
 	return CTL_OK;
 }
 
-static char **arguments_of(const struct ctl_options *options, const char *db)
-{
-	struct oneshot_arguments arguments;
-
-	oneshot_begin(&arguments, "pathprofd", ARGUMENTS_MAX);
-	oneshot_push_option(&arguments, "--import",
-			    options->format ?: pathprof_format_name(DEFAULT_FORMAT));
-	oneshot_push_option(&arguments, "--db", db);
-	for (unsigned int i = 0; i < options->recorded_cnt; i++)
-		oneshot_push_option(&arguments, "--binary", options->recorded[i]);
-	oneshot_push_option(&arguments, "--sysroot", options->sysroot);
-	oneshot_push_option(&arguments, "--window", options->window_span);
-	oneshot_push_option(&arguments, "--max-loss", options->max_loss);
-	if (options->json)
-		oneshot_push(&arguments, "--json");
-	if (options->no_report)
-		oneshot_push(&arguments, "--quiet");
-	oneshot_push(&arguments, "--");
-	oneshot_push(&arguments, options->argv[0]);
-	return arguments.list;
-}
-
 int cmd_import(const struct ctl_options *options)
 {
 	const char *db = options->output ? options->output
@@ -65,6 +38,5 @@ int cmd_import(const struct ctl_options *options)
 		result = oneshot_check_output(db);
 	if (result)
 		return result;
-	return is_counts(options) ? import_counts(options, db)
-				  : oneshot_run("import", arguments_of(options, db));
+	return is_counts(options) ? import_counts(options, db) : import_recording(options, db);
 }

@@ -243,6 +243,9 @@ int graphviz_svg(FILE *out, const char *dot_text, size_t len_bytes);
 #define IMPORT_COUNTS "counts" /* the word for -F */
 int import_counts(const struct ctl_options *options, const char *db);
 
+/* import_recording.c: a recording of another tool into the database db. */
+int import_recording(const struct ctl_options *options, const char *db);
+
 /*
  * export_recording.c: a recording of another tool, read whole into the branch profile of one
  * binary. What takes long says on standard error how far it is; what was left out is said there at

@@ -6,7 +6,6 @@
 #include "pathprof/graph.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "cleanup.h"
 #include "keeper.h"
 #include "pathprof/recording_branches.h"
+#include "recording.h"
 #include "text.h"
 
 /* More of the ranges than this do not fit: BOLT's bound for "probably not the same binary". */
@@ -52,12 +52,6 @@ static void say_progress(const struct reading *r)
 
 /* ---------------------------------------------------------------- reading */
 
-static int open_file(struct reading *r)
-{
-	r->fd = strcmp(r->name, "-") == 0 ? STDIN_FILENO : open(r->name, O_RDONLY | O_CLOEXEC);
-	return r->fd < 0 ? pathprof_fail(&r->error, -errno, "%s: %s", r->name, strerror(errno)) : 0;
-}
-
 static int open_recording(struct reading *r)
 {
 	struct pathprof_recording_sink sink;
@@ -80,22 +74,6 @@ static int read_all(struct reading *r)
 }
 
 /* ---------------------------------------------------------------- what is worth knowing */
-
-static void tell_recording(const struct reading *r)
-{
-	struct pathprof_recording_stats stats;
-	struct pathprof_recording_info info;
-
-	pathprof_recording_stats(r->recording, &stats);
-	pathprof_recording_info(r->recording, &info);
-	if (info.damaged)
-		ctl_note("%s: damaged in it, and done without: %s", r->name, info.damaged);
-	if (stats.truncated)
-		ctl_note("%s: ends in the middle of a record: its writer was killed", r->name);
-	if (stats.lost)
-		ctl_note("%s: the recorder lost %" PRIu64 " events, as the file says", r->name,
-			 stats.lost);
-}
 
 static void tell_left_out(const struct reading *r, const struct pathprof_branch_profile *profile)
 {
@@ -155,7 +133,7 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 
 	r.format = options->recording_format ? pathprof_format_named(options->recording_format)
 					     : PATHPROF_FORMAT_PERF_DATA;
-	rc = open_file(&r);
+	rc = recording_open(r.name, &r.fd, &r.error);
 	if (!rc)
 		rc = pathprof_recording_branches_new(&r.branches, r.format, code, graph, profile,
 						     &r.error);
@@ -166,7 +144,7 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 	if (!rc)
 		rc = pathprof_recording_branches_finish(r.branches, r.recording, &r.error);
 	if (!rc) {
-		tell_recording(&r);
+		recording_tell(r.name, r.recording);
 		tell_left_out(&r, profile);
 	}
 	bare = rc == -ENODATA && is_bare(&r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Another program of ours that does one piece of work and ends: pathprofd that records or imports,
+ * Another program of ours that does one piece of work and ends: pathprofd that records,
  * pathprof-hub that fetches. Workload: once a command. Nobody frees the arguments: the program ends
  * soon after.
  */

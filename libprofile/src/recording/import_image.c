@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * One address space of all files: see import_image.h. Images are numbered in the order they were
+ * One address space of all files: see pp_import_image.h. Images are numbered in the order they were
  * met and never forgotten; a table of numbers with linear probing, at most half full, finds them.
  */
-#include "import_image.h"
+#include "pp_import_image.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define NAME_MAX_LEN 4095
 
 struct pp_import_images {
-	const struct pp_import_files *files;
+	const struct pathprof_import_files *files;
 	struct pathprof_reconstructor *reconstructor;
 	struct pp_import_image *images;
 	uint32_t cnt, room, open_cnt;
@@ -24,7 +24,8 @@ struct pp_import_images {
 
 static int locate(void *context, uint64_t address, struct pathprof_mapping_place *ret_place);
 
-int pp_import_images_new(struct pp_import_images **ret_images, const struct pp_import_files *files)
+int pp_import_images_new(struct pp_import_images **ret_images,
+			 const struct pathprof_import_files *files)
 {
 	struct pp_import_images *images = calloc(1, sizeof(*images));
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-/* Files by identity and name: see import_files.h. */
-#include "import_files.h"
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Files by identity and name: see pp_import_files.h. */
+#include "pp_import_files.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../chain/process_code.h"
 #include "base/cleanup.h"
 #include "pathprof/mapped.h"
 
@@ -26,18 +25,18 @@ static char *absolute(const char *path)
 	return joined;
 }
 
-int pp_import_files_add(struct pp_import_files *files, const char *path,
-			struct pathprof_error *error)
+int pathprof_import_files_add(struct pathprof_import_files *files, const char *path,
+			      struct pathprof_error *error)
 {
-	struct pp_import_binary binary;
+	struct pathprof_import_binary binary;
 	struct pathprof_code *code = NULL;
 	int r;
 
-	if (files->binary_cnt == PP_IMPORT_BINARY_MAX)
+	if (files->binary_cnt == PATHPROF_IMPORT_BINARY_MAX)
 		return pathprof_fail(error, -E2BIG,
 				     "--binary: more than %d: name their tree by "
 				     "--sysroot",
-				     PP_IMPORT_BINARY_MAX);
+				     PATHPROF_IMPORT_BINARY_MAX);
 	r = pathprof_build_id_read_file(&binary.id, path, error);
 	if (r == 0)
 		r = pathprof_code_open(&code, path, &binary.id, error);
@@ -51,7 +50,7 @@ int pp_import_files_add(struct pp_import_files *files, const char *path,
 	return 0;
 }
 
-void pp_import_files_release(struct pp_import_files *files)
+void pathprof_import_files_release(struct pathprof_import_files *files)
 {
 	while (files->binary_cnt)
 		free(files->binaries[--files->binary_cnt].path);
@@ -93,14 +92,14 @@ static bool is_named(const char *name, const char *path)
 }
 
 /* Those of the name when there is no identity: nothing but exactly one will do. */
-static const struct pp_import_binary *find_binary(const struct pp_import_files *files,
-						  const char *name,
-						  const struct pathprof_build_id *id)
+static const struct pathprof_import_binary *find_binary(const struct pathprof_import_files *files,
+							const char *name,
+							const struct pathprof_build_id *id)
 {
-	const struct pp_import_binary *found = NULL;
+	const struct pathprof_import_binary *found = NULL;
 
 	for (unsigned int i = 0; i < files->binary_cnt; i++) {
-		const struct pp_import_binary *binary = &files->binaries[i];
+		const struct pathprof_import_binary *binary = &files->binaries[i];
 
 		if (id->kind != PATHPROF_ID_NONE) {
 			if (pathprof_build_id_is_of(id, &binary->id))
@@ -116,7 +115,7 @@ static const struct pp_import_binary *find_binary(const struct pp_import_files *
 	return found;
 }
 
-const char *pp_import_files_path(const struct pp_import_files *files,
+const char *pp_import_files_path(const struct pathprof_import_files *files,
 				 const struct pathprof_build_id *id)
 {
 	for (unsigned int i = 0; i < files->binary_cnt; i++)
@@ -167,10 +166,10 @@ static int open_kept(struct pathprof_build_id *id, struct pathprof_code **ret_co
 	return r ? open_by_id("/usr/lib/debug", "", id, ret_code) : 0;
 }
 
-int pp_import_files_open(const struct pp_import_files *files, const char *name,
+int pp_import_files_open(const struct pathprof_import_files *files, const char *name,
 			 struct pathprof_build_id *id, struct pathprof_code **ret_code)
 {
-	const struct pp_import_binary *binary = find_binary(files, name, id);
+	const struct pathprof_import_binary *binary = find_binary(files, name, id);
 	bool known = id->kind != PATHPROF_ID_NONE;
 
 	if (binary && open_path(binary->path, id, ret_code) == 0)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * From branch stacks to counts: each entry an edge, each run of entries whose code is at hand a
  * window that is cut into paths (pathprof/walk.h).
@@ -20,11 +20,11 @@
 #ifndef PP_IMPORT_CHAIN_H
 #define PP_IMPORT_CHAIN_H
 
-#include "import_ask.h"
-#include "import_counts.h"
-#include "import_image.h"
+#include "pp_import_ask.h"
+#include "pp_import_counts.h"
+#include "pp_import_image.h"
 #include "pathprof/recorded_spaces.h"
-#include "import_stats.h"
+#include "pathprof/import.h"
 #include "pathprof/paths.h"
 #include "pathprof/recording.h"
 #include "pathprof/walk.h"
@@ -40,7 +40,7 @@ struct pp_import_chain_parts {
 	struct pp_import_images *images;
 	struct pp_import_counts *counts;
 	struct pathprof_walker *walker; /* of the images' code */
-	struct pp_import_stats *stats;
+	struct pathprof_import_stats *stats;
 	pp_import_full_fn *full;
 	void *context;
 };

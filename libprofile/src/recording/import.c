@@ -1,19 +1,21 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Samples to windows: see import.h. Counts are kept by process number and image address
- * (pathprof/recorded_spaces.h, import_image.h); the window asks for what these mean when it takes
- * them over, by the resolver below, which takes the number for a pid.
+ * Samples to windows: see pathprof/import.h. Counts are kept by process number and image address
+ * (pathprof/recorded_spaces.h, pp_import_image.h), and go into a window (pp_import_window.h) when
+ * there are many, or it ends.
  */
-#include "import.h"
+#include "pathprof/import.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <unistd.h>
 
-#include "import_aggregate.h"
-#include "import_chain.h"
 #include "pathprof/walk.h"
+#include "pp_import_aggregate.h"
+#include "pp_import_chain.h"
+#include "pp_import_relay.h"
+#include "pp_import_window.h"
 
 #define PROFILE_BYTES (24u << 20)
 /* A window is closed before its tables double beyond the bound. */
@@ -22,20 +24,21 @@
 #define EDGE_BYTES         72
 #define NO_EVENT           UINT32_MAX
 
-struct pp_import {
-	struct pp_import_config config;
+struct pathprof_import {
+	struct pathprof_import_config config;
+	struct pathprof_import_sink sink;
+	struct pathprof_recording *recording;
+	struct pp_import_relay *relay; /* NULL: the caller's thread does it all */
 	struct pp_import_asked asked;
-	const struct pp_import_files *files;
-	const struct pp_window_sink *sink;
-	struct pp_window *window;
+	const struct pathprof_import_files *files;
+	struct pp_import_window window;
 	struct pp_import_images *images;
 	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_counts *counts;
 	struct pathprof_walker *walker;
 	struct pp_import_chain *chain;
-	struct pp_import_aggregate *aggregate; /* of counted formats; else NULL */
-	struct pp_import_stats stats, told;    /* told: the windows before know of them */
-	struct pp_track_process process;       /* as handed out */
+	struct pp_import_aggregate *aggregate;    /* of counted formats; else NULL */
+	struct pathprof_import_stats stats, told; /* told: the windows before know of them */
 	struct pathprof_error error;
 
 	bool begun, mapped;
@@ -47,77 +50,11 @@ struct pp_import {
 	bool event_fits;
 };
 
-/* ---------------------------------------------------------------- what the window asks */
-
-static int dispatch(void *context)
-{
-	return 0;
-}
-
-static const struct pp_track_process *process(void *context, pid_t number, uint64_t time_ns)
-{
-	struct pp_import *import = context;
-	const struct pathprof_recorded_space *p =
-		pathprof_recorded_spaces_at(import->spaces, (uint32_t)number);
-	struct pp_track_process *known = &import->process;
-
-	*known = (struct pp_track_process){
-		.pid = (pid_t)p->pid,
-		.start_time = p->start_time,
-		.exec_cnt = p->exec_cnt,
-		.is_64bit = 1,
-	};
-	memcpy(known->comm, p->comm, sizeof(known->comm));
-	if (p->exe) {
-		const char *path = pp_import_files_path(import->files, &p->exe->id);
-
-		strncpy(known->exe, path ? path : p->exe->name, sizeof(known->exe) - 1);
-		known->exe_id = p->exe->id;
-	}
-	return known;
-}
-
-static int resolve(void *context, pid_t number, uint64_t time_ns, uint64_t address,
-		   struct pp_location *ret_location)
-{
-	struct pp_import *import = context;
-	const struct pp_import_image *image;
-	uint64_t offset;
-	uint32_t at;
-	int r = pp_import_images_place(import->images, address, &at, &offset);
-
-	if (r < 0)
-		return r;
-	image = pp_import_images_at(import->images, at);
-	*ret_location = (struct pp_location){
-		.id = image->id,
-		.offset = offset,
-		/* Where it can be found again, also when it ran elsewhere. */
-		.name = pp_import_files_path(import->files, &image->id) ?: image->name,
-		.start = address,
-		.end = address + 1,
-	};
-	return 0;
-}
-
-static int jit_symbol(void *context, pid_t number, uint64_t address, char *name, size_t name_size,
-		      uint64_t *ret_start, uint64_t *ret_len_bytes)
-{
-	return -ENOENT;
-}
-
 /* ---------------------------------------------------------------- life */
 
-static int make_parts(struct pp_import *import, const struct pp_import_files *files)
+static int make_parts(struct pathprof_import *import, const struct pathprof_import_files *files)
 {
-	const struct pp_window_config config = {
-		.mapping = import->config.mapping,
-		.source = PATHPROF_SOURCE_IMPORT,
-		.basis = PATHPROF_BASIS_BRANCHES,
-		.memory_max_bytes = PROFILE_BYTES,
-	};
-	const struct pp_resolver resolver = {import, dispatch, process, resolve, jit_symbol, NULL};
-	int r = pp_window_new(&import->window, &config, &resolver);
+	int r = pathprof_profile_init(&import->window.profile, PROFILE_BYTES);
 
 	if (r == 0)
 		r = pp_import_images_new(&import->images, files);
@@ -129,16 +66,19 @@ static int make_parts(struct pp_import *import, const struct pp_import_files *fi
 		r = pathprof_walker_new(&import->walker,
 					pp_import_images_reconstructor(import->images),
 					import->config.mapping);
+	import->window.files = files;
+	import->window.images = import->images;
+	import->window.spaces = import->spaces;
 	return r;
 }
 
 static void flush_counts(void *context);
 
 /* What has no mappings speaks of one file: which, the operator says. */
-static int make_only(struct pp_import *import, const struct pp_import_files *files,
+static int make_only(struct pathprof_import *import, const struct pathprof_import_files *files,
 		     struct pathprof_error *error)
 {
-	const struct pp_import_binary *only = &files->binaries[0];
+	const struct pathprof_import_binary *only = &files->binaries[0];
 	uint32_t image;
 	int r;
 
@@ -154,18 +94,19 @@ static int make_only(struct pp_import *import, const struct pp_import_files *fil
 	return r;
 }
 
-int pp_import_new(struct pp_import **ret_import, const struct pp_import_config *config,
-		  const struct pp_import_files *files, const struct pp_window_sink *sink,
-		  struct pathprof_error *error)
+int pathprof_import_new(struct pathprof_import **ret_import,
+			const struct pathprof_import_config *config,
+			const struct pathprof_import_files *files,
+			const struct pathprof_import_sink *sink, struct pathprof_error *error)
 {
-	struct pp_import *import = calloc(1, sizeof(*import));
+	struct pathprof_import *import = calloc(1, sizeof(*import));
 	int r;
 
 	if (!import)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	import->config = *config;
 	import->files = files;
-	import->sink = sink;
+	import->sink = *sink;
 	import->event = NO_EVENT;
 	r = make_parts(import, files);
 	if (r == 0)
@@ -185,65 +126,60 @@ int pp_import_new(struct pp_import **ret_import, const struct pp_import_config *
 	else
 		r = make_only(import, files, error);
 	if (r < 0) {
-		pp_import_free(import);
+		pathprof_import_free(import);
 		return r;
 	}
 	*ret_import = import;
 	return 0;
 }
 
-void pp_import_free(struct pp_import *import)
+void pathprof_import_free(struct pathprof_import *import)
 {
 	if (!import)
 		return;
+	pp_import_relay_free(import->relay);
+	pathprof_recording_free(import->recording);
 	pp_import_aggregate_free(import->aggregate);
 	pp_import_chain_free(import->chain);
 	pathprof_walker_free(import->walker);
 	pp_import_counts_free(import->counts);
 	pathprof_recorded_spaces_free(import->spaces);
 	pp_import_images_free(import->images);
-	pp_window_free(import->window);
+	pathprof_profile_release(&import->window.profile);
 	free(import);
 }
 
-const struct pathprof_error *pp_import_error(const struct pp_import *import)
-{
-	return &import->error;
-}
-
-const struct pp_import_stats *pp_import_stats(const struct pp_import *import)
+const struct pathprof_import_stats *pathprof_import_stats(const struct pathprof_import *import)
 {
 	return &import->stats;
 }
 
-bool pp_import_file(const struct pp_import *import, uint32_t index, struct pp_import_file *ret_file)
+bool pathprof_import_file(const struct pathprof_import *import, uint32_t index,
+			  struct pathprof_import_file *ret_file)
 {
 	const struct pp_import_image *image;
 
 	if (index >= pp_import_images_cnt(import->images))
 		return false;
 	image = pp_import_images_at(import->images, index);
-	*ret_file =
-		(struct pp_import_file){image->name, &image->id, image->has_code, image->assumed};
+	*ret_file = (struct pathprof_import_file){image->name, &image->id, image->has_code,
+						  image->assumed};
 	return true;
 }
 
 /* ---------------------------------------------------------------- windows */
 
-static void hand_on_edge(struct pp_import *import, const struct pp_import_edge *e)
+static void hand_on_edge(struct pathprof_import *import, const struct pp_import_edge *e)
 {
-	const struct pp_counted who = {.pid = (uint32_t)(e->who >> 32)};
-
 	/* all of it was taken back */
 	if (!e->cnt)
 		return;
-	pp_window_add_predicted_edge(import->window, &who, e->image.from, e->image.to, e->cnt,
-				     e->mispredicted);
+	pp_import_window_add_edge(&import->window, (uint32_t)(e->who >> 32), e->image.from,
+				  e->image.to, e->cnt, e->mispredicted);
 }
 
-static void hand_on_path(struct pp_import *import, const struct pp_import_path *p)
+static void hand_on_path(struct pathprof_import *import, const struct pp_import_path *p)
 {
-	const struct pp_counted who = {.pid = p->process};
 	const struct pathprof_path_seen seen = {
 		.start = p->start,
 		.length = p->length,
@@ -251,21 +187,20 @@ static void hand_on_path(struct pp_import *import, const struct pp_import_path *
 		.weight = p->weight / (double)p->cnt,
 	};
 
-	pp_window_add_path(import->window, &who, &seen, p->cnt);
+	pp_import_window_add_path(&import->window, p->process, &seen, p->cnt);
 }
 
-static void hand_on_walked(struct pp_import *import, const struct pp_import_walked *w)
+static void hand_on_walked(struct pathprof_import *import, const struct pp_import_walked *w)
 {
-	const struct pp_counted who = {.pid = (uint32_t)(w->who >> 32)};
 	struct pathprof_path_seen seen = {.weight = w->weight / (double)w->cnt};
 
 	pathprof_walker_path(import->walker, (uint32_t)w->who, &seen);
-	pp_window_add_path(import->window, &who, &seen, w->cnt);
+	pp_import_window_add_path(&import->window, (uint32_t)(w->who >> 32), &seen, w->cnt);
 }
 
 static void flush_counts(void *context)
 {
-	struct pp_import *import = context;
+	struct pathprof_import *import = context;
 	struct pp_import_counts *counts = import->counts;
 
 	for (uint32_t i = 1; i <= counts->edge_cnt; i++)
@@ -288,30 +223,35 @@ static uint64_t sum(const uint64_t *values, int cnt)
 }
 
 /* The window tells of its stacks as it would of a live source's. */
-static void account(struct pp_import *import)
+static void account(struct pathprof_import *import)
 {
-	const struct pp_import_stats *now = &import->stats, *told = &import->told;
-	struct pp_source_stats before = {.windows = told->stacks, .taken = told->ledger.used};
-	struct pp_source_stats after = {.windows = now->stacks, .taken = now->ledger.used};
+	const struct pathprof_import_stats *now = &import->stats, *told = &import->told;
+	struct pathprof_totals *totals = &import->window.profile.totals;
 
-	before.drops[PATHPROF_DROP_UNRESOLVED] = told->ledger.left[PATHPROF_LEDGER_UNMAPPED];
-	after.drops[PATHPROF_DROP_UNRESOLVED] = now->ledger.left[PATHPROF_LEDGER_UNMAPPED];
-	before.drops[PATHPROF_DROP_REFUSED] = sum(told->refused, PATHPROF_REFUSED_CNT);
-	after.drops[PATHPROF_DROP_REFUSED] = sum(now->refused, PATHPROF_REFUSED_CNT);
-	pp_window_account(import->window, &before, &after);
+	totals->bursts += now->stacks - told->stacks;
+	totals->branches += now->ledger.used - told->ledger.used;
+	totals->taken += now->ledger.used - told->ledger.used;
+	totals->drops[PATHPROF_DROP_UNRESOLVED] += now->ledger.left[PATHPROF_LEDGER_UNMAPPED] -
+						   told->ledger.left[PATHPROF_LEDGER_UNMAPPED];
+	totals->drops[PATHPROF_DROP_REFUSED] +=
+		sum(now->refused, PATHPROF_REFUSED_CNT) - sum(told->refused, PATHPROF_REFUSED_CNT);
 	import->told = *now;
 }
 
-static int close_window(struct pp_import *import, uint64_t end_ns)
+static int close_window(struct pathprof_import *import, uint64_t end_ns)
 {
+	struct pathprof_profile *profile = &import->window.profile;
 	int r;
 
 	flush_counts(import);
 	account(import);
-	pp_window_set_taken(import->window, import->depth);
-	pp_window_set_span(import->window, import->offset_ns + (int64_t)import->begin_ns,
-			   import->offset_ns + (int64_t)end_ns);
-	r = pp_window_close(import->window, import->sink, &import->error);
+	profile->source = PATHPROF_SOURCE_IMPORT;
+	profile->basis = import->basis ? import->basis : PATHPROF_BASIS_BRANCHES;
+	profile->taken_wanted = import->depth;
+	profile->begin_ns = import->offset_ns + (int64_t)import->begin_ns;
+	profile->end_ns = import->offset_ns + (int64_t)end_ns;
+	r = import->sink.add_window(import->sink.context, profile, &import->error);
+	pathprof_profile_clear(profile);
 	pathprof_recorded_spaces_expire(import->spaces);
 	import->stats.written += r == 0;
 	import->depth = 0;
@@ -319,16 +259,16 @@ static int close_window(struct pp_import *import, uint64_t end_ns)
 	return r;
 }
 
-static bool is_full(const struct pp_import *import)
+static bool is_full(const struct pathprof_import *import)
 {
-	const struct pathprof_profile *p = pp_window_profile(import->window);
+	const struct pathprof_profile *p = &import->window.profile;
 
 	return (uint64_t)p->path_cnt * PATH_BYTES + (uint64_t)p->edge_cnt * EDGE_BYTES >
 	       PROFILE_FULL_BYTES;
 }
 
 /* The end of the window that time_ns is behind, and where the one it lies in begins. */
-static int move_on(struct pp_import *import, uint64_t time_ns)
+static int move_on(struct pathprof_import *import, uint64_t time_ns)
 {
 	uint64_t span = import->config.window_ns ? import->config.window_ns : 1;
 	uint64_t next = time_ns - (time_ns - import->begin_ns) % span;
@@ -338,7 +278,7 @@ static int move_on(struct pp_import *import, uint64_t time_ns)
 	return r;
 }
 
-static void begin(struct pp_import *import, uint64_t time_ns)
+static void begin(struct pathprof_import *import, uint64_t time_ns)
 {
 	int64_t offset_ns = pp_import_ask_realtime_offset(&import->asked);
 
@@ -348,7 +288,7 @@ static void begin(struct pp_import *import, uint64_t time_ns)
 		offset_ns != INT64_MIN ? offset_ns : import->config.file_time_ns - (int64_t)time_ns;
 }
 
-static int advance(struct pp_import *import, uint64_t time_ns)
+static int advance(struct pathprof_import *import, uint64_t time_ns)
 {
 	int r = 0;
 
@@ -367,7 +307,7 @@ static int advance(struct pp_import *import, uint64_t time_ns)
 /* ---------------------------------------------------------------- samples */
 
 /* The first event with stacks decides what the figures mean; others of its kind may join. */
-static bool event_fits(struct pp_import *import, uint32_t event)
+static bool event_fits(struct pathprof_import *import, uint32_t event)
 {
 	enum pathprof_basis basis;
 
@@ -376,7 +316,6 @@ static bool event_fits(struct pp_import *import, uint32_t event)
 	basis = pp_import_ask_basis(&import->asked, event);
 	if (!import->basis) {
 		import->basis = basis;
-		pp_window_set_source(import->window, PATHPROF_SOURCE_IMPORT, basis);
 	}
 	import->event = event;
 	import->event_fits = basis == import->basis;
@@ -384,9 +323,9 @@ static bool event_fits(struct pp_import *import, uint32_t event)
 }
 
 /* Addresses are those of one file then, as its headers have them. */
-static int without_mappings(struct pp_import *import)
+static int without_mappings(struct pathprof_import *import)
 {
-	const struct pp_import_binary *only = &import->files->binaries[0];
+	const struct pathprof_import_binary *only = &import->files->binaries[0];
 	uint32_t image;
 	int r;
 
@@ -404,7 +343,7 @@ static int without_mappings(struct pp_import *import)
 }
 
 /* Of an event whose counts mean something else. */
-static void leave_out_sample(struct pp_import *import,
+static void leave_out_sample(struct pathprof_import *import,
 			     const struct pathprof_recorded_sample *sample)
 {
 	uint64_t branches = (1 + sample->repeats) * sample->branch_cnt;
@@ -416,7 +355,7 @@ static void leave_out_sample(struct pp_import *import,
 
 static int on_sample(void *context, const struct pathprof_recorded_sample *sample)
 {
-	struct pp_import *import = context;
+	struct pathprof_import *import = context;
 	int r = 0;
 
 	import->stats.samples += 1 + sample->repeats;
@@ -442,7 +381,7 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *sampl
 
 static int on_mapping(void *context, const struct pathprof_recorded_mapping *mapping)
 {
-	struct pp_import *import = context;
+	struct pathprof_import *import = context;
 
 	import->mapped |= mapping->pid != PATHPROF_RECORDED_KERNEL && mapping->executable;
 	return pathprof_recorded_spaces_map(import->spaces, mapping, 0) == -ENOMEM ? -ENOMEM : 0;
@@ -450,14 +389,14 @@ static int on_mapping(void *context, const struct pathprof_recorded_mapping *map
 
 static int on_process(void *context, const struct pathprof_recorded_process *change)
 {
-	struct pp_import *import = context;
+	struct pathprof_import *import = context;
 
 	return pathprof_recorded_spaces_change(import->spaces, change) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int on_count(void *context, const struct pathprof_recorded_count *count)
 {
-	struct pp_import *import = context;
+	struct pathprof_import *import = context;
 
 	if (!import->aggregate)
 		return 0;
@@ -465,28 +404,22 @@ static int on_count(void *context, const struct pathprof_recorded_count *count)
 	return pp_import_aggregate_add(import->aggregate, count, &import->error);
 }
 
-struct pathprof_recording_sink pp_import_sink(struct pp_import *import)
+struct pathprof_recording_sink pathprof_import_records(struct pathprof_import *import)
 {
 	return (struct pathprof_recording_sink){import, on_mapping, on_process, on_sample,
 						on_count};
-}
-
-void pp_import_set_recording(struct pp_import *import, const struct pp_import_asked *asked)
-{
-	import->asked = *asked;
-	pp_import_chain_set_recording(import->chain, asked);
 }
 
 /* ---------------------------------------------------------------- the end */
 
 static int next_window(void *context)
 {
-	struct pp_import *import = context;
+	struct pathprof_import *import = context;
 
 	return is_full(import) ? close_window(import, import->last_ns) : 0;
 }
 
-static int hand_on_aggregate(struct pp_import *import, struct pathprof_error *error)
+static int hand_on_aggregate(struct pathprof_import *import, struct pathprof_error *error)
 {
 	uint32_t number;
 	int r = pathprof_recorded_spaces_find(import->spaces, 0, &number);
@@ -497,10 +430,9 @@ static int hand_on_aggregate(struct pp_import *import, struct pathprof_error *er
 	begin(import, 0);
 	r = pp_import_aggregate_finish(import->aggregate,
 				       &(struct pp_import_aggregate_sink){
-					       .window = import->window,
-					       .images = import->images,
+					       .window = &import->window,
 					       .stats = &import->stats,
-					       .who = {.pid = number},
+					       .process = number,
 					       .mapping = import->config.mapping,
 					       .next = next_window,
 					       .context = import,
@@ -511,7 +443,7 @@ static int hand_on_aggregate(struct pp_import *import, struct pathprof_error *er
 	return r;
 }
 
-int pp_import_finish(struct pp_import *import, struct pathprof_error *error)
+int pathprof_import_finish(struct pathprof_import *import, struct pathprof_error *error)
 {
 	int r = import->aggregate && import->stats.counts ? hand_on_aggregate(import, error) : 0;
 
@@ -521,4 +453,85 @@ int pp_import_finish(struct pp_import *import, struct pathprof_error *error)
 	if (r < 0)
 		*error = import->error;
 	return r;
+}
+
+/* ---------------------------------------------------------------- a recording */
+
+/*
+ * Only of a perf.data, not packed, whose header says where everything is: in one that was written
+ * to a pipe names and build-ids come on the way, and what is known at a sample must not depend on
+ * how far another thread has read.
+ */
+static bool may_read_ahead(const struct pathprof_import *import, int fd)
+{
+	uint64_t header[2] = {0, 0};
+
+	return import->config.format == PATHPROF_FORMAT_PERF_DATA &&
+	       pread(fd, header, sizeof(header), 0) == sizeof(header) &&
+	       !memcmp(header, "PERF", 4) && header[1] > sizeof(header);
+}
+
+/* In a pipe it comes later, or not at all: code is refused by its own header then. */
+static int check_machine(const struct pathprof_import *import, const char *name,
+			 struct pathprof_error *error)
+{
+	struct pathprof_recording_info info = {.arch = NULL};
+
+	pathprof_recording_info(import->recording, &info);
+	if (!info.arch || !strcmp(info.arch, "x86_64"))
+		return 0;
+	return pathprof_fail(error, -EPROTO,
+			     "%s: recorded on %s: only paths of x86-64 code are read", name,
+			     info.arch);
+}
+
+int pathprof_import_open(struct pathprof_import *import, int fd, const char *name,
+			 struct pathprof_error *error)
+{
+	struct pathprof_recording_sink sink = pathprof_import_records(import);
+	int r;
+
+	/* Without a second thread it is read by one. */
+	if (may_read_ahead(import, fd) && pp_import_relay_new(&import->relay, &sink) == 0)
+		sink = pp_import_relay_sink(import->relay);
+	r = pathprof_recording_open(&import->recording, import->config.format, fd, name, &sink,
+				    error);
+	if (r == 0)
+		r = check_machine(import, name, error);
+	if (r < 0)
+		return r;
+	import->asked.recording = import->recording;
+	import->asked.lock = import->relay ? pp_import_relay_lock(import->relay) : NULL;
+	pp_import_chain_set_recording(import->chain, &import->asked);
+	return 0;
+}
+
+/* r: how reading ended. */
+static int end_reading(struct pathprof_import *import, int r, struct pathprof_error *error)
+{
+	int counted = import->relay ? pp_import_relay_finish(import->relay) : 0, closed;
+	struct pathprof_error end = {""};
+
+	r = r < 0 ? r : counted;
+	if (r < 0 && import->error.text[0])
+		*error = import->error;
+	closed = pathprof_import_finish(import, &end);
+	if (r == 0 && closed < 0)
+		*error = end;
+	return r < 0 ? r : closed;
+}
+
+int pathprof_import_read(struct pathprof_import *import, struct pathprof_error *error)
+{
+	int r;
+
+	pp_import_ask_begin(&import->asked);
+	r = pathprof_recording_read(import->recording, error);
+	pp_import_ask_end(&import->asked);
+	return r > 0 ? r : end_reading(import, r, error);
+}
+
+const struct pathprof_recording *pathprof_import_recording(const struct pathprof_import *import)
+{
+	return import->recording;
 }

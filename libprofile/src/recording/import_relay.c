@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Blocks from the thread that reads to the one that counts: see import_relay.h. Blocks are used in
- * turns: the reader fills number `filled_cnt`, the other empties number `emptied_cnt`; both counts
- * are the lock's.
+ * Blocks from the thread that reads to the one that counts: see pp_import_relay.h. Blocks are used
+ * in turns: the reader fills number `filled_cnt`, the other empties number `emptied_cnt`; both
+ * counts are the lock's.
  */
-#include "import_relay.h"
+#include "pp_import_relay.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks to edges, windows and paths: see import_chain.h. */
-#include "import_chain.h"
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Stacks to edges, windows and paths: see pp_import_chain.h. */
+#include "pp_import_chain.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -27,7 +27,7 @@ struct page {
 struct pp_import_chain {
 	struct pp_import_chain_parts parts;
 	struct pp_import_counts *counts; /* these two of the parts are asked for all the time */
-	struct pp_import_stats *stats;
+	struct pathprof_import_stats *stats;
 	struct pp_import_asked asked;
 	enum pathprof_mapping mapping;
 	uint32_t only; /* image, or NO_IMAGE */
@@ -297,7 +297,7 @@ static int read_window(struct pp_import_chain *chain, uint32_t *ret_at)
 
 static void end_window(struct pp_import_chain *chain)
 {
-	struct pp_import_stats *stats = chain->stats;
+	struct pathprof_import_stats *stats = chain->stats;
 	uint32_t at = 0;
 	int refusal;
 

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * What an import asks of the recording while that is being read: a few questions an image, an event
- * and a recording. Where another thread reads ahead (import_relay.h) they wait until it does not.
+ * and a recording. Where another thread reads ahead (pp_import_relay.h) they wait until it does
+ * not.
  */
 #ifndef PP_IMPORT_ASK_H
 #define PP_IMPORT_ASK_H

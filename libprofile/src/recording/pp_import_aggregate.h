@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * Counted branches of one program (BOLT's, llvm-profgen's, AutoFDO's) become one window. Branches
  * are edges. What ran straight on from where one branch led to the next one taken is a whole path
@@ -11,20 +11,14 @@
 #ifndef PP_IMPORT_AGGREGATE_H
 #define PP_IMPORT_AGGREGATE_H
 
-#include "../window/window.h"
-#include "import_image.h"
-#include "import_stats.h"
-#include "pathprof/format.h"
-#include "pathprof/paths.h"
-#include "pathprof/recording.h"
+#include "pp_import_window.h"
 
 struct pp_import_aggregate;
 
 struct pp_import_aggregate_sink {
-	struct pp_window *window;
-	struct pp_import_images *images;
-	struct pp_import_stats *stats;
-	struct pp_counted who;
+	struct pp_import_window *window;
+	struct pathprof_import_stats *stats;
+	uint32_t process;
 	enum pathprof_mapping mapping;
 	/* called after each entry: the window may be closed and the next begun. */
 	int (*next)(void *context);
@@ -33,7 +27,8 @@ struct pp_import_aggregate_sink {
 
 /* binary is the program, image number 0. Negative errno, error filled. */
 int pp_import_aggregate_new(struct pp_import_aggregate **ret_aggregate, enum pathprof_format format,
-			    const struct pp_import_binary *binary, struct pathprof_error *error);
+			    const struct pathprof_import_binary *binary,
+			    struct pathprof_error *error);
 /* NULL-safe. */
 void pp_import_aggregate_free(struct pp_import_aggregate *aggregate);
 int pp_import_aggregate_add(struct pp_import_aggregate *aggregate,

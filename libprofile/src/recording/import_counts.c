@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-/* Tables of what was counted: see import_counts.h. */
-#include "import_counts.h"
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Tables of what was counted: see pp_import_counts.h. */
+#include "pp_import_counts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * A recording is read by one thread and counted by another: reading and decoding is some third of
  * the work. What the reader hands on is copied into blocks, in order; a thread of the relay's own

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-/* Counted branches to edges and paths: see import_aggregate.h. */
-#include "import_aggregate.h"
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* Counted branches to edges and paths: see pp_import_aggregate.h. */
+#include "pp_import_aggregate.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -29,7 +29,8 @@ struct emission {
 };
 
 int pp_import_aggregate_new(struct pp_import_aggregate **ret_aggregate, enum pathprof_format format,
-			    const struct pp_import_binary *binary, struct pathprof_error *error)
+			    const struct pathprof_import_binary *binary,
+			    struct pathprof_error *error)
 {
 	struct pp_import_aggregate *aggregate = calloc(1, sizeof(*aggregate));
 	int r;
@@ -91,7 +92,7 @@ static int image_of(const struct pp_import_aggregate_sink *sink, uint64_t offset
 {
 	return offset == PATHPROF_OUTSIDE
 		       ? -ENOENT
-		       : pp_import_images_address(sink->images, 0, offset, ret_at);
+		       : pp_import_images_address(sink->window->images, 0, offset, ret_at);
 }
 
 static int add_edges(const struct pp_import_aggregate *aggregate,
@@ -106,8 +107,8 @@ static int add_edges(const struct pp_import_aggregate *aggregate,
 
 		if (image_of(sink, b->from, &from) < 0 || image_of(sink, b->to, &to) < 0)
 			continue;
-		pp_window_add_predicted_edge(sink->window, &sink->who, from, to, b->count,
-					     b->mispredicted);
+		pp_import_window_add_edge(sink->window, sink->process, from, to, b->count,
+					  b->mispredicted);
 		sink->stats->ledger.used += b->count;
 		r = sink->next(sink->context);
 	}
@@ -122,7 +123,8 @@ static void emit(void *context, const struct pathprof_path_seen *path)
 	struct pathprof_path_seen seen = *path;
 
 	seen.weight = 1;
-	pp_window_add_path(emission->sink->window, &emission->sink->who, &seen, emission->cnt);
+	pp_import_window_add_path(emission->sink->window, emission->sink->process, &seen,
+				  emission->cnt);
 	emission->sink->stats->paths += emission->cnt;
 }
 
@@ -153,8 +155,9 @@ static int read_run(struct pp_import_aggregate *aggregate,
 	if (image_of(sink, start, &begin) < 0 || image_of(sink, last, &taken.from) < 0 ||
 	    image_of(sink, target_of(&aggregate->profile, last, start), &taken.to) < 0)
 		return PATHPROF_REFUSED_UNKNOWN_CODE;
-	refusal = pathprof_reconstruct_from(pp_import_images_reconstructor(sink->images), begin,
-					    &taken, 1, aggregate->branches + 1, ret_cnt, &at);
+	refusal =
+		pathprof_reconstruct_from(pp_import_images_reconstructor(sink->window->images),
+					  begin, &taken, 1, aggregate->branches + 1, ret_cnt, &at);
 	if (!refusal && *ret_cnt == PATHPROF_BURST_MAX)
 		refusal = PATHPROF_REFUSED_TOO_LONG;
 	return refusal;
@@ -322,7 +325,8 @@ static int add_ranges(struct pp_import_aggregate *aggregate,
 }
 
 /* Branches with both ends elsewhere are in the profile's sum only. */
-static void count_left(const struct pp_import_aggregate *aggregate, struct pp_import_stats *stats)
+static void count_left(const struct pp_import_aggregate *aggregate,
+		       struct pathprof_import_stats *stats)
 {
 	stats->ledger.branches = aggregate->profile.origin.taken;
 	stats->counts_left = aggregate->profile.origin.refused;

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * What was counted since the last time it was handed on: edges as they were recorded, with what
- * their addresses mean (import_image.h), and paths. It stands between some ten million branches a
- * second and a profile that wants them one by one with names.
+ * their addresses mean (pp_import_image.h), and paths. It stands between some ten million branches
+ * a second and a profile that wants them one by one with names.
  *
  * Each is an array in the order things were met, of a fixed size, and an index over it with linear
  * probing, at most a quarter full, that grows with what is there: a program's few thousand edges
@@ -34,7 +34,7 @@
 struct pp_import_edge {
 	uint64_t from, to;           /* as recorded */
 	uint64_t who;                /* process << 32 | generation; 0: of nobody */
-	struct pathprof_taken image; /* the same as image addresses (import_image.h) */
+	struct pathprof_taken image; /* the same as image addresses (pp_import_image.h) */
 	uint64_t cnt, mispredicted;
 	uint32_t branch; /* its number; 0: it has none */
 };

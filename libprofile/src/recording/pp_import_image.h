@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * Images: every file that branches lie in, laid out in one address space of their own, so that what
  * was read of a file once holds for all processes and whatever they map where. An image address is
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "import_files.h"
+#include "pp_import_files.h"
 #include "pathprof/reconstruct.h"
 
 #define PP_IMPORT_IMAGE_MAX 32768
@@ -50,7 +50,8 @@ struct pp_import_image {
 struct pp_import_images;
 
 /* files outlives it. -ENOMEM. */
-int pp_import_images_new(struct pp_import_images **ret_images, const struct pp_import_files *files);
+int pp_import_images_new(struct pp_import_images **ret_images,
+			 const struct pathprof_import_files *files);
 /* NULL-safe. */
 void pp_import_images_free(struct pp_import_images *images);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The end of an import: see import.h. Rows of nought are left out of the table. */
-#include "import.h"
+/* The end of an import: see import_report.h. Rows of nought are left out of the table. */
+#include "import_report.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ctl.h"
 
 /* Files named; more are counted. */
 #define FILES_MAX 10
@@ -28,7 +30,7 @@ static void add(struct rows *rows, const char *group, const char *name, uint64_t
 }
 
 static void add_read(struct rows *rows, const struct pathprof_recording_stats *recording,
-		     const struct pp_import_stats *stats)
+		     const struct pathprof_import_stats *stats)
 {
 	add(rows, NULL, "samples", stats->samples);
 	add(rows, "samples", "without branches", stats->bare);
@@ -50,7 +52,7 @@ static void add_read(struct rows *rows, const struct pathprof_recording_stats *r
 	add(rows, "recording", "truncated", recording->truncated);
 }
 
-static void add_made(struct rows *rows, const struct pp_import_stats *stats)
+static void add_made(struct rows *rows, const struct pathprof_import_stats *stats)
 {
 	add(rows, NULL, "runs", stats->windows);
 	for (int i = 1; i < PATHPROF_REFUSED_CNT; i++)
@@ -99,44 +101,35 @@ static void print_json(const struct rows *rows, const struct pathprof_ledger *le
 	json_decref(object);
 }
 
-void pp_import_report(const struct pp_import *import,
-		      const struct pathprof_recording_stats *recording, const char *db, bool json,
-		      FILE *out)
+void import_report(const struct pathprof_import *import,
+		   const struct pathprof_recording_stats *recording, const char *db, bool json,
+		   FILE *out)
 {
 	struct rows rows = {.cnt = 0};
 
-	add_read(&rows, recording, pp_import_stats(import));
-	add_made(&rows, pp_import_stats(import));
+	add_read(&rows, recording, pathprof_import_stats(import));
+	add_made(&rows, pathprof_import_stats(import));
 	if (json)
-		print_json(&rows, &pp_import_stats(import)->ledger, db, out);
+		print_json(&rows, &pathprof_import_stats(import)->ledger, db, out);
 	else
 		print_table(&rows, db, out);
 }
 
-/* Names come from the recording: nothing of it may move a terminal's cursor. */
-static void print_name(const char *name)
-{
-	for (; *name; name++)
-		fputc((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name, stderr);
-}
-
-static void say(const struct pp_import_file *file, const char *what)
+static void say(const struct pathprof_import_file *file, const char *what)
 {
 	char text[PATHPROF_BUILD_ID_TEXT_LEN];
 
-	fputs("pathprofd: ", stderr);
-	print_name(file->name);
-	fprintf(stderr, " (%s %s): %s\n",
-		file->id->kind == PATHPROF_ID_BUILD_ID ? "build-id" : "identity",
-		pathprof_build_id_text(file->id, text), what);
+	ctl_note("%.1000s (%s %s): %s", file->name,
+		 file->id->kind == PATHPROF_ID_BUILD_ID ? "build-id" : "identity",
+		 pathprof_build_id_text(file->id, text), what);
 }
 
-void pp_import_report_files(const struct pp_import *import)
+void import_report_files(const struct pathprof_import *import)
 {
-	struct pp_import_file file;
+	struct pathprof_import_file file;
 	unsigned int said = 0, more = 0;
 
-	for (uint32_t i = 0; pp_import_file(import, i, &file); i++) {
+	for (uint32_t i = 0; pathprof_import_file(import, i, &file); i++) {
 		if (file.id->kind == PATHPROF_ID_JIT || (file.has_code && !file.assumed))
 			continue;
 		if (said == FILES_MAX) {
@@ -154,5 +147,5 @@ void pp_import_report_files(const struct pp_import *import)
 				   "--sysroot");
 	}
 	if (more)
-		fprintf(stderr, "pathprofd: and %u more files\n", more);
+		ctl_note("and %u more files", more);
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* An import's window: see pp_import_window.h. */
+#include "pp_import_window.h"
+
+/* Where a file can be found again, also when it ran elsewhere. */
+static const char *path_of(const struct pp_import_window *window,
+			   const struct pathprof_build_id *id, const char *name)
+{
+	return pp_import_files_path(window->files, id) ?: name;
+}
+
+/* The process' index in the profile. */
+static uint32_t find_process(struct pp_import_window *window, uint32_t number)
+{
+	struct pathprof_recorded_space *p = pathprof_recorded_spaces_at(window->spaces, number);
+	char container[] = "";
+	uint32_t binary = PATHPROF_NO_INDEX;
+
+	if (p->exe && p->exe->id.kind != PATHPROF_ID_NONE)
+		binary = pathprof_profile_binary(&window->profile, &p->exe->id,
+						 path_of(window, &p->exe->id, p->exe->name));
+	return pathprof_profile_process(&window->profile, &(struct pathprof_process){
+								  .pid = p->pid,
+								  .start_time = p->start_time,
+								  .exec_cnt = p->exec_cnt,
+								  .comm = p->comm,
+								  .container = container,
+								  .binary = binary,
+							  });
+}
+
+/* false: it has no place, which is counted. */
+static bool find_place(struct pp_import_window *window, uint64_t address, uint32_t *ret_binary,
+		       uint64_t *ret_offset)
+{
+	const struct pp_import_image *image;
+	uint32_t number;
+
+	if (pp_import_images_place(window->images, address, &number, ret_offset) < 0) {
+		window->profile.totals.drops[PATHPROF_DROP_UNRESOLVED]++;
+		return false;
+	}
+	image = pp_import_images_at(window->images, number);
+	*ret_binary = pathprof_profile_binary(&window->profile, &image->id,
+					      path_of(window, &image->id, image->name));
+	return *ret_binary != PATHPROF_NO_INDEX;
+}
+
+void pp_import_window_add_edge(struct pp_import_window *window, uint32_t process, uint64_t from,
+			       uint64_t to, uint64_t cnt, uint64_t mispredicted)
+{
+	struct pathprof_edge_count add = {.process = find_process(window, process),
+					  .count = cnt,
+					  .mispredicted = mispredicted};
+
+	if (add.process != PATHPROF_NO_INDEX &&
+	    find_place(window, from, &add.from_binary, &add.from) &&
+	    find_place(window, to, &add.to_binary, &add.to))
+		pathprof_profile_add_edge(&window->profile, &add);
+}
+
+void pp_import_window_add_path(struct pp_import_window *window, uint32_t process,
+			       const struct pathprof_path_seen *path, uint64_t cnt)
+{
+	double weight = path->weight * (double)cnt;
+	struct pathprof_path_count add = {
+		.process = find_process(window, process),
+		.length = path->length,
+		.outcomes = path->outcomes,
+		.samples = cnt,
+		.weight = weight,
+		.insns = weight * path->insns,
+	};
+
+	if (add.process == PATHPROF_NO_INDEX)
+		return;
+	window->profile.totals.paths += cnt;
+	if (find_place(window, path->start, &add.binary, &add.start))
+		pathprof_profile_add_path(&window->profile, &add);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an import says at its end. */
+#ifndef CTL_IMPORT_REPORT_H
+#define CTL_IMPORT_REPORT_H
+
+#include <stdio.h>
+
+#include "pathprof/import.h"
+
+/* A table for people, or one JSON object. */
+void import_report(const struct pathprof_import *import,
+		   const struct pathprof_recording_stats *recording, const char *db, bool json,
+		   FILE *out);
+/* Files whose code was not at hand, and those taken by their name: on standard error. */
+void import_report_files(const struct pathprof_import *import);
+
+#endif
