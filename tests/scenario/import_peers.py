@@ -8,7 +8,8 @@
                             given twice, `odd`: others that say nothing, `mended`: what is left of
                             these by the rules
     raw BINARY FILE         a raw profile's ranges and branches, without those in the linker's stubs
-    fdata FILE              BOLT's lines, without what lies in no function at either end
+    fdata FILE [BINARY]     BOLT's lines, without what lies in no function at either end; of names of
+                            one function in BINARY each stands for all
     edges BINARY DB FDATA   the database's edges are the FDATA's branches, what is left falls through
 """
 import re
@@ -147,13 +148,29 @@ def raw(binary, path):
         print(f"{'nowhere' if source is None else hex(source)}{arrow}{target:#x}:{count}")
 
 
-def fdata(path):
+def names_of_one(binary):
+    """llvm-bolt finds a function by any of its names; which one is written is a matter of taste."""
+    addresses, together = {}, {}
+    for line in output("nm", binary).splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1] in "tTwWi":
+            addresses.setdefault(words[2], set()).add(words[0])
+    for name, at in addresses.items():
+        if len(at) == 1:
+            together.setdefault(at.pop(), []).append(name)
+    return {name + number: min(names) for names in together.values() for name in names for number in ("", "/1")}
+
+
+def fdata(path, binary=None):
     """BOLT makes up functions for sections without any; here they are unknown."""
     sums = {}
+    one = names_of_one(binary) if binary else {}
     with open(path) as lines:
         for line in lines:
             line = re.sub(r"1 __BOLT_PSEUDO_\S+ \w+", "0 [unknown] 0", line)
             words = line.split()
+            for i in (1, 4):
+                words[i] = one.get(words[i], words[i])
             key = " ".join(words[:6])
             if key == "0 [unknown] 0 0 [unknown] 0":
                 continue
