@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "tell/outlet.h"
 
 /* Rates over less than this say nothing. */
 #define RATE_LEAST_NS     UINT64_C(1900000000)
@@ -187,6 +188,8 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "clock_kernel", json_boolean(profile->clock_kernel));
 	json_object_set_new(status, "db", json_string(service->db_path));
 	json_object_set_new(status, "relay", json_string(pp_service_relay(service)));
+	json_object_set_new(status, "relay_notes",
+			    json_string(pp_outlet_relay_notes(service->outlet)));
 	pp_service_relay_settings(config, relayed, sizeof(relayed));
 	json_object_set_new(status, "relay_settings", json_string(relayed));
 	json_object_set_new(status, "window_s", json_real((double)config->window_ns / 1e9));

@@ -12,6 +12,9 @@
 #define PP_OUTLET_FIGURES "figures\n"
 #define PP_OUTLET_FOLLOW  "follow\n"
 #define PP_OUTLET_RELAY   "relay\n"
+/* Behind it the absolute name of the directory of its notes, so long at most, and \n. */
+#define PP_OUTLET_RELAY_AT  "relay "
+#define PP_OUTLET_NOTES_MAX 255
 
 /* -ENAMETOOLONG. */
 static inline int pp_outlet_address(struct sockaddr_un *ret_address, const char *database)

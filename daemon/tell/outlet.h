@@ -6,7 +6,8 @@
  *     figures   is answered with all figures in Prometheus' text format, and the end
  *     follow    is answered with a newline whenever there are new messages in the store, as long
  *               as both live
- *     relay     the same for pathprof-relay, so that it is known to be there
+ *     relay     the same for pathprof-relay, so that it is known to be there; behind it may stand
+ * the directory of its notes, which is believed of the daemon's own user and of root
  *
  * Nothing else that comes is looked at. What must not be lost is in the store: a newline that finds
  * the socket full is left out, because the client has one to read already.
@@ -41,12 +42,14 @@ typedef void pp_outlet_figures_fn(void *context, FILE *to);
  */
 int pp_outlet_new(struct pp_outlet **ret_outlet, sd_event *event, const char *database,
 		  pp_outlet_figures_fn *figures, void *context, struct pathprof_error *error);
-/* Removes the socket. NULL-safe, as the three below. */
+/* Removes the socket. NULL-safe, as the four below. */
 void pp_outlet_free(struct pp_outlet *outlet);
 /* There are new messages in the store. */
 void pp_outlet_poke(struct pp_outlet *outlet);
 /* A pathprof-relay follows. */
 bool pp_outlet_has_relay(const struct pp_outlet *outlet);
+/* Where the last one said that its notes are, "": none did. */
+const char *pp_outlet_relay_notes(const struct pp_outlet *outlet);
 
 /* CPU time of answering. */
 uint64_t pp_outlet_cpu_ns(const struct pp_outlet *outlet);

@@ -169,6 +169,12 @@ if [ "$(id -u)" -eq 0 ]; then
 else
 	echo "skip status-relay-no-right: not root"
 fi
+# A relay with another --state has told where its notes are.
+mv "$db.relay" "$tmp/elsewhere"
+says "json_set(json, '\$.relay_notes', '$tmp/elsewhere')"
+status elsewhere "relay +missing: none is connected; 2 alerts wait: run pathprof-relay --db $db --state $tmp/elsewhere"
+says "json_remove(json, '\$.relay_notes')"
+mv "$tmp/elsewhere" "$db.relay"
 says "json_set(json, '\$.relay_settings', 'Listen=')"
 status figures-only 'relay +missing: none is connected: run pathprof-relay'
 says "json_set(json, '\$.relay_settings', 'Webhook=')"

@@ -274,6 +274,7 @@ pathprof-relay does this, and none is connected: .*pathprof-relay --db $tmp/real
 	check relay-in-status "$(status_of relay)" wait_for 30 is_connected
 	check relay-is-shown "no line of it" eval \
 		'"$BUILD/bin/pathprofctl" --db "$db" status | grep -q "relay *connected"'
+	check relay-notes-in-status "$(status_of relay_notes)" test "$(status_of relay_notes)" = "$state"
 	stop_relay
 	kill -TERM "$real"
 	wait "$real" || not_ok real-ends "status $?"

@@ -161,13 +161,47 @@ static void test_other_follower(void)
 	close_scene(&scene);
 }
 
+/* The directory of the relay's notes is remembered when it has gone, and only a whole name. */
+static void test_notes(void)
+{
+	char longest[sizeof(PP_OUTLET_RELAY_AT) + PP_OUTLET_NOTES_MAX + 2] = PP_OUTLET_RELAY_AT "/";
+	struct scene scene;
+	int fd;
+
+	open_scene(&scene);
+	CU_ASSERT_STRING_EQUAL(pp_outlet_relay_notes(scene.outlet), "");
+	close(ask(&scene, PP_OUTLET_RELAY_AT "/var/notes\n"));
+	turn(&scene);
+	CU_ASSERT_FALSE(pp_outlet_has_relay(scene.outlet));
+	CU_ASSERT_STRING_EQUAL(pp_outlet_relay_notes(scene.outlet), "/var/notes");
+	fd = ask(&scene, PP_OUTLET_RELAY_AT "notes\n");
+	CU_ASSERT(pp_outlet_has_relay(scene.outlet));
+	close(fd);
+	memset(longest + strlen(longest), 'x', PP_OUTLET_NOTES_MAX + 1);
+	fd = ask(&scene, longest);
+	CU_ASSERT_STRING_EQUAL(pp_outlet_relay_notes(scene.outlet), "/var/notes");
+	close(fd);
+	strcpy(longest + strlen(PP_OUTLET_RELAY_AT) + PP_OUTLET_NOTES_MAX, "\n");
+	fd = ask(&scene, longest);
+	CU_ASSERT(pp_outlet_has_relay(scene.outlet));
+	CU_ASSERT_EQUAL(strlen(pp_outlet_relay_notes(scene.outlet)), PP_OUTLET_NOTES_MAX);
+	close(fd);
+	close_scene(&scene);
+	CU_ASSERT_STRING_EQUAL(pp_outlet_relay_notes(NULL), "");
+}
+
 static void test_refusals(void)
 {
-	static const char *const questions[] = {
-		"GET /metrics HTTP/1.1\r\n\r\n", "figures", "figures\nfigures\n", "\n", "follow \n",
-		"fffffffffffffffffffffffffffff"};
+	char endless[PP_OUTLET_NOTES_MAX + 16] = "";
+	const char *const questions[] = {"GET /metrics HTTP/1.1\r\n\r\n",
+					 "figures",
+					 "figures\nfigures\n",
+					 "\n",
+					 "follow \n",
+					 endless};
 	struct scene scene;
 
+	memset(endless, 'f', sizeof(endless) - 1);
 	open_scene(&scene);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
 		int fd = ask(&scene, questions[i]);
@@ -505,6 +539,7 @@ static void test_inlet(void)
 	open_scene(&scene);
 	CU_ASSERT_EQUAL_FATAL(pp_inlet_new(&inlet, scene.event,
 					   &(struct pp_inlet_config){.database = scene.database,
+								     .notes = "/there",
 								     .on_news = on_news,
 								     .on_figures = on_figures,
 								     .context = &heard}),
@@ -512,6 +547,7 @@ static void test_inlet(void)
 	run_until(&scene, &heard.news, 1);
 	CU_ASSERT(pp_inlet_is_up(inlet));
 	turn(&scene);
+	CU_ASSERT_STRING_EQUAL(pp_outlet_relay_notes(scene.outlet), "/there");
 	pp_outlet_poke(scene.outlet);
 	run_until(&scene, &heard.news, 2);
 	/* two questions, one answer */
@@ -547,6 +583,7 @@ static const struct unit_test tests[] = {
 	{"answers with all figures, however many", test_answers},
 	{"tells followers that there is news", test_follows},
 	{"takes no other follower for the relay", test_other_follower},
+	{"remembers where the relay's notes are", test_notes},
 	{"closes on any other question", test_refusals},
 	{"has so many places for one user, the newest", test_crowd},
 	{"sends away whoever does not read before others", test_deaf},

@@ -123,12 +123,19 @@ static bool read_service(struct unit *ret_relay, const json_t *members)
 	return is_it && unit_read(ret_relay, UNIT_RELAY) && !strcmp(ret_relay->load, "loaded");
 }
 
+/* Where the last relay said that they are, "": none did, or it told another daemon. */
+static const char *told_notes(const json_t *members)
+{
+	return daemon_status_text(members, "relay_notes", "");
+}
+
 static int count_waiting(int64_t *ret_cnt, const json_t *members, struct pathprof_store *store,
 			 const char *path, bool is_service, struct pathprof_error *error)
 {
 	_cleanup_free_ char *beside = ctl_printf("%s.relay", path);
+	const char *by_hand = *told_notes(members) ? told_notes(members) : beside;
 
-	return relay_wait_count(ret_cnt, store, is_service ? SERVICE_NOTES : beside,
+	return relay_wait_count(ret_cnt, store, is_service ? SERVICE_NOTES : by_hand,
 				daemon_status_text(members, "relay_settings", ""), error);
 }
 
@@ -160,14 +167,22 @@ static char *waiting_text(const json_t *members, struct pathprof_store *store, c
 	return ctl_printf("; %" PRId64 " alert%s", cnt, cnt == 1 ? " waits" : "s wait");
 }
 
-static char *missing_text(const struct unit *relay, bool is_service, const char *waiting,
-			  const char *path)
+/* Another than the unit's. */
+static char *missing_by_hand(const json_t *members, const char *waiting, const char *path)
 {
-	_cleanup_free_ char *words = is_service ? unit_last_words(relay) : NULL;
+	const char *notes = told_notes(members);
+	const char *words = "missing: none is connected";
 
-	if (!is_service)
-		return ctl_printf("missing: none is connected%s: run pathprof-relay --db %s",
-				  waiting, path);
+	if (*notes)
+		return ctl_printf("%s%s: run pathprof-relay --db %s --state %s", words, waiting,
+				  path, notes);
+	return ctl_printf("%s%s: run pathprof-relay --db %s", words, waiting, path);
+}
+
+static char *missing_text(const struct unit *relay, const char *waiting)
+{
+	_cleanup_free_ char *words = unit_last_words(relay);
+
 	if (!strcmp(relay->active, "inactive"))
 		return ctl_printf("missing: %s%s: systemctl restart pathprof-relay",
 				  unit_down(relay), waiting);
@@ -193,7 +208,8 @@ char *relay_status_text(const json_t *members, struct pathprof_store *store, con
 	is_service = read_service(&relay, members);
 	waiting = waiting_text(members, store, path, is_service);
 	if (!strcmp(state, "missing"))
-		text = missing_text(&relay, is_service, waiting, path);
+		text = is_service ? missing_text(&relay, waiting)
+				  : missing_by_hand(members, waiting, path);
 	else if (relay.text && *relay.text)
 		text = ctl_printf("connected; %s", relay.text);
 	else

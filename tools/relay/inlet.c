@@ -88,7 +88,12 @@ static int on_news(sd_event_source *source, int fd, uint32_t events, void *conte
 
 static void follow(struct pp_inlet *inlet)
 {
-	inlet->news = ask_there(inlet, PP_OUTLET_RELAY);
+	const char *notes = inlet->config.notes;
+	char question[sizeof(PP_OUTLET_RELAY_AT) + PP_OUTLET_NOTES_MAX + 1] = PP_OUTLET_RELAY;
+
+	if (notes && strlen(notes) <= PP_OUTLET_NOTES_MAX && !strchr(notes, '\n'))
+		snprintf(question, sizeof(question), PP_OUTLET_RELAY_AT "%s\n", notes);
+	inlet->news = ask_there(inlet, question);
 	if (inlet->news >= 0 && sd_event_add_io(inlet->event, &inlet->news_io, inlet->news, EPOLLIN,
 						on_news, inlet) < 0)
 		lose(inlet);

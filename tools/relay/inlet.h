@@ -17,6 +17,7 @@ struct pp_inlet;
 
 struct pp_inlet_config {
 	const char *database;
+	const char *notes; /* an absolute directory, for pathprofd to know; NULL: not told */
 	/* There may be messages to read: pathprofd said so, or has come, or nobody knows better. */
 	void (*on_news)(void *context);
 	/* The answer to pp_inlet_ask(), valid during the call; NULL: pathprofd gave none in time.

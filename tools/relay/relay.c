@@ -177,6 +177,7 @@ static int open_metrics(struct pp_relay *relay, const struct pp_config *config,
 static int open_inlet(struct pp_relay *relay, struct pathprof_error *error)
 {
 	const struct pp_inlet_config inlet = {.database = relay->database,
+					      .notes = relay->notes_path,
 					      .on_news = on_news,
 					      .on_figures = on_figures,
 					      .context = relay};
@@ -199,6 +200,7 @@ int pp_relay_new(struct pp_relay **ret_relay, sd_event *event, const struct pp_c
 	relay->up_us = pp_tell_now_us();
 	relay->database = strdup(database);
 	r = pp_notes_open(&relay->notes, state, error);
+	relay->notes_path = realpath(state, NULL);
 	if (r == 0)
 		r = open_sinks(relay, config, error);
 	if (r == 0)
@@ -230,6 +232,7 @@ void pp_relay_free(struct pp_relay *relay, uint32_t wait_ms)
 			relay->sinks[i].tell->ops->free(relay->sinks[i].tell);
 	pp_notes_release(&relay->notes);
 	sd_event_unref(relay->event);
+	free(relay->notes_path);
 	free((char *)relay->database);
 	free(relay);
 }

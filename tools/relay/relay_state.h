@@ -21,6 +21,7 @@ struct pp_relay_sink {
 struct pp_relay {
 	sd_event *event;
 	const char *database;
+	char *notes_path; /* absolute; NULL: not known */
 	struct pp_inlet *inlet;
 	struct pp_metrics *metrics; /* NULL: no endpoint */
 	struct pp_notes notes;
