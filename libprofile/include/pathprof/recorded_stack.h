@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What an entry of a recorded branch stack is, and where a program goes on that the kernel had: the
- * rules by which `import` (oldest entry first, to paths) and `export --recording` (newest first, to
- * ranges) walk a stack. docs/formats.md says who else has which rule.
+ * A recorded branch stack, walked from its oldest entry to its newest: what each entry is, and
+ * whether code ran straight on from one branch's target to the next branch. `import` (to paths) and
+ * `export --recording` (to ranges) both walk by it. docs/formats.md says who else has which rule.
  *
- * Workload: once for each entry, some 10^9. Pure; any thread.
+ *     struct pathprof_recorded_walk walk = PATHPROF_RECORDED_WALK;
+ *     for each entry, from the oldest on:
+ *             reason = pathprof_recorded_reason(entry);
+ *             if (reason != PATHPROF_LEDGER_CNT)
+ *                     pathprof_recorded_pass(&walk, entry, reason);
+ *             else
+ *                     straight = pathprof_recorded_reach(&walk, entry);
+ *
+ * Workload: once for each entry, some 10^9. No allocation; any thread.
  */
 #ifndef PATHPROF_RECORDED_STACK_H
 #define PATHPROF_RECORDED_STACK_H
@@ -37,10 +45,64 @@ pathprof_recorded_reason(const struct pathprof_recorded_branch *b)
 	return b->flags & PATHPROF_RECORDED_ABORT ? PATHPROF_LEDGER_ABORTED : PATHPROF_LEDGER_CNT;
 }
 
-/* It left for the kernel at one address and came back at another: does it go on as it was? */
-static inline bool pathprof_recorded_resumes(uint64_t left, uint64_t back)
+struct pathprof_recorded_walk {
+	uint64_t at;      /* code ran on from here: a branch's target, or where the kernel led */
+	uint64_t left;    /* where the kernel was entered and has not come back; 0: nowhere */
+	bool interrupted; /* the kernel was entered since the last branch */
+	bool away;        /* and the program went on elsewhere: a signal, an exec */
+	bool cut;         /* how it went on is not known */
+};
+
+/* Before the oldest entry. */
+#define PATHPROF_RECORDED_WALK                                                                     \
+	(struct pathprof_recorded_walk)                                                            \
+	{                                                                                          \
+		.cut = true                                                                        \
+	}
+
+/*
+ * One end or both are in the kernel. The program goes on where it was interrupted, or behind what
+ * it called the kernel by. Where the way back alone was recorded, that may be anywhere from here
+ * on.
+ */
+static inline void pathprof_recorded_pass_kernel(struct pathprof_recorded_walk *walk,
+						 const struct pathprof_recorded_branch *b)
 {
-	return back >= left && back - left <= PATHPROF_RESUME_BYTES;
+	walk->interrupted = true;
+	if (!pathprof_recorded_in_kernel(b->from)) {
+		walk->away |= b->from < walk->at;
+		walk->at = walk->left = b->from;
+	}
+	if (pathprof_recorded_in_kernel(b->to))
+		return;
+	walk->away |=
+		b->to < walk->at || (walk->left && b->to - walk->left > PATHPROF_RESUME_BYTES);
+	walk->at = b->to;
+	walk->left = 0;
+}
+
+/* Passes an entry that is no branch of the program. The ones around one not taken are neighbours.
+ */
+static inline void pathprof_recorded_pass(struct pathprof_recorded_walk *walk,
+					  const struct pathprof_recorded_branch *b,
+					  enum pathprof_ledger_reason reason)
+{
+	if (reason == PATHPROF_LEDGER_KERNEL)
+		pathprof_recorded_pass_kernel(walk, b);
+	else if (reason != PATHPROF_LEDGER_UNTAKEN)
+		walk->cut = true;
+}
+
+/* Reaches a branch of the program: did code run straight on to it from the one before? */
+static inline bool pathprof_recorded_reach(struct pathprof_recorded_walk *walk,
+					   const struct pathprof_recorded_branch *b)
+{
+	bool straight;
+
+	walk->away |= walk->interrupted && b->from < walk->at;
+	straight = !walk->cut && !walk->away;
+	*walk = (struct pathprof_recorded_walk){.at = b->to};
+	return straight;
 }
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * Stacks of a recording to branches and ranges of one binary; see recording_branches.h for
- * workload and ownership. A stack is read from its newest entry on, as it was recorded: the range
- * behind an entry ends at the branch of the one read before.
+ * workload and ownership. What follows a branch is known with the next one, so each waits for it.
  *
  * Sources of the rules: LLVM, bolt/lib/Profile/DataAggregator.cpp and
  * llvm/tools/llvm-profgen/PerfReader.cpp; AutoFDO, sample_reader.cc.
@@ -41,12 +40,12 @@ struct pathprof_recording_branches {
 
 /* The stack in hand. */
 struct walk {
+	struct pathprof_recorded_walk rules;
 	const struct pathprof_space *space;        /* NULL: addresses are the file's */
 	const struct pathprof_mapped_piece *piece; /* found last */
-	uint32_t next_from; /* branch of the newer entry; PP_PLACE_NONE: no range ends there */
-	uint64_t limit;     /* code that ran earlier in this range lies at or before it */
-	bool interrupted;   /* the kernel was entered between here and the newer entry */
-	bool resumed;       /* and returned to `limit` */
+	struct pp_trace
+		trace; /* of the last branch, which waits for the next; without ends: none */
+	uint64_t mispredicted; /* of it */
 	bool ranges;
 	bool unmapped; /* an address was in nothing that is mapped */
 	uint64_t times;
@@ -242,70 +241,49 @@ static void leave_out(struct pathprof_recording_branches *b, struct walk *w,
 	b->stats.ledger.left[why] = pp_count_sum(b->stats.ledger.left[why], w->times);
 }
 
-/*
- * Passes an entry with an end in the kernel. The code that ran before it and after it is one range
- * if the program went on where it was interrupted.
- */
-static void pass_kernel(struct pathprof_recording_branches *b, struct walk *w,
-			const struct pathprof_recorded_branch *e)
+/* Counts the branch that waits. */
+static int count_last(struct pathprof_recording_branches *b, const struct walk *w)
 {
-	bool exit = pathprof_recorded_in_kernel(e->from), goes_on;
-	uint64_t at = exit ? e->to : e->from;
+	if (w->trace.from == PP_PLACE_NONE && w->trace.start == PP_PLACE_NONE)
+		return 0;
+	return pp_recording_traces_add(&b->traces, &w->trace, w->times, w->mispredicted);
+}
 
-	if (pathprof_recorded_in_kernel(at) || w->next_from == PP_PLACE_NONE)
-		return;
-	goes_on = exit || !w->resumed ? at <= w->limit : pathprof_recorded_resumes(at, w->limit);
-	if (!goes_on) {
+/* What ran from the branch that waits up to the one at `from`, if it is known. */
+static void end_range(struct pathprof_recording_branches *b, struct walk *w,
+		      const struct pathprof_recorded_branch *e, uint32_t from)
+{
+	bool range = w->ranges && w->trace.start != PP_PLACE_NONE && from != PP_PLACE_NONE;
+	bool cut = w->rules.cut;
+
+	if (pathprof_recorded_reach(&w->rules, e)) {
+		if (range)
+			w->trace.last = from;
+	} else if (range && !cut) {
 		b->stats.left[PATHPROF_LEFT_AWAY] =
 			pp_count_sum(b->stats.left[PATHPROF_LEFT_AWAY], w->times);
-		w->next_from = PP_PLACE_NONE;
 	}
-	w->limit = at;
-	w->interrupted = true;
-	w->resumed = exit;
 }
 
-/* Leaves out an entry that does not say how the program went. */
-static void pass_over(struct pathprof_recording_branches *b, struct walk *w,
-		      const struct pathprof_recorded_branch *e, enum pathprof_ledger_reason why)
-{
-	leave_out(b, w, why);
-	if (why == PATHPROF_LEDGER_KERNEL)
-		pass_kernel(b, w, e);
-	else if (why != PATHPROF_LEDGER_UNTAKEN)
-		w->next_from = PP_PLACE_NONE;
-}
-
+/* repeats: the newest entry is the same as the one before. */
 static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
 		      const struct pathprof_recorded_branch *e, bool repeats)
 {
-	struct pp_trace trace;
-	uint64_t mispredicted = e->flags & PATHPROF_RECORDED_MISPREDICTED ? w->times : 0;
+	uint32_t from, to;
+	int rc;
 
 	w->unmapped = false;
-	trace = (struct pp_trace){
-		.from = place(b, w, e->from),
-		.start = place(b, w, e->to),
-		.last = PP_PLACE_NONE,
-		.flags = repeats ? PP_TRACE_REPEATS : 0,
-	};
-	if (trace.start != PP_PLACE_NONE && w->ranges)
-		trace.last = w->next_from;
-	/* the way led through the kernel and on to code before this branch's target */
-	if (trace.last != PP_PLACE_NONE && w->interrupted && e->to > w->limit) {
-		b->stats.left[PATHPROF_LEFT_AWAY] =
-			pp_count_sum(b->stats.left[PATHPROF_LEFT_AWAY], w->times);
-		trace.last = PP_PLACE_NONE;
-	}
-	w->next_from = trace.from;
-	w->limit = e->from;
-	w->interrupted = w->resumed = false;
-	if (trace.from == PP_PLACE_NONE && trace.start == PP_PLACE_NONE) {
+	from = place(b, w, e->from);
+	to = place(b, w, e->to);
+	end_range(b, w, e, from);
+	rc = count_last(b, w);
+	w->trace = (struct pp_trace){from, to, PP_PLACE_NONE, repeats ? PP_TRACE_REPEATS : 0};
+	w->mispredicted = e->flags & PATHPROF_RECORDED_MISPREDICTED ? w->times : 0;
+	if (from != PP_PLACE_NONE || to != PP_PLACE_NONE)
+		w->counted = true;
+	else
 		leave_out(b, w, w->unmapped ? PATHPROF_LEDGER_UNMAPPED : PATHPROF_LEDGER_OUTSIDE);
-		return 0;
-	}
-	w->counted = true;
-	return pp_recording_traces_add(&b->traces, &trace, w->times, mispredicted);
+	return rc;
 }
 
 static bool is_same(const struct pathprof_recorded_branch *a,
@@ -319,16 +297,18 @@ static int walk_stack(struct pathprof_recording_branches *b, struct walk *w,
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < s->branch_cnt; i++) {
+	for (uint32_t i = s->branch_cnt; !rc && i-- > 0;) {
 		const struct pathprof_recorded_branch *e = &s->branches[i];
 		enum pathprof_ledger_reason why = pathprof_recorded_reason(e);
 
-		if (why != PATHPROF_LEDGER_CNT)
-			pass_over(b, w, e, why);
-		else
+		if (why != PATHPROF_LEDGER_CNT) {
+			leave_out(b, w, why);
+			pathprof_recorded_pass(&w->rules, e, why);
+		} else {
 			rc = take_entry(b, w, e, i == 1 && is_same(e, &s->branches[0]));
+		}
 	}
-	return rc;
+	return rc ? rc : count_last(b, w);
 }
 
 /* Of a process that has not mapped the binary: nothing, or not yet. */
@@ -370,8 +350,9 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *s)
 	const struct pathprof_space *space = process ? process->space : NULL;
 	bool is_mapped = process && process->marked;
 	struct walk w = {
+		.rules = PATHPROF_RECORDED_WALK,
 		.space = is_mapped ? space : NULL,
-		.next_from = PP_PLACE_NONE,
+		.trace = {PP_PLACE_NONE, PP_PLACE_NONE, PP_PLACE_NONE, 0},
 		.ranges = !s->filtered,
 		.times = pp_count_sum(s->repeats, 1),
 	};

@@ -44,7 +44,6 @@ struct pp_import_chain {
 	double weights[PATHPROF_RECORDED_BRANCHES_MAX + 1];
 	/* the entry that may be the one before once more; NULL until the last window */
 	const struct pathprof_recorded_branch *newest;
-	uint64_t left_at; /* where the kernel was entered; 0: nowhere */
 	/* the window in hand, and the numbers of its branches */
 	uint32_t taken_cnt;
 	uint32_t branches[PATHPROF_BURST_MAX];
@@ -323,22 +322,6 @@ static void leave_out(struct pp_import_chain *chain, enum pathprof_ledger_reason
 	chain->stats->ledger.used -= chain->times;
 }
 
-/*
- * One end or both are in the kernel. The program goes on where it was interrupted, or behind what
- * it called the kernel by; anywhere else (a signal, an exec) is another window.
- */
-static void pass_kernel(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
-{
-	leave_out(chain, PATHPROF_LEDGER_KERNEL);
-	if (!pathprof_recorded_in_kernel(b->from))
-		chain->left_at = b->from;
-	if (pathprof_recorded_in_kernel(b->to))
-		return;
-	if (!chain->left_at || !pathprof_recorded_resumes(chain->left_at, b->to))
-		end_window(chain);
-	chain->left_at = 0;
-}
-
 /* An edge that was not counted yet. Why it is none; PATHPROF_LEDGER_CNT: it is one. */
 static enum pathprof_ledger_reason begin_edge(struct pp_import_chain *chain,
 					      const struct pathprof_recorded_branch *b)
@@ -379,21 +362,6 @@ static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint3
 	return untaken;
 }
 
-/* Entries that are no branch of the program. The entries around one that was not taken are joined.
- */
-static __attribute__((noinline)) void pass_odd(struct pp_import_chain *chain,
-					       const struct pathprof_recorded_branch *b,
-					       enum pathprof_ledger_reason why)
-{
-	if (why == PATHPROF_LEDGER_KERNEL) {
-		pass_kernel(chain, b);
-		return;
-	}
-	leave_out(chain, why);
-	if (why != PATHPROF_LEDGER_UNTAKEN)
-		end_window(chain);
-}
-
 /* Rare: kept out of the loop, whose registers it would take. NULL: it is none, and left out. */
 static __attribute__((noinline)) struct pp_import_edge *
 new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
@@ -422,6 +390,7 @@ static inline void count_entry(struct pp_import_chain *chain, struct pp_import_e
 static void add_entries(struct pp_import_chain *chain, const struct pathprof_recorded_branch *list,
 			uint32_t cnt)
 {
+	struct pathprof_recorded_walk walk = PATHPROF_RECORDED_WALK;
 	struct pp_import_finder finder = chain->finder;
 	uint64_t times = chain->times;
 
@@ -430,9 +399,12 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 		struct pp_import_edge *e;
 
 		if (why != PATHPROF_LEDGER_CNT) {
-			pass_odd(chain, b, why);
+			leave_out(chain, why);
+			pathprof_recorded_pass(&walk, b, why);
 			continue;
 		}
+		if (!pathprof_recorded_reach(&walk, b))
+			end_window(chain);
 		e = pp_import_counts_edge(&finder, b->from, b->to);
 		if (!e) {
 			e = new_edge(chain, b);
@@ -465,7 +437,6 @@ static void begin_stack(struct pp_import_chain *chain,
 	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
 	weigh(chain);
 	chain->filtered = sample->filtered;
-	chain->left_at = 0;
 	chain->stats->stacks += chain->times;
 	chain->stats->ledger.branches += chain->times * sample->branch_cnt;
 	chain->stats->ledger.used += chain->times * sample->branch_cnt; /* but for those left out */
