@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,17 @@ static void free_alert(struct pp_drift_alert *alert)
 	free(alert);
 }
 
+/* Whether the message that was told last says that the alert fires. */
+static bool says_firing(const char *text)
+{
+	json_t *json = text ? json_loads(text, 0, NULL) : NULL;
+	const char *status = json_string_value(json_object_get(json, "status"));
+	bool is = status && !strcmp(status, "firing");
+
+	json_decref(json);
+	return is;
+}
+
 static struct pp_drift_alert *add_alert(struct pp_drift_alerts *alerts,
 					const struct pathprof_alert_row *row)
 {
@@ -96,6 +108,7 @@ static struct pp_drift_alert *add_alert(struct pp_drift_alerts *alerts,
 	alert->container = strdup(row->container);
 	alert->baseline = strdup(row->baseline);
 	alert->json = row->json && row->json[0] ? strdup(row->json) : NULL;
+	alert->told = says_firing(alert->json);
 	alert->state = row->state;
 	if (!alert->rule || !alert->binary || !alert->container || !alert->baseline) {
 		free_alert(alert);
@@ -114,6 +127,24 @@ static struct pp_drift_alert *find_alert(const struct pp_drift_alerts *alerts, c
 		if (!strcmp(alert->binary, binary) && !strcmp(alert->rule, rule) &&
 		    !strcmp(alert->container, container))
 			return alert;
+	}
+	return NULL;
+}
+
+struct pp_drift_alert *pp_drift_next_of_cause(const struct pp_drift_alerts *alerts,
+					      const struct pp_drift_alert *of,
+					      const struct pp_drift_alert *after)
+{
+	bool is_behind = !after;
+
+	for (uint32_t i = 0; i < alerts->cnt; i++) {
+		struct pp_drift_alert *alert = alerts->list[i];
+
+		if (is_behind && !strcmp(alert->binary, of->binary) &&
+		    !strcmp(alert->container, of->container) &&
+		    !strcmp(alert->baseline, of->baseline))
+			return alert;
+		is_behind |= alert == after;
 	}
 	return NULL;
 }

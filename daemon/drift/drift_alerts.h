@@ -26,6 +26,7 @@ struct pp_drift_alert {
 	struct pathprof_alert_state state;
 	uint32_t linked_cnt; /* subjects that have it */
 	bool changed;        /* since it was stored */
+	bool told;           /* that it fires, and not yet that this is over */
 	bool waiting; /* a draft of its message waits for names: its state is not stored yet */
 };
 /* Of a subject, by rule; NULL: not for it. */
@@ -52,6 +53,13 @@ bool pp_drift_alarmed(const struct pp_drift_alerts *alerts, pp_drift_links links
 void pp_drift_link(struct pp_drift_alerts *alerts, const char *binary, const char *container,
 		   pp_drift_links links);
 void pp_drift_unlink(pp_drift_links links);
+/*
+ * The next alert (NULL: the first) after one of the same cause: of the same binary and container
+ * against the same baseline, by another rule or the same.
+ */
+struct pp_drift_alert *pp_drift_next_of_cause(const struct pp_drift_alerts *alerts,
+					      const struct pp_drift_alert *of,
+					      const struct pp_drift_alert *after);
 int pp_drift_read_alerts(struct pp_drift_alerts *alerts, struct pathprof_error *error);
 void pp_drift_store_alerts(struct pp_drift_alerts *alerts);
 /* Frees those that say nothing and that no subject has. */

@@ -175,6 +175,7 @@ static struct pp_drift_draft *new_draft(struct pp_drift_telling *telling,
 	draft->matched = news->matched;
 	draft->has_rule = news->rule != NULL;
 	draft->has_drift = news->drift != NULL;
+	draft->is_new_normal = news->is_new_normal;
 	if (news->rule)
 		draft->rule = *news->rule;
 	if (news->drift)
@@ -196,20 +197,82 @@ static bool is_worth_waiting(const struct pp_drift_telling *telling,
 	return false;
 }
 
-void pp_drift_tell(struct pp_drift_telling *telling, const struct pp_drift_news *news)
+/* The alert of this cause of which it was told that it fires, and not yet that this is over. */
+static struct pp_drift_alert *find_told(const struct pp_drift_telling *telling,
+					const struct pp_drift_alert *of)
+{
+	struct pp_drift_alert *alert = NULL;
+
+	while ((alert = pp_drift_next_of_cause(telling->alerts, of, alert)))
+		if (alert->told)
+			return alert;
+	return NULL;
+}
+
+static bool does_one_fire(const struct pp_drift_telling *telling, const struct pp_drift_alert *of)
+{
+	const struct pp_drift_alert *alert = NULL;
+
+	while ((alert = pp_drift_next_of_cause(telling->alerts, of, alert)))
+		if (alert->state.phase == PATHPROF_ALERT_FIRING)
+			return true;
+	return false;
+}
+
+static const struct pathprof_alert_rule *rule_of(const struct pp_drift_alerts *alerts,
+						 const struct pp_drift_alert *alert)
+{
+	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
+		if (alerts->rules[i].config && !strcmp(alerts->rules[i].config->name, alert->rule))
+			return &alerts->rules[i].rule;
+	return NULL;
+}
+
+/* The alert that was told of is over, by the figures of the one that resolved last. */
+static void set_alert(const struct pp_drift_telling *telling, struct pp_drift_draft *draft,
+		      struct pp_drift_alert *alert)
+{
+	const struct pathprof_alert_rule *rule = rule_of(telling->alerts, alert);
+
+	draft->alert = alert;
+	draft->state.fired_ns = alert->state.fired_ns;
+	if (draft->has_rule && rule)
+		draft->rule = *rule;
+}
+
+static void tell_of(struct pp_drift_telling *telling, const struct pp_drift_news *news,
+		    struct pp_drift_alert *alert)
 {
 	struct pp_drift_draft *draft = new_draft(telling, news);
 
 	/* one alert's messages stay in order */
-	pp_drift_release_drafts(telling, news->alert);
+	pp_drift_release_drafts(telling, alert);
+	alert->told = news->change == PATHPROF_ALERT_FIRED;
 	if (!draft) {
 		pp_drift_lost(telling->common, -ENOMEM, "alert not told", "out of memory");
 		return;
 	}
+	if (alert != news->alert)
+		set_alert(telling, draft, alert);
 	if (!is_worth_waiting(telling, draft)) {
 		pp_drift_send(telling, draft);
 		return;
 	}
 	draft->pid_cnt = pp_drift_pids(telling->common, &draft->id, draft->pids);
 	hold(telling, draft);
+}
+
+void pp_drift_tell(struct pp_drift_telling *telling, const struct pp_drift_news *news)
+{
+	struct pp_drift_alert *told = find_told(telling, news->alert);
+
+	if (news->change == PATHPROF_ALERT_FIRED) {
+		if (!told)
+			tell_of(telling, news, news->alert);
+		return;
+	}
+	if (does_one_fire(telling, news->alert))
+		return;
+	for (; told; told = find_told(telling, news->alert))
+		tell_of(telling, news, told);
 }

@@ -145,6 +145,8 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 	news.drift = &m->figures.drift;
 	news.base_portable = m->base.portable;
 	news.matched = m->figures.matched;
+	news.is_new_normal = !strcmp(rule->config->baseline, PATHPROF_BASELINE_ROLLING) &&
+			     j->subject->rolling.renewed_ns > alert->state.fired_ns;
 	pp_drift_tell(j->judge->telling, &news);
 }
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,14 +49,17 @@ static json_t *paths_json(const struct pp_drift_draft *draft)
 	for (size_t i = 0; i < draft->moved_cnt; i++) {
 		const struct pp_drift_moved *m = &draft->moved[i];
 		json_t *path = json_object();
+		char start[24];
 
 		json_object_set_new(path, "path_id",
 				    m->path_id ? json_integer(m->path_id) : json_null());
 		json_object_set_new(path, "function", text_or_null(m->function));
 		json_object_set_new(path, "source", text_or_null(m->source));
+		snprintf(start, sizeof(start), "0x%llx", (unsigned long long)m->path.start);
+		json_object_set_new(path, "start", m->path_id ? json_string(start) : json_null());
 		json_object_set_new(path, "share", json_real(m->term.p));
 		json_object_set_new(path, "baseline_share", json_real(m->term.q));
-		json_object_set_new(path, "bits", json_real(m->term.bits));
+		json_object_set_new(path, "bits", json_real(m->term.moved_bits));
 		json_array_append_new(paths, path);
 	}
 	return paths;
@@ -66,14 +70,36 @@ static bool is_firing(const struct pp_drift_draft *draft)
 	return draft->state.phase == PATHPROF_ALERT_FIRING;
 }
 
+static bool is_kl_corrected(const struct pp_drift_draft *draft)
+{
+	return draft->has_rule && draft->rule.metric == PATHPROF_METRIC_KL_CORRECTED;
+}
+
+/* Bits less than chance makes of them are no drift, and nobody knows what fewer than none are. */
+static double value_of(const struct pp_drift_draft *draft)
+{
+	return is_kl_corrected(draft) ? fmax(0, draft->state.value) : draft->state.value;
+}
+
+/* Why the alert is over; NULL: it fires. */
+static const char *reason_of(const struct pp_drift_draft *draft)
+{
+	if (is_firing(draft))
+		return NULL;
+	if (!draft->has_drift)
+		return "not measured";
+	return draft->is_new_normal ? "new normal" : "as before";
+}
+
 static void add_figures(const struct pp_drift_draft *draft, json_t *json)
 {
 	const struct pathprof_drift *d = draft->has_drift ? &draft->drift : NULL;
-	bool kl = draft->has_rule && draft->rule.metric == PATHPROF_METRIC_KL_CORRECTED;
+	bool kl = is_kl_corrected(draft);
 
-	json_object_set_new(json, "value", json_real(draft->state.value));
+	json_object_set_new(json, "value", json_real(value_of(draft)));
 	json_object_set_new(json, "low", d && kl ? json_real(d->kl_low_bits) : json_null());
-	json_object_set_new(json, "high", d && kl ? json_real(d->kl_high_bits) : json_null());
+	json_object_set_new(json, "high",
+			    d && kl ? json_real(fmax(0, d->kl_high_bits)) : json_null());
 	json_object_set_new(json, "threshold",
 			    draft->has_rule ? json_real(draft->rule.threshold) : json_null());
 	json_object_set_new(json, "samples", d ? json_real(d->window_samples) : json_null());
@@ -107,6 +133,7 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 	json_object_set_new(json, "starts_at", time_json(draft->state.fired_ns));
 	json_object_set_new(json, "ends_at",
 			    is_firing(draft) ? json_null() : time_json(draft->state.resolved_ns));
+	json_object_set_new(json, "reason", text_or_null(reason_of(draft)));
 	json_object_set_new(json, "paths", paths_json(draft));
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
@@ -115,20 +142,53 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 
 /* ---------------------------------------------------------------- the line for people */
 
-static void put_functions(const struct pp_drift_draft *draft, FILE *to)
+struct place {
+	char name[96];
+	double before, now; /* shares */
+};
+
+/* The function, else where the path begins in the binary; empty: the store does not know it. */
+static void set_place(struct place *ret_place, const struct pp_drift_draft *draft,
+		      const struct pp_drift_moved *moved)
 {
-	const char *before = "; most in ";
+	const char *binary = draft->alert->binary, *slash = strrchr(binary, '/');
 
+	*ret_place = (struct place){.before = moved->term.q, .now = moved->term.p};
+	if (moved->function)
+		snprintf(ret_place->name, sizeof(ret_place->name), "%.80s", moved->function);
+	else if (moved->path_id)
+		snprintf(ret_place->name, sizeof(ret_place->name), "%.60s+0x%llx",
+			 slash ? slash + 1 : binary, (unsigned long long)moved->path.start);
+}
+
+/* Paths of one place are told together: the later ones become empty. */
+static void join_places(struct place *places, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		for (size_t k = i + 1; k < cnt; k++) {
+			if (strcmp(places[i].name, places[k].name) != 0)
+				continue;
+			places[i].before += places[k].before;
+			places[i].now += places[k].now;
+			places[k].name[0] = '\0';
+		}
+}
+
+/* "; most in NAME (12 % to 40 %), ...": shares before and now, of the paths that are told. */
+static void put_places(const struct pp_drift_draft *draft, FILE *to)
+{
+	struct place places[PP_DRIFT_MOVED_MAX];
+	const char *between = "; most in ";
+
+	for (size_t i = 0; i < draft->moved_cnt; i++)
+		set_place(&places[i], draft, &draft->moved[i]);
+	join_places(places, draft->moved_cnt);
 	for (size_t i = 0; i < draft->moved_cnt; i++) {
-		const char *name = draft->moved[i].function;
-		bool told = !name;
-
-		for (size_t k = 0; k < i && !told; k++)
-			told = draft->moved[k].function && !strcmp(draft->moved[k].function, name);
-		if (told)
+		if (!places[i].name[0])
 			continue;
-		fprintf(to, "%s%.80s", before, name);
-		before = ", ";
+		fprintf(to, "%s%s (%.3g %% to %.3g %%)", between, places[i].name,
+			100 * places[i].before, 100 * places[i].now);
+		between = ", ";
 	}
 }
 
@@ -164,8 +224,7 @@ static void put_figure(const struct pp_drift_telling *telling, const struct pp_d
 		rule->metric == PATHPROF_METRIC_KL_CORRECTED || rule->metric == PATHPROF_METRIC_KL;
 	bool below = pathprof_metric_fires_below(rule->metric);
 
-	fprintf(to, "%s %.4g%s against ", metric_of(draft), draft->state.value,
-		bits ? " bits" : "");
+	fprintf(to, "%s %.4g%s against ", metric_of(draft), value_of(draft), bits ? " bits" : "");
 	put_baseline(telling, draft->alert->baseline, to);
 	fprintf(to, ", %s threshold %.4g of rule %s", is_firing(draft) != below ? "above" : "below",
 		rule->threshold, draft->alert->rule);
@@ -197,7 +256,7 @@ static void put_firing(const struct pp_drift_telling *telling, const struct pp_d
 	fprintf(to, ", %.0f samples", draft->drift.window_samples);
 	if (draft->matched < 1)
 		fprintf(to, ", %.0f %% of them compared", 100 * draft->matched);
-	put_functions(draft, to);
+	put_places(draft, to);
 	put_command(draft, to);
 }
 
@@ -206,11 +265,15 @@ static void put_resolved(const struct pp_drift_telling *telling, const struct pp
 {
 	char span[64];
 
-	if (draft->has_drift && draft->has_rule) {
+	pp_span_format(telling->common->config.rolling_ns, span, sizeof(span));
+	if (draft->is_new_normal) {
+		fprintf(to, " has a new normal: it has run in the changed way for %s, and ", span);
+		put_baseline(telling, draft->alert->baseline, to);
+		fputs(" is made of that from now on", to);
+	} else if (draft->has_drift && draft->has_rule) {
 		fputs(" no longer differs: ", to);
 		put_figure(telling, draft, to);
 	} else {
-		pp_span_format(telling->common->config.rolling_ns, span, sizeof(span));
 		fprintf(to, " was not measured for %s: the alert of rule %s against ", span,
 			draft->alert->rule);
 		put_baseline(telling, draft->alert->baseline, to);
@@ -286,7 +349,7 @@ void pp_drift_send(struct pp_drift_telling *telling, struct pp_drift_draft *draf
 				 .container = alert->container,
 				 .baseline = alert->baseline,
 				 .metric = metric_of(draft),
-				 .value = draft->state.value,
+				 .value = value_of(draft),
 				 .threshold = draft->has_rule ? draft->rule.threshold : 0,
 				 .begin_ns = draft->state.fired_ns,
 				 .end_ns = is_firing(draft) ? 0 : draft->state.resolved_ns,

@@ -119,7 +119,7 @@ static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved
 	moved->key_lo = event->key_lo;
 	moved->term.p = event->weight / news->part->tally.total;
 	moved->term.q = 0;
-	moved->term.bits *= event->weight / unnamed;
+	moved->term.moved_bits *= event->weight / unnamed;
 	return true;
 }
 

@@ -29,6 +29,7 @@ struct pp_drift_news {
 	const struct pathprof_portable *portable; /* of this build */
 	/* Of the baseline's build, when it is another one: keys are portable names then. */
 	const struct pathprof_portable *base_portable;
+	bool is_new_normal;               /* resolved, since the baseline is what it fired for */
 	double matched;                   /* share of the window that was compared */
 	const struct pathprof_part *part; /* the newest window by its own keys */
 };
@@ -52,7 +53,7 @@ struct pp_drift_draft {
 	struct pathprof_alert_rule rule;
 	struct pathprof_drift drift;
 	double matched;
-	bool has_rule, has_drift;
+	bool has_rule, has_drift, is_new_normal;
 	struct pathprof_build_id id; /* of the subject; kind NONE: it is not there any more */
 	struct pp_drift_moved moved[PP_DRIFT_MOVED_MAX];
 	size_t moved_cnt;
@@ -61,7 +62,10 @@ struct pp_drift_draft {
 	uint32_t pid_cnt;
 };
 
-/* Told at once, or as soon as its paths have names. */
+/*
+ * Told at once, or as soon as its paths have names. Rules of one cause tell one message: the first
+ * that fires is told, and that it is over when the last of them resolves.
+ */
 void pp_drift_tell(struct pp_drift_telling *telling, const struct pp_drift_news *news);
 /* Tells what waits of this alert (NULL: of any), with the names there are. */
 void pp_drift_release_drafts(struct pp_drift_telling *telling, const struct pp_drift_alert *alert);

@@ -603,6 +603,7 @@ static void test_bounds(void)
 
 static char told[4096];
 static char told_summary[512];
+static char told_rule[40];
 static bool told_fired;
 static uint32_t told_cnt;
 
@@ -610,7 +611,7 @@ static int hear(void *context, const struct pathprof_message_row *row)
 {
 	snprintf(told, sizeof(told), "%s", row->json);
 	snprintf(told_summary, sizeof(told_summary), "%s", row->summary);
-	CU_ASSERT_STRING_EQUAL(row->rule, "fast");
+	snprintf(told_rule, sizeof(told_rule), "%s", row->rule);
 	CU_ASSERT_STRING_EQUAL(row->metric,
 			       strstr(row->summary, "not measured") ? "" : "kl_corrected");
 	told_fired = row->fired;
@@ -653,12 +654,17 @@ static void test_message(void)
 	CU_ASSERT_EQUAL(hear_all(&b), 1);
 	CU_ASSERT_EQUAL(news, 1);
 	CU_ASSERT(told_fired);
+	CU_ASSERT_STRING_EQUAL(told_rule, "fast");
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"firing\",\"rule\":\"fast\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"paths\":[{\"path_id\":"));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"path_id\":null"));
 	CU_ASSERT(told_like("/bin/program changed: kl_corrected *.* bits against baseline rolling"
 			    " (its last 1h), above threshold 0.01 of rule fast, since 20*-*:* UTC,"
-			    " * samples; see pathprofctl drift --binary 0101*"));
+			    " * samples; most in program+0x1* (* % to * %)*; see pathprofctl drift"
+			    " --binary 0101*"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"start\":\"0x1"));
+	CU_ASSERT_PTR_NULL(strstr(told, "\"start\":null"));
+	CU_ASSERT_PTR_NULL(strstr(told, "\":-"));
 	to = open_memstream(&metrics, &size);
 	pp_drift_metrics(b.drift, to);
 	fclose(to);
@@ -674,6 +680,58 @@ static void test_message(void)
 			    " fired at 20*-*:* UTC"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"resolved\""));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"ends_at\":null"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"reason\":\"as before\""));
+	CU_ASSERT_PTR_NULL(strstr(told, "\":-"));
+	bench_release(&b);
+}
+
+/* What lasts as long as the baseline reaches back is no return to how it was. */
+static void test_message_of_a_new_normal(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 8);
+	windows(&b, 3, 70);
+	settle(&b);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(hear_all(&b), 2);
+	CU_ASSERT_FALSE(told_fired);
+	CU_ASSERT(told_like("/bin/program has a new normal: it has run in the changed way for 1h,"
+			    " and baseline rolling (its last 1h) is made of that from now on; the"
+			    " alert fired at 20* UTC"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"reason\":\"new normal\""));
+	bench_release(&b);
+}
+
+/* Two rules that see one change are one message, and one that it is over: of the rule that was
+ * told. */
+static void test_one_cause_one_message(void)
+{
+	char first[sizeof(told_rule)];
+	struct bench b;
+
+	bench_init(&b);
+	b.config.alerts[1].enabled = 1;
+	CU_ASSERT_EQUAL(pp_drift_configure(b.drift, &b.config, NULL), 0);
+	windows(&b, 0, 8);
+	windows(&b, 3, 6);
+	settle(&b);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	CU_ASSERT_EQUAL(phase_of(&b, "slow", "/bin/program"), PATHPROF_ALERT_FIRING);
+	CU_ASSERT_EQUAL(hear_all(&b), 1);
+	snprintf(first, sizeof(first), "%s", told_rule);
+	/* what was told is known after a start, too */
+	restart(&b);
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(phase_of(&b, "slow", "/bin/program"), PATHPROF_ALERT_FIRING);
+	CU_ASSERT_EQUAL(hear_all(&b), 1);
+	windows(&b, 0, 6);
+	CU_ASSERT_EQUAL(phase_of(&b, "slow", "/bin/program"), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(hear_all(&b), 2);
+	CU_ASSERT_FALSE(told_fired);
+	CU_ASSERT_STRING_EQUAL(told_rule, first);
 	bench_release(&b);
 }
 
@@ -919,6 +977,8 @@ static const struct unit_test tests[] = {
 	{"subjects and memory are bounded", test_bounds},
 	{"what is told names paths", test_message},
 	{"what is told of a program that is gone", test_message_of_what_is_gone},
+	{"a change that stays is told as a new normal", test_message_of_a_new_normal},
+	{"two rules of one cause are one message", test_one_cause_one_message},
 	{"a new build is no drift, and is held against the one before", test_new_build},
 	{"a build of long ago comes out of the store", test_old_build_from_the_store},
 	{"Previous=no compares no builds", test_previous_switched_off},

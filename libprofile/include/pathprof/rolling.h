@@ -55,6 +55,7 @@ struct pathprof_rolling {
 	struct pathprof_rolling_recent recent[PATHPROF_ROLLING_RECENT_MAX]; /* oldest first */
 	uint32_t recent_cnt;
 	struct pathprof_rolling_span base, held;
+	int64_t renewed_ns; /* end of the window with which held became the base last; 0: never */
 };
 
 void pathprof_rolling_release(struct pathprof_rolling *rolling);

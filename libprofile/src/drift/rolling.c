@@ -136,6 +136,7 @@ static int leave(struct pathprof_rolling *rolling, const struct pathprof_rolling
 		span_release(&rolling->base);
 		rolling->base = rolling->held;
 		rolling->held = (struct pathprof_rolling_span){0};
+		rolling->renewed_ns = window->end_ns;
 	}
 	return r;
 }
