@@ -222,7 +222,7 @@ static void check_profile(struct world *w)
 /* ---------------------------------------------------------------- the world */
 
 static int drop_window(void *context, const struct pathprof_profile *profile,
-		       struct pathprof_error *error)
+		       const struct pathprof_ranges *ranges, struct pathprof_error *error)
 {
 	return 0;
 }

@@ -157,14 +157,20 @@ if command -v perf >/dev/null && perf script -i recorded --show-mmap-events --sh
 else
 	echo "skip $name: perf's text: no perf that prints it (apt install linux-perf)"
 fi
-# The branches of a database are those of the recording that it was made of.
-for way in "--db db --binary program" "${from[*]}"; do
-	# shellcheck disable=SC2086
-	"$ctl" export $way -F csv 2>/dev/null | grep '^branch,' | sort >"branches.${way:2:2}"
+# The profile of a database is that of the recording that it was made of, but for where it says it is from.
+for format in csv bolt-fdata bolt-preagg profgen-raw; do
+	for way in "--db db --binary program" "${from[*]}"; do
+		# shellcheck disable=SC2086
+		"$ctl" export $way -F $format 2>/dev/null | grep -v '^#\|^E ' >"profile.${way:2:2}"
+	done
+	[ "$(wc -l <profile.db)" -gt 20 ] && cmp -s profile.db profile.re &&
+		ok "$name: $(wc -l <profile.db) lines of $format by import and straight" ||
+		not_ok "$name: $format by import" "$(diff profile.db profile.re | head -n 3)"
 done
-[ "$(wc -l <branches.db)" -gt 20 ] && cmp -s branches.db branches.re &&
-	ok "$name: $(wc -l <branches.db) branches by import and straight" ||
-	not_ok "$name: branches by import" "$(diff branches.db branches.re | head -n 3)"
+# Ranges do not say of which process they are: then they are worked out of its paths.
+"$ctl" export --db db --binary program --pid 4711 -F profgen-raw >whose 2>/dev/null
+[ "$(wc -l <whose)" -gt 20 ] &&
+	ok "$name: ranges of one process" || not_ok "$name: ranges of one process" "none"
 
 # vary HOW <script: the same samples, with mappings of the program that change in their middle.
 cat >vary.py <<'END'
@@ -195,7 +201,7 @@ for i, line in enumerate(lines):
     if i == middle:
         print("\n".join(laid))
 END
-# alike HOW STATUS: export of an import, and straight, have the same branches, status and words.
+# alike HOW STATUS: export of an import, and straight, have the same counts, status and words.
 alike() {
 	local status straight words
 	python3 vary.py "$1" <script >"script.$1" && "$writer" "$1" <"script.$1" || {
@@ -207,20 +213,20 @@ alike() {
 	rm -f db.varied*
 	"$ctl" import --binary ./program -o db.varied "$1" >table 2>err
 	status=$?
-	"$ctl" export --db db.varied --binary program -F csv 2>/dev/null | grep '^branch,' | sort >branches.db
-	grep '^branch,' all | sort >branches.re
+	"$ctl" export --db db.varied --binary program -F csv 2>/dev/null | grep -v '^#' >counts.db
+	grep -v '^#' all >counts.re
 	words=$(grep -o '[0-9]* unmapped ([0-9.]* %)' said)
-	if [ "$straight$status" = "$2$2" ] && [ "$(wc -l <branches.db)" -gt 20 ] && cmp -s branches.db branches.re &&
+	if [ "$straight$status" = "$2$2" ] && [ "$(wc -l <counts.db)" -gt 20 ] && cmp -s counts.db counts.re &&
 		[ "$words" = "$(grep -o '[0-9]* unmapped ([0-9.]* %)' err)" ] && { [ "$2" = 0 ] || [ "$words" ]; }; then
-		ok "$name: $1: $(wc -l <branches.db) branches by import and straight${words:+, $words}"
+		ok "$name: $1: $(wc -l <counts.db) counts by import and straight${words:+, $words}"
 	else
-		not_ok "$name: $1" "$straight $status $(diff branches.db branches.re | head -n 3) $(cat said err)"
+		not_ok "$name: $1" "$straight $status $(diff counts.db counts.re | head -n 3) $(cat said err)"
 	fi
 }
 for how in copy memfd library pieces deleted; do
 	alike $how 0
 done
-cmp -s branches.re <("$ctl" export "${from[@]}" -F csv 2>/dev/null | grep '^branch,' | sort) &&
+cmp -s counts.re <("$ctl" export "${from[@]}" -F csv 2>/dev/null | grep -v '^#') &&
 	ok "$name: a program that was replaced counts whole" || not_ok "$name: a program that was replaced" "counts differ"
 alike late 3
 grep -q 'more than --max-loss' said && ! grep -q 'few samples\|record more' said &&

@@ -209,6 +209,23 @@ for p in $programs; do
 	check "import, $p" python3 "$peers" edges "$p" db "$p.fdata"
 done
 
+# What export makes of an import is what it makes of the recording, to the byte.
+same_by_import() { # PROGRAM RECORDING
+	local format
+	for format in bolt-fdata profgen-raw; do
+		written "$1" "$format" "$2" && sort "$format.got" >want &&
+			"$ctl" export --db "db.$2" --binary "$1" --file "./$1" -F "$format" 2>err | sort >got &&
+			sames "$format by import" want got || return 1
+	done
+}
+for recording in full odd; do
+	"$ctl" import -j -o "db.$recording" "$recording" >table 2>err ||
+		not_ok "$name: import of $recording" "$(cat err)"
+	for p in $programs; do
+		check "import and straight, $p of $recording" same_by_import "$p" "$recording"
+	done
+done
+
 # ---------------------------------------------------------------- the checks have teeth
 sed 's/ \([0-9]*\)$/ 1\1/' clang.fdata >spoilt
 python3 "$peers" edges clang db spoilt >why 2>&1 && not_ok "$name: spoilt counts" "were not found" ||

@@ -122,7 +122,7 @@ static void keep_edges(struct world *w, const struct pathprof_profile *p)
 }
 
 static int keep_window(void *context, const struct pathprof_profile *p,
-		       struct pathprof_error *error)
+		       const struct pathprof_ranges *ranges, struct pathprof_error *error)
 {
 	struct world *w = context;
 

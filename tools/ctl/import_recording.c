@@ -85,12 +85,13 @@ static int find_files(struct run *run, struct pathprof_error *error)
 }
 
 static int add_window(void *context, const struct pathprof_profile *profile,
-		      struct pathprof_error *error)
+		      const struct pathprof_ranges *ranges, struct pathprof_error *error)
 {
 	const struct run *run = context;
 	int64_t id;
+	int r = pathprof_store_add_window(run->store, profile, &id, error);
 
-	return pathprof_store_add_window(run->store, profile, &id, error);
+	return r == 0 && ranges ? pathprof_store_add_ranges(run->store, id, ranges, error) : r;
 }
 
 static int start(struct run *run, struct pathprof_error *error)

@@ -127,7 +127,8 @@ int pathprof_branch_profile_add_time(struct pathprof_branch_profile *p, uint64_t
  * cuts in two is put together again: paths that begin behind it get each its share of what came
  * over it. Where branches led to
  * a place more often than paths ran on from there (paths longer than a window are never seen
- * whole) the rest is followed through the code as the branches' counts part it. Clock samples
+ * whole) the rest is followed through the code as the branches' counts part it. Where all windows
+ * selected know their ranges (pathprof_store_ranges), these are taken instead. Clock samples
  * become CPU time by the rate of the clock in the windows selected. Paths that the code does not
  * have are counted as refused. -ESTALE: code is of another
  * binary.

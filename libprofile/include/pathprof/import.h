@@ -32,6 +32,7 @@
 #include "pathprof/profile.h"
 #include "pathprof/reconstruct.h"
 #include "pathprof/recording.h"
+#include "pathprof/store.h"
 
 /* ---------------------------------------------------------------- the files it speaks of */
 
@@ -65,11 +66,14 @@ struct pathprof_import_config {
 	int64_t file_time_ns; /* CLOCK_REALTIME: of a recording that does not say when it was */
 };
 
-/* Where closed windows go: the store (pathprof_store_add_window), or a test. */
+/*
+ * Where closed windows go: the store (pathprof_store_add_window, pathprof_store_add_ranges), or a
+ * test. ranges NULL: what ran between two branches is not known of the format.
+ */
 struct pathprof_import_sink {
 	void *context;
 	int (*add_window)(void *context, const struct pathprof_profile *profile,
-			  struct pathprof_error *error);
+			  const struct pathprof_ranges *ranges, struct pathprof_error *error);
 };
 
 /* What was taken, and what was left out and why: one counter a reason. */

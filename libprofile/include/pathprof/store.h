@@ -493,6 +493,33 @@ int pathprof_store_segments(struct pathprof_store *store, const struct pathprof_
 			    pathprof_segment_row_fn *fn, void *context,
 			    struct pathprof_error *error);
 
+/*
+ * Code that ran straight on from `start`, where a branch at `from` led, up to the branch at `last`,
+ * which is in the same binary as start: what branch stacks that were imported say beside the paths.
+ * Windows of other sources have none. File offsets.
+ */
+struct pathprof_range_row {
+	const struct pathprof_build_id *from_id, *to_id;
+	uint64_t from, start, last, count;
+};
+struct pathprof_ranges {
+	const struct pathprof_range_row *rows;
+	size_t cnt;
+};
+/*
+ * All of a window that the store has, with the edges that led to them; one transaction. -EINVAL: a
+ * row that cannot be.
+ */
+int pathprof_store_add_ranges(struct pathprof_store *store, int64_t window,
+			      const struct pathprof_ranges *ranges, struct pathprof_error *error);
+typedef int pathprof_range_row_fn(void *context, const struct pathprof_range_row *row);
+/*
+ * Summed over windows; the filter's times, window, kind and binary (of start) count. In no order.
+ * -ENODATA, without an error's line: of some of these windows the ranges are not known.
+ */
+int pathprof_store_ranges(struct pathprof_store *store, const struct pathprof_filter *filter,
+			  pathprof_range_row_fn *fn, void *context, struct pathprof_error *error);
+
 struct pathprof_retention {
 	uint64_t max_bytes; /* database and WAL together; 0: no bound */
 	int64_t max_age_ns; /* windows that ended earlier go; 0: no bound */

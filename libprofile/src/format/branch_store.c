@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "pp_fill.h"
+#include "pp_recording_traces.h"
 #include "pp_straight.h"
 
 struct taking {
@@ -19,6 +20,7 @@ struct taking {
 	struct pathprof_code *code;
 	const struct pathprof_graph *graph;
 	struct pathprof_error *error;
+	struct pp_recording_traces *ranges; /* NULL: ranges are those of the paths */
 	struct pp_runs_of_paths runs;
 	struct pp_run run; /* being put together */
 	double weight;     /* of the path at hand */
@@ -111,8 +113,9 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 
 	if (!pathprof_build_id_equal(&row->binary_id, &o->build_id) || !(row->weight > 0))
 		return 0;
-	rc = pathprof_code_walk(t->code, row->start, row->length, row->outcomes, take_block,
-				&blocks, &unused);
+	rc = t->ranges ? 0
+		       : pathprof_code_walk(t->code, row->start, row->length, row->outcomes,
+					    take_block, &blocks, &unused);
 	if (rc == -EBADMSG || rc == -EINVAL || rc == -E2BIG) {
 		o->refused = pp_count_sum(o->refused, row->samples);
 		return 0;
@@ -165,6 +168,40 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	return no_memory(t, pathprof_branch_profile_add_branch(
 				    t->profile, from, to, (uint64_t)llround(row->weight),
 				    (uint64_t)llround((double)row->mispredicted * a_count)));
+}
+
+/* ---------------------------------------------------------------- ranges of an import */
+
+static int take_range(void *context, const struct pathprof_range_row *row)
+{
+	struct taking *t = context;
+	uint64_t from, start, last;
+
+	if (!pathprof_build_id_equal(row->to_id, &t->profile->origin.build_id))
+		return 0;
+	if (!place(t, row->from_id, row->from, &from) ||
+	    !place(t, row->to_id, row->start, &start) || !place(t, row->to_id, row->last, &last))
+		return 0;
+	return no_memory(t, pp_recording_traces_range(t->ranges, from, start, last, row->count));
+}
+
+/*
+ * Where all windows were imported and kept their ranges, these are taken, as export --recording
+ * takes them; else ranges are worked out of the paths. Ranges do not say
+ * of which process they are.
+ */
+static int take_ranges(struct taking *t, struct pathprof_store *store,
+		       const struct pathprof_filter *filter, struct pp_recording_traces *traces)
+{
+	int rc;
+
+	if (filter->pid || filter->comm || filter->container)
+		return 0;
+	t->ranges = traces;
+	rc = pathprof_store_ranges(store, filter, take_range, t, t->error);
+	if (rc == -ENODATA)
+		t->ranges = NULL;
+	return rc == -ENODATA ? 0 : rc;
 }
 
 /* ---------------------------------------------------------------- time */
@@ -225,6 +262,8 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 		.error = error,
 	};
 	struct pathprof_filter windows = *filter, edges = *filter, paths = *filter;
+	struct pathprof_recording_branches_stats stats = {0};
+	struct pp_recording_traces traces;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	int rc = pp_branch_check_id(p, &graph->build_id, "the code", error);
 
@@ -235,7 +274,12 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 	windows.binary = edges.binary = NULL;
 	paths.binary = pathprof_build_id_text(&graph->build_id, id);
 	windows.limit = edges.limit = paths.limit = 0;
+	rc = no_memory(&taking, pp_recording_traces_init(&traces, code, graph, p, &stats));
+	if (rc)
+		return rc;
 	rc = pathprof_store_windows(store, &windows, take_window, &taking, error);
+	if (!rc)
+		rc = take_ranges(&taking, store, &paths, &traces);
 	if (!rc)
 		rc = pathprof_store_edges(store, &edges, take_edge, &taking, error);
 	if (!rc)
@@ -244,8 +288,10 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 		rc = pathprof_store_clocks(store, &paths, take_clock, &taking, error);
 	if (!rc)
 		rc = no_memory(&taking, pp_straight_emit(&taking.runs, p));
-	if (!rc)
+	if (!rc && !taking.ranges)
 		rc = no_memory(&taking, pp_fill(p, graph));
+	p->origin.refused = pp_count_sum(p->origin.refused, stats.left[PATHPROF_LEFT_RANGE]);
 	pp_straight_release(&taking.runs);
+	pp_recording_traces_release(&traces);
 	return rc;
 }

@@ -67,6 +67,9 @@ int pp_recording_traces_add(struct pp_recording_traces *t, const struct pp_trace
 			    uint64_t count, uint64_t mispredicted);
 /* Everything into the profile. -ENOMEM, -E2BIG. */
 int pp_recording_traces_flush(struct pp_recording_traces *t);
+/* A range that is counted elsewhere: into the profile, if code runs on so. -ENOMEM, -E2BIG. */
+int pp_recording_traces_range(struct pp_recording_traces *t, uint64_t from, uint64_t start,
+			      uint64_t last, uint64_t count);
 /* The offset at a vaddr of the file, or PP_PLACE_NONE. */
 uint32_t pp_recording_traces_at(const struct pp_recording_traces *t, uint64_t vaddr);
 

@@ -159,32 +159,37 @@ static int add_range(struct pp_recording_traces *t, uint64_t from, uint64_t star
 	return pp_branch_add(t->profile, PP_ENTRY_TRACE, &trace);
 }
 
+int pp_recording_traces_range(struct pp_recording_traces *t, uint64_t from, uint64_t start,
+			      uint64_t last, uint64_t count)
+{
+	if (pp_range_runs(t->graph, start, last))
+		return add_range(t, from, start, last, count);
+	t->stats->left[PATHPROF_LEFT_RANGE] =
+		pp_count_sum(t->stats->left[PATHPROF_LEFT_RANGE], count);
+	return 0;
+}
+
 static int empty_slot(struct pp_recording_traces *t, const struct pp_trace_slot *slot)
 {
 	uint64_t *left_out = t->stats->ledger.left;
 	uint64_t from = offset_of(t, slot->trace.from), to = offset_of(t, slot->trace.start);
 	uint64_t last = offset_of(t, slot->trace.last);
 	bool range = to != PATHPROF_OUTSIDE && last != PATHPROF_OUTSIDE;
-	bool runs = range && pp_range_runs(t->graph, to, last);
 	int rc;
 
 	if (from == PATHPROF_OUTSIDE && to == PATHPROF_OUTSIDE) {
 		left_out[PATHPROF_LEDGER_OUTSIDE] += slot->count;
 		return 0;
 	}
-	if ((slot->trace.flags & PP_TRACE_REPEATS) && !runs) {
+	if ((slot->trace.flags & PP_TRACE_REPEATS) &&
+	    !(range && pp_range_runs(t->graph, to, last))) {
 		left_out[PATHPROF_LEDGER_REPEATED] += slot->count;
 		return 0;
 	}
 	t->stats->branches = pp_count_sum(t->stats->branches, slot->count);
 	rc = pathprof_branch_profile_add_branch(t->profile, from, to, slot->count,
 						slot->mispredicted);
-	if (rc || !range)
-		return rc;
-	if (runs)
-		return add_range(t, from, to, last, slot->count);
-	t->stats->left[PATHPROF_LEFT_RANGE] += slot->count;
-	return 0;
+	return rc || !range ? rc : pp_recording_traces_range(t, from, to, last, slot->count);
 }
 
 /* ---------------------------------------------------------------- counting */

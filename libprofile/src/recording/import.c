@@ -22,6 +22,7 @@
 #define PROFILE_FULL_BYTES (6u << 20)
 #define PATH_BYTES         64
 #define EDGE_BYTES         72
+#define RANGE_BYTES        48
 #define NO_EVENT           UINT32_MAX
 
 struct pathprof_import {
@@ -67,6 +68,7 @@ static int make_parts(struct pathprof_import *import, const struct pathprof_impo
 					pp_import_images_reconstructor(import->images),
 					import->config.mapping);
 	import->window.files = files;
+	import->window.seed = r == 0 ? import->counts->seed : 0;
 	import->window.images = import->images;
 	import->window.spaces = import->spaces;
 	return r;
@@ -145,7 +147,7 @@ void pathprof_import_free(struct pathprof_import *import)
 	pp_import_counts_free(import->counts);
 	pathprof_recorded_spaces_free(import->spaces);
 	pp_import_images_free(import->images);
-	pathprof_profile_release(&import->window.profile);
+	pp_import_window_release(&import->window);
 	free(import);
 }
 
@@ -190,12 +192,23 @@ static void hand_on_path(struct pathprof_import *import, const struct pp_import_
 	pp_import_window_add_path(&import->window, p->process, &seen, p->cnt);
 }
 
-static void hand_on_walked(struct pathprof_import *import, const struct pp_import_walked *w)
+static void hand_on_walked(struct pathprof_import *import, const struct pp_import_sum *w)
 {
 	struct pathprof_path_seen seen = {.weight = w->weight / (double)w->cnt};
 
-	pathprof_walker_path(import->walker, (uint32_t)w->who, &seen);
-	pp_import_window_add_path(&import->window, (uint32_t)(w->who >> 32), &seen, w->cnt);
+	pathprof_walker_path(import->walker, (uint32_t)w->key, &seen);
+	pp_import_window_add_path(&import->window, (uint32_t)(w->key >> 32), &seen, w->cnt);
+}
+
+/* Of an edge that is counted: a range goes by its row. */
+static void hand_on_straight(struct pathprof_import *import, const struct pp_import_sum *ran)
+{
+	const struct pp_import_edge *led = &import->counts->edges[ran->key >> 32];
+	const struct pp_import_edge *left = &import->counts->edges[(uint32_t)ran->key];
+
+	if (ran->cnt && led->cnt)
+		pp_import_window_add_range(&import->window, led->image.from, led->image.to,
+					   left->image.from, ran->cnt);
 }
 
 static void flush_counts(void *context)
@@ -205,8 +218,10 @@ static void flush_counts(void *context)
 
 	for (uint32_t i = 1; i <= counts->edge_cnt; i++)
 		hand_on_edge(import, &counts->edges[i]);
-	for (uint32_t i = 1; i <= counts->walked_cnt; i++)
-		hand_on_walked(import, &counts->walked[i]);
+	for (uint32_t i = 1; i <= counts->walked.cnt; i++)
+		hand_on_walked(import, &counts->walked.list[i]);
+	for (uint32_t i = 1; i <= counts->straight.cnt; i++)
+		hand_on_straight(import, &counts->straight.list[i]);
 	for (uint32_t i = 0; counts->path_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
 		if (counts->paths[i].cnt)
 			hand_on_path(import, &counts->paths[i]);
@@ -238,6 +253,12 @@ static void account(struct pathprof_import *import)
 	import->told = *now;
 }
 
+/* Formats that are counted already have no stacks. */
+static bool has_ranges(const struct pathprof_import *import)
+{
+	return !import->aggregate && !import->window.ranges_lost;
+}
+
 static int close_window(struct pathprof_import *import, uint64_t end_ns)
 {
 	struct pathprof_profile *profile = &import->window.profile;
@@ -250,8 +271,14 @@ static int close_window(struct pathprof_import *import, uint64_t end_ns)
 	profile->taken_wanted = import->depth;
 	profile->begin_ns = import->offset_ns + (int64_t)import->begin_ns;
 	profile->end_ns = import->offset_ns + (int64_t)end_ns;
-	r = import->sink.add_window(import->sink.context, profile, &import->error);
-	pathprof_profile_clear(profile);
+	r = pp_import_window_find_ranges(&import->window);
+	if (r == 0)
+		r = import->sink.add_window(import->sink.context, profile,
+					    has_ranges(import) ? &import->window.found : NULL,
+					    &import->error);
+	else
+		pathprof_fail(&import->error, r, "out of memory");
+	pp_import_window_clear(&import->window);
 	pathprof_recorded_spaces_expire(import->spaces);
 	import->stats.written += r == 0;
 	import->depth = 0;
@@ -263,7 +290,8 @@ static bool is_full(const struct pathprof_import *import)
 {
 	const struct pathprof_profile *p = &import->window.profile;
 
-	return (uint64_t)p->path_cnt * PATH_BYTES + (uint64_t)p->edge_cnt * EDGE_BYTES >
+	return (uint64_t)p->path_cnt * PATH_BYTES + (uint64_t)p->edge_cnt * EDGE_BYTES +
+		       (uint64_t)import->window.range_cnt * RANGE_BYTES >
 	       PROFILE_FULL_BYTES;
 }
 

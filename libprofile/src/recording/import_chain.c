@@ -44,6 +44,7 @@ struct pp_import_chain {
 	double weights[PATHPROF_RECORDED_BRANCHES_MAX + 1];
 	/* the entry that may be the one before once more; NULL until the last window */
 	const struct pathprof_recorded_branch *newest;
+	const struct pp_import_edge *last; /* of the entry before; NULL: it is not to be had */
 	/* the window in hand, and the numbers of its branches */
 	uint32_t taken_cnt;
 	uint32_t branches[PATHPROF_BURST_MAX];
@@ -206,6 +207,17 @@ static void keep_path(void *context, const struct pathprof_path_seen *path)
 	chain->stats->paths += chain->times;
 }
 
+/* There is room. How often code ran straight on from where the edge before led, to this one. */
+static inline struct pp_import_sum *straight(struct pp_import_chain *chain,
+					     const struct pp_import_edge *from,
+					     const struct pp_import_edge *to)
+{
+	struct pp_import_counts *counts = chain->counts;
+	uint64_t key = (uint64_t)(from - counts->edges) << 32 | (uint64_t)(to - counts->edges);
+
+	return pp_import_sums_get(&counts->straight, counts->seed, key);
+}
+
 /* What does not fit is the entry before once more: some hardware gives entries twice. */
 static bool is_repeat(const struct pp_import_chain *chain, uint32_t at)
 {
@@ -223,6 +235,7 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 {
 	const struct pathprof_recorded_branch *b = chain->newest;
 	struct pp_import_edge *e;
+	struct pp_import_sum *ran;
 
 	if (!b || at + 1 != chain->taken_cnt || !is_repeat(chain, at))
 		return false;
@@ -233,6 +246,8 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 	e->cnt -= chain->times;
 	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
 		e->mispredicted -= chain->times;
+	ran = straight(chain, e, e);
+	ran->cnt -= ran->cnt < chain->times ? ran->cnt : chain->times;
 	chain->stats->ledger.used -= chain->times;
 	chain->stats->ledger.left[PATHPROF_LEDGER_REPEATED] += chain->times;
 	chain->taken_cnt--;
@@ -245,8 +260,10 @@ static bool take_back(struct pp_import_chain *chain, uint32_t at)
 /* Edges in hand are not asked for any more. */
 static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t path_cnt)
 {
-	if (!pp_import_counts_room(chain->counts, edge_cnt, path_cnt))
-		chain->parts.full(chain->parts.context);
+	if (pp_import_counts_room(chain->counts, edge_cnt, path_cnt))
+		return;
+	chain->parts.full(chain->parts.context);
+	chain->last = NULL;
 }
 
 /* The same path often ends many times in a row: its sums are not waited for each time. */
@@ -256,7 +273,8 @@ static void count_ended(struct pp_import_chain *chain, uint32_t cnt)
 	const struct pathprof_walked *at = chain->ended, *end = at + cnt;
 
 	while (at < end) {
-		struct pp_import_walked *w = pp_import_counts_walked(chain->counts, who | at->path);
+		struct pp_import_sum *w = pp_import_sums_get(&chain->counts->walked,
+							     chain->counts->seed, who | at->path);
 		const struct pathprof_walked *first = at;
 		double weight = w->weight;
 
@@ -397,19 +415,24 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 	for (const struct pathprof_recorded_branch *b = list + cnt; b-- > list;) {
 		enum pathprof_ledger_reason why = pathprof_recorded_reason(b);
 		struct pp_import_edge *e;
+		bool is_straight;
 
 		if (why != PATHPROF_LEDGER_CNT) {
 			leave_out(chain, why);
 			pathprof_recorded_pass(&walk, b, why);
 			continue;
 		}
-		if (!pathprof_recorded_reach(&walk, b))
+		is_straight = pathprof_recorded_reach(&walk, b);
+		if (!is_straight)
 			end_window(chain);
 		e = pp_import_counts_edge(&finder, b->from, b->to);
 		if (!e) {
 			e = new_edge(chain, b);
 			pp_import_counts_set_finder(chain->counts, chain->who, &finder);
 		}
+		if (is_straight && e && chain->last)
+			straight(chain, chain->last, e)->cnt += times;
+		chain->last = chain->filtered ? NULL : e;
 		if (e)
 			count_entry(chain, e, times, b->flags & PATHPROF_RECORDED_MISPREDICTED);
 	}
@@ -437,6 +460,7 @@ static void begin_stack(struct pp_import_chain *chain,
 	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
 	weigh(chain);
 	chain->filtered = sample->filtered;
+	chain->last = NULL;
 	chain->stats->stacks += chain->times;
 	chain->stats->ledger.branches += chain->times * sample->branch_cnt;
 	chain->stats->ledger.used += chain->times * sample->branch_cnt; /* but for those left out */

@@ -24,7 +24,8 @@ int pp_import_counts_new(struct pp_import_counts **ret_counts)
 	if (getrandom(&counts->seed, sizeof(counts->seed), GRND_NONBLOCK) < 0)
 		counts->seed = (uint64_t)(uintptr_t)counts;
 	set_slots(&counts->edge_index, PP_IMPORT_SLOTS_MIN);
-	set_slots(&counts->walked_index, PP_IMPORT_SLOTS_MIN);
+	set_slots(&counts->walked.index, PP_IMPORT_SLOTS_MIN);
+	set_slots(&counts->straight.index, PP_IMPORT_SLOTS_MIN);
 	*ret_counts = counts;
 	return 0;
 }
@@ -40,8 +41,9 @@ void pp_import_counts_clear(struct pp_import_counts *counts)
 	if (counts->path_cnt)
 		memset(counts->paths, 0, sizeof(counts->paths));
 	set_slots(&counts->edge_index, counts->edge_index.slot_cnt);
-	set_slots(&counts->walked_index, counts->walked_index.slot_cnt);
-	counts->edge_cnt = counts->path_cnt = counts->walked_cnt = 0;
+	set_slots(&counts->walked.index, counts->walked.index.slot_cnt);
+	set_slots(&counts->straight.index, counts->straight.index.slot_cnt);
+	counts->edge_cnt = counts->path_cnt = counts->walked.cnt = counts->straight.cnt = 0;
 }
 
 static void enter(struct pp_import_index *index, uint64_t hash, uint32_t number)
@@ -61,16 +63,15 @@ static void enter_edge(struct pp_import_counts *counts, uint32_t number)
 	enter(&counts->edge_index, pp_import_counts_edge_hash(salt, e->from, e->to), number);
 }
 
-static void enter_walked(struct pp_import_counts *counts, uint32_t number)
+static void enter_sum(struct pp_import_sums *sums, uint64_t seed, uint32_t number)
 {
-	enter(&counts->walked_index,
-	      pp_import_counts_walked_hash(counts, counts->walked[number].who), number);
+	enter(&sums->index, pp_import_sums_hash(seed, sums->list[number].key), number);
 }
 
 /* With one more there would be more than a quarter of it in use. */
 static bool is_full(const struct pp_import_index *index, uint32_t cnt)
 {
-	return 4 * (cnt + 1) > index->slot_cnt;
+	return 4 * (cnt + 1) > index->slot_cnt && index->slot_cnt < PP_IMPORT_SLOTS;
 }
 
 void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_import_edge *edge)
@@ -84,15 +85,14 @@ void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_
 	enter_edge(counts, counts->edge_cnt);
 }
 
-struct pp_import_walked *pp_import_counts_begin_walked(struct pp_import_counts *counts,
-						       uint64_t who)
+struct pp_import_sum *pp_import_sums_begin(struct pp_import_sums *sums, uint64_t seed, uint64_t key)
 {
-	if (is_full(&counts->walked_index, counts->walked_cnt)) {
-		set_slots(&counts->walked_index, 2 * counts->walked_index.slot_cnt);
-		for (uint32_t i = 1; i <= counts->walked_cnt; i++)
-			enter_walked(counts, i);
+	if (is_full(&sums->index, sums->cnt)) {
+		set_slots(&sums->index, 2 * sums->index.slot_cnt);
+		for (uint32_t i = 1; i <= sums->cnt; i++)
+			enter_sum(sums, seed, i);
 	}
-	counts->walked[++counts->walked_cnt] = (struct pp_import_walked){.who = who};
-	enter_walked(counts, counts->walked_cnt);
-	return &counts->walked[counts->walked_cnt];
+	sums->list[++sums->cnt] = (struct pp_import_sum){.key = key};
+	enter_sum(sums, seed, sums->cnt);
+	return &sums->list[sums->cnt];
 }

@@ -2,6 +2,11 @@
 /* An import's window: see pp_import_window.h. */
 #include "pp_import_window.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/vector.h"
+
 /* Where a file can be found again, also when it ran elsewhere. */
 static const char *path_of(const struct pp_import_window *window,
 			   const struct pathprof_build_id *id, const char *name)
@@ -77,4 +82,95 @@ void pp_import_window_add_path(struct pp_import_window *window, uint32_t process
 	window->profile.totals.paths += cnt;
 	if (find_place(window, path->start, &add.binary, &add.start))
 		pathprof_profile_add_path(&window->profile, &add);
+}
+
+/* ---------------------------------------------------------------- ranges */
+
+static uint64_t hash_of(const struct pp_import_window *window, const struct pp_import_range *r)
+{
+	return pp_hash_mix(pp_hash_mix(pp_hash_mix(window->seed, r->from), r->start), r->last);
+}
+
+static bool is_same(const struct pp_import_range *a, const struct pp_import_range *b)
+{
+	return a->from == b->from && a->start == b->start && a->last == b->last;
+}
+
+static void add_new(struct pp_import_window *window, const struct pp_import_range *add,
+		    uint64_t hash)
+{
+	if (pp_grow(&window->ranges, window->range_cnt, &window->range_room) < 0 ||
+	    window->range_cnt == UINT32_MAX) {
+		window->ranges_lost = true;
+		return;
+	}
+	window->ranges[window->range_cnt] = *add;
+	if (pp_table_add(&window->range_table, hash, i, hash_of(window, &window->ranges[i])) < 0)
+		window->ranges_lost = true;
+	else
+		window->range_cnt++;
+}
+
+void pp_import_window_add_range(struct pp_import_window *window, uint64_t from, uint64_t start,
+				uint64_t last, uint64_t cnt)
+{
+	const struct pp_import_range add = {from, start, last, cnt};
+	uint64_t hash = hash_of(window, &add);
+	uint32_t number;
+
+	/* no code runs on from one file into another */
+	if (start >> PP_IMAGE_SHIFT != last >> PP_IMAGE_SHIFT)
+		return;
+	number = pp_table_find(&window->range_table, hash, i, is_same(&window->ranges[i], &add));
+	if (number == PP_TABLE_NONE)
+		add_new(window, &add, hash);
+	else
+		window->ranges[number].cnt += cnt;
+}
+
+int pp_import_window_find_ranges(struct pp_import_window *window)
+{
+	const struct pathprof_binary *binaries;
+	uint32_t from, to;
+
+	window->rows = calloc((size_t)window->range_cnt + 1, sizeof(*window->rows));
+	if (!window->rows)
+		return -ENOMEM;
+	window->found = (struct pathprof_ranges){.rows = window->rows};
+	for (uint32_t i = 0; i < window->range_cnt; i++) {
+		const struct pp_import_range *r = &window->ranges[i];
+		struct pathprof_range_row *row = &window->rows[window->found.cnt];
+
+		if (!find_place(window, r->from, &from, &row->from) ||
+		    !find_place(window, r->start, &to, &row->start) ||
+		    !find_place(window, r->last, &to, &row->last))
+			continue;
+		binaries = window->profile.binaries;
+		row->from_id = &binaries[from].id;
+		row->to_id = &binaries[to].id;
+		row->count = r->cnt;
+		window->found.cnt++;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- life */
+
+void pp_import_window_clear(struct pp_import_window *window)
+{
+	pathprof_profile_clear(&window->profile);
+	pp_table_clear(&window->range_table);
+	window->range_cnt = 0;
+	window->ranges_lost = false;
+	free(window->rows);
+	window->rows = NULL;
+	window->found = (struct pathprof_ranges){0};
+}
+
+void pp_import_window_release(struct pp_import_window *window)
+{
+	pathprof_profile_release(&window->profile);
+	pp_table_release(&window->range_table);
+	free(window->ranges);
+	free(window->rows);
 }

@@ -27,6 +27,7 @@
 /* Of each; the first one is of nothing. */
 #define PP_IMPORT_EDGE_MAX   (1u << 15)
 #define PP_IMPORT_PATH_MAX   (1u << 15)
+#define PP_IMPORT_SUM_MAX    (1u << 16)
 #define PP_IMPORT_SLOTS      (1u << 17)
 #define PP_IMPORT_SLOTS_MIN  (1u << 11)
 #define PP_IMPORT_PATH_SLOTS (1u << 16)
@@ -39,17 +40,23 @@ struct pp_import_edge {
 	uint32_t branch; /* its number; 0: it has none */
 };
 
-struct pp_import_walked {
-	uint64_t who; /* process << 32 | number of the path; 0: of nobody */
-	uint64_t cnt;
-	double weight;
-};
-
 /* Numbers of an array; 0: a free slot. */
 struct pp_import_index {
 	uint32_t slot_cnt; /* in use, a power of two */
 	uint32_t shift;    /* 64 - log2 of it */
 	uint32_t slots[PP_IMPORT_SLOTS];
+};
+
+/* Sums by two numbers of 32 bits; key 0: of nothing. */
+struct pp_import_sum {
+	uint64_t key, cnt;
+	double weight;
+};
+
+struct pp_import_sums {
+	uint32_t cnt;
+	struct pp_import_index index;
+	struct pp_import_sum list[PP_IMPORT_SUM_MAX + 1]; /* [1..cnt] */
 };
 
 struct pp_import_path {
@@ -61,11 +68,12 @@ struct pp_import_path {
 
 struct pp_import_counts {
 	uint64_t seed;
-	uint32_t edge_cnt, path_cnt, walked_cnt;
-	struct pp_import_index edge_index, walked_index;
-	struct pp_import_edge edges[PP_IMPORT_EDGE_MAX + 1];    /* [1..edge_cnt] */
-	struct pp_import_walked walked[PP_IMPORT_PATH_MAX + 1]; /* [1..walked_cnt] */
-	struct pp_import_path paths[PP_IMPORT_PATH_SLOTS];      /* by their slot */
+	uint32_t edge_cnt, path_cnt;
+	struct pp_import_index edge_index;
+	struct pp_import_edge edges[PP_IMPORT_EDGE_MAX + 1]; /* [1..edge_cnt] */
+	struct pp_import_sums walked;   /* process << 32 | number of the path */
+	struct pp_import_sums straight; /* edge << 32 | the edge that code ran straight on to */
+	struct pp_import_path paths[PP_IMPORT_PATH_SLOTS]; /* by their slot */
 };
 
 int pp_import_counts_new(struct pp_import_counts **ret_counts);
@@ -76,15 +84,16 @@ void pp_import_counts_clear(struct pp_import_counts *counts);
 /* There is room for it: counted so often as it has it. It can be found from now on. */
 void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_import_edge *edge);
 /* There is room for it, and it was not counted yet: counted not once. */
-struct pp_import_walked *pp_import_counts_begin_walked(struct pp_import_counts *counts,
-						       uint64_t who);
+struct pp_import_sum *pp_import_sums_begin(struct pp_import_sums *sums, uint64_t seed,
+					   uint64_t key);
 
 /* Whether so many more of each will fit. */
 static inline bool pp_import_counts_room(const struct pp_import_counts *counts, uint32_t edge_cnt,
 					 uint32_t path_cnt)
 {
 	return counts->edge_cnt + edge_cnt <= PP_IMPORT_EDGE_MAX &&
-	       counts->walked_cnt + path_cnt <= PP_IMPORT_PATH_MAX &&
+	       counts->straight.cnt + edge_cnt <= PP_IMPORT_SUM_MAX &&
+	       counts->walked.cnt + path_cnt <= PP_IMPORT_PATH_MAX &&
 	       counts->path_cnt + path_cnt <= PP_IMPORT_PATH_SLOTS / 2;
 }
 
@@ -143,27 +152,26 @@ static inline struct pp_import_edge *pp_import_counts_edge(const struct pp_impor
 	}
 }
 
-static inline uint64_t pp_import_counts_walked_hash(const struct pp_import_counts *counts,
-						    uint64_t who)
+static inline uint64_t pp_import_sums_hash(uint64_t seed, uint64_t key)
 {
-	return (who ^ counts->seed) * UINT64_C(0x9e3779b97f4a7c15);
+	return (key ^ seed) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* There is room. The one that who (as in struct pp_import_walked) is counted in. */
-static inline struct pp_import_walked *pp_import_counts_walked(struct pp_import_counts *counts,
-							       uint64_t who)
+/* There is room. */
+static inline struct pp_import_sum *pp_import_sums_get(struct pp_import_sums *sums, uint64_t seed,
+						       uint64_t key)
 {
-	const struct pp_import_index *index = &counts->walked_index;
-	uint64_t slot = pp_import_counts_walked_hash(counts, who) >> index->shift;
+	const struct pp_import_index *index = &sums->index;
+	uint64_t slot = pp_import_sums_hash(seed, key) >> index->shift;
 	uint32_t number = index->slots[slot];
 
-	while (counts->walked[number].who != who) {
+	while (sums->list[number].key != key) {
 		if (!number)
-			return pp_import_counts_begin_walked(counts, who);
+			return pp_import_sums_begin(sums, seed, key);
 		slot = (slot + 1) & (index->slot_cnt - 1);
 		number = index->slots[slot];
 	}
-	return &counts->walked[number];
+	return &sums->list[number];
 }
 
 /* There is room. */

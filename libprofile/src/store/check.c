@@ -36,6 +36,12 @@ static const struct {
 	 "SELECT 1 FROM segment_counts c WHERE NOT EXISTS (SELECT 1 FROM piece_counts p WHERE"
 	 " p.window = c.window AND p.path = c.first) OR NOT EXISTS (SELECT 1 FROM piece_counts p"
 	 " WHERE p.window = c.window AND p.path = c.second)"},
+	{"a range's count is out of range",
+	 "SELECT 1 FROM range_counts WHERE typeof(count) <> 'integer' OR count <= 0"
+	 " OR typeof(last) <> 'integer'"},
+	{"a range is behind an edge that its window has not",
+	 "SELECT 1 FROM range_counts c WHERE NOT EXISTS (SELECT 1 FROM edge_counts e"
+	 " WHERE e.window = c.window AND e.edge = c.edge)"},
 	{"an edge's count is out of range",
 	 "SELECT 1 FROM edge_counts WHERE typeof(count) <> 'integer' OR count < 0"
 	 " OR typeof(mispredicted) <> 'integer' OR mispredicted < 0"

@@ -98,6 +98,8 @@ enum pp_stmt {
 	PP_STMT_WINDOW_NOTE_GET,
 	PP_STMT_PIECE_COUNT_ADD,
 	PP_STMT_SEGMENT_COUNT_ADD,
+	PP_STMT_RANGED_WINDOW_ADD,
+	PP_STMT_RANGE_COUNT_ADD,
 	PP_STMT_PARCEL_FIND,
 	PP_STMT_PARCEL_SET,
 	PP_STMT_PARCEL_WINDOW_ADD,
@@ -233,6 +235,9 @@ int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id
 int pp_store_path(struct pathprof_store *store, int64_t window, int64_t binary, uint64_t start,
 		  uint32_t length, uint32_t outcomes, int64_t *ret_id,
 		  struct pathprof_error *error);
+/* The same of an edge between the binaries of these rows. */
+int pp_store_edge(struct pathprof_store *store, int64_t window, int64_t from_binary, uint64_t from,
+		  int64_t to_binary, uint64_t to, int64_t *ret_id, struct pathprof_error *error);
 /*
  * All of a closed window, in a transaction of the caller's. boot: that its processes ran in.
  * ret_id: its window id.

@@ -43,6 +43,8 @@ static const char remove_batch[] =
 	"DELETE FROM segment_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM piece_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_notes WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM range_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM ranged_windows WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM edge_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM clock_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_processes WHERE window IN (SELECT id FROM temp.gone_windows);"

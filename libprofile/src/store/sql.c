@@ -148,6 +148,9 @@ static const char *const texts[PP_STMT_CNT] = {
 				    " ON CONFLICT DO UPDATE SET count = count + excluded.count",
 	[PP_STMT_SEGMENT_COUNT_ADD] = "INSERT INTO segment_counts VALUES (?1, ?2, ?3, ?4)"
 				      " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+	[PP_STMT_RANGED_WINDOW_ADD] = "INSERT INTO ranged_windows VALUES (?1)",
+	[PP_STMT_RANGE_COUNT_ADD] = "INSERT INTO range_counts VALUES (?1, ?2, ?3, ?4)"
+				    " ON CONFLICT DO UPDATE SET count = count + excluded.count",
 	[PP_STMT_PARCEL_FIND] = "SELECT id, windows FROM parcels WHERE store = ?1 AND slot = ?2",
 	[PP_STMT_PARCEL_SET] =
 		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"

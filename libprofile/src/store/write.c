@@ -634,7 +634,7 @@ static int fill_path_rows(struct window_write *w, struct count_row *rows)
 	return code;
 }
 
-static int fill_edge_rows(struct window_write *w, struct count_row *rows)
+static int edge_id(struct window_write *w, const struct pp_id_key *key, int64_t *ret_id)
 {
 	const struct subject subject = {
 		.find = PP_STMT_EDGE_FIND,
@@ -642,6 +642,21 @@ static int fill_edge_rows(struct window_write *w, struct count_row *rows)
 		.seen = PP_STMT_EDGE_SEEN,
 		.cache = &w->store->edges,
 	};
+
+	return subject_id(w, &subject, key, ret_id);
+}
+
+int pp_store_edge(struct pathprof_store *store, int64_t window, int64_t from_binary, uint64_t from,
+		  int64_t to_binary, uint64_t to, int64_t *ret_id, struct pathprof_error *error)
+{
+	struct window_write w = {.store = store, .window = window, .error = error};
+	const struct pp_id_key key = {{(uint64_t)from_binary, from, (uint64_t)to_binary, to}};
+
+	return edge_id(&w, &key, ret_id);
+}
+
+static int fill_edge_rows(struct window_write *w, struct count_row *rows)
+{
 	const struct pathprof_profile *p = w->profile;
 	int code = 0;
 
@@ -654,7 +669,7 @@ static int fill_edge_rows(struct window_write *w, struct count_row *rows)
 					     .count = c->count,
 					     .mispredicted = c->mispredicted,
 					     .weight = c->weight};
-		code = subject_id(w, &subject, &key, &rows[i].subject);
+		code = edge_id(w, &key, &rows[i].subject);
 	}
 	return code;
 }

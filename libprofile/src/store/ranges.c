@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Ranges of code that imported branch stacks show to have run, which lie beside a window's edges.
+ *
+ * Workload: once a window of an import, some ten thousand rows; read as sums by an export.
+ * Locking: the writer's for writing, none for reading. Ownership: rows are borrowed.
+ */
+#include "pp_query.h"
+
+#include <errno.h>
+
+/* ---------------------------------------------------------------- writing */
+
+static int check_ranges(const struct pathprof_store *store, const struct pathprof_ranges *ranges,
+			struct pathprof_error *error)
+{
+	for (size_t i = 0; i < ranges->cnt; i++) {
+		const struct pathprof_range_row *r = &ranges->rows[i];
+
+		if (r->from_id->len_bytes > PATHPROF_BUILD_ID_MAX ||
+		    r->to_id->len_bytes > PATHPROF_BUILD_ID_MAX ||
+		    r->from_id->kind > PATHPROF_ID_JIT || r->to_id->kind > PATHPROF_ID_JIT ||
+		    !r->count || r->count > INT64_MAX)
+			return pathprof_fail(error, -EINVAL, "%s: a range is malformed",
+					     store->file);
+	}
+	return 0;
+}
+
+/* Row ids of binaries as last looked up: neighbours mostly share theirs. */
+struct range_write {
+	struct pathprof_store *store;
+	struct pathprof_error *error;
+	int64_t window;
+	struct range_binary {
+		const struct pathprof_build_id *id;
+		int64_t row;
+	} from, to;
+};
+
+static int find_binary(struct range_write *w, struct range_binary *binary,
+		       const struct pathprof_build_id *id)
+{
+	int code;
+
+	if (binary->id && pathprof_build_id_equal(binary->id, id))
+		return 0;
+	code = pp_store_binary(w->store, id, "", w->window, &binary->row, w->error);
+	binary->id = code == 0 ? id : NULL;
+	return code;
+}
+
+static int write_range(struct range_write *w, const struct pathprof_range_row *row)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t edge = 0;
+	int code = find_binary(w, &w->from, row->from_id);
+
+	if (code == 0)
+		code = find_binary(w, &w->to, row->to_id);
+	if (code == 0)
+		code = pp_store_edge(w->store, w->window, w->from.row, row->from, w->to.row,
+				     row->start, &edge, w->error);
+	if (code == 0)
+		code = pp_sql_get(w->store, PP_STMT_RANGE_COUNT_ADD, &stmt, w->error);
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	sqlite3_bind_int64(stmt, 2, edge);
+	sqlite3_bind_int64(stmt, 3, (int64_t)row->last);
+	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+static int mark_window(struct range_write *w)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_RANGED_WINDOW_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+int pathprof_store_add_ranges(struct pathprof_store *store, int64_t window,
+			      const struct pathprof_ranges *ranges, struct pathprof_error *error)
+{
+	struct range_write w = {.store = store, .error = error, .window = window};
+	int code = pp_sql_writable(store, error);
+
+	if (code == 0)
+		code = check_ranges(store, ranges, error);
+	if (code == 0)
+		code = pp_sql_begin(store, error);
+	if (code < 0)
+		return code;
+	code = mark_window(&w);
+	for (size_t i = 0; code == 0 && i < ranges->cnt; i++)
+		code = write_range(&w, &ranges->rows[i]);
+	if (code < 0)
+		pp_id_cache_clear(&store->edges);
+	return pp_sql_end(store, code, error);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+struct range_view {
+	pathprof_range_row_fn *fn;
+	void *context;
+	uint64_t unknown_cnt;
+};
+
+static int take_unknown(struct pp_query *q, struct pp_row *row, void *context,
+			struct pathprof_error *error)
+{
+	struct range_view *view = context;
+
+	view->unknown_cnt = pp_row_count(row, 0);
+	return pp_row_end(row, q->store, error);
+}
+
+static int take_range(struct pp_query *q, struct pp_row *row, void *context,
+		      struct pathprof_error *error)
+{
+	const struct range_view *view = context;
+	struct pathprof_build_id from_id, to_id;
+	const struct pathprof_range_row out = {.from_id = &from_id,
+					       .to_id = &to_id,
+					       .from = pp_row_bits(row, 4),
+					       .start = pp_row_bits(row, 5),
+					       .last = pp_row_bits(row, 6),
+					       .count = pp_row_count(row, 7)};
+	int code;
+
+	pp_row_id(row, 0, &from_id);
+	pp_row_id(row, 2, &to_id);
+	code = pp_row_end(row, q->store, error);
+	return code < 0 ? code : view->fn(view->context, &out);
+}
+
+/* How many windows there are whose ranges are not known. */
+static int count_unknown(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 struct range_view *view, struct pathprof_error *error)
+{
+	struct pp_query q;
+
+	pp_query_begin(&q, store, filter);
+	pp_query_add(&q, "SELECT count(*) FROM windows w WHERE NOT EXISTS"
+			 " (SELECT 1 FROM ranged_windows r WHERE r.window = w.id)");
+	pp_query_add_window_terms(&q);
+	return pp_query_run(&q, 0, take_unknown, view, error);
+}
+
+int pathprof_store_ranges(struct pathprof_store *store, const struct pathprof_filter *filter,
+			  pathprof_range_row_fn *fn, void *context, struct pathprof_error *error)
+{
+	struct range_view view = {.fn = fn, .context = context};
+	struct pp_query q;
+	int code = count_unknown(store, filter, &view, error);
+
+	if (code < 0)
+		return code;
+	if (view.unknown_cnt)
+		return -ENODATA;
+	pp_query_begin(&q, store, filter);
+	pp_query_add(&q,
+		     "SELECT f.build_id, f.kind, t.build_id, t.kind, e.from_offset,"
+		     " e.to_offset, s.last, s.count FROM (SELECT c.edge AS edge, c.last AS last,"
+		     " sum(c.count) AS count FROM range_counts c WHERE 1");
+	pp_query_add_window_set(&q);
+	pp_query_add(&q, " GROUP BY c.edge, c.last) s CROSS JOIN edges e ON e.id = s.edge"
+			 " CROSS JOIN binaries f ON f.id = e.from_binary"
+			 " CROSS JOIN binaries t ON t.id = e.to_binary WHERE 1");
+	pp_query_add_binary(&q, "e.to_binary");
+	return pp_query_run(&q, 0, take_range, &view, error);
+}
