@@ -29,6 +29,7 @@
 #define NO_MAPPINGS 1u
 #define NO_SAMPLER  2u
 #define NO_CLOCK    4u
+#define NO_BREAKS   8u
 
 int pp_service_begin_rights(struct pp_service *service, struct pathprof_error *error)
 {
@@ -51,23 +52,27 @@ int pp_service_settle_rights(struct pp_service *service, struct pathprof_error *
 
 /* ---------------------------------------------------------------- telling */
 
-static bool lacks_sampler(const struct pp_service *service)
+/* Breakpoints are missing only where there were some: not every machine has them. */
+static unsigned int refused_to_source(struct pp_service *service)
 {
 	struct pp_source_stats stats = {0};
+	bool has_breaks;
 
 	if (service->source)
 		service->source_ops->stats(service->source, &stats);
-	return stats.sampler && !strcmp(stats.sampler, "proc");
+	has_breaks = stats.stepping && !strcmp(stats.stepping, "breakpoints");
+	service->had_breaks |= has_breaks;
+	return (stats.sampler && !strcmp(stats.sampler, "proc") ? NO_SAMPLER : 0) |
+	       (stats.stepping && service->had_breaks && !has_breaks ? NO_BREAKS : 0);
 }
 
-static unsigned int refused_now(const struct pp_service *service,
-				const struct pp_track_stats *track)
+static unsigned int refused_now(struct pp_service *service, const struct pp_track_stats *track)
 {
 	return (track->perf_code ? NO_MAPPINGS : 0) | (service->clock_code ? NO_CLOCK : 0) |
-	       (lacks_sampler(service) ? NO_SAMPLER : 0);
+	       refused_to_source(service);
 }
 
-/* "MAPPINGS; SAMPLER; CLOCK", those that are missing. */
+/* "MAPPINGS; SAMPLER; CLOCK; BREAKPOINTS", those that are missing. */
 static void describe(unsigned int refused, char *ret_text, size_t text_size)
 {
 	static const char *const words[] = {
@@ -75,6 +80,8 @@ static void describe(unsigned int refused, char *ret_text, size_t text_size)
 		"running threads are found by /proc, up to 20 times a second",
 		"the time spent where is told by the windows alone, and not at all by those of "
 		"hardware",
+		"threads are stopped without perf's breakpoints, which costs more and takes debug "
+		"registers of the machine",
 	};
 	size_t len = 0;
 
@@ -89,8 +96,9 @@ static void describe(unsigned int refused, char *ret_text, size_t text_size)
 static void tell_late(struct pp_service *service, const char *lost)
 {
 	snprintf(service->refused, sizeof(service->refused),
-		 "perf events that were opened late (a CPU came online, or the source was opened "
-		 "anew) are refused, for the right to open them was given up: %s; what would help: "
+		 "perf events that were opened late (a CPU came online, the source was opened "
+		 "anew, kernel.perf_event_paranoid was raised) are refused, for the right to open "
+		 "them was given up: %s; what would help: "
 		 "systemctl restart pathprofd",
 		 lost);
 }

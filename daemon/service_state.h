@@ -86,10 +86,10 @@ struct pp_service {
 	uint64_t clock_set_ns;  /* CLOCK_MONOTONIC when that had changed; 0: never */
 	struct pp_log_seen store_trouble, status_trouble;
 
-	unsigned int
-		told_refused; /* what the log has of refused events, and whether the right to */
-	bool rights_settled;  /* open them is gone: service_rights.c */
-	char refused[1024];   /* the last such line */
+	unsigned int told_refused; /* what the log has of refused events */
+	bool rights_settled;       /* the right to open them is gone: service_rights.c */
+	bool had_breaks;           /* perf's breakpoints, from the source */
+	char refused[1024];        /* the last such line */
 
 	struct pp_values *values; /* NULL: not asked for */
 	struct pp_drift *drift;   /* NULL: switched off, or a recording */

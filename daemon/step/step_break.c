@@ -29,6 +29,10 @@
 #define DEBUG_REGISTER(n) offsetof(struct user, u_debugreg[n])
 #define DR7_LOCAL(n)      (1ul << (2 * (n)))
 #define PROBE_WAIT_MS     500
+/* One thread may be out of reach; of several in a row it is worth asking why. */
+#define REFUSED_MAX 3
+
+static unsigned int refused_cnt; /* in a row */
 
 /* Head of the kernel's siginfo for TRAP_PERF, which older C libraries do not know. */
 struct perf_siginfo {
@@ -70,6 +74,17 @@ uint32_t pp_step_break_open_events(pid_t tid, int *ret_fds)
 
 	while (cnt < PP_STEP_BREAK_MAX && (ret_fds[cnt] = perf_open(tid)) >= 0)
 		cnt++;
+	return cnt;
+}
+
+static uint32_t open_events_here(pid_t tid, int *ret_fds)
+{
+	uint32_t cnt = pp_step_break_open_events(tid, ret_fds);
+
+	if (cnt)
+		refused_cnt = 0;
+	else if (errno == EACCES || errno == EPERM)
+		refused_cnt++;
 	return cnt;
 }
 
@@ -138,7 +153,7 @@ void pp_step_break_open(struct pp_step_break *b, enum pp_step_break_kind kind, p
 		b->cnt = poke_open(tid);
 	if (kind == PP_STEP_BREAK_PERF)
 		b->cnt = pp_step_opener_is_used() ? pp_step_opener_ask(tid, b->fds)
-						  : pp_step_break_open_events(tid, b->fds);
+						  : open_events_here(tid, b->fds);
 }
 
 static bool move(struct pp_step_break *b, uint32_t i, uint64_t address)
@@ -305,6 +320,15 @@ enum pp_step_break_kind pp_step_break_probe(enum pp_step_break_kind from)
 	if (from <= PP_STEP_BREAK_PERF && works(PP_STEP_BREAK_PERF))
 		return PP_STEP_BREAK_PERF;
 	return works(PP_STEP_BREAK_PTRACE) ? PP_STEP_BREAK_PTRACE : PP_STEP_BREAK_NONE;
+}
+
+bool pp_step_break_is_refused(void)
+{
+	bool refused = refused_cnt >= REFUSED_MAX && !works(PP_STEP_BREAK_PERF);
+
+	if (refused_cnt >= REFUSED_MAX)
+		refused_cnt = 0;
+	return refused;
 }
 
 void pp_step_break_clear_orphan(pid_t tid)

@@ -56,6 +56,11 @@ bool pp_step_break_set(struct pp_step_break *b, const uint64_t *addresses, uint3
 bool pp_step_break_is_ours(const siginfo_t *info);
 /* Takes all of them away; the thread is stopped, or (perf only) may be anywhere. */
 void pp_step_break_close(struct pp_step_break *b);
+/*
+ * Whether perf's breakpoints, which this process opens itself, were refused several times for want
+ * of rights, and are also on a child of its own: kernel.perf_event_paranoid was raised meanwhile.
+ */
+bool pp_step_break_is_refused(void);
 /* Clears the debug registers of a thread whose stepper was killed. */
 void pp_step_break_clear_orphan(pid_t tid);
 

@@ -435,6 +435,12 @@ static void tell_stats(uint64_t now_ns, uint64_t budget_wait_ns)
 	send_stats();
 }
 
+static bool has_lost_breakpoints(void)
+{
+	return stepper.stats.breaks == PP_STEP_BREAK_PERF &&
+	       (pp_step_opener_has_gone() || pp_step_break_is_refused());
+}
+
 static void run(void)
 {
 	while (!stepper.ended) {
@@ -452,7 +458,7 @@ static void run(void)
 		if (stepper.holder.limbo.cnt)
 			pp_step_poll_limbo(&stepper.holder);
 		/* The next stepper finds another way to stop its targets. */
-		if (stepper.stats.breaks == PP_STEP_BREAK_PERF && pp_step_opener_has_gone())
+		if (has_lost_breakpoints())
 			stepper.ended = true;
 	}
 }

@@ -111,6 +111,7 @@ if stops_by breakpoints; then
 		'[ "$(status_of source_deaths)" -gt "$deaths" ] && stops_by breakpoints'
 	kill -9 "$opener"
 	check opener-killed "$(cat "$tmp/log")" wait_for 60 stops_by "debug registers"
+	check opener-killed-told "$(cat "$tmp/log")" wait_for 30 grep -q 'opened late .*without perf.s breakpoints.*restart' "$tmp/log"
 else
 	echo "skip opener-killed: targets are stopped by $(status_of stepping) here"
 fi

@@ -7,9 +7,12 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -640,6 +643,56 @@ static void test_killed_amid(void)
 }
 
 /* Registers left set at a place that the child does not come to before they are cleared. */
+static void refuse_events(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(2);
+}
+
+/* As many openings on ourselves; whether perf's breakpoints are taken for refused then. */
+static bool is_refused_after(unsigned int opens)
+{
+	struct pp_step_break b;
+
+	while (opens--) {
+		pp_step_break_open(&b, PP_STEP_BREAK_PERF, getpid());
+		pp_step_break_close(&b);
+	}
+	return pp_step_break_is_refused();
+}
+
+static _Noreturn void lose_the_right(void)
+{
+	if (is_refused_after(10))
+		_exit(3);
+	refuse_events();
+	/* one thread may be out of reach */
+	_exit(is_refused_after(1) ? 4 : !is_refused_after(3));
+}
+
+static void test_right_lost(void)
+{
+	pid_t child;
+	int status;
+
+	if (pp_step_break_probe(PP_STEP_BREAK_PERF) != PP_STEP_BREAK_PERF)
+		return;
+	child = fork();
+	if (child == 0)
+		lose_the_right();
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static void test_orphan(void)
 {
 	struct pp_step_break b;
@@ -687,6 +740,7 @@ static const struct unit_test tests[] = {
 	{"whoever watches a CPU finds one register beside ptrace's holder", test_leaves_one},
 	{"a stepper killed between bursts leaves none", test_killed_between},
 	{"a stepper killed amid one leaves none of perf's", test_killed_amid},
+	{"perf's breakpoints that are refused later are told", test_right_lost},
 	{"registers that were left set are cleared", test_orphan},
 };
 UNIT_SUITE(step_break, tests)

@@ -76,6 +76,11 @@ for wanted in 1 2 4; do
 	check "paranoid_${wanted}_given_up" 'caps CapPrm' eval "! holds CapPrm $sys_admin"
 	check "paranoid_${wanted}_perf_breakpoints" "$explain" test "$(status_of stepping)" = breakpoints
 	check "paranoid_${wanted}_opener" 'caps CapPrm' eval "[ $wanted -gt 2 ] || ! opener"
+	[ $wanted = 2 ] || continue
+	# Raised while it runs: nobody has the right any more, and threads are not stepped one by one for ever.
+	level 3
+	check paranoid_raised "$explain" wait_for 120 eval '[ "$(status_of stepping)" = "debug registers" ] && [ "$(status_of source_up)" = 1 ]'
+	check paranoid_raised_told 'log_since "$begin"' wait_for 30 said_since "$begin" "opened late .*without perf's breakpoints"
 done
 
 # Without the capability, as where a drop-in takes it away: less exact, it works, and one line says so.
