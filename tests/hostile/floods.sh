@@ -3,7 +3,8 @@
 # Neighbours that map, fork, exec, make threads, signal and rename themselves as fast as they can,
 # without any right, beside a live daemon with the step source. Under each flood the daemon stays
 # alive and within its memory, its windows close in time, tracking takes no more than its share of
-# CPU time, the log stays quiet, and the profile of somebody else is still there.
+# CPU time, the log stays quiet, and the profile of somebody else is still there, and differs from the one
+# without a neighbour no more than chance lets two profiles differ.
 #
 # Windows are held to 10 % of their length (hostile_common.bash).
 . "$(dirname "$0")/hostile_common.bash"
@@ -36,6 +37,12 @@ flood() {
 	wait_for 120 eval '[ "$(flooded)" -ge 1000 ]' || true
 	wait_for 60 has_windows 2 || true
 	[ -z "${3:-}" ] || wait_for 120 has_dropped "$3" || true
+	wait_for 240 seen_enough || true
+}
+# However slow the machine: clock samples of the busy program, by which its functions are told apart.
+seen_enough() {
+	[ "$(sql "SELECT ifnull(sum(c.samples), 0) FROM clock_counts c JOIN processes p ON p.id = c.process
+		WHERE p.comm = '$victim'")" -ge 200 ]
 }
 has_dropped() { [ "$(dropped "$1")" -gt 0 ]; }
 dropped() { status_of "tracker.drops.\"$1\""; }
@@ -97,12 +104,40 @@ tracking_cheap() {
 tracker_saw() { echo $(($(status_of tracker.events) + $(status_of tracker.lost) + $(dropped cpu-time))); }
 windows_of() { sql 'SELECT round((end_ns - begin_ns) / 1e9, 2) FROM windows' | paste -sd ' '; }
 
+# TIME of the busy program's functions, as $db and the quiet database have them: "FACTOR FUNCTION" of the
+# one that differs most, in widths of both intervals together. Nothing: one has none. (There are too few
+# bursts in some seconds to judge RUNS.)
+most_different() {
+	local file
+	for file in "$quiet_db" "$db"; do
+		"$BUILD/bin/pathprofctl" --db "$file" top --by functions --comm "$victim" -n 0 --json || return
+	done | python3 -c '
+import json, math, sys
+text, decoder, sides = sys.stdin.read(), json.JSONDecoder(), []
+while text.strip():
+    rows, end = decoder.raw_decode(text.lstrip())
+    text = text.lstrip()[end:]
+    sides.append({row["function"]: row for row in rows if row["binary"]["name"].endswith(sys.argv[1])})
+most = (-1, "")
+def time(row): # and half its width
+    return (row["time"], (row["time_high"] - row["time_low"]) / 2) if row else (0, 0)
+for name in sides[0].keys() | sides[1].keys() if sides[0] and sides[1] else ():
+    (a, a_half), (b, b_half) = (time(side.get(name)) for side in sides)
+    if max(a, b) >= 0.01:
+        most = max(most, (abs(a - b) / math.hypot(a_half, b_half), name))
+if most[0] >= 0:
+    print("%.2f %s" % most)' "$victim"
+}
+# One is the limit of 95 of 100; of ten functions and ten floods none comes to two by chance.
+profile_same() { [[ $(most_different) =~ ^([0-2]\.[0-9]+)\  ]] && true_that "${BASH_REMATCH[1]} <= 2"; }
+
 judge() {
 	check "$1-alive" "exit status $stop_status" alive
 	check "$1-memory" "$memory_kb kB" memory_bounded
 	check "$1-windows" "$(windows_of) s; late by $(worst_window) ns" windows_in_time
 	check "$1-log" "$(cat "$tmp/log")" log_quiet
 	check "$1-neighbour" "no clock samples of $victim in $(without_profile | paste -sd ' ')" profile_there
+	check "$1-profile" "$(most_different)" profile_same
 	check "$1-tracking" "$(status_of costs.tracker_cpu_ns) ns of CPU time in $run_ns ns" tracking_cheap
 }
 
@@ -110,7 +145,9 @@ judge() {
 start_busy
 begin quiet
 sleep 5
+wait_for 240 seen_enough || true
 end
+quiet_db=$db
 judge quiet
 
 # Each check notices what it is for: a daemon that is held up, talks, spends and is killed, and a
@@ -136,6 +173,27 @@ twin_notices tracking tracking_cheap
 unset -f status_of
 status_of() { sql "SELECT json_extract(json, '\$.$1') FROM daemon_status"; }
 
+# The same program under the same name, with more of one function's work.
+if command -v gcc >/dev/null; then
+	kill -9 "$busy"
+	wait "$busy" 2>/dev/null || true
+	mv "$flow" "$tmp/kept"
+	sed 's/FIBONACCI = 13/FIBONACCI = 16/' "$here/tests/workloads/flow_loops.c" >"$tmp/twin.c"
+	gcc -O2 -o "$flow" "$tmp/twin.c" || not_ok twin-build "gcc"
+	start_busy
+	begin other
+	wait_for 240 seen_enough || true
+	end
+	twin_notices profile profile_same
+	echo "# twin: $(most_different)"
+	kill -9 "$busy"
+	wait "$busy" 2>/dev/null || true
+	mv "$tmp/kept" "$flow"
+	start_busy
+else
+	echo "skip twin-profile: no gcc"
+fi
+
 # ---------------------------------------------------------------- floods
 for kind in ${FLOODS:-mmap swarm pieces fork exec threads signals comm}; do
 	reason=
@@ -147,7 +205,7 @@ for kind in ${FLOODS:-mmap swarm pieces fork exec threads signals comm}; do
 		begin "$kind"
 		flood "$kind" "$flood_s" $reason
 		end
-		! windows_in_time || break
+		! windows_in_time || ! profile_same || break
 	done
 	judge "$kind"
 	# Signals are no event; of the others each is at least one record, or nothing was tested. What the
