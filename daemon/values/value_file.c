@@ -77,29 +77,37 @@ static char *mapped_path(char *line)
 	return path;
 }
 
-/* Whether path, which the kernel will look up by itself, stands for what fd is. */
-static bool is_same_file(const char *path, int fd)
+void pp_value_fd_path(int fd, char ret_path[PP_VALUE_FD_PATH_MAX])
 {
-	struct stat by_path, by_fd;
+	snprintf(ret_path, PP_VALUE_FD_PATH_MAX, "/proc/self/fd/%d", fd);
+}
 
-	return fd >= 0 && fstat(fd, &by_fd) == 0 && stat(path, &by_path) == 0 &&
-	       by_path.st_dev == by_fd.st_dev && by_path.st_ino == by_fd.st_ino;
+/* The file at path below that root; shown: its name for people. */
+static bool look(struct pp_value_found *ret_found, int root_fd, const char *path, const char *shown)
+{
+	size_t len = strlen(shown);
+
+	if (len >= sizeof(ret_found->path))
+		return false;
+	ret_found->fd = pathprof_foreign_look(root_fd, path);
+	memcpy(ret_found->path, shown, len + 1);
+	return ret_found->fd >= 0;
 }
 
 /* As the process's own root has it, where that can be reached and no link leads out of it. */
-static bool in_process(pid_t pid, const char *path, char *ret_path, size_t path_size)
+static bool in_process(pid_t pid, const char *path, struct pp_value_found *ret_found)
 {
 	_cleanup_close_ int root_fd = pathprof_foreign_root(pid);
-	_cleanup_close_ int fd = root_fd < 0 ? -EBADF : pathprof_foreign_look(root_fd, path);
-	int len = snprintf(ret_path, path_size, "/proc/%d/root%s", (int)pid, path);
+	char shown[PATH_MAX];
+	int len = snprintf(shown, sizeof(shown), "/proc/%d/root%s", (int)pid, path);
 
-	if (len > 0 && (size_t)len < path_size && is_same_file(ret_path, fd))
+	if (root_fd >= 0 && len > 0 && (size_t)len < sizeof(shown) &&
+	    look(ret_found, root_fd, path, shown))
 		return true;
-	len = snprintf(ret_path, path_size, "%s", path);
-	return len > 0 && (size_t)len < path_size && is_file(ret_path);
+	return look(ret_found, PATHPROF_OWN_ROOT, path, path);
 }
 
-static bool is_mapped(pid_t pid, const char *name, char *ret_path, size_t path_size)
+static bool is_mapped(pid_t pid, const char *name, struct pp_value_found *ret_found)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
 	char line[PATH_MAX + 128];
@@ -110,7 +118,7 @@ static bool is_mapped(pid_t pid, const char *name, char *ret_path, size_t path_s
 		char *path = mapped_path(line);
 
 		if (path && strcmp(strrchr(path, '/') + 1, name) == 0 &&
-		    in_process(pid, path, ret_path, path_size))
+		    in_process(pid, path, ret_found))
 			return true;
 	}
 	return false;
@@ -121,7 +129,8 @@ static bool is_mapped(pid_t pid, const char *name, char *ret_path, size_t path_s
 static int tell_mapped(pid_t pid, pp_value_library_fn *fn, void *context)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
-	char line[PATH_MAX + 128], found[PATH_MAX];
+	char line[PATH_MAX + 128];
+	struct pp_value_found found;
 	int r = 0;
 
 	snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
@@ -129,8 +138,8 @@ static int tell_mapped(pid_t pid, pp_value_library_fn *fn, void *context)
 	while (!r && maps && fgets(line, sizeof(line), maps)) {
 		char *path = strstr(line, "r-xp ") ? mapped_path(line) : NULL;
 
-		if (path && in_process(pid, path, found, sizeof(found)))
-			r = fn(context, found);
+		if (path && in_process(pid, path, &found))
+			r = fn(context, &found);
 	}
 	return r;
 }
@@ -174,7 +183,10 @@ static int tell_needed(const char *program, pp_value_library_fn *fn, void *conte
 
 	add_needed_of(&needed, program);
 	for (size_t i = 0; !r && i < needed.cnt; i++) {
-		r = fn(context, needed.paths[i]);
+		struct pp_value_found found;
+
+		if (look(&found, PATHPROF_OWN_ROOT, needed.paths[i], needed.paths[i]))
+			r = fn(context, &found);
 		if (!r)
 			add_needed_of(&needed, needed.paths[i]);
 	}
@@ -210,21 +222,16 @@ static int own_program(const struct pp_value_target *target, char *ret_path, siz
 	return pathprof_fail(error, -ENOENT, "%s: no such program", command);
 }
 
-int pp_value_file(const struct pp_value_target *target, const char *file, char *ret_path,
-		  size_t path_size, struct pathprof_error *error)
+/* The program, or a name that this machine knows. */
+static int find_path(const struct pp_value_target *target, const char *file, char *ret_path,
+		     size_t path_size, struct pathprof_error *error)
 {
 	if (!file[0])
 		return own_program(target, ret_path, path_size, error);
-	if (file[0] == '/' && !target->command &&
-	    in_process(target->pid, file, ret_path, path_size))
-		return 0;
 	if (strchr(file, '/')) {
 		snprintf(ret_path, path_size, "%s", file);
-		return is_file(ret_path) ? 0
-					 : pathprof_fail(error, -ENOENT, "%s: no such file", file);
-	}
-	if (!target->command && is_mapped(target->pid, file, ret_path, path_size))
 		return 0;
+	}
 	if (in_search_path(file, ret_path, path_size) ||
 	    in_library_folders(file, ret_path, path_size))
 		return 0;
@@ -232,4 +239,23 @@ int pp_value_file(const struct pp_value_target *target, const char *file, char *
 			     "%s: neither a program of $PATH nor a library of this machine: give "
 			     "its whole path",
 			     file);
+}
+
+int pp_value_file(const struct pp_value_target *target, const char *file,
+		  struct pp_value_found *ret_found, struct pathprof_error *error)
+{
+	char path[PATH_MAX];
+	int r;
+
+	if (!target->command && file[0] == '/' && in_process(target->pid, file, ret_found))
+		return 0;
+	if (!target->command && file[0] && !strchr(file, '/') &&
+	    is_mapped(target->pid, file, ret_found))
+		return 0;
+	r = find_path(target, file, path, sizeof(path), error);
+	if (r < 0)
+		return r;
+	if (look(ret_found, PATHPROF_OWN_ROOT, path, path))
+		return 0;
+	return pathprof_fail(error, -ENOENT, "%s: no such file", path);
 }

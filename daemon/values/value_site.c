@@ -235,22 +235,35 @@ static int place_probe(struct pp_value_site *site, uint64_t end, const char *tex
 /* ---------------------------------------------------------------- the file */
 
 /* What a link of /proc leads to is a better name than the link. */
-static void name_file(struct pp_value_site *site)
+static void name_file(struct pp_value_site *site, const char *path)
 {
-	const char *root = strstr(site->path, "/root/");
+	const char *root = strstr(path, "/root/");
 	ssize_t len = -1;
 
-	if (strncmp(site->path, "/proc/", 6) != 0) {
-		if (!realpath(site->path, site->name))
-			snprintf(site->name, sizeof(site->name), "%s", site->path);
+	if (strncmp(path, "/proc/", 6) != 0) {
+		if (!realpath(path, site->name))
+			snprintf(site->name, sizeof(site->name), "%s", path);
 		return;
 	}
 	if (!root)
-		len = readlink(site->path, site->name, sizeof(site->name) - 1);
+		len = readlink(path, site->name, sizeof(site->name) - 1);
 	if (len > 0)
 		site->name[len] = '\0';
 	else
-		snprintf(site->name, sizeof(site->name), "%s", root ? root + 5 : site->path);
+		snprintf(site->name, sizeof(site->name), "%s", root ? root + 5 : path);
+}
+
+/* What was said of the file, by its name for people. */
+static int tell_file(const struct pp_value_site *site, int code, const char *text, const char *why,
+		     struct pathprof_error *error)
+{
+	size_t len = strlen(site->path);
+	bool begins = strncmp(why, site->path, len) == 0;
+
+	return pathprof_fail(error, code,
+			     "--value %s: %.200s%.200s: name a program or library: "
+			     "FILE:FUNCTION:ARG",
+			     text, begins ? site->name : "", begins ? why + len : why);
 }
 
 static int open_file(struct pp_value_site *site, struct pathprof_code **ret_code, const char *text,
@@ -261,12 +274,7 @@ static int open_file(struct pp_value_site *site, struct pathprof_code **ret_code
 
 	if (r == 0)
 		r = pathprof_code_open(ret_code, site->path, NULL, &why);
-	if (r < 0)
-		return pathprof_fail(error, r,
-				     "--value %s: %.300s: name a program or library: "
-				     "FILE:FUNCTION:ARG",
-				     text, why.text);
-	return 0;
+	return r < 0 ? tell_file(site, r, text, why.text, error) : 0;
 }
 
 /* Functions that Go compiled have a package before their names; functions of C have none. */
@@ -281,15 +289,18 @@ static int check_convention(const struct pp_value_site *site, const struct pathp
 			     text, site->function);
 }
 
-/* In the file site->path. */
-static int find_in_file(struct pp_value_site *site, const struct pp_value_spec *spec,
-			const char *text, struct pathprof_error *error)
+/* In that file, which becomes the site's, whatever comes of it. */
+static int find_in_file(struct pp_value_site *site, const struct pp_value_found *file,
+			const struct pp_value_spec *spec, const char *text,
+			struct pathprof_error *error)
 {
 	_cleanup_(free_code) struct pathprof_code *code = NULL;
 	uint64_t end = 0;
 	int r;
 
-	name_file(site);
+	site->fd = file->fd;
+	pp_value_fd_path(site->fd, site->path);
+	name_file(site, file->path);
 	site->argument = spec->argument;
 	snprintf(site->function, sizeof(site->function), "%s", spec->function);
 	r = open_file(site, &code, text, error);
@@ -320,15 +331,18 @@ static bool has_function(const char *path, const char *name)
 }
 
 /* The first library that has the function is the one that is called. */
-static int look_in_library(void *context, const char *path)
+static int look_in_library(void *context, const struct pp_value_found *library)
 {
 	struct library_search *search = context;
+	char path[PP_VALUE_FD_PATH_MAX];
 	int r;
 
-	if (!has_function(path, search->spec->function))
+	pp_value_fd_path(library->fd, path);
+	if (!has_function(path, search->spec->function)) {
+		close(library->fd);
 		return 0;
-	snprintf(search->site->path, sizeof(search->site->path), "%s", path);
-	r = find_in_file(search->site, search->spec, search->text, search->error);
+	}
+	r = find_in_file(search->site, library, search->spec, search->text, search->error);
 	return r < 0 ? r : 1;
 }
 
@@ -337,15 +351,18 @@ static int find_in_libraries(struct pp_value_site *site, const struct pp_value_s
 			     const char *text, const struct pp_value_target *target,
 			     struct pathprof_error *error)
 {
-	struct pp_value_site found = {.argument = 0};
+	struct pp_value_site found = {.fd = -1};
 	struct pathprof_error why = {""}, own = *error;
 	struct library_search search = {&found, spec, text, &why};
 	int r = pp_value_libraries(target, site->path, look_in_library, &search);
 
 	if (r == 0)
 		return pathprof_fail(error, -ENOENT, "%.400s; nor in a library of it", own.text);
-	if (r < 0)
+	if (r < 0) {
+		pp_value_site_release(&found);
 		return pathprof_fail(error, r, "%s", why.text);
+	}
+	pp_value_site_release(site);
 	*site = found;
 	return 0;
 }
@@ -353,21 +370,31 @@ static int find_in_libraries(struct pp_value_site *site, const struct pp_value_s
 int pp_value_site_find(struct pp_value_site *ret_site, const char *text,
 		       const struct pp_value_target *target, struct pathprof_error *error)
 {
-	struct pp_value_site site = {.argument = 0};
+	struct pp_value_site site = {.fd = -1};
+	struct pp_value_found file = {.fd = -1};
 	struct pathprof_error why = {""};
 	struct pp_value_spec spec;
 	int r = pp_value_spec_parse(&spec, text, error);
 
 	if (r < 0)
 		return r;
-	r = pp_value_file(target, spec.file, site.path, sizeof(site.path), &why);
+	r = pp_value_file(target, spec.file, &file, &why);
 	if (r < 0)
 		return pathprof_fail(error, r, "--value %s: %.400s", text, why.text);
-	r = find_in_file(&site, &spec, text, error);
+	r = find_in_file(&site, &file, &spec, text, error);
 	if (r == -ENOENT && !spec.file[0] && !spec.is_offset)
 		r = find_in_libraries(&site, &spec, text, target, error);
-	if (r < 0)
+	if (r < 0) {
+		pp_value_site_release(&site);
 		return r;
+	}
 	*ret_site = site;
 	return 0;
+}
+
+void pp_value_site_release(struct pp_value_site *site)
+{
+	if (site->fd >= 0)
+		close(site->fd);
+	site->fd = -1;
 }

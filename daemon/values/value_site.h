@@ -44,26 +44,40 @@ struct pp_value_target {
 };
 
 /*
+ * A file that was found: looked up once, so that whoever reads it afterwards, the kernel among
+ * them, has the same one, whatever its name leads to by then.
+ */
+struct pp_value_found {
+	int fd;              /* of O_PATH; the caller closes it */
+	char path[PATH_MAX]; /* by which it was found: for people */
+};
+
+#define PP_VALUE_FD_PATH_MAX 32
+/* A name that leads to what fd is, in this process. */
+void pp_value_fd_path(int fd, char ret_path[PP_VALUE_FD_PATH_MAX]);
+
+/*
  * Which file a --value means: a path; a bare name, which is a program of $PATH or a library, or
  * something that the process to record has mapped; or, "", the program itself. Reads /proc and
  * looks for files, nothing else. -ENOENT with where was looked.
  */
-int pp_value_file(const struct pp_value_target *target, const char *file, char *ret_path,
-		  size_t path_size, struct pathprof_error *error);
+int pp_value_file(const struct pp_value_target *target, const char *file,
+		  struct pp_value_found *ret_found, struct pathprof_error *error);
 
 /*
  * The libraries of that program, in the order in which they are searched for a name: those that a
  * process has mapped, or those that a command needs, and what they need. What fn returns, if not 0,
- * ends it and is returned.
+ * ends it and is returned; the descriptor is fn's.
  */
-typedef int pp_value_library_fn(void *context, const char *path);
+typedef int pp_value_library_fn(void *context, const struct pp_value_found *library);
 int pp_value_libraries(const struct pp_value_target *target, const char *program,
 		       pp_value_library_fn *fn, void *context);
 
 struct pp_value_site {
 	struct pathprof_build_id id;
-	char path[PATH_MAX]; /* by which the kernel finds the file */
-	char name[PATH_MAX]; /* the same for people and the store */
+	int fd;                          /* the file */
+	char path[PP_VALUE_FD_PATH_MAX]; /* by which the kernel finds it while fd is open */
+	char name[PATH_MAX];             /* the same for people and the store */
 	char function[PP_VALUE_FUNCTION_MAX];
 	uint32_t argument;
 	uint64_t start; /* of the function, in the file */
@@ -77,5 +91,7 @@ struct pp_value_site {
  */
 int pp_value_site_find(struct pp_value_site *ret_site, const char *text,
 		       const struct pp_value_target *target, struct pathprof_error *error);
+/* Of one that was found. */
+void pp_value_site_release(struct pp_value_site *site);
 
 #endif

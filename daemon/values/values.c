@@ -98,8 +98,8 @@ static int find_sites(struct pp_values *values, const struct pp_values_request *
 			return r;
 		values->places[i] =
 			(struct pp_values_place){site->path, site->probe, site->argument};
+		values->site_cnt++;
 	}
-	values->site_cnt = request->spec_cnt;
 	return 0;
 }
 
@@ -196,6 +196,8 @@ void pp_values_free(struct pp_values *values)
 	unwatch(values);
 	pp_values_program_free(values->program);
 	pp_values_tables_free(values->tables);
+	for (uint32_t i = 0; i < values->site_cnt; i++)
+		pp_value_site_release(&values->sites[i]);
 	free(values->sites);
 	free(values->sampler);
 	free(values);

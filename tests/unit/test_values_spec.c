@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../daemon/config_args.h"
@@ -114,11 +115,35 @@ static void test_found(void)
 	CU_ASSERT_EQUAL(site.probe, TEXT_OFFSET + 0x44);
 	CU_ASSERT_TRUE(site.emulated);
 	CU_ASSERT_EQUAL(site.argument, 2);
-	CU_ASSERT_STRING_EQUAL(site.path, program);
+	CU_ASSERT_STRING_EQUAL(site.name, program);
+	pp_value_site_release(&site);
 	CU_ASSERT_EQUAL_FATAL(find(&site, program, "0x1030:1", &error), 0);
 	CU_ASSERT_EQUAL(site.start, TEXT_OFFSET + 0x30);
 	CU_ASSERT_STRING_EQUAL(site.function, "twice");
+	pp_value_site_release(&site);
 	CU_ASSERT_EQUAL(find(&site, program, "0x1031:1", &error), -ENOENT);
+}
+
+/* Whoever asks by the site's path gets the file that was found, whatever has its name by then. */
+static void test_file_replaced(void)
+{
+	const char *program = make_program(true);
+	struct stat was, is, by_name;
+	struct pathprof_error error = {""};
+	struct pp_value_site site;
+	char other[PATH_MAX];
+
+	CU_ASSERT_EQUAL(stat(program, &was), 0);
+	CU_ASSERT_EQUAL_FATAL(find(&site, program, "guarded:2", &error), 0);
+	snprintf(other, sizeof(other), "%s.other", program);
+	fclose(fopen(other, "w"));
+	CU_ASSERT_EQUAL(rename(other, program), 0);
+	CU_ASSERT_EQUAL(stat(program, &by_name), 0);
+	CU_ASSERT_EQUAL(stat(site.path, &is), 0);
+	CU_ASSERT_EQUAL(is.st_ino, was.st_ino);
+	CU_ASSERT_NOT_EQUAL(by_name.st_ino, was.st_ino);
+	pp_value_site_release(&site);
+	CU_ASSERT_EQUAL(stat(site.path, &is), -1);
 }
 
 /* Each refusal says what would do. */
@@ -180,9 +205,11 @@ static void test_running(void)
 	CU_ASSERT(pathprof_build_id_equal(&id, &site.id));
 	CU_ASSERT_EQUAL(site.name[0], '/');
 	CU_ASSERT_PTR_NULL(strstr(site.name, "/proc/"));
+	pp_value_site_release(&site);
 	CU_ASSERT_EQUAL_FATAL(pp_value_site_find(&site, "libc.so.6:malloc:1", &self, &error), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(site.name, "libc.so.6"));
 	CU_ASSERT_PTR_NULL(strstr(site.name, "/proc/"));
+	pp_value_site_release(&site);
 }
 
 /* ---------------------------------------------------------------- the command line */
@@ -230,6 +257,7 @@ static const struct unit_test tests[] = {
 	{"names that are too long are refused", test_too_long},
 	{"the command line takes several, with --record alone", test_command_line},
 	{"a function is found by name and by place", test_found},
+	{"holds the file that it found", test_file_replaced},
 	{"what is not there is said with what is near", test_refused},
 	{"a file without symbols, a program that is none", test_stripped},
 	{"a running process has its program and its libraries", test_running},
