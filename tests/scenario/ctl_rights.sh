@@ -141,11 +141,12 @@ def has_mapped(pid):
     except OSError:
         return False
 
-def wchan(pid):
+def is_stuck(pid):
+    # it sleeps in a write to standard output; wchan does not tell everywhere
     try:
-        return open(f"/proc/{pid}/wchan").read()
+        return open(f"/proc/{pid}/syscall").read().startswith("1 0x1 ")
     except OSError:
-        return ""
+        return False
 
 def describe(pid):
     status = dict(l.rstrip("\n").split(":\t", 1) for l in open(f"/proc/{pid}/status") if ":\t" in l)
@@ -161,8 +162,8 @@ process = subprocess.Popen(command, stdout=into, stdin=subprocess.DEVNULL)
 os.close(into)
 for _ in range(600):
     pids = [str(process.pid), *descendants(process.pid)]
-    # it is stuck when it sleeps in the pipe: everything up to there has been read
-    if "pipe" in wchan(process.pid) and any(map(has_mapped, pids)):
+    # everything up to there has been read then
+    if any(map(is_stuck, pids)) and any(map(has_mapped, pids)):
         break
     if process.poll() is not None:
         break
