@@ -21,7 +21,7 @@ dropped_traced=4 # PATHPROF_DROP_TRACED
 
 "$target" 0000000003 >"$work/right"
 # As many iterations as last some seconds here and now, of which a debugger holds it for some.
-lasts=5 holds=$(rounds 1 3)
+lasts=$(rounds 3 5) holds=$(rounds 1 3)
 begin_ns=$(date +%s%N)
 "$target" 0000003000 >/dev/null
 iterations=$((3000 * lasts * 1000000000 / ($(date +%s%N) - begin_ns)))
