@@ -111,7 +111,7 @@ check refused_doctor 'cat /run/doctor' grep -qE 'perf_event_paranoid is above 2'
 # At the default budget, where one look into /proc costs more than a second earns.
 fresh '[Profile]\nWindowSec=10s\n'
 systemctl start "$unit"
-check refused_default_budget "$explain" wait_for 300 eval 'at_least bursts 1'
+check refused_default_budget "$explain" wait_for_bursts at_least bursts 1
 rm -r /etc/systemd/system/$unit.service.d
 systemctl daemon-reload
 rest hot

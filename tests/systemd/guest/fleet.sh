@@ -17,11 +17,12 @@ asked() { sqlite3 -cmd '.timeout 5000' "$1" "$2"; }
 samples() { asked "$1" "SELECT sum(samples) FROM path_counts"; }
 same_samples() { [ "$(samples "$db")" -gt 0 ] && [ "$(samples "$db")" = "$(samples "$hub_db")" ]; }
 
-fresh "$quick"
+# A hold long enough for a whole path of this machine.
+fresh "${quick}HoldMaxSec=100ms\n"
 work hot ./hot
 systemctl start "$unit"
 has_paths() { [ "$(samples "$db")" -gt 0 ]; }
-check fleet_recorded 'pathprofctl status' wait_for 300 has_paths
+check fleet_recorded 'pathprofctl status' wait_for_bursts has_paths
 systemctl stop "$unit"
 rest hot
 # As if it had been a while ago: a slot is sent when it is over.
