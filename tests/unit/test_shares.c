@@ -190,6 +190,37 @@ static void test_too_long(void)
 	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), -EINVAL);
 }
 
+/* Runs that no window holds may be as many as take the instructions that are missing. */
+static void test_too_long_runs(void)
+{
+	struct pathprof_shares_function function = {.clock_samples = 1000};
+	struct pathprof_shares_path paths[] = {
+		{.samples = 60, .squares = 60, .weight = 60, .insns = 600},
+		{.samples = 20, .squares = 20, .weight = 20, .insns = 200},
+	};
+	struct pathprof_shares shares = {&function, 1, paths, 2, 1000, 100, .insns_a_sample = 1};
+	struct pathprof_share before;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	before = paths[0].runs;
+	/* 1000 instructions in all are ten runs of more than 100 */
+	shares.horizon = 100;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(paths[0].runs.value, before.value);
+	NEAR(paths[0].runs.low, before.low * 80 / 90);
+	NEAR(paths[0].runs.high, before.high);
+	/* a run has an instruction of its own, and 200 are missing */
+	shares.horizon = 2;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(paths[0].runs.low, before.low * 80 / 280);
+	/* none is missing */
+	paths[1].insns = 400;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(paths[0].runs.low, before.low);
+	shares.horizon = -1;
+	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), -EINVAL);
+}
+
 static void test_pool(void)
 {
 	struct pathprof_shares_function functions[] = {
@@ -530,6 +561,7 @@ static const struct unit_test tests[] = {
 	{"few bursts give wide intervals", test_few_bursts},
 	{"bursts that show the same mix say how it is", test_same_mix},
 	{"time of paths too long for a window may be anybody's", test_too_long},
+	{"runs of paths too long for a window are allowed for", test_too_long_runs},
 	{"functions that the clock hardly saw share their samples", test_pool},
 	{"time where no path was seen", test_time_elsewhere},
 	{"without a clock runs follow the weights", test_without_a_clock},

@@ -428,6 +428,7 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 		.clock_samples = shares->clock_samples,
 		.bursts = shares->observations,
 		.insns_a_sample = shares->insns_a_sample,
+		.horizon = shares->horizon,
 	};
 	r = pathprof_shares_work_out(&work);
 	if (r < 0)
@@ -457,8 +458,10 @@ static int measure_insns(struct shares *shares, struct pathprof_store *store,
 	if (shares->kind != PATHPROF_KIND_WEIGHED)
 		return 0;
 	r = measure_load(&measure, store, filter, shares->kind, error);
-	if (r >= 0 && !measure.mixed && measure.clock_hz)
-		shares->insns_a_sample = USEC_A_SEC / measure.clock_hz * measure.horizon;
+	if (r < 0 || measure.mixed || !measure.clock_hz)
+		return r;
+	shares->horizon = measure.horizon;
+	shares->insns_a_sample = USEC_A_SEC / measure.clock_hz * shares->horizon;
 	return r;
 }
 

@@ -59,9 +59,9 @@ struct shares {
 	uint64_t kernel_samples, kernel_nameless,
 		unknown_samples; /* in the kernel: in functions, in none */
 	uint64_t observations;   /* samples that count as independent: see interval_of_share() */
-	double insns_a_sample;   /* as in struct pathprof_shares */
-	bool path_time;          /* some path has TIME */
-	uint32_t host_cnt;       /* of a fleet; 0: it is none */
+	double insns_a_sample, horizon; /* as in struct pathprof_shares */
+	bool path_time;                 /* some path has TIME */
+	uint32_t host_cnt;              /* of a fleet; 0: it is none */
 
 	struct shares_path *paths; /* heaviest first */
 	struct shares_function *functions;

@@ -30,7 +30,8 @@
  * Intervals take bursts for clusters: what all paths of a function share, that its bursts are so
  * many, is no error of their mix. Paths longer than a burst are never seen, and their time is given
  * to those that are: the low end of an interval allows for as much of it as the bursts'
- * instructions show (docs/shares.md). Pure arithmetic; any thread.
+ * instructions show, and for as many runs as can have taken so many instructions (docs/shares.md).
+ * Pure arithmetic; any thread.
  */
 #ifndef PATHPROF_SHARES_H
 #define PATHPROF_SHARES_H
@@ -75,6 +76,8 @@ struct pathprof_shares {
 	 * path were too long for a window. 0: not known.
 	 */
 	double insns_a_sample;
+	/* Instructions of a window: a path that is longer is never seen whole. 0: not known. */
+	double horizon;
 };
 
 /*

@@ -48,6 +48,7 @@ struct work {
 	double found;        /* clock samples in functions */
 	double missing; /* I of paths that no window can hold, in functions of which some are seen
 			 */
+	double unseen;  /* the most that those can weigh */
 };
 
 /* Wilson's interval for n observations, which need not be whole. */
@@ -158,7 +159,7 @@ static bool is_sound(const struct pathprof_shares *shares)
 	for (size_t i = 0; i < shares->path_cnt; i++)
 		if (!path_is_sound(shares, &shares->paths[i]))
 			return false;
-	return is_amount(shares->insns_a_sample);
+	return is_amount(shares->insns_a_sample) && is_amount(shares->horizon);
 }
 
 static struct stratum *stratum_of(const struct work *work, size_t function)
@@ -258,6 +259,19 @@ static void sum_missing(struct work *work)
 	work->missing = fmax(work->missing, 0);
 }
 
+/*
+ * A run that no window can hold takes an instruction of its own and, with what it calls, a horizon
+ * of the program.
+ */
+static void bound_unseen(struct work *work)
+{
+	const struct pathprof_shares *shares = work->shares;
+
+	if (shares->horizon > 0)
+		work->unseen =
+			fmin(work->missing, shares->insns_a_sample * work->found / shares->horizon);
+}
+
 static void sum_runs(struct work *work)
 {
 	for (size_t i = 0; i < work->shares->path_cnt; i++) {
@@ -339,11 +353,11 @@ static struct pathprof_share time_of(const struct work *work, const struct strat
 }
 
 /*
- * r of a group whose sum deviates by `deviation`, while its paths taken for independent would
- * scatter by runs_scatter.
+ * r among what was seen, of a group whose sum deviates by `deviation`, while its paths taken for
+ * independent would scatter by runs_scatter.
  */
-static struct pathprof_share runs_share(const struct work *work, const struct group *group,
-					double deviation)
+static struct pathprof_share runs_of_seen(const struct work *work, const struct group *group,
+					  double deviation)
 {
 	double r = group->runs, own = deviation * deviation;
 	double others = fmax(work->runs_scatter - group->runs_scatter, 0);
@@ -351,6 +365,15 @@ static struct pathprof_share runs_share(const struct work *work, const struct gr
 	if (1 - r < EDGE)
 		return wilson(1, work->sightings);
 	return around(r, (own * (1 - r) * (1 - r) / (r * r) + others) / ((1 - r) * (1 - r)));
+}
+
+static struct pathprof_share runs_share(const struct work *work, const struct group *group,
+					double deviation)
+{
+	struct pathprof_share share = runs_of_seen(work, group, deviation);
+
+	share.low *= work->weight / (work->weight + work->unseen);
+	return share;
 }
 
 static void fill_path(const struct work *work, struct pathprof_shares_path *path)
@@ -396,6 +419,7 @@ static void work_out(struct work *work)
 	sum_strata(work);
 	find_least(work);
 	sum_missing(work);
+	bound_unseen(work);
 	sum_runs(work);
 	for (size_t i = 0; i < shares->path_cnt; i++)
 		fill_path(work, &shares->paths[i]);

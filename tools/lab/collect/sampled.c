@@ -129,6 +129,7 @@ static void prepare(struct lab_sampled *s, const uint64_t *clock)
 		shares->functions[f].clock_samples = clock[f];
 		shares->clock_samples += clock[f];
 	}
+	shares->horizon = s->form.horizon;
 	if (shares->clock_samples)
 		shares->insns_a_sample =
 			(double)s->window_cnt * s->form.horizon / (double)shares->clock_samples;
