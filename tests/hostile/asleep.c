@@ -12,7 +12,6 @@
  * Output: `server PID`, then `asleep` when the locks are held. It ends when the server is killed.
  */
 #include <errno.h>
-#include <grp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "become.h"
 #include "fuse_server.h"
 
 #define LIFE_S    120
@@ -111,13 +111,6 @@ static _Noreturn void *compute(void *unused)
 			sink += i;
 }
 
-static int become(const char *uid)
-{
-	uid_t id = (uid_t)atoi(uid);
-
-	return setgroups(0, NULL) || setresgid(id, id, id) || setresuid(id, id, id);
-}
-
 static void start(void *(*run)(void *))
 {
 	pthread_t thread;
@@ -153,7 +146,8 @@ int main(int argc, char **argv)
 		printf("refused: FUSE: %s\n", strerror(errno));
 		return EXIT_SKIP;
 	}
-	if ((argc > 3 && become(argv[3])) || start_server(fd, is_exec))
+	become(argv[3]);
+	if (start_server(fd, is_exec))
 		return 1;
 	start(is_exec ? execute : fault);
 	if (!is_exec)

@@ -8,6 +8,8 @@
  *     parked uffd          reads a page
  *     parked table         calls through a pointer that lies in the page (under userfaultfd)
  *
+ * With one argument more, a number, both are of that user and without rights.
+ *
  * First line of output: `server PID`. SIGUSR1 makes the server dead when the program next waits
  * for it while somebody traces the program: `dead after N faults, N of them traced`. SIGHUP: when
  * the program next waits for it at all. SIGUSR2 brings it back.
@@ -28,6 +30,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "become.h"
 #include "fuse_server.h"
 
 #define PAGE     FUSE_PAGE
@@ -48,6 +51,7 @@ enum mortal { IMMORTAL, MORTAL_IF_TRACED, MORTAL };
 
 static volatile sig_atomic_t mortal = IMMORTAL, over;
 static volatile uint64_t sink;
+static const char *user; /* whose program and server become; NULL: they stay who they are */
 
 static void on_signal(int signal)
 {
@@ -146,6 +150,7 @@ static void serve_uffd(int fd, char *base)
 
 static _Noreturn void serve(int fd, char *uffd_base, const sigset_t *open_mask)
 {
+	become(user);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		struct pollfd wanted = {.fd = fd, .events = POLLIN};
@@ -286,12 +291,16 @@ int main(int argc, char **argv)
 	sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGUSR2, &action, NULL);
-	if (argc == 3 && !strcmp(kind, "fuse"))
+	if (argc > 2 && !strcmp(kind, "fuse")) {
+		user = argv[3];
 		base = map_fuse(argv[2], &file);
-	else if (argc == 2 && (!strcmp(kind, "uffd") || !strcmp(kind, "table")))
+	} else if (argc > 1 && (!strcmp(kind, "uffd") || !strcmp(kind, "table"))) {
+		user = argv[2];
 		base = map_uffd();
+	}
 	if (!base || base == MAP_FAILED)
 		return EXIT_SKIP;
+	become(user);
 	madvise(base, PAGE * PAGE_CNT, MADV_RANDOM);
 	return work(base, file, !strcmp(kind, "table"));
 }

@@ -3,7 +3,8 @@
  * A file server that stops answering: `silent DIR FILE` mounts DIR, where any name is a file with
  * the bytes of FILE. It prints "serving". SIGUSR1: from now on each request is taken and never
  * answered, so that who waits cannot even be killed; SIGUSR2: it answers again, those that wait
- * first. It ends with SIGTERM, or when the mount is gone; who waits then gets an error.
+ * first. It ends with SIGTERM, or when the mount is gone; who waits then gets an error. `silent DIR
+ * FILE UID` serves as that user.
  */
 #include <poll.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "become.h"
 #include "fuse_server.h"
 
 #define WAITING_MAX 256
@@ -90,10 +92,9 @@ int main(int argc, char **argv)
 	struct fuse_file_served file;
 	int fd;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	alarm(LIFE_S);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGUSR2, &action, NULL);
 	file = read_file(argv[2]);
@@ -102,6 +103,8 @@ int main(int argc, char **argv)
 		printf("refused: %s\n", strerror(errno));
 		return 77;
 	}
+	become(argv[3]);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	printf("serving\n");
 	fflush(stdout);
 	for (;;) {

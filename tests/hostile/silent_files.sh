@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A file server stops answering, and takes requests all the same, so that who asks cannot even be
 # killed. On it lie: the source of a program, the program itself, its names of generated code. The
-# daemon's windows close in time; pathprofctl says within seconds which file does not answer.
+# daemon's windows close in time; pathprofctl says within seconds which file does not answer. The server and
+# the program are a user's without rights.
 . "$(dirname "$0")/hostile_common.bash"
 ctl=$BUILD/bin/pathprofctl
 command -v gcc >/dev/null || { echo "skip silent-files: no gcc"; exit 0; }
@@ -19,7 +20,7 @@ trap 'end_server; stop_others; cleanup' EXIT
 
 serve() { # FILE
 	end_server
-	"$hostile/silent" "$mount" "$1" >"$tmp/served" 2>&1 &
+	"$hostile/silent" "$mount" "$1" ${neighbour:+65534} >"$tmp/served" 2>&1 &
 	server=$!
 	wait_for 5 grep -q 'serving\|refused' "$tmp/served"
 	grep -q serving "$tmp/served"
@@ -92,7 +93,7 @@ begin() {
 kinds() { sql "SELECT group_concat(DISTINCT kind) FROM binaries WHERE name = '$mount/program'"; }
 others_in() { sql "SELECT count(DISTINCT w.id) FROM windows w JOIN path_counts c ON c.window = w.id
 	JOIN paths p ON p.id = c.path JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/flow_loops'"; }
-run_served() { "$mount/program" for-ever & others+=("$!"); sleep 0.5; }
+run_served() { "${neighbour[@]}" "$mount/program" for-ever & others+=("$!"); sleep 0.5; }
 serve "$tmp/program" || not_ok serve "$(cat "$tmp/served")"
 run_served
 be_silent

@@ -9,6 +9,9 @@ disturb=$build/tests/tools/step_disturb
 step_needs "$hostile_dir/parked" "$disturb" "$build/bin/pathprofd"
 mkdir "$work/mount"
 stop_limit_ms=8000
+# The target and who serves its pages have no rights.
+nobody=
+[ "$(id -u)" -ne 0 ] || nobody=65534
 server=
 
 # What a case has started. The server first: whoever sleeps for a page of its file cannot even die.
@@ -27,7 +30,7 @@ begin() { # KIND
 	local dir=
 	[ "$1" != fuse ] || dir=$work/mount
 	: >"$work/out"
-	"$hostile_dir/parked" "$1" ${dir:+"$dir"} >"$work/out" 2>&1 &
+	"$hostile_dir/parked" "$1" ${dir:+"$dir"} $nobody >"$work/out" 2>&1 &
 	target=$!
 	started=("$target")
 	within 10 grep -q '^server\|^refused' "$work/out"
