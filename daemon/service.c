@@ -10,10 +10,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "callers/tables.h"
 #include "clock/cpu_clock.h"
 #include "service_state.h"
 #include "values/values.h"
 
+/* Of tables of frames: those of a hundred large libraries. */
+#define TABLES_MAX_BYTES  (64u << 20)
 #define SECOND_US         UINT64_C(1000000)
 #define STATUS_EVERY_US   (2 * SECOND_US)
 #define TIMER_ACCURACY_US 10000
@@ -129,6 +132,10 @@ static int open_window(struct pp_service *service, struct pathprof_error *error)
 
 	service->resolver = pp_window_track_resolver(service->track);
 	r = pp_window_new(&service->window, &config, &service->resolver);
+	if (r == 0 && service->config.callers)
+		r = pp_tables_new(&service->tables, service->event, TABLES_MAX_BYTES);
+	if (r == 0 && service->tables)
+		r = pp_window_want_callers(service->window, pp_tables_find, service->tables);
 	return r < 0 ? pathprof_fail(error, r, "window: %s", strerror(-r)) : 0;
 }
 
@@ -259,6 +266,7 @@ void pp_service_free(struct pp_service *service)
 	sd_event_source_unref(service->window_timer);
 	sd_event_source_unref(service->track_event);
 	pp_window_free(service->window);
+	pp_tables_free(service->tables);
 	pp_track_free(service->track);
 	pathprof_store_free(service->store);
 	sd_event_unref(service->event);

@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 
 #include "base/clock.h"
+#include "callers/tables.h"
 #include "drift/drift.h"
 #include "privilege.h"
 #include "step/source_step.h"
@@ -28,6 +29,8 @@ struct pp_costs pp_service_costs(const struct pp_service *service)
 		.naming_cpu_ns = pp_drift_naming_cpu_ns(service->drift),
 	};
 
+	if (service->tables)
+		costs.naming_cpu_ns += pp_tables_cpu_ns(service->tables);
 	pp_track_stats(service->track, &track);
 	costs.tracker_cpu_ns = track.cpu_ns + track.child_cpu_ns;
 	costs.daemon_cpu_ns =

@@ -223,6 +223,7 @@ static int source_config(const struct pp_service *service, struct pp_source_conf
 		.frequency_hz = (uint32_t)service->config.frequency_hz,
 		.pin = service->config.pin != 0,
 		.realtime = service->config.realtime != 0,
+		.stacks = service->tables != NULL,
 		.events = service->events,
 		.opener_fd = service->opener_fd,
 	};

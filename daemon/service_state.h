@@ -33,6 +33,7 @@ struct pp_costs {
 struct pp_clock;
 struct pp_drift;
 struct pp_outlet;
+struct pp_tables;
 struct pp_values;
 
 struct pp_service {
@@ -92,6 +93,7 @@ struct pp_service {
 	char refused[1024];        /* the last such line */
 
 	struct pp_values *values; /* NULL: not asked for */
+	struct pp_tables *tables; /* of frames, to find callers with; NULL: not wanted */
 	struct pp_drift *drift;   /* NULL: switched off, or a recording */
 	struct pp_outlet *outlet; /* NULL: a recording */
 	uint64_t relay_seen_ns;   /* CLOCK_MONOTONIC when it was there, or not needed */

@@ -15,6 +15,7 @@
 #include "pathprof/paths.h"
 #include "pathprof/profile.h"
 #include "pathprof/sources.h"
+#include "pathprof/unwind.h"
 #include "resolver.h"
 
 struct pp_cpu_clock;
@@ -32,6 +33,7 @@ struct pp_source_config {
 	uint32_t frequency_hz; /* samples a second and CPU offered before the budget decides */
 	bool pin;              /* may hold a target on one CPU during a burst (see source_step.c) */
 	bool realtime;         /* also threads of a real-time policy, and on isolated CPUs */
+	bool stacks;           /* also the stacks of bursts, where a source can copy them */
 	bool compress;         /* counted paths instead of bursts, where a source can count them */
 	const char *event;     /* hardware event to sample on, "" or NULL: taken branches */
 	uint64_t cgroup;       /* only threads in it or below, an id (inode) of the unified
@@ -82,6 +84,14 @@ struct pp_counted {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC, when it was seen: what its addresses are read by */
 };
 
+/* A thread's registers and stack as its burst began; valid during the call. */
+#define PP_STACK_MAX_BYTES 16384
+struct pp_stack_seen {
+	uint32_t pid, tid;
+	uint64_t time_ns;                   /* the burst's */
+	struct pathprof_unwind_state state; /* PP_STACK_MAX_BYTES at most */
+};
+
 /* Where a source puts what it has. Addresses are those of the profiled process. */
 struct pp_source_sink {
 	void *context;
@@ -92,6 +102,8 @@ struct pp_source_sink {
 		     const struct pathprof_path_seen *path, uint64_t cnt);
 	void (*edge)(void *context, const struct pp_counted *who, uint64_t from, uint64_t to,
 		     uint64_t cnt);
+	/* Comes right before its burst. NULL: nobody wants it. */
+	void (*stack)(void *context, const struct pp_stack_seen *stack);
 };
 
 struct pp_source_ops {

@@ -24,10 +24,12 @@
 #include <systemd/sd-event.h>
 
 #include "pathprof/build_id.h"
+#include "pathprof/unwind.h"
 
 #define PP_NAMES_PATHS_MAX 16384
 #define PP_NAMES_PIDS_MAX  4
 #define PP_NAMES_TEXT_MAX  512 /* bytes of a name, its end included */
+#define PP_NAMES_ROWS_MAX  (1u << 20)
 
 struct pp_names;
 
@@ -44,6 +46,8 @@ struct pp_names_job {
 	uint32_t pid_cnt; /* of those who map it */
 	const struct pp_names_path *paths;
 	size_t path_cnt; /* at most PP_NAMES_PATHS_MAX */
+	/* The table of frames alone (pathprof/unwind.h). */
+	bool frames;
 	/* Somebody waits: names and source lines only, no portable keys; at once. */
 	bool hurry;
 };
@@ -58,7 +62,8 @@ struct pp_named_path {
 struct pp_names_answer {
 	const struct pp_named_path *paths; /* those asked for, in their order */
 	size_t path_cnt;
-	const uint64_t *functions; /* of the build, strictly ascending; none in a hurry */
+	struct pathprof_unwind_table table; /* of frames */
+	const uint64_t *functions;          /* of the build, strictly ascending; none in a hurry */
 	size_t function_cnt;
 };
 
@@ -89,13 +94,14 @@ _Noreturn void pp_names_child(const struct pp_names_job *job, const char *cache_
 
 /*
  * What the child writes: the head, then functions of 8 bytes each, then of each path the record and
- * its two texts, without ends.
+ * its two texts, without ends, then rows.
  */
 #define PP_NAMES_MAGIC UINT32_C(0x4d4e5050) /* "PPNM" */
 struct pp_names_head {
 	uint32_t magic;
 	int32_t code; /* 0, or a negative errno: then nothing follows */
 	uint32_t function_cnt, path_cnt;
+	uint32_t row_cnt, zero; /* of the table of frames: rows follow all else */
 };
 struct pp_names_record {
 	uint64_t function, place;

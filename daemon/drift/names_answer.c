@@ -34,6 +34,7 @@ void pp_names_answer_release(struct pp_names_answer *answer)
 	}
 	free((struct pp_named_path *)answer->paths);
 	free((uint64_t *)answer->functions);
+	pathprof_unwind_table_release(&answer->table);
 	*answer = (struct pp_names_answer){.path_cnt = 0};
 }
 
@@ -84,6 +85,19 @@ static int take_path(struct reader *reader, struct pp_named_path *path)
 	return r < 0 ? r : take_text(reader, record.source_bytes, &path->source);
 }
 
+static int take_rows(struct reader *reader, size_t cnt, struct pathprof_unwind_table *table)
+{
+	if (!cnt)
+		return 0;
+	table->rows = calloc(cnt, sizeof(table->rows[0]));
+	if (!table->rows)
+		return -ENOMEM;
+	table->row_cnt = cnt;
+	if (!take(reader, table->rows, cnt * sizeof(table->rows[0])))
+		return -EBADMSG;
+	return pathprof_unwind_table_check(table->rows, cnt);
+}
+
 static int take_all(struct reader *reader, const struct pp_names_head *head,
 		    struct pp_names_answer *answer)
 {
@@ -97,6 +111,8 @@ static int take_all(struct reader *reader, const struct pp_names_head *head,
 	r = take_functions(reader, head->function_cnt, answer);
 	for (size_t i = 0; r == 0 && i < head->path_cnt; i++)
 		r = take_path(reader, &paths[i]);
+	if (r == 0)
+		r = take_rows(reader, head->row_cnt, &answer->table);
 	return r == 0 && reader->left ? -EBADMSG : r;
 }
 
@@ -115,7 +131,8 @@ int pp_names_parse(const void *bytes, size_t len_bytes, size_t path_cnt, int *re
 		*ret_code = head.code;
 		return 0;
 	}
-	if (head.path_cnt != path_cnt || head.function_cnt > PATHPROF_FUNCTION_KEYS_MAX)
+	if (head.path_cnt != path_cnt || head.function_cnt > PATHPROF_FUNCTION_KEYS_MAX ||
+	    head.row_cnt > PP_NAMES_ROWS_MAX || head.zero)
 		return -EBADMSG;
 	r = take_all(&reader, &head, &answer);
 	if (r < 0) {

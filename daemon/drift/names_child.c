@@ -26,6 +26,7 @@
 #include "pathprof/foreign.h"
 #include "pathprof/graph.h"
 #include "pathprof/match.h"
+#include "pathprof/unwind.h"
 
 #define ANSWER_FD      3
 #define CACHE_BYTES    (UINT64_C(128) << 20)
@@ -135,6 +136,8 @@ static int choose(struct child *child)
 {
 	int r = -ENOENT;
 
+	if (!strcmp(child->job->file, "[vdso]"))
+		return pathprof_code_open_vdso(&child->code, &child->job->id, NULL);
 	for (size_t i = 0; i < child->candidate_cnt && r < 0; i++) {
 		const struct candidate *c = &child->candidates[i];
 		const struct pathprof_code_file file = {c->fd, c->root_fd, c->path};
@@ -228,6 +231,21 @@ static int name_all(struct child *child, const char *cache_dir)
 	return 0;
 }
 
+static int write_frames(struct child *child)
+{
+	struct pp_names_head head = {.magic = PP_NAMES_MAGIC};
+	struct pathprof_unwind_table table;
+	int r = pathprof_unwind_table_new(&table, child->code, PP_NAMES_ROWS_MAX);
+
+	if (r < 0)
+		return r;
+	head.row_cnt = (uint32_t)table.row_cnt;
+	fwrite(&head, sizeof(head), 1, child->to);
+	fwrite(table.rows, sizeof(table.rows[0]), table.row_cnt, child->to);
+	pathprof_unwind_table_release(&table);
+	return 0;
+}
+
 static void refuse(struct child *child, int code)
 {
 	const struct pp_names_head head = {.magic = PP_NAMES_MAGIC, .code = code};
@@ -261,7 +279,7 @@ _Noreturn void pp_names_child(const struct pp_names_job *job, const char *cache_
 		_exit(127);
 	r = choose(&child);
 	if (r == 0)
-		r = name_all(&child, cache_dir);
+		r = job->frames ? write_frames(&child) : name_all(&child, cache_dir);
 	if (r < 0)
 		refuse(&child, r);
 	_exit(fflush(child.to) == 0 ? 0 : 1);

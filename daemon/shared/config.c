@@ -88,6 +88,9 @@ const struct pp_config_key pp_config_keys[] = {
 	 "what runs on isolated and nohz_full CPUs as well. Such threads are not\n"
 	 "made to be held for a millisecond or interrupted: with \"no\" they are left alone and\n"
 	 "counted (realtime, isolated)."},
+	{"Profile", "Context", PP_CONFIG_BOOL, false, false, FIELD(callers), 0, 1, NULL, "yes",
+	 "Find out who called, where the source is step: the stack of a thread is read as its\n"
+	 "burst begins, and each path counts under its callers, too."},
 	{"Profile", "Compress", PP_CONFIG_CHOICE, false, false, FIELD(compress), 0, 0, compress,
 	 "auto",
 	 "kmod-lbr: count paths in the kernel instead of handing over every window; they\n"

@@ -65,6 +65,7 @@ struct step_source {
 		struct pp_step_header header;
 		struct pp_step_record record;
 		struct pp_step_stats stats;
+		struct pp_step_stack stack;
 	} buffer;
 };
 
@@ -120,7 +121,8 @@ static struct pp_step_config config_message(const struct step_source *source)
 		.frequency_hz = source->config.frequency_hz,
 		.pin = source->config.pin,
 		.flags = (source->flags & ~(uint32_t)PP_SOURCE_STEP_FORK) |
-			 (source->config.realtime ? PP_STEP_REALTIME : 0),
+			 (source->config.realtime ? PP_STEP_REALTIME : 0) |
+			 (source->config.stacks ? PP_STEP_STACKS : 0),
 	};
 }
 
@@ -271,6 +273,29 @@ static bool is_stats(const struct pp_step_stats *stats, size_t len_bytes)
 	       stats->header.version == PP_STEP_VERSION;
 }
 
+static bool is_stack(const struct pp_step_stack *stack, size_t len_bytes)
+{
+	return len_bytes >= offsetof(struct pp_step_stack, stack) &&
+	       stack->header.size_bytes == len_bytes && stack->header.version == PP_STEP_VERSION &&
+	       stack->stack_bytes == len_bytes - offsetof(struct pp_step_stack, stack);
+}
+
+static void take_stack(const struct pp_step_stack *from, const struct pp_source_sink *sink)
+{
+	struct pp_stack_seen seen = {
+		.pid = from->pid,
+		.tid = from->tid,
+		.time_ns = from->time_ns,
+		.state = {.stack_address = from->address,
+			  .stack = from->stack,
+			  .stack_bytes = from->stack_bytes},
+	};
+
+	memcpy(seen.state.registers, from->registers, sizeof(from->registers));
+	if (sink && sink->stack)
+		sink->stack(sink->context, &seen);
+}
+
 static void take_record(struct step_source *source, size_t len_bytes,
 			const struct pp_source_sink *sink)
 {
@@ -286,6 +311,8 @@ static void take_record(struct step_source *source, size_t len_bytes,
 		if (sink)
 			sink->burst(sink->context, &source->buffer.record.burst,
 				    source->buffer.record.branches);
+	} else if (type == PP_STEP_TYPE_STACK && is_stack(&source->buffer.stack, len_bytes)) {
+		take_stack(&source->buffer.stack, sink);
 	} else {
 		source->malformed++;
 	}

@@ -4,10 +4,10 @@
  * so that a daemon that dies, however, leaves no thread with its trap flag set; docs/stepping.md
  * has the reasoning.
  *
- * Transport: one SOCK_SEQPACKET pair. Up go bursts (struct pathprof_burst and its branches) and
- * statistics, down goes the configuration; the first one carries the descriptor of the hold page,
- * and those of perf events may follow it, for a service that gave up the right to open them. End of
- * file on the socket ends the stepper.
+ * Transport: one SOCK_SEQPACKET pair. Up go bursts (struct pathprof_burst and its branches), each
+ * behind its thread's stack where that is wanted, and statistics, down goes the configuration; the
+ * first one carries the descriptor of the hold page, and those of perf events may follow it, for a
+ * service that gave up the right to open them. End of file on the socket ends the stepper.
  */
 #ifndef PP_STEP_H
 #define PP_STEP_H
@@ -17,9 +17,11 @@
 
 #include "pathprof/abi.h"
 #include "pathprof/profile.h"
+#include "pathprof/unwind.h"
+#include "../source.h"
 #include "step_silent.h"
 
-#define PP_STEP_VERSION 4
+#define PP_STEP_VERSION 5
 /* The longest window, in instructions. */
 #define PP_STEP_HORIZON_MAX 8192
 
@@ -31,6 +33,7 @@ struct pp_step_header {
 };
 #define PP_STEP_TYPE_CONFIG 0x100
 #define PP_STEP_TYPE_STATS  0x101
+#define PP_STEP_TYPE_STACK  0x102
 
 /* For tests: the stepper steps over pushf and popf as if they were harmless. */
 #define PP_STEP_NO_LOOKAHEAD 1
@@ -42,6 +45,8 @@ struct pp_step_header {
 
 /* Threads of a real-time policy and on isolated CPUs are profiled, too. */
 #define PP_STEP_REALTIME 16
+/* The stack of each burst goes ahead of it. */
+#define PP_STEP_STACKS 32
 
 struct pp_step_config {
 	struct pp_step_header header;
@@ -62,6 +67,23 @@ struct pp_step_config {
 
 #define PP_STEP_SAMPLER_PERF 1
 #define PP_STEP_SAMPLER_PROC 2
+
+/* Chains of 10 to 30 frames take 1 to 8 KB; deeper ones are cut off. */
+#define PP_STEP_STACK_BYTES PP_STACK_MAX_BYTES
+
+/*
+ * The registers of a thread as its burst began, by DWARF's numbers, and the top of its stack,
+ * stack_bytes of it. The message ends there.
+ */
+struct pp_step_stack {
+	struct pp_step_header header;
+	uint32_t pid, tid;
+	uint64_t time_ns; /* the burst's */
+	uint64_t registers[PATHPROF_UNWIND_REGISTERS_CNT];
+	uint64_t address;
+	uint32_t stack_bytes, pad;
+	uint8_t stack[PP_STEP_STACK_BYTES];
+};
 
 /* Running totals. The first one is the stepper's answer to its first configuration. */
 struct pp_step_stats {
@@ -108,6 +130,7 @@ struct pp_step_hold {
 _Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),
 	       "step: type");
 _Static_assert(sizeof(struct pp_step_config) == 48, "step: config");
+_Static_assert(offsetof(struct pp_step_stack, stack) == 176, "step: stack");
 _Static_assert(sizeof(struct pp_step_stats) == 88 + 8 * PATHPROF_DROP_CNT, "step: stats");
 
 /* The stepper process: returns its exit status when the socket fd reaches its end. */

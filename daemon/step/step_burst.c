@@ -442,6 +442,27 @@ static void begin(struct stepper *stepper)
 	find_sequence(stepper);
 }
 
+/* Pages that are there alone, in one call: some microseconds. */
+static void copy_stack(const struct stepper *stepper, struct pp_step_memory *memory)
+{
+	const struct user_regs_struct *r = &stepper->target->regs;
+	struct pp_step_stack *stack = stepper->limits->stack;
+	const uint64_t registers[PATHPROF_UNWIND_REGISTERS_CNT] = {
+		r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+		r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
+
+	stack->pid = (uint32_t)stepper->target->pid;
+	stack->tid = (uint32_t)stepper->target->tid;
+	stack->time_ns = stepper->record->burst.time_ns;
+	memcpy(stack->registers, registers, sizeof(registers));
+	stack->address = r->rsp - PATHPROF_UNWIND_RED_ZONE;
+	stack->stack_bytes = (uint32_t)pp_step_memory_read(memory, stack->address, stack->stack,
+							   sizeof(stack->stack));
+	stack->header = (struct pp_step_header){
+		(uint32_t)(offsetof(struct pp_step_stack, stack) + stack->stack_bytes),
+		PP_STEP_VERSION, PP_STEP_TYPE_STACK};
+}
+
 /* Code that was rewritten while it ran makes the whole window doubtful. */
 static void forget(struct pathprof_burst *burst)
 {
@@ -468,6 +489,8 @@ void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
 
 	pp_step_memory_open(&memory, target->tid);
 	begin(&stepper);
+	if (limits->stack)
+		copy_stack(&stepper, &memory);
 	burst->end = PATHPROF_END_DISCONT;
 	if (!in_sequence(&stepper)) {
 		if (limits->breaks == PP_STEP_BREAK_PTRACE)

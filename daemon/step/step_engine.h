@@ -187,7 +187,8 @@ struct pp_step_limits {
 	enum pp_step_break_kind breaks;
 	uint32_t step_max;
 	uint64_t time_ns;
-	bool lookahead; /* false in one test only */
+	bool lookahead;              /* false in one test only */
+	struct pp_step_stack *stack; /* filled as the burst begins; NULL: nobody wants it */
 };
 
 struct pp_step_record {

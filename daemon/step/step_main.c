@@ -51,7 +51,8 @@ struct stepper {
 	struct pp_step_stats stats;
 	uint64_t cpu_ns; /* CLOCK_PROCESS_CPUTIME_ID when last charged */
 	uint64_t stats_due_ns;
-	bool stats_owed; /* the socket was full when they were due */
+	bool stats_owed;            /* the socket was full when they were due */
+	struct pp_step_stack stack; /* of the same burst as record */
 	struct pp_step_record record;
 };
 static struct stepper stepper;
@@ -134,6 +135,7 @@ static void apply(const struct pp_step_config *config)
 					    : STEPS_BASE + STEPS_A_TAKEN * config->taken_wanted,
 		.time_ns = config->hold_max_us * 1000ull,
 		.lookahead = !(config->flags & PP_STEP_NO_LOOKAHEAD),
+		.stack = config->flags & PP_STEP_STACKS ? &stepper.stack : NULL,
 	};
 	stepper.holder.spare.enabled = !(config->flags & PP_STEP_REALTIME);
 	stepper.holder.spare.any_isolated =
@@ -257,6 +259,9 @@ static void send_burst(void)
 	/* Else bursts would take each room that a slow reader makes. */
 	if (stepper.stats_owed)
 		send_stats();
+	/* one that finds no room is missed: the burst has no callers then */
+	if (stepper.limits.stack)
+		(void)send_up(&stepper.stack, stepper.stack.header.size_bytes);
 	if (send_up(burst, burst->size_bytes) == -EAGAIN)
 		stepper.stats.drops[PATHPROF_DROP_QUEUE_FULL]++;
 	else

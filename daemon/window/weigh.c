@@ -22,6 +22,7 @@
 /* A path or an edge of a burst, until the slice ends. */
 struct waiting {
 	bool is_edge;
+	uint32_t context; /* of a path */
 	union {
 		struct pathprof_path_count path;
 		struct pathprof_edge_count edge;
@@ -123,7 +124,7 @@ static void deliver(struct pp_weigh *weigh, struct waiting *waiting, double usec
 	waiting->path.insns *= usec;
 	waiting->path.slice = weigh->slice;
 	waiting->path.slice_samples = samples;
-	pathprof_profile_add_path(weigh->profile, &waiting->path);
+	pathprof_profile_add_called_path(weigh->profile, &waiting->path, waiting->context);
 }
 
 /* A slice of which the clock saw nothing yet lasted less than a sample. */
@@ -193,14 +194,14 @@ static struct waiting *next(struct pp_weigh *weigh)
 }
 
 void pp_weigh_add_path(struct pp_weigh *weigh, const struct pathprof_path_count *path,
-		       uint32_t span)
+		       uint32_t span, uint32_t context)
 {
 	struct waiting *waiting = next(weigh);
 	double own = path->weight > 0 ? path->insns / path->weight : 0;
 
 	if (!waiting)
 		return;
-	*waiting = (struct waiting){.path = *path};
+	*waiting = (struct waiting){.context = context, .path = *path};
 	waiting->path.weight = rate(weigh, span);
 	waiting->path.insns = waiting->path.weight * own;
 }

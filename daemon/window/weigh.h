@@ -43,9 +43,9 @@ void pp_weigh_add_clock(struct pp_weigh *weigh, uint32_t process);
  */
 bool pp_weigh_add_burst(struct pp_weigh *weigh, uint32_t process,
 			const struct pathprof_burst *burst);
-/* span: as in struct pathprof_path_seen. */
+/* span: as in struct pathprof_path_seen; context: who called it (pathprof_profile_context). */
 void pp_weigh_add_path(struct pp_weigh *weigh, const struct pathprof_path_count *path,
-		       uint32_t span);
+		       uint32_t span, uint32_t context);
 void pp_weigh_add_edge(struct pp_weigh *weigh, const struct pathprof_edge_count *edge);
 
 /* Ends the slice if it is time, by CLOCK_MONOTONIC: what waited is in the profile then. */

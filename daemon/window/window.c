@@ -3,6 +3,7 @@
 #include "window.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,32 @@
 /* More bursts than end between two readings of the clock. */
 #define HELD_MAX      256
 #define TELL_EVERY_NS UINT64_C(10000000000)
+#define ASK_EVERY_NS  UINT64_C(100000000)
+/* Linux maps nothing below, unless it is told to. */
+#define LOWEST_CODE 65536
 
 /* When a burst held its thread. */
 struct held {
 	uint32_t tid;
 	uint64_t begin_ns, end_ns;
+};
+
+struct place {
+	uint32_t binary; /* index in the profile */
+	uint64_t offset;
+};
+
+/* The newest stack, which waits for its burst, and its frames as they are found. */
+struct callers {
+	pp_window_table_fn *find_table;
+	void *tables;
+	struct pp_stack_seen stack;
+	uint8_t bytes[PP_STACK_MAX_BYTES];
+	const struct arrival *arrival; /* while it is unwound */
+	bool waits;                    /* for a table */
+	uint64_t asked_ns; /* CLOCK_MONOTONIC when all of a stack's files were asked for */
+	uint32_t place_cnt;
+	struct place places[PATHPROF_UNWIND_FRAMES_MAX];
 };
 
 struct pp_window {
@@ -37,6 +59,7 @@ struct pp_window {
 	uint32_t held_cnt;
 	uint64_t known_ns;               /* CLOCK_MONOTONIC of pp_window_begin, 0: from the first */
 	struct pathprof_build_id own_id; /* config.own_pid's program, once it was seen */
+	struct callers *callers;         /* NULL: not wanted */
 	uint64_t held_ns; /* what the windows know of the source's stopped_ns since it was opened */
 };
 
@@ -44,13 +67,12 @@ struct pp_window {
 struct arrival {
 	struct pp_window *window;
 	struct pp_counted who;
-	uint32_t process; /* index in the profile */
-	uint64_t burst;   /* its number in the window, 1 first; 0: a count */
-};
-
-struct place {
-	uint32_t binary; /* index in the profile */
-	uint64_t offset;
+	uint32_t process;                       /* index in the profile */
+	uint64_t burst;                         /* its number in the window, 1 first; 0: a count */
+	const struct pathprof_branch *branches; /* of a burst whose callers are known; else NULL */
+	uint32_t branch;       /* the next one that calls or returns from `callers` */
+	uint32_t path_callers; /* those of the path at hand; 0: not known */
+	uint32_t callers;      /* of the code there: a context of the profile; 0: nobody */
 };
 
 static void drop(struct pp_window *window, enum pathprof_drop reason, uint64_t cnt)
@@ -113,6 +135,7 @@ void pp_window_free(struct pp_window *window)
 	pathprof_profile_release(&window->profile);
 	pp_weigh_free(window->weigh);
 	pp_owners_free(window->owners);
+	free(window->callers);
 	free(window);
 }
 
@@ -198,6 +221,158 @@ static bool is_weighed(const struct pp_window_config *config)
 	       config->horizon && config->clock_hz;
 }
 
+/* ---- callers */
+
+/* The function at an address of the burst's process: where it begins, if a table tells. */
+static int find_function(const struct arrival *arrival, uint64_t address, struct place *ret_place,
+			 struct pathprof_unwind_place *ret_rules)
+{
+	struct pp_window *window = arrival->window;
+	struct callers *callers = window->callers;
+	const struct pathprof_unwind_table *table = NULL;
+	const struct pathprof_unwind_row *row;
+	struct pp_location where;
+	int r;
+
+	if (window->resolver.resolve(window->resolver.context, (pid_t)arrival->who.pid,
+				     arrival->who.time_ns, address, &where) < 0)
+		return -ENOENT;
+	r = callers->find_table(callers->tables, (pid_t)arrival->who.pid, &where, &table);
+	callers->waits |= r == -EAGAIN;
+	row = table ? pathprof_unwind_table_find(table, where.offset) : NULL;
+	ret_place->offset = row ? row->function : where.offset;
+	ret_place->binary = binary_of(window, &where.id, &where.from, where.name ? where.name : "");
+	*ret_rules = (struct pathprof_unwind_place){table, where.offset};
+	return ret_place->binary == PATHPROF_NO_INDEX ? -ENOENT : 0;
+}
+
+/* For pathprof_unwind(): asked once a frame. */
+static int on_frame(void *context, uint64_t address, struct pathprof_unwind_place *ret_place)
+{
+	struct callers *callers = context;
+	int r;
+
+	if (callers->place_cnt == PATHPROF_UNWIND_FRAMES_MAX)
+		return -ENOENT;
+	r = find_function(callers->arrival, address, &callers->places[callers->place_cnt],
+			  ret_place);
+	callers->place_cnt += r == 0;
+	return r;
+}
+
+/*
+ * A chain that waits for a table would wait for one after the other: asks for those of all files
+ * that some word of the stack points into. Not often: it takes a millisecond.
+ */
+static void ask_for_all(const struct arrival *arrival)
+{
+	struct callers *callers = arrival->window->callers;
+	const struct pathprof_unwind_state *state = &callers->stack.state;
+	const struct pp_resolver *resolver = &arrival->window->resolver;
+	const struct pathprof_unwind_table *table;
+	uint64_t now_ns = pp_monotonic_ns(), word, start = 0, end = 0;
+	struct pp_location where;
+
+	if (callers->asked_ns && now_ns - callers->asked_ns < ASK_EVERY_NS)
+		return;
+	callers->asked_ns = now_ns;
+	for (size_t at = 0; at + sizeof(word) <= state->stack_bytes; at += sizeof(word)) {
+		memcpy(&word, callers->bytes + at, sizeof(word));
+		if (word < LOWEST_CODE || (word >= start && word < end) ||
+		    resolver->resolve(resolver->context, (pid_t)arrival->who.pid,
+				      arrival->who.time_ns, word, &where) < 0)
+			continue;
+		start = where.start;
+		end = where.end;
+		(void)callers->find_table(callers->tables, (pid_t)arrival->who.pid, &where, &table);
+	}
+}
+
+/* False: the stack is not this burst's, or a table is still to come. */
+static bool find_callers(struct arrival *arrival, const struct pathprof_burst *burst)
+{
+	struct pathprof_profile *profile = &arrival->window->profile;
+	struct callers *callers = arrival->window->callers;
+	struct pathprof_unwind_chain chain;
+
+	if (!callers || callers->stack.tid != burst->tid || callers->stack.pid != burst->pid ||
+	    callers->stack.time_ns != burst->time_ns)
+		return false;
+	callers->arrival = arrival;
+	callers->waits = false;
+	callers->place_cnt = 0;
+	pathprof_unwind(&callers->stack.state, on_frame, callers, &chain);
+	callers->stack.tid = 0;
+	if (callers->waits)
+		ask_for_all(arrival);
+	if (callers->waits || !callers->place_cnt)
+		return false;
+	if (chain.end != PATHPROF_UNWIND_END_FIRST)
+		arrival->callers = pathprof_profile_context(profile, 0, PATHPROF_NO_INDEX, 0);
+	for (uint32_t i = callers->place_cnt; i-- > 1;)
+		arrival->callers = pathprof_profile_context(profile, arrival->callers,
+							    callers->places[i].binary,
+							    callers->places[i].offset);
+	return true;
+}
+
+/* Goes on to a branch of the burst: a call adds a caller, a return takes one away. */
+static void follow_calls(struct arrival *arrival, uint32_t until)
+{
+	struct pathprof_profile *profile = &arrival->window->profile;
+
+	for (; arrival->branches && arrival->branch < until; arrival->branch++) {
+		const struct pathprof_branch *branch = &arrival->branches[arrival->branch];
+		struct pathprof_unwind_place rules;
+		struct place place;
+
+		if (branch->kind == PERF_BR_CALL || branch->kind == PERF_BR_IND_CALL) {
+			if (find_function(arrival, branch->from, &place, &rules) < 0)
+				arrival->branches = NULL;
+			else
+				arrival->callers = pathprof_profile_context(
+					profile, arrival->callers, place.binary, place.offset);
+		} else if (branch->kind == PERF_BR_RET) {
+			if (arrival->callers)
+				arrival->callers = profile->contexts[arrival->callers].parent;
+			else
+				arrival->branches = NULL;
+		}
+	}
+}
+
+static uint32_t callers_at(struct arrival *arrival, uint32_t branch)
+{
+	follow_calls(arrival, branch);
+	return arrival->branches ? arrival->callers : 0;
+}
+
+int pp_window_want_callers(struct pp_window *window, pp_window_table_fn *find_table, void *context)
+{
+	struct callers *callers = calloc(1, sizeof(*callers));
+
+	if (!callers)
+		return -ENOMEM;
+	callers->find_table = find_table;
+	callers->tables = context;
+	free(window->callers);
+	window->callers = callers;
+	return 0;
+}
+
+void pp_window_add_stack(void *context, const struct pp_stack_seen *stack)
+{
+	struct callers *callers = ((struct pp_window *)context)->callers;
+
+	if (!callers || stack->state.stack_bytes > sizeof(callers->bytes))
+		return;
+	callers->stack = *stack;
+	memcpy(callers->bytes, stack->state.stack, stack->state.stack_bytes);
+	callers->stack.state.stack = callers->bytes;
+}
+
+/* ---- paths and edges */
+
 static void add_path(const struct arrival *arrival, const struct pathprof_path_seen *path,
 		     uint64_t cnt)
 {
@@ -220,14 +395,17 @@ static void add_path(const struct arrival *arrival, const struct pathprof_path_s
 	add.binary = place.binary;
 	add.start = place.offset;
 	if (is_weighed(&window->config))
-		pp_weigh_add_path(window->weigh, &add, path->span);
+		pp_weigh_add_path(window->weigh, &add, path->span, arrival->path_callers);
 	else
-		pathprof_profile_add_path(&window->profile, &add);
+		pathprof_profile_add_called_path(&window->profile, &add, arrival->path_callers);
 }
 
 static void on_path(void *context, const struct pathprof_path_seen *path)
 {
-	add_path(context, path, 1);
+	struct arrival *arrival = context;
+
+	arrival->path_callers = callers_at(arrival, path->last);
+	add_path(arrival, path, 1);
 }
 
 static void add_edge(const struct arrival *arrival, uint64_t from_address, uint64_t to_address,
@@ -460,6 +638,8 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 		if (!pp_weigh_add_burst(window->weigh, arrival.process, burst))
 			return;
 	}
+	if (find_callers(&arrival, burst))
+		arrival.branches = branches;
 	add_branches(&arrival, burst, branches);
 }
 
@@ -489,7 +669,7 @@ void pp_window_add_edge(void *context, const struct pp_counted *who, uint64_t fr
 struct pp_source_sink pp_window_source_sink(struct pp_window *window)
 {
 	return (struct pp_source_sink){window, pp_window_add_burst, pp_window_add_path,
-				       pp_window_add_edge};
+				       pp_window_add_edge, pp_window_add_stack};
 }
 
 void pp_window_account(struct pp_window *window, const struct pp_source_stats *before,

@@ -81,6 +81,14 @@ struct pp_cpu_sample;
 void pp_window_add_clock(void *context, const struct pp_cpu_sample *sample);
 /* cnt clock samples that the kernel had no room for. */
 void pp_window_clock_lost(struct pp_window *window, uint64_t cnt);
+/*
+ * Tells who called: where the tables of frames are, as pp_tables_find() has them (../callers). From
+ * then on the stacks that come before bursts are unwound. -ENOMEM.
+ */
+typedef int pp_window_table_fn(void *context, pid_t pid, const struct pp_location *where,
+			       const struct pathprof_unwind_table **ret_table);
+int pp_window_want_callers(struct pp_window *window, pp_window_table_fn *find_table, void *context);
+void pp_window_add_stack(void *context, const struct pp_stack_seen *stack);
 struct pp_source_sink pp_window_source_sink(struct pp_window *window);
 
 /*

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a window of the step source costs: decision stepping beside single stepping, in one run, on
-# eight programs. Seconds of each measurement: STEP_BENCH_S (default 20). Ratios are what counts; the
+# eight programs; and windows of instructions with and without the stacks that callers are found by.
+# Seconds of each measurement: STEP_BENCH_S (default 20). Ratios are what counts; the
 # machine decides the rest.
 set -eu
 build=$(realpath "${BUILD:-build}")
@@ -74,6 +75,7 @@ for program in ${STEP_BENCH_PROGRAMS:-gzip bzip2 sqlite3 python3 perl lua cc1 xz
 		measure "$program" "$ppm" single -o -t 32
 		measure "$program" "$ppm" decision -t 32
 		measure "$program" "$ppm" horizon -i 1024
+		measure "$program" "$ppm" callers -i 1024 -c
 	done
 done | tee rows | while read -r a b c d e f g h; do
 	printf '%-8s %5s%% %-9s %9s %11s %8s %8s %8s\n' "$a" \
@@ -91,4 +93,8 @@ for ppm in sorted({k[1] for k in rows}, key=int):
     print(f"budget {int(ppm) / 1e4:g} %: bursts a second x{mean([d[0] / s[0] for s, d in pairs]):.2f}, "
           f"stops a taken branch /{mean([s[1] / d[1] for s, d in pairs]):.2f}, "
           f"held median /{mean([s[2] / d[2] for s, d in pairs]):.2f}, p99 /{mean([s[3] / d[3] for s, d in pairs]):.2f}")
+    pairs = [(rows[p, q, "horizon"], rows[p, q, "callers"]) for p, q, l in rows if q == ppm and l == "horizon"]
+    pairs = [(h, c) for h, c in pairs if h[0] and c[0]]
+    print(f"  with stacks: bursts a second x{mean([c[0] / h[0] for h, c in pairs]):.3f}, "
+          f"stops a taken branch x{mean([c[1] / h[1] for h, c in pairs]):.3f}, held median x{mean([c[2] / h[2] for h, c in pairs]):.3f}")
 P

@@ -24,7 +24,7 @@ completes() {
 completes "paths" "$ctl" pat
 completes "--since" "$ctl" paths --si
 completes "--max-age --max-size" "$ctl" vacuum --max
-completes "paths functions edges binaries processes containers units comms" "$ctl" top --by ""
+completes "paths functions callers edges binaries processes containers units comms" "$ctl" top --by ""
 completes "1 2 3 4 5" "$ctl" show ""
 completes "--sort" "$ctl" top --so
 completes "time runs" "$ctl" paths --sort ""

@@ -3,16 +3,16 @@
  * Runs a command under the step source and writes every burst, raw and in order, to a file.
  *
  *     bursts [-t TAKEN | -i INSNS] [-b PPM] [-f HZ] [-s SECONDS] [-n BURSTS] [-x] [-k] [-p PID]
- *            [-w USEC] [-a] [-u] [-l] [-m] [-o] [-d] [-e] OUT [CMD ARGS...]
+ *            [-w USEC] [-a] [-u] [-l] [-m] [-o] [-d] [-e] [-c] OUT [CMD ARGS...]
  *
  * -x starts the command as `truth` does; -p watches a running process instead, -a all
  * that run beside it; -u leaves targets
  * unpinned; -k kills the command when enough was seen; -l switches look-ahead off (the negative
  * control); -w is the longest hold; -m finds threads by /proc; -o steps every instruction; -d sets
  * the thread's debug registers instead of perf's breakpoints; -e has perf's opened by another
- * process (step_opener.h). After SECONDS or BURSTS the source is closed and the command runs on
- * unwatched. Exit status: the command's, 128 + signal when one ended it, 125 for trouble of ours.
- * One line of figures on standard error.
+ * process (step_opener.h); -c also copies stacks, which are dropped here. After SECONDS or BURSTS
+ * the source is closed and the command runs on unwatched. Exit status: the command's, 128 + signal
+ * when one ended it, 125 for trouble of ours. One line of figures on standard error.
  */
 #include <errno.h>
 #include <poll.h>
@@ -76,7 +76,7 @@ static int parse(int argc, char **argv, struct options *ret_options)
 	};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "+t:i:b:f:s:n:p:axkulmodew:")) != -1) {
+	while ((letter = getopt(argc, argv, "+t:i:b:f:s:n:p:axkulmodecw:")) != -1) {
 		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
 
 		switch (letter) {
@@ -116,6 +116,9 @@ static int parse(int argc, char **argv, struct options *ret_options)
 			break;
 		case 'x':
 			options.fixed = 1;
+			break;
+		case 'c':
+			options.config.stacks = true;
 			break;
 		case 'k':
 			options.kill = 1;

@@ -34,7 +34,7 @@ struct heard {
 	uint32_t cnt;
 	struct pp_named_path paths[PATHS];
 	char names[PATHS][64], sources[PATHS][256];
-	size_t path_cnt, function_cnt;
+	size_t path_cnt, function_cnt, row_cnt;
 	uint64_t first_function;
 };
 
@@ -46,6 +46,7 @@ static void hear(void *context, int code, const struct pp_names_answer *answer)
 	heard->code = code;
 	heard->path_cnt = answer ? answer->path_cnt : 0;
 	heard->function_cnt = answer ? answer->function_cnt : 0;
+	heard->row_cnt = answer ? answer->table.row_cnt : 0;
 	heard->first_function = heard->function_cnt ? answer->functions[0] : 0;
 	for (size_t i = 0; i < heard->path_cnt && i < PATHS; i++) {
 		heard->paths[i] = answer->paths[i];
@@ -233,6 +234,50 @@ static void test_hurry(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(d.heard.sources[0], "names.c:"));
 	CU_ASSERT_STRING_EQUAL(d.heard.names[binary.path_cnt - 1], "");
 	desk_release(&d);
+}
+
+static void test_frames(void)
+{
+	struct pathprof_unwind_table table;
+	struct pathprof_code *code;
+	struct binary binary;
+	struct pp_names_job job;
+	struct desk d;
+
+	make_binary(&binary);
+	code = open_code(binary.file);
+	CU_ASSERT_EQUAL_FATAL(pathprof_unwind_table_new(&table, code, PP_NAMES_ROWS_MAX), 0);
+	pathprof_code_free(code);
+	desk_init(&d);
+	job = (struct pp_names_job){.id = binary.id, .file = binary.file, .frames = true};
+	ask(&d, &job);
+	CU_ASSERT_EQUAL(d.heard.code, 0);
+	CU_ASSERT_EQUAL(d.heard.row_cnt, table.row_cnt);
+	job.id.bytes[0] ^= 1;
+	ask(&d, &job);
+	CU_ASSERT_EQUAL(d.heard.code, -ENOENT);
+	pathprof_unwind_table_release(&table);
+	desk_release(&d);
+}
+
+/* Rows that are no table are no answer. */
+static void test_frames_checked(void)
+{
+	struct {
+		struct pp_names_head head;
+		struct pathprof_unwind_row rows[2];
+	} bytes = {{.magic = PP_NAMES_MAGIC, .row_cnt = 2}, {{.start = 1}, {.start = 2}}};
+	struct pp_names_answer answer;
+	int code;
+
+	CU_ASSERT_EQUAL_FATAL(pp_names_parse(&bytes, sizeof(bytes), 0, &code, &answer), 0);
+	CU_ASSERT_EQUAL(answer.table.row_cnt, 2);
+	pp_names_answer_release(&answer);
+	CU_ASSERT_EQUAL(pp_names_parse(&bytes, sizeof(bytes) - 1, 0, &code, &answer), -EBADMSG);
+	bytes.rows[1].start = 1;
+	CU_ASSERT_EQUAL(pp_names_parse(&bytes, sizeof(bytes), 0, &code, &answer), -EBADMSG);
+	bytes.head.row_cnt = PP_NAMES_ROWS_MAX + 1;
+	CU_ASSERT_EQUAL(pp_names_parse(&bytes, sizeof(bytes), 0, &code, &answer), -EBADMSG);
 }
 
 /* Removed while it runs: found behind the mapping. Replaced: not mistaken for it. */
@@ -664,6 +709,8 @@ static void test_unknown_functions(void)
 }
 
 static const struct unit_test tests[] = {
+	{"the table of frames is that of the file", test_frames},
+	{"rows of frames that are no table are refused", test_frames_checked},
 	{"a child names paths as the graph does", test_names},
 	{"in a hurry it names functions and lines", test_hurry},
 	{"a file that moved is found, another in its place is not taken for it",

@@ -79,7 +79,7 @@ static void add_burst(struct scene *scene, uint32_t program, uint64_t start, uin
 
 	pp_weigh_tick(scene->weigh, scene->now_ns);
 	CU_ASSERT(pp_weigh_add_burst(scene->weigh, scene->processes[program], &burst));
-	pp_weigh_add_path(scene->weigh, &path, span);
+	pp_weigh_add_path(scene->weigh, &path, span, 0);
 	pp_weigh_add_edge(scene->weigh, &edge);
 }
 

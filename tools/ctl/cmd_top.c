@@ -55,10 +55,11 @@ int cmd_top(const struct ctl_options *options)
 	if (r)
 		return r;
 	if (!view)
-		return ctl_usage(options,
-				 "--by %s: one of paths, functions, edges, binaries, processes, "
-				 "containers, units, comms",
-				 options->by);
+		return ctl_usage(
+			options,
+			"--by %s: one of paths, functions, callers, edges, binaries, processes, "
+			"containers, units, comms",
+			options->by);
 	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 	if (r)
 		return r;

@@ -437,7 +437,8 @@ static const struct option_row {
 	  set_sort}},
 	{CTL_OPT_BY,
 	 {"by", 0, "VIEW",
-	  "what a row is: paths, functions, edges, binaries, processes, containers, units or comms",
+	  "what a row is: paths, functions, callers, edges, binaries, processes, containers, units "
+	  "or comms",
 	  TEXT(by)}},
 	{CTL_OPT_RECORD,
 	 {"source", 0, "NAME", "where branches come from, one of auto" PATHPROF_SOURCE_NAMES,

@@ -16,6 +16,7 @@
 #include "counted.h"
 #include "shares.h"
 #include "number.h"
+#include "show_callers.h"
 #include "source_text.h"
 #include "text.h"
 
@@ -370,6 +371,7 @@ static void print_text(FILE *out, struct view_query *query, struct path *path)
 	struct source_text *source = source_text_new();
 
 	print_header(out, query, path);
+	show_callers_print(out, query, &path->row);
 	for (size_t i = 0; path->code && i < path->block_cnt; i++)
 		print_block(out, query, path, i, source);
 	if (path->has_lines) {
@@ -463,6 +465,7 @@ static void print_json(FILE *out, struct view_query *query, struct path *path)
 	json_add_hex(object, "start", row->start);
 	add_ways(object, path);
 	json_add(object, "function_path", number_json(path));
+	json_add(object, "callers", show_callers_json(query, &path->row));
 	for (size_t i = 0; path->code && i < path->block_cnt; i++)
 		json_array_append_new(blocks, block_json(query, path, &path->blocks[i]));
 	json_add(object, "blocks", blocks);

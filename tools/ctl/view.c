@@ -11,8 +11,8 @@
 #include "text.h"
 
 static const struct view *const live_views[] = {
-	&view_paths,     &view_functions,  &view_edges, &view_binaries,
-	&view_processes, &view_containers, &view_units, &view_comms,
+	&view_paths,     &view_functions,  &view_callers, &view_edges, &view_binaries,
+	&view_processes, &view_containers, &view_units,   &view_comms,
 };
 #define LIVE_CNT (sizeof(live_views) / sizeof(live_views[0]))
 

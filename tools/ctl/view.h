@@ -50,8 +50,8 @@ struct view {
 	void *context; /* for rows, in its query; NULL */
 };
 
-extern const struct view view_paths, view_functions, view_edges, view_binaries, view_processes,
-	view_containers, view_units, view_comms, view_windows, view_edges_plain;
+extern const struct view view_paths, view_functions, view_callers, view_edges, view_binaries,
+	view_processes, view_containers, view_units, view_comms, view_windows, view_edges_plain;
 
 /* The function that a row's key in view_functions stands for; NULL: none any more. */
 const struct shares_function *view_function_of_key(const struct view_query *query, int64_t key);

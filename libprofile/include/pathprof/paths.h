@@ -30,6 +30,7 @@ struct pathprof_path_seen {
 	uint32_t outcomes; /* bit i: branch i was taken */
 	uint32_t span;     /* from its push to its pop, calls included: instructions of a window
 			      with a horizon, else taken branches */
+	uint32_t last;     /* index of the branch that ended it, in the function where it began */
 	uint32_t insns;    /* instructions of its own, those of its calls excluded; 0: unknown */
 	double weight; /* n / (n - span), n = the window's horizon, or its taken branches: undoes
 			  the bias of a short window against long paths (Horvitz-Thompson) */

@@ -119,6 +119,23 @@ struct pathprof_path_count {
 	double burst_weight, slice_weight; /* private: of the last burst and slice */
 };
 
+/*
+ * Who called: a function, which itself was called in `parent`. Number 0 is nobody: what is not
+ * known, or a function that none called. Callers have lower numbers than those they call.
+ */
+struct pathprof_caller {
+	uint32_t parent;
+	uint32_t binary;   /* PATHPROF_NO_INDEX: callers that could not be found out */
+	uint64_t function; /* file offset where it begins, or of a place in it */
+};
+
+/* How often a path ran in a context; the rest of its runs have none that is known. */
+struct pathprof_caller_count {
+	uint32_t path, context; /* numbers in the profile */
+	uint64_t samples;
+	double weight; /* as the path's */
+};
+
 struct pathprof_edge_count {
 	uint32_t process;
 	uint32_t from_binary, to_binary;
@@ -174,7 +191,10 @@ struct pathprof_profile {
 	struct pathprof_path_count *paths;
 	struct pathprof_edge_count *edges;
 	struct pathprof_clock_count *clocks;
-	uint32_t binary_cnt, process_cnt, path_cnt, edge_cnt, clock_cnt;
+	struct pathprof_caller *contexts; /* number 0, once there are any, is nobody */
+	struct pathprof_caller_count *context_counts;
+	uint32_t binary_cnt, process_cnt, path_cnt, edge_cnt, clock_cnt, context_cnt,
+		context_count_cnt;
 	struct pathprof_profile_index *index; /* private */
 };
 
@@ -201,7 +221,16 @@ void pathprof_profile_add_file(struct pathprof_profile *p, uint32_t binary,
 uint32_t pathprof_profile_process(struct pathprof_profile *p,
 				  const struct pathprof_process *process);
 void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add);
+/* The same of a path that was called in a context of pathprof_profile_context(); 0: not known. */
+void pathprof_profile_add_called_path(struct pathprof_profile *p,
+				      const struct pathprof_path_count *add, uint32_t context);
 void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof_edge_count *add);
+/*
+ * The number of a caller that was called in context `parent` (0: by nobody, as far as is known);
+ * 0 when there is no room for it.
+ */
+uint32_t pathprof_profile_context(struct pathprof_profile *p, uint32_t parent, uint32_t binary,
+				  uint64_t function);
 /*
  * Multiplies what paths and edges of each process weigh; factors[p->process_cnt] are above zero.
  * Counts of samples stay.

@@ -181,6 +181,32 @@ typedef int pathprof_file_row_fn(void *context, const struct pathprof_file_row *
 typedef int pathprof_process_row_fn(void *context, const struct pathprof_process_row *row);
 typedef int pathprof_window_row_fn(void *context, const struct pathprof_window_row *row);
 
+/*
+ * Who called (struct pathprof_caller): a function, which itself was called by parent (0: nobody).
+ * Without a name of its binary: callers that could not be found out. By id.
+ */
+struct pathprof_caller_row {
+	int64_t id, parent;
+	struct pathprof_build_id binary_id;
+	const char *binary_name;
+	uint64_t function; /* file offset */
+};
+typedef int pathprof_caller_row_fn(void *context, const struct pathprof_caller_row *row);
+int pathprof_store_callers(struct pathprof_store *store, pathprof_caller_row_fn *fn, void *context,
+			   struct pathprof_error *error);
+/* What a path did when this caller had called its function; of its runs not all need have one. */
+struct pathprof_caller_count_row {
+	int64_t caller, path;
+	uint64_t samples;
+	double weight; /* of the path's */
+};
+typedef int pathprof_caller_count_row_fn(void *context,
+					 const struct pathprof_caller_count_row *row);
+/* By path. The filter's limit is ignored. */
+int pathprof_store_caller_counts(struct pathprof_store *store, const struct pathprof_filter *filter,
+				 pathprof_caller_count_row_fn *fn, void *context,
+				 struct pathprof_error *error);
+
 /* Heaviest first. Paths are summed over processes and windows. */
 int pathprof_store_paths(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_path_row_fn *fn, void *context, struct pathprof_error *error);

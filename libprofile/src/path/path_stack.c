@@ -140,6 +140,7 @@ int pathprof_paths_of_window(const struct pathprof_branch *branches, uint32_t br
 				    .length = PP_DESC_LENGTH(path.desc),
 				    .outcomes = PP_DESC_OUTCOMES(path.desc),
 				    .span = (uint32_t)path.span,
+				    .last = i,
 				    .insns = (uint32_t)path.events,
 				    .weight = weight_of(n, path.span),
 			    });

@@ -38,7 +38,7 @@ struct entries {
 struct pathprof_profile_index {
 	size_t max_bytes, used_bytes;
 	uint64_t seed;
-	struct entries binaries, processes, paths, edges, clocks;
+	struct entries binaries, processes, paths, edges, clocks, contexts, context_counts;
 };
 
 static const char *const drop_names[PATHPROF_DROP_CNT] = {
@@ -149,6 +149,16 @@ static uint64_t hash_clock(uint64_t seed, const struct pathprof_clock_count *c)
 	return pp_hash_mix(pp_hash_mix(seed, (uint64_t)c->process << 32 | c->binary), c->place);
 }
 
+static uint64_t hash_context(uint64_t seed, const struct pathprof_caller *c)
+{
+	return pp_hash_mix(pp_hash_mix(seed, (uint64_t)c->parent << 32 | c->binary), c->function);
+}
+
+static uint64_t hash_context_count(uint64_t seed, const struct pathprof_caller_count *c)
+{
+	return pp_hash_mix(seed, (uint64_t)c->path << 32 | c->context);
+}
+
 static bool same_process(const struct pathprof_process *a, const struct pathprof_process *b)
 {
 	return a->pid == b->pid && a->start_time == b->start_time && a->exec_cnt == b->exec_cnt;
@@ -171,13 +181,26 @@ static bool same_clock(const struct pathprof_clock_count *a, const struct pathpr
 	return a->place == b->place && a->process == b->process && a->binary == b->binary;
 }
 
+static bool same_context(const struct pathprof_caller *a, const struct pathprof_caller *b)
+{
+	return a->function == b->function && a->parent == b->parent && a->binary == b->binary;
+}
+
+static bool same_context_count(const struct pathprof_caller_count *a,
+			       const struct pathprof_caller_count *b)
+{
+	return a->path == b->path && a->context == b->context;
+}
+
 /* ---------------------------------------------------------------- memory within the bound */
 
 static size_t table_bytes(const struct pathprof_profile_index *index)
 {
-	return sizeof(uint32_t) * ((size_t)index->binaries.table.slot_cnt +
-				   index->processes.table.slot_cnt + index->paths.table.slot_cnt +
-				   index->edges.table.slot_cnt + index->clocks.table.slot_cnt);
+	return sizeof(uint32_t) *
+	       ((size_t)index->binaries.table.slot_cnt + index->processes.table.slot_cnt +
+		index->paths.table.slot_cnt + index->edges.table.slot_cnt +
+		index->clocks.table.slot_cnt + index->contexts.table.slot_cnt +
+		index->context_counts.table.slot_cnt);
 }
 
 static bool has_room(const struct pathprof_profile_index *index, size_t bytes)
@@ -293,12 +316,16 @@ void pathprof_profile_clear(struct pathprof_profile *p)
 	pp_table_clear(&index->paths.table);
 	pp_table_clear(&index->edges.table);
 	pp_table_clear(&index->clocks.table);
+	pp_table_clear(&index->contexts.table);
+	pp_table_clear(&index->context_counts.table);
 	*p = (struct pathprof_profile){
 		.binaries = p->binaries,
 		.processes = p->processes,
 		.paths = p->paths,
 		.edges = p->edges,
 		.clocks = p->clocks,
+		.contexts = p->contexts,
+		.context_counts = p->context_counts,
 		.index = index,
 	};
 }
@@ -313,11 +340,15 @@ void pathprof_profile_release(struct pathprof_profile *p)
 	pp_table_release(&p->index->paths.table);
 	pp_table_release(&p->index->edges.table);
 	pp_table_release(&p->index->clocks.table);
+	pp_table_release(&p->index->contexts.table);
+	pp_table_release(&p->index->context_counts.table);
 	free(p->binaries);
 	free(p->processes);
 	free(p->paths);
 	free(p->edges);
 	free(p->clocks);
+	free(p->contexts);
+	free(p->context_counts);
 	free(p->index);
 	*p = (struct pathprof_profile){0};
 }
@@ -569,6 +600,78 @@ static void turn_to(struct pathprof_path_count *entry, const struct pathprof_pat
 	}
 }
 
+static uint32_t new_context(struct pathprof_profile *p, const struct pathprof_caller *context)
+{
+	struct entries *entries = &p->index->contexts;
+	uint64_t hash = hash_context(p->index->seed, context);
+
+	if (!make_room(p->index, (void **)&p->contexts, sizeof(*p->contexts), entries))
+		return 0;
+	p->contexts[p->context_cnt] = *context;
+	if (pp_table_add(&entries->table, hash, i, hash_context(p->index->seed, &p->contexts[i])) <
+	    0)
+		return 0;
+	return p->context_cnt++;
+}
+
+uint32_t pathprof_profile_context(struct pathprof_profile *p, uint32_t parent, uint32_t binary,
+				  uint64_t function)
+{
+	const struct pathprof_caller nobody = {0, PATHPROF_NO_INDEX, UINT64_MAX};
+	const struct pathprof_caller context = {parent, binary, function};
+	uint32_t entry;
+
+	if ((parent && parent >= p->context_cnt) ||
+	    (binary >= p->binary_cnt && binary != PATHPROF_NO_INDEX)) {
+		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
+		return 0;
+	}
+	entry = pp_table_find(&p->index->contexts.table, hash_context(p->index->seed, &context), i,
+			      same_context(&p->contexts[i], &context));
+	if (entry != PP_TABLE_NONE)
+		return entry;
+	if (!p->context_cnt)
+		new_context(p, &nobody);
+	entry = p->context_cnt ? new_context(p, &context) : 0;
+	p->totals.drops[PATHPROF_DROP_TABLE_FULL] += !entry;
+	return entry;
+}
+
+static struct pathprof_caller_count *new_context_count(struct pathprof_profile *p, uint64_t hash,
+						       const struct pathprof_caller_count *count)
+{
+	struct entries *entries = &p->index->context_counts;
+	uint32_t number = p->context_count_cnt;
+
+	if (!make_room(p->index, (void **)&p->context_counts, sizeof(*p->context_counts), entries))
+		return NULL;
+	p->context_counts[number] = *count;
+	if (pp_table_add(&entries->table, hash, i,
+			 hash_context_count(p->index->seed, &p->context_counts[i])) < 0)
+		return NULL;
+	p->context_count_cnt++;
+	return &p->context_counts[number];
+}
+
+static void add_context(struct pathprof_profile *p, uint32_t path,
+			const struct pathprof_path_count *add, uint32_t context)
+{
+	struct pathprof_caller_count count = {.path = path, .context = context};
+	uint64_t hash = hash_context_count(p->index->seed, &count);
+	uint32_t number = pp_table_find(&p->index->context_counts.table, hash, i,
+					same_context_count(&p->context_counts[i], &count));
+	struct pathprof_caller_count *entry = number == PP_TABLE_NONE
+						      ? new_context_count(p, hash, &count)
+						      : &p->context_counts[number];
+
+	if (!entry) {
+		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
+		return;
+	}
+	entry->samples = add_saturated(entry->samples, add->samples);
+	entry->weight += add->weight;
+}
+
 /* One addition that does not know its instructions makes the sum unknown, and it stays so. */
 static void add_insns(struct pathprof_path_count *entry, const struct pathprof_path_count *add)
 {
@@ -592,10 +695,16 @@ static bool path_is_sound(const struct pathprof_profile *p, const struct pathpro
 
 void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof_path_count *add)
 {
+	pathprof_profile_add_called_path(p, add, 0);
+}
+
+void pathprof_profile_add_called_path(struct pathprof_profile *p,
+				      const struct pathprof_path_count *add, uint32_t context)
+{
 	/* Its process or binary found the table full: counted there. */
 	if (add->process == PATHPROF_NO_INDEX || add->binary == PATHPROF_NO_INDEX)
 		return;
-	if (!path_is_sound(p, add)) {
+	if (!path_is_sound(p, add) || (context && context >= p->context_cnt)) {
 		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
 		return;
 	}
@@ -613,6 +722,8 @@ void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof
 	add_insns(entry, add);
 	entry->samples = add_saturated(entry->samples, add->samples);
 	entry->weight += add->weight;
+	if (context)
+		add_context(p, (uint32_t)(entry - p->paths), add, context);
 }
 
 static struct pathprof_edge_count *find_edge(const struct pathprof_profile *p, uint64_t hash,
@@ -674,6 +785,8 @@ void pathprof_profile_scale(struct pathprof_profile *p, const double *factors)
 		scale_path(&p->paths[i], factors[p->paths[i].process]);
 	for (uint32_t i = 0; i < p->edge_cnt; i++)
 		p->edges[i].weight *= factors[p->edges[i].process];
+	for (uint32_t i = 0; i < p->context_count_cnt; i++)
+		p->context_counts[i].weight *= factors[p->paths[p->context_counts[i].path].process];
 }
 
 static struct pathprof_clock_count *find_clock(const struct pathprof_profile *p, uint64_t hash,

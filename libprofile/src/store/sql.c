@@ -55,6 +55,15 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_EDGE_SEEN] = "UPDATE edges SET last_window = ?2 WHERE id = ?1",
 	[PP_STMT_EDGE_COUNT_ADD] = "INSERT INTO edge_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 	[PP_STMT_CLOCK_COUNT_ADD] = "INSERT INTO clock_counts VALUES (?1, ?2, ?3, ?4, ?5)",
+	[PP_STMT_CONTEXT_FIND] = "SELECT id, last_window FROM contexts WHERE parent = ?1"
+				 " AND binary = ?2 AND function = ?3",
+	[PP_STMT_CONTEXT_ADD] = "INSERT INTO contexts(parent, binary, function, last_window)"
+				" VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_CONTEXT_SEEN] =
+		"UPDATE contexts SET last_window = ?2 WHERE id = ?1 AND last_window + 63 < ?2",
+	[PP_STMT_CONTEXT_COUNT_ADD] =
+		"INSERT INTO context_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE"
+		" SET samples = samples + excluded.samples, weight = weight + excluded.weight",
 	[PP_STMT_BINARY_SEEN] =
 		"UPDATE binaries SET last_window = ?2 WHERE id = ?1 AND last_window + 63 < ?2",
 	[PP_STMT_STATUS_SET] = "INSERT OR REPLACE INTO daemon_status SELECT 1, ?1, ?2 WHERE"

@@ -133,6 +133,26 @@ static int check_clocks(const struct window_write *w)
 	return 0;
 }
 
+static int check_contexts(const struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+
+	for (uint32_t i = 1; i < p->context_cnt; i++)
+		if (p->contexts[i].parent >= i || (p->contexts[i].binary >= p->binary_cnt &&
+						   p->contexts[i].binary != PATHPROF_NO_INDEX))
+			return refuse(w, -EINVAL, "a caller is malformed");
+	for (uint32_t i = 0; i < p->context_count_cnt; i++) {
+		const struct pathprof_caller_count *c = &p->context_counts[i];
+
+		if (c->path >= p->path_cnt || !c->context || c->context >= p->context_cnt ||
+		    !(c->weight >= 0 && c->weight <= WEIGHT_MAX))
+			return refuse(w, -EINVAL, "a count of callers is malformed");
+		if (c->samples > COUNT_MAX)
+			return refuse(w, -EOVERFLOW, "samples of callers are 2^63 or more");
+	}
+	return 0;
+}
+
 static int check_profile(const struct window_write *w)
 {
 	int code = check_header(w);
@@ -143,6 +163,8 @@ static int check_profile(const struct window_write *w)
 		code = check_counts(w);
 	if (code == 0)
 		code = check_clocks(w);
+	if (code == 0)
+		code = check_contexts(w);
 	return code;
 }
 
@@ -773,6 +795,113 @@ static int write_clocks(struct window_write *w)
 	return code;
 }
 
+/* ---------------------------------------------------------------- callers */
+
+static int see_context(struct window_write *w, int64_t id)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_SEEN, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, w->window);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+static int add_context(struct window_write *w, const int64_t key[3], int64_t *ret_id)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_ADD, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	for (int i = 0; i < 3; i++)
+		sqlite3_bind_int64(stmt, i + 1, key[i]);
+	sqlite3_bind_int64(stmt, 4, w->window);
+	code = pp_sql_run(w->store, stmt, w->error);
+	if (code == 0)
+		*ret_id = sqlite3_last_insert_rowid(w->store->db);
+	return code;
+}
+
+/* key: parent, binary, function. */
+static int context_id(struct window_write *w, const int64_t key[3], int64_t *ret_id)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_FIND, &stmt, w->error);
+
+	if (code < 0)
+		return code;
+	for (int i = 0; i < 3; i++)
+		sqlite3_bind_int64(stmt, i + 1, key[i]);
+	code = pp_sql_step(w->store, stmt, w->error);
+	if (code > 0)
+		*ret_id = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	if (code < 0)
+		return code;
+	return code ? see_context(w, *ret_id) : add_context(w, key, ret_id);
+}
+
+/* Callers come before those they call. */
+static int write_context_keys(struct window_write *w, int64_t *ids)
+{
+	const struct pathprof_profile *p = w->profile;
+	int code = 0;
+
+	for (uint32_t i = 1; code == 0 && i < p->context_cnt; i++) {
+		const struct pathprof_caller *c = &p->contexts[i];
+		const int64_t key[] = {
+			ids[c->parent],
+			c->binary == PATHPROF_NO_INDEX ? 0 : w->binaries[c->binary],
+			(int64_t)c->function,
+		};
+
+		code = context_id(w, key, &ids[i]);
+	}
+	return code;
+}
+
+static int write_context_count(struct window_write *w, int64_t context,
+			       const struct pathprof_caller_count *count)
+{
+	const struct pathprof_path_count *c = &w->profile->paths[count->path];
+	const struct pp_id_key key = {
+		{(uint64_t)w->binaries[c->binary], c->start, c->length, c->outcomes}};
+	sqlite3_stmt *stmt = NULL;
+	int64_t path = 0;
+	int code = path_id(w, &key, &path);
+
+	if (code == 0)
+		code = pp_sql_get(w->store, PP_STMT_CONTEXT_COUNT_ADD, &stmt, w->error);
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, w->window);
+	sqlite3_bind_int64(stmt, 2, context);
+	sqlite3_bind_int64(stmt, 3, path);
+	sqlite3_bind_int64(stmt, 4, w->processes[c->process]);
+	sqlite3_bind_int64(stmt, 5, (int64_t)count->samples);
+	sqlite3_bind_double(stmt, 6, count->weight);
+	return pp_sql_run(w->store, stmt, w->error);
+}
+
+static int write_contexts(struct window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+	int64_t *ids = calloc((size_t)p->context_cnt + 1, sizeof(*ids));
+	int code;
+
+	if (!ids)
+		return refuse(w, -ENOMEM, "out of memory");
+	code = write_context_keys(w, ids);
+	for (uint32_t i = 0; code == 0 && i < p->context_count_cnt; i++)
+		code = write_context_count(w, ids[p->context_counts[i].context],
+					   &p->context_counts[i]);
+	free(ids);
+	return code;
+}
+
 /* ---------------------------------------------------------------- public */
 
 static int write_window(struct window_write *w)
@@ -791,6 +920,8 @@ static int write_window(struct window_write *w)
 		code = write_counts(w);
 	if (code == 0)
 		code = write_clocks(w);
+	if (code == 0)
+		code = write_contexts(w);
 	return code;
 }
 

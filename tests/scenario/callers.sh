@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Who called: a program whose function is called by two others counts itself how often, and the
+# recording must say the same; what is split by callers adds up to what is not; and without stacks
+# nobody is known to have called.
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+build=$(realpath "${BUILD:-build}")
+ctl=$build/bin/pathprofctl
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset DEBUGINFOD_URLS
+
+# Longer each time, until enough was seen: a busy machine gives few bursts.
+for seconds in 3 6 12 24 48; do
+	rm -f db db-*
+	"$build/bin/pathprofd" --record --db db --source step --quiet -- \
+		"$build/tests/workloads/callers" "$seconds" >counted 2>log || {
+		cat log
+		echo "skip callers: the step source does not run here"
+		exit 0
+	}
+	"$ctl" top --db db --by callers --limit 0 --json >by_callers
+	"$ctl" top --db db --by functions --limit 0 --json >by_functions
+	# of the heaviest path of leaf
+	"$ctl" paths --db db --json >paths
+	id=$(python3 -c 'import json
+print(next((p["id"] for p in json.load(open("paths")) if p["function"] == "leaf"), 0))')
+	if [ "$id" != 0 ]; then
+		"$ctl" show --db db "$id" >shown
+		"$ctl" show --db db --json "$id" >shown.json
+	fi
+	python3 - "$seconds" counted by_callers by_functions <<'P' && exit 0
+import json, sys
+
+seconds, (left, right, _) = int(sys.argv[1]), open(sys.argv[2]).read().split()
+callers, functions = (json.load(open(f)) for f in sys.argv[3:5])
+truth = int(left) / (int(left) + int(right))
+
+def total(rows, figure, function=None):
+    return sum(r[figure] or 0 for r in rows if function is None or r["function"] == function)
+
+of = {r["caller"]: r["samples"] for r in callers if r["function"] == "leaf"}
+known = of.get("left", 0) + of.get("right", 0)
+print(f"{seconds} s: leaf seen {known} times under left and right, {of.get(None, 0)} under nobody")
+if known < 300:
+    sys.exit(1)
+problems = []
+if set(of) - {"left", "right", None}:
+    problems.append(f"leaf was called by {sorted(map(str, of))}")
+share = of.get("left", 0) / known
+if abs(share - truth) > 0.1:
+    problems.append(f"left called {truth:.3f} of the times, and is said to have {share:.3f}")
+for name in ("left", "right"):
+    above = {r["caller"] for r in callers if r["function"] == name} - {None}
+    if above and above != {"main"}:
+        problems.append(f"{name} was called by {above}")
+for figure in ("time", "runs", "samples"):
+    for name in [None, "leaf", "left", "right", "main"]:
+        parts, whole = total(callers, figure, name), total(functions, figure, name)
+        if abs(parts - whole) > 1e-6 * max(1, whole):
+            problems.append(f"{figure} of {name or 'all'}: {parts} by callers, {whole} without")
+chains = [[f["function"] for f in c["frames"]] for c in json.load(open("shown.json"))["callers"]]
+if not chains or len(chains) > 3 or any(c[:1] not in (["left"], ["right"]) or c[1:2] != ["main"] for c in chains):
+    problems.append(f"show names these chains: {chains}")
+if not any(line.startswith("  callers ") and "left < main < " in line for line in open("shown")):
+    problems.append("show prints no chain left < main")
+for p in problems:
+    print("callers:", p, file=sys.stderr)
+if problems:
+    sys.exit("callers: wrong")
+print(f"left called {truth:.3f} of the times, seen {share:.3f}")
+print("ok callers")
+P
+	grep -q . log && cat log
+done
+echo "callers: too few bursts, or wrong: see above" >&2
+exit 1

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A function with two callers, each of which is drawn for every call: `left` three times in four.
+ * Runs for the seconds given, and prints how often each of them called.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static uint64_t calls[2];
+
+__attribute__((noinline)) static uint64_t leaf(uint64_t x)
+{
+	for (int i = 0; i < 12; i++)
+		x = x * 6364136223846793005ull + (x >> 33) + (uint64_t)i;
+	return x;
+}
+
+__attribute__((noinline)) static uint64_t left(uint64_t x)
+{
+	calls[0]++;
+	return leaf(x) + 1;
+}
+
+__attribute__((noinline)) static uint64_t right(uint64_t x)
+{
+	calls[1]++;
+	return leaf(x) ^ 1;
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
+	uint64_t x = 88172645463325252u;
+
+	while (time(NULL) < end)
+		for (int i = 0; i < 100000; i++)
+			x = x >> 62 ? left(x) : right(x);
+	printf("%llu %llu %llu\n", (unsigned long long)calls[0], (unsigned long long)calls[1],
+	       (unsigned long long)x);
+	return 0;
+}
