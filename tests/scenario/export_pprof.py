@@ -107,11 +107,15 @@ def check(path, binary, build_id):
     for m in p.mappings:
         assert p.strings[one(m, 6)] == build_id and p.strings[one(m, 5)] == binary
         assert one(m, 2) < one(m, 3)
-    for place in p.locations:
+    for caller in p.locations:
+        if not one(caller, 2):
+            assert not one(caller, 3) and len(list(p.frames(caller))) == 1, "a caller with an address"
+    placed = [place for place in p.locations if one(place, 2)]
+    for place in placed:
         m = mappings[one(place, 2)]
         assert one(m, 2) <= one(place, 3) < one(m, 3), "an address outside of its mapping"
         assert list(p.frames(place)), "a location without a line"
-    addresses = [one(place, 3) for place in p.locations]
+    addresses = [one(place, 3) for place in placed]
     assert addresses == sorted(set(addresses)), "addresses are not in order, or twice there"
     for s in p.samples:
         assert all(i in locations for i in numbers(s[1])) and len(numbers(s[2])) == len(types)
@@ -124,6 +128,7 @@ def sums(path):
     locations = {one(m, 1): m for m in p.locations}
     total = {}
     for s in p.samples:
+        # the innermost location is where it ran, those behind it called
         name = next(p.frames(locations[numbers(s[1])[0]]))[0]
         total[name] = total.get(name, 0) + numbers(s[2])[0]
     for name, value in total.items():
@@ -134,6 +139,8 @@ def sums(path):
 def source(path):
     p = Profile(path)
     for place in p.locations:
+        if not one(place, 2):
+            continue
         print(f"0x{one(place, 3):x}")
         for name, file, line in p.frames(place):
             print(name)

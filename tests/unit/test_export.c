@@ -199,6 +199,40 @@ static void test_folded(void)
 	export_world_end(&w);
 }
 
+/* Of f half ran under main, a quarter under a chain of two, the rest under nobody; of g all. */
+static void test_folded_callers(void)
+{
+	static const char *const main_names[] = {"_start", "main"}, *const deep_names[] = {"x;y"};
+	static const struct pathprof_export_chain chains[] = {{main_names, 2}, {deep_names, 1}};
+	static struct pathprof_export_called called[] = {
+		{EXPORT_WORLD_AT, 0, 1},        {EXPORT_WORLD_AT + 0x02, 0, 1},
+		{EXPORT_WORLD_AT, 1, 1},        {EXPORT_WORLD_AT, PATHPROF_NO_CHAIN, 1},
+		{EXPORT_WORLD_AT + 0x20, 1, 7},
+	};
+	static const struct pathprof_export_callers callers = {chains, 2, called, 5};
+	const struct pathprof_export_options options = {.callers = &callers};
+	struct export_world w;
+	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
+	size_t size;
+	int rc;
+
+	export_world_fill(&w);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/made", NULL, NULL), 0);
+	pathprof_build_id_text(&w.graph->build_id, id);
+	snprintf(want, sizeof(want),
+		 "made@%.12s;_start;main;f 108\nmade@%.12s;f 54\nmade@%.12s;x:y;f 54\n"
+		 "made@%.12s;x:y;g 8\n",
+		 id, id, id, id);
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, &options, want));
+	called[0].chain = 2;
+	free(written(&w, PATHPROF_FORMAT_FOLDED, &options, &rc, &size));
+	CU_ASSERT_EQUAL(rc, -EINVAL);
+	free(written(&w, PATHPROF_FORMAT_PPROF, &options, &rc, &size));
+	CU_ASSERT_EQUAL(rc, -EINVAL);
+	called[0].chain = 0;
+	export_world_end(&w);
+}
+
 /* A clock's samples by place: in f, in f, in g, and in no function. */
 static void add_times(struct export_world *w)
 {
@@ -671,6 +705,7 @@ static const struct unit_test tests[] = {
 	{"raw counts and tables are the lines written by hand", test_raw},
 	{"folded stacks count instructions", test_folded},
 	{"functions without a symbol are the binary and their start", test_folded_nameless},
+	{"folded stacks have callers, and the parts add up", test_folded_callers},
 	{"folded stacks count CPU time where a clock ran", test_folded_time},
 	{"an export says what it counts, and out of what", test_figure},
 	{"pprof has CPU time first where a clock ran", test_pprof_time},

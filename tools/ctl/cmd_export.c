@@ -17,6 +17,7 @@
 #include "kinds.h"
 #include "measure.h"
 #include "output.h"
+#include "export_callers.h"
 #include "pathprof/export.h"
 #include "pathprof/ledger.h"
 #include "pathprof/path_counts.h"
@@ -41,11 +42,13 @@ struct exported {
 	struct pathprof_code *code;
 	struct pathprof_graph *graph;
 	struct pathprof_branch_profile profile;
+	struct export_callers *callers; /* NULL: the format has no stacks, or a recording */
 };
 
 static void release(struct exported *e)
 {
 	pathprof_branch_profile_release(&e->profile);
+	export_callers_free(e->callers);
 	pathprof_graph_free(e->graph);
 	pathprof_code_free(e->code);
 	pathprof_store_free(e->store);
@@ -228,11 +231,14 @@ static int name_host(struct exported *e)
 
 static int fill_from_store(struct exported *e, struct pathprof_error *error)
 {
+	bool stacks = e->format == PATHPROF_FORMAT_FOLDED || e->format == PATHPROF_FORMAT_PPROF;
 	int r = pathprof_branch_profile_name(&e->profile, e->name, NULL, NULL);
 
 	if (r == 0)
 		r = pathprof_branch_profile_add_store(&e->profile, e->store, &e->filter, e->code,
 						      e->graph, error);
+	if (r == 0 && stacks)
+		r = export_callers_load(&e->callers, e->store, &e->filter, &e->id, error);
 	return r ? r : name_host(e);
 }
 
@@ -312,6 +318,7 @@ static struct pathprof_export_options options_of(const struct exported *e)
 		.bolt_branches = e->options->old_readers,
 		.json = e->options->json,
 		.runs = e->options->sort == CTL_SORT_RUNS,
+		.callers = export_callers_of(e->callers),
 	};
 }
 

@@ -30,11 +30,33 @@
 extern "C" {
 #endif
 
+/*
+ * Who called, for formats that write whole stacks: chains of callers by name, the outermost first,
+ * and under which of them paths of the binary ran.
+ */
+struct pathprof_export_chain {
+	const char *const *names;
+	uint32_t name_cnt;
+};
+#define PATHPROF_NO_CHAIN UINT32_MAX
+struct pathprof_export_called {
+	uint64_t start; /* file offset where the path begins */
+	uint32_t chain; /* PATHPROF_NO_CHAIN: it is not known who called */
+	double weight;  /* of what ran */
+};
+struct pathprof_export_callers {
+	const struct pathprof_export_chain *chains;
+	size_t chain_cnt;
+	const struct pathprof_export_called *called;
+	size_t called_cnt;
+};
+
 struct pathprof_export_options {
 	bool old_autofdo;   /* autofdo-text: addresses as AutoFDO before 0.20 counts them */
 	bool bolt_branches; /* bolt-preagg: lines B, F and f, all that LLVM up to 19 reads */
 	bool json;          /* csv: JSON instead */
 	bool runs;          /* folded, pprof: instructions that ran, not CPU time, come first */
+	const struct pathprof_export_callers *callers; /* folded, pprof; NULL: not known */
 };
 
 /*
@@ -49,8 +71,9 @@ const char *pathprof_export_figure(enum pathprof_format format,
 /*
  * options NULL: all off. The profile must be settled. file is not closed; what was written on
  * failure is void.
- * -ESTALE: profile, code and graph are not of one binary; -ENODATA: the profile is empty;
- * -EOPNOTSUPP: the format is not written; -ENOMEM; -errno of writing.
+ * -EINVAL: a chain is out of range; -ESTALE: profile, code and graph are not of one binary;
+ * -ENODATA: the profile is empty; -EOPNOTSUPP: the format is not written; -ENOMEM; -errno of
+ * writing.
  */
 int pathprof_export(enum pathprof_format format, const struct pathprof_branch_profile *profile,
 		    struct pathprof_code *code, const struct pathprof_graph *graph,

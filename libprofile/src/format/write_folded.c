@@ -2,10 +2,11 @@
 /*
  * Folded stacks, a line each, as flame graphs are drawn from:
  *
- *     prog@0123456789ab;main;inlined_into_main 1234
+ *     prog@0123456789ab;_start;main;inlined_into_main 1234
  *
- * A branch profile knows no callers: a stack is the binary with its build-id, the function, and
- * what was inlined into it, by the names that linkers know (c++filt reads these). The number is
+ * A stack is the binary with its build-id, the function's callers where they are known, the
+ * function, and what was inlined into it, by the names that linkers know (c++filt reads these).
+ * The number is
  * the CPU time in nanoseconds where a clock ran, else of instructions that ran. There are no
  * comment lines, which readers would complain of; the binary's frame is all of the origin that
  * there is.
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "pp_callers.h"
 #include "pp_source_pieces.h"
 
 struct line {
@@ -30,6 +32,7 @@ struct line {
 struct lines {
 	struct line *lines;
 	size_t cnt, room;
+	struct pp_callers callers;
 	bool timed;
 	char root[256];
 };
@@ -41,7 +44,20 @@ static void put_name(FILE *file, const char *name)
 		fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? '_' : *name, file);
 }
 
-static char *stack_of(const struct lines *lines, const struct pp_piece *piece)
+static void put_callers(FILE *file, const struct lines *lines, uint32_t number)
+{
+	const struct pathprof_export_chain *chain;
+
+	if (number == PATHPROF_NO_CHAIN)
+		return;
+	chain = &lines->callers.x->options.callers->chains[number];
+	for (uint32_t i = 0; i < chain->name_cnt; i++) {
+		fputc(';', file);
+		put_name(file, chain->names[i]);
+	}
+}
+
+static char *stack_of(const struct lines *lines, const struct pp_piece *piece, uint32_t chain)
 {
 	char *stack = NULL;
 	size_t size;
@@ -50,6 +66,7 @@ static char *stack_of(const struct lines *lines, const struct pp_piece *piece)
 	if (!file)
 		return NULL;
 	put_name(file, lines->root);
+	put_callers(file, lines, chain);
 	for (uint32_t i = piece->frame_cnt; i-- > 0;) {
 		fputc(';', file);
 		put_name(file, piece->frames[i].linkage_name);
@@ -61,7 +78,7 @@ static char *stack_of(const struct lines *lines, const struct pp_piece *piece)
 	return stack;
 }
 
-static int add_line(void *context, const struct pp_piece *piece)
+static int add_line(void *context, const struct pp_piece *piece, uint32_t chain)
 {
 	struct lines *lines = context;
 	uint64_t count = lines->timed ? piece->time_ns : piece->instructions;
@@ -71,11 +88,18 @@ static int add_line(void *context, const struct pp_piece *piece)
 		return 0;
 	if (pp_grow(&lines->lines, lines->cnt, &lines->room) < 0)
 		return -ENOMEM;
-	stack = stack_of(lines, piece);
+	stack = stack_of(lines, piece, chain);
 	if (!stack)
 		return -ENOMEM;
 	lines->lines[lines->cnt++] = (struct line){stack, count};
 	return 0;
+}
+
+static int add_piece(void *context, const struct pp_piece *piece)
+{
+	struct lines *lines = context;
+
+	return pp_callers_split(&lines->callers, piece, add_line, lines);
 }
 
 static int by_stack(const void *a, const void *b)
@@ -111,7 +135,10 @@ int pp_write_folded(const struct pp_export *x)
 	int rc;
 
 	name_root(x, &lines);
-	rc = pp_source_pieces_each(x, add_line, &lines);
+	rc = pp_callers_open(&lines.callers, x);
+	if (!rc)
+		rc = pp_source_pieces_each(x, add_piece, &lines);
+	pp_callers_close(&lines.callers);
 	if (rc)
 		rc = pathprof_fail(x->error, rc, "folded: %s", strerror(-rc));
 	else

@@ -2,9 +2,9 @@
 /*
  * pprof's profile: protobuf (pprof.proto, by protobuf-c) in gzip, read by `go tool pprof` and
  * whatever else speaks it. Values of each sample: CPU time where a clock ran, instructions
- * that ran, branches taken, mispredictions. A branch profile knows no callers, so a stack is one
- * location and what was inlined there. Addresses are the ELF file's, the mapping says so and
- * carries the build-id.
+ * that ran, branches taken, mispredictions. A stack is one location, what was inlined there, and
+ * the function's callers where they are known: a location each without address and mapping.
+ * Addresses are the ELF file's, the mapping says so and carries the build-id.
  *
  * Workload: once an export; 10^4 to 10^6 locations, all in memory: that is how protobuf packs.
  * Ownership: struct image owns all arrays; messages point into them.
@@ -23,6 +23,7 @@
 #include "base/vector.h"
 #include "../code/pp_code.h"
 #include "pathprof/profile.h"
+#include "pp_callers.h"
 #include "pp_source_pieces.h"
 #include "pprof.pb-c.h"
 
@@ -41,6 +42,11 @@ static const struct {
 struct place {
 	uint64_t address;
 	uint32_t first_line, line_cnt, mapping;
+};
+
+/* Of what ran at the last place: what ran under one chain of callers. */
+struct part {
+	uint32_t place, chain;
 	int64_t values[VALUE_CNT];
 };
 
@@ -58,9 +64,12 @@ struct image {
 	const struct pp_export *x;
 	struct place *places;
 	struct line *lines;
+	struct part *parts;
 	struct pp_texts strings;
 	struct pp_keyed functions; /* struct function, all of it the key */
-	uint32_t place_cnt, line_cnt;
+	struct pp_keyed callers;   /* numbers of functions that called: a location each */
+	struct pp_callers split;
+	uint32_t place_cnt, line_cnt, part_cnt;
 	bool lined; /* a line is known, so debug information is there */
 	enum value first;
 };
@@ -131,6 +140,23 @@ static uint32_t mapping_of(const struct pathprof_code *code, uint64_t offset)
 	return 0;
 }
 
+static int add_part(void *context, const struct pp_piece *piece, uint32_t chain)
+{
+	struct image *image = context;
+
+	if (room(&image->parts, image->part_cnt, sizeof(struct part)))
+		return -ENOMEM;
+	image->parts[image->part_cnt++] = (struct part){
+		.place = image->place_cnt - 1,
+		.chain = chain,
+		.values = {[CPU] = clipped(piece->time_ns),
+			   [INSTRUCTIONS] = clipped(piece->instructions),
+			   [BRANCHES] = clipped(piece->branches),
+			   [MISPREDICTED] = clipped(piece->mispredicted)},
+	};
+	return 0;
+}
+
 static int add_place(void *context, const struct pp_piece *piece)
 {
 	struct image *image = context;
@@ -139,10 +165,6 @@ static int add_place(void *context, const struct pp_piece *piece)
 		.first_line = image->line_cnt,
 		.line_cnt = piece->frame_cnt,
 		.mapping = mapping_of(image->x->code, piece->offset),
-		.values = {[CPU] = clipped(piece->time_ns),
-			   [INSTRUCTIONS] = clipped(piece->instructions),
-			   [BRANCHES] = clipped(piece->branches),
-			   [MISPREDICTED] = clipped(piece->mispredicted)},
 	};
 
 	for (uint32_t i = 0; i < piece->frame_cnt; i++) {
@@ -157,15 +179,61 @@ static int add_place(void *context, const struct pp_piece *piece)
 	if (room(&image->places, image->place_cnt, sizeof(struct place)))
 		return -ENOMEM;
 	image->places[image->place_cnt++] = place;
-	return 0;
+	return pp_callers_split(&image->split, piece, add_part, image);
 }
 
 static void release(struct image *image)
 {
 	pp_texts_release(&image->strings);
 	pp_keyed_release(&image->functions);
+	pp_keyed_release(&image->callers);
+	pp_callers_close(&image->split);
 	free(image->places);
 	free(image->lines);
+	free(image->parts);
+}
+
+/* ---------------------------------------------------------------- callers */
+
+static const struct pathprof_export_chain *chain_of(const struct image *image, uint32_t chain)
+{
+	static const struct pathprof_export_chain none;
+
+	return chain == PATHPROF_NO_CHAIN ? &none : &image->x->options.callers->chains[chain];
+}
+
+/* The number of the caller's location behind those of places, from 0; -ENOMEM. */
+static int64_t caller_of(struct image *image, const char *name)
+{
+	const struct pathprof_source_frame frame = {.linkage_name = name, .dir = "", .file = ""};
+	int64_t function = function_of(image, &frame);
+	uint32_t key = (uint32_t)function, number;
+
+	if (function < 0 || pp_keyed_at(&image->callers, &key, &number) < 0)
+		return -ENOMEM;
+	return number;
+}
+
+/* All are known before messages are made, which point into arrays. */
+static int add_callers(struct image *image)
+{
+	for (uint32_t i = 0; i < image->part_cnt; i++) {
+		const struct pathprof_export_chain *chain = chain_of(image, image->parts[i].chain);
+
+		for (uint32_t k = 0; k < chain->name_cnt; k++)
+			if (caller_of(image, chain->names[k]) < 0)
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+static size_t stack_sum(const struct image *image)
+{
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < image->part_cnt; i++)
+		sum += 1 + (size_t)chain_of(image, image->parts[i].chain)->name_cnt;
+	return sum;
 }
 
 /* ---------------------------------------------------------------- messages */
@@ -192,22 +260,24 @@ static void *array(size_t cnt, size_t size, bool *failed)
 
 static int make_messages(struct messages *m, const struct image *image)
 {
-	uint32_t mapping_cnt = image->x->code->segment_cnt;
+	uint32_t mapping_cnt = image->x->code->segment_cnt, caller_cnt = image->callers.cnt;
+	size_t location_cnt = (size_t)image->place_cnt + caller_cnt;
+	size_t line_cnt = (size_t)image->line_cnt + caller_cnt;
 	bool failed = false;
 
 	m->types = array(VALUE_CNT, sizeof(*m->types), &failed);
 	m->type_at = array(VALUE_CNT, sizeof(void *), &failed);
-	m->samples = array(image->place_cnt, sizeof(*m->samples), &failed);
-	m->sample_at = array(image->place_cnt, sizeof(void *), &failed);
+	m->samples = array(image->part_cnt, sizeof(*m->samples), &failed);
+	m->sample_at = array(image->part_cnt, sizeof(void *), &failed);
 	m->mappings = array(mapping_cnt, sizeof(*m->mappings), &failed);
 	m->mapping_at = array(mapping_cnt, sizeof(void *), &failed);
-	m->locations = array(image->place_cnt, sizeof(*m->locations), &failed);
-	m->location_at = array(image->place_cnt, sizeof(void *), &failed);
-	m->lines = array(image->line_cnt, sizeof(*m->lines), &failed);
-	m->line_at = array(image->line_cnt, sizeof(void *), &failed);
+	m->locations = array(location_cnt, sizeof(*m->locations), &failed);
+	m->location_at = array(location_cnt, sizeof(void *), &failed);
+	m->lines = array(line_cnt, sizeof(*m->lines), &failed);
+	m->line_at = array(line_cnt, sizeof(void *), &failed);
 	m->functions = array(image->functions.cnt, sizeof(*m->functions), &failed);
 	m->function_at = array(image->functions.cnt, sizeof(void *), &failed);
-	m->location_ids = array(image->place_cnt, sizeof(*m->location_ids), &failed);
+	m->location_ids = array(stack_sum(image), sizeof(*m->location_ids), &failed);
 	return failed ? -ENOMEM : 0;
 }
 
@@ -238,9 +308,8 @@ static void fill_places(struct messages *m, struct image *image)
 		m->line_at[i] = &m->lines[i];
 	}
 	for (uint32_t i = 0; i < image->place_cnt; i++) {
-		struct place *place = &image->places[i];
+		const struct place *place = &image->places[i];
 
-		m->location_ids[i] = i + 1ul;
 		m->locations[i] = (PpPprof__Location)PP_PPROF__LOCATION__INIT;
 		m->locations[i].id = i + 1ul;
 		m->locations[i].mapping_id = place->mapping + 1ul;
@@ -248,13 +317,52 @@ static void fill_places(struct messages *m, struct image *image)
 		m->locations[i].n_line = place->line_cnt;
 		m->locations[i].line = &m->line_at[place->first_line];
 		m->location_at[i] = &m->locations[i];
+	}
+}
+
+/* Locations behind those of places, each with one line. */
+static void fill_callers(struct messages *m, const struct image *image)
+{
+	for (uint32_t i = 0; i < image->callers.cnt; i++) {
+		const uint32_t *function = pp_keyed_item(&image->callers, i);
+		uint32_t line = image->line_cnt + i, location = image->place_cnt + i;
+
+		m->lines[line] = (PpPprof__Line)PP_PPROF__LINE__INIT;
+		m->lines[line].function_id = *function + 1ul;
+		m->line_at[line] = &m->lines[line];
+		m->locations[location] = (PpPprof__Location)PP_PPROF__LOCATION__INIT;
+		m->locations[location].id = location + 1ul;
+		m->locations[location].n_line = 1;
+		m->locations[location].line = &m->line_at[line];
+		m->location_at[location] = &m->locations[location];
+	}
+}
+
+/* The innermost location comes first. */
+static int fill_samples(struct messages *m, struct image *image)
+{
+	uint64_t *ids = m->location_ids;
+
+	for (uint32_t i = 0; i < image->part_cnt; i++) {
+		struct part *part = &image->parts[i];
+		const struct pathprof_export_chain *chain = chain_of(image, part->chain);
+
 		m->samples[i] = (PpPprof__Sample)PP_PPROF__SAMPLE__INIT;
-		m->samples[i].n_location_id = 1;
-		m->samples[i].location_id = &m->location_ids[i];
+		m->samples[i].n_location_id = 1 + (size_t)chain->name_cnt;
+		m->samples[i].location_id = ids;
+		*ids++ = part->place + 1ul;
+		for (uint32_t k = chain->name_cnt; k-- > 0;) {
+			int64_t caller = caller_of(image, chain->names[k]);
+
+			if (caller < 0)
+				return -ENOMEM;
+			*ids++ = image->place_cnt + (uint64_t)caller + 1;
+		}
 		m->samples[i].n_value = VALUE_CNT - image->first;
-		m->samples[i].value = &place->values[image->first];
+		m->samples[i].value = &part->values[image->first];
 		m->sample_at[i] = &m->samples[i];
 	}
+	return 0;
 }
 
 static void fill_functions(struct messages *m, const struct image *image)
@@ -353,11 +461,11 @@ static void fill_profile(struct messages *m, const struct image *image)
 
 	p->n_sample_type = VALUE_CNT - image->first;
 	p->sample_type = &m->type_at[image->first];
-	p->n_sample = image->place_cnt;
+	p->n_sample = image->part_cnt;
 	p->sample = m->sample_at;
 	p->n_mapping = image->x->code->segment_cnt;
 	p->mapping = m->mapping_at;
-	p->n_location = image->place_cnt;
+	p->n_location = (size_t)image->place_cnt + image->callers.cnt;
 	p->location = m->location_at;
 	p->n_function = image->functions.cnt;
 	p->function = m->function_at;
@@ -428,6 +536,10 @@ static int write_image(struct image *image)
 		rc = fill_comments(&m, image);
 	if (!rc) {
 		fill_places(&m, image);
+		fill_callers(&m, image);
+		rc = fill_samples(&m, image);
+	}
+	if (!rc) {
 		fill_functions(&m, image);
 		fill_profile(&m, image);
 		rc = pack(&m, image->x->file);
@@ -443,8 +555,13 @@ int pp_write_pprof(const struct pp_export *x)
 
 	pp_keyed_init(&image.functions, sizeof(struct function), sizeof(struct function),
 		      PP_TABLE_MAX, 0);
+	pp_keyed_init(&image.callers, sizeof(uint32_t), sizeof(uint32_t), PP_TABLE_MAX, 0);
+	if (!rc)
+		rc = pp_callers_open(&image.split, x);
 	if (!rc)
 		rc = pp_source_pieces_each(x, add_place, &image);
+	if (!rc)
+		rc = add_callers(&image);
 	if (!rc)
 		rc = write_image(&image);
 	release(&image);

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Call chains for exports: see export_callers.h. */
+#include "export_callers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "callers.h"
+#include "cleanup.h"
+#include "ctl.h"
+#include "symbols.h"
+
+/* A store may be damaged: a chain is never followed for ever. */
+#define FRAMES_MAX 256
+
+/* A chain is known by its innermost caller: chains[i] is that of callers->list[i]. */
+struct export_callers {
+	struct pathprof_export_callers out;
+	const struct pathprof_build_id *id; /* while they are loaded */
+	struct callers *callers;
+	struct symbols *symbols;
+	struct pathprof_export_chain *chains;
+	struct pathprof_export_called *called;
+	size_t called_cnt, called_room;
+};
+
+static const char *name_of(const struct caller *caller)
+{
+	if (caller->symbol && caller->symbol->known && caller->symbol->linkage[0])
+		return caller->symbol->linkage;
+	return caller_name(caller);
+}
+
+static void make_chain(struct export_callers *e, const struct caller *caller)
+{
+	struct pathprof_export_chain *chain = &e->chains[caller - e->callers->list];
+	const struct caller *frames[FRAMES_MAX];
+	const char **names;
+	uint32_t cnt = 0;
+
+	if (chain->name_cnt)
+		return;
+	for (; caller && cnt < FRAMES_MAX; caller = callers_find(e->callers, caller->parent))
+		frames[cnt++] = caller;
+	names = ctl_alloc(cnt * sizeof(*names));
+	for (uint32_t i = 0; i < cnt; i++)
+		names[i] = name_of(frames[cnt - 1 - i]);
+	*chain = (struct pathprof_export_chain){names, cnt};
+}
+
+static void add_called(struct export_callers *e, uint64_t start, uint32_t chain, double weight)
+{
+	ctl_grow(&e->called, e->called_cnt, &e->called_room);
+	e->called[e->called_cnt++] = (struct pathprof_export_called){start, chain, weight};
+}
+
+/* What of a path's instructions ran under each chain, and under none that is known. */
+static int take_path(void *context, const struct pathprof_path_row *row)
+{
+	struct export_callers *e = context;
+	double whole = row->insns > 0 ? row->insns : row->weight, left = 1;
+	const struct caller_count *counts;
+	size_t cnt;
+
+	if (!pathprof_build_id_equal(&row->binary_id, e->id) || !(row->weight > 0))
+		return 0;
+	counts = callers_of_path(e->callers, row->id, &cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		double share = fmin(counts[i].weight / row->weight, left);
+
+		if (!counts[i].caller)
+			continue;
+		make_chain(e, counts[i].caller);
+		add_called(e, row->start, (uint32_t)(counts[i].caller - e->callers->list),
+			   whole * share);
+		left -= share;
+	}
+	add_called(e, row->start, PATHPROF_NO_CHAIN, left > 1e-9 ? whole * left : 0);
+	return 0;
+}
+
+static int load(struct export_callers *e, struct pathprof_store *store,
+		const struct pathprof_filter *filter, struct pathprof_error *error)
+{
+	struct pathprof_filter all = *filter;
+	int r;
+
+	all.limit = 0;
+	e->symbols = symbols_new(store);
+	r = callers_load(&e->callers, store, e->symbols, &all, error);
+	if (r < 0)
+		return r;
+	e->chains = ctl_alloc((e->callers->cnt + 1) * sizeof(*e->chains));
+	for (size_t i = 0; i < e->callers->cnt; i++)
+		e->chains[i] = (struct pathprof_export_chain){NULL, 0};
+	r = pathprof_store_paths(store, &all, take_path, e, error);
+	e->out = (struct pathprof_export_callers){e->chains, e->callers->cnt, e->called,
+						  e->called_cnt};
+	return r;
+}
+
+int export_callers_load(struct export_callers **ret_callers, struct pathprof_store *store,
+			const struct pathprof_filter *filter, const struct pathprof_build_id *id,
+			struct pathprof_error *error)
+{
+	struct export_callers *e = ctl_alloc(sizeof(*e));
+	int r;
+
+	*e = (struct export_callers){.id = id};
+	r = load(e, store, filter, error);
+	if (r < 0) {
+		export_callers_free(e);
+		return r;
+	}
+	*ret_callers = e;
+	return 0;
+}
+
+void export_callers_free(struct export_callers *callers)
+{
+	if (!callers)
+		return;
+	for (size_t i = 0; callers->chains && i < callers->callers->cnt; i++)
+		free((void *)callers->chains[i].names);
+	free(callers->chains);
+	free(callers->called);
+	callers_free(callers->callers);
+	symbols_free(callers->symbols);
+	free(callers);
+}
+
+const struct pathprof_export_callers *export_callers_of(const struct export_callers *callers)
+{
+	return callers ? &callers->out : NULL;
+}
