@@ -27,14 +27,23 @@ begin_ns=$(date +%s%N)
 iterations=$((3000 * lasts * 1000000000 / ($(date +%s%N) - begin_ns)))
 iterations=$(printf %010d $((iterations > 3000 ? iterations : 3000)))
 
+comm_of() { cat "/proc/$1/comm" 2>/dev/null || true; }
+
+# Leaves $runner and $pid; fails when the target came to its end before anybody could look at it.
+start_target() {
+	: >"$work/pid"
+	timeout 200 sh -c 'echo $$ >"$1"; exec "$2" "$3"' sh "$work/pid" "$target" "$iterations" \
+		>"$work/out" 2>&1 &
+	runner=$!
+	until [ -s "$work/pid" ]; do sleep 0.01; done
+	pid=$(cat "$work/pid")
+	while [ "$(comm_of "$pid")" = sh ]; do sleep 0.01; done
+	[ -n "$(comm_of "$pid")" ] || { wait "$runner" || return 0; return 1; } # finish() tells of a failure
+}
+
 begin() { # BURSTS_OPTIONS
 	: >"$work/figures"
-	timeout 200 "$target" "$iterations" >"$work/out" 2>&1 &
-	runner=$!
-	pid=
-	while [ -z "$pid" ]; do
-		pid=$(tr -d ' ' <"/proc/$runner/task/$runner/children" || true)
-	done
+	until start_target; do :; done
 	# shellcheck disable=SC2086 # options are words
 	timeout 100 "$truth_dir/bursts" -t 16 -b 300000 -f 2000 -s 60 $1 -p "$pid" "$work/bursts" \
 		2>"$work/figures" &
