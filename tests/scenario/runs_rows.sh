@@ -15,7 +15,7 @@ build=$(realpath "${BUILD:-build}")
 ctl=$build/bin/pathprofctl
 tmp=$(mktemp -d)
 loops=()
-trap 'kill -9 "${loops[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'kill -9 "${loops[@]}" 2>/dev/null || true; rm -rf "$tmp"' EXIT
 failed=0
 seconds=${ROWS_SECONDS:-30}
 for _ in $(seq "${ROWS_BESIDE:-0}"); do
