@@ -8,7 +8,7 @@
  *
  * Locking: the writer's. Ownership: nothing of the profile is kept.
  */
-#include "pp_store.h"
+#include "pp_window_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,22 +19,8 @@
 
 #include "base/clock.h"
 
-#define COUNT_MAX       ((uint64_t)INT64_MAX)
-#define WEIGHT_MAX      1e300 /* as schema/sqlite/0001_init.sql */
-#define PATH_LENGTH_MAX 32
-
 /* A longer log slows every reader; only one that holds an old snapshot lets it grow so far. */
 #define WAL_MAX_BYTES (16u << 20)
-
-/* One window on its way into the database. */
-struct window_write {
-	struct pathprof_store *store;
-	const struct pathprof_profile *profile;
-	struct pathprof_error *error;
-	const char *boot; /* that its processes ran in */
-	int64_t window;
-	int64_t *binaries, *processes; /* entry of the profile -> row id */
-};
 
 /* A row of path_counts (samples, weight, ...) or edge_counts (count, mispredicted, weight). */
 struct count_row {
@@ -42,131 +28,6 @@ struct count_row {
 	uint64_t count, mispredicted, squares;
 	double weight, insns, weight_squares;
 };
-
-/* ---------------------------------------------------------------- what may be written */
-
-static int refuse(const struct window_write *w, int code, const char *what)
-{
-	return pathprof_fail(w->error, code, "%s: window not written: %s", w->store->file, what);
-}
-
-static int check_header(const struct window_write *w)
-{
-	const struct pathprof_profile *p = w->profile;
-	const struct pathprof_totals *t = &p->totals;
-
-	if (p->end_ns < p->begin_ns)
-		return refuse(w, -EINVAL, "it is not closed, or ends before it begins");
-	if (p->basis != PATHPROF_BASIS_TIME && p->basis != PATHPROF_BASIS_BRANCHES)
-		return refuse(w, -EINVAL, "no basis");
-	if (t->bursts > COUNT_MAX || t->branches > COUNT_MAX || t->taken > COUNT_MAX ||
-	    t->steps > COUNT_MAX || t->paths > COUNT_MAX || t->stopped_ns > COUNT_MAX ||
-	    t->source_cpu_ns > COUNT_MAX || t->insns > COUNT_MAX || t->pathless > COUNT_MAX ||
-	    t->clock_samples > COUNT_MAX)
-		return refuse(w, -EOVERFLOW, "a total is 2^63 or more");
-	return 0;
-}
-
-static int check_names(const struct window_write *w)
-{
-	const struct pathprof_profile *p = w->profile;
-
-	for (uint32_t i = 0; i < p->binary_cnt; i++)
-		if (p->binaries[i].id.len_bytes > PATHPROF_BUILD_ID_MAX ||
-		    p->binaries[i].id.kind > PATHPROF_ID_JIT)
-			return refuse(w, -EINVAL, "a binary's identity is malformed");
-	for (uint32_t i = 0; i < p->process_cnt; i++) {
-		if (p->processes[i].binary >= p->binary_cnt &&
-		    p->processes[i].binary != PATHPROF_NO_INDEX)
-			return refuse(w, -EINVAL, "a process refers to no binary");
-		if (p->processes[i].start_time > COUNT_MAX)
-			return refuse(w, -EOVERFLOW, "a start time is 2^63 or more");
-	}
-	return 0;
-}
-
-static int check_counts(const struct window_write *w)
-{
-	const struct pathprof_profile *p = w->profile;
-
-	for (uint32_t i = 0; i < p->path_cnt; i++) {
-		const struct pathprof_path_count *c = &p->paths[i];
-
-		if (c->process >= p->process_cnt || c->binary >= p->binary_cnt ||
-		    c->length > PATH_LENGTH_MAX || !(c->weight >= 0 && c->weight <= WEIGHT_MAX) ||
-		    !(c->insns >= 0 && c->insns <= WEIGHT_MAX))
-			return refuse(w, -EINVAL, "a path is malformed");
-		if (c->samples > COUNT_MAX)
-			return refuse(w, -EOVERFLOW, "a path's samples are 2^63 or more");
-	}
-	for (uint32_t i = 0; i < p->edge_cnt; i++) {
-		const struct pathprof_edge_count *c = &p->edges[i];
-
-		if (c->process >= p->process_cnt || c->from_binary >= p->binary_cnt ||
-		    c->to_binary >= p->binary_cnt)
-			return refuse(w, -EINVAL, "an edge is malformed");
-		if (c->count > COUNT_MAX || c->mispredicted > COUNT_MAX)
-			return refuse(w, -EOVERFLOW, "an edge's count is 2^63 or more");
-	}
-	return 0;
-}
-
-static bool clock_is_sound(const struct pathprof_profile *p, const struct pathprof_clock_count *c)
-{
-	if (c->process >= p->process_cnt)
-		return false;
-	if (c->binary != PATHPROF_NO_INDEX)
-		return c->binary < p->binary_cnt;
-	return c->place == PATHPROF_PLACE_UNKNOWN || c->place == PATHPROF_PLACE_KERNEL;
-}
-
-static int check_clocks(const struct window_write *w)
-{
-	const struct pathprof_profile *p = w->profile;
-
-	for (uint32_t i = 0; i < p->clock_cnt; i++) {
-		if (!clock_is_sound(p, &p->clocks[i]))
-			return refuse(w, -EINVAL, "a place of clock samples is malformed");
-		if (p->clocks[i].samples > COUNT_MAX)
-			return refuse(w, -EOVERFLOW, "a place's clock samples are 2^63 or more");
-	}
-	return 0;
-}
-
-static int check_contexts(const struct window_write *w)
-{
-	const struct pathprof_profile *p = w->profile;
-
-	for (uint32_t i = 1; i < p->context_cnt; i++)
-		if (p->contexts[i].parent >= i || (p->contexts[i].binary >= p->binary_cnt &&
-						   p->contexts[i].binary != PATHPROF_NO_INDEX))
-			return refuse(w, -EINVAL, "a caller is malformed");
-	for (uint32_t i = 0; i < p->context_count_cnt; i++) {
-		const struct pathprof_caller_count *c = &p->context_counts[i];
-
-		if (c->path >= p->path_cnt || !c->context || c->context >= p->context_cnt ||
-		    !(c->weight >= 0 && c->weight <= WEIGHT_MAX))
-			return refuse(w, -EINVAL, "a count of callers is malformed");
-		if (c->samples > COUNT_MAX)
-			return refuse(w, -EOVERFLOW, "samples of callers are 2^63 or more");
-	}
-	return 0;
-}
-
-static int check_profile(const struct window_write *w)
-{
-	int code = check_header(w);
-
-	if (code == 0)
-		code = check_names(w);
-	if (code == 0)
-		code = check_counts(w);
-	if (code == 0)
-		code = check_clocks(w);
-	if (code == 0)
-		code = check_contexts(w);
-	return code;
-}
 
 /* ---------------------------------------------------------------- boots, binaries, processes */
 
@@ -265,7 +126,7 @@ int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id
 	return code < 0 ? code : 0;
 }
 
-static int write_binaries(struct window_write *w)
+static int write_binaries(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	int code = 0;
@@ -276,7 +137,7 @@ static int write_binaries(struct window_write *w)
 	return code;
 }
 
-static int write_file(struct window_write *w, int64_t binary, const struct pathprof_file *file)
+static int write_file(struct pp_window_write *w, int64_t binary, const struct pathprof_file *file)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_WINDOW_FILE_ADD, &stmt, w->error);
@@ -292,7 +153,7 @@ static int write_file(struct window_write *w, int64_t binary, const struct pathp
 }
 
 /* A binary's last_window bounds the search for who refers to it: these rows go with the window. */
-static int write_files(struct window_write *w)
+static int write_files(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	int code = 0;
@@ -303,7 +164,7 @@ static int write_files(struct window_write *w)
 	return code;
 }
 
-static void bind_process(const struct window_write *w, sqlite3_stmt *stmt, int64_t boot,
+static void bind_process(const struct pp_window_write *w, sqlite3_stmt *stmt, int64_t boot,
 			 const struct pathprof_process *process)
 {
 	sqlite3_bind_int64(stmt, 1, boot);
@@ -319,7 +180,7 @@ static void bind_process(const struct window_write *w, sqlite3_stmt *stmt, int64
 	sqlite3_bind_int64(stmt, 8, w->window);
 }
 
-static int find_process(struct window_write *w, int64_t boot,
+static int find_process(struct pp_window_write *w, int64_t boot,
 			const struct pathprof_process *process, int64_t *ret_row)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -336,7 +197,7 @@ static int find_process(struct window_write *w, int64_t boot,
 }
 
 /* Adds the process, or brings its row up to date with what this window knows of it. */
-static int write_process(struct window_write *w, int64_t boot,
+static int write_process(struct pp_window_write *w, int64_t boot,
 			 const struct pathprof_process *process, int64_t *ret_row)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -358,7 +219,7 @@ static int write_process(struct window_write *w, int64_t boot,
 	return code;
 }
 
-static int write_window_process(struct window_write *w, int64_t process)
+static int write_window_process(struct pp_window_write *w, int64_t process)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_WINDOW_PROCESS_ADD, &stmt, w->error);
@@ -370,7 +231,7 @@ static int write_window_process(struct window_write *w, int64_t process)
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
-static int write_processes(struct window_write *w)
+static int write_processes(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	int64_t boot = 0;
@@ -386,7 +247,7 @@ static int write_processes(struct window_write *w)
 
 /* ---------------------------------------------------------------- the window itself */
 
-static int write_header(struct window_write *w)
+static int write_header(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	const struct pathprof_totals *t = &p->totals;
@@ -424,7 +285,7 @@ static int write_header(struct window_write *w)
 	return code;
 }
 
-static int write_reasons(struct window_write *w, enum pp_stmt which, const uint64_t *counts,
+static int write_reasons(struct pp_window_write *w, enum pp_stmt which, const uint64_t *counts,
 			 int cnt)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -433,8 +294,9 @@ static int write_reasons(struct window_write *w, enum pp_stmt which, const uint6
 	for (int i = 0; code == 0 && i < cnt; i++) {
 		if (!counts[i])
 			continue;
-		if (counts[i] > COUNT_MAX)
-			return refuse(w, -EOVERFLOW, "a count of reasons is 2^63 or more");
+		if (counts[i] > PP_COUNT_MAX)
+			return pp_window_refuse(w, -EOVERFLOW,
+						"a count of reasons is 2^63 or more");
 		code = pp_sql_get(w->store, which, &stmt, w->error);
 		if (code < 0)
 			return code;
@@ -446,7 +308,7 @@ static int write_reasons(struct window_write *w, enum pp_stmt which, const uint6
 	return code;
 }
 
-static int write_totals(struct window_write *w)
+static int write_totals(struct pp_window_write *w)
 {
 	const struct pathprof_totals *t = &w->profile->totals;
 	int code = write_reasons(w, PP_STMT_WINDOW_END_ADD, t->ends, PATHPROF_END_CNT);
@@ -471,7 +333,7 @@ static void bind_key(sqlite3_stmt *stmt, const struct pp_id_key *key)
 }
 
 /* 1 when the row exists. */
-static int find_subject(struct window_write *w, const struct subject *subject,
+static int find_subject(struct pp_window_write *w, const struct subject *subject,
 			const struct pp_id_key *key, int64_t *ret_id, int64_t *ret_last_window)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -489,7 +351,7 @@ static int find_subject(struct window_write *w, const struct subject *subject,
 	return code;
 }
 
-static int add_subject(struct window_write *w, const struct subject *subject,
+static int add_subject(struct pp_window_write *w, const struct subject *subject,
 		       const struct pp_id_key *key, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -505,7 +367,7 @@ static int add_subject(struct window_write *w, const struct subject *subject,
 	return code;
 }
 
-static int touch_subject(struct window_write *w, const struct subject *subject,
+static int touch_subject(struct pp_window_write *w, const struct subject *subject,
 			 struct pp_id_entry *entry)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -523,7 +385,7 @@ static int touch_subject(struct window_write *w, const struct subject *subject,
 	return code;
 }
 
-static int subject_id(struct window_write *w, const struct subject *subject,
+static int subject_id(struct pp_window_write *w, const struct subject *subject,
 		      const struct pp_id_key *key, int64_t *ret_id)
 {
 	struct pp_id_entry *entry = pp_id_cache_find(subject->cache, key);
@@ -563,7 +425,7 @@ static void bind_known(sqlite3_stmt *stmt, int parameter, double sum)
 		sqlite3_bind_null(stmt, parameter);
 }
 
-static int write_path_row(struct window_write *w, const struct count_row *row)
+static int write_path_row(struct pp_window_write *w, const struct count_row *row)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_PATH_COUNT_ADD, &stmt, w->error);
@@ -584,7 +446,7 @@ static int write_path_row(struct window_write *w, const struct count_row *row)
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
-static int write_edge_row(struct window_write *w, const struct count_row *row)
+static int write_edge_row(struct pp_window_write *w, const struct count_row *row)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_EDGE_COUNT_ADD, &stmt, w->error);
@@ -600,9 +462,9 @@ static int write_edge_row(struct window_write *w, const struct count_row *row)
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
-typedef int write_row_fn(struct window_write *w, const struct count_row *row);
+typedef int write_row_fn(struct pp_window_write *w, const struct count_row *row);
 
-static int write_sorted(struct window_write *w, struct count_row *rows, uint32_t cnt,
+static int write_sorted(struct pp_window_write *w, struct count_row *rows, uint32_t cnt,
 			write_row_fn *write_row)
 {
 	int code = 0;
@@ -613,7 +475,7 @@ static int write_sorted(struct window_write *w, struct count_row *rows, uint32_t
 	return code;
 }
 
-static int path_id(struct window_write *w, const struct pp_id_key *key, int64_t *ret_id)
+static int path_id(struct pp_window_write *w, const struct pp_id_key *key, int64_t *ret_id)
 {
 	const struct subject subject = {
 		.find = PP_STMT_PATH_FIND,
@@ -628,13 +490,13 @@ static int path_id(struct window_write *w, const struct pp_id_key *key, int64_t 
 int pp_store_path(struct pathprof_store *store, int64_t window, int64_t binary, uint64_t start,
 		  uint32_t length, uint32_t outcomes, int64_t *ret_id, struct pathprof_error *error)
 {
-	struct window_write w = {.store = store, .window = window, .error = error};
+	struct pp_window_write w = {.store = store, .window = window, .error = error};
 	const struct pp_id_key key = {{(uint64_t)binary, start, length, outcomes}};
 
 	return path_id(&w, &key, ret_id);
 }
 
-static int fill_path_rows(struct window_write *w, struct count_row *rows)
+static int fill_path_rows(struct pp_window_write *w, struct count_row *rows)
 {
 	const struct pathprof_profile *p = w->profile;
 	int code = 0;
@@ -649,14 +511,14 @@ static int fill_path_rows(struct window_write *w, struct count_row *rows)
 					     .weight = c->weight,
 					     .insns = c->insns,
 					     .weight_squares = c->weight_squares,
-					     .squares = c->squares < COUNT_MAX ? c->squares
-									       : COUNT_MAX};
+					     .squares = c->squares < PP_COUNT_MAX ? c->squares
+										  : PP_COUNT_MAX};
 		code = path_id(w, &key, &rows[i].subject);
 	}
 	return code;
 }
 
-static int edge_id(struct window_write *w, const struct pp_id_key *key, int64_t *ret_id)
+static int edge_id(struct pp_window_write *w, const struct pp_id_key *key, int64_t *ret_id)
 {
 	const struct subject subject = {
 		.find = PP_STMT_EDGE_FIND,
@@ -671,13 +533,13 @@ static int edge_id(struct window_write *w, const struct pp_id_key *key, int64_t 
 int pp_store_edge(struct pathprof_store *store, int64_t window, int64_t from_binary, uint64_t from,
 		  int64_t to_binary, uint64_t to, int64_t *ret_id, struct pathprof_error *error)
 {
-	struct window_write w = {.store = store, .window = window, .error = error};
+	struct pp_window_write w = {.store = store, .window = window, .error = error};
 	const struct pp_id_key key = {{(uint64_t)from_binary, from, (uint64_t)to_binary, to}};
 
 	return edge_id(&w, &key, ret_id);
 }
 
-static int fill_edge_rows(struct window_write *w, struct count_row *rows)
+static int fill_edge_rows(struct pp_window_write *w, struct count_row *rows)
 {
 	const struct pathprof_profile *p = w->profile;
 	int code = 0;
@@ -696,14 +558,14 @@ static int fill_edge_rows(struct window_write *w, struct count_row *rows)
 	return code;
 }
 
-static int write_counts(struct window_write *w)
+static int write_counts(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	uint32_t most = p->path_cnt > p->edge_cnt ? p->path_cnt : p->edge_cnt;
 	struct count_row *rows = calloc((size_t)most + 1, sizeof(*rows));
 
 	if (!rows)
-		return refuse(w, -ENOMEM, "out of memory");
+		return pp_window_refuse(w, -ENOMEM, "out of memory");
 	int code = fill_path_rows(w, rows);
 	if (code == 0)
 		code = write_sorted(w, rows, p->path_cnt, write_path_row);
@@ -718,7 +580,7 @@ static int write_counts(struct window_write *w)
 /* ---------------------------------------------------------------- clock samples */
 
 /* The binary's last_window bounds the search for who refers to it: see retain.c. */
-static int touch_binary(struct window_write *w, int64_t binary)
+static int touch_binary(struct pp_window_write *w, int64_t binary)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_BINARY_SEEN, &stmt, w->error);
@@ -746,7 +608,7 @@ static int compare_clock_rows(const void *a, const void *b)
 	return (x->process > y->process) - (x->process < y->process);
 }
 
-static struct clock_row clock_row(const struct window_write *w,
+static struct clock_row clock_row(const struct pp_window_write *w,
 				  const struct pathprof_clock_count *c)
 {
 	return (struct clock_row){
@@ -757,7 +619,7 @@ static struct clock_row clock_row(const struct window_write *w,
 	};
 }
 
-static int write_clock_row(struct window_write *w, const struct clock_row *row)
+static int write_clock_row(struct pp_window_write *w, const struct clock_row *row)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(w->store, PP_STMT_CLOCK_COUNT_ADD, &stmt, w->error);
@@ -772,7 +634,7 @@ static int write_clock_row(struct window_write *w, const struct clock_row *row)
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
-static int write_clocks(struct window_write *w)
+static int write_clocks(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	struct clock_row *rows = calloc((size_t)p->clock_cnt + 1, sizeof(*rows));
@@ -780,7 +642,7 @@ static int write_clocks(struct window_write *w)
 	int code = 0;
 
 	if (!rows)
-		return refuse(w, -ENOMEM, "out of memory");
+		return pp_window_refuse(w, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < p->clock_cnt; i++)
 		rows[i] = clock_row(w, &p->clocks[i]);
 	qsort(rows, p->clock_cnt, sizeof(*rows), compare_clock_rows);
@@ -795,116 +657,9 @@ static int write_clocks(struct window_write *w)
 	return code;
 }
 
-/* ---------------------------------------------------------------- callers */
-
-static int see_context(struct window_write *w, int64_t id)
-{
-	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_SEEN, &stmt, w->error);
-
-	if (code < 0)
-		return code;
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, w->window);
-	return pp_sql_run(w->store, stmt, w->error);
-}
-
-static int add_context(struct window_write *w, const int64_t key[3], int64_t *ret_id)
-{
-	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_ADD, &stmt, w->error);
-
-	if (code < 0)
-		return code;
-	for (int i = 0; i < 3; i++)
-		sqlite3_bind_int64(stmt, i + 1, key[i]);
-	sqlite3_bind_int64(stmt, 4, w->window);
-	code = pp_sql_run(w->store, stmt, w->error);
-	if (code == 0)
-		*ret_id = sqlite3_last_insert_rowid(w->store->db);
-	return code;
-}
-
-/* key: parent, binary, function. */
-static int context_id(struct window_write *w, const int64_t key[3], int64_t *ret_id)
-{
-	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_FIND, &stmt, w->error);
-
-	if (code < 0)
-		return code;
-	for (int i = 0; i < 3; i++)
-		sqlite3_bind_int64(stmt, i + 1, key[i]);
-	code = pp_sql_step(w->store, stmt, w->error);
-	if (code > 0)
-		*ret_id = sqlite3_column_int64(stmt, 0);
-	sqlite3_reset(stmt);
-	if (code < 0)
-		return code;
-	return code ? see_context(w, *ret_id) : add_context(w, key, ret_id);
-}
-
-/* Callers come before those they call. */
-static int write_context_keys(struct window_write *w, int64_t *ids)
-{
-	const struct pathprof_profile *p = w->profile;
-	int code = 0;
-
-	for (uint32_t i = 1; code == 0 && i < p->context_cnt; i++) {
-		const struct pathprof_caller *c = &p->contexts[i];
-		const int64_t key[] = {
-			ids[c->parent],
-			c->binary == PATHPROF_NO_INDEX ? 0 : w->binaries[c->binary],
-			(int64_t)c->function,
-		};
-
-		code = context_id(w, key, &ids[i]);
-	}
-	return code;
-}
-
-static int write_context_count(struct window_write *w, int64_t context,
-			       const struct pathprof_caller_count *count)
-{
-	const struct pathprof_path_count *c = &w->profile->paths[count->path];
-	const struct pp_id_key key = {
-		{(uint64_t)w->binaries[c->binary], c->start, c->length, c->outcomes}};
-	sqlite3_stmt *stmt = NULL;
-	int64_t path = 0;
-	int code = path_id(w, &key, &path);
-
-	if (code == 0)
-		code = pp_sql_get(w->store, PP_STMT_CONTEXT_COUNT_ADD, &stmt, w->error);
-	if (code < 0)
-		return code;
-	sqlite3_bind_int64(stmt, 1, w->window);
-	sqlite3_bind_int64(stmt, 2, context);
-	sqlite3_bind_int64(stmt, 3, path);
-	sqlite3_bind_int64(stmt, 4, w->processes[c->process]);
-	sqlite3_bind_int64(stmt, 5, (int64_t)count->samples);
-	sqlite3_bind_double(stmt, 6, count->weight);
-	return pp_sql_run(w->store, stmt, w->error);
-}
-
-static int write_contexts(struct window_write *w)
-{
-	const struct pathprof_profile *p = w->profile;
-	int64_t *ids = calloc((size_t)p->context_cnt + 1, sizeof(*ids));
-	int code;
-
-	if (!ids)
-		return refuse(w, -ENOMEM, "out of memory");
-	code = write_context_keys(w, ids);
-	for (uint32_t i = 0; code == 0 && i < p->context_count_cnt; i++)
-		code = write_context_count(w, ids[p->context_counts[i].context],
-					   &p->context_counts[i]);
-	free(ids);
-	return code;
-}
-
 /* ---------------------------------------------------------------- public */
 
-static int write_window(struct window_write *w)
+static int write_window(struct pp_window_write *w)
 {
 	int code = write_header(w);
 
@@ -921,22 +676,23 @@ static int write_window(struct window_write *w)
 	if (code == 0)
 		code = write_clocks(w);
 	if (code == 0)
-		code = write_contexts(w);
+		code = pp_window_write_contexts(w);
 	return code;
 }
 
 int pp_store_write_window(struct pathprof_store *store, const struct pathprof_profile *profile,
 			  const char *boot, int64_t *ret_id, struct pathprof_error *error)
 {
-	struct window_write w = {.store = store, .profile = profile, .boot = boot, .error = error};
-	int code = check_profile(&w);
+	struct pp_window_write w = {
+		.store = store, .profile = profile, .boot = boot, .error = error};
+	int code = pp_window_check(&w);
 
 	if (code < 0)
 		return code;
 	w.binaries = calloc((size_t)profile->binary_cnt + 1, sizeof(*w.binaries));
 	w.processes = calloc((size_t)profile->process_cnt + 1, sizeof(*w.processes));
 	if (!w.binaries || !w.processes)
-		code = refuse(&w, -ENOMEM, "out of memory");
+		code = pp_window_refuse(&w, -ENOMEM, "out of memory");
 	else
 		code = write_window(&w);
 	free(w.binaries);
@@ -1022,7 +778,7 @@ int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pat
 	if (code < 0)
 		return code;
 	if (!name || id->len_bytes > PATHPROF_BUILD_ID_MAX || id->kind > PATHPROF_ID_JIT ||
-	    len_bytes > COUNT_MAX || start > UINT64_MAX - len_bytes)
+	    len_bytes > PP_COUNT_MAX || start > UINT64_MAX - len_bytes)
 		return pathprof_fail(error, -EINVAL, "%s: malformed symbol of generated code",
 				     store->file);
 	code = pp_sql_begin(store, error);
