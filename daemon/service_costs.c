@@ -53,13 +53,13 @@ void pp_service_begin_budget(struct pp_service *service)
 			  pp_monotonic_ns(), costs.daemon_cpu_ns);
 }
 
-/* Who may not trace other users' programs is not to be judged by what they run. */
+/* A daemon that may not trace other users' programs is not judged by what these run. */
 static bool sees_the_machine(const struct pp_service *service)
 {
 	return !service->only_pid && pp_privilege_has(PP_PRIVILEGE(CAP_SYS_PTRACE));
 }
 
-/* What programs have run since the last look, less our own part: as much CPU time as we took. */
+/* CPU time of all programs since the last look, less our own. */
 static bool read_user_time(struct pp_service *service, const struct pp_costs *costs)
 {
 	uint64_t all_ns, ours_ns = pp_costs_cpu_ns(costs), others_ns;

@@ -253,7 +253,7 @@ static void name_file(struct pp_value_site *site, const char *path)
 		snprintf(site->name, sizeof(site->name), "%s", root ? root + 5 : path);
 }
 
-/* What was said of the file, by its name for people. */
+/* The reason why the file was refused, by its name for people. */
 static int tell_file(const struct pp_value_site *site, int code, const char *text, const char *why,
 		     struct pathprof_error *error)
 {

@@ -685,7 +685,7 @@ static void test_message(void)
 	bench_release(&b);
 }
 
-/* What lasts as long as the baseline reaches back is no return to how it was. */
+/* A change that lasts as long as the baseline reaches back is no return to how it was. */
 static void test_message_of_a_new_normal(void)
 {
 	struct bench b;

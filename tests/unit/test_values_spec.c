@@ -124,7 +124,7 @@ static void test_found(void)
 	CU_ASSERT_EQUAL(find(&site, program, "0x1031:1", &error), -ENOENT);
 }
 
-/* Whoever asks by the site's path gets the file that was found, whatever has its name by then. */
+/* The site's path leads to the file that was found, whatever has its name by then. */
 static void test_file_replaced(void)
 {
 	const char *program = make_program(true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who called: the call chains of what is selected, read from the store and named.
+ * The call chains of what is selected, read from the store and named.
  *
  * Workload: some thousand callers and ten thousands of counts, once a command. Everything belongs
  * to the callers but the symbols, which outlive them. One thread.

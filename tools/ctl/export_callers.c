@@ -54,7 +54,7 @@ static void add_called(struct export_callers *e, uint64_t start, uint32_t chain,
 	e->called[e->called_cnt++] = (struct pathprof_export_called){start, chain, weight};
 }
 
-/* What of a path's instructions ran under each chain, and under none that is known. */
+/* A path's instructions, by the chain they ran under, and under none that is known. */
 static int take_path(void *context, const struct pathprof_path_row *row)
 {
 	struct export_callers *e = context;

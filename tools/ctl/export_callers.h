@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who called what is exported, as pathprof/export.h takes it: read from the store, and named by
+ * The callers of exported code, as pathprof/export.h takes them: read from the store, and named by
  * what linkers call functions.
  */
 #ifndef CTL_EXPORT_CALLERS_H

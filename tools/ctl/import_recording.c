@@ -130,7 +130,7 @@ static void show_progress(struct run *run)
 	fprintf(stderr, ", %" PRIu64 " samples%s", stats.samples, run->live ? "\033[K" : "\n");
 }
 
-/* What was read before an error is in whole windows, and kept. */
+/* Records that were read before an error are in whole windows, and kept. */
 static int read_all(struct run *run, struct pathprof_error *error)
 {
 	int r;

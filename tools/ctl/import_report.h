@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an import says at its end. */
+/* The report at the end of an import. */
 #ifndef CTL_IMPORT_REPORT_H
 #define CTL_IMPORT_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What import and export --recording have in common: opening a recording, and what is said of it.
+/* The common part of import and export --recording: opening a recording, and the report about it.
  */
 #ifndef CTL_RECORDING_H
 #define CTL_RECORDING_H
@@ -10,7 +10,7 @@
 
 /* "-": standard input. Negative errno, error filled. */
 int recording_open(const char *name, int *ret_fd, struct pathprof_error *error);
-/* What the recording says of itself that one should know. */
+/* Remarks of the recording about itself that one should know. */
 void recording_tell(const char *name, const struct pathprof_recording *recording);
 /* CTL_LOSS, said, when more was left out than --max-loss; what became of the rest is said as well.
  */

@@ -15,7 +15,7 @@
 #include "text.h"
 #include "view.h"
 
-/* What a row is about: a function of the shares and the name of its caller. */
+/* The subject of a row: a function of the shares and the name of its caller. */
 struct key {
 	uint64_t function;
 	const struct symbol *caller; /* NULL: not known */
@@ -68,7 +68,7 @@ static struct row *row_of(struct list *list, uint32_t function, const struct sym
 	return pp_keyed_item(&list->rows, number);
 }
 
-/* What is left of a path, or of a function, after the callers that are known. */
+/* The rest of a path, or of a function, after the callers that are known. */
 static void add_rest(struct list *list, uint32_t function, const struct figures *whole, double by,
 		     uint64_t samples)
 {
@@ -198,7 +198,7 @@ static void add_pathless(struct list *list, const struct shares *shares)
 }
 
 /*
- * What is known of the interval of a function's share is taken for those of its parts: how far the
+ * The relative interval of a function's share is taken for those of its parts: how far the
  * split itself is off is not in it.
  */
 static void set_interval(struct pathprof_share *part, const struct pathprof_share *whole)

@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /*
- * Who called, for formats that write whole stacks: chains of callers by name, the outermost first,
+ * Callers, for formats that write whole stacks: chains by name, the outermost first,
  * and under which of them paths of the binary ran.
  */
 struct pathprof_export_chain {

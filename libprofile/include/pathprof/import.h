@@ -76,7 +76,7 @@ struct pathprof_import_sink {
 			  const struct pathprof_ranges *ranges, struct pathprof_error *error);
 };
 
-/* What was taken, and what was left out and why: one counter a reason. */
+/* Counts of records and branches that were taken, and of those left out, by reason. */
 struct pathprof_import_stats {
 	uint64_t samples; /* with the repeats of aggregated texts */
 	uint64_t bare;    /* samples without branches */
@@ -122,7 +122,7 @@ int pathprof_import_read(struct pathprof_import *import, struct pathprof_error *
 /* NULL: none is open. */
 const struct pathprof_recording *pathprof_import_recording(const struct pathprof_import *import);
 
-/* Who has no recording hands over here what it would hold, and finishes. */
+/* A caller without a recording hands over the windows that one would hold, and finishes. */
 struct pathprof_recording_sink pathprof_import_records(struct pathprof_import *import);
 int pathprof_import_finish(struct pathprof_import *import, struct pathprof_error *error);
 

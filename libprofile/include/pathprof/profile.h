@@ -120,7 +120,7 @@ struct pathprof_path_count {
 };
 
 /*
- * Who called: a function, which itself was called in `parent`. Number 0 is nobody: what is not
+ * A caller: a function, which itself was called in `parent`. Number 0 is nobody: what is not
  * known, or a function that none called. Callers have lower numbers than those they call.
  */
 struct pathprof_caller {

@@ -182,7 +182,7 @@ typedef int pathprof_process_row_fn(void *context, const struct pathprof_process
 typedef int pathprof_window_row_fn(void *context, const struct pathprof_window_row *row);
 
 /*
- * Who called (struct pathprof_caller): a function, which itself was called by parent (0: nobody).
+ * A caller (struct pathprof_caller): a function, which itself was called by parent (0: nobody).
  * Without a name of its binary: callers that could not be found out. By id.
  */
 struct pathprof_caller_row {
@@ -194,7 +194,7 @@ struct pathprof_caller_row {
 typedef int pathprof_caller_row_fn(void *context, const struct pathprof_caller_row *row);
 int pathprof_store_callers(struct pathprof_store *store, pathprof_caller_row_fn *fn, void *context,
 			   struct pathprof_error *error);
-/* What a path did when this caller had called its function; of its runs not all need have one. */
+/* Counts of a path under this caller of its function; not all of its runs need have a caller. */
 struct pathprof_caller_count_row {
 	int64_t caller, path;
 	uint64_t samples;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Who called the code that a stopped thread runs: its call chain, from its registers and a copy of
- * the top of its stack.
+ * The callers of the code that a stopped thread runs: its call chain, from its registers and a copy
+ * of the top of its stack.
  *
  *     pathprof_unwind_table_new(&table, code, ROWS_MAX);          once a file
  *     pathprof_unwind(&state, find, context, &chain);             find: the table for an address

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* What ran, split by who called: see pp_callers.h. */
+/* Counts of paths, split by callers: see pp_callers.h. */
 #include "pp_callers.h"
 
 #include <errno.h>

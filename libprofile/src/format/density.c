@@ -94,9 +94,9 @@ static void find_thinnest(const struct thickness *parts, uint32_t part_cnt, uint
 }
 
 /*
- * What has branches and no range is as thin as can be: BOLT calls the whole profile empty when such
- * functions have more branches than the cutoff leaves. More samples do not help them where only
- * their ends are seen, so the others are judged without them then.
+ * A function with branches and no range is as thin as can be: BOLT calls the whole profile empty
+ * when such functions have more branches than the cutoff leaves. More samples do not help them
+ * where only their ends are seen, so the others are judged without them then.
  */
 static void judge(struct thickness *parts, uint32_t part_cnt, struct pathprof_density *d)
 {

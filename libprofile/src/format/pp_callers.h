@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What ran, split by who called: for formats that write whole stacks.
+ * Counts of paths, split by callers: for formats that write whole stacks.
  *
  * What is known is how often the paths of a function ran under each chain of callers, so all that
  * ran in a function is split in that proportion; what ran under none that is known stays without.

@@ -249,7 +249,7 @@ static int count_last(struct pathprof_recording_branches *b, const struct walk *
 	return pp_recording_traces_add(&b->traces, &w->trace, w->times, w->mispredicted);
 }
 
-/* What ran from the branch that waits up to the one at `from`, if it is known. */
+/* The code that ran from the branch that waits up to the one at `from`, if it is known. */
 static void end_range(struct pathprof_recording_branches *b, struct walk *w,
 		      const struct pathprof_recorded_branch *e, uint32_t from)
 {
