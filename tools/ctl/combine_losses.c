@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What each input of a combination loses: see combine_losses.h. */
+/* The loss of each input of a combination: see combine_losses.h. */
 #include "combine_losses.h"
 
 #include <errno.h>

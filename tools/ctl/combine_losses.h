@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each of several profiles loses when one is relied on for all of them: relative entropy from
+ * The loss of each of several profiles when one is relied on for all: relative entropy from
  * the combined profile, by every method of combining (pathprof/combine.h), so that the choice of
  * one is seen and not hidden. Workload: four combinations, once a command. One thread.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the words in an output mean, one line each: --explain. */
+/* The meaning of the words in an output, a line each: --explain. */
 #ifndef CTL_GLOSSARY_H
 #define CTL_GLOSSARY_H
 

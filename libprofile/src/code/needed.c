@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a file says of its program as a whole: the libraries it needs, and whose calling convention
- * its functions have. Workload: once a file. Names stay where libelf has them.
+ * Facts about a program as a whole, out of its file: the libraries it needs, and whose calling
+ * convention its functions have. Workload: once a file. Names stay where libelf has them.
  *
  * Source: ELF gABI, chapter 5 (dynamic section); Go's internal ABI specification (abi-internal.md).
  */

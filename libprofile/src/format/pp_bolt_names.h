@@ -35,8 +35,8 @@ static inline uint32_t pp_bolt_names_number(const struct pp_bolt_names *names,
 	return names->numbers[symbol - names->symbols];
 }
 /*
- * What NAME, NAME/NUMBER or NAME/FILE/NUMBER is. The last form is understood where the binary has
- * one function of that name. NULL: none.
+ * The symbol of NAME, NAME/NUMBER or NAME/FILE/NUMBER. The last form is understood where the binary
+ * has one function of that name. NULL: none.
  */
 const struct pp_symbol *pp_bolt_names_find(const struct pp_bolt_names *names, const char *name);
 

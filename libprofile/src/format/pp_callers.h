@@ -2,8 +2,8 @@
 /*
  * Counts of paths, split by callers: for formats that write whole stacks.
  *
- * What is known is how often the paths of a function ran under each chain of callers, so all that
- * ran in a function is split in that proportion; what ran under none that is known stays without.
+ * Counts say how often the paths of a function ran under each chain of callers. All numbers of the
+ * function are split in that proportion; the part that ran under no known chain has no callers.
  * Parts of a number add up to it, to the unit.
  *
  * Workload: once an export; some hundred chains a function at most. Ownership: chains are the

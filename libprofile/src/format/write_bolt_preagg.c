@@ -133,7 +133,7 @@ static uint64_t put_traces_of(const struct pp_export *x, const struct pathprof_b
 	return told;
 }
 
-/* What they were called where the counts were read; else what is known of their origin. */
+/* The events' names where the counts were read; else their names by origin. */
 static void put_events(const struct pp_export *x)
 {
 	const char *events = x->profile->origin.events;

@@ -76,7 +76,7 @@ static int make_parts(struct pathprof_import *import, const struct pathprof_impo
 
 static void flush_counts(void *context);
 
-/* What has no mappings speaks of one file: which, the operator says. */
+/* A recording without mappings is of one file, which the operator names. */
 static int make_only(struct pathprof_import *import, const struct pathprof_import_files *files,
 		     struct pathprof_error *error)
 {
