@@ -4,13 +4,12 @@
  * and nothing stays behind, whoever ends first. Skipped where the hypervisor has no debug
  * registers.
  */
+#include "refuse_perf.h"
 #include "unit.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -642,19 +641,9 @@ static void test_killed_amid(void)
 	}
 }
 
-/* Registers left set at a place that the child does not come to before they are cleared. */
 static void refuse_events(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (!refuse_perf_events())
 		_exit(2);
 }
 
@@ -693,6 +682,7 @@ static void test_right_lost(void)
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Registers left set at a place that the child does not come to before they are cleared. */
 static void test_orphan(void)
 {
 	struct pp_step_break b;

@@ -3,12 +3,11 @@
  * The process that opens perf's breakpoints for a stepper without the right to: what it opens, what
  * it may do beside that, and what becomes of who asks when it does not answer.
  */
+#include "refuse_perf.h"
 #include "unit.h"
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -35,21 +34,6 @@ static bool start(void)
 	return true;
 }
 
-/* As a kernel whose perf_event_paranoid is 3 answers who has no CAP_SYS_ADMIN. */
-static bool refuse_perf(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-
-	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
 /* In a process of its own, which has an opener and no right to events. */
 static int apart(int (*steps)(void))
 {
@@ -58,7 +42,7 @@ static int apart(int (*steps)(void))
 
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(start() && refuse_perf() ? steps() : 1);
+		_exit(start() && refuse_perf_events() ? steps() : 1);
 	}
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

@@ -13,29 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "two_alike.h"
+
 #define ROUNDS 20000
-#define BODY(x)                                                                                    \
-	for (unsigned int i = 0; i < n; i++) {                                                     \
-		if (x & 1)                                                                         \
-			x = x * 1664525u + 1013904223u;                                            \
-		else                                                                               \
-			x ^= x << 7;                                                               \
-		__asm__ volatile("" : "+r"(x));                                                    \
-	}
-
 static uint64_t first_cnt, second_cnt;
-
-static __attribute__((noipa)) uint32_t first(uint32_t x, unsigned int n)
-{
-	BODY(x)
-	return x;
-}
-
-static __attribute__((noipa)) uint32_t second(uint32_t x, unsigned int n)
-{
-	BODY(x)
-	return x;
-}
 
 static __attribute__((noipa)) void flags(void)
 {

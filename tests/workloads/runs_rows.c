@@ -18,15 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "two_alike.h"
+
 #define PACE_HZ 97
-#define BODY(x)                                                                                    \
-	for (unsigned int i = 0; i < n; i++) {                                                     \
-		if (x & 1)                                                                         \
-			x = x * 1664525u + 1013904223u;                                            \
-		else                                                                               \
-			x ^= x << 7;                                                               \
-		__asm__ volatile("" : "+r"(x));                                                    \
-	}
 #define COUNT_BIT(bit)                                                                             \
 	if (x & (bit))                                                                             \
 		cnt++;
@@ -34,18 +28,6 @@
 	x = x * 1664525u + 1013904223u;                                                            \
 	x ^= x >> 3;                                                                               \
 	__asm__ volatile("" : "+r"(x));
-
-static __attribute__((noipa)) uint32_t first(uint32_t x, unsigned int n)
-{
-	BODY(x)
-	return x;
-}
-
-static __attribute__((noipa)) uint32_t second(uint32_t x, unsigned int n)
-{
-	BODY(x)
-	return x;
-}
 
 static __attribute__((noipa)) uint32_t slow(uint32_t x, unsigned int n)
 {
