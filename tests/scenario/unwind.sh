@@ -35,7 +35,8 @@ program frames gcc -O2 -fno-omit-frame-pointer "$here/workloads/unwind_calls.c"
 program static gcc -O2 -static-pie -s "$here/workloads/unwind_calls.c"
 program clang clang -O2 "$here/workloads/unwind_calls.c"
 program classes g++ -O2 "$here/workloads/unwind_classes.cpp"
-program rust rustc -O "$here/workloads/unwind_rust.rs"
+# half a gigabyte, which only check-all installs
+[ "${PATHPROF_ROUNDS:-short}" != full ] || program rust rustc -O "$here/workloads/unwind_rust.rs"
 
 # The number behind a word of what the comparison has printed.
 figure() { # WORD FILE
