@@ -313,9 +313,39 @@ database = index
 default_md = sha256
 default_crl_days = 30
 crlnumber = number
+serial = number
+new_certs_dir = .
+policy = any
+unique_subject = no
+[any]
+commonName = supplied
 END
 : >index
 echo 01 >number
+# kept HOST COMMAND: the statuses of two requests on one connection, the command between them.
+kept() {
+	python3 - "$port" "$1" "${have#"$url"}" "$2" <<'END'
+import http.client, ssl, subprocess, sys
+port, host, path, command = sys.argv[1:]
+context = ssl.create_default_context(cafile="ca/ca.pem")
+context.load_cert_chain("ca/%s.pem" % host, "ca/%s-key.pem" % host)
+connection = http.client.HTTPSConnection("127.0.0.1", int(port), context=context)
+connection.connect()
+connection.auto_open = 0
+for act in (lambda: None, lambda: subprocess.run(["bash", "-c", command], check=True)):
+    act()
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    answer.read()
+    print(answer.status)
+END
+}
+# once HOST COMMAND WHAT: known at first, then no more, on one connection.
+once() {
+	local statuses
+	statuses=$(kept "$1" "$2" 2>&1 | paste -sd ' ')
+	[ "$statuses" = "200 403" ] && ok "$3: 200, then 403" || not_ok "$3" "$statuses"
+}
 revoke() { openssl ca -config authority.cnf -cert ca/ca.pem -keyfile ca/ca-key.pem "$@" >said 2>&1; }
 revoke -gencrl -out crl.new && mv crl.new crl.pem
 # All addresses of the machine, of both versions.
@@ -324,11 +354,15 @@ start --crl crl.pem --denied denied
 answer 200 "neither denied nor revoked" "${one[@]}" "$have"
 echo reader >denied
 answer 403 "a reader who is denied" "${reader[@]}" "$url/v1/hosts"
-echo host1 >denied
+once host1 "echo host1 >denied" "denied in mid-connection"
 answer 403 "denied while the hub runs" "${one[@]}" "$have"
 : >denied
 answer 200 "denied no more" "${one[@]}" "$have"
-revoke -revoke ca/host1.pem && revoke -gencrl -out crl.new && mv crl.new crl.pem
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca/short-key.pem -out short.csr -subj /CN=host1 2>/dev/null
+revoke -batch -in short.csr -enddate "$(date -u -d '6 seconds' +%y%m%d%H%M%SZ)" -extfile <(echo extendedKeyUsage=clientAuth) -out ca/short.pem
+once short "sleep 7" "expired in mid-connection"
+export -f revoke
+once host1 "revoke -revoke ca/host1.pem && revoke -gencrl -out crl.new && mv crl.new crl.pem" "revoked in mid-connection"
 answer 403 "revoked while the hub runs" "${one[@]}" "$have"
 answer 200 "another host is not" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout late-key.pem -out late.csr -subj /CN=host3 2>/dev/null

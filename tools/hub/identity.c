@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/vector.h"
 
 /* Certificates between a host's and our authority's. */
@@ -18,10 +19,13 @@
 #define URI_MAX    512
 #define SPIFFE     "spiffe://"
 #define DENIED_MAX 100000
+/* A certificate of an authority may end between two looks; a client's own end is known. */
+#define KNOWN_S 60
 
 struct hub_identity {
 	const struct hub_options *options;
 	gnutls_x509_trust_list_t trusted;
+	uint64_t trusted_since;                /* rises when the list is read again */
 	struct timespec crl_time, denied_time; /* of the files that were read */
 	char **denied;
 	size_t denied_cnt;
@@ -49,6 +53,7 @@ static int read_trusted(struct hub_identity *identity, struct pathprof_error *er
 	if (identity->trusted)
 		gnutls_x509_trust_list_deinit(identity->trusted, 1);
 	identity->trusted = list;
+	identity->trusted_since++;
 	return 0;
 }
 
@@ -278,7 +283,7 @@ static unsigned int take_chain(gnutls_session_t session, gnutls_x509_crt_t chain
 	return cnt;
 }
 
-/* NULL: it is known. */
+/* NULL: they show who it is. */
 static const char *judge(const struct hub_identity *identity, gnutls_x509_crt_t *chain,
 			 unsigned int cnt, struct hub_peer *ret_peer)
 {
@@ -293,23 +298,51 @@ static const char *judge(const struct hub_identity *identity, gnutls_x509_crt_t 
 		return "the name in the client certificate has characters that names cannot have";
 	if (!hub_is_plain_name(ret_peer->tenant))
 		return "the tenant in the client certificate has characters that names cannot have";
-	if (is_denied(identity, ret_peer))
-		return ret_peer->reads ? "this reader is denied" : "this host is denied";
 	return NULL;
 }
 
-int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
-		    struct hub_peer *ret_peer, const char **ret_why)
+static int64_t end_of(gnutls_x509_crt_t *chain, unsigned int cnt, int64_t now_s)
 {
+	int64_t end_s = now_s + KNOWN_S;
+
+	for (unsigned int i = 0; i < cnt; i++) {
+		int64_t last_s = gnutls_x509_crt_get_expiration_time(chain[i]);
+
+		end_s = last_s < end_s ? last_s : end_s;
+	}
+	return end_s;
+}
+
+/* NULL: known says who it is. */
+static const char *get_known(const struct hub_identity *identity, gnutls_session_t session,
+			     struct hub_known_peer *known)
+{
+	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
 	gnutls_x509_crt_t chain[CHAIN_MAX];
-	struct pathprof_error error = {""};
 	unsigned int cnt;
+	const char *why;
+
+	if (known->trusted_since == identity->trusted_since && now_s < known->until_s)
+		return NULL;
+	cnt = take_chain(session, chain);
+	why = judge(identity, chain, cnt, &known->peer);
+	known->trusted_since = identity->trusted_since;
+	known->until_s = why ? 0 : end_of(chain, cnt, now_s);
+	for (unsigned int i = 0; i < cnt; i++)
+		gnutls_x509_crt_deinit(chain[i]);
+	return why;
+}
+
+int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
+		    struct hub_known_peer *known, struct hub_peer *ret_peer, const char **ret_why)
+{
+	struct pathprof_error error = {""};
 
 	if (read_changed(identity, &error) < 0)
 		hub_note("%s: what was read before stays in force", error.text);
-	cnt = take_chain(session, chain);
-	*ret_why = judge(identity, chain, cnt, ret_peer);
-	for (unsigned int i = 0; i < cnt; i++)
-		gnutls_x509_crt_deinit(chain[i]);
+	*ret_why = get_known(identity, session, known);
+	*ret_peer = known->peer;
+	if (!*ret_why && is_denied(identity, ret_peer))
+		*ret_why = ret_peer->reads ? "this reader is denied" : "this host is denied";
 	return *ret_why ? -EACCES : 0;
 }

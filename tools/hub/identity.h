@@ -25,6 +25,13 @@ struct hub_peer {
 	bool reads; /* else it is a host */
 };
 
+/* Of a connection: whom its certificates have shown, until when. Zero: nobody yet. */
+struct hub_known_peer {
+	struct hub_peer peer;
+	int64_t until_s;        /* CLOCK_REALTIME */
+	uint64_t trusted_since; /* private: by which lists */
+};
+
 /* Reads what options name; they outlive it. Negative errno, error filled. */
 int hub_identity_new(struct hub_identity **ret_identity, const struct hub_options *options,
 		     struct pathprof_error *error);
@@ -33,6 +40,6 @@ void hub_identity_free(struct hub_identity *identity);
 
 /* -EACCES: nobody whom the hub knows; *ret_why says why, for the other side. */
 int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
-		    struct hub_peer *ret_peer, const char **ret_why);
+		    struct hub_known_peer *known, struct hub_peer *ret_peer, const char **ret_why);
 
 #endif

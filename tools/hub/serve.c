@@ -4,8 +4,9 @@
  * epoll descriptor and the signals are waited for together.
  *
  * A request is looked at before its body is read: who is not known, or sends too much, gets an
- * answer and is cut off. Bounds on clients that mean harm or are only slow: connections, in all and
- * of one address; seconds of silence; seconds a request; bytes of all bodies and parcels together.
+ * answer and is cut off. Bounds on clients that mean harm or are only slow: connections, in all, of
+ * one address, and of those that have not shown yet who they are, of which the oldest makes room
+ * for the next; seconds of silence; seconds a request; bytes of all bodies and parcels together.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -27,7 +28,8 @@
 #include "question.h"
 #include "tenants.h"
 
-#define CONNECTIONS_MAX    256u
+#define CONNECTIONS_MAX    512u
+#define STRANGERS_MAX      384u
 #define CONNECTIONS_OF_ONE 64u
 #define CONNECTION_NS      (300 * PP_NSEC_PER_SEC)
 #define SILENCE_S          20u
@@ -41,7 +43,9 @@
 /* One of the connections; libmicrohttpd's time-out is of silence, so they have an end as well. */
 struct client {
 	int fd; /* -1: free */
+	bool is_ending;
 	uint64_t end_ns;
+	struct hub_known_peer known;
 };
 
 struct hub {
@@ -195,12 +199,16 @@ static bool is(const char *have, const char *want)
 static const char *identify(struct hub *hub, struct MHD_Connection *connection,
 			    struct request *request)
 {
-	const union MHD_ConnectionInfo *info =
+	const union MHD_ConnectionInfo *tls =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	const union MHD_ConnectionInfo *own =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *client = own ? own->socket_context : NULL;
 	const char *why = "no TLS";
 
-	if (info && hub_identity_of(hub->identity, (gnutls_session_t)info->tls_session,
-				    &request->peer, &why) == 0)
+	if (tls && client &&
+	    hub_identity_of(hub->identity, (gnutls_session_t)tls->tls_session, &client->known,
+			    &request->peer, &why) == 0)
 		return NULL;
 	hub->denied_cnt++;
 	return why;
@@ -343,6 +351,32 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 
 /* ---------------------------------------------------------------- connections */
 
+/* The server sees an end, and closes it. */
+static void end_connection(struct client *client)
+{
+	client->is_ending = true;
+	shutdown(client->fd, SHUT_RDWR);
+}
+
+/* Strangers come without end; a host needs a moment to show its certificate. */
+static void end_oldest_stranger(struct hub *hub)
+{
+	struct client *oldest = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		struct client *client = &hub->clients[i];
+
+		if (client->fd < 0 || client->is_ending || client->known.until_s)
+			continue;
+		cnt++;
+		if (!oldest || client->end_ns < oldest->end_ns)
+			oldest = client;
+	}
+	if (cnt > STRANGERS_MAX)
+		end_connection(oldest);
+}
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **state,
 			  enum MHD_ConnectionNotificationCode code)
 {
@@ -352,14 +386,16 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	bool began = code == MHD_CONNECTION_NOTIFY_STARTED;
 	int fd = info ? info->connect_fd : -1;
 
-	(void)state;
 	for (size_t i = 0; fd >= 0 && i < CONNECTIONS_MAX; i++) {
 		if (hub->clients[i].fd != (began ? -1 : fd))
 			continue;
 		hub->clients[i] = (struct client){.fd = began ? fd : -1,
 						  .end_ns = pp_monotonic_ns() + CONNECTION_NS};
-		return;
+		*state = began ? &hub->clients[i] : NULL;
+		break;
 	}
+	if (began)
+		end_oldest_stranger(hub);
 }
 
 static void end_old_connections(struct hub *hub)
@@ -368,7 +404,7 @@ static void end_old_connections(struct hub *hub)
 
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
 		if (hub->clients[i].fd >= 0 && now_ns > hub->clients[i].end_ns)
-			shutdown(hub->clients[i].fd, SHUT_RDWR);
+			end_connection(&hub->clients[i]);
 }
 
 /* ---------------------------------------------------------------- setting up */
