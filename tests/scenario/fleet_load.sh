@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Many hosts send to a hub that is killed at random, that finds its disk full, that is stopped, and
+# whose database is an old copy; answers are lost, bodies are cut off, parcels come twice and before
+# they are full. What the hub holds in the end is what the hosts sent, to the count.
+. "$(dirname "$0")/../own_processes.bash"
+. "$(dirname "$0")/../rounds.bash"
+set -u
+name=fleet_load
+build=$(realpath "${BUILD:-build}")
+hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl
+hosts=$(rounds 16 1000) slots=$(rounds 10 8) kills=$(rounds 6 200) strangers=$(rounds 1000 10000)
+dir=$(mktemp -d)
+server=
+trap 'kill -9 $server 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failed=0
+ok() { echo "ok $name: $1"; }
+not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+
+# ---------------------------------------------------------------- what hosts are made of
+"$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1 || { not_ok ca "none is made"; exit 1; }
+for h in $(seq "$hosts"); do "$hub" enrol ca "host$h" || exit 1; done
+cat >work.sh <<'END'
+gzip -9 <"$1" >/dev/null
+bzip2 -9 <"$1" >/dev/null
+END
+mkdir parcels
+for i in 1 2; do
+	"$ctl" record -o "slot$i.db" --overhead 20% --no-report -- sh work.sh "$ctl" >/dev/null 2>said &&
+		"$ctl" --db "slot$i.db" parcel write -o parcels >/dev/null || { not_ok record "$(tail -n 1 said)"; exit 1; }
+done
+
+# ---------------------------------------------------------------- the hub
+start() { # DATABASE
+	: >hub.log
+	"$hub" serve --db "$1" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem >hub.log 2>&1 &
+	server=$!
+	until grep -q listening hub.log; do
+		kill -0 $server 2>/dev/null || { not_ok start "$(tail -n 1 hub.log)"; exit 1; }
+		sleep 0.02
+	done
+	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
+}
+stop() { kill "${1:--TERM}" $server; wait $server 2>/dev/null; }
+end=$(($(date +%s) / 300 * 300))
+load() { # OPTION...: its log is `load`, what the hub must hold then `want`
+	"$build/tests/tools/fleet_load" --hub "https://127.0.0.1:$port" --certs ca --hosts "$hosts" --slots "$slots" --end $end \
+		--lose 20 --cut 20 --again 20 --early 30 --patience 600 "$@" parcels/*.parcel 2>load | sort >want
+}
+same() { # WHAT DATABASE
+	sqlite3 -separator ' ' "$2" "SELECT lower(hex(p.store)), p.slot, p.windows,
+		(SELECT sum(c.samples) FROM parcel_windows w JOIN path_counts c ON c.window = w.window WHERE w.parcel = p.id),
+		(SELECT sum(c.count) FROM parcel_windows w JOIN edge_counts c ON c.window = w.window WHERE w.parcel = p.id),
+		(SELECT sum(c.samples) FROM parcel_windows w JOIN clock_counts c ON c.window = w.window WHERE w.parcel = p.id)
+		FROM parcels p" | sort >got
+	if [ "$(wc -l <want)" -eq $((hosts * slots)) ] && cmp -s want got && grep -qx 'failed 0' load; then
+		ok "$1: $(wc -l <got) parcels, $(awk '{ n += $4 } END { print n }' got) samples; $(paste -sd ' ' load)"
+	else
+		not_ok "$1" "$(diff want got | head -n 3 | paste -sd ';') $(paste -sd ' ' load)"
+	fi
+}
+
+# ---------------------------------------------------------------- killed, over and over
+start hub.db
+load &
+loading=$!
+done_kills=0
+until [ $done_kills -eq "$kills" ]; do
+	sleep "0.$((RANDOM % 40 + 10))"
+	kill -0 $loading 2>/dev/null || { load & loading=$!; } # all of it again, until there were enough
+	stop -KILL
+	start hub.db
+	done_kills=$((done_kills + 1))
+done
+wait $loading
+same "a hub was killed $kills times" hub.db
+"$ctl" --db hub.db db check >said 2>&1 && ok "the database is sound" || not_ok "the database" "$(tail -n 1 said)"
+
+# ---------------------------------------------------------------- yesterday's copy, and a hub that stands still
+stop
+rm -f old.db
+start old.db
+all=$slots
+slots=$((all / 2)) end=$((end - (all - all / 2) * 300)) # the first half
+load
+stop
+end=$((end + (all - slots) * 300)) slots=$all
+cp old.db copy.db
+start old.db
+load --first $((all / 2))
+same "two halves, one after the other" old.db
+stop
+start copy.db
+load &
+loading=$!
+sleep 1
+kill -STOP $server
+sleep 3
+kill -CONT $server
+wait $loading
+same "an old copy was filled up by a hub that was stopped meanwhile" copy.db
+stop
+
+# ---------------------------------------------------------------- a full disk
+# The hub has a disk of its own that is full after some parcels; then there is room.
+size=$(($(stat -c %s hub.db) / 1024))
+mkdir disk
+if unshare --mount sh -c 'mount -t tmpfs -o size=64k none disk' 2>/dev/null; then
+	: >hub.log
+	unshare --mount bash -c '
+		mount -t tmpfs -o "size=$1k" none disk
+		(until [ -e more ]; do sleep 0.1; done; mount -o remount,size=2g none disk) &
+		exec "${@:2}"' bash $((size / 2)) "$hub" serve --db disk/hub.db --listen "127.0.0.1:$port" --cert ca/hub.pem \
+		--key ca/hub-key.pem --ca ca/ca.pem >hub.log 2>&1 &
+	server=$!
+	until grep -q listening hub.log; do sleep 0.05; kill -0 $server || break; done
+	load &
+	loading=$!
+	until grep -q ': 503: .*full' hub.log; do sleep 0.1; kill -0 $loading 2>/dev/null || break; done
+	grep -q ': 503: .*full' hub.log && ok "a full disk: $(grep -m 1 -o '503: .*full.*' hub.log)" || not_ok "a full disk" "$(tail -n 1 hub.log)"
+	: >more
+	wait $loading
+	mkdir out
+	nsenter --mount --target $server sh -c "cp '$dir'/disk/hub.db* '$dir/out'"
+	stop
+	same "a disk that was full for a while" out/hub.db
+else
+	echo "skip $name: full disk: no file system can be mounted here"
+fi
+
+# ---------------------------------------------------------------- connections without end
+rm -f hub.db hub.db-*
+start hub.db
+cat >strangers.py <<'END'
+import resource, socket, sys, time
+port, count = int(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+held, refused = [], 0
+for i in range(count):
+    s = socket.socket()
+    s.settimeout(0.05)
+    s.bind(("127.0.%d.%d" % (1 + i // 200 % 200, 1 + i % 200), 0))
+    try:
+        s.connect(("127.0.0.1", port))
+        s.setblocking(False)
+        held.append(s)
+        if len(held) > 2000:
+            held.pop(0).close()
+    except OSError:
+        refused += 1
+open("came", "w").write("%d of %d" % (count - refused, count))
+time.sleep(1000)
+END
+python3 strangers.py "$port" "$strangers" 2>said &
+crowd=$!
+load
+same "hosts beside $strangers connections that say nothing, of two hundred addresses and more" hub.db
+kill $crowd 2>/dev/null
+wait $crowd 2>/dev/null
+peak=$(awk '/VmHWM/ { print $2 }' /proc/$server/status)
+[ "$peak" -lt 524288 ] && ok "memory: $((peak / 1024)) MiB at most" || not_ok memory "$peak kB"
+stop
+exit $failed
