@@ -291,6 +291,8 @@ char *moved_function_name(const struct moved *moved)
 
 	if (symbol)
 		return ctl_strdup(symbol->name);
+	if (moved->item->function_name)
+		return ctl_strdup(moved->item->function_name);
 	return *moved_binary_name(moved) ? ctl_printf("%s (no code)", moved_binary_name(moved))
 					 : ctl_strdup("(no code)");
 }

@@ -25,8 +25,10 @@ void side_init(struct side *side, const char *word, enum side_kind kind)
 
 void side_release(struct side *side)
 {
-	for (size_t i = 0; i < side->item_cnt; i++)
+	for (size_t i = 0; i < side->item_cnt; i++) {
 		free(side->items[i].text);
+		free(side->items[i].function_name);
+	}
 	for (uint32_t i = 0; i < side->binary_cnt; i++)
 		free(side->binaries[i].name);
 	symbols_free(side->symbols);
@@ -190,6 +192,7 @@ static void merge(struct side *side)
 		if (kept && by_key(&side->items[kept - 1], item) == 0) {
 			add_item(&side->items[kept - 1], item);
 			free(item->text);
+			free(item->function_name);
 		} else {
 			side->items[kept++] = *item;
 		}
@@ -330,7 +333,8 @@ char *side_label(const struct side *side, const struct side_item *item)
 
 	if (item->text)
 		return ctl_strdup(item->text);
-	from = place_label(side, item->binary, item->from);
+	from = item->function_name ? ctl_strdup(item->function_name)
+				   : place_label(side, item->binary, item->from);
 	if (side->kind == SIDE_PATHS)
 		return ctl_printf("%s %s", from,
 				  text_outcomes(outcomes, item->length, item->outcomes));

@@ -49,6 +49,7 @@ struct side_item {
 	int64_t path_id;                /* 0: none */
 	bool portable;                  /* key_hi is the function's: see match.h */
 	char *text;                     /* of a key that is only text, or a function's name */
+	char *function_name;            /* kept by the store, of a build that is gone; or NULL */
 };
 
 struct side {

@@ -6,16 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "ctl.h"
+#include "pathprof/events.h"
 #include "pathprof/match.h"
+#include "pathprof/portable.h"
 #include "text.h"
 
-/* A build: its side's binary, and what names its paths. */
+/* A build: its side's binary, and what names its paths: its code, or what the store kept of it. */
 struct build {
 	struct side *side;
 	uint32_t binary;
 	struct pathprof_graph *graph;
 	struct pathprof_matcher *matcher;
+	struct pathprof_portable *kept;
 };
 
 static bool has_build(const struct side *side, const struct side_binary *binary)
@@ -58,10 +62,12 @@ static void close_build(struct build *build)
 {
 	pathprof_matcher_free(build->matcher);
 	pathprof_graph_free(build->graph);
+	pathprof_portable_unref(build->kept);
+	*build = (struct build){.side = build->side, .binary = build->binary};
 }
 
-static int open_build(struct build *build, const struct ctl_options *options,
-		      struct pathprof_error *why)
+static int open_code(struct build *build, const struct ctl_options *options,
+		     struct pathprof_error *why)
 {
 	const struct side_binary *binary = &build->side->binaries[build->binary];
 	struct pathprof_code *code =
@@ -69,6 +75,84 @@ static int open_build(struct build *build, const struct ctl_options *options,
 	int r = code ? graphs_open(&build->graph, options, code, binary->name, why) : -ENOENT;
 
 	return r < 0 ? r : pathprof_matcher_new(&build->matcher, build->graph);
+}
+
+/* Without its code nothing else says what a function is called. */
+static int take_name(void *context, const struct pathprof_portable_row *row)
+{
+	struct build *build = context;
+	struct side *side = build->side;
+	struct pathprof_event event;
+	struct side_item *item;
+
+	pathprof_event_of_path(&event, side->binaries[build->binary].group, row->start, row->length,
+			       row->outcomes, 0);
+	item = (struct side_item *)(uintptr_t)side_find(side, event.key_hi, event.key_lo);
+	if (item && !item->function_name && row->function_name && *row->function_name)
+		item->function_name = ctl_strdup(row->function_name);
+	return 0;
+}
+
+/* A file that is gone left the names of its paths, where drift was measured. */
+static int open_kept(struct build *build)
+{
+	struct side *side = build->side;
+	const struct side_binary *binary = &side->binaries[build->binary];
+	struct pathprof_error error;
+	int r;
+
+	if (!side->store)
+		return -ENOENT;
+	build->kept = pathprof_portable_new(&binary->id);
+	if (!build->kept)
+		return -ENOMEM;
+	r = pathprof_portable_load(build->kept, side->store, &error);
+	if (r == 0 && !build->kept->functions)
+		r = -ENOENT;
+	return r < 0 ? r
+		     : pathprof_store_portable(side->store, &binary->id, take_name, build, &error);
+}
+
+/* Why the code is not to be had says more than that no names were kept. */
+static int open_build(struct build *build, const struct ctl_options *options,
+		      struct pathprof_error *why)
+{
+	return open_code(build, options, why) == 0 ? 0 : open_kept(build);
+}
+
+/* What outlives the build. -ENOENT: nothing. */
+static int name_item(const struct build *build, const struct side_item *item,
+		     struct pathprof_event *ret_event)
+{
+	const struct pathprof_portable_path *path;
+
+	if (build->matcher)
+		return pathprof_matcher_path(build->matcher, item->from, item->length,
+					     item->outcomes, item->weight, ret_event);
+	path = build->kept ? pathprof_portable_find(build->kept, item->key_lo) : NULL;
+	if (!path || !path->function)
+		return -ENOENT;
+	*ret_event = (struct pathprof_event){
+		.key_hi = path->function, .key_lo = path->place, .weight = item->weight};
+	return 0;
+}
+
+static int compare_key(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* 1, 0 or -errno. */
+static int has_function(const struct build *build, uint64_t key)
+{
+	const struct pathprof_portable *kept = build->kept;
+
+	if (build->matcher)
+		return pathprof_matcher_has(build->matcher, key);
+	return kept && kept->function_cnt &&
+	       bsearch(&key, kept->functions, kept->function_cnt, sizeof(key), compare_key);
 }
 
 /* Drops every item of the build that the other one does not have. */
@@ -83,13 +167,12 @@ static int rename_items(struct build *build, struct build *other)
 		struct pathprof_event event;
 
 		if (item->binary == build->binary) {
-			if (!other->matcher ||
-			    pathprof_matcher_path(build->matcher, item->from, item->length,
-						  item->outcomes, item->weight, &event) < 0)
+			r = name_item(build, item, &event) < 0 ? 0
+							       : has_function(other, event.key_hi);
+			if (r <= 0) {
+				free(item->function_name);
 				continue;
-			r = pathprof_matcher_has(other->matcher, event.key_hi);
-			if (r <= 0)
-				continue;
+			}
 			item->key_hi = event.key_hi;
 			item->key_lo = event.key_lo;
 			item->portable = true;
@@ -113,8 +196,6 @@ static int match_pair(struct build *a, struct build *b, const struct ctl_options
 	if (r < 0) {
 		close_build(a);
 		close_build(b);
-		*a = (struct build){a->side, a->binary, NULL, NULL};
-		*b = (struct build){b->side, b->binary, NULL, NULL};
 	}
 	r = rename_items(a, b);
 	if (r == 0)
