@@ -21,8 +21,6 @@
 #include "text.h"
 
 #define BINARIES_DEFAULT 10 /* the heaviest */
-#define FUNCTIONS_SHOWN  3
-#define SHARE_MIN        0.01 /* a function that moved less is not worth a word */
 #define QUIET_NS         (2 * PP_NSEC_PER_SEC)
 
 struct question {
@@ -128,18 +126,6 @@ static void release(struct question *q)
 
 /* ---------------------------------------------------------------- in what it differs */
 
-/* The times of the filter, as a selector takes them. */
-static char *span_of(const struct pathprof_filter *filter)
-{
-	_cleanup_free_ char *since = NULL, *until = NULL;
-
-	if (filter->since_ns)
-		since = ctl_printf("@%lld", filter->since_ns / CTL_NS_PER_S);
-	if (filter->until_ns)
-		until = ctl_printf("@%lld", (filter->until_ns + CTL_NS_PER_S - 1) / CTL_NS_PER_S);
-	return ctl_printf("%s..%s", since ?: "", until ?: "");
-}
-
 /* Both sides are the caller's to release. */
 static int load_sides(const struct question *q, const struct outliers_group *group,
 		      const char *host, const char *span, struct side *fleet, struct side *one)
@@ -158,48 +144,6 @@ static int load_sides(const struct question *q, const struct outliers_group *gro
 	if (r)
 		side_release(fleet);
 	return r;
-}
-
-/* The caller frees it; "" when no function moved by much. */
-static char *functions_text(const struct comparison *c)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	const char *between = "";
-
-	if (!out)
-		ctl_no_memory();
-	for (size_t i = 0; i < c->function_cnt && i < FUNCTIONS_SHOWN; i++) {
-		const struct moved *moved = &c->functions[i];
-		_cleanup_free_ char *name = moved_function_name(moved);
-
-		if (fabs(moved->b_share - moved->a_share) < SHARE_MIN)
-			continue;
-		fprintf(out, "%s%s %.0f%% -> %.0f%%", between, name, 100 * moved->a_share,
-			100 * moved->b_share);
-		between = ", ";
-	}
-	if (fclose(out) != 0)
-		ctl_no_memory();
-	return text;
-}
-
-static json_t *functions_json(const struct comparison *c)
-{
-	json_t *rows = json_array();
-
-	for (size_t i = 0; i < c->function_cnt && i < FUNCTIONS_SHOWN; i++) {
-		const struct moved *moved = &c->functions[i];
-		_cleanup_free_ char *name = moved_function_name(moved);
-		json_t *row = json_object();
-
-		json_add_text(row, "function", name);
-		json_add_real(row, "fleet_share", moved->a_share);
-		json_add_real(row, "host_share", moved->b_share);
-		json_array_append_new(rows, row);
-	}
-	return rows;
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -235,7 +179,7 @@ static void add_cells(struct question *q, const struct outliers_group *group,
 		      const struct outliers_host *host, const struct comparison *c)
 {
 	struct table *table = &q->listing.table;
-	_cleanup_free_ char *functions = functions_text(c);
+	_cleanup_free_ char *functions = comparison_brief(c);
 
 	table_row(table, 0);
 	table_cell(table, CTL_NAME, "%s", host->name);
@@ -253,7 +197,7 @@ static void add_cells(struct question *q, const struct outliers_group *group,
 static int add_found(struct question *q, const struct outliers_group *group,
 		     const struct outliers_host *host)
 {
-	_cleanup_free_ char *span = span_of(&q->filter);
+	_cleanup_free_ char *span = selector_span(&q->filter);
 	struct comparison comparison;
 	struct side fleet, one;
 	int r = load_sides(q, group, host->name, span, &fleet, &one);
@@ -266,7 +210,8 @@ static int add_found(struct question *q, const struct outliers_group *group,
 			json_t *object = object_of(group, host->name, "behaviour", true);
 
 			add_verdict(object, host);
-			json_add(object, "functions", functions_json(&comparison));
+			json_add(object, "functions",
+				 comparison_brief_json(&comparison, "fleet_share", "host_share"));
 			json_rows_add(&q->listing.rows, object);
 		} else {
 			add_cells(q, group, host, &comparison);

@@ -10,6 +10,7 @@
 #ifndef CTL_COMPARISON_H
 #define CTL_COMPARISON_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "pathprof/compare.h"
@@ -53,6 +54,12 @@ void comparison_release(struct comparison *comparison);
 char *moved_function_name(const struct moved *moved);
 /* The file name of the binary; "": none. */
 const char *moved_binary_name(const struct moved *moved);
+
+/* In a line the functions that moved most; "" when none moved by much. The caller frees. */
+char *comparison_brief(const struct comparison *comparison);
+/* The same as an array, their shares under these keys. */
+json_t *comparison_brief_json(const struct comparison *comparison, const char *a_key,
+			      const char *b_key);
 
 void comparison_print(const struct comparison *comparison, uint32_t limit, FILE *out);
 void comparison_print_json(const struct comparison *comparison, uint32_t limit, FILE *out);

@@ -159,6 +159,7 @@ int cmd_edges(const struct ctl_options *options);
 
 int cmd_hosts(const struct ctl_options *options);
 int cmd_outliers(const struct ctl_options *options);
+int cmd_releases(const struct ctl_options *options);
 int cmd_interesting(const struct ctl_options *options);
 int cmd_import(const struct ctl_options *options);
 int cmd_export(const struct ctl_options *options);

@@ -121,6 +121,17 @@ static int parse_span(struct selector *selector, const char *word, char *dots)
 	return r;
 }
 
+char *selector_span(const struct pathprof_filter *filter)
+{
+	_cleanup_free_ char *since = NULL, *until = NULL;
+
+	if (filter->since_ns)
+		since = ctl_printf("@%lld", filter->since_ns / CTL_NS_PER_S);
+	if (filter->until_ns)
+		until = ctl_printf("@%lld", (filter->until_ns + CTL_NS_PER_S - 1) / CTL_NS_PER_S);
+	return ctl_printf("%s..%s", since ?: "", until ?: "");
+}
+
 static int parse_binary(struct selector *selector, const char *word, char *at)
 {
 	*at = 0;

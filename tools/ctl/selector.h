@@ -23,6 +23,9 @@
 int selector_load(struct side *ret_side, const struct ctl_options *options, const char *word,
 		  enum side_kind kind);
 
+/* The times of a filter as a word. The caller frees. */
+char *selector_span(const struct pathprof_filter *filter);
+
 /* DIRECTORY-OF-DATABASE/baselines, and in it NAME.baseline; NULL (said): a name that cannot be. The
  * caller frees. */
 char *selector_baselines(const struct ctl_options *options);
