@@ -39,7 +39,8 @@
 #define PATHPROF_IMPORT_BINARY_MAX 64
 
 struct pathprof_import_binary {
-	char *path; /* absolute */
+	char *path;      /* absolute */
+	char *real_path; /* without links; NULL: not known */
 	struct pathprof_build_id id;
 };
 

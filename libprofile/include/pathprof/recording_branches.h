@@ -15,8 +15,9 @@
  *     pathprof_branch_profile_settle(&profile);
  *
  * Workload: recordings of any size, some 10^9 entries, of which 10^4 to 10^6 differ. Entries are
- * counted in a table of a fixed size, which is emptied into the profile when it is full; processes
- * that map the binary are kept with their mappings of it. Both together take no more than
+ * counted in tables of a fixed size, which are emptied into the profile when they are full, and at
+ * the end: the ledger and counts of branches and ranges below are of what was emptied. Processes
+ * are kept with their mappings. Both together take no more than
  * PATHPROF_RECORDING_BRANCHES_MEMORY_MAX bytes; the profile grows with what differs, some 150
  * bytes each. One object, one thread.
  *
@@ -44,7 +45,6 @@ extern "C" {
 /* Things left out besides entries, which the ledger counts. */
 enum pathprof_recording_left {
 	PATHPROF_LEFT_RANGE,     /* ranges: the code does not run on there */
-	PATHPROF_LEFT_AWAY,      /* ranges: the kernel let it go on elsewhere */
 	PATHPROF_LEFT_PROCESSES, /* processes there was no room for */
 	PATHPROF_LEFT_MAPPINGS,  /* mappings of the binary there was no room for, or malformed */
 	PATHPROF_LEFT_CNT
@@ -59,7 +59,7 @@ struct pathprof_recording_branches_stats {
 	uint64_t by_name;        /* of these, taken by their name alone */
 	uint64_t other_build_id; /* mappings of its name that are another build */
 	uint64_t left[PATHPROF_LEFT_CNT];
-	struct pathprof_ledger ledger; /* without `used` */
+	struct pathprof_ledger ledger;
 };
 
 struct pathprof_recording_branches;

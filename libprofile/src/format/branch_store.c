@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "pp_code_ranges.h"
 #include "pp_fill.h"
-#include "pp_recording_traces.h"
 #include "pp_straight.h"
 
 struct taking {
@@ -20,7 +20,7 @@ struct taking {
 	struct pathprof_code *code;
 	const struct pathprof_graph *graph;
 	struct pathprof_error *error;
-	struct pp_recording_traces *ranges; /* NULL: ranges are those of the paths */
+	struct pp_code_ranges *ranges; /* NULL: ranges are those of the paths */
 	struct pp_runs_of_paths runs;
 	struct pp_run run; /* being put together */
 	double weight;     /* of the path at hand */
@@ -182,7 +182,7 @@ static int take_range(void *context, const struct pathprof_range_row *row)
 	if (!place(t, row->from_id, row->from, &from) ||
 	    !place(t, row->to_id, row->start, &start) || !place(t, row->to_id, row->last, &last))
 		return 0;
-	return no_memory(t, pp_recording_traces_range(t->ranges, from, start, last, row->count));
+	return no_memory(t, pp_code_ranges_add(t->ranges, from, start, last, row->count));
 }
 
 /*
@@ -191,13 +191,13 @@ static int take_range(void *context, const struct pathprof_range_row *row)
  * of which process they are.
  */
 static int take_ranges(struct taking *t, struct pathprof_store *store,
-		       const struct pathprof_filter *filter, struct pp_recording_traces *traces)
+		       const struct pathprof_filter *filter, struct pp_code_ranges *ranges)
 {
 	int rc;
 
 	if (filter->pid || filter->comm || filter->container)
 		return 0;
-	t->ranges = traces;
+	t->ranges = ranges;
 	rc = pathprof_store_ranges(store, filter, take_range, t, t->error);
 	if (rc == -ENODATA)
 		t->ranges = NULL;
@@ -262,8 +262,7 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 		.error = error,
 	};
 	struct pathprof_filter windows = *filter, edges = *filter, paths = *filter;
-	struct pathprof_recording_branches_stats stats = {0};
-	struct pp_recording_traces traces;
+	struct pp_code_ranges ranges;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	int rc = pp_branch_check_id(p, &graph->build_id, "the code", error);
 
@@ -274,12 +273,12 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 	windows.binary = edges.binary = NULL;
 	paths.binary = pathprof_build_id_text(&graph->build_id, id);
 	windows.limit = edges.limit = paths.limit = 0;
-	rc = no_memory(&taking, pp_recording_traces_init(&traces, code, graph, p, &stats));
+	rc = no_memory(&taking, pp_code_ranges_init(&ranges, graph, p));
 	if (rc)
 		return rc;
 	rc = pathprof_store_windows(store, &windows, take_window, &taking, error);
 	if (!rc)
-		rc = take_ranges(&taking, store, &paths, &traces);
+		rc = take_ranges(&taking, store, &paths, &ranges);
 	if (!rc)
 		rc = pathprof_store_edges(store, &edges, take_edge, &taking, error);
 	if (!rc)
@@ -290,8 +289,8 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 		rc = no_memory(&taking, pp_straight_emit(&taking.runs, p));
 	if (!rc && !taking.ranges)
 		rc = no_memory(&taking, pp_fill(p, graph));
-	p->origin.refused = pp_count_sum(p->origin.refused, stats.left[PATHPROF_LEFT_RANGE]);
+	p->origin.refused = pp_count_sum(p->origin.refused, ranges.misfits);
 	pp_straight_release(&taking.runs);
-	pp_recording_traces_release(&traces);
+	pp_code_ranges_release(&ranges);
 	return rc;
 }

@@ -75,6 +75,7 @@ static int make_parts(struct pathprof_import *import, const struct pathprof_impo
 }
 
 static void flush_counts(void *context);
+static bool runs(void *context, uint64_t start, uint64_t last);
 
 /* A recording without mappings is of one file, which the operator names. */
 static int make_only(struct pathprof_import *import, const struct pathprof_import_files *files,
@@ -120,6 +121,7 @@ int pathprof_import_new(struct pathprof_import **ret_import,
 						.walker = import->walker,
 						.stats = &import->stats,
 						.full = flush_counts,
+						.runs = runs,
 						.context = import,
 					},
 					config->mapping);
@@ -173,9 +175,10 @@ bool pathprof_import_file(const struct pathprof_import *import, uint32_t index,
 
 static void hand_on_edge(struct pathprof_import *import, const struct pp_import_edge *e)
 {
-	/* all of it was taken back */
-	if (!e->cnt)
+	if (pp_import_edge_is_lost(e)) {
+		pp_import_leave_out(&import->stats, PATHPROF_LEDGER_UNMAPPED, e->cnt);
 		return;
+	}
 	pp_import_window_add_edge(&import->window, (uint32_t)(e->who >> 32), e->image.from,
 				  e->image.to, e->cnt, e->mispredicted);
 }
@@ -200,13 +203,13 @@ static void hand_on_walked(struct pathprof_import *import, const struct pp_impor
 	pp_import_window_add_path(&import->window, (uint32_t)(w->key >> 32), &seen, w->cnt);
 }
 
-/* Of an edge that is counted: a range goes by its row. */
+/* Of an edge that is in the window: a range goes by its row. */
 static void hand_on_straight(struct pathprof_import *import, const struct pp_import_sum *ran)
 {
 	const struct pp_import_edge *led = &import->counts->edges[ran->key >> 32];
 	const struct pp_import_edge *left = &import->counts->edges[(uint32_t)ran->key];
 
-	if (ran->cnt && led->cnt)
+	if (!pp_import_edge_is_lost(led))
 		pp_import_window_add_range(&import->window, led->image.from, led->image.to,
 					   left->image.from, ran->cnt);
 }
@@ -226,6 +229,21 @@ static void flush_counts(void *context)
 		if (counts->paths[i].cnt)
 			hand_on_path(import, &counts->paths[i]);
 	pp_import_counts_clear(counts);
+}
+
+static void keep_nothing(void *context, const struct pathprof_path_seen *path)
+{
+}
+
+/* As the paths of a branch that leads to itself would have it. */
+static bool runs(void *context, uint64_t start, uint64_t last)
+{
+	const struct pathprof_import *import = context;
+	const struct pathprof_taken again[] = {{last, start}, {last, start}};
+	uint32_t at;
+
+	return pathprof_reconstruct_paths(pp_import_images_reconstructor(import->images), again, 2,
+					  import->config.mapping, keep_nothing, NULL, &at) == 0;
 }
 
 static uint64_t sum(const uint64_t *values, int cnt)

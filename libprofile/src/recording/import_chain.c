@@ -14,7 +14,8 @@
 /* Pages of code by process: where they lie as images. */
 #define PAGE_SHIFT 12
 #define PAGE_SLOTS 4096
-#define NO_IMAGE   UINT32_MAX
+/* In `who` of edges with an end in nothing. */
+#define OF_LOST (UINT64_C(1) << 63)
 /* More than any recording holds; sums of it do not wrap. */
 #define REPEATS_MAX (UINT64_C(1) << 40)
 
@@ -30,20 +31,20 @@ struct pp_import_chain {
 	struct pathprof_import_stats *stats;
 	struct pp_import_asked asked;
 	enum pathprof_mapping mapping;
-	uint32_t only; /* image, or NO_IMAGE */
+	uint32_t only; /* image, or PP_IMPORT_NO_IMAGE */
 
 	/* the stack in hand */
 	uint32_t process, generation;
 	uint64_t who, times;
 	uint32_t depth;
 	bool filtered;
+	bool has_windows;               /* its entries make some */
 	struct pp_import_finder finder; /* of its edges */
 	/* of a path by its span: those of such a depth, seen so often */
 	uint32_t weights_depth;
 	uint64_t weights_times;
 	double weights[PATHPROF_RECORDED_BRANCHES_MAX + 1];
-	/* the entry that may be the one before once more; NULL until the last window */
-	const struct pathprof_recorded_branch *newest;
+	bool is_of_first;                  /* one of its branches is of image 0 */
 	const struct pp_import_edge *last; /* of the entry before; NULL: it is not to be had */
 	/* the window in hand, and the numbers of its branches */
 	uint32_t taken_cnt;
@@ -65,7 +66,7 @@ int pp_import_chain_new(struct pp_import_chain **ret_chain,
 	chain->counts = parts->counts;
 	chain->stats = parts->stats;
 	chain->mapping = mapping;
-	chain->only = NO_IMAGE;
+	chain->only = PP_IMPORT_NO_IMAGE;
 	*ret_chain = chain;
 	return 0;
 }
@@ -106,6 +107,10 @@ static int image_of(struct pp_import_chain *chain, const struct pathprof_mapped_
 {
 	struct pathprof_build_id id;
 
+	if (chain->parts.is_by_mark) {
+		*ret_number = !(file && file->mark);
+		return 0;
+	}
 	if (!file)
 		return image_of_jit(chain, ret_number);
 	id = file->id;
@@ -121,7 +126,7 @@ static int find_in_only(struct pp_import_chain *chain, uint64_t address, uint64_
 	uint32_t number;
 	uint64_t offset;
 
-	if (chain->only == NO_IMAGE || address > PP_IMAGE_MASK)
+	if (chain->only == PP_IMPORT_NO_IMAGE || address > PP_IMAGE_MASK)
 		return -ENOENT;
 	*ret_image = (uint64_t)chain->only << PP_IMAGE_SHIFT | address;
 	return pp_import_images_place(chain->parts.images, *ret_image, &number, &offset);
@@ -226,37 +231,6 @@ static bool is_repeat(const struct pp_import_chain *chain, uint32_t at)
 	       chain->taken[at].to == chain->taken[at - 1].to;
 }
 
-/*
- * Processors give the newest entry twice now and then. Where the code does not lead there again, it
- * was none: the edge is counted once less, and there is an entry less. Its edge stays counted, as
- * that of the entry before.
- */
-static bool take_back(struct pp_import_chain *chain, uint32_t at)
-{
-	const struct pathprof_recorded_branch *b = chain->newest;
-	struct pp_import_edge *e;
-	struct pp_import_sum *ran;
-
-	if (!b || at + 1 != chain->taken_cnt || !is_repeat(chain, at))
-		return false;
-	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
-	e = pp_import_counts_edge(&chain->finder, b->from, b->to);
-	if (!e || e->cnt <= chain->times)
-		return false;
-	e->cnt -= chain->times;
-	if (b->flags & PATHPROF_RECORDED_MISPREDICTED)
-		e->mispredicted -= chain->times;
-	ran = straight(chain, e, e);
-	ran->cnt -= ran->cnt < chain->times ? ran->cnt : chain->times;
-	chain->stats->ledger.used -= chain->times;
-	chain->stats->ledger.left[PATHPROF_LEDGER_REPEATED] += chain->times;
-	chain->taken_cnt--;
-	chain->depth--;
-	weigh(chain);
-	chain->newest = NULL;
-	return true;
-}
-
 /* Edges in hand are not asked for any more. */
 static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t path_cnt)
 {
@@ -321,8 +295,6 @@ static void end_window(struct pp_import_chain *chain)
 	if (!chain->taken_cnt)
 		return;
 	refusal = read_window(chain, &at);
-	if (refusal && take_back(chain, at))
-		refusal = chain->taken_cnt ? read_window(chain, &at) : 0;
 	stats->windows += chain->times;
 	stats->taken += chain->times * chain->taken_cnt;
 	chain->taken_cnt = 0;
@@ -334,41 +306,95 @@ static void end_window(struct pp_import_chain *chain)
 
 /* ---------------------------------------------------------------- entries */
 
-static void leave_out(struct pp_import_chain *chain, enum pathprof_ledger_reason why)
+static uint64_t place_of(struct pp_import_chain *chain, uint64_t address)
 {
-	chain->stats->ledger.left[why] += chain->times;
-	chain->stats->ledger.used -= chain->times;
+	uint64_t image;
+
+	return translate(chain, address, &image) < 0 ? PP_IMAGE_NOWHERE : image;
 }
 
-/* An edge that was not counted yet. Why it is none; PATHPROF_LEDGER_CNT: it is one. */
-static enum pathprof_ledger_reason begin_edge(struct pp_import_chain *chain,
-					      const struct pathprof_recorded_branch *b)
+/* An end in nothing may be in a file by the next time: it is looked up anew each time. */
+static struct pp_import_edge *lost_edge(struct pp_import_chain *chain, struct pp_import_edge *add)
+{
+	struct pp_import_finder finder;
+	struct pp_import_edge *e;
+
+	add->who |= OF_LOST;
+	pp_import_counts_set_finder(chain->counts, add->who, &finder);
+	e = pp_import_counts_edge(&finder, add->from, add->to);
+	if (e && e->image.from == add->image.from && e->image.to == add->image.to)
+		return e;
+	/* the other end was mapped meanwhile: what was counted stays, and is not found any more */
+	if (e)
+		e->who = 0;
+	return pp_import_counts_add_edge(chain->counts, add);
+}
+
+/* Rare: kept out of the loop, whose registers it would take. */
+static __attribute__((noinline)) struct pp_import_edge *
+new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
 {
 	struct pp_import_edge e = {.from = b->from, .to = b->to, .who = chain->who};
 
-	if (translate(chain, b->from, &e.image.from) < 0 ||
-	    translate(chain, b->to, &e.image.to) < 0)
-		return PATHPROF_LEDGER_UNMAPPED;
+	e.image.from = place_of(chain, b->from);
+	e.image.to = place_of(chain, b->to);
+	if (pp_import_edge_is_lost(&e))
+		return lost_edge(chain, &e);
 	/* one without a number, as there is no room, is not walked */
-	if (pp_image_has_code(e.image.from))
+	if (chain->parts.walker && pp_image_has_code(e.image.from))
 		pathprof_walker_branch(chain->parts.walker, &e.image, &e.branch);
-	pp_import_counts_add_edge(chain->counts, &e);
-	return PATHPROF_LEDGER_CNT;
+	return pp_import_counts_add_edge(chain->counts, &e);
 }
 
-/* Where code is missing on one side, the window ends there or begins behind. */
-static void add_taken(struct pp_import_chain *chain, const struct pp_import_edge *e)
+/* Where code is not at hand nobody knows; from one file into another no code runs on. */
+static bool runs_again(struct pp_import_chain *chain, const struct pathprof_taken *image)
 {
-	bool from = pp_image_has_code(e->image.from);
+	if (image->from >> PP_IMAGE_SHIFT != image->to >> PP_IMAGE_SHIFT)
+		return false;
+	return !pp_image_has_code(image->from | image->to) ||
+	       chain->parts.runs(chain->parts.context, image->to, image->from);
+}
 
-	if (from) {
-		chain->branches[chain->taken_cnt] = e->branch;
-		chain->taken[chain->taken_cnt++] = e->image;
-	}
-	if (!from || !pp_image_has_code(e->image.to)) {
+/*
+ * Processors give the newest entry twice now and then. Where the code does not lead there again, it
+ * was none, and there is an entry less.
+ */
+static bool is_given_twice(struct pp_import_chain *chain, struct pp_import_edge *e)
+{
+	if (chain->filtered)
+		return false;
+	if (!e->again)
+		e->again = runs_again(chain, &e->image) ? 1 : 2;
+	if (e->again == 1)
+		return false;
+	pp_import_leave_out(chain->stats, PATHPROF_LEDGER_REPEATED, chain->times);
+	chain->depth--;
+	weigh(chain);
+	return true;
+}
+
+static void add_branch(struct pp_import_chain *chain, const struct pp_import_edge *e)
+{
+	chain->branches[chain->taken_cnt] = e->branch;
+	chain->taken[chain->taken_cnt++] = e->image;
+}
+
+/* Where code is missing on one side, the window ends there or begins behind, if there is any. */
+static void add_last_branch(struct pp_import_chain *chain, const struct pp_import_edge *e)
+{
+	chain->is_of_first |= !(e->image.from >> PP_IMAGE_SHIFT && e->image.to >> PP_IMAGE_SHIFT);
+	if (!chain->parts.walker)
+		return;
+	if (!pp_import_edge_is_lost(e)) {
+		if (chain->filtered) {
+			chain->stats->filtered += chain->times;
+			return;
+		}
 		chain->stats->no_code += chain->times;
-		end_window(chain);
+		if (pp_image_has_code(e->image.from))
+			add_branch(chain, e);
 	}
+	end_window(chain);
 }
 
 static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint32_t cnt)
@@ -380,28 +406,15 @@ static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint3
 	return untaken;
 }
 
-/* Rare: kept out of the loop, whose registers it would take. NULL: it is none, and left out. */
-static __attribute__((noinline)) struct pp_import_edge *
-new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b)
-{
-	enum pathprof_ledger_reason why = begin_edge(chain, b);
-
-	if (why == PATHPROF_LEDGER_CNT)
-		return &chain->counts->edges[chain->counts->edge_cnt];
-	leave_out(chain, why);
-	end_window(chain);
-	return NULL;
-}
-
 static inline void count_entry(struct pp_import_chain *chain, struct pp_import_edge *e,
 			       uint64_t times, bool is_missed)
 {
 	e->cnt += times;
 	e->mispredicted += is_missed ? times : 0;
-	if (chain->filtered)
-		chain->stats->filtered += times;
+	if (chain->has_windows && pp_image_has_code(e->image.from | e->image.to))
+		add_branch(chain, e);
 	else
-		add_taken(chain, e);
+		add_last_branch(chain, e);
 }
 
 /* Oldest first. What the finder says changes with a new edge only, or when tables were full. */
@@ -418,7 +431,7 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 		bool is_straight;
 
 		if (why != PATHPROF_LEDGER_CNT) {
-			leave_out(chain, why);
+			pp_import_leave_out(chain->stats, why, times);
 			pathprof_recorded_pass(&walk, b, why);
 			continue;
 		}
@@ -430,18 +443,19 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 			e = new_edge(chain, b);
 			pp_import_counts_set_finder(chain->counts, chain->who, &finder);
 		}
-		if (is_straight && e && chain->last)
+		if (b == list && is_straight && e == chain->last && is_given_twice(chain, e))
+			break;
+		if (is_straight && chain->last)
 			straight(chain, chain->last, e)->cnt += times;
 		chain->last = chain->filtered ? NULL : e;
-		if (e)
-			count_entry(chain, e, times, b->flags & PATHPROF_RECORDED_MISPREDICTED);
+		count_entry(chain, e, times, b->flags & PATHPROF_RECORDED_MISPREDICTED);
 	}
 }
 
 /* All of what was counted goes by the walker's numbers. */
 static void make_way(struct pp_import_chain *chain)
 {
-	if (!pathprof_walker_is_full(chain->parts.walker))
+	if (!chain->parts.walker || !pathprof_walker_is_full(chain->parts.walker))
 		return;
 	chain->parts.full(chain->parts.context);
 	pathprof_walker_clear(chain->parts.walker);
@@ -453,38 +467,56 @@ static void begin_stack(struct pp_import_chain *chain,
 	struct pathprof_recorded_space *p =
 		pathprof_recorded_spaces_at(chain->parts.spaces, chain->process);
 
-	p->used = true;
+	/* windows go by the process' number, ranges of one file by what is mapped alone */
+	p->used = !chain->parts.is_by_mark;
 	chain->generation = p->generation;
-	chain->who = (uint64_t)chain->process << 32 | chain->generation;
+	chain->who = (p->used ? (uint64_t)chain->process << 32 : 0) | chain->generation;
 	chain->depth = sample->branch_cnt - count_untaken(sample->branches, sample->branch_cnt);
 	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
 	weigh(chain);
 	chain->filtered = sample->filtered;
+	chain->has_windows = chain->parts.walker && !chain->filtered;
+	chain->is_of_first = false;
 	chain->last = NULL;
 	chain->stats->stacks += chain->times;
-	chain->stats->ledger.branches += chain->times * sample->branch_cnt;
-	chain->stats->ledger.used += chain->times * sample->branch_cnt; /* but for those left out */
 }
 
-void pp_import_chain_stack(struct pp_import_chain *chain,
-			   const struct pathprof_recorded_sample *sample)
+/* All of it is used, but for what is left out. */
+static void read_stack(struct pp_import_chain *chain, const struct pathprof_recorded_sample *sample)
 {
 	chain->times = 1 + (sample->repeats < REPEATS_MAX ? sample->repeats : REPEATS_MAX);
+	chain->stats->ledger.branches += chain->times * sample->branch_cnt;
+	chain->stats->ledger.used += chain->times * sample->branch_cnt;
+}
+
+void pp_import_chain_leave_out(struct pp_import_chain *chain,
+			       const struct pathprof_recorded_sample *sample,
+			       enum pathprof_ledger_reason why)
+{
+	read_stack(chain, sample);
+	for (uint32_t i = 0; i < sample->branch_cnt; i++) {
+		enum pathprof_ledger_reason own = pathprof_recorded_reason(&sample->branches[i]);
+
+		pp_import_leave_out(chain->stats, own == PATHPROF_LEDGER_CNT ? why : own,
+				    chain->times);
+	}
+}
+
+bool pp_import_chain_stack(struct pp_import_chain *chain,
+			   const struct pathprof_recorded_sample *sample)
+{
+	read_stack(chain, sample);
 	if (pathprof_recorded_spaces_find(chain->parts.spaces, sample->pid, &chain->process) < 0) {
 		chain->stats->nobody += chain->times;
-		chain->stats->ledger.branches += chain->times * sample->branch_cnt;
-		chain->stats->ledger.left[PATHPROF_LEDGER_NOBODY] +=
-			chain->times * sample->branch_cnt;
-		return;
+		pp_import_leave_out(chain->stats, PATHPROF_LEDGER_NOBODY,
+				    chain->times * sample->branch_cnt);
+		return false;
 	}
 	pp_import_images_make_room(chain->parts.images);
 	make_way(chain);
 	make_room(chain, sample->branch_cnt, 0);
 	begin_stack(chain, sample);
 	add_entries(chain, sample->branches, sample->branch_cnt);
-	if (sample->branch_cnt > 1 && sample->branches[0].from == sample->branches[1].from &&
-	    sample->branches[0].to == sample->branches[1].to)
-		chain->newest = &sample->branches[0];
 	end_window(chain);
-	chain->newest = NULL;
+	return chain->is_of_first;
 }

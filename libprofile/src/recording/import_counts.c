@@ -74,7 +74,8 @@ static bool is_full(const struct pp_import_index *index, uint32_t cnt)
 	return 4 * (cnt + 1) > index->slot_cnt && index->slot_cnt < PP_IMPORT_SLOTS;
 }
 
-void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_import_edge *edge)
+struct pp_import_edge *pp_import_counts_add_edge(struct pp_import_counts *counts,
+						 const struct pp_import_edge *edge)
 {
 	if (is_full(&counts->edge_index, counts->edge_cnt)) {
 		set_slots(&counts->edge_index, 2 * counts->edge_index.slot_cnt);
@@ -83,6 +84,7 @@ void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_
 	}
 	counts->edges[++counts->edge_cnt] = *edge;
 	enter_edge(counts, counts->edge_cnt);
+	return &counts->edges[counts->edge_cnt];
 }
 
 struct pp_import_sum *pp_import_sums_begin(struct pp_import_sums *sums, uint64_t seed, uint64_t key)

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "pathprof/mapped.h"
 
 /* Links stay: a recording may know the file by a link's name. */
@@ -46,14 +45,17 @@ int pathprof_import_files_add(struct pathprof_import_files *files, const char *p
 	binary.path = absolute(path);
 	if (!binary.path)
 		return pathprof_fail(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
+	binary.real_path = realpath(path, NULL);
 	files->binaries[files->binary_cnt++] = binary;
 	return 0;
 }
 
 void pathprof_import_files_release(struct pathprof_import_files *files)
 {
-	while (files->binary_cnt)
+	while (files->binary_cnt) {
 		free(files->binaries[--files->binary_cnt].path);
+		free(files->binaries[files->binary_cnt].real_path);
+	}
 }
 
 void pp_import_trim_id(struct pathprof_build_id *id)
@@ -84,17 +86,9 @@ static int open_path(const char *path, struct pathprof_build_id *id,
 	return r;
 }
 
-static bool is_named(const char *name, const char *path)
-{
-	_cleanup_free_ char *real_path = realpath(path, NULL);
-
-	return pathprof_mapped_is_named(name, path, real_path);
-}
-
-/* Those of the name when there is no identity: nothing but exactly one will do. */
-static const struct pathprof_import_binary *find_binary(const struct pathprof_import_files *files,
-							const char *name,
-							const struct pathprof_build_id *id)
+const struct pathprof_import_binary *pp_import_files_find(const struct pathprof_import_files *files,
+							  const char *name,
+							  const struct pathprof_build_id *id)
 {
 	const struct pathprof_import_binary *found = NULL;
 
@@ -106,7 +100,7 @@ static const struct pathprof_import_binary *find_binary(const struct pathprof_im
 				return binary;
 			continue;
 		}
-		if (!is_named(name, binary->path))
+		if (!pathprof_mapped_is_named(name, binary->path, binary->real_path))
 			continue;
 		if (found)
 			return NULL;
@@ -169,7 +163,7 @@ static int open_kept(struct pathprof_build_id *id, struct pathprof_code **ret_co
 int pp_import_files_open(const struct pathprof_import_files *files, const char *name,
 			 struct pathprof_build_id *id, struct pathprof_code **ret_code)
 {
-	const struct pathprof_import_binary *binary = find_binary(files, name, id);
+	const struct pathprof_import_binary *binary = pp_import_files_find(files, name, id);
 	bool known = id->kind != PATHPROF_ID_NONE;
 
 	if (binary && open_path(binary->path, id, ret_code) == 0)

@@ -72,18 +72,18 @@ struct pathprof_reconstructor *pp_import_images_reconstructor(struct pp_import_i
 
 /* ---------------------------------------------------------------- opening */
 
-static int read_segments(struct pp_import_image *image)
+static int read_segments(struct pp_import_image *image, const struct pathprof_code *code)
 {
 	struct pathprof_code_segment segment;
 	uint32_t cnt = 0;
 
-	while (pathprof_code_segment(image->code, cnt, &segment) == 0)
+	while (pathprof_code_segment(code, cnt, &segment) == 0)
 		cnt++;
 	image->segments = calloc(cnt ? cnt : 1, sizeof(segment));
 	if (!image->segments)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cnt; i++) {
-		pathprof_code_segment(image->code, i, &segment);
+		pathprof_code_segment(code, i, &segment);
 		/* Else there would be no room for it below the next image. */
 		if (segment.vaddr > PP_IMAGE_MASK ||
 		    segment.len_bytes > PP_IMAGE_MASK - segment.vaddr)
@@ -135,7 +135,7 @@ static int fill(struct pp_import_images *images, struct pp_import_image *image, 
 		return -ENOMEM;
 	if (id->kind != PATHPROF_ID_JIT && open_code(images, image) == 0) {
 		image->has_code = true;
-		if (read_segments(image) < 0) {
+		if (read_segments(image, image->code) < 0) {
 			pathprof_code_free(image->code);
 			images->open_cnt--;
 			free(image->name);
@@ -222,6 +222,20 @@ int pp_import_images_get(struct pp_import_images *images, const char *name,
 	*ret_number = images->cnt++;
 	return pp_table_add(&images->numbers, hash, i,
 			    hash_of(images->images[i].name, &images->images[i].recorded));
+}
+
+int pp_import_images_know(struct pp_import_images *images, const struct pathprof_code *code,
+			  const struct pathprof_build_id *id, uint32_t *ret_number)
+{
+	struct pp_import_image *image;
+	int r = grow(images);
+
+	if (r < 0)
+		return r;
+	image = &images->images[images->cnt];
+	*image = (struct pp_import_image){.recorded = *id, .id = *id};
+	*ret_number = images->cnt++;
+	return read_segments(image, code);
 }
 
 /* ---------------------------------------------------------------- addresses */

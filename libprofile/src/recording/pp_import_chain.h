@@ -8,6 +8,10 @@
  * the next begins. Each is judged by itself: one that does not fit its code has no path counted,
  * its edges stay.
  *
+ * Both ends of an edge are looked up when it is met first. One with an end in nothing that is
+ * mapped is counted as well, for the owner to leave out. The newest entry is left out where it is
+ * the one before once more, and code does not lead there again: some processors give it twice.
+ *
  * Weight: a path over t taken branches was seen whole from n - t of the n places of a stack of n
  * entries, wherever the windows within it begin and end (docs/reconstruction.md): n / (n - t).
  *
@@ -33,16 +37,21 @@ struct pp_import_chain;
 
 /* Takes what was counted out of the tables, which must be empty afterwards. */
 typedef void pp_import_full_fn(void *context);
+/* Does code of one image run on from start up to the branch at last? */
+typedef bool pp_import_runs_fn(void *context, uint64_t start, uint64_t last);
 
 /* What it works with; everything outlives it. */
 struct pp_import_chain_parts {
 	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_images *images;
 	struct pp_import_counts *counts;
-	struct pathprof_walker *walker; /* of the images' code */
+	struct pathprof_walker *walker; /* of the images' code; NULL: no paths */
 	struct pathprof_import_stats *stats;
 	pp_import_full_fn *full;
+	pp_import_runs_fn *runs;
 	void *context;
+	/* Image 0 is of files with a mark (pathprof/recorded_spaces.h), 1 of all others. */
+	bool is_by_mark;
 };
 
 /* -ENOMEM. */
@@ -53,10 +62,32 @@ void pp_import_chain_free(struct pp_import_chain *chain);
 /* Who knows build-ids that came later than their mappings. */
 void pp_import_chain_set_recording(struct pp_import_chain *chain,
 				   const struct pp_import_asked *asked);
-/* The recording has no mappings: addresses are those of this image's file, as ELF has them. */
+/*
+ * The recording has no mappings: addresses are those of this image's file, as ELF has them.
+ * PP_IMPORT_NO_IMAGE: it has.
+ */
+#define PP_IMPORT_NO_IMAGE UINT32_MAX
 void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image);
 
-void pp_import_chain_stack(struct pp_import_chain *chain,
+/* Without a walker: did a branch of it begin or end in image 0? */
+bool pp_import_chain_stack(struct pp_import_chain *chain,
 			   const struct pathprof_recorded_sample *sample);
+/* The same of a stack of which nothing is asked for: entries that are branches go to `why`. */
+void pp_import_chain_leave_out(struct pp_import_chain *chain,
+			       const struct pathprof_recorded_sample *sample,
+			       enum pathprof_ledger_reason why);
+
+/* Is an end of it in nothing that is mapped? */
+static inline bool pp_import_edge_is_lost(const struct pp_import_edge *e)
+{
+	return e->image.from == PP_IMAGE_NOWHERE || e->image.to == PP_IMAGE_NOWHERE;
+}
+/* Takes it out of what was used. */
+static inline void pp_import_leave_out(struct pathprof_import_stats *stats,
+				       enum pathprof_ledger_reason why, uint64_t cnt)
+{
+	stats->ledger.left[why] += cnt;
+	stats->ledger.used -= cnt;
+}
 
 #endif

@@ -38,6 +38,9 @@ struct pp_import_edge {
 	struct pathprof_taken image; /* the same as image addresses (pp_import_image.h) */
 	uint64_t cnt, mispredicted;
 	uint32_t branch; /* its number; 0: it has none */
+	/* 1: code can run on from where it leads to where it left; 2: it cannot; 0: not asked yet
+	 */
+	uint32_t again;
 };
 
 /* Numbers of an array; 0: a free slot. */
@@ -82,7 +85,8 @@ void pp_import_counts_free(struct pp_import_counts *counts);
 void pp_import_counts_clear(struct pp_import_counts *counts);
 
 /* There is room for it: counted so often as it has it. It can be found from now on. */
-void pp_import_counts_add_edge(struct pp_import_counts *counts, const struct pp_import_edge *edge);
+struct pp_import_edge *pp_import_counts_add_edge(struct pp_import_counts *counts,
+						 const struct pp_import_edge *edge);
 /* There is room for it, and it was not counted yet: counted not once. */
 struct pp_import_sum *pp_import_sums_begin(struct pp_import_sums *sums, uint64_t seed,
 					   uint64_t key);

@@ -15,6 +15,13 @@
  * so: what ends in as many as would be chance once in 2^32 is cut to the length it must have had.
  */
 void pp_import_trim_id(struct pathprof_build_id *id);
+/*
+ * The one that is named of this identity, or, where id is of kind PATHPROF_ID_NONE, of this name:
+ * exactly one will do. NULL: none.
+ */
+const struct pathprof_import_binary *pp_import_files_find(const struct pathprof_import_files *files,
+							  const char *name,
+							  const struct pathprof_build_id *id);
 /* The path of the file of this identity, as --binary names it; NULL: it names none. */
 const char *pp_import_files_path(const struct pathprof_import_files *files,
 				 const struct pathprof_build_id *id);

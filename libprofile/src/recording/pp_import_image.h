@@ -5,6 +5,7 @@
  *
  *     number of the image << 48 | vaddr of the file            its code is at hand
  *     number of the image << 48 | 1 << 47 | file offset        it is not, or not of that part
+ *     PP_IMAGE_NOWHERE                                         in nothing that is mapped
  *
  * and stays good to the end of the import: counts are kept by it.
  *
@@ -28,6 +29,8 @@
 #define PP_IMAGE_SHIFT  48
 #define PP_IMAGE_NOCODE (UINT64_C(1) << 47)
 #define PP_IMAGE_MASK   (PP_IMAGE_NOCODE - 1)
+
+#define PP_IMAGE_NOWHERE UINT64_MAX
 
 /* Whether the address may be reconstructed from. */
 static inline bool pp_image_has_code(uint64_t address)
@@ -61,6 +64,12 @@ void pp_import_images_free(struct pp_import_images *images);
  */
 int pp_import_images_get(struct pp_import_images *images, const char *name,
 			 const struct pathprof_build_id *id, uint32_t *ret_number);
+/*
+ * Another one, whose code the caller has open: it is not opened for it, and nothing can be
+ * reconstructed from it. -ENOSPC; -ENOMEM.
+ */
+int pp_import_images_know(struct pp_import_images *images, const struct pathprof_code *code,
+			  const struct pathprof_build_id *id, uint32_t *ret_number);
 uint32_t pp_import_images_cnt(const struct pp_import_images *images);
 struct pp_import_image *pp_import_images_at(struct pp_import_images *images, uint32_t number);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * Stacks of a recording to branches and ranges of one binary; see recording_branches.h for
- * workload and ownership. What follows a branch is known with the next one, so each waits for it.
- *
- * Sources of the rules: LLVM, bolt/lib/Profile/DataAggregator.cpp and
- * llvm/tools/llvm-profgen/PerfReader.cpp; AutoFDO, sample_reader.cc.
+ * workload and ownership. The walk is the import's (pp_import_chain.h), without its windows: what
+ * it counted, by images of which the binary is one and all others are another, goes into the
+ * profile when its tables are full.
  */
 #include "pathprof/recording_branches.h"
 
@@ -13,24 +12,28 @@
 #include <string.h>
 
 #include "../code/pp_code.h"
-#include "pathprof/build_id.h"
+#include "../format/pp_branch_profile.h"
+#include "../format/pp_code_ranges.h"
 #include "pathprof/mapped.h"
 #include "pathprof/recorded_spaces.h"
-#include "pathprof/recorded_stack.h"
-#include "pp_branch_profile.h"
-#include "pp_recording_traces.h"
+#include "pp_import_chain.h"
 
 struct pathprof_recording_branches {
 	enum pathprof_format format;
 	struct pathprof_code *code;
 	const struct pathprof_graph *graph;
 	struct pathprof_branch_profile *profile;
-	struct pathprof_build_id id;
-	struct pathprof_build_id other; /* the last of its name that is another build */
-	char *real_path;                /* of the code's file; NULL: not known */
-	char *mapped_name;              /* as recorded, if not deleted; NULL: not mapped yet */
+	struct pathprof_import_files files; /* the code's */
+	struct pathprof_build_id other;     /* the last of its name that is another build */
+	char *mapped_name;                  /* as recorded, if not deleted; NULL: not mapped yet */
 	struct pathprof_recorded_spaces *spaces;
-	struct pp_recording_traces traces;
+	struct pp_import_images *images;
+	struct pp_import_counts *counts;
+	struct pp_import_chain *chain;
+	struct pp_code_ranges ranges;
+	uint32_t image; /* the binary's number */
+	int failure;    /* the profile could not take what was counted */
+	struct pathprof_import_stats walked;
 	struct pathprof_recording_branches_stats stats;
 	uint64_t begin_ns, end_ns; /* of the samples with branches of it; the recording's clock */
 	bool has_mappings;         /* of code, of any file */
@@ -38,19 +41,84 @@ struct pathprof_recording_branches {
 	struct pathprof_error error;
 };
 
-/* The stack in hand. */
-struct walk {
-	struct pathprof_recorded_walk rules;
-	const struct pathprof_space *space;        /* NULL: addresses are the file's */
-	const struct pathprof_mapped_piece *piece; /* found last */
-	struct pp_trace
-		trace; /* of the last branch, which waits for the next; without ends: none */
-	uint64_t mispredicted; /* of it */
-	bool ranges;
-	bool unmapped; /* an address was in nothing that is mapped */
-	uint64_t times;
-	bool counted;
-};
+static const struct pathprof_build_id *id_of(const struct pathprof_recording_branches *b)
+{
+	return &b->files.binaries[0].id;
+}
+
+/* llvm-profgen's text has one process, whatever numbers it gives, and the mappings of one binary.
+ */
+static bool is_of_one(const struct pathprof_recording_branches *b)
+{
+	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT;
+}
+
+/* Addresses in a text are taken for the file's where there are no mappings at all. */
+static bool is_unmapped_text(const struct pathprof_recording_branches *b)
+{
+	if (is_of_one(b))
+		return !b->stats.mappings;
+	return b->format == PATHPROF_FORMAT_PERF_SCRIPT && !b->has_mappings;
+}
+
+/* ---------------------------------------------------------------- what was counted */
+
+static uint64_t offset_of(const struct pathprof_recording_branches *b, uint64_t address)
+{
+	uint64_t offset;
+	uint32_t number;
+
+	return pp_image_has_code(address) &&
+			       pp_import_images_place(b->images, address, &number, &offset) == 0
+		       ? offset
+		       : PATHPROF_OUTSIDE;
+}
+
+static int hand_on_edge(struct pathprof_recording_branches *b, const struct pp_import_edge *e)
+{
+	uint64_t from = offset_of(b, e->image.from), to = offset_of(b, e->image.to);
+	bool is_loss = pp_import_edge_is_lost(e) && !is_of_one(b) && !is_unmapped_text(b);
+
+	if (from != PATHPROF_OUTSIDE || to != PATHPROF_OUTSIDE)
+		return pathprof_branch_profile_add_branch(b->profile, from, to, e->cnt,
+							  e->mispredicted);
+	pp_import_leave_out(&b->walked,
+			    is_loss ? PATHPROF_LEDGER_UNMAPPED : PATHPROF_LEDGER_OUTSIDE, e->cnt);
+	return 0;
+}
+
+static int hand_on_straight(struct pathprof_recording_branches *b, const struct pp_import_sum *ran)
+{
+	const struct pp_import_edge *led = &b->counts->edges[ran->key >> 32];
+	const struct pp_import_edge *left = &b->counts->edges[(uint32_t)ran->key];
+	uint64_t start = offset_of(b, led->image.to), last = offset_of(b, left->image.from);
+
+	if (start == PATHPROF_OUTSIDE || last == PATHPROF_OUTSIDE)
+		return 0;
+	return pp_code_ranges_add(&b->ranges, offset_of(b, led->image.from), start, last, ran->cnt);
+}
+
+static void hand_on(void *context)
+{
+	struct pathprof_recording_branches *b = context;
+	struct pp_import_counts *counts = b->counts;
+
+	for (uint32_t i = 1; i <= counts->edge_cnt && !b->failure; i++)
+		b->failure = hand_on_edge(b, &counts->edges[i]);
+	for (uint32_t i = 1; i <= counts->straight.cnt && !b->failure; i++)
+		b->failure = hand_on_straight(b, &counts->straight.list[i]);
+	pp_import_counts_clear(counts);
+	b->stats.left[PATHPROF_LEFT_RANGE] = b->ranges.misfits;
+	b->stats.ledger = b->walked.ledger;
+	b->stats.branches = b->walked.ledger.used;
+}
+
+static bool runs(void *context, uint64_t start, uint64_t last)
+{
+	const struct pathprof_recording_branches *b = context;
+
+	return pp_range_runs(b->graph, offset_of(b, start), offset_of(b, last));
+}
 
 /* ---------------------------------------------------------------- life */
 
@@ -58,15 +126,54 @@ struct walk {
 static int check_binary(struct pathprof_recording_branches *b, const struct pathprof_graph *graph,
 			struct pathprof_error *error)
 {
-	int rc = pathprof_code_build_id(b->code, &b->id, error);
+	struct pathprof_build_id *id = &b->files.binaries[0].id;
+	int rc = pathprof_code_build_id(b->code, id, error);
 
 	if (!rc)
-		rc = pp_branch_check_id(b->profile, &b->id, b->code->path, error);
+		rc = pp_branch_check_id(b->profile, id, b->code->path, error);
 	if (!rc)
-		b->profile->origin.build_id = b->id;
+		b->profile->origin.build_id = *id;
 	return rc ? rc
 		  : pp_branch_check_id(b->profile, &graph->build_id, "the control-flow graph",
 				       error);
+}
+
+/* All files but the binary are one. -ENOMEM. */
+static int make_images(struct pathprof_recording_branches *b)
+{
+	static const struct pathprof_build_id none = {.kind = PATHPROF_ID_JIT};
+	uint32_t others;
+	int rc = pp_import_images_new(&b->images, &b->files);
+
+	if (!rc)
+		rc = pp_import_images_know(b->images, b->code, id_of(b), &b->image);
+	return rc ? rc : pp_import_images_get(b->images, "", &none, &others);
+}
+
+static int make_parts(struct pathprof_recording_branches *b)
+{
+	int rc = pathprof_recorded_spaces_new(&b->spaces);
+
+	if (!rc)
+		rc = make_images(b);
+	if (!rc)
+		rc = pp_import_counts_new(&b->counts);
+	if (!rc)
+		rc = pp_code_ranges_init(&b->ranges, b->graph, b->profile);
+	if (!rc)
+		rc = pp_import_chain_new(&b->chain,
+					 &(struct pp_import_chain_parts){
+						 .spaces = b->spaces,
+						 .images = b->images,
+						 .counts = b->counts,
+						 .stats = &b->walked,
+						 .full = hand_on,
+						 .runs = runs,
+						 .context = b,
+						 .is_by_mark = true,
+					 },
+					 PATHPROF_MAPPING_BL);
+	return rc;
 }
 
 int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_branches,
@@ -88,12 +195,12 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 	b->code = code;
 	b->graph = graph;
 	b->profile = profile;
-	b->real_path = realpath(code->path, NULL);
+	b->files.binary_cnt = 1;
+	b->files.binaries[0].path = code->path;
+	b->files.binaries[0].real_path = realpath(code->path, NULL);
 	rc = check_binary(b, graph, error);
 	if (!rc) {
-		rc = pathprof_recorded_spaces_new(&b->spaces);
-		if (!rc)
-			rc = pp_recording_traces_init(&b->traces, code, graph, profile, &b->stats);
+		rc = make_parts(b);
 		if (rc)
 			pathprof_fail(error, rc, "out of memory");
 	}
@@ -109,10 +216,13 @@ void pathprof_recording_branches_free(struct pathprof_recording_branches *b)
 {
 	if (!b)
 		return;
-	pp_recording_traces_release(&b->traces);
+	pp_import_chain_free(b->chain);
+	pp_code_ranges_release(&b->ranges);
+	pp_import_counts_free(b->counts);
+	pp_import_images_free(b->images);
 	pathprof_recorded_spaces_free(b->spaces);
+	free(b->files.binaries[0].real_path);
 	free(b->mapped_name);
-	free(b->real_path);
 	free(b);
 }
 
@@ -126,7 +236,6 @@ void pathprof_recording_branches_ledger(const struct pathprof_recording_branches
 					struct pathprof_ledger *ret_ledger)
 {
 	*ret_ledger = b->stats.ledger;
-	ret_ledger->used = b->stats.branches;
 }
 
 const struct pathprof_error *
@@ -137,28 +246,21 @@ pathprof_recording_branches_error(const struct pathprof_recording_branches *b)
 
 /* ---------------------------------------------------------------- where the binary lies */
 
-/* llvm-profgen's text has one process, whatever numbers it gives. */
-static uint32_t pid_of(const struct pathprof_recording_branches *b, uint32_t pid)
-{
-	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT ? 0 : pid;
-}
-
 /* Is it the binary? By its build-id where there is one, else by its name. */
 static bool is_ours(struct pathprof_recording_branches *b,
 		    const struct pathprof_recorded_mapping *m)
 {
 	if (!m->executable || m->pid == PATHPROF_RECORDED_KERNEL)
 		return false;
-	if (m->id.kind != PATHPROF_ID_NONE && pathprof_build_id_is_of(&m->id, &b->id))
-		return true;
-	if (!pathprof_mapped_is_named(m->name, b->code->path, b->real_path))
-		return false;
-	if (m->id.kind == PATHPROF_ID_NONE) {
-		b->stats.by_name++;
+	if (pp_import_files_find(&b->files, m->name, &m->id)) {
+		b->stats.by_name += m->id.kind == PATHPROF_ID_NONE;
 		return true;
 	}
-	b->stats.other_build_id++;
-	b->other = m->id;
+	if (m->id.kind != PATHPROF_ID_NONE &&
+	    pp_import_files_find(&b->files, m->name, &(struct pathprof_build_id){0})) {
+		b->stats.other_build_id++;
+		b->other = m->id;
+	}
 	return false;
 }
 
@@ -177,10 +279,7 @@ static int map(struct pathprof_recording_branches *b, const struct pathprof_reco
 	struct pathprof_recorded_mapping mapping = *m;
 	int rc;
 
-	mapping.pid = pid_of(b, m->pid);
-	if (ours)
-		mapping.offset = pathprof_mapped_offset(b->traces.segments, b->traces.segment_cnt,
-							m->start, m->end, m->offset);
+	mapping.pid = is_of_one(b) ? 0 : m->pid;
 	rc = pathprof_recorded_spaces_map(b->spaces, &mapping, ours);
 	count_left_out(b);
 	return rc == -ENOMEM ? rc : 0;
@@ -191,9 +290,12 @@ static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 	struct pathprof_recording_branches *b = context;
 	bool ours = is_ours(b, m);
 
+	/* Addresses mean something else from here on. */
+	if (is_unmapped_text(b))
+		hand_on(b);
 	b->has_mappings |= m->executable && m->pid != PATHPROF_RECORDED_KERNEL;
 	/* Its processes are not told apart: what one of them has there may be another's binary. */
-	if (!ours && b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT)
+	if (!ours && is_of_one(b))
 		return 0;
 	b->stats.mappings += ours;
 	if (ours && !b->mapped_name) {
@@ -217,122 +319,6 @@ static int on_process(void *context, const struct pathprof_recorded_process *p)
 
 /* ---------------------------------------------------------------- stacks */
 
-/* The file offset at an address, or PP_PLACE_NONE: it is not the binary's. */
-static uint32_t place(const struct pathprof_recording_branches *b, struct walk *w, uint64_t address)
-{
-	const struct pathprof_mapped_piece *p = w->piece;
-	uint64_t offset;
-
-	if (!w->space)
-		return pp_recording_traces_at(&b->traces, address);
-	if (!p || address < p->start || address >= p->end)
-		p = w->piece = pathprof_space_find(w->space, 0, address);
-	/* llvm-profgen's text has the mappings of one binary. */
-	w->unmapped |= !p && b->format != PATHPROF_FORMAT_PROFGEN_PERFSCRIPT;
-	if (!p || !p->file || !p->file->mark)
-		return PP_PLACE_NONE;
-	offset = address - p->start + p->offset;
-	return offset < PP_PLACE_NONE ? (uint32_t)offset : PP_PLACE_NONE;
-}
-
-static void leave_out(struct pathprof_recording_branches *b, struct walk *w,
-		      enum pathprof_ledger_reason why)
-{
-	b->stats.ledger.left[why] = pp_count_sum(b->stats.ledger.left[why], w->times);
-}
-
-/* Counts the branch that waits. */
-static int count_last(struct pathprof_recording_branches *b, const struct walk *w)
-{
-	if (w->trace.from == PP_PLACE_NONE && w->trace.start == PP_PLACE_NONE)
-		return 0;
-	return pp_recording_traces_add(&b->traces, &w->trace, w->times, w->mispredicted);
-}
-
-/* The code that ran from the branch that waits up to the one at `from`, if it is known. */
-static void end_range(struct pathprof_recording_branches *b, struct walk *w,
-		      const struct pathprof_recorded_branch *e, uint32_t from)
-{
-	bool range = w->ranges && w->trace.start != PP_PLACE_NONE && from != PP_PLACE_NONE;
-	bool cut = w->rules.cut;
-
-	if (pathprof_recorded_reach(&w->rules, e)) {
-		if (range)
-			w->trace.last = from;
-	} else if (range && !cut) {
-		b->stats.left[PATHPROF_LEFT_AWAY] =
-			pp_count_sum(b->stats.left[PATHPROF_LEFT_AWAY], w->times);
-	}
-}
-
-/* repeats: the newest entry is the same as the one before. */
-static int take_entry(struct pathprof_recording_branches *b, struct walk *w,
-		      const struct pathprof_recorded_branch *e, bool repeats)
-{
-	uint32_t from, to;
-	int rc;
-
-	w->unmapped = false;
-	from = place(b, w, e->from);
-	to = place(b, w, e->to);
-	end_range(b, w, e, from);
-	rc = count_last(b, w);
-	w->trace = (struct pp_trace){from, to, PP_PLACE_NONE, repeats ? PP_TRACE_REPEATS : 0};
-	w->mispredicted = e->flags & PATHPROF_RECORDED_MISPREDICTED ? w->times : 0;
-	if (from != PP_PLACE_NONE || to != PP_PLACE_NONE)
-		w->counted = true;
-	else
-		leave_out(b, w, w->unmapped ? PATHPROF_LEDGER_UNMAPPED : PATHPROF_LEDGER_OUTSIDE);
-	return rc;
-}
-
-static bool is_same(const struct pathprof_recorded_branch *a,
-		    const struct pathprof_recorded_branch *b)
-{
-	return a->from == b->from && a->to == b->to;
-}
-
-static int walk_stack(struct pathprof_recording_branches *b, struct walk *w,
-		      const struct pathprof_recorded_sample *s)
-{
-	int rc = 0;
-
-	for (uint32_t i = s->branch_cnt; !rc && i-- > 0;) {
-		const struct pathprof_recorded_branch *e = &s->branches[i];
-		enum pathprof_ledger_reason why = pathprof_recorded_reason(e);
-
-		if (why != PATHPROF_LEDGER_CNT) {
-			leave_out(b, w, why);
-			pathprof_recorded_pass(&w->rules, e, why);
-		} else {
-			rc = take_entry(b, w, e, i == 1 && is_same(e, &s->branches[0]));
-		}
-	}
-	return rc ? rc : count_last(b, w);
-}
-
-/* Of a process that has not mapped the binary: nothing, or not yet. */
-static void leave_out_stack(struct pathprof_recording_branches *b, struct walk *w,
-			    const struct pathprof_recorded_sample *s, bool has_mappings)
-{
-	enum pathprof_ledger_reason none =
-		has_mappings ? PATHPROF_LEDGER_OUTSIDE : PATHPROF_LEDGER_UNMAPPED;
-
-	for (uint32_t i = 0; i < s->branch_cnt; i++) {
-		enum pathprof_ledger_reason why = pathprof_recorded_reason(&s->branches[i]);
-
-		leave_out(b, w, why == PATHPROF_LEDGER_CNT ? none : why);
-	}
-}
-
-/* Addresses in a text are taken for the file's where there are no mappings at all. */
-static bool is_unmapped_text(const struct pathprof_recording_branches *b)
-{
-	if (b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT)
-		return !b->stats.mappings;
-	return b->format == PATHPROF_FORMAT_PERF_SCRIPT && !b->has_mappings;
-}
-
 static void note_time(struct pathprof_recording_branches *b, uint64_t time_ns)
 {
 	b->stats.of_binary++;
@@ -342,35 +328,38 @@ static void note_time(struct pathprof_recording_branches *b, uint64_t time_ns)
 		b->end_ns = time_ns;
 }
 
-static int on_sample(void *context, const struct pathprof_recorded_sample *s)
+/* Of a process that has not mapped the binary: nothing, or not yet. */
+static void leave_out(struct pathprof_recording_branches *b,
+		      const struct pathprof_recorded_sample *s,
+		      const struct pathprof_recorded_space *process)
+{
+	bool has_mappings = process && process->space->piece_cnt;
+
+	b->nameless |= s->pid == UINT32_MAX;
+	pp_import_chain_leave_out(
+		b->chain, s, has_mappings ? PATHPROF_LEDGER_OUTSIDE : PATHPROF_LEDGER_UNMAPPED);
+}
+
+static int on_sample(void *context, const struct pathprof_recorded_sample *recorded)
 {
 	struct pathprof_recording_branches *b = context;
-	const struct pathprof_recorded_space *process =
-		pathprof_recorded_spaces_look(b->spaces, pid_of(b, s->pid));
-	const struct pathprof_space *space = process ? process->space : NULL;
-	bool is_mapped = process && process->marked;
-	struct walk w = {
-		.rules = PATHPROF_RECORDED_WALK,
-		.space = is_mapped ? space : NULL,
-		.trace = {PP_PLACE_NONE, PP_PLACE_NONE, PP_PLACE_NONE, 0},
-		.ranges = !s->filtered,
-		.times = pp_count_sum(s->repeats, 1),
-	};
-	int rc;
+	struct pathprof_recorded_sample s = *recorded;
+	bool is_text = is_unmapped_text(b);
+	const struct pathprof_recorded_space *process;
 
 	b->stats.samples++;
-	b->stats.with_stack += s->branch_cnt != 0;
-	b->stats.ledger.branches =
-		pp_count_sum(b->stats.ledger.branches, pp_count_product(w.times, s->branch_cnt));
-	b->nameless |= !is_mapped && s->pid == UINT32_MAX;
-	if (!is_mapped && !is_unmapped_text(b)) {
-		leave_out_stack(b, &w, s, space && space->piece_cnt);
-		return 0;
-	}
-	rc = walk_stack(b, &w, s);
-	if (w.counted)
-		note_time(b, s->time_ns);
-	return rc;
+	b->stats.with_stack += s.branch_cnt != 0;
+	if (is_of_one(b) || is_text)
+		s.pid = 0;
+	process = pathprof_recorded_spaces_look(b->spaces, s.pid);
+	pp_import_chain_set_only(b->chain, is_text ? b->image : PP_IMPORT_NO_IMAGE);
+	if (!s.branch_cnt)
+		return b->failure;
+	if (!is_text && !(process && process->marked))
+		leave_out(b, recorded, process);
+	else if (pp_import_chain_stack(b->chain, &s))
+		note_time(b, s.time_ns);
+	return b->failure;
 }
 
 /* ---------------------------------------------------------------- counts */
@@ -406,13 +395,13 @@ static int no_mapping(const struct pathprof_recording_branches *b, struct pathpr
 		return pathprof_fail(error, -ESTALE,
 				     "%s is another build (%s) than the one recorded (%s): find "
 				     "that one",
-				     b->code->path, pathprof_build_id_text(&b->id, have),
+				     b->code->path, pathprof_build_id_text(id_of(b), have),
 				     pathprof_build_id_text(&b->other, want));
 	return pathprof_fail(
 		error, -ENODATA,
 		"the recording has no mapping of %s (build-id %s): was it run, and are "
 		"mappings in it (perf script: --show-mmap-events)?",
-		b->code->path, pathprof_build_id_text(&b->id, have));
+		b->code->path, pathprof_build_id_text(id_of(b), have));
 }
 
 static int nothing_of_it(const struct pathprof_recording_branches *b, struct pathprof_error *error)
@@ -487,8 +476,10 @@ int pathprof_recording_branches_finish(struct pathprof_recording_branches *b,
 				       struct pathprof_error *error)
 {
 	bool counts = pathprof_format_addresses(b->format) != PATHPROF_ADDRESS_RUN;
-	int rc = pp_recording_traces_flush(&b->traces);
+	int rc;
 
+	hand_on(b);
+	rc = b->failure;
 	if (!rc && !counts && !b->stats.branches)
 		return nothing_of_it(b, error);
 	if (!rc)
