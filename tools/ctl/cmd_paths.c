@@ -90,11 +90,7 @@ static void add_json(struct view_query *query, const struct shares_path *path)
 	view_figure_members(query, object, &path->figures);
 	json_add_binary(object, "binary", &row->binary_id, row->binary_name);
 	json_add_hex(object, "start", row->start);
-	if (symbol->known)
-		json_add_text(object, "function", symbol->linkage);
-	else
-		json_add(object, "function", json_null());
-	json_add_hex(object, "function_start", symbol->start);
+	json_add_function(object, "function", symbol);
 	json_add_count(object, "length", row->length);
 	json_add_text(object, "outcomes",
 		      row->length ? text_outcomes(outcomes, row->length, row->outcomes) : "");

@@ -191,10 +191,7 @@ static json_t *departure_json(const struct untested_report *report,
 	json_add_real(object, "share", untested_report_share(report, d));
 	json_add_count(object, "samples", d->samples);
 	json_add_text(object, "kind", untested_kind_name(d->kind));
-	if (function->known)
-		json_add_text(object, "function", function->linkage);
-	else
-		json_add(object, "function", json_null());
+	json_add_function(object, "function", function);
 	json_add_text(object, "departs_at", place);
 	json_add_text(object, "direction", untested_direction_name(d->direction));
 	json_add_hex(object, "place", d->place);

@@ -86,3 +86,17 @@ void json_add_binary(json_t *object, const char *key, const struct pathprof_buil
 			      : kinds[id->kind <= PATHPROF_ID_JIT ? id->kind : 0]);
 	json_add(object, key, binary);
 }
+
+void json_add_function(json_t *object, const char *key, const struct symbol *symbol)
+{
+	_cleanup_free_ char *start = ctl_printf("%s_start", key);
+
+	if (symbol && symbol->known)
+		json_add_text(object, key, symbol->linkage);
+	else
+		json_add(object, key, json_null());
+	if (symbol)
+		json_add_hex(object, start, symbol->start);
+	else
+		json_add(object, start, json_null());
+}

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "pathprof/build_id.h"
+#include "symbols.h"
 
 struct json_rows {
 	FILE *out;
@@ -36,5 +37,8 @@ void json_add_hex(json_t *object, const char *key, uint64_t value);
 /* {"name": ..., "build_id": ..., "kind": "build-id" | "file" | "jit"} */
 void json_add_binary(json_t *object, const char *key, const struct pathprof_build_id *id,
 		     const char *name);
+/* The function as the linker calls it, and where it begins in its file (KEY_start), which code
+ * without names has as well. symbol NULL: both null. */
+void json_add_function(json_t *object, const char *key, const struct symbol *symbol);
 
 #endif

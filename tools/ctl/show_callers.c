@@ -100,10 +100,7 @@ static json_t *frames_json(const struct heaviest *heaviest, const struct caller 
 	for (int i = 0; caller && i < FRAMES_MAX; i++, caller = next_of(heaviest, caller)) {
 		json_t *frame = json_object();
 
-		if (caller->symbol && caller->symbol->known)
-			json_add_text(frame, "function", caller->symbol->linkage);
-		else
-			json_add(frame, "function", json_null());
+		json_add_function(frame, "function", caller->symbol);
 		json_add_binary(frame, "binary", &caller->binary_id, caller->binary_name);
 		json_array_append_new(frames, frame);
 	}

@@ -23,6 +23,7 @@ struct key {
 
 struct row {
 	struct key key;
+	const struct caller *caller; /* one of those of that name; NULL: not known */
 	struct figures figures;
 };
 
@@ -94,6 +95,8 @@ static void split_path(struct list *list, const struct callers *callers,
 		const struct symbol *symbol = counts[i].caller ? counts[i].caller->symbol : NULL;
 		struct row *row = row_of(list, path->function, symbol);
 
+		if (row && symbol)
+			row->caller = counts[i].caller;
 		if (row)
 			add_figures(&row->figures, &path->figures, by, samples);
 		left -= by;
@@ -151,17 +154,15 @@ static void add_json(struct view_query *query, const struct row *row)
 {
 	const struct shares_function *function = function_of(query, row);
 	static const struct pathprof_build_id none = {.kind = PATHPROF_ID_NONE};
-	const struct symbol *caller = row->key.caller;
 	json_t *object = json_object();
 
-	if (function && function->symbol && function->symbol->known)
-		json_add_text(object, "function", function->symbol->linkage);
+	json_add_function(object, "function", function ? function->symbol : NULL);
+	json_add_function(object, "caller", row->key.caller);
+	if (row->caller)
+		json_add_binary(object, "caller_binary", &row->caller->binary_id,
+				row->caller->binary_name);
 	else
-		json_add(object, "function", json_null());
-	if (caller && caller->known)
-		json_add_text(object, "caller", caller->linkage);
-	else
-		json_add(object, "caller", json_null());
+		json_add(object, "caller_binary", json_null());
 	view_figure_members(query, object, &row->figures);
 	if (function)
 		json_add_binary(object, "binary", &query->shares->binaries[function->binary].id,

@@ -104,14 +104,7 @@ static void add_json(struct view_query *query, const struct row *row)
 	const struct symbol *symbol = row->function ? row->function->symbol : NULL;
 	json_t *object = json_object();
 
-	if (symbol && symbol->known)
-		json_add_text(object, "function", symbol->linkage);
-	else
-		json_add(object, "function", json_null());
-	if (symbol)
-		json_add_hex(object, "function_start", symbol->start);
-	else
-		json_add(object, "function_start", json_null());
+	json_add_function(object, "function", symbol);
 	view_figure_members(query, object, &row->figures);
 	json_add_count(object, "paths", path_cnt(row));
 	json_add_binary(object, "binary", row->binary ? &row->binary->id : &none,
