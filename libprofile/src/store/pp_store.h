@@ -58,10 +58,12 @@ enum pp_stmt {
 	PP_STMT_PATH_ADD,
 	PP_STMT_PATH_SEEN,
 	PP_STMT_PATH_COUNT_ADD,
+	PP_STMT_PATH_COUNTS_ADD,
 	PP_STMT_EDGE_FIND,
 	PP_STMT_EDGE_ADD,
 	PP_STMT_EDGE_SEEN,
 	PP_STMT_EDGE_COUNT_ADD,
+	PP_STMT_EDGE_COUNTS_ADD,
 	PP_STMT_CLOCK_COUNT_ADD,
 	PP_STMT_CONTEXT_FIND,
 	PP_STMT_CONTEXT_ADD,
@@ -104,6 +106,7 @@ enum pp_stmt {
 	PP_STMT_SEGMENT_COUNT_ADD,
 	PP_STMT_RANGED_WINDOW_ADD,
 	PP_STMT_RANGE_COUNT_ADD,
+	PP_STMT_RANGE_COUNTS_ADD,
 	PP_STMT_PARCEL_FIND,
 	PP_STMT_PARCEL_SET,
 	PP_STMT_PARCEL_WINDOW_ADD,
@@ -137,6 +140,20 @@ int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **
 /* 1: a row; 0: the end; or negative. */
 int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
 /* Runs stmt to its end and resets it. */
+/*
+ * Rows of a window's counts, in the order of their key: a statement adds a batch of them, which
+ * takes half of the processor time that as many statements take, and those left over one each.
+ */
+#define PP_ROWS_BATCH 16
+struct pp_rows {
+	enum pp_stmt one, batch; /* ?1 is the window, then come the columns of a row, and so on */
+	int columns;
+	void (*bind)(sqlite3_stmt *stmt, int first, const void *row);
+	const void *rows;
+	size_t cnt, row_bytes;
+};
+int pp_sql_add_rows(struct pathprof_store *store, const struct pp_rows *rows, int64_t window,
+		    struct pathprof_error *error);
 int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
 /*
  * The text that stmt, its parameters bound, gives; resets it. The caller frees *ret_text. -ENOENT

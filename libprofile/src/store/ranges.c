@@ -8,6 +8,7 @@
 #include "pp_query.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* ---------------------------------------------------------------- writing */
 
@@ -27,49 +28,94 @@ static int check_ranges(const struct pathprof_store *store, const struct pathpro
 	return 0;
 }
 
-/* Row ids of binaries as last looked up: neighbours mostly share theirs. */
+/* Row ids of binaries as last looked up, by where their identity lies: there are few of them. */
+#define KNOWN_CNT 8
 struct range_write {
 	struct pathprof_store *store;
 	struct pathprof_error *error;
 	int64_t window;
+	uint32_t known_cnt; /* ever; the oldest make room */
 	struct range_binary {
 		const struct pathprof_build_id *id;
 		int64_t row;
-	} from, to;
+	} known[KNOWN_CNT];
 };
 
-static int find_binary(struct range_write *w, struct range_binary *binary,
-		       const struct pathprof_build_id *id)
+static int find_binary(struct range_write *w, const struct pathprof_build_id *id, int64_t *ret_row)
 {
+	struct range_binary *add;
 	int code;
 
-	if (binary->id && pathprof_build_id_equal(binary->id, id))
-		return 0;
-	code = pp_store_binary(w->store, id, "", w->window, &binary->row, w->error);
-	binary->id = code == 0 ? id : NULL;
+	for (int i = 0; i < KNOWN_CNT; i++) {
+		if (w->known[i].id == id) {
+			*ret_row = w->known[i].row;
+			return 0;
+		}
+	}
+	add = &w->known[w->known_cnt++ % KNOWN_CNT];
+	*add = (struct range_binary){NULL, 0};
+	code = pp_store_binary(w->store, id, "", w->window, ret_row, w->error);
+	if (code == 0)
+		*add = (struct range_binary){id, *ret_row};
 	return code;
 }
 
-static int write_range(struct range_write *w, const struct pathprof_range_row *row)
-{
-	sqlite3_stmt *stmt = NULL;
-	int64_t edge = 0;
-	int code = find_binary(w, &w->from, row->from_id);
+/* As its row of range_counts. */
+struct range_row {
+	int64_t edge, last, count;
+};
 
+static int compare_rows(const void *a, const void *b)
+{
+	const struct range_row *x = a, *y = b;
+
+	if (x->edge != y->edge)
+		return x->edge < y->edge ? -1 : 1;
+	return (x->last > y->last) - (x->last < y->last);
+}
+
+static void bind_row(sqlite3_stmt *stmt, int first, const void *add)
+{
+	const struct range_row *row = add;
+
+	sqlite3_bind_int64(stmt, first, row->edge);
+	sqlite3_bind_int64(stmt, first + 1, row->last);
+	sqlite3_bind_int64(stmt, first + 2, row->count);
+}
+
+static int fill_row(struct range_write *w, const struct pathprof_range_row *range,
+		    struct range_row *ret_row)
+{
+	int64_t from = 0, to = 0;
+	int code = find_binary(w, range->from_id, &from);
+
+	*ret_row = (struct range_row){.last = (int64_t)range->last, .count = (int64_t)range->count};
 	if (code == 0)
-		code = find_binary(w, &w->to, row->to_id);
+		code = find_binary(w, range->to_id, &to);
 	if (code == 0)
-		code = pp_store_edge(w->store, w->window, w->from.row, row->from, w->to.row,
-				     row->start, &edge, w->error);
-	if (code == 0)
-		code = pp_sql_get(w->store, PP_STMT_RANGE_COUNT_ADD, &stmt, w->error);
+		code = pp_store_edge(w->store, w->window, from, range->from, to, range->start,
+				     &ret_row->edge, w->error);
+	return code;
+}
+
+static int write_ranges(struct range_write *w, const struct pathprof_ranges *ranges,
+			struct range_row *rows)
+{
+	const struct pp_rows add = {PP_STMT_RANGE_COUNT_ADD,
+				    PP_STMT_RANGE_COUNTS_ADD,
+				    3,
+				    bind_row,
+				    rows,
+				    ranges->cnt,
+				    sizeof(*rows)};
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < ranges->cnt; i++)
+		code = fill_row(w, &ranges->rows[i], &rows[i]);
 	if (code < 0)
 		return code;
-	sqlite3_bind_int64(stmt, 1, w->window);
-	sqlite3_bind_int64(stmt, 2, edge);
-	sqlite3_bind_int64(stmt, 3, (int64_t)row->last);
-	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
-	return pp_sql_run(w->store, stmt, w->error);
+	qsort(rows, ranges->cnt, sizeof(*rows), compare_rows);
+	return pp_sql_add_rows(w->store, &add, w->window, w->error);
 }
 
 static int mark_window(struct range_write *w)
@@ -87,6 +133,7 @@ int pathprof_store_add_ranges(struct pathprof_store *store, int64_t window,
 			      const struct pathprof_ranges *ranges, struct pathprof_error *error)
 {
 	struct range_write w = {.store = store, .error = error, .window = window};
+	struct range_row *rows;
 	int code = pp_sql_writable(store, error);
 
 	if (code == 0)
@@ -95,9 +142,11 @@ int pathprof_store_add_ranges(struct pathprof_store *store, int64_t window,
 		code = pp_sql_begin(store, error);
 	if (code < 0)
 		return code;
-	code = mark_window(&w);
-	for (size_t i = 0; code == 0 && i < ranges->cnt; i++)
-		code = write_range(&w, &ranges->rows[i]);
+	rows = calloc(ranges->cnt + 1, sizeof(*rows));
+	code = rows ? mark_window(&w) : pathprof_fail(error, -ENOMEM, "out of memory");
+	if (code == 0)
+		code = write_ranges(&w, ranges, rows);
+	free(rows);
 	if (code < 0)
 		pp_id_cache_clear(&store->edges);
 	return pp_sql_end(store, code, error);

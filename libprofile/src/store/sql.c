@@ -12,6 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define EIGHT(row)   row ", " row ", " row ", " row ", " row ", " row ", " row ", " row
+#define A_BATCH(row) EIGHT(row) ", " EIGHT(row)
+#define RANGE_MERGE  " ON CONFLICT DO UPDATE SET count = count + excluded.count"
+
 static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_BEGIN] = "BEGIN IMMEDIATE",
 	[PP_STMT_COMMIT] = "COMMIT",
@@ -44,16 +48,20 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_PATH_FIND] = "SELECT id, last_window FROM paths WHERE binary = ?1 AND start = ?2"
 			      " AND length = ?3 AND outcomes = ?4",
 	[PP_STMT_PATH_ADD] = "INSERT INTO paths(binary, start, length, outcomes, last_window)"
-			     " VALUES (?1, ?2, ?3, ?4, ?5)",
+			     " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
 	[PP_STMT_PATH_SEEN] = "UPDATE paths SET last_window = ?2 WHERE id = ?1",
 	[PP_STMT_PATH_COUNT_ADD] =
 		"INSERT INTO path_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[PP_STMT_PATH_COUNTS_ADD] =
+		"INSERT INTO path_counts VALUES " A_BATCH("(?1, ?, ?, ?, ?, ?, ?, ?)"),
 	[PP_STMT_EDGE_FIND] = "SELECT id, last_window FROM edges WHERE from_binary = ?1"
 			      " AND from_offset = ?2 AND to_binary = ?3 AND to_offset = ?4",
 	[PP_STMT_EDGE_ADD] = "INSERT INTO edges(from_binary, from_offset, to_binary, to_offset,"
-			     " last_window) VALUES (?1, ?2, ?3, ?4, ?5)",
+			     " last_window) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
 	[PP_STMT_EDGE_SEEN] = "UPDATE edges SET last_window = ?2 WHERE id = ?1",
 	[PP_STMT_EDGE_COUNT_ADD] = "INSERT INTO edge_counts VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[PP_STMT_EDGE_COUNTS_ADD] =
+		"INSERT INTO edge_counts VALUES " A_BATCH("(?1, ?, ?, ?, ?, ?)"),
 	[PP_STMT_CLOCK_COUNT_ADD] = "INSERT INTO clock_counts VALUES (?1, ?2, ?3, ?4, ?5)",
 	[PP_STMT_CONTEXT_FIND] = "SELECT id, last_window FROM contexts WHERE parent = ?1"
 				 " AND binary = ?2 AND function = ?3",
@@ -158,8 +166,9 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_SEGMENT_COUNT_ADD] = "INSERT INTO segment_counts VALUES (?1, ?2, ?3, ?4)"
 				      " ON CONFLICT DO UPDATE SET count = count + excluded.count",
 	[PP_STMT_RANGED_WINDOW_ADD] = "INSERT INTO ranged_windows VALUES (?1)",
-	[PP_STMT_RANGE_COUNT_ADD] = "INSERT INTO range_counts VALUES (?1, ?2, ?3, ?4)"
-				    " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+	[PP_STMT_RANGE_COUNT_ADD] = "INSERT INTO range_counts VALUES (?1, ?2, ?3, ?4)" RANGE_MERGE,
+	[PP_STMT_RANGE_COUNTS_ADD] =
+		"INSERT INTO range_counts VALUES " A_BATCH("(?1, ?, ?, ?)") RANGE_MERGE,
 	[PP_STMT_PARCEL_FIND] = "SELECT id, windows FROM parcels WHERE store = ?1 AND slot = ?2",
 	[PP_STMT_PARCEL_SET] =
 		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
@@ -304,6 +313,34 @@ int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof
 		code = pp_sql_step(store, stmt, error);
 	while (code > 0);
 	sqlite3_reset(stmt);
+	return code;
+}
+
+/* So many rows from `rows` on. */
+static int add_some(struct pathprof_store *store, const struct pp_rows *rows, int64_t window,
+		    size_t at, size_t cnt, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(store, cnt == 1 ? rows->one : rows->batch, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(stmt, 1, window);
+	for (size_t i = 0; i < cnt; i++)
+		rows->bind(stmt, 2 + (int)i * rows->columns,
+			   (const char *)rows->rows + (at + i) * rows->row_bytes);
+	return pp_sql_run(store, stmt, error);
+}
+
+int pp_sql_add_rows(struct pathprof_store *store, const struct pp_rows *rows, int64_t window,
+		    struct pathprof_error *error)
+{
+	int code = 0;
+
+	for (size_t at = 0, cnt; at < rows->cnt && code == 0; at += cnt) {
+		cnt = rows->cnt - at < PP_ROWS_BATCH ? 1 : PP_ROWS_BATCH;
+		code = add_some(store, rows, window, at, cnt, error);
+	}
 	return code;
 }
 

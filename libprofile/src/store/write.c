@@ -351,6 +351,7 @@ static int find_subject(struct pp_window_write *w, const struct subject *subject
 	return code;
 }
 
+/* 1: it was added; 0: it is there. */
 static int add_subject(struct pp_window_write *w, const struct subject *subject,
 		       const struct pp_id_key *key, int64_t *ret_id)
 {
@@ -362,9 +363,10 @@ static int add_subject(struct pp_window_write *w, const struct subject *subject,
 	bind_key(stmt, key);
 	sqlite3_bind_int64(stmt, 5, w->window);
 	code = pp_sql_run(w->store, stmt, w->error);
-	if (code == 0)
-		*ret_id = sqlite3_last_insert_rowid(w->store->db);
-	return code;
+	if (code < 0 || sqlite3_changes(w->store->db) == 0)
+		return code;
+	*ret_id = sqlite3_last_insert_rowid(w->store->db);
+	return 1;
 }
 
 static int touch_subject(struct pp_window_write *w, const struct subject *subject,
@@ -392,10 +394,11 @@ static int subject_id(struct pp_window_write *w, const struct subject *subject,
 	int64_t id = 0, last_window = w->window;
 
 	if (!entry) {
-		int code = find_subject(w, subject, key, &id, &last_window);
+		/* what the cache has not seen is new, but for the first windows of a writer */
+		int code = add_subject(w, subject, key, &id);
 
 		if (code == 0)
-			code = add_subject(w, subject, key, &id);
+			code = find_subject(w, subject, key, &id, &last_window);
 		if (code < 0)
 			return code;
 		pp_id_cache_add(subject->cache, key, id, last_window);
@@ -425,54 +428,51 @@ static void bind_known(sqlite3_stmt *stmt, int parameter, double sum)
 		sqlite3_bind_null(stmt, parameter);
 }
 
-static int write_path_row(struct pp_window_write *w, const struct count_row *row)
+static void bind_path_row(sqlite3_stmt *stmt, int first, const void *add)
 {
-	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_PATH_COUNT_ADD, &stmt, w->error);
+	const struct count_row *row = add;
 
-	if (code < 0)
-		return code;
-	sqlite3_bind_int64(stmt, 1, w->window);
-	sqlite3_bind_int64(stmt, 2, row->subject);
-	sqlite3_bind_int64(stmt, 3, row->process);
-	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
-	sqlite3_bind_double(stmt, 5, row->weight);
+	sqlite3_bind_int64(stmt, first, row->subject);
+	sqlite3_bind_int64(stmt, first + 1, row->process);
+	sqlite3_bind_int64(stmt, first + 2, (int64_t)row->count);
+	sqlite3_bind_double(stmt, first + 3, row->weight);
 	if (row->squares)
-		sqlite3_bind_int64(stmt, 6, (int64_t)row->squares);
+		sqlite3_bind_int64(stmt, first + 4, (int64_t)row->squares);
 	else
-		sqlite3_bind_null(stmt, 6);
-	bind_known(stmt, 7, row->insns);
-	bind_known(stmt, 8, row->weight_squares);
-	return pp_sql_run(w->store, stmt, w->error);
+		sqlite3_bind_null(stmt, first + 4);
+	bind_known(stmt, first + 5, row->insns);
+	bind_known(stmt, first + 6, row->weight_squares);
 }
 
-static int write_edge_row(struct pp_window_write *w, const struct count_row *row)
+static void bind_edge_row(sqlite3_stmt *stmt, int first, const void *add)
 {
-	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_EDGE_COUNT_ADD, &stmt, w->error);
+	const struct count_row *row = add;
 
-	if (code < 0)
-		return code;
-	sqlite3_bind_int64(stmt, 1, w->window);
-	sqlite3_bind_int64(stmt, 2, row->subject);
-	sqlite3_bind_int64(stmt, 3, row->process);
-	sqlite3_bind_int64(stmt, 4, (int64_t)row->count);
-	sqlite3_bind_int64(stmt, 5, (int64_t)row->mispredicted);
-	bind_known(stmt, 6, row->weight);
-	return pp_sql_run(w->store, stmt, w->error);
+	sqlite3_bind_int64(stmt, first, row->subject);
+	sqlite3_bind_int64(stmt, first + 1, row->process);
+	sqlite3_bind_int64(stmt, first + 2, (int64_t)row->count);
+	sqlite3_bind_int64(stmt, first + 3, (int64_t)row->mispredicted);
+	bind_known(stmt, first + 4, row->weight);
 }
 
-typedef int write_row_fn(struct pp_window_write *w, const struct count_row *row);
-
-static int write_sorted(struct pp_window_write *w, struct count_row *rows, uint32_t cnt,
-			write_row_fn *write_row)
+static int write_path_rows(struct pp_window_write *w, struct count_row *rows, uint32_t cnt)
 {
-	int code = 0;
+	const struct pp_rows add = {
+		PP_STMT_PATH_COUNT_ADD, PP_STMT_PATH_COUNTS_ADD, 7, bind_path_row, rows, cnt,
+		sizeof(*rows)};
 
 	qsort(rows, cnt, sizeof(*rows), compare_rows);
-	for (uint32_t i = 0; code == 0 && i < cnt; i++)
-		code = write_row(w, &rows[i]);
-	return code;
+	return pp_sql_add_rows(w->store, &add, w->window, w->error);
+}
+
+static int write_edge_rows(struct pp_window_write *w, struct count_row *rows, uint32_t cnt)
+{
+	const struct pp_rows add = {
+		PP_STMT_EDGE_COUNT_ADD, PP_STMT_EDGE_COUNTS_ADD, 5, bind_edge_row, rows, cnt,
+		sizeof(*rows)};
+
+	qsort(rows, cnt, sizeof(*rows), compare_rows);
+	return pp_sql_add_rows(w->store, &add, w->window, w->error);
 }
 
 static int path_id(struct pp_window_write *w, const struct pp_id_key *key, int64_t *ret_id)
@@ -568,11 +568,11 @@ static int write_counts(struct pp_window_write *w)
 		return pp_window_refuse(w, -ENOMEM, "out of memory");
 	int code = fill_path_rows(w, rows);
 	if (code == 0)
-		code = write_sorted(w, rows, p->path_cnt, write_path_row);
+		code = write_path_rows(w, rows, p->path_cnt);
 	if (code == 0)
 		code = fill_edge_rows(w, rows);
 	if (code == 0)
-		code = write_sorted(w, rows, p->edge_cnt, write_edge_row);
+		code = write_edge_rows(w, rows, p->edge_cnt);
 	free(rows);
 	return code;
 }
