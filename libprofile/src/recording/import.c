@@ -204,14 +204,14 @@ static void hand_on_walked(struct pathprof_import *import, const struct pp_impor
 }
 
 /* Of an edge that is in the window: a range goes by its row. */
-static void hand_on_straight(struct pathprof_import *import, const struct pp_import_sum *ran)
+static void hand_on_straight(void *context, const struct pp_import_edge *led,
+			     const struct pp_import_edge *left, uint64_t cnt)
 {
-	const struct pp_import_edge *led = &import->counts->edges[ran->key >> 32];
-	const struct pp_import_edge *left = &import->counts->edges[(uint32_t)ran->key];
+	struct pathprof_import *import = context;
 
 	if (!pp_import_edge_is_lost(led))
 		pp_import_window_add_range(&import->window, led->image.from, led->image.to,
-					   left->image.from, ran->cnt);
+					   left->image.from, cnt);
 }
 
 static void flush_counts(void *context)
@@ -223,8 +223,7 @@ static void flush_counts(void *context)
 		hand_on_edge(import, &counts->edges[i]);
 	for (uint32_t i = 1; i <= counts->walked.cnt; i++)
 		hand_on_walked(import, &counts->walked.list[i]);
-	for (uint32_t i = 1; i <= counts->straight.cnt; i++)
-		hand_on_straight(import, &counts->straight.list[i]);
+	pp_import_counts_straight(counts, hand_on_straight, import);
 	for (uint32_t i = 0; counts->path_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
 		if (counts->paths[i].cnt)
 			hand_on_path(import, &counts->paths[i]);

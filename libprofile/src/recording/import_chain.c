@@ -38,18 +38,18 @@ struct pp_import_chain {
 	uint64_t who, times;
 	uint32_t depth;
 	bool filtered;
-	bool has_windows;               /* its entries make some */
 	struct pp_import_finder finder; /* of its edges */
 	/* of a path by its span: those of such a depth, seen so often */
 	uint32_t weights_depth;
 	uint64_t weights_times;
 	double weights[PATHPROF_RECORDED_BRANCHES_MAX + 1];
-	bool is_of_first;                  /* one of its branches is of image 0 */
-	const struct pp_import_edge *last; /* of the entry before; NULL: it is not to be had */
+	bool is_of_first; /* one of its branches is of image 0 */
+	bool is_emptied;  /* the tables were full: edges in hand are void */
 	/* the window in hand, and the numbers of its branches */
 	uint32_t taken_cnt;
 	uint32_t branches[PATHPROF_BURST_MAX];
-	struct pathprof_taken taken[PATHPROF_BURST_MAX];
+	const struct pp_import_edge *edges[PATHPROF_BURST_MAX];
+	struct pathprof_taken taken[PATHPROF_BURST_MAX]; /* of one that was not walked */
 	struct pathprof_walked ended[PATHPROF_BURST_MAX];
 
 	struct page pages[PAGE_SLOTS];
@@ -212,17 +212,6 @@ static void keep_path(void *context, const struct pathprof_path_seen *path)
 	chain->stats->paths += chain->times;
 }
 
-/* There is room. How often code ran straight on from where the edge before led, to this one. */
-static inline struct pp_import_sum *straight(struct pp_import_chain *chain,
-					     const struct pp_import_edge *from,
-					     const struct pp_import_edge *to)
-{
-	struct pp_import_counts *counts = chain->counts;
-	uint64_t key = (uint64_t)(from - counts->edges) << 32 | (uint64_t)(to - counts->edges);
-
-	return pp_import_sums_get(&counts->straight, counts->seed, key);
-}
-
 /* What does not fit is the entry before once more: some hardware gives entries twice. */
 static bool is_repeat(const struct pp_import_chain *chain, uint32_t at)
 {
@@ -237,7 +226,7 @@ static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t
 	if (pp_import_counts_room(chain->counts, edge_cnt, path_cnt))
 		return;
 	chain->parts.full(chain->parts.context);
-	chain->last = NULL;
+	chain->is_emptied = true;
 }
 
 /* The same path often ends many times in a row: its sums are not waited for each time. */
@@ -279,6 +268,8 @@ static int read_window(struct pp_import_chain *chain, uint32_t *ret_at)
 {
 	if (walk_window(chain) == 0)
 		return 0;
+	for (uint32_t i = 0; i < chain->taken_cnt; i++)
+		chain->taken[i] = chain->edges[i]->image;
 	/* no more paths end than branches are in a window */
 	make_room(chain, 0, PATHPROF_BURST_MAX);
 	return pathprof_reconstruct_paths(pp_import_images_reconstructor(chain->parts.images),
@@ -376,25 +367,32 @@ static bool is_given_twice(struct pp_import_chain *chain, struct pp_import_edge 
 static void add_branch(struct pp_import_chain *chain, const struct pp_import_edge *e)
 {
 	chain->branches[chain->taken_cnt] = e->branch;
-	chain->taken[chain->taken_cnt++] = e->image;
+	chain->edges[chain->taken_cnt++] = e;
 }
 
-/* Where code is missing on one side, the window ends there or begins behind, if there is any. */
-static void add_last_branch(struct pp_import_chain *chain, const struct pp_import_edge *e)
+/* Where code is missing on one side, the window ends there or begins behind. */
+static void end_without_code(struct pp_import_chain *chain, const struct pp_import_edge *e)
 {
-	chain->is_of_first |= !(e->image.from >> PP_IMAGE_SHIFT && e->image.to >> PP_IMAGE_SHIFT);
-	if (!chain->parts.walker)
-		return;
 	if (!pp_import_edge_is_lost(e)) {
-		if (chain->filtered) {
-			chain->stats->filtered += chain->times;
-			return;
-		}
 		chain->stats->no_code += chain->times;
 		if (pp_image_has_code(e->image.from))
 			add_branch(chain, e);
 	}
 	end_window(chain);
+}
+
+/* An edge that no window goes on from; the edge, if it is good for a range behind it. */
+static struct pp_import_edge *pass_edge(struct pp_import_chain *chain, struct pp_import_edge *e)
+{
+	chain->is_of_first |= !(e->image.from >> PP_IMAGE_SHIFT && e->image.to >> PP_IMAGE_SHIFT);
+	if (chain->filtered) {
+		chain->stats->filtered += pp_import_edge_is_lost(e) ? 0 : chain->times;
+		return NULL;
+	}
+	chain->is_emptied = false;
+	if (chain->parts.walker)
+		end_without_code(chain, e);
+	return chain->is_emptied ? NULL : e;
 }
 
 static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint32_t cnt)
@@ -406,24 +404,15 @@ static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint3
 	return untaken;
 }
 
-static inline void count_entry(struct pp_import_chain *chain, struct pp_import_edge *e,
-			       uint64_t times, bool is_missed)
-{
-	e->cnt += times;
-	e->mispredicted += is_missed ? times : 0;
-	if (chain->has_windows && pp_image_has_code(e->image.from | e->image.to))
-		add_branch(chain, e);
-	else
-		add_last_branch(chain, e);
-}
-
 /* Oldest first. What the finder says changes with a new edge only, or when tables were full. */
 static void add_entries(struct pp_import_chain *chain, const struct pathprof_recorded_branch *list,
 			uint32_t cnt)
 {
 	struct pathprof_recorded_walk walk = PATHPROF_RECORDED_WALK;
 	struct pp_import_finder finder = chain->finder;
+	struct pp_import_edge *last = NULL; /* of the entry before; NULL: it is not to be had */
 	uint64_t times = chain->times;
+	bool has_windows = chain->parts.walker && !chain->filtered;
 
 	for (const struct pathprof_recorded_branch *b = list + cnt; b-- > list;) {
 		enum pathprof_ledger_reason why = pathprof_recorded_reason(b);
@@ -443,12 +432,17 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 			e = new_edge(chain, b);
 			pp_import_counts_set_finder(chain->counts, chain->who, &finder);
 		}
-		if (b == list && is_straight && e == chain->last && is_given_twice(chain, e))
+		if (e == last && b == list && is_straight && is_given_twice(chain, e))
 			break;
-		if (is_straight && chain->last)
-			straight(chain, chain->last, e)->cnt += times;
-		chain->last = chain->filtered ? NULL : e;
-		count_entry(chain, e, times, b->flags & PATHPROF_RECORDED_MISPREDICTED);
+		if (is_straight && last)
+			pp_import_counts_add_straight(chain->counts, last, e, times);
+		e->cnt += times;
+		e->mispredicted += b->flags & PATHPROF_RECORDED_MISPREDICTED ? times : 0;
+		last = e;
+		if (has_windows && pp_image_has_code(e->image.from | e->image.to))
+			add_branch(chain, e);
+		else
+			last = pass_edge(chain, e);
 	}
 }
 
@@ -475,9 +469,7 @@ static void begin_stack(struct pp_import_chain *chain,
 	pp_import_counts_set_finder(chain->counts, chain->who, &chain->finder);
 	weigh(chain);
 	chain->filtered = sample->filtered;
-	chain->has_windows = chain->parts.walker && !chain->filtered;
 	chain->is_of_first = false;
-	chain->last = NULL;
 	chain->stats->stacks += chain->times;
 }
 

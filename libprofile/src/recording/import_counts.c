@@ -46,6 +46,21 @@ void pp_import_counts_clear(struct pp_import_counts *counts)
 	counts->edge_cnt = counts->path_cnt = counts->walked.cnt = counts->straight.cnt = 0;
 }
 
+void pp_import_counts_straight(const struct pp_import_counts *counts, pp_import_straight_fn *fn,
+			       void *context)
+{
+	const struct pp_import_edge *edges = counts->edges;
+
+	for (uint32_t i = 1; i <= counts->edge_cnt; i++)
+		for (int n = 0; n < PP_IMPORT_NEXT_CNT && edges[i].next[n]; n++)
+			fn(context, &edges[i], edges[i].next[n], edges[i].next_cnt[n]);
+	for (uint32_t i = 1; i <= counts->straight.cnt; i++) {
+		const struct pp_import_sum *ran = &counts->straight.list[i];
+
+		fn(context, &edges[ran->key >> 32], &edges[(uint32_t)ran->key], ran->cnt);
+	}
+}
+
 static void enter(struct pp_import_index *index, uint64_t hash, uint32_t number)
 {
 	uint64_t slot = hash >> index->shift;

@@ -45,10 +45,15 @@ static bool find_place(struct pp_import_window *window, uint64_t address, uint32
 		window->profile.totals.drops[PATHPROF_DROP_UNRESOLVED]++;
 		return false;
 	}
-	image = pp_import_images_at(window->images, number);
-	*ret_binary = pathprof_profile_binary(&window->profile, &image->id,
-					      path_of(window, &image->id, image->name));
-	return *ret_binary != PATHPROF_NO_INDEX;
+	if (!window->has_binary || window->image != number) {
+		image = pp_import_images_at(window->images, number);
+		window->image = number;
+		window->binary = pathprof_profile_binary(&window->profile, &image->id,
+							 path_of(window, &image->id, image->name));
+		window->has_binary = window->binary != PATHPROF_NO_INDEX;
+	}
+	*ret_binary = window->binary;
+	return window->has_binary;
 }
 
 void pp_import_window_add_edge(struct pp_import_window *window, uint32_t process, uint64_t from,
@@ -159,6 +164,7 @@ int pp_import_window_find_ranges(struct pp_import_window *window)
 void pp_import_window_clear(struct pp_import_window *window)
 {
 	pathprof_profile_clear(&window->profile);
+	window->has_binary = false;
 	pp_table_clear(&window->range_table);
 	window->range_cnt = 0;
 	window->ranges_lost = false;

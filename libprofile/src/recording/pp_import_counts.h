@@ -26,6 +26,7 @@
 
 /* Of each; the first one is of nothing. */
 #define PP_IMPORT_EDGE_MAX   (1u << 15)
+#define PP_IMPORT_NEXT_CNT   2
 #define PP_IMPORT_PATH_MAX   (1u << 15)
 #define PP_IMPORT_SUM_MAX    (1u << 16)
 #define PP_IMPORT_SLOTS      (1u << 17)
@@ -41,6 +42,9 @@ struct pp_import_edge {
 	/* 1: code can run on from where it leads to where it left; 2: it cannot; 0: not asked yet
 	 */
 	uint32_t again;
+	/* The first two that code ran straight on to, and how often; NULL: none yet. */
+	const struct pp_import_edge *next[PP_IMPORT_NEXT_CNT];
+	uint64_t next_cnt[PP_IMPORT_NEXT_CNT];
 };
 
 /* Numbers of an array; 0: a free slot. */
@@ -74,8 +78,9 @@ struct pp_import_counts {
 	uint32_t edge_cnt, path_cnt;
 	struct pp_import_index edge_index;
 	struct pp_import_edge edges[PP_IMPORT_EDGE_MAX + 1]; /* [1..edge_cnt] */
-	struct pp_import_sums walked;   /* process << 32 | number of the path */
-	struct pp_import_sums straight; /* edge << 32 | the edge that code ran straight on to */
+	struct pp_import_sums walked; /* process << 32 | number of the path */
+	/* edge << 32 | an edge that code ran straight on to, other than its first two */
+	struct pp_import_sums straight;
 	struct pp_import_path paths[PP_IMPORT_PATH_SLOTS]; /* by their slot */
 };
 
@@ -177,6 +182,34 @@ static inline struct pp_import_sum *pp_import_sums_get(struct pp_import_sums *su
 	}
 	return &sums->list[number];
 }
+
+/* There is room. Code ran straight on from where the one edge led, to the other. */
+static inline void pp_import_counts_add_straight(struct pp_import_counts *counts,
+						 struct pp_import_edge *led,
+						 const struct pp_import_edge *left, uint64_t cnt)
+{
+	uint64_t key;
+
+	for (int i = 0; i < PP_IMPORT_NEXT_CNT; i++) {
+		if (led->next[i] == left) {
+			led->next_cnt[i] += cnt;
+			return;
+		}
+		if (!led->next[i]) {
+			led->next[i] = left;
+			led->next_cnt[i] = cnt;
+			return;
+		}
+	}
+	key = (uint64_t)(led - counts->edges) << 32 | (uint64_t)(left - counts->edges);
+	pp_import_sums_get(&counts->straight, counts->seed, key)->cnt += cnt;
+}
+
+typedef void pp_import_straight_fn(void *context, const struct pp_import_edge *led,
+				   const struct pp_import_edge *left, uint64_t cnt);
+/* Each pair once. */
+void pp_import_counts_straight(const struct pp_import_counts *counts, pp_import_straight_fn *fn,
+			       void *context);
 
 /* There is room. */
 static inline void pp_import_counts_add_path(struct pp_import_counts *counts,

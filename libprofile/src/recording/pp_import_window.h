@@ -24,6 +24,8 @@ struct pp_import_range {
 
 struct pp_import_window {
 	struct pathprof_profile profile;
+	bool has_binary;        /* of the image that was asked for last: its index there */
+	uint32_t image, binary; /* most often it is asked for again */
 	struct pp_import_range *ranges;
 	uint32_t range_cnt, range_room;
 	bool ranges_lost;                /* there was no memory for some */

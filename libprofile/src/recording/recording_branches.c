@@ -87,15 +87,15 @@ static int hand_on_edge(struct pathprof_recording_branches *b, const struct pp_i
 	return 0;
 }
 
-static int hand_on_straight(struct pathprof_recording_branches *b, const struct pp_import_sum *ran)
+static void hand_on_straight(void *context, const struct pp_import_edge *led,
+			     const struct pp_import_edge *left, uint64_t cnt)
 {
-	const struct pp_import_edge *led = &b->counts->edges[ran->key >> 32];
-	const struct pp_import_edge *left = &b->counts->edges[(uint32_t)ran->key];
+	struct pathprof_recording_branches *b = context;
 	uint64_t start = offset_of(b, led->image.to), last = offset_of(b, left->image.from);
 
-	if (start == PATHPROF_OUTSIDE || last == PATHPROF_OUTSIDE)
-		return 0;
-	return pp_code_ranges_add(&b->ranges, offset_of(b, led->image.from), start, last, ran->cnt);
+	if (!b->failure && start != PATHPROF_OUTSIDE && last != PATHPROF_OUTSIDE)
+		b->failure = pp_code_ranges_add(&b->ranges, offset_of(b, led->image.from), start,
+						last, cnt);
 }
 
 static void hand_on(void *context)
@@ -105,8 +105,7 @@ static void hand_on(void *context)
 
 	for (uint32_t i = 1; i <= counts->edge_cnt && !b->failure; i++)
 		b->failure = hand_on_edge(b, &counts->edges[i]);
-	for (uint32_t i = 1; i <= counts->straight.cnt && !b->failure; i++)
-		b->failure = hand_on_straight(b, &counts->straight.list[i]);
+	pp_import_counts_straight(counts, hand_on_straight, b);
 	pp_import_counts_clear(counts);
 	b->stats.left[PATHPROF_LEFT_RANGE] = b->ranges.misfits;
 	b->stats.ledger = b->walked.ledger;
