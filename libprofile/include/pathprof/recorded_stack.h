@@ -40,12 +40,15 @@ pathprof_recorded_reason(const struct pathprof_recorded_branch *b)
 		return PATHPROF_LEDGER_UNTAKEN;
 	if (pathprof_recorded_in_kernel(b->from | b->to))
 		return PATHPROF_LEDGER_KERNEL;
-	if (!b->from || !b->to)
+	if (!b->from)
+		return PATHPROF_LEDGER_EMPTY;
+	if (!b->to)
 		return PATHPROF_LEDGER_EMPTY;
 	return b->flags & PATHPROF_RECORDED_ABORT ? PATHPROF_LEDGER_ABORTED : PATHPROF_LEDGER_CNT;
 }
 
 struct pathprof_recorded_walk {
+	bool plain;       /* it was a branch just now, and what follows `at` is 0 */
 	uint64_t at;      /* code ran on from here: a branch's target, or where the kernel led */
 	uint64_t left;    /* where the kernel was entered and has not come back; 0: nowhere */
 	bool interrupted; /* the kernel was entered since the last branch */
@@ -87,9 +90,12 @@ static inline void pathprof_recorded_pass(struct pathprof_recorded_walk *walk,
 					  const struct pathprof_recorded_branch *b,
 					  enum pathprof_ledger_reason reason)
 {
+	if (reason == PATHPROF_LEDGER_UNTAKEN)
+		return;
+	walk->plain = false;
 	if (reason == PATHPROF_LEDGER_KERNEL)
 		pathprof_recorded_pass_kernel(walk, b);
-	else if (reason != PATHPROF_LEDGER_UNTAKEN)
+	else
 		walk->cut = true;
 }
 
@@ -99,9 +105,13 @@ static inline bool pathprof_recorded_reach(struct pathprof_recorded_walk *walk,
 {
 	bool straight;
 
+	if (__builtin_expect(walk->plain, 1)) {
+		walk->at = b->to;
+		return true;
+	}
 	walk->away |= walk->interrupted && b->from < walk->at;
 	straight = !walk->cut && !walk->away;
-	*walk = (struct pathprof_recorded_walk){.at = b->to};
+	*walk = (struct pathprof_recorded_walk){.plain = true, .at = b->to};
 	return straight;
 }
 

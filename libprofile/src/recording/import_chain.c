@@ -329,6 +329,7 @@ new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b
 
 	e.image.from = place_of(chain, b->from);
 	e.image.to = place_of(chain, b->to);
+	e.has_code = pp_image_has_code(e.image.from | e.image.to);
 	if (pp_import_edge_is_lost(&e))
 		return lost_edge(chain, &e);
 	/* one without a number, as there is no room, is not walked */
@@ -381,8 +382,9 @@ static void end_without_code(struct pp_import_chain *chain, const struct pp_impo
 	end_window(chain);
 }
 
-/* An edge that no window goes on from; the edge, if it is good for a range behind it. */
-static struct pp_import_edge *pass_edge(struct pp_import_chain *chain, struct pp_import_edge *e)
+/* An edge that no window goes on from; the edge, if it is good for a range behind it. As rare. */
+static __attribute__((noinline)) struct pp_import_edge *pass_edge(struct pp_import_chain *chain,
+								  struct pp_import_edge *e)
 {
 	chain->is_of_first |= !(e->image.from >> PP_IMAGE_SHIFT && e->image.to >> PP_IMAGE_SHIFT);
 	if (chain->filtered) {
@@ -397,8 +399,13 @@ static struct pp_import_edge *pass_edge(struct pp_import_chain *chain, struct pp
 
 static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint32_t cnt)
 {
-	uint32_t untaken = 0;
+	uint32_t untaken = 0, said = 0;
 
+	for (uint32_t i = 0; i < cnt; i++)
+		said |= list[i].flags | (uint32_t)list[i].spec << 8;
+	/* of most recordings no entry says so */
+	if (!(said & (PATHPROF_RECORDED_NOT_TAKEN | PERF_BR_SPEC_WRONG_PATH << 8)))
+		return 0;
 	for (uint32_t i = 0; i < cnt; i++)
 		untaken += pathprof_recorded_reason(&list[i]) == PATHPROF_LEDGER_UNTAKEN;
 	return untaken;
@@ -425,21 +432,24 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 			continue;
 		}
 		is_straight = pathprof_recorded_reach(&walk, b);
-		if (!is_straight)
+		if (!is_straight) {
 			end_window(chain);
+			last = NULL;
+		}
 		e = pp_import_counts_edge(&finder, b->from, b->to);
 		if (!e) {
 			e = new_edge(chain, b);
 			pp_import_counts_set_finder(chain->counts, chain->who, &finder);
 		}
-		if (e == last && b == list && is_straight && is_given_twice(chain, e))
+		if (e == last && b == list && is_given_twice(chain, e))
 			break;
-		if (is_straight && last)
+		if (last)
 			pp_import_counts_add_straight(chain->counts, last, e, times);
 		e->cnt += times;
-		e->mispredicted += b->flags & PATHPROF_RECORDED_MISPREDICTED ? times : 0;
+		if (__builtin_expect(b->flags & PATHPROF_RECORDED_MISPREDICTED, 0))
+			e->mispredicted += times;
 		last = e;
-		if (has_windows && pp_image_has_code(e->image.from | e->image.to))
+		if (has_windows && e->has_code)
 			add_branch(chain, e);
 		else
 			last = pass_edge(chain, e);

@@ -41,7 +41,8 @@ struct pp_import_edge {
 	uint32_t branch; /* its number; 0: it has none */
 	/* 1: code can run on from where it leads to where it left; 2: it cannot; 0: not asked yet
 	 */
-	uint32_t again;
+	uint16_t again;
+	bool has_code; /* at both ends */
 	/* The first two that code ran straight on to, and how often; NULL: none yet. */
 	const struct pp_import_edge *next[PP_IMPORT_NEXT_CNT];
 	uint64_t next_cnt[PP_IMPORT_NEXT_CNT];
