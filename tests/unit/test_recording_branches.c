@@ -321,56 +321,6 @@ static uint64_t counted_at(struct world *w, uint32_t pid, uint64_t start)
 	return pathprof_recording_branches_stats(w->branches)->of_binary - before;
 }
 
-static void test_processes(void)
-{
-	struct world w;
-
-	begin(&w);
-	change(&w, PATHPROF_RECORDED_FORK, 8, PID);
-	CU_ASSERT_EQUAL(counted_at(&w, 8, RUN_AT), 1);
-	change(&w, PATHPROF_RECORDED_COMM, 8, 0);
-	CU_ASSERT_EQUAL(counted_at(&w, 8, RUN_AT), 1);
-	change(&w, PATHPROF_RECORDED_EXEC, 8, 0);
-	CU_ASSERT_EQUAL(counted_at(&w, 8, RUN_AT), 0);
-	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 1);
-	map(&w, 8, RUN_AT + 0x10000);
-	CU_ASSERT_EQUAL(counted_at(&w, 8, RUN_AT + 0x10000), 1);
-	change(&w, PATHPROF_RECORDED_EXIT, PID, 0);
-	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 0);
-	change(&w, PATHPROF_RECORDED_FORK, 8, 99);
-	CU_ASSERT_EQUAL(counted_at(&w, 8, RUN_AT + 0x10000), 0);
-	end(&w);
-}
-
-/* patchelf moves code within the file, and leaves build-id and addresses as they are. */
-static void test_other_layout(void)
-{
-	struct pathprof_recorded_mapping m = {
-		.pid = PID,
-		.start = WRITER_TEXT,
-		.end = WRITER_TEXT + 0x1000,
-		.offset = 2 * FILE_AT,
-		.name = "/usr/bin/whatever",
-		.executable = true,
-	};
-	struct world w;
-
-	begin_as(&w, PATHPROF_FORMAT_PERF_DATA);
-	m.id = w.graph->build_id;
-	CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &m), 0);
-	STACK(&w, far(WRITER_TEXT + 0x0a, WRITER_TEXT + 0x02));
-	/* where it is not at its addresses, the offset is what there is */
-	m.start = RUN_AT;
-	m.end = RUN_AT + 0x1000;
-	m.offset = FILE_AT;
-	CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &m), 0);
-	STACK(&w, at(0x0a, 0x02));
-	CU_ASSERT_EQUAL(finish(&w), 0);
-	CU_ASSERT_EQUAL(w.profile.branch_cnt, 1);
-	CU_ASSERT_EQUAL(branch_count(&w, 0x0a, 0x02), 2);
-	end(&w);
-}
-
 /* Branches before the mappings of their file are a loss; branches of other files are not. */
 static void test_ledger(void)
 {
@@ -398,41 +348,6 @@ static void test_ledger(void)
 	CU_ASSERT_STRING_EQUAL(pathprof_ledger_text(&ledger, text),
 			       "10 branches read, 2 used (20.0 %); left out: 1 kernel (10.0 %), "
 			       "4 other files (40.0 %), 1 empty (10.0 %), 2 unmapped (20.0 %)");
-	end(&w);
-}
-
-/* The ways to move a program's text to memory of another kind, as perf records them. */
-static void test_copies(void)
-{
-	static const char *const names[] = {
-		"//anon",
-		"/anon_hugepage (deleted)",
-		"/memfd:text (deleted)",
-		"[anon:.text]",
-		"/dev/zero (deleted)",
-		"/SYSV00000000 (deleted)",
-		"/dev/hugepages/libhugetlbfs.tmp.x3TrYc (deleted)",
-	};
-	struct world w;
-
-	begin(&w);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct pathprof_recorded_mapping copy = {.pid = PID,
-							 .start = RUN_AT - 0x1000,
-							 .end = RUN_AT + 0x1ff000,
-							 .name = names[i]};
-
-		for (int x = 0; x < 2; x++) {
-			copy.executable = x;
-			CU_ASSERT_EQUAL(w.sink.mapping(w.sink.context, &copy), 0);
-		}
-		CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 1);
-	}
-	/* a file of its own, though it is a memfd */
-	map_named(&w, PID, RUN_AT, "/memfd:library (deleted)",
-		  &(struct pathprof_build_id){
-			  .kind = PATHPROF_ID_BUILD_ID, .len_bytes = 20, .bytes = {1}});
-	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 0);
 	end(&w);
 }
 
@@ -534,25 +449,6 @@ static void test_too_many_pieces(void)
 	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT), 1);
 	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT + (2 * cnt - 4) * 0x1000), 1);
 	CU_ASSERT_EQUAL(counted_at(&w, PID, RUN_AT + (2 * cnt - 2) * 0x1000), 0);
-	end(&w);
-}
-
-static void test_too_many_processes(void)
-{
-	struct world w;
-	uint32_t i = 1;
-
-	begin(&w);
-	for (; i < 1 << 20 && !left(&w, PATHPROF_LEFT_PROCESSES); i++)
-		change(&w, PATHPROF_RECORDED_FORK, PID + i, PID);
-	CU_ASSERT(i > 100000);
-	CU_ASSERT_EQUAL(left(&w, PATHPROF_LEFT_PROCESSES), 1);
-	CU_ASSERT_EQUAL(counted_at(&w, PID + 100, RUN_AT), 1);
-	CU_ASSERT_EQUAL(counted_at(&w, PID + i - 1, RUN_AT), 0);
-	/* One that ends makes room. */
-	change(&w, PATHPROF_RECORDED_EXIT, PID + 100, 0);
-	change(&w, PATHPROF_RECORDED_FORK, PID + i, PID);
-	CU_ASSERT_EQUAL(counted_at(&w, PID + i, RUN_AT), 1);
 	end(&w);
 }
 
@@ -872,15 +768,11 @@ static const struct unit_test tests[] = {
 	{"the newest entry given twice is one branch, a loop is two", test_repeated},
 	{"what did not run is no branch", test_not_run},
 	{"samples count as often as they were seen, filtered ones without ranges", test_samples},
-	{"forks inherit, execs and exits forget", test_processes},
 	{"what is mapped over the binary is not the binary", test_mappings},
 	{"by build-id, else by name, never another build", test_which_binary},
 	{"every entry is used, or left out for a reason", test_ledger},
 	{"a mapping may have many pieces", test_many_pieces},
-	{"memory over text is its copy", test_copies},
-	{"code that lies elsewhere in the file is found by its address", test_other_layout},
 	{"pieces are bounded", test_too_many_pieces},
-	{"processes are bounded, one that ends makes room", test_too_many_processes},
 	{"random recordings come to what the slow way counts", test_slow_way},
 	{"a table that is full is emptied and nothing is lost", test_full_table},
 	{"errors say what is missing, and both build-ids", test_errors},
