@@ -64,7 +64,8 @@ static int take_build(void *context, const struct pathprof_binary_row *row)
 
 	if (!row->samples || !*name || row->binary_id.kind == PATHPROF_ID_JIT)
 		return 0;
-	if (q->wanted && strcmp(q->wanted, name) && strcmp(q->wanted, text_base_name(name)))
+	if (q->wanted && strcmp(q->wanted, name) != 0 &&
+	    strcmp(q->wanted, text_base_name(name)) != 0)
 		return 0;
 	ctl_grow(&q->releases, q->release_cnt, &q->release_room);
 	q->releases[q->release_cnt++] = (struct release){
