@@ -133,6 +133,28 @@ static bool set_key(const struct pp_drift_news *news, struct pp_drift_moved *mov
 	return true;
 }
 
+/* A library's path counts once for each program that ran it: all of them are one path. */
+static void join_programs(struct pp_drift_draft *draft)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < draft->moved_cnt; i++) {
+		const struct pp_drift_moved *moved = &draft->moved[i];
+		size_t same = 0;
+
+		while (same < kept && draft->moved[same].key_lo != moved->key_lo)
+			same++;
+		if (same == kept) {
+			draft->moved[kept++] = *moved;
+			continue;
+		}
+		draft->moved[same].term.p += moved->term.p;
+		draft->moved[same].term.q += moved->term.q;
+		draft->moved[same].term.moved_bits += moved->term.moved_bits;
+	}
+	draft->moved_cnt = kept;
+}
+
 static void set_keys(const struct pp_drift_news *news, struct pp_drift_draft *draft)
 {
 	size_t kept = 0;
@@ -141,6 +163,8 @@ static void set_keys(const struct pp_drift_news *news, struct pp_drift_draft *dr
 		if (set_key(news, &draft->moved[i]))
 			draft->moved[kept++] = draft->moved[i];
 	draft->moved_cnt = kept;
+	if (!news->base_portable)
+		join_programs(draft);
 }
 
 /* ---------------------------------------------------------------- together */

@@ -20,6 +20,7 @@
 struct split {
 	const struct pathprof_profile *profile;
 	uint32_t *container; /* of a process */
+	uint64_t *program;   /* of a process, as a group; 0: not known */
 	const char **names;  /* of containers */
 	uint32_t container_cnt;
 	size_t *slots; /* of (binary, container): how many counts, then where they go */
@@ -33,6 +34,14 @@ static uint32_t container_of(struct split *s, const char *name)
 			return i;
 	s->names[s->container_cnt] = name;
 	return s->container_cnt++;
+}
+
+static uint64_t program_of(const struct pathprof_profile *p, const struct pathprof_process *process)
+{
+	const struct pathprof_build_id *id =
+		process->binary < p->binary_cnt ? &p->binaries[process->binary].id : NULL;
+
+	return id && id->kind != PATHPROF_ID_NONE ? pathprof_event_group(id) : 0;
 }
 
 static bool is_wanted(const struct split *s, const struct pathprof_path_count *path)
@@ -52,11 +61,14 @@ static int count(struct split *s)
 	const struct pathprof_profile *p = s->profile;
 
 	s->container = malloc((p->process_cnt + 1) * sizeof(*s->container));
+	s->program = malloc((p->process_cnt + 1) * sizeof(*s->program));
 	s->names = malloc((p->process_cnt + 1) * sizeof(*s->names));
-	if (!s->container || !s->names)
+	if (!s->container || !s->program || !s->names)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->process_cnt; i++)
+	for (uint32_t i = 0; i < p->process_cnt; i++) {
 		s->container[i] = container_of(s, p->processes[i].container);
+		s->program[i] = program_of(p, &p->processes[i]);
+	}
 	s->slot_cnt = (size_t)p->binary_cnt * s->container_cnt;
 	if (s->slot_cnt > SLOTS_MAX)
 		return -E2BIG;
@@ -106,8 +118,9 @@ static void fill(const struct split *s, struct pathprof_part *parts)
 		if (!is_wanted(s, path))
 			continue;
 		part = &parts[s->slots[slot_of(s, path)]];
-		pathprof_event_of_path(&key, part->group, path->start, path->length, path->outcomes,
-				       0);
+		pathprof_event_of_path(
+			&key, pathprof_event_group_in(part->group, s->program[path->process]),
+			path->start, path->length, path->outcomes, 0);
 		/* there is room for all */
 		(void)pathprof_tally_append(&part->tally, &key, &seen, s->profile->weighed);
 	}
@@ -151,8 +164,9 @@ static void insert_in_order(struct pathprof_event *events, size_t cnt)
 }
 
 /*
- * A part's keys differ in their low half only, which is a hash: so they spread evenly over buckets
- * by their first bits. Should they not, the general sort behind this one does the work.
+ * The low half of a key is a hash, so keys spread evenly over buckets by its first bits, and those
+ * of a program are in order then. What several programs run the general sort behind this one puts
+ * in order.
  */
 static void spread(struct sorter *s, struct pathprof_event *events, size_t cnt)
 {
@@ -237,6 +251,7 @@ int pp_drift_split(const struct pathprof_profile *profile, struct pathprof_part 
 	if (r == 0)
 		r = make(&split, ret_parts, ret_cnt, ret_events);
 	free(split.container);
+	free(split.program);
 	free(split.names);
 	free(split.slots);
 	return r;

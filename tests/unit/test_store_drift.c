@@ -117,6 +117,17 @@ struct met_rows {
 	struct pathprof_build_id last_id;
 };
 
+static bool is_of_program(const struct fact *f, const struct pathprof_build_id *program)
+{
+	const uint32_t binary = world_process(f->process).binary;
+	struct pathprof_build_id id;
+
+	if (binary == PATHPROF_NO_INDEX)
+		return program->kind == PATHPROF_ID_NONE;
+	id = world_binary_id(binary);
+	return pathprof_build_id_equal(&id, program);
+}
+
 static bool is_as_remembered(const struct pathprof_container_path_row *row,
 			     const struct wanted *wanted)
 {
@@ -130,8 +141,8 @@ static bool is_as_remembered(const struct pathprof_container_path_row *row,
 
 		if (!selected(f, wanted) || !pathprof_build_id_equal(&id, &row->binary_id) ||
 		    strcmp(world_process(f->process).container, row->container) != 0 ||
-		    f->start != row->start || f->length != row->length ||
-		    f->outcomes != row->outcomes)
+		    !is_of_program(f, &row->program) || f->start != row->start ||
+		    f->length != row->length || f->outcomes != row->outcomes)
 			continue;
 		samples += f->samples;
 		squares += f->squares;

@@ -26,6 +26,12 @@ extern "C" {
 #endif
 
 uint64_t pathprof_event_group(const struct pathprof_build_id *id);
+/*
+ * The same of a binary's code in processes of a program, both as groups: what a library does
+ * depends on who uses it. The binary's own group in its own processes, and where the program is
+ * not known (0).
+ */
+uint64_t pathprof_event_group_in(uint64_t group, uint64_t program);
 
 /* weight is the number of times seen: drift needs counts of samples. */
 void pathprof_event_of_path(struct pathprof_event *ret_event, uint64_t group, uint64_t start,

@@ -336,9 +336,11 @@ int pathprof_store_make(const char *file, bool replace, pathprof_store_fill_fn *
 int pathprof_store_note(struct pathprof_store *store, char **ret_note,
 			struct pathprof_error *error);
 
-/* Counts by container, not summed over processes of different ones: for baselines. */
+/* Counts by container and program, not summed over processes of different ones: for baselines. */
 struct pathprof_container_path_row {
 	struct pathprof_build_id binary_id;
+	struct pathprof_build_id
+		program; /* the processes' executable; PATHPROF_ID_NONE: not known */
 	const char *binary_name, *container;
 	uint64_t start; /* file offset */
 	uint32_t length, outcomes;

@@ -33,7 +33,7 @@ struct pathprof_tally {
  */
 int pathprof_tally_append(struct pathprof_tally *to, const struct pathprof_event *key,
 			  const struct pathprof_worth *seen, bool weighed);
-/* The same of a path as the store has it. */
+/* The same of a path of the binary (its group) as the store has it. */
 int pathprof_tally_append_row(struct pathprof_tally *to, uint64_t group,
 			      const struct pathprof_container_path_row *row, bool weighed);
 /* Sorts appended events. -ERANGE: a sum exceeds the largest weight, and the tally is empty. */
@@ -49,6 +49,15 @@ int pathprof_tally_add(struct pathprof_tally *to, const struct pathprof_event *e
 int pathprof_tally_join(struct pathprof_tally *to, const struct pathprof_tally *from);
 /* Makes numbers of samples of equal weight out of weights, as pathprof_worth_of_sample() does. */
 void pathprof_tally_weigh(struct pathprof_tally *counts);
+/*
+ * Leaves in both what ran in programs that both have (pathprof_event_group_in), and gives each
+ * program the share in base that it has in window. So their relative entropy is the conditional
+ * one, of what the code does given who runs it: that one program ran more than another is not in
+ * it. A program with less than `least` in base is not one that it has. *ret_share: what is left of
+ * window. -ENOMEM.
+ */
+int pathprof_tally_condition(struct pathprof_tally *window, struct pathprof_tally *base,
+			     double least, double *ret_share);
 /* Moves: *to is released first, *from is empty afterwards. */
 void pathprof_tally_move(struct pathprof_tally *to, struct pathprof_tally *from);
 size_t pathprof_tally_bytes(const struct pathprof_tally *counts);

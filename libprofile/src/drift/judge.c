@@ -37,7 +37,9 @@ static int prepare(struct pathprof_measured *m, const struct pathprof_judged *ju
 		return r;
 	pathprof_tally_weigh(&m->window);
 	pathprof_tally_weigh(&m->base);
-	return baseline->portable ? match_builds(m, judged->portable, baseline->portable) : 0;
+	if (baseline->portable)
+		return match_builds(m, judged->portable, baseline->portable);
+	return pathprof_tally_condition(&m->window, &m->base, judged->samples_min, &m->matched);
 }
 
 int pathprof_measure(struct pathprof_measured *ret_measured, const struct pathprof_judged *judged,
@@ -56,7 +58,7 @@ int pathprof_measure(struct pathprof_measured *ret_measured, const struct pathpr
 		return r;
 	window = pathprof_tally_distribution(&ret_measured->window);
 	base = pathprof_tally_distribution(&ret_measured->base);
-	if (base.total < least || (baseline->portable && window.total < least))
+	if (base.total < least || (ret_measured->matched < 1 && window.total < least))
 		return -ENODATA;
 	settings.replicates = 0;
 	pathprof_drift_set_bursts(&settings, &window, &base, judged->per_burst, judged->dispersion);

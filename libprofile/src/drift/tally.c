@@ -33,8 +33,11 @@ int pathprof_tally_append_row(struct pathprof_tally *to, uint64_t group,
 {
 	const struct pathprof_worth seen = {(double)row->samples, row->squares, row->weight,
 					    row->weight_squares};
+	uint64_t program =
+		row->program.kind == PATHPROF_ID_NONE ? 0 : pathprof_event_group(&row->program);
 	struct pathprof_event key;
 
+	group = pathprof_event_group_in(group, program);
 	pathprof_event_of_path(&key, group, row->start, row->length, row->outcomes, 0);
 	return pathprof_tally_append(to, &key, &seen, weighed);
 }

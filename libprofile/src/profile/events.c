@@ -19,6 +19,13 @@ uint64_t pathprof_event_group(const struct pathprof_build_id *id)
 	return XXH3_64bits(record, sizeof(record));
 }
 
+uint64_t pathprof_event_group_in(uint64_t group, uint64_t program)
+{
+	const uint64_t record[2] = {group, program};
+
+	return !program || program == group ? group : XXH3_64bits(record, sizeof(record));
+}
+
 void pathprof_event_of_path(struct pathprof_event *ret_event, uint64_t group, uint64_t start,
 			    uint32_t length, uint32_t outcomes, double weight)
 {

@@ -19,17 +19,20 @@ struct container_view {
 static void container_query(struct pp_query *q)
 {
 	pp_query_add(q, "SELECT b.build_id, b.kind, b.name, s.container, t.start, t.length,"
-			" t.outcomes, s.samples, s.squares, s.weight, s.weight_squares"
+			" t.outcomes, s.samples, s.squares, s.weight, s.weight_squares,"
+			" coalesce(x.build_id, x''), coalesce(x.kind, 0)"
 			" FROM (SELECT c.path AS path,"
-			" o.container AS container, sum(c.samples) AS samples,"
+			" o.container AS container, o.binary AS program, sum(c.samples) AS samples,"
 			" " PP_SUM_SQUARES " AS squares, total(c.weight) AS weight,"
 			" " PP_SUM_WEIGHT_SQUARES " AS weight_squares FROM path_counts c"
 			" CROSS JOIN processes o ON o.id = c.process WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
-	pp_query_add(q, " GROUP BY c.path, o.container) s CROSS JOIN paths t ON t.id = s.path"
+	pp_query_add(q, " GROUP BY c.path, o.container, o.binary) s"
+			" CROSS JOIN paths t ON t.id = s.path"
 			" CROSS JOIN binaries b ON b.id = t.binary"
+			" LEFT JOIN binaries x ON x.id = s.program"
 			" ORDER BY b.id, s.container, t.id LIMIT ?9");
 }
 
@@ -49,6 +52,7 @@ static int take_container_path(struct pp_query *q, struct pp_row *row, void *tak
 		.weight_squares = pp_row_weight(row, 10),
 	};
 	pp_row_id(row, 0, &out.binary_id);
+	pp_row_id(row, 11, &out.program);
 	int code = pp_row_end(row, q->store, error);
 	return code < 0 ? code : view->fn(view->context, &out);
 }

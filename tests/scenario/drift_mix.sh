@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One program gives way to another, and that is no drift of the library that both use: what libc does
+# is judged program by program. Then one of them begins to use it otherwise, and that is.
+#
+# Waiting is for what was measured, not for time.
+. "$(dirname "$0")/daemon_common.bash"
+. "$(dirname "$0")/../rounds.bash"
+
+limit=${LIMIT_SECONDS:-300}
+libc=$(realpath "$(ldd "$(command -v sleep)" | awk '/libc\.so/ { print $3 }')")
+conf=$tmp/p.conf
+cat >"$conf" <<END
+[Profile]
+Source=step
+Overhead=100%
+FrequencyHz=1997
+WindowSec=$(rounds 2 4)
+[Drift]
+SamplesMin=15
+Previous=no
+[Tell]
+Journal=no
+[Alert fast]
+Binary=$libc
+Threshold=0.3
+Hysteresis=0.1
+SamplesMin=15
+CoolDown=0
+[Alert slow]
+Enabled=no
+END
+cat >"$tmp/sorts.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int order(const void *a, const void *b) { return strcmp(a, b); }
+int main(int argc, char **argv)
+{
+	static char words[4000][16], number[64];
+	for (unsigned int seed = 1;; seed++) {
+		int other = access(argv[1], F_OK) == 0;
+		for (int i = 0; i < 4000; i++) {
+			seed = seed * 1664525 + 1013904223;
+			if (other)
+				snprintf(number, sizeof(number), "%.9f", seed / 7.0);
+			else
+				memset(words[i], 'a' + seed % 20, 15);
+		}
+		if (!other)
+			qsort(words, 4000, sizeof(words[0]), order);
+	}
+}
+END
+cat >"$tmp/scans.c" <<'END'
+#include <stdlib.h>
+#include <stdio.h>
+int main(void)
+{
+	static char text[40];
+	volatile double sum = 0;
+	for (unsigned int seed = 1;; seed++) {
+		sprintf(text, "%u.%u", seed, seed % 1000);
+		sum += strtod(text, NULL) + atoi(text);
+	}
+}
+END
+gcc -O2 -o "$tmp/sorts" "$tmp/sorts.c" && gcc -O2 -o "$tmp/scans" "$tmp/scans.c" || { not_ok compile "gcc failed"; finish; }
+
+measured() {
+	sql "SELECT count(*) FROM drift d JOIN binaries b ON b.id = d.binary WHERE b.name = '$libc'
+		AND d.window > ${1:-0} ${2:-}" 2>/dev/null || echo 0
+}
+has_measured() { [ "$(measured "$1" "${3:-}")" -ge "$2" ]; }
+figures() {
+	sql "SELECT group_concat(round(d.kl, 2) || ' ' || round(d.kl_corrected, 2) || ' >' || round(d.kl_low, 2) ||
+		' of ' || cast(d.window_samples AS INTEGER) || ' matched ' || round(d.matched, 2), '; ')
+		FROM drift d JOIN binaries b ON b.id = d.binary WHERE b.name = '$libc' AND d.window > ${1:-0}"
+}
+last_window() { sql "SELECT max(id) FROM windows"; }
+phase() { sql "SELECT coalesce(max(phase), 0) FROM alerts WHERE rule = 'fast'"; }
+is_firing() { [ "$(phase)" = 2 ]; }
+
+"$tmp/sorts" "$tmp/other" &
+sorts=$!
+"$tmp/scans" &
+scans=$!
+trap 'kill -9 $sorts $scans 2>/dev/null; cleanup' EXIT
+start -c "$conf" --db "$db" || { not_ok start "the daemon did not start"; finish; }
+check both-measured "$(figures)" wait_for "$limit" has_measured 0 4
+kill -9 $scans
+wait $scans 2>/dev/null || true
+since=$(last_window)
+check one-alone-measured "$(figures "$since")" wait_for "$limit" has_measured $((since + 1)) 4
+echo "# $(figures "$since")"
+check no-drift "$(figures "$since")" test "$(measured $((since + 1)) 'AND kl_low > 0.3')" = 0
+check no-alarm "$(figures "$since")" test "$(phase)" = 0
+: >"$tmp/other"
+check other-use-fires "$(figures "$since")" wait_for "$limit" is_firing
+stop
+kill -9 $sorts
+wait $sorts 2>/dev/null || true
+finish
