@@ -350,8 +350,10 @@ is "text without mappings: import" "$("$ctl" paths --db text.db | grep -c ' work
 
 printf 'B %x %x 7 1\n' 0x"$last" 0x"$start" >edges.txt
 "$ctl" import -F bolt-preagg -o edges.db edges.txt --binary moved >said 2>&1 || cat said
-is "branches alone: what can be asked" "$("$ctl" paths --db edges.db 2>&1 |
-	grep -c 'has branches and no whole paths: pathprofctl edges lists them')" 1
+for verb in paths "cfg work" "export -F csv -o out"; do
+	is "branches alone: what can be asked, told by ${verb%% *}" "$("$ctl" $verb --db edges.db 2>&1 |
+		grep -c 'has branches and no whole paths: pathprofctl edges lists them')" 1
+done
 is "branches alone: that lists them" "$("$ctl" edges --db edges.db | grep -c " 7  *1$")" 1
 
 {

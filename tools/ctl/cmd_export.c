@@ -166,6 +166,7 @@ static int find_binary(struct exported *e)
 {
 	const struct pathprof_filter *filter = &e->filter;
 	struct pathprof_error error = {""};
+	char why[256];
 	int r = pathprof_store_binaries(e->store, filter, take_binary, e, &error);
 
 	if (r < 0)
@@ -178,8 +179,8 @@ static int find_binary(struct exported *e)
 				"themselves were seen: neither has places in a file, which the "
 				"formats need");
 	if (!e->name)
-		return ctl_fail("export: nothing of the selected binary was seen: pathprofctl "
-				"binaries lists what was");
+		return ctl_fail("export: nothing of the selected binary was seen: %s",
+				nothing_text(why, sizeof(why), e->store, filter));
 	if (e->cnt > 1 && !filter->binary)
 		ctl_note("exporting %s, which has the most samples of %u binaries: --binary "
 			 "chooses another",

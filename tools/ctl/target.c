@@ -305,6 +305,7 @@ static int fail_to_find(struct search *search, const char *word)
 	const char *in = search->cnt == 1 ? " in " : "";
 	const char *binary = search->cnt == 1 ? search->candidates[0].name : "";
 	_cleanup_free_ char *similar = NULL;
+	char why[256];
 
 	if (search->cnt == 0 && search->counted_cnt)
 		return ctl_fail("%s: programs counted their paths themselves, and no graph of code "
@@ -312,9 +313,9 @@ static int fail_to_find(struct search *search, const char *word)
 				"them",
 				word);
 	if (search->cnt == 0)
-		return ctl_fail("%s: nothing was profiled that matches: leave a filter out, or "
-				"name a file with --binary",
-				word);
+		return ctl_fail("%s: nothing matches: %s", word,
+				nothing_text(why, sizeof(why), search->query->store,
+					     &search->query->filter));
 	if (search->cnt == 1 && search->why.text[0])
 		return ctl_fail("%s: its code cannot be read: %s", word, search->why.text);
 	if (search->wanted.is_offset && search->cnt == 1)
