@@ -245,6 +245,8 @@ $(WORKLOADS): $(BUILD)/tests/%: tests/%.c $(wildcard tests/hostile/*.h)
 $(HELPERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,obj,$(DAEMON_SRC) $(RELAY_SRC)) $(LIB)
 	$(call link) $(NETWORK_LIBS) -pthread
 
+$(BUILD)/tests/tools/perf_data_write: $(call obj,obj,$(wildcard tests/tools/perf_data/*.c))
+
 # What it loads travels inside.
 $(BUILD)/obj/tests/tools/bpf_rights.o: $(SKELETONS)
 
