@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Each command of the README works as it is written there.
+. "$(dirname "$0")/../own_processes.bash"
+here=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(realpath "${BUILD:-build}")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+for tool in gcc llvm-bolt-22 python3; do
+	command -v $tool >/dev/null || { echo "skip readme: no $tool"; exit 0; }
+done
+ln -s "$build" build
+export PATH=$build/bin:$PATH XDG_STATE_HOME=$dir/state
+
+cp "$build/bin/pathprofctl" file
+head -c 200000 file >small
+for _ in 1 2 3 4; do cat file; done >large
+head -c 20000000 /dev/urandom >random
+# What the page calls lua is a program that its reader has built, with relocations for BOLT.
+cat >lua.c <<'END'
+#include <stdlib.h>
+static int order(const void *a, const void *b)
+{
+	return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
+}
+int main(void)
+{
+	static int numbers[100000];
+	unsigned int seed = 1;
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < 100000; i++)
+			numbers[i] = (int)(seed = seed * 1664525 + 1013904223);
+		qsort(numbers, 100000, sizeof(int), order);
+	}
+	return numbers[0] == 1;
+}
+END
+gcc -O2 -Wl,--emit-relocs -o lua lua.c || exit 1
+
+# What the pages' database has: windows of text and of random bytes, and a function with a name.
+: >log
+pathprofd --db pathprof.db --overhead 20% --window 3 >log 2>&1 &
+daemon=$!
+until grep -q 'profiling to' log; do sleep 0.1; kill -0 $daemon || { cat log; exit 1; }; done
+"$build/tests/workloads/share_loop" >/dev/null &
+named=$!
+windows() { pathprofctl --db pathprof.db windows --json 2>/dev/null | python3 -c 'import json, sys; print(len([w for w in json.load(sys.stdin) if w["paths"]]))' 2>/dev/null || echo 0; }
+end=$((SECONDS + 300))
+until [ "$(windows)" -ge 2 ] || [ $SECONDS -gt $end ]; do bzip2 -k -c large >/dev/null; done
+until [ "$(windows)" -ge 4 ] || [ $SECONDS -gt $end ]; do bzip2 -k -c random >/dev/null; done
+kill $daemon $named
+wait $daemon $named 2>/dev/null
+python3 "$here/tests/scenario/readme.py" "$here/README.md"
