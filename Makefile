@@ -453,4 +453,3 @@ force:
 	need-build need-test need-check need-check-all need-fuzz need-vm need-systemd \
 	programs-for-check programs-for-tests programs-for-bench
 .DELETE_ON_ERROR:
-.SECONDARY:
