@@ -20,11 +20,11 @@ limit_s=400 # for one disturbance
 dropped_traced=4 # PATHPROF_DROP_TRACED
 
 "$target" 0000000003 >"$work/right"
-# As many iterations as last some seconds here and now, of which a debugger holds it for some.
-lasts=$(rounds 3 5) holds=$(rounds 1 3)
-begin_ns=$(date +%s%N)
-"$target" 0000003000 >/dev/null
-iterations=$((3000 * lasts * 1000000000 / ($(date +%s%N) - begin_ns)))
+# As many iterations as take some seconds of CPU time here, of which a debugger holds it for some. How
+# long they last by the clock depends on what else runs, and may do so the less the next minute.
+lasts=$(rounds 2 5) holds=$(rounds 1 3)
+cpu_s=$(TIMEFORMAT=%3U; { time "$target" 0000003000 >/dev/null; } 2>&1)
+iterations=$(awk -v lasts="$lasts" -v cpu="$cpu_s" 'BEGIN { printf "%d", 3000 * lasts / (cpu > 0.001 ? cpu : 0.001) }')
 iterations=$(printf %010d $((iterations > 3000 ? iterations : 3000)))
 
 comm_of() { cat "/proc/$1/comm" 2>/dev/null || true; }
