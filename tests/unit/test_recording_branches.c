@@ -127,11 +127,10 @@ static void sample(struct world *w, const struct pathprof_recorded_sample *sampl
 /* Every entry is used, or left out for one reason. */
 static void check_ledger(const struct world *w)
 {
-	struct pathprof_ledger ledger;
-	uint64_t sum;
+	const struct pathprof_ledger ledger =
+		pathprof_recording_branches_stats(w->branches)->ledger;
+	uint64_t sum = ledger.used;
 
-	pathprof_recording_branches_ledger(w->branches, &ledger);
-	sum = ledger.used;
 	for (int i = 0; i < PATHPROF_LEDGER_CNT; i++)
 		sum += ledger.left[i];
 	CU_ASSERT(sum == ledger.branches || ledger.branches == UINT64_MAX);
@@ -339,7 +338,7 @@ static void test_ledger(void)
 	sample(&w, &(struct pathprof_recorded_sample){
 			   .pid = 9, .branch_cnt = 1, .repeats = 2, .branches = &unmapped});
 	CU_ASSERT_EQUAL(finish(&w), 0);
-	pathprof_recording_branches_ledger(w.branches, &ledger);
+	ledger = pathprof_recording_branches_stats(w.branches)->ledger;
 	CU_ASSERT_EQUAL(ledger.branches, 10);
 	CU_ASSERT_EQUAL(ledger.used, 2);
 	CU_ASSERT_EQUAL(ledger.left[PATHPROF_LEDGER_UNMAPPED], 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * A recorded branch stack, walked from its oldest entry to its newest: what each entry is, and
- * whether code ran straight on from one branch's target to the next branch. `import` (to paths) and
- * `export --recording` (to ranges) both walk by it. docs/formats.md says who else has which rule.
+ * whether code ran straight on from one branch's target to the next branch. docs/formats.md says
+ * who else has which rule.
  *
  *     struct pathprof_recorded_walk walk = PATHPROF_RECORDED_WALK;
  *     for each entry, from the oldest on:

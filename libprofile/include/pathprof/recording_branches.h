@@ -59,7 +59,7 @@ struct pathprof_recording_branches_stats {
 	uint64_t by_name;        /* of these, taken by their name alone */
 	uint64_t other_build_id; /* mappings of its name that are another build */
 	uint64_t left[PATHPROF_LEFT_CNT];
-	struct pathprof_ledger ledger;
+	struct pathprof_ledger ledger; /* of its entries, as `import` prints it */
 };
 
 struct pathprof_recording_branches;
@@ -90,9 +90,6 @@ const struct pathprof_error *
 pathprof_recording_branches_error(const struct pathprof_recording_branches *branches);
 const struct pathprof_recording_branches_stats *
 pathprof_recording_branches_stats(const struct pathprof_recording_branches *branches);
-/* The ledger of the recording's entries, as `import` prints it. */
-void pathprof_recording_branches_ledger(const struct pathprof_recording_branches *branches,
-					struct pathprof_ledger *ret_ledger);
 
 #ifdef __cplusplus
 }

@@ -231,12 +231,6 @@ pathprof_recording_branches_stats(const struct pathprof_recording_branches *b)
 	return &b->stats;
 }
 
-void pathprof_recording_branches_ledger(const struct pathprof_recording_branches *b,
-					struct pathprof_ledger *ret_ledger)
-{
-	*ret_ledger = b->stats.ledger;
-}
-
 const struct pathprof_error *
 pathprof_recording_branches_error(const struct pathprof_recording_branches *b)
 {
@@ -453,7 +447,7 @@ static int tell_origin(struct pathprof_recording_branches *b,
 
 	if (recording)
 		pathprof_recording_info(recording, &info);
-	pathprof_recording_branches_ledger(b, &o->ledger);
+	o->ledger = b->stats.ledger;
 	o->windows++;
 	o->samples = pp_count_sum(o->samples, b->stats.of_binary);
 	o->weight += (double)b->stats.of_binary;
