@@ -139,7 +139,6 @@ int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **
 	       struct pathprof_error *error);
 /* 1: a row; 0: the end; or negative. */
 int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
-/* Runs stmt to its end and resets it. */
 /*
  * Rows of a window's counts, in the order of their key: a statement adds a batch of them, which
  * takes half of the processor time that as many statements take, and those left over one each.
@@ -154,6 +153,7 @@ struct pp_rows {
 };
 int pp_sql_add_rows(struct pathprof_store *store, const struct pp_rows *rows, int64_t window,
 		    struct pathprof_error *error);
+/* Runs stmt to its end and resets it. */
 int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error);
 /*
  * The text that stmt, its parameters bound, gives; resets it. The caller frees *ret_text. -ENOENT

@@ -143,7 +143,9 @@ int pathprof_store_add_ranges(struct pathprof_store *store, int64_t window,
 	if (code < 0)
 		return code;
 	rows = calloc(ranges->cnt + 1, sizeof(*rows));
-	code = rows ? mark_window(&w) : pathprof_fail(error, -ENOMEM, "out of memory");
+	if (!rows)
+		return pp_sql_end(store, pathprof_fail(error, -ENOMEM, "out of memory"), error);
+	code = mark_window(&w);
 	if (code == 0)
 		code = write_ranges(&w, ranges, rows);
 	free(rows);
