@@ -94,7 +94,7 @@ for words in cfg 'paths --function'; do
 	says 1 'no binary of this name' --db "$db" "${verb[@]}" frobnicate@nowhere
 	says 1 'code cannot be read: /etc/passwd' --db "$db" "${verb[@]}" frobnicate@/etc/passwd
 	says 1 'no code at that file offset' --db "$db" "${verb[@]}" 0xfffffffffff
-	says 1 'nothing was profiled' --db "$db" "${verb[@]}" main --until 2020-01-01
+	says 1 'nothing matches: the windows there are lie between' --db "$db" "${verb[@]}" main --until 2020-01-01
 	says 1 'no function of that name' --db "$db" "${verb[@]}" $'\033[2J%n%s'
 	says 1 'has no code at that file offset' --db "$db" "${verb[@]}" "0x7fffff@$(realpath "$ctl")"
 	says 1 'no such database' --db "$dir/none.db" "${verb[@]}" main

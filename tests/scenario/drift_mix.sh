@@ -86,7 +86,7 @@ is_firing() { [ "$(phase)" = 2 ]; }
 sorts=$!
 "$tmp/scans" &
 scans=$!
-trap 'kill -9 $sorts $scans 2>/dev/null; cleanup' EXIT
+trap 'kill -9 $sorts $scans 2>/dev/null || true; cleanup' EXIT
 start -c "$conf" --db "$db" || { not_ok start "the daemon did not start"; finish; }
 check both-measured "$(figures)" wait_for "$limit" has_measured 0 4
 kill -9 $scans
