@@ -120,7 +120,7 @@ static int open_build(struct build *build, const struct ctl_options *options,
 	return open_code(build, options, why) == 0 ? 0 : open_kept(build);
 }
 
-/* What outlives the build. -ENOENT: nothing. */
+/* The name of a path that outlives its build. -ENOENT: it has none. */
 static int name_item(const struct build *build, const struct side_item *item,
 		     struct pathprof_event *ret_event)
 {

@@ -79,7 +79,7 @@ static bool is_one_program(const struct pathprof_tally *window, const struct pat
 	       base->events[0].key_hi == key_hi && base->events[base->cnt - 1].key_hi == key_hi;
 }
 
-/* What both have, as sums: those of base that are kept, and those of window. */
+/* Sums over the programs that both sides have: of window, and of what is kept of base. */
 static struct pair sum_both(const struct pathprof_tally *window, const struct pathprof_tally *base,
 			    double least)
 {
