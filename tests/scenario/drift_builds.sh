@@ -137,9 +137,11 @@ rm "$tmp/mode"
 stop
 check survives "exit status $stop_status" test "$stop_status" -eq 0
 
+sanitized=$BUILD/tests/pathprofctl-san
+export ASAN_OPTIONS=detect_leaks=0
 short() { id_of "$1" | cut -c -12 | tr A-F a-f; }
 # Its file is gone, but what it did can be compared with the second: names of its paths were kept.
-"$BUILD/bin/pathprofctl" --db "$db" compare "program@$(short first)" "program@$(short second)" --json >"$tmp/out" 2>&1 || true
+"$sanitized" --db "$db" compare "program@$(short first)" "program@$(short second)" --json >"$tmp/out" 2>&1 || true
 python3 - "$tmp/out" >"$tmp/err" 2>&1 <<'END' || true
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -150,7 +152,7 @@ print("well")
 END
 check compares-with-what-is-gone "$(cat "$tmp/err" "$tmp/out" | head -c 400)" grep -qx well "$tmp/err"
 
-"$BUILD/bin/pathprofctl" --db "$db" releases --json >"$tmp/out" 2>&1 || true
+"$sanitized" --db "$db" releases --json >"$tmp/out" 2>&1 || true
 python3 - "$tmp/out" "$(id_of first)" "$(id_of second)" >"$tmp/err" 2>&1 <<'END' || true
 import json, sys
 first, second = [r for r in json.load(open(sys.argv[1])) if r["binary"]["name"].endswith("/program")]
@@ -161,7 +163,7 @@ assert "divide" in [f["function"] for f in second["functions"] if f["share"] > f
 print("well")
 END
 check releases "$(cat "$tmp/err" "$tmp/out" | head -c 400)" grep -qx well "$tmp/err"
-"$BUILD/bin/pathprofctl" --db "$db" releases program >"$tmp/out" 2>&1 || true
+"$sanitized" --db "$db" releases program >"$tmp/out" 2>&1 || true
 check releases-table "$(cat "$tmp/out")" grep -Eq '^program +[0-9a-f]{12} .*divide [0-9]+% -> ' "$tmp/out"
 
 # What the service did not name is named when a baseline is made, if its file is at hand.

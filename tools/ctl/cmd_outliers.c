@@ -128,19 +128,15 @@ static void release(struct question *q)
 
 /* Both sides are the caller's to release. */
 static int load_sides(const struct question *q, const struct outliers_group *group,
-		      const char *host, const char *span, struct side *fleet, struct side *one)
+		      const char *host, struct side *fleet, struct side *one)
 {
-	char id[PATHPROF_BUILD_ID_TEXT_LEN];
-	struct ctl_options options = *q->options;
-	int r;
+	struct pathprof_filter of_host = q->filter;
+	int r = selector_load_build(fleet, q->options, &q->filter, &group->id, "all hosts");
 
-	options.filter = q->filter;
-	options.filter.binary = pathprof_build_id_text(&group->id, id);
-	r = selector_load(fleet, &options, span, SIDE_PATHS);
 	if (r)
 		return r;
-	options.filter.host = host;
-	r = selector_load(one, &options, span, SIDE_PATHS);
+	of_host.host = host;
+	r = selector_load_build(one, q->options, &of_host, &group->id, host);
 	if (r)
 		side_release(fleet);
 	return r;
@@ -197,10 +193,9 @@ static void add_cells(struct question *q, const struct outliers_group *group,
 static int add_found(struct question *q, const struct outliers_group *group,
 		     const struct outliers_host *host)
 {
-	_cleanup_free_ char *span = selector_span(&q->filter);
 	struct comparison comparison;
 	struct side fleet, one;
-	int r = load_sides(q, group, host->name, span, &fleet, &one);
+	int r = load_sides(q, group, host->name, &fleet, &one);
 
 	if (r)
 		return r;

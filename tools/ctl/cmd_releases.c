@@ -179,21 +179,6 @@ static char *word_of(const struct release *release)
 			  pathprof_build_id_text(&release->id, id));
 }
 
-static int load_side(const struct question *q, const struct release *release, const char *word,
-		     struct side *ret_side)
-{
-	_cleanup_free_ char *span = selector_span(&q->filter);
-	char id[PATHPROF_BUILD_ID_TEXT_LEN];
-	struct ctl_options options = *q->options;
-	int r;
-
-	options.filter = q->filter;
-	options.filter.binary = pathprof_build_id_text(&release->id, id);
-	r = selector_load(ret_side, &options, span, SIDE_PATHS);
-	ret_side->word = word;
-	return r;
-}
-
 static void add_json(struct question *q, const struct release *release,
 		     const struct release *before, const struct comparison *c)
 {
@@ -273,11 +258,11 @@ static int add_release(struct question *q, const struct release *release,
 	_cleanup_free_ char *word = word_of(release), *before_word = word_of(before);
 	struct comparison comparison;
 	struct side a, b;
-	int r = load_side(q, before, before_word, &a);
+	int r = selector_load_build(&a, q->options, &q->filter, &before->id, before_word);
 
 	if (r)
 		return r;
-	r = load_side(q, release, word, &b);
+	r = selector_load_build(&b, q->options, &q->filter, &release->id, word);
 	if (r == CTL_OK) {
 		if (comparison_init(&comparison, &a, &b, q->options) == CTL_OK) {
 			add_row(q, release, before, &comparison);

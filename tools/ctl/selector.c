@@ -121,7 +121,8 @@ static int parse_span(struct selector *selector, const char *word, char *dots)
 	return r;
 }
 
-char *selector_span(const struct pathprof_filter *filter)
+/* The times of a filter as a word. The caller frees. */
+static char *span_of(const struct pathprof_filter *filter)
 {
 	_cleanup_free_ char *since = NULL, *until = NULL;
 
@@ -309,4 +310,26 @@ int selector_load(struct side *ret_side, const struct ctl_options *options, cons
 	else
 		side_release(&side);
 	return r;
+}
+
+/* Of a span the word has no strings that the filter needs, so that the build takes their place. */
+int selector_load_build(struct side *ret_side, const struct ctl_options *options,
+			const struct pathprof_filter *filter, const struct pathprof_build_id *id,
+			const char *word)
+{
+	_cleanup_free_ char *span = span_of(filter);
+	char build[PATHPROF_BUILD_ID_TEXT_LEN];
+	struct ctl_options narrowed = *options;
+	int r;
+
+	narrowed.filter = *filter;
+	narrowed.filter.binary = pathprof_build_id_text(id, build);
+	r = selector_load(ret_side, &narrowed, span, SIDE_PATHS);
+	if (r)
+		return r;
+	free(ret_side->words);
+	ret_side->words = ctl_strdup(build);
+	ret_side->filter.binary = ret_side->words;
+	ret_side->word = word;
+	return CTL_OK;
 }

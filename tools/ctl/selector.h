@@ -23,8 +23,13 @@
 int selector_load(struct side *ret_side, const struct ctl_options *options, const char *word,
 		  enum side_kind kind);
 
-/* The times of a filter as a word. The caller frees. */
-char *selector_span(const struct pathprof_filter *filter);
+/*
+ * The paths of a build that filter selects; word names the side for people, and outlives it, as the
+ * filter's other strings do. CTL_OK or an exit status, said. The caller releases the side.
+ */
+int selector_load_build(struct side *ret_side, const struct ctl_options *options,
+			const struct pathprof_filter *filter, const struct pathprof_build_id *id,
+			const char *word);
 
 /* DIRECTORY-OF-DATABASE/baselines, and in it NAME.baseline; NULL (said): a name that cannot be. The
  * caller frees. */
