@@ -17,7 +17,7 @@
 #define KERNEL  UINT64_C(0xffffffff81000000)
 #define WINDOWS 64
 
-/* What was counted of one edge (b its target) or path (b its descriptor). */
+/* The counts of one edge (b its target) or path (b its descriptor). */
 struct import_row {
 	uint32_t pid;
 	bool is_path;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What addresses of a recording mean: mappings, copies of text, processes that come and go, against
- * a naive count (import_world.h). By one walker for import and export --recording.
+ * The meaning of a recording's addresses: mappings, copies of text, processes that come and go,
+ * against a naive count (import_world.h). By one walker for import and export --recording.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "pathprof/recorded_spaces.h"
 #include "unit.h"
 
-/* What overlays what, who inherits what: addresses mean what they meant at the time. */
+/* Mappings overlay one another and are inherited: an address means what it meant at the time. */
 static void test_changes(void)
 {
 	struct import_world *w = import_world_open(77);

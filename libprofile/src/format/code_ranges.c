@@ -2,7 +2,7 @@
 /*
  * Ranges of code; see pp_code_ranges.h.
  *
- * What is behind a call when a return led there: perf2bolt's rule (LLVM,
+ * The code behind a call when a return led there: perf2bolt's rule (LLVM,
  * bolt/lib/Profile/DataAggregator.cpp).
  */
 #include "pp_code_ranges.h"
