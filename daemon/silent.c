@@ -16,6 +16,15 @@
 
 static struct pp_step_silent silent;
 
+bool pp_silent_suspects(pid_t pid)
+{
+	pid_t inner_pid;
+	uid_t uid;
+
+	return silent.uid_cnt && !pp_proc_status(pid, &inner_pid, &uid) &&
+	       pp_step_silent_knows_user(&silent, uid, pp_monotonic_ns());
+}
+
 bool pp_silent_holds(pid_t pid)
 {
 	struct pp_stat stat;
@@ -27,7 +36,8 @@ bool pp_silent_holds(pid_t pid)
 	return pp_step_silent_holds(&silent, pid, stat.start_time, uid, pp_monotonic_ns());
 }
 
-/* Each process and user is told of once, a process when it was found silent so many times. */
+/* Each process and user is told of once, a process when it was found silent so many times, for
+ * points. */
 static void add(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, const char *whom,
 		uint32_t times)
 {
@@ -35,7 +45,7 @@ static void add(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, c
 	bool was_held = pp_step_silent_holds_user(&silent, uid, now_ns);
 
 	pp_step_silent_add(&silent, pid, start_time, uid, points, now_ns);
-	if (pp_step_silent_tell(&silent, pid, start_time, times))
+	if (points && pp_step_silent_tell(&silent, pid, start_time, times))
 		pp_log(LOG_WARNING,
 		       "process %d of user %" PRIu32 " put %s to sleep in the kernel; it is left "
 		       "alone %s",

@@ -18,9 +18,12 @@
 
 /* Whether pid is left alone now. Reads two files of /proc while the table is not empty. */
 bool pp_silent_holds(pid_t pid);
+/* Whether a process of pid's user was blamed within the hour. Reads a file while the table is not
+ * empty. */
+bool pp_silent_suspects(pid_t pid);
 /*
- * pid put `whom` to sleep; points as of pp_step_silent_add(). False: it has ended, so nobody is
- * blamed.
+ * pid put `whom` to sleep; points as of pp_step_silent_add(), or 0: nobody is told. False: it has
+ * ended, so nobody is blamed.
  */
 bool pp_silent_blame(pid_t pid, uint32_t points, const char *whom);
 

@@ -43,6 +43,13 @@ bool pp_step_silent_holds_user(const struct pp_step_silent *silent, uint32_t uid
 	return user && now_ns < user->until_ns;
 }
 
+bool pp_step_silent_knows_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns)
+{
+	const struct pp_step_silent_uid *user = find_uid(silent, uid);
+
+	return user && now_ns - user->since_ns <= USER_NS;
+}
+
 bool pp_step_silent_holds(const struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			  uint32_t uid, uint64_t now_ns)
 {

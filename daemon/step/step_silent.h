@@ -50,15 +50,20 @@ struct pp_step_silent {
 	struct pp_step_silent_uid uids[PP_STEP_SILENT_UID_MAX];
 };
 
-/* All take a table that is NULL, which holds nobody. */
+/* All but one take a table that is NULL, which holds nobody. */
 bool pp_step_silent_holds(const struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			  uint32_t uid, uint64_t now_ns);
-/* points: PP_STEP_SILENT_SEIZE or PP_STEP_SILENT_STEPPER. How often it was found silent by now. */
+/*
+ * points: PP_STEP_SILENT_SEIZE, PP_STEP_SILENT_STEPPER, or 0 for a process to which its user is not
+ * held. How often it was found silent by now.
+ */
 uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			    uint32_t uid, uint32_t points, uint64_t now_ns);
 /* Whether it is to be told of: once, when the process was found silent `times` times or more. */
 bool pp_step_silent_tell(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			 uint32_t times);
+/* Whether a process of the user was added within the hour. The table must not be NULL. */
+bool pp_step_silent_knows_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns);
 /* Whether the user as a whole is left alone. */
 bool pp_step_silent_holds_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns);
 

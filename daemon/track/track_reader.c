@@ -17,12 +17,16 @@
 #include "../silent.h"
 #include "track_reader_wire.h"
 
-#define SLICE_MS    10
-#define ASLEEP_MAX  10 /* slices in a row */
-#define PATIENCE_NS 1000000000ull
-#define LEFT_MAX    8
-#define LEFT_A_USER 2
-#define END_MS      50
+#define SLICE_MS      10
+#define ASLEEP_MAX    10 /* slices in a row */
+#define ASLEEP_SHORT  2
+#define PATIENCE_NS   1000000000ull
+#define LEFT_MAX      8
+#define LEFT_A_USER   2
+#define END_MS        50
+#define NSEC_PER_MSEC 1000000ll
+#define WAIT_PART     10 /* of real time is for waiting */
+#define WAIT_SAVED_NS (300 * NSEC_PER_MSEC)
 
 /* A reader that was killed and is still there. */
 struct left {
@@ -36,10 +40,28 @@ struct pp_reader {
 	pid_t child; /* 0: none */
 	uint32_t number;
 	uint64_t past_cpu_ns; /* of those before this one */
+	int64_t wait_left_ns; /* that may be waited, when it was filled last */
+	uint64_t filled_ns;
 	struct left left[LEFT_MAX];
 	unsigned int left_cnt;
 	struct pp_reader_answer answer; /* mappings */
 };
+
+/* ---------------------------------------------------------------- time for waiting */
+
+/* Whether so much was waited of late that nobody gets the whole patience. */
+static bool is_short_of_time(struct pp_reader *reader)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+	int64_t earned_ns = (int64_t)(now_ns - reader->filled_ns) / WAIT_PART;
+
+	if (earned_ns > WAIT_SAVED_NS - reader->wait_left_ns)
+		reader->wait_left_ns = WAIT_SAVED_NS;
+	else
+		reader->wait_left_ns += earned_ns;
+	reader->filled_ns = now_ns;
+	return reader->wait_left_ns < WAIT_SAVED_NS / 2;
+}
 
 /* ---------------------------------------------------------------- life of a child */
 
@@ -59,12 +81,13 @@ static bool has_ended(struct pp_reader *reader, const struct left *left)
 
 static bool wait_ended(struct pp_reader *reader, const struct left *left)
 {
-	const struct timespec pause = {0, 1000000};
+	const struct timespec pause = {0, NSEC_PER_MSEC};
 
 	for (int waited_ms = 0; !has_ended(reader, left); waited_ms++) {
 		if (waited_ms >= END_MS)
 			return false;
 		nanosleep(&pause, NULL);
+		reader->wait_left_ns -= NSEC_PER_MSEC;
 	}
 	return true;
 }
@@ -128,7 +151,7 @@ static bool may_ask(struct pp_reader *reader, pid_t pid)
 	unsigned int cnt = 0;
 	uid_t uid;
 
-	if (pp_silent_holds(pid))
+	if (pp_silent_holds(pid) || (is_short_of_time(reader) && pp_silent_suspects(pid)))
 		return false;
 	reap(reader);
 	if (!reader->left_cnt)
@@ -188,34 +211,52 @@ static char state_of(pid_t child)
 	return pp_proc_stat(child, &stat) ? 'X' : stat.state;
 }
 
-/* 1: there is something to read; 0: the reader slept, was stopped, or was busy for too long. */
-static int wait_for_answer(const struct pp_reader *reader, char *ret_state)
+/* A wait for one answer. */
+struct wait {
+	bool is_short;
+	char state; /* of the reader, at the end */
+};
+
+/*
+ * 1: there is something to read; 0: the reader slept, was stopped, or was busy for too long. What
+ * it takes of the time for waiting is what it slept.
+ */
+static int wait_for_answer(struct pp_reader *reader, struct wait *wait)
 {
 	struct pollfd ready = {.fd = reader->fd, .events = POLLIN};
 	uint64_t begin_ns = pp_monotonic_ns();
 	unsigned int asleep_cnt = 0;
 
 	while (poll(&ready, 1, SLICE_MS) <= 0) {
-		*ret_state = state_of(reader->child);
-		asleep_cnt = strchr("SDTt", *ret_state) ? asleep_cnt + 1 : 0;
-		if (asleep_cnt > ASLEEP_MAX || pp_monotonic_ns() - begin_ns > PATIENCE_NS)
+		wait->state = state_of(reader->child);
+		if (strchr("SDTt", wait->state)) {
+			asleep_cnt++;
+			reader->wait_left_ns -= SLICE_MS * NSEC_PER_MSEC;
+		} else {
+			asleep_cnt = 0;
+		}
+		if (asleep_cnt > (wait->is_short ? ASLEEP_SHORT : ASLEEP_MAX) ||
+		    pp_monotonic_ns() - begin_ns > PATIENCE_NS)
 			return 0;
 	}
 	return 1;
 }
 
-static int give_up(struct pp_reader *reader, pid_t pid, char state)
+/* Who was not given the whole patience is left alone, but gets no points. */
+static int give_up(struct pp_reader *reader, pid_t pid, const struct wait *wait)
 {
-	bool is_asleep = state == 'S' || state == 'D';
+	bool is_asleep = wait->state == 'S' || wait->state == 'D';
 	uid_t uid = uid_of(pid);
 
 	/* it is at work: the answer will come, and is passed over then */
-	if (!is_asleep && state != 'T' && state != 't')
+	if (!is_asleep && wait->state != 'T' && wait->state != 't')
 		return -ETIME;
 	end_child(reader, uid);
-	if (is_asleep)
-		pp_silent_blame(pid, PP_STEP_SILENT_SEIZE, "the reader of its mappings");
-	return is_asleep ? -ETIMEDOUT : -ETIME;
+	if (!is_asleep)
+		return -ETIME;
+	pp_silent_blame(pid, wait->is_short ? 0 : PP_STEP_SILENT_SEIZE,
+			"the reader of its mappings");
+	return -ETIMEDOUT;
 }
 
 /* The answer's length, or -errno. */
@@ -223,14 +264,14 @@ static ssize_t take_answer(struct pp_reader *reader, const struct pp_reader_requ
 			   void *answer, size_t size, int *ret_fd)
 {
 	const struct pp_reader_head *head = answer;
-	char state = 'R';
+	struct wait wait = {is_short_of_time(reader), 'R'};
 
 	for (;;) {
 		_cleanup_close_ int fd = -EBADF;
 		ssize_t got;
 
-		if (!wait_for_answer(reader, &state))
-			return give_up(reader, request->pid, state);
+		if (!wait_for_answer(reader, &wait))
+			return give_up(reader, request->pid, &wait);
 		got = receive(reader->fd, answer, size, &fd);
 		if (got < (ssize_t)sizeof(*head)) {
 			end_child(reader, (uid_t)-1);

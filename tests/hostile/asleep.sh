@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A neighbour puts whoever looks at it to sleep in the kernel, where only SIGKILL ends the sleep or
-# nothing does; somebody stops the stepper. An honest program is profiled on, the neighbour is
-# named in the log once and counted, SIGTERM ends the daemon in time, and a restart works.
+# nothing does; many do so at once; somebody stops the stepper. An honest program is profiled on, the
+# neighbour is named in the log once and counted, windows close in time, SIGTERM ends the daemon in time, and a
+# restart works.
 . "$(dirname "$0")/hostile_common.bash"
 mount=$tmp/mount
 mkdir "$mount"
@@ -16,7 +17,7 @@ end_neighbour() {
 	umount -l "$mount" 2>/dev/null || true
 	server= asleep=
 }
-trap 'end_neighbour; cleanup' EXIT
+trap 'end_neighbour; end_crowd; cleanup' EXIT
 
 stepper_of() {
 	local child
@@ -41,7 +42,7 @@ begin() {
 	start_busy
 	start --db "$db" --source step --overhead 20 --window 1
 }
-# The seconds that the daemon takes from SIGTERM on, less those by which the machine was late.
+# The time that the daemon takes from SIGTERM on.
 ends() { # NAME
 	stop
 	check "$1-ends" "status $stop_status after $stop_ms ms" \
@@ -87,6 +88,48 @@ beside() { # NAME
 }
 beside exec
 beside fault
+
+# ---------------------------------------------------------------- many at once
+# Three users, twelve programs each, all of which hold their locks when the daemon looks first.
+crowd_cnt=36
+crowd_servers() { sed -n 's/^server //p' "$tmp"/crowd.* 2>/dev/null; }
+end_crowd() {
+	local server mount
+	for server in $(crowd_servers); do kill -KILL "$server" 2>/dev/null || true; done
+	stop_others
+	for mount in "$tmp"/mount.*; do umount -l "$mount" 2>/dev/null || true; done
+	rm -f "$tmp"/crowd.*
+}
+crowd_asleep() { [ "$(cat "$tmp"/crowd.* | grep -c '^asleep')" -eq $crowd_cnt ]; }
+crowd() {
+	local i before
+	window_s=5
+	rm -f "$db"*
+	start_busy
+	for ((i = 0; i < crowd_cnt; i++)); do
+		mkdir "$tmp/mount.$i"
+		nice -n 19 "$hostile/asleep" fault "$tmp/mount.$i" $((64500 + i % 3)) >"$tmp/crowd.$i" 2>&1 &
+		others+=("$!")
+	done
+	if [ -z "$(wait_for 5 crowd_servers)" ]; then
+		echo "skip asleep-crowd: $(cat "$tmp/crowd.0")"
+	else
+		check crowd-asleep "$(cat "$tmp"/crowd.* | grep -c '^asleep')" wait_for 60 crowd_asleep
+		start --db "$db" --source step --overhead 20 --window $window_s
+		watch_machine
+		wait_for 60 eval '[ "$(windows)" -ge 3 ]' || true
+		before=$(honest)
+		check crowd-windows-in-time "late by $(own_lateness | paste -sd ' ') ns" test "$(late_windows)" -eq 0
+		check crowd-counted "tracker.drops.silent is $(unread)" at_least unread 3
+		check crowd-goes-on "the honest program is not seen any more" wait_for 60 honest_more_than "$before"
+		stop_watched
+		check crowd-ends "status $stop_status after $stop_ms ms, $stop_own_ms of them not the machine's" \
+			test "$stop_status" -eq 0 -a "$stop_own_ms" -le 2000
+	fi
+	end_crowd
+	end_honest
+}
+crowd
 
 # ---------------------------------------------------------------- a stepper that is stopped
 stopped() {

@@ -5,14 +5,15 @@
  * has done that thing. Nothing it does needs a right.
  *
  * `flood late PID [OTHER]` is the test's own measure of the machine. It wants to wake up every 20
- * ms, and reads how long PID waited for a CPU, by the kernel's account. A line is when (Unix time,
- * ns), how long (ns) the machine held up either: the longer of its own lateness and PID's wait; and
- * how long OTHER has run so far (ns).
+ * ms, and reads how long PID and its child pathprof-read, which PID waits for, waited for a CPU, by
+ * the kernel's account. A line is when (Unix time, ns), how long (ns) the machine held up either:
+ * the longer of its own lateness and their wait; and how long OTHER has run so far (ns).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,34 +172,81 @@ static long long clock_ns(clockid_t clock)
 	return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-/* Nanoseconds for which the process ran, and was ready to run and no CPU was free, since it began.
- */
-static void read_schedstat(const char *pid, long long *ret_ran_ns, long long *ret_delay_ns)
+static FILE *open_proc(const char *pid, const char *name)
 {
-	char path[64];
-	FILE *file;
+	char path[80];
 
-	snprintf(path, sizeof(path), "/proc/%s/schedstat", pid);
-	file = fopen(path, "re");
-	if (!file || fscanf(file, "%lld %lld", ret_ran_ns, ret_delay_ns) != 2)
-		exit(1);
-	fclose(file);
+	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
+	return fopen(path, "re");
 }
 
-static long long run_delay_ns(const char *pid)
+/* Nanoseconds for which the process ran, and was ready to run and no CPU was free, since it began.
+ */
+static bool read_schedstat(const char *pid, long long *ret_ran_ns, long long *ret_delay_ns)
 {
-	long long ran_ns, delay_ns;
+	FILE *file = open_proc(pid, "schedstat");
+	bool is_read = file && fscanf(file, "%lld %lld", ret_ran_ns, ret_delay_ns) == 2;
 
-	read_schedstat(pid, &ran_ns, &delay_ns);
-	return delay_ns;
+	if (file)
+		fclose(file);
+	return is_read;
+}
+
+static bool is_reader(const char *pid)
+{
+	char name[32] = "";
+	FILE *file = open_proc(pid, "comm");
+
+	if (file && fscanf(file, "%31s", name) != 1)
+		name[0] = '\0';
+	if (file)
+		fclose(file);
+	return !strcmp(name, "pathprof-read");
+}
+
+/* The child of pid that reads for it, an empty word if there is none. */
+static void find_reader(const char *pid, char ret_reader[static 16])
+{
+	char name[48];
+	FILE *children;
+
+	snprintf(name, sizeof(name), "task/%s/children", pid);
+	children = open_proc(pid, name);
+	ret_reader[0] = '\0';
+	while (children && fscanf(children, "%15s", ret_reader) == 1 && !is_reader(ret_reader))
+		ret_reader[0] = '\0';
+	if (children)
+		fclose(children);
+}
+
+/* What pid has waited for a CPU, and its reader since it was seen first. */
+struct delay {
+	char reader[16];
+	long long own_ns, reader_ns; /* by the kernel, at the last look */
+};
+
+/* Nanoseconds since the last look. Ends with pid. */
+static long long more_delay_ns(struct delay *delay, const char *pid)
+{
+	struct delay before = *delay;
+	long long ran_ns;
+
+	if (!read_schedstat(pid, &ran_ns, &delay->own_ns))
+		exit(1);
+	find_reader(pid, delay->reader);
+	if (!delay->reader[0] || !read_schedstat(delay->reader, &ran_ns, &delay->reader_ns))
+		delay->reader_ns = 0;
+	return delay->own_ns - before.own_ns +
+	       (strcmp(delay->reader, before.reader) == 0 ? delay->reader_ns - before.reader_ns
+							  : 0);
 }
 
 static long long ran_ns(const char *pid)
 {
 	long long ran_ns = 0, delay_ns;
 
-	if (pid)
-		read_schedstat(pid, &ran_ns, &delay_ns);
+	if (pid && !read_schedstat(pid, &ran_ns, &delay_ns))
+		exit(1);
 	return ran_ns;
 }
 
@@ -206,15 +254,15 @@ static void tell_late(const char *pid, const char *other)
 {
 	const long long every_ns = 20000000, least_ns = 1000000;
 	struct timespec pause = {.tv_nsec = every_ns};
-	long long delay_ns = run_delay_ns(pid);
+	struct delay delay = {0};
 
+	more_delay_ns(&delay, pid);
 	for (;;) {
-		long long begin_ns = clock_ns(CLOCK_MONOTONIC), late_ns, waited_ns = delay_ns;
+		long long begin_ns = clock_ns(CLOCK_MONOTONIC), late_ns, waited_ns;
 
 		nanosleep(&pause, NULL);
 		late_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns - every_ns;
-		delay_ns = run_delay_ns(pid);
-		waited_ns = delay_ns - waited_ns;
+		waited_ns = more_delay_ns(&delay, pid);
 		if (waited_ns > late_ns)
 			late_ns = waited_ns;
 		if (late_ns < least_ns)

@@ -49,10 +49,10 @@ watch_machine() {
 	"$hostile/flood" late "$daemon" ${busy:+"$busy"} >"$tmp/late" &
 	others+=("$!")
 }
-# Nanoseconds by which each window was later than the machine. A window may end late by the union of
-# the times in which the machine was late after it was due.
-own_lateness() {
-	sql 'SELECT begin_ns, end_ns FROM windows ORDER BY id' | awk -F'[| ]' -v want="${window_s}e9" '
+# net_of_machine WANT_NS: of each span of the input, "BEGIN END" (Unix time, ns), by how much it was longer
+# than wanted, without the union of the times in which the machine was late after it was due.
+net_of_machine() {
+	awk -F'[| ]' -v want="$1" '
 		FILENAME != "-" { at[++cnt] = $1; late[cnt] = $2; next }
 		{
 			over = $2 - $1 - want
@@ -66,6 +66,15 @@ own_lateness() {
 			}
 			printf "%.0f\n", over
 		}' "$tmp/late" -
+}
+# Nanoseconds by which each window was later than the machine.
+own_lateness() { sql 'SELECT begin_ns, end_ns FROM windows ORDER BY id' | net_of_machine "${window_s}e9"; }
+# stop_watched: as stop, beside watch_machine. Sets $stop_own_ms, too: without what the machine was late.
+stop_watched() {
+	local begin_ns
+	begin_ns=$(date +%s%N)
+	stop
+	stop_own_ms=$(($(echo "$begin_ns $(date +%s%N)" | net_of_machine 0) / 1000000))
 }
 # The most that the daemon ever held, in MB.
 peak_mb() { awk '/^VmHWM:/ { print int($2 / 1024) }' "/proc/$daemon/status"; }

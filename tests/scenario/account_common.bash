@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A daemon in a control group of its own, and its CPU time by the kernel's account and by its own.
-# Sourced; brings daemon_common.bash.
-. "$(dirname "${BASH_SOURCE[0]}")/daemon_common.bash"
+# Sourced after daemon_common.bash.
 
 group=
 leave_group() {

@@ -3,6 +3,7 @@
 # The CPU time that the daemon says it takes, all its processes together, is what the kernel
 # accounts to its control group; where no group can be made, to its processes. And the budget holds
 # all of it: a crowd of askers at the daemon's socket costs the source what it takes.
+. "$(dirname "$0")/daemon_common.bash"
 . "$(dirname "$0")/account_common.bash"
 . "$(dirname "$0")/../rounds.bash"
 

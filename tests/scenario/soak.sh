@@ -3,6 +3,7 @@
 # The daemon as it is shipped, an hour long, beside programs that compute, read files and come and
 # go: its CPU time by its own account and by the kernel's, the budget, its memory, its windows, and
 # how many watchpoints others can open on every CPU while it runs and when it has gone.
+. "$(dirname "$0")/daemon_common.bash"
 . "$(dirname "$0")/account_common.bash"
 . "$(dirname "$0")/../rounds.bash"
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "../../daemon/silent.h"
 #include "../../daemon/track/track_reader.h"
 #include "unit.h"
 
@@ -188,12 +189,47 @@ static void test_replaced(void)
 	CU_ASSERT_EQUAL(find_child(), 0);
 }
 
+/* One user's tricks cost a tenth of the time, and that user's profile. */
+static void test_waiting_bounded(void)
+{
+	pid_t offender = start_many(), other = start_many();
+	struct sum told = {0};
+	struct pp_reader *reader;
+	int r = 0;
+
+	CU_ASSERT_FALSE(pp_silent_suspects(other));
+	CU_ASSERT(pp_silent_blame(offender, PP_STEP_SILENT_SEIZE, "a test"));
+	CU_ASSERT(pp_silent_suspects(other));
+	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
+	CU_ASSERT(pp_reader_vmas(reader, other, 0, add, &told) > MANY);
+	/* each stopped reader is waited for; on a slow machine the time for that is earned anew */
+	for (int i = 0; i < 20 && r != -ETIMEDOUT; i++) {
+		pid_t child = find_child();
+
+		if (child > 0)
+			kill(child, SIGSTOP);
+		r = pp_reader_vmas(reader, other, 0, add, &told);
+		CU_ASSERT(r == -ETIME || r == -ETIMEDOUT);
+		r = pp_reader_vmas(reader, other, 0, add, &told);
+	}
+	CU_ASSERT_EQUAL(r, -ETIMEDOUT);
+	for (int i = 0; i < 600 && r == -ETIMEDOUT; i++) {
+		usleep(100000);
+		r = pp_reader_vmas(reader, other, 0, add, &told);
+	}
+	CU_ASSERT(r > MANY);
+	pp_reader_free(reader);
+	end(offender);
+	end(other);
+}
+
 static const struct unit_test tests[] = {
 	{"mappings are those of a direct read, in as many answers as it takes",
 	 test_same_as_direct},
 	{"a file behind a mapping is told of, and handed over", test_files},
 	{"an answer that was given up is not taken for another's", test_given_up},
 	{"a reader that was killed or stopped is replaced", test_replaced},
+	{"waiting for sleeping readers is bounded, at their users' cost", test_waiting_bounded},
 };
 
 UNIT_SUITE(track_reader, tests)
