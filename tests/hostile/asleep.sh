@@ -66,6 +66,7 @@ beside() { # NAME
 	local name=$1 before
 	begin || { not_ok "$name" "no daemon"; return; }
 	wait_for 60 honest_more_than 0 || not_ok "$name" "nothing is profiled: $(tail -n 3 "$tmp/log")"
+	: >"$tmp/asleep"
 	"$hostile/asleep" "$name" "$mount" "$neighbour_id" >"$tmp/asleep" 2>&1 &
 	asleep=$!
 	wait_for 60 grep -q '^asleep\|^refused' "$tmp/asleep" || not_ok "$name" "$(cat "$tmp/asleep")"

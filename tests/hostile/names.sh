@@ -79,6 +79,7 @@ begin() {
 flood() { # WHAT DIRECTORY COMMAND...
 	local what=$1 dir=$2
 	shift 2
+	: >"$tmp/flood.out"
 	"$@" "${neighbour[@]}" "$program" "$what" "$dir" >"$tmp/flood.out" 2>&1 &
 	others+=("$!")
 	wait_for 5 grep -q flooding "$tmp/flood.out" || not_ok "$what-floods" "$(cat "$tmp/flood.out")"

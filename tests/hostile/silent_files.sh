@@ -20,6 +20,7 @@ trap 'end_server; stop_others; cleanup' EXIT
 
 serve() { # FILE
 	end_server
+	: >"$tmp/served" # or what the one before said is read
 	"$hostile/silent" "$mount" "$1" ${neighbour:+65534} >"$tmp/served" 2>&1 &
 	server=$!
 	wait_for 5 grep -q 'serving\|refused' "$tmp/served"

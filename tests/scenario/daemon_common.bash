@@ -89,10 +89,10 @@ stop_relay() {
 	relay=
 }
 
-# stop: SIGTERM; sets $stop_status and $stop_ms.
+# stop: SIGTERM; sets $stop_status, also of one that has ended before, and $stop_ms.
 stop() {
 	local begin=${EPOCHREALTIME/./}
-	kill -TERM "$daemon"
+	kill -TERM "$daemon" 2>/dev/null || true
 	stop_status=0
 	wait "$daemon" || stop_status=$?
 	daemon=
