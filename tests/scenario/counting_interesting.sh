@@ -25,7 +25,7 @@ for seed in $(seq 1 $programs); do
 		train "$mode"
 		# shellcheck disable=SC2086 # a list of words
 		exact "program $seed $mode" program.c $mode --pathprof-interesting=file
-		read -r in beside_now < <(sed -nE 's/.* ([0-9]+) counts there, ([0-9]+) beside them/\1 \2/p' said)
+		read -r in beside_now < <(sed -nE 's/.* ([0-9]+) counts there, ([0-9]+) beside them,.*/\1 \2/p' said)
 		in_slots=$((in_slots + ${in:-0})) beside=$((beside + ${beside_now:-0}))
 		"$lab" counts --all first/*.ppraw | sort >first.tsv
 		sort counted.tsv | cmp -s - first.tsv || not_ok "program $seed $mode" "other counts than without tables"

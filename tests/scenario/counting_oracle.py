@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What paths ran, by the definition, and whether that is what a program counted.
+Cold paths of a function are to be counted together, and none of those that are warm.
 
     counting_oracle.py ELF LOG COUNTS     COUNTS: what `pathprof-lab counts --all` prints
 
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 NODE_BEGINS, CALL_CUTS, FUNCTION_IS_LEFT = range(3)
-ARRAY, HASH, TABLE = range(3)
+ARRAY, HASH, TABLE, WARM = range(4)
 PATHS_MAX = 1 << 39
 
 
@@ -158,18 +159,32 @@ def paths_of(functions, log):
     return counts
 
 
+def with_cold_together(functions, want):
+    """What is to be counted of functions whose cold paths are not told apart."""
+    warm = {(f.unit, f.name): f for f in functions.values() if f.counting == WARM}
+    told = collections.Counter()
+    for (unit, name, path), n in want.items():
+        f = warm.get((unit, name))
+        if not f or path + 1 in f.slots:
+            told[unit, name, path] += n
+        elif any(f.slots):
+            told[unit, name, "cold"] += n
+    return told
+
+
 def main():
     elf, log, counted = sys.argv[1:]
     functions = functions_of(elf)
     wrong = [f.name for f in functions.values() if f.total != f.path_cnt or f.total > PATHS_MAX]
-    want = paths_of(functions, log)
+    ran = paths_of(functions, log)
+    want = with_cold_together(functions, ran)
     have = collections.Counter()
     for line in open(counted):
         unit, name, path, count = line.rstrip("\n").split("\t")
-        have[unit, name, int(path)] += int(count)
-    for key in sorted(want.keys() | have.keys()):
+        have[unit, name, path if path == "cold" else int(path)] += int(count)
+    for key in sorted(want.keys() | have.keys(), key=str):
         if want[key] != have[key]:
-            wrong.append("%s path %d: counted %d, ran %d" % (key[1:] + (have[key], want[key])))
+            wrong.append("%s path %s: counted %d, ran %d" % (key[1:] + (have[key], want[key])))
     for w in wrong[:10]:
         print("different:", w)
     table = [f for f in functions.values() if f.counting == TABLE]
@@ -177,12 +192,16 @@ def main():
                    for f in table if (f.unit, f.name) == (unit, name) and path + 1 in f.slots)
     of_tables = sum(n for (unit, name, path), n in want.items()
                     for f in table if (f.unit, f.name) == (unit, name))
+    cold = sum(n for key, n in want.items() if key[2] == "cold")
     print("%d functions, %d different paths ran %d times, %d functions hashed, %d cut calls, "
-          "%d functions with fewer paths, %d with tables: %d counts there, %d beside them" %
-          (len(functions), len(want), sum(want.values()),
+          "%d functions with fewer paths, %d with tables: %d counts there, %d beside them, "
+          "%d without cold paths: %d counts, %d cold, %d not counted" %
+          (len(functions), len(ran), sum(ran.values()),
            sum(f.counting == HASH for f in functions.values()),
            sum(len(f.behind_cut) for f in functions.values()),
-           sum(f.reduced != 0 for f in functions.values()), len(table), in_slots, of_tables - in_slots))
+           sum(f.reduced != 0 for f in functions.values()), len(table), in_slots, of_tables - in_slots,
+           sum(f.counting == WARM for f in functions.values()), sum(want.values()) - cold, cold,
+           sum(ran.values()) - sum(want.values())))
     return 1 if wrong or not want else 0
 
 

@@ -28,7 +28,7 @@ struct counts_import {
 	struct pathprof_profile profile; /* of the run in hand */
 	bool *named;                     /* by function: the store has its name */
 	int64_t said_ns;
-	uint64_t run_cnt, count, lost_cnt, function_cnt, left_out_cnt;
+	uint64_t run_cnt, count, cold_cnt, lost_cnt, function_cnt, left_out_cnt;
 	struct pathprof_error error;
 };
 
@@ -164,6 +164,7 @@ static int add_function(struct counts_import *import, uint32_t process, uint32_t
 	}
 	if (r == 0)
 		free(paths);
+	import->cold_cnt += pathprof_counted_cold(import->counted, function);
 	return r == 0 && cnt ? store_name(import, function) : r;
 }
 
@@ -272,6 +273,7 @@ static void print_json(const struct counts_import *import, const char *db)
 	json_add_text(object, "binary", import->object);
 	json_add_count(object, "runs", import->run_cnt);
 	json_add_count(object, "paths", import->count);
+	json_add_count(object, "cold", import->cold_cnt);
 	json_add_count(object, "lost", import->lost_cnt);
 	json_add_count(object, "functions", import->function_cnt);
 	json_add_count(object, "functions_not_counted", import->left_out_cnt);
@@ -288,6 +290,7 @@ static void print_report(const struct counts_import *import, const char *db)
 	} rows[] = {
 		{"runs", import->run_cnt, true},
 		{"paths", import->count, true},
+		{"paths: cold, not told apart", import->cold_cnt, false},
 		{"paths: lost, no room to count them", import->lost_cnt, false},
 		{"functions that ran", import->function_cnt, true},
 		{"functions: not counted by the compiler", import->left_out_cnt, false},

@@ -27,6 +27,7 @@ struct hot_paths {
 	struct hot_path *paths;
 	size_t cnt, room;
 	uint64_t total;
+	uint64_t cold; /* not told apart, and not in total */
 };
 
 static const struct option options[] = {{"binary", required_argument, NULL, 'b'},
@@ -85,6 +86,7 @@ static void take_function(struct hot_paths *hot, const struct pathprof_counted *
 		hot->total += paths[i].count;
 	}
 	free(paths);
+	hot->cold += pathprof_counted_cold(counted, f);
 }
 
 static int by_count(const void *x, const void *y)
@@ -129,6 +131,8 @@ static void print_hottest(const struct pathprof_counted *counted, const struct h
 			  uint64_t top)
 {
 	printf("%" PRIu64 " paths ran, %zu different ones\n", hot->total, hot->cnt);
+	if (hot->cold)
+		printf("%" PRIu64 " more ran that are cold, and not told apart\n", hot->cold);
 	printf("  SHARE         COUNT  FUNCTION:PATH\n");
 	for (size_t i = 0; i < hot->cnt && i < top; i++) {
 		const struct hot_path *h = &hot->paths[i];
@@ -140,12 +144,29 @@ static void print_hottest(const struct pathprof_counted *counted, const struct h
 	}
 }
 
-static void print_all(const struct hot_paths *hot)
+/* Cold ones of a function, together, have no number. */
+static void print_cold(const struct pathprof_counted *counted)
+{
+	uint32_t cnt;
+	const struct pathprof_counted_function *functions =
+		pathprof_counted_functions(counted, &cnt);
+
+	for (uint32_t f = 0; f < cnt; f++) {
+		uint64_t cold = pathprof_counted_cold(counted, f);
+
+		if (cold)
+			printf("%s\t%s\tcold\t%" PRIu64 "\n", functions[f].unit, functions[f].name,
+			       cold);
+	}
+}
+
+static void print_all(const struct pathprof_counted *counted, const struct hot_paths *hot)
 {
 	for (size_t i = 0; i < hot->cnt; i++)
 		printf("%s\t%s\t%" PRIu64 "\t%" PRIu64 "\n", hot->paths[i].function->unit,
 		       hot->paths[i].function->name, hot->paths[i].path.id,
 		       hot->paths[i].path.count);
+	print_cold(counted);
 }
 
 int lab_counts(int argc, char **argv)
@@ -184,7 +205,7 @@ int lab_counts(int argc, char **argv)
 	if (hot.cnt)
 		qsort(hot.paths, hot.cnt, sizeof(*hot.paths), by_count);
 	if (all)
-		print_all(&hot);
+		print_all(counted, &hot);
 	else
 		print_hottest(counted, &hot, top);
 	free(hot.paths);

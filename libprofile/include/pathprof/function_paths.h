@@ -73,6 +73,10 @@ uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths
 int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
 				  struct pathprof_flow_path *path);
 
+/* And its number. -EINVAL: it is none of these paths. */
+int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
+			       const struct pathprof_flow_path *path, uint64_t *ret_id);
+
 /* Adds `count` to each of the path's edges, as far as 64 bits hold. -ERANGE. */
 int pathprof_function_paths_count_edges(const struct pathprof_function_paths *paths, uint64_t id,
 					uint64_t count, uint64_t *by_edge);

@@ -15,7 +15,8 @@
  *             u32 functions, u32 functions left out, function[functions]
  *   function  str name for the linker, u32 1: other units may have one of this name,
  *             u64 its first counter in the table, u64 paths, u32 enum pathprof_counting,
- *             u32 slots, u64[slots] number of the slot's path and 1, or 0 (of a TABLE; else none),
+ *             u32 slots, u64[slots] number of the slot's path and 1, or 0 (of a TABLE or WARM;
+ *             else none),
  *             u32 files, str[files], u32 nodes, node[nodes], u32 edges, edge[edges]
  *   node      u32 file, u32 line, u32 column; line 0: unknown
  *   edge      u32 from, u32 to, u32 cut: paths end and begin here, however the edge leads;
@@ -56,6 +57,12 @@ enum pathprof_counting {
 	 * other paths are counted in the hash tables.
 	 */
 	PATHPROF_COUNTING_TABLE = 2,
+	/*
+	 * A counter a slot. Slots are those of warm paths (pathprof/warm.h); those without a path
+	 * are, together, how often others ran, which are cold. A function of which no path is warm
+	 * has one slot, and nothing counts there.
+	 */
+	PATHPROF_COUNTING_WARM = 3,
 };
 /* Further edges of a function with more paths than this are cut. */
 #define PATHPROF_PATHS_MAX (1ull << 39)

@@ -53,6 +53,9 @@ pathprof_interesting_find(const struct pathprof_interesting *set, const char *fu
 bool pathprof_interesting_names(const struct pathprof_interesting *set, const char *function,
 				const char *unit);
 
+/* The counts of all paths together. */
+uint64_t pathprof_interesting_total(const struct pathprof_interesting *set);
+
 uint64_t pathprof_interesting_shape(uint32_t node_cnt, const struct pathprof_flow_arc *arcs,
 				    uint32_t arc_cnt);
 

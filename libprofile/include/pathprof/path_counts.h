@@ -41,7 +41,7 @@ struct pathprof_counted_function {
 	enum pathprof_counting counting;
 	uint64_t counter;  /* distance of its first one from the section's start, in bytes */
 	uint64_t path_cnt; /* paths it has, of which few may run */
-	uint64_t *slots;   /* of a TABLE: by slot the number of its path and 1, or 0 */
+	uint64_t *slots;   /* of a TABLE or WARM: by slot the number of its path and 1, or 0 */
 	uint32_t slot_cnt;
 	struct pathprof_counted_line *lines; /* by node */
 	struct pathprof_flow_arc *arcs;
@@ -83,6 +83,9 @@ int pathprof_counted_add(struct pathprof_counted *counted, const char *path,
 /* The paths of a function that ran, by number; free() them. -ENOMEM. */
 int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t function,
 			   struct pathprof_counted_path **ret_paths, size_t *ret_cnt);
+
+/* How often paths of a function ran that are cold, which are not told apart (WARM); else 0. */
+uint64_t pathprof_counted_cold(const struct pathprof_counted *counted, uint32_t function);
 
 /* Forgets the counts, for the files of another run; the description stays. */
 void pathprof_counted_clear(struct pathprof_counted *counted);

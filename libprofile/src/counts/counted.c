@@ -190,8 +190,8 @@ static size_t fill_from_hashed(const struct pathprof_counted *counted,
 	return cnt;
 }
 
-/* Interesting paths have slots; the others are counted by hash. */
-static size_t fill_from_table(const struct pathprof_counted *counted,
+/* Interesting or warm paths have slots. */
+static size_t fill_from_slots(const struct pathprof_counted *counted,
 			      const struct pathprof_counted_function *f,
 			      struct pathprof_counted_path *paths)
 {
@@ -205,6 +205,16 @@ static size_t fill_from_table(const struct pathprof_counted *counted,
 			paths[cnt] = (struct pathprof_counted_path){f->slots[i] - 1, counters[i]};
 		cnt++;
 	}
+	return cnt;
+}
+
+/* The others are counted by hash. */
+static size_t fill_from_table(const struct pathprof_counted *counted,
+			      const struct pathprof_counted_function *f,
+			      struct pathprof_counted_path *paths)
+{
+	size_t cnt = fill_from_slots(counted, f, paths);
+
 	return cnt + fill_from_hashed(counted, f, paths ? paths + cnt : NULL);
 }
 
@@ -239,6 +249,7 @@ int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t func
 		[PATHPROF_COUNTING_ARRAY] = fill_from_array,
 		[PATHPROF_COUNTING_HASH] = fill_from_hashed,
 		[PATHPROF_COUNTING_TABLE] = fill_from_table,
+		[PATHPROF_COUNTING_WARM] = fill_from_slots,
 	};
 	size_t (*fill)(const struct pathprof_counted *, const struct pathprof_counted_function *,
 		       struct pathprof_counted_path *) = fills[f->counting];
@@ -252,4 +263,17 @@ int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t func
 	*ret_cnt = add_up(paths, cnt);
 	*ret_paths = paths;
 	return 0;
+}
+
+uint64_t pathprof_counted_cold(const struct pathprof_counted *counted, uint32_t function)
+{
+	const struct pathprof_counted_function *f = &counted->functions[function];
+	const uint64_t *counters = counted->image + f->counter / sizeof(uint64_t);
+	uint64_t cnt = 0;
+
+	if (f->counting != PATHPROF_COUNTING_WARM)
+		return 0;
+	for (uint32_t i = 0; i < f->slot_cnt; i++)
+		cnt += f->slots[i] ? 0 : counters[i];
+	return cnt;
 }

@@ -238,6 +238,11 @@ static int by_place(const void *x, const void *y)
 	return by_counter(*(void *const *)x, y);
 }
 
+static bool may_be_hashed(const struct pathprof_counted_function *f)
+{
+	return f->counting == PATHPROF_COUNTING_HASH || f->counting == PATHPROF_COUNTING_TABLE;
+}
+
 /* Every path that was counted by hash is one of a function that is. */
 static int check_hashed(const struct counts_file *f, const struct pathprof_counted *counted)
 {
@@ -255,8 +260,7 @@ static int check_hashed(const struct counts_file *f, const struct pathprof_count
 		const struct pathprof_counted_function *const *found =
 			bsearch(&key, sorted, counted->function_cnt, sizeof(*sorted), by_counter);
 
-		if (!found || (*found)->counting == PATHPROF_COUNTING_ARRAY ||
-		    f->hashed[i].id >= (*found)->path_cnt)
+		if (!found || !may_be_hashed(*found) || f->hashed[i].id >= (*found)->path_cnt)
 			r = damaged(f, "a path that no function has", 0);
 	}
 	free(sorted);

@@ -128,6 +128,11 @@ static void take_arcs(struct reader *r, struct pathprof_counted_function *f)
 	}
 }
 
+static bool has_slots(const struct pathprof_counted_function *f)
+{
+	return f->counting == PATHPROF_COUNTING_TABLE || f->counting == PATHPROF_COUNTING_WARM;
+}
+
 static void take_slots(struct reader *r, struct pathprof_counted_function *f)
 {
 	f->slot_cnt = take_cnt(r, sizeof(uint64_t));
@@ -136,7 +141,7 @@ static void take_slots(struct reader *r, struct pathprof_counted_function *f)
 		f->slots[i] = take_u64(r);
 		r->broken |= f->slots[i] > f->path_cnt;
 	}
-	r->broken |= (f->slot_cnt != 0) != (f->counting == PATHPROF_COUNTING_TABLE);
+	r->broken |= (f->slot_cnt != 0) != has_slots(f);
 }
 
 static void take_function(struct reader *r, struct pathprof_counted *counted,
@@ -167,6 +172,7 @@ uint64_t pp_counted_counter_cnt(const struct pathprof_counted_function *f)
 	case PATHPROF_COUNTING_ARRAY:
 		return f->path_cnt;
 	case PATHPROF_COUNTING_TABLE:
+	case PATHPROF_COUNTING_WARM:
 		return f->slot_cnt;
 	default:
 		return 2 * PATHPROF_CACHE_ENTRIES;
@@ -182,7 +188,7 @@ static bool place_function(const struct pathprof_counted *counted, uint64_t tabl
 	if (f->counter > counter_cnt || cnt > counter_cnt - f->counter || !f->path_cnt)
 		return false;
 	f->counter = table + f->counter * sizeof(uint64_t);
-	return f->counting <= PATHPROF_COUNTING_TABLE &&
+	return f->counting <= PATHPROF_COUNTING_WARM &&
 	       pp_counted_has_counters(counted, f->counter, cnt);
 }
 

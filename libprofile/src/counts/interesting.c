@@ -216,6 +216,16 @@ bool pathprof_interesting_names(const struct pathprof_interesting *set, const ch
 	return first < set->path_cnt && by_name(&set->paths[first], &key) == 0;
 }
 
+uint64_t pathprof_interesting_total(const struct pathprof_interesting *set)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < set->path_cnt; i++)
+		if (__builtin_add_overflow(total, set->paths[i].count, &total))
+			return UINT64_MAX;
+	return total;
+}
+
 uint64_t pathprof_interesting_shape(uint32_t node_cnt, const struct pathprof_flow_arc *arcs,
 				    uint32_t arc_cnt)
 {

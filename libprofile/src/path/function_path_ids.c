@@ -91,6 +91,33 @@ int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, u
 	return cnt > path->edge_room ? -ENOBUFS : 0;
 }
 
+int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
+			       const struct pathprof_flow_path *path, uint64_t *ret_id)
+{
+	uint32_t start = pp_paths_start_at(paths, path->start), at = path->start;
+	uint64_t id;
+
+	if (start == paths->start_cnt)
+		return -EINVAL;
+	id = paths->starts[start].weight;
+	for (uint32_t i = 0; i < path->edge_cnt; i++) {
+		uint32_t edge = path->edges[i];
+
+		if (edge >= paths->flow->edge_cnt || paths->flow->edges[edge].from != at)
+			return -EINVAL;
+		id += paths->weights[edge];
+		if (paths->cuts[edge]) {
+			*ret_id = id;
+			return i + 1 == path->edge_cnt ? 0 : -EINVAL;
+		}
+		at = paths->flow->edges[edge].to;
+	}
+	if (!paths->nodes[at].leaves)
+		return -EINVAL;
+	*ret_id = id + paths->nodes[at].leaving;
+	return 0;
+}
+
 int pathprof_function_paths_count_edges(const struct pathprof_function_paths *paths, uint64_t id,
 					uint64_t count, uint64_t *by_edge)
 {

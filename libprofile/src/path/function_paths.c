@@ -360,6 +360,50 @@ int pathprof_function_paths_new_below(struct pathprof_function_paths **ret_paths
 	return 0;
 }
 
+/* ---------------------------------------------------------------- without cold edges */
+
+static void take_starts(struct pathprof_function_paths *p,
+			const struct pathprof_function_paths *whole, const bool *is_cold)
+{
+	for (uint32_t i = 0; i < whole->start_cnt; i++)
+		if (!is_cold[i])
+			p->starts[p->start_cnt++] =
+				(struct pp_paths_start){.node = whole->starts[i].node};
+}
+
+/* Fewer than the whole has, so no sum overflows. */
+static void weigh_starts(struct pathprof_function_paths *p)
+{
+	for (uint32_t i = 0; i < p->start_cnt; i++) {
+		p->starts[i].weight = p->cnt;
+		p->cnt += p->nodes[p->starts[i].node].path_cnt;
+	}
+}
+
+int pp_paths_without(struct pathprof_function_paths **ret_paths,
+		     const struct pathprof_function_paths *whole, const bool *is_cold,
+		     const bool *start_is_cold)
+{
+	struct pathprof_function_paths *p = allocate(whole->flow);
+	struct order o;
+
+	if (!p || order_init(&o, whole->flow->node_cnt) < 0) {
+		free(p);
+		return -ENOMEM;
+	}
+	p->cut = whole->cut;
+	for (uint32_t e = 0; e < whole->flow->edge_cnt; e++)
+		p->cuts[e] = is_cold[e] ? PP_CUT_AWAY : whole->cuts[e];
+	take_starts(p, whole, start_is_cold);
+	for (uint32_t i = 0; i < p->start_cnt; i++)
+		search_from(p, &o, p->starts[i].node);
+	number_nodes(p, &o);
+	weigh_starts(p);
+	order_release(&o);
+	*ret_paths = p;
+	return 0;
+}
+
 void pathprof_function_paths_free(struct pathprof_function_paths *paths)
 {
 	free(paths);

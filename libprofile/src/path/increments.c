@@ -135,7 +135,7 @@ static void add_edges(struct placing *g, uint64_t *increments, const uint64_t *f
 		const struct pathprof_flow_edge *edge = &p->flow->edges[e];
 		bool fixed = is_fixed && is_fixed[e];
 
-		if (!p->nodes[edge->from].path_cnt)
+		if (!p->nodes[edge->from].path_cnt || !pp_paths_behind(p, e))
 			continue;
 		add_arc(g, (struct arc){
 				   .weight = g->weights->edge[e],
@@ -262,6 +262,7 @@ int pathprof_increments_init(struct pathprof_increments *ret_increments,
 void pathprof_increments_release(struct pathprof_increments *increments)
 {
 	free(increments->start);
+	free(increments->edge_sets);
 	*increments = (struct pathprof_increments){0};
 }
 

@@ -22,6 +22,7 @@ enum pp_cut_by {
 	PP_CUT_BY_RULE,     /* enum pathprof_cut says so */
 	PP_CUT_BY_CYCLE,    /* the rule left a cycle: no flow of a graph has one */
 	PP_CUT_BY_OVERFLOW, /* too many paths */
+	PP_CUT_AWAY,        /* cold: the edge is taken for one that is not there */
 };
 
 /* Instead of an edge: the function is left here. */
@@ -57,10 +58,26 @@ uint32_t pp_paths_start_of(const struct pathprof_function_paths *p, uint64_t id)
 /* The way out of node that holds number `rest` among its paths: an edge or PP_LEAVES. */
 uint32_t pp_paths_way_of(const struct pathprof_function_paths *p, uint32_t node, uint64_t rest);
 
+/*
+ * The paths of `whole` that run over no edge of is_cold (by edge) and begin at no start of
+ * start_is_cold (by start), numbered by themselves in the same order. Nodes that none runs over
+ * have no paths. -ENOMEM.
+ */
+int pp_paths_without(struct pathprof_function_paths **ret_paths,
+		     const struct pathprof_function_paths *whole, const bool *is_cold,
+		     const bool *start_is_cold);
+
 /* Paths to t behind an edge. */
 static inline uint64_t pp_paths_behind(const struct pathprof_function_paths *p, uint32_t edge)
 {
-	return p->cuts[edge] ? 1 : p->nodes[p->flow->edges[edge].to].path_cnt;
+	switch (p->cuts[edge]) {
+	case PP_CUT_NOT:
+		return p->nodes[p->flow->edges[edge].to].path_cnt;
+	case PP_CUT_AWAY:
+		return 0;
+	default:
+		return 1;
+	}
 }
 
 #endif

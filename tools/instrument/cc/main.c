@@ -24,6 +24,8 @@ static const char help[] =
 	"  --pathprof-interesting=FILE\n"
 	"                        paths that an earlier build ran (`pathprofctl interesting`) are\n"
 	"                        counted at less cost; all others are counted as well\n"
+	"  --pathprof-practical  counts paths apart that are not cold by what that file says, and\n"
+	"                        of the others how many there are; cheaper again\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
 	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
@@ -34,7 +36,7 @@ struct invocation {
 	char *library;           /* the directory of plugin and runtime */
 	const char *level;       /* of optimisation, as LLVM names its pipelines */
 	const char *interesting; /* a file; "": none */
-	bool late, cut_calls, verbose, oracle;
+	bool late, cut_calls, practical, verbose, oracle;
 	bool links, is_library, is_static, has_input, had_lto;
 };
 
@@ -144,6 +146,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->late = true;
 	} else if (strcmp(argument, "--pathprof-cut=calls") == 0) {
 		in->cut_calls = true;
+	} else if (strcmp(argument, "--pathprof-practical") == 0) {
+		in->practical = true;
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
 		in->verbose = true;
 	} else if (begins(argument, INTERESTING)) {
@@ -236,9 +240,10 @@ static void set_environment(const struct invocation *in, bool early)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "%s%s,%s,%s,%s", early ? "early=" : "",
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s", early ? "early=" : "",
 		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
-		 in->verbose ? "verbose" : "", in->oracle ? "oracle" : "");
+		 in->practical ? "practical" : "", in->verbose ? "verbose" : "",
+		 in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
 	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0)
 		fail("out of memory", "");
@@ -258,6 +263,8 @@ int main(int argc, char **argv)
 	add(&in, is_cxx ? "clang++-22" : "clang-22");
 	add_compiling(&in);
 	take_arguments(&in, argc, argv);
+	if (in.practical && !in.interesting[0])
+		fail("--pathprof-practical needs ", INTERESTING "FILE");
 	early = in.level && !in.late;
 	if (early)
 		add_early(&in);

@@ -121,15 +121,39 @@ static void put_nodes(FILE *out, const struct shape *shape)
 /* ---------------------------------------------------------------- functions and the unit */
 
 /* Of which path each slot of a table is. */
-static void put_slots(FILE *out, const struct pathprof_preferential *table)
+static void put_table_slots(FILE *out, const struct pathprof_preferential *table)
 {
-	uint32_t cnt = table ? 1u << table->slot_bits : 0;
+	uint32_t cnt = 1u << table->slot_bits;
 
 	put_u32(out, cnt);
 	for (uint32_t i = 0; i < cnt; i++)
 		put_u64(out, table->keys[i] == PATHPROF_PREFERENTIAL_FREE
 				     ? 0
 				     : (table->keys[i] >> table->number_bits) + 1);
+}
+
+static void put_warm_slots(FILE *out, const struct pathprof_warm *warm)
+{
+	uint64_t cnt = warm ? warm->counter_cnt : 1;
+
+	put_u32(out, (uint32_t)cnt);
+	for (uint64_t i = 0; i < cnt; i++)
+		put_u64(out, warm && i < warm->cnt ? warm->ids[i] + 1 : 0);
+}
+
+static void put_slots(FILE *out, const struct insertion *in)
+{
+	switch (in->counting) {
+	case PATHPROF_COUNTING_TABLE:
+		put_table_slots(out, in->table);
+		break;
+	case PATHPROF_COUNTING_WARM:
+		put_warm_slots(out, in->warm);
+		break;
+	default:
+		put_u32(out, 0);
+		break;
+	}
 }
 
 static void put_arc(FILE *out, const struct shape *shape, const struct pathprof_flow_arc *arc)
@@ -152,7 +176,7 @@ void describe_function(const struct insertion *in, LLVMValueRef function)
 	put_u64(out, in->first_counter);
 	put_u64(out, pathprof_function_paths_cnt(in->paths));
 	put_u32(out, in->counting);
-	put_slots(out, in->table);
+	put_slots(out, in);
 	put_nodes(out, shape);
 	put_u32(out, shape->arc_cnt);
 	for (uint32_t a = 0; a < shape->arc_cnt; a++)

@@ -14,6 +14,8 @@ struct known {
 	uint64_t *ids;
 	size_t cnt;
 	uint64_t *frequency; /* by edge */
+	uint64_t entries;    /* of the function */
+	bool is_changed;     /* what is known is of another graph */
 };
 
 static uint64_t counters_of(const struct insertion *in)
@@ -23,6 +25,8 @@ static uint64_t counters_of(const struct insertion *in)
 		return pathprof_function_paths_cnt(in->paths);
 	case PATHPROF_COUNTING_TABLE:
 		return 1ull << in->table->slot_bits;
+	case PATHPROF_COUNTING_WARM:
+		return in->warm ? in->warm->counter_cnt : 1;
 	default:
 		return 2 * PATHPROF_CACHE_ENTRIES;
 	}
@@ -35,7 +39,7 @@ static void instrument(struct insertion *in, LLVMValueRef function)
 	describe_function(in, function);
 	if (in->unit->oracle)
 		insert_oracle(in, function);
-	else
+	else if (in->increments)
 		insert_all(in, function);
 	in->unit->function_cnt++;
 }
@@ -43,7 +47,8 @@ static void instrument(struct insertion *in, LLVMValueRef function)
 /* ---------------------------------------------------------------- what is known to run */
 
 static const struct pathprof_interesting_path *find(struct unit *unit, LLVMValueRef function,
-						    const struct shape *shape, size_t *ret_cnt)
+						    const struct shape *shape, size_t *ret_cnt,
+						    bool *ret_is_changed)
 {
 	const struct pathprof_interesting_path *paths;
 	char *name = unit_name_of(function);
@@ -54,10 +59,18 @@ static const struct pathprof_interesting_path *find(struct unit *unit, LLVMValue
 	paths = pathprof_interesting_find(
 		unit->interesting, name, source,
 		pathprof_interesting_shape(shape->piece_cnt, shape->arcs, shape->arc_cnt), ret_cnt);
-	unit->changed_cnt +=
-		!*ret_cnt && pathprof_interesting_names(unit->interesting, name, source);
+	*ret_is_changed = !*ret_cnt && pathprof_interesting_names(unit->interesting, name, source);
+	unit->changed_cnt += *ret_is_changed;
 	free(name);
 	return paths;
+}
+
+/* Paths that begin where the function does have the lowest numbers. */
+static bool is_entry(const struct insertion *in, uint64_t id)
+{
+	struct pathprof_flow_path path = {0};
+
+	return pathprof_function_paths_of_id(in->paths, id, &path) != -ERANGE && path.start == 0;
 }
 
 static void take_known(const struct insertion *in, LLVMValueRef function, struct known *known)
@@ -66,15 +79,20 @@ static void take_known(const struct insertion *in, LLVMValueRef function, struct
 	size_t cnt = 0;
 
 	*known = (struct known){0};
-	paths = in->unit->interesting ? find(in->unit, function, in->shape, &cnt) : NULL;
+	if (!in->unit->interesting)
+		return;
+	paths = find(in->unit, function, in->shape, &cnt, &known->is_changed);
 	if (!cnt)
 		return;
 	known->ids = must_allocate(cnt, sizeof(*known->ids));
 	known->frequency = must_allocate(in->flow->edge_cnt, sizeof(*known->frequency));
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		if (pathprof_function_paths_count_edges(in->paths, paths[i].id, paths[i].count,
-							known->frequency) == 0)
-			known->ids[known->cnt++] = paths[i].id;
+							known->frequency) < 0)
+			continue;
+		known->ids[known->cnt++] = paths[i].id;
+		known->entries += is_entry(in, paths[i].id) ? paths[i].count : 0;
+	}
 }
 
 static void known_release(struct known *known)
@@ -114,6 +132,28 @@ static int instrument_with_table(const struct insertion *in, LLVMValueRef functi
 	return 0;
 }
 
+/* Nothing is put into a function whose paths are all cold. */
+static int instrument_warm(const struct insertion *in, LLVMValueRef function,
+			   const struct known *known)
+{
+	struct insertion whole = *in;
+	struct pathprof_edge_profile profile = {known->frequency, known->entries,
+						pathprof_interesting_total(in->unit->interesting)};
+	struct pathprof_warm warm = {0};
+	int r = known->cnt ? pathprof_warm_init(&warm, in->paths, &profile, PATHPROF_ARRAY_MAX,
+						in->shape->is_fixed)
+			   : -ENOENT;
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	whole.counting = PATHPROF_COUNTING_WARM;
+	whole.warm = r == 0 ? &warm : NULL;
+	whole.increments = r == 0 ? &warm.increments : NULL;
+	instrument(&whole, function);
+	pathprof_warm_release(&warm);
+	return 0;
+}
+
 /* -ELOOP: an edge would need code that no code can be put on. */
 static int instrument_by_number(const struct insertion *in, LLVMValueRef function,
 				const struct known *known)
@@ -142,6 +182,17 @@ static void take_cuts(const struct insertion *in, struct pathprof_flow_arc *arcs
 			       pathprof_function_paths_cut_at(in->paths, e);
 }
 
+static int instrument_best(const struct insertion *in, LLVMValueRef function,
+			   const struct known *known)
+{
+	int r;
+
+	if (in->unit->practical && !known->is_changed)
+		return instrument_warm(in, function, known);
+	r = in->unit->practical ? -ENOENT : instrument_with_table(in, function, known);
+	return r == -ENOENT ? instrument_by_number(in, function, known) : r;
+}
+
 static int number_and_instrument(const struct insertion *in, LLVMValueRef function)
 {
 	struct insertion whole = *in;
@@ -155,9 +206,7 @@ static int number_and_instrument(const struct insertion *in, LLVMValueRef functi
 	whole.paths = paths;
 	take_cuts(&whole, in->shape->arcs);
 	take_known(&whole, function, &known);
-	r = instrument_with_table(&whole, function, &known);
-	if (r == -ENOENT)
-		r = instrument_by_number(&whole, function, &known);
+	r = instrument_best(&whole, function, &known);
 	known_release(&known);
 	pathprof_function_paths_free(paths);
 	return r;

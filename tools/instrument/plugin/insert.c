@@ -28,18 +28,35 @@ static void put_start(struct insertion *in, uint32_t node)
 		       in->path_register);
 }
 
-static LLVMValueRef put_sum(struct insertion *in, uint64_t increment)
-{
-	LLVMBuilderRef b = in->unit->builder;
-	LLVMValueRef sum = LLVMBuildLoad2(b, in->unit->i64, in->path_register, "");
+/* What an edge does to the register. */
+struct step {
+	uint64_t value;
+	bool sets; /* instead of adding */
+};
 
-	return increment ? LLVMBuildAdd(b, sum, constant(in, increment), "") : sum;
+static struct step edge_step(const struct insertion *in, uint32_t edge)
+{
+	const struct pathprof_increments *i = in->increments;
+
+	return (struct step){i->edge[edge], i->edge_sets && i->edge_sets[edge]};
 }
 
-static void put_addition(struct insertion *in, uint64_t increment)
+static struct step leave_step(const struct insertion *in, uint32_t node)
 {
-	if (increment)
-		LLVMBuildStore(in->unit->builder, put_sum(in, increment), in->path_register);
+	const struct pathprof_increments *i = in->increments;
+
+	return (struct step){i->leave[node], i->leave_sets && i->leave_sets[node]};
+}
+
+static LLVMValueRef put_sum(struct insertion *in, struct step step)
+{
+	LLVMBuilderRef b = in->unit->builder;
+	LLVMValueRef sum;
+
+	if (step.sets)
+		return constant(in, step.value);
+	sum = LLVMBuildLoad2(b, in->unit->i64, in->path_register, "");
+	return step.value ? LLVMBuildAdd(b, sum, constant(in, step.value), "") : sum;
 }
 
 /* The address of this thread's counter at an index behind the function's first. */
@@ -87,13 +104,14 @@ void put_increment(struct unit *unit, LLVMValueRef counter)
 	LLVMSetAlignment(store, sizeof(uint64_t));
 }
 
-static void put_count(struct insertion *in, uint64_t increment)
+static void put_count(struct insertion *in, struct step step)
 {
-	LLVMValueRef sum = put_sum(in, increment), first = constant(in, in->first_counter);
+	LLVMValueRef sum = put_sum(in, step), first = constant(in, in->first_counter);
 	LLVMValueRef counter = LLVMConstGEP2(in->unit->i64, in->unit->table, &first, 1);
 
 	switch (in->counting) {
 	case PATHPROF_COUNTING_ARRAY:
+	case PATHPROF_COUNTING_WARM:
 		put_increment(in->unit, put_counter(in, sum));
 		break;
 	case PATHPROF_COUNTING_HASH:
@@ -174,7 +192,7 @@ static void go_to_edge(struct insertion *in, const struct pathprof_flow_edge *ed
 static void put_cut_call(struct insertion *in, uint32_t edge, LLVMValueRef call)
 {
 	LLVMPositionBuilderBefore(in->unit->builder, call);
-	put_count(in, in->increments->edge[edge]);
+	put_count(in, edge_step(in, edge));
 	if (LLVMGetNextInstruction(call))
 		LLVMPositionBuilderBefore(in->unit->builder, LLVMGetNextInstruction(call));
 	put_start(in, in->flow->edges[edge].to);
@@ -184,25 +202,25 @@ static void put_edge(struct insertion *in, uint32_t e)
 {
 	const struct pathprof_flow_edge *edge = &in->flow->edges[e];
 	LLVMValueRef call = in->shape->pieces[edge->from].cut;
-	uint64_t increment = in->increments->edge[e];
+	struct step step = edge_step(in, e);
 	bool cut = pathprof_function_paths_cut_at(in->paths, e);
 
 	if (call) {
 		put_cut_call(in, e, call);
 	} else if (cut) {
 		go_to_edge(in, edge);
-		put_count(in, increment);
+		put_count(in, step);
 		put_start(in, edge->to);
-	} else if (increment) {
+	} else if (step.value || step.sets) {
 		go_to_edge(in, edge);
-		put_addition(in, increment);
+		LLVMBuildStore(in->unit->builder, put_sum(in, step), in->path_register);
 	}
 }
 
 static void put_leaving(struct insertion *in, uint32_t node)
 {
 	LLVMPositionBuilderBefore(in->unit->builder, in->shape->pieces[node].leaving);
-	put_count(in, in->increments->leave[node]);
+	put_count(in, leave_step(in, node));
 }
 
 static void put_register(struct insertion *in, LLVMValueRef function)

@@ -7,6 +7,7 @@
 
 #include "pathprof/instrument_abi.h"
 #include "pathprof/preferential.h"
+#include "pathprof/warm.h"
 #include "shape.h"
 
 struct insertion {
@@ -19,7 +20,8 @@ struct insertion {
 	uint64_t first_counter;
 	enum pathprof_counting counting;
 	const struct pathprof_preferential *table; /* of a TABLE */
-	LLVMValueRef keys; /* and the constants that its code compares with */
+	const struct pathprof_warm *warm;          /* of WARM; NULL: no path is */
+	LLVMValueRef keys; /* the constants that a TABLE's code compares with */
 };
 
 void insert_all(struct insertion *in, LLVMValueRef function);

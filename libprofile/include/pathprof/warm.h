@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The paths of a function that are worth counting, by what an edge profile says: those that run
+ * over no cold edge. They are few, so an array of counters takes them, and are numbered by
+ * themselves from 0 to cnt - 1. Increments say where code is to go, as for all paths; and
+ *
+ *   - an edge from which a cold path comes back to where warm ones run sets the register to what
+ *     makes it count in [cnt, counter_cnt), whatever way it goes on: no check, and no warm path is
+ *     counted wrongly;
+ *   - where no warm path runs there is no code, but for where paths end: they count in `cnt`.
+ *
+ * So the counters from cnt on are, together, how often cold paths ran.
+ *
+ * An edge is cold when it has less than a twentieth of what runs through the node it comes from, or
+ * less than a thousandth of all paths of the program that ran; the second bound is raised by half
+ * until the function has no more warm paths than an array takes.
+ *
+ * Source: Bond and McKinley, Practical Path Profiling for Dynamic Optimizers (2005), 3 and 4;
+ * Joshi, Bond and Zilles, Targeted Path Profiling (2004). They add to the register of a cold path
+ * to have it count beyond, where this sets it; their numbers start from the hottest edge, and these
+ * take the hottest edges for a spanning tree, which have no additions either. Workload: every
+ * function of a translation unit once; some tens of numberings each.
+ */
+#ifndef PATHPROF_WARM_H
+#define PATHPROF_WARM_H
+
+#include "pathprof/increments.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An edge has to have one of so many of its node's executions. */
+#define PATHPROF_WARM_LOCAL 20
+/* And one of so many paths that the program ran. */
+#define PATHPROF_WARM_GLOBAL 1000
+
+struct pathprof_edge_profile {
+	const uint64_t *edges; /* by edge of the flow: how often it ran */
+	uint64_t entries;      /* of the function */
+	uint64_t total;        /* paths of all the program that ran */
+};
+
+struct pathprof_warm {
+	struct pathprof_increments increments;
+	uint64_t cnt, counter_cnt;
+	uint64_t *ids; /* by warm path: its number among all paths */
+};
+
+/*
+ * The function's warm paths, at most `most`. No code can be put on edges with is_fixed (NULL: there
+ * are none): these are never cold, and paths that would need code there are left out. -ENOENT: no
+ * path is warm. -ELOOP, -ENOMEM as in pathprof_increments_init().
+ */
+int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,
+		       const struct pathprof_edge_profile *profile, uint64_t most,
+		       const bool *is_fixed);
+void pathprof_warm_release(struct pathprof_warm *warm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

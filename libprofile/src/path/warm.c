@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Choosing cold edges, and what happens to paths that run over them. A node is live when a warm
+ * path runs over it. Edges between live nodes that are not cold are those of warm paths; an edge
+ * that is none of these and leads to a live node is where a cold path may come back.
+ *
+ * What is added behind a live node is the number of the way taken from there, and a constant of the
+ * node's: the register for a cold path there is chosen so that the constant cancels.
+ */
+#include "pathprof/warm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pp_function_paths.h"
+#include "pp_increments.h"
+
+struct choice {
+	const struct pathprof_function_paths *whole;
+	const struct pathprof_edge_profile *profile;
+	const bool *is_fixed;
+	uint64_t *node_flow, *start_flow; /* by node, by start */
+	bool *is_cold, *start_is_cold;    /* by edge, by start */
+	struct pathprof_function_paths *warm;
+};
+
+static bool is_fixed(const struct choice *c, uint32_t edge)
+{
+	return c->is_fixed && c->is_fixed[edge];
+}
+
+static bool is_live(const struct pathprof_function_paths *warm, uint32_t node)
+{
+	return warm->nodes[node].path_cnt != 0;
+}
+
+/* Some warm path runs over it. */
+static bool is_live_edge(const struct pathprof_function_paths *warm, uint32_t edge)
+{
+	return is_live(warm, warm->flow->edges[edge].from) && pp_paths_behind(warm, edge);
+}
+
+/* ---------------------------------------------------------------- what is cold */
+
+static void add_flow(uint64_t *sum, uint64_t flow)
+{
+	if (__builtin_add_overflow(*sum, flow, sum))
+		*sum = UINT64_MAX;
+}
+
+static void measure_flow(struct choice *c)
+{
+	const struct pathprof_function_paths *p = c->whole;
+
+	c->start_flow[0] = c->profile->entries;
+	for (uint32_t e = 0; e < p->flow->edge_cnt; e++) {
+		add_flow(&c->node_flow[p->flow->edges[e].from], c->profile->edges[e]);
+		if (p->cuts[e] && p->nodes[p->flow->edges[e].from].path_cnt)
+			add_flow(&c->start_flow[pp_paths_start_at(p, p->flow->edges[e].to)],
+				 c->profile->edges[e]);
+	}
+}
+
+static void choose_cold(struct choice *c, uint64_t bound)
+{
+	const struct pathprof_function_paths *p = c->whole;
+
+	for (uint32_t i = 0; i < p->start_cnt; i++)
+		c->start_is_cold[i] = c->start_flow[i] < bound;
+	for (uint32_t e = 0; e < p->flow->edge_cnt; e++) {
+		uint64_t flow = c->profile->edges[e];
+		uint64_t least = c->node_flow[p->flow->edges[e].from] / PATHPROF_WARM_LOCAL;
+
+		c->is_cold[e] = !is_fixed(c, e) && (flow < bound || flow < least);
+	}
+}
+
+/*
+ * An edge that would have to set the register and cannot: no path may be warm beyond it, so every
+ * way to its node becomes cold. False: there is none.
+ */
+static bool give_up_fixed(struct choice *c)
+{
+	const struct pathprof_flow *flow = c->whole->flow;
+	bool gave = false;
+
+	for (uint32_t e = 0; e < flow->edge_cnt; e++) {
+		uint32_t node = flow->edges[e].to;
+
+		if (!is_fixed(c, e) || c->whole->cuts[e] || is_live_edge(c->warm, e) ||
+		    !is_live(c->warm, node))
+			continue;
+		gave = true;
+		for (uint32_t other = 0; other < flow->edge_cnt; other++)
+			if (flow->edges[other].to == node && !c->whole->cuts[other])
+				c->is_cold[other] = true;
+		for (uint32_t i = 0; i < c->whole->start_cnt; i++)
+			if (c->whole->starts[i].node == node)
+				c->start_is_cold[i] = true;
+	}
+	return gave;
+}
+
+static int number_warm(struct choice *c)
+{
+	int r;
+
+	do {
+		pathprof_function_paths_free(c->warm);
+		c->warm = NULL;
+		r = pp_paths_without(&c->warm, c->whole, c->is_cold, c->start_is_cold);
+	} while (r == 0 && give_up_fixed(c));
+	return r;
+}
+
+/* Where paths end there is always code. */
+static bool ends_at_fixed(const struct choice *c)
+{
+	const struct pathprof_flow *flow = c->whole->flow;
+
+	for (uint32_t e = 0; e < flow->edge_cnt; e++)
+		if (is_fixed(c, e) && c->whole->cuts[e] &&
+		    c->whole->nodes[flow->edges[e].from].path_cnt)
+			return true;
+	return false;
+}
+
+static int choose(struct choice *c, uint64_t most)
+{
+	uint64_t bound = c->profile->total / PATHPROF_WARM_GLOBAL;
+	int r;
+
+	/* What never ran is cold. */
+	bound += !bound;
+	for (;;) {
+		choose_cold(c, bound);
+		r = number_warm(c);
+		if (r < 0 || c->warm->cnt <= most)
+			break;
+		if (__builtin_add_overflow(bound, bound / 2 + 1, &bound))
+			return -ENOENT;
+	}
+	return r == 0 && !c->warm->cnt ? -ENOENT : r;
+}
+
+/* ---------------------------------------------------------------- cold paths */
+
+/* The first way out of a live node that warm paths take: what is behind it has the number 0. */
+static uint32_t first_way(const struct pathprof_function_paths *warm, uint32_t node)
+{
+	return pp_paths_way_of(warm, node, 0);
+}
+
+/* What is added from a node to the end of the first of its ways. */
+static uint64_t sum_behind(const struct pathprof_function_paths *warm,
+			   const struct pathprof_increments *i, uint32_t node)
+{
+	uint64_t sum = 0;
+
+	for (;;) {
+		uint32_t way = first_way(warm, node);
+
+		if (way == PP_LEAVES)
+			return sum + i->leave[node];
+		sum += i->edge[way];
+		if (warm->cuts[way])
+			return sum;
+		node = warm->flow->edges[way].to;
+	}
+}
+
+/* What the register is to hold where a cold path comes to this node. */
+static uint64_t cold_value(struct pathprof_warm *w, const struct pathprof_function_paths *warm,
+			   uint32_t node)
+{
+	if (w->counter_cnt < w->cnt + warm->nodes[node].path_cnt)
+		w->counter_cnt = w->cnt + warm->nodes[node].path_cnt;
+	return w->cnt - sum_behind(warm, &w->increments, node);
+}
+
+static void set_start(struct pathprof_warm *w, const struct choice *c, uint32_t start)
+{
+	uint32_t node = c->whole->starts[start].node;
+
+	if (c->start_is_cold[start] && is_live(c->warm, node))
+		w->increments.start[node] = cold_value(w, c->warm, node);
+}
+
+/* A path that ends where none is warm is counted whatever the register holds. */
+static void set_edge(struct pathprof_warm *w, const struct choice *c, uint32_t edge)
+{
+	uint32_t to = c->whole->flow->edges[edge].to;
+	bool ends = c->whole->cuts[edge];
+
+	if (is_live_edge(c->warm, edge) || (!ends && !is_live(c->warm, to)))
+		return;
+	w->increments.edge_sets[edge] = true;
+	w->increments.edge[edge] = ends ? w->cnt : cold_value(w, c->warm, to);
+}
+
+static void set_leave(struct pathprof_warm *w, const struct choice *c, uint32_t node)
+{
+	if (is_live(c->warm, node))
+		return;
+	w->increments.leave_sets[node] = true;
+	w->increments.leave[node] = w->cnt;
+}
+
+static int set_cold(struct pathprof_warm *w, const struct choice *c)
+{
+	const struct pathprof_flow *flow = c->whole->flow;
+
+	w->increments.edge_sets =
+		calloc((size_t)flow->edge_cnt + flow->node_cnt, sizeof(*w->increments.edge_sets));
+	if (!w->increments.edge_sets)
+		return -ENOMEM;
+	w->increments.leave_sets = w->increments.edge_sets + flow->edge_cnt;
+	for (uint32_t i = 0; i < c->whole->start_cnt; i++)
+		set_start(w, c, i);
+	for (uint32_t e = 0; e < flow->edge_cnt; e++)
+		set_edge(w, c, e);
+	for (uint32_t v = 0; v < flow->node_cnt; v++)
+		set_leave(w, c, v);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static int take_ids(struct pathprof_warm *w, const struct choice *c)
+{
+	struct pathprof_flow_path path = {.edge_room = c->whole->flow->node_cnt + 1};
+	int r = 0;
+
+	path.edges = calloc(path.edge_room, sizeof(*path.edges));
+	w->ids = calloc(w->cnt, sizeof(*w->ids));
+	if (!path.edges || !w->ids)
+		r = -ENOMEM;
+	for (uint64_t i = 0; r == 0 && i < w->cnt; i++) {
+		r = pathprof_function_paths_of_id(c->warm, i, &path);
+		if (r == 0)
+			r = pathprof_function_paths_id(c->whole, &path, &w->ids[i]);
+	}
+	free(path.edges);
+	return r;
+}
+
+static int make(struct pathprof_warm *w, const struct choice *c)
+{
+	struct pathprof_increments weights = {0};
+	int r;
+
+	w->cnt = c->warm->cnt;
+	w->counter_cnt = w->cnt + 1;
+	r = pp_increments_weights(&weights, c->warm);
+	if (r == 0)
+		r = pp_increments_of_weights(&w->increments, &weights, c->warm, c->profile->edges,
+					     c->is_fixed);
+	pathprof_increments_release(&weights);
+	if (r == 0)
+		r = set_cold(w, c);
+	return r == 0 ? take_ids(w, c) : r;
+}
+
+static int choice_init(struct choice *c)
+{
+	const struct pathprof_flow *flow = c->whole->flow;
+	size_t nodes = flow->node_cnt, edges = flow->edge_cnt, starts = c->whole->start_cnt;
+
+	c->node_flow = calloc(nodes + starts, sizeof(*c->node_flow));
+	c->is_cold = calloc(edges + starts, sizeof(*c->is_cold));
+	if (!c->node_flow || !c->is_cold)
+		return -ENOMEM;
+	c->start_flow = c->node_flow + nodes;
+	c->start_is_cold = c->is_cold + edges;
+	return 0;
+}
+
+static void choice_release(struct choice *c)
+{
+	pathprof_function_paths_free(c->warm);
+	free(c->node_flow);
+	free(c->is_cold);
+}
+
+int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,
+		       const struct pathprof_edge_profile *profile, uint64_t most,
+		       const bool *is_fixed)
+{
+	struct choice c = {.whole = paths, .profile = profile, .is_fixed = is_fixed};
+	struct pathprof_warm w = {0};
+	int r = choice_init(&c);
+
+	if (r == 0 && ends_at_fixed(&c))
+		r = -ELOOP;
+	if (r == 0) {
+		measure_flow(&c);
+		r = choose(&c, most);
+	}
+	if (r == 0)
+		r = make(&w, &c);
+	choice_release(&c);
+	if (r < 0)
+		pathprof_warm_release(&w);
+	else
+		*ret_warm = w;
+	return r;
+}
+
+void pathprof_warm_release(struct pathprof_warm *warm)
+{
+	pathprof_increments_release(&warm->increments);
+	free(warm->ids);
+	*warm = (struct pathprof_warm){0};
+}

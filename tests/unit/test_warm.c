@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Warm paths of random functions with random profiles: every path is walked with the increments,
+ * and where it would be counted is held against the edges that are cold by the definition.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle_function_paths.h"
+#include "oracle_stream.h"
+#include "pathprof/warm.h"
+
+#define PATHS_MAX 2048
+#define EDGES_MAX (ORACLE_BLOCKS_MAX * ORACLE_OUT_MAX)
+
+static struct oracle_function function;
+static struct oracle_flow_path listed[PATHS_MAX];
+static uint64_t edges[EDGES_MAX], node_flow[ORACLE_BLOCKS_MAX], start_flow[ORACLE_BLOCKS_MAX];
+static bool is_fixed[EDGES_MAX];
+
+struct drawn {
+	struct pathprof_flow flow;
+	struct pathprof_function_paths *paths;
+	size_t cnt;
+	struct pathprof_edge_profile profile;
+};
+
+static bool is_cut(const struct drawn *d, uint32_t edge)
+{
+	return pathprof_function_paths_cut_at(d->paths, edge);
+}
+
+/* Some paths run, a few of them often. */
+static void run_paths(struct drawn *d, uint64_t *random)
+{
+	memset(edges, 0, sizeof(edges));
+	memset(node_flow, 0, sizeof(node_flow));
+	memset(start_flow, 0, sizeof(start_flow));
+	d->profile = (struct pathprof_edge_profile){.edges = edges};
+	for (size_t id = 0; id < d->cnt; id++) {
+		uint64_t count = stream_random(random) % 4 ? stream_random(random) % 20 : 0;
+
+		count *= stream_random(random) % 8 ? 1 : 1000;
+		pathprof_function_paths_count_edges(d->paths, id, count, edges);
+		d->profile.total += count;
+		d->profile.entries += listed[id].start ? 0 : count;
+		start_flow[listed[id].start] += count;
+	}
+	for (uint32_t e = 0; e < d->flow.edge_cnt; e++)
+		node_flow[d->flow.edges[e].from] += edges[e];
+}
+
+/* Starts have what cut edges bring: paths that began elsewhere brought it. */
+static void balance(struct drawn *d)
+{
+	for (uint32_t v = 1; v < d->flow.node_cnt; v++)
+		start_flow[v] = 0;
+	start_flow[0] = d->profile.entries;
+	for (uint32_t e = 0; e < d->flow.edge_cnt; e++)
+		if (is_cut(d, e) && d->flow.nodes[d->flow.edges[e].from].reached)
+			start_flow[d->flow.edges[e].to] += edges[e];
+}
+
+static struct drawn draw(enum oracle_shape shape, uint32_t blocks, uint64_t *random)
+{
+	struct drawn d = {.cnt = 0};
+
+	for (;;) {
+		oracle_function_draw(&function, shape,
+				     1 + (uint32_t)(stream_random(random) % blocks), random);
+		if (pathprof_flow_init(&d.flow, &function.graph, ORACLE_FUNCTION) < 0)
+			abort();
+		d.cnt = oracle_function_paths(&function, &d.flow, PATHPROF_CUT_BACK_EDGES, listed,
+					      PATHS_MAX);
+		if (d.cnt && d.cnt <= PATHS_MAX &&
+		    pathprof_function_paths_new(&d.paths, &d.flow, PATHPROF_CUT_BACK_EDGES) == 0)
+			break;
+		pathprof_flow_release(&d.flow);
+	}
+	run_paths(&d, random);
+	balance(&d);
+	return d;
+}
+
+static void drop(struct drawn *d)
+{
+	pathprof_function_paths_free(d->paths);
+	pathprof_flow_release(&d->flow);
+}
+
+/* ---------------------------------------------------------------- the definition */
+
+static bool is_warm(const struct drawn *d, const struct oracle_flow_path *path, uint64_t bound)
+{
+	if (start_flow[path->start] < bound)
+		return false;
+	for (uint32_t k = 0; k < path->edge_cnt; k++) {
+		uint64_t flow = edges[path->edges[k]];
+
+		if (flow < bound ||
+		    flow < node_flow[d->flow.edges[path->edges[k]].from] / PATHPROF_WARM_LOCAL)
+			return false;
+	}
+	return true;
+}
+
+static size_t count_warm(const struct drawn *d, uint64_t bound)
+{
+	size_t cnt = 0;
+
+	for (size_t id = 0; id < d->cnt; id++)
+		cnt += is_warm(d, &listed[id], bound);
+	return cnt;
+}
+
+/* The bound that leaves no more than most. */
+static uint64_t bound_for(const struct drawn *d, uint64_t most)
+{
+	uint64_t bound = d->profile.total / PATHPROF_WARM_GLOBAL;
+
+	for (bound += !bound; count_warm(d, bound) > most;)
+		bound += bound / 2 + 1;
+	return bound;
+}
+
+/* ---------------------------------------------------------------- what is counted where */
+
+static uint64_t step(uint64_t value, uint64_t increment, bool sets)
+{
+	return sets ? increment : value + increment;
+}
+
+static uint64_t register_of(const struct drawn *d, const struct pathprof_increments *i, uint64_t id)
+{
+	const struct oracle_flow_path *path = &listed[id];
+	uint64_t value = i->start[path->start];
+	uint32_t at = path->start;
+
+	for (uint32_t k = 0; k < path->edge_cnt; k++) {
+		uint32_t e = path->edges[k];
+
+		value = step(value, i->edge[e], i->edge_sets[e]);
+		if (is_cut(d, e))
+			return value;
+		at = d->flow.edges[e].to;
+	}
+	return step(value, i->leave[at], i->leave_sets[at]);
+}
+
+/* Paths that are counted where they should not be; bound: of cold edges, NULL: not known. */
+static size_t mistaken(const struct drawn *d, const struct pathprof_warm *w, const uint64_t *bound)
+{
+	size_t wrong = 0, warm_cnt = 0;
+
+	for (uint64_t id = 0; id < d->cnt; id++) {
+		uint64_t value = register_of(d, &w->increments, id);
+		bool warm = value < w->cnt;
+
+		warm_cnt += warm;
+		wrong += value >= w->counter_cnt || (warm && w->ids[value] != id);
+		wrong += bound && warm != is_warm(d, &listed[id], *bound);
+	}
+	return wrong + (warm_cnt != w->cnt);
+}
+
+static void test_every_path(void)
+{
+	size_t wrong = 0, warm = 0, all = 0, limited = 0;
+	uint64_t random = 51;
+
+	for (unsigned int k = 0; k < unit_rounds(3000, 20000); k++) {
+		struct drawn d = draw(k % 4 ? ORACLE_FORWARD : ORACLE_ANY, 18, &random);
+		uint64_t most = k % 3 ? PATHS_MAX : 1 + stream_random(&random) % 8;
+		uint64_t bound = bound_for(&d, most);
+		struct pathprof_warm w = {0};
+		int r = pathprof_warm_init(&w, d.paths, &d.profile, most, NULL);
+
+		wrong += r != (count_warm(&d, bound) ? 0 : -ENOENT);
+		if (r == 0)
+			wrong += mistaken(&d, &w, &bound) + (w.cnt > most) +
+				 (w.counter_cnt > 2 * w.cnt && w.cnt > 1);
+		warm += w.cnt;
+		all += d.cnt;
+		limited += most < d.cnt;
+		pathprof_warm_release(&w);
+		drop(&d);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT(warm > 1000 && warm + 1000 < all);
+	CU_ASSERT(limited > 100);
+}
+
+/* Edges that no code can be put on: none of it is asked for, and no path is counted as another. */
+static void test_fixed(void)
+{
+	size_t wrong = 0, made = 0, refused = 0;
+	uint64_t random = 52;
+
+	for (unsigned int k = 0; k < unit_rounds(3000, 20000); k++) {
+		struct drawn d = draw(ORACLE_ANY, 16, &random);
+		struct pathprof_warm w = {0};
+		int r;
+
+		for (uint32_t e = 0; e < d.flow.edge_cnt; e++)
+			is_fixed[e] = stream_random(&random) % 5 == 0;
+		r = pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, is_fixed);
+		made += r == 0;
+		refused += r == -ELOOP;
+		if (r == 0) {
+			wrong += mistaken(&d, &w, NULL);
+			for (uint32_t e = 0; e < d.flow.edge_cnt; e++)
+				wrong += is_fixed[e] &&
+					 d.flow.nodes[d.flow.edges[e].from].reached &&
+					 (w.increments.edge[e] || w.increments.edge_sets[e]);
+		}
+		pathprof_warm_release(&w);
+		drop(&d);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT(made > 500);
+	CU_ASSERT(refused > 100);
+}
+
+/* Counts that are as large as they can be. */
+static void test_largest(void)
+{
+	static const struct pathprof_flow_arc arcs[] = {
+		{0, 1, false}, {0, 2, false}, {1, 2, false}};
+	static const uint64_t most[] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+	const struct pathprof_edge_profile profile = {most, UINT64_MAX, UINT64_MAX};
+	struct pathprof_function_paths *paths;
+	struct pathprof_warm w = {0};
+	struct pathprof_flow flow;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_flow_init_arcs(&flow, 3, arcs, 3), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_function_paths_new(&paths, &flow, PATHPROF_CUT_BACK_EDGES),
+			      0);
+	CU_ASSERT_EQUAL(pathprof_warm_init(&w, paths, &profile, 1, NULL), -ENOENT);
+	CU_ASSERT_EQUAL_FATAL(pathprof_warm_init(&w, paths, &profile, 2, NULL), 0);
+	CU_ASSERT_EQUAL(w.cnt, 2);
+	pathprof_warm_release(&w);
+	pathprof_function_paths_free(paths);
+	pathprof_flow_release(&flow);
+}
+
+/* Planted faults: a cold edge that adds instead of setting, a value that is one too large. */
+static void test_planted(void)
+{
+	size_t planted = 0, found = 0;
+	uint64_t random = 53;
+
+	while (planted < 300) {
+		struct drawn d = draw(ORACLE_ANY, 14, &random);
+		struct pathprof_warm w = {0};
+		const struct oracle_flow_path *path;
+		uint64_t id;
+
+		if (pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL) == 0) {
+			id = w.ids[0];
+			path = &listed[id];
+			if (path->edge_cnt && w.cnt > 1) {
+				planted++;
+				w.increments.edge[path->edges[0]] += w.cnt;
+				found += mistaken(&d, &w, NULL) != 0;
+			}
+		}
+		pathprof_warm_release(&w);
+		drop(&d);
+	}
+	CU_ASSERT_EQUAL(found, planted);
+}
+
+static const struct unit_test tests[] = {
+	{"every path counts where its edges say", test_every_path},
+	{"no code is asked for where none can be", test_fixed},
+	{"counts as large as they can be", test_largest},
+	{"planted faults are found", test_planted},
+};
+UNIT_SUITE(warm, tests)
