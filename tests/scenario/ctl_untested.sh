@@ -134,6 +134,54 @@ assert set(a) == set(b), (a, b)
 assert all(b[f] == (a[f][0], a[f][1] + 7) for f in a), (a, b)
 END
 
+# As lines and branches: what ran, and of it what no test ran; and of the reverse, what only tests ran.
+run 0 --db all.paths untested tests.paths --binary app --lcov
+cp "$dir/got" app.info
+python3 - app.info "$(line 'new code')" "$(line 'new edge')" "$(line combination)" <<'END' ||
+import sys
+lines, ways, file = {}, {}, None
+for text in open(sys.argv[1]):
+    word, _, rest = text.strip().partition(":")
+    if word == "SF":
+        file = rest
+    elif word == "DA":
+        number, hits = rest.split(",")
+        lines[int(number)] = int(hits)
+    elif word == "BRDA":
+        number, block, way, hits = map(int, rest.split(","))
+        ways.setdefault(number, {})[way] = hits
+    elif word in ("LF", "BRF"):
+        assert int(rest) == (len(lines) if word == "LF" else sum(map(len, ways.values()))), text
+    elif word in ("LH", "BRH"):
+        found = lines.values() if word == "LH" else [h for w in ways.values() for h in w.values()]
+        assert int(rest) == sum(found), text
+code, edge, combination = map(int, sys.argv[2:])
+assert file.endswith("/app.c")
+# the other arm of code(), and the cases of the switch that tests leave out, are four lines
+source = open("app.c").read().split("\n")
+untested = [source[n - 1].strip() for n, hits in sorted(lines.items()) if not hits]
+assert untested == ["sink += 6;"] + ["case '%s': %s break;" % c for c in
+    (("P", "pick(1, 0);"), ("E", "edge(0);"), ("C", "code(0);"), ("L", "loop(3);"))], untested
+assert ways[code] == ways[edge] == {0: 1, 1: 0} and set(ways[combination].values()) == {1}, ways
+END
+	fail "lcov: $(cat "$dir/got")"
+if command -v genhtml >/dev/null; then
+	genhtml -q --branch-coverage -o html app.info >html.log 2>&1 || fail "genhtml: $(cat html.log)"
+fi
+count few.paths p e
+run 0 --db few.paths untested tests.paths --binary app --unused -n 0 --json
+python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+unused = {f["function"]: (f["unused"], f["tested"]) for f in o["functions"]}
+assert set(unused) == {"again", "code", "loop"}, unused
+assert unused["code"][0] == unused["code"][1] and unused["again"][0] < unused["again"][1], unused
+assert o["unused"] == sum(n for n, _ in unused.values()) and o["functions_not_seen"] == 2, o' "$dir/got" ||
+	fail "unused: $(cat "$dir/got")"
+run 0 --db tests.paths untested tests.paths --binary app --unused
+grep -q '^unused      0 of' "$dir/got" || fail "unused of itself: $(cat "$dir/got")"
+run 2 --db few.paths untested tests.paths --unused --lcov
+run 2 --db few.paths untested tests.paths --unit piece --lcov
+
 # Tests added to the set close the gap, and a set without one of them shows it.
 count more.paths P E L
 run 0 tested merge -o app.tested tests.paths more.paths

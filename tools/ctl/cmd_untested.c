@@ -60,11 +60,10 @@ double untested_report_share(const struct untested_report *report,
 	return report->untested->compared > 0 ? d->weight / report->untested->compared : 0;
 }
 
-size_t untested_report_rows(const struct untested_report *report)
+size_t untested_limit(const struct untested_report *report, size_t cnt)
 {
 	uint32_t limit =
 		report->options->limit_given ? report->options->filter.limit : DEFAULT_LIMIT;
-	uint32_t cnt = report->untested->departure_cnt;
 
 	return limit && limit < cnt ? limit : cnt;
 }
@@ -111,11 +110,10 @@ static uint64_t lost_runs(const struct untested_report *report)
 	return cnt;
 }
 
-static void print_head(const struct untested_report *report)
+void untested_print_sets(const struct untested_report *report)
 {
 	const struct untested *u = report->untested;
 	const char *unit = untested_unit_name(u->settings.unit);
-	const struct pathprof_unseen *s = &u->unseen;
 
 	printf("tested      %" PRIu64 " %ss by %zu run%s\n", u->tested_cnt, unit,
 	       report->tested.run_cnt, report->tested.run_cnt == 1 ? "" : "s");
@@ -125,10 +123,18 @@ static void print_head(const struct untested_report *report)
 	else
 		printf("ran         %" PRIu64 " different %ss, every run of them counted\n",
 		       u->seen_cnt, unit);
+}
+
+static void print_head(const struct untested_report *report)
+{
+	const struct untested *u = report->untested;
+	const struct pathprof_unseen *s = &u->unseen;
+
+	untested_print_sets(report);
 	printf("untested    %.2f%% of what runs", 100 * s->marked.value);
 	if (u->settings.bursts)
 		printf(" (95%%: %.1f to %.1f)", 100 * s->marked.low, 100 * s->marked.high);
-	printf(", %" PRIu64 " %ss", u->untested_cnt, unit);
+	printf(", %" PRIu64 " %ss", u->untested_cnt, untested_unit_name(u->settings.unit));
 	if (u->settings.bursts)
 		printf("; not seen yet by any window: below %.1f%%", 100 * s->unseen.high);
 	putchar('\n');
@@ -161,20 +167,20 @@ static void print_notes(const struct untested_report *report)
 
 static void print_text(const struct untested_report *report)
 {
+	size_t row_cnt = untested_limit(report, report->untested->departure_cnt);
 	struct table table;
 
 	print_head(report);
-	if (untested_report_rows(report))
+	if (row_cnt)
 		putchar('\n');
 	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; i < untested_report_rows(report); i++)
+	for (size_t i = 0; i < row_cnt; i++)
 		add_row(&table, report, &report->untested->departures[i]);
-	if (untested_report_rows(report))
+	if (row_cnt)
 		table_print(&table, stdout, false);
 	table_release(&table);
-	if (untested_report_rows(report) < report->untested->departure_cnt)
-		printf("%" PRIu32 " more: -n 0 shows all\n",
-		       report->untested->departure_cnt - (uint32_t)untested_report_rows(report));
+	if (row_cnt < report->untested->departure_cnt)
+		printf("%zu more: -n 0 shows all\n", report->untested->departure_cnt - row_cnt);
 	print_notes(report);
 }
 
@@ -232,7 +238,7 @@ static void print_json(const struct untested_report *report)
 	json_add_real(object, "not_compared", u->left_out / (u->compared + u->left_out));
 	json_add_real(object, "not_cut", u->unread / u->compared);
 	json_add_real(object, "not_believed", u->doubtful / u->compared);
-	for (size_t i = 0; i < untested_report_rows(report); i++)
+	for (size_t i = 0; i < untested_limit(report, u->departure_cnt); i++)
 		json_array_append_new(departures, departure_json(report, &u->departures[i]));
 	json_add(object, "departures", departures);
 	json_dumpf(object, stdout, JSON_INDENT(1));
@@ -285,6 +291,10 @@ static int print(const struct untested_report *report)
 {
 	if (report->options->sarif)
 		return untested_sarif(report);
+	if (report->options->lcov)
+		return untested_lcov(report);
+	if (report->options->unused)
+		return untested_unused(report);
 	report->options->json ? print_json(report) : print_text(report);
 	return CTL_OK;
 }
@@ -316,6 +326,10 @@ static int open_both(struct untested_report *report)
 	struct pathprof_error error = {""};
 	int r;
 
+	if (options->sarif + options->lcov + options->unused > 1)
+		return ctl_usage(options, "one of --sarif, --lcov and --unused");
+	if (options->lcov && options->unit != UNTESTED_PATH)
+		return ctl_usage(options, "--lcov compares paths, not pieces or segments");
 	if (options->argc != 1)
 		return ctl_usage(options, "one tested set, which `tested merge` or "
 					  "`pathprof-trace --paths` wrote");

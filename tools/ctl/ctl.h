@@ -92,7 +92,7 @@ struct ctl_options {
 	double threshold;    /* bits, 0: the default; of untested a share */
 	unsigned int unit;   /* enum untested_unit */
 	uint32_t min_bursts; /* 0: not said */
-	bool sarif;
+	bool sarif, lcov, unused;
 	bool check, replace;
 	bool service;     /* --service of doctor */
 	const char *name; /* --name of parcel; NULL: this host's */
@@ -132,7 +132,7 @@ struct ctl_options {
 #define CTL_OPT_PARCEL      (1U << 21) /* --since --until --output --name */
 #define CTL_OPT_INTERESTING (1U << 22) /* --hot --output */
 #define CTL_OPT_TESTED      (1U << 23) /* --output */
-#define CTL_OPT_UNTESTED    (1U << 24) /* --unit --check --min-bursts --sarif */
+#define CTL_OPT_UNTESTED    (1U << 24) /* --unit --check --min-bursts --sarif --lcov --unused */
 #define CTL_OPT_HUB         (1U << 25) /* reads what a hub has, by --hub */
 #define CTL_OPT_CODE        (1U << 26) /* --file: of all that read code */
 

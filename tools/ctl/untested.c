@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See untested.h. */
-#include "untested.h"
+#include "untested_work.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -8,53 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/search.h"
-#include "base/table.h"
 #include "cleanup.h"
-#include "text.h"
 
-#define KEYS_MAX         (1u << 29)
-#define BLOCKS_MAX       64
-#define INSTRUCTION_SIZE 256
-
-struct segment_key {
-	struct tested_key first, second;
-};
-
-/* One unit of the selection. */
-struct unit {
-	struct tested_key key;
-	double weight, weight_squares, looks;
-	uint64_t samples;
-	int64_t path_id;
-	bool is_untested;
-};
-
-struct way {
-	struct pathprof_block blocks[BLOCKS_MAX];
-	uint32_t cnt;
-};
-
-/* The code of one binary that tested paths ran. */
-struct coverage {
-	bool is_read;
-	struct pp_map ends;  /* end of a block -> the most bytes of it that ran */
-	struct pp_map edges; /* end of a block << 1 | taken */
-};
-
-struct untested_work {
-	struct untested *u;
-	const struct tested *tested;
-	struct symbols *symbols;
-	struct pp_keyed ids;        /* struct pathprof_build_id */
-	struct pp_keyed paths;      /* struct tested_key: the tested paths */
-	struct pp_keyed set;        /* and what the unit is: struct tested_key or segment_key */
-	struct tested_key *sorted;  /* the set's keys, by binary and start */
-	struct coverage *coverage;  /* by binary */
-	struct pp_keyed units;      /* a key as the set's, and behind it struct unit */
-	struct pp_keyed departures; /* struct untested_departure */
-	int error;                  /* of a callback that cannot say */
-};
+#define KEYS_MAX (1u << 29)
 
 /* ---------------------------------------------------------------- names */
 
@@ -80,263 +36,24 @@ const char *untested_direction_name(enum untested_direction direction)
 	return names[direction];
 }
 
-/* ---------------------------------------------------------------- the tested set */
-
-/* These choose variants of their functions by the processor: an emulator shows another one. */
-static bool chooses_variants(const char *name)
-{
-	static const char *const names[] = {"libc.so", "libm.so", "ld-linux", "libc-2", "libm-2"};
-	const char *base = text_base_name(name);
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
-static int add_binary(struct untested_work *w, const struct pathprof_build_id *id, const char *name,
-		      uint32_t *ret_index)
-{
-	struct untested *u = w->u;
-	int r = pp_keyed_at(&w->ids, id, ret_index);
-
-	if (r < 0 || *ret_index < u->binary_cnt)
-		return r;
-	u->binaries =
-		ctl_realloc(u->binaries, u->binary_cnt, u->binary_cnt + 1, sizeof(*u->binaries));
-	u->binaries[u->binary_cnt++] =
-		(struct untested_binary){.id = *id, .name = ctl_strdup(name)};
-	return 0;
-}
-
-/* -ENOENT: the tested set has nothing of that binary, or it is not compared. */
-static int find_binary(const struct untested_work *w, const struct pathprof_build_id *id,
-		       const char *name, uint32_t *ret_index)
-{
-	if (!w->u->settings.all_binaries && chooses_variants(name))
-		return -ENOENT;
-	return pp_keyed_find(&w->ids, id, ret_index);
-}
-
-static int add_tested_path(void *context, const struct pathprof_path_row *row)
-{
-	struct untested_work *w = context;
-	struct tested_key key = {
-		.start = row->start, .length = row->length, .outcomes = row->outcomes};
-	uint32_t index;
-	int r = add_binary(w, &row->binary_id, row->binary_name, &key.binary);
-
-	return r < 0 ? r : pp_keyed_at(&w->paths, &key, &index);
-}
-
-static int key_of_piece(struct untested_work *w, const struct pathprof_piece *piece,
-			struct tested_key *ret_key)
-{
-	*ret_key = (struct tested_key){
-		.start = piece->start, .length = piece->length, .outcomes = piece->outcomes};
-	return add_binary(w, &piece->binary_id, piece->binary_name, &ret_key->binary);
-}
-
-static int add_tested_piece(void *context, const struct pathprof_piece_row *row)
-{
-	struct untested_work *w = context;
-	struct tested_key key;
-	uint32_t index;
-	int r = key_of_piece(w, &row->piece, &key);
-
-	return r < 0 ? r : pp_keyed_at(&w->set, &key, &index);
-}
-
-static int add_tested_segment(void *context, const struct pathprof_segment_row *row)
-{
-	struct untested_work *w = context;
-	struct segment_key key;
-	uint32_t index;
-	int r = key_of_piece(w, &row->first, &key.first);
-
-	if (r == 0)
-		r = key_of_piece(w, &row->second, &key.second);
-	return r < 0 ? r : pp_keyed_at(&w->set, &key, &index);
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-	const struct tested_key *x = a, *y = b;
-
-	if (x->binary != y->binary)
-		return x->binary < y->binary ? -1 : 1;
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-/* The beginning of what is compared by its outcomes; of a segment its second piece. */
-static const struct tested_key *trie_key(const struct untested_work *w, uint32_t i)
-{
-	if (w->u->settings.unit == UNTESTED_SEGMENT)
-		return &((const struct segment_key *)pp_keyed_item(&w->set, i))->second;
-	return pp_keyed_item(&w->set, i);
-}
-
-static void sort_set(struct untested_work *w)
-{
-	w->sorted = ctl_alloc(((size_t)w->set.cnt + 1) * sizeof(*w->sorted));
-	for (uint32_t i = 0; i < w->set.cnt; i++) {
-		w->sorted[i] = *trie_key(w, i);
-		w->u->binaries[w->sorted[i].binary].tested_cnt++;
-	}
-	qsort(w->sorted, w->set.cnt, sizeof(*w->sorted), compare_keys);
-	w->u->tested_cnt = w->set.cnt;
-}
-
-static int copy_paths(struct untested_work *w)
-{
-	uint32_t index;
-	int r = 0;
-
-	for (uint32_t i = 0; i < w->paths.cnt && r == 0; i++)
-		r = pp_keyed_at(&w->set, pp_keyed_item(&w->paths, i), &index);
-	return r;
-}
-
-static int load_set(struct untested_work *w, struct pathprof_error *error)
-{
-	struct pathprof_store *store = w->tested->store;
-	int r = pathprof_store_paths(store, NULL, add_tested_path, w, error);
-
-	if (r < 0)
-		return r;
-	switch (w->u->settings.unit) {
-	case UNTESTED_PATH:
-		r = copy_paths(w);
-		break;
-	case UNTESTED_PIECE:
-		r = pathprof_store_pieces(store, NULL, add_tested_piece, w, error);
-		break;
-	case UNTESTED_SEGMENT:
-		r = pathprof_store_segments(store, NULL, add_tested_segment, w, error);
-		break;
-	}
-	if (r < 0)
-		return r;
-	sort_set(w);
-	w->coverage = ctl_alloc((w->u->binary_cnt + 1) * sizeof(*w->coverage));
-	return 0;
-}
-
-/* ---------------------------------------------------------------- code */
-
-static struct pathprof_code *code_of(const struct untested_work *w, uint32_t binary)
-{
-	const struct untested_binary *b = &w->u->binaries[binary];
-
-	return symbols_code(w->symbols, &b->id, b->name, NULL);
-}
-
-static int take_block(void *context, const struct pathprof_block *block)
-{
-	struct way *way = context;
-
-	if (way->cnt < BLOCKS_MAX)
-		way->blocks[way->cnt++] = *block;
-	return 0;
-}
-
-/* false: the code is not to be had, or does not have that path. */
-static bool walk(const struct untested_work *w, const struct tested_key *key, struct way *ret_way)
-{
-	struct pathprof_code *code = code_of(w, key->binary);
-
-	ret_way->cnt = 0;
-	return code && pathprof_code_walk(code, key->start, key->length, key->outcomes, take_block,
-					  ret_way, NULL) == 0;
-}
-
-static int cover_block(struct coverage *c, const struct pathprof_block *block)
-{
-	uint32_t len = (uint32_t)(block->end - block->start);
-	uint32_t known = pp_map_get(&c->ends, block->end);
-	int r = 0;
-
-	if (known == PP_TABLE_NONE || known < len)
-		r = pp_map_put(&c->ends, block->end, len);
-	if (r == 0)
-		r = pp_map_put(&c->edges, block->end << 1 | (block->taken != 0), 1);
-	return r;
-}
-
-static int read_coverage(struct untested_work *w, uint32_t binary)
-{
-	struct coverage *c = &w->coverage[binary];
-	struct way way;
-	int r = 0;
-
-	if (c->is_read)
-		return 0;
-	c->is_read = true;
-	for (uint32_t i = 0; i < w->paths.cnt && r == 0; i++) {
-		const struct tested_key *key = pp_keyed_item(&w->paths, i);
-
-		if (key->binary != binary || !walk(w, key, &way))
-			continue;
-		for (uint32_t j = 0; j < way.cnt && r == 0; j++)
-			r = cover_block(c, &way.blocks[j]);
-	}
-	return r;
-}
-
-static bool is_new_block(const struct coverage *c, const struct pathprof_block *block)
-{
-	uint32_t known = pp_map_get(&c->ends, block->end);
-
-	return known == PP_TABLE_NONE || known < block->end - block->start;
-}
-
-static bool is_new_edge(const struct coverage *c, const struct pathprof_block *block)
-{
-	return pp_map_get(&c->edges, block->end << 1 | (block->taken != 0)) == PP_TABLE_NONE;
-}
-
 /* ---------------------------------------------------------------- departures */
-
-static uint32_t common(const struct tested_key *a, const struct tested_key *b)
-{
-	uint32_t most = a->length < b->length ? a->length : b->length;
-	uint32_t differ = a->outcomes ^ b->outcomes;
-	uint32_t same = differ ? (uint32_t)__builtin_ctz(differ) : 32;
-
-	return same < most ? same : most;
-}
-
-/* The most branches that the path has in common with a tested one; -1: no tested one begins there.
- */
-static int32_t common_with_tested(const struct untested_work *w, const struct tested_key *key)
-{
-	size_t low = pp_first(i, 0, w->set.cnt, compare_keys(&w->sorted[i], key) >= 0);
-	int32_t most = -1;
-
-	for (; low < w->set.cnt && compare_keys(&w->sorted[low], key) == 0; low++) {
-		int32_t same = (int32_t)common(&w->sorted[low], key);
-
-		most = same > most ? same : most;
-	}
-	return most;
-}
 
 /* blocks[cnt]: those that the unit runs through, one a branch of it and perhaps a last one. */
 static enum untested_kind kind_of(const struct untested_work *w, uint32_t binary,
 				  const struct pathprof_block *blocks, uint32_t cnt, bool begins)
 {
-	const struct coverage *c = &w->coverage[binary];
+	const struct untested_coverage *c = &w->coverage[binary];
 	bool is_edge = false;
 
 	for (uint32_t i = 0; i < cnt; i++) {
-		if (is_new_block(c, &blocks[i]))
+		if (untested_code_is_new_block(c, &blocks[i]))
 			return UNTESTED_NEW_CODE;
-		is_edge |= is_new_edge(c, &blocks[i]);
+		is_edge |= untested_code_is_new_edge(c, &blocks[i]);
 	}
 	return is_edge ? UNTESTED_NEW_EDGE : begins ? UNTESTED_COMBINATION : UNTESTED_NEW_ENTRY;
 }
 
-static int depart(struct untested_work *w, const struct unit *unit,
+static int depart(struct untested_work *w, const struct untested_item *unit,
 		  const struct untested_departure *key)
 {
 	struct untested_departure *d;
@@ -360,7 +77,7 @@ static int depart(struct untested_work *w, const struct unit *unit,
 static enum untested_kind kind_without_blocks(const struct untested_work *w,
 					      const struct tested_key *key, int32_t same)
 {
-	if (!code_of(w, key->binary))
+	if (!untested_code_of(w, key->binary))
 		return UNTESTED_UNREAD;
 	if (same < 0)
 		return UNTESTED_NEW_ENTRY;
@@ -374,17 +91,17 @@ static uint64_t entry_of(const struct untested_work *w, const struct tested_key 
 	const struct untested_binary *b = &w->u->binaries[key->binary];
 	const struct symbol *symbol;
 
-	if (!is_new_block(&w->coverage[key->binary], first))
+	if (!untested_code_is_new_block(&w->coverage[key->binary], first))
 		return key->start;
 	symbol = symbols_function(w->symbols, &b->id, b->name, key->start);
 	return symbol->bounded ? symbol->start : key->start;
 }
 
 /* blocks NULL: not to be had. */
-static int judge(struct untested_work *w, const struct unit *unit,
+static int judge(struct untested_work *w, const struct untested_item *unit,
 		 const struct pathprof_block *blocks, uint32_t cnt)
 {
-	int32_t same = common_with_tested(w, &unit->key);
+	int32_t same = untested_set_common(w, &unit->key);
 	struct untested_departure key = {
 		.binary = unit->key.binary, .direction = UNTESTED_ENTRY, .place = unit->key.start};
 	int r;
@@ -393,7 +110,7 @@ static int judge(struct untested_work *w, const struct unit *unit,
 		key.kind = kind_without_blocks(w, &unit->key, same);
 		return depart(w, unit, &key);
 	}
-	r = read_coverage(w, unit->key.binary);
+	r = untested_code_cover(w, unit->key.binary);
 	if (r < 0)
 		return r;
 	key.kind = kind_of(w, unit->key.binary, blocks, cnt, same >= 0);
@@ -421,17 +138,17 @@ static double looks_of(const struct pathprof_path_row *row)
 }
 
 /* Behind its key. */
-static struct unit *unit_at(const struct untested_work *w, uint32_t index)
+static struct untested_item *unit_at(const struct untested_work *w, uint32_t index)
 {
-	return (struct unit *)(void *)((uint8_t *)pp_keyed_item(&w->units, index) +
-				       w->units.key_bytes);
+	return (struct untested_item *)(void *)((uint8_t *)pp_keyed_item(&w->units, index) +
+						w->units.key_bytes);
 }
 
 /* A unit of the selection comes up; the same may come up again. */
-static int add_unit(struct untested_work *w, const void *key, const struct unit *part,
-		    struct unit **ret_unit)
+int untested_add(struct untested_work *w, const void *key, const struct untested_item *part,
+		 struct untested_item **ret_unit)
 {
-	struct unit *unit;
+	struct untested_item *unit;
 	uint32_t index;
 	int r = pp_keyed_at(&w->units, key, &index);
 
@@ -449,16 +166,9 @@ static int add_unit(struct untested_work *w, const void *key, const struct unit 
 	return 0;
 }
 
-static bool is_tested(const struct untested_work *w, const void *key)
+static struct untested_item unit_of(const struct pathprof_path_row *row, uint32_t binary)
 {
-	uint32_t index;
-
-	return pp_keyed_find(&w->set, key, &index) == 0;
-}
-
-static struct unit unit_of(const struct pathprof_path_row *row, uint32_t binary)
-{
-	return (struct unit){
+	return (struct untested_item){
 		.key = {.start = row->start,
 			.binary = binary,
 			.length = row->length,
@@ -472,8 +182,9 @@ static struct unit unit_of(const struct pathprof_path_row *row, uint32_t binary)
 }
 
 /* Marks it, and where it is untested and believed, says where it departs. */
-static int settle(struct untested_work *w, struct unit *unit, const struct unit *part,
-		  const struct pathprof_block *blocks, uint32_t cnt)
+int untested_settle(struct untested_work *w, struct untested_item *unit,
+		    const struct untested_item *part, const struct pathprof_block *blocks,
+		    uint32_t cnt)
 {
 	uint32_t wanted = w->u->settings.min_bursts;
 
@@ -485,105 +196,25 @@ static int settle(struct untested_work *w, struct unit *unit, const struct unit 
 	return judge(w, part, blocks, cnt);
 }
 
-static int compare_path(struct untested_work *w, const struct unit *part)
+static int compare_path(struct untested_work *w, const struct untested_item *part)
 {
-	struct unit *unit;
-	struct way way;
-	int r = add_unit(w, &part->key, part, &unit);
+	struct untested_item *unit;
+	struct untested_way way;
+	int r = untested_add(w, &part->key, part, &unit);
 
-	if (r < 0 || is_tested(w, &part->key))
+	if (r < 0 || untested_set_has(w, &part->key))
 		return r;
-	return walk(w, &part->key, &way) ? settle(w, unit, part, way.blocks, way.cnt)
-					 : settle(w, unit, part, NULL, 0);
+	return untested_code_walk(w, &part->key, &way)
+		       ? untested_settle(w, unit, part, way.blocks, way.cnt)
+		       : untested_settle(w, unit, part, NULL, 0);
 }
 
-/* ---------------------------------------------------------------- pieces */
-
-/* true: *at is behind the next call of a block. What was walked through can be read again. */
-static bool behind_call(struct pathprof_code *code, uint64_t *at, uint64_t end)
+static int compare_pieces(struct untested_work *w, const struct untested_item *path)
 {
-	char text[INSTRUCTION_SIZE];
-	unsigned int len;
+	struct untested_way way;
 
-	while (*at < end) {
-		if (pathprof_code_instruction(code, *at, text, sizeof(text), &len) < 0)
-			return false;
-		*at += len;
-		if (strncmp(text, "call", 4) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The pieces of a path, as they are cut. */
-struct cutting {
-	struct untested_work *w;
-	const struct unit *path;
-	const struct way *way;
-	uint64_t start;
-	uint32_t first; /* branch of the path, and block */
-	bool is_fresh;
-	bool is_tested; /* all of the path, and so all of its pieces */
-};
-
-/* Up to branch `end` of the path; it ran through that many blocks from its first one on. */
-static int end_piece(const struct cutting *c, uint32_t end, uint32_t cnt)
-{
-	uint32_t length = end - c->first;
-	struct unit part = *c->path, *unit;
-	struct pathprof_block blocks[BLOCKS_MAX];
-	int r;
-
-	part.key.start = c->start;
-	part.key.length = length;
-	part.key.outcomes = length < 32 ? (c->path->key.outcomes >> c->first) & ((1u << length) - 1)
-					: c->path->key.outcomes;
-	r = add_unit(c->w, &part.key, &part, &unit);
-	if (r < 0 || c->is_tested || is_tested(c->w, &part.key))
-		return r;
-	memcpy(blocks, c->way->blocks + c->first, cnt * sizeof(blocks[0]));
-	/* The piece begins behind the call, in the middle of its first block. */
-	if (cnt)
-		blocks[0].start = c->start;
-	return settle(c->w, unit, &part, blocks, cnt);
-}
-
-/*
- * A piece that began behind a call and ended with the path's 32nd branch is none: it goes on in the
- * tested set. Nor is the first of a path that begins behind another's 32nd branch; of those that
- * were tested whole nothing is asked.
- */
-static int cut_path(struct untested_work *w, const struct unit *path, const struct way *way)
-{
-	struct pathprof_code *code = code_of(w, path->key.binary);
-	struct cutting c = {
-		.w = w, .path = path, .way = way, .start = path->key.start, .is_fresh = true};
-	uint32_t length = path->key.length, index;
-	int r = 0;
-
-	c.is_tested = pp_keyed_find(&w->paths, &path->key, &index) == 0;
-	for (uint32_t block = 0; block < way->cnt && r == 0; block++) {
-		uint64_t at = way->blocks[block].start;
-
-		while (r == 0 && behind_call(code, &at, way->blocks[block].end)) {
-			/* The block of the call is not run through yet. */
-			r = end_piece(&c, block, block - c.first);
-			c.start = at;
-			c.first = block;
-			c.is_fresh = false;
-		}
-	}
-	if (r == 0 && (c.is_fresh || length < 32))
-		r = end_piece(&c, length, way->cnt - c.first);
-	return r;
-}
-
-static int compare_pieces(struct untested_work *w, const struct unit *path)
-{
-	struct way way;
-
-	if (walk(w, &path->key, &way) && way.cnt)
-		return cut_path(w, path, &way);
+	if (untested_code_walk(w, &path->key, &way) && way.cnt)
+		return untested_pieces_cut(w, path, &way);
 	w->u->unread += path->weight;
 	return 0;
 }
@@ -593,12 +224,12 @@ static int compare_pieces(struct untested_work *w, const struct unit *path)
 static int take_path(void *context, const struct pathprof_path_row *row)
 {
 	struct untested_work *w = context;
-	struct unit unit;
+	struct untested_item unit;
 	uint32_t binary;
 
 	if (!(row->weight > 0))
 		return 0;
-	if (find_binary(w, &row->binary_id, row->binary_name, &binary) < 0) {
+	if (untested_set_find_binary(w, &row->binary_id, row->binary_name, &binary) < 0) {
 		w->u->left_out += row->weight;
 		return 0;
 	}
@@ -611,50 +242,54 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 static int take_piece(void *context, const struct pathprof_piece_row *row)
 {
 	struct untested_work *w = context;
-	struct unit *unit, part = {.weight = (double)row->count,
-				   .samples = row->count,
-				   .looks = 1,
-				   .key = {.start = row->piece.start,
-					   .length = row->piece.length,
-					   .outcomes = row->piece.outcomes}};
-	struct way way;
+	struct untested_item *unit, part = {.weight = (double)row->count,
+					    .samples = row->count,
+					    .looks = 1,
+					    .key = {.start = row->piece.start,
+						    .length = row->piece.length,
+						    .outcomes = row->piece.outcomes}};
+	struct untested_way way;
 	int r;
 
-	if (find_binary(w, &row->piece.binary_id, row->piece.binary_name, &part.key.binary) < 0) {
+	if (untested_set_find_binary(w, &row->piece.binary_id, row->piece.binary_name,
+				     &part.key.binary) < 0) {
 		w->u->left_out += part.weight;
 		return 0;
 	}
 	w->u->compared += part.weight;
-	r = add_unit(w, &part.key, &part, &unit);
-	if (r < 0 || is_tested(w, &part.key))
+	r = untested_add(w, &part.key, &part, &unit);
+	if (r < 0 || untested_set_has(w, &part.key))
 		return r;
 	/* The code of one that a call ended goes on, so it has no such path. */
-	return walk(w, &part.key, &way) ? settle(w, unit, &part, way.blocks, way.cnt)
-					: settle(w, unit, &part, NULL, 0);
+	return untested_code_walk(w, &part.key, &way)
+		       ? untested_settle(w, unit, &part, way.blocks, way.cnt)
+		       : untested_settle(w, unit, &part, NULL, 0);
 }
 
 static int take_segment(void *context, const struct pathprof_segment_row *row)
 {
 	struct untested_work *w = context;
-	struct unit *unit, part = {.weight = (double)row->count, .samples = row->count, .looks = 1};
-	struct segment_key key = {.first = {.start = row->first.start,
-					    .length = row->first.length,
-					    .outcomes = row->first.outcomes},
-				  .second = {.start = row->second.start,
-					     .length = row->second.length,
-					     .outcomes = row->second.outcomes}};
+	struct untested_item *unit,
+		part = {.weight = (double)row->count, .samples = row->count, .looks = 1};
+	struct untested_segment_key key = {.first = {.start = row->first.start,
+						     .length = row->first.length,
+						     .outcomes = row->first.outcomes},
+					   .second = {.start = row->second.start,
+						      .length = row->second.length,
+						      .outcomes = row->second.outcomes}};
 	int r;
 
-	if (find_binary(w, &row->first.binary_id, row->first.binary_name, &key.first.binary) < 0 ||
-	    find_binary(w, &row->second.binary_id, row->second.binary_name, &key.second.binary) <
-		    0) {
+	if (untested_set_find_binary(w, &row->first.binary_id, row->first.binary_name,
+				     &key.first.binary) < 0 ||
+	    untested_set_find_binary(w, &row->second.binary_id, row->second.binary_name,
+				     &key.second.binary) < 0) {
 		w->u->left_out += part.weight;
 		return 0;
 	}
 	w->u->compared += part.weight;
 	part.key = key.second;
-	r = add_unit(w, &key, &part, &unit);
-	return r < 0 || is_tested(w, &key) ? r : settle(w, unit, &part, NULL, 0);
+	r = untested_add(w, &key, &part, &unit);
+	return r < 0 || untested_set_has(w, &key) ? r : untested_settle(w, unit, &part, NULL, 0);
 }
 
 static int count_piece(void *context, const struct pathprof_piece_row *row)
@@ -700,7 +335,7 @@ static int estimate(struct untested_work *w, struct pathprof_error *error)
 		ctl_alloc(((size_t)w->units.cnt + 1) * sizeof(*paths));
 
 	for (uint32_t i = 0; i < w->units.cnt; i++) {
-		const struct unit *unit = unit_at(w, i);
+		const struct untested_item *unit = unit_at(w, i);
 
 		paths[i] = (struct pathprof_unseen_path){.weight = unit->weight,
 							 .weight_squares = unit->weight_squares,
@@ -722,7 +357,7 @@ static int compare(struct untested_work *w, struct pathprof_store *store,
 		   const struct pathprof_filter *filter, struct pathprof_error *error)
 {
 	struct pathprof_filter all = *filter;
-	int r = load_set(w, error);
+	int r = untested_set_load(w, error);
 
 	all.limit = 0;
 	if (r == 0)
@@ -745,7 +380,7 @@ int untested_work_out(struct untested **ret_untested, const struct tested *teste
 {
 	struct untested *u = ctl_alloc(sizeof(*u));
 	struct untested_work *w = ctl_alloc(sizeof(*w));
-	size_t key = settings->unit == UNTESTED_SEGMENT ? sizeof(struct segment_key)
+	size_t key = settings->unit == UNTESTED_SEGMENT ? sizeof(struct untested_segment_key)
 							: sizeof(struct tested_key);
 	int r;
 
@@ -755,7 +390,7 @@ int untested_work_out(struct untested **ret_untested, const struct tested *teste
 		      1u << 20, 0);
 	pp_keyed_init(&w->paths, sizeof(struct tested_key), sizeof(struct tested_key), KEYS_MAX, 0);
 	pp_keyed_init(&w->set, key, key, KEYS_MAX, 0);
-	pp_keyed_init(&w->units, key + sizeof(struct unit), key, KEYS_MAX, 0);
+	pp_keyed_init(&w->units, key + sizeof(struct untested_item), key, KEYS_MAX, 0);
 	pp_keyed_init(&w->departures, sizeof(struct untested_departure),
 		      offsetof(struct untested_departure, weight), KEYS_MAX, 0);
 	r = compare(w, store, filter, error);
@@ -763,6 +398,57 @@ int untested_work_out(struct untested **ret_untested, const struct tested *teste
 		untested_free(u);
 	else
 		*ret_untested = u;
+	return r;
+}
+
+/* ---------------------------------------------------------------- what others ask */
+
+static int tell_block(struct untested_work *w, uint32_t binary, const struct pathprof_block *block,
+		      untested_ran_fn *fn, void *context)
+{
+	const struct untested_coverage *c = &w->coverage[binary];
+	struct untested_ran ran = {
+		.binary = binary,
+		.block = *block,
+		.is_conditional = block->kind == PERF_BR_COND,
+		.is_tested = !untested_code_is_new_block(c, block),
+		.is_tested_way = !untested_code_is_new_edge(c, block),
+	};
+
+	return fn(context, &ran);
+}
+
+int untested_each_block(const struct untested *untested, untested_ran_fn *fn, void *context)
+{
+	struct untested_work *w = untested->work;
+	struct untested_way way;
+	int r = 0;
+
+	for (uint32_t i = 0; i < w->units.cnt && r == 0; i++) {
+		const struct tested_key *key = pp_keyed_item(&w->units, i);
+
+		if (!untested_code_walk(w, key, &way))
+			continue;
+		r = untested_code_cover(w, key->binary);
+		for (uint32_t j = 0; j < way.cnt && r == 0; j++)
+			r = tell_block(w, key->binary, &way.blocks[j], fn, context);
+	}
+	return r;
+}
+
+int untested_each_tested(const struct untested *untested, untested_tested_fn *fn, void *context)
+{
+	const struct untested_work *w = untested->work;
+	uint32_t index;
+	int r = 0;
+
+	for (uint32_t i = 0; i < w->set.cnt && r == 0; i++) {
+		const struct tested_key *key = untested_set_key(w, i);
+
+		if (untested->binaries[key->binary].has_run)
+			r = fn(context, key,
+			       pp_keyed_find(&w->units, pp_keyed_item(&w->set, i), &index) == 0);
+	}
 	return r;
 }
 

@@ -75,6 +75,7 @@ struct untested_binary {
 	struct pathprof_build_id id;
 	char *name;
 	uint64_t tested_cnt; /* units of the set */
+	bool has_run;        /* the selection has something of it that is compared */
 };
 
 struct untested {
@@ -99,6 +100,28 @@ int untested_work_out(struct untested **ret_untested, const struct tested *teste
 		      struct pathprof_store *store, const struct pathprof_filter *filter,
 		      struct symbols *symbols, const struct untested_settings *settings,
 		      struct pathprof_error *error);
+/* A block of a path of the selection. */
+struct untested_ran {
+	uint32_t binary; /* index */
+	struct pathprof_block block;
+	bool is_conditional; /* a conditional branch ends it */
+	bool is_tested;      /* tested paths ran through it */
+	bool is_tested_way;  /* and left it this way */
+};
+typedef int untested_ran_fn(void *context, const struct untested_ran *ran);
+/*
+ * Each block of each path of the selection whose code is to be had; the unit is UNTESTED_PATH.
+ * -errno, or what fn returned that is not 0.
+ */
+int untested_each_block(const struct untested *untested, untested_ran_fn *fn, void *context);
+
+/*
+ * A unit of the tested set, of the binaries that are compared, and whether the selection ran it; of
+ * a segment its second piece.
+ */
+typedef int untested_tested_fn(void *context, const struct tested_key *key, bool has_run);
+int untested_each_tested(const struct untested *untested, untested_tested_fn *fn, void *context);
+
 /* NULL-safe. */
 void untested_free(struct untested *untested);
 

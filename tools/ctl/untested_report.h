@@ -27,8 +27,10 @@ const struct symbol *untested_report_function(const struct untested_report *repo
 /* The source line of a departure. -ENOENT: not known. *ret_file is the code's. */
 int untested_report_line(const struct untested_report *report, const struct untested_departure *d,
 			 const char **ret_file, int *ret_line);
-/* Departures that are shown. */
-size_t untested_report_rows(const struct untested_report *report);
+/* Of so many rows, those that are shown. */
+size_t untested_limit(const struct untested_report *report, size_t cnt);
+/* What was tested and what ran: two lines of text. */
+void untested_print_sets(const struct untested_report *report);
 
 /*
  * SARIF 2.1.0 (OASIS) on standard output: a result a departure. Its fingerprint is made of the
@@ -36,5 +38,15 @@ size_t untested_report_rows(const struct untested_report *report);
  * same one after a build that moved lines. CTL_OK, or said.
  */
 int untested_sarif(const struct untested_report *report);
+/*
+ * A tracefile of LCOV on standard output: the lines and branches that the selection ran, each with
+ * 1 where tests ran it and 0 where they did not. The unit is the path. CTL_OK, or said.
+ */
+int untested_lcov(const struct untested_report *report);
+/*
+ * Functions with units that tests ran and the selection did not, text or JSON: those with most of
+ * them first. CTL_OK, or said.
+ */
+int untested_unused(const struct untested_report *report);
 
 #endif

@@ -166,7 +166,7 @@ static json_t *run_json(const struct untested_report *report)
 
 	json_add(tool, "driver", driver_json());
 	json_add(run, "tool", tool);
-	for (size_t i = 0; i < untested_report_rows(report); i++)
+	for (size_t i = 0; i < untested_limit(report, report->untested->departure_cnt); i++)
 		json_array_append_new(results,
 				      result_json(report, all, &report->untested->departures[i]));
 	json_add(run, "results", results);

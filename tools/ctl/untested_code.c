@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Code that tested paths ran through: see untested_work.h. */
+#include "untested_work.h"
+
+struct pathprof_code *untested_code_of(const struct untested_work *w, uint32_t binary)
+{
+	const struct untested_binary *b = &w->u->binaries[binary];
+
+	return symbols_code(w->symbols, &b->id, b->name, NULL);
+}
+
+static int take_block(void *context, const struct pathprof_block *block)
+{
+	struct untested_way *way = context;
+
+	if (way->cnt < UNTESTED_BLOCKS_MAX)
+		way->blocks[way->cnt++] = *block;
+	return 0;
+}
+
+/* false: the code is not to be had, or does not have that path. */
+bool untested_code_walk(const struct untested_work *w, const struct tested_key *key,
+			struct untested_way *ret_way)
+{
+	struct pathprof_code *code = untested_code_of(w, key->binary);
+
+	ret_way->cnt = 0;
+	return code && pathprof_code_walk(code, key->start, key->length, key->outcomes, take_block,
+					  ret_way, NULL) == 0;
+}
+
+static int cover_block(struct untested_coverage *c, const struct pathprof_block *block)
+{
+	uint32_t len = (uint32_t)(block->end - block->start);
+	uint32_t known = pp_map_get(&c->ends, block->end);
+	int r = 0;
+
+	if (known == PP_TABLE_NONE || known < len)
+		r = pp_map_put(&c->ends, block->end, len);
+	if (r == 0)
+		r = pp_map_put(&c->edges, block->end << 1 | (block->taken != 0), 1);
+	return r;
+}
+
+int untested_code_cover(struct untested_work *w, uint32_t binary)
+{
+	struct untested_coverage *c = &w->coverage[binary];
+	struct untested_way way;
+	int r = 0;
+
+	if (c->is_read)
+		return 0;
+	c->is_read = true;
+	for (uint32_t i = 0; i < w->paths.cnt && r == 0; i++) {
+		const struct tested_key *key = pp_keyed_item(&w->paths, i);
+
+		if (key->binary != binary || !untested_code_walk(w, key, &way))
+			continue;
+		for (uint32_t j = 0; j < way.cnt && r == 0; j++)
+			r = cover_block(c, &way.blocks[j]);
+	}
+	return r;
+}
+
+bool untested_code_is_new_block(const struct untested_coverage *c,
+				const struct pathprof_block *block)
+{
+	uint32_t known = pp_map_get(&c->ends, block->end);
+
+	return known == PP_TABLE_NONE || known < block->end - block->start;
+}
+
+bool untested_code_is_new_edge(const struct untested_coverage *c,
+			       const struct pathprof_block *block)
+{
+	return pp_map_get(&c->edges, block->end << 1 | (block->taken != 0)) == PP_TABLE_NONE;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The pieces of paths, cut at calls: see untested_work.h. */
+#include "untested_work.h"
+
+#include <string.h>
+
+#define INSTRUCTION_SIZE 256
+
+/* true: *at is behind the next call of a block. What was walked through can be read again. */
+static bool behind_call(struct pathprof_code *code, uint64_t *at, uint64_t end)
+{
+	char text[INSTRUCTION_SIZE];
+	unsigned int len;
+
+	while (*at < end) {
+		if (pathprof_code_instruction(code, *at, text, sizeof(text), &len) < 0)
+			return false;
+		*at += len;
+		if (strncmp(text, "call", 4) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The pieces of a path, as they are cut. */
+struct cutting {
+	struct untested_work *w;
+	const struct untested_item *path;
+	const struct untested_way *way;
+	uint64_t start;
+	uint32_t first; /* branch of the path, and block */
+	bool is_fresh;
+	bool is_tested; /* all of the path, and so all of its pieces */
+};
+
+/* Up to branch `end` of the path; it ran through that many blocks from its first one on. */
+static int end_piece(const struct cutting *c, uint32_t end, uint32_t cnt)
+{
+	uint32_t length = end - c->first;
+	struct untested_item part = *c->path, *unit;
+	struct pathprof_block blocks[UNTESTED_BLOCKS_MAX];
+	int r;
+
+	part.key.start = c->start;
+	part.key.length = length;
+	part.key.outcomes = length < 32 ? (c->path->key.outcomes >> c->first) & ((1u << length) - 1)
+					: c->path->key.outcomes;
+	r = untested_add(c->w, &part.key, &part, &unit);
+	if (r < 0 || c->is_tested || untested_set_has(c->w, &part.key))
+		return r;
+	memcpy(blocks, c->way->blocks + c->first, cnt * sizeof(blocks[0]));
+	/* The piece begins behind the call, in the middle of its first block. */
+	if (cnt)
+		blocks[0].start = c->start;
+	return untested_settle(c->w, unit, &part, blocks, cnt);
+}
+
+/*
+ * A piece that began behind a call and ended with the path's 32nd branch is none: it goes on in the
+ * tested set. Nor is the first of a path that begins behind another's 32nd branch; of those that
+ * were tested whole nothing is asked.
+ */
+int untested_pieces_cut(struct untested_work *w, const struct untested_item *path,
+			const struct untested_way *way)
+{
+	struct pathprof_code *code = untested_code_of(w, path->key.binary);
+	struct cutting c = {
+		.w = w, .path = path, .way = way, .start = path->key.start, .is_fresh = true};
+	uint32_t length = path->key.length, index;
+	int r = 0;
+
+	c.is_tested = pp_keyed_find(&w->paths, &path->key, &index) == 0;
+	for (uint32_t block = 0; block < way->cnt && r == 0; block++) {
+		uint64_t at = way->blocks[block].start;
+
+		while (r == 0 && behind_call(code, &at, way->blocks[block].end)) {
+			/* The block of the call is not run through yet. */
+			r = end_piece(&c, block, block - c.first);
+			c.start = at;
+			c.first = block;
+			c.is_fresh = false;
+		}
+	}
+	if (r == 0 && (c.is_fresh || length < 32))
+		r = end_piece(&c, length, way->cnt - c.first);
+	return r;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The comparison behind untested.h, private to its files: what is in the tested set
+ * (untested_set.c), which code that ran through (untested_code.c), the pieces of paths
+ * (untested_pieces.c), and the comparison itself (untested.c). All return -errno where memory ends.
+ */
+#ifndef CTL_UNTESTED_WORK_H
+#define CTL_UNTESTED_WORK_H
+
+#include "base/table.h"
+#include "untested.h"
+
+#define UNTESTED_BLOCKS_MAX 64
+
+struct untested_segment_key {
+	struct tested_key first, second;
+};
+
+/* One unit of the selection. */
+struct untested_item {
+	struct tested_key key;
+	double weight, weight_squares, looks;
+	uint64_t samples;
+	int64_t path_id;
+	bool is_untested;
+};
+
+struct untested_way {
+	struct pathprof_block blocks[UNTESTED_BLOCKS_MAX];
+	uint32_t cnt;
+};
+
+/* The code of one binary that tested paths ran. */
+struct untested_coverage {
+	bool is_read;
+	struct pp_map ends;  /* end of a block -> the most bytes of it that ran */
+	struct pp_map edges; /* end of a block << 1 | taken */
+};
+
+struct untested_work {
+	struct untested *u;
+	const struct tested *tested;
+	struct symbols *symbols;
+	struct pp_keyed ids;       /* struct pathprof_build_id */
+	struct pp_keyed paths;     /* struct tested_key: the tested paths */
+	struct pp_keyed set;       /* and what the unit is: struct tested_key or segment_key */
+	struct tested_key *sorted; /* the set's keys, by binary and start */
+	struct untested_coverage *coverage; /* by binary */
+	struct pp_keyed units;      /* a key as the set's, and behind it struct untested_item */
+	struct pp_keyed departures; /* struct untested_departure */
+	int error;                  /* of a callback that cannot say */
+};
+
+/* ---------------------------------------------------------------- the tested set */
+
+/* Reads all of it, sorts it, and counts it by binary. */
+int untested_set_load(struct untested_work *w, struct pathprof_error *error);
+/* -ENOENT: the tested set has nothing of that binary, or it is not compared. */
+int untested_set_find_binary(const struct untested_work *w, const struct pathprof_build_id *id,
+			     const char *name, uint32_t *ret_index);
+/* key: struct tested_key, of a segment struct untested_segment_key. */
+bool untested_set_has(const struct untested_work *w, const void *key);
+/* The beginning of what is compared by its outcomes, of unit i: of a segment its second piece. */
+const struct tested_key *untested_set_key(const struct untested_work *w, uint32_t i);
+/* The most branches that the path has in common with a tested one; -1: none begins there. */
+int32_t untested_set_common(const struct untested_work *w, const struct tested_key *key);
+
+/* ---------------------------------------------------------------- code */
+
+/* NULL: not to be had. */
+struct pathprof_code *untested_code_of(const struct untested_work *w, uint32_t binary);
+/* false: the code is not to be had, or does not have that path. */
+bool untested_code_walk(const struct untested_work *w, const struct tested_key *key,
+			struct untested_way *ret_way);
+/* Reads what tested paths of the binary ran through, once; the two below need it. */
+int untested_code_cover(struct untested_work *w, uint32_t binary);
+bool untested_code_is_new_block(const struct untested_coverage *c,
+				const struct pathprof_block *block);
+bool untested_code_is_new_edge(const struct untested_coverage *c,
+			       const struct pathprof_block *block);
+
+/* ---------------------------------------------------------------- units of the selection */
+
+/* A unit of the selection comes up; the same may come up again. */
+int untested_add(struct untested_work *w, const void *key, const struct untested_item *part,
+		 struct untested_item **ret_unit);
+/*
+ * It is in no tested run: marks it, and where it is believed, says where part departs. blocks[cnt]:
+ * those that it runs through; NULL: not to be had.
+ */
+int untested_settle(struct untested_work *w, struct untested_item *unit,
+		    const struct untested_item *part, const struct pathprof_block *blocks,
+		    uint32_t cnt);
+/* The pieces of a path that runs way, each added, and settled where it is untested. */
+int untested_pieces_cut(struct untested_work *w, const struct untested_item *path,
+			const struct untested_way *way);
+
+#endif
