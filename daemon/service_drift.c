@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Drift and alerts, as the service has them, and the outlet at which pathprof-relay hears of them
- * and reads figures. A recording has neither: it is one program, looked at once.
+ * Drift, alerts and tested sets, as the service has them, and the outlet at which pathprof-relay
+ * hears of them and reads figures. A recording has neither: it is one program, looked at once.
  */
 #include "service_state.h"
 
@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "drift/drift.h"
 #include "tell/outlet.h"
+#include "tested/tested_sets.h"
 
 #define RELAY_PATIENCE_NS UINT64_C(60000000000)
 
@@ -19,6 +20,7 @@ static void show_figures(void *context, FILE *to)
 
 	pp_service_metrics(service, to);
 	pp_drift_metrics(service->drift, to);
+	pp_tested_sets_metrics(service->tested, to);
 }
 
 static void on_news(void *context)
@@ -26,6 +28,23 @@ static void on_news(void *context)
 	const struct pp_service *service = context;
 
 	pp_outlet_poke(service->outlet);
+}
+
+/* Tested sets are of paths as pathprof-trace counts them. */
+static int open_tested(struct pp_service *service)
+{
+	const struct pp_config *config = &service->config;
+
+	if (!config->tested[0])
+		return 0;
+	if (config->mapping == PATHPROF_MAPPING_BL && !pp_service_compresses(service))
+		return pp_tested_sets_new(&service->tested, config->tested);
+	pp_log(LOG_WARNING,
+	       "tested sets in %s not used: the paths of this source or Mapping= end at calls, "
+	       "those of "
+	       "a tested set do not",
+	       config->tested);
+	return 0;
 }
 
 int pp_service_open_drift(struct pp_service *service, struct pathprof_error *error)
@@ -41,6 +60,9 @@ int pp_service_open_drift(struct pp_service *service, struct pathprof_error *err
 	if (r < 0)
 		return r;
 	pp_drift_on_news(service->drift, on_news, service);
+	r = open_tested(service);
+	if (r < 0)
+		return pathprof_fail(error, r, "out of memory");
 	/* the messages are in the store in any case, and a relay looks there now and then */
 	if (pp_outlet_new(&service->outlet, service->event, service->db_path, show_figures, service,
 			  &why) < 0)
@@ -53,6 +75,8 @@ void pp_service_close_drift(struct pp_service *service)
 {
 	pp_drift_free(service->drift);
 	service->drift = NULL;
+	pp_tested_sets_free(service->tested);
+	service->tested = NULL;
 	pp_outlet_free(service->outlet);
 	service->outlet = NULL;
 }

@@ -32,6 +32,7 @@ struct pp_costs {
 
 struct pp_clock;
 struct pp_drift;
+struct pp_tested_sets;
 struct pp_outlet;
 struct pp_tables;
 struct pp_values;
@@ -92,12 +93,13 @@ struct pp_service {
 	bool had_breaks;           /* perf's breakpoints, from the source */
 	char refused[1024];        /* the last such line */
 
-	struct pp_values *values; /* NULL: not asked for */
-	struct pp_tables *tables; /* of frames, to find callers with; NULL: not wanted */
-	struct pp_drift *drift;   /* NULL: switched off, or a recording */
-	struct pp_outlet *outlet; /* NULL: a recording */
-	uint64_t relay_seen_ns;   /* CLOCK_MONOTONIC when it was there, or not needed */
-	bool relay_missed;        /* and that was said */
+	struct pp_values *values;      /* NULL: not asked for */
+	struct pp_tables *tables;      /* of frames, to find callers with; NULL: not wanted */
+	struct pp_drift *drift;        /* NULL: switched off, or a recording */
+	struct pp_tested_sets *tested; /* NULL: none are wanted, or a recording */
+	struct pp_outlet *outlet;      /* NULL: a recording */
+	uint64_t relay_seen_ns;        /* CLOCK_MONOTONIC when it was there, or not needed */
+	bool relay_missed;             /* and that was said */
 	/* why the last reload left the settings as they were; empty: it did not */
 	struct pathprof_error settings_refused;
 };

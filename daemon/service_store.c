@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "drift/drift.h"
+#include "tested/tested_sets.h"
 #include "values/values.h"
 
 #define RETAIN_EVERY_NS UINT64_C(30000000000)
@@ -155,6 +156,8 @@ static int add_window(void *context, const struct pathprof_profile *profile,
 		r = pp_values_store(service->values, service->store, id, error);
 	if (r == 0)
 		pp_drift_window(service->drift, profile, id);
+	if (r == 0)
+		pp_tested_sets_window(service->tested, profile);
 	return r;
 }
 

@@ -159,6 +159,11 @@ const struct pp_config_key pp_config_keys[] = {
 	 "longest make room."},
 	{"Drift", "MemoryMax", PP_CONFIG_SIZE, true, false, FIELD(drift_memory_max_bytes), MIB,
 	 4096 * MIB, NULL, "64M", "Most memory for their counts."},
+	{"Tested", "Directory", PP_CONFIG_PATH, false, false, FIELD(tested), 0, PP_CONFIG_PATH_MAX,
+	 NULL, "",
+	 "Directory of tested sets, NAME.tested, as pathprofctl tested merge makes them of a\n"
+	 "CI's runs: how much of their builds' work no test ran is told at the endpoint of\n"
+	 "[Metrics] (pathprof_tested_weight_total). Read again when it changes. Empty: none."},
 	{"Tell", "Journal", PP_CONFIG_BOOL, false, false, FIELD(tell_journal), 0, 1, NULL, "yes",
 	 "Tell alerts to the journal, with fields. pathprofd does this itself; all else here and\n"
 	 "in [Metrics] is pathprof-relay's work, which reads these settings when it starts."},

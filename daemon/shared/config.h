@@ -83,6 +83,7 @@ struct pp_config {
 	uint64_t drift_previous;            /* 0 or 1 */
 	uint64_t drift_samples_min;         /* windows of fewer are not measured */
 	uint64_t drift_subjects_max, drift_memory_max_bytes;
+	char tested[PP_CONFIG_PATH_MAX]; /* directory; "": none */
 	struct pp_config_alert alerts[PP_CONFIG_ALERT_MAX];
 	uint64_t tell_journal; /* 0 or 1 */
 	char tell_exec[PP_CONFIG_PATH_MAX], tell_alertmanager[PP_CONFIG_PATH_MAX];

@@ -7,20 +7,8 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/variants.h"
 #include "cleanup.h"
-#include "text.h"
-
-/* These choose variants of their functions by the processor: an emulator shows another one. */
-static bool chooses_variants(const char *name)
-{
-	static const char *const names[] = {"libc.so", "libm.so", "ld-linux", "libc-2", "libm-2"};
-	const char *base = text_base_name(name);
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
 
 static int add_binary(struct untested_work *w, const struct pathprof_build_id *id, const char *name,
 		      uint32_t *ret_index)
@@ -43,7 +31,7 @@ int untested_set_find_binary(const struct untested_work *w, const struct pathpro
 {
 	int r;
 
-	if (!w->u->settings.all_binaries && chooses_variants(name))
+	if (!w->u->settings.all_binaries && pp_chooses_variants(name))
 		return -ENOENT;
 	r = pp_keyed_find(&w->ids, id, ret_index);
 	if (r == 0)

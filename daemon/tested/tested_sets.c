@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tested sets in the service: see tested_sets.h. */
+#include "tested_sets.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../shared/config.h"
+#include "../shared/log.h"
+#include "../shared/metrics_text.h"
+#include "base/table.h"
+#include "base/variants.h"
+#include "pathprof/store.h"
+
+#define SUFFIX          ".tested"
+#define PATHS_MAX       500000
+#define BINARIES_MAX    4096
+#define BUILD_ID_DIGITS 12
+#define NAME_BYTES      256
+
+/* No padding: it is compared byte by byte. */
+struct path_key {
+	uint64_t start;
+	uint32_t binary; /* number */
+	uint32_t length, outcomes;
+	uint32_t reserved;
+};
+
+/* A build that tests ran. Its key is the id. */
+struct build {
+	struct pathprof_build_id id;
+	char name[NAME_BYTES];
+	uint32_t tested_cnt;                 /* paths */
+	double tested, untested;             /* weight that windows saw */
+	uint64_t tested_seen, untested_seen; /* and how many paths */
+};
+
+struct pp_tested_sets {
+	char directory[PP_CONFIG_PATH_MAX];
+	struct timespec read; /* time of change of the directory that was read; 0: none */
+	struct pp_keyed builds, paths;
+	uint32_t file_cnt, refused_cnt;
+};
+
+static void empty(struct pp_tested_sets *sets)
+{
+	pp_keyed_release(&sets->builds);
+	pp_keyed_release(&sets->paths);
+	pp_keyed_init(&sets->builds, sizeof(struct build), sizeof(struct pathprof_build_id),
+		      BINARIES_MAX, 0);
+	pp_keyed_init(&sets->paths, sizeof(struct path_key), sizeof(struct path_key), PATHS_MAX, 0);
+	sets->file_cnt = sets->refused_cnt = 0;
+}
+
+static struct build *build_at(const struct pp_tested_sets *sets, uint32_t index)
+{
+	return pp_keyed_item(&sets->builds, index);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static int add_path(void *context, const struct pathprof_path_row *row)
+{
+	struct pp_tested_sets *sets = context;
+	struct path_key key = {
+		.start = row->start, .length = row->length, .outcomes = row->outcomes};
+	uint32_t index, before = sets->paths.cnt;
+	struct build *build;
+	int r;
+
+	if (pp_chooses_variants(row->binary_name))
+		return 0;
+	r = pp_keyed_at(&sets->builds, &row->binary_id, &key.binary);
+	if (r == 0)
+		r = pp_keyed_at(&sets->paths, &key, &index);
+	if (r < 0)
+		return r;
+	build = build_at(sets, key.binary);
+	build->tested_cnt += sets->paths.cnt > before;
+	if (!build->name[0])
+		snprintf(build->name, sizeof(build->name), "%s", row->binary_name);
+	return 0;
+}
+
+/* 1: samples, so what they do not show may have been tested all the same. */
+static int take_run(void *context, const struct pathprof_window_row *row)
+{
+	uint32_t *run_cnt = context;
+
+	++*run_cnt;
+	return row->source != PATHPROF_SOURCE_TRACE;
+}
+
+static int read_set(struct pp_tested_sets *sets, const char *path, struct pathprof_error *error)
+{
+	struct pathprof_store *store = NULL;
+	uint32_t run_cnt = 0;
+	int r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
+
+	if (r == 0)
+		r = pathprof_store_windows(store, NULL, take_run, &run_cnt, error);
+	if (r > 0)
+		r = pathprof_fail(error, -EINVAL,
+				  "%s holds samples, which do not show all that was "
+				  "tested",
+				  path);
+	if (r == 0 && !run_cnt)
+		r = pathprof_fail(error, -EINVAL, "%s holds no run", path);
+	if (r == 0)
+		r = pathprof_store_paths(store, NULL, add_path, sets, error);
+	if (r == -ENOSPC && !error->text[0])
+		pathprof_fail(error, r, "%s: more than %d paths of %d builds in all", path,
+			      PATHS_MAX, BINARIES_MAX);
+	pathprof_store_free(store);
+	return r;
+}
+
+static bool is_set(const char *file)
+{
+	size_t len = strlen(file), suffix_len = sizeof(SUFFIX) - 1;
+
+	return file[0] != '.' && len > suffix_len && !strcmp(file + len - suffix_len, SUFFIX);
+}
+
+static void read_named(struct pp_tested_sets *sets, const char *file)
+{
+	struct pathprof_error error = {""};
+	char path[PP_CONFIG_PATH_MAX + 300];
+	int r;
+
+	if (!is_set(file))
+		return;
+	snprintf(path, sizeof(path), "%s/%s", sets->directory, file);
+	r = read_set(sets, path, &error);
+	if (r < 0) {
+		sets->refused_cnt++;
+		pp_log(LOG_WARNING, "tested set not used, or not all of it: %s",
+		       error.text[0] ? error.text : strerror(-r));
+		return;
+	}
+	sets->file_cnt++;
+}
+
+static int any(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* What was counted of a build stays when its set is read again. */
+static void keep_counts(struct pp_tested_sets *sets, const struct pp_keyed *before)
+{
+	for (uint32_t i = 0; i < before->cnt; i++) {
+		const struct build *old = pp_keyed_item(before, i);
+		struct build *build;
+		uint32_t index;
+
+		if (pp_keyed_find(&sets->builds, old, &index) < 0)
+			continue;
+		build = build_at(sets, index);
+		build->tested = old->tested;
+		build->untested = old->untested;
+		build->tested_seen = old->tested_seen;
+		build->untested_seen = old->untested_seen;
+	}
+}
+
+static void read_directory(struct pp_tested_sets *sets)
+{
+	struct pp_keyed before = sets->builds;
+	struct dirent **entries = NULL;
+	int cnt;
+
+	sets->builds = (struct pp_keyed){NULL};
+	empty(sets);
+	cnt = scandir(sets->directory, &entries, any, alphasort);
+	for (int i = 0; i < cnt; i++) {
+		read_named(sets, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	keep_counts(sets, &before);
+	pp_keyed_release(&before);
+	pp_log(LOG_INFO,
+	       "%s: %" PRIu32 " tested sets read, %" PRIu32 " paths of %" PRIu32 " builds",
+	       sets->directory, sets->file_cnt, sets->paths.cnt, sets->builds.cnt);
+}
+
+/* Files are renamed into place, so a new one always changes the directory's time. */
+static void refresh(struct pp_tested_sets *sets)
+{
+	struct stat st;
+
+	if (stat(sets->directory, &st) < 0) {
+		empty(sets);
+		sets->read = (struct timespec){0};
+		return;
+	}
+	if (st.st_mtim.tv_sec == sets->read.tv_sec && st.st_mtim.tv_nsec == sets->read.tv_nsec)
+		return;
+	sets->read = st.st_mtim;
+	read_directory(sets);
+}
+
+/* ---------------------------------------------------------------- windows */
+
+/* A weight of 0 is one that is not known: each sighting counts once. */
+static double weight_of(const struct pathprof_path_count *path)
+{
+	return path->weight > 0 ? path->weight : (double)path->samples;
+}
+
+static void count(const struct pp_tested_sets *sets, const struct pathprof_path_count *path,
+		  uint32_t number)
+{
+	struct path_key key = {.start = path->start,
+			       .binary = number,
+			       .length = path->length,
+			       .outcomes = path->outcomes};
+	struct build *build = build_at(sets, number);
+	uint32_t index;
+
+	if (pp_keyed_find(&sets->paths, &key, &index) == 0) {
+		build->tested += weight_of(path);
+		build->tested_seen += path->samples;
+	} else {
+		build->untested += weight_of(path);
+		build->untested_seen += path->samples;
+	}
+}
+
+void pp_tested_sets_window(struct pp_tested_sets *sets, const struct pathprof_profile *profile)
+{
+	if (!sets)
+		return;
+	refresh(sets);
+	for (uint32_t i = 0; sets->builds.cnt && i < profile->path_cnt; i++) {
+		const struct pathprof_path_count *path = &profile->paths[i];
+		uint32_t number;
+
+		if (pp_keyed_find(&sets->builds, &profile->binaries[path->binary].id, &number) == 0)
+			count(sets, path, number);
+	}
+}
+
+/* ---------------------------------------------------------------- figures */
+
+static void show(const struct build *build, const char *name, const char *tested, double value,
+		 FILE *to)
+{
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+	const char *labels[] = {"binary", build->name, "build_id", id, "tested", tested, NULL};
+
+	pathprof_build_id_text(&build->id, id);
+	id[BUILD_ID_DIGITS] = '\0';
+	pp_metrics_sample(to, name, labels, value);
+}
+
+void pp_tested_sets_metrics(const struct pp_tested_sets *sets, FILE *to)
+{
+	static const char weight[] = "pathprof_tested_weight_total";
+	static const char seen[] = "pathprof_tested_samples_total";
+
+	if (!sets)
+		return;
+	pp_metrics_one(to, "pathprof_tested_files", "gauge", "Tested sets that were read.",
+		       sets->file_cnt);
+	pp_metrics_one(to, "pathprof_tested_files_refused", "gauge",
+		       "Tested sets that could not be used.", sets->refused_cnt);
+	pp_metrics_one(to, "pathprof_tested_paths", "gauge", "Paths in them.", sets->paths.cnt);
+	pp_metrics_head(to, weight, "counter",
+			"Weight of paths that windows saw, by whether a test ran them.");
+	for (uint32_t i = 0; i < sets->builds.cnt; i++) {
+		show(build_at(sets, i), weight, "yes", build_at(sets, i)->tested, to);
+		show(build_at(sets, i), weight, "no", build_at(sets, i)->untested, to);
+	}
+	pp_metrics_head(to, seen, "counter", "The same, each sighting counted once.");
+	for (uint32_t i = 0; i < sets->builds.cnt; i++) {
+		show(build_at(sets, i), seen, "yes", (double)build_at(sets, i)->tested_seen, to);
+		show(build_at(sets, i), seen, "no", (double)build_at(sets, i)->untested_seen, to);
+	}
+}
+
+/* ---------------------------------------------------------------- life */
+
+int pp_tested_sets_new(struct pp_tested_sets **ret_sets, const char *directory)
+{
+	struct pp_tested_sets *sets = calloc(1, sizeof(*sets));
+
+	if (!sets)
+		return -ENOMEM;
+	snprintf(sets->directory, sizeof(sets->directory), "%s", directory);
+	empty(sets);
+	refresh(sets);
+	*ret_sets = sets;
+	return 0;
+}
+
+void pp_tested_sets_free(struct pp_tested_sets *sets)
+{
+	if (!sets)
+		return;
+	pp_keyed_release(&sets->builds);
+	pp_keyed_release(&sets->paths);
+	free(sets);
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tested sets in the service: of a program that runs what its tests ran nothing is untested, one path more
+# than they ran is a share between the bounds that pathprofctl works out of the same windows, and a set that
+# comes later or cannot be used is noticed.
+. "$(dirname "$0")/daemon_common.bash"
+tracer=$BUILD/bin/pathprof-trace ctl=$BUILD/bin/pathprofctl
+command -v qemu-x86_64 >/dev/null || { echo "skip daemon_tested: no qemu-x86_64 (apt install qemu-user)"; exit 0; }
+command -v gcc >/dev/null || { echo "skip daemon_tested: no gcc"; exit 0; }
+
+cat >"$tmp/app.c" <<'END'
+#include <stdlib.h>
+static volatile int sink;
+static __attribute__((noinline)) void step(int i, int odd)
+{
+	if (odd && i % 4 == 0)
+		sink += i;
+	else
+		sink -= i;
+}
+int main(int argc, char **argv)
+{
+	for (long round = atol(argv[1]); round > 0; round--)
+		for (int i = 0; i < 1000; i++)
+			step(i, argc > 2);
+	return 0;
+}
+END
+gcc -O1 -Wl,--build-id -o "$tmp/app" "$tmp/app.c"
+mkdir "$tmp/tested" "$tmp/state"
+"$tracer" --paths "$tmp/plain.paths" -- "$tmp/app" 3
+"$tracer" --paths "$tmp/both.paths" -- "$tmp/app" 3 odd
+"$ctl" tested merge -o "$tmp/tested/app.tested" "$tmp/plain.paths"
+db=$tmp/p.db
+printf '[Profile]\nSource=step\nOverhead=20%%\nWindowSec=1\n[Tested]\nDirectory=%s\n' "$tmp/tested" >"$tmp/conf"
+
+# The endpoint's figures without its relay: by the socket that the relay asks.
+figures() {
+	python3 - "$db.socket" <<-'END'
+		import socket, sys
+		with socket.socket(socket.AF_UNIX) as s:
+		    s.connect(sys.argv[1])
+		    s.sendall(b"figures\n")
+		    text = b""
+		    while part := s.recv(65536):
+		        text += part
+		print(text.decode())
+	END
+}
+# of METRIC YES-OR-NO: the sum over builds of the program.
+of() {
+	figures | awk -v name="$1" -v tested="tested=\"$2\"" -v app="$tmp/app" \
+		'index($0, name "{") == 1 && index($0, tested) && index($0, app) { sum += $NF } END { printf "%.6f", sum }'
+}
+start_app() {
+	"$tmp/app" 1000000000 "$@" &
+	busy=$!
+}
+end_app() { kill -9 "$busy"; wait "$busy" 2>/dev/null || true; busy=; }
+at_least() { true_that "$(of "$1" "$2") >= $3"; }
+
+start -c "$tmp/conf" --db "$db"
+check set-read "$(cat "$tmp/log")" grep -q '1 tested sets read' "$tmp/log"
+start_app
+check tested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total yes 200
+check nothing-untested "$(of pathprof_tested_samples_total no)" true_that "$(of pathprof_tested_samples_total no) == 0"
+end_app
+start_app odd
+check untested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total no 200
+end_app
+
+# What only samples saw is no set, and the one of all paths is: untested stands still from then on.
+sqlite3 -cmd '.timeout 5000' "$db" ".backup '$tmp/tested/live.tested.part'"
+mv "$tmp/tested/live.tested.part" "$tmp/tested/live.tested"
+"$ctl" tested merge -o "$tmp/tested/both.tested" "$tmp/both.paths"
+refused() { grep -q 'live.tested holds samples' "$tmp/log" && grep -q '2 tested sets read' "$tmp/log"; }
+check sets-read-again "$(cat "$tmp/log")" wait_for 60 refused
+no=$(of pathprof_tested_samples_total no) yes=$(of pathprof_tested_samples_total yes)
+check counters-kept "$no" true_that "$no >= 200"
+start_app odd
+check tested-since "$yes and no more" wait_for 120 at_least pathprof_tested_samples_total yes "$yes + 200"
+check no-longer-untested "$no, then $(of pathprof_tested_samples_total no)" \
+	true_that "$(of pathprof_tested_samples_total no) == $no"
+end_app
+
+# The counters are what pathprofctl finds in the windows themselves.
+weight_no=$(of pathprof_tested_weight_total no) weight_yes=$(of pathprof_tested_weight_total yes)
+stop
+check ends "status $stop_status" test "$stop_status" -eq 0
+"$ctl" tested merge -o "$tmp/all.tested" "$tmp/plain.paths" "$tmp/both.paths"
+"$ctl" --db "$db" untested "$tmp/all.tested" --binary app --json >"$tmp/both.json"
+check all-is-tested "$(head -c 300 "$tmp/both.json")" grep -q '"untested": 0' "$tmp/both.json"
+all=$(sql "SELECT ifnull(sum(c.weight), 0) FROM path_counts c JOIN paths p ON p.id = c.path
+	JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/app'")
+check weights-add-up "$weight_no + $weight_yes of $all" \
+	true_that "$weight_no + $weight_yes <= 1.001 * $all && $weight_no + $weight_yes >= 0.5 * $all"
+finish
