@@ -193,8 +193,11 @@ expect "sums after the same parcels came twice"
 cp "$dir/two.db" "$dir/less.db"
 sqlite3 "$dir/two.db" "INSERT INTO windows SELECT max(id) + 1, begin_ns, end_ns, source, basis, taken_wanted, 7, 8, 9, 10,
 	11, 12, 13, horizon, clock_hz, clock_kernel, 14, 15, 0, weighed FROM windows"
-mkdir "$dir/more"
-run 0 --db "$dir/two.db" parcel write -o "$dir/more"
+mkdir "$dir/more" "$dir/other"
+run 0 --db "$dir/two.db" parcel write --name another -o "$dir/other"
+run 1 parcel add -o "$dir/fleet.db" "$dir"/other/*.parcel
+grep -q "some of its windows are there under another host's name" "$dir/said" || fail "another name: $(cat "$dir/said")"
+run 0 --db "$dir/two.db" parcel write --name two -o "$dir/more"
 run 0 parcel add -o "$dir/fleet.db" --json "$dir"/more/*.parcel "$dir"/two/*.parcel
 grep -q '"replaced": 1,' "$dir/got" || fail "a fuller parcel: $(cat "$dir/got")"
 sums_of_tables "$dir/one.db" "$dir/two.db" >"$dir/want"

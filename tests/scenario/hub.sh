@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Hosts send what they saw to a hub over TLS: its database holds the sums that sqlite3 finds in
 # theirs, whatever is sent twice, killed or put back from a copy. Who has no certificate of the hub's
-# authority, sends what another host saw, or sends what is no parcel, gets an answer and nothing else.
+# authority, would replace what another host saw, or sends what is no parcel, gets an answer and nothing else.
 set -u
 name=hub
 . "$(dirname "$0")/../own_processes.bash"
@@ -235,7 +235,10 @@ have=$url/v1/have?store=$(id_of host1.db)
 ask=(-H "Expect: 100-continue" --expect100-timeout 30)
 one=(--cert ca/host1.pem --key ca/host1-key.pem) two=(--cert ca/host2.pem --key ca/host2-key.pem)
 answer 200 "its own store" "${one[@]}" "$have"
-answer 403 "another host's store" "${two[@]}" "$have"
+# Who knows a store's random id, because the machine was cloned or renamed, is told what is there of it, and no more.
+answer 200 "another host's store" "${two[@]}" "$have"
+answer 400 "a slot that is none" "${one[@]}" "$have&slot=-300"
+answer 200 "a slot of which nothing is there" "${one[@]}" "$have&slot=300"
 reader=(--cert ca/reader.pem --key ca/reader-key.pem)
 profile=$url/v1/profile?store=$(id_of host1.db)
 answer 200 "a reader reads" "${reader[@]}" "$profile"
@@ -246,7 +249,19 @@ answer 403 "a reader asks not for what a host sends" "${reader[@]}" "$have"
 answer 400 "a time that is none" "${reader[@]}" "$profile&since=yesterday"
 answer 400 "a time beyond all" "${reader[@]}" "$profile&until=99999999999999999999"
 answer 404 "a store that nobody sent" "${reader[@]}" "$url/v1/profile?store=$(printf '%032x' 1)"
-answer 403 "a parcel of another host's store" "${one[@]}" --data-binary "@$parcel" "$url/v1/parcels"
+sums hub.db >before
+answer 200 "a parcel that another host has sent" "${one[@]}" --data-binary "@$parcel" "$url/v1/parcels"
+grep -q '"known"' answer && sums hub.db | cmp -s - before && ok "it is known, and counts once" || not_ok "a parcel that another host has sent" "$(cat answer)"
+# One window more, and other counts: what another host saw would be replaced.
+sqlite3 host2.db ".backup forged.db"
+sqlite3 forged.db "INSERT INTO windows SELECT max(id) + 1, begin_ns, end_ns, source, basis, taken_wanted, 7, 8, 9, 10,
+	11, 12, 13, horizon, clock_hz, clock_kernel, 14, 15, 0, weighed FROM windows; UPDATE path_counts SET samples = samples * 9"
+"$ctl" --db forged.db parcel write -o forged >/dev/null
+for forged in forged/*.parcel; do
+	curl -s --cacert ca/ca.pem "${one[@]}" --data-binary "@$forged" "$url/v1/parcels" >>answers
+done
+grep -q "some of its windows are there under another host's name" answers && sums hub.db | cmp -s - before && ok "no host replaces what another one saw" ||
+	not_ok "a forged parcel" "$(tail -c 300 answers)"
 answer 200 "the same parcel of its own host" "${two[@]}" --data-binary "@$parcel" "$url/v1/parcels"
 answer 403 "no certificate" "$have"
 answer 403 "no certificate, with a parcel" "${ask[@]}" --data-binary "@$parcel" "$url/v1/parcels"

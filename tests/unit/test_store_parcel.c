@@ -10,6 +10,7 @@
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pathprof/parcel_store.h"
@@ -528,6 +529,97 @@ static void test_fullest(void)
 	pathprof_store_free(fleet);
 }
 
+/* Windows that are there of a parcel's slot, and how many of them another host than `host` sent. */
+static size_t keys_of(struct pathprof_store *fleet, const struct pathprof_parcel *parcel,
+		      const char *host, uint64_t keys[16], size_t *ret_others)
+{
+	struct pathprof_parcel_key *list = NULL;
+	size_t cnt = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_parcel_keys(fleet, parcel->store, parcel->slot_s, host,
+							 &list, &cnt, NULL),
+			      0);
+	CU_ASSERT_FATAL(cnt <= 16);
+	*ret_others = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		keys[i] = list[i].key;
+		*ret_others += list[i].other_host;
+	}
+	free(list);
+	return cnt;
+}
+
+static int compare_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A store with the id of another, as its clone has it. */
+static struct pathprof_store *cloned(const char *name, const struct pathprof_parcel *of)
+{
+	const char *file = world_file(unit_tmpdir(), name);
+	char sql[160] = "UPDATE meta SET value = '";
+
+	for (int i = 0; i < PATHPROF_PARCEL_STORE_BYTES; i++)
+		sprintf(sql + strlen(sql), "%02x", of->store[i]);
+	strcat(sql, "' WHERE name = 'identity'");
+	pathprof_store_free(world_open(file, PATHPROF_STORE_WRITE));
+	with_sqlite(file, sql);
+	return world_open(file, PATHPROF_STORE_WRITE);
+}
+
+/*
+ * Two machines go on from one store: the first has windows 290 to 294; its clone has the first
+ * three of these, and 295 to 297.
+ */
+static void test_two_histories(void)
+{
+	struct pathprof_store *a = empty("a"), *fleet = empty("fleet"), *oracle = empty("oracle");
+	enum pathprof_parcel_added result;
+	struct pathprof_error error = {""};
+	uint64_t keys[16];
+	size_t others = 0;
+
+	world_fill(a, FIRST, 5, PATHS);
+	world_fill(oracle, FIRST, 8, PATHS);
+	struct pathprof_parcel first = taken(a, 0), rest;
+	struct pathprof_store *clone = cloned("clone", &first);
+	world_fill(clone, FIRST, 3, PATHS);
+	world_fill(clone, FIRST + 5, 3, PATHS);
+	struct pathprof_parcel whole = taken(clone, 0);
+	snprintf(first.host.name, sizeof(first.host.name), "one");
+	snprintf(whole.host.name, sizeof(whole.host.name), "two");
+
+	CU_ASSERT_EQUAL(added(fleet, &first), PATHPROF_PARCEL_ADDED);
+	/* the other host replaces nothing, and what is there in part would count twice */
+	CU_ASSERT_EQUAL(pathprof_store_add_parcel(fleet, &whole, &result, &error), -EEXIST);
+	check_fleet(fleet, a, NULL);
+	CU_ASSERT_EQUAL_FATAL(keys_of(fleet, &first, "one", keys, &others), 5);
+	CU_ASSERT_EQUAL(others, 0);
+	qsort(keys, 5, sizeof(*keys), compare_key);
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_parcel_rest(clone, 0, keys, 5, &rest, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_parcel_window_cnt(&rest), 3);
+	snprintf(rest.host.name, sizeof(rest.host.name), "two");
+	CU_ASSERT_EQUAL(added(fleet, &rest), PATHPROF_PARCEL_BESIDE);
+	check_fleet(fleet, oracle, NULL);
+	CU_ASSERT_EQUAL(keys_of(fleet, &first, "one", keys, &others), 8);
+	CU_ASSERT_EQUAL(others, 3);
+	/* whatever comes again is known */
+	CU_ASSERT_EQUAL(added(fleet, &first), PATHPROF_PARCEL_KNOWN);
+	CU_ASSERT_EQUAL(added(fleet, &whole), PATHPROF_PARCEL_KNOWN);
+	CU_ASSERT_EQUAL(added(fleet, &rest), PATHPROF_PARCEL_KNOWN);
+	check_fleet(fleet, oracle, NULL);
+	pathprof_parcel_release(&first);
+	pathprof_parcel_release(&whole);
+	pathprof_parcel_release(&rest);
+	pathprof_store_free(a);
+	pathprof_store_free(clone);
+	pathprof_store_free(oracle);
+	pathprof_store_free(fleet);
+}
+
 /* What was added goes with its windows, and is nobody's to write parcels of. */
 static void test_not_its_own(void)
 {
@@ -703,6 +795,7 @@ static const struct unit_test tests[] = {
 	{"a store of this boot is known as such", test_boot},
 	{"parcels of two stores add up, and twice changes nothing", test_two_stores},
 	{"the fullest parcel of a slot wins", test_fullest},
+	{"a store that was cloned has two histories, and both count once", test_two_histories},
 	{"what was added is not the database's own", test_not_its_own},
 	{"each host's part is what its own store has", test_hosts},
 	{"what a host sent is one parcel again", test_host_parcel},

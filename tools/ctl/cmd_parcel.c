@@ -280,7 +280,7 @@ static void add_one(struct tally *tally, struct pathprof_store *store, const cha
 
 static void say_tally(const struct ctl_options *options, const struct tally *tally)
 {
-	unsigned int added = tally->cnt[PATHPROF_PARCEL_ADDED];
+	unsigned int added = tally->cnt[PATHPROF_PARCEL_ADDED] + tally->cnt[PATHPROF_PARCEL_BESIDE];
 	unsigned int replaced = tally->cnt[PATHPROF_PARCEL_REPLACED];
 	unsigned int known = tally->cnt[PATHPROF_PARCEL_KNOWN];
 

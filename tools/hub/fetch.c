@@ -86,14 +86,16 @@ static int add_parcel(const struct fetch *fetch, struct pathprof_store *store, c
 	return r;
 }
 
-/* A host that sent nothing of the time is passed over. */
+/* A host that sent nothing of the time is passed over. host NULL: a hub that does not say. */
 static int fetch_host(struct fetch *fetch, struct pathprof_store *store, const char *id,
-		      struct pathprof_error *error)
+		      const char *host, struct pathprof_error *error)
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
 	char path[PATH_BYTES] = "/v1/profile?";
 	int r = add_argument(fetch, path, "store", id);
 
+	if (r == 0)
+		r = add_argument(fetch, path, "host", host);
 	if (r == 0)
 		r = add_argument(fetch, path, "since", fetch->options->since);
 	if (r == 0)
@@ -126,7 +128,8 @@ static int fetch_each(struct fetch *fetch, struct pathprof_store *store, const j
 		const char *id = json_string_value(json_object_get(row, "store"));
 
 		if (r == 0)
-			r = fetch_host(fetch, store, id ? id : "", error);
+			r = fetch_host(fetch, store, id ? id : "",
+				       json_string_value(json_object_get(row, "host")), error);
 	}
 	return r;
 }

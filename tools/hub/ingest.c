@@ -18,10 +18,13 @@
 /* Of a windows table: what is older is looked for this often. */
 #define RETAIN_NS (600 * PP_NSEC_PER_SEC)
 
+#define BESIDE_NS (3600 * PP_NSEC_PER_SEC)
+
 struct hub_ingest {
 	struct pathprof_store *store;
 	int64_t keep_s;
 	uint64_t retained_ns; /* CLOCK_MONOTONIC */
+	uint64_t beside_ns;   /* when a store with several histories was told of last */
 	struct hub_ingest_counts counts;
 };
 
@@ -84,6 +87,8 @@ static unsigned int status_of(int code)
 		return 400;
 	case -E2BIG:
 		return 413;
+	case -EEXIST:
+		return 409;
 	default:
 		return 503;
 	}
@@ -93,21 +98,21 @@ static unsigned int status_of(int code)
 
 struct owner {
 	const char *host;
-	bool is_known, is_other;
+	bool is_known;
 };
 
 static int compare_owner(void *context, const struct pathprof_parcel_row *row)
 {
 	struct owner *owner = context;
 
-	owner->is_known = true;
-	owner->is_other = strcmp(row->host, owner->host) != 0;
-	return 1;
+	owner->is_known = !strcmp(row->host, owner->host);
+	return owner->is_known;
 }
 
 /*
- * The first host that sends of a store has it: no other can replace what it saw. *ret_why NULL:
- * this host may send of it. -errno, error filled.
+ * A host that was renamed or cloned sends of a store of which another name has sent: what that one
+ * saw stays as it is, and counts once. *ret_why NULL: this host may send of it. -errno, error
+ * filled.
  */
 static int judge_store(struct hub_ingest *ingest, const char *host,
 		       const uint8_t store[PATHPROF_PARCEL_STORE_BYTES], const char **ret_why,
@@ -119,9 +124,7 @@ static int judge_store(struct hub_ingest *ingest, const char *host,
 
 	if (r >= 0 && !owner.is_known)
 		r = pathprof_store_count_stores(ingest->store, host, &store_cnt, error);
-	*ret_why = owner.is_other            ? "another host has sent parcels of this store"
-		   : store_cnt >= STORES_MAX ? "this host has sent of 16 databases already"
-					     : NULL;
+	*ret_why = store_cnt >= STORES_MAX ? "this host has sent of 16 databases already" : NULL;
 	return r < 0 ? r : 0;
 }
 
@@ -142,12 +145,27 @@ static const char *judge_time(const struct hub_ingest *ingest, const struct path
 	return NULL;
 }
 
+/* At most once an hour: clones that go on for weeks fill no log. */
+static void say_beside(struct hub_ingest *ingest, const struct pathprof_parcel *parcel)
+{
+	char id[HUB_STORE_TEXT];
+	uint64_t now_ns = pp_monotonic_ns();
+
+	if (ingest->beside_ns && now_ns < ingest->beside_ns + BESIDE_NS)
+		return;
+	ingest->beside_ns = now_ns;
+	hub_note("%s: its database %s has more than one history: a machine was cloned with it, put "
+		 "back from a snapshot, or renamed; all of them count",
+		 parcel->host.name, hub_store_text(parcel->store, id));
+}
+
 static unsigned int add(struct hub_ingest *ingest, const struct pathprof_parcel *parcel,
 			json_t **ret_answer)
 {
 	static const char *const names[] = {
 		[PATHPROF_PARCEL_ADDED] = "added",
 		[PATHPROF_PARCEL_REPLACED] = "replaced",
+		[PATHPROF_PARCEL_BESIDE] = "beside",
 		[PATHPROF_PARCEL_KNOWN] = "known",
 	};
 	struct hub_ingest_counts *counts = &ingest->counts;
@@ -157,6 +175,9 @@ static unsigned int add(struct hub_ingest *ingest, const struct pathprof_parcel 
 
 	if (r < 0)
 		return refuse(ingest, status_of(r), error.text, ret_answer);
+	if (added == PATHPROF_PARCEL_BESIDE)
+		say_beside(ingest, parcel);
+	counts->beside += added == PATHPROF_PARCEL_BESIDE;
 	counts->added += added == PATHPROF_PARCEL_ADDED;
 	counts->replaced += added == PATHPROF_PARCEL_REPLACED;
 	counts->known += added == PATHPROF_PARCEL_KNOWN;
@@ -198,36 +219,111 @@ unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, cons
 
 /* ---------------------------------------------------------------- what there is */
 
+/* Of a slot that several hosts sent, the sum: they have no window in common. */
+struct have {
+	json_t *slots;
+	struct pathprof_parcel_row sum; /* no windows: none yet */
+};
+
+/* "[slot, windows, digest]", without the last where it is not known. */
+static int end_slot(struct have *have)
+{
+	const struct pathprof_parcel_row *sum = &have->sum;
+	json_t *row;
+
+	if (!sum->window_cnt)
+		return 0;
+	row = json_pack("[I, I]", (json_int_t)sum->slot_s, (json_int_t)sum->window_cnt);
+	if (sum->is_known)
+		json_array_append_new(row, json_integer((json_int_t)sum->digest));
+	return json_array_append_new(have->slots, row);
+}
+
 static int list(void *context, const struct pathprof_parcel_row *row)
 {
-	return json_array_append_new(
-		context, json_pack("[I, I]", (json_int_t)row->slot_s, (json_int_t)row->window_cnt));
+	struct have *have = context;
+	int r = 0;
+
+	if (row->slot_s == have->sum.slot_s && have->sum.window_cnt) {
+		have->sum.window_cnt += row->window_cnt;
+		have->sum.digest += row->digest;
+		have->sum.is_known = have->sum.is_known && row->is_known;
+		return 0;
+	}
+	r = end_slot(have);
+	have->sum = *row;
+	have->sum.host = NULL;
+	return r;
+}
+
+static int list_slots(struct hub_ingest *ingest, const uint8_t id[PATHPROF_PARCEL_STORE_BYTES],
+		      json_t *answer, struct pathprof_error *error)
+{
+	struct have have = {.slots = json_array()};
+	int r = pathprof_store_parcels_of(ingest->store, id, list, &have, error);
+
+	if (r == 0)
+		r = end_slot(&have);
+	json_object_set_new(answer, "slots", have.slots);
+	return r;
+}
+
+/* Those that this host sent, and those of others, which none of its parcels can replace. */
+static int list_windows(struct hub_ingest *ingest, const char *host,
+			const uint8_t id[PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
+			json_t *answer, struct pathprof_error *error)
+{
+	json_t *lists[] = {json_array(), json_array()};
+	struct pathprof_parcel_key *keys = NULL;
+	size_t cnt = 0;
+	int r = pathprof_store_parcel_keys(ingest->store, id, slot_s, host, &keys, &cnt, error);
+
+	for (size_t i = 0; i < cnt; i++)
+		json_array_append_new(lists[keys[i].other_host],
+				      json_integer((json_int_t)keys[i].key));
+	json_object_set_new(answer, "windows", lists[0]);
+	json_object_set_new(answer, "others", lists[1]);
+	free(keys);
+	return r;
+}
+
+static bool parse_slot(const char *text, int64_t *ret_slot_s)
+{
+	char *end;
+
+	errno = 0;
+	*ret_slot_s = strtoll(text, &end, 10);
+	return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
 }
 
 unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const char *store,
-			     json_t **ret_answer)
+			     const char *slot, json_t **ret_answer)
 {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
 	struct pathprof_error error = {""};
+	int64_t slot_s = 0;
 	const char *why;
-	json_t *slots;
+	json_t *answer;
 	int r;
 
 	if (!store || !hub_store_parse(store, id))
 		return refuse(ingest, 400, "store= is not the id of a store: 32 digits of hex",
 			      ret_answer);
+	if (slot && !parse_slot(slot, &slot_s))
+		return refuse(ingest, 400, "slot= is not in seconds since 1970", ret_answer);
 	r = judge_store(ingest, host, id, &why, &error);
 	if (r == 0 && why)
 		return refuse(ingest, 403, why, ret_answer);
-	slots = json_array();
+	answer = json_pack("{s:I, s:I}", "since", (json_int_t)(now_s() - ingest->keep_s), "now",
+			   (json_int_t)now_s());
 	if (r == 0)
-		r = pathprof_store_parcels_of(ingest->store, id, list, slots, &error);
+		r = slot ? list_windows(ingest, host, id, slot_s, answer, &error)
+			 : list_slots(ingest, id, answer, &error);
 	if (r < 0) {
-		json_decref(slots);
+		json_decref(answer);
 		return refuse(ingest, status_of(r), error.text, ret_answer);
 	}
-	*ret_answer = json_pack("{s:I, s:o}", "since", (json_int_t)(now_s() - ingest->keep_s),
-				"slots", slots);
+	*ret_answer = answer;
 	return 200;
 }
 

@@ -15,7 +15,7 @@
 struct hub_ingest;
 
 struct hub_ingest_counts {
-	uint64_t added, replaced, known, refused;
+	uint64_t added, replaced, beside, known, refused;
 };
 
 /* Opens the database, made if need be. Negative errno, error filled. */
@@ -30,9 +30,12 @@ const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *inges
 /* A status of HTTP; *ret_answer is the caller's. */
 unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, const void *bytes,
 			       size_t len_bytes, json_t **ret_answer);
-/* store: as the host wrote it; NULL: it did not. */
+/*
+ * Which slots of a store there are, or which windows of one slot. store, slot: as the host wrote
+ * them; NULL: it did not.
+ */
 unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const char *store,
-			     json_t **ret_answer);
+			     const char *slot, json_t **ret_answer);
 /* Forgets what is older than it is to be kept. Cheap when there is nothing. */
 void hub_ingest_retain(struct hub_ingest *ingest);
 

@@ -64,6 +64,7 @@ unsigned int hub_question_hosts(struct pathprof_store *store, const char *host, 
 
 struct wanted {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
+	const char *host; /* NULL: any */
 	struct pathprof_host_row row;
 	bool found;
 };
@@ -72,7 +73,8 @@ static int find_host(void *context, const struct pathprof_host_row *row)
 {
 	struct wanted *wanted = context;
 
-	if (memcmp(wanted->id, row->store, sizeof(wanted->id)) != 0)
+	if (memcmp(wanted->id, row->store, sizeof(wanted->id)) != 0 ||
+	    (wanted->host && strcmp(wanted->host, row->host.name) != 0))
 		return 0;
 	wanted->row = *row;
 	wanted->found = true;
@@ -108,7 +110,7 @@ static unsigned int pack(const struct pathprof_parcel *parcel, uint8_t **ret_byt
 unsigned int hub_question_profile(struct pathprof_store *store, const struct hub_span *span,
 				  uint8_t **ret_bytes, size_t *ret_len, json_t **ret_object)
 {
-	struct wanted wanted = {.found = false};
+	struct wanted wanted = {.host = span->host};
 	struct pathprof_parcel parcel;
 	struct pathprof_error error = {""};
 	int64_t since_ns, until_ns;

@@ -15,9 +15,10 @@
 #include "hub.h"
 #include "pathprof/store.h"
 
-/* As text, out of a request; NULL: not said. Times in seconds since 1970. */
+/* As text, out of a request; NULL: not said. Times in seconds since 1970. A store may have several
+ * hosts. */
 struct hub_span {
-	const char *store, *since, *until;
+	const char *store, *host, *since, *until;
 };
 
 /* *ret_object: {"stores": [{"store": ID, "host": NAME}, ...]}; host NULL: all of them. */

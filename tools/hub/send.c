@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprof-hub send: what a host does. Nothing is kept between two rounds: each asks the hub which
- * slots of this store it has, and sends those that it lacks or has emptier; so a hub that lost its
- * database gets it again. The newest slot goes first, then from the oldest on. A slot is sent when
+ * pathprof-hub send: what a host does. Nothing that matters is kept between two rounds: each asks
+ * the hub which slots of this store it has, and sends those that it lacks or has emptier; so a hub
+ * that lost its database gets it again. A slot of which the hub has windows that are not here (the
+ * machine was cloned, or put back from a snapshot) is asked for by its windows, and the others are
+ * sent. The newest slot goes first, then from the oldest on. A slot is sent when
  * it is over, at a second of the next one that is the store's own, so hosts do not come together.
  */
 #include <errno.h>
@@ -21,10 +23,20 @@
 
 #define PAUSE_MAX_S 900
 #define FORBIDDEN_S 3600
+/* The hub refuses parcels of a host whose clock is further off. */
+#define SKEW_MAX_S 3600
 
 struct slot {
 	int64_t slot_s;
 	uint32_t window_cnt;
+	uint64_t digest;
+};
+
+/* What the hub has of a slot. */
+struct there {
+	int64_t window_cnt;
+	bool is_known; /* the digest is: older hubs have none */
+	uint64_t digest;
 };
 
 /* One round: what there is, what the hub has, what came of it. */
@@ -36,7 +48,8 @@ struct round {
 	size_t slot_cnt;
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
 	struct pathprof_parcel_host host;
-	json_t *have;    /* object: slot to windows */
+	json_t *have;    /* object: slot to what the hub's answer says of it */
+	json_t *settled; /* object: slot to the hub's digest at which nothing was left to send */
 	int64_t since_s; /* of older slots the hub wants none */
 	int64_t open_s;  /* of this and later slots not yet */
 	uint64_t sent_cnt, known_cnt, refused_cnt;
@@ -67,65 +80,128 @@ static enum outcome outcome_of(struct round *round, const struct hub_answer *ans
 
 /* ---------------------------------------------------------------- what the hub has */
 
+static const char *name_slot(char name[24], int64_t slot_s)
+{
+	snprintf(name, 24, "%" PRId64, slot_s);
+	return name;
+}
+
 static int keep_have(struct round *round, json_t *answer)
 {
-	json_t *slots = json_object_get(answer, "slots"), *pair;
+	json_t *slots = json_object_get(answer, "slots"), *row;
 	size_t i;
 
 	round->since_s = json_integer_value(json_object_get(answer, "since"));
 	round->have = json_object();
 	if (!json_is_array(slots))
 		return -EBADMSG;
-	json_array_foreach(slots, i, pair)
+	json_array_foreach(slots, i, row)
 	{
 		char name[24];
 
-		snprintf(name, sizeof(name), "%" JSON_INTEGER_FORMAT,
-			 json_integer_value(json_array_get(pair, 0)));
-		json_object_set(round->have, name, json_array_get(pair, 1));
+		name_slot(name, json_integer_value(json_array_get(row, 0)));
+		json_object_set(round->have, name, row);
 	}
 	return 0;
 }
 
-static enum outcome ask_have(struct round *round)
+static struct there there_of(const struct round *round, const struct slot *slot)
+{
+	char name[24];
+	const json_t *row = json_object_get(round->have, name_slot(name, slot->slot_s));
+	const json_t *digest = json_array_get(row, 2);
+
+	return (struct there){
+		.window_cnt = json_integer_value(json_array_get(row, 1)),
+		.is_known = json_is_integer(digest),
+		.digest = (uint64_t)json_integer_value(digest),
+	};
+}
+
+/* Nothing is sent meanwhile: all of it would be refused. */
+static bool is_clock_right(const struct round *round, const json_t *answer)
+{
+	int64_t hub_s = json_integer_value(json_object_get(answer, "now"));
+	int64_t apart_s = hub_s - pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
+
+	if (!hub_s || (apart_s <= SKEW_MAX_S && apart_s >= -SKEW_MAX_S))
+		return true;
+	hub_note("%s: the hub's clock and this host's are %" PRId64 " s apart: nothing is sent "
+		 "until they agree",
+		 round->options->hub, apart_s);
+	return false;
+}
+
+/* What GET /v1/have answers, of one slot or of all. The caller's; NULL: *ret_outcome says why. */
+static json_t *ask_about(struct round *round, const struct slot *slot, enum outcome *ret_outcome)
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
-	char path[64 + HUB_STORE_TEXT], id[HUB_STORE_TEXT];
-	enum outcome outcome;
-	json_t *object;
+	char path[96 + HUB_STORE_TEXT], id[HUB_STORE_TEXT];
+	json_t *object = NULL;
+	int len = snprintf(path, sizeof(path), "/v1/have?store=%s", hub_store_text(round->id, id));
 
-	snprintf(path, sizeof(path), "/v1/have?store=%s", hub_store_text(round->id, id));
+	if (slot)
+		snprintf(path + len, sizeof(path) - (size_t)len, "&slot=%" PRId64, slot->slot_s);
 	hub_client_ask(&round->client, path, NULL, 0, &answer);
-	outcome = outcome_of(round, &answer);
-	if (outcome != TAKEN) {
+	*ret_outcome = outcome_of(round, &answer);
+	if (*ret_outcome == TAKEN)
+		object = hub_answer_json(&answer);
+	else
 		hub_client_say(&round->client, "what it has", &answer);
+	return object;
+}
+
+static enum outcome not_an_answer(const struct round *round)
+{
+	hub_note("%s: what it has: an answer that is none", round->options->hub);
+	return LATER;
+}
+
+static enum outcome ask_have(struct round *round)
+{
+	enum outcome outcome;
+	json_t *object = ask_about(round, NULL, &outcome);
+
+	if (outcome != TAKEN)
 		return outcome;
-	}
-	object = hub_answer_json(&answer);
-	if (keep_have(round, object) < 0) {
-		hub_note("%s: what it has: an answer that is none", round->options->hub);
-		outcome = LATER;
-	}
+	if (keep_have(round, object) < 0)
+		outcome = not_an_answer(round);
+	else if (!is_clock_right(round, object))
+		outcome = REFUSED;
 	json_decref(object);
 	return outcome;
 }
 
-static bool is_lacking(const struct round *round, const struct slot *slot)
+static bool is_settled(const struct round *round, const struct slot *slot, uint64_t digest)
+{
+	char name[24];
+	const json_t *at = json_object_get(round->settled, name_slot(name, slot->slot_s));
+
+	return at && (uint64_t)json_integer_value(at) == digest;
+}
+
+static void settle(struct round *round, const struct slot *slot, uint64_t digest)
 {
 	char name[24];
 
-	snprintf(name, sizeof(name), "%" PRId64, slot->slot_s);
-	return slot->slot_s < round->open_s && slot->slot_s >= round->since_s &&
-	       json_integer_value(json_object_get(round->have, name)) < slot->window_cnt;
+	json_object_set_new(round->settled, name_slot(name, slot->slot_s),
+			    json_integer((json_int_t)digest));
+}
+
+static bool is_wanted(const struct round *round, const struct slot *slot)
+{
+	return slot->slot_s < round->open_s && slot->slot_s >= round->since_s;
 }
 
 /* ---------------------------------------------------------------- sending */
 
-static int pack(struct round *round, int64_t slot_s, uint8_t **ret_bytes, size_t *ret_len)
+/* left_out: keys of windows, ascending. */
+static int pack(struct round *round, int64_t slot_s, const uint64_t *left_out, size_t cnt,
+		uint8_t **ret_bytes, size_t *ret_len)
 {
 	struct pathprof_parcel parcel = {.slot_s = 0};
 	struct pathprof_error error = {""};
-	int r = pathprof_store_parcel(round->store, slot_s, &parcel, &error);
+	int r = pathprof_store_parcel_rest(round->store, slot_s, left_out, cnt, &parcel, &error);
 
 	if (r == 0) {
 		parcel.host = round->host;
@@ -136,14 +212,15 @@ static int pack(struct round *round, int64_t slot_s, uint8_t **ret_bytes, size_t
 	return r < 0 ? hub_fail("slot %" PRId64 ": %s", slot_s, error.text) : 0;
 }
 
-static enum outcome send_slot(struct round *round, const struct slot *slot)
+static enum outcome send_windows(struct round *round, const struct slot *slot,
+				 const uint64_t *left_out, size_t cnt)
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
 	_cleanup_free_ uint8_t *bytes = NULL;
 	enum outcome outcome;
 	size_t len = 0;
 
-	if (pack(round, slot->slot_s, &bytes, &len))
+	if (pack(round, slot->slot_s, left_out, cnt, &bytes, &len))
 		return REFUSED;
 	hub_client_ask(&round->client, "/v1/parcels", bytes, len, &answer);
 	outcome = outcome_of(round, &answer);
@@ -154,18 +231,133 @@ static enum outcome send_slot(struct round *round, const struct slot *slot)
 	return outcome;
 }
 
+/* ---------------------------------------------------------------- a slot that differs */
+
+static int compare_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Windows that the hub has of a slot: this host's, and behind them those under another's name. */
+struct there_windows {
+	uint64_t *keys;
+	size_t own_cnt, cnt;
+	uint64_t digest; /* of the slot at the hub */
+};
+
+static size_t add_keys(uint64_t *keys, const json_t *windows)
+{
+	const json_t *key;
+	size_t i;
+
+	json_array_foreach(windows, i, key)
+	{
+		keys[i] = (uint64_t)json_integer_value(key);
+	}
+	return json_array_size(windows);
+}
+
+/* False: no memory. */
+static bool read_windows(struct there_windows *there, const json_t *answer)
+{
+	const json_t *own = json_object_get(answer, "windows");
+	const json_t *others = json_object_get(answer, "others");
+
+	there->keys =
+		calloc(json_array_size(own) + json_array_size(others) + 1, sizeof(*there->keys));
+	if (!there->keys)
+		return false;
+	there->own_cnt = add_keys(there->keys, own);
+	there->cnt = there->own_cnt + add_keys(there->keys + there->own_cnt, others);
+	return true;
+}
+
+/* How many of the slot's windows here are among the keys, which are sorted. -errno, said. */
+static int64_t count_common(struct round *round, const struct slot *slot, uint64_t *keys,
+			    size_t cnt)
+{
+	struct pathprof_parcel parcel = {.slot_s = 0};
+	struct pathprof_error error = {""};
+	int64_t rest;
+	int r;
+
+	qsort(keys, cnt, sizeof(*keys), compare_key);
+	r = pathprof_store_parcel_rest(round->store, slot->slot_s, keys, cnt, &parcel, &error);
+	rest = r == 0 ? pathprof_parcel_window_cnt(&parcel) : 0;
+	pathprof_parcel_release(&parcel);
+	if (r == 0 || r == -ENODATA)
+		return (int64_t)slot->window_cnt - rest;
+	hub_note("slot %" PRId64 ": %s", slot->slot_s, error.text);
+	return r;
+}
+
+/*
+ * Where all that the hub has under this name is here, the slot takes its place, without what
+ * stands under others. Else only what the hub lacks goes.
+ */
+static enum outcome send_others(struct round *round, const struct slot *slot,
+				struct there_windows *there)
+{
+	uint64_t *others = there->keys + there->own_cnt;
+	size_t other_cnt = there->cnt - there->own_cnt;
+	int64_t own = count_common(round, slot, there->keys, there->own_cnt);
+	int64_t other = count_common(round, slot, others, other_cnt);
+
+	if (own < 0 || other < 0)
+		return REFUSED;
+	if (own + other < slot->window_cnt && (size_t)own == there->own_cnt)
+		return send_windows(round, slot, others, other_cnt);
+	if (own + other < slot->window_cnt) {
+		qsort(there->keys, there->cnt, sizeof(*there->keys), compare_key);
+		return send_windows(round, slot, there->keys, there->cnt);
+	}
+	settle(round, slot, there->digest);
+	round->known_cnt++;
+	return TAKEN;
+}
+
+static enum outcome send_lacking(struct round *round, const struct slot *slot, uint64_t digest)
+{
+	struct there_windows there = {.digest = digest};
+	enum outcome outcome;
+	json_t *object = ask_about(round, slot, &outcome);
+
+	if (outcome == TAKEN && !json_is_array(json_object_get(object, "windows")))
+		outcome = not_an_answer(round);
+	else if (outcome == TAKEN)
+		outcome = read_windows(&there, object) ? send_others(round, slot, &there) : LATER;
+	json_decref(object);
+	free(there.keys);
+	return outcome;
+}
+
+/* ---------------------------------------------------------------- all slots */
+
+static enum outcome send_slot(struct round *round, const struct slot *slot)
+{
+	struct there there = there_of(round, slot);
+
+	if (!is_wanted(round, slot))
+		return TAKEN;
+	if (there.is_known && there.digest != slot->digest &&
+	    !is_settled(round, slot, there.digest))
+		return send_lacking(round, slot, there.digest);
+	if (there.is_known || there.window_cnt >= slot->window_cnt) {
+		round->known_cnt++;
+		return TAKEN;
+	}
+	return send_windows(round, slot, NULL, 0);
+}
+
 /* The newest first, then from the oldest on. A parcel that is refused keeps no other back. */
 static enum outcome send_slots(struct round *round)
 {
 	for (size_t i = 0; i < round->slot_cnt; i++) {
-		const struct slot *slot =
-			&round->slots[(i + round->slot_cnt - 1) % round->slot_cnt];
-		enum outcome outcome = TAKEN;
+		enum outcome outcome = send_slot(
+			round, &round->slots[(i + round->slot_cnt - 1) % round->slot_cnt]);
 
-		if (is_lacking(round, slot))
-			outcome = send_slot(round, slot);
-		else if (slot->slot_s < round->open_s)
-			round->known_cnt++;
 		if (outcome == REFUSED)
 			round->refused_cnt++;
 		else if (outcome != TAKEN)
@@ -182,7 +374,7 @@ static int take_slot(void *context, const struct pathprof_slot_row *row)
 
 	if (pp_resize(&round->slots, round->slot_cnt + 1) < 0)
 		return -ENOMEM;
-	round->slots[round->slot_cnt++] = (struct slot){row->slot_s, row->window_cnt};
+	round->slots[round->slot_cnt++] = (struct slot){row->slot_s, row->window_cnt, row->digest};
 	return 0;
 }
 
@@ -232,11 +424,11 @@ static void say_round(const struct round *round)
 		printf("%s\n", status + strlen("STATUS="));
 }
 
-/* *ret_id: the store's, for who comes when. */
-static enum outcome run_round(const struct hub_options *options, long *ret_retry_after_s,
-			      uint8_t ret_id[PATHPROF_PARCEL_STORE_BYTES])
+/* settled: what rounds leave to one another. *ret_id: the store's, for who comes when. */
+static enum outcome run_round(const struct hub_options *options, json_t *settled,
+			      long *ret_retry_after_s, uint8_t ret_id[PATHPROF_PARCEL_STORE_BYTES])
 {
-	struct round round = {.options = options};
+	struct round round = {.options = options, .settled = settled};
 	struct pathprof_error error = {""};
 	enum outcome outcome = LATER;
 	int r = look(&round, &error);
@@ -288,6 +480,7 @@ int hub_send(const struct hub_options *options)
 {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES] = {0};
 	unsigned int failures = 0;
+	json_t *settled = NULL;
 	long retry_after_s = 0;
 	int r = options->argc ? hub_usage(options, "%s: not expected", options->argv[0])
 			      : hub_client_check(options);
@@ -295,13 +488,16 @@ int hub_send(const struct hub_options *options)
 	if (r)
 		return r;
 	curl_global_init(CURL_GLOBAL_DEFAULT);
+	settled = json_object();
 	sd_notify(0, "READY=1");
 	for (;;) {
-		enum outcome outcome = run_round(options, &retry_after_s, id);
+		enum outcome outcome = run_round(options, settled, &retry_after_s, id);
 		int64_t wait_s = until_next_slot_s(id);
 
-		if (options->once)
+		if (options->once) {
+			json_decref(settled);
 			return outcome == TAKEN ? HUB_OK : HUB_FAILURE;
+		}
 		failures = outcome == LATER ? failures + 1 : 0;
 		if (outcome == LATER)
 			wait_s = pause_s(failures, retry_after_s);

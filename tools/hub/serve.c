@@ -285,8 +285,8 @@ static const char *argument(struct MHD_Connection *connection, const char *name)
 static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *connection,
 				    struct request *request)
 {
-	const struct hub_span span = {argument(connection, "store"), argument(connection, "since"),
-				      argument(connection, "until")};
+	const struct hub_span span = {argument(connection, "store"), argument(connection, "host"),
+				      argument(connection, "since"), argument(connection, "until")};
 	json_t *object = NULL;
 	uint8_t *bytes = NULL;
 	unsigned int status;
@@ -319,7 +319,7 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 					    argument(connection, "host"), &answer);
 	else if (route == ROUTE_HAVE)
 		status = hub_ingest_have(request->ingest, name, argument(connection, "store"),
-					 &answer);
+					 argument(connection, "slot"), &answer);
 	else
 		status = hub_ingest_parcel(request->ingest, name, request->body, request->bytes,
 					   &answer);
@@ -523,11 +523,11 @@ static void say_end(const struct hub *hub)
 {
 	const struct hub_ingest_counts counts = hub_tenants_counts(hub->tenants);
 
-	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu known, %llu "
-		 "refused, %llu requests of who may not ask",
+	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu beside "
+		 "others of their slot, %llu known, %llu refused, %llu requests of who may not ask",
 		 (unsigned long long)counts.added, (unsigned long long)counts.replaced,
-		 (unsigned long long)counts.known, (unsigned long long)counts.refused,
-		 (unsigned long long)hub->denied_cnt);
+		 (unsigned long long)counts.beside, (unsigned long long)counts.known,
+		 (unsigned long long)counts.refused, (unsigned long long)hub->denied_cnt);
 }
 
 static int signal_fd(void)

@@ -108,6 +108,7 @@ struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants)
 
 		sum.added += counts->added;
 		sum.replaced += counts->replaced;
+		sum.beside += counts->beside;
 		sum.known += counts->known;
 		sum.refused += counts->refused;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * Parcels: what one store saw in one slot of five minutes, as bytes that travel. Parcels of many
- * hosts add up: a key is (store, slot), and of two parcels with the same key the one with more
- * windows holds all that the other does. So sending again, late or twice changes nothing.
+ * hosts add up: a key is (store, slot), and of two parcels with the same key one mostly has all the
+ * windows of the other, whose place it takes. Windows are known by their keys, so sending again,
+ * late or twice changes nothing, and a store that was cloned loses nothing either.
  *
  * Bytes: one zstd frame, with a checksum, that holds a message of schema/wire/parcel.proto, which
  * says how counts become columns. A read parcel differs from the
@@ -83,6 +84,12 @@ struct pathprof_parcel {
 
 /* Of this machine, now. */
 void pathprof_parcel_this_host(struct pathprof_parcel_host *ret_host);
+
+/*
+ * A number that stands for a recorded window, wherever it went: two windows of one id that were
+ * recorded at different times, as those of a cloned store, have different ones.
+ */
+uint64_t pathprof_parcel_window_key(const struct pathprof_parcel_window *window);
 
 /* The slot of a window that ended then. */
 int64_t pathprof_parcel_slot(int64_t end_ns);

@@ -22,6 +22,7 @@ extern "C" {
 struct pathprof_slot_row {
 	int64_t slot_s;
 	uint32_t window_cnt;
+	uint64_t digest; /* sum of the windows' keys: whether two sides have the same windows */
 };
 typedef int pathprof_slot_row_fn(void *context, const struct pathprof_slot_row *row);
 /* Oldest first, those that came in parcels left out. Of the filter only the times count, and they
@@ -37,20 +38,34 @@ int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_fil
 int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 			  struct pathprof_parcel *ret_parcel, struct pathprof_error *error);
 
+/*
+ * The same without the windows of these keys (ascending). -ENODATA: there are no others.
+ */
+int pathprof_store_parcel_rest(struct pathprof_store *store, int64_t slot_s, const uint64_t *keys,
+			       size_t key_cnt, struct pathprof_parcel *ret_parcel,
+			       struct pathprof_error *error);
+
 enum pathprof_parcel_added {
 	PATHPROF_PARCEL_ADDED,
 	PATHPROF_PARCEL_REPLACED, /* an emptier one of the same store and slot */
-	PATHPROF_PARCEL_KNOWN,    /* one as full as it, or fuller, is there: nothing was changed */
+	PATHPROF_PARCEL_BESIDE,   /* other windows of the same store and slot stay */
+	PATHPROF_PARCEL_KNOWN,    /* all of its windows are there: nothing was changed */
 };
 /*
- * Adds a parcel, all of it or nothing: each part becomes a window. The fullest parcel of a store
- * and slot stays, in whatever order they come. -EINVAL: it has no windows, or was made of this very
- * store.
+ * Adds a parcel, all of it or nothing: each part becomes a window. Each recorded window is counted
+ * once, in whatever order parcels of its store and slot come: one takes the place of those whose
+ * windows it has as well, and stands beside those with which it has none in common. Where it has a
+ * part of another's, the fullest stays; pathprof_store_parcel_rest() is for who would lose by that.
+ * -EINVAL: it has no windows, or was made of this very store. -EEXIST: another host sent some of
+ * its windows. -E2BIG: more than PATHPROF_PARCEL_PARTS_MAX parts of one slot.
  */
 int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error);
 
-/* A store whose parcels were added: a host, or a host before it got a new store. */
+/*
+ * A store whose parcels were added, and the host that sent them. A host that got a new store has
+ * several rows, and so has a store whose host was renamed or cloned.
+ */
 struct pathprof_host_row {
 	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
 	struct pathprof_parcel_host host; /* as its newest parcel says */
@@ -64,19 +79,21 @@ int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn,
 			 struct pathprof_error *error);
 
 /*
- * Sums up what the parcels of one store brought into one parcel with one window a part. Windows
- * count that end after since_ns and begin before until_ns (0: no end). Its slot is that in which
- * the last of them ended. host as pathprof_store_hosts() gave it. The caller releases the parcel.
- * -ENODATA: there is no such window.
+ * Sums up what the parcels of one store and host brought into one parcel with one window a part.
+ * Windows count that end after since_ns and begin before until_ns (0: no end). Its slot is that in
+ * which the last of them ended. host as pathprof_store_hosts() gave it. The caller releases the
+ * parcel. -ENODATA: there is no such window.
  */
 int pathprof_store_host_parcel(struct pathprof_store *store, const struct pathprof_host_row *host,
 			       int64_t since_ns, int64_t until_ns,
 			       struct pathprof_parcel *ret_parcel, struct pathprof_error *error);
 
-/* A parcel that was added, as its key and how full it is. */
+/* What one host sent of a store and slot. */
 struct pathprof_parcel_row {
 	int64_t slot_s;
 	uint32_t window_cnt;
+	uint64_t digest;  /* as pathprof_slot_row's */
+	bool is_known;    /* the digest is: it was not kept in earlier versions */
 	const char *host; /* during the callback only */
 };
 typedef int pathprof_parcel_row_fn(void *context, const struct pathprof_parcel_row *row);
@@ -85,6 +102,16 @@ int pathprof_store_parcels_of(struct pathprof_store *store,
 			      const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES],
 			      pathprof_parcel_row_fn *fn, void *context,
 			      struct pathprof_error *error);
+
+struct pathprof_parcel_key {
+	uint64_t key;    /* of a window */
+	bool other_host; /* another host than the one that is asked for sent it */
+};
+/* The windows that are there of a store and slot. The caller frees *ret_keys. */
+int pathprof_store_parcel_keys(struct pathprof_store *store,
+			       const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
+			       const char *host, struct pathprof_parcel_key **ret_keys,
+			       size_t *ret_cnt, struct pathprof_error *error);
 
 /* Of how many stores parcels of that host were added. */
 int pathprof_store_count_stores(struct pathprof_store *store, const char *host, uint64_t *ret_cnt,

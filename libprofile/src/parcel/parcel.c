@@ -20,6 +20,13 @@ int64_t pathprof_parcel_slot(int64_t end_ns)
 	return (slot - (end_ns % SLOT_NS < 0)) * PATHPROF_PARCEL_SLOT_S;
 }
 
+uint64_t pathprof_parcel_window_key(const struct pathprof_parcel_window *window)
+{
+	const int64_t key[3] = {window->id, window->begin_ns, window->end_ns};
+
+	return XXH64(key, sizeof(key), 0);
+}
+
 uint32_t pathprof_parcel_window_cnt(const struct pathprof_parcel *parcel)
 {
 	uint32_t cnt = 0;

@@ -132,6 +132,9 @@ static const struct {
 	 " OR typeof(windows) <> 'integer' OR windows <= 0 OR typeof(cpus) <> 'integer'"
 	 " OR cpus NOT BETWEEN 0 AND 4294967295 OR typeof(sent_ns) <> 'integer'"
 	 " OR typeof(host || model || kernel || os) <> 'text'"},
+	{"a parcel's recorded windows are malformed",
+	 "SELECT 1 FROM parcel_windows WHERE recorded IS NOT NULL AND"
+	 " (typeof(recorded) <> 'blob' OR length(recorded) % 8 <> 0)"},
 	{"a window of a parcel ended in another slot",
 	 "SELECT 1 FROM parcel_windows c CROSS JOIN parcels p ON p.id = c.parcel"
 	 " CROSS JOIN windows w ON w.id = c.window"

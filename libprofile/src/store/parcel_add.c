@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Parcels into a store: each part becomes a window, and a row says of which store and slot it is.
+ * Parcels into a store: each part becomes a window, and a row says of which store, slot and host
+ * they are.
  *
  * Workload: some ten parcels a second, each of some thousand rows; rarely one that replaces what an
  * emptier one of the same store and slot brought. All of a parcel is one transaction.
@@ -8,13 +9,12 @@
  * The processes of a parcel are workloads of a boot that no machine has: "store:" and the id of the
  * parcel's store. Locking: the writer's. Ownership: nothing of the parcel is kept.
  */
-#include "pathprof/parcel_store.h"
-
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "pp_store.h"
+#include "pp_parcel_pieces.h"
 
 #define BOOT_PREFIX "store:"
 #define BOOT_LEN    (sizeof(BOOT_PREFIX) + 2 * PATHPROF_PARCEL_STORE_BYTES)
@@ -22,29 +22,30 @@
 struct adding {
 	struct pathprof_store *store;
 	const struct pathprof_parcel *parcel;
-	int64_t row;         /* of parcels, 0: none yet */
-	uint32_t window_cnt; /* that it stands for */
+	struct pp_parcel_pieces pieces; /* what is there of its slot */
 	char boot[BOOT_LEN];
 	struct pathprof_error *error;
 };
 
 /* ---------------------------------------------------------------- what is there */
 
-static int find(struct adding *a)
+/* The row of this store, slot and host; 0: there is none. */
+static int find(struct adding *a, int64_t *ret_row)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_get(a->store, PP_STMT_PARCEL_FIND, &stmt, a->error);
 
+	*ret_row = 0;
 	if (code < 0)
 		return code;
 	sqlite3_bind_blob(stmt, 1, a->parcel->store, sizeof(a->parcel->store), SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 2, a->parcel->slot_s);
+	pp_sql_bind_text(stmt, 3, a->parcel->host.name);
 	code = pp_sql_step(a->store, stmt, a->error);
 	if (code > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
-		a->row = pp_row_int(&row, 0, 1, INT64_MAX);
-		a->window_cnt = pp_row_u32(&row, 1);
+		*ret_row = pp_row_int(&row, 0, 1, INT64_MAX);
 		code = pp_row_end(&row, a->store, a->error);
 	}
 	sqlite3_reset(stmt);
@@ -67,30 +68,57 @@ static int check_other(const struct adding *a)
 
 /* ---------------------------------------------------------------- writing */
 
-static int remove_windows(struct adding *a)
+/* "INSERT ... VALUES (1),(2)" of the windows that go; NULL: no memory. */
+static char *name_gone(const struct pp_parcel_pieces *pieces)
 {
-	char which[128];
+	char *text = sqlite3_mprintf("INSERT INTO temp.gone_windows VALUES (0)");
 
-	snprintf(which, sizeof(which),
-		 "INSERT INTO temp.gone_windows SELECT window FROM parcel_windows"
-		 " WHERE parcel = %lld",
-		 (long long)a->row);
-	return pp_store_remove_windows(a->store, which, a->error);
+	for (size_t i = 0; text && i < pieces->cnt; i++)
+		if (pieces->list[i].gone)
+			text = sqlite3_mprintf("%z,(%lld)", text,
+					       (long long)pieces->list[i].window);
+	return text;
 }
 
-static int write_row(struct adding *a)
+static int remove_windows(struct adding *a)
+{
+	char *which = name_gone(&a->pieces);
+	int code;
+
+	if (!which)
+		return pathprof_fail(a->error, -ENOMEM, "out of memory");
+	code = pp_store_remove_windows(a->store, which, a->error);
+	sqlite3_free(which);
+	return code;
+}
+
+/* Windows that the host's row stands for beside those of the parcel. */
+static int64_t other_windows(const struct adding *a, int64_t row)
+{
+	int64_t cnt = 0;
+
+	for (size_t i = 0; i < a->pieces.cnt; i++)
+		if (a->pieces.list[i].parcel == row && !a->pieces.list[i].gone)
+			cnt += (int64_t)a->pieces.list[i].key_cnt;
+	return cnt;
+}
+
+static int write_row(struct adding *a, int64_t *ret_row)
 {
 	const struct pathprof_parcel_host *host = &a->parcel->host;
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(a->store, PP_STMT_PARCEL_SET, &stmt, a->error);
+	int code = find(a, ret_row);
 
+	if (code == 0)
+		code = pp_sql_get(a->store, PP_STMT_PARCEL_SET, &stmt, a->error);
 	if (code < 0)
 		return code;
-	if (a->row)
-		sqlite3_bind_int64(stmt, 1, a->row);
+	if (*ret_row)
+		sqlite3_bind_int64(stmt, 1, *ret_row);
 	sqlite3_bind_blob(stmt, 2, a->parcel->store, sizeof(a->parcel->store), SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 3, a->parcel->slot_s);
-	sqlite3_bind_int64(stmt, 4, pathprof_parcel_window_cnt(a->parcel));
+	sqlite3_bind_int64(stmt, 4,
+			   pathprof_parcel_window_cnt(a->parcel) + other_windows(a, *ret_row));
 	pp_sql_bind_text(stmt, 5, host->name);
 	pp_sql_bind_text(stmt, 6, host->model);
 	pp_sql_bind_text(stmt, 7, host->kernel);
@@ -98,28 +126,41 @@ static int write_row(struct adding *a)
 	sqlite3_bind_int64(stmt, 9, host->cpus);
 	sqlite3_bind_int64(stmt, 10, host->sent_ns);
 	code = pp_sql_run(a->store, stmt, a->error);
-	if (code == 0 && !a->row)
-		a->row = sqlite3_last_insert_rowid(a->store->db);
+	if (code == 0 && !*ret_row)
+		*ret_row = sqlite3_last_insert_rowid(a->store->db);
 	return code;
 }
 
-static int write_part(struct adding *a, const struct pathprof_parcel_part *part)
+static int write_piece(struct adding *a, int64_t row, int64_t window,
+		       const struct pathprof_parcel_part *part)
 {
 	sqlite3_stmt *stmt = NULL;
+	size_t bytes = 0;
+	uint8_t *recorded = pp_parcel_pieces_recorded(part, &bytes);
+	int code = recorded ? pp_sql_get(a->store, PP_STMT_PARCEL_WINDOW_ADD, &stmt, a->error)
+			    : pathprof_fail(a->error, -ENOMEM, "out of memory");
+
+	if (code == 0) {
+		sqlite3_bind_int64(stmt, 1, row);
+		sqlite3_bind_int64(stmt, 2, window);
+		sqlite3_bind_blob64(stmt, 3, recorded, bytes, SQLITE_STATIC);
+		code = pp_sql_run(a->store, stmt, a->error);
+	}
+	free(recorded);
+	return code;
+}
+
+static int write_part(struct adding *a, int64_t row, const struct pathprof_parcel_part *part)
+{
 	int64_t window = 0;
 	int code = pp_store_write_window(a->store, &part->profile, a->boot, &window, a->error);
 
-	if (code == 0)
-		code = pp_sql_get(a->store, PP_STMT_PARCEL_WINDOW_ADD, &stmt, a->error);
-	if (code < 0)
-		return code;
-	sqlite3_bind_int64(stmt, 1, a->row);
-	sqlite3_bind_int64(stmt, 2, window);
-	return pp_sql_run(a->store, stmt, a->error);
+	return code ? code : write_piece(a, row, window, part);
 }
 
 static int write_all(struct adding *a, bool replaces)
 {
+	int64_t row = 0;
 	int code = pp_sql_begin(a->store, a->error);
 
 	if (code < 0)
@@ -127,9 +168,9 @@ static int write_all(struct adding *a, bool replaces)
 	if (replaces)
 		code = remove_windows(a);
 	if (code == 0)
-		code = write_row(a);
+		code = write_row(a, &row);
 	for (uint32_t i = 0; code == 0 && i < a->parcel->part_cnt; i++)
-		code = write_part(a, &a->parcel->parts[i]);
+		code = write_part(a, row, &a->parcel->parts[i]);
 	return pp_sql_end(a->store, code, a->error);
 }
 
@@ -144,6 +185,14 @@ static int replace(struct adding *a)
 	return code ? code : on;
 }
 
+static bool is_any_gone(const struct pp_parcel_pieces *pieces)
+{
+	for (size_t i = 0; i < pieces->cnt; i++)
+		if (pieces->list[i].gone)
+			return true;
+	return false;
+}
+
 static void name_boot(struct adding *a)
 {
 	char *at = a->boot + snprintf(a->boot, sizeof(a->boot), BOOT_PREFIX);
@@ -152,11 +201,25 @@ static void name_boot(struct adding *a)
 		at += snprintf(at, 3, "%02x", a->parcel->store[i]);
 }
 
+static int add(struct adding *a, enum pathprof_parcel_added *ret_added)
+{
+	enum pathprof_parcel_added added = PATHPROF_PARCEL_KNOWN;
+	int code = pp_parcel_pieces_judge(&a->pieces, a->parcel, &added, a->error);
+
+	if (code == 0 && added != PATHPROF_PARCEL_KNOWN) {
+		name_boot(a);
+		code = is_any_gone(&a->pieces) ? replace(a) : write_all(a, false);
+		pp_store_limit_log(a->store);
+	}
+	if (code == 0)
+		*ret_added = added;
+	return code;
+}
+
 int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error)
 {
 	struct adding a = {.store = store, .parcel = parcel, .error = error};
-	bool replaces;
 	int code = pp_sql_writable(store, error);
 
 	if (code == 0 && !pathprof_parcel_window_cnt(parcel))
@@ -164,19 +227,10 @@ int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathpro
 	if (code == 0)
 		code = check_other(&a);
 	if (code == 0)
-		code = find(&a);
-	if (code < 0)
-		return code;
-	if (a.window_cnt >= pathprof_parcel_window_cnt(parcel)) {
-		*ret_added = PATHPROF_PARCEL_KNOWN;
-		return 0;
-	}
-	name_boot(&a);
-	replaces = a.row != 0;
-	code = replaces ? replace(&a) : write_all(&a, false);
-	if (code < 0)
-		return code;
-	pp_store_limit_log(store);
-	*ret_added = replaces ? PATHPROF_PARCEL_REPLACED : PATHPROF_PARCEL_ADDED;
-	return 0;
+		code = pp_parcel_pieces_read(&a.pieces, store, parcel->store, parcel->slot_s,
+					     parcel->host.name, error);
+	if (code == 0)
+		code = add(&a, ret_added);
+	pp_parcel_pieces_release(&a.pieces);
+	return code;
 }

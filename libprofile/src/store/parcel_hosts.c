@@ -4,21 +4,20 @@
  *
  * Workload: a row a host, once a command; its sum reads the host's windows. Locking: none.
  */
-#include "pathprof/parcel_store.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "pp_store.h"
+#include "pp_parcel_pieces.h"
 
 /* What a host says of itself is that of its newest parcel. */
 static const char query[] =
 	"SELECT p.store, p.host, p.model, p.kernel, p.os, p.cpus, p.sent_ns, s.parcels, s.windows,"
 	" s.first, s.last, (SELECT total(w.clock_samples * 1.0 / w.clock_hz) FROM parcels q"
 	" CROSS JOIN parcel_windows c ON c.parcel = q.id CROSS JOIN windows w ON w.id = c.window"
-	" WHERE q.store = p.store AND w.clock_hz > 0) FROM (SELECT store, count(*) AS parcels,"
-	" sum(windows) AS windows, min(slot) AS first, max(slot) AS last FROM parcels"
-	" GROUP BY store) s CROSS JOIN parcels p ON p.store = s.store AND p.slot = s.last"
+	" WHERE q.store = p.store AND q.host = p.host AND w.clock_hz > 0) FROM (SELECT store, host,"
+	" count(*) AS parcels, sum(windows) AS windows, min(slot) AS first, max(slot) AS last"
+	" FROM parcels GROUP BY store, host) s CROSS JOIN parcels p ON p.store = s.store"
+	" AND p.host = s.host AND p.slot = s.last"
 	" ORDER BY p.host, p.store";
 
 static void take_text(struct pp_row *row, int column, char to[PATHPROF_PARCEL_HOST_BYTES])
@@ -59,17 +58,41 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 	return code < 0 ? code : fn(context, &out);
 }
 
-static int take_parcel(struct pathprof_store *store, struct pp_row *row, pathprof_parcel_row_fn *fn,
-		       void *context, struct pathprof_error *error)
-{
-	struct pathprof_parcel_row out = {
-		.slot_s = pp_row_int(row, 0, 0, INT64_MAX / 1000000000),
-		.window_cnt = pp_row_u32(row, 1),
-		.host = pp_row_text(row, 2),
-	};
-	int code = pp_row_end(row, store, error);
+/* Of the parcel that is being read, a row a piece. */
+struct reading {
+	int64_t parcel; /* 0: none yet */
+	struct pathprof_parcel_row row;
+	char host[PATHPROF_PARCEL_HOST_BYTES];
+	pathprof_parcel_row_fn *fn;
+	void *context;
+};
 
-	return code < 0 ? code : fn(context, &out);
+static int tell_parcel(struct reading *reading)
+{
+	reading->row.host = reading->host;
+	return reading->parcel ? reading->fn(reading->context, &reading->row) : 0;
+}
+
+static int take_piece(struct pathprof_store *store, struct pp_row *row, struct reading *reading,
+		      struct pathprof_error *error)
+{
+	int64_t parcel = pp_row_int(row, 0, 1, INT64_MAX);
+	uint64_t digest = 0;
+	bool is_known = pp_parcel_pieces_digest(row->stmt, 4, &digest);
+	int code = parcel == reading->parcel ? 0 : tell_parcel(reading);
+
+	if (parcel != reading->parcel) {
+		reading->row = (struct pathprof_parcel_row){
+			.slot_s = pp_row_int(row, 1, 0, INT64_MAX / 1000000000),
+			.window_cnt = pp_row_u32(row, 2),
+			.is_known = true,
+		};
+		take_text(row, 3, reading->host);
+		reading->parcel = parcel;
+	}
+	reading->row.digest += digest;
+	reading->row.is_known = reading->row.is_known && is_known;
+	return code ? code : pp_row_end(row, store, error);
 }
 
 int pathprof_store_parcels_of(struct pathprof_store *store,
@@ -77,10 +100,13 @@ int pathprof_store_parcels_of(struct pathprof_store *store,
 			      pathprof_parcel_row_fn *fn, void *context,
 			      struct pathprof_error *error)
 {
+	struct reading reading = {.fn = fn, .context = context};
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(
-		store, "SELECT slot, windows, host FROM parcels WHERE store = ?1 ORDER BY slot",
-		&stmt, error);
+	int code = pp_sql_prepare(store,
+				  "SELECT p.id, p.slot, p.windows, p.host, c.recorded FROM parcels"
+				  " p CROSS JOIN parcel_windows c ON c.parcel = p.id"
+				  " WHERE p.store = ?1 ORDER BY p.slot, p.id",
+				  &stmt, error);
 
 	if (code < 0)
 		return code;
@@ -88,12 +114,12 @@ int pathprof_store_parcels_of(struct pathprof_store *store,
 	while ((code = pp_sql_step(store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
-		code = take_parcel(store, &row, fn, context, error);
+		code = take_piece(store, &row, &reading, error);
 		if (code)
 			break;
 	}
 	sqlite3_finalize(stmt);
-	return code;
+	return code ? code : tell_parcel(&reading);
 }
 
 int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,

@@ -29,6 +29,8 @@ struct take {
 	struct pathprof_store *store;
 	struct pathprof_parcel *parcel;
 	struct pathprof_parcel_part *part; /* of the window being taken */
+	const uint64_t *left_out;          /* keys of windows, ascending */
+	size_t left_out_cnt;
 	struct pathprof_error *error;
 };
 
@@ -246,6 +248,26 @@ static int take_counts(struct take *t, int64_t window)
 
 /* ---------------------------------------------------------------- a slot */
 
+static int compare_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool is_left_out(const struct take *t, struct pp_row *row)
+{
+	const struct pathprof_parcel_window window = {
+		.id = pp_row_int(row, 0, 1, INT64_MAX),
+		.begin_ns = pp_row_int(row, 1, INT64_MIN, INT64_MAX),
+		.end_ns = pp_row_int(row, 2, INT64_MIN, INT64_MAX),
+	};
+	uint64_t key = pathprof_parcel_window_key(&window);
+
+	return t->left_out_cnt &&
+	       bsearch(&key, t->left_out, t->left_out_cnt, sizeof(key), compare_key);
+}
+
 static int take_one(struct take *t, int64_t window)
 {
 	const struct pathprof_filter filter = {.window = window};
@@ -261,7 +283,7 @@ static int take_one(struct take *t, int64_t window)
 	return take_counts(t, window);
 }
 
-/* stmt, whose rows are ids of windows, is finalised. */
+/* stmt, whose rows are windows' ids, begins and ends, is finalised. */
 static int take_all(struct take *t, sqlite3_stmt *stmt)
 {
 	int code;
@@ -269,9 +291,10 @@ static int take_all(struct take *t, sqlite3_stmt *stmt)
 	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 		int64_t window = pp_row_int(&row, 0, 1, INT64_MAX);
+		bool is_taken = !is_left_out(t, &row);
 
 		code = pp_row_end(&row, t->store, t->error);
-		if (code == 0)
+		if (code == 0 && is_taken)
 			code = take_one(t, window);
 		if (code < 0)
 			break;
@@ -283,10 +306,11 @@ static int take_all(struct take *t, sqlite3_stmt *stmt)
 static int take_slot(struct take *t)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(t->store,
-				  "SELECT w.id FROM windows w WHERE w.end_ns >= ?1"
-				  " AND w.end_ns < ?2" OWN_WINDOWS " ORDER BY w.id",
-				  &stmt, t->error);
+	int code = pp_sql_prepare(
+		t->store,
+		"SELECT w.id, w.begin_ns, w.end_ns FROM windows w WHERE w.end_ns >= ?1"
+		" AND w.end_ns < ?2" OWN_WINDOWS " ORDER BY w.id",
+		&stmt, t->error);
 
 	if (code < 0)
 		return code;
@@ -340,11 +364,16 @@ int pp_store_identity(struct pathprof_store *store, uint8_t ret_id[16],
 	return code;
 }
 
-int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
-			  struct pathprof_parcel *ret_parcel, struct pathprof_error *error)
+int pathprof_store_parcel_rest(struct pathprof_store *store, int64_t slot_s, const uint64_t *keys,
+			       size_t key_cnt, struct pathprof_parcel *ret_parcel,
+			       struct pathprof_error *error)
 {
 	struct pathprof_parcel parcel = {.slot_s = slot_s};
-	struct take t = {.store = store, .parcel = &parcel, .error = error};
+	struct take t = {.store = store,
+			 .parcel = &parcel,
+			 .left_out = keys,
+			 .left_out_cnt = key_cnt,
+			 .error = error};
 	int code;
 
 	if (slot_s < 0 || slot_s % PATHPROF_PARCEL_SLOT_S ||
@@ -366,15 +395,22 @@ int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 	return code;
 }
 
+int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
+			  struct pathprof_parcel *ret_parcel, struct pathprof_error *error)
+{
+	return pathprof_store_parcel_rest(store, slot_s, NULL, 0, ret_parcel, error);
+}
+
 /* ---------------------------------------------------------------- what a host sent */
 
 static int take_host(struct take *t, int64_t since_ns, int64_t until_ns)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_prepare(t->store,
-				  "SELECT w.id FROM parcels p CROSS JOIN parcel_windows c"
-				  " ON c.parcel = p.id CROSS JOIN windows w ON w.id = c.window"
-				  " WHERE p.store = ?1 AND w.end_ns > ?2 AND w.begin_ns < ?3"
+				  "SELECT w.id, w.begin_ns, w.end_ns FROM parcels p"
+				  " CROSS JOIN parcel_windows c ON c.parcel = p.id"
+				  " CROSS JOIN windows w ON w.id = c.window WHERE p.store = ?1"
+				  " AND p.host = ?4 AND w.end_ns > ?2 AND w.begin_ns < ?3"
 				  " ORDER BY p.slot, w.id",
 				  &stmt, t->error);
 
@@ -383,6 +419,7 @@ static int take_host(struct take *t, int64_t since_ns, int64_t until_ns)
 	sqlite3_bind_blob(stmt, 1, t->parcel->store, sizeof(t->parcel->store), SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 2, since_ns);
 	sqlite3_bind_int64(stmt, 3, until_ns);
+	pp_sql_bind_text(stmt, 4, t->parcel->host.name);
 	code = take_all(t, stmt);
 	if (code == 0 && !t->parcel->part_cnt)
 		code = pathprof_fail(t->error, -ENODATA, "%s: the host sent nothing of that time",
@@ -440,21 +477,37 @@ int pathprof_store_host_parcel(struct pathprof_store *store, const struct pathpr
 /* ---------------------------------------------------------------- which slots */
 
 struct slots {
+	struct pathprof_slot_row row; /* the one that is being summed up; no windows: none yet */
 	pathprof_slot_row_fn *fn;
 	void *context;
 };
 
-static int take_slot_row(struct pp_query *q, struct pp_row *row, void *take_context,
-			 struct pathprof_error *error)
+static int tell_slot(struct slots *slots)
 {
-	const struct slots *slots = take_context;
-	const struct pathprof_slot_row out = {
-		.slot_s = pp_row_int(row, 0, INT64_MIN, INT64_MAX),
-		.window_cnt = pp_row_u32(row, 1),
+	int code = slots->row.window_cnt ? slots->fn(slots->context, &slots->row) : 0;
+
+	slots->row = (struct pathprof_slot_row){.window_cnt = 0};
+	return code;
+}
+
+static int take_slot_window(struct pp_query *q, struct pp_row *row, void *take_context,
+			    struct pathprof_error *error)
+{
+	struct slots *slots = take_context;
+	const struct pathprof_parcel_window window = {
+		.id = pp_row_int(row, 0, 1, INT64_MAX),
+		.begin_ns = pp_row_int(row, 1, INT64_MIN, INT64_MAX),
+		.end_ns = pp_row_int(row, 2, 0, INT64_MAX),
 	};
+	int64_t slot_s = pathprof_parcel_slot(window.end_ns);
 	int code = pp_row_end(row, q->store, error);
 
-	return code < 0 ? code : slots->fn(slots->context, &out);
+	if (code == 0 && slot_s != slots->row.slot_s)
+		code = tell_slot(slots);
+	slots->row.slot_s = slot_s;
+	slots->row.window_cnt++;
+	slots->row.digest += pathprof_parcel_window_key(&window);
+	return code;
 }
 
 int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -462,15 +515,17 @@ int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_fil
 {
 	const struct pathprof_filter times = {.since_ns = filter ? filter->since_ns : 0,
 					      .until_ns = filter ? filter->until_ns : 0};
-	struct slots slots = {fn, context};
+	struct slots slots = {.fn = fn, .context = context};
 	struct pp_query q;
+	int code;
 
 	pp_query_begin(&q, store, &times);
-	pp_query_add(&q, "SELECT w.end_ns / 300000000000 * 300 AS slot, count(*) FROM windows w"
+	pp_query_add(&q, "SELECT w.id, w.begin_ns, w.end_ns FROM windows w"
 			 " WHERE w.end_ns >= 0" OWN_WINDOWS);
 	pp_query_add_window_terms(&q);
-	pp_query_add(&q, " GROUP BY slot ORDER BY slot");
-	return pp_query_run(&q, 0, take_slot_row, &slots, error);
+	pp_query_add(&q, " ORDER BY w.end_ns");
+	code = pp_query_run(&q, 0, take_slot_window, &slots, error);
+	return code ? code : tell_slot(&slots);
 }
 
 int pathprof_store_is_of_this_boot(struct pathprof_store *store, bool *ret_is,
