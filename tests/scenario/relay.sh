@@ -52,7 +52,9 @@ check down-was-tried "never" test -s "$tmp/hook.asked"
 is_now hook 200
 check kills-all-arrive "$(cat "$tmp/hook" "$tmp/relay.log")" \
 	wait_for 60 is_told 'firing /bin/down-.*' 18
-check kills-none-twice "$(twice hook)" test -z "$(twice hook)"
+# What the webhook had taken just before the first kill may not have been noted yet: as below.
+twice_down() { twice hook | grep down- || true; }
+check kills-none-twice "$(twice_down)" test -z "$(twice_down)"
 check kills-in-order "$(cat "$tmp/hook")" \
 	test -z "$(grep -o 'down-.*' "$tmp/hook" | sort -c -V 2>&1)"
 
