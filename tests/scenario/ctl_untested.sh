@@ -106,6 +106,25 @@ kinds piece
 found combination "$(line combination)" pick 150
 found 'new code' "$(line 'new code')" code 150
 
+# The graph, with what no test ran marked: the other arm of code(), and the way there.
+run 0 --db all.paths cfg code@app --tested tests.paths --json
+python3 - "$dir/got" "$(line 'new code')" <<'END' || fail "cfg --tested: $(cat "$dir/got")"
+import json, sys
+o, line = json.load(open(sys.argv[1])), int(sys.argv[2])
+untested = [b for b in o["blocks"] if b["untested"]]
+assert len(untested) == 1 and untested[0]["line"] <= line + 3 <= untested[0]["last_line"], untested
+ways = [(b["line"], e["to"]) for b in o["blocks"] for e in b["edges"] if e["untested"] and not b["untested"]]
+assert len(ways) == 1 and ways[0][1] == untested[0]["start"], ways
+END
+run 0 --db all.paths cfg code@app --tested tests.paths
+grep -q 'tested  *1 paths; 1 blocks' "$dir/got" && grep -q '  untested' "$dir/got" || fail "cfg --tested, text: $(cat "$dir/got")"
+run 0 --db all.paths cfg code@app --tested tests.paths --format dot
+grep -q 'red: ran, and no test ran it' "$dir/got" && grep -q 'untested, ' "$dir/got" || fail "cfg --tested, dot: $(cat "$dir/got")"
+run 0 --db all.paths cfg code@app --tested all.paths --json
+! grep -q '"untested": true' "$dir/got" || fail "cfg of a run against itself: $(cat "$dir/got")"
+run 0 --db all.paths cfg code@app --json
+! grep -q '"untested"' "$dir/got" || fail "cfg without --tested: $(cat "$dir/got")"
+
 # A build that moved every line has the same findings, on the lines where they are now.
 { printf '/* moved */\n\n\n\n\n\n\n'; sed 's/static volatile int sink;/static volatile int sink, sank;/' app.c
 	printf 'void more(void) { sank = 1; }\n'; } >moved.c

@@ -276,6 +276,14 @@ bool cfg_group_hot(const struct cfg *cfg, uint32_t block)
 	return false;
 }
 
+bool cfg_group_untested(const struct cfg *cfg, uint32_t block)
+{
+	for (; block != PATHPROF_GRAPH_NONE; block = cfg->blocks[block].next)
+		if (cfg->blocks[block].is_untested)
+			return true;
+	return false;
+}
+
 double cfg_edge_share(const struct cfg *cfg, uint32_t edge)
 {
 	const struct cfg_block *from = &cfg->blocks[cfg->edges[edge].from];

@@ -29,6 +29,7 @@ struct cfg_edge {
 	double weight;
 	uint64_t taken, mispredicted; /* as the profile's edges count */
 	bool hot;                     /* on the hottest path */
+	bool is_untested;             /* it ran, and in no tested run */
 };
 
 /* One node of the flow, by the same number. */
@@ -40,8 +41,9 @@ struct cfg_block {
 	uint64_t called, returned; /* taken edges from its end */
 	uint64_t entered;          /* and to it, from elsewhere than its function */
 	bool hot;
-	uint32_t next; /* the block joined behind it; PATHPROF_GRAPH_NONE */
-	bool joined;   /* behind another */
+	bool is_untested; /* it ran, and in no tested run */
+	uint32_t next;    /* the block joined behind it; PATHPROF_GRAPH_NONE */
+	bool joined;      /* behind another */
 	bool shown;
 };
 
@@ -51,16 +53,18 @@ struct cfg {
 	struct cfg_edge *edges;
 	uint32_t block_cnt, edge_cnt;
 
-	double weight;     /* of all paths that run through the function */
-	uint64_t samples;  /* the same, times seen */
-	uint64_t path_cnt; /* how many different ones */
-	double top_weight; /* the heaviest block's */
-	uint64_t clock;    /* clock samples in the function */
-	bool by_time;      /* blocks are shown by those */
-	double top_share;  /* the greatest of cfg_group_share */
-	uint64_t taken;    /* branches seen within or out of it, calls and returns not */
-	uint64_t unlisted; /* the same that are no edges of the graph */
-	bool by_taken;     /* weights are counts of taken branches */
+	double weight;            /* of all paths that run through the function */
+	uint64_t samples;         /* the same, times seen */
+	uint64_t path_cnt;        /* how many different ones */
+	double top_weight;        /* the heaviest block's */
+	uint64_t clock;           /* clock samples in the function */
+	bool by_time;             /* blocks are shown by those */
+	double top_share;         /* the greatest of cfg_group_share */
+	uint64_t taken;           /* branches seen within or out of it, calls and returns not */
+	uint64_t unlisted;        /* the same that are no edges of the graph */
+	bool by_taken;            /* weights are counts of taken branches */
+	bool has_tested;          /* is_untested of blocks and edges is known */
+	uint64_t tested_path_cnt; /* how many different ones tests ran */
 	struct pathprof_path_row hottest; /* id 0: none; its strings are void */
 
 	struct measure measure; /* what the counts were taken from */
@@ -76,6 +80,14 @@ void cfg_free(struct cfg *cfg);
 /* Adds what the filter selects, of windows of one kind. -errno, error filled. */
 int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathprof_filter *filter,
 	      enum pathprof_window_kind kind, struct pathprof_error *error);
+/*
+ * Marks what of cfg ran and tests did not run: tested has the counts of a tested set, of the same
+ * target. Only where paths of cfg were seen whole (not by_taken). Of an indirect jump's ways those
+ * count as tested whose block is.
+ */
+void cfg_mark_untested(struct cfg *cfg, const struct cfg *tested);
+/* Whether a block of the group that begins with block is untested. */
+bool cfg_group_untested(const struct cfg *cfg, uint32_t block);
 /* Shows blocks by clock samples, where there are any. Before cfg_arrange. */
 void cfg_show_time(struct cfg *cfg);
 /*

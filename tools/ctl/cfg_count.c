@@ -268,6 +268,31 @@ static void share_out(struct cfg *cfg, uint32_t n)
 		cfg->edges[e].weight = block->weight * (double)cfg->edges[e].taken / (double)taken;
 }
 
+static bool edge_is_tested(const struct cfg *tested, uint32_t from, uint32_t e)
+{
+	const struct cfg_edge *edge = &tested->edges[e];
+
+	if (cfg_code_of(tested, from)->kind == PERF_BR_IND && edge->to != PATHPROF_GRAPH_NONE)
+		return tested->blocks[edge->to].weight > 0;
+	return edge->weight > 0;
+}
+
+void cfg_mark_untested(struct cfg *cfg, const struct cfg *tested)
+{
+	if (cfg->by_taken)
+		return;
+	cfg->has_tested = true;
+	cfg->tested_path_cnt = tested->path_cnt;
+	for (uint32_t n = 0; n < cfg->block_cnt; n++) {
+		struct cfg_block *block = &cfg->blocks[n];
+
+		block->is_untested = block->weight > 0 && !(tested->blocks[n].weight > 0);
+		for (uint32_t e = block->first_edge; e < block[1].first_edge; e++)
+			cfg->edges[e].is_untested =
+				cfg->edges[e].weight > 0 && !edge_is_tested(tested, n, e);
+	}
+}
+
 static double larger(double a, double b)
 {
 	return a > b ? a : b;

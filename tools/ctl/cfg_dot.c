@@ -72,6 +72,9 @@ static char *heat_color(char out[static HEAT_SIZE], double heat)
 #define FONT     "Helvetica,Arial,sans-serif"
 #define MONO     "DejaVu Sans Mono,Menlo,monospace"
 #define HOT_LINE "#0b4f9e"
+#define NEW_LINE "#b3123c" /* untested */
+#define NEW_FILL "#fbd3dc"
+#define PALE     0.3 /* of its heat a tested block keeps where untested ones are shown */
 #define COLD     "#8a8a8a"
 #define STRAIGHT 40 /* how much straighter a hot edge is drawn than a cold one */
 #define WIDTH    44 /* columns of source that a block shows */
@@ -202,9 +205,12 @@ static void print_leaving(FILE *out, const struct cfg *cfg, uint32_t last)
 static void print_style(FILE *out, const struct cfg *cfg, uint32_t block, double share)
 {
 	char color[HEAT_SIZE];
+	double heat = (cfg->has_tested ? PALE : 1) * sqrt(share / cfg->top_share);
 
-	if (share > 0)
-		fprintf(out, " fillcolor=\"%s\"", heat_color(color, sqrt(share / cfg->top_share)));
+	if (cfg_group_untested(cfg, block))
+		fprintf(out, " fillcolor=\"%s\" color=\"%s\" penwidth=2", NEW_FILL, NEW_LINE);
+	else if (share > 0)
+		fprintf(out, " fillcolor=\"%s\"", heat_color(color, heat));
 	else
 		fprintf(out, " fillcolor=\"white\" color=\"%s\" fontcolor=\"%s\"", COLD, COLD);
 	if (cfg_group_hot(cfg, block))
@@ -275,7 +281,10 @@ static void print_edge(FILE *out, const struct cfg *cfg, uint32_t e, uint32_t fr
 	if (edge->hot)
 		fprintf(out, " color=\"%s\" fontcolor=\"%s\" style=bold penwidth=4", HOT_LINE,
 			HOT_LINE);
-	fprintf(out, " tooltip=\"%s", cfg_kind_name(edge->kind));
+	if (edge->is_untested)
+		fprintf(out, " color=\"%s\" fontcolor=\"%s\" penwidth=3", NEW_LINE, NEW_LINE);
+	fprintf(out, " tooltip=\"%s%s", edge->is_untested ? "untested, " : "",
+		cfg_kind_name(edge->kind));
 	if (edge->taken)
 		fprintf(out, ", taken %" PRIu64 " times", edge->taken);
 	fputs("\"];\n", out);
@@ -324,6 +333,12 @@ static void print_label(FILE *out, const struct cfg *cfg)
 	print_counted(out, cfg);
 	if (!cfg->by_taken)
 		fprintf(out, "weight: %s, %s<BR/>", cfg_figure(cfg), bursts);
+	if (cfg->has_tested)
+		fprintf(out,
+			"<FONT COLOR=\"%s\"><B>red: ran, and no test ran it</B></FONT>; pale: of "
+			"the "
+			"%" PRIu64 " paths that tests ran<BR/>",
+			NEW_LINE, cfg->tested_path_cnt);
 	if (cfg->by_time)
 		fprintf(out, "blocks: TIME, %" PRIu64 " clock samples<BR/>", cfg->clock);
 	fprintf(out, "shade: square root of the %s &#160;\xc2\xb7&#160; T taken, N not taken",

@@ -26,6 +26,8 @@ static json_t *edge_json(const struct cfg *cfg, uint32_t e)
 	json_add_count(object, "taken", edge->taken);
 	json_add_count(object, "mispredicted", edge->mispredicted);
 	json_add(object, "hottest", json_boolean(edge->hot));
+	if (cfg->has_tested)
+		json_add(object, "untested", json_boolean(edge->is_untested));
 	return object;
 }
 
@@ -74,6 +76,8 @@ static json_t *block_json(const struct cfg *cfg, uint32_t block, struct source_t
 	json_add_count(object, "called", cfg->blocks[last].called);
 	json_add_count(object, "returned", cfg->blocks[last].returned);
 	json_add(object, "hottest", json_boolean(cfg_group_hot(cfg, block)));
+	if (cfg->has_tested)
+		json_add(object, "untested", json_boolean(cfg_group_untested(cfg, block)));
 	add_words(object, &words);
 	for (uint32_t e = cfg->blocks[last].first_edge; e < cfg->blocks[last + 1].first_edge; e++)
 		json_array_append_new(edges, edge_json(cfg, e));

@@ -24,6 +24,22 @@ static void print_hottest(FILE *out, const struct cfg *cfg)
 		cfg->weight > 0 ? 100 * path->weight / cfg->weight : 0);
 }
 
+static void print_untested(FILE *out, const struct cfg *cfg)
+{
+	uint32_t block_cnt = 0, edge_cnt = 0;
+
+	if (!cfg->has_tested)
+		return;
+	for (uint32_t n = 0; n < cfg->block_cnt; n++)
+		block_cnt += cfg->blocks[n].is_untested;
+	for (uint32_t e = 0; e < cfg->edge_cnt; e++)
+		edge_cnt += cfg->edges[e].is_untested;
+	fprintf(out,
+		"  tested    %" PRIu64 " paths; %" PRIu32 " blocks and %" PRIu32
+		" edges ran that no test ran\n",
+		cfg->tested_path_cnt, block_cnt, edge_cnt);
+}
+
 /* Tells the unit of the percentages and weights. */
 static void print_figure(FILE *out, const struct cfg *cfg)
 {
@@ -76,6 +92,7 @@ static void print_header(FILE *out, const struct cfg *cfg)
 		cfg->block_cnt, cfg->edge_cnt, target->flow.loop_cnt, target->path_cnt);
 	print_counted(out, cfg);
 	print_hottest(out, cfg);
+	print_untested(out, cfg);
 	print_figure(out, cfg);
 }
 
@@ -101,6 +118,8 @@ static void print_edge(FILE *out, const struct cfg *cfg, uint32_t e)
 		fprintf(out, "  %.1f%%  weight %.1f", 100 * cfg_edge_share(cfg, e), edge->weight);
 	if (edge->taken)
 		fprintf(out, "  taken %" PRIu64, edge->taken);
+	if (edge->is_untested)
+		fprintf(out, "  %suntested%s", ctl_style_on(CTL_HOT), ctl_style_off(CTL_HOT));
 	fputc('\n', out);
 }
 
@@ -159,6 +178,8 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 		cfg_code_of(cfg, last)->end, ctl_style_on(ctl_share_style(share)), 100 * share,
 		ctl_style_off(ctl_share_style(share)));
 	print_bar(out, share);
+	if (cfg_group_untested(cfg, block))
+		fprintf(out, "  %suntested%s", ctl_style_on(CTL_HOT), ctl_style_off(CTL_HOT));
 	print_file(out, &words);
 	print_words(out, &words);
 	for (uint32_t e = cfg->blocks[last].first_edge; e < cfg->blocks[last + 1].first_edge; e++)

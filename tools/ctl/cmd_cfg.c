@@ -12,6 +12,7 @@
 #include "cfg.h"
 #include "cleanup.h"
 #include "output.h"
+#include "tested.h"
 
 enum form {
 	FORM_TEXT,
@@ -104,6 +105,48 @@ static int show(const struct ctl_options *options, const struct cfg *cfg, enum f
 	return write_out(options, cfg, form);
 }
 
+static int read_tested(struct cfg *cfg, const struct tested *tested, struct pathprof_error *error)
+{
+	struct pathprof_filter all = {.binary = NULL};
+	struct cfg *counted = cfg_new(cfg->target);
+	struct kinds kinds;
+	int r = kinds_choose(&kinds, tested->store, &all, error);
+
+	if (r == 0)
+		r = cfg_count(counted, tested->store, &all, kinds.used, error);
+	if (r == 0)
+		cfg_mark_untested(cfg, counted);
+	cfg_free(counted);
+	return r;
+}
+
+/* --tested: what of cfg no test ran. CTL_OK, or said. */
+static int mark_untested(const struct ctl_options *options, struct cfg *cfg)
+{
+	struct pathprof_error error = {""};
+	struct tested tested;
+	int r;
+
+	if (!options->tested)
+		return CTL_OK;
+	r = tested_open(&tested, options->tested, &error);
+	if (r < 0)
+		return ctl_fail_error(options->tested, r, &error);
+	r = read_tested(cfg, &tested, &error);
+	tested_release(&tested);
+	if (r < 0)
+		return ctl_fail_error(options->tested, r, &error);
+	if (!cfg->has_tested)
+		ctl_note("--tested: no path of %s was seen whole, so nothing can be held against "
+			 "the "
+			 "tests",
+			 cfg->target->name);
+	else if (!cfg->tested_path_cnt)
+		ctl_note("--tested: no run in %s ran %s of this build (build-id)", options->tested,
+			 cfg->target->name);
+	return CTL_OK;
+}
+
 static int run(const struct ctl_options *options, struct view_query *query, enum form form)
 {
 	struct pathprof_error error = {""};
@@ -123,7 +166,9 @@ static int run(const struct ctl_options *options, struct view_query *query, enum
 		if (options->sort == CTL_SORT_TIME && !cfg->by_time)
 			ctl_note("--sort time: TIME is not known of what is selected");
 		cfg_arrange(cfg, options->all_blocks, options->all);
-		r = show(options, cfg, form);
+		r = mark_untested(options, cfg);
+		if (r == CTL_OK)
+			r = show(options, cfg, form);
 	}
 	cfg_free(cfg);
 	target_release(&target);

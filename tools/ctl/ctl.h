@@ -67,6 +67,7 @@ struct ctl_options {
 	const char *function, *format;
 	const char *graph_cache; /* NULL: the default */
 	bool all, all_blocks;
+	const char *tested; /* --tested of cfg: a file; NULL: none */
 
 	const char *file; /* --file of export */
 	bool old_readers;
@@ -113,7 +114,7 @@ struct ctl_options {
 #define CTL_OPT_COMMAND  (1U << 6) /* operands are a command: options end at the first */
 #define CTL_OPT_FUNCTION (1U << 7)
 #define CTL_OPT_GRAPH    (1U << 8)  /* --graph-cache */
-#define CTL_OPT_CFG      (1U << 9)  /* --format --output --all --all-blocks */
+#define CTL_OPT_CFG      (1U << 9)  /* --format --output --tested --all --all-blocks */
 #define CTL_OPT_NARROW   (1U << 10) /* --kind --pid --comm --binary --container --host alone */
 #define CTL_OPT_EVENTS   (1U << 11) /* --edges --calls --branches */
 #define CTL_OPT_SVG      (1U << 12)
