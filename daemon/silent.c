@@ -13,6 +13,8 @@
  * attaches waits a moment. It is left alone for that, and named only when it is so after a rest.
  */
 #define SEIZED_TIMES 2
+/* Points of a user within an hour up to which processes are named. */
+#define NAMED_POINTS 8
 
 static struct pp_step_silent silent;
 
@@ -36,6 +38,15 @@ bool pp_silent_holds(pid_t pid)
 	return pp_step_silent_holds(&silent, pid, stat.start_time, uid, pp_monotonic_ns());
 }
 
+/* However many processes a user has, the log names but the first of an hour. */
+static bool is_told(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, uint32_t times)
+{
+	uint32_t before = pp_step_silent_points_of(&silent, uid) - points;
+
+	return points && (before < NAMED_POINTS || points == PP_STEP_SILENT_STEPPER) &&
+	       pp_step_silent_tell(&silent, pid, start_time, times);
+}
+
 /* Each process and user is told of once, a process when it was found silent so many times, for
  * points. */
 static void add(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, const char *whom,
@@ -45,7 +56,7 @@ static void add(pid_t pid, uint64_t start_time, uint32_t uid, uint32_t points, c
 	bool was_held = pp_step_silent_holds_user(&silent, uid, now_ns);
 
 	pp_step_silent_add(&silent, pid, start_time, uid, points, now_ns);
-	if (points && pp_step_silent_tell(&silent, pid, start_time, times))
+	if (is_told(pid, start_time, uid, points, times))
 		pp_log(LOG_WARNING,
 		       "process %d of user %" PRIu32 " put %s to sleep in the kernel; it is left "
 		       "alone %s",

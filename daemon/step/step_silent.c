@@ -43,6 +43,13 @@ bool pp_step_silent_holds_user(const struct pp_step_silent *silent, uint32_t uid
 	return user && now_ns < user->until_ns;
 }
 
+uint32_t pp_step_silent_points_of(const struct pp_step_silent *silent, uint32_t uid)
+{
+	const struct pp_step_silent_uid *user = find_uid(silent, uid);
+
+	return user ? user->points : 0;
+}
+
 bool pp_step_silent_knows_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns)
 {
 	const struct pp_step_silent_uid *user = find_uid(silent, uid);

@@ -62,6 +62,8 @@ uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t
 /* Whether it is to be told of: once, when the process was found silent `times` times or more. */
 bool pp_step_silent_tell(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			 uint32_t times);
+/* Of a user, within the hour. The table must not be NULL. */
+uint32_t pp_step_silent_points_of(const struct pp_step_silent *silent, uint32_t uid);
 /* Whether a process of the user was added within the hour. The table must not be NULL. */
 bool pp_step_silent_knows_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns);
 /* Whether the user as a whole is left alone. */

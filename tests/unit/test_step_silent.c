@@ -71,6 +71,22 @@ static void test_busy_machine(void)
 	CU_ASSERT(pp_step_silent_holds_user(&silent, 1000, 63 * SECOND));
 }
 
+/* Without points the process rests, and its user is known, but never left alone. */
+static void test_no_points(void)
+{
+	begin();
+	CU_ASSERT_FALSE(pp_step_silent_knows_user(&silent, 1000, SECOND));
+	for (int i = 0; i < 100; i++)
+		pp_step_silent_add(&silent, i + 1, 1, 1000, 0, SECOND);
+	CU_ASSERT(pp_step_silent_holds(&silent, 100, 1, 1000, 2 * SECOND));
+	CU_ASSERT_FALSE(pp_step_silent_holds(&silent, 101, 1, 1000, 2 * SECOND));
+	CU_ASSERT(pp_step_silent_knows_user(&silent, 1000, 2 * SECOND));
+	CU_ASSERT_FALSE(pp_step_silent_knows_user(&silent, 1000, 2 * HOUR));
+	CU_ASSERT_EQUAL(pp_step_silent_points_of(&silent, 1000), 0);
+	pp_step_silent_add(&silent, 1, 1, 1000, PP_STEP_SILENT_SEIZE, SECOND);
+	CU_ASSERT_EQUAL(pp_step_silent_points_of(&silent, 1000), PP_STEP_SILENT_SEIZE);
+}
+
 static void test_user(void)
 {
 	begin();
@@ -122,6 +138,7 @@ static const struct unit_test tests[] = {
 	{"who cannot be seized is left alone for ten seconds, then for longer", test_seizure},
 	{"who is silent is told of once", test_told_once},
 	{"who put a stepper to sleep is left alone for good", test_stepper},
+	{"a process without points rests, its user is known", test_no_points},
 	{"four steppers cost the user an hour, and nobody else", test_user},
 	{"a busy machine costs a user nothing", test_busy_machine},
 	{"points are forgotten after an hour", test_user_is_forgiven},
