@@ -44,6 +44,7 @@ struct pp_tested_sets {
 	struct timespec read; /* time of change of the directory that was read; 0: none */
 	struct pp_keyed builds, paths;
 	uint32_t file_cnt, refused_cnt;
+	bool is_broken; /* a part of a set was read, and the rest could not be */
 };
 
 static void empty(struct pp_tested_sets *sets)
@@ -54,6 +55,7 @@ static void empty(struct pp_tested_sets *sets)
 		      BINARIES_MAX, 0);
 	pp_keyed_init(&sets->paths, sizeof(struct path_key), sizeof(struct path_key), PATHS_MAX, 0);
 	sets->file_cnt = sets->refused_cnt = 0;
+	sets->is_broken = false;
 }
 
 static struct build *build_at(const struct pp_tested_sets *sets, uint32_t index)
@@ -130,19 +132,20 @@ static void read_named(struct pp_tested_sets *sets, const char *file)
 {
 	struct pathprof_error error = {""};
 	char path[PP_CONFIG_PATH_MAX + 300];
+	uint32_t before = sets->paths.cnt;
 	int r;
 
 	if (!is_set(file))
 		return;
 	snprintf(path, sizeof(path), "%s/%s", sets->directory, file);
 	r = read_set(sets, path, &error);
-	if (r < 0) {
-		sets->refused_cnt++;
-		pp_log(LOG_WARNING, "tested set not used, or not all of it: %s",
-		       error.text[0] ? error.text : strerror(-r));
+	if (r == 0) {
+		sets->file_cnt++;
 		return;
 	}
-	sets->file_cnt++;
+	sets->refused_cnt++;
+	sets->is_broken |= sets->paths.cnt != before;
+	pp_log(LOG_WARNING, "tested set not used: %s", error.text[0] ? error.text : strerror(-r));
 }
 
 static int any(const struct dirent *entry)
@@ -168,6 +171,19 @@ static void keep_counts(struct pp_tested_sets *sets, const struct pp_keyed *befo
 	}
 }
 
+/* Half a set would have what the other half tested for untested. */
+static void drop_broken(struct pp_tested_sets *sets)
+{
+	uint32_t refused_cnt = sets->refused_cnt + sets->file_cnt;
+
+	if (!sets->is_broken)
+		return;
+	empty(sets);
+	sets->refused_cnt = refused_cnt;
+	pp_log(LOG_WARNING, "%s: no tested set is used until that one is mended or taken away",
+	       sets->directory);
+}
+
 static void read_directory(struct pp_tested_sets *sets)
 {
 	struct pp_keyed before = sets->builds;
@@ -182,6 +198,7 @@ static void read_directory(struct pp_tested_sets *sets)
 		free(entries[i]);
 	}
 	free(entries);
+	drop_broken(sets);
 	keep_counts(sets, &before);
 	pp_keyed_release(&before);
 	pp_log(LOG_INFO,

@@ -9,9 +9,10 @@
  * their functions by the processor are left out (base/variants.h), as are windows whose paths are
  * of another kind than those of a tested set (Mapping=wpp).
  *
- * Workload: a few files of some ten thousand paths, read when the directory changes (half a second
- * for 300,000 paths); a look-up a path and window. Files come from people: one that cannot be used
- * is told once and passed over. Bounded: 500,000 paths in all, 32 MiB. One owner, the event loop.
+ * Workload: a few files of some ten thousand paths, read when the directory changes; a look-up a
+ * path and window. Files come from people: one that cannot be used is told once and passed over;
+ * where reading failed in the middle none is used, since half a set calls tested paths untested.
+ * Bounded: 500,000 paths of 4,096 builds in all. One owner, the event loop.
  */
 #ifndef PP_TESTED_SETS_H
 #define PP_TESTED_SETS_H
