@@ -178,7 +178,7 @@ $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 # Loaded by clang: of ours it holds what numbers paths, and reads which are interesting.
 COUNTING_PLUGIN_SRC := $(wildcard tools/instrument/plugin/*.c) $(addprefix libprofile/src/path/, \
 	dominators.c flow.c flow_search.c function_path_ids.c function_paths.c increments.c loops.c \
-	numbering.c preferential.c warm.c) \
+	numbering.c obvious.c preferential.c warm.c) \
 	libprofile/src/counts/interesting.c libprofile/src/error.c libprofile/base/units.c libprofile/base/vector.c
 $(BUILD)/plugin/tools/instrument/plugin/%.o: CPPFLAGS += -isystem $(LLVM)/include
 $(BUILD)/lib/pathprof/counting-plugin-22.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(COUNTING_PLUGIN_SRC))
@@ -397,6 +397,7 @@ install-programs: all
 	install -D -m 644 -t $(DESTDIR)$(UDEVDIR)/rules.d systemd/60-pathprof.rules
 	@packaging/install-settings systemd/pathprofd.conf $(DESTDIR)/etc/pathprof/pathprofd.conf
 	for m in docs/man/*.[1-8]; do install -D -m 644 -t $(SHARE)/man/man$${m##*.} $$m; done
+	$(if $(COUNTING_CC),,rm $(SHARE)/man/man1/pathprof-cc.1)
 	install -D -m 644 -t $(SHARE)/bash-completion/completions docs/completion/pathprofctl
 	install -D -m 644 -t $(SHARE)/zsh/vendor-completions docs/completion/_pathprofctl
 	install -D -m 644 -t $(SHARE)/fish/vendor_completions.d docs/completion/pathprofctl.fish

@@ -3,7 +3,7 @@
 # What counting every path costs beside clang's own counters: gzip, bzip2 and Lua out of Debian's
 # sources, each built plain, with clang's counters of edges (in the front end: instr, and on its
 # intermediate code: gen), and with pathprof-cc: early and late, and both with tables of the paths that
-# other input ran. Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in
+# other input ran, without its cold paths, and without what it told; how accurate the last two are. Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in
 # turns; ROUNDS=0: no times.
 set -u
 here=$(realpath "$(dirname "$0")")
@@ -19,11 +19,17 @@ cd "$tmp" || exit 1
 . "$here/../scenario/counting_sources.bash"
 get_sources gzip bzip2 lua5.4 || exit 0
 
-kinds=(plain instr gen early early-tables late late-tables)
+kinds=(plain instr gen early early-tables early-practical early-obvious late late-tables late-practical late-obvious)
 declare -A compilers=([plain]=clang-22 [instr]="clang-22 -fprofile-instr-generate"
 	[gen]="clang-22 -fprofile-generate" [early]="$cc" [late]="$cc --pathprof-late"
 	[early-tables]="$cc --pathprof-interesting=$tmp/PROGRAM.early"
 	[late-tables]="$cc --pathprof-late --pathprof-interesting=$tmp/PROGRAM.late")
+for k in early late; do
+	flags=$([ $k = early ] || echo --pathprof-late)
+	for technique in practical obvious; do
+		compilers[$k-$technique]="$cc $flags --pathprof-$technique --pathprof-interesting=$tmp/PROGRAM.$k-all"
+	done
+done
 export PATHPROF_DIR=$tmp/counts LLVM_PROFILE_FILE=$tmp/profraw
 mkdir counts
 
@@ -74,7 +80,8 @@ find_interesting() { # KIND
 			[ "${command[0]}" != $p ] || "./$(program_of $p "$1")" "${command[@]:1}" >/dev/null
 		done
 		"$build/bin/pathprofctl" import -F counts --no-report -o other.db counts/*.ppraw &&
-			"$build/bin/pathprofctl" interesting --db other.db -o "$p.$1" 2>said || exit 1
+			"$build/bin/pathprofctl" interesting --db other.db -o "$p.$1" 2>said &&
+			"$build/bin/pathprofctl" interesting --db other.db --hot 1000000 -o "$p.$1-all" 2>said || exit 1
 	done
 }
 for k in "${kinds[@]}"; do
@@ -107,15 +114,25 @@ row() { # NAME WHAT VALUE...: the first is the plain build's
 	local name=$1 what=$2 plain=$3
 	shift 3
 	printf '%-8s %-13s %14s' "$name" "$what" "$plain"
-	for v in "$@"; do printf ' %12s' "$(percent "$v" "$plain")"; done
+	for v in "$@"; do printf ' %15s' "$(percent "$v" "$plain")"; done
 	echo
 }
-printf '%-8s %-13s %14s %12s %12s %12s %12s %12s %12s\n' program figure "${kinds[@]}"
+printf '%-8s %-13s %14s' program figure plain
+printf ' %15s' "${kinds[@]:1}"
+echo
 for name in "${names[@]}"; do
 	read -ra small <<<"$(command_of $name small)"
 	values=()
-	for k in "${kinds[@]}"; do values+=("$(instructions "$k" "${small[@]}")"); done
+	for k in "${kinds[@]}"; do
+		values+=("$(instructions "$k" "${small[@]}")")
+		[ -z "$(ls counts)" ] || "$build/bin/pathprof-lab" counts --binary "$(program_of "${small[0]}" "$k")" --all counts/*.ppraw >"$k.tsv"
+	done
 	row $name instructions "${values[@]}"
+	for k in {early,late}-{practical,obvious}; do
+		of=${k%-*}
+		echo "$name $k: $(python3 -B "$here/../scenario/counting_accuracy.py" "$(program_of "${small[0]}" $k)" \
+			$of.tsv $k.tsv "${small[0]}.$of-all" 2>&1 | tail -n 1)"
+	done
 	[ "${ROUNDS:-7}" -gt 0 ] || continue
 	read -ra large <<<"$(command_of $name large)"
 	declare -A least=()

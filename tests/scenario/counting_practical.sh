@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs that count cold paths together, and each of the others by itself, count both as often as they
-# ran, whatever the profile says; functions that never ran in it count nothing.
+# ran, whatever the profile says; functions that never ran in it count nothing. And so do those that leave
+# obvious paths out, of all others.
 name=counting_practical
 . "$(dirname "$0")/counting_common.bash"
 [ "${PATHPROF_ROUNDS:-short}" = full ] && programs=12 || programs=1
@@ -15,7 +16,7 @@ train() { # MODE: `file` has the paths of program.c
 }
 
 # The profile is right, or of paths that ran as often as some number says, or of a part of the functions.
-apart=0 cold=0 none=0
+apart=0 cold=0 none=0 told=0
 for seed in $(seq 1 $programs); do
 	python3 "$here/counting_generate.py" "$seed" 10 >program.c
 	for mode in "${modes[@]}"; do
@@ -24,6 +25,11 @@ for seed in $(seq 1 $programs); do
 		awk -F '\t' -v OFS='\t' 'NR > 1 { $5 = $5 * 7919 % 1000 } { print }' file >other
 		awk -F '\t' 'NR == 1 || $1 !~ /[02468]$/' file >part
 		for profile in file other part; do
+			if [ $programs -gt 1 ] || [ $profile = other ]; then
+				# shellcheck disable=SC2086 # a list of words
+				exact "program $seed $mode, obvious, profile $profile" program.c $mode --pathprof-obvious --pathprof-interesting=$profile
+				told=$((told + $(grep -c 'profile$' counted.tsv)))
+			fi
 			# shellcheck disable=SC2086 # a list of words
 			exact "program $seed $mode, profile $profile" program.c $mode --pathprof-practical --pathprof-interesting=$profile
 			read -r a c n < <(sed -nE 's/.* without cold paths: ([0-9]+) counts, ([0-9]+) cold, ([0-9]+) not counted/\1 \2 \3/p' said)
@@ -36,6 +42,7 @@ if [ $apart -gt 1000 ] && [ $cold -gt 1000 ] && [ $none -gt 1000 ]; then
 else
 	not_ok "all kinds are tried" "$apart counts of warm paths, $cold of cold ones, $none not counted"
 fi
+[ $told -gt 3 ] && ok "$told obvious paths told by the profile" || not_ok "obvious paths are tried" "$told of them"
 
 # What is cold is told by all who read the counts.
 cold=$(awk -F '\t' '$3 == "cold" { n += $4 } END { print n + 0 }' counted.tsv)
@@ -56,7 +63,7 @@ for planted in more shifted; do
 	fi
 done
 
-refused "practical without a profile" "pathprof-practical needs" "$cc" --pathprof-practical -c program.c -o program.o
+refused "practical without a profile" "pathprof-practical and" "$cc" --pathprof-practical -c program.c -o program.o
 
 # A function that has changed is counted as without the file.
 cat >changed.c <<'END'

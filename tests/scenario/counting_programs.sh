@@ -3,7 +3,7 @@
 # Real programs out of Debian's sources, built with pathprof-cc without any change: gzip's own tests
 # pass, every path of gzip and bzip2 is counted as often as an oracle build says, and functions of
 # gzip, bzip2 and Lua are entered as often as clang's own counters say; with tables of interesting paths
-# all counts are the same.
+# all counts are the same, and practical profiles have the oracle's of all paths that are left to count.
 name=counting_programs
 . "$(dirname "$0")/counting_common.bash"
 for tool in llvm-profdata-22 apt-get setarch; do
@@ -85,6 +85,19 @@ with_tables() { # PROGRAM MODE
 	fi
 }
 
+# What the build that counts ran is the profile: the oracle's counts of what is left to count.
+with_practical() { # PROGRAM MODE TECHNIQUE
+	local p="--pathprof-$3 --pathprof-interesting=$tmp/all"
+	interesting "$tmp/all" 100000 --binary "$(program_of "$1" counted)" counts/counted/*.ppraw
+	build_kind "$1" "$3" "$cc $2 $p" ""
+	build_kind "$1" "$3-oracle" "$cc --pathprof-oracle $2 $p" "$oracle"
+	run "$1" "$3"
+	run "$1" "$3-oracle"
+	"$lab" counts --binary "$(program_of "$1" "$3")" --all "counts/$3"/*.ppraw >warm.tsv
+	compare counting_oracle.py "$1 $2 $3" "$(program_of "$1" "$3-oracle")" log warm.tsv
+	compare counting_accuracy.py "$1 $2 $3" "$(program_of "$1" "$3")" counted.tsv warm.tsv "$tmp/all"
+}
+
 # beside_clang PROGRAM KIND FUNCTIONS-WITH-FEWER: the counts of KIND and what clang's counters left.
 beside_clang() {
 	llvm-profdata-22 merge profraw -o profdata && llvm-profdata-22 show --all-functions profdata >shown
@@ -104,6 +117,8 @@ for mode in "" --pathprof-late --pathprof-cut=calls; do
 	for program in gzip bzip2; do
 		against_oracle $program "$mode"
 		with_tables $program "$mode"
+		with_practical $program "$mode" practical
+		with_practical $program "$mode" obvious
 	done
 done
 against_clang gzip

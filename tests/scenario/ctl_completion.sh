@@ -102,6 +102,10 @@ for page in pathprofd.8 pathprof-relay.8 pathprof-trace.1 pathprof-lab.1; do
 	lacks=$("$BUILD/bin/${page%.*}" --help | untold "$man/$page")
 	[ -z "$lacks" ] || fail "$page does not tell of $lacks"
 done
+if [ -e "$BUILD/bin/pathprof-cc" ]; then
+	lacks=$("$BUILD/bin/pathprof-cc" --pathprof-help | untold "$man/pathprof-cc.1")
+	[ -z "$lacks" ] || fail "pathprof-cc.1 does not tell of $lacks"
+fi
 verbs=$("$ctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 lacks=$(for verb in "" $verbs; do "$ctl" $verb --help; done | untold "$man/pathprofctl.1")
 [ -z "$lacks" ] || fail "pathprofctl.1 does not tell of $lacks"

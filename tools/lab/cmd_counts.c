@@ -27,7 +27,8 @@ struct hot_paths {
 	struct hot_path *paths;
 	size_t cnt, room;
 	uint64_t total;
-	uint64_t cold; /* not told apart, and not in total */
+	uint64_t cold;     /* not told apart, and not in total */
+	uint64_t told_cnt; /* left out, since the profile tells them */
 };
 
 static const struct option options[] = {{"binary", required_argument, NULL, 'b'},
@@ -87,6 +88,7 @@ static void take_function(struct hot_paths *hot, const struct pathprof_counted *
 	}
 	free(paths);
 	hot->cold += pathprof_counted_cold(counted, f);
+	hot->told_cnt += function->told_cnt;
 }
 
 static int by_count(const void *x, const void *y)
@@ -133,6 +135,9 @@ static void print_hottest(const struct pathprof_counted *counted, const struct h
 	printf("%" PRIu64 " paths ran, %zu different ones\n", hot->total, hot->cnt);
 	if (hot->cold)
 		printf("%" PRIu64 " more ran that are cold, and not told apart\n", hot->cold);
+	if (hot->told_cnt)
+		printf("%" PRIu64 " paths were not counted, since the profile told them\n",
+		       hot->told_cnt);
 	printf("  SHARE         COUNT  FUNCTION:PATH\n");
 	for (size_t i = 0; i < hot->cnt && i < top; i++) {
 		const struct hot_path *h = &hot->paths[i];
@@ -160,6 +165,20 @@ static void print_cold(const struct pathprof_counted *counted)
 	}
 }
 
+/* A fifth word says whose counts they are. */
+static void print_told(const struct pathprof_counted *counted)
+{
+	uint32_t cnt;
+	const struct pathprof_counted_function *functions =
+		pathprof_counted_functions(counted, &cnt);
+
+	for (uint32_t f = 0; f < cnt; f++)
+		for (uint32_t i = 0; i < functions[f].told_cnt; i++)
+			printf("%s\t%s\t%" PRIu64 "\t%" PRIu64 "\tprofile\n", functions[f].unit,
+			       functions[f].name, functions[f].told[i].id,
+			       functions[f].told[i].count);
+}
+
 static void print_all(const struct pathprof_counted *counted, const struct hot_paths *hot)
 {
 	for (size_t i = 0; i < hot->cnt; i++)
@@ -167,6 +186,7 @@ static void print_all(const struct pathprof_counted *counted, const struct hot_p
 		       hot->paths[i].function->name, hot->paths[i].path.id,
 		       hot->paths[i].path.count);
 	print_cold(counted);
+	print_told(counted);
 }
 
 int lab_counts(int argc, char **argv)

@@ -8,7 +8,8 @@
  *     count(register + edge[e])            on a cut edge
  *     count(register + leave[v])           where the function is left at node v
  *
- * Where edge_sets or leave_sets is true the register takes that value instead of adding it.
+ * Where edge_sets or leave_sets is true the register takes that value instead of adding it, and
+ * where edge_silent is nothing is counted.
  *
  * All modulo 2^64. The edges without an addition are a spanning tree of the paths' DAG (its end
  * joined to its start) that is as heavy as there is one. Where a path begins or ends an increment
@@ -27,10 +28,10 @@ extern "C" {
 #endif
 
 struct pathprof_increments {
-	uint64_t *start;              /* by node: of those that paths begin at */
-	uint64_t *edge;               /* by edge of the flow */
-	uint64_t *leave;              /* by node: of those that leave the function */
-	bool *edge_sets, *leave_sets; /* NULL: nowhere (pathprof/warm.h) */
+	uint64_t *start;                            /* by node: of those that paths begin at */
+	uint64_t *edge;                             /* by edge of the flow */
+	uint64_t *leave;                            /* by node: of those that leave the function */
+	bool *edge_sets, *edge_silent, *leave_sets; /* NULL: nowhere (pathprof/warm.h) */
 };
 
 /*

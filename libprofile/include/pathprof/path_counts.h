@@ -35,6 +35,10 @@ struct pathprof_counted_line {
 	uint32_t line, column; /* 0: unknown */
 };
 
+struct pathprof_counted_path {
+	uint64_t id, count;
+};
+
 struct pathprof_counted_function {
 	const char *name, *unit; /* the linker's name; the source file of its unit */
 	bool is_local;           /* other units may have one of that name */
@@ -43,13 +47,11 @@ struct pathprof_counted_function {
 	uint64_t path_cnt; /* paths it has, of which few may run */
 	uint64_t *slots;   /* of a TABLE or WARM: by slot the number of its path and 1, or 0 */
 	uint32_t slot_cnt;
+	struct pathprof_counted_path *told; /* not counted: how often they ran by the profile */
+	uint32_t told_cnt;
 	struct pathprof_counted_line *lines; /* by node */
 	struct pathprof_flow_arc *arcs;
 	uint32_t node_cnt, arc_cnt;
-};
-
-struct pathprof_counted_path {
-	uint64_t id, count;
 };
 
 struct pathprof_counted;

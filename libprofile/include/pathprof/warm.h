@@ -15,6 +15,11 @@
  * less than a thousandth of all paths of the program that ran; the second bound is raised by half
  * until the function has no more warm paths than an array takes.
  *
+ * Obvious paths have an edge that no other warm path runs over, so the profile has told how often
+ * they run. On request a function is left out that has no others, and so is a loop that goes round
+ * often and has no others that end at its back edges: these are silent, and paths that end there,
+ * those that come in from before among them, are not counted at all.
+ *
  * Source: Bond and McKinley, Practical Path Profiling for Dynamic Optimizers (2005), 3 and 4;
  * Joshi, Bond and Zilles, Targeted Path Profiling (2004). They add to the register of a cold path
  * to have it count beyond, where this sets it; their numbers start from the hottest edge, and these
@@ -41,20 +46,28 @@ struct pathprof_edge_profile {
 	uint64_t total;        /* paths of all the program that ran */
 };
 
+/* A path that is left out, and how often it ran by the profile. */
+struct pathprof_told {
+	uint64_t id, count;
+};
+
 struct pathprof_warm {
 	struct pathprof_increments increments;
 	uint64_t cnt, counter_cnt;
-	uint64_t *ids; /* by warm path: its number among all paths */
+	uint64_t *ids; /* by warm path that is counted: its number among all paths */
+	struct pathprof_told *told;
+	size_t told_cnt;
 };
 
 /*
  * The function's warm paths, at most `most`. No code can be put on edges with is_fixed (NULL: there
- * are none): these are never cold, and paths that would need code there are left out. -ENOENT: no
- * path is warm. -ELOOP, -ENOMEM as in pathprof_increments_init().
+ * are none): these are never cold, and paths that would need code there are left out. obvious:
+ * these are left out as well. With cnt 0 nothing is to be put in: no path is warm, or all are told.
+ * -EOVERFLOW: no bound leaves as few as `most`. -ELOOP, -ENOMEM as in pathprof_increments_init().
  */
 int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,
 		       const struct pathprof_edge_profile *profile, uint64_t most,
-		       const bool *is_fixed);
+		       const bool *is_fixed, bool obvious);
 void pathprof_warm_release(struct pathprof_warm *warm);
 
 #ifdef __cplusplus

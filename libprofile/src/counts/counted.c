@@ -104,6 +104,7 @@ void pathprof_counted_free(struct pathprof_counted *counted)
 		return;
 	for (uint32_t f = 0; f < counted->function_cnt; f++) {
 		free(counted->functions[f].slots);
+		free(counted->functions[f].told);
 		free(counted->functions[f].lines);
 		free(counted->functions[f].arcs);
 	}

@@ -124,7 +124,7 @@ static void take_arcs(struct reader *r, struct pathprof_counted_function *f)
 	for (uint32_t i = 0; f->arcs && i < f->arc_cnt; i++) {
 		f->arcs[i].from = take_u32(r);
 		f->arcs[i].to = take_u32(r);
-		f->arcs[i].cut = take_u32(r) != 0;
+		f->arcs[i].cut = (take_u32(r) & ~PATHPROF_EDGE_SILENT) != 0;
 	}
 }
 
@@ -144,6 +144,17 @@ static void take_slots(struct reader *r, struct pathprof_counted_function *f)
 	r->broken |= (f->slot_cnt != 0) != has_slots(f);
 }
 
+static void take_told(struct reader *r, struct pathprof_counted_function *f)
+{
+	f->told_cnt = take_cnt(r, 2 * sizeof(uint64_t));
+	f->told = allocate(r, f->told_cnt, sizeof(*f->told));
+	for (uint32_t i = 0; f->told && i < f->told_cnt; i++) {
+		f->told[i].id = take_u64(r);
+		f->told[i].count = take_u64(r);
+		r->broken |= f->told[i].id >= f->path_cnt;
+	}
+}
+
 static void take_function(struct reader *r, struct pathprof_counted *counted,
 			  struct pathprof_counted_function *f)
 {
@@ -153,6 +164,7 @@ static void take_function(struct reader *r, struct pathprof_counted *counted,
 	f->path_cnt = take_u64(r);
 	f->counting = take_u32(r);
 	take_slots(r, f);
+	take_told(r, f);
 	take_lines(r, counted, f);
 	take_arcs(r, f);
 }

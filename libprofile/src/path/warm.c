@@ -14,6 +14,7 @@
 
 #include "pp_function_paths.h"
 #include "pp_increments.h"
+#include "pp_obvious.h"
 
 struct choice {
 	const struct pathprof_function_paths *whole;
@@ -22,6 +23,7 @@ struct choice {
 	uint64_t *node_flow, *start_flow; /* by node, by start */
 	bool *is_cold, *start_is_cold;    /* by edge, by start */
 	struct pathprof_function_paths *warm;
+	struct pp_obvious obvious;
 };
 
 static bool is_fixed(const struct choice *c, uint32_t edge)
@@ -71,7 +73,8 @@ static void choose_cold(struct choice *c, uint64_t bound)
 		uint64_t flow = c->profile->edges[e];
 		uint64_t least = c->node_flow[p->flow->edges[e].from] / PATHPROF_WARM_LOCAL;
 
-		c->is_cold[e] = !is_fixed(c, e) && (flow < bound || flow < least);
+		c->is_cold[e] = c->obvious.is_silent[e] ||
+				(!is_fixed(c, e) && (flow < bound || flow < least));
 	}
 }
 
@@ -125,7 +128,22 @@ static bool ends_at_fixed(const struct choice *c)
 	return false;
 }
 
-static int choose(struct choice *c, uint64_t most)
+/* As long as leaving something out makes more of it obvious. */
+static int leave_out_obvious(struct choice *c)
+{
+	int r = 1;
+
+	while (r > 0 && c->warm->cnt) {
+		r = pp_obvious_find(&c->obvious, c->whole, c->warm, c->profile, c->start_flow);
+		for (uint32_t e = 0; r > 0 && e < c->whole->flow->edge_cnt; e++)
+			c->is_cold[e] |= c->obvious.is_silent[e];
+		if (r > 0 && number_warm(c) < 0)
+			r = -ENOMEM;
+	}
+	return r < 0 ? r : 0;
+}
+
+static int choose(struct choice *c, uint64_t most, bool obvious)
 {
 	uint64_t bound = c->profile->total / PATHPROF_WARM_GLOBAL;
 	int r;
@@ -135,12 +153,13 @@ static int choose(struct choice *c, uint64_t most)
 	for (;;) {
 		choose_cold(c, bound);
 		r = number_warm(c);
-		if (r < 0 || c->warm->cnt <= most)
-			break;
+		if (r == 0 && obvious)
+			r = leave_out_obvious(c);
+		if (r < 0 || c->obvious.all || c->warm->cnt <= most)
+			return r;
 		if (__builtin_add_overflow(bound, bound / 2 + 1, &bound))
-			return -ENOENT;
+			return -EOVERFLOW;
 	}
-	return r == 0 && !c->warm->cnt ? -ENOENT : r;
 }
 
 /* ---------------------------------------------------------------- cold paths */
@@ -192,6 +211,7 @@ static void set_edge(struct pathprof_warm *w, const struct choice *c, uint32_t e
 	uint32_t to = c->whole->flow->edges[edge].to;
 	bool ends = c->whole->cuts[edge];
 
+	w->increments.edge_silent[edge] = c->obvious.is_silent[edge];
 	if (is_live_edge(c->warm, edge) || (!ends && !is_live(c->warm, to)))
 		return;
 	w->increments.edge_sets[edge] = true;
@@ -210,11 +230,12 @@ static int set_cold(struct pathprof_warm *w, const struct choice *c)
 {
 	const struct pathprof_flow *flow = c->whole->flow;
 
-	w->increments.edge_sets =
-		calloc((size_t)flow->edge_cnt + flow->node_cnt, sizeof(*w->increments.edge_sets));
+	w->increments.edge_sets = calloc(2 * (size_t)flow->edge_cnt + flow->node_cnt,
+					 sizeof(*w->increments.edge_sets));
 	if (!w->increments.edge_sets)
 		return -ENOMEM;
-	w->increments.leave_sets = w->increments.edge_sets + flow->edge_cnt;
+	w->increments.edge_silent = w->increments.edge_sets + flow->edge_cnt;
+	w->increments.leave_sets = w->increments.edge_silent + flow->edge_cnt;
 	for (uint32_t i = 0; i < c->whole->start_cnt; i++)
 		set_start(w, c, i);
 	for (uint32_t e = 0; e < flow->edge_cnt; e++)
@@ -261,6 +282,13 @@ static int make(struct pathprof_warm *w, const struct choice *c)
 	return r == 0 ? take_ids(w, c) : r;
 }
 
+static void take_told(struct pathprof_warm *w, struct choice *c)
+{
+	w->told = c->obvious.told;
+	w->told_cnt = c->obvious.told_cnt;
+	c->obvious.told = NULL;
+}
+
 static int choice_init(struct choice *c)
 {
 	const struct pathprof_flow *flow = c->whole->flow;
@@ -272,7 +300,7 @@ static int choice_init(struct choice *c)
 		return -ENOMEM;
 	c->start_flow = c->node_flow + nodes;
 	c->start_is_cold = c->is_cold + edges;
-	return 0;
+	return pp_obvious_init(&c->obvious, flow);
 }
 
 static void choice_release(struct choice *c)
@@ -280,11 +308,12 @@ static void choice_release(struct choice *c)
 	pathprof_function_paths_free(c->warm);
 	free(c->node_flow);
 	free(c->is_cold);
+	pp_obvious_release(&c->obvious);
 }
 
 int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,
 		       const struct pathprof_edge_profile *profile, uint64_t most,
-		       const bool *is_fixed)
+		       const bool *is_fixed, bool obvious)
 {
 	struct choice c = {.whole = paths, .profile = profile, .is_fixed = is_fixed};
 	struct pathprof_warm w = {0};
@@ -294,10 +323,12 @@ int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_fun
 		r = -ELOOP;
 	if (r == 0) {
 		measure_flow(&c);
-		r = choose(&c, most);
+		r = choose(&c, most, obvious);
 	}
-	if (r == 0)
+	if (r == 0 && !c.obvious.all && c.warm->cnt)
 		r = make(&w, &c);
+	if (r == 0)
+		take_told(&w, &c);
 	choice_release(&c);
 	if (r < 0)
 		pathprof_warm_release(&w);
@@ -310,5 +341,6 @@ void pathprof_warm_release(struct pathprof_warm *warm)
 {
 	pathprof_increments_release(&warm->increments);
 	free(warm->ids);
+	free(warm->told);
 	*warm = (struct pathprof_warm){0};
 }

@@ -26,6 +26,8 @@ static const char help[] =
 	"                        counted at less cost; all others are counted as well\n"
 	"  --pathprof-practical  counts paths apart that are not cold by what that file says, and\n"
 	"                        of the others how many there are; cheaper again\n"
+	"  --pathprof-obvious    besides leaves functions and loops out whose paths that file "
+	"tells\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
 	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
@@ -36,7 +38,7 @@ struct invocation {
 	char *library;           /* the directory of plugin and runtime */
 	const char *level;       /* of optimisation, as LLVM names its pipelines */
 	const char *interesting; /* a file; "": none */
-	bool late, cut_calls, practical, verbose, oracle;
+	bool late, cut_calls, practical, obvious, verbose, oracle;
 	bool links, is_library, is_static, has_input, had_lto;
 };
 
@@ -148,6 +150,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->cut_calls = true;
 	} else if (strcmp(argument, "--pathprof-practical") == 0) {
 		in->practical = true;
+	} else if (strcmp(argument, "--pathprof-obvious") == 0) {
+		in->practical = in->obvious = true;
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
 		in->verbose = true;
 	} else if (begins(argument, INTERESTING)) {
@@ -240,10 +244,10 @@ static void set_environment(const struct invocation *in, bool early)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s", early ? "early=" : "",
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s", early ? "early=" : "",
 		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
-		 in->practical ? "practical" : "", in->verbose ? "verbose" : "",
-		 in->oracle ? "oracle" : "");
+		 in->practical ? "practical" : "", in->obvious ? "obvious" : "",
+		 in->verbose ? "verbose" : "", in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
 	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0)
 		fail("out of memory", "");
@@ -264,7 +268,7 @@ int main(int argc, char **argv)
 	add_compiling(&in);
 	take_arguments(&in, argc, argv);
 	if (in.practical && !in.interesting[0])
-		fail("--pathprof-practical needs ", INTERESTING "FILE");
+		fail("--pathprof-practical and --pathprof-obvious need ", INTERESTING "FILE");
 	early = in.level && !in.late;
 	if (early)
 		add_early(&in);

@@ -134,11 +134,11 @@ static void put_table_slots(FILE *out, const struct pathprof_preferential *table
 
 static void put_warm_slots(FILE *out, const struct pathprof_warm *warm)
 {
-	uint64_t cnt = warm ? warm->counter_cnt : 1;
+	uint64_t cnt = warm->cnt ? warm->counter_cnt : 1;
 
 	put_u32(out, (uint32_t)cnt);
 	for (uint64_t i = 0; i < cnt; i++)
-		put_u64(out, warm && i < warm->cnt ? warm->ids[i] + 1 : 0);
+		put_u64(out, i < warm->cnt ? warm->ids[i] + 1 : 0);
 }
 
 static void put_slots(FILE *out, const struct insertion *in)
@@ -156,12 +156,28 @@ static void put_slots(FILE *out, const struct insertion *in)
 	}
 }
 
-static void put_arc(FILE *out, const struct shape *shape, const struct pathprof_flow_arc *arc)
+/* Paths that the profile has told, and are not counted. */
+static void put_told(FILE *out, const struct pathprof_warm *warm)
 {
-	int by_call = shape->pieces[arc->from].cut ? 1 : 2;
+	put_u32(out, warm ? (uint32_t)warm->told_cnt : 0);
+	for (size_t i = 0; warm && i < warm->told_cnt; i++) {
+		put_u64(out, warm->told[i].id);
+		put_u64(out, warm->told[i].count);
+	}
+}
 
-	fprintf(out, "\t.long %" PRIu32 ",%" PRIu32 ",%d\n", arc->from, arc->to,
-		arc->cut ? by_call : 0);
+static bool is_silent(const struct insertion *in, uint32_t edge)
+{
+	return in->increments && in->increments->edge_silent && in->increments->edge_silent[edge];
+}
+
+static void put_arc(const struct insertion *in, uint32_t edge)
+{
+	const struct pathprof_flow_arc *arc = &in->shape->arcs[edge];
+	int by_call = in->shape->pieces[arc->from].cut ? 1 : 2;
+
+	fprintf(in->unit->description, "\t.long %" PRIu32 ",%" PRIu32 ",%d\n", arc->from, arc->to,
+		(arc->cut ? by_call : 0) | (is_silent(in, edge) ? PATHPROF_EDGE_SILENT : 0));
 }
 
 void describe_function(const struct insertion *in, LLVMValueRef function)
@@ -177,10 +193,11 @@ void describe_function(const struct insertion *in, LLVMValueRef function)
 	put_u64(out, pathprof_function_paths_cnt(in->paths));
 	put_u32(out, in->counting);
 	put_slots(out, in);
+	put_told(out, in->warm);
 	put_nodes(out, shape);
 	put_u32(out, shape->arc_cnt);
 	for (uint32_t a = 0; a < shape->arc_cnt; a++)
-		put_arc(out, shape, &shape->arcs[a]);
+		put_arc(in, a);
 }
 
 void describe_unit(struct unit *unit)

@@ -26,7 +26,7 @@ static uint64_t counters_of(const struct insertion *in)
 	case PATHPROF_COUNTING_TABLE:
 		return 1ull << in->table->slot_bits;
 	case PATHPROF_COUNTING_WARM:
-		return in->warm ? in->warm->counter_cnt : 1;
+		return in->warm->cnt ? in->warm->counter_cnt : 1;
 	default:
 		return 2 * PATHPROF_CACHE_ENTRIES;
 	}
@@ -141,14 +141,14 @@ static int instrument_warm(const struct insertion *in, LLVMValueRef function,
 						pathprof_interesting_total(in->unit->interesting)};
 	struct pathprof_warm warm = {0};
 	int r = known->cnt ? pathprof_warm_init(&warm, in->paths, &profile, PATHPROF_ARRAY_MAX,
-						in->shape->is_fixed)
-			   : -ENOENT;
+						in->shape->is_fixed, in->unit->obvious)
+			   : 0;
 
-	if (r < 0 && r != -ENOENT)
-		return r;
+	if (r < 0)
+		return r == -EOVERFLOW ? -ENOENT : r;
 	whole.counting = PATHPROF_COUNTING_WARM;
-	whole.warm = r == 0 ? &warm : NULL;
-	whole.increments = r == 0 ? &warm.increments : NULL;
+	whole.warm = &warm;
+	whole.increments = warm.cnt ? &warm.increments : NULL;
 	instrument(&whole, function);
 	pathprof_warm_release(&warm);
 	return 0;
@@ -185,11 +185,12 @@ static void take_cuts(const struct insertion *in, struct pathprof_flow_arc *arcs
 static int instrument_best(const struct insertion *in, LLVMValueRef function,
 			   const struct known *known)
 {
-	int r;
+	int r = -ENOENT;
 
-	if (in->unit->practical && !known->is_changed)
-		return instrument_warm(in, function, known);
-	r = in->unit->practical ? -ENOENT : instrument_with_table(in, function, known);
+	if (!in->unit->practical)
+		r = instrument_with_table(in, function, known);
+	else if (!known->is_changed)
+		r = instrument_warm(in, function, known);
 	return r == -ENOENT ? instrument_by_number(in, function, known) : r;
 }
 

@@ -48,6 +48,11 @@ static struct step leave_step(const struct insertion *in, uint32_t node)
 	return (struct step){i->leave[node], i->leave_sets && i->leave_sets[node]};
 }
 
+static bool is_silent(const struct insertion *in, uint32_t edge)
+{
+	return in->increments->edge_silent && in->increments->edge_silent[edge];
+}
+
 static LLVMValueRef put_sum(struct insertion *in, struct step step)
 {
 	LLVMBuilderRef b = in->unit->builder;
@@ -209,7 +214,8 @@ static void put_edge(struct insertion *in, uint32_t e)
 		put_cut_call(in, e, call);
 	} else if (cut) {
 		go_to_edge(in, edge);
-		put_count(in, step);
+		if (!is_silent(in, e))
+			put_count(in, step);
 		put_start(in, edge->to);
 	} else if (step.value || step.sets) {
 		go_to_edge(in, edge);

@@ -20,7 +20,7 @@ struct insertion {
 	uint64_t first_counter;
 	enum pathprof_counting counting;
 	const struct pathprof_preferential *table; /* of a TABLE */
-	const struct pathprof_warm *warm;          /* of WARM; NULL: no path is */
+	const struct pathprof_warm *warm;          /* of WARM */
 	LLVMValueRef keys; /* the constants that a TABLE's code compares with */
 };
 

@@ -8,8 +8,8 @@
  * it cleans the module up a little, puts counting in, and has everything else optimised then.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
- * practical; and oracle, for tests. PATHPROF_INTERESTING names a file of interesting paths, if
- * there is one.
+ * practical, obvious; and oracle, for tests. PATHPROF_INTERESTING names a file of interesting
+ * paths, if there is one.
  */
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
@@ -126,6 +126,7 @@ static void instrument(LLVMModuleRef module)
 	unit.interesting = interesting;
 	unit.cut_calls = setting("cut=calls") != NULL;
 	unit.oracle = setting("oracle") != NULL;
+	unit.obvious = setting("obvious") != NULL;
 	unit.practical = setting("practical") != NULL && interesting;
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (f == unit.cached || f == unit.in_table || LLVMIsDeclaration(f) ||

@@ -40,6 +40,7 @@ struct unit {
 	uint32_t changed_cnt; /* functions that the interesting paths are not of any more */
 	unsigned int returns_twice, noprofile, naked, coroutine; /* kinds of attributes */
 	bool cut_calls, oracle;
+	bool obvious;   /* and paths that the profile tells are left out */
 	bool practical; /* cold paths are not told apart; what interesting paths say is the profile
 			 */
 	FILE *description; /* of its functions, as directives for the assembler */
