@@ -29,7 +29,7 @@ make_slice() {
 	echo "# no control group for the users can be made here"
 	slice=
 }
-sieges=()
+sieges=() sieges_of=() # process groups, and names of all that there were
 lift() {
 	local group mount
 	for group in "${sieges[@]}"; do kill -KILL -- "-$group" 2>/dev/null || true; done
@@ -48,6 +48,7 @@ done
 # besiege NAME COMMAND...: again whenever it ends, in a process group of its own.
 besiege() {
 	local name=$1
+	sieges_of+=("$name")
 	shift
 	# shellcheck disable=SC2016 # for the inner shell
 	setsid bash -c '[ -z "$0" ] || echo $$ >"$0/cgroup.procs"; while :; do "$@"; sleep 1; done' "$slice" "$@" \
@@ -115,6 +116,7 @@ tight() { [ "$(late_windows)" -le $(($(windows) / 100)) ]; }
 start_busy
 begin quiet --overhead $budget
 sleep $((seconds / 6))
+wait_for 60 has_windows 3
 wait_for 240 seen_enough || true
 end
 quiet_db=$db
@@ -141,7 +143,8 @@ run_ns=$(($(date +%s%N) - start_ns))
 stop_watched
 lift
 stop_others
-log_lines_most=$((run_ns / 10000000000 + 10))
+# Eight an hour of each user, and one in ten seconds of forged build-ids.
+log_lines_most=$((8 * ${#sieges_of[@]} * (run_ns / 3600000000000 + 1) + run_ns / 10000000000 + 5))
 
 share=$(awk -v c="$kernel" -v h="$held" -v w="$run_ns" -v n="$(nproc)" 'BEGIN { printf "%.3f", 100 * (c + h) / w / n }')
 check besieged-alive "exit status $stop_status" alive
