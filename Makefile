@@ -121,6 +121,7 @@ includes_message = $(patsubst %,$(BUILD)/%/libprofile/src/$(1).o,obj san fuzz/ob
 $(call includes_message,format/write_pprof,pprof)
 $(call includes_message,parcel/parcel_write,parcel)
 $(call includes_message,parcel/parcel_read,parcel)
+$(call includes_message,parcel/parcel_read_names,parcel)
 $(BUILD)/fuzz/obj/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -U_FORTIFY_SOURCE $(CSTD) $(FUZZ_FLAGS) -c -o $@ $<

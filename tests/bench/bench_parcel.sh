@@ -29,12 +29,19 @@ sqlite3 :memory: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
 	SELECT sum(i % 97), group_concat(DISTINCT i % 13) FROM n" >/dev/null
 END
 
-have() { [ ! -e host.db ] || sqlite3 host.db "SELECT sum(bursts) FROM windows"; }
+have() { [ ! -e host.db ] || sqlite3 host.db "SELECT sum(bursts) FROM windows WHERE id < 1000000"; }
 while [ "$(($(have)))" -lt "$bursts" ]; do
 	"$ctl" record -o host.db --overhead 20% --no-report -- sh work.sh "$ctl" >/dev/null
 done
 # All of it as if it had ended in one slot, with its own length kept.
 sqlite3 host.db "UPDATE windows SET begin_ns = 1700000100000000000 + id, end_ns = 1700000100000000001 + id"
+# The same again five minutes later: the first parcel has names of functions, the second what is sent from then on.
+sql="CREATE TEMP TABLE w AS SELECT * FROM windows; UPDATE w SET id = id + 1000000, begin_ns = begin_ns + 300000000000,
+	end_ns = end_ns + 300000000000; INSERT INTO windows SELECT * FROM w;"
+for table in window_ends window_drops window_processes path_counts edge_counts clock_counts; do
+	sql+="CREATE TEMP TABLE t_$table AS SELECT * FROM $table; UPDATE t_$table SET window = window + 1000000; INSERT INTO $table SELECT * FROM t_$table;"
+done
+sqlite3 host.db "$sql"
 
 # cpu COMMAND...: processor seconds.
 cpu() {
@@ -45,8 +52,10 @@ cpu() {
 
 mkdir parcels copies
 write_s=$(cpu "$ctl" --db host.db parcel write -o parcels)
-file=$(echo parcels/*.parcel)
+named=$(find parcels -name '*.parcel' | sort | head -n 1)
+file=$(find parcels -name '*.parcel' | sort | tail -n 1)
 bytes=$(stat -c %s "$file")
+names_bytes=$(($(stat -c %s "$named") - bytes))
 rows=$("$ctl" parcel read --json "$file" | python3 -c '
 import json, sys
 print(sum(len(p[t]) for p in json.load(sys.stdin)[0]["parts"] for t in ("paths", "edges", "places")))')
@@ -58,12 +67,13 @@ add_s=$(cpu "$ctl" parcel add -o fleet.db "$file")
 db_bytes=$(stat -c %s host.db)
 
 echo "bursts $(have)"
-echo "windows $(sqlite3 host.db 'SELECT count(*) FROM windows')"
+echo "windows $(sqlite3 host.db 'SELECT count(*) FROM windows WHERE id < 1000000')"
 echo "rows $rows"
 echo "database $db_bytes bytes"
 echo "parcel $bytes bytes"
 awk -v b="$bytes" -v r="$rows" 'BEGIN { printf "row %.1f bytes\n", b / r }'
 awk -v b="$bytes" -v n="$(have)" 'BEGIN { printf "host_and_day_at_430_a_minute %.1f MB (aim: at most 8)\n", b * 430 * 5 / n * 288 / 1e6 }'
-echo "write $write_s cpu_s"
+echo "names_once $names_bytes bytes"
+awk -v s="$write_s" 'BEGIN { printf "write %.2f cpu_s, names of all functions looked up for it\n", s / 2 }'
 awk -v a="$read_s" -v b="$none_s" -v n=$copies 'BEGIN { printf "read %.0f parcels/cpu_s\n", (n - 1) / (a - b) }'
 echo "add $add_s cpu_s"

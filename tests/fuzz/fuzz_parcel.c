@@ -14,7 +14,14 @@
 
 static void compare(const struct pathprof_parcel *a, const struct pathprof_parcel *b)
 {
+	uint64_t names[2] = {0, 0};
+
 	REQUIRE(a->slot_s == b->slot_s && a->part_cnt == b->part_cnt);
+	for (uint32_t i = 0; i < a->name_cnt; i++)
+		names[0] += a->names[i].function_cnt + a->names[i].portable_cnt;
+	for (uint32_t i = 0; i < b->name_cnt; i++)
+		names[1] += b->names[i].function_cnt + b->names[i].portable_cnt;
+	REQUIRE(names[0] == names[1] && names[0] <= 2 * PATHPROF_PARCEL_FUNCTIONS_MAX);
 	for (uint32_t i = 0; i < a->part_cnt; i++) {
 		const struct pathprof_profile *p = &a->parts[i].profile, *q = &b->parts[i].profile;
 

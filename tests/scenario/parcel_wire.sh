@@ -116,6 +116,22 @@ parts {
     samples: 43
   }
 }
+names {
+  id: "jit"
+  kind: 3
+  start: 4096
+  start: 4080
+  length: 5
+  length: 1
+  names: "first\000_Z6secondv\000"
+  path_start: 4096
+  path_length: 3
+  path_outcomes: 5
+  function: 71
+  place: 73
+  keys: 71
+  keys: 79
+}
 END
 if cmp -s "$work/expected" "$work/short"; then
 	ok parcel_wire_fields

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pathprof/parcel.h"
+#include "pathprof/parcel_names.h"
 
 #define SLOT_S 1700000100ll
 
@@ -97,6 +97,24 @@ static void add_window(struct pathprof_parcel_part *part)
 		fail("out of memory");
 }
 
+static void add_function_names(struct pathprof_parcel *parcel)
+{
+	static const struct pathprof_parcel_portable portable = {0x1000, 3, 5, 71, 73};
+	struct pathprof_parcel_names *names =
+		pathprof_parcel_names_of(parcel, &parcel->parts[0].profile.binaries[1].id);
+
+	if (!names || pathprof_parcel_add_function(names, 0x1000, 5, "first") ||
+	    pathprof_parcel_add_function(names, 0x1ff0, 1, "_Z6secondv") ||
+	    pathprof_parcel_add_portable(names, &portable))
+		fail("out of memory");
+	names->keys = calloc(2, sizeof(*names->keys));
+	if (!names->keys)
+		fail("out of memory");
+	names->keys[0] = 71;
+	names->keys[1] = 79;
+	names->key_cnt = 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct pathprof_parcel parcel = {.slot_s = SLOT_S,
@@ -118,6 +136,7 @@ int main(int argc, char **argv)
 	add_names(&part->profile);
 	add_counts(&part->profile, argc > 1 ? strtoull(argv[1], NULL, 10) : 0);
 	add_window(part);
+	add_function_names(&parcel);
 	if (pathprof_parcel_write(&parcel, &bytes, &len, &error))
 		fail(error.text);
 	if (fwrite(bytes, 1, len, stdout) != len || fflush(stdout))

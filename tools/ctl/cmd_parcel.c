@@ -18,6 +18,7 @@
 #include "listing.h"
 #include "output.h"
 #include "parcel_show.h"
+#include "pathprof/parcel_names.h"
 #include "pathprof/parcel_store.h"
 #include "text.h"
 
@@ -95,7 +96,7 @@ static void list_written(struct listing *listing, const char *file,
 
 static int write_slot(struct listing *listing, const struct ctl_options *options,
 		      struct pathprof_store *store, int64_t slot_s,
-		      const struct pathprof_parcel_host *host)
+		      const struct pathprof_parcel_host *host, struct pathprof_namer *namer)
 {
 	const char *directory = options->output ? options->output : ".";
 	_cleanup_parcel_ struct pathprof_parcel parcel = {.slot_s = 0};
@@ -108,6 +109,8 @@ static int write_slot(struct listing *listing, const struct ctl_options *options
 	if (r < 0)
 		return ctl_fail_error("parcel", r, &error);
 	parcel.host = *host;
+	if (pathprof_namer_name(namer, &parcel) < 0)
+		return ctl_fail("out of memory");
 	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
 		return ctl_fail("%s: no directory, and it cannot be made: %s", directory,
 				strerror(errno));
@@ -117,6 +120,7 @@ static int write_slot(struct listing *listing, const struct ctl_options *options
 		r = write_bytes(file, bytes, len, &error);
 	if (r < 0)
 		return ctl_fail_error(file, r, &error);
+	pathprof_namer_told(namer, &parcel);
 	list_written(listing, file, &parcel, len);
 	return CTL_OK;
 }
@@ -153,14 +157,18 @@ static int write_slots(const struct ctl_options *options, struct pathprof_store 
 		       const struct slots *slots)
 {
 	struct listing listing = {.json = options->json};
+	struct pathprof_namer *namer = NULL;
 	struct pathprof_parcel_host host;
 	int r = find_host(store, options, &host);
 
+	if (r == CTL_OK && pathprof_namer_new(&namer) < 0)
+		r = ctl_fail("out of memory");
 	table_init(&listing.table, written_columns, 4);
 	listing_begin(&listing);
 	for (size_t i = 0; r == CTL_OK && i < slots->cnt; i++)
-		r = write_slot(&listing, options, store, slots->slots[i], &host);
+		r = write_slot(&listing, options, store, slots->slots[i], &host, namer);
 	listing_end(&listing, NULL);
+	pathprof_namer_free(namer);
 	return r;
 }
 
@@ -268,9 +276,11 @@ static void add_one(struct tally *tally, struct pathprof_store *store, const cha
 	_cleanup_parcel_ struct pathprof_parcel parcel = {.slot_s = 0};
 	enum pathprof_parcel_added added = PATHPROF_PARCEL_KNOWN;
 	struct pathprof_error error = {""};
+	uint64_t cut = 0;
 	int r = read_parcel(file, &parcel);
 
-	if (r == CTL_OK && pathprof_store_add_parcel(store, &parcel, &added, &error) < 0)
+	if (r == CTL_OK && (pathprof_store_add_parcel(store, &parcel, &added, &error) < 0 ||
+			    pathprof_store_add_names(store, &parcel, &cut, &error) < 0))
 		r = ctl_fail("%s: %s", file, error.text);
 	if (r == CTL_OK)
 		tally->cnt[added]++;

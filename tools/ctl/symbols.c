@@ -243,6 +243,9 @@ static struct symbol *look_up(struct symbols *symbols, struct binary *binary,
 		look_up_jit(symbols, binary, offset, symbol);
 	else
 		look_up_code(binary->code, offset, symbol);
+	/* parcels of hosts that have the file said what its functions are called */
+	if (!binary->code && binary->id.kind != PATHPROF_ID_JIT)
+		look_up_jit(symbols, binary, offset, symbol);
 	if (symbol->start > offset)
 		symbol->start = offset;
 	symbol->known = symbol->linkage != NULL;

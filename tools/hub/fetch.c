@@ -75,6 +75,7 @@ static int add_parcel(const struct fetch *fetch, struct pathprof_store *store, c
 	struct pathprof_parcel parcel = {.slot_s = 0};
 	enum pathprof_parcel_added added;
 	char have[HUB_STORE_TEXT];
+	uint64_t cut;
 	int r = pathprof_parcel_read(&parcel, answer->text, answer->bytes, error);
 
 	if (r == 0 && strcmp(hub_store_text(parcel.store, have), id) != 0)
@@ -82,6 +83,8 @@ static int add_parcel(const struct fetch *fetch, struct pathprof_store *store, c
 				  fetch->options->hub);
 	if (r == 0)
 		r = pathprof_store_add_parcel(store, &parcel, &added, error);
+	if (r == 0)
+		r = pathprof_store_add_names(store, &parcel, &cut, error);
 	pathprof_parcel_release(&parcel);
 	return r;
 }

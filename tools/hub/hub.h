@@ -32,7 +32,7 @@ struct hub_options {
 	const char *since, *until; /* fetch: seconds since 1970 */
 	int64_t keep_s;
 	uint32_t days;
-	bool server, reader, once;
+	bool server, reader, once, no_names;
 	const char *verb;
 	int argc; /* operands */
 	char **argv;

@@ -159,6 +159,22 @@ static void say_beside(struct hub_ingest *ingest, const struct pathprof_parcel *
 		 parcel->host.name, hub_store_text(parcel->store, id));
 }
 
+/* Counts are there without them. */
+static void add_names(struct hub_ingest *ingest, const struct pathprof_parcel *parcel)
+{
+	struct pathprof_error error = {""};
+	uint64_t cut = 0;
+
+	if (pathprof_store_add_names(ingest->store, parcel, &cut, &error) < 0)
+		hub_note("%s: names of its functions are not kept: %s", parcel->host.name,
+			 error.text);
+	if (cut && !ingest->counts.cut)
+		hub_note("%s: names of functions are left out: a build has more than %d, or was "
+			 "not counted; this is said once",
+			 parcel->host.name, PATHPROF_STORE_FUNCTIONS_MAX);
+	ingest->counts.cut += cut;
+}
+
 static unsigned int add(struct hub_ingest *ingest, const struct pathprof_parcel *parcel,
 			json_t **ret_answer)
 {
@@ -181,6 +197,7 @@ static unsigned int add(struct hub_ingest *ingest, const struct pathprof_parcel 
 	counts->added += added == PATHPROF_PARCEL_ADDED;
 	counts->replaced += added == PATHPROF_PARCEL_REPLACED;
 	counts->known += added == PATHPROF_PARCEL_KNOWN;
+	add_names(ingest, parcel);
 	*ret_answer = json_pack("{s:s}", "taken", names[added]);
 	return 200;
 }

@@ -16,6 +16,7 @@ struct hub_ingest;
 
 struct hub_ingest_counts {
 	uint64_t added, replaced, beside, known, refused;
+	uint64_t cut; /* names of functions */
 };
 
 /* Opens the database, made if need be. Negative errno, error filled. */

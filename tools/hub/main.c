@@ -21,7 +21,8 @@ static const char usage[] =
 	"\n"
 	"  serve --db FILE --listen ADDRESS:PORT --cert FILE --key FILE --ca FILE\n"
 	"        [--crl FILE] [--denied FILE] [--keep DAYS] [--tenants DIRECTORY]\n"
-	"  send  --db FILE --hub https://HOST:PORT --cert FILE --key FILE --ca FILE [--once]\n"
+	"  send  --db FILE --hub https://HOST:PORT --cert FILE --key FILE --ca FILE [--once] "
+	"[--no-names]\n"
 	"  fetch --db FILE --hub https://HOST:PORT --cert FILE --key FILE --ca FILE\n"
 	"        [--since SECONDS] [--until SECONDS] [--host NAME]\n"
 	"  ca    DIRECTORY                    makes a certificate authority there\n"
@@ -41,6 +42,7 @@ static const char usage[] =
 	"                     changes\n"
 	"      --keep DAYS    older parcels are forgotten (30)\n"
 	"      --tenants DIR  serve more tenants than one, each with a database there\n"
+	"      --no-names     functions' names stay here: who asks the hub sees places\n"
 	"      --once         sends what is there and ends, instead of every five minutes\n"
 	"      --since, --until   what ended after and began before, in seconds since 1970\n"
 	"  -h, --help         this text\n"
@@ -65,6 +67,7 @@ enum {
 	OPTION_SERVER,
 	OPTION_READER,
 	OPTION_ONCE,
+	OPTION_NO_NAMES,
 	OPTION_SINCE,
 	OPTION_UNTIL,
 	OPTION_HOST,
@@ -87,6 +90,7 @@ static const struct option long_options[] = {
 	{"server", no_argument, NULL, OPTION_SERVER},
 	{"reader", no_argument, NULL, OPTION_READER},
 	{"once", no_argument, NULL, OPTION_ONCE},
+	{"no-names", no_argument, NULL, OPTION_NO_NAMES},
 	{"since", required_argument, NULL, OPTION_SINCE},
 	{"until", required_argument, NULL, OPTION_UNTIL},
 	{"host", required_argument, NULL, OPTION_HOST},
@@ -254,6 +258,8 @@ static int take_option(struct hub_options *options, int option, const char *valu
 		options->reader = true;
 	else if (option == OPTION_ONCE)
 		options->once = true;
+	else if (option == OPTION_NO_NAMES)
+		options->no_names = true;
 	else if (option == '?')
 		return hub_usage(options, "no such option, or a value is missing");
 	else if (!take_days(options, option, value))

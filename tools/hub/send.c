@@ -19,12 +19,16 @@
 #include "base/clock.h"
 #include "base/vector.h"
 #include "client.h"
+#include "pathprof/parcel_names.h"
 #include "pathprof/parcel_store.h"
 
 #define PAUSE_MAX_S 900
 #define FORBIDDEN_S 3600
 /* The hub refuses parcels of a host whose clock is further off. */
 #define SKEW_MAX_S 3600
+/* Names are said again after a week, and when the hub has so many slots less than it had. */
+#define NAMES_NS (7 * 86400 * PP_NSEC_PER_SEC)
+#define LOST_MIN 4
 
 struct slot {
 	int64_t slot_s;
@@ -48,7 +52,8 @@ struct round {
 	size_t slot_cnt;
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
 	struct pathprof_parcel_host host;
-	json_t *have;    /* object: slot to what the hub's answer says of it */
+	json_t *have;                 /* object: slot to what the hub's answer says of it */
+	struct pathprof_namer *namer; /* NULL: no names are sent */
 	json_t *settled; /* object: slot to the hub's digest at which nothing was left to send */
 	int64_t since_s; /* of older slots the hub wants none */
 	int64_t open_s;  /* of this and later slots not yet */
@@ -195,20 +200,32 @@ static bool is_wanted(const struct round *round, const struct slot *slot)
 
 /* ---------------------------------------------------------------- sending */
 
-/* left_out: keys of windows, ascending. */
-static int pack(struct round *round, int64_t slot_s, const uint64_t *left_out, size_t cnt,
-		uint8_t **ret_bytes, size_t *ret_len)
+/* Names that the hub has are left out. */
+static int name(struct round *round, struct pathprof_parcel *parcel, struct pathprof_error *error)
 {
-	struct pathprof_parcel parcel = {.slot_s = 0};
-	struct pathprof_error error = {""};
-	int r = pathprof_store_parcel_rest(round->store, slot_s, left_out, cnt, &parcel, &error);
-
-	if (r == 0) {
-		parcel.host = round->host;
-		parcel.host.sent_ns = pp_realtime_ns();
-		r = pathprof_parcel_write(&parcel, ret_bytes, ret_len, &error);
+	if (!round->namer) {
+		pathprof_parcel_names_release(parcel);
+		return 0;
 	}
-	pathprof_parcel_release(&parcel);
+	if (pathprof_namer_name(round->namer, parcel) < 0)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* left_out: keys of windows, ascending. The caller releases the parcel in any case. */
+static int pack(struct round *round, int64_t slot_s, const uint64_t *left_out, size_t cnt,
+		struct pathprof_parcel *parcel, uint8_t **ret_bytes, size_t *ret_len)
+{
+	struct pathprof_error error = {""};
+	int r = pathprof_store_parcel_rest(round->store, slot_s, left_out, cnt, parcel, &error);
+
+	if (r == 0)
+		r = name(round, parcel, &error);
+	if (r == 0) {
+		parcel->host = round->host;
+		parcel->host.sent_ns = pp_realtime_ns();
+		r = pathprof_parcel_write(parcel, ret_bytes, ret_len, &error);
+	}
 	return r < 0 ? hub_fail("slot %" PRId64 ": %s", slot_s, error.text) : 0;
 }
 
@@ -217,17 +234,21 @@ static enum outcome send_windows(struct round *round, const struct slot *slot,
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
 	_cleanup_free_ uint8_t *bytes = NULL;
-	enum outcome outcome;
+	struct pathprof_parcel parcel = {.slot_s = 0};
+	enum outcome outcome = REFUSED;
 	size_t len = 0;
 
-	if (pack(round, slot->slot_s, left_out, cnt, &bytes, &len))
-		return REFUSED;
-	hub_client_ask(&round->client, "/v1/parcels", bytes, len, &answer);
-	outcome = outcome_of(round, &answer);
-	if (outcome == TAKEN)
-		round->sent_cnt++;
-	else
-		hub_client_say(&round->client, "a parcel", &answer);
+	if (pack(round, slot->slot_s, left_out, cnt, &parcel, &bytes, &len) == 0) {
+		hub_client_ask(&round->client, "/v1/parcels", bytes, len, &answer);
+		outcome = outcome_of(round, &answer);
+		if (outcome == TAKEN)
+			round->sent_cnt++;
+		else
+			hub_client_say(&round->client, "a parcel", &answer);
+	}
+	if (outcome == TAKEN && round->namer)
+		pathprof_namer_told(round->namer, &parcel);
+	pathprof_parcel_release(&parcel);
 	return outcome;
 }
 
@@ -424,11 +445,32 @@ static void say_round(const struct round *round)
 		printf("%s\n", status + strlen("STATUS="));
 }
 
-/* settled: what rounds leave to one another. *ret_id: the store's, for who comes when. */
-static enum outcome run_round(const struct hub_options *options, json_t *settled,
+/* What rounds leave to one another. */
+struct left {
+	json_t *settled;
+	struct pathprof_namer *namer; /* NULL: no names are sent */
+	uint64_t named_ns;            /* since when names are not said again, CLOCK_MONOTONIC */
+	size_t have_cnt;              /* slots that the hub had */
+};
+
+/* A hub with fewer slots than it had lost names, too; and it forgets what did not run for long. */
+static void forget_names(struct left *left, size_t have_cnt)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+	bool is_due = now_ns - left->named_ns > NAMES_NS || have_cnt + LOST_MIN <= left->have_cnt;
+
+	left->have_cnt = have_cnt;
+	if (!left->namer || !is_due)
+		return;
+	pathprof_namer_forget(left->namer);
+	left->named_ns = now_ns;
+}
+
+/* *ret_id: the store's, for who comes when. */
+static enum outcome run_round(const struct hub_options *options, struct left *left,
 			      long *ret_retry_after_s, uint8_t ret_id[PATHPROF_PARCEL_STORE_BYTES])
 {
-	struct round round = {.options = options, .settled = settled};
+	struct round round = {.options = options, .namer = left->namer, .settled = left->settled};
 	struct pathprof_error error = {""};
 	enum outcome outcome = LATER;
 	int r = look(&round, &error);
@@ -441,8 +483,10 @@ static enum outcome run_round(const struct hub_options *options, json_t *settled
 		outcome = TAKEN;
 	} else {
 		outcome = ask_have(&round);
-		if (outcome == TAKEN)
+		if (outcome == TAKEN) {
+			forget_names(left, json_object_size(round.have));
 			outcome = send_slots(&round);
+		}
 	}
 	if (r == 0)
 		say_round(&round);
@@ -480,7 +524,7 @@ int hub_send(const struct hub_options *options)
 {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES] = {0};
 	unsigned int failures = 0;
-	json_t *settled = NULL;
+	struct left left;
 	long retry_after_s = 0;
 	int r = options->argc ? hub_usage(options, "%s: not expected", options->argv[0])
 			      : hub_client_check(options);
@@ -488,14 +532,17 @@ int hub_send(const struct hub_options *options)
 	if (r)
 		return r;
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	settled = json_object();
+	left = (struct left){.settled = json_object(), .named_ns = pp_monotonic_ns()};
+	if (!options->no_names && pathprof_namer_new(&left.namer) < 0)
+		return hub_fail("out of memory");
 	sd_notify(0, "READY=1");
 	for (;;) {
-		enum outcome outcome = run_round(options, settled, &retry_after_s, id);
+		enum outcome outcome = run_round(options, &left, &retry_after_s, id);
 		int64_t wait_s = until_next_slot_s(id);
 
 		if (options->once) {
-			json_decref(settled);
+			json_decref(left.settled);
+			pathprof_namer_free(left.namer);
 			return outcome == TAKEN ? HUB_OK : HUB_FAILURE;
 		}
 		failures = outcome == LATER ? failures + 1 : 0;

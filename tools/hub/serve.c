@@ -524,10 +524,12 @@ static void say_end(const struct hub *hub)
 	const struct hub_ingest_counts counts = hub_tenants_counts(hub->tenants);
 
 	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu beside "
-		 "others of their slot, %llu known, %llu refused, %llu requests of who may not ask",
+		 "others of their slot, %llu known, %llu refused, %llu names "
+		 "of functions left out, %llu requests of who may not ask",
 		 (unsigned long long)counts.added, (unsigned long long)counts.replaced,
 		 (unsigned long long)counts.beside, (unsigned long long)counts.known,
-		 (unsigned long long)counts.refused, (unsigned long long)hub->denied_cnt);
+		 (unsigned long long)counts.refused, (unsigned long long)counts.cut,
+		 (unsigned long long)hub->denied_cnt);
 }
 
 static int signal_fd(void)

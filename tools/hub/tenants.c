@@ -110,6 +110,7 @@ struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants)
 		sum.replaced += counts->replaced;
 		sum.beside += counts->beside;
 		sum.known += counts->known;
+		sum.cut += counts->cut;
 		sum.refused += counts->refused;
 	}
 	return sum;

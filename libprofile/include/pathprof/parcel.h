@@ -46,6 +46,11 @@ extern "C" {
 /* A binary's name, a comm or a container; a text about the host, its end included. */
 #define PATHPROF_PARCEL_NAME_BYTES 4096u
 #define PATHPROF_PARCEL_HOST_BYTES 256u
+/* Of a whole parcel: functions, and as many portable paths; keys of functions. A function's name.
+ */
+#define PATHPROF_PARCEL_FUNCTIONS_MAX  65536u
+#define PATHPROF_PARCEL_KEYS_MAX       (1u << 18)
+#define PATHPROF_PARCEL_FUNCTION_BYTES 1024u
 
 /* The machine, as the writer describes it; a member that is "" or 0 is not known. */
 struct pathprof_parcel_host {
@@ -74,12 +79,36 @@ struct pathprof_parcel_part {
 	uint32_t window_cnt;
 };
 
+/* A function in which rows lie, as far as they do: [start, start + len_bytes) of the file. */
+struct pathprof_parcel_function {
+	uint64_t start, len_bytes;
+	char *name; /* as the linker calls it */
+};
+
+/* A path of this build, and what of it outlives the build: see portable.h. */
+struct pathprof_parcel_portable {
+	uint64_t start;
+	uint32_t length, outcomes;
+	uint64_t function, place;
+};
+
+/* What a parcel says of a build for those who have no file of it. All of it may be missing. */
+struct pathprof_parcel_names {
+	struct pathprof_build_id id;
+	struct pathprof_parcel_function *functions;
+	struct pathprof_parcel_portable *portables;
+	uint64_t *keys; /* of all functions that it has, strictly ascending */
+	uint32_t function_cnt, function_room, portable_cnt, portable_room, key_cnt;
+};
+
 struct pathprof_parcel {
 	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
 	int64_t slot_s;
 	struct pathprof_parcel_host host;
 	struct pathprof_parcel_part *parts;
 	uint32_t part_cnt;
+	struct pathprof_parcel_names *names; /* each build once: pathprof/parcel_names.h */
+	uint32_t name_cnt, name_room;
 };
 
 /* Of this machine, now. */

@@ -31,9 +31,9 @@ int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_fil
 			 pathprof_slot_row_fn *fn, void *context, struct pathprof_error *error);
 
 /*
- * One slot as a parcel, whose host is left empty. Windows that were taken alike become one part,
- * processes that differ by their ids alone one workload. The caller releases it.
- * -ENODATA: no window ended in that slot.
+ * One slot as a parcel, whose host is left empty, with the names that the store has. Windows that
+ * were taken alike become one part, processes that differ by their ids alone one workload. The
+ * caller releases it. -ENODATA: no window ended in that slot.
  */
 int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 			  struct pathprof_parcel *ret_parcel, struct pathprof_error *error);
@@ -61,6 +61,15 @@ enum pathprof_parcel_added {
  */
 int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error);
+
+/* Functions of one build that have names: what else parcels say of it is left out. */
+#define PATHPROF_STORE_FUNCTIONS_MAX 100000
+/*
+ * Adds the names that a parcel brought, once its counts are there: those of builds of which
+ * something was counted. What is known stays as it was said first. *ret_cut: names left out.
+ */
+int pathprof_store_add_names(struct pathprof_store *store, const struct pathprof_parcel *parcel,
+			     uint64_t *ret_cut, struct pathprof_error *error);
 
 /*
  * A store whose parcels were added, and the host that sent them. A host that got a new store has

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/vector.h"
+#include "pathprof/parcel_names.h"
 
 #define SLOT_NS ((int64_t)PATHPROF_PARCEL_SLOT_S * 1000000000)
 
@@ -86,6 +87,7 @@ void pathprof_parcel_release(struct pathprof_parcel *parcel)
 		free(parcel->parts[i].windows);
 	}
 	free(parcel->parts);
+	pathprof_parcel_names_release(parcel);
 	parcel->parts = NULL;
 	parcel->part_cnt = 0;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #define COUNT_MAX       ((uint64_t)INT64_MAX)
 #define PATH_LENGTH_MAX 32
@@ -46,6 +47,13 @@ int pp_parcel_check_sizes(const struct pp_parcel_sizes *sizes, struct pathprof_e
 			     error);
 	if (code == 0)
 		code = limit(sizes->rows, PATHPROF_PARCEL_ROWS_MAX, "rows of counts", error);
+	if (code == 0)
+		code = limit(sizes->functions, PATHPROF_PARCEL_FUNCTIONS_MAX, "functions", error);
+	if (code == 0)
+		code = limit(sizes->portables, PATHPROF_PARCEL_FUNCTIONS_MAX, "names of paths",
+			     error);
+	if (code == 0)
+		code = limit(sizes->keys, PATHPROF_PARCEL_KEYS_MAX, "keys of functions", error);
 	return code;
 }
 
@@ -174,6 +182,36 @@ static int check_counts(struct check *c)
 	return code;
 }
 
+/* ---------------------------------------------------------------- names of functions */
+
+static int check_functions(const struct check *c, const struct pathprof_parcel_names *names)
+{
+	for (uint32_t i = 0; i < names->function_cnt; i++) {
+		const struct pathprof_parcel_function *function = &names->functions[i];
+
+		if (function->len_bytes > COUNT_MAX ||
+		    function->start > UINT64_MAX - function->len_bytes)
+			return refuse(c, "where a function lies");
+		if (strnlen(function->name, PATHPROF_PARCEL_FUNCTION_BYTES + 1) >
+		    PATHPROF_PARCEL_FUNCTION_BYTES)
+			return refuse(c, "a function's name is longer than 1024 bytes");
+	}
+	return 0;
+}
+
+static int check_build(const struct check *c, const struct pathprof_parcel_names *names)
+{
+	if (names->id.len_bytes > PATHPROF_BUILD_ID_MAX || names->id.kind > PATHPROF_ID_JIT)
+		return refuse(c, "the identity of a build with names");
+	for (uint32_t i = 0; i < names->portable_cnt; i++)
+		if (names->portables[i].length > PATH_LENGTH_MAX)
+			return refuse(c, "the name of a path that is longer than 32 branches");
+	for (uint32_t i = 1; i < names->key_cnt; i++)
+		if (names->keys[i - 1] >= names->keys[i])
+			return refuse(c, "keys of functions are not in order");
+	return check_functions(c, names);
+}
+
 /* ---------------------------------------------------------------- all of it */
 
 static int check_part(struct check *c, const struct pathprof_parcel_part *part)
@@ -200,5 +238,7 @@ int pp_parcel_check(const struct pathprof_parcel *parcel, int code, struct pathp
 		return refuse(&c, "its slot does not begin at five minutes");
 	for (uint32_t i = 0; result == 0 && i < parcel->part_cnt; i++)
 		result = check_part(&c, &parcel->parts[i]);
+	for (uint32_t i = 0; result == 0 && i < parcel->name_cnt; i++)
+		result = check_build(&c, &parcel->names[i]);
 	return result;
 }

@@ -53,6 +53,12 @@ static int check_sizes(const Pathprof__Parcel *m, struct pathprof_error *error)
 		sizes.names += m->parts[i]->n_binaries + m->parts[i]->n_workloads;
 		sizes.rows += row_cnt(m->parts[i]);
 	}
+	for (size_t i = 0; i < m->n_names; i++) {
+		sizes.names++;
+		sizes.functions += m->names[i]->n_start;
+		sizes.portables += m->names[i]->n_function;
+		sizes.keys += m->names[i]->n_keys;
+	}
 	return pp_parcel_check_sizes(&sizes, error);
 }
 
@@ -413,6 +419,8 @@ static int read_message(struct pathprof_parcel *parcel, const Pathprof__Parcel *
 		code = read_host(&parcel->host, m->host, error);
 	for (size_t i = 0; code == 0 && i < m->n_parts; i++)
 		code = read_part(parcel, m->parts[i], error);
+	if (code == 0)
+		code = pp_parcel_read_names(parcel, m, error);
 	return code ? code : pp_parcel_check(parcel, -EBADMSG, error);
 }
 

@@ -385,6 +385,110 @@ static void write_parts(struct writer *w, const struct pathprof_parcel *parcel, 
 	m->n_parts = parcel->part_cnt;
 }
 
+/* ---------------------------------------------------------------- names of functions */
+
+static int by_function(const void *a, const void *b)
+{
+	const struct pathprof_parcel_function *x = a, *y = b;
+
+	return order(x->start, y->start);
+}
+
+static int by_portable(const void *a, const void *b)
+{
+	const struct pathprof_parcel_portable *x = a, *y = b;
+	int by = order(x->start, y->start);
+
+	if (!by)
+		by = order(x->length, y->length);
+	return by ? by : order(x->outcomes, y->outcomes);
+}
+
+static void write_functions(struct writer *w, const struct pathprof_parcel_names *in,
+			    Pathprof__Names *m)
+{
+	size_t cnt = in->function_cnt, len = 0;
+	const struct pathprof_parcel_function *rows =
+		sorted(w, in->functions, cnt, sizeof(*rows), by_function);
+	uint64_t start = 0;
+
+	for (size_t i = 0; rows && i < cnt; i++)
+		len += strlen(rows[i].name) + 1;
+	m->start = take(w, cnt, sizeof(*m->start));
+	m->length = take(w, cnt, sizeof(*m->length));
+	m->names.data = take(w, len, 1);
+	for (size_t i = 0; !w->arena.failed && i < cnt; i++) {
+		size_t bytes = strlen(rows[i].name) + 1;
+
+		m->start[i] = (int64_t)(rows[i].start - start);
+		m->length[i] = rows[i].len_bytes;
+		memcpy(m->names.data + m->names.len, rows[i].name, bytes);
+		m->names.len += bytes;
+		start = rows[i].start;
+	}
+	m->n_start = m->n_length = cnt;
+}
+
+static void write_portables(struct writer *w, const struct pathprof_parcel_names *in,
+			    Pathprof__Names *m)
+{
+	size_t cnt = in->portable_cnt;
+	const struct pathprof_parcel_portable *rows =
+		sorted(w, in->portables, cnt, sizeof(*rows), by_portable);
+	uint64_t start = 0;
+
+	m->path_start = take(w, cnt, sizeof(*m->path_start));
+	m->path_length = take(w, cnt, sizeof(*m->path_length));
+	m->path_outcomes = take(w, cnt, sizeof(*m->path_outcomes));
+	m->function = take(w, cnt, sizeof(*m->function));
+	m->place = take(w, cnt, sizeof(*m->place));
+	for (size_t i = 0; !w->arena.failed && i < cnt; i++) {
+		m->path_start[i] = (int64_t)(rows[i].start - start);
+		m->path_length[i] = rows[i].length;
+		m->path_outcomes[i] = rows[i].outcomes;
+		m->function[i] = rows[i].function;
+		m->place[i] = rows[i].place;
+		start = rows[i].start;
+	}
+	m->n_path_start = m->n_path_length = m->n_path_outcomes = cnt;
+	m->n_function = m->n_place = cnt;
+}
+
+static void write_names_of(struct writer *w, const struct pathprof_parcel_names *in,
+			   Pathprof__Names *m)
+{
+	pathprof__names__init(m);
+	m->kind = in->id.kind;
+	m->id.len = in->id.len_bytes;
+	m->id.data = take(w, 1, sizeof(in->id.bytes));
+	m->keys = take(w, in->key_cnt, sizeof(*m->keys));
+	if (w->arena.failed)
+		return;
+	memcpy(m->id.data, in->id.bytes, sizeof(in->id.bytes));
+	if (in->key_cnt)
+		memcpy(m->keys, in->keys, in->key_cnt * sizeof(*m->keys));
+	m->n_keys = in->key_cnt;
+	write_functions(w, in, m);
+	write_portables(w, in, m);
+}
+
+/* A build of which nothing is said is left out. */
+static void write_names(struct writer *w, const struct pathprof_parcel *parcel, Pathprof__Parcel *m)
+{
+	Pathprof__Names *names = take(w, parcel->name_cnt, sizeof(*names));
+
+	m->names = take(w, parcel->name_cnt, sizeof(*m->names));
+	for (uint32_t i = 0; !w->arena.failed && i < parcel->name_cnt; i++) {
+		const struct pathprof_parcel_names *in = &parcel->names[i];
+
+		if (!in->function_cnt && !in->portable_cnt && !in->key_cnt)
+			continue;
+		write_names_of(w, in, &names[m->n_names]);
+		m->names[m->n_names] = &names[m->n_names];
+		m->n_names++;
+	}
+}
+
 static void write_host(const struct pathprof_parcel_host *host, Pathprof__Host *m)
 {
 	m->name = text(host->name);
@@ -426,6 +530,11 @@ static int check(const struct pathprof_parcel *parcel, struct pathprof_error *er
 		sizes.names += (size_t)p->binary_cnt + p->process_cnt;
 		sizes.rows += (size_t)p->path_cnt + p->edge_cnt + p->clock_cnt;
 	}
+	for (uint32_t i = 0; i < parcel->name_cnt; i++) {
+		sizes.functions += parcel->names[i].function_cnt;
+		sizes.portables += parcel->names[i].portable_cnt;
+		sizes.keys += parcel->names[i].key_cnt;
+	}
 	code = pp_parcel_check_sizes(&sizes, error);
 	return code ? code : pp_parcel_check(parcel, -EINVAL, error);
 }
@@ -449,6 +558,7 @@ int pathprof_parcel_write(const struct pathprof_parcel *parcel, uint8_t **ret_by
 	m.host = &host;
 	write_host(&parcel->host, &host);
 	write_parts(&w, parcel, &m);
+	write_names(&w, parcel, &m);
 	code = w.arena.failed ? pathprof_fail(error, -ENOMEM, "out of memory")
 			      : pack(&m, ret_bytes, ret_len_bytes, error);
 	pp_arena_release(&w.arena);

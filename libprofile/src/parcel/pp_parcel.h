@@ -40,11 +40,17 @@ ProtobufCAllocator pp_arena_allocator(struct pp_arena *arena);
 /* What is limited, over all parts. */
 struct pp_parcel_sizes {
 	size_t parts, windows, names, rows;
+	size_t functions, portables, keys;
 };
 /* -E2BIG, and which of them is too many. */
 int pp_parcel_check_sizes(const struct pp_parcel_sizes *sizes, struct pathprof_error *error);
 /* Whether it is one that can be; code: what to return if it is not. */
 int pp_parcel_check(const struct pathprof_parcel *parcel, int code, struct pathprof_error *error);
+
+struct Pathprof__Parcel;
+/* Names of a message whose sizes were checked. -EBADMSG, -E2BIG, -ENOMEM. */
+int pp_parcel_read_names(struct pathprof_parcel *parcel, const struct Pathprof__Parcel *m,
+			 struct pathprof_error *error);
 
 /* The caller frees *ret_bytes. */
 int pp_parcel_pack(const uint8_t *message, size_t message_bytes, uint8_t **ret_bytes,

@@ -172,7 +172,7 @@ static void take_edge(struct take *t, struct pp_row *row)
 	pathprof_profile_add_edge(&t->part->profile, &edge);
 }
 
-/* A parcel has no names of functions, and where the kernel's lie is of one boot. */
+/* Where the kernel's functions lie is of one boot. */
 #define IS_KERNEL "coalesce(b.kind = 3 AND b.name = '" PATHPROF_KERNEL_NAME "', 0)"
 
 static const char clock_query[] =
@@ -387,6 +387,8 @@ int pathprof_store_parcel_rest(struct pathprof_store *store, int64_t slot_s, con
 	code = pp_store_identity(store, parcel.store, error);
 	if (code == 0)
 		code = take_slot(&t);
+	if (code == 0)
+		code = pp_store_take_names(store, &parcel, error);
 	pp_sql_exec(store, "ROLLBACK", NULL);
 	if (code < 0)
 		pathprof_parcel_release(&parcel);
@@ -464,6 +466,8 @@ int pathprof_store_host_parcel(struct pathprof_store *store, const struct pathpr
 	if (code < 0)
 		return code;
 	code = take_host(&t, since_ns, until_ns ? until_ns : INT64_MAX);
+	if (code == 0)
+		code = pp_store_take_names(store, &parcel, error);
 	pp_sql_exec(store, "ROLLBACK", NULL);
 	if (code < 0) {
 		pathprof_parcel_release(&parcel);

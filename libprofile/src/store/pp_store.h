@@ -107,6 +107,11 @@ enum pp_stmt {
 	PP_STMT_RANGED_WINDOW_ADD,
 	PP_STMT_RANGE_COUNT_ADD,
 	PP_STMT_RANGE_COUNTS_ADD,
+	PP_STMT_JIT_OF_BUILD,
+	PP_STMT_HAS_NAMES,
+	PP_STMT_NAMES_COUNT,
+	PP_STMT_FUNCTION_NAME_ADD,
+	PP_STMT_PORTABLE_FIRST,
 	PP_STMT_PARCEL_PIECES,
 	PP_STMT_PARCEL_FIND,
 	PP_STMT_PARCEL_SET,
@@ -206,6 +211,13 @@ int pp_row_end(const struct pp_row *row, struct pathprof_store *store,
 /* What `to` lacks of the names that `from` has of this build's paths. */
 int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
 			   const struct pathprof_build_id *id, struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- parcel_store_names.c */
+
+struct pathprof_parcel;
+/* What the store knows of the builds of a parcel: names of functions and of paths. */
+int pp_store_take_names(struct pathprof_store *store, struct pathprof_parcel *parcel,
+			struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- parcel_take.c */
 
