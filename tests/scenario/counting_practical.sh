@@ -44,6 +44,23 @@ else
 fi
 [ $told -gt 3 ] && ok "$told obvious paths told by the profile" || not_ok "obvious paths are tried" "$told of them"
 
+# Clang's own profile, of its counters: the same paths are warm, nearly.
+if command -v llvm-profdata-22 >/dev/null; then
+	clang-22 -w -fwrapv -O2 -fprofile-instr-generate program.c -o instr && LLVM_PROFILE_FILE=raw ./instr >out &&
+		llvm-profdata-22 merge raw -o profdata
+	for mode in "-O2 --pathprof-practical" "-O2 --pathprof-late --pathprof-obvious" "-O1 --pathprof-cut=calls --pathprof-practical"; do
+		# shellcheck disable=SC2086 # a list of words
+		exact "clang's profile $mode" program.c $mode -fprofile-instr-use="$tmp/profdata"
+		read -r warm cold none < <(sed -nE 's/.* without cold paths: ([0-9]+) counts, ([0-9]+) cold, ([0-9]+) not counted/\1 \2 \3/p' said)
+		[[ $mode != *practical ]] && continue
+		[ $((warm * 20)) -gt $(((warm + cold + none) * 19)) ] && ok "nineteen in twenty are warm by clang's profile" ||
+			not_ok "clang's profile $mode" "$warm warm, $cold cold, $none not counted"
+	done
+	"$cc" -O2 --pathprof-practical -fprofile-instr-use="$tmp/profdata" "$here/../workloads/counting.c" -pthread -o other 2>said
+	grep -q "clang's profile does not know [0-9]* functions" said && ok "functions that clang's profile does not know are told" ||
+		not_ok "functions that clang's profile does not know" "$(head -n 1 said)"
+fi
+
 # What is cold is told by all who read the counts.
 cold=$(awk -F '\t' '$3 == "cold" { n += $4 } END { print n + 0 }' counted.tsv)
 "$lab" counts counts/*.ppraw >said
@@ -63,7 +80,7 @@ for planted in more shifted; do
 	fi
 done
 
-refused "practical without a profile" "pathprof-practical and" "$cc" --pathprof-practical -c program.c -o program.o
+refused "practical without a profile" "need a profile" "$cc" --pathprof-practical -c program.c -o program.o
 
 # A function that has changed is counted as without the file.
 cat >changed.c <<'END'

@@ -24,8 +24,8 @@ static const char help[] =
 	"  --pathprof-interesting=FILE\n"
 	"                        paths that an earlier build ran (`pathprofctl interesting`) are\n"
 	"                        counted at less cost; all others are counted as well\n"
-	"  --pathprof-practical  counts paths apart that are not cold by what that file says, and\n"
-	"                        of the others how many there are; cheaper again\n"
+	"  --pathprof-practical  counts paths apart that are not cold by what that file says, or\n"
+	"                        clang's profile, and of the others how many there are\n"
 	"  --pathprof-obvious    besides leaves functions and loops out whose paths that file "
 	"tells\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
@@ -39,7 +39,7 @@ struct invocation {
 	const char *level;       /* of optimisation, as LLVM names its pipelines */
 	const char *interesting; /* a file; "": none */
 	bool late, cut_calls, practical, obvious, verbose, oracle;
-	bool links, is_library, is_static, has_input, had_lto;
+	bool links, is_library, is_static, has_input, has_profile, had_lto;
 };
 
 static void fail(const char *what, const char *which)
@@ -106,14 +106,22 @@ static void take_level(struct invocation *in, const char *argument)
 
 /*
  * Early, clang is told to leave its passes out and the plugin runs LLVM's own instead. That loses
- * the passes of sanitizers and of clang's own instrumentation; and what is in a file of arguments
+ * the passes of sanitizers and of clang's own instrumentation, and what is read by passes of
+ * profiles (-fprofile-instr-use= is read before them); and what is in a file of arguments
  * is not known here.
  */
 static bool forbids_early(const char *argument)
 {
-	return begins(argument, "-fsanitize=") || begins(argument, "-fprofile-") ||
+	return begins(argument, "-fsanitize=") ||
+	       (begins(argument, "-fprofile-") && !begins(argument, "-fprofile-instr-use=")) ||
 	       begins(argument, "-fcoverage-mapping") || begins(argument, "-fxray-instrument") ||
 	       argument[0] == '@';
+}
+
+static bool gives_profile(const char *argument)
+{
+	return begins(argument, "-fprofile-instr-use=") || begins(argument, "-fprofile-use=") ||
+	       begins(argument, "-fprofile-sample-use=");
 }
 
 static bool takes_level(const char *argument)
@@ -136,6 +144,7 @@ static void take_clangs(struct invocation *in, const char *argument)
 	in->is_static |= strcmp(argument, "-static") == 0 || strcmp(argument, "-static-pie") == 0;
 	in->has_input |= is_input(argument);
 	in->late |= forbids_early(argument);
+	in->has_profile |= gives_profile(argument);
 	in->had_lto |= begins(argument, "-flto") && strcmp(argument, "-fno-lto") != 0;
 	if (takes_level(argument))
 		take_level(in, argument);
@@ -267,8 +276,9 @@ int main(int argc, char **argv)
 	add(&in, is_cxx ? "clang++-22" : "clang-22");
 	add_compiling(&in);
 	take_arguments(&in, argc, argv);
-	if (in.practical && !in.interesting[0])
-		fail("--pathprof-practical and --pathprof-obvious need ", INTERESTING "FILE");
+	if (in.practical && in.has_input && !in.has_profile && !in.interesting[0])
+		fail("--pathprof-practical and --pathprof-obvious need a profile: ",
+		     INTERESTING "FILE, or clang's, -fprofile-instr-use=FILE");
 	early = in.level && !in.late;
 	if (early)
 		add_early(&in);

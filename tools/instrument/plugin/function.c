@@ -8,6 +8,7 @@
 
 #include "describe.h"
 #include "insert.h"
+#include "weights.h"
 
 /* Paths of a function that are known to run; none: ids is NULL. */
 struct known {
@@ -15,6 +16,7 @@ struct known {
 	size_t cnt;
 	uint64_t *frequency; /* by edge */
 	uint64_t entries;    /* of the function */
+	uint64_t total;      /* of all functions */
 	bool is_changed;     /* what is known is of another graph */
 };
 
@@ -73,14 +75,33 @@ static bool is_entry(const struct insertion *in, uint64_t id)
 	return pathprof_function_paths_of_id(in->paths, id, &path) != -ERANGE && path.start == 0;
 }
 
+/* What clang was told is an edge profile, no more. */
+static void take_weights(const struct insertion *in, LLVMValueRef function, struct known *known)
+{
+	if (!in->unit->practical)
+		return;
+	known->frequency = must_allocate(in->flow->edge_cnt, sizeof(*known->frequency));
+	known->total = weights_total(in->unit);
+	known->is_changed = !weights_take(in->unit, function, in->shape, in->flow, &known->entries,
+					  known->frequency);
+	if (known->is_changed) {
+		in->unit->changed_cnt++;
+		free(known->frequency);
+		known->frequency = NULL;
+	}
+}
+
 static void take_known(const struct insertion *in, LLVMValueRef function, struct known *known)
 {
 	const struct pathprof_interesting_path *paths;
 	size_t cnt = 0;
 
 	*known = (struct known){0};
-	if (!in->unit->interesting)
+	if (!in->unit->interesting) {
+		take_weights(in, function, known);
 		return;
+	}
+	known->total = pathprof_interesting_total(in->unit->interesting);
 	paths = find(in->unit, function, in->shape, &cnt, &known->is_changed);
 	if (!cnt)
 		return;
@@ -137,12 +158,12 @@ static int instrument_warm(const struct insertion *in, LLVMValueRef function,
 			   const struct known *known)
 {
 	struct insertion whole = *in;
-	struct pathprof_edge_profile profile = {known->frequency, known->entries,
-						pathprof_interesting_total(in->unit->interesting)};
+	struct pathprof_edge_profile profile = {known->frequency, known->entries, known->total};
 	struct pathprof_warm warm = {0};
-	int r = known->cnt ? pathprof_warm_init(&warm, in->paths, &profile, PATHPROF_ARRAY_MAX,
-						in->shape->is_fixed, in->unit->obvious)
-			   : 0;
+	int r = known->frequency
+			? pathprof_warm_init(&warm, in->paths, &profile, PATHPROF_ARRAY_MAX,
+					     in->shape->is_fixed, in->unit->obvious)
+			: 0;
 
 	if (r < 0)
 		return r == -EOVERFLOW ? -ENOENT : r;

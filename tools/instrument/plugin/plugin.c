@@ -109,7 +109,14 @@ static void say_changed(const struct unit *unit)
 {
 	size_t bytes;
 
-	if (unit->changed_cnt)
+	if (!unit->changed_cnt)
+		return;
+	if (!unit->interesting)
+		fprintf(stderr,
+			"pathprof: %s: clang's profile does not know %u functions: all their paths "
+			"are counted\n",
+			LLVMGetSourceFileName(unit->module, &bytes), unit->changed_cnt);
+	else
 		fprintf(stderr,
 			"pathprof: %s: %u functions have changed since %s was written, and are "
 			"compiled without it: run the program again and write it anew\n",
@@ -127,7 +134,7 @@ static void instrument(LLVMModuleRef module)
 	unit.cut_calls = setting("cut=calls") != NULL;
 	unit.oracle = setting("oracle") != NULL;
 	unit.obvious = setting("obvious") != NULL;
-	unit.practical = setting("practical") != NULL && interesting;
+	unit.practical = setting("practical") != NULL;
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (f == unit.cached || f == unit.in_table || LLVMIsDeclaration(f) ||
 		    LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)

@@ -41,7 +41,7 @@ struct unit {
 	unsigned int returns_twice, noprofile, naked, coroutine; /* kinds of attributes */
 	bool cut_calls, oracle;
 	bool obvious;   /* and paths that the profile tells are left out */
-	bool practical; /* cold paths are not told apart; what interesting paths say is the profile
+	bool practical; /* cold paths are not told apart; by interesting paths, or clang's profile
 			 */
 	FILE *description; /* of its functions, as directives for the assembler */
 	char *description_text;
