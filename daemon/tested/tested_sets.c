@@ -153,7 +153,7 @@ static int any(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* What was counted of a build stays when its set is read again. */
+/* The counts of a build stay when its set is read again. */
 static void keep_counts(struct pp_tested_sets *sets, const struct pp_keyed *before)
 {
 	for (uint32_t i = 0; i < before->cnt; i++) {

@@ -242,7 +242,7 @@ static int wait_for_answer(struct pp_reader *reader, struct wait *wait)
 	return 1;
 }
 
-/* Who was not given the whole patience is left alone, but gets no points. */
+/* A process that did not get the whole patience is left alone, but costs its user no points. */
 static int give_up(struct pp_reader *reader, pid_t pid, const struct wait *wait)
 {
 	bool is_asleep = wait->state == 'S' || wait->state == 'D';

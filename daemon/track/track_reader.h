@@ -11,11 +11,11 @@
  * The event loop itself reads only files of a process that take none of its locks: stat, status,
  * cgroup, mountinfo, root, the links to its program and its threads.
  *
- * What readers have slept is paid out of a tenth of real time, of which three tenths of a second
- * are saved up. While less than half of that is left, nobody is asked about whose user has put a
- * reader to sleep within the hour, and a reader that sleeps is killed after 30 ms; the process is
- * left alone, but that does not count against its user. So windows close in time however many
- * processes play this trick at once.
+ * Time that readers have slept is paid out of a tenth of real time, of which three tenths of a
+ * second are saved up. While less than half of that is left, nobody is asked about whose user has
+ * put a reader to sleep within the hour, and a reader that sleeps is killed after 30 ms; the
+ * process is left alone, but that does not count against its user. So windows close in time however
+ * many processes play this trick at once.
  *
  * Killed readers end at once, as a rule. Those that do not are counted: 8 in all, and 2 a user,
  * are not added to.

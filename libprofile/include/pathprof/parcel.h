@@ -92,7 +92,7 @@ struct pathprof_parcel_portable {
 	uint64_t function, place;
 };
 
-/* What a parcel says of a build for those who have no file of it. All of it may be missing. */
+/* Words of a parcel about a build, for those who have no file of it. All of them may be missing. */
 struct pathprof_parcel_names {
 	struct pathprof_build_id id;
 	struct pathprof_parcel_function *functions;

@@ -42,7 +42,7 @@ struct pathprof_namer;
 int pathprof_namer_new(struct pathprof_namer **ret_namer);
 /* NULL-safe. */
 void pathprof_namer_free(struct pathprof_namer *namer);
-/* What cannot be named stays without a name. -ENOMEM. */
+/* Functions that cannot be named stay without a name. -ENOMEM. */
 int pathprof_namer_name(struct pathprof_namer *namer, struct pathprof_parcel *parcel);
 /* The other side has the names of this parcel: they are left out of later ones. */
 void pathprof_namer_told(struct pathprof_namer *namer, const struct pathprof_parcel *parcel);

@@ -97,7 +97,7 @@ int pathprof_store_host_parcel(struct pathprof_store *store, const struct pathpr
 			       int64_t since_ns, int64_t until_ns,
 			       struct pathprof_parcel *ret_parcel, struct pathprof_error *error);
 
-/* What one host sent of a store and slot. */
+/* The part of a store and slot that one host sent. */
 struct pathprof_parcel_row {
 	int64_t slot_s;
 	uint32_t window_cnt;

@@ -146,7 +146,7 @@ static void count_paths(struct finder *f)
 	}
 }
 
-/* What goes round in a loop inside runs over the edge, too. */
+/* Runs that go round in a loop inside run over the edge, too. */
 static bool is_of_inner(const struct finder *f, const struct pathprof_flow_edge *e)
 {
 	return f->loop != NONE && flow_of(f)->nodes[e->from].loop != f->loop &&
