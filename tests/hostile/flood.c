@@ -219,7 +219,7 @@ static void find_reader(const char *pid, char ret_reader[static 16])
 		fclose(children);
 }
 
-/* What pid has waited for a CPU, and its reader since it was seen first. */
+/* Time that pid has waited for a CPU, and its reader since it was seen first. */
 struct delay {
 	char reader[16];
 	long long own_ns, reader_ns; /* by the kernel, at the last look */

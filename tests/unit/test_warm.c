@@ -59,7 +59,7 @@ static void balance(struct drawn *d)
 	for (uint32_t e = 0; e < d->flow.edge_cnt; e++)
 		if (is_cut(d, e) && d->flow.nodes[d->flow.edges[e].from].reached)
 			start_flow[d->flow.edges[e].to] += edges[e];
-	/* Who came back to the entry did not come in there. */
+	/* Runs that came back to the entry did not come in there. */
 	d->profile.entries -=
 		start_flow[0] < d->profile.entries ? start_flow[0] : d->profile.entries;
 	start_flow[0] += d->profile.entries;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What ran, line by line, and whether tests did: see untested_report.h. Source: geninfo(1). */
+/* Lines and branches that ran, and whether tests ran them: see untested_report.h. Source:
+ * geninfo(1). */
 #include "untested_report.h"
 
 #include <errno.h>

@@ -29,7 +29,7 @@ int untested_report_line(const struct untested_report *report, const struct unte
 			 const char **ret_file, int *ret_line);
 /* Of so many rows, those that are shown. */
 size_t untested_limit(const struct untested_report *report, size_t cnt);
-/* What was tested and what ran: two lines of text. */
+/* Two lines of text: how much was tested, and how much ran. */
 void untested_print_sets(const struct untested_report *report);
 
 /*

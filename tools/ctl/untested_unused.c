@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What tests run and the selection did not: see untested_report.h. */
+/* Functions that tests run and the selection did not: see untested_report.h. */
 #include "untested_report.h"
 
 #include <inttypes.h>

@@ -36,7 +36,7 @@ struct slot {
 	uint64_t digest;
 };
 
-/* What the hub has of a slot. */
+/* The hub's windows of a slot. */
 struct there {
 	int64_t window_cnt;
 	bool is_known; /* the digest is: older hubs have none */
@@ -137,7 +137,7 @@ static bool is_clock_right(const struct round *round, const json_t *answer)
 	return false;
 }
 
-/* What GET /v1/have answers, of one slot or of all. The caller's; NULL: *ret_outcome says why. */
+/* The answer to GET /v1/have, of one slot or of all. The caller's; NULL: *ret_outcome says why. */
 static json_t *ask_about(struct round *round, const struct slot *slot, enum outcome *ret_outcome)
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
@@ -445,7 +445,7 @@ static void say_round(const struct round *round)
 		printf("%s\n", status + strlen("STATUS="));
 }
 
-/* What rounds leave to one another. */
+/* State that one round leaves to the next. */
 struct left {
 	json_t *settled;
 	struct pathprof_namer *namer; /* NULL: no names are sent */

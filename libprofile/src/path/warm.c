@@ -4,7 +4,7 @@
  * path runs over it. Edges between live nodes that are not cold are those of warm paths; an edge
  * that is none of these and leads to a live node is where a cold path may come back.
  *
- * What is added behind a live node is the number of the way taken from there, and a constant of the
+ * The sum behind a live node is the number of the way taken from there, and a constant of the
  * node's: the register for a cold path there is chosen so that the constant cancels.
  */
 #include "pathprof/warm.h"
@@ -148,7 +148,7 @@ static int choose(struct choice *c, uint64_t most, bool obvious)
 	uint64_t bound = c->profile->total / PATHPROF_WARM_GLOBAL;
 	int r;
 
-	/* What never ran is cold. */
+	/* Edges that never ran are cold. */
 	bound += !bound;
 	for (;;) {
 		choose_cold(c, bound);
@@ -170,7 +170,7 @@ static uint32_t first_way(const struct pathprof_function_paths *warm, uint32_t n
 	return pp_paths_way_of(warm, node, 0);
 }
 
-/* What is added from a node to the end of the first of its ways. */
+/* The sum from a node to the end of the first of its ways. */
 static uint64_t sum_behind(const struct pathprof_function_paths *warm,
 			   const struct pathprof_increments *i, uint32_t node)
 {
@@ -188,7 +188,7 @@ static uint64_t sum_behind(const struct pathprof_function_paths *warm,
 	}
 }
 
-/* What the register is to hold where a cold path comes to this node. */
+/* The value of the register where a cold path comes to this node. */
 static uint64_t cold_value(struct pathprof_warm *w, const struct pathprof_function_paths *warm,
 			   uint32_t node)
 {

@@ -183,7 +183,7 @@ static bool is_emptier(const struct pp_parcel_piece *piece, const struct fresh *
 	return !piece->other_host && piece->parcel_windows < fresh->cnt;
 }
 
-/* What is decided of all pieces together. */
+/* The decision on all pieces together. */
 struct verdict {
 	size_t stays;      /* pieces that have nothing to do with the parcel */
 	size_t torn;       /* windows of pieces of which it has a part */

@@ -4,8 +4,8 @@
  * functions where it keeps those of generated code: the builds of both have no file to look in.
  *
  * Workload: some thousand names when a host begins to send, a few afterwards; read once a parcel.
- * What a host says of a build stays as it was said first: none can rename what others ran.
- * Locking: the writer's, or a snapshot of the caller's.
+ * The first name that a host gives to a function of a build stays: no host can rename what others
+ * ran. Locking: the writer's, or a snapshot of the caller's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct take {
 	struct pathprof_error *error;
 };
 
-/* What a parcel has no room for stays without a name. */
+/* Functions for which a parcel has no room stay without a name. */
 static int fits(struct take *t, int code)
 {
 	return code == -ENOMEM ? pathprof_fail(t->error, code, "out of memory") : 0;

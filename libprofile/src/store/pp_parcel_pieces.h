@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What a store has of one slot of another store, and how a parcel of that slot stands to it. A
- * piece is one of our windows: it sums up recorded windows of the slot, which their keys name
- * (pathprof_parcel_window_key()). A store that was cloned or put back from a snapshot has two
+ * The windows that a store has of one slot of another store, and how a parcel of that slot stands
+ * to it. A piece is one of our windows: it sums up recorded windows of the slot, which their keys
+ * name (pathprof_parcel_window_key()). A store that was cloned or put back from a snapshot has two
  * futures; both come under its id, and the keys tell them apart.
  *
  * Workload: a piece or two a slot, some keys each, at most PATHPROF_PARCEL_WINDOWS_MAX. Locking:
@@ -37,7 +37,7 @@ int pp_parcel_pieces_read(struct pp_parcel_pieces *ret_pieces, struct pathprof_s
 void pp_parcel_pieces_release(struct pp_parcel_pieces *pieces);
 
 /*
- * What becomes of a parcel of these pieces' slot; pieces whose place it takes are marked as gone.
+ * Decides on a parcel of these pieces' slot; pieces whose place it takes are marked as gone.
  * -EEXIST: another host sent some of its windows, but not all. -E2BIG: too many pieces. -ENOMEM.
  */
 int pp_parcel_pieces_judge(struct pp_parcel_pieces *pieces, const struct pathprof_parcel *parcel,

@@ -215,7 +215,7 @@ int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *fro
 /* ---------------------------------------------------------------- parcel_store_names.c */
 
 struct pathprof_parcel;
-/* What the store knows of the builds of a parcel: names of functions and of paths. */
+/* Gives a parcel the names of functions and of paths that the store knows of its builds. */
 int pp_store_take_names(struct pathprof_store *store, struct pathprof_parcel *parcel,
 			struct pathprof_error *error);
 

@@ -75,7 +75,7 @@ static bool is_entry(const struct insertion *in, uint64_t id)
 	return pathprof_function_paths_of_id(in->paths, id, &path) != -ERANGE && path.start == 0;
 }
 
-/* What clang was told is an edge profile, no more. */
+/* The weights that clang was told are an edge profile, no more. */
 static void take_weights(const struct insertion *in, LLVMValueRef function, struct known *known)
 {
 	if (!in->unit->practical)

@@ -28,7 +28,7 @@ static void put_start(struct insertion *in, uint32_t node)
 		       in->path_register);
 }
 
-/* What an edge does to the register. */
+/* Work of an edge on the register: it adds a value or sets it. */
 struct step {
 	uint64_t value;
 	bool sets; /* instead of adding */
