@@ -30,13 +30,16 @@ struct hub_options {
 	const char *tenant;        /* enrol: whose the certificate is */
 	const char *host;          /* fetch: that one alone */
 	const char *since, *until; /* fetch: seconds since 1970 */
-	int64_t keep_s;
-	uint32_t days;
-	bool server, reader, once, no_names;
+	uint32_t keep_days, days;
+	bool server, reader, once, no_names, help, version;
 	const char *verb;
 	int argc; /* operands */
 	char **argv;
 };
+
+/* HUB_USAGE, and says why, for what is no command line. verb is NULL with help or version alone. */
+int hub_options_parse(struct hub_options *ret_options, int argc, char **argv);
+void hub_options_help(void);
 
 int hub_serve(const struct hub_options *options);
 int hub_send(const struct hub_options *options);

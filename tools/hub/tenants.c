@@ -24,7 +24,7 @@ static int open_tenant(struct hub_tenants *tenants, const char *name, const char
 		       struct pathprof_error *error)
 {
 	struct tenant *tenant = &tenants->list[tenants->cnt];
-	int r = hub_ingest_new(&tenant->ingest, db, tenants->options->keep_s, error);
+	int r = hub_ingest_new(&tenant->ingest, db, tenants->options->keep_days * 86400ll, error);
 
 	if (r < 0)
 		return r;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pathprof-hub's options: see hub.h. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/options.h"
+#include "hub.h"
+
+#define KEEP_DAYS 30
+#define CERT_DAYS 397
+#define DAYS_MAX  36500
+
+static int set_days(void *context, const struct pp_option *option, const char *value)
+{
+	char *end;
+	unsigned long days;
+
+	errno = 0;
+	days = strtoul(value, &end, 10);
+	if (value[0] < '1' || value[0] > '9' || *end)
+		return -EINVAL;
+	if (errno || days > DAYS_MAX)
+		return -ERANGE;
+	*(uint32_t *)((char *)context + option->number) = (uint32_t)days;
+	return 0;
+}
+
+#define TEXT(field) pp_option_text, offsetof(struct hub_options, field)
+#define FLAG(field) pp_option_flag, offsetof(struct hub_options, field)
+#define DAYS(field) set_days, offsetof(struct hub_options, field)
+
+static const struct pp_option rows[] = {
+	{"db", 0, "FILE",
+	 "the database: the hub's, the one whose parcels are sent, or the one that "
+	 "fetch makes",
+	 TEXT(db)},
+	{"listen", 0, "ADDR:PORT", "where the hub answers; port 0: any, which it then says",
+	 TEXT(listen)},
+	{"hub", 0, "URL", "the hub: https://HOST:PORT", TEXT(hub)},
+	{"cert", 0, "FILE", "one's own certificate (PEM)", TEXT(certificate)},
+	{"key", 0, "FILE", "its key (PEM)", TEXT(key)},
+	{"ca", 0, "FILE", "who may have signed the other side's certificate", TEXT(ca)},
+	{"crl", 0, "FILE", "revoked certificates; read again when the file changes", TEXT(crl)},
+	{"denied", 0, "FILE",
+	 "hosts and readers that are refused, a name a line; read again when it changes",
+	 TEXT(denied)},
+	{"keep", 0, "DAYS", "older parcels are forgotten (30)", DAYS(keep_days)},
+	{"tenants", 0, "DIR", "serve more tenants than one, each with a database there",
+	 TEXT(tenants)},
+	{"no-names", 0, NULL, "send no names of functions: who asks the hub sees places",
+	 FLAG(no_names)},
+	{"once", 0, NULL, "send what is there and end, instead of every five minutes", FLAG(once)},
+	{"since", 0, "SECONDS", "fetch what ended after, in seconds since 1970", TEXT(since)},
+	{"until", 0, "SECONDS", "fetch what began before", TEXT(until)},
+	{"host", 0, "NAME", "fetch of this host alone", TEXT(host)},
+	{"days", 0, "DAYS", "how long a certificate holds (397)", DAYS(days)},
+	{"reader", 0, NULL, "make the certificate of somebody who may fetch", FLAG(reader)},
+	{"tenant", 0, "NAME", "make that of one of several tenants", TEXT(tenant)},
+	{"server", 0, NULL, "make the hub's certificate", FLAG(server)},
+	{"address", 0, "LIST", "for these names and addresses of it", TEXT(addresses)},
+	{"help", 'h', NULL, "this text", FLAG(help)},
+	{"version", 'V', NULL, "version", FLAG(version)},
+	{NULL},
+};
+
+void hub_options_help(void)
+{
+	puts("Usage: pathprof-hub VERB [OPTION...]\n"
+	     "\n"
+	     "Adds up what many hosts recorded. Hosts send their parcels, and pathprofctl --hub "
+	     "URL "
+	     "asks.\n"
+	     "\n"
+	     "  serve --db FILE --listen ADDR:PORT --cert FILE --key FILE --ca FILE\n"
+	     "        [--crl FILE] [--denied FILE] [--keep DAYS] [--tenants DIR]\n"
+	     "  send  --db FILE --hub URL --cert FILE --key FILE --ca FILE [--once] [--no-names]\n"
+	     "  fetch --db FILE --hub URL --cert FILE --key FILE --ca FILE\n"
+	     "        [--since SECONDS] [--until SECONDS] [--host NAME]\n"
+	     "  ca    DIRECTORY               makes a certificate authority there\n"
+	     "  enrol DIRECTORY NAME          makes a host's certificate\n"
+	     "        [--days DAYS] [--reader] [--tenant NAME] [--server --address LIST]\n");
+	pp_options_help(rows, stdout);
+	puts("\n"
+	     "To begin with:\n"
+	     "  pathprof-hub ca ca\n"
+	     "  pathprof-hub enrol ca hub --server --address hub.example.org\n"
+	     "  pathprof-hub enrol ca web1");
+}
+
+int hub_options_parse(struct hub_options *ret_options, int argc, char **argv)
+{
+	struct hub_options options = {.keep_days = KEEP_DAYS, .days = CERT_DAYS};
+	char why[256];
+	int operands;
+
+	if (pp_options_parse(rows, argc, argv, false, &options, &operands, why, sizeof(why)) < 0)
+		return hub_usage(&options, "%s", why);
+	if (operands < argc)
+		options.verb = argv[operands++];
+	else if (!options.help && !options.version)
+		return hub_usage(&options, "a verb is needed: serve, send, fetch, ca or enrol");
+	options.argc = argc - operands;
+	options.argv = argv + operands;
+	*ret_options = options;
+	return HUB_OK;
+}
