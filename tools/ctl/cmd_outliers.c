@@ -15,8 +15,7 @@
 #include "comparison.h"
 #include "kinds.h"
 #include "listing.h"
-#include "outliers.h"
-#include "pathprof/parcel_store.h"
+#include "pathprof/fleet.h"
 #include "selector.h"
 #include "text.h"
 
@@ -27,11 +26,8 @@ struct question {
 	const struct ctl_options *options;
 	struct pathprof_store *store;
 	struct pathprof_filter filter;
-	const char **hosts; /* owned, names of their own */
-	size_t host_cnt, host_room;
-	struct pathprof_binary_row *binaries; /* owned, as their names are */
-	size_t binary_cnt, binary_room;
-	struct outliers_group *groups; /* one a binary */
+	struct pathprof_fleet fleet;
+	struct pathprof_fleet_group *groups; /* one a binary */
 	size_t group_cnt;
 	struct listing listing;
 	size_t found_cnt;
@@ -42,47 +38,14 @@ static const struct table_column columns[] = {
 	{"BITS", TABLE_RIGHT},  {"CHANCE", TABLE_RIGHT},  {"DIFFERS IN", TABLE_SHRINK},
 };
 
-/* ---------------------------------------------------------------- what there is */
-
-static int take_host(void *context, const struct pathprof_host_row *row)
-{
-	struct question *q = context;
-
-	/* By name: of one that has several databases the rows follow one another. */
-	if (q->host_cnt && !strcmp(q->hosts[q->host_cnt - 1], row->host.name))
-		return 0;
-	ctl_grow(&q->hosts, q->host_cnt, &q->host_room);
-	q->hosts[q->host_cnt++] = ctl_strdup(row->host.name);
-	return 0;
-}
-
-static int take_binary(void *context, const struct pathprof_binary_row *row)
-{
-	struct question *q = context;
-
-	if (!row->samples || row->binary_id.kind == PATHPROF_ID_JIT)
-		return 0;
-	ctl_grow(&q->binaries, q->binary_cnt, &q->binary_room);
-	q->binaries[q->binary_cnt] = *row;
-	q->binaries[q->binary_cnt++].name = ctl_strdup(row->name ? row->name : "");
-	return 0;
-}
-
-static int look(struct question *q, struct pathprof_error *error)
-{
-	int r = pathprof_store_hosts(q->store, take_host, q, error);
-
-	if (r == 0)
-		r = pathprof_store_binaries(q->store, &q->filter, take_binary, q, error);
-	return r;
-}
+/* ---------------------------------------------------------------- who runs it how */
 
 static void show_progress(const struct question *q, uint64_t begin_ns, bool *shown)
 {
 	if (!isatty(STDERR_FILENO) || pp_monotonic_ns() - begin_ns < QUIET_NS)
 		return;
 	*shown = true;
-	fprintf(stderr, "\rpathprofctl: %zu of %zu programs", q->group_cnt, q->binary_cnt);
+	fprintf(stderr, "\rpathprofctl: %zu of %zu programs", q->group_cnt, q->fleet.binary_cnt);
 }
 
 static int load(struct question *q, struct pathprof_error *error)
@@ -91,17 +54,18 @@ static int load(struct question *q, struct pathprof_error *error)
 	bool shown = false;
 	int r = 0;
 
-	q->groups = ctl_alloc((q->binary_cnt + 1) * sizeof(*q->groups));
-	while (r == 0 && q->group_cnt < q->binary_cnt) {
-		struct outliers_group *group = &q->groups[q->group_cnt];
+	q->groups = ctl_alloc((q->fleet.binary_cnt + 1) * sizeof(*q->groups));
+	while (r == 0 && q->group_cnt < q->fleet.binary_cnt) {
+		struct pathprof_fleet_group *group = &q->groups[q->group_cnt];
 
 		show_progress(q, begin_ns, &shown);
-		r = outliers_group_load(group, q->store, &q->filter, q->hosts, q->host_cnt,
-					&q->binaries[q->group_cnt], error);
+		r = pathprof_fleet_group_load(
+			group, q->store, &q->filter, (const char *const *)q->fleet.hosts,
+			q->fleet.host_cnt, &q->fleet.binaries[q->group_cnt], error);
 		if (r < 0)
 			break;
 		q->group_cnt++;
-		r = outliers_group_judge(group);
+		r = pathprof_fleet_group_judge(group);
 		if (r < 0)
 			pathprof_fail(error, r, "%s: %s", group->name, strerror(-r));
 	}
@@ -113,21 +77,16 @@ static int load(struct question *q, struct pathprof_error *error)
 static void release(struct question *q)
 {
 	for (size_t i = 0; i < q->group_cnt; i++)
-		outliers_group_release(&q->groups[i]);
-	for (size_t i = 0; i < q->host_cnt; i++)
-		free((void *)(uintptr_t)q->hosts[i]);
-	for (size_t i = 0; i < q->binary_cnt; i++)
-		free((void *)(uintptr_t)q->binaries[i].name);
+		pathprof_fleet_group_release(&q->groups[i]);
 	free(q->groups);
-	free(q->hosts);
-	free(q->binaries);
+	pathprof_fleet_release(&q->fleet);
 	pathprof_store_free(q->store);
 }
 
 /* ---------------------------------------------------------------- in what it differs */
 
 /* Both sides are the caller's to release. */
-static int load_sides(const struct question *q, const struct outliers_group *group,
+static int load_sides(const struct question *q, const struct pathprof_fleet_group *group,
 		      const char *host, struct side *fleet, struct side *one)
 {
 	struct pathprof_filter of_host = q->filter;
@@ -144,8 +103,8 @@ static int load_sides(const struct question *q, const struct outliers_group *gro
 
 /* ---------------------------------------------------------------- rows */
 
-static json_t *object_of(const struct outliers_group *group, const char *host, const char *reason,
-			 bool found)
+static json_t *object_of(const struct pathprof_fleet_group *group, const char *host,
+			 const char *reason, bool found)
 {
 	json_t *object = json_object();
 
@@ -161,7 +120,7 @@ static void add_number(json_t *object, const char *key, double value)
 	json_add(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-static void add_verdict(json_t *object, const struct outliers_host *host)
+static void add_verdict(json_t *object, const struct pathprof_fleet_member *host)
 {
 	add_number(object, "samples", host->verdict.samples);
 	add_number(object, "distance", host->verdict.distance);
@@ -171,14 +130,14 @@ static void add_verdict(json_t *object, const struct outliers_host *host)
 	add_number(object, "high_bits", host->high_bits);
 }
 
-static void add_cells(struct question *q, const struct outliers_group *group,
-		      const struct outliers_host *host, const struct comparison *c)
+static void add_cells(struct question *q, const struct pathprof_fleet_group *group,
+		      const struct pathprof_fleet_member *host, const struct comparison *c)
 {
 	struct table *table = &q->listing.table;
 	_cleanup_free_ char *functions = comparison_brief(c);
 
 	table_row(table, 0);
-	table_cell(table, CTL_NAME, "%s", host->name);
+	table_cell(table, CTL_NAME, "%s", host->host);
 	table_cell(table, CTL_PLAIN, "%s", text_base_name(group->name));
 	table_cell(table, CTL_PLAIN, "%.0f", host->verdict.samples);
 	table_cell(table, CTL_PLAIN, "%.2f", host->bits);
@@ -190,19 +149,19 @@ static void add_cells(struct question *q, const struct outliers_group *group,
 }
 
 /* One that is found, beside all hosts together. */
-static int add_found(struct question *q, const struct outliers_group *group,
-		     const struct outliers_host *host)
+static int add_found(struct question *q, const struct pathprof_fleet_group *group,
+		     const struct pathprof_fleet_member *host)
 {
 	struct comparison comparison;
 	struct side fleet, one;
-	int r = load_sides(q, group, host->name, &fleet, &one);
+	int r = load_sides(q, group, host->host, &fleet, &one);
 
 	if (r)
 		return r;
 	r = comparison_init(&comparison, &fleet, &one, q->options);
 	if (r == CTL_OK) {
 		if (q->listing.json) {
-			json_t *object = object_of(group, host->name, "behaviour", true);
+			json_t *object = object_of(group, host->host, "behaviour", true);
 
 			add_verdict(object, host);
 			json_add(object, "functions",
@@ -219,24 +178,24 @@ static int add_found(struct question *q, const struct outliers_group *group,
 }
 
 /* JSON has the others as well. */
-static void add_other(struct question *q, const struct outliers_group *group,
-		      const struct outliers_host *host)
+static void add_other(struct question *q, const struct pathprof_fleet_group *group,
+		      const struct pathprof_fleet_member *host)
 {
 	json_t *object;
 
 	if (!q->listing.json)
 		return;
-	object = object_of(group, host->name, "behaviour", false);
+	object = object_of(group, host->host, "behaviour", false);
 	add_verdict(object, host);
 	json_rows_add(&q->listing.rows, object);
 }
 
-static int add_group(struct question *q, const struct outliers_group *group)
+static int add_group(struct question *q, const struct pathprof_fleet_group *group)
 {
 	int r = CTL_OK;
 
-	for (size_t i = 0; group->judged && r == CTL_OK && i < group->host_cnt; i++) {
-		const struct outliers_host *host = &group->hosts[i];
+	for (size_t i = 0; group->judged && r == CTL_OK && i < group->member_cnt; i++) {
+		const struct pathprof_fleet_member *host = &group->members[i];
 
 		q->found_cnt += host->verdict.found;
 		if (host->verdict.found)
@@ -250,23 +209,24 @@ static int add_group(struct question *q, const struct outliers_group *group)
 /* ---------------------------------------------------------------- other builds */
 
 /* The build of this program that most hosts run, NULL: there is one build. */
-static const struct outliers_group *common_build(const struct question *q,
-						 const struct outliers_group *of)
+static const struct pathprof_fleet_group *common_build(const struct question *q,
+						       const struct pathprof_fleet_group *of)
 {
-	const struct outliers_group *most = NULL;
+	const struct pathprof_fleet_group *most = NULL;
 
 	for (size_t i = 0; i < q->group_cnt; i++) {
-		const struct outliers_group *group = &q->groups[i];
+		const struct pathprof_fleet_group *group = &q->groups[i];
 
 		if (group != of && !strcmp(group->name, of->name) &&
-		    group->host_cnt > (most ? most->host_cnt : of->host_cnt))
+		    group->member_cnt > (most ? most->member_cnt : of->member_cnt))
 			most = group;
 	}
 	return most;
 }
 
-static void add_build(struct question *q, const struct outliers_group *group,
-		      const struct outliers_host *host, const struct outliers_group *common)
+static void add_build(struct question *q, const struct pathprof_fleet_group *group,
+		      const struct pathprof_fleet_member *host,
+		      const struct pathprof_fleet_group *common)
 {
 	char own[PATHPROF_BUILD_ID_TEXT_LEN], usual[PATHPROF_BUILD_ID_TEXT_LEN];
 	struct table *table = &q->listing.table;
@@ -276,30 +236,30 @@ static void add_build(struct question *q, const struct outliers_group *group,
 	pathprof_build_id_text(&group->id, own);
 	pathprof_build_id_text(&common->id, usual);
 	if (q->listing.json) {
-		object = object_of(group, host->name, "build", true);
+		object = object_of(group, host->host, "build", true);
 		json_add_text(object, "usual_build", usual);
-		json_add_count(object, "usual_build_hosts", common->host_cnt);
+		json_add_count(object, "usual_build_hosts", common->member_cnt);
 		json_rows_add(&q->listing.rows, object);
 		return;
 	}
 	table_row(table, 0);
-	table_cell(table, CTL_NAME, "%s", host->name);
+	table_cell(table, CTL_NAME, "%s", host->host);
 	table_cell(table, CTL_PLAIN, "%s", text_base_name(group->name));
 	table_cell(table, CTL_PLAIN, "%.0f", (double)host->distribution.total);
 	table_cell(table, CTL_DIM, "-");
 	table_cell(table, CTL_DIM, "-");
 	table_cell(table, CTL_PLAIN, "its build: %.8s, where %zu hosts run %.8s", own,
-		   common->host_cnt, usual);
+		   common->member_cnt, usual);
 }
 
 static void add_builds(struct question *q)
 {
 	for (size_t i = 0; i < q->group_cnt; i++) {
-		const struct outliers_group *group = &q->groups[i];
-		const struct outliers_group *common = common_build(q, group);
+		const struct pathprof_fleet_group *group = &q->groups[i];
+		const struct pathprof_fleet_group *common = common_build(q, group);
 
-		for (size_t h = 0; common && h < group->host_cnt; h++)
-			add_build(q, group, &group->hosts[h], common);
+		for (size_t h = 0; common && h < group->member_cnt; h++)
+			add_build(q, group, &group->members[h], common);
 	}
 }
 
@@ -311,11 +271,12 @@ static void say_how(const struct question *q)
 
 	for (size_t i = 0; i < q->group_cnt; i++) {
 		judged += q->groups[i].judged;
-		few += q->groups[i].judged && q->groups[i].host_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
+		few += q->groups[i].judged &&
+		       q->groups[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
 		few_samples += q->groups[i].few_cnt;
 	}
 	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more.\n", judged,
-	       q->group_cnt, OUTLIERS_HOSTS_MIN);
+	       q->group_cnt, PATHPROF_FLEET_HOSTS_MIN);
 	if (q->found_cnt)
 		puts("BITS: relative entropy from the host that is most like it, less what chance "
 		     "makes of it.");
@@ -329,7 +290,7 @@ static void say_how(const struct question *q)
 		       few, PATHPROF_OUTLIERS_MEMBERS_MIN);
 	if (few_samples)
 		printf("Left out: %zu times a host with fewer than %d samples.\n", few_samples,
-		       OUTLIERS_SAMPLES_MIN);
+		       PATHPROF_FLEET_SAMPLES_MIN);
 }
 
 static int answer(struct question *q)
@@ -354,15 +315,15 @@ static int ask(struct question *q)
 
 	if (r)
 		return r;
-	r = look(q, &error);
+	r = pathprof_fleet_look(&q->fleet, q->store, &q->filter, &error);
 	if (r < 0)
 		return ctl_fail_error("outliers", r, &error);
-	if (q->host_cnt < OUTLIERS_HOSTS_MIN)
+	if (q->fleet.host_cnt < PATHPROF_FLEET_HOSTS_MIN)
 		return ctl_fail(
 			"outliers: the database has %zu hosts, and this asks how one differs "
 			"from others: ask a hub (--hub), or add parcels of %d hosts or more "
 			"(`pathprofctl parcel`)",
-			q->host_cnt, OUTLIERS_HOSTS_MIN);
+			q->fleet.host_cnt, PATHPROF_FLEET_HOSTS_MIN);
 	r = load(q, &error);
 	return r < 0 ? ctl_fail_error("outliers", r, &error) : answer(q);
 }

@@ -13,31 +13,19 @@
 #include "comparison.h"
 #include "kinds.h"
 #include "listing.h"
-#include "pathprof/parcel_store.h"
+#include "pathprof/fleet.h"
 #include "selector.h"
 #include "text.h"
 
 #define PROGRAMS_DEFAULT 10
 #define DIGITS           12 /* of a build-id, in a table */
 
-/* One build of a program. */
-struct release {
-	struct pathprof_build_id id;
-	const char *program; /* owned */
-	int64_t first_seen_ns, last_seen_ns;
-	double share, program_share;
-	uint64_t samples;
-	uint32_t hosts;
-};
-
 struct question {
 	const struct ctl_options *options;
 	const char *wanted; /* a path or file name; NULL: programs of several builds */
 	struct pathprof_store *store;
 	struct pathprof_filter filter;
-	struct release *releases;
-	size_t release_cnt, release_room;
-	bool has_hosts;
+	struct pathprof_releases releases;
 	uint32_t program_max;
 	struct listing listing;
 	size_t shown_cnt;
@@ -55,123 +43,9 @@ static const struct table_column columns[] = {
 	{"CHANGED IN", TABLE_SHRINK},
 };
 
-/* ---------------------------------------------------------------- what there is */
-
-static int take_build(void *context, const struct pathprof_binary_row *row)
-{
-	struct question *q = context;
-	const char *name = row->name ? row->name : "";
-
-	if (!row->samples || !*name || row->binary_id.kind == PATHPROF_ID_JIT)
-		return 0;
-	if (q->wanted && strcmp(q->wanted, name) != 0 &&
-	    strcmp(q->wanted, text_base_name(name)) != 0)
-		return 0;
-	ctl_grow(&q->releases, q->release_cnt, &q->release_room);
-	q->releases[q->release_cnt++] = (struct release){
-		.id = row->binary_id,
-		.program = ctl_strdup(name),
-		.first_seen_ns = row->first_seen_ns,
-		.last_seen_ns = row->last_seen_ns,
-		.share = row->share,
-		.samples = row->samples,
-	};
-	return 0;
-}
-
-static int count_host(void *context, const struct pathprof_binary_row *row)
-{
-	struct question *q = context;
-
-	for (size_t i = 0; row->samples && i < q->release_cnt; i++)
-		q->releases[i].hosts +=
-			pathprof_build_id_equal(&q->releases[i].id, &row->binary_id);
-	return 0;
-}
-
-struct hosts {
-	struct question *question;
-	char last[PATHPROF_PARCEL_HOST_BYTES]; /* rows of one name follow one another */
-	struct pathprof_error *error;
-};
-
-static int take_host(void *context, const struct pathprof_host_row *row)
-{
-	struct hosts *hosts = context;
-	struct question *q = hosts->question;
-	struct pathprof_filter filter = q->filter;
-
-	if (!strcmp(hosts->last, row->host.name))
-		return 0;
-	snprintf(hosts->last, sizeof(hosts->last), "%s", row->host.name);
-	q->has_hosts = true;
-	filter.host = hosts->last;
-	return pathprof_store_binaries(q->store, &filter, count_host, q, hosts->error);
-}
-
-static int by_program(const void *a, const void *b)
-{
-	const struct release *x = a, *y = b;
-	int order = strcmp(x->program, y->program);
-
-	if (order)
-		return order;
-	return (x->first_seen_ns > y->first_seen_ns) - (x->first_seen_ns < y->first_seen_ns);
-}
-
-/* The heaviest program first. */
-static int by_weight(const void *a, const void *b)
-{
-	const struct release *x = a, *y = b;
-
-	if (x->program_share != y->program_share)
-		return x->program_share < y->program_share ? 1 : -1;
-	return by_program(a, b);
-}
-
-static size_t builds_of(const struct question *q, size_t first)
-{
-	size_t end = first;
-
-	while (end < q->release_cnt &&
-	       !strcmp(q->releases[end].program, q->releases[first].program))
-		end++;
-	return end - first;
-}
-
-static void sort(struct question *q)
-{
-	size_t cnt;
-
-	if (!q->release_cnt)
-		return;
-	qsort(q->releases, q->release_cnt, sizeof(*q->releases), by_program);
-	for (size_t i = 0; i < q->release_cnt; i += cnt) {
-		double share = 0;
-
-		cnt = builds_of(q, i);
-		for (size_t j = i; j < i + cnt; j++)
-			share += q->releases[j].share;
-		for (size_t j = i; j < i + cnt; j++)
-			q->releases[j].program_share = share;
-	}
-	qsort(q->releases, q->release_cnt, sizeof(*q->releases), by_weight);
-}
-
-static int look(struct question *q, struct pathprof_error *error)
-{
-	struct hosts hosts = {.question = q, .error = error};
-	int r = pathprof_store_binaries(q->store, &q->filter, take_build, q, error);
-
-	if (r == 0)
-		r = pathprof_store_hosts(q->store, take_host, &hosts, error);
-	sort(q);
-	return r;
-}
-
 /* ---------------------------------------------------------------- rows */
 
-static char *word_of(const struct release *release)
+static char *word_of(const struct pathprof_release *release)
 {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 
@@ -179,8 +53,8 @@ static char *word_of(const struct release *release)
 			  pathprof_build_id_text(&release->id, id));
 }
 
-static void add_json(struct question *q, const struct release *release,
-		     const struct release *before, const struct comparison *c)
+static void add_json(struct question *q, const struct pathprof_release *release,
+		     const struct pathprof_release *before, const struct comparison *c)
 {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	json_t *object = json_object();
@@ -188,7 +62,8 @@ static void add_json(struct question *q, const struct release *release,
 	json_add_binary(object, "binary", &release->id, release->program);
 	json_add_ns(object, "first_seen_ns", release->first_seen_ns);
 	json_add_ns(object, "last_seen_ns", release->last_seen_ns);
-	json_add(object, "hosts", q->has_hosts ? json_integer(release->hosts) : json_null());
+	json_add(object, "hosts",
+		 q->releases.has_hosts ? json_integer(release->hosts) : json_null());
 	json_add_count(object, "samples", release->samples);
 	json_add_real(object, "runs", release->share);
 	json_add(object, "before",
@@ -203,7 +78,7 @@ static void add_json(struct question *q, const struct release *release,
 	json_rows_add(&q->listing.rows, object);
 }
 
-static void add_changes(struct table *table, const struct release *before,
+static void add_changes(struct table *table, const struct pathprof_release *before,
 			const struct comparison *c)
 {
 	_cleanup_free_ char *functions = c ? comparison_brief(c) : NULL;
@@ -222,8 +97,8 @@ static void add_changes(struct table *table, const struct release *before,
 					      : "nothing beyond chance");
 }
 
-static void add_cells(struct question *q, const struct release *release,
-		      const struct release *before, const struct comparison *c)
+static void add_cells(struct question *q, const struct pathprof_release *release,
+		      const struct pathprof_release *before, const struct comparison *c)
 {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN], first[32], last[32];
 	struct table *table = &q->listing.table;
@@ -233,7 +108,7 @@ static void add_cells(struct question *q, const struct release *release,
 	table_cell(table, CTL_PLAIN, "%.*s", DIGITS, pathprof_build_id_text(&release->id, id));
 	table_cell(table, CTL_DIM, "%s", text_time(first, sizeof(first), release->first_seen_ns));
 	table_cell(table, CTL_DIM, "%s", text_time(last, sizeof(last), release->last_seen_ns));
-	if (q->has_hosts)
+	if (q->releases.has_hosts)
 		table_cell(table, CTL_PLAIN, "%u", release->hosts);
 	else
 		table_cell(table, CTL_DIM, "-");
@@ -241,8 +116,8 @@ static void add_cells(struct question *q, const struct release *release,
 	add_changes(table, before, c);
 }
 
-static void add_row(struct question *q, const struct release *release, const struct release *before,
-		    const struct comparison *c)
+static void add_row(struct question *q, const struct pathprof_release *release,
+		    const struct pathprof_release *before, const struct comparison *c)
 {
 	q->shown_cnt++;
 	if (q->listing.json)
@@ -252,8 +127,8 @@ static void add_row(struct question *q, const struct release *release, const str
 }
 
 /* Builds that cannot be matched are told, and the list goes on. */
-static int add_release(struct question *q, const struct release *release,
-		       const struct release *before)
+static int add_release(struct question *q, const struct pathprof_release *release,
+		       const struct pathprof_release *before)
 {
 	_cleanup_free_ char *word = word_of(release), *before_word = word_of(before);
 	struct comparison comparison;
@@ -280,9 +155,9 @@ static int add_program(struct question *q, size_t first, size_t cnt)
 {
 	int r = CTL_OK;
 
-	add_row(q, &q->releases[first], NULL, NULL);
+	add_row(q, &q->releases.list[first], NULL, NULL);
 	for (size_t i = first + 1; r == CTL_OK && i < first + cnt; i++)
-		r = add_release(q, &q->releases[i], &q->releases[i - 1]);
+		r = add_release(q, &q->releases.list[i], &q->releases.list[i - 1]);
 	return r;
 }
 
@@ -296,8 +171,8 @@ static int answer(struct question *q)
 
 	table_init(&q->listing.table, columns, sizeof(columns) / sizeof(columns[0]));
 	listing_begin(&q->listing);
-	for (size_t i = 0; r == CTL_OK && i < q->release_cnt; i += cnt) {
-		cnt = builds_of(q, i);
+	for (size_t i = 0; r == CTL_OK && i < q->releases.cnt; i += cnt) {
+		cnt = pathprof_releases_of(&q->releases, i);
 		if (cnt < 2 && !q->wanted)
 			continue;
 		if (q->program_max && programs++ == q->program_max)
@@ -312,14 +187,6 @@ static int answer(struct question *q)
 		     "it, over the MATCHED\npart of what ran: functions that both builds have in "
 		     "the same shape.");
 	return r;
-}
-
-static void release(struct question *q)
-{
-	for (size_t i = 0; i < q->release_cnt; i++)
-		free((void *)(uintptr_t)q->releases[i].program);
-	free(q->releases);
-	pathprof_store_free(q->store);
 }
 
 int cmd_releases(const struct ctl_options *options)
@@ -340,9 +207,10 @@ int cmd_releases(const struct ctl_options *options)
 	if (r == CTL_OK)
 		r = kinds_settle(q.store, &q.filter, NULL);
 	if (r == CTL_OK) {
-		r = look(&q, &error);
+		r = pathprof_releases_load(&q.releases, q.store, &q.filter, q.wanted, &error);
 		r = r < 0 ? ctl_fail_error("releases", r, &error) : answer(&q);
 	}
-	release(&q);
+	pathprof_releases_release(&q.releases);
+	pathprof_store_free(q.store);
 	return r;
 }
