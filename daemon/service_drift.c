@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "drift/drift.h"
 #include "tell/outlet.h"
+#include "tested/tested_alerts.h"
 #include "tested/tested_sets.h"
 
 #define RELAY_PATIENCE_NS UINT64_C(60000000000)
@@ -21,6 +22,7 @@ static void show_figures(void *context, FILE *to)
 	pp_service_metrics(service, to);
 	pp_drift_metrics(service->drift, to);
 	pp_tested_sets_metrics(service->tested, to);
+	pp_tested_alerts_metrics(service->tested_alerts, to);
 }
 
 static void on_news(void *context)
@@ -63,6 +65,11 @@ int pp_service_open_drift(struct pp_service *service, struct pathprof_error *err
 	r = open_tested(service);
 	if (r < 0)
 		return pathprof_fail(error, r, "out of memory");
+	r = pp_tested_alerts_new(&service->tested_alerts, config, service->tested, service->store,
+				 service->event, error);
+	if (r < 0)
+		return r;
+	pp_tested_alerts_on_news(service->tested_alerts, on_news, service);
 	/* the messages are in the store in any case, and a relay looks there now and then */
 	if (pp_outlet_new(&service->outlet, service->event, service->db_path, show_figures, service,
 			  &why) < 0)
@@ -75,6 +82,8 @@ void pp_service_close_drift(struct pp_service *service)
 {
 	pp_drift_free(service->drift);
 	service->drift = NULL;
+	pp_tested_alerts_free(service->tested_alerts);
+	service->tested_alerts = NULL;
 	pp_tested_sets_free(service->tested);
 	service->tested = NULL;
 	pp_outlet_free(service->outlet);

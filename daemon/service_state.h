@@ -32,6 +32,7 @@ struct pp_costs {
 
 struct pp_clock;
 struct pp_drift;
+struct pp_tested_alerts;
 struct pp_tested_sets;
 struct pp_outlet;
 struct pp_tables;
@@ -97,9 +98,10 @@ struct pp_service {
 	struct pp_tables *tables;      /* of frames, to find callers with; NULL: not wanted */
 	struct pp_drift *drift;        /* NULL: switched off, or a recording */
 	struct pp_tested_sets *tested; /* NULL: none are wanted, or a recording */
-	struct pp_outlet *outlet;      /* NULL: a recording */
-	uint64_t relay_seen_ns;        /* CLOCK_MONOTONIC when it was there, or not needed */
-	bool relay_missed;             /* and that was said */
+	struct pp_tested_alerts *tested_alerts; /* NULL: a recording */
+	struct pp_outlet *outlet;               /* NULL: a recording */
+	uint64_t relay_seen_ns; /* CLOCK_MONOTONIC when it was there, or not needed */
+	bool relay_missed;      /* and that was said */
 	/* why the last reload left the settings as they were; empty: it did not */
 	struct pathprof_error settings_refused;
 };

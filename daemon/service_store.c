@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "drift/drift.h"
+#include "tested/tested_alerts.h"
 #include "tested/tested_sets.h"
 #include "values/values.h"
 
@@ -158,6 +159,8 @@ static int add_window(void *context, const struct pathprof_profile *profile,
 		pp_drift_window(service->drift, profile, id);
 	if (r == 0)
 		pp_tested_sets_window(service->tested, profile);
+	if (r == 0)
+		pp_tested_alerts_window(service->tested_alerts, profile);
 	return r;
 }
 
@@ -185,6 +188,7 @@ static void follow_clock(struct pp_service *service)
 	pp_log(LOG_NOTICE, "the clock was set %s by %" PRId64 " s", by_ns > 0 ? "forward" : "back",
 	       (by_ns > 0 ? by_ns : -by_ns) / 1000000000);
 	pp_drift_clock_set(service->drift, by_ns);
+	pp_tested_alerts_clock_set(service->tested_alerts, by_ns);
 }
 
 void pp_service_store_window(struct pp_service *service)

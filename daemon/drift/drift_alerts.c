@@ -231,7 +231,7 @@ static struct pathprof_message_row copy_message(const struct pp_tell_message *me
 	};
 }
 
-int pp_drift_keep_message(struct pp_drift_alerts *alerts, const struct pp_tell_message *message)
+static int keep_message(struct pp_drift_alerts *alerts, const struct pp_tell_message *message)
 {
 	struct pathprof_message_row *row;
 
@@ -250,6 +250,19 @@ int pp_drift_keep_message(struct pp_drift_alerts *alerts, const struct pp_tell_m
 	return 0;
 }
 
+void pp_drift_hand_on(struct pp_drift_alerts *alerts, struct pp_tell *journal,
+		      const struct pp_tell_message *message)
+{
+	int r;
+
+	/* the journal counts what it drops */
+	if (journal)
+		journal->ops->tell(journal, message);
+	r = keep_message(alerts, message);
+	if (r < 0)
+		pp_drift_lost(alerts->common, r, "alert not told", strerror(-r));
+}
+
 static void forget_messages(struct pp_drift_alerts *alerts)
 {
 	for (uint32_t i = 0; i < alerts->unstored_cnt; i++)
@@ -263,7 +276,10 @@ static void forget_messages(struct pp_drift_alerts *alerts)
 
 static int take_alert(void *context, const struct pathprof_alert_row *row)
 {
-	add_alert(context, row);
+	struct pp_drift_alerts *alerts = context;
+
+	if (alerts->of_tests == !strcmp(row->rule, PP_CONFIG_RULE_TESTED))
+		add_alert(alerts, row);
 	return 0;
 }
 

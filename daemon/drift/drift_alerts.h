@@ -34,6 +34,7 @@ typedef struct pp_drift_alert *pp_drift_links[PP_CONFIG_ALERT_MAX];
 
 struct pp_drift_alerts {
 	struct pp_drift_common *common;
+	bool of_tests; /* those of the rule on tested sets, which this one leaves to another */
 	struct pp_drift_rule rules[PP_CONFIG_ALERT_MAX];
 	struct pp_drift_alert **list;
 	uint32_t cnt;
@@ -64,9 +65,18 @@ int pp_drift_read_alerts(struct pp_drift_alerts *alerts, struct pathprof_error *
 void pp_drift_store_alerts(struct pp_drift_alerts *alerts);
 /* Frees those that say nothing and that no subject has. */
 void pp_drift_prune_alerts(struct pp_drift_alerts *alerts);
-/* Kept until the next store writes it with the states. Copies it; -ENOBUFS, -ENOMEM. */
-int pp_drift_keep_message(struct pp_drift_alerts *alerts, const struct pp_tell_message *message);
+/*
+ * Tells the journal (NULL: none) at once; others find the message in the store, where the next
+ * store writes it beside its alert's state. Copies it.
+ */
+void pp_drift_hand_on(struct pp_drift_alerts *alerts, struct pp_tell *journal,
+		      const struct pp_tell_message *message);
 /* Messages that were not stored are lost. */
 void pp_drift_free_alerts(struct pp_drift_alerts *alerts);
+
+/* drift_clock.c: the clock was set by so much. */
+void pp_drift_move_alerts(struct pp_drift_alerts *alerts, int64_t by_ns);
+/* By how much the latest state lies behind this time; 0: none does. */
+int64_t pp_drift_alerts_ahead_ns(const struct pp_drift_alerts *alerts, int64_t now_ns);
 
 #endif

@@ -48,23 +48,35 @@ static void move_alert(struct pp_drift_alert *alert, int64_t by_ns)
 	alert->changed = true;
 }
 
+void pp_drift_move_alerts(struct pp_drift_alerts *alerts, int64_t by_ns)
+{
+	for (uint32_t i = 0; i < alerts->cnt; i++)
+		move_alert(alerts->list[i], by_ns);
+}
+
 void pp_drift_clock_set(struct pp_drift *drift, int64_t by_ns)
 {
 	if (!drift)
 		return;
 	for (uint32_t i = 0; i < drift->subjects.cnt; i++)
 		move_subject(drift->subjects.list[i], by_ns);
-	for (uint32_t i = 0; i < drift->alerts.cnt; i++)
-		move_alert(drift->alerts.list[i], by_ns);
+	pp_drift_move_alerts(&drift->alerts, by_ns);
+}
+
+int64_t pp_drift_alerts_ahead_ns(const struct pp_drift_alerts *alerts, int64_t now_ns)
+{
+	int64_t latest_ns = now_ns;
+
+	for (uint32_t i = 0; i < alerts->cnt; i++)
+		if (alerts->list[i]->state.seen_ns > latest_ns)
+			latest_ns = alerts->list[i]->state.seen_ns;
+	return latest_ns - now_ns;
 }
 
 void pp_drift_leave_future(struct pp_drift *drift)
 {
-	int64_t latest_ns = drift->common.end_ns;
+	int64_t ahead_ns = pp_drift_alerts_ahead_ns(&drift->alerts, drift->common.end_ns);
 
-	for (uint32_t i = 0; i < drift->alerts.cnt; i++)
-		if (drift->alerts.list[i]->state.seen_ns > latest_ns)
-			latest_ns = drift->alerts.list[i]->state.seen_ns;
-	if (latest_ns > drift->common.end_ns)
-		pp_drift_clock_set(drift, drift->common.end_ns - latest_ns);
+	if (ahead_ns)
+		pp_drift_clock_set(drift, -ahead_ns);
 }

@@ -13,34 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../shared/tell_words.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "pathprof/judge.h"
 
 /* ---------------------------------------------------------------- JSON */
-
-static json_t *text_or_null(const char *text)
-{
-	json_t *string = text ? json_string(text) : NULL;
-
-	/* names out of a binary need not be UTF-8 */
-	return string ? string : json_null();
-}
-
-static json_t *time_json(int64_t time_ns)
-{
-	char text[40], full[64];
-	time_t seconds = (time_t)(time_ns / 1000000000);
-	struct tm tm;
-
-	if (time_ns <= 0 || !gmtime_r(&seconds, &tm))
-		return json_null();
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(full, sizeof(full), "%s.%03dZ", text, (int)(time_ns / 1000000 % 1000));
-	return json_string(full);
-}
 
 static json_t *paths_json(const struct pp_drift_draft *draft)
 {
@@ -53,8 +32,8 @@ static json_t *paths_json(const struct pp_drift_draft *draft)
 
 		json_object_set_new(path, "path_id",
 				    m->path_id ? json_integer(m->path_id) : json_null());
-		json_object_set_new(path, "function", text_or_null(m->function));
-		json_object_set_new(path, "source", text_or_null(m->source));
+		json_object_set_new(path, "function", pp_tell_text_json(m->function));
+		json_object_set_new(path, "source", pp_tell_text_json(m->source));
 		snprintf(start, sizeof(start), "0x%llx", (unsigned long long)m->path.start);
 		json_object_set_new(path, "start", m->path_id ? json_string(start) : json_null());
 		json_object_set_new(path, "share", json_real(m->term.p));
@@ -122,18 +101,19 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 		pathprof_build_id_text(&draft->id, id);
 	json_object_set_new(json, "version", json_integer(1));
 	json_object_set_new(json, "status", json_string(is_firing(draft) ? "firing" : "resolved"));
-	json_object_set_new(json, "rule", text_or_null(alert->rule));
+	json_object_set_new(json, "rule", pp_tell_text_json(alert->rule));
 	json_object_set_new(json, "metric", json_string(metric_of(draft)));
 	add_figures(draft, json);
-	json_object_set_new(json, "binary", text_or_null(alert->binary));
+	json_object_set_new(json, "binary", pp_tell_text_json(alert->binary));
 	json_object_set_new(json, "build_id", id[0] ? json_string(id) : json_null());
-	json_object_set_new(json, "container", text_or_null(alert->container));
-	json_object_set_new(json, "host", text_or_null(telling->host));
-	json_object_set_new(json, "baseline", text_or_null(alert->baseline));
-	json_object_set_new(json, "starts_at", time_json(draft->state.fired_ns));
+	json_object_set_new(json, "container", pp_tell_text_json(alert->container));
+	json_object_set_new(json, "host", pp_tell_text_json(telling->host));
+	json_object_set_new(json, "baseline", pp_tell_text_json(alert->baseline));
+	json_object_set_new(json, "starts_at", pp_tell_time_json(draft->state.fired_ns));
 	json_object_set_new(json, "ends_at",
-			    is_firing(draft) ? json_null() : time_json(draft->state.resolved_ns));
-	json_object_set_new(json, "reason", text_or_null(reason_of(draft)));
+			    is_firing(draft) ? json_null()
+					     : pp_tell_time_json(draft->state.resolved_ns));
+	json_object_set_new(json, "reason", pp_tell_text_json(reason_of(draft)));
 	json_object_set_new(json, "paths", paths_json(draft));
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
@@ -192,17 +172,6 @@ static void put_places(const struct pp_drift_draft *draft, FILE *to)
 	}
 }
 
-static void put_time(int64_t time_ns, FILE *to)
-{
-	time_t seconds = (time_t)(time_ns / 1000000000);
-	char text[40] = "";
-	struct tm tm;
-
-	if (gmtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	fputs(text, to);
-}
-
 static void put_baseline(const struct pp_drift_telling *telling, const char *baseline, FILE *to)
 {
 	char span[64];
@@ -252,7 +221,7 @@ static void put_firing(const struct pp_drift_telling *telling, const struct pp_d
 	fputs(" changed: ", to);
 	put_figure(telling, draft, to);
 	fputs(", since ", to);
-	put_time(draft->state.fired_ns, to);
+	pp_tell_put_time(draft->state.fired_ns, to);
 	fprintf(to, ", %.0f samples", draft->drift.window_samples);
 	if (draft->matched < 1)
 		fprintf(to, ", %.0f %% of them compared", 100 * draft->matched);
@@ -280,7 +249,7 @@ static void put_resolved(const struct pp_drift_telling *telling, const struct pp
 		fputs(" is over", to);
 	}
 	fputs("; the alert fired at ", to);
-	put_time(draft->state.fired_ns, to);
+	pp_tell_put_time(draft->state.fired_ns, to);
 }
 
 /* NULL: no memory. The caller frees. */
@@ -307,19 +276,6 @@ static char *make_summary(const struct pp_drift_telling *telling,
 
 /* ---------------------------------------------------------------- telling */
 
-/* Tells the journal at once; others find the message in the store, beside its alert's state. */
-static void hand_on(struct pp_drift_telling *telling, const struct pp_tell_message *message)
-{
-	int r;
-
-	/* the journal counts what it drops */
-	if (telling->journal)
-		telling->journal->ops->tell(telling->journal, message);
-	r = pp_drift_keep_message(telling->alerts, message);
-	if (r < 0)
-		pp_drift_lost(telling->common, r, "alert not told", strerror(-r));
-}
-
 static void free_draft(struct pp_drift_draft *draft)
 {
 	for (size_t i = 0; i < draft->moved_cnt; i++) {
@@ -342,7 +298,8 @@ void pp_drift_send(struct pp_drift_telling *telling, struct pp_drift_draft *draf
 		free_draft(draft);
 		return;
 	}
-	hand_on(telling, &(struct pp_tell_message){
+	pp_drift_hand_on(telling->alerts, telling->journal,
+			 &(struct pp_tell_message){
 				 .change = draft->change,
 				 .rule = alert->rule,
 				 .binary = alert->binary,

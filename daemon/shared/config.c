@@ -164,6 +164,15 @@ const struct pp_config_key pp_config_keys[] = {
 	 "Directory of tested sets, NAME.tested, as pathprofctl tested merge makes them of a\n"
 	 "CI's runs: how much of their builds' work no test ran is told at the endpoint of\n"
 	 "[Metrics] (pathprof_tested_weight_total). Read again when it changes. Empty: none."},
+	{"Tested", "AlertShare", PP_CONFIG_PERCENT, false, true, FIELD(tested_alert_ppm), 1,
+	 1000000, NULL, "0%",
+	 "Tell of a binary, as of drift, when more than this share of what it runs is untested,\n"
+	 "by the low end of the share's interval (95 %), two windows in a row; and that this is\n"
+	 "over when the share is a tenth of this below. The rule's name is untested. 0: no alert."},
+	{"Tested", "AlertSpan", PP_CONFIG_SPAN, false, false, FIELD(tested_span_ns), SECOND_NS,
+	 30 * DAY_NS, NULL, "1d",
+	 "The time that the share is of. It begins with what the database has of it: a set that\n"
+	 "is new is held against windows that were stored before."},
 	{"Tell", "Journal", PP_CONFIG_BOOL, false, false, FIELD(tell_journal), 0, 1, NULL, "yes",
 	 "Tell alerts to the journal, with fields. pathprofd does this itself; all else here and\n"
 	 "in [Metrics] is pathprof-relay's work, which reads these settings when it starts."},
@@ -244,7 +253,8 @@ const char *pp_config_alert_name(const char *section)
 	const char *name = section + sizeof("Alert ") - 1;
 
 	if (strncmp(section, "Alert ", sizeof("Alert ") - 1) != 0 || !name[0] ||
-	    strlen(name) >= PP_CONFIG_NAME_MAX || name[strspn(name, name_letters)])
+	    strlen(name) >= PP_CONFIG_NAME_MAX || name[strspn(name, name_letters)] ||
+	    !strcmp(name, PP_CONFIG_RULE_TESTED))
 		return NULL;
 	return name;
 }
@@ -602,6 +612,10 @@ void pp_config_defaults(struct pp_config *ret_config)
 
 int pp_config_check(const struct pp_config *config, struct pathprof_error *error)
 {
+	if (config->tested_alert_ppm && !config->tested[0])
+		return pathprof_fail(error, -EINVAL,
+				     "[Tested]: AlertShare= is of the tested sets in Directory=, "
+				     "which is not set");
 	for (size_t i = 0; i < PP_CONFIG_ALERT_MAX && config->alerts[i].name[0]; i++) {
 		const struct pp_config_alert *alert = &config->alerts[i];
 		char text[32];

@@ -39,6 +39,8 @@ enum pp_config_compress {
 #define PP_CONFIG_ALERT_MAX   16
 #define PP_CONFIG_NAME_MAX    40
 #define PP_CONFIG_PATTERN_MAX 256
+/* The name of the rule that [Tested] makes, which no section may have. */
+#define PP_CONFIG_RULE_TESTED "untested"
 
 struct pp_config_alert {
 	char name[PP_CONFIG_NAME_MAX];
@@ -84,6 +86,8 @@ struct pp_config {
 	uint64_t drift_samples_min;         /* windows of fewer are not measured */
 	uint64_t drift_subjects_max, drift_memory_max_bytes;
 	char tested[PP_CONFIG_PATH_MAX]; /* directory; "": none */
+	uint64_t tested_alert_ppm;       /* share; 0: no alert */
+	uint64_t tested_span_ns;         /* of which the share is */
 	struct pp_config_alert alerts[PP_CONFIG_ALERT_MAX];
 	uint64_t tell_journal; /* 0 or 1 */
 	char tell_exec[PP_CONFIG_PATH_MAX], tell_alertmanager[PP_CONFIG_PATH_MAX];

@@ -34,6 +34,8 @@ struct path_key {
 struct build {
 	struct pathprof_build_id id;
 	char name[NAME_BYTES];
+	char set[NAME_BYTES];                /* the first file that has it */
+	uint32_t set_cnt, last_set;          /* files that do; number of the last, from 1 */
 	uint32_t tested_cnt;                 /* paths */
 	double tested, untested;             /* weight that windows saw */
 	uint64_t tested_seen, untested_seen; /* and how many paths */
@@ -41,10 +43,11 @@ struct build {
 
 struct pp_tested_sets {
 	char directory[PP_CONFIG_PATH_MAX];
-	struct timespec read; /* time of change of the directory that was read; 0: none */
+	uint64_t files; /* a hash of what was read */
 	struct pp_keyed builds, paths;
-	uint32_t file_cnt, refused_cnt;
-	bool is_broken; /* a part of a set was read, and the rest could not be */
+	uint32_t file_cnt, refused_cnt, reading_cnt;
+	const char *file; /* being read */
+	bool is_broken;   /* a part of a set was read, and the rest could not be */
 };
 
 static void empty(struct pp_tested_sets *sets)
@@ -64,6 +67,15 @@ static struct build *build_at(const struct pp_tested_sets *sets, uint32_t index)
 }
 
 /* ---------------------------------------------------------------- reading */
+
+static void note_set(const struct pp_tested_sets *sets, struct build *build)
+{
+	if (build->last_set == sets->file_cnt + 1)
+		return;
+	build->last_set = sets->file_cnt + 1;
+	if (!build->set_cnt++)
+		snprintf(build->set, sizeof(build->set), "%s", sets->file);
+}
 
 static int add_path(void *context, const struct pathprof_path_row *row)
 {
@@ -85,6 +97,7 @@ static int add_path(void *context, const struct pathprof_path_row *row)
 	build->tested_cnt += sets->paths.cnt > before;
 	if (!build->name[0])
 		snprintf(build->name, sizeof(build->name), "%s", row->binary_name);
+	note_set(sets, build);
 	return 0;
 }
 
@@ -135,8 +148,7 @@ static void read_named(struct pp_tested_sets *sets, const char *file)
 	uint32_t before = sets->paths.cnt;
 	int r;
 
-	if (!is_set(file))
-		return;
+	sets->file = file;
 	snprintf(path, sizeof(path), "%s/%s", sets->directory, file);
 	r = read_set(sets, path, &error);
 	if (r == 0) {
@@ -148,9 +160,9 @@ static void read_named(struct pp_tested_sets *sets, const char *file)
 	pp_log(LOG_WARNING, "tested set not used: %s", error.text[0] ? error.text : strerror(-r));
 }
 
-static int any(const struct dirent *entry)
+static int is_set_entry(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.';
+	return is_set(entry->d_name);
 }
 
 /* The counts of a build stay when its set is read again. */
@@ -191,8 +203,9 @@ static void read_directory(struct pp_tested_sets *sets)
 	int cnt;
 
 	sets->builds = (struct pp_keyed){NULL};
+	sets->reading_cnt++;
 	empty(sets);
-	cnt = scandir(sets->directory, &entries, any, alphasort);
+	cnt = scandir(sets->directory, &entries, is_set_entry, alphasort);
 	for (int i = 0; i < cnt; i++) {
 		read_named(sets, entries[i]->d_name);
 		free(entries[i]);
@@ -206,20 +219,79 @@ static void read_directory(struct pp_tested_sets *sets)
 	       sets->directory, sets->file_cnt, sets->paths.cnt, sets->builds.cnt);
 }
 
-/* Files are renamed into place, so a new one always changes the directory's time. */
+static uint64_t hash_file(const struct pp_tested_sets *sets, const char *file, uint64_t hash)
+{
+	char path[PP_CONFIG_PATH_MAX + 300];
+	struct stat st = {0};
+
+	snprintf(path, sizeof(path), "%s/%s", sets->directory, file);
+	if (stat(path, &st) < 0)
+		st.st_ino = 0;
+	for (const char *c = file; *c; c++)
+		hash = pp_hash_mix(hash, (uint8_t)*c);
+	hash = pp_hash_mix(hash, st.st_ino);
+	hash = pp_hash_mix(hash, (uint64_t)st.st_size);
+	hash = pp_hash_mix(hash, (uint64_t)st.st_mtim.tv_sec);
+	return pp_hash_mix(hash, (uint64_t)st.st_mtim.tv_nsec);
+}
+
+/* Not the directory's own time: who opens a set, also to read it, may change that. */
+static uint64_t hash_files(const struct pp_tested_sets *sets)
+{
+	struct dirent **entries = NULL;
+	int cnt = scandir(sets->directory, &entries, is_set_entry, alphasort);
+	uint64_t hash = 1;
+
+	for (int i = 0; i < cnt; i++) {
+		hash = hash_file(sets, entries[i]->d_name, hash);
+		free(entries[i]);
+	}
+	free(entries);
+	return hash;
+}
+
 static void refresh(struct pp_tested_sets *sets)
 {
-	struct stat st;
+	uint64_t files = hash_files(sets);
 
-	if (stat(sets->directory, &st) < 0) {
-		empty(sets);
-		sets->read = (struct timespec){0};
+	if (sets->reading_cnt && files == sets->files)
 		return;
-	}
-	if (st.st_mtim.tv_sec == sets->read.tv_sec && st.st_mtim.tv_nsec == sets->read.tv_nsec)
-		return;
-	sets->read = st.st_mtim;
+	sets->files = files;
 	read_directory(sets);
+}
+
+/* ---------------------------------------------------------------- what others ask */
+
+uint32_t pp_tested_sets_readings(const struct pp_tested_sets *sets)
+{
+	return sets->reading_cnt;
+}
+
+uint32_t pp_tested_sets_build_cnt(const struct pp_tested_sets *sets)
+{
+	return sets->builds.cnt;
+}
+
+struct pp_tested_build pp_tested_sets_build(const struct pp_tested_sets *sets, uint32_t number)
+{
+	const struct build *build = build_at(sets, number);
+
+	return (struct pp_tested_build){&build->id, build->set, build->set_cnt};
+}
+
+bool pp_tested_sets_find(const struct pp_tested_sets *sets, const struct pathprof_build_id *id,
+			 uint32_t *ret_number)
+{
+	return pp_keyed_find(&sets->builds, id, ret_number) == 0;
+}
+
+bool pp_tested_sets_has(const struct pp_tested_sets *sets, uint32_t number, uint64_t start,
+			uint32_t length, uint32_t outcomes)
+{
+	struct path_key key = {
+		.start = start, .binary = number, .length = length, .outcomes = outcomes};
+
+	return pp_keyed_find(&sets->paths, &key, &(uint32_t){0}) == 0;
 }
 
 /* ---------------------------------------------------------------- windows */
@@ -233,14 +305,9 @@ static double weight_of(const struct pathprof_path_count *path)
 static void count(const struct pp_tested_sets *sets, const struct pathprof_path_count *path,
 		  uint32_t number)
 {
-	struct path_key key = {.start = path->start,
-			       .binary = number,
-			       .length = path->length,
-			       .outcomes = path->outcomes};
 	struct build *build = build_at(sets, number);
-	uint32_t index;
 
-	if (pp_keyed_find(&sets->paths, &key, &index) == 0) {
+	if (pp_tested_sets_has(sets, number, path->start, path->length, path->outcomes)) {
 		build->tested += weight_of(path);
 		build->tested_seen += path->samples;
 	} else {
@@ -258,7 +325,7 @@ void pp_tested_sets_window(struct pp_tested_sets *sets, const struct pathprof_pr
 		const struct pathprof_path_count *path = &profile->paths[i];
 		uint32_t number;
 
-		if (pp_keyed_find(&sets->builds, &profile->binaries[path->binary].id, &number) == 0)
+		if (pp_tested_sets_find(sets, &profile->binaries[path->binary].id, &number))
 			count(sets, path, number);
 	}
 }

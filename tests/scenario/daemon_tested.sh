@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tested sets in the service: of a program that runs what its tests ran nothing is untested, one path more
 # than they ran is a share between the bounds that pathprofctl works out of the same windows, and a set that
-# comes later or cannot be used is noticed.
+# comes later or cannot be used is noticed. The share is told once, whoever is killed, with the command that
+# shows it, and that it is over when a set comes that has those paths.
 . "$(dirname "$0")/daemon_common.bash"
 tracer=$BUILD/bin/pathprof-trace ctl=$BUILD/bin/pathprofctl
 command -v qemu-x86_64 >/dev/null || { echo "skip daemon_tested: no qemu-x86_64 (apt install qemu-user)"; exit 0; }
@@ -32,7 +33,21 @@ mkdir "$tmp/tested" "$tmp/state"
 "$tracer" --paths "$tmp/both.paths" -- "$tmp/app" 3 odd
 "$ctl" tested merge -o "$tmp/tested/app.tested" "$tmp/plain.paths"
 db=$tmp/p.db
-printf '[Profile]\nSource=step\nOverhead=20%%\nWindowSec=1\n[Tested]\nDirectory=%s\n' "$tmp/tested" >"$tmp/conf"
+cat >"$tmp/conf" <<END
+[Profile]
+Source=step
+Overhead=20%
+WindowSec=1
+[Tested]
+Directory=$tmp/tested
+AlertShare=2%
+AlertSpan=1h
+[Tell]
+Exec=$tmp/hook
+END
+printf '#!/bin/sh\ncat >>"%s"\necho >>"%s"\n' "$tmp/told" "$tmp/told" >"$tmp/hook"
+chmod 755 "$tmp/hook"
+: >"$tmp/told"
 
 # The endpoint's figures without its relay: by the socket that the relay asks.
 figures() {
@@ -58,15 +73,51 @@ start_app() {
 }
 end_app() { kill -9 "$busy"; wait "$busy" 2>/dev/null || true; busy=; }
 at_least() { true_that "$(of "$1" "$2") >= $3"; }
+# told STATUS: how often; is_told STATUS TIMES.
+told() { grep -c "\"status\":\"$1\",\"rule\":\"untested\"" "$tmp/told" || true; }
+is_told() { [ "$(told "$1")" -eq "$2" ]; }
+# member EXPRESSION: of the first message that it fires, m.
+member() {
+	python3 -c 'import json, sys
+m = json.loads(next(l for l in open(sys.argv[1]) if "firing" in l))
+print(eval(sys.argv[2]))' "$tmp/told" "$1"
+}
 
 start -c "$tmp/conf" --db "$db"
+start_relay -c "$tmp/conf" --db "$db"
 check set-read "$(cat "$tmp/log")" grep -q '1 tested sets read' "$tmp/log"
 start_app
 check tested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total yes 200
 check nothing-untested "$(of pathprof_tested_samples_total no)" true_that "$(of pathprof_tested_samples_total no) == 0"
+check nothing-told "$(cat "$tmp/told")" test ! -s "$tmp/told"
 end_app
 start_app odd
 check untested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total no 200
+check told "$(figures | grep untested)" wait_for 120 is_told firing 1
+check told-in-log "$(cat "$tmp/log")" grep -q "app: .* is untested .* above AlertShare=2%, against tested set app.tested" "$tmp/log"
+check told-of-binary "$(cat "$tmp/told")" test "$(member "m['binary']")" = "$tmp/app"
+check told-of-set "$(cat "$tmp/told")" test "$(member "m['baseline']")" = app.tested
+check told-for-sure "$(cat "$tmp/told")" \
+	test "$(member "m['threshold'] == 0.02 < m['low'] <= m['value'] <= m['high']")" = True
+
+# The command in the message shows the same share, of the windows until then.
+command=$(member "m['command']")
+"$BUILD/bin/${command%% *}" --db "$db" ${command#* } --until "@$(member "m['starts_at']" | xargs date +%s -d)" \
+	--json >"$tmp/shown.json" 2>"$tmp/err" || true
+check command-shows "$command: $(cat "$tmp/err")" python3 -c 'import json, sys
+shown = json.load(open(sys.argv[1]))["untested_share"]["share"]
+sys.exit(not 0.5 * float(sys.argv[2]) <= shown <= 2 * float(sys.argv[2]))' "$tmp/shown.json" "$(member "m['value']")"
+
+# Killed while it fires: it goes on firing, by the windows of before, and nobody is told again.
+before=$(sql 'SELECT max(id) FROM windows')
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null || true
+start -c "$tmp/conf" --db "$db"
+check earlier-windows-read "$(cat "$tmp/log")" wait_for 60 grep -q 'windows held against tested sets' "$tmp/log"
+check counted-again "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total no 200
+check told-once "$(cat "$tmp/told")" is_told firing 1
+check fires-still "$("$ctl" --db "$db" alerts)" \
+	test "$(sql "SELECT phase FROM alerts WHERE rule = 'untested' AND binary = '$tmp/app'")" = 2
 end_app
 
 # What only samples saw is no set, and the one of all paths is: untested stands still from then on.
@@ -81,6 +132,8 @@ start_app odd
 check tested-since "$yes and no more" wait_for 120 at_least pathprof_tested_samples_total yes "$yes + 200"
 check no-longer-untested "$no, then $(of pathprof_tested_samples_total no)" \
 	true_that "$(of pathprof_tested_samples_total no) == $no"
+check resolved "$(figures | grep untested)" wait_for 120 is_told resolved 1
+check resolved-alone "$(cat "$tmp/told")" is_told firing 1
 end_app
 
 # The counters are what pathprofctl finds in the windows themselves.
@@ -91,7 +144,7 @@ check ends "status $stop_status" test "$stop_status" -eq 0
 "$ctl" --db "$db" untested "$tmp/all.tested" --binary app --json >"$tmp/both.json"
 check all-is-tested "$(head -c 300 "$tmp/both.json")" grep -q '"untested": 0' "$tmp/both.json"
 all=$(sql "SELECT ifnull(sum(c.weight), 0) FROM path_counts c JOIN paths p ON p.id = c.path
-	JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/app'")
+	JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/app' AND c.window > $before")
 check weights-add-up "$weight_no + $weight_yes of $all" \
 	true_that "$weight_no + $weight_yes <= 1.001 * $all && $weight_no + $weight_yes >= 0.5 * $all"
 finish

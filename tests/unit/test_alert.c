@@ -276,7 +276,7 @@ static void test_metrics(void)
 	static const double expected[] = {2, 1, 33, 0.25, 0.75, 0.0625, 0.375};
 	static const bool below[] = {false, false, false, true, true, false, false};
 
-	for (unsigned int i = 0; i < PATHPROF_METRIC_CNT; i++) {
+	for (unsigned int i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		struct pathprof_alert_input in =
 			pathprof_alert_input_of((enum pathprof_metric)i, &drift, 5);
 
@@ -284,6 +284,9 @@ static void test_metrics(void)
 		CU_ASSERT_EQUAL(in.value_low, i ? expected[i] : 1.5);
 		CU_ASSERT_EQUAL(pathprof_metric_fires_below((enum pathprof_metric)i), below[i]);
 	}
+	CU_ASSERT_EQUAL(PATHPROF_METRIC_UNTESTED + 1, PATHPROF_METRIC_CNT);
+	CU_ASSERT(isnan(pathprof_alert_input_of(PATHPROF_METRIC_UNTESTED, &drift, 5).value));
+	CU_ASSERT_FALSE(pathprof_metric_fires_below(PATHPROF_METRIC_UNTESTED));
 	CU_ASSERT_PTR_NULL(pathprof_metric_name(PATHPROF_METRIC_CNT));
 	CU_ASSERT(isnan(pathprof_alert_input_of(PATHPROF_METRIC_CNT, &drift, 5).value));
 }

@@ -470,6 +470,7 @@ static void test_alert_rules(void)
 	free(text);
 	refuse("[Alert]\nWindows=1\n", "F:1: unknown section [Alert]");
 	refuse("[Alert a b]\nWindows=1\n", "F:1: unknown section");
+	refuse("[Alert untested]\nWindows=1\n", "F:1: unknown section");
 	refuse("[Alert a]\nWindow=1\n", "F:2: unknown key Window= in [Alert a]");
 	refuse("[Alert a]\nPooled=17\n", "from 1 to 16");
 	refuse("[Alert a]\nThreshold=-1\n", "bad value, wanted a number from 0 to 1000");
@@ -556,6 +557,7 @@ static void test_wrong_values(void)
 /* Each value is one by itself; together they are none. */
 static void test_impossible_rules(void)
 {
+	refuse("[Tested]\nAlertShare=1%\n", "F: [Tested]: AlertShare= is of the tested sets in");
 	refuse("[Alert a]\nMetric=overlap\nThreshold=1.5\n",
 	       "F: [Alert a]: Threshold=1.5: overlap is from 0 to 1");
 	refuse("[Alert a]\nThreshold=90.5\nMetric=angle_degrees\n",

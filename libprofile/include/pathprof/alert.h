@@ -41,7 +41,12 @@ extern "C" {
 	ROW(CONFLICT, "dynamic_conflict", ABOVE, 1, d->branches.conflict.dynamic_share)            \
 	ROW(ACCURACY_LOST, "accuracy_lost", ABOVE, 1,                                              \
 	    d->branches.accuracy_own - d->branches.accuracy)
-#define PATHPROF_METRICS(ROW) PATHPROF_METRICS_OF_PATHS(ROW) PATHPROF_METRICS_OF_BRANCHES(ROW)
+/* How much of what runs no test ran is no drift: whoever judges it has measured it. */
+#define PATHPROF_METRICS_OF_TESTS(ROW) ROW(UNTESTED, "untested_share", ABOVE, 1, NAN)
+#define PATHPROF_METRICS(ROW)                                                                      \
+	PATHPROF_METRICS_OF_PATHS(ROW)                                                             \
+	PATHPROF_METRICS_OF_BRANCHES(ROW)                                                          \
+	PATHPROF_METRICS_OF_TESTS(ROW)
 
 #define PATHPROF_METRIC_ID_(id, name, fires, most, figure) PATHPROF_METRIC_##id,
 enum pathprof_metric {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See tell_words.h. */
+#include "tell_words.h"
+
+#include <time.h>
+
+#define SECOND_NS 1000000000
+
+json_t *pp_tell_text_json(const char *text)
+{
+	json_t *string = text ? json_string(text) : NULL;
+
+	return string ? string : json_null();
+}
+
+json_t *pp_tell_time_json(int64_t time_ns)
+{
+	char text[40], full[64];
+	time_t seconds = (time_t)(time_ns / SECOND_NS);
+	struct tm tm;
+
+	if (time_ns <= 0 || !gmtime_r(&seconds, &tm))
+		return json_null();
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(full, sizeof(full), "%s.%03dZ", text, (int)(time_ns / 1000000 % 1000));
+	return json_string(full);
+}
+
+void pp_tell_put_time(int64_t time_ns, FILE *to)
+{
+	time_t seconds = (time_t)(time_ns / SECOND_NS);
+	char text[40] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	fputs(text, to);
+}

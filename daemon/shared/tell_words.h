@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What messages of alerts have in common: names and times, in JSON and in the line for people. */
+#ifndef PP_TELL_WORDS_H
+#define PP_TELL_WORDS_H
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* null: NULL, or no UTF-8, which names out of a binary need not be. */
+json_t *pp_tell_text_json(const char *text);
+/* RFC 3339, UTC, with milliseconds; null: 0, which is never. */
+json_t *pp_tell_time_json(int64_t time_ns);
+/* "2026-01-31 12:00:00 UTC" */
+void pp_tell_put_time(int64_t time_ns, FILE *to);
+
+#endif
