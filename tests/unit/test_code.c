@@ -144,7 +144,9 @@ static void add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Sh
 
 		if (!name || GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size)
 			continue;
-		s->list = reallocarray(s->list, s->cnt + 1, sizeof(*s->list));
+		/* Twice as many each time: the sanitizer's realloc() always copies. */
+		if (!(s->cnt & (s->cnt - 1)))
+			s->list = reallocarray(s->list, s->cnt ? 2 * s->cnt : 1, sizeof(*s->list));
 		if (!s->list)
 			abort();
 		struct symbol *add = &s->list[s->cnt++];
