@@ -115,6 +115,7 @@ check measured-after-restart "$(figures second)" \
 check quiet-after-restart "$(cat "$tmp/told")" test ! -s "$tmp/told"
 
 echo other >"$tmp/mode"
+other_ns=$(date +%s%N)
 check fires "$(figures second)" wait_for "$limit" is_in build 2
 wait_for 60 eval '[ "$(told build firing)" -ge 1 ]' || true
 check told-once "$(told build firing)" test "$(told build firing)" -eq 1
@@ -152,6 +153,9 @@ print("well")
 END
 check compares-with-what-is-gone "$(cat "$tmp/err" "$tmp/out" | head -c 400)" grep -qx well "$tmp/err"
 
+# How long the second build did as the first depends on how busy the machine is; what it did then is left out.
+sqlite3 "$db" "DELETE FROM path_counts WHERE window IN (SELECT id FROM windows WHERE begin_ns < $other_ns) AND path IN
+	(SELECT p.id FROM paths p JOIN binaries b ON b.id = p.binary WHERE hex(b.build_id) = '$(id_of second)')"
 "$sanitized" --db "$db" releases --json >"$tmp/out" 2>&1 || true
 python3 - "$tmp/out" "$(id_of first)" "$(id_of second)" >"$tmp/err" 2>&1 <<'END' || true
 import json, sys
