@@ -27,8 +27,7 @@ struct question {
 	struct pathprof_store *store;
 	struct pathprof_filter filter;
 	struct pathprof_fleet fleet;
-	struct pathprof_fleet_group *groups; /* one a binary */
-	size_t group_cnt;
+	struct pathprof_fleet_groups groups;
 	struct listing listing;
 	size_t found_cnt;
 };
@@ -40,45 +39,42 @@ static const struct table_column columns[] = {
 
 /* ---------------------------------------------------------------- who runs it how */
 
-static void show_progress(const struct question *q, uint64_t begin_ns, bool *shown)
+struct progress {
+	uint64_t begin_ns;
+	size_t host_cnt;
+	bool shown;
+};
+
+static bool show_progress(void *context, size_t host_cnt)
 {
-	if (!isatty(STDERR_FILENO) || pp_monotonic_ns() - begin_ns < QUIET_NS)
-		return;
-	*shown = true;
-	fprintf(stderr, "\rpathprofctl: %zu of %zu programs", q->group_cnt, q->fleet.binary_cnt);
+	struct progress *progress = context;
+
+	if (isatty(STDERR_FILENO) && pp_monotonic_ns() - progress->begin_ns >= QUIET_NS) {
+		progress->shown = true;
+		fprintf(stderr, "\rpathprofctl: %zu of %zu hosts", host_cnt, progress->host_cnt);
+	}
+	return true;
 }
 
 static int load(struct question *q, struct pathprof_error *error)
 {
-	uint64_t begin_ns = pp_monotonic_ns();
-	bool shown = false;
-	int r = 0;
+	struct progress progress = {pp_monotonic_ns(), q->fleet.host_cnt, false};
+	int r = pathprof_fleet_load(&q->groups, &q->fleet, q->store, &q->filter, show_progress,
+				    &progress, error);
 
-	q->groups = ctl_alloc((q->fleet.binary_cnt + 1) * sizeof(*q->groups));
-	while (r == 0 && q->group_cnt < q->fleet.binary_cnt) {
-		struct pathprof_fleet_group *group = &q->groups[q->group_cnt];
-
-		show_progress(q, begin_ns, &shown);
-		r = pathprof_fleet_group_load(
-			group, q->store, &q->filter, (const char *const *)q->fleet.hosts,
-			q->fleet.host_cnt, &q->fleet.binaries[q->group_cnt], error);
-		if (r < 0)
-			break;
-		q->group_cnt++;
-		r = pathprof_fleet_group_judge(group);
-		if (r < 0)
-			pathprof_fail(error, r, "%s: %s", group->name, strerror(-r));
-	}
-	if (shown)
+	if (progress.shown)
 		fputs("\r\033[K", stderr);
+	for (size_t i = 0; r == 0 && i < q->groups.cnt; i++) {
+		r = pathprof_fleet_group_judge(&q->groups.list[i]);
+		if (r < 0)
+			pathprof_fail(error, r, "%s: %s", q->groups.list[i].name, strerror(-r));
+	}
 	return r;
 }
 
 static void release(struct question *q)
 {
-	for (size_t i = 0; i < q->group_cnt; i++)
-		pathprof_fleet_group_release(&q->groups[i]);
-	free(q->groups);
+	pathprof_fleet_groups_release(&q->groups);
 	pathprof_fleet_release(&q->fleet);
 	pathprof_store_free(q->store);
 }
@@ -214,8 +210,8 @@ static const struct pathprof_fleet_group *common_build(const struct question *q,
 {
 	const struct pathprof_fleet_group *most = NULL;
 
-	for (size_t i = 0; i < q->group_cnt; i++) {
-		const struct pathprof_fleet_group *group = &q->groups[i];
+	for (size_t i = 0; i < q->groups.cnt; i++) {
+		const struct pathprof_fleet_group *group = &q->groups.list[i];
 
 		if (group != of && !strcmp(group->name, of->name) &&
 		    group->member_cnt > (most ? most->member_cnt : of->member_cnt))
@@ -254,8 +250,8 @@ static void add_build(struct question *q, const struct pathprof_fleet_group *gro
 
 static void add_builds(struct question *q)
 {
-	for (size_t i = 0; i < q->group_cnt; i++) {
-		const struct pathprof_fleet_group *group = &q->groups[i];
+	for (size_t i = 0; i < q->groups.cnt; i++) {
+		const struct pathprof_fleet_group *group = &q->groups.list[i];
 		const struct pathprof_fleet_group *common = common_build(q, group);
 
 		for (size_t h = 0; common && h < group->member_cnt; h++)
@@ -269,14 +265,14 @@ static void say_how(const struct question *q)
 {
 	size_t judged = 0, few = 0, few_samples = 0;
 
-	for (size_t i = 0; i < q->group_cnt; i++) {
-		judged += q->groups[i].judged;
-		few += q->groups[i].judged &&
-		       q->groups[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
-		few_samples += q->groups[i].few_cnt;
+	for (size_t i = 0; i < q->groups.cnt; i++) {
+		judged += q->groups.list[i].judged;
+		few += q->groups.list[i].judged &&
+		       q->groups.list[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
+		few_samples += q->groups.list[i].few_cnt;
 	}
 	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more.\n", judged,
-	       q->group_cnt, PATHPROF_FLEET_HOSTS_MIN);
+	       q->groups.cnt, PATHPROF_FLEET_HOSTS_MIN);
 	if (q->found_cnt)
 		puts("BITS: relative entropy from the host that is most like it, less what chance "
 		     "makes of it.");
@@ -299,8 +295,8 @@ static int answer(struct question *q)
 
 	table_init(&q->listing.table, columns, sizeof(columns) / sizeof(columns[0]));
 	listing_begin(&q->listing);
-	for (size_t i = 0; r == CTL_OK && i < q->group_cnt; i++)
-		r = add_group(q, &q->groups[i]);
+	for (size_t i = 0; r == CTL_OK && i < q->groups.cnt; i++)
+		r = add_group(q, &q->groups.list[i]);
 	add_builds(q);
 	listing_end(&q->listing, q->found_cnt ? NULL : "no host behaves otherwise than the rest");
 	if (r == CTL_OK && !q->listing.json)

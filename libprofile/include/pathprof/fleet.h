@@ -5,17 +5,19 @@
  * program there were, on how many hosts.
  *
  *     pathprof_fleet_look()            hosts by name, the heaviest builds
- *     pathprof_fleet_group_load()      one build: a member for each host that ran enough of it
- *     pathprof_fleet_group_judge()     which members stand out
+ *     pathprof_fleet_load()            of each build a group: a member for each host that ran it
+ *     pathprof_fleet_group_judge()     which members of a group stand out
+ *     pathprof_fleet_moved()           and in which functions
+ *     pathprof_release_judge()         whether a build stands out from the build before
  *
  * With PATHPROF_OUTLIERS_MEMBERS_MIN members it is seen how much hosts scatter, and
  * pathprof_outliers_find() judges (outliers.h). With fewer each is compared with each: one stands
  * out that differs beyond chance from every other one, and by four times what members mostly differ
  * from the one that is most like them.
  *
- * Workload: a query a host and build, some milliseconds each; a thousand hosts of ten builds take
- * half a minute. Memory: 32 bytes a path and member. All structures own what they refer to, but for
- * names that are said to be the caller's. One thread. Errors: negative errno, one line in error.
+ * Workload: a query a host, some milliseconds for an hour of it. Memory: 32 bytes a path and
+ * member. All structures own what they refer to, but for names that are said to be the caller's.
+ * One thread. Errors: negative errno, one line in error.
  */
 #ifndef PATHPROF_FLEET_H
 #define PATHPROF_FLEET_H
@@ -71,26 +73,89 @@ struct pathprof_fleet_group {
 	char *name;                            /* of the binary */
 	struct pathprof_fleet_member *members; /* in the order of hosts */
 	size_t member_cnt;
-	size_t few_cnt; /* hosts with too few samples */
-	bool judged;    /* there were hosts enough */
+	size_t few_cnt;  /* hosts with too few samples */
+	bool is_program; /* a process ran it as its executable; else it is a library */
+	bool judged;     /* there were hosts enough */
 };
 
+/* All zero: empty. */
+struct pathprof_fleet_groups {
+	struct pathprof_fleet_group *list; /* one for each binary of the fleet, in its order */
+	size_t cnt;
+	size_t host_cnt; /* hosts that were read */
+	size_t bytes;    /* memory of their paths */
+};
+
+/* So many hosts were read; false: no more are to be. */
+typedef bool pathprof_fleet_progress_fn(void *context, size_t host_cnt);
+
 /*
- * A member for each of these hosts that ran enough of the build. filter selects the rest; paths
- * count by the weights of their bursts where its kind is PATHPROF_KIND_WEIGHED, else each sample
- * counts once. -ENOMEM, -ERANGE: a sum beyond what a weight may be; the store's. Nothing is to be
- * released then.
+ * Reads what filter selects of each host of the fleet. Paths count by the weights of their bursts
+ * where the filter's kind is PATHPROF_KIND_WEIGHED, else each sample counts once. progress NULL:
+ * all hosts are read. -ENOMEM, -ERANGE: a sum beyond what a weight may be; the store's. Released by
+ * the caller whatever it returns, before the fleet is.
  */
-int pathprof_fleet_group_load(struct pathprof_fleet_group *ret_group, struct pathprof_store *store,
-			      const struct pathprof_filter *filter, const char *const *hosts,
-			      size_t host_cnt, const struct pathprof_binary_row *binary,
-			      struct pathprof_error *error);
-void pathprof_fleet_group_release(struct pathprof_fleet_group *group);
+int pathprof_fleet_load(struct pathprof_fleet_groups *ret_groups,
+			const struct pathprof_fleet *fleet, struct pathprof_store *store,
+			const struct pathprof_filter *filter, pathprof_fleet_progress_fn *progress,
+			void *context, struct pathprof_error *error);
+void pathprof_fleet_groups_release(struct pathprof_fleet_groups *groups);
 /*
  * Fills the members' verdicts; judged stays false, and it is no error, where hosts are too few.
  * -ENOMEM.
  */
 int pathprof_fleet_group_judge(struct pathprof_fleet_group *group);
+
+/* What a function has of the samples, before and now: shares, 0..1. */
+struct pathprof_fleet_moved {
+	char name[96]; /* of the function; BINARY+0xPLACE where the store has no name */
+	double before, now;
+	double bits; /* of the relative entropy */
+};
+#define PATHPROF_FLEET_MOVED_MAX 5
+
+/*
+ * In which functions a member differs most from all others of its group together, greatest first.
+ * Names are those that the store has. *ret_cnt: how many. Errors: the store's, -ENOMEM.
+ */
+int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
+			 size_t *ret_cnt, struct pathprof_store *store,
+			 const struct pathprof_fleet_group *group, size_t member,
+			 struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- a build and the one before */
+
+/* Of so many members those with the most samples are held against each other. */
+#define PATHPROF_RELEASE_MEMBERS_MAX 32
+
+struct pathprof_release_verdict {
+	bool judged; /* else there was too little of either build, or nothing to know it by */
+	bool found;  /* it behaves otherwise */
+	size_t hosts, before_hosts; /* held against each other */
+	size_t out;                 /* of hosts: differ from each host of the build before */
+	double samples;             /* of hosts together */
+	/*
+	 * Of the host in the middle: corrected bits, and their interval, from the host of the build
+	 * before that is most like it; and how far hosts of the build before mostly are from one
+	 * another.
+	 */
+	double bits, low_bits, high_bits, usual_bits;
+	double matched; /* share of what these hosts ran that was compared, 0..1 */
+	struct pathprof_fleet_moved moved[PATHPROF_FLEET_MOVED_MAX];
+	size_t moved_cnt;
+};
+
+/*
+ * Holds the hosts of a build against those that ran the build before, over the functions that both
+ * builds have in the same shape, by the names of paths that the store has (portable.h). A host
+ * differs as one of few hosts stands out from its group: beyond chance from every host of the build
+ * before, by four times what those mostly differ from the one most like them. The build behaves
+ * otherwise where more than half of its hosts differ. Before must have PATHPROF_FLEET_HOSTS_MIN
+ * members, else it is not seen how hosts scatter and nothing is judged. -ENOMEM; the store's.
+ */
+int pathprof_release_judge(struct pathprof_release_verdict *ret_verdict,
+			   struct pathprof_store *store, const struct pathprof_fleet_group *now,
+			   const struct pathprof_fleet_group *before, struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- builds of programs */
 
