@@ -32,7 +32,8 @@ void pp_drift_make_rules(struct pp_drift_alerts *alerts)
 			.rule.cool_down_ns = (int64_t)c->cool_down_ns,
 		};
 
-		if (c->name[0] && c->enabled && pathprof_alert_rule_check(&rule.rule) == 0)
+		if (c->name[0] && c->enabled && c->scope == PP_CONFIG_SCOPE_MACHINE &&
+		    pathprof_alert_rule_check(&rule.rule) == 0)
 			rule.config = c;
 		alerts->rules[i] = rule;
 	}

@@ -36,6 +36,10 @@ static const char *const compress[] = {[PP_CONFIG_COMPRESS_AUTO] = "auto",
 #define METRIC_MOST(id, name, fires, most, figure) most,
 static const char *const metrics[] = {PATHPROF_METRICS_OF_PATHS(METRIC_NAME) NULL};
 static const unsigned int most[] = {PATHPROF_METRICS_OF_PATHS(METRIC_MOST)};
+static const char *const scopes[] = {[PP_CONFIG_SCOPE_MACHINE] = "machine",
+				     [PP_CONFIG_SCOPE_HOST] = "host",
+				     [PP_CONFIG_SCOPE_RELEASE] = "release",
+				     NULL};
 static const char *const mappings[] = {
 	[PATHPROF_MAPPING_BL] = "bl", [PATHPROF_MAPPING_WPP] = "wpp", NULL};
 
@@ -207,6 +211,10 @@ const size_t pp_config_key_cnt = sizeof(pp_config_keys) / sizeof(pp_config_keys[
 const struct pp_config_key pp_config_alert_keys[] = {
 	{"Alert", "Enabled", PP_CONFIG_BOOL, true, false, ALERT(enabled), 0, 1, NULL, "yes",
 	 "Whether this rule is applied."},
+	{"Alert", "Scope", PP_CONFIG_CHOICE, true, false, ALERT(scope), 0, 0, scopes, "machine",
+	 "machine: pathprofd applies it to this machine. A hub applies the others to its\n"
+	 "fleet. host: a host stands out from those that run the same build. release: a\n"
+	 "build stands out from the build before."},
 	{"Alert", "Metric", PP_CONFIG_CHOICE, true, false, ALERT(metric), 0, 0, metrics,
 	 "kl_corrected",
 	 "What is judged: relative entropy to the baseline in bits, less what chance makes of\n"

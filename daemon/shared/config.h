@@ -42,9 +42,17 @@ enum pp_config_compress {
 /* The name of the rule that [Tested] makes, which no section may have. */
 #define PP_CONFIG_RULE_TESTED "untested"
 
+/* Who applies a rule: pathprofd to this machine, or a hub to its fleet. */
+enum pp_config_scope {
+	PP_CONFIG_SCOPE_MACHINE,
+	PP_CONFIG_SCOPE_HOST,    /* a host that stands out from those that run the same build */
+	PP_CONFIG_SCOPE_RELEASE, /* a build that stands out from the build before */
+};
+
 struct pp_config_alert {
 	char name[PP_CONFIG_NAME_MAX];
 	uint64_t enabled;                       /* 0 or 1 */
+	uint64_t scope;                         /* enum pp_config_scope */
 	uint64_t metric;                        /* enum pathprof_metric */
 	uint64_t threshold_ppm, hysteresis_ppm; /* millionths of the metric's unit */
 	uint64_t samples_min;

@@ -466,7 +466,8 @@ static void test_alert_rules(void)
 	CU_ASSERT_STRING_EQUAL(config.alerts[2].baseline, "release");
 	CU_ASSERT_STRING_EQUAL(config.alerts[3].name, "");
 	text = printed(pp_config_print, &config);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "[Alert my.rule-1]\nEnabled=yes\nMetric=overlap\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "[Alert my.rule-1]\nEnabled=yes\nScope=machine\nMetric=overlap\n"));
 	free(text);
 	refuse("[Alert]\nWindows=1\n", "F:1: unknown section [Alert]");
 	refuse("[Alert a b]\nWindows=1\n", "F:1: unknown section");
@@ -524,6 +525,7 @@ static const struct {
 	{"Metrics", "Listen", "[::1:9753", "bad value, wanted an address and a port"},
 	{"Metrics", "Listen", "[1.2.3.4]:9753", "bad value, wanted an address and a port"},
 	{"Alert a", "Enabled", "always", "bad value, wanted yes or no"},
+	{"Alert a", "Scope", "fleet", "bad value, wanted one of machine host release"},
 	{"Alert a", "Metric", "drift", "bad value, wanted one of kl_corrected kl angle_degrees"},
 	{"Alert a", "Threshold", "nan", "bad value, wanted a number from 0 to 1000"},
 	{"Alert a", "Threshold", "1001", "out of range, wanted a number from 0 to 1000"},
