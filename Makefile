@@ -33,7 +33,7 @@ CPPFLAGS += -ffile-prefix-map='$(CURDIR)'=.
 LIB_SRC := $(wildcard libprofile/base/*.c libprofile/src/*.c libprofile/src/*/*.c)
 DAEMON_SRC := $(filter-out daemon/main.c %.bpf.c,$(wildcard daemon/*.c daemon/*/*.c))
 RELAY_SRC := $(filter-out tools/relay/main.c,$(wildcard tools/relay/*.c))
-# What pathprofd and pathprof-relay both are made of.
+# What pathprofd, pathprof-relay and pathprof-hub are made of.
 SHARED_SRC := $(wildcard daemon/shared/*.c)
 BPF_SRC := $(wildcard daemon/bpf/*.bpf.c)
 CTL_SRC := $(wildcard tools/ctl/*.c)
@@ -165,7 +165,7 @@ $(BUILD)/tests/pathprofctl-san: $(call obj,san,$(CTL_SRC)) $(LIB_SAN)
 	$(call link,$(SAN)) -liberty
 $(BUILD)/bin/pathprof-trace: $(call obj,obj,$(TRACE_SRC)) $(LIB)
 	$(call link)
-$(BUILD)/bin/pathprof-hub: $(call obj,obj,$(HUB_SRC)) $(LIB)
+$(BUILD)/bin/pathprof-hub: $(call obj,obj,$(HUB_SRC) $(SHARED_SRC)) $(LIB)
 	$(call link) $(NETWORK_LIBS) -lgnutls
 
 # Loaded by the emulator: nothing of ours but the core's headers.

@@ -393,6 +393,7 @@ stop
 mkdir tenants other && cp ca/ca.pem ca/ca-key.pem other
 "$hub" enrol other host2 --tenant other && "$hub" enrol other reader --tenant other --reader || not_ok "enrol --tenant" "$(ls other)"
 ! "$hub" enrol other host3 --tenant ../x 2>said && grep -q 'a name has letters' said && ok "a tenant's name is plain" || not_ok "a tenant's name" "$(cat said)"
+sqlite3 hub.db "INSERT INTO alerts VALUES ('host', '/bin/x', 'host:host1', 'fleet', 2, 0, 5, 5, 0, 5, 1.0, '{}')"
 start --tenants tenants
 sums hub.db >before
 make_host 2 3
@@ -410,6 +411,11 @@ curl -s --cacert ca/ca.pem "${their_reader[@]}" "$url/v1/hosts" >got
 python3 -c 'import json; assert [s["host"] for s in json.load(open("got"))["stores"]] == ["host2"]' 2>said && ok "the other's reader: hosts are its own" || not_ok "hosts of the other" "$(cat got)"
 curl -s --cacert ca/ca.pem "${theirs[@]}" "$url/v1/have?store=$(id_of host3.db)" >got
 python3 -c 'import json; assert json.load(open("got"))["slots"] == []' 2>said && ok "the other's host: nothing of host3 is there" || not_ok "have of the other" "$(cat got)"
+answer 200 "alerts of the default tenant" "${reader[@]}" "$url/v1/alerts"
+grep -q '"host:host1"' answer || not_ok "alerts of the default tenant" "$(cat answer)"
+answer 200 "the other's reader asks for alerts" "${their_reader[@]}" "$url/v1/alerts"
+[ "$(cat answer)" = '{"alerts":[]}' ] && ok "and gets none of the default tenant's" || not_ok "alerts of the other" "$(cat answer)"
+answer 403 "a host asks for no alerts" "${theirs[@]}" "$url/v1/alerts"
 fetch after.db && sums after.db | cmp -s - before && ok "a reader of the default tenant gets none of the other's" || not_ok "a reader of the default tenant" "$(tail -n 1 said)"
 stop
 echo other/host2 >denied

@@ -113,15 +113,16 @@ struct ctl_options {
 #define CTL_OPT_PID      (1U << 5) /* --pid alone */
 #define CTL_OPT_COMMAND  (1U << 6) /* operands are a command: options end at the first */
 #define CTL_OPT_FUNCTION (1U << 7)
-#define CTL_OPT_GRAPH    (1U << 8)  /* --graph-cache */
-#define CTL_OPT_CFG      (1U << 9)  /* --format --output --tested --all --all-blocks */
-#define CTL_OPT_NARROW   (1U << 10) /* --kind --pid --comm --binary --container --host alone */
-#define CTL_OPT_EVENTS   (1U << 11) /* --edges --calls --branches */
-#define CTL_OPT_SVG      (1U << 12)
-#define CTL_OPT_COMBINE  (1U << 13) /* --method --output */
-#define CTL_OPT_DRIFT    (1U << 14) /* --baseline --check --threshold */
-#define CTL_OPT_REPLACE  (1U << 15)
-#define CTL_OPT_IMPORT   (1U << 16) /* --format --binary --sysroot --window --output --no-report */
+#define CTL_OPT_GRAPH    (1U << 8) /* --graph-cache */
+#define CTL_OPT_CFG      (1U << 9) /* --format --output --tested --all --all-blocks */
+#define CTL_OPT_NARROW                                                                             \
+	(1U << 10) /* as CTL_OPT_SELECT, the times with --hub alone: selectors have their own */
+#define CTL_OPT_EVENTS  (1U << 11) /* --edges --calls --branches */
+#define CTL_OPT_SVG     (1U << 12)
+#define CTL_OPT_COMBINE (1U << 13) /* --method --output */
+#define CTL_OPT_DRIFT   (1U << 14) /* --baseline --check --threshold */
+#define CTL_OPT_REPLACE (1U << 15)
+#define CTL_OPT_IMPORT  (1U << 16) /* --format --binary --sysroot --window --output --no-report */
 #define CTL_OPT_EXPORT                                                                             \
 	(1U << 17) /* --format --output --file --recording --old-readers                           \
 		      --owner --any-owner */

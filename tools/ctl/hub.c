@@ -65,7 +65,7 @@ static void push_span(struct oneshot_arguments *arguments, const struct ctl_opti
 	oneshot_push_option(arguments, "--until", until_ns ? number : NULL);
 }
 
-int hub_fetch(struct ctl_options *options, char **ret_directory)
+int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory)
 {
 	struct oneshot_arguments arguments;
 	struct pathprof_error error = {""};
@@ -80,6 +80,8 @@ int hub_fetch(struct ctl_options *options, char **ret_directory)
 	db = ctl_printf("%s/" SCRATCH_DB, *ret_directory);
 	oneshot_begin(&arguments, "pathprof-hub", ARGUMENTS_MAX);
 	oneshot_push(&arguments, "fetch");
+	if (alerts)
+		oneshot_push(&arguments, "--alerts");
 	oneshot_push_option(&arguments, "--hub", options->hub);
 	oneshot_push_option(&arguments, "--db", db);
 	oneshot_push_option(&arguments, "--host", options->host);

@@ -65,7 +65,7 @@ static const struct ctl_verb verbs[] = {
 	 "pathprofctl baseline set release --since -1h", CTL_OPT_SELECT | CTL_OPT_REPLACE,
 	 cmd_baseline, true},
 	{"alerts", "", "List the alerts that fire, are pending, or have fired",
-	 "pathprofctl alerts", 0, cmd_alerts},
+	 "pathprofctl alerts", CTL_OPT_HUB, cmd_alerts},
 	{"values", "", "Show the recorded values of functions' parameters",
 	 "pathprofctl values --function malloc", CTL_OPT_VALUES, cmd_values, true},
 	{"record", "-- COMMAND...", "Profile one program and print what was hot",
@@ -211,10 +211,14 @@ static int check_host(struct ctl_options *options)
 	return CTL_OK;
 }
 
-static int check_times(const struct ctl_options *options)
+static int check_times(const struct ctl_verb *verb, const struct ctl_options *options)
 {
 	const struct pathprof_filter *filter = &options->filter;
 
+	if (verb->accepts & CTL_OPT_NARROW && !options->hub &&
+	    (filter->since_ns || filter->until_ns))
+		return ctl_usage(options, "--since and --until go with --hub here: a time is a "
+					  "selector, SINCE..UNTIL");
 	if (filter->since_ns && filter->until_ns && filter->since_ns >= filter->until_ns)
 		return ctl_usage(options, "--since is not before --until");
 	return CTL_OK;
@@ -277,7 +281,7 @@ static int run_on_hub(const struct ctl_verb *verb, struct ctl_options *options)
 		return ctl_usage(options, "a hub has nothing for this verb: leave --hub out");
 	if (options->db)
 		return ctl_usage(options, "--db and --hub: choose one");
-	r = hub_fetch(options, &directory);
+	r = hub_fetch(options, verb->run == cmd_alerts, &directory);
 	if (r == CTL_OK)
 		r = run_on_db(verb, options);
 	scratch_remove(directory);
@@ -301,7 +305,7 @@ static int run_verb(struct ctl_options *options, int argc, char **argv)
 		options->help ? help_verb(verb) : version();
 		return CTL_OK;
 	}
-	r = check_times(options);
+	r = check_times(verb, options);
 	if (r)
 		return r;
 	return options->hub ? run_on_hub(verb, options) : run_on_db(verb, options);

@@ -3,7 +3,7 @@
  * pathprof-hub fetch: what a reader does. Asks the hub which hosts there are, gets of each what it
  * ran in a span of time, one parcel, and adds these up in a database of its own, which pathprofctl
  * reads as any other. `pathprofctl --hub` runs this, so that pathprofctl itself speaks to no
- * network.
+ * network. --alerts: the alerts alone, of which the database gets the states.
  *
  * The database is written beside and renamed: there is all of it or none.
  */
@@ -172,6 +172,74 @@ static int fetch_all(void *context, struct pathprof_store *store, struct pathpro
 	return r == 0 && !fetch->added ? none_sent(fetch, error) : r;
 }
 
+/* ---------------------------------------------------------------- alerts */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static int64_t number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* The store refuses a state that cannot be. */
+static struct pathprof_alert_row row_of(const json_t *object)
+{
+	return (struct pathprof_alert_row){
+		.rule = text_of(object, "rule"),
+		.binary = text_of(object, "binary"),
+		.container = text_of(object, "container"),
+		.baseline = text_of(object, "baseline"),
+		.json = text_of(object, "told"),
+		.state = {.phase = (uint32_t)number_of(object, "phase"),
+			  .streak_cnt = (uint32_t)number_of(object, "streak"),
+			  .since_ns = number_of(object, "since_ns"),
+			  .fired_ns = number_of(object, "fired_ns"),
+			  .resolved_ns = number_of(object, "resolved_ns"),
+			  .seen_ns = number_of(object, "seen_ns"),
+			  .value = json_number_value(json_object_get(object, "value"))},
+	};
+}
+
+static int add_alerts(struct pathprof_store *store, const json_t *alerts,
+		      struct pathprof_error *error)
+{
+	const json_t *object;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(alerts, i, object)
+	{
+		const struct pathprof_alert_row row = row_of(object);
+
+		if (r == 0)
+			r = pathprof_store_set_alerts(store, &row, 1, NULL, 0, error);
+	}
+	return r;
+}
+
+static int fetch_alerts(void *context, struct pathprof_store *store, struct pathprof_error *error)
+{
+	struct fetch *fetch = context;
+	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
+	json_t *object = NULL;
+	int r;
+
+	hub_client_ask(&fetch->client, "/v1/alerts", NULL, 0, &answer);
+	if (answer.status == 200)
+		object = hub_answer_json(&answer);
+	if (!json_is_array(json_object_get(object, "alerts")))
+		r = refuse(fetch, "its alerts", &answer);
+	else
+		r = add_alerts(store, json_object_get(object, "alerts"), error);
+	json_decref(object);
+	return r;
+}
+
 int hub_fetch(const struct hub_options *options)
 {
 	struct fetch fetch = {.options = options, .begin_ns = pp_monotonic_ns()};
@@ -184,7 +252,8 @@ int hub_fetch(const struct hub_options *options)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	r = hub_client_open(&fetch.client, options);
 	if (r == 0)
-		r = pathprof_store_make(options->db, false, fetch_all, &fetch, &error);
+		r = pathprof_store_make(options->db, false,
+					options->alerts ? fetch_alerts : fetch_all, &fetch, &error);
 	hub_client_close(&fetch.client);
 	if (r < 0 && error.text[0])
 		hub_note("%s", error.text);

@@ -4,6 +4,7 @@
  * pathprofctl reads. Its verbs are one file each:
  *
  *     serve   takes parcels over TLS; who sends is known by a certificate, and by nothing else
+ *     judge   which hosts and builds stand out, of a span of time; serve runs it for its alerts
  *     send    what a host does: asks what the hub has, and sends what it lacks
  *     fetch   what a reader does: gets what hosts ran, summed up, as a database
  *     ca, enrol   a private authority and certificates, for fleets that have none of their own
@@ -29,9 +30,10 @@ struct hub_options {
 	const char *tenants;       /* serve: the directory of their databases */
 	const char *tenant;        /* enrol: whose the certificate is */
 	const char *host;          /* fetch: that one alone */
-	const char *since, *until; /* fetch: seconds since 1970 */
+	const char *since, *until; /* fetch, judge: seconds since 1970 */
+	const char *config;        /* serve: a file of rules; NULL: those that are built in */
 	uint32_t keep_days, days;
-	bool server, reader, once, no_names, help, version;
+	bool server, reader, once, no_names, alerts, help, version;
 	const char *verb;
 	int argc; /* operands */
 	char **argv;
@@ -42,6 +44,7 @@ int hub_options_parse(struct hub_options *ret_options, int argc, char **argv);
 void hub_options_help(void);
 
 int hub_serve(const struct hub_options *options);
+int hub_judge(const struct hub_options *options);
 int hub_send(const struct hub_options *options);
 int hub_fetch(const struct hub_options *options);
 int hub_ca(const struct hub_options *options);

@@ -22,6 +22,7 @@
 
 struct hub_ingest {
 	struct pathprof_store *store;
+	char *db;
 	int64_t keep_s;
 	uint64_t retained_ns; /* CLOCK_MONOTONIC */
 	uint64_t beside_ns;   /* when a store with several histories was told of last */
@@ -37,7 +38,9 @@ int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_
 	if (!ingest)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	ingest->keep_s = keep_s;
-	r = pathprof_store_open(&ingest->store, db, PATHPROF_STORE_WRITE, error);
+	ingest->db = strdup(db);
+	r = ingest->db ? pathprof_store_open(&ingest->store, db, PATHPROF_STORE_WRITE, error)
+		       : pathprof_fail(error, -ENOMEM, "out of memory");
 	if (r < 0)
 		hub_ingest_free(ingest);
 	else
@@ -50,12 +53,18 @@ void hub_ingest_free(struct hub_ingest *ingest)
 	if (!ingest)
 		return;
 	pathprof_store_free(ingest->store);
+	free(ingest->db);
 	free(ingest);
 }
 
 struct pathprof_store *hub_ingest_store(const struct hub_ingest *ingest)
 {
 	return ingest->store;
+}
+
+const char *hub_ingest_db(const struct hub_ingest *ingest)
+{
+	return ingest->db;
 }
 
 const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *ingest)

@@ -24,8 +24,9 @@ int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_
 		   struct pathprof_error *error);
 /* NULL-safe. */
 void hub_ingest_free(struct hub_ingest *ingest);
-/* The hub's database, for questions. */
+/* The hub's database, for questions, and its file. */
 struct pathprof_store *hub_ingest_store(const struct hub_ingest *ingest);
+const char *hub_ingest_db(const struct hub_ingest *ingest);
 const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *ingest);
 
 /* A status of HTTP; *ret_answer is the caller's. */

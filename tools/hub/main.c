@@ -11,8 +11,8 @@ static const struct {
 	const char *name;
 	int (*run)(const struct hub_options *options);
 } verbs[] = {
-	{"serve", hub_serve}, {"send", hub_send},   {"fetch", hub_fetch},
-	{"ca", hub_ca},       {"enrol", hub_enrol},
+	{"serve", hub_serve}, {"judge", hub_judge}, {"send", hub_send},
+	{"fetch", hub_fetch}, {"ca", hub_ca},       {"enrol", hub_enrol},
 };
 
 /* ---------------------------------------------------------------- what is said */

@@ -49,12 +49,16 @@ static const struct pp_option rows[] = {
 	{"keep", 0, "DAYS", "older parcels are forgotten (30)", DAYS(keep_days)},
 	{"tenants", 0, "DIR", "serve more tenants than one, each with a database there",
 	 TEXT(tenants)},
+	{"config", 0, "FILE", "rules of alerts: sections [Alert NAME], see docs/fleet.md",
+	 TEXT(config)},
 	{"no-names", 0, NULL, "send no names of functions: who asks the hub sees places",
 	 FLAG(no_names)},
 	{"once", 0, NULL, "send what is there and end, instead of every five minutes", FLAG(once)},
-	{"since", 0, "SECONDS", "fetch what ended after, in seconds since 1970", TEXT(since)},
-	{"until", 0, "SECONDS", "fetch what began before", TEXT(until)},
+	{"since", 0, "SECONDS", "fetch or judge what ended after, in seconds since 1970",
+	 TEXT(since)},
+	{"until", 0, "SECONDS", "fetch or judge what began before", TEXT(until)},
 	{"host", 0, "NAME", "fetch of this host alone", TEXT(host)},
+	{"alerts", 0, NULL, "fetch the alerts alone", FLAG(alerts)},
 	{"days", 0, "DAYS", "how long a certificate holds (397)", DAYS(days)},
 	{"reader", 0, NULL, "make the certificate of somebody who may fetch", FLAG(reader)},
 	{"tenant", 0, "NAME", "make that of one of several tenants", TEXT(tenant)},
@@ -74,10 +78,11 @@ void hub_options_help(void)
 	     "asks.\n"
 	     "\n"
 	     "  serve --db FILE --listen ADDR:PORT --cert FILE --key FILE --ca FILE\n"
-	     "        [--crl FILE] [--denied FILE] [--keep DAYS] [--tenants DIR]\n"
+	     "        [--crl FILE] [--denied FILE] [--keep DAYS] [--tenants DIR] [--config FILE]\n"
+	     "  judge --db FILE --since SECONDS --until SECONDS\n"
 	     "  send  --db FILE --hub URL --cert FILE --key FILE --ca FILE [--once] [--no-names]\n"
 	     "  fetch --db FILE --hub URL --cert FILE --key FILE --ca FILE\n"
-	     "        [--since SECONDS] [--until SECONDS] [--host NAME]\n"
+	     "        [--since SECONDS] [--until SECONDS] [--host NAME] [--alerts]\n"
 	     "  ca    DIRECTORY               makes a certificate authority there\n"
 	     "  enrol DIRECTORY NAME          makes a host's certificate\n"
 	     "        [--days DAYS] [--reader] [--tenant NAME] [--server --address LIST]\n");
@@ -100,7 +105,8 @@ int hub_options_parse(struct hub_options *ret_options, int argc, char **argv)
 	if (operands < argc)
 		options.verb = argv[operands++];
 	else if (!options.help && !options.version)
-		return hub_usage(&options, "a verb is needed: serve, send, fetch, ca or enrol");
+		return hub_usage(&options, "a verb is needed: serve, judge, send, fetch, ca or "
+					   "enrol");
 	options.argc = argc - operands;
 	options.argv = argv + operands;
 	*ret_options = options;

@@ -27,6 +27,7 @@
 #include "identity.h"
 #include "question.h"
 #include "tenants.h"
+#include "watch.h"
 
 #define CONNECTIONS_MAX    512u
 #define STRANGERS_MAX      384u
@@ -52,6 +53,8 @@ struct hub {
 	const struct hub_options *options;
 	struct hub_identity *identity;
 	struct hub_tenants *tenants;
+	struct hub_rules rules;
+	struct hub_watch *watch;
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
@@ -214,7 +217,7 @@ static const char *identify(struct hub *hub, struct MHD_Connection *connection,
 	return why;
 }
 
-enum route { ROUTE_HAVE, ROUTE_PARCELS, ROUTE_HOSTS, ROUTE_PROFILE, ROUTE_CNT };
+enum route { ROUTE_HAVE, ROUTE_PARCELS, ROUTE_HOSTS, ROUTE_PROFILE, ROUTE_ALERTS, ROUTE_CNT };
 
 static const struct {
 	const char *url, *method;
@@ -224,6 +227,7 @@ static const struct {
 	[ROUTE_PARCELS] = {"/v1/parcels", MHD_HTTP_METHOD_POST, false},
 	[ROUTE_HOSTS] = {"/v1/hosts", MHD_HTTP_METHOD_GET, true},
 	[ROUTE_PROFILE] = {"/v1/profile", MHD_HTTP_METHOD_GET, true},
+	[ROUTE_ALERTS] = {"/v1/alerts", MHD_HTTP_METHOD_GET, true},
 };
 
 static enum route route_of(const char *url)
@@ -254,7 +258,7 @@ static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection,
 			     const char *method, struct request *request)
 {
 	static const char known[] = "known here: GET /v1/have and POST /v1/parcels for hosts, GET "
-				    "/v1/hosts and GET /v1/profile for readers";
+				    "/v1/hosts, GET /v1/profile and GET /v1/alerts for readers";
 	const char *why = identify(hub, connection, request);
 	struct pathprof_error error = {""};
 	enum route route = route_of(url);
@@ -317,6 +321,8 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 	if (route == ROUTE_HOSTS)
 		status = hub_question_hosts(hub_ingest_store(request->ingest),
 					    argument(connection, "host"), &answer);
+	else if (route == ROUTE_ALERTS)
+		status = hub_alerts_answer(hub_ingest_store(request->ingest), &answer);
 	else if (route == ROUTE_HAVE)
 		status = hub_ingest_have(request->ingest, name, argument(connection, "store"),
 					 argument(connection, "slot"), &answer);
@@ -492,7 +498,11 @@ static int open_hub(struct hub *hub, struct pathprof_error *error)
 	if (r == 0)
 		r = hub_identity_new(&hub->identity, options, error);
 	if (r == 0)
+		r = hub_rules_load(&hub->rules, options->config, error);
+	if (r == 0)
 		r = hub_tenants_new(&hub->tenants, options, error);
+	if (r == 0 && hub_watch_new(&hub->watch, &hub->rules, hub->tenants) < 0)
+		r = pathprof_fail(error, -ENOMEM, "out of memory");
 	return r < 0 ? r : start(hub, error);
 }
 
@@ -500,6 +510,7 @@ static void close_hub(struct hub *hub)
 {
 	if (hub->daemon)
 		MHD_stop_daemon(hub->daemon);
+	hub_watch_free(hub->watch);
 	hub_tenants_free(hub->tenants);
 	hub_identity_free(hub->identity);
 	gnutls_free(hub->certificate);
@@ -522,6 +533,7 @@ static void say_ready(const struct hub *hub)
 static void say_end(const struct hub *hub)
 {
 	const struct hub_ingest_counts counts = hub_tenants_counts(hub->tenants);
+	const struct hub_watch_counts *watch = hub_watch_counts(hub->watch);
 
 	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu beside "
 		 "others of their slot, %llu known, %llu refused, %llu names "
@@ -530,6 +542,12 @@ static void say_end(const struct hub *hub)
 		 (unsigned long long)counts.beside, (unsigned long long)counts.known,
 		 (unsigned long long)counts.refused, (unsigned long long)counts.cut,
 		 (unsigned long long)hub->denied_cnt);
+	hub_note("alerts: %llu spans judged, %llu not judged, %llu passed over; %llu alerts "
+		 "fired, %llu are over, %llu left out",
+		 (unsigned long long)watch->judged, (unsigned long long)watch->failed,
+		 (unsigned long long)watch->skipped, (unsigned long long)watch->alerts.fired,
+		 (unsigned long long)watch->alerts.resolved,
+		 (unsigned long long)watch->alerts.left_out);
 }
 
 static int signal_fd(void)
@@ -549,7 +567,8 @@ static int run(struct hub *hub)
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(hub->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
-			       {.fd = info ? info->epoll_fd : -1, .events = POLLIN}};
+			       {.fd = info ? info->epoll_fd : -1, .events = POLLIN},
+			       {.events = POLLIN}};
 
 	if (signals < 0 || !info)
 		return hub_fail("no descriptor to wait with: %s", strerror(errno));
@@ -558,9 +577,11 @@ static int run(struct hub *hub)
 		MHD_UNSIGNED_LONG_LONG wait_ms = TURN_MS;
 
 		hub_tenants_retain(hub->tenants);
+		hub_watch_turn(hub->watch);
+		fds[2].fd = hub_watch_fd(hub->watch);
 		end_old_connections(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
-		if (poll(fds, 2, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
+		if (poll(fds, 3, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
 			return hub_fail("poll: %s", strerror(errno));
 		MHD_run(hub->daemon);
 	}

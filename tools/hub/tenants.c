@@ -93,6 +93,11 @@ int hub_tenants_of(struct hub_tenants *tenants, const char *name, struct hub_ing
 	return r;
 }
 
+struct hub_ingest *hub_tenants_at(const struct hub_tenants *tenants, size_t at)
+{
+	return at < tenants->cnt ? tenants->list[at].ingest : NULL;
+}
+
 void hub_tenants_retain(struct hub_tenants *tenants)
 {
 	for (size_t i = 0; i < tenants->cnt; i++)

@@ -27,6 +27,8 @@ void hub_tenants_free(struct hub_tenants *tenants);
  */
 int hub_tenants_of(struct hub_tenants *tenants, const char *name, struct hub_ingest **ret_ingest,
 		   struct pathprof_error *error);
+/* The one at a place, in the order in which they were opened; NULL: there are no more. */
+struct hub_ingest *hub_tenants_at(const struct hub_tenants *tenants, size_t at);
 /* Of all of them. */
 void hub_tenants_retain(struct hub_tenants *tenants);
 struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants);

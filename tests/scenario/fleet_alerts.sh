@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Alerts of a fleet at the hub: of made-up hosts one changes its ways, and a new build of a program runs
+# otherwise on all of them. Each is told once, however often the hub is killed, and names the function;
+# another new build that runs as the one before, and a fleet in which nothing changes, are told nothing of.
+. "$(dirname "$0")/../own_processes.bash"
+set -u
+name=fleet_alerts
+build=$(realpath "${BUILD:-build}")
+hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl known=$build/tests/tools/ctl_known_db
+for tool in sqlite3 python3 curl; do
+	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
+done
+hosts=5
+dir=$(mktemp -d)
+server= relay=
+trap 'kill -9 $server $relay 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failed=0
+ok() { echo "ok $name: $1"; }
+not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+
+# ---------------------------------------------------------------- hosts
+# Four slots, the last of which ended when the hub judges it. Programs: web, of which host 3 has a part of the
+# flow moved from the third slot on; shop, whose new build runs otherwise from then on, on all hosts; mail, whose new
+# build does not. Shares of 1/i that scatter between hosts.
+end=$((($(date +%s) - 361) / 300 * 300))
+for i in $(seq 24); do printf 'path %x 20 1000\n' $((4096 + 64 * i)); done | "$known" known.db code /bin/true || exit 1
+cat >make.py <<'END'
+import math, random, sqlite3, sys
+file, host, end, drift = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "drift"
+db = sqlite3.connect(file)
+db.execute("UPDATE meta SET value = ? WHERE name = 'identity'", ("%032x" % (host * 0x9e3779b97f4a7c15f39cc0605cedc835 % 2**128),))
+paths = [row[0] for row in db.execute("SELECT start FROM paths ORDER BY start")]
+for table in ("path_counts", "paths", "processes", "binaries"):
+    db.execute("DELETE FROM " + table)
+names = ["count_beans", "sort_orders", "parse_header", "send_mail"]
+
+def add_build(number, path):
+    db.execute("INSERT INTO binaries VALUES (?, ?, 1, ?, 0)", (number, bytes([number] * 20), path))
+    db.execute("INSERT INTO processes VALUES (?, 1, ?, 0, 0, 'work', '', ?, 0)", (number, number, number))
+    for i, start in enumerate(paths):
+        db.execute("INSERT INTO paths VALUES (?, ?, ?, 2, 0, 0)", (number * 100 + i, number, start))
+        db.execute("INSERT INTO portable_paths VALUES (?, ?, ?, ?)", (number * 100 + i, 1000 + i % 4, i, names[i % 4]))
+        db.execute("INSERT INTO jit_symbols VALUES (?, ?, 64, ?)", (number, start, names[i % 4]))
+    db.execute("INSERT INTO binary_functions VALUES (?, ?)", (number, b"".join((1000 + k).to_bytes(8, "little") for k in range(4))))
+
+for number, path in ((1, "/srv/web"), (2, "/srv/shop"), (3, "/srv/shop"), (4, "/srv/mail"), (5, "/srv/mail")):
+    add_build(number, path)
+scatter = random.Random(host)
+shares = {p: [math.exp(0.1 * scatter.gauss(0, 1)) / (i + 1) for i in range(len(paths))] for p in ("web", "shop", "mail")}
+chance = random.Random(host + 100)
+columns = [row[1] for row in db.execute("PRAGMA table_info(windows)")]
+for slot in range(4):
+    begin = end - (4 - slot) * 300 + 5
+    late = slot >= 2
+    db.execute("INSERT INTO windows SELECT %s FROM windows WHERE id = 1" % ", ".join(
+        {"id": str(slot + 10), "begin_ns": "%d000000000" % begin, "end_ns": "%d000000000" % (begin + 280)}.get(c, c) for c in columns))
+    for number, program in ((1, "web"), (3 if late else 2, "shop"), (5 if late else 4, "mail")):
+        moved = drift and late and (number == 3 or (number == 1 and host == 3))
+        total = sum(shares[program])
+        for i in range(len(paths)):
+            share = shares[program][i] / total * (0.7 if moved else 1) + (0.3 if moved and i == 9 else 0)
+            count = max(round(chance.gauss(3000 * share, math.sqrt(3000 * share))), 1)
+            db.execute("INSERT INTO path_counts (window, path, process, samples, weight, squares, weight_squares) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                       (slot + 10, number * 100 + i, number, count, float(count), count, float(count)))
+db.execute("DELETE FROM windows WHERE id = 1")
+db.commit()
+END
+"$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1 && "$hub" enrol ca reader --reader && mkdir certs &&
+	cp ca/reader.pem ca/reader-key.pem ca/ca.pem certs || exit 1
+for h in $(seq $hosts); do "$hub" enrol ca web$h || exit 1; done
+cat >hub.conf <<'END'
+[Alert host]
+Pooled=1
+[Alert release]
+Pooled=1
+[Tell]
+END
+echo "Exec=/bin/sh $dir/hook" >>hub.conf
+echo "cat >>'$dir/told'; echo >>'$dir/told'" >hook
+
+start() { # DATABASE [OPTION...]
+	: >hub.log
+	"$hub" serve --db "$1" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem "${@:2}" >hub.log 2>&1 &
+	server=$!
+	for _ in $(seq 600); do grep -q listening hub.log && break; sleep 0.05; done
+	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
+	url=https://127.0.0.1:$port
+}
+stop() { kill -TERM $server; wait $server 2>/dev/null; }
+fill() { # DATABASE drift|quiet
+	start "$1" --config off.conf
+	for h in $(seq $hosts); do
+		cp known.db "host$h.db" && python3 make.py "host$h.db" $h "$end" "$2" || exit 1
+		"$hub" send --once --db "host$h.db" --hub "$url" --cert "ca/web$h.pem" --key "ca/web$h-key.pem" --ca ca/ca.pem >sent 2>said ||
+			not_ok "web$h sends" "$(tail -n 1 said)"
+	done
+	stop
+}
+printf '[Alert host]\nEnabled=no\n[Alert release]\nEnabled=no\n' >off.conf
+judged() { sqlite3 "$1" "SELECT json_extract(json, '\$.spans.\"300\".until') FROM daemon_status" 2>/dev/null; }
+# The hub has judged all four slots.
+await() { # DATABASE
+	for _ in $(seq 400); do [ "$(judged "$1")" -ge "$end" ] 2>/dev/null && return; sleep 0.1; done
+	not_ok "judging" "up to $(judged "$1"), not $end: $(tail -n 2 hub.log | paste -sd ';')"
+}
+messages() { sqlite3 "$1" "SELECT rule, binary, container, fired FROM messages ORDER BY id" | paste -sd ' '; }
+
+# ---------------------------------------------------------------- nothing changes
+fill quiet.db quiet
+start quiet.db --config hub.conf
+await quiet.db
+[ -z "$(messages quiet.db)" ] && ok "a fleet in which nothing changes: nothing is told" || not_ok "a quiet fleet" "$(messages quiet.db)"
+stop
+grep -Eq 'alerts: [4-9] spans judged, 0 not judged' hub.log || not_ok "four spans" "$(tail -n 1 hub.log)"
+
+# ---------------------------------------------------------------- a host, and a release
+fill hub.db drift
+for pause in 0.1 0.3 0.6; do
+	start hub.db --config hub.conf
+	sleep $pause
+	kill -9 $server
+	wait $server 2>/dev/null
+done
+start hub.db --config hub.conf
+await hub.db
+want="host|/srv/web|host:web3|1 release|/srv/shop|build:030303030303|1"
+[ "$(messages hub.db)" = "$want" ] && ok "told once, over three kills: web3, and the build of shop" || not_ok told "$(messages hub.db): $(cat hub.log)"
+kill -9 $server
+wait $server 2>/dev/null
+start hub.db --config hub.conf
+sleep 1
+[ "$(messages hub.db)" = "$want" ] && ok "and not again by the hub that comes after" || not_ok "told again" "$(messages hub.db)"
+
+"$ctl" --hub "$url" --certificates certs alerts >got 2>said && grep -Eq '^firing +host +/srv/web +host:web3 ' got && grep -Eq '^firing +release +/srv/shop +build:0303' got &&
+	ok "pathprofctl --hub alerts lists them" || not_ok "pathprofctl alerts" "$(cat got said | paste -sd ';')"
+"$ctl" --hub "$url" --certificates certs alerts --json >got 2>said
+python3 - <<'END' 2>said && ok "what they say: who, by how much, in which function, since when, and a command" || not_ok "what they say" "$(tail -n 1 said): $(head -c 1500 got)"
+import json
+rows = {row["rule"]: row["told"] for row in json.load(open("got"))}
+host, release = rows["host"], rows["release"]
+assert host["host"] == "web3" and host["hosts"] == 5 and host["build_id"] == "01" * 20, host
+assert release["before_build_id"] == "02" * 20 and release["hosts"] == release["hosts_out"] == 5, release
+assert release["matched"] > 0.99, release
+for told in host, release:
+    assert told["value"] > told["low"] > told["threshold"], told
+    path = told["paths"][0]
+    assert path["function"] == "sort_orders" and path["share"] > path["baseline_share"] + 0.2, told
+    assert told["status"] == "firing" and told["starts_at"] and told["command"].startswith("pathprofctl --hub URL "), told
+END
+sqlite3 hub.db "SELECT summary FROM messages" >summaries
+grep -q '^/srv/web on host web3 runs otherwise than on the 4 others with this build: .*; most in sort_orders (.*); see pathprofctl --hub URL outliers --binary 0101' summaries &&
+	grep -q '^/srv/shop in build 030303030303 runs otherwise than in build 020202020202 before it, on 5 of 5 hosts: .*; most in sort_orders (.*); see pathprofctl --hub URL compare shop@020202020202 shop@030303030303 --since @' summaries &&
+	ok "and for people" || not_ok "for people" "$(cat summaries)"
+# The commands that they name answer.
+command=$(sed -n 's/.*see pathprofctl --hub URL \(outliers .*\)/\1/p' summaries)
+# shellcheck disable=SC2086
+"$ctl" --hub "$url" --certificates certs $command >got 2>said && grep -q '^web3 ' got && ok "the command of the one names web3" || not_ok "$command" "$(cat got said | paste -sd ';')"
+command=$(sed -n 's/.*see pathprofctl --hub URL \(compare .*\)/\1/p' summaries)
+# shellcheck disable=SC2086
+"$ctl" --hub "$url" --certificates certs $command >got 2>said && grep -q sort_orders got && ok "that of the other compares shop's builds" || not_ok "$command" "$(cat got said | paste -sd ';')"
+"$ctl" --db hub.db compare host:web1 host:web2 --since -1h >got 2>said; [ $? -eq 2 ] && grep -q 'go with --hub' said || not_ok "compare --since" "$(cat said)"
+
+# ---------------------------------------------------------------- delivered as pathprofd's alerts are
+"$build/bin/pathprof-relay" -c hub.conf --db hub.db --state notes >relay.log 2>&1 &
+relay=$!
+for _ in $(seq 100); do [ "$(cat told 2>/dev/null | wc -l)" = 2 ] && break; sleep 0.1; done
+kill -TERM $relay; wait $relay 2>/dev/null
+"$build/bin/pathprof-relay" -c hub.conf --db hub.db --state notes >relay.log 2>&1 &
+relay=$!
+sleep 1
+kill -TERM $relay; wait $relay 2>/dev/null
+[ "$(grep -c '"status":"firing"' told)" = 2 ] && grep -q '"host":"web3"' told && ok "pathprof-relay tells both to the hook, once" || not_ok "the hook" "$(cat told relay.log | head -c 600)"
+
+# ---------------------------------------------------------------- over
+stop
+for pattern in '[Alert host]\nPooled=1\nMetric=overlap' '[Alert host]\nPooled=17' '[Alert x]\nScope=planet'; do
+	# shellcheck disable=SC2059
+	printf "$pattern\n" >bad.conf
+	! timeout 10 "$hub" serve --db hub.db --listen 127.0.0.1:0 --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem --config bad.conf 2>said &&
+		ok "refused: $(tail -n 1 said)" || not_ok "a rule that cannot be" "$pattern is taken"
+done
+exit $failed

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Judging by a child, span by span: see watch.h. */
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vector.h"
+#include "judge.h"
+
+/* Hosts send a slot within the next one; so long after it ended it is judged. */
+#define GRACE_S    (PATHPROF_PARCEL_SLOT_S + 60)
+#define SPANS_BACK 4 /* that are judged after an outage */
+#define CHILD_NS   (180 * PP_NSEC_PER_SEC)
+#define ANSWER_MAX (8u << 20)
+#define LOOK_NS    (5 * PP_NSEC_PER_SEC) /* for what is due */
+#define SELF       "/proc/self/exe"
+
+extern char **environ;
+
+struct hub_watch {
+	const struct hub_rules *rules;
+	struct hub_tenants *tenants;
+	struct hub_watch_counts counts;
+	uint64_t looked_ns;
+	size_t next; /* tenant whose turn it is */
+
+	pid_t child; /* 0: none */
+	int pipe;
+	uint64_t begin_ns;
+	struct hub_ingest *ingest; /* whose it judges */
+	int64_t since_s, until_s;
+	char *answer;
+	size_t len, room;
+};
+
+/* ---------------------------------------------------------------- what was judged
+ *
+ * In the database's status: see judge.h.
+ */
+
+/* The caller's; an empty one where nothing was judged yet. */
+static json_t *read_status(struct pathprof_store *store)
+{
+	struct pathprof_error error = {""};
+	char *text = NULL;
+	json_t *status = NULL;
+
+	if (pathprof_store_status(store, &text, &error) == 0)
+		status = json_loads(text, 0, NULL);
+	free(text);
+	if (json_is_object(json_object_get(status, HUB_JUDGE_SPANS)))
+		return status;
+	json_decref(status);
+	return json_pack("{s:{}}", HUB_JUDGE_SPANS);
+}
+
+static void key_of(int64_t span_s, char key[24])
+{
+	snprintf(key, 24, "%" PRId64, span_s);
+}
+
+/* 0: nothing was. */
+static int64_t judged_until(struct pathprof_store *store, int64_t span_s)
+{
+	json_t *status = read_status(store);
+	char key[24];
+	int64_t until_s;
+
+	key_of(span_s, key);
+	until_s = json_integer_value(json_object_get(
+		json_object_get(json_object_get(status, HUB_JUDGE_SPANS), key), "until"));
+	json_decref(status);
+	return until_s;
+}
+
+/* What the judgement leaves for the next one; what it found is in the alerts. */
+static int write_judged(struct pathprof_store *store, json_t *judgement, int64_t span_s,
+			struct pathprof_error *error)
+{
+	json_t *status = read_status(store);
+	char key[24], *text;
+	int r;
+
+	key_of(span_s, key);
+	json_object_del(judgement, "found");
+	json_object_del(judgement, "judged");
+	json_object_set(json_object_get(status, HUB_JUDGE_SPANS), key, judgement);
+	text = json_dumps(status, JSON_COMPACT);
+	json_decref(status);
+	r = text ? pathprof_store_set_status(store, text, error)
+		 : pathprof_fail(error, -ENOMEM, "out of memory");
+	free(text);
+	return r;
+}
+
+/* A span in which nothing could be judged is not tried again. */
+static void pass_over(struct hub_watch *watch, const char *why)
+{
+	struct pathprof_store *store = hub_ingest_store(watch->ingest);
+	json_t *status = read_status(store), *span;
+	struct pathprof_error error = {""};
+	char key[24];
+
+	watch->counts.failed++;
+	hub_note("alerts: what ran from @%" PRId64 " to @%" PRId64 " is not judged: %s",
+		 watch->since_s, watch->until_s, why);
+	key_of(watch->until_s - watch->since_s, key);
+	span = json_deep_copy(json_object_get(json_object_get(status, HUB_JUDGE_SPANS), key));
+	json_decref(status);
+	if (!span)
+		span = json_object();
+	json_object_set_new(span, "until", json_integer(watch->until_s));
+	if (write_judged(store, span, watch->until_s - watch->since_s, &error) < 0)
+		hub_note("alerts: %s", error.text);
+	json_decref(span);
+}
+
+/* ---------------------------------------------------------------- the child */
+
+static int start_child(struct hub_watch *watch)
+{
+	char since[24], until[24];
+	char *argv[] = {(char *)"pathprof-hub",
+			(char *)"judge",
+			(char *)"--db",
+			(char *)(uintptr_t)hub_ingest_db(watch->ingest),
+			(char *)"--since",
+			since,
+			(char *)"--until",
+			until,
+			NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int ends[2], r;
+
+	snprintf(since, sizeof(since), "%" PRId64, watch->since_s);
+	snprintf(until, sizeof(until), "%" PRId64, watch->until_s);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	r = posix_spawn(&watch->child, SELF, &actions, &attributes, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	close(ends[1]);
+	if (r) {
+		watch->child = 0;
+		close(ends[0]);
+		return -r;
+	}
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	watch->pipe = ends[0];
+	watch->begin_ns = pp_monotonic_ns();
+	return 0;
+}
+
+static void begin(struct hub_watch *watch, struct hub_ingest *ingest, int64_t until_s,
+		  int64_t span_s)
+{
+	int r;
+
+	watch->ingest = ingest;
+	watch->since_s = until_s - span_s;
+	watch->until_s = until_s;
+	watch->len = 0;
+	r = start_child(watch);
+	if (r < 0)
+		pass_over(watch, strerror(-r));
+}
+
+static bool end_child(struct hub_watch *watch, bool is_late)
+{
+	int status = 0;
+
+	if (is_late)
+		kill(watch->child, SIGKILL);
+	close(watch->pipe);
+	watch->pipe = -1;
+	while (waitpid(watch->child, &status, 0) < 0 && errno == EINTR)
+		;
+	watch->child = 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* ---------------------------------------------------------------- what it said */
+
+static uint64_t count_of(const json_t *object, const char *key)
+{
+	int64_t value = json_integer_value(json_object_get(object, key));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+static void take_answer(struct hub_watch *watch)
+{
+	struct pathprof_store *store = hub_ingest_store(watch->ingest);
+	json_t *judgement = json_loadb(watch->answer, watch->len, 0, NULL);
+	struct pathprof_error error = {""};
+	int r;
+
+	if (json_integer_value(json_object_get(judgement, "until")) != watch->until_s) {
+		json_decref(judgement);
+		pass_over(watch, "the answer is none");
+		return;
+	}
+	watch->counts.hosts_left_out += count_of(judgement, "hosts_left_out");
+	watch->counts.builds_left_out += count_of(judgement, "builds_left_out");
+	if (count_of(judgement, "hosts_left_out"))
+		hub_note("alerts: %" PRIu64 " hosts are left out of what ran up to @%" PRId64
+			 ": they are too many for one judgement",
+			 count_of(judgement, "hosts_left_out"), watch->until_s);
+	r = hub_alerts_take(store, watch->rules, judgement, &watch->counts.alerts, &error);
+	if (r == 0)
+		r = write_judged(store, judgement, watch->until_s - watch->since_s, &error);
+	json_decref(judgement);
+	watch->counts.judged += r == 0;
+	watch->counts.failed += r < 0;
+	/* It is judged again, and nothing is told twice. */
+	if (r < 0)
+		hub_note("alerts: %s", error.text);
+}
+
+/* false: there is nothing more to read. */
+static bool read_part(struct hub_watch *watch)
+{
+	ssize_t n;
+
+	if (watch->len > ANSWER_MAX ||
+	    pp_reserve(&watch->answer, watch->len + 65536, &watch->room) < 0)
+		return false;
+	n = read(watch->pipe, watch->answer + watch->len, 65536);
+	if (n > 0)
+		watch->len += (size_t)n;
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static void follow_child(struct hub_watch *watch)
+{
+	bool is_late = pp_monotonic_ns() - watch->begin_ns > CHILD_NS;
+
+	if (!is_late && read_part(watch))
+		return;
+	is_late |= watch->len > ANSWER_MAX;
+	if (end_child(watch, is_late))
+		take_answer(watch);
+	else
+		pass_over(watch, is_late ? "it took too long" : "judging failed");
+}
+
+/* ---------------------------------------------------------------- what is due */
+
+/* true: a child was begun. */
+static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64_t span_s)
+{
+	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
+	int64_t end_s = (now_s - GRACE_S) / span_s * span_s;
+	int64_t until_s = judged_until(hub_ingest_store(ingest), span_s);
+	int64_t first_s = end_s - (SPANS_BACK - 1) * span_s;
+
+	/* A clock that was set back waits until time comes to where it was. */
+	if (until_s >= end_s)
+		return false;
+	if (until_s && until_s + span_s < first_s)
+		watch->counts.skipped += (uint64_t)((first_s - until_s) / span_s - 1);
+	begin(watch, ingest, until_s + span_s > first_s ? until_s + span_s : first_s, span_s);
+	return watch->child != 0;
+}
+
+static bool is_first_of_span(const struct hub_rules *rules, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (hub_rule_span_s(&rules->list[i]) == hub_rule_span_s(&rules->list[at]))
+			return false;
+	return true;
+}
+
+/* Tenants in turn, so that none waits for another's many spans. */
+static void look(struct hub_watch *watch)
+{
+	struct hub_ingest *ingest = hub_tenants_at(watch->tenants, watch->next);
+
+	if (!ingest) {
+		watch->next = 0;
+		ingest = hub_tenants_at(watch->tenants, 0);
+	}
+	watch->next++;
+	for (size_t i = 0; i < watch->rules->cnt; i++)
+		if (is_first_of_span(watch->rules, i) &&
+		    begin_span(watch, ingest, hub_rule_span_s(&watch->rules->list[i])))
+			return;
+}
+
+void hub_watch_turn(struct hub_watch *watch)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+
+	if (watch->child) {
+		follow_child(watch);
+		/* the next one soon */
+		watch->looked_ns = watch->child ? watch->looked_ns : 0;
+		return;
+	}
+	if (!watch->rules->cnt || (watch->looked_ns && now_ns - watch->looked_ns < LOOK_NS))
+		return;
+	watch->looked_ns = now_ns;
+	look(watch);
+}
+
+/* ---------------------------------------------------------------- life */
+
+int hub_watch_new(struct hub_watch **ret_watch, const struct hub_rules *rules,
+		  struct hub_tenants *tenants)
+{
+	struct hub_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return -ENOMEM;
+	watch->rules = rules;
+	watch->tenants = tenants;
+	watch->pipe = -1;
+	*ret_watch = watch;
+	return 0;
+}
+
+void hub_watch_free(struct hub_watch *watch)
+{
+	if (!watch)
+		return;
+	if (watch->child)
+		end_child(watch, true);
+	free(watch->answer);
+	free(watch);
+}
+
+int hub_watch_fd(const struct hub_watch *watch)
+{
+	return watch->pipe;
+}
+
+const struct hub_watch_counts *hub_watch_counts(const struct hub_watch *watch)
+{
+	return &watch->counts;
+}
