@@ -415,6 +415,15 @@ answer 200 "alerts of the default tenant" "${reader[@]}" "$url/v1/alerts"
 grep -q '"host:host1"' answer || not_ok "alerts of the default tenant" "$(cat answer)"
 answer 200 "the other's reader asks for alerts" "${their_reader[@]}" "$url/v1/alerts"
 [ "$(cat answer)" = '{"alerts":[]}' ] && ok "and gets none of the default tenant's" || not_ok "alerts of the other" "$(cat answer)"
+# A profile of what ran on hosts of the default tenant alone: its reader is told that the file is missing, the other's that nothing ran.
+ran=$(sqlite3 hub.db "SELECT lower(hex(b.build_id)) FROM path_counts c JOIN paths p ON p.id = c.path JOIN binaries b ON b.id = p.binary GROUP BY b.id ORDER BY sum(c.samples) DESC LIMIT 1")
+sqlite3 tenants/tenant-other.db "SELECT count(*) FROM binaries" | grep -qx 0 && not_ok "the other tenant" "it has no binaries"
+answer 404 "a profile: of a build that hosts of the default tenant ran" "${reader[@]}" "$url/v1/pgo/$ran?format=bolt-fdata&since=1"
+grep -q 'no host ran' answer && not_ok "a profile" "$(cat answer)"
+sqlite3 tenants/tenant-other.db "UPDATE binaries SET build_id = zeroblob(20) WHERE lower(hex(build_id)) = '$ran'"
+answer 404 "the other's reader asks for it" "${their_reader[@]}" "$url/v1/pgo/$ran?format=bolt-fdata&since=1"
+grep -q 'no host ran' answer && ok "and nothing of it ran there" || not_ok "a profile for the other" "$(cat answer)"
+answer 403 "a host asks for no profile" "${theirs[@]}" "$url/v1/pgo/$ran?format=bolt-fdata"
 answer 403 "a host asks for no alerts" "${theirs[@]}" "$url/v1/alerts"
 fetch after.db && sums after.db | cmp -s - before && ok "a reader of the default tenant gets none of the other's" || not_ok "a reader of the default tenant" "$(tail -n 1 said)"
 stop

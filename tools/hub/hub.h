@@ -5,6 +5,7 @@
  *
  *     serve   takes parcels over TLS; who sends is known by a certificate, and by nothing else
  *     judge   which hosts and builds stand out, of a span of time; serve runs it for its alerts
+ *     pgo     the profile of one build over all hosts; serve runs it for GET /v1/pgo/
  *     send    what a host does: asks what the hub has, and sends what it lacks
  *     fetch   what a reader does: gets what hosts ran, summed up, as a database
  *     ca, enrol   a private authority and certificates, for fleets that have none of their own
@@ -20,7 +21,8 @@
 #include "pathprof/error.h"
 #include "pathprof/parcel.h"
 
-enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2 };
+/* HUB_NONE: of pgo alone, which says on standard output why there is no profile. */
+enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2, HUB_NONE = 4 };
 
 /* What the command line says; NULL: not said. */
 struct hub_options {
@@ -30,7 +32,11 @@ struct hub_options {
 	const char *tenants;       /* serve: the directory of their databases */
 	const char *tenant;        /* enrol: whose the certificate is */
 	const char *host;          /* fetch: that one alone */
-	const char *since, *until; /* fetch, judge: seconds since 1970 */
+	const char *since, *until; /* fetch, judge, pgo: seconds since 1970 */
+	const char *files;         /* serve, pgo: directory of binaries by build-id, or NULL */
+	const char *binary;        /* pgo: a path, or digits of a build-id */
+	const char *format;        /* pgo */
+	const char *scratch;       /* pgo: a directory */
 	const char *config;        /* serve: a file of rules; NULL: those that are built in */
 	uint32_t keep_days, days;
 	bool server, reader, once, no_names, alerts, help, version;
@@ -45,6 +51,7 @@ void hub_options_help(void);
 
 int hub_serve(const struct hub_options *options);
 int hub_judge(const struct hub_options *options);
+int hub_pgo(const struct hub_options *options);
 int hub_send(const struct hub_options *options);
 int hub_fetch(const struct hub_options *options);
 int hub_ca(const struct hub_options *options);

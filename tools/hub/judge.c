@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
+#include "child.h"
 #include "hub.h"
 #include "judge.h"
 #include "pathprof/fleet.h"
@@ -421,20 +421,6 @@ static void release(struct judgement *j)
 	json_decref(j->judged);
 }
 
-/* Behind everything else, and never the reason for which something else lacks memory. */
-static void be_modest(void)
-{
-	const struct rlimit memory = {MEMORY_BYTES, MEMORY_BYTES};
-	FILE *score = fopen("/proc/self/oom_score_adj", "we");
-
-	if (score) {
-		fputs("1000", score);
-		fclose(score);
-	}
-	(void)setrlimit(RLIMIT_AS, &memory);
-	(void)setpriority(PRIO_PROCESS, 0, 19);
-}
-
 static bool parse_time(const char *text, int64_t *ret_s)
 {
 	char *end;
@@ -454,7 +440,7 @@ int hub_judge(const struct hub_options *options)
 	if (options->argc || !options->db || !parse_time(options->since, &j.since_s) ||
 	    !parse_time(options->until, &j.until_s) || j.since_s >= j.until_s)
 		return hub_usage(options, "--db, and --since and a later --until are needed");
-	be_modest();
+	hub_child_be_modest(MEMORY_BYTES);
 	j.filter.since_ns = j.since_s * (int64_t)PP_NSEC_PER_SEC;
 	/* Windows of the next slot begin a little before it. */
 	j.filter.until_ns = (j.until_s - PATHPROF_PARCEL_SLOT_S / 2) * (int64_t)PP_NSEC_PER_SEC;

@@ -11,7 +11,7 @@ static const struct {
 	const char *name;
 	int (*run)(const struct hub_options *options);
 } verbs[] = {
-	{"serve", hub_serve}, {"judge", hub_judge}, {"send", hub_send},
+	{"serve", hub_serve}, {"judge", hub_judge}, {"pgo", hub_pgo},     {"send", hub_send},
 	{"fetch", hub_fetch}, {"ca", hub_ca},       {"enrol", hub_enrol},
 };
 

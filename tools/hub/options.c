@@ -51,9 +51,13 @@ static const struct pp_option rows[] = {
 	 TEXT(tenants)},
 	{"config", 0, "FILE", "rules of alerts: sections [Alert NAME], see docs/fleet.md",
 	 TEXT(config)},
+	{"files", 0, "DIR", "binaries for profiles, by build-id: DIR/ab/cdef...", TEXT(files)},
 	{"no-names", 0, NULL, "send no names of functions: who asks the hub sees places",
 	 FLAG(no_names)},
 	{"once", 0, NULL, "send what is there and end, instead of every five minutes", FLAG(once)},
+	{"binary", 0, "WHICH", "make the profile of this path or build-id", TEXT(binary)},
+	{"format", 0, "FORMAT", "in this format, as pathprofctl export knows it", TEXT(format)},
+	{"scratch", 0, "DIR", "with files in this directory", TEXT(scratch)},
 	{"since", 0, "SECONDS", "fetch or judge what ended after, in seconds since 1970",
 	 TEXT(since)},
 	{"until", 0, "SECONDS", "fetch or judge what began before", TEXT(until)},
@@ -79,7 +83,10 @@ void hub_options_help(void)
 	     "\n"
 	     "  serve --db FILE --listen ADDR:PORT --cert FILE --key FILE --ca FILE\n"
 	     "        [--crl FILE] [--denied FILE] [--keep DAYS] [--tenants DIR] [--config FILE]\n"
+	     "        [--files DIR]\n"
 	     "  judge --db FILE --since SECONDS --until SECONDS\n"
+	     "  pgo   --db FILE --since SECONDS --until SECONDS --binary WHICH --format FORMAT\n"
+	     "        --scratch DIR [--files DIR]\n"
 	     "  send  --db FILE --hub URL --cert FILE --key FILE --ca FILE [--once] [--no-names]\n"
 	     "  fetch --db FILE --hub URL --cert FILE --key FILE --ca FILE\n"
 	     "        [--since SECONDS] [--until SECONDS] [--host NAME] [--alerts]\n"
@@ -105,8 +112,9 @@ int hub_options_parse(struct hub_options *ret_options, int argc, char **argv)
 	if (operands < argc)
 		options.verb = argv[operands++];
 	else if (!options.help && !options.version)
-		return hub_usage(&options, "a verb is needed: serve, judge, send, fetch, ca or "
-					   "enrol");
+		return hub_usage(&options,
+				 "a verb is needed: serve, judge, pgo, send, fetch, ca or "
+				 "enrol");
 	options.argc = argc - operands;
 	options.argv = argv + operands;
 	*ret_options = options;

@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "identity.h"
+#include "pgo.h"
 #include "question.h"
 #include "tenants.h"
 #include "watch.h"
@@ -55,6 +56,7 @@ struct hub {
 	struct hub_tenants *tenants;
 	struct hub_rules rules;
 	struct hub_watch *watch;
+	struct hub_pgo_jobs *pgo;
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
@@ -69,6 +71,7 @@ struct request {
 	uint64_t begin_ns;
 	struct hub_peer peer;
 	struct hub_ingest *ingest; /* its tenant's */
+	struct hub_pgo_job *job;   /* NULL: none was asked for */
 	uint8_t *body;
 	size_t bytes, room; /* room: of bodies_bytes */
 };
@@ -185,6 +188,7 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 	(void)code;
 	if (!request)
 		return;
+	hub_pgo_end(hub->pgo, request->job);
 	hub->bodies_bytes -= request->room;
 	free(request->body);
 	free(request);
@@ -217,23 +221,40 @@ static const char *identify(struct hub *hub, struct MHD_Connection *connection,
 	return why;
 }
 
-enum route { ROUTE_HAVE, ROUTE_PARCELS, ROUTE_HOSTS, ROUTE_PROFILE, ROUTE_ALERTS, ROUTE_CNT };
+enum route {
+	ROUTE_HAVE,
+	ROUTE_PARCELS,
+	ROUTE_HOSTS,
+	ROUTE_PROFILE,
+	ROUTE_ALERTS,
+	ROUTE_PGO,
+	ROUTE_CNT
+};
 
 static const struct {
 	const char *url, *method;
 	bool reads; /* readers may ask it, else hosts */
+	bool more;  /* something stands behind the URL */
 } routes[] = {
-	[ROUTE_HAVE] = {"/v1/have", MHD_HTTP_METHOD_GET, false},
-	[ROUTE_PARCELS] = {"/v1/parcels", MHD_HTTP_METHOD_POST, false},
-	[ROUTE_HOSTS] = {"/v1/hosts", MHD_HTTP_METHOD_GET, true},
-	[ROUTE_PROFILE] = {"/v1/profile", MHD_HTTP_METHOD_GET, true},
-	[ROUTE_ALERTS] = {"/v1/alerts", MHD_HTTP_METHOD_GET, true},
+	[ROUTE_HAVE] = {"/v1/have", MHD_HTTP_METHOD_GET, false, false},
+	[ROUTE_PARCELS] = {"/v1/parcels", MHD_HTTP_METHOD_POST, false, false},
+	[ROUTE_HOSTS] = {"/v1/hosts", MHD_HTTP_METHOD_GET, true, false},
+	[ROUTE_PROFILE] = {"/v1/profile", MHD_HTTP_METHOD_GET, true, false},
+	[ROUTE_ALERTS] = {"/v1/alerts", MHD_HTTP_METHOD_GET, true, false},
+	[ROUTE_PGO] = {"/v1/pgo/", MHD_HTTP_METHOD_GET, true, true},
 };
+
+static bool is_route(enum route route, const char *url)
+{
+	const char *own = routes[route].url;
+
+	return routes[route].more ? strncmp(url, own, strlen(own)) == 0 : is(url, own);
+}
 
 static enum route route_of(const char *url)
 {
 	for (enum route route = 0; route < ROUTE_CNT; route++)
-		if (is(url, routes[route].url))
+		if (is_route(route, url))
 			return route;
 	return ROUTE_CNT;
 }
@@ -258,7 +279,8 @@ static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection,
 			     const char *method, struct request *request)
 {
 	static const char known[] = "known here: GET /v1/have and POST /v1/parcels for hosts, GET "
-				    "/v1/hosts, GET /v1/profile and GET /v1/alerts for readers";
+				    "/v1/hosts, GET /v1/profile, GET /v1/alerts and GET "
+				    "/v1/pgo/ for readers";
 	const char *why = identify(hub, connection, request);
 	struct pathprof_error error = {""};
 	enum route route = route_of(url);
@@ -308,6 +330,70 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 	return send_bytes(connection, status, "application/octet-stream", bytes, len);
 }
 
+static void on_profile(struct hub_pgo_job *job)
+{
+	MHD_resume_connection(job->waits);
+}
+
+static bool has_etag(struct MHD_Connection *connection, const char *etag)
+{
+	const char *have = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_IF_NONE_MATCH);
+
+	return have && (strstr(have, etag) || is(have, "*"));
+}
+
+/* The bytes are the job's, which lives as long as the request. */
+static enum MHD_Result send_pgo(struct MHD_Connection *connection, const struct hub_pgo_job *job)
+{
+	bool same = has_etag(connection, job->etag);
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		same ? 0 : job->len, same ? NULL : job->bytes, MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result r;
+
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, job->etag);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "private, no-cache");
+	MHD_add_response_header(response, "Pathprof-Build-Id", job->build_id);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/octet-stream");
+	r = MHD_queue_response(connection, same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+/* Called again when the profile is there; until then the connection sleeps. */
+static enum MHD_Result answer_pgo(struct hub *hub, struct MHD_Connection *connection,
+				  const char *url, struct request *request)
+{
+	const struct hub_pgo_question question = {
+		url + strlen(routes[ROUTE_PGO].url), argument(connection, "format"),
+		argument(connection, "since"), argument(connection, "until")};
+	const char *why = NULL;
+	unsigned int status = MHD_HTTP_OK;
+
+	if (!request->job)
+		status = hub_pgo_begin(hub->pgo, request->ingest, &question, connection,
+				       &request->job, &why);
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
+	if (!request->job->is_done) {
+		MHD_suspend_connection(connection);
+		return MHD_YES;
+	}
+	if (request->job->status == MHD_HTTP_OK &&
+	    request->job->len > BODIES_MAX - hub->bodies_bytes)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "too much is asked at once");
+	if (request->job->status == MHD_HTTP_OK) {
+		request->room = request->job->len;
+		hub->bodies_bytes += request->room;
+		return send_pgo(connection, request->job);
+	}
+	return refuse(hub, connection, request, request->job->status,
+		      request->job->bytes ? request->job->bytes : "out of memory");
+}
+
 static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection, const char *url,
 			      struct request *request)
 {
@@ -318,6 +404,8 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 
 	if (route == ROUTE_PROFILE)
 		return send_profile(hub, connection, request);
+	if (route == ROUTE_PGO)
+		return answer_pgo(hub, connection, url, request);
 	if (route == ROUTE_HOSTS)
 		status = hub_question_hosts(hub_ingest_store(request->ingest),
 					    argument(connection, "host"), &answer);
@@ -470,13 +558,14 @@ static int start(struct hub *hub, struct pathprof_error *error)
 		return r;
 	errno = 0;
 	hub->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_TLS | family_of(address), 0, NULL, NULL, on_request, hub,
-		MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_HTTPS_MEM_CERT, hub->certificate,
-		MHD_OPTION_HTTPS_MEM_KEY, hub->key, MHD_OPTION_HTTPS_MEM_TRUST, hub->ca,
-		MHD_OPTION_HTTPS_PRIORITIES, TLS, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_ONE,
-		MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S, MHD_OPTION_NOTIFY_COMPLETED, end_request,
-		hub, MHD_OPTION_NOTIFY_CONNECTION, on_connection, hub, MHD_OPTION_END);
+		MHD_USE_EPOLL | MHD_USE_TLS | MHD_ALLOW_SUSPEND_RESUME | family_of(address), 0,
+		NULL, NULL, on_request, hub, MHD_OPTION_SOCK_ADDR, address->ai_addr,
+		MHD_OPTION_HTTPS_MEM_CERT, hub->certificate, MHD_OPTION_HTTPS_MEM_KEY, hub->key,
+		MHD_OPTION_HTTPS_MEM_TRUST, hub->ca, MHD_OPTION_HTTPS_PRIORITIES, TLS,
+		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		CONNECTIONS_OF_ONE, MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S,
+		MHD_OPTION_NOTIFY_COMPLETED, end_request, hub, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, hub, MHD_OPTION_END);
 	r = -errno;
 	freeaddrinfo(address);
 	if (hub->daemon)
@@ -503,13 +592,18 @@ static int open_hub(struct hub *hub, struct pathprof_error *error)
 		r = hub_tenants_new(&hub->tenants, options, error);
 	if (r == 0 && hub_watch_new(&hub->watch, &hub->rules, hub->tenants) < 0)
 		r = pathprof_fail(error, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = hub_pgo_new(&hub->pgo, options->files, on_profile, error);
 	return r < 0 ? r : start(hub, error);
 }
 
 static void close_hub(struct hub *hub)
 {
+	/* A connection that sleeps cannot be closed. */
+	hub_pgo_stop(hub->pgo);
 	if (hub->daemon)
 		MHD_stop_daemon(hub->daemon);
+	hub_pgo_free(hub->pgo);
 	hub_watch_free(hub->watch);
 	hub_tenants_free(hub->tenants);
 	hub_identity_free(hub->identity);
@@ -568,6 +662,7 @@ static int run(struct hub *hub)
 		MHD_get_daemon_info(hub->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
 			       {.fd = info ? info->epoll_fd : -1, .events = POLLIN},
+			       {.events = POLLIN},
 			       {.events = POLLIN}};
 
 	if (signals < 0 || !info)
@@ -578,10 +673,12 @@ static int run(struct hub *hub)
 
 		hub_tenants_retain(hub->tenants);
 		hub_watch_turn(hub->watch);
+		hub_pgo_turn(hub->pgo);
 		fds[2].fd = hub_watch_fd(hub->watch);
+		fds[3].fd = hub_pgo_fd(hub->pgo);
 		end_old_connections(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
-		if (poll(fds, 3, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
+		if (poll(fds, 4, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
 			return hub_fail("poll: %s", strerror(errno));
 		MHD_run(hub->daemon);
 	}

@@ -3,17 +3,12 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/vector.h"
+#include "child.h"
 #include "judge.h"
 
 /* Hosts send a slot within the next one; so long after it ended it is judged. */
@@ -22,9 +17,6 @@
 #define CHILD_NS   (180 * PP_NSEC_PER_SEC)
 #define ANSWER_MAX (8u << 20)
 #define LOOK_NS    (5 * PP_NSEC_PER_SEC) /* for what is due */
-#define SELF       "/proc/self/exe"
-
-extern char **environ;
 
 struct hub_watch {
 	const struct hub_rules *rules;
@@ -33,13 +25,9 @@ struct hub_watch {
 	uint64_t looked_ns;
 	size_t next; /* tenant whose turn it is */
 
-	pid_t child; /* 0: none */
-	int pipe;
-	uint64_t begin_ns;
+	struct hub_child child;
 	struct hub_ingest *ingest; /* whose it judges */
 	int64_t since_s, until_s;
-	char *answer;
-	size_t len, room;
 };
 
 /* ---------------------------------------------------------------- what was judged
@@ -126,74 +114,23 @@ static void pass_over(struct hub_watch *watch, const char *why)
 
 /* ---------------------------------------------------------------- the child */
 
-static int start_child(struct hub_watch *watch)
-{
-	char since[24], until[24];
-	char *argv[] = {(char *)"pathprof-hub",
-			(char *)"judge",
-			(char *)"--db",
-			(char *)(uintptr_t)hub_ingest_db(watch->ingest),
-			(char *)"--since",
-			since,
-			(char *)"--until",
-			until,
-			NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	int ends[2], r;
-
-	snprintf(since, sizeof(since), "%" PRId64, watch->since_s);
-	snprintf(until, sizeof(until), "%" PRId64, watch->until_s);
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	sigemptyset(&none);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-	r = posix_spawn(&watch->child, SELF, &actions, &attributes, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	close(ends[1]);
-	if (r) {
-		watch->child = 0;
-		close(ends[0]);
-		return -r;
-	}
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	watch->pipe = ends[0];
-	watch->begin_ns = pp_monotonic_ns();
-	return 0;
-}
-
 static void begin(struct hub_watch *watch, struct hub_ingest *ingest, int64_t until_s,
 		  int64_t span_s)
 {
+	char since[24], until[24];
+	const char *const argv[] = {
+		"pathprof-hub", "judge", "--db", hub_ingest_db(ingest), "--since", since,
+		"--until",      until,   NULL};
 	int r;
 
 	watch->ingest = ingest;
 	watch->since_s = until_s - span_s;
 	watch->until_s = until_s;
-	watch->len = 0;
-	r = start_child(watch);
+	snprintf(since, sizeof(since), "%" PRId64, watch->since_s);
+	snprintf(until, sizeof(until), "%" PRId64, watch->until_s);
+	r = hub_child_start(&watch->child, argv);
 	if (r < 0)
 		pass_over(watch, strerror(-r));
-}
-
-static bool end_child(struct hub_watch *watch, bool is_late)
-{
-	int status = 0;
-
-	if (is_late)
-		kill(watch->child, SIGKILL);
-	close(watch->pipe);
-	watch->pipe = -1;
-	while (waitpid(watch->child, &status, 0) < 0 && errno == EINTR)
-		;
-	watch->child = 0;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* ---------------------------------------------------------------- what it said */
@@ -208,7 +145,7 @@ static uint64_t count_of(const json_t *object, const char *key)
 static void take_answer(struct hub_watch *watch)
 {
 	struct pathprof_store *store = hub_ingest_store(watch->ingest);
-	json_t *judgement = json_loadb(watch->answer, watch->len, 0, NULL);
+	json_t *judgement = json_loadb(watch->child.answer, watch->child.len, 0, NULL);
 	struct pathprof_error error = {""};
 	int r;
 
@@ -234,31 +171,21 @@ static void take_answer(struct hub_watch *watch)
 		hub_note("alerts: %s", error.text);
 }
 
-/* false: there is nothing more to read. */
-static bool read_part(struct hub_watch *watch)
-{
-	ssize_t n;
-
-	if (watch->len > ANSWER_MAX ||
-	    pp_reserve(&watch->answer, watch->len + 65536, &watch->room) < 0)
-		return false;
-	n = read(watch->pipe, watch->answer + watch->len, 65536);
-	if (n > 0)
-		watch->len += (size_t)n;
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
 static void follow_child(struct hub_watch *watch)
 {
-	bool is_late = pp_monotonic_ns() - watch->begin_ns > CHILD_NS;
-
-	if (!is_late && read_part(watch))
+	switch (hub_child_follow(&watch->child, CHILD_NS, ANSWER_MAX)) {
+	case HUB_CHILD_RUNS:
 		return;
-	is_late |= watch->len > ANSWER_MAX;
-	if (end_child(watch, is_late))
+	case HUB_CHILD_LATE:
+		pass_over(watch, "it took too long");
+		return;
+	case HUB_CHILD_ENDED:
+		break;
+	}
+	if (watch->child.status == HUB_OK)
 		take_answer(watch);
 	else
-		pass_over(watch, is_late ? "it took too long" : "judging failed");
+		pass_over(watch, "judging failed");
 }
 
 /* ---------------------------------------------------------------- what is due */
@@ -277,7 +204,7 @@ static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64
 	if (until_s && until_s + span_s < first_s)
 		watch->counts.skipped += (uint64_t)((first_s - until_s) / span_s - 1);
 	begin(watch, ingest, until_s + span_s > first_s ? until_s + span_s : first_s, span_s);
-	return watch->child != 0;
+	return watch->child.pid != 0;
 }
 
 static bool is_first_of_span(const struct hub_rules *rules, size_t at)
@@ -308,10 +235,10 @@ void hub_watch_turn(struct hub_watch *watch)
 {
 	uint64_t now_ns = pp_monotonic_ns();
 
-	if (watch->child) {
+	if (watch->child.pid) {
 		follow_child(watch);
 		/* the next one soon */
-		watch->looked_ns = watch->child ? watch->looked_ns : 0;
+		watch->looked_ns = watch->child.pid ? watch->looked_ns : 0;
 		return;
 	}
 	if (!watch->rules->cnt || (watch->looked_ns && now_ns - watch->looked_ns < LOOK_NS))
@@ -331,7 +258,6 @@ int hub_watch_new(struct hub_watch **ret_watch, const struct hub_rules *rules,
 		return -ENOMEM;
 	watch->rules = rules;
 	watch->tenants = tenants;
-	watch->pipe = -1;
 	*ret_watch = watch;
 	return 0;
 }
@@ -340,15 +266,13 @@ void hub_watch_free(struct hub_watch *watch)
 {
 	if (!watch)
 		return;
-	if (watch->child)
-		end_child(watch, true);
-	free(watch->answer);
+	hub_child_release(&watch->child);
 	free(watch);
 }
 
 int hub_watch_fd(const struct hub_watch *watch)
 {
-	return watch->pipe;
+	return hub_child_fd(&watch->child);
 }
 
 const struct hub_watch_counts *hub_watch_counts(const struct hub_watch *watch)

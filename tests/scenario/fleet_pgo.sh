@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A compiler's profile of a build over all hosts, from the hub: the bytes are those of pathprofctl export, by
+# path and by build-id, once for who has them already; who may not, what is not there and what is too little gets a reason.
+. "$(dirname "$0")/../own_processes.bash"
+set -u
+name=fleet_pgo
+build=$(realpath "${BUILD:-build}")
+hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl
+for tool in sqlite3 gcc curl; do
+	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
+done
+dir=$(mktemp -d)
+server=
+trap 'kill -9 $server 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failed=0
+ok() { echo "ok $name: $1"; }
+not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+
+# ---------------------------------------------------------------- a program on two hosts, otherwise on each
+cat >work.c <<'END'
+#include <stdlib.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void turn_wheels(unsigned long n) { for (unsigned long i = 0; i < n; i++) sum += i & 1 ? 3 : i; }
+__attribute__((noinline)) void pull_levers(unsigned long n) { for (unsigned long i = 0; i < n; i++) sum ^= i & 2 ? i : 5; }
+int main(int argc, char **argv) { (void)argc; for (int i = 0; i < 1000; i++) { turn_wheels(atol(argv[1])); pull_levers(20000); } }
+END
+mkdir bin certs other temporary
+gcc -O1 -g -Wl,--build-id -o bin/worker work.c || exit 1
+id=$(readelf -n bin/worker | sed -n 's/.*Build ID: //p')
+for host in one two; do
+	"$ctl" record -o $host.db --overhead 20% --no-report -- "$dir/bin/worker" $([ $host = one ] && echo 60000 || echo 10000) >/dev/null 2>said || { not_ok record "$(tail -n 1 said)"; exit 1; }
+	# However little a busy machine lets it see.
+	sqlite3 $host.db "UPDATE path_counts SET samples = samples * 30, squares = squares * 900, weight = weight * 30, weight_squares = weight_squares * 900"
+done
+"$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1 && "$hub" enrol ca one && "$hub" enrol ca two && "$hub" enrol ca reader --reader &&
+	cp ca/reader.pem ca/reader-key.pem ca/ca.pem certs && cp ca/ca.pem ca/ca-key.pem other && "$hub" enrol other reader --tenant other --reader || exit 1
+start() { # [OPTION...]
+	: >hub.log
+	TMPDIR=$dir/temporary "$hub" serve --db hub.db --tenants "$dir" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem "$@" >hub.log 2>&1 &
+	server=$!
+	for _ in $(seq 600); do grep -q listening hub.log && break; sleep 0.05; done
+	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
+	url=https://127.0.0.1:$port
+}
+stop() { kill -TERM $server; wait $server 2>/dev/null; }
+start
+for host in one two; do
+	"$hub" send --once --db $host.db --hub "$url" --cert ca/$host.pem --key ca/$host-key.pem --ca ca/ca.pem >sent 2>said || not_ok "$host sends" "$(tail -n 1 said)"
+done
+since=$(($(date +%s) - 3600)) until=$(($(date +%s) + 60))
+reader=(--cert ca/reader.pem --key ca/reader-key.pem --cacert ca/ca.pem)
+pgo() { # WHAT [CURL-ARGUMENT...]: status and headers in `head`, the profile in `got`
+	rm -f got
+	status=$(curl -s -o got -D head -w '%{http_code}' --max-time 100 "${reader[@]}" "$url/v1/pgo/$1" "${@:2}" 2>said)
+}
+span="since=$since&until=$until"
+
+# ---------------------------------------------------------------- the same bytes
+for format in bolt-fdata bolt-preagg profgen-raw llvm-sample autofdo-text; do
+	"$ctl" --hub "$url" --certificates certs export --binary "$id" --format $format --since @$since --until @$until -o want 2>said || not_ok "export $format" "$(tail -n 1 said)"
+	pgo "$id?format=$format&$span"
+	[ "$status" = 200 ] && [ -s want ] && cmp -s want got && ok "$format: $(wc -c <got) bytes, those of export" || not_ok $format "$status: $(head -c 300 got)"
+	rm -f want
+done
+grep -qi "^pathprof-build-id: $id" head && ok "it says of which build" || not_ok "the build-id" "$(cat head)"
+pgo "${dir#/}/bin/worker?format=bolt-fdata&$span" && cp got by_path
+pgo "$id?format=bolt-fdata&$span"
+[ "$status" = 200 ] && cmp -s got by_path && grep -q turn_wheels got && grep -q pull_levers got && ok "by its path: the same" || not_ok "by path" "$status $(head -c 300 by_path)"
+etag=$(sed -n 's/^[Ee][Tt]ag: \(".*"\).*/\1/p' head)
+pgo "$id?format=bolt-fdata&$span" -H "If-None-Match: $etag"
+[ "$status" = 304 ] && [ ! -s got ] && ok "who has it gets none: 304" || not_ok "If-None-Match" "$status, $etag"
+pgo "$id?format=bolt-fdata&$span" -H 'If-None-Match: "another"'
+[ "$status" = 200 ] && ok "who has another gets it" || not_ok "another ETag" "$status"
+
+# ---------------------------------------------------------------- who may not, and what is not there
+refused() { # STATUS WORDS WHAT [CURL-ARGUMENT...]
+	pgo "$3" "${@:4}"
+	[ "$status" = "$1" ] && grep -q "$2" got && ok "$1: $2" || not_ok "$3" "$status: $(head -c 300 got)"
+}
+refused 400 'format= is to name one' "$id?$span"
+refused 400 'format= is to name one' "$id?format=csv&$span"
+refused 400 'seconds since 1970' "$id?format=bolt-fdata&since=yesterday"
+refused 404 'no host ran /usr/bin/nothing' "usr/bin/nothing?format=bolt-fdata&$span"
+refused 404 'no host ran' "$id?format=bolt-fdata&since=1000&until=2000"
+refused 404 'no host ran /../../etc/passwd' "%2e%2e/%2e%2e/etc/passwd?format=bolt-fdata&$span"
+reader=(--cert ca/one.pem --key ca/one-key.pem --cacert ca/ca.pem)
+refused 403 'a host.s certificate reads nothing' "$id?format=bolt-fdata&$span"
+reader=(--cert other/reader.pem --key other/reader-key.pem --cacert ca/ca.pem)
+refused 404 'no host ran' "$id?format=bolt-fdata&$span"
+reader=(--cacert ca/ca.pem)
+refused 403 'certificate' "$id?format=bolt-fdata&$span"
+reader=(--cert ca/reader.pem --key ca/reader-key.pem --cacert ca/ca.pem)
+
+# Twelve at once, each of another time: all are answered, some are told to come later; the hub answers others meanwhile.
+asked=()
+for i in $(seq 12); do
+	curl -s -o /dev/null -w '%{http_code}\n' --max-time 100 "${reader[@]}" "$url/v1/pgo/$id?format=bolt-fdata&since=$((since - i))&until=$until" >status$i &
+	asked+=($!)
+done
+sleep 0.2
+took=$(curl -s -o /dev/null -w '%{time_total}' "${reader[@]}" "$url/v1/hosts")
+wait "${asked[@]}"
+sort status* | uniq -c | paste -sd ';' >counts
+[ "$(cat status* | grep -c 200)" -ge 8 ] && ! grep -Ev ' (200|503)(;|$)' <(tr ';' '\n' <counts) && ok "twelve at once:$(cat counts)" || not_ok "twelve at once" "$(cat counts)"
+awk -v took="$took" 'BEGIN { exit !(took < 1.5) }' && ok "others are answered meanwhile" || not_ok "others meanwhile" "$took s"
+
+# ---------------------------------------------------------------- without the file, and with a directory of files
+stop
+[ -z "$(ls temporary)" ] && ok "nothing of it stays" || not_ok "what stays" "$(ls temporary)"
+mkdir -p files/${id:0:2} && mv bin/worker files/${id:0:2}/${id:2}
+start
+refused 404 "worker" "$id?format=bolt-fdata&$span"
+stop
+start --files "$dir/files"
+pgo "$id?format=bolt-fdata&$span"
+[ "$status" = 200 ] && cmp -s got by_path && ok "the file is found by its build-id" || not_ok "--files" "$status: $(head -c 300 got)"
+sqlite3 hub.db "UPDATE path_counts SET samples = 1, squares = 1"
+refused 404 'paths were seen, a profile wants 1000' "$id?format=bolt-fdata&since=$((since - 30))&until=$until"
+stop
+exit $failed

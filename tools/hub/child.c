@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A process apart: see child.h. */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vector.h"
+
+#define SELF  "/proc/self/exe"
+#define PIECE 65536u
+
+extern char **environ;
+
+/* A group of its own, and no signal blocked, as the hub has. */
+static int spawn(pid_t *ret_pid, const char *const *argv, int output)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int r;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	r = posix_spawn(ret_pid, SELF, &actions, &attributes, (char *const *)(uintptr_t)argv,
+			environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return -r;
+}
+
+int hub_child_start(struct hub_child *child, const char *const *argv)
+{
+	int ends[2], r;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	r = spawn(&child->pid, argv, ends[1]);
+	close(ends[1]);
+	if (r < 0) {
+		child->pid = 0;
+		close(ends[0]);
+		return r;
+	}
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	child->pipe = ends[0];
+	child->len = 0;
+	child->begin_ns = pp_monotonic_ns();
+	return 0;
+}
+
+static void end(struct hub_child *child, bool is_late)
+{
+	int status = 0;
+
+	if (is_late)
+		kill(-child->pid, SIGKILL);
+	close(child->pipe);
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	child->pid = 0;
+	child->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* false: there is nothing more to read. */
+static bool read_part(struct hub_child *child)
+{
+	ssize_t n;
+
+	if (pp_reserve(&child->answer, child->len + PIECE + 1, &child->room) < 0)
+		return false;
+	n = read(child->pipe, child->answer + child->len, PIECE);
+	if (n > 0)
+		child->len += (size_t)n;
+	child->answer[child->len] = 0;
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+enum hub_child_state hub_child_follow(struct hub_child *child, uint64_t most_ns, size_t most_bytes)
+{
+	bool is_late = pp_monotonic_ns() - child->begin_ns > most_ns || child->len > most_bytes;
+
+	if (!is_late && read_part(child))
+		return HUB_CHILD_RUNS;
+	end(child, is_late);
+	return is_late ? HUB_CHILD_LATE : HUB_CHILD_ENDED;
+}
+
+int hub_child_fd(const struct hub_child *child)
+{
+	return child->pid ? child->pipe : -1;
+}
+
+void hub_child_release(struct hub_child *child)
+{
+	if (child->pid)
+		end(child, true);
+	free(child->answer);
+	*child = (struct hub_child){.pid = 0};
+}
+
+void hub_child_be_modest(size_t memory_bytes)
+{
+	const struct rlimit memory = {memory_bytes, memory_bytes};
+	FILE *score = fopen("/proc/self/oom_score_adj", "we");
+
+	if (score) {
+		fputs("1000", score);
+		fclose(score);
+	}
+	(void)setrlimit(RLIMIT_AS, &memory);
+	(void)setpriority(PRIO_PROCESS, 0, 19);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprof-hub pgo: the profile of one build over all hosts, in a compiler's format, on standard
+ * output behind a line with the build-id. `serve` runs it for GET /v1/pgo/.
+ *
+ * It sums up each host as it does for whoever fetches, and has pathprofctl export write the sum: so
+ * the bytes are those of `pathprofctl --hub URL export`. Where there is none it says why on
+ * standard output and ends with HUB_NONE.
+ *
+ * Workload: some 40 ms a host and the graph of a program. Bounds: memory; serve's of time.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "child.h"
+#include "hub.h"
+#include "pathprof/fleet.h"
+#include "pathprof/parcel_store.h"
+#include "pgo.h"
+
+#define MEMORY_BYTES (1ul << 30) /* address space, of pathprofctl as well */
+#define DIGITS_MIN   8           /* of a build-id */
+#define PATH_BYTES   4096
+
+struct pgo {
+	const struct hub_options *options;
+	struct pathprof_store *store;
+	int64_t since_ns, until_ns;
+	struct pathprof_release build; /* chosen; its program is owned */
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+	/* files in options->scratch */
+	char scratch[PATH_BYTES], profile[PATH_BYTES], said[PATH_BYTES];
+};
+
+/* What a person or a build system is to know, behind a line with the build-id if it is known. */
+static int none(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int none(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	return HUB_NONE;
+}
+
+/* ---------------------------------------------------------------- which build */
+
+static bool is_id(const char *text)
+{
+	return strlen(text) >= DIGITS_MIN && !text[strspn(text, "0123456789abcdef")];
+}
+
+static bool is_newer(const struct pathprof_release *a, const struct pathprof_release *b)
+{
+	return a->first_seen_ns != b->first_seen_ns ? a->first_seen_ns > b->first_seen_ns
+						    : a->last_seen_ns > b->last_seen_ns;
+}
+
+/* Of a program the newest build that was seen often enough. */
+static const struct pathprof_release *choose(const struct pathprof_releases *releases)
+{
+	const struct pathprof_release *best = NULL;
+
+	for (size_t i = 0; i < releases->cnt; i++) {
+		const struct pathprof_release *release = &releases->list[i];
+
+		if (release->samples >= HUB_PGO_SAMPLES_MIN && (!best || is_newer(release, best)))
+			best = release;
+	}
+	return best;
+}
+
+static uint64_t most_samples(const struct pathprof_releases *releases)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < releases->cnt; i++)
+		if (releases->list[i].samples > most)
+			most = releases->list[i].samples;
+	return most;
+}
+
+static int take_build(struct pgo *pgo, const struct pathprof_releases *releases)
+{
+	const struct pathprof_release *best = choose(releases);
+
+	if (!releases->cnt)
+		return none("\nno host ran %s in that time", pgo->options->binary);
+	if (!best)
+		return none("\n%s: %llu paths were seen, a profile wants %d: ask again later, or "
+			    "of a longer time",
+			    pgo->options->binary, (unsigned long long)most_samples(releases),
+			    HUB_PGO_SAMPLES_MIN);
+	pgo->build = *best;
+	pgo->build.program = strdup(best->program);
+	pathprof_build_id_text(&best->id, pgo->id);
+	return pgo->build.program ? HUB_OK : hub_fail("out of memory");
+}
+
+static int find_build(struct pgo *pgo)
+{
+	const char *binary = pgo->options->binary;
+	struct pathprof_filter filter = {.since_ns = pgo->since_ns,
+					 .until_ns = pgo->until_ns,
+					 .binary = is_id(binary) ? binary : NULL};
+	struct pathprof_releases releases;
+	struct pathprof_error error = {""};
+	int r = pathprof_releases_load(&releases, pgo->store, &filter,
+				       is_id(binary) ? NULL : binary, &error);
+
+	r = r < 0 ? hub_fail("%s", error.text) : take_build(pgo, &releases);
+	pathprof_releases_release(&releases);
+	return r;
+}
+
+/* ---------------------------------------------------------------- the sum */
+
+struct summing {
+	struct pgo *pgo;
+	struct pathprof_store *to;
+	struct pathprof_error *error;
+};
+
+/* Packed and read again: what a parcel leaves out or rounds is what it is for who fetches. */
+static int add_parcel(const struct summing *s, const struct pathprof_parcel *parcel)
+{
+	struct pathprof_parcel read = {.slot_s = 0};
+	enum pathprof_parcel_added added;
+	uint8_t *bytes = NULL;
+	uint64_t cut;
+	size_t len;
+	int r = pathprof_parcel_write(parcel, &bytes, &len, s->error);
+
+	if (r == 0)
+		r = pathprof_parcel_read(&read, bytes, len, s->error);
+	if (r == 0)
+		r = pathprof_store_add_parcel(s->to, &read, &added, s->error);
+	if (r == 0)
+		r = pathprof_store_add_names(s->to, &read, &cut, s->error);
+	pathprof_parcel_release(&read);
+	free(bytes);
+	return r;
+}
+
+static int add_host(void *context, const struct pathprof_host_row *row)
+{
+	const struct summing *s = context;
+	struct pathprof_parcel parcel;
+	int r = pathprof_store_host_parcel(s->pgo->store, row, s->pgo->since_ns, s->pgo->until_ns,
+					   &parcel, s->error);
+
+	if (r == -ENODATA)
+		return 0;
+	if (r < 0)
+		return r;
+	r = add_parcel(s, &parcel);
+	pathprof_parcel_release(&parcel);
+	return r;
+}
+
+static int sum_up(void *context, struct pathprof_store *to, struct pathprof_error *error)
+{
+	struct pgo *pgo = context;
+	struct summing summing = {pgo, to, error};
+
+	return pathprof_store_hosts(pgo->store, add_host, &summing, error);
+}
+
+/* ---------------------------------------------------------------- written by pathprofctl */
+
+static bool beside_self(char *ret_path, size_t size)
+{
+	char self[PATH_BYTES];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+	int n;
+
+	if (len <= 0)
+		return false;
+	self[len] = 0;
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	*slash = 0;
+	n = snprintf(ret_path, size, "%s/pathprofctl", self);
+	return n > 0 && (size_t)n < size;
+}
+
+/* The file of the build, where the operator keeps files: DIR/ab/cdef..., as in .build-id. */
+static bool kept_file(const struct pgo *pgo, char *ret_path, size_t size)
+{
+	int n = pgo->options->files ? snprintf(ret_path, size, "%s/%.2s/%s", pgo->options->files,
+					       pgo->id, pgo->id + 2)
+				    : 0;
+
+	return n > 0 && (size_t)n < size && access(ret_path, R_OK) == 0;
+}
+
+/* What it says of itself goes into a file: its last line is the reason when it fails. */
+static void export(const struct pgo *pgo, const char *program)
+{
+	char file[PATH_BYTES];
+	char since[24], until[24];
+	const char *argv[] = {"pathprofctl", "--db",       pgo->scratch, "export",
+			      "--binary",    pgo->id,      "--format",   pgo->options->format,
+			      "--output",    pgo->profile, "--since",    since,
+			      "--until",     until,        NULL,         file,
+			      NULL};
+
+	snprintf(since, sizeof(since), "@%s", pgo->options->since);
+	snprintf(until, sizeof(until), "@%s", pgo->options->until);
+	if (kept_file(pgo, file, sizeof(file)))
+		argv[sizeof(argv) / sizeof(argv[0]) - 3] = "--file";
+	if (freopen(pgo->said, "w", stderr))
+		execv(program, (char *const *)(uintptr_t)argv);
+	_exit(HUB_FAILURE);
+}
+
+static int tell_why(const struct pgo *pgo)
+{
+	char line[512], last[512] = "pathprofctl export failed";
+	FILE *said = fopen(pgo->said, "re");
+
+	while (said && fgets(line, sizeof(line), said))
+		memcpy(last, line, sizeof(last));
+	if (said)
+		fclose(said);
+	last[strcspn(last, "\n")] = 0;
+	return none("%s\n%s", pgo->id, strncmp(last, "pathprofctl: ", 13) == 0 ? last + 13 : last);
+}
+
+static int copy_profile(const struct pgo *pgo)
+{
+	FILE *from = fopen(pgo->profile, "re");
+	char part[16384];
+	size_t n;
+
+	/* A profile is behind it, or a reason in its place: told apart by the exit status. */
+	printf("%s\n", pgo->id);
+	while (from && (n = fread(part, 1, sizeof(part), from)) > 0)
+		fwrite(part, 1, n, stdout);
+	if (from && !ferror(from) && fclose(from) == 0 && fflush(stdout) == 0)
+		return HUB_OK;
+	return hub_fail("%s: %s", pgo->profile, strerror(errno));
+}
+
+static int write_profile(const struct pgo *pgo)
+{
+	char program[PATH_BYTES];
+	int status = -1;
+	pid_t pid;
+
+	if (!beside_self(program, sizeof(program)))
+		return hub_fail("no place for pathprofctl");
+	pid = fork();
+	if (pid == 0)
+		export(pgo, program);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? copy_profile(pgo)
+									: tell_why(pgo);
+}
+
+static int answer(struct pgo *pgo)
+{
+	struct pathprof_error error = {""};
+	int r = find_build(pgo);
+
+	if (r != HUB_OK)
+		return r;
+	if (pathprof_store_make(pgo->scratch, true, sum_up, pgo, &error) < 0)
+		return hub_fail("%s", error.text);
+	return write_profile(pgo);
+}
+
+static bool parse_time(const char *text, int64_t *ret_ns)
+{
+	char *end;
+	long long seconds;
+
+	errno = 0;
+	seconds = text ? strtoll(text, &end, 10) : 0;
+	*ret_ns = seconds * (int64_t)PP_NSEC_PER_SEC;
+	return text && text[0] >= '0' && text[0] <= '9' && !*end && !errno &&
+	       seconds < INT64_MAX / (int64_t)PP_NSEC_PER_SEC;
+}
+
+int hub_pgo(const struct hub_options *options)
+{
+	struct pgo pgo = {.options = options};
+	struct pathprof_error error = {""};
+	int r;
+
+	if (options->argc || !options->db || !options->scratch || !options->binary ||
+	    !options->format || !parse_time(options->since, &pgo.since_ns) ||
+	    !parse_time(options->until, &pgo.until_ns))
+		return hub_usage(options, "--db, --scratch, --binary, --format, --since and "
+					  "--until are needed");
+	hub_child_be_modest(MEMORY_BYTES);
+	snprintf(pgo.scratch, sizeof(pgo.scratch), "%s/fleet.db", options->scratch);
+	snprintf(pgo.profile, sizeof(pgo.profile), "%s/profile", options->scratch);
+	snprintf(pgo.said, sizeof(pgo.said), "%s/said", options->scratch);
+	r = pathprof_store_open(&pgo.store, options->db, PATHPROF_STORE_READ, &error);
+	r = r < 0 ? hub_fail("%s", error.text) : answer(&pgo);
+	free(pgo.build.program);
+	pathprof_store_free(pgo.store);
+	fflush(stdout);
+	return r;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profiles for compilers: GET /v1/pgo/PATH and /v1/pgo/BUILDID. `pgo` makes one as a child, one at
+ * a time; some more wait. The last ones are kept for as long as they would come out the same, a
+ * slot, so that many builds of one evening ask for little.
+ *
+ * Workload: a few questions an hour, some seconds each. One thread, the hub's loop.
+ */
+#ifndef HUB_PGO_H
+#define HUB_PGO_H
+
+#include "hub.h"
+#include "ingest.h"
+
+/* Paths of a build that were seen: with fewer there is no profile. */
+#define HUB_PGO_SAMPLES_MIN 1000
+
+struct hub_pgo_jobs;
+
+/* One question, from its beginning to its answer. */
+struct hub_pgo_job {
+	char *key; /* what is asked, in which database */
+	char *binary;
+	const char *format, *db; /* not owned */
+	int64_t since_s, until_s;
+	void *waits; /* who asked */
+	bool is_done;
+	unsigned int status; /* of HTTP; other than 200: why is in bytes */
+	char *bytes;
+	size_t len;
+	char build_id[48], etag[40];
+};
+
+struct hub_pgo_question {
+	const char *binary;                 /* what stands behind /v1/pgo/ */
+	const char *format, *since, *until; /* NULL: not said */
+};
+
+/* on_done: a job that was not done when it was begun is; not from inside any call but turn() and
+ * stop(). files NULL: none are kept. -errno, error filled. */
+int hub_pgo_new(struct hub_pgo_jobs **ret_jobs, const char *files,
+		void (*on_done)(struct hub_pgo_job *job), struct pathprof_error *error);
+/* Ends what is under way: every job is done then, and hub_pgo_begin() refuses. NULL-safe. */
+void hub_pgo_stop(struct hub_pgo_jobs *jobs);
+/* NULL-safe. All jobs were ended. */
+void hub_pgo_free(struct hub_pgo_jobs *jobs);
+
+/* 200: *ret_job, done or not, which the caller ends. Else a status of HTTP, and *ret_why. */
+unsigned int hub_pgo_begin(struct hub_pgo_jobs *jobs, struct hub_ingest *ingest,
+			   const struct hub_pgo_question *question, void *waits,
+			   struct hub_pgo_job **ret_job, const char **ret_why);
+/* NULL-safe. */
+void hub_pgo_end(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job);
+
+int hub_pgo_fd(const struct hub_pgo_jobs *jobs);
+void hub_pgo_turn(struct hub_pgo_jobs *jobs);
+
+#endif

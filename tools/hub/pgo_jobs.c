@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Questions for profiles, and their answers: see pgo.h. */
+#include "pgo.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "child.h"
+#include "pathprof/format.h"
+
+#define WAITING_MAX 8
+#define KEPT_MAX    4
+#define KEPT_BYTES  (4u << 20) /* a larger one is not kept */
+#define KEPT_NS     (PATHPROF_PARCEL_SLOT_S * PP_NSEC_PER_SEC)
+#define CHILD_NS    (120 * PP_NSEC_PER_SEC)
+#define ANSWER_MAX  (16u << 20)
+#define SPAN_S      86400
+
+/* Those that compilers and layout tools read. */
+static const enum pathprof_format formats[] = {
+	PATHPROF_FORMAT_BOLT_FDATA,  PATHPROF_FORMAT_BOLT_PREAGG,  PATHPROF_FORMAT_PROFGEN_RAW,
+	PATHPROF_FORMAT_LLVM_SAMPLE, PATHPROF_FORMAT_AUTOFDO_TEXT,
+};
+
+/* An answer that would come out the same. */
+struct kept {
+	struct hub_pgo_job job;
+	uint64_t made_ns;
+};
+
+struct hub_pgo_jobs {
+	const char *files;
+	char *scratch; /* a directory of its own */
+	void (*on_done)(struct hub_pgo_job *job);
+	struct hub_pgo_job *waiting[WAITING_MAX]; /* the first is under way */
+	size_t cnt;
+	struct hub_child child;
+	struct kept kept[KEPT_MAX];
+	size_t next_kept;
+	bool is_over;
+};
+
+static int64_t seconds_of(const char *text)
+{
+	char *end;
+	long long seconds;
+
+	errno = 0;
+	seconds = strtoll(text, &end, 10);
+	return text[0] < '0' || text[0] > '9' || *end || errno ||
+			       seconds > INT64_MAX / (int64_t)PP_NSEC_PER_SEC
+		       ? -1
+		       : seconds;
+}
+
+/* ---------------------------------------------------------------- scratch */
+
+static void empty_scratch(const struct hub_pgo_jobs *jobs)
+{
+	DIR *directory = opendir(jobs->scratch);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(dirfd(directory), entry->d_name, 0);
+	if (directory)
+		closedir(directory);
+}
+
+static int make_scratch(struct hub_pgo_jobs *jobs, struct pathprof_error *error)
+{
+	const char *parent = getenv("TMPDIR");
+
+	if (asprintf(&jobs->scratch, "%s/pathprof-hub-XXXXXX",
+		     parent && *parent == '/' ? parent : "/tmp") < 0) {
+		jobs->scratch = NULL;
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	}
+	if (mkdtemp(jobs->scratch))
+		return 0;
+	return pathprof_fail(error, -errno, "%s: %s", jobs->scratch, strerror(errno));
+}
+
+/* ---------------------------------------------------------------- answers */
+
+static void set_answer(struct hub_pgo_job *job, unsigned int status, const char *bytes, size_t len)
+{
+	XXH128_hash_t hash = XXH3_128bits(bytes, len);
+
+	free(job->bytes);
+	job->bytes = malloc(len + 1);
+	job->status = job->bytes ? status : 503;
+	job->len = job->bytes ? len : 0;
+	job->is_done = true;
+	if (job->bytes) {
+		memcpy(job->bytes, bytes, len);
+		job->bytes[len] = 0;
+	}
+	snprintf(job->etag, sizeof(job->etag), "\"%016" PRIx64 "%016" PRIx64 "\"",
+		 (uint64_t)hash.high64, (uint64_t)hash.low64);
+}
+
+static void refuse(struct hub_pgo_job *job, unsigned int status, const char *why)
+{
+	set_answer(job, status, why, strlen(why));
+}
+
+/* A line with the build-id, then the profile, or why there is none. */
+static void take_answer(struct hub_pgo_job *job, const struct hub_child *child)
+{
+	const char *answer = child->answer ? child->answer : "";
+	const char *line = memchr(answer, '\n', child->len);
+	size_t head = line ? (size_t)(line - answer) + 1 : 0;
+
+	if (child->status != HUB_OK && child->status != HUB_NONE) {
+		refuse(job, 503, "the profile could not be made: the hub's log says why");
+		return;
+	}
+	if (head > sizeof(job->build_id))
+		head = 0;
+	if (head)
+		snprintf(job->build_id, sizeof(job->build_id), "%.*s", (int)head - 1, answer);
+	set_answer(job, child->status == HUB_OK ? 200 : 404, answer + head, child->len - head);
+}
+
+static void keep(struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
+{
+	struct kept *kept = &jobs->kept[jobs->next_kept];
+	char *key = strdup(job->key);
+
+	if (job->status != 200 || job->len > KEPT_BYTES || !key) {
+		free(key);
+		return;
+	}
+	free(kept->job.key);
+	kept->job.key = key;
+	set_answer(&kept->job, 200, job->bytes, job->len);
+	memcpy(kept->job.build_id, job->build_id, sizeof(job->build_id));
+	kept->made_ns = pp_monotonic_ns();
+	jobs->next_kept = (jobs->next_kept + 1) % KEPT_MAX;
+}
+
+static bool take_kept(const struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
+{
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		const struct kept *kept = &jobs->kept[i];
+
+		if (!kept->job.bytes || strcmp(kept->job.key, job->key) != 0 ||
+		    pp_monotonic_ns() - kept->made_ns > KEPT_NS)
+			continue;
+		set_answer(job, 200, kept->job.bytes, kept->job.len);
+		memcpy(job->build_id, kept->job.build_id, sizeof(job->build_id));
+		return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------- the child */
+
+static void remove_job(struct hub_pgo_jobs *jobs, size_t at)
+{
+	memmove(&jobs->waiting[at], &jobs->waiting[at + 1],
+		(--jobs->cnt - at) * sizeof(jobs->waiting[0]));
+}
+
+static void start_next(struct hub_pgo_jobs *jobs)
+{
+	while (jobs->cnt && !jobs->child.pid) {
+		struct hub_pgo_job *job = jobs->waiting[0];
+		char since[24], until[24];
+		const char *const argv[] = {
+			"pathprof-hub", "pgo",       "--db",
+			job->db,        "--scratch", jobs->scratch,
+			"--binary",     job->binary, "--format",
+			job->format,    "--since",   since,
+			"--until",      until,       jobs->files ? "--files" : NULL,
+			jobs->files,    NULL};
+		int r;
+
+		snprintf(since, sizeof(since), "%" PRId64, job->since_s);
+		snprintf(until, sizeof(until), "%" PRId64, job->until_s);
+		r = hub_child_start(&jobs->child, argv);
+		if (r == 0)
+			return;
+		remove_job(jobs, 0);
+		refuse(job, 503, strerror(-r));
+		jobs->on_done(job);
+	}
+}
+
+void hub_pgo_turn(struct hub_pgo_jobs *jobs)
+{
+	struct hub_pgo_job *job = jobs->cnt ? jobs->waiting[0] : NULL;
+	enum hub_child_state state;
+
+	if (!job || !jobs->child.pid)
+		return;
+	state = hub_child_follow(&jobs->child, CHILD_NS, ANSWER_MAX);
+	if (state == HUB_CHILD_RUNS)
+		return;
+	if (state == HUB_CHILD_ENDED)
+		take_answer(job, &jobs->child);
+	else
+		refuse(job, 503, "it took too long: ask of a shorter time");
+	empty_scratch(jobs);
+	keep(jobs, job);
+	remove_job(jobs, 0);
+	jobs->on_done(job);
+	start_next(jobs);
+}
+
+/* ---------------------------------------------------------------- questions */
+
+/* NULL: it is none of them. */
+static const char *format_of(const char *name)
+{
+	enum pathprof_format format = name ? pathprof_format_named(name) : PATHPROF_FORMAT_NONE;
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (formats[i] == format)
+			return pathprof_format_name(format);
+	return NULL;
+}
+
+/* Whole slots, whose parcels have come: it is the same for all who ask within one. */
+static bool set_span(struct hub_pgo_job *job, const struct hub_pgo_question *question)
+{
+	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
+	int64_t slot_s =
+		(now_s - PATHPROF_PARCEL_SLOT_S) / PATHPROF_PARCEL_SLOT_S * PATHPROF_PARCEL_SLOT_S;
+
+	job->until_s = question->until ? seconds_of(question->until) : slot_s;
+	job->since_s = question->since ? seconds_of(question->since) : job->until_s - SPAN_S;
+	return job->since_s >= 0 && job->until_s > job->since_s;
+}
+
+/* A build-id is as it stands, all else is a path. */
+static char *binary_of(const char *text)
+{
+	char *binary = NULL;
+	bool is_id = strlen(text) >= 8 && !text[strspn(text, "0123456789abcdef")];
+
+	return asprintf(&binary, "%s%s", is_id ? "" : "/", text) < 0 ? NULL : binary;
+}
+
+static int fill(struct hub_pgo_job *job, struct hub_ingest *ingest,
+		const struct hub_pgo_question *question)
+{
+	job->db = hub_ingest_db(ingest);
+	job->binary = binary_of(question->binary);
+	if (!job->binary || asprintf(&job->key, "%s\n%s\n%s\n%" PRId64 "\n%" PRId64, job->db,
+				     job->binary, job->format, job->since_s, job->until_s) < 0) {
+		job->key = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+unsigned int hub_pgo_begin(struct hub_pgo_jobs *jobs, struct hub_ingest *ingest,
+			   const struct hub_pgo_question *question, void *waits,
+			   struct hub_pgo_job **ret_job, const char **ret_why)
+{
+	struct hub_pgo_job *job;
+
+	*ret_why = "format= is to name one that compilers read: see docs/fleet.md";
+	if (!format_of(question->format))
+		return 400;
+	*ret_why = "too many profiles are asked for at once";
+	if (jobs->is_over || jobs->cnt == WAITING_MAX)
+		return 503;
+	job = calloc(1, sizeof(*job));
+	*ret_why = "out of memory";
+	if (!job)
+		return 503;
+	job->format = format_of(question->format);
+	job->waits = waits;
+	if (!set_span(job, question)) {
+		hub_pgo_end(jobs, job);
+		*ret_why = "since= and until= are seconds since 1970, the second is greater";
+		return 400;
+	}
+	if (fill(job, ingest, question) < 0) {
+		hub_pgo_end(jobs, job);
+		return 503;
+	}
+	if (!take_kept(jobs, job)) {
+		jobs->waiting[jobs->cnt++] = job;
+		if (jobs->cnt == 1)
+			start_next(jobs);
+	}
+	*ret_job = job;
+	return 200;
+}
+
+void hub_pgo_end(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
+{
+	if (!job)
+		return;
+	for (size_t i = jobs->cnt; i-- > 0;) {
+		if (jobs->waiting[i] != job)
+			continue;
+		if (i == 0) {
+			hub_child_release(&jobs->child);
+			empty_scratch(jobs);
+		}
+		remove_job(jobs, i);
+	}
+	free(job->key);
+	free(job->binary);
+	free(job->bytes);
+	free(job);
+	start_next(jobs);
+}
+
+/* ---------------------------------------------------------------- life */
+
+int hub_pgo_new(struct hub_pgo_jobs **ret_jobs, const char *files,
+		void (*on_done)(struct hub_pgo_job *job), struct pathprof_error *error)
+{
+	struct hub_pgo_jobs *jobs = calloc(1, sizeof(*jobs));
+	int r;
+
+	if (!jobs)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	jobs->files = files;
+	jobs->on_done = on_done;
+	r = make_scratch(jobs, error);
+	if (r < 0) {
+		free(jobs->scratch);
+		free(jobs);
+		return r;
+	}
+	*ret_jobs = jobs;
+	return 0;
+}
+
+void hub_pgo_stop(struct hub_pgo_jobs *jobs)
+{
+	if (!jobs)
+		return;
+	jobs->is_over = true;
+	hub_child_release(&jobs->child);
+	while (jobs->cnt) {
+		struct hub_pgo_job *job = jobs->waiting[0];
+
+		remove_job(jobs, 0);
+		refuse(job, 503, "the hub ends");
+		jobs->on_done(job);
+	}
+}
+
+void hub_pgo_free(struct hub_pgo_jobs *jobs)
+{
+	if (!jobs)
+		return;
+	hub_child_release(&jobs->child);
+	empty_scratch(jobs);
+	rmdir(jobs->scratch);
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		free(jobs->kept[i].job.key);
+		free(jobs->kept[i].job.bytes);
+	}
+	free(jobs->scratch);
+	free(jobs);
+}
+
+int hub_pgo_fd(const struct hub_pgo_jobs *jobs)
+{
+	return hub_child_fd(&jobs->child);
+}
