@@ -256,12 +256,67 @@ run 0 --db live.db untested tests.paths --binary app --check "$between"
 run 0 --db live.db untested tests.paths --binary app --min-bursts 100000000
 grep -q 'not believed' "$dir/got" || fail "--min-bursts: $(cat "$dir/got")"
 
-# Another build has nothing in common.
+# The tested set of one build for what another build of the program ran: what moved is found where it is now, by
+# the fingerprints that a set of that build would give.
+mkdir next changed
+cp moved next/app
+timeout 120 "$tracer" --paths next.paths -- next/app 3 p P e E c C l L </dev/null
+for unit in path piece segment; do
+	run 0 --db next.paths untested all.paths --binary "$dir/next/app" --unit $unit --check 0% --json --graph-cache "$dir/graphs"
+	python3 - "$dir/got" <<'END' || fail "another build against its own tests by $unit: $(head -c 600 "$dir/got")"
+import json, sys
+o = json.load(open(sys.argv[1]))
+assert o["untested"] == 0 and o["seen"] > 20 and not o["departures"], o
+assert len(o["other_builds"]) == 1 and o["other_builds"][0]["matched"] > 0.99, o
+assert o["not_matched"] < 0.01, o
+END
+done
+run 0 --db moved_all.paths untested moved.paths --binary moved --sarif -n 0 --graph-cache "$dir/graphs"
+cp "$dir/got" own.sarif
+run 0 --db next.paths untested tests.paths --binary "$dir/next/app" --sarif -n 0 --graph-cache "$dir/graphs"
+python3 - own.sarif "$dir/got" <<'END' || fail "SARIF of another build: $(cat "$dir/got")"
+import json, sys
+def findings(name):
+    return {r["partialFingerprints"]["departure/v1"]:
+            (r["ruleId"], r["locations"][0]["physicalLocation"]["region"]["startLine"])
+            for r in json.load(open(name))["runs"][0]["results"]}
+a, b = map(findings, sys.argv[1:])
+assert len(a) >= 5 and a == b, (a, b)
+END
+run 0 --db next.paths untested tests.paths --binary "$dir/next/app" --graph-cache "$dir/graphs"
+grep -q '^other build: app .* 9[0-9.]*% of what it ran\|^other build: app .* 100.0% of what it ran' "$dir/got" ||
+	fail "another build, text: $(cat "$dir/got")"
+
+# Where a function changed nothing is said of it, but how much that is; of the others all is.
+sed 's/if (a) \/\* new code/if (a > 0) if (a < 9) \/* new code/' moved.c >changed.c
+${CC:-gcc} -O0 -g -Wl,--build-id -o changed/app changed.c
+timeout 120 "$tracer" --paths changed.paths -- changed/app 3 p P e E c C l L </dev/null
+run 0 --db changed.paths untested tests.paths --binary "$dir/changed/app" -n 0 --json --graph-cache "$dir/graphs"
+python3 - "$dir/got" <<'END' || fail "a function changed: $(cat "$dir/got")"
+import json, sys
+o = json.load(open(sys.argv[1]))
+functions = {str(d["function"]) for d in o["departures"]}
+assert functions >= {"pick", "edge", "loop"} and "code" not in functions, functions
+assert 0.03 < o["not_matched"] < 0.5 and o["not_compared"] >= o["not_matched"], o
+assert abs(o["other_builds"][0]["matched"] - 1 + o["not_matched"]) < 0.2, o
+END
+run 0 --db changed.paths untested tests.paths --binary "$dir/changed/app" --graph-cache "$dir/graphs"
+grep -q 'not compared: .* in functions that changed between the builds' "$dir/got" ||
+	fail "a function changed, text: $(cat "$dir/got")"
+
+# Without the code of the tested build nothing says what is the same, and why is told.
+mv app hidden
+run 1 --db next.paths untested tests.paths --binary "$dir/next/app" --graph-cache "$dir/graphs"
+grep -q 'can be compared: .*app' "$dir/said" || fail "without the tested code: $(cat "$dir/said")"
+run 0 --db next.paths untested tests.paths --binary "$dir/next/app" --file hidden --graph-cache "$dir/graphs" --json
+mv hidden app
+
+# Another program has nothing in common.
 sed 's/sink += 4/sink += 44/' app.c >other.c
 ${CC:-gcc} -O0 -g -Wl,--build-id -o other other.c
 timeout 120 "$tracer" --paths other.paths -- ./other 3 p </dev/null
 run 1 --db all.paths untested other.paths --binary app
-grep -q 'can be compared' "$dir/said" || fail "another build: $(cat "$dir/said")"
+grep -q 'can be compared' "$dir/said" || fail "another program: $(cat "$dir/said")"
 run 2 untested
 run 2 tested
 run 2 --db all.paths untested tests.paths --unit block

@@ -216,6 +216,68 @@ static void test_changed_does_not(void)
 	close_both(&a, &b);
 }
 
+/* ---------------------------------------------------------------- places */
+
+struct places {
+	uint64_t start;
+	int cnt;
+};
+
+static int take_place(void *context, uint64_t start)
+{
+	struct places *places = context;
+
+	places->start = start;
+	places->cnt++;
+	return 0;
+}
+
+static struct places places_of(const struct build *a, uint64_t start, const struct build *b,
+			       int *ret_code)
+{
+	struct places places = {0};
+
+	*ret_code = pathprof_matcher_places(a->matcher, start, b->matcher, take_place, &places);
+	return places;
+}
+
+static void test_places(void)
+{
+	struct build a = {.file = ""}, b = {.file = ""};
+	const struct pathprof_graph_block *block;
+	size_t cnt = 0;
+	int code;
+
+	open_both(&a, &b);
+	for (size_t i = 0; i < UNCHANGED_CNT; i++) {
+		const struct pathprof_graph_function *f = function_of(&a, unchanged[i]);
+		const struct pathprof_graph_function *g = function_of(&b, unchanged[i]);
+
+		for (uint32_t p = 0; p < f->part_cnt; p++) {
+			const struct pathprof_graph_part *x = &a.graph->parts[f->first_part + p];
+			const struct pathprof_graph_part *y = &b.graph->parts[g->first_part + p];
+
+			for (uint32_t k = 0; k < x->block_cnt; k++, cnt++) {
+				struct places places = places_of(
+					&a, a.graph->blocks[x->first_block + k].start, &b, &code);
+
+				CU_ASSERT_EQUAL(code, 0);
+				CU_ASSERT_EQUAL(places.cnt, 1);
+				CU_ASSERT_EQUAL(places.start,
+						b.graph->blocks[y->first_block + k].start);
+			}
+		}
+	}
+	CU_ASSERT(cnt > 20);
+	block = &a.graph->blocks[function_of(&a, "changed")->entry];
+	CU_ASSERT_EQUAL(places_of(&a, block->start, &b, &code).cnt, 0);
+	CU_ASSERT_EQUAL(code, -ENOENT);
+	block = &a.graph->blocks[function_of(&a, "loops")->entry];
+	CU_ASSERT_EQUAL(places_of(&a, block->start + 1, &b, &code).cnt, 0);
+	CU_ASSERT_EQUAL(code, -ENOENT);
+	close_both(&a, &b);
+}
+
 /* ---------------------------------------------------------------- what has no key */
 
 static void test_no_key(void)
@@ -278,6 +340,7 @@ static const struct unit_test tests[] = {
 	 test_unchanged_match},
 	{"places of a function, and paths from one, are told apart", test_places_differ},
 	{"a changed function and a new one match nothing", test_changed_does_not},
+	{"blocks of unchanged functions are found where they lie now", test_places},
 	{"the middle of a block, no code, and a stripped function have no key", test_no_key},
 	{"one edge that leads elsewhere is found", test_fault_is_found},
 };

@@ -140,11 +140,47 @@ static void print_head(const struct untested_report *report)
 	putchar('\n');
 }
 
+static double all_weight(const struct untested *u)
+{
+	return u->compared + u->left_out + u->unmatched;
+}
+
+/* A build that no test ran. */
+static void print_other(const struct untested_binary *b)
+{
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+	double all = b->compared + b->unmatched;
+
+	printf("other build: %s (%.12s), by what tests ran of functions that both builds have in "
+	       "the same shape: %.1f%% of what it ran\n",
+	       text_base_name(b->name), pathprof_build_id_text(&b->id, id),
+	       all > 0 ? 100 * b->compared / all : 0);
+}
+
+static void print_others(const struct untested *u)
+{
+	bool is_first = true;
+
+	for (uint32_t i = 0; i < u->binary_cnt; i++) {
+		if (!u->binaries[i].is_other || !u->binaries[i].has_run)
+			continue;
+		if (is_first)
+			putchar('\n');
+		is_first = false;
+		print_other(&u->binaries[i]);
+	}
+	if (u->unmatched > 0)
+		printf("not compared: %.1f%% of what ran, in functions that changed between the "
+		       "builds%s%s\n",
+		       100 * u->unmatched / all_weight(u), u->why.text[0] ? "; " : "", u->why.text);
+}
+
 static void print_notes(const struct untested_report *report)
 {
 	const struct untested *u = report->untested;
-	double all = u->compared + u->left_out;
+	double all = all_weight(u);
 
+	print_others(u);
 	if (u->left_out > 0)
 		printf("\nnot compared: %.1f%% of what ran, of builds that the tested set does not "
 		       "have%s\n",
@@ -220,6 +256,24 @@ static json_t *share_json(const struct pathprof_share *share)
 	return object;
 }
 
+static json_t *others_json(const struct untested *u)
+{
+	json_t *others = json_array();
+
+	for (uint32_t i = 0; i < u->binary_cnt; i++) {
+		const struct untested_binary *b = &u->binaries[i];
+		json_t *other;
+
+		if (!b->is_other || !b->has_run)
+			continue;
+		other = json_object();
+		json_add_binary(other, "binary", &b->id, b->name);
+		json_add_real(other, "matched", b->compared / (b->compared + b->unmatched));
+		json_array_append_new(others, other);
+	}
+	return others;
+}
+
 static void print_json(const struct untested_report *report)
 {
 	const struct untested *u = report->untested;
@@ -235,7 +289,9 @@ static void print_json(const struct untested_report *report)
 	json_add_count(object, "untested", u->untested_cnt);
 	json_add(object, "untested_share", share_json(&u->unseen.marked));
 	json_add(object, "unseen_share", share_json(&u->unseen.unseen));
-	json_add_real(object, "not_compared", u->left_out / (u->compared + u->left_out));
+	json_add_real(object, "not_compared", (u->left_out + u->unmatched) / all_weight(u));
+	json_add_real(object, "not_matched", u->unmatched / all_weight(u));
+	json_add(object, "other_builds", others_json(u));
 	json_add_real(object, "not_cut", u->unread / u->compared);
 	json_add_real(object, "not_believed", u->doubtful / u->compared);
 	for (size_t i = 0; i < untested_limit(report, u->departure_cnt); i++)
@@ -268,6 +324,7 @@ static int settings_of(struct untested_report *report, struct untested_settings 
 		.min_bursts = options->min_bursts,
 		.all_binaries = report->filter.binary != NULL,
 		.bursts = report->measure.bursts,
+		.options = options,
 	};
 	if (!options->min_bursts)
 		r = pathprof_store_windows(report->store, &report->filter, ask_of_hardware,

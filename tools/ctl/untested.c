@@ -233,8 +233,9 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 		w->u->left_out += row->weight;
 		return 0;
 	}
-	w->u->compared += row->weight;
 	unit = unit_of(row, binary);
+	if (!untested_builds_weigh(w, &unit.key, row->weight))
+		return 0;
 	return w->u->settings.unit == UNTESTED_PATH ? compare_path(w, &unit)
 						    : compare_pieces(w, &unit);
 }
@@ -256,7 +257,8 @@ static int take_piece(void *context, const struct pathprof_piece_row *row)
 		w->u->left_out += part.weight;
 		return 0;
 	}
-	w->u->compared += part.weight;
+	if (!untested_builds_weigh(w, &part.key, part.weight))
+		return 0;
 	r = untested_add(w, &part.key, &part, &unit);
 	if (r < 0 || untested_set_has(w, &part.key))
 		return r;
@@ -286,8 +288,14 @@ static int take_segment(void *context, const struct pathprof_segment_row *row)
 		w->u->left_out += part.weight;
 		return 0;
 	}
-	w->u->compared += part.weight;
+	/* Of both pieces one may run in a function that changed. */
 	part.key = key.second;
+	if (!untested_builds_same(w, &key.first)) {
+		w->u->unmatched += part.weight;
+		return 0;
+	}
+	if (!untested_builds_weigh(w, &part.key, part.weight))
+		return 0;
 	r = untested_add(w, &key, &part, &unit);
 	return r < 0 || untested_set_has(w, &key) ? r : untested_settle(w, unit, &part, NULL, 0);
 }
@@ -361,7 +369,11 @@ static int compare(struct untested_work *w, struct pathprof_store *store,
 
 	all.limit = 0;
 	if (r == 0)
+		r = untested_builds_match(w, store, &all, error);
+	if (r == 0) {
+		untested_set_finish(w);
 		r = load_selection(w, store, &all, error);
+	}
 	if ((r == -ENOMEM || r == -ENOSPC) && !error->text[0])
 		return pathprof_fail(error, r, "out of memory");
 	if (r < 0)
@@ -369,7 +381,8 @@ static int compare(struct untested_work *w, struct pathprof_store *store,
 	if (!w->units.cnt)
 		return pathprof_fail(error, -ENODATA,
 				     "nothing of what is selected can be compared: the tested set "
-				     "has other builds, or nothing of them ran");
+				     "has no build of it, or nothing of them ran%s%s",
+				     w->u->why.text[0] ? "; " : "", w->u->why.text);
 	return estimate(w, error);
 }
 
@@ -466,6 +479,7 @@ void untested_free(struct untested *untested)
 			pp_map_release(&w->coverage[i].edges);
 		}
 	}
+	untested_builds_release(w);
 	free(untested->binaries);
 	free(w->coverage);
 	free(w->sorted);

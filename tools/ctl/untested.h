@@ -3,7 +3,8 @@
  * Paths, or pieces of them, that a selection ran and a tested set (tested.h) lacks, grouped by
  * where they leave the tested ones.
  *
- * A path is compared by build-id, start, length and outcomes. Where it is not in the set, the
+ * A path is compared by build-id, start, length and outcomes; of a build that no test ran, by what
+ * tests ran of another build of the same name (untested_builds.c). Where it is not in the set, the
  * tested paths of the same start are a trie of outcomes: it departs at the branch at which it
  * leaves that. Code tells what kind of thing is new:
  *
@@ -22,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pathprof/graph.h"
+#include "pathprof/match.h"
 #include "pathprof/unseen.h"
 #include "symbols.h"
 #include "tested.h"
@@ -69,6 +72,7 @@ struct untested_settings {
 	uint32_t min_bursts; /* that saw a path, for it to be believed; 0, 1: any */
 	bool all_binaries;   /* libc and others of which the processor chooses variants, too */
 	uint64_t bursts;     /* of the selection; 0: it was counted, not sampled */
+	const struct ctl_options *options; /* where graphs are kept */
 };
 
 struct untested_binary {
@@ -76,16 +80,29 @@ struct untested_binary {
 	char *name;
 	uint64_t tested_cnt; /* units of the set */
 	bool has_run;        /* the selection has something of it that is compared */
+	/*
+	 * A build that no test ran, of a program of which tests ran another: its units of the set
+	 * are those of that build, in functions that both have in the same shape
+	 * (pathprof/match.h).
+	 */
+	bool is_other;
+	bool is_matched;            /* a build that tests ran, and another is compared with it */
+	double compared, unmatched; /* of another build: weight of paths, and of those in other
+				       functions */
 };
 
 struct untested {
 	struct untested_settings settings;
-	struct untested_binary *binaries; /* of the tested set */
+	struct untested_binary *binaries; /* of the tested set, and other builds of these */
 	uint32_t binary_cnt;
 	uint64_t tested_cnt, seen_cnt, untested_cnt;
 	double compared, left_out; /* weight of paths of these binaries, and of all others */
-	double unread;             /* of these, weight of paths that could not be cut into pieces */
-	double doubtful;           /* weight of untested paths that too few bursts saw */
+	double unmatched; /* weight of other builds' paths in functions that the tested ones do not
+			     have in the same shape */
+	struct pathprof_error
+		why;     /* of a build whose code is not to be had, and was needed; or "" */
+	double unread;   /* of these, weight of paths that could not be cut into pieces */
+	double doubtful; /* weight of untested paths that too few bursts saw */
 	struct pathprof_unseen unseen;
 	struct untested_departure *departures; /* heaviest first */
 	uint32_t departure_cnt;
@@ -121,6 +138,14 @@ int untested_each_block(const struct untested *untested, untested_ran_fn *fn, vo
  */
 typedef int untested_tested_fn(void *context, const struct tested_key *key, bool has_run);
 int untested_each_tested(const struct untested *untested, untested_tested_fn *fn, void *context);
+
+/* What names a binary's functions in every build; NULL: its code is not to be had, or has no graph.
+ */
+struct untested_names {
+	struct pathprof_graph *graph;
+	struct pathprof_matcher *matcher;
+};
+const struct untested_names *untested_names(const struct untested *untested, uint32_t binary);
 
 /* NULL-safe. */
 void untested_free(struct untested *untested);

@@ -66,10 +66,10 @@ int untested_pieces_cut(struct untested_work *w, const struct untested_item *pat
 	struct pathprof_code *code = untested_code_of(w, path->key.binary);
 	struct cutting c = {
 		.w = w, .path = path, .way = way, .start = path->key.start, .is_fresh = true};
-	uint32_t length = path->key.length, index;
+	uint32_t length = path->key.length;
 	int r = 0;
 
-	c.is_tested = pp_keyed_find(&w->paths, &path->key, &index) == 0;
+	c.is_tested = untested_set_has_path(w, &path->key);
 	for (uint32_t block = 0; block < way->cnt && r == 0; block++) {
 		uint64_t at = way->blocks[block].start;
 

@@ -9,20 +9,11 @@
 
 #include "cleanup.h"
 #include "json.h"
-#include "pathprof/graph.h"
-#include "pathprof/match.h"
 #include "text.h"
 
 #define SCHEMA                                                                                     \
 	"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"                      \
 	"sarif-schema-2.1.0.json"
-
-/* The graph of one binary, read when the first finding in it is told. */
-struct names {
-	bool is_read;
-	struct pathprof_graph *graph;
-	struct pathprof_matcher *matcher;
-};
 
 static const struct {
 	const char *id, *text;
@@ -62,32 +53,15 @@ static json_t *driver_json(void)
 
 /* ---------------------------------------------------------------- fingerprints */
 
-static const struct names *names_of(const struct untested_report *report, struct names *all,
-				    uint32_t binary)
-{
-	const struct untested_binary *b = &report->untested->binaries[binary];
-	struct names *names = &all[binary];
-	struct pathprof_code *code;
-
-	if (names->is_read)
-		return names;
-	names->is_read = true;
-	code = symbols_code(report->symbols, &b->id, b->name, NULL);
-	if (code && graphs_open(&names->graph, report->options, code, b->name, NULL) == 0)
-		pathprof_matcher_new(&names->matcher, names->graph);
-	return names;
-}
-
 /* By function, shape, block and direction; of code without names by its place in the build. */
-static char *fingerprint(const struct untested_report *report, struct names *all,
-			 const struct untested_departure *d)
+static char *fingerprint(const struct untested_report *report, const struct untested_departure *d)
 {
-	const struct names *names = names_of(report, all, d->binary);
+	const struct untested_names *names = untested_names(report->untested, d->binary);
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	struct pathprof_event event;
 	uint32_t block = PATHPROF_GRAPH_NONE;
 
-	if (names->matcher)
+	if (names)
 		block = pathprof_graph_block_at(names->graph, d->place);
 	if (block != PATHPROF_GRAPH_NONE &&
 	    pathprof_matcher_path(names->matcher, names->graph->blocks[block].start, 1,
@@ -135,10 +109,9 @@ static json_t *locations_json(const struct untested_report *report,
 	return locations;
 }
 
-static json_t *result_json(const struct untested_report *report, struct names *all,
-			   const struct untested_departure *d)
+static json_t *result_json(const struct untested_report *report, const struct untested_departure *d)
 {
-	_cleanup_free_ char *print = fingerprint(report, all, d);
+	_cleanup_free_ char *print = fingerprint(report, d);
 	_cleanup_free_ char *message = ctl_printf(
 		"%s: %.2f%% of what runs, %" PRIu64 " untested paths by %s (%s)",
 		rules[d->kind].text, 100 * untested_report_share(report, d), d->path_cnt,
@@ -162,19 +135,13 @@ static json_t *result_json(const struct untested_report *report, struct names *a
 static json_t *run_json(const struct untested_report *report)
 {
 	json_t *run = json_object(), *tool = json_object(), *results = json_array();
-	struct names *all = ctl_alloc((report->untested->binary_cnt + 1) * sizeof(*all));
 
 	json_add(tool, "driver", driver_json());
 	json_add(run, "tool", tool);
 	for (size_t i = 0; i < untested_limit(report, report->untested->departure_cnt); i++)
 		json_array_append_new(results,
-				      result_json(report, all, &report->untested->departures[i]));
+				      result_json(report, &report->untested->departures[i]));
 	json_add(run, "results", results);
-	for (uint32_t i = 0; i < report->untested->binary_cnt; i++) {
-		pathprof_matcher_free(all[i].matcher);
-		pathprof_graph_free(all[i].graph);
-	}
-	free(all);
 	return run;
 }
 

@@ -10,8 +10,8 @@
 #include "base/variants.h"
 #include "cleanup.h"
 
-static int add_binary(struct untested_work *w, const struct pathprof_build_id *id, const char *name,
-		      uint32_t *ret_index)
+int untested_set_add_binary(struct untested_work *w, const struct pathprof_build_id *id,
+			    const char *name, uint32_t *ret_index)
 {
 	struct untested *u = w->u;
 	int r = pp_keyed_at(&w->ids, id, ret_index);
@@ -45,7 +45,7 @@ static int add_tested_path(void *context, const struct pathprof_path_row *row)
 	struct tested_key key = {
 		.start = row->start, .length = row->length, .outcomes = row->outcomes};
 	uint32_t index;
-	int r = add_binary(w, &row->binary_id, row->binary_name, &key.binary);
+	int r = untested_set_add_binary(w, &row->binary_id, row->binary_name, &key.binary);
 
 	return r < 0 ? r : pp_keyed_at(&w->paths, &key, &index);
 }
@@ -55,7 +55,7 @@ static int key_of_piece(struct untested_work *w, const struct pathprof_piece *pi
 {
 	*ret_key = (struct tested_key){
 		.start = piece->start, .length = piece->length, .outcomes = piece->outcomes};
-	return add_binary(w, &piece->binary_id, piece->binary_name, &ret_key->binary);
+	return untested_set_add_binary(w, &piece->binary_id, piece->binary_name, &ret_key->binary);
 }
 
 static int add_tested_piece(void *context, const struct pathprof_piece_row *row)
@@ -97,7 +97,7 @@ const struct tested_key *untested_set_key(const struct untested_work *w, uint32_
 	return pp_keyed_item(&w->set, i);
 }
 
-static void sort_set(struct untested_work *w)
+void untested_set_finish(struct untested_work *w)
 {
 	w->sorted = ctl_alloc(((size_t)w->set.cnt + 1) * sizeof(*w->sorted));
 	for (uint32_t i = 0; i < w->set.cnt; i++) {
@@ -105,7 +105,7 @@ static void sort_set(struct untested_work *w)
 		w->u->binaries[w->sorted[i].binary].tested_cnt++;
 	}
 	qsort(w->sorted, w->set.cnt, sizeof(*w->sorted), compare_keys);
-	w->u->tested_cnt = w->set.cnt;
+	w->coverage = ctl_alloc((w->u->binary_cnt + 1) * sizeof(*w->coverage));
 }
 
 static int copy_paths(struct untested_work *w)
@@ -138,8 +138,7 @@ int untested_set_load(struct untested_work *w, struct pathprof_error *error)
 	}
 	if (r < 0)
 		return r;
-	sort_set(w);
-	w->coverage = ctl_alloc((w->u->binary_cnt + 1) * sizeof(*w->coverage));
+	w->u->tested_cnt = w->set.cnt;
 	return 0;
 }
 
@@ -148,6 +147,13 @@ bool untested_set_has(const struct untested_work *w, const void *key)
 	uint32_t index;
 
 	return pp_keyed_find(&w->set, key, &index) == 0;
+}
+
+bool untested_set_has_path(const struct untested_work *w, const struct tested_key *key)
+{
+	uint32_t index;
+
+	return pp_keyed_find(&w->paths, key, &index) == 0;
 }
 
 static uint32_t common(const struct tested_key *a, const struct tested_key *b)

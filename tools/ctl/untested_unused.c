@@ -112,7 +112,7 @@ static uint32_t silent_binaries(const struct untested *u)
 	uint32_t cnt = 0;
 
 	for (uint32_t i = 0; i < u->binary_cnt; i++)
-		cnt += !u->binaries[i].has_run;
+		cnt += !u->binaries[i].has_run && !u->binaries[i].is_matched;
 	return cnt;
 }
 

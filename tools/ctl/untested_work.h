@@ -37,6 +37,14 @@ struct untested_coverage {
 	struct pp_map edges; /* end of a block << 1 | taken */
 };
 
+/* The graph of one binary, read when it is asked for. */
+struct untested_reading {
+	bool is_read;
+	struct untested_names names;
+	uint8_t *same; /* of another build, by function: 1 the tested one has it, 2 has not, 0
+			  unknown */
+};
+
 struct untested_work {
 	struct untested *u;
 	const struct tested *tested;
@@ -46,6 +54,8 @@ struct untested_work {
 	struct pp_keyed set;       /* and what the unit is: struct tested_key or segment_key */
 	struct tested_key *sorted; /* the set's keys, by binary and start */
 	struct untested_coverage *coverage; /* by binary */
+	struct untested_reading *readings;  /* by binary */
+	uint32_t reading_cnt;
 	struct pp_keyed units;      /* a key as the set's, and behind it struct untested_item */
 	struct pp_keyed departures; /* struct untested_departure */
 	int error;                  /* of a callback that cannot say */
@@ -53,13 +63,18 @@ struct untested_work {
 
 /* ---------------------------------------------------------------- the tested set */
 
-/* Reads all of it, sorts it, and counts it by binary. */
 int untested_set_load(struct untested_work *w, struct pathprof_error *error);
+/* Once it is whole: sorts it, and counts it by binary. */
+void untested_set_finish(struct untested_work *w);
+int untested_set_add_binary(struct untested_work *w, const struct pathprof_build_id *id,
+			    const char *name, uint32_t *ret_index);
 /* -ENOENT: the tested set has nothing of that binary, or it is not compared. */
 int untested_set_find_binary(const struct untested_work *w, const struct pathprof_build_id *id,
 			     const char *name, uint32_t *ret_index);
 /* key: struct tested_key, of a segment struct untested_segment_key. */
 bool untested_set_has(const struct untested_work *w, const void *key);
+/* A whole path, whatever the unit is. */
+bool untested_set_has_path(const struct untested_work *w, const struct tested_key *key);
 /* The beginning of what is compared by its outcomes, of unit i: of a segment its second piece. */
 const struct tested_key *untested_set_key(const struct untested_work *w, uint32_t i);
 /* The most branches that the path has in common with a tested one; -1: none begins there. */
@@ -78,6 +93,18 @@ bool untested_code_is_new_block(const struct untested_coverage *c,
 				const struct pathprof_block *block);
 bool untested_code_is_new_edge(const struct untested_coverage *c,
 			       const struct pathprof_block *block);
+
+/* ---------------------------------------------------------------- other builds */
+
+/* Adds to the set what of it other builds of the selection have as well. */
+int untested_builds_match(struct untested_work *w, struct pathprof_store *store,
+			  const struct pathprof_filter *filter, struct pathprof_error *error);
+/* Whether it runs in functions that a tested build has in the same shape, as all of tested builds
+ * do. */
+bool untested_builds_same(struct untested_work *w, const struct tested_key *key);
+/* The same; adds its weight to what is compared, or is not. */
+bool untested_builds_weigh(struct untested_work *w, const struct tested_key *key, double weight);
+void untested_builds_release(struct untested_work *w);
 
 /* ---------------------------------------------------------------- units of the selection */
 

@@ -41,6 +41,16 @@ int pathprof_matcher_path(struct pathprof_matcher *matcher, uint64_t start, uint
 int pathprof_matcher_has(struct pathprof_matcher *matcher, uint64_t key_hi);
 
 /*
+ * Where the block that begins at file offset `start` lies in another build: the block of the same
+ * number in each function of the same name and shape. -ENOENT: there is none, or no block of a
+ * named function begins there; -ENOMEM; else what fn returned last, a non-zero return ends it.
+ */
+typedef int pathprof_matcher_place_fn(void *context, uint64_t start);
+int pathprof_matcher_places(struct pathprof_matcher *matcher, uint64_t start,
+			    struct pathprof_matcher *other, pathprof_matcher_place_fn *fn,
+			    void *context);
+
+/*
  * The key_hi of every function there is, strictly ascending: what pathprof_matcher_has() looks in,
  * to be kept for when the graph is gone. Borrowed from the matcher. -ENOMEM.
  */

@@ -18,15 +18,24 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/search.h"
 #include "pp_keys.h"
 
 #define OUTSIDE UINT32_MAX
+
+/* A function that has a name. */
+struct named {
+	uint64_t key;
+	uint32_t function;
+};
 
 struct pathprof_matcher {
 	const struct pathprof_graph *graph;
 	uint64_t *keys;  /* [function_cnt] key_hi; 0: not worked out */
 	uint64_t *known; /* [known_cnt] every key once, ascending; NULL: not asked for */
 	size_t known_cnt;
+	struct named *named; /* [named_cnt] by key; NULL: not asked for */
+	size_t named_cnt;
 };
 
 int pathprof_matcher_new(struct pathprof_matcher **ret_matcher, const struct pathprof_graph *graph)
@@ -51,6 +60,7 @@ void pathprof_matcher_free(struct pathprof_matcher *matcher)
 		return;
 	free(matcher->keys);
 	free(matcher->known);
+	free(matcher->named);
 	free(matcher);
 }
 
@@ -138,50 +148,64 @@ int pathprof_matcher_path(struct pathprof_matcher *matcher, uint64_t start, uint
 
 /* ---------------------------------------------------------------- what matches */
 
-static int by_value(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct named *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
 }
 
-/* Functions of one name and shape are one. */
-static size_t keep_different(uint64_t *keys, size_t cnt)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		if (!kept || keys[kept - 1] != keys[i])
-			keys[kept++] = keys[i];
-	return kept;
-}
-
-static int list_known(struct pathprof_matcher *matcher)
+static int list_named(struct pathprof_matcher *matcher)
 {
 	uint32_t cnt = matcher->graph->function_cnt;
-	uint64_t *known = malloc(((size_t)cnt + 1) * sizeof(*known));
 
-	if (!known)
+	if (matcher->named)
+		return 0;
+	matcher->named = malloc(((size_t)cnt + 1) * sizeof(*matcher->named));
+	if (!matcher->named)
 		return -ENOMEM;
 	for (uint32_t f = 0; f < cnt; f++) {
-		known[matcher->known_cnt] = key_of(matcher, f);
-		matcher->known_cnt += known[matcher->known_cnt] != 0;
+		matcher->named[matcher->named_cnt] = (struct named){key_of(matcher, f), f};
+		matcher->named_cnt += matcher->named[matcher->named_cnt].key != 0;
 	}
-	if (matcher->known_cnt)
-		qsort(known, matcher->known_cnt, sizeof(*known), by_value);
-	matcher->known_cnt = keep_different(known, matcher->known_cnt);
-	matcher->known = known;
+	if (matcher->named_cnt)
+		qsort(matcher->named, matcher->named_cnt, sizeof(*matcher->named), by_key);
 	return 0;
+}
+
+/* The first function of that key or a greater one. */
+static size_t first_named(const struct pathprof_matcher *matcher, uint64_t key)
+{
+	return pp_first(i, 0, matcher->named_cnt, matcher->named[i].key >= key);
 }
 
 int pathprof_matcher_has(struct pathprof_matcher *matcher, uint64_t key_hi)
 {
-	int r = matcher->known ? 0 : list_known(matcher);
+	int r = list_named(matcher);
+	size_t at;
 
 	if (r < 0)
 		return r;
-	return matcher->known_cnt && bsearch(&key_hi, matcher->known, matcher->known_cnt,
-					     sizeof(key_hi), by_value) != NULL;
+	at = first_named(matcher, key_hi);
+	return at < matcher->named_cnt && matcher->named[at].key == key_hi;
+}
+
+/* Functions of one name and shape are one. */
+static int list_known(struct pathprof_matcher *matcher)
+{
+	int r = list_named(matcher);
+
+	if (r < 0)
+		return r;
+	matcher->known = malloc((matcher->named_cnt + 1) * sizeof(*matcher->known));
+	if (!matcher->known)
+		return -ENOMEM;
+	for (size_t i = 0; i < matcher->named_cnt; i++)
+		if (!i || matcher->named[i].key != matcher->named[i - 1].key)
+			matcher->known[matcher->known_cnt++] = matcher->named[i].key;
+	return 0;
 }
 
 int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t **ret_keys,
@@ -194,4 +218,46 @@ int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t 
 	*ret_keys = matcher->known;
 	*ret_cnt = matcher->known_cnt;
 	return 0;
+}
+
+/* ---------------------------------------------------------------- places */
+
+/* What number_of() numbers; the function has the shape of one that has so many blocks. */
+static uint64_t start_of(const struct pathprof_graph *graph, uint32_t function, uint32_t number)
+{
+	const struct pathprof_graph_function *f = &graph->functions[function];
+
+	for (uint32_t i = 0; i < f->part_cnt; i++) {
+		const struct pathprof_graph_part *part = &graph->parts[f->first_part + i];
+
+		if (number < part->block_cnt)
+			return graph->blocks[part->first_block + number].start;
+		number -= part->block_cnt;
+	}
+	return 0;
+}
+
+int pathprof_matcher_places(struct pathprof_matcher *matcher, uint64_t start,
+			    struct pathprof_matcher *other, pathprof_matcher_place_fn *fn,
+			    void *context)
+{
+	const struct pathprof_graph *graph = matcher->graph;
+	uint32_t block = pathprof_graph_block_at(graph, start);
+	int r = list_named(other);
+	uint64_t key;
+
+	if (r < 0)
+		return r;
+	if (block == PATHPROF_GRAPH_NONE || graph->blocks[block].start != start)
+		return -ENOENT;
+	key = key_of(matcher, graph->blocks[block].function);
+	r = -ENOENT;
+	for (size_t i = first_named(other, key);
+	     key && i < other->named_cnt && other->named[i].key == key; i++) {
+		r = fn(context,
+		       start_of(other->graph, other->named[i].function, number_of(graph, block)));
+		if (r)
+			break;
+	}
+	return r;
 }
