@@ -35,7 +35,7 @@ refuses() {
 }
 
 "$lab" experiment list >"$tmp/list"
-for name in rps-4 rps-7 rps-8 rps-9 rps-10 rps-11 ccp drift; do
+for name in eopp-3.1 rps-4 rps-7 rps-8 rps-9 rps-10 rps-11 ccp drift; do
 	check "list names $name" grep -q "^$name " "$tmp/list"
 done
 check "list names twelve programs" \
@@ -91,6 +91,20 @@ elif command -v gnuplot >/dev/null; then
 	check "entropy tells what prediction loses" awk -F, \
 		'$1 == "KL bits" { seen = 1; exit !($2 > 0.8) } END { if (!seen) exit 1 }' \
 		"$out/ccp-metrics.csv"
+	check "eopp-3.1 counts gzip's inputs" \
+		"$lab" experiment eopp-3.1 --programs gzip --out "$out"
+	# Another program's word for the same pairs.
+	for table in 3.1:path 3.2:segment; do
+		"${lab%-lab}ctl" --db "$out/paths/gzip.log.paths" untested "$out/paths/gzip.text.paths" \
+			--unit "${table#*:}" --json >"$tmp/untested.json"
+		check "eopp-${table%:*} is what pathprofctl untested finds" python3 -c 'import csv, json, sys
+found = json.load(open(sys.argv[1]))
+row = next(r for r in csv.reader(open(sys.argv[2])) if r[0] == "gzip")
+assert found["untested"] > 0 and float(row[1]) == found["untested"], (row, found["untested"])
+assert abs(float(row[2]) - 100 * found["untested"] / found["seen"]) < 1e-6, (row, found["seen"])
+assert abs(float(row[3]) - 100 * found["untested_share"]["share"]) < 1e-6, row' \
+			"$tmp/untested.json" "$out/eopp-${table%:*}.csv"
+	done
 	before=$(stat -c %Y.%i "$out"/traces/gzip-*.trace)
 	check "rps-11 runs again" "$lab" experiment rps-11 --programs gzip --out "$out"
 	check "from the trace it kept" test "$before" = "$(stat -c %Y.%i "$out"/traces/gzip-*.trace)"
@@ -112,7 +126,7 @@ elif command -v gnuplot >/dev/null; then
 		awk '/^<!-- table rps-11/ { on = 1 } on && /^[|] [a-z]/ { n++ } /^<!-- end/ { on = 0 } END { exit n != 3 }' \
 		"$tmp/tree/docs/experiments/sampling.md"
 	check "what was not run stays as it is" \
-		test "$(changed)" = "README.md combining.md sampling.md"
+		test "$(changed)" = "README.md combining.md residual.md sampling.md"
 	cp -r "$tmp/tree/docs" "$tmp/once"
 	check "it is published again" publish
 	check "and is the same then" diff -r "$tmp/once" "$tmp/tree/docs"

@@ -109,36 +109,6 @@ static void take_profile(struct lab_run *run, const struct lab_program *program,
 
 /* ---------------------------------------------------------------- programs and inputs */
 
-static size_t name_len(const char *name)
-{
-	return strcspn(name, ".");
-}
-
-static bool same_program(const struct lab_program *a, const struct lab_program *b)
-{
-	size_t len = name_len(a->name);
-
-	return len == name_len(b->name) && strncmp(a->name, b->name, len) == 0;
-}
-
-/* The inputs of the programs that were asked for. */
-static void select_inputs(struct lab_run *ret_sub, const struct lab_run *run)
-{
-	*ret_sub = *run;
-	ret_sub->program_cnt = 0;
-	for (size_t i = 0; lab_program_input(i); i++) {
-		const struct lab_program *input = lab_program_input(i);
-		bool wanted = false;
-
-		for (size_t p = 0; p < run->program_cnt; p++)
-			wanted = wanted || same_program(run->programs[p], input);
-		if (wanted && ret_sub->program_cnt < LAB_PROGRAMS_MAX)
-			ret_sub->programs[ret_sub->program_cnt++] = input;
-	}
-	if (!ret_sub->program_cnt)
-		lab_fail("ccp: none of these programs has several inputs");
-}
-
 struct study {
 	struct lab_run run; /* its programs are inputs */
 	struct pathprof_distribution *profiles;
@@ -205,7 +175,7 @@ static void write_pairs(struct lab_run *run, struct study *study)
 		for (size_t b = 0; b < sub->program_cnt && study->pair_cnt < PAIRS_MAX; b++) {
 			double *row = study->pairs[study->pair_cnt];
 
-			if (a == b || !same_program(sub->programs[a], sub->programs[b]))
+			if (a == b || !lab_same_program(sub->programs[a], sub->programs[b]))
 				continue;
 			compare(&study->profiles[a], &study->profiles[b], row);
 			snprintf(label, sizeof(label), "%s < %s", sub->programs[a]->name,
@@ -315,7 +285,7 @@ static void test_input(struct study *study, size_t test, double *ret_row)
 	for (size_t i = 0; i < sub->program_cnt && cnt < INPUTS_MAX; i++) {
 		double score;
 
-		if (i == test || !same_program(sub->programs[i], sub->programs[test]))
+		if (i == test || !lab_same_program(sub->programs[i], sub->programs[test]))
 			continue;
 		train[cnt++] = &study->profiles[i];
 		score = accuracy_of(&study->profiles[test], &study->profiles[i]);
@@ -424,7 +394,7 @@ static void run(struct lab_run *run)
 	struct study *study = lab_alloc(1, sizeof(*study));
 	struct profile *taken;
 
-	select_inputs(&study->run, run);
+	lab_run_inputs(&study->run, run);
 	taken = lab_alloc(study->run.program_cnt, sizeof(*taken));
 	lab_run_each_program(&study->run, LAB_TRACE_BRANCHES, take_profile, taken, sizeof(*taken));
 	set_profiles(study, taken);

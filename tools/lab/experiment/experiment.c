@@ -15,21 +15,36 @@
 
 extern const struct lab_experiment exp_rps_4;
 extern const struct lab_experiment exp_rps_7, exp_rps_8, exp_rps_9, exp_rps_10, exp_rps_11;
-extern const struct lab_experiment exp_eopp_5_2, exp_eopp_5_3, exp_eopp_5_7, exp_eopp_5_8,
-	exp_eopp_5_10, exp_eopp_5_12;
+extern const struct lab_experiment exp_eopp_3_1, exp_eopp_5_2, exp_eopp_5_3, exp_eopp_5_7,
+	exp_eopp_5_8, exp_eopp_5_10, exp_eopp_5_12;
 extern const struct lab_experiment exp_rivals_paths, exp_rivals_tuples;
 extern const struct lab_experiment exp_collectors_windows, exp_collectors_step, exp_estimate;
 extern const struct lab_experiment exp_ccp, exp_drift, exp_outliers;
 
 /* In the order of the report; NULL at the end. */
 static const struct lab_experiment *const experiments[] = {
-	&exp_rps_4,           &exp_rps_7,         &exp_rps_8,
-	&exp_rps_9,           &exp_rps_10,        &exp_rps_11,
-	&exp_eopp_5_2,        &exp_eopp_5_3,      &exp_eopp_5_7,
-	&exp_eopp_5_8,        &exp_eopp_5_10,     &exp_eopp_5_12,
-	&exp_rivals_paths,    &exp_rivals_tuples, &exp_collectors_windows,
-	&exp_collectors_step, &exp_estimate,      &exp_ccp,
-	&exp_drift,           &exp_outliers,      NULL,
+	&exp_rps_4,
+	&exp_rps_7,
+	&exp_rps_8,
+	&exp_rps_9,
+	&exp_rps_10,
+	&exp_rps_11,
+	&exp_eopp_3_1,
+	&exp_eopp_5_2,
+	&exp_eopp_5_3,
+	&exp_eopp_5_7,
+	&exp_eopp_5_8,
+	&exp_eopp_5_10,
+	&exp_eopp_5_12,
+	&exp_rivals_paths,
+	&exp_rivals_tuples,
+	&exp_collectors_windows,
+	&exp_collectors_step,
+	&exp_estimate,
+	&exp_ccp,
+	&exp_drift,
+	&exp_outliers,
+	NULL,
 };
 
 static const struct lab_experiment *find(const char *name)

@@ -40,6 +40,7 @@ enum lab_trace_kind {
 	LAB_TRACE_BRANCHES, /* control transfers */
 	LAB_TRACE_LOADS,    /* ... and every load with its value (16 M loads and more) */
 	LAB_TRACE_MEMORY,   /* ... and the address of every load and store */
+	LAB_TRACE_NONE,     /* no trace is made */
 };
 
 size_t lab_run_program_cnt(const struct lab_run *run);
@@ -56,6 +57,10 @@ uint64_t lab_run_window_insns(const struct lab_run *run);
 struct pathprof_trace *lab_run_trace(struct lab_run *run, const struct lab_program *program,
 				     enum lab_trace_kind kind);
 
+/* The program's paths, counted over the whole run (pathprof-trace --paths): a store, made at first
+ * use and kept among the results. Caller frees the name of its file. */
+char *lab_run_paths(struct lab_run *run, const struct lab_program *program);
+
 /* Reads the stream with the most words, in batches: the thread that does the work. fn returns false
  * to stop early. */
 typedef bool lab_events_fn(void *context, const struct pathprof_trace_event *events, size_t cnt);
@@ -64,7 +69,8 @@ void lab_trace_each(const struct pathprof_trace *trace, lab_events_fn *fn, void 
 /*
  * Calls fn for every program, as many at once as there are processors, each in a process of its
  * own; what fn writes to result (result_bytes, zeroed) is there afterwards in
- * results[index * result_bytes]. Progress goes to standard error. Traces of `kind` are made first.
+ * results[index * result_bytes]. Progress goes to standard error. Traces of `kind` are made first;
+ * of LAB_TRACE_NONE trace is NULL.
  */
 typedef void lab_program_fn(struct lab_run *run, const struct lab_program *program,
 			    const struct pathprof_trace *trace, void *result);

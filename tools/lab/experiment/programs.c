@@ -189,6 +189,35 @@ const struct lab_program *lab_program_find(const char *name)
 	return NULL;
 }
 
+size_t lab_program_name_len(const char *name)
+{
+	return strcspn(name, ".");
+}
+
+bool lab_same_program(const struct lab_program *a, const struct lab_program *b)
+{
+	size_t len = lab_program_name_len(a->name);
+
+	return len == lab_program_name_len(b->name) && strncmp(a->name, b->name, len) == 0;
+}
+
+void lab_run_inputs(struct lab_run *ret_sub, const struct lab_run *run)
+{
+	*ret_sub = *run;
+	ret_sub->program_cnt = 0;
+	for (size_t i = 0; lab_program_input(i); i++) {
+		const struct lab_program *input = lab_program_input(i);
+		bool wanted = false;
+
+		for (size_t p = 0; p < run->program_cnt; p++)
+			wanted = wanted || lab_same_program(run->programs[p], input);
+		if (wanted && ret_sub->program_cnt < LAB_PROGRAMS_MAX)
+			ret_sub->programs[ret_sub->program_cnt++] = input;
+	}
+	if (!ret_sub->program_cnt)
+		lab_fail("%s: none of these programs has several inputs", run->experiment->name);
+}
+
 const struct lab_program *lab_program_input(size_t index)
 {
 	return index < INPUT_CNT ? &inputs[index].program : NULL;

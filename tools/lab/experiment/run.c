@@ -132,57 +132,61 @@ static char *tracer_path(void)
 	return path;
 }
 
-/* Never returns: becomes the tracer. */
-static void execute(const struct lab_run *run, const struct lab_program *program,
-		    enum lab_trace_kind kind, const char *tracer, const char *file, const char *dir)
-{
-	const char *const *command = lab_program_command(program);
-	const char *words[64];
-	char limit_text[32], skip_text[32];
-	size_t cnt = 0;
+#define WORDS_MAX 64
 
-	snprintf(limit_text, sizeof(limit_text), "%llu",
-		 (unsigned long long)limit(run, program, kind));
-	snprintf(skip_text, sizeof(skip_text), "%llu",
-		 (unsigned long long)lab_program_skip(program));
-	words[cnt++] = tracer;
-	words[cnt++] = "-q";
-	words[cnt++] = "-o";
-	words[cnt++] = file;
-	words[cnt++] = "--limit";
-	words[cnt++] = limit_text;
-	if (lab_program_skip(program)) {
-		words[cnt++] = "--skip";
-		words[cnt++] = skip_text;
-	}
-	if (kind_options[kind])
-		words[cnt++] = kind_options[kind];
-	words[cnt++] = "--";
-	while (*command && cnt < sizeof(words) / sizeof(words[0]) - 1)
-		words[cnt++] = *command++;
-	words[cnt] = NULL;
+/* A command, as it is put together. */
+struct words {
+	const char *words[WORDS_MAX];
+	size_t cnt;
+};
+
+static void add_word(struct words *words, const char *word)
+{
+	if (words->cnt < WORDS_MAX - 1)
+		words->words[words->cnt++] = word;
+}
+
+/* Never returns: becomes the tracer, with these words before the program's own. */
+static void execute(struct words *words, const struct lab_program *program, const char *dir)
+{
+	add_word(words, "--");
+	for (const char *const *command = lab_program_command(program); *command; command++)
+		add_word(words, *command);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (chdir(dir))
 		_exit(126);
 	lab_program_environment(program);
-	execv(tracer, (char *const *)words);
+	execv(words->words[0], (char *const *)words->words);
 	_exit(127);
 }
 
-static void wait_for_tracer(pid_t pid, const struct lab_program *program, const char *file,
-			    const char *dir)
+static int run_tracer(const struct lab_run *run, const struct lab_program *program,
+		      struct words *words)
 {
+	char *dir = lab_run_path(run, "inputs/%s/", program->name);
 	int status;
+	pid_t pid;
 
+	lab_program_prepare(program, dir);
+	pid = fork();
+	if (pid < 0)
+		lab_fail("fork: %s", strerror(errno));
+	if (pid == 0)
+		execute(words, program, dir);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			lab_fail("waitpid: %s", strerror(errno));
-	/* At the limit the program is killed, so its status says nothing; the file does. */
-	if (!pathprof_trace_is(file))
-		lab_fail("%s: no trace of it was made (exit status %d, see %smessages); is %s "
-			 "installed?",
-			 program->name, WIFEXITED(status) ? WEXITSTATUS(status) : -1, dir,
-			 program->package);
+	free(dir);
+	return status;
+}
+
+static void fail_run(const struct lab_run *run, const struct lab_program *program, int status)
+{
+	char *dir = lab_run_path(run, "inputs/%s/", program->name);
+
+	lab_fail("%s: no trace of it was made (exit status %d, see %smessages); is %s installed?",
+		 program->name, WIFEXITED(status) ? WEXITSTATUS(status) : -1, dir,
+		 program->package);
 }
 
 static void record(const struct lab_run *run, const struct lab_program *program,
@@ -190,24 +194,54 @@ static void record(const struct lab_run *run, const struct lab_program *program,
 {
 	char *part = lab_run_path(run, "traces/%s-%s-%s.part", program->name, kind_names[kind],
 				  run->small ? "small" : "full");
-	char *dir = lab_run_path(run, "inputs/%s/", program->name);
 	char *tracer = tracer_path();
-	pid_t pid;
+	struct words words = {{tracer, "-q", "-o", part, "--limit"}, 5};
+	char limit_text[32], skip_text[32];
+	int status;
 
 	fprintf(stderr, "  %s: recording %s\n", program->name, kind_names[kind]);
 	unlink(part);
-	lab_program_prepare(program, dir);
-	pid = fork();
-	if (pid < 0)
-		lab_fail("fork: %s", strerror(errno));
-	if (pid == 0)
-		execute(run, program, kind, tracer, part, dir);
-	wait_for_tracer(pid, program, part, dir);
+	snprintf(limit_text, sizeof(limit_text), "%llu",
+		 (unsigned long long)limit(run, program, kind));
+	snprintf(skip_text, sizeof(skip_text), "%llu",
+		 (unsigned long long)lab_program_skip(program));
+	add_word(&words, limit_text);
+	if (lab_program_skip(program)) {
+		add_word(&words, "--skip");
+		add_word(&words, skip_text);
+	}
+	if (kind_options[kind])
+		add_word(&words, kind_options[kind]);
+	status = run_tracer(run, program, &words);
+	/* At the limit the program is killed, so its status says nothing; the file does. */
+	if (!pathprof_trace_is(part))
+		fail_run(run, program, status);
 	if (rename(part, path))
 		lab_fail("%s: %s", path, strerror(errno));
 	free(part);
-	free(dir);
 	free(tracer);
+}
+
+char *lab_run_paths(struct lab_run *run, const struct lab_program *program)
+{
+	char *path = lab_run_path(run, "paths/%s.paths", program->name);
+	char *part = lab_run_path(run, "paths/%s.part", program->name);
+	char *tracer = tracer_path();
+	struct words words = {{tracer, "-q", "--paths", part}, 4};
+	int status;
+
+	if (access(path, R_OK)) {
+		fprintf(stderr, "  %s: counting paths\n", program->name);
+		unlink(part);
+		status = run_tracer(run, program, &words);
+		if (status)
+			fail_run(run, program, status);
+		if (rename(part, path))
+			lab_fail("%s: %s", path, strerror(errno));
+	}
+	free(part);
+	free(tracer);
+	return path;
 }
 
 struct pathprof_trace *lab_run_trace(struct lab_run *run, const struct lab_program *program,
@@ -281,7 +315,8 @@ static void start(struct crowd *crowd, size_t index)
 	if (pid)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	trace = lab_run_trace(crowd->run, program, crowd->kind);
+	trace = crowd->kind == LAB_TRACE_NONE ? NULL
+					      : lab_run_trace(crowd->run, program, crowd->kind);
 	crowd->fn(crowd->run, program, trace, crowd->results + index * crowd->result_bytes);
 	pathprof_trace_free(trace);
 	_exit(0);
