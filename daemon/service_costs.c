@@ -15,7 +15,7 @@
 #include "drift/drift.h"
 #include "privilege.h"
 #include "step/source_step.h"
-#include "tell/outlet.h"
+#include "shared/outlet.h"
 #include "user_time.h"
 
 struct pp_costs pp_service_costs(const struct pp_service *service)

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "drift/drift.h"
-#include "tell/outlet.h"
+#include "shared/outlet.h"
 #include "tested/tested_alerts.h"
 #include "tested/tested_sets.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "tell/outlet.h"
+#include "shared/outlet.h"
 
 /* Rates over less than this say nothing. */
 #define RATE_LEAST_NS     UINT64_C(1900000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How pathprof-relay finds and asks pathprofd: a socket beside the database (tell/outlet.h). */
+/* How pathprof-relay finds and asks pathprofd: a socket beside the database (outlet.h). */
 #ifndef PP_OUTLET_ADDRESS_H
 #define PP_OUTLET_ADDRESS_H
 

@@ -6,7 +6,7 @@
  *
  * Workload: thousands of processes, hundreds of mappings each, a few thousand look-ups a second;
  * and neighbours that map, fork and exec as fast as they can. Memory is bounded, and so is CPU time
- * (track_pace.h): what there is none for is dropped and counted, and a process that somebody asks
+ * (pace.h): what there is none for is dropped and counted, and a process that somebody asks
  * about is then read from /proc. What ended is forgotten after a grace time, so late bursts still
  * resolve.
  * Not thread-safe: the event loop owns it. Pointers handed out are valid until the next dispatch.

@@ -13,7 +13,7 @@
 #include "kernel_names.h"
 #include "track_ident.h"
 #include "track_image.h"
-#include "track_pace.h"
+#include "../shared/pace.h"
 #include "track_perf.h"
 #include "track_reader.h"
 #include "pathprof/space.h"

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../daemon/tell/outlet.h"
+#include "../../daemon/shared/outlet.h"
 #include "pathprof/store.h"
 
 #define MANY_MAX 4096

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "../../tools/relay/inlet.h"
-#include "../../daemon/tell/outlet.h"
-#include "../../daemon/tell/outlet_places.h"
+#include "../../daemon/shared/outlet.h"
+#include "../../daemon/shared/outlet_places.h"
 
 #define LINE  "pathprof_drift_kl{binary=\"/usr/bin/program\"} 0.25\n"
 #define LINES 100000 /* more than a socket holds */

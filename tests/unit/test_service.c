@@ -26,7 +26,7 @@
 
 #include "../../daemon/privilege.h"
 #include "../../daemon/service_state.h"
-#include "../../daemon/tell/outlet.h"
+#include "../../daemon/shared/outlet.h"
 #include "../../daemon/user_time.h"
 
 #define WAYS     16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The relay's side of pathprofd's socket (tell/outlet.h): hears of news, asks for figures. While
+ * The relay's side of pathprofd's socket (outlet.h): hears of news, asks for figures. While
  * pathprofd is away it is looked for every few seconds.
  *
  * Workload: news a few times an hour, a question every few seconds, one at a time. One owner, the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tracker's account of CPU time: how it fills, what it allows, when it is full again. */
-#include "../../daemon/track/track_pace.h"
+#include "../../daemon/shared/pace.h"
 #include "base/clock.h"
 #include "unit.h"
 
@@ -79,4 +79,4 @@ static const struct unit_test tests[] = {
 	{"nothing is lost to rounding", test_small_steps},
 	{"what is done between start and stop is paid for", test_measures},
 };
-UNIT_SUITE(track_pace, tests)
+UNIT_SUITE(pace, tests)

@@ -28,7 +28,7 @@
 #include <stdio.h>
 #include <systemd/sd-event.h>
 
-#include "../shared/outlet_address.h"
+#include "outlet_address.h"
 #include "pathprof/error.h"
 
 struct pp_outlet;

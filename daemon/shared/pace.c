@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tracker's account of CPU time: see track_pace.h. Source: this project. */
-#include "track_pace.h"
+/* An account of CPU time: see pace.h. Source: this project. */
+#include "pace.h"
 
 #include "base/clock.h"
 

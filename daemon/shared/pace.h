@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much CPU time the tracker may take. What it is told of, others decide: a process that maps
+ * How much CPU time may be taken by work that others ask for: the tracker's, and answers at the
+ * socket (outlet.h). What the tracker is told of, others decide: a process that maps
  * and unmaps code without end makes as many events as there is CPU time to make them. So the
  * tracker has an account of CPU time, which fills at a fixed share of real time, up to what is
  * worth saving for a busy moment. Work begins only while something is left; a single read of /proc
@@ -17,8 +18,8 @@
  *
  * One owner. Times are CLOCK_MONOTONIC, what is spent is CPU time of the calling thread.
  */
-#ifndef PP_TRACK_PACE_H
-#define PP_TRACK_PACE_H
+#ifndef PP_PACE_H
+#define PP_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

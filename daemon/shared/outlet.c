@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "../track/track_pace.h"
+#include "pace.h"
 #include "outlet_places.h"
 
 #define CONNECTION_US    UINT64_C(10000000)
