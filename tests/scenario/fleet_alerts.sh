@@ -13,8 +13,8 @@ for tool in sqlite3 python3 curl; do
 done
 hosts=5
 dir=$(mktemp -d)
-server= relay=
-trap 'kill -9 $server $relay 2>/dev/null; rm -rf "$dir"' EXIT
+server= relay= managed=
+trap 'kill -9 $server $relay $managed 2>/dev/null; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 failed=0
 ok() { echo "ok $name: $1"; }
@@ -28,7 +28,7 @@ end=$((($(date +%s) - 361) / 300 * 300))
 for i in $(seq 24); do printf 'path %x 20 1000\n' $((4096 + 64 * i)); done | "$known" known.db code /bin/true || exit 1
 cat >make.py <<'END'
 import math, random, sqlite3, sys
-file, host, end, drift = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "drift"
+file, host, end, drift = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 db = sqlite3.connect(file)
 db.execute("UPDATE meta SET value = ? WHERE name = 'identity'", ("%032x" % (host * 0x9e3779b97f4a7c15f39cc0605cedc835 % 2**128),))
 paths = [row[0] for row in db.execute("SELECT start FROM paths ORDER BY start")]
@@ -57,7 +57,8 @@ for slot in range(4):
     db.execute("INSERT INTO windows SELECT %s FROM windows WHERE id = 1" % ", ".join(
         {"id": str(slot + 10), "begin_ns": "%d000000000" % begin, "end_ns": "%d000000000" % (begin + 280)}.get(c, c) for c in columns))
     for number, program in ((1, "web"), (3 if late else 2, "shop"), (5 if late else 4, "mail")):
-        moved = drift and late and (number == 3 or (number == 1 and host == 3))
+        odd = number == 1 and host == 3
+        moved = (drift == "drift" and late and (number == 3 or odd)) or (drift == "over" and not late and odd)
         total = sum(shares[program])
         for i in range(len(paths)):
             share = shares[program][i] / total * (0.7 if moved else 1) + (0.3 if moved and i == 9 else 0)
@@ -77,7 +78,12 @@ Pooled=1
 Pooled=1
 [Tell]
 END
-echo "Exec=/bin/sh $dir/hook" >>hub.conf
+read -r scrape manager <<<"$(python3 -c '
+import socket
+held = [socket.socket() for _ in range(2)]
+for s in held: s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in held))')"
+printf 'Exec=/bin/sh %s/hook\nAlertmanager=http://127.0.0.1:%s\n[Metrics]\nListen=127.0.0.1:%s\n' "$dir" "$manager" "$scrape" >>hub.conf
 echo "cat >>'$dir/told'; echo >>'$dir/told'" >hook
 
 start() { # DATABASE [OPTION...]
@@ -89,7 +95,7 @@ start() { # DATABASE [OPTION...]
 	url=https://127.0.0.1:$port
 }
 stop() { kill -TERM $server; wait $server 2>/dev/null; }
-fill() { # DATABASE drift|quiet
+fill() { # DATABASE drift|quiet|over
 	start "$1" --config off.conf
 	for h in $(seq $hosts); do
 		cp known.db "host$h.db" && python3 make.py "host$h.db" $h "$end" "$2" || exit 1
@@ -163,9 +169,22 @@ command=$(sed -n 's/.*see pathprofctl --hub URL \(compare .*\)/\1/p' summaries)
 "$ctl" --db hub.db compare host:web1 host:web2 --since -1h >got 2>said; [ $? -eq 2 ] && grep -q 'go with --hub' said || not_ok "compare --since" "$(cat said)"
 
 # ---------------------------------------------------------------- delivered as pathprofd's alerts are
+python3 - "$manager" <<'END' &
+import http.server, sys
+class Manager(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        open("managed", "ab").write(self.path.encode() + b" " + self.rfile.read(int(self.headers["Content-Length"])) + b"\n")
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *words):
+        pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Manager).serve_forever()
+END
+managed=$!
 "$build/bin/pathprof-relay" -c hub.conf --db hub.db --state notes >relay.log 2>&1 &
 relay=$!
-for _ in $(seq 100); do [ "$(cat told 2>/dev/null | wc -l)" = 2 ] && break; sleep 0.1; done
+for _ in $(seq 100); do [ "$(cat told 2>/dev/null | wc -l)" = 2 ] && [ -s managed ] && break; sleep 0.1; done
+curl -s "http://127.0.0.1:$scrape/metrics" >metrics
 kill -TERM $relay; wait $relay 2>/dev/null
 "$build/bin/pathprof-relay" -c hub.conf --db hub.db --state notes >relay.log 2>&1 &
 relay=$!
@@ -173,7 +192,21 @@ sleep 1
 kill -TERM $relay; wait $relay 2>/dev/null
 [ "$(grep -c '"status":"firing"' told)" = 2 ] && grep -q '"host":"web3"' told && ok "pathprof-relay tells both to the hook, once" || not_ok "the hook" "$(cat told relay.log | head -c 600)"
 
+kill $managed
+wait $managed 2>/dev/null
+grep -q '^/api/v2/alerts .*"alertname":"host".*"container":"host:web3"' managed && ok "and to an Alertmanager" || not_ok "the Alertmanager" "$(head -c 600 managed)"
+grep -q '^pathprof_hub_alerts_firing{scope="host"} 1' metrics && grep -q '^pathprof_hub_alerts_firing{scope="release"} 1' metrics && grep -q '^pathprof_hub_spans_total{result="failed"} 0' metrics &&
+	ok "Prometheus scrapes the hub's figures at it" || not_ok "the figures" "$(grep hub metrics | head -n 5)"
+
 # ---------------------------------------------------------------- over
+# A host that was odd in the first two slots, and is not any more.
+stop
+fill over.db over
+start over.db --config hub.conf
+await over.db
+want="host|/srv/web|host:web3|1 host|/srv/web|host:web3|0"
+[ "$(messages over.db)" = "$want" ] && sqlite3 over.db "SELECT summary FROM messages WHERE NOT fired" | grep -q '^/srv/web, host:web3, no longer stands out, by rule host; the alert fired at ' &&
+	ok "that it is over is told" || not_ok over "$(messages over.db): $(tail -n 4 hub.log)"
 stop
 for pattern in '[Alert host]\nPooled=1\nMetric=overlap' '[Alert host]\nPooled=17' '[Alert x]\nScope=planet'; do
 	# shellcheck disable=SC2059

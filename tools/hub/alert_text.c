@@ -119,7 +119,10 @@ char *hub_alert_json(const struct hub_alert_event *event)
 	add_figures(event, object);
 	json_object_set_new(object, "binary", pp_tell_text_json(event->binary));
 	json_object_set_new(object, "container", pp_tell_text_json(event->where));
-	json_object_set_new(object, "host", copy_of(event->found, "host"));
+	json_object_set_new(object, "host",
+			    pp_tell_text_json(strncmp(event->where, "host:", 5) == 0
+						      ? event->where + 5
+						      : NULL));
 	json_object_set_new(object, "baseline", json_string(event->baseline));
 	json_object_set_new(object, "starts_at", pp_tell_time_json(event->state->fired_ns));
 	json_object_set_new(object, "ends_at",

@@ -24,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "figures.h"
 #include "identity.h"
 #include "pgo.h"
 #include "question.h"
@@ -57,6 +58,7 @@ struct hub {
 	struct hub_rules rules;
 	struct hub_watch *watch;
 	struct hub_pgo_jobs *pgo;
+	struct hub_figures *figures; /* NULL: there is no socket for the relay */
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
@@ -575,6 +577,16 @@ static int start(struct hub *hub, struct pathprof_error *error)
 			     r ? strerror(-r) : "certificate or key are refused");
 }
 
+/* Hosts are served without it. */
+static void open_figures(struct hub *hub)
+{
+	struct pathprof_error error = {""};
+
+	if (hub_figures_new(&hub->figures, hub->options->db, hub->tenants, hub->watch,
+			    &hub->denied_cnt, &error) < 0)
+		hub_note("no socket for pathprof-relay: %s", error.text);
+}
+
 static int open_hub(struct hub *hub, struct pathprof_error *error)
 {
 	const struct hub_options *options = hub->options;
@@ -594,6 +606,8 @@ static int open_hub(struct hub *hub, struct pathprof_error *error)
 		r = pathprof_fail(error, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = hub_pgo_new(&hub->pgo, options->files, on_profile, error);
+	if (r == 0)
+		open_figures(hub);
 	return r < 0 ? r : start(hub, error);
 }
 
@@ -604,6 +618,7 @@ static void close_hub(struct hub *hub)
 	if (hub->daemon)
 		MHD_stop_daemon(hub->daemon);
 	hub_pgo_free(hub->pgo);
+	hub_figures_free(hub->figures);
 	hub_watch_free(hub->watch);
 	hub_tenants_free(hub->tenants);
 	hub_identity_free(hub->identity);
@@ -660,10 +675,12 @@ static int run(struct hub *hub)
 	_cleanup_close_ int signals = signal_fd();
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(hub->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
-			       {.fd = info ? info->epoll_fd : -1, .events = POLLIN},
-			       {.events = POLLIN},
-			       {.events = POLLIN}};
+	struct pollfd fds[] = {
+		{.fd = signals, .events = POLLIN},
+		{.fd = info ? info->epoll_fd : -1, .events = POLLIN},
+		{.events = POLLIN},
+		{.events = POLLIN},
+		{.fd = hub->figures ? hub_figures_fd(hub->figures) : -1, .events = POLLIN}};
 
 	if (signals < 0 || !info)
 		return hub_fail("no descriptor to wait with: %s", strerror(errno));
@@ -674,11 +691,13 @@ static int run(struct hub *hub)
 		hub_tenants_retain(hub->tenants);
 		hub_watch_turn(hub->watch);
 		hub_pgo_turn(hub->pgo);
+		if (hub->figures)
+			hub_figures_turn(hub->figures);
 		fds[2].fd = hub_watch_fd(hub->watch);
 		fds[3].fd = hub_pgo_fd(hub->pgo);
 		end_old_connections(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
-		if (poll(fds, 4, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
+		if (poll(fds, 5, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
 			return hub_fail("poll: %s", strerror(errno));
 		MHD_run(hub->daemon);
 	}
