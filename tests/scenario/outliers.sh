@@ -33,6 +33,10 @@ for path, share in zip(paths, shares):
 db.execute("UPDATE path_counts SET samples = 1, squares = 1, weight = 1, weight_squares = 1 WHERE samples = 0")
 db.commit()
 END
+	# weigh: windows are weighed by the clock, and one path counts by so much more.
+	[ -z "${weigh:-}" ] || sqlite3 "$dir/host.db" "UPDATE windows SET weighed = 1;
+		UPDATE path_counts SET weight = samples * CASE WHEN path = (SELECT min(path) + 9 FROM path_counts) THEN $weigh ELSE 1 END;
+		UPDATE path_counts SET weight_squares = weight * weight / samples"
 	"$ctl" --db "$dir/host.db" parcel write --name "web$1" -o "$dir/parcels" >"$dir/out" 2>&1 || fail "web$1: $(cat "$dir/out")"
 }
 add() {
@@ -103,6 +107,11 @@ done
 grep -q 'fewer than 20 hosts' "$dir/table" || fail "that hosts are few is not told"
 "$ctl" --db "$dir/fleet.db" outliers --binary nothing >"$dir/table" 2>&1
 grep -q '^no host behaves otherwise' "$dir/table" || fail "no binary: $(cat "$dir/table")"
+
+# What the clock weighed counts by its weights, as the hub's alerts count it.
+for i in 1 2 3; do weigh=$([ $i = 3 ] && echo 20 || echo 1) host $i 4000 0; done
+add
+named web3
 
 for i in 1 2 3 4; do host $i 4000 0 $([ $i != 2 ] || echo 0102030405060708090a0b0c0d0e0f1011121314); done
 add

@@ -307,10 +307,13 @@ static int answer(struct question *q)
 static int ask(struct question *q)
 {
 	struct pathprof_error error = {""};
-	int r = kinds_settle(q->store, &q->filter, NULL);
+	struct kinds kinds;
+	int r = kinds_settle(q->store, &q->filter, &kinds);
 
 	if (r)
 		return r;
+	/* Where all windows are of one kind, too: it says what paths count by. */
+	q->filter.kind = kinds.used;
 	r = pathprof_fleet_look(&q->fleet, q->store, &q->filter, &error);
 	if (r < 0)
 		return ctl_fail_error("outliers", r, &error);
