@@ -122,7 +122,7 @@ if unshare --mount sh -c 'mount -t tmpfs -o size=64k none disk' 2>/dev/null; the
 	: >more
 	wait $loading
 	mkdir out
-	nsenter --mount --target $server sh -c "cp '$dir'/disk/hub.db* '$dir/out'"
+	nsenter --mount --target $server sh -c "cp '$dir'/disk/hub.db '$dir'/disk/hub.db-* '$dir/out'"
 	stop
 	same "a disk that was full for a while" out/hub.db
 else

@@ -20,12 +20,11 @@
 
 /* ---------------------------------------------------------------- rules */
 
-/* An hour at a time, two hours in a row. */
+/* An hour at a time, two hours in a row. Hosts that only scatter are mostly nearer than that. */
 static const char *const built_in[][3] = {
-	{"Alert host", "Scope", "host"},
-	{"Alert host", "Pooled", "12"},
-	{"Alert release", "Scope", "release"},
-	{"Alert release", "Pooled", "12"},
+	{"Alert host", "Scope", "host"},       {"Alert host", "Pooled", "12"},
+	{"Alert host", "Threshold", "0.05"},   {"Alert host", "Hysteresis", "0.025"},
+	{"Alert release", "Scope", "release"}, {"Alert release", "Pooled", "12"},
 };
 
 int64_t hub_rule_span_s(const struct pp_config_alert *rule)
