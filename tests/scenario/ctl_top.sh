@@ -100,6 +100,31 @@ screen resize-window -x 120 -y 20
 press c
 sees 'pathprof containers'
 sees ' web-1'
+
+# Enter on a container, a process or a binary leaves its functions; escape leads back.
+press Enter
+sees 'pathprof functions of container web-1  last 5min'
+sees 'only container web-1  escape shows all'
+press p
+sees 'pathprof paths of container web-1'
+press b Enter
+sees 'pathprof functions of binary alpha  last'
+press Escape
+sees 'pathprof binaries  last 5min'
+press r Enter
+sees 'pathprof functions of process [0-9][0-9]* [a-z]'
+press Escape
+sees 'pathprof processes  last 5min'
+press b
+sees '/nonexistent/bin/alpha'
+press Enter
+sees 'pathprof functions of binary alpha  last'
+press Escape
+sees 'pathprof binaries'
+press End Enter
+sees 'this row has no binary that functions could be selected by'
+press q
+sees 'pathprof binaries'
 press p
 sees 'TTNT'
 

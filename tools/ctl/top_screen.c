@@ -25,6 +25,7 @@
 #include "status.h"
 #include "target.h"
 #include "text.h"
+#include "top_narrow.h"
 
 #define REFRESH_MS  1000
 #define REBUILD_MS  10000 /* windows leave the end of the span */
@@ -51,6 +52,7 @@ struct top {
 	size_t selected, first;  /* rows: the marked one, the topmost shown */
 	char word[WORD_MAX + 1]; /* rows have it; "": all */
 	bool typing;             /* the word */
+	struct top_narrowing narrowing;
 	bool quit;
 	char *page; /* text shown over the table, NULL: none */
 	size_t page_first;
@@ -74,7 +76,9 @@ static const char help_text[] =
 	"\n"
 	"  up, down, page up, page down, home, end    move\n"
 	"  enter                                      show the marked path block by block, the\n"
-	"                                             marked function's graph\n"
+	"                                             marked function's graph; functions of the\n"
+	"                                             marked process, binary, container, unit, "
+	"name\n"
 	"  /                                          only rows with a word; escape: all\n"
 	"  +, -                                       a longer, a shorter span\n"
 	"  h, ?                                       this page\n"
@@ -235,13 +239,14 @@ static void tell_span(const struct top *top, char *text, size_t text_size)
 
 static void draw_title(const struct top *top)
 {
+	const bool of = top->narrowing.from;
 	char span[80];
 	_cleanup_free_ char *safe = NULL;
 	_cleanup_free_ char *text = NULL;
 
 	tell_span(top, span, sizeof(span));
-	text = ctl_printf(" pathprof %s  %s  %" PRIu64 " samples  %s%s", top->view->name, span,
-			  top->query.samples,
+	text = ctl_printf(" pathprof %s%s%s  %s  %" PRIu64 " samples  %s%s", top->view->name,
+			  of ? " of " : "", of ? top->narrowing.text : "", span, top->query.samples,
 			  top->query.kinds.left_out ? "older kinds left out  " : "",
 			  top->error.text[0] ? top->error.text : top->daemon);
 	safe = text_escape(text);
@@ -350,6 +355,8 @@ static char *keys_text(const struct top *top)
 		return ctl_printf(" /%s%s", top->word,
 				  top->typing ? "_  enter keeps it, escape shows all"
 					      : "  / and escape show all");
+	if (top->narrowing.from)
+		return ctl_printf(" only %s  escape shows all  h help", top->narrowing.text);
 	if (COLS < NARROW)
 		return ctl_strdup(" q quit  h help  / filter");
 	return ctl_strdup(" q quit  p paths  f functions  e edges  b binaries  r processes  "
@@ -406,6 +413,30 @@ static int show_graph(FILE *out, struct top *top, int64_t key, struct pathprof_e
 	return r;
 }
 
+/* What the user asked for, and within it what is narrowed to. The end goes on sliding. */
+static void select_again(struct top *top)
+{
+	const int64_t since_ns = top->query.filter.since_ns;
+
+	top->query.filter = top->config->filter;
+	top->query.filter.since_ns = since_ns;
+	top_narrow_filter(&top->narrowing, &top->query.filter);
+}
+
+/* To the functions of the marked row; show_all() leads back. */
+static void narrow(struct top *top)
+{
+	struct pathprof_error error = {""};
+
+	if (top_narrow(&top->narrowing, top->view, &top->table, top->selected, &error) < 0) {
+		open_page(top, ctl_printf("%s\n", error.text));
+		return;
+	}
+	top->word[0] = 0;
+	select_again(top);
+	change_view(top, &view_functions);
+}
+
 static void show_selected(struct top *top)
 {
 	struct pathprof_error error = {""};
@@ -414,8 +445,13 @@ static void show_selected(struct top *top)
 	FILE *out;
 	int r;
 
-	if ((top->view != &view_paths && top->view != &view_functions) ||
-	    top->selected >= top->table.row_cnt)
+	if (top->selected >= top->table.row_cnt)
+		return;
+	if (top_can_narrow(top->view)) {
+		narrow(top);
+		return;
+	}
+	if (top->view != &view_paths && top->view != &view_functions)
 		return;
 	out = open_memstream(&text, &size);
 	if (!out)
@@ -492,10 +528,19 @@ static void change_span(struct top *top, bool longer)
 	rebuild(top);
 }
 
+/* Escape takes back the word first, then what Enter narrowed to. */
 static void show_all(struct top *top)
 {
-	top->word[0] = 0;
-	rebuild(top);
+	const struct view *from = top->narrowing.from;
+
+	if (top->word[0] || !from) {
+		top->word[0] = 0;
+		rebuild(top);
+		return;
+	}
+	top->narrowing.from = NULL;
+	select_again(top);
+	change_view(top, from);
 }
 
 /* While a word is typed; each letter narrows the rows down. */
