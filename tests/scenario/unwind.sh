@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Call chains against gdb's `bt`: programs at -O2 with and without frame pointers, in C, C++ and Rust,
-# are stopped again and again by a timer of their own, and at least 99 in 100 chains must be the same,
+# Call chains against gdb's `bt`: programs at -O2 with and without frame pointers, in C, C++, Rust and
+# Go are stopped again and again by a timer of their own, and at least 99 in 100 chains must be the same,
 # frame by frame. Control: without the tables of .eh_frame hardly any is.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -34,9 +34,15 @@ program plain gcc -O2 "$here/workloads/unwind_calls.c"
 program frames gcc -O2 -fno-omit-frame-pointer "$here/workloads/unwind_calls.c"
 program static gcc -O2 -static-pie -s "$here/workloads/unwind_calls.c"
 program clang clang -O2 "$here/workloads/unwind_calls.c"
+# of its own code only .debug_frame, packed, as Go's linker does it
+program debug_frame gcc -O2 -g -gz -fno-asynchronous-unwind-tables -fno-unwind-tables "$here/workloads/unwind_calls.c"
 program classes g++ -O2 "$here/workloads/unwind_classes.cpp"
-# half a gigabyte, which only check-all installs
-[ "${PATHPROF_ROUNDS:-short}" != full ] || program rust rustc -O "$here/workloads/unwind_rust.rs"
+# half a gigabyte each, which only check-all installs
+if [ "${PATHPROF_ROUNDS:-short}" = full ]; then
+	program rust rustc -O "$here/workloads/unwind_rust.rs"
+	cp "$here/workloads/unwind_go.go" .
+	program go env HOME="$work" GO111MODULE=off go build unwind_go.go
+fi
 
 # The number behind a word of what the comparison has printed.
 figure() { # WORD FILE

@@ -26,7 +26,7 @@ def stack_end(address):
 
 def chain():
     frame = gdb.newest_frame()
-    while frame:
+    while frame and frame.pc():  # gdb gives what called Go's first function a frame at 0
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             yield f"{frame.pc():x}"
         frame = frame.older()

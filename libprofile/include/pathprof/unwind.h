@@ -6,10 +6,11 @@
  *     pathprof_unwind_table_new(&table, code, ROWS_MAX);          once a file
  *     pathprof_unwind(&state, find, context, &chain);             find: the table for an address
  *
- * A table has the rules of a file's .eh_frame: for each range of code where the caller's frame is.
- * It is made where the file is read, in a process without rights, and is an array that can be sent
- * elsewhere as it is; pathprof_unwind_table_check() says whether what came is a table. Code that no
- * table covers, like generated code, is taken to keep frame pointers.
+ * A table has the rules of a file's .eh_frame, and of its .debug_frame for code that the first
+ * leaves out (Go's): for each range of code where the caller's frame is. It is made where the file
+ * is read, in a process without rights, and is an array that can be sent elsewhere as it is;
+ * pathprof_unwind_table_check() says whether what came is a table. Code that no table covers, like
+ * generated code, is taken to keep frame pointers.
  *
  * The stack, the registers and the file are the profiled program's and may hold anything: nothing
  * outside the copy is read, a chain has at most PATHPROF_UNWIND_FRAMES_MAX frames, and where the
@@ -75,7 +76,7 @@ struct pathprof_unwind_table {
 };
 
 /*
- * The table of a file. -ENOENT: it has no .eh_frame; -E2BIG: more than row_max rows; -EOPNOTSUPP: a
+ * The table of a file. -ENOENT: it has neither; -E2BIG: more than row_max rows; -EOPNOTSUPP: a
  * file that is read apart; -ENOMEM. What of a file is damaged has no rows.
  */
 int pathprof_unwind_table_new(struct pathprof_unwind_table *ret_table, struct pathprof_code *code,
