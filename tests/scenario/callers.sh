@@ -39,6 +39,7 @@ print(next((p["id"] for p in json.load(open("paths")) if p["function"] == "leaf"
 		"$ctl" export --db db -F $format --binary callers -o $format 2>exported || cat exported
 	done
 	python3 "$here/scenario/export_pprof.py" sums pprof >pprof.sums
+	"$ctl" export --db db -F folded -o all.folded 2>exported || cat exported
 	result=0
 	python3 - "$seconds" counted by_callers by_functions of_binary <<'P' || result=$?
 import json, sys
@@ -89,6 +90,20 @@ shown = total(of_binary, "time", "leaf") / total(of_binary, "time")
 written = sum(v for f, v in stacks if f[-1] == "leaf") / sum(v for f, v in stacks)
 if abs(shown - written) > 0.001:
     problems.append(f"leaf: {shown} of the binary's TIME shown, {written} exported")
+# Of all binaries: what each function has is its TIME, and a chain begins with the program.
+everything = [line.rsplit(" ", 1) for line in open("all.folded")]
+everything = [(frames.split(";"), int(value)) for frames, value in everything]
+clock = sum(value for _, value in everything)
+times = {}
+for row in functions:
+    name = row["function"] or row["binary"]["name"]
+    times[name] = times.get(name, 0) + (row["time"] or 0)
+for name, time in times.items():
+    written = sum(value for frames, value in everything if frames[-1] == name) / clock
+    if name in ("leaf", "left", "right", "main") and abs(written - time) > 1e-4:
+        problems.append(f"{name}: TIME {time}, {written} of all stacks")
+if abs(sum(times.values()) - 1) > 1e-4 or not any(f[0] == "callers" and f[-3:] == ["main", "left", "leaf"] for f, _ in everything):
+    problems.append(f"stacks of all binaries: {everything}")
 for p in problems:
     print("callers:", p, file=sys.stderr)
 if problems:

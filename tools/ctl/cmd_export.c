@@ -2,6 +2,7 @@
 /*
  * pathprofctl export: the branches of one binary in the format that a compiler, a layout tool or
  * somebody else's viewer reads; from the database, or straight from a recording of another tool.
+ * Folded stacks are of all binaries unless one is named.
  * Whether there are enough samples is said on standard error.
  */
 #include <inttypes.h>
@@ -18,6 +19,7 @@
 #include "measure.h"
 #include "output.h"
 #include "export_callers.h"
+#include "export_stacks.h"
 #include "pathprof/export.h"
 #include "pathprof/ledger.h"
 #include "pathprof/path_counts.h"
@@ -285,12 +287,21 @@ static int tell_ledger(const struct exported *e)
 	return recording_tell_loss(e->options, ledger, "the profile is written");
 }
 
+/* People look at the others, and want no density. */
+static bool is_for_compilers(enum pathprof_format format)
+{
+	return format != PATHPROF_FORMAT_FOLDED && format != PATHPROF_FORMAT_PPROF &&
+	       format != PATHPROF_FORMAT_CSV;
+}
+
 /* By the measure of those who read it, of what was seen: counts by CPU time are always many. */
 static void tell_density(const struct exported *e)
 {
 	struct pathprof_density d;
 	double density;
 
+	if (!is_for_compilers(e->format))
+		return;
 	if (pathprof_profile_density(&e->profile, e->graph, &d, NULL) < 0)
 		return;
 	density = d.density * looks_a_count(&e->profile.origin);
@@ -323,15 +334,11 @@ static struct pathprof_export_options options_of(const struct exported *e)
 	};
 }
 
-/* Tells the unit written and the windows behind it; a recording is passed on as it is: no line. */
-static void tell_figure(const struct exported *e)
+/* The unit written, and the windows behind it. */
+static void tell_unit(const struct exported *e, const char *figure)
 {
-	const struct pathprof_export_options options = options_of(e);
 	_cleanup_free_ char *bursts = measure_bursts(&e->measure);
-	const char *figure = pathprof_export_figure(e->format, &e->profile, &options);
 
-	if (!e->store)
-		return;
 	if (!strcmp(figure, "time"))
 		ctl_note("counts are TIME, from a clock set to %" PRIu32
 			 " samples a second of each CPU",
@@ -344,6 +351,15 @@ static void tell_figure(const struct exported *e)
 				 : "");
 	if (e->options->sort == CTL_SORT_TIME && strcmp(figure, "time") != 0)
 		ctl_note("--sort time: TIME is not known of what is selected");
+}
+
+/* A recording is passed on as it is: no line. */
+static void tell_figure(const struct exported *e)
+{
+	const struct pathprof_export_options options = options_of(e);
+
+	if (e->store)
+		tell_unit(e, pathprof_export_figure(e->format, &e->profile, &options));
 }
 
 static int write_out(const struct exported *e)
@@ -373,6 +389,57 @@ static int settle_kind(struct exported *e)
 	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
 }
 
+/* ---------------------------------------------------------------- all binaries */
+
+/* Stacks name what ran and need no place in a file, so one profile may hold all that is selected.
+ */
+static bool takes_all(const struct exported *e)
+{
+	return e->format == PATHPROF_FORMAT_FOLDED && !e->options->recording && !e->options->file &&
+	       !e->filter.binary;
+}
+
+static int write_stacks(struct exported *e, struct view_query *query, const char **ret_figure)
+{
+	struct pathprof_error error = {""};
+	struct output output;
+	char why[256];
+	int r = output_begin(&output, e->options->output, &error);
+
+	if (r == 0) {
+		r = export_stacks(query, e->options->sort == CTL_SORT_RUNS, output.file, ret_figure,
+				  &error);
+		if (r == -ENODATA)
+			pathprof_fail(&error, r, "nothing was seen: %s",
+				      nothing_text(why, sizeof(why), e->store, &e->filter));
+		r = output_end(&output, r, &error);
+	}
+	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
+}
+
+static int export_all(struct exported *e)
+{
+	struct view_query query = {.filter = e->filter};
+	const char *figure = NULL;
+	int r = ctl_db_open(&e->store, e->options, PATHPROF_STORE_READ);
+
+	if (r)
+		return r;
+	query.store = e->store;
+	query.symbols = symbols_new(e->store);
+	r = write_stacks(e, &query, &figure);
+	e->measure = query.measure;
+	if (r == CTL_OK) {
+		kinds_tell(&query.kinds);
+		tell_unit(e, figure);
+	}
+	view_query_unload(&query);
+	symbols_free(query.symbols);
+	return r;
+}
+
+/* ---------------------------------------------------------------- one binary */
+
 static int choose(struct exported *e)
 {
 	int r;
@@ -388,7 +455,11 @@ static int choose(struct exported *e)
 
 static int run(struct exported *e)
 {
-	int r = choose(e);
+	int r;
+
+	if (takes_all(e))
+		return export_all(e);
+	r = choose(e);
 
 	if (r == CTL_OK)
 		r = open_code(e);

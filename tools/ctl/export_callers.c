@@ -24,11 +24,14 @@ struct export_callers {
 	size_t called_cnt, called_room;
 };
 
-static const char *name_of(const struct caller *caller)
+const char *export_symbol_name(const struct symbol *symbol)
 {
-	if (caller->symbol && caller->symbol->known && caller->symbol->linkage[0])
-		return caller->symbol->linkage;
-	return caller_name(caller);
+	return symbol->known && symbol->linkage[0] ? symbol->linkage : symbol->name;
+}
+
+const char *export_caller_name(const struct caller *caller)
+{
+	return caller->symbol ? export_symbol_name(caller->symbol) : caller_name(caller);
 }
 
 static void make_chain(struct export_callers *e, const struct caller *caller)
@@ -44,7 +47,7 @@ static void make_chain(struct export_callers *e, const struct caller *caller)
 		frames[cnt++] = caller;
 	names = ctl_alloc(cnt * sizeof(*names));
 	for (uint32_t i = 0; i < cnt; i++)
-		names[i] = name_of(frames[cnt - 1 - i]);
+		names[i] = export_caller_name(frames[cnt - 1 - i]);
 	*chain = (struct pathprof_export_chain){names, cnt};
 }
 

@@ -6,8 +6,13 @@
 #ifndef CTL_EXPORT_CALLERS_H
 #define CTL_EXPORT_CALLERS_H
 
+#include "callers.h"
 #include "pathprof/export.h"
 #include "pathprof/store.h"
+
+/* As the linker calls it, else as people do. */
+const char *export_symbol_name(const struct symbol *symbol);
+const char *export_caller_name(const struct caller *caller);
 
 struct export_callers;
 
