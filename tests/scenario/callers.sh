@@ -39,7 +39,10 @@ print(next((p["id"] for p in json.load(open("paths")) if p["function"] == "leaf"
 		"$ctl" export --db db -F $format --binary callers -o $format 2>exported || cat exported
 	done
 	python3 "$here/scenario/export_pprof.py" sums pprof >pprof.sums
-	"$ctl" export --db db -F folded -o all.folded 2>exported || cat exported
+	for format in folded pprof; do
+		"$ctl" export --db db -F $format -o all.$format 2>exported || cat exported
+	done
+	python3 "$here/scenario/export_pprof.py" sums all.pprof >all.sums
 	result=0
 	python3 - "$seconds" counted by_callers by_functions of_binary <<'P' || result=$?
 import json, sys
@@ -94,12 +97,16 @@ if abs(shown - written) > 0.001:
 everything = [line.rsplit(" ", 1) for line in open("all.folded")]
 everything = [(frames.split(";"), int(value)) for frames, value in everything]
 clock = sum(value for _, value in everything)
+sums = {name: int(value) for name, value in (line.rsplit(" ", 1) for line in open("all.sums"))}
 times = {}
 for row in functions:
     name = row["function"] or row["binary"]["name"]
     times[name] = times.get(name, 0) + (row["time"] or 0)
 for name, time in times.items():
-    written = sum(value for frames, value in everything if frames[-1] == name) / clock
+    written = sum(value for frames, value in everything if frames[-1] == name)
+    if written != sums.get(name, 0):
+        problems.append(f"{name}: folded and pprof of all binaries differ")
+    written /= clock
     if name in ("leaf", "left", "right", "main") and abs(written - time) > 1e-4:
         problems.append(f"{name}: TIME {time}, {written} of all stacks")
 if abs(sum(times.values()) - 1) > 1e-4 or not any(f[0] == "callers" and f[-3:] == ["main", "left", "leaf"] for f, _ in everything):

@@ -107,7 +107,7 @@ grep -qF "$text" shown && ok "its source is shown" || not_ok "its source is show
 "$ctl" compare window:1 window:3 --db numbers.db >/dev/null 2>said && ok "runs are compared" || not_ok "runs are compared" "$(tail -n 1 said)"
 
 refused "cfg of counted paths" "no graph of code" "$ctl" cfg step --db numbers.db
-refused "export of counted paths" "no file\|no places\|places in a file" "$ctl" export -F pprof --db numbers.db
+refused "export of counted paths" "no file\|no places\|places in a file" "$ctl" export -F bolt-fdata --db numbers.db
 "$ctl" export -F folded --db numbers.db -o folded 2>said && grep -q ";$function [0-9]*$" folded && grep -q 'counts are RUNS: exact' said &&
 	ok "stacks of counted functions" || not_ok "stacks of counted functions" "$(tail -n 1 said)"
 first=$(find counts -name '*.ppraw' | sort | head -n 1)

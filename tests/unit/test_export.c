@@ -700,6 +700,28 @@ static void test_inlines(void)
 	pathprof_code_free(code);
 }
 
+static void test_stacks(void)
+{
+	static const struct pathprof_export_stack list[] = {{"a;main;f", 3}, {"[kernel];g", 1}};
+	const struct pathprof_export_stacks stacks = {
+		.stacks = list, .stack_cnt = 2, .figure = "time"};
+	struct pathprof_error error;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	CU_ASSERT_EQUAL(pathprof_export_stacks(PATHPROF_FORMAT_FOLDED, &stacks, file, &error), 0);
+	CU_ASSERT_EQUAL(pathprof_export_stacks(PATHPROF_FORMAT_CSV, &stacks, file, &error),
+			-EOPNOTSUPP);
+	fclose(file);
+	CU_ASSERT_STRING_EQUAL(text, "a;main;f 3\n[kernel];g 1\n");
+	free(text);
+	file = fopen("/dev/full", "w");
+	setvbuf(file, NULL, _IONBF, 0);
+	CU_ASSERT_EQUAL(pathprof_export_stacks(PATHPROF_FORMAT_PPROF, &stacks, file, &error), -EIO);
+	fclose(file);
+}
+
 static const struct unit_test tests[] = {
 	{"BOLT's formats are the lines written by hand", test_bolt},
 	{"raw counts and tables are the lines written by hand", test_raw},
@@ -717,5 +739,6 @@ static const struct unit_test tests[] = {
 	 test_refusals},
 	{"a file that cannot be written is an error", test_full_device},
 	{"frames of what was inlined, with lines", test_inlines},
+	{"stacks of any binaries, and a file that cannot be written", test_stacks},
 };
 UNIT_SUITE(export, tests)

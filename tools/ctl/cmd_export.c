@@ -2,7 +2,7 @@
 /*
  * pathprofctl export: the branches of one binary in the format that a compiler, a layout tool or
  * somebody else's viewer reads; from the database, or straight from a recording of another tool.
- * Folded stacks are of all binaries unless one is named.
+ * Stacks are of all binaries unless one is named.
  * Whether there are enough samples is said on standard error.
  */
 #include <inttypes.h>
@@ -46,6 +46,11 @@ struct exported {
 	struct pathprof_branch_profile profile;
 	struct export_callers *callers; /* NULL: the format has no stacks, or a recording */
 };
+
+static bool has_stacks(enum pathprof_format format)
+{
+	return format == PATHPROF_FORMAT_FOLDED || format == PATHPROF_FORMAT_PPROF;
+}
 
 static void release(struct exported *e)
 {
@@ -234,13 +239,12 @@ static int name_host(struct exported *e)
 
 static int fill_from_store(struct exported *e, struct pathprof_error *error)
 {
-	bool stacks = e->format == PATHPROF_FORMAT_FOLDED || e->format == PATHPROF_FORMAT_PPROF;
 	int r = pathprof_branch_profile_name(&e->profile, e->name, NULL, NULL);
 
 	if (r == 0)
 		r = pathprof_branch_profile_add_store(&e->profile, e->store, &e->filter, e->code,
 						      e->graph, error);
-	if (r == 0 && stacks)
+	if (r == 0 && has_stacks(e->format))
 		r = export_callers_load(&e->callers, e->store, &e->filter, &e->id, error);
 	return r ? r : name_host(e);
 }
@@ -290,8 +294,7 @@ static int tell_ledger(const struct exported *e)
 /* People look at the others, and want no density. */
 static bool is_for_compilers(enum pathprof_format format)
 {
-	return format != PATHPROF_FORMAT_FOLDED && format != PATHPROF_FORMAT_PPROF &&
-	       format != PATHPROF_FORMAT_CSV;
+	return !has_stacks(format) && format != PATHPROF_FORMAT_CSV;
 }
 
 /* By the measure of those who read it, of what was seen: counts by CPU time are always many. */
@@ -395,7 +398,7 @@ static int settle_kind(struct exported *e)
  */
 static bool takes_all(const struct exported *e)
 {
-	return e->format == PATHPROF_FORMAT_FOLDED && !e->options->recording && !e->options->file &&
+	return has_stacks(e->format) && !e->options->recording && !e->options->file &&
 	       !e->filter.binary;
 }
 
@@ -407,8 +410,8 @@ static int write_stacks(struct exported *e, struct view_query *query, const char
 	int r = output_begin(&output, e->options->output, &error);
 
 	if (r == 0) {
-		r = export_stacks(query, e->options->sort == CTL_SORT_RUNS, output.file, ret_figure,
-				  &error);
+		r = export_stacks(query, e->format, e->options->sort == CTL_SORT_RUNS, output.file,
+				  ret_figure, &error);
 		if (r == -ENODATA)
 			pathprof_fail(&error, r, "nothing was seen: %s",
 				      nothing_text(why, sizeof(why), e->store, &e->filter));
@@ -488,8 +491,7 @@ int cmd_export(const struct ctl_options *options)
 	e.format = pathprof_format_named(options->format);
 	if (options->has_owner && options->any_owner)
 		return ctl_usage(options, "--owner and --any-owner exclude each other");
-	if (options->sort && e.format != PATHPROF_FORMAT_FOLDED &&
-	    e.format != PATHPROF_FORMAT_PPROF)
+	if (options->sort && !has_stacks(e.format))
 		return ctl_usage(
 			options,
 			"--sort goes with --format folded and pprof: the other formats hold runs");

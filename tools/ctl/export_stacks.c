@@ -175,17 +175,25 @@ static int by_text(const void *a, const void *b, void *context)
 	return strcmp(texts[*(const uint32_t *)a], texts[*(const uint32_t *)b]);
 }
 
-static void write_lines(const struct stacks *s, FILE *out)
+static int write_stacks(const struct stacks *s, struct pathprof_export_stacks *to,
+			enum pathprof_format format, FILE *out, struct pathprof_error *error)
 {
 	uint32_t cnt = s->stacks.table.cnt, *order = ctl_alloc((cnt + 1) * sizeof(*order));
+	struct pathprof_export_stack *stacks = ctl_alloc((cnt + 1) * sizeof(*stacks));
+	int r;
 
 	for (uint32_t i = 0; i < cnt; i++)
 		order[i] = i;
 	qsort_r(order, cnt, sizeof(*order), by_text, s->stacks.texts);
 	for (uint32_t i = 0; i < cnt; i++)
 		if (s->counts[order[i]] >= 0.5)
-			fprintf(out, "%s %.0f\n", s->stacks.texts[order[i]], s->counts[order[i]]);
+			stacks[to->stack_cnt++] = (struct pathprof_export_stack){
+				s->stacks.texts[order[i]], (uint64_t)(s->counts[order[i]] + 0.5)};
+	to->stacks = stacks;
+	r = pathprof_export_stacks(format, to, out, error);
+	free(stacks);
 	free(order);
+	return r;
 }
 
 static int collect(struct stacks *s, struct view_query *query, struct pathprof_error *error)
@@ -204,12 +212,34 @@ static int collect(struct stacks *s, struct view_query *query, struct pathprof_e
 	return r < 0 ? pathprof_fail(error, r, "%s", strerror(-r)) : 0;
 }
 
-int export_stacks(struct view_query *query, bool runs, FILE *out, const char **ret_figure,
-		  struct pathprof_error *error)
+static const char *figure_of(const struct stacks *s, const struct view_query *query)
 {
+	if (s->timed)
+		return "time";
+	return measure_is_exact(&query->measure) ? "runs" : "instructions";
+}
+
+/* From the first window to the last. */
+static int take_window(void *context, const struct pathprof_window_row *row)
+{
+	struct pathprof_export_stacks *to = context;
+
+	if (!to->begin_ns || row->begin_ns < to->begin_ns)
+		to->begin_ns = row->begin_ns;
+	if (row->end_ns > to->end_ns)
+		to->end_ns = row->end_ns;
+	return 0;
+}
+
+int export_stacks(struct view_query *query, enum pathprof_format format, bool runs, FILE *out,
+		  const char **ret_figure, struct pathprof_error *error)
+{
+	struct pathprof_export_stacks to = {0};
 	struct stacks s = {.unit = 1};
 	int r = view_query_load(query, true, error);
 
+	if (r == 0)
+		r = pathprof_store_windows(query->store, &query->filter, take_window, &to, error);
 	if (r < 0)
 		return r;
 	s.shares = query->shares;
@@ -217,14 +247,10 @@ int export_stacks(struct view_query *query, bool runs, FILE *out, const char **r
 	if (s.timed)
 		s.unit =
 			(double)s.shares->clock_samples * PP_NSEC_PER_SEC / query->measure.clock_hz;
+	to.figure = *ret_figure = figure_of(&s, query);
 	r = collect(&s, query, error);
-	if (r == 0 && !s.stacks.table.cnt)
-		r = -ENODATA;
 	if (r == 0)
-		write_lines(&s, out);
-	*ret_figure = s.timed                             ? "time"
-		      : measure_is_exact(&query->measure) ? "runs"
-							  : "instructions";
+		r = s.stacks.table.cnt ? write_stacks(&s, &to, format, out, error) : -ENODATA;
 	pp_texts_release(&s.stacks);
 	free(s.counts);
 	return r;

@@ -80,6 +80,25 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 		    const struct pathprof_export_options *options, FILE *file,
 		    struct pathprof_error *error);
 
+/*
+ * Stacks of any binaries, by names alone: frames parted by ';', the outermost first, without
+ * control characters. Formats PATHPROF_FORMAT_FOLDED and PATHPROF_FORMAT_PPROF; in pprof's every
+ * frame is a location without an address.
+ */
+struct pathprof_export_stack {
+	const char *frames;
+	uint64_t count;
+};
+struct pathprof_export_stacks {
+	const struct pathprof_export_stack *stacks;
+	size_t stack_cnt;
+	const char *figure;       /* what counts are of, as pathprof_export_figure() says it */
+	int64_t begin_ns, end_ns; /* CLOCK_REALTIME; 0: not known */
+};
+/* -EOPNOTSUPP: another format; -ENOMEM; -errno of writing. */
+int pathprof_export_stacks(enum pathprof_format format, const struct pathprof_export_stacks *stacks,
+			   FILE *file, struct pathprof_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -17,15 +17,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/table.h"
 #include "base/vector.h"
 #include "../code/pp_code.h"
 #include "pathprof/profile.h"
 #include "pp_callers.h"
+#include "pp_pprof.h"
 #include "pp_source_pieces.h"
-#include "pprof.pb-c.h"
 
 /* CPU first: without a clock the list begins behind it. */
 enum value { CPU, INSTRUCTIONS, BRANCHES, MISPREDICTED, VALUE_CNT };
@@ -481,47 +480,7 @@ static void fill_profile(struct messages *m, const struct image *image)
 		m->types[image->x->options.runs ? INSTRUCTIONS : image->first].type;
 }
 
-/* ---------------------------------------------------------------- packing */
-
-static int deflate_into(FILE *file, uint8_t *bytes, size_t len)
-{
-	uint8_t out[1 << 14] = {0};
-	z_stream z = {.next_in = bytes};
-	int state;
-
-	/* 16: gzip's header and not zlib's */
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	do {
-		size_t now = len > UINT32_MAX / 2 ? UINT32_MAX / 2 : len;
-
-		if (!z.avail_in) {
-			z.avail_in = (uInt)now;
-			len -= now;
-		}
-		z.next_out = out;
-		z.avail_out = sizeof(out);
-		state = deflate(&z, len ? Z_NO_FLUSH : Z_FINISH);
-		fwrite(out, 1, sizeof(out) - z.avail_out, file);
-	} while (state == Z_OK);
-	deflateEnd(&z);
-	return state == Z_STREAM_END ? 0 : -ENOMEM;
-}
-
-static int pack(const struct messages *m, FILE *file)
-{
-	size_t len = pp_pprof__profile__get_packed_size(&m->profile);
-	uint8_t *bytes = malloc(len + 1);
-	int rc;
-
-	if (!bytes)
-		return -ENOMEM;
-	pp_pprof__profile__pack(&m->profile, bytes);
-	rc = deflate_into(file, bytes, len);
-	free(bytes);
-	return rc;
-}
+/* ---------------------------------------------------------------- the profile */
 
 static int write_image(struct image *image)
 {
@@ -542,7 +501,7 @@ static int write_image(struct image *image)
 	if (!rc) {
 		fill_functions(&m, image);
 		fill_profile(&m, image);
-		rc = pack(&m, image->x->file);
+		rc = pp_pprof_write(&m.profile, image->x->file);
 	}
 	release_messages(&m);
 	return rc;
