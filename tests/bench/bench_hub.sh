@@ -33,20 +33,27 @@ url=https://127.0.0.1:$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' log)
 "$build/tests/tools/fleet_load" --hub "$url" --certs ca --hosts "$hosts" --slots "$slots" parcels/*.parcel >want 2>load
 cpu_ms=$(awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz * 1e3 }' /proc/$server/stat)
 peak=$(awk '/VmHWM/ { print $2 / 1024 }' /proc/$server/status)
-# The first host's certificate, for a store of its own.
-python3 - "$hub" send --once --db slot.db --hub "$url" --cert ca/host1.pem --key ca/host1-key.pem --ca ca/ca.pem >host <<'END'
+cost() { # COMMAND...: milliseconds of CPU time, MiB at most
+	python3 - "$@" <<'END'
 import os, subprocess, sys
 # of this child alone: whoever started python in this process may have had others
 _, status, used = os.wait4(subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL).pid, 0)
 print((used.ru_utime + used.ru_stime) * 1e3, used.ru_maxrss / 1024)
 sys.exit(status != 0)
 END
+}
+# The first host's certificate, for a store of its own.
+cost "$hub" send --once --db slot.db --hub "$url" --cert ca/host1.pem --key ca/host1-key.pem --ca ca/ca.pem >host
+# All slots together, as an hour is judged.
+first=$(sqlite3 hub.db 'SELECT min(slot) FROM parcels')
+cost "$hub" judge --db hub.db --since "$first" --until $((first + 300 * slots)) >judge
 bursts=$(sqlite3 slot.db 'SELECT sum(bursts) FROM windows')
 awk -v hosts="$hosts" -v slots="$slots" -v cpu="$cpu_ms" -v peak="$peak" -v bursts="$bursts" '
 	function say(name, value, unit, aim, holds) {
 		printf "%s %.4g %s%s%s\n", name, value, unit, aim ? " (aim " aim ")" : "", aim && !holds ? ": missed" : ""
 	}
-	NR == FNR { figure[$1] = $2; next }
+	FILENAME == "load" { figure[$1] = $2; next }
+	FILENAME == "judge" { judge_ms = $1; judge_mib = $2; next }
 	{ host_ms = $1; host_mib = $2 }
 	END {
 		say("hosts", hosts, "simulated, " slots " parcels each")
@@ -60,4 +67,6 @@ awk -v hosts="$hosts" -v slots="$slots" -v cpu="$cpu_ms" -v peak="$peak" -v burs
 		say("host_memory", host_mib, "MiB", "16", host_mib <= 16)
 		say("wire", figure["parcel"] * 288 / 1e6, sprintf("MB a host and day, at %.0f bursts a minute", bursts / 5),
 			"8 at 430", figure["parcel"] * 288 <= 8e6)
-	}' load host
+		say("judge_cpu", judge_ms / 1e3, "s for " slots " slots", "60", judge_ms <= 60e3)
+		say("judge_memory", judge_mib, "MiB", "512", judge_mib <= 512)
+	}' load host judge
