@@ -137,6 +137,16 @@ wait $server 2>/dev/null
 start hub.db --config hub.conf
 sleep 1
 [ "$(messages hub.db)" = "$want" ] && ok "and not again by the hub that comes after" || not_ok "told again" "$(messages hub.db)"
+# The last slot is judged again: nothing is told again, and an alert of what is not there any more is over.
+kill -9 $server
+wait $server 2>/dev/null
+long=$(((end - 200000) * 1000000000))
+sqlite3 hub.db "INSERT INTO alerts VALUES ('host', '/srv/gone', 'host:web9', 'fleet', 2, 0, $long, $long, 0, $long, 1.0, '{}');
+	UPDATE daemon_status SET json = json_set(json, '\$.spans.\"300\".until', $((end - 300)))"
+start hub.db --config hub.conf
+await hub.db
+[ "$(messages hub.db)" = "$want host|/srv/gone|host:web9|0" ] && sqlite3 hub.db "SELECT summary FROM messages WHERE binary = '/srv/gone'" | grep -q 'was not judged for a day' &&
+	ok "a span that is judged again tells nothing again, and ends what is gone" || not_ok "judged again" "$(messages hub.db): $(tail -n 3 hub.log)"
 
 "$ctl" --hub "$url" --certificates certs alerts >got 2>said && grep -Eq '^firing +host +/srv/web +host:web3 ' got && grep -Eq '^firing +release +/srv/shop +build:0303' got &&
 	ok "pathprofctl --hub alerts lists them" || not_ok "pathprofctl alerts" "$(cat got said | paste -sd ';')"
@@ -154,8 +164,8 @@ for told in host, release:
     assert path["function"] == "sort_orders" and path["share"] > path["baseline_share"] + 0.2, told
     assert told["status"] == "firing" and told["starts_at"] and told["command"].startswith("pathprofctl --hub URL "), told
 END
-sqlite3 hub.db "SELECT summary FROM messages WHERE binary <> '/srv/cron'" >summaries
-sqlite3 hub.db "SELECT summary FROM messages WHERE NOT fired" | grep -q '^/srv/cron, host:web2, no longer stands out, by rule host; the alert fired at ' || not_ok "that it is over" "$(sqlite3 hub.db 'SELECT summary FROM messages WHERE NOT fired')"
+sqlite3 hub.db "SELECT summary FROM messages WHERE binary IN ('/srv/web', '/srv/shop')" >summaries
+sqlite3 hub.db "SELECT summary FROM messages WHERE NOT fired AND binary = '/srv/cron'" | grep -q '^/srv/cron, host:web2, no longer stands out, by rule host; the alert fired at ' || not_ok "that it is over" "$(sqlite3 hub.db 'SELECT summary FROM messages WHERE NOT fired')"
 grep -q '^/srv/web on host web3 runs otherwise than on the 4 others with this build: .*; most in sort_orders (.*); see pathprofctl --hub URL outliers --binary 0101' summaries &&
 	grep -q '^/srv/shop in build 030303030303 runs otherwise than in build 020202020202 before it, on 5 of 5 hosts: .*; most in sort_orders (.*); see pathprofctl --hub URL compare shop@020202020202 shop@030303030303 --since @' summaries &&
 	ok "and for people" || not_ok "for people" "$(cat summaries)"

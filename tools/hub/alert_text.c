@@ -129,7 +129,9 @@ char *hub_alert_json(const struct hub_alert_event *event)
 			    is_firing(event) ? json_null()
 					     : pp_tell_time_json(event->state->resolved_ns));
 	json_object_set_new(object, "reason",
-			    is_firing(event) ? json_null() : json_string("as before"));
+			    is_firing(event)  ? json_null()
+			    : event->is_stale ? json_string("not measured")
+					      : json_string("as before"));
 	json_object_set_new(object, "command", command ? json_string(command) : json_null());
 	json_object_set_new(object, "paths", paths_json(event->found));
 	text = json_dumps(object, JSON_COMPACT);
@@ -216,7 +218,9 @@ static void put_resolved(const struct hub_alert_event *event, FILE *to)
 {
 	fputs(", ", to);
 	put_name(event->where, to);
-	fprintf(to, ", no longer stands out, by rule %s; the alert fired at ", event->rule->name);
+	fprintf(to, ", %s, by rule %s; the alert fired at ",
+		event->is_stale ? "was not judged for a day" : "no longer stands out",
+		event->rule->name);
 	pp_tell_put_time(event->state->fired_ns, to);
 }
 

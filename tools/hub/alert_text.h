@@ -15,7 +15,8 @@ struct hub_alert_event {
 	const struct pp_config_alert *rule;
 	const char *binary, *where, *baseline;
 	const struct pathprof_alert_state *state;
-	const json_t *found; /* of the judgement; NULL: it no longer stands out */
+	const json_t *found; /* of the judgement; NULL: it does not stand out ... */
+	bool is_stale;       /* ... as far as is known: it was not judged for a day */
 	int64_t since_s, until_s;
 };
 

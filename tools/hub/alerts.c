@@ -93,6 +93,7 @@ struct alert {
 	char *rule, *binary, *where, *baseline, *json;
 	struct pathprof_alert_state state;
 	bool changed, is_seen; /* is_seen: this judgement says something of it */
+	bool is_stale;         /* no judgement did for long */
 };
 
 struct alerts {
@@ -186,6 +187,7 @@ static int add_message(struct alerts *a, const struct pp_config_alert *rule, str
 					      .baseline = alert->baseline,
 					      .state = &alert->state,
 					      .found = found,
+					      .is_stale = alert->is_stale,
 					      .since_s = a->since_s,
 					      .until_s = a->until_s};
 	struct pathprof_message_row *row;
@@ -221,7 +223,7 @@ static int add_message(struct alerts *a, const struct pp_config_alert *rule, str
 static int take_figure(struct alerts *a, const struct pp_config_alert *config, struct alert *alert,
 		       const json_t *found)
 {
-	const struct pathprof_alert_rule rule = rule_of(config);
+	struct pathprof_alert_rule rule = rule_of(config);
 	const struct pathprof_alert_input input = {
 		.time_ns = until_ns(a),
 		.samples = found ? json_number_value(json_object_get(found, "samples"))
@@ -229,8 +231,12 @@ static int take_figure(struct alerts *a, const struct pp_config_alert *config, s
 		.value = found ? json_number_value(json_object_get(found, "value")) : 0,
 		.value_low = found ? json_number_value(json_object_get(found, "low")) : 0,
 	};
-	enum pathprof_alert_change change = pathprof_alert_take(&alert->state, &rule, &input);
+	enum pathprof_alert_change change;
 
+	/* Of one that is not judged any more there comes no second. */
+	if (alert->is_stale)
+		rule.windows_to_resolve = 1;
+	change = pathprof_alert_take(&alert->state, &rule, &input);
 	alert->is_seen = true;
 	alert->changed = true;
 	a->counts->fired += change == PATHPROF_ALERT_FIRED;
@@ -320,9 +326,10 @@ static int take_rest(struct alerts *a, const struct pp_config_alert *rule, struc
 		}
 		return 0;
 	}
-	if (is_judged(a, rule, alert) || until_ns(a) - state->seen_ns > STALE_NS)
-		return take_figure(a, rule, alert, NULL);
-	return 0;
+	alert->is_stale = !is_judged(a, rule, alert);
+	if (alert->is_stale && until_ns(a) - state->seen_ns <= STALE_NS)
+		return 0;
+	return take_figure(a, rule, alert, NULL);
 }
 
 static int take_rule(struct alerts *a, const struct pp_config_alert *rule)
