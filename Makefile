@@ -172,6 +172,8 @@ $(BUILD)/bin/pathprof-hub: $(call obj,obj,$(HUB_SRC) $(SHARED_SRC)) $(LIB)
 $(BUILD)/plugin/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+# What two stores wrote one after the other is not loaded as one: that waits for both.
+$(BUILD)/plugin/tools/trace/plugin/count.o: OPT += -fno-tree-slp-vectorize
 $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -shared -pthread -Wl,-z,relro,-z,now -o $@ $^

@@ -12,6 +12,7 @@
 #define DEPTH        1024 /* entries kept; a power of two */
 #define HANDLERS_MAX 64   /* as whoever reads a trace keeps */
 #define PLACES_FIRST 4096 /* places of the table of pairs */
+#define NOWHERE      UINT64_MAX
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -41,10 +42,9 @@ static struct trace_arena *arena;
 
 /* ---------------------------------------------------------------- nodes */
 
-/* threads: a constant wherever it counts. */
-static inline void add_one(uint64_t *count, bool threads)
+static inline void add_one(uint64_t *count)
 {
-	if (threads)
+	if (record_threads)
 		__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 	else
 		++*count;
@@ -170,7 +170,7 @@ static __attribute__((noinline)) void look_up_pair(uint32_t first, uint32_t seco
 	lock();
 	pair = find_pair(first, second);
 	if (pair) {
-		add_one(&arena->pairs[pair].cnt, record_threads);
+		add_one(&arena->pairs[pair].cnt);
 		/* Pairs with count_pair(): what the pair holds is there. */
 		__atomic_store_n(&arena->nodes[first].pair, pair, __ATOMIC_RELEASE);
 	} else {
@@ -180,12 +180,12 @@ static __attribute__((noinline)) void look_up_pair(uint32_t first, uint32_t seco
 }
 
 /* Mostly a piece is followed by what followed it last. */
-static inline void count_pair(uint32_t first, uint32_t second, bool threads)
+static inline void count_pair(uint32_t first, uint32_t second)
 {
 	uint32_t pair = __atomic_load_n(&arena->nodes[first].pair, __ATOMIC_ACQUIRE);
 
 	if (likely(arena->pairs[pair].second == second))
-		add_one(&arena->pairs[pair].cnt, threads);
+		add_one(&arena->pairs[pair].cnt);
 	else
 		look_up_pair(first, second);
 }
@@ -197,10 +197,10 @@ static inline struct entry *top_of(struct stack *s)
 	return &s->entries[s->top & (DEPTH - 1)];
 }
 
-static inline void end_path(const struct stack *s, uint32_t node, bool threads)
+static inline void end_path(const struct stack *s, uint32_t node)
 {
 	if (likely(s->known))
-		add_one(&arena->nodes[node].paths, threads);
+		add_one(&arena->nodes[node].paths);
 	else
 		__atomic_store_n(&arena->nodes[node].deep, 1, __ATOMIC_RELAXED);
 }
@@ -213,15 +213,15 @@ static inline void push(struct stack *s, uint32_t root)
 	*top_of(s) = (struct entry){.node = root};
 }
 
-static inline void end_piece(struct stack *s, uint32_t root, bool crosses, bool threads)
+static inline void end_piece(struct stack *s, uint32_t root, bool crosses)
 {
 	uint32_t ended = s->piece.node;
 
 	s->piece = (struct entry){.node = root};
 	if (likely(ended)) {
-		add_one(&arena->nodes[ended].pieces, threads);
+		add_one(&arena->nodes[ended].pieces);
 		if (s->before)
-			count_pair(s->before, ended, threads);
+			count_pair(s->before, ended);
 	}
 	s->before = crosses ? ended : 0;
 }
@@ -254,11 +254,11 @@ static __attribute__((noinline)) void cut(struct stack *s, struct block *next)
 	struct entry *path = top_of(s);
 
 	if (s->depth && path->length == PP_PATH_LENGTH_MAX) {
-		end_path(s, path->node, record_threads);
+		end_path(s, path->node);
 		*path = (struct entry){.node = root_of(next)};
 	}
 	if (s->piece.length == PP_PATH_LENGTH_MAX)
-		end_piece(s, root_of(next), false, record_threads);
+		end_piece(s, root_of(next), false);
 }
 
 static inline void forward(struct stack *s, uint32_t taken, struct block *next)
@@ -267,42 +267,42 @@ static inline void forward(struct stack *s, uint32_t taken, struct block *next)
 		cut(s, next);
 }
 
-static inline void turn(struct stack *s, uint32_t taken, struct block *next, bool threads)
+static inline void turn(struct stack *s, uint32_t taken, struct block *next)
 {
 	uint32_t root = root_of(next);
 
 	extend(s, taken);
 	if (likely(s->depth)) {
-		end_path(s, top_of(s)->node, threads);
+		end_path(s, top_of(s)->node);
 		*top_of(s) = (struct entry){.node = root};
 		s->known += !s->known;
 	} else {
 		push(s, root);
 	}
-	end_piece(s, root, false, threads);
+	end_piece(s, root, false);
 }
 
-static inline void call(struct stack *s, struct block *next, bool threads)
+static inline void call(struct stack *s, struct block *next)
 {
 	uint32_t root = root_of(next);
 
 	push(s, root);
-	end_piece(s, root, true, threads);
+	end_piece(s, root, true);
 }
 
-static inline void give_back(struct stack *s, struct block *next, bool threads)
+static inline void give_back(struct stack *s, struct block *next)
 {
 	if (likely(s->depth)) {
-		end_path(s, top_of(s)->node, threads);
+		end_path(s, top_of(s)->node);
 		s->top--;
 		s->depth--;
 		s->known -= s->known != 0;
 	}
-	end_piece(s, root_of(next), true, threads);
+	end_piece(s, root_of(next), true);
 }
 
-static inline __attribute__((always_inline)) void
-step(struct stack *s, enum count_step step, uint32_t taken, struct block *next, bool threads)
+static __attribute__((noinline)) void step(struct stack *s, enum count_step step, uint32_t taken,
+					   struct block *next)
 {
 	switch (step) {
 	case COUNT_STEP_NONE:
@@ -311,13 +311,13 @@ step(struct stack *s, enum count_step step, uint32_t taken, struct block *next, 
 		forward(s, taken, next);
 		break;
 	case COUNT_STEP_TURN:
-		turn(s, taken, next, threads);
+		turn(s, taken, next);
 		break;
 	case COUNT_STEP_CALL:
-		call(s, next, threads);
+		call(s, next);
 		break;
 	case COUNT_STEP_RETURN:
-		give_back(s, next, threads);
+		give_back(s, next);
 		break;
 	}
 }
@@ -339,11 +339,15 @@ static enum count_step step_of(uint32_t kind, uint64_t from, uint64_t target)
 	}
 }
 
-enum count_step count_step_of(const struct block *block)
+void count_describe(struct block *block)
 {
-	if (!pp_follow_is_branch(&block->as))
-		return COUNT_STEP_NONE;
-	return step_of(block->as.kind, block->last_pc, block->as.target);
+	const struct pp_trace_block *as = &block->as;
+	bool is_branch = pp_follow_is_branch(as), is_cond = as->kind == PP_KIND_COND;
+
+	block->step = is_branch ? (uint8_t)step_of(as->kind, block->last_pc, as->target)
+				: COUNT_STEP_NONE;
+	block->anywhere = is_branch && !as->target;
+	block->fall = is_branch && !is_cond ? NOWHERE : pp_trace_block_end(as);
 }
 
 /* ---------------------------------------------------------------- signals and jumps */
@@ -380,8 +384,7 @@ static void take_event(struct counter *c, const struct pathprof_trace_event *eve
 
 	switch (event->type) {
 	case PATHPROF_TRACE_EVENT_BRANCH:
-		step(c->stack, step_of(b->kind, b->from, b->target), b->taken, next,
-		     record_threads);
+		step(c->stack, step_of(b->kind, b->from, b->target), b->taken, next);
 		break;
 	case PATHPROF_TRACE_EVENT_SIGNAL:
 		enter_handler(c);
@@ -409,38 +412,178 @@ static __attribute__((noinline)) void follow_rare(struct counter *c, struct bloc
 /* ---------------------------------------------------------------- blocks */
 
 /* Does b follow a as the last instruction of a says? Not all of it: a block may be restarted. */
-static inline bool goes_on(const struct pp_trace_block *a, const struct pp_trace_block *b)
+static inline bool goes_on(const struct block *a, const struct block *b)
 {
-	bool is_direct = a->target != 0, is_cond = a->kind == PP_KIND_COND;
-
-	if (is_direct)
-		return b->start == a->target || (is_cond && b->start == pp_trace_block_end(a));
-	return pp_follow_is_branch(a) || b->start == pp_trace_block_end(a);
+	return b->as.start == a->as.target || b->as.start == a->fall || a->anywhere;
 }
 
-static inline __attribute__((always_inline)) void enter(struct recorder *r, struct block *block,
-							bool reached, bool threads)
+/* A branch that is none of both ways is taken. */
+static inline uint32_t is_taken(const struct block *a, const struct block *b)
 {
-	struct counter *c = r->counter;
-	const struct pp_trace_block *b = &block->as, *a;
+	return b->as.start == a->as.target || b->as.start != a->fall;
+}
+
+/* Any block. */
+static __attribute__((noinline)) void enter(struct counter *c, struct block *block, bool reached)
+{
 	const struct block *last;
 
 	if (unlikely(!c))
 		return;
-	a = c->follow.last;
 	/* A block begins with what the rules know of it. */
-	last = (const struct block *)a;
-	if (unlikely(!reached) && a)
+	last = (const struct block *)c->follow.last;
+	if (!reached && last)
 		c->follow.is_left = true;
-	else if (unlikely(block->turns) && record_is_turn(last, block))
+	else if (block->turns && record_is_turn(last, block))
 		return;
-	if (unlikely(!a || !reached || c->follow.is_sigreturn || b->is_handler || !goes_on(a, b))) {
+	if (unlikely(!last || !reached || c->follow.is_sigreturn || block->as.is_handler ||
+		     !goes_on(last, block))) {
 		follow_rare(c, block);
 		return;
 	}
-	c->follow.last = b;
-	step(c->stack, last->step, a->kind != PP_KIND_COND || b->start == a->target, block,
-	     threads);
+	c->follow.last = &block->as;
+	step(c->stack, last->step, is_taken(last, block), block);
+}
+
+/* ---------------------------------------------------------------- the usual case
+ *
+ * Nearly every block goes on where the forest, its root and the pair are there already. All of that
+ * is looked up first, and then counted without a call of anything, so that nothing has to be saved:
+ * what is not there yet goes the way above. It is for programs of one thread.
+ */
+
+/* The nodes that path and piece come to by a branch. */
+struct next_nodes {
+	uint32_t path, piece;
+};
+
+/* false: a node is not there yet, there is no path or piece, or one is too long. */
+static inline __attribute__((always_inline)) bool
+look_ahead(const struct stack *s, const struct entry *path, uint32_t taken, struct next_nodes *ret)
+{
+	const struct trace_node *nodes = arena->nodes;
+
+	if (unlikely(!s->depth || !s->piece.node))
+		return false;
+	ret->path = nodes[path->node].child[taken];
+	ret->piece = nodes[s->piece.node].child[taken];
+	return likely(ret->path && ret->piece && path->length < PP_PATH_LENGTH_MAX - 1 &&
+		      s->piece.length < PP_PATH_LENGTH_MAX - 1);
+}
+
+static inline __attribute__((always_inline)) bool usual_forward(struct stack *s, uint32_t taken)
+{
+	struct entry *path = top_of(s);
+	struct next_nodes to;
+
+	if (!look_ahead(s, path, taken, &to))
+		return false;
+	path->node = to.path;
+	path->length++;
+	s->piece.node = to.piece;
+	s->piece.length++;
+	return true;
+}
+
+/* The pair that ends with this piece: 0 where none is to be counted; false: it must be looked up.
+ */
+static inline __attribute__((always_inline)) bool usual_pair(const struct stack *s, uint32_t ended,
+							     uint32_t *ret_pair)
+{
+	*ret_pair = 0;
+	if (!s->before)
+		return true;
+	*ret_pair = arena->nodes[s->before].pair;
+	return arena->pairs[*ret_pair].second == ended;
+}
+
+static inline __attribute__((always_inline)) void
+usual_piece(struct stack *s, uint32_t ended, uint32_t pair, uint32_t root, bool crosses)
+{
+	arena->nodes[ended].pieces++;
+	if (pair)
+		arena->pairs[pair].cnt++;
+	s->piece.node = root;
+	s->piece.length = 0;
+	s->before = crosses ? ended : 0;
+}
+
+static inline __attribute__((always_inline)) bool usual_turn(struct stack *s, uint32_t taken,
+							     uint32_t root)
+{
+	struct entry *path = top_of(s);
+	struct next_nodes to;
+	uint32_t pair;
+
+	if (unlikely(!root || !s->known) || !look_ahead(s, path, taken, &to) ||
+	    !usual_pair(s, to.piece, &pair))
+		return false;
+	arena->nodes[to.path].paths++;
+	path->node = root;
+	path->length = 0;
+	usual_piece(s, to.piece, pair, root, false);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool usual_call(struct stack *s, uint32_t root)
+{
+	uint32_t ended = s->piece.node, pair;
+	struct entry *path;
+
+	if (unlikely(!root || !ended) || !usual_pair(s, ended, &pair))
+		return false;
+	s->top++;
+	s->depth += s->depth < DEPTH;
+	s->known += s->known < PP_PATH_STACK_DEPTH;
+	path = top_of(s);
+	path->node = root;
+	path->length = 0;
+	usual_piece(s, ended, pair, root, true);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool usual_return(struct stack *s, uint32_t root)
+{
+	uint32_t ended = s->piece.node, pair;
+
+	if (unlikely(!root || !ended || !s->depth || !s->known) || !usual_pair(s, ended, &pair))
+		return false;
+	arena->nodes[top_of(s)->node].paths++;
+	s->top--;
+	s->depth--;
+	s->known--;
+	usual_piece(s, ended, pair, root, true);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+usual_step(struct stack *s, enum count_step step, uint32_t taken, const struct block *next)
+{
+	if (step == COUNT_STEP_FORWARD)
+		return usual_forward(s, taken);
+	if (step == COUNT_STEP_TURN)
+		return usual_turn(s, taken, next->root);
+	if (step == COUNT_STEP_CALL)
+		return usual_call(s, next->root);
+	return step == COUNT_STEP_NONE || usual_return(s, next->root);
+}
+
+/* false: nothing was done. */
+static inline __attribute__((always_inline)) bool usual_enter(struct counter *c,
+							      struct block *block, bool reached)
+{
+	const struct block *last;
+
+	if (unlikely(!c))
+		return true;
+	last = (const struct block *)c->follow.last;
+	if (unlikely(!last || !reached || block->turns || c->follow.is_sigreturn ||
+		     block->as.is_handler) ||
+	    unlikely(!goes_on(last, block)) ||
+	    !usual_step(c->stack, last->step, is_taken(last, block), block))
+		return false;
+	c->follow.last = &block->as;
+	return true;
 }
 
 void count_block(unsigned vcpu, void *data)
@@ -449,7 +592,8 @@ void count_block(unsigned vcpu, void *data)
 	bool reached = record_arrivals != r->arrivals;
 
 	r->arrivals = record_arrivals;
-	enter(r, data, reached, false);
+	if (!usual_enter(r->counter, data, reached))
+		enter(r->counter, data, reached);
 }
 
 void count_block_threads(unsigned vcpu, void *data)
@@ -458,7 +602,7 @@ void count_block_threads(unsigned vcpu, void *data)
 	bool reached = r->reached;
 
 	r->reached = false;
-	enter(r, data, reached, true);
+	enter(r->counter, data, reached);
 }
 
 void count_sigreturn(struct counter *counter)

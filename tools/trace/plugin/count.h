@@ -29,8 +29,8 @@ enum count_step {
 
 struct counter;
 
-/* id, root and step are not looked at. */
-enum count_step count_step_of(const struct block *block);
+/* Fills in what counting asks of a block; id and root are not looked at. */
+void count_describe(struct block *block);
 
 /* Counts go to this slot's arena from now on. No memory: nothing is counted. Under plugin_lock().
  */

@@ -99,7 +99,7 @@ static struct block describe(const struct qemu_plugin_tb *tb, size_t insn_cnt)
 	block.as.last_offset = (uint16_t)(block.last_pc - block.as.start);
 	block.as.len_bytes = block.as.last_offset + (uint32_t)qemu_plugin_insn_size(last);
 	block.turns = block.as.kind == PATHPROF_TRACE_ENDS_REP && insn_cnt == 1;
-	block.step = count_step_of(&block);
+	count_describe(&block);
 	return block;
 }
 

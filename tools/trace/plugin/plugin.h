@@ -24,9 +24,12 @@
 struct block {
 	struct pp_trace_block as; /* as the rules of pp_follow.h want it */
 	uint64_t last_pc;
+	/* counting: where it goes on without a branch that is taken; UINT64_MAX: it does not */
+	uint64_t fall;
 	uint32_t id;
 	uint32_t root; /* counting: the node where paths from here begin; 0: none yet */
 	uint8_t step;  /* counting: enum count_step of its last instruction */
+	bool anywhere; /* counting: an indirect branch ends it */
 	bool turns; /* nothing but a repeated instruction: may be a further turn of the last one */
 };
 
