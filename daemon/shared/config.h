@@ -42,7 +42,7 @@ enum pp_config_compress {
 /* The name of the rule that [Tested] makes, which no section may have. */
 #define PP_CONFIG_RULE_TESTED "untested"
 
-/* Who applies a rule: pathprofd to this machine, or a hub to its fleet. */
+/* A rule is applied by pathprofd to this machine, or by a hub to its fleet. */
 enum pp_config_scope {
 	PP_CONFIG_SCOPE_MACHINE,
 	PP_CONFIG_SCOPE_HOST,    /* a host that stands out from those that run the same build */

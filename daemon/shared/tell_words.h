@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What messages of alerts have in common: names and times, in JSON and in the line for people. */
+/* Names and times as all messages of alerts have them, in JSON and in the line for people. */
 #ifndef PP_TELL_WORDS_H
 #define PP_TELL_WORDS_H
 

@@ -38,7 +38,7 @@ int pp_tested_take_path(struct pp_tested_alerts *alerts, const char *name, uint3
 	return 0;
 }
 
-/* Of the window's bursts as many as its share of the window's paths. */
+/* As many of the window's bursts as its share of the window's paths. */
 void pp_tested_end_window(struct pp_tested_alerts *alerts, const struct pathprof_totals *totals,
 			  int64_t end_ns)
 {
@@ -173,7 +173,7 @@ static void judge_all(struct pp_tested_alerts *alerts)
 	}
 }
 
-/* What ran no more, or has no set any more, cannot get well by itself. */
+/* A binary that ran no more, or has no set any more, cannot get well by itself. */
 static void resolve_stale(struct pp_tested_alerts *alerts)
 {
 	const int64_t end_ns = alerts->common.end_ns;

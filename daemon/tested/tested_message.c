@@ -19,7 +19,7 @@
 #define BUILD_ID_DIGITS 12
 #define MINUTE_NS       INT64_C(60000000000)
 
-/* What is told, and of what. */
+/* The message, and the binary that it is about. */
 struct telling {
 	const struct pp_tested_alerts *alerts;
 	const struct pp_drift_alert *alert;

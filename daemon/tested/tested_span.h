@@ -19,7 +19,7 @@
 
 #define PP_TESTED_BUCKETS 32
 
-/* Of one build in one window, or in several: then without spread. */
+/* One build in one window, or in several: then without spread. */
 struct pp_tested_counts {
 	double weight, untested; /* the latter is part of the former */
 	double samples;

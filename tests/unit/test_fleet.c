@@ -163,7 +163,7 @@ static size_t found_of(struct fleet *fleet, size_t rounds, size_t hosts, double 
 	return found;
 }
 
-/* What is caught where hosts scatter by a third is little: docs/fleet.md has it. */
+/* Little is caught where hosts scatter by a third: docs/fleet.md has it. */
 static void test_release(void)
 {
 	static const double scatters[] = {0, 0.1, 0.2, 0.3};
@@ -229,7 +229,7 @@ static void test_nameless(void)
 	free_fleet(fleet);
 }
 
-/* Of few hosts each is held against each. */
+/* Few hosts are held each against each. */
 static void test_hosts(void)
 {
 	struct fleet *fleet = make_fleet();

@@ -354,7 +354,8 @@ static void test_new_set(void)
 	bench_release(&b);
 }
 
-/* What ran no more ends after the span, also where the rule was switched off in between. */
+/* An alert of what ran no more ends after the span, also where the rule was switched off in
+ * between. */
 static void test_stale(void)
 {
 	struct bench b;

@@ -312,7 +312,7 @@ static int ask(struct question *q)
 
 	if (r)
 		return r;
-	/* Where all windows are of one kind, too: it says what paths count by. */
+	/* Even where all windows are of one kind: it says what paths count by. */
 	q->filter.kind = kinds.used;
 	r = pathprof_fleet_look(&q->fleet, q->store, &q->filter, &error);
 	if (r < 0)

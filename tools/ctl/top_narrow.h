@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the live screen is narrowed to by the marked row: the functions of a process, of a binary,
+ * Narrowing of the live screen by the marked row: to the functions of a process, of a binary,
  * of a container, a unit or all processes of one name, as --pid, --binary, --container and --comm
  * do it.
  *

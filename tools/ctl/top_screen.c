@@ -413,7 +413,7 @@ static int show_graph(FILE *out, struct top *top, int64_t key, struct pathprof_e
 	return r;
 }
 
-/* What the user asked for, and within it what is narrowed to. The end goes on sliding. */
+/* The user's selection, and within it what is narrowed to. The end goes on sliding. */
 static void select_again(struct top *top)
 {
 	const int64_t since_ns = top->query.filter.since_ns;

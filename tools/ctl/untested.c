@@ -288,7 +288,7 @@ static int take_segment(void *context, const struct pathprof_segment_row *row)
 		w->u->left_out += part.weight;
 		return 0;
 	}
-	/* Of both pieces one may run in a function that changed. */
+	/* One of both pieces may run in a function that changed. */
 	part.key = key.second;
 	if (!untested_builds_same(w, &key.first)) {
 		w->u->unmatched += part.weight;

@@ -139,7 +139,8 @@ int untested_each_block(const struct untested *untested, untested_ran_fn *fn, vo
 typedef int untested_tested_fn(void *context, const struct tested_key *key, bool has_run);
 int untested_each_tested(const struct untested *untested, untested_tested_fn *fn, void *context);
 
-/* What names a binary's functions in every build; NULL: its code is not to be had, or has no graph.
+/* Names of a binary's functions that hold in every build; NULL: its code is not to be had, or has
+ * no graph.
  */
 struct untested_names {
 	struct pathprof_graph *graph;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is told of an alert: see alert_text.h. */
+/* Messages of alerts: see alert_text.h. */
 #include "alert_text.h"
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static void add_figures(const struct hub_alert_event *event, json_t *object)
 		json_object_set_new(object, figures[i], copy_of(event->found, figures[i]));
 }
 
-/* Of names that do no harm in a shell: the file's; "": any other. */
+/* The file's name where it does no harm in a shell; "" for any other. */
 static const char *shell_name(const char *binary)
 {
 	const char *slash = strrchr(binary, '/'), *name = slash ? slash + 1 : binary;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is told of a fleet's alert: one JSON object with the members that pathprofd's have
+ * The message of a fleet's alert: one JSON object with the members that pathprofd's have
  * (docs/alerting.md) and some of the fleet's, and a line for people. Pure.
  */
 #ifndef HUB_ALERT_TEXT_H

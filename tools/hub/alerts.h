@@ -36,7 +36,7 @@ struct hub_alert_counts {
 
 /* file NULL: the built-in ones alone. -EINVAL..., error filled. */
 int hub_rules_load(struct hub_rules *ret_rules, const char *file, struct pathprof_error *error);
-/* What a rule's judgement spans, in seconds. */
+/* The span of a rule's judgement, in seconds. */
 int64_t hub_rule_span_s(const struct pp_config_alert *rule);
 
 /* Adds to *counts. -errno, error filled: nothing of it was written. */

@@ -4,8 +4,8 @@
  * the relay hears of new alerts and asks for figures, as it does of pathprofd. So alerts go to an
  * Alertmanager for as long as they fire, and Prometheus scrapes the hub's figures at the relay.
  *
- * Of the default tenant's database; alerts of other tenants are found by a relay that looks into
- * theirs. Workload: a question every few seconds. One thread, the hub's loop.
+ * It has the default tenant's database; alerts of other tenants are found by a relay that looks
+ * into theirs. Workload: a question every few seconds. One thread, the hub's loop.
  */
 #ifndef HUB_FIGURES_H
 #define HUB_FIGURES_H

@@ -84,7 +84,7 @@ static void note_builds(struct judgement *j)
 	}
 }
 
-/* Those not seen for longest go. */
+/* The ones not seen for longest go. */
 static void forget_builds(struct judgement *j)
 {
 	while (json_object_size(j->builds) > HUB_JUDGE_BUILDS_MAX) {
@@ -340,7 +340,7 @@ static bool go_on(void *context, size_t host_cnt)
 	return pp_monotonic_ns() - j->begin_ns < LOAD_NS && j->groups.bytes < LOAD_BYTES;
 }
 
-/* What of the fleet is judged: windows of the newest kind, the heaviest builds. */
+/* The part of the fleet that is judged: windows of the newest kind, the heaviest builds. */
 static int look(struct judgement *j, struct pathprof_error *error)
 {
 	unsigned int kinds;
@@ -390,7 +390,7 @@ static int print(struct judgement *j)
 		       : hub_fail("standard output: %s", strerror(errno));
 }
 
-/* What the judgement of before knew of builds, for spans as long as this one. */
+/* Builds as the judgement before knew them, for spans as long as this one. */
 static void recall(struct judgement *j)
 {
 	struct pathprof_error error = {""};

@@ -38,7 +38,7 @@ struct pgo {
 	char scratch[PATH_BYTES], profile[PATH_BYTES], said[PATH_BYTES];
 };
 
-/* What a person or a build system is to know, behind a line with the build-id if it is known. */
+/* The reason for a person or a build system, behind a line with the build-id if it is known. */
 static int none(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int none(const char *format, ...)
 {
@@ -63,7 +63,7 @@ static bool is_newer(const struct pathprof_release *a, const struct pathprof_rel
 						    : a->last_seen_ns > b->last_seen_ns;
 }
 
-/* Of a program the newest build that was seen often enough. */
+/* The newest build of a program that was seen often enough. */
 static const struct pathprof_release *choose(const struct pathprof_releases *releases)
 {
 	const struct pathprof_release *best = NULL;
@@ -203,7 +203,7 @@ static bool kept_file(const struct pgo *pgo, char *ret_path, size_t size)
 	return n > 0 && (size_t)n < size && access(ret_path, R_OK) == 0;
 }
 
-/* What it says of itself goes into a file: its last line is the reason when it fails. */
+/* Its words go into a file: the last line is the reason when it fails. */
 static void export(const struct pgo *pgo, const char *program)
 {
 	char file[PATH_BYTES];

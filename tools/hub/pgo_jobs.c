@@ -24,7 +24,7 @@
 #define ANSWER_MAX  (16u << 20)
 #define SPAN_S      86400
 
-/* Those that compilers and layout tools read. */
+/* The formats that compilers and layout tools read. */
 static const enum pathprof_format formats[] = {
 	PATHPROF_FORMAT_BOLT_FDATA,  PATHPROF_FORMAT_BOLT_PREAGG,  PATHPROF_FORMAT_PROFGEN_RAW,
 	PATHPROF_FORMAT_LLVM_SAMPLE, PATHPROF_FORMAT_AUTOFDO_TEXT,

@@ -70,7 +70,7 @@ static int64_t judged_until(struct pathprof_store *store, int64_t span_s)
 	return until_s;
 }
 
-/* What the judgement leaves for the next one; what it found is in the alerts. */
+/* The judgement leaves this for the next one; its findings are in the alerts. */
 static int write_judged(struct pathprof_store *store, json_t *judgement, int64_t span_s,
 			struct pathprof_error *error)
 {

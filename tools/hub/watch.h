@@ -27,7 +27,7 @@ int hub_watch_new(struct hub_watch **ret_watch, const struct hub_rules *rules,
 /* Ends a child. NULL-safe. */
 void hub_watch_free(struct hub_watch *watch);
 
-/* What there is to be waited for, to read; -1: nothing. */
+/* A descriptor to be waited for, to read; -1: nothing. */
 int hub_watch_fd(const struct hub_watch *watch);
 /* Reads what has come, and begins what is due. Cheap when there is nothing. */
 void hub_watch_turn(struct hub_watch *watch);

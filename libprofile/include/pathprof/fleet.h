@@ -60,7 +60,7 @@ void pathprof_fleet_release(struct pathprof_fleet *fleet);
 struct pathprof_fleet_member {
 	const char *host; /* the caller's */
 	struct pathprof_tally tally;
-	/* Of the tally's paths, in samples of equal weight. */
+	/* The tally's paths, in samples of equal weight. */
 	struct pathprof_distribution distribution;
 	/* distance and chance: NAN where each was compared with each. */
 	struct pathprof_outlier verdict;
@@ -106,7 +106,7 @@ void pathprof_fleet_groups_release(struct pathprof_fleet_groups *groups);
  */
 int pathprof_fleet_group_judge(struct pathprof_fleet_group *group);
 
-/* What a function has of the samples, before and now: shares, 0..1. */
+/* A function's shares of the samples, before and now: 0..1. */
 struct pathprof_fleet_moved {
 	char name[96]; /* of the function; BINARY+0xPLACE where the store has no name */
 	double before, now;
@@ -125,7 +125,7 @@ int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_F
 
 /* ---------------------------------------------------------------- a build and the one before */
 
-/* Of so many members those with the most samples are held against each other. */
+/* So many members, those with the most samples, are held against each other. */
 #define PATHPROF_RELEASE_MEMBERS_MAX 32
 
 struct pathprof_release_verdict {
@@ -135,7 +135,7 @@ struct pathprof_release_verdict {
 	size_t out;                 /* of hosts: differ from each host of the build before */
 	double samples;             /* of hosts together */
 	/*
-	 * Of the host in the middle: corrected bits, and their interval, from the host of the build
+	 * The host in the middle: corrected bits, and their interval, from the host of the build
 	 * before that is most like it; and how far hosts of the build before mostly are from one
 	 * another.
 	 */
@@ -177,8 +177,8 @@ struct pathprof_releases {
 	bool has_hosts; /* the store has hosts, so that hosts of a build are known */
 };
 
-/* Those that filter selects, of one program (its path or file name) or of all (NULL). Released by
- * the caller whatever it returns. */
+/* The builds that filter selects, of one program (its path or file name) or of all (NULL). Released
+ * by the caller whatever it returns. */
 int pathprof_releases_load(struct pathprof_releases *ret_releases, struct pathprof_store *store,
 			   const struct pathprof_filter *filter, const char *program,
 			   struct pathprof_error *error);

@@ -100,7 +100,7 @@ static int measure_builds(struct judging *j, struct pathprof_drift *ret_drift,
 	return r;
 }
 
-/* Of a host of the new build from those of the build before. */
+/* The distance of a host of the new build from those of the build before. */
 static int measure_new(struct judging *j, size_t at)
 {
 	j->nearest[at] = (struct nearest){INFINITY, 0, INFINITY};

@@ -222,7 +222,7 @@ int pathprof_matcher_functions(struct pathprof_matcher *matcher, const uint64_t 
 
 /* ---------------------------------------------------------------- places */
 
-/* What number_of() numbers; the function has the shape of one that has so many blocks. */
+/* One function as number_of() numbers it; it has the shape of one with so many blocks. */
 static uint64_t start_of(const struct pathprof_graph *graph, uint32_t function, uint32_t number)
 {
 	const struct pathprof_graph_function *f = &graph->functions[function];

@@ -49,7 +49,8 @@ struct build {
 	bool is_open;
 };
 
-/* What one run, or several together, ran. Items of counts have the count behind the key. */
+/* Paths, segments and edges of one run, or of several together. Items of counts have the count
+ * behind the key. */
 struct ran {
 	struct pp_keyed paths, segments, edges;
 };

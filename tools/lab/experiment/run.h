@@ -28,7 +28,7 @@ const struct lab_program *lab_program_find(const char *name);
 /* Programs with three or more inputs, one entry for each input, named PROGRAM.INPUT; entries of one
  * program are neighbours. NULL beyond the last. */
 const struct lab_program *lab_program_input(size_t index);
-/* Of "gzip.text": how long "gzip" is; and whether two entries are of one program. */
+/* How long "gzip" is in "gzip.text"; and whether two entries are of one program. */
 size_t lab_program_name_len(const char *name);
 bool lab_same_program(const struct lab_program *a, const struct lab_program *b);
 /* The same run over the inputs of the programs that were asked for. */
