@@ -423,7 +423,7 @@ static int write_stacks(struct exported *e, struct view_query *query, const char
 static int export_all(struct exported *e)
 {
 	struct view_query query = {.filter = e->filter};
-	const char *figure = NULL;
+	const char *figure = "";
 	int r = ctl_db_open(&e->store, e->options, PATHPROF_STORE_READ);
 
 	if (r)

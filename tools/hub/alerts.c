@@ -233,7 +233,7 @@ static int take_figure(struct alerts *a, const struct pp_config_alert *config, s
 	};
 	enum pathprof_alert_change change;
 
-	/* Of one that is not judged any more there comes no second. */
+	/* No second comes of one that is not judged any more. */
 	if (alert->is_stale)
 		rule.windows_to_resolve = 1;
 	change = pathprof_alert_take(&alert->state, &rule, &input);

@@ -133,19 +133,21 @@ static void set_rbp(struct pathprof_unwind_row *row, Dwarf_Frame *frame)
 /* Nearly always right under the CFA. */
 static void set_return_address(struct pathprof_unwind_row *row, Dwarf_Frame *frame, bool signal)
 {
+	const uint8_t cfa_rule = row->rule;
 	Dwarf_Op memory[3], *ops = NULL;
 	int64_t offset = 0;
 	size_t cnt = 0;
 
+	row->rule = PATHPROF_UNWIND_TOO_HARD;
 	if (dwarf_frame_register(frame, PATHPROF_UNWIND_RIP, memory, &ops, &cnt) != 0)
-		ops = NULL;
+		return;
 	if (!cnt && ops == memory)
 		row->rule = PATHPROF_UNWIND_FIRST;
-	else if (signal && is_at_rsp(ops, cnt, SIGNAL_RIP) && row->rule == PATHPROF_UNWIND_MEMORY &&
+	else if (signal && is_at_rsp(ops, cnt, SIGNAL_RIP) && cfa_rule == PATHPROF_UNWIND_MEMORY &&
 		 row->cfa_offset == SIGNAL_RSP)
 		row->rule = PATHPROF_UNWIND_SIGNAL;
-	else if (!ops || !is_at_cfa(ops, cnt, &offset) || offset != -8)
-		row->rule = PATHPROF_UNWIND_TOO_HARD;
+	else if (ops && is_at_cfa(ops, cnt, &offset) && offset == -8)
+		row->rule = cfa_rule;
 }
 
 static bool is_same(const struct pathprof_unwind_row *a, const struct pathprof_unwind_row *b)
