@@ -41,7 +41,9 @@ program classes g++ -O2 "$here/workloads/unwind_classes.cpp"
 if [ "${PATHPROF_ROUNDS:-short}" = full ]; then
 	program rust rustc -O "$here/workloads/unwind_rust.rs"
 	cp "$here/workloads/unwind_go.go" .
-	program go env HOME="$work" GO111MODULE=off go build unwind_go.go
+	# takes the name of the output first
+	go_build() { HOME=$work GO111MODULE=off go build "$@" unwind_go.go; }
+	if command -v go >/dev/null; then program go go_build; else echo "skip unwind go: no go"; fi
 fi
 
 # The number behind a word of what the comparison has printed.
