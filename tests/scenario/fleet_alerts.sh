@@ -4,21 +4,11 @@
 # otherwise on all of them. Each is told once, however often the hub is killed, and names the function;
 # another new build that runs as the one before, and a fleet in which nothing changes, are told nothing of.
 . "$(dirname "$0")/../own_processes.bash"
-set -u
 name=fleet_alerts
-build=$(realpath "${BUILD:-build}")
-hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl known=$build/tests/tools/ctl_known_db
-for tool in sqlite3 python3 curl; do
-	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
-done
-hosts=5
-dir=$(mktemp -d)
-server= relay= managed=
+. "$(dirname "$0")/fleet_common.bash" sqlite3 python3 curl
+known=$build/tests/tools/ctl_known_db hosts=5
+relay= managed=
 trap 'kill -9 $server $relay $managed 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failed=0
-ok() { echo "ok $name: $1"; }
-not_ok() { echo "not ok $name: $1: $2"; failed=1; }
 
 # ---------------------------------------------------------------- hosts
 # Four slots, the last of which ended when the hub judges it. Programs: web, of which host 3 has a part of the

@@ -5,18 +5,9 @@
 # they are full. What the hub holds in the end is what the hosts sent, to the count.
 . "$(dirname "$0")/../own_processes.bash"
 . "$(dirname "$0")/../rounds.bash"
-set -u
 name=fleet_load
-build=$(realpath "${BUILD:-build}")
-hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl
+. "$(dirname "$0")/fleet_common.bash"
 hosts=$(rounds 16 1000) slots=$(rounds 10 8) kills=$(rounds 6 200) strangers=$(rounds 1000 10000)
-dir=$(mktemp -d)
-server=
-trap 'kill -9 $server 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failed=0
-ok() { echo "ok $name: $1"; }
-not_ok() { echo "not ok $name: $1: $2"; failed=1; }
 
 # ---------------------------------------------------------------- what hosts are made of
 "$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1 || { not_ok ca "none is made"; exit 1; }

@@ -5,20 +5,8 @@
 # or with more in them than is known here, are taken as ever; a host that sends a million is refused,
 # and no build gets more than there is room for.
 . "$(dirname "$0")/../own_processes.bash"
-set -u
 name=fleet_names
-build=$(realpath "${BUILD:-build}")
-hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl
-for tool in sqlite3 python3 gcc zstd curl; do
-	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
-done
-dir=$(mktemp -d)
-server=
-trap 'kill -9 $server 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failed=0
-ok() { echo "ok $name: $1"; }
-not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+. "$(dirname "$0")/fleet_common.bash" sqlite3 python3 gcc zstd curl
 
 # ---------------------------------------------------------------- two builds of a program, on two hosts
 cat >work.c <<'END'

@@ -3,20 +3,8 @@
 # A compiler's profile of a build over all hosts, from the hub: the bytes are those of pathprofctl export, by
 # path and by build-id, once for who has them already; who may not, what is not there and what is too little gets a reason.
 . "$(dirname "$0")/../own_processes.bash"
-set -u
 name=fleet_pgo
-build=$(realpath "${BUILD:-build}")
-hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl
-for tool in sqlite3 gcc curl; do
-	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
-done
-dir=$(mktemp -d)
-server=
-trap 'kill -9 $server 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failed=0
-ok() { echo "ok $name: $1"; }
-not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+. "$(dirname "$0")/fleet_common.bash" sqlite3 gcc curl
 
 # ---------------------------------------------------------------- a program on two hosts, otherwise on each
 cat >work.c <<'END'
