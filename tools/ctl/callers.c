@@ -84,6 +84,16 @@ const struct caller *callers_find(const struct callers *callers, int64_t id)
 	return i < callers->cnt && callers->list[i].id == id ? &callers->list[i] : NULL;
 }
 
+size_t callers_chain(const struct callers *callers, const struct caller *caller,
+		     const struct caller *ret_chain[CALLERS_CHAIN_MAX])
+{
+	size_t cnt = 0;
+
+	for (; caller && cnt < CALLERS_CHAIN_MAX; caller = callers_find(callers, caller->parent))
+		ret_chain[cnt++] = caller;
+	return cnt;
+}
+
 const char *caller_name(const struct caller *caller)
 {
 	return caller && caller->symbol ? caller->symbol->name : "[not known]";

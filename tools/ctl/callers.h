@@ -46,6 +46,11 @@ void callers_free(struct callers *callers);
 
 /* NULL: none; of a damaged store as well. */
 const struct caller *callers_find(const struct callers *callers, int64_t id);
+/* A store may be damaged: a chain is never followed for ever. */
+#define CALLERS_CHAIN_MAX 256
+/* The caller and those that called it, the outermost last; NULL: none. How many there are. */
+size_t callers_chain(const struct callers *callers, const struct caller *caller,
+		     const struct caller *ret_chain[CALLERS_CHAIN_MAX]);
 /* For people; "[not known]". */
 const char *caller_name(const struct caller *caller);
 /* Counts of the path: the first of *ret_cnt. */

@@ -10,9 +10,6 @@
 #include "ctl.h"
 #include "symbols.h"
 
-/* A store may be damaged: a chain is never followed for ever. */
-#define FRAMES_MAX 256
-
 /* A chain is known by its innermost caller: chains[i] is that of callers->list[i]. */
 struct export_callers {
 	struct pathprof_export_callers out;
@@ -37,14 +34,13 @@ const char *export_caller_name(const struct caller *caller)
 static void make_chain(struct export_callers *e, const struct caller *caller)
 {
 	struct pathprof_export_chain *chain = &e->chains[caller - e->callers->list];
-	const struct caller *frames[FRAMES_MAX];
+	const struct caller *frames[CALLERS_CHAIN_MAX];
 	const char **names;
-	uint32_t cnt = 0;
+	uint32_t cnt;
 
 	if (chain->name_cnt)
 		return;
-	for (; caller && cnt < FRAMES_MAX; caller = callers_find(e->callers, caller->parent))
-		frames[cnt++] = caller;
+	cnt = (uint32_t)callers_chain(e->callers, caller, frames);
 	names = ctl_alloc(cnt * sizeof(*names));
 	for (uint32_t i = 0; i < cnt; i++)
 		names[i] = export_caller_name(frames[cnt - 1 - i]);

@@ -15,8 +15,6 @@
 #include "export_callers.h"
 #include "text.h"
 
-#define FRAMES_MAX 256 /* a store may be damaged: a chain is never followed for ever */
-
 struct stacks {
 	const struct shares *shares;
 	const struct callers *callers;
@@ -35,12 +33,6 @@ static double or_none(double value)
 
 /* ---------------------------------------------------------------- lines */
 
-static void put_name(FILE *out, const char *name)
-{
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? '_' : *name, out);
-}
-
 static const char *file_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -52,15 +44,13 @@ static const char *file_of(const char *path)
 static void put_callers(FILE *out, const struct stacks *s, const struct caller *caller,
 			const char *binary)
 {
-	const struct caller *frames[FRAMES_MAX];
-	size_t cnt = 0;
+	const struct caller *frames[CALLERS_CHAIN_MAX];
+	size_t cnt = callers_chain(s->callers, caller, frames);
 
-	for (; caller && cnt < FRAMES_MAX; caller = callers_find(s->callers, caller->parent))
-		frames[cnt++] = caller;
-	put_name(out, file_of(cnt ? frames[cnt - 1]->binary_name : binary));
+	pathprof_export_frame(out, file_of(cnt ? frames[cnt - 1]->binary_name : binary));
 	while (cnt-- > 0) {
 		fputc(';', out);
-		put_name(out, export_caller_name(frames[cnt]));
+		pathprof_export_frame(out, export_caller_name(frames[cnt]));
 	}
 }
 
@@ -77,7 +67,7 @@ static char *stack_of(const struct stacks *s, uint32_t function, const struct ca
 		return NULL;
 	put_callers(out, s, caller, binary);
 	fputc(';', out);
-	put_name(out, f->symbol ? export_symbol_name(f->symbol) : nameless);
+	pathprof_export_frame(out, f->symbol ? export_symbol_name(f->symbol) : nameless);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

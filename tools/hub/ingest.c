@@ -294,7 +294,7 @@ static int list_slots(struct hub_ingest *ingest, const uint8_t id[PATHPROF_PARCE
 	return r;
 }
 
-/* Those that this host sent, and those of others, which none of its parcels can replace. */
+/* Windows that this host sent, and those of others, which none of its parcels can replace. */
 static int list_windows(struct hub_ingest *ingest, const char *host,
 			const uint8_t id[PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
 			json_t *answer, struct pathprof_error *error)

@@ -37,13 +37,6 @@ struct lines {
 	char root[256];
 };
 
-/* ';' parts frames, and lines end where they end. */
-static void put_name(FILE *file, const char *name)
-{
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? '_' : *name, file);
-}
-
 static void put_callers(FILE *file, const struct lines *lines, uint32_t number)
 {
 	const struct pathprof_export_chain *chain;
@@ -53,7 +46,7 @@ static void put_callers(FILE *file, const struct lines *lines, uint32_t number)
 	chain = &lines->callers.x->options.callers->chains[number];
 	for (uint32_t i = 0; i < chain->name_cnt; i++) {
 		fputc(';', file);
-		put_name(file, chain->names[i]);
+		pathprof_export_frame(file, chain->names[i]);
 	}
 }
 
@@ -65,11 +58,11 @@ static char *stack_of(const struct lines *lines, const struct pp_piece *piece, u
 
 	if (!file)
 		return NULL;
-	put_name(file, lines->root);
+	pathprof_export_frame(file, lines->root);
 	put_callers(file, lines, chain);
 	for (uint32_t i = piece->frame_cnt; i-- > 0;) {
 		fputc(';', file);
-		put_name(file, piece->frames[i].linkage_name);
+		pathprof_export_frame(file, piece->frames[i].linkage_name);
 	}
 	if (fclose(file)) {
 		free(stack);

@@ -198,6 +198,12 @@ static int write_pprof(const struct pathprof_export_stacks *stacks, FILE *file)
 	return r;
 }
 
+void pathprof_export_frame(FILE *file, const char *name)
+{
+	for (; *name; name++)
+		fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? '_' : *name, file);
+}
+
 int pathprof_export_stacks(enum pathprof_format format, const struct pathprof_export_stacks *stacks,
 			   FILE *file, struct pathprof_error *error)
 {
