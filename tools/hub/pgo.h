@@ -53,6 +53,7 @@ unsigned int hub_pgo_begin(struct hub_pgo_jobs *jobs, struct hub_ingest *ingest,
 void hub_pgo_end(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job);
 
 int hub_pgo_fd(const struct hub_pgo_jobs *jobs);
-void hub_pgo_turn(struct hub_pgo_jobs *jobs);
+/* Follows what is under way. true: a job was done. */
+bool hub_pgo_turn(struct hub_pgo_jobs *jobs);
 
 #endif

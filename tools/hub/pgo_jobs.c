@@ -196,16 +196,16 @@ static void start_next(struct hub_pgo_jobs *jobs)
 	}
 }
 
-void hub_pgo_turn(struct hub_pgo_jobs *jobs)
+bool hub_pgo_turn(struct hub_pgo_jobs *jobs)
 {
 	struct hub_pgo_job *job = jobs->cnt ? jobs->waiting[0] : NULL;
 	enum hub_child_state state;
 
 	if (!job || !jobs->child.pid)
-		return;
+		return false;
 	state = hub_child_follow(&jobs->child, CHILD_NS, ANSWER_MAX);
 	if (state == HUB_CHILD_RUNS)
-		return;
+		return false;
 	if (state == HUB_CHILD_ENDED)
 		take_answer(job, &jobs->child);
 	else
@@ -215,6 +215,7 @@ void hub_pgo_turn(struct hub_pgo_jobs *jobs)
 	remove_job(jobs, 0);
 	jobs->on_done(job);
 	start_next(jobs);
+	return true;
 }
 
 /* ---------------------------------------------------------------- questions */

@@ -687,16 +687,20 @@ static int run(struct hub *hub)
 	say_ready(hub);
 	while (!(fds[0].revents & POLLIN)) {
 		MHD_UNSIGNED_LONG_LONG wait_ms = TURN_MS;
+		bool was_woken;
 
 		hub_tenants_retain(hub->tenants);
 		hub_watch_turn(hub->watch);
-		hub_pgo_turn(hub->pgo);
+		was_woken = hub_pgo_turn(hub->pgo);
 		if (hub->figures)
 			hub_figures_turn(hub->figures);
 		fds[2].fd = hub_watch_fd(hub->watch);
 		fds[3].fd = hub_pgo_fd(hub->pgo);
 		end_old_connections(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
+		/* libmicrohttpd looks at a connection that goes on only when it is run. */
+		if (was_woken)
+			wait_ms = 0;
 		if (poll(fds, 5, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
 			return hub_fail("poll: %s", strerror(errno));
 		MHD_run(hub->daemon);
