@@ -94,10 +94,10 @@ case $origin in
 esac
 
 # A reader that has seen enough.
-for to in "" "-o -"; do
+for to in "-F csv --binary program" "-F csv --binary program -o -" "-F folded" "-F pprof"; do
 	rm -f status
 	# shellcheck disable=SC2086
-	{ sleep 0.3; "$ctl" export -F csv --db db --binary program $to 2>said; echo $? >status; } |
+	{ sleep 0.3; "$ctl" export --db db $to 2>said; echo $? >status; } |
 		{ exec 0<&-; until [ -s status ]; do sleep 0.05; done; }
 	if [ "$(cat status)" = 0 ] && ! grep -qiE 'broken|cannot|standard output' said; then
 		ok "$name: a reader that goes away ($to)"

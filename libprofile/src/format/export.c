@@ -146,13 +146,12 @@ static int check_bolted(const struct pp_export *x)
 			     x->code->path);
 }
 
-static int finish(const struct pp_export *x)
+int pp_export_finish(FILE *file, enum pathprof_format format, struct pathprof_error *error)
 {
 	errno = 0;
-	if (fflush(x->file) || ferror(x->file))
-		return pathprof_fail(x->error, errno ? -errno : -EIO, "%s cannot be written: %s",
-				     pathprof_format_name(x->format),
-				     strerror(errno ? errno : EIO));
+	if (fflush(file) || ferror(file))
+		return pathprof_fail(error, errno ? -errno : -EIO, "%s cannot be written: %s",
+				     pathprof_format_name(format), strerror(errno ? errno : EIO));
 	return 0;
 }
 
@@ -192,5 +191,5 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 	/* Not half a profile for a whole one. */
 	if (!rc)
 		rc = pp_apart_check(code, error);
-	return rc ? rc : finish(&x);
+	return rc ? rc : pp_export_finish(file, format, error);
 }

@@ -38,6 +38,8 @@ void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,
 /* The number of ranges, then `START-LAST:COUNT` a line; how they began is nothing to these formats.
  */
 void pp_export_ranges(const struct pp_export *x);
+/* Writes out what the stream still holds. -EPIPE: its reader is gone. */
+int pp_export_finish(FILE *file, enum pathprof_format format, struct pathprof_error *error);
 /* 2026-01-02T03:04:05Z; text holds 24 bytes and more. */
 const char *pp_export_time(int64_t time_ns, char text[32]);
 

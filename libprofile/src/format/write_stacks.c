@@ -12,6 +12,7 @@
 
 #include "base/table.h"
 #include "pathprof/export.h"
+#include "pp_export.h"
 #include "pp_pprof.h"
 
 /* A name is a string, a function and a location at once: number n of names is n + 1 of each. */
@@ -218,7 +219,6 @@ int pathprof_export_stacks(enum pathprof_format format, const struct pathprof_ex
 		for (size_t i = 0; i < stacks->stack_cnt; i++)
 			fprintf(file, "%s %" PRIu64 "\n", stacks->stacks[i].frames,
 				stacks->stacks[i].count);
-	if (r == 0 && ferror(file))
-		r = -EIO;
-	return r < 0 ? pathprof_fail(error, r, "stacks: %s", strerror(-r)) : 0;
+	return r < 0 ? pathprof_fail(error, r, "stacks: %s", strerror(-r))
+		     : pp_export_finish(file, format, error);
 }
