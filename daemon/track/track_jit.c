@@ -32,6 +32,14 @@ struct line {
 	uint32_t order; /* its place in the file */
 };
 
+/* Where the map file of a process lies, or will lie. */
+struct place {
+	int root_fd; /* the process' root directory; negative: not known */
+	char path[40];
+	uid_t uid;            /* the process' user */
+	int64_t not_before_s; /* an older file was left by another process */
+};
+
 /* [start, up to the next span's start) belongs to a line, or to none. */
 struct span {
 	uint64_t start;
@@ -48,6 +56,7 @@ struct pp_jit {
 	uint64_t bytes;               /* of the budget's */
 	uint64_t full_until_ns;       /* there was no memory: it is not tried again before */
 	int fd;                       /* the file, kept for when the process is gone; -1 */
+	struct place place;           /* its place, kept while there is no file */
 	bool in_long_line;            /* the rest of a line that is no symbol's follows */
 
 	struct line *lines; /* by start, once built */
@@ -123,7 +132,8 @@ static void clear(struct pp_jit *jit)
 			       .before = jit->before,
 			       .next = jit->next,
 			       .asked_ns = jit->asked_ns,
-			       .fd = jit->fd};
+			       .fd = jit->fd,
+			       .place = jit->place};
 }
 
 /* Maps that nobody has asked for in a while, the longest first. */
@@ -165,22 +175,24 @@ static int grow(struct pp_jit *jit, void *array, size_t old_cnt, size_t cnt, siz
 
 static void let_go(struct pp_jit *jit)
 {
-	if (jit->fd < 0)
+	int *kept = jit->fd >= 0 ? &jit->fd : &jit->place.root_fd;
+
+	if (*kept < 0)
 		return;
-	close(jit->fd);
-	jit->fd = -EBADF;
+	close(*kept);
+	*kept = -EBADF;
 	jit->budget->files--;
 }
 
-/* Keeps fd where there is room for one more, else closes it. */
-static void keep(struct pp_jit *jit, int fd)
+/* Keeps fd in *ret_kept where there is room for one more, else closes it. */
+static void keep(struct pp_jit *jit, int *ret_kept, int fd)
 {
 	let_go(jit);
 	if (jit->budget->files >= PP_JIT_FILES_MAX) {
 		close(fd);
 		return;
 	}
-	jit->fd = fd;
+	*ret_kept = fd;
 	jit->budget->files++;
 }
 
@@ -191,7 +203,7 @@ int pp_jit_new(struct pp_jit **ret_jit, struct pp_jit_budget *budget)
 	if (!jit)
 		return -ENOMEM;
 	jit->budget = budget;
-	jit->fd = -EBADF;
+	jit->fd = jit->place.root_fd = -EBADF;
 	jit->asked_ns = pp_monotonic_ns();
 	list_first(jit);
 	*ret_jit = jit;
@@ -449,32 +461,37 @@ int pp_jit_find(struct pp_jit *jit, uint64_t address, struct pp_jit_symbol *ret_
 
 /* ---------------------------------------------------------------- the file */
 
-static int open_map_file(pid_t pid, struct stat *ret_stat)
+/* The caller closes ret_place->root_fd. */
+static int find_place(struct place *ret_place, pid_t pid, int64_t not_before_s)
 {
-	_cleanup_close_ int looked_fd = -EBADF, fd = -EBADF;
-	char path[40];
 	pid_t inner_pid;
-	uid_t uid;
-	int r;
+	int r = pp_proc_status(pid, &inner_pid, &ret_place->uid);
 
-	r = pp_proc_status(pid, &inner_pid, &uid);
 	if (r)
 		return r;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner_pid);
+	ret_place->not_before_s = not_before_s;
+	snprintf(ret_place->path, sizeof(ret_place->path), "/tmp/perf-%d.map", inner_pid);
 	/* a file server may not answer */
-	if (pp_remote_path(pid, path))
+	if (pp_remote_path(pid, ret_place->path))
 		return -EREMOTE;
-	looked_fd = pp_proc_look_inside(pid, path);
-	if (looked_fd < 0)
-		return looked_fd;
-	fd = pathprof_foreign_read(looked_fd);
+	ret_place->root_fd = pathprof_foreign_root(pid);
+	return ret_place->root_fd < 0 ? ret_place->root_fd : 0;
+}
+
+static int open_map_file(const struct place *place, struct stat *ret_stat)
+{
+	_cleanup_close_ int looked_fd = pathprof_foreign_look(place->root_fd, place->path);
+	_cleanup_close_ int fd = looked_fd < 0 ? looked_fd : pathprof_foreign_read(looked_fd);
+
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, ret_stat) < 0)
 		return -errno;
 	/* /tmp is open to all: another user's file of that name tells nothing of this process. */
-	if (ret_stat->st_uid != uid && ret_stat->st_uid != 0)
+	if (ret_stat->st_uid != place->uid && ret_stat->st_uid != 0)
 		return -EPERM;
+	if (ret_stat->st_mtim.tv_sec < place->not_before_s)
+		return -ESTALE;
 	return pp_fd_take(&fd);
 }
 
@@ -539,34 +556,50 @@ static int read_on(struct pp_jit *jit, int fd, const struct stat *stat)
 
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 {
+	struct place place = {.root_fd = -EBADF};
+	_cleanup_close_ int root_fd = -EBADF;
 	struct stat stat = {0};
-	int fd = open_map_file(pid, &stat), r;
+	int fd, r = find_place(&place, pid, not_before_s);
 
 	touch(jit);
+	root_fd = place.root_fd;
+	fd = r < 0 ? r : open_map_file(&place, &stat);
 	if (fd < 0)
 		return fd;
-	if (stat.st_mtim.tv_sec < not_before_s) {
-		close(fd);
-		return -ESTALE;
-	}
 	r = read_on(jit, fd, &stat);
-	keep(jit, fd);
+	keep(jit, &jit->fd, fd);
 	return r;
 }
 
 int pp_jit_watch(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 {
+	struct place place = {.root_fd = -EBADF};
+	_cleanup_close_ int root_fd = -EBADF;
 	struct stat stat = {0};
-	int fd = jit->fd < 0 ? open_map_file(pid, &stat) : -EALREADY;
+	int fd, r = jit->fd < 0 ? find_place(&place, pid, not_before_s) : -EALREADY;
 
-	if (fd < 0)
-		return fd == -EALREADY ? 0 : fd;
-	if (stat.st_mtim.tv_sec < not_before_s) {
-		close(fd);
-		return -ESTALE;
+	if (r < 0)
+		return r == -EALREADY ? 0 : r;
+	root_fd = place.root_fd;
+	fd = open_map_file(&place, &stat);
+	if (fd >= 0) {
+		keep(jit, &jit->fd, fd);
+	} else if (jit->place.root_fd < 0) {
+		jit->place = place;
+		jit->place.root_fd = -EBADF;
+		keep(jit, &jit->place.root_fd, pp_fd_take(&root_fd));
 	}
-	keep(jit, fd);
-	return 0;
+	return fd < 0 ? fd : 0;
+}
+
+/* The file of a process that wrote it when it ended, or shortly before. */
+static int open_last(struct pp_jit *jit, struct stat *ret_stat)
+{
+	int fd = jit->place.root_fd < 0 ? -ENOENT : open_map_file(&jit->place, ret_stat);
+
+	if (fd >= 0)
+		keep(jit, &jit->fd, fd);
+	return fd;
 }
 
 int pp_jit_refresh_last(struct pp_jit *jit)
@@ -575,11 +608,12 @@ int pp_jit_refresh_last(struct pp_jit *jit)
 	int r;
 
 	touch(jit);
-	if (jit->fd < 0)
-		return 0;
-	if (fstat(jit->fd, &stat) < 0)
-		return -errno;
-	r = read_on(jit, jit->fd, &stat);
+	if (jit->fd >= 0)
+		r = fstat(jit->fd, &stat) < 0 ? -errno : 0;
+	else
+		r = open_last(jit, &stat);
+	if (r >= 0)
+		r = read_on(jit, jit->fd, &stat);
 	if (r != -EAGAIN)
 		let_go(jit);
 	return r;

@@ -67,10 +67,12 @@ int pp_jit_find(struct pp_jit *jit, uint64_t address, struct pp_jit_symbol *ret_
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s);
 /*
  * Opens pid's map file and keeps it open, so that it can be read when the process is gone and its
- * root with it. Once it is kept this does nothing. Errors as pp_jit_refresh().
+ * root with it. While there is no such file its root is kept, since some compilers write the file
+ * when the process ends. Once the file is kept this does nothing. Errors as pp_jit_refresh().
  */
 int pp_jit_watch(struct pp_jit *jit, pid_t pid, int64_t not_before_s);
-/* Of a process that has ended: the rest of the file that was kept. -EAGAIN, -ENOSPC as above. */
+/* Of a process that has ended: the rest of the file that was kept, or all of one that it wrote at
+ * its end. Errors as pp_jit_refresh(). */
 int pp_jit_refresh_last(struct pp_jit *jit);
 
 #endif

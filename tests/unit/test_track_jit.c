@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -374,6 +375,41 @@ static void test_file_of_another_user(void)
 	pp_jit_free(jit);
 }
 
+/* As Java does with -XX:+DumpPerfMapAtExit. */
+static void test_file_written_at_the_end(void)
+{
+	struct pp_jit *jit;
+	int go[2];
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(go), 0);
+	pid = fork();
+	if (pid == 0) {
+		char byte;
+		FILE *file;
+
+		close(go[1]);
+		snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
+		file = read(go[0], &byte, 1) == 0 ? fopen(map_path, "we") : NULL;
+		_exit(!file || fputs("10 10 last\n", file) < 0 || fclose(file));
+	}
+	CU_ASSERT_FATAL(pid > 0);
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", pid);
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
+	CU_ASSERT_EQUAL(pp_jit_watch(jit, pid, 0), -ENOENT);
+	CU_ASSERT_EQUAL(pp_jit_watch(jit, pid, 0), -ENOENT);
+	CU_ASSERT_EQUAL(the_budget.files, 1);
+	close(go[0]);
+	close(go[1]);
+	CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+	CU_ASSERT_EQUAL(pp_jit_refresh_last(jit), 0);
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "last");
+	CU_ASSERT_EQUAL(the_budget.files, 0);
+	CU_ASSERT_EQUAL(pp_jit_refresh_last(jit), -ENOENT);
+	unlink(map_path);
+	pp_jit_free(jit);
+}
+
 static const struct unit_test tests[] = {
 	{"a symbol covers its addresses and no other", test_lines},
 	{"what is no symbol line is passed over", test_hostile_lines},
@@ -384,6 +420,7 @@ static const struct unit_test tests[] = {
 	{"a file is followed as it grows, and read anew when replaced", test_file_is_followed},
 	{"a file that is replaced without end takes no more time", test_replaced_without_end},
 	{"a line without an end is passed over", test_line_without_end},
+	{"a file that a process writes when it ends is read", test_file_written_at_the_end},
 	{"another user's file and a pipe are refused", test_file_of_another_user},
 };
 UNIT_SUITE(track_jit, tests)
