@@ -19,12 +19,19 @@
 /* One with none that should have had so many is not. */
 #define MISSED_MIN 10
 
-/* A path or an edge of a burst, until the slice ends. */
+enum waiting_kind {
+	WAITING_PATH,
+	WAITING_SEGMENT,
+	WAITING_EDGE,
+};
+
+/* Something of a burst, until the slice ends. */
 struct waiting {
-	bool is_edge;
+	enum waiting_kind kind;
 	uint32_t context; /* of a path */
 	union {
 		struct pathprof_path_count path;
+		struct pathprof_segment_count segment;
 		struct pathprof_edge_count edge;
 	};
 };
@@ -113,18 +120,32 @@ static double usec_a_sample(const struct pp_weigh *weigh)
 	return weigh->profile->clock_hz ? USEC_A_SEC / weigh->profile->clock_hz : 1;
 }
 
+/* The figures of a path, or those of a segment. */
+static void weigh_path(const struct pp_weigh *weigh, struct pathprof_path_count *path, double usec,
+		       double samples)
+{
+	path->weight *= usec;
+	path->insns *= usec;
+	path->slice = weigh->slice;
+	path->slice_samples = samples;
+}
+
 static void deliver(struct pp_weigh *weigh, struct waiting *waiting, double usec, double samples)
 {
-	if (waiting->is_edge) {
+	switch (waiting->kind) {
+	case WAITING_PATH:
+		weigh_path(weigh, &waiting->path, usec, samples);
+		pathprof_profile_add_called_path(weigh->profile, &waiting->path, waiting->context);
+		break;
+	case WAITING_SEGMENT:
+		weigh_path(weigh, &waiting->segment.second, usec, samples);
+		pathprof_profile_add_segment(weigh->profile, &waiting->segment);
+		break;
+	case WAITING_EDGE:
 		waiting->edge.weight *= usec;
 		pathprof_profile_add_edge(weigh->profile, &waiting->edge);
-		return;
+		break;
 	}
-	waiting->path.weight *= usec;
-	waiting->path.insns *= usec;
-	waiting->path.slice = weigh->slice;
-	waiting->path.slice_samples = samples;
-	pathprof_profile_add_called_path(weigh->profile, &waiting->path, waiting->context);
 }
 
 /* A slice of which the clock saw nothing yet lasted less than a sample. */
@@ -170,7 +191,7 @@ bool pp_weigh_add_burst(struct pp_weigh *weigh, uint32_t process,
 	if (burst->end == PATHPROF_END_DISCONT && !burst->insn_cnt)
 		return false;
 	/* room for all that one burst may hold */
-	if (weigh->waiting_cnt > WAITING_MAX - 2 * PATHPROF_BURST_MAX)
+	if (weigh->waiting_cnt > WAITING_MAX - 3 * PATHPROF_BURST_MAX)
 		end_slice(weigh);
 	if (!weighed || !keep_burst(weigh, process)) {
 		weigh->profile->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
@@ -201,9 +222,20 @@ void pp_weigh_add_path(struct pp_weigh *weigh, const struct pathprof_path_count 
 
 	if (!waiting)
 		return;
-	*waiting = (struct waiting){.context = context, .path = *path};
+	*waiting = (struct waiting){.kind = WAITING_PATH, .context = context, .path = *path};
 	waiting->path.weight = rate(weigh, span);
 	waiting->path.insns = waiting->path.weight * own;
+}
+
+void pp_weigh_add_segment(struct pp_weigh *weigh, const struct pathprof_segment_count *segment,
+			  uint32_t span)
+{
+	struct waiting *waiting = next(weigh);
+
+	if (!waiting)
+		return;
+	*waiting = (struct waiting){.kind = WAITING_SEGMENT, .segment = *segment};
+	waiting->segment.second.weight = rate(weigh, span);
 }
 
 void pp_weigh_add_edge(struct pp_weigh *weigh, const struct pathprof_edge_count *edge)
@@ -212,7 +244,7 @@ void pp_weigh_add_edge(struct pp_weigh *weigh, const struct pathprof_edge_count 
 
 	if (!waiting)
 		return;
-	*waiting = (struct waiting){.is_edge = true, .edge = *edge};
+	*waiting = (struct waiting){.kind = WAITING_EDGE, .edge = *edge};
 	waiting->edge.weight = rate(weigh, 0) * (double)edge->count;
 }
 

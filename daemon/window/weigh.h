@@ -2,7 +2,7 @@
 /*
  * The weight of a burst. The budget caps bursts, so an idle second gets as many as a busy one,
  * and some are never made because their program cannot be stepped. The clock knows how much CPU
- * time each of them stands for, and paths and edges are weighed by it, in microseconds:
+ * time each of them stands for, and paths, segments and edges are weighed by it, in microseconds:
  *
  *   first by slices of a second or more: the user time of the slice / its bursts;
  *   then by programs, when the window closes: the user time of the program / what its bursts weigh.
@@ -14,8 +14,8 @@
  * A burst that ended early stands for as much time as any other: its paths are rates, runs for each
  * instruction covered. The derivation is in docs/shares.md.
  *
- * Workload: some hundred bursts a second, of some hundred paths and edges; what arrived in a slice
- * waits here until it ends, in bounded memory. One owner, the window.
+ * Workload: some hundred bursts a second, of some hundred paths, segments and edges; what arrived
+ * in a slice waits here until it ends, in bounded memory. One owner, the window.
  */
 #ifndef PP_WEIGH_H
 #define PP_WEIGH_H
@@ -38,14 +38,17 @@ void pp_weigh_begin(struct pp_weigh *weigh);
 /* A clock sample in user code of this process, an index in the profile. */
 void pp_weigh_add_clock(struct pp_weigh *weigh, uint32_t process);
 /*
- * A burst of this process; its paths and edges follow. False: it tells nothing, for its code
- * changed while it ran, and is no burst.
+ * A burst of this process; its paths, segments and edges follow. False: it tells nothing, for its
+ * code changed while it ran, and is no burst.
  */
 bool pp_weigh_add_burst(struct pp_weigh *weigh, uint32_t process,
 			const struct pathprof_burst *burst);
 /* span: as in struct pathprof_path_seen; context: who called it (pathprof_profile_context). */
 void pp_weigh_add_path(struct pp_weigh *weigh, const struct pathprof_path_count *path,
 		       uint32_t span, uint32_t context);
+/* span: as in struct pathprof_segment_seen. */
+void pp_weigh_add_segment(struct pp_weigh *weigh, const struct pathprof_segment_count *segment,
+			  uint32_t span);
 void pp_weigh_add_edge(struct pp_weigh *weigh, const struct pathprof_edge_count *edge);
 
 /* Ends the slice if it is time, by CLOCK_MONOTONIC: what waited is in the profile then. */

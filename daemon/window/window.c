@@ -34,6 +34,12 @@ struct place {
 	uint64_t offset;
 };
 
+/* What an address was resolved to, and all addresses [start, end) that lie in one piece with it. */
+struct region {
+	uint64_t start, end;
+	struct place place; /* of start */
+};
+
 /* The newest stack, which waits for its burst, and its frames as they are found. */
 struct callers {
 	pp_window_table_fn *find_table;
@@ -73,6 +79,7 @@ struct arrival {
 	uint32_t branch;       /* the next one that calls or returns from `callers` */
 	uint32_t path_callers; /* those of the path at hand; 0: not known */
 	uint32_t callers;      /* of the code there: a context of the profile; 0: nobody */
+	struct region region;  /* of the address that was located last */
 };
 
 static void drop(struct pp_window *window, enum pathprof_drop reason, uint64_t cnt)
@@ -192,23 +199,42 @@ static uint32_t binary_of(struct pp_window *window, const struct pathprof_build_
 	return binary;
 }
 
-/* Resolves an address of the burst's process. Counts what fails; -errno then. */
-static int locate(const struct arrival *arrival, uint64_t address, struct place *ret_place)
+/*
+ * Resolves an address of the burst's process; -errno. Most addresses of a burst lie where the one
+ * before did.
+ */
+static int find_place(struct arrival *arrival, uint64_t address, struct place *ret_place)
 {
 	struct pp_window *window = arrival->window;
+	struct region *known = &arrival->region;
 	struct pp_location where;
 	uint32_t binary;
 
-	if (window->resolver.resolve(window->resolver.context, (pid_t)arrival->who.pid,
-				     arrival->who.time_ns, address, &where) < 0) {
-		drop(window, PATHPROF_DROP_UNRESOLVED, 1);
-		return -ENOENT;
+	if (address >= known->start && address < known->end) {
+		*ret_place = (struct place){known->place.binary,
+					    known->place.offset + (address - known->start)};
+		return 0;
 	}
+	if (window->resolver.resolve(window->resolver.context, (pid_t)arrival->who.pid,
+				     arrival->who.time_ns, address, &where) < 0)
+		return -ENOENT;
 	binary = binary_of(window, &where.id, &where.from, where.name ? where.name : "");
 	if (binary == PATHPROF_NO_INDEX)
 		return -ENOSPC;
 	*ret_place = (struct place){binary, where.offset};
+	*known = (struct region){
+		where.start, where.end, {binary, where.offset - (address - where.start)}};
 	return 0;
+}
+
+/* Counts what is in no mapping. */
+static int locate(struct arrival *arrival, uint64_t address, struct place *ret_place)
+{
+	int r = find_place(arrival, address, ret_place);
+
+	if (r == -ENOENT)
+		drop(arrival->window, PATHPROF_DROP_UNRESOLVED, 1);
+	return r;
 }
 
 /*
@@ -371,10 +397,9 @@ void pp_window_add_stack(void *context, const struct pp_stack_seen *stack)
 	callers->stack.state.stack = callers->bytes;
 }
 
-/* ---- paths and edges */
+/* ---- paths, segments and edges */
 
-static void add_path(const struct arrival *arrival, const struct pathprof_path_seen *path,
-		     uint64_t cnt)
+static void add_path(struct arrival *arrival, const struct pathprof_path_seen *path, uint64_t cnt)
 {
 	struct pp_window *window = arrival->window;
 	double weight = path->weight * (double)cnt;
@@ -408,7 +433,36 @@ static void on_path(void *context, const struct pathprof_path_seen *path)
 	add_path(arrival, path, 1);
 }
 
-static void add_edge(const struct arrival *arrival, uint64_t from_address, uint64_t to_address,
+/* A branch of one without a place is counted as unresolved by its edge. */
+static void on_segment(void *context, const struct pathprof_segment_seen *segment)
+{
+	struct arrival *arrival = context;
+	struct pp_window *window = arrival->window;
+	struct pathprof_segment_count add = {
+		.first = {.length = segment->first.length, .outcomes = segment->first.outcomes},
+		.second = {.process = arrival->process,
+			   .length = segment->second.length,
+			   .outcomes = segment->second.outcomes,
+			   .samples = 1,
+			   .weight = segment->weight,
+			   .burst = arrival->burst},
+	};
+	struct place first, second;
+
+	if (find_place(arrival, segment->first.start, &first) < 0 ||
+	    find_place(arrival, segment->second.start, &second) < 0)
+		return;
+	add.first.binary = first.binary;
+	add.first.start = first.offset;
+	add.second.binary = second.binary;
+	add.second.start = second.offset;
+	if (is_weighed(&window->config))
+		pp_weigh_add_segment(window->weigh, &add, segment->span);
+	else
+		pathprof_profile_add_segment(&window->profile, &add);
+}
+
+static void add_edge(struct arrival *arrival, uint64_t from_address, uint64_t to_address,
 		     uint64_t cnt)
 {
 	struct pp_window *window = arrival->window;
@@ -605,6 +659,9 @@ static void add_branches(struct arrival *arrival, const struct pathprof_burst *b
 		return;
 	}
 	window->profile.totals.pathless += !paths;
+	window->profile.is_ordered = true;
+	pathprof_segments_of_window(branches, burst->branch_cnt, burst->horizon, on_segment,
+				    arrival);
 	for (uint32_t i = 0; i < burst->branch_cnt; i++)
 		if (branches[i].taken)
 			add_edge(arrival, branches[i].from, branches[i].next, 1);

@@ -134,7 +134,7 @@ says 1 'not a regular file' record -o /dev/null -- true
 
 # A database of an older pathprof is read, one of a newer pathprof is not, and neither is added to.
 cp "$db" "$dir/old.db" && cp "$db" "$dir/new.db"
-sqlite3 "$dir/old.db" 'DROP TABLE context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE ranged_windows; DROP TABLE segment_counts; DROP TABLE piece_counts; DROP TABLE window_notes; DROP TABLE parcel_windows; DROP TABLE parcels; PRAGMA user_version = 7'
+sqlite3 "$dir/old.db" 'DROP TABLE segment_samples; DROP TABLE segmented_windows; DROP TABLE pieces; DROP TABLE context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE ranged_windows; DROP TABLE segment_counts; DROP TABLE piece_counts; DROP TABLE window_notes; DROP TABLE parcel_windows; DROP TABLE parcels; PRAGMA user_version = 7'
 sqlite3 "$dir/new.db" 'PRAGMA user_version = 999'
 cp "$dir/old.db" "$dir/kept.db"
 for verb in paths edges windows processes binaries 'show 1' 'compare window:1 window:2'; do

@@ -16,7 +16,8 @@
 
 /* Take a bare file back to the schema of before, for with_sqlite(): before windows were weighed, */
 #define WORLD_WITHOUT_WEIGHED                                                                      \
-	"DROP TABLE context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE "     \
+	"DROP TABLE segment_samples; DROP TABLE segmented_windows; DROP TABLE pieces; DROP TABLE " \
+	"context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE "                \
 	"ranged_windows;"                                                                          \
 	"DROP TABLE segment_counts; DROP TABLE piece_counts; DROP TABLE window_notes;"             \
 	"DROP TABLE parcel_windows; DROP TABLE parcels;"                                           \

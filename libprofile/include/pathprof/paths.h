@@ -54,6 +54,20 @@ int pathprof_paths_of_window(const struct pathprof_branch *branches, uint32_t br
 			     void *context);
 
 /*
+ * A piece, which is what one procedure runs between its calls (a path of PATHPROF_MAPPING_WPP), and
+ * the one that followed it over a call or a return: EOPP's interprocedural segment of depth 1.
+ */
+struct pathprof_segment_seen {
+	struct pathprof_path_seen first, second;
+	uint32_t span; /* from the push of the first to the pop of the second, as a path's */
+	double weight; /* by that span */
+};
+typedef void pathprof_segment_fn(void *context, const struct pathprof_segment_seen *segment);
+/* The same windows and errors; returns the number of segments whose pieces were seen whole. */
+int pathprof_segments_of_window(const struct pathprof_branch *branches, uint32_t branch_cnt,
+				uint32_t horizon, pathprof_segment_fn *fn, void *context);
+
+/*
  * The same for a whole stream: a path stack of 32 entries under any setting.
  */
 enum pathprof_extend {

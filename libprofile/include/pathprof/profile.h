@@ -136,6 +136,20 @@ struct pathprof_caller_count {
 	double weight; /* as the path's */
 };
 
+/* A piece is what one procedure runs between its calls: keyed as a path is, of one process. */
+struct pathprof_piece_key {
+	uint32_t binary;
+	uint32_t length, outcomes;
+	uint64_t start; /* file offset */
+};
+
+/* A piece and the one that followed it over a call or a return. */
+struct pathprof_segment_count {
+	struct pathprof_piece_key first;
+	/* The second piece; its process and figures are the segment's, but for insns. */
+	struct pathprof_path_count second;
+};
+
 struct pathprof_edge_count {
 	uint32_t process;
 	uint32_t from_binary, to_binary;
@@ -184,6 +198,8 @@ struct pathprof_profile {
 	uint32_t clock_hz;     /* clock samples a second and CPU; 0: no clock ran */
 	bool clock_kernel;     /* they include time in the kernel */
 	bool weighed;          /* each burst counts by the CPU time that it stands for */
+	bool is_ordered;       /* its segments were counted, all but these: */
+	uint64_t segments_lost; /* seen, and found no room */
 	struct pathprof_totals totals;
 
 	struct pathprof_binary *binaries;
@@ -193,8 +209,9 @@ struct pathprof_profile {
 	struct pathprof_clock_count *clocks;
 	struct pathprof_caller *contexts; /* number 0, once there are any, is nobody */
 	struct pathprof_caller_count *context_counts;
+	struct pathprof_segment_count *segments;
 	uint32_t binary_cnt, process_cnt, path_cnt, edge_cnt, clock_cnt, context_cnt,
-		context_count_cnt;
+		context_count_cnt, segment_cnt;
 	struct pathprof_profile_index *index; /* private */
 };
 
@@ -224,6 +241,9 @@ void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof
 /* The same of a path that was called in a context of pathprof_profile_context(); 0: not known. */
 void pathprof_profile_add_called_path(struct pathprof_profile *p,
 				      const struct pathprof_path_count *add, uint32_t context);
+/* Segments take a quarter of the memory at most; what finds no room is in segments_lost. */
+void pathprof_profile_add_segment(struct pathprof_profile *p,
+				  const struct pathprof_segment_count *add);
 void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof_edge_count *add);
 /*
  * The number of a caller that was called in context `parent` (0: by nobody, as far as is known);
@@ -232,8 +252,8 @@ void pathprof_profile_add_edge(struct pathprof_profile *p, const struct pathprof
 uint32_t pathprof_profile_context(struct pathprof_profile *p, uint32_t parent, uint32_t binary,
 				  uint64_t function);
 /*
- * Multiplies what paths and edges of each process weigh; factors[p->process_cnt] are above zero.
- * Counts of samples stay.
+ * Multiplies what paths, segments and edges of each process weigh; factors[p->process_cnt] are
+ * above zero. Counts of samples stay.
  */
 void pathprof_profile_scale(struct pathprof_profile *p, const double *factors);
 /* Also adds to totals.clock_samples. */

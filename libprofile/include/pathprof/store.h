@@ -168,6 +168,8 @@ struct pathprof_window_row {
 	uint32_t taken_wanted;
 	uint32_t horizon, clock_hz; /* as in profile.h */
 	bool clock_kernel, weighed;
+	bool has_segments;      /* which piece followed which was counted, all but these: */
+	uint64_t segments_lost; /* seen, and found no room */
 	struct pathprof_totals totals;
 };
 
@@ -475,10 +477,10 @@ int pathprof_store_value_drops(struct pathprof_store *store, const struct pathpr
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error);
 
 /*
- * Pieces and segments of an exact profile, beside its paths (docs/untested.md). A piece is what one
- * procedure runs between its calls, keyed as a path is; a segment is a piece and the one that
- * followed it over a call or a return. Both go with their window, and into no profile file that
- * pathprof_store_extract() makes.
+ * Pieces and segments, beside paths: of an exact profile, and of samples (docs/untested.md). A
+ * piece is what one procedure runs between its calls, keyed as a path is; a segment is a piece and
+ * the one that followed it over a call or a return. Both go with their window, and into no profile
+ * file that pathprof_store_extract() makes.
  */
 struct pathprof_piece {
 	struct pathprof_build_id binary_id;
@@ -490,10 +492,12 @@ struct pathprof_piece_row {
 	struct pathprof_piece piece;
 	uint64_t count;
 };
-/* Both are among the pieces of their window. */
+/* Of a run both are among the pieces of their window. */
 struct pathprof_segment_row {
 	struct pathprof_piece first, second;
-	uint64_t count;
+	uint64_t count; /* or samples */
+	/* Of samples, as in struct pathprof_path_row; of a run: its count, and 0. */
+	double weight, squares, weight_squares;
 };
 struct pathprof_run {
 	const char *note; /* what ran; NULL: nobody said */
@@ -520,6 +524,14 @@ int pathprof_store_pieces(struct pathprof_store *store, const struct pathprof_fi
 int pathprof_store_segments(struct pathprof_store *store, const struct pathprof_filter *filter,
 			    pathprof_segment_row_fn *fn, void *context,
 			    struct pathprof_error *error);
+/*
+ * The same of windows of samples (struct pathprof_window_row: has_segments), by all of the filter
+ * but its limit.
+ */
+int pathprof_store_segment_samples(struct pathprof_store *store,
+				   const struct pathprof_filter *filter,
+				   pathprof_segment_row_fn *fn, void *context,
+				   struct pathprof_error *error);
 
 /*
  * Code that ran straight on from `start`, where a branch at `from` led, up to the branch at `last`,

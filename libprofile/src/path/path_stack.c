@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* The core's path stack behind the library's interface: whole streams and single bursts. */
+/* The core's path stack behind the library's interface: whole streams, single bursts, segments. */
 #include "pathprof/paths.h"
 
 #include <errno.h>
@@ -153,4 +153,55 @@ int pathprof_paths_of_burst(const struct pathprof_branch *branches, uint32_t bra
 			    enum pathprof_mapping mapping, pathprof_path_fn *fn, void *context)
 {
 	return pathprof_paths_of_window(branches, branch_cnt, 0, mapping, fn, context);
+}
+
+/* ---------------------------------------------------------------- segments */
+
+/* The piece before the next one, and whether a call or a return led from it. */
+struct joining {
+	const struct pathprof_branch *branches;
+	uint32_t n; /* what the window's spans are counted against */
+	struct pathprof_path_seen first;
+	bool crosses;
+	int cnt;
+	pathprof_segment_fn *fn;
+	void *context;
+};
+
+static bool is_crossing(const struct pathprof_branch *branch)
+{
+	return branch->kind == PP_KIND_CALL || branch->kind == PP_KIND_ICALL ||
+	       branch->kind == PP_KIND_RET;
+}
+
+/* A piece begins where the one before it ended, for nothing lies between. */
+static void join(void *context, const struct pathprof_path_seen *piece)
+{
+	struct joining *j = context;
+	struct pathprof_segment_seen segment;
+
+	if (j->crosses) {
+		segment = (struct pathprof_segment_seen){
+			.first = j->first,
+			.second = *piece,
+			.span = j->first.span + piece->span,
+		};
+		segment.weight = weight_of(j->n, segment.span);
+		j->fn(j->context, &segment);
+		j->cnt++;
+	}
+	j->first = *piece;
+	j->crosses = is_crossing(&j->branches[piece->last]);
+}
+
+int pathprof_segments_of_window(const struct pathprof_branch *branches, uint32_t branch_cnt,
+				uint32_t horizon, pathprof_segment_fn *fn, void *context)
+{
+	struct joining j = {.branches = branches, .fn = fn, .context = context};
+	int pieces;
+
+	j.n = horizon ? horizon : count_taken(branches, branch_cnt);
+	pieces = pathprof_paths_of_window(branches, branch_cnt, horizon, PATHPROF_MAPPING_WPP, join,
+					  &j);
+	return pieces < 0 ? pieces : j.cnt;
 }

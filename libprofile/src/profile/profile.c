@@ -24,10 +24,13 @@
 
 #include "base/table.h"
 #include "base/vector.h"
+#include "pp_path_sums.h"
 
 #define NAME_MAX_BYTES  4096
 #define PATH_LENGTH_MAX 32
 #define FIRST_ENTRIES   64
+/* The array doubles: segments never take more than a quarter of the memory. */
+#define SEGMENTS_PART 8
 
 /* One array's room, and the table that finds its entries. */
 struct entries {
@@ -38,7 +41,8 @@ struct entries {
 struct pathprof_profile_index {
 	size_t max_bytes, used_bytes;
 	uint64_t seed;
-	struct entries binaries, processes, paths, edges, clocks, contexts, context_counts;
+	struct entries binaries, processes, paths, edges, clocks, contexts, context_counts,
+		segments;
 };
 
 static const char *const drop_names[PATHPROF_DROP_CNT] = {
@@ -159,6 +163,15 @@ static uint64_t hash_context_count(uint64_t seed, const struct pathprof_caller_c
 	return pp_hash_mix(seed, (uint64_t)c->path << 32 | c->context);
 }
 
+static uint64_t hash_segment(uint64_t seed, const struct pathprof_segment_count *s)
+{
+	const struct pathprof_piece_key *first = &s->first;
+	uint64_t hash = pp_hash_mix(hash_path(seed, &s->second), first->start);
+
+	hash = pp_hash_mix(hash, (uint64_t)first->length << 32 | first->outcomes);
+	return pp_hash_mix(hash, first->binary);
+}
+
 static bool same_process(const struct pathprof_process *a, const struct pathprof_process *b)
 {
 	return a->pid == b->pid && a->start_time == b->start_time && a->exec_cnt == b->exec_cnt;
@@ -168,6 +181,14 @@ static bool same_path(const struct pathprof_path_count *a, const struct pathprof
 {
 	return a->start == b->start && a->outcomes == b->outcomes && a->length == b->length &&
 	       a->process == b->process && a->binary == b->binary;
+}
+
+static bool same_segment(const struct pathprof_segment_count *a,
+			 const struct pathprof_segment_count *b)
+{
+	return a->first.start == b->first.start && a->first.outcomes == b->first.outcomes &&
+	       a->first.length == b->first.length && a->first.binary == b->first.binary &&
+	       same_path(&a->second, &b->second);
 }
 
 static bool same_edge(const struct pathprof_edge_count *a, const struct pathprof_edge_count *b)
@@ -200,7 +221,7 @@ static size_t table_bytes(const struct pathprof_profile_index *index)
 	       ((size_t)index->binaries.table.slot_cnt + index->processes.table.slot_cnt +
 		index->paths.table.slot_cnt + index->edges.table.slot_cnt +
 		index->clocks.table.slot_cnt + index->contexts.table.slot_cnt +
-		index->context_counts.table.slot_cnt);
+		index->context_counts.table.slot_cnt + index->segments.table.slot_cnt);
 }
 
 static bool has_room(const struct pathprof_profile_index *index, size_t bytes)
@@ -318,6 +339,7 @@ void pathprof_profile_clear(struct pathprof_profile *p)
 	pp_table_clear(&index->clocks.table);
 	pp_table_clear(&index->contexts.table);
 	pp_table_clear(&index->context_counts.table);
+	pp_table_clear(&index->segments.table);
 	*p = (struct pathprof_profile){
 		.binaries = p->binaries,
 		.processes = p->processes,
@@ -326,6 +348,7 @@ void pathprof_profile_clear(struct pathprof_profile *p)
 		.clocks = p->clocks,
 		.contexts = p->contexts,
 		.context_counts = p->context_counts,
+		.segments = p->segments,
 		.index = index,
 	};
 }
@@ -342,6 +365,7 @@ void pathprof_profile_release(struct pathprof_profile *p)
 	pp_table_release(&p->index->clocks.table);
 	pp_table_release(&p->index->contexts.table);
 	pp_table_release(&p->index->context_counts.table);
+	pp_table_release(&p->index->segments.table);
 	free(p->binaries);
 	free(p->processes);
 	free(p->paths);
@@ -349,6 +373,7 @@ void pathprof_profile_release(struct pathprof_profile *p)
 	free(p->clocks);
 	free(p->contexts);
 	free(p->context_counts);
+	free(p->segments);
 	free(p->index);
 	*p = (struct pathprof_profile){0};
 }
@@ -503,8 +528,7 @@ uint32_t pathprof_profile_process(struct pathprof_profile *p,
 	return entry;
 }
 
-/* ---------------------------------------------------------------- paths, edges and clock samples
- */
+/* ---------------------------------------------------------------- paths */
 
 static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
@@ -535,69 +559,8 @@ static struct pathprof_path_count *new_path(struct pathprof_profile *p, uint64_t
 	if (pp_table_add(&entries->table, hash, i, hash_path(p->index->seed, &p->paths[i])) < 0)
 		return NULL;
 	p->path_cnt++;
-	entry->samples = entry->squares = entry->burst = entry->burst_samples = 0;
-	entry->slice = 0;
-	entry->weight = entry->insns = entry->weight_squares = 0;
-	entry->burst_weight = entry->slice_weight = 0;
+	pp_path_sums_begin(entry);
 	return entry;
-}
-
-/* (a + b)^2 - a^2 = b (2a + b) */
-static void add_squares(struct pathprof_path_count *entry, const struct pathprof_path_count *add)
-{
-	uint64_t more = add->squares;
-
-	if (add->burst) {
-		if (__builtin_mul_overflow(add->samples, 2 * entry->burst_samples + add->samples,
-					   &more))
-			more = UINT64_MAX;
-		entry->burst_samples += add->samples;
-	}
-	/* unknown stays so */
-	if (more && (entry->squares || !entry->samples))
-		entry->squares = add_saturated(entry->squares, more);
-	else
-		entry->squares = 0;
-}
-
-/* (sum + more)^2 - sum^2 */
-static double added_square(double sum, double more)
-{
-	return more * (2 * sum + more);
-}
-
-static void add_weight_squares(struct pathprof_path_count *entry,
-			       const struct pathprof_path_count *add)
-{
-	double more = add->weight_squares;
-
-	if (add->burst) {
-		more = added_square(entry->burst_weight, add->weight);
-		entry->burst_weight += add->weight;
-	}
-	if (add->slice) {
-		more += added_square(entry->slice_weight, add->weight) / add->slice_samples;
-		entry->slice_weight += add->weight;
-	}
-	/* unknown stays so */
-	if (more > 0 && (entry->weight_squares > 0 || !entry->samples))
-		entry->weight_squares += more;
-	else
-		entry->weight_squares = 0;
-}
-
-/* Begins new sums where another burst, or another slice, begins. */
-static void turn_to(struct pathprof_path_count *entry, const struct pathprof_path_count *add)
-{
-	if (add->burst && entry->burst != add->burst) {
-		entry->burst = add->burst;
-		entry->burst_samples = 0;
-		entry->burst_weight = 0;
-	}
-	if (add->slice && entry->slice != add->slice) {
-		entry->slice = add->slice;
-		entry->slice_weight = 0;
-	}
 }
 
 static uint32_t new_context(struct pathprof_profile *p, const struct pathprof_caller *context)
@@ -672,15 +635,6 @@ static void add_context(struct pathprof_profile *p, uint32_t path,
 	entry->weight += add->weight;
 }
 
-/* One addition that does not know its instructions makes the sum unknown, and it stays so. */
-static void add_insns(struct pathprof_path_count *entry, const struct pathprof_path_count *add)
-{
-	bool known = add->insns > 0 && (entry->insns > 0 || !entry->samples);
-
-	if (add->samples)
-		entry->insns = known ? entry->insns + add->insns : 0;
-}
-
 static bool is_sum(double value)
 {
 	return isfinite(value) && value >= 0;
@@ -716,15 +670,73 @@ void pathprof_profile_add_called_path(struct pathprof_profile *p,
 		p->totals.drops[PATHPROF_DROP_TABLE_FULL]++;
 		return;
 	}
-	turn_to(entry, add);
-	add_squares(entry, add);
-	add_weight_squares(entry, add);
-	add_insns(entry, add);
-	entry->samples = add_saturated(entry->samples, add->samples);
-	entry->weight += add->weight;
+	pp_path_sums_add(entry, add);
 	if (context)
 		add_context(p, (uint32_t)(entry - p->paths), add, context);
 }
+
+/* ---------------------------------------------------------------- segments */
+
+static bool segments_have_room(const struct pathprof_profile *p)
+{
+	const size_t entry_bytes = sizeof(*p->segments) + 2 * sizeof(uint32_t);
+
+	return p->segment_cnt < p->index->max_bytes / SEGMENTS_PART / entry_bytes;
+}
+
+static struct pathprof_segment_count *find_segment(const struct pathprof_profile *p, uint64_t hash,
+						   const struct pathprof_segment_count *segment)
+{
+	uint32_t entry = pp_table_find(&p->index->segments.table, hash, i,
+				       same_segment(&p->segments[i], segment));
+
+	return entry == PP_TABLE_NONE ? NULL : &p->segments[entry];
+}
+
+static struct pathprof_segment_count *new_segment(struct pathprof_profile *p, uint64_t hash,
+						  const struct pathprof_segment_count *segment)
+{
+	struct entries *entries = &p->index->segments;
+	struct pathprof_segment_count *entry;
+
+	if (!segments_have_room(p) ||
+	    !make_room(p->index, (void **)&p->segments, sizeof(*p->segments), entries))
+		return NULL;
+	entry = &p->segments[p->segment_cnt];
+	*entry = *segment;
+	if (pp_table_add(&entries->table, hash, i, hash_segment(p->index->seed, &p->segments[i])) <
+	    0)
+		return NULL;
+	p->segment_cnt++;
+	pp_path_sums_begin(&entry->second);
+	return entry;
+}
+
+void pathprof_profile_add_segment(struct pathprof_profile *p,
+				  const struct pathprof_segment_count *add)
+{
+	struct pathprof_segment_count *entry;
+	uint64_t hash;
+
+	if (add->second.process == PATHPROF_NO_INDEX || add->second.binary == PATHPROF_NO_INDEX ||
+	    add->first.binary == PATHPROF_NO_INDEX)
+		return;
+	if (!path_is_sound(p, &add->second) || add->first.binary >= p->binary_cnt ||
+	    add->first.length > PATH_LENGTH_MAX) {
+		p->totals.drops[PATHPROF_DROP_MALFORMED]++;
+		return;
+	}
+	hash = hash_segment(p->index->seed, add);
+	entry = find_segment(p, hash, add);
+	if (!entry)
+		entry = new_segment(p, hash, add);
+	if (entry)
+		pp_path_sums_add(&entry->second, &add->second);
+	else
+		p->segments_lost = add_saturated(p->segments_lost, add->second.samples);
+}
+
+/* ---------------------------------------------------------------- edges and clock samples */
 
 static struct pathprof_edge_count *find_edge(const struct pathprof_profile *p, uint64_t hash,
 					     const struct pathprof_edge_count *edge)
@@ -787,6 +799,8 @@ void pathprof_profile_scale(struct pathprof_profile *p, const double *factors)
 		p->edges[i].weight *= factors[p->edges[i].process];
 	for (uint32_t i = 0; i < p->context_count_cnt; i++)
 		p->context_counts[i].weight *= factors[p->paths[p->context_counts[i].path].process];
+	for (uint32_t i = 0; i < p->segment_cnt; i++)
+		scale_path(&p->segments[i].second, factors[p->segments[i].second.process]);
 }
 
 static struct pathprof_clock_count *find_clock(const struct pathprof_profile *p, uint64_t hash,

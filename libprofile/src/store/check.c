@@ -36,6 +36,23 @@ static const struct {
 	 "SELECT 1 FROM segment_counts c WHERE NOT EXISTS (SELECT 1 FROM piece_counts p WHERE"
 	 " p.window = c.window AND p.path = c.first) OR NOT EXISTS (SELECT 1 FROM piece_counts p"
 	 " WHERE p.window = c.window AND p.path = c.second)"},
+	{"a segment's sample is out of range",
+	 "SELECT 1 FROM segment_samples WHERE typeof(samples) <> 'integer' OR samples < 0"
+	 " OR typeof(weight) NOT IN ('real', 'integer') OR weight NOT BETWEEN 0 AND 1e300"
+	 " OR typeof(squares) NOT IN ('integer', 'null') OR squares <= 0"
+	 " OR typeof(weight_squares) NOT IN ('real', 'integer', 'null')"
+	 " OR weight_squares NOT BETWEEN 0 AND 1e300 UNION ALL SELECT 1 FROM segmented_windows"
+	 " WHERE typeof(lost) <> 'integer' OR lost < 0"},
+	{"a piece's length or outcomes are out of range",
+	 "SELECT 1 FROM pieces WHERE typeof(start) <> 'integer' OR typeof(length) <> 'integer'"
+	 " OR length NOT BETWEEN 0 AND 32 OR typeof(outcomes) <> 'integer'"
+	 " OR outcomes NOT BETWEEN 0 AND 4294967295"},
+	{"a sampled piece was seen later than its last_window allows",
+	 "SELECT 1 FROM segment_samples c CROSS JOIN pieces t ON t.id IN (c.first, c.second)"
+	 " WHERE c.window > t.last_window + 63"},
+	{"a segment belongs to a process that its window does not know",
+	 "SELECT 1 FROM segment_samples c WHERE NOT EXISTS (SELECT 1 FROM window_processes p"
+	 " WHERE p.window = c.window AND p.process = c.process)"},
 	{"a range's count is out of range",
 	 "SELECT 1 FROM range_counts WHERE typeof(count) <> 'integer' OR count <= 0"
 	 " OR typeof(last) <> 'integer'"},

@@ -17,7 +17,7 @@
 
 #define PP_QUERY_SQL_MAX_BYTES 4096
 
-/* Of path_counts c, grouped: 0 unless it is known of all. */
+/* Of path_counts or segment_samples c, grouped: 0 unless it is known of all. */
 #define PP_SUM_SQUARES "CASE WHEN count(c.squares) = count(*) THEN total(c.squares) ELSE 0.0 END"
 
 #define PP_SUM_WEIGHT_SQUARES                                                                      \
@@ -52,6 +52,8 @@ void pp_query_add_window_set(struct pp_query *q);
 void pp_query_add_process_set(struct pp_query *q);
 void pp_query_add_path_set(struct pp_query *q);
 void pp_query_add_edge_set(struct pp_query *q);
+/* Of segment_samples, whose binary is that of the first piece. */
+void pp_query_add_segment_set(struct pp_query *q);
 void pp_query_add_clock_set(struct pp_query *q);
 /* " AND ..." of windows called w: by window, and those that saw what the filter names. */
 void pp_query_add_window_matches(struct pp_query *q);
@@ -63,6 +65,9 @@ typedef int pp_query_row_fn(struct pp_query *q, struct pp_row *row, void *take_c
 			    struct pathprof_error *error);
 /* Of clock samples, in a file or in none. */
 uint64_t pp_row_place(struct pp_row *row, int column, bool in_file);
+
+/* Six columns: build-id, kind, name, start, length, outcomes. */
+struct pathprof_piece pp_row_piece(struct pp_row *row, int column);
 
 /* site 0: none. */
 int pp_query_run(struct pp_query *q, int64_t site, pp_query_row_fn *take, void *take_context,

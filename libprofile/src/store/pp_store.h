@@ -104,6 +104,12 @@ enum pp_stmt {
 	PP_STMT_WINDOW_NOTE_GET,
 	PP_STMT_PIECE_COUNT_ADD,
 	PP_STMT_SEGMENT_COUNT_ADD,
+	PP_STMT_PIECE_FIND,
+	PP_STMT_PIECE_ADD,
+	PP_STMT_PIECE_SEEN,
+	PP_STMT_SEGMENTED_WINDOW_ADD,
+	PP_STMT_SEGMENT_SAMPLE_ADD,
+	PP_STMT_SEGMENT_SAMPLES_ADD,
 	PP_STMT_RANGED_WINDOW_ADD,
 	PP_STMT_RANGE_COUNT_ADD,
 	PP_STMT_RANGE_COUNTS_ADD,
@@ -125,9 +131,17 @@ struct pathprof_store {
 	char *file;
 	int lock_fd; /* FILE.lock, held by flock; -1 in a reader */
 	bool writable;
-	unsigned int schema;             /* of the file, when it was opened */
-	struct pp_id_cache paths, edges; /* of a writer */
+	unsigned int schema;                     /* of the file, when it was opened */
+	struct pp_id_cache paths, edges, pieces; /* of a writer */
 };
+
+/* After rows were removed or rolled back. */
+static inline void pp_store_forget_ids(struct pathprof_store *store)
+{
+	pp_id_cache_clear(&store->paths);
+	pp_id_cache_clear(&store->edges);
+	pp_id_cache_clear(&store->pieces);
+}
 
 /* ---------------------------------------------------------------- sql.c */
 
@@ -265,10 +279,14 @@ int pp_store_read_copy(struct pathprof_store *store, struct pathprof_error *erro
 int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
 		    const char *name, int64_t window, int64_t *ret_row,
 		    struct pathprof_error *error);
-/* Row id of a path, or a piece, of the binary of that row. window: as above. */
+/* Row id of a path, or a piece of a run, of the binary of that row. window: as above. */
 int pp_store_path(struct pathprof_store *store, int64_t window, int64_t binary, uint64_t start,
 		  uint32_t length, uint32_t outcomes, int64_t *ret_id,
 		  struct pathprof_error *error);
+/* The same of a piece of samples. */
+int pp_store_piece(struct pathprof_store *store, int64_t window, int64_t binary, uint64_t start,
+		   uint32_t length, uint32_t outcomes, int64_t *ret_id,
+		   struct pathprof_error *error);
 /* The same of an edge between the binaries of these rows. */
 int pp_store_edge(struct pathprof_store *store, int64_t window, int64_t from_binary, uint64_t from,
 		  int64_t to_binary, uint64_t to, int64_t *ret_id, struct pathprof_error *error);

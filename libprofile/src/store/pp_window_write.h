@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * A window on its way into the database: what write.c, write_check.c and write_contexts.c share. In
- * a transaction of the caller's; the writer's locking.
+ * A window on its way into the database: what write.c, write_check.c, write_contexts.c and
+ * segments.c share. In a transaction of the caller's; the writer's locking.
  */
 #ifndef PP_WINDOW_WRITE_H
 #define PP_WINDOW_WRITE_H
@@ -25,5 +25,7 @@ int pp_window_refuse(const struct pp_window_write *w, int code, const char *what
 int pp_window_check(const struct pp_window_write *w);
 /* After the binaries, processes and paths. */
 int pp_window_write_contexts(struct pp_window_write *w);
+/* After the binaries and processes. */
+int pp_window_write_segments(struct pp_window_write *w);
 
 #endif

@@ -312,7 +312,10 @@ static void window_query(struct pp_query *q)
 		q, "SELECT w.id, w.begin_ns, w.end_ns, w.source, w.basis, w.taken_wanted, w.bursts,"
 		   " w.branches, w.taken, w.steps, w.paths, w.stopped_ns, w.source_cpu_ns,"
 		   " w.insns, w.pathless, w.clock_samples, w.horizon, w.clock_hz, w.clock_kernel,"
-		   " w.weighed FROM windows w WHERE 1");
+		   " w.weighed, coalesce((SELECT g.lost FROM segmented_windows g"
+		   " WHERE g.window = w.id), -1),"
+		   " EXISTS (SELECT 1 FROM piece_counts p WHERE p.window = w.id)"
+		   " FROM windows w WHERE 1");
 	pp_query_add_window_matches(q);
 	pp_query_add(q, " ORDER BY w.end_ns DESC, w.id DESC LIMIT ?9");
 }
@@ -373,6 +376,10 @@ static int take_window(struct pp_query *q, struct pp_row *row, void *take_contex
 		.clock_kernel = pp_row_int(row, 18, 0, 1) != 0,
 		.weighed = pp_row_int(row, 19, 0, 1) != 0,
 	};
+	int64_t lost = pp_row_int(row, 20, -1, INT64_MAX);
+
+	out.has_segments = lost >= 0 || pp_row_int(row, 21, 0, 1) != 0;
+	out.segments_lost = lost > 0 ? (uint64_t)lost : 0;
 	take_totals(row, 6, &out.totals);
 	int code = pp_row_end(row, q->store, error);
 	if (code == 0)

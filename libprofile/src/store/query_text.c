@@ -185,6 +185,19 @@ void pp_query_add_edge_set(struct pp_query *q)
 	pp_query_add(q, ")");
 }
 
+void pp_query_add_segment_set(struct pp_query *q)
+{
+	if (q->filter.owner_cnt) {
+		pp_query_add(q, " AND NOT EXISTS (SELECT 1 FROM pieces o");
+		add_foreign_file(q, "= o.binary WHERE o.id IN (c.first, c.second)");
+	}
+	if (!pp_query_given(q->filter.binary))
+		return;
+	pp_query_add(q, " AND +c.first IN (SELECT t.id FROM pieces t WHERE t.binary IN ");
+	add_binary_set(q);
+	pp_query_add(q, ")");
+}
+
 void pp_query_add_binary(struct pp_query *q, const char *column)
 {
 	if (!pp_query_given(q->filter.binary))

@@ -42,6 +42,8 @@ static const char remove_batch[] =
 	"DELETE FROM path_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM context_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM segment_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM segment_samples WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"DELETE FROM segmented_windows WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM piece_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM window_notes WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM range_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
@@ -93,6 +95,9 @@ static const char remove_unnamed[] =
 	"DELETE FROM contexts WHERE last_window + 63 < (SELECT coalesce(min(w.id), 1 +"
 	" (SELECT seq FROM main.sqlite_sequence WHERE name = 'windows') + 63)"
 	" FROM main.windows w);"
+	"DELETE FROM pieces WHERE last_window < (SELECT coalesce(min(w.id) - 63, 1 +"
+	" (SELECT seq FROM main.sqlite_sequence WHERE name = 'windows'))"
+	" FROM main.windows w);"
 	"CREATE TEMP TABLE gone_binaries AS SELECT b.id AS id FROM main.binaries b WHERE"
 	" NOT EXISTS (SELECT 1 FROM main.paths t WHERE t.binary = b.id)"
 	" AND b.last_window < (SELECT coalesce(min(w.id), 1 + (SELECT seq FROM main.sqlite_sequence"
@@ -102,6 +107,7 @@ static const char remove_unnamed[] =
 	" UNION SELECT binary FROM main.processes WHERE binary IS NOT NULL)"
 	" AND b.id NOT IN (SELECT binary FROM main.value_sites)"
 	" AND b.id NOT IN (SELECT binary FROM main.contexts)"
+	" AND NOT EXISTS (SELECT 1 FROM main.pieces p WHERE p.binary = b.id)"
 	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.clock_counts c"
 	" ON c.window = w.id AND c.binary = b.id WHERE w.id < b.last_window + 64)"
 	" AND NOT EXISTS (SELECT 1 FROM main.windows w CROSS JOIN main.window_files f"
@@ -202,8 +208,7 @@ int pp_store_remove_windows(struct pathprof_store *store, const char *which,
 		code = pp_sql_exec(store, which, error);
 	if (code == 0)
 		code = pp_sql_exec(store, remove_batch, error);
-	pp_id_cache_clear(&store->paths);
-	pp_id_cache_clear(&store->edges);
+	pp_store_forget_ids(store);
 	return code;
 }
 
@@ -330,8 +335,7 @@ int pathprof_store_retain(struct pathprof_store *store, const struct pathprof_re
 			code = retain(store, retention, error);
 		int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", code ? NULL : error);
 		code = code ? code : on;
-		pp_id_cache_clear(&store->paths);
-		pp_id_cache_clear(&store->edges);
+		pp_store_forget_ids(store);
 		pp_store_checkpoint(store);
 	}
 	if (code == 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * An exact profile's command, pieces and segments, which it has beside its paths.
+ * An exact profile's command, pieces and segments, which it has beside its paths. Segments are read
+ * by segments.c.
  *
  * Workload: once a run, some ten thousand rows of each; read as sums over runs.
  * Locking: the writer's for writing, none for reading. Ownership: rows are borrowed.
@@ -145,8 +146,7 @@ int pathprof_store_window_note(struct pathprof_store *store, int64_t window, cha
 	return pp_sql_text(store, stmt, "the window has no note", ret_note, error);
 }
 
-/* Columns: build-id, kind, name, start, length, outcomes. */
-static struct pathprof_piece row_piece(struct pp_row *row, int column)
+struct pathprof_piece pp_row_piece(struct pp_row *row, int column)
 {
 	struct pathprof_piece piece = {
 		.binary_name = pp_row_text(row, column + 2),
@@ -168,7 +168,7 @@ static int take_piece(struct pp_query *q, struct pp_row *row, void *context,
 		      struct pathprof_error *error)
 {
 	const struct piece_view *view = context;
-	const struct pathprof_piece_row out = {.piece = row_piece(row, 0),
+	const struct pathprof_piece_row out = {.piece = pp_row_piece(row, 0),
 					       .count = pp_row_count(row, 6)};
 	int code = pp_row_end(row, q->store, error);
 
@@ -190,42 +190,4 @@ int pathprof_store_pieces(struct pathprof_store *store, const struct pathprof_fi
 	pp_query_add(&q, " GROUP BY c.path) s CROSS JOIN paths t ON t.id = s.path"
 			 " CROSS JOIN binaries b ON b.id = t.binary");
 	return pp_query_run(&q, 0, take_piece, &view, error);
-}
-
-struct segment_view {
-	pathprof_segment_row_fn *fn;
-	void *context;
-};
-
-static int take_segment(struct pp_query *q, struct pp_row *row, void *context,
-			struct pathprof_error *error)
-{
-	const struct segment_view *view = context;
-	const struct pathprof_segment_row out = {.first = row_piece(row, 0),
-						 .second = row_piece(row, 6),
-						 .count = pp_row_count(row, 12)};
-	int code = pp_row_end(row, q->store, error);
-
-	return code < 0 ? code : view->fn(view->context, &out);
-}
-
-int pathprof_store_segments(struct pathprof_store *store, const struct pathprof_filter *filter,
-			    pathprof_segment_row_fn *fn, void *context,
-			    struct pathprof_error *error)
-{
-	struct segment_view view = {.fn = fn, .context = context};
-	struct pp_query q;
-
-	pp_query_begin(&q, store, filter);
-	pp_query_add(&q, "SELECT b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
-			 " d.build_id, d.kind, d.name, u.start, u.length, u.outcomes, s.count"
-			 " FROM (SELECT c.first AS path, c.second AS second, sum(c.count) AS count"
-			 " FROM segment_counts c WHERE 1");
-	pp_query_add_window_set(&q);
-	pp_query_add(&q, " GROUP BY c.first, c.second) s CROSS JOIN paths t ON t.id = s.path"
-			 " CROSS JOIN binaries b ON b.id = t.binary"
-			 " CROSS JOIN paths u ON u.id = s.second"
-			 " CROSS JOIN binaries d ON d.id = u.binary WHERE 1");
-	pp_query_add_binary(&q, "t.binary");
-	return pp_query_run(&q, 0, take_segment, &view, error);
 }

@@ -183,6 +183,16 @@ static const char *const texts[PP_STMT_CNT] = {
 				    " ON CONFLICT DO UPDATE SET count = count + excluded.count",
 	[PP_STMT_SEGMENT_COUNT_ADD] = "INSERT INTO segment_counts VALUES (?1, ?2, ?3, ?4)"
 				      " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+	[PP_STMT_PIECE_FIND] = "SELECT id, last_window FROM pieces WHERE binary = ?1 AND start = ?2"
+			       " AND length = ?3 AND outcomes = ?4",
+	[PP_STMT_PIECE_ADD] = "INSERT INTO pieces(binary, start, length, outcomes, last_window)"
+			      " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+	[PP_STMT_PIECE_SEEN] = "UPDATE pieces SET last_window = ?2 WHERE id = ?1",
+	[PP_STMT_SEGMENTED_WINDOW_ADD] = "INSERT INTO segmented_windows VALUES (?1, ?2)",
+	[PP_STMT_SEGMENT_SAMPLE_ADD] =
+		"INSERT INTO segment_samples VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[PP_STMT_SEGMENT_SAMPLES_ADD] =
+		"INSERT INTO segment_samples VALUES " A_BATCH("(?1, ?, ?, ?, ?, ?, ?, ?)"),
 	[PP_STMT_RANGED_WINDOW_ADD] = "INSERT INTO ranged_windows VALUES (?1)",
 	[PP_STMT_RANGE_COUNT_ADD] = "INSERT INTO range_counts VALUES (?1, ?2, ?3, ?4)" RANGE_MERGE,
 	[PP_STMT_RANGE_COUNTS_ADD] =
@@ -431,8 +441,7 @@ int pp_sql_end(struct pathprof_store *store, int result, struct pathprof_error *
 	/* Some errors have rolled back already; one that has not must not leave us in between. */
 	if (!sqlite3_get_autocommit(store->db))
 		run_fixed(store, PP_STMT_ROLLBACK, NULL);
-	pp_id_cache_clear(&store->paths);
-	pp_id_cache_clear(&store->edges);
+	pp_store_forget_ids(store);
 	return result;
 }
 

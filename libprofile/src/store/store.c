@@ -299,6 +299,8 @@ static int open_writer(struct pathprof_store *store, struct pathprof_error *erro
 		code = pp_id_cache_init(&store->paths, CACHE_SETS);
 	if (code == 0)
 		code = pp_id_cache_init(&store->edges, CACHE_SETS);
+	if (code == 0)
+		code = pp_id_cache_init(&store->pieces, CACHE_SETS);
 	store->writable = true;
 	if (code == 0)
 		code = pp_store_schema(store, pathprof_schema_sqlite, &store->schema, error);
@@ -350,6 +352,7 @@ void pathprof_store_free(struct pathprof_store *store)
 	}
 	pp_id_cache_release(&store->paths);
 	pp_id_cache_release(&store->edges);
+	pp_id_cache_release(&store->pieces);
 	free(store->file);
 	free(store);
 }

@@ -496,6 +496,22 @@ int pp_store_path(struct pathprof_store *store, int64_t window, int64_t binary, 
 	return path_id(&w, &key, ret_id);
 }
 
+int pp_store_piece(struct pathprof_store *store, int64_t window, int64_t binary, uint64_t start,
+		   uint32_t length, uint32_t outcomes, int64_t *ret_id,
+		   struct pathprof_error *error)
+{
+	struct pp_window_write w = {.store = store, .window = window, .error = error};
+	const struct pp_id_key key = {{(uint64_t)binary, start, length, outcomes}};
+	const struct subject subject = {
+		.find = PP_STMT_PIECE_FIND,
+		.add = PP_STMT_PIECE_ADD,
+		.seen = PP_STMT_PIECE_SEEN,
+		.cache = &store->pieces,
+	};
+
+	return subject_id(&w, &subject, &key, ret_id);
+}
+
 static int fill_path_rows(struct pp_window_write *w, struct count_row *rows)
 {
 	const struct pathprof_profile *p = w->profile;
@@ -677,6 +693,8 @@ static int write_window(struct pp_window_write *w)
 		code = write_clocks(w);
 	if (code == 0)
 		code = pp_window_write_contexts(w);
+	if (code == 0 && w->profile->is_ordered)
+		code = pp_window_write_segments(w);
 	return code;
 }
 

@@ -120,6 +120,33 @@ static int check_contexts(const struct pp_window_write *w)
 	return 0;
 }
 
+static bool segment_is_sound(const struct pathprof_profile *p,
+			     const struct pathprof_segment_count *s)
+{
+	const struct pathprof_path_count *c = &s->second;
+
+	return c->process < p->process_cnt && c->binary < p->binary_cnt &&
+	       s->first.binary < p->binary_cnt && c->length <= PATH_LENGTH_MAX &&
+	       s->first.length <= PATH_LENGTH_MAX && c->weight >= 0 && c->weight <= WEIGHT_MAX &&
+	       c->weight_squares >= 0 && c->weight_squares <= WEIGHT_MAX;
+}
+
+static int check_segments(const struct pp_window_write *w)
+{
+	const struct pathprof_profile *p = w->profile;
+
+	for (uint32_t i = 0; i < p->segment_cnt; i++) {
+		if (!segment_is_sound(p, &p->segments[i]))
+			return pp_window_refuse(w, -EINVAL, "a segment is malformed");
+		if (p->segments[i].second.samples > PP_COUNT_MAX)
+			return pp_window_refuse(w, -EOVERFLOW,
+						"a segment's samples are 2^63 or more");
+	}
+	if (p->segments_lost > PP_COUNT_MAX)
+		return pp_window_refuse(w, -EOVERFLOW, "segments without room are 2^63 or more");
+	return 0;
+}
+
 int pp_window_check(const struct pp_window_write *w)
 {
 	int code = check_header(w);
@@ -132,5 +159,7 @@ int pp_window_check(const struct pp_window_write *w)
 		code = check_clocks(w);
 	if (code == 0)
 		code = check_contexts(w);
+	if (code == 0)
+		code = check_segments(w);
 	return code;
 }
