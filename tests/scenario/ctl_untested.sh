@@ -106,6 +106,81 @@ kinds piece
 found combination "$(line combination)" pick 150
 found 'new code' "$(line 'new code')" code 150
 
+# Segments: pieces that were tested one by one, and not one behind the other; a call that led elsewhere, and the way
+# back from there; the beginning of a loop that tests never went around. Each is on the line of the branch or call.
+cat >pairs.c <<'END'
+#include <stdlib.h>
+static volatile int sink;
+static __attribute__((noinline)) void leaf(int b)
+{
+	if (b) /* leaf */
+		sink += 1;
+}
+static __attribute__((noinline)) void other(int b)
+{
+	sink += b;
+}
+static __attribute__((noinline)) void pair(int a, int b)
+{
+	if (a)
+		sink += 2;
+	leaf(b);
+	sink += 3;
+}
+static __attribute__((noinline)) void choose(void (*volatile callee)(int))
+{
+	callee(1); /* choose */
+	sink += 4;
+}
+static __attribute__((noinline)) void loop(int cnt)
+{
+	do { /* loop */
+		leaf(1);
+	} while (--cnt);
+}
+static __attribute__((noinline)) void step(int is_more)
+{
+	pair(1, 1);
+	pair(0, 0);
+	if (is_more)
+		pair(1, 0);
+	choose(leaf);
+	other(1);
+	if (is_more)
+		choose(other);
+	loop(is_more ? 3 : 1);
+}
+int main(int argc, char **argv)
+{
+	for (int round = atoi(argv[1]); round; round--)
+		step(argc > 2);
+	return 0;
+}
+END
+${CC:-gcc} -O0 -g -Wl,--build-id -o pairs pairs.c
+mark() { grep -n "/\* $1 \*/" pairs.c | cut -d: -f1; }
+timeout 120 "$tracer" --paths some.paths -- ./pairs 50 </dev/null
+timeout 120 "$tracer" --paths more.paths -- ./pairs 50 more </dev/null
+run 0 record --no-report --source step --overhead 50% -o pairs.db -- ./pairs 4000000 more
+followed() { # KIND LINE DIRECTION FUNCTION
+	grep -qE "^$1 pairs.c:$2 $3 $4 [1-9][0-9]*\$" kinds || fail "no '$1' at pairs.c:$2 ($3) in $4 ($db): $(cat kinds)"
+}
+for db in more.paths pairs.db; do
+	run 0 --db $db untested more.paths --unit segment --binary pairs --check 0% --json
+	python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+assert o["untested"] == 0 and o["seen"] > 10, o' "$dir/got" || fail "pairs against themselves: $(cat "$dir/got")"
+	run 0 --db $db untested some.paths --binary pairs --unit segment -n 0 --json
+	python3 -c 'import json, sys
+for d in json.load(open(sys.argv[1]))["departures"]:
+    print(d["kind"], d["departs_at"], d["direction"], d["function"], d["samples"])' "$dir/got" >kinds
+	followed combination "$(mark leaf)" taken leaf
+	followed 'new edge' "$(mark choose)" call choose
+	followed 'new edge' "$(mark choose)" return choose
+	followed 'new entry' "$(($(mark loop) + 1))" entry loop
+done
+rm -f more.paths
+
 # The graph, with what no test ran marked: the other arm of code(), and the way there.
 run 0 --db all.paths cfg code@app --tested tests.paths --json
 python3 - "$dir/got" "$(line 'new code')" <<'END' || fail "cfg --tested: $(cat "$dir/got")"
@@ -238,8 +313,12 @@ assert o["untested"] == 0 and o["bursts"] > 10 and 0 < o["unseen_share"]["high"]
 run 0 --db live.db untested same.paths --binary app --unit piece --check 0% --json
 python3 -c 'import json, sys
 assert json.load(open(sys.argv[1]))["untested"] == 0' "$dir/got" || fail "false alarms of pieces: $(cat "$dir/got")"
-run 1 --db live.db untested same.paths --unit segment
-grep -q 'which piece followed which' "$dir/said" || fail "segments of samples: $(cat "$dir/said")"
+run 0 --db live.db untested same.paths --binary app --unit segment --check 0% --json
+python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+assert o["untested"] == 0 and o["seen"] > 15 and o["bursts"] > 10 and 0 < o["unseen_share"]["high"] <= 1, o
+assert o["windows_without_segments"] == o["segments_lost"] == 0 and not o["departures"], o' "$dir/got" ||
+	fail "false alarms of segments: $(cat "$dir/got")"
 
 run 0 --db live.db untested tests.paths --binary app --json
 python3 - "$dir/got" >limits <<'END' || fail "left out, in samples: $(cat "$dir/got")"

@@ -70,7 +70,7 @@ size_t untested_limit(const struct untested_report *report, size_t cnt)
 
 /* ---------------------------------------------------------------- text */
 
-static const struct table_column columns[] = {
+static const struct table_column all_columns[] = {
 	{"SHARE", TABLE_RIGHT},
 	{"SAMPLES", TABLE_RIGHT},
 	{"KIND", 0},
@@ -80,6 +80,8 @@ static const struct table_column columns[] = {
 	{"PATHS", TABLE_RIGHT},
 	{"ID", TABLE_RIGHT},
 };
+#define COLUMN_CNT   (sizeof(all_columns) / sizeof(all_columns[0]))
+#define COUNT_COLUMN 6
 
 static void add_row(struct table *table, const struct untested_report *report,
 		    const struct untested_departure *d)
@@ -175,6 +177,21 @@ static void print_others(const struct untested *u)
 		       100 * u->unmatched / all_weight(u), u->why.text[0] ? "; " : "", u->why.text);
 }
 
+/* Of segments: what windows know of theirs. */
+static void print_windows(const struct untested *u)
+{
+	if (u->windows.unknown)
+		printf("not compared: %" PRIu64 " of %" PRIu64 " windows (%" PRId64 " to %" PRId64
+		       "), which do not say which piece followed which: old ones, of a source that "
+		       "counts in the kernel, or of a parcel or profile file\n",
+		       u->windows.unknown, u->windows.unknown + u->windows.known, u->windows.first,
+		       u->windows.last);
+	if (u->windows.lost)
+		printf("not kept: %" PRIu64
+		       " segments for which windows had no room (MemoryMax=)\n",
+		       u->windows.lost);
+}
+
 static void print_notes(const struct untested_report *report)
 {
 	const struct untested *u = report->untested;
@@ -191,6 +208,7 @@ static void print_notes(const struct untested_report *report)
 	if (u->unread > 0)
 		printf("not cut into pieces: %.1f%%, whose code is not to be had\n",
 		       100 * u->unread / u->compared);
+	print_windows(u);
 	if (u->doubtful > 0)
 		printf("not believed: %.2f%%, untested paths that fewer than %" PRIu32
 		       " bursts saw\n",
@@ -203,13 +221,17 @@ static void print_notes(const struct untested_report *report)
 
 static void print_text(const struct untested_report *report)
 {
+	static const char *const counts[] = {"PATHS", "PIECES", "SEGMENTS"};
 	size_t row_cnt = untested_limit(report, report->untested->departure_cnt);
+	struct table_column columns[COLUMN_CNT];
 	struct table table;
 
+	memcpy(columns, all_columns, sizeof(columns));
+	columns[COUNT_COLUMN].title = counts[report->untested->settings.unit];
 	print_head(report);
 	if (row_cnt)
 		putchar('\n');
-	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+	table_init(&table, columns, COLUMN_CNT);
 	for (size_t i = 0; i < row_cnt; i++)
 		add_row(&table, report, &report->untested->departures[i]);
 	if (row_cnt)
@@ -293,6 +315,10 @@ static void print_json(const struct untested_report *report)
 	json_add_real(object, "not_matched", u->unmatched / all_weight(u));
 	json_add(object, "other_builds", others_json(u));
 	json_add_real(object, "not_cut", u->unread / u->compared);
+	if (u->settings.unit == UNTESTED_SEGMENT) {
+		json_add_count(object, "windows_without_segments", u->windows.unknown);
+		json_add_count(object, "segments_lost", u->windows.lost);
+	}
 	json_add_real(object, "not_believed", u->doubtful / u->compared);
 	for (size_t i = 0; i < untested_limit(report, u->departure_cnt); i++)
 		json_array_append_new(departures, departure_json(report, &u->departures[i]));

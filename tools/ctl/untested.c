@@ -31,7 +31,7 @@ const char *untested_kind_name(enum untested_kind kind)
 
 const char *untested_direction_name(enum untested_direction direction)
 {
-	static const char *const names[] = {"not taken", "taken", "entry"};
+	static const char *const names[] = {"not taken", "taken", "entry", "call", "return"};
 
 	return names[direction];
 }
@@ -53,8 +53,8 @@ static enum untested_kind kind_of(const struct untested_work *w, uint32_t binary
 	return is_edge ? UNTESTED_NEW_EDGE : begins ? UNTESTED_COMBINATION : UNTESTED_NEW_ENTRY;
 }
 
-static int depart(struct untested_work *w, const struct untested_item *unit,
-		  const struct untested_departure *key)
+int untested_depart(struct untested_work *w, const struct untested_item *unit,
+		    const struct untested_departure *key)
 {
 	struct untested_departure *d;
 	uint32_t index;
@@ -73,7 +73,7 @@ static int depart(struct untested_work *w, const struct untested_item *unit,
 	return 0;
 }
 
-/* By outcomes alone: pieces that a call ends, and segments. */
+/* By outcomes alone: of code that is not to be had, or does not have such a path. */
 static enum untested_kind kind_without_blocks(const struct untested_work *w,
 					      const struct tested_key *key, int32_t same)
 {
@@ -84,9 +84,8 @@ static enum untested_kind kind_without_blocks(const struct untested_work *w,
 	return (uint32_t)same == key->length ? UNTESTED_COMBINATION : UNTESTED_NEW_EDGE;
 }
 
-/* A path that begins in a block which no test ran belongs to one finding for the whole function. */
-static uint64_t entry_of(const struct untested_work *w, const struct tested_key *key,
-			 const struct pathprof_block *first)
+uint64_t untested_entry_of(const struct untested_work *w, const struct tested_key *key,
+			   const struct pathprof_block *first)
 {
 	const struct untested_binary *b = &w->u->binaries[key->binary];
 	const struct symbol *symbol;
@@ -97,44 +96,42 @@ static uint64_t entry_of(const struct untested_work *w, const struct tested_key 
 	return symbol->bounded ? symbol->start : key->start;
 }
 
-/* blocks NULL: not to be had. */
+/* way NULL: not to be had. */
 static int judge(struct untested_work *w, const struct untested_item *unit,
-		 const struct pathprof_block *blocks, uint32_t cnt)
+		 const struct untested_way *way)
 {
 	int32_t same = untested_set_common(w, &unit->key);
 	struct untested_departure key = {
 		.binary = unit->key.binary, .direction = UNTESTED_ENTRY, .place = unit->key.start};
 	int r;
 
-	if (!blocks || !cnt) {
+	if (!way || !way->cnt) {
 		key.kind = kind_without_blocks(w, &unit->key, same);
-		return depart(w, unit, &key);
+		return untested_depart(w, unit, &key);
 	}
 	r = untested_code_cover(w, unit->key.binary);
 	if (r < 0)
 		return r;
-	key.kind = kind_of(w, unit->key.binary, blocks, cnt, same >= 0);
+	key.kind = kind_of(w, unit->key.binary, way->blocks, way->cnt, same >= 0);
 	if (same < 0) {
-		key.place = entry_of(w, &unit->key, &blocks[0]);
+		key.place = untested_entry_of(w, &unit->key, &way->blocks[0]);
 	} else {
 		const struct pathprof_block *at =
-			&blocks[(uint32_t)same < cnt ? (uint32_t)same : cnt - 1];
+			&way->blocks[(uint32_t)same < way->cnt ? (uint32_t)same : way->cnt - 1];
 
 		key.place = at->end - 1;
 		key.direction = at->taken ? UNTESTED_TAKEN : UNTESTED_NOT_TAKEN;
 	}
-	return depart(w, unit, &key);
+	return untested_depart(w, unit, &key);
 }
 
 /* ---------------------------------------------------------------- what is compared */
 
-static double looks_of(const struct pathprof_path_row *row)
+double untested_looks(uint64_t samples, double squares)
 {
-	double samples = (double)row->samples;
-
-	if (!(row->squares > 0) || !row->samples)
+	if (!(squares > 0) || !samples)
 		return 1;
-	return fmax(1, samples * samples / row->squares);
+	return fmax(1, (double)samples * (double)samples / squares);
 }
 
 /* Behind its key. */
@@ -176,24 +173,28 @@ static struct untested_item unit_of(const struct pathprof_path_row *row, uint32_
 		.weight = row->weight,
 		.weight_squares = row->weight_squares,
 		.samples = row->samples,
-		.looks = looks_of(row),
+		.looks = untested_looks(row->samples, row->squares),
 		.path_id = row->id,
 	};
 }
 
-/* Marks it, and where it is untested and believed, says where it departs. */
-int untested_settle(struct untested_work *w, struct untested_item *unit,
-		    const struct untested_item *part, const struct pathprof_block *blocks,
-		    uint32_t cnt)
+bool untested_believe(struct untested_work *w, struct untested_item *unit,
+		      const struct untested_item *part)
 {
 	uint32_t wanted = w->u->settings.min_bursts;
 
 	if (unit->looks + 1e-9 < wanted && ceil(unit->looks - 1e-9) < wanted) {
 		w->u->doubtful += part->weight;
-		return 0;
+		return false;
 	}
 	unit->is_untested = true;
-	return judge(w, part, blocks, cnt);
+	return true;
+}
+
+int untested_settle(struct untested_work *w, struct untested_item *unit,
+		    const struct untested_item *part, const struct untested_way *way)
+{
+	return untested_believe(w, unit, part) ? judge(w, part, way) : 0;
 }
 
 static int compare_path(struct untested_work *w, const struct untested_item *part)
@@ -204,9 +205,8 @@ static int compare_path(struct untested_work *w, const struct untested_item *par
 
 	if (r < 0 || untested_set_has(w, &part->key))
 		return r;
-	return untested_code_walk(w, &part->key, &way)
-		       ? untested_settle(w, unit, part, way.blocks, way.cnt)
-		       : untested_settle(w, unit, part, NULL, 0);
+	return untested_settle(w, unit, part,
+			       untested_code_walk(w, &part->key, &way) ? &way : NULL);
 }
 
 static int compare_pieces(struct untested_work *w, const struct untested_item *path)
@@ -249,7 +249,6 @@ static int take_piece(void *context, const struct pathprof_piece_row *row)
 					    .key = {.start = row->piece.start,
 						    .length = row->piece.length,
 						    .outcomes = row->piece.outcomes}};
-	struct untested_way way;
 	int r;
 
 	if (untested_set_find_binary(w, &row->piece.binary_id, row->piece.binary_name,
@@ -262,42 +261,7 @@ static int take_piece(void *context, const struct pathprof_piece_row *row)
 	r = untested_add(w, &part.key, &part, &unit);
 	if (r < 0 || untested_set_has(w, &part.key))
 		return r;
-	/* The code of one that a call ended goes on, so it has no such path. */
-	return untested_code_walk(w, &part.key, &way)
-		       ? untested_settle(w, unit, &part, way.blocks, way.cnt)
-		       : untested_settle(w, unit, &part, NULL, 0);
-}
-
-static int take_segment(void *context, const struct pathprof_segment_row *row)
-{
-	struct untested_work *w = context;
-	struct untested_item *unit,
-		part = {.weight = (double)row->count, .samples = row->count, .looks = 1};
-	struct untested_segment_key key = {.first = {.start = row->first.start,
-						     .length = row->first.length,
-						     .outcomes = row->first.outcomes},
-					   .second = {.start = row->second.start,
-						      .length = row->second.length,
-						      .outcomes = row->second.outcomes}};
-	int r;
-
-	if (untested_set_find_binary(w, &row->first.binary_id, row->first.binary_name,
-				     &key.first.binary) < 0 ||
-	    untested_set_find_binary(w, &row->second.binary_id, row->second.binary_name,
-				     &key.second.binary) < 0) {
-		w->u->left_out += part.weight;
-		return 0;
-	}
-	/* One of both pieces may run in a function that changed. */
-	part.key = key.second;
-	if (!untested_builds_same(w, &key.first)) {
-		w->u->unmatched += part.weight;
-		return 0;
-	}
-	if (!untested_builds_weigh(w, &part.key, part.weight))
-		return 0;
-	r = untested_add(w, &key, &part, &unit);
-	return r < 0 || untested_set_has(w, &key) ? r : untested_settle(w, unit, &part, NULL, 0);
+	return untested_pieces_settle(w, unit, &part);
 }
 
 static int count_piece(void *context, const struct pathprof_piece_row *row)
@@ -309,20 +273,16 @@ static int count_piece(void *context, const struct pathprof_piece_row *row)
 static int load_selection(struct untested_work *w, struct pathprof_store *store,
 			  const struct pathprof_filter *filter, struct pathprof_error *error)
 {
-	int counted = pathprof_store_pieces(store, filter, count_piece, NULL, error);
+	int counted;
 
+	if (w->u->settings.unit == UNTESTED_SEGMENT)
+		return untested_segments_load(w, store, filter, error);
+	counted = pathprof_store_pieces(store, filter, count_piece, NULL, error);
 	if (counted < 0)
 		return counted;
 	if (w->u->settings.unit == UNTESTED_PIECE && counted)
 		return pathprof_store_pieces(store, filter, take_piece, w, error);
-	if (w->u->settings.unit != UNTESTED_SEGMENT)
-		return pathprof_store_paths(store, filter, take_path, w, error);
-	if (!counted)
-		return pathprof_fail(error, -ENODATA,
-				     "samples do not say which piece followed which: compare "
-				     "paths or pieces, or a run that `pathprof-trace --paths` "
-				     "counted");
-	return pathprof_store_segments(store, filter, take_segment, w, error);
+	return pathprof_store_paths(store, filter, take_path, w, error);
 }
 
 /* ---------------------------------------------------------------- figures */
@@ -402,6 +362,8 @@ int untested_work_out(struct untested **ret_untested, const struct tested *teste
 	pp_keyed_init(&w->ids, sizeof(struct pathprof_build_id), sizeof(struct pathprof_build_id),
 		      1u << 20, 0);
 	pp_keyed_init(&w->paths, sizeof(struct tested_key), sizeof(struct tested_key), KEYS_MAX, 0);
+	pp_keyed_init(&w->pieces, sizeof(struct tested_key), sizeof(struct tested_key), KEYS_MAX,
+		      0);
 	pp_keyed_init(&w->set, key, key, KEYS_MAX, 0);
 	pp_keyed_init(&w->units, key + sizeof(struct untested_item), key, KEYS_MAX, 0);
 	pp_keyed_init(&w->departures, sizeof(struct untested_departure),
@@ -483,8 +445,11 @@ void untested_free(struct untested *untested)
 	free(untested->binaries);
 	free(w->coverage);
 	free(w->sorted);
+	free(w->segments);
+	pp_keyed_release(&w->crossings);
 	pp_keyed_release(&w->ids);
 	pp_keyed_release(&w->paths);
+	pp_keyed_release(&w->pieces);
 	pp_keyed_release(&w->set);
 	pp_keyed_release(&w->units);
 	pp_keyed_release(&w->departures);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths, or pieces of them, that a selection ran and a tested set (tested.h) lacks, grouped by
- * where they leave the tested ones.
+ * Paths, pieces of them or segments that a selection ran and a tested set (tested.h) lacks, grouped
+ * by where they leave the tested ones.
  *
  * A path is compared by build-id, start, length and outcomes; of a build that no test ran, by what
  * tests ran of another build of the same name (untested_builds.c). Where it is not in the set, the
@@ -12,6 +12,9 @@
  *     new edge      a branch that no tested path took that way
  *     new entry     no tested path began where it begins
  *     combination   every branch was tested, never together
+ *
+ * A segment is two pieces: it goes through the branches of the first, the call or return that ended
+ * that, which counts as a branch of many ways, and the branches of the second.
  *
  * Workload: up to some million tested paths, some ten thousand of the selection; the code of tested
  * paths is walked through once a binary, when something in it is untested. One thread.
@@ -50,7 +53,9 @@ const char *untested_kind_name(enum untested_kind kind);
 enum untested_direction {
 	UNTESTED_NOT_TAKEN,
 	UNTESTED_TAKEN,
-	UNTESTED_ENTRY, /* where it begins */
+	UNTESTED_ENTRY,  /* where it begins */
+	UNTESTED_CALL,   /* a call that led elsewhere in tests */
+	UNTESTED_RETURN, /* back to a place where tests did not come back from there */
 };
 const char *untested_direction_name(enum untested_direction direction);
 
@@ -58,7 +63,8 @@ const char *untested_direction_name(enum untested_direction direction);
 struct untested_departure {
 	uint32_t binary;    /* index */
 	uint32_t direction; /* enum untested_direction */
-	uint64_t place;     /* file offset in the branch, or of the beginning */
+	uint64_t place;     /* file offset in the branch, of the beginning, or in the call that was
+			       made or is returned from */
 	uint32_t kind;      /* enum untested_kind */
 	uint32_t reserved;
 	/* what follows is no key */
@@ -103,6 +109,12 @@ struct untested {
 		why;     /* of a build whose code is not to be had, and was needed; or "" */
 	double unread;   /* of these, weight of paths that could not be cut into pieces */
 	double doubtful; /* weight of untested paths that too few bursts saw */
+	/* Of segments: windows that do not know theirs are not compared. */
+	struct {
+		uint64_t known, unknown; /* windows */
+		int64_t first, last;     /* ids of the unknown */
+		uint64_t lost;           /* segments of the known that found no room */
+	} windows;
 	struct pathprof_unseen unseen;
 	struct untested_departure *departures; /* heaviest first */
 	uint32_t departure_cnt;

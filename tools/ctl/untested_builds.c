@@ -158,7 +158,7 @@ static int move_segments(struct moving *m)
 	return r;
 }
 
-/* Paths as well where they are not the unit: they say which code was tested. */
+/* Paths and pieces as well where they are not the unit: they say which code was tested. */
 static int move_all(struct untested_work *w, uint32_t tested, uint32_t other)
 {
 	const struct untested_names *from = untested_names(w->u, tested);
@@ -173,6 +173,8 @@ static int move_all(struct untested_work *w, uint32_t tested, uint32_t other)
 	m.to = to->matcher;
 	w->u->binaries[tested].is_matched = true;
 	r = move_keys(&m, &w->paths);
+	if (r == 0)
+		r = move_keys(&m, &w->pieces);
 	if (r == 0)
 		r = w->u->settings.unit == UNTESTED_SEGMENT ? move_segments(&m)
 							    : move_keys(&m, &w->set);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Code that tested paths ran through: see untested_work.h. */
+/* Code that tested paths and pieces ran through: see untested_work.h. */
 #include "untested_work.h"
 
 struct pathprof_code *untested_code_of(const struct untested_work *w, uint32_t binary)
@@ -29,6 +29,16 @@ bool untested_code_walk(const struct untested_work *w, const struct tested_key *
 					  ret_way, NULL) == 0;
 }
 
+bool untested_code_walk_piece(const struct untested_work *w, const struct tested_key *key,
+			      struct untested_way *ret_way)
+{
+	struct pathprof_code *code = untested_code_of(w, key->binary);
+
+	ret_way->cnt = 0;
+	return code && pathprof_code_walk_piece(code, key->start, key->length, key->outcomes,
+						take_block, ret_way, NULL) == 0;
+}
+
 static int cover_block(struct untested_coverage *c, const struct pathprof_block *block)
 {
 	uint32_t len = (uint32_t)(block->end - block->start);
@@ -42,24 +52,37 @@ static int cover_block(struct untested_coverage *c, const struct pathprof_block 
 	return r;
 }
 
-int untested_code_cover(struct untested_work *w, uint32_t binary)
+typedef bool walk_fn(const struct untested_work *w, const struct tested_key *key,
+		     struct untested_way *ret_way);
+
+static int cover(struct untested_work *w, uint32_t binary, const struct pp_keyed *keys,
+		 walk_fn *walk)
 {
 	struct untested_coverage *c = &w->coverage[binary];
 	struct untested_way way;
 	int r = 0;
 
-	if (c->is_read)
-		return 0;
-	c->is_read = true;
-	for (uint32_t i = 0; i < w->paths.cnt && r == 0; i++) {
-		const struct tested_key *key = pp_keyed_item(&w->paths, i);
+	for (uint32_t i = 0; i < keys->cnt && r == 0; i++) {
+		const struct tested_key *key = pp_keyed_item(keys, i);
 
-		if (key->binary != binary || !untested_code_walk(w, key, &way))
+		if (key->binary != binary || !walk(w, key, &way))
 			continue;
 		for (uint32_t j = 0; j < way.cnt && r == 0; j++)
 			r = cover_block(c, &way.blocks[j]);
 	}
 	return r;
+}
+
+int untested_code_cover(struct untested_work *w, uint32_t binary)
+{
+	struct untested_coverage *c = &w->coverage[binary];
+	int r;
+
+	if (c->is_read)
+		return 0;
+	c->is_read = true;
+	r = cover(w, binary, &w->paths, untested_code_walk);
+	return r < 0 ? r : cover(w, binary, &w->pieces, untested_code_walk_piece);
 }
 
 bool untested_code_is_new_block(const struct untested_coverage *c,

@@ -26,19 +26,26 @@ static bool behind_call(struct pathprof_code *code, uint64_t *at, uint64_t end)
 struct cutting {
 	struct untested_work *w;
 	const struct untested_item *path;
-	const struct untested_way *way;
 	uint64_t start;
 	uint32_t first; /* branch of the path, and block */
 	bool is_fresh;
 	bool is_tested; /* all of the path, and so all of its pieces */
 };
 
-/* Up to branch `end` of the path; it ran through that many blocks from its first one on. */
-static int end_piece(const struct cutting *c, uint32_t end, uint32_t cnt)
+int untested_pieces_settle(struct untested_work *w, struct untested_item *unit,
+			   const struct untested_item *part)
+{
+	struct untested_way way;
+
+	return untested_settle(w, unit, part,
+			       untested_code_walk_piece(w, &part->key, &way) ? &way : NULL);
+}
+
+/* Up to branch `end` of the path. */
+static int end_piece(const struct cutting *c, uint32_t end)
 {
 	uint32_t length = end - c->first;
 	struct untested_item part = *c->path, *unit;
-	struct pathprof_block blocks[UNTESTED_BLOCKS_MAX];
 	int r;
 
 	part.key.start = c->start;
@@ -48,11 +55,7 @@ static int end_piece(const struct cutting *c, uint32_t end, uint32_t cnt)
 	r = untested_add(c->w, &part.key, &part, &unit);
 	if (r < 0 || c->is_tested || untested_set_has(c->w, &part.key))
 		return r;
-	memcpy(blocks, c->way->blocks + c->first, cnt * sizeof(blocks[0]));
-	/* The piece begins behind the call, in the middle of its first block. */
-	if (cnt)
-		blocks[0].start = c->start;
-	return untested_settle(c->w, unit, &part, blocks, cnt);
+	return untested_pieces_settle(c->w, unit, &part);
 }
 
 /*
@@ -64,8 +67,7 @@ int untested_pieces_cut(struct untested_work *w, const struct untested_item *pat
 			const struct untested_way *way)
 {
 	struct pathprof_code *code = untested_code_of(w, path->key.binary);
-	struct cutting c = {
-		.w = w, .path = path, .way = way, .start = path->key.start, .is_fresh = true};
+	struct cutting c = {.w = w, .path = path, .start = path->key.start, .is_fresh = true};
 	uint32_t length = path->key.length;
 	int r = 0;
 
@@ -74,14 +76,13 @@ int untested_pieces_cut(struct untested_work *w, const struct untested_item *pat
 		uint64_t at = way->blocks[block].start;
 
 		while (r == 0 && behind_call(code, &at, way->blocks[block].end)) {
-			/* The block of the call is not run through yet. */
-			r = end_piece(&c, block, block - c.first);
+			r = end_piece(&c, block);
 			c.start = at;
 			c.first = block;
 			c.is_fresh = false;
 		}
 	}
 	if (r == 0 && (c.is_fresh || length < 32))
-		r = end_piece(&c, length, way->cnt - c.first);
+		r = end_piece(&c, length);
 	return r;
 }

@@ -113,8 +113,9 @@ static json_t *result_json(const struct untested_report *report, const struct un
 {
 	_cleanup_free_ char *print = fingerprint(report, d);
 	_cleanup_free_ char *message = ctl_printf(
-		"%s: %.2f%% of what runs, %" PRIu64 " untested paths by %s (%s)",
-		rules[d->kind].text, 100 * untested_report_share(report, d), d->path_cnt,
+		"%s: %.2f%% of what runs, %" PRIu64 " untested %ss by %s (%s)", rules[d->kind].text,
+		100 * untested_report_share(report, d), d->path_cnt,
+		untested_unit_name(report->untested->settings.unit),
 		untested_report_function(report, d)->name, untested_direction_name(d->direction));
 	json_t *result = json_object(), *prints = json_object(), *properties = json_object();
 

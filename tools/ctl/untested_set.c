@@ -65,7 +65,7 @@ static int add_tested_piece(void *context, const struct pathprof_piece_row *row)
 	uint32_t index;
 	int r = key_of_piece(w, &row->piece, &key);
 
-	return r < 0 ? r : pp_keyed_at(&w->set, &key, &index);
+	return r < 0 ? r : pp_keyed_at(&w->pieces, &key, &index);
 }
 
 static int add_tested_segment(void *context, const struct pathprof_segment_row *row)
@@ -108,13 +108,13 @@ void untested_set_finish(struct untested_work *w)
 	w->coverage = ctl_alloc((w->u->binary_cnt + 1) * sizeof(*w->coverage));
 }
 
-static int copy_paths(struct untested_work *w)
+static int copy_keys(struct untested_work *w, const struct pp_keyed *keys)
 {
 	uint32_t index;
 	int r = 0;
 
-	for (uint32_t i = 0; i < w->paths.cnt && r == 0; i++)
-		r = pp_keyed_at(&w->set, pp_keyed_item(&w->paths, i), &index);
+	for (uint32_t i = 0; i < keys->cnt && r == 0; i++)
+		r = pp_keyed_at(&w->set, pp_keyed_item(keys, i), &index);
 	return r;
 }
 
@@ -123,14 +123,16 @@ int untested_set_load(struct untested_work *w, struct pathprof_error *error)
 	struct pathprof_store *store = w->tested->store;
 	int r = pathprof_store_paths(store, NULL, add_tested_path, w, error);
 
+	if (r == 0 && w->u->settings.unit != UNTESTED_PATH)
+		r = pathprof_store_pieces(store, NULL, add_tested_piece, w, error);
 	if (r < 0)
 		return r;
 	switch (w->u->settings.unit) {
 	case UNTESTED_PATH:
-		r = copy_paths(w);
+		r = copy_keys(w, &w->paths);
 		break;
 	case UNTESTED_PIECE:
-		r = pathprof_store_pieces(store, NULL, add_tested_piece, w, error);
+		r = copy_keys(w, &w->pieces);
 		break;
 	case UNTESTED_SEGMENT:
 		r = pathprof_store_segments(store, NULL, add_tested_segment, w, error);
@@ -156,7 +158,7 @@ bool untested_set_has_path(const struct untested_work *w, const struct tested_ke
 	return pp_keyed_find(&w->paths, key, &index) == 0;
 }
 
-static uint32_t common(const struct tested_key *a, const struct tested_key *b)
+uint32_t untested_common(const struct tested_key *a, const struct tested_key *b)
 {
 	uint32_t most = a->length < b->length ? a->length : b->length;
 	uint32_t differ = a->outcomes ^ b->outcomes;
@@ -173,7 +175,7 @@ int32_t untested_set_common(const struct untested_work *w, const struct tested_k
 	int32_t most = -1;
 
 	for (; low < w->set.cnt && compare_keys(&w->sorted[low], key) == 0; low++) {
-		int32_t same = (int32_t)common(&w->sorted[low], key);
+		int32_t same = (int32_t)untested_common(&w->sorted[low], key);
 
 		most = same > most ? same : most;
 	}

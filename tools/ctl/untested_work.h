@@ -2,7 +2,8 @@
 /*
  * The comparison behind untested.h, private to its files: what is in the tested set
  * (untested_set.c), which code that ran through (untested_code.c), the pieces of paths
- * (untested_pieces.c), and the comparison itself (untested.c). All return -errno where memory ends.
+ * (untested_pieces.c), segments (untested_segments.c), and the comparison itself (untested.c). All
+ * return -errno where memory ends.
  */
 #ifndef CTL_UNTESTED_WORK_H
 #define CTL_UNTESTED_WORK_H
@@ -30,7 +31,7 @@ struct untested_way {
 	uint32_t cnt;
 };
 
-/* The code of one binary that tested paths ran. */
+/* The code of one binary that tested paths and pieces ran. */
 struct untested_coverage {
 	bool is_read;
 	struct pp_map ends;  /* end of a block -> the most bytes of it that ran */
@@ -51,10 +52,13 @@ struct untested_work {
 	struct symbols *symbols;
 	struct pp_keyed ids;       /* struct pathprof_build_id */
 	struct pp_keyed paths;     /* struct tested_key: the tested paths */
+	struct pp_keyed pieces;    /* the same: the tested pieces; none where paths are compared */
 	struct pp_keyed set;       /* and what the unit is: struct tested_key or segment_key */
 	struct tested_key *sorted; /* the set's keys, by binary and start */
-	struct untested_coverage *coverage; /* by binary */
-	struct untested_reading *readings;  /* by binary */
+	struct untested_segment_key *segments; /* the set where it is of segments, by first piece */
+	struct pp_keyed crossings;             /* calls and returns of these, once somebody asks */
+	struct untested_coverage *coverage;    /* by binary */
+	struct untested_reading *readings;     /* by binary */
 	uint32_t reading_cnt;
 	struct pp_keyed units;      /* a key as the set's, and behind it struct untested_item */
 	struct pp_keyed departures; /* struct untested_departure */
@@ -80,6 +84,9 @@ const struct tested_key *untested_set_key(const struct untested_work *w, uint32_
 /* The most branches that the path has in common with a tested one; -1: none begins there. */
 int32_t untested_set_common(const struct untested_work *w, const struct tested_key *key);
 
+/* The branches that both have in common, of two that begin at one place. */
+uint32_t untested_common(const struct tested_key *a, const struct tested_key *b);
+
 /* ---------------------------------------------------------------- code */
 
 /* NULL: not to be had. */
@@ -87,7 +94,10 @@ struct pathprof_code *untested_code_of(const struct untested_work *w, uint32_t b
 /* false: the code is not to be had, or does not have that path. */
 bool untested_code_walk(const struct untested_work *w, const struct tested_key *key,
 			struct untested_way *ret_way);
-/* Reads what tested paths of the binary ran through, once; the two below need it. */
+/* The same of a piece, which a call may end. */
+bool untested_code_walk_piece(const struct untested_work *w, const struct tested_key *key,
+			      struct untested_way *ret_way);
+/* Reads what tested paths and pieces of the binary ran through, once; the two below need it. */
 int untested_code_cover(struct untested_work *w, uint32_t binary);
 bool untested_code_is_new_block(const struct untested_coverage *c,
 				const struct pathprof_block *block);
@@ -108,18 +118,35 @@ void untested_builds_release(struct untested_work *w);
 
 /* ---------------------------------------------------------------- units of the selection */
 
+/* In how many bursts samples were seen, at the least; squares 0: not known. */
+double untested_looks(uint64_t samples, double squares);
 /* A unit of the selection comes up; the same may come up again. */
 int untested_add(struct untested_work *w, const void *key, const struct untested_item *part,
 		 struct untested_item **ret_unit);
-/*
- * It is in no tested run: marks it, and where it is believed, says where part departs. blocks[cnt]:
- * those that it runs through; NULL: not to be had.
+/* It is in no tested run: marks it. false: too few bursts saw it for it to be believed. */
+bool untested_believe(struct untested_work *w, struct untested_item *unit,
+		      const struct untested_item *part);
+/* Marks it, and where it is believed, says where part departs. way NULL: its code is not to be had.
  */
 int untested_settle(struct untested_work *w, struct untested_item *unit,
-		    const struct untested_item *part, const struct pathprof_block *blocks,
-		    uint32_t cnt);
+		    const struct untested_item *part, const struct untested_way *way);
+/* Adds part to the departure of that key. */
+int untested_depart(struct untested_work *w, const struct untested_item *part,
+		    const struct untested_departure *key);
+/*
+ * Where what begins with that key and block departs when nothing tested begins there: a block that
+ * no test ran belongs to one finding for the whole function.
+ */
+uint64_t untested_entry_of(const struct untested_work *w, const struct tested_key *key,
+			   const struct pathprof_block *first);
 /* The pieces of a path that runs way, each added, and settled where it is untested. */
 int untested_pieces_cut(struct untested_work *w, const struct untested_item *path,
 			const struct untested_way *way);
+/* Settles a piece that no test ran. */
+int untested_pieces_settle(struct untested_work *w, struct untested_item *unit,
+			   const struct untested_item *part);
+/* Compares the segments of the selection. -ENODATA: none of its windows knows any. */
+int untested_segments_load(struct untested_work *w, struct pathprof_store *store,
+			   const struct pathprof_filter *filter, struct pathprof_error *error);
 
 #endif

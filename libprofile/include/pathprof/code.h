@@ -150,6 +150,10 @@ typedef int pathprof_block_fn(void *context, const struct pathprof_block *block)
 int pathprof_code_walk(struct pathprof_code *code, uint64_t start, uint32_t length,
 		       uint32_t outcomes, pathprof_block_fn *fn, void *context,
 		       struct pathprof_error *error);
+/* The same of a piece, what one procedure runs between its calls: a call ends it, too. */
+int pathprof_code_walk_piece(struct pathprof_code *code, uint64_t start, uint32_t length,
+			     uint32_t outcomes, pathprof_block_fn *fn, void *context,
+			     struct pathprof_error *error);
 
 #ifdef __cplusplus
 }

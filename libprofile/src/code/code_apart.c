@@ -587,13 +587,13 @@ static int hand_out(const struct pathprof_code *code, const struct pathprof_bloc
 }
 
 int pp_apart_walk(struct pathprof_code *code, uint64_t start, uint32_t length, uint32_t outcomes,
-		  pathprof_block_fn *fn, void *context, struct pathprof_error *error)
+		  bool is_piece, pathprof_block_fn *fn, void *context, struct pathprof_error *error)
 {
 	struct pathprof_apart_message *m;
 	struct pathprof_block *blocks;
 	int r = ready(code);
 
-	m = question(code, PP_ASK_WALK, start);
+	m = question(code, is_piece ? PP_ASK_WALK_PIECE : PP_ASK_WALK, start);
 	m->numbers[1] = length;
 	m->numbers[2] = outcomes;
 	r = r < 0 ? r : ask(code);

@@ -202,11 +202,14 @@ static int put_block(void *context, const struct pathprof_block *block)
 	return pathprof_apart_add(context, block, sizeof(*block)) ? 0 : -E2BIG;
 }
 
-static void answer_walk(struct pathprof_apart_message *m)
+typedef int walk_fn(struct pathprof_code *code, uint64_t start, uint32_t length, uint32_t outcomes,
+		    pathprof_block_fn *fn, void *context, struct pathprof_error *error);
+
+static void answer_walk(struct pathprof_apart_message *m, walk_fn *walk)
 {
 	m->bytes = 0;
-	m->code = pathprof_code_walk(code, m->numbers[0], (uint32_t)m->numbers[1],
-				     (uint32_t)m->numbers[2], put_block, m, &error);
+	m->code = walk(code, m->numbers[0], (uint32_t)m->numbers[1], (uint32_t)m->numbers[2],
+		       put_block, m, &error);
 	if (m->code < 0)
 		answer_error(m);
 }
@@ -323,7 +326,9 @@ static void answer_about_code(struct pathprof_apart_message *m, int fd)
 	case PP_ASK_LENGTHS:
 		return answer_lengths(m);
 	case PP_ASK_WALK:
-		return answer_walk(m);
+		return answer_walk(m, pathprof_code_walk);
+	case PP_ASK_WALK_PIECE:
+		return answer_walk(m, pathprof_code_walk_piece);
 	case PP_ASK_GRAPH_KEY:
 		return answer_graph_key(m);
 	case PP_ASK_GRAPH:

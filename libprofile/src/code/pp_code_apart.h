@@ -28,6 +28,7 @@ enum pp_code_question {
 	PP_ASK_INSTRUCTIONS, /* the same */
 	PP_ASK_LENGTHS,
 	PP_ASK_WALK,
+	PP_ASK_WALK_PIECE,
 	PP_ASK_GRAPH_KEY,
 	PP_ASK_GRAPH, /* written to the descriptor that comes along */
 	PP_ASK_INLINES,
@@ -111,7 +112,8 @@ int pp_apart_instruction(struct pathprof_code *code, uint64_t offset, char *text
 			 unsigned int *ret_len_bytes);
 uint32_t pp_apart_length(struct pathprof_code *code, uint64_t offset);
 int pp_apart_walk(struct pathprof_code *code, uint64_t start, uint32_t length, uint32_t outcomes,
-		  pathprof_block_fn *fn, void *context, struct pathprof_error *error);
+		  bool is_piece, pathprof_block_fn *fn, void *context,
+		  struct pathprof_error *error);
 int pp_apart_graph_key(struct pp_graph_key *ret_key, struct pathprof_code *code,
 		       struct pathprof_error *error);
 int pp_apart_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code *code,

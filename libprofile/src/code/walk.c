@@ -5,6 +5,7 @@
  * A Ball-Larus-like path has one outcome bit for each conditional, direct or indirect jump (1: it
  * was taken). Calls and returns have none: a path goes on after a call and ends with a return. It
  * also ends with a backward branch, taken or not, with an indirect jump, and with its 32nd branch.
+ * A piece is the same, and ends with a call as well.
  * So the descriptor and the code together give the way, and most descriptors that do not belong to
  * the code are noticed.
  *
@@ -31,6 +32,7 @@ struct walk {
 	struct pathprof_code *code;
 	struct pathprof_error *error;
 	uint32_t length, outcomes;
+	bool is_piece;  /* a call ends it, as a return does */
 	uint32_t used;  /* outcome bits consumed */
 	uint32_t steps; /* instructions read */
 	uint64_t pc;    /* vaddr of the next instruction */
@@ -148,7 +150,8 @@ static int pass_return(struct walk *w, const struct step *step)
 	int rc;
 
 	if (w->used < w->length)
-		return mismatch(w, "it returns earlier");
+		return mismatch(w,
+				w->is_piece ? "it calls or returns earlier" : "it returns earlier");
 	rc = close_block(w, step, 1);
 	return rc ? rc : 1;
 }
@@ -168,10 +171,16 @@ static int pass(struct walk *w)
 		return pass_branch(w, &step);
 	case PP_KIND_RET:
 		return pass_return(w, &step);
+	case PP_KIND_CALL:
+	case PP_KIND_ICALL:
+		if (w->is_piece)
+			return pass_return(w, &step);
+		break;
 	default:
-		w->pc += step.len;
-		return 0;
+		break;
 	}
+	w->pc += step.len;
+	return 0;
 }
 
 static int hand_out(const struct walk *w, pathprof_block_fn *fn, void *context)
@@ -185,25 +194,46 @@ static int hand_out(const struct walk *w, pathprof_block_fn *fn, void *context)
 	return 0;
 }
 
+static int walk(struct walk *w, uint64_t start, pathprof_block_fn *fn, void *context)
+{
+	int rc;
+
+	if (w->code->apart)
+		return pp_apart_walk(w->code, start, w->length, w->outcomes, w->is_piece, fn,
+				     context, w->error);
+	if (w->length > BRANCHES_MAX || (w->length < BRANCHES_MAX && w->outcomes >> w->length))
+		return pathprof_fail(w->error, -EINVAL,
+				     "no path has length %" PRIu32 " and outcomes 0x%" PRIx32,
+				     w->length, w->outcomes);
+	if (pathprof_code_offset_to_vaddr(w->code, start, &w->pc))
+		return pathprof_fail(w->error, -EBADMSG,
+				     "%s: there is no code at offset 0x%" PRIx64, w->code->path,
+				     start);
+	w->block = w->pc;
+	do
+		rc = pass(w);
+	while (!rc);
+	return rc < 0 ? rc : hand_out(w, fn, context);
+}
+
 int pathprof_code_walk(struct pathprof_code *code, uint64_t start, uint32_t length,
 		       uint32_t outcomes, pathprof_block_fn *fn, void *context,
 		       struct pathprof_error *error)
 {
 	struct walk w = {.code = code, .error = error, .length = length, .outcomes = outcomes};
-	int rc;
 
-	if (code->apart)
-		return pp_apart_walk(code, start, length, outcomes, fn, context, error);
-	if (length > BRANCHES_MAX || (length < BRANCHES_MAX && outcomes >> length))
-		return pathprof_fail(error, -EINVAL,
-				     "no path has length %" PRIu32 " and outcomes 0x%" PRIx32,
-				     length, outcomes);
-	if (pathprof_code_offset_to_vaddr(code, start, &w.pc))
-		return pathprof_fail(error, -EBADMSG, "%s: there is no code at offset 0x%" PRIx64,
-				     code->path, start);
-	w.block = w.pc;
-	do
-		rc = pass(&w);
-	while (!rc);
-	return rc < 0 ? rc : hand_out(&w, fn, context);
+	return walk(&w, start, fn, context);
+}
+
+int pathprof_code_walk_piece(struct pathprof_code *code, uint64_t start, uint32_t length,
+			     uint32_t outcomes, pathprof_block_fn *fn, void *context,
+			     struct pathprof_error *error)
+{
+	struct walk w = {.code = code,
+			 .error = error,
+			 .length = length,
+			 .outcomes = outcomes,
+			 .is_piece = true};
+
+	return walk(&w, start, fn, context);
 }
