@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Branch stacks cut out of an exact trace, written as a perf.data, imported: every edge and path is
 # there as often, and with the weight, as counting them window by window gives. A spoilt count is
-# found. Files that are not there leave edges, and are named. Stacks of some kinds of branches leave
+# found. Segments of stacks are those of the run. Files that are not there leave edges, and are named. Stacks of some kinds of branches leave
 # edges only. Counts by symbol and offset (BOLT's fdata) land where the trace has them.
 set -u
 . "$(dirname "$0")/trace_common.bash"
@@ -65,6 +65,18 @@ same() {
 
 printf 'hello world %s\n' {1..3000} >text
 same gzip 32 8000 gzip -c text
+# A stack shows which piece followed which: none of it is unknown to the run's own exact set.
+name='segments of stacks'
+if "$tracer" --paths exact.paths -- gzip -c text >/dev/null 2>err &&
+	"$ctl" --db db untested exact.paths --unit segment --min-bursts 1 --json >table 2>err && python3 -c '
+import json, sys
+o = json.load(open("table"))
+assert o["untested"] == o["windows_without_segments"] == o["segments_lost"] == 0 and o["seen"] > 150, o
+print("%d of %d were seen, 0 untested" % (o["seen"], o["tested"]))' >said 2>>err; then
+	ok "$name: $(cat said)"
+else
+	not_ok "$name" "$(tail -n 2 err)"
+fi
 same perl 16 6000 perl -e 'my %h; $h{$_ % 77} .= $_ for 1..900; print join ",", sort keys %h'
 
 # The check has teeth: one count more in one place.

@@ -10,16 +10,23 @@
 #include "../one_segment.h"
 #include "unit.h"
 
+static bool is_same_key(const struct import_row *a, const struct import_row *b)
+{
+	return a->pid == b->pid && a->is_path == b->is_path && a->a == b->a && a->b == b->b &&
+	       a->second_a == b->second_a && a->second_b == b->second_b;
+}
+
 void import_count(struct import_rows *rows, const struct import_row *add)
 {
 	struct import_row *at = rows->list;
 
-	while (at < rows->list + rows->cnt && (at->pid != add->pid || at->is_path != add->is_path ||
-					       at->a != add->a || at->b != add->b))
+	while (at < rows->list + rows->cnt && !is_same_key(at, add))
 		at++;
 	if (at == rows->list + rows->cnt) {
 		CU_ASSERT_FATAL(rows->cnt < ROWS);
-		*at = (struct import_row){add->pid, add->is_path, add->a, add->b, 0, 0, 0};
+		*at = *add;
+		at->cnt = at->mispredicted = 0;
+		at->weight = 0;
 		rows->cnt++;
 	}
 	at->cnt += add->cnt;
@@ -33,8 +40,7 @@ static bool has(const struct import_rows *rows, const struct import_row *row)
 		const struct import_row *r = &rows->list[i];
 		double off = (r->weight - row->weight) / (row->weight > 1 ? row->weight : 1);
 
-		if (r->pid == row->pid && r->is_path == row->is_path && r->a == row->a &&
-		    r->b == row->b)
+		if (is_same_key(r, row))
 			return r->cnt == row->cnt && r->mispredicted == row->mispredicted &&
 			       off < 1e-9 && off > -1e-9;
 	}
@@ -69,6 +75,28 @@ static void keep_edges(struct import_world *w, const struct pathprof_profile *p)
 	}
 }
 
+static uint64_t descriptor(uint32_t length, uint32_t outcomes)
+{
+	return (uint64_t)length << 32 | outcomes;
+}
+
+static void keep_segments(struct import_world *w, const struct pathprof_profile *p)
+{
+	for (uint32_t i = 0; i < p->segment_cnt; i++) {
+		const struct pathprof_segment_count *s = &p->segments[i];
+		const struct pathprof_path_count *c = &s->second;
+
+		import_count(&w->got, &(struct import_row){
+					      .pid = p->processes[c->process].pid,
+					      .a = s->first.start,
+					      .b = descriptor(s->first.length, s->first.outcomes),
+					      .second_a = c->start,
+					      .second_b = descriptor(c->length, c->outcomes),
+					      .cnt = c->samples,
+					      .weight = c->weight});
+	}
+}
+
 static int keep_window(void *context, const struct pathprof_profile *p,
 		       const struct pathprof_ranges *ranges, struct pathprof_error *error)
 {
@@ -80,17 +108,19 @@ static int keep_window(void *context, const struct pathprof_profile *p,
 	w->stored_stacks += p->totals.bursts;
 	CU_ASSERT_EQUAL(p->source, PATHPROF_SOURCE_IMPORT);
 	CU_ASSERT_EQUAL(p->totals.drops[PATHPROF_DROP_TABLE_FULL], 0);
+	CU_ASSERT(p->is_ordered || !p->segment_cnt);
+	CU_ASSERT_EQUAL(p->segments_lost, 0);
 	keep_edges(w, p);
+	keep_segments(w, p);
 	for (uint32_t i = 0; i < p->path_cnt; i++) {
 		const struct pathprof_path_count *c = &p->paths[i];
 
-		import_count(&w->got,
-			     &(struct import_row){.pid = p->processes[c->process].pid,
-						  .is_path = true,
-						  .a = c->start,
-						  .b = (uint64_t)c->length << 32 | c->outcomes,
-						  .cnt = c->samples,
-						  .weight = c->weight});
+		import_count(&w->got, &(struct import_row){.pid = p->processes[c->process].pid,
+							   .is_path = true,
+							   .a = c->start,
+							   .b = descriptor(c->length, c->outcomes),
+							   .cnt = c->samples,
+							   .weight = c->weight});
 	}
 	return 0;
 }
@@ -243,6 +273,23 @@ void import_want_path(void *context, const struct pathprof_path_seen *path)
 						    (places > 1 ? places : 1)});
 }
 
+static void want_segment(void *context, const struct pathprof_segment_seen *segment)
+{
+	const struct pathprof_path_seen *first = &segment->first, *second = &segment->second;
+	struct import_world *w = context;
+	double places = w->depth - segment->span;
+
+	import_count(&w->want,
+		     &(struct import_row){.pid = w->pid,
+					  .a = import_offset(first->start),
+					  .b = descriptor(first->length, first->outcomes),
+					  .second_a = import_offset(second->start),
+					  .second_b = descriptor(second->length, second->outcomes),
+					  .cnt = w->times,
+					  .weight = (double)w->times * w->depth /
+						    (places > 1 ? places : 1)});
+}
+
 /* taken[cnt] in a stack of `depth` entries; moved says what its mispredictions were made of. */
 void import_want_paths(struct import_world *w, const struct pathprof_taken *taken, uint32_t cnt,
 		       double depth)
@@ -254,6 +301,7 @@ void import_want_paths(struct import_world *w, const struct pathprof_taken *take
 	CU_ASSERT_EQUAL_FATAL(
 		pathprof_reconstruct(w->naive, taken, cnt, branches, &branch_cnt, &at), 0);
 	pathprof_paths_of_burst(branches, branch_cnt, PATHPROF_MAPPING_BL, import_want_path, w);
+	pathprof_segments_of_window(branches, branch_cnt, 0, want_segment, w);
 }
 
 void import_want_edges(struct import_world *w, const struct import_stack *s, uint64_t moved)

@@ -17,11 +17,11 @@
 #define KERNEL  UINT64_C(0xffffffff81000000)
 #define WINDOWS 64
 
-/* The counts of one edge (b its target) or path (b its descriptor). */
+/* The counts of one edge (b its target), path (b its descriptor), or segment (and its second). */
 struct import_row {
 	uint32_t pid;
 	bool is_path;
-	uint64_t a, b, cnt, mispredicted;
+	uint64_t a, b, second_a, second_b, cnt, mispredicted;
 	double weight;
 };
 

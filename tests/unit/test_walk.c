@@ -8,6 +8,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,10 @@ struct world {
 	uint64_t byte_cnt;
 };
 
+/* Of each path: its last branch, when gone through slowly; whether a call or return ended it. */
 struct seen {
 	struct pathprof_path_seen list[PATHPROF_BURST_MAX];
+	bool crosses[PATHPROF_BURST_MAX];
 	size_t cnt;
 };
 
@@ -77,6 +80,12 @@ static int go_slowly(struct world *w, const struct pathprof_taken *taken, uint32
 	seen->cnt = 0;
 	if (!refusal)
 		pathprof_paths_of_burst(branches, branch_cnt, w->mapping, see, seen);
+	for (size_t i = 0; i < seen->cnt; i++) {
+		uint32_t kind = branches[seen->list[i].last].kind;
+
+		seen->crosses[i] =
+			kind == PERF_BR_CALL || kind == PERF_BR_IND_CALL || kind == PERF_BR_RET;
+	}
 	return refusal;
 }
 
@@ -100,6 +109,7 @@ static int walk(struct world *w, const struct pathprof_taken *taken, uint32_t cn
 		struct pathprof_path_seen path = {.span = ended[i].span};
 
 		pathprof_walker_path(w->walker, (uint32_t)ended[i].path, &path);
+		seen->crosses[seen->cnt] = ended[i].crosses;
 		see(seen, &path);
 	}
 	return 0;
@@ -113,7 +123,7 @@ static bool is_same(const struct seen *a, const struct seen *b)
 		same = a->list[i].start == b->list[i].start &&
 		       a->list[i].length == b->list[i].length &&
 		       a->list[i].outcomes == b->list[i].outcomes &&
-		       a->list[i].span == b->list[i].span;
+		       a->list[i].span == b->list[i].span && a->crosses[i] == b->crosses[i];
 	return same;
 }
 

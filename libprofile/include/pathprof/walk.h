@@ -33,8 +33,9 @@ struct pathprof_walker;
 
 /* A path that ended in a window. */
 struct pathprof_walked {
-	uint64_t path; /* its number */
-	uint32_t span; /* as in struct pathprof_path_seen */
+	uint64_t path;    /* its number */
+	uint32_t span;    /* as in struct pathprof_path_seen */
+	uint32_t crosses; /* 1: a call or return ended it, and the next one began there, too */
 };
 
 /* -ENOMEM. */

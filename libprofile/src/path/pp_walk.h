@@ -46,7 +46,8 @@ struct pp_step {
 	uint8_t put_cnt : 7;
 	uint8_t is_old : 1;          /* low is what was on top before, and has become longer */
 	uint8_t low_late, high_late; /* 1: pushed by the taken branch, 0: on the way to it */
-	uint8_t late;                /* 1: the last path ended with the taken branch */
+	uint8_t late : 1;            /* 1: the last path ended with the taken branch, */
+	uint8_t crosses : 1;         /* which is a call or return */
 };
 _Static_assert(sizeof(struct pp_step) == 32, "two steps a line of cache");
 

@@ -178,7 +178,8 @@ static int go(struct trial *trial, const struct pathprof_branch *b)
 	if (!pp_path_stack_step(&trial->stack, &trial->walker->config, &branch, &ended))
 		return 0;
 	path = (struct path){ended.start, ended.desc};
-	trial->step.late = b->taken;
+	trial->step.late = b->taken & 1;
+	trial->step.crosses = pp_branch_class(&branch) <= PP_CLASS_RETURN;
 	return number_of(trial->walker, &trial->walker->paths, &path,
 			 &trial->ends[trial->step.end_cnt++]);
 }
@@ -315,8 +316,9 @@ static __attribute__((noinline)) void end_several(const struct pathprof_walker *
 	const uint32_t *ends = walker->ends + step->end;
 
 	for (uint32_t i = 0; i < step->end_cnt; i++)
-		ended[i] = (struct pathprof_walked){ends[i], i ? 0 : age};
+		ended[i] = (struct pathprof_walked){ends[i], i ? 0 : age, 0};
 	ended[step->end_cnt - 1].span += step->late;
+	ended[step->end_cnt - 1].crosses = step->crosses;
 }
 
 /* Of no path there is room for one more as well: each branch ends one at most. */
@@ -328,6 +330,7 @@ static inline void end_paths(struct walk *walk, const struct pathprof_walker *wa
 
 	at->path = step->end;
 	at->span = age + step->late;
+	at->crosses = step->crosses;
 	if (PP_UNLIKELY(step->end_cnt > 1))
 		end_several(walker, step, age, at);
 	walk->ended_cnt += step->end_cnt;

@@ -36,7 +36,7 @@ struct pathprof_import {
 	struct pp_import_images *images;
 	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_counts *counts;
-	struct pathprof_walker *walker;
+	struct pathprof_walker *walker, *piecer; /* paths, and pieces */
 	struct pp_import_chain *chain;
 	struct pp_import_aggregate *aggregate;    /* of counted formats; else NULL */
 	struct pathprof_import_stats stats, told; /* told: the windows before know of them */
@@ -67,6 +67,10 @@ static int make_parts(struct pathprof_import *import, const struct pathprof_impo
 		r = pathprof_walker_new(&import->walker,
 					pp_import_images_reconstructor(import->images),
 					import->config.mapping);
+	if (r == 0)
+		r = pathprof_walker_new(&import->piecer,
+					pp_import_images_reconstructor(import->images),
+					PATHPROF_MAPPING_WPP);
 	import->window.files = files;
 	import->window.seed = r == 0 ? import->counts->seed : 0;
 	import->window.images = import->images;
@@ -119,6 +123,7 @@ int pathprof_import_new(struct pathprof_import **ret_import,
 						.images = import->images,
 						.counts = import->counts,
 						.walker = import->walker,
+						.piecer = import->piecer,
 						.stats = &import->stats,
 						.full = flush_counts,
 						.runs = runs,
@@ -146,6 +151,7 @@ void pathprof_import_free(struct pathprof_import *import)
 	pp_import_aggregate_free(import->aggregate);
 	pp_import_chain_free(import->chain);
 	pathprof_walker_free(import->walker);
+	pathprof_walker_free(import->piecer);
 	pp_import_counts_free(import->counts);
 	pathprof_recorded_spaces_free(import->spaces);
 	pp_import_images_free(import->images);
@@ -203,6 +209,16 @@ static void hand_on_walked(struct pathprof_import *import, const struct pp_impor
 	pp_import_window_add_path(&import->window, (uint32_t)(w->key >> 32), &seen, w->cnt);
 }
 
+static void hand_on_segment(struct pathprof_import *import, const struct pp_import_sum *s)
+{
+	struct pathprof_segment_seen seen = {.weight = s->weight / (double)s->cnt};
+
+	pathprof_walker_path(import->piecer, pp_import_segment_first(s->key), &seen.first);
+	pathprof_walker_path(import->piecer, pp_import_segment_second(s->key), &seen.second);
+	pp_import_window_add_segment(&import->window, pp_import_segment_process(s->key), &seen,
+				     s->cnt);
+}
+
 /* Of an edge that is in the window: a range goes by its row. */
 static void hand_on_straight(void *context, const struct pp_import_edge *led,
 			     const struct pp_import_edge *left, uint64_t cnt)
@@ -223,6 +239,9 @@ static void flush_counts(void *context)
 		hand_on_edge(import, &counts->edges[i]);
 	for (uint32_t i = 1; i <= counts->walked.cnt; i++)
 		hand_on_walked(import, &counts->walked.list[i]);
+	for (uint32_t i = 1; i <= counts->segments.cnt; i++)
+		hand_on_segment(import, &counts->segments.list[i]);
+	import->window.profile.segments_lost += counts->segments_lost;
 	pp_import_counts_straight(counts, hand_on_straight, import);
 	for (uint32_t i = 0; counts->path_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
 		if (counts->paths[i].cnt)
@@ -282,6 +301,8 @@ static int close_window(struct pathprof_import *import, uint64_t end_ns)
 	int r;
 
 	flush_counts(import);
+	profile->is_ordered = pp_import_chain_has_segments(import->chain) &&
+			      import->stats.windows > import->told.windows;
 	account(import);
 	profile->source = PATHPROF_SOURCE_IMPORT;
 	profile->basis = import->basis ? import->basis : PATHPROF_BASIS_BRANCHES;

@@ -249,6 +249,52 @@ static void count_ended(struct pp_import_chain *chain, uint32_t cnt)
 	}
 }
 
+/* Where memory ends a branch may have two numbers. */
+static void number_branch(struct pp_import_chain *chain, struct pp_import_edge *e)
+{
+	uint32_t number = 0;
+
+	pathprof_walker_branch(chain->parts.walker, &e->image, &e->branch);
+	if (!chain->parts.piecer)
+		return;
+	pathprof_walker_branch(chain->parts.piecer, &e->image, &number);
+	if (number != e->branch && number && e->branch)
+		chain->parts.piecer = NULL;
+}
+
+bool pp_import_chain_has_segments(const struct pp_import_chain *chain)
+{
+	return chain->parts.piecer;
+}
+
+/* Each piece that a call or return ended, with the next one. */
+static void count_segments(struct pp_import_chain *chain)
+{
+	struct pp_import_counts *counts = chain->counts;
+	const struct pathprof_walked *pieces = chain->ended;
+	uint32_t cnt;
+
+	if (!chain->parts.piecer)
+		return;
+	if (pathprof_walk(chain->parts.piecer, chain->branches, chain->taken_cnt, chain->ended,
+			  &cnt)) {
+		counts->segments_lost += chain->times;
+		return;
+	}
+	make_room(chain, 0, cnt);
+	for (uint32_t i = 1; i < cnt; i++) {
+		struct pp_import_sum *sum;
+
+		if (!pieces[i - 1].crosses)
+			continue;
+		sum = pp_import_sums_get(
+			&counts->segments, counts->seed,
+			pp_import_segment_key(chain->process, pieces[i - 1].path, pieces[i].path));
+		sum->cnt += chain->times;
+		sum->weight += chain->weights[pieces[i - 1].span + pieces[i].span];
+	}
+}
+
 /* 0: all paths of the window are counted. */
 static int walk_window(struct pp_import_chain *chain)
 {
@@ -261,13 +307,18 @@ static int walk_window(struct pp_import_chain *chain)
 	make_room(chain, 0, cnt);
 	count_ended(chain, cnt);
 	chain->stats->paths += chain->times * cnt;
+	count_segments(chain);
 	return 0;
 }
 
 static int read_window(struct pp_import_chain *chain, uint32_t *ret_at)
 {
-	if (walk_window(chain) == 0)
+	int r = walk_window(chain);
+
+	if (r == 0)
 		return 0;
+	if (r < 0 && chain->parts.piecer)
+		chain->counts->segments_lost += chain->times;
 	for (uint32_t i = 0; i < chain->taken_cnt; i++)
 		chain->taken[i] = chain->edges[i]->image;
 	/* no more paths end than branches are in a window */
@@ -334,7 +385,7 @@ new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b
 		return lost_edge(chain, &e);
 	/* one without a number, as there is no room, is not walked */
 	if (chain->parts.walker && pp_image_has_code(e.image.from))
-		pathprof_walker_branch(chain->parts.walker, &e.image, &e.branch);
+		number_branch(chain, &e);
 	return pp_import_counts_add_edge(chain->counts, &e);
 }
 
@@ -459,10 +510,15 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 /* All of what was counted goes by the walker's numbers. */
 static void make_way(struct pp_import_chain *chain)
 {
-	if (!chain->parts.walker || !pathprof_walker_is_full(chain->parts.walker))
+	const struct pp_import_chain_parts *parts = &chain->parts;
+
+	if (!parts->walker || (!pathprof_walker_is_full(parts->walker) &&
+			       !(parts->piecer && pathprof_walker_is_full(parts->piecer))))
 		return;
-	chain->parts.full(chain->parts.context);
-	pathprof_walker_clear(chain->parts.walker);
+	parts->full(parts->context);
+	pathprof_walker_clear(parts->walker);
+	if (parts->piecer)
+		pathprof_walker_clear(parts->piecer);
 }
 
 static void begin_stack(struct pp_import_chain *chain,

@@ -26,6 +26,7 @@ int pp_import_counts_new(struct pp_import_counts **ret_counts)
 	set_slots(&counts->edge_index, PP_IMPORT_SLOTS_MIN);
 	set_slots(&counts->walked.index, PP_IMPORT_SLOTS_MIN);
 	set_slots(&counts->straight.index, PP_IMPORT_SLOTS_MIN);
+	set_slots(&counts->segments.index, PP_IMPORT_SLOTS_MIN);
 	*ret_counts = counts;
 	return 0;
 }
@@ -43,6 +44,9 @@ void pp_import_counts_clear(struct pp_import_counts *counts)
 	set_slots(&counts->edge_index, counts->edge_index.slot_cnt);
 	set_slots(&counts->walked.index, counts->walked.index.slot_cnt);
 	set_slots(&counts->straight.index, counts->straight.index.slot_cnt);
+	set_slots(&counts->segments.index, counts->segments.index.slot_cnt);
+	counts->segments.cnt = 0;
+	counts->segments_lost = 0;
 	counts->edge_cnt = counts->path_cnt = counts->walked.cnt = counts->straight.cnt = 0;
 }
 

@@ -89,6 +89,25 @@ void pp_import_window_add_path(struct pp_import_window *window, uint32_t process
 		pathprof_profile_add_path(&window->profile, &add);
 }
 
+void pp_import_window_add_segment(struct pp_import_window *window, uint32_t process,
+				  const struct pathprof_segment_seen *segment, uint64_t cnt)
+{
+	const struct pathprof_path_seen *first = &segment->first, *second = &segment->second;
+	struct pathprof_segment_count add = {
+		.first = {.length = first->length, .outcomes = first->outcomes},
+		.second = {.process = find_process(window, process),
+			   .length = second->length,
+			   .outcomes = second->outcomes,
+			   .samples = cnt,
+			   .weight = segment->weight * (double)cnt},
+	};
+
+	if (add.second.process != PATHPROF_NO_INDEX &&
+	    find_place(window, first->start, &add.first.binary, &add.first.start) &&
+	    find_place(window, second->start, &add.second.binary, &add.second.start))
+		pathprof_profile_add_segment(&window->profile, &add);
+}
+
 /* ---------------------------------------------------------------- ranges */
 
 static uint64_t hash_of(const struct pp_import_window *window, const struct pp_import_range *r)

@@ -82,6 +82,8 @@ struct pp_import_counts {
 	struct pp_import_sums walked; /* process << 32 | number of the path */
 	/* edge << 32 | an edge that code ran straight on to, other than its first two */
 	struct pp_import_sums straight;
+	struct pp_import_sums segments;                    /* by pp_import_segment_key() */
+	uint64_t segments_lost;                            /* since they were handed on */
 	struct pp_import_path paths[PP_IMPORT_PATH_SLOTS]; /* by their slot */
 };
 
@@ -104,7 +106,29 @@ static inline bool pp_import_counts_room(const struct pp_import_counts *counts, 
 	return counts->edge_cnt + edge_cnt <= PP_IMPORT_EDGE_MAX &&
 	       counts->straight.cnt + edge_cnt <= PP_IMPORT_SUM_MAX &&
 	       counts->walked.cnt + path_cnt <= PP_IMPORT_PATH_MAX &&
+	       counts->segments.cnt + path_cnt <= PP_IMPORT_SUM_MAX &&
 	       counts->path_cnt + path_cnt <= PP_IMPORT_PATH_SLOTS / 2;
+}
+
+/* Never 0. Pieces by the numbers that a walker gave them, which are 2^16 at most. */
+static inline uint64_t pp_import_segment_key(uint32_t process, uint64_t first, uint64_t second)
+{
+	return ((uint64_t)process + 1) << 32 | (first - 1) << 16 | (second - 1);
+}
+
+static inline uint32_t pp_import_segment_process(uint64_t key)
+{
+	return (uint32_t)(key >> 32) - 1;
+}
+
+static inline uint32_t pp_import_segment_first(uint64_t key)
+{
+	return ((uint32_t)key >> 16) + 1;
+}
+
+static inline uint32_t pp_import_segment_second(uint64_t key)
+{
+	return ((uint32_t)key & 0xffff) + 1;
 }
 
 static inline uint64_t pp_import_counts_mix(uint64_t hash, uint64_t word)

@@ -43,6 +43,9 @@ void pp_import_window_add_edge(struct pp_import_window *window, uint32_t process
 /* Seen so often, each time with the path's weight. */
 void pp_import_window_add_path(struct pp_import_window *window, uint32_t process,
 			       const struct pathprof_path_seen *path, uint64_t cnt);
+/* The same of a segment. */
+void pp_import_window_add_segment(struct pp_import_window *window, uint32_t process,
+				  const struct pathprof_segment_seen *segment, uint64_t cnt);
 void pp_import_window_add_range(struct pp_import_window *window, uint64_t from, uint64_t start,
 				uint64_t last, uint64_t cnt);
 /* Fills in `found`, which lasts until the window is cleared. -ENOMEM. */
