@@ -181,6 +181,77 @@ static void test_same_paths(void)
 	CU_ASSERT(!is_same(&slow, &fast));
 }
 
+struct blocks {
+	struct pathprof_block list[PATHPROF_BURST_MAX];
+	uint32_t cnt;
+};
+
+static int keep_block(void *context, const struct pathprof_block *block)
+{
+	struct blocks *blocks = context;
+
+	blocks->list[blocks->cnt++] = *block;
+	return 0;
+}
+
+/* The branches of a piece, the last one before `end`, of which one that crosses has no outcome. */
+static bool ran_so(const struct blocks *blocks, const struct pathprof_branch *end, uint32_t cnt)
+{
+	bool same = blocks->cnt == cnt;
+
+	for (uint32_t i = 0; i < cnt && same; i++) {
+		const struct pathprof_branch *b = end - cnt + i;
+		uint64_t from = b->from - BASE + ORACLE_FILE_OFFSET;
+
+		same = from >= blocks->list[i].start && from < blocks->list[i].end &&
+		       blocks->list[i].kind == b->kind && blocks->list[i].taken == (int)b->taken;
+	}
+	return same;
+}
+
+/* What pieces ran through is read from their code, up to a call. */
+static void test_pieces_are_read(void)
+{
+	static struct pathprof_branch branches[1000];
+	static struct oracle_program p;
+	static struct blocks blocks;
+	uint32_t calls = 0;
+
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct seen seen = {.cnt = 0};
+		struct world w;
+
+		oracle_program_make(&p, 300, 3 + seed % 3, 700 + seed);
+		open_world(&w, p.bytes, p.byte_cnt, PATHPROF_MAPPING_WPP);
+		for (uint32_t i = 0; i < 1000; i++)
+			oracle_program_step(&p, &branches[i]);
+		pathprof_paths_of_burst(branches, 1000, w.mapping, see, &seen);
+		for (size_t i = 0; i < seen.cnt; i++) {
+			const struct pathprof_path_seen *piece = &seen.list[i];
+			uint32_t kind = branches[piece->last].kind;
+			bool crosses = kind == PERF_BR_CALL || kind == PERF_BR_IND_CALL ||
+				       kind == PERF_BR_RET;
+
+			blocks.cnt = 0;
+			CU_ASSERT_EQUAL(pathprof_code_walk_piece(
+						w.code, piece->start - BASE + ORACLE_FILE_OFFSET,
+						piece->length, piece->outcomes, keep_block, &blocks,
+						NULL),
+					0);
+			CU_ASSERT(ran_so(&blocks, &branches[piece->last] + 1,
+					 piece->length + crosses));
+			calls += kind == PERF_BR_CALL || kind == PERF_BR_IND_CALL;
+		}
+		CU_ASSERT(seen.cnt > 100);
+		/* another outcome is no such piece, or another way */
+		blocks.list[0].start = blocks.list[0].end;
+		CU_ASSERT(
+			!ran_so(&blocks, &branches[seen.list[seen.cnt - 1].last] + 1, blocks.cnt));
+		close_world(&w);
+	}
+	CU_ASSERT(calls > 100);
+}
+
 /* Spoilt windows are refused for the same reason, and do no harm to those after them. */
 static void test_refusals(void)
 {
@@ -319,6 +390,7 @@ static const struct unit_test tests[] = {
 	{"spoilt windows are refused as they are elsewhere", test_refusals},
 	{"recursion deeper than the path stack", test_deep_recursion},
 	{"a way that ends many paths", test_many_ends},
+	{"pieces are read from the code as they ran", test_pieces_are_read},
 	{"full, and cleared", test_bound},
 	{"steps are found again", test_steps},
 };

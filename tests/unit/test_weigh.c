@@ -55,7 +55,7 @@ static void strike(struct scene *scene, uint32_t program, uint32_t cnt)
 		pp_weigh_add_clock(scene->weigh, scene->processes[program]);
 }
 
-/* A burst that covers so many instructions and shows one path, `start`, and one edge. */
+/* A burst that covers so many instructions and shows one path, `start`, one edge and a segment. */
 static void add_burst(struct scene *scene, uint32_t program, uint64_t start, uint32_t insns,
 		      uint32_t span)
 {
@@ -80,6 +80,10 @@ static void add_burst(struct scene *scene, uint32_t program, uint64_t start, uin
 	pp_weigh_tick(scene->weigh, scene->now_ns);
 	CU_ASSERT(pp_weigh_add_burst(scene->weigh, scene->processes[program], &burst));
 	pp_weigh_add_path(scene->weigh, &path, span, 0);
+	pp_weigh_add_segment(
+		scene->weigh,
+		&(struct pathprof_segment_count){.first = {.binary = path.binary}, .second = path},
+		span);
 	pp_weigh_add_edge(scene->weigh, &edge);
 }
 
@@ -100,6 +104,22 @@ static const struct pathprof_path_count *path_at(const struct scene *scene, uint
 		    scene->profile.paths[i].binary == scene->binaries[program])
 			return &scene->profile.paths[i];
 	return &none;
+}
+
+/* Each segment has the figures of the path that is its second piece. */
+static bool segments_are_as_paths(const struct scene *scene)
+{
+	const struct pathprof_profile *p = &scene->profile;
+	bool same = p->segment_cnt == p->path_cnt;
+
+	for (uint32_t i = 0; i < p->segment_cnt && same; i++) {
+		const struct pathprof_path_count *a = &p->paths[i], *b = &p->segments[i].second;
+
+		same = a->start == b->start && a->samples == b->samples &&
+		       a->squares == b->squares && a->weight == b->weight &&
+		       a->weight_squares == b->weight_squares;
+	}
+	return same;
 }
 
 static double edge_at(const struct scene *scene, uint64_t from)
@@ -145,6 +165,7 @@ static void test_idle_then_busy(void)
 			  quiet->weight * quiet->weight * (1. / 16 + 1. / 20)));
 	CU_ASSERT(is_near(edge_at(&scene, 0x100), 20 * USEC));
 	CU_ASSERT(is_near(edge_at(&scene, 0x200), 400 * USEC));
+	CU_ASSERT(segments_are_as_paths(&scene));
 	scene_release(&scene);
 }
 
@@ -188,6 +209,7 @@ static void test_ended_early(void)
 	CU_ASSERT(is_near(whole->weight, 80 * USEC * HORIZON / 1000));
 	CU_ASSERT(is_near(cut->weight, 80 * USEC * HORIZON / 100));
 	CU_ASSERT(is_near(edge_at(&scene, 0x200), 80 * USEC * HORIZON / 124));
+	CU_ASSERT(segments_are_as_paths(&scene));
 	scene_release(&scene);
 }
 
