@@ -125,6 +125,7 @@ static int open_window(struct pp_service *service, struct pathprof_error *error)
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
 		.horizon = pp_service_horizon(service),
 		.memory_max_bytes = service->config.memory_max_bytes,
+		.without_segments = !service->config.segments,
 		.unknown_owner = service->only_pid ? geteuid() : PATHPROF_OWNER_UNKNOWN,
 		.own_pid = service->only_pid ? 0 : getpid(),
 	};

@@ -95,6 +95,10 @@ const struct pp_config_key pp_config_keys[] = {
 	{"Profile", "Context", PP_CONFIG_BOOL, false, false, FIELD(callers), 0, 1, NULL, "yes",
 	 "Find out who called, where the source is step: the stack of a thread is read as its\n"
 	 "burst begins, and each path counts under its callers, too."},
+	{"Profile", "Segments", PP_CONFIG_BOOL, false, false, FIELD(segments), 0, 1, NULL, "yes",
+	 "Keep which piece of a path followed which over a call or a return, where the source\n"
+	 "hands over its branches in order: what `pathprofctl untested --unit segment` holds\n"
+	 "against tests. The database needs up to half as much room again for it."},
 	{"Profile", "Compress", PP_CONFIG_CHOICE, false, false, FIELD(compress), 0, 0, compress,
 	 "auto",
 	 "kmod-lbr: count paths in the kernel instead of handing over every window; they\n"

@@ -76,6 +76,7 @@ struct pp_config {
 	uint64_t pin;           /* 0 or 1 */
 	uint64_t realtime;      /* 0 or 1 */
 	uint64_t callers;       /* 0 or 1 */
+	uint64_t segments;      /* 0 or 1 */
 	uint64_t compress;      /* enum pp_config_compress */
 	uint64_t max_use_bytes; /* 0: no bound */
 	uint64_t keep_free_bytes;

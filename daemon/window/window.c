@@ -659,9 +659,11 @@ static void add_branches(struct arrival *arrival, const struct pathprof_burst *b
 		return;
 	}
 	window->profile.totals.pathless += !paths;
-	window->profile.is_ordered = true;
-	pathprof_segments_of_window(branches, burst->branch_cnt, burst->horizon, on_segment,
-				    arrival);
+	if (!window->config.without_segments) {
+		window->profile.is_ordered = true;
+		pathprof_segments_of_window(branches, burst->branch_cnt, burst->horizon, on_segment,
+					    arrival);
+	}
 	for (uint32_t i = 0; i < burst->branch_cnt; i++)
 		if (branches[i].taken)
 			add_edge(arrival, branches[i].from, branches[i].next, 1);

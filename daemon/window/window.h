@@ -42,6 +42,7 @@ struct pp_window_config {
 	uint32_t clock_hz; /* as in profile.h; 0: the start of each burst is the clock sample */
 	bool clock_kernel;
 	size_t memory_max_bytes;
+	bool without_segments;
 	/*
 	 * Whose files are of which nobody can tell any more whose they are:
 	 * PATHPROF_OWNER_UNKNOWN, or who records a program of their own choice.

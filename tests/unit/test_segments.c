@@ -275,7 +275,8 @@ static int dispatch(void *context)
 	return 0;
 }
 
-static void open_window(struct pp_window **ret_window, unsigned int *resolved, size_t memory)
+static void open_window_of(struct pp_window **ret_window, unsigned int *resolved, size_t memory,
+			   bool without)
 {
 	const struct pp_resolver resolver = {
 		.context = resolved, .dispatch = dispatch, .process = process, .resolve = resolve};
@@ -285,9 +286,15 @@ static void open_window(struct pp_window **ret_window, unsigned int *resolved, s
 		.basis = PATHPROF_BASIS_TIME,
 		.taken_wanted = 32,
 		.memory_max_bytes = memory,
+		.without_segments = without,
 	};
 
 	CU_ASSERT_EQUAL_FATAL(pp_window_new(ret_window, &config, &resolver), 0);
+}
+
+static void open_window(struct pp_window **ret_window, unsigned int *resolved, size_t memory)
+{
+	open_window_of(ret_window, resolved, memory, false);
 }
 
 static void add_burst(struct pp_window *window, const struct pathprof_branch *branches,
@@ -384,6 +391,23 @@ static void test_looks(void)
 	pp_window_free(window);
 }
 
+/* A window that is told so keeps none, and does not say that it knows them. */
+static void test_without(void)
+{
+	struct pathprof_branch branches[100];
+	unsigned int seed = 34, resolved = 0;
+	const struct pathprof_profile *p;
+	struct pp_window *window;
+
+	for (uint32_t j = 0; j < 100; j++)
+		random_branch(&seed, &branches[j]);
+	open_window_of(&window, &resolved, 8 << 20, true);
+	p = pp_window_profile(window);
+	add_burst(window, branches, 100);
+	CU_ASSERT(p->path_cnt > 0 && !p->segment_cnt && !p->is_ordered);
+	pp_window_free(window);
+}
+
 /* The table is bounded far below the profile, and paths keep their room. */
 static void test_full(void)
 {
@@ -418,6 +442,7 @@ static const struct unit_test tests[] = {
 	{"windows of a stream have no segment that the stream has not", test_windows_of_a_stream},
 	{"the open window counts them", test_window_counts},
 	{"a burst is one look at a segment", test_looks},
+	{"a window may be told to keep none", test_without},
 	{"a full table of segments is counted, and leaves paths their room", test_full},
 };
 UNIT_SUITE(segments, tests)
