@@ -138,12 +138,18 @@ static __attribute__((noinline)) void loop(int cnt)
 		leaf(1);
 	} while (--cnt);
 }
+static __attribute__((noinline)) void twice(void (*volatile a)(int), void (*volatile b)(int))
+{
+	a(1); /* one block with two calls */
+	b(1);
+}
 static __attribute__((noinline)) void step(int is_more)
 {
 	pair(1, 1);
 	pair(0, 0);
 	if (is_more)
 		pair(1, 0);
+	twice(is_more ? other : leaf, is_more ? leaf : other);
 	choose(leaf);
 	other(1);
 	if (is_more)
@@ -179,6 +185,27 @@ for d in json.load(open(sys.argv[1]))["departures"]:
 	followed 'new edge' "$(mark choose)" return choose
 	followed 'new entry' "$(($(mark loop) + 1))" entry loop
 done
+# The same findings in a build that moved every line, each with a fingerprint of its own.
+{ printf '/* moved */\n\n\n'; cat pairs.c; printf 'void more(void) { sink = 1; }\n'; } >'100% shifted.c'
+${CC:-gcc} -O0 -g -Wl,--build-id -o shifted '100% shifted.c'
+timeout 120 "$tracer" --paths shifted_some.paths -- ./shifted 50 </dev/null
+timeout 120 "$tracer" --paths shifted_more.paths -- ./shifted 50 more </dev/null
+run 0 --db more.paths untested some.paths --binary pairs --unit segment --sarif -n 0 --graph-cache "$dir/graphs"
+cp "$dir/got" pairs.sarif
+run 0 --db shifted_more.paths untested shifted_some.paths --binary shifted --unit segment --sarif -n 0 --graph-cache "$dir/graphs"
+python3 - pairs.sarif "$dir/got" <<'END' || fail "SARIF of segments: $(cat "$dir/got")"
+import json, sys
+def findings(name):
+    results = json.load(open(name))["runs"][0]["results"]
+    found = {r["partialFingerprints"]["departure/v1"]:
+             (r["ruleId"], r["locations"][0]["physicalLocation"]["region"]["startLine"]) for r in results}
+    assert len(found) == len(results) >= 10, results
+    return found
+a, b = map(findings, sys.argv[1:])
+assert set(a) == set(b) and all(b[f] == (a[f][0], a[f][1] + 3) for f in a), (a, b)
+place = json.load(open(sys.argv[2]))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+assert place["artifactLocation"]["uri"].endswith("/100%25%20shifted.c"), place
+END
 rm -f more.paths
 
 # The graph, with what no test ran marked: the other arm of code(), and the way there.
