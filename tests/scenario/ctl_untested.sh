@@ -185,6 +185,19 @@ for d in json.load(open(sys.argv[1]))["departures"]:
 	followed 'new edge' "$(mark choose)" return choose
 	followed 'new entry' "$(($(mark loop) + 1))" entry loop
 done
+# Parcels carry no order: their windows are left out, and told, alone and beside others.
+run 0 --db pairs.db parcel write -o parcels
+run 0 parcel add -o both.db parcels/*.parcel
+run 1 --db both.db untested some.paths --binary pairs --unit segment
+grep -q 'says which piece followed which' "$dir/said" || fail "segments of a parcel: $(cat "$dir/said")"
+run 0 record --no-report --source step --overhead 50% -o other.db -- ./pairs 400000
+run 0 --db other.db parcel write -o parcels
+cp pairs.db both.db
+run 0 parcel add -o both.db "$(ls -t parcels/*.parcel | head -n 1)"
+run 0 --db both.db untested more.paths --binary pairs --unit segment
+grep -q '^not compared: 1 of 2 windows (2 to 2), which do not say which piece followed which' "$dir/got" ||
+	fail "segments beside a parcel: $(cat "$dir/got")"
+
 # The same findings in a build that moved every line, each with a fingerprint of its own.
 { printf '/* moved */\n\n\n'; cat pairs.c; printf 'void more(void) { sink = 1; }\n'; } >'100% shifted.c'
 ${CC:-gcc} -O0 -g -Wl,--build-id -o shifted '100% shifted.c'

@@ -315,7 +315,7 @@ int untested_segments_load(struct untested_work *w, struct pathprof_store *store
 	r = pathprof_store_windows(store, filter, take_window, w->u, error);
 	if (r < 0)
 		return r;
-	if (!w->u->windows.known)
+	if (!w->u->windows.known && w->u->windows.unknown)
 		return pathprof_fail(error, -ENODATA,
 				     "no window that is selected says which piece followed which "
 				     "(old ones do not, nor sources that count in the kernel, "
