@@ -19,6 +19,23 @@
 #include "base/units.h"
 #include "pathprof/judge.h"
 
+#define COMMAND_BYTES 512
+
+/* A binary's name could be made to do harm in a shell, so the command has its build-id. */
+static void format_command(const struct pp_drift_draft *draft, char *text, size_t size)
+{
+	const char *baseline = draft->alert->baseline;
+	bool is_pinned = strcmp(baseline, PATHPROF_BASELINE_ROLLING) != 0;
+	char id[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	if (draft->id.kind == PATHPROF_ID_NONE)
+		snprintf(text, size, "pathprofctl alerts");
+	else
+		snprintf(text, size, "pathprofctl drift --binary %.12s%s%s",
+			 pathprof_build_id_text(&draft->id, id), is_pinned ? " --baseline " : "",
+			 is_pinned ? baseline : "");
+}
+
 /* ---------------------------------------------------------------- JSON */
 
 static json_t *paths_json(const struct pp_drift_draft *draft)
@@ -93,10 +110,11 @@ static const char *metric_of(const struct pp_drift_draft *draft)
 static char *make_json(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft)
 {
 	const struct pp_drift_alert *alert = draft->alert;
-	char id[PATHPROF_BUILD_ID_TEXT_LEN] = "";
+	char id[PATHPROF_BUILD_ID_TEXT_LEN] = "", command[COMMAND_BYTES];
 	json_t *json = json_object();
 	char *text;
 
+	format_command(draft, command, sizeof(command));
 	if (draft->id.kind != PATHPROF_ID_NONE)
 		pathprof_build_id_text(&draft->id, id);
 	json_object_set_new(json, "version", json_integer(1));
@@ -115,6 +133,7 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 					     : pp_tell_time_json(draft->state.resolved_ns));
 	json_object_set_new(json, "reason", pp_tell_text_json(reason_of(draft)));
 	json_object_set_new(json, "paths", paths_json(draft));
+	json_object_set_new(json, "command", pp_tell_text_json(command));
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
 	return text;
@@ -125,6 +144,8 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 struct place {
 	char name[96];
 	double before, now; /* shares */
+	double moved;       /* how far its paths' shares moved, whichever way, in all */
+	const struct pp_drift_moved *most; /* the path that moved most */
 };
 
 /* The function, else where the path begins in the binary; empty: the store does not know it. */
@@ -133,7 +154,10 @@ static void set_place(struct place *ret_place, const struct pp_drift_draft *draf
 {
 	const char *binary = draft->alert->binary, *slash = strrchr(binary, '/');
 
-	*ret_place = (struct place){.before = moved->term.q, .now = moved->term.p};
+	*ret_place = (struct place){.before = moved->term.q,
+				    .now = moved->term.p,
+				    .moved = fabs(moved->term.p - moved->term.q),
+				    .most = moved};
 	if (moved->function)
 		snprintf(ret_place->name, sizeof(ret_place->name), "%.80s", moved->function);
 	else if (moved->path_id)
@@ -150,8 +174,23 @@ static void join_places(struct place *places, size_t cnt)
 				continue;
 			places[i].before += places[k].before;
 			places[i].now += places[k].now;
+			places[i].moved += places[k].moved;
 			places[k].name[0] = '\0';
 		}
+}
+
+/* Where a place is run as much as before, but another way, a path of it tells more. */
+static void put_place(const struct place *place, FILE *to)
+{
+	bool otherwise =
+		place->most->path_id && fabs(place->now - place->before) < place->moved / 2;
+
+	fputs(place->name, to);
+	if (otherwise)
+		fprintf(to, ", path %lld", (long long)place->most->path_id);
+	fprintf(to, " (%.3g %% to %.3g %%)",
+		100 * (otherwise ? place->most->term.q : place->before),
+		100 * (otherwise ? place->most->term.p : place->now));
 }
 
 /* "; most in NAME (12 % to 40 %), ...": shares before and now, of the paths that are told. */
@@ -166,8 +205,8 @@ static void put_places(const struct pp_drift_draft *draft, FILE *to)
 	for (size_t i = 0; i < draft->moved_cnt; i++) {
 		if (!places[i].name[0])
 			continue;
-		fprintf(to, "%s%s (%.3g %% to %.3g %%)", between, places[i].name,
-			100 * places[i].before, 100 * places[i].now);
+		fputs(between, to);
+		put_place(&places[i], to);
 		between = ", ";
 	}
 }
@@ -199,25 +238,11 @@ static void put_figure(const struct pp_drift_telling *telling, const struct pp_d
 		rule->threshold, draft->alert->rule);
 }
 
-/* A binary's name could be made to do harm in a shell, so the command has its build-id. */
-static void put_command(const struct pp_drift_draft *draft, FILE *to)
-{
-	const char *baseline = draft->alert->baseline;
-	char id[PATHPROF_BUILD_ID_TEXT_LEN];
-
-	if (draft->id.kind == PATHPROF_ID_NONE) {
-		fputs("; see pathprofctl alerts", to);
-		return;
-	}
-	fprintf(to, "; see pathprofctl drift --binary %.12s",
-		pathprof_build_id_text(&draft->id, id));
-	if (strcmp(baseline, PATHPROF_BASELINE_ROLLING) != 0)
-		fprintf(to, " --baseline %s", baseline);
-}
-
 static void put_firing(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
 		       FILE *to)
 {
+	char command[COMMAND_BYTES];
+
 	fputs(" changed: ", to);
 	put_figure(telling, draft, to);
 	fputs(", since ", to);
@@ -226,7 +251,8 @@ static void put_firing(const struct pp_drift_telling *telling, const struct pp_d
 	if (draft->matched < 1)
 		fprintf(to, ", %.0f %% of them compared", 100 * draft->matched);
 	put_places(draft, to);
-	put_command(draft, to);
+	format_command(draft, command, sizeof(command));
+	fprintf(to, "; see %s", command);
 }
 
 static void put_resolved(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,

@@ -33,7 +33,7 @@ struct pp_tell_message {
 	/* All of it as one JSON object: version, status ("firing", "resolved"), rule, metric,
 	   value, low, high, threshold, samples, binary, build_id, container, host, baseline,
 	   starts_at, ends_at, paths: [{path_id, function, source, share, baseline_share, bits},
-	   ...]. */
+	   ...], command. */
 	const char *json;
 	const char *summary; /* one line for people */
 };

@@ -14,6 +14,7 @@
 
 #include "../shared/tell_words.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/units.h"
 
 #define BUILD_ID_DIGITS 12
@@ -158,8 +159,7 @@ static void put_figure(const struct telling *t, FILE *to)
 	int64_t span_ns = (int64_t)t->alerts->common.config.tested_span_ns;
 	char span[64], share[32];
 
-	if (length_ns > MINUTE_NS)
-		length_ns -= length_ns % MINUTE_NS;
+	length_ns -= length_ns % (length_ns > MINUTE_NS ? MINUTE_NS : (int64_t)PP_NSEC_PER_SEC);
 	pp_span_format((uint64_t)(length_ns < span_ns ? length_ns : span_ns), span, sizeof(span));
 	pp_percent_format(t->alerts->common.config.tested_alert_ppm, share, sizeof(share));
 	fprintf(to,

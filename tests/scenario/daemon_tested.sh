@@ -76,10 +76,10 @@ at_least() { true_that "$(of "$1" "$2") >= $3"; }
 # told STATUS: how often; is_told STATUS TIMES.
 told() { grep -c "\"status\":\"$1\",\"rule\":\"untested\"" "$tmp/told" || true; }
 is_told() { [ "$(told "$1")" -eq "$2" ]; }
-# member EXPRESSION: of the first message that it fires, m.
+# member EXPRESSION: of the first message that a share of untested paths fires, m.
 member() {
 	python3 -c 'import json, sys
-m = json.loads(next(l for l in open(sys.argv[1]) if "firing" in l))
+m = next(m for m in map(json.loads, filter(str.strip, open(sys.argv[1]))) if (m["rule"], m["status"]) == ("untested", "firing"))
 print(eval(sys.argv[2]))' "$tmp/told" "$1"
 }
 

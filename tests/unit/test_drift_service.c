@@ -663,6 +663,7 @@ static void test_message(void)
 			    " * samples; most in program+0x1* (* % to * %)*; see pathprofctl drift"
 			    " --binary 0101*"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"start\":\"0x1"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"command\":\"pathprofctl drift --binary 0101"));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"start\":null"));
 	CU_ASSERT_PTR_NULL(strstr(told, "\":-"));
 	to = open_memstream(&metrics, &size);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The line that people read of an alert: where a program runs otherwise. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../daemon/drift/drift_alerts.h"
+#include "../../daemon/drift/drift_telling.h"
+#include "unit.h"
+
+struct path {
+	const char *function;
+	double before, now;
+};
+
+static struct pp_drift_draft *draft_of(struct pp_drift_alert *alert, const struct path *paths,
+				       size_t cnt)
+{
+	struct pp_drift_draft *draft = calloc(1, sizeof(*draft));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(draft);
+	draft->alert = alert;
+	draft->change = PATHPROF_ALERT_FIRED;
+	draft->state = (struct pathprof_alert_state){.phase = PATHPROF_ALERT_FIRING, .value = 1};
+	draft->rule = (struct pathprof_alert_rule){.metric = PATHPROF_METRIC_KL_CORRECTED,
+						   .threshold = 0.2};
+	draft->has_rule = draft->has_drift = true;
+	draft->matched = 1;
+	draft->id = (struct pathprof_build_id){
+		.kind = PATHPROF_ID_BUILD_ID, .len_bytes = 8, .bytes = {0xab, 0xcd}};
+	for (size_t i = 0; i < cnt; i++)
+		draft->moved[draft->moved_cnt++] = (struct pp_drift_moved){
+			.term = {.p = paths[i].now, .q = paths[i].before},
+			.path_id = (int64_t)(70 + i),
+			.function = strdup(paths[i].function),
+		};
+	return draft;
+}
+
+/* What the alert says of paths that moved. Freed by the caller. */
+static char *summary_of(const struct path *paths, size_t cnt)
+{
+	struct pp_drift_common common = {.config = {.rolling_ns = 3600000000000}};
+	struct pp_drift_alerts alerts = {.common = &common};
+	struct pp_drift_telling telling = {.common = &common, .alerts = &alerts};
+	struct pp_drift_alert alert = {.rule = (char *)"fast",
+				       .binary = (char *)"/bin/program",
+				       .container = (char *)"",
+				       .baseline = (char *)"good"};
+	char *summary;
+
+	pp_drift_send(&telling, draft_of(&alert, paths, cnt));
+	CU_ASSERT_EQUAL_FATAL(alerts.unstored_cnt, 1);
+	summary = strdup(alerts.unstored[0].summary);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(alert.json,
+		       "\"command\":\"pathprofctl drift --binary abcd00000000 --baseline good\""));
+	free(alert.json);
+	pp_drift_free_alerts(&alerts);
+	return summary;
+}
+
+static void expect(const struct path *paths, size_t cnt, const char *words)
+{
+	char *summary = summary_of(paths, cnt);
+
+	if (!strstr(summary, words))
+		printf("%s\n", summary);
+	CU_ASSERT_PTR_NOT_NULL(strstr(summary, words));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(summary, "; see pathprofctl drift --binary abcd00000000 --baseline good"));
+	free(summary);
+}
+
+static void test_function_that_runs_more(void)
+{
+	const struct path paths[] = {{"sort", 0.1, 0.3}, {"sort", 0.05, 0.15}, {"read", 0.4, 0.1}};
+
+	expect(paths, 3, "; most in sort (15 % to 45 %), read (40 % to 10 %); see ");
+}
+
+/* Its share stands still: the sum of its paths says nothing. */
+static void test_function_that_runs_another_way(void)
+{
+	const struct path paths[] = {{"step", 0.001, 0.186}, {"step", 0.488, 0.301}};
+
+	expect(paths, 2, "; most in step, path 70 (0.1 % to 18.6 %); see ");
+}
+
+static const struct unit_test tests[] = {
+	{"a function that runs more is told with its share", test_function_that_runs_more},
+	{"of one that runs another way a path is told", test_function_that_runs_another_way},
+};
+UNIT_SUITE(drift_message, tests)
