@@ -73,7 +73,8 @@ const struct pp_config_key pp_config_keys[] = {
 	 SECOND_NS / 10000, SECOND_NS / 10, NULL, "2ms",
 	 "How long a burst of the source step may hold its thread. What it has seen by then\n"
 	 "counts for what it covered; longer holds see longer paths whole, and are longer than\n"
-	 "many a transaction."},
+	 "many a transaction. A thread that waits again and again, as a server's does between\n"
+	 "requests, is held no longer than it usually runs in between, or a fifth of this."},
 	{"Profile", "FrequencyHz", PP_CONFIG_COUNT, true, false, FIELD(frequency_hz), 1, 10000,
 	 NULL, "199",
 	 "Samples a second and CPU that are offered to the source before the budget decides.\n"

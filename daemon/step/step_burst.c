@@ -33,6 +33,9 @@
 #define INSN_MAX_BYTES 15
 /* Iterations of a string instruction that are still worth a step each. */
 #define REP_MAX 64
+/* The part of the limit that every thread is held for, if need be: by default some twenty stops,
+ * and a window of less shows hardly a path. */
+#define HOLD_LEAST_PART 5
 /* A thread that no breakpoint stops is interrupted, and given so long to stop. */
 #define INTERRUPT_WAIT_NS (3 * PP_NSEC_PER_MSEC)
 /* A system call that takes longer ends the window. */
@@ -470,6 +473,18 @@ static void forget(struct pathprof_burst *burst)
 	burst->end = PATHPROF_END_DISCONT;
 }
 
+static uint64_t deadline_of(const struct pp_step_target *target,
+			    const struct pp_step_limits *limits)
+{
+	uint64_t hold_ns = limits->time_ns / HOLD_LEAST_PART;
+
+	if (target->run_ns > hold_ns)
+		hold_ns = target->run_ns;
+	if (!target->run_ns || hold_ns > limits->time_ns)
+		hold_ns = limits->time_ns;
+	return target->stopped_ns + hold_ns;
+}
+
 void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
 		   const struct pp_step_limits *limits, struct pp_step_record *record)
 {
@@ -482,7 +497,7 @@ void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
 		.record = record,
 		.code = pp_step_code_begin(pp_step_memory_read, &memory),
 		.plan = &plan,
-		.deadline_ns = target->stopped_ns + limits->time_ns,
+		.deadline_ns = deadline_of(target, limits),
 		.stop = PP_STEP_STOP_OURS,
 	};
 	struct pathprof_burst *burst = &record->burst;
@@ -503,6 +518,7 @@ void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
 	if (!pp_step_code_unchanged(stepper.code))
 		forget(burst);
 	pp_step_memory_close(&memory);
+	pp_step_add_stops(target, burst->step_cnt + 1ul);
 	burst->size_bytes = (__u32)(sizeof(*burst) + burst->branch_cnt * sizeof(*record->branches));
 	pp_step_release(holder, target, stepper.stop, stepper.signal);
 }

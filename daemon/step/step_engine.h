@@ -40,12 +40,15 @@ struct pp_step_status {
 	unsigned int thread_cnt; /* of its process */
 	uint64_t pending;        /* the thread's and its process' */
 	uint64_t blocked, ignored, caught;
-	uint32_t uid; /* real: who started it */
+	uint32_t uid;      /* real: who started it */
+	uint64_t switches; /* times it gave its CPU up by itself, or was stopped by a tracer */
 };
 
 /* tid 0: the whole process, times summed over its threads. */
 int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat);
 int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status);
+/* CPU time of the thread, by the scheduler; 0: not known. */
+uint64_t pp_step_cpu_ns(pid_t pid, pid_t tid);
 /* 1 when the executable is 64-bit x86, 0 when it is not. */
 int pp_step_is_64bit(pid_t pid, uint64_t start_time);
 /* False when the thread sleeps in a system call. */
@@ -57,6 +60,7 @@ struct pp_step_target {
 	pid_t pid, tid;
 	uint32_t uid;
 	uint64_t start_time;
+	uint64_t run_ns;         /* see pp_step_run_ns() */
 	uint64_t interrupted_ns; /* CLOCK_MONOTONIC of the PTRACE_INTERRUPT */
 	uint64_t stopped_ns;     /* CLOCK_MONOTONIC of the first stop */
 	uint64_t released_ns;    /* CLOCK_MONOTONIC when it was let go, or given up */
@@ -173,6 +177,13 @@ void pp_step_publish_harms(struct pp_step_pin *pin, bool harms);
 /* Undoes the pin of a dead stepper, and clears debug registers that it left set. */
 void pp_step_unpin_orphan(const struct pp_step_hold *hold);
 
+/* ---- step_waits.c */
+
+/* Stops of ours, of a target whose start_time is set. */
+void pp_step_add_stops(const struct pp_step_target *target, uint64_t cnt);
+/* CPU time from one of its own waits to the next, on average, by all its switches. 0: not known. */
+uint64_t pp_step_run_ns(const struct pp_step_target *target, uint64_t switches);
+
 /* ---- step_main.c */
 
 /* Ahead of whatever else wants a CPU, as far as that is allowed: for processes that sleep mostly.
@@ -186,7 +197,7 @@ struct pp_step_limits {
 	uint32_t horizon;      /* instructions */
 	enum pp_step_break_kind breaks;
 	uint32_t step_max;
-	uint64_t time_ns;
+	uint64_t time_ns;            /* for a thread that computes: see pp_step_burst() */
 	bool lookahead;              /* false in one test only */
 	struct pp_step_stack *stack; /* filled as the burst begins; NULL: nobody wants it */
 };
@@ -196,7 +207,11 @@ struct pp_step_record {
 	struct pathprof_branch branches[PATHPROF_BURST_MAX];
 };
 
-/* Steps a held target, fills record (all but stopped_ns), lets target go. */
+/*
+ * Steps a held target, fills record (all but stopped_ns), lets target go. A thread that waits again
+ * and again, such as a server's between two requests, is held for no longer than it usually runs in
+ * between: whoever waits for its answer would wait that much longer.
+ */
 void pp_step_burst(struct pp_step_holder *holder, struct pp_step_target *target,
 		   const struct pp_step_limits *limits, struct pp_step_record *record);
 

@@ -138,8 +138,18 @@ int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
 		.blocked = status_number(text, "SigBlk", 16),
 		.ignored = status_number(text, "SigIgn", 16),
 		.caught = status_number(text, "SigCgt", 16),
+		.switches = status_number(text, "voluntary_ctxt_switches", 10),
 	};
 	return 0;
+}
+
+uint64_t pp_step_cpu_ns(pid_t pid, pid_t tid)
+{
+	char text[128];
+
+	return read_task_file(pid, tid, "schedstat", text, sizeof(text)) > 0
+		       ? strtoull(text, NULL, 10)
+		       : 0;
 }
 
 static ssize_t read_program(const char *path, char *text, size_t size)

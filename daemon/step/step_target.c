@@ -238,6 +238,7 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 		return PATHPROF_DROP_OWN;
 	target->start_time = leader.start_time;
 	target->uid = status.uid;
+	target->run_ns = pp_step_run_ns(target, status.switches);
 	if (pp_step_silent_holds(holder->silent, target->pid, target->start_time, target->uid,
 				 pp_monotonic_ns()) ||
 	    fills_limbo(&holder->limbo, target->uid))

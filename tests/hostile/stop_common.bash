@@ -34,7 +34,7 @@ stepper_of() { # DAEMON
 
 # Sets $daemon and $stepper. Bursts are long, so that what happens within one need not be waited for.
 start_recording() { # DB PID
-	printf '[Profile]\nHoldMaxSec=20ms\n' >"$1.conf"
+	printf '[Profile]\nHoldMaxSec=100ms\n' >"$1.conf"
 	"$build/bin/pathprofd" -c "$1.conf" --record --db "$1" -p "$2" --source step --overhead 90 --quiet \
 		2>"$work/daemon.log" &
 	daemon=$!

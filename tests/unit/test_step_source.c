@@ -22,7 +22,7 @@
 static volatile uint64_t sink;
 
 struct tally {
-	uint64_t bursts, wrong, timed_out;
+	uint64_t bursts, wrong, timed_out, held_ns;
 	pid_t pid;
 };
 
@@ -33,6 +33,7 @@ static void count(void *context, const struct pathprof_burst *burst,
 
 	tally->bursts++;
 	tally->timed_out += burst->end == PATHPROF_END_TIME;
+	tally->held_ns += burst->stopped_ns;
 	tally->wrong += burst->pid != (__u32)tally->pid || burst->version != PATHPROF_ABI_VERSION;
 	for (uint32_t i = 1; i < burst->branch_cnt; i++)
 		tally->wrong += branches[i].from < burst->start && branches[i].from == 0;
@@ -43,6 +44,22 @@ static int drain_once(struct pp_source *source, struct tally *tally)
 	const struct pp_source_sink to = {.context = tally, .burst = count};
 
 	return source->ops->drain(source, &to);
+}
+
+/* It computes for some hundred microseconds, and then waits, again and again. */
+static pid_t start_waiter(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (uint64_t i = 0;; i++)
+			if (i % 3)
+				sink += i;
+			else if (i % 150000 == 0)
+				usleep(1);
+	}
+	return pid;
 }
 
 static pid_t start_spinner(void)
@@ -225,26 +242,45 @@ static void test_rests_between_bursts(void)
 	end_spinner(tally.pid);
 }
 
-/* Windows of thousands of instructions, and time for some tens. */
-static void test_hold_max(void)
+/* Bursts of thousands of instructions of a child, if the time for them is enough; mean and
+ * time-outs. */
+static void hold_briefly(pid_t pid, uint64_t hold_max_ns, struct tally *ret_tally)
 {
-	struct tally tally = {.pid = start_spinner()};
-	struct pp_source *source = open_on(tally.pid, 0);
-	struct pp_source_config brief = {.only_pid = tally.pid,
+	struct pp_source *source = open_on(pid, 0);
+	struct pp_source_config brief = {.only_pid = pid,
 					 .taken_wanted = 8,
 					 .horizon = 8192,
-					 .hold_max_ns = 300000,
+					 .hold_max_ns = hold_max_ns,
 					 .overhead_ppm = 500000,
 					 .frequency_hz = 1000,
 					 .pin = true};
 
+	*ret_tally = (struct tally){.pid = pid};
 	CU_ASSERT_EQUAL(source->ops->configure(source, &brief), 0);
-	CU_ASSERT_EQUAL(drain(source, &tally, UINT64_MAX, 1), 0);
-	tally.bursts = tally.timed_out = 0;
-	CU_ASSERT_EQUAL(drain(source, &tally, 20, PATIENCE_S), 0);
-	CU_ASSERT(tally.bursts >= 20 && tally.timed_out * 2 > tally.bursts);
+	CU_ASSERT_EQUAL(drain(source, ret_tally, UINT64_MAX, 1), 0);
+	*ret_tally = (struct tally){.pid = pid};
+	CU_ASSERT_EQUAL(drain(source, ret_tally, 20, PATIENCE_S), 0);
+	CU_ASSERT_FATAL(ret_tally->bursts >= 20);
 	source->ops->free(source);
-	end_spinner(tally.pid);
+	end_spinner(pid);
+}
+
+static void test_hold_max(void)
+{
+	struct tally tally;
+
+	hold_briefly(start_spinner(), 300000, &tally);
+	CU_ASSERT(tally.timed_out * 2 > tally.bursts);
+}
+
+/* One that waits is held for a fifth of the limit, the other for all of it. */
+static void test_hold_of_one_that_waits(void)
+{
+	struct tally computes, waits;
+
+	hold_briefly(start_spinner(), 5000000, &computes);
+	hold_briefly(start_waiter(), 5000000, &waits);
+	CU_ASSERT(waits.held_ns / waits.bursts < computes.held_ns / computes.bursts / 2);
 }
 
 static void test_slow_reader(void)
@@ -361,6 +397,8 @@ static const struct unit_test tests[] = {
 	{"no budget, no bursts", test_zero_budget},
 	{"no samples while no burst is due", test_rests_between_bursts},
 	{"a burst ends at the limit of its hold", test_hold_max},
+	{"one that waits is held for as long as it runs between waits",
+	 test_hold_of_one_that_waits},
 	{"a slow reader costs bursts, not the stepper", test_slow_reader},
 	{"totals come through a socket that is always full", test_totals_of_a_full_socket},
 	{"free takes NULL", test_free_is_null_safe},
