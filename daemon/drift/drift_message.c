@@ -184,58 +184,78 @@ static void put_place(const struct place *place, FILE *to)
 {
 	bool otherwise =
 		place->most->path_id && fabs(place->now - place->before) < place->moved / 2;
+	const char *source = otherwise ? place->most->source : NULL;
 
 	fputs(place->name, to);
 	if (otherwise)
-		fprintf(to, ", path %lld", (long long)place->most->path_id);
-	fprintf(to, " (%.3g %% to %.3g %%)",
-		100 * (otherwise ? place->most->term.q : place->before),
+		fprintf(to, " on path %lld", (long long)place->most->path_id);
+	if (source)
+		fprintf(to, " at %s", source);
+	fprintf(to, " (%.3g %% to %.3g %%", 100 * (otherwise ? place->most->term.q : place->before),
 		100 * (otherwise ? place->most->term.p : place->now));
 }
 
-/* "; most in NAME (12 % to 40 %), ...": shares before and now, of the paths that are told. */
+/* ": most in NAME (12 % to 40 % of its runs), ...": shares before and now, of the paths that are
+ * told. Whatever moved by less than a tenth of the first is no news. */
 static void put_places(const struct pp_drift_draft *draft, FILE *to)
 {
 	struct place places[PP_DRIFT_MOVED_MAX];
-	const char *between = "; most in ";
+	const struct place *first = NULL;
 
 	for (size_t i = 0; i < draft->moved_cnt; i++)
 		set_place(&places[i], draft, &draft->moved[i]);
 	join_places(places, draft->moved_cnt);
 	for (size_t i = 0; i < draft->moved_cnt; i++) {
-		if (!places[i].name[0])
+		if (!places[i].name[0] || (first && places[i].moved < first->moved / 10))
 			continue;
-		fputs(between, to);
+		fputs(first ? ", " : ": most in ", to);
 		put_place(&places[i], to);
-		between = ", ";
+		fputs(first ? ")" : " of its runs)", to);
+		first = first ? first : &places[i];
 	}
 }
 
-static void put_baseline(const struct pp_drift_telling *telling, const char *baseline, FILE *to)
+static bool is_baseline(const struct pp_drift_draft *draft, const char *name)
+{
+	return !strcmp(draft->alert->baseline, name);
+}
+
+static const char *rolling_span(const struct pp_drift_telling *telling, char *text, size_t size)
+{
+	pp_span_format(telling->common->config.rolling_ns, text, size);
+	return text;
+}
+
+/* What it is held against. */
+static void put_baseline(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
+			 FILE *to)
 {
 	char span[64];
 
-	pp_span_format(telling->common->config.rolling_ns, span, sizeof(span));
-	fprintf(to, "baseline %s", baseline);
-	if (!strcmp(baseline, PATHPROF_BASELINE_ROLLING))
-		fprintf(to, " (its last %s)", span);
-	else if (!strcmp(baseline, PATHPROF_BASELINE_PREVIOUS))
-		fputs(" (the build before)", to);
+	if (is_baseline(draft, PATHPROF_BASELINE_ROLLING))
+		fprintf(to, "in its last %s before", rolling_span(telling, span, sizeof(span)));
+	else if (is_baseline(draft, PATHPROF_BASELINE_PREVIOUS))
+		fputs("in its previous build", to);
+	else
+		fprintf(to, "in baseline \"%s\"", draft->alert->baseline);
 }
 
-/* "kl_corrected 1.41 bits against baseline good, above threshold 0.2 of rule fast". */
-static void put_figure(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
-		       FILE *to)
+static void put_rule(const struct pp_drift_draft *draft, FILE *to)
+{
+	fprintf(to, "rule \"%s\"", draft->alert->rule);
+}
+
+/* "kl_corrected 1.41 bits, limit 0.2 (rule "fast")". */
+static void put_figure(const struct pp_drift_draft *draft, FILE *to)
 {
 	const struct pathprof_alert_rule *rule = &draft->rule;
 	bool bits =
 		rule->metric == PATHPROF_METRIC_KL_CORRECTED || rule->metric == PATHPROF_METRIC_KL;
-	bool below = pathprof_metric_fires_below(rule->metric);
 
-	fprintf(to, "%s %.4g%s against ", metric_of(draft), value_of(draft), bits ? " bits" : "");
-	put_baseline(telling, draft->alert->baseline, to);
-	fprintf(to, ", %s threshold %.4g of rule %s", is_firing(draft) != below ? "above" : "below",
-		rule->threshold, draft->alert->rule);
+	fprintf(to, "; %s %.4g%s, limit %.4g (", metric_of(draft), value_of(draft),
+		bits ? " bits" : "", rule->threshold);
+	put_rule(draft, to);
+	fputs(")", to);
 }
 
 static void put_firing(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
@@ -243,16 +263,26 @@ static void put_firing(const struct pp_drift_telling *telling, const struct pp_d
 {
 	char command[COMMAND_BYTES];
 
-	fputs(" changed: ", to);
-	put_figure(telling, draft, to);
+	fputs(" runs differently than ", to);
+	put_baseline(telling, draft, to);
 	fputs(", since ", to);
 	pp_tell_put_time(draft->state.fired_ns, to);
+	put_places(draft, to);
+	put_figure(draft, to);
 	fprintf(to, ", %.0f samples", draft->drift.window_samples);
 	if (draft->matched < 1)
-		fprintf(to, ", %.0f %% of them compared", 100 * draft->matched);
-	put_places(draft, to);
+		fprintf(to, ", of which %.0f %% could be compared", 100 * draft->matched);
 	format_command(draft, command, sizeof(command));
 	fprintf(to, "; see %s", command);
+}
+
+/* Whose alert is over, and when it fired. */
+static void put_alert(const struct pp_drift_draft *draft, FILE *to)
+{
+	fputs("the alert of ", to);
+	put_rule(draft, to);
+	fputs(" that fired at ", to);
+	pp_tell_put_time(draft->state.fired_ns, to);
 }
 
 static void put_resolved(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
@@ -260,22 +290,27 @@ static void put_resolved(const struct pp_drift_telling *telling, const struct pp
 {
 	char span[64];
 
-	pp_span_format(telling->common->config.rolling_ns, span, sizeof(span));
+	rolling_span(telling, span, sizeof(span));
 	if (draft->is_new_normal) {
-		fprintf(to, " has a new normal: it has run in the changed way for %s, and ", span);
-		put_baseline(telling, draft->alert->baseline, to);
-		fputs(" is made of that from now on", to);
+		fprintf(to,
+			" still runs differently, which counts as normal from now on, since it "
+			"has lasted for %s: ",
+			span);
+		put_alert(draft, to);
+		fputs(" is closed", to);
 	} else if (draft->has_drift && draft->has_rule) {
-		fputs(" no longer differs: ", to);
-		put_figure(telling, draft, to);
+		fputs(" runs again as ", to);
+		put_baseline(telling, draft, to);
+		fputs(": ", to);
+		put_alert(draft, to);
+		fputs(" is over at ", to);
+		pp_tell_put_time(draft->state.resolved_ns, to);
+		put_figure(draft, to);
 	} else {
-		fprintf(to, " was not measured for %s: the alert of rule %s against ", span,
-			draft->alert->rule);
-		put_baseline(telling, draft->alert->baseline, to);
-		fputs(" is over", to);
+		fprintf(to, " was not seen for %s: ", span);
+		put_alert(draft, to);
+		fputs(" is closed, and nobody knows whether it runs as before", to);
 	}
-	fputs("; the alert fired at ", to);
-	pp_tell_put_time(draft->state.fired_ns, to);
 }
 
 /* NULL: no memory. The caller frees. */
@@ -289,7 +324,8 @@ static char *make_summary(const struct pp_drift_telling *telling,
 
 	if (!to)
 		return NULL;
-	fprintf(to, "%s%s%s", alert->binary, alert->container[0] ? " in " : "", alert->container);
+	fprintf(to, "%s%s%s%s%s", alert->binary, alert->container[0] ? " in " : "",
+		alert->container, telling->host[0] ? " on " : "", telling->host);
 	if (is_firing(draft))
 		put_firing(telling, draft, to);
 	else

@@ -151,7 +151,8 @@ static char *make_json(const struct telling *t, const char *command)
 
 /* ---------------------------------------------------------------- the line for people */
 
-/* "2.31 % of what ran in the last 23h is untested (95 %: 1.9 to 2.8 %), above AlertShare=1 %". */
+/* "2.31 % (95 %: 1.9 to 2.8 %) of what it ran in the last 23h are paths that no test ran, limit 1 %
+ * (AlertShare=)". */
 static void put_figure(const struct telling *t, FILE *to)
 {
 	const struct pp_tested_subject *s = t->subject;
@@ -163,10 +164,10 @@ static void put_figure(const struct telling *t, FILE *to)
 	pp_span_format((uint64_t)(length_ns < span_ns ? length_ns : span_ns), span, sizeof(span));
 	pp_percent_format(t->alerts->common.config.tested_alert_ppm, share, sizeof(share));
 	fprintf(to,
-		"%.3g %% of what it ran in the last %s is untested (95 %%: %.3g to %.3g %%), %s "
-		"AlertShare=%s, against tested set %s",
-		100 * s->share.value, span, 100 * s->share.low, 100 * s->share.high,
-		is_firing(t) ? "above" : "no longer above", share, t->build.set);
+		"%.3g %% (95 %%: %.3g to %.3g %%) of what it ran in the last %s are paths that no "
+		"test ran; limit %s (AlertShare=), tested set \"%s\"",
+		100 * s->share.value, 100 * s->share.low, 100 * s->share.high, span, share,
+		t->build.set);
 	if (t->build.set_cnt > 1)
 		fprintf(to, " and %u more", t->build.set_cnt - 1);
 	fprintf(to, ", %.0f samples", s->sum.samples);
@@ -176,16 +177,19 @@ static void put_line(const struct telling *t, const char *command, FILE *to)
 {
 	char span[64];
 
-	fprintf(to, "%s: ", t->alert->binary);
+	fprintf(to, "%s on %s: ", t->alert->binary, t->alerts->host);
 	pp_span_format(t->alerts->common.config.tested_span_ns, span, sizeof(span));
 	if (t->subject)
 		put_figure(t, to);
 	else
 		fprintf(to,
 			"not held against a tested set for %s: the alert on its untested share is "
-			"over",
+			"closed, and nobody knows what it is now",
 			span);
-	fputs(is_firing(t) ? ", since " : "; the alert fired at ", to);
+	if (is_firing(t))
+		fputs("; above it since ", to);
+	else
+		fputs(t->subject ? "; no longer above it, as it was from " : "; it fired at ", to);
 	pp_tell_put_time(t->alert->state.fired_ns, to);
 	fprintf(to, "; see %s", command);
 }

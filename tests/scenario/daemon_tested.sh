@@ -94,7 +94,7 @@ end_app
 start_app odd
 check untested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total no 200
 check told "$(figures | grep untested)" wait_for 120 is_told firing 1
-check told-in-log "$(cat "$tmp/log")" grep -q "app: .* is untested .* above AlertShare=2%, against tested set app.tested" "$tmp/log"
+check told-in-log "$(cat "$tmp/log")" grep -q "app on .*: .* are paths that no test ran; limit 2% (AlertShare=), tested set .app.tested." "$tmp/log"
 check told-of-binary "$(cat "$tmp/told")" test "$(member "m['binary']")" = "$tmp/app"
 check told-of-set "$(cat "$tmp/told")" test "$(member "m['baseline']")" = app.tested
 check told-for-sure "$(cat "$tmp/told")" \

@@ -612,8 +612,7 @@ static int hear(void *context, const struct pathprof_message_row *row)
 	snprintf(told, sizeof(told), "%s", row->json);
 	snprintf(told_summary, sizeof(told_summary), "%s", row->summary);
 	snprintf(told_rule, sizeof(told_rule), "%s", row->rule);
-	CU_ASSERT_STRING_EQUAL(row->metric,
-			       strstr(row->summary, "not measured") ? "" : "kl_corrected");
+	CU_ASSERT_STRING_EQUAL(row->metric, strstr(row->summary, "not seen") ? "" : "kl_corrected");
 	told_fired = row->fired;
 	told_cnt++;
 	return 0;
@@ -658,10 +657,10 @@ static void test_message(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"firing\",\"rule\":\"fast\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"paths\":[{\"path_id\":"));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"path_id\":null"));
-	CU_ASSERT(told_like("/bin/program changed: kl_corrected *.* bits against baseline rolling"
-			    " (its last 1h), above threshold 0.01 of rule fast, since 20*-*:* UTC,"
-			    " * samples; most in program+0x1* (* % to * %)*; see pathprofctl drift"
-			    " --binary 0101*"));
+	CU_ASSERT(told_like("/bin/program on * runs differently than in its last 1h before, since"
+			    " 20*-*:* UTC: most in program+0x1* (* % to * % of its runs)*;"
+			    " kl_corrected *.* bits, limit 0.01 (rule \"fast\"), * samples; see"
+			    " pathprofctl drift --binary 0101*"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"start\":\"0x1"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"command\":\"pathprofctl drift --binary 0101"));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"start\":null"));
@@ -676,9 +675,9 @@ static void test_message(void)
 	CU_ASSERT_EQUAL(hear_all(&b), 2);
 	CU_ASSERT_EQUAL(news, 2);
 	CU_ASSERT_FALSE(told_fired);
-	CU_ASSERT(told_like("/bin/program no longer differs: kl_corrected * bits against baseline"
-			    " rolling (its last 1h), below threshold 0.01 of rule fast; the alert"
-			    " fired at 20*-*:* UTC"));
+	CU_ASSERT(told_like("/bin/program on * runs again as in its last 1h before: the alert of"
+			    " rule \"fast\" that fired at 20*-*:* UTC is over at 20*-*:* UTC;"
+			    " kl_corrected * bits, limit 0.01 (rule \"fast\")"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"status\":\"resolved\""));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"ends_at\":null"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"reason\":\"as before\""));
@@ -698,9 +697,9 @@ static void test_message_of_a_new_normal(void)
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
 	CU_ASSERT_EQUAL(hear_all(&b), 2);
 	CU_ASSERT_FALSE(told_fired);
-	CU_ASSERT(told_like("/bin/program has a new normal: it has run in the changed way for 1h,"
-			    " and baseline rolling (its last 1h) is made of that from now on; the"
-			    " alert fired at 20* UTC"));
+	CU_ASSERT(told_like("/bin/program on * still runs differently, which counts as normal from"
+			    " now on, since it has lasted for 1h: the alert of rule \"fast\" that"
+			    " fired at 20* UTC is closed"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"reason\":\"new normal\""));
 	bench_release(&b);
 }
@@ -748,8 +747,9 @@ static void test_message_of_what_is_gone(void)
 	settle(&b);
 	CU_ASSERT_EQUAL(hear_all(&b), 2);
 	CU_ASSERT_FALSE(told_fired);
-	CU_ASSERT(told_like("/bin/program was not measured for 1h: the alert of rule fast against"
-			    " baseline rolling (its last 1h) is over; the alert fired at 20* UTC"));
+	CU_ASSERT(told_like("/bin/program on * was not seen for 1h: the alert of rule \"fast\" that"
+			    " fired at 20* UTC is closed, and nobody knows whether it runs as"
+			    " before"));
 	bench_release(&b);
 }
 

@@ -142,28 +142,30 @@ char *hub_alert_json(const struct hub_alert_event *event)
 
 /* ---------------------------------------------------------------- the line for people */
 
-static void put_figure(const struct hub_alert_event *event, FILE *to)
+static void put_figure(const struct hub_alert_event *event, const char *from, FILE *to)
 {
-	fprintf(to, " (%.3g to %.3g), above threshold %.4g of rule %s, since ",
-		json_number_value(json_object_get(event->found, "low")),
-		json_number_value(json_object_get(event->found, "high")),
+	const json_t *found = event->found;
+
+	fprintf(to, "; %.3g bits (95 %%: %.3g to %.3g) from the %s, limit %.4g (rule \"%s\")",
+		event->state->value, json_number_value(json_object_get(found, "low")),
+		json_number_value(json_object_get(found, "high")), from,
 		(double)event->rule->threshold_ppm / 1e6, event->rule->name);
 }
 
-static void put_functions(const struct hub_alert_event *event, FILE *to)
+/* there, here: whose shares are told. */
+static void put_functions(const struct hub_alert_event *event, const char *there, const char *here,
+			  FILE *to)
 {
 	json_t *functions = json_object_get(event->found, "functions");
-	const char *between = "; most in ";
 
 	for (size_t i = 0; i < json_array_size(functions); i++) {
 		const json_t *function = json_array_get(functions, i);
 
-		fputs(between, to);
+		fputs(i ? ", " : ": most in ", to);
 		put_name(text_of(function, "function"), to);
-		fprintf(to, " (%.3g %% to %.3g %%)",
-			100 * json_number_value(json_object_get(function, "baseline_share")),
-			100 * json_number_value(json_object_get(function, "share")));
-		between = ", ";
+		fprintf(to, " (%.3g %% %s, %.3g %% %s)",
+			100 * json_number_value(json_object_get(function, "baseline_share")), there,
+			100 * json_number_value(json_object_get(function, "share")), here);
 	}
 }
 
@@ -171,13 +173,11 @@ static void put_host(const struct hub_alert_event *event, FILE *to)
 {
 	fputs(" on host ", to);
 	put_name(text_of(event->found, "host"), to);
-	fprintf(to,
-		" runs otherwise than on the %lld others with this build: %.3g bits from the "
-		"one most like it",
-		json_integer_value(json_object_get(event->found, "hosts")) - 1,
-		event->state->value);
-	put_figure(event, to);
+	fprintf(to, " runs differently than on the %lld others with this build, since ",
+		json_integer_value(json_object_get(event->found, "hosts")) - 1);
 	pp_tell_put_time(event->state->fired_ns, to);
+	put_functions(event, "there", "here", to);
+	put_figure(event, "most like of the others", to);
 }
 
 static void put_release(const struct hub_alert_event *event, FILE *to)
@@ -186,17 +186,17 @@ static void put_release(const struct hub_alert_event *event, FILE *to)
 	int64_t first_s = json_integer_value(json_object_get(found, "first"));
 
 	fprintf(to,
-		" in build %.*s runs otherwise than in build %.*s before it, on %lld of %lld "
-		"hosts: %.3g bits from the most like of %lld hosts of the build before, which "
-		"are %.2g from one another",
+		" in build %.*s runs differently than in build %.*s before it, on %lld of %lld "
+		"hosts, since ",
 		ID_DIGITS, text_of(found, "build_id"), ID_DIGITS, text_of(found, "before_build_id"),
 		json_integer_value(json_object_get(found, "hosts_out")),
-		json_integer_value(json_object_get(found, "hosts")), event->state->value,
-		json_integer_value(json_object_get(found, "before_hosts")),
-		json_number_value(json_object_get(found, "usual")));
-	put_figure(event, to);
+		json_integer_value(json_object_get(found, "hosts")));
 	pp_tell_put_time(first_s * (int64_t)PP_NSEC_PER_SEC, to);
-	fprintf(to, ", %.0f %% of what it ran compared",
+	put_functions(event, "before", "now", to);
+	put_figure(event, "most like host of the build before", to);
+	fprintf(to, ", whose %lld hosts are %.2g bits from one another; %.0f %% could be compared",
+		json_integer_value(json_object_get(found, "before_hosts")),
+		json_number_value(json_object_get(found, "usual")),
 		100 * json_number_value(json_object_get(found, "matched")));
 }
 
@@ -209,7 +209,6 @@ static void put_firing(const struct hub_alert_event *event, FILE *to)
 	else
 		put_release(event, to);
 	fprintf(to, ", %.0f samples", json_number_value(json_object_get(event->found, "samples")));
-	put_functions(event, to);
 	fprintf(to, "; see %s", command ? command : "pathprofctl --hub URL alerts");
 	free(command);
 }
@@ -218,10 +217,12 @@ static void put_resolved(const struct hub_alert_event *event, FILE *to)
 {
 	fputs(", ", to);
 	put_name(event->where, to);
-	fprintf(to, ", %s, by rule %s; the alert fired at ",
+	fprintf(to, ", %s: the alert of rule \"%s\" that fired at ",
 		event->is_stale ? "was not judged for a day" : "no longer stands out",
 		event->rule->name);
 	pp_tell_put_time(event->state->fired_ns, to);
+	fputs(event->is_stale ? " is closed, and nobody knows whether it still does" : " is over",
+	      to);
 }
 
 char *hub_alert_summary(const struct hub_alert_event *event)
