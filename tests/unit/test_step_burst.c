@@ -176,20 +176,31 @@ static void test_quick(void)
 	}
 }
 
-/* Broken off, and started again unseen. */
+/* Broken off, and started again unseen; one that is not asleep in time, as on a busy machine, is
+ * left in its call. */
+static bool is_broken_off(enum pp_step_break_kind kind)
+{
+	pid_t child = start(wait_in_epoll);
+	bool is_in_call;
+
+	CU_ASSERT_FATAL(child > 0);
+	CU_ASSERT_EQUAL(burst(child, kind), PATHPROF_END_SYSCALL);
+	is_in_call = holder.limbo.cnt;
+	CU_ASSERT_EQUAL(holder.restarts, is_in_call ? 0 : 1);
+	CU_ASSERT_EQUAL(finish(child), 0);
+	return !is_in_call;
+}
+
 static void test_again(void)
 {
 	for (int i = 0; i < 2; i++) {
-		pid_t child;
+		int tries = 50;
 
 		if (!is_here(kinds[i]))
 			continue;
-		child = start(wait_in_epoll);
-		CU_ASSERT_FATAL(child > 0);
-		CU_ASSERT_EQUAL(burst(child, kinds[i]), PATHPROF_END_SYSCALL);
-		CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
-		CU_ASSERT_EQUAL(holder.restarts, 1);
-		CU_ASSERT_EQUAL(finish(child), 0);
+		while (tries && !is_broken_off(kinds[i]))
+			tries--;
+		CU_ASSERT_TRUE(tries);
 	}
 }
 
