@@ -19,6 +19,7 @@ import tempfile
 NODE_BEGINS, CALL_CUTS, FUNCTION_IS_LEFT = range(3)
 ARRAY, HASH, TABLE, WARM = range(4)
 SILENT = 4
+CROSSING_CALL = 1
 PATHS_MAX = 1 << 39
 
 
@@ -38,7 +39,7 @@ class Reader:
 
 
 class Function:
-    def __init__(self, r, unit, table):
+    def __init__(self, r, unit, table, names):
         self.unit, self.name = unit, r.text()
         r.number("I")
         self.counter = table + 8 * r.number("Q")
@@ -64,6 +65,12 @@ class Function:
             if cut == 1:
                 self.behind_cut.add(b)
             self.reduced += cut == 2
+        # By node: the function of which an inlined call begins there.
+        self.calls = {}
+        for _ in range(r.number("I")):
+            node, kind, name = r.number("I"), r.number("I"), names[r.number("I")]
+            if kind == CROSSING_CALL:
+                self.calls[node] = name
         self.find_retreating()
         self.weigh()
 
@@ -95,6 +102,20 @@ class Function:
             self.start[v] = self.total
             self.total += self.n[v]
 
+    def way(self, path):
+        """The nodes of a path, by its number."""
+        v = max((w for w in self.start if self.start[w] <= path), key=lambda w: (self.start[w], w))
+        rest, nodes = path - self.start[v], [v]
+        while self.out[v]:
+            w = max((x for x in self.out[v] if self.weight[v, x] <= rest),
+                    key=lambda x: self.weight[v, x])
+            rest -= self.weight[v, w]
+            if (v, w) in self.cut:
+                break
+            nodes.append(w)
+            v = w
+        return nodes
+
     def count(self, root):
         todo = [root]
         while todo:
@@ -123,7 +144,7 @@ def functions_of(elf):
     section = int(line.split("]")[1].split()[2], 16)
     found = {}
     while r.at < len(r.data):
-        assert r.number("I") == 0x55505050 and r.number("I") == 4
+        assert r.number("I") == 0x55505050 and r.number("I") == 5
         end = r.number("Q")
         end += r.at
         table = r.number("Q") - section
@@ -131,8 +152,9 @@ def functions_of(elf):
         unit = r.text()
         cnt = r.number("I")
         r.number("I")
+        names = [r.text() for _ in range(r.number("I"))]
         for _ in range(cnt):
-            f = Function(r, unit, table)
+            f = Function(r, unit, table, names)
             found[f.counter] = f
         assert r.at == end
     return found

@@ -70,6 +70,17 @@ static char *text_of(const struct counted_way *way, struct source_text *source,
 	return text ? text_escape(text + strspn(text, " ")) : NULL;
 }
 
+/* A function that was inlined begins, or another goes on behind it. */
+static void print_crossing(FILE *out, const struct pathprof_counted_line *line)
+{
+	_cleanup_free_ char *function = text_escape(line->function);
+
+	if (line->crossing == PATHPROF_CROSSING_CALL)
+		fprintf(out, "  call of %s\n", function);
+	else if (line->crossing == PATHPROF_CROSSING_RETURN)
+		fprintf(out, "  back in %s\n", function);
+}
+
 void counted_way_print(FILE *out, const struct counted_way *way)
 {
 	struct source_text *source = source_text_new();
@@ -79,6 +90,9 @@ void counted_way_print(FILE *out, const struct counted_way *way)
 		_cleanup_free_ char *file = text_escape(text_base_name(way->lines[i]->file));
 		_cleanup_free_ char *text = text_of(way, source, way->lines[i]);
 
+		print_crossing(out, way->lines[i]);
+		if (!way->lines[i]->line)
+			continue;
 		fprintf(out, "    %s%s:%" PRIu32 "%s  %s\n", ctl_style_on(CTL_GOOD), file,
 			way->lines[i]->line, ctl_style_off(CTL_GOOD), text ? text : "");
 	}
@@ -94,6 +108,11 @@ json_t *counted_way_json(const struct counted_way *way)
 
 		json_add_text(object, "file", way->lines[i]->file);
 		json_add_count(object, "line", way->lines[i]->line);
+		if (way->lines[i]->crossing)
+			json_add_text(object,
+				      way->lines[i]->crossing == PATHPROF_CROSSING_CALL ? "call_of"
+											: "back_in",
+				      way->lines[i]->function);
 		json_array_append_new(lines, object);
 	}
 	return lines;

@@ -104,6 +104,21 @@ static int by_count(const void *x, const void *y)
 
 /* ---------------------------------------------------------------- one path */
 
+/* Behind `last`, unless it is the first. */
+static void print_line(const struct pathprof_counted_line *line,
+		       const struct pathprof_counted_line *last)
+{
+	const char *apart = last ? "  " : "    ";
+
+	if (line->crossing)
+		printf("%s%s()", apart, line->function);
+	if (!line->line)
+		return;
+	if (!last || line->crossing || last->file != line->file)
+		printf("%s%s", line->crossing ? " " : apart, line->file);
+	printf(":%" PRIu32, line->line);
+}
+
 /* The lines that its nodes begin at, in the order they ran in. */
 static void print_way(const struct pathprof_counted *counted, const struct hot_path *hot)
 {
@@ -118,9 +133,7 @@ static void print_way(const struct pathprof_counted *counted, const struct hot_p
 			 "version of pathprof",
 			 hot->function->name, hot->path.id);
 	for (size_t i = 0; i < cnt && i < LINES_MAX; i++) {
-		if (!last || last->file != lines[i]->file)
-			printf("%s%s", last ? "  " : "    ", lines[i]->file);
-		printf(":%" PRIu32, lines[i]->line);
+		print_line(lines[i], last);
 		last = lines[i];
 	}
 	if (cnt > LINES_MAX)

@@ -12,17 +12,20 @@
  *
  *   unit      u32 PATHPROF_UNIT_MAGIC, u32 PATHPROF_UNIT_VERSION, u64 bytes behind this number,
  *             u64 address of the table, u64 counters in it, str source file,
- *             u32 functions, u32 functions left out, function[functions]
+ *             u32 functions, u32 functions left out, u32 names, str[names], function[functions]
  *   function  str name for the linker, u32 1: other units may have one of this name,
  *             u64 its first counter in the table, u64 paths, u32 enum pathprof_counting,
  *             u32 slots, u64[slots] number of the slot's path and 1, or 0 (of a TABLE or WARM;
  *             else none),
- *             u32 paths told, told[paths told] (of a WARM), u32 files, str[files], u32 nodes,
- * node[nodes], u32 edges, edge[edges] told      u64 number of a path that is not counted, u64 how
- * often it ran by the profile node      u32 file, u32 line, u32 column; line 0: unknown edge u32
- * from, u32 to, u32 cut: paths end and begin here, however the edge leads; 1: a call does that, 2:
- * else there were more paths than PATHPROF_PATHS_MAX; and PATHPROF_EDGE_SILENT: paths that end
- * there are not counted (of a WARM)
+ *             u32 paths told, told[paths told] (of a WARM), u32 files, str[files],
+ *             u32 nodes, node[nodes], u32 edges, edge[edges], u32 crossings, crossing[crossings]
+ *   told      u64 number of a path that is not counted, u64 how often it ran by the profile
+ *   node      u32 file, u32 line, u32 column; line 0: unknown
+ *   edge      u32 from, u32 to, u32 cut: paths end and begin here, however the edge leads; 1: a
+ *             call does that, 2: else there were more paths than PATHPROF_PATHS_MAX; and
+ *             PATHPROF_EDGE_SILENT: paths that end there are not counted (of a WARM)
+ *   crossing  u32 node, u32 enum pathprof_crossing, u32 name: with this node an inlined call of
+ *             that function begins, or what the function does behind one
  *
  * Nodes and edges are those that pathprof_flow_init_arcs() takes, and paths are numbered as
  * PATHPROF_CUT_BACK_EDGES has it (pathprof/function_paths.h).
@@ -44,8 +47,14 @@ extern "C" {
 #define PATHPROF_MOVES_SECTION "pathprof_moves"
 
 #define PATHPROF_UNIT_MAGIC   0x55505050u /* "PPPU" */
-#define PATHPROF_UNIT_VERSION 4
+#define PATHPROF_UNIT_VERSION 5
 #define PATHPROF_EDGE_SILENT  4
+
+enum pathprof_crossing {
+	PATHPROF_CROSSING_NONE = 0,
+	PATHPROF_CROSSING_CALL = 1,
+	PATHPROF_CROSSING_RETURN = 2,
+};
 
 enum pathprof_counting {
 	PATHPROF_COUNTING_ARRAY = 0, /* a counter a path */

@@ -33,6 +33,9 @@ extern "C" {
 struct pathprof_counted_line {
 	const char *file;      /* "": unknown */
 	uint32_t line, column; /* 0: unknown */
+	/* A call that was inlined: which function begins here, or goes on behind it. */
+	enum pathprof_crossing crossing;
+	const char *function; /* "": none does */
 };
 
 struct pathprof_counted_path {

@@ -111,7 +111,7 @@ static void take_lines(struct reader *r, struct pathprof_counted *counted,
 		uint32_t file = take_u32(r);
 
 		f->lines[i] = (struct pathprof_counted_line){file < file_cnt ? files[file] : "",
-							     take_u32(r), 0};
+							     take_u32(r), 0, 0, ""};
 		f->lines[i].column = take_u32(r);
 	}
 	free(files);
@@ -155,8 +155,46 @@ static void take_told(struct reader *r, struct pathprof_counted_function *f)
 	}
 }
 
-static void take_function(struct reader *r, struct pathprof_counted *counted,
+struct names {
+	const char **names;
+	uint32_t cnt;
+};
+
+static struct names take_names(struct reader *r, struct pathprof_counted *counted)
+{
+	struct names names = {.cnt = take_cnt(r, sizeof(uint32_t))};
+
+	names.names = allocate(r, names.cnt, sizeof(*names.names));
+	for (uint32_t i = 0; names.names && i < names.cnt; i++)
+		names.names[i] = take_string(r, counted);
+	return names;
+}
+
+static void take_crossing(struct reader *r, const struct names *names,
 			  struct pathprof_counted_function *f)
+{
+	uint32_t node = take_u32(r), kind = take_u32(r), name = take_u32(r);
+
+	if (node >= f->node_cnt || name >= names->cnt ||
+	    (kind != PATHPROF_CROSSING_CALL && kind != PATHPROF_CROSSING_RETURN)) {
+		r->broken = true;
+		return;
+	}
+	f->lines[node].crossing = kind;
+	f->lines[node].function = names->names[name];
+}
+
+static void take_crossings(struct reader *r, const struct names *names,
+			   struct pathprof_counted_function *f)
+{
+	uint32_t cnt = take_cnt(r, 3 * sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < cnt && !r->broken && !r->error; i++)
+		take_crossing(r, names, f);
+}
+
+static void take_function(struct reader *r, struct pathprof_counted *counted,
+			  const struct names *names, struct pathprof_counted_function *f)
 {
 	f->name = take_string(r, counted);
 	f->is_local = take_u32(r) != 0;
@@ -167,6 +205,7 @@ static void take_function(struct reader *r, struct pathprof_counted *counted,
 	take_told(r, f);
 	take_lines(r, counted, f);
 	take_arcs(r, f);
+	take_crossings(r, names, f);
 }
 
 bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
@@ -214,29 +253,38 @@ static struct pathprof_counted_function *new_function(struct pathprof_counted *c
 	return &counted->functions[counted->function_cnt++];
 }
 
-/* A table that the linker threw away, since nothing of its unit is left, is not in the section. */
-static void take_unit(struct reader *r, struct pathprof_counted *counted)
+static void take_functions(struct reader *r, struct pathprof_counted *counted, const char *unit,
+			   uint32_t cnt, uint64_t table, uint64_t counter_cnt)
 {
-	uint64_t table = take_u64(r) - counted->section_address, counter_cnt = take_u64(r);
-	bool is_here = pp_counted_has_counters(counted, table, counter_cnt);
-	const char *unit = take_string(r, counted);
-	uint32_t cnt = take_u32(r);
+	struct names names = take_names(r, counted);
 
-	counted->left_out_cnt += take_u32(r);
-	for (uint32_t i = 0; i < cnt && is_here && !r->broken && !r->error; i++) {
+	for (uint32_t i = 0; i < cnt && !r->broken && !r->error; i++) {
 		struct pathprof_counted_function *f = new_function(counted);
 
 		if (!f) {
 			r->error = -ENOMEM;
-			return;
+			break;
 		}
-		take_function(r, counted, f);
+		take_function(r, counted, &names, f);
 		f->unit = unit;
 		if (!place_function(counted, table, counter_cnt, f))
 			r->broken = true;
 	}
-	if (is_here && r->at != r->end)
-		r->broken = true;
+	free(names.names);
+}
+
+/* A table that the linker threw away, since nothing of its unit is left, is not in the section. */
+static void take_unit(struct reader *r, struct pathprof_counted *counted)
+{
+	uint64_t table = take_u64(r) - counted->section_address, counter_cnt = take_u64(r);
+	const char *unit = take_string(r, counted);
+	uint32_t cnt = take_u32(r);
+
+	counted->left_out_cnt += take_u32(r);
+	if (!pp_counted_has_counters(counted, table, counter_cnt))
+		return;
+	take_functions(r, counted, unit, cnt, table, counter_cnt);
+	r->broken |= r->at != r->end;
 }
 
 static void take_units(struct reader *r, struct pathprof_counted *counted)

@@ -12,7 +12,8 @@ static void keep_line(const struct pathprof_counted_line **lines, size_t *cnt,
 {
 	const struct pathprof_counted_line *last = *cnt ? lines[*cnt - 1] : NULL;
 
-	if (line->line && !(last && last->line == line->line && last->file == line->file))
+	if (line->crossing ||
+	    (line->line && !(last && last->line == line->line && last->file == line->file)))
 		lines[(*cnt)++] = line;
 }
 

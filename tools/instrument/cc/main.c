@@ -15,6 +15,9 @@
 #define PLUGIN      "counting-plugin-22.so"
 #define RUNTIME     "libpathprof-counting.a"
 #define INTERESTING "--pathprof-interesting="
+#define FOLLOWING   "--pathprof-interprocedural="
+#define DEPTH       ",depth="
+#define DEPTH_MAX   16
 
 static const char help[] =
 	"pathprof-cc, pathprof-c++: clang 22 that makes programs count their own paths\n\n"
@@ -28,6 +31,11 @@ static const char help[] =
 	"                        clang's profile, and of the others how many there are\n"
 	"  --pathprof-obvious    besides leaves functions and loops out whose paths that file "
 	"tells\n"
+	"  --pathprof-interprocedural=FILE[,depth=K]\n"
+	"                        paths go on into functions that are called, K calls deep (1), "
+	"where\n"
+	"                        a path of that file (all that an earlier build ran) has such a "
+	"call\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
 	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
@@ -38,6 +46,8 @@ struct invocation {
 	char *library;           /* the directory of plugin and runtime */
 	const char *level;       /* of optimisation, as LLVM names its pipelines */
 	const char *interesting; /* a file; "": none */
+	const char *following;   /* a file; "": none */
+	unsigned long depth;     /* of calls that are followed */
 	bool late, cut_calls, practical, obvious, verbose, oracle;
 	bool links, is_library, is_static, has_input, has_profile, had_lto;
 };
@@ -151,6 +161,26 @@ static void take_clangs(struct invocation *in, const char *argument)
 	add(in, argument);
 }
 
+/* FILE[,depth=K] */
+static void take_following(struct invocation *in, const char *value)
+{
+	char *file = strdup(value), *comma = file ? strstr(file, DEPTH) : NULL, *end;
+
+	if (!file)
+		fail("out of memory", "");
+	in->following = file;
+	in->depth = 1;
+	if (!*file || comma == file)
+		fail("a file of paths that ran is missing: ", FOLLOWING "FILE");
+	if (!comma)
+		return;
+	*comma = 0;
+	comma += strlen(DEPTH);
+	in->depth = strtoul(comma, &end, 10);
+	if (*end || in->depth < 1 || in->depth > DEPTH_MAX)
+		fail("a depth of calls is a number from 1 to 16: ", value);
+}
+
 static void take_ours(struct invocation *in, const char *argument)
 {
 	if (strcmp(argument, "--pathprof-late") == 0) {
@@ -165,6 +195,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->verbose = true;
 	} else if (begins(argument, INTERESTING)) {
 		in->interesting = argument + strlen(INTERESTING);
+	} else if (begins(argument, FOLLOWING)) {
+		take_following(in, argument + strlen(FOLLOWING));
 	} else if (strcmp(argument, "--pathprof-oracle") == 0) {
 		in->oracle = true; /* for tests */
 	} else if (strcmp(argument, "--pathprof-help") == 0) {
@@ -253,12 +285,13 @@ static void set_environment(const struct invocation *in, bool early)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s", early ? "early=" : "",
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,depth=%lu,%s", early ? "early=" : "",
 		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
 		 in->practical ? "practical" : "", in->obvious ? "obvious" : "",
-		 in->verbose ? "verbose" : "", in->oracle ? "oracle" : "");
+		 in->verbose ? "verbose" : "", in->depth, in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
-	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0)
+	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0 ||
+	    setenv("PATHPROF_INTERPROCEDURAL", in->following, 1) < 0)
 		fail("out of memory", "");
 }
 
@@ -266,7 +299,7 @@ int main(int argc, char **argv)
 {
 	size_t name = strlen(argv[0]);
 	bool is_cxx = name >= 2 && strcmp(argv[0] + name - 2, "++") == 0;
-	struct invocation in = {.links = true, .interesting = ""};
+	struct invocation in = {.links = true, .interesting = "", .following = ""};
 	bool early;
 
 	in.arguments = calloc((size_t)argc + 32, sizeof(char *));

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crossing.h"
+
 /* A function has few files: its own, and those that code was inlined from. */
 #define FILES_MAX 64
 #define NO_FILE   0
@@ -85,7 +87,7 @@ static uint32_t number_file(struct files *files, char *name)
 /* Where a piece begins in the source: what its first instruction with a line says. */
 static struct line line_of(const struct piece *piece, struct files *files)
 {
-	for (LLVMValueRef i = piece->first; i; i = LLVMGetNextInstruction(i)) {
+	for (LLVMValueRef i = piece->first; i && i != piece->end; i = LLVMGetNextInstruction(i)) {
 		bool has = LLVMGetInstructionOpcode(i) != LLVMPHI &&
 			   LLVMInstructionGetDebugLoc(i) && LLVMGetDebugLocLine(i);
 		char *name = has ? file_of(i) : NULL;
@@ -93,8 +95,6 @@ static struct line line_of(const struct piece *piece, struct files *files)
 		if (name)
 			return (struct line){number_file(files, name), LLVMGetDebugLocLine(i),
 					     LLVMGetDebugLocColumn(i)};
-		if (i == piece->cut)
-			break;
 	}
 	return (struct line){NO_FILE, 0, 0};
 }
@@ -156,6 +156,29 @@ static void put_slots(FILE *out, const struct insertion *in)
 	}
 }
 
+/* Where inlined code begins and ends. */
+static void put_crossings(const struct insertion *in)
+{
+	const struct shape *shape = in->shape;
+	FILE *out = in->unit->description;
+	uint32_t cnt = 0;
+
+	for (uint32_t p = 0; p < shape->piece_cnt; p++)
+		cnt += shape_crossing(shape, in->unit, p) != NULL;
+	put_u32(out, cnt);
+	for (uint32_t p = 0; p < shape->piece_cnt; p++) {
+		LLVMValueRef at = shape_crossing(shape, in->unit, p);
+		struct crossing crossing;
+
+		if (!at)
+			continue;
+		crossing = crossing_read(at);
+		put_u32(out, p);
+		put_u32(out, crossing.kind);
+		put_u32(out, crossing.function);
+	}
+}
+
 /* Paths that the profile has told, and are not counted. */
 static void put_told(FILE *out, const struct pathprof_warm *warm)
 {
@@ -198,6 +221,15 @@ void describe_function(const struct insertion *in, LLVMValueRef function)
 	put_u32(out, shape->arc_cnt);
 	for (uint32_t a = 0; a < shape->arc_cnt; a++)
 		put_arc(in, a);
+	put_crossings(in);
+}
+
+/* Of functions that are inlined somewhere, or others are inlined in. */
+static void put_names(FILE *out, const struct unit *unit)
+{
+	put_u32(out, unit->name_cnt);
+	for (uint32_t i = 0; i < unit->name_cnt; i++)
+		put_string(out, unit->names[i], strlen(unit->names[i]));
 }
 
 void describe_unit(struct unit *unit)
@@ -218,6 +250,7 @@ void describe_unit(struct unit *unit)
 	put_string(out, source, source_bytes);
 	put_u32(out, unit->function_cnt);
 	put_u32(out, unit->left_out_cnt);
+	put_names(out, unit);
 	fwrite(unit->description_text, 1, unit->description_bytes, out);
 	fputs(".Lpathprof_end:\n\t.popsection\n", out);
 	if (fclose(out) != 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "describe.h"
+#include "graph.h"
 #include "insert.h"
 #include "weights.h"
 
@@ -48,33 +49,6 @@ static void instrument(struct insertion *in, LLVMValueRef function)
 
 /* ---------------------------------------------------------------- what is known to run */
 
-static const struct pathprof_interesting_path *find(struct unit *unit, LLVMValueRef function,
-						    const struct shape *shape, size_t *ret_cnt,
-						    bool *ret_is_changed)
-{
-	const struct pathprof_interesting_path *paths;
-	char *name = unit_name_of(function);
-	size_t bytes;
-	const char *source =
-		unit_is_local(function) ? LLVMGetSourceFileName(unit->module, &bytes) : "";
-
-	paths = pathprof_interesting_find(
-		unit->interesting, name, source,
-		pathprof_interesting_shape(shape->piece_cnt, shape->arcs, shape->arc_cnt), ret_cnt);
-	*ret_is_changed = !*ret_cnt && pathprof_interesting_names(unit->interesting, name, source);
-	unit->changed_cnt += *ret_is_changed;
-	free(name);
-	return paths;
-}
-
-/* Paths that begin where the function does have the lowest numbers. */
-static bool is_entry(const struct insertion *in, uint64_t id)
-{
-	struct pathprof_flow_path path = {0};
-
-	return pathprof_function_paths_of_id(in->paths, id, &path) != -ERANGE && path.start == 0;
-}
-
 /* The weights that clang was told are an edge profile, no more. */
 static void take_weights(const struct insertion *in, LLVMValueRef function, struct known *known)
 {
@@ -91,7 +65,8 @@ static void take_weights(const struct insertion *in, LLVMValueRef function, stru
 	}
 }
 
-static void take_known(const struct insertion *in, LLVMValueRef function, struct known *known)
+static void take_known(const struct insertion *in, const struct graph *graph, LLVMValueRef function,
+		       struct known *known)
 {
 	const struct pathprof_interesting_path *paths;
 	size_t cnt = 0;
@@ -102,7 +77,9 @@ static void take_known(const struct insertion *in, LLVMValueRef function, struct
 		return;
 	}
 	known->total = pathprof_interesting_total(in->unit->interesting);
-	paths = find(in->unit, function, in->shape, &cnt, &known->is_changed);
+	paths = graph_known_paths(graph, in->unit, in->unit->interesting, function, &cnt,
+				  &known->is_changed);
+	in->unit->changed_cnt += known->is_changed;
 	if (!cnt)
 		return;
 	known->ids = must_allocate(cnt, sizeof(*known->ids));
@@ -112,7 +89,7 @@ static void take_known(const struct insertion *in, LLVMValueRef function, struct
 							known->frequency) < 0)
 			continue;
 		known->ids[known->cnt++] = paths[i].id;
-		known->entries += is_entry(in, paths[i].id) ? paths[i].count : 0;
+		known->entries += graph_is_entry(graph, paths[i].id) ? paths[i].count : 0;
 	}
 }
 
@@ -195,14 +172,6 @@ static int instrument_by_number(const struct insertion *in, LLVMValueRef functio
 	return 0;
 }
 
-/* Edges that are cut for there being too many paths are described like those that calls cut. */
-static void take_cuts(const struct insertion *in, struct pathprof_flow_arc *arcs)
-{
-	for (uint32_t e = 0; e < in->flow->edge_cnt; e++)
-		arcs[e].cut |= !in->flow->edges[e].retreating &&
-			       pathprof_function_paths_cut_at(in->paths, e);
-}
-
 static int instrument_best(const struct insertion *in, LLVMValueRef function,
 			   const struct known *known)
 {
@@ -215,39 +184,20 @@ static int instrument_best(const struct insertion *in, LLVMValueRef function,
 	return r == -ENOENT ? instrument_by_number(in, function, known) : r;
 }
 
-static int number_and_instrument(const struct insertion *in, LLVMValueRef function)
-{
-	struct insertion whole = *in;
-	struct pathprof_function_paths *paths;
-	struct known known;
-	int r = pathprof_function_paths_new_below(&paths, in->flow, PATHPROF_CUT_BACK_EDGES,
-						  PATHPROF_PATHS_MAX);
-
-	if (r < 0)
-		return r;
-	whole.paths = paths;
-	take_cuts(&whole, in->shape->arcs);
-	take_known(&whole, function, &known);
-	r = instrument_best(&whole, function, &known);
-	known_release(&known);
-	pathprof_function_paths_free(paths);
-	return r;
-}
-
 bool function_instrument(struct unit *unit, LLVMValueRef function)
 {
-	struct shape shape;
-	struct pathprof_flow flow;
-	struct insertion in = {.unit = unit, .shape = &shape, .flow = &flow};
-	int r;
+	struct graph graph;
+	struct insertion in = {.unit = unit, .shape = &graph.shape, .flow = &graph.flow};
+	struct known known;
+	int r = graph_init(&graph, unit, function);
 
-	shape_init(&shape, unit, function);
-	r = pathprof_flow_init_arcs(&flow, shape.piece_cnt, shape.arcs, shape.arc_cnt);
 	if (r == 0) {
-		r = number_and_instrument(&in, function);
-		pathprof_flow_release(&flow);
+		in.paths = graph.paths;
+		take_known(&in, &graph, function, &known);
+		r = instrument_best(&in, function, &known);
+		known_release(&known);
+		graph_release(&graph);
 	}
-	shape_release(&shape);
 	if (r == -ENOMEM)
 		must_allocate(SIZE_MAX, 1);
 	return r == 0;

@@ -185,7 +185,9 @@ static void go_to_edge(struct insertion *in, const struct pathprof_flow_edge *ed
 	LLVMBasicBlockRef from = in->shape->pieces[edge->from].block;
 	LLVMBasicBlockRef to = in->shape->pieces[edge->to].block;
 
-	if (shape_block_of(in->shape, from)->out_cnt == 1)
+	if (shape_goes_on(in->shape, edge->from))
+		LLVMPositionBuilderBefore(u->builder, in->shape->pieces[edge->to].first);
+	else if (shape_block_of(in->shape, from)->out_cnt == 1)
 		LLVMPositionBuilderBefore(u->builder, LLVMGetBasicBlockTerminator(from));
 	else if (shape_block_of(in->shape, to)->in_cnt == 1)
 		LLVMPositionBuilderBefore(u->builder, shape_first_place(to));

@@ -31,11 +31,10 @@ static void put_call(struct insertion *in, uint32_t node, uint32_t what)
 static void put_node(struct insertion *in, uint32_t node)
 {
 	const struct piece *piece = &in->shape->pieces[node];
-	bool is_behind_cut = node && piece[-1].block == piece->block;
 	LLVMValueRef place = shape_first_place(piece->block);
 
-	if (is_behind_cut)
-		place = LLVMGetNextInstruction(piece[-1].cut) ? piece->first : piece[-1].cut;
+	if (node && shape_goes_on(in->shape, node - 1))
+		place = piece[-1].end ? piece->first : piece[-1].cut;
 	while (!node && LLVMGetInstructionOpcode(place) == LLVMAlloca)
 		place = LLVMGetNextInstruction(place);
 	LLVMPositionBuilderBefore(in->unit->builder, place);

@@ -8,17 +8,16 @@
  * it cleans the module up a little, puts counting in, and has everything else optimised then.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
- * practical, obvious; and oracle, for tests. PATHPROF_INTERESTING names a file of interesting
- * paths, if there is one.
+ * practical, obvious; depth=N; and oracle, for tests. PATHPROF_INTERESTING names a file of
+ * interesting paths, if there is one, and PATHPROF_INTERPROCEDURAL one of paths that ran.
  */
-#include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pathprof/instrument_abi.h"
-#include "unit.h"
+#include "supergraph.h"
+#include "crossing.h"
 
 #define LLVM_MAJOR         22
 #define PLUGIN_API_VERSION 2
@@ -48,38 +47,7 @@ static const char *setting(const char *word)
 	return NULL;
 }
 
-static void run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes)
-{
-	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	LLVMErrorRef error;
-
-	LLVMPassBuilderOptionsSetSLPVectorization(options, true);
-	error = LLVMRunPasses(module, passes, machine, options);
-	LLVMDisposePassBuilderOptions(options);
-	if (!error)
-		return;
-	fprintf(stderr, "pathprof: LLVM refuses the passes '%s': %s\n", passes,
-		LLVMGetErrorMessage(error));
-	exit(1);
-}
-
 /* ---------------------------------------------------------------- which functions */
-
-/* Resolvers run before a thread's variables can be used. */
-static bool is_resolver(LLVMModuleRef module, LLVMValueRef function)
-{
-	for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(module); i; i = LLVMGetNextGlobalIFunc(i))
-		if (LLVMGetGlobalIFuncResolver(i) == function)
-			return true;
-	return false;
-}
-
-static bool is_left_out(const struct unit *unit, LLVMValueRef function)
-{
-	return unit_has_attribute(function, unit->naked) ||
-	       unit_has_attribute(function, unit->noprofile) ||
-	       unit_has_attribute(function, unit->coroutine) || is_resolver(unit->module, function);
-}
 
 static void leave_out(struct unit *unit, LLVMValueRef function)
 {
@@ -92,9 +60,9 @@ static void leave_out(struct unit *unit, LLVMValueRef function)
 }
 
 /* NULL: none is named. */
-static struct pathprof_interesting *read_interesting(void)
+static struct pathprof_interesting *read_paths(const char *variable)
 {
-	const char *file = getenv("PATHPROF_INTERESTING");
+	const char *file = getenv(variable);
 	struct pathprof_interesting *interesting = NULL;
 	struct pathprof_error error;
 
@@ -103,6 +71,19 @@ static struct pathprof_interesting *read_interesting(void)
 		exit(1);
 	}
 	return interesting;
+}
+
+static void say_misfit(const struct unit *unit)
+{
+	size_t bytes;
+
+	if (unit->misfit_cnt)
+		fprintf(stderr,
+			"pathprof: %s: %u functions are not those that %s was written for: no path "
+			"goes on from them into what they call; build without "
+			"--pathprof-interprocedural, run the program and write the file anew\n",
+			LLVMGetSourceFileName(unit->module, &bytes), unit->misfit_cnt,
+			getenv("PATHPROF_INTERPROCEDURAL"));
 }
 
 static void say_changed(const struct unit *unit)
@@ -124,24 +105,42 @@ static void say_changed(const struct unit *unit)
 			getenv("PATHPROF_INTERESTING"));
 }
 
-static void instrument(LLVMModuleRef module)
+/* Before paths are numbered. */
+static void follow_calls(struct unit *unit)
 {
-	struct pathprof_interesting *interesting = read_interesting();
+	struct pathprof_interesting *ran = read_paths("PATHPROF_INTERPROCEDURAL");
+	const char *depth = setting("depth=");
+
+	if (!ran)
+		return;
+	unit->ran = ran;
+	unit->depth = depth ? (uint32_t)strtoul(depth, NULL, 10) : 1;
+	supergraph_make(unit);
+	say_misfit(unit);
+	unit->ran = NULL;
+	pathprof_interesting_free(ran);
+}
+
+static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+	struct pathprof_interesting *interesting = read_paths("PATHPROF_INTERESTING");
 	struct unit unit;
 
-	unit_init(&unit, module);
+	unit_init(&unit, module, machine);
 	unit.interesting = interesting;
 	unit.cut_calls = setting("cut=calls") != NULL;
 	unit.oracle = setting("oracle") != NULL;
 	unit.obvious = setting("obvious") != NULL;
 	unit.practical = setting("practical") != NULL;
+	follow_calls(&unit);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (f == unit.cached || f == unit.in_table || LLVMIsDeclaration(f) ||
 		    LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
 			continue;
-		if (is_left_out(&unit, f) || !function_instrument(&unit, f))
+		if (unit_leaves_out(&unit, f) || !function_instrument(&unit, f))
 			leave_out(&unit, f);
 	}
+	crossing_remove_all(&unit);
 	say_changed(&unit);
 	unit_finish(&unit);
 	pathprof_interesting_free(interesting);
@@ -158,13 +157,13 @@ static bool before_codegen(LLVMModuleRef module, LLVMTargetMachineRef machine, i
 	(void)file_type;
 	(void)stream;
 	if (early)
-		run_passes(module, machine, "function(sroa,simplifycfg)");
-	instrument(module);
+		unit_run_passes(module, machine, "function(sroa,simplifycfg)");
+	instrument(module, machine);
 	if (early) {
 		snprintf(passes, sizeof(passes), "default<%.*s>", (int)strcspn(early, ","), early);
-		run_passes(module, machine, passes);
+		unit_run_passes(module, machine, passes);
 	} else {
-		run_passes(module, machine, "function(mem2reg),always-inline");
+		unit_run_passes(module, machine, "function(mem2reg),always-inline");
 	}
 	return false;
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "crossing.h"
+
 /* ---------------------------------------------------------------- instructions */
 
 static bool is_call(LLVMValueRef instruction)
@@ -44,6 +46,8 @@ static LLVMValueRef leaving_place(const struct unit *unit, LLVMBasicBlockRef blo
 	LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block);
 	LLVMValueRef before = LLVMGetPreviousInstruction(terminator);
 
+	while (crossing_is(unit, before))
+		before = LLVMGetPreviousInstruction(before);
 	if (!is_call(before) || returns_twice(unit, before))
 		return terminator;
 	switch (LLVMGetInstructionOpcode(terminator)) {
@@ -85,7 +89,7 @@ static bool is_asm(LLVMValueRef call)
 /* Whether a path ends with this call, and the next one begins behind it. */
 static bool cuts(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef leaving)
 {
-	if (!is_any_call(instruction) || instruction == leaving)
+	if (!is_any_call(instruction) || instruction == leaving || crossing_is(unit, instruction))
 		return false;
 	if (returns_twice(unit, instruction))
 		return true;
@@ -94,26 +98,56 @@ static bool cuts(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef
 
 /* ---------------------------------------------------------------- nodes */
 
+/* Inlined code begins or ends here, with something of the piece before it. */
+static bool begins_piece(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef first)
+{
+	if (!crossing_is(unit, instruction))
+		return false;
+	while (first != instruction && LLVMGetInstructionOpcode(first) == LLVMPHI)
+		first = LLVMGetNextInstruction(first);
+	return first != instruction;
+}
+
 /* The pieces of a block, written to pieces unless it is NULL. */
 static uint32_t cut_block(const struct unit *unit, LLVMBasicBlockRef block, struct piece *pieces)
 {
 	LLVMValueRef leaving = leaving_place(unit, block);
-	LLVMValueRef first = LLVMGetFirstInstruction(block);
+	LLVMValueRef first = LLVMGetFirstInstruction(block), next;
 	uint32_t cnt = 0;
 
-	for (LLVMValueRef i = first; i; i = LLVMGetNextInstruction(i)) {
+	for (LLVMValueRef i = first; i; i = next) {
 		bool cut = cuts(unit, i, leaving);
 
-		if (!cut && i != LLVMGetBasicBlockTerminator(block))
+		next = LLVMGetNextInstruction(i);
+		if (!cut && !begins_piece(unit, i, first))
 			continue;
-		if (pieces && cut)
-			pieces[cnt] = (struct piece){block, first, i, NULL};
-		cnt += cut;
-		first = cut && LLVMGetNextInstruction(i) ? LLVMGetNextInstruction(i) : first;
+		if (pieces)
+			pieces[cnt] =
+				(struct piece){block, first, cut ? next : i, cut ? i : NULL, NULL};
+		cnt++;
+		if (!cut)
+			first = i;
+		else if (next)
+			first = next;
 	}
 	if (pieces)
-		pieces[cnt] = (struct piece){block, first, NULL, leaving};
+		pieces[cnt] = (struct piece){block, first, NULL, NULL, leaving};
 	return cnt + 1;
+}
+
+bool shape_goes_on(const struct shape *shape, uint32_t piece)
+{
+	return piece + 1 < shape->piece_cnt &&
+	       shape->pieces[piece + 1].block == shape->pieces[piece].block;
+}
+
+LLVMValueRef shape_crossing(const struct shape *shape, const struct unit *unit, uint32_t piece)
+{
+	LLVMValueRef i = shape->pieces[piece].first;
+
+	while (LLVMGetInstructionOpcode(i) == LLVMPHI)
+		i = LLVMGetNextInstruction(i);
+	return crossing_is(unit, i) ? i : NULL;
 }
 
 static int by_address(const void *x, const void *y)
@@ -203,8 +237,8 @@ static void make_edges(struct shape *s)
 
 	s->arcs = must_allocate(room, sizeof(*s->arcs));
 	for (uint32_t p = 0; p < s->piece_cnt; p++) {
-		if (s->pieces[p].cut)
-			add_arc(s, p, p + 1, true);
+		if (shape_goes_on(s, p))
+			add_arc(s, p, p + 1, s->pieces[p].cut != NULL);
 		else
 			take_edges(s, shape_block_of(s, s->pieces[p].block));
 	}
@@ -214,7 +248,7 @@ static bool no_code_fits(const struct shape *s, const struct pathprof_flow_arc *
 {
 	const struct piece *from = &s->pieces[arc->from], *to = &s->pieces[arc->to];
 
-	if (from->cut || shape_block_of(s, from->block)->out_cnt == 1)
+	if (shape_goes_on(s, arc->from) || shape_block_of(s, from->block)->out_cnt == 1)
 		return false;
 	if (shape_block_of(s, to->block)->in_cnt == 1)
 		return !shape_first_place(to->block);

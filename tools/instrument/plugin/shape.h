@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The graph of a function that paths are numbered in: a node for each block, or for each piece of
- * one where calls cut it, in the order of the module. A block cut by k calls has k + 1 nodes.
+ * one where calls cut it, or inlined code begins or ends (crossing.h), in the order of the module.
  */
 #ifndef SHAPE_H
 #define SHAPE_H
@@ -12,7 +12,8 @@
 struct piece {
 	LLVMBasicBlockRef block;
 	LLVMValueRef first; /* instruction */
-	LLVMValueRef cut;   /* the call that ends it; NULL: the block's end does */
+	LLVMValueRef end;   /* the next piece's first; NULL: the block's end */
+	LLVMValueRef cut;   /* the call that ends it, and paths; NULL: none does */
 	/*
 	 * Where a path that leaves the function here is counted: before a call that is the last
 	 * thing it does (it may never come back), else before the terminator.
@@ -41,6 +42,11 @@ struct shape_block {
 void shape_init(struct shape *shape, const struct unit *unit, LLVMValueRef function);
 void shape_release(struct shape *shape);
 struct shape_block *shape_block_of(const struct shape *shape, LLVMBasicBlockRef block);
+
+/* Another piece of the same block follows. */
+bool shape_goes_on(const struct shape *shape, uint32_t piece);
+/* Where inlined code begins or ends with this piece; NULL: it does not. */
+LLVMValueRef shape_crossing(const struct shape *shape, const struct unit *unit, uint32_t piece);
 
 /* Behind what has to stay at a block's beginning. NULL: nothing may be put in. */
 LLVMValueRef shape_first_place(LLVMBasicBlockRef block);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit.h"
 
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,12 +51,13 @@ static void make_attributes(struct unit *unit)
 		LLVMCreateTypeAttribute(unit->context, attribute("elementtype"), unit->i64);
 }
 
-void unit_init(struct unit *unit, LLVMModuleRef module)
+void unit_init(struct unit *unit, LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
 	LLVMContextRef context = LLVMGetModuleContext(module);
 
 	*unit = (struct unit){
 		.module = module,
+		.machine = machine,
 		.context = context,
 		.builder = LLVMCreateBuilderInContext(context),
 		.i64 = LLVMInt64TypeInContext(context),
@@ -104,6 +107,37 @@ bool unit_is_local(LLVMValueRef function)
 	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
 }
 
+/* Resolvers run before a thread's variables can be used. */
+static bool is_resolver(LLVMModuleRef module, LLVMValueRef function)
+{
+	for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(module); i; i = LLVMGetNextGlobalIFunc(i))
+		if (LLVMGetGlobalIFuncResolver(i) == function)
+			return true;
+	return false;
+}
+
+bool unit_leaves_out(const struct unit *unit, LLVMValueRef function)
+{
+	return unit_has_attribute(function, unit->naked) ||
+	       unit_has_attribute(function, unit->noprofile) ||
+	       unit_has_attribute(function, unit->coroutine) || is_resolver(unit->module, function);
+}
+
+void unit_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes)
+{
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	LLVMErrorRef error;
+
+	LLVMPassBuilderOptionsSetSLPVectorization(options, true);
+	error = LLVMRunPasses(module, passes, machine, options);
+	LLVMDisposePassBuilderOptions(options);
+	if (!error)
+		return;
+	fprintf(stderr, "pathprof: LLVM refuses the passes '%s': %s\n", passes,
+		LLVMGetErrorMessage(error));
+	exit(1);
+}
+
 /* ---------------------------------------------------------------- the end */
 
 /* The table under its own name, in the linker's section, of the size that turned out. */
@@ -150,4 +184,7 @@ void unit_finish(struct unit *unit)
 	fclose(unit->description);
 	free(unit->description_text);
 	LLVMDisposeBuilder(unit->builder);
+	for (uint32_t i = 0; i < unit->name_cnt; i++)
+		free(unit->names[i]);
+	free(unit->names);
 }

@@ -9,6 +9,7 @@
 #define UNIT_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ enum alias_type { ALIAS_COUNTER, ALIAS_PLACE, ALIAS_TYPES };
 
 struct unit {
 	LLVMModuleRef module;
+	LLVMTargetMachineRef machine;
 	LLVMContextRef context;
 	LLVMBuilderRef builder;
 	LLVMTypeRef i64, pointer;
@@ -34,10 +36,16 @@ struct unit {
 	LLVMValueRef alias_tags[ALIAS_TYPES]; /* NULL: the language's types are not known */
 	/* What is inlined where paths end; NULL: not asked for yet. */
 	LLVMValueRef cached, in_table;
+	LLVMValueRef crossing;                  /* crossing.h; NULL: nothing was inlined */
+	const struct pathprof_interesting *ran; /* paths of the build before; NULL: no matter */
+	uint32_t depth;                         /* of calls that paths follow */
+	char **names; /* by order in the module, when calls are followed */
+	uint32_t name_cnt;
 	const struct pathprof_interesting *interesting; /* NULL: no paths are */
 	uint64_t counter_cnt;
 	uint32_t function_cnt, left_out_cnt;
 	uint32_t changed_cnt; /* functions that the interesting paths are not of any more */
+	uint32_t misfit_cnt;  /* and those that `ran` is not of */
 	unsigned int returns_twice, noprofile, naked, coroutine; /* kinds of attributes */
 	bool cut_calls, oracle;
 	bool obvious;   /* and paths that the profile tells are left out */
@@ -48,7 +56,7 @@ struct unit {
 	size_t description_bytes;
 };
 
-void unit_init(struct unit *unit, LLVMModuleRef module);
+void unit_init(struct unit *unit, LLVMModuleRef module, LLVMTargetMachineRef machine);
 /* Puts the table and the description into the module. */
 void unit_finish(struct unit *unit);
 /* Counters for a function: the number of the first. */
@@ -63,6 +71,10 @@ char *unit_name_of(LLVMValueRef function);
 /* Other units may have one of that name. */
 bool unit_is_local(LLVMValueRef function);
 
+/* Passes of LLVM, as opt takes them. */
+void unit_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes);
+/* Its paths are not to be counted. */
+bool unit_leaves_out(const struct unit *unit, LLVMValueRef function);
 bool unit_has_attribute(LLVMValueRef function, unsigned int kind);
 
 /* calloc() that does not fail. */

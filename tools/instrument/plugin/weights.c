@@ -159,7 +159,7 @@ static void share_all(const struct unit *unit, const struct shape *shape,
 		      const struct pathprof_flow *flow, double *share)
 {
 	for (uint32_t v = 0; v < flow->node_cnt; v++) {
-		if (shape->pieces[v].cut)
+		if (shape_goes_on(shape, v))
 			share[flow->nodes[v].first_edge] = 1;
 		else
 			share_out(unit, shape, flow, v, share);

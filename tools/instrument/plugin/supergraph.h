@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Supergraphs: paths that go on into the functions they call (EOPP 3.4). Calls that ran by the
+ * counts of an earlier build are inlined before paths are numbered.
+ *
+ * The hottest calls come first. A call is followed unless
+ *
+ *   - it belongs to a cycle of calls, or nothing can be inlined there;
+ *   - more than unit->depth calls would lie in one another;
+ *   - the callee has more than 200 blocks, or a function would become four times as large as it is,
+ *     and larger than 200 blocks.
+ *
+ * It is followed wherever its function is inlined, so paths that begin before it and end in the
+ * callee or behind it are all told apart.
+ */
+#ifndef SUPERGRAPH_H
+#define SUPERGRAPH_H
+
+#include "unit.h"
+
+/* By unit->ran, to unit->depth. */
+void supergraph_make(struct unit *unit);
+
+#endif
