@@ -3,7 +3,8 @@
 # What counting every path costs beside clang's own counters: gzip, bzip2 and Lua out of Debian's
 # sources, each built plain, with clang's counters of edges (in the front end: instr, and on its
 # intermediate code: gen), and with pathprof-cc: early and late, and both with tables of the paths that
-# other input ran, without its cold paths, and without what it told; how accurate the last two are. Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in
+# other input ran, without its cold paths, and without what it told; how accurate the last two are; and
+# across calls, without tables and with them. Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in
 # turns; ROUNDS=0: no times.
 set -u
 here=$(realpath "$(dirname "$0")")
@@ -19,7 +20,8 @@ cd "$tmp" || exit 1
 . "$here/../scenario/counting_sources.bash"
 get_sources gzip bzip2 lua5.4 || exit 0
 
-kinds=(plain instr gen early early-tables early-practical early-obvious late late-tables late-practical late-obvious)
+kinds=(plain instr gen early early-tables early-practical early-obvious late late-tables late-practical late-obvious
+	calls calls-tables)
 declare -A compilers=([plain]=clang-22 [instr]="clang-22 -fprofile-instr-generate"
 	[gen]="clang-22 -fprofile-generate" [early]="$cc" [late]="$cc --pathprof-late"
 	[early-tables]="$cc --pathprof-interesting=$tmp/PROGRAM.early"
@@ -30,6 +32,9 @@ for k in early late; do
 		compilers[$k-$technique]="$cc $flags --pathprof-$technique --pathprof-interesting=$tmp/PROGRAM.$k-all"
 	done
 done
+# Across calls, by what the early build ran.
+compilers[calls]="$cc --pathprof-interprocedural=$tmp/PROGRAM.early-all"
+compilers[calls-tables]="${compilers[calls]} --pathprof-interesting=$tmp/PROGRAM.calls"
 export PATHPROF_DIR=$tmp/counts LLVM_PROFILE_FILE=$tmp/profraw
 mkdir counts
 
@@ -67,7 +72,7 @@ build_all() { # KIND
 	local p link=
 	[[ $1 == instr || $1 == gen ]] && link=${compilers[$1]#* }
 	for p in gzip bzip2 lua5.4; do
-		compile $p "$1" "${compilers[$1]/PROGRAM/$p}" "$link" >"$p-$1.log" 2>&1 || { tail -n 3 "$p-$1.log"; exit 1; }
+		compile $p "$1" "${compilers[$1]//PROGRAM/$p}" "$link" >"$p-$1.log" 2>&1 || { tail -n 3 "$p-$1.log"; exit 1; }
 	done
 }
 # What a build without tables runs with other input is interesting, in all modes of a program.

@@ -27,6 +27,19 @@ same_calls() {
 	fi
 }
 
+# with_tables WHAT SOURCE FLAG...: three paths of each function that exact() left have a table, and all
+# are counted as they were.
+in_slots=0 beside=0
+with_tables() {
+	local in beside_now
+	sort counted.tsv >without.tsv
+	interesting tables 3 --binary counted counts/*.ppraw
+	exact "$1 with tables" "${@:2}" --pathprof-interesting=tables
+	read -r in beside_now < <(sed -nE 's/.* ([0-9]+) counts there, ([0-9]+) beside them,.*/\1 \2/p' said)
+	in_slots=$((in_slots + ${in:-0})) beside=$((beside + ${beside_now:-0}))
+	sort counted.tsv | cmp -s - without.tsv || not_ok "$1 with tables" "other counts than without"
+}
+
 # Where calls cut paths, none is lost to exit() or longjmp(), so calls must be the same to the last one.
 for seed in $(seq 1 $programs); do
 	python3 "$here/counting_generate.py" "$seed" 10 >program.c
@@ -39,9 +52,17 @@ for seed in $(seq 1 $programs); do
 			# shellcheck disable=SC2086
 			exact "program $seed $mode, $depth deep" program.c $mode "$following,depth=$depth"
 			[[ $mode != *cut=calls ]] || same_calls "calls of program $seed, $depth deep"
+			# shellcheck disable=SC2086
+			[[ $mode == *cut=calls ]] || with_tables "program $seed $mode, $depth deep" program.c $mode "$following,depth=$depth"
 		done
 	done
 done
+
+if [ $in_slots -gt 100 ] && [ $beside -gt 100 ]; then
+	ok "$in_slots counts in tables, $beside beside them"
+else
+	not_ok "tables are tried" "$in_slots counts in tables, $beside beside them"
+fi
 
 # Planted faults: a count moved to another path of its function, and one call too many.
 awk -F '\t' -v OFS='\t' 'NR == 1 { $3 = $3 ? 0 : 1 } { print }' counted.tsv >moved.tsv

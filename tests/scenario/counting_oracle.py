@@ -54,6 +54,7 @@ class Function:
         self.out = [[] for _ in range(self.node_cnt)]
         self.cut, self.behind_cut, self.reduced = set(), set(), 0
         self.silent, self.unheard = set(), set()
+        self.overflow, self.overflow_ran = set(), set()
         for _ in range(r.number("I")):
             a, b, cut = r.number("I"), r.number("I"), r.number("I")
             self.out[a].append(b)
@@ -65,6 +66,8 @@ class Function:
             if cut == 1:
                 self.behind_cut.add(b)
             self.reduced += cut == 2
+            if cut == 2:
+                self.overflow.add((a, b))
         # By node: the function of which an inlined call begins there.
         self.calls = {}
         for _ in range(r.number("I")):
@@ -175,6 +178,8 @@ def paths_of(functions, log):
             last, total = open_paths[key]
             total += f.weight[last, node]
             if (last, node) in f.cut:
+                if (last, node) in f.overflow:
+                    f.overflow_ran.add((last, node))
                 if (last, node) in f.silent:
                     f.unheard.add(total)
                 counts[f.unit, f.name, total] += 1
@@ -226,12 +231,13 @@ def main():
                     for f in table if (f.unit, f.name) == (unit, name))
     cold = sum(n for key, n in want.items() if key[2] == "cold")
     print("%d functions, %d different paths ran %d times, %d functions hashed, %d cut calls, "
-          "%d functions with fewer paths, %d with tables: %d counts there, %d beside them, "
+          "%d functions with fewer paths by cuts, %d of which run, %d with tables: %d counts there, %d beside them, "
           "%d without cold paths: %d counts, %d cold, %d not counted" %
           (len(functions), len(ran), sum(ran.values()),
            sum(f.counting == HASH for f in functions.values()),
            sum(len(f.behind_cut) for f in functions.values()),
-           sum(f.reduced != 0 for f in functions.values()), len(table), in_slots, of_tables - in_slots,
+           sum(f.reduced != 0 for f in functions.values()),
+           sum(len(f.overflow_ran) for f in functions.values()), len(table), in_slots, of_tables - in_slots,
            sum(f.counting == WARM for f in functions.values()), sum(want.values()) - cold, cold,
            sum(ran.values()) - sum(want.values())))
     return 1 if wrong or not ran else 0

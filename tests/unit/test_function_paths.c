@@ -314,7 +314,7 @@ static void test_below(void)
 		draw(&flow, ORACLE_FORWARD, 40 + (uint32_t)(stream_random(&random) % 200), &random);
 		whole = number(&flow, PATHPROF_CUT_BACK_EDGES);
 		CU_ASSERT_EQUAL_FATAL(pathprof_function_paths_new_below(
-					      &p, &flow, PATHPROF_CUT_BACK_EDGES, limit),
+					      &p, &flow, PATHPROF_CUT_BACK_EDGES, limit, NULL),
 				      0);
 		over += pathprof_function_paths_cnt(p) > limit;
 		if (!whole->overflow_cut_cnt && pathprof_function_paths_cnt(whole) <= limit)
@@ -328,6 +328,68 @@ static void test_below(void)
 	}
 	CU_ASSERT_EQUAL(different, 0);
 	CU_ASSERT_EQUAL(over, 0);
+	CU_ASSERT(cut > 50);
+}
+
+/* One way through the flow, until it leaves or a path would end. */
+static void go_once(const struct pathprof_flow *flow, uint64_t *heat, uint64_t *random)
+{
+	uint32_t node = 0, out;
+
+	while ((out = flow->nodes[node + 1].first_edge - flow->nodes[node].first_edge)) {
+		uint32_t edge =
+			flow->nodes[node].first_edge + (uint32_t)(stream_random(random) % out);
+
+		heat[edge]++;
+		if (flow->edges[edge].retreating)
+			return;
+		node = flow->edges[edge].to;
+	}
+}
+
+static size_t count_hot_cuts(const struct pathprof_function_paths *p, const uint64_t *heat)
+{
+	size_t cnt = 0;
+
+	for (uint32_t e = 0; e < p->flow->edge_cnt; e++)
+		cnt += heat[e] && p->cuts[e] == PP_CUT_BY_OVERFLOW;
+	return cnt;
+}
+
+/* The edges that one way ran over are not cut, since others can be. */
+static void test_sparing(void)
+{
+	const uint64_t limit = 1ull << 30;
+	size_t spared = 0, cut = 0, over = 0, different = 0;
+	uint64_t random = 23;
+
+	for (unsigned int i = 0; i < 200; i++) {
+		struct pathprof_function_paths *without, *with;
+		struct pathprof_flow flow;
+		uint64_t *heat;
+
+		draw(&flow, ORACLE_FORWARD, 40 + (uint32_t)(stream_random(&random) % 200), &random);
+		heat = calloc(flow.edge_cnt + 1, sizeof(*heat));
+		go_once(&flow, heat, &random);
+		CU_ASSERT_EQUAL_FATAL(pathprof_function_paths_new_below(&without, &flow,
+									PATHPROF_CUT_BACK_EDGES,
+									limit, NULL),
+				      0);
+		CU_ASSERT_EQUAL_FATAL(pathprof_function_paths_new_below(
+					      &with, &flow, PATHPROF_CUT_BACK_EDGES, limit, heat),
+				      0);
+		cut += count_hot_cuts(without, heat);
+		spared += count_hot_cuts(with, heat);
+		over += pathprof_function_paths_cnt(with) > limit;
+		different += round_trips(with, 30, &random);
+		pathprof_function_paths_free(without);
+		pathprof_function_paths_free(with);
+		pathprof_flow_release(&flow);
+		free(heat);
+	}
+	CU_ASSERT_EQUAL(spared, 0);
+	CU_ASSERT_EQUAL(over, 0);
+	CU_ASSERT_EQUAL(different, 0);
 	CU_ASSERT(cut > 50);
 }
 
@@ -617,6 +679,7 @@ static const struct unit_test tests[] = {
 	{"cuts at 2^64 paths, not at 2^63", test_overflow},
 	{"numbers both ways whatever had to be cut", test_overflow_anywhere},
 	{"keeps a limit that is below 2^64", test_below},
+	{"cuts what ran only where it must", test_sparing},
 	{"counts the edges of a path", test_count_edges},
 	{"ends on a flow that goes in circles", test_cycle},
 	{"paths popped by the path stack have their number and back", test_walks},

@@ -58,11 +58,12 @@ int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 				const struct pathprof_flow *flow, enum pathprof_cut cut);
 /*
  * The same with at most so many paths, not 2^64: more edges are cut. Below 2^39 a function of 10^6
- * nodes with a switch of 10^5 cases may keep more.
+ * nodes with a switch of 10^5 cases may keep more. heat, by edge: those that run (not 0) are cut
+ * only where cutting all others is not enough, and the hottest last; NULL: that is not known.
  */
 int pathprof_function_paths_new_below(struct pathprof_function_paths **ret_paths,
 				      const struct pathprof_flow *flow, enum pathprof_cut cut,
-				      uint64_t most);
+				      uint64_t most, const uint64_t *heat);
 void pathprof_function_paths_free(struct pathprof_function_paths *paths);
 uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths);
 

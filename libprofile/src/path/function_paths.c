@@ -12,6 +12,7 @@
 #include "pp_function_paths.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* Where a function has too many paths, edges to nodes with no more than these stay. */
@@ -28,6 +29,8 @@ struct joint {
 static const struct joint joints[] = {{40, 4}, {48, 3}, {20, 8}, {40, 3}, {32, 4}, {48, 2}};
 
 #define JOINT_OUT_MAX 2
+/* Steps down to one path, where some edges are spared. */
+#define FEWER_BITS 6
 
 struct order {
 	uint32_t *nodes; /* as they are done with */
@@ -226,24 +229,52 @@ static void cut_edge(struct pathprof_function_paths *p, uint32_t edge)
 	p->overflow_cut_cnt++;
 }
 
+struct limits {
+	uint64_t node; /* paths that it may have */
+	uint64_t few;  /* an edge to no more than these stays */
+	/* By edge how often it runs; NULL: none is known to. Those that do are spared, ... */
+	const uint64_t *heat;
+	uint64_t spared; /* ... unless a node has more paths than this without the others, ... */
+	uint64_t fair;   /* ... and is cut down to so many */
+};
+
+static bool is_spared(const struct limits *limits, uint32_t edge)
+{
+	return limits->heat && limits->heat[edge];
+}
+
 /*
  * Cuts edges out of a node until it has at most limit paths. All that lead to many paths go at
  * once: were only as many cut as needed, every node before this one would need a cut as well.
  */
-static void cut_node(struct pathprof_function_paths *p, uint32_t node, uint64_t limit)
+static void cut_edges_of(struct pathprof_function_paths *p, uint32_t node,
+			 const struct limits *limits)
 {
 	uint64_t cnt = leaves(p, node);
 
 	for (uint32_t e = first_edge(p, node); e < first_edge(p, node + 1); e++)
-		if (pp_paths_behind(p, e) > PATHS_FEW)
+		if (pp_paths_behind(p, e) > limits->few && !is_spared(limits, e))
 			cut_edge(p, e);
 	for (uint32_t e = first_edge(p, node); e < first_edge(p, node + 1); e++) {
 		uint64_t left = first_edge(p, node + 1) - e - 1;
 
-		if (cnt + pp_paths_behind(p, e) + left > limit && !p->cuts[e])
+		if (cnt + pp_paths_behind(p, e) + left > limits->node && !p->cuts[e] &&
+		    !is_spared(limits, e))
 			cut_edge(p, e);
 		cnt += pp_paths_behind(p, e);
 	}
+}
+
+static void cut_node(struct pathprof_function_paths *p, uint32_t node, const struct limits *limits)
+{
+	struct limits all;
+
+	cut_edges_of(p, node, limits);
+	if (number_node(p, node) && (!limits->heat || p->nodes[node].path_cnt <= limits->spared))
+		return;
+	all = (struct limits){.node = limits->fair, .few = PATHS_FEW};
+	cut_edges_of(p, node, &all);
+	number_node(p, node);
 }
 
 static void forget_cuts(struct pathprof_function_paths *p)
@@ -264,24 +295,17 @@ static bool is_joint(const struct pathprof_function_paths *p, const struct order
 	       p->nodes[node].path_cnt >> joint.bits;
 }
 
-/*
- * With a limit for each node so low that all starts together stay below most. Of 2^64 edges are few
- * enough (2^32) and the limit is high enough (2^32) for a node of cut edges only to keep it.
- */
-static void try_cuts(struct pathprof_function_paths *p, const struct order *o, uint64_t most,
-		     struct joint joint)
+static void try_cuts(struct pathprof_function_paths *p, const struct order *o,
+		     const struct limits *limits, struct joint joint)
 {
-	uint64_t limit = most / ((uint64_t)p->flow->node_cnt + 1);
-
 	forget_cuts(p);
 	for (uint32_t i = 0; i < o->cnt; i++) {
 		uint32_t node = o->nodes[i];
 
-		if (number_node(p, node) && p->nodes[node].path_cnt <= limit &&
+		if (number_node(p, node) && p->nodes[node].path_cnt <= limits->node &&
 		    !is_joint(p, o, node, joint))
 			continue;
-		cut_node(p, node, limit);
-		number_node(p, node);
+		cut_node(p, node, limits);
 	}
 }
 
@@ -294,20 +318,83 @@ static void count_ways_in(const struct pathprof_function_paths *p, struct order 
 			o->in_cnt[p->flow->edges[e].to]++;
 }
 
-static void number_with_cuts(struct pathprof_function_paths *p, struct order *o, uint64_t most)
+struct sparing {
+	struct limits limits;
+	double heat; /* of the edges that they cut */
+};
+
+/* The sum of all starts is known when the cuts are. True: it is small enough. */
+static bool keep_cuts(struct pathprof_function_paths *p, struct order *o, uint64_t most,
+		      const struct limits *limits)
 {
+	try_cuts(p, o, limits, joints[0]);
+	return number_starts(p, o) && p->cnt <= most;
+}
+
+/* How often a path is ended by a cut. */
+static double cut_heat(const struct pathprof_function_paths *p, const uint64_t *heat)
+{
+	double sum = 0;
+
+	for (uint32_t e = 0; e < p->flow->edge_cnt; e++)
+		if (p->cuts[e] == PP_CUT_BY_OVERFLOW)
+			sum += (double)heat[e];
+	return sum;
+}
+
+static void try_sparing(struct pathprof_function_paths *p, struct order *o, uint64_t most,
+			const struct limits *limits, struct sparing *best)
+{
+	double heat;
+
+	if (best->heat == 0 || !keep_cuts(p, o, most, limits))
+		return;
+	heat = cut_heat(p, limits->heat);
+	if (heat < best->heat)
+		*best = (struct sparing){*limits, heat};
+}
+
+/*
+ * All that run are spared, until cutting ever more of the others is not enough; then nodes may have
+ * ever fewer paths, and those cuts stay that run least.
+ */
+static bool number_sparing(struct pathprof_function_paths *p, struct order *o, uint64_t most,
+			   const uint64_t *heat)
+{
+	struct limits limits = {.fair = most / (2 * (uint64_t)p->flow->node_cnt + 2), .heat = heat};
+	struct sparing best = {.heat = INFINITY};
+
+	for (limits.spared = most; limits.spared > limits.fair; limits.spared >>= 1) {
+		for (limits.node = limits.fair; limits.node; limits.node >>= FEWER_BITS) {
+			limits.few = limits.node < PATHS_FEW ? limits.node : PATHS_FEW;
+			try_sparing(p, o, most, &limits, &best);
+		}
+	}
+	return best.heat < INFINITY && keep_cuts(p, o, most, &best.limits);
+}
+
+/*
+ * With a limit for each node so low that all starts together stay below most. Of 2^64 edges are few
+ * enough (2^32) and the limit is high enough (2^32) for a node of cut edges only to keep it.
+ */
+static void number_with_cuts(struct pathprof_function_paths *p, struct order *o, uint64_t most,
+			     const uint64_t *heat)
+{
+	struct limits limits = {.node = most / ((uint64_t)p->flow->node_cnt + 1), .few = PATHS_FEW};
 	struct joint best = joints[0];
 	uint32_t fewest = UINT32_MAX;
 
 	count_ways_in(p, o);
+	if (heat && number_sparing(p, o, most, heat))
+		return;
 	for (size_t i = 0; i < sizeof(joints) / sizeof(joints[0]); i++) {
-		try_cuts(p, o, most, joints[i]);
+		try_cuts(p, o, &limits, joints[i]);
 		if (p->overflow_cut_cnt >= fewest)
 			continue;
 		fewest = p->overflow_cut_cnt;
 		best = joints[i];
 	}
-	try_cuts(p, o, most, best);
+	try_cuts(p, o, &limits, best);
 	number_starts(p, o);
 }
 
@@ -335,12 +422,12 @@ static struct pathprof_function_paths *allocate(const struct pathprof_flow *flow
 int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 				const struct pathprof_flow *flow, enum pathprof_cut cut)
 {
-	return pathprof_function_paths_new_below(ret_paths, flow, cut, UINT64_MAX);
+	return pathprof_function_paths_new_below(ret_paths, flow, cut, UINT64_MAX, NULL);
 }
 
 int pathprof_function_paths_new_below(struct pathprof_function_paths **ret_paths,
 				      const struct pathprof_flow *flow, enum pathprof_cut cut,
-				      uint64_t most)
+				      uint64_t most, const uint64_t *heat)
 {
 	struct pathprof_function_paths *p = allocate(flow);
 	struct order o;
@@ -354,7 +441,7 @@ int pathprof_function_paths_new_below(struct pathprof_function_paths **ret_paths
 		p->cuts[e] = is_cut(flow, cut, e) ? PP_CUT_BY_RULE : PP_CUT_NOT;
 	search(p, &o);
 	if (!number_nodes(p, &o) || !number_starts(p, &o) || p->cnt > most)
-		number_with_cuts(p, &o, most);
+		number_with_cuts(p, &o, most, heat);
 	order_release(&o);
 	*ret_paths = p;
 	return 0;

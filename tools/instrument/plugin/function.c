@@ -8,12 +8,13 @@
 
 #include "describe.h"
 #include "graph.h"
+#include "hottest.h"
 #include "insert.h"
 #include "weights.h"
 
 /* Paths of a function that are known to run; none: ids is NULL. */
 struct known {
-	uint64_t *ids;
+	uint64_t *ids, *counts; /* hottest first */
 	size_t cnt;
 	uint64_t *frequency; /* by edge */
 	uint64_t entries;    /* of the function */
@@ -83,11 +84,13 @@ static void take_known(const struct insertion *in, const struct graph *graph, LL
 	if (!cnt)
 		return;
 	known->ids = must_allocate(cnt, sizeof(*known->ids));
+	known->counts = must_allocate(cnt, sizeof(*known->counts));
 	known->frequency = must_allocate(in->flow->edge_cnt, sizeof(*known->frequency));
 	for (size_t i = 0; i < cnt; i++) {
 		if (pathprof_function_paths_count_edges(in->paths, paths[i].id, paths[i].count,
 							known->frequency) < 0)
 			continue;
+		known->counts[known->cnt] = paths[i].count;
 		known->ids[known->cnt++] = paths[i].id;
 		known->entries += graph_is_entry(graph, paths[i].id) ? paths[i].count : 0;
 	}
@@ -96,6 +99,7 @@ static void take_known(const struct insertion *in, const struct graph *graph, LL
 static void known_release(struct known *known)
 {
 	free(known->ids);
+	free(known->counts);
 	free(known->frequency);
 }
 
@@ -118,6 +122,7 @@ static int instrument_with_table(const struct insertion *in, LLVMValueRef functi
 {
 	struct insertion whole = *in;
 	struct pathprof_preferential table;
+	struct hottest hottest;
 	int r = make_table(in, known, &table);
 
 	if (r < 0)
@@ -125,7 +130,10 @@ static int instrument_with_table(const struct insertion *in, LLVMValueRef functi
 	whole.counting = PATHPROF_COUNTING_TABLE;
 	whole.table = &table;
 	whole.increments = &table.increments;
+	hottest_init(&hottest, in->paths, in->flow, &table, known->ids, known->counts, known->cnt);
+	whole.hottest = &hottest;
 	instrument(&whole, function);
+	hottest_release(&hottest);
 	pathprof_preferential_release(&table);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "pathprof/increments.h"
 #include "pathprof/instrument_abi.h"
+#include "ran.h"
 
 /* Edges that are cut for there being too many paths are described like those that calls cut. */
 static void take_cuts(struct graph *graph)
@@ -18,6 +19,7 @@ static void take_cuts(struct graph *graph)
 int graph_init(struct graph *graph, const struct unit *unit, LLVMValueRef function)
 {
 	struct shape *shape = &graph->shape;
+	uint64_t *heat;
 	int r;
 
 	shape_init(shape, unit, function);
@@ -26,8 +28,10 @@ int graph_init(struct graph *graph, const struct unit *unit, LLVMValueRef functi
 		shape_release(shape);
 		return r;
 	}
+	heat = ran_heat(unit, function, shape);
 	r = pathprof_function_paths_new_below(&graph->paths, &graph->flow, PATHPROF_CUT_BACK_EDGES,
-					      PATHPROF_PATHS_MAX);
+					      PATHPROF_PATHS_MAX, heat);
+	free(heat);
 	if (r < 0) {
 		pathprof_flow_release(&graph->flow);
 		shape_release(shape);

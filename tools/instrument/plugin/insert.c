@@ -109,21 +109,25 @@ void put_increment(struct unit *unit, LLVMValueRef counter)
 	LLVMSetAlignment(store, sizeof(uint64_t));
 }
 
-static void put_count(struct insertion *in, struct step step)
+/* hot: as put_in_table() takes it. */
+static void put_count(struct insertion *in, struct step step, uint32_t hot)
 {
-	LLVMValueRef sum = put_sum(in, step), first = constant(in, in->first_counter);
+	LLVMValueRef first = constant(in, in->first_counter);
 	LLVMValueRef counter = LLVMConstGEP2(in->unit->i64, in->unit->table, &first, 1);
 
 	switch (in->counting) {
 	case PATHPROF_COUNTING_ARRAY:
 	case PATHPROF_COUNTING_WARM:
-		put_increment(in->unit, put_counter(in, sum));
+		put_increment(in->unit, put_counter(in, put_sum(in, step)));
 		break;
 	case PATHPROF_COUNTING_HASH:
-		put_cached(in->unit, put_counter(in, constant(in, 0)), counter, sum);
+		put_cached(in->unit, put_counter(in, constant(in, 0)), counter, put_sum(in, step));
 		break;
 	case PATHPROF_COUNTING_TABLE:
-		put_in_table(in, put_counter(in, constant(in, 0)), counter, sum);
+		put_in_table(in, put_counter(in, constant(in, 0)), counter,
+			     put_sum(in, (struct step){.value = step.sets ? step.value : 0,
+						       .sets = step.sets}),
+			     step.sets ? 0 : step.value, hot);
 		break;
 	}
 }
@@ -195,11 +199,16 @@ static void go_to_edge(struct insertion *in, const struct pathprof_flow_edge *ed
 		LLVMPositionBuilderBefore(u->builder, split_edge(u, from, to));
 }
 
+static uint32_t hot_at_edge(const struct insertion *in, uint32_t edge)
+{
+	return in->hottest ? in->hottest->of_edge[edge] : 0;
+}
+
 /* A call ends one path and begins another. One that ends its block as well is not gone behind. */
 static void put_cut_call(struct insertion *in, uint32_t edge, LLVMValueRef call)
 {
 	LLVMPositionBuilderBefore(in->unit->builder, call);
-	put_count(in, edge_step(in, edge));
+	put_count(in, edge_step(in, edge), hot_at_edge(in, edge));
 	if (LLVMGetNextInstruction(call))
 		LLVMPositionBuilderBefore(in->unit->builder, LLVMGetNextInstruction(call));
 	put_start(in, in->flow->edges[edge].to);
@@ -217,7 +226,7 @@ static void put_edge(struct insertion *in, uint32_t e)
 	} else if (cut) {
 		go_to_edge(in, edge);
 		if (!is_silent(in, e))
-			put_count(in, step);
+			put_count(in, step, hot_at_edge(in, e));
 		put_start(in, edge->to);
 	} else if (step.value || step.sets) {
 		go_to_edge(in, edge);
@@ -228,7 +237,7 @@ static void put_edge(struct insertion *in, uint32_t e)
 static void put_leaving(struct insertion *in, uint32_t node)
 {
 	LLVMPositionBuilderBefore(in->unit->builder, in->shape->pieces[node].leaving);
-	put_count(in, leave_step(in, node));
+	put_count(in, leave_step(in, node), in->hottest ? in->hottest->of_leaving[node] : 0);
 }
 
 static void put_register(struct insertion *in, LLVMValueRef function)

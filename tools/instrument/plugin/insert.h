@@ -8,6 +8,7 @@
 #include "pathprof/instrument_abi.h"
 #include "pathprof/preferential.h"
 #include "pathprof/warm.h"
+#include "hottest.h"
 #include "shape.h"
 
 struct insertion {
@@ -21,6 +22,7 @@ struct insertion {
 	enum pathprof_counting counting;
 	const struct pathprof_preferential *table; /* of a TABLE */
 	const struct pathprof_warm *warm;          /* of WARM */
+	const struct hottest *hottest;             /* of a TABLE */
 	LLVMValueRef keys; /* the constants that a TABLE's code compares with */
 };
 
@@ -38,11 +40,12 @@ void put_runtime_call(struct unit *unit, const char *name, LLVMValueRef counter,
 LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type);
 
 /*
- * Counts the path that the register stands for in a function with a table of interesting paths;
- * counters and counter as below.
+ * Counts the path that the register and step stand for in a function with a table of interesting
+ * paths; counters and counter as below. hot: the slot, and 1, of a path that it mostly is; 0: of
+ * none.
  */
 void put_in_table(struct insertion *in, LLVMValueRef counters, LLVMValueRef counter,
-		  LLVMValueRef path_register);
+		  LLVMValueRef path_register, uint64_t step, uint32_t hot);
 
 /*
  * Counts path id of a function with a cache, of which `cache` is this thread's and `counter` the

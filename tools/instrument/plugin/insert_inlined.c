@@ -8,12 +8,20 @@
 #define HIT_WEIGHT  1000
 #define MISS_WEIGHT 1
 
-static void add_attribute(struct unit *u, LLVMValueRef function, const char *name)
+/* LLVM's memory(inaccessiblemem: readwrite). */
+#define MEMORY_OF_ITS_OWN 12
+
+static void add_value(struct unit *u, LLVMValueRef function, const char *name, uint64_t value)
 {
 	unsigned int kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
 
 	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-				LLVMCreateEnumAttribute(u->context, kind, 0));
+				LLVMCreateEnumAttribute(u->context, kind, value));
+}
+
+static void add_attribute(struct unit *u, LLVMValueRef function, const char *name)
+{
+	add_value(u, function, name, 0);
 }
 
 LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type)
@@ -54,6 +62,10 @@ void put_runtime_call(struct unit *unit, const char *name, LLVMValueRef counter,
 		function = LLVMAddFunction(unit->module, name, type);
 		LLVMSetVisibility(function, LLVMHiddenVisibility);
 		LLVMSetFunctionCallConv(function, LLVMPreserveMostCallConv);
+		/* So what the program keeps in registers, it may keep across the call. */
+		add_value(unit, function, "memory", MEMORY_OF_ITS_OWN);
+		add_attribute(unit, function, "nounwind");
+		add_attribute(unit, function, "willreturn");
 	}
 	call = LLVMBuildCall2(unit->builder, type, function, arguments, 2, "");
 	LLVMSetInstructionCallConv(call, LLVMPreserveMostCallConv);

@@ -8,23 +8,36 @@
 #include "insert.h"
 
 #define TABLE_FUNCTION  "__pathprof_count_in_table"
+#define HOT_FUNCTION    "__pathprof_count_hot_in_table"
 #define RESIDUAL_SYMBOL "__pathprof_count_residual" /* of the runtime */
 
-/* Of the function that is put into the module. */
-enum { KEYS, COUNTERS, COUNTER, REGISTER, MASK, HALF, BITS, ARGUMENTS };
+static LLVMValueRef constant(const struct unit *u, uint64_t value)
+{
+	return LLVMConstInt(u->i64, value, false);
+}
+
+/* Of the functions that are put into the module. HOT_BEFORE: the register, if it is the hot path.
+ */
+enum { KEYS, COUNTERS, COUNTER, REGISTER, STEP, MASK, HALF, BITS, HOT_BEFORE, HOT_SLOT, ARGUMENTS };
 
 static LLVMTypeRef table_type(const struct unit *u)
 {
-	LLVMTypeRef types[ARGUMENTS] = {u->pointer, u->pointer, u->pointer, u->i64,
-					u->i64,     u->i64,     u->i64};
+	LLVMTypeRef types[ARGUMENTS] = {u->pointer, u->pointer, u->pointer, u->i64, u->i64,
+					u->i64,     u->i64,     u->i64,     u->i64, u->i64};
 
 	return LLVMFunctionType(LLVMVoidTypeInContext(u->context), types, ARGUMENTS, false);
 }
 
-static LLVMValueRef put_look(struct unit *u, LLVMValueRef function, LLVMValueRef *ret_same)
+static LLVMValueRef put_path(struct unit *u, LLVMValueRef function)
+{
+	return LLVMBuildAdd(u->builder, LLVMGetParam(function, REGISTER),
+			    LLVMGetParam(function, STEP), "");
+}
+
+static LLVMValueRef put_look(struct unit *u, LLVMValueRef function, LLVMValueRef path,
+			     LLVMValueRef *ret_same)
 {
 	LLVMBuilderRef b = u->builder;
-	LLVMValueRef path = LLVMGetParam(function, REGISTER);
 	LLVMValueRef slot = LLVMBuildAnd(b, path, LLVMGetParam(function, MASK), "");
 	LLVMValueRef at = LLVMBuildGEP2(b, u->i64, LLVMGetParam(function, KEYS), &slot, 1, "");
 
@@ -32,11 +45,10 @@ static LLVMValueRef put_look(struct unit *u, LLVMValueRef function, LLVMValueRef
 	return slot;
 }
 
-static void put_residual(struct unit *u, LLVMValueRef function)
+static void put_residual(struct unit *u, LLVMValueRef function, LLVMValueRef path)
 {
 	LLVMBuilderRef b = u->builder;
-	LLVMValueRef sum =
-		LLVMBuildAdd(b, LLVMGetParam(function, REGISTER), LLVMGetParam(function, HALF), "");
+	LLVMValueRef sum = LLVMBuildAdd(b, path, LLVMGetParam(function, HALF), "");
 	LLVMValueRef id = LLVMBuildLShr(b, sum, LLVMGetParam(function, BITS), "");
 
 	put_runtime_call(u, RESIDUAL_SYMBOL, LLVMGetParam(function, COUNTER), id);
@@ -48,27 +60,52 @@ static void fill(struct unit *u, LLVMValueRef function)
 	LLVMBasicBlockRef hit = LLVMAppendBasicBlockInContext(u->context, function, "");
 	LLVMBasicBlockRef miss = LLVMAppendBasicBlockInContext(u->context, function, "");
 	LLVMBuilderRef b = u->builder;
-	LLVMValueRef slot, same;
+	LLVMValueRef path, slot, same;
 
 	LLVMPositionBuilderAtEnd(b, entry);
-	slot = put_look(u, function, &same);
+	path = put_path(u, function);
+	slot = put_look(u, function, path, &same);
 	put_likely_branch(u, same, hit, miss);
 	LLVMPositionBuilderAtEnd(b, hit);
 	put_increment(u, LLVMBuildGEP2(b, u->i64, LLVMGetParam(function, COUNTERS), &slot, 1, ""));
 	LLVMBuildRetVoid(b);
 	LLVMPositionBuilderAtEnd(b, miss);
-	put_residual(u, function);
+	put_residual(u, function, path);
+	LLVMBuildRetVoid(b);
+}
+
+/* One path is looked for before the table is. */
+static void fill_hot(struct unit *u, LLVMValueRef function)
+{
+	LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(u->context, function, "");
+	LLVMBasicBlockRef hit = LLVMAppendBasicBlockInContext(u->context, function, "");
+	LLVMBasicBlockRef other = LLVMAppendBasicBlockInContext(u->context, function, "");
+	LLVMValueRef slot = LLVMGetParam(function, HOT_SLOT), arguments[ARGUMENTS];
+	LLVMBuilderRef b = u->builder;
+
+	LLVMPositionBuilderAtEnd(b, entry);
+	put_likely_branch(u,
+			  LLVMBuildICmp(b, LLVMIntEQ, LLVMGetParam(function, REGISTER),
+					LLVMGetParam(function, HOT_BEFORE), ""),
+			  hit, other);
+	LLVMPositionBuilderAtEnd(b, hit);
+	put_increment(u, LLVMBuildGEP2(b, u->i64, LLVMGetParam(function, COUNTERS), &slot, 1, ""));
+	LLVMBuildRetVoid(b);
+	LLVMPositionBuilderAtEnd(b, other);
+	LLVMGetParams(function, arguments);
+	LLVMBuildCall2(b, table_type(u), u->in_table, arguments, ARGUMENTS, "");
 	LLVMBuildRetVoid(b);
 }
 
 /* The builder is in the middle of another function. */
-static LLVMValueRef make(struct unit *u)
+static LLVMValueRef make(struct unit *u, const char *name,
+			 void (*fill_it)(struct unit *, LLVMValueRef))
 {
-	LLVMValueRef function = make_inlined(u, TABLE_FUNCTION, table_type(u));
+	LLVMValueRef function = make_inlined(u, name, table_type(u));
 	LLVMBuilderRef outer = u->builder;
 
 	u->builder = LLVMCreateBuilderInContext(u->context);
-	fill(u, function);
+	fill_it(u, function);
 	LLVMDisposeBuilder(u->builder);
 	u->builder = outer;
 	return function;
@@ -92,7 +129,7 @@ static LLVMValueRef make_keys(const struct unit *u, const struct pathprof_prefer
 }
 
 void put_in_table(struct insertion *in, LLVMValueRef counters, LLVMValueRef counter,
-		  LLVMValueRef path_register)
+		  LLVMValueRef path_register, uint64_t step, uint32_t hot)
 {
 	struct unit *u = in->unit;
 	LLVMValueRef arguments[ARGUMENTS];
@@ -100,13 +137,19 @@ void put_in_table(struct insertion *in, LLVMValueRef counters, LLVMValueRef coun
 	if (!in->keys)
 		in->keys = make_keys(u, in->table);
 	if (!u->in_table)
-		u->in_table = make(u);
+		u->in_table = make(u, TABLE_FUNCTION, fill);
+	if (!u->in_hot_table && hot)
+		u->in_hot_table = make(u, HOT_FUNCTION, fill_hot);
 	arguments[KEYS] = in->keys;
 	arguments[COUNTERS] = counters;
 	arguments[COUNTER] = counter;
 	arguments[REGISTER] = path_register;
-	arguments[MASK] = LLVMConstInt(u->i64, (1ull << in->table->slot_bits) - 1, false);
-	arguments[HALF] = LLVMConstInt(u->i64, 1ull << (in->table->number_bits - 1), false);
-	arguments[BITS] = LLVMConstInt(u->i64, in->table->number_bits, false);
-	LLVMBuildCall2(u->builder, table_type(u), u->in_table, arguments, ARGUMENTS, "");
+	arguments[STEP] = constant(u, step);
+	arguments[MASK] = constant(u, (1ull << in->table->slot_bits) - 1);
+	arguments[HALF] = constant(u, 1ull << (in->table->number_bits - 1));
+	arguments[BITS] = constant(u, in->table->number_bits);
+	arguments[HOT_BEFORE] = constant(u, hot ? in->table->keys[hot - 1] - step : 0);
+	arguments[HOT_SLOT] = constant(u, hot ? hot - 1 : 0);
+	LLVMBuildCall2(u->builder, table_type(u), hot ? u->in_hot_table : u->in_table, arguments,
+		       ARGUMENTS, "");
 }

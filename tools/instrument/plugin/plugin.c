@@ -134,8 +134,8 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	unit.practical = setting("practical") != NULL;
 	follow_calls(&unit);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-		if (f == unit.cached || f == unit.in_table || LLVMIsDeclaration(f) ||
-		    LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
+		if (f == unit.cached || f == unit.in_table || f == unit.in_hot_table ||
+		    LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
 			continue;
 		if (unit_leaves_out(&unit, f) || !function_instrument(&unit, f))
 			leave_out(&unit, f);

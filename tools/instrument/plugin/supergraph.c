@@ -8,9 +8,11 @@
 #include "call_graph.h"
 #include "crossing.h"
 #include "graph.h"
+#include "ran.h"
 
 #define CALLEE_BLOCKS_MAX 200
 #define GROWTH_MAX        4
+#define ROUNDS_MAX        16
 
 /* A call that ran. */
 struct site {
@@ -27,6 +29,7 @@ struct function {
 	uint32_t own_blocks;
 	uint32_t above, below; /* followed calls in one another: up to here, and from here on */
 	uint32_t out, in;      /* the first of the calls it has, and that lead here; as in a site */
+	bool goes_round;       /* it runs so many paths a call that nearly all are its loops' own */
 	bool is_always;        /* it has the attribute, and is without it for a while */
 };
 
@@ -103,6 +106,7 @@ static bool can_be_followed(const struct making *m, const struct site *site)
 		return false;
 	return functions[site->caller].component != functions[site->callee].component &&
 	       m->functions[site->callee].own_blocks <= CALLEE_BLOCKS_MAX &&
+	       !m->functions[site->callee].goes_round &&
 	       is_inlinable(m, value_of(m, site->caller), value_of(m, site->callee));
 }
 
@@ -127,21 +131,41 @@ static void take_piece(struct making *m, uint32_t caller, const struct piece *pi
 		take_site(m, caller, i, count);
 }
 
-/* How often paths came to each node; paths[cnt] are those that ran. */
-static uint64_t *count_nodes(const struct graph *graph,
-			     const struct pathprof_interesting_path *paths, size_t cnt)
+static uint64_t sum_of(const struct pathprof_interesting_path *paths, size_t cnt)
 {
-	uint64_t *by_edge = must_allocate(graph->flow.edge_cnt, sizeof(*by_edge));
-	uint64_t *by_node = must_allocate(graph->flow.node_cnt, sizeof(*by_node));
+	uint64_t sum = 0;
 
+	for (size_t i = 0; i < cnt; i++)
+		sum += paths[i].count;
+	return sum;
+}
+
+/* How often paths came to each node and ran over each edge; paths[cnt] are those that ran. */
+static void count_paths(const struct graph *graph, const struct pathprof_interesting_path *paths,
+			size_t cnt, uint64_t *by_node, uint64_t *by_edge)
+{
 	for (size_t i = 0; i < cnt; i++)
 		if (pathprof_function_paths_count_edges(graph->paths, paths[i].id, paths[i].count,
 							by_edge) == 0)
 			by_node[0] += graph_is_entry(graph, paths[i].id) ? paths[i].count : 0;
 	for (uint32_t e = 0; e < graph->flow.edge_cnt; e++)
 		by_node[graph->flow.edges[e].to] += by_edge[e];
+}
+
+static void take_paths(struct making *m, uint32_t caller, const struct graph *graph,
+		       const struct pathprof_interesting_path *paths, size_t cnt)
+{
+	uint64_t *by_edge = must_allocate(graph->flow.edge_cnt, sizeof(*by_edge));
+	uint64_t *by_node = must_allocate(graph->flow.node_cnt, sizeof(*by_node));
+
+	count_paths(graph, paths, cnt, by_node, by_edge);
+	m->functions[caller].goes_round = sum_of(paths, cnt) / ROUNDS_MAX > by_node[0];
+	for (uint32_t v = 0; v < graph->shape.piece_cnt; v++)
+		if (by_node[v])
+			take_piece(m, caller, &graph->shape.pieces[v], by_node[v]);
+	ran_mark(m->unit, value_of(m, caller), &graph->shape, &graph->flow, by_edge);
+	free(by_node);
 	free(by_edge);
-	return by_node;
 }
 
 static void take_sites(struct making *m, uint32_t caller)
@@ -150,18 +174,14 @@ static void take_sites(struct making *m, uint32_t caller)
 	LLVMValueRef function = value_of(m, caller);
 	struct graph graph;
 	bool is_changed;
-	uint64_t *by_node;
 	size_t cnt;
 
 	if (unit_leaves_out(m->unit, function) || graph_init(&graph, m->unit, function) < 0)
 		return;
 	paths = graph_known_paths(&graph, m->unit, m->unit->ran, function, &cnt, &is_changed);
 	m->unit->misfit_cnt += is_changed;
-	by_node = count_nodes(&graph, paths, cnt);
-	for (uint32_t v = 0; v < graph.shape.piece_cnt; v++)
-		if (by_node[v])
-			take_piece(m, caller, &graph.shape.pieces[v], by_node[v]);
-	free(by_node);
+	if (cnt)
+		take_paths(m, caller, &graph, paths, cnt);
 	graph_release(&graph);
 }
 

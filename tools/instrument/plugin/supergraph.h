@@ -5,6 +5,8 @@
  *
  * The hottest calls come first. A call is followed unless
  *
+ *   - the callee runs more than 16 paths a call: nearly all are of its loops, and begin and end in
+ *     it; where the caller has a table, each would cost more;
  *   - it belongs to a cycle of calls, or nothing can be inlined there;
  *   - more than unit->depth calls would lie in one another;
  *   - the callee has more than 200 blocks, or a function would become four times as large as it is,

@@ -35,7 +35,7 @@ struct unit {
 	unsigned int alias_kind;              /* alias.h */
 	LLVMValueRef alias_tags[ALIAS_TYPES]; /* NULL: the language's types are not known */
 	/* What is inlined where paths end; NULL: not asked for yet. */
-	LLVMValueRef cached, in_table;
+	LLVMValueRef cached, in_table, in_hot_table;
 	LLVMValueRef crossing;                  /* crossing.h; NULL: nothing was inlined */
 	const struct pathprof_interesting *ran; /* paths of the build before; NULL: no matter */
 	uint32_t depth;                         /* of calls that paths follow */
