@@ -127,6 +127,60 @@ for samples in 15 30; do
 	fi
 done
 
+# ---------------------------------------------------------------- calls by pointers
+cat >pointers.c <<'END'
+#include <stdio.h>
+static volatile int thirds;
+static int often(int x)
+{
+	if (x % 3 == 0) {
+		thirds++;
+		return x * 5;
+	}
+	return x - 1;
+}
+static int rare(int x)
+{
+	if (x & 1)
+		thirds--;
+	return x + 2;
+}
+static void note(int x)
+{
+	if (x & 4)
+		thirds += 2;
+}
+static int (*const both[])(int) = {often, rare};
+static void (*hook)(int);
+int main(int argc, char **argv)
+{
+	int all = 0;
+
+	(void)argv;
+	hook = argc > 5 ? NULL : note;
+	for (int i = 0; i < 1000; i++) {
+		all += both[i % 20 == 7](i);
+		if (i % 5 == 0)
+			all += both[i % 10 == 0](i);
+		hook(i);
+	}
+	printf("%d %d\n", all, thirds);
+	return 0;
+}
+END
+# The first place calls often() 950 times of 1000, which is enough, and the second one half and half.
+train pointers.c -O2 --pathprof-targets
+"$cc" -O2 pointers.c -o plain && ./plain | cmp -s - first-out || not_ok "calls by pointers" "the program does something else"
+exact "calls by pointers" pointers.c -O2 --pathprof-targets "$following"
+same_calls "calls by pointers"
+[[ $(cat said) == *" 2201 times, 1950 of these were followed" ]] || not_ok "calls by pointers" "$(tail -n 1 said)"
+with_tables "calls by pointers" pointers.c -O2 --pathprof-targets "$following"
+if "$cc" -O2 "$following" -c pointers.c -o pointers.o 2>said && grep -q "pointers.c: 1 functions are not those" said; then
+	ok "pointers that are not compared are told"
+else
+	not_ok "pointers that are not compared are told" "$(head -n 1 said)"
+fi
+
 # ---------------------------------------------------------------- files and words
 with() { "$cc" -O2 "$1" -c caller.c -o caller.o; }
 refused "a file that is not there" "gone: cannot be opened" with --pathprof-interprocedural=gone

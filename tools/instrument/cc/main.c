@@ -36,6 +36,8 @@ static const char help[] =
 	"where\n"
 	"                        a path of that file (all that an earlier build ran) has such a "
 	"call\n"
+	"  --pathprof-targets    paths tell which function of the unit a pointer called; with the\n"
+	"                        option above such calls are followed, too\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
 	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
@@ -48,7 +50,7 @@ struct invocation {
 	const char *interesting; /* a file; "": none */
 	const char *following;   /* a file; "": none */
 	unsigned long depth;     /* of calls that are followed */
-	bool late, cut_calls, practical, obvious, verbose, oracle;
+	bool late, cut_calls, practical, obvious, targets, verbose, oracle;
 	bool links, is_library, is_static, has_input, has_profile, had_lto;
 };
 
@@ -161,13 +163,11 @@ static void take_clangs(struct invocation *in, const char *argument)
 	add(in, argument);
 }
 
-/* FILE[,depth=K] */
+/* FILE[,depth=K]; the argument itself is cut behind FILE. */
 static void take_following(struct invocation *in, const char *value)
 {
-	char *file = strdup(value), *comma = file ? strstr(file, DEPTH) : NULL, *end;
+	char *file = (char *)value, *comma = strstr(file, DEPTH), *end;
 
-	if (!file)
-		fail("out of memory", "");
 	in->following = file;
 	in->depth = 1;
 	if (!*file || comma == file)
@@ -178,7 +178,7 @@ static void take_following(struct invocation *in, const char *value)
 	comma += strlen(DEPTH);
 	in->depth = strtoul(comma, &end, 10);
 	if (*end || in->depth < 1 || in->depth > DEPTH_MAX)
-		fail("a depth of calls is a number from 1 to 16: ", value);
+		fail("a depth of calls is a number from 1 to 16: ", comma);
 }
 
 static void take_ours(struct invocation *in, const char *argument)
@@ -191,6 +191,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->practical = true;
 	} else if (strcmp(argument, "--pathprof-obvious") == 0) {
 		in->practical = in->obvious = true;
+	} else if (strcmp(argument, "--pathprof-targets") == 0) {
+		in->targets = true;
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
 		in->verbose = true;
 	} else if (begins(argument, INTERESTING)) {
@@ -285,10 +287,11 @@ static void set_environment(const struct invocation *in, bool early)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,depth=%lu,%s", early ? "early=" : "",
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s,depth=%lu,%s", early ? "early=" : "",
 		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
 		 in->practical ? "practical" : "", in->obvious ? "obvious" : "",
-		 in->verbose ? "verbose" : "", in->depth, in->oracle ? "oracle" : "");
+		 in->targets ? "targets" : "", in->verbose ? "verbose" : "", in->depth,
+		 in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
 	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0 ||
 	    setenv("PATHPROF_INTERPROCEDURAL", in->following, 1) < 0)

@@ -8,7 +8,7 @@
  * it cleans the module up a little, puts counting in, and has everything else optimised then.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
- * practical, obvious; depth=N; and oracle, for tests. PATHPROF_INTERESTING names a file of
+ * practical, obvious, targets; depth=N; and oracle, for tests. PATHPROF_INTERESTING names a file of
  * interesting paths, if there is one, and PATHPROF_INTERPROCEDURAL one of paths that ran.
  */
 #include <llvm-c/TargetMachine.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "pathprof/instrument_abi.h"
+#include "promote.h"
 #include "supergraph.h"
 #include "crossing.h"
 
@@ -132,6 +133,8 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	unit.oracle = setting("oracle") != NULL;
 	unit.obvious = setting("obvious") != NULL;
 	unit.practical = setting("practical") != NULL;
+	if (setting("targets"))
+		promote_calls(&unit);
 	follow_calls(&unit);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (f == unit.cached || f == unit.in_table || f == unit.in_hot_table ||

@@ -8,6 +8,8 @@
 #include "call_graph.h"
 #include "crossing.h"
 #include "graph.h"
+#include "inlining.h"
+#include "promote.h"
 #include "ran.h"
 
 #define CALLEE_BLOCKS_MAX 200
@@ -30,7 +32,6 @@ struct function {
 	uint32_t above, below; /* followed calls in one another: up to here, and from here on */
 	uint32_t out, in;      /* the first of the calls it has, and that lead here; as in a site */
 	bool goes_round;       /* it runs so many paths a call that nearly all are its loops' own */
-	bool is_always;        /* it has the attribute, and is without it for a while */
 };
 
 struct making {
@@ -39,17 +40,12 @@ struct making {
 	struct function *functions; /* as those of calls */
 	struct site *sites;
 	uint32_t site_cnt, site_room;
-	unsigned int always_inline, no_inline, optnone;
+	unsigned int no_inline, optnone;
 };
 
 static LLVMValueRef value_of(const struct making *m, uint32_t function)
 {
 	return m->calls.functions[function].function;
-}
-
-static LLVMAttributeRef always_inline(const struct making *m)
-{
-	return LLVMCreateEnumAttribute(m->unit->context, m->always_inline, 0);
 }
 
 /* ---------------------------------------------------------------- what can be inlined */
@@ -152,6 +148,20 @@ static void count_paths(const struct graph *graph, const struct pathprof_interes
 		by_node[graph->flow.edges[e].to] += by_edge[e];
 }
 
+/* Comparisons of pointers with functions that they are not of often enough. */
+static void drop_rare(const struct making *m, const struct graph *graph, const uint64_t *by_edge)
+{
+	uint64_t calls = 0;
+
+	for (uint32_t v = 0; v < graph->shape.piece_cnt; v++) {
+		uint32_t e = graph->flow.nodes[v].first_edge;
+
+		if (graph->flow.nodes[v + 1].first_edge == e + 2)
+			promote_drop_if_rare(m->unit, graph->shape.pieces[v].block, by_edge[e],
+					     by_edge[e + 1], &calls);
+	}
+}
+
 static void take_paths(struct making *m, uint32_t caller, const struct graph *graph,
 		       const struct pathprof_interesting_path *paths, size_t cnt)
 {
@@ -163,6 +173,7 @@ static void take_paths(struct making *m, uint32_t caller, const struct graph *gr
 	for (uint32_t v = 0; v < graph->shape.piece_cnt; v++)
 		if (by_node[v])
 			take_piece(m, caller, &graph->shape.pieces[v], by_node[v]);
+	drop_rare(m, graph, by_edge);
 	ran_mark(m->unit, value_of(m, caller), &graph->shape, &graph->flow, by_edge);
 	free(by_node);
 	free(by_edge);
@@ -263,7 +274,7 @@ static void follow(struct making *m, const struct site *site)
 
 	crossing_put_around(m->unit, site->call, functions[site->caller].order,
 			    functions[site->callee].order);
-	LLVMAddCallSiteAttribute(site->call, LLVMAttributeFunctionIndex, always_inline(m));
+	inlining_ask(m->unit, site->call);
 }
 
 /* ---------------------------------------------------------------- inlining */
@@ -272,10 +283,10 @@ static void follow(struct making *m, const struct site *site)
 static void give_up(const struct making *m, LLVMValueRef instruction)
 {
 	if ((!LLVMIsACallInst(instruction) && !LLVMIsAInvokeInst(instruction)) ||
-	    !has_call_attribute(instruction, m->always_inline) ||
+	    !inlining_is_asked(m->unit, instruction) ||
 	    !crossing_is(m->unit, LLVMGetPreviousInstruction(instruction)))
 		return;
-	LLVMRemoveCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, m->always_inline);
+	inlining_give_up(m->unit, instruction);
 	crossing_remove_around(m->unit, instruction);
 }
 
@@ -287,31 +298,11 @@ static void give_up_rest(const struct making *m, LLVMValueRef function)
 			give_up(m, i);
 }
 
-/* What is to be inlined everywhere is left to the passes behind, as it is in the build before. */
-static void hold_back(struct making *m, uint32_t f)
-{
-	m->functions[f].is_always = unit_has_attribute(value_of(m, f), m->always_inline);
-	if (m->functions[f].is_always)
-		LLVMRemoveEnumAttributeAtIndex(value_of(m, f), LLVMAttributeFunctionIndex,
-					       m->always_inline);
-}
-
-static void let_go(const struct making *m, uint32_t f)
-{
-	if (m->functions[f].is_always)
-		LLVMAddAttributeAtIndex(value_of(m, f), LLVMAttributeFunctionIndex,
-					always_inline(m));
-}
-
 static void inline_all(struct making *m)
 {
+	inlining_run(m->unit);
 	for (uint32_t f = 0; f < m->calls.function_cnt; f++)
-		hold_back(m, f);
-	unit_run_passes(m->unit->module, m->unit->machine, "always-inline");
-	for (uint32_t f = 0; f < m->calls.function_cnt; f++) {
 		give_up_rest(m, value_of(m, f));
-		let_go(m, f);
-	}
 }
 
 /* A local function of which all calls were inlined has no paths of its own. */
@@ -381,10 +372,8 @@ static unsigned int attribute(const char *name)
 
 void supergraph_make(struct unit *unit)
 {
-	struct making m = {.unit = unit,
-			   .always_inline = attribute("alwaysinline"),
-			   .no_inline = attribute("noinline"),
-			   .optnone = attribute("optnone")};
+	struct making m = {
+		.unit = unit, .no_inline = attribute("noinline"), .optnone = attribute("optnone")};
 
 	call_graph_init(&m.calls, unit->module);
 	take_functions(&m);

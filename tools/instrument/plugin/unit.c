@@ -66,6 +66,7 @@ void unit_init(struct unit *unit, LLVMModuleRef module, LLVMTargetMachineRef mac
 		.noprofile = attribute("noprofile"),
 		.naked = attribute("naked"),
 		.coroutine = attribute("presplitcoroutine"),
+		.always_inline = attribute("alwaysinline"),
 	};
 	unit->is_x86 = strncmp(LLVMGetTarget(module), "x86_64", strlen("x86_64")) == 0;
 	make_attributes(unit);

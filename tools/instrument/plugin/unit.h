@@ -46,7 +46,8 @@ struct unit {
 	uint32_t function_cnt, left_out_cnt;
 	uint32_t changed_cnt; /* functions that the interesting paths are not of any more */
 	uint32_t misfit_cnt;  /* and those that `ran` is not of */
-	unsigned int returns_twice, noprofile, naked, coroutine; /* kinds of attributes */
+	unsigned int returns_twice, noprofile, naked, coroutine,
+		always_inline; /* kinds of attributes */
 	bool cut_calls, oracle;
 	bool obvious;   /* and paths that the profile tells are left out */
 	bool practical; /* cold paths are not told apart; by interesting paths, or clang's profile
