@@ -4,6 +4,7 @@
 # pass, every path of gzip and bzip2 is counted as often as an oracle build says, and functions of
 # gzip, bzip2 and Lua are entered as often as clang's own counters say; with tables of interesting paths
 # all counts are the same, and practical profiles have the oracle's of all paths that are left to count.
+# Across calls too the counts are the oracle's, and functions are called as often as before.
 name=counting_programs
 . "$(dirname "$0")/counting_common.bash"
 for tool in llvm-profdata-22 apt-get setarch; do
@@ -105,6 +106,29 @@ beside_clang() {
 	compare counting_entries.py "$1 beside clang's counters" "$(program_of "$1" "$2")" counted.tsv shown "$3"
 }
 
+# Paths across calls, two deep, by what the build that counts ran, and with tables of what that runs:
+# the oracle's counts, and functions are called as often as they were.
+across_calls() { # PROGRAM MODE
+	local deep="--pathprof-interprocedural=$tmp/all,depth=2"
+	interesting "$tmp/all" 100000 --binary "$(program_of "$1" counted)" counts/counted/*.ppraw
+	build_kind "$1" calls "$cc $2 $deep" ""
+	build_kind "$1" calls-oracle "$cc --pathprof-oracle $2 $deep" "$oracle"
+	run "$1" calls
+	run "$1" calls-oracle
+	"$lab" counts --binary "$(program_of "$1" calls)" --all counts/calls/*.ppraw >calls.tsv
+	compare counting_oracle.py "$1 $2 across calls" "$(program_of "$1" calls-oracle)" log calls.tsv
+	compare counting_calls.py "$1 $2 across calls" "$(program_of "$1" counted)" counted.tsv "$(program_of "$1" calls)" calls.tsv
+	interesting "$tmp/interesting" 256 --binary "$(program_of "$1" calls)" counts/calls/*.ppraw
+	build_kind "$1" calls-tables "$cc $2 $deep --pathprof-interesting=$tmp/interesting" ""
+	run "$1" calls-tables
+	"$lab" counts --binary "$(program_of "$1" calls-tables)" --all counts/calls-tables/*.ppraw | sort >tables.tsv
+	if [ -s tables.tsv ] && sort calls.tsv | cmp -s - tables.tsv; then
+		ok "$1 $2 across calls with tables: $(wc -l <tables.tsv) paths"
+	else
+		not_ok "$1 $2 across calls with tables" "$(sort calls.tsv | diff - tables.tsv | head -n 3 | paste -sd ';')"
+	fi
+}
+
 against_clang() { # PROGRAM
 	build_kind "$1" clang "clang-22 -fprofile-instr-generate" "-fprofile-instr-generate"
 	build_kind "$1" counted "$cc" ""
@@ -119,6 +143,7 @@ for mode in "" --pathprof-late --pathprof-cut=calls; do
 		with_tables $program "$mode"
 		with_practical $program "$mode" practical
 		with_practical $program "$mode" obvious
+		[ "$mode" = --pathprof-late ] || across_calls $program "$mode"
 	done
 done
 against_clang gzip
