@@ -78,7 +78,22 @@ static void fill_window(uint32_t k)
 	window.totals.ends[k % PATHPROF_END_CNT] = 1;
 	window.totals.drops[k % PATHPROF_DROP_CNT] = 1;
 	add_names();
+	window.is_ordered = k % 2;
+	window.segments_lost = k % 2;
 	for (uint32_t i = 0; i < 20; i++) {
+		const struct pathprof_segment_count segment = {
+			.first = {.binary = i % 3, .start = i, .length = i},
+			.second = {.process = i % 3,
+				   .binary = 1,
+				   .start = (uint64_t)i << k,
+				   .length = 32 - i,
+				   .samples = i,
+				   .weight = i * 2.5,
+				   .burst = 1 + i % 4},
+		};
+
+		if (window.is_ordered)
+			pathprof_profile_add_segment(&window, &segment);
 		pathprof_profile_add_path(&window, &(struct pathprof_path_count){
 							   .process = i % 3,
 							   .binary = i % 3,
@@ -119,6 +134,22 @@ static void add_values(struct pathprof_store *store, int64_t id)
 	};
 
 	must(pathprof_store_add_values(store, id, &row, 1, &drop, 1, NULL) == 0, "values");
+}
+
+static void add_run(struct pathprof_store *store, int64_t id)
+{
+	const struct pathprof_piece piece = {.binary_id = {{0xce}, 20, PATHPROF_ID_BUILD_ID},
+					     .binary_name = "/bin/run"};
+	const struct pathprof_piece_row pieces[] = {{piece, 3}};
+	const struct pathprof_segment_row segments[] = {
+		{.first = piece, .second = piece, .count = 2}};
+	const struct pathprof_run run = {.note = "run",
+					 .pieces = pieces,
+					 .piece_cnt = 1,
+					 .segments = segments,
+					 .segment_cnt = 1};
+
+	must(pathprof_store_add_run(store, id, &run, NULL) == 0, "run");
 }
 
 /* An alert that fires, and one that resolved, with their messages. */
@@ -181,6 +212,7 @@ static void make_sound(void)
 		must(pathprof_store_add_window(store, &window, NULL, NULL) == 0, "add");
 		add_values(store, k);
 	}
+	add_run(store, 8);
 	must(pathprof_store_set_status(store, "{\"a\": 1}", NULL) == 0, "status");
 	must(pathprof_store_add_jit_symbol(store, &jit, 1, 9, "f", NULL) == 0, "symbol");
 	add_alerts(store);
@@ -303,6 +335,27 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	return 0;
 }
 
+static void must_be_piece(const struct pathprof_piece *piece)
+{
+	must(piece->length <= 32 && piece->binary_id.len_bytes <= PATHPROF_BUILD_ID_MAX, "piece");
+}
+
+static int take_piece(void *context, const struct pathprof_piece_row *row)
+{
+	must_be_piece(&row->piece);
+	*(size_t *)context += strlen(row->piece.binary_name);
+	return 0;
+}
+
+static int take_segment(void *context, const struct pathprof_segment_row *row)
+{
+	must_be_piece(&row->first);
+	must_be_piece(&row->second);
+	must(row->weight >= 0 && row->squares >= 0 && row->weight_squares >= 0, "segment");
+	*(size_t *)context += strlen(row->first.binary_name) + strlen(row->second.binary_name);
+	return 0;
+}
+
 static int take_edge(void *context, const struct pathprof_edge_row *row)
 {
 	*(size_t *)context += strlen(row->from_name) + strlen(row->to_name);
@@ -386,6 +439,19 @@ static void query_alerts(struct pathprof_store *store, struct pathprof_error *er
 		must(newest >= 0 && strlen(identity) == 32, "identity");
 }
 
+static void query_segments(struct pathprof_store *store, const struct pathprof_filter *filter,
+			   struct pathprof_error *error)
+{
+	size_t seen = 0;
+	char *note;
+
+	pathprof_store_pieces(store, filter, take_piece, &seen, error);
+	pathprof_store_segments(store, filter, take_segment, &seen, error);
+	pathprof_store_segment_samples(store, filter, take_segment, &seen, error);
+	if (pathprof_store_window_note(store, 8, &note, error) == 0)
+		free(note);
+}
+
 static int take_slot(void *context, const struct pathprof_slot_row *row)
 {
 	*(size_t *)context += row->window_cnt;
@@ -422,6 +488,7 @@ static void query(struct pathprof_store *store, const struct pathprof_filter *fi
 	char *json = NULL, name[16];
 
 	pathprof_store_paths(store, filter, take_path, &seen, &error);
+	query_segments(store, filter, &error);
 	pathprof_store_edges(store, filter, take_edge, &seen, &error);
 	pathprof_store_binaries(store, filter, take_binary, &seen, &error);
 	pathprof_store_processes(store, filter, take_process, &seen, &error);
