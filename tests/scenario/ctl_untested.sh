@@ -185,6 +185,14 @@ for d in json.load(open(sys.argv[1]))["departures"]:
 	followed 'new edge' "$(mark choose)" return choose
 	followed 'new entry' "$(($(mark loop) + 1))" entry loop
 done
+# The reverse is of the functions that segments begin in.
+run 0 --db some.paths untested more.paths --binary pairs --unit segment --unused -n 0 --json
+python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+unused = {f["function"]: (f["unused"], f["tested"]) for f in o["functions"]}
+assert {"pair", "leaf", "loop", "step"} <= set(unused) and not [n for n in unused if n.startswith("_dl_")], unused
+assert all(0 < n <= of for n, of in unused.values()), unused' "$dir/got" || fail "unused segments: $(cat "$dir/got")"
+
 # Parcels carry no order: their windows are left out, and told, alone and beside others.
 run 0 --db pairs.db parcel write -o parcels
 run 0 parcel add -o both.db parcels/*.parcel

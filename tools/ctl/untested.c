@@ -233,6 +233,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 		w->u->left_out += row->weight;
 		return 0;
 	}
+	w->u->binaries[binary].has_run = true;
 	unit = unit_of(row, binary);
 	if (!untested_builds_weigh(w, &unit.key, row->weight))
 		return 0;
@@ -256,6 +257,7 @@ static int take_piece(void *context, const struct pathprof_piece_row *row)
 		w->u->left_out += part.weight;
 		return 0;
 	}
+	w->u->binaries[part.key.binary].has_run = true;
 	if (!untested_builds_weigh(w, &part.key, part.weight))
 		return 0;
 	r = untested_add(w, &part.key, &part, &unit);

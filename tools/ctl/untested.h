@@ -85,7 +85,8 @@ struct untested_binary {
 	struct pathprof_build_id id;
 	char *name;
 	uint64_t tested_cnt; /* units of the set */
-	bool has_run;        /* the selection has something of it that is compared */
+	bool has_run; /* the selection has something of it that is compared; of a segment the first
+			 piece */
 	/*
 	 * A build that no test ran, of a program of which tests ran another: its units of the set
 	 * are those of that build, in functions that both have in the same shape
@@ -146,7 +147,7 @@ int untested_each_block(const struct untested *untested, untested_ran_fn *fn, vo
 
 /*
  * A unit of the tested set, of the binaries that are compared, and whether the selection ran it; of
- * a segment its second piece.
+ * a segment its first piece.
  */
 typedef int untested_tested_fn(void *context, const struct tested_key *key, bool has_run);
 int untested_each_tested(const struct untested *untested, untested_tested_fn *fn, void *context);

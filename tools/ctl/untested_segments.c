@@ -273,6 +273,7 @@ static int take_segment(void *context, const struct pathprof_segment_row *row)
 		w->u->left_out += part.weight;
 		return 0;
 	}
+	w->u->binaries[key.first.binary].has_run = true;
 	/* One of both pieces may run in a function that changed. */
 	part.key = key.second;
 	if (!untested_builds_same(w, &key.first)) {

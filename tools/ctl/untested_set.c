@@ -29,14 +29,9 @@ int untested_set_add_binary(struct untested_work *w, const struct pathprof_build
 int untested_set_find_binary(const struct untested_work *w, const struct pathprof_build_id *id,
 			     const char *name, uint32_t *ret_index)
 {
-	int r;
-
 	if (!w->u->settings.all_binaries && pp_chooses_variants(name))
 		return -ENOENT;
-	r = pp_keyed_find(&w->ids, id, ret_index);
-	if (r == 0)
-		w->u->binaries[*ret_index].has_run = true;
-	return r;
+	return pp_keyed_find(&w->ids, id, ret_index);
 }
 
 static int add_tested_path(void *context, const struct pathprof_path_row *row)
@@ -89,11 +84,10 @@ static int compare_keys(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The beginning of what is compared by its outcomes; of a segment its second piece. */
 const struct tested_key *untested_set_key(const struct untested_work *w, uint32_t i)
 {
 	if (w->u->settings.unit == UNTESTED_SEGMENT)
-		return &((const struct untested_segment_key *)pp_keyed_item(&w->set, i))->second;
+		return &((const struct untested_segment_key *)pp_keyed_item(&w->set, i))->first;
 	return pp_keyed_item(&w->set, i);
 }
 

@@ -79,7 +79,7 @@ int untested_set_find_binary(const struct untested_work *w, const struct pathpro
 bool untested_set_has(const struct untested_work *w, const void *key);
 /* A whole path, whatever the unit is. */
 bool untested_set_has_path(const struct untested_work *w, const struct tested_key *key);
-/* The beginning of what is compared by its outcomes, of unit i: of a segment its second piece. */
+/* Unit i of the set; of a segment its first piece. */
 const struct tested_key *untested_set_key(const struct untested_work *w, uint32_t i);
 /* The most branches that the path has in common with a tested one; -1: none begins there. */
 int32_t untested_set_common(const struct untested_work *w, const struct tested_key *key);
