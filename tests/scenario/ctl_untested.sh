@@ -140,7 +140,7 @@ static __attribute__((noinline)) void loop(int cnt)
 }
 static __attribute__((noinline)) void twice(void (*volatile a)(int), void (*volatile b)(int))
 {
-	a(1); /* one block with two calls */
+	a(1); /* two calls in a row */
 	b(1);
 }
 static __attribute__((noinline)) void step(int is_more)

@@ -11,8 +11,6 @@
 #include "json.h"
 #include "text.h"
 
-#define INSTRUCTION_SIZE 256
-
 #define SCHEMA                                                                                     \
 	"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"                      \
 	"sarif-schema-2.1.0.json"
@@ -55,33 +53,7 @@ static json_t *driver_json(void)
 
 /* ---------------------------------------------------------------- fingerprints */
 
-/* A block goes on behind its calls, so those before a call tell it from them. */
-static uint32_t calls_before(const struct untested_report *report,
-			     const struct untested_departure *d, uint64_t start)
-{
-	const struct untested_binary *binary = &report->untested->binaries[d->binary];
-	struct pathprof_code *code = symbols_code(report->symbols, &binary->id, binary->name, NULL);
-	char text[INSTRUCTION_SIZE];
-	unsigned int len;
-	uint32_t cnt = 0;
-
-	for (uint64_t at = start; code && at < d->place; at += len) {
-		if (pathprof_code_instruction(code, at, text, sizeof(text), &len) < 0)
-			break;
-		cnt += at + len <= d->place && strncmp(text, "call", 4) == 0;
-	}
-	return cnt;
-}
-
-static bool is_at_call(const struct untested_departure *d)
-{
-	return d->direction == UNTESTED_CALL || d->direction == UNTESTED_RETURN;
-}
-
-/*
- * By function, shape, block, the call in it, and direction; of code without names by its place in
- * the build.
- */
+/* By function, shape, block and direction; of code without names by its place in the build. */
 static char *fingerprint(const struct untested_report *report, const struct untested_departure *d)
 {
 	const struct untested_names *names = untested_names(report->untested, d->binary);
@@ -93,17 +65,9 @@ static char *fingerprint(const struct untested_report *report, const struct unte
 		block = pathprof_graph_block_at(names->graph, d->place);
 	if (block != PATHPROF_GRAPH_NONE &&
 	    pathprof_matcher_path(names->matcher, names->graph->blocks[block].start, 1,
-				  d->direction == UNTESTED_TAKEN, 1, &event) == 0) {
-		_cleanup_free_ char *call =
-			is_at_call(d) ? ctl_printf(":%" PRIu32,
-						   calls_before(report, d,
-								names->graph->blocks[block].start))
-				      : ctl_strdup("");
-
-		return ctl_printf("%016" PRIx64 "%016" PRIx64 ":%s:%s%s", event.key_hi,
-				  event.key_lo, rules[d->kind].id,
-				  untested_direction_name(d->direction), call);
-	}
+				  d->direction == UNTESTED_TAKEN, 1, &event) == 0)
+		return ctl_printf("%016" PRIx64 "%016" PRIx64 ":%s:%s", event.key_hi, event.key_lo,
+				  rules[d->kind].id, untested_direction_name(d->direction));
 	return ctl_printf("%s+0x%" PRIx64 ":%s:%s",
 			  pathprof_build_id_text(&report->untested->binaries[d->binary].id, id),
 			  d->place, rules[d->kind].id, untested_direction_name(d->direction));
