@@ -7,7 +7,7 @@ name=counting_interprocedural
 . "$(dirname "$0")/counting_common.bash"
 ctl=$build/bin/pathprofctl
 following=--pathprof-interprocedural=$tmp/ran
-[ "${PATHPROF_ROUNDS:-short}" = full ] && programs=4 || programs=1
+[ "${PATHPROF_ROUNDS:-short}" = full ] && programs=4 || programs=3
 modes=("-O2" "-O2 --pathprof-cut=calls" "-O2 --pathprof-late" "-Os -fPIC" "-O1 -static")
 
 # train SOURCE FLAG...: the build before, its counts in first/ and first.tsv, and in $tmp/ran what it ran.
@@ -44,10 +44,12 @@ with_tables() {
 for seed in $(seq 1 $programs); do
 	python3 "$here/counting_generate.py" "$seed" 10 >program.c
 	for mode in "${modes[@]}"; do
-		[ $programs -gt 1 ] || [[ $mode == "-O2 --pathprof-cut=calls" || $mode == -O2 ]] || continue
+		# A short run: the third program has a function that may not be cut at its computed jumps.
+		[ $programs -gt 3 ] || [[ "$seed$mode" == "1-O2"* || "$seed$mode" == "3-O2 --pathprof-cut=calls" ]] || continue
+		[ $programs -gt 3 ] || [[ $mode != *late ]] || continue
 		# shellcheck disable=SC2086 # a list of words
 		train program.c $mode
-		[ $programs -gt 1 ] && depths=(1 5) || { [[ $mode == -O2 ]] && depths=(3) || depths=(1); }
+		[ $programs -gt 3 ] && depths=(1 5) || { [[ $mode == -O2 ]] && depths=(3) || depths=(1); }
 		for depth in "${depths[@]}"; do
 			# shellcheck disable=SC2086
 			exact "program $seed $mode, $depth deep" program.c $mode "$following,depth=$depth"

@@ -16,6 +16,17 @@ static void take_cuts(struct graph *graph)
 					    pathprof_function_paths_cut_at(graph->paths, e);
 }
 
+/* NULL: what ran is not known. A cut needs code, so an edge that none can be put on is cut last. */
+static uint64_t *heat_of(const struct unit *unit, LLVMValueRef function, const struct shape *shape)
+{
+	uint64_t *heat = ran_heat(unit, function, shape);
+
+	for (uint32_t a = 0; heat && a < shape->arc_cnt; a++)
+		if (shape->is_fixed[a])
+			heat[a] = UINT64_MAX;
+	return heat;
+}
+
 int graph_init(struct graph *graph, const struct unit *unit, LLVMValueRef function)
 {
 	struct shape *shape = &graph->shape;
@@ -28,7 +39,7 @@ int graph_init(struct graph *graph, const struct unit *unit, LLVMValueRef functi
 		shape_release(shape);
 		return r;
 	}
-	heat = ran_heat(unit, function, shape);
+	heat = heat_of(unit, function, shape);
 	r = pathprof_function_paths_new_below(&graph->paths, &graph->flow, PATHPROF_CUT_BACK_EDGES,
 					      PATHPROF_PATHS_MAX, heat);
 	free(heat);
