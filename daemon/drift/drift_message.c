@@ -226,7 +226,7 @@ static const char *rolling_span(const struct pp_drift_telling *telling, char *te
 	return text;
 }
 
-/* What it is held against. */
+/* The baseline, as a place where it ran. */
 static void put_baseline(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
 			 FILE *to)
 {

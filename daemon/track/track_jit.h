@@ -71,8 +71,8 @@ int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s);
  * when the process ends. Once the file is kept this does nothing. Errors as pp_jit_refresh().
  */
 int pp_jit_watch(struct pp_jit *jit, pid_t pid, int64_t not_before_s);
-/* Of a process that has ended: the rest of the file that was kept, or all of one that it wrote at
- * its end. Errors as pp_jit_refresh(). */
+/* Reads, for a process that has ended, the rest of the file that was kept, or all of one that it
+ * wrote at its end. Errors as pp_jit_refresh(). */
 int pp_jit_refresh_last(struct pp_jit *jit);
 
 #endif

@@ -34,7 +34,7 @@ struct place {
 	uint64_t offset;
 };
 
-/* What an address was resolved to, and all addresses [start, end) that lie in one piece with it. */
+/* The answer for an address, and all addresses [start, end) that lie in one piece with it. */
 struct region {
 	uint64_t start, end;
 	struct place place; /* of start */

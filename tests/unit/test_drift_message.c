@@ -36,7 +36,7 @@ static struct pp_drift_draft *draft_of(struct pp_drift_alert *alert, const struc
 	return draft;
 }
 
-/* What the alert says of paths that moved. Freed by the caller. */
+/* The line of an alert about paths that moved. Freed by the caller. */
 static char *summary_of(const struct path *paths, size_t cnt)
 {
 	struct pp_drift_common common = {.config = {.rolling_ns = 3600000000000}};

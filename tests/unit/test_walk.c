@@ -25,7 +25,8 @@ struct world {
 	uint64_t byte_cnt;
 };
 
-/* Of each path: its last branch, when gone through slowly; whether a call or return ended it. */
+/* Each path has its last branch, when gone through slowly, and whether a call or return ended it.
+ */
 struct seen {
 	struct pathprof_path_seen list[PATHPROF_BURST_MAX];
 	bool crosses[PATHPROF_BURST_MAX];
@@ -209,7 +210,7 @@ static bool ran_so(const struct blocks *blocks, const struct pathprof_branch *en
 	return same;
 }
 
-/* What pieces ran through is read from their code, up to a call. */
+/* The way of a piece is read from its code, up to a call. */
 static void test_pieces_are_read(void)
 {
 	static struct pathprof_branch branches[1000];

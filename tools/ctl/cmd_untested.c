@@ -177,7 +177,7 @@ static void print_others(const struct untested *u)
 		       100 * u->unmatched / all_weight(u), u->why.text[0] ? "; " : "", u->why.text);
 }
 
-/* Of segments: what windows know of theirs. */
+/* Whether windows know their segments. */
 static void print_windows(const struct untested *u)
 {
 	if (u->windows.unknown)

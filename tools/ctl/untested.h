@@ -110,7 +110,7 @@ struct untested {
 		why;     /* of a build whose code is not to be had, and was needed; or "" */
 	double unread;   /* of these, weight of paths that could not be cut into pieces */
 	double doubtful; /* weight of untested paths that too few bursts saw */
-	/* Of segments: windows that do not know theirs are not compared. */
+	/* Windows that do not know their segments are not compared. */
 	struct {
 		uint64_t known, unknown; /* windows */
 		int64_t first, last;     /* ids of the unknown */

@@ -95,7 +95,7 @@ static int32_t find_common(const struct untested_work *w, const struct untested_
 	return most;
 }
 
-/* Of all tested segments, by reading each first piece once. */
+/* Finds the way of all tested segments by reading each first piece once. */
 static int find_crossings(struct untested_work *w)
 {
 	struct untested_way way = {.cnt = 0};

@@ -492,11 +492,11 @@ struct pathprof_piece_row {
 	struct pathprof_piece piece;
 	uint64_t count;
 };
-/* Of a run both are among the pieces of their window. */
+/* In a run both are among the pieces of their window. */
 struct pathprof_segment_row {
 	struct pathprof_piece first, second;
 	uint64_t count; /* or samples */
-	/* Of samples, as in struct pathprof_path_row; of a run: its count, and 0. */
+	/* As in struct pathprof_path_row for samples; for a run its count, and 0. */
 	double weight, squares, weight_squares;
 };
 struct pathprof_run {

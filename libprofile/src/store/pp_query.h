@@ -17,7 +17,7 @@
 
 #define PP_QUERY_SQL_MAX_BYTES 4096
 
-/* Of path_counts or segment_samples c, grouped: 0 unless it is known of all. */
+/* The sum over a group of path_counts or segment_samples c: 0 unless it is known of all. */
 #define PP_SUM_SQUARES "CASE WHEN count(c.squares) = count(*) THEN total(c.squares) ELSE 0.0 END"
 
 #define PP_SUM_WEIGHT_SQUARES                                                                      \
@@ -52,7 +52,7 @@ void pp_query_add_window_set(struct pp_query *q);
 void pp_query_add_process_set(struct pp_query *q);
 void pp_query_add_path_set(struct pp_query *q);
 void pp_query_add_edge_set(struct pp_query *q);
-/* Of segment_samples, whose binary is that of the first piece. */
+/* The same for segment_samples, whose binary is that of the first piece. */
 void pp_query_add_segment_set(struct pp_query *q);
 void pp_query_add_clock_set(struct pp_query *q);
 /* " AND ..." of windows called w: by window, and those that saw what the filter names. */
