@@ -224,7 +224,7 @@ void describe_function(const struct insertion *in, LLVMValueRef function)
 	put_crossings(in);
 }
 
-/* Of functions that are inlined somewhere, or others are inlined in. */
+/* Functions that are inlined somewhere, or others are inlined in. */
 static void put_names(FILE *out, const struct unit *unit)
 {
 	put_u32(out, unit->name_cnt);

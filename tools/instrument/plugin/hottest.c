@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-/* Of all paths that end at a place. */
+/* All paths that end at a place. */
 struct end {
 	uint64_t first_id, first_count, all;
 };

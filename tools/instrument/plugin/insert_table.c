@@ -16,7 +16,8 @@ static LLVMValueRef constant(const struct unit *u, uint64_t value)
 	return LLVMConstInt(u->i64, value, false);
 }
 
-/* Of the functions that are put into the module. HOT_BEFORE: the register, if it is the hot path.
+/* Parameters of the functions that are put into the module. HOT_BEFORE: the register, if it is the
+ * hot path.
  */
 enum { KEYS, COUNTERS, COUNTER, REGISTER, STEP, MASK, HALF, BITS, HOT_BEFORE, HOT_SLOT, ARGUMENTS };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What compares is put into a function of its own, which takes the pointer and the arguments, and
+ * The comparison is put into a function of its own, which takes the pointer and the arguments, and
  * is inlined where the call was: LLVM splits blocks and joins values then.
  */
 #include "promote.h"
@@ -16,7 +16,7 @@
 /* All calls but one of so many. */
 #define OFTEN           10
 #define PROMOTED_SYMBOL "__pathprof_promoted"
-/* Of metadata, at branches that compare a pointer. */
+/* The kind of metadata at branches that compare a pointer. */
 #define COMPARE_NAME "pathprof-target"
 
 struct values {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of metadata; and an attribute of functions that are marked. */
+/* The kind of metadata, and an attribute of functions that are marked. */
 #define RAN_NAME "pathprof-ran"
 
 static unsigned int kind_of(const struct unit *unit)
