@@ -191,12 +191,13 @@ static void put_place(const struct place *place, FILE *to)
 		fprintf(to, " on path %lld", (long long)place->most->path_id);
 	if (source)
 		fprintf(to, " at %s", source);
-	fprintf(to, " (%.3g %% to %.3g %%", 100 * (otherwise ? place->most->term.q : place->before),
+	fprintf(to, " (was %.3g %%, now %.3g %%",
+		100 * (otherwise ? place->most->term.q : place->before),
 		100 * (otherwise ? place->most->term.p : place->now));
 }
 
-/* ": most in NAME (12 % to 40 % of its runs), ...": shares before and now, of the paths that are
- * told. Whatever moved by less than a tenth of the first is no news. */
+/* ": most in NAME (was 12 %, now 40 % of its runs), ...": shares before and now, of the paths that
+ * are told. Whatever moved by less than a tenth of the first is no news. */
 static void put_places(const struct pp_drift_draft *draft, FILE *to)
 {
 	struct place places[PP_DRIFT_MOVED_MAX];

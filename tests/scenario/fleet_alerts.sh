@@ -156,8 +156,8 @@ for told in host, release:
 END
 sqlite3 hub.db "SELECT summary FROM messages WHERE binary IN ('/srv/web', '/srv/shop')" >summaries
 sqlite3 hub.db "SELECT summary FROM messages WHERE NOT fired AND binary = '/srv/cron'" | grep -q '^/srv/cron, host:web2, no longer stands out: the alert of rule "host" that fired at .* is over$' || not_ok "that it is over" "$(sqlite3 hub.db 'SELECT summary FROM messages WHERE NOT fired')"
-grep -q '^/srv/web on host web3 runs differently than on the 4 others with this build, since .*: most in sort_orders (.* % there, .* % here).*; .* bits (95 %: .*) from the most like of the others, limit .* (rule "host").*; see pathprofctl --hub URL outliers --binary 0101' summaries &&
-	grep -q '^/srv/shop in build 030303030303 runs differently than in build 020202020202 before it, on 5 of 5 hosts, since .*: most in sort_orders (.* % before, .* % now).*; see pathprofctl --hub URL compare shop@020202020202 shop@030303030303 --since @' summaries &&
+grep -q '^/srv/web on host web3 runs differently than on the 4 others with this build, since .*: most in sort_orders (elsewhere .* %, on this host .* %).*; .* bits (95 %: .*) from the closest other host, limit .* (rule "host").*; see pathprofctl --hub URL outliers --binary 0101' summaries &&
+	grep -q '^/srv/shop in build 030303030303 runs differently than in build 020202020202 before it, on 5 of 5 hosts, since .*: most in sort_orders (was .* %, now .* %).*; see pathprofctl --hub URL compare shop@020202020202 shop@030303030303 --since @' summaries &&
 	ok "and for people" || not_ok "for people" "$(cat summaries)"
 # The commands that they name answer.
 command=$(sed -n 's/.*see pathprofctl --hub URL \(outliers .*\)/\1/p' summaries)

@@ -78,7 +78,8 @@ static void test_function_that_runs_more(void)
 	expect(paths, 3,
 	       " runs differently than in baseline \"good\", since 1970-01-01 00:00:00 UTC: most "
 	       "in "
-	       "sort (15 % to 45 % of its runs), read (40 % to 10 %); kl_corrected 1 bits, ");
+	       "sort (was 15 %, now 45 % of its runs), read (was 40 %, now 10 %); kl_corrected 1 "
+	       "bits, ");
 }
 
 /* Its share stands still: the sum of its paths says nothing. */
@@ -87,7 +88,7 @@ static void test_function_that_runs_another_way(void)
 	const struct path paths[] = {
 		{"step", 0.001, 0.186}, {"step", 0.488, 0.301}, {"main", 0.511, 0.513}};
 
-	expect(paths, 3, ": most in step on path 70 (0.1 % to 18.6 % of its runs); kl_");
+	expect(paths, 3, ": most in step on path 70 (was 0.1 %, now 18.6 % of its runs); kl_");
 }
 
 static const struct unit_test tests[] = {

@@ -658,7 +658,7 @@ static void test_message(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"paths\":[{\"path_id\":"));
 	CU_ASSERT_PTR_NULL(strstr(told, "\"path_id\":null"));
 	CU_ASSERT(told_like("/bin/program on * runs differently than in its last 1h before, since"
-			    " 20*-*:* UTC: most in program+0x1* (* % to * % of its runs)*;"
+			    " 20*-*:* UTC: most in program+0x1* (was * %, now * % of its runs)*;"
 			    " kl_corrected *.* bits, limit 0.01 (rule \"fast\"), * samples; see"
 			    " pathprofctl drift --binary 0101*"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"start\":\"0x1"));

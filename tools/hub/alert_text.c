@@ -152,7 +152,7 @@ static void put_figure(const struct hub_alert_event *event, const char *from, FI
 		(double)event->rule->threshold_ppm / 1e6, event->rule->name);
 }
 
-/* there, here: whose shares are told. */
+/* there, here: the words before the two shares. */
 static void put_functions(const struct hub_alert_event *event, const char *there, const char *here,
 			  FILE *to)
 {
@@ -163,9 +163,9 @@ static void put_functions(const struct hub_alert_event *event, const char *there
 
 		fputs(i ? ", " : ": most in ", to);
 		put_name(text_of(function, "function"), to);
-		fprintf(to, " (%.3g %% %s, %.3g %% %s)",
-			100 * json_number_value(json_object_get(function, "baseline_share")), there,
-			100 * json_number_value(json_object_get(function, "share")), here);
+		fprintf(to, " (%s %.3g %%, %s %.3g %%)", there,
+			100 * json_number_value(json_object_get(function, "baseline_share")), here,
+			100 * json_number_value(json_object_get(function, "share")));
 	}
 }
 
@@ -176,8 +176,8 @@ static void put_host(const struct hub_alert_event *event, FILE *to)
 	fprintf(to, " runs differently than on the %lld others with this build, since ",
 		json_integer_value(json_object_get(event->found, "hosts")) - 1);
 	pp_tell_put_time(event->state->fired_ns, to);
-	put_functions(event, "there", "here", to);
-	put_figure(event, "most like of the others", to);
+	put_functions(event, "elsewhere", "on this host", to);
+	put_figure(event, "closest other host", to);
 }
 
 static void put_release(const struct hub_alert_event *event, FILE *to)
@@ -192,10 +192,9 @@ static void put_release(const struct hub_alert_event *event, FILE *to)
 		json_integer_value(json_object_get(found, "hosts_out")),
 		json_integer_value(json_object_get(found, "hosts")));
 	pp_tell_put_time(first_s * (int64_t)PP_NSEC_PER_SEC, to);
-	put_functions(event, "before", "now", to);
-	put_figure(event, "most like host of the build before", to);
-	fprintf(to, ", whose %lld hosts are %.2g bits from one another; %.0f %% could be compared",
-		json_integer_value(json_object_get(found, "before_hosts")),
+	put_functions(event, "was", "now", to);
+	put_figure(event, "closest host of the build before", to);
+	fprintf(to, ", where hosts of that build are %.2g bits apart; %.0f %% could be compared",
 		json_number_value(json_object_get(found, "usual")),
 		100 * json_number_value(json_object_get(found, "matched")));
 }
