@@ -557,13 +557,14 @@ static int read_on(struct pp_jit *jit, int fd, const struct stat *stat)
 int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 {
 	struct place place = {.root_fd = -EBADF};
-	_cleanup_close_ int root_fd = -EBADF;
 	struct stat stat = {0};
 	int fd, r = find_place(&place, pid, not_before_s);
 
 	touch(jit);
-	root_fd = place.root_fd;
-	fd = r < 0 ? r : open_map_file(&place, &stat);
+	if (r < 0)
+		return r;
+	fd = open_map_file(&place, &stat);
+	close(place.root_fd);
 	if (fd < 0)
 		return fd;
 	r = read_on(jit, fd, &stat);
@@ -571,25 +572,34 @@ int pp_jit_refresh(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 	return r;
 }
 
+/* The root is kept in its place, or closed where one is kept already. */
+static void keep_place(struct pp_jit *jit, const struct place *place)
+{
+	if (jit->place.root_fd >= 0) {
+		close(place->root_fd);
+		return;
+	}
+	jit->place = *place;
+	jit->place.root_fd = -EBADF;
+	keep(jit, &jit->place.root_fd, place->root_fd);
+}
+
 int pp_jit_watch(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 {
 	struct place place = {.root_fd = -EBADF};
-	_cleanup_close_ int root_fd = -EBADF;
 	struct stat stat = {0};
 	int fd, r = jit->fd < 0 ? find_place(&place, pid, not_before_s) : -EALREADY;
 
 	if (r < 0)
 		return r == -EALREADY ? 0 : r;
-	root_fd = place.root_fd;
 	fd = open_map_file(&place, &stat);
-	if (fd >= 0) {
-		keep(jit, &jit->fd, fd);
-	} else if (jit->place.root_fd < 0) {
-		jit->place = place;
-		jit->place.root_fd = -EBADF;
-		keep(jit, &jit->place.root_fd, pp_fd_take(&root_fd));
+	if (fd < 0) {
+		keep_place(jit, &place);
+		return fd;
 	}
-	return fd < 0 ? fd : 0;
+	close(place.root_fd);
+	keep(jit, &jit->fd, fd);
+	return 0;
 }
 
 /* The file of a process that wrote it when it ended, or shortly before. */
