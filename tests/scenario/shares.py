@@ -11,8 +11,9 @@ import collections
 import json
 import math
 import os
-import re
 import sys
+
+import perf_script
 
 name, script, cpu, processes_file, functions_file = sys.argv[1:]
 failed = False
@@ -56,27 +57,6 @@ def agree(a, a_interval, b, b_interval):
 ticks = {int(p): int(u) for p, u, _ in (line.split() for line in open(cpu))}
 pids = {p for p, t in ticks.items() if t >= 50}
 
-maps = collections.defaultdict(list)
-samples = []
-mmap = re.compile(r"PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*: \S+ (.*)$")
-for line in open(script, errors="replace"):
-    m = mmap.search(line)
-    if m:
-        begin, size, offset = (int(m.group(i), 16) for i in (2, 3, 4))
-        maps[int(m.group(1))].append((begin, begin + size, offset, m.group(5)))
-        continue
-    m = re.match(r"\s*\S.*?\s+(\d+)/\d+\s.*cpu-clock\S*\s+([0-9a-f]+)\s*$", line)
-    if m and int(m.group(1)) in pids:
-        samples.append((int(m.group(1)), int(m.group(2), 16)))
-
-
-def place(pid, ip):
-    for begin, end, offset, file in reversed(maps[pid]):
-        if begin <= ip < end:
-            return file, ip - begin + offset
-    return "[unknown]", 0
-
-
 functions = json.load(open(functions_file))
 ours_starts = collections.defaultdict(list)
 ours = collections.Counter()
@@ -98,8 +78,7 @@ for starts in ours_starts.values():
 
 theirs = collections.Counter()
 by_pid = collections.Counter()
-for pid, ip in samples:
-    file, offset = place(pid, ip)
+for pid, file, offset, _ in perf_script.samples(script, pids):
     base = file.split("/")[-1]
     starts = ours_starts.get(base, [])
     at = bisect.bisect_right(starts, offset) - 1

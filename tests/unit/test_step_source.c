@@ -46,8 +46,8 @@ static int drain_once(struct pp_source *source, struct tally *tally)
 	return source->ops->drain(source, &to);
 }
 
-/* It computes for some hundred microseconds, and then waits, again and again. */
-static pid_t start_waiter(void)
+/* It computes without end, and waits each so many rounds; 0: never. */
+static pid_t start_child(uint64_t wait_each)
 {
 	pid_t pid = fork();
 
@@ -56,7 +56,7 @@ static pid_t start_waiter(void)
 		for (uint64_t i = 0;; i++)
 			if (i % 3)
 				sink += i;
-			else if (i % 150000 == 0)
+			else if (wait_each && i % wait_each == 0)
 				usleep(1);
 	}
 	return pid;
@@ -64,15 +64,13 @@ static pid_t start_waiter(void)
 
 static pid_t start_spinner(void)
 {
-	pid_t pid = fork();
+	return start_child(0);
+}
 
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (uint64_t i = 0;; i++)
-			if (i % 3)
-				sink += i;
-	}
-	return pid;
+/* Some hundred microseconds lie between two of its waits. */
+static pid_t start_waiter(void)
+{
+	return start_child(150000);
 }
 
 static void end_spinner(pid_t pid)
