@@ -198,7 +198,7 @@ run 0 --db pairs.db parcel write -o parcels
 run 0 parcel add -o both.db parcels/*.parcel
 run 1 --db both.db untested some.paths --binary pairs --unit segment
 grep -q 'says which piece followed which' "$dir/said" || fail "segments of a parcel: $(cat "$dir/said")"
-run 0 record --no-report --source step --overhead 50% -o other.db -- ./pairs 400000
+run 0 record --no-report --source step --overhead 50% -o other.db -- ./pairs 4000000
 run 0 --db other.db parcel write -o parcels
 cp pairs.db both.db
 run 0 parcel add -o both.db "$(ls -t parcels/*.parcel | head -n 1)"
