@@ -114,8 +114,9 @@ send() { # NUMBER [OPTION...]
 	# shellcheck disable=SC2046
 	"$hub" send --once --db "host$h.db" --hub "$url" $(as "host$h") --ca ca/ca.pem "$@" >sent 2>said
 }
+labels=(- "group=front dc=ams" group=front "group=back dc=ams")
 start
-for h in $(seq $hosts); do send $h || not_ok "host$h sends" "$(tail -n 1 said)"; done
+for h in $(seq $hosts); do send $h --labels "${labels[h]}" || not_ok "host$h sends" "$(tail -n 1 said)"; done
 same_sums "three hosts sent" host?.db
 send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "what is there is not sent again" || not_ok "sent again" "$(cat sent)"
 "$ctl" --db hub.db hosts --json | python3 -c '
@@ -180,6 +181,34 @@ assert have
 same(have, rows("got"))
 END
 done
+# Hosts by their labels: the sums are those of their databases, at the hub's database and over the network.
+labelled() { # WHAT-DATABASES OPTION...
+	local what=$1 want
+	shift
+	want=$(for database in $what; do sqlite3 "$database" "SELECT sum(samples) FROM path_counts"; done | paste -sd + | bc)
+	for from in "--hub $url" "--db hub.db"; do
+		"$ctl" $from paths --json -n 0 --since @0 "$@" 2>said | python3 -c 'import json, sys; print(sum(row["samples"] for row in json.load(sys.stdin)))' >got 2>>said
+		[ "$(cat got)" = "$want" ] && ok "paths ${from%% *} $*: $want samples" || not_ok "paths ${from%% *} $*" "$(cat got) samples, not $want; $(tail -n 1 said)"
+	done
+}
+labelled "host1.db host2.db" --group front
+labelled "host1.db host3.db" --label dc=ams
+labelled "host1.db" --label dc=ams --group front
+"$ctl" --db hub.db hosts --label dc=ams --json | python3 -c '
+import json, sys
+hosts = [(h["name"], h["labels"]) for h in json.load(sys.stdin)]
+assert hosts == [("host1", "dc=ams group=front"), ("host3", "dc=ams group=back")], hosts' 2>said && ok "hosts by label" || not_ok "hosts by label" "$(tail -n 1 said)"
+for word in dc=fra dc=am; do
+	! "$ctl" --hub "$url" paths --label $word >got 2>said && grep -q "no host with the labels $word" said && ok "nobody has $word" || not_ok "nobody has $word" "$(head -n 1 got said)"
+done
+"$ctl" --hub "$url" paths --label "dc=a'b" >got 2>said; [ $? -eq 2 ] && ok "a label that is none" || not_ok "a label that is none" "$(tail -n 1 said)"
+"$ctl" --hub "$url" compare --since @0 --json group:front group:back >got 2>said
+"$ctl" --hub "$url" compare --since @0 --json host:host1 host:host3 >want 2>>said
+grep -q '"kl' got && ! cmp -s got want && ok "groups are compared" || not_ok "groups are compared" "$(tail -n 1 said)"
+workload=$(sqlite3 hub.db "SELECT iif(container <> '', container, comm) FROM processes ORDER BY container = '' LIMIT 1")
+want=$(sqlite3 hub.db "SELECT sum(c.samples) FROM path_counts c JOIN processes p ON p.id = c.process WHERE iif(container <> '', container, comm) = '$workload'")
+"$ctl" --hub "$url" paths --json -n 0 --since @0 --workload "$workload" | python3 -c 'import json, sys; print(sum(row["samples"] for row in json.load(sys.stdin)))' >got
+[ "$(cat got)" = "$want" ] && ok "workload $workload: $want samples" || not_ok "workload $workload" "$(cat got), not $want"
 "$ctl" --hub "$url" hosts --since @0 >got 2>said; [ $? -eq 2 ] || not_ok "hosts --since" "it is taken"
 "$ctl" --hub "$url" status >got 2>said; [ $? -eq 2 ] && grep -q 'a hub has nothing' said && ok "a verb that a hub has nothing for" || not_ok "--hub status" "$(tail -n 1 said)"
 "$ctl" --hub "$url" --db x top >got 2>said; [ $? -eq 2 ] && ok "a hub or a database" || not_ok "--hub and --db" "$(tail -n 1 said)"
@@ -306,6 +335,14 @@ encoded() { # a file, since a frame must say its size
 decoded | sed -E 's/( sent_ns: )[0-9]+/\11000000000000000000/' | encoded >old
 answer 409 "a host whose clock is years off" "${two[@]}" --data-binary @old "$url/v1/parcels"
 now=$(date +%s)
+for words in "role=a'b" "role=web dc=ams" "role=web role=web" 'role=\033[m' "$(printf 'k%d=v ' {1..40})" "$(head -c 3000 /dev/zero | tr '\0' k)=v"; do
+	decoded | sed -E "s/( sent_ns: )[0-9]+/\1${now}000000000\n  labels: \"$words\"/" | encoded >mislabelled
+	[ -s mislabelled ] || not_ok "labels" "no parcel is made of ${words:0:40}"
+	answer 400 "a parcel whose labels are ${words:0:40}" "${two[@]}" --data-binary @mislabelled "$url/v1/parcels"
+done
+answer 400 "a question whose labels are none" "${reader[@]}" "$url/v1/hosts?labels=x%27%20OR%201"
+decoded | sed -E "s/( sent_ns: )[0-9]+/\1${now}000000000\n  labels: \"dc=ams\"/" | encoded >labelled
+answer 200 "labels that are" "${two[@]}" --data-binary @labelled "$url/v1/parcels"
 decoded | sed -E "s/( sent_ns: )[0-9]+/\1${now}000000000/" | encoded >fine
 answer 200 "as it is" "${two[@]}" --data-binary @fine "$url/v1/parcels"
 "$ctl" parcel add -o fine.db fine >/dev/null || not_ok "as it is" "pathprofctl does not add it"
@@ -411,6 +448,8 @@ curl -s --cacert ca/ca.pem "${their_reader[@]}" "$url/v1/hosts" >got
 python3 -c 'import json; assert [s["host"] for s in json.load(open("got"))["stores"]] == ["host2"]' 2>said && ok "the other's reader: hosts are its own" || not_ok "hosts of the other" "$(cat got)"
 curl -s --cacert ca/ca.pem "${theirs[@]}" "$url/v1/have?store=$(id_of host3.db)" >got
 python3 -c 'import json; assert json.load(open("got"))["slots"] == []' 2>said && ok "the other's host: nothing of host3 is there" || not_ok "have of the other" "$(cat got)"
+curl -s --cacert ca/ca.pem "${their_reader[@]}" "$url/v1/hosts?labels=dc%3Dams" >got
+[ "$(cat got)" = '{"stores":[]}' ] && ok "the other's reader: no host has a label of the default one's" || not_ok "labels of the other" "$(cat got)"
 answer 200 "alerts of the default tenant" "${reader[@]}" "$url/v1/alerts"
 grep -q '"host:host1"' answer || not_ok "alerts of the default tenant" "$(cat answer)"
 answer 200 "the other's reader asks for alerts" "${their_reader[@]}" "$url/v1/alerts"

@@ -164,6 +164,7 @@ static void make(struct pathprof_parcel *parcel, uint32_t part_cnt, uint32_t row
 			 .model = "a CPU",
 			 .kernel = "6.1",
 			 .os = "an OS",
+			 .labels = "dc=ams role=web",
 			 .cpus = 64,
 			 .sent_ns = SLOT_NS + 7},
 	};
@@ -320,6 +321,7 @@ static void test_round_trip(void)
 	CU_ASSERT_STRING_EQUAL(parcel.host.model, read.host.model);
 	CU_ASSERT_STRING_EQUAL(parcel.host.kernel, read.host.kernel);
 	CU_ASSERT_STRING_EQUAL(parcel.host.os, read.host.os);
+	CU_ASSERT_STRING_EQUAL(parcel.host.labels, read.host.labels);
 	CU_ASSERT_EQUAL(parcel.host.cpus, read.host.cpus);
 	CU_ASSERT_EQUAL(parcel.host.sent_ns, read.host.sent_ns);
 	CU_ASSERT_EQUAL(parcel.slot_s, read.slot_s);

@@ -701,11 +701,11 @@ static void test_hosts(void)
 	static struct rows none;
 
 	world_fill(b, FIRST + 3, CNT - 3, PATHS + 20);
-	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, NULL, take_host, &hosts, NULL), 0);
 	CU_ASSERT_EQUAL(hosts.cnt, 0);
 	add_named(fleet, b, "web2");
 	add_named(fleet, a, "web1");
-	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, NULL, take_host, &hosts, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(hosts.cnt, 2);
 	CU_ASSERT_STRING_EQUAL(hosts.rows[0].host.name, "web1");
 	CU_ASSERT_STRING_EQUAL(hosts.rows[1].host.name, "web2");
@@ -727,6 +727,103 @@ static void test_hosts(void)
 	pathprof_store_free(fleet);
 }
 
+static int count_rows(void *context, const struct pathprof_path_row *row)
+{
+	*(uint64_t *)context += row->samples;
+	return 0;
+}
+
+static uint64_t samples_of(struct pathprof_store *fleet, const struct pathprof_filter *filter)
+{
+	uint64_t samples = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_paths(fleet, filter, count_rows, &samples, NULL), 0);
+	return samples;
+}
+
+static void add_labelled(struct pathprof_store *fleet, struct pathprof_store *store, int64_t slot_s,
+			 const char *name, const char *labels)
+{
+	struct pathprof_parcel parcel = taken(store, slot_s);
+
+	snprintf(parcel.host.name, sizeof(parcel.host.name), "%s", name);
+	snprintf(parcel.host.labels, sizeof(parcel.host.labels), "%s", labels);
+	CU_ASSERT_EQUAL(added(fleet, &parcel), PATHPROF_PARCEL_ADDED);
+	pathprof_parcel_release(&parcel);
+}
+
+/* A host has the labels that its newest parcel says, of all that it ever sent. */
+static void test_labels(void)
+{
+	static const struct {
+		const char *labels, *hosts[3];
+	} cases[] = {
+		{"role=web", {"web1", "web2"}},
+		{"dc=ams role=web", {"web1"}},
+		{"role=db", {"db1"}},
+		{"dc=ams", {"db1", "web1"}},
+		{"role=we", {NULL}},
+		{"role=old", {NULL}},
+		{"ole=web", {NULL}},
+		{"dc=ams os=x", {NULL}},
+	};
+	struct pathprof_store *stores[] = {filled(), empty("b"), empty("c")};
+	struct pathprof_store *fleet = empty("fleet");
+
+	world_fill(stores[1], FIRST + 3, CNT - 3, PATHS + 20);
+	world_fill(stores[2], FIRST + 5, CNT - 5, PATHS + 30);
+	for (int64_t slot_s = 0; slot_s <= 300; slot_s += 300) {
+		add_labelled(fleet, stores[0], slot_s, "web1",
+			     slot_s ? "dc=ams role=web" : "role=old");
+		add_labelled(fleet, stores[1], slot_s, "web2", "dc=fra role=web");
+		add_labelled(fleet, stores[2], slot_s, "db1", "dc=ams role=db");
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct pathprof_filter filter = {.labels = cases[i].labels};
+		struct hosts hosts = {.cnt = 0};
+		uint64_t want = 0;
+		uint32_t cnt = 0;
+
+		CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, &filter, take_host, &hosts, NULL), 0);
+		for (; cases[i].hosts[cnt]; cnt++) {
+			const struct pathprof_filter one = {.host = cases[i].hosts[cnt]};
+
+			CU_ASSERT_FATAL(cnt < hosts.cnt);
+			CU_ASSERT_STRING_EQUAL(hosts.rows[cnt].host.name, one.host);
+			CU_ASSERT(samples_of(fleet, &one) > 0);
+			want += samples_of(fleet, &one);
+		}
+		CU_ASSERT_EQUAL(hosts.cnt, cnt);
+		CU_ASSERT_EQUAL(samples_of(fleet, &filter), want);
+	}
+	for (size_t i = 0; i < 3; i++)
+		pathprof_store_free(stores[i]);
+	pathprof_store_free(fleet);
+}
+
+static int add_workload(void *context, const struct pathprof_process_row *row)
+{
+	const char *workload = *row->container ? row->container : row->comm;
+	const struct pathprof_filter filter = {.workload = workload};
+	struct pathprof_store *store = context;
+	uint64_t samples = samples_of(store, &filter);
+
+	CU_ASSERT(samples >= row->samples);
+	CU_ASSERT(samples < samples_of(store, NULL));
+	return 0;
+}
+
+/* Processes of a container, or of a name where there is none; no prefix is taken for one. */
+static void test_workload_filter(void)
+{
+	struct pathprof_store *store = filled();
+	const struct pathprof_filter nothing = {.workload = "n"};
+
+	CU_ASSERT_EQUAL(pathprof_store_processes(store, NULL, add_workload, store, NULL), 0);
+	CU_ASSERT_EQUAL(samples_of(store, &nothing), 0);
+	pathprof_store_free(store);
+}
+
 /* Parcels of two slots, asked for again as one: what the host's own store has. */
 static void test_host_parcel(void)
 {
@@ -736,7 +833,7 @@ static void test_host_parcel(void)
 	struct pathprof_error error = {""};
 
 	add_named(fleet, a, "web1");
-	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, NULL, take_host, &hosts, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(hosts.cnt, 1);
 	CU_ASSERT_EQUAL_FATAL(
 		pathprof_store_host_parcel(fleet, &hosts.rows[0], 0, 0, &parcel, &error), 0);
@@ -798,6 +895,8 @@ static const struct unit_test tests[] = {
 	{"a store that was cloned has two histories, and both count once", test_two_histories},
 	{"what was added is not the database's own", test_not_its_own},
 	{"each host's part is what its own store has", test_hosts},
+	{"hosts are selected by the labels of their newest parcel", test_labels},
+	{"a workload is a container, or a name outside of any", test_workload_filter},
 	{"what a host sent is one parcel again", test_host_parcel},
 	{"a parcel is added whole or not at all", test_all_or_nothing},
 };

@@ -13,6 +13,7 @@
 
 static const struct table_column columns[] = {
 	{"HOST", TABLE_SHRINK},
+	{"LABELS", TABLE_SHRINK},
 	{"STORE", 0},
 	{"CPUS", TABLE_RIGHT},
 	{"CPU", TABLE_RIGHT},
@@ -36,6 +37,7 @@ static void add_cells(struct table *table, const struct pathprof_host_row *row)
 
 	table_row(table, 0);
 	add_text(table, CTL_NAME, row->host.name);
+	add_text(table, CTL_PLAIN, row->host.labels);
 	table_cell(table, CTL_DIM, "%.8s", parcel_store_text(row->store, text));
 	if (row->host.cpus)
 		table_cell(table, CTL_PLAIN, "%u", row->host.cpus);
@@ -91,7 +93,7 @@ int cmd_hosts(const struct ctl_options *options)
 		return r;
 	table_init(&listing.table, columns, sizeof(columns) / sizeof(columns[0]));
 	listing_begin(&listing);
-	r = pathprof_store_hosts(store, add, &listing, &error);
+	r = pathprof_store_hosts(store, &options->filter, add, &listing, &error);
 	listing_end(
 		&listing,
 		r == 0 ? "no parcels were added to this database: it holds what was recorded here"

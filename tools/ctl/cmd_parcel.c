@@ -138,6 +138,7 @@ static int find_host(struct pathprof_store *store, const struct ctl_options *opt
 	pathprof_parcel_this_host(ret_host);
 	if (!is_here)
 		*ret_host = (struct pathprof_parcel_host){.sent_ns = ret_host->sent_ns};
+	memcpy(ret_host->labels, options->labels, sizeof(ret_host->labels));
 	if (options->name)
 		snprintf(ret_host->name, sizeof(ret_host->name), "%s", options->name);
 	else if (!is_here)

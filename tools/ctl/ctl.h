@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "pathprof/error.h"
+#include "pathprof/labels.h"
 #include "pathprof/store.h"
 
 enum ctl_exit {
@@ -52,7 +53,8 @@ struct ctl_options {
 
 	struct pathprof_filter filter;
 	const char *host;
-	const char *hub, *certificates; /* NULL: no hub; the default directory */
+	char labels[PATHPROF_LABELS_BYTES]; /* --label and --group; "": any */
+	const char *hub, *certificates;     /* NULL: no hub; the default directory */
 	bool limit_given;
 
 	const char *by;
@@ -105,7 +107,9 @@ struct ctl_options {
 
 /* Which options a verb accepts, besides the global ones. */
 #define CTL_OPT_SELECT                                                                             \
-	(1U << 0) /* --since --until --kind --pid --comm --binary --container --host */
+	(1U << 0) /* --since --until --kind --pid --comm --binary --container --workload --host    \
+		     --label                                                                       \
+		      --group */
 #define CTL_OPT_LIMIT    (1U << 1)
 #define CTL_OPT_BY       (1U << 2)
 #define CTL_OPT_RECORD   (1U << 3)
@@ -137,6 +141,7 @@ struct ctl_options {
 #define CTL_OPT_UNTESTED    (1U << 24) /* --unit --check --min-bursts --sarif --lcov --unused */
 #define CTL_OPT_HUB         (1U << 25) /* reads what a hub has, by --hub */
 #define CTL_OPT_CODE        (1U << 26) /* --file: of all that read code */
+#define CTL_OPT_LABEL       (1U << 27) /* --label --group alone */
 
 struct ctl_verb {
 	const char *name;

@@ -117,7 +117,8 @@ int export_recording_check(const struct ctl_options *options)
 	if (!options->file)
 		return ctl_usage(options, "--recording needs --file, the binary to export");
 	if (f->since_ns || f->until_ns || f->window || f->pid || f->comm || f->binary ||
-	    f->container || f->kind || options->host || options->db)
+	    f->container || f->workload || f->kind || options->host || options->labels[0] ||
+	    options->db)
 		return ctl_usage(
 			options,
 			"--recording is read whole: leave out options that select from a database");

@@ -10,7 +10,7 @@
 #include "oneshot.h"
 #include "scratch.h"
 
-#define ARGUMENTS_MAX 20
+#define ARGUMENTS_MAX 24
 #define SPAN_NS       (3600 * CTL_NS_PER_S)
 
 static char *certificates_directory(const struct ctl_options *options)
@@ -85,6 +85,7 @@ int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory)
 	oneshot_push_option(&arguments, "--hub", options->hub);
 	oneshot_push_option(&arguments, "--db", db);
 	oneshot_push_option(&arguments, "--host", options->host);
+	oneshot_push_option(&arguments, "--labels", options->labels[0] ? options->labels : NULL);
 	push_span(&arguments, options);
 	r = push_certificates(&arguments, options);
 	if (r == CTL_OK)

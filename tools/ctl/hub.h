@@ -11,10 +11,9 @@
 #include "ctl.h"
 
 /*
- * Fetches what options select by --since, --until and --host (without --since: the last hour), or
- * the alerts alone, and
- * makes options name that database. The caller removes *ret_directory (scratch.h), whatever comes
- * of it, and frees it. CTL_OK or CTL_FAILURE, said.
+ * Fetches what options select by --since, --until, --host and --label (without --since: the last
+ * hour), or the alerts alone, and makes options name that database. The caller removes
+ * *ret_directory (scratch.h), whatever comes of it, and frees it. CTL_OK or CTL_FAILURE, said.
  */
 int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory);
 

@@ -80,8 +80,8 @@ static const struct ctl_verb verbs[] = {
 	{"interesting", "", "Write the hot paths that pathprof-cc reads",
 	 "pathprofctl interesting --db program.db -o program.paths",
 	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_INTERESTING, cmd_interesting, true},
-	{"hosts", "", "List the hosts whose parcels were added", "pathprofctl hosts", CTL_OPT_HUB,
-	 cmd_hosts},
+	{"hosts", "", "List the hosts whose parcels were added", "pathprofctl hosts",
+	 CTL_OPT_HUB | CTL_OPT_LABEL, cmd_hosts},
 	{"outliers", "", "Say which hosts run a program otherwise than the rest, and in what",
 	 "pathprofctl outliers --since -1d --db fleet.db",
 	 CTL_OPT_HUB | CTL_OPT_SELECT | CTL_OPT_LIMIT, cmd_outliers, true},
@@ -136,7 +136,7 @@ static unsigned int accepted(const struct ctl_verb *verb)
 static void help_verb(const struct ctl_verb *verb)
 {
 	const unsigned int accepts = accepted(verb);
-	const unsigned int selecting = accepts & (CTL_OPT_SELECT | CTL_OPT_NARROW);
+	const unsigned int selecting = accepts & (CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_LABEL);
 
 	printf("%s.\n\nUsage:   pathprofctl %s [OPTION...]%s%s\nExample: %s\n", verb->help,
 	       verb->name, *verb->operands ? " " : "", verb->operands, verb->example);
@@ -157,9 +157,9 @@ static void version(void)
 }
 
 struct hosts {
-	const char *wanted;
+	const struct ctl_options *options;
 	unsigned int cnt;
-	bool found;
+	bool named, labelled;
 };
 
 static int take_host(void *context, const struct pathprof_host_row *row)
@@ -167,7 +167,9 @@ static int take_host(void *context, const struct pathprof_host_row *row)
 	struct hosts *hosts = context;
 
 	hosts->cnt++;
-	hosts->found = hosts->found || !strcmp(row->host.name, hosts->wanted);
+	hosts->named = hosts->named || !strcmp(row->host.name, hosts->options->host ?: "");
+	hosts->labelled =
+		hosts->labelled || pathprof_labels_match(row->host.labels, hosts->options->labels);
 	return 0;
 }
 
@@ -185,30 +187,55 @@ static int check_only_host(const char *host)
 			host, name);
 }
 
-/* One whose parcels were added is selected. */
-static int check_host(struct ctl_options *options)
+static int check_label(const struct hosts *hosts)
+{
+	if (!hosts->cnt)
+		return ctl_fail("%s: the database holds one host, which has no labels: parcels "
+				"have them (pathprof-hub send --labels)",
+				hosts->options->labels);
+	return hosts->labelled ? CTL_OK
+			       : ctl_fail("%s: no host has these labels: `pathprofctl hosts` lists "
+					  "hosts and labels",
+					  hosts->options->labels);
+}
+
+static int check_name(const struct hosts *hosts)
+{
+	const char *host = hosts->options->host;
+
+	if (!hosts->cnt)
+		return check_only_host(host);
+	return hosts->named ? CTL_OK
+			    : ctl_fail("--host %s: no parcel of it was added: `pathprofctl hosts` "
+				       "lists the hosts of the database",
+				       host);
+}
+
+/* Those whose parcels were added are selected. Of parcel the labels are what it writes. */
+static int check_hosts(const struct ctl_verb *verb, struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
-	struct hosts hosts = {.wanted = options->host};
+	struct hosts hosts = {.options = options};
 	struct pathprof_error error = {""};
 	int r;
 
-	if (!options->host)
+	if ((!options->host && !options->labels[0]) || verb->accepts & CTL_OPT_PARCEL)
 		return CTL_OK;
 	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 	if (r)
 		return r;
-	r = pathprof_store_hosts(store, take_host, &hosts, &error);
+	r = pathprof_store_hosts(store, NULL, take_host, &hosts, &error);
 	if (r < 0)
 		return ctl_fail_error("--host", r, &error);
-	if (!hosts.cnt)
-		return check_only_host(options->host);
-	if (!hosts.found)
-		return ctl_fail("--host %s: no parcel of it was added: `pathprofctl hosts` lists "
-				"the hosts of the database",
-				options->host);
-	options->filter.host = options->host;
-	return CTL_OK;
+	if (options->labels[0])
+		r = check_label(&hosts);
+	if (r == CTL_OK && options->host)
+		r = check_name(&hosts);
+	if (r == CTL_OK && hosts.cnt)
+		options->filter.host = options->host;
+	if (r == CTL_OK && options->labels[0])
+		options->filter.labels = options->labels;
+	return r;
 }
 
 static int check_times(const struct ctl_verb *verb, const struct ctl_options *options)
@@ -263,7 +290,7 @@ static int run_explained(const struct ctl_options *options)
 /* The database is there. */
 static int run_on_db(const struct ctl_verb *verb, struct ctl_options *options)
 {
-	int r = check_host(options);
+	int r = check_hosts(verb, options);
 
 	if (r)
 		return r;

@@ -17,6 +17,7 @@
 #include "ctl.h"
 #include "names.h"
 #include "pathprof/format.h"
+#include "pathprof/labels.h"
 #include "pathprof/parcel.h"
 #include "pathprof/sources.h"
 #include "side.h"
@@ -379,6 +380,21 @@ static int set_hot(void *context, const struct pp_option *option, const char *va
 	return 0;
 }
 
+static int add_label(void *context, const struct pp_option *option, const char *value)
+{
+	struct ctl_options *options = context;
+
+	return *value ? pathprof_labels_add(options->labels, value) : -EINVAL;
+}
+
+static int add_group(void *context, const struct pp_option *option, const char *value)
+{
+	char label[PATHPROF_LABELS_BYTES];
+	int len = snprintf(label, sizeof(label), PATHPROF_LABEL_GROUP "=%s", value);
+
+	return (size_t)len < sizeof(label) ? add_label(context, option, label) : -ERANGE;
+}
+
 static int set_name(void *context, const struct pp_option *option, const char *value)
 {
 	struct ctl_options *options = context;
@@ -431,6 +447,17 @@ static const struct option_row {
 	 {"kind", 0, "KIND", "windows of one kind: weighed, horizon, taken or branches", set_kind}},
 	{CTL_OPT_SELECT | CTL_OPT_NARROW,
 	 {"host", 0, "NAME", "one of the hosts that `pathprofctl hosts` lists", TEXT(host)}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW,
+	 {"workload", 0, "NAME",
+	  "processes of this container or service, or of this name outside of any",
+	  TEXT(filter.workload)}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_LABEL,
+	 {"label", 0, "KEY=VALUE", "hosts that have this label; may be given again", add_label}},
+	{CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_LABEL,
+	 {"group", 0, "NAME", "hosts with the label group=NAME", add_group}},
+	{CTL_OPT_PARCEL,
+	 {"label", 0, "KEY=VALUE", "a label of the host, in the parcel; may be given again",
+	  add_label}},
 	{CTL_OPT_LIMIT, {"limit", 'n', "ROWS", "at most so many rows; 0: all", set_limit}},
 	{CTL_OPT_SORT,
 	 {"sort", 0, "FIGURE", "the figure that stands first, or is written: time or runs",

@@ -12,11 +12,14 @@
 #include "base/clock.h"
 #include "cleanup.h"
 #include "kinds.h"
+#include "pathprof/labels.h"
 #include "side_load.h"
 #include "text.h"
 #include "when.h"
 
 #define HOST_PREFIX       "host:"
+#define LABEL_PREFIX      "label:"
+#define GROUP_PREFIX      "group:"
 #define BASELINE_NAME_MAX 39 /* as the service takes them */
 #define VERSION_DIGITS    4  /* what the store takes for a prefix */
 
@@ -67,8 +70,8 @@ char *selector_baseline_file(const struct ctl_options *options, const char *name
 
 static int bad(const char *word)
 {
-	ctl_fail("%s: not a selector: use window:ID, SINCE..UNTIL, host:NAME, baseline:NAME, "
-		 "file:PATH or BINARY@VERSION",
+	ctl_fail("%s: not a selector: use window:ID, SINCE..UNTIL, host:NAME, group:NAME, "
+		 "label:KEY=VALUE, baseline:NAME, file:PATH or BINARY@VERSION",
 		 word);
 	return CTL_USAGE;
 }
@@ -90,6 +93,26 @@ static int parse_host(struct selector *selector, const char *word)
 {
 	selector->filter.host = selector->word + strlen(HOST_PREFIX);
 	return *selector->filter.host ? CTL_OK : bad(word);
+}
+
+/* Those of --label as well. */
+static int parse_label(struct selector *selector, const char *word, const char *key,
+		       const char *text)
+{
+	char labels[PATHPROF_LABELS_BYTES] = "", label[PATHPROF_LABELS_BYTES];
+	int len = snprintf(label, sizeof(label), "%s%s", key, text);
+	int r = (size_t)len < sizeof(label) ? pathprof_labels_add(labels, label) : -E2BIG;
+
+	if (r < 0 || !*labels)
+		return bad(word);
+	r = pathprof_labels_add(labels, selector->filter.labels ?: "");
+	if (r < 0)
+		return ctl_fail("%s: --label has %s, which no host of these has", word,
+				selector->filter.labels);
+	free(selector->word);
+	selector->word = ctl_strdup(labels);
+	selector->filter.labels = selector->word;
+	return CTL_OK;
 }
 
 static int parse_end(const char *word, const char *text, int64_t *ret_ns)
@@ -157,6 +180,11 @@ static int parse(struct selector *selector, const struct ctl_options *options, c
 		return parse_window(selector, word + 7);
 	if (strncmp(word, HOST_PREFIX, strlen(HOST_PREFIX)) == 0)
 		return parse_host(selector, word);
+	if (strncmp(word, LABEL_PREFIX, strlen(LABEL_PREFIX)) == 0)
+		return parse_label(selector, word, "", word + strlen(LABEL_PREFIX));
+	if (strncmp(word, GROUP_PREFIX, strlen(GROUP_PREFIX)) == 0)
+		return parse_label(selector, word, PATHPROF_LABEL_GROUP "=",
+				   word + strlen(GROUP_PREFIX));
 	if (strncmp(word, "baseline:", 9) == 0) {
 		selector->file = selector_baseline_file(options, word + 9);
 		return selector->file ? CTL_OK : CTL_USAGE;

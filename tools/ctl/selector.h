@@ -5,11 +5,13 @@
  *     window:ID         a window of the database
  *     SINCE..UNTIL      windows of a time, as --since and --until take it; either may be left out
  *     host:NAME         what one of several hosts ran (`pathprofctl hosts`)
+ *     label:KEY=VALUE   what hosts with this label ran; group:NAME: with the label group=NAME
  *     baseline:NAME     a baseline, see pathprofctl baseline
  *     file:PATH         a profile file, or lines KEY<TAB>COUNT
  *     BINARY@VERSION    what ran of one build: VERSION is a prefix of its build-id
  *
- * --binary, --comm, --pid and --container narrow every one of them but text. One thread.
+ * --binary, --comm, --pid, --container, --workload and --label narrow every one of them but text.
+ * One thread.
  */
 #ifndef CTL_SELECTOR_H
 #define CTL_SELECTOR_H

@@ -298,7 +298,7 @@ int shares_spread_over_hosts(struct shares *shares, struct pathprof_store *store
 			     const struct pathprof_filter *filter, struct pathprof_error *error)
 {
 	struct hosts hosts = {.shares = shares};
-	int r = filter->host ? 0 : pathprof_store_hosts(store, take_name, &hosts, error);
+	int r = filter->host ? 0 : pathprof_store_hosts(store, filter, take_name, &hosts, error);
 
 	if (r == 0 && hosts.name_cnt) {
 		hosts_init(&hosts);

@@ -141,6 +141,10 @@ static int none_sent(const struct fetch *fetch, struct pathprof_error *error)
 {
 	const char *host = fetch->options->host;
 
+	if (fetch->options->labels && !fetch->total)
+		return pathprof_fail(error, -ENODATA,
+				     "%s: no host with the labels %s sent to this hub",
+				     fetch->options->hub, fetch->options->labels);
 	if (host && !fetch->total)
 		return pathprof_fail(error, -ENODATA, "%s: no host %s sent to this hub",
 				     fetch->options->hub, host);
@@ -158,6 +162,8 @@ static int fetch_all(void *context, struct pathprof_store *store, struct pathpro
 	json_t *object = NULL;
 	int r = add_argument(fetch, path, "host", fetch->options->host);
 
+	if (r == 0)
+		r = add_argument(fetch, path, "labels", fetch->options->labels);
 	if (r < 0)
 		return pathprof_fail(error, r, "the question: %s", strerror(-r));
 	hub_client_ask(&fetch->client, path, NULL, 0, &answer);

@@ -32,6 +32,7 @@ struct hub_options {
 	const char *tenants;       /* serve: the directory of their databases */
 	const char *tenant;        /* enrol: whose the certificate is */
 	const char *host;          /* fetch: that one alone */
+	const char *labels;        /* send: this host's; fetch: hosts that have them; or NULL */
 	const char *since, *until; /* fetch, judge, pgo: seconds since 1970 */
 	const char *files;         /* serve, pgo: directory of binaries by build-id, or NULL */
 	const char *binary;        /* pgo: a path, or digits of a build-id */

@@ -27,6 +27,15 @@ static int set_days(void *context, const struct pp_option *option, const char *v
 	return 0;
 }
 
+/* "" is none: a unit whose environment does not set it. */
+static int set_labels(void *context, const struct pp_option *option, const char *value)
+{
+	char labels[PATHPROF_LABELS_BYTES] = "";
+
+	*(const char **)((char *)context + option->number) = *value ? value : NULL;
+	return pathprof_labels_add(labels, value);
+}
+
 #define TEXT(field) pp_option_text, offsetof(struct hub_options, field)
 #define FLAG(field) pp_option_flag, offsetof(struct hub_options, field)
 #define DAYS(field) set_days, offsetof(struct hub_options, field)
@@ -62,6 +71,9 @@ static const struct pp_option rows[] = {
 	 TEXT(since)},
 	{"until", 0, "SECONDS", "fetch or judge what began before", TEXT(until)},
 	{"host", 0, "NAME", "fetch of this host alone", TEXT(host)},
+	{"labels", 0, "LIST",
+	 "labels of the host that sends, as 'dc=ams role=web'; fetch of hosts that have them all",
+	 set_labels, offsetof(struct hub_options, labels)},
 	{"alerts", 0, NULL, "fetch the alerts alone", FLAG(alerts)},
 	{"days", 0, "DAYS", "how long a certificate holds (397)", DAYS(days)},
 	{"reader", 0, NULL, "make the certificate of somebody who may fetch", FLAG(reader)},
@@ -88,8 +100,10 @@ void hub_options_help(void)
 	     "  pgo   --db FILE --since SECONDS --until SECONDS --binary WHICH --format FORMAT\n"
 	     "        --scratch DIR [--files DIR]\n"
 	     "  send  --db FILE --hub URL --cert FILE --key FILE --ca FILE [--once] [--no-names]\n"
+	     "        [--labels LIST]\n"
 	     "  fetch --db FILE --hub URL --cert FILE --key FILE --ca FILE\n"
-	     "        [--since SECONDS] [--until SECONDS] [--host NAME] [--alerts]\n"
+	     "        [--since SECONDS] [--until SECONDS] [--host NAME] [--labels LIST] "
+	     "[--alerts]\n"
 	     "  ca    DIRECTORY               makes a certificate authority there\n"
 	     "  enrol DIRECTORY NAME          makes a host's certificate\n"
 	     "        [--days DAYS] [--reader] [--tenant NAME] [--server --address LIST]\n");

@@ -170,7 +170,7 @@ static int sum_up(void *context, struct pathprof_store *to, struct pathprof_erro
 	struct pgo *pgo = context;
 	struct summing summing = {pgo, to, error};
 
-	return pathprof_store_hosts(pgo->store, add_host, &summing, error);
+	return pathprof_store_hosts(pgo->store, NULL, add_host, &summing, error);
 }
 
 /* ---------------------------------------------------------------- written by pathprofctl */

@@ -29,34 +29,34 @@ static unsigned int refuse_code(int code, const char *why, json_t **ret_object)
 
 /* ---------------------------------------------------------------- which hosts */
 
-struct listed {
-	const char *host; /* NULL: all */
-	json_t *rows;
-};
-
 static int list_host(void *context, const struct pathprof_host_row *row)
 {
-	struct listed *listed = context;
 	char id[HUB_STORE_TEXT];
 
-	if (listed->host && strcmp(listed->host, row->host.name) != 0)
-		return 0;
-	return json_array_append_new(listed->rows, json_pack("{s:s, s:s}", "store",
-							     hub_store_text(row->store, id), "host",
-							     row->host.name));
+	return json_array_append_new(
+		context, json_pack("{s:s, s:s, s:s}", "store", hub_store_text(row->store, id),
+				   "host", row->host.name, "labels", row->host.labels));
 }
 
-unsigned int hub_question_hosts(struct pathprof_store *store, const char *host, json_t **ret_object)
+unsigned int hub_question_hosts(struct pathprof_store *store, const char *host, const char *labels,
+				json_t **ret_object)
 {
-	struct listed listed = {host, json_array()};
+	char wanted[PATHPROF_LABELS_BYTES] = "";
+	const struct pathprof_filter filter = {.host = host, .labels = wanted};
 	struct pathprof_error error = {""};
-	int r = pathprof_store_hosts(store, list_host, &listed, &error);
+	json_t *rows;
+	int r;
 
+	if (labels && pathprof_labels_add(wanted, labels) < 0)
+		return refuse(400, "labels= are not KEY=VALUE with blanks between them",
+			      ret_object);
+	rows = json_array();
+	r = pathprof_store_hosts(store, &filter, list_host, rows, &error);
 	if (r < 0) {
-		json_decref(listed.rows);
+		json_decref(rows);
 		return refuse_code(r, error.text, ret_object);
 	}
-	*ret_object = json_pack("{s:o}", "stores", listed.rows);
+	*ret_object = json_pack("{s:o}", "stores", rows);
 	return 200;
 }
 
@@ -64,7 +64,6 @@ unsigned int hub_question_hosts(struct pathprof_store *store, const char *host, 
 
 struct wanted {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
-	const char *host; /* NULL: any */
 	struct pathprof_host_row row;
 	bool found;
 };
@@ -73,8 +72,7 @@ static int find_host(void *context, const struct pathprof_host_row *row)
 {
 	struct wanted *wanted = context;
 
-	if (memcmp(wanted->id, row->store, sizeof(wanted->id)) != 0 ||
-	    (wanted->host && strcmp(wanted->host, row->host.name) != 0))
+	if (memcmp(wanted->id, row->store, sizeof(wanted->id)) != 0)
 		return 0;
 	wanted->row = *row;
 	wanted->found = true;
@@ -110,7 +108,8 @@ static unsigned int pack(const struct pathprof_parcel *parcel, uint8_t **ret_byt
 unsigned int hub_question_profile(struct pathprof_store *store, const struct hub_span *span,
 				  uint8_t **ret_bytes, size_t *ret_len, json_t **ret_object)
 {
-	struct wanted wanted = {.host = span->host};
+	const struct pathprof_filter of_host = {.host = span->host};
+	struct wanted wanted = {.found = false};
 	struct pathprof_parcel parcel;
 	struct pathprof_error error = {""};
 	int64_t since_ns, until_ns;
@@ -121,7 +120,7 @@ unsigned int hub_question_profile(struct pathprof_store *store, const struct hub
 		return refuse(400, "store= is not the id of a store: 32 digits of hex", ret_object);
 	if (!parse_seconds(span->since, &since_ns) || !parse_seconds(span->until, &until_ns))
 		return refuse(400, "since= and until= are seconds since 1970", ret_object);
-	r = pathprof_store_hosts(store, find_host, &wanted, &error);
+	r = pathprof_store_hosts(store, &of_host, find_host, &wanted, &error);
 	if (r < 0)
 		return refuse_code(r, error.text, ret_object);
 	if (!wanted.found)

@@ -421,6 +421,8 @@ static int look(struct round *round, struct pathprof_error *error)
 	if (r == 0 && round->slot_cnt)
 		r = read_id(round, error);
 	pathprof_parcel_this_host(&round->host);
+	if (round->options->labels)
+		pathprof_labels_add(round->host.labels, round->options->labels);
 	round->open_s = round->options->once ? INT64_MAX : pathprof_parcel_slot(pp_realtime_ns());
 	return r;
 }

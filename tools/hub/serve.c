@@ -410,7 +410,8 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 		return answer_pgo(hub, connection, url, request);
 	if (route == ROUTE_HOSTS)
 		status = hub_question_hosts(hub_ingest_store(request->ingest),
-					    argument(connection, "host"), &answer);
+					    argument(connection, "host"),
+					    argument(connection, "labels"), &answer);
 	else if (route == ROUTE_ALERTS)
 		status = hub_alerts_answer(hub_ingest_store(request->ingest), &answer);
 	else if (route == ROUTE_HAVE)

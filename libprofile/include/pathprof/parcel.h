@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "pathprof/error.h"
+#include "pathprof/labels.h"
 #include "pathprof/profile.h"
 
 #ifdef __cplusplus
@@ -59,7 +60,8 @@ struct pathprof_parcel_host {
 	char kernel[PATHPROF_PARCEL_HOST_BYTES]; /* release */
 	char os[PATHPROF_PARCEL_HOST_BYTES];     /* "Debian GNU/Linux 12 (bookworm)" */
 	uint32_t cpus;
-	int64_t sent_ns; /* CLOCK_REALTIME when the parcel was written */
+	int64_t sent_ns;                    /* CLOCK_REALTIME when the parcel was written */
+	char labels[PATHPROF_LABELS_BYTES]; /* as the operator of the host says: labels.h */
 };
 
 struct pathprof_parcel_window {

@@ -83,9 +83,9 @@ struct pathprof_host_row {
 	double cpu_s; /* CPU time that the clock saw */
 };
 typedef int pathprof_host_row_fn(void *context, const struct pathprof_host_row *row);
-/* By name. */
-int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,
-			 struct pathprof_error *error);
+/* By name. Of the filter, which may be NULL, the host and the labels count. */
+int pathprof_store_hosts(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 pathprof_host_row_fn *fn, void *context, struct pathprof_error *error);
 
 /*
  * Sums up what the parcels of one store and host brought into one parcel with one window a part.

@@ -88,6 +88,8 @@ struct pathprof_filter {
 	const char *binary;    /* path, file name, or build-id prefix in hex (4 digits or more) */
 	const char *container; /* name or prefix */
 	const char *host;      /* windows that came in parcels of this host (parcel_store.h) */
+	const char *labels;    /* of hosts that have all of these: a checked text (labels.h) */
+	const char *workload;  /* processes of this container or service, or comm without one */
 	int64_t window;        /* one window only */
 	/*
 	 * Windows of one kind only, for figures that must not mix kinds: how their bursts ended.

@@ -49,7 +49,7 @@ int pathprof_fleet_look(struct pathprof_fleet *ret_fleet, struct pathprof_store 
 	int r;
 
 	*ret_fleet = (struct pathprof_fleet){.hosts = NULL};
-	r = pathprof_store_hosts(store, take_host, ret_fleet, error);
+	r = pathprof_store_hosts(store, filter, take_host, ret_fleet, error);
 	if (r == 0)
 		r = pathprof_store_binaries(store, filter, take_binary, ret_fleet, error);
 	return r == -ENOMEM ? pathprof_fail(error, r, "out of memory") : r;

@@ -143,7 +143,7 @@ int pathprof_releases_load(struct pathprof_releases *ret_releases, struct pathpr
 	*ret_releases = (struct pathprof_releases){.list = NULL};
 	r = pathprof_store_binaries(store, filter, take_build, &loading, error);
 	if (r == 0)
-		r = pathprof_store_hosts(store, take_host, &loading, error);
+		r = pathprof_store_hosts(store, filter, take_host, &loading, error);
 	sort(ret_releases);
 	return r == -ENOMEM ? pathprof_fail(error, r, "out of memory") : r;
 }

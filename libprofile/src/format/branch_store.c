@@ -195,7 +195,7 @@ static int take_ranges(struct taking *t, struct pathprof_store *store,
 {
 	int rc;
 
-	if (filter->pid || filter->comm || filter->container)
+	if (filter->pid || filter->comm || filter->container || filter->workload)
 		return 0;
 	t->ranges = ranges;
 	rc = pathprof_store_ranges(store, filter, take_range, t, t->error);

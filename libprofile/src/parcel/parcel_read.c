@@ -387,6 +387,10 @@ static int read_host(struct pathprof_parcel_host *host, const Pathprof__Host *m,
 		code = read_text(host->kernel, m->kernel, error);
 	if (code == 0)
 		code = read_text(host->os, m->os, error);
+	if (code == 0 && strlen(m->labels) >= sizeof(host->labels))
+		return malformed(error, "the labels of its host are longer than 1023 bytes");
+	if (code == 0)
+		memcpy(host->labels, m->labels, strlen(m->labels) + 1);
 	host->cpus = m->cpus;
 	host->sent_ns = m->sent_ns;
 	return code;

@@ -495,6 +495,7 @@ static void write_host(const struct pathprof_parcel_host *host, Pathprof__Host *
 	m->model = text(host->model);
 	m->kernel = text(host->kernel);
 	m->os = text(host->os);
+	m->labels = text(host->labels);
 	m->cpus = host->cpus;
 	m->sent_ns = host->sent_ns;
 }

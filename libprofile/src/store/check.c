@@ -148,7 +148,7 @@ static const struct {
 	 " OR typeof(slot) <> 'integer' OR slot < 0 OR slot % 300 <> 0"
 	 " OR typeof(windows) <> 'integer' OR windows <= 0 OR typeof(cpus) <> 'integer'"
 	 " OR cpus NOT BETWEEN 0 AND 4294967295 OR typeof(sent_ns) <> 'integer'"
-	 " OR typeof(host || model || kernel || os) <> 'text'"},
+	 " OR typeof(host || model || kernel || os || labels) <> 'text'"},
 	{"a parcel's recorded windows are malformed",
 	 "SELECT 1 FROM parcel_windows WHERE recorded IS NOT NULL AND"
 	 " (typeof(recorded) <> 'blob' OR length(recorded) % 8 <> 0)"},

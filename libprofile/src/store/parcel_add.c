@@ -125,6 +125,7 @@ static int write_row(struct adding *a, int64_t *ret_row)
 	pp_sql_bind_text(stmt, 8, host->os);
 	sqlite3_bind_int64(stmt, 9, host->cpus);
 	sqlite3_bind_int64(stmt, 10, host->sent_ns);
+	pp_sql_bind_text(stmt, 11, host->labels);
 	code = pp_sql_run(a->store, stmt, a->error);
 	if (code == 0 && !*ret_row)
 		*ret_row = sqlite3_last_insert_rowid(a->store->db);

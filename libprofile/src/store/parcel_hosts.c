@@ -8,17 +8,20 @@
 #include <string.h>
 
 #include "pp_parcel_pieces.h"
+#include "pp_query.h"
 
 /* What a host says of itself is that of its newest parcel. */
 static const char query[] =
-	"SELECT p.store, p.host, p.model, p.kernel, p.os, p.cpus, p.sent_ns, s.parcels, s.windows,"
+	"SELECT p.store, p.host, p.model, p.kernel, p.os, p.cpus, p.sent_ns, p.labels, s.parcels, "
+	"s.windows,"
 	" s.first, s.last, (SELECT total(w.clock_samples * 1.0 / w.clock_hz) FROM parcels q"
 	" CROSS JOIN parcel_windows c ON c.parcel = q.id CROSS JOIN windows w ON w.id = c.window"
 	" WHERE q.store = p.store AND q.host = p.host AND w.clock_hz > 0) FROM (SELECT store, host,"
 	" count(*) AS parcels, sum(windows) AS windows, min(slot) AS first, max(slot) AS last"
 	" FROM parcels GROUP BY store, host) s CROSS JOIN parcels p ON p.store = s.store"
-	" AND p.host = s.host AND p.slot = s.last"
-	" ORDER BY p.host, p.store";
+	" AND p.host = s.host AND p.slot = s.last WHERE (?1 IS NULL OR p.host = ?1)"
+	" AND (?2 IS NULL OR " PP_HAS_LABELS("p.labels", "?2") ")"
+							       " ORDER BY p.host, p.store";
 
 static void take_text(struct pp_row *row, int column, char to[PATHPROF_PARCEL_HOST_BYTES])
 {
@@ -41,11 +44,11 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 	struct pathprof_host_row out = {
 		.host.cpus = pp_row_u32(row, 5),
 		.host.sent_ns = pp_row_int(row, 6, INT64_MIN, INT64_MAX),
-		.parcel_cnt = pp_row_count(row, 7),
-		.window_cnt = pp_row_count(row, 8),
-		.first_slot_s = pp_row_int(row, 9, 0, INT64_MAX / 1000000000),
-		.last_slot_s = pp_row_int(row, 10, 0, INT64_MAX / 1000000000),
-		.cpu_s = pp_row_weight(row, 11),
+		.parcel_cnt = pp_row_count(row, 8),
+		.window_cnt = pp_row_count(row, 9),
+		.first_slot_s = pp_row_int(row, 10, 0, INT64_MAX / 1000000000),
+		.last_slot_s = pp_row_int(row, 11, 0, INT64_MAX / 1000000000),
+		.cpu_s = pp_row_weight(row, 12),
 	};
 	int code;
 
@@ -54,6 +57,7 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 	take_text(row, 2, out.host.model);
 	take_text(row, 3, out.host.kernel);
 	take_text(row, 4, out.host.os);
+	snprintf(out.host.labels, sizeof(out.host.labels), "%s", pp_row_text(row, 7));
 	code = pp_row_end(row, store, error);
 	return code < 0 ? code : fn(context, &out);
 }
@@ -122,14 +126,21 @@ int pathprof_store_parcels_of(struct pathprof_store *store,
 	return code ? code : tell_parcel(&reading);
 }
 
-int pathprof_store_hosts(struct pathprof_store *store, pathprof_host_row_fn *fn, void *context,
-			 struct pathprof_error *error)
+int pathprof_store_hosts(struct pathprof_store *store, const struct pathprof_filter *filter,
+			 pathprof_host_row_fn *fn, void *context, struct pathprof_error *error)
 {
+	char labels[PP_LABELS_PATTERN_BYTES];
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_prepare(store, query, &stmt, error);
 
 	if (code < 0)
 		return code;
+	if (filter && pp_query_given(filter->host))
+		pp_sql_bind_text(stmt, 1, filter->host);
+	if (filter && pp_query_given(filter->labels)) {
+		pp_query_labels(filter->labels, labels);
+		pp_sql_bind_text(stmt, 2, labels);
+	}
 	while ((code = pp_sql_step(store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 

@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pathprof/labels.h"
 #include "pp_store.h"
 
-#define PP_QUERY_SQL_MAX_BYTES 4096
+#define PP_QUERY_SQL_MAX_BYTES 8192
 
 /* The sum over a group of path_counts or segment_samples c: 0 unless it is known of all. */
 #define PP_SUM_SQUARES "CASE WHEN count(c.squares) = count(*) THEN total(c.squares) ELSE 0.0 END"
@@ -28,15 +29,25 @@
 
 #define PP_SUM_INSNS "CASE WHEN count(c.insns) = count(*) THEN total(c.insns) ELSE 0.0 END"
 
+/*
+ * Whether a column of labels has all that are wanted, of which pp_query_labels() makes `pattern`.
+ * Both are ordered by key, and no label has a character that GLOB takes for more than itself.
+ */
+#define PP_HAS_LABELS(column, pattern) "' ' || replace(" column ", ' ', '  ') || ' ' GLOB " pattern
+#define PP_LABELS_PATTERN_BYTES        (PATHPROF_LABELS_BYTES + 3 * PATHPROF_LABELS_MAX)
+void pp_query_labels(const char *labels, char ret_pattern[static PP_LABELS_PATTERN_BYTES]);
+
 struct pp_query {
 	struct pathprof_store *store;
 	struct pathprof_filter filter;
 	char hex[2 * PATHPROF_BUILD_ID_MAX + 1]; /* filter.binary as a build-id prefix, or "" */
+	char labels[PP_LABELS_PATTERN_BYTES];    /* filter.labels as a pattern */
 	char sql[PP_QUERY_SQL_MAX_BYTES];
 	size_t len;
 };
 
-/* Rows: parameter ?9. A site's id: parameter ?10. Owners: ?11 to ?14. Host: ?15. */
+/* Rows: parameter ?9. A site's id: ?10. Owners: ?11 to ?14. Host: ?15. Labels: ?16. Workload: ?17.
+ */
 void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 		    const struct pathprof_filter *filter);
 void pp_query_add(struct pp_query *q, const char *fragment);

@@ -24,6 +24,8 @@ enum parameter {
 	P_SITE,
 	P_OWNER,
 	P_HOST = P_OWNER + PATHPROF_OWNERS_MAX,
+	P_LABELS,
+	P_WORKLOAD,
 };
 
 /* ---------------------------------------------------------------- text of the query */
@@ -53,6 +55,20 @@ static void take_hex(struct pp_query *q)
 		q->hex[i] = (char)tolower((unsigned char)from[i]);
 }
 
+/* "* dc=ams * role=web *" of "dc=ams role=web". */
+void pp_query_labels(const char *labels, char ret_pattern[static PP_LABELS_PATTERN_BYTES])
+{
+	const char *end = ret_pattern + PP_LABELS_PATTERN_BYTES - 2 * sizeof(" *");
+	char *at = stpcpy(ret_pattern, "* ");
+
+	for (; *labels && at < end; labels++) {
+		if (*labels == ' ')
+			at = stpcpy(at, " *");
+		*at++ = *labels;
+	}
+	stpcpy(at, " *");
+}
+
 bool pp_query_given(const char *text)
 {
 	return text && text[0];
@@ -65,18 +81,21 @@ void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 	if (filter)
 		q->filter = *filter;
 	take_hex(q);
+	if (pp_query_given(q->filter.labels))
+		pp_query_labels(q->filter.labels, q->labels);
 }
 
 bool pp_query_by_window(const struct pp_query *q)
 {
 	return q->filter.since_ns || q->filter.until_ns || q->filter.window ||
-	       pp_query_given(q->filter.host) || q->filter.kind != PATHPROF_KIND_ANY;
+	       pp_query_given(q->filter.host) || pp_query_given(q->filter.labels) ||
+	       q->filter.kind != PATHPROF_KIND_ANY;
 }
 
 bool pp_query_by_process(const struct pp_query *q)
 {
 	return q->filter.pid || pp_query_given(q->filter.comm) ||
-	       pp_query_given(q->filter.container);
+	       pp_query_given(q->filter.container) || pp_query_given(q->filter.workload);
 }
 
 static void add_kind(struct pp_query *q)
@@ -111,6 +130,11 @@ void pp_query_add_window_terms(struct pp_query *q)
 	if (pp_query_given(q->filter.host))
 		pp_query_add(q, " AND w.id IN (SELECT h.window FROM parcel_windows h"
 				" JOIN parcels g ON g.id = h.parcel WHERE g.host = ?15)");
+	if (pp_query_given(q->filter.labels))
+		pp_query_add(q, " AND w.id IN (SELECT h.window FROM (SELECT store, host, labels,"
+				" max(slot) FROM parcels GROUP BY store, host) n JOIN parcels g"
+				" ON g.store = n.store AND g.host = n.host JOIN parcel_windows h"
+				" ON h.parcel = g.id WHERE " PP_HAS_LABELS("n.labels", "?16") ")");
 	add_kind(q);
 }
 
@@ -135,6 +159,8 @@ void pp_query_add_process_set(struct pp_query *q)
 		pp_query_add(q, " AND p.comm = ?4");
 	if (pp_query_given(q->filter.container))
 		pp_query_add(q, " AND substr(p.container, 1, length(?5)) = ?5");
+	if (pp_query_given(q->filter.workload))
+		pp_query_add(q, " AND iif(p.container <> '', p.container, p.comm) = ?17");
 	pp_query_add(q, ")");
 }
 
@@ -245,6 +271,8 @@ static void bind(struct pp_query *q, sqlite3_stmt *stmt)
 		sqlite3_bind_int64(stmt, P_OWNER + (int)i,
 				   f->owners[i < f->owner_cnt ? i : f->owner_cnt - 1]);
 	pp_sql_bind_text(stmt, P_HOST, f->host);
+	pp_sql_bind_text(stmt, P_LABELS, q->labels);
+	pp_sql_bind_text(stmt, P_WORKLOAD, f->workload);
 	sqlite3_bind_int64(stmt, P_LIMIT, f->limit ? (int64_t)f->limit : -1);
 }
 

@@ -204,10 +204,10 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_PARCEL_FIND] =
 		"SELECT id FROM parcels WHERE store = ?1 AND slot = ?2 AND host = ?3",
 	[PP_STMT_PARCEL_SET] =
-		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
 		" ON CONFLICT(id) DO UPDATE SET windows = excluded.windows, host = excluded.host,"
 		" model = excluded.model, kernel = excluded.kernel, os = excluded.os,"
-		" cpus = excluded.cpus, sent_ns = excluded.sent_ns",
+		" cpus = excluded.cpus, sent_ns = excluded.sent_ns, labels = excluded.labels",
 	[PP_STMT_PARCEL_WINDOW_ADD] = "INSERT INTO parcel_windows VALUES (?1, ?2, ?3)",
 	[PP_STMT_VALUE_DROP_ADD] = "INSERT INTO value_drops VALUES (?1, ?2, ?3)",
 };

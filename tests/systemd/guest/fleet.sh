@@ -33,13 +33,14 @@ check fleet_enrolled 'ls -l /run/ca' test -e /run/ca/guest7.pem
 cp /run/ca/hub.pem /run/ca/hub-key.pem /run/ca/ca.pem "$settings_of"
 cp /run/ca/guest7.pem "$settings_of/host.pem"
 cp /run/ca/guest7-key.pem "$settings_of/host-key.pem"
-echo HUB=https://127.0.0.1:7443 >"$settings_of/send.env"
+printf "HUB=https://127.0.0.1:7443\nLABELS=\"dc=ams group=guests\"\n" >"$settings_of/send.env"
 check fleet_hub "$explain" systemctl start pathprof-hub
 check fleet_hub_is_confined 'grep -H . /proc/$(main_of pathprof-hub)/status' confined pathprof-hub
 check fleet_send "$explain" systemctl start pathprof-send
 check fleet_send_is_confined 'grep -H . /proc/$(main_of pathprof-send)/status' confined pathprof-send
 check fleet_sent 'eval "$explain"; echo $(samples "$db") $(samples "$hub_db")' wait_for 120 same_samples
 check fleet_name "$explain" test "$(asked "$hub_db" 'SELECT DISTINCT host FROM parcels')" = guest7
+check fleet_labels "$explain" test "$(asked "$hub_db" 'SELECT DISTINCT labels FROM parcels')" = "dc=ams group=guests"
 
 # Killed, it comes back with what it had; a hub that lost everything gets it again.
 kill -9 "$(main_of pathprof-hub)"
