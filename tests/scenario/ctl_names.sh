@@ -151,6 +151,11 @@ for which in $(grep '^cmp ' brief | cut -d' ' -f2); do
 	found "cmp $which" "cmp $which"
 done
 found Book::submit 'Book::submit(int)'
+
+# A binary is named by a relative path as well.
+found twin_a@./book twin_a
+run 0 top --db known.db --by functions --binary ./book -n 1
+grep -q book got || { cat got said; fail "top finds nothing of ./book"; }
 run 1 cfg --db known.db Book::submt
 grep -q 'did you mean Book::submit' said || { cat said; fail "nothing is suggested for a typing error"; }
 run 1 cfg --db known.db push_bakc

@@ -126,6 +126,22 @@ static int set_sort(void *context, const struct pp_option *option, const char *v
 	return 0;
 }
 
+const char *ctl_binary_given(const char *which, char path[static PATH_MAX])
+{
+	bool is_relative = which[0] != '/' && strchr(which, '/');
+
+	return is_relative && realpath(which, path) ? path : which;
+}
+
+static int set_binary(void *context, const struct pp_option *option, const char *value)
+{
+	static char path[PATH_MAX]; /* as long as the program, like argv */
+	struct ctl_options *options = context;
+
+	options->filter.binary = ctl_binary_given(value, path);
+	return 0;
+}
+
 static int set_kind(void *context, const struct pp_option *option, const char *value)
 {
 	struct ctl_options *options = context;
@@ -439,7 +455,7 @@ static const struct option_row {
 	 {"comm", 0, "NAME", "processes of this name", TEXT(filter.comm)}},
 	{CTL_OPT_SELECT | CTL_OPT_NARROW | CTL_OPT_VALUES,
 	 {"binary", 0, "WHICH", "code of this path, file name or beginning of a build-id",
-	  TEXT(filter.binary)}},
+	  set_binary}},
 	{CTL_OPT_SELECT | CTL_OPT_NARROW,
 	 {"container", 0, "NAME", "a container by its name, or how that begins",
 	  TEXT(filter.container)}},

@@ -6,11 +6,15 @@
 #ifndef CTL_OPTIONS_H
 #define CTL_OPTIONS_H
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "ctl.h"
 
 void ctl_options_init(struct ctl_options *options);
+/* The binary that a user names: a relative path (one with a slash) in full, anything else as it is.
+ */
+const char *ctl_binary_given(const char *which, char path[static PATH_MAX]);
 /*
  * Parses argv[1..] with the globals and what `accepts` names; operands are left in options. With
  * only_globals it stops at the first operand. Returns CTL_OK or CTL_USAGE, said.

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "cleanup.h"
 #include "ctl.h"
 #include "names.h"
+#include "options.h"
 #include "pathprof/path_counts.h"
 #include "similar.h"
 #include "text.h"
@@ -62,6 +64,7 @@ static char *find_at(char *word)
 
 static void take_apart(struct wanted *wanted, const char *text, const char *binary)
 {
+	char path[PATH_MAX];
 	char *at, *plus;
 
 	wanted->word = ctl_strdup(text);
@@ -70,7 +73,7 @@ static void take_apart(struct wanted *wanted, const char *text, const char *bina
 		*at = 0;
 		binary = at + 1;
 	}
-	wanted->binary = binary ? ctl_strdup(binary) : NULL;
+	wanted->binary = binary ? ctl_strdup(ctl_binary_given(binary, path)) : NULL;
 	wanted->is_offset = parse_offset(wanted->word, &wanted->offset);
 	plus = strrchr(wanted->word, '+');
 	if (plus && plus != wanted->word && parse_offset(plus + 1, &wanted->offset))
