@@ -11,9 +11,9 @@ disturb=$build/tests/tools/step_disturb
 target=$workload_dir/flow_loops
 step_needs "$truth_dir/bursts" "$disturb" "$target"
 
-probe_cycles=${STEP_DEBUGGERS_CYCLES:-$(rounds 120 300)}
-gdb_cycles=$((probe_cycles / $(rounds 40 15)))
-strace_cycles=$((probe_cycles / $(rounds 40 15)))
+probe_cycles=${STEP_DEBUGGERS_CYCLES:-$(rounds 60 300)}
+gdb_cycles=$((probe_cycles / $(rounds 30 15)))
+strace_cycles=$((probe_cycles / $(rounds 30 15)))
 perf_cycles=$((probe_cycles / 60))
 probed='next_random\|add\|either\|fibonacci\|flip\|nested\|triple\|by_switch'
 limit_s=400 # for one disturbance

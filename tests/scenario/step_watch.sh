@@ -29,7 +29,7 @@ watch() { # NAME OPTIONS WORKLOAD ARGUMENTS...
 }
 
 # Seconds that a watcher watches for.
-long=$(rounds 3 8) short=$(rounds 2 5)
+long=$(rounds 2 8) short=$(rounds 1 5)
 watch step_watch_flags "" tf_watch $long
 watch step_watch_flags_unpinned "-u" tf_watch $short
 watch step_watch_flags_proc "-m" tf_watch $short
@@ -41,10 +41,10 @@ watch step_watch_eintr_registers "-d" eintr_watch $short
 watch step_watch_calls "-i 2048" calls_watch $long
 watch step_watch_calls_registers "-d -i 2048" calls_watch $short
 watch step_watch_calls_filtered "-i 2048" filtered docker "$workload_dir/calls_watch" $short
-watch step_watch_group_stop "" group_stop $(rounds 50 200)
-watch step_watch_group_stop_registers "-d" group_stop $(rounds 30 100)
-watch step_watch_exec_storm "" exec_storm $(rounds 80 300)
-watch step_watch_exec_storm_registers "-d" exec_storm $(rounds 50 150)
+watch step_watch_group_stop "" group_stop $(rounds 30 200)
+watch step_watch_group_stop_registers "-d" group_stop $(rounds 20 100)
+watch step_watch_exec_storm "" exec_storm $(rounds 40 300)
+watch step_watch_exec_storm_registers "-d" exec_storm $(rounds 30 150)
 # The sleeps that are broken off here go on without a call that the filter kills for.
 watch step_watch_eintr_filtered "" filtered docker "$workload_dir/eintr_watch" $short
 watch step_watch_flags_filtered "" filtered docker "$workload_dir/tf_watch" $short
