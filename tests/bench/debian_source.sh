@@ -38,6 +38,7 @@ apt-get -qq update >said 2>&1 || fail "$(tail -n 1 said)"
 apt-get -qq source --download-only "$package" >said 2>&1 || fail "$(tail -n 1 said)"
 for archive in *.orig.tar.*; do
 	[ -e "$archive" ] || fail "no archive came"
+	[ "${archive%.asc}" = "$archive" ] || continue
 	tar -xf "$archive" --strip-components=1 --no-same-owner
 done
 touch unpacked
