@@ -16,7 +16,7 @@ done
 host() {
 	cp "$dir/known.db" "$dir/host.db"
 	python3 - "$dir/host.db" "$@" <<'END'
-import math, random, sqlite3, sys
+import math, os, random, sqlite3, sys
 db, number, samples, flow = sqlite3.connect(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 random.seed(number)
 db.execute("UPDATE meta SET value = ? WHERE name = 'identity'", ("%032x" % (number * 0x9e3779b97f4a7c15f39cc0605cedc835 % 2**128),))
@@ -25,7 +25,7 @@ if len(sys.argv) > 5:
 paths = [row[0] for row in db.execute("SELECT path FROM path_counts ORDER BY path")]
 shares = [math.exp(0.2 * random.gauss(0, 1)) / (i + 1) for i in range(len(paths))]
 shares = [s / sum(shares) * (1 - flow) for s in shares]
-shares[len(paths) // 2] += flow
+shares[int(os.environ.get("flow_to", len(paths) // 2))] += flow
 for path, share in zip(paths, shares):
     count = max(round(random.gauss(samples * share, math.sqrt(samples * share))), 0)
     db.execute("UPDATE path_counts SET samples = ?, squares = ?, weight = ?, weight_squares = ? WHERE path = ?",
@@ -117,6 +117,27 @@ for i in 1 2 3 4; do host $i 4000 0 $([ $i != 2 ] || echo 0102030405060708090a0b
 add
 named web2
 grep -q '^web2 .*its build: 01020304, where 3 hosts run' "$dir/table" || fail "another build: $(cat "$dir/table")"
+
+# Hosts of three ways, of six, four and two, and one that is like no other.
+flow_of() { case $1 in [1-6]) echo 0 ;; [7-9] | 10) echo 0.3 ;; 11 | 12) echo 0.8 ;; esac; }
+for i in $(seq 12); do host $i 6000 "$(flow_of $i)"; done
+flow_to=30 host 13 6000 0.8
+add
+"$ctl" --db "$dir/fleet.db" modes >"$dir/table" 2>"$dir/err" && "$ctl" --db "$dir/fleet.db" modes --json >"$dir/json" || fail "modes: $(cat "$dir/err")"
+python3 - "$dir/json" <<'END' || fail "modes: $(cat "$dir/table")"
+import json, sys
+rows = json.load(open(sys.argv[1]))
+assert [sorted(int(h[3:]) for h in r["hosts"]) for r in rows] == [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10], [11, 12]], rows
+assert [r["mode"] for r in rows] == [1, 2, 3] and all(r["modes"] == 3 and r["bits"] > 0.1 for r in rows), rows
+assert abs(sum(r["share"] for r in rows) - 12 / 13) < 0.02, rows
+assert rows[2]["functions"][0]["mode_share"] > rows[2]["functions"][0]["others_share"] + 0.3, rows
+END
+grep -q '1 times a host that is like no other' "$dir/table" && [ "$(grep -c '^true ' "$dir/table")" = 3 ] || fail "modes: $(cat "$dir/table")"
+for i in $(seq 12); do host $i 4000 0; done
+add
+"$ctl" --db "$dir/fleet.db" modes >"$dir/table" 2>&1
+grep -q '^hosts run each program in one way' "$dir/table" || fail "hosts that only scatter: $(cat "$dir/table")"
+! "$ctl" --db "$dir/known.db" modes >"$dir/table" 2>"$dir/err" && grep -q 'has 0 hosts' "$dir/err" || fail "modes of no hosts: $(cat "$dir/err")"
 
 for i in 1 2; do host $i 4000 0; done
 add

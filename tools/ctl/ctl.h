@@ -165,6 +165,7 @@ int cmd_drift(const struct ctl_options *options);
 int cmd_edges(const struct ctl_options *options);
 
 int cmd_hosts(const struct ctl_options *options);
+int cmd_modes(const struct ctl_options *options);
 int cmd_outliers(const struct ctl_options *options);
 int cmd_releases(const struct ctl_options *options);
 int cmd_interesting(const struct ctl_options *options);

@@ -8,6 +8,7 @@
  *     pathprof_fleet_load()            of each build a group: a member for each host that ran it
  *     pathprof_fleet_group_judge()     which members of a group stand out
  *     pathprof_fleet_moved()           and in which functions
+ *     pathprof_modes_find()            in which different ways a group's hosts run the build
  *     pathprof_release_judge()         whether a build stands out from the build before
  *
  * With PATHPROF_OUTLIERS_MEMBERS_MIN members it is seen how much hosts scatter, and
@@ -62,6 +63,7 @@ struct pathprof_fleet_member {
 	struct pathprof_tally tally;
 	/* The tally's paths, in samples of equal weight. */
 	struct pathprof_distribution distribution;
+	double weight; /* of all its paths, as windows of this kind count */
 	/* distance and chance: NAN where each was compared with each. */
 	struct pathprof_outlier verdict;
 	/* Corrected bits, and their interval, from the host most like it; NAN: not worked out. */
@@ -121,6 +123,46 @@ struct pathprof_fleet_moved {
 int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
 			 size_t *ret_cnt, struct pathprof_store *store,
 			 const struct pathprof_fleet_group *group, size_t member,
+			 struct pathprof_error *error);
+
+/* ---------------------------------------------------------------- modes */
+
+/* Two modes of two hosts. */
+#define PATHPROF_MODES_HOSTS_MIN 4
+#define PATHPROF_MODES_MAX       16
+/* Modes that are nearer to one another are one. */
+#define PATHPROF_MODE_BITS_MIN 0.01
+
+/* A way to run the build that several hosts have in common. */
+struct pathprof_mode {
+	size_t host_cnt; /* 2 or more */
+	double share;    /* of all members' weight, 0..1 */
+	double bits; /* relative entropy from the mode that is most like it; INFINITY: no other */
+	int mean;    /* private */
+};
+
+/* All zero: empty. */
+struct pathprof_modes {
+	struct pathprof_mode list[PATHPROF_MODES_MAX]; /* the heaviest first */
+	size_t cnt;       /* 1: hosts run the build alike; 0: there are too few */
+	size_t alone_cnt; /* hosts that are like no other */
+	int *mode_of;     /* of each member of the group: its place in list, or -1: alone */
+};
+
+/*
+ * Sorts the members of a group into modes: sets of two hosts or more such that nine hosts of ten of
+ * each are nearer to the other hosts of their own than to any other mode, by four times in relative
+ * entropy (twice as near, as distances go). Hosts that only scatter are one mode, and so are hosts
+ * whose samples are too few to tell. Released by the caller whatever it returns. -ENOMEM.
+ */
+int pathprof_modes_find(struct pathprof_modes *ret_modes, const struct pathprof_fleet_group *group);
+void pathprof_modes_release(struct pathprof_modes *modes);
+/* In which functions hosts of a mode differ most from all others together: pathprof_fleet_moved().
+ */
+int pathprof_modes_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
+			 size_t *ret_cnt, struct pathprof_store *store,
+			 const struct pathprof_fleet_group *group,
+			 const struct pathprof_modes *modes, size_t mode,
 			 struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- a build and the one before */

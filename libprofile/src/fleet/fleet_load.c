@@ -58,6 +58,7 @@ static int end_member(struct pathprof_fleet_groups *groups, struct pathprof_flee
 
 	if (r < 0)
 		return r;
+	member->weight = member->tally.total;
 	pathprof_tally_weigh(&member->tally);
 	member->host = host;
 	member->bits = member->low_bits = member->high_bits = NAN;

@@ -118,14 +118,31 @@ static int name_own(struct pp_fleet_terms *terms, struct pathprof_store *store,
 	return r < 0 ? r : pathprof_store_known_paths(store, &group->id, take_path, &naming, error);
 }
 
-static int join_others(struct pathprof_tally *rest, const struct pathprof_fleet_group *group,
-		       size_t member)
+/* Members of a group by what is_in says of each: those that are in, and all others together. */
+static int moved(struct pathprof_fleet_moved *ret_moved, size_t *ret_cnt,
+		 struct pathprof_store *store, const struct pathprof_fleet_group *group,
+		 const bool *is_in, struct pathprof_error *error)
 {
+	struct pathprof_tally sides[2] = {{.events = NULL}, {.events = NULL}};
+	struct pp_fleet_terms terms = {.cnt = 0};
 	int r = 0;
 
+	*ret_cnt = 0;
 	for (size_t i = 0; r == 0 && i < group->member_cnt; i++)
-		if (i != member)
-			r = pathprof_tally_join(rest, &group->members[i].tally);
+		r = pathprof_tally_join(&sides[is_in[i]], &group->members[i].tally);
+	if (r == 0) {
+		struct pathprof_distribution in = pathprof_tally_distribution(&sides[1]);
+		struct pathprof_distribution others = pathprof_tally_distribution(&sides[0]);
+
+		r = pp_fleet_terms(&terms, &in, &others);
+	}
+	pathprof_tally_release(&sides[0]);
+	pathprof_tally_release(&sides[1]);
+	if (r < 0)
+		return pathprof_fail(error, r, "%s: %s", group->name, strerror(-r));
+	r = name_own(&terms, store, group, error);
+	if (r == 0)
+		*ret_cnt = pp_fleet_join(ret_moved, &terms);
 	return r;
 }
 
@@ -134,22 +151,32 @@ int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_F
 			 const struct pathprof_fleet_group *group, size_t member,
 			 struct pathprof_error *error)
 {
-	struct pathprof_tally rest = {.events = NULL};
-	struct pp_fleet_terms terms = {.cnt = 0};
-	struct pathprof_distribution others;
-	int r = join_others(&rest, group, member);
+	bool *is_in = calloc(group->member_cnt, sizeof(*is_in));
+	int r;
 
-	*ret_cnt = 0;
-	if (r == 0) {
-		others = pathprof_tally_distribution(&rest);
-		r = pp_fleet_terms(&terms, &group->members[member].distribution, &others);
-	}
-	pathprof_tally_release(&rest);
-	if (r < 0)
-		return pathprof_fail(error, r, "%s: %s", group->name, strerror(-r));
-	r = name_own(&terms, store, group, error);
-	if (r == 0)
-		*ret_cnt = pp_fleet_join(ret_moved, &terms);
+	if (!is_in)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	is_in[member] = true;
+	r = moved(ret_moved, ret_cnt, store, group, is_in, error);
+	free(is_in);
+	return r;
+}
+
+int pathprof_modes_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
+			 size_t *ret_cnt, struct pathprof_store *store,
+			 const struct pathprof_fleet_group *group,
+			 const struct pathprof_modes *modes, size_t mode,
+			 struct pathprof_error *error)
+{
+	bool *is_in = calloc(group->member_cnt, sizeof(*is_in));
+	int r;
+
+	if (!is_in)
+		return pathprof_fail(error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < group->member_cnt; i++)
+		is_in[i] = modes->mode_of[i] == (int)mode;
+	r = moved(ret_moved, ret_cnt, store, group, is_in, error);
+	free(is_in);
 	return r;
 }
 
