@@ -181,7 +181,7 @@ $(PLUGIN): $(patsubst %.c,$(BUILD)/plugin/%.o,$(PLUGIN_SRC))
 # Loaded by clang: of ours it holds what numbers paths, and reads which are interesting.
 COUNTING_PLUGIN_SRC := $(wildcard tools/instrument/plugin/*.c) $(addprefix libprofile/src/path/, \
 	dominators.c flow.c flow_search.c function_path_ids.c function_paths.c increments.c loops.c \
-	numbering.c obvious.c preferential.c spread.c warm.c) \
+	numbering.c obvious.c preferential.c spread.c warm.c ways.c definite.c) \
 	libprofile/src/counts/interesting.c libprofile/src/error.c libprofile/base/units.c libprofile/base/vector.c
 $(BUILD)/plugin/tools/instrument/plugin/%.o: CPPFLAGS += -isystem $(LLVM)/include
 $(BUILD)/lib/pathprof/counting-plugin-22.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(COUNTING_PLUGIN_SRC))

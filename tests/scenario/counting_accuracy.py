@@ -6,7 +6,8 @@
 
 ELF counted ESTIMATE, EXACT is of a build that counts every path (both as `pathprof-lab counts --all`
 prints them). PROFILE is the file of paths that ELF was built with: what it told of paths that are not
-counted is brought to this run by how the paths that are counted compare.
+counted is brought to this run by how the paths that are counted compare: those of the same function,
+else of the same source file, else of the program.
 
 Branch flow is a path's count times its branches. Accuracy is Wall's weight matching: of the paths with
 0.125 % of all flow or more, the flow of those that are among as many of the estimate's hottest. Coverage
@@ -18,6 +19,8 @@ import sys
 import counting_oracle
 
 HOT = 0.00125
+# A scale takes as many counts of the profile.
+ENOUGH = 20
 
 
 def branches_of(function, number):
@@ -46,19 +49,29 @@ def read(name):
     return counted, told
 
 
-def scale_of(counted, profile):
-    """This run's counts to the profile's, of paths that are in both."""
-    by_path = collections.Counter()
+def levels_of(key):
+    """A path's function, its source file, and the program: the first that ran enough tells."""
+    return key[:2], key[:1], ()
+
+
+def scales_of(functions, counted, profile):
+    """By level: this run's counts of paths that are counted apart, and the profile's of the same."""
+    here, there = collections.Counter(), collections.Counter()
+    apart = collections.defaultdict(list)
+    for f in functions.values():
+        if f.counting == counting_oracle.WARM:
+            for slot in filter(None, f.slots):
+                apart[f.name, slot - 1].append((f.unit, f.name, slot - 1))
     for line in open(profile):
         words = line.rstrip("\n").split("\t")
-        if len(words) == 5:
-            by_path[words[0], int(words[3])] += int(words[4])
-    here = there = 0
-    for (_, function, path), count in counted.items():
-        if (function, path) in by_path:
-            here += count
-            there += by_path[function, path]
-    return here / there if here and there else 1
+        if len(words) != 5:
+            continue
+        # Functions of one name in several source files are not told apart.
+        for key in apart.get((words[0], int(words[3])), ()):
+            for level in levels_of(key):
+                here[level] += counted[key]
+                there[level] += int(words[4])
+    return {level: here[level] / there[level] for level in there if there[level] >= ENOUGH}
 
 
 def main():
@@ -66,9 +79,9 @@ def main():
     functions = {(f.unit, f.name): f for f in counting_oracle.functions_of(elf).values()}
     truth, _ = read(exact)
     guess, told = read(estimate)
-    scale = scale_of(guess, sys.argv[4]) if told and len(sys.argv) > 4 else 1
+    scales = scales_of(functions, guess, sys.argv[4]) if told and len(sys.argv) > 4 else {}
     for key, count in told.items():
-        guess[key] += round(count * scale)
+        guess[key] += round(count * next((scales[x] for x in levels_of(key) if x in scales), 1))
     weight = {key: branches_of(functions[key[:2]], key[2]) for key in truth.keys() | guess.keys()}
     flow = {key: count * weight[key] for key, count in truth.items()}
     guessed = {key: count * weight[key] for key, count in guess.items()}

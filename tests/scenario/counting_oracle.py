@@ -190,6 +190,8 @@ def paths_of(functions, log):
             assert last == node
             if what == CALL_CUTS:
                 total += f.weight[node, node + 1]
+                if (node, node + 1) in f.silent:
+                    f.unheard.add(total)
             counts[f.unit, f.name, total] += 1
     return counts
 

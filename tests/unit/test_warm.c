@@ -334,11 +334,126 @@ static void test_obvious(void)
 	CU_ASSERT(told > whole);
 }
 
+/* ---------------------------------------------------------------- what a profile tells */
+
+/* How often it ran if branches knew nothing of each other, and how often at least. */
+static void flow_of(const struct drawn *d, const uint64_t *came,
+		    const struct oracle_flow_path *path, double *ret_expected, double *ret_definite)
+{
+	double all = (double)start_flow[path->start];
+
+	*ret_expected = *ret_definite = all;
+	for (uint32_t k = 0; k < path->edge_cnt; k++) {
+		uint32_t e = path->edges[k];
+		double node = (double)came[d->flow.edges[e].from], edge = (double)edges[e];
+
+		*ret_expected *= edge < node ? edge / node : 1;
+		*ret_definite -= edge < node ? node - edge : 0;
+	}
+	*ret_definite = *ret_definite < 0 ? 0 : *ret_definite;
+}
+
+static uint32_t branches_on(const struct drawn *d, const struct oracle_flow_path *path)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t k = 0; k < path->edge_cnt; k++) {
+		uint32_t v = d->flow.edges[path->edges[k]].from;
+
+		cnt += d->flow.nodes[v + 1].first_edge - d->flow.nodes[v].first_edge > 1;
+	}
+	return cnt;
+}
+
+/*
+ * By edge: the share of the branch flow that ends there which is definite, of all paths listed.
+ * False: more goes on from a node than came there, so that nothing is true of it.
+ */
+static bool find_shares(const struct drawn *d, double *ret_share)
+{
+	bool consistent = true;
+	static double definite[EDGES_MAX], expected[EDGES_MAX];
+	uint64_t came[ORACLE_BLOCKS_MAX];
+
+	memset(definite, 0, sizeof(definite));
+	memset(expected, 0, sizeof(expected));
+	memcpy(came, start_flow, sizeof(came));
+	for (uint32_t e = 0; e < d->flow.edge_cnt; e++)
+		came[d->flow.edges[e].to] += is_cut(d, e) ? 0 : edges[e];
+	for (size_t id = 0; id < d->cnt; id++) {
+		const struct oracle_flow_path *path = &listed[id];
+		uint32_t branch_cnt = branches_on(d, path);
+		double by_chance, at_least;
+
+		if (!path->edge_cnt)
+			continue;
+		flow_of(d, came, path, &by_chance, &at_least);
+		definite[path->edges[path->edge_cnt - 1]] += at_least * branch_cnt;
+		expected[path->edges[path->edge_cnt - 1]] += by_chance * branch_cnt;
+	}
+	for (uint32_t e = 0; e < d->flow.edge_cnt; e++)
+		ret_share[e] = expected[e] > 0 ? definite[e] / expected[e] : 1;
+	for (uint32_t v = 0; v < d->flow.node_cnt; v++)
+		consistent &= node_flow[v] <= came[v];
+	return consistent;
+}
+
+/* Silent edges that tell too little, and others that tell enough. Above or below by a hundredth. */
+static size_t mistaken_ends(const struct drawn *d, const struct pathprof_warm *w, size_t *silent)
+{
+	static double share[EDGES_MAX];
+	uint64_t bound = bound_for(d, PATHS_MAX);
+	size_t wrong = 0, more = 0, spared = 0;
+
+	if (!find_shares(d, share))
+		return 0;
+	for (uint32_t e = 0; e < d->flow.edge_cnt; e++) {
+		uint64_t least = node_flow[d->flow.edges[e].from] / PATHPROF_WARM_LOCAL;
+
+		*silent += w->increments.edge_silent[e];
+		wrong += w->increments.edge_silent[e] && !is_cut(d, e);
+		more += w->increments.edge_silent[e] && share[e] < 0.74;
+		spared += is_cut(d, e) && !w->increments.edge_silent[e] &&
+			  !w->increments.edge_sets[e];
+		wrong += !w->increments.edge_silent[e] && is_cut(d, e) && share[e] > 0.76 &&
+			 w->increments.edge_sets[e] == false && edges[e] >= bound &&
+			 edges[e] >= least && d->flow.nodes[d->flow.edges[e].from].reached;
+	}
+	/* All of them are where every path is obvious. */
+	return wrong + (spared ? more : 0);
+}
+
+static void test_ends(void)
+{
+	size_t wrong = 0, silent = 0, tried = 0;
+	uint64_t random = 55;
+
+	for (unsigned int k = 0; k < unit_rounds(5000, 20000); k++) {
+		struct drawn d = draw(ORACLE_ANY, 12, &random);
+		struct pathprof_warm w = {0};
+
+		CU_ASSERT_EQUAL_FATAL(
+			pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL, true), 0);
+		if (w.cnt) {
+			wrong += mistaken_ends(&d, &w, &silent);
+			tried++;
+		}
+		pathprof_warm_release(&w);
+		drop(&d);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT(silent > 200);
+	CU_ASSERT(tried > 1000);
+	if (wrong)
+		printf("%zu of %zu silent edges in %zu functions\n", wrong, silent, tried);
+}
+
 static const struct unit_test tests[] = {
 	{"every path counts where its edges say", test_every_path},
 	{"no code is asked for where none can be", test_fixed},
 	{"counts as large as they can be", test_largest},
 	{"obvious paths are left out, and told once", test_obvious},
+	{"ends are silent where a profile knows three quarters", test_ends},
 	{"planted faults are found", test_planted},
 };
 UNIT_SUITE(warm, tests)

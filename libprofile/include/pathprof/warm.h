@@ -15,10 +15,10 @@
  * less than a thousandth of all paths of the program that ran; the second bound is raised by half
  * until the function has no more warm paths than an array takes.
  *
- * Obvious paths have an edge that no other warm path runs over, so the profile has told how often
- * they run. On request a function is left out that has no others, and so is a loop that goes round
- * often and has no others that end at its back edges: these are silent, and paths that end there,
- * those that come in from before among them, are not counted at all.
+ * On request what the profile tells is left out as well. A function is told of which each warm path
+ * is obvious: it has an edge that no other one runs over. An edge where paths end is told when
+ * three quarters of the branch flow that ends there are definite, whatever branches know of each
+ * other: such an edge is silent, and no path that ends there is counted.
  *
  * Source: Bond and McKinley, Practical Path Profiling for Dynamic Optimizers (2005), 3 and 4;
  * Joshi, Bond and Zilles, Targeted Path Profiling (2004). They add to the register of a cold path
@@ -39,6 +39,8 @@ extern "C" {
 #define PATHPROF_WARM_LOCAL 20
 /* And one of so many paths that the program ran. */
 #define PATHPROF_WARM_GLOBAL 1000
+/* A function that is told goes on counting what leaves it if its loops go round so often. */
+#define PATHPROF_WARM_ROUNDS 10
 
 struct pathprof_edge_profile {
 	const uint64_t *edges; /* by edge of the flow: how often it ran */
@@ -46,7 +48,7 @@ struct pathprof_edge_profile {
 	uint64_t total;        /* paths of all the program that ran */
 };
 
-/* A path that is left out, and how often it ran by the profile. */
+/* A path that is left out, and how often it is to be expected by the profile. */
 struct pathprof_told {
 	uint64_t id, count;
 };

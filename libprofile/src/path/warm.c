@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
 #include "pp_function_paths.h"
 #include "pp_increments.h"
 #include "pp_obvious.h"
@@ -20,10 +21,12 @@ struct choice {
 	const struct pathprof_function_paths *whole;
 	const struct pathprof_edge_profile *profile;
 	const bool *is_fixed;
-	uint64_t *node_flow, *start_flow; /* by node, by start */
+	uint64_t *node_flow, *start_flow; /* by node, by start: how often paths go on, and begin */
+	uint64_t *node_came;              /* by node: how often paths came there, or began */
 	bool *is_cold, *start_is_cold;    /* by edge, by start */
+	bool *is_told, *is_silent;        /* by edge: the profile tells what ends there; and may */
+	bool all_told;
 	struct pathprof_function_paths *warm;
-	struct pp_obvious obvious;
 };
 
 static bool is_fixed(const struct choice *c, uint32_t edge)
@@ -61,6 +64,11 @@ static void measure_flow(struct choice *c)
 			add_flow(&c->start_flow[pp_paths_start_at(p, p->flow->edges[e].to)],
 				 c->profile->edges[e]);
 	}
+	for (uint32_t i = 0; i < p->start_cnt; i++)
+		c->node_came[p->starts[i].node] = c->start_flow[i];
+	for (uint32_t e = 0; e < p->flow->edge_cnt; e++)
+		if (!p->cuts[e])
+			add_flow(&c->node_came[p->flow->edges[e].to], c->profile->edges[e]);
 }
 
 static void choose_cold(struct choice *c, uint64_t bound)
@@ -73,8 +81,8 @@ static void choose_cold(struct choice *c, uint64_t bound)
 		uint64_t flow = c->profile->edges[e];
 		uint64_t least = c->node_flow[p->flow->edges[e].from] / PATHPROF_WARM_LOCAL;
 
-		c->is_cold[e] = c->obvious.is_silent[e] ||
-				(!is_fixed(c, e) && (flow < bound || flow < least));
+		c->is_cold[e] = !is_fixed(c, e) && (flow < bound || flow < least);
+		c->is_silent[e] = false;
 	}
 }
 
@@ -128,38 +136,70 @@ static bool ends_at_fixed(const struct choice *c)
 	return false;
 }
 
-/* As long as leaving something out makes more of it obvious. */
-static int leave_out_obvious(struct choice *c)
-{
-	int r = 1;
+/* ---------------------------------------------------------------- what the profile tells */
 
-	while (r > 0 && c->warm->cnt) {
-		r = pp_obvious_find(&c->obvious, c->whole, c->warm, c->profile, c->start_flow);
-		for (uint32_t e = 0; r > 0 && e < c->whole->flow->edge_cnt; e++)
-			c->is_cold[e] |= c->obvious.is_silent[e];
-		if (r > 0 && number_warm(c) < 0)
-			r = -ENOMEM;
+static struct pp_profiled profiled(const struct choice *c, double least)
+{
+	return (struct pp_profiled){
+		.paths = c->whole,
+		.edges = c->profile->edges,
+		.nodes = c->node_came,
+		.starts = c->start_flow,
+		.least = least,
+	};
+}
+
+/* Paths that leave it are so few that they may be counted. */
+static bool goes_round(const struct choice *c)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < c->whole->start_cnt; i++)
+		add_flow(&all, c->start_flow[i]);
+	return all / PATHPROF_WARM_ROUNDS > c->profile->entries;
+}
+
+/* A loop that is left out has a count of how often it was left, if nothing else. */
+static int leave_out_told(struct choice *c)
+{
+	bool all = false;
+	int r = pp_obvious_all(c->warm, &all);
+
+	if (r < 0)
+		return r;
+	c->all_told = all && !goes_round(c);
+	if (c->all_told)
+		return 0;
+	for (uint32_t e = 0; e < c->whole->flow->edge_cnt; e++) {
+		c->is_silent[e] =
+			(c->is_told[e] || (all && c->whole->cuts[e])) && is_live_edge(c->warm, e);
+		c->is_cold[e] |= c->is_silent[e];
 	}
-	return r < 0 ? r : 0;
+	return number_warm(c);
 }
 
 static int choose(struct choice *c, uint64_t most, bool obvious)
 {
 	uint64_t bound = c->profile->total / PATHPROF_WARM_GLOBAL;
-	int r;
+	struct pp_profiled p;
+	int r = 0;
 
 	/* Edges that never ran are cold. */
 	bound += !bound;
-	for (;;) {
+	p = profiled(c, (double)bound);
+	if (obvious)
+		r = pp_obvious_ends(&p, c->is_told);
+	while (r == 0) {
 		choose_cold(c, bound);
 		r = number_warm(c);
 		if (r == 0 && obvious)
-			r = leave_out_obvious(c);
-		if (r < 0 || c->obvious.all || c->warm->cnt <= most)
+			r = leave_out_told(c);
+		if (r < 0 || c->all_told || c->warm->cnt <= most)
 			return r;
 		if (__builtin_add_overflow(bound, bound / 2 + 1, &bound))
-			return -EOVERFLOW;
+			r = -EOVERFLOW;
 	}
+	return r;
 }
 
 /* ---------------------------------------------------------------- cold paths */
@@ -211,7 +251,7 @@ static void set_edge(struct pathprof_warm *w, const struct choice *c, uint32_t e
 	uint32_t to = c->whole->flow->edges[edge].to;
 	bool ends = c->whole->cuts[edge];
 
-	w->increments.edge_silent[edge] = c->obvious.is_silent[edge];
+	w->increments.edge_silent[edge] = c->is_silent[edge];
 	if (is_live_edge(c->warm, edge) || (!ends && !is_live(c->warm, to)))
 		return;
 	w->increments.edge_sets[edge] = true;
@@ -282,11 +322,45 @@ static int make(struct pathprof_warm *w, const struct choice *c)
 	return r == 0 ? take_ids(w, c) : r;
 }
 
-static void take_told(struct pathprof_warm *w, struct choice *c)
+struct teller {
+	struct choice *choice;
+	struct pathprof_warm *warm;
+	size_t room;
+};
+
+static int tell(void *user, const struct pp_ways_end *end)
 {
-	w->told = c->obvious.told;
-	w->told_cnt = c->obvious.told_cnt;
-	c->obvious.told = NULL;
+	struct teller *t = user;
+	struct pathprof_warm *w = t->warm;
+	const struct pathprof_flow_path *path = end->path;
+	uint64_t id;
+	int r;
+
+	if (!t->choice->all_told &&
+	    (!path->edge_cnt || !t->choice->is_silent[path->edges[path->edge_cnt - 1]]))
+		return 0;
+	r = pathprof_function_paths_id(t->choice->whole, path, &id);
+	if (r == 0 && pp_grow(&w->told, w->told_cnt, &t->room) < 0)
+		r = -ENOMEM;
+	if (r == 0)
+		w->told[w->told_cnt++] = (struct pathprof_told){id, (uint64_t)(end->flow + 0.5)};
+	return r;
+}
+
+/* Warm paths that are not counted, as often as they are to be expected. */
+static int take_told(struct pathprof_warm *w, struct choice *c)
+{
+	struct teller teller = {.choice = c, .warm = w};
+	struct pp_profiled p = profiled(c, 1);
+	int r = 0;
+
+	p.is_cold = c->is_cold;
+	p.start_is_cold = c->start_is_cold;
+	for (uint32_t e = 0; e < c->whole->flow->edge_cnt; e++)
+		c->is_cold[e] &= !c->is_silent[e];
+	for (uint32_t i = 0; r == 0 && i < c->whole->start_cnt; i++)
+		r = pp_ways_walk(&p, i, false, tell, &teller);
+	return r;
 }
 
 static int choice_init(struct choice *c)
@@ -294,13 +368,16 @@ static int choice_init(struct choice *c)
 	const struct pathprof_flow *flow = c->whole->flow;
 	size_t nodes = flow->node_cnt, edges = flow->edge_cnt, starts = c->whole->start_cnt;
 
-	c->node_flow = calloc(nodes + starts, sizeof(*c->node_flow));
-	c->is_cold = calloc(edges + starts, sizeof(*c->is_cold));
+	c->node_flow = calloc(2 * nodes + starts, sizeof(*c->node_flow));
+	c->is_cold = calloc(3 * edges + starts, sizeof(*c->is_cold));
 	if (!c->node_flow || !c->is_cold)
 		return -ENOMEM;
-	c->start_flow = c->node_flow + nodes;
-	c->start_is_cold = c->is_cold + edges;
-	return pp_obvious_init(&c->obvious, flow);
+	c->node_came = c->node_flow + nodes;
+	c->start_flow = c->node_came + nodes;
+	c->is_told = c->is_cold + edges;
+	c->is_silent = c->is_told + edges;
+	c->start_is_cold = c->is_silent + edges;
+	return 0;
 }
 
 static void choice_release(struct choice *c)
@@ -308,7 +385,6 @@ static void choice_release(struct choice *c)
 	pathprof_function_paths_free(c->warm);
 	free(c->node_flow);
 	free(c->is_cold);
-	pp_obvious_release(&c->obvious);
 }
 
 int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,
@@ -325,10 +401,10 @@ int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_fun
 		measure_flow(&c);
 		r = choose(&c, most, obvious);
 	}
-	if (r == 0 && !c.obvious.all && c.warm->cnt)
+	if (r == 0 && !c.all_told && c.warm->cnt)
 		r = make(&w, &c);
-	if (r == 0)
-		take_told(&w, &c);
+	if (r == 0 && obvious)
+		r = take_told(&w, &c);
 	choice_release(&c);
 	if (r < 0)
 		pathprof_warm_release(&w);

@@ -208,7 +208,8 @@ static uint32_t hot_at_edge(const struct insertion *in, uint32_t edge)
 static void put_cut_call(struct insertion *in, uint32_t edge, LLVMValueRef call)
 {
 	LLVMPositionBuilderBefore(in->unit->builder, call);
-	put_count(in, edge_step(in, edge), hot_at_edge(in, edge));
+	if (!is_silent(in, edge))
+		put_count(in, edge_step(in, edge), hot_at_edge(in, edge));
 	if (LLVMGetNextInstruction(call))
 		LLVMPositionBuilderBefore(in->unit->builder, LLVMGetNextInstruction(call));
 	put_start(in, in->flow->edges[edge].to);
