@@ -5,7 +5,7 @@
 # gives. `tests/bench/pgo.sh [-s small|full] [-o DIR] [-p PROGRAMS] [STEP...]`; steps are
 #
 #     table     the programs as they are, and optimised in each way
-#     samples   how much of the gain how many bursts give
+#     samples   how much of the gain how many bursts give (ROUNDS="1 2 3")
 #     bursts    how long a burst should be
 #     options   BOLT's options, and the forms of its input
 #
@@ -39,14 +39,17 @@ table_bolt() { # PROGRAM BURSTS
 	counted "$1" bolt-step
 }
 
-table_clang() { # PROGRAM
+exact_for_clang() { # PROGRAM
 	"$exact" "$1.code.trace" "bin/$1.base" llvm-sample >"$1.exact.prof"
+	built "$1" clang-exact "-fprofile-sample-use=$PWD/$1.exact.prof"
+	counted "$1" clang-exact
+}
+
+table_clang() { # PROGRAM
+	exact_for_clang "$1"
 	exported "$1" base "$1.db" llvm-sample "$1.step.prof"
-	local kind
-	for kind in exact step; do
-		built "$1" "clang-$kind" "-fprofile-sample-use=$PWD/$1.$kind.prof"
-		counted "$1" "clang-$kind"
-	done
+	built "$1" clang-step "-fprofile-sample-use=$PWD/$1.step.prof"
+	counted "$1" clang-step
 }
 
 # Trained on one input, measured on another.
@@ -86,21 +89,42 @@ table_both() { # PROGRAM BURSTS
 }
 
 # GCC through AutoFDO. Debian 12's, 0.19, writes what GCC reads up to 11.
-table_gcc() { # PROGRAM BURSTS
-	local flags=(-gdwarf-4)
-	command -v gcc-11 >/dev/null && command -v create_gcov >/dev/null || {
-		say "$1: no row of GCC without gcc-11 and autofdo"
+gcc_flags=(-gdwarf-4)
+has_gcc() { command -v gcc-11 g++-11 create_gcov >/dev/null; }
+
+gcc_of_afdo() { # PROGRAM VARIANT AFDO
+	create_gcov --binary="bin/$1.gcc" --profile="$3" --profiler=text --gcov="$1.gcov" \
+		--gcov_version=1 >said 2>&1 || die "$1 $2: $(tail -n 1 said)"
+	"build_$1" "$1.$2" gcc-11 "${gcc_flags[@]}" "-fauto-profile=$PWD/$1.gcov" 2>said || {
+		grep -q 'internal compiler error' said || die "$1 $2: $(tail -n 1 said)"
+		say "$1 $2: no figure, gcc-11 breaks on the profile ($(grep -m 1 'internal compiler error' said))"
 		return 0
 	}
-	"build_$1" "$1.gcc" gcc-11 "${flags[@]}" || die "$1 gcc: not built"
+	counted "$1" "$2"
+}
+
+base_of_gcc() { # PROGRAM
+	"build_$1" "$1.gcc" gcc-11 "${gcc_flags[@]}" || die "$1 gcc: not built"
 	counted "$1" gcc
+}
+
+exact_for_gcc() { # PROGRAM
+	base_of_gcc "$1"
+	traced "$1" gcc code "$1.gcc.trace"
+	"$exact" "$1.gcc.trace" "bin/$1.gcc" autofdo-text --old-readers >"$1.gcc-exact.afdo"
+	rm "$1.gcc.trace"
+	gcc_of_afdo "$1" gcc-exact "$1.gcc-exact.afdo"
+}
+
+table_gcc() { # PROGRAM BURSTS
+	has_gcc || {
+		say "$1: no row of GCC without gcc-11, g++-11 and autofdo"
+		return 0
+	}
+	base_of_gcc "$1"
 	record "$1" gcc code "$1-gcc.db" "$2"
 	exported "$1" gcc "$1-gcc.db" autofdo-text "$1.afdo" --old-readers
-	create_gcov --binary="bin/$1.gcc" --profile="$1.afdo" --profiler=text --gcov="$1.gcov" \
-		--gcov_version=1 >said 2>&1 || die "$1 gcc: $(tail -n 1 said)"
-	"build_$1" "$1.gcc-step" gcc-11 "${flags[@]}" "-fauto-profile=$PWD/$1.gcov" ||
-		die "$1 gcc-step: not built"
-	counted "$1" gcc-step
+	gcc_of_afdo "$1" gcc-step "$1.afdo"
 }
 
 # In turns, so that what else the machine does meets all of them.
@@ -139,35 +163,45 @@ step_table() {
 	done
 }
 
-# Of a few of them what clang makes as well: that takes longer.
-clang_samples() { # PROGRAM BURSTS ROUND
-	case $2 in
-	100 | 400 | 1600) ;;
-	*) return 0 ;;
-	esac
-	exported "$1" base "$1-samples$3.db" llvm-sample samples.prof
-	built "$1" "clang-samples-$2-$3" "-fprofile-sample-use=$PWD/samples.prof"
+# What BOLT and clang make of one recording of a build, GCC of one of its own.
+samples_for_clang() { # PROGRAM BURSTS ROUND DB
+	exported "$1" base "$4" bolt-preagg samples.preagg
+	put "$1" "samples-$2-$3" bursts "$(bursts_of "$4")"
+	put "$1" "samples-$2-$3" density "$density"
+	put "$1" "samples-$2-$3" seen "$seen"
+	bolted "$1" "samples-$2-$3" samples.preagg
+	counted "$1" "samples-$2-$3"
+	exported "$1" base "$4" llvm-sample "$1-$2-$3.prof"
+	built "$1" "clang-samples-$2-$3" "-fprofile-sample-use=$PWD/$1-$2-$3.prof"
 	counted "$1" "clang-samples-$2-$3"
+}
+samples_for_gcc() { # PROGRAM BURSTS ROUND DB
+	exported "$1" gcc "$4" autofdo-text "$1-$2-$3.afdo" --old-readers
+	put "$1" "gcc-samples-$2-$3" seen "$seen"
+	gcc_of_afdo "$1" "gcc-samples-$2-$3" "$1-$2-$3.afdo"
 }
 
 # DB grows; what it gives is looked at on the way.
+sampled() { # PROGRAM VARIANT ROUND FUNCTION
+	local db=$1-$2-samples$3.db wanted
+	begin_serving "$1" "$2" code
+	for wanted in $ladder; do
+		kill -CONT "$serving"
+		record_bursts "$db" "$wanted" 500ms
+		kill -STOP "$serving"
+		"$4" "$1" "$wanted" "$3" "$db"
+	done
+	end_serving
+}
+
 step_samples() {
-	local p wanted round
+	local p round
 	for p in $programs; do
-		for round in 1 2 3; do
-			begin_serving "$p" base code
-			for wanted in 25 50 100 200 400 800 1600; do
-				kill -CONT "$serving"
-				record_bursts "$p-samples$round.db" "$wanted" 300ms
-				kill -STOP "$serving"
-				exported "$p" base "$p-samples$round.db" bolt-preagg samples.preagg
-				put "$p" "samples-$wanted-$round" bursts "$(bursts_of "$p-samples$round.db")"
-				put "$p" "samples-$wanted-$round" density "$density"
-				bolted "$p" "samples-$wanted-$round" samples.preagg
-				counted "$p" "samples-$wanted-$round"
-				clang_samples "$p" "$wanted" "$round"
-			done
-			end_serving
+		[ -n "$(figure "$p" clang-exact taken)" ] || exact_for_clang "$p"
+		has_gcc && exact_for_gcc "$p"
+		for round in $rounds; do
+			sampled "$p" base "$round" samples_for_clang
+			! has_gcc || sampled "$p" gcc "$round" samples_for_gcc
 		done
 	done
 }
@@ -220,9 +254,10 @@ step_options() {
 	done
 }
 
-bursts=1000
+bursts=1000 ladder="100 400 1600 6400" rounds=${ROUNDS:-"1 2 3"}
 [ "$setting" = full ] || bursts=400 lua_bytes=150000
-fetch
+# shellcheck disable=SC2086
+fetch $programs
 for p in $programs; do prepare "$p"; done
 for step in $steps; do "step_$step"; done
 python3 "$tests/bench/pgo_report.py" results pgo.md pgo.svg

@@ -16,7 +16,6 @@ cd "$out" || exit 1
 
 # Of the CPUs' time; the daemon of a machine in service would take its 0.5 % and wait longer.
 overhead=50
-patience_s=90
 lua_bytes=400000
 bolt_options=(-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold)
 
@@ -34,57 +33,7 @@ figure() { # PROGRAM VARIANT KEY
 	awk -v p="$1" -v v="$2" -v k="$3" '$1 == p && $2 == v && $3 == k { got = $4 } END { print got }' results
 }
 
-# ---------------------------------------------------------------- the programs
-# Lua's seed of hashes is taken from an address, so no two runs would be the same.
-fetch() {
-	"$tests/bench/debian_source.sh" lua5.4 "$build/sources"
-	"$tests/bench/debian_source.sh" bzip2 "$build/sources"
-	lua=$build/sources/lua5.4 bzip2=$build/sources/bzip2
-	cat "$lua"/src/*.[ch] "$bzip2"/*.[ch] >bzip2.code
-	cat "$lua"/doc/*.html "$bzip2"/manual.{html,xml} "$bzip2"/*.txt >bzip2.manuals
-	head -c "$lua_bytes" bzip2.code >lua.code
-	head -c "$lua_bytes" bzip2.manuals >lua.manuals
-}
-
-# Object by object: two processors are twice as quick as one.
-compile() { # COMPILER BINARY DIRECTORY SOURCES -- FLAGS
-	local compiler=$1 binary=$PWD/bin/$2 directory=$3 sources=() objects
-	shift 3
-	while [ "$1" != -- ]; do sources+=("$1"); shift; done
-	shift
-	objects=$(mktemp -d)
-	(cd "$directory" && printf '%s\n' "${sources[@]}" |
-		xargs -P2 -I{} "$compiler" -O2 "$@" -c {} -o "$objects/{}.o") &&
-		"$compiler" -O2 "$@" -Wl,--emit-relocs -Wl,-E -o "$binary" "$objects"/*.o -lm -ldl
-	rm -r "$objects"
-}
-
-build_lua() { # BINARY COMPILER FLAGS
-	local binary=$1 compiler=$2 sources
-	shift 2
-	sources=$(cd "$lua/src" && echo l*.c)
-	# shellcheck disable=SC2086
-	compile "$compiler" "$binary" "$lua/src" ${sources//luac.c/} -- -std=gnu99 -DLUA_USE_LINUX \
-		'-Dluai_makeseed(L)=1u' "$@"
-}
-build_bzip2() { # BINARY COMPILER FLAGS
-	local binary=$1 compiler=$2
-	shift 2
-	compile "$compiler" "$binary" "$bzip2" {blocksort,huffman,crctable,randtable,compress,decompress,bzlib,bzip2}.c \
-		-- -D_FILE_OFFSET_BITS=64 "$@"
-}
-
-# One piece of work: the words of the command.
-work_lua() { command=("$1" "$tests/workloads/text_work.lua" "$2" 1); }
-work_bzip2() { command=("$1" -c "$2"); }
-# Work without end, in this very process.
-serve_lua() { exec "$1" "$tests/workloads/text_work.lua" "$2" 1000000000; }
-# Not more files: it takes long to list them.
-serve_bzip2() {
-	local files
-	mapfile -t files < <(yes "$2" | head -n 3000)
-	exec "$1" -c "${files[@]}"
-}
+. "$tests/bench/pgo_programs.bash"
 
 clang_flags=(-g -fdebug-info-for-profiling)
 built() { # PROGRAM VARIANT FLAGS
@@ -112,9 +61,9 @@ end_serving() {
 	serving=
 }
 
-# Records what serves until there are so many bursts, or $patience_s are over.
+# Records what serves until there are so many bursts, or until far more time is over than that takes.
 record_bursts() { # DB BURSTS CHUNK
-	local begin=$SECONDS have=0
+	local begin=$SECONDS have=0 patience_s=$((60 + $2 / 10))
 	while [ "$have" -lt "$2" ] && [ $((SECONDS - begin)) -lt "$patience_s" ]; do
 		"$ctl" record --no-report --overhead "$overhead" -o "$1" -p "$serving" --duration "$3" \
 			2>said || die "recording: $(tail -n 1 said)"
@@ -135,6 +84,7 @@ exported() { # PROGRAM VARIANT DB FORMAT FILE [OPTIONS]
 	"$ctl" --db "$db" export -F "$format" --binary "$PWD/bin/$program.$variant" -o "$file" "$@" 2>said ||
 		die "export: $(tail -n 1 said)"
 	density=$(sed -n 's/.*density \([0-9.]*\).*/\1/p' said)
+	seen=$(sed -n 's/.*samples: \([0-9]*\) of its taken.*/\1/p' said)
 }
 
 traced() { # PROGRAM VARIANT INPUT TRACE

@@ -5,7 +5,8 @@ import collections
 import statistics
 import sys
 
-NAMES = {"lua": "Lua 5.4", "bzip2": "bzip2 1.0.8"}
+NAMES = {"lua": "Lua 5.4", "bzip2": "bzip2 1.0.8", "zstd": "zstd 1.5.4", "mujs": "MuJS 1.3.2",
+         "jsoncpp": "JsonCpp 1.9.5", "pugixml": "pugixml 1.13"}
 ROWS = [  # variant, how it was made, colour
     ("base", "clang -O2", "#8a8f98"),
     ("bolt-step", "BOLT, recorded", "#2f7ed8"),
@@ -98,13 +99,11 @@ def spread(values):
 
 
 def ladder(results, prefix, title, out):
-    """What a number of bursts, or a length of them, gives."""
+    """What a length of bursts gives to BOLT."""
     programs = [p for p in results if groups(results[p], prefix)]
     if not programs:
         return
-    with_clang = all(groups(results[p], "clang-" + prefix) and "clang-exact" in results[p]
-                     for p in programs)
-    columns = ["bursts", "density", "BOLT"] + ["clang"] * with_clang
+    columns = ["bursts", "density", "BOLT"]
     print(f"| {title} |" + "".join(f" {NAMES[p]}: {' | '.join(columns)} |" for p in programs), file=out)
     print("|---:|" + "---:|" * len(columns) * len(programs), file=out)
     by_program = [groups(results[p], prefix) for p in programs]
@@ -115,11 +114,42 @@ def ladder(results, prefix, title, out):
             cells += [f"{statistics.median(all_of[v]['bursts'] for v in of):.0f}",
                       f"{statistics.median(all_of[v]['density'] for v in of):.1f}",
                       spread([share(all_of, v) for v in of])]
-            if with_clang:
-                cells.append(spread([share(all_of, v, "clang-exact")
-                                     for v in groups(all_of, "clang-" + prefix).get(at, [])]))
         print(f"| {at} | " + " | ".join(cells) + " |", file=out)
     print(file=out)
+
+
+READERS = [  # of profiles: its name, and the variants before, from bursts, and from the exact profile
+    ("BOLT", "base", "samples", "bolt-exact"),
+    ("clang-22", "base", "clang-samples", "clang-exact"),
+    ("gcc-11", "gcc", "gcc-samples", "gcc-exact"),
+]
+
+
+def bursts_wanted(results, key, out):
+    """What so many bursts give to each reader: the change of KEY for each program."""
+    programs = [p for p in results if groups(results[p], "samples")]
+    if not programs:
+        return
+    print(f"| {key} | bursts |" + "".join(f" {NAMES[p]} |" for p in programs), file=out)
+    print("|---|---:|" + "---:|" * len(programs), file=out)
+    for reader, before, prefix, best in READERS:
+        rungs = sorted(set().union(*(groups(results[p], prefix) for p in programs)))
+        for rung in rungs + ["exact"]:
+            cells = []
+            for p in programs:
+                of = [best] if rung == "exact" else groups(results[p], prefix).get(rung, [])
+                cells.append(changes(results[p], before, [v for v in of if v in results[p]], key))
+            print(f"| {reader} | {rung} | " + " | ".join(cells) + " |", file=out)
+    print(file=out)
+
+
+def changes(variants, before, of, key):
+    """The changes of some variants, the middle one with the least and the most."""
+    if not of or before not in variants:
+        return ""
+    low, middle, high = (change(f([variants[v][key] for v in of]), variants[before][key]).replace(" %", "")
+                         for f in (min, statistics.median, max))
+    return middle if len(of) == 1 else f"{middle} ({low} to {high})"
 
 
 def options(results, out):
@@ -164,7 +194,8 @@ def main(results_path, tables_path, picture_path):
         for program, variants in results.items():
             if "step" in variants:
                 table(NAMES[program], variants, out)
-        ladder(results, "samples", "bursts wanted", out)
+        for key in "taken", "instructions":
+            bursts_wanted(results, key, out)
         ladder(results, "bursts", "branches a burst", out)
         options(results, out)
     with open(picture_path, "w") as out:

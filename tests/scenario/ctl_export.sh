@@ -60,10 +60,10 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 		cat said
 		return 1
 	}
-	grep -vE '^pathprofctl: (counts are |[0-9]+ branches read, [0-9]+ used )' said >verdict
+	grep -vE '^pathprofctl: (counts are |[0-9]+ branches read, [0-9]+ used |density [0-9.]+)' said >verdict
 	case $format in
 	folded | pprof | csv) [ ! -s verdict ] || { echo "said: $(cat verdict)"; return 1; } ;;
-	*) [ "$(wc -l <verdict)" -eq 1 ] && grep -qE 'enough samples: density [0-9.]+, BOLT wants 60|few samples: .* times as much' verdict ||
+	*) [ "$(wc -l <verdict)" -eq 1 ] && grep -qE 'enough samples: [0-9]+ of its|few samples: .* times as much' verdict ||
 		{ echo "no verdict: $(cat said)"; return 1; } ;;
 	esac
 	[ "$1" = --db ] || grep -q ' branches read, ' said || { echo "no ledger: $(cat said)"; return 1; }

@@ -90,7 +90,7 @@ same_density() { # PROGRAM RECORDING: what err says
 		perf2bolt-22 -p "$2" -o fdata.density --show-density --profile-density-cutoff-hot="$cutoff" \
 			"./$1" >bolt.log 2>&1
 		density=$(sed -n 's/.*Functions with density >= \([0-9.]*\) .*/\1/p' bolt.log)
-		grep -q "samples: density $density, BOLT wants" err && return
+		grep -qE "density $density(:|$)" err && return
 	done
 	echo "density $density, here: $(cat err)"
 	return 1

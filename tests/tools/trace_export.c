@@ -4,7 +4,7 @@
  * every run of code between two of them, none estimated. The yardstick of profiles from windows
  * (tests/bench/pgo.sh).
  *
- *     trace_export TRACE BINARY FORMAT
+ *     trace_export TRACE BINARY FORMAT [--old-readers]
  *
  * Calls, signals and code of other files part runs as they do in a recording. Workload: some 10^8
  * events of all streams, one look-up a taken branch; 10^3 to 10^5 different runs. One owner.
@@ -155,10 +155,11 @@ int main(int argc, char **argv)
 {
 	struct pathprof_error error = {""};
 	struct pathprof_trace *trace;
+	struct pathprof_export_options options = {0};
 	struct job job = {.table = calloc(TABLE, sizeof(*job.table))};
 
-	if (argc != 4)
-		fail("usage: trace_export TRACE BINARY FORMAT");
+	if (argc != 4 && !(options.old_autofdo = argc == 5 && !strcmp(argv[4], "--old-readers")))
+		fail("usage: trace_export TRACE BINARY FORMAT [--old-readers]");
 	if (!job.table)
 		fail("out of memory");
 	if (pathprof_trace_open(&trace, argv[1], &error) < 0 ||
@@ -168,8 +169,8 @@ int main(int argc, char **argv)
 	job.trace = trace;
 	if (make_profile(&job) < 0)
 		fail("the profile is too large");
-	if (pathprof_export(pathprof_format_named(argv[3]), &job.profile, job.code, job.graph, NULL,
-			    stdout, &error) < 0)
+	if (pathprof_export(pathprof_format_named(argv[3]), &job.profile, job.code, job.graph,
+			    &options, stdout, &error) < 0)
 		fail(error.text);
 	pathprof_branch_profile_release(&job.profile);
 	pathprof_graph_free(job.graph);

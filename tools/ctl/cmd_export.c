@@ -19,6 +19,7 @@
 #include "measure.h"
 #include "output.h"
 #include "export_callers.h"
+#include "export_enough.h"
 #include "export_stacks.h"
 #include "pathprof/export.h"
 #include "pathprof/ledger.h"
@@ -273,12 +274,6 @@ static int fill(struct exported *e)
 	return CTL_OK;
 }
 
-/* How often it was seen for each count that is written. */
-static double looks_a_count(const struct pathprof_branch_origin *o)
-{
-	return o->weighed && o->weight > 0 ? (double)o->samples / o->weight : 1;
-}
-
 /* The ledger of a recording, and whether too much is missing. */
 static int tell_ledger(const struct exported *e)
 {
@@ -289,39 +284,6 @@ static int tell_ledger(const struct exported *e)
 		return CTL_OK;
 	ctl_note("%s", pathprof_ledger_text(ledger, text));
 	return recording_tell_loss(e->options, ledger, "the profile is written");
-}
-
-/* People look at the others, and want no density. */
-static bool is_for_compilers(enum pathprof_format format)
-{
-	return !has_stacks(format) && format != PATHPROF_FORMAT_CSV;
-}
-
-/* By the measure of those who read it, of what was seen: counts by CPU time are always many. */
-static void tell_density(const struct exported *e)
-{
-	struct pathprof_density d;
-	double density;
-
-	if (!is_for_compilers(e->format))
-		return;
-	if (pathprof_profile_density(&e->profile, e->graph, &d, NULL) < 0)
-		return;
-	density = d.density * looks_a_count(&e->profile.origin);
-	if (d.partial)
-		ctl_note("%" PRIu32 " of %" PRIu32 " functions have branches and no range of code "
-			 "between two of them: the density is that of the others",
-			 d.rangeless, d.functions);
-	if (density >= d.threshold)
-		ctl_note("enough samples: density %.1f, BOLT wants %.0f", density, d.threshold);
-	else if (!(density > 0))
-		ctl_note("no range of its code was seen: record more");
-	else
-		ctl_note("few samples: density %.1f, BOLT wants %.0f: record %.1f times as much%s",
-			 density, d.threshold, d.threshold / density,
-			 is_of(e, "step") || is_of(e, "swlbr")
-				 ? " (a thousand bursts have mostly been enough)"
-				 : "");
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -473,7 +435,7 @@ static int run(struct exported *e)
 	if (r == CTL_OK)
 		r = tell_ledger(e);
 	if (r == CTL_OK)
-		tell_density(e);
+		tell_enough(e->format, &e->profile, e->graph);
 	if (r == CTL_OK)
 		tell_figure(e);
 	return r;
