@@ -19,8 +19,6 @@ import sys
 import counting_oracle
 
 HOT = 0.00125
-# A scale takes as many counts of the profile.
-ENOUGH = 20
 
 
 def branches_of(function, number):
@@ -40,38 +38,40 @@ def branches_of(function, number):
 
 
 def read(name):
-    """Counts, and what the profile told."""
+    """Counts, those of a function's cold paths as path "cold", and what the profile told."""
     counted, told = collections.Counter(), collections.Counter()
     for line in open(name):
         unit, function, path, count, *by_profile = line.rstrip("\n").split("\t")
-        if path != "cold":
-            (told if by_profile else counted)[unit, function, int(path)] += int(count)
+        key = unit, function, path if path == "cold" else int(path)
+        (told if by_profile else counted)[key] += int(count)
     return counted, told
 
 
 def levels_of(key):
-    """A path's function, its source file, and the program: the first that ran enough tells."""
+    """A path's function, its source file, and the program: the first of which paths are counted."""
     return key[:2], key[:1], ()
 
 
 def scales_of(functions, counted, profile):
-    """By level: this run's counts of paths that are counted apart, and the profile's of the same."""
+    """By level: this run's counts, and the profile's of paths that are counted, cold or not."""
     here, there = collections.Counter(), collections.Counter()
-    apart = collections.defaultdict(list)
+    by_name = collections.defaultdict(list)
     for f in functions.values():
-        if f.counting == counting_oracle.WARM:
-            for slot in filter(None, f.slots):
-                apart[f.name, slot - 1].append((f.unit, f.name, slot - 1))
+        if f.counting == counting_oracle.WARM and (any(f.slots) or f.silent):
+            by_name[f.name].append(f)
+    for key, count in counted.items():
+        if functions[key[:2]].counting != counting_oracle.WARM:
+            continue
+        for level in levels_of(key):
+            here[level] += count
     for line in open(profile):
         words = line.rstrip("\n").split("\t")
-        if len(words) != 5:
-            continue
         # Functions of one name in several source files are not told apart.
-        for key in apart.get((words[0], int(words[3])), ()):
-            for level in levels_of(key):
-                here[level] += counted[key]
-                there[level] += int(words[4])
-    return {level: here[level] / there[level] for level in there if there[level] >= ENOUGH}
+        for f in by_name[words[0]] if len(words) == 5 else ():
+            if f.walk(int(words[3]))[1] not in f.silent:
+                for level in levels_of((f.unit, f.name)):
+                    there[level] += int(words[4])
+    return {level: here[level] / there[level] for level in there}
 
 
 def main():
@@ -80,6 +80,7 @@ def main():
     truth, _ = read(exact)
     guess, told = read(estimate)
     scales = scales_of(functions, guess, sys.argv[4]) if told and len(sys.argv) > 4 else {}
+    guess = collections.Counter({key: n for key, n in guess.items() if key[2] != "cold"})
     for key, count in told.items():
         guess[key] += round(count * next((scales[x] for x in levels_of(key) if x in scales), 1))
     weight = {key: branches_of(functions[key[:2]], key[2]) for key in truth.keys() | guess.keys()}

@@ -107,6 +107,10 @@ class Function:
 
     def way(self, path):
         """The nodes of a path, by its number."""
+        return self.walk(path)[0]
+
+    def walk(self, path):
+        """The same, and the edge that ends it; None: the function is left."""
         v = max((w for w in self.start if self.start[w] <= path), key=lambda w: (self.start[w], w))
         rest, nodes = path - self.start[v], [v]
         while self.out[v]:
@@ -114,10 +118,10 @@ class Function:
                     key=lambda x: self.weight[v, x])
             rest -= self.weight[v, w]
             if (v, w) in self.cut:
-                break
+                return nodes, (v, w)
             nodes.append(w)
             v = w
-        return nodes
+        return nodes, None
 
     def count(self, root):
         todo = [root]
@@ -184,6 +188,8 @@ def paths_of(functions, log):
                     f.unheard.add(total)
                 counts[f.unit, f.name, total] += 1
                 total = f.start[node]
+            elif (last, node) in f.silent:
+                total = f.start[node]
             open_paths[key] = node, total
         else:
             last, total = open_paths.pop(key)
@@ -204,7 +210,7 @@ def with_cold_together(functions, want):
         f = warm.get((unit, name))
         if not f or path + 1 in f.slots:
             told[unit, name, path] += n
-        elif any(f.slots) and path not in f.unheard:
+        elif (any(f.slots) or f.silent) and path not in f.unheard:
             told[unit, name, "cold"] += n
     return told
 

@@ -8,8 +8,8 @@
  *     count(register + edge[e])            on a cut edge
  *     count(register + leave[v])           where the function is left at node v
  *
- * Where edge_sets or leave_sets is true the register takes that value instead of adding it, and
- * where edge_silent is nothing is counted.
+ * Where edge_sets or leave_sets is true the register takes that value instead of adding it. Where
+ * edge_silent is nothing is counted; on an edge that is not cut, what came before is forgotten.
  *
  * All modulo 2^64. The edges without an addition are a spanning tree of the paths' DAG (its end
  * joined to its start) that is as heavy as there is one. Where a path begins or ends an increment

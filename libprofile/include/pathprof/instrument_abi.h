@@ -23,7 +23,8 @@
  *   node      u32 file, u32 line, u32 column; line 0: unknown
  *   edge      u32 from, u32 to, u32 cut: paths end and begin here, however the edge leads; 1: a
  *             call does that, 2: else there were more paths than PATHPROF_PATHS_MAX; and
- *             PATHPROF_EDGE_SILENT: paths that end there are not counted (of a WARM)
+ *             PATHPROF_EDGE_SILENT: paths that end there are not counted (of a WARM); where none
+ *             ends, those that come over it count as if they began at its end
  *   crossing  u32 node, u32 enum pathprof_crossing, u32 name: with this node an inlined call of
  *             that function begins, or what the function does behind one
  *

@@ -11,9 +11,10 @@
  *
  * So the counters from cnt on are, together, how often cold paths ran.
  *
- * An edge is cold when it has less than a twentieth of what runs through the node it comes from, or
- * less than a thousandth of all paths of the program that ran; the second bound is raised by half
- * until the function has no more warm paths than an array takes.
+ * An edge is cold when it has less than a tenth of what it would have if all ways out of its node
+ * ran alike (a twentieth of two, as in the source; a switch of an interpreter has sixty), or less
+ * than a thousandth of all paths of the program that ran. The second bound is raised by half until
+ * the function has no more warm paths than an array takes.
  *
  * On request what the profile tells is left out as well. A function is told of which each warm path
  * is obvious: it has an edge that no other one runs over. An edge where paths end is told when
@@ -35,11 +36,11 @@
 extern "C" {
 #endif
 
-/* An edge has to have one of so many of its node's executions. */
-#define PATHPROF_WARM_LOCAL 20
+/* An edge has to have one of so many parts of what its node's ways out have on the average. */
+#define PATHPROF_WARM_LOCAL 10
 /* And one of so many paths that the program ran. */
 #define PATHPROF_WARM_GLOBAL 1000
-/* A function that is told goes on counting what leaves it if its loops go round so often. */
+/* Loops that go round so often are left out by themselves, and what leaves them is counted. */
 #define PATHPROF_WARM_ROUNDS 10
 
 struct pathprof_edge_profile {
@@ -64,7 +65,8 @@ struct pathprof_warm {
 /*
  * The function's warm paths, at most `most`. No code can be put on edges with is_fixed (NULL: there
  * are none): these are never cold, and paths that would need code there are left out. obvious:
- * these are left out as well. With cnt 0 nothing is to be put in: no path is warm, or all are told.
+ * these are left out as well. With counter_cnt 0
+ * nothing is to be put in: no path is warm, or all are told.
  * -EOVERFLOW: no bound leaves as few as `most`. -ELOOP, -ENOMEM as in pathprof_increments_init().
  */
 int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vector.h"
 #include "pp_function_paths.h"
@@ -23,9 +24,12 @@ struct choice {
 	const bool *is_fixed;
 	uint64_t *node_flow, *start_flow; /* by node, by start: how often paths go on, and begin */
 	uint64_t *node_came;              /* by node: how often paths came there, or began */
-	bool *is_cold, *start_is_cold;    /* by edge, by start */
-	bool *is_told, *is_silent;        /* by edge: the profile tells what ends there; and may */
+	uint64_t *node_rounds, *node_entered; /* by node: over silent edges, and all not cut */
+	bool *is_cold, *start_is_cold;        /* by edge, by start */
+	bool *is_told, *is_silent; /* by edge: the profile tells what ends there; and may */
+	bool *begins_anew;         /* by edge: paths that run over it are counted from its end */
 	bool all_told;
+	uint64_t bound; /* less is cold */
 	struct pathprof_function_paths *warm;
 };
 
@@ -71,18 +75,32 @@ static void measure_flow(struct choice *c)
 			add_flow(&c->node_came[p->flow->edges[e].to], c->profile->edges[e]);
 }
 
-static void choose_cold(struct choice *c, uint64_t bound)
+/* Below this an edge of the node is cold, however often the node ran. */
+static uint64_t least_of(const struct choice *c, uint32_t node)
+{
+	const struct pathprof_flow_node *n = &c->whole->flow->nodes[node];
+
+	return c->node_flow[node] / PATHPROF_WARM_LOCAL / (n[1].first_edge - n[0].first_edge);
+}
+
+static bool runs_too_little(const struct choice *c, uint32_t edge)
+{
+	uint64_t flow = c->profile->edges[edge];
+
+	return !is_fixed(c, edge) &&
+	       (flow < c->bound || flow < least_of(c, c->whole->flow->edges[edge].from));
+}
+
+static void choose_cold(struct choice *c)
 {
 	const struct pathprof_function_paths *p = c->whole;
 
 	for (uint32_t i = 0; i < p->start_cnt; i++)
-		c->start_is_cold[i] = c->start_flow[i] < bound;
+		c->start_is_cold[i] = c->start_flow[i] < c->bound;
 	for (uint32_t e = 0; e < p->flow->edge_cnt; e++) {
-		uint64_t flow = c->profile->edges[e];
-		uint64_t least = c->node_flow[p->flow->edges[e].from] / PATHPROF_WARM_LOCAL;
-
-		c->is_cold[e] = !is_fixed(c, e) && (flow < bound || flow < least);
+		c->is_cold[e] = runs_too_little(c, e);
 		c->is_silent[e] = false;
+		c->begins_anew[e] = false;
 	}
 }
 
@@ -149,6 +167,13 @@ static struct pp_profiled profiled(const struct choice *c, double least)
 	};
 }
 
+static int find_told(struct choice *c)
+{
+	struct pp_profiled p = profiled(c, (double)c->bound);
+
+	return pp_obvious_ends(&p, c->is_told);
+}
+
 /* Paths that leave it are so few that they may be counted. */
 static bool goes_round(const struct choice *c)
 {
@@ -157,6 +182,34 @@ static bool goes_round(const struct choice *c)
 	for (uint32_t i = 0; i < c->whole->start_cnt; i++)
 		add_flow(&all, c->start_flow[i]);
 	return all / PATHPROF_WARM_ROUNDS > c->profile->entries;
+}
+
+/*
+ * Where a loop that is left out is left again, a path goes on that began before it or goes round in
+ * it: telling them apart would cost a register that is set each time round. If few came in, all
+ * begin anew at the loop's header.
+ */
+static void drop_before(struct choice *c)
+{
+	const struct pathprof_flow *flow = c->whole->flow;
+
+	memset(c->node_rounds, 0, 2 * (size_t)flow->node_cnt * sizeof(*c->node_rounds));
+	for (uint32_t e = 0; e < flow->edge_cnt; e++) {
+		uint32_t to = flow->edges[e].to;
+
+		if (c->is_silent[e])
+			add_flow(&c->node_rounds[to], c->profile->edges[e]);
+		else if (!c->whole->cuts[e])
+			add_flow(&c->node_entered[to],
+				 is_fixed(c, e) ? UINT64_MAX : c->profile->edges[e]);
+	}
+	for (uint32_t e = 0; e < flow->edge_cnt; e++) {
+		uint32_t to = flow->edges[e].to;
+
+		c->begins_anew[e] = !c->whole->cuts[e] &&
+				    c->node_rounds[to] / PATHPROF_WARM_ROUNDS > c->node_entered[to];
+		c->is_cold[e] |= c->begins_anew[e];
+	}
 }
 
 /* A loop that is left out has a count of how often it was left, if nothing else. */
@@ -175,28 +228,27 @@ static int leave_out_told(struct choice *c)
 			(c->is_told[e] || (all && c->whole->cuts[e])) && is_live_edge(c->warm, e);
 		c->is_cold[e] |= c->is_silent[e];
 	}
+	drop_before(c);
 	return number_warm(c);
 }
 
 static int choose(struct choice *c, uint64_t most, bool obvious)
 {
-	uint64_t bound = c->profile->total / PATHPROF_WARM_GLOBAL;
-	struct pp_profiled p;
 	int r = 0;
 
 	/* Edges that never ran are cold. */
-	bound += !bound;
-	p = profiled(c, (double)bound);
+	c->bound = c->profile->total / PATHPROF_WARM_GLOBAL;
+	c->bound += !c->bound;
 	if (obvious)
-		r = pp_obvious_ends(&p, c->is_told);
+		r = find_told(c);
 	while (r == 0) {
-		choose_cold(c, bound);
+		choose_cold(c);
 		r = number_warm(c);
 		if (r == 0 && obvious)
 			r = leave_out_told(c);
 		if (r < 0 || c->all_told || c->warm->cnt <= most)
 			return r;
-		if (__builtin_add_overflow(bound, bound / 2 + 1, &bound))
+		if (__builtin_add_overflow(c->bound, c->bound / 2 + 1, &c->bound))
 			r = -EOVERFLOW;
 	}
 	return r;
@@ -251,11 +303,14 @@ static void set_edge(struct pathprof_warm *w, const struct choice *c, uint32_t e
 	uint32_t to = c->whole->flow->edges[edge].to;
 	bool ends = c->whole->cuts[edge];
 
-	w->increments.edge_silent[edge] = c->is_silent[edge];
+	w->increments.edge_silent[edge] = c->is_silent[edge] || c->begins_anew[edge];
 	if (is_live_edge(c->warm, edge) || (!ends && !is_live(c->warm, to)))
 		return;
 	w->increments.edge_sets[edge] = true;
-	w->increments.edge[edge] = ends ? w->cnt : cold_value(w, c->warm, to);
+	if (c->begins_anew[edge])
+		w->increments.edge[edge] = w->increments.start[to];
+	else
+		w->increments.edge[edge] = ends ? w->cnt : cold_value(w, c->warm, to);
 }
 
 static void set_leave(struct pathprof_warm *w, const struct choice *c, uint32_t node)
@@ -293,7 +348,7 @@ static int take_ids(struct pathprof_warm *w, const struct choice *c)
 	int r = 0;
 
 	path.edges = calloc(path.edge_room, sizeof(*path.edges));
-	w->ids = calloc(w->cnt, sizeof(*w->ids));
+	w->ids = calloc(w->cnt + 1, sizeof(*w->ids));
 	if (!path.edges || !w->ids)
 		r = -ENOMEM;
 	for (uint64_t i = 0; r == 0 && i < w->cnt; i++) {
@@ -357,10 +412,20 @@ static int take_told(struct pathprof_warm *w, struct choice *c)
 	p.is_cold = c->is_cold;
 	p.start_is_cold = c->start_is_cold;
 	for (uint32_t e = 0; e < c->whole->flow->edge_cnt; e++)
-		c->is_cold[e] &= !c->is_silent[e];
+		c->is_cold[e] = runs_too_little(c, e);
 	for (uint32_t i = 0; r == 0 && i < c->whole->start_cnt; i++)
 		r = pp_ways_walk(&p, i, false, tell, &teller);
 	return r;
+}
+
+/* Where paths are left out the cold ones are counted, if no others: they tell how much of it ran.
+ */
+static bool has_silent(const struct choice *c)
+{
+	for (uint32_t e = 0; e < c->whole->flow->edge_cnt; e++)
+		if (c->is_silent[e])
+			return true;
+	return false;
 }
 
 static int choice_init(struct choice *c)
@@ -368,15 +433,18 @@ static int choice_init(struct choice *c)
 	const struct pathprof_flow *flow = c->whole->flow;
 	size_t nodes = flow->node_cnt, edges = flow->edge_cnt, starts = c->whole->start_cnt;
 
-	c->node_flow = calloc(2 * nodes + starts, sizeof(*c->node_flow));
-	c->is_cold = calloc(3 * edges + starts, sizeof(*c->is_cold));
+	c->node_flow = calloc(4 * nodes + starts, sizeof(*c->node_flow));
+	c->is_cold = calloc(4 * edges + starts, sizeof(*c->is_cold));
 	if (!c->node_flow || !c->is_cold)
 		return -ENOMEM;
 	c->node_came = c->node_flow + nodes;
-	c->start_flow = c->node_came + nodes;
+	c->node_rounds = c->node_came + nodes;
+	c->node_entered = c->node_rounds + nodes;
+	c->start_flow = c->node_entered + nodes;
 	c->is_told = c->is_cold + edges;
 	c->is_silent = c->is_told + edges;
-	c->start_is_cold = c->is_silent + edges;
+	c->begins_anew = c->is_silent + edges;
+	c->start_is_cold = c->begins_anew + edges;
 	return 0;
 }
 
@@ -401,7 +469,7 @@ int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_fun
 		measure_flow(&c);
 		r = choose(&c, most, obvious);
 	}
-	if (r == 0 && !c.all_told && c.warm->cnt)
+	if (r == 0 && !c.all_told && (c.warm->cnt || has_silent(&c)))
 		r = make(&w, &c);
 	if (r == 0 && obvious)
 		r = take_told(&w, &c);

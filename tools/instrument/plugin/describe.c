@@ -134,7 +134,7 @@ static void put_table_slots(FILE *out, const struct pathprof_preferential *table
 
 static void put_warm_slots(FILE *out, const struct pathprof_warm *warm)
 {
-	uint64_t cnt = warm->cnt ? warm->counter_cnt : 1;
+	uint64_t cnt = warm->counter_cnt ? warm->counter_cnt : 1;
 
 	put_u32(out, (uint32_t)cnt);
 	for (uint64_t i = 0; i < cnt; i++)

@@ -30,7 +30,7 @@ static uint64_t counters_of(const struct insertion *in)
 	case PATHPROF_COUNTING_TABLE:
 		return 1ull << in->table->slot_bits;
 	case PATHPROF_COUNTING_WARM:
-		return in->warm->cnt ? in->warm->counter_cnt : 1;
+		return in->warm->counter_cnt ? in->warm->counter_cnt : 1;
 	default:
 		return 2 * PATHPROF_CACHE_ENTRIES;
 	}
@@ -154,7 +154,7 @@ static int instrument_warm(const struct insertion *in, LLVMValueRef function,
 		return r == -EOVERFLOW ? -ENOENT : r;
 	whole.counting = PATHPROF_COUNTING_WARM;
 	whole.warm = &warm;
-	whole.increments = warm.cnt ? &warm.increments : NULL;
+	whole.increments = warm.counter_cnt ? &warm.increments : NULL;
 	instrument(&whole, function);
 	pathprof_warm_release(&warm);
 	return 0;
