@@ -88,6 +88,21 @@ static uint32_t open_events_here(pid_t tid, int *ret_fds)
 	return cnt;
 }
 
+bool pp_step_break_keep_ready(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	/* The descriptor stays open until the process ends. */
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) >= 0;
+}
+
 static bool perf_move(struct pp_step_break *b, uint32_t i, uint64_t address)
 {
 	struct perf_event_attr attr = attributes(address, true);

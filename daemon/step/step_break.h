@@ -44,6 +44,13 @@ struct pp_step_break {
 	bool enabled[PP_STEP_BREAK_MAX];
 };
 
+/*
+ * Keeps the kernel ready for breakpoints, for as long as this process lives: an event on itself
+ * that counts nothing. Before the first event of any thread the kernel patches its scheduler and
+ * waits for every CPU, 10 to 16 ms, in which a burst would hold its thread; a second after the last
+ * one it takes the patch back. False: events are refused here.
+ */
+bool pp_step_break_keep_ready(void);
 /* The best holder that works here, tried on a child; kinds after `from` only. */
 enum pp_step_break_kind pp_step_break_probe(enum pp_step_break_kind from);
 /* Breakpoints for a stopped thread, none set yet. cnt is 0 where its registers are in use. */

@@ -564,6 +564,8 @@ static int start(int fd)
 	if (stepper.holder.pin.hold)
 		stepper.holder.silent = &stepper.holder.pin.hold->silent;
 	stepper.stats.breaks = find_breaks(&config);
+	if (stepper.stats.breaks != PP_STEP_BREAK_NONE && !pp_step_opener_is_used())
+		(void)pp_step_break_keep_ready();
 	pp_step_budget_init(&stepper.budget, config.overhead_ppm, cpus_online(), pp_monotonic_ns());
 	apply(&config);
 	return open_events(fd, &config);

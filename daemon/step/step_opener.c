@@ -182,6 +182,7 @@ static _Noreturn void become_opener(int fd)
 	(void)pp_oom_score_set(PP_OOM_SCORE_NEVER);
 	if (keep_only(fd) || pathprof_confine_capabilities(to_open, 2) || forbid_other_calls())
 		_exit(127);
+	(void)pp_step_break_keep_ready();
 	serve_all();
 }
 

@@ -271,6 +271,31 @@ static void test_ends(void)
 	CU_ASSERT_EQUAL(apart(end_asking), 0);
 }
 
+/* The first event of a thread would cost whoever is held then 10 ms and more. */
+static int look_at_descriptors(void)
+{
+	char path[64], what[64] = "";
+	int events = 0;
+
+	if (!opens_on_target())
+		return 2;
+	for (int fd = 0; fd < 64; fd++) {
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", opener, fd);
+		len = readlink(path, what, sizeof(what) - 1);
+		if (len > 0)
+			events += !strncmp(what, "anon_inode:[perf_event]", (size_t)len);
+	}
+	return events == 1 ? 0 : 3;
+}
+
+static void test_ready(void)
+{
+	if (has_perf())
+		CU_ASSERT_EQUAL(apart(look_at_descriptors), 0);
+}
+
 static int count_time(void)
 {
 	uint64_t before_ns = pp_step_opener_cpu_ns();
@@ -288,6 +313,7 @@ static const struct unit_test tests[] = {
 	{"breakpoints strike for who may open none", test_strikes},
 	{"it has the rights and calls that this takes, and no other", test_rights},
 	{"it opens on threads that live, and on nothing else", test_others},
+	{"one event stays open, so that the next need not wait for every CPU", test_ready},
 	{"a stepper's first request is patient", test_early},
 	{"late answers are thrown away", test_stopped},
 	{"its end is noticed, and ptrace takes its place", test_dead},
