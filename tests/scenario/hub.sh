@@ -244,6 +244,39 @@ start
 for h in $(seq $((hosts + 1))); do send $h || not_ok "host$h after the copy" "$(tail -n 1 said)"; done
 same_sums "yesterday's database was filled up" host?.db
 
+# ---------------------------------------------------------------- hours summed up, by a hub that is killed meanwhile
+# To hosts it is the same hub: nothing is sent again, and what comes late counts once.
+stop
+sqlite3 hub.db '.backup kept.db'
+windows=$(sqlite3 hub.db "SELECT count(*) FROM windows")
+for i in $(seq 5); do
+	start --roll 1
+	sleep "${sleeps[i % 5]}"
+	kill -9 $server
+	is_gone || not_ok kill "it goes on after SIGKILL"
+	sums hub.db | cmp -s - want || not_ok "killed while hours are summed up" "$(sums hub.db | diff want - | head -n 3 | paste -sd ';')"
+done
+start --roll 1
+to_roll() { sqlite3 -cmd '.timeout 5000' hub.db "SELECT count(*) FROM parcels WHERE NOT rolled"; }
+rolled() { for _ in $(seq 600); do [ "$(to_roll)" = 0 ] && return 0; sleep 0.1; done; return 1; }
+rolled || not_ok "hours summed up" "$(to_roll) parcels are left"
+same_sums "hours summed up" host?.db
+left=$(sqlite3 hub.db "SELECT count(*) FROM windows")
+[ "$left" -lt "$((windows / 2))" ] && ok "of $windows windows $left are left" || not_ok "windows that are left" "$left of $windows"
+send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "and nothing is sent again" || not_ok "sent again" "$(cat sent said)"
+sqlite3 host1.db "INSERT INTO windows SELECT max(id) + 1, begin_ns, end_ns, source, basis, taken_wanted, 7, 8, 9, 10,
+	11, 12, 13, horizon, clock_hz, clock_kernel, 14, 15, 0, weighed FROM windows"
+send 1 && grep -q '^1 parcels sent' sent || not_ok "a window of an hour that was summed up" "$(cat sent said)"
+same_sums "a window that came late" host?.db
+send 1 && grep -q '^0 parcels sent, [1-9]' sent || not_ok "a late window is sent again" "$(cat sent said)"
+"$ctl" --db hub.db db check >said 2>&1 && ok "the database is sound" || not_ok "the database" "$(tail -n 1 said)"
+stop
+grep -q 'hours of hosts summed up' hub.log || not_ok "its end" "$(tail -n 2 hub.log)"
+rm -f hub.db hub.db-*
+mv kept.db hub.db
+make_host 1 24
+start
+
 # ---------------------------------------------------------------- who may not, and what may not
 answer() { # STATUS WHAT CURL-ARGUMENT...: of the hub, with a reason
 	local want=$1 what=$2 status

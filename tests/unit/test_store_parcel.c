@@ -543,7 +543,7 @@ static size_t keys_of(struct pathprof_store *fleet, const struct pathprof_parcel
 	*ret_others = 0;
 	for (size_t i = 0; i < cnt; i++) {
 		keys[i] = list[i].key;
-		*ret_others += list[i].other_host;
+		*ret_others += list[i].fixed;
 	}
 	free(list);
 	return cnt;

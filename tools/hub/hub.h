@@ -40,6 +40,7 @@ struct hub_options {
 	const char *scratch;       /* pgo: a directory */
 	const char *config;        /* serve: a file of rules; NULL: those that are built in */
 	uint32_t keep_days, days;
+	uint32_t roll_days; /* serve; 0: not said */
 	bool server, reader, once, no_names, alerts, help, version;
 	const char *verb;
 	int argc; /* operands */

@@ -18,18 +18,25 @@
 /* Of a windows table: what is older is looked for this often. */
 #define RETAIN_NS (600 * PP_NSEC_PER_SEC)
 
+/* Rolling takes a fifth of the time at most, and looks again after a minute. */
+#define ROLL_REST      4
+#define ROLL_IDLE_NS   (60 * PP_NSEC_PER_SEC)
+#define ROLL_FAILED_NS (600 * PP_NSEC_PER_SEC)
+
 #define BESIDE_NS (3600 * PP_NSEC_PER_SEC)
 
 struct hub_ingest {
 	struct pathprof_store *store;
 	char *db;
 	int64_t keep_s;
+	int64_t roll_s;       /* 0: nothing is rolled */
 	uint64_t retained_ns; /* CLOCK_MONOTONIC */
+	uint64_t roll_ns;     /* when the next hour is looked for */
 	uint64_t beside_ns;   /* when a store with several histories was told of last */
 	struct hub_ingest_counts counts;
 };
 
-int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_s,
+int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_s, int64_t roll_s,
 		   struct pathprof_error *error)
 {
 	struct hub_ingest *ingest = calloc(1, sizeof(*ingest));
@@ -38,6 +45,7 @@ int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_
 	if (!ingest)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	ingest->keep_s = keep_s;
+	ingest->roll_s = roll_s;
 	ingest->db = strdup(db);
 	r = ingest->db ? pathprof_store_open(&ingest->store, db, PATHPROF_STORE_WRITE, error)
 		       : pathprof_fail(error, -ENOMEM, "out of memory");
@@ -305,8 +313,7 @@ static int list_windows(struct hub_ingest *ingest, const char *host,
 	int r = pathprof_store_parcel_keys(ingest->store, id, slot_s, host, &keys, &cnt, error);
 
 	for (size_t i = 0; i < cnt; i++)
-		json_array_append_new(lists[keys[i].other_host],
-				      json_integer((json_int_t)keys[i].key));
+		json_array_append_new(lists[keys[i].fixed], json_integer((json_int_t)keys[i].key));
 	json_object_set_new(answer, "windows", lists[0]);
 	json_object_set_new(answer, "others", lists[1]);
 	free(keys);
@@ -368,4 +375,24 @@ void hub_ingest_retain(struct hub_ingest *ingest)
 	ingest->retained_ns = now_ns;
 	if (pathprof_store_retain(ingest->store, &retention, &removed, &error) < 0)
 		hub_note("what is older than it is kept cannot be removed: %s", error.text);
+}
+
+bool hub_ingest_roll(struct hub_ingest *ingest)
+{
+	struct pathprof_error error = {""};
+	uint64_t begin_ns = pp_monotonic_ns(), end_ns;
+	bool rolled = false;
+	int r;
+
+	if (!ingest->roll_s || begin_ns < ingest->roll_ns)
+		return false;
+	r = pathprof_store_roll(ingest->store, now_s() - ingest->roll_s, &rolled, &error);
+	end_ns = pp_monotonic_ns();
+	ingest->roll_ns = end_ns + (r < 0    ? ROLL_FAILED_NS
+				    : rolled ? ROLL_REST * (end_ns - begin_ns)
+					     : ROLL_IDLE_NS);
+	ingest->counts.rolled += r == 0 && rolled;
+	if (r < 0)
+		hub_note("an hour cannot be summed up: %s", error.text);
+	return r == 0 && rolled;
 }

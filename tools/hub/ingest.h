@@ -16,11 +16,12 @@ struct hub_ingest;
 
 struct hub_ingest_counts {
 	uint64_t added, replaced, beside, known, refused;
-	uint64_t cut; /* names of functions */
+	uint64_t cut;    /* names of functions */
+	uint64_t rolled; /* hours of hosts */
 };
 
 /* Opens the database, made if need be. Negative errno, error filled. */
-int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_s,
+int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_s, int64_t roll_s,
 		   struct pathprof_error *error);
 /* NULL-safe. */
 void hub_ingest_free(struct hub_ingest *ingest);
@@ -38,6 +39,9 @@ unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, cons
  */
 unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const char *store,
 			     const char *slot, json_t **ret_answer);
+/* Sums up an hour of a host that is old enough (roll_s; 0: never), and rests four times as long.
+ * True: it did. */
+bool hub_ingest_roll(struct hub_ingest *ingest);
 /* Forgets what is older than it is to be kept. Cheap when there is nothing. */
 void hub_ingest_retain(struct hub_ingest *ingest);
 

@@ -56,6 +56,7 @@ static const struct pp_option rows[] = {
 	 "hosts and readers that are refused, a name a line; read again when it changes",
 	 TEXT(denied)},
 	{"keep", 0, "DAYS", "older parcels are forgotten (30)", DAYS(keep_days)},
+	{"roll", 0, "DAYS", "what is older is summed up by hour and host", DAYS(roll_days)},
 	{"tenants", 0, "DIR", "serve more tenants than one, each with a database there",
 	 TEXT(tenants)},
 	{"config", 0, "FILE", "rules of alerts: sections [Alert NAME], see docs/fleet.md",
@@ -94,8 +95,8 @@ void hub_options_help(void)
 	     "asks.\n"
 	     "\n"
 	     "  serve --db FILE --listen ADDR:PORT --cert FILE --key FILE --ca FILE\n"
-	     "        [--crl FILE] [--denied FILE] [--keep DAYS] [--tenants DIR] [--config FILE]\n"
-	     "        [--files DIR]\n"
+	     "        [--crl FILE] [--denied FILE] [--keep DAYS] [--roll DAYS] [--tenants DIR]\n"
+	     "        [--config FILE] [--files DIR]\n"
 	     "  judge --db FILE --since SECONDS --until SECONDS\n"
 	     "  pgo   --db FILE --since SECONDS --until SECONDS --binary WHICH --format FORMAT\n"
 	     "        --scratch DIR [--files DIR]\n"

@@ -40,6 +40,7 @@
 #define BODIES_MAX         (64u << 20)
 #define RETRY_AFTER_S      "5"
 #define TURN_MS            1000
+#define ROLLING_MS         50 /* a turn while hours are summed up */
 #define ADDRESS_MAX        128
 #define TLS                "NORMAL:-VERS-ALL:+VERS-TLS1.3"
 
@@ -647,11 +648,12 @@ static void say_end(const struct hub *hub)
 
 	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu beside "
 		 "others of their slot, %llu known, %llu refused, %llu names "
-		 "of functions left out, %llu requests of who may not ask",
+		 "of functions left out, %llu hours of hosts summed up, %llu requests of who may "
+		 "not ask",
 		 (unsigned long long)counts.added, (unsigned long long)counts.replaced,
 		 (unsigned long long)counts.beside, (unsigned long long)counts.known,
 		 (unsigned long long)counts.refused, (unsigned long long)counts.cut,
-		 (unsigned long long)hub->denied_cnt);
+		 (unsigned long long)counts.rolled, (unsigned long long)hub->denied_cnt);
 	hub_note("alerts: %llu spans judged, %llu not judged, %llu passed over; %llu alerts "
 		 "fired, %llu are over, %llu left out",
 		 (unsigned long long)watch->judged, (unsigned long long)watch->failed,
@@ -688,9 +690,10 @@ static int run(struct hub *hub)
 	say_ready(hub);
 	while (!(fds[0].revents & POLLIN)) {
 		MHD_UNSIGNED_LONG_LONG wait_ms = TURN_MS;
-		bool was_woken;
+		bool was_woken, was_rolled;
 
 		hub_tenants_retain(hub->tenants);
+		was_rolled = hub_tenants_roll(hub->tenants);
 		hub_watch_turn(hub->watch);
 		was_woken = hub_pgo_turn(hub->pgo);
 		if (hub->figures)
@@ -702,6 +705,8 @@ static int run(struct hub *hub)
 		/* libmicrohttpd looks at a connection that goes on only when it is run. */
 		if (was_woken)
 			wait_ms = 0;
+		if (was_rolled && wait_ms > ROLLING_MS)
+			wait_ms = ROLLING_MS;
 		if (poll(fds, 5, wait_ms < TURN_MS ? (int)wait_ms : TURN_MS) < 0 && errno != EINTR)
 			return hub_fail("poll: %s", strerror(errno));
 		MHD_run(hub->daemon);

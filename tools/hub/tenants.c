@@ -24,7 +24,8 @@ static int open_tenant(struct hub_tenants *tenants, const char *name, const char
 		       struct pathprof_error *error)
 {
 	struct tenant *tenant = &tenants->list[tenants->cnt];
-	int r = hub_ingest_new(&tenant->ingest, db, tenants->options->keep_days * 86400ll, error);
+	int r = hub_ingest_new(&tenant->ingest, db, tenants->options->keep_days * 86400ll,
+			       tenants->options->roll_days * 86400ll, error);
 
 	if (r < 0)
 		return r;
@@ -104,6 +105,15 @@ void hub_tenants_retain(struct hub_tenants *tenants)
 		hub_ingest_retain(tenants->list[i].ingest);
 }
 
+bool hub_tenants_roll(struct hub_tenants *tenants)
+{
+	bool rolled = false;
+
+	for (size_t i = 0; i < tenants->cnt; i++)
+		rolled |= hub_ingest_roll(tenants->list[i].ingest);
+	return rolled;
+}
+
 struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants)
 {
 	struct hub_ingest_counts sum = {.added = 0};
@@ -117,6 +127,7 @@ struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants)
 		sum.known += counts->known;
 		sum.cut += counts->cut;
 		sum.refused += counts->refused;
+		sum.rolled += counts->rolled;
 	}
 	return sum;
 }

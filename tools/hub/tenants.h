@@ -31,6 +31,8 @@ int hub_tenants_of(struct hub_tenants *tenants, const char *name, struct hub_ing
 struct hub_ingest *hub_tenants_at(const struct hub_tenants *tenants, size_t at);
 /* Of all of them. */
 void hub_tenants_retain(struct hub_tenants *tenants);
+/* True: an hour was summed up. */
+bool hub_tenants_roll(struct hub_tenants *tenants);
 struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants);
 
 #endif

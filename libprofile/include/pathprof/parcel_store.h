@@ -57,10 +57,19 @@ enum pathprof_parcel_added {
  * windows it has as well, and stands beside those with which it has none in common. Where it has a
  * part of another's, the fullest stays; pathprof_store_parcel_rest() is for who would lose by that.
  * -EINVAL: it has no windows, or was made of this very store. -EEXIST: another host sent some of
- * its windows. -E2BIG: more than PATHPROF_PARCEL_PARTS_MAX parts of one slot.
+ * its windows, or some were rolled. -E2BIG: more than PATHPROF_PARCEL_PARTS_MAX parts of one slot.
  */
 int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error);
+
+/*
+ * Sums up the windows that one host sent of one store in an hour, in one window of each kind: the
+ * oldest hour of which that was not done, of those that ended before before_s (seconds since 1970).
+ * All of it or nothing. *ret_rolled false: there is none. Which recorded windows are in it stays
+ * known, and no parcel can take the place of one any more.
+ */
+int pathprof_store_roll(struct pathprof_store *store, int64_t before_s, bool *ret_rolled,
+			struct pathprof_error *error);
 
 /* Functions of one build that have names: what else parcels say of it is left out. */
 #define PATHPROF_STORE_FUNCTIONS_MAX 100000
@@ -113,8 +122,9 @@ int pathprof_store_parcels_of(struct pathprof_store *store,
 			      struct pathprof_error *error);
 
 struct pathprof_parcel_key {
-	uint64_t key;    /* of a window */
-	bool other_host; /* another host than the one that is asked for sent it */
+	uint64_t key; /* of a window */
+	bool fixed;   /* no parcel of the host that is asked for takes its place: another one
+			 sent it, or it was rolled */
 };
 /* The windows that are there of a store and slot. The caller frees *ret_keys. */
 int pathprof_store_parcel_keys(struct pathprof_store *store,

@@ -155,7 +155,9 @@ static const struct {
 	{"a window of a parcel ended in another slot",
 	 "SELECT 1 FROM parcel_windows c CROSS JOIN parcels p ON p.id = c.parcel"
 	 " CROSS JOIN windows w ON w.id = c.window"
-	 " WHERE w.end_ns / 1000000000 NOT BETWEEN p.slot AND p.slot + 299"},
+	 " WHERE w.end_ns / 1000000000 < p.slot OR w.end_ns / 1000000000 >= iif("
+	 "(SELECT count(*) FROM parcel_windows o WHERE o.window = c.window) > 1,"
+	 " p.slot / 3600 * 3600 + 3600, p.slot + 300)"},
 	{"a symbol of generated code is malformed",
 	 "SELECT 1 FROM jit_symbols WHERE typeof(start) <> 'integer' OR typeof(len_bytes) <>"
 	 " 'integer' OR len_bytes < 0 OR typeof(name) <> 'text'"},

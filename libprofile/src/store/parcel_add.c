@@ -16,14 +16,11 @@
 
 #include "pp_parcel_pieces.h"
 
-#define BOOT_PREFIX "store:"
-#define BOOT_LEN    (sizeof(BOOT_PREFIX) + 2 * PATHPROF_PARCEL_STORE_BYTES)
-
 struct adding {
 	struct pathprof_store *store;
 	const struct pathprof_parcel *parcel;
 	struct pp_parcel_pieces pieces; /* what is there of its slot */
-	char boot[BOOT_LEN];
+	char boot[PP_PARCEL_BOOT_LEN];
 	struct pathprof_error *error;
 };
 
@@ -194,21 +191,13 @@ static bool is_any_gone(const struct pp_parcel_pieces *pieces)
 	return false;
 }
 
-static void name_boot(struct adding *a)
-{
-	char *at = a->boot + snprintf(a->boot, sizeof(a->boot), BOOT_PREFIX);
-
-	for (int i = 0; i < PATHPROF_PARCEL_STORE_BYTES; i++)
-		at += snprintf(at, 3, "%02x", a->parcel->store[i]);
-}
-
 static int add(struct adding *a, enum pathprof_parcel_added *ret_added)
 {
 	enum pathprof_parcel_added added = PATHPROF_PARCEL_KNOWN;
 	int code = pp_parcel_pieces_judge(&a->pieces, a->parcel, &added, a->error);
 
 	if (code == 0 && added != PATHPROF_PARCEL_KNOWN) {
-		name_boot(a);
+		pp_parcel_boot(a->parcel->store, a->boot);
 		code = is_any_gone(&a->pieces) ? replace(a) : write_all(a, false);
 		pp_store_limit_log(a->store);
 	}

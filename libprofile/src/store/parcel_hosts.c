@@ -14,9 +14,10 @@
 static const char query[] =
 	"SELECT p.store, p.host, p.model, p.kernel, p.os, p.cpus, p.sent_ns, p.labels, s.parcels, "
 	"s.windows,"
-	" s.first, s.last, (SELECT total(w.clock_samples * 1.0 / w.clock_hz) FROM parcels q"
-	" CROSS JOIN parcel_windows c ON c.parcel = q.id CROSS JOIN windows w ON w.id = c.window"
-	" WHERE q.store = p.store AND q.host = p.host AND w.clock_hz > 0) FROM (SELECT store, host,"
+	" s.first, s.last, (SELECT total(w.clock_samples * 1.0 / w.clock_hz) FROM windows w"
+	" WHERE w.clock_hz > 0 AND w.id IN (SELECT c.window FROM parcels q CROSS JOIN"
+	" parcel_windows c ON c.parcel = q.id WHERE q.store = p.store AND q.host = p.host)) FROM "
+	"(SELECT store, host,"
 	" count(*) AS parcels, sum(windows) AS windows, min(slot) AS first, max(slot) AS last"
 	" FROM parcels GROUP BY store, host) s CROSS JOIN parcels p ON p.store = s.store"
 	" AND p.host = s.host AND p.slot = s.last WHERE (?1 IS NULL OR p.host = ?1)"

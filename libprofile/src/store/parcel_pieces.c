@@ -3,6 +3,7 @@
 #include "pp_parcel_pieces.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,16 @@ uint8_t *pp_parcel_pieces_recorded(const struct pathprof_parcel_part *part, size
 		put_key(bytes + i * (size_t)KEY_BYTES,
 			pathprof_parcel_window_key(&part->windows[i]));
 	return bytes;
+}
+
+char *pp_parcel_boot(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES],
+		     char text[PP_PARCEL_BOOT_LEN])
+{
+	char *at = stpcpy(text, "store:");
+
+	for (int i = 0; i < PATHPROF_PARCEL_STORE_BYTES; i++)
+		at += snprintf(at, 3, "%02x", store[i]);
+	return text;
 }
 
 /* ---------------------------------------------------------------- what is there */
@@ -84,6 +95,7 @@ static int take_piece(struct pp_parcel_pieces *pieces, struct pathprof_store *st
 		.parcel_windows = pp_row_u32(&row, 1),
 		.other_host = strcmp(pp_row_text(&row, 2), host) != 0,
 		.window = pp_row_int(&row, 3, 1, INT64_MAX),
+		.shared = pp_row_int(&row, 5, 1, INT64_MAX) > 1,
 	};
 	if (read_keys(piece, stmt, 4) < 0)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
@@ -185,9 +197,10 @@ static bool is_emptier(const struct pp_parcel_piece *piece, const struct fresh *
 
 /* The decision on all pieces together. */
 struct verdict {
-	size_t stays;      /* pieces that have nothing to do with the parcel */
-	size_t torn;       /* windows of pieces of which it has a part */
-	bool others, full; /* another host has some of it; a piece of unknown windows is as full */
+	size_t stays; /* pieces that have nothing to do with the parcel */
+	size_t torn;  /* windows of pieces of which it has a part */
+	bool fixed;   /* some of it is where it stays: another host's, or rolled */
+	bool full;    /* a piece of unknown windows is as full */
 };
 
 static void judge_piece(struct verdict *verdict, struct pp_parcel_piece *piece, struct fresh *fresh)
@@ -199,8 +212,8 @@ static void judge_piece(struct verdict *verdict, struct pp_parcel_piece *piece, 
 		verdict->full = verdict->full || !piece->gone;
 	} else if (!common) {
 		verdict->stays++;
-	} else if (piece->other_host) {
-		verdict->others = true;
+	} else if (piece->other_host || piece->shared) {
+		verdict->fixed = true;
 	} else {
 		piece->gone = true;
 		verdict->torn += common < piece->key_cnt ? piece->key_cnt : 0;
@@ -227,11 +240,11 @@ static int judge(struct pp_parcel_pieces *pieces, struct fresh *fresh, uint32_t 
 	 */
 	if (verdict.full || fresh->known_cnt == fresh->cnt || verdict.torn >= fresh->cnt)
 		return 0;
-	if (verdict.others)
+	if (verdict.fixed)
 		return pathprof_fail(
 			error, -EEXIST,
-			"some of its windows are there under another host's name: the others "
-			"alone may be added");
+			"some of its windows are there under another host's name, or summed up "
+			"with those of their hour: the others alone may be added");
 	if (verdict.stays + part_cnt > PATHPROF_PARCEL_PARTS_MAX)
 		return pathprof_fail(error, -E2BIG,
 				     "parcels of one slot have more than %u parts together",
@@ -262,8 +275,8 @@ static int add_keys(struct pathprof_parcel_key **keys, size_t *cnt,
 	if (pp_resize(keys, *cnt + piece->key_cnt + 1) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < piece->key_cnt; i++)
-		(*keys)[(*cnt)++] = (struct pathprof_parcel_key){.key = piece->keys[i],
-								 .other_host = piece->other_host};
+		(*keys)[(*cnt)++] = (struct pathprof_parcel_key){
+			.key = piece->keys[i], .fixed = piece->other_host || piece->shared};
 	return 0;
 }
 

@@ -283,6 +283,17 @@ static int take_one(struct take *t, int64_t window)
 	return take_counts(t, window);
 }
 
+int pp_store_take_window(struct pathprof_store *store, struct pathprof_parcel *parcel,
+			 int64_t window, uint32_t *ret_part, struct pathprof_error *error)
+{
+	struct take t = {.store = store, .parcel = parcel, .error = error};
+	int code = take_one(&t, window);
+
+	if (code == 0)
+		*ret_part = (uint32_t)(t.part - parcel->parts);
+	return code;
+}
+
 /* stmt, whose rows are windows' ids, begins and ends, is finalised. */
 static int take_all(struct take *t, sqlite3_stmt *stmt)
 {
@@ -409,11 +420,10 @@ static int take_host(struct take *t, int64_t since_ns, int64_t until_ns)
 {
 	sqlite3_stmt *stmt = NULL;
 	int code = pp_sql_prepare(t->store,
-				  "SELECT w.id, w.begin_ns, w.end_ns FROM parcels p"
-				  " CROSS JOIN parcel_windows c ON c.parcel = p.id"
-				  " CROSS JOIN windows w ON w.id = c.window WHERE p.store = ?1"
-				  " AND p.host = ?4 AND w.end_ns > ?2 AND w.begin_ns < ?3"
-				  " ORDER BY p.slot, w.id",
+				  "SELECT w.id, w.begin_ns, w.end_ns FROM windows w WHERE w.id IN"
+				  " (SELECT c.window FROM parcels p CROSS JOIN parcel_windows c"
+				  " ON c.parcel = p.id WHERE p.store = ?1 AND p.host = ?4)"
+				  " AND w.end_ns > ?2 AND w.begin_ns < ?3 ORDER BY w.end_ns, w.id",
 				  &stmt, t->error);
 
 	if (code < 0)

@@ -235,6 +235,11 @@ int pp_store_take_names(struct pathprof_store *store, struct pathprof_parcel *pa
 
 /* ---------------------------------------------------------------- parcel_take.c */
 
+/* Adds a window's counts to those of the parcel's part of its kind, made if need be. -E2BIG: more
+ * than fits into memory. */
+int pp_store_take_window(struct pathprof_store *store, struct pathprof_parcel *parcel,
+			 int64_t window, uint32_t *ret_part, struct pathprof_error *error);
+
 /* The random id that the store was given with its schema. */
 int pp_store_identity(struct pathprof_store *store, uint8_t ret_id[16],
 		      struct pathprof_error *error);

@@ -198,16 +198,18 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_RANGE_COUNTS_ADD] =
 		"INSERT INTO range_counts VALUES " A_BATCH("(?1, ?, ?, ?)") RANGE_MERGE,
 	[PP_STMT_PARCEL_PIECES] =
-		"SELECT p.id, p.windows, p.host, c.window, c.recorded FROM parcels p"
+		"SELECT p.id, p.windows, p.host, c.window, c.recorded, (SELECT count(*) FROM"
+		" parcel_windows o WHERE o.window = c.window) FROM parcels p"
 		" CROSS JOIN parcel_windows c ON c.parcel = p.id WHERE p.store = ?1 AND p.slot = "
 		"?2",
 	[PP_STMT_PARCEL_FIND] =
 		"SELECT id FROM parcels WHERE store = ?1 AND slot = ?2 AND host = ?3",
 	[PP_STMT_PARCEL_SET] =
-		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+		"INSERT INTO parcels VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)"
 		" ON CONFLICT(id) DO UPDATE SET windows = excluded.windows, host = excluded.host,"
 		" model = excluded.model, kernel = excluded.kernel, os = excluded.os,"
-		" cpus = excluded.cpus, sent_ns = excluded.sent_ns, labels = excluded.labels",
+		" cpus = excluded.cpus, sent_ns = excluded.sent_ns, labels = excluded.labels,"
+		" rolled = 0",
 	[PP_STMT_PARCEL_WINDOW_ADD] = "INSERT INTO parcel_windows VALUES (?1, ?2, ?3)",
 	[PP_STMT_VALUE_DROP_ADD] = "INSERT INTO value_drops VALUES (?1, ?2, ?3)",
 };
