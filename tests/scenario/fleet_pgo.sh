@@ -4,7 +4,7 @@
 # path and by build-id, once for who has them already; who may not, what is not there and what is too little gets a reason.
 . "$(dirname "$0")/../own_processes.bash"
 name=fleet_pgo
-. "$(dirname "$0")/fleet_common.bash" sqlite3 gcc curl
+. "$(dirname "$0")/fleet_common.bash" sqlite3 gcc curl python3
 
 # ---------------------------------------------------------------- a program on two hosts, otherwise on each
 cat >work.c <<'END'
@@ -106,6 +106,36 @@ stop
 start --files "$dir/files"
 pgo "$id?format=bolt-fdata&$span"
 [ "$status" = 200 ] && cmp -s got by_path && ok "the file is found by its build-id" || not_ok "--files" "$status: $(head -c 300 got)"
+# A debuginfod server has it: asked by its build-id, and only where one is named.
+stop
+mkdir -p www/buildid/$id && mv files/${id:0:2}/${id:2} www/buildid/$id/executable
+python3 - www >server.log 2>&1 <<'END' &
+import functools, http.server, sys
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1]))
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+serves=$!
+for _ in $(seq 100); do [ -s server.log ] && break; sleep 0.1; done
+export DEBUGINFOD_CACHE_PATH=$dir/cache1
+start
+refused 404 "worker" "$id?format=bolt-fdata&$span"
+grep -q GET server.log && not_ok "no server is named" "$(tail -n 1 server.log)"
+stop
+export DEBUGINFOD_URLS=http://127.0.0.1:$(head -n 1 server.log)
+start
+pgo "$id?format=bolt-fdata&$span"
+[ "$status" = 200 ] && cmp -s got by_path && grep -q "GET /buildid/$id/executable" server.log && ok "the file comes from debuginfod" || not_ok "debuginfod" "$status: $(head -c 300 got)"
+stop
+# One that has something else under that build-id is not believed.
+export DEBUGINFOD_CACHE_PATH=$dir/cache2
+mv www/buildid/$id/executable kept
+cp /bin/true www/buildid/$id/executable
+start
+refused 404 "$id" "$id?format=bolt-fdata&since=$((since - 60))&until=$until"
+mv kept www/buildid/$id/executable
+kill $serves
+unset DEBUGINFOD_URLS
 sqlite3 hub.db "UPDATE path_counts SET samples = 1, squares = 1"
 refused 404 'paths were seen, a profile wants 1000' "$id?format=bolt-fdata&since=$((since - 30))&until=$until"
 stop

@@ -19,7 +19,9 @@
 
 #include "base/clock.h"
 #include "child.h"
+#include "debuginfod.h"
 #include "hub.h"
+#include "pathprof/code.h"
 #include "pathprof/fleet.h"
 #include "pathprof/parcel_store.h"
 #include "pgo.h"
@@ -203,6 +205,23 @@ static bool kept_file(const struct pgo *pgo, char *ret_path, size_t size)
 	return n > 0 && (size_t)n < size && access(ret_path, R_OK) == 0;
 }
 
+/* Where it ran there may be another build by now, or nothing. */
+static bool is_where_it_ran(const struct pgo *pgo)
+{
+	struct pathprof_build_id id;
+	struct pathprof_error error = {""};
+
+	return pathprof_build_id_read_apart(&id, pgo->build.program, NULL, NULL, &error) == 0 &&
+	       pathprof_build_id_equal(&id, &pgo->build.id);
+}
+
+/* A file for pathprofctl, which refuses one of another build; false: it looks where it ran. */
+static bool find_file(const struct pgo *pgo, char *ret_path, size_t size)
+{
+	return kept_file(pgo, ret_path, size) ||
+	       (!is_where_it_ran(pgo) && hub_debuginfod_find(&pgo->build.id, ret_path, size));
+}
+
 /* Its words go into a file: the last line is the reason when it fails. */
 static void export(const struct pgo *pgo, const char *program)
 {
@@ -216,7 +235,7 @@ static void export(const struct pgo *pgo, const char *program)
 
 	snprintf(since, sizeof(since), "@%s", pgo->options->since);
 	snprintf(until, sizeof(until), "@%s", pgo->options->until);
-	if (kept_file(pgo, file, sizeof(file)))
+	if (find_file(pgo, file, sizeof(file)))
 		argv[sizeof(argv) / sizeof(argv[0]) - 3] = "--file";
 	if (freopen(pgo->said, "w", stderr))
 		execv(program, (char *const *)(uintptr_t)argv);
