@@ -116,6 +116,33 @@ if unshare --mount sh -c 'mount -t tmpfs -o size=64k none disk' 2>/dev/null; the
 	nsenter --mount --target $server sh -c "cp '$dir'/disk/hub.db '$dir'/disk/hub.db-* '$dir/out'"
 	stop
 	same "a disk that was full for a while" out/hub.db
+	# A host's disk is full while its service has the database open: what is there is sent.
+	start full.db
+	cat >full.sh <<'END'
+mount -t tmpfs -o size=64m none disk && cp "$1" disk/host.db && shift
+python3 -c '
+import sqlite3, sys
+db = sqlite3.connect("disk/host.db")
+db.execute("PRAGMA journal_mode=WAL")
+db.execute("UPDATE windows SET bursts = bursts + 1 WHERE id = 1")
+db.commit()
+print(flush=True)
+sys.stdin.read()' < <(sleep 60) >opened &
+until [ -s opened ]; do sleep 0.05; kill -0 $! || exit 1; done
+dd if=/dev/zero of=disk/filler bs=4k 2>/dev/null
+[ "$(df --output=avail disk | tail -n 1)" -eq 0 ] || echo "there is room"
+"$@"
+status=$?
+kill $!
+exit $status
+END
+	unshare --mount bash full.sh slot1.db "$hub" send --once --db disk/host.db --hub "https://127.0.0.1:$port" --cert ca/host1.pem \
+		--key ca/host1-key.pem --ca ca/ca.pem >sent 2>said
+	total() { sqlite3 "$1" "SELECT (SELECT sum(samples) FROM path_counts) || ' ' || (SELECT sum(bursts) FROM windows)"; }
+	sqlite3 slot1.db "UPDATE windows SET bursts = bursts + 1 WHERE id = 1"
+	grep -q '^[1-9].* parcels sent, 0 there already, 0 refused' sent && [ "$(total full.db)" = "$(total slot1.db)" ] &&
+		ok "a host whose disk is full: $(cat sent)" || not_ok "a host whose disk is full" "$(cat sent said | tail -n 2 | paste -sd ';') $(total full.db), not $(total slot1.db)"
+	stop
 else
 	echo "skip $name: full disk: no file system can be mounted here"
 fi
