@@ -194,7 +194,7 @@ static int check_label(const struct hosts *hosts)
 {
 	if (!hosts->cnt)
 		return ctl_fail("%s: the database holds one host, which has no labels: parcels "
-				"have them (pathprof-hub send --labels)",
+				"bring them from hosts whose settings name some",
 				hosts->options->labels);
 	return hosts->labelled ? CTL_OK
 			       : ctl_fail("%s: no host has these labels: `pathprofctl hosts` lists "

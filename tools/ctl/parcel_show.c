@@ -112,9 +112,9 @@ json_t *parcel_host_json(const struct pathprof_parcel_host *host)
 	json_add_text(object, "model", host->model);
 	json_add_text(object, "kernel", host->kernel);
 	json_add_text(object, "os", host->os);
-	json_add_text(object, "labels", host->labels);
 	json_add_count(object, "cpus", host->cpus);
 	json_add_ns(object, "sent_ns", host->sent_ns);
+	json_add_text(object, "labels", host->labels);
 	return object;
 }
 
