@@ -118,6 +118,7 @@ def ladder(results, prefix, title, out):
     print(file=out)
 
 
+KEYS = {"taken": "taken branches", "instructions": "instructions"}
 READERS = [  # of profiles: its name, and the variants before, from bursts, and from the exact profile
     ("BOLT", "base", "samples", "bolt-exact"),
     ("clang-22", "base", "clang-samples", "clang-exact"),
@@ -130,7 +131,7 @@ def bursts_wanted(results, key, out):
     programs = [p for p in results if groups(results[p], "samples")]
     if not programs:
         return
-    print(f"| {key} | bursts |" + "".join(f" {NAMES[p]} |" for p in programs), file=out)
+    print(f"| {KEYS[key]} | bursts |" + "".join(f" {NAMES[p]} |" for p in programs), file=out)
     print("|---|---:|" + "---:|" * len(programs), file=out)
     for reader, before, prefix, best in READERS:
         rungs = sorted(set().union(*(groups(results[p], prefix) for p in programs)))
