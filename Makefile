@@ -36,13 +36,13 @@ RELAY_SRC := $(filter-out tools/relay/main.c,$(wildcard tools/relay/*.c))
 # What pathprofd, pathprof-relay and pathprof-hub are made of.
 SHARED_SRC := $(wildcard daemon/shared/*.c)
 BPF_SRC := $(wildcard daemon/bpf/*.bpf.c)
-CTL_SRC := $(wildcard tools/ctl/*.c)
+CTL_SRC := $(wildcard tools/ctl/*.c tools/ctl/*/*.c)
 LAB_SRC := $(wildcard tools/lab/*.c tools/lab/*/*.c)
 TRACE_SRC := $(wildcard tools/trace/*.c)
 HUB_SRC := $(wildcard tools/hub/*.c)
 PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
 # Of pathprofctl what stands alone.
-CTL_TESTED := tools/ctl/output.c tools/ctl/brief_name.c
+CTL_TESTED := tools/ctl/text/output.c tools/ctl/text/brief_name.c
 LAB_TESTED := $(filter-out tools/lab/main.c,$(LAB_SRC))
 UNIT_SRC := $(wildcard tests/unit/*.c)
 SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))
@@ -109,7 +109,7 @@ $(BUILD)/gen/schema.c: $(SCHEMA)
 	  echo 'NULL};'; } > $@
 
 # Messages of protobuf, as C: gen/NAME.pb-c.[ch] of NAME.proto.
-MESSAGES := libprofile/src/format/pprof.proto schema/wire/parcel.proto
+MESSAGES := libprofile/src/export/pprof.proto schema/wire/parcel.proto
 message_objects = $(patsubst %.proto,$(BUILD)/$(1)/%.pb-c.o,$(notdir $(MESSAGES)))
 define message
 $(BUILD)/gen/$(basename $(notdir $(1))).pb-c.c: $(1)
@@ -118,7 +118,7 @@ $(BUILD)/gen/$(basename $(notdir $(1))).pb-c.c: $(1)
 endef
 $(foreach m,$(MESSAGES),$(eval $(call message,$(m))))
 includes_message = $(patsubst %,$(BUILD)/%/libprofile/src/$(1).o,obj san fuzz/obj): $(BUILD)/gen/$(2).pb-c.c
-$(call includes_message,format/write_pprof,pprof)
+$(call includes_message,export/write_pprof,pprof)
 $(call includes_message,parcel/parcel_write,parcel)
 $(call includes_message,parcel/parcel_read,parcel)
 $(call includes_message,parcel/parcel_read_names,parcel)

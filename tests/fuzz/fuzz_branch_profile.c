@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "../../libprofile/src/format/pp_fill.h"
-#include "../../libprofile/src/format/pp_straight.h"
+#include "../../libprofile/src/branch/pp_fill.h"
+#include "../../libprofile/src/branch/pp_straight.h"
 #include "fuzz.h"
 #include "pathprof/export.h"
 #include "pathprof/inlines.h"

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "../../libprofile/src/code/pp_graph_cache.h"
+#include "../../libprofile/src/graph/pp_graph_cache.h"
 #include "../unit/oracle_path_id.h"
 #include "fuzz.h"
 #include "pathprof/code.h"

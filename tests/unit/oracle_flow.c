@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../libprofile/src/code/pp_graph.h"
+#include "../../libprofile/src/graph/pp_graph.h"
 #include "oracle_stream.h"
 
 /* ---------------------------------------------------------------- graphs */

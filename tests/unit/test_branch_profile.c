@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../libprofile/src/format/pp_fill.h"
-#include "../../libprofile/src/format/pp_straight.h"
+#include "../../libprofile/src/branch/pp_fill.h"
+#include "../../libprofile/src/branch/pp_straight.h"
 #include "elf_writer.h"
 #include "export_world.h"
 #include "pathprof/export.h"

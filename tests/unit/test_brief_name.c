@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of C++ and Rust without their arguments. */
-#include "../../tools/ctl/brief_name.h"
+#include "../../tools/ctl/text/brief_name.h"
 #include "unit.h"
 
 #include <stdio.h>

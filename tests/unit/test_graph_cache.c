@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "../../libprofile/src/code/pp_graph_cache.h"
+#include "../../libprofile/src/graph/pp_graph_cache.h"
 #include "oracle_flow.h"
 #include "oracle_stream.h"
 

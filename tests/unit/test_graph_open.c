@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../libprofile/src/code/pp_graph_cache.h"
+#include "../../libprofile/src/graph/pp_graph_cache.h"
 #include "oracle_flow.h"
 #include "test_code.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files that pathprofctl writes: whatever stands under the name, and whatever goes wrong. */
-#include "../../tools/ctl/output.h"
+#include "../../tools/ctl/text/output.h"
 #include "unit.h"
 
 #include <dirent.h>

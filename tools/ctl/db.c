@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "text/cleanup.h"
 
 #define SYSTEM_STATE "/var/lib/pathprof"
 #define SYSTEM_DB    SYSTEM_STATE "/profile.db"

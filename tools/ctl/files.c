@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "text/cleanup.h"
 
 char *ctl_read_line(const char *path)
 {

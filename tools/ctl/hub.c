@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cleanup.h"
+#include "text/cleanup.h"
 #include "oneshot.h"
 #include "scratch.h"
 

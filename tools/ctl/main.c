@@ -9,17 +9,17 @@
 #include <unistd.h>
 
 #include "base/options.h"
-#include "cleanup.h"
+#include "text/cleanup.h"
 #include "ctl.h"
 #include "hub.h"
-#include "glossary.h"
-#include "keeper.h"
+#include "text/glossary.h"
+#include "code/keeper.h"
 #include "options.h"
-#include "output.h"
+#include "text/output.h"
 #include "pathprof/parcel_store.h"
 #include "scratch.h"
-#include "symbols.h"
-#include "term.h"
+#include "code/symbols.h"
+#include "text/term.h"
 
 static const struct ctl_verb verbs[] = {
 	{"doctor", "", "Say what this machine can do, and what would change it",

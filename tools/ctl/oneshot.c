@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "text/cleanup.h"
 #include "ctl.h"
 
 char *oneshot_program(const char *name)

@@ -12,17 +12,17 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/units.h"
-#include "kinds.h"
+#include "text/kinds.h"
 #include "pathprof/combine.h"
 #include "ctl.h"
-#include "names.h"
+#include "code/names.h"
 #include "pathprof/format.h"
 #include "pathprof/labels.h"
 #include "pathprof/parcel.h"
 #include "pathprof/sources.h"
-#include "side.h"
-#include "untested.h"
-#include "when.h"
+#include "compare/side.h"
+#include "untested/untested.h"
+#include "text/when.h"
 
 static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "text/cleanup.h"
 
 int scratch_make(char **ret_directory, struct pathprof_error *error)
 {

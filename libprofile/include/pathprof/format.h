@@ -13,7 +13,7 @@ extern "C" {
 /*
  * A row a format, by whether it is READ, WRITTEN or BOTH: what follows PATHPROF_FORMAT_, the name
  * that pathprofctl knows it under, what its addresses count from (PATHPROF_ADDRESS_), and what
- * its reader pp_X_ops and its writer pp_write_X are called in src/format.
+ * its reader pp_X_ops (src/format) and its writer pp_write_X (src/export) are called.
  */
 #define PATHPROF_FORMATS(READ, WRITTEN, BOTH)                                                      \
 	READ(PERF_DATA, "perf.data", RUN, perf_data)                                               \

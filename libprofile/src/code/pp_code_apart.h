@@ -16,7 +16,7 @@
 #include "pathprof/graph.h"
 #include "pathprof/inlines.h"
 #include "pp_code.h"
-#include "pp_graph_cache.h"
+#include "../graph/pp_graph_cache.h"
 
 enum pp_code_question {
 	PP_ASK_BUILD_ID = 1, /* of the descriptor that comes along, whatever it is */

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "../code/pp_code.h"
-#include "../format/pp_branch_profile.h"
-#include "../format/pp_code_ranges.h"
+#include "../branch/pp_branch_profile.h"
+#include "../branch/pp_code_ranges.h"
 #include "pathprof/mapped.h"
 #include "pathprof/recorded_spaces.h"
 #include "pp_import_chain.h"

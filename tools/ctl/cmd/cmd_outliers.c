@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pathprofctl outliers: hosts of a fleet that run a program otherwise than the rest, and in what
+ * they differ; and hosts that run another build of it than most.
+ */
+#include "../ctl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "../text/cleanup.h"
+#include "../compare/comparison.h"
+#include "../text/kinds.h"
+#include "../view/listing.h"
+#include "pathprof/fleet.h"
+#include "../compare/selector.h"
+#include "../text/text.h"
+
+#define BINARIES_DEFAULT 10 /* the heaviest */
+#define QUIET_NS         (2 * PP_NSEC_PER_SEC)
+
+struct question {
+	const struct ctl_options *options;
+	struct pathprof_store *store;
+	struct pathprof_filter filter;
+	struct pathprof_fleet fleet;
+	struct pathprof_fleet_groups groups;
+	struct listing listing;
+	size_t found_cnt;
+};
+
+static const struct table_column columns[] = {
+	{"HOST", TABLE_SHRINK}, {"BINARY", TABLE_SHRINK}, {"SAMPLES", TABLE_RIGHT},
+	{"BITS", TABLE_RIGHT},  {"CHANCE", TABLE_RIGHT},  {"DIFFERS IN", TABLE_SHRINK},
+};
+
+/* ---------------------------------------------------------------- who runs it how */
+
+struct progress {
+	uint64_t begin_ns;
+	size_t host_cnt;
+	bool shown;
+};
+
+static bool show_progress(void *context, size_t host_cnt)
+{
+	struct progress *progress = context;
+
+	if (isatty(STDERR_FILENO) && pp_monotonic_ns() - progress->begin_ns >= QUIET_NS) {
+		progress->shown = true;
+		fprintf(stderr, "\rpathprofctl: %zu of %zu hosts", host_cnt, progress->host_cnt);
+	}
+	return true;
+}
+
+static int load(struct question *q, struct pathprof_error *error)
+{
+	struct progress progress = {pp_monotonic_ns(), q->fleet.host_cnt, false};
+	int r = pathprof_fleet_load(&q->groups, &q->fleet, q->store, &q->filter, show_progress,
+				    &progress, error);
+
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	for (size_t i = 0; r == 0 && i < q->groups.cnt; i++) {
+		r = pathprof_fleet_group_judge(&q->groups.list[i]);
+		if (r < 0)
+			pathprof_fail(error, r, "%s: %s", q->groups.list[i].name, strerror(-r));
+	}
+	return r;
+}
+
+static void release(struct question *q)
+{
+	pathprof_fleet_groups_release(&q->groups);
+	pathprof_fleet_release(&q->fleet);
+	pathprof_store_free(q->store);
+}
+
+/* ---------------------------------------------------------------- in what it differs */
+
+/* Both sides are the caller's to release. */
+static int load_sides(const struct question *q, const struct pathprof_fleet_group *group,
+		      const char *host, struct side *fleet, struct side *one)
+{
+	struct pathprof_filter of_host = q->filter;
+	int r = selector_load_build(fleet, q->options, &q->filter, &group->id, "all hosts");
+
+	if (r)
+		return r;
+	of_host.host = host;
+	r = selector_load_build(one, q->options, &of_host, &group->id, host);
+	if (r)
+		side_release(fleet);
+	return r;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static json_t *object_of(const struct pathprof_fleet_group *group, const char *host,
+			 const char *reason, bool found)
+{
+	json_t *object = json_object();
+
+	json_add_text(object, "host", host);
+	json_add_binary(object, "binary", &group->id, group->name);
+	json_add_text(object, "reason", reason);
+	json_add(object, "outlier", json_boolean(found));
+	return object;
+}
+
+static void add_number(json_t *object, const char *key, double value)
+{
+	json_add(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static void add_verdict(json_t *object, const struct pathprof_fleet_member *host)
+{
+	add_number(object, "samples", host->verdict.samples);
+	add_number(object, "distance", host->verdict.distance);
+	add_number(object, "chance", host->verdict.chance);
+	add_number(object, "bits", host->bits);
+	add_number(object, "low_bits", host->low_bits);
+	add_number(object, "high_bits", host->high_bits);
+}
+
+static void add_cells(struct question *q, const struct pathprof_fleet_group *group,
+		      const struct pathprof_fleet_member *host, const struct comparison *c)
+{
+	struct table *table = &q->listing.table;
+	_cleanup_free_ char *functions = comparison_brief(c);
+
+	table_row(table, 0);
+	table_cell(table, CTL_NAME, "%s", host->host);
+	table_cell(table, CTL_PLAIN, "%s", text_base_name(group->name));
+	table_cell(table, CTL_PLAIN, "%.0f", host->verdict.samples);
+	table_cell(table, CTL_PLAIN, "%.2f", host->bits);
+	if (isfinite(host->verdict.chance))
+		table_cell(table, CTL_PLAIN, "%.0e", host->verdict.chance);
+	else
+		table_cell(table, CTL_DIM, "-");
+	table_cell(table, CTL_PLAIN, "%s", *functions ? functions : "many paths, each by little");
+}
+
+/* One that is found, beside all hosts together. */
+static int add_found(struct question *q, const struct pathprof_fleet_group *group,
+		     const struct pathprof_fleet_member *host)
+{
+	struct comparison comparison;
+	struct side fleet, one;
+	int r = load_sides(q, group, host->host, &fleet, &one);
+
+	if (r)
+		return r;
+	r = comparison_init(&comparison, &fleet, &one, q->options);
+	if (r == CTL_OK) {
+		if (q->listing.json) {
+			json_t *object = object_of(group, host->host, "behaviour", true);
+
+			add_verdict(object, host);
+			json_add(object, "functions",
+				 comparison_brief_json(&comparison, "fleet_share", "host_share"));
+			json_rows_add(&q->listing.rows, object);
+		} else {
+			add_cells(q, group, host, &comparison);
+		}
+		comparison_release(&comparison);
+	}
+	side_release(&fleet);
+	side_release(&one);
+	return r;
+}
+
+/* JSON has the others as well. */
+static void add_other(struct question *q, const struct pathprof_fleet_group *group,
+		      const struct pathprof_fleet_member *host)
+{
+	json_t *object;
+
+	if (!q->listing.json)
+		return;
+	object = object_of(group, host->host, "behaviour", false);
+	add_verdict(object, host);
+	json_rows_add(&q->listing.rows, object);
+}
+
+static int add_group(struct question *q, const struct pathprof_fleet_group *group)
+{
+	int r = CTL_OK;
+
+	for (size_t i = 0; group->judged && r == CTL_OK && i < group->member_cnt; i++) {
+		const struct pathprof_fleet_member *host = &group->members[i];
+
+		q->found_cnt += host->verdict.found;
+		if (host->verdict.found)
+			r = add_found(q, group, host);
+		else
+			add_other(q, group, host);
+	}
+	return r;
+}
+
+/* ---------------------------------------------------------------- other builds */
+
+/* The build of this program that most hosts run, NULL: there is one build. */
+static const struct pathprof_fleet_group *common_build(const struct question *q,
+						       const struct pathprof_fleet_group *of)
+{
+	const struct pathprof_fleet_group *most = NULL;
+
+	for (size_t i = 0; i < q->groups.cnt; i++) {
+		const struct pathprof_fleet_group *group = &q->groups.list[i];
+
+		if (group != of && !strcmp(group->name, of->name) &&
+		    group->member_cnt > (most ? most->member_cnt : of->member_cnt))
+			most = group;
+	}
+	return most;
+}
+
+static void add_build(struct question *q, const struct pathprof_fleet_group *group,
+		      const struct pathprof_fleet_member *host,
+		      const struct pathprof_fleet_group *common)
+{
+	char own[PATHPROF_BUILD_ID_TEXT_LEN], usual[PATHPROF_BUILD_ID_TEXT_LEN];
+	struct table *table = &q->listing.table;
+	json_t *object;
+
+	q->found_cnt++;
+	pathprof_build_id_text(&group->id, own);
+	pathprof_build_id_text(&common->id, usual);
+	if (q->listing.json) {
+		object = object_of(group, host->host, "build", true);
+		json_add_text(object, "usual_build", usual);
+		json_add_count(object, "usual_build_hosts", common->member_cnt);
+		json_rows_add(&q->listing.rows, object);
+		return;
+	}
+	table_row(table, 0);
+	table_cell(table, CTL_NAME, "%s", host->host);
+	table_cell(table, CTL_PLAIN, "%s", text_base_name(group->name));
+	table_cell(table, CTL_PLAIN, "%.0f", (double)host->distribution.total);
+	table_cell(table, CTL_DIM, "-");
+	table_cell(table, CTL_DIM, "-");
+	table_cell(table, CTL_PLAIN, "its build: %.8s, where %zu hosts run %.8s", own,
+		   common->member_cnt, usual);
+}
+
+static void add_builds(struct question *q)
+{
+	for (size_t i = 0; i < q->groups.cnt; i++) {
+		const struct pathprof_fleet_group *group = &q->groups.list[i];
+		const struct pathprof_fleet_group *common = common_build(q, group);
+
+		for (size_t h = 0; common && h < group->member_cnt; h++)
+			add_build(q, group, &group->members[h], common);
+	}
+}
+
+/* ---------------------------------------------------------------- the verb */
+
+static void say_how(const struct question *q)
+{
+	size_t judged = 0, few = 0, few_samples = 0;
+
+	for (size_t i = 0; i < q->groups.cnt; i++) {
+		judged += q->groups.list[i].judged;
+		few += q->groups.list[i].judged &&
+		       q->groups.list[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
+		few_samples += q->groups.list[i].few_cnt;
+	}
+	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more.\n", judged,
+	       q->groups.cnt, PATHPROF_FLEET_HOSTS_MIN);
+	if (q->found_cnt)
+		puts("BITS: relative entropy from the host that is most like it, less what chance "
+		     "makes of it.");
+	if (judged > few)
+		puts("CHANCE: of such a distance for a host that behaves like the rest, as these "
+		     "scatter; of\nthe hosts named, one in twenty is expected to be named "
+		     "wrongly.");
+	if (few)
+		printf("Of %zu there are fewer than %d hosts, too few to see how hosts scatter: "
+		       "named is who differs\nfrom each of the others.\n",
+		       few, PATHPROF_OUTLIERS_MEMBERS_MIN);
+	if (few_samples)
+		printf("Left out: %zu times a host with fewer than %d samples.\n", few_samples,
+		       PATHPROF_FLEET_SAMPLES_MIN);
+}
+
+static int answer(struct question *q)
+{
+	int r = CTL_OK;
+
+	table_init(&q->listing.table, columns, sizeof(columns) / sizeof(columns[0]));
+	listing_begin(&q->listing);
+	for (size_t i = 0; r == CTL_OK && i < q->groups.cnt; i++)
+		r = add_group(q, &q->groups.list[i]);
+	add_builds(q);
+	listing_end(&q->listing, q->found_cnt ? NULL : "no host behaves otherwise than the rest");
+	if (r == CTL_OK && !q->listing.json)
+		say_how(q);
+	return r;
+}
+
+static int ask(struct question *q)
+{
+	struct pathprof_error error = {""};
+	struct kinds kinds;
+	int r = kinds_settle(q->store, &q->filter, &kinds);
+
+	if (r)
+		return r;
+	/* Even where all windows are of one kind: it says what paths count by. */
+	q->filter.kind = kinds.used;
+	r = pathprof_fleet_look(&q->fleet, q->store, &q->filter, &error);
+	if (r < 0)
+		return ctl_fail_error("outliers", r, &error);
+	if (q->fleet.host_cnt < PATHPROF_FLEET_HOSTS_MIN)
+		return ctl_fail(
+			"outliers: the database has %zu hosts, and this asks how one differs "
+			"from others: ask a hub (--hub), or add parcels of %d hosts or more "
+			"(`pathprofctl parcel`)",
+			q->fleet.host_cnt, PATHPROF_FLEET_HOSTS_MIN);
+	r = load(q, &error);
+	return r < 0 ? ctl_fail_error("outliers", r, &error) : answer(q);
+}
+
+int cmd_outliers(const struct ctl_options *options)
+{
+	struct question q = {
+		.options = options, .filter = options->filter, .listing = {.json = options->json}};
+	int r = ctl_no_operands(options);
+
+	if (!options->limit_given)
+		q.filter.limit = BINARIES_DEFAULT;
+	if (r == CTL_OK)
+		r = ctl_db_open(&q.store, options, PATHPROF_STORE_READ);
+	if (r == CTL_OK)
+		r = ask(&q);
+	release(&q);
+	return r;
+}

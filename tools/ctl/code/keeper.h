@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs a verb in a child and watches over it. What the verb reads, programs and their debug
+ * information, belongs to others: it may lie on a file server that never answers, be cut off while
+ * it is mapped, or be made so that reading it takes all memory or never ends. The child then ends,
+ * and one line says which file it was.
+ *
+ * | bound                                   |                                             |
+ * |-----------------------------------------|---------------------------------------------|
+ * | a call or a page that a file waits for  | 5 s                                         |
+ * | CPU time between one file and the next  | 120 s, or $PATHPROF_READ_SECONDS            |
+ * | memory                                  | 4 GiB, half of the machine's, or its limit  |
+ *
+ * A child that hangs in a file system cannot be killed; it is left behind and ends with that.
+ * Signals that would end pathprofctl go to the child, and pathprofctl ends as the child does.
+ *
+ * After two seconds (base/progress.h) it says how long the verb has taken and what it is at: on a
+ * terminal in one line that goes when the verb shows something or ends, elsewhere now and then,
+ * each time after twice as long.
+ *
+ * Workload: once a command; four looks a second. One thread, before any other is started.
+ */
+#ifndef CTL_KEEPER_H
+#define CTL_KEEPER_H
+
+#include "../ctl.h"
+
+/*
+ * Returns what the verb returned, after `finish` in the child. Where no child can be had the verb
+ * runs here.
+ */
+int keeper_run(const struct ctl_options *options, int (*run)(const struct ctl_options *options),
+	       int (*finish)(int result));
+
+/*
+ * What the verb is at, for people who wait: "gzip: reading its code: 40 %"; "" nothing in
+ * particular. Where nobody watches it does nothing.
+ */
+void keeper_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Code by the processes that run it: see live_code.h. */
+#include "live_code.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "apart.h"
+#include "../text/cleanup.h"
+#include "../ctl.h"
+#include "pathprof/foreign.h"
+#include "../text/text.h"
+
+#define TRIES_MAX 32 /* processes that have the name mapped */
+
+struct live_code {
+	struct pathprof_store *store;
+	bool asked;
+	pid_t *pids;
+	size_t cnt, room;
+};
+
+struct search {
+	const struct pathprof_build_id *id;
+	const char *name;
+	struct pathprof_code *code; /* NULL: not found yet */
+};
+
+struct live_code *live_code_new(struct pathprof_store *store)
+{
+	struct live_code *live = ctl_alloc(sizeof(*live));
+
+	live->store = store;
+	return live;
+}
+
+void live_code_free(struct live_code *live)
+{
+	if (!live)
+		return;
+	free(live->pids);
+	free(live);
+}
+
+static bool open_path(struct search *search, const char *path)
+{
+	struct pathprof_error unsaid;
+
+	return apart_open_code(&search->code, path, search->id, &unsaid) == 0;
+}
+
+/* No link of a container leads out of its root. */
+static bool open_in_root(struct search *search, pid_t pid)
+{
+	_cleanup_close_ int root_fd = pathprof_foreign_root(pid);
+	_cleanup_close_ int fd =
+		root_fd < 0 ? -EBADF : pathprof_foreign_look(root_fd, search->name);
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return fd >= 0 && open_path(search, path);
+}
+
+/* Whether the process lives that was recorded, and not another one of its number. */
+static bool lives(const struct pathprof_process_row *row)
+{
+	char path[40];
+	_cleanup_free_ char *stat = NULL;
+	unsigned long long start_time = 0;
+	const char *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)row->pid);
+	stat = row->pid ? ctl_read_line(path) : NULL;
+	state = stat ? strrchr(stat, ')') : NULL;
+	return state &&
+	       sscanf(state,
+		      ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+		      "%*d %*d %*d %llu",
+		      &start_time) == 1 &&
+	       start_time == row->start_time;
+}
+
+static int take_process(void *context, const struct pathprof_process_row *row)
+{
+	struct live_code *live = context;
+
+	if (!lives(row))
+		return 0;
+	ctl_grow(&live->pids, live->cnt, &live->room);
+	live->pids[live->cnt++] = (pid_t)row->pid;
+	return 0;
+}
+
+static void ask(struct live_code *live)
+{
+	const struct pathprof_filter all = {0};
+
+	if (!live->asked && live->store)
+		pathprof_store_processes(live->store, &all, take_process, live, NULL);
+	live->asked = true;
+}
+
+/* Whether it has mapped something of the name: "/usr/bin/x", "/usr/bin/x (deleted)". */
+static bool has_mapped(pid_t pid, const char *name)
+{
+	_cleanup_fclose_ FILE *maps = NULL;
+	char path[40], line[4352];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (!found && maps && fgets(line, sizeof(line), maps))
+		found = strstr(line, name) != NULL;
+	return found;
+}
+
+static bool open_of_process(struct search *search, pid_t pid)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return open_path(search, path) || (search->name[0] == '/' && open_in_root(search, pid));
+}
+
+int live_code_open(struct live_code *live, struct pathprof_code **ret_code,
+		   const struct pathprof_build_id *id, const char *name)
+{
+	struct search search = {.id = id, .name = name};
+	unsigned int tries = 0;
+
+	if (!id->len_bytes || !name[0])
+		return -ENOENT;
+	ask(live);
+	for (size_t i = 0; i < live->cnt && tries < TRIES_MAX; i++) {
+		if (!has_mapped(live->pids[i], text_base_name(name)))
+			continue;
+		tries++;
+		if (open_of_process(&search, live->pids[i])) {
+			*ret_code = search.code;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two sides compared: the figures, and what they come from. `a` is what was assumed (a baseline, a
+ * deployed profile), `b` what ran: D is D(b || a).
+ *
+ * What moved: the terms that events add to D; none is below 0 and they add up to D
+ * (pathprof/drift.h). A function's is the sum of its events'. Ownership: borrows the sides. One
+ * thread.
+ */
+#ifndef CTL_COMPARISON_H
+#define CTL_COMPARISON_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "pathprof/compare.h"
+#include "pathprof/drift.h"
+#include "../view/shares.h"
+#include "side.h"
+#include "side_load.h"
+
+/* A path, edge or branch, or all of a function. */
+struct moved {
+	const struct side *side;      /* of these, the one that has it; b if both have */
+	const struct side_item *item; /* of a function its heaviest in terms of bits */
+	double a_share, b_share;
+	double moved_bits;
+	uint64_t function; /* key */
+	size_t event_cnt;
+};
+
+struct comparison {
+	const struct side *a, *b;
+	struct side_match match;
+	struct pathprof_relative_entropy kl;
+	bool counted; /* both are counts of samples, so drift says how sure D is */
+	struct pathprof_drift drift;
+	double a_entropy_bits, b_entropy_bits;
+	double overlap, similarity, angle_degrees;
+	struct pathprof_coverage coverage; /* of b's events by a */
+	bool has_branches;
+	struct pathprof_branch_comparison branches;
+	struct shares_pathless a_pathless, b_pathless; /* NAN: not known */
+	struct moved *events, *functions;              /* greatest first */
+	size_t event_cnt, function_cnt;
+};
+
+/* Matches builds as well, which changes the sides. CTL_OK or an exit status, said. */
+int comparison_init(struct comparison *ret_comparison, struct side *a, struct side *b,
+		    const struct ctl_options *options);
+void comparison_release(struct comparison *comparison);
+
+/* "NAME", or of text the key. The caller frees. */
+char *moved_function_name(const struct moved *moved);
+/* The file name of the binary; "": none. */
+const char *moved_binary_name(const struct moved *moved);
+
+/* In a line the functions that moved most; "" when none moved by much. The caller frees. */
+char *comparison_brief(const struct comparison *comparison);
+/* The same as an array, their shares under these keys. */
+json_t *comparison_brief_json(const struct comparison *comparison, const char *a_key,
+			      const char *b_key);
+
+void comparison_print(const struct comparison *comparison, uint32_t limit, FILE *out);
+void comparison_print_json(const struct comparison *comparison, uint32_t limit, FILE *out);
+/* CTL_OK, or what is wrong with file, said. */
+int comparison_draw(const struct comparison *comparison, const char *file);
+
+#endif

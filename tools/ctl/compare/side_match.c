@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Two sides over different builds: see side_load.h. */
+#include "side_load.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../text/cleanup.h"
+#include "../ctl.h"
+#include "pathprof/events.h"
+#include "pathprof/match.h"
+#include "pathprof/portable.h"
+#include "../text/text.h"
+
+/* A build: its side's binary, and what names its paths: its code, or what the store kept of it. */
+struct build {
+	struct side *side;
+	uint32_t binary;
+	struct pathprof_graph *graph;
+	struct pathprof_matcher *matcher;
+	struct pathprof_portable *kept;
+};
+
+static bool has_build(const struct side *side, const struct side_binary *binary)
+{
+	for (uint32_t i = 0; i < side->binary_cnt; i++)
+		if (pathprof_build_id_equal(&side->binaries[i].id, &binary->id))
+			return true;
+	return false;
+}
+
+/* Of binaries that `other` has not, the one of that name. */
+static uint32_t find_named(const struct side *side, const struct side *other, const char *name,
+			   bool whole)
+{
+	for (uint32_t i = 0; i < side->binary_cnt; i++) {
+		const char *own = side->binaries[i].name;
+
+		if (!strcmp(whole ? own : text_base_name(own),
+			    whole ? name : text_base_name(name)) &&
+		    !has_build(other, &side->binaries[i]))
+			return i;
+	}
+	return SIDE_NO_BINARY;
+}
+
+static uint32_t find_other_build(const struct side *side, const struct side *other,
+				 const struct side_binary *binary)
+{
+	uint32_t found;
+
+	if (!binary->name[0] || binary->id.kind == PATHPROF_ID_JIT)
+		return SIDE_NO_BINARY;
+	found = find_named(side, other, binary->name, true);
+	return found != SIDE_NO_BINARY ? found : find_named(side, other, binary->name, false);
+}
+
+/* ---------------------------------------------------------------- one pair */
+
+static void close_build(struct build *build)
+{
+	pathprof_matcher_free(build->matcher);
+	pathprof_graph_free(build->graph);
+	pathprof_portable_unref(build->kept);
+	*build = (struct build){.side = build->side, .binary = build->binary};
+}
+
+static int open_code(struct build *build, const struct ctl_options *options,
+		     struct pathprof_error *why)
+{
+	const struct side_binary *binary = &build->side->binaries[build->binary];
+	struct pathprof_code *code =
+		symbols_code(build->side->symbols, &binary->id, binary->name, why);
+	int r = code ? graphs_open(&build->graph, options, code, binary->name, why) : -ENOENT;
+
+	return r < 0 ? r : pathprof_matcher_new(&build->matcher, build->graph);
+}
+
+/* Without its code nothing else says what a function is called. */
+static int take_name(void *context, const struct pathprof_portable_row *row)
+{
+	struct build *build = context;
+	struct side *side = build->side;
+	struct pathprof_event event;
+	struct side_item *item;
+
+	pathprof_event_of_path(&event, side->binaries[build->binary].group, row->start, row->length,
+			       row->outcomes, 0);
+	item = (struct side_item *)(uintptr_t)side_find(side, event.key_hi, event.key_lo);
+	if (item && !item->function_name && row->function_name && *row->function_name)
+		item->function_name = ctl_strdup(row->function_name);
+	return 0;
+}
+
+/* A file that is gone left the names of its paths, where drift was measured. */
+static int open_kept(struct build *build)
+{
+	struct side *side = build->side;
+	const struct side_binary *binary = &side->binaries[build->binary];
+	struct pathprof_error error;
+	int r;
+
+	if (!side->store)
+		return -ENOENT;
+	build->kept = pathprof_portable_new(&binary->id);
+	if (!build->kept)
+		return -ENOMEM;
+	r = pathprof_portable_load(build->kept, side->store, &error);
+	if (r == 0 && !build->kept->functions)
+		r = -ENOENT;
+	return r < 0 ? r
+		     : pathprof_store_portable(side->store, &binary->id, take_name, build, &error);
+}
+
+/* Why the code is not to be had says more than that no names were kept. */
+static int open_build(struct build *build, const struct ctl_options *options,
+		      struct pathprof_error *why)
+{
+	return open_code(build, options, why) == 0 ? 0 : open_kept(build);
+}
+
+/* The name of a path that outlives its build. -ENOENT: it has none. */
+static int name_item(const struct build *build, const struct side_item *item,
+		     struct pathprof_event *ret_event)
+{
+	const struct pathprof_portable_path *path;
+
+	if (build->matcher)
+		return pathprof_matcher_path(build->matcher, item->from, item->length,
+					     item->outcomes, item->weight, ret_event);
+	path = build->kept ? pathprof_portable_find(build->kept, item->key_lo) : NULL;
+	if (!path || !path->function)
+		return -ENOENT;
+	*ret_event = (struct pathprof_event){
+		.key_hi = path->function, .key_lo = path->place, .weight = item->weight};
+	return 0;
+}
+
+static int compare_key(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* 1, 0 or -errno. */
+static int has_function(const struct build *build, uint64_t key)
+{
+	const struct pathprof_portable *kept = build->kept;
+
+	if (build->matcher)
+		return pathprof_matcher_has(build->matcher, key);
+	return kept && kept->function_cnt &&
+	       bsearch(&key, kept->functions, kept->function_cnt, sizeof(key), compare_key);
+}
+
+/* Drops every item of the build that the other one does not have. */
+static int rename_items(struct build *build, struct build *other)
+{
+	struct side *side = build->side;
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < side->item_cnt; i++) {
+		struct side_item *item = &side->items[i];
+		struct pathprof_event event;
+
+		if (item->binary == build->binary) {
+			r = name_item(build, item, &event) < 0 ? 0
+							       : has_function(other, event.key_hi);
+			if (r <= 0) {
+				free(item->function_name);
+				continue;
+			}
+			item->key_hi = event.key_hi;
+			item->key_lo = event.key_lo;
+			item->portable = true;
+		}
+		side->items[kept++] = *item;
+	}
+	side->item_cnt = kept;
+	return r < 0 ? r : 0;
+}
+
+/* What cannot be read matches nothing. */
+static int match_pair(struct build *a, struct build *b, const struct ctl_options *options,
+		      struct side_match *match)
+{
+	int r = open_build(a, options, &match->why);
+
+	if (r == 0)
+		r = open_build(b, options, &match->why);
+	match->binary_cnt++;
+	match->failed_cnt += r < 0;
+	if (r < 0) {
+		close_build(a);
+		close_build(b);
+	}
+	r = rename_items(a, b);
+	if (r == 0)
+		r = rename_items(b, a);
+	close_build(a);
+	close_build(b);
+	return r;
+}
+
+static double share_left(const struct side *side, long double before)
+{
+	return before > 0 ? (double)(side->distribution.total / before) : 0;
+}
+
+int side_match_builds(struct side *a, struct side *b, const struct ctl_options *options,
+		      struct side_match *ret_match)
+{
+	struct side_match match = {.a_share = 1, .b_share = 1};
+	long double a_total = a->distribution.total, b_total = b->distribution.total;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < a->binary_cnt; i++) {
+		struct build of_a = {.side = a, .binary = i};
+		struct build of_b = {.side = b};
+
+		if (has_build(b, &a->binaries[i]))
+			continue;
+		of_b.binary = find_other_build(b, a, &a->binaries[i]);
+		if (of_b.binary != SIDE_NO_BINARY)
+			r = match_pair(&of_a, &of_b, options, &match);
+	}
+	if (r == 0 && match.binary_cnt)
+		r = side_finish(a);
+	if (r == 0 && match.binary_cnt)
+		r = side_finish(b);
+	if (r < 0)
+		return r;
+	match.a_share = share_left(a, a_total);
+	match.b_share = share_left(b, b_total);
+	*ret_match = match;
+	return 0;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sides out of a store: see side_load.h. */
+#include "side_load.h"
+
+#include <string.h>
+
+#include "pathprof/drift.h"
+#include "../text/text.h"
+
+#define WINDOWS_MAX 16 /* of which the dispersion is taken */
+
+struct reading {
+	struct side *side;
+	const char *binary;
+	struct pathprof_worth worth;
+};
+
+static bool is_wanted(const char *wanted, const char *name)
+{
+	return !wanted || !strcmp(wanted, name) || !strcmp(wanted, text_base_name(name));
+}
+
+static void add_worth(struct pathprof_worth *to, const struct pathprof_path_row *row)
+{
+	to->samples += (double)row->samples;
+	to->squares += row->squares;
+	to->weight += row->weight;
+	to->weight_squares += row->weight_squares;
+}
+
+static int take_path(void *context, const struct pathprof_path_row *row)
+{
+	struct reading *reading = context;
+	struct side *side = reading->side;
+	const char *name = row->binary_name ? row->binary_name : "";
+
+	if (!is_wanted(reading->binary, name) || !row->samples)
+		return 0;
+	add_worth(&reading->worth, row);
+	if (side->kind == SIDE_PATHS || side->kind == SIDE_BRANCHES)
+		side_add_path(side, side_binary(side, &row->binary_id, name), row,
+			      side->weighed ? row->weight : (double)row->samples);
+	return 0;
+}
+
+static int take_edge(void *context, const struct pathprof_edge_row *row)
+{
+	struct reading *reading = context;
+	struct side *side = reading->side;
+	uint32_t from, to;
+
+	if (!is_wanted(reading->binary, row->from_name ? row->from_name : "") || !row->count)
+		return 0;
+	from = side_binary(side, &row->from_id, row->from_name);
+	to = side_binary(side, &row->to_id, row->to_name);
+	side_add_edge(side, from, to, row, side->weighed ? row->weight : (double)row->count);
+	return 0;
+}
+
+/* Of the kernel and of no file there is no binary: their places say which of the two. */
+static int take_clock(void *context, const struct pathprof_clock_row *row)
+{
+	struct reading *reading = context;
+	struct side *side = reading->side;
+	bool in_file = row->binary_id.kind != PATHPROF_ID_NONE;
+
+	if (row->samples &&
+	    (in_file ? is_wanted(reading->binary, row->binary_name) : !reading->binary))
+		side_add_clock(side,
+			       in_file ? side_binary(side, &row->binary_id, row->binary_name)
+				       : SIDE_NO_BINARY,
+			       row->place, (double)row->samples);
+	return 0;
+}
+
+static bool is_of_edges(const struct side *side)
+{
+	return side->kind == SIDE_EDGES || side->kind == SIDE_CALLS;
+}
+
+int side_store_read(struct side *side, struct pathprof_store *store,
+		    const struct pathprof_filter *filter, const char *binary,
+		    struct pathprof_error *error)
+{
+	struct reading reading = {.side = side, .binary = binary};
+	int r = 0;
+
+	if (side->kind == SIDE_TIMES)
+		return pathprof_store_clocks(store, filter, take_clock, &reading, error);
+	side->weighed = side->measure.kind == PATHPROF_KIND_WEIGHED;
+	if (is_of_edges(side))
+		r = pathprof_store_edges(store, filter, take_edge, &reading, error);
+	/* How unequally edges count is only known of the paths that their bursts saw. */
+	if (r == 0 && (!is_of_edges(side) || side->weighed))
+		r = pathprof_store_paths(store, filter, take_path, &reading, error);
+	if (r == 0 && side->weighed)
+		side->worth = pathprof_worth_of_sample(&reading.worth);
+	return r;
+}
+
+/* ---------------------------------------------------------------- dispersion */
+
+struct windows {
+	int64_t ids[WINDOWS_MAX];
+	size_t cnt;
+	uint64_t bursts, events; /* of bursts: paths, or taken branches */
+	bool taken;
+};
+
+static int take_window(void *context, const struct pathprof_window_row *row)
+{
+	struct windows *windows = context;
+
+	if (windows->cnt < WINDOWS_MAX)
+		windows->ids[windows->cnt++] = row->id;
+	windows->bursts += row->totals.bursts;
+	windows->events += windows->taken ? row->totals.taken : row->totals.paths;
+	return 0;
+}
+
+static double per_burst(const struct windows *windows)
+{
+	if (!windows->bursts || windows->events <= windows->bursts)
+		return 1;
+	return (double)windows->events / (double)windows->bursts;
+}
+
+/* Reads a side a window; those are the caller's to release, as far as *ret_cnt says. */
+static int read_windows(struct side *each, size_t *ret_cnt, const struct side *side,
+			const struct pathprof_filter *filter, const char *binary,
+			const struct windows *windows, struct pathprof_error *error)
+{
+	struct pathprof_filter one = *filter;
+	int r = 0;
+
+	for (*ret_cnt = 0; r == 0 && *ret_cnt < windows->cnt; ++*ret_cnt) {
+		struct side *window = &each[*ret_cnt];
+
+		side_init(window, side->word, side->kind);
+		window->measure.kind = side->measure.kind;
+		one.window = windows->ids[*ret_cnt];
+		r = side_store_read(window, side->store, &one, binary, error);
+		if (r == 0)
+			r = side_finish(window);
+	}
+	return r;
+}
+
+int side_store_dispersion(struct side *side, const struct pathprof_filter *filter,
+			  const char *binary, struct pathprof_error *error)
+{
+	const struct pathprof_distribution *distributions[WINDOWS_MAX];
+	struct side each[WINDOWS_MAX];
+	struct windows windows = {.taken = is_of_edges(side)};
+	size_t cnt = 0;
+	int r = pathprof_store_windows(side->store, filter, take_window, &windows, error);
+
+	/* Of the clock's samples each stands alone. */
+	if (r < 0 || side->kind == SIDE_TIMES)
+		return r;
+	side->per_burst = per_burst(&windows);
+	if (windows.cnt < 2)
+		return 0;
+	r = read_windows(each, &cnt, side, filter, binary, &windows, error);
+	for (size_t i = 0; i < cnt; i++)
+		distributions[i] = &each[i].distribution;
+	if (r == 0 && pathprof_drift_dispersion(distributions, cnt, &side->dispersion) < 0)
+		side->dispersion = 0;
+	for (size_t i = 0; i < cnt; i++)
+		side_release(&each[i]);
+	return r;
+}

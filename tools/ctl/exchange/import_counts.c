@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Counts that programs kept themselves: see ctl.h. */
+#include "../ctl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "../text/cleanup.h"
+#include "../view/json.h"
+#include "pathprof/path_counts.h"
+#include "../text/text.h"
+
+#define PROFILE_BYTES ((size_t)1 << 30)
+/* Between two lines that say how far it is. */
+#define PROGRESS_NS (2 * CTL_NS_PER_S)
+
+/* An import, and what it says at its end. */
+struct counts_import {
+	const struct ctl_options *options;
+	struct pathprof_store *store;
+	struct pathprof_counted *counted;
+	char *object; /* the ELF file that describes the counts */
+	struct pathprof_build_id id;
+	struct pathprof_profile profile; /* of the run in hand */
+	bool *named;                     /* by function: the store has its name */
+	int64_t said_ns;
+	uint64_t run_cnt, count, cold_cnt, lost_cnt, function_cnt, left_out_cnt;
+	struct pathprof_error error;
+};
+
+/* ---------------------------------------------------------------- the program */
+
+static int find_object(struct counts_import *import)
+{
+	const struct ctl_options *options = import->options;
+	struct pathprof_counts_run run;
+	int r;
+
+	if (options->recorded_cnt) {
+		import->object = realpath(options->recorded[0], NULL);
+		return import->object ? 0
+				      : pathprof_fail(&import->error, -errno, "%s: %m",
+						      options->recorded[0]);
+	}
+	r = pathprof_counts_run(options->argv[0], &run, &import->error);
+	if (r < 0)
+		return r;
+	if (run.object[0] != '/')
+		return pathprof_fail(&import->error, -ENOENT,
+				     "%s does not name its program: say --binary FILE",
+				     options->argv[0]);
+	import->object = ctl_strdup(run.object);
+	return 0;
+}
+
+static int open_program(struct counts_import *import)
+{
+	int r = find_object(import);
+
+	if (r == 0)
+		r = pathprof_counted_open(&import->counted, import->object, &import->error);
+	if (r < 0)
+		return r;
+	if (pathprof_counted_identity(import->counted, &import->id) < 0)
+		return pathprof_fail(&import->error, -ENOENT,
+				     "%s has no build-id: link it with -Wl,--build-id",
+				     import->object);
+	import->left_out_cnt = pathprof_counted_left_out(import->counted);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- names */
+
+static bool has_namesake(const struct pathprof_counted_function *functions, uint32_t cnt,
+			 uint32_t own)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (i != own && strcmp(functions[i].name, functions[own].name) == 0)
+			return true;
+	return false;
+}
+
+/* Two functions of one name never read alike. */
+static char *name_of(const struct pathprof_counted_function *functions, uint32_t cnt, uint32_t own)
+{
+	const struct pathprof_counted_function *f = &functions[own];
+
+	if (f->is_local && has_namesake(functions, cnt, own))
+		return ctl_printf("%s (%s)", f->name, f->unit);
+	return ctl_strdup(f->name);
+}
+
+static int store_name(struct counts_import *import, uint32_t function)
+{
+	uint32_t cnt;
+	const struct pathprof_counted_function *functions =
+		pathprof_counted_functions(import->counted, &cnt);
+	_cleanup_free_ char *name = NULL;
+
+	if (import->named[function])
+		return 0;
+	import->named[function] = true;
+	import->function_cnt++;
+	name = name_of(functions, cnt, function);
+	return pathprof_store_add_jit_symbol(import->store, &import->id,
+					     pathprof_counted_start(function, 0),
+					     pathprof_counted_start(1, 0), name, &import->error);
+}
+
+/* ---------------------------------------------------------------- one run */
+
+/* In clock ticks since boot, as far as it began since then. */
+static uint64_t start_time_of(const struct pathprof_counts_run *run)
+{
+	int64_t ago_ns = pp_realtime_ns() - run->begin_ns;
+	int64_t ns = (int64_t)pp_clock_ns(CLOCK_BOOTTIME) - ago_ns;
+
+	return ago_ns < 0 || ns < 0 ? 0 : (uint64_t)ns / (CTL_NS_PER_S / sysconf(_SC_CLK_TCK));
+}
+
+static int begin_run(struct counts_import *import, const struct pathprof_counts_run *run,
+		     uint32_t *ret_process)
+{
+	_cleanup_free_ char *comm = ctl_strdup(text_base_name(import->object));
+	char container[] = "";
+	struct pathprof_profile *p = &import->profile;
+	struct pathprof_process process = {
+		.pid = (uint32_t)run->pid,
+		.start_time = start_time_of(run),
+		.comm = comm,
+		.container = container,
+		.binary = pathprof_profile_binary(p, &import->id, import->object),
+	};
+
+	p->begin_ns = run->begin_ns;
+	p->end_ns = run->end_ns;
+	p->source = PATHPROF_SOURCE_IMPORT;
+	p->basis = PATHPROF_BASIS_BRANCHES;
+	*ret_process = pathprof_profile_process(p, &process);
+	return *ret_process == PATHPROF_NO_INDEX || process.binary == PATHPROF_NO_INDEX ? -ENOMEM
+											: 0;
+}
+
+static int add_function(struct counts_import *import, uint32_t process, uint32_t function)
+{
+	struct pathprof_counted_path *paths;
+	size_t cnt;
+	int r = pathprof_counted_paths(import->counted, function, &paths, &cnt);
+
+	for (size_t i = 0; r == 0 && i < cnt; i++) {
+		struct pathprof_path_count add = {
+			.process = process,
+			.start = pathprof_counted_start(function, paths[i].id),
+			.samples = paths[i].count,
+			.weight = (double)paths[i].count,
+		};
+
+		pathprof_profile_add_path(&import->profile, &add);
+		import->profile.totals.paths += paths[i].count;
+	}
+	if (r == 0)
+		free(paths);
+	import->cold_cnt += pathprof_counted_cold(import->counted, function);
+	return r == 0 && cnt ? store_name(import, function) : r;
+}
+
+/* Numbers of paths have PATHPROF_COUNTED_BITS; the compiler cuts functions well before. */
+static int add_functions(struct counts_import *import, uint32_t process)
+{
+	uint32_t cnt;
+	const struct pathprof_counted_function *functions =
+		pathprof_counted_functions(import->counted, &cnt);
+	int r = 0;
+
+	for (uint32_t i = 0; i < cnt && r == 0; i++) {
+		if (functions[i].path_cnt >> PATHPROF_COUNTED_BITS ||
+		    i >> (64 - PATHPROF_COUNTED_BITS))
+			return pathprof_fail(&import->error, -EFBIG,
+					     "%s: function %s has more paths, or the program more "
+					     "functions, than a database takes",
+					     import->object, functions[i].name);
+		r = add_function(import, process, i);
+	}
+	if (r == 0 && import->profile.totals.drops[PATHPROF_DROP_TABLE_FULL])
+		r = -ENOMEM;
+	return r;
+}
+
+static int add_file(struct counts_import *import, const char *file)
+{
+	struct pathprof_counts_run run;
+	uint32_t process = 0;
+	int64_t window;
+	int r;
+
+	pathprof_counted_clear(import->counted);
+	pathprof_profile_clear(&import->profile);
+	r = pathprof_counted_add(import->counted, file, &run, &import->error);
+	if (r == 0)
+		r = begin_run(import, &run, &process);
+	if (r == 0)
+		r = add_functions(import, process);
+	if (r == 0)
+		r = pathprof_store_add_window(import->store, &import->profile, &window,
+					      &import->error);
+	if (r < 0)
+		return r;
+	import->run_cnt++;
+	import->count += import->profile.totals.paths;
+	import->lost_cnt += run.lost_cnt;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- all of them */
+
+static void say_progress(struct counts_import *import)
+{
+	int64_t ns = (int64_t)pp_monotonic_ns();
+
+	if (!import->said_ns)
+		import->said_ns = ns;
+	if (ns - import->said_ns < PROGRESS_NS)
+		return;
+	import->said_ns = ns;
+	ctl_note("import: %" PRIu64 " of %d files", import->run_cnt, import->options->argc);
+}
+
+static int add_files(struct counts_import *import)
+{
+	uint32_t cnt;
+	int r = 0;
+
+	pathprof_counted_functions(import->counted, &cnt);
+	import->named = ctl_alloc((cnt + 1) * sizeof(*import->named));
+	r = pathprof_profile_init(&import->profile, PROFILE_BYTES);
+	for (int i = 0; r == 0 && i < import->options->argc; i++) {
+		r = add_file(import, import->options->argv[i]);
+		say_progress(import);
+	}
+	return r;
+}
+
+static int refuse_samples(void *context, const struct pathprof_window_row *row)
+{
+	return row->totals.bursts ? -EEXIST : 0;
+}
+
+static int open_store(struct counts_import *import, const char *db)
+{
+	const struct pathprof_filter all = {0};
+	int r = pathprof_store_open(&import->store, db, PATHPROF_STORE_WRITE, &import->error);
+
+	if (r == 0)
+		r = pathprof_store_windows(import->store, &all, refuse_samples, NULL,
+					   &import->error);
+	if (r == -EEXIST)
+		return pathprof_fail(&import->error, r,
+				     "%s holds samples, and exact counts do not add up with them: "
+				     "name another database with --output",
+				     db);
+	return r;
+}
+
+static void print_json(const struct counts_import *import, const char *db)
+{
+	_cleanup_json_ json_t *object = json_object();
+
+	json_add_text(object, "database", db);
+	json_add_text(object, "binary", import->object);
+	json_add_count(object, "runs", import->run_cnt);
+	json_add_count(object, "paths", import->count);
+	json_add_count(object, "cold", import->cold_cnt);
+	json_add_count(object, "lost", import->lost_cnt);
+	json_add_count(object, "functions", import->function_cnt);
+	json_add_count(object, "functions_not_counted", import->left_out_cnt);
+	json_dumpf(object, stdout, JSON_INDENT(1));
+	fputc('\n', stdout);
+}
+
+static void print_report(const struct counts_import *import, const char *db)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+		bool always;
+	} rows[] = {
+		{"runs", import->run_cnt, true},
+		{"paths", import->count, true},
+		{"paths: cold, not told apart", import->cold_cnt, false},
+		{"paths: lost, no room to count them", import->lost_cnt, false},
+		{"functions that ran", import->function_cnt, true},
+		{"functions: not counted by the compiler", import->left_out_cnt, false},
+	};
+
+	if (import->options->json) {
+		print_json(import, db);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].value || rows[i].always)
+			printf("%-40s %16" PRIu64 "\n", rows[i].name, rows[i].value);
+	printf("%-40s %16s\n", "written to", db);
+}
+
+static void release(struct counts_import *import)
+{
+	if (import->named)
+		pathprof_profile_release(&import->profile);
+	pathprof_counted_free(import->counted);
+	pathprof_store_free(import->store);
+	free(import->named);
+	free(import->object);
+}
+
+int import_counts(const struct ctl_options *options, const char *db)
+{
+	struct counts_import import = {.options = options};
+	int r = open_program(&import);
+
+	if (r == 0)
+		r = open_store(&import, db);
+	if (r == 0)
+		r = add_files(&import);
+	if (r == 0 && !options->no_report)
+		print_report(&import, db);
+	if (r < 0 && import.run_cnt)
+		ctl_note("import: %" PRIu64 " runs before that are in %s", import.run_cnt, db);
+	release(&import);
+	return r < 0 ? ctl_fail_error("import", r, &import.error) : CTL_OK;
+}

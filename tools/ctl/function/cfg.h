@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A function's control flow as it is shown: its blocks and edges with what the profile counted on
+ * them, the hottest path, blocks joined and left out for the picture.
+ *
+ * What the counts are: a path of the profile that runs through a block adds its weight there and
+ * to each edge it takes, so the weights are in one measure and a block's is that of the edges out
+ * of it. Where an indirect jump led a path does not say: its weight goes to its targets as the
+ * taken edges of the profile do. Those are kept beside the weights (taken): they hold paths that
+ * were not seen whole too, and are what `edges` lists. A function of which no path was seen whole
+ * has them as its only measure (by_taken).
+ *
+ * Workload: one function, rarely above 10^4 blocks; every path of its binary that the selection
+ * has, 10^5, each a walk of some 30 blocks over the graph. One thread; everything is cfg's own.
+ */
+#ifndef CTL_CFG_H
+#define CTL_CFG_H
+
+#include <stdio.h>
+
+#include "../view/measure.h"
+#include "../code/source_text.h"
+#include "target.h"
+
+struct cfg_edge {
+	uint32_t from, to; /* blocks here; to: PATHPROF_GRAPH_NONE leaves the function */
+	uint32_t leads_to; /* block of the graph; PATHPROF_GRAPH_NONE: no code of this file */
+	uint32_t kind;     /* enum pathprof_edge_kind, never CALL */
+	double weight;
+	uint64_t taken, mispredicted; /* as the profile's edges count */
+	bool hot;                     /* on the hottest path */
+	bool is_untested;             /* it ran, and in no tested run */
+};
+
+/* One node of the flow, by the same number. */
+struct cfg_block {
+	uint32_t first_edge; /* up to that of the next block */
+	double weight;
+	uint64_t samples;          /* paths seen whole that ran through it */
+	uint64_t clock;            /* clock samples in it */
+	uint64_t called, returned; /* taken edges from its end */
+	uint64_t entered;          /* and to it, from elsewhere than its function */
+	bool hot;
+	bool is_untested; /* it ran, and in no tested run */
+	uint32_t next;    /* the block joined behind it; PATHPROF_GRAPH_NONE */
+	bool joined;      /* behind another */
+	bool shown;
+};
+
+struct cfg {
+	const struct target *target;
+	struct cfg_block *blocks; /* and one more for first_edge */
+	struct cfg_edge *edges;
+	uint32_t block_cnt, edge_cnt;
+
+	double weight;            /* of all paths that run through the function */
+	uint64_t samples;         /* the same, times seen */
+	uint64_t path_cnt;        /* how many different ones */
+	double top_weight;        /* the heaviest block's */
+	uint64_t clock;           /* clock samples in the function */
+	bool by_time;             /* blocks are shown by those */
+	double top_share;         /* the greatest of cfg_group_share */
+	uint64_t taken;           /* branches seen within or out of it, calls and returns not */
+	uint64_t unlisted;        /* the same that are no edges of the graph */
+	bool by_taken;            /* weights are counts of taken branches */
+	bool has_tested;          /* is_untested of blocks and edges is known */
+	uint64_t tested_path_cnt; /* how many different ones tests ran */
+	struct pathprof_path_row hottest; /* id 0: none; its strings are void */
+
+	struct measure measure; /* what the counts were taken from */
+
+	uint32_t group_cnt;  /* blocks, joined ones as one */
+	uint32_t hidden_cnt; /* of these not shown */
+};
+
+/* Blocks and edges of the target, nothing counted. target outlives it. */
+struct cfg *cfg_new(const struct target *target);
+/* NULL-safe. */
+void cfg_free(struct cfg *cfg);
+/* Adds what the filter selects, of windows of one kind. -errno, error filled. */
+int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathprof_filter *filter,
+	      enum pathprof_window_kind kind, struct pathprof_error *error);
+/*
+ * Marks what of cfg ran and tests did not run: tested has the counts of a tested set, of the same
+ * target. Only where paths of cfg were seen whole (not by_taken). Of an indirect jump's ways those
+ * count as tested whose block is.
+ */
+void cfg_mark_untested(struct cfg *cfg, const struct cfg *tested);
+/* Whether a block of the group that begins with block is untested. */
+bool cfg_group_untested(const struct cfg *cfg, uint32_t block);
+/* Shows blocks by clock samples, where there are any. Before cfg_arrange. */
+void cfg_show_time(struct cfg *cfg);
+/*
+ * "RUNS" or "SHARE": what weights are of; "BRANCHES" where they are counts of taken branches. A
+ * block's share is of "TIME" when by_time.
+ */
+const char *cfg_figure(const struct cfg *cfg);
+
+#define CFG_SHOWN_MAX 200 /* groups that are shown whether they count or not */
+/*
+ * Joins what a call alone parts, unless each_block, and leaves out of large functions what neither
+ * ran nor is beside what did, unless all.
+ */
+void cfg_arrange(struct cfg *cfg, bool each_block, bool all);
+
+/* Of the group that begins with block: its last block; and whether anything ran there. */
+uint32_t cfg_last_of(const struct cfg *cfg, uint32_t block);
+double cfg_group_weight(const struct cfg *cfg, uint32_t block);
+uint64_t cfg_group_clock(const struct cfg *cfg, uint32_t block);
+/* Of the function's weight, or of its clock samples when by_time; 0..1. */
+double cfg_group_share(const struct cfg *cfg, uint32_t block);
+bool cfg_group_hot(const struct cfg *cfg, uint32_t block);
+/* Of the edges out of its block; 0 where nothing ran. */
+double cfg_edge_share(const struct cfg *cfg, uint32_t edge);
+const struct pathprof_graph_block *cfg_code_of(const struct cfg *cfg, uint32_t block);
+/* "+0x1c", within the function's first part; else "0xOFFSET". Caller frees. */
+char *cfg_place(const struct cfg *cfg, uint32_t block);
+/* "taken", "not taken", "switch", ... of an edge's kind. */
+const char *cfg_kind_name(uint32_t kind);
+/* What an edge out of the function leads to. Caller frees. */
+char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge);
+
+/* What is written into a block. Strings are cfg_words' own; cfg_words_release. */
+#define CFG_LINES_MAX 4
+#define CFG_CALLS_MAX 4
+struct cfg_words {
+	char *place;
+	const char *file; /* the code's; NULL: no line known */
+	int low, high;    /* lines of that file */
+	int line_cnt, call_cnt;
+	int lines[CFG_LINES_MAX];
+	char *texts[CFG_LINES_MAX]; /* of these lines; "" where there is no source */
+	char *calls[CFG_CALLS_MAX];
+	uint32_t more_calls; /* beyond those */
+};
+void cfg_words_of(struct cfg_words *ret_words, const struct cfg *cfg, uint32_t block,
+		  struct source_text *source);
+void cfg_words_release(struct cfg_words *words);
+
+void cfg_print_text(FILE *out, const struct cfg *cfg);
+void cfg_print_json(FILE *out, const struct cfg *cfg);
+void cfg_print_dot(FILE *out, const struct cfg *cfg);
+
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Paths that programs counted themselves: see counted.h. */
+#include "counted.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../code/apart.h"
+#include "../text/cleanup.h"
+#include "../code/source_text.h"
+#include "../text/text.h"
+
+/* ---------------------------------------------------------------- the way of one */
+
+static int open_same_build(struct counted_way *way, const struct pathprof_path_row *row,
+			   struct pathprof_error *error)
+{
+	struct pathprof_build_id id;
+	int r = pathprof_counted_open(&way->counted, row->binary_name, error);
+
+	if (r < 0)
+		return r;
+	if (pathprof_counted_identity(way->counted, &id) < 0 ||
+	    !pathprof_build_id_equal(&id, &row->binary_id))
+		return pathprof_fail(error, -ESTALE, "%s: another build than the one that counted",
+				     row->binary_name);
+	return 0;
+}
+
+int counted_way_load(struct counted_way *ret_way, const struct pathprof_path_row *row,
+		     struct pathprof_error *error)
+{
+	struct pathprof_error none;
+	int r;
+
+	*ret_way = (struct counted_way){.counted = NULL};
+	r = open_same_build(ret_way, row, error);
+	if (r < 0)
+		return r;
+	r = pathprof_counted_way(ret_way->counted, pathprof_counted_function_of(row->start),
+				 pathprof_counted_number_of(row->start), &ret_way->lines,
+				 &ret_way->cnt);
+	if (r < 0)
+		return pathprof_fail(error, r, "%s: the path is none of its functions'",
+				     row->binary_name);
+	if (apart_open_code(&ret_way->code, row->binary_name, NULL, &none) < 0)
+		ret_way->code = NULL;
+	return 0;
+}
+
+void counted_way_release(struct counted_way *way)
+{
+	pathprof_code_free(way->code);
+	pathprof_counted_free(way->counted);
+	free(way->lines);
+}
+
+/* Without indentation; NULL: the file cannot be read. Caller frees. */
+static char *text_of(const struct counted_way *way, struct source_text *source,
+		     const struct pathprof_counted_line *line)
+{
+	_cleanup_free_ char *text =
+		way->code ? source_text_line(source, way->code, line->file, (int)line->line) : NULL;
+
+	for (char *c = text; c && *c; c++)
+		if (*c == '\t' || *c == '\r')
+			*c = ' ';
+	return text ? text_escape(text + strspn(text, " ")) : NULL;
+}
+
+/* A function that was inlined begins, or another goes on behind it. */
+static void print_crossing(FILE *out, const struct pathprof_counted_line *line)
+{
+	_cleanup_free_ char *function = text_escape(line->function);
+
+	if (line->crossing == PATHPROF_CROSSING_CALL)
+		fprintf(out, "  call of %s\n", function);
+	else if (line->crossing == PATHPROF_CROSSING_RETURN)
+		fprintf(out, "  back in %s\n", function);
+}
+
+void counted_way_print(FILE *out, const struct counted_way *way)
+{
+	struct source_text *source = source_text_new();
+
+	fputs(way->cnt ? "\n" : "  lines     not known: it was built without -g\n", out);
+	for (size_t i = 0; i < way->cnt; i++) {
+		_cleanup_free_ char *file = text_escape(text_base_name(way->lines[i]->file));
+		_cleanup_free_ char *text = text_of(way, source, way->lines[i]);
+
+		print_crossing(out, way->lines[i]);
+		if (!way->lines[i]->line)
+			continue;
+		fprintf(out, "    %s%s:%" PRIu32 "%s  %s\n", ctl_style_on(CTL_GOOD), file,
+			way->lines[i]->line, ctl_style_off(CTL_GOOD), text ? text : "");
+	}
+	source_text_free(source);
+}
+
+json_t *counted_way_json(const struct counted_way *way)
+{
+	json_t *lines = json_array();
+
+	for (size_t i = 0; i < way->cnt; i++) {
+		json_t *object = json_object();
+
+		json_add_text(object, "file", way->lines[i]->file);
+		json_add_count(object, "line", way->lines[i]->line);
+		if (way->lines[i]->crossing)
+			json_add_text(object,
+				      way->lines[i]->crossing == PATHPROF_CROSSING_CALL ? "call_of"
+											: "back_in",
+				      way->lines[i]->function);
+		json_array_append_new(lines, object);
+	}
+	return lines;
+}
+
+/* ---------------------------------------------------------------- finding one */
+
+struct search {
+	struct view_query *query;
+	const char *word;
+	bool is_function;
+	int64_t id;
+};
+
+static int match(void *context, const struct pathprof_path_row *row)
+{
+	struct search *search = context;
+	_cleanup_free_ char *label = NULL;
+
+	if (!pathprof_is_counted(&row->binary_id, row->binary_name))
+		return 0;
+	label = symbols_label(search->query->symbols, &row->binary_id, row->binary_name,
+			      row->start);
+	if (search->is_function)
+		*strrchr(label, ':') = 0;
+	if (strcmp(label, search->word) != 0)
+		return 0;
+	search->id = row->id;
+	return 1;
+}
+
+static int find(struct search *search, struct pathprof_error *error)
+{
+	struct pathprof_filter filter = search->query->filter;
+	int r;
+
+	filter.limit = 0;
+	r = pathprof_store_paths(search->query->store, &filter, match, search, error);
+	return r < 0 ? r : 0;
+}
+
+int counted_has_function(struct view_query *query, const char *name, struct pathprof_error *error)
+{
+	struct search search = {.query = query, .word = name, .is_function = true};
+	int r = find(&search, error);
+
+	return r < 0 ? r : search.id != 0;
+}
+
+int counted_find_path(struct view_query *query, const char *word, int64_t *ret_id,
+		      struct pathprof_error *error)
+{
+	struct search search = {.query = query, .word = word};
+	int r = find(&search, error);
+
+	*ret_id = search.id;
+	return r;
+}

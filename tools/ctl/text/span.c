@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where "the last five minutes" end: see span.h. */
+#include "span.h"
+
+#include "base/clock.h"
+#include "../ctl.h"
+
+static int newest_end(void *context, const struct pathprof_window_row *row)
+{
+	int64_t *end_ns = context;
+
+	if (row->end_ns > *end_ns)
+		*end_ns = row->end_ns;
+	return 0;
+}
+
+/* The end of the newest window that ends after since_ns, 0: there is none. */
+static int64_t newest_since(struct pathprof_store *store, int64_t since_ns)
+{
+	const struct pathprof_filter filter = {.since_ns = since_ns};
+	int64_t end_ns = 0;
+
+	return pathprof_store_windows(store, &filter, newest_end, &end_ns, NULL) < 0 ? 0 : end_ns;
+}
+
+int64_t span_end_ns(struct pathprof_store *store, int64_t length_ns, bool *ret_past)
+{
+	int64_t now_ns, end_ns, looked_ns = length_ns;
+
+	now_ns = pp_realtime_ns();
+	end_ns = newest_since(store, now_ns - looked_ns);
+	*ret_past = !end_ns;
+	if (end_ns)
+		return now_ns;
+	/* Further back each time, so that not all windows of a long life are read. */
+	while (!end_ns && looked_ns < now_ns / 4) {
+		looked_ns *= 4;
+		end_ns = newest_since(store, now_ns - looked_ns);
+	}
+	if (!end_ns)
+		end_ns = newest_since(store, 0);
+	*ret_past = end_ns != 0;
+	return end_ns ? end_ns : now_ns;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Why a selection is empty: see ctl.h. */
+#include "../ctl.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../text/text.h"
+
+/* All windows, or those of the times and the kind that are selected. */
+struct held {
+	uint64_t windows, bursts, paths;
+	bool imported; /* all of them */
+	uint64_t drops[PATHPROF_DROP_CNT];
+	int64_t begin_ns, end_ns;
+};
+
+static int add_window(void *context, const struct pathprof_window_row *row)
+{
+	struct held *held = context;
+
+	if (!held->windows || row->begin_ns < held->begin_ns)
+		held->begin_ns = row->begin_ns;
+	if (!held->windows || row->end_ns > held->end_ns)
+		held->end_ns = row->end_ns;
+	held->imported =
+		(held->imported || !held->windows) && row->source == PATHPROF_SOURCE_IMPORT;
+	held->windows++;
+	held->bursts += row->totals.bursts;
+	held->paths += row->totals.paths;
+	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
+		held->drops[i] += row->totals.drops[i];
+	return 0;
+}
+
+static struct held held_of(struct pathprof_store *store, const struct pathprof_filter *filter)
+{
+	struct held held = {0};
+
+	if (pathprof_store_windows(store, filter, add_window, &held, NULL) < 0)
+		return (struct held){0};
+	return held;
+}
+
+/* Which reason to leave a sample out was the most frequent one; PATHPROF_DROP_CNT: none. */
+static unsigned int worst_drop(const struct held *held)
+{
+	unsigned int worst = PATHPROF_DROP_CNT;
+
+	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
+		if (held->drops[i] &&
+		    (worst == PATHPROF_DROP_CNT || held->drops[i] > held->drops[worst]))
+			worst = i;
+	return worst;
+}
+
+static const char *advice(unsigned int drop)
+{
+	switch (drop) {
+	case PATHPROF_DROP_BUDGET:
+		return ": the overhead budget was spent, a larger Overhead= sees more";
+	case PATHPROF_DROP_DENIED:
+		return ": the right to trace them is missing, see pathprofctl doctor";
+	case PATHPROF_DROP_REALTIME:
+		return ": they have a real-time policy, RealTime=yes takes them in";
+	case PATHPROF_DROP_INIT:
+		return ": process 1 is never stopped, for its end would be the machine's";
+	case PATHPROF_DROP_SILENT:
+		return ": who stopped them would have slept, the daemon's log names them";
+	case PATHPROF_DROP_STARTING:
+		return ": without CAP_SYS_PTRACE the first 20 ms of a process are left out";
+	case PATHPROF_DROP_TRACED:
+		return ": a debugger has them";
+	default:
+		return ", see pathprofctl status";
+	}
+}
+
+static void tell_no_bursts(char *text, size_t text_size, const struct held *held)
+{
+	const unsigned int drop = worst_drop(held);
+
+	if (drop == PATHPROF_DROP_CNT)
+		snprintf(text, text_size,
+			 "in %" PRIu64
+			 " windows nothing that is watched computed long enough to be seen: it "
+			 "slept or waited, or ended at once",
+			 held->windows);
+	else
+		snprintf(text, text_size,
+			 "%" PRIu64 " windows without a burst; %" PRIu64 " samples were left out "
+			 "as %s%s",
+			 held->windows, held->drops[drop],
+			 pathprof_drop_name((enum pathprof_drop)drop), advice(drop));
+}
+
+static void tell_times(char *text, size_t text_size, const struct held *all)
+{
+	char begin[32], end[32];
+
+	snprintf(text, text_size, "the windows there are lie between %s and %s",
+		 text_time(begin, sizeof(begin), all->begin_ns),
+		 text_time(end, sizeof(end), all->end_ns));
+}
+
+const char *nothing_text(char *text, size_t text_size, struct pathprof_store *store,
+			 const struct pathprof_filter *filter)
+{
+	const struct pathprof_filter none = {0};
+	const struct pathprof_filter times = {.since_ns = filter->since_ns,
+					      .until_ns = filter->until_ns,
+					      .window = filter->window,
+					      .kind = filter->kind};
+	struct pathprof_filter any_kind = times;
+	const struct held all = held_of(store, &none), chosen = held_of(store, &times);
+
+	any_kind.kind = PATHPROF_KIND_ANY;
+	if (!all.windows)
+		snprintf(text, text_size,
+			 "no window was written yet; the daemon writes one each WindowSec=");
+	else if (!chosen.windows && held_of(store, &any_kind).windows)
+		snprintf(text, text_size,
+			 "the windows of that time are of another kind, see pathprofctl windows");
+	else if (!chosen.windows)
+		tell_times(text, text_size, &all);
+	else if (chosen.imported && !chosen.paths)
+		snprintf(text, text_size,
+			 "what was imported has branches and no whole paths: pathprofctl edges "
+			 "lists them; export --recording writes a profile of such a file");
+	else if (!chosen.bursts)
+		tell_no_bursts(text, text_size, &chosen);
+	else
+		snprintf(text, text_size,
+			 "%" PRIu64 " bursts were taken in %" PRIu64
+			 " windows of that time, none of "
+			 "what is asked for",
+			 chosen.bursts, chosen.windows);
+	return text;
+}

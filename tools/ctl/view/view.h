@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A view: one way to look at what is selected. The verbs print a view once, the live screen builds
+ * one a second. Each view gives its rows either to a table or to JSON.
+ */
+#ifndef CTL_VIEW_H
+#define CTL_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../ctl.h"
+#include "json.h"
+#include "../text/kinds.h"
+#include "measure.h"
+#include "shares.h"
+#include "../code/symbols.h"
+#include "../text/table.h"
+
+/* What is asked, and what the answer goes into. */
+struct view_query {
+	struct pathprof_store *store;
+	struct symbols *symbols;
+	struct pathprof_filter filter; /* of one kind of windows once it is loaded */
+	enum ctl_sort sort;
+	struct kinds kinds;
+	struct measure measure;
+	uint64_t samples;       /* of everything the filter selects */
+	uint64_t observations;  /* of these, how many are independent: see shares.h */
+	struct shares *shares;  /* NULL: the view needs none */
+	enum ctl_sort order;    /* by which its rows are, and what stands in the first column */
+	struct table *table;    /* rows go here, or */
+	struct json_rows *json; /* here */
+	bool limit_given;       /* the user knows that there may be more rows */
+	double top_share;       /* the first row's: the length of its bar */
+	void *context;          /* the view's */
+};
+
+struct view {
+	const char *name;
+	char key; /* on the live screen */
+	const struct table_column *columns;
+	size_t column_cnt;
+	bool figures;      /* TIME and RUNS stand before the columns: view_begin_rows */
+	bool of_branches;  /* SHARE is of taken branches */
+	bool mixes_kinds;  /* its rows are of windows, whatever kind they are */
+	bool bare_in_pipe; /* no title line there: made for converters */
+	/* Appends every row, heaviest first. -errno, error filled. */
+	int (*rows)(struct view_query *query, struct pathprof_error *error);
+	void *context; /* for rows, in its query; NULL */
+};
+
+extern const struct view view_paths, view_functions, view_callers, view_edges, view_binaries,
+	view_processes, view_containers, view_units, view_comms, view_windows, view_edges_plain;
+
+/* The function that a row's key in view_functions stands for; NULL: none any more. */
+const struct shares_function *view_function_of_key(const struct view_query *query, int64_t key);
+
+/* The views of the live screen by name; NULL when there is none of it. */
+const struct view *view_find(const char *name);
+const struct view *view_of_key(int key);
+
+/*
+ * Chooses the kind of windows, sums up what they were taken with, and loads the shares when
+ * `figures`. -errno, error filled. view_query_unload releases the shares.
+ */
+int view_query_load(struct view_query *query, bool figures, struct pathprof_error *error);
+void view_query_unload(struct view_query *query);
+
+/* ---------------------------------------------------------------- rows with figures */
+
+/*
+ * To be called by a view with figures before its rows: settles the order, and gives the table its
+ * columns. time_known: some row has TIME.
+ */
+void view_begin_rows(struct view_query *query, const struct view *view, bool time_known);
+/* As qsort has it: by the order, what is not known last; 0: alike. */
+int view_compare(const struct view_query *query, const struct figures *a, const struct figures *b);
+/* The cells of the columns that view_begin_rows gave. */
+void view_figure_cells(struct view_query *query, const struct figures *figures);
+/* The same as members. */
+void view_figure_members(const struct view_query *query, json_t *row,
+			 const struct figures *figures);
+/* Where the figures come from, in a line or two; "" where nothing was seen. The caller frees. */
+char *view_sources_text(const struct view_query *query);
+/* The same of a view whose SHARE is of taken branches. */
+char *view_branches_text(const struct view_query *query);
+
+#define VIEW_BAR_WIDTH 10
+void view_bar_cell(struct view_query *query, double share);
+/* "12.34%", "-" where it is not known. */
+void view_share_cell(struct view_query *query, double share, enum ctl_style style);
+
+/* ---------------------------------------------------------------- the command line */
+
+struct view_settings {
+	struct pathprof_filter filter;
+	enum ctl_sort sort;
+	bool json;
+	bool limit_given;
+	bool no_sources; /* what is said of them is left out: another view follows */
+};
+
+/* Runs one view for the command line: table or JSON on out. */
+int view_print(const struct view *view, struct pathprof_store *store,
+	       const struct view_settings *settings, FILE *out);
+/* A verb that is nothing but a view. default_limit: rows when the user names none, 0: all. */
+int view_verb(const struct view *view, const struct ctl_options *options, uint32_t default_limit);
+/* Of a list in a table when the user names none; JSON has all. */
+#define VIEW_LIST_LIMIT 100
+/* Says that a table of the first rows is not all there is, unless the user asked for so many. */
+void view_tell_limit(const struct view_query *query, size_t shown, size_t cnt);
+
+#endif
