@@ -135,9 +135,11 @@ static int number_warm(struct choice *c)
 	int r;
 
 	do {
+		struct pathprof_function_paths *warm = NULL;
+
+		r = pp_paths_without(&warm, c->whole, c->is_cold, c->start_is_cold);
 		pathprof_function_paths_free(c->warm);
-		c->warm = NULL;
-		r = pp_paths_without(&c->warm, c->whole, c->is_cold, c->start_is_cold);
+		c->warm = warm;
 	} while (r == 0 && give_up_fixed(c));
 	return r;
 }
