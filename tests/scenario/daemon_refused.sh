@@ -91,12 +91,14 @@ start_above() {
 has_gone() { ! kill -0 "$1" 2>/dev/null; }
 stops_by() { [ "$(status_of stepping)" = "$1" ] && [ "$(status_of source_up)" = 1 ]; }
 bits_of() { echo $((0x$(sed -nE "s/^$2:\s*//p" "/proc/$1/status"))); }
-is_confined() { # PID: CAP_SYS_ADMIN and CAP_SYS_PTRACE, a filter, no descriptor but its socket
+# PID: CAP_SYS_ADMIN and CAP_SYS_PTRACE, a filter, no descriptor but its socket and the event that stays open
+is_confined() {
 	[ "$(bits_of "$1" CapEff)" -eq $((1 << 21 | 1 << 19)) ] && [ "$(bits_of "$1" CapAmb)" -eq 0 ] &&
-		grep -q '^Seccomp:.2$' "/proc/$1/status" && [ "$(ls "/proc/$1/fd")" = 3 ]
+		grep -q '^Seccomp:.2$' "/proc/$1/status" && [ "$(ls "/proc/$1/fd" | paste -sd' ')" = "0 3" ] &&
+		[ "$(readlink "/proc/$1/fd/0")" = "anon_inode:[perf_event]" ]
 }
 start_above opener
-check opener-confined "$(grep -E 'Cap|Seccomp' "/proc/$opener/status" | paste -sd' ') $(ls "/proc/$opener/fd")" \
+check opener-confined "$(grep -E 'Cap|Seccomp' "/proc/$opener/status" | paste -sd' ') $(ls "/proc/$opener/fd" | paste -sd' ')" \
 	is_confined "$opener"
 check opener-daemon-without "$(grep Cap "/proc/$daemon/status" | paste -sd' ')" without "$daemon"
 check opener-stepper-without "$(grep Cap "/proc/$(steppers)/status" | paste -sd' ')" without "$(steppers)"
