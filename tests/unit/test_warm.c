@@ -282,7 +282,8 @@ static void test_planted(void)
 	CU_ASSERT_EQUAL(found, planted);
 }
 
-/* What is left of a path behind the last edge where it begins anew: its number; or its own. */
+/* The number that a path is counted as: its own, or that of its rest behind the last edge where it
+ * begins anew. */
 static uint64_t counted_as(const struct drawn *d, const struct pathprof_warm *w, uint64_t id)
 {
 	const struct oracle_flow_path *path = &listed[id];

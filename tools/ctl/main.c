@@ -214,7 +214,8 @@ static int check_name(const struct hosts *hosts)
 				       host);
 }
 
-/* Those whose parcels were added are selected. Of parcel the labels are what it writes. */
+/* Hosts are selected by their labels in added parcels; for `parcel` the labels are what it writes.
+ */
 static int check_hosts(const struct ctl_verb *verb, struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;

@@ -25,8 +25,7 @@
  * may fall into two parts by chance. */
 #define NEARER        4
 #define NEARER_OF_FEW 6
-/* Of ten hosts of a mode so many are nearer to it than to any other, and of all hosts at most one
- * is alone. */
+/* Nine of ten hosts of a mode are nearer to it than to any other, and at most one host is alone. */
 #define OF_TEN 9
 #define TEN    10
 
@@ -221,7 +220,7 @@ static double distance_of_own(const struct work *work, const struct host *host,
 }
 
 /*
- * What finite samples add to a relative entropy (Miller and Madow, 1955): 1 / (2 n ln 2) bits an
+ * Finite samples add to a relative entropy (Miller and Madow, 1955): 1 / (2 n ln 2) bits an
  * event, and less for one that is expected less than once.
  */
 static double bits_of_chance(const struct work *work, const struct host *host)

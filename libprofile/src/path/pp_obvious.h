@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What an edge profile tells of a function's paths by itself, so that it need not be counted.
+ * Paths of a function that an edge profile tells by itself, so that they need not be counted.
  *
  *   - A path is obvious that has an edge which no other warm one runs over. A function of obvious
  *     paths only is told as a whole.

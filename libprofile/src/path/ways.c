@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of each start's flow no way is followed that has less than one part of so many. */
+/* A way with less than one part of so many of its start's flow is not followed. */
 #define PARTS 1024
 
 struct way {
@@ -55,7 +55,7 @@ uint32_t pp_ways_order(const struct pathprof_function_paths *paths, uint32_t *re
 
 /* ---------------------------------------------------------------- the walk */
 
-/* What is left where `flow` of `all` goes on. A profile may contradict itself. */
+/* The share of `before` that goes on with `flow` of `all`. A profile may contradict itself. */
 static double left_of(const struct walk *w, double before, uint64_t all, uint64_t flow)
 {
 	if (flow >= all)

@@ -95,7 +95,7 @@ static int parse_host(struct selector *selector, const char *word)
 	return *selector->filter.host ? CTL_OK : bad(word);
 }
 
-/* Those of --label as well. */
+/* Labels of --label go along. */
 static int parse_label(struct selector *selector, const char *word, const char *key,
 		       const char *text)
 {

@@ -13,7 +13,7 @@
  */
 #define ENOUGH_BRANCHES 40000
 
-/* Who reads it; NULL: people. */
+/* The program that reads the format; NULL: people do. */
 static const char *reader_of(enum pathprof_format format)
 {
 	switch (format) {
