@@ -3,6 +3,7 @@
  * The process that opens perf's breakpoints for a stepper without the right to: what it opens, what
  * it may do beside that, and what becomes of who asks when it does not answer.
  */
+#include "events_of.h"
 #include "refuse_perf.h"
 #include "unit.h"
 
@@ -274,20 +275,9 @@ static void test_ends(void)
 /* The first event of a thread would cost whoever is held then 10 ms and more. */
 static int look_at_descriptors(void)
 {
-	char path[64], what[64] = "";
-	int events = 0;
-
 	if (!opens_on_target())
 		return 2;
-	for (int fd = 0; fd < 64; fd++) {
-		ssize_t len;
-
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", opener, fd);
-		len = readlink(path, what, sizeof(what) - 1);
-		if (len > 0)
-			events += !strncmp(what, "anon_inode:[perf_event]", (size_t)len);
-	}
-	return events == 1 ? 0 : 3;
+	return events_of(opener) == 1 ? 0 : 3;
 }
 
 static void test_ready(void)

@@ -3,6 +3,7 @@
  * The step source whole: a stepper process forked off this runner, watching a child; and how the
  * source takes what a broken stepper might send.
  */
+#include "events_of.h"
 #include "unit.h"
 
 #include <poll.h>
@@ -182,6 +183,30 @@ static void test_zero_budget(void)
 	tally.bursts = 0;
 	CU_ASSERT_EQUAL(drain(source, &tally, 1, 1), 0);
 	CU_ASSERT_EQUAL(tally.bursts, 0);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
+/* Between bursts too, or the next waits for every CPU with its thread held. It opens no other here.
+ */
+static void test_one_event_stays(void)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_on(tally.pid, PP_STEP_NO_PERF);
+	struct pp_source_config pause = {.only_pid = tally.pid, .frequency_hz = 100};
+
+	if (pp_step_break_probe(PP_STEP_BREAK_PERF) == PP_STEP_BREAK_PERF) {
+		CU_ASSERT_EQUAL(drain(source, &tally, 1, PATIENCE_S), 0);
+		CU_ASSERT_EQUAL(source->ops->configure(source, &pause), 0);
+		for (int i = 0; i < 10 * PATIENCE_S && events_of(pp_source_step_pid(source)) != 1;
+		     i++) {
+			drain_once(source, &tally);
+			usleep(100000);
+		}
+		CU_ASSERT_EQUAL(events_of(pp_source_step_pid(source)), 1);
+	} else {
+		unit_skip("perf's breakpoints are refused");
+	}
 	source->ops->free(source);
 	end_spinner(tally.pid);
 }
@@ -393,6 +418,7 @@ static const struct unit_test tests[] = {
 	{"delivers bursts, threads found by /proc", test_proc},
 	{"a stepper's death is told, and reaped", test_death_is_told},
 	{"no budget, no bursts", test_zero_budget},
+	{"one event stays open between bursts", test_one_event_stays},
 	{"no samples while no burst is due", test_rests_between_bursts},
 	{"a burst ends at the limit of its hold", test_hold_max},
 	{"one that waits is held for as long as it runs between waits",
